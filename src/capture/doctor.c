@@ -191,7 +191,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 	if (sonde_sampling_open(&s, &q, &err) == 0) {
 		add_good(d, "counters",
 			"%u counters of %s can be sampled beside a native capture (counters=basic)",
-			sonde_sampling_set(s, 0)->nr, sonde_sampling_chip(s));
+			sonde_sampling_set(s, 0)->nr, sonde_sampling_facts(s)->chip);
 		judge_calibration(d, sonde_sampling_set(s, 0));
 		sonde_sampling_close(s);
 		return;

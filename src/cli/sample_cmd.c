@@ -22,14 +22,6 @@ static uint64_t now_ms(void)
 	return sonde_now_ns() / 1000000u;
 }
 
-static void begin_set(void *of, const struct sonde_counter_set *set)
-{
-	struct sonde_sample *w = of;
-
-	if (w->file)
-		sonde_samples_file_begin_set(w->file, set);
-}
-
 static void take(void *of, const struct sonde_sample_rows *rows)
 {
 	struct sonde_sample *w = of;
@@ -55,8 +47,7 @@ static bool is_over(void *of)
 
 static int sample(struct sonde_sample *w, struct sonde_err *err)
 {
-	const struct sonde_sample_taker taker = {
-		.begin_set = begin_set, .take = take, .is_over = is_over, .of = w};
+	const struct sonde_sample_taker taker = {.take = take, .is_over = is_over, .of = w};
 	struct sigaction on = {.sa_handler = stop, .sa_flags = SA_RESETHAND};
 	int rc;
 
@@ -90,7 +81,7 @@ static int run(const struct sonde_sample_request *q, struct sonde_err *err)
 	if (rc == 0 && q->out)
 		rc = sonde_samples_file_open(&w.file, q->out, w.sampling, err);
 	if (rc == 0) {
-		sonde_tally_init(w.tally, q->span_ns, sonde_sampling_bandwidth(w.sampling));
+		sonde_tally_init(w.tally, q->span_ns, sonde_sampling_facts(w.sampling)->bytes_per_ns);
 		rc = sample(&w, err);
 	}
 	if (rc == 0)

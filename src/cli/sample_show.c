@@ -84,7 +84,7 @@ static void show_counters(struct sonde_sample *w)
 	uint32_t i;
 
 	sonde_sink_printf(&w->out, "\n%16s %16s  counter\n", "total", "per second");
-	for (k = 0; k < sonde_sampling_nr_sets(w->sampling); k++) {
+	for (k = 0; k < sonde_sampling_facts(w->sampling)->nr_sets; k++) {
 		const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, k);
 		double seconds = (double)w->tally->set_ns[k] * 1e-9;
 
@@ -102,7 +102,7 @@ static void show_refused(struct sonde_sample *w)
 	size_t k;
 	uint32_t i;
 
-	for (k = 0; k < sonde_sampling_nr_sets(w->sampling); k++) {
+	for (k = 0; k < sonde_sampling_facts(w->sampling)->nr_sets; k++) {
 		const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, k);
 
 		for (i = 0; i < set->nr; i++) {
@@ -124,9 +124,8 @@ static const char *s_of(uint64_t nr)
 
 static void show_losses(struct sonde_sample *w)
 {
-	const struct sonde_sampler_status *st = sonde_sampling_status(w->sampling);
-	const char *left_out = sonde_sampling_left_out(w->sampling);
-	size_t nr = sonde_sampling_nr_sets(w->sampling);
+	const struct sonde_sampling_facts *facts = sonde_sampling_facts(w->sampling);
+	const struct sonde_sampler_status *st = &facts->status;
 
 	if (st->nr_samples)
 		sonde_sink_printf(&w->out,
@@ -150,11 +149,11 @@ static void show_losses(struct sonde_sample *w)
 			"this machine decodes slower than expected: the interval was made longer %llu "
 			"time%s\n",
 			(unsigned long long)st->nr_slower, s_of(st->nr_slower));
-	if (nr > 1)
+	if (facts->nr_sets > 1)
 		sonde_sink_printf(&w->out,
-			"the counters do not fit into one pass: %zu sets took turns\n", nr);
-	if (*left_out)
-		sonde_sink_printf(&w->out, "this GPU cannot count: %s\n", left_out);
+			"the counters do not fit into one pass: %zu sets took turns\n", facts->nr_sets);
+	if (facts->left_out.n)
+		sonde_sink_printf(&w->out, "this GPU cannot count: %s\n", facts->left_out.p);
 }
 
 void sonde_sample__show_text(struct sonde_sample *w)
@@ -162,7 +161,7 @@ void sonde_sample__show_text(struct sonde_sample *w)
 	const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, 0);
 
 	sonde_sink_printf(&w->out, "%.*s (GPU %u, %s): %llu samples every %.4g us in %.3f s\n",
-		SONDE_STR_ARG(set->product), set->device, sonde_sampling_chip(w->sampling),
+		SONDE_STR_ARG(set->product), set->device, sonde_sampling_facts(w->sampling)->chip,
 		(unsigned long long)w->tally->nr_samples, (double)set->interval_ns / 1e3,
 		(double)(w->tally->last_ns - w->tally->first_ns) * 1e-9);
 	show_losses(w);
@@ -197,7 +196,7 @@ static void put_counters(struct sonde_sample *w, struct sonde_json *j)
 	size_t k;
 	uint32_t i;
 
-	sonde_json_array(j, "counters", false, k, sonde_sampling_nr_sets(w->sampling)) {
+	sonde_json_array(j, "counters", false, k, sonde_sampling_facts(w->sampling)->nr_sets) {
 		const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, k);
 
 		for (i = 0; i < set->nr; i++) {
@@ -217,14 +216,14 @@ static void put_counters(struct sonde_sample *w, struct sonde_json *j)
 void sonde_sample__show_json(struct sonde_sample *w)
 {
 	const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, 0);
-	const struct sonde_sampler_status *st = sonde_sampling_status(w->sampling);
+	const struct sonde_sampler_status *st = &sonde_sampling_facts(w->sampling)->status;
 	struct sonde_json j = {.sink = &w->out};
 
 	sonde_json_open(&j, NULL, '{', false);
 	sonde_json_str(&j, "device_name", set->product);
 	sonde_json_u64(&j, "device", set->device);
 	sonde_json_str(&j, "uuid", set->uuid);
-	sonde_json_z(&j, "chip", sonde_sampling_chip(w->sampling));
+	sonde_json_z(&j, "chip", sonde_sampling_facts(w->sampling)->chip);
 	sonde_json_u64(&j, "interval_ns", set->interval_ns);
 	sonde_json_u64(&j, "start_ns", w->tally->first_ns);
 	sonde_json_u64(&j, "end_ns", w->tally->last_ns);
@@ -247,7 +246,7 @@ void sonde_sample__put_csv_head(struct sonde_sample *w)
 	uint32_t i;
 
 	sonde_sink_puts(&w->out, "start_ns,end_ns");
-	for (k = 0; k < sonde_sampling_nr_sets(w->sampling); k++)
+	for (k = 0; k < sonde_sampling_facts(w->sampling)->nr_sets; k++)
 		for (i = 0; i < sonde_sampling_set(w->sampling, k)->nr; i++)
 			sonde_sink_printf(&w->out, ",%.*s",
 				SONDE_STR_ARG(sonde_sampling_set(w->sampling, k)->at[i].name));
@@ -262,7 +261,7 @@ void sonde_sample__put_csv(struct sonde_sample *w, const struct sonde_sample_row
 	for (i = 0; i < rows->nr; i++) {
 		sonde_sink_printf(&w->out, "%llu,%llu", (unsigned long long)rows->start_ns[i],
 			(unsigned long long)rows->end_ns[i]);
-		for (k = 0; k < sonde_sampling_nr_sets(w->sampling); k++) {
+		for (k = 0; k < sonde_sampling_facts(w->sampling)->nr_sets; k++) {
 			const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, k);
 
 			for (c = 0; c < set->nr; c++)

@@ -5,10 +5,8 @@
 #include "sample/calibration_int.h"
 
 #include "base/clock.h"
-#include "sample/cupti_open.h"
 #include "sample/pm_int.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -46,30 +44,9 @@ static const char program[] = ".version 6.3\n"
 /* Lengths of kernels in cycles: 2 to 20 µs at 2 GHz, as kernels are. */
 static const uint64_t lengths[] = {4000, 8000, 16000, 40000};
 
-#define CALLS(CUDA, CUPTI)                                                                         \
-	CUDA(cuInit)                                                                               \
-	CUDA(cuGetErrorName)                                                                       \
-	CUDA(cuDeviceGet)                                                                          \
-	CUDA(cuDeviceGetAttribute)                                                                 \
-	CUDA(cuDevicePrimaryCtxRetain)                                                             \
-	CUDA(cuCtxSetCurrent)                                                                      \
-	CUDA(cuCtxSynchronize)                                                                     \
-	CUDA(cuModuleLoadData)                                                                     \
-	CUDA(cuModuleGetFunction)                                                                  \
-	CUDA(cuLaunchKernel)                                                                       \
-	CUPTI(cuptiGetResultString)                                                                \
-	CUPTI(cuptiActivityRegisterCallbacks)                                                      \
-	CUPTI(cuptiActivityEnable)                                                                 \
-	CUPTI(cuptiActivityFlushAll)                                                               \
-	CUPTI(cuptiActivityGetNextRecord)
-
 /* CUPTI's callbacks have no argument of ours: this process has one series, and it is this. */
 static struct {
-	void *cuda, *cupti;
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a field */
-#define FIELD(name) __typeof__(&(name)) name;
-	CALLS(FIELD, FIELD)
-#undef FIELD
+	struct pm pm;
 	CUfunction spin;
 	unsigned nr_sms;
 	char message[CALIBRATION_MESSAGE];
@@ -78,7 +55,8 @@ static struct {
 
 static bool fail(const char *what, const char *why)
 {
-	snprintf(series.message, sizeof(series.message), "%s: %s", what, why ? why : "unknown error");
+	snprintf(series.message, sizeof(series.message), "%s: %.200s", what,
+		why ? why : "unknown error");
 	return false;
 }
 
@@ -88,7 +66,7 @@ static bool is_done(const char *what, CUresult rc)
 
 	if (rc == CUDA_SUCCESS)
 		return true;
-	series.cuGetErrorName(rc, &why);
+	series.pm.cuGetErrorName(rc, &why);
 	return fail(what, why);
 }
 
@@ -98,30 +76,8 @@ static bool is_traced(const char *what, CUptiResult rc)
 
 	if (rc == CUPTI_SUCCESS)
 		return true;
-	series.cuptiGetResultString(rc, &why);
+	series.pm.cuptiGetResultString(rc, &why);
 	return fail(what, why);
-}
-
-static bool load(void)
-{
-	series.cupti = sonde_cupti_open();
-	if (!series.cupti)
-		return fail("load CUPTI", "it was not found");
-	series.cuda = dlsym(series.cupti, "cuInit") ? series.cupti
-						    : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!series.cuda)
-		return fail("load the driver", "libcuda.so.1 was not found");
-#define LOAD(from, name)                                                                           \
-	*(void **)&series.name = dlsym(from, #name);                                               \
-	if (!series.name)                                                                          \
-		return fail("load " #name, "it is missing");
-#define LOAD_CUDA(name)	 LOAD(series.cuda, name)
-#define LOAD_CUPTI(name) LOAD(series.cupti, name)
-	CALLS(LOAD_CUDA, LOAD_CUPTI)
-#undef LOAD_CUPTI
-#undef LOAD_CUDA
-#undef LOAD
-	return true;
 }
 
 /* --- the record of what ran ------------------------------------------------------------------- */
@@ -139,7 +95,7 @@ static void CUPTIAPI take_buffer(
 	CUpti_Activity *a = NULL;
 
 	(void)context, (void)stream, (void)size;
-	while (series.cuptiActivityGetNextRecord(buffer, valid, &a) == CUPTI_SUCCESS) {
+	while (series.pm.cuptiActivityGetNextRecord(buffer, valid, &a) == CUPTI_SUCCESS) {
 		const kernel_record *k = (const kernel_record *)(void *)a;
 		struct sonde_calibration_span *s;
 
@@ -158,20 +114,22 @@ static bool set_up(unsigned number)
 	CUcontext context;
 	CUdevice device;
 	int nr_sms = 0;
+	struct sonde_err err = {0};
 
-	if (!load() || !is_done("begin", series.cuInit(0)) ||
+	if (pm_find(&series.pm, &err))
+		return fail("begin", err.msg);
+	if (!is_traced("trace kernels",
+			series.pm.cuptiActivityRegisterCallbacks(give_buffer, take_buffer)) ||
 		!is_traced("trace kernels",
-			series.cuptiActivityRegisterCallbacks(give_buffer, take_buffer)) ||
-		!is_traced("trace kernels",
-			series.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) ||
-		!is_done("find the device", series.cuDeviceGet(&device, (int)number)) ||
+			series.pm.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) ||
+		!is_done("find the device", series.pm.cuDeviceGet(&device, (int)number)) ||
 		!is_done("count its SMs",
-			series.cuDeviceGetAttribute(&nr_sms,
+			series.pm.cuDeviceGetAttribute(&nr_sms,
 				CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device)) ||
-		!is_done("make a context", series.cuDevicePrimaryCtxRetain(&context, device)) ||
-		!is_done("use the context", series.cuCtxSetCurrent(context)) ||
-		!is_done("load the kernel", series.cuModuleLoadData(&module, program)) ||
-		!is_done("find the kernel", series.cuModuleGetFunction(&series.spin, module, "spin")))
+		!is_done("make a context", series.pm.cuDevicePrimaryCtxRetain(&context, device)) ||
+		!is_done("use the context", series.pm.cuCtxSetCurrent(context)) ||
+		!is_done("load the kernel", series.pm.cuModuleLoadData(&module, program)) ||
+		!is_done("find the kernel", series.pm.cuModuleGetFunction(&series.spin, module, "spin")))
 		return false;
 	series.nr_sms = (unsigned)nr_sms;
 	return true;
@@ -191,9 +149,9 @@ static bool run_one(uint64_t cycles)
 {
 	void *arguments[] = {&cycles};
 
-	return is_done("launch the kernel", series.cuLaunchKernel(series.spin, series.nr_sms, 1, 1,
+	return is_done("launch the kernel", series.pm.cuLaunchKernel(series.spin, series.nr_sms, 1, 1,
 						    THREADS, 1, 1, 0, NULL, arguments, NULL)) &&
-	       is_done("wait for the kernel", series.cuCtxSynchronize());
+	       is_done("wait for the kernel", series.pm.cuCtxSynchronize());
 }
 
 /* Pauses are random: no rhythm of kernels may coincide with that of samples. */
@@ -207,7 +165,7 @@ static bool run_series(size_t nr)
 			return false;
 		wait_us(10 + (unsigned)rand_r(&seed) % 50);
 	}
-	return is_traced("collect the records", series.cuptiActivityFlushAll(1));
+	return is_traced("collect the records", series.pm.cuptiActivityFlushAll(1));
 }
 
 static bool run(unsigned device, int fd)

@@ -76,11 +76,6 @@ static bool listen_to(struct recorder *r)
 	return r->is_late;
 }
 
-static void begin_set(void *of, const struct sonde_counter_set *set)
-{
-	(void)of, (void)set;
-}
-
 static void take(void *of, const struct sonde_sample_rows *rows)
 {
 	struct recorder *r = of;
@@ -116,8 +111,7 @@ static int sample(struct recorder *r, unsigned device, struct sonde_err *err)
 		.counters = counters,
 		.nr_counters = 1,
 		.interval_ns = INTERVAL_NS};
-	const struct sonde_sample_taker taker = {
-		.begin_set = begin_set, .take = take, .is_over = is_over, .of = r};
+	const struct sonde_sample_taker taker = {.take = take, .is_over = is_over, .of = r};
 	struct sonde_sampling *s;
 	int rc = sonde_sampling_open(&s, &q, err);
 

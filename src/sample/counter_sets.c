@@ -1,4 +1,5 @@
 /* What was asked for → sets of counters that the chip has and that fit into one pass each. */
+#include "base/nearest.h"
 #include "sample/pm_int.h"
 #include "sample/roles.h"
 
@@ -76,7 +77,7 @@ static bool is_taken(const struct sonde_sampling *s, const struct wish *w)
 	size_t k;
 	uint32_t i;
 
-	for (k = 0; k < s->nr_sets; k++)
+	for (k = 0; k < s->facts.nr_sets; k++)
 		for (i = 0; i < s->sets[k].names.nr; i++)
 			if (w->role ? sonde_str_is(s->sets[k].names.at[i].role, w->role)
 				    : has_counter(&s->sets[k], w->names[0]))
@@ -113,7 +114,7 @@ static bool try_set(struct sonde_sampling *s, struct pm_set *set, const struct w
 
 static void leave_out(struct choice *c, const struct wish *w)
 {
-	struct sonde_buf *b = &c->s->left_out;
+	struct sonde_buf *b = &c->s->facts.left_out;
 
 	if (!w->is_extra)
 		sonde_buf_printf(b, "%s%s", b->n ? ", " : "",
@@ -129,17 +130,17 @@ static void place(struct choice *c, const struct wish *w)
 
 	if (w->nr && is_taken(s, w))
 		return;
-	for (k = 0; k < s->nr_sets; k++)
+	for (k = 0; k < s->facts.nr_sets; k++)
 		if (try_set(s, &s->sets[k], w))
 			return;
-	if (!w->is_extra && s->nr_sets < PM_MAX_SETS) {
-		struct pm_set *fresh = &s->sets[s->nr_sets];
+	if (!w->is_extra && s->facts.nr_sets < PM_MAX_SETS) {
+		struct pm_set *fresh = &s->sets[s->facts.nr_sets];
 
 		fresh->names = s->sets[0].names; /* the device's description */
 		fresh->names.nr = 0;
-		fresh->names.set = (uint32_t)s->nr_sets;
+		fresh->names.set = (uint32_t)s->facts.nr_sets;
 		if (try_set(s, fresh, w)) {
-			s->nr_sets++;
+			s->facts.nr_sets++;
 			return;
 		}
 	}
@@ -183,35 +184,25 @@ static void place_extras(struct choice *c)
 	}
 }
 
-/* The name that is most like what was asked for. */
-struct likeness {
-	const char *name, *ending; /* NULL = none is */
-	unsigned distance;
-};
-
-static void compare_name(struct likeness *best, struct sonde_str asked, const char *name, const char *ending)
-{
-	unsigned d = sonde_str_distance(asked, sonde_str_from(name), best->distance - 1);
-
-	if (d < best->distance)
-		*best = (struct likeness){name, ending, d};
-}
-
 static int refuse_name(struct choice *c, struct sonde_str name)
 {
-	struct likeness best = {.distance = 8};
-	const struct sonde_role *r;
 	struct sonde_str rest;
+	struct sonde_nearest near = {.word = sonde_str_cut(name, '.', &rest), .below = 8};
+	const char *ending = ".sum";
+	const struct sonde_role *r;
 	size_t i;
 
 	for (i = 0; i < c->nr_bases; i++)
-		compare_name(&best, sonde_str_cut(name, '.', &rest), c->bases[i], ".sum");
+		sonde_nearest_offer(&near, sonde_str_from(c->bases[i]));
+	near.word = name;
 	for (r = sonde_roles; r->name; r++)
-		compare_name(&best, name, r->name, "");
+		if (sonde_nearest_offer(&near, sonde_str_from(r->name)))
+			ending = "";
 	return sonde_err_set(c->err, SONDE_ERR_USAGE,
-		"%s cannot sample the counter '%.*s'%s%s%s%s; sets of counters are %s", c->s->chip,
-		SONDE_STR_ARG(name), best.name ? ", did you mean '" : "", best.name ? best.name : "",
-		best.name ? best.ending : "", best.name ? "'?" : "", sonde_set_names());
+		"%s cannot sample the counter '%.*s'%s%.*s%s%s; sets of counters are %s",
+		c->s->facts.chip, SONDE_STR_ARG(name), near.best.n ? ", did you mean '" : "",
+		SONDE_STR_ARG(near.best), near.best.n ? ending : "", near.best.n ? "'?" : "",
+		sonde_set_names());
 }
 
 /* The role of a name of NVIDIA's, so that it counts as that; NULL = none. */
@@ -265,7 +256,7 @@ static int choose(struct choice *c)
 	size_t i;
 	int rc = 0;
 
-	s->nr_sets = 1; /* the first may be empty still */
+	s->facts.nr_sets = 1; /* the first may be empty still */
 	for (i = 0; i < s->q.nr_counters && rc == 0; i++)
 		rc = place_word(c, s->q.counters[i]);
 	place_extras(c);
@@ -273,9 +264,9 @@ static int choose(struct choice *c)
 		rc = sonde_err_nomem(c->err);
 	if (rc == 0 && s->sets[0].names.nr == 0)
 		rc = sonde_err_set(c->err, SONDE_ERR_USAGE,
-			"%s can sample none of the counters asked for (%s)", s->chip,
-			s->left_out.n ? s->left_out.p : "none was");
-	for (i = 0; i < s->nr_sets && rc == 0; i++)
+			"%s can sample none of the counters asked for (%s)", s->facts.chip,
+			s->facts.left_out.n ? s->facts.left_out.p : "none was");
+	for (i = 0; i < s->facts.nr_sets && rc == 0; i++)
 		rc = pm_host_configure(s, &s->sets[i], c->err);
 	return rc;
 }

@@ -7,7 +7,7 @@ int pm_host_open(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, str
 	CUpti_Profiler_Host_Initialize_Params p = {
 		.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
 		.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING,
-		.pChipName = s->chip,
+		.pChipName = s->facts.chip,
 		.pCounterAvailabilityImage = s->available};
 	CUptiResult why = s->pm.cuptiProfilerHostInitialize(&p);
 
@@ -98,6 +98,6 @@ int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde
 	set->config = make_config(s, set->host, &set->config_size);
 	if (!set->config)
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"CUPTI cannot configure these counters together on %s: ask for fewer", s->chip);
+			"CUPTI cannot configure these counters together on %s: ask for fewer", s->facts.chip);
 	return 0;
 }

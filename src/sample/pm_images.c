@@ -26,7 +26,7 @@ int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sond
 	int rc = 0;
 
 	*bytes = 1;
-	for (i = 0; i < s->nr_sets && rc == 0; i++) {
+	for (i = 0; i < s->facts.nr_sets && rc == 0; i++) {
 		rc = find_size(s, &s->sets[i], many, &size, err);
 		*bytes = size / many > *bytes ? size / many : *bytes;
 	}
@@ -83,7 +83,7 @@ void pm_images_free(struct sonde_sampling *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->nr_sets; i++)
+	for (i = 0; i < s->facts.nr_sets; i++)
 		free_image(&s->sets[i].image);
 }
 

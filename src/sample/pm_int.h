@@ -48,7 +48,11 @@
 	X(cuptiProfilerHostGetConfigImageSize)                                                     \
 	X(cuptiProfilerHostGetConfigImage)                                                         \
 	X(cuptiProfilerHostGetNumOfPasses)                                                         \
-	X(cuptiProfilerHostEvaluateToGpuValues)
+	X(cuptiProfilerHostEvaluateToGpuValues)                                                    \
+	X(cuptiActivityRegisterCallbacks)                                                          \
+	X(cuptiActivityEnable)                                                                     \
+	X(cuptiActivityFlushAll)                                                                   \
+	X(cuptiActivityGetNextRecord)
 
 #define PM_CUDA_CALLS(X)                                                                           \
 	X(cuInit)                                                                                  \
@@ -57,7 +61,13 @@
 	X(cuDeviceGetCount)                                                                        \
 	X(cuDeviceGetAttribute)                                                                    \
 	X(cuDeviceGetName)                                                                         \
-	X(cuDeviceGetUuid_v2)
+	X(cuDeviceGetUuid_v2)                                                                      \
+	X(cuDevicePrimaryCtxRetain)                                                                \
+	X(cuCtxSetCurrent)                                                                         \
+	X(cuCtxSynchronize)                                                                        \
+	X(cuModuleLoadData)                                                                        \
+	X(cuModuleGetFunction)                                                                     \
+	X(cuLaunchKernel)
 
 /* What a sample costs one core, roughly, by the number of its counters; measured on an H200. */
 #define PM_DECODE_NS(nr)   (36000u + 5800u * (nr))
@@ -98,23 +108,22 @@ struct pm_set {
 struct sonde_sampling {
 	struct pm pm;
 	struct sonde_sampling_request q;
-	char chip[64];
+	struct sonde_sampling_facts facts;
 	uint8_t *available; /* CUPTI's availability image of the device */
 	CUpti_PmSampling_Object *object;
 	struct pm_set *sets; /* PM_MAX_SETS of them */
-	size_t nr_sets, current;
+	size_t current;
 	uint64_t interval_ns;	   /* wanted */
 	uint64_t used_ns;	   /* what the device was configured with; 0 = not yet */
 	size_t used_set;	   /* the same */
 	size_t buffer_bytes;	   /* the hardware's */
 	uint32_t image_samples;	   /* that an image usually holds */
 	uint32_t most_samples;	   /* that one may hold, after a long pause */
-	struct sonde_buf left_out; /* in words */
-	struct sonde_sampler_status status;
 	struct sonde_arena arena;
 };
 
-/* pm_load.c */
+/* pm_load.c: finds the libraries and begins with the driver; with CUPTI's profiler, too. */
+int pm_find(struct pm *pm, struct sonde_err *err);
 int pm_load(struct pm *pm, struct sonde_err *err);
 /* Says what a refusal means and what changes it. `step` is what sonde wanted: "start sampling". */
 int pm_refuse(const struct pm *pm, const char *step, CUptiResult why, struct sonde_err *err);

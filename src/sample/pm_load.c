@@ -52,17 +52,22 @@ static int begin_cuda(struct pm *pm, struct sonde_err *err)
 	return sonde_advice_err(err, SONDE_ERR_NOTFOUND, SONDE_WHEN_SAMPLING_NO_DRIVER, detail);
 }
 
+int pm_find(struct pm *pm, struct sonde_err *err)
+{
+	int rc = find_cupti(pm, err);
+
+	if (rc == 0)
+		rc = find_cuda(pm, err);
+	return rc ? rc : begin_cuda(pm, err);
+}
+
 int pm_load(struct pm *pm, struct sonde_err *err)
 {
 	CUpti_Profiler_Initialize_Params p = {
 		.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
-	int rc = find_cupti(pm, err);
+	int rc = pm_find(pm, err);
 	CUptiResult why;
 
-	if (rc == 0)
-		rc = find_cuda(pm, err);
-	if (rc == 0)
-		rc = begin_cuda(pm, err);
 	if (rc)
 		return rc;
 	why = pm->cuptiProfilerInitialize(&p);
@@ -139,7 +144,7 @@ int pm_describe(struct sonde_sampling *s, struct sonde_counter_set *out, struct 
 	why = s->pm.cuptiDeviceGetChipName(&p);
 	if (why)
 		return pm_refuse(&s->pm, "name the chip", why, err);
-	snprintf(s->chip, sizeof(s->chip), "%s", p.pChipName);
+	snprintf(s->facts.chip, sizeof(s->facts.chip), "%s", p.pChipName);
 	out->device = s->q.device;
 	out->product = sonde_arena_dup(&s->arena, sonde_str_from(name));
 	out->uuid = sonde_arena_dup(&s->arena, sonde_str_from(uuid));

@@ -13,8 +13,7 @@
 #include "base/str.h"
 
 struct sonde_role {
-	const char *name; /* `dram.read_bytes`; the unit is its last word */
-	const char *says; /* for people */
+	const char *name; /* `dram.read_bytes`; what is counted is its last word */
 	/* Base names, best first. On the chip a name may have a group in front. */
 	const char *bases[4];
 };

@@ -128,13 +128,6 @@ static void look_around(struct process *p)
 	sonde_samples_file_see_others(p->file, sonde_company__count(p->company, p->spec->mark));
 }
 
-static void begin_set(void *of, const struct sonde_counter_set *set)
-{
-	struct process *p = of;
-
-	sonde_samples_file_begin_set(p->file, set);
-}
-
 static void take(void *of, const struct sonde_sample_rows *rows)
 {
 	struct process *p = of;
@@ -156,19 +149,18 @@ static bool is_over(void *of)
 
 static void note_choice(struct process *p)
 {
-	const char *left_out = sonde_sampling_left_out(p->sampling);
-	size_t nr = sonde_sampling_nr_sets(p->sampling);
+	const struct sonde_sampling_facts *facts = sonde_sampling_facts(p->sampling);
 	char text[1024];
 
-	if (nr > 1) {
+	if (facts->nr_sets > 1) {
 		snprintf(text, sizeof(text),
 			"the counters do not fit into one pass of the hardware: %zu sets took "
 			"turns, each saw a part of the run",
-			nr);
+			facts->nr_sets);
 		sonde_samples_file_note(p->file, text);
 	}
-	if (*left_out) {
-		snprintf(text, sizeof(text), "this GPU cannot count: %.900s", left_out);
+	if (facts->left_out.n) {
+		snprintf(text, sizeof(text), "this GPU cannot count: %.900s", facts->left_out.p);
 		sonde_samples_file_note(p->file, text);
 	}
 }
@@ -192,24 +184,19 @@ static int open_all(struct process *p, struct sonde_err *err)
 	return rc;
 }
 
-static uint32_t count_counters(const struct sonde_sampling *s)
-{
-	uint32_t nr = 0;
-	size_t i;
-
-	for (i = 0; i < sonde_sampling_nr_sets(s); i++)
-		nr += sonde_sampling_set(s, i)->nr;
-	return nr;
-}
-
 static void report_end(const struct process *p)
 {
 	const struct sonde_counter_set *set = sonde_sampling_set(p->sampling, 0);
-	const struct sonde_sampler_status *st = sonde_sampling_status(p->sampling);
+	const struct sonde_sampling_facts *facts = sonde_sampling_facts(p->sampling);
+	const struct sonde_sampler_status *st = &facts->status;
 	struct sonde_buf b = {0};
+	uint32_t nr = 0;
+	size_t i;
 
-	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s) every %.3g µs, %llu samples",
-		count_counters(p->sampling), p->device, SONDE_STR_ARG(set->product),
+	for (i = 0; i < facts->nr_sets; i++)
+		nr += sonde_sampling_set(p->sampling, i)->nr;
+	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s) every %.3g µs, %llu samples", nr,
+		p->device, SONDE_STR_ARG(set->product),
 		(double)set->interval_ns / 1e3, (unsigned long long)st->nr_samples);
 	if (st->nr_gaps || st->nr_overflows)
 		sonde_buf_printf(&b, ", %.1f ms missing in %llu gaps (%llu overflows)",
@@ -221,8 +208,7 @@ static void report_end(const struct process *p)
 
 static int sample(struct process *p, struct sonde_err *err)
 {
-	const struct sonde_sample_taker taker = {
-		.begin_set = begin_set, .take = take, .is_over = is_over, .of = p};
+	const struct sonde_sample_taker taker = {.take = take, .is_over = is_over, .of = p};
 	struct sonde_err late = {0};
 	char text[1200];
 	int rc = open_all(p, err), end;

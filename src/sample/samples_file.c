@@ -92,7 +92,7 @@ static void put_clock(struct sonde_samples_file *f)
 
 static void put_status(struct sonde_samples_file *f)
 {
-	struct sonde_sampler_status status = *sonde_sampling_status(f->s);
+	struct sonde_sampler_status status = sonde_sampling_facts(f->s)->status;
 
 	status.nr_others = f->nr_others;
 	put_block(f, SONDE_BLOCK_SAMPLER, &status, sizeof(status));
@@ -117,7 +117,7 @@ static void put_head(struct sonde_samples_file *f)
 	write_all(f, &h, sizeof(h));
 	n = snprintf(text, sizeof(text),
 		"kind=samples\ntool=sonde %s\nhost=%s\npid=%ld\nticks=gpu\nchip=%s\n",
-		SONDE_VERSION, u.nodename, (long)getpid(), sonde_sampling_chip(f->s));
+		SONDE_VERSION, u.nodename, (long)getpid(), sonde_sampling_facts(f->s)->chip);
 	snprintf(uuid, sizeof(uuid), "%.*s", SONDE_STR_ARG(set->uuid));
 	if (sonde_calibration_find(&c, uuid))
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
@@ -158,7 +158,7 @@ static int find_role(const struct sonde_counter_set *set, const char *role)
 	return -1;
 }
 
-void sonde_samples_file_begin_set(struct sonde_samples_file *f, const struct sonde_counter_set *set)
+static void begin_set(struct sonde_samples_file *f, const struct sonde_counter_set *set)
 {
 	f->set = set;
 	f->active = find_role(set, "sm.active_cycles");
@@ -235,6 +235,8 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 {
 	size_t i;
 
+	if (f->set != rows->set)
+		begin_set(f, rows->set);
 	put_set(f);
 	for (i = 0; i < rows->nr; i++) {
 		const double *row = &rows->values[i * rows->set->nr];
@@ -245,7 +247,7 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 		put_row(f, rows->start_ns[i], rows->end_ns[i], row);
 	}
 	/* What is idle still may go on in the next rows, unless another set is next. */
-	if (sonde_sampling_nr_sets(f->s) > 1)
+	if (sonde_sampling_facts(f->s)->nr_sets > 1)
 		end_idle(f);
 	flush(f);
 }

@@ -17,8 +17,6 @@ int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
 	const struct sonde_sampling *s, struct sonde_err *err);
 
 /* To be called by a taker (struct sonde_sample_taker). */
-void sonde_samples_file_begin_set(
-	struct sonde_samples_file *f, const struct sonde_counter_set *set);
 void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sample_rows *rows);
 /* A sentence for the report. */
 void sonde_samples_file_note(struct sonde_samples_file *f, const char *text);

@@ -142,6 +142,18 @@ int sonde_sampling_identify(char *uuid, size_t size, unsigned device, struct son
 	return rc;
 }
 
+static double find_bandwidth(const struct sonde_sampling *s)
+{
+	int khz = 0, bits = 0;
+	CUdevice device;
+
+	if (s->pm.cuDeviceGet(&device, (int)s->q.device) != CUDA_SUCCESS ||
+		s->pm.cuDeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device) != CUDA_SUCCESS ||
+		s->pm.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device) != CUDA_SUCCESS)
+		return 0;
+	return 2.0 * khz * bits / 8 / 1e6; /* two words a clock */
+}
+
 int sonde_sampling_open(
 	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err)
 {
@@ -163,6 +175,7 @@ int sonde_sampling_open(
 	if (rc == 0)
 		rc = pm_choose(s, err);
 	if (rc == 0) {
+		s->facts.bytes_per_ns = find_bandwidth(s);
 		s->interval_ns = first_interval(s);
 		s->buffer_bytes = s->q.burst_ns ? BURST_BUFFER_BYTES : BUFFER_BYTES;
 		rc = pm_device_open(s, err);
@@ -191,44 +204,17 @@ void sonde_sampling_close(struct sonde_sampling *s)
 	}
 	sonde_free(s->sets);
 	sonde_free(s->available);
-	sonde_buf_release(&s->left_out);
+	sonde_buf_release(&s->facts.left_out);
 	sonde_arena_release(&s->arena);
 	sonde_free(s);
 }
 
-size_t sonde_sampling_nr_sets(const struct sonde_sampling *s)
+const struct sonde_sampling_facts *sonde_sampling_facts(const struct sonde_sampling *s)
 {
-	return s->nr_sets;
+	return &s->facts;
 }
 
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i)
 {
 	return &s->sets[i].names;
-}
-
-const char *sonde_sampling_chip(const struct sonde_sampling *s)
-{
-	return s->chip;
-}
-
-const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s)
-{
-	return &s->status;
-}
-
-double sonde_sampling_bandwidth(const struct sonde_sampling *s)
-{
-	int khz = 0, bits = 0;
-	CUdevice device;
-
-	if (s->pm.cuDeviceGet(&device, (int)s->q.device) != CUDA_SUCCESS ||
-		s->pm.cuDeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device) != CUDA_SUCCESS ||
-		s->pm.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device) != CUDA_SUCCESS)
-		return 0;
-	return 2.0 * khz * bits / 8 / 1e6; /* two words a clock */
-}
-
-const char *sonde_sampling_left_out(const struct sonde_sampling *s)
-{
-	return s->left_out.n ? s->left_out.p : "";
 }

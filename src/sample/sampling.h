@@ -26,7 +26,7 @@ struct sonde_sampling_request {
 	uint64_t burst_ns;    /* sample so long, then pause at random; 0 = all the time */
 };
 
-/* Samples of one set, in order. Valid during the call only. */
+/* Samples of one set, in order; its interval may be another one than before. Valid during the call only. */
 struct sonde_sample_rows {
 	const struct sonde_counter_set *set;
 	const uint64_t *start_ns, *end_ns; /* of the GPU's clock */
@@ -36,8 +36,6 @@ struct sonde_sample_rows {
 
 /* Who gets the samples. Each may be called many times, from the thread that runs the session. */
 struct sonde_sample_taker {
-	/* A set begins, or its interval changed. */
-	void (*begin_set)(void *of, const struct sonde_counter_set *set);
 	void (*take)(void *of, const struct sonde_sample_rows *rows);
 	bool (*is_over)(void *of); /* asked every few milliseconds */
 	void *of;
@@ -59,14 +57,16 @@ int sonde_sampling_open(
 	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err);
 void sonde_sampling_close(struct sonde_sampling *s);
 
-size_t sonde_sampling_nr_sets(const struct sonde_sampling *s);
+/* What is known of a session, from its opening on. */
+struct sonde_sampling_facts {
+	char chip[64];
+	size_t nr_sets;
+	double bytes_per_ns; /* that the device's memory moves at most; 0 = not known */
+	struct sonde_buf left_out; /* what was asked for and is not counted, in words; empty = nothing */
+	struct sonde_sampler_status status; /* up to now */
+};
+const struct sonde_sampling_facts *sonde_sampling_facts(const struct sonde_sampling *s);
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i);
-const char *sonde_sampling_chip(const struct sonde_sampling *s);
-const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s);
-/* Bytes the device's memory moves in a nanosecond at most; 0 = not known. */
-double sonde_sampling_bandwidth(const struct sonde_sampling *s);
-/* What was asked for and is not counted, in words; empty = nothing. */
-const char *sonde_sampling_left_out(const struct sonde_sampling *s);
 
 /* Samples until the taker says that it is over. */
 int sonde_sampling_run(

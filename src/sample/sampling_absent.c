@@ -37,40 +37,16 @@ void sonde_sampling_close(struct sonde_sampling *s)
 	(void)s;
 }
 
-size_t sonde_sampling_nr_sets(const struct sonde_sampling *s)
+const struct sonde_sampling_facts *sonde_sampling_facts(const struct sonde_sampling *s)
 {
 	(void)s;
-	return 0;
+	return NULL;
 }
 
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i)
 {
 	(void)s, (void)i;
 	return NULL;
-}
-
-const char *sonde_sampling_chip(const struct sonde_sampling *s)
-{
-	(void)s;
-	return "";
-}
-
-const struct sonde_sampler_status *sonde_sampling_status(const struct sonde_sampling *s)
-{
-	(void)s;
-	return NULL;
-}
-
-double sonde_sampling_bandwidth(const struct sonde_sampling *s)
-{
-	(void)s;
-	return 0;
-}
-
-const char *sonde_sampling_left_out(const struct sonde_sampling *s)
-{
-	(void)s;
-	return "";
 }
 
 int sonde_sampling_run(

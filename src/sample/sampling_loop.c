@@ -79,7 +79,7 @@ static void sleep_ns(uint64_t ns)
  */
 static bool judge(struct loop *l, uint64_t *from, uint64_t end)
 {
-	struct sonde_sampler_status *st = &l->s->status;
+	struct sonde_sampler_status *st = &l->s->facts.status;
 	uint64_t start = *from, gap;
 
 	if (start < l->last_ns && l->last_ns - start < l->s->interval_ns / 4)
@@ -191,9 +191,9 @@ static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bo
 		return FAILED;
 	end = sonde_now_ns();
 	learn(l, d, is_running);
-	l->s->status.decode_ns += middle - begin;
-	l->s->status.evaluate_ns += end - middle;
-	l->s->status.nr_overflows += d->has_overflown;
+	l->s->facts.status.decode_ns += middle - begin;
+	l->s->facts.status.evaluate_ns += end - middle;
+	l->s->facts.status.nr_overflows += d->has_overflown;
 	l->busy_ns += (uint64_t)((double)d->nr * l->cost_ns) + (end - middle);
 	/* Once CUPTI has lost its place in the buffer it stays lost: only a new session helps. */
 	return d->has_overflown || l->nr_stale > l->s->image_samples / 4 ? LOST : GO_ON;
@@ -293,7 +293,7 @@ static uint64_t length_of(const struct loop *l)
 		return l->s->q.burst_ns;
 	if (l->is_trial)
 		return trial > TRIAL_NS ? trial : TRIAL_NS;
-	return l->s->nr_sets > 1 ? TURN_NS : 0;
+	return l->s->facts.nr_sets > 1 ? TURN_NS : 0;
 }
 
 static int start(struct loop *l)
@@ -309,8 +309,6 @@ static int start(struct loop *l)
 	l->until_ns = length ? l->window_ns + length : UINT64_MAX;
 	l->busy_ns = l->nr_stale = 0;
 	l->is_first = true;
-	if (!l->is_trial)
-		l->to->begin_set(l->to->of, &l->s->sets[l->s->current].names);
 	return 0;
 }
 
@@ -341,7 +339,7 @@ static void take_turns(struct loop *l)
 		while (load_of(l) > MOST_LOAD * 0.9 && lengthen(l))
 			;
 	else
-		s->current = (s->current + 1) % s->nr_sets;
+		s->current = (s->current + 1) % s->facts.nr_sets;
 	if (l->is_trial)
 		l->chosen_ns = s->interval_ns;
 	l->is_trial = false;
@@ -352,11 +350,11 @@ static void take_turns(struct loop *l)
 static void change(struct loop *l, enum next why)
 {
 	if (why == LOST) {
-		l->s->status.nr_lost++;
+		l->s->facts.status.nr_lost++;
 		pm_device_close(l->s);
 	}
 	if (why == TOO_SLOW || (why == LOST && l->pace >= FAST))
-		l->s->status.nr_slower += lengthen(l);
+		l->s->facts.status.nr_slower += lengthen(l);
 	/* After a place was lost the largest image is next, then a longer interval. */
 	l->pace = why == LOST ? FAST : why == TOO_SLOW ? 0 : l->pace;
 	/* What is not sampled because of a turn, a pause or a change is no gap. */
