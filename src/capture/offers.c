@@ -1,5 +1,6 @@
 #include "capture/offers.h"
 
+#include "catalogue/attributes.h"
 #include "base/nearest.h"
 
 #include <ctype.h>
@@ -130,7 +131,7 @@ static bool is_pattern(struct sonde_str word)
 {
 	return sonde_str_starts(word, "regex:") || sonde_str_starts(word, "group:") ||
 	       sonde_str_starts(word, "breakdown:") || sonde_str_starts(word, "pmsampling:") ||
-	       sonde_str_starts(word, "launch__") || sonde_str_starts(word, "device__attribute") ||
+	       sonde_str_starts(word, "launch__") || sonde_str_starts(word, SONDE_ATTR_PREFIX) ||
 	       sonde_str_starts(word, "profiler__");
 }
 

@@ -1,6 +1,7 @@
 #include "capture/plan.h"
 
 #include "capture/facts.h"
+#include "catalogue/attributes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,7 +147,7 @@ static int plan_kernels(
 /* Names that are no counters cost no pass and are unknown to CUPTI. */
 static bool is_counter(const char *metric)
 {
-	static const char *const others[] = {"launch__", "device__attribute",
+	static const char *const others[] = {"launch__", SONDE_ATTR_PREFIX,
 		"group:", "breakdown:", "regex:", "profiler__", "nvlink__", "numa__", "sass__",
 		"smsp__pcsamp", "pmsampling:", "source_", "thread_inst_executed", "inst_executed",
 		"memory_", "derived__"};

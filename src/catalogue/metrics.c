@@ -1,32 +1,29 @@
 /* Which metrics play which role, the best one first: sources have one or another of them. */
 #include "catalogue/metrics.h"
 
-#define PEAK ".avg.pct_of_peak_sustained_elapsed"
-#define ACTIVE ".avg.pct_of_peak_sustained_active"
-
 const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
-	[SONDE_ROLE_SM] = {{{"sm__throughput" PEAK, "SM %"}}, true},
-	[SONDE_ROLE_SM_ACTIVE] = {{{"sm__cycles_active" PEAK, "SM act %"}}, true},
-	[SONDE_ROLE_TENSOR] = {{{"sm__pipe_tensor_cycles_active" PEAK, "Tensor %"}}, true},
-	[SONDE_ROLE_ISSUE] = {{{"sm__inst_executed" PEAK, "Issue %"}}, false},
-	[SONDE_ROLE_FMA] = {{{"sm__inst_executed_pipe_fma" PEAK, NULL}}, false},
-	[SONDE_ROLE_ALU] = {{{"sm__inst_executed_pipe_alu" PEAK, NULL}}, false},
-	[SONDE_ROLE_FP64] = {{{"sm__pipe_fp64_cycles_active" PEAK, NULL}}, false},
-	[SONDE_ROLE_MEMORY] = {{{"gpu__compute_memory_throughput" PEAK, "Mem %"},
-				       {"gpu__dram_throughput" PEAK, "DRAM %"},
-				       {"dram__throughput" PEAK, "DRAM %"},
-				       {"dram__bytes.sum.pct_of_peak_sustained_elapsed", "DRAM %"}},
+	[SONDE_ROLE_SM] = {{{SONDE_METRIC_SM, "SM %"}}, true},
+	[SONDE_ROLE_SM_ACTIVE] = {{{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, "SM act %"}}, true},
+	[SONDE_ROLE_TENSOR] = {{{SONDE_COUNTER_TENSOR SONDE_OF_PEAK, "Tensor %"}}, true},
+	[SONDE_ROLE_ISSUE] = {{{SONDE_COUNTER_INSTRUCTIONS SONDE_OF_PEAK, "Issue %"}}, false},
+	[SONDE_ROLE_FMA] = {{{SONDE_COUNTER_FMA SONDE_OF_PEAK, NULL}}, false},
+	[SONDE_ROLE_ALU] = {{{SONDE_COUNTER_ALU SONDE_OF_PEAK, NULL}}, false},
+	[SONDE_ROLE_FP64] = {{{SONDE_COUNTER_FP64 SONDE_OF_PEAK, NULL}}, false},
+	[SONDE_ROLE_MEMORY] = {{{"gpu__compute_memory_throughput" SONDE_OF_PEAK, "Mem %"},
+				       {"gpu__dram_throughput" SONDE_OF_PEAK, "DRAM %"},
+				       {SONDE_METRIC_DRAM, "DRAM %"},
+				       {SONDE_COUNTER_DRAM SONDE_OF_PEAK_SUM, "DRAM %"}},
 		true},
-	[SONDE_ROLE_OCCUPANCY] = {{{"sm__warps_active" ACTIVE, "Occ %"}}, true},
-	[SONDE_ROLE_L2] = {{{"lts__throughput" PEAK, "L2 %"}, {"lts__t_sectors" PEAK, "L2 %"}}, false},
-	[SONDE_ROLE_L1] = {{{"l1tex__throughput" ACTIVE, "L1 %"},
-				   {"l1tex__data_pipe_lsu_wavefronts" PEAK, NULL}},
+	[SONDE_ROLE_OCCUPANCY] = {{{SONDE_COUNTER_WARPS SONDE_OF_PEAK_ACTIVE, "Occ %"}}, true},
+	[SONDE_ROLE_L2] = {{{"lts__throughput" SONDE_OF_PEAK, "L2 %"}, {SONDE_COUNTER_L2 SONDE_OF_PEAK, "L2 %"}}, false},
+	[SONDE_ROLE_L1] = {{{"l1tex__throughput" SONDE_OF_PEAK_ACTIVE, "L1 %"},
+				   {SONDE_COUNTER_L1 SONDE_OF_PEAK, NULL}},
 		false},
-	[SONDE_ROLE_CLOCK] = {{{"sm__cycles_elapsed.avg.per_second", "SM clock"}}, false},
+	[SONDE_ROLE_CLOCK] = {{{SONDE_METRIC_SM_CLOCK, "SM clock"}}, false},
 	[SONDE_ROLE_OCCUPANCY_MOST] = {{{"sm__maximum_warps_per_active_cycle_pct", NULL}}, false},
-	[SONDE_ROLE_DRAM_BYTES] = {{{"dram__bytes.sum", NULL}}, false},
-	[SONDE_ROLE_DRAM_READ] = {{{"dram__bytes_read.sum", NULL}}, false},
-	[SONDE_ROLE_DRAM_WRITTEN] = {{{"dram__bytes_write.sum", NULL}}, false},
+	[SONDE_ROLE_DRAM_BYTES] = {{{SONDE_COUNTER_DRAM ".sum", NULL}}, false},
+	[SONDE_ROLE_DRAM_READ] = {{{SONDE_COUNTER_DRAM_READ ".sum", NULL}}, false},
+	[SONDE_ROLE_DRAM_WRITTEN] = {{{SONDE_COUNTER_DRAM_WRITTEN ".sum", NULL}}, false},
 };
 
 struct sonde_str sonde_metric_head(struct sonde_str metric)

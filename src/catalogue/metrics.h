@@ -15,6 +15,37 @@
 #define SONDE_METRIC_TIME "gpu__time_duration.sum" /* of a launch, ns */
 #define SONDE_METRIC_COPIED "memory__bytes.sum"	   /* by a copy; of sources with timestamps */
 
+/*
+ * Counters, as Nsight Compute and CUPTI name them. A metric is one of them with an end: `.sum`,
+ * `.avg.per_second`, SONDE_OF_PEAK. No other file spells these names.
+ */
+#define SONDE_COUNTER_SM_CYCLES "sm__cycles_elapsed"
+#define SONDE_COUNTER_SM_ACTIVE "sm__cycles_active"
+#define SONDE_COUNTER_WARPS "sm__warps_active"
+#define SONDE_COUNTER_INSTRUCTIONS "sm__inst_executed"
+#define SONDE_COUNTER_TENSOR "sm__pipe_tensor_cycles_active"
+#define SONDE_COUNTER_FMA "sm__inst_executed_pipe_fma"
+#define SONDE_COUNTER_ALU "sm__inst_executed_pipe_alu"
+#define SONDE_COUNTER_FP64 "sm__pipe_fp64_cycles_active"
+#define SONDE_COUNTER_L1 "l1tex__data_pipe_lsu_wavefronts"
+#define SONDE_COUNTER_L2 "lts__t_sectors"
+#define SONDE_COUNTER_DRAM "dram__bytes"
+#define SONDE_COUNTER_DRAM_READ "dram__bytes_read"
+#define SONDE_COUNTER_DRAM_WRITTEN "dram__bytes_write"
+#define SONDE_COUNTER_DRAM_CYCLES "dram__cycles_elapsed"
+#define SONDE_COUNTER_PCIE_READ "pcie__read_bytes"
+#define SONDE_COUNTER_PCIE_WRITTEN "pcie__write_bytes"
+#define SONDE_COUNTER_NVLINK_RECEIVED "nvlrx__bytes"
+#define SONDE_COUNTER_NVLINK_SENT "nvltx__bytes"
+
+#define SONDE_OF_PEAK_SUM ".sum.pct_of_peak_sustained_elapsed"
+#define SONDE_OF_PEAK ".avg.pct_of_peak_sustained_elapsed"
+#define SONDE_OF_PEAK_ACTIVE ".avg.pct_of_peak_sustained_active" /* of the cycles in which it had work */
+
+#define SONDE_METRIC_SM "sm__throughput" SONDE_OF_PEAK
+#define SONDE_METRIC_DRAM "dram__throughput" SONDE_OF_PEAK
+#define SONDE_METRIC_SM_CLOCK SONDE_COUNTER_SM_CYCLES ".avg.per_second"
+
 /* How a kernel was launched. */
 #define SONDE_METRIC_GRID_X "launch__grid_dim_x"
 #define SONDE_METRIC_GRID_Y "launch__grid_dim_y"
@@ -33,6 +64,7 @@
 /* Operations counted, as globs: outside the tensor cores and on them. */
 #define SONDE_METRICS_FLOP "sm*__sass_thread_inst_executed_op_*_pred_on.sum"
 #define SONDE_METRICS_TENSOR_FLOP "sm__ops_path_tensor_*src_*.sum"
+#define SONDE_METRICS_TENSOR_BY_TYPE "sm__ops_path_tensor_src_*.sum" /* of any instruction */
 
 /* What a framework says of a collective. */
 #define SONDE_METRIC_COLLECTIVE "nccl__collective"

@@ -21,7 +21,7 @@ static const struct {
 	{"launch__shared_mem_config_size", "byte"},
 	{"launch__persisting_l2_cache_size", "byte"},
 	{"launch__sm_count", "SM"},
-	{"launch__thread_count", "thread"},
+	{SONDE_METRIC_THREADS, "thread"},
 	{"launch__occupancy_cluster_*pct", "%"},
 	{"launch__*", ""},
 	{"device__*", ""},

@@ -101,7 +101,7 @@ struct sonde_diff_kernel {
 
 /* A metric that tables of some run show. */
 struct sonde_diff_column {
-	struct sonde_str name, head; /* "dram__throughput…", "DRAM %" */
+	struct sonde_str name, head; /* SONDE_METRIC_DRAM, "DRAM %" */
 	const char *unit;
 };
 

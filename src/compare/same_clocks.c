@@ -6,6 +6,7 @@
 #include "compare/diff_int.h"
 
 #include "catalogue/attributes.h"
+#include "catalogue/metrics.h"
 
 #include <math.h>
 
@@ -87,9 +88,9 @@ bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__mat
 		const char *metrics[3];
 	} clocks[] = {
 		{"SM clock", SONDE_ATTR_CLOCK,
-			{"sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second",
+			{SONDE_METRIC_SM_CLOCK, "gpc__cycles_elapsed.avg.per_second",
 				"smsp__cycles_elapsed.avg.per_second"}},
-		{"memory clock", SONDE_ATTR_MEMORY_CLOCK, {"dram__cycles_elapsed.avg.per_second"}}};
+		{"memory clock", SONDE_ATTR_MEMORY_CLOCK, {SONDE_COUNTER_DRAM_CYCLES ".avg.per_second"}}};
 	size_t i, k;
 
 	for (i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {

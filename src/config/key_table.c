@@ -2,6 +2,7 @@
 #include "config/config.h"
 
 #include "catalogue/formats.h"
+#include "catalogue/metrics.h"
 
 #define BOOL(k, d, text)                                                                           \
 	{                                                                                          \
@@ -111,8 +112,7 @@ const struct hydra_key sonde_keys[] = {
 		"--nvtx-push-pop-scope"),
 	TEXT("pipeline.ncu.ncu_cli.set", "roofline", "--set; empty = none"),
 	LIST("pipeline.ncu.ncu_cli.metrics",
-		"[gpu__time_duration.sum, sm__throughput.avg.pct_of_peak_sustained_elapsed, "
-		"dram__throughput.avg.pct_of_peak_sustained_elapsed]",
+		"[" SONDE_METRIC_TIME ", " SONDE_METRIC_SM ", " SONDE_METRIC_DRAM "]",
 		"--metrics"),
 	LIST("pipeline.ncu.ncu_cli.sections",
 		"[SpeedOfLight, MemoryWorkloadAnalysis, Occupancy, SchedulerStats]", "--section"),

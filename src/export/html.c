@@ -74,6 +74,43 @@ static void write_other_methods(struct sonde_json *w, const struct sonde_column 
 	sonde_json_close(w, ']');
 }
 
+/* The columns of these roles, best first. */
+static void write_columns_of(
+	struct sonde_html *h, const char *key, const enum sonde_metric_role *roles, size_t nr)
+{
+	size_t i, k;
+
+	sonde_json_open(&h->x.w, key, '[', true);
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < SONDE_ROLE_METRICS && sonde_metric_roles[roles[i]].at[k].name; k++) {
+			uint32_t column = sonde_tree_column(
+				h->x.tree, sonde_metric_roles[roles[i]].at[k].name);
+
+			if (column != SONDE_NONE)
+				sonde_json_u64(&h->x.w, NULL, column);
+		}
+	sonde_json_close(&h->x.w, ']');
+}
+
+/* Which columns the page itself speaks of: it has no names of metrics. */
+static void write_roles(struct sonde_html *h)
+{
+	static const struct {
+		const char *key;
+		enum sonde_metric_role role;
+	} single[] = {{"sm", SONDE_ROLE_SM}, {"memory", SONDE_ROLE_MEMORY},
+		{"occupancy", SONDE_ROLE_OCCUPANCY}, {"possible", SONDE_ROLE_OCCUPANCY_MOST}};
+	size_t i;
+
+	sonde_json_open(&h->x.w, "roles", '{', true);
+	for (i = 0; i < sizeof(single) / sizeof(*single); i++)
+		write_columns_of(h, single[i].key, &single[i].role, 1);
+	write_columns_of(h, "sm_parts", sonde_sm_parts, SONDE_NR_SM_PARTS);
+	write_columns_of(h, "memory_parts", sonde_memory_parts, SONDE_NR_MEMORY_PARTS);
+	sonde_json_close(&h->x.w, '}');
+	sonde_json_z(&h->x.w, "time_metric", SONDE_METRIC_TIME);
+}
+
 static void write_metrics(struct sonde_html *h)
 {
 	const struct sonde_tree *t = h->x.tree;
@@ -94,6 +131,7 @@ static void write_metrics(struct sonde_html *h)
 		if (c->is_text)
 			sonde_json_bool(w, "t", true);
 	}
+	write_roles(h);
 	write_numbers(w, "headline", t->headline, t->nr_headline);
 	write_numbers(w, "region_columns", h->region_columns, h->nr_region_columns);
 	write_numbers(w, "kernel_columns", h->kernel_columns, h->nr_kernel_columns);

@@ -12,7 +12,7 @@
  */
 const char *const sonde_tensor_patterns[SONDE_NR_TENSOR] = {
 	"sm__pipe_tensor_*_cycles_active.avg*",
-	"sm__pipe_tensor_cycles_active.avg*",
+	SONDE_COUNTER_TENSOR ".avg*",
 	"sm__inst_executed_pipe_tensor*.sum",
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/bisect.h"
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +22,9 @@
 #define NR_COLUMNS    (2 * SONDE_NR_LOADS)
 
 const char *const sonde_load_metrics[SONDE_NR_LOADS] = {
-	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
-	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-	"dram__bytes.sum.pct_of_peak_sustained_elapsed",
+	SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK,
+	SONDE_COUNTER_TENSOR SONDE_OF_PEAK,
+	SONDE_COUNTER_DRAM SONDE_OF_PEAK_SUM,
 };
 
 /* An entry on its way to its load. */

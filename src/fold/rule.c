@@ -30,8 +30,8 @@ static const struct sonde_rule rules[] = {
 	ON_REQUEST("c2clink__*", CONST),
 	ON_REQUEST("profiler__*", STAT),
 	/* launch facts */
-	RULE("launch__grid_size", SUM, NONE, EXACT),
-	RULE("launch__thread_count", SUM, NONE, EXACT),
+	RULE(SONDE_METRIC_GRID, SUM, NONE, EXACT),
+	RULE(SONDE_METRIC_THREADS, SUM, NONE, EXACT),
 	RULE("launch__*", MODE, NONE, STAT),
 	RULE("sm*__maximum_warps_*", MEAN, TIME, STAT),
 	/* throughputs: the maximum of their constituents */

@@ -19,6 +19,10 @@ double sonde_figure_of(
 	return NAN;
 }
 
+const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS] = {
+	SONDE_ROLE_ISSUE, SONDE_ROLE_TENSOR, SONDE_ROLE_FMA, SONDE_ROLE_ALU, SONDE_ROLE_FP64};
+const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {SONDE_ROLE_L2, SONDE_ROLE_L1};
+
 /* Of parts that were sampled one by one: the busiest, as Nsight Compute makes its throughputs. */
 static double busiest_of(const struct sonde_tree *t, const struct sonde_figures *f,
 	const enum sonde_metric_role *roles, size_t nr)
@@ -33,16 +37,12 @@ static double busiest_of(const struct sonde_tree *t, const struct sonde_figures 
 
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	static const enum sonde_metric_role pipes[] = {SONDE_ROLE_ISSUE, SONDE_ROLE_TENSOR,
-		SONDE_ROLE_FMA, SONDE_ROLE_ALU, SONDE_ROLE_FP64};
-	static const enum sonde_metric_role caches[] = {
-		SONDE_ROLE_MEMORY, SONDE_ROLE_L2, SONDE_ROLE_L1};
 	double sm = sonde_figure_of(t, f, SONDE_ROLE_SM);
 	double mem = sonde_figure_of(t, f, SONDE_ROLE_MEMORY);
 
 	if (isnan(sm)) {
-		sm = busiest_of(t, f, pipes, sizeof(pipes) / sizeof(*pipes));
-		mem = isnan(mem) ? mem : busiest_of(t, f, caches, sizeof(caches) / sizeof(*caches));
+		sm = busiest_of(t, f, sonde_sm_parts, SONDE_NR_SM_PARTS);
+		mem = isnan(mem) ? mem : fmax(mem, busiest_of(t, f, sonde_memory_parts, SONDE_NR_MEMORY_PARTS));
 	}
 	if (isnan(sm) || isnan(mem))
 		return NULL;

@@ -17,6 +17,11 @@ double sonde_figure_of(
  */
 #define SONDE_LOW_PCT 40.0
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
+/* Where parts were sampled and no throughput: the SMs, and the memory beside its role, are as busy as the busiest part. */
+#define SONDE_NR_SM_PARTS 5
+#define SONDE_NR_MEMORY_PARTS 2
+extern const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS];
+extern const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS];
 
 /*
  * CPU or GPU: which of the two the region waited for, by what share of the host's

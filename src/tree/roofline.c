@@ -131,7 +131,7 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 			sonde_str_eq(head, whole))
 			continue;
 		whole = (struct sonde_str){name.p, name.n - 4};
-		sonde_add_known(sonde_str_starts(name, "sm__ops_path_tensor_src_") ? &by_type : &by_instruction,
+		sonde_add_known(sonde_str_glob(name, SONDE_STR(SONDE_METRICS_TENSOR_BY_TYPE)) ? &by_type : &by_instruction,
 			f->at[i].v);
 	}
 	return isnan(by_type) ? by_instruction : by_type;
@@ -216,8 +216,8 @@ static double sampled(const struct sonde_tree *t, const struct sonde_figures *f,
 /* Each of an SM's four tensor cores counts its own cycles; an instruction is 32 multiply-adds, two operations each. */
 static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	return sampled(t, f, "sm__pipe_tensor_cycles_active.sum") * agreed_tensor_ops(t) / 4 +
-	       sampled(t, f, "sm__inst_executed_pipe_fma.sum") * 32 * 2;
+	return sampled(t, f, SONDE_COUNTER_TENSOR ".sum") * agreed_tensor_ops(t) / 4 +
+	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 
 struct sonde_roofline sonde_roofline_of(

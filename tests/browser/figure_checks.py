@@ -166,7 +166,7 @@ def a_sampled_verdict_names_the_busiest_part_as_the_limiter_does():
         said = page.js("[...document.querySelectorAll('#panel .verdict')].map((p) => p.textContent)")
         assert any(f"at ~{dram:.1f} % of its peak" in words for words in said), said
         # The capture has no figures of L2: those of another column take their place, to see that L2 counts.
-        page.js(f"columnOf.set('{of_peak('lts__t_sectors.avg')}', columnOf.get('{of_peak('sm__cycles_active.avg')}'))")
+        page.js(f"data.roles.memory_parts.push(data.metrics.findIndex((m) => m.n === '{of_peak('sm__cycles_active.avg')}'))")
         words = page.js("amounts(state.report, selectedNode())[1]")
         assert words == f"~{max(dram, active):.1f} %" and active > dram, (words, dram, active)
         clean(page)

@@ -86,7 +86,7 @@ def columns_can_be_chosen():
         page.click(".chooser input[type=search]")
         page.type("lts__t_sector_hit_rate")
         page.click(".chooser input[type=checkbox]")
-        column = page.js("'m' + columnOf.get('lts__t_sector_hit_rate.pct')")
+        column = page.js("'m' + data.metrics.findIndex((m) => m.n === 'lts__t_sector_hit_rate.pct')")
         report = report_of("h200_transformer")
         want = {r["id"]: r["metrics"]["lts__t_sector_hit_rate.pct"] for r in report["aggregate"]["regions"]}
         assert all(near(float(r["cells"][column]), want[r["id"]]) for r in page.js(ROWS))

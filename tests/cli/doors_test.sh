@@ -16,6 +16,14 @@ ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
 ok each_door_header_compiles_alone stand_alone
 ok no_function_is_over_60_lines_and_p90_is_28_at_most scripts/function-lengths
 
+# A counter or metric is spelled in the catalogue, or in the one file that has to do with it; elsewhere by its role or macro.
+spelled() { # by file: the names in quotes, without what follows the counter's own name; the catalogue is one place
+	grep -oHE '"\[?(sm|smsp|gpu|gpc|dram|lts|l1tex|pcie|nvlrx|nvltx|launch|device|nccl|memory)__[a-z0-9_]+' src/*/*.[ch] src/export/html/*.js |
+		sed 's|^src/catalogue/[^:]*|src/catalogue|; s|:"\[*|:|' | sort -u
+}
+spelled_once() { ! spelled | cut -d: -f2 | sort | uniq -d | grep .; }
+ok a_metric_is_spelled_in_one_place spelled_once
+
 # Tests: one meaning of ok, and nothing read that is not in the repository.
 without_lib() { ! grep -L '^\. .*/\(lib\|native\)\.sh"' tests/*/*_test.sh lib/*/tests/*_test.sh | grep .; }
 beside_the_checkout() { ! grep -n '"\(\.\./\)*\.\./shared\|\$PWD/\.\.' tests/*/*.sh tests/*/*.[ch] tests/*/*.py lib/*/tests/*.sh lib/*/tests/*.[ch] | grep -v doors_test; }

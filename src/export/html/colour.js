@@ -25,13 +25,7 @@ function inkOn(colour) {
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.25 ? "#14171a" : "#ffffff";
 }
 
-const AMOUNTS = [
-	["SM %", ["sm__throughput.avg.pct_of_peak_sustained_elapsed"]],
-	["Memory %", ["gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-		"dram__bytes.sum.pct_of_peak_sustained_elapsed"]],
-	["Occupancy", ["sm__warps_active.avg.pct_of_peak_sustained_active"]],
-];
+const AMOUNTS = [["SM %", data.roles.sm], ["Memory %", data.roles.memory], ["Occupancy", data.roles.occupancy]];
 
 /* Whether some region of some report has a word of this kind. */
 function tells(word) {
@@ -41,10 +35,10 @@ function tells(word) {
 /* What colours may stand for: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
 function colourings() {
 	const list = [];
-	for (const [text, names] of AMOUNTS) {
-		const name = names.find((n) => columnOf.has(n) && slotOf.has(columnOf.get(n)));
-		if (name)
-			list.push(["m" + columnOf.get(name), text]);
+	for (const [text, columns] of AMOUNTS) {
+		const column = columns.find((c) => slotOf.has(c));
+		if (column !== undefined)
+			list.push(["m" + column, text]);
 	}
 	for (const word of Object.keys(WORDS).reverse())
 		if (tells(word))

@@ -30,7 +30,6 @@ const reports = data.reports.map(prepare);
 reports.sort((a, b) => b.aggregate - a.aggregate); /* stable: aggregates first */
 const slotOf = new Map(data.region_columns.map((column, slot) => [column, slot]));
 const kernelSlotOf = new Map(data.kernel_columns.map((column, slot) => [column, slot]));
-const columnOf = new Map(data.metrics.map((metric, column) => [metric.n, column]));
 const fieldOf = new Map(data.fields.map((field, i) => [field.key, i]));
 
 const QUALITY = {e: "exact", a: "approx", y: "approx", u: "bound", l: "bound", x: "bound", c: "const", s: "stat", t: "stat", p: "sampled"};
@@ -143,7 +142,7 @@ function additive(report) {
 	list.push(["instances", "entries"]);
 	for (const column of data.region_columns) {
 		const metric = data.metrics[column];
-		if (metric.m === "sum" && metric.n !== "gpu__time_duration.sum" && !metric.n.endsWith(".avg"))
+		if (metric.m === "sum" && metric.n !== data.time_metric && !metric.n.endsWith(".avg"))
 			list.push(["m" + column, metric.n]);
 	}
 	return list;

@@ -23,17 +23,12 @@ function meters(report, node) {
 	return box;
 }
 
-/* Of a sampled run the multiprocessors are as busy as the busiest of these, and so is the memory system: as in tree/judge.c. */
-const PIPES = ["sm__inst_executed", "sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_fma", "sm__inst_executed_pipe_alu", "sm__pipe_fp64_cycles_active"];
-const CACHES = ["lts__t_sectors", "l1tex__data_pipe_lsu_wavefronts"];
-
-/* How busy multiprocessors and memory system were, as texts. */
+/* How busy multiprocessors and memory system were, as texts: of a sampled run as busy as the busiest part, as in tree/judge.c. */
 function amounts(report, node) {
-	const ofPeak = (list) => list.map((name) => name + ".avg.pct_of_peak_sustained_elapsed");
-	const known = (list) => list.filter((name) => columnOf.has(name)).map((name) => figure(report, node, columnOf.get(name), false)).filter((f) => isNumber(f.v));
+	const known = (columns) => columns.map((column) => figure(report, node, column, false)).filter((f) => isNumber(f.v));
 	const busiest = (list) => list.sort((a, b) => b.v - a.v)[0];
-	const sm = known(AMOUNTS[0][1])[0], memory = known(AMOUNTS[1][1])[0];
-	const both = sm ? [sm, memory] : [busiest(known(ofPeak(PIPES))), memory && busiest([memory, ...known(ofPeak(CACHES))])];
+	const {roles} = data, sm = known(roles.sm)[0], memory = known(roles.memory)[0];
+	const both = sm ? [sm, memory] : [busiest(known(roles.sm_parts)), memory && busiest([memory, ...known(roles.memory_parts)])];
 	return both.map((f) => f ? f.mark + f.v.toFixed(1) + " %" : "unknown");
 }
 
@@ -82,7 +77,7 @@ function facts(report, node) {
 		return list;
 	}
 	const get = (key) => field(report, node, key);
-	const occupancy = columnOf.get("sm__maximum_warps_per_active_cycle_pct");
+	const [occupancy] = data.roles.possible;
 	const possible = occupancy === undefined ? null : figure(report, node, occupancy, false).v;
 	const flop = report.flop[node], dram = report.dram[node], seconds = get("inclusive_ms") / 1e3;
 	const isLeast = report.least && report.least[node], least = isLeast ? "≥ " : data.of_pipes ? "~" : "",
