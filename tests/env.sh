@@ -3,7 +3,7 @@
 for name in $(compgen -e); do
 	case $name in
 	SONDE_TEST | SONDE_TESTS_SIGNALS | SONDE_ALL_PAIRS) ;; # for tests
-	SONDE_* | FAKE_* | STANDIN_* | XDG_* | HYDRA_* | TORCH_TRACE_DIR) unset "$name" ;;
+	SONDE_* | XDG_* | HYDRA_* | TORCH_TRACE_DIR) unset "$name" ;;
 	SLURM_* | PBS_* | LSB_* | OMPI_* | PMI_* | PMIX_* | MPI_* | TORCHELASTIC_* | MASTER_* | JOB_*) unset "$name" ;;
 	RANK | WORLD_SIZE | LOCAL_RANK | LOCAL_WORLD_SIZE) unset "$name" ;;
 	CUDA_INJECTION64_PATH | NVTX_INJECTION64_PATH | NO_COLOR | COLUMNS | BASH_ENV | CDPATH | GREP_OPTIONS) unset "$name" ;;
