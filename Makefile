@@ -32,9 +32,10 @@ CUDA_HOME ?= /usr/local/cuda
 folder_of  = $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include $(2),$(if $(wildcard $(d)/$(1)),$(d))))
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
-CPPFLAGS  += -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"'
+# Flags that somebody gives on the command line, as makers of packages do, come after ours and not instead of them.
+override CPPFLAGS := -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"' $(CPPFLAGS)
 # One set of objects for the program and the library: position-independent, and hidden but for sonde.h.
-CFLAGS    += -std=gnu17 $(WARN) $(WERROR) $(OPT) -fPIC -fvisibility=hidden $(shell pkg-config --cflags $(PKGS))
+override CFLAGS := -std=gnu17 $(WARN) $(WERROR) $(OPT) -fPIC -fvisibility=hidden $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
@@ -123,11 +124,11 @@ $(BUILD)/%.o: %.c
 # Flags of test builds for folders that need not be fast: compiling them is most of their time.
 LIGHT     ?=
 LIGHT_IN  ?= src/cli tests/unit
-$(foreach d,$(LIGHT_IN),$(BUILD)/$(d)/%.o): CFLAGS += $(LIGHT)
+$(foreach d,$(LIGHT_IN),$(BUILD)/$(d)/%.o): override CFLAGS += $(LIGHT)
 
 # Unmixing and comparing give the same bits on every machine: no multiply-add where the source has two operations.
 # (errno of sqrt is asked for nowhere.)
-$(BUILD)/src/unmix/%.o $(BUILD)/src/compare/%.o: CFLAGS += -ffp-contract=off -fno-math-errno
+$(BUILD)/src/unmix/%.o $(BUILD)/src/compare/%.o: override CFLAGS += -ffp-contract=off -fno-math-errno
 
 # One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
 $(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/rooms.a
@@ -160,7 +161,7 @@ $(BUILD)/tests/hydra_cases: $(CASES_OBJ) $(BUILD)/libhydra.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/lib/hydra/tests/%.o: CPPFLAGS += -Itests/unit -Ilib/hydra/tests/cases
+$(BUILD)/lib/hydra/tests/%.o: override CPPFLAGS += -Itests/unit -Ilib/hydra/tests/cases
 -include $(CASES_OBJ:.o=.d) $(BUILD)/lib/hydra/tests/hydra_test.d
 # ----------------------------------------------------------------------------------------------
 
@@ -392,7 +393,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/rooms.a
 # at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
 CUPTI_HOST_INC := $(call folder_of,cupti_profiler_host.h)
 PM_OBJ := $(PM_SRC:%.c=$(BUILD)/%.o)
-$(BUILD)/src/capture/passes.o $(BUILD)/bench/sampling_toggle.o $(PM_OBJ): CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
+$(BUILD)/src/capture/passes.o $(BUILD)/bench/sampling_toggle.o $(PM_OBJ): override CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
 
 # The CUDA workloads, where there is an nvcc: code for the H200 and portable PTX.
 NVCC       ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
