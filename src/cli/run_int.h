@@ -137,6 +137,8 @@ void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_pipeline **look
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err);
 /* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);
+/* Prints the tree of the captures in `dir`, as many as there are, with the selection of the run. */
+int sonde_run_show(const struct sonde_run *r, const char *dir, struct sonde_err *err);
 
 /* The configuration: what the overrides and config groups compose to. */
 int sonde_run_config_open(

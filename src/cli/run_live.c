@@ -19,14 +19,17 @@ static void toggle(void *of)
 /* In a process of its own: a large report takes a while, and the program is to be watched. */
 static void start_report(struct sonde_run_live *l)
 {
+	struct sonde_err err = {0};
+
 	sonde_orders_flush(&l->orders);
 	l->reporter = sonde_run_fork();
 	if (l->reporter != 0)
 		return;
 	usleep(250000); /* until what was recorded is written */
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* that one is the program's */
-	execl("/proc/self/exe", "sonde", "report", l->dir, (char *)NULL);
-	_exit(127);
+	if (sonde_run_show(l->run, l->dir, &err))
+		sonde_say("no tree so far: %s", err.msg);
+	_exit(0);
 }
 
 static void tick(void *of)
@@ -51,7 +54,7 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 	int rc;
 
 	/* The tree is that of all ranks: one of them prints it. */
-	*l = (struct sonde_run_live){.dir = dir, .every_ns = r->dir.is_first ? r->set.every_ns : 0, .ctl = {.fd = -1, .dir_fd = -1},
+	*l = (struct sonde_run_live){.run = r, .dir = dir, .every_ns = r->dir.is_first ? r->set.every_ns : 0, .ctl = {.fd = -1, .dir_fd = -1},
 		.keep = {.run = r, .dir = dir}};
 	rc = sonde_native_attach_make(dir, err);
 	if (rc == 0)

@@ -14,6 +14,7 @@
 struct sonde_run_live {
 	struct sonde_orders orders;
 	struct sonde_ctl ctl;
+	const struct sonde_run *run;
 	const char *dir;    /* of the captures */
 	uint64_t every_ns;  /* 0 = no report until the end */
 	uint64_t next_ns;   /* when the next one is due */

@@ -112,6 +112,30 @@ static int write_report(struct sonde_run *r, struct sonde_pipeline *p, const cha
 	return export_all(r, p, to, is_shown, err);
 }
 
+static int show_captures(
+	const struct sonde_run *r, struct sonde_pipeline *p, const char *dir, struct sonde_err *err)
+{
+	int rc = sonde_pipeline_add_input(p, dir) == 0 ? 0 : sonde_err_nomem(err);
+
+	if (rc == 0)
+		rc = sonde_pipeline_configure_by(p, r->config, SONDE_STAND_IN_NEVER, err);
+	p->settings.options.is_utf8 = sonde_terminal_is_utf8();
+	if (rc == 0)
+		rc = sonde_pipeline_fold(p, err);
+	if (rc == 0)
+		rc = sonde_pipeline_arrange(p, err);
+	return rc ? rc : print_tree(p, err);
+}
+
+int sonde_run_show(const struct sonde_run *r, const char *dir, struct sonde_err *err)
+{
+	struct sonde_pipeline *p = sonde_pipeline_new();
+	int rc = p ? show_captures(r, p, dir, err) : sonde_err_nomem(err);
+
+	sonde_pipeline_free(p);
+	return rc;
+}
+
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();

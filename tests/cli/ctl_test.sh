@@ -40,9 +40,9 @@ without_window() { # open until it is told to pause
 	begin open && wait_for more_than 0 $pid && "$SONDE" ctl $pid stop && wait_for paused && finish && "$SONDE" report "$run/native" | tee /dev/stderr | tr '\n' ' ' | grep -q 'captured in 1  *window,'
 }
 
-every() { # the tree so far, on standard error
-	begin every capture.every=200ms && wait_for grep -q 'train' "$TMP/err"
-	finish && grep -q 'in regions' "$TMP/err" && grep -qx done "$TMP/out"
+every() { # the tree so far, on standard error, of what the run is to report
+	begin every capture.every=200ms --nvtx-include step && wait_for grep -q 'not selected' "$TMP/err"
+	finish && grep -q 'in regions' "$TMP/err" && grep -q train "$TMP/err" && grep -qx done "$TMP/out"
 }
 
 rank() { # NUMBER: one of two, with what it says in err0 and err1
