@@ -29,8 +29,6 @@ struct hydra_lookup hydra_compose__scope(struct hydra_compose *c)
 	return (struct hydra_lookup){.cx = c->cx, .hydra = c->root, .now = c->now};
 }
 
-/* hydra.searchpath: from the command line, or else from the primary config itself. */
-
 static int refuse_searchpath(struct hydra_compose *c, const struct hydra_datum *n)
 {
 	struct sonde_str got = hydra_pytext__show(c->cx, n);
@@ -70,6 +68,7 @@ static int add_searchpath(struct hydra_compose *c, struct hydra_datum *list, con
 	return hydra_search__add(&c->search, schema.kind, schema.provider.p, schema.dir);
 }
 
+/* hydra.searchpath: from the command line, or else from the primary config itself. */
 static int process_searchpath(struct hydra_compose *c)
 {
 	const struct hydra_loaded *file = NULL;

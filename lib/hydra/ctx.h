@@ -66,8 +66,7 @@ bool hydra_ctx__is_type(const struct hydra_ctx *cx, const char *type);
 /* Raised by the value layer (as opposed to the composer and the override grammar). */
 bool hydra_ctx__is_value_error(const struct hydra_ctx *cx);
 
-/* Arena allocation with the limit: NULL and a recorded failure when memory or the limit is reached.
- */
+/* Arena allocation with the limit: NULL and a recorded failure when memory or the limit is reached. */
 void *hydra_ctx__alloc(struct hydra_ctx *cx, size_t nr, size_t size);
 struct sonde_str hydra_ctx__dup(struct hydra_ctx *cx, struct sonde_str s);
 struct sonde_str hydra_ctx__printf(struct hydra_ctx *cx, const char *fmt, ...)

@@ -82,8 +82,7 @@ static int resolve_hydra(struct hydra_config *c, const char *part)
 	return n ? hydra_interp__resolve_tree(&look, n) : 0;
 }
 
-/* hydra.runtime.output_dir: known once the directories are, and what the job's keys may refer to.
- */
+/* hydra.runtime.output_dir: known once the directories are, and what the job's keys may refer to. */
 static int fill_output_dir(struct hydra_config *c)
 {
 	struct hydra_datum *at[] = {hydra_datum__path_get(c->compose.root, "hydra.runtime"),

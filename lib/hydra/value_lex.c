@@ -102,8 +102,7 @@ static size_t escapes(struct sonde_str s, size_t i)
 	return i - start;
 }
 
-/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none.
- */
+/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none. */
 static size_t quoted(struct sonde_str s, size_t i)
 {
 	size_t j, slashes = 0;

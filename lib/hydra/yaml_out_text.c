@@ -283,8 +283,7 @@ static void write_double_quoted(struct hydra_emitter *e, struct sonde_str s, boo
 	hydra_emitter__put(e, "\"", false, false);
 }
 
-/* Strings that would be read as something else: also y and n, and what Python takes for a number.
- */
+/* Strings that would be read as something else: also y and n, and what Python takes for a number. */
 static bool wants_quotes(struct sonde_str s)
 {
 	return hydra_yaml__resolve(s) != YAML_TAG_STR || hydra_pynumber__is_word(s, "y|n") ||

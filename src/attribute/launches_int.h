@@ -127,8 +127,7 @@ uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range);
 /* Makes a set beside those of the records, or `last` if that is the same; SONDE_NONE: no memory. */
 uint32_t sonde_build__set(
 	struct sonde_build *b, const uint32_t *members, size_t nr, uint32_t last);
-/* The number of a key of plain words, added with a lasting copy when new; SONDE_NONE on no memory.
- */
+/* The number of a key of plain words, added with a lasting copy when new; SONDE_NONE on no memory. */
 uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
 	size_t nr, bool *is_new);
 

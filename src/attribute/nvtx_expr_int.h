@@ -71,8 +71,7 @@ bool nvtx_next_item(struct sonde_str *rest, struct sonde_str *item);
 int nvtx_lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str item,
 	struct sonde_err *err);
 bool nvtx_is_label(const struct nvtx_text *t);
-/* Whether a character is itself in Nsight's grammar, in ours, in a regular expression, on a line.
- */
+/* Whether a character is itself in Nsight's grammar, in ours, in a regular expression, on a line. */
 bool nvtx_is_plain(char c);
 /* The first character with that role, or t->nr. */
 size_t nvtx_find_role(const struct nvtx_text *t, size_t from, const char *roles);

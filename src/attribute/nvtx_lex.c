@@ -59,8 +59,7 @@ static void put(struct nvtx_text *t, char c, char role, size_t pos)
 	t->at[t->nr++] = (struct nvtx_char){.c = c, .role = role, .pos = (uint32_t)pos};
 }
 
-/* Plain expressions: a backslash before an operator takes itself and the operator's meaning away.
- */
+/* Plain expressions: a backslash before an operator takes itself and the operator's meaning away. */
 static void lex_plain(struct nvtx_text *t, struct sonde_str s)
 {
 	size_t i;

@@ -72,8 +72,7 @@ struct sonde_scope {
 	uint32_t nr_folded; /* it is so many scopes, added up; 0 = one as it was captured */
 };
 
-/* Which region a launch belongs to exclusively, per domain and start/end range: a slice of `homes`.
- */
+/* Which region a launch belongs to exclusively, per domain and start/end range: a slice of `homes`. */
 struct sonde_place {
 	uint32_t first, nr;
 };

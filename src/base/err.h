@@ -10,8 +10,7 @@
 
 #include <stdarg.h>
 
-/* Fills in `err` (if not NULL) and returns `code`, so that callers can `return sonde_err_set(…)`.
- */
+/* Fills in `err` (if not NULL) and returns `code`, so that callers can `return sonde_err_set(…)`. */
 int sonde_err_set(struct sonde_err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

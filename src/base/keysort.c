@@ -193,15 +193,37 @@ bool sonde_keysort_runs(void *at, size_t nr, size_t size)
 	return runs && merge_runs((struct array){at, size}, starts, runs);
 }
 
+/* The elements as they are. */
+static struct sonde_keyed *number_all(size_t nr)
+{
+	struct sonde_keyed *order = nr < UINT32_MAX ? sonde_malloc((nr + 1) * sizeof(*order)) : NULL;
+	size_t i;
+
+	for (i = 0; order && i < nr; i++)
+		order[i].index = (uint32_t)i;
+	return order;
+}
+
+struct sonde_keyed *sonde_order_by_u64(const void *at, size_t nr, size_t size, size_t offset)
+{
+	struct sonde_keyed *order = number_all(nr);
+	size_t i;
+
+	for (i = 0; order && i < nr; i++)
+		memcpy(&order[i].key, (const char *)at + i * size + offset, sizeof(order[i].key));
+	if (order && sonde_keysort(order, nr))
+		return order;
+	sonde_free(order);
+	return NULL;
+}
+
 struct sonde_keyed *sonde_order_by(
 	const void *of, size_t nr, sonde_key_fn *const *keys, size_t nr_keys)
 {
-	struct sonde_keyed *order = nr < UINT32_MAX ? sonde_malloc((nr + 1) * sizeof(*order)) : NULL;
+	struct sonde_keyed *order = number_all(nr);
 	bool ok = order != NULL;
 	size_t i, k;
 
-	for (i = 0; ok && i < nr; i++)
-		order[i].index = (uint32_t)i;
 	for (k = 0; ok && k < nr_keys; k++) {
 		for (i = 0; i < nr; i++)
 			order[i].key = keys[k](of, order[i].index);

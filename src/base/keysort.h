@@ -30,6 +30,10 @@ bool sonde_keysort_size(void *at, size_t nr, size_t size);
 typedef uint64_t sonde_key_fn(const void *of, uint32_t number);
 struct sonde_keyed *sonde_order_by(
 	const void *of, size_t nr, sonde_key_fn *const *keys, size_t nr_keys);
+/* The same by one member of the elements, a uint64_t: sonde_order_by_field(edges.at, edges.nr, ns). */
+#define sonde_order_by_field(at, nr, field)                                                        \
+	sonde_order_by_u64((at), (nr), sizeof(*(at)), offsetof(__typeof__(*(at)), field))
+struct sonde_keyed *sonde_order_by_u64(const void *at, size_t nr, size_t size, size_t offset);
 /* Puts elements of any size in that order, which is used up and freed; false when it is NULL. */
 bool sonde_order_apply(struct sonde_keyed *order, void *at, size_t nr, size_t size);
 /* For large elements: sorts a few runs in order, false where there are more of them. */

@@ -1,3 +1,4 @@
+/* One table says what an event consists of, for writing and reading: the two cannot differ. */
 #include "format/event.h"
 
 /* Attributes of version 1: one byte says which, then those, in this order. */

@@ -4,11 +4,10 @@
  * A leaf is what ran there, added up over all its launches: its time is theirs
  * together, and nothing is known of one alone.
  */
-#include "base/alloc.h"
 #include "catalogue/metrics.h"
 #include "read/hatchet_int.h"
 
-static bool knows(struct sonde_str data, const char *path)
+static bool knows(struct sonde_str data)
 {
 	static const char *const keys[] = {"frame", "metrics", "children"};
 	struct sonde_scan s = sonde_scan_of(data);
@@ -16,7 +15,6 @@ static bool knows(struct sonde_str data, const char *path)
 	bool is_end;
 	size_t i;
 
-	(void)path;
 	if (!sonde_scan_space(&s) || *s.p++ != '[' || !sonde_scan_space(&s) || *s.p++ != '{' ||
 		sonde_scan_member(&s, true, &key, &is_end) != SONDE_SCAN_OK || is_end)
 		return false;
@@ -231,13 +229,9 @@ static int read_all(struct hatchet *h)
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
 	struct hatchet h = {
-		.src = src, .r = r, .err = err, .scan = sonde_scan_of(src->file.data)};
+		.src = src, .r = r, .err = err, .state = src->state, .scan = sonde_scan_of(src->file.data)};
 	int rc;
 
-	h.state = src->state = sonde_calloc(1, sizeof(struct hatchet_state));
-	if (!h.state)
-		return sonde_err_nomem(err);
-	r->inputs.at[src->input].source = SONDE_STR("hatchet");
 	rc = read_all(&h);
 	sonde_vec_release(&h.nodes);
 	sonde_buf_release(&h.scratch);
@@ -260,13 +254,12 @@ static void release(struct sonde_source *src)
 {
 	struct hatchet_state *s = src->state;
 
-	if (s)
-		sonde_vec_release(&s->figures);
-	sonde_free(s);
+	sonde_vec_release(&s->figures);
 }
 
 const struct sonde_source_ops sonde_source_hatchet = {
 	.name = "hatchet",
+	.state_bytes = sizeof(struct hatchet_state),
 	.knows = knows,
 	.read = read,
 	.values = values,

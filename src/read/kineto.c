@@ -3,17 +3,15 @@
  * Kernels, copies and memsets with their times, the host calls that asked for
  * them, and annotations as ranges. docs/sources.md says what is read of it.
  */
-#include "base/alloc.h"
 #include "read/kineto_int.h"
 
 #include <stdio.h>
 
 /* Anything in braces may have its events anywhere; what has none is told so when it is read. */
-static bool knows(struct sonde_str data, const char *path)
+static bool knows(struct sonde_str data)
 {
 	size_t i = sonde_str_starts(data, "\xef\xbb\xbf") ? 3 : 0;
 
-	(void)path;
 	while (i < data.n && sonde_scan__is_space(data.p[i]))
 		i++;
 	return i < data.n && (data.p[i] == '{' || data.p[i] == '[') && !sonde_source__is_report(data);
@@ -69,7 +67,6 @@ static void describe(struct kineto *k)
 	uint64_t first = UINT64_MAX;
 	size_t i;
 
-	in->source = SONDE_STR("kineto");
 	in->tool = SONDE_STR("torch.profiler");
 	for (i = k->first_record; i < k->r->records.nr; i++)
 		if (k->r->records.at[i].time.start_ns < first)
@@ -179,7 +176,7 @@ static unsigned regions_of(const struct sonde_read_options *o)
 
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
-	struct kineto_state *s = sonde_calloc(1, sizeof(*s));
+	struct kineto_state *s = src->state;
 	struct kineto k = {.src = src,
 		.r = r,
 		.err = err,
@@ -193,9 +190,6 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 		.last_thread = SONDE_NONE};
 	int rc;
 
-	if (!s)
-		return sonde_err_nomem(err);
-	src->state = s;
 	s->r = r;
 	rc = read_all(&k, s);
 	if (rc && rc != SONDE_ERR_FORMAT)
@@ -217,13 +211,12 @@ static void release(struct sonde_source *src)
 {
 	struct kineto_state *s = src->state;
 
-	if (s)
-		sonde_map_release(&s->facts);
-	sonde_free(s);
+	sonde_map_release(&s->facts);
 }
 
 const struct sonde_source_ops sonde_source_kineto = {
 	.name = "kineto",
+	.state_bytes = sizeof(struct kineto_state),
 	.knows = knows,
 	.read = read,
 	.values = sonde_kineto__values,

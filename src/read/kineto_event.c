@@ -1,3 +1,7 @@
+/*
+ * Most of a trace's text is arguments, and most events are not kept: arguments are skipped first, as a
+ * slice, and read when their event turns out to be kept.
+ */
 #include "read/kineto_int.h"
 
 /* --- fields ---------------------------------------------------------------------------------- */

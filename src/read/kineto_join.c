@@ -37,24 +37,12 @@ static void match(struct kineto *k, const struct sonde_keyed *works, const struc
 	}
 }
 
-static uint64_t correlation_of_work(const void *records, uint32_t i)
-{
-	return ((const struct sonde_record *)records)[i].call_ns;
-}
-
-static uint64_t correlation_of_call(const void *calls, uint32_t i)
-{
-	return ((const struct kineto_call *)calls)[i].correlation;
-}
-
 static bool match_calls(struct kineto *k)
 {
-	static sonde_key_fn *const of_work[] = {correlation_of_work}, *const of_call[] = {
-									      correlation_of_call};
 	size_t nr = k->r->records.nr - k->first_record;
-	struct sonde_keyed *works = sonde_order_by(
-		nr ? &k->r->records.at[k->first_record] : NULL, nr, of_work, 1);
-	struct sonde_keyed *calls = sonde_order_by(k->calls.at, k->calls.nr, of_call, 1);
+	const struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL;
+	struct sonde_keyed *works = sonde_order_by_field(at, nr, call_ns); /* the correlation still */
+	struct sonde_keyed *calls = sonde_order_by_field(k->calls.at, k->calls.nr, correlation);
 	bool ok = works && calls;
 
 	if (ok)

@@ -1,3 +1,4 @@
+/* An event that the bytes at hand cut off is begun again with more: what was begun stays in the window. */
 #include "base/alloc.h"
 #include "read/kineto_int.h"
 

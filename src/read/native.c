@@ -6,9 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-static bool knows(struct sonde_str data, const char *path)
+static bool knows(struct sonde_str data)
 {
-	(void)path;
 	return sonde_str_starts(data, SONDE_CAPTURE_MAGIC);
 }
 
@@ -29,7 +28,6 @@ static int describe(struct native *n, struct sonde_err *err)
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 	size_t i;
 
-	in->source = SONDE_STR("native");
 	in->replay_mode = SONDE_STR("native");
 	in->tool = sonde_native__meta(n, "tool");
 	in->command = sonde_native__meta(n, "command");
@@ -107,35 +105,31 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
 	struct native *n = sonde_calloc(1, sizeof(*n));
-	struct sonde_launch_metrics *m = sonde_calloc(1, sizeof(*m));
-	int rc = SONDE_ERR_NOMEM;
+	int rc;
 
-	src->state = m;
-	if (n && m) {
-		n->src = src;
-		n->first_name = r->thread_names.nr;
-		n->r = r;
-		n->first_range = (uint32_t)r->ranges.nr;
-		n->first_record = r->records.nr;
-		rc = read_all(n, m, err);
-		sonde_vec_release(&n->strings);
-		sonde_vec_release(&n->piece_of);
-		sonde_buf_release(&n->cells);
-		sonde_free(n->kept);
-		sonde_vec_release(&n->pieces);
-		sonde_vec_release(&n->marks);
-		sonde_vec_release(&n->windows);
-		sonde_vec_release(&n->host.points);
-		sonde_vec_release(&n->gpu.points);
-		sonde_vec_release(&n->launches);
-		sonde_vec_release(&n->memory);
-		sonde_vec_release(&n->edges);
-		sonde_vec_release(&n->nodes);
-		sonde_vec_release(&n->attributes);
-		sonde_map_release(&n->long_paths);
-	} else {
-		sonde_err_nomem(err);
-	}
+	if (!n)
+		return sonde_err_nomem(err);
+	n->src = src;
+	n->first_name = r->thread_names.nr;
+	n->r = r;
+	n->first_range = (uint32_t)r->ranges.nr;
+	n->first_record = r->records.nr;
+	rc = read_all(n, src->state, err);
+	sonde_vec_release(&n->strings);
+	sonde_vec_release(&n->piece_of);
+	sonde_buf_release(&n->cells);
+	sonde_free(n->kept);
+	sonde_vec_release(&n->pieces);
+	sonde_vec_release(&n->marks);
+	sonde_vec_release(&n->windows);
+	sonde_vec_release(&n->host.points);
+	sonde_vec_release(&n->gpu.points);
+	sonde_vec_release(&n->launches);
+	sonde_vec_release(&n->memory);
+	sonde_vec_release(&n->edges);
+	sonde_vec_release(&n->nodes);
+	sonde_vec_release(&n->attributes);
+	sonde_map_release(&n->long_paths);
 	sonde_free(n);
 	return rc;
 }
@@ -177,15 +171,10 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	return 0;
 }
 
-static void release(struct sonde_source *src)
-{
-	sonde_free(src->state);
-}
-
 const struct sonde_source_ops sonde_source_native = {
 	.name = "native",
+	.state_bytes = sizeof(struct sonde_launch_metrics),
 	.knows = knows,
 	.read = read,
 	.values = values,
-	.release = release,
 };

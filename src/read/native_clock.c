@@ -2,7 +2,6 @@
 #include "base/bisect.h"
 #include "read/native_int.h"
 
-
 static int by_from(const void *a, const void *b)
 {
 	const struct native_point *x = a, *y = b;

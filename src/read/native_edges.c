@@ -76,18 +76,12 @@ static bool are_few_runs(const struct native *n)
 	return nr <= n->launches.nr / n->edges.nr;
 }
 
-static uint64_t time_of(const void *launches, uint32_t i)
-{
-	return ((const struct native_launch *)launches)[i].ns;
-}
-
 static bool add_starts(struct native *n)
 {
-	static sonde_key_fn *const by_time[] = {time_of};
 	bool as_is = are_few_runs(n), ok;
 	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
 	struct sonde_keyed *t =
-		as_is ? NULL : sonde_order_by(n->launches.at, n->launches.nr, by_time, 1);
+		as_is ? NULL : sonde_order_by_field(n->launches.at, n->launches.nr, ns);
 	size_t i;
 
 	ok = s && (as_is || t);

@@ -85,8 +85,7 @@ void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e)
 		&s->n->gpu.points, (struct native_point){e->field[0], sonde_stream__now(s)});
 }
 
-/* --- GPU events ---------------------------------------------------------------------------------
- */
+/* --- GPU events ------------------------------------------------------------------------------- */
 
 #define PINNED 2u /* CUPTI's number for such memory */
 

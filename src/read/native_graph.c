@@ -20,19 +20,13 @@ static bool add_node(struct native *n, struct native_origins *s, const struct na
 	return true;
 }
 
-static uint64_t time_of(const void *nodes, uint32_t i)
-{
-	return ((const struct native_node *)nodes)[i].ns;
-}
-
 /*
  * In order of time, over all threads: a copy takes the origin of what it was copied from, which
  * was there earlier, but maybe in a thread that is read later.
  */
 bool sonde_native__find_origins(struct native *n, struct native_origins *out)
 {
-	static sonde_key_fn *const by_time[] = {time_of};
-	struct sonde_keyed *t = sonde_order_by(n->nodes.at, n->nodes.nr, by_time, 1);
+	struct sonde_keyed *t = sonde_order_by_field(n->nodes.at, n->nodes.nr, ns);
 	bool ok;
 	size_t i;
 

@@ -200,35 +200,24 @@ static bool complete_records(struct joining *j)
 
 /* --- the order of launch ------------------------------------------------------------------------ */
 
-static uint64_t start_of(const void *records, uint32_t i)
-{
-	return ((const struct sonde_record *)records)[i].time.start_ns;
-}
-
-static uint64_t call_of(const void *records, uint32_t i)
-{
-	return ((const struct sonde_record *)records)[i].call_ns;
-}
-
-static bool sort_records(struct sonde_record *recs, size_t nr, sonde_key_fn *key)
-{
-	return sonde_order_apply(sonde_order_by(recs, nr, &key, 1), recs, nr, sizeof(*recs));
-}
-
 /* In order of launch, and what one launch made by its start. */
 static bool order_records(struct native *n)
 {
 	size_t i, first, nr = n->r->records.nr - n->first_record;
 	struct sonde_record *recs = nr ? &n->r->records.at[n->first_record] : NULL;
 	bool ok = !nr || sonde_keysort_runs(recs, nr, sizeof(*recs)) ||
-		  sort_records(recs, nr, call_of);
+		  sonde_order_apply(
+			  sonde_order_by_field(recs, nr, call_ns), recs, nr, sizeof(*recs));
 
 	for (first = 0; first < nr && ok; first = i) {
 		bool is_in_order = true;
 
 		for (i = first + 1; i < nr && recs[i].call_ns == recs[first].call_ns; i++)
 			is_in_order &= recs[i - 1].time.start_ns <= recs[i].time.start_ns;
-		ok = is_in_order || sort_records(&recs[first], i - first, start_of);
+		ok = is_in_order ||
+		     sonde_order_apply(
+			     sonde_order_by_field(&recs[first], i - first, time.start_ns),
+			     &recs[first], i - first, sizeof(*recs));
 	}
 	return ok;
 }

@@ -145,8 +145,7 @@ static bool read_push(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
-/* --- chunks and streams -------------------------------------------------------------------------
- */
+/* --- chunks and streams ----------------------------------------------------------------------- */
 
 static bool read_event(struct stream *s, const struct sonde_event *e, const uint8_t *at)
 {

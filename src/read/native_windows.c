@@ -9,38 +9,31 @@
 
 int sonde_native__windows(struct native *n, struct sonde_err *err)
 {
-	struct native_window *open = NULL;
-	bool is_first = true;
+	bool is_open = false, is_first = true, ok = true;
 	size_t i;
 
-	for (i = 0; i < n->marks.nr; i++) {
+	for (i = 0; i < n->marks.nr && ok; i++) {
 		const struct sonde_window_mark *m = &n->marks.at[i];
-		uint64_t least = n->windows.nr ? n->windows.at[n->windows.nr - 1].end : 0;
+		struct native_window *last = n->windows.nr ? &n->windows.at[n->windows.nr - 1] : NULL;
+		uint64_t least = !last ? 0 : is_open ? last->begin : last->end;
+		uint64_t ticks = m->ticks > least ? m->ticks : least;
 
 		if (m->state >= SONDE_WINDOW_TIMED)
 			continue;
 		n->is_windowed |= m->state != SONDE_WINDOW_END;
-
-		/* A file that is told of a closing first was open from its beginning. */
-		if (m->state == SONDE_WINDOW_CLOSED && open) {
-			open->end = m->ticks > open->begin ? m->ticks : open->begin;
-			open = NULL;
-		} else if (m->state == SONDE_WINDOW_OPEN
-				   ? !open
-				   : m->state == SONDE_WINDOW_CLOSED && is_first) {
-			open = sonde_vec_push(&n->windows);
-			if (!open)
-				return sonde_err_nomem(err);
-			open->begin = m->ticks > least ? m->ticks : least;
-			open->end = UINT64_MAX;
-			if (m->state == SONDE_WINDOW_CLOSED) {
-				*open = (struct native_window){0, m->ticks};
-				open = NULL;
-			}
+		if (m->state == SONDE_WINDOW_CLOSED && is_open) {
+			last->end = ticks;
+			is_open = false;
+		} else if (m->state == SONDE_WINDOW_CLOSED && is_first) {
+			/* A file that is told of a closing first was open from its beginning. */
+			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks});
+		} else if (m->state == SONDE_WINDOW_OPEN && !is_open) {
+			is_open = ok = sonde_vec_put(
+				&n->windows, (struct native_window){ticks, UINT64_MAX});
 		}
 		is_first = false;
 	}
-	return 0;
+	return ok ? 0 : sonde_err_nomem(err);
 }
 
 uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks)

@@ -5,7 +5,6 @@
  * cannot be told apart. Lines that are no rows (`==PROF== …`, what the program
  * printed) are skipped. Values are decoded from the row's bytes when asked for.
  */
-#include "base/alloc.h"
 #include "catalogue/attributes.h"
 #include "read/ncu_csv_int.h"
 #include "read/demangle.h"
@@ -20,11 +19,10 @@ static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offs
 	return (struct csv_cursor){.p = p + offset, .end = p + src->file.data.n};
 }
 
-static bool knows(struct sonde_str data, const char *path)
+static bool knows(struct sonde_str data)
 {
 	struct csv_cursor c = {.p = data.p, .end = data.p + data.n};
 
-	(void)path;
 	return csv_find_header(&c);
 }
 
@@ -237,17 +235,13 @@ static void finish(struct csv_table *t)
 
 static int read_table(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
-	struct csv_table *t = sonde_calloc(1, sizeof(*t));
+	struct csv_table *t = src->state;
 	struct csv_cursor c = cursor_at(src, 0);
 	int rc;
 
-	if (!t)
-		return sonde_err_nomem(err);
-	src->state = t;
 	t->src = src;
 	t->r = r;
 	t->display_name = SONDE_NONE;
-	r->inputs.at[src->input].source = SONDE_STR("ncu-csv");
 	if (!csv_find_header(&c))
 		return sonde_err_at(err, SONDE_ERR_FORMAT, src->path, 0, 
 			"no header row: make the file with 'ncu --import REPORT --csv --page raw'");
@@ -302,18 +296,16 @@ static void release(struct sonde_source *src)
 {
 	struct csv_table *t = src->state;
 
-	if (!t)
-		return;
 	sonde_vec_release(&t->columns);
 	sonde_vec_release(&t->quoted);
 	csv_nvtx_release(&t->nvtx);
 	sonde_buf_release(&t->ranges[0]);
 	sonde_buf_release(&t->ranges[1]);
-	sonde_free(t);
 }
 
 const struct sonde_source_ops sonde_source_ncu_csv = {
 	.name = "ncu-csv",
+	.state_bytes = sizeof(struct csv_table),
 	.knows = knows,
 	.read = read_table,
 	.values = read_values,

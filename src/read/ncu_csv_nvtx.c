@@ -1,8 +1,8 @@
 /*
  * NVTX cells of the CSV → range entries.
  *
- *   push/pop    `1108  "DOMAIN:LABEL:6 fields"  "DOMAIN:LABEL:6 fields" `   thread, then outermost
- * first start/end   ` "ID:DOMAIN:LABEL:6 fields"  "…" `
+ *   push/pop    `1108  "DOMAIN:LABEL:6 fields"  "DOMAIN:LABEL:6 fields" `   thread, outermost first
+ *   start/end   ` "ID:DOMAIN:LABEL:6 fields"  "…" `
  *
  * Nothing in a cell is escaped, so it is cut where it most likely was joined.
  * Rows say nothing about entries: equal neighbours of one thread are taken for

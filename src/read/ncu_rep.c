@@ -5,7 +5,6 @@
  * graph results. All bytes are treated as hostile.
  */
 #include "base/secret.h"
-#include "base/alloc.h"
 #include "catalogue/attributes.h"
 #include "read/ncu_int.h"
 
@@ -45,9 +44,8 @@ int ncu_damage(const struct ncu_report *n, const struct sonde_wire *w, struct so
 		err, SONDE_ERR_FORMAT, n->src->path, ncu_offset(n->src, w->p), "%s", w->bad);
 }
 
-static bool knows(struct sonde_str data, const char *path)
+static bool knows(struct sonde_str data)
 {
-	(void)path;
 	return data.n >= 4 && memcmp(data.p, MAGIC, 4) == 0;
 }
 
@@ -328,17 +326,13 @@ static void finish(struct ncu_report *n)
 
 static int read_report(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
-	struct ncu_report *n = sonde_calloc(1, sizeof(*n));
+	struct ncu_report *n = src->state;
 	struct sonde_str rest = {src->file.data.p + 4, src->file.data.n - 4}, header;
 	int rc;
 
-	if (!n)
-		return sonde_err_nomem(err);
-	src->state = n;
 	n->src = src;
 	n->r = r;
 	n->device_string = n->process = n->last_process = SONDE_NONE;
-	r->inputs.at[src->input].source = SONDE_STR("ncu-rep");
 	rc = take_item(n, &rest, "the head", &header, err);
 	while (rc == 0 && rest.n)
 		rc = read_block(n, &rest, err);
@@ -350,18 +344,16 @@ static void release(struct sonde_source *src)
 {
 	struct ncu_report *n = src->state;
 
-	if (!n)
-		return;
 	sonde_vec_release(&n->strings);
 	sonde_vec_release(&n->metric_of);
 	sonde_vec_release(&n->domains);
 	ncu_entries_release(&n->entries);
 	sonde_map_release(&n->section_keys);
-	sonde_free(n);
 }
 
 const struct sonde_source_ops sonde_source_ncu_rep = {
 	.name = "ncu-rep",
+	.state_bytes = sizeof(struct ncu_report),
 	.knows = knows,
 	.read = read_report,
 	.values = ncu_read_values,

@@ -105,8 +105,7 @@ static struct sonde_str metric_value_msg(struct sonde_str msg)
 	return (struct sonde_str){NULL, 0};
 }
 
-/* Makes sure the metric has a number; remembers the device when this is the metric that tells it.
- */
+/* Makes sure the metric has a number; remembers the device when this is the metric that tells it. */
 static int note_metric(
 	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
 {

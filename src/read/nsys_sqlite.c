@@ -9,7 +9,6 @@
  */
 #include "read/nsys_int.h"
 
-#include "base/alloc.h"
 #include "read/launch_metrics_int.h"
 
 #include <stdio.h>
@@ -24,9 +23,8 @@
 #define RANGES	"59,60,70,71" /* push/pop and start/end, then these with texts of other kinds */
 enum { START_END = 60, START_END_T = 71 };
 
-static bool knows(struct sonde_str data, const char *path)
+static bool knows(struct sonde_str data)
 {
-	(void)path;
 	return sonde_str_starts(data, "SQLite format 3") && data.n >= 512;
 }
 
@@ -280,13 +278,11 @@ static int open_db(struct nsys *n)
 /* The metrics an export has: times, and bytes of copies. */
 static int open_metrics(struct nsys *n)
 {
-	struct sonde_launch_metrics *m = sonde_calloc(1, sizeof(*m));
 	const bool has[NR_LAUNCH_METRICS] = {[LAUNCH_TIME] = true,
 		[LAUNCH_BYTES] = sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMCPY", "bytes") ||
 				 sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMSET", "bytes")};
 
-	n->src->state = m;
-	return m && sonde_launch_metrics__add(m, n->r, has) ? 0 : sonde_err_nomem(n->err);
+	return sonde_launch_metrics__add(n->src->state, n->r, has) ? 0 : sonde_err_nomem(n->err);
 }
 
 static int read_all(struct nsys *n)
@@ -297,7 +293,6 @@ static int read_all(struct nsys *n)
 	size_t i;
 	int rc = 0;
 
-	n->r->inputs.at[n->src->input].source = SONDE_STR("nsys-sqlite");
 	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
 		rc = n->texts_rc == SQLITE_NOMEM ? sonde_err_nomem(n->err) : steps[i](n);
 	if (rc == 0 && n->texts_rc && !n->cut_pct)
@@ -345,15 +340,10 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	return 0;
 }
 
-static void release(struct sonde_source *src)
-{
-	sonde_free(src->state);
-}
-
 const struct sonde_source_ops sonde_source_nsys_sqlite = {
 	.name = "nsys-sqlite",
+	.state_bytes = sizeof(struct sonde_launch_metrics),
 	.knows = knows,
 	.read = read,
 	.values = values,
-	.release = release,
 };

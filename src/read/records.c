@@ -1,3 +1,7 @@
+/*
+ * Results come by the million and name few callers, queues and functions, mostly those of the one
+ * before: a number takes the place of each, and the last one is looked at before the table.
+ */
 #include "read/records.h"
 
 #include "base/alloc.h"
@@ -211,8 +215,10 @@ void sonde_records_note(struct sonde_records *r)
 
 static void free_source(struct sonde_source *src)
 {
-	if (src->ops && src->ops->release)
+	if (src->state && src->ops->release)
 		src->ops->release(src);
+	if (src->ops && src->ops->state_bytes)
+		sonde_free(src->state);
 	sonde_mapping_release(&src->file);
 	sonde_free(src);
 }

@@ -199,7 +199,6 @@ struct sonde_series {
 	SONDE_VEC(double) values; /* row by row: values.at[sample * counters.nr + counter] */
 };
 
-
 #define SONDE_NOT_TIMED "(not timed)" /* the name of launches whose work was not recorded */
 
 /* A time in which GPU work was recorded: with a budget a timing, with capture.window a window. */

@@ -13,10 +13,9 @@
 struct sonde_stream;
 
 struct sonde_source_ops {
-	const char *name;
-	/* Whether these are the first bytes of such a file. `path` only for directory-less hints.
-	 */
-	bool (*knows)(struct sonde_str data, const char *path);
+	const char *name;   /* as reports have it in `capture.source` */
+	size_t state_bytes; /* of `state`, what `values` has to know; 0 = nothing */
+	bool (*knows)(struct sonde_str data); /* whether these are the first bytes of such a file */
 	/*
 	 * Appends everything in `src->file` to `r`. On damage: what was read stays, `err` says
 	 * where it stopped, and the code is SONDE_ERR_FORMAT; the caller decides what that means.
@@ -24,7 +23,7 @@ struct sonde_source_ops {
 	int (*read)(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err);
 	int (*values)(const struct sonde_source *src, const struct sonde_record *rec,
 		struct sonde_values *v, struct sonde_err *err);
-	void (*release)(struct sonde_source *src); /* frees `state`; may be NULL */
+	void (*release)(struct sonde_source *src); /* what `state` owns; may be NULL */
 };
 
 struct sonde_source {
@@ -33,7 +32,7 @@ struct sonde_source {
 	const char *path; /* in the records' arena */
 	uint32_t input;
 	struct sonde_stream *stream; /* while reading, instead of `file`: only readers of streams */
-	void *state;		     /* the reader's own */
+	void *state;		     /* the reader's own, all zero at first */
 	bool says_cut;		     /* the reader has told that it ends too early */
 };
 

@@ -1,3 +1,4 @@
+/* Files are known by their first bytes and never by their names, which people change. */
 #include "read/unpack.h"
 
 #include "base/alloc.h"
@@ -21,12 +22,12 @@ static const struct sonde_source_ops *const readers[] = {
 	&sonde_source_ncu_csv,
 };
 
-static const struct sonde_source_ops *recognise(struct sonde_str data, const char *path)
+static const struct sonde_source_ops *recognise(struct sonde_str data)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-		if (readers[i]->knows(data, path))
+		if (readers[i]->knows(data))
 			return readers[i];
 	return NULL;
 }
@@ -104,8 +105,13 @@ static struct sonde_source *add_source(struct sonde_records *r, const char *path
 static int read_source(struct sonde_records *r, struct sonde_source *src, struct sonde_err *err)
 {
 	size_t records = r->records.nr, ranges = r->ranges.nr;
-	int rc = src->ops->read(src, r, err);
+	int rc;
 
+	r->inputs.at[src->input].source = sonde_str_from(src->ops->name);
+	if (src->ops->state_bytes)
+		src->state = sonde_calloc(1, src->ops->state_bytes);
+	rc = src->ops->state_bytes && !src->state ? sonde_err_nomem(err)
+						  : src->ops->read(src, r, err);
 	if (rc != SONDE_ERR_FORMAT || (r->records.nr == records && r->ranges.nr == ranges))
 		return rc;
 	if (r->records.nr > records)
@@ -133,7 +139,7 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	if (rc)
 		return rc;
 	src->file.data = sonde_buf_view(&src->file.inflated);
-	src->ops = src->file.data.n ? recognise(src->file.data, path) : NULL;
+	src->ops = src->file.data.n ? recognise(src->file.data) : NULL;
 	rc = src->ops ? read_source(r, src, err) : refuse(path, src->file.data, err);
 	if (src->says_cut || !sonde_stream_damage(stream, &why).p)
 		;
@@ -180,7 +186,7 @@ static int read_archive(struct sonde_records *r, const char *path, struct sonde_
 		sonde_buf_printf(&name, "%s/%s", path, tar.name.p ? tar.name.p : "");
 		if (name.failed || !head.p)
 			rc = sonde_err_nomem(err);
-		else if (recognise(head, name.p) || sonde_is_gzip(head))
+		else if (recognise(head) || sonde_is_gzip(head))
 			rc = read_stream(r, name.p, &tar.member, layers + 1, err);
 		else
 			continue;
@@ -217,7 +223,7 @@ static int read_stream(struct sonde_records *r, const char *path, struct sonde_s
 	if (sonde_is_tar(head))
 		return read_archive(r, path, stream, layers + 1, err);
 	if (!sonde_is_gzip(head))
-		return recognise(head, path) == &sonde_source_kineto
+		return recognise(head) == &sonde_source_kineto
 			       ? read_streamed(r, path, stream, err)
 			       : read_inflated(r, path, stream, err);
 	rc = sonde_stream_from_gzip(&inside, stream, err);
@@ -276,7 +282,7 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 	if (file.data.n == 0)
 		return sonde_err_set(err, SONDE_ERR_FORMAT, 
 			"%s: the file is empty: whoever wrote it was stopped or had no room", path);
-	src->ops = recognise(file.data, path);
+	src->ops = recognise(file.data);
 	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
 }
 

@@ -1,5 +1,4 @@
-/* The composer by itself: hostile files, sweeps, tables of keys. The language is tested by cases/.
- */
+/* The composer by itself: hostile files, sweeps, tables of keys. The language is tested by cases/. */
 #include "base/alloc.h"
 #include "hydra/hydra.h"
 
