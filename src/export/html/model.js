@@ -39,6 +39,7 @@ const QUALITY_WORDS = {
 	const: "the same in every launch", stat: "a statistic over launches",
 	sampled: "sampled while the program ran, no kernel replayed",
 };
+const NO_FIGURE = {sampled: "nothing ran here, samples saw too little of it to tell, or ± would be above 50 %"};
 
 /* A figure of a region: value, mark, and in words how it was made. Nodes nr and nr+1 are totals and outside. */
 function figure(report, node, column, isExclusive) {
@@ -80,7 +81,7 @@ function errorText(f, unit) {
 
 function howMade(column, f) {
 	const metric = data.metrics[column];
-	let text = metric.n + "\n" + (f.v === null ? "not in this capture for this row" : f.method + " · " + QUALITY_WORDS[f.quality]);
+	let text = metric.n + "\n" + (f.v === null ? NO_FIGURE[f.quality] || "not in this capture for this row" : f.method + " · " + QUALITY_WORDS[f.quality]);
 	const error = errorOf(f);
 	if (error !== null)
 		text += "\n" + human(f.v, metric.u) + " ± " + human(error, metric.u) + " (95 %: " + human(f.lo, metric.u) + " to " + human(f.hi, metric.u) + ")";
