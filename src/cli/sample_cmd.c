@@ -17,11 +17,6 @@ static void stop(int signal)
 	is_stopped = 1;
 }
 
-static uint64_t now_ms(void)
-{
-	return sonde_now_ns() / 1000000u;
-}
-
 static void take(void *of, const struct sonde_sample_rows *rows)
 {
 	struct sonde_sample *w = of;
@@ -36,13 +31,14 @@ static void take(void *of, const struct sonde_sample_rows *rows)
 static bool is_over(void *of)
 {
 	struct sonde_sample *w = of;
+	uint64_t now_ns = sonde_now_ns();
 
-	if (!w->begin_ms) /* setting up takes half a second that does not count */
-		w->begin_ms = now_ms();
-	sonde_sample__show_live(w, now_ms());
+	if (!w->begin_ns) /* setting up takes half a second that does not count */
+		w->begin_ns = now_ns;
+	sonde_sample__show_live(w, now_ns);
 	if (w->file && !sonde_samples_file_tick(w->file))
 		return true;
-	return is_stopped || (now_ms() - w->begin_ms) * 1000000u >= w->q->span_ns;
+	return is_stopped || now_ns - w->begin_ns >= w->q->span_ns;
 }
 
 static int sample(struct sonde_sample *w, struct sonde_err *err)

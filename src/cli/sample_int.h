@@ -28,12 +28,12 @@ struct sonde_sample {
 	struct sonde_samples_file *file; /* NULL = none is written */
 	struct sonde_tally *tally;
 	struct sonde_sink out;
-	uint64_t begin_ms, shown_ms;
+	uint64_t begin_ns, shown_ns;
 	bool is_live;
 };
 
-/* The line that follows the device, if it is time for it; `now_ms` on a clock that never jumps. */
-void sonde_sample__show_live(struct sonde_sample *w, uint64_t now_ms);
+/* The line that follows the device, if it is time for it; `now_ns` on a clock that never jumps. */
+void sonde_sample__show_live(struct sonde_sample *w, uint64_t now_ns);
 /* What was sampled. */
 void sonde_sample__show_text(struct sonde_sample *w);
 void sonde_sample__show_json(struct sonde_sample *w);

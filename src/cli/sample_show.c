@@ -6,15 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-void sonde_sample__show_live(struct sonde_sample *w, uint64_t now)
+#define LIVE_NS 250000000u /* between two looks at the line of a terminal */
+
+void sonde_sample__show_live(struct sonde_sample *w, uint64_t now_ns)
 {
 	const struct sonde_tally_figure *f;
 	double v;
 
-	if (!w->is_live || now - w->shown_ms < 250)
+	if (!w->is_live || now_ns - w->shown_ns < LIVE_NS)
 		return;
-	w->shown_ms = now;
-	fprintf(stderr, "\r\033[K%.1f s", (double)(now - w->begin_ms) / 1e3);
+	w->shown_ns = now_ns;
+	fprintf(stderr, "\r\033[K%.1f s", (double)(now_ns - w->begin_ns) / 1e9);
 	for (f = sonde_tally_figures; f->name; f++) {
 		v = sonde_tally_value(w->tally, f, &w->tally->latest);
 		if (!isnan(v) && strcmp(f->unit, "%") == 0) /* more would not fit on a line */

@@ -10,11 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define INTERVAL_NS 50000u
-#define LIMIT_S	    30 /* for all of it; usually two seconds */
+#define LIMIT_NS    30000000000u /* for all of it; usually two seconds */
 
 struct recorder {
 	struct sonde_calibration_data *data;
@@ -22,14 +21,9 @@ struct recorder {
 	int fd;	   /* a socket to it */
 	bool has_gone;
 	struct sonde_buf report;
-	time_t begin_s;
+	uint64_t begin_ns;
 	bool is_late, is_short; /* of time, of memory */
 };
-
-static time_t now_s(void)
-{
-	return (time_t)(sonde_now_ns() / 1000000000u);
-}
 
 static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *err)
 {
@@ -72,7 +66,7 @@ static bool listen_to(struct recorder *r)
 			return true;
 		sonde_buf_add(&r->report, bytes, (size_t)n);
 	}
-	r->is_late = now_s() - r->begin_s > LIMIT_S;
+	r->is_late = sonde_now_ns() - r->begin_ns > LIMIT_NS;
 	return r->is_late;
 }
 
@@ -147,7 +141,7 @@ static int read_report(struct recorder *r, struct sonde_err *err)
 int sonde_calibration_record(
 	struct sonde_calibration_data *out, unsigned device, struct sonde_err *err)
 {
-	struct recorder r = {.data = out, .begin_s = now_s()};
+	struct recorder r = {.data = out, .begin_ns = sonde_now_ns()};
 	int rc = start_kernels(&r, device, err);
 
 	memset(out, 0, sizeof(*out));

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define READY_MS 5000 /* for the libraries and the device to be set up: usually one second */
-#define END_MS	 5000 /* for the last samples to be written */
+#define READY_NS 5000000000 /* for the libraries and the device to be set up: usually one second */
+#define END_NS	 5000000000 /* for the last samples to be written */
 
 enum state { STARTING, SAMPLING, DONE, FAILED };
 
@@ -34,11 +34,6 @@ struct sonde_sampler {
 	unsigned nr, nr_devices;
 	int stop_fds[2];
 };
-
-static int64_t now_ms(void)
-{
-	return (int64_t)(sonde_now_ns() / 1000000u);
-}
 
 bool sonde_sampler_has_gpu(void)
 {
@@ -125,17 +120,17 @@ static void listen_to(struct sonde_sampler *s, struct worker *w)
 	w->pending.p[line.n] = '\0';
 }
 
-/* Waits for the next words of any, at most until `deadline`; false when there are none. */
-static bool listen(struct sonde_sampler *s, int64_t deadline)
+/* Waits for the next words of any, at most until `deadline_ns`; false when there are none. */
+static bool listen(struct sonde_sampler *s, uint64_t deadline_ns)
 {
 	struct pollfd fds[SONDE_SAMPLER_DEVICES];
-	int64_t left = deadline - now_ms();
+	int64_t left = (int64_t)(deadline_ns - sonde_now_ns());
 	unsigned i;
 	int n;
 
 	for (i = 0; i < s->nr; i++)
 		fds[i] = (struct pollfd){.fd = s->workers[i].fd, .events = POLLIN};
-	n = poll(fds, s->nr, left > 0 ? (int)left : 0);
+	n = poll(fds, s->nr, left > 0 ? (int)(left / 1000000) : 0);
 	for (i = 0; i < s->nr; i++)
 		if (n > 0 && fds[i].revents)
 			listen_to(s, &s->workers[i]);
@@ -164,10 +159,10 @@ static bool are_open(const struct sonde_sampler *s)
 /* The first finds out how many devices there are; the others follow. */
 static int start_all(struct sonde_sampler *s, struct sonde_err *err)
 {
-	int64_t deadline = now_ms() + READY_MS;
+	uint64_t deadline_ns = sonde_now_ns() + READY_NS;
 	int rc = add_worker(s, err);
 
-	while (rc == 0 && count(s, STARTING) && listen(s, deadline))
+	while (rc == 0 && count(s, STARTING) && listen(s, deadline_ns))
 		while (rc == 0 && s->nr < s->nr_devices && s->nr < SONDE_SAMPLER_DEVICES)
 			rc = add_worker(s, err);
 	if (rc == 0 && count(s, FAILED) == s->nr)
@@ -221,14 +216,14 @@ int sonde_sampler_start(
 
 void sonde_sampler_end(struct sonde_sampler *s, struct sonde_sampler_end *out)
 {
-	int64_t deadline = now_ms() + END_MS;
+	uint64_t deadline_ns = sonde_now_ns() + END_NS;
 	unsigned i;
 
 	out->nr = 0;
 	if (!s)
 		return;
 	close(s->stop_fds[1]);
-	while (are_open(s) && listen(s, deadline))
+	while (are_open(s) && listen(s, deadline_ns))
 		;
 	for (i = 0; i < s->nr; i++) {
 		const struct worker *w = &s->workers[i];

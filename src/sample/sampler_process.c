@@ -68,7 +68,7 @@ static void detach(const struct process *p)
 	for (fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	prctl(PR_SET_NAME, "sonde-sampler");
-	/* Samples are lost when it has to wait for a core. Where it may not, it may not. */
+	/* Samples are lost when it has to wait for a core. Who may not ask for more has the usual priority. */
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 4)
 		setpriority(PRIO_PROCESS, 0, PRIORITY);
 	for (e = p->spec->env; e && *e; e++)
