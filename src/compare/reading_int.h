@@ -37,11 +37,4 @@ static inline double sonde_report__number(const json_t *object, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* The metrics of the document as columns (report_figures.c), and which of them tables show. */
-bool sonde_report__read_columns(
-	struct sonde_tree *t, struct sonde_arena *names, const json_t *document);
-/* The figures of one region, appended to the report's; `info` is that of all regions. */
-bool sonde_report__read_figures(const struct sonde_tree *t, struct sonde_report *rep,
-	const json_t *region, const json_t *info);
-
 #endif

@@ -41,6 +41,78 @@ static uint32_t intern(struct sonde_reading *r, struct sonde_str s)
 	return n;
 }
 
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+/* The metrics of the document as columns, and which of them tables show. */
+static bool read_columns(struct sonde_tree *t, struct sonde_arena *names, const json_t *info)
+{
+	void *at;
+	size_t role;
+
+	for (at = json_object_iter((json_t *)(uintptr_t)info); at;
+		at = json_object_iter_next((json_t *)(uintptr_t)info, at)) {
+		struct sonde_column *c = sonde_vec_push(&t->columns);
+
+		if (!c)
+			return false;
+		c->name = sonde_arena_dup(names, sonde_str_from(json_object_iter_key(at)));
+		if (!c->name.p)
+			return false;
+		c->methods[0] = sonde_arena_z(
+			names, sonde_str_from(json_string_value(
+				       json_object_get(json_object_iter_value(at), "method"))));
+		c->metric = c->sampled = SONDE_NONE;
+		c->unit = sonde_metric_unit(c->name);
+	}
+	sonde_tree_sort_columns(t);
+	for (role = 0; role < SONDE_NR_ROLES; role++) {
+		uint32_t column = sonde_tree_role(t, role);
+
+		if (sonde_metric_roles[role].is_headline && column != SONDE_NONE &&
+			t->nr_headline < sizeof(t->headline) / sizeof(*t->headline))
+			t->headline[t->nr_headline++] = column;
+	}
+	return true;
+}
+
+/* How far it may be trusted: as its region says, else as is said of all. */
+static uint8_t quality_of(const json_t *region, const json_t *info, const char *name)
+{
+	const json_t *own = json_object_get(json_object_get(region, "metric_info"), name);
+	const char *word = json_string_value(
+		json_object_get(own ? own : json_object_get(info, name), "quality"));
+	unsigned q;
+
+	for (q = SONDE_QUALITY_EXACT; q < SONDE_QUALITY_SAMPLED; q++)
+		if (word && strcmp(word, sonde_quality_name(q)) == 0)
+			break;
+	return (uint8_t)q;
+}
+
+/* The figures of one region, appended to the report's; `info` is that of all regions. */
+static bool read_figures(const struct sonde_tree *t, struct sonde_report *rep,
+	const json_t *region, const json_t *info)
+{
+	const json_t *values = json_object_get(region, "metrics"),
+		     *ranges = json_object_get(region, "metric_ranges");
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		const char *name = t->columns.at[i].name.p;
+		const json_t *range = json_object_get(ranges, name);
+		struct sonde_figure *f = sonde_vec_push(&rep->given);
+
+		if (!f)
+			return false;
+		*f = (struct sonde_figure){.v = sonde_report__number(values, name),
+			.low = sonde_report__number(range, "low"),
+			.high = sonde_report__number(range, "high"),
+			.error = sonde_report__number(range, "error"),
+			.quality = quality_of(region, info, name)};
+	}
+	return true;
+}
+
 /* --- regions ---------------------------------------------------------------------------------- */
 
 static uint8_t kind_of(const json_t *region)
@@ -159,7 +231,7 @@ static void read_nodes(struct sonde_reading *r, uint32_t scope, const json_t *fr
 		n->idle_ns = sonde_report__number(item, "idle_ms") * 1e6;
 		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
-		r->failed |= !sonde_report__read_figures(r->t, rep, item, info);
+		r->failed |= !read_figures(r->t, rep, item, info);
 	}
 }
 
@@ -240,7 +312,7 @@ static void read_document(struct sonde_reading *r, const json_t *document)
 	size_t i;
 
 	sonde_reading__capture(r, document);
-	r->failed |= !sonde_report__read_columns(r->t, &r->c->arena, document);
+	r->failed |= !read_columns(r->t, &r->c->arena, info);
 	read_nodes(r, SONDE_NONE, aggregate, info);
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{

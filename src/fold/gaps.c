@@ -58,7 +58,7 @@ static void note_longest(
 	size_t at = g->nr_longest, i;
 	uint8_t cause = 0;
 
-	while (at && g->longest[at - 1].ns < ns)
+	while (at && g->longest[at - 1].gap.ns < ns)
 		at--;
 	if (at == SONDE_NR_GAPS || ends->to_ns <= g->since_ns)
 		return;
@@ -67,10 +67,11 @@ static void note_longest(
 	g->nr_longest += g->nr_longest < SONDE_NR_GAPS;
 	memmove(&g->longest[at + 1], &g->longest[at],
 		(g->nr_longest - at - 1) * sizeof(*g->longest));
-	memmove(&g->ends[at + 1], &g->ends[at], (g->nr_longest - at - 1) * sizeof(*g->ends));
-	g->longest[at] = (struct sonde_gap){.cause = cause, .begin_ns = ends->from_ns, .ns = ns,
-		.since_ns = ends->from_ns - g->first_ns};
-	g->ends[at] = *ends;
+	g->longest[at] = (struct sonde_long_gap){{.cause = cause,
+							 .begin_ns = ends->from_ns,
+							 .ns = ns,
+							 .since_ns = ends->from_ns - g->first_ns},
+		*ends};
 }
 
 static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
@@ -219,9 +220,9 @@ bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stay *stay, stru
 	if (!find_gaps(g, stay->stamps, stay->nr_stamps))
 		return false;
 	for (i = 0; i < g->nr_longest; i++) {
-		g->longest[i].scope = stay->scope;
-		place_gap(g->l, &g->ends[i], &g->longest[i]);
-		if (!sonde_vec_put(&c->gaps, g->longest[i]))
+		g->longest[i].gap.scope = stay->scope;
+		place_gap(g->l, &g->longest[i].ends, &g->longest[i].gap);
+		if (!sonde_vec_put(&c->gaps, g->longest[i].gap))
 			return false;
 	}
 	return true;

@@ -18,8 +18,10 @@ struct sonde_gaps {
 	struct sonde_hosts hosts;
 	uint64_t first_ns, last_ns; /* of the scope at hand: from its first start to its last end */
 	SONDE_VEC(struct sonde_gap_sum) sums;
-	struct sonde_gap longest[SONDE_NR_GAPS];
-	struct sonde_gap_ends ends[SONDE_NR_GAPS]; /* of the longest */
+	struct sonde_long_gap {
+		struct sonde_gap gap;
+		struct sonde_gap_ends ends;
+	} longest[SONDE_NR_GAPS]; /* longest first */
 	size_t nr_longest;
 };
 

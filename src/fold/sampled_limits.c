@@ -38,67 +38,55 @@ const struct sonde_device *sonde_fold__sampled_device(
 	return NULL;
 }
 
-double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of)
+struct sums {
+	double above, below;
+};
+
+/*
+ * A counter and another, or the time where that is NULL, added up over the samples in which SMs worked, of all
+ * series of the device that have both: when the interval changes another series begins, in which perhaps
+ * nothing ran.
+ */
+static struct sums sum_while_active(
+	const struct sonde_records *r, const struct sonde_series *of, const char *above, const char *below)
 {
-	double cycles = 0, ns = 0;
+	struct sums sums = {0, 0};
 	size_t i, k;
 
 	for (i = 0; i < r->series.nr; i++) {
 		const struct sonde_series *s = &r->series.at[i];
-		uint32_t elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
 		uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
+		uint32_t a = sonde_series_counter(s, r, above), b = below ? sonde_series_counter(s, r, below) : a;
 
-		if (!sonde_series__is_same_device(s, of) || elapsed == SONDE_NONE ||
-			active == SONDE_NONE)
+		if (!sonde_series__is_same_device(s, of) || active == SONDE_NONE || a == SONDE_NONE || b == SONDE_NONE)
 			continue;
 		for (k = 0; k < s->times.nr; k++) {
 			const double *row = &s->values.at[k * s->counters.nr];
 
 			if (!(row[active] > 0))
 				continue;
-			cycles += row[elapsed];
-			ns += (double)(s->times.at[k].end_ns - s->times.at[k].start_ns);
+			sums.above += row[a];
+			sums.below += below ? row[b] : (double)(s->times.at[k].end_ns - s->times.at[k].start_ns);
 		}
 	}
-	return ns > 0 ? cycles / ns : NAN;
+	return sums;
 }
 
-/* Adds up the cycles of L2's slices and of SMs while SMs worked. */
-static void add_cycles(
-	const struct sonde_records *r, const struct sonde_series *s, double *of_slices, double *of_sms)
+double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_series *of)
 {
-	uint32_t l2 = sonde_series_counter(s, r, "l2.elapsed_cycles");
-	uint32_t sm = sonde_series_counter(s, r, "sm.elapsed_cycles");
-	uint32_t active = sonde_series_counter(s, r, "sm.active_cycles");
-	size_t k;
+	struct sums s = sum_while_active(r, of, "sm.elapsed_cycles", NULL);
 
-	if (l2 == SONDE_NONE || sm == SONDE_NONE || active == SONDE_NONE)
-		return;
-	for (k = 0; k < s->times.nr; k++) {
-		const double *row = &s->values.at[k * s->counters.nr];
-
-		if (!(row[active] > 0))
-			continue;
-		*of_slices += row[l2];
-		*of_sms += row[sm];
-	}
+	return s.below > 0 ? s.above / s.below : NAN;
 }
 
-/*
- * L2 has a clock of its own: its cycles for each of an SM's; 0 = not known. By all series of the device:
- * when the interval changes another one begins, in which perhaps nothing ran.
- */
+/* L2 has a clock of its own: its cycles for each of an SM's; 0 = not known. */
 static double l2_cycles(const struct sonde_records *r, const struct sonde_series *of, double nr_sms)
 {
 	uint32_t l2 = sonde_series_counter(of, r, "l2.elapsed_cycles");
 	double slices = l2 != SONDE_NONE ? of->counters.at[l2].peak : 0; /* each counts one in a cycle */
-	double of_slices = 0, of_sms = 0;
-	size_t i;
+	struct sums s = sum_while_active(r, of, "l2.elapsed_cycles", "sm.elapsed_cycles");
 
-	for (i = 0; i < r->series.nr; i++)
-		if (sonde_series__is_same_device(&r->series.at[i], of))
-			add_cycles(r, &r->series.at[i], &of_slices, &of_sms);
-	return of_sms > 0 && nr_sms > 0 && slices > 0 ? of_slices / slices / (of_sms / nr_sms) : 0;
+	return s.below > 0 && nr_sms > 0 && slices > 0 ? s.above / slices / (s.below / nr_sms) : 0;
 }
 
 double sonde_sampled__peak(

@@ -42,24 +42,18 @@ static int by_collective(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->row, b->row);
 }
 
-/* The lower one of two in the middle: half of the ranks may be late together. */
-static double median_start(struct work *w, const struct arrival *at, size_t nr)
+/* The median start and end. Of two starts in the middle the lower one: half of the ranks may be late together. */
+static void find_medians(struct work *w, const struct arrival *at, size_t nr, double *start, double *end)
 {
 	size_t i;
 
 	for (i = 0; i < nr; i++)
 		w->scratch[i] = at[i].start;
-	sonde_median(w->scratch, nr); /* sorts them */
-	return w->scratch[(nr - 1) / 2];
-}
-
-static double median_end(struct work *w, const struct arrival *at, size_t nr)
-{
-	size_t i;
-
+	sonde_sort_numbers(w->scratch, nr);
+	*start = w->scratch[(nr - 1) / 2];
 	for (i = 0; i < nr; i++)
 		w->scratch[i] = at[i].end;
-	return sonde_median(w->scratch, nr);
+	*end = sonde_median(w->scratch, nr);
 }
 
 static void add_wait(struct work *w, const struct arrival *a, double ns)
@@ -116,9 +110,10 @@ static void compare(struct work *w, const struct arrival *at, size_t nr)
 {
 	struct sonde_ranks *r = w->x->r;
 	const struct arrival *last = at, *first_out = at;
-	double median = median_start(w, at, nr), end = median_end(w, at, nr), sum = 0, weight = weight_of(w, at);
+	double median, end, sum = 0, weight = weight_of(w, at);
 	size_t i;
 
+	find_medians(w, at, nr, &median, &end);
 	for (i = 1; i < nr; i++) {
 		last = at[i].start > last->start ? &at[i] : last;
 		first_out = at[i].end < first_out->end ? &at[i] : first_out;
