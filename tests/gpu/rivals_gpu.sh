@@ -21,7 +21,12 @@ def profiler():
 @contextlib.contextmanager
 def proton():
     import triton.profiler
-    triton.profiler.start("proton_out")
+    try:
+        triton.profiler.start("proton_out")
+    except Exception as e: # it does not go on without CUPTI
+        print("refused:", str(e).splitlines()[0])
+        yield
+        return
     yield
     triton.profiler.finalize()
 a = torch.randn(512, 512, device="cuda")
