@@ -6,7 +6,8 @@
  *                 thread` and that thread's current chunk, reads the label
  *                 table. Takes no lock, allocates nothing, makes no system
  *                 call except the thread's CPU clock (for a thousandth
- *                 of the time at most) and a wake-up of the flusher.
+ *                 of the time at most) and a wake-up of the flusher. One that
+ *                 opens or closes a window calls CUPTI (windows.c).
  *   the flusher   a process of ours that shares the host's memory and nothing
  *                 else (helper.c). The only one that touches the file. Takes
  *                 what threads have committed, gives empty chunks back.

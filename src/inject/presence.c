@@ -5,7 +5,7 @@
  * long as CUPTI is there (docs/performance.md). Only cuptiFinalize cures that, and CUPTI wants it
  * called at the end of a CUDA call. So when nothing is to be recorded any more, what CUPTI still has
  * is fetched, and then the next call of the program that ends takes CUPTI with it. It comes back
- * when GPU work is to be timed again. That takes some 15 ms: who asks for it must not do so often.
+ * when GPU work is to be timed again. That takes some 10 ms: who asks for it must not do so often.
  *
  * Coming and going both wait until the GPU has nothing to do (seen with CUPTI 13.0): also for kernels
  * that nobody records. What that takes is charged to the budget.

@@ -174,7 +174,7 @@ static void fill_lists(void)
 		c->flushed = 0;
 		list_put(&g->free_chunks, &c->next, i);
 	}
-	/* Threads beyond the highest used are linked as they stand: next = own number + 1. */
+	/* Slots of threads are taken in order, and are in the list only once they were given back. */
 	atomic_store(&g->free_threads.head, NONE);
 	atomic_store(&g->free_threads.nr, 0);
 }
