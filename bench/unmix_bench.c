@@ -4,10 +4,12 @@
  *
  *     unmix_bench [SAMPLES [CLASSES [COUNTERS]]]     default 1000000 10000 64
  *
- * Prints seconds, the most memory the process held (the samples included), and how
+ * Prints seconds, steps where the build counts them (base/steps.h), the most memory the process held (the samples included), and how
  * far the totals of classes are off at most.
  */
 #include "unmix/unmix.h"
+
+#include "base/steps.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,6 +143,7 @@ int main(int argc, char **argv)
 	struct sonde_err err = {0};
 	struct rusage usage;
 	clock_t cpu;
+	uint64_t steps;
 	struct run r = {.seed = 1};
 
 	make(&r, samples, classes, counters);
@@ -148,17 +151,19 @@ int main(int argc, char **argv)
 	printf("%zu samples, %u classes, %u counters, %zu launches: %ld MB\n", samples, classes,
 		counters, r.in.nr_launches, usage.ru_maxrss / 1024);
 	cpu = clock();
+	steps = sonde_steps();
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	if (sonde_unmix_solve(&u, &r.in, NULL, &err) < 0) {
 		fprintf(stderr, "unmix_bench: %s\n", err.msg);
 		return 1;
 	}
+	steps = sonde_steps() - steps;
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	getrusage(RUSAGE_SELF, &usage);
-	printf("unmixed in %.2f s (CPU %.2f s), %ld MB in all, %u columns, worst class %.1f %% "
+	printf("unmixed in %.2f s (CPU %.2f s), %llu steps, %ld MB in all, %u columns, worst class %.1f %% "
 	       "off\n",
 		(double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec),
-		(double)(clock() - cpu) / CLOCKS_PER_SEC, usage.ru_maxrss / 1024,
+		(double)(clock() - cpu) / CLOCKS_PER_SEC, (unsigned long long)steps, usage.ru_maxrss / 1024,
 		sonde_unmixed_quality(u)->nr_columns, 100 * worst_of(&r, u));
 	sonde_unmixed_free(u);
 	free(r.classes);

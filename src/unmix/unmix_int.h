@@ -1,7 +1,7 @@
 /*
  * Private to the room: the stages of a solve and what they hand on.
  *
- *     windows  the samples that count, with their clusters in time
+ *     sample_windows  the samples that count, with their clusters in time
  *     plan     class → unknown, unknown → columns (time bins)
  *     overlaps the matrix A, row by row: which share of which column a sample holds
  *     gram     AᵀA, scaled, with what the edges of launches do to it

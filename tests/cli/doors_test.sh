@@ -14,6 +14,8 @@ stand_alone() {
 }
 ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
 ok each_door_header_compiles_alone stand_alone
+named_twice() { printf '%s\n' src/*/*.[ch] lib/*/*.[ch] | sed 's|.*/||' | sort | uniq -d; }
+ok file_names_are_unique [ -z "$(named_twice)" ]
 ok no_function_is_over_60_lines_and_p90_is_28_at_most scripts/function-lengths
 
 # A counter or metric is spelled in the catalogue, or in the one file that has to do with it; elsewhere by its role or macro.
