@@ -27,7 +27,7 @@ void sonde_progress_begin(struct sonde_progress *p, const char *what, const char
 	p->path = log_path;
 	p->fd = -1;
 	p->log = (struct sonde_ncu_log){.program_status = -1};
-	p->is_live = !p->is_quiet && isatty(STDERR_FILENO);
+	p->is_live = p->show && isatty(STDERR_FILENO);
 	p->begin_ns = sonde_now_ns();
 	p->interval_ns = p->is_live ? SECOND / 4 : 10 * SECOND;
 	p->next_line_ns = p->begin_ns + p->interval_ns;
@@ -90,13 +90,10 @@ static void show(struct sonde_progress *p)
 	describe(p, &line);
 	if (p->is_live) {
 		add_current(p, &line);
-		if (!line.failed)
-			fprintf(stderr, "\r\033[K%s", line.p);
 		p->has_line = true;
-	} else if (!line.failed) {
-		fprintf(stderr, "sonde: %s\n", line.p);
 	}
-	fflush(stderr);
+	if (!line.failed)
+		p->show(line.p, p->is_live);
 	sonde_buf_release(&line);
 }
 
@@ -106,7 +103,7 @@ void sonde_progress_tick(void *progress)
 	uint64_t now = sonde_now_ns();
 
 	follow(p);
-	if (p->is_quiet || now < p->next_line_ns)
+	if (!p->show || now < p->next_line_ns)
 		return;
 	show(p);
 	p->next_line_ns = now + p->interval_ns;
@@ -119,9 +116,9 @@ void sonde_progress_end(struct sonde_progress *p)
 	follow(p);
 	sonde_ncu_log_finish(&p->log);
 	if (p->has_line)
-		fputs("\r\033[K", stderr);
+		p->show("", true);
 	p->is_live = false;
-	if (!p->is_quiet)
+	if (p->show)
 		show(p);
 	if (p->fd >= 0)
 		close(p->fd);

@@ -1,5 +1,5 @@
 /*
- * Progress: how far a capture has come, on standard error.
+ * Progress: how far a capture has come, in lines that somebody else shows.
  *
  * On a terminal one live line; otherwise a plain line now and then. Follows the
  * profiler's log file as it grows. When the number of results to come is known
@@ -15,7 +15,8 @@ struct sonde_progress {
 	const char *path;  /* the log, borrowed; may not exist yet; NULL = none */
 	const char *what;  /* "ncu", for the line */
 	uint64_t expected; /* results in all, 0 = unknown */
-	bool is_quiet;
+	/* Shows a line; a live one takes the place of the last ("" clears it). NULL = quiet. */
+	void (*show)(const char *line, bool is_live);
 	/* Private. */
 	int fd;
 	bool is_live, has_line;

@@ -52,7 +52,7 @@ static void import_all(struct sonde_kernels_job *j, const char *dir, const char 
 static int run_ncu(struct sonde_kernels_job *j, const char *dir, const char *regex, const char *log)
 {
 	struct sonde_ncu_request q = j->ncu_request;
-	struct sonde_progress progress = {0};
+	struct sonde_progress progress = {.show = sonde_say_progress};
 	struct sonde_child_spec spec = {.tick = sonde_progress_tick, .of = &progress, .out_fd = -1};
 	struct sonde_child_end end = {0};
 	struct sonde_argv argv = {0};

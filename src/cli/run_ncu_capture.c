@@ -83,7 +83,7 @@ static int capture(
 	struct sonde_ncu_stage *s, const struct sonde_plan_capture *c, bool *is_range_limit)
 {
 	struct sonde_argv argv = {0};
-	struct sonde_progress progress = {.is_quiet = s->run->is_quiet,
+	struct sonde_progress progress = {.show = s->run->is_quiet ? NULL : sonde_say_progress,
 		.expected = sonde_replay_is_ranges(c->mode) ? 0 : s->plan.launches};
 	struct sonde_child_end end = {0};
 	const char *log = NULL, *report = NULL;

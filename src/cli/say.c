@@ -31,6 +31,15 @@ void sonde_say_text(struct sonde_str text)
 	sonde_buf_release(&b);
 }
 
+void sonde_say_progress(const char *line, bool is_live)
+{
+	if (is_live)
+		fprintf(stderr, "\r\033[K%s", line);
+	else
+		sonde_say("%s", line);
+	fflush(stderr);
+}
+
 void sonde_say_notes(const struct sonde_notes *notes)
 {
 	size_t i;

@@ -6,6 +6,8 @@
 #include "catalogue/advice.h"
 
 void sonde_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A line of a capture's progress (capture/progress.h): a live one is without an end. */
+void sonde_say_progress(const char *line, bool is_live);
 /* Text that is not ours (labels, names): made inert for a terminal. */
 void sonde_say_text(struct sonde_str text);
 /* What the situation means and, on a line of its own, what to do next. */

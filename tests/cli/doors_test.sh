@@ -18,6 +18,11 @@ named_twice() { printf '%s\n' src/*/*.[ch] lib/*/*.[ch] | sed 's|.*/||' | sort |
 ok file_names_are_unique [ -z "$(named_twice)" ]
 ok no_function_is_over_60_lines_and_p90_is_28_at_most scripts/function-lengths
 
+# Only cli/ and mpi/, which are programs, print or exit; inject/ has a rule of its own.
+prints() { grep -nE '\b(stdout|stderr)\b|[^_a-z](printf|puts|putchar|perror|exit|abort|assert)\(' src/*/*.c lib/*/*.c | grep -v '^src/\(cli\|mpi\|inject\)/\|sys\.stdout\|_logging/stdout'; }
+no_room_prints() { ! prints; }
+ok only_programs_print_or_exit no_room_prints
+
 # A counter or metric is spelled in the catalogue, or in the one file that has to do with it; elsewhere by its role or macro.
 spelled() { # by file: the names in quotes, without what follows the counter's own name; the catalogue is one place
 	grep -oHE '"\[?(sm|smsp|gpu|gpc|dram|lts|l1tex|pcie|nvlrx|nvltx|launch|device|nccl|memory)__[a-z0-9_]+' src/*/*.[ch] src/export/html/*.js |
