@@ -197,20 +197,20 @@ uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_
 const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view)
 {
 	static const struct {
-		const char *field, *words;
-	} views[] = {[SONDE_VIEW_IDLE] = {"idle_ms",
+		const char *prefix, *words; /* of its columns */
+	} views[] = {[SONDE_VIEW_IDLE] = {"idle_",
 			     "Idle time is not in this capture: only those that say when launches ran "
 			     "have it (`sonde run`, Nsight Systems, torch.profiler)."},
-		[SONDE_VIEW_MEMORY] = {"memory_peak_bytes",
+		[SONDE_VIEW_MEMORY] = {"memory_",
 			"GPU memory is not in this capture: `sonde run pipeline.native.memory=true -- "
 			"COMMAND` records it."},
 		[SONDE_VIEW_RANKS] = {0}};
 	size_t i;
 
-	for (i = 0; i < sonde_nr_fields; i++)
-		if (views[view].field && sonde_field_is(&sonde_fields[i], views[view].field))
-			return fields >> i & 1 ? NULL : views[view].words;
-	return NULL;
+	for (i = 0; i < sonde_nr_fields && views[view].prefix; i++)
+		if (fields >> i & 1 && sonde_str_starts(sonde_str_from(sonde_fields[i].csv), views[view].prefix))
+			return NULL;
+	return views[view].words;
 }
 
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i)
