@@ -70,7 +70,7 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 		if (rc == 0)
 			rc = check_parent(v, rows->at[i], last == SIZE_MAX ? NULL : rows->at[last]);
 		if (rc == 0)
-			rc = sonde_invariant__region(v, rows->at[i]);
+			rc = sonde_invariant__check_region(v, rows->at[i]);
 		last = i;
 		if (rc == 0)
 			sonde_validation__leave(v, mark);
@@ -226,8 +226,8 @@ static int check_outside(struct sonde_validation *v, const json_t *outside, cons
 	int rc;
 
 	(void)with;
-	rc = sonde_invariant__ranges(v, outside);
-	return rc ? rc : sonde_invariant__kernels(v, outside);
+	rc = sonde_invariant__check_ranges(v, outside);
+	return rc ? rc : sonde_invariant__check_kernels(v, outside);
 }
 
 static bool rows_init(struct rows *rows, const json_t *regions)
@@ -254,7 +254,7 @@ static void rows_release(struct rows *rows)
 	sonde_free(rows->incl);
 }
 
-int sonde_invariant__report(
+int sonde_invariant__check_report(
 	struct sonde_validation *v, const json_t *report, const json_t *info, bool is_aggregate)
 {
 	const json_t *totals = json_object_get(report, "totals");
@@ -272,19 +272,19 @@ int sonde_invariant__report(
 	if (rc == 0)
 		rc = check_field(v, &rows, "total_ms");
 	if (rc == 0)
-		rc = sonde_invariant__parts(v, rows.at, rows.parent, rows.nr);
+		rc = sonde_invariant__check_parts(v, rows.at, rows.parent, rows.nr);
 	if (rc == 0)
 		rc = check_metrics(v, &rows, info);
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
-		rc = sonde_invariant__each(v, report, "regions", sonde_invariant__figures, totals);
+		rc = sonde_invariant__each(v, report, "regions", sonde_invariant__check_figures, totals);
 	}
 	if (rc == 0) {
 		sonde_validation__key(v, "totals");
 		rc = check_totals(v, &rows, totals);
 	}
 	if (rc == 0)
-		rc = sonde_invariant__ranges(v, totals);
+		rc = sonde_invariant__check_ranges(v, totals);
 	if (rc == 0) {
 		sonde_validation__leave(v, start);
 		rc = sonde_invariant__in(v, report, "unattributed", check_outside, NULL);

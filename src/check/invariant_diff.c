@@ -64,7 +64,7 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 	return rc;
 }
 
-int sonde_invariant__diff(struct sonde_validation *v, const json_t *document)
+int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document)
 {
 	static const char *const verdicts[] = {
 		"same", "slower", "faster", "insufficient", "added", "removed"};

@@ -51,7 +51,7 @@ static int check_tree(
 {
 	return json_object_get(report, "same_as")
 		       ? check_reference(v, document, report)
-		       : sonde_invariant__report(
+		       : sonde_invariant__check_report(
 				 v, report, json_object_get(document, "metric_info"), is_aggregate);
 }
 
@@ -205,10 +205,10 @@ int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 	int rc;
 
 	if (!json_object_get(document, "scopes") || json_object_get(document, "kernels"))
-		return sonde_invariant__region(v, document); /* one region's own file */
+		return sonde_invariant__check_region(v, document); /* one region's own file */
 	rc = sonde_invariant__in(v, document, "coverage", check_coverage, NULL);
 	if (rc == 0)
-		rc = sonde_invariant__ranks(v, document);
+		rc = sonde_invariant__check_ranks(v, document);
 	if (rc == 0)
 		rc = sonde_invariant__in(v, document, "aggregate", check_summary, document);
 	if (rc == 0)

@@ -2,7 +2,7 @@
 #include "check/validate_int.h"
 
 /* Of anything with metrics: a region, a part of it, a kernel, totals. */
-int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of)
+int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of)
 {
 	const json_t *metrics = json_object_get(of, "metrics"), *range;
 	const char *name;
@@ -39,16 +39,16 @@ static int check_scopes(struct sonde_validation *v, const json_t *s, const json_
 	return 0;
 }
 
-int sonde_invariant__figures(struct sonde_validation *v, const json_t *region, const json_t *totals)
+int sonde_invariant__check_figures(struct sonde_validation *v, const json_t *region, const json_t *totals)
 {
 	double total = sonde_invariant__number(region, "total_ms"),
 	       all = sonde_invariant__number(totals, "total_ms");
-	int rc = sonde_invariant__ranges(v, region);
+	int rc = sonde_invariant__check_ranges(v, region);
 
 	if (rc == 0 && sonde_invariant__differs(
 			       sonde_invariant__number(region, "share_pct"), 100 * total / all))
 		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
 	if (rc == 0)
 		rc = sonde_invariant__in(v, region, "scopes", check_scopes, region);
-	return rc ? rc : sonde_invariant__spread(v, region);
+	return rc ? rc : sonde_invariant__check_spread(v, region);
 }

@@ -30,7 +30,7 @@ static int fail(struct sonde_validation *v, size_t region, size_t part)
 	return sonde_invariant__fail(v, parts[part].key, "is less than that of the regions inside");
 }
 
-int sonde_invariant__parts(
+int sonde_invariant__check_parts(
 	struct sonde_validation *v, const json_t *const *regions, const size_t *parent, size_t nr)
 {
 	double *inside = sonde_calloc(nr + 1, sizeof(*inside)), own;

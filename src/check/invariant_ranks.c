@@ -19,7 +19,7 @@ static int check_spread(struct sonde_validation *v, const json_t *s, const json_
 	return rc;
 }
 
-int sonde_invariant__spread(struct sonde_validation *v, const json_t *region)
+int sonde_invariant__check_spread(struct sonde_validation *v, const json_t *region)
 {
 	return sonde_invariant__in(v, region, "ranks", check_spread, NULL);
 }
@@ -73,7 +73,7 @@ static int check_ranks(struct sonde_validation *v, const json_t *ranks, const js
 	return rc ? rc : sonde_invariant__in(v, ranks, "collectives", check_collectives, NULL);
 }
 
-int sonde_invariant__ranks(struct sonde_validation *v, const json_t *document)
+int sonde_invariant__check_ranks(struct sonde_validation *v, const json_t *document)
 {
 	return sonde_invariant__in(v, document, "ranks", check_ranks, NULL);
 }

@@ -93,7 +93,7 @@ static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, co
 }
 
 /* Calls and times sum up to the region's, longest first. */
-int sonde_invariant__kernels(struct sonde_validation *v, const json_t *region)
+int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *region)
 {
 	double calls = 0, ms = 0, before = INFINITY;
 	const json_t *k;
@@ -130,7 +130,7 @@ static int check_memory(struct sonde_validation *v, const json_t *memory, const 
 	return SONDE_LIMITS(v, memory, limits);
 }
 
-int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
+int sonde_invariant__check_region(struct sonde_validation *v, const json_t *region)
 {
 	static sonde_limits limits = {{"adopted_launches", "kernel_count"},
 		{"timed_launches", "kernel_count"}, {"copy_count", "kernel_count"},
@@ -142,6 +142,6 @@ int sonde_invariant__region(struct sonde_validation *v, const json_t *region)
 	if (rc == 0)
 		rc = sonde_invariant__in(v, region, "memory", check_memory, NULL);
 	if (rc == 0)
-		rc = sonde_invariant__times(v, region);
-	return rc ? rc : sonde_invariant__kernels(v, region);
+		rc = sonde_invariant__check_times(v, region);
+	return rc ? rc : sonde_invariant__check_kernels(v, region);
 }

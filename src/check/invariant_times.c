@@ -90,7 +90,7 @@ static int check_causes(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
-int sonde_invariant__times(struct sonde_validation *v, const json_t *region)
+int sonde_invariant__check_times(struct sonde_validation *v, const json_t *region)
 {
 	double inside = sonde_invariant__number(region, "busy_ms") +
 			sonde_invariant__number(region, "idle_ms");

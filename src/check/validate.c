@@ -98,7 +98,7 @@ int sonde_invariant__fail(struct sonde_validation *v, const char *key, const cha
 	return sonde_validation__fail(v, "%s", what);
 }
 
-int sonde_invariant__limits(
+int sonde_invariant__check_limits(
 	struct sonde_validation *v, const json_t *of, sonde_limits limits, size_t nr)
 {
 	size_t i;
@@ -183,7 +183,7 @@ int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_er
 	sonde_buf_puts(&v.path, "$");
 	rc = schema ? sonde_schema__check(&v, schema, schema, document) : sonde_err_nomem(err);
 	if (rc == 0)
-		rc = is_diff ? sonde_invariant__diff(&v, document)
+		rc = is_diff ? sonde_invariant__check_diff(&v, document)
 			     : sonde_invariant__check(&v, document);
 	if (rc == 0 && v.path.failed)
 		rc = sonde_err_nomem(err);

@@ -36,20 +36,20 @@ int sonde_schema__check(
  *   invariant_diff.c       comparisons
  */
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
-int sonde_invariant__report(struct sonde_validation *v, const json_t *report,
+int sonde_invariant__check_report(struct sonde_validation *v, const json_t *report,
 	const json_t *metric_info, bool is_aggregate);
-int sonde_invariant__region(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__kernels(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__times(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__check_region(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__check_times(struct sonde_validation *v, const json_t *region);
 /* `parent` of a root is SIZE_MAX. */
-int sonde_invariant__parts(struct sonde_validation *v, const json_t *const *regions,
+int sonde_invariant__check_parts(struct sonde_validation *v, const json_t *const *regions,
 	const size_t *parent, size_t nr);
-int sonde_invariant__figures(
+int sonde_invariant__check_figures(
 	struct sonde_validation *v, const json_t *region, const json_t *totals);
-int sonde_invariant__ranges(struct sonde_validation *v, const json_t *of);
-int sonde_invariant__spread(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__ranks(struct sonde_validation *v, const json_t *document);
-int sonde_invariant__diff(struct sonde_validation *v, const json_t *document);
+int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of);
+int sonde_invariant__check_spread(struct sonde_validation *v, const json_t *region);
+int sonde_invariant__check_ranks(struct sonde_validation *v, const json_t *document);
+int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document);
 
 /* --- what they share -------------------------------------------------------------------------- */
 
@@ -68,10 +68,10 @@ int sonde_invariant__fail(struct sonde_validation *v, const char *key, const cha
 
 /* Of each pair of members the first is at most the second. */
 typedef const char *const sonde_limits[][2];
-int sonde_invariant__limits(
+int sonde_invariant__check_limits(
 	struct sonde_validation *v, const json_t *of, sonde_limits limits, size_t nr);
 #define SONDE_LIMITS(v, of, limits)                                                                \
-	sonde_invariant__limits(v, of, limits, sizeof(limits) / sizeof(*(limits)))
+	sonde_invariant__check_limits(v, of, limits, sizeof(limits) / sizeof(*(limits)))
 
 /* A rule for what a member, or each element of a list, says; `with` is what it is compared to. */
 typedef int (*sonde_rule)(struct sonde_validation *v, const json_t *of, const json_t *with);

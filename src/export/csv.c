@@ -151,7 +151,7 @@ static int write_report(struct sonde_sink *to, const struct sonde_tree *t, const
 	return 0;
 }
 
-void sonde_csv__regions(struct sonde_sink *to, const struct sonde_tree *t,
+void sonde_csv__write_regions(struct sonde_sink *to, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_listing *l, struct sonde_figures *f)
 {
 	size_t i;
@@ -177,7 +177,7 @@ int sonde_export_csv(const struct sonde_tree *t, const struct sonde_export_optio
 	return rc;
 }
 
-void sonde_csv__kernels(struct sonde_sink *to, const struct sonde_tree *t,
+void sonde_csv__write_kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n, struct sonde_figures *f)
 {
 	uint32_t i;

@@ -11,7 +11,7 @@ static void write_side(struct sonde_json *w, const char *key, struct sonde_words
 	uint32_t nr_runs, double total_ns)
 {
 	sonde_json_open(w, key, '{', false);
-	sonde_json__words(w, "inputs", inputs);
+	sonde_json__write_words(w, "inputs", inputs);
 	sonde_json_u64(w, "runs", nr_runs);
 	sonde_json_number(w, "total_ms", total_ns / 1e6);
 	sonde_json_close(w, '}');

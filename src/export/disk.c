@@ -60,7 +60,7 @@ static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
 	sonde_json_str(&x->w, "scope", d->report->name);
 	sonde_json_z(&x->w, "measured", sonde_measured_name(d->report->measured));
 	x->tells_all = true;
-	sonde_json__region(x, d->report, node);
+	sonde_json__write_region(x, d->report, node);
 	sonde_json_close(&x->w, '}');
 	sonde_sink_putc(to, '\n');
 	return 0;
@@ -69,15 +69,15 @@ static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
 static int write_markdown(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
 	d->markdown.to = to;
-	sonde_markdown__region(&d->markdown, d->report, node, 1);
+	sonde_markdown__write_region(&d->markdown, d->report, node, 1);
 	sonde_sink_putc(to, '\n');
-	sonde_markdown__head(&d->markdown);
+	sonde_markdown__write_head(&d->markdown);
 	return d->markdown.cell.failed ? sonde_err_nomem(d->err) : 0;
 }
 
 static int write_kernels(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
-	sonde_csv__kernels(to, d->tree, d->report, &d->report->nodes.at[node], &d->figures);
+	sonde_csv__write_kernels(to, d->tree, d->report, &d->report->nodes.at[node], &d->figures);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int write_sections(struct disk *d, uint32_t node, struct sonde_sink *to)
 static int write_rest(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
 	(void)node;
-	sonde_csv__regions(to, d->tree, d->report, d->rest, &d->figures);
+	sonde_csv__write_regions(to, d->tree, d->report, d->rest, &d->figures);
 	return 0;
 }
 

@@ -282,7 +282,7 @@ static int write_data(struct sonde_html *h)
 		return rc;
 	sonde_json_open(w, NULL, '{', true);
 	sonde_json_open(w, "head", '{', true);
-	sonde_json__head(&h->x);
+	sonde_json__write_head(&h->x);
 	sonde_json_close(w, '}');
 	write_lines(h);
 	write_metrics(h);
@@ -290,11 +290,11 @@ static int write_data(struct sonde_html *h)
 	rc = write_names(h);
 	sonde_html__drain(h);
 	if (rc == 0)
-		rc = sonde_html__reports(h);
+		rc = sonde_html__write_reports(h);
 	if (rc == 0)
-		rc = sonde_html__timeline(h);
+		rc = sonde_html__write_timeline(h);
 	if (rc == 0)
-		rc = sonde_html__ranks(h);
+		rc = sonde_html__write_ranks(h);
 	sonde_json_close(w, '}');
 	sonde_html__drain(h);
 	if (rc == 0 && h->json.buf.failed)

@@ -36,14 +36,14 @@ struct sonde_html {
 };
 
 /* `[1,2,null]`; NaN is null. */
-void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr);
+void sonde_html__write_list(struct sonde_json *w, const char *key, const double *at, size_t nr);
 
 /* Puts what was written into the page: a million regions would not fit in memory twice. */
 void sonde_html__drain(struct sonde_html *h);
 /* The parts of the data. */
-int sonde_html__reports(struct sonde_html *h);
-int sonde_html__timeline(struct sonde_html *h);
-int sonde_html__ranks(struct sonde_html *h); /* nothing where there are not two */
+int sonde_html__write_reports(struct sonde_html *h);
+int sonde_html__write_timeline(struct sonde_html *h);
+int sonde_html__write_ranks(struct sonde_html *h); /* nothing where there are not two */
 
 /* The page's own source: html_assets.c. */
 struct sonde_str sonde_html__asset_page(void);

@@ -97,7 +97,7 @@ static void write_column(struct sonde_json *w, const double *v, size_t nr)
 	if (i >= nr)
 		sonde_json_number(w, NULL, nr ? v[0] : NAN);
 	else
-		sonde_html__list(w, NULL, v, nr);
+		sonde_html__write_list(w, NULL, v, nr);
 }
 
 static void write_marks(struct sonde_json *w, const char *marks, size_t nr)

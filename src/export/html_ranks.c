@@ -100,9 +100,9 @@ static void write_map(struct sonde_html *h, const struct map *m)
 		sonde_json_str(w, NULL, sonde_rank_name(m->r, (uint32_t)i));
 	SONDE_JSON_LIST(w, "regions", i, m->nr_columns, m->columns[i]->region);
 	SONDE_JSON_LIST(w, "median_ms", i, m->nr_columns, m->columns[i]->median_ns / 1e6);
-	sonde_html__list(w, "v", m->v, m->nr_rows * m->nr_columns);
+	sonde_html__write_list(w, "v", m->v, m->nr_rows * m->nr_columns);
 	if (m->per_row > 1)
-		sonde_html__list(w, "who", m->who, m->nr_rows * m->nr_columns);
+		sonde_html__write_list(w, "who", m->who, m->nr_rows * m->nr_columns);
 }
 
 static void write_table(struct sonde_html *h, const struct sonde_table *t)
@@ -138,7 +138,7 @@ static void write_words(struct sonde_html *h)
 	}
 }
 
-int sonde_html__ranks(struct sonde_html *h)
+int sonde_html__write_ranks(struct sonde_html *h)
 {
 	struct map m = {.r = h->x.tree->ranks};
 	size_t i, nr;

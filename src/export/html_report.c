@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-void sonde_html__list(struct sonde_json *w, const char *key, const double *at, size_t nr)
+void sonde_html__write_list(struct sonde_json *w, const char *key, const double *at, size_t nr)
 {
 	size_t i;
 
@@ -25,7 +25,7 @@ struct lists {
 
 static void put(struct lists *l, const char *key)
 {
-	sonde_html__list(l->w, key, l->at, l->nr);
+	sonde_html__write_list(l->w, key, l->at, l->nr);
 }
 
 static void write_fields(struct sonde_html *h, const struct sonde_report *r, struct lists *l)
@@ -127,9 +127,9 @@ static int write_inclusive(
 	sonde_matrix__write(&m, t, "inc", &h->x.w);
 	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
 	put(l, "flop");
-	sonde_html__list(&h->x.w, "dram", bytes, nr);
+	sonde_html__write_list(&h->x.w, "dram", bytes, nr);
 	if (has_least)
-		sonde_html__list(&h->x.w, "least", least, nr);
+		sonde_html__write_list(&h->x.w, "least", least, nr);
 	sonde_matrix__release(&m);
 	sonde_buf_release(&limiters);
 	return 0;
@@ -218,7 +218,7 @@ static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 		return;
 	sonde_json_each(&h->x.w, "entries", true, i, r->nodes.nr) {
 		if (r->nodes.at[i].instances > 1)
-			sonde_json__entries(&h->x, r, &r->nodes.at[i]);
+			sonde_json__write_entries(&h->x, r, &r->nodes.at[i]);
 	}
 }
 
@@ -309,7 +309,7 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	return rc;
 }
 
-int sonde_html__reports(struct sonde_html *h)
+int sonde_html__write_reports(struct sonde_html *h)
 {
 	const struct sonde_tree *t = h->x.tree;
 	int rc = 0;

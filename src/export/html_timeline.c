@@ -107,7 +107,7 @@ static void write_curves(
 	}
 }
 
-int sonde_html__timeline(struct sonde_html *h)
+int sonde_html__write_timeline(struct sonde_html *h)
 {
 	struct sonde_json *w = &h->x.w;
 	struct sonde_tracks s;

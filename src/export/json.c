@@ -51,7 +51,7 @@ void sonde_json__release(struct sonde_json_export *x)
 	sonde_free(x->stack);
 }
 
-void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words list)
+void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde_words list)
 {
 	size_t i;
 
@@ -71,7 +71,7 @@ static const struct sonde_scope *only_scope(
 	return sonde_report_scope(t, r);
 }
 
-void sonde_json__place(struct sonde_json_export *x, const struct sonde_report *r, bool with_process)
+void sonde_json__write_place(struct sonde_json_export *x, const struct sonde_report *r, bool with_process)
 {
 	const struct sonde_scope *scope = only_scope(x->tree, r);
 	char device[32] = "";
@@ -92,7 +92,7 @@ static void write_totals(struct sonde_json_export *x, const struct sonde_report 
 	sonde_json_u64(&x->w, "launches", r->launches);
 	sonde_json_number(&x->w, "total_ms", r->time_ns / 1e6);
 	sonde_tree_values(x->tree, r, SONDE_PART_TOTAL, 0, &x->figures);
-	sonde_json__metrics(x);
+	sonde_json__write_metrics(x);
 	sonde_json_close(&x->w, '}');
 }
 
@@ -102,12 +102,12 @@ static void write_unattributed(struct sonde_json_export *x, const struct sonde_r
 	sonde_json_u64(&x->w, "kernel_count", r->outside_launches);
 	sonde_json_number(&x->w, "total_ms", r->outside_time_ns / 1e6);
 	sonde_tree_values(x->tree, r, SONDE_PART_OUTSIDE, 0, &x->figures);
-	sonde_json__metrics(x);
-	sonde_json__kernels(x, r, r->outside_first_kernel, r->nr_outside_kernels);
+	sonde_json__write_metrics(x);
+	sonde_json__write_kernels(x, r, r->outside_first_kernel, r->nr_outside_kernels);
 	sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__string(struct sonde_json_export *x, const char *key, uint32_t string)
+void sonde_json__write_string(struct sonde_json_export *x, const char *key, uint32_t string)
 {
 	if (string == SONDE_NONE)
 		sonde_json_null(&x->w, key);
@@ -115,7 +115,7 @@ void sonde_json__string(struct sonde_json_export *x, const char *key, uint32_t s
 		sonde_json_str(&x->w, key, sonde_tree_str(x->tree, string));
 }
 
-void sonde_json__region_id(struct sonde_json_export *x, const char *key, uint32_t region)
+void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, uint32_t region)
 {
 	if (region == SONDE_NONE)
 		sonde_json_null(&x->w, key);
@@ -132,8 +132,8 @@ static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r
 	if (!nr)
 		return;
 	sonde_json_each(&x->w, "longest_gaps", false, i, nr) {
-		sonde_json__region_id(x, "region", at[i]->region);
-		sonde_json__region_id(x, "before", at[i]->before);
+		sonde_json__write_region_id(x, "region", at[i]->region);
+		sonde_json__write_region_id(x, "before", at[i]->before);
 		sonde_json_str(&x->w, "scope", x->tree->reports.at[at[i]->scope].name);
 		sonde_json_z(&x->w, "cause", sonde_idle_cause_name(at[i]->cause));
 		sonde_json_u64(&x->w, "begin_ns", at[i]->begin_ns);
@@ -165,7 +165,7 @@ static void write_regions(struct sonde_json_export *x, const struct sonde_report
 	sonde_json_array(&x->w, "regions", false, i, r->nodes.nr) {
 		sonde_json_open(&x->w, NULL, '{', false);
 		x->stack[r->nodes.at[i].depth] = (uint32_t)i;
-		sonde_json__region(x, r, (uint32_t)i);
+		sonde_json__write_region(x, r, (uint32_t)i);
 		sonde_json_close(&x->w, '}');
 	}
 }
@@ -177,7 +177,7 @@ static void write_report(struct sonde_json_export *x, const char *key, const str
 	sonde_json_open(&x->w, key, '{', false);
 	sonde_json_str(&x->w, "scope", r->name);
 	sonde_json_z(&x->w, "measured", sonde_measured_name(r->measured));
-	sonde_json__place(x, r, true);
+	sonde_json__write_place(x, r, true);
 	if (!r->is_aggregate && r->nr_scopes > 1)
 		sonde_json_u64(&x->w, "folded", r->nr_scopes);
 	write_totals(x, r);
@@ -239,9 +239,9 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 	if (rc == 0) {
 		sonde_json_open(&x.w, NULL, '{', false);
 		sonde_json_z(&x.w, "schema", "sonde.report/1");
-		sonde_json__head(&x);
-		sonde_json__ranks(&x);
-		sonde_json__metric_info(&x);
+		sonde_json__write_head(&x);
+		sonde_json__write_ranks(&x);
+		sonde_json__write_metric_info(&x);
 		write_scopes(&x);
 		write_aggregates(&x);
 		sonde_json_texts(&x.w, "notes", t->notes.texts.keys, t->notes.texts.nr, false);

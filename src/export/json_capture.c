@@ -220,7 +220,7 @@ static void write_choice(struct sonde_json_export *x)
 	for (i = 0; i < c->metrics.nr; i++)
 		sonde_json_z(&x->w, NULL, c->metrics.at[i]);
 	sonde_json_close(&x->w, ']');
-	sonde_json__words(&x->w, "sections", c->sections);
+	sonde_json__write_words(&x->w, "sections", c->sections);
 	sonde_json_u64(&x->w, "metrics_left_out", x->tree->nr_left_out);
 }
 
@@ -230,15 +230,15 @@ static void write_selection(struct sonde_json_export *x)
 	size_t i;
 
 	sonde_json_open(&x->w, "selection", '{', false);
-	sonde_json__words(&x->w, "nvtx_include", s->nvtx_include);
-	sonde_json__words(&x->w, "nvtx_exclude", s->nvtx_exclude);
-	sonde_json__words(&x->w, "kernel_include", s->kernel_include);
-	sonde_json__words(&x->w, "kernel_exclude", s->kernel_exclude);
+	sonde_json__write_words(&x->w, "nvtx_include", s->nvtx_include);
+	sonde_json__write_words(&x->w, "nvtx_exclude", s->nvtx_exclude);
+	sonde_json__write_words(&x->w, "kernel_include", s->kernel_include);
+	sonde_json__write_words(&x->w, "kernel_exclude", s->kernel_exclude);
 	sonde_json_z(&x->w, "nesting", s->stack_only ? "stack" : "label");
 	sonde_json_z(&x->w, "threads", s->own_threads ? "own" : "adopt");
 	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
 	write_choice(x);
-	sonde_json__words(&x->w, "labels", s->labels);
+	sonde_json__write_words(&x->w, "labels", s->labels);
 	sonde_json_each(&x->w, "label_rules", false, i, x->tree->cells->label_rules.nr) {
 		const struct sonde_label_rule *rule = &x->tree->cells->label_rules.at[i];
 
@@ -248,7 +248,7 @@ static void write_selection(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__head(struct sonde_json_export *x)
+void sonde_json__write_head(struct sonde_json_export *x)
 {
 	char fingerprint[32];
 
@@ -264,7 +264,7 @@ void sonde_json__head(struct sonde_json_export *x)
 	write_selection(x);
 }
 
-void sonde_json__metric_info(struct sonde_json_export *x)
+void sonde_json__write_metric_info(struct sonde_json_export *x)
 {
 	size_t i;
 

@@ -95,7 +95,7 @@ static void write_labels(struct sonde_json_export *x, const struct listed *l)
 	if (i == l->at.nr)
 		return;
 	sonde_json_array(&x->w, "labels", true, i, l->at.nr)
-		sonde_json__string(x, NULL, l->at.at[i]->label);
+		sonde_json__write_string(x, NULL, l->at.at[i]->label);
 }
 
 static void write_summary(
@@ -119,7 +119,7 @@ static void write_summary(
 	sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__entries(
+void sonde_json__write_entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n)
 {
 	struct sonde_entry_summary s;

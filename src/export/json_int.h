@@ -22,26 +22,26 @@ int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 void sonde_json__release(struct sonde_json_export *x);
 
 /* A string of the tree, the id of a region; null of SONDE_NONE, which an empty one is not. */
-void sonde_json__string(struct sonde_json_export *x, const char *key, uint32_t string);
-void sonde_json__region_id(struct sonde_json_export *x, const char *key, uint32_t region);
-void sonde_json__words(struct sonde_json *w, const char *key, struct sonde_words list);
+void sonde_json__write_string(struct sonde_json_export *x, const char *key, uint32_t string);
+void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, uint32_t region);
+void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde_words list);
 /* "schema" … "coverage": what stands above the reports. */
-void sonde_json__head(struct sonde_json_export *x);
-void sonde_json__metric_info(struct sonde_json_export *x);
+void sonde_json__write_head(struct sonde_json_export *x);
+void sonde_json__write_metric_info(struct sonde_json_export *x);
 /* "entries", where the capture has their times. */
-void sonde_json__entries(
+void sonde_json__write_entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n);
 /* "ranks" of the document, and of a region in an aggregate: nothing where there are not two. */
-void sonde_json__ranks(struct sonde_json_export *x);
-void sonde_json__spread(struct sonde_json_export *x, const struct sonde_node *n);
+void sonde_json__write_ranks(struct sonde_json_export *x);
+void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */
-void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
+void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
 /* "metrics", and what there is to say about them, of the part now in x->figures. */
-void sonde_json__metrics(struct sonde_json_export *x);
-void sonde_json__kernels(
+void sonde_json__write_metrics(struct sonde_json_export *x);
+void sonde_json__write_kernels(
 	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr);
 /* "device" and "process_id" of a report: null over several. */
-void sonde_json__place(
+void sonde_json__write_place(
 	struct sonde_json_export *x, const struct sonde_report *r, bool with_process);
 
 #endif

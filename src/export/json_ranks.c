@@ -26,7 +26,7 @@ static void put_stragglers(struct sonde_json_export *x)
 		bool is_late = s->region == SONDE_NONE;
 
 		put_rank(x, "scope", s->rank);
-		sonde_json__region_id(x, "region", s->region);
+		sonde_json__write_region_id(x, "region", s->region);
 		sonde_json_z(&x->w, "cause", sonde_slow_cause_name(s->cause));
 		sonde_json_u64(&x->w, "ranks", s->nr_ranks);
 		put_ms(x, "ms", is_late ? NAN : s->ns);
@@ -89,7 +89,7 @@ static void put_waits(struct sonde_json_export *x)
 		const struct sonde_long_wait *w = &r->waits[i];
 		const struct sonde_place *p = &c->places.at[w->place];
 
-		sonde_json__region_id(x, "region", p->nr ? c->homes.at[p->first] : SONDE_NONE);
+		sonde_json__write_region_id(x, "region", p->nr ? c->homes.at[p->first] : SONDE_NONE);
 		sonde_json_str(&x->w, "group", sonde_tree_str(x->tree, w->group));
 		sonde_json_z(&x->w, "kind", sonde_collective_kind_name(w->kind));
 		sonde_json_u64(&x->w, "number", w->number);
@@ -112,7 +112,7 @@ static void put_collectives(struct sonde_json_export *x)
 	sonde_json_each(&x->w, "regions", false, i, r->regions.nr) {
 		const struct sonde_region_row *row = &r->regions.at[i];
 
-		sonde_json__region_id(x, "region", row->region);
+		sonde_json__write_region_id(x, "region", row->region);
 		put_ms(x, "wait_ms", row->wait_ns);
 		sonde_json_u64(&x->w, "decided", row->nr);
 		put_rank(x, "last", row->last);
@@ -141,7 +141,7 @@ static void put_clocks(struct sonde_json_export *x)
 	}
 }
 
-void sonde_json__ranks(struct sonde_json_export *x)
+void sonde_json__write_ranks(struct sonde_json_export *x)
 {
 	const struct sonde_ranks *r = x->tree->ranks;
 
@@ -157,7 +157,7 @@ void sonde_json__ranks(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__spread(struct sonde_json_export *x, const struct sonde_node *n)
+void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n)
 {
 	const struct sonde_rank_spread *s = sonde_ranks_spread(x->tree->ranks, n->region);
 

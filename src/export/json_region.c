@@ -94,7 +94,7 @@ static void write_numbers(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__metrics(struct sonde_json_export *x)
+void sonde_json__write_metrics(struct sonde_json_export *x)
 {
 	write_numbers(x);
 	write_texts(x);
@@ -102,7 +102,7 @@ void sonde_json__metrics(struct sonde_json_export *x)
 	write_exceptions(x);
 }
 
-void sonde_json__kernels(
+void sonde_json__write_kernels(
 	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr)
 {
 	uint32_t i;
@@ -114,14 +114,14 @@ void sonde_json__kernels(
 		sonde_json_open(&x->w, NULL, '{', false);
 		sonde_json_str(&x->w, "kernel_name",
 			sonde_tree_str(x->tree, k->name));
-		sonde_json__place(x, r, false);
+		sonde_json__write_place(x, r, false);
 		sonde_json_u64(&x->w, "calls", k->calls);
 		sonde_json_number(&x->w, "total_ms", k->time_ns / 1e6);
 		sonde_json_number(
 			&x->w, "mean_ms", k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
 		if (k->calls > 1) {
-			sonde_json__metrics(x);
+			sonde_json__write_metrics(x);
 		} else { /* one launch: the figures are as measured */
 			write_numbers(x);
 			write_texts(x);
@@ -153,9 +153,9 @@ static void write_identity(
 		sonde_json_null(&x->w, "parent_id");
 	}
 	sonde_json_u64(&x->w, "depth", n->depth);
-	sonde_json__string(x, "domain", region->domain);
+	sonde_json__write_string(x, "domain", region->domain);
 	sonde_json_z(&x->w, "kind", sonde_region_kind_name(region->kind));
-	sonde_json__place(x, r, true);
+	sonde_json__write_place(x, r, true);
 }
 
 /* `idle.sync_ms` is in the object `idle`: opens and closes these; returns the member's key. */
@@ -260,8 +260,8 @@ static void write_selection(struct sonde_json_export *x)
 	const struct sonde_selection *s = &x->tree->cells->selection;
 
 	sonde_json_open(&x->w, "selection", '{', true);
-	sonde_json__words(&x->w, "include_patterns", s->kernel_include);
-	sonde_json__words(&x->w, "exclude_patterns", s->kernel_exclude);
+	sonde_json__write_words(&x->w, "include_patterns", s->kernel_include);
+	sonde_json__write_words(&x->w, "exclude_patterns", s->kernel_exclude);
 	sonde_json_close(&x->w, '}');
 }
 
@@ -283,7 +283,7 @@ static void write_streams(
 	}
 }
 
-void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node)
+void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 
@@ -295,20 +295,20 @@ void sonde_json__region(struct sonde_json_export *x, const struct sonde_report *
 	if (!isnan(n->busy_ns) || !isnan(n->host_ns))
 		sonde_json_z(&x->w, "bound", sonde_bound(n));
 	write_roofline(x, n->time_ns);
-	sonde_json__metrics(x);
+	sonde_json__write_metrics(x);
 	write_sections(x);
 	sonde_json_open(&x->w, "exclusive", '{', false);
 	write_fields(x, r, n, SONDE_FIELD_EXCLUSIVE);
 	sonde_tree_values(x->tree, r, SONDE_PART_EXCLUSIVE, node, &x->figures);
-	sonde_json__metrics(x);
+	sonde_json__write_metrics(x);
 	sonde_json_close(&x->w, '}');
 	if (r->is_aggregate) {
 		write_spread(x, n);
 		if (!r->is_ranges)
-			sonde_json__spread(x, n);
+			sonde_json__write_spread(x, n);
 	}
-	sonde_json__entries(x, r, n);
-	sonde_json__kernels(x, r, n->first_kernel, n->nr_kernels);
+	sonde_json__write_entries(x, r, n);
+	sonde_json__write_kernels(x, r, n->first_kernel, n->nr_kernels);
 	write_selection(x);
 	sonde_json_open(&x->w, "notes", '[', true);
 	if (n->launches == 0)

@@ -24,7 +24,7 @@ void sonde_markdown__release(struct sonde_markdown *m)
 	sonde_buf_release(&m->cell);
 }
 
-void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name)
+void sonde_markdown__write_name(struct sonde_markdown *m, struct sonde_str name)
 {
 	sonde_escape_markdown(&m->to->buf, name.n ? name : SONDE_STR("\"\""));
 }
@@ -38,14 +38,14 @@ static void write_inputs(struct sonde_markdown *m)
 		const struct sonde_input *in = &r->inputs.at[i];
 
 		sonde_sink_puts(m->to, "- **Capture:** ");
-		sonde_markdown__name(m, in->path);
+		sonde_markdown__write_name(m, in->path);
 		if (in->tool.n) {
 			sonde_sink_puts(m->to, " \u00b7 ");
-			sonde_markdown__name(m, in->tool);
+			sonde_markdown__write_name(m, in->tool);
 		}
 		if (in->replay_mode.n) {
 			sonde_sink_puts(m->to, " \u00b7 ");
-			sonde_markdown__name(m, in->replay_mode);
+			sonde_markdown__write_name(m, in->replay_mode);
 			sonde_sink_puts(m->to,
 				sonde_str_is(in->replay_mode, "native") ? " capture" : " replay");
 		}
@@ -67,7 +67,7 @@ static void write_devices(struct sonde_markdown *m)
 		if (k < i)
 			continue;
 		sonde_sink_puts(m->to, "- **Device:** ");
-		sonde_markdown__name(m, d->name);
+		sonde_markdown__write_name(m, d->name);
 		if (d->cc_major)
 			sonde_sink_printf(
 				m->to, " (compute capability %u.%u)", d->cc_major, d->cc_minor);
@@ -86,7 +86,7 @@ static void write_coverage(struct sonde_markdown *m, bool is_ranges)
 	sonde_sink_putc(m->to, '\n');
 }
 
-void sonde_markdown__head(struct sonde_markdown *m)
+void sonde_markdown__write_head(struct sonde_markdown *m)
 {
 	size_t i;
 
@@ -151,7 +151,7 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 			put_field(t, f, v);
 	}
 	sonde_tree_values(m->tree, r, part, node, &m->figures);
-	sonde_markdown__headline(m, t);
+	sonde_markdown__write_headline(m, t);
 	hint = n ? sonde_hint(m->tree, &m->figures, n) : NULL;
 	if (m->hint_head)
 		sonde_table_words(t, hint ? hint : "");
@@ -168,7 +168,7 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 	for (i = 0; i < sonde_nr_fields; i++)
 		if (m->fields >> i & 1)
 			sonde_table_column(&t, sonde_field_head(&sonde_fields[i], r), true, 0);
-	sonde_markdown__headline_columns(m, &t);
+	sonde_markdown__add_headline_columns(m, &t);
 	if (m->hint_head)
 		sonde_table_column(&t, sonde_str_from(m->hint_head), false, 0);
 	for (i = 0; i < l->nr; i++)
@@ -233,10 +233,10 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 		return rc;
 	write_table(m, r, &l);
 	if (l.nr_left_out)
-		sonde_markdown__more(m, l.nr_left_out, "regions, each shorter than these");
+		sonde_markdown__write_more(m, l.nr_left_out, "regions, each shorter than these");
 	write_gaps(m, r);
 	for (i = 0; i < l.nr; i++)
-		sonde_markdown__region(m, r, l.at[i], 3);
+		sonde_markdown__write_region(m, r, l.at[i], 3);
 	sonde_listing_release(&l);
 	return 0;
 }
@@ -260,7 +260,7 @@ static int write_report(struct sonde_markdown *m, const struct sonde_report *r, 
 			? "\nNo NVTX range was open at any launch: nothing region-specific was "
 			  "profiled. The kernels of the run:\n"
 			: "\nNo launch to show.\n");
-	sonde_markdown__kernels(m, r, r->outside_first_kernel, r->nr_outside_kernels);
+	sonde_markdown__write_kernels(m, r, r->outside_first_kernel, r->nr_outside_kernels);
 	return 0;
 }
 
@@ -307,8 +307,8 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 
 	if (rc == 0) {
 		sonde_sink_puts(to, "# Region report\n\n");
-		sonde_markdown__stragglers(&m);
-		sonde_markdown__head(&m);
+		sonde_markdown__write_stragglers(&m);
+		sonde_markdown__write_head(&m);
 		if (sonde_selects_nothing(t))
 			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
 		sonde_sink_printf(to,
@@ -334,7 +334,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	if (nr_hidden && !sonde_selects_nothing(t))
 		sonde_sink_printf(to, "\n%zu scopes; `--per-scope` shows each\n", nr_hidden);
 	if (rc == 0 && !sonde_selects_nothing(t))
-		sonde_markdown__ranks(&m);
+		sonde_markdown__write_ranks(&m);
 	if (rc == 0)
 		write_config(&m);
 	if (rc == 0 && m.cell.failed)

@@ -20,25 +20,25 @@ int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
 void sonde_markdown__release(struct sonde_markdown *m);
 
 /* Capture and coverage lines, notes. */
-void sonde_markdown__head(struct sonde_markdown *m);
+void sonde_markdown__write_head(struct sonde_markdown *m);
 /* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
-void sonde_markdown__stragglers(struct sonde_markdown *m);
-void sonde_markdown__ranks(struct sonde_markdown *m);
-void sonde_markdown__spread(struct sonde_markdown *m, const struct sonde_node *n);
+void sonde_markdown__write_stragglers(struct sonde_markdown *m);
+void sonde_markdown__write_ranks(struct sonde_markdown *m);
+void sonde_markdown__write_spread(struct sonde_markdown *m, const struct sonde_node *n);
 /* One region: parent, instances, metrics, sections, kernels. `level` is that of its heading. */
-void sonde_markdown__region(
+void sonde_markdown__write_region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);
 /* `name` escaped, `""` when it is empty. */
-void sonde_markdown__name(struct sonde_markdown *m, struct sonde_str name);
+void sonde_markdown__write_name(struct sonde_markdown *m, struct sonde_str name);
 /* The headline metrics: columns of a table, and cells with the figures now in m->figures. */
-void sonde_markdown__headline_columns(struct sonde_markdown *m, struct sonde_table *t);
-void sonde_markdown__headline(struct sonde_markdown *m, struct sonde_table *t);
+void sonde_markdown__add_headline_columns(struct sonde_markdown *m, struct sonde_table *t);
+void sonde_markdown__write_headline(struct sonde_markdown *m, struct sonde_table *t);
 /* Prints the table and releases it; a table without rows is none. */
 void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t);
 /* A line below a table that was cut: how many are not in it, and where they are. */
-void sonde_markdown__more(struct sonde_markdown *m, size_t nr, const char *what);
+void sonde_markdown__write_more(struct sonde_markdown *m, size_t nr, const char *what);
 /* At most max_kernels rows. */
-void sonde_markdown__kernels(
+void sonde_markdown__write_kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr);
 
 #endif

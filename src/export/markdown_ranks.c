@@ -4,7 +4,7 @@
 
 #include "base/escape.h"
 
-void sonde_markdown__stragglers(struct sonde_markdown *m)
+void sonde_markdown__write_stragglers(struct sonde_markdown *m)
 {
 	const struct sonde_ranks *r = m->tree->ranks;
 	size_t i;
@@ -16,7 +16,7 @@ void sonde_markdown__stragglers(struct sonde_markdown *m)
 	}
 }
 
-void sonde_markdown__ranks(struct sonde_markdown *m)
+void sonde_markdown__write_ranks(struct sonde_markdown *m)
 {
 	size_t i;
 
@@ -31,7 +31,7 @@ void sonde_markdown__ranks(struct sonde_markdown *m)
 	}
 }
 
-void sonde_markdown__spread(struct sonde_markdown *m, const struct sonde_node *n)
+void sonde_markdown__write_spread(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_rank_spread *s = sonde_ranks_spread(m->tree->ranks, n->region);
 
@@ -39,7 +39,7 @@ void sonde_markdown__spread(struct sonde_markdown *m, const struct sonde_node *n
 		return;
 	sonde_sink_printf(m->to, "- kernels without communication on %u ranks: %.4f to %.4f ms, median %.4f ms; slowest ",
 		s->nr, s->min_ns / 1e6, s->max_ns / 1e6, s->median_ns / 1e6);
-	sonde_markdown__name(m, sonde_rank_name(m->tree->ranks, s->slowest));
+	sonde_markdown__write_name(m, sonde_rank_name(m->tree->ranks, s->slowest));
 	sonde_sink_printf(m->to, ", %.1f%% above the others", 100 * (s->max_ns / s->others_ns - 1));
 	if (s->is_slow)
 		sonde_sink_printf(m->to, " (by its %s)", sonde_slow_cause_name(s->cause));

@@ -21,7 +21,7 @@ void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t)
 	sonde_table_release(t);
 }
 
-void sonde_markdown__more(struct sonde_markdown *m, size_t nr, const char *what)
+void sonde_markdown__write_more(struct sonde_markdown *m, size_t nr, const char *what)
 {
 	sonde_sink_printf(m->to, "\n\u2026 and %zu more %s; all of them are in %s.\n", nr, what,
 		m->options->more_at ? m->options->more_at : "`--format json`");
@@ -39,7 +39,7 @@ static void put_figure(
 	sonde_table_put(t, SONDE_STYLE_PLAIN);
 }
 
-void sonde_markdown__headline_columns(struct sonde_markdown *m, struct sonde_table *t)
+void sonde_markdown__add_headline_columns(struct sonde_markdown *m, struct sonde_table *t)
 {
 	size_t i;
 
@@ -50,7 +50,7 @@ void sonde_markdown__headline_columns(struct sonde_markdown *m, struct sonde_tab
 	}
 }
 
-void sonde_markdown__headline(struct sonde_markdown *m, struct sonde_table *t)
+void sonde_markdown__write_headline(struct sonde_markdown *m, struct sonde_table *t)
 {
 	size_t i;
 
@@ -58,7 +58,7 @@ void sonde_markdown__headline(struct sonde_markdown *m, struct sonde_table *t)
 		put_figure(m, t, &m->figures, m->tree->headline[i]);
 }
 
-void sonde_markdown__kernels(
+void sonde_markdown__write_kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr)
 {
 	static const char *const heads[] = {"0kernel", ">0calls", ">0total ms", ">0mean ms", NULL};
@@ -66,7 +66,7 @@ void sonde_markdown__kernels(
 	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
 
 	sonde_table_heads(&t, heads);
-	sonde_markdown__headline_columns(m, &t);
+	sonde_markdown__add_headline_columns(m, &t);
 	for (i = first; i < first + nr && i < first + max; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[i];
 		struct sonde_str name = sonde_kernel_name(m->tree, m->options, k->name);
@@ -76,11 +76,11 @@ void sonde_markdown__kernels(
 		sonde_table_number(&t, k->time_ns / 1e6, 4, "");
 		sonde_table_number(&t, k->time_ns / 1e6 / (double)(k->calls ? k->calls : 1), 4, "");
 		sonde_tree_values(m->tree, r, SONDE_PART_KERNEL, (uint32_t)i, &m->figures);
-		sonde_markdown__headline(m, &t);
+		sonde_markdown__write_headline(m, &t);
 	}
 	sonde_markdown__finish(m, &t);
 	if (nr > max)
-		sonde_markdown__more(m, nr - max, "kernels");
+		sonde_markdown__write_more(m, nr - max, "kernels");
 }
 
 static void write_occupancy(struct sonde_markdown *m)
@@ -222,10 +222,10 @@ static void write_facts(
 	struct sonde_roofline roof = sonde_roofline_of(m->tree, &m->figures, n->time_ns);
 
 	sonde_sink_puts(m->to, "\n- id: ");
-	sonde_markdown__name(m, region->id);
+	sonde_markdown__write_name(m, region->id);
 	if (n->parent != SONDE_NONE) {
 		sonde_sink_puts(m->to, "\n- parent: ");
-		sonde_markdown__name(m, sonde_node_region(m->tree, &r->nodes.at[n->parent])->id);
+		sonde_markdown__write_name(m, sonde_node_region(m->tree, &r->nodes.at[n->parent])->id);
 	}
 	/* A report without times knows a range by its launches only. */
 	sonde_sink_printf(m->to, "\n- kind: %s, entered %" PRIu64 " %s%s\n",
@@ -243,7 +243,7 @@ static void write_facts(
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
 	if (r->is_aggregate && !r->is_ranges)
-		sonde_markdown__spread(m, n);
+		sonde_markdown__write_spread(m, n);
 	write_times(m, r, n);
 	write_entries(m, r, n);
 	if (limiter)
@@ -308,7 +308,7 @@ static void write_metrics(struct sonde_markdown *m)
 	}
 	sonde_markdown__finish(m, &t);
 	if (nr > MAX_METRICS)
-		sonde_markdown__more(m, nr - MAX_METRICS, "metrics");
+		sonde_markdown__write_more(m, nr - MAX_METRICS, "metrics");
 }
 
 static void write_sections(struct sonde_markdown *m)
@@ -320,7 +320,7 @@ static void write_sections(struct sonde_markdown *m)
 		struct sonde_table t = metric_table();
 
 		sonde_sink_puts(m->to, "\n**");
-		sonde_markdown__name(m, s->name.n ? s->name : s->id);
+		sonde_markdown__write_name(m, s->name.n ? s->name : s->id);
 		sonde_sink_puts(m->to, "**\n");
 		for (k = 0; k < s->columns.nr; k++)
 			if (!m->tree->columns.at[s->columns.at[k]].is_chart)
@@ -329,13 +329,13 @@ static void write_sections(struct sonde_markdown *m)
 	}
 }
 
-void sonde_markdown__region(
+void sonde_markdown__write_region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
 
 	sonde_sink_printf(m->to, "\n%.*s ", (int)level, "######");
-	sonde_markdown__name(m, sonde_node_label(m->tree, n));
+	sonde_markdown__write_name(m, sonde_node_label(m->tree, n));
 	sonde_sink_putc(m->to, '\n');
 	sonde_tree_values(m->tree, r, SONDE_PART_INCLUSIVE, node, &m->figures);
 	sonde_tree_values(m->tree, r, SONDE_PART_EXCLUSIVE, node, &m->own);
@@ -343,5 +343,5 @@ void sonde_markdown__region(
 	write_sections(m);
 	write_metrics(m);
 	if (n->nr_kernels)
-		sonde_markdown__kernels(m, r, n->first_kernel, n->nr_kernels);
+		sonde_markdown__write_kernels(m, r, n->first_kernel, n->nr_kernels);
 }

@@ -179,8 +179,8 @@ static void write_all(struct sonde_db *d, const struct sonde_export_options *o)
 	create(d);
 	prepare(d);
 	write_head(d, o);
-	sonde_db__reports(d, o);
-	sonde_db__launches(d);
+	sonde_db__put_reports(d, o);
+	sonde_db__put_launches(d);
 	execute(d, indexes);
 	execute(d, "COMMIT;");
 }

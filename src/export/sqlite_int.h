@@ -55,7 +55,7 @@ void sonde_db__insert(struct sonde_db *d, enum sonde_db_insert into, const struc
 	sonde_db__insert(d, into, (const struct sonde_db_value[]){__VA_ARGS__},                    \
 		sizeof((const struct sonde_db_value[]){__VA_ARGS__}) / sizeof(struct sonde_db_value))
 
-void sonde_db__reports(struct sonde_db *d, const struct sonde_export_options *o);
-void sonde_db__launches(struct sonde_db *d);
+void sonde_db__put_reports(struct sonde_db *d, const struct sonde_export_options *o);
+void sonde_db__put_launches(struct sonde_db *d);
 
 #endif

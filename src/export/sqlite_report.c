@@ -173,7 +173,7 @@ static void put_report(struct sonde_db *d, const struct sonde_report *r, int64_t
 	put_kernels(d, r, o, r->outside_first_kernel, r->nr_outside_kernels);
 }
 
-void sonde_db__reports(struct sonde_db *d, const struct sonde_export_options *o)
+void sonde_db__put_reports(struct sonde_db *d, const struct sonde_export_options *o)
 {
 	size_t i;
 
@@ -204,7 +204,7 @@ static void put_launch(struct sonde_db *d, const struct sonde_timeline_launch *l
 }
 
 /* Of a partial report, whose launches are not known, none; a note says so. */
-void sonde_db__launches(struct sonde_db *d)
+void sonde_db__put_launches(struct sonde_db *d)
 {
 	const struct sonde_cells *c = d->tree->cells;
 	const struct sonde_timeline *t = c->timeline;

@@ -10,7 +10,7 @@
 typedef int (*drawing)(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err);
 
-void sonde_svg__text(
+void sonde_svg__write_text(
 	struct sonde_sink *to, double x, double y, const char *anchor, struct sonde_str text)
 {
 	sonde_sink_printf(to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
@@ -49,7 +49,7 @@ static int draw(struct sonde_sink *to, const drawing *parts, size_t nr, const st
 	if (rc == 0) {
 		open_svg(to, height ? height : 40);
 		if (height == 0)
-			sonde_svg__text(to, 12, 24, "start", SONDE_STR("nothing to draw"));
+			sonde_svg__write_text(to, 12, 24, "start", SONDE_STR("nothing to draw"));
 		sonde_sink_str(to, sonde_buf_view(&body.buf));
 		sonde_sink_puts(to, "</svg>\n");
 	}
@@ -60,7 +60,7 @@ static int draw(struct sonde_sink *to, const drawing *parts, size_t nr, const st
 int sonde_export_svg(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	static const drawing both[] = {sonde_svg__icicle, sonde_svg__roofline};
+	static const drawing both[] = {sonde_svg__write_icicle, sonde_svg__write_roofline};
 
 	return draw(to, both, 2, t, o, err);
 }
@@ -68,7 +68,7 @@ int sonde_export_svg(const struct sonde_tree *t, const struct sonde_export_optio
 int sonde_export_icicle(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	static const drawing one[] = {sonde_svg__icicle};
+	static const drawing one[] = {sonde_svg__write_icicle};
 
 	return draw(to, one, 1, t, o, err);
 }
@@ -76,7 +76,7 @@ int sonde_export_icicle(const struct sonde_tree *t, const struct sonde_export_op
 int sonde_export_roofline(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	static const drawing one[] = {sonde_svg__roofline};
+	static const drawing one[] = {sonde_svg__write_roofline};
 
 	return draw(to, one, 1, t, o, err);
 }

@@ -81,7 +81,7 @@ static void write_box_text(struct icicle *c, size_t node, double y, const char *
 	label = sonde_width_cut(sonde_buf_view(&c->text), letters);
 	if (limiter && strcmp(limiter, "compute") == 0)
 		sonde_sink_puts(c->to, "<g fill=\"#ffffff\">");
-	sonde_svg__text(c->to, c->left[node] + 4, y + 15, "start", label);
+	sonde_svg__write_text(c->to, c->left[node] + 4, y + 15, "start", label);
 	if (limiter && strcmp(limiter, "compute") == 0)
 		sonde_sink_puts(c->to, "</g>");
 }
@@ -124,14 +124,14 @@ static void write_head(struct icicle *c)
 	sonde_buf_puts(&c->text, ", ");
 	sonde_number_human(&c->text, c->weights.total, c->weights.unit);
 	sonde_buf_puts(&c->text, " in all");
-	sonde_svg__text(c->to, MARGIN, 24, "start", sonde_buf_view(&c->text));
+	sonde_svg__write_text(c->to, MARGIN, 24, "start", sonde_buf_view(&c->text));
 	for (i = 0; i < 3 && c->has_limiter; i++) {
 		double x = SONDE_SVG_WIDTH - 240 + 80 * (double)i;
 
 		sonde_sink_printf(c->to,
 			"<rect x=\"%.0f\" y=\"14\" width=\"11\" height=\"11\" fill=\"%s\"/>", x,
 			colour(limiters[i]));
-		sonde_svg__text(c->to, x + 15, 24, "start", sonde_str_from(limiters[i]));
+		sonde_svg__write_text(c->to, x + 15, 24, "start", sonde_str_from(limiters[i]));
 	}
 }
 
@@ -153,7 +153,7 @@ static int prepare(struct icicle *c, const char *by, struct sonde_err *err)
 	return 0;
 }
 
-int sonde_svg__icicle(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
+int sonde_svg__write_icicle(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err)
 {
 	struct icicle c = {.to = to, .tree = t, .report = sonde_report_main(t, o)};

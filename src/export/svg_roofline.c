@@ -104,7 +104,7 @@ static void write_line(struct plot *p, const double at[4], const char *stroke)
 
 static void write_label(struct plot *p, double x, double y, const char *anchor)
 {
-	sonde_svg__text(p->to, x, y, anchor, sonde_buf_view(&p->text));
+	sonde_svg__write_text(p->to, x, y, anchor, sonde_buf_view(&p->text));
 }
 
 static void write_axes(struct plot *p)
@@ -127,9 +127,9 @@ static void write_axes(struct plot *p)
 		sonde_number_human(&p->text, pow(10, e), "");
 		write_label(p, LEFT - 6, y + 4, "end");
 	}
-	sonde_svg__text(p->to, SONDE_SVG_WIDTH - RIGHT, HEIGHT - 8, "end",
+	sonde_svg__write_text(p->to, SONDE_SVG_WIDTH - RIGHT, HEIGHT - 8, "end",
 		SONDE_STR("FLOP per byte of DRAM traffic"));
-	sonde_svg__text(p->to, LEFT, TOP - 10, "start", SONDE_STR("roofline of regions, FLOP/s"));
+	sonde_svg__write_text(p->to, LEFT, TOP - 10, "start", SONDE_STR("roofline of regions, FLOP/s"));
 }
 
 /* From where DRAM would be the limit to the right. */
@@ -152,7 +152,7 @@ static void write_ceilings(struct plot *p)
 	double flop = highest(p), bytes = p->peaks.bytes_per_s, from;
 
 	if (!(flop > 0) || !(bytes > 0)) {
-		sonde_svg__text(p->to, SONDE_SVG_WIDTH - RIGHT, TOP - 10, "end",
+		sonde_svg__write_text(p->to, SONDE_SVG_WIDTH - RIGHT, TOP - 10, "end",
 			SONDE_STR("the report does not have the device's peaks"));
 		return;
 	}
@@ -200,14 +200,14 @@ static void write_legend(struct plot *p)
 		is_of_pipes |= p->points[i].roof.is_of_pipes;
 	}
 	if (is_least)
-		sonde_svg__text(p->to, LEFT, HEIGHT - 8, "start",
+		sonde_svg__write_text(p->to, LEFT, HEIGHT - 8, "start",
 			SONDE_STR("dashed: at least this much, tensor operations were not counted"));
 	else if (is_of_pipes)
-		sonde_svg__text(p->to, LEFT, HEIGHT - 8, "start",
+		sonde_svg__write_text(p->to, LEFT, HEIGHT - 8, "start",
 			SONDE_STR("~ from sampled pipes: as if all were 16-bit operations and multiply-adds"));
 }
 
-int sonde_svg__roofline(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
+int sonde_svg__write_roofline(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err)
 {
 	struct plot p = {

@@ -21,7 +21,7 @@ static void write_styled(struct sonde_text_export *x, uint8_t style, struct sond
 	sonde_style_off(x->to, style, x->options->is_coloured);
 }
 
-void sonde_text__wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text)
+void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text)
 {
 	size_t column = sonde_width(sonde_str_from(bullet)), margin = column;
 	struct sonde_str rest;
@@ -99,7 +99,7 @@ static void write_header(struct sonde_text_export *x)
 	nr_bold = line.n;
 	add_about(x, &line);
 	if (sonde_width(sonde_buf_view(&line)) > x->width) {
-		sonde_text__wrapped(x, "", sonde_buf_view(&line));
+		sonde_text__write_wrapped(x, "", sonde_buf_view(&line));
 	} else if (!line.failed) {
 		write_styled(x, SONDE_STYLE_BOLD, (struct sonde_str){line.p, nr_bold});
 		write_styled(x, SONDE_STYLE_PLAIN,
@@ -228,7 +228,7 @@ static void write_coverage(struct sonde_text_export *x, bool is_ranges)
 
 	sonde_coverage_print(&line, x->tree, x->options, is_ranges);
 	if (line.n)
-		sonde_text__wrapped(x, "", sonde_buf_view(&line));
+		sonde_text__write_wrapped(x, "", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;
 	sonde_buf_release(&line);
 }
@@ -249,23 +249,23 @@ static void write_title(struct sonde_text_export *x, const struct sonde_report *
 static int write_report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	if (r->is_ranges)
-		sonde_text__wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
+		sonde_text__write_wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
 	if (r->nodes.nr && !x->options->is_flat) {
-		int rc = sonde_text__tree(x, r, err);
+		int rc = sonde_text__write_tree(x, r, err);
 
 		if (rc == 0 && x->options->lists_entries)
-			rc = sonde_text__entries(x, r, err);
-		return rc ? rc : sonde_text__idle(x, r, err);
+			rc = sonde_text__write_entries(x, r, err);
+		return rc ? rc : sonde_text__write_idle(x, r, err);
 	}
 	if (r->nr_flat_kernels == 0) {
 		sonde_sink_puts(x->to, "No launch to show.\n");
 		return 0;
 	}
 	if (!r->nodes.nr)
-		sonde_text__wrapped(x, "",
+		sonde_text__write_wrapped(x, "",
 			SONDE_STR("No NVTX range was open at any launch: nothing region-specific "
 				  "was profiled. All kernels of the run:"));
-	return sonde_text__flat(x, r, err);
+	return sonde_text__write_flat(x, r, err);
 }
 
 static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
@@ -302,7 +302,7 @@ static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
 		sonde_buf_printf(&line, "%zu scopes, the first is %.*s; --per-scope shows each",
 			nr_hidden, SONDE_STR_ARG(x->tree->reports.at[0].name));
 		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
-		sonde_text__wrapped(x, "", sonde_buf_view(&line));
+		sonde_text__write_wrapped(x, "", sonde_buf_view(&line));
 		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	}
 	x->cell.failed |= line.failed;
@@ -318,7 +318,7 @@ static void write_notes(struct sonde_text_export *x)
 	if (x->tree->notes.texts.nr)
 		sonde_sink_puts(x->to, "\nnotes\n");
 	for (i = 0; i < x->tree->notes.texts.nr; i++)
-		sonde_text__wrapped(x, bullet, x->tree->notes.texts.keys[i]);
+		sonde_text__write_wrapped(x, bullet, x->tree->notes.texts.keys[i]);
 }
 
 static void write_legend(struct sonde_text_export *x)
@@ -341,11 +341,11 @@ static void write_legend(struct sonde_text_export *x)
 	sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 	for (i = 0; i < SONDE_NR_MARKS; i++)
 		if (x->has[i])
-			sonde_text__wrapped(x, x->options->is_utf8 ? marks[i].utf8 : marks[i].ascii,
+			sonde_text__write_wrapped(x, x->options->is_utf8 ? marks[i].utf8 : marks[i].ascii,
 				sonde_str_from(marks[i].words));
 	if (x->dropped.n) {
 		sonde_buf_puts(&x->dropped, " (--width N)");
-		sonde_text__wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
+		sonde_text__write_wrapped(x, "no room for: ", sonde_buf_view(&x->dropped));
 	}
 	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 }
@@ -360,15 +360,15 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 	if (rc == 0) {
 		write_header(&x);
 		if (sonde_selects_nothing(t))
-			sonde_text__wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
-		sonde_text__stragglers(&x);
+			sonde_text__write_wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
+		sonde_text__write_stragglers(&x);
 		write_coverage(&x, false);
 		write_coverage(&x, true);
 	}
 	if (rc == 0 && !sonde_selects_nothing(t)) {
 		rc = write_reports(&x, err);
 		if (rc == 0 && o->view == SONDE_VIEW_RANKS)
-			rc = sonde_text__ranks(&x, err);
+			rc = sonde_text__write_ranks(&x, err);
 		write_legend(&x);
 	}
 	if (rc == 0)

@@ -210,7 +210,7 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 	return sonde_text__finish(x, &t, err);
 }
 
-int sonde_text__entries(
+int sonde_text__write_entries(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct found f = {0};

@@ -52,7 +52,7 @@ static void put_row(
 	sonde_scale_put(t, &x->scales[0], k->time_ns / 1e6);
 	sonde_scale_put(t, &x->scales[1], mean_ns(k) / 1e6);
 	sonde_table_number(t, k->time_pct, 1, "%");
-	sonde_text__bar(t, k->time_pct);
+	sonde_text__put_bar(t, k->time_pct);
 }
 
 /* `nr` rows, of `nr_all` kernels; with the metrics of the report they are the first of, or NULL. */
@@ -65,13 +65,13 @@ static int print_rows(struct sonde_text_export *x, const struct sonde_kernel_row
 
 	put_columns(x, &t, rows, nr);
 	if (r)
-		sonde_text__metric_columns(x, &t);
+		sonde_text__add_metric_columns(x, &t);
 	for (i = 0; i < nr; i++) {
 		put_row(x, &t, &rows[i]);
 		if (!r)
 			continue;
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, r->flat_first_kernel + (uint32_t)i, &x->figures);
-		sonde_text__metric_cells(x, &t, SONDE_STYLE_PLAIN, true);
+		sonde_text__put_metric_cells(x, &t, SONDE_STYLE_PLAIN, true);
 	}
 	rc = r ? sonde_text__print(x, &t, NR_COLUMNS, err)
 	       : sonde_table_print(&t, x->to, x->width, &x->dropped, err);
@@ -82,7 +82,7 @@ static int print_rows(struct sonde_text_export *x, const struct sonde_kernel_row
 	return rc;
 }
 
-int sonde_text__flat(
+int sonde_text__write_flat(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	size_t nr = nr_listed(x->options, r->nr_flat_kernels), i;

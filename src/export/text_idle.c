@@ -46,7 +46,7 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	return sonde_text__finish(x, &t, err);
 }
 
-int sonde_text__idle(
+int sonde_text__write_idle(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_buf line = {0};
@@ -55,7 +55,7 @@ int sonde_text__idle(
 	if ((x->options->view == SONDE_VIEW_COST || x->options->view == SONDE_VIEW_IDLE) && rc == 0)
 		rc = sonde_first_say(&line, x->tree, r, err);
 	if (line.n && rc == 0)
-		sonde_text__wrapped(x, "first: ", sonde_buf_view(&line));
+		sonde_text__write_wrapped(x, "first: ", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;
 	sonde_buf_release(&line);
 	return rc;

@@ -36,21 +36,21 @@ struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_
 /* A blank line and the table, which is released. */
 int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struct sonde_err *err);
 /* Columns for the tree's headline metrics, and their cells in a row, which something ran in or not. */
-void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t);
-void sonde_text__metric_cells(
+void sonde_text__add_metric_columns(struct sonde_text_export *x, struct sonde_table *t);
+void sonde_text__put_metric_cells(
 	struct sonde_text_export *x, struct sonde_table *t, uint8_t style, bool has_work);
 /* Whether the headline metrics are sampled ones. */
 bool sonde_text__has_sampled(const struct sonde_text_export *x);
 
 /* A bar shows again what the number beside it says: it makes room before any metric. */
 #define SONDE_DROP_BAR (1u << 30)
-void sonde_text__bar(struct sonde_table *t, double pct);
+void sonde_text__put_bar(struct sonde_table *t, double pct);
 /* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
 int sonde_text__print(
 	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err);
 
 /* The tree table of one report. */
-int sonde_text__tree(
+int sonde_text__write_tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 /* The lines of the tree: for each row of the listing, at which depths one goes on below it. */
 void sonde_text__find_lines(
@@ -61,19 +61,19 @@ unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct son
 void sonde_text__indent(
 	struct sonde_table *t, uint32_t depth, uint64_t lines, unsigned step, const char *bullet);
 /* What to fix first about idle time, and in the view of it the longest gaps. */
-int sonde_text__idle(
+int sonde_text__write_idle(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 /* Who is slow, a sentence each; nothing where nobody is. */
-void sonde_text__stragglers(struct sonde_text_export *x);
+void sonde_text__write_stragglers(struct sonde_text_export *x);
 /* The tables of ranks side by side. */
-int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err);
+int sonde_text__write_ranks(struct sonde_text_export *x, struct sonde_err *err);
 /* Words of `text` below each other, indented after the first line. */
-void sonde_text__wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text);
+void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text);
 /* The regions' entries: how long they took, and the slowest. Nothing without their times. */
-int sonde_text__entries(
+int sonde_text__write_entries(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 /* All kernels, in regions or not, longest first. */
-int sonde_text__flat(
+int sonde_text__write_flat(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 
 #endif

@@ -47,7 +47,7 @@ static enum sonde_text_mark mark_of(const struct sonde_figure *f)
 						     : SONDE_MARK_BOUND;
 }
 
-void sonde_text__metric_cells(
+void sonde_text__put_metric_cells(
 	struct sonde_text_export *x, struct sonde_table *t, uint8_t style, bool has_work)
 {
 	size_t i;
@@ -112,7 +112,7 @@ bool sonde_text__has_sampled(const struct sonde_text_export *x)
 	return x->tree->nr_headline && x->tree->columns.at[x->tree->headline[0]].sampled != SONDE_NONE;
 }
 
-void sonde_text__metric_columns(struct sonde_text_export *x, struct sonde_table *t)
+void sonde_text__add_metric_columns(struct sonde_text_export *x, struct sonde_table *t)
 {
 	size_t i;
 

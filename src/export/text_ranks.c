@@ -4,16 +4,16 @@
 
 #define MOST_SENTENCES 3
 
-void sonde_text__stragglers(struct sonde_text_export *x)
+void sonde_text__write_stragglers(struct sonde_text_export *x)
 {
 	const struct sonde_ranks *r = x->tree->ranks;
 	size_t i;
 
 	for (i = 0; r && i < r->stragglers.nr && i < MOST_SENTENCES; i++)
-		sonde_text__wrapped(x, i ? "also: " : "slow: ", r->stragglers.at[i].sentence);
+		sonde_text__write_wrapped(x, i ? "also: " : "slow: ", r->stragglers.at[i].sentence);
 }
 
-int sonde_text__ranks(struct sonde_text_export *x, struct sonde_err *err)
+int sonde_text__write_ranks(struct sonde_text_export *x, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0;

@@ -34,7 +34,7 @@ static void put_number(struct sonde_text_export *x, struct sonde_table *t, const
 	sonde_table_put(t, style);
 }
 
-void sonde_text__bar(struct sonde_table *t, double pct)
+void sonde_text__put_bar(struct sonde_table *t, double pct)
 {
 	static const char *const eighths[] = {
 		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
@@ -126,7 +126,7 @@ static size_t put_columns(
 			sonde_table_column(t, (struct sonde_str){"", 0}, false, SONDE_DROP_BAR);
 	}
 	first = t->columns.nr;
-	sonde_text__metric_columns(x, t);
+	sonde_text__add_metric_columns(x, t);
 	if (x->hint_head)
 		sonde_table_column(t, sonde_str_from(x->hint_head), false, 4);
 	return first;
@@ -151,11 +151,11 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 		else
 			sonde_table_put(t, row->style);
 		if (f->form == SONDE_FIELD_PERCENT && row->node)
-			sonde_text__bar(t, v);
+			sonde_text__put_bar(t, v);
 		else if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
-	sonde_text__metric_cells(
+	sonde_text__put_metric_cells(
 		x, t, row->style, (row->node ? row->node->time_ns : row->time_ns) > 0);
 	if (x->hint_head)
 		put_hint_cell(x, t, row->node);
@@ -273,7 +273,7 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 				false});
 }
 
-int sonde_text__tree(
+int sonde_text__write_tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_table t = sonde_text__table(
@@ -298,7 +298,7 @@ int sonde_text__tree(
 		rc = sonde_err_nomem(err);
 	}
 	if (rc == 0 && sonde_view_lacks(x->fields, x->options->view))
-		sonde_text__wrapped(x, "", sonde_str_from(sonde_view_lacks(x->fields, x->options->view)));
+		sonde_text__write_wrapped(x, "", sonde_str_from(sonde_view_lacks(x->fields, x->options->view)));
 	if (rc == 0 && l.nr_left_out)
 		sonde_sink_printf(x->to,
 			"%s and %zu more regions, each shorter than these; all of "

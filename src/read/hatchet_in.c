@@ -215,7 +215,7 @@ static int read_all(struct hatchet *h)
 	h->begin = h->scan.p;
 	sonde_scan_space(&h->scan);
 	h->scan.p++;
-	rc = sonde_hatchet__nodes(h, SONDE_NONE, 0);
+	rc = sonde_hatchet__read_nodes(h, SONDE_NONE, 0);
 	if (rc == SONDE_ERR_NOMEM)
 		return rc;
 	if (add_nodes(h) || !sonde_hatchet__devices(h))

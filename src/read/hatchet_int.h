@@ -44,7 +44,7 @@ struct hatchet {
 };
 
 /* The nodes of a list, behind its bracket; what came before damage stays. */
-int sonde_hatchet__nodes(struct hatchet *h, uint32_t parent, unsigned depth);
+int sonde_hatchet__read_nodes(struct hatchet *h, uint32_t parent, unsigned depth);
 /* Adds the devices; false when memory is short. What cannot be read of them is left out. */
 bool sonde_hatchet__devices(struct hatchet *h);
 

@@ -65,7 +65,7 @@ static int read_member(struct hatchet *h, uint32_t number, struct sonde_str key,
 		size_t before = h->nodes.nr;
 
 		h->scan.p++;
-		rc = sonde_hatchet__nodes(h, number, depth + 1);
+		rc = sonde_hatchet__read_nodes(h, number, depth + 1);
 		h->nodes.at[number].has_children = h->nodes.nr > before;
 		return rc;
 	}
@@ -102,7 +102,7 @@ static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
 	return rc;
 }
 
-int sonde_hatchet__nodes(struct hatchet *h, uint32_t parent, unsigned depth)
+int sonde_hatchet__read_nodes(struct hatchet *h, uint32_t parent, unsigned depth)
 {
 	bool is_first, is_end;
 	int rc = 0;

@@ -149,7 +149,7 @@ static int read_all(struct kineto *k, struct kineto_state *s)
 
 	k->facts = &s->facts;
 	if (rc == 0)
-		rc = sonde_kineto__document(k);
+		rc = sonde_kineto__read_document(k);
 	if (rc == 0)
 		rc = sonde_kineto__join(k);
 	if (rc == 0)
@@ -219,6 +219,6 @@ const struct sonde_source_ops sonde_source_kineto = {
 	.state_bytes = sizeof(struct kineto_state),
 	.knows = knows,
 	.read = read,
-	.values = sonde_kineto__values,
+	.values = sonde_kineto__fill_values,
 	.release = release,
 };

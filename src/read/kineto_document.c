@@ -223,7 +223,7 @@ static enum outcome read_object(struct kineto *k)
 	return out;
 }
 
-int sonde_kineto__document(struct kineto *k)
+int sonde_kineto__read_document(struct kineto *k)
 {
 	struct sonde_scan *s = &k->window.scan;
 	enum outcome out;

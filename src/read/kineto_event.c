@@ -276,7 +276,7 @@ static enum sonde_scan_rc read_arg(struct sonde_scan *s, struct kineto_args *a, 
 }
 
 /* The text was scanned once; what cannot be read of it the second time is left out. */
-void sonde_kineto__args(struct sonde_str text, struct kineto_args *a)
+void sonde_kineto__read_args(struct sonde_str text, struct kineto_args *a)
 {
 	struct sonde_scan s = sonde_scan_of(text);
 	enum sonde_scan_rc rc = SONDE_SCAN_OK;

@@ -124,7 +124,7 @@ static inline bool kineto_has(const struct kineto_args *a, enum kineto_arg arg)
 
 /* The event at the cursor. */
 enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e);
-void sonde_kineto__args(struct sonde_str text, struct kineto_args *a);
+void sonde_kineto__read_args(struct sonde_str text, struct kineto_args *a);
 
 /* The last operator without a sequence number, or the last flow: one stands beside the other. */
 struct kineto_beside {
@@ -204,7 +204,7 @@ enum sonde_scan_rc sonde_kineto__take_ranks(struct kineto *k, struct sonde_scan 
 enum sonde_scan_rc sonde_kineto__take_devices(struct kineto *k, struct sonde_scan *s, void *into);
 
 /* Each: 0 or a negative code with `k->err` filled in. */
-int sonde_kineto__document(struct kineto *k);
+int sonde_kineto__read_document(struct kineto *k);
 int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
 /* One sample; false when memory is short. */
 bool sonde_kineto__keep_counters(struct kineto *k, const struct kineto_event *e);
@@ -213,11 +213,11 @@ void sonde_kineto__place_counters(struct kineto *k);
 int sonde_kineto__join(struct kineto *k);
 int sonde_kineto__place(struct kineto *k);
 
-int sonde_kineto__origins(struct kineto *k); /* before the records are placed */
+int sonde_kineto__find_origins(struct kineto *k); /* before the records are placed */
 
 /* Registers the metrics that some launch has; false when memory is short. */
 bool sonde_kineto__add_metrics(struct kineto *k, struct kineto_state *s);
-int sonde_kineto__values(const struct sonde_source *src, const struct sonde_record *rec,
+int sonde_kineto__fill_values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err);
 
 /* String number of a text, copied when new; SONDE_NONE when memory is short. */

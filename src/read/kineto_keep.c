@@ -113,7 +113,7 @@ static bool keep_operator(struct kineto *k, const struct kineto_event *e)
 	struct kineto_args a;
 	uint64_t link;
 
-	sonde_kineto__args(e->args, &a);
+	sonde_kineto__read_args(e->args, &a);
 	if (!kineto_has(&a, KINETO_SEQUENCE) || (int64_t)a.number[KINETO_SEQUENCE] < 0)
 		return sonde_str_starts(e->name.raw, "autograd::engine::evaluate_function: ")
 			       ? keep_linked(k, e, KINETO_ENGINE)
@@ -146,7 +146,7 @@ static bool keep_call(struct kineto *k, const struct kineto_event *e)
 		return false;
 	k->threads.at[thread].has_calls = true;
 
-	sonde_kineto__args(e->args, &a);
+	sonde_kineto__read_args(e->args, &a);
 	if (!kineto_has(&a, KINETO_CORRELATION) || !a.number[KINETO_CORRELATION])
 		return true;
 	return sonde_vec_put(
@@ -235,7 +235,7 @@ static bool keep_work(struct kineto *k, const struct kineto_event *e)
 
 	if (!rec)
 		return false;
-	sonde_kineto__args(e->args, &a);
+	sonde_kineto__read_args(e->args, &a);
 	device = kineto_has(&a, KINETO_DEVICE) ? a.number[KINETO_DEVICE] : e->pid;
 	rec->kind = e->category == KINETO_KERNEL   ? SONDE_RESULT_KERNEL
 		    : e->category == KINETO_MEMCPY ? SONDE_RESULT_MEMCPY
@@ -257,7 +257,7 @@ static bool keep_name(struct kineto *k, const struct kineto_event *e)
 	struct kineto_name *name;
 	struct kineto_args a;
 
-	sonde_kineto__args(e->args, &a);
+	sonde_kineto__read_args(e->args, &a);
 	if (sonde_str_is(e->name.raw, "process_labels") && kineto_has(&a, KINETO_LABELS) &&
 		sonde_str_is(a.text[KINETO_LABELS - KINETO_COLLECTIVE].raw, "CPU") && !k->cpu_pid)
 		k->cpu_pid = e->pid;

@@ -194,7 +194,7 @@ static void set_origins(struct origins *o)
 	}
 }
 
-int sonde_kineto__origins(struct kineto *k)
+int sonde_kineto__find_origins(struct kineto *k)
 {
 	struct origins o = {.k = k};
 	bool ok = k->ops.nr == 0 || k->ranges.nr == 0;

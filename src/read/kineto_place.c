@@ -138,7 +138,7 @@ static void place_calls(struct kineto *k)
 int sonde_kineto__place(struct kineto *k)
 {
 	bool ok = sonde_spans__nest(&k->ranges, k->threads.nr) && add_processes(k) && add_ranges(k);
-	int rc = ok ? sonde_kineto__origins(k) : sonde_err_nomem(k->err);
+	int rc = ok ? sonde_kineto__find_origins(k) : sonde_err_nomem(k->err);
 
 	if (rc)
 		return rc;

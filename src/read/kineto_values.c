@@ -91,7 +91,7 @@ static bool set_collective(
 	       set_text(s, v, LAUNCH_GROUP, f->group);
 }
 
-int sonde_kineto__values(const struct sonde_source *src, const struct sonde_record *rec,
+int sonde_kineto__fill_values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct kineto_state *s = src->state;

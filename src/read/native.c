@@ -75,7 +75,7 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 	int rc = sonde_native__go_on(n, err);
 
 	if (!rc)
-		rc = sonde_native__blocks(n, err);
+		rc = sonde_native__read_blocks(n, err);
 	if (!rc)
 		rc = describe(n, err);
 	if (!rc && sonde_native__is_sampler(n)) {
@@ -87,7 +87,7 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 		rc = n->kept ? 0 : sonde_err_nomem(err);
 	}
 	if (!rc)
-		rc = sonde_native__streams(n, err);
+		rc = sonde_native__read_streams(n, err);
 	if (!rc)
 		rc = sonde_native__join(n, err);
 	if (!rc && n->nr_works)

@@ -324,7 +324,7 @@ void sonde_native__each_block(const struct native *n,
 		take(of, &h, p);
 }
 
-int sonde_native__blocks(struct native *n, struct sonde_err *err)
+int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 {
 	struct sonde_str data = n->src->file.data;
 	struct sonde_block_head h;
@@ -368,5 +368,5 @@ int sonde_native__blocks(struct native *n, struct sonde_err *err)
 	n->host.hz = (double)n->head.tick_hz;
 	n->gpu.hz = 1e9;
 	sonde_native__clock_init(&n->host);
-	return sonde_native__windows(n, err);
+	return sonde_native__read_windows(n, err);
 }

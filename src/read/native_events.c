@@ -22,7 +22,7 @@ bool sonde_stream__label(
 	return true;
 }
 
-void sonde_stream__node(struct stream *s, const struct sonde_event *e)
+void sonde_stream__read_node(struct stream *s, const struct sonde_event *e)
 {
 	bool copy = e->type == SONDE_EVENT_NODE_COPY;
 
@@ -73,7 +73,7 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 	return edge.range == SONDE_NONE || add_edge(s, &edge);
 }
 
-void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e)
+void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
 {
 	struct native_point *late = s->n->late;
 

@@ -233,9 +233,9 @@ bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str 
 /* After all streams: what the driver says of the devices; false when memory is short. */
 bool sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
-int sonde_native__blocks(struct native *n, struct sonde_err *err);
-int sonde_native__streams(struct native *n, struct sonde_err *err);
-int sonde_native__windows(struct native *n, struct sonde_err *err);
+int sonde_native__read_blocks(struct native *n, struct sonde_err *err);
+int sonde_native__read_streams(struct native *n, struct sonde_err *err);
+int sonde_native__read_windows(struct native *n, struct sonde_err *err);
 /* The window a moment is in: its number, NATIVE_OUTSIDE, or NATIVE_ALL_TIME without windows. */
 uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);
 /* When a window ended; 0 when it was open to the end. */

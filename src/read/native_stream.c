@@ -166,10 +166,10 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 		return true;
 	case SONDE_EVENT_NODE:
 	case SONDE_EVENT_NODE_COPY:
-		sonde_stream__node(s, e);
+		sonde_stream__read_node(s, e);
 		return true;
 	case SONDE_EVENT_GPU_CLOCK:
-		sonde_stream__gpu_clock(s, e);
+		sonde_stream__read_gpu_clock(s, e);
 		return true;
 	case SONDE_EVENT_MARK:
 		return sonde_stream__mark(s, e);
@@ -329,7 +329,7 @@ static size_t read_stream(struct stream *s, size_t i)
 	return i;
 }
 
-int sonde_native__streams(struct native *n, struct sonde_err *err)
+int sonde_native__read_streams(struct native *n, struct sonde_err *err)
 {
 	struct stream *s = sonde_calloc(1, sizeof(*s));
 	bool no_memory;

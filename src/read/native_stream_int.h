@@ -66,8 +66,8 @@ bool sonde_stream__label(
 	struct stream *s, const struct sonde_event *e, uint32_t *label, uint32_t *domain);
 
 bool sonde_stream__edge(struct stream *s, const struct sonde_event *e); /* of a start/end range */
-void sonde_stream__node(struct stream *s, const struct sonde_event *e); /* of a graph */
-void sonde_stream__gpu_clock(struct stream *s, const struct sonde_event *e);
+void sonde_stream__read_node(struct stream *s, const struct sonde_event *e); /* of a graph */
+void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e);
 /*
  * `at` is the event's first byte: metric values are read from there later. Work becomes a record at
  * once, which sonde_native__join completes when all is known. Until then `call` is its correlation id,

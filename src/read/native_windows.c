@@ -7,7 +7,7 @@
 
 #include "base/bisect.h"
 
-int sonde_native__windows(struct native *n, struct sonde_err *err)
+int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 {
 	bool is_open = false, is_first = true, ok = true;
 	size_t i;

@@ -53,7 +53,7 @@ static int take_call(struct nsys *n, sqlite3_stmt *q)
 	return kind == SONDE_NR_CALL_KINDS ? 0 : take_wait(n, q, kind);
 }
 
-int sonde_nsys__calls(struct nsys *n)
+int sonde_nsys__read_calls(struct nsys *n)
 {
 	int rc;
 

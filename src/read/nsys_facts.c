@@ -178,10 +178,10 @@ static int read_system(struct nsys *n)
 
 	if (!sonde_nsys__has(n, "TARGET_INFO_SYSTEM_ENV", "name value"))
 		return 0;
-	rc = sonde_nsys__rows(n,
+	rc = sonde_nsys__read_rows(n,
 		"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='Hostname' LIMIT 1", take_host);
 	if (rc == 0)
-		rc = sonde_nsys__rows(n,
+		rc = sonde_nsys__read_rows(n,
 			"SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name='DeviceEnvironment' "
 			"LIMIT 1",
 			take_environment);
@@ -216,24 +216,24 @@ static int read_devices(struct nsys *n)
 	sonde_buf_puts(&sql, has_numbers ? "0 FROM TARGET_INFO_CUDA_DEVICE c JOIN TARGET_INFO_GPU g "
 					   "ON g.id=c.gpuId LIMIT 4096"
 					 : "0 FROM TARGET_INFO_GPU g LIMIT 4096");
-	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__rows(n, sql.p, take_device);
+	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__read_rows(n, sql.p, take_device);
 	sonde_buf_release(&sql);
 	return rc;
 }
 
-int sonde_nsys__facts(struct nsys *n)
+int sonde_nsys__read_facts(struct nsys *n)
 {
 	int rc = read_devices(n);
 
 	if (rc == 0 && sonde_nsys__has(n, "PROCESSES", "globalPid name"))
-		rc = sonde_nsys__rows(
+		rc = sonde_nsys__read_rows(
 			n, "SELECT globalPid, name FROM PROCESSES", take_process_name);
 	if (rc == 0 && sonde_nsys__has(n, "META_DATA_EXPORT", "name value"))
-		rc = sonde_nsys__rows(n,
+		rc = sonde_nsys__read_rows(n,
 			"SELECT value FROM META_DATA_EXPORT WHERE name LIKE '%PRODUCT_VERSION%' "
 			"LIMIT 1",
 			take_version);
 	if (rc == 0 && sonde_nsys__has(n, "MPI_RANKS", "globalTid rank"))
-		rc = sonde_nsys__rows(n, "SELECT globalTid, rank FROM MPI_RANKS", take_rank);
+		rc = sonde_nsys__read_rows(n, "SELECT globalTid, rank FROM MPI_RANKS", take_rank);
 	return rc ? rc : read_system(n);
 }

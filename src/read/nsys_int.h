@@ -95,7 +95,7 @@ struct nsys {
 bool sonde_nsys__has(struct nsys *n, const char *table, const char *columns);
 /* The process with this pid, its name and host not known yet; SONDE_NONE when memory is short. */
 uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid);
-int sonde_nsys__rows(
+int sonde_nsys__read_rows(
 	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *));
 /*
  * The same for columns of one table, `start end`; one that it does not have, like `-`, is NULL. Only
@@ -116,14 +116,14 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global);
 int sonde_nsys__mend(struct nsys *n);
 /* What to say of such a file, after reading it gave `rc`. */
 int sonde_nsys__say_cut(struct nsys *n, int rc);
-int sonde_nsys__calls(struct nsys *n);
+int sonde_nsys__read_calls(struct nsys *n);
 /* The call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
 const struct nsys_call *sonde_nsys__call(
 	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process);
 /* To the records, `open` still to be filled in; frees the calls. */
-int sonde_nsys__launches(struct nsys *n);
-int sonde_nsys__facts(struct nsys *n);
-int sonde_nsys__metrics(struct nsys *n); /* behind the facts */
+int sonde_nsys__read_launches(struct nsys *n);
+int sonde_nsys__read_facts(struct nsys *n);
+int sonde_nsys__read_metrics(struct nsys *n); /* behind the facts */
 
 /* The numbers of a thread, and of the lane of one of its domains; SONDE_NONE when memory is short. */
 uint32_t sonde_nsys__thread(struct nsys *n, uint64_t pid, uint64_t tid);

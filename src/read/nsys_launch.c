@@ -81,7 +81,7 @@ static int take_launch(struct nsys *n, sqlite3_stmt *q)
 		       : sonde_err_nomem(n->err);
 }
 
-int sonde_nsys__launches(struct nsys *n)
+int sonde_nsys__read_launches(struct nsys *n)
 {
 	size_t i;
 	int rc = 0;

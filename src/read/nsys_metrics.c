@@ -175,7 +175,7 @@ static int give_roles(struct nsys *n, struct sonde_series *s)
 	return 0;
 }
 
-int sonde_nsys__metrics(struct nsys *n)
+int sonde_nsys__read_metrics(struct nsys *n)
 {
 	size_t i;
 	int rc;
@@ -184,11 +184,11 @@ int sonde_nsys__metrics(struct nsys *n)
 	if (!sonde_nsys__has(n, METRICS, "timestamp typeId metricId value") ||
 		!sonde_nsys__has(n, NAMES, "typeId metricName metricId"))
 		return 0;
-	rc = sonde_nsys__rows(n,
+	rc = sonde_nsys__read_rows(n,
 		"SELECT DISTINCT typeId & 255, metricId, metricName FROM " NAMES " ORDER BY 1, 2 LIMIT 4096",
 		take_name);
 	if (rc == 0)
-		rc = sonde_nsys__rows(n,
+		rc = sonde_nsys__read_rows(n,
 			"SELECT typeId & 255, timestamp, metricId, value FROM " METRICS " ORDER BY 1, 2",
 			take_value);
 	for (i = n->first_series; i < n->r->series.nr && rc == 0; i++) {

@@ -126,7 +126,7 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global)
 }
 
 /* A damaged table gives what comes before the damage; none of it is an error. */
-int sonde_nsys__rows(
+int sonde_nsys__read_rows(
 	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *))
 {
 	sqlite3_stmt *q = NULL;
@@ -166,7 +166,7 @@ int sonde_nsys__select(struct nsys *n, const char *table, const char *columns, c
 		sonde_buf_puts(&sql, rest.n ? ", " : "");
 	}
 	sonde_buf_printf(&sql, " FROM %s WHERE %s", table, where);
-	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__rows(n, sql.p, take);
+	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__read_rows(n, sql.p, take);
 	sonde_buf_release(&sql);
 	return rc;
 }
@@ -288,8 +288,8 @@ static int open_metrics(struct nsys *n)
 static int read_all(struct nsys *n)
 {
 	static int (*const steps[])(struct nsys *) = {open_metrics, read_ranges,
-		sonde_nsys__calls, sonde_nsys__launches, sonde_nsys__open,
-		sonde_nsys__facts, sonde_nsys__metrics};
+		sonde_nsys__read_calls, sonde_nsys__read_launches, sonde_nsys__open,
+		sonde_nsys__read_facts, sonde_nsys__read_metrics};
 	size_t i;
 	int rc = 0;
 
