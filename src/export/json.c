@@ -7,6 +7,8 @@
 #include "base/escape.h"
 #include "tree/entries.h"
 
+#include <math.h>
+
 /* Metric names are printed thousands of times: escape each once. */
 static bool make_members(struct sonde_json_export *x)
 {
@@ -79,11 +81,9 @@ void sonde_json__write_place(struct sonde_json_export *x, const struct sonde_rep
 	if (scope && scope->device != SONDE_NONE)
 		snprintf(device, sizeof(device), "cuda:%u", (unsigned)scope->device);
 	sonde_json_z(&x->w, "device", *device ? device : NULL);
-	if (with_process && scope)
-		sonde_json_u64(&x->w, "process_id",
-			x->tree->cells->processes.at[scope->process].pid);
-	else if (with_process)
-		sonde_json_null(&x->w, "process_id");
+	if (with_process)
+		sonde_json_number(&x->w, "process_id",
+			scope ? (double)x->tree->cells->processes.at[scope->process].pid : NAN);
 }
 
 static void write_totals(struct sonde_json_export *x, const struct sonde_report *r)
@@ -109,18 +109,14 @@ static void write_unattributed(struct sonde_json_export *x, const struct sonde_r
 
 void sonde_json__write_string(struct sonde_json_export *x, const char *key, uint32_t string)
 {
-	if (string == SONDE_NONE)
-		sonde_json_null(&x->w, key);
-	else
-		sonde_json_str(&x->w, key, sonde_tree_str(x->tree, string));
+	sonde_json_maybe(&x->w, key, sonde_tree_str(x->tree, string));
 }
 
 void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, uint32_t region)
 {
-	if (region == SONDE_NONE)
-		sonde_json_null(&x->w, key);
-	else
-		sonde_json_str(&x->w, key, x->tree->cells->regions.at[region].id);
+	const struct sonde_str none = {NULL, 0};
+
+	sonde_json_maybe(&x->w, key, region == SONDE_NONE ? none : x->tree->cells->regions.at[region].id);
 }
 
 /* The longest gaps, where the capture has timestamps. */

@@ -137,6 +137,7 @@ static void write_identity(
 	const struct sonde_tree *t = x->tree;
 	const struct sonde_region *region = sonde_node_region(t, n);
 	const struct sonde_node *parent = n->parent == SONDE_NONE ? NULL : &r->nodes.at[n->parent];
+	const struct sonde_str none = {NULL, 0};
 	uint32_t d;
 
 	sonde_json_str(&x->w, "id", region->id);
@@ -145,13 +146,8 @@ static void write_identity(
 	for (d = 0; d <= n->depth; d++)
 		sonde_json_str(&x->w, NULL, sonde_node_label(t, &r->nodes.at[x->stack[d]]));
 	sonde_json_close(&x->w, ']');
-	if (parent) {
-		sonde_json_str(&x->w, "parent", sonde_node_label(t, parent));
-		sonde_json_str(&x->w, "parent_id", sonde_node_region(t, parent)->id);
-	} else {
-		sonde_json_null(&x->w, "parent");
-		sonde_json_null(&x->w, "parent_id");
-	}
+	sonde_json_maybe(&x->w, "parent", parent ? sonde_node_label(t, parent) : none);
+	sonde_json_maybe(&x->w, "parent_id", parent ? sonde_node_region(t, parent)->id : none);
 	sonde_json_u64(&x->w, "depth", n->depth);
 	sonde_json__write_string(x, "domain", region->domain);
 	sonde_json_z(&x->w, "kind", sonde_region_kind_name(region->kind));
