@@ -84,7 +84,7 @@ int sonde_local_open(struct sonde_local *l, const char *place, const struct sond
 
 	*l = (struct sonde_local){.owner = -1};
 	if (strlen(place) > sizeof(l->root) - 100)
-		return sonde_err_set(err, SONDE_ERR_IO, "%.60s…: the path is too long", place);
+		return sonde_err_set(err, SONDE_ERR_IO, "%.60s…: the path is too long: choose a shorter one", place);
 	if (!realpath(d->path, whole))
 		return fail(err, d->path);
 	sonde_md5(run, sonde_str_from(whole));
@@ -238,7 +238,7 @@ static int add_rank(
 		rc = strlen(name) < 100
 			     ? sonde_archive_add(a, name, from, err)
 			     : sonde_err_set(err, SONDE_ERR_IO, 
-				       "%s: a name too long for an archive (100 bytes)", name);
+				       "%s: a name too long for an archive (100 bytes), so the files stay where they are", name);
 	}
 	if (d)
 		closedir(d);

@@ -144,11 +144,17 @@ bool sonde_native_settle(const char *dir)
 
 bool sonde_native_fault(char *text, size_t size, const char *dir)
 {
-	static const char *const what[SONDE_NR_FAULTS] = {
-		[SONDE_FAULT_MEMORY] = "no memory for the buffers of the native capture",
-		[SONDE_FAULT_HELPER] = "no process to write the native capture",
-		[SONDE_FAULT_FILE] = "the native capture could not be made",
-		[SONDE_FAULT_WRITE] = "the native capture could not be written to its end",
+	static const struct {
+		const char *says, *next;
+	} what[SONDE_NR_FAULTS] = {
+		[SONDE_FAULT_MEMORY] = {"no memory for the buffers of the native capture",
+			"a smaller pipeline.native.buffer_mb needs less"},
+		[SONDE_FAULT_HELPER] = {"no process to write the native capture",
+			"end other programs, or raise the limit (ulimit -u)"},
+		[SONDE_FAULT_FILE] = {"the native capture could not be made",
+			"choose a run directory that the program may write to (-o DIR)"},
+		[SONDE_FAULT_WRITE] = {"the native capture could not be written to its end",
+			"free some space, or choose another run directory (-o DIR)"},
 	};
 	struct sonde_attach a;
 	size_t i;
@@ -160,8 +166,9 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 
 		if (!nr)
 			continue;
-		snprintf(text, size, "%s (%s), in %u %s", what[i], strerror((int)a.faults[i].error),
-			nr, nr == 1 ? "process" : "processes");
+		snprintf(text, size, "%s (%s), in %u %s: %s", what[i].says,
+			strerror((int)a.faults[i].error), nr, nr == 1 ? "process" : "processes",
+			what[i].next);
 		return true;
 	}
 	if (a.nr_attached > a.nr_begun) {

@@ -248,7 +248,7 @@ int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *c
 	(void)chip, (void)metrics, (void)nr;
 	*out = (struct sonde_passes){0};
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, 
-		"this sonde was built without CUPTI's host profiler (cupti_profiler_host.h)");
+		"this sonde was built without CUPTI's host profiler (cupti_profiler_host.h): build it where CUDA 12.6 or newer is installed");
 }
 
 #endif

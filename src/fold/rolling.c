@@ -50,7 +50,7 @@ static int read_sums(struct sonde_parts *out, const struct sonde_records *r, con
 				   : 0;
 
 	if (rc == 0 && out->at.nr != 1)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: damaged: its folded files are not one part", path);
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: damaged: its folded files are not one part; copy it again", path);
 	return rc;
 }
 
@@ -98,7 +98,7 @@ int sonde_rolled__fold(struct sonde_cells **out, const char *path,
 		rc = try_fold(&sums, path, request, err);
 	}
 	if (rc == 1)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time", path);
+		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time: report when the program has ended", path);
 	if (rc == 0) {
 		sonde_note(&sums.at.at[0]->notes,
 			"%s: its oldest files were folded while it was written: sums have all of it, single "

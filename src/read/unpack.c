@@ -281,7 +281,7 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 	src->file = file;
 	if (file.data.n == 0)
 		return sonde_err_set(err, SONDE_ERR_FORMAT, 
-			"%s: the file is empty: whoever wrote it was stopped or had no room", path);
+			"%s: the file is empty: whoever wrote it was stopped or had no room; make it again", path);
 	src->ops = recognise(file.data);
 	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
 }

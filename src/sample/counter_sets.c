@@ -264,7 +264,7 @@ static int choose(struct choice *c)
 		rc = sonde_err_nomem(c->err);
 	if (rc == 0 && s->sets[0].names.nr == 0)
 		rc = sonde_err_set(c->err, SONDE_ERR_USAGE,
-			"%s can sample none of the counters asked for (%s)", s->facts.chip,
+			"%s can sample none of the counters asked for (%s): ask for the set basic", s->facts.chip,
 			s->facts.left_out.n ? s->facts.left_out.p : "none was");
 	for (i = 0; i < s->facts.nr_sets && rc == 0; i++)
 		rc = pm_host_configure(s, &s->sets[i], c->err);

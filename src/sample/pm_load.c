@@ -138,7 +138,8 @@ int pm_describe(struct sonde_sampling *s, struct sonde_counter_set *out, struct 
 
 	if (s->pm.cuDeviceGet(&device, (int)s->q.device) != CUDA_SUCCESS)
 		return sonde_err_set(
-			err, SONDE_ERR_NOTFOUND, "CUDA shows no device %u here", s->q.device);
+			err, SONDE_ERR_NOTFOUND,
+			"CUDA shows no device %u here; `nvidia-smi -L` lists those there are", s->q.device);
 	s->pm.cuDeviceGetName(name, (int)sizeof(name) - 1, device);
 	pm_name_uuid(&s->pm, uuid, sizeof(uuid), device);
 	why = s->pm.cuptiDeviceGetChipName(&p);

@@ -150,6 +150,8 @@ ok "--strict changes nothing where something is selected" bash -c "'$SONDE' repo
 fails "a missing output folder says how to make it" 1 "mkdir -p '$TMP/no/such'" report -f json -o "$TMP/no/such/x.json" $DATA/seed_kernel.ncu-rep
 head -c 3000 $DATA/seed_kernel.ncu-rep >"$TMP/cut.ncu-rep"
 fails "a file that was cut off says so" 1 "copy it again" report "$TMP/cut.ncu-rep"
+: >"$TMP/nothing.ncu-rep"
+fails "an empty file says what to do" 1 "make it again" report "$TMP/nothing.ncu-rep"
 ok "no table by kernel is promised where there is none" bash -c \
 	"'$SONDE' report --nvtx-include A $DATA/none_kernel.ncu-rep >'$TMP/none.txt' && ! tr -s '\n ' ' ' <'$TMP/none.txt' | grep 'is the baseline'"
 report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"

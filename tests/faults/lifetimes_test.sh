@@ -40,7 +40,7 @@ service() { # a child that goes on is there as long as the test wants it
 
 said_of_user() {
 	[ "$(id -u)" = 0 ] || cannot "only root can become another user" || return
-	said setuid "the native capture could not be made (Permission denied), in 1 process"
+	said setuid "the native capture could not be made (Permission denied), in 1 process: choose a run directory"
 }
 
 moment() { # children that are gone before anybody could write for them
@@ -94,7 +94,7 @@ said_of_disk() { # the runner passes it on
 	mkdir -p "$small"
 	mount -t tmpfs -o size=256k tmpfs "$small" 2>/dev/null || cannot "a small file system cannot be mounted here" || return
 	"$SONDE" run hydra.run.dir="$small/run" -- "$WORK/faults" labels 60000 2>&1 | tee /dev/stderr |
-		grep -q 'the native capture could not be written to its end (No space left on device), in 1 process'
+		grep -q 'the native capture could not be written to its end (No space left on device), in 1 process: free some space'
 	rc=$?
 	umount "$small"
 	return $rc
@@ -154,7 +154,7 @@ ok "memory that was reserved in vain is given back" limited
 may_skip "a full disk is told as that" full_disk
 may_skip "sonde run says that the disk was full" said_of_disk
 may_skip "sonde run says that a child may not write" said_of_user
-ok "sonde run says that there was no memory" said limit "no memory for the buffers of the native capture (Cannot allocate memory), in 1 process"
+ok "sonde run says that there was no memory" said limit "no memory for the buffers of the native capture (Cannot allocate memory), in 1 process: a smaller pipeline.native.buffer_mb"
 ok "sonde run says what goes on after the program" service
 may_skip "a statically linked program is captured" statically
 may_skip "Python does not warn at a fork" python
