@@ -7,6 +7,8 @@ for b in chromium chromium-browser google-chrome chrome; do
 	command -v $b >/dev/null && browser=$b && break
 done
 [ -n "$browser" ] || skip_all "no Chromium here (scripts/install-deps test installs it where there is one)"
+is_snap() { [ "$(basename "$(readlink -f "$1")")" = snap ] || head -c 4000 "$1" | grep -qa '/snap/bin/'; }
+! is_snap "$(command -v "$browser")" || skip_all "Chromium is a snap here, which cannot open pages in $TMP"
 command -v python3 >/dev/null || skip_all "no python3 to drive it with"
 
 mkdir -p "$pages"
