@@ -241,5 +241,5 @@ void sonde_budget__put(void)
 	if (!s.budget_ppm || !memcmp(&s, &last, sizeof(s)))
 		return;
 	last = s;
-	sonde_outfile__block(SONDE_BLOCK_BUDGET, &s, sizeof(s), NULL, 0);
+	sonde_outfile__put_block(SONDE_BLOCK_BUDGET, &s, sizeof(s), NULL, 0);
 }

@@ -22,7 +22,7 @@
 #define MAX_CALLBACKS 4096u
 #define SHARED_IDS    130000u /* from this version on runtime and driver calls share their ids */
 
-static void launch(uint32_t correlation, bool is_timed)
+static void write_launch(uint32_t correlation, bool is_timed)
 {
 	unsigned type = SONDE_EVENT_LAUNCH | (is_timed ? 0 : SONDE_EVENT_UNTIMED);
 	bool is_captured = true;
@@ -49,7 +49,7 @@ static void launch(uint32_t correlation, bool is_timed)
 }
 
 /* A node was made (by a capture, or by hand), or copied when a graph was instantiated. */
-static void node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
+static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 {
 	const CUpti_GraphData *g = resource->resourceDescriptor;
 	bool copy = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
@@ -87,7 +87,7 @@ static uint8_t wanted[2][MAX_CALLBACKS];
 static bool are_on; /* the callbacks that are not always listened to */
 
 /* A call that can wait has ended; CUPTI kept for us when it began. */
-static void call_ended(unsigned kind, uint64_t began)
+static void write_call(unsigned kind, uint64_t began)
 {
 	struct thread *t = hook_enter();
 	struct sonde_event e;
@@ -109,7 +109,7 @@ static void call_ended(unsigned kind, uint64_t began)
  * its launch is the driver's, where every launch comes by once. Calls that can wait by themselves say
  * nothing about what timing costs.
  */
-static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+static void take_budget_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
 	const struct windows *w = &sonde_inject.windows;
 	bool is_timed = atomic_load_explicit(&w->is_timing, memory_order_relaxed);
@@ -118,7 +118,7 @@ static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 	struct thread *t;
 
 	if (is_enter && (is_timed || is_counted))
-		launch(call->correlationId, is_timed);
+		write_launch(call->correlationId, is_timed);
 	t = sonde_self;
 	if (!t || !is_driver || what & CALL_KIND)
 		return;
@@ -131,7 +131,7 @@ static void budget_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 }
 
 /* Nothing is captured, and CUPTI still calls: it may be on its way. */
-static void unwanted_call(unsigned what, const CUpti_CallbackData *call)
+static void take_unwanted_call(unsigned what, const CUpti_CallbackData *call)
 {
 	if (call->callbackSite == CUPTI_API_ENTER)
 		*call->correlationData = 0; /* should its end be captured again */
@@ -159,7 +159,7 @@ static void count_owed(unsigned what, const CUpti_CallbackData *call)
 					 : &sonde_inject.records.perhaps_others);
 }
 
-static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
 	const struct config *c = &sonde_inject.config;
 
@@ -169,11 +169,11 @@ static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driv
 		sonde_presence__stay();
 	if (unlikely(!atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)) &&
 		(what & CALL_WINDOW) != CALL_WINDOW) {
-		unwanted_call(what, call);
+		take_unwanted_call(what, call);
 		return;
 	}
 	if (unlikely(sonde_inject.config.budget_ppm) && what & CALL_LAUNCH) {
-		budget_call(what, call, is_driver);
+		take_budget_call(what, call, is_driver);
 		what &= ~CALL_LAUNCH;
 	}
 	if (unlikely((what & CALL_WINDOW) == CALL_WINDOW)) {
@@ -183,11 +183,11 @@ static void api_call(unsigned what, const CUpti_CallbackData *call, bool is_driv
 	}
 	if (call->callbackSite == CUPTI_API_ENTER) {
 		if (what & CALL_LAUNCH)
-			launch(call->correlationId, true);
+			write_launch(call->correlationId, true);
 		if (what & CALL_KIND)
 			*call->correlationData = ticks_now();
 	} else if (what & CALL_KIND && *call->correlationData) {
-		call_ended((what & CALL_KIND) - 1, *call->correlationData);
+		write_call((what & CALL_KIND) - 1, *call->correlationData);
 	}
 }
 
@@ -196,10 +196,10 @@ static void CUPTIAPI called(
 {
 	(void)user;
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
-		node(id, data);
+		write_node(id, data);
 	else if (id < MAX_CALLBACKS &&
 		 (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API))
-		api_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data,
+		take_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data,
 			domain == CUPTI_CB_DOMAIN_DRIVER_API);
 }
 

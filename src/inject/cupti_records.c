@@ -89,7 +89,7 @@ static struct sonde_event_label kernel_name(const char *name)
 	return label_of(e, name, n);
 }
 
-static void kernel(struct thread *t, const kernel_record *k)
+static void write_kernel(struct thread *t, const kernel_record *k)
 {
 	struct sonde_event e;
 
@@ -130,17 +130,17 @@ static void kernel(struct thread *t, const kernel_record *k)
 		sonde_ring__write(t, &e);                                                          \
 	} while (0)
 
-static void copy(struct thread *t, const memcpy_record *r)
+static void write_copy(struct thread *t, const memcpy_record *r)
 {
 	COPY(t, r);
 }
 
-static void peer_copy(struct thread *t, const CUpti_ActivityMemcpyPtoP4 *r)
+static void write_peer_copy(struct thread *t, const CUpti_ActivityMemcpyPtoP4 *r)
 {
 	COPY(t, r);
 }
 
-static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
+static void write_fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 {
 	struct sonde_event e;
 
@@ -155,7 +155,7 @@ static void fill(struct thread *t, const CUpti_ActivityMemset4 *m)
 	sonde_ring__write(t, &e);
 }
 
-static void graph(struct thread *t, const CUpti_ActivityGraphTrace2 *g)
+static void write_graph(struct thread *t, const CUpti_ActivityGraphTrace2 *g)
 {
 	struct sonde_event e;
 
@@ -165,7 +165,7 @@ static void graph(struct thread *t, const CUpti_ActivityGraphTrace2 *g)
 	sonde_ring__write(t, &e);
 }
 
-static void overhead(struct thread *t, const overhead_record *o)
+static void write_overhead(struct thread *t, const overhead_record *o)
 {
 	struct sonde_event e = {.type = SONDE_EVENT_OVERHEAD};
 
@@ -180,7 +180,7 @@ static void overhead(struct thread *t, const overhead_record *o)
 }
 
 /* As nvidia-smi writes it. */
-static void uuid(struct thread *t, const device_record *d)
+static void write_uuid(struct thread *t, const device_record *d)
 {
 	static const char digits[] = "0123456789abcdef";
 	char text[4 + 36 + 1] = "GPU-", *p = text + 4;
@@ -202,7 +202,7 @@ static void uuid(struct thread *t, const device_record *d)
 	sonde_ring__write(t, &e);
 }
 
-static void device(struct thread *t, const device_record *d)
+static void write_device(struct thread *t, const device_record *d)
 {
 	const char *text = d->name ? d->name : "";
 	size_t n = length_of(text);
@@ -217,12 +217,12 @@ static void device(struct thread *t, const device_record *d)
 	e.field[SONDE_DEVICE_MEMORY_BYTES] = d->globalMemorySize;
 	e.field[SONDE_DEVICE_BANDWIDTH] = d->globalMemoryBandwidth * 1000; /* CUPTI says kB/s */
 	sonde_ring__write(t, &e);
-	uuid(t, d);
+	write_uuid(t, d);
 	sonde_devices__met(d->id);
 }
 
 /* By the call that asked for it the reader knows the region. */
-static void memory(struct thread *t, const CUpti_ActivityMemory4 *m)
+static void write_memory(struct thread *t, const CUpti_ActivityMemory4 *m)
 {
 	struct sonde_event e;
 
@@ -253,28 +253,28 @@ void sonde_activity__record(struct thread *t, const CUpti_Activity *r)
 	switch (r->kind) {
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		kernel(t, (const kernel_record *)r);
+		write_kernel(t, (const kernel_record *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		copy(t, (const memcpy_record *)r);
+		write_copy(t, (const memcpy_record *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		peer_copy(t, (const CUpti_ActivityMemcpyPtoP4 *)r);
+		write_peer_copy(t, (const CUpti_ActivityMemcpyPtoP4 *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMSET:
-		fill(t, (const CUpti_ActivityMemset4 *)r);
+		write_fill(t, (const CUpti_ActivityMemset4 *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		graph(t, (const CUpti_ActivityGraphTrace2 *)r);
+		write_graph(t, (const CUpti_ActivityGraphTrace2 *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_OVERHEAD:
-		overhead(t, (const overhead_record *)r);
+		write_overhead(t, (const overhead_record *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_DEVICE:
-		device(t, (const device_record *)r);
+		write_device(t, (const device_record *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMORY2:
-		memory(t, (const CUpti_ActivityMemory4 *)r);
+		write_memory(t, (const CUpti_ActivityMemory4 *)r);
 		break;
 	default:
 		break;

@@ -90,7 +90,7 @@ static void strings_put(void)
 		if (!e)
 			continue;
 		if (n + SONDE_LABEL_LIMIT + 64 > sizeof(buf)) {
-			sonde_outfile__block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
+			sonde_outfile__put_block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
 			n = 0;
 		}
 		n += string_put(buf + n, e, e->domain);
@@ -104,14 +104,14 @@ static void strings_put(void)
 		if (f.nr_domains && !d)
 			break;
 		if (n + SONDE_LABEL_LIMIT + 64 > sizeof(buf)) {
-			sonde_outfile__block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
+			sonde_outfile__put_block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
 			n = 0;
 		}
 		if (d)
 			n += string_put(buf + n, d, f.nr_domains);
 	}
 	if (n)
-		sonde_outfile__block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
+		sonde_outfile__put_block(SONDE_BLOCK_STRINGS, buf, n, NULL, 0);
 }
 
 static void thread_put(const struct chunk *c)
@@ -131,7 +131,7 @@ static void thread_put(const struct chunk *c)
 		n--;
 	p = sonde_varint_put(head, c->stream);
 	p = sonde_varint_put(p, c->tid);
-	sonde_outfile__block(SONDE_BLOCK_THREAD, head, (size_t)(p - head), name, n);
+	sonde_outfile__put_block(SONDE_BLOCK_THREAD, head, (size_t)(p - head), name, n);
 }
 
 static void chunk_put(struct chunk *c, uint32_t number)
@@ -150,7 +150,7 @@ static void chunk_put(struct chunk *c, uint32_t number)
 			.chunk = c->seq,
 			.offset = c->flushed,
 			.nr_bytes = committed - c->flushed};
-		sonde_outfile__block(SONDE_BLOCK_EVENTS, &head, sizeof(head),
+		sonde_outfile__put_block(SONDE_BLOCK_EVENTS, &head, sizeof(head),
 			sonde_inject.data + (size_t)number * CHUNK_BYTES + c->flushed,
 			head.nr_bytes);
 		c->flushed = committed;
@@ -176,7 +176,7 @@ static void status_put(void)
 	if (!memcmp(&s, &f.status, sizeof(s)))
 		return;
 	f.status = s;
-	sonde_outfile__block(SONDE_BLOCK_STATUS, &s, sizeof(s), NULL, 0);
+	sonde_outfile__put_block(SONDE_BLOCK_STATUS, &s, sizeof(s), NULL, 0);
 }
 
 static void notes_put(void)
@@ -188,7 +188,7 @@ static void notes_put(void)
 
 		if (!text)
 			return;
-		sonde_outfile__block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
+		sonde_outfile__put_block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
 	}
 }
 
@@ -212,7 +212,7 @@ static void mark_put(void)
 	p = sonde_event_put(p, &base, &e);
 	head.stream = atomic_fetch_add(&g->nr_streams, 1);
 	head.nr_bytes = (uint32_t)(p - bytes);
-	sonde_outfile__block(SONDE_BLOCK_EVENTS, &head, sizeof(head), bytes, head.nr_bytes);
+	sonde_outfile__put_block(SONDE_BLOCK_EVENTS, &head, sizeof(head), bytes, head.nr_bytes);
 }
 
 static void flush(bool last)
@@ -222,7 +222,7 @@ static void flush(bool last)
 	sonde_ring__reap();
 	strings_put();
 	notes_put();
-	sonde_outfile__clock(last);
+	sonde_outfile__put_clock(last);
 	for (i = 0; i < sonde_inject.nr_chunks; i++)
 		chunk_put(&sonde_inject.chunks[i], i);
 	mark_put();
@@ -267,7 +267,7 @@ static void end_file(bool is_alone)
 	const uint8_t how = is_alone ? SONDE_END_GONE : SONDE_END_EXIT;
 
 	flush(true);
-	sonde_outfile__block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
+	sonde_outfile__put_block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
 	sonde_outfile__drain();
 }
 

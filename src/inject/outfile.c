@@ -89,8 +89,8 @@ static void give_up(int error)
 	f.nr_out = 0;
 	f.seq = f.before.seq;
 	if (raw_call(SYS_ftruncate, f.fd, (long)f.before.bytes, 0, 0, 0) == 0) {
-		sonde_outfile__block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
-		sonde_outfile__block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
+		sonde_outfile__put_block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
+		sonde_outfile__put_block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
 		write_out();
 	}
 	f.nr_out = 0;
@@ -115,7 +115,7 @@ void sonde_outfile__drain(void)
 }
 
 /* Appends one block of two parts to what will be written. */
-void sonde_outfile__block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b)
+void sonde_outfile__put_block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b)
 {
 	struct sonde_block_head h = {.magic = SONDE_BLOCK_MAGIC, .type = (uint16_t)type};
 	uint8_t *at;
@@ -156,7 +156,7 @@ static struct sonde_clock clock_read(void)
 	return best;
 }
 
-void sonde_outfile__clock(bool always)
+void sonde_outfile__put_clock(bool always)
 {
 	struct sonde_clock c = clock_read();
 
@@ -164,7 +164,7 @@ void sonde_outfile__clock(bool always)
 		return;
 	f.clock_ns = c.mono_ns;
 	f.gap_ns = f.gap_ns * 2 < CLOCK_EVERY_NS ? f.gap_ns * 2 : CLOCK_EVERY_NS;
-	sonde_outfile__block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
+	sonde_outfile__put_block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
 }
 
 /* A new file, its lock held until we end or go on in another; a negative errno when it cannot be. */
@@ -223,8 +223,8 @@ static void head_put(void)
 	f.nr_out = sizeof(h);
 	f.seq = 0;
 	f.now = f.before = (struct mark){0, 0};
-	sonde_outfile__meta(f.part);
-	sonde_outfile__clock(true);
+	sonde_outfile__put_meta(f.part);
+	sonde_outfile__put_clock(true);
 	f.begun_ns = f.clock_ns;
 	f.collected = atomic_load(&sonde_inject.nr_collected);
 }

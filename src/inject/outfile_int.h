@@ -15,11 +15,11 @@ bool sonde_outfile__is_due(void);
 /* Goes on in the next file, when everything is drained; false: it cannot be made, nothing changed. */
 bool sonde_outfile__next(void);
 /* Adds one block made of two parts; written by the next drain, or when much has gathered. */
-void sonde_outfile__block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b);
+void sonde_outfile__put_block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b);
 /* Adds a clock block, if `always` or the last one is old. */
-void sonde_outfile__clock(bool always);
+void sonde_outfile__put_clock(bool always);
 /* Adds the block that says what the file is of; `part`: which file of the capture. */
-void sonde_outfile__meta(uint32_t part);
+void sonde_outfile__put_meta(uint32_t part);
 void sonde_outfile__drain(void);
 
 #endif

@@ -83,7 +83,7 @@ static void say_number(struct raw_text *t, const char *key, uint64_t value)
 	sonde_raw__text(t, "\n");
 }
 
-void sonde_outfile__meta(uint32_t part)
+void sonde_outfile__put_meta(uint32_t part)
 {
 	static char text[8192 + PATH_MAX], command[4096], exe[PATH_MAX];
 	static struct utsname u;
@@ -107,5 +107,5 @@ void sonde_outfile__meta(uint32_t part)
 		say(&t, "window=", c->window.text);
 	if (part)
 		say_number(&t, "part=", part);
-	sonde_outfile__block(SONDE_BLOCK_META, text, t.n, NULL, 0);
+	sonde_outfile__put_block(SONDE_BLOCK_META, text, t.n, NULL, 0);
 }

@@ -371,10 +371,10 @@ void sonde_window__put(bool is_last)
 		.state = SONDE_WINDOW_END};
 
 	for (i = atomic_load(&w->nr_written); i != nr; i++)
-		sonde_outfile__block(SONDE_BLOCK_WINDOW, &w->marks[i % NR_WINDOW_MARKS],
+		sonde_outfile__put_block(SONDE_BLOCK_WINDOW, &w->marks[i % NR_WINDOW_MARKS],
 			sizeof(*w->marks), NULL, 0);
 	atomic_store(&w->nr_written, nr);
 	if (is_last && (nr || sonde_inject.config.window.kind != WINDOW_ALL ||
 			       sonde_inject.config.budget_ppm))
-		sonde_outfile__block(SONDE_BLOCK_WINDOW, &end, sizeof(end), NULL, 0);
+		sonde_outfile__put_block(SONDE_BLOCK_WINDOW, &end, sizeof(end), NULL, 0);
 }
