@@ -33,8 +33,9 @@ static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
 			double rate = s->values.at[k * s->counters.nr + elapsed] /
 				      (double)(t->end_ns - t->start_ns);
 
-			if (!sonde_vec_put(&c->at,
-				    (struct clocked){(int64_t)t->start_ns, (int64_t)t->end_ns, rate}))
+			if (rate > 0 && t->end_ns > t->start_ns &&
+				!sonde_vec_put(&c->at,
+					(struct clocked){(int64_t)t->start_ns, (int64_t)t->end_ns, rate}))
 				return false;
 		}
 	}
@@ -49,8 +50,7 @@ static bool sort_clocks(struct clocks *c)
 	if (!sonde_keysort(c->at.at, c->at.nr))
 		return false;
 	for (i = 0; i < c->at.nr; i++)
-		if (c->at.at[i].rate > 0 && c->at.at[i].end_ns > c->at.at[i].start_ns &&
-			(!nr || c->at.at[i].start_ns >= c->at.at[nr - 1].end_ns))
+		if (!nr || c->at.at[i].start_ns >= c->at.at[nr - 1].end_ns)
 			c->at.at[nr++] = c->at.at[i];
 	c->at.nr = nr;
 	return true;

@@ -87,11 +87,11 @@ struct sonde_rest_moving {
 	struct sonde_sum_part m;
 };
 
-/* Each false when memory is short. Adds the entries of a part and, as they cannot be taken out … */
-bool sonde_rest__add_entries(struct sonde_rest_moving *m);
-bool sonde_rest__add_times(struct sonde_rest_moving *m); /* … the times of each of its scopes … */
-bool sonde_rest__add_ranks(struct sonde_rest_moving *m); /* … and what these are compared by. */
-/* Forgets what was added of a part. */
+/* Each false when memory is short. */
+bool sonde_rest__add_entries(struct sonde_rest_moving *m); /* those that go out are counted only: see drop */
+bool sonde_rest__add_times(struct sonde_rest_moving *m);   /* how long each scope took in each region */
+bool sonde_rest__add_ranks(struct sonde_rest_moving *m);   /* what scopes are compared by */
+/* Forgets what was kept of a part, row by row, as these are no sums. */
 void sonde_rest__drop_entries(struct sonde_rest *r, uint32_t part);
 void sonde_rest__drop_ranks(struct sonde_rest *r, uint32_t part); /* with times */
 /* Puts them into what the rest comes to; `order` is that of the sum's regions. */

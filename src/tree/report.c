@@ -29,11 +29,6 @@ struct work {
 	struct sonde_err *err;
 };
 
-static int nomem(struct work *w)
-{
-	return sonde_err_nomem(w->err);
-}
-
 /* Visits are in order of scope: where those of `scope` begin. */
 static size_t first_visit(const struct sonde_cells *c, uint32_t scope)
 {
@@ -68,13 +63,13 @@ static void find_present(struct work *w)
 	}
 }
 
-static int add_node(struct work *w, uint32_t region)
+static bool add_node(struct work *w, uint32_t region)
 {
 	const struct sonde_region *g = &w->c->regions.at[region];
 	struct sonde_node *n = sonde_vec_push(&w->r->nodes);
 
 	if (!n)
-		return nomem(w);
+		return false;
 	n->region = region;
 	n->parent = g->parent == SONDE_NONE ? SONDE_NONE : w->x->node_of[g->parent];
 	n->depth = g->depth;
@@ -86,19 +81,19 @@ static int add_node(struct work *w, uint32_t region)
 	sonde_waits_forget(&n->waits);
 	n->memory = (struct sonde_memory_use){NAN, NAN, NAN, NAN};
 	w->x->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
-	return 0;
+	return true;
 }
 
 /* Depth-first, siblings in order of first entry, as the regions are. */
-static int add_nodes(struct work *w)
+static bool add_nodes(struct work *w)
 {
 	size_t i;
-	int rc = 0;
 
 	sonde_sort_u32(w->x->list, w->x->nr);
-	for (i = 0; i < w->x->nr && rc == 0; i++)
-		rc = add_node(w, w->x->order[w->x->list[i]]);
-	return rc;
+	for (i = 0; i < w->x->nr; i++)
+		if (!add_node(w, w->x->order[w->x->list[i]]))
+			return false;
+	return true;
 }
 
 /*
@@ -223,7 +218,7 @@ static int distribute(struct work *w)
 				"--kernel-include");
 	}
 	if (!sonde_vec_reserve(&r->cells, total))
-		return nomem(w);
+		return sonde_err_nomem(w->err);
 	r->cells.nr = total;
 	r->total_nr_cells = r->outside_nr_cells = 0;
 	for (i = 0; i < w->nr_cells; i++) {
@@ -256,7 +251,7 @@ static int by_time_then_name(const void *a, const void *b, void *names)
 }
 
 /* The kernel table of a slice of cells: sorts the slice by kernel, one row per run. */
-static int add_kernels(
+static bool add_kernels(
 	struct work *w, uint32_t first, uint32_t nr, uint32_t *first_kernel, uint32_t *nr_kernels)
 {
 	struct sonde_kernel *row = NULL;
@@ -271,7 +266,7 @@ static int add_kernels(
 		if (!row || row->name != c->kernel) {
 			row = sonde_vec_push(&w->r->kernels);
 			if (!row)
-				return nomem(w);
+				return false;
 			row->name = c->kernel;
 			row->first_cell = i;
 		}
@@ -283,24 +278,25 @@ static int add_kernels(
 	if (*nr_kernels > 1)
 		qsort_r(&w->r->kernels.at[*first_kernel], *nr_kernels, sizeof(*row),
 			by_time_then_name, w->c->strings.keys);
-	return 0;
+	return true;
 }
 
-static int add_kernel_tables(struct work *w)
+static bool add_kernel_tables(struct work *w)
 {
 	struct sonde_report *r = w->r;
 	size_t i;
-	int rc = add_kernels(w, r->outside_first_cell, r->outside_nr_cells,
-		&r->outside_first_kernel, &r->nr_outside_kernels);
 
-	for (i = 0; i < r->nodes.nr && rc == 0; i++) {
+	if (!add_kernels(w, r->outside_first_cell, r->outside_nr_cells, &r->outside_first_kernel,
+		    &r->nr_outside_kernels))
+		return false;
+	for (i = 0; i < r->nodes.nr; i++) {
 		struct sonde_node *n = &r->nodes.at[i];
 
-		rc = add_kernels(w, n->first_cell, n->nr_cells, &n->first_kernel, &n->nr_kernels);
+		if (!add_kernels(w, n->first_cell, n->nr_cells, &n->first_kernel, &n->nr_kernels))
+			return false;
 	}
-	return rc ? rc
-		  : add_kernels(w, r->flat_first_cell, r->flat_first_cell, &r->flat_first_kernel,
-			    &r->nr_flat_kernels);
+	return add_kernels(w, r->flat_first_cell, r->flat_first_cell, &r->flat_first_kernel,
+		&r->nr_flat_kernels);
 }
 
 static const struct sonde_input *input_of(const struct sonde_cells *c, size_t scope)
@@ -337,11 +333,9 @@ static int build(struct work *w)
 	}
 	sum_scopes(w);
 	find_present(w);
-	rc = add_nodes(w);
-	if (rc == 0)
-		rc = distribute(w);
-	if (rc == 0)
-		rc = add_kernel_tables(w);
+	rc = add_nodes(w) ? distribute(w) : sonde_err_nomem(w->err);
+	if (rc == 0 && !add_kernel_tables(w))
+		rc = sonde_err_nomem(w->err);
 	if (rc == 0 && !w->is_timed)
 		sonde_tree__forget_times(w->r);
 	sonde_scratch__clear(w->x);
