@@ -108,7 +108,8 @@ static int read_span(
 
 static int read_values(struct sonde_sample_request *q, struct sonde_err *err)
 {
-	double seconds = q->seconds ? strtod(q->seconds, NULL) : 5;
+	char *end = "";
+	double seconds = q->seconds ? strtod(q->seconds, &end) : 5;
 	int rc = read_span(&q->interval_ns, "interval", q->interval, "auto", err);
 
 	if (rc == 0)
@@ -116,9 +117,9 @@ static int read_values(struct sonde_sample_request *q, struct sonde_err *err)
 	if (rc == 0 && q->device && (strspn(q->device, "0123456789") != strlen(q->device) || !*q->device))
 		rc = sonde_err_set(err, SONDE_ERR_USAGE,
 			"--device %s: not a number of a GPU: `nvidia-smi -L` lists them", q->device);
-	if (rc == 0 && !(seconds > 0 && seconds < 1e6))
+	if (rc == 0 && (*end || !(seconds > 0 && seconds < 1e6)))
 		rc = sonde_err_set(
-			err, SONDE_ERR_USAGE, "--seconds %s: not a number above 0", q->seconds);
+			err, SONDE_ERR_USAGE, "--seconds %s: not a number above 0 and below 1000000", q->seconds);
 	q->span_ns = rc ? 0 : (uint64_t)(seconds * 1e9);
 	return rc;
 }

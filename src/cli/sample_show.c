@@ -162,7 +162,7 @@ void sonde_sample__show_text(struct sonde_sample *w)
 {
 	const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, 0);
 
-	sonde_sink_printf(&w->out, "%.*s (GPU %u, %s): %llu samples every %.4g us in %.3f s\n",
+	sonde_sink_printf(&w->out, "%.*s (GPU %u, %s): %llu samples every %.10g us in %.3f s\n",
 		SONDE_STR_ARG(set->product), set->device, sonde_sampling_facts(w->sampling)->chip,
 		(unsigned long long)w->tally->nr_samples, (double)set->interval_ns / 1e3,
 		(double)(w->tally->last_ns - w->tally->first_ns) * 1e-9);

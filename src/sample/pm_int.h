@@ -127,6 +127,8 @@ int pm_find(struct pm *pm, struct sonde_err *err);
 int pm_load(struct pm *pm, struct sonde_err *err);
 /* Says what a refusal means and what changes it. `step` is what sonde wanted: "start sampling". */
 int pm_refuse(const struct pm *pm, const char *step, CUptiResult why, struct sonde_err *err);
+/* The driver's handle of CUDA's device number `device`. */
+int pm_find_device(const struct pm *pm, CUdevice *out, unsigned device, struct sonde_err *err);
 /* `GPU-…`; empty when the driver does not say. */
 void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device);
 /* The device's name and UUID, and the chip's. */

@@ -112,6 +112,14 @@ int pm_refuse(const struct pm *pm, const char *step, CUptiResult why, struct son
 	return sonde_advice_err(err, SONDE_ERR_IO, situation_of(why), detail);
 }
 
+int pm_find_device(const struct pm *pm, CUdevice *out, unsigned device, struct sonde_err *err)
+{
+	if (pm->cuDeviceGet(out, (int)device) == CUDA_SUCCESS)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		"CUDA shows no device %u here; `nvidia-smi -L` lists those there are", device);
+}
+
 void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device)
 {
 	CUuuid id;
@@ -135,11 +143,10 @@ int pm_describe(struct sonde_sampling *s, struct sonde_counter_set *out, struct 
 	char name[128] = "", uuid[48] = "";
 	CUdevice device;
 	CUptiResult why;
+	int rc = pm_find_device(&s->pm, &device, s->q.device, err);
 
-	if (s->pm.cuDeviceGet(&device, (int)s->q.device) != CUDA_SUCCESS)
-		return sonde_err_set(
-			err, SONDE_ERR_NOTFOUND,
-			"CUDA shows no device %u here; `nvidia-smi -L` lists those there are", s->q.device);
+	if (rc)
+		return rc;
 	s->pm.cuDeviceGetName(name, (int)sizeof(name) - 1, device);
 	pm_name_uuid(&s->pm, uuid, sizeof(uuid), device);
 	why = s->pm.cuptiDeviceGetChipName(&p);

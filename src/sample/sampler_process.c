@@ -195,13 +195,13 @@ static void report_end(const struct process *p)
 
 	for (i = 0; i < facts->nr_sets; i++)
 		nr += sonde_sampling_set(p->sampling, i)->nr;
-	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s) every %.3g µs, %llu samples", nr,
+	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s) every %.10g µs, %llu samples", nr,
 		p->device, SONDE_STR_ARG(set->product),
 		(double)set->interval_ns / 1e3, (unsigned long long)st->nr_samples);
 	if (st->nr_gaps || st->nr_overflows)
-		sonde_buf_printf(&b, ", %.1f ms missing in %llu gaps (%llu overflows)",
-			(double)st->gap_ns / 1e6, (unsigned long long)st->nr_gaps,
-			(unsigned long long)st->nr_overflows);
+		sonde_buf_printf(&b, ", %.1f ms missing in %llu gap%s%s", (double)st->gap_ns / 1e6,
+			(unsigned long long)st->nr_gaps, st->nr_gaps == 1 ? "" : "s",
+			st->nr_overflows ? ", as the hardware's buffer was full" : "");
 	report(p, SAMPLER_DONE, "%s", b.failed ? "" : b.p);
 	sonde_buf_release(&b);
 }

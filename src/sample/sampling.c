@@ -135,9 +135,8 @@ int sonde_sampling_identify(char *uuid, size_t size, unsigned device, struct son
 	CUdevice number;
 	int rc = pm_load(&pm, err);
 
-	if (rc == 0 && pm.cuDeviceGet(&number, (int)device) != CUDA_SUCCESS)
-		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"CUDA shows no device %u here; `nvidia-smi -L` lists those there are", device);
+	if (rc == 0)
+		rc = pm_find_device(&pm, &number, device, err);
 	if (rc == 0)
 		pm_name_uuid(&pm, uuid, size, number);
 	return rc;

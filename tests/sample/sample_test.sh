@@ -131,6 +131,8 @@ ok sample__a_failing_decoder_is_told refused FAKE_PM_ERROR=decode:999 "asked to 
 ok sample__an_unknown_counter_is_told unknown_counter
 ok sample__an_unknown_role_is_told unknown_role
 ok sample__a_wrong_time_is_told wrong_time
+ok sample__seconds_that_are_no_number_are_told impossible_time "--seconds 5x" "--seconds 5x: not a number above 0"
+ok sample__a_gpu_that_is_not_there_is_told impossible_time "--device 7" "CUDA shows no device 7 here; \`nvidia-smi -L\` lists"
 ok sample__an_interval_that_cannot_be_is_told impossible_time "--interval 900ns" "ask for 1us to 1s"
 ok sample__an_endless_interval_is_told impossible_time "--interval 10s" "ask for 1us to 1s"
 ok sample__a_burst_without_samples_is_told impossible_time "--burst 50us" "ask for 100 us or more"
@@ -230,6 +232,12 @@ idle() { # a stretch of idleness is one sample, of a tenth of a second at most
 two_devices() { FAKE_PM_DEVICES=2 UNTIL="gave 1000" run counters=basic && dump && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "series gpu=1" "$TMP/dump"; }
 in_turns() { FAKE_PM_PASS=7 UNTIL="started 4" run counters=basic && dump && dumped_all && has "2 sets took turns" "$TMP/dump" && [ "$(grep -c ^series "$TMP/dump")" = 2 ]; }
 written() { [ "$(cat "$dir"/native/samples-*.sonde | wc -c)" -gt 20000 ]; }
+kept_some() { [ "$(kept)" -ge "$1" ]; } # behind the trial
+export -f kept kept_some
+run_gap() { # what is missing is told at the end, and in the report
+	FAKE_PM_GAP=50 UNTIL="kept_some 100" run counters=basic counters.interval=1ms && has "every 1000 µs" "$TMP/err" && has ", 10.0 ms missing in 1 gap" "$TMP/err" && lacks "1 gaps" "$TMP/err" &&
+		lacks "buffer was full" "$TMP/err" && dump && has "samples are missing in 1 place, 10.0 ms in all: what ran then" "$TMP/dump"
+}
 killed() { # the sampler, midway
 	cat >"$TMP/killer" <<-END
 		#!/bin/bash
@@ -323,6 +331,7 @@ ok run__a_decoder_that_fails_midway_is_told without FAKE_PM_ERROR=decode:999 "de
 ok run__idleness_is_one_sample idle
 ok run__each_device_has_a_sampler two_devices
 ok run__sets_that_took_turns_are_told in_turns
+ok run__gaps_are_told run_gap
 ok run__a_killed_sampler_costs_counters_only killed
 ok run__a_sampler_without_sonde_ends_by_itself orphaned
 ok run__other_programs_on_the_device_are_told company
