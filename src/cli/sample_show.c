@@ -139,6 +139,9 @@ static void show_losses(struct sonde_sample *w)
 	if (st->nr_gaps)
 		sonde_sink_printf(&w->out, "%.1f ms are missing in %llu gap%s\n", (double)st->gap_ns / 1e6,
 			(unsigned long long)st->nr_gaps, s_of(st->nr_gaps));
+	if (st->nr_refused)
+		sonde_sink_printf(&w->out, "%llu sample%s had times that cannot be right, and are left out\n",
+			(unsigned long long)st->nr_refused, s_of(st->nr_refused));
 	if (st->nr_overflows)
 		sonde_sink_printf(&w->out, "the hardware's buffer was full %llu time%s\n",
 			(unsigned long long)st->nr_overflows, s_of(st->nr_overflows));

@@ -158,7 +158,7 @@ bool sonde_setup__read(struct config *c)
 	const char *path = secure_getenv("SONDE_INJECT_CONFIG");
 	char *line, *end, *value;
 
-	c->buffer_bytes = 32u << 20;
+	c->buffer_bytes = 64u << 20;
 	c->flush_ms = 50;
 	c->collect_ms = 500;
 	c->use_cupti = true;

@@ -7,9 +7,8 @@
 
 #include "sample/sampling.h"
 
-#define SONDE_TALLY_SLICES  60
-#define SONDE_TALLY_FIGURES 16 /* at most */
-#define SONDE_TALLY_ROLES   64 /* at most */
+#define SONDE_TALLY_SLICES 60
+#define SONDE_TALLY_ROLES  64 /* at most */
 
 #define SONDE_TALLY_BANDWIDTH "bandwidth" /* what the device's memory moves at most */
 

@@ -174,6 +174,7 @@ ok calibrate__kernels_that_cannot_run_are_told not_calibrated FAKE_PM_KERNELS=/n
 ok calibrate__no_place_to_keep_it_is_told no_place
 
 gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gap"  "$TMP/out"; }
+wrong() { FAKE_PM_WRONG=50 sample --seconds 0.2 --interval 1ms && has "1 sample had times that cannot be right" "$TMP/out"; }
 jump() { # the clock of samples is set back a little: nothing is lost by it
 	FAKE_PM_JUMP=50 sample --seconds 0.2 --interval 1ms && lacks missing "$TMP/out" && has ": $(kept) samples" "$TMP/out"
 }
@@ -199,6 +200,7 @@ turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$T
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
 ok sampling__gaps_are_counted gaps
+ok sampling__samples_with_impossible_times_are_told wrong
 ok sampling__a_clock_that_is_set_back_loses_nothing jump
 ok sampling__a_full_buffer_is_counted_and_answered overflow
 ok sampling__the_interval_grows_until_it_keeps_up slower

@@ -138,6 +138,8 @@ static void add_sample(struct image *image)
 	if (i == 0) /* the first covers what was before */
 		image->at[image->nr].start -= 500000000u;
 	image->at[image->nr++].end = device.begin + (i + 1) * device.interval;
+	if (device.done == (uint64_t)number("FAKE_PM_WRONG", -1)) /* it ends when it begins */
+		image->at[image->nr - 1].end = image->at[image->nr - 1].start;
 	if (device.done == gap)
 		device.skipped += 10;
 	if (device.done == (uint64_t)number("FAKE_PM_JUMP", -1))
