@@ -4,7 +4,7 @@
  * an older library serves a newer sonde.
  *
  *     output=/abs/dir        where the capture files go; the only one that must be there
- *     buffer_bytes=33554432  memory for events
+ *     buffer_bytes=67108864  memory for events
  *     flush_ms=50            how often they are written
  *     collect_ms=500         how often CUPTI is asked for what it has
  *     rotate_bytes=0         go on in another file when one is so long; 0 = never …
