@@ -25,9 +25,8 @@ static bool has_key;
 /* So many calls in so many milliseconds while a hook does not move on: it never will. */
 #define STUCK_CALLS 1000u
 #define STUCK_MS    100u
-/* Of a second: how often the CPU clock is read at most; a reading that took longer was interrupted. */
-#define CPU_HZ	    10000u
-#define INTERRUPTED 50000u
+#define CPU_HZ	    10000u /* the CPU clock is read so often in a second at most */
+#define INTERRUPTED 50000u /* a reading that takes longer than this part of a second was interrupted */
 
 static void list_put(struct freelist *l, _Atomic uint32_t *next, uint32_t n)
 {

@@ -55,7 +55,7 @@ fails() { # STATUS TEXT ARGS…
 	[ $? = "$status" ] && grep -q -- "$text" "$TMP/err" && [ ! -e "$TMP/none" ]
 }
 # Process 1 is killed as soon as it is there; process 0 comes after that. MPI has not begun by then, or waits for process 0. mpirun says
-# what happened, but MPICH's own, which ends by SIGPIPE (141) now and then, without a word.
+# what happened; MPICH's ends by SIGPIPE (141) now and then, without a word.
 killed() {
 	rm -rf "$TMP/none" "$TMP/gone"
 	timeout 600 "$run" -n 3 bash -c 'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
