@@ -19,15 +19,15 @@ static uint64_t call_key(sqlite3_int64 correlation, sqlite3_int64 process)
 	return (uint64_t)correlation << 32 | (uint32_t)(process >> 24);
 }
 
-static int take_wait(struct nsys *n, sqlite3_stmt *q, uint8_t kind)
+static int take_wait(struct nsys *n, sqlite3_stmt *q, struct sonde_record_time time, uint8_t kind)
 {
 	sqlite3_int64 tid = sqlite3_column_int64(q, TID);
 	uint32_t process = sonde_nsys__process(n, sonde_nsys__pid(tid));
 
 	if (process == SONDE_NONE ||
 		!sonde_vec_put(&n->r->calls,
-			(struct sonde_call){.begin_ns = (uint64_t)sqlite3_column_int64(q, START),
-				.end_ns = (uint64_t)sqlite3_column_int64(q, END),
+			(struct sonde_call){.begin_ns = time.start_ns,
+				.end_ns = time.end_ns,
 				.thread = sonde_nsys__tid(tid),
 				.process = process,
 				.kind = kind}))
@@ -37,6 +37,9 @@ static int take_wait(struct nsys *n, sqlite3_stmt *q, uint8_t kind)
 
 static int take_call(struct nsys *n, sqlite3_stmt *q)
 {
+	sqlite3_int64 begin = sqlite3_column_int64(q, START);
+	struct sonde_record_time time = sonde_nsys__time(
+		begin, n->has_calls ? sqlite3_column_int64(q, END) : begin, &n->nr_bad_calls);
 	uint8_t kind = sonde_nsys__text(n, q, NAME).call;
 	struct nsys_call *c;
 
@@ -47,10 +50,10 @@ static int take_call(struct nsys *n, sqlite3_stmt *q)
 		if (sonde_nsys__check_rows(n, n->calls.nr))
 			return SONDE_ERR_FORMAT;
 		c->thread = sqlite3_column_int64(q, TID);
-		c->start_ns = (uint64_t)sqlite3_column_int64(q, START);
+		c->start_ns = time.start_ns;
 		c->key = call_key(sqlite3_column_int64(q, CORRELATION), c->thread);
 	}
-	return kind == SONDE_NR_CALL_KINDS ? 0 : take_wait(n, q, kind);
+	return kind == SONDE_NR_CALL_KINDS ? 0 : take_wait(n, q, time, kind);
 }
 
 int sonde_nsys__read_calls(struct nsys *n)

@@ -87,6 +87,7 @@ struct nsys {
 	SONDE_VEC(struct nsys_metric) metrics;
 	SONDE_VEC(struct nsys_gpu) gpus;
 	size_t first_series; /* of this file */
+	uint64_t nr_bad_ranges, nr_bad_calls, nr_bad_launches; /* whose times are impossible */
 	struct sonde_buf mended; /* a copy of a file that was cut, empty = it was not */
 	double cut_pct;		 /* how much of it is there, 0 = all */
 };
@@ -111,6 +112,12 @@ struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column);
 int sonde_nsys__check_rows(struct nsys *n, size_t nr);
 uint64_t sonde_nsys__pid(sqlite3_int64 global);
 uint64_t sonde_nsys__tid(sqlite3_int64 global);
+/*
+ * Times as the export has them, made possible and then counted in `*nr_bad`: what ends before it begins
+ * ends at once, and what begins before the trace (times are since that began) begins with it, at 1 ns, as
+ * 0 would mean that the time is not known.
+ */
+struct sonde_record_time sonde_nsys__time(sqlite3_int64 begin, sqlite3_int64 end, uint64_t *nr_bad);
 
 /* Makes `mended` where the file is shorter than its header says. */
 int sonde_nsys__mend(struct nsys *n);

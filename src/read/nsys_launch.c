@@ -66,10 +66,8 @@ static int take_launch(struct nsys *n, sqlite3_stmt *q)
 		return sonde_err_nomem(n->err);
 	if (sonde_nsys__check_rows(n, n->r->records.nr - n->first_record))
 		return SONDE_ERR_FORMAT;
-	rec->time.start_ns = (uint64_t)sqlite3_column_int64(q, START);
-	rec->time.end_ns = (uint64_t)sqlite3_column_int64(q, END);
-	if (rec->time.end_ns < rec->time.start_ns)
-		rec->time.end_ns = rec->time.start_ns;
+	rec->time = sonde_nsys__time(
+		sqlite3_column_int64(q, START), sqlite3_column_int64(q, END), &n->nr_bad_launches);
 	rec->queue = sonde_records__queue(n->r,
 		(uint32_t)sqlite3_column_int64(q, DEVICE) & 0x7fffffff,
 		(uint32_t)sqlite3_column_int64(q, CONTEXT),

@@ -125,6 +125,25 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global)
 	return (uint64_t)global & 0xffffff;
 }
 
+struct sonde_record_time sonde_nsys__time(sqlite3_int64 begin, sqlite3_int64 end, uint64_t *nr_bad)
+{
+	uint64_t from = begin < 0 ? 1 : (uint64_t)begin;
+
+	*nr_bad += begin < 0 || end < begin;
+	return (struct sonde_record_time){from, end < 0 || (uint64_t)end < from ? from : (uint64_t)end};
+}
+
+static void note_bad_times(const struct nsys *n)
+{
+#define BAD                                                                                        \
+	" impossible times: one that ends before it begins ends at once, one that begins before "  \
+	"the trace begins with it"
+	sonde_source__note(n->src, n->r, n->nr_bad_ranges, "range has" BAD, "ranges have" BAD);
+	sonde_source__note(n->src, n->r, n->nr_bad_calls, "call of CUDA has" BAD, "calls of CUDA have" BAD);
+	sonde_source__note(n->src, n->r, n->nr_bad_launches, "kernel, copy or memset has" BAD,
+		"kernels, copies or memsets have" BAD);
+}
+
 /* A damaged table gives what comes before the damage; none of it is an error. */
 int sonde_nsys__read_rows(
 	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *))
@@ -218,12 +237,16 @@ static int take_range(struct nsys *n, sqlite3_stmt *q)
 {
 	int type = sqlite3_column_int(q, TYPE);
 	bool is_start = type == START_END || type == START_END_T;
-	sqlite3_int64 tid = sqlite3_column_int64(q, TID), end = sqlite3_column_int64(q, END);
+	sqlite3_int64 tid = sqlite3_column_int64(q, TID), begin = sqlite3_column_int64(q, START),
+		      end = sqlite3_column_int64(q, END);
+	bool is_closed = end > 0;
+	struct sonde_record_time time =
+		sonde_nsys__time(begin, is_closed ? end : begin, &n->nr_bad_ranges);
 	uint64_t pid = sonde_nsys__pid(tid);
 	uint32_t domain = domain_of(n, pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
 	uint32_t thread = sonde_nsys__thread(n, pid, sonde_nsys__tid(tid)), label = take_text(n, q);
-	struct sonde_span span = {.begin_ns = (uint64_t)sqlite3_column_int64(q, START),
-		.end_ns = end <= 0 ? UINT64_MAX : (uint64_t)end,
+	struct sonde_span span = {.begin_ns = time.start_ns,
+		.end_ns = is_closed ? time.end_ns : UINT64_MAX,
 		.lane = is_start ? thread : sonde_nsys__lane(n, thread, domain)};
 
 	if (label == SONDE_NONE)
@@ -295,6 +318,7 @@ static int read_all(struct nsys *n)
 
 	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
 		rc = n->texts_rc == SQLITE_NOMEM ? sonde_err_nomem(n->err) : steps[i](n);
+	note_bad_times(n);
 	if (rc == 0 && n->texts_rc && !n->cut_pct)
 		sonde_note(&n->r->notes, "%s: %s; some names are missing", n->src->path,
 			sqlite3_errstr(n->texts_rc));

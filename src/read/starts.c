@@ -82,7 +82,8 @@ static bool add_range(struct sonde_starts *s, uint32_t range)
 	s->label_of[range - s->first_range] = n;
 	e = &s->edges.at[s->edges.nr];
 	e[0] = (struct edge){g->time.begin_ns, g->process, range, false};
-	e[1] = (struct edge){g->time.end_ns, g->process, range, true};
+	e[1] = (struct edge){g->time.end_ns > g->time.begin_ns ? g->time.end_ns : g->time.begin_ns,
+		g->process, range, true}; /* behind its begin, whatever the times are: `end` relies on it */
 	s->edges.nr += g->time.end_ns ? 2 : 1; /* 0: never ended */
 	return true;
 }
@@ -98,7 +99,7 @@ static bool collect(struct sonde_starts *s)
 		return false;
 	for (i = s->first_range; i < s->r->ranges.nr; i++)
 		if (s->r->ranges.at[i].kind == SONDE_START_END &&
-			s->r->ranges.at[i].time.begin_ns && !add_range(s, i))
+			(s->r->ranges.at[i].time.begin_ns || s->r->ranges.at[i].time.end_ns) && !add_range(s, i))
 			return false;
 	sonde_vec_sort(&s->edges, by_time);
 	return true;
@@ -203,9 +204,11 @@ static void reset(struct sonde_starts *s)
 uint32_t sonde_starts__open_at(
 	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set)
 {
-	if (process != s->process || ns < s->ns)
+	bool is_back = process < s->process || (process == s->process && ns < s->ns);
+
+	if (process != s->process || is_back)
 		reset(s);
-	if (process == s->process && ns < s->ns)
+	if (is_back)
 		s->next = 0;
 	s->process = process;
 	s->ns = ns;

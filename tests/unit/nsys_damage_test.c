@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "nsys_made.h"
+#include "read/source_int.h"
+#include "whole_way.h"
 
 #include <stdlib.h>
 
@@ -97,6 +99,250 @@ static void test_nsys__takes_wrong_types_and_huge_values(void **state)
 		survive(b.p, b.n);
 		sqlite3_free(b.p);
 	}
+}
+
+/* The range of this kind with a label, which there is one of. */
+static const struct sonde_range *range_named(const struct sonde_records *r, const char *label)
+{
+	size_t i;
+
+	for (i = 0; i < r->ranges.nr; i++)
+		if (sonde_str_is(sonde_records_str(r, r->ranges.at[i].label), label))
+			return &r->ranges.at[i];
+	fail_msg("no range %s", label);
+	return NULL;
+}
+
+/* How many launches have a range with this label open. */
+static size_t nr_in(const struct sonde_records *r, const char *label)
+{
+	size_t i, nr = 0;
+	uint32_t k;
+
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_set *set = &r->sets.at[r->records.at[i].open];
+
+		for (k = 0; k < set->nr; k++)
+			nr += sonde_str_is(
+				sonde_records_str(r, r->ranges.at[r->members.at[set->first + k]].label), label);
+	}
+	return nr;
+}
+
+/* Launches are before, between and after their times, and others with their label are open then. */
+static void test_nsys__ranges_that_end_before_they_begin_end_at_once(void **state)
+{
+	struct bytes b = make("INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES "
+			      "(8500, 1500, 60, 'late', (100 << 24) | 100), "
+			      "(3000, 9000, 60, 'overlap', (100 << 24) | 100), "
+			      "(9500, 450, 60, 'overlap', (100 << 24) | 101), "
+			      "(10400, 100, 71, 'overlap', (100 << 24) | 101), "
+			      "(10450, 10440, 59, 'back', (100 << 24) | 100), "
+			      "(-7, 550, 60, 'early', (100 << 24) | 100);");
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+
+	(void)state;
+	assert_int_equal(read_bytes(&r, b.p, b.n, &err), 0);
+	assert_int_equal(range_named(r, "late")->time.begin_ns, 8500);
+	assert_int_equal(range_named(r, "late")->time.end_ns, 8500);
+	assert_int_equal(range_named(r, "back")->time.end_ns, 10450);
+	assert_int_equal(range_named(r, "early")->time.begin_ns, 1);
+	assert_int_equal(nr_in(r, "late"), 0);
+	assert_int_equal(nr_in(r, "back"), 0);
+	assert_int_equal(nr_in(r, "early"), 1);
+	assert_int_equal(nr_in(r, "overlap"), 4); /* 3600, 4600, 8000, 10500 */
+	assert_true(noted(r, "5 ranges have impossible times: one that ends before it begins ends at once"));
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
+static void test_nsys__work_that_ends_before_it_begins_takes_no_time(void **state)
+{
+	struct bytes b = make("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end=8 WHERE correlationId=6;"
+			      "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start=-3 WHERE correlationId=1;"
+			      "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start=-1 WHERE correlationId=5;");
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+	size_t i, nr = 0;
+
+	(void)state;
+	assert_int_equal(read_bytes(&r, b.p, b.n, &err), 0);
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record_time *t = &r->records.at[i].time;
+
+		assert_true(t->start_ns <= t->end_ns && t->end_ns < 1 << 20);
+		assert_true(r->records.at[i].call_ns < 1 << 20);
+		nr += t->start_ns == t->end_ns;
+	}
+	assert_int_equal(nr, 1);
+	assert_true(noted(r, "2 kernels, copies or memsets have impossible times"));
+	assert_true(noted(r, "1 call of CUDA has impossible times"));
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+}
+
+/* --- what was open, whatever the times are and in whatever order it is asked --------------------- */
+
+#define NR_LABELS 4u
+
+static uint64_t chance(uint64_t *state, uint64_t limit)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (*state >> 33) % limit;
+}
+
+static void add_start(struct sonde_records *r, uint64_t *state)
+{
+	uint64_t begin = 1 + chance(state, 40), end = chance(state, 5) ? 1 + chance(state, 40) : 0;
+
+	assert_true(sonde_vec_put(&r->ranges, (struct sonde_range){.parent = SONDE_NONE,
+						      .label = (uint32_t)chance(state, NR_LABELS),
+						      .domain = SONDE_NONE,
+						      .process = (uint32_t)chance(state, 3),
+						      .kind = SONDE_START_END,
+						      .time = {begin, end}}));
+}
+
+/* The range of a label that began first, by looking at all; SONDE_NONE = none is open. */
+static uint32_t oldest_open(const struct sonde_records *r, uint32_t process, uint64_t ns, uint32_t label)
+{
+	uint32_t i, found = SONDE_NONE;
+
+	for (i = 0; i < r->ranges.nr; i++) {
+		const struct sonde_range *g = &r->ranges.at[i];
+
+		if (g->process == process && g->label == label && g->time.begin_ns <= ns &&
+			(!g->time.end_ns || g->time.end_ns > ns) &&
+			(found == SONDE_NONE || g->time.begin_ns < r->ranges.at[found].time.begin_ns))
+			found = i;
+	}
+	return found;
+}
+
+static void test_starts__any_times_in_any_order_tell_what_was_open(void **state)
+{
+	uint64_t random = 1;
+	unsigned round, i;
+
+	(void)state;
+	for (round = 0; round < 200; round++) {
+		struct sonde_records r = {0};
+		struct sonde_starts *s;
+
+		assert_non_null(sonde_vec_push(&r.sets));
+		for (i = 0; i < 12; i++)
+			add_start(&r, &random);
+		s = sonde_starts__build(&r, 0);
+		assert_non_null(s);
+		for (i = 0; i < 40; i++) {
+			uint32_t process = (uint32_t)chance(&random, 3), label, k, nr = 0;
+			uint64_t ns = 1 + chance(&random, 40);
+			uint32_t number = sonde_starts__open_at(s, process, ns, 0);
+			const struct sonde_set *set = &r.sets.at[number];
+
+			assert_true(number < r.sets.nr);
+			for (label = 0; label < NR_LABELS; label++)
+				nr += oldest_open(&r, process, ns, label) != SONDE_NONE;
+			assert_int_equal(set->nr, nr);
+			for (k = 0; k < set->nr; k++) {
+				const struct sonde_range *g = &r.ranges.at[r.members.at[set->first + k]];
+
+				assert_int_equal(r.members.at[set->first + k],
+					oldest_open(&r, process, ns, g->label));
+			}
+		}
+		assert_int_equal(sonde_starts__free(s), 0);
+		sonde_vec_release(&r.sets);
+		sonde_vec_release(&r.members);
+		sonde_vec_release(&r.ranges);
+		sonde_arena_release(&r.arena);
+	}
+}
+
+/* --- one number of an export is wrong, in all rows or in one -------------------------------------- */
+
+static void exec(sqlite3 *db, const char *sql)
+{
+	char *words = NULL;
+
+	if (sqlite3_exec(db, sql, NULL, NULL, &words) != SQLITE_OK)
+		fail_msg("%s: %s", sql, words);
+}
+
+/* What the export is with this change, the whole way to a valid report. */
+static void survive_change(sqlite3 *db, const char *sql)
+{
+	struct sonde_err err = {0};
+	unsigned char *p;
+	sqlite3_int64 n = 0;
+
+	exec(db, "BEGIN");
+	exec(db, sql);
+	p = sqlite3_serialize(db, "main", &n, 0);
+	exec(db, "ROLLBACK");
+	assert_non_null(p);
+	if (whole_way(p, (size_t)n, sonde_format_named(SONDE_STR("json")), &err))
+		fail_msg("%s: %s", sql, err.msg);
+	sqlite3_free(p);
+}
+
+static void survive_changes(sqlite3 *db, const char *table, const char *column, size_t nr_rows)
+{
+	static const char *const values[] = {"1", "9223372036854775807", "0", "-1", "4001", "1 << 32",
+		"1 << 53", "-9223372036854775807 - 1"};
+	bool is_time = strcmp(column, "start") == 0 || strcmp(column, "end") == 0;
+	size_t i, row;
+	char sql[256];
+
+	for (i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		snprintf(sql, sizeof(sql), "UPDATE %s SET %s=%s", table, column, values[i]);
+		survive_change(db, sql);
+		for (row = 1; is_time && i < 2 && row <= nr_rows; row++) {
+			snprintf(sql, sizeof(sql), "UPDATE %s SET %s=%s WHERE rowid=%zu", table, column,
+				values[i], row);
+			survive_change(db, sql);
+		}
+	}
+	if (is_time) {
+		snprintf(sql, sizeof(sql), "UPDATE %s SET start=end + 1000, end=start WHERE end IS NOT NULL", table);
+		survive_change(db, sql);
+	}
+}
+
+static void test_nsys__survives_any_number_in_any_column(void **state)
+{
+	static const struct {
+		const char *table, *columns;
+		size_t nr_rows;
+	} tables[] = {
+		{"NVTX_EVENTS", "start end eventType globalTid textId domainId rangeId", 10},
+		{"CUPTI_ACTIVITY_KIND_KERNEL",
+			"start end deviceId contextId streamId correlationId globalPid demangledName shortName", 9},
+		{"CUPTI_ACTIVITY_KIND_RUNTIME", "start end globalTid correlationId nameId", 8},
+		{"CUPTI_ACTIVITY_KIND_MEMCPY", "start end copyKind bytes correlationId", 1},
+		{"CUPTI_ACTIVITY_KIND_MEMSET", "start end bytes", 1},
+		{"GPU_METRICS", "timestamp typeId metricId value", 8},
+	};
+	sqlite3 *db = NULL;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	exec(db, "PRAGMA page_size=512");
+	exec(db, small_sql());
+	exec(db, COPIES METRICS);
+	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		struct sonde_str rest = sonde_str_from(tables[i].columns), one;
+		char column[32];
+
+		while (rest.n) {
+			one = sonde_str_cut(rest, ' ', &rest);
+			snprintf(column, sizeof(column), "%.*s", SONDE_STR_ARG(one));
+			survive_changes(db, tables[i].table, column, tables[i].nr_rows);
+		}
+	}
+	sqlite3_close(db);
 }
 
 static void test_nsys__ids_that_are_not_unique_do_not_multiply(void **state)
@@ -220,6 +466,10 @@ int main(void)
 		cmocka_unit_test(test_nsys__survives_truncation_anywhere),
 		cmocka_unit_test(test_nsys__survives_damage_anywhere),
 		cmocka_unit_test(test_nsys__takes_wrong_types_and_huge_values),
+		cmocka_unit_test(test_nsys__ranges_that_end_before_they_begin_end_at_once),
+		cmocka_unit_test(test_nsys__work_that_ends_before_it_begins_takes_no_time),
+		cmocka_unit_test(test_starts__any_times_in_any_order_tell_what_was_open),
+		cmocka_unit_test(test_nsys__survives_any_number_in_any_column),
 		cmocka_unit_test(test_nsys__ids_that_are_not_unique_do_not_multiply),
 		cmocka_unit_test(test_nsys__texts_that_cannot_be_read_are_missing),
 		cmocka_unit_test(test_nsys__survives_every_failing_allocation),
