@@ -124,9 +124,10 @@ static struct sonde_str rank_name(struct sonde_arena *arena, const struct sonde_
 }
 
 static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde_scope *s,
-	const struct sonde_process *p, bool is_twice, bool has_both)
+	const struct sonde_process *p, bool is_twice, bool has_both, bool has_host)
 {
 	const char *ranges = has_both && s->measured != SONDE_MEASURED_KERNEL ? "/ranges" : "";
+	const struct sonde_str host = has_host ? p->host : SONDE_STR("");
 	char device[32] = "host", input[32] = "";
 
 	if (s->nr_folded) /* what differs in kind, another GPU say, is added up apart */
@@ -138,12 +139,13 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 		snprintf(device, sizeof(device), "device:%u", s->device);
 	if (is_twice)
 		snprintf(input, sizeof(input), "/input:%u", p->input + 1);
-	return sonde_arena_printf(arena, "process:%llu/%s%s%s", (unsigned long long)p->pid, device,
-		input, ranges);
+	return sonde_arena_printf(arena, "process:%llu/%s%s%s%.*s%s", (unsigned long long)p->pid, device,
+		input, has_host ? "/host:" : "", SONDE_STR_ARG(host), ranges);
 }
 
-bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
-	struct sonde_arena *arena)
+/* Names those that are told to say their host, or all with `has_host` NULL. False: no memory. */
+static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
+	const bool *has_host, struct sonde_arena *arena)
 {
 	size_t i;
 
@@ -152,12 +154,71 @@ bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde
 		bool has_both = (i && are_of_one_device(s, s - 1)) ||
 				(i + 1 < nr && are_of_one_device(s, s + 1));
 
+		if (has_host && !has_host[i])
+			continue;
 		s->name = scope_name(arena, s, &processes[s->process],
-			is_name_twice(scopes, nr, processes, i), has_both);
+			is_name_twice(scopes, nr, processes, i), has_both, has_host);
 		if (!s->name.p)
 			return false;
 	}
 	return true;
+}
+
+/* Marks those whose names are not their own. False: no memory. */
+static bool find_alike(const struct sonde_scope *scopes, size_t nr, bool *is_alike)
+{
+	struct sonde_map names = {0};
+	SONDE_VEC(uint32_t) first = {0}; /* that has the name, by number in the names */
+	bool ok = true, is_new;
+	size_t i;
+
+	for (i = 0; ok && i < nr; i++) {
+		uint32_t number = sonde_map_add(&names, scopes[i].name, &is_new);
+		uint32_t *slot = sonde_map_slot(&first, number);
+
+		ok = slot;
+		if (ok && is_new)
+			*slot = (uint32_t)i;
+		else if (ok)
+			is_alike[i] = is_alike[*slot] = true;
+	}
+	sonde_map_release(&names);
+	sonde_vec_release(&first);
+	return ok;
+}
+
+/* Hosts can be called anything, so that names with them may still be alike. False: no memory. */
+static bool number_names(struct sonde_scope *scopes, size_t nr, struct sonde_arena *arena)
+{
+	struct sonde_map names = {0};
+	bool ok = true, is_new;
+	unsigned times;
+	size_t i;
+
+	for (i = 0; ok && i < nr; i++) {
+		struct sonde_str plain = scopes[i].name;
+
+		ok = sonde_map_add(&names, plain, &is_new) != SONDE_NONE;
+		for (times = 2; ok && !is_new; times++) {
+			scopes[i].name = sonde_arena_printf(arena, "%.*s #%u", SONDE_STR_ARG(plain), times);
+			ok = scopes[i].name.p && sonde_map_add(&names, scopes[i].name, &is_new) != SONDE_NONE;
+		}
+	}
+	sonde_map_release(&names);
+	return ok;
+}
+
+/* Processes of several hosts in one input may have one number: these say their host. */
+bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
+	struct sonde_arena *arena)
+{
+	bool *is_alike = sonde_calloc(nr + 1, sizeof(*is_alike));
+	bool ok = is_alike && name_scopes(scopes, nr, processes, NULL, arena) &&
+		  find_alike(scopes, nr, is_alike) && name_scopes(scopes, nr, processes, is_alike, arena) &&
+		  number_names(scopes, nr, arena);
+
+	sonde_free(is_alike);
+	return ok;
 }
 
 /* Processes that only pushed ranges are scopes too. */

@@ -240,9 +240,45 @@ static void test_tree__results_of_one_capture_add_up(void **state)
 	made_release(&m);
 }
 
+static void assert_names(const struct sonde_scope *scopes, const char *const *names, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!sonde_str_is(scopes[i].name, names[i]))
+			fail_msg("'%.*s' is not '%s'", SONDE_STR_ARG(scopes[i].name), names[i]);
+}
+
+static void test_scopes__have_different_names_whatever_hosts_are_called(void **state)
+{
+	/* Two nodes of a job may have the same pid in one input, and a host may be called anything. */
+	const struct sonde_process of[] = {{.pid = 7, .host = SONDE_STR("a")},
+		{.pid = 7, .host = SONDE_STR("b")}, {.pid = 7, .host = SONDE_STR("b"), .input = 1},
+		{.pid = 7, .host = SONDE_STR("b/ranges")},
+		{.pid = 8, .host = SONDE_STR("b · GPU 0"), .has_rank = true},
+		{.pid = 8, .host = SONDE_STR("b"), .has_rank = true}, {.pid = 7, .host = SONDE_STR("c")}};
+	static const char *const names[] = {"rank 0 · b · GPU 0 · process 8 of input 1",
+		"rank 0 · b · GPU 0 · GPU 0 · process 8 of input 1", "process:7/device:0/input:1/host:a",
+		"process:7/device:0/input:1/host:b", "process:7/device:0/input:1/host:b/ranges",
+		"process:7/device:0/input:2", "process:7/device:0/input:1/host:b/ranges #2",
+		"process:7/device:0/input:1/host:c", "process:7/device:0/input:1/host:c/ranges"};
+	struct sonde_scope s[] = {{.process = 0}, {.process = 1}, {.process = 1, .measured = SONDE_MEASURED_RANGE},
+		{.process = 2}, {.process = 3}, {.process = 4}, {.process = 5}, {.process = 6},
+		{.process = 6, .measured = SONDE_MEASURED_RANGE}};
+	size_t nr = sizeof(s) / sizeof(*s);
+	struct sonde_arena arena = {0};
+
+	(void)state;
+	sonde_scopes_sort(s, nr, of);
+	assert_true(sonde_scopes_name(s, nr, of, &arena));
+	assert_names(s, names, nr);
+	sonde_arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_scopes__have_different_names_whatever_hosts_are_called),
 		cmocka_unit_test(test_tree__aggregate_adds_scopes_and_tells_their_spread),
 		cmocka_unit_test(test_tree__figures_of_a_scope_do_not_depend_on_other_inputs),
 		cmocka_unit_test(test_tree__inputs_without_times_have_none_beside_others),
