@@ -122,7 +122,7 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	for (c = 0; c < t->columns.nr; c++) {
 		struct sonde_figure *f = &out->at[c];
 
-		set_figure(f, t, &t->columns.at[c], out->scratch, &r->cells.at[first], nr);
+		set_figure(f, t, &t->columns.at[c], out->scratch, nr ? &r->cells.at[first] : NULL, nr);
 		/* Percentages of different devices are weighed by their sizes: a guess. */
 		if (is_mixed && f->quality == SONDE_QUALITY_EXACT && f->method != 1 &&
 			strcmp(t->columns.at[c].unit, "%") == 0)
