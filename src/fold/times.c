@@ -25,7 +25,7 @@ struct work {
 static void take_stay(struct work *w, struct sonde_stay *stay, uint32_t scope, size_t *first)
 {
 	stay->scope = scope;
-	stay->at = w->c->visits.at + *first;
+	stay->at = w->c->visits.nr ? w->c->visits.at + *first : NULL;
 	stay->nr = 0;
 	stay->of = w->visit_of;
 	memset(w->visit_of, 0xff, w->l->regions.nr * sizeof(*w->visit_of));
