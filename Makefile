@@ -4,6 +4,7 @@
 #   make test         build with ASan + UBSan under build/asan/ and run every test
 #   make test-gpu     the tests that need a GPU
 #   make fuzz         the libFuzzer targets (clang)
+#   make fuzz-long    runs each of them for FUZZ_SECONDS (600) on all processors; keeps the corpus under build/fuzz/corpus/
 #   make clang        everything by clang, without a warning
 #   make tsan         the injected library under ThreadSanitizer
 #   make bench        ratios measured side by side
@@ -125,6 +126,9 @@ $(BUILD)/%.o: %.c
 LIGHT     ?=
 LIGHT_IN  ?= src/cli tests/unit
 $(foreach d,$(LIGHT_IN),$(BUILD)/$(d)/%.o): override CFLAGS += $(LIGHT)
+# Flags for what takes most of a fuzzed report's time and does not depend on it: the hashes of the HTML page.
+HASH      ?=
+$(BUILD)/src/base/sha256.o: override CFLAGS += $(HASH)
 
 # Unmixing and comparing give the same bits on every machine: no multiply-add where the source has two operations.
 # (errno of sqrt is asked for nowhere.)
@@ -278,17 +282,21 @@ unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
 # One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them. LIGHT: no target comes there.
 FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
-	LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
+	HASH="-O2 -fno-sanitize=all" LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
 
 fuzz:
 	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
 
+# Longer than the test run has time for: new seeds each time, from the corpus that the last time grew.
+fuzz-long:
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_RUNS=$${FUZZ_RUNS:--1} FUZZ_CORPUS=build/fuzz/corpus tests/fuzz/fuzz_test.sh
+
 # Everything there is, compiled by clang without a warning.
 clang:
 	$(MAKE) --no-print-directory $(FUZZ) build/fuzz/sonde fuzz-programs inject workloads tools unit-objects
 
-.PHONY: clang unit-objects
+.PHONY: fuzz-long clang unit-objects
 unit-objects: $(TEST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tests/unit/made.o $(CASES_OBJ) $(BUILD)/lib/hydra/tests/hydra_test.o
 
 .PHONY: fuzz-programs

@@ -3,9 +3,11 @@
 #define SONDE_TESTS_NCU_MAKE_H
 
 #include "base/str.h"
+#include "read/records.h"
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

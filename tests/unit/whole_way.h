@@ -64,8 +64,9 @@ static inline int whole_way_export(
 	return rc;
 }
 
-/* One format, or all of them with `format` NULL. An error: sonde's own output is wrong, `err` says how. */
-static inline int whole_way(const void *p, size_t n, const struct sonde_format *format, struct sonde_err *err)
+/* In the formats that are `wanted`. An error: sonde's own output is wrong, `err` says how. */
+static inline int whole_way(const void *p, size_t n, bool (*wanted)(const struct sonde_format *f, uint64_t hash),
+	struct sonde_err *err)
 {
 	struct sonde_cells *cells = NULL;
 	struct sonde_tree *tree = NULL;
@@ -75,7 +76,7 @@ static inline int whole_way(const void *p, size_t n, const struct sonde_format *
 	if (rc && err->code == rc && err->msg[0])
 		rc = 0;
 	for (i = 0; tree && rc == 0 && i < sonde_nr_formats; i++)
-		if (!format || format == &sonde_formats[i])
+		if (wanted(&sonde_formats[i], sonde_hash(p, n)))
 			rc = whole_way_export(tree, &sonde_formats[i], err);
 	sonde_tree_free(tree);
 	sonde_cells_free(cells);
