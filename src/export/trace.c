@@ -109,12 +109,12 @@ static void put_pair(struct trace *x, const struct sonde_track *track, const str
 static void put_count(struct trace *x, const struct sonde_timeline_curve *c, uint64_t ns, double v)
 {
 	const struct sonde_cells *cells = x->tree->cells;
-	const uint32_t *scope = cells->timeline->curve_scopes.at + c->first_scope;
+	uint32_t scope = c->nr_scopes ? cells->timeline->curve_scopes.at[c->first_scope] : SONDE_NONE;
 	char text[SONDE_NUMBER_MAX];
 
 	sonde_sink_printf(x->to, "%s{\"ph\":\"C\",\"pid\":%" PRIu64 ",\"tid\":0",
 		x->has_any ? ",\n" : "",
-		c->nr_scopes ? cells->processes.at[cells->scopes.at[*scope].process].pid : 0);
+		scope == SONDE_NONE ? 0 : cells->processes.at[cells->scopes.at[scope].process].pid);
 	x->has_any = true;
 	sonde_buf_clear(&x->name);
 	sonde_buf_printf(&x->name, "GPU %u · %.*s", c->device, SONDE_STR_ARG(c->name));
