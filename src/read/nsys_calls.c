@@ -9,7 +9,8 @@
 #include "base/keysort.h"
 #include "read/nsys_int.h"
 
-#define RUNTIME "CUPTI_ACTIVITY_KIND_RUNTIME"
+#define RUNTIME	      "CUPTI_ACTIVITY_KIND_RUNTIME"
+#define MAX_PROCESSES 256 /* that are looked at where an export does not say which one launched */
 
 enum { TID, START, END, CORRELATION, NAME };
 
@@ -56,6 +57,24 @@ static int take_call(struct nsys *n, sqlite3_stmt *q)
 	return kind == SONDE_NR_CALL_KINDS ? 0 : take_wait(n, q, time, kind);
 }
 
+/*
+ * Leaves the earliest of the calls with one key: where the driver was traced too, its call lies in the
+ * runtime's and has the same id.
+ */
+static void leave_earliest(struct nsys *n)
+{
+	struct nsys_call *at = n->calls.at;
+	size_t i, nr = 0;
+
+	for (i = 0; i < n->calls.nr; i++) {
+		if (!nr || at[nr - 1].key != at[i].key)
+			at[nr++] = at[i];
+		else if (at[i].start_ns < at[nr - 1].start_ns)
+			at[nr - 1] = at[i];
+	}
+	n->calls.nr = nr;
+}
+
 int sonde_nsys__read_calls(struct nsys *n)
 {
 	int rc;
@@ -67,18 +86,25 @@ int sonde_nsys__read_calls(struct nsys *n)
 		n->has_calls ? "globalTid start end correlationId nameId"
 			     : "globalTid start - correlationId -",
 		"1", take_call);
-	return rc || sonde_keysort(n->calls.at, n->calls.nr) ? rc : sonde_err_nomem(n->err);
+	if (rc == 0 && !sonde_keysort(n->calls.at, n->calls.nr))
+		rc = sonde_err_nomem(n->err);
+	if (rc == 0)
+		leave_earliest(n);
+	return rc;
 }
 
 const struct nsys_call *sonde_nsys__call(
 	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process)
 {
+	const struct nsys_call *at = n->calls.at, *found = NULL;
 	uint64_t key = call_key(correlation, process);
-	size_t low = 0;
+	size_t low = 0, i;
 
-	sonde_bisect(low, n->calls.nr, mid, n->calls.at[mid].key < key);
-	if (low == n->calls.nr || (process ? n->calls.at[low].key != key
-					   : n->calls.at[low].key >> 32 != key >> 32))
-		return NULL;
-	return &n->calls.at[low];
+	sonde_bisect(low, n->calls.nr, mid, at[mid].key < key);
+	if (process)
+		return low < n->calls.nr && at[low].key == key ? &at[low] : NULL;
+	for (i = low; i < n->calls.nr && i < low + MAX_PROCESSES && at[i].key >> 32 == key >> 32; i++)
+		if (!found || at[i].start_ns < found->start_ns)
+			found = &at[i];
+	return found;
 }

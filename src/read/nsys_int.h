@@ -124,7 +124,7 @@ int sonde_nsys__mend(struct nsys *n);
 /* What to say of such a file, after reading it gave `rc`. */
 int sonde_nsys__say_cut(struct nsys *n, int rc);
 int sonde_nsys__read_calls(struct nsys *n);
-/* The call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
+/* The earliest call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
 const struct nsys_call *sonde_nsys__call(
 	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process);
 /* To the records, `open` still to be filled in; frees the calls. */
