@@ -122,14 +122,16 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 	for (k = 0; k < set.nr; k++) {
 		uint32_t stack = b->stack_of[members[k]];
 
-		b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
+		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* of a label that was started twice one */
+			b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
 	}
-	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], set.nr, &is_new);
+	k = b->raw_stacks.nr - first;
+	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], k, &is_new);
 	if (number == SONDE_NONE || !is_new) {
 		b->raw_stacks.nr = first;
 		return number;
 	}
-	return add_place(b, number, first, set.nr) ? number : SONDE_NONE;
+	return add_place(b, number, first, k) ? number : SONDE_NONE;
 }
 
 /* Whether a launch is in a backward operator that hangs below another thread's stack. */
@@ -328,6 +330,7 @@ void sonde_launches_free(struct sonde_launches *l)
 	sonde_vec_release(&l->launches);
 	sonde_vec_release(&l->presences);
 	sonde_vec_release(&l->region_of);
+	sonde_vec_release(&l->scope_of);
 	sonde_vec_release(&l->strays);
 	sonde_vec_release(&l->label_rules);
 	sonde_vec_release(&l->memory_open);

@@ -46,7 +46,9 @@ static void add_all(struct work *w, uint32_t set, const struct change *by)
 	struct sonde_set s = sonde_launches_set(w->l, set, &members);
 	uint32_t i, range, region;
 
-	for (i = 0; i < s.nr; i++)
+	for (i = 0; i < s.nr; i++) {
+		if (i && w->l->region_of.at[members[i]] == w->l->region_of.at[members[i - 1]])
+			continue; /* another entry of a label that was started twice: it counts in the first */
 		for (range = members[i]; range != SONDE_NONE; range = w->r->ranges.at[range].parent) {
 			const struct sonde_range *at = &w->r->ranges.at[range];
 
@@ -59,6 +61,7 @@ static void add_all(struct work *w, uint32_t set, const struct change *by)
 					break;
 			}
 		}
+	}
 }
 
 /* Remembers an address, or finds what was allocated there. NULL: no memory. */

@@ -238,12 +238,14 @@ static void add_sum(struct scatter *s, double sum)
 static void add_set(struct errors *e, size_t number, bool is_unit)
 {
 	const struct sonde_range *ranges = e->f->r->ranges.at;
-	const uint32_t *members;
+	const uint32_t *members, *region_of = e->f->l->region_of.at;
 	struct sonde_set set = sonde_launches_set(e->f->l, (uint32_t)number, &members);
 	uint32_t range, visit;
 	size_t k;
 
-	for (k = 0; k < set.nr && e->of_sets[number] != 0; k++)
+	for (k = 0; k < set.nr && e->of_sets[number] != 0; k++) {
+		if (k && region_of[members[k]] == region_of[members[k - 1]])
+			continue; /* another entry of a label that was started twice */
 		for (range = members[k]; range != SONDE_NONE; range = ranges[range].parent) {
 			visit = e->f->visit_of[range];
 			if (is_unit && visit != SONDE_NONE && e->at[visit].is_rare)
@@ -251,6 +253,7 @@ static void add_set(struct errors *e, size_t number, bool is_unit)
 			e->of_ranges[range] += is_unit ? 0 : e->of_sets[number];
 			e->is_touched[range] = true;
 		}
+	}
 }
 
 void sonde_scatter__add_entries(struct errors *e)

@@ -127,8 +127,8 @@ static inline uint32_t sonde_record_launches(const struct sonde_record *rec)
 
 /*
  * A set of ranges open at a launch: for each domain the *innermost* push/pop
- * entry of the launching thread (its parents are implied), then of each label
- * the oldest open start/end entry of the process. Set 0 is the empty one. Many records share one.
+ * entry of the launching thread (its parents are implied), then the open
+ * start/end entries of the process, those of one label next to each other. Set 0 is the empty one. Many records share one.
  */
 struct sonde_set {
 	uint32_t first, nr; /* slice of `members` */

@@ -98,7 +98,7 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
  */
 struct sonde_starts;
 struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first_range);
-/* `set` with those open then added, one entry per label; SONDE_NONE when memory is short. */
+/* `set` with those open then added, of one label next to each other; SONDE_NONE when memory is short. */
 uint32_t sonde_starts__open_at(
 	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set);
 /* Returns how many of the sets asked for lack some, as too many labels were open. */

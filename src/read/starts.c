@@ -2,10 +2,10 @@
  * Which start/end ranges were open at each launch: a sweep over both in order of
  * time.
  *
- * A launch counts once per label, so a set has the oldest open entry of each
- * label: leaking a thousand entries of one label changes nothing. Of labels it has
- * the last MAX_LABELS begun: programs that leak ranges with ever new labels would
- * have sets that grow with the square of time.
+ * A launch counts once per label, and in every open entry of it. Of one label a
+ * set has the last MAX_ENTRIES begun, and of labels the last MAX_LABELS: programs
+ * that never end what they start would have sets that grow with the square of
+ * time, and what they started long ago they have forgotten.
  */
 #include "base/alloc.h"
 #include "read/source_int.h"
@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define MAX_LABELS  256
-#define MAX_MEMBERS (1u << 27) /* of all sets: 512 MiB; then a launch has but one such range */
+#define MAX_ENTRIES 16
+#define MAX_MEMBERS (1u << 27) /* of all sets: 512 MiB; then a launch has but one such entry */
 
 struct edge {
 	uint64_t ns;
@@ -143,6 +144,7 @@ static void begin(struct sonde_starts *s, uint32_t range)
 		s->links[l->last - s->first_range].newer = range;
 	}
 	l->last = range;
+	s->has_changed = true;
 }
 
 static void end(struct sonde_starts *s, uint32_t range)
@@ -151,7 +153,7 @@ static void end(struct sonde_starts *s, uint32_t range)
 	const struct link *at = &s->links[range - s->first_range];
 	struct label *l = &s->labels.at[n];
 
-	s->has_changed |= l->first == range;
+	s->has_changed = true;
 	if (at->older != SONDE_NONE)
 		s->links[at->older - s->first_range].newer = at->newer;
 	else
@@ -164,28 +166,44 @@ static void end(struct sonde_starts *s, uint32_t range)
 		close_label(s, n);
 }
 
-/* The set `plain` with the open start/end ranges added, in order of their start. */
+/* Fills the end of `at` with the last entries begun of the last labels begun; where they begin. */
+static size_t list_open(const struct sonde_starts *s, uint32_t *at, size_t end, uint32_t labels, uint32_t entries)
+{
+	uint32_t n = s->newest, range, i, k;
+
+	for (i = 0; i < labels; i++, n = s->labels.at[n].older) {
+		range = s->labels.at[n].last;
+		for (k = 0; k < entries && range != SONDE_NONE; k++) {
+			at[--end] = range;
+			range = s->links[range - s->first_range].older;
+		}
+	}
+	return end;
+}
+
+/* The set `plain` with the open start/end ranges added, label by label in order of their start. */
 static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 {
 	struct sonde_records *r = s->r;
 	struct sonde_set set = r->sets.at[plain];
-	uint32_t max = r->members.nr > MAX_MEMBERS ? 1 : MAX_LABELS;
-	uint32_t nr = s->nr_open < max ? s->nr_open : max, n = s->newest, i;
+	bool is_full = r->members.nr > MAX_MEMBERS;
+	uint32_t max = is_full ? 1 : MAX_LABELS, entries = is_full ? 1 : MAX_ENTRIES;
+	uint32_t labels = s->nr_open < max ? s->nr_open : max;
+	size_t end = set.nr + (size_t)labels * entries, first;
 
-	if (!nr)
+	if (!labels)
 		return plain;
 	s->nr_cut += s->nr_open > max;
 	if (!s->has_changed && plain == s->plain)
 		return s->made;
-	if (!sonde_vec_reserve(&s->members, set.nr + nr))
+	if (!sonde_vec_reserve(&s->members, end))
 		return SONDE_NONE;
+	first = list_open(s, s->members.at, end, labels, entries) - set.nr;
 	if (set.nr)
-		memcpy(s->members.at, &r->members.at[set.first], set.nr * sizeof(uint32_t));
-	for (i = nr; i--; n = s->labels.at[n].older)
-		s->members.at[set.nr + i] = s->labels.at[n].first;
+		memcpy(&s->members.at[first], &r->members.at[set.first], set.nr * sizeof(uint32_t));
 	s->plain = plain;
 	s->has_changed = false;
-	s->made = sonde_records__set(r, s->members.at, set.nr + nr);
+	s->made = sonde_records__set(r, &s->members.at[first], end - first);
 	return s->made;
 }
 

@@ -123,8 +123,11 @@ static void test_launches__start_end_ranges_count_once_per_label_and_never_nest(
 	open[2] = made_start(&m, "req");
 	open[3] = made_start(&m, "other");
 	made_launch(&m, "k", 4, open);
+	open[2] = open[3];
+	made_launch(&m, "k", 3, open); /* in one entry of it: the same place */
 	l = attribute(&m, NULL);
 	assert_int_equal(l->regions.nr, 3);
+	assert_int_equal(l->launches.at[0].place, l->launches.at[1].place);
 	assert_int_equal(l->places.at[l->launches.at[0].place].nr, 3);
 	assert_int_equal(find_region(l, "req@@")->kind, SONDE_START_END);
 	assert_int_equal(find_region(l, "req@@")->parent, SONDE_NONE);

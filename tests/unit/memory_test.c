@@ -88,6 +88,33 @@ static void test_memory__of_a_thread_without_ranges_is_adopted(void **state)
 	made_release(&m);
 }
 
+/* Two requests at once: what is allocated meanwhile counts in both entries and in their region once. */
+static void test_memory__in_two_entries_of_a_label_counts_once(void **state)
+{
+	struct made m;
+	struct run run;
+	const struct sonde_node *n;
+	uint32_t open[2], both, i;
+
+	(void)state;
+	made_init(&m);
+	m.r->has_record_times = m.r->has_range_times = true;
+	for (i = 0; i < 2; i++) {
+		open[i] = made_start(&m, "request");
+		m.r->ranges.at[open[i]].time = (struct sonde_range_time){10 + i, 100 + i, 0};
+	}
+	both = made_launch(&m, "k", 2, open);
+	operate(&m, both, false, 20, 0x1000, 1000);
+	operate(&m, both, true, 30, 0x1000, 1000);
+	aggregate(&run, m.r, NULL);
+	n = node_named(&run, &run.t->reports.at[0], "request@@");
+	near(n->memory.allocated, 1000);
+	near(n->memory.freed, 1000);
+	near(n->memory.left, 0);
+	release(&run);
+	made_release(&m);
+}
+
 /* The most held during each entry, against looking at every change. */
 static void test_memory__peaks_are_those_of_all_changes(void **state)
 {
@@ -125,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory__is_counted_where_it_was_asked_for),
 		cmocka_unit_test(test_memory__of_a_thread_without_ranges_is_adopted),
+		cmocka_unit_test(test_memory__in_two_entries_of_a_label_counts_once),
 		cmocka_unit_test(test_memory__peaks_are_those_of_all_changes),
 	};
 

@@ -151,7 +151,7 @@ static void test_nsys__ranges_that_end_before_they_begin_end_at_once(void **stat
 	assert_int_equal(nr_in(r, "late"), 0);
 	assert_int_equal(nr_in(r, "back"), 0);
 	assert_int_equal(nr_in(r, "early"), 1);
-	assert_int_equal(nr_in(r, "overlap"), 4); /* 3600, 4600, 8000, 10500 */
+	assert_int_equal(nr_in(r, "overlap"), 6); /* 3600 in one entry, 4600 and 8000 in two, 10500 in one */
 	assert_true(noted(r, "5 ranges have impossible times: one that ends before it begins ends at once"));
 	sonde_records_free(r);
 	sqlite3_free(b.p);
@@ -204,20 +204,57 @@ static void add_start(struct sonde_records *r, uint64_t *state)
 						      .time = {begin, end}}));
 }
 
-/* The range of a label that began first, by looking at all; SONDE_NONE = none is open. */
-static uint32_t oldest_open(const struct sonde_records *r, uint32_t process, uint64_t ns, uint32_t label)
+static bool is_open(const struct sonde_range *g, uint32_t process, uint64_t ns)
 {
-	uint32_t i, found = SONDE_NONE;
+	return g->process == process && g->time.begin_ns <= ns && (!g->time.end_ns || g->time.end_ns > ns);
+}
 
-	for (i = 0; i < r->ranges.nr; i++) {
-		const struct sonde_range *g = &r->ranges.at[i];
+/* The set has every range that is open, those of a label together and in order. */
+static void assert_open(const struct sonde_records *r, const struct sonde_set *set, uint32_t process, uint64_t ns)
+{
+	const uint32_t *members = set->nr ? &r->members.at[set->first] : NULL;
+	bool is_left[NR_LABELS] = {0};
+	uint32_t i, nr = 0;
 
-		if (g->process == process && g->label == label && g->time.begin_ns <= ns &&
-			(!g->time.end_ns || g->time.end_ns > ns) &&
-			(found == SONDE_NONE || g->time.begin_ns < r->ranges.at[found].time.begin_ns))
-			found = i;
+	for (i = 0; i < r->ranges.nr; i++)
+		nr += is_open(&r->ranges.at[i], process, ns);
+	assert_int_equal(set->nr, nr);
+	for (i = 0; i < set->nr; i++) {
+		const struct sonde_range *g = &r->ranges.at[members[i]], *last = i ? &r->ranges.at[members[i - 1]] : NULL;
+
+		assert_true(is_open(g, process, ns) && !is_left[g->label]);
+		if (last && last->label == g->label)
+			assert_true(members[i] != members[i - 1] && last->time.begin_ns <= g->time.begin_ns);
+		else if (last)
+			is_left[last->label] = true;
 	}
-	return found;
+}
+
+/* A program that never ends what it starts: of one label the last 16 are open, and sets stay small. */
+static void test_starts__that_are_never_ended_do_not_pile_up(void **state)
+{
+	struct sonde_records r = {0};
+	struct sonde_starts *s;
+	uint32_t i, number;
+
+	(void)state;
+	assert_non_null(sonde_vec_push(&r.sets));
+	for (i = 0; i < 1000; i++)
+		assert_true(sonde_vec_put(&r.ranges, (struct sonde_range){.parent = SONDE_NONE,
+							      .domain = SONDE_NONE,
+							      .kind = SONDE_START_END,
+							      .time = {1 + i, 0}}));
+	s = sonde_starts__build(&r, 0);
+	for (i = 0; i < 1000; i++) {
+		number = sonde_starts__open_at(s, 0, 1 + i, 0);
+		assert_int_equal(r.sets.at[number].nr, i < 16 ? i + 1 : 16);
+		assert_int_equal(r.members.at[r.sets.at[number].first + r.sets.at[number].nr - 1], i);
+	}
+	assert_int_equal(sonde_starts__free(s), 0);
+	sonde_vec_release(&r.sets);
+	sonde_vec_release(&r.members);
+	sonde_vec_release(&r.ranges);
+	sonde_arena_release(&r.arena);
 }
 
 static void test_starts__any_times_in_any_order_tell_what_was_open(void **state)
@@ -236,21 +273,12 @@ static void test_starts__any_times_in_any_order_tell_what_was_open(void **state)
 		s = sonde_starts__build(&r, 0);
 		assert_non_null(s);
 		for (i = 0; i < 40; i++) {
-			uint32_t process = (uint32_t)chance(&random, 3), label, k, nr = 0;
+			uint32_t process = (uint32_t)chance(&random, 3), number;
 			uint64_t ns = 1 + chance(&random, 40);
-			uint32_t number = sonde_starts__open_at(s, process, ns, 0);
-			const struct sonde_set *set = &r.sets.at[number];
 
+			number = sonde_starts__open_at(s, process, ns, 0);
 			assert_true(number < r.sets.nr);
-			for (label = 0; label < NR_LABELS; label++)
-				nr += oldest_open(&r, process, ns, label) != SONDE_NONE;
-			assert_int_equal(set->nr, nr);
-			for (k = 0; k < set->nr; k++) {
-				const struct sonde_range *g = &r.ranges.at[r.members.at[set->first + k]];
-
-				assert_int_equal(r.members.at[set->first + k],
-					oldest_open(&r, process, ns, g->label));
-			}
+			assert_open(&r, &r.sets.at[number], process, ns);
 		}
 		assert_int_equal(sonde_starts__free(s), 0);
 		sonde_vec_release(&r.sets);
@@ -474,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_nsys__takes_wrong_types_and_huge_values),
 		cmocka_unit_test(test_nsys__ranges_that_end_before_they_begin_end_at_once),
 		cmocka_unit_test(test_nsys__work_that_ends_before_it_begins_takes_no_time),
+		cmocka_unit_test(test_starts__that_are_never_ended_do_not_pile_up),
 		cmocka_unit_test(test_starts__any_times_in_any_order_tell_what_was_open),
 		cmocka_unit_test(test_nsys__survives_any_number_in_any_column),
 		cmocka_unit_test(test_nsys__ids_that_are_not_unique_do_not_multiply),
