@@ -11,7 +11,7 @@
 
 struct counting {
 	bool *seen[2];		  /* by range: counted in some scope; [1] of replayed ranges */
-	uint32_t *scope_of;	  /* by range: the first that counted it, SONDE_NONE = none yet */
+	uint32_t *scope_of;	  /* of the launches; SONDE_NONE = none has counted it yet */
 	uint32_t *set_scope;	  /* by set of open ranges: the last scope that counted them */
 	bool *is_multi;		  /* by process: has several scopes */
 	uint32_t *first_scope;	  /* by process */
@@ -140,13 +140,15 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	c.seen[1] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[1]));
 	c.is_multi = sonde_calloc(b->r->processes.nr, sizeof(*c.is_multi));
 	c.first_scope = sonde_calloc(b->r->processes.nr, sizeof(*c.first_scope));
-	c.scope_of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*c.scope_of));
+	if (sonde_vec_reserve(&b->l->scope_of, b->r->ranges.nr + 1))
+		c.scope_of = b->l->scope_of.at;
 	c.set_scope = sonde_malloc((nr_sets + 1) * sizeof(*c.set_scope));
 	if (!c.seen[0] || !c.seen[1] || !c.is_multi || !c.first_scope || !c.scope_of ||
 		!c.set_scope)
 		rc = sonde_err_nomem(err);
 	if (rc == 0) {
 		memset(c.scope_of, 0xff, b->r->ranges.nr * sizeof(*c.scope_of));
+		b->l->scope_of.nr = b->r->ranges.nr;
 		memset(c.set_scope, 0xff, nr_sets * sizeof(*c.set_scope));
 	}
 	for (i = b->l->scopes.nr; rc == 0 && i-- > 0;) {
@@ -165,7 +167,6 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	sonde_map_release(&c.keys);
 	sonde_free(c.seen[0]);
 	sonde_free(c.seen[1]);
-	sonde_free(c.scope_of);
 	sonde_free(c.set_scope);
 	sonde_free(c.is_multi);
 	sonde_free(c.first_scope);

@@ -121,73 +121,50 @@ static bool find_gpu_times(struct work *w)
 }
 
 /*
- * A range entry has no device: its time goes to the first scope of its process that knows the
- * region. Takes from the list at `first` what this scope knows; the rest stays for the next. Until
- * an entry is taken, the folding's `visit_of` has the number of the next one.
+ * A range entry has no device: its time goes to the scope it launched something in first. The folding's
+ * `visit_of` says where that is; entries without times are nowhere.
  */
-static void take_entries(struct work *w, const struct sonde_stay *stay, uint32_t *first)
+static void take_entry(struct work *w, uint32_t number, struct sonde_visit *visit)
 {
-	uint32_t i, next, *link = first, *entered = w->f->visit_of;
+	const struct sonde_range *range = &w->l->records->ranges.at[number];
+	const struct sonde_range_time *time = &range->time;
 
-	for (i = *first; i != SONDE_NONE; i = next) {
-		const struct sonde_range *range = &w->l->records->ranges.at[i];
-		const struct sonde_range_time *time = &range->time;
-		uint32_t number = stay->of[w->l->region_of.at[i]];
-		struct sonde_visit *visit;
-
-		next = entered[i];
-		if (number == SONDE_NONE) {
-			link = &entered[i];
-			continue;
-		}
-		*link = next;
-		visit = &stay->at[number];
-		entered[i] = SONDE_NONE;
-		if (time->end_ns < time->begin_ns || !time->end_ns)
-			continue;
-		entered[i] = (uint32_t)(visit - w->c->visits.at);
-		visit->is_open |= range->is_open;
-		sonde_add_known(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
-		sonde_add_known(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
-	}
-}
-
-/* What no scope knows counts nowhere. */
-static void drop_entries(uint32_t *entered, uint32_t first)
-{
-	uint32_t next;
-
-	for (; first != SONDE_NONE; first = next) {
-		next = entered[first];
-		entered[first] = SONDE_NONE;
-	}
+	w->f->visit_of[number] = SONDE_NONE;
+	if (!visit || time->end_ns < time->begin_ns || !time->end_ns)
+		return;
+	w->f->visit_of[number] = (uint32_t)(visit - w->c->visits.at);
+	visit->is_open |= range->is_open;
+	sonde_add_known(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
+	sonde_add_known(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
 }
 
 static bool find_host_times(struct work *w)
 {
 	const struct sonde_records *r = w->f->r;
 	struct sonde_arena *scratch = &w->f->scratch;
-	uint32_t *by_process = sonde_arena_alloc(scratch, (r->processes.nr + 1) * sizeof(*by_process));
-	uint32_t *entered = w->f->visit_of =
-		sonde_arena_alloc(scratch, (r->ranges.nr + 1) * sizeof(*entered));
+	uint32_t *first = sonde_arena_alloc(scratch, (w->l->scopes.nr + 1) * sizeof(*first)), next;
 	size_t s, i, visit = 0;
 
-	if (!by_process || !entered)
+	w->f->visit_of = sonde_arena_alloc(scratch, (r->ranges.nr + 1) * sizeof(*w->f->visit_of));
+	if (!first || !w->f->visit_of)
 		return false;
-	for (i = 0; i < r->processes.nr; i++)
-		by_process[i] = SONDE_NONE;
-	for (i = r->ranges.nr; i-- > 0;) { /* lists of entries, by process */
-		entered[i] = by_process[r->ranges.at[i].process];
-		by_process[r->ranges.at[i].process] = (uint32_t)i;
+	for (s = 0; s < w->l->scopes.nr; s++)
+		first[s] = SONDE_NONE;
+	for (i = r->ranges.nr; i-- > 0;) { /* lists of entries, by scope, in `visit_of` until they are taken */
+		w->f->visit_of[i] = first[w->l->scope_of.at[i]];
+		first[w->l->scope_of.at[i]] = (uint32_t)i;
 	}
 	for (s = 0; s < w->l->scopes.nr; s++) {
 		struct sonde_stay stay = {0};
 
 		take_stay(w, &stay, (uint32_t)s, &visit);
-		take_entries(w, &stay, &by_process[w->l->scopes.at[s].process]);
+		for (i = first[s]; i != SONDE_NONE; i = next) {
+			uint32_t number = stay.of[w->l->region_of.at[i]];
+
+			next = w->f->visit_of[i];
+			take_entry(w, (uint32_t)i, number == SONDE_NONE ? NULL : &stay.at[number]);
+		}
 	}
-	for (i = 0; i < r->processes.nr; i++)
-		drop_entries(entered, by_process[i]);
 	return sonde_fold__entries(w->f);
 }
 

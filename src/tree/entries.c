@@ -98,6 +98,12 @@ static void describe(struct sonde_distribution *out, double *at, size_t nr)
 	out->max_ns = at[nr - 1];
 }
 
+/* An entry that launched nothing has no GPU time, which is not a GPU time of 0. */
+static bool has_launches(const struct sonde_entry *e)
+{
+	return e->gpu_ns || e->span_ns;
+}
+
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
 	enum sonde_entry_time which)
 {
@@ -111,7 +117,8 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 		const struct sonde_entry_run *run = &runs->at.at[i];
 
 		for (k = 0; k < run->nr; k += runs->step / run->step)
-			all[nr++] = (double)sonde_entry_ns(&run->at[k], which);
+			if (which == SONDE_ENTRY_HOST || has_launches(&run->at[k]))
+				all[nr++] = (double)sonde_entry_ns(&run->at[k], which);
 	}
 	out->nr = nr;
 	if (nr)

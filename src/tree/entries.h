@@ -48,7 +48,8 @@ struct sonde_distribution {
 	double min_ns, median_ns, p95_ns, p99_ns, max_ns, mean_ns, sd_ns; /* NaN without any */
 };
 /*
- * Percentiles interpolate: the median of two is their mean. Runs of a smaller step
+ * Of GPU times and spans those of entries with launches. Percentiles interpolate: the median of two is
+ * their mean. Runs of a smaller step
  * are thinned to the largest, so that every entry counts alike. False when memory is short.
  */
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,

@@ -106,6 +106,70 @@ static void test_distribution__percentiles_interpolate(void **state)
 	made_release(&m);
 }
 
+static void test_distribution__gpu_times_are_of_entries_with_launches(void **state)
+{
+	struct sonde_entry_runs runs;
+	struct sonde_distribution d;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	enter(&m, MADE_ROOT, "A", 1000, 300, 0);
+	enter(&m, MADE_ROOT, "A", 2000, 300, 40);
+	enter(&m, MADE_ROOT, "A", 3000, 300, 0);
+	enter(&m, MADE_ROOT, "A", 4000, 300, 60);
+	aggregate(&run, m.r, NULL);
+	runs = found(&run, 0, "A");
+	assert_int_equal(distribution(&runs, SONDE_ENTRY_HOST).nr, 4);
+	d = distribution(&runs, SONDE_ENTRY_GPU);
+	assert_int_equal(d.nr, 2);
+	near(d.min_ns, 40);
+	near(d.median_ns, 50);
+	near(distribution(&runs, SONDE_ENTRY_SPAN).median_ns, 50);
+	sonde_entry_runs_release(&runs);
+	release(&run);
+	made_release(&m);
+}
+
+static void assert_entered(const struct run *run, size_t report, uint64_t instances, uint64_t entered)
+{
+	const struct sonde_report *r = &run->t->reports.at[report];
+	struct sonde_entry_runs runs = found(run, report, "A");
+
+	assert_int_equal(node_named(run, r, "A")->instances, instances);
+	assert_int_equal(runs.nr_entered, entered);
+	sonde_entry_runs_release(&runs);
+}
+
+/* Of three entries one launches on device 0, one on device 1, one on 1 and then on 0; each is one entry. */
+static void test_entries__are_of_the_device_they_launched_on_first(void **state)
+{
+	const uint64_t nr = 3 * SONDE_MAX_ENTRIES;
+	struct made m;
+	struct run run;
+	uint64_t i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < nr; i++) {
+		uint32_t a = enter(&m, MADE_ROOT, "A", 1000 + 10 * i, 5, 3);
+
+		made_set_device(&m, m.r->records.nr - 1, i % 3 ? 1 : 0);
+		if (i % 3 == 2)
+			made_launch(&m, "k", 1, &a);
+	}
+	aggregate(&run, m.r, NULL);
+	assert_int_equal(run.t->reports.nr, 3);
+	assert_entered(&run, 0, 2 * nr / 3, nr / 3);
+	assert_entered(&run, 1, 2 * nr / 3, 2 * nr / 3);
+	assert_entered(&run, 2, nr, nr);
+	near(node_named(&run, &run.t->reports.at[0], "A")->host_ns, 5 * (double)nr / 3);
+	near(node_named(&run, &run.t->reports.at[1], "A")->host_ns, 10 * (double)nr / 3);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_entries__of_very_many_some_are_kept_evenly(void **state)
 {
 	const uint64_t nr = 3 * SONDE_MAX_ENTRIES;
@@ -206,6 +270,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_entries__are_in_order_of_begin_with_all_that_ran_inside),
 		cmocka_unit_test(test_distribution__percentiles_interpolate),
+		cmocka_unit_test(test_distribution__gpu_times_are_of_entries_with_launches),
+		cmocka_unit_test(test_entries__are_of_the_device_they_launched_on_first),
 		cmocka_unit_test(test_entries__of_very_many_some_are_kept_evenly),
 		cmocka_unit_test(test_distribution__scopes_that_kept_more_are_thinned_alike),
 		cmocka_unit_test(test_entries__partial_reports_keep_them),

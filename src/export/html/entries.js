@@ -26,7 +26,8 @@ function rawLabel(region, beginNs) {
 
 /* The longest, each a link to where it is in the timeline. */
 function slowest(e, region) {
-	const list = e.gpu_ms || e.host_ms, name = e.gpu_ms ? "GPU" : "host", median = (e.gpu || e.host).median_ms;
+	const byGpu = e.gpu_ms && e.gpu_ms.filter((v) => v > 0).length > 1; /* of a single one nothing is slow */
+	const list = byGpu ? e.gpu_ms : e.host_ms, name = byGpu ? "GPU" : "host", median = (byGpu ? e.gpu : e.host).median_ms;
 	const loads = Object.values(e.metrics || {}), heads = Object.keys(e.metrics || {}).map((name) => (data.metrics.find((m) => m.n === name) || {}).h || name);
 	const order = list.map((_, i) => i).filter((i) => list[i] > median).sort((a, b) => list[b] - list[a] || a - b).slice(0, NR_SLOWEST);
 	const row = (i) => {
@@ -46,6 +47,6 @@ function entries(report, node) {
 	const e = report.entries && report.entries[node].entries;
 	if (!e || e.count < 2)
 		return null;
-	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms, e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
+	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms.filter((v) => v > 0), e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
 		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of one entry in " + e.step + ".") : null);
 }
