@@ -43,6 +43,21 @@ ok nsys_shows_single_scopes_on_request [ "$("$SONDE" report $data/h100.sqlite --
 text=$("$SONDE" report $data/h100.sqlite report.labels=raw)
 ok nsys_notes_what_would_be_left grep -q 'report.labels=known would leave 160' <<<"$(tr -s ' \n' ' ' <<<"$text")"
 
+# Launches, times, entries and medians of random exports are those that plain SQL and loops find.
+like_reference() { # SEED…
+	local seed
+	for seed; do
+		rm -f "$TMP/random.sqlite"
+		python3 tests/nsys/reference.py make "$TMP/random.sqlite" "$seed" &&
+			"$SONDE" report "$TMP/random.sqlite" -f json report.labels=raw report.nesting=stack >"$TMP/random.json" &&
+			"$SONDE" validate "$TMP/random.json" && python3 tests/nsys/reference.py check "$TMP/random.sqlite" "$TMP/random.json" || {
+			echo "seed $seed"
+			return 1
+		}
+	done
+}
+ok nsys_numbers_are_those_of_the_reference like_reference {1..12}
+
 # What was asked for stays; busy and host time make room.
 head=$("$SONDE" report $data/h100.sqlite --metrics memory__bytes.sum --width 100 | grep -m1 '^region')
 ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle µs copy ms share imbal bytes.sum bound' ]
