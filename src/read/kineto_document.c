@@ -4,6 +4,8 @@
  */
 #include "read/kineto_int.h"
 
+#define MAX_IN_VAIN (1u << 20) /* bytes */
+
 /* Something that is read as a whole: begun again when the bytes end inside of it. */
 typedef enum sonde_scan_rc (*take_fn)(struct kineto *k, struct sonde_scan *s, void *into);
 
@@ -27,6 +29,8 @@ static enum outcome take(struct kineto *k, take_fn fn, void *into)
 
 		if (rc == SONDE_SCAN_OK)
 			return TAKEN;
+		if (rc == SONDE_SCAN_BAD)
+			k->nr_in_vain = (uint64_t)(w->scan.p - mark);
 		w->scan.p = mark;
 		if (rc == SONDE_SCAN_BAD)
 			return DAMAGED;
@@ -89,16 +93,28 @@ static bool is_event_at(const char *p, const char *end)
 	return false;
 }
 
+/*
+ * Events behind the beginning of a damaged one may lie in it, so they are tried, too. A text can be made so that
+ * each of very many is found to be damaged far behind them all: when that has taken several times as long as
+ * the text is, what was read in vain is skipped with its event.
+ */
+static bool has_tried_enough(struct kineto *k)
+{
+	return k->nr_all_in_vain > MAX_IN_VAIN + 4 * sonde_kineto__window_pos(&k->window);
+}
+
 /* Moves the cursor to the next event behind damage. */
 static enum outcome find_event(struct kineto *k)
 {
 	struct kineto_window *w = &k->window;
 	struct sonde_scan *s = &w->scan;
 	const char *p = s->p;
+	bool skips = k->nr_in_vain && has_tried_enough(k);
 
+	p += skips ? k->nr_in_vain : 0;
 	while (p < s->end && (sonde_scan__is_space(*p) || *p == ','))
 		p++;
-	p += p < s->end; /* its own brace */
+	p += !skips && p < s->end; /* its own brace */
 	for (;;) {
 		enum kineto_more more;
 
@@ -148,10 +164,12 @@ static enum outcome read_events(struct kineto *k)
 	while (out == TAKEN) {
 		out = take(k, take_event, &step);
 		if (out == DAMAGED) { /* a quote without its backslash? */
+			k->nr_all_in_vain += k->nr_in_vain;
 			s->is_lenient = true;
 			out = take(k, take_event, &step);
 			s->is_lenient = false;
 		}
+		k->nr_all_in_vain += out == DAMAGED ? k->nr_in_vain : 0;
 		if (out == DAMAGED || out == TOO_LONG) {
 			out = pass_over(k, &step, out);
 			continue;

@@ -183,6 +183,7 @@ struct kineto {
 	uint32_t rank, world_size; /* SONDE_NONE = not said */
 	bool has_events, is_in_events, is_cut; /* is_in_events: its list has not ended */
 	uint64_t damage_at; /* byte */
+	uint64_t nr_in_vain, nr_all_in_vain; /* bytes of the last damaged event that were read, and of all of them */
 	struct kineto_beside beside;
 	/* A thread is a lane. Of ranges `what` is the label, of operators the link. */
 	struct sonde_spans ranges, ops;

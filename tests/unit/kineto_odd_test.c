@@ -170,6 +170,52 @@ static void test_kineto__survives_damage_anywhere(void **state)
 		}
 }
 
+/* Each of very many events is found to be damaged only far behind it, where a good kernel follows. */
+static uint64_t steps_to_read(const char *piece, const char *end, int nr)
+{
+	struct sonde_buf text = {0};
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+	uint64_t start;
+	int i;
+
+	sonde_buf_puts(&text, "{\"traceEvents\":[");
+	for (i = 0; i < nr; i++)
+		sonde_buf_puts(&text, piece);
+	for (i = 0; i < (end[0] == '}' ? nr : 1); i++)
+		sonde_buf_puts(&text, end);
+	sonde_buf_puts(&text, "," KERNEL("k", "1", "20", "1") "]}");
+	start = sonde_steps();
+	assert_int_equal(read_bytes(&r, text.p, text.n, &err), 0);
+	start = sonde_steps() - start;
+	assert_int_equal(r->records.nr, 1);
+	assert_true(noted(r, "damaged, the first at byte"));
+	sonde_records_free(r);
+	sonde_buf_release(&text);
+	return start;
+}
+
+static void test_kineto__damage_that_is_seen_late_is_not_looked_for_again_and_again(void **state)
+{
+	static const struct {
+		const char *name, *piece, *end;
+	} shapes[] = {
+		{"names without an end", "{\"name\":\"a\"b", "\"ph\" x\"}"},
+		{"names before no key", "{\"name\":\"a\",:", "\"ph\" x\"}"},
+		{"names before half a key", "{\"name\":\"a\",\"b", "\"ph\":\"x\"}"},
+		{"arguments without an end", "{\"ph\":\"X\",\"args\":{", "}x}x"},
+		{"a value for a name", "{\"name\":{", "}x}x"},
+		{"what is not wanted", "{\"ph\":\"B\",\"y\":{", "}x}x"},
+	};
+	size_t i;
+
+	(void)state;
+	skip_without_steps();
+	for (i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		assert_linear(shapes[i].name, steps_to_read(shapes[i].piece, shapes[i].end, 2500),
+			steps_to_read(shapes[i].piece, shapes[i].end, 20000));
+}
+
 static void test_kineto__survives_every_failed_allocation(void **state)
 {
 	(void)state;
@@ -189,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_kineto__nesting_of_ranges_is_cut),
 		cmocka_unit_test(test_kineto__survives_truncation_anywhere),
 		cmocka_unit_test(test_kineto__survives_damage_anywhere),
+		cmocka_unit_test(test_kineto__damage_that_is_seen_late_is_not_looked_for_again_and_again),
 		cmocka_unit_test(test_kineto__survives_every_failed_allocation),
 	};
 
