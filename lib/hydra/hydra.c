@@ -25,7 +25,8 @@ static int copy_sources(struct hydra_config *c, const struct hydra_request *req)
 
 	for (i = 0; at && i < req->nr_sources; i++)
 		at[i] = (struct hydra_source){copy_text(c, req->sources[i].provider),
-			copy_text(c, req->sources[i].dir), req->sources[i].is_required};
+			copy_text(c, req->sources[i].dir), req->sources[i].is_required,
+			req->sources[i].is_allowed};
 	c->req.sources = at;
 	return c->cx.fail.code;
 }
@@ -67,7 +68,9 @@ static int add_sources(struct hydra_config *c)
 				"Additional config directory '%s' not found", src[i].dir);
 	hydra_search__add(s, HYDRA_SOURCE_BUILTIN, "hydra", (struct sonde_str){0});
 	for (i = 0; i < c->req.nr_sources && !c->cx.fail.code; i++)
-		hydra_search__add(s, HYDRA_SOURCE_DIR, src[i].provider, sonde_str_from(src[i].dir));
+		if (!hydra_search__add(
+			    s, HYDRA_SOURCE_DIR, src[i].provider, sonde_str_from(src[i].dir)))
+			s->sources.at[s->sources.nr - 1].is_allowed = src[i].is_allowed;
 	if (c->cx.fail.code)
 		return c->cx.fail.code;
 	return hydra_search__add(s, HYDRA_SOURCE_SCHEMA, "schema", (struct sonde_str){0});

@@ -6,7 +6,7 @@
  * overrides, interpolations, sweeps. README.md beside this file says what of it
  * there is.
  *
- *     const struct hydra_source where[] = {{"main", "conf", false}};
+ *     const struct hydra_source where[] = {{.provider = "main", .dir = "conf"}};
  *     struct hydra_request req = {.sources = where, .nr_sources = 1,
  *             .overrides = argv + 1, .nr_overrides = argc - 1, .keys = my_keys};
  *     struct hydra_config *c;
@@ -32,12 +32,19 @@
 #include "hydra/keys.h"
 
 struct hydra_config;
+struct stat;
 
 /* A folder of configs. */
 struct hydra_source {
 	const char *provider; /* who named it: "main", "command-line" */
 	const char *dir;
 	bool is_required; /* that it does not exist is an error */
+	/*
+	 * Asked about the folder, every folder on the way to a config and the config itself, each
+	 * once it is open: what is read is what was asked about, wherever links lead by then. False
+	 * with the reason in `why` fails the composition. NULL = everything may be read.
+	 */
+	bool (*is_allowed)(const struct stat *st, const char *path, char *why, size_t size);
 };
 
 /* All is borrowed for the call. */

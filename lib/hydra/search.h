@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "hydra/datum.h"
 
+struct stat;
+
 #define HYDRA_DUMMY_CONFIG "_dummy_empty_config_" /* stands for "no primary config" */
 
 enum hydra_conf_source_kind { HYDRA_SOURCE_BUILTIN, HYDRA_SOURCE_DIR, HYDRA_SOURCE_SCHEMA };
@@ -18,6 +20,7 @@ struct hydra_conf_source {
 	enum hydra_conf_source_kind kind;
 	struct sonde_str provider; /* "main", "command-line", … */
 	struct sonde_str dir;	   /* absolute or relative to the working directory */
+	bool (*is_allowed)(const struct stat *st, const char *path, char *why, size_t size); /* hydra.h */
 };
 
 /* A config file, read once. */

@@ -15,23 +15,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file to read, and its size; -1 with the reason. */
-static int open_regular(const char *path, size_t *size, struct sonde_err *err)
+/* Whether `fd` is a file that can be mapped, and its size; else false with the reason. */
+static bool is_regular(int fd, const char *path, size_t *size, struct sonde_err *err)
 {
 	struct stat st;
-	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		*size = (size_t)st.st_size;
-		return fd;
-	}
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (fd < 0 || fstat(fd, &st) != 0) {
 		sonde_err_io(err, path, errno);
-	else
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
 		sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path,
 			S_ISDIR(st.st_mode) ? "is a directory; give a file"
 					    : "is not a regular file; copy it into one first");
+		return false;
+	}
+	*size = (size_t)st.st_size;
+	return true;
+}
+
+/* A file to read, and its size; -1 with the reason. */
+static int open_regular(const char *path, size_t *size, struct sonde_err *err)
+{
+	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (is_regular(fd, path, size, err))
+		return fd;
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -43,21 +53,32 @@ static int refuse_mapping(const char *path, struct sonde_err *err)
 		"%s: cannot be mapped into memory: %s; copy it to a local disk", path, strerror(errno));
 }
 
-int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err)
+int sonde_mapping_open_fd(
+	struct sonde_mapping *out, int fd, const char *path, struct sonde_err *err)
 {
 	size_t size = 0;
-	int fd, rc = 0;
 	void *base;
 
 	*out = (struct sonde_mapping){0};
-	fd = open_regular(path, &size, err);
-	if (fd < 0)
+	if (!is_regular(fd, path, &size, err))
 		return SONDE_ERR_IO;
 	base = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (base == MAP_FAILED)
-		rc = refuse_mapping(path, err);
-	else if (size)
+		return refuse_mapping(path, err);
+	if (size)
 		*out = (struct sonde_mapping){.base = base, .data = {base, size}};
+	return 0;
+}
+
+int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err)
+{
+	size_t size;
+	int fd = open_regular(path, &size, err), rc;
+
+	*out = (struct sonde_mapping){0};
+	if (fd < 0)
+		return SONDE_ERR_IO;
+	rc = sonde_mapping_open_fd(out, fd, path, err);
 	close(fd);
 	return rc;
 }

@@ -19,6 +19,9 @@ struct sonde_mapping {
 
 /* Refuses directories and anything else that is not a regular file, with the reason. */
 int sonde_mapping_open(struct sonde_mapping *out, const char *path, struct sonde_err *err);
+/* The same for a file that is open: the descriptor stays the caller's, `path` is for the reason. */
+int sonde_mapping_open_fd(
+	struct sonde_mapping *out, int fd, const char *path, struct sonde_err *err);
 /*
  * The same; of a gzip file what it holds, in memory: for reports and the like. One that is damaged
  * or truncated is SONDE_ERR_FORMAT.

@@ -98,10 +98,11 @@ static struct hydra_source find_shipped(struct sonde_config_sources *s)
 		snprintf(path, sizeof(path), "%s/%s", home, places[i % nr]);
 		if (exists(path, "profiling/ncu/ncu.default.yaml") && realpath(path, s->shipped))
 			return (struct hydra_source){
-				i % nr ? "build" : "installed", s->shipped, false};
+				.provider = i % nr ? "build" : "installed", .dir = s->shipped};
 	}
 	snprintf(s->shipped, sizeof(s->shipped), "%s/conf", SONDE_DATADIR);
-	return (struct hydra_source){"installed", sonde_dir_exists(s->shipped) ? s->shipped : NULL, false};
+	return (struct hydra_source){
+		.provider = "installed", .dir = sonde_dir_exists(s->shipped) ? s->shipped : NULL};
 }
 
 static bool is_same(const char *a, const char *b)
@@ -126,22 +127,22 @@ static bool is_trusted(const struct sonde_config_request *req)
 /* ./conf, unless it is what comes anyway. */
 static void add_project(struct sonde_config_sources *s, const struct sonde_config_request *req)
 {
+	const bool is_asked_for = is_trusted(req);
 	char why[PATH_MAX + 64];
 	bool is_used;
 
 	if (!sonde_dir_exists("conf") || !looks_like_ours("conf") || is_same("conf", s->shipped) ||
 		(req->config_dir && is_same("conf", req->config_dir)))
 		return;
-	is_used = is_trusted(req) || sonde_config__is_safe("conf", why, sizeof(why));
+	is_used = is_asked_for || sonde_config__is_safe("conf", why, sizeof(why));
 	if (is_used)
 		add(s, "project", "conf");
+	if (is_used && !is_asked_for)
+		s->at[s->nr - 1].is_allowed = sonde_config__is_still_own;
 	if (req->notes && is_used)
 		sonde_note(req->notes, "the configuration in ./conf is used");
 	else if (req->notes)
-		sonde_note(req->notes,
-			"./conf is not used: %s; `chown` and `chmod go-w` mend that, "
-			"sonde.trust=true or --config-dir conf uses it as it is",
-			why);
+		sonde_note(req->notes, "./conf is not used: %s; " SONDE_CONFIG_MEND, why);
 }
 
 void sonde_config__find_sources(

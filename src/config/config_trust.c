@@ -13,8 +13,30 @@
 
 #define MAX_ENTRIES 10000
 
+/* False with the reason when others own it or may write to it. */
+static bool is_own(const struct stat *st, const char *path, char *why, size_t size)
+{
+	if (st->st_uid != geteuid())
+		snprintf(why, size, "%s belongs to somebody else", path);
+	else if (st->st_mode & (S_IWGRP | S_IWOTH))
+		snprintf(why, size, "others may write to %s", path);
+	else
+		return true;
+	return false;
+}
+
+bool sonde_config__is_still_own(const struct stat *st, const char *path, char *why, size_t size)
+{
+	char now[PATH_MAX + 64];
+
+	if (is_own(st, path, now, sizeof(now)))
+		return true;
+	snprintf(why, size, "./conf was changed while it was read: %s; " SONDE_CONFIG_MEND, now);
+	return false;
+}
+
 /* False with the reason for what cannot be trusted. */
-static bool is_own(const FTSENT *e, char *why, size_t size)
+static bool is_safe_entry(const FTSENT *e, char *why, size_t size)
 {
 	if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR) {
 		snprintf(why, size, "%s: %s", e->fts_path, strerror(e->fts_errno));
@@ -22,15 +44,7 @@ static bool is_own(const FTSENT *e, char *why, size_t size)
 	}
 	if (e->fts_info == FTS_DP || e->fts_info == FTS_SLNONE)
 		return true; /* seen before; a link to nothing */
-	if (e->fts_statp->st_uid != geteuid()) {
-		snprintf(why, size, "%s belongs to somebody else", e->fts_path);
-		return false;
-	}
-	if (e->fts_statp->st_mode & (S_IWGRP | S_IWOTH)) {
-		snprintf(why, size, "others may write to %s", e->fts_path);
-		return false;
-	}
-	return true;
+	return is_own(e->fts_statp, e->fts_path, why, size);
 }
 
 bool sonde_config__is_safe(const char *dir, char *why, size_t size)
@@ -49,7 +63,7 @@ bool sonde_config__is_safe(const char *dir, char *why, size_t size)
 		return false;
 	}
 	while (is_safe && (e = fts_read(walk))) {
-		is_safe = is_own(e, why, size);
+		is_safe = is_safe_entry(e, why, size);
 		if (is_safe && ++nr > MAX_ENTRIES) {
 			snprintf(why, size, "%s has more than %d files", dir, MAX_ENTRIES);
 			is_safe = false;

@@ -1,8 +1,11 @@
 #include "base/alloc.h"
 #include "capture/capture_settings.h"
-#include "config/config.h"
+#include "config/config_int.h"
 
 #include "hydra/tests/config_tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Opens the primary `name` of the tree with up to three overrides. */
 static struct hydra_config *open_tree(struct tree *t, const char *name, bool any_keys,
@@ -257,6 +260,82 @@ static void test_config__sweep_jobs_come_in_order_with_their_own_directories(voi
 	hydra_config_free(master);
 }
 
+/* Folders for ./conf, the working directory of the test: `mine` is safe, others may write to `open`. */
+static void put_conf(struct tree *t)
+{
+	setup_tree(t);
+	put(t, "mine/config.yaml", "defaults: [report: a, _self_]\npipeline: {workload: {env: {A: own}}}\n");
+	put(t, "mine/report/a.yaml", "sort: time\n");
+	put(t, "open/config.yaml", "defaults: [report: a, _self_]\npipeline: {workload: {env: {A: evil}}}\n");
+	put(t, "open/a.yaml", "sort: name\n");
+	put(t, "open/report/a.yaml", "sort: name\n");
+	assert_int_equal(chdir(t->dir), 0);
+	assert_int_equal(chmod("open", 0777), 0);
+	assert_int_equal(chmod("open/config.yaml", 0666), 0);
+}
+
+/* `name` becomes a link to `target` at once, whatever it was. */
+static void put_link(const char *name, const char *target)
+{
+	assert_int_equal(symlink(target, "next"), 0);
+	assert_int_equal(rename("next", name), 0);
+}
+
+/* What the file says that is composed from the sources found before `name` came to lead elsewhere. */
+static int compose_flipped(const char *name, const char *safe, const char *other,
+	struct hydra_config **c, struct sonde_err *err)
+{
+	struct sonde_config_request req = {0};
+	struct sonde_config_sources sources = {0};
+
+	put_link(name, safe);
+	sonde_config__find_sources(&sources, &req); /* checks ./conf */
+	assert_string_equal(sources.at[0].provider, "project");
+	put_link(name, other);
+	return hydra_config_open(c,
+		&(struct hydra_request){.sources = sources.at,
+			.nr_sources = sources.nr,
+			.keys = sonde_keys},
+		err);
+}
+
+static void test_config__what_is_read_is_what_was_checked(void **state)
+{
+	static const char *const flips[][4] = {
+		{"conf", "mine", "open", "conf"},
+		{"mine/config.yaml", "own.yaml", "../open/config.yaml", "conf/config.yaml"},
+		{"mine/report", "../own", "../open", "conf/report"},
+	};
+	struct sonde_err err = {0};
+	struct hydra_config *c;
+	struct tree t;
+	char cwd[PATH_MAX], why[PATH_MAX];
+	size_t i;
+
+	(void)state;
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	put_conf(&t);
+	put_link("conf", "mine");
+	assert_int_equal(rename("mine/config.yaml", "mine/own.yaml"), 0);
+	assert_int_equal(rename("mine/report", "own"), 0);
+	put_link("mine/config.yaml", "own.yaml");
+	put_link("mine/report", "../own");
+	for (i = 0; i < sizeof(flips) / sizeof(flips[0]); i++) {
+		assert_int_equal(compose_flipped(flips[i][0], flips[i][1], flips[i][1], &c, &err), 0);
+		assert_true(sonde_str_is(hydra_config_str(c, "pipeline.workload.env.A"), "own"));
+		assert_true(sonde_str_is(hydra_config_str(c, "report.sort"), "time"));
+		hydra_config_free(c);
+		assert_int_equal(compose_flipped(flips[i][0], flips[i][1], flips[i][2], &c, &err),
+			SONDE_ERR_USAGE);
+		snprintf(why, sizeof(why), "others may write to %s;", flips[i][3]);
+		if (!strstr(err.msg, why) || !strstr(err.msg, "sonde.trust=true"))
+			fail_msg("%s", err.msg);
+		put_link(flips[i][0], flips[i][1]);
+	}
+	assert_int_equal(chdir(cwd), 0);
+	remove_tree(&t);
+}
+
 static void test_config__survives_every_failing_allocation(void **state)
 {
 	static const char *const lines[] = {"report.metrics=[a,'b']", "+x={y: ${device}}",
@@ -296,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_config__unknown_key_names_the_nearest),
 		cmocka_unit_test(test_config__wrong_types_and_ranges_are_refused),
 		cmocka_unit_test(test_config__sweep_jobs_come_in_order_with_their_own_directories),
+		cmocka_unit_test(test_config__what_is_read_is_what_was_checked),
 		cmocka_unit_test(test_config__survives_every_failing_allocation),
 	};
 

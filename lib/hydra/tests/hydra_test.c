@@ -10,7 +10,7 @@
 static struct hydra_config *open_tree(struct tree *t, const char *name,
 	const struct hydra_key *keys, struct sonde_err *err, const char *const *overrides)
 {
-	const struct hydra_source where = {"main", t->dir, false};
+	const struct hydra_source where = {.provider = "main", .dir = t->dir};
 	struct hydra_request req = {.sources = &where,
 		.nr_sources = 1,
 		.config_name = name,
@@ -226,7 +226,8 @@ static void test_hydra__tables_of_keys_check_and_give_defaults(void **state)
 
 static void test_hydra__a_required_folder_must_exist(void **state)
 {
-	const struct hydra_source where = {"command-line", "/nonexistent", true};
+	const struct hydra_source where = {
+		.provider = "command-line", .dir = "/nonexistent", .is_required = true};
 	struct hydra_request req = {.sources = &where, .nr_sources = 1};
 	struct sonde_err err = {0};
 	struct hydra_config *c;
