@@ -172,6 +172,11 @@ struct sonde_str sonde_stream_peek(struct sonde_stream *s)
 	return (struct sonde_str){s->head + s->at_head, s->nr_head - s->at_head};
 }
 
+uint64_t sonde_stream_at(const struct sonde_stream *s)
+{
+	return s->nr_read - (s->nr_head - s->at_head);
+}
+
 int sonde_stream_all(
 	struct sonde_stream *s, struct sonde_buf *out, uint64_t limit, struct sonde_err *err)
 {

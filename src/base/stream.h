@@ -38,6 +38,8 @@ void sonde_stream_release(struct sonde_stream *s);
 size_t sonde_stream_read(struct sonde_stream *s, char *to, size_t n);
 /* Up to SONDE_STREAM_HEAD bytes from the front without reading them; {NULL, 0} on no memory. */
 struct sonde_str sonde_stream_peek(struct sonde_stream *s);
+/* How many bytes have been read, without those only looked at. */
+uint64_t sonde_stream_at(const struct sonde_stream *s);
 /* All the rest, at most `limit` bytes: SONDE_ERR_LIMIT beyond. */
 int sonde_stream_all(
 	struct sonde_stream *s, struct sonde_buf *out, uint64_t limit, struct sonde_err *err);

@@ -138,12 +138,17 @@ static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, 
 /* Goes on with one that an earlier rank of this node has left whole. */
 static bool resume_archive(struct state *s, int fd, const char *who)
 {
-	char found[128] = "";
+	static const char empty[1024];
+	char found[128] = "", end[sizeof(empty)];
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || st.st_size < 2048 || st.st_size % 512 ||
 		pread(fd, found, strlen(who), 512) != (ssize_t)strlen(who) ||
 		strcmp(found, who) != 0)
+		return false;
+	/* Without the empty blocks at its end it was cut, perhaps inside a capture. */
+	if (pread(fd, end, sizeof(end), st.st_size - (off_t)sizeof(end)) != (ssize_t)sizeof(end) ||
+		memcmp(end, empty, sizeof(end)) != 0)
 		return false;
 	s->end = (uint64_t)st.st_size - 1024;
 	return true;

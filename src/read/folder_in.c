@@ -26,28 +26,37 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* An empty one is no capture: its writer was stopped, or had no room. */
-static int add(struct walk *w, const char *path, bool is_empty)
+/* The number of the kind that a file's name tells, NR_KINDS for none. */
+static size_t kind_of(struct sonde_str s)
 {
-	struct sonde_str s = sonde_str_from(path);
 	size_t i;
 
 	if (sonde_str_ends(s, ".gz"))
 		s.n -= strlen(".gz");
 	if (sonde_str_ends(s, ".tar")) /* of several of a kind: node3.sonde.tar */
 		s.n -= strlen(".tar");
-	for (i = 0; i < NR_KINDS; i++) {
-		if (!sonde_str_ends(s, suffixes[i]))
-			continue;
-		if (i == TRACES && !sonde_is_trace(path))
-			return 0; /* JSON is much else, too */
-		if (is_empty) {
-			sonde_note(w->notes, "%s: the file is empty; it is left out", path);
-			return 0;
-		}
-		return sonde_word_list_add(&w->found[i], path) ? 0 : sonde_err_nomem(w->err);
+	for (i = 0; i < NR_KINDS && !sonde_str_ends(s, suffixes[i]); i++)
+		;
+	return i;
+}
+
+bool sonde_folder_is_capture(struct sonde_str path)
+{
+	return kind_of(path) < NR_KINDS;
+}
+
+/* An empty one is no capture: its writer was stopped, or had no room. */
+static int add(struct walk *w, const char *path, bool is_empty)
+{
+	size_t kind = kind_of(sonde_str_from(path));
+
+	if (kind == NR_KINDS || (kind == TRACES && !sonde_is_trace(path)))
+		return 0; /* JSON is much else, too */
+	if (is_empty) {
+		sonde_note(w->notes, "%s: the file is empty; it is left out", path);
+		return 0;
 	}
-	return 0;
+	return sonde_word_list_add(&w->found[kind], path) ? 0 : sonde_err_nomem(w->err);
 }
 
 static bool is_skipped(const char *name)

@@ -19,5 +19,7 @@
 /* The captures below `dir`, by name, in the arena. SONDE_ERR_IO when there is none. */
 int sonde_folder_expand(struct sonde_word_list *out, const char *dir, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err);
+/* Whether a file of this name would be looked at. */
+bool sonde_folder_is_capture(struct sonde_str path);
 
 #endif

@@ -169,12 +169,39 @@ static int read_streamed(struct sonde_records *r, const char *path, struct sonde
 static int read_stream(struct sonde_records *r, const char *path, struct sonde_stream *stream,
 	unsigned layers, struct sonde_err *err);
 
+/* Says what of an archive is missing. One without any capture is an error, with the first reason. */
+static int note_losses(struct sonde_records *r, const char *path, struct sonde_tar *tar,
+	size_t nr_read, struct sonde_err *err)
+{
+	struct sonde_notes lost = {0};
+	struct sonde_buf why = {0};
+	size_t i;
+	int rc = 0;
+
+	if (sonde_stream_damage(tar->from, &why).p) {
+		sonde_note(&lost, "%s; copy it again", why.p);
+		tar->is_cut = false; /* which is why */
+	}
+	sonde_tar_losses(tar, &lost);
+	for (i = 0; i < lost.texts.nr; i++)
+		sonde_note(&r->notes, "%s: %.*s", path, SONDE_STR_ARG(lost.texts.keys[i]));
+	if (!nr_read && lost.texts.nr)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: an archive without captures: %.*s", path,
+			SONDE_STR_ARG(lost.texts.keys[0]));
+	else if (!nr_read)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: an archive without captures; `tar t` lists what is in it", path);
+	sonde_notes_release(&lost);
+	sonde_buf_release(&why);
+	return rc;
+}
+
 /* Its captures; other files in it are passed over. */
 static int read_archive(struct sonde_records *r, const char *path, struct sonde_stream *stream,
 	unsigned layers, struct sonde_err *err)
 {
 	struct sonde_tar tar;
-	struct sonde_buf name = {0}, why = {0};
+	struct sonde_buf name = {0};
 	size_t nr_read = 0;
 	int rc = 0;
 
@@ -186,7 +213,7 @@ static int read_archive(struct sonde_records *r, const char *path, struct sonde_
 		sonde_buf_printf(&name, "%s/%s", path, tar.name.p ? tar.name.p : "");
 		if (name.failed || !head.p)
 			rc = sonde_err_nomem(err);
-		else if (recognise(head) || sonde_is_gzip(head))
+		else if (recognise(head) || sonde_is_gzip(head) || sonde_is_tar(head))
 			rc = read_stream(r, name.p, &tar.member, layers + 1, err);
 		else
 			continue;
@@ -196,15 +223,10 @@ static int read_archive(struct sonde_records *r, const char *path, struct sonde_
 			rc = 0;
 		}
 	}
-	if (sonde_stream_damage(stream, &why).p)
-		sonde_note(&r->notes, "%s: %s; copy it again", path, why.p);
-	if (rc == 0 && !nr_read)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, 
-			"%s: an archive without captures%s%s; `tar t` lists what is in it", path,
-			why.n ? ": " : "", why.n ? why.p : "");
+	if (rc == 0)
+		rc = note_losses(r, path, &tar, nr_read, err);
 	sonde_tar_release(&tar);
 	sonde_buf_release(&name);
-	sonde_buf_release(&why);
 	return rc;
 }
 
@@ -221,7 +243,7 @@ static int read_stream(struct sonde_records *r, const char *path, struct sonde_s
 		return sonde_err_set(err, SONDE_ERR_FORMAT, 
 			"%s: packed more than %d times: unpack it first", path, MAX_LAYERS);
 	if (sonde_is_tar(head))
-		return read_archive(r, path, stream, layers + 1, err);
+		return read_archive(r, path, stream, layers, err);
 	if (!sonde_is_gzip(head))
 		return recognise(head) == &sonde_source_kineto
 			       ? read_streamed(r, path, stream, err)

@@ -95,6 +95,12 @@ foreign_place() { # a link that somebody put where the directory is to be
 	"$SONDE" run -q "capture.local=$PLACE" "hydra.run.dir=$TMP/fp" -- "$PROG" 3 >"$TMP/out" 2>"$TMP/err" &&
 		grep -q 'Operation not permitted; captures are written to the run directory' "$TMP/err" && [ -z "$(ls -A "$TMP/elsewhere")" ] && rm "$(local_of fp)"
 }
+cut_archive() { # without its end it may end inside a capture: nothing is written over that
+	run cut 0 2 -- "$PROG" 3 && truncate -s -1024 "$TMP/cut/native/$NODE.sonde.tar" && cp "$TMP/cut/native/$NODE.sonde.tar" "$TMP/before" &&
+		run cut 1 2 -- "$PROG" 3 && cmp "$TMP/before" "$TMP/cut/native/$NODE.sonde.tar" && tar tf "$TMP/cut/native/$NODE-2.sonde.tar" | grep -q '^rank1/.*sonde$' &&
+		"$SONDE" report "$TMP/cut" --per-scope --width 1000 >"$TMP/out" 2>&1 && grep -q "$NODE.sonde.tar: truncated after $(stat -c %s "$TMP/before") bytes, where" "$TMP/out" &&
+		grep -q '^rank 0 · ' "$TMP/out" && grep -q '^rank 1 · ' "$TMP/out"
+}
 
 ok local__a_run_leaves_one_archive alone
 ok local__ranks_of_a_node_leave_one_archive job
@@ -102,6 +108,7 @@ try_mpi local__chosen_ranks_of_open_mpi mpirun.openmpi --allow-run-as-root --ove
 try_mpi local__chosen_ranks_of_mpich mpirun.mpich
 ok local__captures_of_a_killed_rank_are_taken_back killed_rank
 ok local__captures_that_are_still_written_stay killed_runner
+ok local__an_archive_without_its_end_is_left_alone cut_archive
 ok local__a_full_disk_leaves_them_where_they_are full_disk
 ok local__without_the_place_the_run_directory_is_used no_place
 ok local__a_place_of_somebody_else_is_not_used foreign_place

@@ -60,3 +60,78 @@ archived_run() {
 		"$SONDE" report "$TMP/run.tar" >"$TMP/out" 2>&1 && ! grep -q 'report.json' "$TMP/out"
 }
 ok packed__reports_of_regions_in_an_archive_are_no_captures archived_run
+
+# --- archives that are not whole: what can be read is, and what cannot is named ---
+cap=$D/sampled_capture/decode.sonde
+mkdir "$TMP/three" && for i in a b c d; do cp "$cap" "$TMP/three/$i.sonde"; done
+tar -C "$TMP/three" -b 1 -cf "$TMP/three.tar" a.sonde b.sonde c.sonde
+member=$(((($(stat -c %s "$cap") + 511) / 512 + 1) * 512)) # bytes of one, with its header
+inputs() { # FILE: the members that were read
+	"$SONDE" report "$1" -f json 2>/dev/null | python3 -c '
+import json, os, sys
+print(" ".join(sorted(os.path.basename(i["path"]) for i in json.load(sys.stdin)["capture"]["inputs"])))'
+}
+flipped() { # FILE BYTE…: the file with a bit of these bytes flipped
+	python3 - "$@" <<'P'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+for at in sys.argv[2:]:
+    data[int(at)] ^= 1
+open(sys.argv[1], "wb").write(data)
+P
+}
+lost() { # FILE MEMBERS WORDS: these members are read, and the words are said
+	[ "$(inputs "$1")" = "$2" ] || { inputs "$1" && false; }
+	says "$3" "$1"
+}
+cp "$TMP/three.tar" "$TMP/flip.tar" && flipped "$TMP/flip.tar" $((member + 5))
+ok tar__a_damaged_header_costs_its_member_only lost "$TMP/flip.tar" "a.sonde c.sonde" \
+	"flip.tar: damaged at byte $member: $member bytes that belong to no member are passed over, with the files they hold; copy it again"
+tar -C "$TMP/three" -b 1 -cf "$TMP/flip2.tar" a.sonde b.sonde c.sonde d.sonde && flipped "$TMP/flip2.tar" 7 $((2 * member + 5))
+ok tar__damaged_places_are_counted lost "$TMP/flip2.tar" "b.sonde d.sonde" \
+	"flip2.tar: damaged in 2 places, the first at byte 0: $((2 * member)) bytes that belong to no member are passed over"
+head -c $((2 * member)) "$TMP/three.tar" >"$TMP/at.tar"
+ok tar__an_end_at_a_header_is_told lost "$TMP/at.tar" "a.sonde b.sonde" \
+	"at.tar: truncated after $((2 * member)) bytes, where another member or the end of the archive must be; how many files are missing is not known; copy it again"
+head -c $((2 * member + 100)) "$TMP/three.tar" >"$TMP/in.tar"
+ok tar__an_end_inside_a_header_is_told lost "$TMP/in.tar" "a.sonde b.sonde" "in.tar: truncated after $((2 * member + 100)) bytes, where another"
+head -c 3000 /dev/urandom >"$TMP/three/log" && tar -C "$TMP/three" -b 1 -cf "$TMP/passed.tar" a.sonde log
+truncate -s -2000 "$TMP/passed.tar"
+ok tar__an_end_inside_a_file_that_is_passed_over_is_told lost "$TMP/passed.tar" "a.sonde" \
+	"passed.tar: truncated after $(stat -c %s "$TMP/passed.tar") bytes, inside log"
+(cat "$TMP/three.tar" && tar -C "$TMP/three" -b 1 -cf - b.sonde) >"$TMP/two.tar"
+ok tar__archives_behind_each_other_are_read_with_a_note lost "$TMP/two.tar" "a.sonde b.sonde b.sonde c.sonde" \
+	"two.tar: 1024 empty bytes, the first at byte $((3 * member)), lie before another member: a hole in the file, or archives behind each other"
+tar -C "$TMP/three" --hard-dereference -cf "$TMP/in.tar" a.sonde && tar -C "$TMP" -czf "$TMP/out.tar.gz" in.tar
+ok tar__an_archive_in_a_compressed_archive_is_read lost "$TMP/out.tar.gz" "a.sonde" decode
+ln "$TMP/three/a.sonde" "$TMP/three/twin.sonde" && ln -s /nowhere "$TMP/three/far.sonde"
+tar -C "$TMP/three" -cf "$TMP/links.tar" a.sonde twin.sonde far.sonde
+ok tar__links_are_named lost "$TMP/links.tar" "a.sonde" \
+	"links.tar: 2 links to captures are not followed, the first is twin.sonde to a.sonde: what is linked to is read where it lies in the archive itself; \`tar -h\` puts files in place of links"
+python3 - "$cap" "$TMP" <<'P'
+import io, sys, tarfile
+data, tmp = open(sys.argv[1], "rb").read(), sys.argv[2]
+def put(t, name, size, pax={}):
+    info = tarfile.TarInfo(name)
+    info.size, info.pax_headers = size, pax
+    t.addfile(info, io.BytesIO(data))
+with tarfile.open(tmp + "/long.tar", "w", format=tarfile.GNU_FORMAT) as t:
+    put(t, "n" * 70000 + ".sonde", len(data))
+    put(t, "b.sonde", len(data))
+with tarfile.open(tmp + "/pax.tar", "w", format=tarfile.PAX_FORMAT) as t:
+    put(t, "late.sonde", len(data), {"comment": "x" * 9000, "path": "p.sonde"}) # read as a whole
+    put(t, "b.sonde", len(data), {"comment": "x" * 70000})
+P
+ok tar__a_name_beyond_all_bounds_is_cut lost "$TMP/long.tar" "$(printf 'n%.0s' {1..100}) b.sonde" \
+	"long.tar: damaged at byte 512: 70007 bytes that belong to no member are passed over"
+ok tar__long_attributes_are_read_and_longer_ones_told lost "$TMP/pax.tar" "b.sonde p.sonde" "that belong to no member are passed over"
+truncate -s +1M "$TMP/three/b.sonde" && cat "$cap" >>"$TMP/three/b.sonde"
+for format in gnu pax; do
+	tar -C "$TMP/three" --format=$format -S -cf "$TMP/sparse.$format.tar" b.sonde c.sonde
+	ok "tar__a_sparse_file_is_named_$format" lost "$TMP/sparse.$format.tar" "c.sonde" \
+		"sparse.$format.tar: 1 file stored with holes is left out, the first is b.sonde; make the archive without the option -S"
+done
+mkdir -p "$TMP/node/native" && cp "$TMP/flip.tar" "$TMP/node/native/node1.sonde.tar"
+ok tar__the_archive_of_a_node_says_it_too lost "$TMP/node" "a.sonde c.sonde" "native/node1.sonde.tar: damaged at byte $member"
+head -c 512 "$TMP/three.tar" >"$TMP/none.tar" && tail -c +1025 "$TMP/three.tar" | head -c 2048 >>"$TMP/none.tar"
+ok tar__one_without_captures_says_what_is_wrong_with_it says "none.tar: an archive without captures: truncated after 2560 bytes, inside a.sonde" "$TMP/none.tar"
