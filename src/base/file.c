@@ -174,9 +174,9 @@ static int inflate_all(
 	sonde_stream_from_slice(&file, from);
 	rc = sonde_stream_from_gzip(&inside, &file, err);
 	if (rc == 0)
-		rc = sonde_stream_all(&inside, out, SONDE_MAX_INFLATED, err);
+		rc = sonde_stream_all(&inside, out, path, err);
 	if (rc == 0 && sonde_stream_damage(&inside, &why).p)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s; copy it again", path, why.p);
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s", path, why.p);
 	sonde_buf_release(&why);
 	sonde_stream_release(&inside);
 	sonde_stream_release(&file);

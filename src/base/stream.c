@@ -10,10 +10,20 @@
 #include <zlib.h>
 
 #define CHUNK (64u * 1024u)
+/*
+ * A small file may hold gigabytes, to exhaust the machine that reads it. Captures inflate to up to
+ * 30 times their size, those of one kernel over and over to more.
+ */
+#define MAX_RATIO 256u
+#define FREE_OUT  (64ull << 20) /* bytes that any file may inflate to */
+
+static const char bomb[] = "inflates to more than 256 times its size, which no capture does; "
+			   "decompress it first if it is genuine";
 
 struct sonde_gzip {
 	z_stream z;
 	uint64_t nr_in, size; /* bytes taken in; of the whole file, 0 = not known */
+	uint64_t nr_kept, kept_in; /* bytes handed out and not dropped, and what they were in the file */
 	bool is_done;
 	char in[CHUNK]; /* where `from` has no memory of its own to read in */
 };
@@ -48,7 +58,7 @@ int sonde_stream_from_gzip(struct sonde_stream *s, struct sonde_stream *from, st
 	if (!g)
 		return sonde_err_nomem(err);
 	g->z = (z_stream){.zalloc = take_memory, .zfree = give_memory};
-	g->nr_in = 0;
+	g->nr_in = g->nr_kept = g->kept_in = 0;
 	g->size = from->from ? 0 : from->slice.n;
 	g->is_done = false;
 	if (inflateInit2(&g->z, 15 + 16) != Z_OK) {
@@ -121,6 +131,30 @@ static size_t read_slice(struct sonde_stream *s, char *to, size_t n)
 	return n;
 }
 
+/* Bytes of the file that were inflated so far: where it is compressed twice, of the outer one. */
+static uint64_t nr_taken(const struct sonde_stream *s)
+{
+	const struct sonde_gzip *g = NULL;
+
+	for (; s; s = s->from)
+		g = s->gzip ? s->gzip : g;
+	return g ? g->nr_in - g->z.avail_in : 0;
+}
+
+/* The same for what the reader keeps: it may be a bomb. What is passed over takes no memory. */
+static size_t inflate_kept(struct sonde_stream *s, char *to, size_t n)
+{
+	struct sonde_gzip *g = s->gzip;
+	uint64_t before = nr_taken(s);
+
+	n = inflate_some(s, to, n < CHUNK ? n : CHUNK);
+	g->nr_kept += n;
+	g->kept_in += nr_taken(s) - before;
+	if (g->nr_kept > FREE_OUT && g->nr_kept / MAX_RATIO > g->kept_in && !s->damage)
+		s->damage = bomb;
+	return n;
+}
+
 static size_t read_below(struct sonde_stream *s, char *to, size_t n)
 {
 	char dropped[4096];
@@ -130,7 +164,7 @@ static size_t read_below(struct sonde_stream *s, char *to, size_t n)
 	if (s->gzip && !to)
 		return inflate_some(s, dropped, n < sizeof(dropped) ? n : sizeof(dropped));
 	if (s->gzip)
-		return inflate_some(s, to, n);
+		return inflate_kept(s, to, n);
 	n = n < s->size - s->nr_read ? n : (size_t)(s->size - s->nr_read);
 	return sonde_stream_read(s->from, to, n);
 }
@@ -177,34 +211,57 @@ uint64_t sonde_stream_at(const struct sonde_stream *s)
 	return s->nr_read - (s->nr_head - s->at_head);
 }
 
-int sonde_stream_all(
-	struct sonde_stream *s, struct sonde_buf *out, uint64_t limit, struct sonde_err *err)
+bool sonde_stream_some(struct sonde_stream *s, struct sonde_buf *out, uint64_t limit)
 {
 	char chunk[16384];
-	size_t n;
+	uint64_t left = limit > out->n ? limit - out->n : 0;
+	size_t n = sonde_stream_read(s, chunk, left < sizeof(chunk) ? (size_t)left : sizeof(chunk));
 
-	while ((n = sonde_stream_read(s, chunk, sizeof(chunk)))) {
-		if (out->n + n > limit)
-			return sonde_err_set(err, SONDE_ERR_LIMIT,
-				"inflates to more than %llu MiB; decompress it first",
-				(unsigned long long)(limit >> 20));
-		sonde_buf_add(out, chunk, n);
-		if (out->failed)
-			return sonde_err_nomem(err);
-	}
-	return 0;
+	sonde_buf_add(out, chunk, n);
+	return n && !out->failed;
+}
+
+/* The innermost that ended early, NULL for none. */
+static const struct sonde_stream *find_damage(const struct sonde_stream *s)
+{
+	while (s && !s->damage)
+		s = s->from;
+	return s;
+}
+
+int sonde_stream_all(
+	struct sonde_stream *s, struct sonde_buf *out, const char *path, struct sonde_err *err)
+{
+	const struct sonde_stream *broken;
+
+	while (sonde_stream_some(s, out, SONDE_MAX_INFLATED))
+		;
+	if (out->failed && out->n > FREE_OUT)
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: there is no memory for more than the first %zu MiB that it inflates to; "
+			"decompress it first",
+			path, out->n >> 20);
+	if (out->failed)
+		return sonde_err_nomem(err);
+	broken = find_damage(s);
+	if (broken && broken->damage == bomb)
+		return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %s", path, bomb);
+	if (out->n < SONDE_MAX_INFLATED || !sonde_stream_read(s, NULL, 1))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: inflates to more than %llu MiB; decompress it first",
+		path, SONDE_MAX_INFLATED >> 20);
 }
 
 /* A share where the whole is known: of a damaged file, of a member of an archive. */
 struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_buf *text)
 {
-	const struct sonde_stream *at;
+	const struct sonde_stream *at = find_damage(s);
 
-	for (at = s; at && !at->damage; at = at->from)
-		;
 	if (!at)
 		return (struct sonde_str){NULL, 0};
 	sonde_buf_puts(text, at->damage);
+	if (at->damage == bomb)
+		return sonde_buf_view(text);
 	if (at->size != UINT64_MAX && at->size)
 		sonde_buf_printf(text, " after %.0f %%", (double)at->nr_read * 100 / (double)at->size);
 	else if (at->gzip && at->gzip->size && at->gzip->nr_in < at->gzip->size)
@@ -214,6 +271,7 @@ struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_
 	else
 		sonde_buf_printf(text, " after %llu bytes of its text; how much is missing is not known",
 			(unsigned long long)at->nr_read);
+	sonde_buf_puts(text, "; copy it again");
 	return sonde_buf_view(text);
 }
 

@@ -40,10 +40,15 @@ size_t sonde_stream_read(struct sonde_stream *s, char *to, size_t n);
 struct sonde_str sonde_stream_peek(struct sonde_stream *s);
 /* How many bytes have been read, without those only looked at. */
 uint64_t sonde_stream_at(const struct sonde_stream *s);
-/* All the rest, at most `limit` bytes: SONDE_ERR_LIMIT beyond. */
+/* Appends the next bytes, until `out` has `limit`; false when there are none, or no memory. */
+bool sonde_stream_some(struct sonde_stream *s, struct sonde_buf *out, uint64_t limit);
+/* The same until the end. SONDE_ERR_FORMAT when that is more than is allowed or fits into memory. */
 int sonde_stream_all(
-	struct sonde_stream *s, struct sonde_buf *out, uint64_t limit, struct sonde_err *err);
-/* Where an early end was, in words; the empty slice when there was none. In `text`. */
+	struct sonde_stream *s, struct sonde_buf *out, const char *path, struct sonde_err *err);
+/*
+ * Where an early end was and what to do, in words; the empty slice when there was none. In `text`.
+ * A gzip stream also ends where it becomes more than any capture would.
+ */
 struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_buf *text);
 
 bool sonde_is_gzip(struct sonde_str data);

@@ -203,6 +203,8 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 		last = one->code;
 		if (err)
 			*err = *one;
+		if (last == SONDE_ERR_NOMEM)
+			sonde_err_set(err, last, "%s: %s", t->task->paths[i], one->msg);
 		if (leaves_out && (last == SONDE_ERR_FORMAT || last == SONDE_ERR_IO)) {
 			struct sonde_str text =
 				sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);

@@ -137,8 +137,7 @@ static int end_of_text(struct kineto *k)
 			"(prof.export_chrome_trace writes one)",
 			k->src->path);
 	if (k->src->stream && sonde_stream_damage(k->src->stream, &k->scratch).p)
-		return sonde_err_set(k->err, SONDE_ERR_FORMAT, "%s: %s; copy it again", k->src->path,
-			k->scratch.p);
+		return sonde_err_set(k->err, SONDE_ERR_FORMAT, "%s: %s", k->src->path, k->scratch.p);
 	return k->is_cut ? say_cut(k) : 0;
 }
 

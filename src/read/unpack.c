@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #define REPORT_HEAD 256 /* bytes: a report says first what it is */
+#define RECOGNISED_BY (2u << 20) /* bytes: a table may begin a MiB behind the output of its program */
 #define MAX_LAYERS  4 /* a gzip file in an archive in a gzip file, and one more */
 
 /* The first that knows it: those that look at the first bytes only come first. */
@@ -130,23 +131,27 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	struct sonde_err *err)
 {
 	struct sonde_source *src = add_source(r, path);
-	struct sonde_buf why = {0};
+	struct sonde_buf *text, why = {0};
 	int rc;
 
 	if (!src)
 		return sonde_err_nomem(err);
-	rc = sonde_stream_all(stream, &src->file.inflated, SONDE_MAX_INFLATED, err);
+	text = &src->file.inflated;
+	/* The beginning tells what it is, and there may be gigabytes behind it. */
+	while (sonde_stream_some(stream, text, RECOGNISED_BY))
+		;
+	src->ops = text->n ? recognise(sonde_buf_view(text)) : NULL;
+	rc = src->ops || text->failed ? sonde_stream_all(stream, text, path, err) : 0;
 	if (rc)
 		return rc;
-	src->file.data = sonde_buf_view(&src->file.inflated);
-	src->ops = src->file.data.n ? recognise(src->file.data) : NULL;
+	src->file.data = sonde_buf_view(text);
 	rc = src->ops ? read_source(r, src, err) : refuse(path, src->file.data, err);
 	if (src->says_cut || !sonde_stream_damage(stream, &why).p)
 		;
 	else if (rc == SONDE_ERR_FORMAT)
-		rc = sonde_err_set(err, rc, "%s: %s; copy it again", path, why.p);
+		rc = sonde_err_set(err, rc, "%s: %s", path, why.p);
 	else if (rc == 0)
-		sonde_note(&r->notes, "%s: %s; copy it again", path, why.p);
+		sonde_note(&r->notes, "%s: %s", path, why.p);
 	sonde_buf_release(&why);
 	return rc;
 }
@@ -179,7 +184,7 @@ static int note_losses(struct sonde_records *r, const char *path, struct sonde_t
 	int rc = 0;
 
 	if (sonde_stream_damage(tar->from, &why).p) {
-		sonde_note(&lost, "%s; copy it again", why.p);
+		sonde_note(&lost, "%s", why.p);
 		tar->is_cut = false; /* which is why */
 	}
 	sonde_tar_losses(tar, &lost);

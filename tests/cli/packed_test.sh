@@ -69,7 +69,7 @@ member=$(((($(stat -c %s "$cap") + 511) / 512 + 1) * 512)) # bytes of one, with 
 inputs() { # FILE: the members that were read
 	"$SONDE" report "$1" -f json 2>/dev/null | python3 -c '
 import json, os, sys
-print(" ".join(sorted(os.path.basename(i["path"]) for i in json.load(sys.stdin)["capture"]["inputs"])))'
+print(" ".join(sorted(os.path.basename(i["file"]) for i in json.load(sys.stdin)["capture"]["inputs"])))'
 }
 flipped() { # FILE BYTE…: the file with a bit of these bytes flipped
 	python3 - "$@" <<'P'
@@ -81,8 +81,10 @@ open(sys.argv[1], "wb").write(data)
 P
 }
 lost() { # FILE MEMBERS WORDS: these members are read, and the words are said
-	[ "$(inputs "$1")" = "$2" ] || { inputs "$1" && false; }
-	says "$3" "$1"
+	local read
+	read=$(inputs "$1")
+	[ "$read" = "$2" ] || echo "read: $read"
+	[ "$read" = "$2" ] && says "$3" "$1"
 }
 cp "$TMP/three.tar" "$TMP/flip.tar" && flipped "$TMP/flip.tar" $((member + 5))
 ok tar__a_damaged_header_costs_its_member_only lost "$TMP/flip.tar" "a.sonde c.sonde" \
@@ -122,7 +124,7 @@ with tarfile.open(tmp + "/pax.tar", "w", format=tarfile.PAX_FORMAT) as t:
     put(t, "late.sonde", len(data), {"comment": "x" * 9000, "path": "p.sonde"}) # read as a whole
     put(t, "b.sonde", len(data), {"comment": "x" * 70000})
 P
-ok tar__a_name_beyond_all_bounds_is_cut lost "$TMP/long.tar" "$(printf 'n%.0s' {1..100}) b.sonde" \
+ok tar__a_name_beyond_all_bounds_is_cut lost "$TMP/long.tar" "b.sonde $(printf 'n%.0s' {1..100})" \
 	"long.tar: damaged at byte 512: 70007 bytes that belong to no member are passed over"
 ok tar__long_attributes_are_read_and_longer_ones_told lost "$TMP/pax.tar" "b.sonde p.sonde" "that belong to no member are passed over"
 truncate -s +1M "$TMP/three/b.sonde" && cat "$cap" >>"$TMP/three/b.sonde"
@@ -135,3 +137,49 @@ mkdir -p "$TMP/node/native" && cp "$TMP/flip.tar" "$TMP/node/native/node1.sonde.
 ok tar__the_archive_of_a_node_says_it_too lost "$TMP/node" "a.sonde c.sonde" "native/node1.sonde.tar: damaged at byte $member"
 head -c 512 "$TMP/three.tar" >"$TMP/none.tar" && tail -c +1025 "$TMP/three.tar" | head -c 2048 >>"$TMP/none.tar"
 ok tar__one_without_captures_says_what_is_wrong_with_it says "none.tar: an archive without captures: truncated after 2560 bytes, inside a.sonde" "$TMP/none.tar"
+
+# --- gzip files that are small and hold gigabytes: the file is named, the others are read, and memory stays small ---
+python3 - "$TMP" <<'P'
+import gzip, os, random, sys
+def bomb(name, head, unit, nr_mib=2000):
+    member = gzip.compress(unit * ((1 << 20) // len(unit) + 1), 9)
+    with open(sys.argv[1] + "/bombs/" + name, "wb") as f:
+        f.write(gzip.compress(head))
+        f.write(member * nr_mib)
+os.mkdir(sys.argv[1] + "/bombs")
+bomb("zeros.sonde.gz", b"", b"\0")
+bomb("log.sonde.gz", b"", b"epoch 1\n")
+bomb("table.sonde.gz", b'"ID","Process ID","Process Name","Host Name","Kernel Name"\n"","","","",""\n', b'"0","1","a","h","k"\n')
+bomb("trace.sonde.gz", b'{"traceEvents": [', b'{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1},\n')
+with gzip.open(sys.argv[1] + "/inner.gz", "wb") as f, open(sys.argv[1] + "/bombs/trace.sonde.gz", "rb") as t:
+    f.write(t.read()) # twice compressed
+r = random.Random(1)
+with gzip.open(sys.argv[1] + "/genuine.json.gz", "wb") as f:
+    f.write(b'{"traceEvents": [')
+    for i in range(70000):
+        f.write(b'{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":1,"args":{"id":"%s%s"}},\n' % (i * 9, b"%08x" % r.getrandbits(32), b"a" * 1000))
+    f.write(b"{}]}")
+open(sys.argv[1] + "/long.csv", "w").write("a line of the program\n" * 30000) # before the table
+P
+cat "$TMP/long.csv" "$D/ncu/seed_kernel.raw.csv" | gzip >"$TMP/long.csv.gz"
+cp "$cap" "$TMP/bombs/good.sonde"
+within() { # MIB ARGS…: the memory sonde report needs; $TMP/out, $TMP/err
+	python3 - "$@" <<'P'
+import os, resource, subprocess, sys
+with open(os.environ["TMP"] + "/out", "w") as out, open(os.environ["TMP"] + "/err", "w") as err:
+    status = subprocess.run([os.environ["SONDE"], "report", "--width", "1000"] + sys.argv[2:], stdout=out, stderr=err).returncode
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+print(status, peak, "MiB")
+sys.exit(status or peak > int(sys.argv[1]))
+P
+}
+bombs() { # the good capture is read; of the others it is said which, and why
+	within 1000 "$TMP/bombs" --cores 1 && [ "$(inputs "$TMP/bombs")" = "good.sonde trace.sonde.gz" ] &&
+		grep -q 'bombs/zeros.sonde.gz: byte 0: not a capture sonde can read.*; it is left out' "$TMP/out" && grep -q 'bombs/log.sonde.gz: byte 0: not a capture' "$TMP/out" &&
+		grep -q 'bombs/table.sonde.gz: inflates to more than 256 times its size, which no capture does; decompress it first if it is genuine; it is left out' "$TMP/out" &&
+		grep -q 'bombs/trace.sonde.gz: inflates to more than 256 times its size.* results before it are reported' "$TMP/out"
+}
+ok bomb__a_folder_goes_on_without_them bombs
+ok bomb__one_in_another_is_found_out says 'inner.gz: inflates to more than 256 times its size' "$TMP/inner.gz"
+ok bomb__a_genuine_trace_is_none bash -c '"$SONDE" report "$1" -f json | grep -q "\"launches\": *70000"' - "$TMP/genuine.json.gz"
+ok bomb__a_table_far_from_the_beginning_is_found says 'A::A1' "$TMP/long.csv.gz"
