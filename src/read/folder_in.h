@@ -6,7 +6,8 @@
  * native captures (`*.sonde`), else Nsight Systems exports (`*.sqlite`), else
  * traces (`*.json` that are such), else partial reports (`*.sondecells`); each
  * also compressed (`.gz`). What was left out is said in a note. Reports below
- * `regions/` and hidden folders are not captures.
+ * `regions/` and hidden folders are not captures. Links to files are followed,
+ * each file is taken once.
  */
 #ifndef SONDE_READ_FOLDER_IN_H
 #define SONDE_READ_FOLDER_IN_H

@@ -183,3 +183,14 @@ ok bomb__a_folder_goes_on_without_them bombs
 ok bomb__one_in_another_is_found_out says 'inner.gz: inflates to more than 256 times its size' "$TMP/inner.gz"
 ok bomb__a_genuine_trace_is_none bash -c '"$SONDE" report "$1" -f json | grep -q "\"launches\": *70000"' - "$TMP/genuine.json.gz"
 ok bomb__a_table_far_from_the_beginning_is_found says 'A::A1' "$TMP/long.csv.gz"
+
+# --- links in a directory: what they lead to is read, once ---
+mkdir -p "$TMP/linked/own" "$TMP/linked/more" "$TMP/far/deep"
+cp "$cap" "$TMP/linked/own/1.sonde" && cp "$cap" "$TMP/far/2.sonde" && cp "$cap" "$TMP/far/store" && cp "$cap" "$TMP/far/deep/9.sonde"
+ln -s own/1.sonde "$TMP/linked/latest.sonde" && ln -s own "$TMP/linked/now" # both are read where they lie
+ln -s ../far/2.sonde "$TMP/linked/2.sonde" && ln -s ../../far/2.sonde "$TMP/linked/more/again.sonde"
+ln -s ../far/store "$TMP/linked/3.sonde" # known by the name of the link
+ln -s ../nowhere.sonde "$TMP/linked/4.sonde" && ln -s ../far/deep "$TMP/linked/deep" && ln -s nowhere "$TMP/linked/log"
+ok links__what_they_lead_to_is_read_once lost "$TMP/linked" "1.sonde 2.sonde store" "linked/4.sonde: a link that leads to nothing; it is left out"
+ok links__a_folder_elsewhere_is_named says "linked/deep: a link to another folder, which is not looked into: name it to report on its captures" "$TMP/linked"
+ok links__no_others_are [ "$(grep -c 'linked/.*: a link' "$TMP/out")" = 2 ]
