@@ -37,34 +37,28 @@ static int not_found(struct sonde_err *err, const char *package)
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
 }
 
-/* Everything up to `visible` bytes, then the mask. */
-static int mask_text(struct hydra_ctx *cx, struct hydra_datum *n, size_t visible)
-{
-	n->s = HYDRA_JOIN(cx, (struct sonde_str){n->s.p, visible}, SONDE_STR(SONDE_SECRET_MASK));
-	return cx->fail.code;
-}
-
 /* Values of secrets by their key, and words of command lines and overrides. */
 static int mask_secrets(struct hydra_ctx *cx, struct hydra_datum *n)
 {
-	bool is_value = false;
+	struct sonde_secret s = {0};
 	uint32_t i;
 
 	for (i = 0; i < n->seq.nr && !cx->fail.code; i++) {
 		struct hydra_datum *child = n->seq.at[i];
 		struct sonde_str key = child->key ? child->key->s : (struct sonde_str){0};
-		size_t visible;
+		struct sonde_buf masked = {0};
 
 		if (hydra_datum__is_container(child))
 			mask_secrets(cx, child);
 		if (child->kind != HYDRA_STRING || child->interp || !child->s.n)
 			continue;
-		is_value &= n->kind == HYDRA_LIST;
-		visible = sonde_secret_visible(child->s.p, child->s.n, &is_value);
+		if (n->kind != HYDRA_LIST) /* only the words of a list go together */
+			s = (struct sonde_secret){0};
 		if (key.n && sonde_secret_is_name(key.p, key.n))
-			visible = 0;
-		if (visible < child->s.n)
-			mask_text(cx, child, visible);
+			sonde_buf_puts(&masked, SONDE_SECRET_MASK);
+		else
+			sonde_secret_mask(&s, &masked, child->s);
+		child->s = hydra_ctx__take(cx, &masked);
 	}
 	return cx->fail.code;
 }

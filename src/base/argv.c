@@ -92,24 +92,21 @@ void sonde_argv_show(struct sonde_buf *out, char *const *words)
 	}
 }
 
-/* The word with a mask for what looks like a secret; a word that was masked ends in it. */
-static void mask_word(struct sonde_buf *out, const char *word, bool *is_value)
+/* The word with a mask for what looks like a secret. */
+static void mask_word(struct sonde_buf *out, const char *word, struct sonde_secret *s)
 {
-	size_t n = strlen(word), visible = sonde_secret_visible(word, n, is_value);
-
 	sonde_buf_clear(out);
-	sonde_buf_add(out, word, visible);
-	sonde_buf_puts(out, visible < n ? SONDE_SECRET_MASK : "");
+	sonde_secret_mask(s, out, sonde_str_from(word));
 }
 
 void sonde_argv_record(struct sonde_buf *out, char *const *words)
 {
+	struct sonde_secret s = {0};
 	struct sonde_buf word = {0};
-	bool is_value = false;
 
 	for (; *words; words++) {
-		mask_word(&word, *words, &is_value);
-		show_word(out, word.failed ? "" : word.p);
+		mask_word(&word, *words, &s);
+		show_word(out, word.failed || !word.p ? "" : word.p);
 		if (words[1])
 			sonde_buf_putc(out, ' ');
 	}
@@ -133,14 +130,14 @@ static void put_quoted(struct sonde_buf *out, const char *c)
 
 void sonde_argv_yaml(struct sonde_buf *out, const char *key, char *const *words)
 {
+	struct sonde_secret s = {0};
 	struct sonde_buf word = {0};
-	bool is_value = false;
 
 	sonde_buf_printf(out, "%s:%s\n", key, *words ? "" : " []");
 	for (; *words; words++) {
-		mask_word(&word, *words, &is_value);
+		mask_word(&word, *words, &s);
 		sonde_buf_puts(out, "  - ");
-		put_quoted(out, word.failed ? "" : word.p);
+		put_quoted(out, word.failed || !word.p ? "" : word.p);
 		sonde_buf_putc(out, '\n');
 	}
 	out->failed |= word.failed;

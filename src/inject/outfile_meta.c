@@ -11,20 +11,45 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#define MAX_SECRETS 32 /* of one word: what is behind the last is masked as well */
+
+/*
+ * The word at `at` goes to `to`, before or at where it is, masked. Returns how long it is then. All
+ * secrets are found first: they are told by the bytes around them, which are written over.
+ */
+static size_t mask_word(char *text, size_t to, size_t at, size_t n, struct sonde_secret *s)
+{
+	size_t from[MAX_SECRETS + 1], end[MAX_SECRETS] = {0}, nr = 0, i, out = to, done = 0;
+
+	sonde_secret_word(s, text + at, n);
+	while (sonde_secret_next(s, &from[nr < MAX_SECRETS ? nr : MAX_SECRETS], &i))
+		if (nr < MAX_SECRETS)
+			end[nr++] = i;
+		else
+			end[nr - 1] = n;
+	for (i = 0; i < nr; i++) {
+		size_t len = end[i] - from[i], mask = sizeof(SONDE_SECRET_MASK) - 1;
+
+		memmove(text + out, text + at + done, from[i] - done);
+		out += from[i] - done;
+		len = len < mask ? len : mask;
+		memcpy(text + out, SONDE_SECRET_MASK, len);
+		out += len;
+		done = end[i];
+	}
+	memmove(text + out, text + at + done, n - done);
+	return out + n - done - to;
+}
+
 /* Words that end with a NUL each: what looks like a secret becomes a mask. Returns what is left. */
 static size_t mask_words(char *text, size_t len)
 {
-	static const char mask[] = SONDE_SECRET_MASK;
-	size_t at = 0, out = 0, n, visible, nr_mask;
-	bool is_value = false;
+	struct sonde_secret s = {0};
+	size_t at = 0, out = 0, n;
 
 	for (; at < len; at += n + 1) {
 		n = strnlen(text + at, len - at);
-		visible = sonde_secret_visible(text + at, n, &is_value);
-		nr_mask = n - visible < sizeof(mask) - 1 ? n - visible : sizeof(mask) - 1;
-		memmove(text + out, text + at, visible);
-		memcpy(text + out + visible, mask, nr_mask);
-		out += visible + nr_mask;
+		out += mask_word(text, out, at, n, &s);
 		text[out++] = '\0';
 	}
 	return out;

@@ -55,6 +55,13 @@ for i in 1 2 3; do ok "secrets__harmless_value_${i}_is_kept" recorded "shown$i";
 ok secrets__inputs_show_the_mask grep -qF '"AWS_ACCESS_KEY_ID=***"' "$dir/inputs.yaml"
 ok secrets__overrides_show_the_mask grep -qF 'HF_TOKEN=***' "$dir/.hydra/overrides.yaml" "$dir/inputs.yaml" "$dir/.hydra/hydra.yaml"
 ok secrets__commands_show_the_mask grep -qF -- "--api-key '***' '--db.password=***' 'MY_SECRET=***' --max_tokens=shown2" "$dir/ncu/cmd.txt"
+# By their shape: words that tell by themselves, also in a script.
+shapes=(https://user:hush1@host/shown1 'Authorization: Bearer hush2' --auth=hush3 '{"password": "hush4", "n": "shown2"}' 'Server=shown3;Pwd=hush5;Database=shown4'
+	hf_hushGnYcCuRfuQvEtCmuKzwTTeGfRSpfNZYR 'token: hush6')
+run -- /bin/sh -c 'curl -u me:hush7 https://shown5; printf "%s\n" "$@" >'"$TMP/got" x "${shapes[@]}"
+ok secrets__program_gets_every_shape [ "$(cat "$TMP/got")" = "$(printf '%s\n' "${shapes[@]}")" ]
+ok secrets__no_shape_is_recorded is_nowhere hush
+for i in 1 2 3 4 5; do ok "secrets__what_is_beside_shape_${i}_is_kept" recorded "shown$i"; done
 "$SONDE" report --format html report.sort=time +x.api_key=hush6 tests/data/ncu/none_kernel.ncu-rep >"$TMP/report.html" 2>"$TMP/err"
 ok secrets__report_masks_its_own_command grep -qF 'x.api_key=***' "$TMP/report.html"
 
@@ -65,6 +72,9 @@ ok secrets__command_in_a_vendors_file_is_masked bash -c 'grep -qF -- "--api-key 
 # The injected library writes the command line of every process.
 if [ -e "$BUILD/libsonde_inject.so" ]; then
 	"$SONDE" run "hydra.run.dir=$TMP/native" -- "$BUILD/workloads/resnet_cpu" 1 --token=hush7 --token hush8 y >"$TMP/log" 2>&1
+	"$SONDE" run "hydra.run.dir=$TMP/native2" -- "$BUILD/workloads/resnet_cpu" 1 "${shapes[@]}" >"$TMP/log" 2>&1
+	ok secrets__native_capture_masks_every_shape bash -c '! grep -rl hush "$0"' "$TMP/native2"
+	ok secrets__native_capture_keeps_what_is_beside_them grep -qrF 'https://user:***@host/shown1 Authorization: Bearer *** --auth=*** {"password": "***", "n": "shown2"} Server=shown3;Pwd=***;Database=shown4 hf_*** token: ***' "$TMP/native2/native"
 	ok secrets__native_capture_is_there grep -qrF -- '--token=*** --token *** y' "$TMP/native/native"
 	ok secrets__native_capture_masks bash -c '! grep -rl "hush[78]" "$0"' "$TMP/native"
 	ok secrets__native_capture_is_the_users_alone [ -z "$(modes_beyond "$TMP/native" 077)" ]
