@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <signal.h>
 
+#define MIN_NS 1000000u /* of a window, and of the time between two */
+
 static int refuse(const char *text, const char *why, struct sonde_err *err)
 {
 	return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -29,6 +31,8 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 	w->end = UINT64_MAX;
 	if ((first.n && !sonde_str_u64(first, &w->first)) || (end.n && !sonde_str_u64(end, &w->end)))
 		return refuse(w->text, "the entries are not FIRST:END, two numbers from 0 on", err);
+	if (text.n - at == 1)
+		return refuse(w->text, "no entry is in it, step[5] is one and step[5:] all from there on", err);
 	if (first.n && first.n == text.n - at - 1)
 		w->end = w->first + 1; /* step[5]: that one */
 	if (w->first >= w->end)
@@ -36,8 +40,23 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 	return 0;
 }
 
+/* The library opens and closes windows by a clock that it looks at now and then. */
+static int check_times(const struct sonde_window *w, struct sonde_err *err)
+{
+	if (w->every_ns && (!w->for_ns || w->every_ns <= w->for_ns))
+		return refuse(w->text, "every= needs a for= that is shorter", err);
+	if (w->for_ns && w->for_ns < MIN_NS)
+		return refuse(w->text, "for= is 1ms or more, as in for=500ms", err);
+	if (w->every_ns && w->every_ns - w->for_ns < MIN_NS)
+		return refuse(w->text, "every= is longer than for= by 1ms or more, as in for=500ms,every=10s", err);
+	return 0;
+}
+
 static int parse_time(struct sonde_window *w, struct sonde_str text, struct sonde_err *err)
 {
+	uint64_t *seen[3] = {NULL};
+	size_t nr = 0, i;
+
 	w->kind = SONDE_WINDOW_TIME;
 	while (text.n) {
 		struct sonde_str value, part = sonde_str_cut(text, ',', &text);
@@ -49,13 +68,19 @@ static int parse_time(struct sonde_window *w, struct sonde_str text, struct sond
 
 		if (!to)
 			return refuse(w->text, "not a window", err);
+		for (i = 0; i < nr; i++)
+			if (seen[i] == to)
+				return refuse(w->text,
+					to == &w->after_ns ? "after= is there twice"
+					: to == &w->for_ns ? "for= is there twice"
+							   : "every= is there twice",
+					err);
+		seen[nr++] = to;
 		value = sonde_str_trim(value);
 		if (!sonde_str_ns(value, to) && !(to == &w->after_ns && sonde_str_is(value, "0s")))
 			return refuse(w->text, "a time is written 500ms, 30s or 10min", err);
 	}
-	if (w->every_ns && (!w->for_ns || w->every_ns <= w->for_ns))
-		return refuse(w->text, "every= needs a for= that is shorter", err);
-	return 0;
+	return check_times(w, err);
 }
 
 static int parse_signal(struct sonde_window *w, struct sonde_str name, struct sonde_err *err)

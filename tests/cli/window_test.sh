@@ -25,6 +25,8 @@ grammar() {
 	done
 	plan --window 'step[1:2]' | grep -q '^plan:' || return
 	for w in 'step[3:3]:no entry is in it' 'step[a:b]:the entries are not FIRST:END' '[1:2]:no range before' often:'not a window' after=soon:'a time is written' after=30,for=10:'a time is written' for=0s:'a time is written' \
+		for=1s,for=2s:'for= is there twice' after=1s,for=2s,after=1s:'after= is there twice' 'step[]:no entry is in it, step[5] is one' \
+		for=1ns,every=2ns:'for= is 1ms or more, as in for=500ms' for=999us:'for= is 1ms' for=1ms,every=1100us:'every= is longer than for= by 1ms or more' \
 		for=5s,every=2s:'every= needs a for=' signal=HUP:'the signal is USR1 or USR2'; do
 		refuses "" "${w%:*}" "${w##*:}" || {
 			echo "taken: $w"
