@@ -2,6 +2,7 @@
 #include "capture/ctl.h"
 
 #include "capture/proc.h"
+#include "format/attach.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -127,33 +128,55 @@ static int open_run(int *fd, pid_t pid, struct sonde_err *err)
 	return 0;
 }
 
+/* The line to send. Of a mark that is too long the beginning, up to a whole character: true. */
+static bool put_question(struct sonde_buf *to, struct sonde_str question)
+{
+	static const char more[] = "…";
+	const size_t most = strlen("mark ") + SONDE_ATTACH_MARK - 1;
+	bool is_cut = sonde_str_starts(question, "mark ") && question.n > most;
+
+	if (is_cut)
+		for (question.n = most - strlen(more);
+			((unsigned char)question.p[question.n] & 0xc0) == 0x80; question.n--)
+			;
+	sonde_buf_str(to, question);
+	sonde_buf_puts(to, is_cut ? more : "");
+	sonde_buf_putc(to, '\n');
+	return is_cut;
+}
+
 int sonde_ctl_ask(struct sonde_buf *answer, pid_t pid, struct sonde_str question, struct sonde_err *err)
 {
 	const struct timeval patience = {.tv_sec = ANSWER_S};
 	struct sonde_str rest, word, text;
 	struct sonde_buf got = {0};
 	char piece[4096];
+	bool is_cut;
 	ssize_t n;
 	int fd = -1, rc = open_run(&fd, pid, err);
 
 	if (rc)
 		return rc;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	sonde_buf_printf(&got, "%.*s\n", SONDE_STR_ARG(question));
+	is_cut = put_question(&got, question);
 	n = got.failed ? -1 : send(fd, got.p, got.n, MSG_NOSIGNAL);
 	sonde_buf_clear(&got);
 	while (n > 0 && (n = recv(fd, piece, sizeof(piece), 0)) > 0)
 		sonde_buf_add(&got, piece, (size_t)n);
 	close(fd);
 	word = sonde_str_cut(sonde_str_cut(sonde_buf_view(&got), '\n', &rest), ' ', &text);
-	if (sonde_str_is(word, "ok"))
+	if (sonde_str_is(word, "ok")) {
 		sonde_buf_add(answer, text.p, text.n);
-	else if (sonde_str_is(word, "error"))
+		if (is_cut)
+			sonde_buf_printf(answer, ": the text is longer than %u bytes and was cut",
+				SONDE_ATTACH_MARK - 1);
+	} else if (sonde_str_is(word, "error")) {
 		rc = sonde_err_set(err, SONDE_ERR_USAGE, "%.*s", SONDE_STR_ARG(text));
-	else
+	} else {
 		rc = sonde_err_set(err, SONDE_ERR_IO,
 			"the `sonde run` around process %d did not answer: if it is stopped, `fg` lets it go on",
 			(int)pid);
+	}
 	sonde_buf_release(&got);
 	return rc;
 }

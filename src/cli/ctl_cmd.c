@@ -1,6 +1,8 @@
+#include "base/escape.h"
 #include "capture/ctl.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ struct request {
 
 static int ask(const struct request *q, pid_t pid, struct sonde_err *err)
 {
-	struct sonde_buf question = {0}, answer = {0};
+	struct sonde_buf question = {0}, answer = {0}, shown = {0};
 	size_t i;
 	int rc;
 
@@ -26,10 +28,12 @@ static int ask(const struct request *q, pid_t pid, struct sonde_err *err)
 	rc = question.failed || memchr(question.p, '\n', question.n)
 		     ? sonde_err_set(err, SONDE_ERR_USAGE, "ctl: the text of a mark has to be one line: leave out line ends")
 		     : sonde_ctl_ask(&answer, pid, sonde_buf_view(&question), err);
+	sonde_escape_terminal(&shown, sonde_buf_view(&answer), sonde_terminal_is_utf8());
 	if (rc == 0)
-		printf("%s\n", answer.p ? answer.p : "");
+		printf("%s\n", shown.p ? shown.p : "");
 	sonde_buf_release(&question);
 	sonde_buf_release(&answer);
+	sonde_buf_release(&shown);
 	return rc;
 }
 

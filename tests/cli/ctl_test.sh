@@ -106,6 +106,37 @@ another_user() { # even where anybody may connect
 	finish && [ $status = 0 ]
 }
 
+hostile_answer() { # of a process that pretends to be a run: nothing of it moves the cursor
+	local peer status
+	mkdir "$TMP/peer" && cd "$TMP/peer" || return
+	SONDE_INJECT_CONFIG=$TMP/peer/inject.conf python3 - <<-'P' &
+		import os, socket
+		s = socket.socket(socket.AF_UNIX)
+		s.bind("ctl.%d" % os.getpid())
+		s.listen()
+		c = s.accept()[0]
+		c.recv(100)
+		c.send(b"ok \x1b[2J\x1b]0;title\x07 capturing\n")
+		c.close()
+	P
+	peer=$! && wait_for test -S "ctl.$peer" && "$SONDE" ctl $peer start >"$TMP/said"
+	status=$?
+	wait $peer
+	cd - >/dev/null || return
+	[ $status = 0 ] && grep -qF '\x1b[2J\x1b]0;title\x07 capturing' "$TMP/said" && ! grep -q $'\x1b' "$TMP/said"
+}
+
+long_mark() { # cut between two characters, and both who marks and who reads is told
+	local text status
+	text=$(printf 'é%.0s' {1..2000})
+	begin long && "$SONDE" ctl $pid mark "$text" >"$TMP/said" && wait_for sh -c "'$BUILD/tools/capture_dump' '$run/native' | grep '^mark é'" >"$TMP/mark"
+	status=$?
+	finish && [ $status = 0 ] && grep -qx 'marked: the text is longer than 511 bytes and was cut' "$TMP/said" &&
+		dump_run | grep -qx "mark $(printf 'é%.0s' {1..254})…"
+}
+
+ok "a mark that is too long is cut, and that is told" long_mark
+ok "an answer is shown as text" hostile_answer
 ok "windows open and close from outside, and the tree so far is told" whole
 may_skip "another user's orders are refused" another_user
 ok "a capture without a window can be paused" without_window
