@@ -37,6 +37,12 @@ static const char *colour(const char *limiter)
 						: "#9aa0a6";
 }
 
+/* A child may be more than its parent where values are negative or beyond all numbers. */
+static double bounded(double width, double room)
+{
+	return !(width > 0 && room > 0) ? 0 : width < room ? width : room;
+}
+
 /* Start/end ranges overlap: each has a row of its own below the trees. */
 static void place(struct icicle *c)
 {
@@ -58,8 +64,10 @@ static void place(struct icicle *c)
 		bool is_apart = sonde_node_region(c->tree, &nodes[i])->kind == SONDE_START_END;
 		double *at = is_apart ? NULL : parent == SONDE_NONE ? &x : &c->next[parent];
 
-		c->width[i] = full * c->weights.inclusive[i] / most;
 		c->left[i] = at ? *at : MARGIN;
+		c->width[i] = bounded(full * c->weights.inclusive[i] / most,
+			(parent == SONDE_NONE || is_apart ? MARGIN + full : c->left[parent] + c->width[parent]) -
+				c->left[i]);
 		c->next[i] = c->left[i];
 		if (at)
 			*at += c->width[i];

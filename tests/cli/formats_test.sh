@@ -244,6 +244,25 @@ if need jq "speedscope, Hatchet and HTML data"; then
 fi
 ok "folded stacks are frames and a number, whatever the labels" folded_rules
 ok "folded stacks" golden seed_kernel.folded report -f folded $DATA/seed_kernel.ncu-rep
+hostile_boxes() { # a child may weigh more than its parent, or more than there is
+	python3 - "$DATA/seed_kernel.raw.csv" "$TMP/hostile.csv" <<-'P' && report -f svg --by launch__thread_count "$TMP/hostile.csv" >"$TMP/hostile.svg" && python3 - "$TMP/hostile.svg" <<-'Q'
+		import csv, sys
+		rows = list(csv.reader(open(sys.argv[1])))
+		ranges, at = rows[0].index(next(h for h in rows[0] if "Push/Pop" in h)), rows[0].index("launch__thread_count")
+		for r in rows[2:]:
+		    if ":A::A1" in r[ranges]:
+		        r[at] = "1e21"
+		    elif ":A:" in r[ranges]:
+		        r[at] = "-9.9999e20"
+		csv.writer(open(sys.argv[2], "w"), quoting=csv.QUOTE_ALL).writerows(rows)
+	P
+		import re, sys
+		boxes = [(float(x), float(w)) for x, w in re.findall(r'<rect x="([-+.\w]*)" y="[\d.]*" width="([-+.\w]*)"', open(sys.argv[1]).read())]
+		print(boxes)
+		assert len(boxes) > 2 and all(x >= 0 and w >= 0 and x + w <= 1000.01 for x, w in boxes)
+	Q
+}
+ok "no box of the icicle is wider than its parent" hostile_boxes
 ok "the icicle" golden seed_kernel.svg report -f svg $DATA/seed_kernel.ncu-rep
 ok "speedscope" golden seed_kernel.speedscope.json report -f speedscope --no-aggregate $DATA/seed_kernel.ncu-rep
 ok "folded by what does not add up is a usage error that says what does" fails 2 "dram__bytes_read.sum" \
