@@ -26,6 +26,7 @@ struct filling {
 	uint64_t nr_bytes;    /* of accumulators */
 	uint64_t nr;	      /* what the result at hand counts for: its launches */
 	struct sonde_windowed windowed; /* of captures with a budget */
+	uint64_t nr_impossible; /* results whose time cannot be */
 };
 
 static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
@@ -199,6 +200,18 @@ static int add_untimed(struct filling *x, const struct sonde_launch *launch, str
 	return rc;
 }
 
+/* The time of the result that was decoded, NaN for none. No work takes less than none, or for ever. */
+static double time_of(struct filling *x)
+{
+	double *t = x->time_metric == SONDE_NONE ? NULL : &x->values.num[x->time_metric];
+
+	if (t && (*t < 0 || isinf(*t))) {
+		x->nr_impossible++;
+		*t = NAN;
+	}
+	return t ? *t : NAN;
+}
+
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
@@ -217,7 +230,7 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 		if (!sonde_cells__keep(x->c, &x->c->damage))
 			return sonde_err_nomem(err);
 	}
-	t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
+	t = time_of(x);
 	x->c->nr_untimed += isnan(t) && sonde_record_launches(rec);
 	x->nr = sonde_record_launches(rec) ? sonde_record_launches(rec) : 1;
 	sum->launches += sonde_record_launches(rec);
@@ -277,6 +290,11 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
 		rc = add_launch(x, &l->launches.at[i], err);
+	if (x->nr_impossible)
+		sonde_note(&x->c->notes,
+			"%.*s: %llu %s: a time below zero, or without end, is left out",
+			SONDE_STR_ARG(x->f.r->inputs.at[0].path), (unsigned long long)x->nr_impossible,
+			x->nr_impossible == 1 ? "result has an impossible time" : "results have impossible times");
 	if (rc == 0 && has_budget && !sonde_windowed__scale(&x->windowed, x->c, &x->plans))
 		rc = sonde_err_nomem(err);
 	sonde_values_release(&x->values);

@@ -105,7 +105,8 @@ static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e
 		return SONDE_SCAN_BAD;
 	if (rc != SONDE_SCAN_OK)
 		return rc;
-	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns)) {
+	/* Beyond the year 2262 it is no time: 64 bits were negative there. */
+	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns) || ns > INT64_MAX) {
 		e->is_bad = true;
 		return rc;
 	}

@@ -308,7 +308,8 @@ int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e)
 		ok = sonde_kineto__keep_counters(k, e);
 	else if ((e->ph == 's' || e->ph == 'f') && e->category == KINETO_FWDBWD && e->has_ts && e->has_id)
 		ok = keep_flow(k, e);
-	else if (e->ph == 'X' && e->category != KINETO_OTHER && (e->is_bad || !e->has_ts))
+	else if (e->ph == 'X' && e->category != KINETO_OTHER &&
+		 (e->is_bad || !e->has_ts || end_of(e) > INT64_MAX))
 		k->counts.no_time++;
 	else if (e->ph == 'X')
 		ok = keep_complete(k, e);

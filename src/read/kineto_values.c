@@ -97,8 +97,9 @@ int sonde_kineto__fill_values(const struct sonde_source *src, const struct sonde
 	const struct kineto_state *s = src->state;
 	const struct kineto_facts *f;
 
-	sonde_launch_metrics__set(
-		&s->metrics, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+	if (rec->time.end_ns)
+		sonde_launch_metrics__set(
+			&s->metrics, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
 	if (rec->kind != SONDE_RESULT_KERNEL) {
 		sonde_launch_metrics__set(&s->metrics, v, LAUNCH_BYTES, (double)rec->payload);
 		return 0;

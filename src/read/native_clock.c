@@ -60,7 +60,7 @@ uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t)
 	}
 	if (t >= c->low) {
 		ns = (double)(t - c->low) * c->ns_per_tick;
-		return c->base_ns + sonde_native__u64(ns);
+		return ns < (double)(UINT64_MAX - c->base_ns) ? c->base_ns + sonde_native__u64(ns) : UINT64_MAX;
 	}
 	ns = (double)(c->low - t) * c->ns_per_tick;
 	return ns < (double)c->base_ns ? c->base_ns - sonde_native__u64(ns) : 0;

@@ -141,7 +141,8 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 	}
 	t->start_ns = sonde_native__clock_ns(&n->gpu, t->start_ns);
 	/* Lengths are the GPU's own, not scaled to the host's clock. */
-	t->end_ns = t->start_ns + nr_ns;
+	if (__builtin_add_overflow(t->start_ns, nr_ns, &t->end_ns))
+		t->end_ns = UINT64_MAX;
 }
 
 /* What its launch tells, or that it is not there; false when memory is short. */

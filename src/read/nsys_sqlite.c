@@ -357,8 +357,9 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	const struct sonde_launch_metrics *m = src->state;
 
 	(void)err;
-	sonde_launch_metrics__set(
-		m, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+	if (rec->time.end_ns)
+		sonde_launch_metrics__set(
+			m, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
 	if (rec->kind != SONDE_RESULT_KERNEL)
 		sonde_launch_metrics__set(m, v, LAUNCH_BYTES, (double)rec->payload);
 	return 0;

@@ -1,6 +1,12 @@
-/* After all inputs are read: what has times is known, and every entry has an end. */
+/*
+ * After all inputs are read: what has times is known, and every entry has an end. Times that cannot
+ * be are left out: one of them would make years of idleness, and advice on it.
+ */
 #include "base/alloc.h"
 #include "read/source_int.h"
+
+#define LAST_NS	  ((uint64_t)INT64_MAX) /* the year 2262; what is beyond was negative once */
+#define SPAN_BITS 55 /* 2^55 ns are 417 days, and nobody captures longer */
 
 static bool was_never_closed(const struct sonde_range_time *t)
 {
@@ -59,10 +65,134 @@ static bool close_open_ranges(struct sonde_records *r)
 	return true;
 }
 
+/* --- times that cannot be --------------------------------------------------------------------- */
+
+/* The span that most times of a process are in, by a vote that needs one look at each. */
+struct vote {
+	uint64_t span;
+	size_t nr; /* 0: nobody knows */
+};
+
+static bool is_apart(uint64_t ns, uint64_t span)
+{
+	uint64_t own = ns >> SPAN_BITS;
+
+	return (own > span ? own - span : span - own) > 1;
+}
+
+static void cast(struct vote *v, uint64_t ns)
+{
+	if (!v->nr)
+		*v = (struct vote){ns >> SPAN_BITS, 1};
+	else if (is_apart(ns, v->span))
+		v->nr--;
+	else
+		v->nr++;
+}
+
+static bool is_impossible(const struct vote *v, uint64_t from_ns, uint64_t to_ns)
+{
+	if (from_ns > LAST_NS || to_ns > LAST_NS)
+		return true;
+	return v->nr && (is_apart(from_ns, v->span) || (to_ns && is_apart(to_ns, v->span)));
+}
+
+static void note_impossible(struct sonde_records *r, const uint64_t *nr, const char *one, const char *many)
+{
+	size_t i;
+
+	for (i = 0; i < r->inputs.nr; i++)
+		if (nr[i])
+			sonde_note(&r->notes, "%.*s: %llu %s", SONDE_STR_ARG(r->inputs.at[i].path),
+				(unsigned long long)nr[i], nr[i] == 1 ? one : many);
+}
+
+#define FROM_OTHERS "more than a year from the others: "
+
+static void check_records(struct sonde_records *r, struct vote *votes, uint64_t *nr)
+{
+	size_t i;
+
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+
+		if (rec->time.end_ns && rec->time.end_ns <= LAST_NS)
+			cast(&votes[sonde_record_caller(r, rec)->process], rec->time.start_ns);
+	}
+	for (i = 0; i < r->records.nr; i++) {
+		struct sonde_record *rec = &r->records.at[i];
+		uint32_t process = sonde_record_caller(r, rec)->process;
+
+		if (rec->call_ns > LAST_NS)
+			rec->call_ns = 0;
+		if (!rec->time.end_ns || !is_impossible(&votes[process], rec->time.start_ns, rec->time.end_ns))
+			continue;
+		rec->time = (struct sonde_record_time){0};
+		nr[r->processes.at[process].input]++;
+	}
+	note_impossible(r, nr, "result has an impossible time, " FROM_OTHERS "it is left out",
+		"results have impossible times, " FROM_OTHERS "they are left out");
+}
+
+static void check_ranges(struct sonde_records *r, struct vote *votes, uint64_t *nr)
+{
+	size_t i;
+
+	for (i = 0; i < r->ranges.nr; i++)
+		if (r->ranges.at[i].time.begin_ns && r->ranges.at[i].time.begin_ns <= LAST_NS)
+			cast(&votes[r->ranges.at[i].process], r->ranges.at[i].time.begin_ns);
+	for (i = 0; i < r->ranges.nr; i++) {
+		struct sonde_range *range = &r->ranges.at[i];
+
+		if (!range->time.begin_ns ||
+			!is_impossible(&votes[range->process], range->time.begin_ns, range->time.end_ns))
+			continue;
+		range->time = (struct sonde_range_time){0};
+		nr[r->processes.at[range->process].input]++;
+	}
+	note_impossible(r, nr, "range has an impossible time, " FROM_OTHERS "it is left out",
+		"ranges have impossible times, " FROM_OTHERS "they are left out");
+}
+
+static bool is_impossible_call(const struct sonde_call *c)
+{
+	return c->begin_ns > LAST_NS || c->end_ns > LAST_NS;
+}
+
+static void check_calls(struct sonde_records *r, uint64_t *nr)
+{
+	size_t i;
+
+	for (i = 0; i < r->calls.nr; i++)
+		nr[r->processes.at[r->calls.at[i].process].input] += is_impossible_call(&r->calls.at[i]);
+	sonde_vec_filter(&r->calls, k, !is_impossible_call(&r->calls.at[k]));
+	note_impossible(r, nr, "host call has an impossible time and is left out",
+		"host calls have impossible times and are left out");
+}
+
+/* False when memory is short. */
+static bool leave_out_impossible(struct sonde_records *r)
+{
+	struct vote *votes = sonde_calloc(2 * (r->processes.nr + 1), sizeof(*votes));
+	uint64_t *nr = sonde_calloc(3 * (r->inputs.nr + 1), sizeof(*nr));
+	bool ok = votes && nr;
+
+	if (ok) {
+		check_records(r, votes, nr);
+		check_ranges(r, votes + r->processes.nr + 1, nr + r->inputs.nr + 1);
+		check_calls(r, nr + 2 * (r->inputs.nr + 1));
+	}
+	sonde_free(votes);
+	sonde_free(nr);
+	return ok;
+}
+
 bool sonde_records__complete_times(struct sonde_records *r)
 {
 	size_t i;
 
+	if (!leave_out_impossible(r))
+		return false;
 	for (i = 0; i < r->ranges.nr && !r->has_range_times; i++)
 		r->has_range_times = r->ranges.at[i].time.end_ns || r->ranges.at[i].time.begin_ns;
 	for (i = 0; i < r->records.nr && !r->has_record_times; i++)

@@ -21,6 +21,30 @@ static void test_kineto__odd_numbers_and_texts_are_taken(void **state)
 	sonde_records_free(r);
 }
 
+/* Near 2^64 ns, ending beyond, and decades from all others. */
+static void test_kineto__impossible_times_are_left_out_and_counted(void **state)
+{
+	struct sonde_records *r = open_text(TRACE(RANGE("A", "1", "0", "50") "," RANGE(
+		"far", "1", "18446744073709000", "1") "," RANGE("long", "1", "9", "18446744073709000") ","
+		RANGE("B", "1", "60", "50") "," RANGE("C", "1", "200", "50") "," RANGE("1970s", "2", "300000000000000", "9") ","
+		CALL("1", "1", "2") "," CALL("2", "1", "3") "," CALL("3", "1", "4") "," CALL("4", "1", "5") ","
+		KERNEL("k", "1", "20", "1") "," KERNEL("k", "2", "18446744073709551", "1") ","
+		KERNEL("k", "3", "30", "1") "," KERNEL("k", "4", "4611686018427387", "2")));
+	size_t i;
+
+	(void)state;
+	assert_true(noted(r, "3 events have no usable time"));
+	assert_int_equal(r->records.nr, 3);
+	assert_int_equal(r->records.at[0].time.end_ns, 21000);
+	assert_int_equal(r->records.at[1].time.end_ns, 31000);
+	assert_int_equal(r->records.at[2].time.end_ns, 0);
+	assert_true(noted(r, "1 result has an impossible time, more than a year from the others: it is left out"));
+	assert_true(noted(r, "1 range has an impossible time, more than a year from the others: it is left out"));
+	for (i = 0; i < r->ranges.nr; i++)
+		assert_true(r->ranges.at[i].time.end_ns <= 250000);
+	sonde_records_free(r);
+}
+
 static void test_kineto__a_call_may_lack_its_name(void **state)
 {
 	struct sonde_records *r = open_text(TRACE(
@@ -226,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kineto__odd_numbers_and_texts_are_taken),
+		cmocka_unit_test(test_kineto__impossible_times_are_left_out_and_counted),
 		cmocka_unit_test(test_kineto__a_call_may_lack_its_name),
 		cmocka_unit_test(test_kineto__quotes_without_backslash_are_part_of_a_name),
 		cmocka_unit_test(test_kineto__a_damaged_event_costs_itself),

@@ -241,6 +241,46 @@ static void test_native__a_damaged_byte_costs_its_block_and_is_said(void **state
 	capture_release(&c);
 }
 
+/* A start decades away, one near 2^64, a duration near 2^64, and a range that begins there. */
+static void test_native__impossible_times_are_left_out_and_counted(void **state)
+{
+	/* start, duration and so on, as in kernels() */
+	uint64_t works[][17] = {{(uint64_t)1 << 63, 40}, {((uint64_t)1 << 63) + 2, 40}, {3, UINT64_MAX - 5}};
+	const uint64_t push[] = {(uint64_t)1 << 63, 1};
+	struct sonde_records *r;
+	struct capture c;
+	size_t i, nr = 0;
+
+	(void)state;
+	kernels(&c);
+	event_base(&c, 1000, 0, 0);
+	for (i = 0; i < 3; i++) {
+		static const uint64_t rest[] = {7, 0, 1, 7, 4, 8, 1, 1, 16, 1, 1, 32, 0, 0, 0};
+
+		memcpy(&works[i][2], rest, sizeof(rest));
+		sonde_buf_putc(&c.events, SONDE_EVENT_KERNEL);
+		capture_numbers(&c.events, works[i], 17);
+	}
+	capture_chunk(&c, 3, 0, 80);
+	event_base(&c, 1000, 0, 0);
+	sonde_buf_putc(&c.events, SONDE_EVENT_PUSH);
+	capture_numbers(&c.events, push, 2);
+	event(&c, SONDE_EVENT_POP, 1, 10);
+	capture_chunk(&c, 4, 0, 81);
+	r = open_capture(&c);
+	for (i = 0; i < r->records.nr; i++) {
+		assert_true(r->records.at[i].time.end_ns < 2 * EPOCH);
+		nr += !r->records.at[i].time.end_ns;
+	}
+	assert_int_equal(r->records.nr, 6);
+	assert_int_equal(nr, 3);
+	assert_true(noted(r, "3 results have impossible times"));
+	for (i = 0; i < r->ranges.nr; i++)
+		assert_true(r->ranges.at[i].time.end_ns < 2 * EPOCH);
+	assert_true(noted(r, "1 range has an impossible time"));
+	sonde_records_free(r);
+}
+
 static void test_native__a_block_with_reserved_fields_in_use_is_damage(void **state)
 {
 	struct sonde_block_head h;
@@ -348,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_native__string_numbers_have_a_limit),
 		cmocka_unit_test(test_native__a_file_cut_at_any_byte_gives_what_is_before),
 		cmocka_unit_test(test_native__a_damaged_byte_costs_its_block_and_is_said),
+		cmocka_unit_test(test_native__impossible_times_are_left_out_and_counted),
 		cmocka_unit_test(test_native__a_block_with_reserved_fields_in_use_is_damage),
 		cmocka_unit_test(test_native__damage_inside_events_costs_the_rest_of_its_chunk),
 		cmocka_unit_test(test_native__blocks_of_a_later_version_are_skipped),
