@@ -23,6 +23,12 @@ static void note_quality(
 {
 	const struct sonde_unmix_quality *q = sonde_unmixed_quality(set->unmixed);
 
+	if (q->nr_no_count)
+		sonde_note(&x->f->c->notes,
+			"hardware counters of %.*s: %llu sample%s a value that is missing, no number or below "
+			"zero and %s left out: what ran then is not in the counters",
+			SONDE_STR_ARG(d->name), (unsigned long long)q->nr_no_count,
+			q->nr_no_count == 1 ? " has" : "s have", q->nr_no_count == 1 ? "is" : "are");
 	if (q->seen_time < ENOUGH_SEEN)
 		sonde_note(&x->f->c->notes,
 			"hardware counters of %.*s: %llu samples split among %llu launches in %u "

@@ -88,6 +88,7 @@ struct nsys {
 	SONDE_VEC(struct nsys_gpu) gpus;
 	size_t first_series; /* of this file */
 	uint64_t nr_bad_ranges, nr_bad_calls, nr_bad_launches; /* whose times are impossible */
+	uint64_t nr_no_time; /* values of metrics whose time is below zero */
 	struct sonde_buf mended; /* a copy of a file that was cut, empty = it was not */
 	double cut_pct;		 /* how much of it is there, 0 = all */
 };

@@ -77,6 +77,8 @@ static int take_value(struct nsys *n, sqlite3_stmt *q)
 	struct sonde_series *s = series_of(n, device);
 	size_t i;
 
+	if (s && sqlite3_column_int64(q, AT) < 0)
+		n->nr_no_time++;
 	if (!s || sqlite3_column_int64(q, AT) < 0)
 		return 0;
 	if (!begin_sample(s, (uint64_t)sqlite3_column_int64(q, AT)))
@@ -191,6 +193,9 @@ int sonde_nsys__read_metrics(struct nsys *n)
 		rc = sonde_nsys__read_rows(n,
 			"SELECT typeId & 255, timestamp, metricId, value FROM " METRICS " ORDER BY 1, 2",
 			take_value);
+	sonde_source__note(n->src, n->r, n->nr_no_time,
+		"value of GPU metrics has a time below zero and is left out",
+		"values of GPU metrics have times below zero and are left out");
 	for (i = n->first_series; i < n->r->series.nr && rc == 0; i++) {
 		begin_first(&n->r->series.at[i]);
 		rc = give_roles(n, &n->r->series.at[i]);

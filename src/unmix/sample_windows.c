@@ -42,18 +42,27 @@ static bool is_first_after_start(const struct sonde_unmix_input *in, size_t i)
 	return i == 0 || (next > 0 && length_of(in, i) > 1.5 * next);
 }
 
+/* Whether all values are counts: numbers from 0 on. */
+static bool has_counts(const struct sonde_unmix_input *in, size_t i)
+{
+	const double *v = in->values + i * in->nr_counters;
+	uint32_t c;
+
+	for (c = 0; c < in->nr_counters; c++)
+		if (!isfinite(v[c]) || v[c] < 0)
+			return false;
+	return true;
+}
+
 static bool is_possible(const struct sonde_unmix_input *in, const double *limits, size_t i)
 {
 	const double *v = in->values + i * in->nr_counters;
 	double length = length_of(in, i);
 	uint32_t c;
 
-	for (c = 0; c < in->nr_counters; c++) {
-		if (!isfinite(v[c]) || v[c] < 0)
-			return false;
+	for (c = 0; c < in->nr_counters; c++)
 		if (limits[c] > 0 && v[c] > SONDE_LIMIT_SLACK * limits[c] * length)
 			return false;
-	}
 	return length > 0;
 }
 
@@ -85,6 +94,7 @@ static void take_samples(struct sonde_unmix__windows *w, struct sonde_unmix_qual
 	for (i = 0; i < in->nr_samples; i++) {
 		/* Neighbours may overlap by some nanoseconds: the clock was read twice. */
 		int64_t start = in->start_ns[i] > last ? in->start_ns[i] : last;
+		bool is_count;
 
 		if (in->end_ns[i] < span.start_ns - margin || start > span.end_ns + margin) {
 			q->nr_outside++;
@@ -93,7 +103,9 @@ static void take_samples(struct sonde_unmix__windows *w, struct sonde_unmix_qual
 		/* Counted before anything is dropped: a gap is what the sampler did not see. */
 		q->nr_gaps += i > 0 && last != INT64_MIN &&
 			      (double)(start - in->end_ns[i - 1]) > GAP * w->length;
-		if (!is_possible(in, limits, i) || is_first_after_start(in, i) ||
+		is_count = has_counts(in, i);
+		q->nr_no_count += !is_count;
+		if (!is_count || !is_possible(in, limits, i) || is_first_after_start(in, i) ||
 			in->end_ns[i] <= start) {
 			q->nr_dropped++;
 			continue;

@@ -97,6 +97,7 @@ struct sonde_unmix_counter_result {
 struct sonde_unmix_quality {
 	uint64_t nr_samples;  /* used */
 	uint64_t nr_dropped;  /* not used: first after a start, idle for long, no numbers, above a limit */
+	uint64_t nr_no_count; /* … of them those with a value that is no number, or below zero */
 	uint64_t nr_outside;  /* not used: far from any launch */
 	uint64_t nr_gaps;     /* times samples are missing between two others */
 	double seen_time;     /* share of the launches' time that lies inside samples */

@@ -87,7 +87,7 @@ static void test_nsys__gpu_metrics_are_samples(void **state)
 			      "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (513, 0, 'x', 4, 'SMs Active'), "
 			      "(513, 0, 'x', 7, 'DRAM Read');"
 			      "INSERT INTO GPU_METRICS VALUES (2000, 513, 7, 40), (1000, 513, 4, 10), "
-			      "(1000, 513, 7, 20), (2000, 513, 4, 30), (3000, 513, 4, 50);");
+			      "(1000, 513, 7, 20), (2000, 513, 4, 30), (3000, 513, 4, 50), (-5, 513, 4, 9);");
 	const struct sonde_series *s;
 	struct sonde_records *r;
 	struct sonde_err err;
@@ -105,6 +105,7 @@ static void test_nsys__gpu_metrics_are_samples(void **state)
 	assert_true(sonde_str_is(sonde_records_str(r, s->counters.at[1].name), "DRAM Read"));
 	assert_true(s->values.at[2] == 30 && s->values.at[3] == 40);
 	assert_true(s->values.at[4] == 50 && isnan(s->values.at[5])); /* not sampled then */
+	assert_true(noted(r, "1 value of GPU metrics has a time below zero and is left out"));
 	sonde_records_free(r);
 	sqlite3_free(b.p);
 }

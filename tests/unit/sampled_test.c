@@ -293,6 +293,27 @@ static void test_sampled__what_cannot_be_is_refused_and_said(void **state)
 	end_program(&p);
 }
 
+/* Some of what was read is no number: those samples are left out, and counted. */
+static void test_sampled__values_that_are_no_counts_are_left_out_and_said(void **state)
+{
+	struct sonde_series *s;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_program(&p, &whole);
+	s = &p.m.r->series.at[0];
+	s->values.at[100 * s->counters.nr + EXECUTED] = NAN;
+	s->values.at[200 * s->counters.nr + EXECUTED] = -1;
+	s->values.at[200 * s->counters.nr + DRAM] = -1;
+	fold_program(&run, &p);
+	holds_region(&run, "step/a", p.first + p.second);
+	assert_true(says(&run, "hardware counters of made GPU: 2 samples have a value that is missing, no number or "
+			       "below zero and are left out"));
+	release(&run);
+	end_program(&p);
+}
+
 /* A sampler that was killed: the rest of the run is like what was seen of it. */
 static void test_sampled__half_a_series_will_do(void **state)
 {
@@ -443,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_sampled__counters_without_a_role_are_split_too),
 		cmocka_unit_test(test_sampled__other_roles_have_figures),
 		cmocka_unit_test(test_sampled__what_cannot_be_is_refused_and_said),
+		cmocka_unit_test(test_sampled__values_that_are_no_counts_are_left_out_and_said),
 		cmocka_unit_test(test_sampled__half_a_series_will_do),
 		cmocka_unit_test(test_sampled__what_was_hardly_seen_has_no_figures),
 		cmocka_unit_test(test_sampled__samples_are_put_in_order),

@@ -146,6 +146,7 @@ static void test_unmix__odd_values_are_survived(void **state)
 		m.launches[i].end_ns = m.launches[i].start_ns;
 	u = solve(&m);
 	assert_int_equal(sonde_unmixed_quality(u)->nr_dropped, 6);
+	assert_int_equal(sonde_unmixed_quality(u)->nr_no_count, 3);
 	assert_int_equal(sonde_unmixed_quality(u)->nr_gaps, 3); /* two samples lack their time */
 	assert_true(isfinite(sonde_unmixed_figure(u, 1, 0).value));
 	assert_true(isfinite(sonde_unmixed_figure(u, 1, 0).error));
