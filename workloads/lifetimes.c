@@ -2,8 +2,10 @@
  * Programs whose lives end or change in ways a profiler may get wrong, one per
  * word: each must run, print and end as it does alone.
  *
- *     lifetimes mainexit|term|newuser|moment|killed|exec|setuid|daemon|service|limit|inside|sandbox|
- *               nothing [N]
+ *     lifetimes mainexit|term|newuser|newpid|moment|killed|exec|setuid|daemon|service|limit|inside|sandbox|
+ *               waits|reaper|nothing [N [old]]
+ *
+ * old: where the kernel has none of the newer system calls that the library uses.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +81,25 @@ static int do_newuser(void)
 	ranges("before", count);
 	printf("unshare: %s\n", unshare(CLONE_NEWUSER) ? strerror(errno) : "ok");
 	ranges("after", count);
+	return 0;
+}
+
+/* Whoever it starts next is the first process of a namespace, which ends with that. */
+static int do_newpid(void)
+{
+	pid_t child;
+	int status = 0;
+
+	if (unshare(CLONE_NEWPID))
+		return 77;
+	ranges("before", count);
+	child = fork();
+	if (child == 0) {
+		printf("first: %ld\n", (long)getpid());
+		_exit(3);
+	}
+	waitpid(child, &status, 0);
+	printf("fork: %s, ended with %d\n", child < 0 ? "none" : "ok", WEXITSTATUS(status));
 	return 0;
 }
 
@@ -225,6 +247,63 @@ static int do_inside(void)
 	return 0;
 }
 
+static volatile sig_atomic_t nr_signals;
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	nr_signals++;
+}
+
+static void say_wait(const char *how, int options)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, options);
+
+	printf("%s: %s\n", how, pid < 0 ? strerror(errno) : pid ? "a child" : "a child that runs");
+}
+
+/* Has one child, and asks for children in every way there is: nobody else's may come. */
+static int do_waits(void)
+{
+	struct sigaction a = {.sa_handler = count_signal};
+	siginfo_t info;
+	int status;
+
+	sigaction(SIGCHLD, &a, NULL);
+	alarm(120); /* rather than for ever */
+	ranges("before", count);
+	say_wait("at once", WNOHANG);
+	say_wait("at once, all", WNOHANG | __WALL);
+	say_wait("usual", 0);
+	say_wait("all", __WALL);
+	say_wait("clones", __WCLONE);
+	printf("waitid: %s\n", waitid(P_ALL, 0, &info, WEXITED | __WALL) ? strerror(errno) : "a child");
+	if (fork() == 0)
+		_exit(3);
+	while (waitpid(-1, &status, __WALL) > 0 || errno == EINTR)
+		printf("child: %d\n", WEXITSTATUS(status));
+	ranges("after", count);
+	printf("signals: %d\n", (int)nr_signals);
+	return 0;
+}
+
+/* What it did not start comes to it too: all the more it must not find ours. */
+static int do_reaper(void)
+{
+	struct sigaction a = {.sa_handler = count_signal};
+
+	sigaction(SIGCHLD, &a, NULL);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return 77;
+	ranges("before", count);
+	say_wait("at once", WNOHANG);
+	say_wait("usual", 0);
+	ranges("after", count);
+	printf("signals: %d\n", (int)nr_signals);
+	return 0;
+}
+
 static int do_nothing(void)
 {
 	return 0;
@@ -233,10 +312,28 @@ static int do_nothing(void)
 static const struct {
 	const char *word;
 	int (*run)(void);
-} programs[] = {{"mainexit", do_mainexit}, {"term", do_term}, {"newuser", do_newuser},
+} programs[] = {{"mainexit", do_mainexit}, {"term", do_term}, {"newuser", do_newuser}, {"newpid", do_newpid},
 	{"moment", do_moment}, {"killed", do_killed}, {"exec", do_exec}, {"setuid", do_setuid},
 	{"daemon", do_daemon}, {"service", do_service}, {"limit", do_limit}, {"inside", do_inside}, {"sandbox", do_sandbox},
-	{"nothing", do_nothing}};
+	{"waits", do_waits}, {"reaper", do_reaper}, {"nothing", do_nothing}};
+
+#define MISSING(nr)                                                                                \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1),                                       \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
+
+static bool become_old(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		MISSING(pidfd_open),
+		MISSING(kcmp),
+		MISSING(close_range),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
 
 int main(int argc, char **argv)
 {
@@ -245,6 +342,8 @@ int main(int argc, char **argv)
 	self_path = argv[0];
 	setvbuf(stdout, NULL, _IONBF, 0);
 	count = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
+	if (argc > 3 && !become_old())
+		return 77;
 	for (i = 0; argc > 1 && i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (!strcmp(argv[1], programs[i].word))
 			return programs[i].run();

@@ -128,7 +128,8 @@ static bool is_settled(const char *dir)
 	return (!read_attach(&a, dir) ||
 		       a.nr_attached <= a.nr_begun + a.faults[SONDE_FAULT_MEMORY].nr +
 						a.faults[SONDE_FAULT_HELPER].nr +
-						a.faults[SONDE_FAULT_FILE].nr) &&
+						a.faults[SONDE_FAULT_FILE].nr +
+						a.faults[SONDE_FAULT_SHARING].nr) &&
 	       !attend(dir).nr_ending;
 }
 
@@ -155,6 +156,9 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 			"choose a run directory that the program may write to (-o DIR)"},
 		[SONDE_FAULT_WRITE] = {"the native capture could not be written to its end",
 			"free some space, or choose another run directory (-o DIR)"},
+		[SONDE_FAULT_SHARING] = {"no process beside the program can share its memory (it runs "
+					 "under valgrind or an emulator, or has entered a PID namespace)",
+			"it ran as without sonde; to profile it, run it by itself"},
 	};
 	struct sonde_attach a;
 	size_t i;
@@ -163,12 +167,13 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 		return false;
 	for (i = 0; i < SONDE_NR_FAULTS; i++) {
 		unsigned nr = a.faults[i].nr;
+		int error = (int)a.faults[i].error;
 
 		if (!nr)
 			continue;
-		snprintf(text, size, "%s (%s), in %u %s: %s", what[i].says,
-			strerror((int)a.faults[i].error), nr, nr == 1 ? "process" : "processes",
-			what[i].next);
+		snprintf(text, size, "%s%s%s%s, in %u %s: %s", what[i].says, error ? " (" : "",
+			error ? strerror(error) : "", error ? ")" : "", nr,
+			nr == 1 ? "process" : "processes", what[i].next);
 		return true;
 	}
 	if (a.nr_attached > a.nr_begun) {

@@ -23,6 +23,7 @@ enum sonde_attach_fault {
 	SONDE_FAULT_HELPER, /* no process to write them */
 	SONDE_FAULT_FILE,   /* the capture could not be made */
 	SONDE_FAULT_WRITE,  /* it could not be written any further */
+	SONDE_FAULT_SHARING, /* no process can share the program's memory: valgrind, an emulator */
 	SONDE_NR_FAULTS,
 };
 

@@ -328,7 +328,7 @@ bool sonde_flusher__start(void)
 	atomic_fetch_add(&g->attach->nr_attached, 1);
 	if (sonde_helper__start(body))
 		return true;
-	sonde_attach__fault(SONDE_FAULT_HELPER, g->fault_errno);
+	sonde_attach__fault(g->fault_errno ? SONDE_FAULT_HELPER : SONDE_FAULT_SHARING, g->fault_errno);
 	return false;
 }
 

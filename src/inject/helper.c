@@ -12,24 +12,36 @@
  *
  * The price: it has no thread of libc's own, so nothing that runs in it may
  * use errno or anything else that is thread-local (raw_int.h), nor stdio.
- * Its exit signal is 0, so the host's wait() does not see it.
+ *
+ * Why it is no child of the host. The host's wait() would not see it, as its exit
+ * signal is 0, but waitpid(-1, &status, __WALL) would never end. So a process of a
+ * moment starts it, and with that one's end it is given to whoever takes
+ * orphans: the first process, or a nearer one that asked for them (a subreaper). Where that
+ * is the host itself it would get a child that wait() does see: there
+ * we start it as a child of the host's, which only __WALL finds.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/close_range.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define STACK_BYTES (256u << 10)
+#define STACK_BYTES   (256u << 10)
+#define STARTER_BYTES (16u << 10) /* of these, for the process that starts it */
 /* The host's thread-local memory is taken from a thread's stack. */
 #define LEAST_STACK (2u << 20)
 #define ALL_SIGNALS (~0ull)
 #define KCMP_VM_    1
+#define OLD_KERNEL_FDS 65536
 
 #if defined(__SANITIZE_THREAD__)
 #define IS_THREAD 1 /* the sanitizer knows threads only */
@@ -39,7 +51,16 @@
 
 static uint8_t *stack;
 static void (*body)(void);
-static uint64_t start_stack; /* of the host's program, 0 = unknown */
+static int started; /* its number, written by whoever started it */
+static int host_fd; /* in the helper: readable when the host has ended; negative where the kernel has none */
+
+/* What the kernel says of the host: of its main thread, and of the process. */
+struct host {
+	char state; /* '\0' = nothing is said */
+	uint64_t nr_threads, start_time;
+	uint64_t stack_at; /* where its program's stack begins; 0 = not said */
+};
+static struct host at_start;
 
 void sonde_futex__wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms)
 {
@@ -55,14 +76,17 @@ void sonde_futex__wake(_Atomic uint32_t *word)
 
 /* --- whether the host is still there ---------------------------------------------------------- */
 
-/* The state of the host's main thread, and where its program's stack begins (0 = not said). */
-static char host_state(uint64_t *stack_at)
-{
-	char path[64], text[1024], *p, state;
-	struct raw_text name = {path, 0, sizeof(path)};
-	unsigned field;
+/* The fields of /proc/PID/stat, numbered as in proc(5). */
+enum { FIELD_STATE = 3, FIELD_THREADS = 20, FIELD_START = 22, FIELD_STACK = 28 };
 
-	*stack_at = 0;
+static struct host look_at_host(void)
+{
+	char path[64], text[1024], *p;
+	struct raw_text name = {path, 0, sizeof(path)};
+	uint64_t field[FIELD_STACK + 1] = {0};
+	struct host h = {0};
+	unsigned i;
+
 	sonde_raw__text(&name, "/proc/");
 	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
 	sonde_raw__text(&name, "/stat");
@@ -70,43 +94,73 @@ static char host_state(uint64_t *stack_at)
 	while (p > text && *p != ')') /* the program's name may hold anything */
 		p--;
 	if (p == text || !p[1])
-		return '\0';
-	state = p[2];
-	for (field = 2; *p && field < 28; p++)
-		field += *p == ' ';
-	for (; *p >= '0' && *p <= '9'; p++)
-		*stack_at = *stack_at * 10 + (uint64_t)(*p - '0');
-	return state;
+		return h;
+	h.state = p[2];
+	for (i = FIELD_STATE - 1; *p && i <= FIELD_STACK; p++) {
+		if (*p == ' ')
+			i++;
+		else if (*p >= '0' && *p <= '9' && i <= FIELD_STACK)
+			field[i] = field[i] * 10 + (uint64_t)(*p - '0');
+	}
+	h.nr_threads = field[FIELD_THREADS];
+	h.start_time = field[FIELD_START];
+	h.stack_at = field[FIELD_STACK];
+	return h;
 }
 
-/*
- * Whether the host has ended or become another program. A main thread that has ended alone has no
- * memory any more either; the process is there as long as it is our parent.
- */
+/* Without a descriptor for it: it has gone, its number is another's by now, or nobody asks for its status. */
+static bool host_is_gone(const struct host *now)
+{
+	if (raw_call(SYS_kill, sonde_inject.pid, 0, 0, 0, 0) == -ESRCH)
+		return true;
+	return now->state && (now->start_time != at_start.start_time ||
+				     ((now->state == 'Z' || now->state == 'X') && now->nr_threads <= 1));
+}
+
+/* Whether the host has ended or become another program. */
 bool sonde_helper__is_alone(void)
 {
-	uint64_t stack_at;
+	struct pollfd ended = {.fd = host_fd, .events = POLLIN};
+	const struct timespec at_once = {0};
 	long pid = sonde_inject.pid, same;
-	char state;
+	struct host now;
 
 	if (IS_THREAD)
 		return false;
-	if (raw_call(SYS_getppid, 0, 0, 0, 0, 0) != pid)
+	if (host_fd >= 0 && raw_call(SYS_ppoll, (long)&ended, 1, (long)&at_once, 0, 0) == 1)
 		return true;
 	same = raw_call(SYS_kcmp, pid, raw_call(SYS_getpid, 0, 0, 0, 0, 0), KCMP_VM_, 0, 0);
 	if (same == 0)
 		return false;
-	state = host_state(&stack_at);
-	if (state == 'Z' || !state)
-		return false;
-	return same > 0 || (start_stack && stack_at != start_stack);
+	now = look_at_host();
+	if (host_fd < 0 && host_is_gone(&now))
+		return true;
+	if (now.state == 'Z' || !now.state)
+		return false; /* a main thread that has ended alone has no memory any more */
+	return same > 0 || (at_start.stack_at && now.stack_at != at_start.stack_at);
 }
 
 /* --- starting it -------------------------------------------------------------------------------- */
 
+/*
+ * Its descriptor table is a copy of the host's: it lets go of those, so that it holds none of the host's pipes open,
+ * and then has its own.
+ */
+static void close_all(void)
+{
+	int fd;
+
+	if (raw_call(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0, 0) == 0)
+		return;
+	for (fd = 0; fd < OLD_KERNEL_FDS; fd++)
+		raw_close(fd);
+}
+
 static int run(void *arg)
 {
 	(void)arg;
+	close_all();
+	host_fd = (int)raw_call(SYS_pidfd_open, sonde_inject.pid, 0, 0, 0, 0);
 	body();
 	return 0;
 }
@@ -117,34 +171,98 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
+static int clone_helper(size_t stack_bytes)
+{
+	return clone(run, stack + stack_bytes, CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, NULL,
+		&started, NULL, &sonde_inject.helper_runs);
+}
+
+/* In the process of a moment; the host's thread stands still meanwhile. */
+static int run_starter(void *arg)
+{
+	(void)arg;
+	if (clone_helper(STACK_BYTES - STARTER_BYTES) < 0)
+		sonde_inject.fault_errno = errno;
+	return 0;
+}
+
+static bool host_takes_orphans(void)
+{
+	int is_reaper = 0;
+
+	raw_call(SYS_prctl, PR_GET_CHILD_SUBREAPER, (long)&is_reaper, 0, 0, 0);
+	return is_reaper || sonde_inject.pid == 1;
+}
+
+/* How a namespace of the host's is called; what the kernel answered. */
+static long ask_namespace(const char *link, char *name, size_t size)
+{
+	memset(name, 0, size);
+	return raw_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)name, (long)size - 1, 0);
+}
+
+/*
+ * What the host starts next is in a PID namespace that the host is not in. If it is the first process there, which the
+ * kernel tells by a link that leads nowhere yet, all others of the namespace end with it.
+ */
+static bool is_between_namespaces(void)
+{
+	static const char next[] = "/proc/self/ns/pid_for_children";
+	int fd = raw_open(next, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	char own_name[64], next_name[64];
+
+	if (fd < 0)
+		return false; /* an older kernel, or no /proc */
+	raw_close(fd);
+	ask_namespace("/proc/self/ns/pid", own_name, sizeof(own_name));
+	return ask_namespace(next, next_name, sizeof(next_name)) == -ENOENT ||
+	       memcmp(own_name, next_name, sizeof(own_name)) != 0;
+}
+
+bool sonde_helper__is_possible(void)
+{
+	return !raw_is_in_valgrind() && !is_between_namespaces();
+}
+
+static int start_helper(void)
+{
+	int pid;
+
+	if (host_takes_orphans())
+		return clone_helper(STACK_BYTES);
+	pid = clone(run_starter, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
+	if (pid > 0)
+		raw_call(SYS_wait4, pid, 0, __WALL, 0, 0);
+	return pid;
+}
+
 bool sonde_helper__start(void (*what)(void))
 {
 	uint64_t all = ALL_SIGNALS, old = 0;
-	int pid, was = errno;
+	int was = errno;
 
 	body = what;
 	if (IS_THREAD)
 		return sonde_thread__start(run_thread);
 	if (!stack)
 		stack = sonde_ring__reserve(STACK_BYTES);
+	sonde_inject.fault_errno = stack ? 0 : ENOMEM;
 	if (!stack)
 		return false;
-	host_state(&start_stack);
+	at_start = look_at_host();
+	started = 0;
+	atomic_store(&sonde_inject.helper_runs, 1); /* the kernel clears it when the helper ends, however it does */
 	raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof(all), 0);
-	pid = clone(run, stack + STACK_BYTES, CLONE_VM, NULL);
+	if (start_helper() < 0)
+		sonde_inject.fault_errno = errno;
 	raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0);
-	sonde_inject.helper = pid;
-	sonde_inject.fault_errno = pid < 0 ? errno : 0;
 	errno = was;
-	return pid > 0;
+	return started > 0;
 }
 
 bool sonde_helper__has_ended(void)
 {
-	int pid = sonde_inject.helper;
-
-	return !IS_THREAD && pid > 0 &&
-	       raw_call(SYS_wait4, pid, 0, WNOHANG | __WCLONE, 0, 0) != 0;
+	return !IS_THREAD && !atomic_load(&sonde_inject.helper_runs);
 }
 
 bool sonde_thread__start(void *(*start)(void *))

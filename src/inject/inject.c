@@ -129,7 +129,6 @@ static void forked(void)
 		return;
 	}
 	atomic_store(&g->flusher_runs, 0);
-	g->helper = 0;
 	atomic_store(&g->wake, 0);
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
@@ -176,6 +175,11 @@ static bool start(void)
 	if (!is_chosen(g))
 		return false;
 	sonde_attach__open(g->config.output);
+	if (!sonde_helper__is_possible()) {
+		atomic_fetch_add(&g->attach->nr_attached, 1);
+		sonde_attach__fault(SONDE_FAULT_SHARING, 0);
+		return false;
+	}
 	clock_init(g);
 	if (!sonde_label__init(&g->labels) || !sonde_ring__init()) {
 		atomic_fetch_add(&g->attach->nr_attached, 1);

@@ -42,6 +42,8 @@ void sonde_flusher__await_collectors(void);
 /* A sentence for the reader of the capture; `text` must be a constant. Once, however often. */
 void sonde_flusher__note(const char *text);
 
+/* Whether a process can share our memory here, and leave everything else as it is. */
+bool sonde_helper__is_possible(void);
 /* Runs `what` in a process that shares our memory; false when there is none to be had. */
 bool sonde_helper__start(void (*what)(void));
 /* In that process: the host has ended, or is another program now. */
@@ -83,8 +85,8 @@ struct inject {
 	int pid;
 	int ppid;
 	char rank[16], nr_ranks[16]; /* as the launcher says, empty = it does not */
-	int helper;		     /* the flusher's process */
-	int fault_errno;	     /* why there is none */
+	_Atomic uint32_t helper_runs; /* the flusher's process */
+	int fault_errno;	     /* why there is none; 0 = it does not share our memory */
 	struct sonde_attach *attach; /* never NULL */
 	uint64_t tick_hz;
 	struct labels labels;

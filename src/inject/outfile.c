@@ -5,7 +5,7 @@
  * hand is given up when the next one has its beginning on disk, so a full disk leaves no file
  * without a head, and somebody who waits for the lock always finds one that is held.
  *
- * The flusher's descriptor table is its own and empty but for this file, so a
+ * The flusher's descriptor table is its own, and nothing of the host's is in it, so a
  * host that closes every descriptor cannot close ours, we cannot hold one of
  * its pipes open, and its file locks are not touched.
  */
@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <string.h>
 #include <sys/file.h>
 
@@ -23,7 +22,6 @@
 /* Often at first, for programs that are killed soon; twice as long between any two. */
 #define CLOCK_FIRST_NS 10000000u
 #define CLOCK_EVERY_NS 1000000000u
-#define OLD_KERNEL_FDS 65536
 
 static struct {
 	int fd;
@@ -198,16 +196,6 @@ static int file_make_first(void)
 	return fd < 0 ? -fd : 0;
 }
 
-static void close_all(void)
-{
-	int fd;
-
-	if (raw_call(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0, 0) == 0)
-		return;
-	for (fd = 0; fd < OLD_KERNEL_FDS; fd++)
-		raw_close(fd);
-}
-
 /* What every file begins with. */
 static void head_put(void)
 {
@@ -233,7 +221,6 @@ bool sonde_outfile__open(void)
 {
 	int error;
 
-	close_all();
 	f.failed = false;
 	f.part = 0;
 	f.start_ns = sonde_clock_ns(CLOCK_REALTIME);

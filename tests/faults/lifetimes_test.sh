@@ -6,6 +6,8 @@
 page() { head -c 4096 /dev/zero >"$OUT/inject.status"; }
 counts() { od -An -v -t u4 -N 44 "$OUT/inject.status" | tr -s ' \n' ' '; } # attached begun ended, then number and errno of each fault
 
+faults() { od -An -v -t u4 -j $((12 + 8 * $1)) -N 8 "$OUT/inject.status" | tr -s ' \n' ' '; } # NUMBER: of that one alone
+
 lives() { # MODE COUNT LINE...: behaves as without the library, and the lines are recorded
 	fresh
 	same_with_and_without "$WORK/lifetimes" "$1" "$2" && has "${@:3}"
@@ -26,6 +28,34 @@ daemon() { # nobody waits for it, so the test does
 sandbox() { # nothing of ours is in it
 	"$WORK/lifetimes" sandbox 1 >/dev/null || cannot "a program cannot enter a strict sandbox here" || return
 	lives sandbox 100 "range push_pop before entries=100 open=0 threads=1" "range push_pop inside entries=100 open=0 threads=1"
+}
+
+newpid() { # a process of ours would be the namespace's first, and end it with itself
+	"$WORK/lifetimes" newpid 1 >/dev/null || cannot "a program cannot make a PID namespace here" || return
+	fresh
+	page
+	same_with_and_without "$WORK/lifetimes" newpid 10 && [ -z "$(ls "$OUT"/*.sonde 2>/dev/null)" ] && [ "$(faults 4)" = " 1 0 " ] &&
+		said newpid "$nowhere"
+}
+nowhere="no process beside the program can share its memory (it runs under valgrind or an emulator, or has entered a PID namespace)"
+
+under_valgrind() {
+	command -v valgrind >/dev/null || cannot "there is no valgrind" || return
+	fresh
+	page
+	same_with_and_without valgrind -q --error-exitcode=9 "$WORK/resnet_cpu" 2 && [ -z "$(ls "$OUT"/*.sonde 2>/dev/null)" ] && [ "$(faults 4)" = " 1 0 " ] || return
+	"$SONDE" run hydra.run.dir="$TMP/run-valgrind" -- valgrind -q --error-exitcode=9 "$WORK/resnet_cpu" 2 2>&1 | tee /dev/stderr | grep -qF "$nowhere, in 1 process: "
+}
+
+on_old_kernel() { # it is not told there when the program has ended or become another: it has to look
+	local mode
+	"$WORK/lifetimes" nothing 1 old || cannot "a program cannot forbid itself system calls here" || return
+	for mode in mainexit:worker killed:work exec:before moment:child; do
+		fresh
+		page
+		same_with_and_without "$WORK/lifetimes" ${mode%:*} 20 old && all_ended && dump | tee /dev/stderr | grep "^range push_pop ${mode#*:} entries=20" &&
+			! dump | grep '^note' || return
+	done
 }
 
 said() { # MODE TEXT: sonde run passes on what the library says
@@ -149,6 +179,13 @@ ok "a fork inside a range is no entry of it" lives inside 3 "range push_pop step
 ok "100 children that leave by _exit at once leave everything" moment
 ok "a program that is killed leaves everything" gone
 ok "the library adds no thread and no child that can be waited for" threads
+ok "the program's own children are all that it can wait for, and no signal comes" lives waits 100 \
+	"range push_pop before entries=100 open=0 threads=1" "range push_pop after entries=100 open=0 threads=1"
+ok "a program that orphans are given to does not find ours" lives reaper 100 \
+	"range push_pop before entries=100 open=0 threads=1" "range push_pop after entries=100 open=0 threads=1"
+may_skip "a program that has entered a PID namespace is left alone, and sonde run says so" newpid
+may_skip "a program under valgrind is left alone, and sonde run says so" under_valgrind
+may_skip "programs are captured to their end on an older kernel" on_old_kernel
 may_skip "a child that may not write leaves a reason" setuid
 ok "memory that was reserved in vain is given back" limited
 may_skip "a full disk is told as that" full_disk

@@ -91,7 +91,13 @@ signals() {
 	same_with_and_without "$WORK/faults" signals 4000 && dump >/dev/null
 }
 
-kill_flusher() { has_files 5 && kill -9 $(pgrep -P "$pid") && wait_for is_free; }
+flusher() { # it is no child of the program's
+	local p
+	for p in $(pgrep -x sonde-flush); do
+		readlink /proc/"$p"/fd/* | grep -qF "$OUT/$pid.0.sonde" && echo "$p"
+	done
+}
+kill_flusher() { has_files 5 && kill -9 $(flusher) && wait_for is_free; }
 is_free() { flock -n -s "$(ls -v "$OUT/$pid".0.sonde* | tail -1)" true; }
 
 flusher_killed() { # what was written is there
