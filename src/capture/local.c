@@ -323,7 +323,7 @@ static void take_orphan(
 	snprintf(rank, sizeof(rank), "%.*s", (int)(strlen(owner) - strlen(OWNER)), owner);
 	snprintf(dir, sizeof(dir), "%s/%s", l->root, rank);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && access(dir, F_OK) == 0 &&
-		sonde_native_settle(dir) && move_rank(l, d, rank, &err) == 0)
+		sonde_native_settle(dir, NULL) && move_rank(l, d, rank, &err) == 0)
 		remove_rank(l, rank);
 	if (fd >= 0)
 		close(fd);

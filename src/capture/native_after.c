@@ -30,16 +30,24 @@ static bool write_zeros(char *name)
 	return (fd < 0 || close(fd) == 0) && ok;
 }
 
+static void name_page(char path[4096], const char *dir, const char *runner)
+{
+	if (runner)
+		snprintf(path, 4096, "%s/" SONDE_ATTACH_OWN_NAME, dir, runner);
+	else
+		snprintf(path, 4096, "%s/" SONDE_ATTACH_NAME, dir);
+}
+
 /*
  * Ranks share the directory, and the first one's page is everybody's. It appears with all its
  * bytes: whoever finds it maps it at once.
  */
-int sonde_native_attach_make(const char *dir, struct sonde_err *err)
+int sonde_native_attach_make(const char *dir, const char *runner, struct sonde_err *err)
 {
 	char path[4096], own[4096 + 8];
 	int error = 0;
 
-	snprintf(path, sizeof(path), "%s/" SONDE_ATTACH_NAME, dir);
+	name_page(path, dir, runner);
 	snprintf(own, sizeof(own), "%s.XXXXXX", path);
 	if (!write_zeros(own) || (link(own, path) < 0 && errno != EEXIST))
 		error = errno;
@@ -47,13 +55,21 @@ int sonde_native_attach_make(const char *dir, struct sonde_err *err)
 	return error ? sonde_err_io(err, path, error) : 0;
 }
 
-static bool read_attach(struct sonde_attach *out, const char *dir)
+void sonde_native_attach_remove(const char *dir, const char *runner)
+{
+	char path[4096];
+
+	name_page(path, dir, runner);
+	unlink(path);
+}
+
+static bool read_attach(struct sonde_attach *out, const char *dir, const char *runner)
 {
 	char path[4096];
 	int fd;
 	bool ok;
 
-	snprintf(path, sizeof(path), "%s/" SONDE_ATTACH_NAME, dir);
+	name_page(path, dir, runner);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	ok = fd >= 0 && read(fd, out, sizeof(*out)) == (ssize_t)sizeof(*out);
 	if (fd >= 0)
@@ -70,8 +86,18 @@ static bool is_capture(const char *name)
 	return dot && (!*dot || (*dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, "0123456789")]));
 }
 
-/* Whether this file is a capture that a flusher still writes. */
-static bool is_being_written(int dir, const char *name)
+/* Whether the capture is of a program of ours, as its first block says. */
+static bool is_of(int fd, const char *runner)
+{
+	char line[SONDE_RUNNER_LIMIT + 16], text[4096];
+	int nr_line = snprintf(line, sizeof(line), "\nrunner=%s\n", runner ? runner : "");
+	ssize_t n = runner ? pread(fd, text, sizeof(text), 0) : 0;
+
+	return !runner || (n > 0 && memmem(text, (size_t)n, line, (size_t)nr_line));
+}
+
+/* Whether this file is a capture of ours that a flusher still writes. */
+static bool is_being_written(int dir, const char *name, const char *runner)
 {
 	bool is_locked;
 	int fd;
@@ -79,7 +105,7 @@ static bool is_being_written(int dir, const char *name)
 	if (!is_capture(name))
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK && is_of(fd, runner);
 	if (fd >= 0)
 		close(fd);
 	return is_locked;
@@ -102,14 +128,14 @@ struct attendance {
 	unsigned nr_ending;  /* … and those of processes that have ended, whose last bytes are being written */
 };
 
-static struct attendance attend(const char *dir)
+static struct attendance attend(const char *dir, const char *runner)
 {
 	struct attendance a = {0};
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		bool is_written = is_being_written(dirfd(d), e->d_name);
+		bool is_written = is_being_written(dirfd(d), e->d_name, runner);
 		bool runs = is_running(e->d_name);
 
 		a.nr_there += runs && e->d_name[0] >= '0' && e->d_name[0] <= '9';
@@ -121,29 +147,29 @@ static struct attendance attend(const char *dir)
 	return a;
 }
 
-static bool is_settled(const char *dir)
+static bool is_settled(const char *dir, const char *runner)
 {
 	struct sonde_attach a;
 
-	return (!read_attach(&a, dir) ||
+	return (!read_attach(&a, dir, runner) ||
 		       a.nr_attached <= a.nr_begun + a.faults[SONDE_FAULT_MEMORY].nr +
 						a.faults[SONDE_FAULT_HELPER].nr +
 						a.faults[SONDE_FAULT_FILE].nr +
 						a.faults[SONDE_FAULT_SHARING].nr) &&
-	       !attend(dir).nr_ending;
+	       !attend(dir, runner).nr_ending;
 }
 
-bool sonde_native_settle(const char *dir)
+bool sonde_native_settle(const char *dir, const char *runner)
 {
 	const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
 	unsigned ms;
 
-	for (ms = 0; ms < SETTLE_MS && !is_settled(dir); ms += STEP_MS)
+	for (ms = 0; ms < SETTLE_MS && !is_settled(dir, runner); ms += STEP_MS)
 		nanosleep(&step, NULL);
-	return ms < SETTLE_MS && !attend(dir).nr_there;
+	return ms < SETTLE_MS && !attend(dir, runner).nr_there;
 }
 
-bool sonde_native_fault(char *text, size_t size, const char *dir)
+bool sonde_native_fault(char *text, size_t size, const char *dir, const char *runner)
 {
 	static const struct {
 		const char *says, *next;
@@ -163,7 +189,7 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 	struct sonde_attach a;
 	size_t i;
 
-	if (!read_attach(&a, dir))
+	if (!read_attach(&a, dir, runner))
 		return false;
 	for (i = 0; i < SONDE_NR_FAULTS; i++) {
 		unsigned nr = a.faults[i].nr;
@@ -183,7 +209,7 @@ bool sonde_native_fault(char *text, size_t size, const char *dir)
 			a.nr_attached - a.nr_begun, a.nr_attached);
 		return true;
 	}
-	i = attend(dir).nr_writing;
+	i = attend(dir, runner).nr_writing;
 	if (i)
 		snprintf(text, size,
 			"%zu %s of the run %s on; what %s from now on is not in the report", i,

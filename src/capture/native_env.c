@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/sink.h"
+#include "format/attach.h"
 #include "format/capture.h"
 
 #include <dirent.h>
@@ -90,10 +91,14 @@ static int build_env(
 	if (!realpath(q->dir, dir))
 		return sonde_err_io(err, q->dir, errno);
 	snprintf(config, sizeof(config), "%s/inject.conf", dir);
-	rc = sonde_native_attach_make(dir, err);
+	rc = sonde_native_attach_make(dir, NULL, err);
+	if (rc == 0 && q->runner)
+		rc = sonde_native_attach_make(dir, q->runner, err);
 	if (rc == 0)
 		rc = write_config(config, dir, q, err);
 	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s", config);
+	/* Also where it is empty: ours may be a program of another run. */
+	sonde_argv_printf(env, SONDE_RUNNER_VARIABLE "=%s", q->runner ? q->runner : "");
 	if (q->mark)
 		sonde_argv_add(env, q->mark);
 	sonde_argv_printf(env, "CUDA_INJECTION64_PATH=%s", library);
@@ -134,7 +139,7 @@ int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec 
 	if (rc == 0)
 		rc = sonde_child_run(out, &with, err);
 	if (rc == 0)
-		sonde_native_settle(q->dir);
+		sonde_native_settle(q->dir, q->runner);
 	sonde_argv_release(&env);
 	return rc;
 }

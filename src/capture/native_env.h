@@ -13,6 +13,7 @@
 struct sonde_native_request {
 	const char *dir; /* where the captures go; made absolute */
 	const char *mark; /* NAME=VALUE for the program; NULL = none */
+	const char *runner; /* what we are called where others capture to `dir` too: rank3; NULL = nobody does */
 	struct sonde_words nvtx_include, nvtx_exclude;
 	struct sonde_words options; /* further `key=value` lines */
 };
@@ -23,20 +24,25 @@ bool sonde_native_find(char *path, size_t size);
 /* Whether there is a capture in `dir`: a program that uses neither NVTX nor CUDA leaves none. */
 bool sonde_native_is_there(const char *dir);
 
-/* Makes the page in `dir` where the library says what became of it. */
-int sonde_native_attach_make(const char *dir, struct sonde_err *err);
+/*
+ * Makes the page in `dir` where the library says what became of it in programs of `runner`, or with NULL
+ * the one that all runners share.
+ */
+int sonde_native_attach_make(const char *dir, const char *runner, struct sonde_err *err);
+/* Removes a runner's own: of a job with thousands of ranks few files are left. */
+void sonde_native_attach_remove(const char *dir, const char *runner);
 
 /*
  * Waits, not for long, until the captures in `dir` of processes that have ended are complete. False
- * when some are not, or their process goes on.
+ * when some are not, or their process goes on. With `runner` its own processes alone count, here and below.
  */
-bool sonde_native_settle(const char *dir);
+bool sonde_native_settle(const char *dir, const char *runner);
 
 /*
  * Why processes left no capture in `dir`, or not all of it, as the library says it. False when it
  * says nothing: then a program without a capture uses neither NVTX nor CUDA.
  */
-bool sonde_native_fault(char *text, size_t size, const char *dir);
+bool sonde_native_fault(char *text, size_t size, const char *dir, const char *runner);
 
 /* Runs a program with the library in it; its captures are then in q->dir. SONDE_ERR_NOTFOUND without
  * the library. */

@@ -26,7 +26,7 @@ int sonde_look_open_run(struct sonde_pipeline **out, const char *dir, struct son
 	char fault[512] = "it uses neither NVTX nor CUDA, or clears its environment";
 
 	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir)) {
-		sonde_native_fault(fault, sizeof(fault), dir);
+		sonde_native_fault(fault, sizeof(fault), dir, NULL);
 		sonde_err_set(err, rc, "the program left no native capture: %s", fault);
 	}
 	return rc;

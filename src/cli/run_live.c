@@ -56,7 +56,7 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 	/* The tree is that of all ranks: one of them prints it. */
 	*l = (struct sonde_run_live){.run = r, .dir = dir, .every_ns = r->dir.is_first ? r->set.every_ns : 0, .ctl = {.fd = -1, .dir_fd = -1},
 		.keep = {.run = r, .dir = dir}};
-	rc = sonde_native_attach_make(dir, err);
+	rc = sonde_native_attach_make(dir, NULL, err);
 	if (rc == 0)
 		rc = sonde_orders_open(&l->orders, dir, err);
 	if (rc)

@@ -119,13 +119,16 @@ static int capture(struct sonde_child_end *end, struct sonde_run *r,
 }
 
 /* What the program left in `dir`, and whether that is now in the run directory. */
-static void take_captures(struct sonde_run *r, struct sonde_local *l, const char *dir)
+static void take_captures(struct sonde_run *r, struct sonde_local *l, const struct sonde_native_request *q)
 {
+	const char *dir = q->dir;
 	const char *native = sonde_run_path(r, "native");
 	bool was_there = sonde_native_is_there(dir), has_fault;
 	char fault[512];
 
-	has_fault = sonde_native_fault(fault, sizeof(fault), dir);
+	has_fault = sonde_native_fault(fault, sizeof(fault), dir, q->runner);
+	if (q->runner)
+		sonde_native_attach_remove(dir, q->runner);
 	if (has_fault)
 		sonde_say("%s", fault);
 	close_place(l, r);
@@ -154,6 +157,8 @@ static int run_stage(struct sonde_run *r, const struct sonde_argv *options, stru
 
 	q.dir = open_place(&local, r);
 	q.mark = local.owner >= 0 ? local.mark : NULL;
+	if (local.owner < 0 && r->dir.suffix[0])
+		q.runner = r->dir.suffix + 1; /* other ranks write there too */
 	rc = q.dir ? write_command(r, &local, err) : sonde_err_nomem(err);
 	if (rc == 0)
 		rc = capture(&end, r, &q, &local, err);
@@ -164,7 +169,7 @@ static int run_stage(struct sonde_run *r, const struct sonde_argv *options, stru
 	sonde_run_say_timeout(r, &end);
 	say_failure(&end);
 	sonde_run_take_end(r, end.status, end.is_interrupted);
-	take_captures(r, &local, q.dir);
+	take_captures(r, &local, &q);
 	return 0;
 }
 

@@ -7,6 +7,11 @@
  * and what that forks has it too, whatever directory, user or root it changes
  * to. Processes count up; the runner reads when they have ended. A file that
  * cannot be made or written is told here and nowhere else.
+ *
+ * The runners of a job's ranks share a directory, and each is to hear of its own
+ * processes alone: there each has another page, SONDE_ATTACH_OWN_NAME, where they count and
+ * tell their faults. Its name is in their environment, and in their captures
+ * (META `runner`). Orders are in the page that all ranks share.
  */
 #ifndef SONDE_FORMAT_ATTACH_H
 #define SONDE_FORMAT_ATTACH_H
@@ -15,6 +20,9 @@
 #include <stdint.h>
 
 #define SONDE_ATTACH_NAME  "inject.status"
+#define SONDE_ATTACH_OWN_NAME "inject.%s.status" /* of a runner among others: rank3 */
+#define SONDE_RUNNER_VARIABLE "SONDE_INJECT_RUNNER"
+#define SONDE_RUNNER_LIMIT 24 /* bytes of its name, NUL included */
 #define SONDE_ATTACH_BYTES 4096u
 
 /* Why a process that used NVTX or CUDA left no capture, or not all of it. */

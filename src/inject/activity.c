@@ -125,7 +125,7 @@ static bool main_has_ended(void)
 static void await_collection(void)
 {
 	uint64_t until = sonde_now_ns() + sonde_inject.config.collect_ms * 1000000ull;
-	uint32_t nr_flushes = atomic_load(&sonde_inject.attach->nr_flushes);
+	uint32_t nr_flushes = atomic_load(&sonde_inject.orders->nr_flushes);
 	uint64_t now, next_ms, other_ms;
 
 	do {
@@ -139,7 +139,7 @@ static void await_collection(void)
 			next_ms = (until - now) / 1000000 + 1;
 		sonde_futex__wait(&ending, 0, (uint32_t)(next_ms < LOOK_MS ? next_ms : LOOK_MS));
 	} while (!atomic_load(&ending) && sonde_now_ns() < until &&
-		 atomic_load(&sonde_inject.attach->nr_flushes) == nr_flushes);
+		 atomic_load(&sonde_inject.orders->nr_flushes) == nr_flushes);
 }
 
 static void *collect(void *arg)

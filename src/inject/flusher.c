@@ -200,14 +200,14 @@ static void mark_put(void)
 	struct sonde_event_base base = {.ticks = ticks_now()};
 	struct sonde_events head = {.tid = (uint64_t)g->pid};
 	struct sonde_event e = {.type = SONDE_EVENT_MARK, .ticks = base.ticks};
-	uint32_t nr = atomic_load(&g->attach->nr_marks);
+	uint32_t nr = atomic_load(&g->orders->nr_marks);
 
 	if (nr == f.nr_marks)
 		return;
 	f.nr_marks = nr;
 	e.label.domain = sonde_label__domain("sonde", 5);
-	e.label.text = g->attach->mark;
-	e.label.nr_bytes = strnlen(g->attach->mark, sizeof(g->attach->mark));
+	e.label.text = g->orders->mark;
+	e.label.nr_bytes = strnlen(g->orders->mark, sizeof(g->orders->mark));
 	p = sonde_base_put(bytes, &base, 0, 0);
 	p = sonde_event_put(p, &base, &e);
 	head.stream = atomic_fetch_add(&g->nr_streams, 1);
@@ -299,7 +299,7 @@ static void body(void)
 
 	raw_call(SYS_prctl, PR_SET_NAME, (long)"sonde-flush", 0, 0, 0);
 	begin_file();
-	f.nr_marks = atomic_load(&g->attach->nr_marks);
+	f.nr_marks = atomic_load(&g->orders->nr_marks);
 	sonde_outfile__open();
 	while (!sonde_outfile__failed() && !atomic_load(&g->stop) && !is_alone) {
 		is_alone = await_flush(ms < g->config.flush_ms ? ms : g->config.flush_ms);

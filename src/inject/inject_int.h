@@ -56,7 +56,7 @@ bool sonde_thread__start(void *(*start)(void *));
 void sonde_futex__wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms);
 void sonde_futex__wake(_Atomic uint32_t *word);
 
-/* Maps the page that says what became of us; a private one where there is none. */
+/* Maps the pages that say what became of us and what to do; a private one where there is none. */
 void sonde_attach__open(const char *output);
 /* Switches the library off and says why. */
 void sonde_attach__fault(enum sonde_attach_fault fault, int error);
@@ -87,7 +87,8 @@ struct inject {
 	char rank[16], nr_ranks[16]; /* as the launcher says, empty = it does not */
 	_Atomic uint32_t helper_runs; /* the flusher's process */
 	int fault_errno;	     /* why there is none; 0 = it does not share our memory */
-	struct sonde_attach *attach; /* never NULL */
+	char runner[SONDE_RUNNER_LIMIT]; /* which one of several; empty = there is one */
+	struct sonde_attach *attach, *orders; /* never NULL, mostly the same */
 	uint64_t tick_hz;
 	struct labels labels;
 

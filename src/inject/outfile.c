@@ -22,8 +22,10 @@
 /* Often at first, for programs that are killed soon; twice as long between any two. */
 #define CLOCK_FIRST_NS 10000000u
 #define CLOCK_EVERY_NS 1000000000u
+#define LOCK_TRIES     50u /* a millisecond each */
 
 static struct {
+	_Atomic uint32_t nobody; /* wakes who waits for it */
 	int fd;
 	bool failed;
 	char path[PATH_MAX]; /* of the first file */
@@ -169,9 +171,14 @@ void sonde_outfile__put_clock(bool always)
 static int file_make(const char *path)
 {
 	int fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	unsigned i;
 
-	if (fd >= 0) /* whoever wants the whole file waits for it */
-		raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0);
+	/* Whoever wants the whole file waits for it. Somebody who just looks has it for a moment, and is waited for. */
+	for (i = 0; i < LOCK_TRIES && fd >= 0; i++) {
+		if (raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0) != -EWOULDBLOCK)
+			break;
+		sonde_futex__wait(&f.nobody, 0, 1);
+	}
 	return fd;
 }
 

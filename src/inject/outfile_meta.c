@@ -120,6 +120,8 @@ void sonde_outfile__put_meta(uint32_t part)
 	say(&t, "host=", u.nodename);
 	say_number(&t, "pid=", (uint64_t)sonde_inject.pid);
 	say_number(&t, "ppid=", (uint64_t)sonde_inject.ppid);
+	if (*sonde_inject.runner)
+		say(&t, "runner=", sonde_inject.runner);
 	say(&t, "rank=", sonde_inject.rank);
 	say(&t, "ranks=", sonde_inject.nr_ranks);
 	say(&t, "command=", host_command(command, sizeof(command)));

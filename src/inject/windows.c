@@ -194,7 +194,7 @@ static bool clock_wants(uint64_t now_us, uint64_t *next_us)
 
 static void follow_order(void)
 {
-	uint32_t order = atomic_load(&sonde_inject.attach->order);
+	uint32_t order = atomic_load(&sonde_inject.orders->order);
 
 	if (atomic_exchange(&w->order, order) == order)
 		return;
@@ -333,7 +333,7 @@ void sonde_window__init(void)
 	w->start_ns = sonde_now_ns();
 	atomic_store(&w->phase, 1);
 	atomic_store(&w->counts_all, 1);
-	w->order = atomic_load(&sonde_inject.attach->order);
+	w->order = atomic_load(&sonde_inject.orders->order);
 	if (sonde_inject.config.window.kind != WINDOW_ALL)
 		add_mark(SONDE_WINDOW_BEGIN);
 	if (sonde_inject.config.window.kind == WINDOW_TIME)

@@ -104,15 +104,37 @@ pods() { # Kubernetes says the index and not how many there are
 		grep -q "^| layer0.attention | $((r + 1)) " "$dir/report.md" && cmp "$dir/report.html" "$dir/native/regions/report.html" || return 1
 	done
 }
+say_what_is_theirs() { # another rank's program goes on, and one had no memory: the others have nothing to say of that
+	local dir=$TMP/theirs pid
+	SLURM_JOB_ID=t SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_STEP_ID=0 "$SONDE" run -q "hydra.run.dir=$dir" -- "$PROG" 2000000000 >"$TMP/t.0" 2>&1 &
+	pid=$!
+	wait_for sh -c "ls $dir/native/[0-9]*.sonde >/dev/null 2>&1" || return
+	rank t 1 4 "hydra.run.dir=$dir" -- "$BUILD/workloads/lifetimes" limit 10
+	rank t 2 4 "hydra.run.dir=$dir" -- "$PROG" 3
+	rank t 3 4 "hydra.run.dir=$dir" -- "$BUILD/workloads/lifetimes" service 10
+	kill "$pid" "$(sed -n 's/^service \([0-9]*\)$/\1/p' "$TMP/t.3")"
+	wait "$pid"
+	tail "$TMP"/t.[0-3]
+	grep -q 'no memory for the buffers' "$TMP/t.1" && grep -qF '1 process of the run goes on' "$TMP/t.3" &&
+		[ "$(grep '^sonde' "$TMP/t.2")" = "sonde: everything is in $dir" ] && ! grep 'goes\? on' "$TMP"/t.[01] && ! grep 'no memory' "$TMP"/t.[023] &&
+		[ "$(cd "$dir/native" && echo inject*)" = 'inject.conf inject.status' ]
+}
+mpi_says_nothing() { # LAUNCHER…: around sonde or below it, ranks that end well end without a word of processes
+	local dir=$TMP/quiet.$(basename "$1") i
+	for i in 1 2; do
+		"$@" -n 6 "$SONDE" run -q "hydra.run.dir=$dir.$i" -- "$PROG" 3000 >"$TMP/out" 2>"$TMP/err" || return
+		! grep 'process' "$TMP/err" && [ "$(find "$dir.$i/native" -name '*.sonde' | wc -l)" = 6 ] || return
+	done
+	"$SONDE" run -q "hydra.run.dir=$dir.below" -- "$@" -n 6 "$PROG" 3000 >"$TMP/out" 2>"$TMP/err" &&
+		! grep 'process' "$TMP/err" && [ "$(find "$dir.below/native" -name '*.sonde' | wc -l)" = 6 ]
+}
 mpi() { # LAUNCHER…: three real ranks, of which one is profiled
 	local dir=$TMP/mpi.$(basename "$1")
 	"$@" -n 3 "$SONDE" run -q 'ranks=[1]' "hydra.run.dir=$dir" -- "$PROG" 3 || return 1
 	[ "$(find "$dir/native" -name '*.sonde' | wc -l)" = 1 ] && grep -q "1 of the job's 3 ranks is here: 1" "$dir/report.md"
 }
-try_mpi() { # NAME LAUNCHER ARGS…
-	local name=$1
-	shift
-	if command -v "$1" >/dev/null; then ok "$name" mpi "$@"; else skip "$name" "$1 is not installed"; fi
+try_mpi() { # NAME TEST LAUNCHER ARGS…
+	if command -v "$3" >/dev/null; then ok "$@"; else skip "$1" "$3 is not installed"; fi
 }
 
 ok ranks__that_start_together_share_a_named_directory jobs_of 8 8 named%s
@@ -124,5 +146,9 @@ ok ranks__chosen_ones_are_profiled_and_the_others_untouched chosen
 ok ranks__chosen_ones_of_a_launcher_below_sonde chosen_by_the_library
 ok ranks__wrong_choices_are_refused_in_all_ranks wrong_choices
 ok ranks__pods_of_an_indexed_job_are_ranks pods
-try_mpi ranks__chosen_of_open_mpi mpirun.openmpi --allow-run-as-root --oversubscribe
-try_mpi ranks__chosen_of_mpich mpirun.mpich
+ok ranks__say_what_is_theirs_and_no_other_ranks say_what_is_theirs
+openmpi="mpirun.openmpi --allow-run-as-root --oversubscribe"
+try_mpi ranks__chosen_of_open_mpi mpi $openmpi
+try_mpi ranks__chosen_of_mpich mpi mpirun.mpich
+try_mpi ranks__of_open_mpi_end_without_false_alarms mpi_says_nothing $openmpi
+try_mpi ranks__of_mpich_end_without_false_alarms mpi_says_nothing mpirun.mpich
