@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -232,6 +233,24 @@ bool sonde_find_beside(char *path, size_t size, const char *const *places, size_
 			return true;
 	}
 	return false;
+}
+
+bool sonde_fd_is_locked(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
+bool sonde_file_is_locked(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is_locked = fd >= 0 && sonde_fd_is_locked(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is_locked;
 }
 
 bool sonde_dir_exists(const char *path)

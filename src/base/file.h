@@ -55,6 +55,10 @@ void sonde_fd_slurp(struct sonde_buf *out, int fd); /* from where it is read up 
  */
 bool sonde_find_beside(char *path, size_t size, const char *const *places, size_t nr);
 
+/* Whether somebody has the file locked to write to it (flock). */
+bool sonde_fd_is_locked(int fd);
+bool sonde_file_is_locked(const char *path);
+
 bool sonde_dir_exists(const char *path);
 /* Creates `path` and its parents like `mkdir -p`. */
 int sonde_dir_make(const char *path, struct sonde_err *err);

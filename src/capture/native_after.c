@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,10 +76,10 @@ static bool read_attach(struct sonde_attach *out, const char *dir, const char *r
 	return ok;
 }
 
-/* A capture, or a further file of one: PID.N.sonde, PID.N.sonde.3. */
+/* A capture of a process, or a further file of one: PID.N.sonde, PID.N.sonde.3. */
 static bool is_capture(const char *name)
 {
-	const char *dot = strstr(name, SONDE_CAPTURE_SUFFIX);
+	const char *dot = name[0] >= '0' && name[0] <= '9' ? strstr(name, SONDE_CAPTURE_SUFFIX) : NULL;
 
 	dot = dot ? dot + strlen(SONDE_CAPTURE_SUFFIX) : NULL;
 	return dot && (!*dot || (*dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, "0123456789")]));
@@ -105,7 +104,7 @@ static bool is_being_written(int dir, const char *name, const char *runner)
 	if (!is_capture(name))
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK && is_of(fd, runner);
+	is_locked = fd >= 0 && sonde_fd_is_locked(fd) && is_of(fd, runner);
 	if (fd >= 0)
 		close(fd);
 	return is_locked;

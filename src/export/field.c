@@ -288,6 +288,17 @@ const char *sonde_no_launch(const struct sonde_tree *t)
 		       : "no GPU work was launched in this region";
 }
 
+const char *sonde_open_words(const struct sonde_tree *t)
+{
+	bool is_running = false;
+	size_t i;
+
+	for (i = 0; i < t->cells->inputs.nr; i++)
+		is_running |= t->cells->inputs.at[i].is_running;
+	return is_running ? "an entry is still open: host time is at least that, CPU time is not known"
+			  : "an entry was never closed: host time is at least that, CPU time is not known";
+}
+
 struct sonde_str sonde_slowest_rank(
 	const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n)
 {

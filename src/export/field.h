@@ -80,9 +80,8 @@ struct sonde_str sonde_shown_domain(const struct sonde_tree *t, const struct son
 /* The line of coverage where nothing was launched; the page looks for it too. */
 #define SONDE_NO_GPU_WORK "no GPU work: regions have host times only"
 
-/* Of a region with is_open. */
-#define SONDE_NEVER_CLOSED                                                                         \
-	"an entry was never closed: host time is at least that, CPU time is not known"
+/* Of a region with is_open: what is not known. */
+const char *sonde_open_words(const struct sonde_tree *t);
 
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
 const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8);

@@ -310,6 +310,6 @@ void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_re
 	if (n->launches == 0)
 		sonde_json_z(&x->w, NULL, sonde_no_launch(x->tree));
 	if (n->is_open)
-		sonde_json_z(&x->w, NULL, SONDE_NEVER_CLOSED);
+		sonde_json_z(&x->w, NULL, sonde_open_words(x->tree));
 	sonde_json_close(&x->w, ']');
 }

@@ -172,7 +172,8 @@ static void write_times(
 	if (!isnan(n->host_ns) && !isnan(n->cpu_ns))
 		sonde_sink_printf(m->to, ", %.4f ms of it on a CPU", n->cpu_ns / 1e6);
 	if (!isnan(n->host_ns))
-		sonde_sink_puts(m->to, n->is_open ? "; " SONDE_NEVER_CLOSED "\n" : "\n");
+		sonde_sink_printf(m->to, "%s%s\n", n->is_open ? "; " : "",
+			n->is_open ? sonde_open_words(m->tree) : "");
 	if (bound)
 		sonde_sink_printf(m->to, "- bound: %s\n", bound);
 }

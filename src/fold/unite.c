@@ -268,6 +268,7 @@ static int unite(struct sonde_cells *c, struct sonde_err *err)
 	for (i = 0; i < c->parts.nr; i++)
 		sonde_cells__shed(c->parts.at[i]);
 	sonde_notes_add(&c->notes, &doubled);
+	sonde_inputs_note_running(&c->notes, c->inputs.at, c->inputs.nr);
 	sonde_inputs_note_unclosed(&c->notes, c->nr_unclosed);
 	sonde_inputs_note_doubled(&c->notes, c->inputs.at, c->processes.at, c->processes.nr);
 	sonde_notes_release(&doubled);

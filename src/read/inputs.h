@@ -30,6 +30,7 @@ struct sonde_input {
 	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
 	uint64_t budget_ppm, cost_ppm;
 	bool is_sampled; /* … launches were counted only at times: their numbers are estimates */
+	bool is_running;      /* its program runs and writes on: what is open is no fault */
 	bool is_cut_anywhere; /* by a budget, the clock or an order: what it has begins and ends where other ranks' do not */
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
@@ -99,5 +100,7 @@ void sonde_inputs_note_doubled(struct sonde_notes *notes, const struct sonde_inp
 	const struct sonde_process *processes, size_t nr_processes);
 /* "2 ranges were never closed …"; nothing for 0. */
 void sonde_inputs_note_unclosed(struct sonde_notes *notes, uint64_t nr);
+/* "1 program still runs …"; nothing where none does. */
+void sonde_inputs_note_running(struct sonde_notes *notes, const struct sonde_input *inputs, size_t nr);
 
 #endif

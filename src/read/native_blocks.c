@@ -362,6 +362,7 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 			"%s: this is a later file of a capture, which is read by the name of its first: "
 			"the one without a number behind " SONDE_CAPTURE_SUFFIX,
 			n->src->path);
+	n->r->inputs.at[n->src->input].is_running = n->is_written && !n->ended && !sonde_native__is_sampler(n);
 	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
 	n->counts.bad_blocks += skipped && !n->is_cut;
 	sonde_vec_sort(&n->pieces, by_place);

@@ -46,6 +46,7 @@ static int try_all(struct native *n, struct sonde_mapping *out, struct sonde_err
 	struct sonde_err gone = {0};
 	int rc = find_parts(n, part, &all);
 
+	n->is_written = rc == 0 && !n->r->options.nr_files && sonde_file_is_locked(all.at[all.nr - 1]);
 	if (rc)
 		sonde_err_nomem(err);
 	else

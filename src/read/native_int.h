@@ -180,6 +180,7 @@ struct native {
 	uint64_t sampled_ns; /* launches were counted all the time until then; UINT64_MAX = to the end */
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
+	bool is_written;    /* somebody had it locked to write to it, before it was read */
 	uint8_t end; /* enum sonde_end */
 	struct sonde_rolled rolled; /* next 0 = no file was folded … */
 	struct sonde_buf cells;	    /* … else what they came to, … */

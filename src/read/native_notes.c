@@ -12,13 +12,14 @@ static void note(const struct native *n, uint64_t nr, const char *one, const cha
 static void note_damage(const struct native *n)
 {
 	const struct native_counts *c = &n->counts;
+	bool is_running = n->r->inputs.at[n->src->input].is_running;
 
-	if (!n->ended && !n->is_cut)
+	if (!n->ended && !n->is_cut && !is_running)
 		sonde_note(&n->r->notes,
 			"%s: the capture has no end (it is still being written, or was killed "
 			"with the program): what came after its last write is missing",
 			n->src->path);
-	if (n->is_cut)
+	if (n->is_cut && !is_running)
 		sonde_note(&n->r->notes,
 			"%s: the capture has no end: truncated after %zu bytes, inside a block (or that "
 			"is damaged); copy it again, unless it is still being written or was killed with "
@@ -63,9 +64,11 @@ static void note_ranges(const struct native *n)
 	note(n, c->orphan_pops, "pop without a push", "pops without a push");
 #define CUT_OFF "open when a window closed: it counts up to then"
 	note(n, c->cut_by_windows, "range was " CUT_OFF, "ranges: each was " CUT_OFF);
-	note(n, c->unclosed, "push was never popped", "pushes were never popped");
-	note(n, c->unstopped, "start/end range was never ended",
-		"start/end ranges were never ended");
+	if (!n->r->inputs.at[n->src->input].is_running) {
+		note(n, c->unclosed, "push was never popped", "pushes were never popped");
+		note(n, c->unstopped, "start/end range was never ended",
+			"start/end ranges were never ended");
+	}
 #define LEFT_OUT                                                                                   \
 	"left out: nested deeper than " TEXT(                                                      \
 		SONDE_OPEN_LIMIT) ", or in too many regions with long names"

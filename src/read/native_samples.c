@@ -132,7 +132,7 @@ void sonde_native__note_sampler(const struct native *n)
 {
 	const struct native_counts *c = &n->counts;
 
-	if (!n->ended)
+	if (!n->ended && !n->is_written)
 		sonde_note(&n->r->notes,
 			"%s: the sampler was stopped before the program ended: counters are known "
 			"up to then",

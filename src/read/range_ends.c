@@ -41,6 +41,19 @@ void sonde_inputs_note_unclosed(struct sonde_notes *notes, uint64_t nr)
 			(unsigned long long)nr, nr == 1 ? "range was" : "ranges were");
 }
 
+void sonde_inputs_note_running(struct sonde_notes *notes, const struct sonde_input *inputs, size_t nr)
+{
+	unsigned nr_running = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		nr_running += inputs[i].is_running;
+	if (nr_running)
+		sonde_note(notes, "%u %s: what is open counts up to %s", nr_running,
+			nr_running == 1 ? "program still runs" : "programs still run",
+			nr_running == 1 ? "its last event" : "their last events");
+}
+
 static bool close_open_ranges(struct sonde_records *r)
 {
 	uint64_t *last;
@@ -57,7 +70,7 @@ static bool close_open_ranges(struct sonde_records *r)
 	for (; i < r->ranges.nr; i++) {
 		if (!was_never_closed(&r->ranges.at[i].time))
 			continue;
-		r->nr_unclosed++;
+		r->nr_unclosed += !r->inputs.at[r->processes.at[r->ranges.at[i].process].input].is_running;
 		r->ranges.at[i].is_open = true;
 		r->ranges.at[i].time.end_ns = last[r->ranges.at[i].process];
 	}

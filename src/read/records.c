@@ -209,6 +209,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 
 void sonde_records_note(struct sonde_records *r)
 {
+	sonde_inputs_note_running(&r->notes, r->inputs.at, r->inputs.nr);
 	sonde_inputs_note_unclosed(&r->notes, r->nr_unclosed);
 	sonde_inputs_note_doubled(&r->notes, r->inputs.at, r->processes.at, r->processes.nr);
 }

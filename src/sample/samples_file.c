@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -143,6 +144,7 @@ int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
 		sonde_free(f);
 		return rc;
 	}
+	flock(f->fd, LOCK_EX | LOCK_NB); /* so that who reads it knows that it goes on */
 	put_head(f);
 	*out = f;
 	return 0;

@@ -45,6 +45,23 @@ every() { # the tree so far, on standard error, of what the run is to report
 	finish && grep -q 'in regions' "$TMP/err" && grep -q train "$TMP/err" && grep -qx done "$TMP/out"
 }
 
+healthy() { # what is open while the program runs is no fault: one line says that it runs, in reports of the directory too
+	local status
+	begin healthy --every 200ms && wait_for more_than 5 $pid && wait_for grep -q 'still runs' "$TMP/err"
+	"$SONDE" ctl $pid report >"$TMP/tree" && "$SONDE" ctl $pid report -f json >"$TMP/live.json" && "$SONDE" validate "$TMP/live.json" && "$SONDE" report "$run/native" -f md >"$TMP/live.md"
+	status=$?
+	cat "$TMP/tree"
+	finish && [ $status = 0 ] && ! grep 'never\|has no end\|truncated' "$TMP/tree" "$TMP/live.json" "$TMP/live.md" "$TMP/err" || return
+	[ "$(sed -n '/^notes/,$p' "$TMP/tree" | tr -s '\n ' ' ')" = 'notes • 1 program still runs: what is open counts up to its last event ' ] &&
+		python3 - "$TMP/live.json" <<-'P' && grep -q '^- host: ≥ .*; an entry is still open' "$TMP/live.md" && ! "$SONDE" report "$run/native" | grep 'still'
+			import json, sys
+			r = json.load(open(sys.argv[1]))
+			train = next(g for g in r["aggregate"]["regions"] if g["id"] == "train")
+			print(r["notes"], train)
+			assert len(r["notes"]) == 1 and "1 program still runs" in r["notes"][0] and "an entry is still open" in train["notes"][-1]
+		P
+}
+
 rank() { # NUMBER: one of two, with what it says in err0 and err1
 	OMPI_COMM_WORLD_RANK=$1 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=every FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$TMP/ranks" pipeline.native.cupti="$FAKE" counters=off \
 		--every 200ms -- "$BUILD/fake/fake_loop" "$FAKE" 1 2 1000 >"$TMP/out$1" 2>"$TMP/err$1"
@@ -141,6 +158,7 @@ ok "windows open and close from outside, and the tree so far is told" whole
 may_skip "another user's orders are refused" another_user
 ok "a capture without a window can be paused" without_window
 ok "--every prints the tree while the program runs" every
+ok "what is open while a program runs is no fault" healthy
 ok "of a job one rank prints the tree of all" every_of_ranks
 ok "who asks for what is not there is told why" errors
 ok "a question that is none does no harm" nonsense
