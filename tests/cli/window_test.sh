@@ -67,7 +67,7 @@ signal() { # closed at first; the program does not get the signal, which would e
 	local run=$TMP/run pid status
 	FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$run" pipeline.native.cupti=off capture.window=signal -- "$BUILD/fake/fake_loop" "$PWD/$BUILD/fake/libcupti_fake.so" 1 1 1000 >"$TMP/out" 2>&1 &
 	pid=$!
-	wait_for grep -qx "window=order" "$run/native/inject.conf" && wait_for ls "$run"/native/*.sonde && kill -USR2 $pid &&
+	wait_for grep -qx "window=order" "$run/native/inject.conf" && wait_for sh -c "ls $run/native/*.sonde" && kill -USR2 $pid &&
 		wait_for sh -c "'$SONDE' report '$run/native' -f json | grep -q '\"id\": \"train/step\"'"
 	status=$?
 	touch "$TMP/stop"
