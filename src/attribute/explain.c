@@ -101,7 +101,7 @@ static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes 
 	if (!t->nr_launches && t->takes_range)
 		; /* host times only: the line of coverage says so */
 	else if (!t->nr_launches && !o->nr_regions)
-		sonde_note(notes, "the capture contains no launch and no range");
+		sonde_note(notes, "the capture contains no GPU work and no range");
 	else if (!o->nr_regions)
 		sonde_note(notes,
 			"no NVTX range was open at any launch, so nothing could be put into "

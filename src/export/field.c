@@ -282,10 +282,10 @@ const char *sonde_no_launch(const struct sonde_tree *t)
 {
 	const struct sonde_selection *s = &t->cells->selection;
 
-	return s->nvtx_include.nr || s->nvtx_exclude.nr || s->kernel_include.nr ||
-			       s->kernel_exclude.nr
-		       ? "no launch of this region was selected"
-		       : "no GPU work was launched in this region";
+	if (s->nvtx_include.nr || s->nvtx_exclude.nr || s->kernel_include.nr || s->kernel_exclude.nr)
+		return "no launch of this region was selected";
+	return sonde_tree_unrecorded(t) ? "no GPU work was recorded in this region"
+					: "no GPU work was launched in this region";
 }
 
 const char *sonde_open_words(const struct sonde_tree *t)

@@ -179,11 +179,14 @@ static void write_coverage(struct sonde_json_export *x)
 	struct sonde_coverage kernels, ranges;
 	bool has_kernels = sonde_coverage_build(&kernels, x->tree, false);
 	bool has_ranges = sonde_coverage_build(&ranges, x->tree, true);
+	uint64_t unrecorded = sonde_tree_unrecorded(x->tree);
 	size_t i;
 
 	sonde_json_open(&x->w, "coverage", '{', false);
 	write_launches(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
 	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
+	if (unrecorded)
+		sonde_json_u64(&x->w, "launches_without_record", unrecorded);
 	write_windows(x);
 	write_timed(x);
 	sonde_json_open(&x->w, "unattributed_by", '{', true);

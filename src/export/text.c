@@ -187,12 +187,16 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 {
 	const char *what = is_ranges ? "range results" : "launches";
 	const struct sonde_tally *tally = &t->cells->tally;
+	uint64_t unrecorded = sonde_tree_unrecorded(t);
+	const char *no_record = unrecorded == 1 ? "launch has no record" : "launches have no record";
 	struct sonde_windows windows;
 	struct sonde_timed timed;
 	struct sonde_coverage c;
 	bool has_timed;
 
-	if (!tally->nr_launches && tally->takes_range && !is_ranges)
+	if (!tally->nr_launches && tally->takes_range && !is_ranges && unrecorded)
+		sonde_buf_printf(line, "%" PRIu64 " %s: regions have host times only", unrecorded, no_record);
+	else if (!tally->nr_launches && tally->takes_range && !is_ranges)
 		sonde_buf_puts(line, SONDE_NO_GPU_WORK);
 	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
 		return;
@@ -210,6 +214,8 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		add_strays(t, c.outside, line);
 	if (c.not_selected)
 		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
+	if (unrecorded && !is_ranges)
+		sonde_buf_printf(line, "; %" PRIu64 " more %s", unrecorded, no_record);
 	if (sonde_windows_build(&windows, t))
 		sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s",
 			windows.nr, windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9,

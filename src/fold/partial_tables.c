@@ -78,6 +78,7 @@ static void move_inputs(struct sonde_walk *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, in->cost_ppm);
 		MOVE_NUMBER(w, in->is_sampled);
 		MOVE_NUMBER(w, in->is_running);
+		MOVE_NUMBER(w, in->nr_unrecorded);
 		MOVE_NUMBER(w, in->captured_ns);
 		MOVE_NUMBER(w, in->total_ns);
 		move_has(w, in, c->metric_names.nr);

@@ -162,6 +162,8 @@ struct sonde_status {
 	uint64_t nr_no_slot;	 /* events dropped: more live threads than slots */
 	uint64_t nr_gpu_dropped; /* activity records CUPTI dropped */
 	uint64_t nr_too_deep;	 /* pushes below SONDE_OPEN_LIMIT open ones, with their pops */
+	/* Older files end here. */
+	uint64_t nr_owed; /* launches of kernels and graphs, of which CUPTI is to give at least a record each */
 };
 
 #define SONDE_LABEL_LIMIT  16384

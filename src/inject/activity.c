@@ -16,6 +16,8 @@
 
 #define NR_BUFFERS 64u
 #define LOOK_MS	   50u /* how long the runner waits for an answer at most */
+#define PENDING_MS 10u /* how long the program launches nothing before it counts as quiet */
+#define SOON_NS	   50000000u /* CUPTI is asked no more often than so, unless collect_ms is less */
 
 static uint8_t *buffers;
 static size_t buffer_bytes; /* of each */
@@ -121,11 +123,58 @@ static bool main_has_ended(void)
 	return p > text && p[1] && p[2] == 'Z';
 }
 
+/*
+ * When CUPTI is asked. Every collect_ms; but a program that ends without its exit handlers takes with it what CUPTI has, so
+ * sooner where that disturbs hardly anybody: once launches were made and then none for a moment; and where they go on, after an
+ * eighth of the time that they have, so that of a short program most is there. Asking may take a thousandth of the time, or
+ * there is no sooner. With a budget it is as regular as what the budget counts on.
+ */
+static struct {
+	uint64_t regular_ns; /* when it was last asked because it was time … */
+	uint64_t asked_ns;   /* … and for whatever reason … */
+	uint64_t took_ns;    /* … how long that took */
+	uint64_t asked, seen; /* launches by then, and by the last look */
+	bool is_quiet;	     /* none between the last two looks … */
+	uint64_t quiet_ns;   /* … when that was last so */
+} when;
+
+static void look_at_launches(uint64_t now)
+{
+	uint64_t launches = sonde_launches__sum();
+
+	when.is_quiet = launches == when.seen;
+	when.seen = launches;
+	if (when.is_quiet)
+		when.quiet_ns = now;
+}
+
+/* Whether it is to be asked before its time. */
+static bool is_soon(uint64_t now)
+{
+	uint64_t gap_ns = when.is_quiet ? 0 : (now - when.quiet_ns) / 8;
+
+	gap_ns = gap_ns < SOON_NS ? SOON_NS : gap_ns;
+	gap_ns = gap_ns < 1000 * when.took_ns ? 1000 * when.took_ns : gap_ns;
+	return when.seen != when.asked && !sonde_inject.config.budget_ppm && now - when.asked_ns >= gap_ns;
+}
+
+/* It is asked now. True when that was time. */
+static bool take_turn(uint64_t now)
+{
+	bool is_regular = now - when.regular_ns >= sonde_inject.config.collect_ms * 1000000ull;
+
+	when.asked = when.seen;
+	when.asked_ns = now;
+	if (is_regular)
+		when.regular_ns = now;
+	return is_regular;
+}
+
 /* Until it is time to collect; meanwhile the clock or the runner may open and close windows. */
 static void await_collection(void)
 {
-	uint64_t until = sonde_now_ns() + sonde_inject.config.collect_ms * 1000000ull;
-	uint32_t nr_flushes = atomic_load(&sonde_inject.orders->nr_flushes);
+	uint64_t until = when.regular_ns + sonde_inject.config.collect_ms * 1000000ull;
+	uint32_t nr_flushes = atomic_load(&sonde_inject.orders->nr_flushes), look_ms;
 	uint64_t now, next_ms, other_ms;
 
 	do {
@@ -134,32 +183,41 @@ static void await_collection(void)
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
 		other_ms = sonde_presence__look() / 1000 + 1;
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
+		look_ms = when.seen != when.asked ? PENDING_MS : LOOK_MS;
 		now = sonde_now_ns();
 		if (now < until && (until - now) / 1000000 < next_ms)
 			next_ms = (until - now) / 1000000 + 1;
-		sonde_futex__wait(&ending, 0, (uint32_t)(next_ms < LOOK_MS ? next_ms : LOOK_MS));
-	} while (!atomic_load(&ending) && sonde_now_ns() < until &&
+		sonde_futex__wait(&ending, 0, (uint32_t)(next_ms < look_ms ? next_ms : look_ms));
+		now = sonde_now_ns();
+		look_at_launches(now);
+	} while (!atomic_load(&ending) && now < until && !is_soon(now) &&
 		 atomic_load(&sonde_inject.orders->nr_flushes) == nr_flushes);
 }
 
 static void *collect(void *arg)
 {
+	bool is_regular = true;
+
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-collect");
+	when.regular_ns = when.asked_ns = when.quiet_ns = sonde_now_ns();
 	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
-		if (sonde_presence__hold()) {
+		if (is_regular && sonde_presence__hold()) {
 			sonde_activity__stamp();
 			sonde_presence__release();
 		}
-		atomic_fetch_add(&sonde_inject.nr_collected, 1);
+		atomic_fetch_add(&sonde_inject.nr_collected, is_regular);
 		await_collection();
+		is_regular = take_turn(sonde_now_ns());
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&ending) && sonde_presence__hold()) {
 			sonde_cupti.cuptiActivityFlushAll(0);
 			sonde_presence__release();
 		}
+		when.took_ns = sonde_now_ns() - when.asked_ns;
 		sonde_devices__describe();
-		sonde_rivals__look();
+		if (is_regular)
+			sonde_rivals__look();
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 	}
 	return NULL;

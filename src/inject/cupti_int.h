@@ -51,7 +51,7 @@ struct thread;
 void sonde_rivals__note_subscriber(void);
 /* CUPTI refused what `what` says, a constant; or everything, since somebody else has another way of using it. */
 void sonde_rivals__note_refusal(CUptiResult why, const char *what);
-/* After each collection: says so when somebody else has the records. */
+/* Now and then, after a collection: says so when somebody else has the records. */
 void sonde_rivals__look(void);
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
@@ -89,6 +89,8 @@ void sonde_activity__stamp(void);
  * CUPTI refuses. */
 bool sonde_launches__subscribe(void);
 void sonde_launches__switch(bool is_on);
+/* Another number than before when there were launches since. */
+uint64_t sonde_launches__sum(void);
 /* A device was met: what the driver says of it is written by the next sonde_devices__describe. */
 void sonde_devices__met(uint32_t id);
 /* Asks the driver, so not to be called by CUPTI's own threads. */

@@ -57,6 +57,8 @@ static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	struct thread *t;
 
 	sonde_presence__stay();
+	if (sonde_self)
+		sonde_self->call.makes_node = true;
 	if (!g || sonde_cupti.cuptiGetGraphNodeId(g->node, &e.field[0]) != CUPTI_SUCCESS)
 		return;
 	if (copy && sonde_cupti.cuptiGetGraphNodeId(g->originalNode, &e.field[1]) != CUPTI_SUCCESS)
@@ -140,11 +142,24 @@ static void take_unwanted_call(unsigned what, const CUpti_CallbackData *call)
 }
 
 /*
- * How many records CUPTI owes us: one of each kernel whose call began and ended while it recorded; of copies
- * and fills not all have one. Of calls during which recording began or ended nobody knows.
+ * How many records CUPTI owes us: one at least of each kernel and graph whose call began and ended while it recorded, unless the
+ * call was captured into a graph; of copies and fills not all have one. Of calls during which recording began or ended
+ * nobody knows. Where CUPTI may go (windows, a budget) it is asked what it owes since it came, and graphs that still ran when
+ * recording ended have no record.
  */
-static void count_owed(unsigned what, const CUpti_CallbackData *call)
+static void begin_owed(void)
 {
+	struct thread *t = sonde_self;
+
+	if (!t)
+		return;
+	t->call.records_turn = atomic_load(&sonde_inject.records_turn) + 1;
+	t->call.makes_node = false;
+}
+
+static void end_owed(unsigned what, const CUpti_CallbackData *call)
+{
+	bool may_go = sonde_inject.config.budget_ppm || sonde_inject.config.window.kind != WINDOW_ALL;
 	struct thread *t = sonde_self;
 	uint32_t turn = atomic_load(&sonde_inject.records_turn), began;
 	const CUresult *result = call->functionReturnValue;
@@ -152,19 +167,19 @@ static void count_owed(unsigned what, const CUpti_CallbackData *call)
 	if (!t)
 		return;
 	began = t->call.records_turn;
-	t->call.records_turn = call->callbackSite == CUPTI_API_ENTER ? turn + 1 : 0;
-	if (call->callbackSite == CUPTI_API_EXIT && began == turn + 1 && turn % 4 == RECORDS_ON &&
-		(!result || *result == CUDA_SUCCESS))
+	t->call.records_turn = 0;
+	if (began != turn + 1 || turn % 4 != RECORDS_ON || t->call.makes_node ||
+		(result && *result != CUDA_SUCCESS))
+		return;
+	if (what & CALL_KERNEL || ((what & CALL_WINDOW) == CALL_GRAPH && !may_go))
+		count_own(&t->nr_owed);
+	if (unlikely(may_go))
 		count(what & CALL_KERNEL ? &sonde_inject.records.owed_kernels
 					 : &sonde_inject.records.perhaps_others);
 }
 
-static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+static void follow_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
-	const struct config *c = &sonde_inject.config;
-
-	if (unlikely(c->budget_ppm || c->window.kind != WINDOW_ALL) && is_driver && what & CALL_LAUNCH)
-		count_owed(what, call); /* else CUPTI stays */
 	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
 		sonde_presence__stay();
 	if (unlikely(!atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)) &&
@@ -191,6 +206,17 @@ static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_dri
 	}
 }
 
+static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+{
+	bool is_launch = is_driver && what & CALL_LAUNCH, is_enter = call->callbackSite == CUPTI_API_ENTER;
+
+	if (is_launch && !is_enter)
+		end_owed(what, call);
+	follow_call(what, call, is_driver);
+	if (is_launch && is_enter) /* by now the thread is known */
+		begin_owed();
+}
+
 static void CUPTIAPI called(
 	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
@@ -201,6 +227,17 @@ static void CUPTIAPI called(
 		 (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API))
 		take_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data,
 			domain == CUPTI_CB_DOMAIN_DRIVER_API);
+}
+
+uint64_t sonde_launches__sum(void)
+{
+	const struct inject *g = &sonde_inject;
+	uint32_t i, nr = atomic_load(&g->nr_used);
+	uint64_t sum = 0;
+
+	for (i = 0; i < nr && i < MAX_THREADS; i++)
+		sum += atomic_load_explicit(&g->threads[i].launched, memory_order_relaxed);
+	return sum;
 }
 
 static bool starts(const char *text, const char *prefix)

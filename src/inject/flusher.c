@@ -171,8 +171,10 @@ static void status_put(void)
 		.nr_too_deep = atomic_load(&g->nr_too_deep)};
 	uint32_t i, nr = atomic_load(&g->nr_used);
 
-	for (i = 0; i < nr && i < MAX_THREADS; i++)
+	for (i = 0; i < nr && i < MAX_THREADS; i++) {
 		s.nr_lost += atomic_load_explicit(&g->threads[i].nr_lost, memory_order_relaxed);
+		s.nr_owed += atomic_load_explicit(&g->threads[i].nr_owed, memory_order_relaxed);
+	}
 	if (!memcmp(&s, &f.status, sizeof(s)))
 		return;
 	f.status = s;

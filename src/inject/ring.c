@@ -220,6 +220,7 @@ void sonde_ring__forked(void)
 		struct thread *other = &sonde_inject.threads[i];
 
 		atomic_store(&other->nr_lost, 0);
+		atomic_store(&other->nr_owed, 0);
 		if (other == t)
 			continue;
 		atomic_store(&other->is_live, false);

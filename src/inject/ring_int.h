@@ -55,6 +55,7 @@ struct thread { /* what every hook needs comes first: two cache lines */
 	uint32_t epoch;		      /* of windows, when it last wrote a range or launch */
 	volatile bool busy;	      /* inside a hook */
 	bool is_left_out;     /* it is in one whose number is not asked for (windows.c) */
+	_Atomic uint64_t nr_owed;     /* launches of whose work there is to be a record */
 	_Atomic uint64_t nr_launched; /* with a budget: launches … */
 	struct {
 		uint64_t ticks; /* … when the last one's call began, … */
@@ -63,6 +64,7 @@ struct thread { /* what every hook needs comes first: two cache lines */
 		uint64_t waited; /* … and ticks that calls waited for a switch … */
 		uint32_t waited_turn; /* … which is this one */
 		uint32_t records_turn; /* … when it began, plus one; 0 = that was not seen */
+		bool makes_node;       /* it is captured into a graph: nothing runs */
 	} call;
 	uint32_t nr_included, nr_excluded, nr_starts;
 	uint32_t nr_window;   /* open ranges of those that may open a window */

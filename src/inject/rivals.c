@@ -119,23 +119,12 @@ void sonde_rivals__note_refusal(CUptiResult why, const char *what)
 	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find()->scoped : what);
 }
 
-static uint64_t sum_of_launches(void)
-{
-	const struct inject *g = &sonde_inject;
-	uint32_t i, nr = atomic_load(&g->nr_used);
-	uint64_t sum = 0;
-
-	for (i = 0; i < nr && i < MAX_THREADS; i++)
-		sum += atomic_load_explicit(&g->threads[i].launched, memory_order_relaxed);
-	return sum;
-}
-
 /* While GPU work is timed by the launches there are; between windows by the kernels that CUPTI owes records of. */
 void sonde_rivals__look(void)
 {
 	static uint64_t last_sum, last_records, last_owed;
 	static unsigned nr_silent;
-	uint64_t sum = sum_of_launches(), owed = atomic_load(&sonde_inject.records.owed_kernels);
+	uint64_t sum = sonde_launches__sum(), owed = atomic_load(&sonde_inject.records.owed_kernels);
 	uint64_t nr_records = atomic_load(&sonde_inject.nr_gpu_records);
 
 	if (nr_records != last_records)

@@ -30,6 +30,7 @@ struct sonde_input {
 	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
 	uint64_t budget_ppm, cost_ppm;
 	bool is_sampled; /* … launches were counted only at times: their numbers are estimates */
+	uint64_t nr_unrecorded; /* launches of kernels and graphs, of whose work there is no record */
 	bool is_running;      /* its program runs and writes on: what is open is no fault */
 	bool is_cut_anywhere; /* by a budget, the clock or an order: what it has begins and ends where other ranks' do not */
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */

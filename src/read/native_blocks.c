@@ -233,8 +233,9 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 	case SONDE_BLOCK_WINDOW:
 		return read_mark(n, p, h->nr_bytes);
 	case SONDE_BLOCK_STATUS:
-		if (h->nr_bytes >= sizeof(n->status))
-			memcpy(&n->status, p, sizeof(n->status));
+		if (h->nr_bytes >= offsetof(struct sonde_status, nr_owed))
+			memcpy(&n->status, p,
+				h->nr_bytes < sizeof(n->status) ? h->nr_bytes : sizeof(n->status));
 		break;
 	case SONDE_BLOCK_END:
 		n->ended = true;

@@ -152,12 +152,12 @@ struct native_window {
 #define NATIVE_ALL_TIME UINT32_MAX	   /* of a capture without windows */
 #define NATIVE_OUTSIDE	(UINT32_MAX - 1) /* of a stream that writes between windows */
 
-/* What was counted while reading. */
+/* What was counted while reading. `recorded`: launches of those that records are owed of, which have one. */
 struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch,
 		overhead_ns, sets_cut, no_time, left_out, bad_samples, unchosen,
-		cut_by_windows, out_of_windows;
+		cut_by_windows, out_of_windows, recorded;
 };
 
 struct native {

@@ -93,6 +93,8 @@ struct joining {
 	struct launch_ids ids;
 	struct native_origins origins;
 	struct sonde_kernel_names names;
+	bool *has_record; /* by launch: work of a kernel or graph is there; NULL = nobody asks */
+	uint32_t last_alone; /* id of the last such work whose launch is not there */
 	size_t nr_folded, nr_uncalled;
 	uint64_t last_ns, last_start_ns; /* of the record before … */
 	bool is_out_of_order;		 /* … and whether one came before that */
@@ -178,6 +180,21 @@ static bool complete_record(struct joining *j, struct sonde_record *rec)
 	return name_record(j, rec);
 }
 
+/* Each launch of a kernel or graph counts once, also one that was not written. `id` is what the record has of it. */
+static void count_recorded(struct joining *j, const struct sonde_record *rec, uint32_t id)
+{
+	bool is_of_graph = rec->call_ns != 0;
+	bool *has = rec->call == SONDE_NONE ? NULL : &j->has_record[rec->call];
+
+	if (rec->kind != SONDE_RESULT_KERNEL && rec->kind != SONDE_RESULT_GRAPH && !is_of_graph)
+		return;
+	j->n->counts.recorded += has ? !*has : !is_of_graph || id != j->last_alone;
+	if (has)
+		*has = true;
+	else
+		j->last_alone = id;
+}
+
 static bool complete_records(struct joining *j)
 {
 	struct native *n = j->n;
@@ -186,11 +203,15 @@ static bool complete_records(struct joining *j)
 	bool ok = true;
 
 	for (i = nr; i < n->r->records.nr && ok; i++) {
-		recs[i].call = launch_of(&j->ids, recs[i].call);
+		uint32_t id = recs[i].call;
+
+		recs[i].call = launch_of(&j->ids, id);
 		if (sonde_native__is_folded(n, &recs[i])) {
 			j->nr_folded++;
 			continue;
 		}
+		if (j->has_record)
+			count_recorded(j, &recs[i], id);
 		if (nr != i)
 			recs[nr] = recs[i];
 		ok = complete_record(j, &recs[nr++]);
@@ -279,7 +300,13 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 {
 	struct joining j = {.n = n};
 	bool ok = n->launches.nr < SONDE_NONE && sonde_native__edges(n) && find_ids(n, &j.ids) &&
-		  sonde_native__find_origins(n, &j.origins) && complete_records(&j) && add_memory(&j);
+		  sonde_native__find_origins(n, &j.origins);
+
+	if (ok && n->status.nr_owed) {
+		j.has_record = sonde_calloc(n->launches.nr + 1, sizeof(*j.has_record));
+		ok = j.has_record;
+	}
+	ok = ok && complete_records(&j) && add_memory(&j);
 
 	if (ok && n->budget.budget_ppm) {
 		ok = sonde_native__count_untimed(n);
@@ -289,6 +316,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 	ok = ok && (!j.is_out_of_order || order_records(n));
 	if (j.nr_uncalled)
 		forget_moments(n);
+	sonde_free(j.has_record);
 	sonde_free(j.ids.launches);
 	sonde_free(j.ids.sorted);
 	sonde_native__release_origins(&j.origins);

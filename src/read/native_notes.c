@@ -9,6 +9,8 @@ static void note(const struct native *n, uint64_t nr, const char *one, const cha
 	sonde_source__note(n->src, n->r, nr, one, many);
 }
 
+#define GONE "the program ended without its exit handlers (killed, crashed, _exit or exec)"
+
 static void note_damage(const struct native *n)
 {
 	const struct native_counts *c = &n->counts;
@@ -25,10 +27,9 @@ static void note_damage(const struct native *n)
 			"is damaged); copy it again, unless it is still being written or was killed with "
 			"the program",
 			n->src->path, n->src->file.data.n);
-	if (n->ended && n->end == SONDE_END_GONE && n->nr_works)
+	if (n->ended && n->end == SONDE_END_GONE && n->nr_works && !n->status.nr_owed)
 		sonde_note(&n->r->notes,
-			"%s: the program ended without its exit handlers (killed, crashed, _exit "
-			"or exec): GPU work that CUPTI had not yet handed over is missing",
+			"%s: " GONE ": GPU work that CUPTI had not yet handed over is missing",
 			n->src->path);
 	if (c->bad_blocks || c->bad_chunks || c->missing_blocks)
 		sonde_note(&n->r->notes,
@@ -83,9 +84,36 @@ static void note_ranges(const struct native *n)
 		"launches lack some of their ranges: too many were open at once");
 }
 
+/*
+ * Nothing is said of a program that runs, whose work is on its way, of files that are just being folded, and with a
+ * budget, where launches without a record are results too. Where recording began and ended with windows, work
+ * at their edges is without one in any case: only how the program ended makes it worth a word.
+ */
+static void note_unrecorded(const struct native *n)
+{
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+	uint64_t nr = n->status.nr_owed > n->counts.recorded ? n->status.nr_owed - n->counts.recorded : 0;
+	bool is_gone = n->ended && n->end == SONDE_END_GONE;
+
+	if (in->is_running || n->r->options.nr_files || n->budget.budget_ppm ||
+		(n->is_windowed && n->ended && n->end == SONDE_END_EXIT))
+		return;
+	in->nr_unrecorded = nr;
+	if (nr)
+		sonde_note(&n->r->notes, "%s: %llu %s no record: %s", n->src->path,
+			(unsigned long long)nr, nr == 1 ? "launch has" : "launches have",
+			is_gone ? GONE " before CUPTI had handed over what the GPU did; one that ends by exit, "
+				  "or is quiet for a tenth of a second before, has them"
+			: n->ended && n->end == SONDE_END_EXIT
+				? "CUPTI gave none (it lost them, or the GPU failed)"
+				: "CUPTI had not handed them over, or they were not written");
+}
+
 static void note_work(const struct native *n)
 {
 	const struct native_counts *c = &n->counts;
+
+	note_unrecorded(n);
 
 	note(n, c->no_launch, "piece of GPU work has no known launch",
 		"pieces of GPU work have no known launch");

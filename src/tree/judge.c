@@ -126,6 +126,16 @@ bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t
 	return found;
 }
 
+uint64_t sonde_tree_unrecorded(const struct sonde_tree *t)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < t->cells->inputs.nr; i++)
+		sum += t->cells->inputs.at[i].nr_unrecorded;
+	return sum;
+}
+
 bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t)
 {
 	bool found = false;

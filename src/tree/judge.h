@@ -50,6 +50,8 @@ struct sonde_coverage {
 	uint64_t total, attributed, outside, not_selected;
 	double total_ns, attributed_ns, outside_ns; /* NaN without times */
 };
+/* Launches of whose work there is no record: they are in no figure. */
+uint64_t sonde_tree_unrecorded(const struct sonde_tree *t);
 /* When the inputs were captured that have windows (capture.window); false when none has. */
 struct sonde_windows {
 	uint64_t nr;

@@ -17,6 +17,7 @@
 static void (*launch)(const char *, uint64_t);
 static void (*copy)(uint64_t);
 static void (*node)(uint64_t, uint64_t);
+static void (*capture)(uint64_t);
 static void (*device)(void);
 static void (*synchronize)(unsigned);
 static void (*memory)(uint64_t, uint64_t, int);
@@ -47,7 +48,7 @@ static void *worker(void *arg)
 static void graph(void)
 {
 	nvtxRangePushA("capture");
-	node(500, 0);
+	capture(500);
 	nvtxRangePop();
 	node(900, 500);
 	nvtxRangePushA("replay");
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 	*(void **)&launch = find(cupti, "fake_launch");
 	*(void **)&copy = find(cupti, "fake_copy");
 	*(void **)&node = find(cupti, "fake_node");
+	*(void **)&capture = find(cupti, "fake_capture");
 	*(void **)&device = find(cupti, "fake_device");
 	*(void **)&synchronize = find(cupti, "fake_sync");
 	*(void **)&memory = find(cupti, "fake_memory");

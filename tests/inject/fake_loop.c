@@ -7,7 +7,7 @@
  * Each step is `step` (in `train`) with LAUNCHES kernels in `layer`, and one kernel
  * after it, in `train` alone. Steps 3 and 4 lie between cudaProfilerStart and Stop, steps 6 and 7 in
  * the range `capture` of the domain `sonde`. THREADS others do the same without `train`. END says how
- * it ends: exit, _exit, kill, fork (every 8th step), exec; signals: a handler enters a range a thousand times a second. With $FAKE_LOOP_STOP there are as many steps
+ * it ends: exit, _exit, abort, kill, fork (every 8th step), exec; signals: a handler enters a range a thousand times a second. With $FAKE_LOOP_STOP there are as many steps
  * as it takes until that file exists; it says how many, `steps N`. The file $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
  * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
  * a range `last` comes at the end.
@@ -235,6 +235,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (!strcmp(ending, "_exit"))
 		_exit(3);
+	if (!strcmp(ending, "abort"))
+		abort();
 	if (!strcmp(ending, "kill"))
 		kill(getpid(), SIGKILL);
 	if (!strcmp(ending, "exec"))

@@ -50,15 +50,15 @@ loop_files() { # NUMBER ARGUMENT…: a loop that goes on until there are so many
 }
 has_files() { [ "$(ls "$OUT" | wc -l)" -ge "$1" ]; }
 
-folded() { # the capture in $OUT, all but its last two files folded one by one, and as one file
+folded() { fold "$1" && same "$TMP/whole" "$OUT"; } # FILES
+fold() { # FILES: the capture in $OUT, which has so many, all but its last two folded one by one; and as one file in $TMP/whole
 	local name
 	name=$(basename "$OUT"/*.sonde)
 	rm -rf "$TMP/whole"
 	mkdir "$TMP/whole"
 	cat $(ls -v "$OUT/$name"*) >"$TMP/whole/$name"
 	[ "$(ls "$OUT" | wc -l)" -ge "$1" ] || { echo "too few files"; ls -l "$OUT"; return 1; }
-	"$BUILD/tools/capture_roll" "$OUT/$name" $(($(ls "$OUT" | wc -l) - 2)) && [ "$(ls "$OUT" | wc -l)" -eq 3 ] &&
-		same "$TMP/whole" "$OUT"
+	"$BUILD/tools/capture_roll" "$OUT/$name" $(($(ls "$OUT" | wc -l) - 2)) && [ "$(ls "$OUT" | wc -l)" -eq 3 ]
 }
 
 one_thread() {
@@ -80,6 +80,23 @@ all_kinds() { # start/end ranges over many files, graphs captured in the first, 
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20 memory=on
 	goes_on_until "has_files 6" traced "$BUILD/fake/fake_cuda" "$FAKE" 3 >"$TMP/said" && folded 4
 }
+
+unrecorded() { # CUPTI hands over what fills a buffer, until the program leaves by _exit: every launch is a result or without a record
+	local -x FAKE_CUPTI_LATE_MS=600000
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
+	goes_on_until "has_much 6" traced "$BUILD/fake/fake_loop" "$FAKE" 1 20 300 0 _exit >"$TMP/said"
+	settle
+	fold 4 && "$SONDE" report "$TMP/whole" -f json >"$TMP/whole.json" && "$SONDE" report "$OUT" -f json >"$TMP/folded.json" &&
+		python3 - "$TMP/whole.json" "$TMP/folded.json" "$(sed -n 's/^steps //p' "$TMP/said")" <<-'P'
+			import json, sys
+			n = 21 * int(sys.argv[3])
+			for f in sys.argv[1:3]:
+			    c = json.load(open(f))["coverage"]
+			    print(n, c)
+			    assert 0 < c["launches_without_record"] == n - c["launches_total"] < n
+		P
+}
+has_much() { has_files "$1" && "$BUILD/tools/capture_dump" --count "$OUT"/*.sonde | grep -v ' records=0 '; }
 
 at_once() { # all but two files in one go
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 rotate_ms=20
@@ -177,6 +194,7 @@ ok "four threads: files folded one by one have the report of the whole" threads
 ok "several files folded at once have the report of the whole" at_once
 ok "ranges alone: files folded one by one have the report of the whole" no_gpu
 ok "start/end ranges, graphs and memory over many files are those of the whole" all_kinds
+ok "launches without a record are those of the whole" unrecorded
 ok "a run keeps one file and tells every launch" in_a_run
 ok "sonde is killed while it folds: nothing is lost, nothing told twice" killed
 ok "reports of a capture whose files are being folded have everything once" live

@@ -201,6 +201,48 @@ levers() { # what is switched for CUPTI changes nothing that is captured
 	cuda && ! dump | grep 'of overhead'
 }
 
+LOOP=$PWD/$BUILD/fake/fake_loop
+figures() { # NAME…: of the report's coverage; - where there is none
+	settle
+	"$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" >"$TMP/valid" && python3 - "$TMP/r.json" "$@" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		print(*r["notes"], sep="\n", file=sys.stderr)
+		print(*[r["coverage"].get(name, "-") for name in sys.argv[2:]])
+	P
+}
+ends_early() { # HOW: nothing was handed over by then: so many launches have no record, five graphs among them, and the report says why
+	local reason="the program ended without its exit handlers (killed, crashed, _exit or exec) before CUPTI had handed over what the GPU did"
+	local -x FAKE_CUPTI_LATE_MS=600000 FAKE_LOOP_GRAPH=/dev/null CUDA_INJECTION64_PATH=$LIB
+	fresh cupti="$FAKE"
+	same_with_and_without "$LOOP" "$FAKE" 5 2 0 0 "$1" && [ "$(figures launches_total launches_without_record)" = "0 20" ] || return
+	"$SONDE" report "$OUT" --width 1000 >"$TMP/text" && "$SONDE" report "$OUT" -f md >"$TMP/r.md" && "$SONDE" report "$OUT" -f html >"$TMP/r.html" &&
+		grep -q "20 launches have no record: $reason" "$TMP/text" && grep -qx '20 launches have no record: regions have host times only' "$TMP/text" &&
+		grep -q '^- no GPU work was recorded in this region$' "$TMP/r.md" && grep -q '20 launches have no record: regions' "$TMP/r.html" &&
+		! grep 'no GPU work was launched\|^no GPU work:' "$TMP/text" "$TMP/r.md"
+}
+ends_early_with_own_ids() { # of a runtime call and the driver's in it one counts
+	local -x FAKE_CUPTI_IDS
+	for FAKE_CUPTI_IDS in driver runtime; do ends_early _exit || return; done
+}
+has_records() { [ "$("$BUILD/tools/capture_dump" --count "$OUT"/*.sonde | sed -n 's/.* records=\([0-9]*\) .*/\1/p')" -ge "$1" ]; }
+ends_quietly() { # CUPTI is asked soon after the program has gone quiet: what it launched before that is there, every launch counts once
+	local total without
+	local -x CUDA_INJECTION64_PATH=$LIB
+	fresh cupti="$FAKE" collect_ms=60000
+	goes_on_until "has_records 6" traced "$LOOP" "$FAKE" 1 2 150000 0 _exit >"$TMP/said"
+	read -r total without <<<"$(figures launches_total launches_without_record)"
+	echo "$total + $without of $(cat "$TMP/said")"
+	[ "$total" -ge 6 ] && [ $((total + ${without/-/0})) = $((3 * $(sed -n 's/^steps //p' "$TMP/said"))) ]
+}
+ends_well() { # nothing is missing, though one launch was captured into a graph, and of each copy and allocation nobody knows
+	local ids
+	for ids in SHARED=yes FAKE_CUPTI_IDS=driver FAKE_CUPTI_IDS=runtime; do
+		fresh cupti="$FAKE" memory=on
+		(export "$ids" && cuda) && [ "$(figures launches_total launches_without_record)" = "8 -" ] || return
+	done
+}
+
 ok "ways to have CUPTI work for less capture the same" levers
 ok "CUDA calls that can wait are recorded with their times" calls
 ok "allocations and frees have their regions" memory
@@ -252,3 +294,9 @@ ok "a user of CUPTI's V2 records is noticed and named, and ranges go on" scoped
 ok "a CUPTI that is taken leaves kernels without regions, with a note" another_subscriber
 ok "a missing CUPTI leaves ranges, with a note" missing
 ok "CUPTI can be switched off" off
+for how in _exit exec abort kill; do
+	ok "launches without a record are counted when a program ends by $how" ends_early $how
+done
+ok "launches without a record are counted once with ids of their own" ends_early_with_own_ids
+ok "what was launched before a quiet moment is there whatever comes" ends_quietly
+ok "a program that ends well has a record of every launch" ends_well

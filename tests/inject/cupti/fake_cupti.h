@@ -108,6 +108,8 @@ void fake_sync(unsigned us);
 void fake_profiler(int is_start);
 /* Takes or gives back memory. */
 void fake_memory(uint64_t address, uint64_t bytes, int is_free);
+/* A kernel is launched into a stream that is captured: its node is made, and nothing runs. */
+void fake_capture(uint64_t id);
 /* A node of a graph is made, or cloned from another. */
 void fake_node(uint64_t id, uint64_t original);
 void fake_device(void);

@@ -227,6 +227,15 @@ EXPORT void fake_node(uint64_t id, uint64_t original)
 	tell(CUPTI_CB_DOMAIN_RESOURCE, cb, &r, 0);
 }
 
+EXPORT void fake_capture(uint64_t id)
+{
+	uint32_t corr = next_id();
+
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 2, corr, CUPTI_API_ENTER);
+	fake_node(id, 0);
+	call(CUPTI_CB_DOMAIN_DRIVER_API, 2, corr, CUPTI_API_EXIT);
+}
+
 EXPORT void fake_device(void)
 {
 	device_record d;
