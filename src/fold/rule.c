@@ -56,11 +56,27 @@ static const struct sonde_rule rules[] = {
 	RULE("*.avg", SUM, NONE, EXACT),
 	RULE("*.max", UPPER, NONE, BOUND),
 	RULE("*.min", LOWER, NONE, BOUND),
+	RULE("smsp__pcsamp_interval*", MODE, NONE, STAT), /* how it was sampled */
+	RULE("smsp__pcsamp_buffer_size_bytes", MODE, NONE, STAT),
+	RULE("smsp__pcsamp_aggregated_passes", MODE, NONE, STAT),
 	RULE("smsp__pcsamp_*", SUM, NONE, EXACT),
 	RULE("inst_executed", SUM, NONE, EXACT),
 	RULE("thread_inst_executed", SUM, NONE, EXACT),
-	RULE("sass__*", SUM, NONE, EXACT),
-	RULE("derived__*_x2", SUM, NONE, EXACT),
+	RULE("thread_inst_executed_true", SUM, NONE, EXACT),
+	RULE("memory_l1_*", SUM, NONE, EXACT),
+	RULE("memory_l2_*", SUM, NONE, EXACT),
+	RULE("sass__*inst_executed*", SUM, NONE, EXACT),
+	/* What Nsight Compute's sections define, each as what it is made of. N times an SM's peak, N times a rate: */
+	RULE("derived__sm__*_x2", SAME, NONE, CONST),
+	RULE("derived__sm__*_x4", SAME, NONE, CONST),
+	RULE("derived__sm__*_x512", SAME, NONE, CONST),
+	RULE("derived__smsp__*_x2", MEAN, ELAPSED, EXACT),
+	RULE("derived__smsp__*_x4", MEAN, ELAPSED, EXACT),
+	RULE("derived__smsp__*_x512", MEAN, ELAPSED, EXACT),
+	RULE("derived__memory_*_excessive", SUM, NONE, EXACT), /* counted − ideal */
+	RULE("derived__*_spilling_requests", SUM, NONE, EXACT),
+	RULE("derived__local_spilling_requests_pct", MEAN, DENOMINATOR, APPROX),
+	RULE("derived__smsp__inst_executed_op_branch_pct", MEAN, DENOMINATOR, EXACT),
 	RULE("*_pct", MEAN, TIME, APPROX),
 	RULE("*", MODE, NONE, STAT),
 };
@@ -84,8 +100,11 @@ const struct sonde_rule *sonde_rule_for(struct sonde_str metric)
 /* What is before the "__" of a name, which is the hardware it is about; empty where there is none. */
 static struct sonde_str name_unit(struct sonde_str name)
 {
+	static const char derived[] = "derived__";
 	size_t i;
 
+	if (sonde_str_starts(name, derived))
+		name = (struct sonde_str){name.p + strlen(derived), name.n - strlen(derived)};
 	for (i = 0; i + 1 < name.n && name.p[i] != '.'; i++)
 		if (name.p[i] == '_' && name.p[i + 1] == '_')
 			return (struct sonde_str){name.p, i};
@@ -210,6 +229,15 @@ static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup 
 	return true;
 }
 
+/* The names of these do not say what they divide by. */
+static const struct {
+	const char *ratio, *by;
+} dividers[] = {
+	{"derived__smsp__inst_executed_op_branch_pct", "smsp__inst_executed.sum"},
+	/* Stores count too, but only products can weigh. What is spilled once is loaded at least once. */
+	{"derived__local_spilling_requests_pct", "sass__inst_executed_local_loads"},
+};
+
 /*
  * The counter a ratio divides by, read off its name: `X_per_Y` divides by Y,
  * `t_sector_op_read_hit_rate` by `t_sectors_op_read`.
@@ -221,8 +249,16 @@ static bool weigh_by_denominator(
 	char lookups[256];
 	size_t i;
 
-	rest = (struct sonde_str){name.p + unit.n + 2, name.n - unit.n - 2};
-	if (!unit.n || rest.n > sizeof(lookups) - 8)
+	for (i = 0; i < sizeof(dividers) / sizeof(dividers[0]); i++)
+		if (sonde_str_is(name, dividers[i].ratio)) {
+			weigh(p, metric_of(c, dividers[i].by), SONDE_NONE, SONDE_QUALITY_EXACT);
+			return p->weight[0] != SONDE_NONE;
+		}
+	if (!unit.n)
+		return false;
+	rest.p = unit.p + unit.n + strlen("__");
+	rest.n = (size_t)(name.p + name.n - rest.p);
+	if (rest.n > sizeof(lookups) - 8)
 		return false;
 	rest.n = sonde_str_find(rest, '.');
 	for (i = rest.n; i-- > 0;)

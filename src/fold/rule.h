@@ -16,7 +16,7 @@
 
 /* Accumulators mean what these rules say: change it with anything that changes a weight or method.
  */
-#define SONDE_RULES_VERSION 1
+#define SONDE_RULES_VERSION 2
 
 enum sonde_quality {
 	SONDE_QUALITY_EXACT,

@@ -3,6 +3,7 @@
 #include "tree/tree_int.h"
 
 #include "base/alloc.h"
+#include "base/glob.h"
 
 #include <stdlib.h>
 
@@ -72,7 +73,19 @@ static bool add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
 	return true;
 }
 
-/* Arrays that ncu draws as charts: as one figure they mean nothing. */
+/* Arrays that ncu draws as charts or beside each instruction: as one figure, their sum, they mean nothing. */
+static bool is_array(struct sonde_str metric)
+{
+	static const char *const patterns[] = {"derived__pct_occupancy_per_*", "derived_tempMetric*",
+		"derived__avg_thread_*", "derived__derivative_avg_thread_*", "derived__memory_*_nway"};
+	size_t i;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (sonde_str_glob(metric, sonde_str_from(patterns[i])))
+			return true;
+	return false;
+}
+
 static void mark_charts(
 	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *metrics)
 {
@@ -82,9 +95,7 @@ static void mark_charts(
 		struct sonde_column *column = &t->columns.at[i];
 		bool is_named = c->metrics.nr && sonde_name_filter_takes(metrics, column->name);
 
-		column->is_chart = !is_named &&
-				   (sonde_str_starts(column->name, "derived__pct_occupancy_per_") ||
-					   sonde_str_starts(column->name, "derived_tempMetric"));
+		column->is_chart = !is_named && is_array(column->name);
 	}
 }
 

@@ -25,6 +25,11 @@ for r in $REPORTS; do
 	report --format json "$DATA/$r.ncu-rep" >"$TMP/$r.json"
 	ok "$r is valid and its parts add up" "$SONDE" validate "$TMP/$r.json"
 done
+if command -v python3 >/dev/null; then
+	python3 tests/cli/ncu_truth.py "$SONDE" $DATA/seed_roofline.ncu-rep || : >"$TMP/.not_ok"
+else
+	skip ncu_truth "python3 is not installed"
+fi
 ok "golden seed_kernel.md" golden seed_kernel.md report --format md $DATA/seed_kernel.ncu-rep
 ok "golden seed_kernel.csv" golden seed_kernel.csv report --format csv $DATA/seed_kernel.ncu-rep
 ok "golden names_kernel.csv" golden names_kernel.csv report --format csv --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep

@@ -33,6 +33,12 @@ static void test_rule__every_form_has_the_specified_method(void **state)
 		{"launch__grid_size", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
 		{"launch__registers_per_thread", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
 		{"smsp__pcsamp_sample_count", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
+		{"smsp__pcsamp_interval_cycles", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
+		{"sass__inst_executed_per_opcode", SONDE_METHOD_SUM, SONDE_WEIGHT_NONE},
+		{"sass__size", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
+		{"derived__avg_thread_executed_true", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
+		{"derived__smsp__inst_executed_pipe_xu", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
+		{"derived__l1tex__lsu_writeback_bytes_mem_lg.sum.peak_sustained", SONDE_METHOD_SAME, SONDE_WEIGHT_NONE},
 		{"device__attribute_chip", SONDE_METHOD_MODE, SONDE_WEIGHT_NONE},
 	};
 	size_t i;

@@ -196,6 +196,57 @@ static void test_tree__hit_rates_are_weighted_by_lookups(void **state)
 	made_release(&m);
 }
 
+/* The first launch is ten times as long, and all its instructions and loads are of another kind. */
+static void test_tree__derived_metrics_are_weighed_as_what_they_are_made_of(void **state)
+{
+	static const struct {
+		const char *name;
+		double first, second, want;
+		int quality;
+	} metrics[] = {
+		{"derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2", 100, 210, 110, SONDE_QUALITY_EXACT},
+		{"derived__smsp__sass_thread_inst_executed_op_hfma_pred_on_x4", 0, 22, 2, SONDE_QUALITY_EXACT},
+		{"derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2", 33792, 33792, 33792, SONDE_QUALITY_CONST},
+		{"derived__sm__inst_executed_pipe_tensor_x512", 8, 9, NAN, SONDE_QUALITY_STAT},
+		{"derived__lts__lts2xbar_bytes.sum.per_second", 10, 21, 11, SONDE_QUALITY_EXACT},
+		{"derived__smsp__inst_executed_op_branch_pct", 0.25, 0.75, 0.30, SONDE_QUALITY_EXACT},
+		{"derived__local_spilling_requests_pct", 0, 100, 75, SONDE_QUALITY_APPROX},
+		{"derived__local_spilling_requests", 1, 2, 3, SONDE_QUALITY_EXACT},
+		{"derived__memory_l1_wavefronts_shared_excessive", 4, 5, 9, SONDE_QUALITY_EXACT},
+		{"memory_l1_wavefronts_shared", 14, 15, 29, SONDE_QUALITY_EXACT},
+		{"smsp__pcsamp_interval", 6, 6, 6, SONDE_QUALITY_STAT},
+		/* weights: */
+		{"smsp__cycles_elapsed.avg.per_second", 1e9, 1e9, 1e9, SONDE_QUALITY_EXACT},
+		{"smsp__inst_executed.sum", 90, 10, 100, SONDE_QUALITY_EXACT},
+		{"sass__inst_executed_local_loads", 1, 3, 4, SONDE_QUALITY_EXACT},
+	};
+	const struct sonde_figure *f;
+	struct made m;
+	struct run run;
+	uint32_t a;
+	size_t i, k;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	for (i = 0; i < 2; i++) {
+		made_launch(&m, "k", 1, &a);
+		made_metric(&m, TIME, i ? 100 : 1000);
+		for (k = 0; k < sizeof(metrics) / sizeof(metrics[0]); k++)
+			made_metric(&m, metrics[k].name, i ? metrics[k].second : metrics[k].first);
+	}
+	aggregate(&run, m.r, NULL);
+	for (k = 0; k < sizeof(metrics) / sizeof(metrics[0]); k++) {
+		f = figure(&run, 0, SONDE_PART_INCLUSIVE, 0, metrics[k].name);
+		if (isnan(metrics[k].want) ? !isnan(f->v) : fabs(f->v - metrics[k].want) > 1e-9 * metrics[k].want)
+			fail_msg("%s: %g", metrics[k].name, f->v);
+		if (f->quality != metrics[k].quality)
+			fail_msg("%s: %s", metrics[k].name, sonde_quality_name(f->quality));
+	}
+	release(&run);
+	made_release(&m);
+}
+
 static void test_tree__a_metric_asked_for_must_be_in_the_capture(void **state)
 {
 	const char *words[] = {"sm__inst_execute.sum"};
@@ -327,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_tree__throughput_is_the_largest_constituent_over_the_region),
 		cmocka_unit_test(test_tree__throughput_without_constituents_is_an_upper_bound),
 		cmocka_unit_test(test_tree__hit_rates_are_weighted_by_lookups),
+		cmocka_unit_test(test_tree__derived_metrics_are_weighed_as_what_they_are_made_of),
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
