@@ -33,9 +33,10 @@ static const struct {
 	OPERATION("dadd", 1),
 	OPERATION("dmul", 1),
 	OPERATION("dfma", 2),
-	OPERATION("hadd", 1),
-	OPERATION("hmul", 1),
-	OPERATION("hfma", 2),
+	/* Half precision comes two to an instruction (HADD2, HFMA2). */
+	OPERATION("hadd", 2),
+	OPERATION("hmul", 2),
+	OPERATION("hfma", 4),
 };
 
 /* The figure of a metric, NaN when it is not reported. */

@@ -3,7 +3,9 @@
  *
  * Made from figures of a tree where the capture has FLOP and DRAM counters;
  * otherwise everything is NaN. FLOPs are counted as Nsight Compute does: one per
- * add or multiply, two per fused multiply-add, tensor operations as reported.
+ * add or multiply, two per fused multiply-add, tensor operations as reported. An
+ * instruction of half precision works on two values and counts twice, also where a
+ * program uses only one of them.
  *
  * Sampled counters have no operations, but what the pipes did. Tensor cycles are taken for dense
  * 16-bit operations, instructions of the FMA pipe for 32 multiply-adds. Whatever the type of the

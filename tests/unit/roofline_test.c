@@ -30,6 +30,28 @@ static void test_roofline__counts_two_per_fused_multiply_add(void **state)
 	made_release(&m);
 }
 
+/* HADD2 and HFMA2 work on two values at once. */
+static void test_roofline__counts_half_precision_in_pairs(void **state)
+{
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "k", 1, &a);
+	made_metric(&m, TIME, 10);
+	made_metric(&m, "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", 100);
+	made_metric(&m, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", 10);
+	made_metric(&m, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", 1);
+	aggregate(&run, m.r, NULL);
+	figure(&run, 0, SONDE_PART_INCLUSIVE, 0, TIME);
+	near(sonde_roofline_of(run.t, &run.f, 10).flop, 224);
+	release(&run);
+	made_release(&m);
+}
+
 /* By instruction and in parts: the wholes count, integers do not. */
 static void test_roofline__counts_tensor_operations_once(void **state)
 {
@@ -95,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_roofline__counts_two_per_fused_multiply_add),
+		cmocka_unit_test(test_roofline__counts_half_precision_in_pairs),
 		cmocka_unit_test(test_roofline__counts_tensor_operations_once),
 		cmocka_unit_test(test_roofline__is_a_lower_bound_without_tensor_operations),
 	};
