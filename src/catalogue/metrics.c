@@ -1,6 +1,8 @@
 /* Which metrics play which role, the best one first: sources have one or another of them. */
 #include "catalogue/metrics.h"
 
+#include "base/glob.h"
+
 const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_SM] = {{{SONDE_METRIC_SM, "SM %"}}, true},
 	[SONDE_ROLE_SM_ACTIVE] = {{{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, "SM act %"}}, true},
@@ -25,6 +27,13 @@ const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_DRAM_READ] = {{{SONDE_COUNTER_DRAM_READ ".sum", NULL}}, false},
 	[SONDE_ROLE_DRAM_WRITTEN] = {{{SONDE_COUNTER_DRAM_WRITTEN ".sum", NULL}}, false},
 };
+
+bool sonde_metric_is_flop(struct sonde_str metric)
+{
+	return sonde_str_glob(metric, SONDE_STR(SONDE_METRICS_FLOP)) ||
+	       sonde_str_glob(metric, SONDE_STR(SONDE_METRICS_FLOP ".per_second")) ||
+	       sonde_str_glob(metric, SONDE_STR(SONDE_METRICS_FLOP ".per_cycle_elapsed"));
+}
 
 struct sonde_str sonde_metric_head(struct sonde_str metric)
 {

@@ -20,6 +20,8 @@
  * `.avg.per_second`, SONDE_OF_PEAK. No other file spells these names.
  */
 #define SONDE_COUNTER_SM_CYCLES "sm__cycles_elapsed"
+#define SONDE_COUNTER_SMSP_CYCLES "smsp__cycles_elapsed" /* on the SMs' clock, as those of a GPC are */
+#define SONDE_COUNTER_GPC_CYCLES "gpc__cycles_elapsed"
 #define SONDE_COUNTER_SM_ACTIVE "sm__cycles_active"
 #define SONDE_COUNTER_WARPS "sm__warps_active"
 #define SONDE_COUNTER_INSTRUCTIONS "sm__inst_executed"
@@ -107,6 +109,8 @@ struct sonde_role_row {
 
 extern const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES];
 
+/* Whether it counts operations outside the tensor cores, or is their rate. */
+bool sonde_metric_is_flop(struct sonde_str metric);
 /* What a table calls it: "SM %", or its name. */
 struct sonde_str sonde_metric_head(struct sonde_str metric);
 /* Read off its name, as Nsight Compute has it; "" when it has none. */

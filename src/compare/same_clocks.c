@@ -88,8 +88,8 @@ bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__mat
 		const char *metrics[3];
 	} clocks[] = {
 		{"SM clock", SONDE_ATTR_CLOCK,
-			{SONDE_METRIC_SM_CLOCK, "gpc__cycles_elapsed.avg.per_second",
-				"smsp__cycles_elapsed.avg.per_second"}},
+			{SONDE_METRIC_SM_CLOCK, SONDE_COUNTER_GPC_CYCLES ".avg.per_second",
+				SONDE_COUNTER_SMSP_CYCLES ".avg.per_second"}},
 		{"memory clock", SONDE_ATTR_MEMORY_CLOCK, {SONDE_COUNTER_DRAM_CYCLES ".avg.per_second"}}};
 	size_t i, k;
 

@@ -259,7 +259,7 @@ static void write_lines(struct sonde_html *h)
 	sonde_json_number(w, "tensor_per_s", peaks.tensor_per_s);
 	sonde_json_number(w, "bytes_per_s", peaks.bytes_per_s);
 	sonde_json_close(w, '}');
-	sonde_json_z(w, "uncounted", SONDE_TENSOR_UNCOUNTED);
+	sonde_json_z(w, "uncounted", sonde_roofline_uncounted(h->x.tree));
 	if (sonde_roofline_source(h->x.tree))
 		sonde_json_z(w, "of_pipes", sonde_roofline_source(h->x.tree));
 }

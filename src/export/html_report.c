@@ -116,8 +116,8 @@ static int write_inclusive(
 		roof = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
 		l->at[i] = roof.flop;
 		bytes[i] = roof.dram_bytes;
-		least[i] = roof.is_least;
-		has_least |= roof.is_least;
+		least[i] = roof.at_least != NULL;
+		has_least |= roof.at_least != NULL;
 		sonde_buf_putc(&limiters, limiter_letter(t, f));
 	}
 	sonde_tree_values(t, r, SONDE_PART_TOTAL, 0, f);
@@ -175,7 +175,7 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
 		sonde_matrix__set(&m, t, i, &h->x.figures);
 		roofs[i] = sonde_roofline_of(t, &h->x.figures, k[i].time_ns);
-		has_least |= roofs[i].is_least;
+		has_least |= roofs[i].at_least != NULL;
 	}
 	sonde_json_open(w, "kernels", '{', true);
 	SONDE_JSON_LIST(w, "name", i, nr, k[i].name);
@@ -184,7 +184,7 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	SONDE_JSON_LIST(w, "flop", i, nr, roofs[i].flop);
 	SONDE_JSON_LIST(w, "dram", i, nr, roofs[i].dram_bytes);
 	if (has_least)
-		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].is_least);
+		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].at_least != NULL);
 	sonde_matrix__write(&m, t, "m", w);
 	sonde_json_close(w, '}');
 	sonde_matrix__release(&m);

@@ -3,6 +3,7 @@
 #include "tree/roofline.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
 {
@@ -206,6 +207,7 @@ static void write_spread(struct sonde_json_export *x, const struct sonde_node *n
 static void write_roofline(struct sonde_json_export *x, double time_ns)
 {
 	struct sonde_roofline r = sonde_roofline_of(x->tree, &x->figures, time_ns);
+	char note[256];
 
 	if (isnan(r.flop) && isnan(r.dram_bytes))
 		return;
@@ -215,10 +217,10 @@ static void write_roofline(struct sonde_json_export *x, double time_ns)
 	sonde_json_number(&x->w, "intensity", r.intensity);
 	sonde_json_number(&x->w, "flop_per_s", r.flop_per_s);
 	sonde_json_number(&x->w, "bytes_per_s", r.bytes_per_s);
-	if (r.is_least) {
+	if (r.at_least) {
 		sonde_json_z(&x->w, "quality", sonde_quality_name(SONDE_QUALITY_BOUND));
-		sonde_json_z(&x->w, "note",
-			"flop, intensity and flop_per_s are lower bounds; " SONDE_TENSOR_UNCOUNTED);
+		snprintf(note, sizeof(note), "flop, intensity and flop_per_s are lower bounds; %s", r.at_least);
+		sonde_json_z(&x->w, "note", note);
 	} else if (r.is_of_pipes) {
 		sonde_json_z(&x->w, "quality", sonde_quality_name(SONDE_QUALITY_SAMPLED));
 		sonde_json_z(&x->w, "note", SONDE_FLOP_OF_PIPES);

@@ -185,8 +185,8 @@ static void write_dot(struct plot *p, const struct point *at)
 	sonde_sink_printf(p->to,
 		"</title><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#0072b2\" "
 		"fill-opacity=\"%s\" %s/></g>\n",
-		px(p, at->x), py(p, at->y), 4 + 10 * sqrt(share), at->roof.is_least ? "0.35" : "0.75",
-		at->roof.is_least ? least : "stroke=\"#ffffff\"");
+		px(p, at->x), py(p, at->y), 4 + 10 * sqrt(share), at->roof.at_least ? "0.35" : "0.75",
+		at->roof.at_least ? least : "stroke=\"#ffffff\"");
 }
 
 /* Below the drawing, where the axis leaves room: what dashed circles mean, or where FLOP are from. */
@@ -196,12 +196,12 @@ static void write_legend(struct plot *p)
 	size_t i;
 
 	for (i = 0; i < p->nr; i++) {
-		is_least |= p->points[i].roof.is_least;
+		is_least |= p->points[i].roof.at_least != NULL;
 		is_of_pipes |= p->points[i].roof.is_of_pipes;
 	}
 	if (is_least)
 		sonde_svg__write_text(p->to, LEFT, HEIGHT - 8, "start",
-			SONDE_STR("dashed: at least this much, tensor operations were not counted"));
+			SONDE_STR("dashed: at least this much, some operations were not counted"));
 	else if (is_of_pipes)
 		sonde_svg__write_text(p->to, LEFT, HEIGHT - 8, "start",
 			SONDE_STR("~ from sampled pipes: as if all were 16-bit operations and multiply-adds"));

@@ -44,14 +44,16 @@ static const char *const judged[] = {
 	SONDE_METRIC_THREADS,
 	SONDE_METRIC_REGISTERS,
 	SONDE_METRIC_SHARED "*",
-	SONDE_METRICS_FLOP,
 	SONDE_METRICS_TENSOR_FLOP,
+	SONDE_COUNTER_DRAM "*.sum.per_second",
 };
 
 static bool is_judged(struct sonde_str metric)
 {
 	size_t i, k;
 
+	if (sonde_metric_is_flop(metric))
+		return true;
 	for (i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
 		if (sonde_str_glob(metric, sonde_str_from(judged[i])))
 			return true;
@@ -153,8 +155,7 @@ void sonde_choice_mark_tensor(const struct sonde_map *metrics, bool *wanted)
 	size_t i, k;
 
 	for (i = 0; i < metrics->nr; i++)
-		if (wanted[i] &&
-			sonde_str_glob(metrics->keys[i], SONDE_STR(SONDE_METRICS_FLOP)))
+		if (wanted[i] && sonde_metric_is_flop(metrics->keys[i]))
 			break;
 	if (i == metrics->nr)
 		return;

@@ -1,7 +1,7 @@
 /*
  * Operations are counted from whichever counters there are, the surest first: instructions by type and
- * operations of tensor cores, else what the pipes did as sampled. Counters of one kind are never added to
- * those of another that count the same work.
+ * operations of tensor cores, as counts or as rates, else what the pipes did as sampled. Counters of one kind
+ * are never added to those of another that count the same work.
  */
 #include "tree/roofline.h"
 
@@ -13,6 +13,8 @@
 #include "tree/tree_int.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Thread instructions; units `smsp` and `sm` count the same ones. */
 #define EXECUTED(unit, op) unit "__sass_thread_inst_executed_op_" op "_pred_on.sum"
@@ -21,11 +23,9 @@
 		{EXECUTED("smsp", op), EXECUTED("sm", op)}, flop                                   \
 	}
 
-enum unit { OF_SMSP, OF_SM };
-
 static const struct {
-	const char *names[2]; /* by unit */
-	double flop;	      /* per executed thread instruction */
+	const char *names[2];
+	double flop; /* per executed thread instruction */
 } operations[] = {
 	OPERATION("fadd", 1),
 	OPERATION("fmul", 1),
@@ -38,6 +38,7 @@ static const struct {
 	OPERATION("hmul", 2),
 	OPERATION("hfma", 4),
 };
+#define NR_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
 /* The figure of a metric, NaN when it is not reported. */
 static double value(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
@@ -47,14 +48,62 @@ static double value(const struct sonde_tree *t, const struct sonde_figures *f, c
 	return column == SONDE_NONE ? NAN : f->at[column].v;
 }
 
-static double scalar_flop(
-	const struct sonde_tree *t, const struct sonde_figures *f, enum unit unit)
+/* Elapsed cycles of the SMs' clock, which all of their units have; NaN where devices differ: cycles of two clocks do not add up. */
+static double cycles(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
-	double sum = NAN;
+	static const char *const counts[] = {SONDE_COUNTER_SMSP_CYCLES ".avg", SONDE_COUNTER_SM_CYCLES ".avg"};
+	static const char *const rates[] = {SONDE_COUNTER_SMSP_CYCLES ".avg.per_second", SONDE_METRIC_SM_CLOCK,
+		SONDE_COUNTER_GPC_CYCLES ".avg.per_second"};
+	double v = NAN;
 	size_t i;
 
-	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-		sonde_add_known(&sum, operations[i].flop * value(t, f, operations[i].names[unit]));
+	if (t->is_mixed)
+		return NAN;
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]) && isnan(v); i++)
+		v = value(t, f, counts[i]);
+	for (i = 0; i < sizeof(rates) / sizeof(rates[0]) && isnan(v); i++)
+		v = value(t, f, rates[i]) * time_ns / 1e9;
+	return v;
+}
+
+/*
+ * How many there were, of a counter `X.sum`, or from its rate: the rate of a region is what its launches
+ * counted together, divided by their time or cycles together. NaN: neither was captured.
+ */
+static double counted(const struct sonde_tree *t, const struct sonde_figures *f, struct sonde_str counter,
+	double time_ns)
+{
+	char rate[512];
+	double v;
+
+	snprintf(rate, sizeof(rate), "%.*s", SONDE_STR_ARG(counter));
+	v = value(t, f, rate);
+	if (!isnan(v))
+		return v;
+	snprintf(rate, sizeof(rate), "%.*s.per_second", SONDE_STR_ARG(counter));
+	v = value(t, f, rate) * time_ns / 1e9;
+	if (!isnan(v))
+		return v;
+	snprintf(rate, sizeof(rate), "%.*s.per_cycle_elapsed", SONDE_STR_ARG(counter));
+	v = value(t, f, rate);
+	return isnan(v) ? v : v * cycles(t, f, time_ns);
+}
+
+/* Outside the tensor cores; `*nr` is how many kinds of operations were counted. */
+static double scalar_flop(
+	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns, size_t *nr)
+{
+	double sum = NAN, v;
+	size_t i;
+
+	*nr = 0;
+	for (i = 0; i < NR_OPERATIONS; i++) {
+		v = counted(t, f, sonde_str_from(operations[i].names[0]), time_ns);
+		if (isnan(v))
+			v = counted(t, f, sonde_str_from(operations[i].names[1]), time_ns);
+		*nr += !isnan(v);
+		sonde_add_known(&sum, operations[i].flop * v);
+	}
 	return sum;
 }
 
@@ -63,7 +112,7 @@ static bool counts_flop(const struct sonde_tree *t)
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++)
-		if (sonde_str_glob(t->columns.at[i].name, SONDE_STR(SONDE_METRICS_FLOP)))
+		if (sonde_metric_is_flop(t->columns.at[i].name))
 			return true;
 	return false;
 }
@@ -111,39 +160,56 @@ bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell 
 	return false;
 }
 
+/* The counter `X.sum` that the metric counts or is a rate of; empty where it has nothing to do with the tensor cores. */
+static struct sonde_str tensor_counter(struct sonde_str metric)
+{
+	static const char *const ends[] = {"", ".per_second", ".per_cycle_elapsed"};
+	size_t i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct sonde_str counter = {metric.p, metric.n - strlen(ends[i])};
+
+		if (metric.n > strlen(ends[i]) && sonde_str_ends(metric, ends[i]) &&
+			sonde_str_glob(counter, SONDE_STR(SONDE_METRICS_TENSOR_FLOP)))
+			return counter;
+	}
+	return (struct sonde_str){metric.p, 0};
+}
+
 /*
  * Named by data type, on some devices by instruction and data type. A name that goes on where
  * another ends is part of it (`…_src_fp16_sparsity_off`); columns are sorted, so it comes after.
  */
-static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures *f)
+static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
-	double by_type = NAN, by_instruction = NAN;
+	double by_type = NAN, by_instruction = NAN, v;
 	struct sonde_str whole = {NULL, 0};
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++) {
-		struct sonde_str name = t->columns.at[i].name, head = {name.p, whole.n};
+		struct sonde_str name = tensor_counter(t->columns.at[i].name), head = {name.p, whole.n};
 
-		if (!sonde_str_glob(name, SONDE_STR(SONDE_METRICS_TENSOR_FLOP)) ||
-			sonde_str_glob(name, SONDE_STR("*_src_int*")) ||
-			sonde_str_ends(name, "_realtime.sum") || isnan(f->at[i].v))
+		if (!name.n || sonde_str_glob(name, SONDE_STR("*_src_int*")) || sonde_str_ends(name, "_realtime.sum"))
 			continue;
-		if (whole.n && name.n > whole.n && name.p[whole.n] == '_' &&
+		if (whole.n && name.n > whole.n && (name.p[whole.n] == '_' || name.p[whole.n] == '.') &&
 			sonde_str_eq(head, whole))
 			continue;
-		whole = (struct sonde_str){name.p, name.n - 4};
-		sonde_add_known(sonde_str_glob(name, SONDE_STR(SONDE_METRICS_TENSOR_BY_TYPE)) ? &by_type : &by_instruction,
-			f->at[i].v);
+		v = counted(t, f, name, time_ns);
+		if (isnan(v))
+			continue;
+		whole = (struct sonde_str){name.p, name.n - strlen(".sum")};
+		sonde_add_known(sonde_str_glob(name, SONDE_STR(SONDE_METRICS_TENSOR_BY_TYPE)) ? &by_type : &by_instruction, v);
 	}
 	return isnan(by_type) ? by_instruction : by_type;
 }
 
-static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f)
+/* Read and written, whichever way that was captured. */
+static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
-	double v = sonde_figure_of(t, f, SONDE_ROLE_DRAM_BYTES);
+	double v = counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM ".sum"), time_ns);
 
-	return isnan(v) ? sonde_figure_of(t, f, SONDE_ROLE_DRAM_READ) +
-				  sonde_figure_of(t, f, SONDE_ROLE_DRAM_WRITTEN)
+	return isnan(v) ? counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM_READ ".sum"), time_ns) +
+				  counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM_WRITTEN ".sum"), time_ns)
 			: v;
 }
 
@@ -192,12 +258,17 @@ static double agreed_tensor_ops(const struct sonde_tree *t)
 
 const char *sonde_roofline_sign(const struct sonde_roofline *r)
 {
-	return r->is_least ? "\u2265 " : r->is_of_pipes ? "~" : "";
+	return r->at_least ? "\u2265 " : r->is_of_pipes ? "~" : "";
 }
 
 const char *sonde_roofline_note(const struct sonde_roofline *r)
 {
-	return r->is_least ? SONDE_TENSOR_UNCOUNTED : r->is_of_pipes ? SONDE_FLOP_OF_PIPES : NULL;
+	return r->at_least ? r->at_least : r->is_of_pipes ? SONDE_FLOP_OF_PIPES : NULL;
+}
+
+const char *sonde_roofline_uncounted(const struct sonde_tree *t)
+{
+	return counts_flop(t) ? SONDE_TENSOR_UNCOUNTED : SONDE_SCALAR_UNCOUNTED;
 }
 
 const char *sonde_roofline_source(const struct sonde_tree *t)
@@ -221,20 +292,34 @@ static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures 
 	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 
+/* Why the sum of what was counted is only a lower bound; NULL: nothing is known to be missing. */
+static const char *uncounted(double scalar, double tensor, bool has_tensor)
+{
+	if (isnan(tensor) && isnan(scalar))
+		return NULL;
+	if (isnan(tensor))
+		return has_tensor ? SONDE_TENSOR_UNCOUNTED : NULL;
+	return isnan(scalar) ? SONDE_SCALAR_UNCOUNTED : NULL;
+}
+
 struct sonde_roofline sonde_roofline_of(
 	const struct sonde_tree *t, const struct sonde_figures *figures, double time_ns)
 {
-	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, false, false};
-	double scalar = scalar_flop(t, figures, OF_SMSP), tensor = tensor_flop(t, figures);
+	struct sonde_roofline r = {NAN, NAN, NAN, NAN, NAN, NULL, false};
+	size_t nr_counted;
+	double scalar = scalar_flop(t, figures, time_ns, &nr_counted), tensor = tensor_flop(t, figures, time_ns);
 
-	sonde_add_known(&r.flop, isnan(scalar) ? scalar_flop(t, figures, OF_SM) : scalar);
+	sonde_add_known(&r.flop, scalar);
 	sonde_add_known(&r.flop, tensor);
-	r.is_least = !isnan(r.flop) && isnan(tensor) && figures->has_tensor;
-	if (isnan(r.flop)) {
+	if (r.flop == 0 && (nr_counted < NR_OPERATIONS || isnan(tensor)))
+		r.flop = NAN; /* all there was may have been of a kind that nobody counted */
+	if (!isnan(r.flop)) {
+		r.at_least = uncounted(scalar, tensor, figures->has_tensor);
+	} else {
 		r.flop = pipes_flop(t, figures);
 		r.is_of_pipes = !isnan(r.flop);
 	}
-	r.dram_bytes = dram_bytes(t, figures);
+	r.dram_bytes = dram_bytes(t, figures, time_ns);
 	if (r.dram_bytes > 0)
 		r.intensity = r.flop / r.dram_bytes;
 	if (time_ns > 0) {

@@ -17,12 +17,12 @@
 #include "tree/tree.h"
 
 struct sonde_roofline {
-	double flop;	   /* floating-point operations, NaN = not counted */
+	double flop;	   /* floating-point operations, NaN = not counted; 0 only where all kinds were */
 	double dram_bytes; /* read and written, NaN = not counted */
 	double intensity;  /* flop ÷ dram_bytes, NaN when either is missing or no byte moved */
 	double flop_per_s; /* flop ÷ time */
 	double bytes_per_s;
-	bool is_least; /* flop, intensity and flop_per_s are lower bounds: SONDE_TENSOR_UNCOUNTED */
+	const char *at_least; /* why flop, intensity and flop_per_s are lower bounds; NULL = they are not */
 	bool is_of_pipes; /* they are made from sampled pipes: SONDE_FLOP_OF_PIPES */
 };
 
@@ -30,9 +30,15 @@ struct sonde_roofline {
 	"tensor operations were not counted: add the device's sm__ops_path_tensor metrics to the " \
 	"capture (ncu --query-metrics lists them)"
 
+#define SONDE_SCALAR_UNCOUNTED                                                                     \
+	"operations outside the tensor cores were not counted: add "                               \
+	"smsp__sass_thread_inst_executed_op_*_pred_on.sum to the capture"
+
 #define SONDE_FLOP_OF_PIPES                                                                        \
 	"from sampled pipes, as if they did dense 16-bit operations and multiply-adds only"
-/* That, where all operations of the tree are of this kind; else NULL. */
+/* Which of the first two it is where points of the tree are lower bounds. */
+const char *sonde_roofline_uncounted(const struct sonde_tree *t);
+/* The third, where all operations of the tree are of this kind; else NULL. */
 const char *sonde_roofline_source(const struct sonde_tree *t);
 
 /* What is to be said of a point: "≥ " and why, "~" and from what; "" and NULL where it is exact. */

@@ -125,7 +125,7 @@ def derived(ks, name):
     by_cycles = re.fullmatch(r"derived__(smsp)__(.*)_x(\d+)", name)
     if by_cycles:
         unit, counter, factor = by_cycles.groups()
-        count = total(ks, f"{unit}__{counter}.sum", unit)
+        count = total(ks, f"{unit}__{counter}.sum", unit)  # so a capture must have that, or its rate
         return int(factor) * count / sum(cycles(k, unit) for k in ks), "exact"
     of_peak = re.fullmatch(r"derived__(sm)__(.*)_x(\d+)", name)
     if of_peak:
@@ -139,6 +139,24 @@ def derived(ks, name):
             return one(values), "const"
         return sum(v * k[TIME] for v, k in zip(values, ks)) / sum(k[TIME] for k in ks), "exact"
     return None
+
+
+# Operations of one thread's instruction. A half-precision one works on two values at once, a fused one counts twice:
+# so Nsight Compute's derived__smsp__…_x2 and _x4 have it.
+FLOP = {"fadd": 1, "fmul": 1, "ffma": 2, "dadd": 1, "dmul": 1, "dfma": 2, "hadd": 2, "hmul": 2, "hfma": 4}
+TENSOR = re.compile(r"(sm__ops_path_tensor_src_(?!int)\w+\.sum)(\.per_cycle_elapsed|\.per_second)?")
+
+
+def roofline(ks):
+    seconds = sum(k[TIME] for k in ks) / 1e9
+    counts = [n and n * FLOP[op] for op in FLOP
+              for n in [total(ks, f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum", "smsp")]]
+    tensor = {m[1] for k in ks for m in map(TENSOR.fullmatch, k) if m}
+    counts += [total(ks, counter, "smsp") for counter in tensor] or [None]
+    flop = sum(n for n in counts if n is not None) or (None if None in counts else 0)
+    size = total(ks, "dram__bytes.sum", "dram")
+    return {"flop": flop, "dram_bytes": size, "intensity": None if flop is None or not size else flop / size,
+            "flop_per_s": None if flop is None else flop / seconds, "bytes_per_s": None if size is None else size / seconds}
 
 
 def near(a, b):
@@ -166,12 +184,23 @@ def check_derived(path, report, truth):
     return check(f"ncu_truth__derived {path}", wrong or ([] if seen else ["there is no derived metric"]))
 
 
+def check_roofline(path, report, truth):
+    wrong = []
+    for region in report["aggregate"]["regions"]:
+        for name, want in roofline(truth[region["id"]]).items():
+            if not near(region["roofline"][name], want):
+                wrong.append(f"{region['id']} {name}: {region['roofline'][name]}, truth {want}")
+    return check(f"ncu_truth__roofline {path}", wrong)
+
+
 def main():
     good = True
     for path in sys.argv[2:]:
         report = json.loads(subprocess.run([sys.argv[1], "report", "-f", "json", "--metrics", "*", path], check=True,
                                            stdout=subprocess.PIPE).stdout)
-        good &= check_derived(path, report, regions(path))
+        truth = regions(path)
+        good &= check_derived(path, report, truth)
+        good &= check_roofline(path, report, truth)
     sys.exit(not good)
 
 

@@ -26,7 +26,7 @@ for r in $REPORTS; do
 	ok "$r is valid and its parts add up" "$SONDE" validate "$TMP/$r.json"
 done
 if command -v python3 >/dev/null; then
-	python3 tests/cli/ncu_truth.py "$SONDE" $DATA/seed_roofline.ncu-rep || : >"$TMP/.not_ok"
+	python3 tests/cli/ncu_truth.py "$SONDE" $DATA/seed_roofline.ncu-rep $DATA/ops_counts.ncu-rep || : >"$TMP/.not_ok"
 else
 	skip ncu_truth "python3 is not installed"
 fi
