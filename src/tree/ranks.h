@@ -55,6 +55,7 @@ struct sonde_straggler {
 	double ns, others_ns;	  /* compared in the region; without one: late at collectives in all, 0 */
 	uint64_t nr, nr_last;	  /* collectives compared, and where one of them was last */
 	double slower_share;	  /* of its kernel time, in kernels that are slower than elsewhere */
+	double kernels_share;	  /* without a region: of what it is late, by kernels that take longer */
 	double clock_ghz, others_ghz; /* of the SMs while they worked; NaN when not sampled */
 	struct sonde_str sentence;    /* all this for people */
 };
@@ -71,6 +72,7 @@ struct sonde_rank_row {
 	double wait_ns;	     /* waited for the last one; NaN when nothing was compared */
 	double late_ns;	     /* arrived later than the median rank, summed up */
 	double work_ns;	     /* all its kernels without communication */
+	double excess_ns;    /* how much longer they took than the same kernels in the same regions on the median rank */
 	double comm_ns, exposed_ns; /* in regions; NaN = none */
 };
 

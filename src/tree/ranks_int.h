@@ -4,6 +4,7 @@
  *   ranks.c       the build; kernel time of each rank in each region
  *   slower.c      … kernel by kernel: which are slower than on other ranks
  *   straggler.c   … who is slow, and where
+ *   beyond.c      … more than ranks differ anyway
  *   slow_causes.c … and by what
  *   alignment.c   which ranks share a clock; one clock against another
  *   groups.c      collectives → communicators
@@ -89,13 +90,18 @@ size_t sonde_members__common(const struct sonde_ranks_build *x, const struct son
 bool sonde_clocks__find(struct sonde_ranks_build *x);
 bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m);
 bool sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m);
-/* Fills in `slower_ns`: kernel by kernel, place by place. */
+/* Fills in `slower_ns`, and `excess_ns` of rows: kernel by kernel, place by place. */
 bool sonde_ranks__find_slower(struct sonde_ranks_build *x);
 bool sonde_stragglers__find(struct sonde_ranks_build *x);
 /* Makes the sentence of a straggler of which all else is known. */
 bool sonde_straggler__say(struct sonde_straggler *s, struct sonde_ranks *r);
 
-#define SONDE_LEAST_COST 0.002 /* of all its work: less is not worth a sentence */
+/* Whether the last of two and more sorted values is beyond what the others differ by. */
+bool sonde_beyond__one(const double *sorted, size_t nr);
+/* Whether a group of values, those of a host, is beyond the rest, more than they differ among themselves. */
+bool sonde_beyond__group(const double *group, size_t nr, const double *rest, size_t nr_rest);
+
+#define SONDE_LEAST_COST 0.01  /* of all its work: less is not worth a sentence */
 #define SONDE_MOST_OF	 0.8   /* that is "everywhere", or "all of it" */
 /* By region, then time. */
 void sonde_times__sort(struct sonde_rank_times *t);
@@ -109,7 +115,7 @@ static inline double sonde_slow__median_of(const struct sonde_rank_time *at, siz
 /* What the slowest rank of a region is slow by: `at` is that region, sorted. */
 uint8_t sonde_slow__judge(
 	const struct sonde_ranks_build *x, const struct sonde_rank_time *at, size_t nr);
-/* Of the ranks of the slowest one's host, how many are as slow: all of two and more, or 0. */
+/* How many ranks the host of the slowest one has, if it is the host that is slow; else 0. */
 uint32_t sonde_slow__count_node(const struct sonde_ranks_build *x, const struct sonde_rank_time *at,
 	size_t nr, double *others_ns);
 /* Of a rank's kernel time, in kernels that are slower than elsewhere; but for a visit, or SIZE_MAX. */

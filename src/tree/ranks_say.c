@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define NOT_SLOWER 0.1 /* of what a rank is late: less is said to be nothing */
+
 const char *sonde_slow_cause_name(enum sonde_slow_cause c)
 {
 	static const char *const names[] = {"rank", "work", "gpu", "node", "idle", "late"};
@@ -52,9 +54,13 @@ static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
 				     "--idle shows for what");
 		break;
 	case SONDE_SLOW_LATE:
-		if (s->slower_share < 0.5)
+		if (s->kernels_share < NOT_SLOWER)
 			sonde_buf_puts(line, ". Its kernels are not slower: look at what its host does "
 					     "before (--idle)");
+		else
+			sonde_buf_printf(line, ". %.0f%% of that is slower kernels; for the rest look at what its host "
+					       "does before (--idle)",
+				100 * s->kernels_share);
 		break;
 	}
 }

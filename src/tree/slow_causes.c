@@ -8,39 +8,48 @@
 
 #include <math.h>
 
+#define LEAST_BESIDE 0.002 /* of all its work: less beside a region says nothing */
+
 static struct sonde_str host_of(const struct sonde_ranks_build *x, uint32_t rank)
 {
 	return x->r->rows.at[rank].host;
+}
+
+/* The other ranks of the host are half as slow as the slowest on average: it is not that one alone. */
+static bool is_shared(const double *same, size_t nr, double slowest, double median)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += same[i];
+	return (sum - slowest) / (double)(nr - 1) - median >= (slowest - median) / 2;
 }
 
 uint32_t sonde_slow__count_node(const struct sonde_ranks_build *x, const struct sonde_rank_time *at,
 	size_t nr, double *others_ns)
 {
 	struct sonde_str host = host_of(x, at[nr - 1].rank);
-	double *rest = x->r->nr_hosts > 1 ? sonde_malloc((nr + 1) * sizeof(*rest)) : NULL, least = INFINITY;
-	size_t i, nr_rest = 0;
-	uint32_t nr_same = 0;
+	double *rest = x->r->nr_hosts > 1 ? sonde_malloc(2 * (nr + 1) * sizeof(*rest)) : NULL, *same = rest ? rest + nr : NULL;
+	size_t i, nr_rest = 0, nr_same = 0;
+	bool is_node = false;
 
 	for (i = 0; rest && i < nr; i++) {
-		if (sonde_str_eq(host_of(x, at[i].rank), host)) {
-			nr_same++;
-			least = fmin(least, at[i].ns);
-		} else {
+		if (sonde_str_eq(host_of(x, at[i].rank), host))
+			same[nr_same++] = at[i].ns;
+		else
 			rest[nr_rest++] = at[i].ns;
-		}
 	}
 	if (nr_rest && nr_same > 1) {
 		double median = sonde_median(rest, nr_rest);
 
-		if (least - median >= (at[nr - 1].ns - median) / 2)
+		is_node = is_shared(same, nr_same, at[nr - 1].ns, median) &&
+			  sonde_beyond__group(same, nr_same, rest, nr_rest);
+		if (is_node)
 			*others_ns = median;
-		else
-			nr_same = 0;
-	} else {
-		nr_same = 0;
 	}
 	sonde_free(rest);
-	return nr_same;
+	return is_node ? (uint32_t)nr_same : 0;
 }
 
 /* By how much more the slowest launches than the median of those that are no others' sum. */
@@ -76,7 +85,7 @@ double sonde_slow__share_of(const struct sonde_ranks_build *x, uint32_t rank, si
 		slower -= x->slower_ns[but];
 		work -= x->r->work_ns[but];
 	}
-	return work > SONDE_LEAST_COST * row->work_ns ? slower / work : NAN;
+	return work > LEAST_BESIDE * row->work_ns ? slower / work : NAN;
 }
 
 /* Everything is slower: what there is beside the region as well. */

@@ -1,9 +1,9 @@
 /*
  * Who is slow, where, and by what.
  *
- * In each region the slowest rank is compared with the median of the others. It is slow
- * when it is slower by a twentieth, and by more than twice of what the fastest is faster:
- * noise is about as wide on both sides, whatever the number of ranks.
+ * In each region the slowest rank is compared with the median of the others. It is slow when it is
+ * beyond what the others differ by (beyond.c), and that matters: a twentieth of the region, or a hundredth of all the
+ * rank does. Few ranks do not show what is usual, so there it is a twentieth in any case.
  */
 #include "tree/ranks_int.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define LEAST_EXCESS  0.05  /* of the others' time in the region */
-#define BEYOND_SPREAD 2.0   /* times what the fastest is faster than the median */
+#define FEW	      6	    /* ranks: what these differ by says little */
 #define LEAST_IDLE    0.02  /* the same where it is idle time, which varies more */
 #define LEAST_LAST    0.5   /* of the collectives, to be the one that the others wait for … */
 #define BEYOND_CHANCE 0.167 /* … and so much more than its share */
@@ -24,6 +24,7 @@ struct finding {
 	struct sonde_ranks_build *x;
 	const struct sonde_rank_times *times; /* sorted */
 	bool *is_named; /* by rank: a straggler already, or its host is */
+	double *scratch; /* as many as there are ranks */
 };
 
 static int by_region_and_time(const void *pa, const void *pb)
@@ -51,12 +52,25 @@ const struct sonde_rank_time *sonde_times__of(const struct sonde_rank_times *t, 
 	return &t->at[low];
 }
 
+/* The slowest of two and more, sorted, or its host, is beyond what the others differ by. */
+static bool is_beyond(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
+{
+	double others;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		f->scratch[i] = at[i].ns;
+	return sonde_beyond__one(f->scratch, nr) || sonde_slow__count_node(f->x, at, nr, &others);
+}
+
 /* `at` is one region, sorted, of two ranks and more. */
-static bool is_slow(const struct sonde_rank_time *at, size_t nr)
+static bool is_slow(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
 {
 	double others = sonde_slow__median_of(at, nr - 1), excess = at[nr - 1].ns - others;
 
-	return excess >= LEAST_EXCESS * others && excess >= BEYOND_SPREAD * (others - at[0].ns);
+	return (excess >= LEAST_EXCESS * others ||
+		       (nr >= FEW && excess >= SONDE_LEAST_COST * f->x->r->rows.at[at[nr - 1].rank].work_ns)) &&
+	       is_beyond(f, at, nr);
 }
 
 static bool add_time(struct sonde_rank_times *to, const struct sonde_rank_time *t)
@@ -129,7 +143,7 @@ static bool add_spreads(struct finding *f)
 			.median_ns = sonde_slow__median_of(at, nr),
 			.max_ns = at[nr - 1].ns,
 			.others_ns = sonde_slow__median_of(at, nr - 1),
-			.is_slow = nr > 1 && is_slow(at, nr)};
+			.is_slow = nr > 1 && is_slow(f, at, nr)};
 		if (s->is_slow)
 			s->cause = sonde_slow__judge(f->x, at, nr);
 	}
@@ -196,11 +210,11 @@ static uint32_t worst(const struct finding *f, double least_cost)
 		const struct sonde_rank_time *top = &at[nr - 1];
 		double excess;
 
-		if (nr < 2 || f->is_named[top->rank] || !is_slow(at, nr))
+		if (nr < 2 || f->is_named[top->rank])
 			continue;
 		excess = top->ns - sonde_slow__median_of(at, nr - 1);
-		if (excess > cost &&
-			excess >= least_cost * f->x->r->rows.at[top->rank].work_ns) {
+		if (excess > cost && excess >= least_cost * f->x->r->rows.at[top->rank].work_ns &&
+			is_slow(f, at, nr)) {
 			cost = excess;
 			region = top->region;
 		}
@@ -208,52 +222,80 @@ static uint32_t worst(const struct finding *f, double least_cost)
 	return region;
 }
 
-/* How late a rank is at a collective, on average. */
-static double lateness(const struct sonde_rank_row *row)
+/*
+ * When ranks come to a collective on average, as far as their kernels do not say why: where GPUs differ,
+ * the slowest is always last, and its host did nothing. Sorted.
+ */
+static bool sort_arrivals(struct sonde_rank_times *to, const struct sonde_ranks *r)
 {
-	return row->nr ? row->late_ns / (double)row->nr : 0;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && i < r->rows.nr; i++) {
+		const struct sonde_rank_row *row = &r->rows.at[i];
+
+		if (row->nr)
+			ok = sonde_vec_put(to, ((struct sonde_rank_time){0, (uint32_t)i, SIZE_MAX,
+						       -(row->wait_ns + row->excess_ns) / (double)row->nr}));
+	}
+	sonde_times__sort(to);
+	return ok;
 }
 
-/* The rank that is last most often, or its host: the others wait for it, whatever the reason. */
+/* Often enough the last one, or one of its host is: by more than chance. */
+static bool is_last(const struct sonde_ranks *r, uint32_t rank, uint32_t nr_node)
+{
+	const struct sonde_rank_row *row = &r->rows.at[rank];
+	uint64_t nr_last = row->nr_last;
+	size_t i;
+
+	for (i = 0; i < r->rows.nr && nr_node; i++)
+		if (i != rank && sonde_str_eq(r->rows.at[i].host, row->host))
+			nr_last += r->rows.at[i].nr_last;
+	return (double)nr_last >=
+	       fmax(LEAST_LAST, (nr_node ? nr_node : 1) / (double)r->nr + BEYOND_CHANCE) * (double)row->nr;
+}
+
+/* `excess` is what its host is late at a collective: a sentence is worth it if that is much of what it is late, and of its time. */
+static bool is_late(const struct finding *f, const struct sonde_rank_time *at, size_t nr, double excess)
+{
+	const struct sonde_ranks *r = f->x->r;
+	const struct sonde_rank_row *row = &r->rows.at[at[nr - 1].rank];
+	double late = row->late_ns / (double)row->nr, time = row->work_ns + (isnan(row->exposed_ns) ? 0 : row->exposed_ns);
+
+	return excess >= SONDE_ENDS_NS && excess >= 2 * r->clocks.at[row->clock].error_ns && excess >= late / 2 &&
+	       excess * (double)row->nr >= (nr < FEW ? LEAST_EXCESS : SONDE_LEAST_COST) * time && is_beyond(f, at, nr);
+}
+
+/* The rank that the others wait for though its kernels are no slower, or its host. */
 static bool add_late(struct finding *f)
 {
 	struct sonde_ranks *r = f->x->r;
-	const struct sonde_rank_row *worst = NULL;
+	struct sonde_rank_times times = {0};
+	bool ok = sort_arrivals(&times, r);
+	const struct sonde_rank_time *top = ok && times.nr > 1 ? &times.at[times.nr - 1] : NULL;
+	double others = top ? sonde_slow__median_of(times.at, times.nr - 1) : NAN;
 	struct sonde_straggler *s;
-	uint64_t nr_last = 0;
-	uint32_t nr_same = 0;
-	double least = INFINITY;
-	size_t i;
+	uint32_t nr_node;
 
-	for (i = 0; i < r->rows.nr; i++)
-		if (!worst || r->rows.at[i].late_ns > worst->late_ns)
-			worst = &r->rows.at[i];
-	if (!worst || f->is_named[worst - r->rows.at] || lateness(worst) < SONDE_ENDS_NS ||
-		lateness(worst) < 2 * r->clocks.at[worst->clock].error_ns)
-		return true;
-	for (i = 0; i < r->rows.nr; i++)
-		if (r->nr_hosts > 1 && sonde_str_eq(r->rows.at[i].host, worst->host)) {
-			nr_same++;
-			nr_last += r->rows.at[i].nr_last;
-			least = fmin(least, lateness(&r->rows.at[i]));
+	if (top && !f->is_named[top->rank]) {
+		nr_node = sonde_slow__count_node(f->x, times.at, times.nr, &others);
+		if (is_late(f, times.at, times.nr, top->ns - others) && is_last(r, top->rank, nr_node)) {
+			s = sonde_vec_push(&r->stragglers);
+			ok = s != NULL;
+			if (ok) {
+				*s = (struct sonde_straggler){.rank = top->rank,
+					.region = SONDE_NONE,
+					.cause = nr_node ? SONDE_SLOW_NODE : SONDE_SLOW_LATE,
+					.nr_ranks = nr_node ? nr_node : 1,
+					.ns = r->rows.at[top->rank].late_ns};
+				s->kernels_share = r->rows.at[top->rank].excess_ns / s->ns;
+				finish(f, s);
+			}
 		}
-	if (nr_same < 2 || nr_same == r->nr || least < lateness(worst) / 2) {
-		nr_same = 0;
-		nr_last = worst->nr_last;
 	}
-	if ((double)nr_last < fmax(LEAST_LAST, (nr_same ? nr_same : 1) / (double)r->nr + BEYOND_CHANCE) *
-				     (double)worst->nr)
-		return true;
-	s = sonde_vec_push(&r->stragglers);
-	if (!s)
-		return false;
-	*s = (struct sonde_straggler){.rank = (uint32_t)(worst - r->rows.at),
-		.region = SONDE_NONE,
-		.cause = nr_same ? SONDE_SLOW_NODE : SONDE_SLOW_LATE,
-		.nr_ranks = nr_same ? nr_same : 1,
-		.ns = worst->late_ns};
-	finish(f, s);
-	return true;
+	sonde_vec_release(&times);
+	return ok;
 }
 
 /* Busy and idle time without exposed communication: what a rank takes to get through a region. */
@@ -297,13 +339,14 @@ static bool add_idle(struct finding *f)
 bool sonde_stragglers__find(struct sonde_ranks_build *x)
 {
 	struct sonde_ranks *r = x->r;
-	struct finding f = {.x = x, .times = &r->times};
-	bool ok = sort_times(&r->times, x, r->work_ns) && add_spreads(&f);
+	struct finding f = {.x = x,
+		.times = &r->times,
+		.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named)),
+		.scratch = sonde_malloc((r->rows.nr + 1) * sizeof(*f.scratch))};
+	bool ok = f.is_named && f.scratch && sort_times(&r->times, x, r->work_ns) && add_spreads(&f);
 	uint32_t region = SONDE_NONE;
 	size_t i;
 
-	f.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named));
-	ok &= f.is_named != NULL;
 	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst(&f, SONDE_LEAST_COST)) != SONDE_NONE)
 		ok = add_straggler(&f, region, false);
 	if (ok && r->nr_collectives)
@@ -314,5 +357,6 @@ bool sonde_stragglers__find(struct sonde_ranks_build *x)
 	for (i = 0; i < r->stragglers.nr; i++)
 		ok &= sonde_straggler__say(&r->stragglers.at[i], r);
 	sonde_free(f.is_named);
+	sonde_free(f.scratch);
 	return ok;
 }

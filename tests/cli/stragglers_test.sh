@@ -27,6 +27,14 @@ nobody() {
 	report "$TMP/even" >"$TMP/out" && ! grep -q '^slow:' "$TMP/out" && jq -e '.ranks.stragglers == [] and .ranks.count == 8 and .ranks.hosts == 2' "$TMP/even.json"
 }
 ok "even ranks have no straggler" nobody
+ok "GPUs that are 2 % apart, and two overlapped collectives a step, make none either" bash -c \
+	"! '$SONDE' report tests/data/ranks_alike.tar.gz | grep '^slow:'"
+
+if command -v python3 >/dev/null; then
+	ok "stragglers are told from ranks that differ, and their causes apart" python3 tests/cli/straggler_table.py "$MAKE" "$SONDE" "$TMP"
+else
+	skip "stragglers are told from ranks that differ" "python3 is not installed"
+fi
 
 aligned() { # the clock of the second host is 2.5 s behind, less 30 ppm since 10,000 s ago
 	jq -e '.ranks.clocks[1] | .aligned and .collectives == 20 and (.ahead_ms + 2200 | fabs) < 1 and .error_us < 5' "$TMP/node.json" &&

@@ -1,13 +1,15 @@
 /*
  * Writes native captures of a job of many ranks, with a straggler planted:
  *
- *     ranks_make FOLDER [ranks=8] [per_host=4] [steps=20] [layers=1] [percent=10]
- *                [slow_rank=N] [slow_gpu=N] [late_host=N] [late_us=1000] [offset_ms=0] [ppm=0]
- *                [window=0] [budget_ppm=0]
+ *     ranks_make FOLDER [ranks=8] [per_host=4] [steps=20] [layers=1] [percent=10] [spread=0] [jitter=0] [seed=0]
+ *                [slow_rank=N] [slow_gpu=N] [slow_host=N] [late_rank=N] [late_host=N] [late_us=1000] [idle_rank=N]
+ *                [offset_ms=0] [ppm=0] [window=0] [budget_ppm=0]
  *
  * A step has `fwd` and `bwd` with `layers` regions of two kernels each, then an all-reduce, which
  * ends for all ranks when the last one has come. slow_rank is slower by `percent` in step/fwd,
- * slow_gpu everywhere; late_host waits before each step. The clock of each host is
+ * slow_gpu everywhere, and so are all GPUs of slow_host; late_rank and the ranks of late_host wait before each step; the
+ * GPU of idle_rank waits for its host between kernels, for `percent` of their time. The GPUs differ by `spread` percent,
+ * and so does each from step to step by `jitter`: standard deviations, drawn from the seed. The clock of each host is
  * ahead of the one before by offset_ms, and faster by ppm. With window=1 the capture is closed
  * before the program ends; with a budget every second step alone is timed.
  */
@@ -20,9 +22,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { RANKS, PER_HOST, STEPS, LAYERS, PERCENT, SLOW_RANK, SLOW_GPU, LATE_HOST, LATE_US, OFFSET_MS, PPM, WINDOW, BUDGET_PPM, NR_KEYS };
+enum { RANKS, PER_HOST, STEPS, LAYERS, PERCENT, SLOW_RANK, SLOW_GPU, LATE_HOST, LATE_US, OFFSET_MS, PPM, WINDOW, BUDGET_PPM,
+	SPREAD, JITTER, SEED, SLOW_HOST, LATE_RANK, IDLE_RANK, NR_KEYS };
 static const char *const keys[NR_KEYS] = {"ranks", "per_host", "steps", "layers", "percent", "slow_rank", "slow_gpu",
-	"late_host", "late_us", "offset_ms", "ppm", "window", "budget_ppm"};
+	"late_host", "late_us", "offset_ms", "ppm", "window", "budget_ppm", "spread", "jitter", "seed", "slow_host", "late_rank",
+	"idle_rank"};
 
 #define NOBODY	     -1
 #define KERNEL_NS    100e3
@@ -49,18 +53,37 @@ struct writer {
 	double at; /* where the rank is, on the first host's clock */
 };
 
+/* Normal, as far as twelve uniform numbers make it so: mean 0, standard deviation 1. */
+static double deviate(const struct job *j, uint32_t a, uint32_t b)
+{
+	uint32_t key[4] = {(uint32_t)j->of[SEED], a, b, 0};
+	double sum = -6;
+
+	for (; key[3] < 12; key[3]++)
+		sum += (double)(sonde_hash(key, sizeof(key)) % 1000000) / 1e6;
+	return sum;
+}
+
 static double kernel_ns(const struct job *j, unsigned rank, unsigned step, unsigned kernel, bool is_fwd)
 {
 	uint32_t key[4] = {rank, step, kernel, is_fwd};
 	double noise = 0.99 + 0.02 * (double)(sonde_hash(key, sizeof(key)) % 1000) / 1000;
-	bool is_slow = rank == j->of[SLOW_GPU] || (is_fwd && rank == j->of[SLOW_RANK]);
+	bool is_slow = rank == j->of[SLOW_GPU] || (is_fwd && rank == j->of[SLOW_RANK]) ||
+		       floor(rank / j->of[PER_HOST]) == j->of[SLOW_HOST];
 
+	noise *= (1 + j->of[SPREAD] / 100 * deviate(j, rank, UINT32_MAX)) * (1 + j->of[JITTER] / 100 * deviate(j, rank, step));
 	return KERNEL_NS * (is_fwd ? 1 : 2) * noise * (is_slow ? 1 + j->of[PERCENT] / 100 : 1);
+}
+
+/* The GPU waits after a kernel until its host has launched the next. */
+static double gap_ns(const struct job *j, unsigned rank, bool is_fwd)
+{
+	return rank == j->of[IDLE_RANK] ? KERNEL_NS * (is_fwd ? 1 : 2) * j->of[PERCENT] / 100 : 0;
 }
 
 static double begin_of(const struct job *j, unsigned rank, unsigned step)
 {
-	bool is_late = floor(rank / j->of[PER_HOST]) == j->of[LATE_HOST];
+	bool is_late = floor(rank / j->of[PER_HOST]) == j->of[LATE_HOST] || rank == j->of[LATE_RANK];
 
 	return (step ? j->ends[step - 1] : FIRST_NS) + 20e3 + (is_late ? 1e3 * j->of[LATE_US] : 0);
 }
@@ -75,7 +98,7 @@ static void simulate(struct job *j)
 
 			for (way = 0; way < 2; way++)
 				for (k = 0; k < 2 * j->of[LAYERS]; k++)
-					at += kernel_ns(j, rank, step, k, way == 0);
+					at += kernel_ns(j, rank, step, k, way == 0) + gap_ns(j, rank, way == 0);
 			j->ends[step] = fmax(j->ends[step], at);
 		}
 		j->ends[step] += TRANSFER_NS;
@@ -133,7 +156,9 @@ static void put_way(struct writer *w, unsigned step, bool is_fwd)
 		if (w->j->of[LAYERS] > 1)
 			put_host(w, SONDE_EVENT_PUSH, FIRST_LAYER + layer);
 		put_kernel(w, GEMM, 7, kernel_ns(w->j, w->rank, step, 2 * layer, is_fwd));
+		w->at += gap_ns(w->j, w->rank, is_fwd);
 		put_kernel(w, SOFTMAX, 7, kernel_ns(w->j, w->rank, step, 2 * layer + 1, is_fwd));
+		w->at += gap_ns(w->j, w->rank, is_fwd);
 		if (w->j->of[LAYERS] > 1)
 			put_host(w, SONDE_EVENT_POP, 0);
 	}
@@ -244,7 +269,7 @@ static bool read_key(struct job *j, const char *word)
 
 int main(int argc, char **argv)
 {
-	struct job j = {{8, 4, 20, 1, 10, NOBODY, NOBODY, NOBODY, 1000, 0, 0, 0, 0}, NULL};
+	struct job j = {{8, 4, 20, 1, 10, NOBODY, NOBODY, NOBODY, 1000, 0, 0, 0, 0, 0, 0, 0, NOBODY, NOBODY, NOBODY}, NULL};
 	unsigned rank;
 	int i;
 

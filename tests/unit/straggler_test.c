@@ -2,6 +2,7 @@
 #include "treed.h"
 
 #include "fold/partial.h"
+#include "tree/ranks_int.h"
 
 #define US 1000.0
 #define MS 1e6
@@ -418,10 +419,52 @@ static void test_ranks__collectives_of_parts_are_not_compared(void **state)
 	stop(&j);
 }
 
+/* One value of eight is far from the others, or all of them are. */
+static void test_beyond__the_slowest_is_compared_with_what_the_others_differ_by(void **state)
+{
+	static const double spread[] = {96, 98, 99, 100, 100.5, 101, 102, 104}, one[] = {98, 99, 99.5, 100, 100.5, 101, 102, 108},
+			    two[] = {99, 99.5, 99.8, 100, 100.2, 100.5, 110, 110.5}, four[] = {99, 99.5, 99.8, 100, 109, 110, 110.5, 111},
+			    pair[] = {100, 101}, same[] = {100, 100, 100};
+
+	(void)state;
+	assert_false(sonde_beyond__one(spread, 8));
+	assert_true(sonde_beyond__one(one, 8));
+	assert_true(sonde_beyond__one(two, 8));
+	assert_false(sonde_beyond__one(four, 8)); /* half of them: that is no exception */
+	assert_true(sonde_beyond__one(pair, 2));
+	assert_false(sonde_beyond__one(same, 3));
+	assert_true(sonde_beyond__group(&two[6], 2, two, 6));
+	assert_false(sonde_beyond__group(&spread[4], 2, spread, 4));
+	assert_false(sonde_beyond__group(spread, 4, &spread[4], 4));
+}
+
+/* 2 % are the GPU's, whose kernels are slower everywhere, and not its host's. */
+static void test_straggler__a_gpu_that_is_little_slower_is_named(void **state)
+{
+	struct job j = job_of(8, 4, 20);
+	const struct sonde_straggler *s;
+
+	(void)state;
+	j.slow_rank = 5;
+	j.everything = 1.02;
+	s = first_is(play(&j), "rank 5 · node1 · GPU 1 is 2.", SONDE_SLOW_GPU, "it is the GPU");
+	assert_int_equal(j.run.t->ranks->stragglers.nr, 1);
+	within(s->ns / s->others_ns, 1.018, 1.022);
+	stop(&j);
+	/* 0.5 % is nothing to talk of. */
+	j = job_of(8, 4, 20);
+	j.slow_rank = 5;
+	j.everything = 1.005;
+	assert_int_equal(play(&j)->stragglers.nr, 0);
+	stop(&j);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_beyond__the_slowest_is_compared_with_what_the_others_differ_by),
 		cmocka_unit_test(test_straggler__even_ranks_have_none),
+		cmocka_unit_test(test_straggler__a_gpu_that_is_little_slower_is_named),
 		cmocka_unit_test(test_straggler__a_rank_slow_in_one_region_is_named),
 		cmocka_unit_test(test_straggler__one_of_two_is_slower_than_the_other),
 		cmocka_unit_test(test_straggler__a_gpu_slow_everywhere_is_named),
