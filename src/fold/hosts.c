@@ -15,7 +15,7 @@
 #include "base/keysort.h"
 
 /*
- * A pause up to this belongs to the call before it. Behind a launch it may be longer: a framework
+ * A pause up to this belongs to the call before it, from its end. Behind a launch, from its begin, it may be longer: a framework
  * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. What is
  * longer than both is no longer the cost of a launch.
  */
@@ -242,20 +242,39 @@ static void walk(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 }
 
 /*
- * When the call for work had returned, as far as is known: a copy has an end, and a launch has
+ * The call that a copy was called for by. Traces have one moment for both; a native capture has the launch first, then the
+ * call. NULL: it is not known, as of a copy in a graph.
+ */
+static const struct sonde_act *find_copy_call(
+	const struct sonde_hosts *h, uint32_t thread, struct moment at, uint64_t call_ns)
+{
+	const struct sonde_act *before = at.call > h->first_call[thread] ? &h->calls[at.call - 1] : NULL;
+	struct sonde_act a = {0};
+
+	if (before && before->begin_ns == call_ns && before->cause == SONDE_IDLE_COPY)
+		return before;
+	if (look_ahead(h, thread, at, &a) && a.cause == SONDE_IDLE_COPY && a.begin_ns - call_ns <= NEAR_NS)
+		return &h->calls[at.call];
+	return NULL;
+}
+
+/*
+ * When the call for work had returned, as far as is known: the call of a copy has an end, and a launch has
  * returned when its thread does the next thing. Work takes a moment to start in any case.
  */
 static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
 	uint64_t call_ns, bool is_copy)
 {
 	uint32_t thread = h->thread_of[gap->after];
+	struct moment at = find_moment(h, thread, call_ns);
+	const struct sonde_act *own = is_copy ? find_copy_call(h, thread, at, call_ns) : NULL;
 	uint64_t soon = call_ns + LATENCY_NS;
 	struct sonde_act a = {0};
 
-	if (!look_ahead(h, thread, find_moment(h, thread, call_ns), &a)) /* was it waiting already? */
+	if (own)
+		return own->end_ns > soon ? own->end_ns : soon;
+	if (!look_ahead(h, thread, at, &a)) /* was it waiting already? */
 		return call_ns > gap->from_ns ? gap->to_ns : soon;
-	if (is_copy && a.cause == SONDE_IDLE_COPY)
-		return a.end_ns > soon ? a.end_ns : soon;
 	return a.begin_ns > soon ? a.begin_ns : soon;
 }
 
@@ -279,7 +298,7 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 		by[SONDE_IDLE_UNKNOWN] += gap->to_ns - gap->from_ns;
 		return;
 	}
-	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap);
+	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* copies wait on the device as kernels do */
 	by[SONDE_IDLE_QUEUED] += gap->to_ns - returned;
 	by[is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH] += returned - s.to_ns;
 	s.other = s.other == s.thread ? SONDE_NONE : s.other;

@@ -5,7 +5,10 @@
 #include "attribute/launches.h"
 #include "fold/cells.h"
 
-/* What a thread did: a launch (a moment: its end is not known), or a call that can wait. */
+/*
+ * What a thread did: a launch, or a call that can wait. A launch is the moment at which its call began: native captures do
+ * not have its end, and traces are read alike, so that one program has the same causes by any source.
+ */
 struct sonde_act {
 	uint64_t begin_ns, end_ns;
 	uint8_t cause; /* enum sonde_idle_cause: what a gap it fills is due to */

@@ -37,6 +37,7 @@ ok nsys_processes_line_up line_up h100.sqlite
 ok nsys_other_processes_line_up line_up mfu.sqlite
 
 text=$("$SONDE" report $data/h100.sqlite --width 200)
+python3 tests/kineto/idle_reading.py "$SONDE" tests/data/nsys/*.sqlite || : >"$TMP/.not_ok"
 ok nsys_says_why_launches_are_outside grep -q '421 outside any range (no host call in the trace)' <<<"$text"
 ok nsys_shows_the_aggregate_first grep -q '^2 scopes, the first is process:111/device:0; --per-scope shows each' <<<"$text"
 ok nsys_shows_single_scopes_on_request [ "$("$SONDE" report $data/h100.sqlite --per-scope | grep -c '^process:11[12]/device:[01]$')" = 2 ]

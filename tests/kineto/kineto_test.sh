@@ -36,6 +36,7 @@ import json, sys
 r = json.load(open('$TMP/ranks.json'))
 sys.exit(sorted((p['rank'], p['world_size']) for p in r['capture']['processes']) != [(0, 8), (1, 8)]
          or sorted(s['scope'][:6] for s in r['scopes']) != ['rank 0', 'rank 1'])"
+	python3 tests/kineto/idle_reading.py "$SONDE" "$DATA"/*.gz "$DATA"/*.json || : >"$TMP/.not_ok"
 	python3 tests/kineto/proton.py "$SONDE" tests/data/proton/*.json || : >"$TMP/.not_ok"
 else
 	skip kineto_reading "python3 is not installed"

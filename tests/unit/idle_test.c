@@ -156,6 +156,33 @@ static void test_idle__a_copy_that_was_called_for_early_is_a_copy(void **state)
 	done(&p);
 }
 
+/*
+ * A copy waits on the device as a kernel does, once its own call has returned at 215: the call behind it, of another
+ * copy, says nothing. Captures of sonde see the call a moment after the launch, traces have one moment for both.
+ */
+static void check_queued_copy(uint64_t begin_us, uint64_t end_us, double until_us)
+{
+	struct program p;
+
+	begin(&p);
+	kernel(&p, 150, 160, 212);
+	host_call(&p, SONDE_CALL_COPY, begin_us, end_us);
+	host_call(&p, SONDE_CALL_COPY, end_us + 1, 390);
+	kernel(&p, 210, 400, 410)->kind = SONDE_RESULT_MEMCPY;
+	kernel(&p, end_us + 1, 410, 420)->kind = SONDE_RESULT_MEMCPY;
+	idle_is(end(&p), SONDE_IDLE_COPY, until_us - 212, SONDE_IDLE_QUEUED, 400 - until_us);
+	done(&p);
+}
+
+static void test_idle__a_copy_that_waits_behind_its_call_was_queued(void **state)
+{
+	(void)state;
+	check_queued_copy(210, 215, 230);
+	check_queued_copy(211, 215, 230);
+	check_queued_copy(210, 260, 260);
+	check_queued_copy(211, 260, 260);
+}
+
 /* What the host does from 200 to 280 is the cause; launching takes 5 µs more. */
 static void check_call(uint8_t kind, enum sonde_idle_cause cause)
 {
@@ -432,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_idle__work_that_waits_on_an_idle_device_was_queued),
 		cmocka_unit_test(test_idle__a_launch_that_takes_long_is_a_launch),
 		cmocka_unit_test(test_idle__a_copy_that_was_called_for_early_is_a_copy),
+		cmocka_unit_test(test_idle__a_copy_that_waits_behind_its_call_was_queued),
 		cmocka_unit_test(test_idle__short_kernels_are_launch_bound),
 		cmocka_unit_test(test_idle__calls_that_wait_are_named),
 		cmocka_unit_test(test_idle__a_copy_that_starts_late_is_a_copy),
