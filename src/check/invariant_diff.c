@@ -64,6 +64,45 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 	return rc;
 }
 
+/* How bad the end of a gate is; -1 = there is none. */
+static int badness(const json_t *of, const char *key)
+{
+	static const char *const names[] = {"pass", "insufficient", "not_compared", "fail"};
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (sonde_invariant__is_word(of, key, names[i]))
+			return i;
+	return -1;
+}
+
+/* The gate is at least as bad as its worst region, and its exit status is that of its end. */
+static int check_gate(struct sonde_validation *v, const json_t *gate, const json_t *document)
+{
+	static const int statuses[] = {0, 4, 4, 3};
+	int end = badness(gate, "verdict"), worst = -1, status;
+	const json_t *region;
+	size_t i;
+
+	if (!json_is_object(gate))
+		return 0;
+	json_array_foreach(json_object_get(document, "regions"), i, region)
+	{
+		int one = badness(region, "gate");
+
+		worst = one > worst ? one : worst;
+	}
+	if (end < 0 || end < worst || (end == 3 && worst < 3) ||
+		(end > 0 && end != worst && !json_array_size(json_object_get(gate, "reasons"))))
+		return sonde_invariant__fail(v, "verdict", "is not what regions and reasons come to");
+	if (end != badness(json_object_get(document, "totals"), "gate"))
+		return sonde_invariant__fail(v, "verdict", "is not that of totals");
+	status = end == 1 && json_is_true(json_object_get(gate, "allow_insufficient")) ? 0 : statuses[end];
+	if (sonde_invariant__number(gate, "exit_status") != status)
+		return sonde_invariant__fail(v, "exit_status", "is not that of the verdict");
+	return 0;
+}
+
 int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document)
 {
 	static const char *const verdicts[] = {
@@ -73,5 +112,5 @@ int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *docume
 
 	for (i = 0; i < sizeof(verdicts) / sizeof(*verdicts) && rc == 0; i++)
 		rc = check_total(v, document, verdicts[i]);
-	return rc;
+	return rc ? rc : sonde_invariant__in(v, document, "gate", check_gate, document);
 }

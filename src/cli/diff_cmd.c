@@ -6,8 +6,7 @@
 #include "compare/report_in.h"
 #include "lib/pipeline.h"
 
-#define STATUS_SLOWER	    3
-#define STATUS_INSUFFICIENT 4
+#define STATUS_ALARMS 3 /* of --self-test: more than there may be */
 
 /* All runs, the base's first, and their trees in a row. */
 struct runs {
@@ -105,13 +104,11 @@ static int refuse(const struct sonde_diff *d, struct sonde_err *err)
 		"diff: the sides are not comparable; --force compares them all the same");
 }
 
-/* The status a gate asks for. */
-static int status_of(const struct sonde_diff *d, const struct sonde_diff_request *q)
+/* A gate that compared nothing says why, whatever the format has. */
+static void say_not_compared(const struct sonde_diff *d)
 {
-	if (d->gate == SONDE_GATE_FAIL)
-		return STATUS_SLOWER;
-	return d->gate == SONDE_GATE_INSUFFICIENT && !q->allows_insufficient ? STATUS_INSUFFICIENT
-									     : 0;
+	if (d->gate == SONDE_GATE_NOT_COMPARED)
+		sonde_say_notes(&d->gate_reasons);
 }
 
 static int compare(const struct runs *runs, const struct sonde_diff_request *q, int *status,
@@ -126,8 +123,10 @@ static int compare(const struct runs *runs, const struct sonde_diff_request *q, 
 		rc = refuse(d, err);
 	if (rc == 0)
 		rc = write_diff(d, q, err);
-	if (rc == 0)
-		*status = status_of(d, q);
+	if (rc == 0) {
+		say_not_compared(d);
+		*status = sonde_diff_status(d);
+	}
 	sonde_diff_free(d);
 	return rc;
 }
@@ -149,7 +148,7 @@ static int test_self(const struct runs *runs, const struct sonde_diff_request *q
 		"%u regions have enough entries to be split; of %u random splits into two sides "
 		"that do not differ, %u (%.1f %%) would have named one\n",
 		t.regions, t.rounds, t.alarms, 100.0 * t.alarms / t.rounds);
-	*status = t.alarms > 0.05 * t.rounds ? STATUS_SLOWER : 0;
+	*status = t.alarms > 0.05 * t.rounds ? STATUS_ALARMS : 0;
 	return sonde_sink_close(&out, err);
 }
 

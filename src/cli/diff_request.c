@@ -46,8 +46,9 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, limit_words,
 		"exit with 3 when a region is slower by more than PCT; with GLOB, only for "
 		"regions whose path matches; may be repeated, a GLOB wins over the bound for all"),
-	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, allows_insufficient,
-		"exit with 0, not 4, when entries are too few or too noisy for the gate"),
+	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, options.allows_insufficient,
+		"exit with 0, not 4, when entries are too few or too noisy for the gate, or a region "
+		"of it is gone; not when nothing was compared"),
 	SONDE_OPT(0, "per-scope", NULL, FLAG, options.per_scope,
 		"compare ranks one by one, or processes where there are none; else all together"),
 	SONDE_OPT(0, "force", NULL, FLAG, is_forced,
@@ -69,7 +70,8 @@ static const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [op
 	"a side make the answer surer than many entries of one run do.\n"
 	"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
 	"or compared; 2 wrong usage; 3 a region is slower than --fail-above allows; 4\n"
-	"nothing fails, but a region of the gate is insufficient.",
+	"nothing fails, but the gate cannot tell: one of its regions is insufficient or\n"
+	"gone, or a run has nothing to compare.",
 	options, sizeof(options) / sizeof(*options),
 	{{"what a change did", "sonde diff before.sonde after.sonde"},
 		{"a gate for CI, three runs a side",

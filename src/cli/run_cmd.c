@@ -62,7 +62,8 @@ static const struct sonde_option options[] = {
 		"with --against or --base-cmd: exit with 3 when a region is slower by more than "
 		"PCT (`sonde diff --fail-above`); may be repeated"),
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, against.allows_insufficient,
-		"with --fail-above: exit with 0, not 4, when entries are too few or too noisy"),
+		"with --fail-above: exit with 0, not 4, when entries are too few or too noisy, or a "
+		"region is gone"),
 	SONDE_OPT('q', "quiet", NULL, FLAG, run.is_quiet, "no plan and no progress"),
 };
 

@@ -135,7 +135,7 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 		rc = sonde_err_nomem(err);
 	if (rc == 0) {
 		sum_up(d, &m);
-		sonde_diff__gate(d);
+		sonde_diff__gate(d, &m);
 		sonde_diff__say(d);
 	}
 	sonde_arena_release(&m.arena);
@@ -159,6 +159,7 @@ void sonde_diff_free(struct sonde_diff *d)
 	sonde_notes_release(&d->reasons);
 	sonde_notes_release(&d->warnings);
 	sonde_notes_release(&d->sentences);
+	sonde_notes_release(&d->gate_reasons);
 	sonde_arena_release(&d->arena);
 	sonde_free(d);
 }

@@ -40,6 +40,7 @@ struct sonde_diff_options {
 	const struct sonde_diff_limit *limits; /* the last that matches; globs before all */
 	size_t nr_limits;
 	bool per_scope; /* ranks or processes one by one, else their aggregates */
+	bool allows_insufficient; /* a gate that cannot tell lets it pass */
 };
 
 enum sonde_verdict {
@@ -72,12 +73,15 @@ enum sonde_likeness {
 };
 const char *sonde_likeness_name(enum sonde_likeness l); /* "renamed", …; NULL of NONE */
 
+/* How a region, or all of them, ended; a worse one is greater. */
 enum sonde_gate {
-	SONDE_GATE_NONE, /* no limit matches */
+	SONDE_GATE_NONE, /* no limit matches, or the region is new */
 	SONDE_GATE_PASS,
-	SONDE_GATE_INSUFFICIENT,
+	SONDE_GATE_INSUFFICIENT, /* it cannot be told: too few entries, or a region is gone */
+	SONDE_GATE_NOT_COMPARED, /* of all: a run has nothing to compare, or no region has a limit */
 	SONDE_GATE_FAIL,
 };
+const char *sonde_gate_name(enum sonde_gate g); /* "pass", …; NULL of NONE */
 
 /* A region on one side. Means over the runs that have it. */
 struct sonde_diff_half {
@@ -133,6 +137,7 @@ struct sonde_diff_region {
 	uint8_t verdict, gate;
 	uint8_t causes; /* enum sonde_cause, of slower and faster */
 	bool is_gpu;	/* GPU time is compared, else host time */
+	bool is_half_gpu; /* … as one side alone works on the GPU: that is not what a gate is about */
 	double limit;	/* the gate's, NaN = none */
 	struct sonde_diff_half base, new_half;
 	double ratio, low, high; /* NaN, 0, infinity = not known */
@@ -163,7 +168,8 @@ struct sonde_diff {
 	size_t nr_base_scopes, nr_new_scopes; /* the most of a run: ranks or processes */
 	double base_total_ns, new_total_ns;   /* GPU time in regions of a run; NaN = none */
 	double ratio; /* geometric mean over regions on both sides, NaN = none */
-	uint8_t gate; /* enum sonde_gate: the worst of all regions */
+	uint8_t gate; /* enum sonde_gate: the worst of all regions, or of the comparison as a whole */
+	struct sonde_notes gate_reasons; /* what a gate was to compare and could not, besides regions */
 	struct sonde_arena arena;
 };
 
@@ -172,6 +178,8 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 	struct sonde_err *err);
 void sonde_diff_free(struct sonde_diff *d);
 
+/* The exit status the gate asks for: 0, 3 = something is slower than allowed, 4 = it cannot tell. */
+int sonde_diff_status(const struct sonde_diff *d);
 /* The median's change per entry, in ns; of added and removed regions what came or went. */
 double sonde_diff_region_delta(const struct sonde_diff_region *r);
 /* "more launches", "longer kernels", …; NULL = nothing to say. */

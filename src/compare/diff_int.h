@@ -55,7 +55,8 @@ bool sonde_diff__push_value(struct sonde_diff *d, double ns);
 bool sonde_diff__measure(struct sonde_diff *d, const struct sonde_diff__match *m);
 /* Ratio, interval, p, q and verdict of every region (verdict.c). */
 bool sonde_diff__judge(struct sonde_diff *d);
-void sonde_diff__gate(struct sonde_diff *d);
+/* Limits of regions, and how the gate ends (diff_gate.c). */
+void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m);
 /* Kernels and causes, then other names (cause.c). */
 bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m);
 /* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */

@@ -314,6 +314,9 @@ static void read_document(struct sonde_reading *r, const json_t *document)
 	sonde_reading__capture(r, document);
 	r->failed |= !read_columns(r->t, &r->c->arena, info);
 	read_nodes(r, SONDE_NONE, aggregate, info);
+	if (r->failed)
+		return;
+	r->t->reports.at[0].all_launches = count(json_object_get(document, "coverage"), "launches_total");
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{
 		read_scope(r, scope, aggregate, info);

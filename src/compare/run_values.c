@@ -157,6 +157,8 @@ static bool sample(struct sonde_diff *d, const struct sonde_diff__match *m, size
 	r->is_gpu = is_worked(&r->base) && is_worked(&r->new_half);
 	if (r->is_gpu)
 		return true;
+	r->is_half_gpu = r->base.is_there && r->new_half.is_there &&
+			 is_worked(&r->base) != is_worked(&r->new_half);
 	d->values.nr = nr_values;
 	d->values_of_run.nr = nr_runs;
 	return sample_half(d, m, region, false, SONDE_ENTRY_HOST) &&

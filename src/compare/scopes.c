@@ -147,6 +147,9 @@ static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const
 		if (!in_base || (!in_new && m->nr_runs > m->nr_base)) {
 			sonde_note(&d->warnings, "scopes: %.*s is in the %s only and not compared",
 				SONDE_STR_ARG(f->names.keys[i]), in_base ? "base" : "new side");
+			if (in_base && d->options.nr_limits)
+				sonde_note(&d->gate_reasons, "%.*s is gone: it is in the base only",
+					SONDE_STR_ARG(f->names.keys[i]));
 			continue;
 		}
 		for (run = 0; run < m->nr_runs; run++)

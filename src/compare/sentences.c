@@ -273,7 +273,9 @@ static void say_counts(struct sonde_diff *d)
 {
 	const uint32_t *nr = d->nr_by_verdict;
 
-	if (!nr[SONDE_VERDICT_SLOWER] && !nr[SONDE_VERDICT_FASTER] && !nr[SONDE_VERDICT_ADDED] &&
+	if (!d->regions.nr)
+		sonde_note(&d->sentences, "Nothing was compared: there is no region on either side");
+	else if (!nr[SONDE_VERDICT_SLOWER] && !nr[SONDE_VERDICT_FASTER] && !nr[SONDE_VERDICT_ADDED] &&
 		!nr[SONDE_VERDICT_REMOVED])
 		sonde_note(&d->sentences,
 			"No difference is shown: %u regions are the same within %g %%, %u have too "

@@ -5,7 +5,6 @@
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
-#include "base/glob.h"
 #include "base/workers.h"
 
 #include <math.h>
@@ -153,44 +152,4 @@ bool sonde_diff__judge(struct sonde_diff *d)
 			r->needed = needed_entries(r, d->options.min_effect);
 	}
 	return true;
-}
-
-/* The last one that matches; one for all regions counts where none does. */
-static double limit_of(const struct sonde_diff *d, struct sonde_str id)
-{
-	double above = NAN;
-	bool is_named = false;
-	size_t i;
-
-	for (i = 0; i < d->options.nr_limits; i++) {
-		const struct sonde_diff_limit *l = &d->options.limits[i];
-
-		if (l->glob.n ? !sonde_str_glob(id, l->glob) : is_named)
-			continue;
-		is_named = l->glob.n;
-		above = l->above;
-	}
-	return above;
-}
-
-static enum sonde_gate gate_of(const struct sonde_diff_region *r)
-{
-	if (isnan(r->limit))
-		return SONDE_GATE_NONE;
-	if (r->verdict == SONDE_VERDICT_SLOWER && r->ratio - 1 > r->limit)
-		return SONDE_GATE_FAIL;
-	return r->verdict == SONDE_VERDICT_INSUFFICIENT ? SONDE_GATE_INSUFFICIENT : SONDE_GATE_PASS;
-}
-
-void sonde_diff__gate(struct sonde_diff *d)
-{
-	size_t i;
-
-	for (i = 0; i < d->regions.nr; i++) {
-		struct sonde_diff_region *r = &d->regions.at[i];
-
-		r->limit = limit_of(d, r->path);
-		r->gate = gate_of(r);
-		d->gate = r->gate > d->gate ? r->gate : d->gate;
-	}
 }

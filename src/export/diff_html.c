@@ -179,7 +179,8 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 	sonde_sink_puts(to, i > 1 ? "</ol>\n" : "");
 	if (sonde_diff_out__gate(d))
 		sonde_sink_printf(to, "<p%s>Gate %s.</p>\n",
-			d->gate == SONDE_GATE_FAIL ? " class=\"not\"" : "", sonde_diff_out__gate(d));
+			d->gate > SONDE_GATE_INSUFFICIENT ? " class=\"not\"" : "", sonde_diff_out__gate(d));
+	sonde_diff_out__notes(to, &d->gate_reasons, "<p class=\"not\">Gate: ", "</p>\n", sonde_escape_xml);
 	sonde_diff_out__notes(to, &d->reasons, "<p class=\"not\">Not comparable: ", "</p>\n", sonde_escape_xml);
 	sonde_diff_out__notes(to, &d->warnings, "<p>Differs: ", "</p>\n", sonde_escape_xml);
 	if (!sonde_diff_out__icicle(d, to)) {

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-static const char *const gate_names[] = {NULL, "pass", "insufficient", "fail"};
-
 static void write_side(struct sonde_json *w, const char *key, struct sonde_words inputs,
 	uint32_t nr_runs, double total_ns)
 {
@@ -119,9 +117,10 @@ static void write_region(
 		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].path);
 	sonde_json_z(w, "likeness", sonde_likeness_name(r->likeness));
 	sonde_json_z(w, "time", r->is_gpu ? "gpu" : "host");
+	sonde_json_bool(w, "gpu_on_one_side", r->is_half_gpu);
 	write_statistics(w, r);
 	sonde_json_z(w, "cause", sonde_diff_cause_name(r));
-	sonde_json_z(w, "gate", gate_names[r->gate]);
+	sonde_json_z(w, "gate", sonde_gate_name(r->gate));
 	sonde_json_number(w, "limit", r->limit);
 	write_half(w, "base", &r->base);
 	write_half(w, "new", &r->new_half);
@@ -138,7 +137,30 @@ static void write_totals(struct sonde_json *w, const struct sonde_diff *d)
 	for (i = 0; i < SONDE_NR_VERDICTS; i++)
 		sonde_json_u64(w, sonde_verdict_name(i), d->nr_by_verdict[i]);
 	sonde_json_number(w, "ratio", d->ratio);
-	sonde_json_z(w, "gate", gate_names[d->gate]);
+	sonde_json_z(w, "gate", sonde_gate_name(d->gate));
+	sonde_json_close(w, '}');
+}
+
+/* How the gate ended, and all that decides it besides the regions. */
+static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
+{
+	size_t i;
+
+	if (!d->options.nr_limits) {
+		sonde_json_null(w, "gate");
+		return;
+	}
+	sonde_json_open(w, "gate", '{', false);
+	sonde_json_z(w, "verdict", sonde_gate_name(d->gate));
+	sonde_json_u64(w, "exit_status", (uint64_t)sonde_diff_status(d));
+	write_notes(w, "reasons", &d->gate_reasons);
+	sonde_json_each(w, "limits", false, i, d->options.nr_limits) {
+		const struct sonde_diff_limit *l = &d->options.limits[i];
+
+		sonde_json_maybe(w, "glob", l->glob.n ? l->glob : (struct sonde_str){NULL, 0});
+		sonde_json_number(w, "above", l->above);
+	}
+	sonde_json_bool(w, "allow_insufficient", d->options.allows_insufficient);
 	sonde_json_close(w, '}');
 }
 
@@ -163,6 +185,7 @@ int sonde_export_diff_json(const struct sonde_diff *d, const struct sonde_diff_o
 	sonde_json_array(&w, "regions", false, i, d->regions.nr)
 		write_region(&w, d, &d->regions.at[i]);
 	write_totals(&w, d);
+	write_gate(&w, d);
 	write_notes(&w, "notes", &d->warnings);
 	sonde_json_close(&w, '}');
 	sonde_sink_putc(to, '\n');

@@ -1,23 +1,42 @@
-/* A comparison as JUnit XML: a test per gated region, or per region without a gate. */
+/*
+ * A comparison as JUnit XML: a test per gated region, or per region without a gate.
+ *
+ * It says what the exit status says. Status 3 is a failure, status 4 an error without a failure,
+ * and status 0 neither: what could not be judged and is let pass was skipped.
+ */
 #include "export/diff_shared.h"
 
 #include "base/escape.h"
 
-static bool is_failed(const struct sonde_diff *d, const struct sonde_diff_region *r)
+#include <math.h>
+
+enum outcome { PASSED, SKIPPED, UNDECIDED, FAILED };
+
+/* What is not decided is an error where that is the gate's end, and else nothing was tested. */
+static enum outcome undecided(const struct sonde_diff *d)
 {
-	return d->gate == SONDE_GATE_NONE ? r->verdict == SONDE_VERDICT_SLOWER
-					  : r->gate == SONDE_GATE_FAIL;
+	return d->options.allows_insufficient ? SKIPPED : UNDECIDED;
 }
 
-static bool is_skipped(const struct sonde_diff *d, const struct sonde_diff_region *r)
+static enum outcome outcome_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	return d->gate == SONDE_GATE_NONE ? r->verdict == SONDE_VERDICT_INSUFFICIENT
-					  : r->gate == SONDE_GATE_INSUFFICIENT;
+	bool is_good = r->verdict == SONDE_VERDICT_SAME || r->verdict == SONDE_VERDICT_FASTER;
+
+	switch (r->gate) {
+	case SONDE_GATE_PASS:
+		return PASSED;
+	case SONDE_GATE_INSUFFICIENT:
+		return undecided(d);
+	case SONDE_GATE_FAIL:
+		return FAILED;
+	default: /* no limit says how slow is too slow */
+		return d->options.nr_limits || !is_good ? SKIPPED : PASSED;
+	}
 }
 
 static bool is_tested(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	return d->gate == SONDE_GATE_NONE || r->gate != SONDE_GATE_NONE;
+	return !d->options.nr_limits || !isnan(r->limit);
 }
 
 static void describe(
@@ -34,49 +53,76 @@ static void describe(
 	sonde_diff_out__verdict(b, d, r);
 }
 
-static void write_case(
-	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
+static void write_end(struct sonde_sink *to, enum outcome outcome, struct sonde_str message)
 {
-	bool failed = is_failed(d, r), skipped = is_skipped(d, r);
-	struct sonde_buf b = {0};
+	static const char *const names[] = {NULL, "skipped", "error", "failure"};
 
-	sonde_sink_puts(to, "    <testcase classname=\"sonde.diff\" name=\"");
-	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
-	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
-	if (!failed && !skipped) {
+	if (outcome == PASSED) {
 		sonde_sink_puts(to, "\"/>\n");
 		return;
 	}
-	describe(&b, d, r);
-	sonde_sink_printf(to, "\">\n      <%s message=\"", failed ? "failure" : "skipped");
-	sonde_escape_xml(&to->buf, sonde_buf_view(&b));
+	sonde_sink_printf(to, "\">\n      <%s message=\"", names[outcome]);
+	sonde_escape_xml(&to->buf, message);
 	sonde_sink_puts(to, "\"/>\n    </testcase>\n");
+}
+
+static void begin_case(struct sonde_sink *to)
+{
+	sonde_sink_puts(to, "    <testcase classname=\"sonde.diff\" name=\"");
+}
+
+static void write_case(
+	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	struct sonde_buf b = {0};
+
+	begin_case(to);
+	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
+	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
+	describe(&b, d, r);
+	write_end(to, outcome_of(d, r), sonde_buf_view(&b));
 	to->buf.failed |= b.failed;
 	sonde_buf_release(&b);
+}
+
+/* What the gate was to compare and could not, besides regions: one test each. */
+static enum outcome outcome_of_gate(const struct sonde_diff *d)
+{
+	return d->gate == SONDE_GATE_INSUFFICIENT ? undecided(d) : UNDECIDED;
+}
+
+static void write_reasons(struct sonde_sink *to, const struct sonde_diff *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->gate_reasons.texts.nr; i++) {
+		begin_case(to);
+		sonde_sink_puts(to, "(gate)");
+		write_end(to, outcome_of_gate(d), d->gate_reasons.texts.keys[i]);
+	}
 }
 
 int sonde_export_diff_junit(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	size_t i, tests = 0, failures = 0, skipped = 0;
+	size_t nr[FAILED + 1] = {0}, i;
 
 	(void)o;
 	(void)err;
-	for (i = 0; i < d->regions.nr; i++) {
-		const struct sonde_diff_region *r = &d->regions.at[i];
-
-		tests += is_tested(d, r);
-		failures += is_tested(d, r) && is_failed(d, r);
-		skipped += is_tested(d, r) && is_skipped(d, r);
-	}
+	for (i = 0; i < d->regions.nr; i++)
+		if (is_tested(d, &d->regions.at[i]))
+			nr[outcome_of(d, &d->regions.at[i])]++;
+	nr[outcome_of_gate(d)] += d->gate_reasons.texts.nr;
 	sonde_sink_printf(to,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite "
-		"name=\"sonde diff\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
+		"name=\"sonde diff\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
 		"skipped=\"%zu\">\n",
-		tests, failures, skipped);
+		nr[PASSED] + nr[SKIPPED] + nr[UNDECIDED] + nr[FAILED], nr[FAILED], nr[UNDECIDED],
+		nr[SKIPPED]);
 	for (i = 0; i < d->regions.nr; i++)
 		if (is_tested(d, &d->regions.at[i]))
 			write_case(to, d, &d->regions.at[i]);
+	write_reasons(to, d);
 	sonde_sink_puts(to, "    <system-out>");
 	for (i = 0; i < d->sentences.texts.nr; i++) {
 		sonde_escape_xml(&to->buf, d->sentences.texts.keys[i]);

@@ -54,8 +54,8 @@ static void write_table(
 int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	static const char *const gates[] = {
-		"", " \u00b7 gate passed", " \u00b7 gate undecided", " \u00b7 gate FAILED"};
+	static const char *const gates[] = {"", " \u00b7 gate passed", " \u00b7 gate undecided",
+		" \u00b7 gate NOT PASSED", " \u00b7 gate FAILED"};
 	uint32_t *order = sonde_diff_out__order(d);
 	size_t i;
 
@@ -69,6 +69,7 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 		sonde_sink_puts(to, i ? "\n" : "\n\n");
 	}
 	sonde_sink_putc(to, '\n');
+	sonde_diff_out__notes(to, &d->gate_reasons, "- **Gate:** ", "\n", sonde_escape_markdown);
 	sonde_diff_out__notes(to, &d->reasons, "- **Not comparable:** ", "\n", sonde_escape_markdown);
 	sonde_diff_out__notes(to, &d->warnings, "- **Differs:** ", "\n", sonde_escape_markdown);
 	if (d->regions.nr > d->nr_by_verdict[SONDE_VERDICT_SAME])

@@ -121,6 +121,8 @@ void sonde_diff_out__verdict(
 	sonde_buf_puts(b, sonde_verdict_name(r->verdict));
 	if (r->twin != SONDE_NONE) {
 		put_twin(b, d, r);
+	} else if (r->is_half_gpu) {
+		sonde_buf_puts(b, ", by host time: one side alone works on the GPU");
 	} else if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9) {
 		sonde_buf_printf(
 			b, ", needs %.0f %s", r->needed, r->needs_runs ? "runs" : "entries");
@@ -175,9 +177,12 @@ void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *note
 const char *sonde_diff_out__gate(const struct sonde_diff *d)
 {
 	static const char *const words[] = {NULL, "passed",
-		"undecided: a gated region is insufficient",
+		"undecided: a gated region is insufficient, gone or not there",
+		"not passed: what it is about was not compared",
 		"failed: a region is slower by more than its limit"};
 
+	if (d->gate == SONDE_GATE_INSUFFICIENT && d->options.allows_insufficient)
+		return "undecided and let pass: a gated region is insufficient, gone or not there";
 	return words[d->gate];
 }
 

@@ -171,13 +171,12 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	write_sentences(d, o, to);
 	if (sonde_diff_out__gate(d))
 		sonde_sink_printf(to, "gate: %s\n", sonde_diff_out__gate(d));
+	write_notes(to, &d->gate_reasons, "gate: ", o->is_utf8);
 	write_notes(to, &d->reasons, "not comparable: ", o->is_utf8);
 	write_notes(to, &d->warnings, "differs: ", o->is_utf8);
-	sonde_sink_putc(to, '\n');
-	if (d->regions.nr == 0) {
-		sonde_sink_puts(to, "There is no region on either side.\n");
+	if (d->regions.nr == 0)
 		return 0;
-	}
+	sonde_sink_putc(to, '\n');
 	order = sonde_diff_out__order(d);
 	if (!order)
 		return sonde_err_nomem(err);

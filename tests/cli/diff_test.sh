@@ -89,6 +89,66 @@ ok diff__insufficient_may_be_allowed status 0 "$SONDE" diff "$TRAIN" "$TRAIN" --
 junit_fails() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f junit && says 'tests="3" failures="2"' && says '<failure message="'; }
 ok diff__junit_has_the_failures_of_the_gate junit_fails
 
+# --- a gate that compared nothing has not passed
+echo '{"traceEvents": []}' >"$TMP/empty.json"
+only() { # NAMES… <TRACE: without the annotations of other names
+	python3 -c 'import json, sys
+d = json.load(sys.stdin)
+d["traceEvents"] = [e for e in d["traceEvents"] if e["cat"] != "user_annotation" or e["name"] in sys.argv[1:]]
+json.dump(d, sys.stdout)' "$@"
+}
+only attn <"$TMP/a.json" >"$TMP/attn.json"
+only mlp <"$TMP/a2.json" >"$TMP/mlp.json"
+only step attn <"$TMP/a2.json" >"$TMP/less.json"
+python3 -c 'import json, sys
+d = json.load(sys.stdin)
+d["traceEvents"] = [e for e in d["traceEvents"] if e["cat"] == "user_annotation"]
+json.dump(d, sys.stdout)' <"$TMP/a2.json" >"$TMP/idle.json"
+"$SONDE" report "$TMP/a.json" --nvtx-include nonesuch -f json -o "$TMP/none.report.json" 2>/dev/null
+"$SONDE" report "$TMP/a2.json" --kernel-include nonesuch -f json -o "$TMP/nokernel.report.json" 2>/dev/null
+uncompared() { # REASON SIDES AND OPTIONS…: status 4, whatever is allowed; every format has the reason
+	local reason=$1 f
+	shift
+	for f in text md html json junit; do
+		status 4 "$SONDE" diff "$@" --fail-above 5% -f $f && says "$reason" && status 4 "$SONDE" diff "$@" --fail-above 5% --allow-insufficient -f $f &&
+			grep -qF -- "$reason" "$TMP/out" && grep -qF -- "$reason" "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
+	done
+	grep -q 'failures="0" errors="[1-9]' "$TMP/out" && status 0 "$SONDE" diff "$@"
+}
+ok diff__a_gate_on_an_empty_side_does_not_pass uncompared 'it has no region and no launch' "$TMP/a.json" "$TMP/empty.json"
+ok diff__a_gate_on_an_empty_base_does_not_pass uncompared 'it has no region and no launch' "$TMP/empty.json" "$TMP/a.json"
+ok diff__a_gate_on_a_side_without_launches_does_not_pass uncompared 'it launches nothing on a GPU, and other runs do' "$TMP/a.json" "$TMP/idle.json"
+ok diff__a_gate_without_a_common_region_does_not_pass uncompared 'no region is on both sides' "$TMP/attn.json" "$TMP/mlp.json"
+ok diff__a_gate_on_ranges_that_match_nothing_does_not_pass uncompared 'is selected' "$TMP/a.json" "$TMP/a2.json" 'report.nvtx.include=[nonesuch]'
+ok diff__a_gate_on_kernels_that_match_nothing_does_not_pass uncompared 'is selected' "$TMP/a.json" "$TMP/a2.json" 'report.kernels.include=[nonesuch]'
+ok diff__a_gate_on_reports_of_nothing_does_not_pass uncompared 'is selected' "$TMP/none.report.json" "$TMP/none.report.json"
+ok diff__a_gate_on_reports_of_no_kernel_does_not_pass uncompared 'is selected' "$TMP/nokernel.report.json" "$TMP/nokernel.report.json"
+ok diff__a_gate_does_not_pass_by_leaving_out_an_empty_run uncompared 'empty.json) cannot be compared' --base "$TMP/a.json" "$TMP/a2.json" --new "$TMP/a.json" "$TMP/empty.json"
+misnamed() { # a limit of no region: of all limits, and beside one of all regions
+	status 4 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 'nonesuch=5%' --allow-insufficient && says "--fail-above 'nonesuch=5%': no region matches" &&
+		status 4 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 5% --fail-above 'nonesuch=5%' && says 'undecided' &&
+		status 0 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 5% --fail-above 'nonesuch=5%' --allow-insufficient && says 'undecided and let pass'
+}
+ok diff__a_limit_that_matches_no_region_does_not_pass misnamed
+vanished() { # of three gated regions one is gone
+	status 4 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 50% -f junit && says 'tests="3" failures="0" errors="1" skipped="0"' &&
+		grep -A1 'name="step/mlp">' "$TMP/out" | grep -q '<error message=.*removed' &&
+		status 0 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 50% --allow-insufficient -f junit && says 'errors="0" skipped="1"' &&
+		status 4 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 'step/mlp=50%' --allow-insufficient && says 'no region that matches is on both sides' &&
+		status 0 "$SONDE" diff "$TMP/less.json" "$TMP/a.json" --fail-above 50% -f junit && grep -A1 'name="step/mlp">' "$TMP/out" | grep -q '<skipped message=.*added'
+}
+ok diff__a_gated_region_that_is_gone_has_not_passed vanished
+no_gate() { # nothing says how slow is too slow: no failure, and status 0
+	status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f junit && says 'failures="0" errors="0" skipped="2"'
+}
+ok diff__junit_without_a_gate_fails_nothing no_gate
+false_gate() { # PATH FROM TO: a comparison whose gate does not agree with itself
+	status 4 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 50% -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && sed "s/$2/$3/" "$TMP/d.json" >"$TMP/wrong.json" &&
+		! cmp -s "$TMP/d.json" "$TMP/wrong.json" && status 1 "$SONDE" validate "$TMP/wrong.json" && says "$1"
+}
+ok diff__validate_knows_how_a_gate_ends false_gate '$.gate.exit_status' '"exit_status": 4' '"exit_status": 0'
+ok diff__validate_compares_the_gate_with_its_regions false_gate '$.gate.verdict' '"verdict": "insufficient",\( *\)$' '"verdict": "pass",\1'
+
 # --- what may be compared
 refused() { status 1 "$SONDE" diff "$TMP/a.json" "$TMP/other.json" && says 'device: NVIDIA H200 in the base, NVIDIA A100 in the new side' && says '--force'; }
 ok diff__another_gpu_is_refused refused
@@ -244,7 +304,8 @@ if [ -e "$FAKE/fake_loop" ]; then
 			status 3 "$SONDE" diff --base "$TMP"/gpu/base-? --new "$TMP"/gpu/new-? --fail-above '*/layer=5%' &&
 			status 3 "$SONDE" run -q $run -o "$TMP/gate" --against "$TMP/gpu/base-1" --against "$TMP/gpu/base-2" --repeat 2 --fail-above '*/layer=5%' -- $loop 4 &&
 			status 4 "$SONDE" run -q $run -o "$TMP/few" --base-cmd "$once 2" --fail-above 'train=5%' -- $once 4 &&
-			status 0 "$SONDE" run -q $run -o "$TMP/fewer" --base-cmd "$once 2" --fail-above 'train=5%' --allow-insufficient -- $once 4
+			status 0 "$SONDE" run -q $run -o "$TMP/fewer" --base-cmd "$once 2" --fail-above 'train=5%' --allow-insufficient -- $once 4 &&
+			status 4 "$SONDE" run -q $run -o "$TMP/nothing" --base-cmd "$loop 2" --fail-above 5% --allow-insufficient -- ${loop%40}0 2 && says 'cannot be compared'
 	}
 	ok diff__run_against_compares_gpu_times against_gpu
 else

@@ -169,7 +169,7 @@ static inline void done(struct compared *c)
 	}
 }
 
-static const struct sonde_diff_region *named(const struct compared *c, const char *id)
+static inline const struct sonde_diff_region *named(const struct compared *c, const char *id)
 {
 	size_t i;
 

@@ -1,0 +1,193 @@
+/*
+ * The gate: which bound each region has, and how all of them together end.
+ *
+ * A gate that compared nothing has not passed. Runs without regions or launches, bounds that no
+ * region of both sides has, and regions that are gone on the new side are told apart from regions
+ * that were compared and are as fast as before.
+ */
+#include "compare/diff_int.h"
+
+#include "base/glob.h"
+
+#include <math.h>
+
+#define STATUS_SLOWER	    3
+#define STATUS_INSUFFICIENT 4
+
+const char *sonde_gate_name(enum sonde_gate g)
+{
+	static const char *const names[] = {NULL, "pass", "insufficient", "not_compared", "fail"};
+
+	return names[g];
+}
+
+int sonde_diff_status(const struct sonde_diff *d)
+{
+	switch (d->gate) {
+	case SONDE_GATE_FAIL:
+		return STATUS_SLOWER;
+	case SONDE_GATE_NOT_COMPARED: /* no option makes a comparison of nothing a good one */
+		return STATUS_INSUFFICIENT;
+	case SONDE_GATE_INSUFFICIENT:
+		return d->options.allows_insufficient ? 0 : STATUS_INSUFFICIENT;
+	default:
+		return 0;
+	}
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+/* The last one that matches; one for all regions counts where none does. */
+static double limit_of(const struct sonde_diff *d, struct sonde_str id)
+{
+	double above = NAN;
+	bool is_named = false;
+	size_t i;
+
+	for (i = 0; i < d->options.nr_limits; i++) {
+		const struct sonde_diff_limit *l = &d->options.limits[i];
+
+		if (l->glob.n ? !sonde_str_glob(id, l->glob) : is_named)
+			continue;
+		is_named = l->glob.n;
+		above = l->above;
+	}
+	return above;
+}
+
+/* A region that is new has nothing to be slower than. */
+static enum sonde_gate gate_of(const struct sonde_diff_region *r)
+{
+	if (isnan(r->limit) || r->verdict == SONDE_VERDICT_ADDED)
+		return SONDE_GATE_NONE;
+	if (r->verdict == SONDE_VERDICT_SLOWER && r->ratio - 1 > r->limit)
+		return SONDE_GATE_FAIL;
+	return r->verdict == SONDE_VERDICT_INSUFFICIENT || r->verdict == SONDE_VERDICT_REMOVED ||
+			       r->is_half_gpu
+		       ? SONDE_GATE_INSUFFICIENT
+		       : SONDE_GATE_PASS;
+}
+
+static bool is_on_both(const struct sonde_diff_region *r)
+{
+	return r->base.is_there && r->new_half.is_there;
+}
+
+/* --- what was not compared -------------------------------------------------------------------- */
+
+/* "the new side (PATH)", or without the path where the run has none. */
+static void put_run(struct sonde_buf *b, const struct sonde_diff__match *m, size_t run)
+{
+	const struct sonde_cells *c = m->trees[run]->cells;
+
+	sonde_buf_puts(b, run < m->nr_base ? "the base" : "the new side");
+	if (c->inputs.nr && c->inputs.at[0].path.n)
+		sonde_buf_printf(b, " (%.*s)", SONDE_STR_ARG(c->inputs.at[0].path));
+}
+
+/* Why a run has nothing to compare; NULL = it has. `works`: some run launches something. */
+static const char *lack_of(const struct sonde_report *r, bool works)
+{
+	uint64_t selected = r->launches + r->outside_launches;
+
+	if (r->all_launches && !selected)
+		return "nothing that is launched there is selected (report.nvtx, report.kernels)";
+	if (!r->nodes.nr)
+		return selected ? "it has no region" : "it has no region and no launch";
+	return works && !selected ? "it launches nothing on a GPU, and other runs do" : NULL;
+}
+
+/* Whether a run has nothing to compare. All that were given must take part: none is left out to pass. */
+static bool check_runs(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	bool works = false, has_empty = false;
+	size_t i;
+
+	for (i = 0; i < m->nr_runs; i++)
+		works |= m->aggregates[i]->launches + m->aggregates[i]->outside_launches > 0;
+	for (i = 0; i < m->nr_runs; i++) {
+		const char *lack = lack_of(m->aggregates[i], works);
+		struct sonde_buf b = {0};
+
+		if (!lack)
+			continue;
+		has_empty = true;
+		put_run(&b, m, i);
+		sonde_note(&d->gate_reasons, "%s cannot be compared: %s", b.failed ? "a run" : b.p, lack);
+		sonde_buf_release(&b);
+	}
+	return has_empty;
+}
+
+/* Whether a bound by name is that of a region of both sides. */
+static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
+{
+	bool is_met = false;
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+
+		if (!sonde_str_glob(r->path, l->glob))
+			continue;
+		if (is_on_both(r))
+			return true;
+		is_met = true;
+	}
+	sonde_note(&d->gate_reasons, "--fail-above '%.*s=%g%%': %s", SONDE_STR_ARG(l->glob),
+		100 * l->above, is_met ? "no region that matches is on both sides" : "no region matches");
+	return false;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void raise_gate(struct sonde_diff *d, enum sonde_gate g)
+{
+	d->gate = g > d->gate ? g : d->gate;
+}
+
+/* Bounds of regions, and what these come to; the number of regions with a bound that were compared. */
+static size_t judge_regions(struct sonde_diff *d)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		struct sonde_diff_region *r = &d->regions.at[i];
+
+		r->limit = limit_of(d, r->path);
+		r->gate = gate_of(r);
+		raise_gate(d, r->gate);
+		nr += is_on_both(r) && !isnan(r->limit);
+	}
+	return nr;
+}
+
+static bool is_any_on_both(const struct sonde_diff *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++)
+		if (is_on_both(&d->regions.at[i]))
+			return true;
+	return false;
+}
+
+void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	size_t nr_compared = judge_regions(d), i;
+	bool has_empty, is_sure = !d->gate_reasons.texts.nr;
+
+	if (!d->options.nr_limits)
+		return;
+	has_empty = check_runs(d, m);
+	if (!has_empty && !is_any_on_both(d))
+		sonde_note(&d->gate_reasons, "no region is on both sides");
+	else
+		for (i = 0; i < d->options.nr_limits && !has_empty; i++)
+			if (d->options.limits[i].glob.n && !check_limit(d, &d->options.limits[i]))
+				is_sure = false;
+	if (has_empty || !nr_compared)
+		raise_gate(d, SONDE_GATE_NOT_COMPARED);
+	else if (!is_sure)
+		raise_gate(d, SONDE_GATE_INSUFFICIENT);
+}
