@@ -2,9 +2,9 @@
  * Counters of single entries: how busy the device was while the launches of one entry ran.
  *
  * What a sample counted belongs to the launches it holds, in proportion to what launches of
- * their classes count on average. An entry over many samples has what these counted, whatever
- * the averages are; only where a sample holds other work too do they matter. Entries over few
- * samples would only repeat the averages: they have no figures.
+ * their classes and lengths count by the fit. An entry over many samples has what these counted,
+ * whatever the fit says; only where a sample holds other work too does it matter. Entries over few
+ * samples would only repeat the fit: they have no figures.
  */
 #include "fold/unmixing_int.h"
 
@@ -33,7 +33,7 @@ struct long_entry {
 	double gpu_ns, cycles; /* of its launches */
 	double seen_ns;	       /* … inside samples of the set at hand */
 	size_t sample;	       /* at hand … */
-	double part[NR_COLUMNS]; /* … and what the averages give the entry in it */
+	double part[NR_COLUMNS]; /* … and what the fit gives the entry in it */
 	double sum[NR_COLUMNS], variance[NR_COLUMNS];
 	struct sonde_entry_load load;
 };
@@ -43,8 +43,8 @@ struct sonde_loads {
 	SONDE_VEC(struct long_entry) entries;
 	/* Of the set at hand: */
 	uint32_t columns[NR_COLUMNS]; /* its counters, SONDE_NONE = it does not have it */
-	double *mean;		      /* class · NR_COLUMNS + column: of one launch */
-	double *model;		      /* sample · NR_COLUMNS + column: by these means */
+	struct sonde_unmix_line *lines; /* class · NR_COLUMNS + column: of one launch */
+	double *model;			/* sample · NR_COLUMNS + column: by these */
 };
 
 static const struct sonde_sampled_metric *metric_of(size_t load)
@@ -143,26 +143,26 @@ static void choose_columns(struct sonde_loads *l, const struct sonde_sampled_set
 	}
 }
 
-/* What a launch of each class counts on average; 0 where nobody knows. */
-static void find_means(struct sonde_loads *l, const struct sonde_sampled_set *set, size_t nr_classes)
+static void find_lines(struct sonde_loads *l, const struct sonde_sampled_set *set, size_t nr_classes)
 {
 	size_t i, k;
 
-	for (i = 0; i < nr_classes; i++) {
-		const struct sonde_unmix_class_result *c =
-			sonde_unmixed_class(set->unmixed, (uint32_t)i);
+	for (i = 0; i < nr_classes; i++)
+		for (k = 0; k < NR_COLUMNS; k++)
+			if (l->columns[k] != SONDE_NONE)
+				l->lines[i * NR_COLUMNS + k] =
+					sonde_unmixed_line(set->unmixed, (uint32_t)i, l->columns[k]);
+}
 
-		for (k = 0; k < NR_COLUMNS; k++) {
-			double v = l->columns[k] == SONDE_NONE || !c->nr_launches
-					   ? 0
-					   : sonde_unmixed_figure(set->unmixed, (uint32_t)i,
-						     l->columns[k])
-							     .value /
-						     (double)c->nr_launches;
+/* What a launch counts in a nanosecond, as the fit has it. */
+static void find_rates(double *rates, const struct sonde_loads *l, const struct sonde_unmix_launch *launch)
+{
+	const struct sonde_unmix_line *lines = &l->lines[launch->class * (size_t)NR_COLUMNS];
+	double length = (double)(launch->end_ns - launch->start_ns);
+	size_t k;
 
-			l->mean[i * NR_COLUMNS + k] = v > 0 ? v : 0;
-		}
-	}
+	for (k = 0; k < NR_COLUMNS; k++)
+		rates[k] = fmax(0, lines[k].fixed / length + lines[k].per_ns);
 }
 
 /* A launch on the clock of the samples, and the first sample that ends after its start. */
@@ -195,14 +195,14 @@ static double overlap(const struct sonde_unmixing *x, const struct walk *w)
 
 static void add_model(struct sonde_loads *l, const struct sonde_unmixing *x, size_t launch)
 {
-	const double *mean = &l->mean[x->launches.at[launch].class * (size_t)NR_COLUMNS];
 	struct walk w = walk_from(x, launch);
-	double ns, length = (double)(w.end_ns - w.start_ns);
+	double ns, rates[NR_COLUMNS];
 	size_t k;
 
+	find_rates(rates, l, &x->launches.at[launch]);
 	for (; (ns = overlap(x, &w)) > 0; w.sample++)
 		for (k = 0; k < NR_COLUMNS; k++)
-			l->model[w.sample * NR_COLUMNS + k] += mean[k] * ns / length;
+			l->model[w.sample * NR_COLUMNS + k] += rates[k] * ns;
 }
 
 /* The entry has its part of what the sample at hand counted. How uncertain that is depends on how
@@ -220,7 +220,7 @@ static void settle(struct sonde_loads *l, const struct sonde_unmixing *x, struct
 		share = fmin(1, e->part[k] / model);
 		counted = x->values.at[e->sample * x->columns.nr + l->columns[k]];
 		doubt = counted * share * (1 - share) *
-			fmin(1, sonde_unmixed_counter(set->unmixed, l->columns[k])->misfit);
+			fmin(1, sonde_unmixed_counter(set->unmixed, l->columns[k])->deviation);
 		e->sum[k] += counted * share;
 		e->variance[k] += doubt * doubt;
 		e->part[k] = 0;
@@ -230,18 +230,18 @@ static void settle(struct sonde_loads *l, const struct sonde_unmixing *x, struct
 static void add_part(struct sonde_loads *l, const struct sonde_unmixing *x, size_t launch,
 	struct long_entry *e, const struct sonde_sampled_set *set)
 {
-	const double *mean = &l->mean[x->launches.at[launch].class * (size_t)NR_COLUMNS];
 	struct walk w = walk_from(x, launch);
-	double ns, length = (double)(w.end_ns - w.start_ns);
+	double ns, rates[NR_COLUMNS];
 	size_t k;
 
+	find_rates(rates, l, &x->launches.at[launch]);
 	for (; (ns = overlap(x, &w)) > 0; w.sample++) {
 		if (e->sample != w.sample)
 			settle(l, x, e, set);
 		e->sample = w.sample;
 		e->seen_ns += ns;
 		for (k = 0; k < NR_COLUMNS; k++)
-			e->part[k] += mean[k] * ns / length;
+			e->part[k] += rates[k] * ns;
 	}
 }
 
@@ -299,12 +299,12 @@ bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
 
 	if (!l || !l->entries.nr)
 		return true;
-	l->mean = sonde_calloc(x->classes.nr * NR_COLUMNS + 1, sizeof(*l->mean));
+	l->lines = sonde_calloc(x->classes.nr * NR_COLUMNS + 1, sizeof(*l->lines));
 	l->model = sonde_calloc(x->starts.nr * NR_COLUMNS + 1, sizeof(*l->model));
-	ok = l->mean && l->model;
+	ok = l->lines && l->model;
 	choose_columns(l, set);
 	if (ok)
-		find_means(l, set, x->classes.nr);
+		find_lines(l, set, x->classes.nr);
 	for (i = 0; ok && i < x->launches.nr; i++)
 		add_model(l, x, i);
 	for (i = 0; ok && i < x->launches.nr; i++)
@@ -318,9 +318,10 @@ bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
 		memset(e->sum, 0, sizeof(e->sum));
 		memset(e->variance, 0, sizeof(e->variance));
 	}
-	sonde_free(l->mean);
+	sonde_free(l->lines);
 	sonde_free(l->model);
-	l->mean = l->model = NULL;
+	l->lines = NULL;
+	l->model = NULL;
 	return ok;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/workers.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST_WORKERS	8
@@ -29,6 +30,7 @@ static void take_fit(const struct worker *w, uint32_t lane)
 	struct sonde_unmix_counter_result *c = &w->u->counters[counter];
 
 	c->misfit = set->misfit[lane];
+	c->deviation = sqrt(set->noise_rate[lane]);
 	c->nr_lost = set->nr_lost[lane];
 	for (k = 0; k < w->u->nr_unknowns; k++) {
 		const struct sonde_unmix__unknown *x = &w->r->plan->unknowns[k];
@@ -37,6 +39,9 @@ static void take_fit(const struct worker *w, uint32_t lane)
 		for (b = 0; b < x->nr_bins; b++)
 			sum += set->x[(size_t)(x->column + b) * LANES + lane];
 		w->u->x[(size_t)k * w->u->nr_counters + counter] = sum;
+		if (x->has_trend)
+			w->u->trend[(size_t)k * w->u->nr_counters + counter] =
+				set->x[(size_t)(x->column + x->nr_bins) * LANES + lane];
 	}
 }
 

@@ -3,7 +3,8 @@
  *
  * Most columns come out positive at once. Those that do not are held at zero and
  * the rest is solved again, columns whose gradient says so come back (block
- * principal pivoting); after many exchanges only one at a time, which ends.
+ * principal pivoting); after many exchanges only one at a time, which ends. A trend may have
+ * either sign and is never held.
  */
 #include "unmix/unmix_int.h"
 
@@ -45,16 +46,17 @@ static void find_gradient(double *gradient, const struct sonde_unmix__fit *f,
 }
 
 /* Moves columns of `lanes` across the border; returns the lanes that had one on the wrong side. */
-static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__gram *g,
+static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
 	const double *tolerance, uint32_t lanes, bool one_only)
 {
+	const struct sonde_unmix__gram *g = &r->gram;
 	uint32_t moved = 0, k, lane;
 
 	for (k = g->nr; k-- > 0;) {
 		const double *x = f->scaled + (size_t)k * LANES;
 		double gradient[LANES];
 
-		if (g->scale[k] == 0)
+		if (g->scale[k] == 0 || r->matrix.is_trend[k])
 			continue;
 		if (f->fixed[k] != 0)
 			find_gradient(gradient, f, g, k);
@@ -72,9 +74,10 @@ static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__g
 	return moved;
 }
 
-static void begin(double *tolerance, struct sonde_unmix__fit *f, const struct sonde_unmix__gram *g,
+static void begin(double *tolerance, struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
 	uint32_t lanes, bool has_guess)
 {
+	const struct sonde_unmix__gram *g = &r->gram;
 	uint32_t k, lane;
 
 	memset(tolerance, 0, LANES * sizeof(*tolerance));
@@ -84,7 +87,8 @@ static void begin(double *tolerance, struct sonde_unmix__fit *f, const struct so
 			size_t at = (size_t)k * LANES + lane;
 
 			tolerance[lane] = fmax(tolerance[lane], TOLERANCE * fabs(f->rhs[at]));
-			if (has_guess && (lanes >> lane & 1) && f->set->x[at] == 0)
+			if (has_guess && !r->matrix.is_trend[k] && (lanes >> lane & 1) &&
+				f->set->x[at] == 0)
 				f->fixed[k] |= (uint8_t)(1u << lane);
 		}
 	}
@@ -97,16 +101,16 @@ void sonde_unmix__solve_nonneg(struct sonde_unmix__fit *f, const struct sonde_un
 	uint32_t limit = EXCHANGES + 3 * g->nr, i, k, lane, moved = lanes;
 	double tolerance[LANES];
 
-	begin(tolerance, f, g, lanes, has_guess);
+	begin(tolerance, f, r, lanes, has_guess);
 	for (i = 0; i < limit && moved != 0; i++) {
 		solve_once(f, r);
-		moved = exchange(f, g, tolerance, lanes, i >= EXCHANGES);
+		moved = exchange(f, r, tolerance, lanes, i >= EXCHANGES);
 	}
 	for (k = 0; k < g->nr; k++) {
 		for (lane = 0; lane < LANES; lane++) {
 			size_t at = (size_t)k * LANES + lane;
-			bool is_zero =
-				g->scale[k] == 0 || f->scaled[at] <= 0 || (f->fixed[k] >> lane & 1);
+			bool is_below = f->scaled[at] <= 0 && !r->matrix.is_trend[k];
+			bool is_zero = g->scale[k] == 0 || is_below || (f->fixed[k] >> lane & 1);
 
 			if (lanes >> lane & 1)
 				f->set->x[at] = is_zero ? 0 : f->scaled[at] / g->scale[k];

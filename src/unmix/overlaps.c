@@ -30,12 +30,14 @@ static void put(struct rows *r, size_t row, uint32_t column, double value, doubl
 	r->m->slope[at] = slope;
 }
 
-/* One bin [start, end) of an interval, from window `at` on, which is the first to reach it. */
+/* One bin [start, end) of an interval; the first window that reaches it is `at` or comes after it. */
 static void put_bin(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
 	const struct sonde_unmix__interval *bin, uint32_t column)
 {
 	double per_ns = bin->weight / (bin->end - bin->start);
 
+	while (at < w->nr && w->end[at] <= bin->start)
+		at++;
 	for (; at < w->nr && w->start[at] < bin->end; at++) {
 		double from = bin->start > w->start[at] ? bin->start : w->start[at];
 		double to = bin->end < w->end[at] ? bin->end : w->end[at];
@@ -68,29 +70,45 @@ double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
 	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
 }
 
+/* Bin `b` of its unknown in an interval, which has bins in proportion to its length. */
+static void put_part(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
+	const struct sonde_unmix__interval *v, const struct sonde_unmix__unknown *u, uint32_t b)
+{
+	struct sonde_unmix__interval bin = *v;
+	double scale = (v->end - v->start) / u->length;
+
+	bin.start = v->start + scale * sonde_unmix__bin_begin(u->length, u->nr_bins, b);
+	if (b + 1 < u->nr_bins)
+		bin.end = v->start + scale * sonde_unmix__bin_begin(u->length, u->nr_bins, b + 1);
+	put_bin(r, w, at, &bin, u->column + b);
+}
+
+/* The more an interval is longer than the mean, the more of the trend it has; all of them have 0. */
+static void put_trend(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
+	const struct sonde_unmix__interval *v, const struct sonde_unmix__unknown *u)
+{
+	struct sonde_unmix__interval more = *v;
+
+	more.weight = (v->end - v->start) / u->length - 1;
+	put_bin(r, w, at, &more, u->column + u->nr_bins);
+}
+
 static void put_intervals(
 	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
 {
-	size_t first = 0, i, at;
+	size_t first = 0, i;
 	uint32_t b;
 
 	for (i = 0; i < plan->nr_intervals; i++) {
 		const struct sonde_unmix__interval *v = &plan->intervals[i];
 		const struct sonde_unmix__unknown *u = &plan->unknowns[v->unknown];
-		double length = v->end - v->start;
 
 		while (first < w->nr && w->end[first] <= v->start)
 			first++;
-		at = first;
-		for (b = 0; b < u->nr_bins; b++) {
-			struct sonde_unmix__interval bin = *v;
-
-			bin.start = v->start + sonde_unmix__bin_begin(length, u->nr_bins, b);
-			bin.end = v->start + sonde_unmix__bin_begin(length, u->nr_bins, b + 1);
-			while (at < w->nr && w->end[at] <= bin.start)
-				at++;
-			put_bin(r, w, at, &bin, u->column + b);
-		}
+		for (b = 0; b < u->nr_bins; b++)
+			put_part(r, w, first, v, u, b);
+		if (u->has_trend)
+			put_trend(r, w, first, v, u);
 	}
 }
 
@@ -170,7 +188,19 @@ static uint32_t count_columns(const struct sonde_unmix__plan *plan)
 {
 	const struct sonde_unmix__unknown *last = plan->unknowns + plan->nr_unknowns;
 
-	return plan->nr_unknowns > 0 ? last[-1].column + last[-1].nr_bins : 0;
+	return plan->nr_unknowns > 0 ? last[-1].column + sonde_unmix__nr_columns(&last[-1]) : 0;
+}
+
+static void mark_trends(struct sonde_unmix__matrix *m, const struct sonde_unmix__plan *plan)
+{
+	uint32_t u;
+
+	for (u = 0; u < plan->nr_unknowns; u++) {
+		const struct sonde_unmix__unknown *x = &plan->unknowns[u];
+
+		if (x->has_trend)
+			m->is_trend[x->column + x->nr_bins] = true;
+	}
 }
 
 int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena *arena,
@@ -185,8 +215,10 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 	m->nr_columns = count_columns(plan) + m->nr_background;
 	m->row = sonde_arena_alloc(arena, (w->nr + 1) * sizeof(*m->row));
 	r.next = sonde_arena_calloc(arena, w->nr, sizeof(*r.next));
+	m->is_trend = sonde_arena_calloc(arena, m->nr_columns, sizeof(*m->is_trend));
 	if (arena->failed)
 		return SONDE_ERR_NOMEM;
+	mark_trends(m, plan);
 	fill(&r, plan, w);
 	for (i = 0; i < w->nr; i++) {
 		m->row[i] = nr;

@@ -11,12 +11,12 @@
 #define FACTORISATIONS 4      /* for each counter, as a rule */
 #define MOST_VALUES    1.25e8 /* of a factor: 1 GB */
 
-/* A column is explained by others: their classes run side by side. */
+/* A column is explained by others: their classes run side by side. A trend just stays out. */
 static void join_same(struct sonde_unmix__watch *watch, uint32_t column)
 {
 	uint32_t p, own = watch->class_of[column];
 
-	if (own == SONDE_UNMIX_NONE)
+	if (own == SONDE_UNMIX_NONE || watch->is_trend[column])
 		return;
 	for (p = 0; p < watch->envelope->place[column]; p++) {
 		uint32_t other = watch->class_of[watch->envelope->order[p]];
@@ -31,8 +31,10 @@ static void join_same(struct sonde_unmix__watch *watch, uint32_t column)
 static int factorise(
 	uint32_t *nr_joined, struct sonde_unmix__round *r, struct sonde_unmix__plan *plan)
 {
-	struct sonde_unmix__watch watch = {
-		.found = join_same, .envelope = &r->envelope, .plan = plan};
+	struct sonde_unmix__watch watch = {.found = join_same,
+		.envelope = &r->envelope,
+		.plan = plan,
+		.is_trend = r->matrix.is_trend};
 	size_t columns = r->gram.nr;
 	uint32_t k, b;
 
@@ -44,10 +46,12 @@ static int factorise(
 	for (k = 0; k < columns; k++)
 		watch.class_of[k] = SONDE_UNMIX_NONE;
 	for (k = 0; k < r->in->nr_classes; k++) {
-		if (plan->unknown[k] == SONDE_UNMIX_NONE)
+		uint32_t u = plan->unknown[k];
+
+		if (u == SONDE_UNMIX_NONE)
 			continue;
-		for (b = 0; b < plan->unknowns[plan->unknown[k]].nr_bins; b++)
-			watch.class_of[plan->unknowns[plan->unknown[k]].column + b] = k;
+		for (b = 0; b < sonde_unmix__nr_columns(&plan->unknowns[u]); b++)
+			watch.class_of[plan->unknowns[u].column + b] = k;
 	}
 	r->condition = 1 / sonde_unmix__envelope_factor(r->factor, &r->envelope, &r->gram, &watch);
 	*nr_joined = watch.nr_joined;
@@ -82,15 +86,19 @@ static void list_unknowns(struct sonde_unmix__round *r)
 	for (k = 0; k < r->gram.nr; k++)
 		r->unknown_of[k] = SONDE_UNMIX_NONE;
 	for (u = 0; u < r->plan->nr_unknowns; u++) {
-		for (k = 0; k < r->plan->unknowns[u].nr_bins; k++)
+		for (k = 0; k < sonde_unmix__nr_columns(&r->plan->unknowns[u]); k++)
 			r->unknown_of[r->plan->unknowns[u].column + k] = u;
 	}
 }
 
-/* 97.5 % of Student's t with so many degrees of freedom, over 1.96: few clusters say little. */
+/*
+ * 97.5 % of Student's t, over 1.96: few clusters say little. With more clusters than sums, an error
+ * is found from the sums.
+ */
 static double student(uint32_t nr_clusters)
 {
-	double n = nr_clusters > 2 ? nr_clusters - 1 : 1;
+	uint32_t nr = nr_clusters < RESIDUAL_SUMS ? nr_clusters : RESIDUAL_SUMS;
+	double n = nr > 2 ? nr - 1 : 1;
 
 	return 1 + 1.25 / n + 2.3 / (n * n);
 }

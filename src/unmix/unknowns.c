@@ -5,14 +5,17 @@
  * outcome into unknowns, columns and intervals. A class alone counts x per
  * launch. In an unknown of several classes, launches count in proportion to
  * their time: two kernels of one name and different sizes, or the kernels of a region.
+ * Either way a trend corrects that where lengths differ.
  */
 #include "unmix/unmix_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define BINS	      3	 /* of a class */
 #define ENTRY_BINS    4	 /* of a whole region entry */
 #define SEEN_FOR_BINS 30 /* intervals that samples must have seen */
+#define TREND_SPREAD  0.05 /* of their length: with less, one number for all is off by less than 0.5 % */
 #define MANY	      2000 /* unknowns: more bins than BINS would make the work several times as much */
 
 int sonde_unmix__plan_init(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
@@ -170,8 +173,10 @@ static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input
 
 	for (i = 0; i < plan->nr_intervals; i++) {
 		struct sonde_unmix__unknown *x = &plan->unknowns[plan->intervals[i].unknown];
+		double length = plan->intervals[i].end - plan->intervals[i].start;
 
-		x->length += plan->intervals[i].end - plan->intervals[i].start;
+		x->length += length;
+		x->spread += length * length;
 		x->nr_intervals++;
 	}
 	for (k = 0; k < in->nr_classes; k++) {
@@ -182,8 +187,11 @@ static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input
 		plan->weight[k] *= (double)nr / plan->unknowns[u].weight;
 	}
 	for (u = 0; u < plan->nr_unknowns; u++) {
-		plan->unknowns[u].weight = (double)plan->unknowns[u].nr_intervals;
-		plan->unknowns[u].length /= plan->unknowns[u].weight;
+		struct sonde_unmix__unknown *x = &plan->unknowns[u];
+
+		x->weight = (double)x->nr_intervals;
+		x->length /= x->weight;
+		x->spread = sqrt(fmax(0, x->spread / x->weight - x->length * x->length));
 	}
 	for (i = 0; i < plan->nr_intervals; i++) {
 		struct sonde_unmix__interval *v = &plan->intervals[i];
@@ -228,6 +236,17 @@ void sonde_unmix__plan_smooth(struct sonde_unmix__plan *plan, const struct sonde
 	}
 }
 
+/*
+ * Launches that take longer may count as much more as they take longer (more data), just as much
+ * (they had to wait), or anything else: with one number for all of them, those that share a sample
+ * with many others, the short ones, would decide it. So each counter finds its own trend.
+ */
+static bool has_trend(const struct sonde_unmix__plan *plan, const struct sonde_unmix__unknown *x)
+{
+	return !plan->without_bins && x->nr_seen >= SEEN_FOR_BINS &&
+	       x->spread > TREND_SPREAD * x->length;
+}
+
 static void choose_bins(struct sonde_unmix__plan *plan)
 {
 	uint32_t column = 0, u;
@@ -239,8 +258,9 @@ static void choose_bins(struct sonde_unmix__plan *plan)
 		if (plan->without_bins || x->length < most * BIN_NS || x->nr_seen < SEEN_FOR_BINS)
 			most = 1;
 		x->nr_bins = most;
+		x->has_trend = has_trend(plan, x);
 		x->column = column;
-		column += x->nr_bins;
+		column += sonde_unmix__nr_columns(x);
 	}
 }
 

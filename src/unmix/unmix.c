@@ -137,6 +137,7 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 	u->nr_unknowns = q->nr_unknowns = plan->nr_unknowns;
 	u->unknown_weight =
 		sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->unknown_weight));
+	u->length = sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->length));
 	u->fate = sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->fate));
 	if (u->arena.failed)
 		return SONDE_ERR_NOMEM;
@@ -144,6 +145,7 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 		const struct sonde_unmix__unknown *x = &plan->unknowns[k];
 
 		u->unknown_weight[k] = x->weight;
+		u->length[k] = x->length;
 		u->fate[k] = x->nr_seen > 0 ? x->fate : SONDE_UNMIX_UNSEEN;
 	}
 	q->nr_columns = r->gram.nr;
@@ -171,8 +173,10 @@ static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 	sonde_free(u->x);
 	sonde_free(u->deviations);
 	u->x = sonde_calloc(cells, sizeof(*u->x));
+	u->trend = sonde_arena_calloc(&u->arena, cells, sizeof(*u->trend));
 	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
-	return u->x == NULL || u->deviations == NULL ? SONDE_ERR_NOMEM : sonde_unmix__fit_all(u, r);
+	return u->x == NULL || u->deviations == NULL || u->trend == NULL ? SONDE_ERR_NOMEM
+									  : sonde_unmix__fit_all(u, r);
 }
 
 /* How much of the launches the samples saw. */

@@ -17,7 +17,9 @@
  * intervals; where a class is seen too seldom, all classes of its name together.
  * Classes whose columns are the same (they always run side by side) are merged.
  * `sonde_unmixed_class` says what became of each class. Work is not spread evenly
- * over a kernel, so a long class has a few time bins, summed at the end.
+ * over a kernel, so a long class has a few time bins, summed at the end. Launches of a
+ * class are not alike: where their lengths differ, each counter has a trend besides, how much
+ * more a longer launch counts. Over all launches it adds up to nothing, so totals do without it.
  *
  * **Errors** are one standard error, 95 % lies within ±1.96 of it. They come from the
  * residuals, clustered in time; from how well the stamps of launches say when
@@ -91,6 +93,7 @@ struct sonde_unmix_class_result {
 struct sonde_unmix_counter_result {
 	const char *refused; /* why there are no figures, as a sentence; NULL = there are */
 	double misfit;	     /* root of (squared residuals ÷ squared values): 0 = all explained */
+	double deviation;    /* the same for a single launch in a sample: how unlike its class it is */
 	uint64_t nr_lost;    /* samples left out because part of this counter is missing in them */
 };
 
@@ -129,6 +132,16 @@ struct sonde_unmix_figure sonde_unmixed_figure(
 /* The same over a list of classes, each named once. Unseen ones have no part in it. */
 struct sonde_unmix_figure sonde_unmixed_sum(
 	const struct sonde_unmixed *u, const uint32_t *classes, size_t nr, uint32_t counter);
+
+/*
+ * What one launch of a class counts by the fit, `fixed` and `per_ns` of its length: longer launches of
+ * a class may count more. Zeros where there is no figure. Only a solve knows it, not a result put back.
+ */
+struct sonde_unmix_line {
+	double fixed, per_ns;
+};
+struct sonde_unmix_line sonde_unmixed_line(
+	const struct sonde_unmixed *u, uint32_t class, uint32_t counter);
 
 const struct sonde_unmix_class_result *sonde_unmixed_class(
 	const struct sonde_unmixed *u, uint32_t class);

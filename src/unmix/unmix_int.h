@@ -57,8 +57,9 @@ struct sonde_unmix__unknown {
 	enum sonde_unmix_fate fate;
 	bool is_smooth;		  /* as its first class is */
 	uint32_t column, nr_bins; /* first column, columns */
+	bool has_trend;		  /* one more column behind the bins: how much more a longer one counts */
 	double weight;		  /* sum over its intervals: its total is x · weight */
-	double length;		  /* of its mean interval */
+	double length, spread;	  /* of its intervals: mean and standard deviation */
 	uint64_t nr_intervals;
 	uint64_t nr_seen; /* of these, lie in samples, in part at least */
 };
@@ -79,6 +80,7 @@ struct sonde_unmix__plan {
 struct sonde_unmix__matrix { /* A, row by row */
 	size_t nr_rows;
 	uint32_t nr_columns, nr_background; /* the last columns are the background, by segment */
+	bool *is_trend;			    /* by column: its x may be negative */
 	size_t *row;			    /* where each row begins; row[nr_rows] = entries */
 	uint32_t *column;
 	double *value; /* share of the column's interval inside the sample */
@@ -190,6 +192,8 @@ struct sonde_unmixed {
 	double *unknown_weight;	     /* by unknown */
 	enum sonde_unmix_fate *fate; /* by unknown */
 	double *x;		     /* unknown · nr_counters + counter; not in the arena */
+	double *trend;		     /* the same way, and by unknown, how long it is; NULL: put back */
+	double *length;
 	float *deviations; /* (unknown · nr_counters + counter) · SPREAD_WIDTH; not in the arena */
 	struct sonde_unmix_quality quality;
 };
@@ -209,6 +213,11 @@ int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *ar
 /* Unknowns whose short bins told nothing have none when laid again: others are known better. */
 void sonde_unmix__plan_smooth(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in,
 	const bool *has_edges);
+
+static inline uint32_t sonde_unmix__nr_columns(const struct sonde_unmix__unknown *x)
+{
+	return x->nr_bins + x->has_trend;
+}
 
 /* Where bin `b` of an interval of `length` begins, from its start; bin nr_bins is its end. */
 double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b);
@@ -233,6 +242,7 @@ struct sonde_unmix__watch {
 	struct sonde_unmix__plan *plan;
 	double *coefficients; /* by place, up to the column's own */
 	uint32_t *class_of;   /* by column, SONDE_UNMIX_NONE = background */
+	const bool *is_trend; /* by column */
 	uint32_t nr_joined;
 };
 double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__envelope *e,

@@ -112,6 +112,23 @@ struct sonde_unmix_figure sonde_unmixed_figure(
 	return sonde_unmixed_sum(u, &class, 1, counter);
 }
 
+struct sonde_unmix_line sonde_unmixed_line(
+	const struct sonde_unmixed *u, uint32_t class, uint32_t counter)
+{
+	const struct sonde_unmix_class_result *c = &u->classes[class];
+	double x, trend;
+
+	if (c->fate == SONDE_UNMIX_UNSEEN || u->counters[counter].refused != NULL || u->trend == NULL)
+		return (struct sonde_unmix_line){0, 0};
+	x = u->x[(size_t)c->unknown * u->nr_counters + counter];
+	trend = u->trend[(size_t)c->unknown * u->nr_counters + counter];
+	if (c->fate == SONDE_UNMIX_OWN)
+		return (struct sonde_unmix_line){x - trend, trend / u->length[c->unknown]};
+	if (c->fate == SONDE_UNMIX_ENTRY) /* the trend is by the length of the entry */
+		return (struct sonde_unmix_line){0, x / u->length[c->unknown]};
+	return (struct sonde_unmix_line){-trend, (x + trend) / u->length[c->unknown]};
+}
+
 const struct sonde_unmix_class_result *sonde_unmixed_class(
 	const struct sonde_unmixed *u, uint32_t class)
 {

@@ -75,6 +75,47 @@ static void test_unmix__what_a_long_kernel_does_first_is_its_own(void **state)
 	made_release(&m);
 }
 
+/*
+ * Kernels of 20 to 60 µs beside others: the longer, the more of one counter, as much of another, the less of
+ * a third.
+ */
+static void test_unmix__longer_launches_may_count_more(void **state)
+{
+	struct sonde_unmixed *u;
+	struct made m = {.seed = 1, .nr_counters = 3};
+	int64_t at, end = 400 * 3 * INTERVAL;
+	double truth[3] = {0}, half;
+	uint32_t c;
+
+	(void)state;
+	made_class(&m, 0, 0, SONDE_UNMIX_NONE);
+	made_class(&m, 1, 1, SONDE_UNMIX_NONE);
+	m.count[0][0] = m.count[0][1] = m.count[0][2] = 500;
+	made_samples(&m, 0, 3 * INTERVAL, 410);
+	for (at = 3 * INTERVAL; at < end; at += 10000 + (int64_t)made_uniform(&m, 1000, 10000))
+		made_launch(&m, 0, at, 10000, 0, 1);
+	for (at = 3 * INTERVAL; at < end; at += (int64_t)made_uniform(&m, 5000, 120000)) {
+		int64_t length = (int64_t)made_uniform(&m, 20000, 60000);
+		double counts[3] = {(double)length / 20, 2000, 4000 - (double)length / 20};
+
+		made_launch(&m, 1, at, length, 0, 1);
+		for (c = 0; c < 3; c++) {
+			made_count(&m, (double)at, (double)(at + length), c, counts[c], 0);
+			truth[c] += counts[c];
+		}
+		at += length;
+	}
+	u = solve(&m);
+	for (c = 0; c < 3; c++) {
+		assert_near(sonde_unmixed_figure(u, 1, c).value, truth[c], 0.001);
+		assert_near(sonde_unmixed_figure(u, 0, c).value, m.truth[0][c], 0.001);
+		half = sonde_unmixed_line(u, 1, c).fixed + 20000 * sonde_unmixed_line(u, 1, c).per_ns;
+		assert_near(half, c == 0 ? 1000 : c == 1 ? 2000 : 3000, 0.01);
+	}
+	sonde_unmixed_free(u);
+	made_release(&m);
+}
+
 /* Counters are fitted some at a time: which ones beside it has nothing to do with any of them. */
 static void test_unmix__a_counter_comes_out_the_same_alone(void **state)
 {
@@ -277,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_unmix__each_class_gets_what_it_counted),
 		cmocka_unit_test(test_unmix__time_bins_follow_uneven_work),
 		cmocka_unit_test(test_unmix__what_a_long_kernel_does_first_is_its_own),
+		cmocka_unit_test(test_unmix__longer_launches_may_count_more),
 		cmocka_unit_test(test_unmix__a_counter_comes_out_the_same_alone),
 		cmocka_unit_test(test_unmix__sums_know_covariances),
 		cmocka_unit_test(test_unmix__a_fixed_offset_is_used_and_fits_best),
