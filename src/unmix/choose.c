@@ -16,8 +16,8 @@
 
 #define WEAK 0.5 /* error ÷ value */
 #define DENSE                                                                                      \
-	0.8 /* of an entry's time, filled by launches: one with pauses is not one interval         \
-	     */
+	0.8 /* of an entry's time, filled by launches: with more pauses, its kernels by name say   \
+	     * more about it (decode, 100 µs: 2.3 % off instead of 4.4) */
 
 struct keyed { /* a class under its name or group */
 	uint32_t key, class;

@@ -94,6 +94,15 @@ static double unevenness(const struct sonde_unmix__unknown *x)
 	return fmax(fmin(UNEVEN_PART * x->length, UNEVEN_NS), UNEVEN_PART * x->length / x->nr_bins);
 }
 
+/*
+ * What is early or late together, by a column's number: an unknown with all of its bins. Bins of an
+ * entry hold other kernels each.
+ */
+static uint32_t source_of(const struct sonde_unmix__unknown *x, uint32_t column)
+{
+	return x->fate == SONDE_UNMIX_ENTRY ? column : x->column;
+}
+
 /* Each unknown by itself; in the last sum, all together. */
 static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
@@ -111,7 +120,7 @@ static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__r
 
 			if (u == SONDE_UNMIX_NONE)
 				continue;
-			slot = slot_of(u, TIMING_SUMS);
+			slot = slot_of(source_of(&r->plan->unknowns[u], column), TIMING_SUMS);
 			lanes_add_scaled(to + (size_t)slot.sum * g->nr * LANES, x,
 				slot.sign * g->at.at[j].slope * unevenness(&r->plan->unknowns[u]));
 			lanes_add_scaled(to + (size_t)TIMING_SUMS * g->nr * LANES, x,

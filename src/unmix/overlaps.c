@@ -9,6 +9,8 @@
  */
 #include "unmix/unmix_int.h"
 
+#include <math.h>
+
 #define SEGMENT	 200 /* samples of a background segment, at least */
 #define SEGMENTS 16
 
@@ -70,17 +72,21 @@ double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
 	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
 }
 
-/* Bin `b` of its unknown in an interval, which has bins in proportion to its length. */
+/* Bin `b` of its unknown, as far as it lies in an interval; a window before `at` does not reach it. */
 static void put_part(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
 	const struct sonde_unmix__interval *v, const struct sonde_unmix__unknown *u, uint32_t b)
 {
 	struct sonde_unmix__interval bin = *v;
-	double scale = (v->end - v->start) / u->length;
+	double begin = sonde_unmix__bin_begin(u->length, u->nr_bins, b) / u->length;
+	double end = sonde_unmix__bin_begin(u->length, u->nr_bins, b + 1) / u->length;
+	double until = v->from + (v->end - v->start) / v->whole;
+	double from = fmax(begin, v->from), to = fmin(end, until);
 
-	bin.start = v->start + scale * sonde_unmix__bin_begin(u->length, u->nr_bins, b);
-	if (b + 1 < u->nr_bins)
-		bin.end = v->start + scale * sonde_unmix__bin_begin(u->length, u->nr_bins, b + 1);
-	put_bin(r, w, at, &bin, u->column + b);
+	bin.start = v->start + v->whole * (from - v->from);
+	bin.end = to < until ? v->start + v->whole * (to - v->from) : v->end;
+	bin.weight *= (to - from) / (end - begin);
+	if (to > from && bin.end > bin.start)
+		put_bin(r, w, at, &bin, u->column + b);
 }
 
 /* The more an interval is longer than the mean, the more of the trend it has; all of them have 0. */
@@ -89,7 +95,7 @@ static void put_trend(struct rows *r, const struct sonde_unmix__windows *w, size
 {
 	struct sonde_unmix__interval more = *v;
 
-	more.weight = (v->end - v->start) / u->length - 1;
+	more.weight = (v->whole / u->length - 1) * (v->end - v->start) / v->whole;
 	put_bin(r, w, at, &more, u->column + u->nr_bins);
 }
 

@@ -109,6 +109,8 @@ static int compare_entries(const void *a, const void *b)
 
 	if (x->entry != y->entry)
 		return x->entry < y->entry ? -1 : 1;
+	if (x->unknown != y->unknown)
+		return x->unknown < y->unknown ? -1 : 1;
 	return compare_starts(a, b);
 }
 
@@ -136,6 +138,8 @@ static void list_launches(
 		v->unknown = plan->unknown[l->class];
 		v->start = (double)(l->start_ns + shift_ns);
 		v->end = l->end_ns > l->start_ns ? (double)(l->end_ns + shift_ns) : v->start + 1;
+		v->whole = v->end - v->start;
+		v->from = 0;
 		v->entry = SONDE_UNMIX_NONE;
 		if (plan->unknowns[v->unknown].fate == SONDE_UNMIX_ENTRY)
 			v->entry = l->entry;
@@ -145,23 +149,26 @@ static void list_launches(
 	plan->nr_intervals = in->nr_launches;
 }
 
-/* The launches of one entry become one interval, from the first start to the last end. */
-static void fold_entries(struct sonde_unmix__plan *plan)
+/* The launches of one entry share it, one after the other, in proportion to their time. */
+static void share_entries(struct sonde_unmix__plan *plan)
 {
 	struct sonde_unmix__interval *at = plan->intervals;
-	size_t nr = 0, i;
+	size_t first, end, i;
 
 	qsort(at, plan->nr_intervals, sizeof(*at), compare_entries);
-	for (i = 0; i < plan->nr_intervals; i++) {
-		struct sonde_unmix__interval *last = nr > 0 ? &at[nr - 1] : NULL;
+	for (first = 0; first < plan->nr_intervals; first = end) {
+		double time = 0, done = 0;
 
-		if (last == NULL || at[i].entry == SONDE_UNMIX_NONE || at[i].entry != last->entry ||
-			at[i].unknown != last->unknown)
-			at[nr++] = at[i];
-		else if (at[i].end > last->end)
-			last->end = at[i].end;
+		for (end = first; end < plan->nr_intervals && at[end].entry == at[first].entry &&
+				  at[end].unknown == at[first].unknown;
+			end++)
+			time += at[end].end - at[end].start;
+		for (i = first; i < end && at[first].entry != SONDE_UNMIX_NONE; i++) {
+			at[i].whole = time;
+			at[i].from = done / time;
+			done += at[i].end - at[i].start;
+		}
 	}
-	plan->nr_intervals = nr;
 }
 
 /* What each interval, unknown and class counts. Until here weights are times. */
@@ -172,11 +179,13 @@ static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input
 	uint32_t k, u;
 
 	for (i = 0; i < plan->nr_intervals; i++) {
-		struct sonde_unmix__unknown *x = &plan->unknowns[plan->intervals[i].unknown];
-		double length = plan->intervals[i].end - plan->intervals[i].start;
+		const struct sonde_unmix__interval *v = &plan->intervals[i];
+		struct sonde_unmix__unknown *x = &plan->unknowns[v->unknown];
 
-		x->length += length;
-		x->spread += length * length;
+		if (v->from > 0)
+			continue;
+		x->length += v->whole;
+		x->spread += v->whole * v->whole;
 		x->nr_intervals++;
 	}
 	for (k = 0; k < in->nr_classes; k++) {
@@ -197,7 +206,7 @@ static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input
 		struct sonde_unmix__interval *v = &plan->intervals[i];
 		const struct sonde_unmix__unknown *x = &plan->unknowns[v->unknown];
 
-		v->weight = x->fate == SONDE_UNMIX_OWN ? 1 : (v->end - v->start) / x->length;
+		v->weight = x->fate == SONDE_UNMIX_OWN ? 1 : v->whole / x->length;
 	}
 }
 
@@ -210,7 +219,7 @@ static void count_seen(struct sonde_unmix__plan *plan, const struct sonde_unmix_
 
 		while (at < w->nr && w->end[at] <= v->start)
 			at++;
-		if (at < w->nr && w->start[at] < v->end)
+		if (v->from == 0 && at < w->nr && w->start[at] < v->end)
 			plan->unknowns[v->unknown].nr_seen++;
 	}
 }
@@ -279,7 +288,7 @@ int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *ar
 	for (u = 0; u < plan->nr_unknowns; u++)
 		has_entries |= plan->unknowns[u].fate == SONDE_UNMIX_ENTRY;
 	if (has_entries)
-		fold_entries(plan);
+		share_entries(plan);
 	sort_by_start(plan->intervals, plan->nr_intervals);
 	weigh(plan, in);
 	count_seen(plan, w);

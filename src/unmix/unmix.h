@@ -13,8 +13,8 @@
  * regions, names or captures.
  *
  * **Unknowns.** The finest that the data can bear: a class by itself; where the
- * classes of a group cannot be told apart, the entries of the group as whole
- * intervals; where a class is seen too seldom, all classes of its name together.
+ * classes of a group cannot be told apart, the entries of the group, all launches of one
+ * together; where a class is seen too seldom, all classes of its name together.
  * Classes whose columns are the same (they always run side by side) are merged.
  * `sonde_unmixed_class` says what became of each class. Work is not spread evenly
  * over a kernel, so a long class has a few time bins, summed at the end. Launches of a

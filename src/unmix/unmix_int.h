@@ -45,12 +45,17 @@ struct sonde_unmix__windows {
 	double length; /* of the median sample */
 };
 
-/* A launch, or an entry of a group, that counts for an unknown with a weight. */
+/*
+ * A launch that counts for an unknown. Where entries of a group are the unknown, it is a part of
+ * one: the first launches do the first part of the work, and nothing is done in between.
+ */
 struct sonde_unmix__interval {
 	double start, end;
-	double weight; /* 1 for a class by itself, else in proportion to time */
+	double whole;  /* how long all launches of its entry ran; its own length if it is no part */
+	double from;   /* the share of that which ran before it */
+	double weight; /* of the whole: 1 for a class by itself, else in proportion to time */
 	uint32_t unknown;
-	uint32_t entry; /* of its group, SONDE_UNMIX_NONE = it is a launch */
+	uint32_t entry; /* that it is part of, SONDE_UNMIX_NONE = none */
 };
 
 struct sonde_unmix__unknown {
@@ -60,7 +65,7 @@ struct sonde_unmix__unknown {
 	bool has_trend;		  /* one more column behind the bins: how much more a longer one counts */
 	double weight;		  /* sum over its intervals: its total is x · weight */
 	double length, spread;	  /* of its intervals: mean and standard deviation */
-	uint64_t nr_intervals;
+	uint64_t nr_intervals;	  /* an entry is one */
 	uint64_t nr_seen; /* of these, lie in samples, in part at least */
 };
 

@@ -77,7 +77,7 @@ static const struct situation situations[] = {
 	{"b: four times as long", 500000, 1500, .vary = 0.03, .shapes = AT_RANDOM, .longer = 4},
 	{"b: equally long", 500000, 1500, .vary = 0.03, .shapes = AT_RANDOM, .longer = 1},
 	{"b: 150 us", 150000, 1500, .vary = 0.03, .shapes = AT_RANDOM, .longer = 1.7},
-	{"c: 1 ms, 300 steps", 1000000, 300, .vary = 0.03},
+	{"c: 1 ms, 300 steps", 1000000, 300, 16, .vary = 0.03},
 	{"c: beside a stream", 1000000, 300, .vary = 0.03, .side_ns = {20000, 60000}, .side = BY_TIME},
 	{"c: exact samples", 1000000, 300, .vary = 0.03, .is_exact = true},
 	{"c: 100 steps", 1000000, 100, .vary = 0.03},
@@ -597,6 +597,16 @@ static void test_cover__a_kernel_with_two_shapes(void **state)
 	clear(scores);
 }
 
+static void test_cover__few_samples(void **state)
+{
+	struct score scores[NR_SCORES] = {0};
+
+	(void)state;
+	holds(scores, "c: 1 ms");
+	assert_true(median(&scores[REGIONS]) < 0.6);
+	clear(scores);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -604,6 +614,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_cover__kernels_of_varying_length_beside_another_stream),
 		cmocka_unit_test(test_cover__steps_beside_another_stream),
 		cmocka_unit_test(test_cover__a_kernel_with_two_shapes),
+		cmocka_unit_test(test_cover__few_samples),
 	};
 	struct score scores[NR_SCORES] = {0};
 	size_t i;
