@@ -186,7 +186,11 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_NO_COUNTERS] = {"What limits it is not known",
 		"the capture has no counters; `sonde run` samples them where the machine lets it "
 		"(`sonde doctor` says)", PLAIN},
+	[SONDE_WHEN_NOT_SAMPLED] = {"What limits it is not known",
+		"no counters were sampled; `sonde doctor` says what this machine lets sonde do", PLAIN},
 
+	[SONDE_WHEN_IDLE_UNTOLD] = {"for a reason the capture does not tell",
+		"Look at what is before and after it on the timeline (`sonde report -f html`)", PLAIN},
 	[SONDE_WHEN_IDLE] = {"the host did not launch fast enough (launch-bound)",
 		"Launch fewer and larger kernels, or replay them as a CUDA graph", PLAIN},
 	{"the host was in a synchronisation",

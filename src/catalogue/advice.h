@@ -77,7 +77,9 @@ enum sonde_situation {
 	SONDE_WHEN_MEMORY_BOUND,
 	SONDE_WHEN_LATENCY_BOUND,
 	SONDE_WHEN_NO_COUNTERS,
+	SONDE_WHEN_NOT_SAMPLED, /* the same for a capture of `sonde run`: another is no help */
 
+	SONDE_WHEN_IDLE_UNTOLD, /* the last below, likewise */
 	/* Why a GPU was idle: in the order of enum sonde_idle_cause. */
 	SONDE_WHEN_IDLE,
 	SONDE_NR_SITUATIONS = SONDE_WHEN_IDLE + 8,

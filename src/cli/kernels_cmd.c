@@ -208,7 +208,7 @@ static int run(struct sonde_kernels_job *j, char **argv)
 	for (i = 0; i < j->list.kernels.nr && i < j->q->topk && rc == 0 && !j->is_stopped; i++)
 		rc = sonde_kernels__profile(j, &j->list.kernels.at[i], i + 1);
 	if (rc == 0)
-		sonde_say("everything is in %s", j->dir);
+		sonde_say_where("everything is in", j->dir);
 	return rc;
 }
 

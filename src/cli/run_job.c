@@ -1,4 +1,5 @@
 #include "base/argv.h"
+#include "base/file.h"
 #include "capture/child.h"
 #include "capture/facts.h"
 #include "cli/command.h"
@@ -224,8 +225,7 @@ static void say_where(const struct sonde_run *r, bool is_last)
 			r->dir.nr_awaited ? "profiled ranks" : "ranks", r->dir.path);
 	if (r->status == SONDE_STATUS_NOT_STARTED && r->is_broken)
 		return; /* nothing ran */
-	sonde_say("%s%s", r->is_stopped ? "stopped; what was captured is in " : "everything is in ",
-		r->dir.path);
+	sonde_say_where(r->is_stopped ? "stopped; what was captured is in" : "everything is in", r->dir.path);
 	if (r->has_page)
 		sonde_say("open %s/report.html", r->dir.path);
 }
@@ -252,7 +252,8 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 	facts = begin_facts(r);
 	do_stages(r, err);
 	is_last = sonde_rundir_finish(&r->dir);
-	if (is_last && (!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu || r->nr_torch)) {
+	if (is_last && sonde_dir_exists(r->dir.path) &&
+		(!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu || r->nr_torch)) {
 		unsigned before = sonde_rundir_begin_private();
 
 		rc = report_stages(r, err);

@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "capture/local.h"
 #include "capture/native_env.h"
 #include "cli/run_live.h"
@@ -136,6 +137,9 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 		r->nr_native++;
 	if (was_there || r->nr_native)
 		return;
+	r->has_failed = true;
+	if (!sonde_dir_exists(r->dir.path))
+		return; /* removed, which is told at the end */
 	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
 		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
 			  "a launcher that says each process its rank, or leave out ranks=",
@@ -143,7 +147,6 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 	else if (!has_fault)
 		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "
 			  "before it did, or clears its environment");
-	r->has_failed = true;
 }
 
 static int run_stage(struct sonde_run *r, const struct sonde_argv *options, struct sonde_err *err)

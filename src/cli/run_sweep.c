@@ -119,12 +119,14 @@ static int open_dir(struct sweep *s)
 
 static void say_end(const struct sweep *s)
 {
+	char how[128];
+
 	if (s->is_stopped)
-		sonde_say("stopped in job %zu of %zu; what was done is in %s", s->nr_done,
-			s->nr_jobs, s->dir.path);
+		snprintf(how, sizeof(how), "stopped in job %zu of %zu; what was done is in", s->nr_done, s->nr_jobs);
 	else
-		sonde_say("%zu of %zu jobs went well; everything is in %s",
-			s->nr_jobs - s->nr_failed, s->nr_jobs, s->dir.path);
+		snprintf(how, sizeof(how), "%zu of %zu jobs went well; everything is in",
+			s->nr_jobs - s->nr_failed, s->nr_jobs);
+	sonde_say_where(how, s->dir.path);
 }
 
 int sonde_run_sweep(

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "capture/progress.h"
 
 #include <stdarg.h>
@@ -38,6 +39,16 @@ void sonde_say_progress(const char *line, bool is_live)
 	else
 		sonde_say("%s", line);
 	fflush(stderr);
+}
+
+void sonde_say_where(const char *what, const char *dir)
+{
+	if (sonde_dir_exists(dir))
+		sonde_say("%s %s", what, dir);
+	else
+		sonde_say("%s is gone: it was removed while the program ran, and what was captured with "
+			  "it; choose a place that the program leaves alone (-o DIR)",
+			dir);
 }
 
 void sonde_say_notes(const struct sonde_notes *notes)

@@ -15,6 +15,8 @@ void sonde_say_advice(enum sonde_situation s, const char *detail);
 /* Every finding of ncu's log the same way, then where the log is. */
 struct sonde_ncu_log;
 void sonde_say_log(const struct sonde_ncu_log *log, const char *path);
+/* "WHAT DIR", or that it is gone: a program may remove what it is captured to. */
+void sonde_say_where(const char *what, const char *dir);
 void sonde_say_notes(const struct sonde_notes *notes); /* one by one */
 
 #endif

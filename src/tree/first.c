@@ -4,6 +4,7 @@
 #include "catalogue/advice.h"
 #include "tree/idle.h"
 #include "tree/judge.h"
+#include "tree/tree_int.h"
 
 #include <string.h>
 
@@ -38,10 +39,10 @@ static bool has_counters(const struct sonde_tree *t)
 	       sonde_tree_role(t, SONDE_ROLE_MEMORY) != SONDE_NONE;
 }
 
-static enum sonde_situation situation_of(const char *limiter)
+static enum sonde_situation situation_of(const struct sonde_tree *t, const char *limiter)
 {
 	if (!limiter)
-		return SONDE_WHEN_NO_COUNTERS;
+		return sonde_tree__is_own(t) ? SONDE_WHEN_NOT_SAMPLED : SONDE_WHEN_NO_COUNTERS;
 	if (strcmp(limiter, "compute") == 0)
 		return SONDE_WHEN_COMPUTE_BOUND;
 	return strcmp(limiter, "memory") == 0 ? SONDE_WHEN_MEMORY_BOUND : SONDE_WHEN_LATENCY_BOUND;
@@ -54,7 +55,7 @@ static enum sonde_situation situation_of(const char *limiter)
 static void advise(
 	struct sonde_buf *line, const struct sonde_tree *t, const char *limiter, bool is_transfer)
 {
-	const struct sonde_advice *a = sonde_advice_on(situation_of(limiter));
+	const struct sonde_advice *a = sonde_advice_on(situation_of(t, limiter));
 
 	if (limiter || (!is_transfer && !has_counters(t)))
 		sonde_buf_printf(line, " %s: %s.", a->says, a->next);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "tree/entries.h"
+#include "tree/tree_int.h"
 
 #include "catalogue/advice.h"
 
@@ -138,7 +139,10 @@ struct sonde_idle_finding sonde_idle_judge(const struct sonde_tree *t, const str
 		if (c != SONDE_IDLE_OTHER && n->waits.by[c] > n->waits.by[v.cause])
 			v.cause = (uint8_t)c;
 	v.cause_ns = n->waits.by[v.cause];
-	v.advice = sonde_advice_on(SONDE_WHEN_IDLE + v.cause)->next;
+	v.advice = sonde_advice_on(v.cause == SONDE_IDLE_UNKNOWN && sonde_tree__is_own(t)
+					   ? SONDE_WHEN_IDLE_UNTOLD
+					   : SONDE_WHEN_IDLE + v.cause)
+			   ->next;
 	return v;
 }
 

@@ -127,4 +127,15 @@ struct sonde_wording {
 int sonde_tree__check_words(
 	struct sonde_tree *t, const struct sonde_wording *w, struct sonde_err *err);
 
+/* Whether `sonde run` made a capture of it: advice to use that would be none. */
+static inline bool sonde_tree__is_own(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->cells->inputs.nr; i++)
+		if (sonde_str_is(t->cells->inputs.at[i].source, "native"))
+			return true;
+	return false;
+}
+
 #endif

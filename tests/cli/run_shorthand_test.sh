@@ -38,6 +38,12 @@ nothing_ran() {
 	run -o "$TMP/never" -- "$TMP/broken"
 	[ $rc -eq 125 ] && ! grep -q 'everything is in' "$TMP/err"
 }
+removed() { # by the program: that is why there is no capture, and nothing is there
+	run -o "$TMP/gone" -- sh -c "$PROG 3; rm -rf '$TMP/gone'"
+	[ $rc -eq 1 ] && says "sonde: $TMP/gone is gone: it was removed while the program ran, and what was captured with it; choose a place that the program leaves alone (-o DIR)" &&
+		[ "$(wc -l <"$TMP/err")" = 1 ] && [ ! -e "$TMP/gone" ]
+}
+removed_sweep() { run -m -o "$TMP/gone2" report.sort=time,name -- sh -c "$PROG 3; rm -rf '$TMP/gone2'" && says "$TMP/gone2 is gone" && ! grep -q 'everything is in' "$TMP/err"; }
 sweep() { run -m -o "$TMP/sweep" report.sort=time,name -- "$PROG" 3 && [ -d "$TMP/sweep/1/native" ]; }
 
 ok run__o_is_the_run_directory out
@@ -53,4 +59,6 @@ ok run__a_selection_for_ncu_with_ncu_is_not used
 ok run__two_dashes_need_a_program no_program
 ok run__a_dry_run_looks_for_the_program dry
 ok run__nothing_ran_and_nothing_is_anywhere nothing_ran
+ok run__a_directory_that_the_program_removed_is_not_named removed
+ok run__nor_is_that_of_a_sweep removed_sweep
 ok run__o_of_a_sweep_is_its_directory sweep

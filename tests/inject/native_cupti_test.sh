@@ -32,6 +32,11 @@ all_launches() {
 	[ "$(cuda)" = done ] && dump | grep '^launch' | diff <(launches) -
 }
 
+own_advice() { # it is a capture of `sonde run`: that is no advice
+	fresh cupti="$FAKE"
+	cuda && "$SONDE" report "$OUT" --nvtx-include replay --width 300 | tee "$TMP/advice" && grep -q '^first: .* What limits it is not known: no counters were sampled; .sonde doctor. says' "$TMP/advice" && ! grep 'sonde run' "$TMP/advice"
+}
+
 own_ids() { # an older CUPTI, whose overhead records are shorter, too: the driver's correlation id differs from the runtime's; records carry either
 	local whose
 	for whose in driver runtime; do
@@ -252,6 +257,7 @@ ok "threads have names and marks are kept" names
 ok "launches left out by the capture's selection are counted as not selected" selected
 ok "reports have busy, idle, host and copy figures in every format" report
 ok "every launch, copy and graph kernel has its region" all_launches
+ok "a capture of sonde run is not told to use sonde run" own_advice
 ok "runtime and driver calls with ids of their own are attributed alike" own_ids
 ok "a program that ends by quick_exit keeps its kernels" quick
 ok "kernels of late exit handlers are missing with a note" late
