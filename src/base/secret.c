@@ -126,7 +126,7 @@ static size_t find_stop(const struct sonde_secret *s, size_t at, const char *sto
 	return at;
 }
 
-/* What is quoted from `*from` on, without the quotes; they may be escaped, as in a script. */
+/* Takes the quoted text at `*from` without its quotes, which may be escaped, as in a script. */
 static bool take_quoted(const struct sonde_secret *s, size_t *from, size_t *to)
 {
 	bool is_escaped = *from + 1 < s->n && s->p[*from] == '\\' && is_quote(s->p[*from + 1]);
@@ -227,7 +227,7 @@ static bool is_scheme(const char *p, size_t n)
 	return false;
 }
 
-/* What stands behind a header's name, up to the quote around both; the scheme is left. */
+/* Takes the value of an HTTP header, up to the quote around both; the scheme stays visible. */
 static bool take_header(struct sonde_secret *s, size_t *from, size_t *to)
 {
 	size_t end = find_stop(s, *from, " \t\n\"'");

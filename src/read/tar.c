@@ -240,7 +240,7 @@ static void take_extra(struct sonde_tar *t, const struct sonde_tar_head *h)
 	sonde_buf_release(&text);
 }
 
-/* Where a member's list of holes does not fit into its header, it goes on before the bytes. */
+/* A list of holes that is too long for the header goes on in blocks before the member's bytes. */
 static void skip_sparse_map(struct sonde_tar *t, const struct sonde_tar_head *h)
 {
 	char block[BLOCK];

@@ -30,10 +30,10 @@ struct sonde_tar {
 	/* Private. What stood before the member about it: */
 	uint64_t size; /* UINT64_MAX = its header says it */
 	bool is_sparse;
-	/* What was passed over since the last member: */
+	/* Passed over since the last member: */
 	bool is_lost;		/* the last block was no header, and not empty */
 	uint64_t nr_empty, empty_at; /* bytes of empty blocks */
-	/* What could not be read: */
+	/* Losses of the whole archive: */
 	struct sonde_tar_gap damage, holes;
 	struct sonde_tar_left sparse, links;
 	bool is_cut;
@@ -45,7 +45,7 @@ bool sonde_is_tar(struct sonde_str data);
 void sonde_tar_init(struct sonde_tar *t, struct sonde_stream *from);
 /* Moves on to the next file, over what was not read of the current one; false at the end. */
 bool sonde_tar_next(struct sonde_tar *t);
-/* What could not be read of the archive so far, as sentences that go behind its name. */
+/* Says what could not be read of the archive so far: sentences that go behind its name. */
 void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out);
 void sonde_tar_release(struct sonde_tar *t);
 

@@ -263,6 +263,7 @@ static void test_config__sweep_jobs_come_in_order_with_their_own_directories(voi
 /* Folders for ./conf, the working directory of the test: `mine` is safe, others may write to `open`. */
 static void put_conf(struct tree *t)
 {
+	umask(022);
 	setup_tree(t);
 	put(t, "mine/config.yaml", "defaults: [report: a, _self_]\npipeline: {workload: {env: {A: own}}}\n");
 	put(t, "mine/report/a.yaml", "sort: time\n");
@@ -281,7 +282,7 @@ static void put_link(const char *name, const char *target)
 	assert_int_equal(rename("next", name), 0);
 }
 
-/* What the file says that is composed from the sources found before `name` came to lead elsewhere. */
+/* Composes from the sources that were found before the link `name` was turned elsewhere. */
 static int compose_flipped(const char *name, const char *safe, const char *other,
 	struct hydra_config **c, struct sonde_err *err)
 {
