@@ -47,7 +47,7 @@ static int take_device(struct nsys *n, sqlite3_stmt *q)
 		.cc_minor = (unsigned)sqlite3_column_int(q, MINOR)};
 	bool is_of_all = sqlite3_column_type(q, PID) == SQLITE_NULL;
 	struct nsys_gpu *gpu = sonde_vec_push(&n->gpus);
-	size_t i;
+	size_t i, end = n->r->processes.nr;
 
 	if (!gpu)
 		return sonde_err_nomem(n->err);
@@ -59,11 +59,10 @@ static int take_device(struct nsys *n, sqlite3_stmt *q)
 	d.name = sonde_records_str(n->r, sonde_nsys__intern(n, q, NAME));
 	d.uuid = gpu->uuid;
 	d.attributes = take_attributes(n, gpu, &d.nr_attributes);
-	for (i = 0; i < n->r->processes.nr; i++) {
-		const struct sonde_process *p = &n->r->processes.at[i];
-
-		if (p->input != n->src->input ||
-			(!is_of_all && p->pid != (uint64_t)sqlite3_column_int64(q, PID)))
+	i = is_of_all ? 0 : sonde_records__find_process(n->r, n->src->input, (uint64_t)sqlite3_column_int64(q, PID));
+	end = is_of_all || i == SONDE_NONE ? end : i + 1;
+	for (; i < end; i++) {
+		if (n->r->processes.at[i].input != n->src->input)
 			continue;
 		d.process = (uint32_t)i;
 		if (!sonde_records__device(n->r, &d))
@@ -75,14 +74,9 @@ static int take_device(struct nsys *n, sqlite3_stmt *q)
 /* The process of this export with a serialised id, NULL: it did nothing that is read. */
 static struct sonde_process *process_of(struct nsys *n, sqlite3_int64 global)
 {
-	uint64_t pid = sonde_nsys__pid(global);
-	size_t i;
+	uint32_t number = sonde_records__find_process(n->r, n->src->input, sonde_nsys__pid(global));
 
-	for (i = 0; i < n->r->processes.nr; i++)
-		if (n->r->processes.at[i].input == n->src->input &&
-			n->r->processes.at[i].pid == pid)
-			return &n->r->processes.at[i];
-	return NULL;
+	return number == SONDE_NONE ? NULL : &n->r->processes.at[number];
 }
 
 static int take_process_name(struct nsys *n, sqlite3_stmt *q)

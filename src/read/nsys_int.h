@@ -44,11 +44,6 @@ struct nsys_text {
 	bool is_used;
 };
 
-struct nsys_domain {
-	uint64_t pid, id;
-	uint32_t name;
-};
-
 /* A GPU of the machine, by the number nsys gives it. */
 struct nsys_gpu {
 	uint32_t id;
@@ -83,7 +78,8 @@ struct nsys {
 	SONDE_VEC(struct nsys_thread) threads;
 	SONDE_VEC(struct nsys_lane) lanes;
 	SONDE_VEC(uint64_t) lane_order; /* by lane: threads follow each other */
-	SONDE_VEC(struct nsys_domain) domains;
+	struct sonde_map domain_keys; /* {pid, id} … */
+	SONDE_VEC(uint32_t) domains;  /* … → the domain's name */
 	SONDE_VEC(struct nsys_metric) metrics;
 	SONDE_VEC(struct nsys_gpu) gpus;
 	size_t first_series; /* of this file */

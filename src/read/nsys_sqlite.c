@@ -212,23 +212,26 @@ static uint32_t take_text(struct nsys *n, sqlite3_stmt *q)
 
 static int take_domain(struct nsys *n, sqlite3_stmt *q)
 {
-	const struct nsys_domain d = {.pid = sonde_nsys__pid(sqlite3_column_int64(q, TID)),
-		.id = (uint64_t)sqlite3_column_int64(q, DOMAIN),
-		.name = take_text(n, q)};
+	const uint64_t key[2] = {sonde_nsys__pid(sqlite3_column_int64(q, TID)),
+		(uint64_t)sqlite3_column_int64(q, DOMAIN)};
+	bool is_new;
 
-	return sonde_vec_put(&n->domains, d) ? 0 : sonde_err_nomem(n->err);
+	return sonde_map_keep(&n->domain_keys, &n->r->arena, SONDE_BYTES(key), &is_new) != SONDE_NONE &&
+			       (!is_new || sonde_vec_put(&n->domains, take_text(n, q)))
+		       ? 0
+		       : sonde_err_nomem(n->err);
 }
 
 static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
 {
+	const uint64_t key[2] = {pid, id};
+	uint32_t number = id ? sonde_map_find(&n->domain_keys, SONDE_BYTES(key)) : SONDE_NONE;
 	char name[32];
-	size_t i;
 
 	if (id == 0)
 		return SONDE_NONE;
-	for (i = 0; i < n->domains.nr; i++)
-		if (n->domains.at[i].id == id && n->domains.at[i].pid == pid)
-			return n->domains.at[i].name;
+	if (number != SONDE_NONE)
+		return n->domains.at[number];
 	snprintf(name, sizeof(name), "domain %llu", (unsigned long long)id);
 	return sonde_records__copied(n->r, sonde_str_from(name));
 }
@@ -338,6 +341,7 @@ static int read(struct sonde_source *src, struct sonde_records *records, struct 
 	sqlite3_finalize(n.find_text);
 	sqlite3_close(n.db);
 	sonde_buf_release(&n.mended);
+	sonde_map_release(&n.domain_keys);
 	sonde_vec_release(&n.domains);
 	sonde_vec_release(&n.metrics);
 	sonde_vec_release(&n.gpus);

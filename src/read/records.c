@@ -123,6 +123,13 @@ void sonde_records__note_overhead(struct sonde_records *r, const char *path, uin
 			path, (double)ns / 1e6, (double)(last - first) / 1e6);
 }
 
+uint32_t sonde_records__find_process(const struct sonde_records *r, uint32_t input, uint64_t pid)
+{
+	const uint64_t key[3] = {input, pid, sonde_hash(NULL, 0)};
+
+	return sonde_map_find(&r->process_keys, SONDE_BYTES(key));
+}
+
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
 	struct sonde_str host, struct sonde_str name)
 {

@@ -84,6 +84,8 @@ void sonde_records__note_overhead(struct sonde_records *r, const char *path, uin
 /* The process with this pid and input, appended when new. */
 uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_t pid,
 	struct sonde_str host, struct sonde_str name);
+/* The number of the process that was appended with this pid and input and no host; or SONDE_NONE. */
+uint32_t sonde_records__find_process(const struct sonde_records *r, uint32_t input, uint64_t pid);
 /* Makes a process rank number `rank` of `size` (texts of a launcher), unless the job has but one. */
 void sonde_process__set_rank(
 	struct sonde_process *p, struct sonde_str rank, struct sonde_str size);

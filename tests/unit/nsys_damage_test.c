@@ -398,6 +398,63 @@ static void test_nsys__ids_that_are_not_unique_do_not_multiply(void **state)
 	sqlite3_free(b.p);
 }
 
+/* An export into which something is inserted that selects from `c` (x), which has so many rows. */
+static uint64_t steps_to_read(const char *insert, int nr)
+{
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+	struct bytes b;
+	char sql[2048];
+	uint64_t start;
+
+	snprintf(sql, sizeof(sql),
+		"CREATE TABLE c AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < %d) "
+		"SELECT x FROM c; %s",
+		nr, insert);
+	b = make(sql);
+	start = sonde_steps();
+	assert_int_equal(read_bytes(&r, b.p, b.n, &err), 0);
+	start = sonde_steps() - start;
+	sonde_records_free(r);
+	sqlite3_free(b.p);
+	return start;
+}
+
+static void test_nsys__work_grows_with_the_number_of_everything(void **state)
+{
+#define CALLS "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId) "
+#define WORK "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid, " \
+	     "demangledName, shortName) "
+	static const struct {
+		const char *name, *insert;
+	} crowds[] = {
+		{"processes", "INSERT INTO PROCESSES SELECT x << 24, x, 'p' || x FROM c;"
+			WORK "SELECT 10 * x, 10 * x + 5, 0, 1, 7, x, x << 24, 1, 2 FROM c"},
+		{"ranks", "CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER); INSERT INTO MPI_RANKS SELECT x << 24, x FROM c;"
+			WORK "SELECT 10 * x, 10 * x + 5, 0, 1, 7, x, x << 24, 1, 2 FROM c"},
+		{"devices", "INSERT INTO TARGET_INFO_GPU SELECT 0, x, 'g' || x, 9, 0 FROM c;"
+			"INSERT INTO TARGET_INFO_CUDA_DEVICE SELECT x, x, x, 'u' || x FROM c;"
+			WORK "SELECT 10 * x, 10 * x + 5, x, 1, 7, x, x << 24, 1, 2 FROM c"},
+		{"domains", "INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, domainId) "
+			"SELECT 0, 75, 'd' || x, (100 << 24) | 100, 1 + x FROM c;"
+			"INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId) "
+			"SELECT 10 * x, 10 * x + 5, 59, 'a', (100 << 24) | 100, 1 + x FROM c"},
+		{"threads", "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId) "
+			"SELECT 10 * x, 10 * x + 5, 59, 'a', (100 << 24) | x, 0 FROM c;" CALLS
+			"SELECT 10 * x + 1, 10 * x + 2, (100 << 24) | x, 100 + x, 7 FROM c;"
+			WORK "SELECT 10 * x, 10 * x + 5, 0, 1, 7, 100 + x, 100 << 24, 1, 2 FROM c"},
+		{"calls without a process", CALLS "SELECT x, x + 1, (x << 24) | 1, 7, 7 FROM c;"
+			WORK "SELECT x, x + 1, 0, 1, 7, 7, NULL, 1, 2 FROM c"},
+	};
+	size_t i;
+
+	(void)state;
+	skip_without_steps();
+	for (i = 0; i < sizeof(crowds) / sizeof(*crowds); i++)
+		assert_linear(crowds[i].name, steps_to_read(crowds[i].insert, 500),
+			steps_to_read(crowds[i].insert, 4000));
+}
+
 /* The page of the texts that has one of them is damaged: all launches are there, and it is said. */
 static void test_nsys__texts_that_cannot_be_read_are_missing(void **state)
 {
@@ -506,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_starts__any_times_in_any_order_tell_what_was_open),
 		cmocka_unit_test(test_nsys__survives_any_number_in_any_column),
 		cmocka_unit_test(test_nsys__ids_that_are_not_unique_do_not_multiply),
+		cmocka_unit_test(test_nsys__work_grows_with_the_number_of_everything),
 		cmocka_unit_test(test_nsys__texts_that_cannot_be_read_are_missing),
 		cmocka_unit_test(test_nsys__survives_every_failing_allocation),
 		cmocka_unit_test(test_nsys__survives_sqlite_running_out_of_memory),
