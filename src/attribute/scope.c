@@ -87,20 +87,16 @@ static bool are_named_alike(const struct sonde_process *p, const struct sonde_pr
 	return p->pid == q->pid;
 }
 
-/* Sorted scopes: processes named alike are neighbours. */
-static bool is_name_twice(
-	const struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes, size_t i)
+/* Sorted scopes: processes named alike are neighbours. How many from the first on are, and whether they are several. */
+static size_t count_alike(
+	const struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes, bool *are_several)
 {
-	const struct sonde_process *p = &processes[scopes[i].process];
-	size_t k;
+	size_t i;
 
-	for (k = i; k-- > 0 && are_named_alike(&processes[scopes[k].process], p);)
-		if (scopes[k].process != scopes[i].process)
-			return true;
-	for (k = i + 1; k < nr && are_named_alike(&processes[scopes[k].process], p); k++)
-		if (scopes[k].process != scopes[i].process)
-			return true;
-	return false;
+	*are_several = false;
+	for (i = 1; i < nr && are_named_alike(&processes[scopes[0].process], &processes[scopes[i].process]); i++)
+		*are_several |= scopes[i].process != scopes[0].process;
+	return i;
 }
 
 static bool are_of_one_device(const struct sonde_scope *a, const struct sonde_scope *b)
@@ -147,17 +143,19 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	const bool *has_host, struct sonde_arena *arena)
 {
-	size_t i;
+	bool are_several = false;
+	size_t i, end = 0;
 
 	for (i = 0; i < nr; i++) {
 		struct sonde_scope *s = &scopes[i];
 		bool has_both = (i && are_of_one_device(s, s - 1)) ||
 				(i + 1 < nr && are_of_one_device(s, s + 1));
 
+		if (i == end)
+			end += count_alike(s, nr - i, processes, &are_several);
 		if (has_host && !has_host[i])
 			continue;
-		s->name = scope_name(arena, s, &processes[s->process],
-			is_name_twice(scopes, nr, processes, i), has_both, has_host);
+		s->name = scope_name(arena, s, &processes[s->process], are_several, has_both, has_host);
 		if (!s->name.p)
 			return false;
 	}

@@ -144,11 +144,11 @@ static const struct sonde_report *twin_of(
 {
 	size_t i;
 
-	for (i = 0; !r->is_aggregate && i < x->tree->reports.nr; i++) {
+	for (i = sonde_tree_first_aggregate(x->tree); !r->is_aggregate && i < x->tree->reports.nr; i++) {
 		const struct sonde_report *other = &x->tree->reports.at[i];
 
-		if (other->is_aggregate && other->nr_scopes == 1 &&
-			other->measured == r->measured && sonde_report_is_shown(other, x->options))
+		if (other->nr_scopes == 1 && other->measured == r->measured &&
+			sonde_report_is_shown(other, x->options))
 			return other;
 	}
 	return NULL;

@@ -80,15 +80,28 @@ static void write_device(struct sonde_json *w, const struct sonde_cells *r, size
 	sonde_json_close(w, '}');
 }
 
-static bool is_used(const struct sonde_tree *t, const struct sonde_device *d)
+/* Devices that some scope is of; all where there is no scope. */
+static void write_devices(struct sonde_json_export *x)
 {
+	const struct sonde_cells *c = x->tree->cells;
+	struct sonde_arena arena = {0};
+	struct sonde_map used = {0};
 	size_t i;
 
-	for (i = 0; i < t->cells->scopes.nr; i++)
-		if (t->cells->scopes.at[i].process == d->process &&
-			t->cells->scopes.at[i].device == d->id)
-			return !t->cells->scopes.at[i].nr_folded;
-	return t->cells->scopes.nr == 0;
+	for (i = 0; i < c->scopes.nr; i++) {
+		const uint32_t key[2] = {c->scopes.at[i].process, c->scopes.at[i].device};
+
+		if (!c->scopes.at[i].nr_folded && sonde_map_keep(&used, &arena, SONDE_BYTES(key), NULL) == SONDE_NONE)
+			x->w.sink->buf.failed = true;
+	}
+	sonde_json_array(&x->w, "devices", false, i, c->devices.nr) {
+		const uint32_t key[2] = {c->devices.at[i].process, c->devices.at[i].id};
+
+		if (!c->scopes.nr || sonde_map_find(&used, SONDE_BYTES(key)) != SONDE_NONE)
+			write_device(&x->w, c, i);
+	}
+	sonde_map_release(&used);
+	sonde_arena_release(&arena);
 }
 
 static void write_capture(struct sonde_json_export *x)
@@ -127,9 +140,7 @@ static void write_capture(struct sonde_json_export *x)
 			sonde_json_u64(&x->w, "world_size", p->world_size);
 		sonde_json_close(&x->w, '}');
 	}
-	sonde_json_array(&x->w, "devices", false, i, r->devices.nr)
-		if (is_used(x->tree, &r->devices.at[i]))
-			write_device(&x->w, r, i);
+	write_devices(x);
 	sonde_json_close(&x->w, '}');
 }
 

@@ -56,15 +56,15 @@ static void write_inputs(struct sonde_markdown *m)
 static void write_devices(struct sonde_markdown *m)
 {
 	const struct sonde_cells *r = m->tree->cells;
-	size_t i, k;
+	struct sonde_map names = {0};
+	bool is_new;
+	size_t i;
 
 	for (i = 0; i < r->devices.nr; i++) {
 		const struct sonde_device *d = &r->devices.at[i];
 
-		for (k = 0; k < i; k++)
-			if (sonde_str_eq(r->devices.at[k].name, d->name))
-				break;
-		if (k < i)
+		m->to->buf.failed |= sonde_map_add(&names, d->name, &is_new) == SONDE_NONE;
+		if (!is_new)
 			continue;
 		sonde_sink_puts(m->to, "- **Device:** ");
 		sonde_markdown__write_name(m, d->name);
@@ -73,6 +73,7 @@ static void write_devices(struct sonde_markdown *m)
 				m->to, " (compute capability %u.%u)", d->cc_major, d->cc_minor);
 		sonde_sink_putc(m->to, '\n');
 	}
+	sonde_map_release(&names);
 }
 
 static void write_coverage(struct sonde_markdown *m, bool is_ranges)

@@ -40,10 +40,10 @@ bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_repo
 
 	if (o->scopes.nr || o->per_scope || r->is_aggregate)
 		return sonde_report_is_shown(r, o);
-	for (i = 0; i < t->reports.nr; i++) {
+	for (i = sonde_tree_first_aggregate(t); i < t->reports.nr; i++) {
 		const struct sonde_report *other = &t->reports.at[i];
 
-		if (other->is_aggregate && other->measured == r->measured && other->nr_scopes > 1)
+		if (other->measured == r->measured && other->nr_scopes > 1)
 			return false;
 	}
 	return true;

@@ -75,6 +75,7 @@ static void write_profile(struct sonde_json_export *x, const struct sonde_report
 static int write_profiles(struct sonde_json_export *x, struct sonde_err *err)
 {
 	const struct sonde_tree *t = x->tree;
+	const struct sonde_report *first = sonde_report_main(t, x->options);
 	struct sonde_weights weights;
 	size_t i, at = 0, active = 0;
 	int rc = 0;
@@ -90,7 +91,7 @@ static int write_profiles(struct sonde_json_export *x, struct sonde_err *err)
 			break;
 		write_profile(x, r, &weights);
 		sonde_weights_release(&weights);
-		if (r == sonde_report_main(t, x->options))
+		if (r == first)
 			active = at;
 		at++;
 	}

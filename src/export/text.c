@@ -48,50 +48,76 @@ void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, 
 	sonde_buf_clear(&x->cell);
 }
 
-/* Each different text once. */
-static void add_once(struct sonde_buf *list, struct sonde_str text, const char *separator)
+#define MAX_LISTED 8
+
+/* Each different text once, the first few. */
+struct list {
+	struct sonde_map seen;
+	struct sonde_buf text;
+};
+
+static void add_once(struct list *l, struct sonde_str text)
 {
-	if (!text.n || (list->n && memmem(list->p, list->n, text.p, text.n)))
+	bool is_new = false;
+
+	if (!text.n)
 		return;
-	sonde_buf_puts(list, list->n ? separator : "");
-	sonde_buf_str(list, text);
+	l->text.failed |= sonde_map_add(&l->seen, text, &is_new) == SONDE_NONE;
+	if (is_new && l->seen.nr <= MAX_LISTED)
+		sonde_buf_printf(&l->text, "%s%.*s", l->seen.nr > 1 ? ", " : "", SONDE_STR_ARG(text));
+}
+
+/* Appends the list behind `before`, where there is one; to be released. */
+static void end_list(struct list *l, struct sonde_buf *to, const char *before)
+{
+	if (l->seen.nr > MAX_LISTED)
+		sonde_buf_printf(&l->text, " and %zu more", (size_t)(l->seen.nr - MAX_LISTED));
+	if (l->text.n)
+		sonde_buf_printf(to, "%s%s", before, l->text.p);
+	to->failed |= l->text.failed;
+}
+
+static void release_list(struct list *l)
+{
+	sonde_map_release(&l->seen);
+	sonde_buf_release(&l->text);
 }
 
 /* What follows the file names: devices, tools, how it was replayed. */
 static void add_about(struct sonde_text_export *x, struct sonde_buf *line)
 {
 	const struct sonde_cells *r = x->tree->cells;
-	struct sonde_buf devices = {0}, tools = {0}, modes = {0};
+	struct list devices = {0}, tools = {0}, modes = {0};
 	size_t i;
 
 	for (i = 0; i < r->inputs.nr; i++) {
-		add_once(&tools, r->inputs.at[i].tool, ", ");
-		add_once(&modes, r->inputs.at[i].replay_mode, ", ");
+		add_once(&tools, r->inputs.at[i].tool);
+		add_once(&modes, r->inputs.at[i].replay_mode);
 	}
 	for (i = 0; i < r->devices.nr; i++)
-		add_once(&devices, r->devices.at[i].name, ", ");
-	if (devices.n)
-		sonde_buf_printf(line, "%s%s", dot(x), devices.p);
-	if (tools.n)
-		sonde_buf_printf(line, "%s%s", dot(x), tools.p);
-	if (modes.n)
-		sonde_buf_printf(line, "%s%s %s", dot(x), modes.p,
-			strcmp(modes.p, "native") == 0 ? "capture" : "replay");
-	line->failed |= devices.failed | tools.failed | modes.failed;
-	sonde_buf_release(&devices);
-	sonde_buf_release(&tools);
-	sonde_buf_release(&modes);
+		add_once(&devices, r->devices.at[i].name);
+	end_list(&devices, line, dot(x));
+	end_list(&tools, line, dot(x));
+	end_list(&modes, line, dot(x));
+	if (modes.text.n)
+		sonde_buf_puts(line, strcmp(modes.text.p, "native") == 0 ? " capture" : " replay");
+	release_list(&devices);
+	release_list(&tools);
+	release_list(&modes);
 }
 
 /* file · device · tool · replay */
 static void write_header(struct sonde_text_export *x)
 {
 	const struct sonde_cells *r = x->tree->cells;
+	struct list files = {0};
 	struct sonde_buf line = {0};
 	size_t i, nr_bold, nr_more = 0;
 
 	for (i = 0; i < r->inputs.nr && i < 3; i++)
-		add_once(&line, sonde_str_base(r->inputs.at[i].path), ", ");
+		add_once(&files, sonde_str_base(r->inputs.at[i].path));
+	end_list(&files, &line, "");
+	release_list(&files);
 	for (i = 3; i < r->inputs.nr; i++)
 		nr_more += r->inputs.at[i].nr_folded ? r->inputs.at[i].nr_folded : 1;
 	if (nr_more)

@@ -152,6 +152,16 @@ static bool move_gaps(struct sonde_uniting *u, const struct sonde_moving_part *p
 	return true;
 }
 
+/* Longest first, as each scope has them already. */
+static int by_scope_and_length(const void *a, const void *b)
+{
+	const struct sonde_gap *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
+
+	c = c ? c : sonde_cmp(y->ns, x->ns);
+	return c ? c : sonde_cmp(x->begin_ns, y->begin_ns);
+}
+
 /* Scopes that are added up, their times, and collectives, which name those by number. */
 static bool move_folded(struct sonde_uniting *u, const struct sonde_moving_part *p)
 {
@@ -236,6 +246,7 @@ static bool move_all(struct sonde_uniting *u)
 			return false;
 	if (c->parts.nr > 1)
 		sonde_cells_sort_visits(c);
+	sonde_vec_sort(&c->gaps, by_scope_and_length);
 	return true;
 }
 

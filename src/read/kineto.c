@@ -19,6 +19,11 @@ static bool knows(struct sonde_str data)
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
+struct sonde_devices {
+	struct sonde_device **at; /* a vector (base/vec.h) */
+	size_t nr, cap;
+};
+
 static bool add_names(struct kineto *k)
 {
 	struct sonde_kernel_names names = {0};
@@ -37,28 +42,44 @@ static bool add_names(struct kineto *k)
 	return ok;
 }
 
+/* The devices that the trace lists, by id; the first one of an id counts. False: no memory. */
+static bool map_devices(const struct kineto *k, struct sonde_map *ids, struct sonde_devices *of)
+{
+	bool is_new;
+	size_t i;
+
+	for (i = 0; i < k->devices.nr; i++)
+		if (sonde_map_add(ids, SONDE_BYTES(k->devices.at[i].id), &is_new) == SONDE_NONE ||
+			(is_new && !sonde_vec_put(of, &k->devices.at[i])))
+			return false;
+	return true;
+}
+
 /* Devices that did something; a trace lists all there are. */
 static bool add_devices(struct kineto *k)
 {
-	uint32_t caller = SONDE_NONE, queue = SONDE_NONE;
-	size_t i, d;
+	uint32_t caller = SONDE_NONE, queue = SONDE_NONE, number;
+	struct sonde_devices of = {0};
+	struct sonde_map ids = {0};
+	bool ok = map_devices(k, &ids, &of);
+	size_t i;
 
-	for (i = k->first_record; i < k->r->records.nr; i++) {
+	for (i = k->first_record; i < k->r->records.nr && ok && of.nr; i++) {
 		const struct sonde_record *rec = &k->r->records.at[i];
 
 		if (rec->caller == caller && rec->queue == queue)
 			continue;
 		caller = rec->caller;
 		queue = rec->queue;
-		for (d = 0; d < k->devices.nr; d++) {
-			if (k->devices.at[d].id != sonde_record_queue(k->r, rec)->device)
-				continue;
-			k->devices.at[d].process = sonde_record_caller(k->r, rec)->process;
-			if (!sonde_records__device(k->r, &k->devices.at[d]))
-				return false;
-		}
+		number = sonde_map_find(&ids, SONDE_BYTES(sonde_record_queue(k->r, rec)->device));
+		if (number == SONDE_NONE)
+			continue;
+		of.at[number]->process = sonde_record_caller(k->r, rec)->process;
+		ok = sonde_records__device(k->r, of.at[number]);
 	}
-	return true;
+	sonde_map_release(&ids);
+	sonde_vec_release(&of);
+	return ok;
 }
 
 static void describe(struct kineto *k)
@@ -198,6 +219,7 @@ static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_
 	sonde_spans__release(&k.ops);
 	sonde_vec_release(&k.calls);
 	sonde_vec_release(&k.threads);
+	sonde_map_release(&k.named);
 	sonde_vec_release(&k.names);
 	sonde_vec_release(&k.devices);
 	sonde_map_release(&k.thread_keys);

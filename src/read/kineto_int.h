@@ -161,11 +161,6 @@ struct kineto_thread {
 	uint32_t last, last_set; /* the set last made, of this span */
 };
 
-struct kineto_name {
-	uint64_t pid;
-	uint32_t name;
-};
-
 struct kineto_counts {
 	uint64_t events, damaged, too_long, no_time, no_call, overhead_ns, syncs, sync_ns;
 	uint64_t flows, linked; /* between forward and backward operators; operators linked */
@@ -190,7 +185,8 @@ struct kineto {
 	SONDE_VEC(struct kineto_call) calls;
 	size_t first_call; /* of the records' calls: these are the trace's */
 	SONDE_VEC(struct kineto_thread) threads;
-	SONDE_VEC(struct kineto_name) names;
+	struct sonde_map named;	   /* processes that the trace names, by pid … */
+	SONDE_VEC(uint32_t) names; /* … and how: string numbers */
 	SONDE_VEC(struct sonde_device) devices;
 	struct sonde_map thread_keys, series_keys;
 	struct sonde_map *facts;

@@ -1,8 +1,6 @@
 /* What is kept of an event, by its category. */
 #include "read/kineto_int.h"
 
-#define MAX_NAMES 4096 /* processes that are named */
-
 uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text)
 {
 	struct sonde_str s = text->raw;
@@ -254,21 +252,20 @@ static bool keep_work(struct kineto *k, const struct kineto_event *e)
 
 static bool keep_name(struct kineto *k, const struct kineto_event *e)
 {
-	struct kineto_name *name;
+	uint32_t name;
 	struct kineto_args a;
+	bool is_new;
 
 	sonde_kineto__read_args(e->args, &a);
 	if (sonde_str_is(e->name.raw, "process_labels") && kineto_has(&a, KINETO_LABELS) &&
 		sonde_str_is(a.text[KINETO_LABELS - KINETO_COLLECTIVE].raw, "CPU") && !k->cpu_pid)
 		k->cpu_pid = e->pid;
-	if (!sonde_str_is(e->name.raw, "process_name") || !kineto_has(&a, KINETO_NAME) ||
-		k->names.nr == MAX_NAMES)
+	if (!sonde_str_is(e->name.raw, "process_name") || !kineto_has(&a, KINETO_NAME))
 		return true;
-	name = sonde_vec_push(&k->names);
-	if (!name)
-		return false;
-	*name = (struct kineto_name){e->pid, text_arg(k, &a, KINETO_NAME)};
-	return name->name != SONDE_NONE;
+	name = text_arg(k, &a, KINETO_NAME);
+	return name != SONDE_NONE &&
+	       sonde_map_keep(&k->named, &k->r->arena, SONDE_BYTES(e->pid), &is_new) != SONDE_NONE &&
+	       (!is_new || sonde_vec_put(&k->names, name));
 }
 
 static bool keep_complete(struct kineto *k, const struct kineto_event *e)

@@ -7,14 +7,11 @@
 /* The process of a thread; the trace may name it. */
 static uint32_t process_of(struct kineto *k, uint64_t pid)
 {
-	struct sonde_str none = {NULL, 0}, name = none;
+	uint32_t process, number = sonde_map_find(&k->named, SONDE_BYTES(pid));
+	const struct sonde_str none = {NULL, 0},
+			       name = number == SONDE_NONE ? none : sonde_records_str(k->r, k->names.at[number]);
 	struct sonde_process *p;
-	uint32_t process;
-	size_t i;
 
-	for (i = 0; i < k->names.nr && !name.p; i++)
-		if (k->names.at[i].pid == pid)
-			name = sonde_records_str(k->r, k->names.at[i].name);
 	process = sonde_records__process(k->r, k->src->input, pid, none, name);
 	if (process == SONDE_NONE || k->rank == SONDE_NONE)
 		return process;

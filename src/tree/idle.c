@@ -5,6 +5,7 @@
 #include "tree/idle.h"
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "base/quantile.h"
 #include "tree/entries.h"
 #include "tree/tree_int.h"
@@ -17,20 +18,18 @@
 #define MOST_OF_IT  0.6 /* of a region's idle time in one inside it: look there */
 #define OFTEN	    3	/* entries: what happens again and again matters more than a start-up */
 
-static bool covers(const struct sonde_tree *t, const struct sonde_report *r, uint32_t scope)
-{
-	return r->is_aggregate ? t->cells->scopes.at[scope].measured == r->measured
-			       : r->scope == scope;
-}
 
 size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_gap *out[SONDE_NR_GAPS])
 {
 	const struct sonde_cells *c = t->cells;
-	size_t i, k, nr = 0;
+	size_t i = 0, k, nr = 0;
 
-	for (i = 0; i < c->gaps.nr; i++) {
-		if (!covers(t, r, c->gaps.at[i].scope))
+	if (!r->is_aggregate) {
+		sonde_bisect(i, c->gaps.nr, mid, c->gaps.at[mid].scope < r->scope);
+	}
+	for (; i < c->gaps.nr && (r->is_aggregate || c->gaps.at[i].scope == r->scope); i++) {
+		if (c->scopes.at[c->gaps.at[i].scope].measured != r->measured)
 			continue;
 		for (k = nr; k && out[k - 1]->ns < c->gaps.at[i].ns; k--)
 			if (k < SONDE_NR_GAPS)

@@ -241,8 +241,7 @@ static double agreed(double a, double b)
 	return a == b ? a : NAN;
 }
 
-/* Of the devices the capture used; NaN where they differ. */
-static double agreed_tensor_ops(const struct sonde_tree *t)
+double sonde_tree__agreed_tensor_ops(const struct sonde_tree *t)
 {
 	double ops = NAN;
 	size_t i;
@@ -288,7 +287,7 @@ static double sampled(const struct sonde_tree *t, const struct sonde_figures *f,
 /* Each of an SM's four tensor cores counts its own cycles; an instruction is 32 multiply-adds, two operations each. */
 static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	return sampled(t, f, SONDE_COUNTER_TENSOR ".sum") * agreed_tensor_ops(t) / 4 +
+	return sampled(t, f, SONDE_COUNTER_TENSOR ".sum") * t->tensor_ops / 4 +
 	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 

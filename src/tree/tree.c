@@ -220,6 +220,7 @@ static bool weigh_devices(struct sonde_tree *t)
 	}
 	for (i = 0; i < c->scopes.nr && !t->is_mixed; i++)
 		t->capacity[i] = 1;
+	t->tensor_ops = sonde_tree__agreed_tensor_ops(t);
 	return true;
 }
 

@@ -150,10 +150,21 @@ struct sonde_tree {
 	struct sonde_plans *plans; /* private: how figures are made */
 	double *capacity;	   /* private: by scope, the weight of its device in aggregates */
 	bool is_mixed;		   /* private: devices of different kinds, capacities differ */
+	double tensor_ops;	   /* private: of an SM's tensor cores in a clock; NaN where devices differ */
 	struct sonde_str *short_names; /* private: by string number, p NULL = names no kernel */
 	struct sonde_arena names;      /* private: their text */
 	SONDE_VEC(uint32_t) tensor_metrics; /* private: that tell whether tensor cores worked */
 };
+
+/* The number of the first aggregate among the reports; their number where there is none. */
+static inline size_t sonde_tree_first_aggregate(const struct sonde_tree *t)
+{
+	size_t i = t->reports.nr;
+
+	while (i && t->reports.at[i - 1].is_aggregate)
+		i--;
+	return i;
+}
 
 /* The normal distribution's: 95 % lies within so many standard errors. */
 #define SONDE_WITHIN_95 1.959963984540054

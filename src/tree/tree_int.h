@@ -33,6 +33,8 @@ int sonde_tree__choose(
 /* Plans what tells whether tensor cores worked, where operations are reported. False: no memory. */
 bool sonde_tree__watch_tensor(struct sonde_tree *t);
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
+/* Operations of an SM's tensor cores in a clock, on the devices the capture used; NaN where they differ. */
+double sonde_tree__agreed_tensor_ops(const struct sonde_tree *t);
 
 /* Each adds notes: of the inputs, of what they are not sure of, of ways of measuring, of clocks. */
 void sonde_tree__note_cells(struct sonde_tree *t);
