@@ -3,21 +3,34 @@
  *
  * Degradation is counted and shown, never hidden: every stage adds its
  * sentences here and every report prints them. The same sentence is kept once.
+ *
+ * A note is a remark, or it tells of a loss: something of the input is missing or damaged that
+ * should be there (a file that was cut off or left out, events that were lost), so that figures are
+ * those of a part. Whoever finds that out says so. What the program did (a range it never closed)
+ * and what a capture was never asked for (windows, a budget, limits of the tool) is no loss.
  */
 #ifndef SONDE_BASE_NOTE_H
 #define SONDE_BASE_NOTE_H
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/vec.h"
 
 struct sonde_notes {
 	struct sonde_map texts; /* texts.keys[0 … texts.nr-1] are the notes, in order */
+	SONDE_VEC(bool) losses; /* private: by note, as far as there are any */
+	uint64_t nr_losses;	/* also those that memory was too short for */
 	struct sonde_arena arena;
 };
 
 /* Memory shortage drops the note: notes never make a stage fail. */
 void sonde_note(struct sonde_notes *notes, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+void sonde_note_loss(struct sonde_notes *notes, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* One that was worded elsewhere. */
+void sonde_notes_put(struct sonde_notes *notes, struct sonde_str text, bool is_loss);
+bool sonde_notes_is_loss(const struct sonde_notes *notes, size_t i);
 void sonde_notes_add(struct sonde_notes *to, const struct sonde_notes *from);
 void sonde_notes_release(struct sonde_notes *notes);
 

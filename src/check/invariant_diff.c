@@ -67,10 +67,10 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 /* How bad the end of a gate is; -1 = there is none. */
 static int badness(const json_t *of, const char *key)
 {
-	static const char *const names[] = {"pass", "insufficient", "not_compared", "fail"};
+	static const char *const names[] = {"pass", "insufficient", "not_compared", "fail", "damaged"};
 	int i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 5; i++)
 		if (sonde_invariant__is_word(of, key, names[i]))
 			return i;
 	return -1;
@@ -79,7 +79,9 @@ static int badness(const json_t *of, const char *key)
 /* The gate is at least as bad as its worst region, and its exit status is that of its end. */
 static int check_gate(struct sonde_validation *v, const json_t *gate, const json_t *document)
 {
-	static const int statuses[] = {0, 4, 4, 3};
+	static const int statuses[] = {0, 4, 4, 3, 1};
+	bool has_losses = json_array_size(json_object_get(document, "losses")) &&
+			  !json_is_true(json_object_get(gate, "partial_inputs"));
 	int end = badness(gate, "verdict"), worst = -1, status;
 	const json_t *region;
 	size_t i;
@@ -92,7 +94,7 @@ static int check_gate(struct sonde_validation *v, const json_t *gate, const json
 
 		worst = one > worst ? one : worst;
 	}
-	if (end < 0 || end < worst || (end == 3 && worst < 3) ||
+	if (end < 0 || end < worst || (end == 3 && worst < 3) || has_losses != (end == 4) ||
 		(end > 0 && end != worst && !json_array_size(json_object_get(gate, "reasons"))))
 		return sonde_invariant__fail(v, "verdict", "is not what regions and reasons come to");
 	if (end != badness(json_object_get(document, "totals"), "gate"))

@@ -104,11 +104,16 @@ static int refuse(const struct sonde_diff *d, struct sonde_err *err)
 		"diff: the sides are not comparable; --force compares them all the same");
 }
 
-/* A gate that compared nothing says why, whatever the format has. */
-static void say_not_compared(const struct sonde_diff *d)
+/* A gate that compared nothing, or a part only, says why, whatever the format has. */
+static int say_reasons(const struct sonde_diff *d, struct sonde_err *err)
 {
-	if (d->gate == SONDE_GATE_NOT_COMPARED)
+	if (d->gate == SONDE_GATE_NOT_COMPARED || d->gate == SONDE_GATE_DAMAGED)
 		sonde_say_notes(&d->gate_reasons);
+	if (d->gate != SONDE_GATE_DAMAGED)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_FORMAT,
+		"diff: a gate needs whole inputs: copy or capture them again, or ask it about what is "
+		"there with --partial-inputs");
 }
 
 static int compare(const struct runs *runs, const struct sonde_diff_request *q, int *status,
@@ -124,8 +129,8 @@ static int compare(const struct runs *runs, const struct sonde_diff_request *q, 
 	if (rc == 0)
 		rc = write_diff(d, q, err);
 	if (rc == 0) {
-		say_not_compared(d);
 		*status = sonde_diff_status(d);
+		rc = say_reasons(d, err);
 	}
 	sonde_diff_free(d);
 	return rc;

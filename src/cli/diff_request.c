@@ -49,6 +49,9 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, options.allows_insufficient,
 		"exit with 0, not 4, when entries are too few or too noisy for the gate, or a region "
 		"of it is gone; not when nothing was compared"),
+	SONDE_OPT(0, "partial-inputs", NULL, FLAG, options.takes_partial,
+		"ask the gate also where something of an input is missing or damaged; else that is "
+		"exit status 1"),
 	SONDE_OPT(0, "per-scope", NULL, FLAG, options.per_scope,
 		"compare ranks one by one, or processes where there are none; else all together"),
 	SONDE_OPT(0, "force", NULL, FLAG, is_forced,
@@ -69,9 +72,9 @@ static const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [op
 	"that is. A run is whatever `sonde report` reads, or a report.json. Several runs\n"
 	"a side make the answer surer than many entries of one run do.\n"
 	"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
-	"or compared; 2 wrong usage; 3 a region is slower than --fail-above allows; 4\n"
-	"nothing fails, but the gate cannot tell: one of its regions is insufficient or\n"
-	"gone, or a run has nothing to compare.",
+	"or compared, or is not whole and there is a gate; 2 wrong usage; 3 a region is\n"
+	"slower than --fail-above allows; 4 nothing fails, but the gate cannot tell: one\n"
+	"of its regions is insufficient or gone, or a run has nothing to compare.",
 	options, sizeof(options) / sizeof(*options),
 	{{"what a change did", "sonde diff before.sonde after.sonde"},
 		{"a gate for CI, three runs a side",

@@ -80,6 +80,8 @@ static int build_diff(struct series *s)
 		sonde_argv_pair(&s->diff, "--fail-above", a->limits.at[i]);
 	if (a->allows_insufficient)
 		sonde_argv_add(&s->diff, "--allow-insufficient");
+	if (a->takes_partial)
+		sonde_argv_add(&s->diff, "--partial-inputs");
 	if (s->diff.failed)
 		return sonde_err_nomem(s->err);
 	rc = sonde_diff_request_read(&q, (int)s->diff.words.nr, s->diff.words.at, s->err);

@@ -64,6 +64,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, against.allows_insufficient,
 		"with --fail-above: exit with 0, not 4, when entries are too few or too noisy, or a "
 		"region is gone"),
+	SONDE_OPT(0, "partial-inputs", NULL, FLAG, against.takes_partial,
+		"with --fail-above: also where something of a capture is missing or damaged"),
 	SONDE_OPT('q', "quiet", NULL, FLAG, run.is_quiet, "no plan and no progress"),
 };
 
@@ -159,10 +161,10 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 	struct sonde_run_against *a = &q->against;
 	bool is_wanted = a->base.nr || a->base_command;
 
-	if (!is_wanted && (a->repeat || a->limits.nr || a->allows_insufficient))
+	if (!is_wanted && (a->repeat || a->limits.nr || a->allows_insufficient || a->takes_partial))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"run: --repeat, --fail-above and --allow-insufficient compare with a base: name "
-			"one with --against BASE or --base-cmd COMMAND");
+			"run: --repeat, --fail-above, --allow-insufficient and --partial-inputs compare "
+			"with a base: name one with --against BASE or --base-cmd COMMAND");
 	if (!is_wanted)
 		return 0;
 	if (q->run.is_multirun)

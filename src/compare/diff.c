@@ -127,7 +127,8 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 	rc = lay_out(d, &m, base, new_side, err);
 	d->nr_base_runs = (uint32_t)base->nr;
 	d->nr_new_runs = (uint32_t)new_side->nr;
-	if (rc == 0 && !(sonde_diff__match(d, &m) && sonde_diff__check_sides(d, &m)))
+	if (rc == 0 && !(sonde_diff__match(d, &m) && sonde_diff__check_sides(d, &m) &&
+				sonde_diff__take_notes(d, &m)))
 		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		rc = sonde_diff__sample(d, &m, err);
@@ -160,6 +161,8 @@ void sonde_diff_free(struct sonde_diff *d)
 	sonde_notes_release(&d->warnings);
 	sonde_notes_release(&d->sentences);
 	sonde_notes_release(&d->gate_reasons);
+	sonde_notes_release(&d->base_notes);
+	sonde_notes_release(&d->new_notes);
 	sonde_arena_release(&d->arena);
 	sonde_free(d);
 }

@@ -41,6 +41,7 @@ struct sonde_diff_options {
 	size_t nr_limits;
 	bool per_scope; /* ranks or processes one by one, else their aggregates */
 	bool allows_insufficient; /* a gate that cannot tell lets it pass */
+	bool takes_partial;	  /* … and is also asked where an input is damaged or not whole */
 };
 
 enum sonde_verdict {
@@ -80,6 +81,7 @@ enum sonde_gate {
 	SONDE_GATE_INSUFFICIENT, /* it cannot be told: too few entries, or a region is gone */
 	SONDE_GATE_NOT_COMPARED, /* of all: a run has nothing to compare, or no region has a limit */
 	SONDE_GATE_FAIL,
+	SONDE_GATE_DAMAGED, /* of all: something of an input is missing, so that nothing is known */
 };
 const char *sonde_gate_name(enum sonde_gate g); /* "pass", …; NULL of NONE */
 
@@ -163,6 +165,7 @@ struct sonde_diff {
 	struct sonde_notes reasons;   /* why it is not */
 	struct sonde_notes warnings;  /* other differences between the sides */
 	struct sonde_notes sentences; /* what happened, most important first */
+	struct sonde_notes base_notes, new_notes; /* what the runs say of themselves */
 	struct sonde_diff_options options;
 	uint32_t nr_base_runs, nr_new_runs;
 	size_t nr_base_scopes, nr_new_scopes; /* the most of a run: ranks or processes */
@@ -178,7 +181,10 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 	struct sonde_err *err);
 void sonde_diff_free(struct sonde_diff *d);
 
-/* The exit status the gate asks for: 0, 3 = something is slower than allowed, 4 = it cannot tell. */
+/*
+ * The exit status the gate asks for: 0, 3 = something is slower than allowed, 4 = it cannot tell,
+ * 1 = an input is damaged or not whole.
+ */
 int sonde_diff_status(const struct sonde_diff *d);
 /* The median's change per entry, in ns; of added and removed regions what came or went. */
 double sonde_diff_region_delta(const struct sonde_diff_region *r);

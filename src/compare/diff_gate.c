@@ -11,12 +11,13 @@
 
 #include <math.h>
 
+#define STATUS_DAMAGED	    1
 #define STATUS_SLOWER	    3
 #define STATUS_INSUFFICIENT 4
 
 const char *sonde_gate_name(enum sonde_gate g)
 {
-	static const char *const names[] = {NULL, "pass", "insufficient", "not_compared", "fail"};
+	static const char *const names[] = {NULL, "pass", "insufficient", "not_compared", "fail", "damaged"};
 
 	return names[g];
 }
@@ -24,6 +25,8 @@ const char *sonde_gate_name(enum sonde_gate g)
 int sonde_diff_status(const struct sonde_diff *d)
 {
 	switch (d->gate) {
+	case SONDE_GATE_DAMAGED:
+		return STATUS_DAMAGED;
 	case SONDE_GATE_FAIL:
 		return STATUS_SLOWER;
 	case SONDE_GATE_NOT_COMPARED: /* no option makes a comparison of nothing a good one */
@@ -139,6 +142,18 @@ static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 	return false;
 }
 
+/* Figures of a part may be better than those of the whole. */
+static bool check_losses(struct sonde_diff *d, const char *side, const struct sonde_notes *notes)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++)
+		if (sonde_notes_is_loss(notes, i))
+			sonde_note(&d->gate_reasons, "%s is not whole: %.*s", side,
+				SONDE_STR_ARG(notes->texts.keys[i]));
+	return !notes->nr_losses;
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static void raise_gate(struct sonde_diff *d, enum sonde_gate g)
@@ -190,4 +205,9 @@ void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
 		raise_gate(d, SONDE_GATE_NOT_COMPARED);
 	else if (!is_sure)
 		raise_gate(d, SONDE_GATE_INSUFFICIENT);
+	if (d->options.takes_partial)
+		return;
+	is_sure = check_losses(d, "the base", &d->base_notes);
+	if (!check_losses(d, "the new side", &d->new_notes) || !is_sure)
+		raise_gate(d, SONDE_GATE_DAMAGED);
 }

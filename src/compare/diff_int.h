@@ -85,6 +85,8 @@ bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__matc
 /* Warnings on clocks (same_clocks.c). */
 bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
+/* Notes of the runs, and which ranks some of them lack (side_notes.c). */
+bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match *m);
 
 /* What sentences on regions that one side alone has (fates.c) share with the others. */
 static inline void sonde_diff__put_time(struct sonde_buf *b, double ns)

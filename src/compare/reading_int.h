@@ -26,7 +26,7 @@ static inline void *sonde_reading__note(struct sonde_reading *r, void *element)
 struct sonde_str sonde_reading__text(struct sonde_reading *r, const json_t *object, const char *key);
 bool sonde_reading__is_word(const json_t *object, const char *key, const char *word);
 
-/* The capture and the selection (report_capture.c). */
+/* The capture, the selection and the notes (report_capture.c). */
 void sonde_reading__capture(struct sonde_reading *r, const json_t *document);
 
 /* NaN when it is not there, or null. */

@@ -99,8 +99,53 @@ static void read_capture(struct sonde_reading *r, const json_t *capture)
 	}
 }
 
+/* Which ranks of a job are there. Where some are added up they are not listed: nothing is known then. */
+static void read_ranks(struct sonde_reading *r, const json_t *capture)
+{
+	const json_t *item;
+	size_t i;
+
+	if (sonde_report__number(capture, "inputs_folded") > 0)
+		return;
+	json_array_foreach(json_object_get(capture, "processes"), i, item)
+	{
+		double rank = sonde_report__number(item, "rank"),
+		       size = sonde_report__number(item, "world_size");
+		struct sonde_process *p;
+
+		if (!(rank >= 0 && size > rank && size < UINT32_MAX))
+			continue;
+		p = SONDE_READING_PUSH(r, &r->c->processes);
+		if (!p)
+			return;
+		p->has_rank = true;
+		p->rank = (uint32_t)rank;
+		p->world_size = (uint32_t)size;
+	}
+}
+
+/* What it says of itself, and which of that tells of a loss. */
+static void read_notes(struct sonde_reading *r, const json_t *document)
+{
+	static const char *const keys[] = {"notes", "losses"};
+	const json_t *item;
+	size_t i, k;
+
+	for (k = 0; k < 2; k++) {
+		json_array_foreach(json_object_get(document, keys[k]), i, item)
+		{
+			struct sonde_str text = {json_string_value(item), json_string_length(item)};
+
+			if (text.p)
+				sonde_notes_put(&r->t->notes, text, k == 1);
+		}
+	}
+}
+
 void sonde_reading__capture(struct sonde_reading *r, const json_t *document)
 {
+	read_ranks(r, json_object_get(document, "capture"));
+	read_notes(r, document);
 	read_selection(r, json_object_get(document, "selection"));
 	read_capture(r, json_object_get(document, "capture"));
 }

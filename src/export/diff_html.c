@@ -181,6 +181,8 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 		sonde_sink_printf(to, "<p%s>Gate %s.</p>\n",
 			d->gate > SONDE_GATE_INSUFFICIENT ? " class=\"not\"" : "", sonde_diff_out__gate(d));
 	sonde_diff_out__notes(to, &d->gate_reasons, "<p class=\"not\">Gate: ", "</p>\n", sonde_escape_xml);
+	sonde_diff_out__side_notes(
+		to, d, true, (const char *const[]){"<p class=\"not\">Not whole: ", "</p>\n"}, sonde_escape_xml);
 	sonde_diff_out__notes(to, &d->reasons, "<p class=\"not\">Not comparable: ", "</p>\n", sonde_escape_xml);
 	sonde_diff_out__notes(to, &d->warnings, "<p>Differs: ", "</p>\n", sonde_escape_xml);
 	if (!sonde_diff_out__icicle(d, to)) {
@@ -192,7 +194,10 @@ int sonde_export_diff_html(const struct sonde_diff *d, const struct sonde_diff_o
 	sonde_sink_puts(to,
 		"<p>Times are medians of an entry, on the GPU where both sides have that, "
 		"else on the host. Distributions: grey base, blue new, over the "
-		"logarithm of the time.</p>\n</body></html>\n");
+		"logarithm of the time.</p>\n");
+	sonde_diff_out__side_notes(
+		to, d, false, (const char *const[]){"<p class=\"legend\">Note, ", "</p>\n"}, sonde_escape_xml);
+	sonde_sink_puts(to, "</body></html>\n");
 	sonde_free(order);
 	return 0;
 }

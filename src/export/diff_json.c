@@ -161,7 +161,38 @@ static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 		sonde_json_number(w, "above", l->above);
 	}
 	sonde_json_bool(w, "allow_insufficient", d->options.allows_insufficient);
+	sonde_json_bool(w, "partial_inputs", d->options.takes_partial);
 	sonde_json_close(w, '}');
+}
+
+/* Differences between the sides, then what the sides say of themselves, and again what that tells to be missing. */
+static void write_side_notes(struct sonde_json *w, const struct sonde_diff *d)
+{
+	struct sonde_diff_note n;
+	struct sonde_buf line = {0};
+	size_t at = 0, i;
+
+	sonde_json_open(w, "notes", '[', false);
+	for (i = 0; i < d->warnings.texts.nr; i++)
+		sonde_json_str(w, NULL, d->warnings.texts.keys[i]);
+	while (sonde_diff_out__next_note(d, &at, &n)) {
+		sonde_buf_clear(&line);
+		sonde_buf_printf(&line, "%s: %.*s", n.side, SONDE_STR_ARG(n.text));
+		sonde_json_str(w, NULL, sonde_buf_view(&line));
+	}
+	sonde_json_close(w, ']');
+	w->sink->buf.failed |= line.failed;
+	sonde_buf_release(&line);
+	sonde_json_open(w, "losses", '[', !d->base_notes.nr_losses && !d->new_notes.nr_losses);
+	for (at = 0; sonde_diff_out__next_note(d, &at, &n);) {
+		if (!n.is_loss)
+			continue;
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_z(w, "side", n.side);
+		sonde_json_str(w, "text", n.text);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
 }
 
 int sonde_export_diff_json(const struct sonde_diff *d, const struct sonde_diff_out *o,
@@ -186,7 +217,7 @@ int sonde_export_diff_json(const struct sonde_diff *d, const struct sonde_diff_o
 		write_region(&w, d, &d->regions.at[i]);
 	write_totals(&w, d);
 	write_gate(&w, d);
-	write_notes(&w, "notes", &d->warnings);
+	write_side_notes(&w, d);
 	sonde_json_close(&w, '}');
 	sonde_sink_putc(to, '\n');
 	return 0;

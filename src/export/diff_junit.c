@@ -2,7 +2,8 @@
  * A comparison as JUnit XML: a test per gated region, or per region without a gate.
  *
  * It says what the exit status says. Status 3 is a failure, status 4 an error without a failure,
- * and status 0 neither: what could not be judged and is let pass was skipped.
+ * and status 0 neither: what could not be judged and is let pass was skipped. Status 1 of a gate, for
+ * inputs that are not whole, is an error whatever else there is.
  */
 #include "export/diff_shared.h"
 
@@ -128,6 +129,8 @@ int sonde_export_diff_junit(const struct sonde_diff *d, const struct sonde_diff_
 		sonde_escape_xml(&to->buf, d->sentences.texts.keys[i]);
 		sonde_sink_putc(to, '\n');
 	}
+	sonde_diff_out__side_notes(to, d, true, (const char *const[]){"not whole: ", "\n"}, sonde_escape_xml);
+	sonde_diff_out__side_notes(to, d, false, (const char *const[]){"note: ", "\n"}, sonde_escape_xml);
 	sonde_sink_puts(to, "</system-out>\n  </testsuite>\n</testsuites>\n");
 	return 0;
 }

@@ -55,7 +55,7 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	static const char *const gates[] = {"", " \u00b7 gate passed", " \u00b7 gate undecided",
-		" \u00b7 gate NOT PASSED", " \u00b7 gate FAILED"};
+		" \u00b7 gate NOT PASSED", " \u00b7 gate FAILED", " \u00b7 gate NOT PASSED"};
 	uint32_t *order = sonde_diff_out__order(d);
 	size_t i;
 
@@ -70,6 +70,8 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 	}
 	sonde_sink_putc(to, '\n');
 	sonde_diff_out__notes(to, &d->gate_reasons, "- **Gate:** ", "\n", sonde_escape_markdown);
+	sonde_diff_out__side_notes(
+		to, d, true, (const char *const[]){"- **Not whole:** ", "\n"}, sonde_escape_markdown);
 	sonde_diff_out__notes(to, &d->reasons, "- **Not comparable:** ", "\n", sonde_escape_markdown);
 	sonde_diff_out__notes(to, &d->warnings, "- **Differs:** ", "\n", sonde_escape_markdown);
 	if (d->regions.nr > d->nr_by_verdict[SONDE_VERDICT_SAME])
@@ -78,6 +80,8 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 	sonde_sink_puts(to,
 		"\nTimes are medians of an entry, on the GPU where both sides have that, "
 		"else on the host.\n");
+	sonde_diff_out__side_notes(
+		to, d, false, (const char *const[]){"\nNote, ", "\n"}, sonde_escape_markdown);
 	sonde_free(order);
 	return 0;
 }

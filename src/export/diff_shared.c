@@ -174,12 +174,58 @@ void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *note
 	}
 }
 
+bool sonde_diff_out__next_note(const struct sonde_diff *d, size_t *at, struct sonde_diff_note *out)
+{
+	const struct sonde_notes *base = &d->base_notes, *now = &d->new_notes;
+	size_t i;
+
+	for (; *at < base->texts.nr + now->texts.nr; ++*at) {
+		bool is_new = *at >= base->texts.nr;
+		const struct sonde_notes *own = is_new ? now : base, *other = is_new ? base : now;
+		uint32_t same;
+
+		i = is_new ? *at - base->texts.nr : *at;
+		same = sonde_map_find(&other->texts, own->texts.keys[i]);
+		if (is_new && same != SONDE_NONE)
+			continue; /* it came with the base's */
+		*out = (struct sonde_diff_note){same != SONDE_NONE ? "both" : is_new ? "new" : "base",
+			own->texts.keys[i],
+			sonde_notes_is_loss(own, i) ||
+				(same != SONDE_NONE && sonde_notes_is_loss(other, same))};
+		++*at;
+		return true;
+	}
+	return false;
+}
+
+#define MOST_NOTES 20 /* -f json has all */
+
+void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *d, bool losses,
+	const char *const around[2], sonde_diff_escape *escape)
+{
+	struct sonde_diff_note n;
+	size_t at = 0, nr = 0;
+
+	if (losses && d->gate == SONDE_GATE_DAMAGED)
+		return; /* the gate has said it */
+	while (sonde_diff_out__next_note(d, &at, &n)) {
+		if (n.is_loss != losses || nr++ >= MOST_NOTES)
+			continue;
+		sonde_sink_printf(to, "%s%s: ", around[0], n.side);
+		escape(&to->buf, n.text);
+		sonde_sink_puts(to, around[1]);
+	}
+	if (nr > MOST_NOTES)
+		sonde_sink_printf(to, "%s%zu more (-f json)%s", around[0], nr - MOST_NOTES, around[1]);
+}
+
 const char *sonde_diff_out__gate(const struct sonde_diff *d)
 {
 	static const char *const words[] = {NULL, "passed",
 		"undecided: a gated region is insufficient, gone or not there",
 		"not passed: what it is about was not compared",
-		"failed: a region is slower by more than its limit"};
+		"failed: a region is slower by more than its limit",
+		"not passed: an input is damaged or not whole (--partial-inputs compares what is there)"};
 
 	if (d->gate == SONDE_GATE_INSUFFICIENT && d->options.allows_insufficient)
 		return "undecided and let pass: a gated region is insufficient, gone or not there";

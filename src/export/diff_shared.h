@@ -34,6 +34,18 @@ void sonde_diff_out__put_verdict(struct sonde_sink *to, const struct sonde_diff 
 void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *notes,
 	const char *before, const char *after, sonde_diff_escape *escape);
 
+/* Notes of the two sides, one after the other: what both say comes once. */
+struct sonde_diff_note {
+	const char *side; /* "base", "new", "both" */
+	struct sonde_str text;
+	bool is_loss;
+};
+/* The next one behind `*at`, which starts with 0; false when there is none. */
+bool sonde_diff_out__next_note(const struct sonde_diff *d, size_t *at, struct sonde_diff_note *out);
+/* All that tell of a loss, or all others: a list for people, which ends somewhere. */
+void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *d, bool losses,
+	const char *const around[2], sonde_diff_escape *escape);
+
 /* How the gate ended, in words; NULL = there is none. */
 const char *sonde_diff_out__gate(const struct sonde_diff *d);
 

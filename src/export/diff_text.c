@@ -137,18 +137,6 @@ static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *
 	return rc;
 }
 
-static void write_notes(
-	struct sonde_sink *to, const struct sonde_notes *notes, const char *before, bool is_utf8)
-{
-	size_t i;
-
-	for (i = 0; i < notes->texts.nr; i++) {
-		sonde_sink_puts(to, before);
-		sonde_escape_terminal(&to->buf, notes->texts.keys[i], is_utf8);
-		sonde_sink_putc(to, '\n');
-	}
-}
-
 static void write_sentences(
 	const struct sonde_diff *d, const struct sonde_diff_out *o, struct sonde_sink *to)
 {
@@ -162,24 +150,26 @@ static void write_sentences(
 	}
 }
 
-int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
+static void escape_utf8(struct sonde_buf *to, struct sonde_str text)
+{
+	sonde_escape_terminal(to, text, true);
+}
+
+static void escape_ascii(struct sonde_buf *to, struct sonde_str text)
+{
+	sonde_escape_terminal(to, text, false);
+}
+
+/* The tree, and the metrics that changed. */
+static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	uint32_t *order;
+	uint32_t *order = sonde_diff_out__order(d);
 	int rc;
 
-	write_sentences(d, o, to);
-	if (sonde_diff_out__gate(d))
-		sonde_sink_printf(to, "gate: %s\n", sonde_diff_out__gate(d));
-	write_notes(to, &d->gate_reasons, "gate: ", o->is_utf8);
-	write_notes(to, &d->reasons, "not comparable: ", o->is_utf8);
-	write_notes(to, &d->warnings, "differs: ", o->is_utf8);
-	if (d->regions.nr == 0)
-		return 0;
-	sonde_sink_putc(to, '\n');
-	order = sonde_diff_out__order(d);
 	if (!order)
 		return sonde_err_nomem(err);
+	sonde_sink_putc(to, '\n');
 	rc = write_table(d, o, order, to, err);
 	if (rc == 0) {
 		sonde_sink_puts(to,
@@ -188,5 +178,24 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
 	}
 	sonde_free(order);
+	return rc;
+}
+
+int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	sonde_diff_escape *escape = o->is_utf8 ? escape_utf8 : escape_ascii;
+	int rc = 0;
+
+	write_sentences(d, o, to);
+	if (sonde_diff_out__gate(d))
+		sonde_sink_printf(to, "gate: %s\n", sonde_diff_out__gate(d));
+	sonde_diff_out__notes(to, &d->gate_reasons, "gate: ", "\n", escape);
+	sonde_diff_out__side_notes(to, d, true, (const char *const[]){"not whole: ", "\n"}, escape);
+	sonde_diff_out__notes(to, &d->reasons, "not comparable: ", "\n", escape);
+	sonde_diff_out__notes(to, &d->warnings, "differs: ", "\n", escape);
+	if (d->regions.nr)
+		rc = write_tables(d, o, to, err);
+	sonde_diff_out__side_notes(to, d, false, (const char *const[]){"note: ", "\n"}, escape);
 	return rc;
 }

@@ -226,6 +226,17 @@ static void write_aggregates(struct sonde_json_export *x)
 		sonde_json_null(&x->w, "aggregate");
 }
 
+/* All of them, and again those that tell of something missing or damaged. */
+static void write_notes(struct sonde_json *w, const struct sonde_notes *notes)
+{
+	size_t i;
+
+	sonde_json_texts(w, "notes", notes->texts.keys, notes->texts.nr, false);
+	sonde_json_array(w, "losses", !notes->nr_losses, i, notes->texts.nr)
+		if (sonde_notes_is_loss(notes, i))
+			sonde_json_str(w, NULL, notes->texts.keys[i]);
+}
+
 int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -240,7 +251,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json__write_metric_info(&x);
 		write_scopes(&x);
 		write_aggregates(&x);
-		sonde_json_texts(&x.w, "notes", t->notes.texts.keys, t->notes.texts.nr, false);
+		write_notes(&x.w, &t->notes);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');
 	}

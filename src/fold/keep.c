@@ -46,6 +46,7 @@ static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
 	k->failed |= met->rest == SONDE_NONE || !sonde_rest__add(k->rests.at[met->rest], &p);
 	k->nr_folded += h->part->scopes.nr;
 	k->nr_notes += h->part->notes.texts.nr;
+	k->nr_losses += h->part->notes.nr_losses;
 	sonde_cells_free(h->part);
 	h->part = NULL;
 }
@@ -143,6 +144,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 		met->rest = SONDE_NONE;
 		k->nr_folded -= p.c->scopes.nr;
 		k->nr_notes -= p.c->notes.texts.nr;
+		k->nr_losses -= p.c->notes.nr_losses;
 		if (sonde_vec_put(&k->held,
 			    (struct sonde_held){again.at.at[i], met->order, number, true}))
 			again.at.at[i] = NULL;
@@ -285,6 +287,10 @@ static void say(struct sonde_keeper *k)
 		sonde_note(&k->notes, 
 			"%llu notes on the inputs of these are left out; report.scopes.keep=0 shows all",
 			(unsigned long long)k->nr_notes);
+	if (k->nr_losses)
+		sonde_note_loss(&k->notes,
+			"%llu of these notes tell of something that is missing or damaged",
+			(unsigned long long)k->nr_losses);
 }
 
 int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err)

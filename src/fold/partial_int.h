@@ -9,7 +9,7 @@
 #include "fold/walk.h"
 
 #define SONDE_PARTIAL_MAGIC   "SONDECEL"
-#define SONDE_PARTIAL_VERSION 12
+#define SONDE_PARTIAL_VERSION 13
 
 /* Sections. Kinds from SONDE_PARTIAL_OPTIONAL on are skipped by readers that do not know them. */
 enum sonde_partial_kind {

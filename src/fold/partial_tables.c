@@ -268,8 +268,10 @@ static void move_notes(struct sonde_walk *w, struct sonde_notes *notes)
 		struct sonde_str text =
 			sonde_walk_bytes(w, w->to ? notes->texts.keys[i] : SONDE_STR(""));
 
+		bool is_loss = sonde_walk_number(w, w->to && sonde_notes_is_loss(notes, i));
+
 		if (!w->to)
-			sonde_note(notes, "%.*s", SONDE_STR_ARG(text));
+			sonde_notes_put(notes, text, is_loss);
 	}
 }
 

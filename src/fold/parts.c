@@ -18,6 +18,7 @@
 struct remark {
 	uint64_t order;
 	struct sonde_str text;
+	bool is_loss;
 };
 
 struct opening {
@@ -54,9 +55,9 @@ static void keep_parts(
 	}
 }
 
-static void remark(struct opening *o, uint64_t file, struct sonde_str text)
+static void remark(struct opening *o, uint64_t file, struct sonde_str text, bool is_loss)
 {
-	const struct remark r = {file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text)};
+	const struct remark r = {file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text), is_loss};
 
 	(void)sonde_vec_put(&o->remarks, r); /* notes never make a stage fail */
 }
@@ -209,7 +210,7 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 			struct sonde_str text =
 				sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
 
-			remark(t->o, t->o->nr_files + i, text);
+			remark(t->o, t->o->nr_files + i, text, true);
 		} else {
 			rc = last;
 		}
@@ -270,7 +271,7 @@ static int read_inputs(struct opening *o, const char *const *paths, size_t nr, s
 	for (i = 0; i < nr && rc == 0; i++)
 		rc = sonde_word_list_add(&all, paths[i]) ? 0 : sonde_err_nomem(err);
 	for (i = 0; i < notes.texts.nr; i++)
-		remark(o, o->nr_files, notes.texts.keys[i]);
+		remark(o, o->nr_files, notes.texts.keys[i], sonde_notes_is_loss(&notes, i));
 	if (rc == 0)
 		rc = read_files(o, &all, leaves_out, err);
 	sonde_notes_release(&notes);
@@ -313,7 +314,7 @@ static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t un
 	if (until == UINT64_MAX)
 		sonde_notes_add(&part->notes, &own);
 	for (; *at < o->remarks.nr && o->remarks.at[*at].order <= until; ++*at)
-		sonde_note(&part->notes, "%.*s", SONDE_STR_ARG(o->remarks.at[*at].text));
+		sonde_notes_put(&part->notes, o->remarks.at[*at].text, o->remarks.at[*at].is_loss);
 	sonde_notes_add(&part->notes, &own);
 	sonde_notes_release(&own);
 }

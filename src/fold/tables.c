@@ -174,7 +174,7 @@ bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline)
 	c->nr_unclosed = f->r->nr_unclosed;
 	sonde_notes_add(&c->notes, &f->r->notes);
 	for (i = 0; i < l->nr_remarks; i++)
-		sonde_note(&c->notes, "%.*s", SONDE_STR_ARG(l->notes.texts.keys[i]));
+		sonde_notes_put(&c->notes, l->notes.texts.keys[i], sonde_notes_is_loss(&l->notes, i));
 	return sonde_cells__keep_selection(c, &l->selection) && copy_tally(c, &l->tally) &&
 	       copy_strings(f, has_timeline) && copy_labels(f) && copy_rules(f) && copy_inputs(f) &&
 	       copy_measured(f) && copy_regions(f) && sonde_vec_append(&c->places, &l->places) &&

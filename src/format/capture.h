@@ -63,6 +63,7 @@ enum sonde_block {
 	SONDE_BLOCK_BUDGET = 10, /* struct sonde_budget_status */
 	SONDE_BLOCK_ROLLED = 11, /* struct sonde_rolled; behind the first META, if at all */
 	SONDE_BLOCK_CELLS = 12,	 /* bytes of a partial report, in order: what was folded comes to */
+	SONDE_BLOCK_LOSS = 13,	 /* as NOTE: something that should be in the capture is not */
 	/* Hardware counters, in files of the sampler; format/samples.h has their codec. */
 	SONDE_BLOCK_COUNTERS = 16, /* a set of counters of a device */
 	SONDE_BLOCK_SAMPLES = 17,  /* samples of a set */

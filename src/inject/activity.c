@@ -350,7 +350,7 @@ bool sonde_activity__begin_again(void)
 	if (sonde_launches__subscribe() && begin() == CUPTI_SUCCESS)
 		return true;
 	sonde_rivals__note_subscriber();
-	sonde_flusher__note("CUPTI was not to be had again after sonde had left it: no more GPU work is "
+	sonde_flusher__note_loss("CUPTI was not to be had again after sonde had left it: no more GPU work is "
 			    "timed, ranges go on. Without a budget or a window it stays");
 	return false;
 }

@@ -35,7 +35,7 @@ void sonde_flusher__wake(void)
 		sonde_futex__wake(&sonde_inject.wake);
 }
 
-void sonde_flusher__note(const char *text)
+static void note(const char *text, bool is_loss)
 {
 	uint32_t i, n;
 
@@ -43,8 +43,21 @@ void sonde_flusher__note(const char *text)
 		if (atomic_load(&sonde_inject.notes[i]) == text)
 			return;
 	n = atomic_fetch_add(&sonde_inject.nr_notes, 1);
-	if (n < MAX_NOTES)
-		atomic_store(&sonde_inject.notes[n], text);
+	if (n >= MAX_NOTES)
+		return;
+	if (is_loss) /* before the note itself: who sees that sees this */
+		atomic_fetch_or(&sonde_inject.losses, 1u << n);
+	atomic_store(&sonde_inject.notes[n], text);
+}
+
+void sonde_flusher__note(const char *text)
+{
+	note(text, false);
+}
+
+void sonde_flusher__note_loss(const char *text)
+{
+	note(text, true);
 }
 
 /* --- the parts of a flush ------------------------------------------------------------------ */
@@ -190,7 +203,9 @@ static void notes_put(void)
 
 		if (!text)
 			return;
-		sonde_outfile__put_block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
+		sonde_outfile__put_block(
+			atomic_load(&g->losses) >> f.nr_notes & 1 ? SONDE_BLOCK_LOSS : SONDE_BLOCK_NOTE, text,
+			strlen(text), NULL, 0);
 	}
 }
 

@@ -142,6 +142,7 @@ static void forked(void)
 	atomic_store(&g->nr_gpu_dropped, 0);
 	atomic_store(&g->nr_too_deep, 0);
 	atomic_store(&g->nr_notes, 0);
+	atomic_store(&g->losses, 0);
 	for (i = 0; i < MAX_NOTES; i++)
 		atomic_store(&g->notes[i], NULL);
 	if (g->traces_gpu)

@@ -41,6 +41,7 @@ void sonde_flusher__finish(void);
 void sonde_flusher__await_collectors(void);
 /* A sentence for the reader of the capture; `text` must be a constant. Once, however often. */
 void sonde_flusher__note(const char *text);
+void sonde_flusher__note_loss(const char *text); /* something that should be in the capture is not */
 
 /* Whether a process can share our memory here, and leave everything else as it is. */
 bool sonde_helper__is_possible(void);
@@ -109,6 +110,7 @@ struct inject {
 		nr_too_deep;
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
+	_Atomic uint32_t losses; /* bit n: that is what note n tells of */
 	_Atomic uint64_t nr_gpu_records; /* that CUPTI handed over … */
 	/* Of work outside graphs, since CUPTI came: the records that it gave, and those it owes us. */
 	struct {

@@ -89,7 +89,7 @@ static void give_up(int error)
 	f.nr_out = 0;
 	f.seq = f.before.seq;
 	if (raw_call(SYS_ftruncate, f.fd, (long)f.before.bytes, 0, 0, 0) == 0) {
-		sonde_outfile__put_block(SONDE_BLOCK_NOTE, text, strlen(text), NULL, 0);
+		sonde_outfile__put_block(SONDE_BLOCK_LOSS, text, strlen(text), NULL, 0);
 		sonde_outfile__put_block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
 		write_out();
 	}

@@ -134,7 +134,7 @@ void sonde_rivals__look(void)
 	else
 		nr_silent += owed && owed != last_owed ? IN_VAIN : 0;
 	if (nr_silent >= SILENT)
-		sonde_flusher__note(find()->stolen);
+		sonde_flusher__note_loss(find()->stolen);
 	last_sum = sum;
 	last_records = nr_records;
 	last_owed = owed;

@@ -66,7 +66,7 @@ static int add(struct walk *w, const char *path, size_t kind, const struct stat 
 	if (kind == NR_KINDS || (kind == TRACES && !sonde_is_trace(path)))
 		return 0; /* JSON is much else, too */
 	if (st->st_size == 0) {
-		sonde_note(w->notes, "%s: the file is empty; it is left out", path);
+		sonde_note_loss(w->notes, "%s: the file is empty; it is left out", path);
 		return 0;
 	}
 	return sonde_map_keep(&w->files, w->arena, SONDE_BYTES(id), NULL) != SONDE_NONE &&
@@ -98,7 +98,7 @@ static int add_link(struct walk *w, const char *path)
 			"captures",
 			path);
 	if (!leads && link.kind < NR_KINDS)
-		sonde_note(w->notes, "%s: a link that leads to nothing; it is left out", path);
+		sonde_note_loss(w->notes, "%s: a link that leads to nothing; it is left out", path);
 	if (!leads || !S_ISREG(link.st.st_mode) || link.kind == NR_KINDS)
 		return 0;
 	link.path = sonde_arena_z(w->arena, sonde_str_from(whole));

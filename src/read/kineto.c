@@ -107,7 +107,7 @@ static void note_all(const struct kineto *k)
 	const struct kineto_counts *c = &k->counts;
 
 	if (c->damaged)
-		sonde_note(&k->r->notes,
+		sonde_note_loss(&k->r->notes,
 			"%s: %llu %s damaged, the first at byte %llu, and left out", k->src->path,
 			(unsigned long long)c->damaged, c->damaged == 1 ? "event is" : "events are",
 			(unsigned long long)k->damage_at);
@@ -116,9 +116,9 @@ static void note_all(const struct kineto *k)
 			"%s: the trace has no annotations (record_function); "
 			"report.kineto.regions=[user_annotation,cpu_op] makes its operators regions",
 			k->src->path);
-	note(k, c->too_long, "event is longer than 64 MiB and left out",
+	sonde_source__note_loss(k->src, k->r, c->too_long, "event is longer than 64 MiB and left out",
 		"events are longer than 64 MiB and left out");
-	note(k, c->no_time, "event has no usable time and is left out",
+	sonde_source__note_loss(k->src, k->r, c->no_time, "event has no usable time and is left out",
 		"events have no usable time and are left out");
 	note(k, c->no_call,
 		"kernel or copy has no host call in the trace: it is outside all regions",

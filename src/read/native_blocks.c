@@ -217,6 +217,10 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 	case SONDE_BLOCK_NOTE:
 		sonde_note(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
 		break;
+	case SONDE_BLOCK_LOSS:
+		n->says_loss = true;
+		sonde_note_loss(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
+		break;
 	case SONDE_BLOCK_CLOCK:
 		return read_clock(n, p, h->nr_bytes);
 	case SONDE_BLOCK_STRINGS:

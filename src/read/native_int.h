@@ -181,6 +181,7 @@ struct native {
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
 	bool is_written;    /* somebody had it locked to write to it, before it was read */
+	bool says_loss;	    /* in a block of its own */
 	uint8_t end; /* enum sonde_end */
 	struct sonde_rolled rolled; /* next 0 = no file was folded … */
 	struct sonde_buf cells;	    /* … else what they came to, … */

@@ -138,7 +138,7 @@ void sonde_native__note_sampler(const struct native *n)
 			"up to then",
 			n->src->path);
 	if (c->bad_blocks || c->missing_blocks || c->bad_samples)
-		sonde_note(&n->r->notes,
+		sonde_note_loss(&n->r->notes,
 			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu samples "
 			"or sets of counters not understood",
 			n->src->path, (unsigned long long)c->bad_blocks,

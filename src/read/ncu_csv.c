@@ -213,8 +213,8 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 		return rc;
 	if (row.nr < t->columns.nr && c->p == c->end)
 		return csv_truncated(t, "a row", t->src->file.data.p + res.rec.payload, err);
-	if (row.nr != t->columns.nr) {
-		t->nr_skipped++;
+	if (row.nr != t->columns.nr) { /* a line with commas is a row, and something happened to it */
+		*(row.nr > 1 ? &t->nr_broken : &t->nr_skipped) += 1;
 		return 0;
 	}
 	sonde_source__passed(t->src, res.rec.payload, csv_offset(t, c->p) - res.rec.payload);
@@ -227,10 +227,13 @@ static void finish(struct csv_table *t)
 	"':', the CSV's own separator: where its domain ends is a guess; the .ncu-rep is exact"
 	sonde_source__note(t->src, t->r, t->nvtx.nr_doubtful, "range label contains " DOUBT,
 		"range labels contain " DOUBT);
-	sonde_source__note(t->src, t->r, t->nvtx.nr_lost, "range could not be read and is left out",
+	sonde_source__note_loss(t->src, t->r, t->nvtx.nr_lost, "range could not be read and is left out",
 		"ranges could not be read and are left out");
 	sonde_source__note(t->src, t->r, t->nr_skipped, "line of the table is no result: skipped",
 		"lines of the table are no results: skipped");
+	sonde_source__note_loss(t->src, t->r, t->nr_broken,
+		"row of the table has more or fewer cells than its head: left out",
+		"rows of the table have more or fewer cells than its head: left out");
 }
 
 static int read_table(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

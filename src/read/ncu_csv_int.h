@@ -100,7 +100,8 @@ struct csv_table {
 	struct csv_nvtx nvtx;
 	struct sonde_buf ranges[2]; /* the ranges of the row at hand, without the CSV's quotes */
 	uint32_t display_name; /* the column with the device's name, SONDE_NONE without */
-	uint64_t nr_skipped;   /* lines in the table that are no rows */
+	uint64_t nr_skipped;   /* lines in the table that are no rows … */
+	uint64_t nr_broken;    /* … and rows with more or fewer cells than the head */
 };
 
 uint64_t csv_offset(const struct csv_table *t, const char *p);

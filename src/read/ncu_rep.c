@@ -319,7 +319,7 @@ static void finish(struct ncu_report *n)
 			"%s: ranges nested deeper than %d are counted in their ancestor at that "
 			"depth",
 			n->src->path, NCU_MAX_DEPTH);
-	sonde_source__note(n->src, n->r, n->bad_strings,
+	sonde_source__note_loss(n->src, n->r, n->bad_strings,
 		"metric value names a string that the file does not have: left out",
 		"metric values name strings that the file does not have: left out");
 }

@@ -48,7 +48,7 @@ int sonde_nsys__say_cut(struct nsys *n, int rc)
 	if (rc)
 		return sonde_err_set(n->err, rc, "%s: truncated after %.0f %%; copy it again",
 			n->src->path, n->cut_pct);
-	sonde_note(&n->r->notes, "%s: truncated after %.0f %%; copy it again", n->src->path,
+	sonde_note_loss(&n->r->notes, "%s: truncated after %.0f %%; copy it again", n->src->path,
 		n->cut_pct);
 	return 0;
 }

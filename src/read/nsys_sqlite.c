@@ -162,7 +162,7 @@ int sonde_nsys__read_rows(
 		((nr == 0 && !n->cut_pct) || step == SQLITE_NOMEM))
 		rc = fail(n);
 	else if (rc == 0 && step != SQLITE_DONE && !n->cut_pct)
-		sonde_note(&n->r->notes, "%s: %s; what comes before it is read", n->src->path,
+		sonde_note_loss(&n->r->notes, "%s: %s; what comes before it is read", n->src->path,
 			sqlite3_errmsg(n->db));
 	sqlite3_finalize(q);
 	return rc;
@@ -323,7 +323,7 @@ static int read_all(struct nsys *n)
 		rc = n->texts_rc == SQLITE_NOMEM ? sonde_err_nomem(n->err) : steps[i](n);
 	note_bad_times(n);
 	if (rc == 0 && n->texts_rc && !n->cut_pct)
-		sonde_note(&n->r->notes, "%s: %s; some names are missing", n->src->path,
+		sonde_note_loss(&n->r->notes, "%s: %s; some names are missing", n->src->path,
 			sqlite3_errstr(n->texts_rc));
 	return rc;
 }

@@ -116,7 +116,7 @@ static void note_impossible(struct sonde_records *r, const uint64_t *nr, const c
 
 	for (i = 0; i < r->inputs.nr; i++)
 		if (nr[i])
-			sonde_note(&r->notes, "%.*s: %llu %s", SONDE_STR_ARG(r->inputs.at[i].path),
+			sonde_note_loss(&r->notes, "%.*s: %llu %s", SONDE_STR_ARG(r->inputs.at[i].path),
 				(unsigned long long)nr[i], nr[i] == 1 ? one : many);
 }
 

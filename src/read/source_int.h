@@ -55,6 +55,8 @@ int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t
 /* "PATH: 3 MANY", "PATH: 1 ONE"; nothing for 0. */
 void sonde_source__note(const struct sonde_source *src, struct sonde_records *r, uint64_t nr,
 	const char *one, const char *many);
+void sonde_source__note_loss(const struct sonde_source *src, struct sonde_records *r, uint64_t nr,
+	const char *one, const char *many);
 
 /*
  * For readers of large mapped files, after `size` bytes at `at` were read: gives back the memory of

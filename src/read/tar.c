@@ -143,7 +143,7 @@ static void say_gaps(const struct sonde_tar_gap *g, struct sonde_notes *out)
 	if (g->nr > 1)
 		snprintf(where, sizeof(where), "in %llu places, the first ", (unsigned long long)g->nr);
 	if (g->nr)
-		sonde_note(out,
+		sonde_note_loss(out,
 			"damaged %sat byte %llu: %llu bytes that belong to no member are passed over, with the "
 			"files they hold; copy it again",
 			where, (unsigned long long)g->at, (unsigned long long)g->nr_bytes);
@@ -155,12 +155,12 @@ void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out)
 
 	say_gaps(&t->damage, out);
 	if (t->is_cut && t->cut_in.n)
-		sonde_note(out,
+		sonde_note_loss(out,
 			"truncated after %llu bytes, inside %s; how many files are missing behind it is not "
 			"known; copy it again",
 			(unsigned long long)t->cut_at, t->cut_in.p);
 	else if (t->is_cut)
-		sonde_note(out,
+		sonde_note_loss(out,
 			"truncated after %llu bytes, where another member or the end of the archive must be; "
 			"how many files are missing is not known; copy it again",
 			(unsigned long long)t->cut_at);
@@ -170,7 +170,7 @@ void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out)
 			"file, or archives behind each other; `tar -tif` lists what is in it",
 			holes, (unsigned long long)t->holes.at);
 	if (sparse)
-		sonde_note(out,
+		sonde_note_loss(out,
 			"%llu file%s stored with holes %s left out, the first is %s; make the archive without "
 			"the option -S",
 			sparse, sparse == 1 ? "" : "s", sparse == 1 ? "is" : "are",

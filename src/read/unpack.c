@@ -83,6 +83,14 @@ void sonde_source__note(const struct sonde_source *src, struct sonde_records *r,
 			nr == 1 ? one : many);
 }
 
+void sonde_source__note_loss(const struct sonde_source *src, struct sonde_records *r, uint64_t nr,
+	const char *one, const char *many)
+{
+	if (nr)
+		sonde_note_loss(&r->notes, "%s: %llu %s", src->path, (unsigned long long)nr,
+			nr == 1 ? one : many);
+}
+
 static struct sonde_source *add_source(struct sonde_records *r, const char *path)
 {
 	struct sonde_source *src = sonde_calloc(1, sizeof(*src));
@@ -116,10 +124,10 @@ static int read_source(struct sonde_records *r, struct sonde_source *src, struct
 	if (rc != SONDE_ERR_FORMAT || (r->records.nr == records && r->ranges.nr == ranges))
 		return rc;
 	if (r->records.nr > records)
-		sonde_note(&r->notes, "%s; the %zu results before it are reported", err->msg,
+		sonde_note_loss(&r->notes, "%s; the %zu results before it are reported", err->msg,
 			r->records.nr - records);
 	else
-		sonde_note(&r->notes, "%s; before it are %zu ranges and no GPU work", err->msg,
+		sonde_note_loss(&r->notes, "%s; before it are %zu ranges and no GPU work", err->msg,
 			r->ranges.nr - ranges);
 	return 0;
 }
@@ -151,7 +159,7 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	else if (rc == SONDE_ERR_FORMAT)
 		rc = sonde_err_set(err, rc, "%s: %s", path, why.p);
 	else if (rc == 0)
-		sonde_note(&r->notes, "%s: %s", path, why.p);
+		sonde_note_loss(&r->notes, "%s: %s", path, why.p);
 	sonde_buf_release(&why);
 	return rc;
 }
@@ -184,12 +192,13 @@ static int note_losses(struct sonde_records *r, const char *path, struct sonde_t
 	int rc = 0;
 
 	if (sonde_stream_damage(tar->from, &why).p) {
-		sonde_note(&lost, "%s", why.p);
+		sonde_note_loss(&lost, "%s", why.p);
 		tar->is_cut = false; /* which is why */
 	}
 	sonde_tar_losses(tar, &lost);
 	for (i = 0; i < lost.texts.nr; i++)
-		sonde_note(&r->notes, "%s: %.*s", path, SONDE_STR_ARG(lost.texts.keys[i]));
+		(sonde_notes_is_loss(&lost, i) ? sonde_note_loss : sonde_note)(
+			&r->notes, "%s: %.*s", path, SONDE_STR_ARG(lost.texts.keys[i]));
 	if (!nr_read && lost.texts.nr)
 		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: an archive without captures: %.*s", path,
 			SONDE_STR_ARG(lost.texts.keys[0]));
@@ -224,7 +233,7 @@ static int read_archive(struct sonde_records *r, const char *path, struct sonde_
 			continue;
 		nr_read += rc == 0;
 		if (rc == SONDE_ERR_FORMAT) {
-			sonde_note(&r->notes, "%s; it is left out", err->msg);
+			sonde_note_loss(&r->notes, "%s; it is left out", err->msg);
 			rc = 0;
 		}
 	}
@@ -324,7 +333,7 @@ static int read_directory(struct sonde_records *r, const char *path, struct sond
 		one = read_file(r, all.at[i], err);
 		nr_read += one == 0;
 		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
-			sonde_note(&r->notes, "%s; it is left out", err->msg);
+			sonde_note_loss(&r->notes, "%s; it is left out", err->msg);
 		else
 			rc = one;
 	}

@@ -35,10 +35,10 @@ void sonde_tree__note_doubts(struct sonde_tree *t)
 			"by multiprocessors × elapsed cycles, an approximation; those of scopes are "
 			"exact");
 	if (c->nr_damaged)
-		sonde_note(&t->notes, "%.*s; what could be decoded of that result is reported",
+		sonde_note_loss(&t->notes, "%.*s; what could be decoded of that result is reported",
 			SONDE_STR_ARG(c->damage));
 	if (c->nr_damaged > 1)
-		sonde_note(&t->notes,
+		sonde_note_loss(&t->notes,
 			"%llu results have damaged metrics: copy the captures again, or make them "
 			"again",
 			(unsigned long long)c->nr_damaged);

@@ -149,6 +149,57 @@ false_gate() { # PATH FROM TO: a comparison whose gate does not agree with itsel
 ok diff__validate_knows_how_a_gate_ends false_gate '$.gate.exit_status' '"exit_status": 4' '"exit_status": 0'
 ok diff__validate_compares_the_gate_with_its_regions false_gate '$.gate.verdict' '"verdict": "insufficient",\( *\)$' '"verdict": "pass",\1'
 
+# --- a gate needs whole inputs
+head -c $(($(stat -c %s "$TMP/a2.json") / 2)) "$TMP/a2.json" >"$TMP/half.json"
+gzip -dc "$TRAIN" >"$TMP/train.sonde"
+head -c $(($(stat -c %s "$TMP/train.sonde") * 9 / 10)) "$TMP/train.sonde" >"$TMP/cut.sonde"
+gzip -c "$TMP/a2.json" | head -c 5000 >"$TMP/half.json.gz"
+"$SONDE" report "$TMP/half.json" -f json -o "$TMP/half.report.json"
+"$SONDE" report "$TMP/half.json" --partial -o "$TMP/half.sondecells"
+mkdir -p "$TMP/ranks" "$TMP/bad" "$TMP/void" "$TMP/one"
+for r in 0 1; do
+	trace 1 1$r "NVIDIA H200" $r 2 >"$TMP/ranks/$r.json"
+	trace 1 2$r "NVIDIA H200" $r 2 | tee "$TMP/bad/$r.json" >"$TMP/void/$r.json"
+done
+cp "$TMP/bad/0.json" "$TMP/one"
+echo '{"traceEvents": [' >"$TMP/bad/1.json"
+: >"$TMP/void/1.json"
+not_whole() { # SIDE WHAT BASE NEW: status 1 with the reason in every format, and on standard error; --partial-inputs asks the gate, without a gate it is 0
+	local f
+	for f in text md html json junit; do
+		status 1 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient -f $f && grep -qF "$1 is not whole: " "$TMP/out" && grep -q "$2" "$TMP/out" &&
+			grep "$1 is not whole: " "$TMP/err" | grep -q "$2" && grep -qF -- --partial-inputs "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
+	done
+	grep -q 'errors="[1-9]' "$TMP/out" && status 0 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient --partial-inputs -f json && grep -q "$2" "$TMP/out" &&
+		"$SONDE" validate "$TMP/out" && python3 -c 'import json, re, sys
+d = json.load(open(sys.argv[1]))
+assert d["gate"]["partial_inputs"] and any(re.search(sys.argv[3], n["text"]) and n["side"] == sys.argv[2] for n in d["losses"]), d["losses"]
+assert all(n["side"] + ": " + n["text"] in d["notes"] for n in d["losses"])' "$TMP/out" "$([ "$1" = "the base" ] && echo base || echo new)" "$2" &&
+		status 0 "$SONDE" diff "$3" "$4" && grep 'not whole: ' "$TMP/out" | grep -q "$2"
+}
+ok diff__a_gate_on_a_trace_cut_in_half_is_1 not_whole 'the new side' 'half.json: truncated after' "$TMP/a.json" "$TMP/half.json"
+ok diff__a_gate_on_a_base_cut_in_half_is_1 not_whole 'the base' 'half.json: truncated after' "$TMP/half.json" "$TMP/a.json"
+ok diff__a_gate_on_a_compressed_trace_cut_in_half_is_1 not_whole 'the new side' 'half.json.gz: truncated after' "$TMP/a.json" "$TMP/half.json.gz"
+ok diff__a_gate_on_a_capture_without_an_end_is_1 not_whole 'the new side' 'the capture has no end' "$TMP/train.sonde" "$TMP/cut.sonde"
+ok diff__a_gate_on_the_report_of_half_a_trace_is_1 not_whole 'the new side' 'half.json: truncated after' "$TMP/a.json" "$TMP/half.report.json"
+ok diff__a_gate_on_a_partial_report_of_half_a_trace_is_1 not_whole 'the new side' 'half.json: truncated after' "$TMP/a.json" "$TMP/half.sondecells"
+ok diff__a_gate_on_a_folder_with_an_unreadable_rank_is_1 not_whole 'the new side' 'bad/1.json: .*it is left out' "$TMP/ranks" "$TMP/bad"
+ok diff__a_gate_on_a_folder_with_an_empty_rank_is_1 not_whole 'the new side' 'void/1.json: the file is empty' "$TMP/ranks" "$TMP/void"
+ok diff__a_gate_on_a_job_without_one_of_its_ranks_is_1 not_whole 'the new side' '1 rank of the job is missing that other runs have: 1' "$TMP/ranks" "$TMP/one"
+chosen_ranks() { # both sides of the same ranks: that is how they were captured
+	status 0 "$SONDE" diff "$TMP/one" "$TMP/one" --fail-above 90% --allow-insufficient && says "note: both: 1 of the job's 2 ranks is here: 0"
+}
+ok diff__a_gate_on_chosen_ranks_is_asked chosen_ranks
+remarks() { # what is no damage is said, with its side, and bothers no gate
+	local f
+	only >"$TMP/bare.json" <"$TMP/a2.json"
+	for f in text md html json junit; do
+		status 0 "$SONDE" diff "$TMP/bare.json" "$TMP/a.json" -f $f && grep -q 'base: .*bare.json: the trace has no annotations' "$TMP/out" || return
+	done
+	status 0 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 90%
+}
+ok diff__notes_of_both_sides_are_shown_with_their_side remarks
+
 # --- what may be compared
 refused() { status 1 "$SONDE" diff "$TMP/a.json" "$TMP/other.json" && says 'device: NVIDIA H200 in the base, NVIDIA A100 in the new side' && says '--force'; }
 ok diff__another_gpu_is_refused refused

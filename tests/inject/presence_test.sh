@@ -59,7 +59,9 @@ recorded() { logged graph 1 && sleep 1; } # a second in which it could go
 later() { logged gone 1 && : >"$TMP/graph" && recorded; }
 
 stolen() { # records that go to somebody else are not ours to end; that they do is told, though nobody looks between windows
-	FAKE_CUPTI_STOLEN=1 goes_on_until tells_theft loop "1 8 100" $SAMPLED collect_ms=10 && gone -eq 0 && grep -q 'took the records over' "$TMP/r.json"
+	FAKE_CUPTI_STOLEN=1 goes_on_until tells_theft loop "1 8 100" $SAMPLED collect_ms=10 && gone -eq 0 && python3 -c '
+import json, sys
+assert any("took the records over" in l for l in json.load(open(sys.argv[1]))["losses"])' "$TMP/r.json"
 }
 tells_theft() { grep -qa 'took the records over' "$OUT"/*.sonde; }
 

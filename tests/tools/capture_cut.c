@@ -55,7 +55,7 @@ static bool is_again(const struct cut *c, size_t i, size_t at)
 	const struct block *b = &c->blocks.at[i];
 	size_t k;
 
-	if (b->head.type == SONDE_BLOCK_STRINGS || b->head.type == SONDE_BLOCK_NOTE ||
+	if (b->head.type == SONDE_BLOCK_STRINGS || b->head.type == SONDE_BLOCK_NOTE || b->head.type == SONDE_BLOCK_LOSS ||
 		b->head.type == SONDE_BLOCK_STATUS || b->head.type == SONDE_BLOCK_THREAD)
 		return true;
 	for (k = at; b->head.type == SONDE_BLOCK_EVENTS && k < c->blocks.nr; k++)

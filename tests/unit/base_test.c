@@ -205,6 +205,26 @@ static void test_map__keeps_copies_of_new_keys_and_stays_whole_without_memory(vo
 	sonde_arena_release(&other);
 }
 
+static void test_notes__a_loss_stays_one_wherever_the_note_goes(void **state)
+{
+	struct sonde_notes a = {0}, b = {0};
+
+	(void)state;
+	sonde_note(&a, "a remark");
+	sonde_note_loss(&a, "cut after %d bytes", 7);
+	sonde_note(&a, "cut after 7 bytes");
+	sonde_note(&b, "another");
+	sonde_note(&b, "cut after 7 bytes");
+	sonde_notes_add(&b, &a);
+	sonde_notes_add(&b, &a);
+	assert_int_equal(b.texts.nr, 3);
+	assert_int_equal(b.nr_losses, 1);
+	assert_true(sonde_notes_is_loss(&b, 1));
+	assert_false(sonde_notes_is_loss(&b, 0) || sonde_notes_is_loss(&b, 2) || sonde_notes_is_loss(&b, 3));
+	sonde_notes_release(&a);
+	sonde_notes_release(&b);
+}
+
 static void test_notes__keep_the_same_sentence_once(void **state)
 {
 	struct sonde_notes n = {0};
@@ -382,6 +402,7 @@ int main(void)
 		cmocka_unit_test(
 			test_map__keeps_copies_of_new_keys_and_stays_whole_without_memory),
 		cmocka_unit_test(test_notes__keep_the_same_sentence_once),
+		cmocka_unit_test(test_notes__a_loss_stays_one_wherever_the_note_goes),
 		cmocka_unit_test(test_sink__failed_file_leaves_the_old_one_alone),
 		cmocka_unit_test(test_sink__two_writers_of_one_path_do_not_meet),
 	};

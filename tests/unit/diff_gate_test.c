@@ -53,6 +53,7 @@ struct scene {
 	struct asked asked;
 	bool allows_insufficient;
 	bool is_empty; /* the new side launches nothing */
+	bool is_damaged, takes_partial;
 };
 
 static bool has_limit(const struct scene *s, size_t region)
@@ -88,6 +89,8 @@ static int status_by_the_rules(const struct scene *s)
 
 	if (!s->asked.nr)
 		return 0;
+	if (s->is_damaged && !s->takes_partial)
+		return 1;
 	for (i = 0; i < NR; i++) {
 		fails |= has_limit(s, i) && s->regions[i].status == 3;
 		is_unsure |= has_limit(s, i) && s->regions[i].status == 4;
@@ -126,7 +129,10 @@ static struct sonde_diff *make_diff(const struct scene *s, struct sonde_diff_lim
 	assert_non_null(d);
 	reports[0].nodes.nr = reports[1].nodes.nr = NR;
 	d->options = (struct sonde_diff_options){.limits = limits, .nr_limits = s->asked.nr,
-		.allows_insufficient = s->allows_insufficient};
+		.allows_insufficient = s->allows_insufficient, .takes_partial = s->takes_partial};
+	sonde_note(&d->base_notes, "a remark");
+	if (s->is_damaged)
+		sonde_note_loss(&d->new_notes, "half of it is missing");
 	for (i = 0; i < s->asked.nr; i++)
 		limits[i] = (struct sonde_diff_limit){sonde_str_from(s->asked.at[i].glob), 0.05};
 	for (i = 0; i < NR; i++) {
@@ -161,7 +167,8 @@ static unsigned attribute(struct sonde_str text, const char *name)
 	return (unsigned)strtoul(at + strlen(name), NULL, 10);
 }
 
-static int status_by_junit(const struct sonde_diff *d)
+/* Of an error it does not say whether nothing was compared or something is missing: `is_damaged` does. */
+static int status_by_junit(const struct sonde_diff *d, bool is_damaged)
 {
 	const struct sonde_diff_out o = {.is_utf8 = true};
 	struct sonde_str text;
@@ -175,7 +182,10 @@ static int status_by_junit(const struct sonde_diff *d)
 	assert_int_equal(attribute(text, " errors=\""), count(text, "<error "));
 	assert_int_equal(attribute(text, " skipped=\""), count(text, "<skipped "));
 	assert_int_equal(attribute(text, " tests=\""), count(text, "<testcase "));
-	status = count(text, "<failure ") ? 3 : count(text, "<error ") ? 4 : 0;
+	if (is_damaged && count(text, "<error message=\"the new side is not whole: half of it is missing\""))
+		status = 1;
+	else
+		status = count(text, "<failure ") ? 3 : count(text, "<error ") ? 4 : 0;
 	sonde_sink_abort(&to);
 	return status;
 }
@@ -204,13 +214,15 @@ static void check_scene(const struct scene *s)
 {
 	struct sonde_diff_limit limits[2];
 	struct sonde_diff *d = make_diff(s, limits);
-	int want = status_by_the_rules(s), got = sonde_diff_status(d), said = status_by_junit(d);
+	int want = status_by_the_rules(s), got = sonde_diff_status(d),
+	    said = status_by_junit(d, s->is_damaged && !s->takes_partial);
 
 	if (got != want || said != want)
-		fail_msg("%s, %s, %s; %zu limits, '%s' first%s%s: status %d, JUnit %d, not %d",
+		fail_msg("%s, %s, %s; %zu limits, '%s' first%s%s%s%s: status %d, JUnit %d, not %d",
 			s->regions[0].name, s->regions[1].name, s->regions[2].name, s->asked.nr,
 			s->asked.at[0].glob, s->allows_insufficient ? ", allowed" : "",
-			s->is_empty ? ", empty" : "", got, said, want);
+			s->is_empty ? ", empty" : "", s->is_damaged ? ", damaged" : "",
+			s->takes_partial ? ", partial" : "", got, said, want);
 	check_passed(d);
 	sonde_diff_free(d);
 }
@@ -226,9 +238,9 @@ static void test_gate__junit_says_what_the_exit_status_says_of_every_verdict_and
 		for (b = 0; b < NR_KINDS; b++)
 			for (c = 0; c < NR_KINDS; c++)
 				for (l = 0; l < NR_ASKED; l++)
-					for (flags = 0; flags < 4; flags++)
+					for (flags = 0; flags < 16; flags++)
 						check_scene(&(struct scene){{kinds[a], kinds[b], kinds[c]},
-							asked[l], flags & 1, flags & 2});
+							asked[l], flags & 1, flags & 2, flags & 4, flags & 8});
 }
 
 static const struct sonde_diff_limit five = {.above = 0.05};

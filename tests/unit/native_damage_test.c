@@ -375,6 +375,74 @@ static void test_native__every_failed_allocation_is_an_error(void **state)
 	capture_release(&c);
 }
 
+/* Two launches with their work, then so many whose work never came; ended as it may be, -1 = not at all. */
+static struct sonde_records *ended(int nr_more, int end, unsigned block, uint64_t nr_lost)
+{
+	const struct sonde_status status = {.nr_lost = nr_lost};
+	const uint8_t how = (uint8_t)end;
+	struct sonde_records *r;
+	struct capture c;
+	int i;
+
+	kernels(&c);
+	event_base(&c, 2000, 0, 0);
+	for (i = 0; i < nr_more; i++)
+		event(&c, SONDE_EVENT_LAUNCH, 2, 10, 2 * 100);
+	capture_chunk(&c, 3, 0, 80);
+	capture_block(&c, SONDE_BLOCK_STATUS, &status, sizeof(status));
+	if (block)
+		capture_block(&c, block, "it is said", 10);
+	if (end >= 0)
+		capture_block(&c, SONDE_BLOCK_END, &how, 1);
+	r = open_bytes(c.file.p, c.file.n);
+	capture_release(&c);
+	assert_non_null(r);
+	return r;
+}
+
+static bool is_lost(const struct sonde_records *r, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < r->notes.texts.nr; i++)
+		if (memmem(r->notes.texts.keys[i].p, r->notes.texts.keys[i].n, what, strlen(what)))
+			return sonde_notes_is_loss(&r->notes, i);
+	fail_msg("nobody says '%s'", what);
+	return false;
+}
+
+static void test_native__what_is_missing_is_told_from_what_is_only_said(void **state)
+{
+	static const struct {
+		int nr_more, end;
+		unsigned block;
+		uint64_t nr_lost;
+		const char *says;
+		bool is_loss;
+	} cases[] = {
+		{0, SONDE_END_EXIT, SONDE_BLOCK_NOTE, 0, "it is said", false},
+		{3, SONDE_END_EXIT, SONDE_BLOCK_NOTE, 0, "it is said", false}, /* launches that make no work */
+		{0, SONDE_END_EXIT, SONDE_BLOCK_LOSS, 0, "it is said", true},
+		{0, SONDE_END_EXIT, 0, 4, "4 events were lost", true},
+		{0, SONDE_END_GONE, 0, 0, "the work of its last launch is there", false},
+		{3, SONDE_END_GONE, 0, 0, "that of the last 3 launches", true},
+		{0, SONDE_END_FULL, SONDE_BLOCK_NOTE, 0, "ended before the program did", true},
+		{0, SONDE_END_FULL, SONDE_BLOCK_LOSS, 0, "it is said", true},
+		{0, -1, 0, 0, "the capture has no end", true},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sonde_records *r =
+			ended(cases[i].nr_more, cases[i].end, cases[i].block, cases[i].nr_lost);
+
+		assert_int_equal(is_lost(r, cases[i].says), cases[i].is_loss);
+		assert_int_equal(r->notes.nr_losses, cases[i].is_loss);
+		sonde_records_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_native__damage_inside_events_costs_the_rest_of_its_chunk),
 		cmocka_unit_test(test_native__blocks_of_a_later_version_are_skipped),
 		cmocka_unit_test(test_native__every_failed_allocation_is_an_error),
+		cmocka_unit_test(test_native__what_is_missing_is_told_from_what_is_only_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
