@@ -54,6 +54,8 @@ static const struct sonde_option options[] = {
 		"exit status 1"),
 	SONDE_OPT(0, "per-scope", NULL, FLAG, options.per_scope,
 		"compare ranks one by one, or processes where there are none; else all together"),
+	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
+		"a folder is all runs and jobs in it, added up; without, its newest run"),
 	SONDE_OPT(0, "force", NULL, FLAG, is_forced,
 		"compare what is not comparable, such as different GPUs"),
 	SONDE_OPT(0, "self-test", NULL, FLAG, is_selftest,
@@ -146,6 +148,7 @@ static int sort_operands(struct sonde_diff_request *q, struct sonde_err *err)
 			return sonde_err_nomem(err);
 		nr++;
 	}
+	sonde_overrides_take(&q->overrides, &q->args);
 	if (q->overrides.failed)
 		return sonde_err_nomem(err);
 	if (q->is_selftest)

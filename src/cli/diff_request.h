@@ -18,7 +18,7 @@ struct sonde_diff_request {
 	const char *output, *min_effect, *format; /* format NULL = text */
 	int colour;
 	size_t width, max_regions, rounds;
-	bool is_forced, is_selftest;
+	bool together, is_forced, is_selftest;
 };
 
 /* 0, more than 0 when it was a call for help, or an error. Release it in any case. */

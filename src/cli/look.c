@@ -2,7 +2,7 @@
 
 #include "capture/native_env.h"
 
-int sonde_look_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths,
+int sonde_look_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths, bool together,
 	struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
@@ -10,6 +10,8 @@ int sonde_look_open(struct sonde_pipeline **out, const char *const *paths, size_
 	size_t i;
 
 	*out = NULL;
+	if (p)
+		p->settings.fold.read.together = together;
 	for (i = 0; i < nr_paths && rc == 0; i++)
 		rc = sonde_pipeline_add_input(p, paths[i]);
 	rc = rc ? sonde_err_nomem(err) : sonde_pipeline_look(p, err);
@@ -22,7 +24,7 @@ int sonde_look_open(struct sonde_pipeline **out, const char *const *paths, size_
 
 int sonde_look_open_run(struct sonde_pipeline **out, const char *dir, struct sonde_err *err)
 {
-	int rc = sonde_look_open(out, &dir, 1, err);
+	int rc = sonde_look_open(out, &dir, 1, true, err);
 	char fault[512] = "it uses neither NVTX nor CUDA, or clears its environment";
 
 	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir)) {

@@ -4,8 +4,8 @@
 
 #include "lib/pipeline.h"
 
-/* The captures in `paths`. */
-int sonde_look_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths,
+/* The captures in `paths`; with `together` of a folder all runs and jobs in it. */
+int sonde_look_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths, bool together,
 	struct sonde_err *err);
 /* At what a program just left in `dir`; that it left nothing is said of the program. */
 int sonde_look_open_run(struct sonde_pipeline **out, const char *dir, struct sonde_err *err);

@@ -26,6 +26,7 @@ struct request {
 	const char *output, *keep;
 	int format, colour;
 	size_t width;
+	bool together;
 };
 
 /* A folder, or a file nobody would run; what is not there, by its name. */
@@ -64,6 +65,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('o', "output", "FILE", WORD, output,
 		"write the list there instead of printing it"),
 	SONDE_OPT(0, "keep", "DIR", WORD, keep, "keep the captures there, for `sonde report DIR`"),
+	SONDE_OPT(0, "together", NULL, FLAG, together,
+		"a folder is all runs and jobs in it; without, its newest run"),
 	SONDE_OPT_WIDTH(width),
 	SONDE_OPT_COLOUR(colour),
 };
@@ -168,7 +171,7 @@ static int list(struct request *q, const char *dir, struct sonde_err *err)
 	struct sonde_pipeline *look = NULL;
 	struct sonde_inventory inventory = {0};
 	int rc = dir ? sonde_look_open_run(&look, dir, err)
-		     : sonde_look_open(&look, q->own.operands.at, q->own.operands.nr, err);
+		     : sonde_look_open(&look, q->own.operands.at, q->own.operands.nr, q->together, err);
 
 	if (rc == 0)
 		rc = sonde_inventory_build(&inventory, look->launches, err);

@@ -50,6 +50,9 @@ static const struct sonde_option options[] = {
 		"has it by default"),
 	SONDE_OPT_KEY("sections", "ID,...", LIST, sections, "report.sections",
 		"report these sections and their metrics"),
+	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
+		"add up all runs and jobs in a folder; without, the newest run is read, and of several "
+		"jobs one must be named"),
 	SONDE_OPT_KEY("no-aggregate", NULL, FLAG, no_aggregate, "report.aggregate=false",
 		"per process and device only, no summary over them"),
 	SONDE_OPT_KEY("per-scope", NULL, FLAG, per_scope, "report.per_scope=true",

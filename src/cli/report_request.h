@@ -21,7 +21,7 @@ struct sonde_report_request {
 	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
 	int colour;
 	size_t max_regions, max_kernels, width, cores;
-	bool no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
+	bool together, no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
 	bool entries, flat, full_names, shows_idle, shows_memory, shows_ranks;
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };

@@ -47,9 +47,11 @@ static uint32_t count_excess(const char *path, const struct sonde_capture_settin
 
 static int find_captures(const char *dir, struct sonde_word_list *out, struct sonde_arena *arena)
 {
+	struct sonde_folder f = {.dir = dir, .together = true};
 	struct sonde_notes notes = {0};
-	int rc = sonde_native_is_there(dir) ? sonde_folder_expand(out, dir, arena, &notes, NULL) : -1;
+	int rc = sonde_native_is_there(dir) ? sonde_folder_expand(&f, arena, &notes, NULL) : -1;
 
+	*out = f.files;
 	sonde_notes_release(&notes);
 	return rc;
 }

@@ -17,7 +17,7 @@ struct request {
 	const char *output, *format;
 	size_t topk, width;
 	int sort;
-	bool full_names;
+	bool full_names, together;
 };
 
 /* A file named as a list gets one. */
@@ -134,6 +134,8 @@ static int write_top(const char *input, const struct request *q, struct sonde_er
 	struct sonde_ranking ranking = {0};
 	int rc = p ? sonde_ranking_open(&ranking, input, err) : sonde_err_nomem(err);
 
+	if (rc == SONDE_NO_SUMMARY && q->together && sonde_pipeline_set(p, "report.together=true"))
+		rc = sonde_err_nomem(err);
 	if (rc == SONDE_NO_SUMMARY)
 		rc = rank_capture(&ranking, p, input, err);
 	if (rc == 0 && ranking.kernels.nr == 0)
@@ -155,6 +157,8 @@ static const struct sonde_option options[] = {
 		"whole C++ names in the table, not short ones"),
 	SONDE_OPT(0, "sort-by", "time_pct|time_ns", CHOICE, sort,
 		"both rank by total time (time_pct)"),
+	SONDE_OPT(0, "together", NULL, FLAG, together,
+		"a folder is all runs and jobs in it, added up; without, its newest run"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
 	SONDE_OPT_WIDTH(width),
 };

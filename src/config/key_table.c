@@ -175,6 +175,9 @@ const struct hydra_key sonde_keys[] = {
 	{"report.kineto.regions", HYDRA_KEY_LIST, "[user_annotation]", 0, 0,
 		"user_annotation|cpu_op|python_function",
 		"which events of a torch.profiler trace become regions"},
+	BOOL("report.together", "false",
+		"of a folder: add up all runs and jobs in it; else the newest run is read, and of several "
+		"jobs one must be named"),
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
 		"show each process and device in text and Markdown, not only their summary"),

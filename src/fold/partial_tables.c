@@ -99,6 +99,8 @@ static void move_processes(struct sonde_walk *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, p->world_size);
 		MOVE_NUMBER(w, p->nr_launches);
 		MOVE_NUMBER(w, p->trail);
+		MOVE_NUMBER(w, p->first_ns);
+		MOVE_NUMBER(w, p->last_ns);
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "fold/crew.h"
 #include "fold/keep_int.h"
 #include "read/folder_in.h"
+#include "read/jobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct opening {
 	struct sonde_keeper keeper;
 	uint64_t nr_files; /* so far: orders parts, and remarks among them */
 	size_t nr_read;	   /* parts of this file or directory */
+	struct sonde_jobs jobs; /* of this directory … */
+	bool asks_jobs;		/* … where it must hold one */
 	SONDE_VEC(struct remark) remarks;
 	struct sonde_arena arena;
 };
@@ -50,6 +53,15 @@ static void keep_parts(
 
 	o->nr_read += parts->at.nr;
 	for (i = 0; i < parts->at.nr; i++) {
+		const struct sonde_cells *c = parts->at.at[i];
+
+		if (o->asks_jobs)
+			sonde_jobs_add(&o->jobs, &(struct sonde_found){.path = path,
+						      .inputs = c->inputs.at,
+						      .processes = c->processes.at,
+						      .nr_processes = c->processes.nr,
+						      .devices = c->devices.at,
+						      .nr_devices = c->devices.nr});
 		sonde_keeper__add(&o->keeper, parts->at.at[i], (file << PARTS_OF_FILE) + i, path);
 		parts->at.at[i] = NULL;
 	}
@@ -262,20 +274,24 @@ static int read_files(
 static int read_inputs(struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
 {
 	bool is_directory = nr == 0, leaves_out = is_directory || o->request->sharing;
+	struct sonde_folder f = {.dir = paths[0], .together = o->request->read.together};
 	struct sonde_arena arena = {0};
-	struct sonde_word_list all = {0};
 	struct sonde_notes notes = {0};
 	size_t i;
-	int rc = is_directory ? sonde_folder_expand(&all, paths[0], &arena, &notes, err) : 0;
+	int rc = is_directory ? sonde_folder_expand(&f, &arena, &notes, err) : 0;
 
 	for (i = 0; i < nr && rc == 0; i++)
-		rc = sonde_word_list_add(&all, paths[i]) ? 0 : sonde_err_nomem(err);
+		rc = sonde_word_list_add(&f.files, paths[i]) ? 0 : sonde_err_nomem(err);
+	o->asks_jobs = is_directory && !f.is_run && !f.together;
 	for (i = 0; i < notes.texts.nr; i++)
 		remark(o, o->nr_files, notes.texts.keys[i], sonde_notes_is_loss(&notes, i));
 	if (rc == 0)
-		rc = read_files(o, &all, leaves_out, err);
+		rc = read_files(o, &f.files, leaves_out, err);
+	if (rc == 0 && o->asks_jobs)
+		rc = sonde_jobs_check(&o->jobs, f.dir, err);
+	sonde_jobs_release(&o->jobs);
 	sonde_notes_release(&notes);
-	sonde_vec_release(&all);
+	sonde_vec_release(&f.files);
 	sonde_arena_release(&arena);
 	return rc;
 }

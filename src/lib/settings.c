@@ -165,6 +165,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	int rc = read_lists(s, c, when, err);
 
 	s->fold.read.kineto_regions = kineto_regions(c);
+	s->fold.read.together = hydra_config_bool(c, "report.together");
 	s->fold.selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
 	s->fold.selection.own_threads = sonde_str_is(hydra_config_str(c, "report.threads"), "own");
 	s->fold.selection.no_origins = sonde_str_is(hydra_config_str(c, "report.origins"), "off");

@@ -10,10 +10,27 @@
 
 #define TRAIL 0x9e3779b97f4a7c15u /* odd, and its bits look like chance */
 
+/* A moment that a process is known to have run at. */
+static void extend(struct sonde_process *p, uint64_t first_ns, uint64_t last_ns)
+{
+	if (!first_ns || last_ns < first_ns)
+		return;
+	if (!p->first_ns || first_ns < p->first_ns)
+		p->first_ns = first_ns;
+	if (last_ns > p->last_ns)
+		p->last_ns = last_ns;
+}
+
 void sonde_records__follow(struct sonde_records *r)
 {
 	size_t i;
 
+	for (i = 0; i < r->ranges.nr; i++) {
+		const struct sonde_range *range = &r->ranges.at[i];
+
+		if (!range->is_inherited)
+			extend(&r->processes.at[range->process], range->time.begin_ns, range->time.end_ns);
+	}
 	for (i = 0; i < r->records.nr; i++) {
 		const struct sonde_record *rec = &r->records.at[i];
 		struct sonde_process *p = &r->processes.at[sonde_record_caller(r, rec)->process];
@@ -22,6 +39,7 @@ void sonde_records__follow(struct sonde_records *r)
 		p->trail = (p->trail ^ (name + sonde_record_queue(r, rec)->device)) * TRAIL;
 		p->trail ^= p->trail >> 32;
 		p->nr_launches++;
+		extend(p, rec->time.start_ns, rec->time.end_ns);
 	}
 }
 

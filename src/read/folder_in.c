@@ -6,43 +6,134 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #define MAX_DEPTH 4
 #define NR_KINDS  5
 #define TRACES	  3
+#define NO_RUN	  SIZE_MAX
 
 static const char *const suffixes[NR_KINDS] = {
 	".ncu-rep", ".sonde", ".sqlite", ".json", ".sondecells"};
 
-/* A link to a file, by the name of the link. */
+struct found {
+	const char *path;
+	size_t run; /* it is in, NO_RUN = in none */
+	unsigned kind;
+	bool is_empty;
+};
+
+/* A run directory that was met. */
+struct run {
+	const char *path;
+	char when[32]; /* its start as digits, which sort */
+	size_t nr;     /* captures in it */
+};
+
+/* A link to a file. */
 struct link {
 	const char *path; /* of the file */
-	size_t kind;
+	unsigned kind;
+	size_t run; /* the link is in */
 	struct stat st;
 };
 
 struct walk {
-	struct sonde_word_list found[NR_KINDS];
+	SONDE_VEC(struct found) found;
 	const char *top; /* without links; NULL = not known */
 	struct sonde_map files; /* device and number of each that was found */
 	SONDE_VEC(struct link) links; /* followed at the end: most lead to what is found anyway */
+	SONDE_VEC(struct run) runs;
 	struct sonde_arena *arena;
 	struct sonde_notes *notes;
 	struct sonde_err *err;
 };
 
-static int by_name(const void *a, const void *b)
+static int by_path(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(((const struct found *)a)->path, ((const struct found *)b)->path);
 }
 
-/* The number of the kind that a file's name tells, NR_KINDS for none. */
-static size_t kind_of(struct sonde_str s)
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static bool is_there(const char *dir, const char *name)
 {
+	char path[4096];
+
+	return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
+	       access(path, F_OK) == 0;
+}
+
+static bool is_run(const char *dir)
+{
+	return is_there(dir, "config.yaml") && is_there(dir, "inputs.yaml");
+}
+
+/* Whether it is one, or a folder in one: `RUN/native`, `RUN/ncu/regions`. */
+static bool is_inside_run(const char *dir)
+{
+	char path[4096];
+
+	if (is_run(dir) || (snprintf(path, sizeof(path), "%s/..", dir) < (int)sizeof(path) && is_run(path)))
+		return true;
+	return snprintf(path, sizeof(path), "%s/../..", dir) < (int)sizeof(path) && is_run(path);
+}
+
+/* `20260131-120000`, perhaps with a number behind it, says it; else when the run was set up. */
+static void find_start(struct run *r)
+{
+	static const char form[] = "dddddddd-dddddd";
+	struct sonde_str name = sonde_str_base(sonde_str_from(r->path));
+	char path[4096];
+	struct stat st;
+	struct tm tm;
 	size_t i;
+
+	for (i = 0; i < sizeof(form) - 1 && i < name.n; i++)
+		if (form[i] == 'd' ? name.p[i] < '0' || name.p[i] > '9' : name.p[i] != form[i])
+			break;
+	if (i == sizeof(form) - 1)
+		snprintf(r->when, sizeof(r->when), "%.*s", (int)i, name.p);
+	else if (snprintf(path, sizeof(path), "%s/inputs.yaml", r->path) < (int)sizeof(path) &&
+		 stat(path, &st) == 0 && localtime_r(&st.st_mtime, &tm)) {
+		i = strftime(r->when, sizeof(r->when), "%Y%m%d-%H%M%S", &tm);
+		snprintf(r->when + i, sizeof(r->when) - i, ".%09ld", st.st_mtim.tv_nsec);
+	}
+}
+
+/* Runs of the same second have a number, or a name: a longer number is a later one. */
+static bool is_newer(const struct run *a, const struct run *b)
+{
+	int c = strcmp(a->when, b->when);
+	size_t x = strlen(a->path), y = strlen(b->path);
+
+	if (c)
+		return c > 0;
+	return x != y ? x > y : strcmp(a->path, b->path) > 0;
+}
+
+static int add_run(struct walk *w, const char *path)
+{
+	struct run *r = sonde_vec_push(&w->runs);
+
+	if (!r)
+		return sonde_err_nomem(w->err);
+	r->path = path;
+	find_start(r);
+	return 0;
+}
+
+/* --- walking ---------------------------------------------------------------------------------- */
+
+/* The number of the kind that a file's name tells, NR_KINDS for none. */
+static unsigned kind_of(struct sonde_str s)
+{
+	unsigned i;
 
 	if (sonde_str_ends(s, ".gz"))
 		s.n -= strlen(".gz");
@@ -58,19 +149,15 @@ bool sonde_folder_is_capture(struct sonde_str path)
 	return kind_of(path) < NR_KINDS;
 }
 
-/* An empty one is no capture: its writer was stopped, or had no room. */
-static int add(struct walk *w, const char *path, size_t kind, const struct stat *st)
+static int add(struct walk *w, const char *path, unsigned kind, size_t run, const struct stat *st)
 {
 	const uint64_t id[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino};
+	bool is_empty = st->st_size == 0;
 
-	if (kind == NR_KINDS || (kind == TRACES && !sonde_is_trace(path)))
+	if (kind == NR_KINDS || (kind == TRACES && !is_empty && !sonde_is_trace(path)))
 		return 0; /* JSON is much else, too */
-	if (st->st_size == 0) {
-		sonde_note_loss(w->notes, "%s: the file is empty; it is left out", path);
-		return 0;
-	}
 	return sonde_map_keep(&w->files, w->arena, SONDE_BYTES(id), NULL) != SONDE_NONE &&
-			       sonde_word_list_add(&w->found[kind], path)
+			       sonde_vec_put(&w->found, (struct found){path, run, kind, is_empty})
 		       ? 0
 		       : sonde_err_nomem(w->err);
 }
@@ -86,9 +173,9 @@ static bool is_below(const char *path, const char *top)
  * Links to files are followed, as people collect captures by them; those to folders are not, as
  * they may go round in circles. A path without links: what belongs to a capture lies beside it.
  */
-static int add_link(struct walk *w, const char *path)
+static int add_link(struct walk *w, const char *path, size_t run)
 {
-	struct link link = {.kind = kind_of(sonde_str_from(path))};
+	struct link link = {.kind = kind_of(sonde_str_from(path)), .run = run};
 	char whole[PATH_MAX];
 	bool leads = realpath(path, whole) && stat(whole, &link.st) == 0;
 
@@ -116,7 +203,7 @@ static int add_links(struct walk *w)
 		const uint64_t id[] = {(uint64_t)l->st.st_dev, (uint64_t)l->st.st_ino};
 
 		if (sonde_map_find(&w->files, SONDE_BYTES(id)) == SONDE_NONE)
-			rc = add(w, l->path, l->kind, &l->st);
+			rc = add(w, l->path, l->kind, l->run, &l->st);
 	}
 	return rc;
 }
@@ -126,7 +213,7 @@ static bool is_skipped(const char *name)
 	return name[0] == '.' || strcmp(name, "regions") == 0 || strcmp(name, "discover") == 0;
 }
 
-static int walk(struct walk *w, const char *dir, unsigned depth)
+static int walk(struct walk *w, const char *dir, unsigned depth, size_t run)
 {
 	DIR *d = opendir(dir);
 	const char *slash = sonde_str_ends(sonde_str_from(dir), "/") ? "" : "/";
@@ -136,6 +223,10 @@ static int walk(struct walk *w, const char *dir, unsigned depth)
 
 	if (!d && depth == 0)
 		return sonde_err_io(w->err, dir, errno);
+	if (d && depth && run == NO_RUN && is_run(dir)) {
+		run = w->runs.nr;
+		rc = add_run(w, dir);
+	}
 	while (d && rc == 0 && (e = readdir(d))) {
 		const char *path;
 
@@ -147,56 +238,129 @@ static int walk(struct walk *w, const char *dir, unsigned depth)
 		else if (lstat(path, &st) < 0)
 			continue;
 		else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
-			rc = walk(w, path, depth + 1);
+			rc = walk(w, path, depth + 1, run);
 		else if (S_ISLNK(st.st_mode))
-			rc = add_link(w, path);
+			rc = add_link(w, path, run);
 		else if (S_ISREG(st.st_mode))
-			rc = add(w, path, kind_of(sonde_str_from(path)), &st);
+			rc = add(w, path, kind_of(sonde_str_from(path)), run, &st);
 	}
 	if (d)
 		closedir(d);
 	return rc;
 }
 
-static void note_others(struct walk *w, size_t taken, const char *dir, struct sonde_notes *notes)
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static size_t count_kind(const struct walk *w, unsigned kind)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < w->found.nr; i++)
+		nr += w->found.at[i].kind == kind && !w->found.at[i].is_empty;
+	return nr;
+}
+
+static void note_others(const struct walk *w, unsigned taken, const char *dir)
+{
+	unsigned i;
+
+	for (i = taken + 1; i < NR_KINDS; i++)
+		if (count_kind(w, i))
+			sonde_note(w->notes,
+				"%s also contains %zu other capture%s (%s): name the file to "
+				"report on it",
+				dir, count_kind(w, i), count_kind(w, i) == 1 ? "" : "s", suffixes[i]);
+}
+
+/*
+ * An empty one is no capture: its writer was stopped, or had no room. An empty .json may be
+ * anything, unless there are traces beside it.
+ */
+static void note_empty(const struct walk *w, unsigned taken)
 {
 	size_t i;
 
-	for (i = taken + 1; i < NR_KINDS; i++)
-		if (w->found[i].nr)
-			sonde_note(notes,
-				"%s also contains %zu other capture%s (%s): name the file to "
-				"report on it",
-				dir, w->found[i].nr, w->found[i].nr == 1 ? "" : "s",
-				suffixes[i]);
+	for (i = 0; i < w->found.nr; i++)
+		if (w->found.at[i].is_empty && (w->found.at[i].kind != TRACES || taken == TRACES))
+			sonde_note_loss(w->notes, "%s: the file is empty; it is left out",
+				w->found.at[i].path);
 }
 
-int sonde_folder_expand(struct sonde_word_list *out, const char *dir, struct sonde_arena *arena,
+/* The newest of several runs; where there are captures beside them too, nobody knows which are meant. */
+static int choose_run(struct walk *w, struct sonde_folder *f)
+{
+	const struct run *newest = NULL, *best = NULL;
+	size_t i, nr_loose = 0, nr = 0;
+
+	for (i = 0; i < w->found.nr; i++) {
+		nr_loose += w->found.at[i].run == NO_RUN;
+		if (w->found.at[i].run != NO_RUN)
+			w->runs.at[w->found.at[i].run].nr++;
+	}
+	for (i = 0; i < w->runs.nr; i++) {
+		const struct run *r = &w->runs.at[i];
+
+		newest = !newest || is_newer(r, newest) ? r : newest;
+		best = r->nr && (!best || is_newer(r, best)) ? r : best;
+		nr += r->nr > 0;
+	}
+	if (!best)
+		return 0;
+	if (nr_loose)
+		return sonde_err_set(w->err, SONDE_ERR_USAGE,
+			"%s holds %zu run%s and captures beside %s, and a report is of one job: name one "
+			"(sonde report %s is the newest run), or add all up with --together "
+			"(report.together=true)",
+			f->dir, nr, nr == 1 ? "" : "s", nr == 1 ? "it" : "them", best->path);
+	sonde_vec_filter(&w->found, k, w->found.at[k].run == (size_t)(best - w->runs.at));
+	f->is_run = true;
+	if (nr > 1 || newest != best)
+		sonde_note(w->notes,
+			"%s holds %zu run%s: the newest%s, %s, is read; name another, or add all up with "
+			"--together (report.together=true)",
+			f->dir, nr, nr == 1 ? "" : "s", newest != best ? " that has captures" : "", best->path);
+	return 0;
+}
+
+static int take_kind(struct walk *w, struct sonde_folder *f)
+{
+	unsigned kind = 0;
+	size_t i;
+
+	while (kind < NR_KINDS && !count_kind(w, kind))
+		kind++;
+	if (kind == NR_KINDS)
+		return sonde_err_set(w->err, SONDE_ERR_IO,
+			"%s: a directory without captures (no .ncu-rep, .sonde, .sqlite or .sondecells "
+			"file, no torch.profiler trace): name another, or a file",
+			f->dir);
+	sonde_vec_sort(&w->found, by_path);
+	note_empty(w, kind);
+	note_others(w, kind, f->dir);
+	for (i = 0; i < w->found.nr; i++)
+		if (w->found.at[i].kind == kind && !w->found.at[i].is_empty &&
+			!sonde_word_list_add(&f->files, w->found.at[i].path))
+			return sonde_err_nomem(w->err);
+	return 0;
+}
+
+int sonde_folder_expand(struct sonde_folder *f, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err)
 {
 	char top[PATH_MAX];
-	struct walk w = {.arena = arena, .notes = notes, .err = err, .top = realpath(dir, top)};
-	size_t i, k;
-	int rc = walk(&w, dir, 0);
+	struct walk w = {.arena = arena, .notes = notes, .err = err, .top = realpath(f->dir, top)};
+	int rc = walk(&w, f->dir, 0, NO_RUN);
 
 	if (rc == 0)
 		rc = add_links(&w);
-	for (i = 0; i < NR_KINDS && rc == 0 && !w.found[i].nr; i++)
-		;
-	if (rc == 0 && i == NR_KINDS)
-		rc = sonde_err_set(err, SONDE_ERR_IO,
-			"%s: a directory without captures (no .ncu-rep, .sonde, .sqlite or .sondecells "
-			"file, no torch.profiler trace): name another, or a file",
-			dir);
-	if (rc == 0) {
-		sonde_vec_sort(&w.found[i], by_name);
-		note_others(&w, i, dir, notes);
-		*out = w.found[i];
-		w.found[i] = (struct sonde_word_list){0};
-	}
-	for (k = 0; k < NR_KINDS; k++)
-		sonde_vec_release(&w.found[k]);
-	sonde_map_release(&w.files);
+	f->is_run = is_inside_run(f->dir);
+	if (rc == 0 && !f->together && !f->is_run)
+		rc = choose_run(&w, f);
+	if (rc == 0)
+		rc = take_kind(&w, f);
+	sonde_vec_release(&w.found);
+	sonde_vec_release(&w.runs);
 	sonde_vec_release(&w.links);
+	sonde_map_release(&w.files);
 	return rc;
 }

@@ -8,6 +8,10 @@
  * also compressed (`.gz`). What was left out is said in a note. Reports below
  * `regions/` and hidden folders are not captures. Links to files are followed,
  * each file is taken once.
+ *
+ * Of a directory that holds several run directories, as `sonde run` writes them (`config.yaml` and
+ * `inputs.yaml` are in each), the newest is taken, and a note says so: runs are never added up
+ * unasked.
  */
 #ifndef SONDE_READ_FOLDER_IN_H
 #define SONDE_READ_FOLDER_IN_H
@@ -17,8 +21,15 @@
 #include "base/note.h"
 #include "base/words.h"
 
-/* The captures below `dir`, by name, in the arena. SONDE_ERR_IO when there is none. */
-int sonde_folder_expand(struct sonde_word_list *out, const char *dir, struct sonde_arena *arena,
+struct sonde_folder {
+	const char *dir;
+	bool together;		      /* the captures of all runs in it */
+	struct sonde_word_list files; /* found, by name, in the arena; released by the caller */
+	bool is_run; /* they are of one run of sonde's: nobody needs to ask whether of one job */
+};
+
+/* Finds the captures below `f->dir`. SONDE_ERR_IO when there is none. */
+int sonde_folder_expand(struct sonde_folder *f, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err);
 /* Whether a file of this name would be looked at. */
 bool sonde_folder_is_capture(struct sonde_str path);

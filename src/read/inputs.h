@@ -44,6 +44,7 @@ struct sonde_process {
 	uint32_t world_size; /* of that job, 0 = not known */
 	bool has_rank;
 	bool has_calls; /* of CUDA by the host: the source has all, also if there are none to wait in */
+	uint64_t first_ns, last_ns; /* what is known of it, ranges and work; zeros = no times */
 	/* What it launched: how often, and a hash of the names and devices in order. */
 	uint64_t nr_launches, trail;
 };
@@ -87,6 +88,7 @@ enum sonde_kineto_regions {
 /* What readers need to be told. All zero: as the configuration has it by default. */
 struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
+	bool together; /* of a folder all runs and jobs, added up; else it must hold one (jobs.h) */
 	/* Of a native capture that goes on in further files (rolled.h): */
 	uint32_t nr_files;   /* only so many files, the first one included; 0 = all */
 	const char *further; /* the further files are those of this capture; NULL = its own */

@@ -5,6 +5,7 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
+#include "read/jobs.h"
 #include "read/source_int.h"
 #include "read/unpack.h"
 
@@ -183,6 +184,26 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 	return (uint32_t)(r->sets.nr - 1);
 }
 
+static int check_folders(const struct sonde_records *r, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < r->folders.nr && rc == 0; i++) {
+		struct sonde_jobs jobs = {0};
+
+		sonde_jobs_add(&jobs, &(struct sonde_found){.inputs = r->inputs.at,
+					      .processes = r->processes.at,
+					      .first_process = r->folders.at[i].first,
+					      .nr_processes = r->folders.at[i].end,
+					      .devices = r->devices.at,
+					      .nr_devices = r->devices.nr});
+		rc = sonde_jobs_check(&jobs, r->folders.at[i].dir, err);
+		sonde_jobs_release(&jobs);
+	}
+	return rc;
+}
+
 int sonde_records_open(struct sonde_records **out, const char *const *paths, size_t nr_paths,
 	const struct sonde_read_options *options, struct sonde_err *err)
 {
@@ -205,13 +226,15 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		sonde_records__place_series(r);
-	if (rc) {
-		sonde_records_free(r);
-		return rc;
+	if (rc == 0) {
+		sonde_records__follow(r);
+		rc = check_folders(r, err);
 	}
-	sonde_records__follow(r);
-	*out = r;
-	return 0;
+	if (rc)
+		sonde_records_free(r);
+	else
+		*out = r;
+	return rc;
 }
 
 void sonde_records_note(struct sonde_records *r)
@@ -258,6 +281,7 @@ void sonde_records_free(struct sonde_records *r)
 		sonde_buf_release(&r->rolled.at[i].cells);
 	sonde_vec_release(&r->rolled);
 	sonde_vec_release(&r->counts);
+	sonde_vec_release(&r->folders);
 	sonde_vec_release(&r->memory);
 	sonde_vec_release(&r->marks);
 	sonde_vec_release(&r->thread_names);

@@ -227,6 +227,12 @@ struct sonde_rolled_up {
 
 struct sonde_source; /* reader-private, one per input */
 
+/* The processes that came from a folder: from `first` to before `end`. */
+struct sonde_read_folder {
+	const char *dir; /* borrowed from who asked for it, while reading */
+	size_t first, end;
+};
+
 struct sonde_records {
 	SONDE_VEC(struct sonde_input) inputs;
 	SONDE_VEC(struct sonde_process) processes;
@@ -263,6 +269,7 @@ struct sonde_records {
 	struct sonde_read_options options;
 	SONDE_VEC(struct sonde_gpu_clock *) gpu_clocks;
 	SONDE_VEC(uint64_t) counts; /* of the last native capture: what its notes say */
+	SONDE_VEC(struct sonde_read_folder) folders; /* that were read, and must hold one job */
 };
 
 static inline const struct sonde_caller *sonde_record_caller(

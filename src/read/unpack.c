@@ -325,19 +325,23 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 /* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
 static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
 {
-	struct sonde_word_list all = {0};
-	size_t i, nr_read = 0;
-	int rc = sonde_folder_expand(&all, path, &r->arena, &r->notes, err), one = 0;
+	struct sonde_folder f = {.dir = path, .together = r->options.together};
+	size_t i, nr_read = 0, first = r->processes.nr;
+	int rc = sonde_folder_expand(&f, &r->arena, &r->notes, err), one = 0;
 
-	for (i = 0; i < all.nr && rc == 0; i++) {
-		one = read_file(r, all.at[i], err);
+	for (i = 0; i < f.files.nr && rc == 0; i++) {
+		one = read_file(r, f.files.at[i], err);
 		nr_read += one == 0;
 		if (one == SONDE_ERR_FORMAT || one == SONDE_ERR_IO)
 			sonde_note_loss(&r->notes, "%s; it is left out", err->msg);
 		else
 			rc = one;
 	}
-	sonde_vec_release(&all);
+	/* Whether that is one job, the times of all processes tell. */
+	if (rc == 0 && !f.is_run && !f.together &&
+		!sonde_vec_put(&r->folders, (struct sonde_read_folder){path, first, r->processes.nr}))
+		rc = sonde_err_nomem(err);
+	sonde_vec_release(&f.files);
 	return rc ? rc : nr_read ? 0 : one;
 }
 

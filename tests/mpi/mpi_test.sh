@@ -41,8 +41,8 @@ same_folder() {
 same_note() {
 	mkdir -p "$TMP/bad" && cp $D/ncu/{deep,domains,overlap}_kernel.ncu-rep "$TMP/bad" && printf 'NVR' >"$TMP/bad/a.ncu-rep" &&
 		printf 'NVR' >"$TMP/bad/e.ncu-rep" && : >"$TMP/bad/z.ncu-rep" &&
-		"$SONDE" report "$TMP/bad" -f json --deterministic >"$TMP/want" && grep -q 'it is left out' "$TMP/want" &&
-		mpi 3 report "$TMP/bad" -f json | cmp - "$TMP/want" && grep -q 'sonde: process [0-2] on .*e\.ncu-rep' "$TMP/err"
+		"$SONDE" report "$TMP/bad" --together -f json --deterministic >"$TMP/want" && grep -q 'it is left out' "$TMP/want" &&
+		mpi 3 report "$TMP/bad" --together -f json | cmp - "$TMP/want" && grep -q 'sonde: process [0-2] on .*e\.ncu-rep' "$TMP/err"
 }
 named_goes_on() {
 	mpi 2 report "$TMP/in/seed_kernel.ncu-rep" "$TMP/missing" >"$TMP/out" && grep -q "missing.*it is left out" "$TMP/out" &&

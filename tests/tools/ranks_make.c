@@ -3,7 +3,7 @@
  *
  *     ranks_make FOLDER [ranks=8] [per_host=4] [steps=20] [layers=1] [percent=10] [spread=0] [jitter=0] [seed=0]
  *                [slow_rank=N] [slow_gpu=N] [slow_host=N] [late_rank=N] [late_host=N] [late_us=1000] [idle_rank=N]
- *                [offset_ms=0] [ppm=0] [window=0] [budget_ppm=0]
+ *                [offset_ms=0] [ppm=0] [window=0] [budget_ppm=0] [start_s=0]
  *
  * A step has `fwd` and `bwd` with `layers` regions of two kernels each, then an all-reduce, which
  * ends for all ranks when the last one has come. slow_rank is slower by `percent` in step/fwd,
@@ -11,7 +11,8 @@
  * GPU of idle_rank waits for its host between kernels, for `percent` of their time. The GPUs differ by `spread` percent,
  * and so does each from step to step by `jitter`: standard deviations, drawn from the seed. The clock of each host is
  * ahead of the one before by offset_ms, and faster by ppm. With window=1 the capture is closed
- * before the program ends; with a budget every second step alone is timed.
+ * before the program ends; with a budget every second step alone is timed. start_s is how much later
+ * the job started than it would.
  */
 #include "../unit/capture_make.h"
 
@@ -23,10 +24,10 @@
 #include <sys/stat.h>
 
 enum { RANKS, PER_HOST, STEPS, LAYERS, PERCENT, SLOW_RANK, SLOW_GPU, LATE_HOST, LATE_US, OFFSET_MS, PPM, WINDOW, BUDGET_PPM,
-	SPREAD, JITTER, SEED, SLOW_HOST, LATE_RANK, IDLE_RANK, NR_KEYS };
+	SPREAD, JITTER, SEED, SLOW_HOST, LATE_RANK, IDLE_RANK, START_S, NR_KEYS };
 static const char *const keys[NR_KEYS] = {"ranks", "per_host", "steps", "layers", "percent", "slow_rank", "slow_gpu",
 	"late_host", "late_us", "offset_ms", "ppm", "window", "budget_ppm", "spread", "jitter", "seed", "slow_host", "late_rank",
-	"idle_rank"};
+	"idle_rank", "start_s"};
 
 #define NOBODY	     -1
 #define KERNEL_NS    100e3
@@ -188,7 +189,7 @@ static void put_step(struct writer *w, unsigned step)
 static void put_head(struct writer *w)
 {
 	static const char *const names[] = {"", "step", "fwd", "bwd", "gemm", "softmax", NCCL};
-	struct sonde_clock clock = {0, 0, 1700000000000000000u};
+	struct sonde_clock clock = {0, 0, 1700000000000000000u + (uint64_t)(w->j->of[START_S] * 1e9)};
 	uint64_t last = shown(w, w->j->ends[(unsigned)w->j->of[STEPS] - 1]);
 	char text[128];
 	unsigned i;
@@ -269,7 +270,7 @@ static bool read_key(struct job *j, const char *word)
 
 int main(int argc, char **argv)
 {
-	struct job j = {{8, 4, 20, 1, 10, NOBODY, NOBODY, NOBODY, 1000, 0, 0, 0, 0, 0, 0, 0, NOBODY, NOBODY, NOBODY}, NULL};
+	struct job j = {{8, 4, 20, 1, 10, NOBODY, NOBODY, NOBODY, 1000, 0, 0, 0, 0, 0, 0, 0, NOBODY, NOBODY, NOBODY, 0}, NULL};
 	unsigned rank;
 	int i;
 
