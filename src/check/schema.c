@@ -183,8 +183,9 @@ static int check_const(const struct eval *e, const json_t *wanted)
 {
 	if (json_equal(e->value, wanted))
 		return 0;
-	return sonde_validation__fail(
-		e->v, "must be '%s'", json_is_string(wanted) ? json_string_value(wanted) : "?");
+	return sonde_validation__fail(e->v, "is '%.64s', must be '%s'",
+		json_is_string(e->value) ? json_string_value(e->value) : type_name(e->value),
+		json_is_string(wanted) ? json_string_value(wanted) : "?");
 }
 
 static int check_enum(const struct eval *e, const json_t *choices)

@@ -27,8 +27,10 @@ static void release_runs(struct runs *runs)
 /* A finished report is checked and taken as it is. */
 static int read_report(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
 {
-	int rc = sonde_validate_file(path, err);
+	int rc = sonde_report_check_schema(path, err);
 
+	if (rc == 0)
+		rc = sonde_validate_file(path, err);
 	return rc ? rc : sonde_report_read(&p->cells, &p->tree, path, err);
 }
 

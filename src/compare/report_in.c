@@ -12,18 +12,70 @@
 #include "base/file.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PEEK 256
+#define MOST_SCHEMA 64
+
+/* The schema a file says it is of; empty where it says none, or none of ours. */
+static void find_schema(char *out, size_t size, const char *path)
+{
+	static const char key[] = "\"schema\"";
+	struct sonde_buf head = {0};
+	const char *at, *end;
+	size_t n;
+
+	out[0] = '\0';
+	if (sonde_file_head(&head, path)) {
+		n = head.n < PEEK ? head.n : PEEK;
+		end = head.p + n;
+		at = memmem(head.p, n, key, sizeof(key) - 1);
+		for (at = at ? at + sizeof(key) - 1 : end; at < end && strchr(" \t\r\n:", *at); at++)
+			;
+		n = 0;
+		if (end - at > 7 && memcmp(at, "\"sonde.", 7) == 0)
+			for (at++; at + n < end && n + 1 < size && at[n] != '"' && at[n] > ' '; n++)
+				out[n] = at[n];
+		out[n] = '\0';
+	}
+	sonde_buf_release(&head);
+}
 
 bool sonde_report_is_json(const char *path)
 {
-	struct sonde_buf head = {0};
-	bool is_report = sonde_file_head(&head, path) &&
-			 memmem(head.p, head.n < PEEK ? head.n : PEEK, "\"sonde.report/1\"", 16);
+	char schema[MOST_SCHEMA];
 
-	sonde_buf_release(&head);
-	return is_report;
+	find_schema(schema, sizeof(schema), path);
+	return schema[0];
+}
+
+/* What somebody who gave a file of another schema may do. */
+static const char *advise(const char *schema)
+{
+	static const char report[] = "sonde.report/";
+
+	if (strncmp(schema, report, sizeof(report) - 1) == 0)
+		return strtoul(schema + sizeof(report) - 1, NULL, 10) > 1
+			       ? "a newer sonde wrote it: compare with that one, or make it again from its "
+				 "capture with this one (sonde report CAPTURE -f json -o report.json)"
+			       : "make it again from its capture (sonde report CAPTURE -f json -o report.json)";
+	if (strcmp(schema, "sonde.region/1") == 0)
+		return "it is of one region: name the report.json of the folder above it";
+	if (strncmp(schema, "sonde.diff/", 11) == 0)
+		return "it is a comparison: name the two reports or captures that it compares";
+	return "it is no report: name a capture, or what `sonde report -f json` wrote";
+}
+
+int sonde_report_check_schema(const char *path, struct sonde_err *err)
+{
+	char schema[MOST_SCHEMA];
+
+	find_schema(schema, sizeof(schema), path);
+	if (strcmp(schema, "sonde.report/1") == 0)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: its schema is %s, and sonde diff reads sonde.report/1: %s",
+		path, schema, advise(schema));
 }
 
 static uint64_t count(const json_t *object, const char *key)

@@ -38,7 +38,7 @@ bool sonde_source__is_report(struct sonde_str data)
 	size_t n = data.n < REPORT_HEAD ? data.n : REPORT_HEAD;
 
 	return n && (memmem(data.p, n, "\"sonde.report/", 14) || memmem(data.p, n, "\"sonde.diff/", 12) ||
-		     memmem(data.p, n, "\"sonde.region/", 14));
+		     memmem(data.p, n, "\"sonde.region", 13));
 }
 
 /* Files people have beside the ones that can be read. */

@@ -253,6 +253,15 @@ broken_report() {
 	status 1 "$SONDE" diff "$TMP/broken.json" "$TMP/b.json"
 }
 ok diff__a_report_that_is_not_valid_is_refused broken_report
+other_schema() { # SCHEMA WORDS: what is no report of this version is named, with what to do
+	sed "2s|sonde.report/1|$1|" "$TMP/a.report.json" >"$TMP/schema.json" && status 1 "$SONDE" diff "$TMP/schema.json" "$TMP/b.json" && says "$1" && says 'sonde.report/1' && says "$2" &&
+		! says 'sonde diff compares such' && gzip -c "$TMP/schema.json" >"$TMP/schema.json.gz" && status 1 "$SONDE" diff "$TMP/b.json" "$TMP/schema.json.gz" && says "$2"
+}
+ok diff__an_older_report_is_named_with_its_schema other_schema sonde.report/0 'make it again'
+ok diff__a_newer_report_is_named_with_its_schema other_schema sonde.report/12 'a newer sonde wrote it'
+ok diff__a_report_of_a_region_is_named_with_its_schema other_schema sonde.region/1 'one region'
+ok diff__a_comparison_is_named_with_its_schema other_schema sonde.diff/1 'a comparison'
+ok diff__a_list_of_regions_is_named_with_its_schema other_schema sonde.regions/1 'no report'
 directory() {
 	mkdir -p "$TMP/dir" && cp "$TMP/b.json" "$TMP/dir/trace.json" &&
 		cmp <("$SONDE" diff "$TMP/a.json" "$TMP/dir") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
