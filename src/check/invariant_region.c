@@ -102,15 +102,15 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 	json_array_foreach(json_object_get(region, "kernels"), i, k)
 	{
 		double total = sonde_invariant__number(k, "total_ms");
-		double nr = sonde_invariant__number(k, "calls");
+		double nr = sonde_invariant__number(k, "calls"), mean;
 
 		calls += nr;
 		ms += total;
 		if (total > before)
 			return fail_kernel(
 				v, i, "total_ms", "is more than that of the kernel before");
-		if (!isnan(total) && !sonde_invariant__is_close(
-					     sonde_invariant__number(k, "mean_ms") * nr, total))
+		mean = sonde_invariant__number(k, "mean_ms");
+		if (nr == 0 ? !isnan(mean) : !isnan(total) && !sonde_invariant__is_close(mean * nr, total))
 			return fail_kernel(v, i, "mean_ms", "is not total_ms / calls");
 		before = isnan(total) ? before : total;
 	}

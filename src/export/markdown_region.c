@@ -236,9 +236,11 @@ static void write_facts(
 	sonde_sink_printf(m->to, "- launches: %" PRIu64 ", %" PRIu64 " of them its own\n",
 		n->launches, n->own_launches);
 	if (!isnan(n->time_ns))
-		sonde_sink_printf(m->to, "- time: %.4f ms, %.4f ms of it its own\n",
-			n->time_ns / 1e6, n->own_time_ns / 1e6);
-	if (r->is_aggregate && n->nr_scopes > 1)
+		sonde_sink_printf(m->to, "- time: %.4f ms", n->time_ns / 1e6);
+	if (!isnan(n->time_ns) && !isnan(n->own_time_ns))
+		sonde_sink_printf(m->to, ", %.4f ms of it its own", n->own_time_ns / 1e6);
+	sonde_sink_puts(m->to, isnan(n->time_ns) ? "" : "\n");
+	if (r->is_aggregate && n->nr_scopes > 1 && !isnan(n->scope_median_ns))
 		sonde_sink_printf(m->to,
 			"- over %u scopes: %.4f to %.4f ms, median %.4f ms, imbalance %.3f\n",
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,

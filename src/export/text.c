@@ -4,6 +4,7 @@
 #include "base/escape.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static const char *dot(const struct sonde_text_export *x)
@@ -230,7 +231,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	sonde_buf_printf(line, "%s%s%" PRIu64 " of %" PRIu64 " %s in regions",
 		hides_some(t, o, is_ranges) ? "whole capture: " : "",
 		has_timed && timed.is_sampled ? "about " : "", c.attributed, c.total, what);
-	if (c.total_ns > 0)
+	if (c.total_ns > 0 && !isnan(c.attributed_ns))
 		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
 			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
 	if (t->cells->tally.nr_adopted && !is_ranges)

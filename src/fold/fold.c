@@ -11,6 +11,7 @@
 #include "fold/windowed.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define MAX_BYTES (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
 
@@ -26,7 +27,6 @@ struct filling {
 	uint64_t nr_bytes;    /* of accumulators */
 	uint64_t nr;	      /* what the result at hand counts for: its launches */
 	struct sonde_windowed windowed; /* of captures with a budget */
-	uint64_t nr_impossible; /* results whose time cannot be */
 };
 
 static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
@@ -94,18 +94,63 @@ static void add_number(
 	}
 }
 
-static void add_values(struct filling *x, struct sonde_cell *cell)
+#define ROUNDED 0.01 /* tables print two digits behind the point, in units of their own */
+
+/*
+ * Whether a value can be one of this launch. What adds up is a count of something: sums over numbers of
+ * both signs lose what they are made of. A smallest or largest value fits the average.
+ */
+static bool is_possible(const struct sonde_rollup *p, double v, double avg)
+{
+	double slack = ROUNDED * fmax(fabs(v), fabs(avg));
+
+	switch (p->method) {
+	case SONDE_METHOD_SUM:
+		return v >= 0;
+	case SONDE_METHOD_UPPER:
+		return v >= 0 && !(v < avg - slack);
+	case SONDE_METHOD_LOWER:
+		return v >= 0 && !(v > avg + slack);
+	default:
+		return true;
+	}
+}
+
+static int tell_impossible(const struct filling *x, const struct sonde_cell *cell,
+	const struct sonde_rollup *p, struct sonde_err *damage)
+{
+	const struct sonde_cells *c = x->c;
+	const struct sonde_process *process = &c->processes.at[c->scopes.at[cell->scope].process];
+	double v = x->values.num[p->metric];
+	char why[64];
+
+	if (v < 0)
+		snprintf(why, sizeof(why), "cannot be %g", v);
+	else
+		snprintf(why, sizeof(why), "is %g where the average is %g", v, x->values.num[p->sibling]);
+	return sonde_err_set(damage, SONDE_ERR_FORMAT, "%.*s: %.*s: %.*s %s: it is left out",
+		SONDE_STR_ARG(c->inputs.at[process->input].path), SONDE_STR_ARG(c->strings.keys[cell->kernel]),
+		SONDE_STR_ARG(x->f.r->metric_names.keys[p->metric]), why);
+}
+
+/* What cannot be is left out: an error, which says the last of it. */
+static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_err *damage)
 {
 	const struct sonde_kit *kit = sonde_cells_kit(x->c, cell->scope);
 	const struct sonde_planned *planned = &x->plans.kits[kit - x->c->kits.at];
 	const struct sonde_values *values = &x->values;
 	size_t i;
+	int rc = 0;
 
 	for (i = 0; i < planned->list.nr; i++) {
 		const struct sonde_rollup *p = &x->plans.plans.at[planned->list.at[i].slot];
 		double v = values->num[p->metric];
 
-		if (!isnan(v))
+		if (isnan(v))
+			continue;
+		if (!is_possible(p, v, p->sibling == SONDE_NONE ? NAN : values->num[p->sibling]))
+			rc = tell_impossible(x, cell, p, damage);
+		else
 			add_number(x, p, &cell->acc[planned->list.at[i].at], v);
 	}
 	for (i = 0; i < values->nr_texts; i++) {
@@ -117,6 +162,7 @@ static void add_values(struct filling *x, struct sonde_cell *cell)
 		if (text != SONDE_NONE)
 			add_fact(x, &cell->acc[kit->at[metric]], text, true);
 	}
+	return rc;
 }
 
 /* A new cell. Beyond MAX_BYTES the user must choose. */
@@ -200,16 +246,13 @@ static int add_untimed(struct filling *x, const struct sonde_launch *launch, str
 	return rc;
 }
 
-/* The time of the result that was decoded, NaN for none. No work takes less than none, or for ever. */
-static double time_of(struct filling *x)
+/* A launch of which something is left out; what is said of the first is said of all. False: no memory. */
+static bool count_damage(struct filling *x, const struct sonde_err *damage)
 {
-	double *t = x->time_metric == SONDE_NONE ? NULL : &x->values.num[x->time_metric];
-
-	if (t && (*t < 0 || isinf(*t))) {
-		x->nr_impossible++;
-		*t = NAN;
-	}
-	return t ? *t : NAN;
+	if (x->c->nr_damaged++)
+		return true;
+	x->c->damage = sonde_str_from(damage->msg);
+	return sonde_cells__keep(x->c, &x->c->damage);
 }
 
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
@@ -218,19 +261,17 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	const struct sonde_record *rec = sonde_launch_record(x->f.l, launch);
 	struct sonde_err damage; /* filled in on failure only: a kilobyte a launch is dear */
 	struct sonde_cell *cell = NULL;
+	bool is_damaged;
 	double t;
 	int rc;
 
 	if (rec->is_untimed)
 		return add_untimed(x, launch, err);
 	damage.msg[0] = '\0';
-	if (sonde_records_values(x->f.r, (uint32_t)(rec - x->f.r->records.at), &x->values, &damage) &&
-		x->c->nr_damaged++ == 0) {
-		x->c->damage = sonde_str_from(damage.msg);
-		if (!sonde_cells__keep(x->c, &x->c->damage))
-			return sonde_err_nomem(err);
-	}
-	t = time_of(x);
+	is_damaged = sonde_records_values(x->f.r, (uint32_t)(rec - x->f.r->records.at), &x->values, &damage);
+	if (is_damaged && !count_damage(x, &damage))
+		return sonde_err_nomem(err);
+	t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
 	x->c->nr_untimed += isnan(t) && sonde_record_launches(rec);
 	x->nr = sonde_record_launches(rec) ? sonde_record_launches(rec) : 1;
 	sum->launches += sonde_record_launches(rec);
@@ -245,7 +286,8 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	cell->time_ns += isnan(t) ? 0 : t;
 	if (rec->kind == SONDE_RESULT_MEMCPY)
 		add_copy(x, cell, t);
-	add_values(x, cell);
+	if (add_values(x, cell, &damage) && !is_damaged && !count_damage(x, &damage))
+		return sonde_err_nomem(err);
 	return 0;
 }
 
@@ -290,11 +332,6 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
 		rc = add_launch(x, &l->launches.at[i], err);
-	if (x->nr_impossible)
-		sonde_note(&x->c->notes,
-			"%.*s: %llu %s: a time below zero, or without end, is left out",
-			SONDE_STR_ARG(x->f.r->inputs.at[0].path), (unsigned long long)x->nr_impossible,
-			x->nr_impossible == 1 ? "result has an impossible time" : "results have impossible times");
 	if (rc == 0 && has_budget && !sonde_windowed__scale(&x->windowed, x->c, &x->plans))
 		rc = sonde_err_nomem(err);
 	sonde_values_release(&x->values);

@@ -7,6 +7,8 @@
 #include "catalogue/metrics.h"
 #include "read/hatchet_int.h"
 
+#include <math.h>
+
 static bool knows(struct sonde_str data)
 {
 	static const char *const keys[] = {"frame", "metrics", "children"};
@@ -97,6 +99,12 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 	return metric;
 }
 
+/* Whether a word stands where a number was meant: it is no text in quotes, and not true, false or null. */
+static bool is_like_number(struct sonde_str word)
+{
+	return word.n && word.p[-1] != '"' && strchr("0123456789-+.NI", word.p[0]);
+}
+
 /* One metric of a node; totals over what lies below are ours to make. */
 static int take_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
 	struct sonde_record *rec, uint32_t *device)
@@ -104,13 +112,21 @@ static int take_metric(struct hatchet *h, struct sonde_str key, struct sonde_str
 	double value, scale;
 	uint32_t metric;
 
-	if (!sonde_scan_double(word, &value) || sonde_str_ends(key, "(inc)"))
+	if (sonde_str_ends(key, "(inc)"))
 		return 0;
+	if (!sonde_scan_double(word, &value) || !isfinite(value)) {
+		h->nr_no_numbers += is_like_number(word);
+		return 0;
+	}
 	if (sonde_str_is(key, "device_id")) {
 		*device = (uint32_t)(value >= 0 && value < 1e6 ? value : 0);
 		return 0;
 	}
-	if (sonde_str_is(key, "count") && value >= 1 && value < INT32_MAX)
+	if (sonde_str_is(key, "count") && (value < 0 || value >= INT32_MAX || value != floor(value))) {
+		h->nr_bad_counts++;
+		return 0;
+	}
+	if (sonde_str_is(key, "count") && value >= 1)
 		rec->nr_launches = (uint32_t)value;
 	metric = metric_of(h, key, &scale);
 	if (metric == SONDE_NONE ||
@@ -201,6 +217,11 @@ static void note_all(const struct hatchet *h)
 	if (h->has_plain_time && !h->has_time)
 		sonde_note(&h->r->notes,
 			"%s: its time has no unit: it is the metric time.sum, not GPU time", h->src->path);
+	sonde_source__note_loss(h->src, h->r, h->nr_no_numbers,
+		"metric is no finite number and left out", "metrics are no finite numbers and left out");
+	sonde_source__note_loss(h->src, h->r, h->nr_bad_counts,
+		"count is no number of launches: it is taken for one launch",
+		"counts are no numbers of launches: each is taken for one launch");
 }
 
 static int read_all(struct hatchet *h)

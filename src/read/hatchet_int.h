@@ -41,6 +41,8 @@ struct hatchet {
 	SONDE_VEC(struct hatchet_node) nodes;
 	struct sonde_buf scratch;
 	bool has_time, has_plain_time;
+	uint64_t nr_bad_counts; /* that no launches can have */
+	uint64_t nr_no_numbers; /* NaN, Infinity, 1e999 */
 };
 
 /* The nodes of a list, behind its bracket; what came before damage stays. */

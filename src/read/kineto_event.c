@@ -4,6 +4,8 @@
  */
 #include "read/kineto_int.h"
 
+#define MOST_NS 1000000000000000000u /* 31 years: nothing takes longer */
+
 /* --- fields ---------------------------------------------------------------------------------- */
 
 struct word {
@@ -105,8 +107,9 @@ static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e
 		return SONDE_SCAN_BAD;
 	if (rc != SONDE_SCAN_OK)
 		return rc;
-	/* Beyond the year 2262 it is no time: 64 bits were negative there. */
-	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns) || ns > INT64_MAX) {
+	/* Beyond the year 2262 it is no time, and nothing takes 31 years. */
+	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns) || ns > INT64_MAX ||
+		(is_dur && ns > MOST_NS)) {
 		e->is_bad = true;
 		return rc;
 	}

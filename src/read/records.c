@@ -5,11 +5,13 @@
 #include "read/records.h"
 
 #include "base/alloc.h"
+#include "catalogue/metrics.h"
 #include "read/jobs.h"
 #include "read/source_int.h"
 #include "read/unpack.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert(sizeof(struct sonde_record) == 56, "there are millions of them");
@@ -305,7 +307,8 @@ void sonde_records_free(struct sonde_records *r)
 
 int sonde_values_init(struct sonde_values *v, const struct sonde_records *r, struct sonde_err *err)
 {
-	*v = (struct sonde_values){.nr_metrics = r->metrics.nr};
+	*v = (struct sonde_values){
+		.nr_metrics = r->metrics.nr, .time_metric = sonde_records_metric(r, SONDE_METRIC_TIME)};
 	v->num = sonde_calloc(v->nr_metrics, sizeof(*v->num));
 	return v->num ? 0 : sonde_err_nomem(err);
 }
@@ -328,18 +331,53 @@ bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_st
 	return true;
 }
 
+#define MOST_VALUE   1e60 /* products of three of them still add up to a number */
+#define MOST_TIME_NS 1e18  /* 31 years */
+
+/* Numbers that cannot be; returns one of them, SONDE_NONE = all can. */
+static uint32_t drop_impossible(struct sonde_values *v, double *was)
+{
+	uint32_t bad = SONDE_NONE;
+	size_t i;
+
+	for (i = 0; i < v->nr_metrics; i++) {
+		bool is_time = i == v->time_metric;
+
+		if (isnan(v->num[i]) || (fabs(v->num[i]) <= (is_time ? MOST_TIME_NS : MOST_VALUE) &&
+						!(is_time && v->num[i] < 0)))
+			continue;
+		bad = (uint32_t)i;
+		*was = v->num[i];
+		v->num[i] = NAN;
+	}
+	return bad;
+}
+
 int sonde_records_values(const struct sonde_records *r, uint32_t record, struct sonde_values *v,
 	struct sonde_err *err)
 {
 	const struct sonde_record *rec = &r->records.at[record];
-	uint32_t process = sonde_record_caller(r, rec)->process;
+	uint32_t process = sonde_record_caller(r, rec)->process, bad;
 	const struct sonde_source *src = r->sources.at[r->processes.at[process].input];
+	double was = 0;
+	char number[32];
 	size_t i;
+	int rc;
 
 	for (i = 0; i < v->nr_metrics; i++)
 		v->num[i] = NAN;
 	v->nr_texts = 0;
-	return src->ops->values(src, rec, v, err);
+	rc = src->ops->values(src, rec, v, err);
+	bad = drop_impossible(v, &was);
+	if (rc || bad == SONDE_NONE)
+		return rc;
+	if (isinf(was))
+		snprintf(number, sizeof(number), "infinite");
+	else
+		snprintf(number, sizeof(number), "%g", was);
+	return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: %.*s: %.*s cannot be %s: it is left out", src->path,
+		SONDE_STR_ARG(sonde_records_str(r, sonde_record_function(r, rec)->name)),
+		SONDE_STR_ARG(r->metric_names.keys[bad]), number);
 }
 
 struct sonde_str sonde_records_str(const struct sonde_records *r, uint32_t string)

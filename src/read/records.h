@@ -309,12 +309,16 @@ struct sonde_values {
 		struct sonde_str text;
 	} * texts; /* the text values of this record, in the file's order */
 	size_t nr_texts, cap_texts, nr_metrics;
+	uint32_t time_metric; /* private: the one that cannot be negative, SONDE_NONE = there is none */
 };
 
 int sonde_values_init(struct sonde_values *v, const struct sonde_records *r, struct sonde_err *err);
 void sonde_values_release(struct sonde_values *v);
-/* Decodes record number `record`. Damage inside its metrics leaves the rest missing and is an
- * error. */
+/*
+ * Decodes record number `record`. Damage inside its metrics leaves the rest missing and is an error; so is
+ * a number that no profiler can have measured (no time is negative, nothing is beyond 1e60): it is
+ * missing too, as sums with it would be infinite or would not add up.
+ */
 int sonde_records_values(const struct sonde_records *r, uint32_t record, struct sonde_values *v,
 	struct sonde_err *err);
 

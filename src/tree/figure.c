@@ -283,13 +283,14 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 	case SONDE_METHOD_PEAK:
 		out->v = peak(s, cell, &w, out);
 		break;
-	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max */
+	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max, but for rounding in tables */
 		out->v = out->high = acc->a;
 		out->low = avg && avg->nr == acc->nr && avg->a > acc->b ? avg->a : acc->b;
+		out->low = fmin(out->low, out->v);
 		break;
-	case SONDE_METHOD_LOWER: /* Σ min ≤ min ≤ Σ avg */
+	case SONDE_METHOD_LOWER: /* Σ min ≤ min ≤ Σ avg, likewise */
 		out->v = out->low = acc->a;
-		out->high = avg && avg->nr == acc->nr ? avg->a : NAN;
+		out->high = avg && avg->nr == acc->nr ? fmax(avg->a, out->v) : NAN;
 		break;
 	case SONDE_METHOD_SAME:
 	case SONDE_METHOD_MODE:

@@ -167,6 +167,29 @@ bool sonde_tree__times(struct sonde_tree *t)
 	return ok;
 }
 
+/* Nothing takes no time at all: it is not known, where some launches have no time. */
+static double known_time(uint64_t launches, double ns)
+{
+	return launches && ns == 0 ? NAN : ns;
+}
+
+void sonde_tree__forget_zeros(struct sonde_report *r)
+{
+	size_t i;
+
+	r->time_ns = known_time(r->launches, r->time_ns);
+	r->outside_time_ns = known_time(r->outside_launches, r->outside_time_ns);
+	r->all_time_ns = known_time(r->all_launches, r->all_time_ns);
+	for (i = 0; i < r->nodes.nr; i++) {
+		struct sonde_node *n = &r->nodes.at[i];
+
+		n->time_ns = known_time(n->launches, n->time_ns);
+		n->own_time_ns = known_time(n->own_launches, n->own_time_ns);
+	}
+	for (i = 0; i < r->kernels.nr; i++)
+		r->kernels.at[i].time_ns = known_time(r->kernels.at[i].calls, r->kernels.at[i].time_ns);
+}
+
 void sonde_tree__forget_times(struct sonde_report *r)
 {
 	size_t i;

@@ -338,6 +338,8 @@ static int build(struct work *w)
 		rc = sonde_err_nomem(w->err);
 	if (rc == 0 && !w->is_timed)
 		sonde_tree__forget_times(w->r);
+	else if (rc == 0 && w->c->nr_untimed)
+		sonde_tree__forget_zeros(w->r);
 	sonde_scratch__clear(w->x);
 	return rc;
 }

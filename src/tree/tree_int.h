@@ -103,6 +103,8 @@ bool sonde_tree__spread(
 
 /* A capture without times has none, not zero. */
 void sonde_tree__forget_times(struct sonde_report *r);
+/* The same where some launches have one: what took none. */
+void sonde_tree__forget_zeros(struct sonde_report *r);
 /* Fills in busy, span, host and CPU time of every node, scopes first, aggregates from them. False: no
  * memory. */
 bool sonde_tree__times(struct sonde_tree *t);
