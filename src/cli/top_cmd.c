@@ -109,6 +109,7 @@ static int rank_capture(struct sonde_ranking *ranking, struct sonde_pipeline *p,
 	rc = sonde_pipeline_run(p, err);
 	if (rc)
 		return rc;
+	sonde_say_notes(&p->cells->notes); /* which run it is of, and what is missing */
 	v = sonde_pipeline_main_view(p);
 	if (v && !v->report->is_ranges && take_kernels(ranking, p->tree, v->report))
 		return sonde_err_nomem(err);
