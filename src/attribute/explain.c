@@ -153,13 +153,23 @@ static void note_ranges(const struct sonde_outcome *o, const char *what, struct 
 	}
 }
 
-static void note_kernels(const char *what, struct sonde_words words, const bool *is_met,
-	struct sonde_notes *notes)
+static size_t count_ranges(const struct sonde_outcome *o)
 {
+	size_t i, nr = 0;
+
+	for (i = 0; i < o->nr_scopes; i++)
+		nr += o->scopes[i].measured != SONDE_MEASURED_KERNEL;
+	return nr;
+}
+
+static void note_kernels(const struct sonde_outcome *o, const char *what, struct sonde_words words,
+	const bool *is_met, struct sonde_notes *notes)
+{
+	bool has_kernels = count_ranges(o) < o->nr_scopes;
 	size_t i;
 
 	for (i = 0; i < words.nr; i++)
-		if (!is_met[i])
+		if (!is_met[i] && has_kernels)
 			sonde_note(
 				notes, "kernel %s '%s' matches no kernel", what, words.at[i]);
 }
@@ -177,9 +187,13 @@ void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *no
 	if (o->nr_regions && !s->is_exclude_done)
 		note_ranges(o, "exclude", s->nvtx_exclude, is_met, notes);
 	is_met += s->nvtx_exclude.nr;
-	if (t->nr_taken) /* that all of them take nothing is said otherwise */
-		note_kernels("include", s->kernel_include, is_met, notes);
+	if (t->nr_taken && !s->is_kernels_done) /* that all of them take nothing is said otherwise */
+		note_kernels(o, "include", s->kernel_include, is_met, notes);
 	is_met += s->kernel_include.nr;
 	if (t->nr_launches)
-		note_kernels("exclude", s->kernel_exclude, is_met, notes);
+		note_kernels(o, "exclude", s->kernel_exclude, is_met, notes);
+	if (s->kernel_include.nr + s->kernel_exclude.nr && count_ranges(o))
+		sonde_note(notes,
+			"a replayed range is one result without kernels: the kernel selection leaves ranges as "
+			"they are; ncu's own applies while it captures (pipeline.ncu.ncu_cli.kernel_name)");
 }

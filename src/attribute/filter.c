@@ -32,7 +32,7 @@ static int add_word(
 	bool any = false;
 	int rc = 0;
 
-	while (rc == 0 && nvtx_next_item(&rest, &item)) {
+	while (rc == 0 && sonde_nvtx_next_item(&rest, &item)) {
 		struct nvtx_expr *e;
 
 		if (!item.n)
@@ -95,6 +95,29 @@ bool sonde_nvtx_filter_takes(
 bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f)
 {
 	return f->include.nr == 0 && f->exclude.nr == 0;
+}
+
+bool sonde_nvtx_filter_names(const struct sonde_nvtx_filter *f, struct sonde_str label)
+{
+	size_t i;
+
+	for (i = 0; i < f->include.nr; i++)
+		if (nvtx_expr_names(&f->include.at[i], label))
+			return true;
+	for (i = 0; i < f->exclude.nr; i++)
+		if (nvtx_expr_names(&f->exclude.at[i], label))
+			return true;
+	return false;
+}
+
+bool sonde_nvtx_filter_is_nsights(const struct sonde_nvtx_filter *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->include.nr; i++)
+		if (f->include.at[i].kind != NVTX_LABEL)
+			return true;
+	return false;
 }
 
 /* "kernel pattern 'regex:a(', character 9: reason"; `why` counts from behind `regex:`. */

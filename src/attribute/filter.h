@@ -48,6 +48,13 @@ void sonde_nvtx_filter_free(struct sonde_nvtx_filter *f);
 bool sonde_nvtx_filter_takes(
 	const struct sonde_nvtx_filter *f, const struct sonde_open_ranges *open);
 bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f); /* takes everything */
+/* Whether a name in any of its expressions takes `label`, wherever that range is open. */
+bool sonde_nvtx_filter_names(const struct sonde_nvtx_filter *f, struct sonde_str label);
+/* Whether an include is in Nsight's own grammar, not a label glob. */
+bool sonde_nvtx_filter_is_nsights(const struct sonde_nvtx_filter *f);
+
+/* The next expression of a `;` list, blanks off, escapes still in; false at the end. */
+bool sonde_nvtx_next_item(struct sonde_str *rest, struct sonde_str *item);
 
 /*
  * The expressions for ncu's command line that select at least what `word`

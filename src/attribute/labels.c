@@ -128,13 +128,13 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 		struct sonde_label_pattern *r = &l->rules.at[i];
 		struct sonde_buf now = {0};
 
+		r->is_used = false;
 		if (r->is_known && !is_serial)
 			continue;
 		rc = sonde_pattern__replace(&r->pattern,
 			*is_changed ? sonde_buf_view(&before) : label, r->replacement, &now);
 		if (rc > 0) {
-			*is_changed = true;
-			r->changed++;
+			*is_changed = r->is_used = true;
 			sonde_buf_release(&before);
 			before = now;
 		} else {
@@ -149,6 +149,14 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 	if (rc == SONDE_ERR_NOMEM || out->failed)
 		return sonde_err_nomem(err);
 	return rc < 0 ? rc : 0;
+}
+
+void sonde_labels__count(struct sonde_labels *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->rules.nr; i++)
+		l->rules.at[i].changed += l->rules.at[i].is_used;
 }
 
 bool sonde_label__shape(struct sonde_buf *out, struct sonde_str label)

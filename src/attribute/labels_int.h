@@ -18,6 +18,7 @@ struct sonde_label_pattern {
 	struct sonde_str replacement;
 	struct sonde_str text;	/* the whole rule */
 	bool is_known;		/* shipped: applies only to labels with a digit */
+	bool is_used;		/* on the last label */
 	uint64_t changed;	/* labels, each once */
 };
 
@@ -33,6 +34,8 @@ int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct 
 /* Rewrites `label` into `out`; `*is_changed` false: no rule fits and `out` stays empty. */
 int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct sonde_buf *out,
 	bool *is_changed, struct sonde_err *err);
+/* Counts the last label as changed by the rules that fitted it. */
+void sonde_labels__count(struct sonde_labels *l);
 void sonde_labels__release(struct sonde_labels *l);
 
 /* `label` with each run of digits as one `*`, into `out`; false when it has none. */

@@ -251,6 +251,8 @@ static int explain(struct sonde_build *b, struct sonde_err *err)
 		.tally = &l->tally,
 		.regions = l->regions.at,
 		.nr_regions = l->regions.nr,
+		.scopes = l->scopes.at,
+		.nr_scopes = l->scopes.nr,
 		.labels = &l->labels};
 
 	(void)err;
@@ -285,6 +287,7 @@ static void release_build(struct sonde_build *b)
 	sonde_map_release(&b->place_keys);
 	sonde_map_release(&b->scope_keys);
 	sonde_map_release(&b->outermost);
+	sonde_nvtx_filter_free(b->filter);
 	sonde_labels__release(&b->labels);
 	sonde_free(b->label_of);
 	sonde_free(b->label_of_range);

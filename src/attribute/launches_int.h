@@ -63,6 +63,7 @@ struct sonde_build {
 	uint32_t last_scope;	    /* of the record before */
 	struct sonde_map outermost; /* {process, domain, label} of outermost ranges */
 	struct sonde_recent recent_stacks, recent_outermost;
+	struct sonde_nvtx_filter *filter; /* the NVTX selection */
 	struct sonde_labels labels;
 	uint32_t *label_of;	    /* by string number, SONDE_NONE = not asked for yet */
 	uint32_t *label_of_range;   /* by range number; NULL: what `label_of` says */
@@ -81,7 +82,7 @@ struct sonde_build {
 };
 
 /* Every function: 0 or a negative code with `err` filled in. */
-/* Rewrites the labels of all ranges. */
+/* Reads the NVTX selection, then rewrites the labels of all ranges. */
 int sonde_build__labels(struct sonde_build *b, struct sonde_err *err);
 /* With report.labels=auto: merges labels that look serial. */
 int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err);

@@ -272,3 +272,15 @@ bool nvtx_expr_takes(const struct nvtx_expr *e, const struct sonde_open_ranges *
 			return true;
 	return false;
 }
+
+bool nvtx_expr_names(const struct nvtx_expr *e, struct sonde_str label)
+{
+	size_t k;
+
+	if (e->kind == NVTX_LABEL && sonde_pattern__takes(&e->label, label))
+		return true;
+	for (k = 0; k < e->nr; k++)
+		if (!e->elems[k].kind && sonde_pattern__takes(&e->elems[k].name, label))
+			return true;
+	return false;
+}

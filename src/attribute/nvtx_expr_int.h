@@ -65,8 +65,6 @@ struct nvtx_text {
 	size_t nr;
 };
 
-/* The next item of a `;` list, blanks off, escapes still in; false at the end. */
-bool nvtx_next_item(struct sonde_str *rest, struct sonde_str *item);
 /* Takes escapes off and finds the operators. `out->at` is in the pool's arena. */
 int nvtx_lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str item,
 	struct sonde_err *err);
@@ -81,5 +79,7 @@ int nvtx_bad(const struct nvtx_text *t, size_t index, struct sonde_err *err, con
 int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde_str item,
 	struct sonde_err *err);
 bool nvtx_expr_takes(const struct nvtx_expr *e, const struct sonde_open_ranges *open);
+/* Whether one of its names takes `label`. */
+bool nvtx_expr_names(const struct nvtx_expr *e, struct sonde_str label);
 
 #endif

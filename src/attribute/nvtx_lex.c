@@ -21,7 +21,7 @@ static struct sonde_str trim(struct sonde_str s)
 	return t;
 }
 
-bool nvtx_next_item(struct sonde_str *rest, struct sonde_str *item)
+bool sonde_nvtx_next_item(struct sonde_str *rest, struct sonde_str *item)
 {
 	size_t i = 0;
 

@@ -93,7 +93,7 @@ int sonde_nvtx_filter_translate(struct sonde_buf *out, const char *word, struct 
 	struct nvtx_expr e;
 	int rc = 0;
 
-	while (rc == 0 && nvtx_next_item(&rest, &item)) {
+	while (rc == 0 && sonde_nvtx_next_item(&rest, &item)) {
 		if (!item.n)
 			continue;
 		rc = nvtx_expr_build(&e, &pool, item, err); /* refuses what Nsight would refuse */

@@ -17,7 +17,11 @@ struct sonde_selection {
 	bool own_threads;     /* report.threads=own: no thread takes the ranges of another */
 	bool no_origins;      /* report.origins=off: work is where it was launched, and there only */
 	struct sonde_words labels; /* report.labels: known, raw, auto or rules; none = known */
-	bool is_exclude_done; /* by the capture: that nvtx_exclude meets nothing is no news */
+	/*
+	 * The lists that are the capture's own. What the profiler selected by its grammar is not
+	 * selected again by ours, and that its excludes meet nothing is no news.
+	 */
+	bool is_include_done, is_exclude_done, is_kernels_done;
 };
 
 /* What a region stands for. The first two are enum sonde_range_kind. */
@@ -140,6 +144,8 @@ struct sonde_outcome {
 	const struct sonde_tally *tally;
 	const struct sonde_region *regions;
 	size_t nr_regions;
+	const struct sonde_scope *scopes;
+	size_t nr_scopes;
 	const struct sonde_map *labels; /* by the regions' label numbers */
 };
 void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *notes);

@@ -93,14 +93,13 @@ static size_t nr_verdicts(const struct sonde_build *b)
 	return b->l->places.nr + b->stacks.nr;
 }
 
-/* takes[…]: whether the expressions take launches in that place, or entries of that stack. */
-static int decide_places(const struct sonde_build *b, struct sonde_words include,
-	struct sonde_words exclude, bool *takes, struct sonde_err *err)
+/* takes[…]: whether the filter takes launches in that place, or entries of that stack. */
+static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_filter *filter,
+	bool *takes, struct sonde_err *err)
 {
-	struct sonde_nvtx_filter *filter = NULL;
 	struct view v = {0};
 	uint32_t i;
-	int rc = sonde_nvtx_filter_build(&filter, include, exclude, err);
+	int rc = 0;
 
 	for (i = 0; rc == 0 && i < b->l->places.nr; i++) {
 		const struct sonde_place *raw = &b->raw.at[i];
@@ -114,11 +113,10 @@ static int decide_places(const struct sonde_build *b, struct sonde_words include
 	sonde_vec_release(&v.stacks);
 	sonde_vec_release(&v.starts);
 	sonde_vec_release(&v.labels);
-	sonde_nvtx_filter_free(filter);
 	return rc;
 }
 
-/* Verdicts of the kernel filter. */
+/* Verdicts of the kernel filter. Replayed ranges have no kernels: it says nothing of them. */
 struct verdicts {
 	struct sonde_name_filter *filter;
 	uint8_t *of; /* by function: 0 = not yet, 1 = no, 2 = yes */
@@ -146,7 +144,8 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 		const struct sonde_record *rec = &b->r->records.at[i];
 		uint64_t nr = sonde_record_launches(rec);
 
-		if (rec->is_unchosen || !takes[launch->place] || !takes_kernel(b, v, rec)) {
+		if (rec->is_unchosen || !takes[launch->place] ||
+			(rec->kind != SONDE_RESULT_RANGE && !takes_kernel(b, v, rec))) {
 			launch->state = SONDE_LAUNCH_NOT_SELECTED;
 			l->tally.nr_not_selected += nr;
 		} else if (l->places.at[launch->place].nr == 0) {
@@ -179,7 +178,8 @@ static int apply_selection(struct sonde_build *b, const bool *takes, struct sond
 {
 	const struct sonde_selection *s = &b->l->selection;
 	struct verdicts v = {0};
-	int rc = verdicts_init(&v, b, s->kernel_include, s->kernel_exclude, err);
+	const struct sonde_words include = s->is_kernels_done ? (struct sonde_words){0} : s->kernel_include;
+	int rc = verdicts_init(&v, b, include, s->kernel_exclude, err);
 
 	if (rc == 0)
 		select_launches(b, takes, &v);
@@ -212,13 +212,24 @@ static void show_regions(struct sonde_build *b, const bool *takes)
 			show_region(l, b->stacks.at[i].region);
 }
 
+/* Where the profiler's own grammar chose the launches, all that it captured is taken. */
+static void take_captured(const struct sonde_build *b, bool *takes)
+{
+	size_t i;
+
+	for (i = 0; b->l->selection.is_include_done && sonde_nvtx_filter_is_nsights(b->filter) &&
+		    i < b->l->places.nr;
+		i++)
+		takes[i] = true;
+}
+
 int sonde_build__select(struct sonde_build *b, struct sonde_err *err)
 {
-	const struct sonde_selection *s = &b->l->selection;
 	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
-	int rc = takes ? decide_places(b, s->nvtx_include, s->nvtx_exclude, takes, err)
-		       : sonde_err_nomem(err);
+	int rc = takes ? decide_places(b, b->filter, takes, err) : sonde_err_nomem(err);
 
+	if (rc == 0)
+		take_captured(b, takes);
 	if (rc == 0)
 		rc = apply_selection(b, takes, err);
 	if (rc == 0) {
@@ -234,9 +245,13 @@ static int meet_range(struct sonde_build *b, const char *const *at, bool *out, s
 {
 	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
 	const struct sonde_words word = {at, 1}, none = {NULL, 0};
-	int rc = takes ? decide_places(b, word, none, takes, err) : sonde_err_nomem(err);
+	struct sonde_nvtx_filter *filter = NULL;
+	int rc = takes ? sonde_nvtx_filter_build(&filter, word, none, err) : sonde_err_nomem(err);
 
+	if (rc == 0)
+		rc = decide_places(b, filter, takes, err);
 	*out = rc == 0 && takes_any(b, takes);
+	sonde_nvtx_filter_free(filter);
 	sonde_free(takes);
 	return rc;
 }
@@ -245,13 +260,14 @@ static int meet_kernel(
 	struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
 	const struct sonde_words word = {at, 1}, none = {NULL, 0};
-	size_t i, nr = b->r->records.nr;
 	struct verdicts v = {0};
+	size_t i;
 	int rc = verdicts_init(&v, b, word, none, err);
 
-	for (i = 0; rc == 0 && i < nr && !takes_kernel(b, &v, &b->r->records.at[i]); i++)
-		;
-	*out = rc == 0 && i < nr;
+	*out = false;
+	for (i = 0; rc == 0 && i < b->r->records.nr && !*out; i++)
+		*out = b->r->records.at[i].kind != SONDE_RESULT_RANGE &&
+		       takes_kernel(b, &v, &b->r->records.at[i]);
 	verdicts_release(&v);
 	return rc;
 }
@@ -269,8 +285,10 @@ int sonde_build__meet(struct sonde_build *b, struct sonde_err *err)
 
 	t->is_met = is_met;
 	for (i = 0; i < 4; i++)
-		for (k = 0; k < lists[i].nr && rc == 0; k++)
-			rc = (i < 2 ? meet_range : meet_kernel)(
-				b, &lists[i].at[k], is_met++, err);
+		for (k = 0; k < lists[i].nr && rc == 0; k++, is_met++)
+			if (i < 2)
+				rc = meet_range(b, &lists[i].at[k], is_met, err);
+			else if (i == 3 || !s->is_kernels_done) /* ncu's patterns need not be ours */
+				rc = meet_kernel(b, &lists[i].at[k], is_met, err);
 	return rc;
 }

@@ -12,7 +12,13 @@
 #define MANY_SIBLINGS 64
 #define MANY_REGIONS  256 /* fewer are not worth a note */
 
-/* Rewrites one label of the records. */
+/* Whether the selection names a label by what rewriting would take away: `[step_10` is not `step_*`. */
+static bool is_named(const struct sonde_build *b, struct sonde_str label, struct sonde_str rewritten)
+{
+	return sonde_nvtx_filter_names(b->filter, label) && !sonde_nvtx_filter_names(b->filter, rewritten);
+}
+
+/* Rewrites one label of the records. A label that the selection names stays as it is. */
 static int rewrite(struct sonde_build *b, struct sonde_labels *rules, uint32_t string,
 	uint32_t *out, struct sonde_err *err)
 {
@@ -21,6 +27,10 @@ static int rewrite(struct sonde_build *b, struct sonde_labels *rules, uint32_t s
 	bool is_changed;
 	int rc = sonde_labels__apply(rules, text, &buf, &is_changed, err);
 
+	if (rc == 0 && is_changed)
+		is_changed = !is_named(b, text, sonde_buf_view(&buf));
+	if (rc == 0 && is_changed)
+		sonde_labels__count(rules);
 	*out = rc	    ? SONDE_NONE
 	       : is_changed ? sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(&buf), NULL)
 			    : sonde_map_add(&b->l->labels, text, NULL);
@@ -70,8 +80,11 @@ static int list_rules(struct sonde_build *b, struct sonde_err *err)
 
 int sonde_build__labels(struct sonde_build *b, struct sonde_err *err)
 {
-	int rc = sonde_labels__init(&b->labels, b->l->selection.labels, err);
+	const struct sonde_selection *s = &b->l->selection;
+	int rc = sonde_nvtx_filter_build(&b->filter, s->nvtx_include, s->nvtx_exclude, err);
 
+	if (rc == 0)
+		rc = sonde_labels__init(&b->labels, s->labels, err);
 	if (rc == 0)
 		rc = rewrite_all(b, &b->labels, &b->label_of, err);
 	return rc ? rc : list_rules(b, err);
@@ -155,7 +168,8 @@ static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, 
 	struct group *group;
 
 	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
-		!sonde_label__shape(shape, b->l->labels.keys[node->label]))
+		!sonde_label__shape(shape, b->l->labels.keys[node->label]) ||
+		is_named(b, b->l->labels.keys[node->label], sonde_buf_view(shape)))
 		return !shape->failed;
 	key[1] = sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(shape), NULL);
 	node->group = key[1] == SONDE_NONE ? SONDE_NONE : sonde_build__key(b, &g->keys, key, 2, NULL);

@@ -81,6 +81,8 @@ int sonde_export_metric_list(
 
 /* Whether there are launches, or else ranges, and the selections take none: tables would be empty. */
 bool sonde_selects_nothing(const struct sonde_tree *t);
+/* Whether any report has regions, be they without launches. */
+bool sonde_has_regions(const struct sonde_tree *t);
 
 /* SONDE_ERR_USAGE, naming what there is, when one of o->scopes matches no report. */
 int sonde_export_check_scopes(

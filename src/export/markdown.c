@@ -302,6 +302,7 @@ static void write_charts(struct sonde_markdown *m)
 int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
+	bool has_reports = !sonde_selects_nothing(t) || sonde_has_regions(t);
 	struct sonde_markdown m;
 	int rc = sonde_markdown__init(&m, t, o, to, err);
 	size_t i, nr_hidden = 0;
@@ -323,7 +324,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 
 		if (sonde_report_comes_first(t, r, o) != (i < t->reports.nr))
 			continue;
-		if (!sonde_report_is_printed(t, r, o) || sonde_selects_nothing(t)) {
+		if (!sonde_report_is_printed(t, r, o) || !has_reports) {
 			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, o) ? r->nr_scopes : 0;
 			continue;
 		}
@@ -332,9 +333,9 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 		else
 			rc = write_report(&m, r, err);
 	}
-	if (nr_hidden && !sonde_selects_nothing(t))
+	if (nr_hidden && has_reports)
 		sonde_sink_printf(to, "\n%zu scopes; `--per-scope` shows each\n", nr_hidden);
-	if (rc == 0 && !sonde_selects_nothing(t))
+	if (rc == 0 && has_reports)
 		sonde_markdown__write_ranks(&m);
 	if (rc == 0)
 		write_config(&m);

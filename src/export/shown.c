@@ -131,3 +131,13 @@ bool sonde_selects_nothing(const struct sonde_tree *t)
 		return t->cells->regions.nr && !t->cells->tally.takes_range;
 	return kernels.not_selected + ranges.not_selected == kernels.total + ranges.total;
 }
+
+bool sonde_has_regions(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (t->reports.at[i].nodes.nr)
+			return true;
+	return false;
+}

@@ -398,7 +398,7 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 		write_coverage(&x, false);
 		write_coverage(&x, true);
 	}
-	if (rc == 0 && !sonde_selects_nothing(t)) {
+	if (rc == 0 && (!sonde_selects_nothing(t) || sonde_has_regions(t))) {
 		rc = write_reports(&x, err);
 		if (rc == 0 && o->view == SONDE_VIEW_RANKS)
 			rc = sonde_text__write_ranks(&x, err);

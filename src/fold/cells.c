@@ -297,6 +297,8 @@ void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 		.tally = &c->tally,
 		.regions = c->regions.at,
 		.nr_regions = c->regions.nr,
+		.scopes = c->scopes.at,
+		.nr_scopes = c->scopes.nr,
 		.labels = &c->strings};
 
 	sonde_outcome_explain(&outcome, notes);

@@ -25,7 +25,9 @@ static void move_choice(struct sonde_walk *w, struct sonde_choice *c)
 
 static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct sonde_words *paths)
 {
-	bool *const flags[] = {&r->selection.is_exclude_done, &r->keeps_timeline, &r->keeps_untimed};
+	struct sonde_selection *s = &r->selection;
+	bool *const flags[] = {&s->is_include_done, &s->is_exclude_done, &s->is_kernels_done,
+		&r->keeps_timeline, &r->keeps_untimed};
 
 	sonde_partial__move_settings(w, &r->selection, &r->read);
 	move_choice(w, &r->choice);

@@ -83,6 +83,14 @@ static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics
 	c->metrics = (struct sonde_words){metrics->at, nr};
 }
 
+/* The report is of that very capture, which has applied the list. */
+static void note_done(struct sonde_selection *s, const struct hydra_config *c, const struct sonde_words *list)
+{
+	s->is_include_done |= list == &s->nvtx_include && hydra_config_bool(c, "pipeline.ncu.gating_nvtx");
+	s->is_exclude_done |= list == &s->nvtx_exclude;
+	s->is_kernels_done |= list == &s->kernel_include;
+}
+
 static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
@@ -95,7 +103,8 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	} lists[] = {
 		{"report.nvtx.include", CLI "nvtx.include", &s->fold.selection.nvtx_include},
 		{"report.nvtx.exclude", CLI "nvtx.exclude", &s->fold.selection.nvtx_exclude},
-		{"report.kernels.include", is_comparable(c) ? CLI "kernel_name" : NULL,
+		{"report.kernels.include",
+			when == SONDE_STAND_IN_ALWAYS || is_comparable(c) ? CLI "kernel_name" : NULL,
 			&s->fold.selection.kernel_include},
 		{"report.kernels.exclude", CLI "kernel_exclude", &s->fold.selection.kernel_exclude},
 		{"report.metrics", chooses_metrics ? NULL : CLI "metrics", &s->fold.choice.metrics},
@@ -117,8 +126,8 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 		if (rc || s->lists[i].nr || !stands_in(c, when, lists[i].capture_key))
 			continue;
 		rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
-		if (lists[i].out == &s->fold.selection.nvtx_exclude)
-			s->fold.selection.is_exclude_done = true;
+		if (when == SONDE_STAND_IN_ALWAYS)
+			note_done(&s->fold.selection, c, lists[i].out);
 	}
 	return rc;
 }

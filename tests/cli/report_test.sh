@@ -144,10 +144,17 @@ ok "regions stay when no launch matches" \
 	test "$(jq '[.aggregate.regions[] | select(.kernel_count == 0 and (.notes | length) == 1)] | length' "$TMP/none.json")" = 3
 no_zeros() {
 	report --nvtx-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.txt" && sed -n 2p "$TMP/nothing.txt" | grep -q '^Nothing is selected' &&
-		! grep -q 'total in regions' "$TMP/nothing.txt" && report -f md --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.md" &&
+		! grep -q 'total in regions' "$TMP/nothing.txt" && report -f md --nvtx-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/nothing.md" &&
 		grep -q 'Nothing is selected' "$TMP/nothing.md" && ! grep -q '| launches' "$TMP/nothing.md"
 }
-ok "selecting nothing is said first, without a table of zeros" no_zeros
+ok "selecting no region is said first, without a table of zeros" no_zeros
+zeros() { # FORMAT HEAD ROW
+	report -f "$1" --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/zeros" && grep -q 'Nothing is selected' "$TMP/zeros" &&
+		grep -q 'kernels in this capture are: fill, gemm' "$TMP/zeros" && grep -qE "$2" "$TMP/zeros" && grep -qE "$3" "$TMP/zeros"
+}
+ok "kernel patterns that match nothing leave the regions, in text" zeros text '^region' '^B +0 +0.000'
+ok "kernel patterns that match nothing leave the regions, in Markdown" zeros md '^### B' '^- no launch of this region was selected'
+ok "kernel patterns leave replayed ranges as they are" bash -c '"$SONDE" report --kernel-include nosuch "$0" | grep -qE "^A +3 +1.100"' $DATA/seed_range_A.ncu-rep
 fails "--strict: selecting nothing is an error" 2 "nothing is selected" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep
 fails "--strict says why, whatever else there is to note" 2 "no launch matches the NVTX selection" report --strict --nvtx-include nosuch examples/h200_train
 ok "--strict prints nothing then" bash -c "! '$SONDE' report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null | grep ."

@@ -170,6 +170,92 @@ static void test_labels__regions_and_filters_have_the_new_label(void **state)
 	made_release(&m);
 }
 
+/* Twelve steps with a launch each, attributed with one include or exclude. */
+static struct sonde_launches *select_steps(struct made *m, const char *include, const char *exclude)
+{
+	struct sonde_selection s = {.nvtx_include = {&include, include != NULL},
+		.nvtx_exclude = {&exclude, exclude != NULL}};
+	struct sonde_launches *l;
+	struct sonde_err err = {0};
+	uint32_t i, step;
+
+	made_init(m);
+	for (i = 0; i < 12; i++) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "step_%u", i);
+		step = made_push(m, MADE_ROOT, label);
+		made_launch(m, "k", 1, &step);
+	}
+	assert_int_equal(sonde_launches_build(&l, m->r, &s, &err), 0);
+	return l;
+}
+
+static void test_labels__what_the_selection_names_keeps_its_name(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+	size_t i;
+
+	(void)state;
+	l = select_steps(&m, "[step_10", NULL);
+	assert_int_equal(l->tally.nr_taken, 1);
+	assert_int_equal(l->tally.nr_not_selected, 11);
+	assert_int_equal(l->regions.nr, 2);
+	assert_true(sonde_str_is(l->regions.at[0].id, "step_*") && !l->regions.at[0].is_shown);
+	assert_true(sonde_str_is(l->regions.at[1].id, "step_10") && l->regions.at[1].is_shown);
+	assert_false(noted(l, "matches no range"));
+	for (i = 0; i < l->label_rules.nr; i++)
+		if (memmem(l->label_rules.at[i].text.p, l->label_rules.at[i].text.n, "step", 4))
+			assert_int_equal(l->label_rules.at[i].changed, 11);
+	sonde_launches_free(l);
+	made_release(&m);
+
+	l = select_steps(&m, "step_1*", NULL); /* 1, 10 and 11 */
+	assert_int_equal(l->tally.nr_taken, 3);
+	sonde_launches_free(l);
+	made_release(&m);
+
+	l = select_steps(&m, NULL, "step_0/");
+	assert_int_equal(l->tally.nr_taken, 11);
+	assert_int_equal(l->regions.nr, 2);
+	sonde_launches_free(l);
+	made_release(&m);
+
+	l = select_steps(&m, "step_*", NULL); /* the rewritten label has this name too */
+	assert_int_equal(l->tally.nr_taken, 12);
+	assert_int_equal(l->regions.nr, 1);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_labels__auto_leaves_what_the_selection_names(void **state)
+{
+	const char *include = "request 7", *word = "auto";
+	struct sonde_selection s = {.nvtx_include = {&include, 1}, .labels = {&word, 1}};
+	struct sonde_launches *l;
+	struct sonde_err err = {0};
+	struct made m;
+	uint32_t i, outer;
+
+	(void)state;
+	made_init(&m);
+	outer = made_push(&m, MADE_ROOT, "serve");
+	for (i = 0; i < 100; i++) {
+		char label[32];
+		uint32_t request;
+
+		snprintf(label, sizeof(label), "request %u", i);
+		request = made_push(&m, outer, label);
+		made_launch(&m, "k", 1, &request);
+	}
+	assert_int_equal(sonde_launches_build(&l, m.r, &s, &err), 0);
+	assert_int_equal(l->tally.nr_taken, 1);
+	assert_int_equal(l->regions.nr, 3);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 /* `nr` children `PREFIX i` below a range that is entered once, each with a child of its own. */
 static void make_serial(struct made *m, const char *prefix, uint32_t nr)
 {
@@ -261,6 +347,8 @@ int main(void)
 		cmocka_unit_test(test_labels__bad_rules_are_refused),
 		cmocka_unit_test(test_labels__hostile_labels_stay),
 		cmocka_unit_test(test_labels__regions_and_filters_have_the_new_label),
+		cmocka_unit_test(test_labels__what_the_selection_names_keeps_its_name),
+		cmocka_unit_test(test_labels__auto_leaves_what_the_selection_names),
 		cmocka_unit_test(test_labels__auto_merges_serial_siblings),
 		cmocka_unit_test(test_labels__auto_leaves_what_comes_again),
 		cmocka_unit_test(test_labels__a_note_says_what_would_be_left),

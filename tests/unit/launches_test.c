@@ -384,6 +384,62 @@ static void test_launches__each_pattern_that_meets_nothing_is_noted(void **state
 	made_release(&m);
 }
 
+static void test_launches__what_the_profiler_selected_is_not_selected_again(void **state)
+{
+	const char *nsights = "A/", *ours = "A", *kernel = "_Z1kv";
+	struct sonde_selection s = {.nvtx_include = {&nsights, 1},
+		.kernel_include = {&kernel, 1},
+		.is_include_done = true,
+		.is_kernels_done = true};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	b = made_push(&m, MADE_ROOT, "B");
+	made_launch(&m, "k", 1, &a);
+	made_launch(&m, "k", 1, &b); /* why it was captured is the profiler's affair */
+	l = attribute(&m, &s);
+	assert_int_equal(l->tally.nr_taken, 2);
+	assert_int_equal(l->tally.nr_not_selected, 0);
+	assert_int_equal(l->notes.texts.nr, 0);
+	sonde_launches_free(l);
+	s.nvtx_include.at = &ours; /* a glob of ours: the profiler took at least what it says */
+	l = attribute(&m, &s);
+	assert_int_equal(l->tally.nr_taken, 1);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+static void test_launches__kernel_patterns_leave_replayed_ranges_alone(void **state)
+{
+	const char *kernel = "gemm", *other = "range";
+	struct sonde_selection s = {.kernel_include = {&kernel, 1}, .kernel_exclude = {&other, 1}};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	made_launch(&m, "range", 1, &a);
+	m.r->records.at[0].kind = SONDE_RESULT_RANGE;
+	l = attribute(&m, &s);
+	assert_int_equal(l->tally.nr_taken, 1);
+	assert_int_equal(l->notes.texts.nr, 1);
+	assert_non_null(strstr(l->notes.texts.keys[0].p, "a replayed range is one result without kernels"));
+	sonde_launches_free(l);
+	made_launch(&m, "axpy", 1, &a);
+	l = attribute(&m, &s);
+	assert_int_equal(l->tally.nr_taken, 1);
+	assert_int_equal(l->tally.nr_not_selected, 1);
+	assert_int_equal(l->notes.texts.nr, 3); /* both words meet no kernel, and the ranges */
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 static void test_launches__a_bad_expression_is_a_usage_error(void **state)
 {
 	const char *bad[] = {"*/"};
@@ -462,6 +518,8 @@ int main(void)
 		cmocka_unit_test(test_launches__kernel_selection_keeps_regions_and_counts_the_rest),
 		cmocka_unit_test(test_launches__nvtx_selection_hides_other_regions),
 		cmocka_unit_test(test_launches__each_pattern_that_meets_nothing_is_noted),
+		cmocka_unit_test(test_launches__what_the_profiler_selected_is_not_selected_again),
+		cmocka_unit_test(test_launches__kernel_patterns_leave_replayed_ranges_alone),
 		cmocka_unit_test(test_launches__a_bad_expression_is_a_usage_error),
 		cmocka_unit_test(
 			test_launches__ranges_without_launches_are_regions_where_they_are_known),
