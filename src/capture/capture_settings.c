@@ -1,5 +1,7 @@
 #include "capture/capture_settings.h"
 
+#include "attribute/filter.h"
+#include "capture/plan.h"
 #include "hydra/hydra.h"
 
 #include <stddef.h>
@@ -35,7 +37,7 @@ static const struct setting {
 	{CLI("set"), TEXT, AT(ncu.set)},
 	{CLI("metrics"), LIST, AT(ncu.metrics)},
 	{CLI("sections"), LIST, AT(ncu.sections)},
-	{CLI("kernel_name"), LIST, AT(ncu.kernel_name)},
+	{CLI("kernel_name"), TEXT, AT(ncu.kernel_name)},
 	{CLI("kernel_name_base"), TEXT, AT(ncu.kernel_name_base)},
 	{CLI("kernel_exclude"), LIST, AT(kernel_exclude)},
 	{CLI("launch_skip"), NUMBER, AT(ncu.launch_skip)},
@@ -94,6 +96,31 @@ static int read_list(struct sonde_capture_settings *s, const struct setting *t,
 		if (words[i].n || t->kind == ARGS) /* an empty word selects nothing */
 			at[out->nr++] = words[i].p;
 	return 0;
+}
+
+/* NVTX expressions, lists `A;B` in one word taken apart. */
+static int split_words(struct sonde_capture_settings *s, struct sonde_words *words, struct sonde_err *err)
+{
+	struct sonde_word_list all = {0};
+	const char **at;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < words->nr && ok; i++) {
+		struct sonde_str rest = sonde_str_from(words->at[i]), item;
+
+		while (ok && sonde_nvtx_next_item(&rest, &item)) {
+			const char *word = item.n ? sonde_arena_z(&s->arena, item) : "";
+
+			ok = word && (!*word || sonde_word_list_add(&all, word));
+		}
+	}
+	at = ok ? sonde_arena_calloc(&s->arena, all.nr + 1, sizeof(*at)) : NULL;
+	if (at && all.nr)
+		memcpy(at, all.at, all.nr * sizeof(*at));
+	*words = (struct sonde_words){at, at ? all.nr : 0};
+	sonde_vec_release(&all);
+	return at ? 0 : sonde_err_nomem(err);
 }
 
 /* A list that the tool wants as a,b,c. */
@@ -213,6 +240,18 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 	return 0;
 }
 
+/* ncu cannot leave kernels out, and of a replayed range nobody can afterwards. */
+static int check_ranges(const struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	if (!s->ncu_enable || !s->kernel_exclude.nr || !sonde_replay_is_ranges(s->ncu.replay_mode))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"pipeline.ncu.ncu_cli.kernel_exclude and replay_mode=%s do not go together: ncu has no such "
+		"option, and a replayed range is one result that kernels cannot be taken out of; choose "
+		"kernels with pipeline.ncu.ncu_cli.kernel_name, or use replay_mode=kernel",
+		s->ncu.replay_mode);
+}
+
 #define LEAST_ROTATE_BYTES (1u << 20)
 #define LEAST_ROTATE_NS	   1000000000u
 
@@ -312,6 +351,12 @@ int sonde_capture_settings_read(
 		out->ncu.launch_skip = -1;
 	if (!out->ncu.launch_count)
 		out->ncu.launch_count = -1;
+	if (rc == 0)
+		rc = split_words(out, &out->nvtx_include, err);
+	if (rc == 0)
+		rc = split_words(out, &out->nvtx_exclude, err);
+	if (rc == 0)
+		rc = check_ranges(out, err);
 	if (rc == 0)
 		rc = check_cupti(out, err);
 	if (rc == 0)

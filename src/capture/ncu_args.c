@@ -40,62 +40,46 @@ static void option_number(struct sonde_argv *a, const char *name, long value)
 	sonde_argv_printf(a, "%ld", value);
 }
 
-static bool is_function_name(const char *word)
+/* `*` and `?` say nothing to ncu but in a signature such as `void axpy(float*)`. */
+static bool is_glob(const char *name)
 {
-	return !strpbrk(word, " (<>,:&") && strncmp(word, "regex:", 6) != 0;
+	return strpbrk(name, "*?") && !strchr(name, '(') && strncmp(name, "regex:", 6) != 0;
 }
 
-/* A glob of a function name as a regular expression. */
-static void add_glob(struct sonde_buf *out, const char *word)
+/* A glob as a regular expression for the whole of a name. */
+static void add_glob(struct sonde_argv *a, const char *name)
 {
-	for (; *word; word++) {
-		if (*word == '*')
-			sonde_buf_puts(out, ".*");
-		else if (*word == '?')
-			sonde_buf_putc(out, '.');
-		else if (strchr("^$.|()[]{}+\\", *word))
-			sonde_buf_printf(out, "\\%c", *word);
+	struct sonde_buf b = {0};
+
+	sonde_buf_puts(&b, "regex:^");
+	for (; *name; name++) {
+		if (*name == '*')
+			sonde_buf_puts(&b, ".*");
+		else if (*name == '?')
+			sonde_buf_putc(&b, '.');
+		else if (strchr("^$.|()[]{}+\\", *name))
+			sonde_buf_printf(&b, "\\%c", *name);
 		else
-			sonde_buf_putc(out, *word);
+			sonde_buf_putc(&b, *name);
 	}
+	sonde_buf_putc(&b, '$');
+	sonde_argv_pair(a, "-k", b.failed ? NULL : b.p);
+	a->failed |= b.failed;
+	sonde_buf_release(&b);
 }
 
-const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_words names, const char *base)
-{
-	size_t i;
-
-	if (names.nr == 0)
-		return NULL;
-	if (names.nr == 1 && strncmp(names.at[0], "regex:", 6) == 0) {
-		sonde_buf_puts(out, names.at[0]);
-		return base && *base ? base : "function";
-	}
-	for (i = 0; i < names.nr; i++)
-		if (!is_function_name(names.at[i]))
-			return NULL;
-	if (names.nr == 1 && !strpbrk(names.at[0], "*?")) {
-		sonde_buf_puts(out, names.at[0]);
-		return "function";
-	}
-	for (i = 0; i < names.nr; i++) {
-		sonde_buf_puts(out, i ? "|" : "regex:^(");
-		add_glob(out, names.at[i]);
-	}
-	sonde_buf_puts(out, ")$");
-	return "function";
-}
-
+/* As given, but for globs, which are ours: ncu compares them with function names, or mangled ones. */
 static void add_kernels(struct sonde_argv *a, const struct sonde_ncu_request *q)
 {
-	struct sonde_buf word = {0};
-	const char *base = sonde_ncu_kernel_word(&word, q->kernel_name, q->kernel_name_base);
+	bool is_ours = q->kernel_name && is_glob(q->kernel_name);
+	bool is_mangled = q->kernel_name_base && strcmp(q->kernel_name_base, "mangled") == 0;
 
-	a->failed |= word.failed;
-	if (base && !word.failed) {
-		sonde_argv_pair(a, "--kernel-name-base", base);
-		sonde_argv_pair(a, "-k", word.p);
-	}
-	sonde_buf_release(&word);
+	if (q->kernel_name && *q->kernel_name)
+		option(a, "--kernel-name-base", is_ours && !is_mangled ? "function" : q->kernel_name_base);
+	if (is_ours)
+		add_glob(a, q->kernel_name);
+	else
+		option(a, "-k", q->kernel_name);
 	option_number(a, "--launch-skip", q->launch_skip);
 	option_number(a, "--launch-count", q->launch_count);
 }

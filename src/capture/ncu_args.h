@@ -16,11 +16,12 @@ struct sonde_ncu_request {
 	const char *report; /* -o, without .ncu-rep */
 	const char *log;    /* --log-file */
 	const char *replay_mode, *target_processes, *set;
-	const char *kernel_name_base, *clock_control;
+	/* -k with its base, as given; a glob (gemm*), which ncu does not have, becomes a regex: of function names. */
+	const char *kernel_name, *kernel_name_base;
+	const char *clock_control;
 	const char *push_pop_scope, *range_filter;
 	struct sonde_words nvtx_include, nvtx_exclude;
 	struct sonde_words metrics, sections;
-	struct sonde_words kernel_name; /* names, globs or regex:…; joined into one -k */
 	struct sonde_words extra;       /* words passed as they are */
 	long launch_skip, launch_count;
 	bool force_overwrite;
@@ -31,15 +32,6 @@ struct sonde_ncu_request {
 /* `ncu … PROGRAM ARGS…`; `program` ends with NULL. Check `out->failed`. */
 void sonde_ncu_args_build(struct sonde_argv *out, const struct sonde_tool *ncu,
 	const struct sonde_ncu_request *q, char *const *program);
-
-/*
- * The names as ncu's `-k` wants them, appended to `out`, and the base they are
- * to be compared with: plain function names and globs of them become one name
- * or one `regex:^(…)$` over function names, a single `regex:` keeps the
- * request's base. Returns NULL when ncu cannot be told (a demangled name, a
- * regex beside plain names): the report is then filtered when it is read.
- */
-const char *sonde_ncu_kernel_word(struct sonde_buf *out, struct sonde_words names, const char *base);
 
 /*
  * `ncu --import REPORT --page PAGE [--csv]`: NVIDIA's own reading of a report.

@@ -101,6 +101,17 @@ static int by_level(const void *a, const void *b)
 	return (x->level > y->level) - (x->level < y->level);
 }
 
+/* Whether a word may stand for ranges that nest in each other. */
+static bool takes_several(struct sonde_words words)
+{
+	size_t i;
+
+	for (i = 0; i < words.nr; i++)
+		if (strpbrk(words.at[i], "*?") || strncmp(words.at[i], "regex:", 6) == 0)
+			return true;
+	return false;
+}
+
 static int plan_ranges(
 	struct sonde_plan *p, const struct sonde_plan_request *q, struct sonde_err *err)
 {
@@ -120,7 +131,13 @@ static int plan_ranges(
 			level < MAX_LEVELS ? level : MAX_LEVELS);
 	}
 	sonde_vec_sort(&p->captures, by_level);
-	if (!q->ranges && q->words.nr > 1)
+	p->is_open_ended = q->is_found_later && takes_several(q->words);
+	if (p->is_open_ended)
+		sonde_note(&p->notes,
+			"the number of captures depends on discovery: the run lists the program's ranges first "
+			"and makes one capture for each level at which chosen ranges nest "
+			"(`sonde regions -- COMMAND` lists them now)");
+	else if (!q->ranges && q->words.nr > 1)
 		sonde_note(
 			&p->notes, "the nesting of ranges is guessed from the expressions: where "
 				   "two nest in one capture, ncu profiles only the outer one");
@@ -241,8 +258,8 @@ void sonde_plan_show(const struct sonde_plan *p, struct sonde_buf *out)
 {
 	size_t i, k;
 
-	sonde_buf_printf(
-		out, "plan: %zu ncu capture%s\n", p->captures.nr, p->captures.nr == 1 ? "" : "s");
+	sonde_buf_printf(out, "plan: %zu ncu capture%s%s\n", p->captures.nr,
+		p->captures.nr == 1 ? "" : "s", p->is_open_ended ? " or more" : "");
 	for (i = 0; i < p->captures.nr; i++) {
 		const struct sonde_plan_capture *c = &p->captures.at[i];
 

@@ -27,6 +27,7 @@ struct sonde_plan_capture {
 
 struct sonde_plan {
 	SONDE_VEC(struct sonde_plan_capture) captures;
+	bool is_open_ended; /* how many captures there are depends on the program's ranges */
 	struct sonde_passes passes; /* nr 0 = not known */
 	char chip[32];		    /* they were counted for; empty = not counted */
 	bool is_chip_assumed;	    /* no GPU here and none named */
@@ -49,6 +50,7 @@ struct sonde_plan_request {
 	const size_t *word_of;		       /* per expression, the word it comes from */
 	const struct sonde_plan_range *ranges; /* NULL = not known */
 	size_t nr_ranges;
+	bool is_found_later; /* the run will look at the program's ranges first */
 	struct sonde_words metrics; /* for the passes */
 	const char *chip;	   /* NULL = the one here, else assumed */
 	const char *clock_control; /* what ncu does to the card's clocks; NULL = not said */

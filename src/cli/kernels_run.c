@@ -60,7 +60,7 @@ static int run_ncu(struct sonde_kernels_job *j, const char *dir, const char *reg
 	int rc = 0;
 
 	word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
-	q.kernel_name = (struct sonde_words){&word, 1};
+	q.kernel_name = word;
 	q.report = report;
 	q.log = log;
 	sonde_ncu_args_build(&argv, &j->ncu, &q, j->q->program);

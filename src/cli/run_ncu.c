@@ -77,6 +77,7 @@ static int build_plan(struct sonde_ncu_stage *s)
 	struct sonde_plan_request q = {.replay_mode = set->ncu.replay_mode,
 		.include = {s->include.at, s->include.nr},
 		.words = set->nvtx_include,
+		.is_found_later = s->run->is_dry && !s->look,
 		.word_of = s->word_of.at,
 		.metrics = set->ncu.metrics,
 		.clock_control = set->ncu.clock_control,
@@ -106,6 +107,17 @@ static int build_plan(struct sonde_ncu_stage *s)
 	sonde_levels_release(&levels);
 	sonde_vec_release(&ranges);
 	return rc;
+}
+
+/* A range mode without ranges to replay takes all there are; a plan without a look cannot name them. */
+static int include_every(struct sonde_ncu_stage *s)
+{
+	static const char *const every = "*";
+
+	if (!s->run->is_dry || s->include.nr || !sonde_replay_is_ranges(s->run->set.ncu.replay_mode))
+		return 0;
+	s->run->set.nvtx_include = (struct sonde_words){&every, 1};
+	return translate(s, s->run->set.nvtx_include, &s->include);
 }
 
 /* What CUPTI says of the metrics. Of a chip nobody named it is a remark, not a verdict. */
@@ -210,6 +222,8 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	if (rc == 0 && r->set.ncu_gating)
 		rc = translate(&s, r->set.nvtx_include, &s.include);
 	if (rc == 0)
+		rc = include_every(&s);
+	if (rc == 0)
 		rc = translate(&s, r->set.nvtx_exclude, &s.exclude);
 	if (rc == 0)
 		look_first(&s);
@@ -229,6 +243,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	sonde_vec_release(&s.include);
 	sonde_vec_release(&s.exclude);
 	sonde_vec_release(&s.word_of);
+	sonde_vec_release(&s.made);
 	sonde_buf_release(&s.commands);
 	return rc;
 }

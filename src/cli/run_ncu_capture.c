@@ -93,8 +93,11 @@ static int capture(
 		rc = write_command(s, c, &argv);
 	if (rc == 0) {
 		rc = watch(s, &progress, &argv, log, &end);
-		if (access(report, R_OK) == 0)
+		if (access(report, R_OK) == 0) {
 			s->run->nr_ncu++;
+			if (!sonde_word_list_add(&s->made, c->name) && rc == 0)
+				rc = sonde_err_nomem(s->err);
+		}
 		sonde_say_log(&progress.log, log);
 		*is_range_limit = sonde_ncu_log_is_range_limit(&progress.log);
 		if (*is_range_limit)
@@ -160,19 +163,24 @@ static void import_one(
 	sonde_argv_release(&argv);
 }
 
+/* The files of the main capture have plain names: the first, or the one that was fallen back to. */
 static void import_all(struct sonde_ncu_stage *s)
 {
-	const struct sonde_plan_capture *first = s->plan.captures.at;
-	const char *name = s->has_fallen_back ? "kernel" : first->name;
-	const char *report = sonde_run_path(s->run, "ncu/%s%s.ncu-rep", name, s->run->dir.suffix);
-	char file[64];
+	size_t i, main_one = s->has_fallen_back ? s->made.nr - 1 : 0;
+	const char *rank = s->run->dir.suffix;
+	char file[192];
 
-	if (!s->run->set.ncu_csv || !report || access(report, R_OK) < 0)
-		return;
-	snprintf(file, sizeof(file), "ncu/raw%s.csv", s->run->dir.suffix);
-	import_one(s, report, "raw", file);
-	snprintf(file, sizeof(file), "ncu/sections_report%s.txt", s->run->dir.suffix);
-	import_one(s, report, "details", file);
+	for (i = 0; i < s->made.nr && s->run->set.ncu_csv; i++) {
+		const char *name = i == main_one ? "" : s->made.at[i], *dot = *name ? "." : "";
+		const char *report = sonde_run_path(s->run, "ncu/%s%s.ncu-rep", s->made.at[i], rank);
+
+		if (!report)
+			return;
+		snprintf(file, sizeof(file), "ncu/raw%s%s%s.csv", dot, name, rank);
+		import_one(s, report, "raw", file);
+		snprintf(file, sizeof(file), "ncu/sections_report%s%s%s.txt", dot, name, rank);
+		import_one(s, report, "details", file);
+	}
 }
 
 int sonde_ncu_stage__capture(struct sonde_ncu_stage *s)

@@ -15,6 +15,7 @@ struct sonde_ncu_stage {
 	struct sonde_word_list include, exclude; /* in ncu's grammar */
 	SONDE_VEC(size_t) word_of;		 /* per include, the user's word */
 	struct sonde_buf commands;		 /* cmd.txt */
+	struct sonde_word_list made;		 /* names of the captures that left a report */
 	struct sonde_err *err;
 	bool is_nothing; /* some capture selected nothing */
 	bool has_fallen_back;
@@ -24,7 +25,7 @@ struct sonde_ncu_stage {
 int sonde_ncu_stage__command(struct sonde_ncu_stage *s, const struct sonde_plan_capture *c,
 	struct sonde_argv *argv, const char **log, const char **report);
 
-/* All captures of the plan, with the fall-back and NVIDIA's own reading of the first. */
+/* All captures of the plan, with the fall-back and NVIDIA's own reading of each. */
 int sonde_ncu_stage__capture(struct sonde_ncu_stage *s);
 
 #endif

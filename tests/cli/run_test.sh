@@ -82,7 +82,7 @@ process
 --kernel-name-base
 function
 -k
-regex:^(gemm.*)\$
+regex:^gemm.*\$
 --launch-skip
 3
 --launch-count
@@ -103,6 +103,18 @@ ok run_translates_label_globs bash -c "tr '\0' '\n' <'$TMP/record' | grep -qxF '
 
 STANDIN_REPORT=$PWD/tests/data/ncu/overlap_kernel.ncu-rep run $NCU "pipeline.ncu.ncu_cli.nvtx.exclude=['B/']" -- /bin/true
 ok run_says_nothing_of_an_exclude_that_ncu_left_out bash -c '! grep -q "matches no" "$0"' "$TMP/out"
+
+# --- what the capture selected is not selected again
+for base in mangled function demangled; do
+	rm -f "$TMP/record"
+	STANDIN_RECORD=$TMP/record run $NCU "pipeline.ncu.ncu_cli.kernel_name='regex:^_Z.*'" pipeline.ncu.ncu_cli.kernel_name_base=$base -- /bin/true
+	ok "run_passes_kernel_name_base_$base" bash -c "tr '\\0' ' ' <'$TMP/record' | grep -qF -e '--kernel-name-base $base -k regex:^_Z.* '"
+	ok "run_shows_what_ncu_took_by_$base" grep -q '24 of 29 launches in regions' "$TMP/out"
+done
+run $NCU pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/]" 'pipeline.ncu.ncu_cli.kernel_name=gemm_tile' -- /bin/true
+ok range_with_kernels_shows_the_ranges bash -c 'grep -Eq "^A +3 +1.100" "$0" && grep -q "a replayed range is one result without kernels" "$0"' "$TMP/out"
+run $NCU "pipeline.ncu.ncu_cli.nvtx.include=['[A']" 'report.labels=["^A$ => other"]' -- /bin/true
+ok run_keeps_labels_that_the_capture_named grep -Eq '^A +18 ' "$TMP/out"
 
 # --- plans
 "$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" -- /bin/true >"$TMP/out" 2>"$TMP/err"
@@ -129,16 +141,33 @@ fi
 (PATH=/usr/bin:/bin "$SONDE" run -n $NCU -- /bin/true) >"$TMP/out" 2>"$TMP/err"
 ok dry_run_needs_no_ncu grep -q '\$ ncu ' "$TMP/out"
 
+"$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" pipeline.ncu.ncu_cli.replay_mode=range \
+	"pipeline.ncu.ncu_cli.nvtx.include='A;B;A::A1'" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok dry_run_takes_a_list_in_one_word_apart grep -q '^plan: 2 ncu captures$' "$TMP/out"
+for include in "'*'" '[]' "['decode*']"; do
+	"$SONDE" run -n $NCU "hydra.run.dir=$TMP/dry" pipeline.ncu.ncu_cli.replay_mode=range \
+		"pipeline.ncu.ncu_cli.nvtx.include=$include" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+	ok "dry_run_of_ranges_$include: as many captures as discovery finds levels" \
+		bash -c "[ $? -eq 0 ] && grep -q '^plan: 1 ncu capture or more$' '$TMP/out' && grep -q 'depends on discovery' '$TMP/out'"
+done
+"$SONDE" run -n $NCU pipeline.ncu.ncu_cli.replay_mode=app-range "pipeline.ncu.ncu_cli.kernel_exclude=['fill*']" \
+	"pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true >"$TMP/out" 2>"$TMP/err"
+ok dry_run_refuses_to_leave_kernels_out_of_ranges [ $? -eq 2 ]
+ok dry_run_says_why_kernels_stay_in_ranges says 'kernel_exclude and replay_mode=app-range do not go together'
+
 # --- range replay
-run $NCU pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/]" -- /bin/true
+run $NCU pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/,B/]" -- /bin/true
 ok range_captures_are_merged grep -q 'A::A1 ' "$TMP/out"
 ok range_levels_are_not_added_up bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^A +3 +1.100 +1.100"' "$TMP/out"
 ok range_inner_level_has_its_own_result bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "A::A1 +3 +0.858 +0.858"' "$TMP/out"
-ok range_total_counts_the_outer_level_once bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^total in regions +3 +1.100"' "$TMP/out"
+ok range_total_counts_the_outer_level_once bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^total in regions +6 +1.826"' "$TMP/out"
 ok range_levels_are_said grep -q 'captured one level at a time' "$TMP/out"
 ok range_report_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
 "$SONDE" report "$dir" >"$TMP/again"
 ok range_report_of_the_directory_says_the_same grep -Eq '^A +3 +1.100 +1.100 +60.2%' "$TMP/again"
+for f in raw.csv sections_report.txt raw.range.level1.csv sections_report.range.level1.txt; do
+	ok "range_writes_ncu/$f" [ -s "$dir/ncu/$f" ]
+done
 ok range_writes_one_report_per_level [ -s "$dir/ncu/range.level0.ncu-rep" -a -s "$dir/ncu/range.level1.ncu-rep" ]
 run $NCU pipeline.ncu.ncu_cli.replay_mode=range -- /bin/true
 ok range_without_ranges_is_refused says 'nvtx.include'
@@ -146,6 +175,7 @@ fail range_api pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx
 ok range_falls_back_to_kernel_replay [ -s "$dir/ncu/kernel.ncu-rep" ]
 ok range_fallback_names_the_api says 'cuKernelSetAttribute'
 ok range_fallback_is_in_the_report grep -q 'fell back to kernel replay' "$dir/ncu/regions/report.json"
+ok range_fallback_has_nvidias_reading_of_both [ -s "$dir/ncu/raw.csv" -a -s "$dir/ncu/raw.range.level0.csv" ]
 ok range_fallback_keeps_what_was_captured [ -s "$dir/ncu/range.level0.ncu-rep" ]
 ok range_fallback_ends_well [ $rc -eq 0 ]
 fail range_api pipeline.ncu.ncu_cli.replay_mode=range pipeline.ncu.fallback=false \

@@ -80,36 +80,50 @@ static void test_ncu_log__cause_is_named_and_consequences_are_not(void **state)
 	sonde_ncu_log_release(&log);
 }
 
-static void test_ncu_args__kernel_words_become_one_pattern(void **state)
+/* The words of a command line between `from` and the program, as one line. */
+static void args_say(const struct sonde_ncu_request *q, const char *from, const char *want)
+{
+	const struct sonde_tool ncu = {.path = "ncu", .major = 2025};
+	char *program[] = {"prog", NULL};
+	struct sonde_argv argv = {0};
+	struct sonde_buf line = {0};
+	size_t i = 0;
+
+	sonde_ncu_args_build(&argv, &ncu, q, program);
+	assert_false(argv.failed);
+	while (strcmp(argv.words.at[i], from) != 0)
+		i++;
+	for (; strcmp(argv.words.at[i], "prog") != 0; i++)
+		sonde_buf_printf(&line, "%s%s", line.n ? " " : "", argv.words.at[i]);
+	assert_string_equal(line.p, want);
+	sonde_buf_release(&line);
+	sonde_argv_release(&argv);
+}
+
+static void test_ncu_args__kernel_names_go_to_ncu_as_given(void **state)
 {
 	static const struct {
-		const char *names[3];
-		size_t nr;
-		const char *base, *word;
+		const char *name, *base, *want;
 	} cases[] = {
-		{{"gemm"}, 1, "function", "gemm"},
-		{{"gemm*"}, 1, "function", "regex:^(gemm.*)$"},
-		{{"a.b", "c?"}, 2, "function", "regex:^(a\\.b|c.)$"},
-		{{"regex:^void"}, 1, "demangled", "regex:^void"},
-		{{"void gemm<2>(int)"}, 1, NULL, ""},
-		{{"regex:x", "gemm"}, 2, NULL, ""},
-		{{NULL}, 0, NULL, ""},
+		{"gemm", "function", "--nvtx --kernel-name-base function -k gemm"},
+		{"gemm", "demangled", "--nvtx --kernel-name-base demangled -k gemm"},
+		{"_Z4gemmPf", "mangled", "--nvtx --kernel-name-base mangled -k _Z4gemmPf"},
+		{"void gemm<2>(int *)", "demangled", "--nvtx --kernel-name-base demangled -k void gemm<2>(int *)"},
+		{"regex:^void", "demangled", "--nvtx --kernel-name-base demangled -k regex:^void"},
+		{"regex:^_Z.*", "mangled", "--nvtx --kernel-name-base mangled -k regex:^_Z.*"},
+		{"gemm*", "demangled", "--nvtx --kernel-name-base function -k regex:^gemm.*$"},
+		{"a.b?", "mangled", "--nvtx --kernel-name-base mangled -k regex:^a\\.b.$"},
+		{NULL, "demangled", "--nvtx"},
 	};
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct sonde_buf b = {0};
-		const char *base = sonde_ncu_kernel_word(
-			&b, (struct sonde_words){cases[i].names, cases[i].nr}, "demangled");
-
-		if (cases[i].base)
-			assert_string_equal(base, cases[i].base);
-		else
-			assert_null(base);
-		assert_string_equal(b.p ? b.p : "", cases[i].word);
-		sonde_buf_release(&b);
-	}
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		args_say(&(struct sonde_ncu_request){.kernel_name = cases[i].name,
+				 .kernel_name_base = cases[i].base,
+				 .launch_skip = -1,
+				 .launch_count = -1},
+			"--nvtx", cases[i].want);
 }
 
 static void test_argv__shown_line_is_safe_to_paste(void **state)
@@ -238,7 +252,7 @@ int main(void)
 		cmocka_unit_test(test_ncu_log__counts_kernels_and_passes_however_it_is_cut),
 		cmocka_unit_test(test_ncu_log__recorded_empty_run_is_explained),
 		cmocka_unit_test(test_ncu_log__cause_is_named_and_consequences_are_not),
-		cmocka_unit_test(test_ncu_args__kernel_words_become_one_pattern),
+		cmocka_unit_test(test_ncu_args__kernel_names_go_to_ncu_as_given),
 		cmocka_unit_test(test_argv__shown_line_is_safe_to_paste),
 		cmocka_unit_test(test_child__ends_are_told_apart),
 		cmocka_unit_test(test_child__status_is_kept_when_sigchld_is_ignored),
