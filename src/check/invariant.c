@@ -15,7 +15,8 @@ struct rows {
 	size_t *parent;	     /* SIZE_MAX = a root */
 	double *incl, *excl; /* the quantity now looked at; NaN = null */
 	double *children;
-	bool may_nest; /* an aggregate of replayed ranges, which may come in levels */
+	bool is_ranges; /* of replayed ranges, whose own part is not known */
+	bool may_nest; /* an aggregate of these, which may come in levels */
 };
 
 static size_t depth_of(const json_t *region)
@@ -80,13 +81,15 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 }
 
 /*
- * A region of replayed ranges holds what ran in the ranges inside it: where these
- * were captured by a run of their own, they are not added again.
+ * A region of replayed ranges holds what ran in the ranges inside it: what it has without them is not
+ * known (null). Older reports have a figure there, to which ranges captured by a run of their own are not added again.
  */
 static bool is_nested_sum(const struct rows *rows, size_t i, double own)
 {
 	const json_t *exclusive = json_object_get(rows->at[i], "exclusive");
 
+	if (rows->is_ranges && isnan(rows->excl[i]))
+		return true;
 	return rows->may_nest && sonde_invariant__number(exclusive, "kernel_count") > 0 &&
 	       rows->incl[i] >= own * (1 - SONDE_TOLERANCE) &&
 	       rows->incl[i] <= (own + rows->children[i]) * (1 + SONDE_TOLERANCE);
@@ -262,7 +265,8 @@ int sonde_invariant__check_report(
 	struct rows rows;
 	int rc = rows_init(&rows, json_object_get(report, "regions")) ? 0 : sonde_err_nomem(v->err);
 
-	rows.may_nest = is_aggregate && sonde_invariant__is_ranges(report);
+	rows.is_ranges = sonde_invariant__is_ranges(report);
+	rows.may_nest = is_aggregate && rows.is_ranges;
 	if (rc == 0) {
 		sonde_validation__key(v, "regions");
 		rc = check_order(v, &rows);

@@ -56,8 +56,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_KEY("no-aggregate", NULL, FLAG, no_aggregate, "report.aggregate=false",
 		"per process and device only, no summary over them"),
 	SONDE_OPT_KEY("per-scope", NULL, FLAG, per_scope, "report.per_scope=true",
-		"text and md: the summary, then each process and device; without, where there "
-		"are several, the summary alone"),
+		"text: the summary, then each process and device; without, where there are several, "
+		"the summary alone (Markdown and JSON always have each)"),
 	SONDE_OPT_KEY("idle", NULL, FLAG, shows_idle, "report.view=idle",
 		"text and md: why the GPU was idle, by cause and region, and the longest gaps"),
 	SONDE_OPT_KEY("memory", NULL, FLAG, shows_memory, "report.view=memory",

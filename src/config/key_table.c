@@ -180,7 +180,7 @@ const struct hydra_key sonde_keys[] = {
 		"jobs one must be named"),
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
-		"show each process and device in text and Markdown, not only their summary"),
+		"show each process and device in text, not only their summary; Markdown and JSON always do"),
 	WORD("report.view", "cost", "cost|idle|memory|ranks",
 		"columns of tables in text and Markdown: launches and times, why the GPU was idle, "
 		"GPU memory, or communication with tables of ranks"),

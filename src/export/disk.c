@@ -25,6 +25,8 @@ struct disk {
 	struct sonde_markdown markdown;
 	struct sonde_figures figures;
 	struct sonde_buf path;
+	size_t root; /* bytes of the path that are the directory itself */
+	struct sonde_folder_list folders;
 	struct sonde_err *err;
 };
 
@@ -69,7 +71,9 @@ static int write_json(struct disk *d, uint32_t node, struct sonde_sink *to)
 static int write_markdown(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
 	d->markdown.to = to;
+	memset(d->markdown.is_named, 0, d->tree->cells->strings.nr * sizeof(*d->markdown.is_named));
 	sonde_markdown__write_region(&d->markdown, d->report, node, 1);
+	sonde_markdown__write_legend(&d->markdown, 2);
 	sonde_sink_putc(to, '\n');
 	sonde_markdown__write_head(&d->markdown);
 	return d->markdown.cell.failed ? sonde_err_nomem(d->err) : 0;
@@ -129,7 +133,8 @@ static int write_file(struct disk *d, const char *name, writer write, uint32_t n
 	return rc;
 }
 
-static int write_region(struct disk *d, uint32_t node, struct sonde_str folder)
+/* `*at` becomes the way there from the directory. */
+static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, struct sonde_str *at)
 {
 	static const struct {
 		const char *name;
@@ -138,6 +143,12 @@ static int write_region(struct disk *d, uint32_t node, struct sonde_str folder)
 		{"report.md", write_markdown}, {"report.json", write_json}};
 	size_t back = enter(d, "", folder.p), i;
 	int rc = d->path.failed ? sonde_err_nomem(d->err) : sonde_dir_make(d->path.p, d->err);
+
+	if (rc == 0)
+		*at = sonde_arena_dup(&d->folders.arena,
+			(struct sonde_str){d->path.p + d->root + 1, d->path.n - d->root - 1});
+	if (rc == 0 && !at->p)
+		rc = sonde_err_nomem(d->err);
 
 	for (i = 0; i < sizeof(files) / sizeof(*files) && rc == 0; i++)
 		rc = write_file(d, files[i].name, files[i].write, node);
@@ -158,16 +169,19 @@ static int list_folders(struct sonde_listing *out, struct disk *d, const struct 
 /* One folder per region, and one table for those that get none. */
 static int write_regions(struct disk *d, const struct sonde_report *r)
 {
+	struct sonde_report_folders all = {
+		r, sonde_arena_calloc(&d->folders.arena, r->nodes.nr + 1, sizeof(*all.at))};
 	struct sonde_folders folders = {0};
 	struct sonde_listing list = {0}, rest = {0};
 	size_t i;
-	int rc = list_folders(&list, d, r);
+	int rc = all.at && sonde_vec_put(&d->folders.of, all) ? list_folders(&list, d, r)
+							      : sonde_err_nomem(d->err);
 
 	if (rc == 0)
 		rc = sonde_folders_build(&folders, d->tree, r, d->err);
 	d->report = r;
 	for (i = 0; i < list.nr && rc == 0; i++)
-		rc = write_region(d, list.at[i], folders.at[list.at[i]]);
+		rc = write_region(d, list.at[i], folders.at[list.at[i]], &all.at[list.at[i]]);
 	if (rc == 0 && list.nr_left_out)
 		rc = sonde_listing_invert(&rest, &list, r, d->err);
 	d->rest = &rest;
@@ -239,16 +253,6 @@ static int write_whole(struct disk *d, const char *name, sonde_exporter *export)
 	return write_file(d, name, write_exported, 0);
 }
 
-static bool has_regions(const struct sonde_tree *t)
-{
-	size_t i;
-
-	for (i = 0; i < t->reports.nr; i++)
-		if (t->reports.at[i].nodes.nr)
-			return true;
-	return false;
-}
-
 static int write_charts(struct disk *d)
 {
 	int rc = d->options->links_charts ? write_whole(d, "icicle.svg", sonde_export_icicle) : 0;
@@ -295,18 +299,22 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 	int rc;
 
 	options.more_at = "report.json";
-	options.links_charts = has_regions(t);
+	options.links_charts = sonde_has_regions(t);
 	sonde_buf_puts(&d.path, dir);
+	d.root = d.path.n;
 	rc = d.path.failed ? sonde_err_nomem(err) : sonde_dir_make(dir, err);
 	if (rc == 0)
 		rc = open_writers(&d);
 	if (rc == 0 && !o->no_folders)
 		rc = write_folders(&d);
+	options.folders = &d.folders;
 	if (rc == 0)
 		rc = write_charts(&d);
 	if (rc == 0)
 		rc = write_wholes(&d);
 	close_writers(&d);
+	sonde_vec_release(&d.folders.of);
+	sonde_arena_release(&d.folders.arena);
 	sonde_buf_release(&d.path);
 	return rc;
 }

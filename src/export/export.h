@@ -41,7 +41,7 @@ struct sonde_export_options {
 	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */
 	struct sonde_words formats; /* what sonde_export_dir writes, by name; none = the default */
 	struct sonde_words scopes;  /* names or globs of the reports to show; none = all */
-	bool per_scope; /* text and Markdown: single scopes, too, where an aggregate has them all */
+	bool per_scope; /* text: single scopes, too, where an aggregate has them all */
 	enum sonde_columns_view view;
 	size_t width;		    /* of the terminal; 0 = 100 */
 	bool is_coloured;
@@ -50,11 +50,13 @@ struct sonde_export_options {
 	bool lists_entries;	  /* in text: how long the entries of each region took */
 	bool is_flat;		  /* in text: all kernels instead of the regions */
 	bool full_names;	  /* text, Markdown, HTML: kernels by their whole C++ names */
+	const char *baseline; /* why this is not of what was asked for, and what it is of; NULL = it is */
 	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
 	const char *command; /* the command line that made this, ready for a shell; NULL = none */
 	const char *by;	     /* what widths mean in stack formats; NULL = time */
 	bool links_charts; /* Markdown: icicle.svg and, if it exists, roofline.svg lie beside it */
+	const struct sonde_folder_list *folders; /* private: what sonde_export_dir wrote before the whole report */
 	const char *more_at; /* where cut tables are complete; NULL = "--format json" */
 };
 

@@ -173,6 +173,8 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 
 	if (sonde_field_is(f, "busy_ms") && !overlaps(r))
 		return false;
+	if (f->flags & SONDE_FIELD_EXCLUSIVE && r->is_ranges)
+		return false; /* not known */
 	for (i = 0; is_optional && i < r->nodes.nr; i++) {
 		double v = sonde_field_number(f, r, &r->nodes.at[i]);
 

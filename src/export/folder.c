@@ -151,3 +151,18 @@ void sonde_folders_release(struct sonde_folders *f)
 	sonde_free(f->at);
 	*f = (struct sonde_folders){0};
 }
+
+struct sonde_str sonde_folder_list_find(
+	const struct sonde_folder_list *l, const struct sonde_report *r, uint32_t node)
+{
+	size_t i;
+
+	for (i = 0; l && i < l->of.nr; i++) {
+		const struct sonde_report *of = l->of.at[i].report;
+
+		/* The aggregate of an only scope is that scope again, node by node. */
+		if (of == r || (of->measured == r->measured && of->is_aggregate && of->nr_scopes == 1))
+			return l->of.at[i].at[node];
+	}
+	return (struct sonde_str){NULL, 0};
+}

@@ -27,6 +27,18 @@ int sonde_folders_build(struct sonde_folders *out, const struct sonde_tree *t,
 	const struct sonde_report *r, struct sonde_err *err);
 void sonde_folders_release(struct sonde_folders *f);
 
+/* The folders that were written below one directory, for files there that refer to them. */
+struct sonde_folder_list {
+	struct sonde_arena arena;
+	SONDE_VEC(struct sonde_report_folders {
+		const struct sonde_report *report;
+		struct sonde_str *at; /* by node, from the directory; p NULL = it has none */
+	}) of;
+};
+/* The folder of a region, of the report or of one that says the same; p NULL = there is none. */
+struct sonde_str sonde_folder_list_find(
+	const struct sonde_folder_list *l, const struct sonde_report *r, uint32_t node);
+
 /*
  * The name for a path of labels, outermost first, before clashes are looked
  * at; true when it was cut or means something to the file system.

@@ -138,22 +138,6 @@ static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r
 	}
 }
 
-/* The aggregate over this scope alone, where it is written too: it says the same. */
-static const struct sonde_report *twin_of(
-	const struct sonde_json_export *x, const struct sonde_report *r)
-{
-	size_t i;
-
-	for (i = sonde_tree_first_aggregate(x->tree); !r->is_aggregate && i < x->tree->reports.nr; i++) {
-		const struct sonde_report *other = &x->tree->reports.at[i];
-
-		if (other->nr_scopes == 1 && other->measured == r->measured &&
-			sonde_report_is_shown(other, x->options))
-			return other;
-	}
-	return NULL;
-}
-
 static void write_regions(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	size_t i;
@@ -166,24 +150,42 @@ static void write_regions(struct sonde_json_export *x, const struct sonde_report
 	}
 }
 
+/* The scopes that are added up in this one, each with what is kept of it. */
+static void write_folded(struct sonde_json_export *x, const struct sonde_report *r)
+{
+	const struct sonde_cells *c = x->tree->cells;
+	size_t i;
+
+	sonde_json_u64(&x->w, "folded", r->nr_scopes);
+	sonde_json_open(&x->w, "folded_scopes", '[', false);
+	for (i = 0; i < c->folded_scopes.nr; i++) {
+		const struct sonde_folded_scope *f = &c->folded_scopes.at[i];
+		struct sonde_str name = {0};
+
+		if (f->scope != r->scope)
+			continue;
+		x->w.sink->buf.failed |= !sonde_folded_scope_name(&name, f, &x->arena);
+		sonde_json_open(&x->w, NULL, '{', true);
+		sonde_json_str(&x->w, "scope", name);
+		sonde_json_number(&x->w, "work_ms", f->work_ns / 1e6);
+		sonde_json_number(&x->w, "comm_ms", f->comm_ns / 1e6);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, ']');
+}
+
 static void write_report(struct sonde_json_export *x, const char *key, const struct sonde_report *r)
 {
-	const struct sonde_report *twin = twin_of(x, r);
-
 	sonde_json_open(&x->w, key, '{', false);
 	sonde_json_str(&x->w, "scope", r->name);
 	sonde_json_z(&x->w, "measured", sonde_measured_name(r->measured));
 	sonde_json__write_place(x, r, true);
 	if (!r->is_aggregate && r->nr_scopes > 1)
-		sonde_json_u64(&x->w, "folded", r->nr_scopes);
+		write_folded(x, r);
 	write_totals(x, r);
-	if (twin) {
-		sonde_json_str(&x->w, "same_as", twin->name);
-	} else {
-		write_regions(x, r);
-		write_unattributed(x, r);
-		write_gaps(x, r);
-	}
+	write_regions(x, r);
+	write_unattributed(x, r);
+	write_gaps(x, r);
 	sonde_json_close(&x->w, '}');
 }
 

@@ -266,6 +266,8 @@ void sonde_json__write_head(struct sonde_json_export *x)
 {
 	char fingerprint[32];
 
+	if (x->options->baseline)
+		sonde_json_z(&x->w, "baseline", x->options->baseline);
 	if (x->options->generated_at)
 		sonde_json_z(&x->w, "generated_at", x->options->generated_at);
 	sonde_json_z(&x->w, "generator", "sonde " SONDE_VERSION);

@@ -1,5 +1,6 @@
 #include "export/json_int.h"
 
+#include "export/folder.h"
 #include "tree/roofline.h"
 
 #include <math.h>
@@ -155,6 +156,22 @@ static void write_identity(
 	sonde_json__write_place(x, r, true);
 }
 
+/* Where the region has files of its own, as seen from this one. */
+static void write_files(struct sonde_json_export *x, struct sonde_str folder)
+{
+	struct sonde_buf path = {0};
+
+	if (!folder.n)
+		return;
+	sonde_buf_printf(&path, "%.*s/report.json", SONDE_STR_ARG(folder));
+	sonde_json_str(&x->w, "json_path", sonde_buf_view(&path));
+	sonde_buf_clear(&path);
+	sonde_buf_printf(&path, "%.*s/report.md", SONDE_STR_ARG(folder));
+	sonde_json_str(&x->w, "markdown_path", sonde_buf_view(&path));
+	x->w.sink->buf.failed |= path.failed;
+	sonde_buf_release(&path);
+}
+
 /* `idle.sync_ms` is in the object `idle`: opens and closes these; returns the member's key. */
 static const char *enter(struct sonde_json_export *x, struct sonde_str *object, const char *key)
 {
@@ -286,6 +303,7 @@ void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_re
 	const struct sonde_node *n = &r->nodes.at[node];
 
 	write_identity(x, r, n);
+	write_files(x, sonde_folder_list_find(x->options->folders, r, node));
 	write_fields(x, r, n, 0);
 	write_streams(x, r, n);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);

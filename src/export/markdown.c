@@ -1,6 +1,7 @@
 #include "export/format.h"
 #include "export/markdown_int.h"
 
+#include "base/alloc.h"
 #include "base/escape.h"
 #include "tree/first.h"
 #include "tree/idle.h"
@@ -13,7 +14,8 @@ int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
 	int rc;
 
 	*m = (struct sonde_markdown){.to = to, .tree = t, .options = o};
-	rc = sonde_figures_init(&m->figures, t, err);
+	m->is_named = sonde_calloc(t->cells->strings.nr + 1, sizeof(*m->is_named));
+	rc = m->is_named ? sonde_figures_init(&m->figures, t, err) : sonde_err_nomem(err);
 	return rc ? rc : sonde_figures_init(&m->own, t, err);
 }
 
@@ -22,6 +24,7 @@ void sonde_markdown__release(struct sonde_markdown *m)
 	sonde_figures_release(&m->figures);
 	sonde_figures_release(&m->own);
 	sonde_buf_release(&m->cell);
+	sonde_free(m->is_named);
 }
 
 void sonde_markdown__write_name(struct sonde_markdown *m, struct sonde_str name)
@@ -142,13 +145,13 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 		put_name(m, t, n);
 	else
 		sonde_table_words(t, is_total ? "*total in regions*" : "*(outside any range)*");
-	for (i = 0; i < sonde_nr_fields; i++) {
-		const struct sonde_field *f = &sonde_fields[i];
+	for (i = 0; i < m->nr_columns; i++) {
+		const struct sonde_field *f = m->columns[i];
 		double v = n ? sonde_field_number(f, r, n) : sonde_field_sum(f, launches, time_ns);
 
-		if (m->fields >> i & 1 && !n && isnan(v))
+		if (!n && isnan(v))
 			sonde_table_words(t, "");
-		else if (m->fields >> i & 1)
+		else
 			put_field(t, f, v);
 	}
 	sonde_tree_values(m->tree, r, part, node, &m->figures);
@@ -158,17 +161,49 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 		sonde_table_words(t, hint ? hint : "");
 }
 
+/* The columns that other programs look for in a table of regions come first, by names of their own. */
+static const struct {
+	const char *csv, *head;
+} contract[] = {{"inclusive_ms", "Total ms"}, {"launches", "Kernels"}};
+#define NR_CONTRACT (sizeof(contract) / sizeof(*contract))
+
+static size_t place_of(const struct sonde_field *f)
+{
+	size_t i = 0;
+
+	while (i < NR_CONTRACT && !sonde_field_is(f, contract[i].csv))
+		i++;
+	return i;
+}
+
+static void choose_columns(struct sonde_markdown *m, uint64_t fields)
+{
+	size_t place, i;
+
+	m->nr_columns = 0;
+	for (place = 0; place <= NR_CONTRACT; place++)
+		for (i = 0; i < sonde_nr_fields; i++)
+			if (fields >> i & 1 && place_of(&sonde_fields[i]) == place)
+				m->columns[m->nr_columns++] = &sonde_fields[i];
+}
+
 static void write_table(struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_listing *l)
 {
+	uint64_t fields = sonde_fields_in_table(r, m->options->view);
 	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
 	size_t i;
 
-	m->fields = sonde_fields_in_table(r, m->options->view);
+	choose_columns(m, fields);
 	m->hint_head = sonde_hint_head(m->tree, r);
-	sonde_table_column(&t, SONDE_STR("region"), false, 0);
-	for (i = 0; i < sonde_nr_fields; i++)
-		if (m->fields >> i & 1)
-			sonde_table_column(&t, sonde_field_head(&sonde_fields[i], r), true, 0);
+	sonde_table_column(&t, SONDE_STR("Region"), false, 0);
+	for (i = 0; i < m->nr_columns; i++) {
+		size_t place = place_of(m->columns[i]);
+
+		sonde_table_column(&t,
+			place < NR_CONTRACT ? sonde_str_from(contract[place].head)
+					    : sonde_field_head(m->columns[i], r),
+			true, 0);
+	}
 	sonde_markdown__add_headline_columns(m, &t);
 	if (m->hint_head)
 		sonde_table_column(&t, sonde_str_from(m->hint_head), false, 0);
@@ -179,8 +214,8 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 	if (r->outside_launches)
 		put_row(m, &t, r, SONDE_PART_OUTSIDE, 0);
 	sonde_markdown__finish(m, &t);
-	if (sonde_view_lacks(m->fields, m->options->view))
-		sonde_sink_printf(m->to, "\n%s\n", sonde_view_lacks(m->fields, m->options->view));
+	if (sonde_view_lacks(fields, m->options->view))
+		sonde_sink_printf(m->to, "\n%s\n", sonde_view_lacks(fields, m->options->view));
 }
 
 static int write_first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
@@ -242,6 +277,33 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 	return 0;
 }
 
+/* The scopes that are added up in this one, a row each. */
+static void write_folded(struct sonde_markdown *m, const struct sonde_report *r)
+{
+	static const char *const heads[] = {"0scope", ">0kernels ms", ">0communication ms", NULL};
+	const struct sonde_cells *c = m->tree->cells;
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
+	size_t i;
+
+	sonde_sink_printf(m->to,
+		"\n%u scopes, added up: `report.scopes.keep=0` shows each by itself. How long their kernels "
+		"took, without communication and in it:\n",
+		r->nr_scopes);
+	sonde_table_heads(&t, heads);
+	for (i = 0; i < c->folded_scopes.nr; i++) {
+		const struct sonde_folded_scope *f = &c->folded_scopes.at[i];
+		struct sonde_str name = {0};
+
+		if (f->scope != r->scope)
+			continue;
+		t.failed |= !sonde_folded_scope_name(&name, f, &t.arena);
+		sonde_table_text(&t, name, SONDE_STYLE_PLAIN);
+		sonde_table_number(&t, f->work_ns / 1e6, 4, "");
+		sonde_table_number(&t, f->comm_ns / 1e6, 4, "");
+	}
+	sonde_markdown__finish(m, &t);
+}
+
 static int write_report(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	sonde_sink_puts(m->to, "\n## ");
@@ -251,6 +313,8 @@ static int write_report(struct sonde_markdown *m, const struct sonde_report *r, 
 	sonde_sink_puts(m->to, "\n");
 	if (r->is_ranges)
 		sonde_sink_printf(m->to, "\n%s\n", sonde_report_caution(r));
+	if (!r->is_aggregate && r->nr_scopes > 1)
+		write_folded(m, r);
 	if (r->nodes.nr) {
 		int rc = write_first(m, r, err);
 
@@ -299,16 +363,54 @@ static void write_charts(struct sonde_markdown *m)
 		sonde_sink_puts(m->to, "\n![roofline of regions](roofline.svg)\n");
 }
 
+/* Reports of Nsight Compute have a title that other programs look for. */
+static void write_title(struct sonde_markdown *m)
+{
+	const struct sonde_cells *c = m->tree->cells;
+	bool is_ncu = m->options->baseline != NULL || c->inputs.nr;
+	size_t i;
+
+	for (i = 0; i < c->inputs.nr && !m->options->baseline; i++)
+		is_ncu &= sonde_str_starts(c->inputs.at[i].source, "ncu");
+	sonde_sink_puts(m->to, is_ncu ? "# NCU Region Reports\n\n" : "# Region report\n\n");
+	if (!m->options->baseline)
+		return;
+	sonde_sink_puts(m->to, "**Baseline**: ");
+	sonde_escape_markdown(&m->to->buf, sonde_str_from(m->options->baseline));
+	sonde_sink_puts(m->to, "\n\n");
+}
+
+/* Each scope by itself, then what they come to together. */
+static int write_reports(struct sonde_markdown *m, struct sonde_err *err)
+{
+	const struct sonde_tree *t = m->tree;
+	size_t i, pass;
+	int rc = 0;
+
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < t->reports.nr && rc == 0; i++) {
+			const struct sonde_report *r = &t->reports.at[i];
+
+			if (r->is_aggregate != pass || !sonde_report_is_shown(r, m->options))
+				continue;
+			if (sonde_report_is_doubled(t, r, m->options))
+				write_same_aggregate(m, r);
+			else
+				rc = write_report(m, r, err);
+		}
+	}
+	return rc;
+}
+
 int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	bool has_reports = !sonde_selects_nothing(t) || sonde_has_regions(t);
 	struct sonde_markdown m;
 	int rc = sonde_markdown__init(&m, t, o, to, err);
-	size_t i, nr_hidden = 0;
 
 	if (rc == 0) {
-		sonde_sink_puts(to, "# Region report\n\n");
+		write_title(&m);
 		sonde_markdown__write_stragglers(&m);
 		sonde_markdown__write_head(&m);
 		if (sonde_selects_nothing(t))
@@ -319,24 +421,12 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 			t->cells->sampled.nr ? "~ sampled while the program ran, ± its 95 % interval \u00b7 " : "");
 		write_charts(&m);
 	}
-	for (i = 0; i < 2 * t->reports.nr && rc == 0; i++) {
-		const struct sonde_report *r = &t->reports.at[i % t->reports.nr];
-
-		if (sonde_report_comes_first(t, r, o) != (i < t->reports.nr))
-			continue;
-		if (!sonde_report_is_printed(t, r, o) || !has_reports) {
-			nr_hidden += !r->is_aggregate && sonde_report_is_shown(r, o) ? r->nr_scopes : 0;
-			continue;
-		}
-		if (sonde_report_is_doubled(t, r, o))
-			write_same_aggregate(&m, r);
-		else
-			rc = write_report(&m, r, err);
-	}
-	if (nr_hidden && has_reports)
-		sonde_sink_printf(to, "\n%zu scopes; `--per-scope` shows each\n", nr_hidden);
+	if (rc == 0 && has_reports)
+		rc = write_reports(&m, err);
 	if (rc == 0 && has_reports)
 		sonde_markdown__write_ranks(&m);
+	if (rc == 0)
+		sonde_markdown__write_legend(&m, 2);
 	if (rc == 0)
 		write_config(&m);
 	if (rc == 0 && m.cell.failed)

@@ -11,8 +11,11 @@ struct sonde_markdown {
 	const struct sonde_export_options *options;
 	struct sonde_figures figures, own;
 	struct sonde_buf cell; /* scratch */
-	uint64_t fields;       /* of the table of regions now made … */
-	const char *hint_head; /* … and the head of its last column, NULL = none */
+	/* Of the table of regions now made: its columns, and the head of the last one, NULL = none. */
+	const struct sonde_field *columns[64];
+	size_t nr_columns;
+	const char *hint_head;
+	bool *is_named; /* by string: the kernels that were listed */
 };
 
 int sonde_markdown__init(struct sonde_markdown *m, const struct sonde_tree *t,
@@ -37,6 +40,8 @@ void sonde_markdown__write_headline(struct sonde_markdown *m, struct sonde_table
 void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t);
 /* A line below a table that was cut: how many are not in it, and where they are. */
 void sonde_markdown__write_more(struct sonde_markdown *m, size_t nr, const char *what);
+/* What the short names of the kernels listed so far stand for; nothing where all are whole. */
+void sonde_markdown__write_legend(struct sonde_markdown *m, unsigned level);
 /* At most max_kernels rows. */
 void sonde_markdown__write_kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr);

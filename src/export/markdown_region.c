@@ -71,6 +71,8 @@ void sonde_markdown__write_kernels(
 		const struct sonde_kernel *k = &r->kernels.at[i];
 		struct sonde_str name = sonde_kernel_name(m->tree, m->options, k->name);
 
+		if (k->name != SONDE_NONE)
+			m->is_named[k->name] = true;
 		sonde_table_text(&t, name.n ? name : SONDE_STR("\"\""), SONDE_STYLE_PLAIN);
 		sonde_table_number(&t, (double)k->calls, 0, "");
 		sonde_table_number(&t, k->time_ns / 1e6, 4, "");
@@ -81,6 +83,27 @@ void sonde_markdown__write_kernels(
 	sonde_markdown__finish(m, &t);
 	if (nr > max)
 		sonde_markdown__write_more(m, nr - max, "kernels");
+}
+
+void sonde_markdown__write_legend(struct sonde_markdown *m, unsigned level)
+{
+	static const char *const heads[] = {"0kernel", "0its whole name", NULL};
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
+	size_t i;
+
+	sonde_table_heads(&t, heads);
+	for (i = 0; i < m->tree->cells->strings.nr; i++) {
+		struct sonde_str name = sonde_kernel_name(m->tree, m->options, (uint32_t)i);
+		struct sonde_str whole = m->tree->cells->strings.keys[i];
+
+		if (!m->is_named[i] || sonde_str_eq(name, whole))
+			continue;
+		sonde_table_text(&t, name, SONDE_STYLE_PLAIN);
+		sonde_table_text(&t, whole, SONDE_STYLE_PLAIN);
+	}
+	if (t.cells.nr)
+		sonde_sink_printf(m->to, "\n%.*s Kernel names\n", (int)level, "######");
+	sonde_markdown__finish(m, &t);
 }
 
 static void write_occupancy(struct sonde_markdown *m)

@@ -5,8 +5,8 @@
 #include "tree/judge.h"
 
 #define CAUTION                                                                                    \
-	"each figure is of the range as a whole, launch gaps included. Not to be compared with "   \
-	"sums over kernels."
+	"each figure is of the range as a whole, launch gaps and nested ranges included; what it "   \
+	"has without these is not known. Not to be compared with sums over kernels."
 
 const char *sonde_report_caution(const struct sonde_report *r)
 {

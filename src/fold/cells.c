@@ -362,3 +362,14 @@ void sonde_cells_free(struct sonde_cells *c)
 	sonde_vec_release(&c->parts);
 	sonde_free(c);
 }
+
+bool sonde_folded_scope_name(
+	struct sonde_str *out, const struct sonde_folded_scope *f, struct sonde_arena *arena)
+{
+	const struct sonde_process p = {.pid = f->pid, .host = f->host, .has_rank = f->has_rank, .rank = f->rank};
+	struct sonde_scope s = {.device = f->device};
+	bool ok = sonde_scopes_name(&s, 1, &p, arena);
+
+	*out = s.name;
+	return ok;
+}

@@ -253,6 +253,10 @@ struct sonde_folded_scope {
 	uint32_t collective_step;
 };
 
+/* Its name, as a scope by itself would have it; false when memory is short. */
+bool sonde_folded_scope_name(
+	struct sonde_str *out, const struct sonde_folded_scope *f, struct sonde_arena *arena);
+
 /* All launches of a scope, whatever the selection. */
 struct sonde_scope_sum {
 	uint64_t launches;

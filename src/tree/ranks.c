@@ -42,14 +42,13 @@ static void describe_scope(struct sonde_rank_row *row, const struct sonde_cells 
 static bool describe_folded(struct sonde_rank_row *row, struct sonde_ranks_build *x, uint32_t who)
 {
 	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[who];
-	const struct sonde_process p = {.pid = f->pid, .host = f->host, .has_rank = f->has_rank, .rank = f->rank};
-	struct sonde_scope s = {.device = f->device};
+	struct sonde_str name;
 
-	if (!sonde_scopes_name(&s, 1, &p, &x->r->arena))
+	if (!sonde_folded_scope_name(&name, f, &x->r->arena))
 		return false;
 	*row = (struct sonde_rank_row){.scope = f->scope,
 		.who = who,
-		.name = s.name,
+		.name = name,
 		.host = f->host,
 		.step = f->collective_step,
 		.work_ns = f->work_ns,

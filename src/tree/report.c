@@ -321,6 +321,20 @@ static void sum_scopes(struct work *w)
 	}
 }
 
+/*
+ * A replayed range holds the ranges inside it, which runs of their own measured: what it has
+ * without them is not known.
+ */
+static void forget_own(struct sonde_report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		r->nodes.at[i].own_time_ns = NAN;
+		r->nodes.at[i].own_nr_cells = 0;
+	}
+}
+
 static int build(struct work *w)
 {
 	uint32_t scope = w->cover->scope;
@@ -340,6 +354,8 @@ static int build(struct work *w)
 		sonde_tree__forget_times(w->r);
 	else if (rc == 0 && w->c->nr_untimed)
 		sonde_tree__forget_zeros(w->r);
+	if (rc == 0 && w->r->is_ranges)
+		forget_own(w->r);
 	sonde_scratch__clear(w->x);
 	return rc;
 }

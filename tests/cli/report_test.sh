@@ -55,11 +55,17 @@ flat_is_all() { # each launch once, in regions or not
 	report --flat $DATA/seed_kernel.ncu-rep | awk '/^kernel/ {in_table = 1; next} !NF || /^≈/ {in_table = 0} in_table {n += $2} END {exit n != 29}'
 }
 ok "--flat has every launch once" flat_is_all
-aggregate_first() {
-	report --per-scope $DATA/mpi2_kernel.ncu-rep | grep -oE '^(aggregate|process:)' | head -1 | grep -qx aggregate &&
-		report --per-scope -f md $DATA/mpi2_kernel.ncu-rep | grep -oE '^## (aggregate|process)' | tr '\n' ' ' | grep -qx '## aggregate ## process ## process '
-}
+aggregate_first() { report --per-scope $DATA/mpi2_kernel.ncu-rep | grep -oE '^(aggregate|process:)' | head -1 | grep -qx aggregate; }
 ok "with --per-scope the aggregate comes first" aggregate_first
+sections() { report -f md $DATA/mpi2_kernel.ncu-rep "$@" | grep -oE '^## (aggregate|process)' | tr '\n' ' '; }
+ok "Markdown has each scope, then the aggregate" bash -c "[ '$(sections)' = '## process ## process ## aggregate ' ]"
+ok "without aggregate Markdown loses that section alone" bash -c "[ '$(sections --no-aggregate)' = '## process ## process ' ]"
+ncu_markdown() {
+	report -f md $DATA/seed_kernel.ncu-rep >"$TMP/ncu.md" && head -1 "$TMP/ncu.md" | grep -qx '# NCU Region Reports' &&
+		grep -q '^| Region | Total ms | Kernels | ' "$TMP/ncu.md" && grep -q '^| gemm_tile | void gemm_tile&lt;(int)2&gt;(const float' "$TMP/ncu.md" &&
+		report -f md examples/h200_train | head -1 | grep -qx '# Region report'
+}
+ok "Markdown of ncu reports has the title, the columns and the names that programs look for" ncu_markdown
 X=examples/h200_transformer.ncu-rep
 in_utf8() { LC_ALL=C.UTF-8 report "$@"; }
 three_digits() { # the unit is that of the longest, and three digits of the shortest stay
@@ -83,16 +89,16 @@ ok "the metrics of a capture are listed with unit and method" bash -c \
 	"'$SONDE' report --list-metrics $DATA/seed_kernel.ncu-rep >'$TMP/names' && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault\$' '$TMP/names' && grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound\$' '$TMP/names' && [ \$(wc -l <'$TMP/names') = 295 ]"
 ok "--metrics all reports every one of them" bash -c \
 	"[ \$('$SONDE' report -f json --metrics all $DATA/seed_kernel.ncu-rep | jq '.metric_info | length') = 295 ]"
-one_tree() { # by default what the report shows and what was asked for; the only scope refers to the aggregate
+one_tree() { # by default what the report shows and what was asked for; the only scope has the tree as the aggregate has
 	local x=examples/h200_transformer.ncu-rep
-	report -f json $x >"$TMP/one.json" && "$SONDE" validate "$TMP/one.json" && [ "$(wc -c <"$TMP/one.json")" -lt 1000000 ] &&
-		jq -e '(.scopes | length == 1) and (.scopes[0] | .same_as == "aggregate" and (has("regions") | not) and .totals.launches == 111) and
-			(.aggregate.regions | length == 16) and .selection.metrics == ["default"] and
+	report -f json $x >"$TMP/one.json" && "$SONDE" validate "$TMP/one.json" && [ "$(wc -c <"$TMP/one.json")" -lt 2000000 ] &&
+		jq -e '(.scopes | length == 1) and (.scopes[0] | .totals.launches == 111) and
+			([.scopes[0].regions[] | [.id, .kernel_count, .total_ms]] == [.aggregate.regions[] | [.id, .kernel_count, .total_ms]]) and (.aggregate.regions | length == 16) and .selection.metrics == ["default"] and
 			(.selection.metrics_left_out + (.metric_info | length) == 624) and (.aggregate.regions[0].roofline.flop > 0)' "$TMP/one.json" &&
 		report -f json --no-aggregate $x | jq -e '.aggregate == null and (.scopes[0].regions | length == 16)' &&
 		report -f json --scope 'process:*' $x | jq -e '.aggregate == null and (.scopes[0].regions | length == 16)'
 }
-ok "a report of one scope has its tree once, and the default metrics" one_tree
+ok "a report of one scope has its tree there and in the aggregate, and the default metrics" one_tree
 ok "the default metrics of a capture are those asked for by name too" bash -c \
 	"'$SONDE' report -f json $DATA/seed_kernel.ncu-rep | jq -e '.metric_info | has(\"lts__t_sector_hit_rate.pct\") and (has(\"lts__t_sectors.max\") | not)'"
 ok "more than the default metrics can be asked for" bash -c \
@@ -100,9 +106,10 @@ ok "more than the default metrics can be asked for" bash -c \
 		jq -e '.selection.metrics == [\"default\", \"lts__t_sectors.max\"] and (.metric_info | has(\"lts__t_sectors.max\") and has(\"sm__inst_executed.sum\"))'"
 ok "a chart by a metric outside the default ones" bash -c \
 	"'$SONDE' report -f folded --by lts__cycles_elapsed.sum examples/h200_transformer.ncu-rep | grep -q '^step;prefill;layer0;attn [0-9]'"
-same_as_read() { # a report.json whose scope refers to its aggregate is an input as before, entries included
-	report -f json $DATA/../kineto/h200_train.json.gz >"$TMP/k1.json" && jq -e '.scopes[0].same_as' "$TMP/k1.json" &&
-		jq '. as $d | .scopes[0] |= (($d.aggregate + .) | del(.same_as))' "$TMP/k1.json" >"$TMP/k2.json" &&
+same_as_read() { # older ones: a report.json whose scope refers to its aggregate is an input as before, entries included
+	report -f json $DATA/../kineto/h200_train.json.gz >"$TMP/k2.json" &&
+		jq '.scopes[0] |= (del(.regions, .unattributed, .longest_gaps) | .same_as = "aggregate")' "$TMP/k2.json" >"$TMP/k1.json" &&
+		"$SONDE" validate "$TMP/k1.json" &&
 		for k in k1 k2; do "$SONDE" diff -f json "$TMP/$k.json" $DATA/../kineto/h200_train.json.gz | jq 'del(.base, .notes)' >"$TMP/$k.diff" || return; done
 	cmp "$TMP/k1.diff" "$TMP/k2.diff" && jq -e '[.regions[].base.samples] | add > 10' "$TMP/k1.diff"
 }
@@ -133,6 +140,19 @@ lacking() { # a view of what is not in the capture says so, and how to get it
 		report --width 300 tests/data/kineto/inference__vllm_decode_full__graph_execution.json.gz | grep -q '^first: .* What limits it is not known: the capture has no counters; .sonde run. samples them'
 }
 ok "what is not in the capture is said, with what to do" lacking
+
+paths() { # of the files each region has in its folder
+	report $DATA/seed_kernel.ncu-rep -o "$TMP/paths" && "$SONDE" validate "$TMP/paths/report.json" || return
+	local p
+	for p in $(jq -r '.aggregate.regions[], .scopes[].regions[] | .json_path, .markdown_path' "$TMP/paths/report.json"); do [ -s "$TMP/paths/$p" ] || return; done
+	jq -e '.aggregate.regions[1].json_path == "A__A1/report.json"' "$TMP/paths/report.json" && report -f json $DATA/seed_kernel.ncu-rep | jq -e '[.. | .json_path?] | all(. == null)'
+}
+ok "each region says where its own files are" paths
+ranges_alone() {
+	report -f json $DATA/seed_range_A.ncu-rep >"$TMP/ranges.json" && "$SONDE" validate "$TMP/ranges.json" &&
+		jq -e '[.aggregate.regions[].exclusive.total_ms] | all(. == null)' "$TMP/ranges.json" && ! report $DATA/seed_range_A.ncu-rep | grep -q 'excl'
+}
+ok "replayed ranges have no exclusive time" ranges_alone
 
 # Selections and scopes.
 report --format json --kernel-include axpy $DATA/seed_kernel.ncu-rep >"$TMP/axpy.json"

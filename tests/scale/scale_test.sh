@@ -11,6 +11,11 @@ report() { "$SONDE" report --deterministic -f json report.scopes.keep=8 "$@"; }
 report "$TMP/ranks" >"$TMP/want"
 ok scale__report_of_many_is_valid "$SONDE" validate "$TMP/want"
 ok scale__the_others_are_added_up grep -q '"folded": 32' "$TMP/want"
+folded_rows() { # one row for each scope that was added up
+	[ "$("$SONDE" report "$TMP/ranks" report.scopes.keep=8 -f md | sed -n '/^32 scopes, added up: `report.scopes.keep=0`/,/^#/p' | grep -c '^| rank ')" = 32 ] &&
+		jq -e '[.scopes[] | select(.folded) | .folded_scopes | length] == [32]' "$TMP/want"
+}
+ok scale__each_of_them_has_a_row folded_rows
 ok scale__it_says_so grep -q '32 of 40 scopes are added up: a report shows 8' "$TMP/want"
 
 any_cores() {
