@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offset)
 {
@@ -170,7 +171,13 @@ static int add_record(
 
 	if (!texts_of(t, row, texts))
 		return sonde_err_nomem(err);
+	if (!t->has[CSV_KERNEL]) /* by range: so many launches of it, or a replayed range */
+		texts[CSV_KERNEL] = t->has[CSV_CALLS] ? SONDE_STR("(all kernels)") : SONDE_STR("range");
 	res->rec.kind = kind_of(texts[CSV_KERNEL]);
+	if (t->has[CSV_CALLS]) {
+		res->rec.is_sum = true;
+		res->rec.nr_launches = (uint32_t)whole_number(&row->cells[CSV_CALLS]);
+	}
 	res->rec.queue = sonde_records__queue(t->r, (uint32_t)whole_number(&row->cells[CSV_DEVICE]),
 		(uint32_t)whole_number(&row->cells[CSV_CONTEXT]), whole_number(&row->cells[CSV_STREAM]));
 	res->process = sonde_records__process(t->r, t->src->input,
@@ -180,7 +187,9 @@ static int add_record(
 		sonde_records__string(t->r, sonde_demangle_function(texts[CSV_KERNEL])), full_name);
 	if (res->rec.queue == SONDE_NONE || res->process == SONDE_NONE || res->rec.function == SONDE_NONE)
 		return sonde_err_nomem(err);
-	rc = csv_read_nvtx(&t->nvtx, t->r, res, &texts[CSV_PUSH_POP], err);
+	rc = t->has[CSV_RANGE] && !t->has[CSV_PUSH_POP]
+		     ? csv_read_range(&t->nvtx, t->r, res, texts[CSV_RANGE], err)
+		     : csv_read_nvtx(&t->nvtx, t->r, res, &texts[CSV_PUSH_POP], err);
 	if (rc == 0)
 		rc = add_device(t, row, res, err);
 	caller = rc ? SONDE_NONE : sonde_records__caller(t->r, res->process, res->thread);
@@ -190,10 +199,13 @@ static int add_record(
 	return 0;
 }
 
-static bool is_row(const struct csv_cursor *c)
+/* Results are numbered; rows of a table by range need not be. */
+static bool is_row(const struct csv_table *t, const struct csv_cursor *c)
 {
 	const char *p = c->p + (*c->p == '"');
 
+	if (!t->has[CSV_ID])
+		return p < c->end && !strchr("=\r\n", *p);
 	return p < c->end && *p >= '0' && *p <= '9';
 }
 
@@ -203,7 +215,7 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 	struct row row;
 	int rc;
 
-	if (!is_row(c)) {
+	if (!is_row(t, c)) {
 		t->nr_skipped += *c->p != '=' && *c->p != '\n' && *c->p != '\r';
 		csv_skip_line(c);
 		return 0;
@@ -229,6 +241,8 @@ static void finish(struct csv_table *t)
 		"range labels contain " DOUBT);
 	sonde_source__note_loss(t->src, t->r, t->nvtx.nr_lost, "range could not be read and is left out",
 		"ranges could not be read and are left out");
+	sonde_source__note(t->src, t->r, t->is_unitless && t->total_time != SONDE_NONE && !t->has_time,
+		"column 'Total Time' has no unit: it is taken for milliseconds", NULL);
 	sonde_source__note(t->src, t->r, t->nr_skipped, "line of the table is no result: skipped",
 		"lines of the table are no results: skipped");
 	sonde_source__note_loss(t->src, t->r, t->nr_broken,
@@ -244,7 +258,7 @@ static int read_table(struct sonde_source *src, struct sonde_records *r, struct 
 
 	t->src = src;
 	t->r = r;
-	t->display_name = SONDE_NONE;
+	t->display_name = t->total_time = SONDE_NONE;
 	if (!csv_find_header(&c))
 		return sonde_err_at(err, SONDE_ERR_FORMAT, src->path, 0, 
 			"no header row: make the file with 'ncu --import REPORT --csv --page raw'");

@@ -60,6 +60,9 @@ struct csv_result {
 /* Sets rec.open and, where the push/pop cell tells it, the thread. */
 int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
 	const struct sonde_str cells[2], struct sonde_err *err);
+/* The same where a row names its range and nothing else; each row is an entry. */
+int csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
+	struct sonde_str label, struct sonde_err *err);
 void csv_nvtx_release(struct csv_nvtx *n);
 
 /* What a column is; everything that is none of these is a metric. */
@@ -75,6 +78,9 @@ enum csv_role {
 	CSV_STREAM,
 	CSV_DEVICE,
 	CSV_CC,
+	/* Of tables by range, which scripts make of the raw page: a row is what ran in a range. */
+	CSV_RANGE,
+	CSV_CALLS,
 	CSV_UNUSED,
 	NR_CSV_ROLES,
 	CSV_METRIC = NR_CSV_ROLES,
@@ -102,6 +108,10 @@ struct csv_table {
 	uint32_t display_name; /* the column with the device's name, SONDE_NONE without */
 	uint64_t nr_skipped;   /* lines in the table that are no rows … */
 	uint64_t nr_broken;    /* … and rows with more or fewer cells than the head */
+	bool has[NR_CSV_ROLES]; /* which columns there are */
+	bool has_time;	       /* among the metrics: `Total Time` is not needed */
+	uint32_t total_time;   /* the column `Total Time`, SONDE_NONE without … */
+	bool is_unitless;      /* … and nothing says in which unit */
 };
 
 uint64_t csv_offset(const struct csv_table *t, const char *p);

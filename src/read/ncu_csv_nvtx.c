@@ -251,6 +251,24 @@ int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result
 	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
+int csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
+	struct sonde_str label, struct sonde_err *err)
+{
+	struct sonde_range range = {.process = res->process,
+		.domain = SONDE_NONE,
+		.parent = SONDE_NONE,
+		.kind = SONDE_PUSH_POP,
+		.label = sonde_records__copied(r, label.n ? label : SONDE_STR("(unlabeled)"))};
+	struct ncu_stack *stack = range.label == SONDE_NONE ? NULL : ncu_entries_stack(&n->entries, r, &range);
+	bool is_same = true;
+
+	/* The row's place tells entries apart, as API calls do in a report. */
+	if (!stack || !ncu_stack_frame(stack, r, 0, &range, res->rec.payload + 1, &is_same))
+		return sonde_err_nomem(err);
+	res->rec.open = sonde_records__set(r, &stack->frames.at[0].range, 1);
+	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
 void csv_nvtx_release(struct csv_nvtx *n)
 {
 	ncu_entries_release(&n->entries);

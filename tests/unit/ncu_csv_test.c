@@ -109,6 +109,51 @@ static void test_csv__takes_equal_neighbours_for_one_entry(void **state)
 	sonde_records_free(r);
 }
 
+static void test_csv__tables_by_range_are_understood(void **state)
+{
+	static const char *const ranges[] = {"NVTX Range Name", "Range Name", "NVTX Range", "Range"};
+	static const char *const counts[] = {"Calls", "Invocations"};
+	static struct open_ranges o;
+	char text[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		struct sonde_records *r;
+
+		snprintf(text, sizeof(text), "%s,%s,Total Time (us)\nprefill,3,1.5\ndecode,\"1,200\",2.25\n,1,0.5\n",
+			ranges[i], counts[i % 2]);
+		r = must_read(text);
+		assert_int_equal(r->records.nr, 3);
+		assert_int_equal(sonde_record_launches(&r->records.at[1]), 1200);
+		assert_true(fabs(metric_of(r, 1, "gpu__time_duration.sum") - 2250) < 1e-9);
+		open_ranges_of(&o, r, 0);
+		assert_true(sonde_str_is(o.labels[0][0], "prefill"));
+		open_ranges_of(&o, r, 2);
+		assert_true(sonde_str_is(o.labels[0][0], "(unlabeled)"));
+		assert_int_equal(r->records.at[0].kind, SONDE_RESULT_KERNEL);
+		assert_int_equal(r->notes.texts.nr, 0);
+		sonde_records_free(r);
+	}
+}
+
+static void test_csv__rows_of_a_range_are_entries_of_it(void **state)
+{
+	struct sonde_records *r = must_read("\"ID\",\"Range\",\"gpu__time_duration.sum\"\n\"\",\"\",\"usecond\"\n"
+					    "\"0\",\"A\",\"10\"\n\"1\",\"A\",\"12\"\n");
+
+	(void)state;
+	assert_int_equal(r->records.nr, 2);
+	assert_int_equal(r->ranges.nr, 2);
+	assert_int_equal(r->records.at[0].kind, SONDE_RESULT_RANGE);
+	assert_true(fabs(metric_of(r, 1, "gpu__time_duration.sum") - 12000) < 1e-9);
+	sonde_records_free(r);
+	r = must_read("Range,Total Time\nA,2\n");
+	assert_true(fabs(metric_of(r, 0, "gpu__time_duration.sum") - 2e6) < 1e-3);
+	assert_int_equal(r->notes.texts.nr, 1); /* no unit: milliseconds */
+	sonde_records_free(r);
+}
+
 static void test_csv__skips_lines_that_are_no_rows_and_counts_them(void **state)
 {
 	struct sonde_records *r = must_read(HEAD UNITS ROW(
@@ -234,6 +279,8 @@ int main(void)
 		cmocka_unit_test(test_csv__scales_to_base_units_and_takes_thousands_apart),
 		cmocka_unit_test(test_csv__cuts_labels_with_colons_and_quotes),
 		cmocka_unit_test(test_csv__takes_equal_neighbours_for_one_entry),
+		cmocka_unit_test(test_csv__tables_by_range_are_understood),
+		cmocka_unit_test(test_csv__rows_of_a_range_are_entries_of_it),
 		cmocka_unit_test(test_csv__skips_lines_that_are_no_rows_and_counts_them),
 		cmocka_unit_test(test_csv__cut_anywhere_gives_the_rows_before_it_or_an_error),
 		cmocka_unit_test(test_csv__refuses_the_details_page_and_summaries_by_name),
