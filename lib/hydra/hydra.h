@@ -56,7 +56,7 @@ struct hydra_request {
 	const char *config_name; /* the primary config; NULL = "config" */
 	const char *job_name;	 /* hydra.job.name */
 	/* Static. Files and overrides change its defaults; no other key is accepted, unless added
-	 * by `+key=value`. NULL = every key and value is accepted. */
+	 * by `+key=value` or kept by a row of the table. NULL = every key and value is accepted. */
 	const struct hydra_key *keys;
 	const char *keys_hint; /* static; where the user finds the list of keys */
 	bool multirun;	       /* sweeps are allowed; see hydra_config_job_open */
@@ -124,6 +124,9 @@ int hydra_config_dump(struct hydra_config *c, struct sonde_sink *out, const stru
 /* One line per value: `key: value  # origin`. */
 int hydra_config_dump_origins(struct hydra_config *c, struct sonde_sink *out, enum hydra_part part,
 	struct sonde_err *err);
+
+/* The topmost keys that are not in the table of keys, "a, b.c"; nothing where there is no table. */
+void hydra_config_print_kept(const struct hydra_config *c, struct sonde_buf *out);
 
 enum hydra_info {
 	HYDRA_INFO_DEFAULTS,	  /* table of what was merged where */

@@ -2,6 +2,7 @@
 #include "hydra/hydra_int.h"
 
 #include "base/secret.h"
+#include "hydra/keys_int.h"
 #include "hydra/pytext.h"
 #include "hydra/yaml.h"
 
@@ -162,6 +163,12 @@ int hydra_config_dump_origins(
 	dump_deep(out, &key, n);
 	sonde_buf_release(&key);
 	return 0;
+}
+
+void hydra_config_print_kept(const struct hydra_config *c, struct sonde_buf *out)
+{
+	if (c->req.keys && c->frozen)
+		hydra_keys__list_kept(c->req.keys, c->frozen, out);
 }
 
 /* Tables as the reference prints them: padded, with a ruler around the heads and at the end. */

@@ -50,13 +50,63 @@ static struct sonde_str last_part(struct sonde_str key)
 	return (struct sonde_str){key.p + n, key.n - n};
 }
 
+static struct sonde_str parent_of(struct sonde_str key)
+{
+	size_t n = key.n - last_part(key).n;
+
+	return (struct sonde_str){key.p, n ? n - 1 : 0};
+}
+
+/* The first name of `key` below `parent`; empty when it is not below it. */
+static struct sonde_str name_below(const char *key, struct sonde_str parent)
+{
+	struct sonde_str rest = sonde_str_from(key);
+
+	if (parent.n && (!(rest.n > parent.n) || memcmp(rest.p, parent.p, parent.n) != 0 || rest.p[parent.n] != '.'))
+		return (struct sonde_str){NULL, 0};
+	if (parent.n)
+		rest = (struct sonde_str){rest.p + parent.n + 1, rest.n - parent.n - 1};
+	return sonde_str_cut(rest, '.', &rest);
+}
+
+/* Whether the table has a name beside this one that is so near that this is a slip of the pen. */
+static bool has_near_sibling(const struct hydra_key *k, struct sonde_str key)
+{
+	struct sonde_str name = last_part(key), other;
+	unsigned most = name.n > 5 ? 2 : name.n > 4;
+
+	for (; k->key && most; k++) {
+		other = name_below(k->key, parent_of(key));
+		if (other.n && k->type != HYDRA_KEY_KEPT && sonde_str_distance(name, other, most) <= most)
+			return true;
+	}
+	return false;
+}
+
+bool hydra_keys__keeps(const struct hydra_key *keys, struct sonde_str key)
+{
+	const struct hydra_key *k;
+
+	for (k = keys; k->key; k++) {
+		struct sonde_str pattern = sonde_str_from(k->key);
+
+		if (k->type != HYDRA_KEY_KEPT)
+			continue;
+		if (sonde_str_starts(pattern, "**.") && sonde_str_eq(last_part(pattern), last_part(key)))
+			return true;
+		if (sonde_str_is(last_part(pattern), "*") && sonde_str_eq(parent_of(pattern), parent_of(key)))
+			return !has_near_sibling(keys, key);
+	}
+	return false;
+}
+
 const char *hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
 {
 	struct sonde_nearest near = {.word = key, .below = 4};
 
 	for (; k->key; k++) {
 		struct sonde_str other = sonde_str_from(k->key);
-		unsigned d = sonde_str_distance(key, other, 3);
+		unsigned d = k->type == HYDRA_KEY_KEPT ? 4 : sonde_str_distance(key, other, 3);
 
 		/* The right name in the wrong place is as near as two typing errors. */
 		if (d > 2 && sonde_str_eq(last_part(key), last_part(other)))
@@ -198,7 +248,7 @@ static int check_child(struct checker *c, const struct hydra_datum *n)
 	if (is_added(n) || is_added(n->key))
 		return 0;
 	if (!has_prefix(c->keys, sonde_buf_view(&c->key)))
-		return refuse_unknown(c, n);
+		return hydra_keys__keeps(c->keys, sonde_buf_view(&c->key)) ? 0 : refuse_unknown(c, n);
 	if (n->kind == HYDRA_MAP)
 		return check_map(c, n);
 	return n->kind == HYDRA_NULL || n->missing ? 0 : refuse_value(c, n, "a group of keys");
@@ -233,6 +283,40 @@ int hydra_keys__check(struct hydra_ctx *cx, const struct hydra_key *keys, const 
 	return cx->fail.code;
 }
 
+static void list_kept(const struct hydra_key *keys, const struct hydra_datum *map, struct sonde_buf *key,
+	struct sonde_buf *out)
+{
+	size_t before = key->n;
+	uint32_t i;
+
+	for (i = 0; i < map->seq.nr; i++) {
+		const struct hydra_datum *n = map->seq.at[i];
+		struct sonde_str name;
+
+		if (before)
+			sonde_buf_putc(key, '.');
+		hydra_pytext__str(key, n->key);
+		name = sonde_buf_view(key);
+		if (find(keys, name) || sonde_str_is(name, "hydra"))
+			; /* ours, and what is below it */
+		else if (has_prefix(keys, name) && n->kind == HYDRA_MAP)
+			list_kept(keys, n, key, out);
+		else
+			sonde_buf_printf(out, "%s%.*s", out->n ? ", " : "", SONDE_STR_ARG(name));
+		key->n = before;
+	}
+}
+
+void hydra_keys__list_kept(
+	const struct hydra_key *keys, const struct hydra_datum *job, struct sonde_buf *out)
+{
+	struct sonde_buf key = {0};
+
+	list_kept(keys, job, &key, out);
+	out->failed |= key.failed;
+	sonde_buf_release(&key);
+}
+
 static const struct hydra_from the_default = {.name = {"the default", 11}};
 
 bool hydra_keys__is_default(const struct hydra_datum *n)
@@ -261,8 +345,11 @@ int hydra_keys__fill(struct hydra_ctx *cx, const struct hydra_key *k, struct hyd
 {
 	for (; k->key; k++) {
 		struct sonde_str last = sonde_str_from(k->key);
-		struct hydra_datum *map = walk_to(cx, tree, &last), *value;
+		struct hydra_datum *map, *value;
 
+		if (k->type == HYDRA_KEY_KEPT)
+			continue;
+		map = walk_to(cx, tree, &last);
 		if (!map)
 			return cx->fail.code;
 		if (hydra_datum__get(map, last))
@@ -277,7 +364,7 @@ int hydra_keys__fill(struct hydra_ctx *cx, const struct hydra_key *k, struct hyd
 static const char *type_text(const struct hydra_key *k, char *scratch, size_t cap)
 {
 	static const char *const names[] = {
-		"bool", "bool or null", "int", "string", NULL, "list of strings", "map"};
+		"bool", "bool or null", "int", "string", NULL, "list of strings", "map", "anything"};
 
 	if (k->type == HYDRA_KEY_WORD)
 		return k->words;
@@ -297,8 +384,8 @@ void hydra_keys_print_help(const struct hydra_key *k, struct sonde_sink *out)
 	char scratch[64];
 
 	for (; k->key; k++)
-		sonde_sink_printf(out, "  %s=%s\n        %s (%s)\n", k->key, k->fallback, k->doc,
-			type_text(k, scratch, sizeof(scratch)));
+		sonde_sink_printf(out, "  %s%s%s\n        %s (%s)\n", k->key, *k->fallback ? "=" : "",
+			k->fallback, k->doc, type_text(k, scratch, sizeof(scratch)));
 }
 
 /* A cell of a Markdown table: '|' would end it. */
@@ -322,7 +409,7 @@ void hydra_keys_print_markdown(const struct hydra_key *k, struct sonde_sink *out
 		sonde_sink_putc(out, '|');
 		print_cell(out, k->key, true);
 		print_cell(out, type_text(k, scratch, sizeof(scratch)), k->type == HYDRA_KEY_WORD);
-		print_cell(out, k->fallback, true);
+		print_cell(out, *k->fallback ? k->fallback : "–", *k->fallback);
 		print_cell(out, k->doc, false);
 		sonde_sink_putc(out, '\n');
 	}

@@ -2,7 +2,7 @@
  * A table of keys: what exists, of which type, with which default, and a line
  * of documentation. A program has one; checking, defaults and printed help are
  * all made from it. What the table does not know is an error, unless
- * `+key=value` added it on purpose.
+ * `+key=value` added it on purpose or a row of the table keeps it.
  */
 #ifndef HYDRA_KEYS_H
 #define HYDRA_KEYS_H
@@ -19,6 +19,11 @@ enum hydra_key_type {
 	HYDRA_KEY_WORD, /* one of `words` */
 	HYDRA_KEY_LIST, /* of strings, or of `words`; a single string counts as a list of one */
 	HYDRA_KEY_FREE, /* anything below it is accepted */
+	/*
+	 * Somebody else's, kept as it is: `key` is `*` (other names at the top), `a.*` (other names
+	 * below a) or `**.name` (this name anywhere). A name near to one that the table has is an error still.
+	 */
+	HYDRA_KEY_KEPT,
 };
 
 struct hydra_key {

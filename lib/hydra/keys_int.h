@@ -21,6 +21,11 @@ int hydra_keys__check(struct hydra_ctx *cx, const struct hydra_key *keys, const 
  * name any key.
  */
 int hydra_keys__fill(struct hydra_ctx *cx, const struct hydra_key *keys, struct hydra_datum *tree);
+/* Whether the table keeps a key that it does not have. */
+bool hydra_keys__keeps(const struct hydra_key *keys, struct sonde_str key);
+/* The keys of a job that the table does not have, the topmost, with commas between. */
+void hydra_keys__list_kept(
+	const struct hydra_key *keys, const struct hydra_datum *job, struct sonde_buf *out);
 /* Whether nobody but the table said it. */
 bool hydra_keys__is_default(const struct hydra_datum *n);
 

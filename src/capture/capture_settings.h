@@ -18,7 +18,7 @@
 struct sonde_capture_settings {
 	bool ncu_enable, nsys_enable, native_enable, torch_enable;
 	/* Nsight Compute. `nvtx_include` and `nvtx_exclude` are the user's own words. */
-	bool ncu_gating, ncu_fallback, ncu_csv;
+	bool ncu_gating, ncu_fallback, ncu_strict, ncu_csv;
 	const char *ncu_program; /* $SONDE_NCU, else "ncu" */
 	struct sonde_ncu_request ncu;
 	struct sonde_words nvtx_include, nvtx_exclude, kernel_exclude;
@@ -44,7 +44,8 @@ struct sonde_capture_settings {
 	uint64_t counters_burst_ns;	  /* 0 = off */
 	/* The program when none is given on the command line. */
 	struct sonde_words workload;
-	const char *workload_name; /* of the bundled ones */
+	const char *workload_module; /* of Python */
+	const char *workload_name;   /* of the bundled ones */
 	const char *workload_dir;  /* where the program runs; NULL = here */
 	long timeout_s;
 	/* The run. What its report holds is read elsewhere (lib/settings.h). */

@@ -150,12 +150,12 @@ static int check(const struct sonde_map *have, const char *kind, const char *lis
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"ncu here has no %s '%.*s', did you mean '%.*s'?", kind,
 			SONDE_STR_ARG(word), SONDE_STR_ARG(near.best));
-	return sonde_err_set(err, SONDE_ERR_USAGE, "ncu here has no %s '%.*s': `ncu --%s` lists those it has",
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "ncu here has no %s '%.*s': `ncu --%s` lists those it has",
 		kind, SONDE_STR_ARG(word), list);
 }
 
-int sonde_offers_check(
-	const struct sonde_offers *o, const struct sonde_ncu_request *q, struct sonde_err *err)
+int sonde_offers_check(const struct sonde_offers *o, const struct sonde_ncu_request *q, size_t *metric,
+	struct sonde_err *err)
 {
 	struct sonde_str rest;
 	size_t i;
@@ -166,7 +166,9 @@ int sonde_offers_check(
 			sonde_str_from(q->sections.at[i]), err);
 	if (rc == 0 && q->set && strcmp(q->set, "none") != 0)
 		rc = check(&o->sets, "set", "list-sets", sonde_str_from(q->set), err);
-	for (i = 0; i < q->metrics.nr && rc == 0; i++)
+	if (rc)
+		return SONDE_ERR_USAGE;
+	for (i = 0; i < q->metrics.nr && rc == 0; *metric = i++)
 		rc = check(&o->metrics, "metric", "query-metrics",
 			sonde_str_cut(sonde_str_from(q->metrics.at[i]), '.', &rest), err);
 	return rc;

@@ -24,8 +24,11 @@ void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
 	const struct sonde_ncu_request *q, const char *chip, bool with_metrics);
 void sonde_offers_release(struct sonde_offers *o);
 
-/* SONDE_ERR_USAGE with the nearest name for the first section, set or metric that is not there. */
-int sonde_offers_check(
-	const struct sonde_offers *o, const struct sonde_ncu_request *q, struct sonde_err *err);
+/*
+ * SONDE_ERR_USAGE with the nearest name for the first section, set or metric that is not there.
+ * SONDE_ERR_NOTFOUND, where it is a metric that nothing is near to: `*metric` is its number.
+ */
+int sonde_offers_check(const struct sonde_offers *o, const struct sonde_ncu_request *q, size_t *metric,
+	struct sonde_err *err);
 
 #endif

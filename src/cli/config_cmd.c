@@ -86,6 +86,17 @@ static int print_jobs(const struct request *q, struct hydra_config *master,
 	return rc;
 }
 
+/* Settings of other programs that the same files hold. */
+static void say_kept(const struct hydra_config *c)
+{
+	struct sonde_buf kept = {0};
+
+	hydra_config_print_kept(c, &kept);
+	if (kept.n)
+		sonde_say("sonde uses none of these, they are kept for other programs: %s", kept.p);
+	sonde_buf_release(&kept);
+}
+
 static int show(
 	const struct request *q, const struct sonde_word_list *overrides, struct sonde_sink *out,
 	struct sonde_err *err)
@@ -94,6 +105,7 @@ static int show(
 		.nr_overrides = overrides->nr,
 		.config_dir = q->config_dir,
 		.config_name = q->config_name,
+		.takes_project = true,
 		.multirun = q->multirun,
 		.any_keys = q->no_check,
 		.raw = q->no_check || q->info != NO_INFO};
@@ -103,6 +115,7 @@ static int show(
 	if (rc)
 		return rc;
 	sonde_say_notes(hydra_config_notes(c));
+	say_kept(c);
 	rc = q->multirun && q->info == NO_INFO ? print_jobs(q, c, out, err)
 						   : print_one(q, c, out, err);
 	hydra_config_free(c);

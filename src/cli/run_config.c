@@ -8,15 +8,23 @@
 
 #define MODE "hydra.mode="
 
-/* `counters=NAME` is a choice of the group; `counters=[a,b]` names counters instead. */
+/*
+ * `counters=NAME` is a choice of the group; `counters=[a,b]` names counters instead. Another program's
+ * `pipeline.torch_profiler.enable` asks for what is called `pipeline.torch.enable` here.
+ */
 static void add_override(struct sonde_argv *lines, const char *line)
 {
-	static const char names[] = "counters=[";
+	static const char names[] = "counters=[", profiler[] = "pipeline.torch_profiler.enable=";
+	const char *plain = line + strspn(line, "+");
 
-	if (strncmp(line, names, sizeof(names) - 1) == 0)
+	if (strncmp(line, names, sizeof(names) - 1) == 0) {
 		sonde_argv_printf(lines, "counters.names=[%s", line + sizeof(names) - 1);
-	else
+	} else if (strncmp(plain, profiler, sizeof(profiler) - 1) == 0) {
+		sonde_argv_printf(lines, "++%s", plain);
+		sonde_argv_printf(lines, "pipeline.torch.enable=%s", plain + sizeof(profiler) - 1);
+	} else {
 		sonde_argv_add(lines, line);
+	}
 }
 
 /* Hydra's runner says by an override of its own how it runs. */
@@ -26,6 +34,7 @@ int sonde_run_config_open(
 	struct sonde_config_request req = {
 		.config_dir = q->config_dir,
 		.config_name = q->config_name,
+		.takes_project = true,
 		.multirun = q->is_multirun};
 	struct sonde_argv lines = {0};
 	size_t i;
@@ -103,6 +112,55 @@ void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv 
 			if (!sonde_str_starts(lines[i], MODE))
 				sonde_argv_add(out, lines[i].p);
 	}
+}
+
+/* Whether an override speaks of sonde's own settings, not of the program's. */
+static bool is_ours(struct sonde_str line)
+{
+	static const char *const theirs[] = {"device", "model", "infer"};
+	static const char *const groups[] = {"profiling/", "report", "counters"};
+	struct sonde_str value, package, key;
+	const struct hydra_key *k;
+	size_t i;
+
+	while (line.n && strchr("+~", line.p[0]))
+		line = (struct sonde_str){line.p + 1, line.n - 1};
+	key = sonde_str_cut(sonde_str_cut(line, '=', &value), '@', &package);
+	for (i = 0; i < 3; i++)
+		if (sonde_str_is(key, theirs[i]))
+			return false;
+	for (i = 0; i < 3; i++)
+		if (sonde_str_starts(key, groups[i]))
+			return true;
+	for (k = sonde_keys; k->key; k++) {
+		struct sonde_str own = sonde_str_from(k->key);
+
+		if (k->type != HYDRA_KEY_KEPT && k->type != HYDRA_KEY_FREE && own.n >= key.n &&
+			memcmp(own.p, key.p, key.n) == 0 && (own.n == key.n || own.p[key.n] == '.'))
+			return true;
+	}
+	return sonde_str_starts(key, "hydra.") || sonde_str_starts(key, "pipeline.workload.env.");
+}
+
+void sonde_run_config_handed_on(const struct hydra_config *c, const char *run_dir, struct sonde_argv *out)
+{
+	static const char profiler[] = "pipeline.torch_profiler.enable";
+	struct sonde_argv lines = {0};
+	struct sonde_buf kept = {0};
+	size_t i;
+
+	sonde_run_config_overrides(c, &lines);
+	for (i = 0; i < lines.words.nr; i++)
+		if (!is_ours(sonde_str_from(lines.words.at[i])))
+			sonde_argv_add(out, lines.words.at[i]);
+	hydra_config_print_kept(c, &kept);
+	if (hydra_config_bool(c, profiler) && !hydra_config_bool(c, "pipeline.torch.enable"))
+		sonde_argv_printf(out, "%s=false", profiler);
+	if (kept.n) /* the tree is that of a Hydra program, which would make a run directory of its own */
+		sonde_argv_printf(out, "hydra.run.dir=%s/workload", run_dir);
+	out->failed |= lines.failed | kept.failed;
+	sonde_buf_release(&kept);
+	sonde_argv_release(&lines);
 }
 
 /* A value for the program, or for what is written about the run. */

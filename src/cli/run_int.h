@@ -51,6 +51,7 @@ struct sonde_run {
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	const char *chip;     /* --chip, NULL = the GPU here */
 	bool is_dry, is_quiet, hides_report;
+	bool is_module; /* the program is pipeline.workload.module */
 	bool is_bystander; /* a rank that is not profiled */
 	const char *chosen; /* the ranks that are, "0,8"; NULL = all */
 	int status;	 /* of the program: the first that is not 0 */
@@ -72,7 +73,9 @@ struct sonde_run {
 int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err);
 void sonde_run_release(struct sonde_run *r);
-/* Makes the run directory, runs the stages, reports. Of a dry run: shows the plan. */
+/* The overrides for a Python module, once the run directory is known. */
+int sonde_run_hand_on(struct sonde_run *r, const char *run_dir, struct sonde_err *err);
+/* Makes the run directory, finishes the program's words, runs the stages, reports. Of a dry run: shows the plan. */
 int sonde_run_do(struct sonde_run *r, struct sonde_err *err);
 /* The exit status after sonde_run_open or sonde_run_do gave `rc`; says what `err` holds. */
 int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err);
@@ -155,6 +158,8 @@ int sonde_run_config_yaml(struct hydra_config *c, struct sonde_buf *out, enum so
 	struct sonde_err *err);
 /* The override lines that lead to this configuration, appended. */
 void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv *out);
+/* The words for a Python module: the run's overrides that are not sonde's own, appended. */
+void sonde_run_config_handed_on(const struct hydra_config *c, const char *run_dir, struct sonde_argv *out);
 /* The variables a configured workload reads, appended to `env`; `is_recorded`: as they may be
  * written into files. */
 int sonde_run_config_env(const struct hydra_config *c, struct sonde_argv *env, bool is_recorded,

@@ -238,11 +238,14 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 
 	if (r->is_dry) {
 		snprintf(r->dir.path, sizeof(r->dir.path), "%s", r->set.run_dir);
-		return run_stages(r, err);
+		rc = sonde_run_hand_on(r, r->set.run_dir, err);
+		return rc ? rc : run_stages(r, err);
 	}
 	if (r->is_bystander)
 		return sonde_run_bystander(r, err);
 	rc = open_dir(r, err);
+	if (rc == 0)
+		rc = sonde_run_hand_on(r, r->dir.path, err);
 	if (rc == 0)
 		rc = write_inputs(r, err);
 	if (rc && r->dir.rank.is_parallel)

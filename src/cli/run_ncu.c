@@ -1,8 +1,10 @@
 #include "attribute/levels.h"
 #include "capture/offers.h"
+#include "catalogue/old_metrics.h"
 #include "cli/run_ncu_int.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int open_ncu(struct sonde_ncu_stage *s)
 {
@@ -120,8 +122,54 @@ static int include_every(struct sonde_ncu_stage *s)
 	return translate(s, s->run->set.nvtx_include, &s->include);
 }
 
-/* What CUPTI says of the metrics. Of a chip nobody named it is a remark, not a verdict. */
-static int check_passes(struct sonde_ncu_stage *s)
+static void set_metrics(struct sonde_ncu_stage *s)
+{
+	s->run->set.ncu.metrics = (struct sonde_words){s->metrics.at, s->metrics.nr};
+}
+
+static void leave_out(struct sonde_ncu_stage *s, size_t metric, const char *why)
+{
+	sonde_note(&s->run->notes, "%s is left out: %s; pipeline.ncu.strict=true refuses that", s->metrics.at[metric], why);
+	sonde_say("%s is left out: %s (pipeline.ncu.strict=true refuses that)", s->metrics.at[metric], why);
+	memmove(&s->metrics.at[metric], &s->metrics.at[metric + 1],
+		(s->metrics.nr - metric - 1) * sizeof(*s->metrics.at));
+	s->metrics.nr--;
+	set_metrics(s);
+}
+
+/* Names of nvprof's time become those of today. */
+static int choose_metrics(struct sonde_ncu_stage *s)
+{
+	const struct sonde_words asked = s->run->set.ncu.metrics;
+	bool ok = true;
+	size_t i, k;
+
+	for (i = 0; i < asked.nr && ok; i++) {
+		struct sonde_words now = s->run->set.ncu_strict ? (struct sonde_words){0}
+								: sonde_metric_successors(asked.at[i]);
+
+		if (now.nr)
+			sonde_note(&s->run->notes, "%s is a metric of nvprof: %s%s%s%s%s in its place", asked.at[i], now.at[0],
+				now.nr > 1 ? ", " : "", now.nr > 1 ? now.at[1] : "", now.nr > 2 ? ", " : "",
+				now.nr > 2 ? now.at[2] : "");
+		for (k = 0; k < now.nr && ok; k++)
+			ok = sonde_word_list_add(&s->metrics, now.at[k]);
+		ok = ok && (now.nr || sonde_word_list_add(&s->metrics, asked.at[i]));
+	}
+	set_metrics(s);
+	for (i = 0; i < s->metrics.nr && ok && !s->run->set.ncu_strict;)
+		if (sonde_metric_is_ncus(s->metrics.at[i]))
+			i++;
+		else
+			leave_out(s, i, "no metric of ncu is called so");
+	return ok ? 0 : sonde_err_nomem(s->err);
+}
+
+/*
+ * What CUPTI says of the metrics: SONDE_ERR_NOTFOUND of one that nothing is near to. Of a chip nobody named
+ * it is a remark, not a verdict.
+ */
+static int check_passes(struct sonde_ncu_stage *s, size_t *metric)
 {
 	const struct sonde_passes *p = &s->plan.passes;
 	const char *before = p->near[0] ? ", did you mean '" : "",
@@ -129,30 +177,56 @@ static int check_passes(struct sonde_ncu_stage *s)
 
 	if (!p->nr_unknown)
 		return 0;
+	for (*metric = 0; *metric < s->metrics.nr && strcmp(s->metrics.at[*metric], p->unknown) != 0; ++*metric)
+		;
 	if (!s->plan.is_chip_assumed)
-		return sonde_err_set(s->err, SONDE_ERR_USAGE, "%s has no metric '%s'%s%s%s",
-			s->plan.chip, p->unknown, before, p->near, after);
+		return sonde_err_set(s->err, p->near[0] || *metric == s->metrics.nr ? SONDE_ERR_USAGE : SONDE_ERR_NOTFOUND,
+			"%s has no metric '%s'%s%s%s", s->plan.chip, p->unknown, before, p->near, after);
 	sonde_note(&s->plan.notes, "%s has no metric '%s'%s%s%s", s->plan.chip, p->unknown, before,
 		p->near, after);
 	return 0;
 }
 
 /* Wrong names are told before the run, by whoever knows the names. */
-static int check_names(struct sonde_ncu_stage *s)
+static int check_names(struct sonde_ncu_stage *s, size_t *metric)
 {
 	struct sonde_offers offers;
 	bool asks_metrics = s->plan.passes.nr_unknown || !s->plan.passes.nr;
 	int rc;
 
 	if (s->run->is_dry && s->ncu.version[0] == '\0')
-		return check_passes(s);
+		return check_passes(s, metric);
 	sonde_offers_open(&offers, &s->ncu, &s->run->set.ncu,
 		s->plan.is_chip_assumed ? NULL : s->plan.chip,
 		asks_metrics && s->run->set.ncu.metrics.nr);
-	rc = sonde_offers_check(&offers, &s->run->set.ncu, s->err);
+	rc = sonde_offers_check(&offers, &s->run->set.ncu, metric, s->err);
 	if (rc == 0 && !offers.metrics.nr)
-		rc = check_passes(s);
+		rc = check_passes(s, metric);
 	sonde_offers_release(&offers);
+	return rc;
+}
+
+/* The plan, of metrics that are known: others are left out, or refused where that was asked for. */
+static int plan_known(struct sonde_ncu_stage *s)
+{
+	size_t metric = 0;
+	int rc = build_plan(s);
+
+	while (rc == 0) {
+		struct sonde_notes notes;
+
+		rc = check_names(s, &metric);
+		if (rc != SONDE_ERR_NOTFOUND)
+			return rc;
+		if (s->run->set.ncu_strict)
+			return SONDE_ERR_USAGE;
+		leave_out(s, metric, s->err->msg);
+		notes = s->plan.notes;
+		s->plan.notes = (struct sonde_notes){0};
+		sonde_plan_release(&s->plan);
+		s->plan = (struct sonde_plan){.notes = notes};
+		rc = build_plan(s);
+	}
 	return rc;
 }
 
@@ -219,6 +293,8 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_ncu_stage s = {.run = r, .err = err};
 	int rc = open_ncu(&s);
 
+	if (rc == 0)
+		rc = choose_metrics(&s);
 	if (rc == 0 && r->set.ncu_gating)
 		rc = translate(&s, r->set.nvtx_include, &s.include);
 	if (rc == 0)
@@ -228,9 +304,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	if (rc == 0)
 		look_first(&s);
 	if (rc == 0)
-		rc = build_plan(&s);
-	if (rc == 0)
-		rc = check_names(&s);
+		rc = plan_known(&s);
 	if (rc == 0 && r->is_dry)
 		rc = print_dry(&s);
 	if (rc == 0 && !r->is_dry) {
@@ -244,6 +318,8 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	sonde_vec_release(&s.exclude);
 	sonde_vec_release(&s.word_of);
 	sonde_vec_release(&s.made);
+	r->set.ncu.metrics = (struct sonde_words){0};
+	sonde_vec_release(&s.metrics);
 	sonde_buf_release(&s.commands);
 	return rc;
 }

@@ -14,6 +14,7 @@ struct sonde_ncu_stage {
 	struct sonde_pipeline *look; /* NULL: none was needed, or none could be had */
 	struct sonde_word_list include, exclude; /* in ncu's grammar */
 	SONDE_VEC(size_t) word_of;		 /* per include, the user's word */
+	struct sonde_word_list metrics;		 /* what is asked of ncu */
 	struct sonde_buf commands;		 /* cmd.txt */
 	struct sonde_word_list made;		 /* names of the captures that left a report */
 	struct sonde_err *err;

@@ -32,10 +32,11 @@ static int build_command(struct stage *s, struct sonde_argv *argv)
 {
 	struct sonde_nsys_request q = s->run->set.nsys;
 
-	if (s->run->set.nsys_gating && (!q.capture_range || strcmp(q.capture_range, "none") == 0))
-		q.capture_range = "nvtx";
-	if (q.capture_range && strcmp(q.capture_range, "nvtx") == 0 &&
-		(!q.nvtx_capture || !*q.nvtx_capture))
+	bool is_nvtx = q.capture_range && strcmp(q.capture_range, "nvtx") == 0;
+
+	if (is_nvtx && !s->run->set.nsys_gating)
+		q.capture_range = "none";
+	else if (is_nvtx && (!q.nvtx_capture || !*q.nvtx_capture))
 		return sonde_err_set(s->err, SONDE_ERR_USAGE,
 			"pipeline.nsys.capture_range=nvtx needs "
 			"pipeline.nsys.nvtx_capture=RANGE[@DOMAIN] "

@@ -113,7 +113,30 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 		name);
 }
 
-/* The words of the program: given, configured, or a workload of our own. */
+/* The rest of its words come when the run directory is known (sonde_run_hand_on). */
+static void add_module(struct sonde_run *r, struct sonde_argv *argv)
+{
+	char path[1024];
+
+	sonde_argv_add(argv, sonde_tool_find(path, "python") ? "python" : "python3");
+	sonde_argv_pair(argv, "-m", r->set.workload_module);
+	r->is_module = true;
+}
+
+int sonde_run_hand_on(struct sonde_run *r, const char *run_dir, struct sonde_err *err)
+{
+	size_t before = r->program_words.words.nr, i;
+
+	if (!r->is_module)
+		return 0;
+	sonde_run_config_handed_on(r->config, run_dir, &r->program_words);
+	for (i = before; i < r->program_words.words.nr; i++)
+		sonde_argv_add(&r->recorded_words, r->program_words.words.at[i]);
+	r->program = r->program_words.words.at;
+	return r->program_words.failed || r->recorded_words.failed ? sonde_err_nomem(err) : 0;
+}
+
+/* The words of the program: given, configured, a module, or a workload of our own. */
 static int choose_program(struct sonde_run *r, char *const *given, struct sonde_err *err)
 {
 	struct sonde_argv *to = &r->program_words;
@@ -122,6 +145,8 @@ static int choose_program(struct sonde_run *r, char *const *given, struct sonde_
 
 	if (*given)
 		sonde_argv_all(to, given);
+	else if (r->set.workload.nr == 0 && r->set.workload_module)
+		add_module(r, to);
 	else if (r->set.workload.nr == 0)
 		rc = find_bundled(r, to, err);
 	for (i = 0; !*given && i < r->set.workload.nr; i++)

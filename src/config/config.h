@@ -31,6 +31,7 @@ struct sonde_config_request {
 	size_t nr_overrides;
 	const char *config_dir;	 /* --config-dir, searched first; NULL = none */
 	const char *config_name; /* --config-name; NULL = "config" */
+	bool takes_project;	 /* ./conf counts: for what runs programs, not for what reads files */
 	bool multirun;		 /* sweeps are allowed; see hydra_config_job_open */
 	bool any_keys;		 /* no check against the table of keys */
 	bool raw; /* interpolations stay as written and unchecked: for showing, not for using */
@@ -39,7 +40,7 @@ struct sonde_config_request {
 };
 
 /*
- * Composes. Search path, first match wins: config_dir, ./conf, $XDG_CONFIG_HOME/sonde
+ * Composes. Search path, first match wins: config_dir, ./conf (if it is to count), $XDG_CONFIG_HOME/sonde
  * or ~/.config/sonde, the conf that belongs to this program or libsonde.so: its build tree's
  * or the installed one. Errors as those of hydra_config_open.
  *

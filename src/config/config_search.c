@@ -154,7 +154,8 @@ void sonde_config__find_sources(
 		add(s, "command-line", req->config_dir);
 		s->at[0].is_required = true;
 	}
-	add_project(s, req);
+	if (req->takes_project)
+		add_project(s, req);
 	add_user(s);
 	if (shipped.dir)
 		s->at[s->nr++] = shipped;

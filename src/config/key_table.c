@@ -29,6 +29,11 @@
 		k, HYDRA_KEY_FREE, "{}", 0, 0, NULL, text                                          \
 	}
 
+#define KEPT(k, text)                                                                              \
+	{                                                                                          \
+		k, HYDRA_KEY_KEPT, "", 0, 0, NULL, text                                            \
+	}
+
 const struct hydra_key sonde_keys[] = {
 	TEXT("device", "cuda:0", "the device the bundled workload runs on"),
 	FREE("model", "architecture of the bundled workload (group model/NAME/arch)"),
@@ -41,8 +46,10 @@ const struct hydra_key sonde_keys[] = {
 
 	LIST("pipeline.workload.command", "[]",
 		"the program to profile, word by word; empty = the bundled workload"),
+	TEXT("pipeline.workload.module", "''",
+		"without a command: a Python module, run as `python -m MODULE` with the run's overrides"),
 	TEXT("pipeline.workload.name", "dummy_shallow_resnet",
-		"which bundled workload runs when there is no command"),
+		"which bundled workload runs when there is neither"),
 	TEXT("pipeline.workload.cwd", "''", "where the program runs; empty = here"),
 	FREE("pipeline.workload.env", "environment variables for the program"),
 	INT("pipeline.workload.timeout_s", "0", 0, 1000000,
@@ -101,6 +108,9 @@ const struct hydra_key sonde_keys[] = {
 		"profile inside the ranges of ncu_cli.nvtx.include only"),
 	BOOL("pipeline.ncu.fallback", "true",
 		"when a range replay fails, fall back to kernel replay and say so"),
+	BOOL("pipeline.ncu.strict", "false",
+		"refuse metrics that the installed ncu does not know; false = take their successors, or leave "
+		"them out with a warning"),
 	WORD("pipeline.ncu.ncu_cli.target_processes", "all", "all|application-only",
 		"--target-processes"),
 	WORD("pipeline.ncu.ncu_cli.replay_mode", "kernel", "kernel|range|app-range|application",
@@ -134,10 +144,10 @@ const struct hydra_key sonde_keys[] = {
 	BOOL("pipeline.nsys.enable", "false", "run Nsight Systems around the program"),
 	LIST("pipeline.nsys.trace", "[cuda, nvtx, osrt]", "--trace"),
 	WORD("pipeline.nsys.sample", "none", "none|cpu|process-tree|system-wide", "--sample"),
-	WORD("pipeline.nsys.capture_range", "none", "none|nvtx|cudaProfilerApi", "--capture-range"),
+	WORD("pipeline.nsys.capture_range", "none", "none|nvtx|cudaProfilerApi|hotkey", "--capture-range"),
 	TEXT("pipeline.nsys.capture_range_end", "stop-shutdown", "--capture-range-end"),
 	TEXT("pipeline.nsys.nvtx_capture", "''", "--nvtx-capture: RANGE[@DOMAIN]"),
-	BOOL("pipeline.nsys.gating_nvtx", "false", "capture inside nvtx_capture only"),
+	BOOL("pipeline.nsys.gating_nvtx", "true", "capture_range=nvtx captures inside nvtx_capture only; false = it captures all"),
 	BOOL("pipeline.nsys.stats", "true", "write the kernel summary CSV"),
 	BOOL("pipeline.nsys.sqlite", "true", "write the SQLite export sonde reads"),
 	LIST("pipeline.nsys.extra_args", "[]", "further nsys arguments, as they are"),
@@ -202,5 +212,9 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("report.folders", "1000",
 		"folders of regions that -o DIR writes: all, none, or the N that took longest"),
 	BOOL("report.deterministic", "false", "leave out the time of generation"),
+
+	KEPT("*", "other programs' settings: kept, and recorded with the run"),
+	KEPT("pipeline.*", "stages that sonde does not have, likewise"),
+	KEPT("**.description", "what a preset is for"),
 	{0},
 };

@@ -1,5 +1,7 @@
 #include "lib/settings.h"
 
+#include "catalogue/old_metrics.h"
+
 #define CLI "pipeline.ncu.ncu_cli."
 
 static int read_list(struct sonde_word_list *into, const struct hydra_config *c, const char *key,
@@ -83,6 +85,26 @@ static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics
 	c->metrics = (struct sonde_words){metrics->at, nr};
 }
 
+/* Metrics that a capture took successors of are reported by these. */
+static bool succeed(struct sonde_word_list *metrics)
+{
+	struct sonde_word_list now = {0};
+	bool ok = true;
+	size_t i, k;
+
+	for (i = 0; i < metrics->nr && ok; i++) {
+		struct sonde_words to = sonde_metric_successors(metrics->at[i]);
+
+		for (k = 0; k < to.nr && ok; k++)
+			ok = sonde_word_list_add(&now, to.at[k]);
+		if (!to.nr)
+			ok = sonde_word_list_add(&now, metrics->at[i]);
+	}
+	sonde_vec_release(metrics);
+	*metrics = now;
+	return ok;
+}
+
 /* The report is of that very capture, which has applied the list. */
 static void note_done(struct sonde_selection *s, const struct hydra_config *c, const struct sonde_words *list)
 {
@@ -126,6 +148,9 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 		if (rc || s->lists[i].nr || !stands_in(c, when, lists[i].capture_key))
 			continue;
 		rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
+		if (rc == 0 && lists[i].out == &s->fold.choice.metrics && !succeed(&s->lists[i]))
+			rc = sonde_err_nomem(err);
+		*lists[i].out = (struct sonde_words){s->lists[i].at, s->lists[i].nr};
 		if (when == SONDE_STAND_IN_ALWAYS)
 			note_done(&s->fold.selection, c, lists[i].out);
 	}

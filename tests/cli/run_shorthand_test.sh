@@ -19,7 +19,7 @@ page() { # the page lies at the top, and the last line says so
 }
 no_page() { run -o "$TMP/no_page" 'report.formats=[json]' -- "$PROG" 3 && [ $rc -eq 0 ] && ! grep -q 'open ' "$TMP/err"; }
 later() { run -o "$TMP/one" -o "$TMP/two" hydra.run.dir="$TMP/key" -- "$PROG" 3 && [ -d "$TMP/key" ] && [ ! -d "$TMP/two" ]; }
-ncu() { run -n --ncu --nvtx-include 'it'\''s*' --metrics a.sum,b.avg -- "$PROG" && plans "it'\\''s" && plans "--metrics a.sum,b.avg"; }
+ncu() { run -n --ncu --nvtx-include 'it'\''s*' --metrics sm__a.sum,sm__b.avg -- "$PROG" && plans "it'\\''s" && plans "--metrics sm__a.sum,sm__b.avg"; }
 slashes() { run -n --ncu --nvtx-include 'regex:a\d\\' -- "$PROG" && plans 'a\d\\'; }
 nsys() { run -n --nsys -- "$PROG" && plans "nsys profile"; }
 selected() { run -o "$TMP/sel" --nvtx-include 'no such' -- "$PROG" 3 && says "everything is in" && grep -q 'no such' "$TMP/sel/config.yaml"; }

@@ -158,13 +158,13 @@ ok dry_run_says_why_kernels_stay_in_ranges says 'kernel_exclude and replay_mode=
 # --- range replay
 run $NCU pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/,B/]" -- /bin/true
 ok range_captures_are_merged grep -q 'A::A1 ' "$TMP/out"
-ok range_levels_are_not_added_up bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^A +3 +1.100 +1.100"' "$TMP/out"
-ok range_inner_level_has_its_own_result bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "A::A1 +3 +0.858 +0.858"' "$TMP/out"
+ok range_levels_are_not_added_up bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^A +3 +1.100 "' "$TMP/out"
+ok range_inner_level_has_its_own_result bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "A::A1 +3 +0.858 "' "$TMP/out"
 ok range_total_counts_the_outer_level_once bash -c 'sed -n "/^aggregate/,\$p" "$0" | grep -Eq "^total in regions +6 +1.826"' "$TMP/out"
 ok range_levels_are_said grep -q 'captured one level at a time' "$TMP/out"
 ok range_report_is_valid quiet "$SONDE" validate "$dir/ncu/regions/report.json"
 "$SONDE" report "$dir" >"$TMP/again"
-ok range_report_of_the_directory_says_the_same grep -Eq '^A +3 +1.100 +1.100 +60.2%' "$TMP/again"
+ok range_report_of_the_directory_says_the_same grep -Eq '^A +3 +1.100 +60.2%' "$TMP/again"
 for f in raw.csv sections_report.txt raw.range.level1.csv sections_report.range.level1.txt; do
 	ok "range_writes_ncu/$f" [ -s "$dir/ncu/$f" ]
 done
@@ -224,6 +224,22 @@ run $NCU 'pipeline.ncu.ncu_cli.metrics=[gpu__time_duraton.sum]' -- /bin/true
 ok metric_typo_has_a_near_match says "did you mean 'gpu__time_duration"
 run $NCU pipeline.ncu.ncu_cli.set=ful -- /bin/true
 ok set_typo_has_a_near_match says "did you mean 'full'"
+
+run $NCU 'pipeline.ncu.ncu_cli.metrics=[flop_count_hp,gpu__time_duration.sum,nothing_like_it]' -- /bin/true
+ok old_metrics_have_successors bash -c 'grep -q "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum,gpu__time_duration.sum" "$0"/ncu/cmd.txt && ! grep -q flop_count "$0"/ncu/cmd.txt' "$dir"
+ok old_metrics_are_named_in_the_report grep -q 'flop_count_hp is a metric of nvprof' "$dir/report.md"
+ok metrics_that_are_none_are_left_out says 'nothing_like_it is left out'
+ok leaving_metrics_out_is_no_failure [ $rc -eq 0 ]
+run $NCU pipeline.ncu.strict=true 'pipeline.ncu.ncu_cli.metrics=[flop_count_hp]' -- /bin/true
+ok strict_refuses_metrics_that_ncu_does_not_have [ $rc -eq 2 ]
+run -n pipeline.torch_profiler.enable=true -- /bin/true
+ok torch_profiler_is_another_word_for_torch grep -q 'torch.profiler, one run' "$TMP/out"
+
+# --- Python modules
+mkdir -p "$TMP/modules/pkg" && : >"$TMP/modules/pkg/__init__.py" && echo 'import sys; print("module", *sys.argv[1:])' >"$TMP/modules/pkg/mod.py"
+PYTHONPATH=$TMP/modules run $NCU pipeline.workload.module=pkg.mod +dataset.size=3 report.sort=time device=cuda:1 model.channels=8
+ok module_runs_with_the_overrides_that_are_its_own bash -c 'head -1 "$0" | grep -qx "module +dataset.size=3 device=cuda:1 model.channels=8 hydra.run.dir=$1/workload"' "$TMP/out" "$dir"
+ok module_is_recorded grep -q 'pkg.mod' "$dir/inputs.yaml"
 
 # --- programs and tools
 run $NCU -- "$TMP/no such program"
@@ -331,17 +347,20 @@ ok ranks_of_scripts_find_each_other grep -q 'over 2 scopes' "$TMP/out"
 
 # --- Nsight Systems
 rm -f "$TMP/record"
-STANDIN_RECORD=$TMP/record run pipeline.nsys.enable=true pipeline.nsys.gating_nvtx=true \
+STANDIN_RECORD=$TMP/record run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx \
 	pipeline.nsys.nvtx_capture=A@* -- /bin/true
 ok nsys_report_by_region grep -q 'registered op' "$TMP/out"
 ok nsys_writes_sqlite_and_stats [ -s "$dir/nsys/trace.sqlite" -a -s "$dir/nsys/stats_cuda_gpu_kern_sum.csv" ]
 ok nsys_gets_the_capture_range bash -c "tr '\0' '\n' <'$TMP/record' | grep -qx -e '--nvtx-capture=A@\*'"
 ok nsys_takes_unregistered_strings bash -c "tr '\0' '\n' <'$TMP/record' | grep -q 'REGISTER_ONLY=0'"
-STANDIN_NSYS_FAIL=range run pipeline.nsys.enable=true pipeline.nsys.gating_nvtx=true \
+STANDIN_NSYS_FAIL=range run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx \
 	pipeline.nsys.nvtx_capture=X -- /bin/true
 ok nsys_range_never_entered_is_said says 'was never entered'
 run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx -- /bin/true
 ok nsys_capture_range_needs_a_range [ $rc -eq 2 ]
+rm -f "$TMP/record"
+STANDIN_RECORD=$TMP/record run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx pipeline.nsys.gating_nvtx=false -- /bin/true
+ok nsys_without_gating_captures_all bash -c "! tr '\0' '\n' <'$TMP/record' | grep -q capture-range"
 
 # --- names CUPTI knows, without ncu and without a GPU
 PATH=/usr/bin:/bin SONDE_NCU= run -n pipeline.ncu.enable=true --chip GH100 "pipeline.ncu.ncu_cli.metrics=[dram__bytes_read.sums]" -- /bin/true

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# In a directory with llm-perf-opt's own configuration tree: its commands with `sonde run` in place of its runner, its manual
+# test as it is, its presets as Hydra composes them. A stand-in for ncu; tests/gpu/run_gpu.sh does the same with the real one.
+. "$(dirname "$0")/../lib.sh"
+export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
+root=$PWD theirs=$PWD/tests/data/llm-perf-opt
+here=$TMP/repository
+mkdir "$here" && cp -r "$theirs/conf" "$here/conf" && cd "$here" || exit 1
+
+composed() { # every case of their tree, by the composer alone
+	gunzip -c "$theirs/compose.json.gz" >"$TMP/compose.json" &&
+		"$root/$BUILD/tests/hydra_cases" --configs "$root/tests/data" "$TMP/compose.json" | tail -1 | grep -qx '148 passed, 0 failed'
+}
+ok "their presets compose to what Hydra gives, in every combination" composed
+composes() { # sonde's own keys and defaults beside theirs: what they set is what they get
+	local preset
+	for preset in ncu.default ncu.high ncu.rtx3090 ncu.rtx3090.compute ncu.rtx3090.memory; do
+		"$SONDE" config profiling/ncu@pipeline.ncu=$preset -p pipeline.ncu.description 2>/dev/null | grep -q 'Nsight Compute' || return
+	done
+	[ "$("$SONDE" config -p pipeline.torch_profiler.enable --resolve 2>/dev/null)" = True ] || [ "$("$SONDE" config -p pipeline.torch_profiler.enable --resolve 2>/dev/null)" = true ]
+}
+ok "sonde config composes their tree" composes
+ok "sonde config says which keys it does not use" bash -c \
+	'"$SONDE" config 2>&1 >/dev/null | grep -q "kept for other programs: .*pipeline.torch_profiler, pipeline.direct_inference, pipeline.static_analysis, dataset, experiment, use_flash_attn$"'
+misspelt() { # IN WRONG RIGHT
+	cp -r conf "$TMP/wrong" && sed -i "s/$2/$1/" "$TMP/wrong/config.yaml" && ! "$SONDE" config --config-dir "$TMP/wrong" >"$TMP/out" 2>"$TMP/err"
+	local rc=$?
+	rm -r "$TMP/wrong"
+	[ $rc -eq 0 ] && grep -qF "did you mean 'pipeline.ncu.gating_nvtx'" "$TMP/err"
+}
+ok "a misspelt key of a stage that sonde has is still an error" misspelt gating_nvxt gating_nvtx
+
+# What reads files does not look at ./conf, be it broken.
+printf 'defaults: [nothing/here]\npipeline: 3\n' >"$TMP/broken.yaml"
+reads() (
+	data=$root/tests/data/ncu dir=$TMP/broken
+	mkdir -p "$dir/conf/profiling" && cp "$TMP/broken.yaml" "$dir/conf/config.yaml" && cd "$dir" || return
+	"$SONDE" report -f json "$data/seed_kernel.ncu-rep" >"$TMP/a.json" 2>"$TMP/err" && [ ! -s "$TMP/err" ] && "$SONDE" validate "$TMP/a.json" &&
+		"$SONDE" top "$data/seed_kernel.ncu-rep" && "$SONDE" diff "$data/seed_kernel.ncu-rep" "$data/seed_kernel.ncu-rep" && { "$SONDE" doctor || [ $? -eq 1 ]; }
+)
+ok "report, top, diff, validate and doctor do not compose ./conf" reads
+
+# The commands of their quickstart, as they stand there.
+awk '/^```bash/ {in_it = 1; next} /^```/ {if (in_it) print ""; in_it = 0} in_it' "$theirs/specs/003-nvtx-ncu-profiling/quickstart.md" |
+	sed 's/pixi run python -m llm_perf_opt.runners.deep_profile_runner/"$SONDE" run/' >"$TMP/commands"
+ok "their quickstart has five commands" bash -c '[ "$(grep -c "SONDE. run" "$0")" = 5 ]' "$TMP/commands"
+n=0
+while IFS= read -r -d '' command; do
+	n=$((n + 1))
+	rm -rf tmp
+	bash -c "$command" >"$TMP/out" 2>"$TMP/err" </dev/null
+	rc=$?
+	dir=$(echo tmp/profile-output/*)
+	ok "quickstart command $n ends well" [ $rc -eq 0 ]
+	for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/raw.csv ncu/sections_report.txt ncu/regions/report.json ncu/regions/report.md; do
+		ok "quickstart command $n writes $f" [ -s "$dir/$f" ]
+	done
+	ok "quickstart command $n has a .ncu-rep" bash -c 'ls "$0"/ncu/*.ncu-rep' "$dir"
+	ok "quickstart command $n has the heading they look for" grep -q '^# NCU Region Reports' "$dir/ncu/regions/report.md"
+	ok "quickstart command $n has a valid report" "$SONDE" validate "$dir/ncu/regions/report.json"
+done < <(awk 'BEGIN {RS = ""; ORS = "\0"} {print}' "$TMP/commands")
+ok "exact kernel names go to ncu as they are" bash -c 'grep -q . "$0" && grep -qF "demangled" "$0"' "$TMP/commands"
+
+# Their manual test, as it is: the shim's runner is sonde.
+manual() {
+	PYTHONPATH=$theirs/shim SHIM_PROGRAM=/bin/true python3 "$theirs/tests/manual/ncu/manual_nvtx_regions.py" --run-dir "$TMP/manual" >"$TMP/out" 2>"$TMP/err" &&
+		grep -q "^OK: Regions materialized under .*\['A', 'B', 'A__A1'\]" "$TMP/out"
+}
+if command -v python3 >/dev/null; then
+	ok "their manual test of regions passes" manual
+	ok "its regions are in the contract's form" bash -c 'jq -e ".aggregate.regions | map(.name) | contains([\"A\", \"A::A1\", \"B\"])" "$0"' "$TMP/manual/ncu/regions/report.json"
+else
+	skip "their manual test of regions passes" "python3 is not installed"
+fi
+
+# Their workload, a Hydra program of its own, gets what is meant for it.
+mkdir -p "$TMP/modules/work" && : >"$TMP/modules/work/__init__.py" && echo 'import sys; print("module", *sys.argv[1:])' >"$TMP/modules/work/runner.py"
+handed_on() {
+	PYTHONPATH=$TMP/modules "$SONDE" run hydra.run.dir="$TMP/module" pipeline.ncu.enable=true pipeline.workload.module=work.runner \
+		dataset.sampling.num_epochs=2 device=cuda:0 pipeline.static_analysis.enable=false >"$TMP/out" 2>"$TMP/err" &&
+		grep -qx "module dataset.sampling.num_epochs=2 device=cuda:0 pipeline.static_analysis.enable=false pipeline.torch_profiler.enable=false hydra.run.dir=$TMP/module/workload" "$TMP/out"
+}
+ok "a workload module gets its overrides, its profiler off and a directory of its own" handed_on
