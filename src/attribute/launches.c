@@ -265,7 +265,7 @@ static int build(struct sonde_build *b, struct sonde_err *err)
 {
 	static int (*const steps[])(struct sonde_build *, struct sonde_err *) = {init_launches,
 		sonde_build__labels, sonde_build__merge_serial, sonde_build__find_backward,
-		sonde_build__adopt, sonde_build__regions, sonde_build__note_serial,
+		sonde_build__adopt, sonde_build__regions, sonde_build__known, sonde_build__note_serial,
 		sonde_build__scopes, make_places, sonde_build__select, sonde_build__presences,
 		count_strays, sonde_build__meet, explain};
 	size_t i;
@@ -296,6 +296,7 @@ static void release_build(struct sonde_build *b)
 	sonde_free(b->backward_of);
 	sonde_free(b->is_left_out);
 	sonde_vec_release(&b->hung);
+	sonde_vec_release(&b->known);
 	sonde_free(b->stack_of);
 	sonde_free(b->place_of);
 	sonde_free(b->seen_in);

@@ -3,6 +3,7 @@
  *
  *   labels.c     the rules that rewrite labels; serial.c which labels look serial
  *   region.c     range entries → stacks of labels → regions (the nesting rules)
+ *   known.c      regions that the capture has no entry of, and somebody knows
  *   adopt.c      threads without ranges: whose ranges they work in; adopted.c puts them there
  *   backward.c   backward operators among the ranges, and what they are the backward of
  *   origin.c     where work was written, hung below where it was launched
@@ -45,6 +46,11 @@ struct sonde_hung {
 	uint32_t launch, place, stack;
 };
 
+/* A stack that a process is known to have. */
+struct sonde_known {
+	uint32_t stack, process;
+};
+
 /* Which ranges somebody without any works in, at a moment. */
 struct sonde_question {
 	uint64_t ns, thread; /* who asks, and when */
@@ -72,6 +78,7 @@ struct sonde_build {
 	bool *is_left_out;     /* by range: it is in one; NULL likewise */
 	SONDE_VEC(struct sonde_hung) hung; /* in order of launch */
 	uint64_t hung_bytes, nr_not_hung; /* of the ids made by that; what was too much */
+	SONDE_VEC(struct sonde_known) known;
 	uint32_t *stack_of;	    /* by range number */
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
 	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */
@@ -100,6 +107,8 @@ int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	const bool *is_left_out, struct sonde_err *err);
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
+/* Makes the regions that are known otherwise, in every process that has launches. */
+int sonde_build__known(struct sonde_build *b, struct sonde_err *err);
 /* The scope of a record, made when new; SONDE_NONE: no memory. sonde_build__scopes sorts them. */
 uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
@@ -123,6 +132,11 @@ static inline const struct sonde_hung *sonde_build__hung(
 /* The stack with a frame of `label` inside `parent`, made when new; SONDE_NONE: no memory. */
 uint32_t sonde_build__child(
 	struct sonde_build *b, uint32_t parent, uint32_t label, enum sonde_region_kind kind);
+/* The same for an outermost frame of a process. */
+uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t domain, uint32_t label,
+	enum sonde_region_kind kind);
+/* The label number of a text, rewritten as those of ranges are. */
+int sonde_build__rewrite(struct sonde_build *b, struct sonde_str text, uint32_t *out, struct sonde_err *err);
 /* The label of a range entry: a label number. */
 uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range);
 /* Makes a set beside those of the records, or `last` if that is the same; SONDE_NONE: no memory. */

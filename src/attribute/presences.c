@@ -97,6 +97,20 @@ static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t
 	return count_one(b, c, range, scope, true);
 }
 
+/* What is known to be there is in every scope of its process, without entries. */
+static bool count_known(struct sonde_build *b, struct counting *c)
+{
+	uint32_t scope;
+	size_t i;
+
+	for (i = 0; i < b->known.nr; i++)
+		for (scope = 0; scope < b->l->scopes.nr; scope++)
+			if (b->l->scopes.at[scope].process == b->known.at[i].process &&
+				!make_presence(b, c, scope, b->stacks.at[b->known.at[i].stack].region))
+				return false;
+	return true;
+}
+
 static bool count_all(struct sonde_build *b, struct counting *c)
 {
 	const struct sonde_records *r = b->r;
@@ -119,7 +133,7 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 	for (i = 0; i < r->ranges.nr; i++)
 		if (c->scope_of[i] == SONDE_NONE && !count_idle_entry(b, c, (uint32_t)i))
 			return false;
-	return true;
+	return count_known(b, c);
 }
 
 static int by_scope_and_region(const void *a, const void *b)

@@ -173,6 +173,16 @@ uint32_t sonde_build__child(
 	return add_stack(b, &stack, NULL);
 }
 
+uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t domain, uint32_t label,
+	enum sonde_region_kind kind)
+{
+	const struct sonde_range of = {.process = process, .domain = domain, .kind = (uint8_t)kind};
+	struct sonde_stack stack = {
+		.parent = SONDE_NONE, .label = label, .domain = domain, .kind = (uint8_t)kind};
+
+	return add_stack(b, &stack, &of);
+}
+
 /* The stack of an entry; `below` is what it hangs below without being inside, or SONDE_NONE. */
 static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 {

@@ -17,6 +17,8 @@ struct sonde_selection {
 	bool own_threads;     /* report.threads=own: no thread takes the ranges of another */
 	bool no_origins;      /* report.origins=off: work is where it was launched, and there only */
 	struct sonde_words labels; /* report.labels: known, raw, auto or rules; none = known */
+	/* Ids of regions, with labels as captured, that are known to be there though the capture may have nothing of them. */
+	struct sonde_words known;
 	/*
 	 * The lists that are the capture's own. What the profiler selected by its grammar is not
 	 * selected again by ours, and that its excludes meet nothing is no news.

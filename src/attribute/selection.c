@@ -66,7 +66,7 @@ static void show_region(struct sonde_launches *l, uint32_t region)
 }
 
 /*
- * Where the source knows of ranges without launches they are regions too, and
+ * Where the source, or somebody else, knows of ranges without launches they are regions too, and
  * selected by their own stack: no other range needs to be open with them.
  */
 static int decide_entered(const struct sonde_build *b, struct view *v,
@@ -75,6 +75,8 @@ static int decide_entered(const struct sonde_build *b, struct view *v,
 	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done)), ok = is_done;
 	size_t i;
 
+	for (i = 0; ok && i < b->known.nr; i++)
+		ok = decide(b, v, &b->known.at[i].stack, 1, filter, &takes[b->known.at[i].stack]);
 	for (i = 0; ok && i < b->r->ranges.nr; i++) {
 		uint32_t stack = b->stack_of[i];
 

@@ -18,11 +18,10 @@ static bool is_named(const struct sonde_build *b, struct sonde_str label, struct
 	return sonde_nvtx_filter_names(b->filter, label) && !sonde_nvtx_filter_names(b->filter, rewritten);
 }
 
-/* Rewrites one label of the records. A label that the selection names stays as it is. */
-static int rewrite(struct sonde_build *b, struct sonde_labels *rules, uint32_t string,
+/* Rewrites one label, whose text lasts. A label that the selection names stays as it is. */
+static int rewrite(struct sonde_build *b, struct sonde_labels *rules, struct sonde_str text,
 	uint32_t *out, struct sonde_err *err)
 {
-	struct sonde_str text = sonde_records_str(b->r, string);
 	struct sonde_buf buf = {0};
 	bool is_changed;
 	int rc = sonde_labels__apply(rules, text, &buf, &is_changed, err);
@@ -56,9 +55,16 @@ static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32
 		uint32_t string = b->r->ranges.at[i].label;
 
 		if ((*out)[string] == SONDE_NONE)
-			rc = rewrite(b, rules, string, &(*out)[string], err);
+			rc = rewrite(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
 	}
 	return rc;
+}
+
+int sonde_build__rewrite(struct sonde_build *b, struct sonde_str text, uint32_t *out, struct sonde_err *err)
+{
+	struct sonde_str copy = sonde_arena_dup(&b->l->arena, text);
+
+	return copy.p ? rewrite(b, &b->labels, copy, out, err) : sonde_err_nomem(err);
 }
 
 static int list_rules(struct sonde_build *b, struct sonde_err *err)

@@ -32,6 +32,7 @@ static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct
 	sonde_partial__move_settings(w, &r->selection, &r->read);
 	move_choice(w, &r->choice);
 	sonde_walk_flags(w, flags, sizeof(flags) / sizeof(*flags));
+	sonde_partial__move_words(w, &s->known);
 	MOVE_NUMBER(w, r->cores);
 	sonde_partial__move_words(w, paths);
 }

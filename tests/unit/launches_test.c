@@ -440,6 +440,41 @@ static void test_launches__kernel_patterns_leave_replayed_ranges_alone(void **st
 	made_release(&m);
 }
 
+static void test_launches__regions_that_are_known_otherwise_are_shown_empty(void **state)
+{
+	const char *known[] = {"A", "A/A::A1", "A/x\\/y", "B", "step_7", "s@@", "D@op", "none@op"};
+	const char *include[] = {"A*", "B", "s", "D@op/", "step_*"};
+	struct sonde_selection s = {.known = {known, 8}, .nvtx_include = {include, 5}};
+	const char *want[] = {"A", "D@op", "A/A::A1", "A/x\\/y", "B", "step_*", "s@@"};
+	struct made m;
+	struct sonde_launches *l;
+	uint32_t a, d;
+	size_t i;
+
+	(void)state;
+	made_init(&m);
+	a = made_push(&m, MADE_ROOT, "A");
+	d = made_range(&m, MADE_ROOT, "D", "op", SONDE_PUSH_POP);
+	made_launch(&m, "k", 1, &a);
+	made_launch(&m, "k", 1, &d);
+	l = attribute(&m, &s);
+	assert_int_equal(l->regions.nr, 7); /* of a domain that the capture does not know there is none */
+	assert_int_equal(l->presences.nr, 7);
+	for (i = 0; i < 7; i++) {
+		assert_true(sonde_str_is(l->regions.at[i].id, want[i]));
+		assert_true(l->regions.at[i].is_shown);
+		assert_int_equal(l->presences.at[i].instances, i < 2);
+	}
+	assert_int_equal(l->regions.at[6].kind, SONDE_REGION_START_END);
+	assert_int_equal(l->tally.nr_taken, 2);
+	sonde_launches_free(l);
+	s.nvtx_include.nr = 1; /* A* alone */
+	l = attribute(&m, &s);
+	assert_true(l->regions.at[2].is_shown && !l->regions.at[4].is_shown);
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
 static void test_launches__a_bad_expression_is_a_usage_error(void **state)
 {
 	const char *bad[] = {"*/"};
@@ -520,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_launches__each_pattern_that_meets_nothing_is_noted),
 		cmocka_unit_test(test_launches__what_the_profiler_selected_is_not_selected_again),
 		cmocka_unit_test(test_launches__kernel_patterns_leave_replayed_ranges_alone),
+		cmocka_unit_test(test_launches__regions_that_are_known_otherwise_are_shown_empty),
 		cmocka_unit_test(test_launches__a_bad_expression_is_a_usage_error),
 		cmocka_unit_test(
 			test_launches__ranges_without_launches_are_regions_where_they_are_known),
