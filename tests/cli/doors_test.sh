@@ -45,3 +45,8 @@ unused_is_found() {
 compared_by_hand() { ! grep -nE '\b(cmp|diff) .*(docs/|README|cli/golden|GOLDEN)' tests/*/*_test.sh lib/*/tests/*_test.sh | grep -v 'readme_test\|doors_test'; }
 ok a_golden_file_that_no_test_uses_is_found unused_is_found
 ok only_golden_and_the_test_of_pages_compare_with_files compared_by_hand
+
+# Every requirement has tests that run.
+ok each_requirement_has_tests scripts/check-requirements
+row_without_test() { sed '/^| FR-004 /s/`only the selected kernel is listed`/`no such test`/' docs/requirements.md >"$TMP/page" && ! scripts/check-requirements "$TMP/page"; }
+ok a_requirement_without_a_test_is_found row_without_test

@@ -97,6 +97,42 @@ none
 
 END
 ok run_passes_every_key_one_to_one diff "$TMP/want" "$TMP/args"
+# Each key of ncu_cli alone: KEY=VALUE, and the words of ncu's command line that it must be; `-` before a word: it must not be there.
+while IFS='|' read -r override words; do
+	[ -n "$override" ] || continue
+	rm -f "$TMP/record"
+	STANDIN_RECORD=$TMP/record run $NCU "pipeline.ncu.ncu_cli.$override" -- /bin/true
+	tr '\0' '|' <"$TMP/record" | head -c 100000 >"$TMP/line"
+	case $words in
+	not*) ok "ncu_cli.${override%%=*} goes to ncu as given" bash -c '! grep -qF -e "|$0" "$1"' "${words#not }" "$TMP/line" ;;
+	*) ok "ncu_cli.${override%%=*} goes to ncu as given" bash -c 'sed "s/^/|/" "$1" | grep -qF -e "|$0|"' "${words//;/|}" "$TMP/line" ;;
+	esac
+	echo "pipeline.ncu.ncu_cli.${override%%=*}"
+done >"$TMP/one_by_one" <<'END'
+target_processes=application-only|--target-processes;application-only
+replay_mode=application|--replay-mode;application
+nvtx.include=[X/]|--nvtx;--nvtx-include;X/
+nvtx.exclude=[Y/]|--nvtx-exclude;Y/
+push_pop_scope=process|--nvtx-push-pop-scope;process
+set=basic|--set;basic
+metrics=[dram__bytes_read.sum]|--metrics;dram__bytes_read.sum
+sections=[Occupancy]|--section;Occupancy
+kernel_name=gemm|-k;gemm
+kernel_name_base=mangled|not --kernel-name-base
+kernel_exclude=[gemm]|not gemm
+range_filter='::2'|--range-filter;::2
+launch_skip=5|--launch-skip;5
+launch_count=6|--launch-count;6
+clock_control=base|--clock-control;base
+import_sass=true|--import-sass;yes
+export.csv=false|not --csv
+force_overwrite=false|not -f|
+extra_args=[--cache-control,none]|--cache-control;none
+END
+grep '^ok\|^not ok' "$TMP/one_by_one"
+! grep -q '^not ok' "$TMP/one_by_one" || : >"$TMP/.not_ok"
+every_key() { diff <("$SONDE" config --markdown | grep -o 'pipeline\.ncu\.ncu_cli\.[a-z_.]*' | sort) <(grep '^pipeline' "$TMP/one_by_one" | sort); }
+ok every_key_of_ncu_cli_is_tried every_key
 rm -f "$TMP/record"
 STANDIN_RECORD=$TMP/record run $NCU "pipeline.ncu.ncu_cli.nvtx.include=['A*']" -- /bin/true
 ok run_translates_label_globs bash -c "tr '\0' '\n' <'$TMP/record' | grep -qxF 'regex:^A.*\$/'"
