@@ -38,6 +38,7 @@ struct hydra_ctx {
 	struct sonde_notes *notes; /* warnings; may be NULL */
 	uint32_t steps;
 	uint32_t env_reads; /* how often a value came from the environment */
+	bool keeps_env;	    /* a variable that is not there is no error */
 };
 
 /* Records the failure and returns its code; the first one stays. */

@@ -38,7 +38,7 @@ static struct hydra_config *new_config(const struct hydra_request *req, int64_t 
 
 	if (!c)
 		return NULL;
-	c->cx = (struct hydra_ctx){.arena = &c->arena, .notes = &c->notes};
+	c->cx = (struct hydra_ctx){.arena = &c->arena, .notes = &c->notes, .keeps_env = req->keeps_env};
 	c->req = *req;
 	c->req.overrides = NULL;
 	c->req.nr_overrides = 0;

@@ -59,6 +59,7 @@ struct hydra_request {
 	 * by `+key=value` or kept by a row of the table. NULL = every key and value is accepted. */
 	const struct hydra_key *keys;
 	const char *keys_hint; /* static; where the user finds the list of keys */
+	bool keeps_env; /* a variable of the environment that is not there is no error: its ${oc.env:…} stays */
 	bool multirun;	       /* sweeps are allowed; see hydra_config_job_open */
 	bool raw; /* interpolations stay as written and unchecked: for showing, not for using */
 };

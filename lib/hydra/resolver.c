@@ -52,6 +52,9 @@ static struct hydra_datum *env(const struct call *c)
 		return null(c);
 	if (fallback)
 		return hydra_datum__string(c->sc->cx, hydra_pytext__show(c->sc->cx, fallback));
+	if (c->sc->cx->keeps_env)
+		return hydra_datum__string(
+			c->sc->cx, hydra_ctx__printf(c->sc->cx, "${oc.env:%.*s}", SONDE_STR_ARG(name)));
 	return hydra_ctx__refuse(c->sc->cx, "KeyError", "\"Environment variable '%.*s' not found\"",
 		SONDE_STR_ARG(name));
 }

@@ -41,7 +41,7 @@ static int read_input(struct sonde_pipeline *p, const char *path, struct hydra_c
 
 	if (sonde_pipeline_add_input(p, path))
 		return sonde_err_nomem(err);
-	rc = sonde_pipeline_configure_by(p, config, SONDE_STAND_IN_NAMED, err);
+	rc = sonde_pipeline_configure_by(p, config, err);
 	p->settings.fold.choice.headline_only = true;
 	p->settings.fold.choice.no_aggregate = false; /* it is what is compared */
 	p->settings.fold.keep = 0; /* entries of all scopes are compared */

@@ -2,7 +2,7 @@
 #include "cli/report_request.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
-#include "lib/pipeline.h"
+#include "lib/run_in.h"
 
 /* What the terminal and the command line add to the configured options. */
 static void fit_options(struct sonde_pipeline *p, const struct sonde_report_request *q)
@@ -11,7 +11,9 @@ static void fit_options(struct sonde_pipeline *p, const struct sonde_report_requ
 
 	if (q->deterministic)
 		o->generated_at = NULL;
-	o->command = q->command.failed ? NULL : q->command.p;
+	o->command = p->run && !q->overrides.words.nr ? sonde_run_command(p)
+		     : q->command.failed			      ? NULL
+								      : q->command.p;
 	o->by = p->settings.fold.choice.also = q->by;
 	o->lists_kernels = sonde_str_starts(
 		hydra_config_origin(p->config, "report.max_kernels"), "override"); /* asked for */
@@ -93,22 +95,29 @@ static int write_report(
 	return rc;
 }
 
-static int add_words(struct sonde_pipeline *p, const struct sonde_report_request *q)
+/* A run directory comes with its configuration, and with what else its own report has. */
+static int add_words(
+	struct sonde_pipeline *p, const struct sonde_report_request *q, struct sonde_err *err)
 {
 	int rc = sonde_pipeline_set_config(p, q->config_dir, q->config_name);
 	size_t i;
 
 	for (i = 0; i < q->overrides.words.nr && rc == 0; i++)
 		rc = sonde_pipeline_set(p, q->overrides.words.at[i]);
+	if (q->inputs.nr == 1 && sonde_is_run(q->inputs.at[0]) && sonde_run_stage(q->inputs.at[0]))
+		return rc ? sonde_err_nomem(err)
+			  : sonde_pipeline_add_run(p, q->inputs.at[0], sonde_run_stage(q->inputs.at[0]), err);
 	for (i = 0; i < q->inputs.nr && rc == 0; i++)
 		rc = sonde_pipeline_add_input(p, q->inputs.at[i]);
-	return rc;
+	if (rc)
+		return sonde_err_nomem(err);
+	return q->config_dir && sonde_is_run(q->config_dir) ? sonde_pipeline_take_run(p, q->config_dir, err) : 0;
 }
 
 static int run_report(const struct sonde_report_request *q, struct sonde_sharing *others, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
-	int rc = p && add_words(p, q) == 0 ? 0 : sonde_err_nomem(err);
+	int rc = p ? add_words(p, q, err) : sonde_err_nomem(err);
 
 	if (rc == 0) {
 		rc = sonde_pipeline_configure(p, err);

@@ -57,16 +57,58 @@ static int show_ranges(const struct sonde_launches *l, struct sonde_err *err)
 	return sonde_sink_finish(&out, rc, err);
 }
 
+#define MAX_NAMED 8
+
+/* Names the ranges that there are, for people who read the report and not the terminal. */
+static void name_ranges(const struct sonde_launches *l, struct sonde_buf *out)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->regions.nr && i < MAX_NAMED; i++) {
+		sonde_buf_puts(out, i ? ", " : " The program's ranges are ");
+		sonde_region_say(out, l->regions.at[i].id, l->regions.at[i].kind);
+	}
+	if (l->regions.nr > MAX_NAMED)
+		sonde_buf_printf(out, " and %zu more", l->regions.nr - MAX_NAMED);
+	sonde_buf_puts(out, l->regions.nr ? "." : " The program has no NVTX range.");
+}
+
+/* Marks the run's report as one of something else than was asked for. */
+static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
+{
+	struct sonde_buf text = {0};
+	size_t i;
+
+	sonde_buf_puts(&text, "nothing that was asked of Nsight Compute was launched");
+	for (i = 0; i < run->set.nvtx_include.nr; i++)
+		sonde_buf_printf(&text, "%s'%s'", i ? ", " : ": no launch in ranges ", run->set.nvtx_include.at[i]);
+	if (run->set.ncu.kernel_name)
+		sonde_buf_printf(&text, "%s kernel_name=%s is compared with %s names",
+			run->set.nvtx_include.nr ? ";" : ":", run->set.ncu.kernel_name, run->set.ncu.kernel_name_base);
+	sonde_buf_puts(&text, ".");
+	if (l)
+		name_ranges(l, &text);
+	sonde_buf_puts(&text, l && l->launches.nr
+				      ? " This is a baseline: all that a look at the program saw, without hardware metrics."
+				      : " This report has no launches.");
+	run->baseline = sonde_arena_take(&run->arena, &text);
+}
+
 /* Nothing matched: say which ranges there really are. Nothing is ever made up. */
 void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_pipeline **look)
 {
 	struct sonde_err why = {0};
 	size_t i;
 
+	if (run->set.ncu.kernel_name)
+		sonde_say("  kernel_name=%s is compared with %s names as they are (pipeline.ncu.ncu_cli.kernel_name_base)",
+			run->set.ncu.kernel_name, run->set.ncu.kernel_name_base);
 	if (!*look && sonde_run_look(look, run, &why)) {
 		sonde_say("the program's own ranges could not be listed: %s", why.msg);
+		set_baseline(run, NULL);
 		return;
 	}
+	set_baseline(run, (*look)->launches);
 	if ((*look)->launches->regions.nr == 0) {
 		sonde_say_advice(SONDE_WHEN_NO_RANGES, NULL);
 		return;

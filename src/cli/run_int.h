@@ -61,6 +61,7 @@ struct sonde_run {
 	bool has_page;	 /* report.html is in the run directory */
 	size_t nr_ncu, nr_nsys, nr_native, nr_torch, nr_looks; /* captures made */
 	struct sonde_notes notes;			       /* for the report */
+	const char *baseline; /* why Nsight Compute has nothing to report, NULL = it has */
 	struct sonde_argv program_words, env_words;
 	struct sonde_argv recorded_words; /* the program's words as files may hold them */
 	struct sonde_arena arena;
@@ -133,11 +134,16 @@ void sonde_run_counters_end(struct sonde_run *r, struct sonde_sampler *sampler);
  */
 int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sonde_err *err);
 
-/* Nothing profiled: names the ranges there really are, and near expressions. Looks when needed. */
+/*
+ * Nothing profiled: names the ranges there really are, and near expressions. Looks when needed. The run's report is a
+ * baseline then (r->baseline).
+ */
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_pipeline **look);
 
 /* Whether the selection of the report can be read: before anything runs. */
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err);
+/* Writes down what only this run knows, for its reports (lib/run_in.h). */
+void sonde_run_write_notes(struct sonde_run *r);
 /* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);
 /* Prints the tree of the captures in `dir`, as many as there are, with the selection of the run. */

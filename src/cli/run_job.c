@@ -144,12 +144,12 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		const char *name;
 		size_t nr;
 	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys},
-		{"torch_profiler", r->nr_torch}};
-	const char *look = r->dir.suffix[0] ? "" : "discover";
+		{"torch_profiler", r->nr_torch}, {"ncu", !r->nr_ncu && r->baseline}};
 	bool is_shown = true, is_printed = !r->hides_report;
 	size_t i;
 	int rc = 0;
 
+	sonde_run_write_notes(r);
 	for (i = 0; i < sizeof(stages) / sizeof(*stages) && rc == 0; i++) {
 		if (stages[i].nr == 0)
 			continue;
@@ -158,11 +158,6 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		fflush(stdout);
 		rc = sonde_run_report(r, stages[i].name, is_shown && is_printed, err);
 		is_shown = false;
-	}
-	if (is_shown && rc == 0 && r->nr_looks && *look) {
-		sonde_say("no capture has a region that was asked for: this report is of the look at "
-			  "the program instead");
-		return sonde_run_report(r, look, is_printed, err);
 	}
 	if (is_shown && rc == 0)
 		sonde_say("nothing was captured, so there is no region report; `sonde regions -- "

@@ -1,7 +1,7 @@
 #include "attribute/filter.h"
 #include "cli/run_int.h"
 #include "cli/terminal.h"
-#include "lib/pipeline.h"
+#include "lib/run_in.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -51,22 +51,6 @@ static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char 
 	return print_tree(p, err);
 }
 
-/* What only the run knows about an empty report. */
-static void note_emptiness(const struct sonde_run *r, const char *stage, struct sonde_tree *t)
-{
-	const struct sonde_cells *c = t->cells;
-
-	if (c->tally.nr_taken == 0 && c->tally.nr_launches)
-		sonde_note(&t->notes,
-			"no launch is in a selected region: nothing region-specific was profiled; "
-			"`sonde regions -- COMMAND` lists the regions there are");
-	if (c->regions.nr == 0 && strcmp(stage, "native") == 0 &&
-		(r->set.native_include.nr || r->set.native_exclude.nr))
-		sonde_note(&t->notes,
-			"the patterns of pipeline.native.nvtx let no range through; `sonde regions "
-			"-- COMMAND` lists the ranges there are");
-}
-
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_nvtx_filter *ranges = NULL;
@@ -87,29 +71,44 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
+void sonde_run_write_notes(struct sonde_run *r)
+{
+	struct sonde_buf text = {0};
+	struct sonde_err why = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < r->notes.texts.nr; i++)
+		sonde_buf_printf(&text, "%.*s\n", SONDE_STR_ARG(r->notes.texts.keys[i]));
+	if (text.n)
+		rc = sonde_rundir_write(&r->dir, SONDE_RUN_NOTES, sonde_buf_view(&text), &why);
+	sonde_buf_clear(&text);
+	if (rc == 0 && r->baseline) {
+		sonde_buf_printf(&text, "%s\n", r->baseline);
+		rc = sonde_rundir_write(&r->dir, "ncu/" SONDE_RUN_BASELINE, sonde_buf_view(&text), &why);
+	}
+	if (rc)
+		sonde_say("notes for the report were not written: %s", why.msg);
+	sonde_buf_release(&text);
+}
+
 static int write_report(struct sonde_run *r, struct sonde_pipeline *p, const char *stage, bool is_shown,
 	struct sonde_err *err)
 {
-	const char *from = sonde_run_path(r, "%s", stage),
-		   *to = sonde_run_path(r, "%s/regions", stage);
-	int rc = from && to && sonde_pipeline_add_input(p, from) == 0 ? 0 : sonde_err_nomem(err);
+	const char *to = sonde_run_path(r, "%s/regions", stage);
+	int rc = to ? sonde_pipeline_add_run(p, r->dir.path, stage, err) : sonde_err_nomem(err);
 
 	if (rc == 0)
-		rc = sonde_pipeline_configure_by(p, r->config,
-			strcmp(stage, "ncu") == 0 ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER,
-			err);
+		rc = sonde_pipeline_configure_by(p, r->config, err);
 	p->settings.options.is_utf8 = sonde_terminal_is_utf8();
 	p->settings.options.more_at = "report.json";
+	p->settings.options.command = rc ? NULL : sonde_run_command(p);
 	sonde_pipeline_keep_launches(p);
-	sonde_notes_add(&p->notes, &r->notes);
 	if (rc == 0)
 		rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
 		rc = sonde_pipeline_arrange(p, err);
-	if (rc)
-		return rc;
-	note_emptiness(r, stage, p->tree);
-	return export_all(r, p, to, is_shown, err);
+	return rc ? rc : export_all(r, p, to, is_shown, err);
 }
 
 static int show_captures(
@@ -117,8 +116,9 @@ static int show_captures(
 {
 	int rc = sonde_pipeline_add_input(p, dir) == 0 ? 0 : sonde_err_nomem(err);
 
+	p->stand_in = SONDE_STAND_IN_NEVER;
 	if (rc == 0)
-		rc = sonde_pipeline_configure_by(p, r->config, SONDE_STAND_IN_NEVER, err);
+		rc = sonde_pipeline_configure_by(p, r->config, err);
 	p->settings.options.is_utf8 = sonde_terminal_is_utf8();
 	if (rc == 0)
 		rc = sonde_pipeline_fold(p, err);

@@ -24,6 +24,7 @@ int sonde_config_open(
 			.keys = req->any_keys ? NULL : sonde_keys,
 			.keys_hint = "'sonde config --help' lists the keys",
 			.multirun = req->multirun,
+			.keeps_env = req->is_recorded,
 			.raw = req->raw},
 		err);
 }

@@ -32,6 +32,7 @@ struct sonde_config_request {
 	const char *config_dir;	 /* --config-dir, searched first; NULL = none */
 	const char *config_name; /* --config-name; NULL = "config" */
 	bool takes_project;	 /* ./conf counts: for what runs programs, not for what reads files */
+	bool is_recorded;	 /* by a run: variables of the environment that are gone stay as they are written */
 	bool multirun;		 /* sweeps are allowed; see hydra_config_job_open */
 	bool any_keys;		 /* no check against the table of keys */
 	bool raw; /* interpolations stay as written and unchecked: for showing, not for using */

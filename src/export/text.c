@@ -391,6 +391,8 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 
 	x.width = o->width ? o->width : 100;
 	if (rc == 0) {
+		if (o->baseline)
+			sonde_text__write_wrapped(&x, "Baseline: ", sonde_str_from(o->baseline));
 		write_header(&x);
 		if (sonde_selects_nothing(t))
 			sonde_text__write_wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));

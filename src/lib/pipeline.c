@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "fold/partial.h"
+#include "lib/run_in.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -37,6 +38,7 @@ void sonde_pipeline_free(struct sonde_pipeline *p)
 	sonde_notes_release(&p->notes);
 	sonde_notes_release(&p->config_notes);
 	sonde_vec_release(&p->inputs);
+	sonde_vec_release(&p->known);
 	sonde_vec_release(&p->overrides);
 	sonde_arena_release(&p->arena);
 	sonde_free(p);
@@ -71,12 +73,12 @@ void sonde_pipeline_keep_launches(struct sonde_pipeline *p)
 	p->settings.fold.keeps_timeline = p->settings.fold.keeps_untimed = true;
 }
 
-int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *config,
-	enum sonde_stand_in when, struct sonde_err *err)
+int sonde_pipeline_configure_by(
+	struct sonde_pipeline *p, struct hydra_config *config, struct sonde_err *err)
 {
 	time_t now = time(NULL);
 	struct tm tm;
-	int rc = sonde_settings_read(&p->settings, config, when, err);
+	int rc = sonde_settings_read(&p->settings, config, p->stand_in, err);
 
 	if (rc == 0)
 		rc = sonde_settings_record(config, &p->yaml, err);
@@ -86,6 +88,9 @@ int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *c
 		strftime(p->generated_at, sizeof(p->generated_at), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		p->settings.options.generated_at = p->generated_at;
 	p->settings.options.config = p->yaml.buf.p;
+	p->settings.options.baseline = p->baseline;
+	p->settings.fold.selection.known = (struct sonde_words){p->known.at, p->known.nr};
+	p->used = config;
 	p->is_configured = true;
 	return 0;
 }
@@ -94,12 +99,13 @@ int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	const struct sonde_config_request want = {.overrides = p->overrides.at,
 		.nr_overrides = p->overrides.nr,
-		.config_dir = p->config_dir,
+		.config_dir = p->config_dir ? p->config_dir : p->run,
 		.config_name = p->config_name,
+		.is_recorded = p->run,
 		.notes = &p->config_notes};
 	int rc = sonde_config_open(&p->config, &want, err);
 
-	return rc ? rc : sonde_pipeline_configure_by(p, p->config, SONDE_STAND_IN_NAMED, err);
+	return rc ? rc : sonde_pipeline_configure_by(p, p->config, err);
 }
 
 /*
@@ -142,7 +148,7 @@ static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	if (p->tree || p->parts.at.nr || p->records)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "this pipeline has run already: make another (sonde_pipeline_new)");
-	if (!p->inputs.nr)
+	if (!p->inputs.nr && !p->baseline)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no input to report on: add one first (sonde_pipeline_add_input)");
 	return unite_inputs(&p->inputs, &p->notes, err);
 }
@@ -153,8 +159,9 @@ int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err)
 
 	if (rc == 0 && !p->is_configured)
 		rc = sonde_pipeline_configure(p, err);
-	return rc ? rc
-		  : sonde_parts_open(&p->parts, p->inputs.at, p->inputs.nr, &p->settings.fold, err);
+	return rc || !p->inputs.nr
+		       ? rc
+		       : sonde_parts_open(&p->parts, p->inputs.at, p->inputs.nr, &p->settings.fold, err);
 }
 
 int sonde_pipeline_look(struct sonde_pipeline *p, struct sonde_err *err)
@@ -194,6 +201,8 @@ int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err)
 		return rc;
 	sonde_notes_add(&p->cells->notes, &p->notes);
 	rc = sonde_tree_build(&p->tree, p->cells, &p->settings.fold.choice, err);
+	if (rc == 0 && p->run)
+		sonde_run_explain(p);
 	return rc ? rc : make_views(p, err);
 }
 

@@ -38,8 +38,13 @@ struct sonde_pipeline {
 	struct sonde_word_list inputs, overrides;
 	const char *config_dir, *config_name;
 	bool is_configured;
+	/* Of a run directory (run_in.h): itself, its stage, why it is a baseline, and regions that are known. */
+	const char *run, *stage, *baseline;
+	struct sonde_word_list known;
+	enum sonde_stand_in stand_in;
 	/* Configured. */
 	struct hydra_config *config;	 /* NULL: that of a caller */
+	const struct hydra_config *used; /* either */
 	struct sonde_notes config_notes; /* whether ./conf is used: not for the report */
 	struct sonde_settings settings;
 	struct sonde_sink yaml; /* the report settings, for the report to say what it holds */
@@ -64,8 +69,8 @@ struct sonde_pipeline {
 /* Composes the configuration and reads the settings. */
 int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err);
 /* The same by a configuration of the caller's, which must outlive the pipeline. */
-int sonde_pipeline_configure_by(struct sonde_pipeline *p, struct hydra_config *config,
-	enum sonde_stand_in when, struct sonde_err *err);
+int sonde_pipeline_configure_by(
+	struct sonde_pipeline *p, struct hydra_config *config, struct sonde_err *err);
 
 int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err);
 int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err);

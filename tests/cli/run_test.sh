@@ -223,7 +223,25 @@ fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[X/]" -- /bin/true
 ok nothing_matched_is_no_failure [ $rc -eq 0 ]
 ok nothing_matched_is_said says 'no kernel was profiled'
 ok nothing_matched_names_other_threads says 'push_pop_scope=process'
-ok nothing_matched_invents_no_region [ ! -e "$dir/ncu/regions" ]
+ok nothing_matched_invents_no_region bash -c 'jq -e ".aggregate == null or (.aggregate.regions | length == 0)" "$0" && [ "$(find "$1" -mindepth 1 -type d | wc -l)" = 0 ]' \
+	"$dir/ncu/regions/report.json" "$dir/ncu/regions"
+ok nothing_matched_is_the_first_line_of_the_report bash -c 'head -1 "$0" | grep -q "^# NCU Region Reports" && sed -n 3p "$0" | grep -q "^\*\*Baseline\*\*: nothing that was asked of Nsight Compute was launched: no launch in ranges .X/."' "$dir/ncu/regions/report.md"
+ok nothing_matched_marks_the_json bash -c 'sed -n 3p "$0" | grep -q "\"baseline\": \"nothing that was asked" && "$SONDE" validate "$0"' "$dir/ncu/regions/report.json"
+again() { # FROM: the run directory alone gives the same report, byte for byte
+	"$SONDE" report "$1" -o "$TMP/again$n" && diff -r "$TMP/again$n" "$1/${2:-ncu}/regions"
+}
+fail nothing report.deterministic=true "pipeline.ncu.ncu_cli.nvtx.include=[X/]" -- /bin/true
+ok nothing_matched_is_reported_again_by_the_directory again "$dir"
+run $NCU report.deterministic=true "pipeline.ncu.ncu_cli.nvtx.include=[A/]" "pipeline.ncu.ncu_cli.kernel_exclude=['reduce*']" \
+	'pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum,dram__bytes_read.sum]' 'pipeline.ncu.ncu_cli.sections=[Occupancy]' report.sort=time -- /bin/true
+ok run_directory_gives_the_same_report again "$dir"
+ok run_directory_keeps_what_the_capture_left_out bash -c '"$SONDE" report "$0" -f json | jq -e "[.. | .kernel_name? // empty] | all(startswith(\"reduce\") | not)"' "$dir"
+ok run_directory_as_configuration_selects_the_same bash -c 'a=$("$SONDE" report "$0/ncu/kernel.ncu-rep" --config-dir "$0" -f json | jq -c .aggregate) && [ "$a" = "$("$SONDE" report "$0" -f json | jq -c .aggregate)" ]' "$dir"
+ok run_directory_takes_overrides_on_top bash -c '"$SONDE" report "$0" -f json report.aggregate=false | jq -e ".aggregate == null"' "$dir"
+SECRET_WORD=x run $NCU report.deterministic=true '+pipeline.workload.env.WORD="${oc.env:SECRET_WORD}"' -- /bin/true
+ok run_directory_needs_none_of_the_environment again "$dir"
+run $NCU report.deterministic=true pipeline.ncu.ncu_cli.replay_mode=range "pipeline.ncu.ncu_cli.nvtx.include=[A/,A::A1/,B/]" -- /bin/true
+ok run_directory_of_ranges_gives_the_same_report again "$dir"
 fail only_start_end "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
 ok only_start_end_is_explained says 'add a `/` at the end'
 fail only_push_pop "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
@@ -459,6 +477,13 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok nothing_matched_lists_the_real_ranges says 'residual/block.conv1'
 	ok nothing_matched_corrects_the_expression says "instead of 'Stem/' try: pipeline.ncu.ncu_cli.nvtx.include=['stem']"
 	ok nothing_matched_gives_a_baseline grep -q 'residual' "$TMP/out"
+	ok nothing_matched_says_in_the_report_what_there_is bash -c 'sed -n 3p "$0" | grep -q "The program.s ranges are .*stem.* This is a baseline\|The program.s ranges are .*stem.* This report has no launches"' "$dir/ncu/regions/report.md"
+	ok nothing_matched_has_a_folder_for_each_real_range [ -s "$dir/ncu/regions/step__stem/report.md" ]
+	ok nothing_matched_is_at_the_top_of_the_run cmp "$dir/report.json" "$dir/ncu/regions/report.json"
+	STANDIN_REPORT=$PWD/tests/data/ncu/seed_kernel.ncu-rep run $NCU pipeline.native.enable=true report.deterministic=true -- "$BUILD/workloads/resnet_cpu"
+	ok ranges_that_a_look_found_are_empty_regions bash -c 'jq -e ".aggregate.regions | (map(select(.id == \"step/stem\")) | length == 1 and .[0].kernel_count == 0) and (map(select(.id == \"A\"))[0].kernel_count == 18)" "$0"' "$dir/ncu/regions/report.json"
+	ok ranges_that_a_look_found_make_a_valid_report quiet "$SONDE" validate "$dir/ncu/regions/report.json"
+	ok ranges_that_a_look_found_come_again again "$dir"
 	fail nothing "pipeline.ncu.ncu_cli.nvtx.include=[residual,step/]" -- "$BUILD/workloads/resnet_cpu" 1
 	ok nothing_profiled_in_a_range_that_is_there_is_said says "'residual' is among them, but no kernel was profiled in it"
 	ok nothing_profiled_suggests_no_range_that_was_asked_for bash -c '! grep -q "instead of" "$0"' "$TMP/err"
