@@ -1,8 +1,12 @@
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/report_request.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "lib/run_in.h"
+#include "read/folder_in.h"
+
+#include <string.h>
 
 /* What the terminal and the command line add to the configured options. */
 static void fit_options(struct sonde_pipeline *p, const struct sonde_report_request *q)
@@ -95,18 +99,37 @@ static int write_report(
 	return rc;
 }
 
+/* The run directory that the only input is, or holds as the newest; NULL = none. What there is to say is noted. */
+static const char *find_run(struct sonde_pipeline *p, const struct sonde_report_request *q)
+{
+	struct sonde_folder f = {.dir = q->inputs.at[0]};
+	size_t i;
+
+	for (i = 0; i < q->overrides.words.nr; i++)
+		f.together |= strncmp(q->overrides.words.at[i], "report.together=true", 20) == 0;
+	if (q->inputs.nr != 1 || f.together || !sonde_dir_exists(f.dir))
+		return NULL;
+	if (sonde_is_run(f.dir)) /* be it one without captures */
+		return f.dir;
+	if (sonde_folder_expand(&f, &p->arena, &p->notes, NULL))
+		f.run = NULL; /* reading it says why */
+	sonde_vec_release(&f.files);
+	return f.run;
+}
+
 /* A run directory comes with its configuration, and with what else its own report has. */
 static int add_words(
 	struct sonde_pipeline *p, const struct sonde_report_request *q, struct sonde_err *err)
 {
 	int rc = sonde_pipeline_set_config(p, q->config_dir, q->config_name);
+	const char *run;
 	size_t i;
 
 	for (i = 0; i < q->overrides.words.nr && rc == 0; i++)
 		rc = sonde_pipeline_set(p, q->overrides.words.at[i]);
-	if (q->inputs.nr == 1 && sonde_is_run(q->inputs.at[0]) && sonde_run_stage(q->inputs.at[0]))
-		return rc ? sonde_err_nomem(err)
-			  : sonde_pipeline_add_run(p, q->inputs.at[0], sonde_run_stage(q->inputs.at[0]), err);
+	run = rc ? NULL : find_run(p, q);
+	if (run && sonde_run_stage(run))
+		return sonde_pipeline_add_run(p, run, sonde_run_stage(run), err);
 	for (i = 0; i < q->inputs.nr && rc == 0; i++)
 		rc = sonde_pipeline_add_input(p, q->inputs.at[i]);
 	if (rc)

@@ -314,6 +314,7 @@ static int choose_run(struct walk *w, struct sonde_folder *f)
 			f->dir, nr, nr == 1 ? "" : "s", nr == 1 ? "it" : "them", best->path);
 	sonde_vec_filter(&w->found, k, w->found.at[k].run == (size_t)(best - w->runs.at));
 	f->is_run = true;
+	f->run = best->path;
 	if (nr > 1 || newest != best)
 		sonde_note(w->notes,
 			"%s holds %zu run%s: the newest%s, %s, is read; name another, or add all up with "
@@ -354,6 +355,7 @@ int sonde_folder_expand(struct sonde_folder *f, struct sonde_arena *arena,
 	if (rc == 0)
 		rc = add_links(&w);
 	f->is_run = is_inside_run(f->dir);
+	f->run = is_run(f->dir) ? f->dir : NULL;
 	if (rc == 0 && !f->together && !f->is_run)
 		rc = choose_run(&w, f);
 	if (rc == 0)

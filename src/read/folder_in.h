@@ -26,6 +26,7 @@ struct sonde_folder {
 	bool together;		      /* the captures of all runs in it */
 	struct sonde_word_list files; /* found, by name, in the arena; released by the caller */
 	bool is_run; /* they are of one run of sonde's: nobody needs to ask whether of one job */
+	const char *run; /* the run directory that they are of, if that is `dir` or in it; NULL = none is */
 };
 
 /* Finds the captures below `f->dir`. SONDE_ERR_IO when there is none. */

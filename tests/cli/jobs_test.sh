@@ -75,7 +75,7 @@ unrelated() {
 		status 0 "$SONDE" regions "$TMP/mixed" --together && report "$TMP/mixed" --together -f csv >"$TMP/a" && report "$TMP"/mixed/*.sonde -f csv | cmp - "$TMP/a"
 }
 ok "unrelated captures are listed, and one is asked for" unrelated
-anyhow() { status 2 report "$D/ncu" && says 'of 9 jobs' && status 2 report "$D/kineto" && cmp <(report "$D/ncu" 2>&1) <(report "$D/ncu" --cores 1 2>&1); }
+anyhow() { status 2 report "$D/ncu" && says 'holds captures of' && status 2 report "$D/kineto" && cmp <(report "$D/ncu" 2>&1) <(report "$D/ncu" --cores 1 2>&1); }
 ok "captures of every kind are told apart, the same way every time" anyhow
 if [ -x "$BUILD/tools/ranks_make" ]; then
 	"$BUILD/tools/ranks_make" "$TMP/job" ranks=6
@@ -92,3 +92,11 @@ if [ -x "$BUILD/tools/ranks_make" ]; then
 else
 	skip "ranks of one job are added up unasked" "build/tools/ranks_make is not built"
 fi
+
+# --- a folder of runs is read as its newest run is, the run's configuration and all
+as_the_run() {
+	PATH=$PWD/tests/standin:$PATH SONDE_INJECT_LIB=/nonexistent "$SONDE" run -q hydra.run.dir="$TMP/ours/20260131-120000" report.deterministic=true pipeline.ncu.enable=true \
+		"pipeline.ncu.ncu_cli.kernel_exclude=['reduce*']" -- /bin/true >/dev/null 2>&1 && report "$TMP/ours" -f csv >"$TMP/a" &&
+		report "$TMP/ours/20260131-120000" -f csv | cmp - "$TMP/a" && report "$TMP/ours" -f json | jq -e '[.. | .kernel_name? // empty] | all(startswith("reduce") | not)'
+}
+ok "a folder of runs is read with its newest run's configuration" as_the_run
