@@ -298,6 +298,7 @@ static void release_build(struct sonde_build *b)
 	sonde_vec_release(&b->hung);
 	sonde_vec_release(&b->known);
 	sonde_free(b->stack_of);
+	sonde_free(b->is_cut);
 	sonde_free(b->place_of);
 	sonde_free(b->seen_in);
 }

@@ -43,8 +43,8 @@ struct sonde_launches {
 	SONDE_VEC(struct sonde_launch) launches;    /* one per record, same order */
 	SONDE_VEC(uint32_t) memory_open;	    /* by the records' memory: as launch.open */
 	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region */
-	SONDE_VEC(uint32_t) region_of;		    /* by range number: the region of an entry … */
-	SONDE_VEC(uint32_t) scope_of;		    /* … and the scope that has it: where it launched first */
+	SONDE_VEC(uint32_t) region_of; /* by range number: the region of an entry, or SONDE_NONE … */
+	SONDE_VEC(uint32_t) scope_of;  /* … and the scope that has it: where it launched first */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */
 	struct sonde_tally tally;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* all that were tried */

@@ -80,6 +80,9 @@ struct sonde_build {
 	uint64_t hung_bytes, nr_not_hung; /* of the ids made by that; what was too much */
 	SONDE_VEC(struct sonde_known) known;
 	uint32_t *stack_of;	    /* by range number */
+	uint64_t long_id_bytes, max_long_ids; /* of regions with long ids: what there are, and may be */
+	bool *is_cut; /* by range: too deep for long names, it is in its parent's stack; NULL: none is */
+	uint64_t nr_cut;
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
 	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */
 	SONDE_VEC(struct sonde_place)

@@ -39,7 +39,8 @@ static uint32_t common(const struct sonde_build *b, uint32_t x, uint32_t y)
 static uint32_t hang(struct sonde_build *b, uint32_t place, uint32_t origin, uint32_t cut,
 	enum sonde_region_kind kind)
 {
-	uint32_t at, nr = 0, before = (uint32_t)b->l->regions.nr;
+	uint32_t at, nr = 0, before = (uint32_t)b->l->regions.nr, inner;
+	bool is_cut = false;
 
 	if (b->hung_bytes > MAX_ID_BYTES) {
 		b->nr_not_hung++;
@@ -52,8 +53,11 @@ static uint32_t hang(struct sonde_build *b, uint32_t place, uint32_t origin, uin
 	b->frames.nr = nr;
 	for (at = origin; nr; at = b->stacks.at[at].parent)
 		b->frames.at[--nr] = b->stacks.at[at].label;
-	for (nr = 0; nr < b->frames.nr && place != SONDE_NONE; nr++)
-		place = sonde_build__child(b, place, b->frames.at[nr], kind);
+	for (nr = 0; nr < b->frames.nr && place != SONDE_NONE; nr++, place = inner) {
+		inner = sonde_build__child(b, place, b->frames.at[nr], kind);
+		is_cut |= inner == place;
+	}
+	b->nr_not_hung += is_cut;
 	for (; before < b->l->regions.nr; before++)
 		b->hung_bytes += b->l->regions.at[before].id.n;
 	return place;

@@ -36,9 +36,11 @@ static struct sonde_presence *make_presence(
 static bool count_one(
 	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, bool is_first)
 {
-	struct sonde_presence *p =
-		make_presence(b, c, scope, b->stacks.at[b->stack_of[range]].region);
+	uint32_t region = b->l->region_of.at[range];
+	struct sonde_presence *p = region == SONDE_NONE ? NULL : make_presence(b, c, scope, region);
 
+	if (region == SONDE_NONE)
+		return true;
 	if (!p)
 		return false;
 	p->instances++;

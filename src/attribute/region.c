@@ -6,12 +6,23 @@
  * exception: an outermost range whose label is `P::rest`, where `P` is itself
  * an outermost range of the same process, hangs below `P` (the label rule).
  * Start/end ranges are roots of their own and never nest.
+ *
+ * A region is told by its whole path, so that nested ranges with long labels need
+ * the square of what the capture has of them. Ids longer than LONG_ID get a share
+ * of memory that grows with the labels and the entries; what lies deeper counts in
+ * the range around it.
  */
 #include "attribute/launches_int.h"
 
 #include "base/alloc.h"
 
 #include <string.h>
+
+#define LONG_ID		1024u	    /* bytes; shorter ones are free */
+#define LONG_IDS_ALWAYS (16u << 20) /* bytes of long ids in any capture … */
+#define LONG_IDS_SHARE	16u	    /* … and this much more for each byte of labels … */
+#define BYTES_OF_ENTRY	4u	    /* … and of entries */
+#define MAX_NAMED	64u /* regions that a label names around itself, and parts of it that may be one */
 
 uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
 	size_t nr, bool *is_new)
@@ -75,6 +86,7 @@ static uint32_t add_region(
 		return number;
 	region.depth = parent == SONDE_NONE ? 0 : b->l->regions.at[parent].depth + 1;
 	region.id = make_id(b, &region);
+	b->long_id_bytes += region.id.n > LONG_ID ? region.id.n : 0;
 	return region.id.p && sonde_vec_put(&b->l->regions, region) ? number : SONDE_NONE;
 }
 
@@ -92,13 +104,15 @@ static bool is_outermost(
 static struct sonde_str named_parent(
 	struct sonde_build *b, const struct sonde_range *of, struct sonde_str label)
 {
-	size_t i;
+	size_t i, nr_asked = 0;
 
-	for (i = label.n; i-- > 1;) {
+	for (i = label.n; i-- > 1 && nr_asked < MAX_NAMED;) {
 		struct sonde_str prefix = {label.p, i};
 
-		if (i + 1 < label.n && label.p[i] == ':' && label.p[i + 1] == ':' &&
-			is_outermost(b, of, prefix))
+		if (i + 1 >= label.n || label.p[i] != ':' || label.p[i + 1] != ':')
+			continue;
+		nr_asked++;
+		if (is_outermost(b, of, prefix))
 			return prefix;
 	}
 	return (struct sonde_str){NULL, 0};
@@ -116,6 +130,10 @@ static uint32_t root_region(
 		label = named_parent(b, of, label);
 		if (!label.n)
 			break;
+		if (b->scratch.nr == MAX_NAMED) { /* that is no nesting any more */
+			b->scratch.nr = 0;
+			break;
+		}
 		if (!sonde_vec_put(&b->scratch, sonde_map_find(&b->l->labels, label)))
 			return SONDE_NONE;
 	}
@@ -133,7 +151,16 @@ static bool may_name_parent(struct sonde_str label)
 	return label.n && memmem(label.p, label.n, "::", 2) != NULL;
 }
 
-/* The number of `stack`, added when new; `of` is NULL unless it is outermost. */
+/* Whether a region inside another would take more than its share of memory. */
+static bool is_too_long(const struct sonde_build *b, const struct sonde_stack *stack)
+{
+	size_t around = b->l->regions.at[b->stacks.at[stack->parent].region].id.n,
+	       need = around + 1 + b->l->labels.keys[stack->label].n;
+
+	return need > LONG_ID && b->long_id_bytes + need > b->max_long_ids;
+}
+
+/* The number of `stack`, added when new, or of the one around it; `of` is NULL unless it is outermost. */
 static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 	const struct sonde_range *of)
 {
@@ -147,6 +174,8 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 	/* What it hangs below is the process's own affair, if its label names that. */
 	if (!of || !may_name_parent(b->l->labels.keys[stack->label]))
 		key[4] = SONDE_NONE;
+	if (!of && is_too_long(b, stack) && sonde_map_find(&b->stack_keys, SONDE_BYTES(key)) == SONDE_NONE)
+		return stack->parent;
 	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
 	*recent = number == SONDE_NONE ? 0 : number + 1;
 	if (number == SONDE_NONE || !is_new)
@@ -183,6 +212,17 @@ uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t dom
 	return add_stack(b, &stack, &of);
 }
 
+/* The range is no entry of a region. False: no memory. */
+static bool cut(struct sonde_build *b, uint32_t range)
+{
+	if (!b->is_cut)
+		b->is_cut = sonde_calloc(b->r->ranges.nr, sizeof(*b->is_cut));
+	if (b->is_cut)
+		b->is_cut[range] = true;
+	b->nr_cut++;
+	return b->is_cut;
+}
+
 /* The stack of an entry; `below` is what it hangs below without being inside, or SONDE_NONE. */
 static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 {
@@ -195,6 +235,8 @@ static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 	if (below == SONDE_NONE && g->parent != SONDE_NONE)
 		stack.parent = b->stack_of[g->parent];
 	b->stack_of[range] = add_stack(b, &stack, stack.parent == SONDE_NONE ? g : NULL);
+	if (stack.parent != SONDE_NONE && b->stack_of[range] == stack.parent)
+		return cut(b, range);
 	return b->stack_of[range] != SONDE_NONE;
 }
 
@@ -257,6 +299,9 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 	b->stack_of = sonde_calloc(b->r->ranges.nr, sizeof(*b->stack_of));
 	if (!b->stack_of)
 		return sonde_err_nomem(err);
+	b->max_long_ids = LONG_IDS_ALWAYS + BYTES_OF_ENTRY * LONG_IDS_SHARE * (uint64_t)b->r->ranges.nr;
+	for (i = 0; i < b->l->labels.nr; i++)
+		b->max_long_ids += LONG_IDS_SHARE * b->l->labels.keys[i].n;
 	rc = add_entries(b, err);
 	if (rc == 0)
 		rc = sonde_build__hang_records(b, err);
@@ -268,6 +313,12 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
-		b->l->region_of.at[b->l->region_of.nr++] = b->stacks.at[b->stack_of[i]].region;
+		b->l->region_of.at[b->l->region_of.nr++] =
+			b->is_cut && b->is_cut[i] ? SONDE_NONE : b->stacks.at[b->stack_of[i]].region;
+	if (b->nr_cut)
+		sonde_note(&b->l->notes,
+			"%llu %s nested too deep for their long names: what is in them counts in the one "
+			"around them; rules for report.labels can make names shorter",
+			(unsigned long long)b->nr_cut, b->nr_cut == 1 ? "range is" : "ranges are");
 	return rc;
 }

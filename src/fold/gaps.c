@@ -188,8 +188,11 @@ static bool is_around(const struct sonde_launches *l, uint32_t set, uint32_t ran
 
 static uint32_t shown(const struct sonde_launches *l, uint32_t range)
 {
+	const struct sonde_range *ranges = l->records->ranges.at;
 	uint32_t region = l->region_of.at[range];
 
+	for (; region == SONDE_NONE && ranges[range].parent != SONDE_NONE; region = l->region_of.at[range])
+		range = ranges[range].parent;
 	return region != SONDE_NONE && l->regions.at[region].is_shown ? region : SONDE_NONE;
 }
 

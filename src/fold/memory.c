@@ -47,7 +47,8 @@ static void add_all(struct work *w, uint32_t set, const struct change *by)
 	uint32_t i, range, region;
 
 	for (i = 0; i < s.nr; i++) {
-		if (i && w->l->region_of.at[members[i]] == w->l->region_of.at[members[i - 1]])
+		region = w->l->region_of.at[members[i]];
+		if (i && region != SONDE_NONE && region == w->l->region_of.at[members[i - 1]])
 			continue; /* another entry of a label that was started twice: it counts in the first */
 		for (range = members[i]; range != SONDE_NONE; range = w->r->ranges.at[range].parent) {
 			const struct sonde_range *at = &w->r->ranges.at[range];

@@ -159,7 +159,8 @@ static bool find_host_times(struct work *w)
 
 		take_stay(w, &stay, (uint32_t)s, &visit);
 		for (i = first[s]; i != SONDE_NONE; i = next) {
-			uint32_t number = stay.of[w->l->region_of.at[i]];
+			uint32_t region = w->l->region_of.at[i],
+				 number = region == SONDE_NONE ? SONDE_NONE : stay.of[region];
 
 			next = w->f->visit_of[i];
 			take_entry(w, (uint32_t)i, number == SONDE_NONE ? NULL : &stay.at[number]);

@@ -244,7 +244,8 @@ static void add_set(struct errors *e, size_t number, bool is_unit)
 	size_t k;
 
 	for (k = 0; k < set.nr && e->of_sets[number] != 0; k++) {
-		if (k && region_of[members[k]] == region_of[members[k - 1]])
+		if (k && region_of[members[k]] != SONDE_NONE &&
+			region_of[members[k]] == region_of[members[k - 1]])
 			continue; /* another entry of a label that was started twice */
 		for (range = members[k]; range != SONDE_NONE; range = ranges[range].parent) {
 			visit = e->f->visit_of[range];

@@ -158,12 +158,104 @@ static void test_hostile__work_for_every_format_grows_with_the_number_of_everyth
 	}
 }
 
+/* A trace of ranges in each other, each with a label of its own that is so long, and a kernel in the innermost. */
+static void make_deep(struct sonde_buf *b, int levels, int length)
+{
+	int i;
+
+	sonde_buf_puts(b, "{\"traceEvents\":[");
+	for (i = 0; i < levels; i++)
+		sonde_buf_printf(b, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"%0*d\",\"pid\":9,\"tid\":1,\"ts\":%d,\"dur\":%d},",
+			length, i, i, 3 * levels - 2 * i);
+	sonde_buf_printf(b, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"c\",\"pid\":9,\"tid\":1,\"ts\":%d,\"dur\":1,"
+			    "\"args\":{\"correlation\":1}},"
+			    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":2,"
+			    "\"args\":{\"device\":0,\"stream\":7,\"correlation\":1}}]}",
+		levels + 1, levels + 3);
+}
+
+/* Ids are whole paths: 300 KB of these would have 75 MB of them, and a report three times that. */
+static void test_hostile__ids_of_deep_regions_take_a_share_of_the_capture(void **state)
+{
+	const size_t levels = 500, length = 600;
+	struct sonde_cells *cells = NULL;
+	struct sonde_tree *tree = NULL;
+	struct sonde_buf text = {0};
+	struct sonde_err err = {0};
+	const struct sonde_report *r;
+	size_t i, nr_bytes = 0;
+
+	(void)state;
+	make_deep(&text, (int)levels, (int)length);
+	assert_int_equal(whole_way_tree(&cells, &tree, text.p, text.n, &err), 0);
+	for (i = 0; i < cells->regions.nr; i++)
+		nr_bytes += cells->regions.at[i].id.n;
+	assert_in_range(nr_bytes, 1u << 24, (1u << 24) + 16 * (levels * length + 4 * levels) + 4096);
+	r = &tree->reports.at[0];
+	assert_true(r->nodes.nr < levels);
+	for (i = 0; i < r->nodes.nr; i++) { /* nothing counts twice, and the kernel in all that is left */
+		assert_int_equal(r->nodes.at[i].instances, 1);
+		assert_int_equal(r->nodes.at[i].launches, 1);
+		assert_true(r->nodes.at[i].host_ns == 1000.0 * (double)(3 * levels - 2 * i));
+	}
+	assert_non_null(strstr(cells->notes.texts.keys[0].p, "ranges are nested too deep for their long names"));
+	if (whole_way_export(tree, sonde_format_named(SONDE_STR("json")), &err))
+		fail_msg("%s", err.msg);
+	sonde_tree_free(tree);
+	sonde_cells_free(cells);
+	sonde_buf_release(&text);
+}
+
+static uint64_t steps_to_tree(const struct sonde_buf *text)
+{
+	struct sonde_cells *cells = NULL;
+	struct sonde_tree *tree = NULL;
+	struct sonde_err err = {0};
+	uint64_t start = sonde_steps();
+
+	assert_int_equal(whole_way_tree(&cells, &tree, text->p, text->n, &err), 0);
+	sonde_tree_free(tree);
+	sonde_cells_free(cells);
+	return sonde_steps() - start;
+}
+
+/* A label that names very many regions around itself; with `all` there is each of them. */
+static uint64_t steps_for_colons(int nr, bool all)
+{
+	struct sonde_buf text = {0};
+	uint64_t steps;
+	int i, k;
+
+	sonde_buf_puts(&text, "{\"traceEvents\":[");
+	for (i = all ? 1 : nr; i <= nr; i++) {
+		sonde_buf_printf(&text, "%s{\"ph\":\"X\",\"cat\":\"user_annotation\",\"pid\":9,\"tid\":1,\"ts\":%d,\"dur\":5,\"name\":\"a",
+			text.n > 20 ? "," : "", 10 * i);
+		for (k = 1; k < i; k++)
+			sonde_buf_puts(&text, "::a");
+		sonde_buf_puts(&text, "\"}");
+	}
+	sonde_buf_puts(&text, "]}");
+	steps = steps_to_tree(&text);
+	sonde_buf_release(&text);
+	return steps;
+}
+
+static void test_hostile__work_for_labels_that_name_regions_grows_with_their_length(void **state)
+{
+	(void)state;
+	skip_without_steps();
+	assert_linear("one long label", steps_for_colons(4000, false), steps_for_colons(32000, false));
+	assert_linear("labels in labels", steps_for_colons(100, true), steps_for_colons(283, true)); /* 8 times the bytes */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hostile__work_for_the_tree_grows_with_the_size_of_the_report),
 		cmocka_unit_test(
 			test_hostile__work_for_the_tree_grows_with_the_size_of_the_capture),
+		cmocka_unit_test(test_hostile__ids_of_deep_regions_take_a_share_of_the_capture),
+		cmocka_unit_test(test_hostile__work_for_labels_that_name_regions_grows_with_their_length),
 		cmocka_unit_test(test_hostile__work_for_every_format_grows_with_the_number_of_everything),
 	};
 
