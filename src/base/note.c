@@ -28,7 +28,8 @@ void sonde_notes_put(struct sonde_notes *notes, struct sonde_str text, bool is_l
 		mark_loss(notes, i);
 }
 
-static void print_note(struct sonde_notes *notes, bool is_loss, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 3, 0))) print_note(
+	struct sonde_notes *notes, bool is_loss, const char *fmt, va_list ap)
 {
 	struct sonde_buf b = {0};
 

@@ -46,6 +46,7 @@
 
 #define SONDE_METRIC_SM "sm__throughput" SONDE_OF_PEAK
 #define SONDE_METRIC_DRAM "dram__throughput" SONDE_OF_PEAK
+#define SONDE_METRIC_INSTRUCTIONS "smsp__inst_executed.sum"
 #define SONDE_METRIC_SM_CLOCK SONDE_COUNTER_SM_CYCLES ".avg.per_second"
 
 /* How a kernel was launched. */
@@ -65,6 +66,7 @@
 
 /* Operations counted, as globs: outside the tensor cores and on them. */
 #define SONDE_METRICS_FLOP "sm*__sass_thread_inst_executed_op_*_pred_on.sum"
+#define SONDE_METRIC_THREADS_OF(op) "smsp__sass_thread_inst_executed_op_" op "_pred_on.sum"
 #define SONDE_METRICS_TENSOR_FLOP "sm__ops_path_tensor_*src_*.sum"
 #define SONDE_METRICS_TENSOR_BY_TYPE "sm__ops_path_tensor_src_*.sum" /* of any instruction */
 

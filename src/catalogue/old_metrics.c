@@ -1,8 +1,10 @@
 #include "catalogue/old_metrics.h"
 
+#include "catalogue/metrics.h"
+
 #include <string.h>
 
-#define THREADS(op) "smsp__sass_thread_inst_executed_op_" op "_pred_on.sum"
+#define THREADS(op) SONDE_METRIC_THREADS_OF(op)
 #define SECTORS(of) "l1tex__t_sectors_pipe_lsu_mem_" of ".sum"
 #define MOST	    3
 
@@ -33,7 +35,7 @@ static const struct old {
 	{"elapsed_cycles_sm", {"sm__cycles_elapsed.sum"}},
 	{"gld_transactions", {SECTORS("global_op_ld")}},
 	{"gst_transactions", {SECTORS("global_op_st")}},
-	{"inst_executed", {"smsp__inst_executed.sum"}},
+	{"inst_executed", {SONDE_METRIC_INSTRUCTIONS}},
 	{"inst_issued", {"smsp__inst_issued.sum"}},
 	{"ipc", {"smsp__inst_executed.avg.per_cycle_active"}},
 	{"l2_tex_hit_rate", {"lts__t_sector_hit_rate.pct"}},

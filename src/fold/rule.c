@@ -233,7 +233,7 @@ static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup 
 static const struct {
 	const char *ratio, *by;
 } dividers[] = {
-	{"derived__smsp__inst_executed_op_branch_pct", "smsp__inst_executed.sum"},
+	{"derived__smsp__inst_executed_op_branch_pct", SONDE_METRIC_INSTRUCTIONS},
 	/* Stores count too, but only products can weigh. What is spilled once is loaded at least once. */
 	{"derived__local_spilling_requests_pct", "sass__inst_executed_local_loads"},
 };

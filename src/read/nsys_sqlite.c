@@ -138,9 +138,9 @@ static void note_bad_times(const struct nsys *n)
 #define BAD                                                                                        \
 	" impossible times: one that ends before it begins ends at once, one that begins before "  \
 	"the trace begins with it"
-	sonde_source__note(n->src, n->r, n->nr_bad_ranges, "range has" BAD, "ranges have" BAD);
-	sonde_source__note(n->src, n->r, n->nr_bad_calls, "call of CUDA has" BAD, "calls of CUDA have" BAD);
-	sonde_source__note(n->src, n->r, n->nr_bad_launches, "kernel, copy or memset has" BAD,
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_ranges, "range has" BAD, "ranges have" BAD);
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_calls, "call of CUDA has" BAD, "calls of CUDA have" BAD);
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_launches, "kernel, copy or memset has" BAD,
 		"kernels, copies or memsets have" BAD);
 }
 

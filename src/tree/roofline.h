@@ -31,8 +31,8 @@ struct sonde_roofline {
 	"capture (ncu --query-metrics lists them)"
 
 #define SONDE_SCALAR_UNCOUNTED                                                                     \
-	"operations outside the tensor cores were not counted: add "                               \
-	"smsp__sass_thread_inst_executed_op_*_pred_on.sum to the capture"
+	"operations outside the tensor cores were not counted: add " SONDE_METRIC_THREADS_OF("*")   \
+	" to the capture"
 
 #define SONDE_FLOP_OF_PIPES                                                                        \
 	"from sampled pipes, as if they did dense 16-bit operations and multiply-adds only"

@@ -286,7 +286,7 @@ static void put_link(const char *name, const char *target)
 static int compose_flipped(const char *name, const char *safe, const char *other,
 	struct hydra_config **c, struct sonde_err *err)
 {
-	struct sonde_config_request req = {0};
+	struct sonde_config_request req = {.takes_project = true};
 	struct sonde_config_sources sources = {0};
 
 	put_link(name, safe);

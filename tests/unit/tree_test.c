@@ -304,6 +304,9 @@ static void check_report(struct run *run, const struct sonde_report *r)
 		sonde_tree_values(run->t, r, SONDE_PART_EXCLUSIVE, (uint32_t)i, &run->f);
 		for (c = 0; c < nc; c++)
 			parts[i * nc + c] += isnan(run->f.at[c].v) ? 0 : run->f.at[c].v;
+		/* What is outside the nested ranges was not measured where ranges were. */
+		for (c = 0; c < nc && r->is_ranges; c++)
+			assert_true(isnan(run->f.at[c].v));
 	}
 	for (i = nr; i-- > 0;) {
 		const struct sonde_node *n = &r->nodes.at[i];
@@ -316,7 +319,7 @@ static void check_report(struct run *run, const struct sonde_report *r)
 		for (c = 0; c < nc; c++) {
 			if (sonde_rule_for(run->t->columns.at[c].name)->method != SONDE_METHOD_SUM)
 				continue;
-			if (!isnan(incl[i * nc + c]))
+			if (!isnan(incl[i * nc + c]) && !r->is_ranges)
 				near(incl[i * nc + c], parts[i * nc + c]);
 			if (n->parent != SONDE_NONE && !isnan(incl[i * nc + c]))
 				parts[n->parent * nc + c] += incl[i * nc + c];
