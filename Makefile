@@ -422,6 +422,7 @@ test-gpu:
 	tests/gpu/idle_gpu.sh $(BUILD)
 	tests/gpu/counters_gpu.sh $(BUILD)
 	tests/run $(BUILD) native_gpu
+	REAL_NCU=1 tests/run $(BUILD) llm_perf_opt
 
 # ---------------------------------------------------------------------------------------------
 

@@ -1,11 +1,59 @@
 #!/usr/bin/env bash
 # In a directory with llm-perf-opt's own configuration tree: its commands with `sonde run` in place of its runner, its manual
-# test as it is, its presets as Hydra composes them. A stand-in for ncu; tests/gpu/run_gpu.sh does the same with the real one.
+# test as it is, its presets as Hydra composes them. A stand-in for ncu, or the real one where there is a GPU (REAL_NCU=1).
 . "$(dirname "$0")/../lib.sh"
-export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
+if [ -n "${REAL_NCU:-}" ]; then export PATH="$PATH:/usr/local/cuda/bin"; else export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent; fi
 root=$PWD theirs=$PWD/tests/data/llm-perf-opt
 here=$TMP/repository
 mkdir "$here" && cp -r "$theirs/conf" "$here/conf" && cd "$here" || exit 1
+
+# The commands of their quickstart, as they stand there.
+awk '/^```bash/ {in_it = 1; next} /^```/ {if (in_it) print ""; in_it = 0} in_it' "$theirs/specs/003-nvtx-ncu-profiling/quickstart.md" |
+	sed 's/pixi run python -m llm_perf_opt.runners.deep_profile_runner/"$SONDE" run/' >"$TMP/commands"
+ok "their quickstart has five commands" bash -c '[ "$(grep -c "SONDE. run" "$0")" = 5 ]' "$TMP/commands"
+n=0
+while IFS= read -r -d '' command; do
+	n=$((n + 1))
+	rm -rf tmp
+	bash -c "$command" >"$TMP/out" 2>"$TMP/err" </dev/null
+	rc=$?
+	dir=$(echo tmp/profile-output/*)
+	ok "quickstart command $n ends well" [ $rc -eq 0 ]
+	for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/raw.csv ncu/sections_report.txt ncu/regions/report.json ncu/regions/report.md; do
+		ok "quickstart command $n writes $f" [ -s "$dir/$f" ]
+	done
+	ok "quickstart command $n has a .ncu-rep" bash -c 'ls "$0"/ncu/*.ncu-rep' "$dir"
+	ok "quickstart command $n has the heading they look for" grep -q '^# NCU Region Reports' "$dir/ncu/regions/report.md"
+	ok "quickstart command $n has a valid report" "$SONDE" validate "$dir/ncu/regions/report.json"
+done < <(awk 'BEGIN {RS = ""; ORS = "\0"} {print}' "$TMP/commands")
+
+# Their manual test, as it is: the shim's runner is sonde.
+cat >"$TMP/abc.py" <<-'P'
+	import torch
+	x = torch.randn(1024, 1024, device="cuda")
+	with torch.cuda.nvtx.range("A"):
+	    y = x @ x
+	    with torch.cuda.nvtx.range("A::A1"):
+	        y = y.relu()
+	with torch.cuda.nvtx.range("B"):
+	    print(y.sum().item())
+P
+program=/bin/true
+[ -z "${REAL_NCU:-}" ] || program="python3 $TMP/abc.py"
+manual() {
+	PYTHONPATH=$theirs/shim SHIM_PROGRAM=$program python3 "$theirs/tests/manual/ncu/manual_nvtx_regions.py" --run-dir "$TMP/manual" >"$TMP/out" 2>"$TMP/err" &&
+		grep -q "^OK: Regions materialized under .*\['A', 'B', 'A__A1'\]" "$TMP/out"
+}
+if command -v python3 >/dev/null; then
+	ok "their manual test of regions passes" manual
+	ok "its regions are in the contract's form" python3 -c 'import json, sys
+regions = json.load(open(sys.argv[1]))["aggregate"]["regions"]
+assert [r["name"] for r in regions] == ["A", "A::A1", "B"] and all(r["total_ms"] > 0 for r in regions)' "$TMP/manual/ncu/regions/report.json"
+else
+	skip "their manual test of regions passes" "python3 is not installed"
+fi
+
+[ -z "${REAL_NCU:-}" ] || exit 0 # what follows has nothing to do with ncu
 
 composed() { # every case of their tree, by the composer alone
 	gunzip -c "$theirs/compose.json.gz" >"$TMP/compose.json" &&
@@ -39,39 +87,6 @@ reads() (
 		"$SONDE" top "$data/seed_kernel.ncu-rep" && "$SONDE" diff "$data/seed_kernel.ncu-rep" "$data/seed_kernel.ncu-rep" && { "$SONDE" doctor || [ $? -eq 1 ]; }
 )
 ok "report, top, diff, validate and doctor do not compose ./conf" reads
-
-# The commands of their quickstart, as they stand there.
-awk '/^```bash/ {in_it = 1; next} /^```/ {if (in_it) print ""; in_it = 0} in_it' "$theirs/specs/003-nvtx-ncu-profiling/quickstart.md" |
-	sed 's/pixi run python -m llm_perf_opt.runners.deep_profile_runner/"$SONDE" run/' >"$TMP/commands"
-ok "their quickstart has five commands" bash -c '[ "$(grep -c "SONDE. run" "$0")" = 5 ]' "$TMP/commands"
-n=0
-while IFS= read -r -d '' command; do
-	n=$((n + 1))
-	rm -rf tmp
-	bash -c "$command" >"$TMP/out" 2>"$TMP/err" </dev/null
-	rc=$?
-	dir=$(echo tmp/profile-output/*)
-	ok "quickstart command $n ends well" [ $rc -eq 0 ]
-	for f in config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/raw.csv ncu/sections_report.txt ncu/regions/report.json ncu/regions/report.md; do
-		ok "quickstart command $n writes $f" [ -s "$dir/$f" ]
-	done
-	ok "quickstart command $n has a .ncu-rep" bash -c 'ls "$0"/ncu/*.ncu-rep' "$dir"
-	ok "quickstart command $n has the heading they look for" grep -q '^# NCU Region Reports' "$dir/ncu/regions/report.md"
-	ok "quickstart command $n has a valid report" "$SONDE" validate "$dir/ncu/regions/report.json"
-done < <(awk 'BEGIN {RS = ""; ORS = "\0"} {print}' "$TMP/commands")
-ok "exact kernel names go to ncu as they are" bash -c 'grep -q . "$0" && grep -qF "demangled" "$0"' "$TMP/commands"
-
-# Their manual test, as it is: the shim's runner is sonde.
-manual() {
-	PYTHONPATH=$theirs/shim SHIM_PROGRAM=/bin/true python3 "$theirs/tests/manual/ncu/manual_nvtx_regions.py" --run-dir "$TMP/manual" >"$TMP/out" 2>"$TMP/err" &&
-		grep -q "^OK: Regions materialized under .*\['A', 'B', 'A__A1'\]" "$TMP/out"
-}
-if command -v python3 >/dev/null; then
-	ok "their manual test of regions passes" manual
-	ok "its regions are in the contract's form" bash -c 'jq -e ".aggregate.regions | map(.name) | contains([\"A\", \"A::A1\", \"B\"])" "$0"' "$TMP/manual/ncu/regions/report.json"
-else
-	skip "their manual test of regions passes" "python3 is not installed"
-fi
 
 # Their workload, a Hydra program of its own, gets what is meant for it.
 mkdir -p "$TMP/modules/work" && : >"$TMP/modules/work/__init__.py" && echo 'import sys; print("module", *sys.argv[1:])' >"$TMP/modules/work/runner.py"

@@ -77,7 +77,8 @@ run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" "pipeline.ncu
 check "US1 only the chosen range is collected" judge "$(json)" "ids == ['A', 'A/A::A1'] and d['coverage']['launches_total'] == 14"
 run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" 'capture.window=A[1:3]' -- "$three" 5
 check "a window is two entries, by ncu too" judge "$(json)" "ids == ['A', 'A/A::A1'] and d['coverage']['launches_total'] == 28"
-run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" pipeline.ncu.ncu_cli.kernel_name=axpy -- "$three" 1
+run $PLAIN "pipeline.ncu.ncu_cli.metrics=[gpu__time_duration.sum]" pipeline.ncu.ncu_cli.kernel_name=axpy \
+	pipeline.ncu.ncu_cli.kernel_name_base=function -- "$three" 1
 check "SC-003 include: only that kernel is collected" judge "$(json)" "d['coverage']['launches_total'] == 12 and byid['A']['kernel_count'] == 7"
 "$SONDE" report "$three_dir" --kernel-include '*axpy*' --kernel-include '*scale*' --kernel-exclude '*scale*' -f json >"$T/sel.json" 2>"$T/err"
 check "SC-003 include and exclude: listing and metrics are the subset" judge "$T/sel.json" "byid['A']['kernel_count'] == 21 and all(len(r['kernels']) == 1 and near(r['total_ms'], r['kernels'][0]['total_ms']) for r in agg['regions'])"

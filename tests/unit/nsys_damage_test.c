@@ -201,7 +201,7 @@ static void add_start(struct sonde_records *r, uint64_t *state)
 						      .domain = SONDE_NONE,
 						      .process = (uint32_t)chance(state, 3),
 						      .kind = SONDE_START_END,
-						      .time = {begin, end}}));
+						      .time = {.begin_ns = begin, .end_ns = end}}));
 }
 
 static bool is_open(const struct sonde_range *g, uint32_t process, uint64_t ns)
@@ -243,7 +243,7 @@ static void test_starts__that_are_never_ended_do_not_pile_up(void **state)
 		assert_true(sonde_vec_put(&r.ranges, (struct sonde_range){.parent = SONDE_NONE,
 							      .domain = SONDE_NONE,
 							      .kind = SONDE_START_END,
-							      .time = {1 + i, 0}}));
+							      .time = {.begin_ns = 1 + i}}));
 	s = sonde_starts__build(&r, 0);
 	for (i = 0; i < 1000; i++) {
 		number = sonde_starts__open_at(s, 0, 1 + i, 0);
