@@ -137,9 +137,12 @@ static void leave_out(struct sonde_ncu_stage *s, size_t metric, const char *why)
 	set_metrics(s);
 }
 
+#define SASS "sass_" /* metrics of instructions by kind; ncu ends at once when a range mode is to collect one */
+
 /* Names of nvprof's time become those of today. */
 static int choose_metrics(struct sonde_ncu_stage *s)
 {
+	const bool is_ranges = sonde_replay_is_ranges(s->run->set.ncu.replay_mode);
 	const struct sonde_words asked = s->run->set.ncu.metrics;
 	bool ok = true;
 	size_t i, k;
@@ -158,10 +161,12 @@ static int choose_metrics(struct sonde_ncu_stage *s)
 	}
 	set_metrics(s);
 	for (i = 0; i < s->metrics.nr && ok && !s->run->set.ncu_strict;)
-		if (sonde_metric_is_ncus(s->metrics.at[i]))
-			i++;
-		else
+		if (!sonde_metric_is_ncus(s->metrics.at[i]))
 			leave_out(s, i, "no metric of ncu is called so");
+		else if (is_ranges && strstr(s->metrics.at[i], SASS))
+			leave_out(s, i, "ncu does not collect it in range replay");
+		else
+			i++;
 	return ok ? 0 : sonde_err_nomem(s->err);
 }
 

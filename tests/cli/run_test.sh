@@ -284,6 +284,9 @@ ok old_metrics_have_successors bash -c 'grep -q "smsp__sass_thread_inst_executed
 ok old_metrics_are_named_in_the_report grep -q 'flop_count_hp is a metric of nvprof' "$dir/report.md"
 ok metrics_that_are_none_are_left_out says 'nothing_like_it is left out'
 ok leaving_metrics_out_is_no_failure [ $rc -eq 0 ]
+run $NCU pipeline.ncu.ncu_cli.replay_mode=range 'pipeline.ncu.ncu_cli.nvtx.include=[A]' 'pipeline.ncu.ncu_cli.metrics=[flop_count_hp,gpu__time_duration.sum]' -- /bin/true
+ok metrics_that_range_replay_lacks_are_left_out says 'op_hfma_pred_on.sum is left out: ncu does not collect it in range replay'
+ok leaving_them_out_the_ranges_are_replayed [ $rc -eq 0 -a -s "$dir/ncu/range.level0.ncu-rep" ]
 run $NCU pipeline.ncu.strict=true 'pipeline.ncu.ncu_cli.metrics=[flop_count_hp]' -- /bin/true
 ok strict_refuses_metrics_that_ncu_does_not_have [ $rc -eq 2 ]
 run -n pipeline.torch_profiler.enable=true -- /bin/true
