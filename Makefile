@@ -17,7 +17,7 @@
 #   make analyze      its slow checks, and cppcheck
 #   make clean        removes build/
 #
-# Rooms are folders under src/, lib/hydra is the composer; a new .c file in one is picked up by itself.
+# Rooms are folders under src/, lib/hydra is the composer; a new .c file in one, or in a folder of one, is picked up by itself.
 
 VERSION   := 0.1.0
 PREFIX    ?= /usr/local
@@ -46,7 +46,7 @@ HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 CUPTI_PM_INC := $(call folder_of,cupti_pmsampling.h)
 PM_SRC    := $(addprefix src/sample/,calibration_kernels.c counter_sets.c pm_device.c pm_host.c pm_images.c pm_load.c sampling.c sampling_loop.c)
 PM_LEFT   := $(if $(CUPTI_PM_INC),src/sample/sampling_absent.c,$(PM_SRC))
-LIB_SRC   := $(filter-out $(PM_LEFT),$(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c)))) $(HYDRA_SRC)
+LIB_SRC   := $(filter-out $(PM_LEFT),$(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c src/$(r)/*/*.c)))) $(HYDRA_SRC)
 CLI_SRC   := $(sort $(wildcard src/cli/*.c))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/%.o)

@@ -10,7 +10,7 @@
  */
 #include "base/file.h"
 #include "base/vec.h"
-#include "read/wire.h"
+#include "read/ncu/wire.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The text of a CSV: cells, numbers, units. */
-#include "read/ncu_csv_int.h"
+#include "read/ncu/ncu_csv_int.h"
 
 #include <math.h>
 #include <stdlib.h>

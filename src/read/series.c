@@ -3,7 +3,7 @@
  * the records, and they are found by device and role.
  */
 #include "base/alloc.h"
-#include "read/native_int.h"
+#include "read/native/native_int.h"
 
 /* Two mappings of one clock agree to microseconds; beyond this they are of two clocks. */
 #define MAX_APART_NS 1000000u

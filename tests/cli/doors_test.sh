@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 alone() {
 	local h
-	for h in src/*/*.h lib/*/*.h; do
+	for h in src/*/*.h src/*/*/*.h lib/*/*.h; do
 		case $h in src/inject/* | *_int.h) continue ;; esac
 		echo "#include \"${h#*/}\"" | ${CC:-cc} -std=gnu17 -Isrc -Ilib -Iinclude -D_GNU_SOURCE -fsyntax-only -x c - || echo "$h"
 	done
@@ -14,18 +14,18 @@ stand_alone() {
 }
 ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
 ok each_door_header_compiles_alone stand_alone
-named_twice() { printf '%s\n' src/*/*.[ch] lib/*/*.[ch] | sed 's|.*/||' | sort | uniq -d; }
+named_twice() { printf '%s\n' src/*/*.[ch] src/*/*/*.[ch] lib/*/*.[ch] | sed 's|.*/||' | sort | uniq -d; }
 ok file_names_are_unique [ -z "$(named_twice)" ]
 ok no_function_is_over_60_lines_and_p90_is_28_at_most scripts/function-lengths
 
 # Only cli/ and mpi/, which are programs, print or exit; inject/ has a rule of its own.
-prints() { grep -nE '\b(stdout|stderr)\b|[^_a-z](printf|puts|putchar|perror|exit|abort|assert)\(' src/*/*.c lib/*/*.c | grep -v '^src/\(cli\|mpi\|inject\)/\|sys\.stdout\|_logging/stdout'; }
+prints() { grep -nE '\b(stdout|stderr)\b|[^_a-z](printf|puts|putchar|perror|exit|abort|assert)\(' src/*/*.c src/*/*/*.c lib/*/*.c | grep -v '^src/\(cli\|mpi\|inject\)/\|sys\.stdout\|_logging/stdout'; }
 no_room_prints() { ! prints; }
 ok only_programs_print_or_exit no_room_prints
 
 # A counter or metric is spelled in the catalogue, or in the one file that has to do with it; elsewhere by its role or macro.
 spelled() { # by file: the names in quotes, without what follows the counter's own name; the catalogue is one place
-	grep -oHE '"\[?(sm|smsp|gpu|gpc|dram|lts|l1tex|pcie|nvlrx|nvltx|launch|device|nccl|memory)__[a-z0-9_]+' src/*/*.[ch] src/export/html/*.js |
+	grep -oHE '"\[?(sm|smsp|gpu|gpc|dram|lts|l1tex|pcie|nvlrx|nvltx|launch|device|nccl|memory)__[a-z0-9_]+' src/*/*.[ch] src/*/*/*.[ch] src/export/html/*.js |
 		sed 's|^src/catalogue/[^:]*|src/catalogue|; s|:"\[*|:|' | sort -u
 }
 spelled_once() { ! spelled | cut -d: -f2 | sort | uniq -d | grep .; }

@@ -7,7 +7,7 @@
 
 #include "../unit/ncu_make.h"
 #include "fuzz_mutate.h"
-#include "read/wire.h"
+#include "read/ncu/wire.h"
 
 #define MAX_NESTED 16u
 

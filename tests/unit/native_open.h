@@ -3,7 +3,7 @@
 #define SONDE_TESTS_NATIVE_OPEN_H
 
 #include "capture_make.h"
-#include "read/native_int.h"
+#include "read/native/native_int.h"
 #include "unit.h"
 
 #include "read_bytes.h"

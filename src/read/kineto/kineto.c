@@ -1,0 +1,245 @@
+/*
+ * torch.profiler (Kineto) traces: Chrome trace JSON, plain or compressed.
+ * Kernels, copies and memsets with their times, the host calls that asked for
+ * them, and annotations as ranges. docs/sources.md says what is read of it.
+ */
+#include "read/kineto/kineto_int.h"
+
+#include <stdio.h>
+
+/* Anything in braces may have its events anywhere; what has none is told so when it is read. */
+static bool knows(struct sonde_str data)
+{
+	size_t i = sonde_str_starts(data, "\xef\xbb\xbf") ? 3 : 0;
+
+	while (i < data.n && sonde_scan__is_space(data.p[i]))
+		i++;
+	return i < data.n && (data.p[i] == '{' || data.p[i] == '[') && !sonde_source__is_report(data);
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+struct sonde_devices {
+	struct sonde_device **at; /* a vector (base/vec.h) */
+	size_t nr, cap;
+};
+
+static bool add_names(struct kineto *k)
+{
+	struct sonde_kernel_names names = {0};
+	bool ok = true;
+	size_t i;
+
+	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
+		struct sonde_record *rec = &k->r->records.at[i];
+
+		rec->function = rec->kind == SONDE_RESULT_KERNEL
+			? sonde_kernel_names__function(&names, k->r, rec->function)
+			: sonde_records__function(k->r, rec->function, rec->function);
+		ok = rec->function != SONDE_NONE;
+	}
+	sonde_vec_release(&names.of);
+	return ok;
+}
+
+/* The devices that the trace lists, by id; the first one of an id counts. False: no memory. */
+static bool map_devices(const struct kineto *k, struct sonde_map *ids, struct sonde_devices *of)
+{
+	bool is_new;
+	size_t i;
+
+	for (i = 0; i < k->devices.nr; i++)
+		if (sonde_map_add(ids, SONDE_BYTES(k->devices.at[i].id), &is_new) == SONDE_NONE ||
+			(is_new && !sonde_vec_put(of, &k->devices.at[i])))
+			return false;
+	return true;
+}
+
+/* Devices that did something; a trace lists all there are. */
+static bool add_devices(struct kineto *k)
+{
+	uint32_t caller = SONDE_NONE, queue = SONDE_NONE, number;
+	struct sonde_devices of = {0};
+	struct sonde_map ids = {0};
+	bool ok = map_devices(k, &ids, &of);
+	size_t i;
+
+	for (i = k->first_record; i < k->r->records.nr && ok && of.nr; i++) {
+		const struct sonde_record *rec = &k->r->records.at[i];
+
+		if (rec->caller == caller && rec->queue == queue)
+			continue;
+		caller = rec->caller;
+		queue = rec->queue;
+		number = sonde_map_find(&ids, SONDE_BYTES(sonde_record_queue(k->r, rec)->device));
+		if (number == SONDE_NONE)
+			continue;
+		of.at[number]->process = sonde_record_caller(k->r, rec)->process;
+		ok = sonde_records__device(k->r, of.at[number]);
+	}
+	sonde_map_release(&ids);
+	sonde_vec_release(&of);
+	return ok;
+}
+
+static void describe(struct kineto *k)
+{
+	struct sonde_input *in = &k->r->inputs.at[k->src->input];
+	uint64_t first = UINT64_MAX;
+	size_t i;
+
+	in->tool = SONDE_STR("torch.profiler");
+	for (i = k->first_record; i < k->r->records.nr; i++)
+		if (k->r->records.at[i].time.start_ns < first)
+			first = k->r->records.at[i].time.start_ns;
+	in->created_s = first == UINT64_MAX ? 0 : first / 1000000000u;
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void note(const struct kineto *k, uint64_t nr, const char *one, const char *many)
+{
+	sonde_source__note(k->src, k->r, nr, one, many);
+}
+
+static void note_all(const struct kineto *k)
+{
+	const struct kineto_counts *c = &k->counts;
+
+	if (c->damaged)
+		sonde_note_loss(&k->r->notes,
+			"%s: %llu %s damaged, the first at byte %llu, and left out", k->src->path,
+			(unsigned long long)c->damaged, c->damaged == 1 ? "event is" : "events are",
+			(unsigned long long)k->damage_at);
+	if (!k->ranges.nr && k->r->records.nr > k->first_record)
+		sonde_note(&k->r->notes,
+			"%s: the trace has no annotations (record_function); "
+			"report.kineto.regions=[user_annotation,cpu_op] makes its operators regions",
+			k->src->path);
+	sonde_source__note_loss(k->src, k->r, c->too_long, "event is longer than 64 MiB and left out",
+		"events are longer than 64 MiB and left out");
+	sonde_source__note_loss(k->src, k->r, c->no_time, "event has no usable time and is left out",
+		"events have no usable time and are left out");
+	note(k, c->no_call,
+		"kernel or copy has no host call in the trace: it is outside all regions",
+		"kernels or copies have no host call in the trace: they are outside all regions");
+	sonde_spans__note(&k->ranges, k->src, k->r);
+	if (!c->linked)
+		note(k, c->flows,
+			"link of forward and backward (fwdbwd) stands beside no operator and is left out",
+			"links of forward and backward (fwdbwd) stand beside no operators and are left out");
+	sonde_records__note_overhead(k->r, k->src->path, c->overhead_ns);
+	if (c->syncs)
+		sonde_note(&k->r->notes, "%s: %llu waits for the GPU (cuda_sync) took %.3f ms",
+			k->src->path, (unsigned long long)c->syncs, (double)c->sync_ns / 1e6);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* The text ends in the middle, and nothing says how long it was. */
+static int say_cut(struct kineto *k)
+{
+	uint64_t at = sonde_kineto__window_pos(&k->window);
+	uint64_t end = at + (uint64_t)(k->window.scan.end - k->window.scan.p);
+	char what[64] = "the facts around its events";
+
+	if (k->is_in_events)
+		snprintf(what, sizeof(what), "event %llu", (unsigned long long)k->counts.events + 1);
+	return sonde_source__truncated(k->src, what, at, end, k->err);
+}
+
+/* Why the text ended early, if it did; what was before is read. */
+static int end_of_text(struct kineto *k)
+{
+	sonde_buf_clear(&k->scratch);
+	if (!k->has_events && !k->is_cut)
+		return sonde_err_set(k->err, SONDE_ERR_FORMAT,
+			"%s: JSON without traceEvents: not a torch.profiler trace "
+			"(prof.export_chrome_trace writes one)",
+			k->src->path);
+	if (k->src->stream && sonde_stream_damage(k->src->stream, &k->scratch).p)
+		return sonde_err_set(k->err, SONDE_ERR_FORMAT, "%s: %s", k->src->path, k->scratch.p);
+	return k->is_cut ? say_cut(k) : 0;
+}
+
+static int read_all(struct kineto *k, struct kineto_state *s)
+{
+	int rc = sonde_kineto__window_open(
+		&k->window, k->src->file.data, k->src->stream, k->err);
+
+	k->facts = &s->facts;
+	if (rc == 0)
+		rc = sonde_kineto__read_document(k);
+	if (rc == 0)
+		rc = sonde_kineto__join(k);
+	if (rc == 0)
+		rc = sonde_kineto__place(k);
+	if (rc == 0 && !(add_names(k) && add_devices(k) && sonde_kineto__add_metrics(k, s)))
+		rc = sonde_err_nomem(k->err);
+	if (rc)
+		return rc;
+	sonde_kineto__place_counters(k);
+	describe(k);
+	note_all(k);
+	return end_of_text(k);
+}
+
+/* As bits by category. */
+static unsigned regions_of(const struct sonde_read_options *o)
+{
+	unsigned want = o->kineto_regions ? o->kineto_regions : SONDE_KINETO_ANNOTATIONS;
+
+	return (want & SONDE_KINETO_ANNOTATIONS ? 1u << KINETO_ANNOTATION : 0) |
+	       (want & SONDE_KINETO_OPERATORS ? 1u << KINETO_OPERATOR : 0) |
+	       (want & SONDE_KINETO_PYTHON ? 1u << KINETO_PYTHON : 0);
+}
+
+static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+{
+	struct kineto_state *s = src->state;
+	struct kineto k = {.src = src,
+		.r = r,
+		.err = err,
+		.regions = regions_of(&r->options),
+		.first_record = r->records.nr,
+		.first_range = r->ranges.nr,
+		.first_call = r->calls.nr,
+		.first_series = r->series.nr,
+		.rank = SONDE_NONE,
+		.world_size = SONDE_NONE,
+		.last_thread = SONDE_NONE};
+	int rc;
+
+	s->r = r;
+	rc = read_all(&k, s);
+	if (rc && rc != SONDE_ERR_FORMAT)
+		r->records.nr = k.first_record, r->calls.nr = k.first_call; /* not whole */
+	sonde_kineto__window_release(&k.window);
+	sonde_spans__release(&k.ranges);
+	sonde_spans__release(&k.ops);
+	sonde_vec_release(&k.calls);
+	sonde_vec_release(&k.threads);
+	sonde_map_release(&k.named);
+	sonde_vec_release(&k.names);
+	sonde_vec_release(&k.devices);
+	sonde_map_release(&k.thread_keys);
+	sonde_map_release(&k.series_keys);
+	sonde_buf_release(&k.scratch);
+	return rc;
+}
+
+static void release(struct sonde_source *src)
+{
+	struct kineto_state *s = src->state;
+
+	sonde_map_release(&s->facts);
+}
+
+const struct sonde_source_ops sonde_source_kineto = {
+	.name = "kineto",
+	.state_bytes = sizeof(struct kineto_state),
+	.knows = knows,
+	.read = read,
+	.values = sonde_kineto__fill_values,
+	.release = release,
+};

@@ -1,0 +1,213 @@
+/*
+ * Where backward work was written. A backward operator carries the sequence
+ * number of its forward operator and the number of the forward thread. Of the
+ * operators with one sequence number the last to begin made the node of the
+ * graph: those before it only looked at the counter.
+ *
+ * Counters are per thread, and the forward thread is given by a number of
+ * PyTorch's own. It is taken for the thread that has forward operators for most
+ * of the sequence numbers that name it.
+ *
+ * Where operators have no sequence numbers, flows (`fwdbwd`) link them. The id
+ * of a flow is of one pair alone, on whatever threads.
+ */
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "read/kineto/kineto_int.h"
+
+struct vote {
+	uint32_t fwd, thread;
+	uint32_t nr;
+};
+
+struct origins {
+	struct kineto *k;
+	struct sonde_keyed *forward; /* by link, then by begin */
+	size_t nr_forward;
+	uint32_t *home;	 /* by operator: the range its forward operator ran in, SONDE_NONE */
+	SONDE_VEC(struct vote) votes; /* few: forward threads × threads */
+};
+
+static uint32_t fwd_of(const struct sonde_span *op)
+{
+	return (uint32_t)(op->what >> KINETO_LINK_BITS);
+}
+
+static bool is_flow(const struct sonde_span *op)
+{
+	return op->what & KINETO_FLOW_BIT;
+}
+
+static bool list_forward(struct origins *o)
+{
+	const struct kineto *k = o->k;
+	size_t i;
+
+	o->forward = sonde_malloc((k->ops.nr + 1) * sizeof(*o->forward));
+	for (i = 0; i < k->ops.nr && o->forward; i++)
+		if (!fwd_of(&k->ops.at[i]))
+			o->forward[o->nr_forward++] =
+				(struct sonde_keyed){k->ops.at[i].what, (uint32_t)i};
+	return o->forward && sonde_keysort(o->forward, o->nr_forward);
+}
+
+/* The first forward operator with the link of `op`; they follow each other. */
+static size_t find_forward(const struct origins *o, const struct sonde_span *op)
+{
+	uint64_t want = op->what & KINETO_LINK_MASK;
+	size_t low = 0;
+
+	sonde_bisect(low, o->nr_forward, mid, o->forward[mid].key < want);
+	return low;
+}
+
+static bool is_forward_of(const struct origins *o, size_t i, const struct sonde_span *op)
+{
+	return i < o->nr_forward && o->forward[i].key == (op->what & KINETO_LINK_MASK) &&
+	       o->k->ops.at[o->forward[i].index].begin_ns <= op->begin_ns;
+}
+
+static struct vote *vote_of(struct origins *o, uint32_t fwd, uint32_t thread)
+{
+	struct vote *v;
+	size_t i;
+
+	for (i = 0; i < o->votes.nr; i++)
+		if (o->votes.at[i].fwd == fwd && o->votes.at[i].thread == thread)
+			return &o->votes.at[i];
+	if (o->votes.nr == 4096)
+		return NULL; /* no program has so many; the search stays short */
+	v = sonde_vec_push(&o->votes);
+	if (v)
+		*v = (struct vote){fwd, thread, 0};
+	return v;
+}
+
+#define MAX_SAME 64 /* operators with one link that are looked at */
+
+static void vote(struct origins *o)
+{
+	const struct kineto *k = o->k;
+	uint32_t last;
+	size_t i, c, n;
+
+	for (i = 0; i < k->ops.nr; i++) {
+		const struct sonde_span *op = &k->ops.at[i];
+
+		if (!fwd_of(op) || is_flow(op))
+			continue;
+		last = SONDE_NONE;
+		c = find_forward(o, op);
+		for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++) {
+			uint32_t thread = k->ops.at[o->forward[c].index].lane;
+			struct vote *v = thread == last ? NULL : vote_of(o, fwd_of(op), thread);
+
+			last = thread;
+			if (v)
+				v->nr++;
+		}
+	}
+}
+
+/* The thread most of them were on; of equals, not the backward thread itself. */
+static uint32_t forward_thread(const struct origins *o, const struct sonde_span *op)
+{
+	const struct vote *best = NULL;
+	size_t i;
+
+	for (i = 0; i < o->votes.nr; i++) {
+		const struct vote *v = &o->votes.at[i];
+
+		if (v->fwd != fwd_of(op))
+			continue;
+		if (!best || v->nr > best->nr || (v->nr == best->nr && best->thread == op->lane))
+			best = v;
+	}
+	return best ? best->thread : SONDE_NONE;
+}
+
+/* The forward operator of a backward one, SONDE_NONE. */
+static uint32_t forward_of(const struct origins *o, const struct sonde_span *op)
+{
+	uint32_t thread = forward_thread(o, op), found = SONDE_NONE;
+	size_t c, n;
+
+	c = find_forward(o, op);
+	for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++)
+		if (is_flow(op) || o->k->ops.at[o->forward[c].index].lane == thread)
+			found = o->forward[c].index;
+	return found;
+}
+
+/* What autograd puts around an operator belongs where that one does; it comes before it. */
+static void pass_on(struct origins *o, size_t i)
+{
+	const struct sonde_span *op = &o->k->ops.at[i];
+
+	if (op->parent != SONDE_NONE && o->k->ops.at[op->parent].what == KINETO_ENGINE)
+		o->home[op->parent] = o->home[i];
+}
+
+/* The ranges of forward operators first, then those of the backward ones that belong to them. */
+static bool find_homes(struct origins *o)
+{
+	struct kineto *k = o->k;
+	size_t i;
+
+	o->home = sonde_malloc((k->ops.nr + 1) * sizeof(*o->home));
+	if (!o->home)
+		return false;
+	sonde_spans__rewind(&k->ranges);
+	for (i = 0; i < k->ops.nr; i++)
+		o->home[i] = sonde_spans__open_at(&k->ranges, k->ops.at[i].lane, k->ops.at[i].begin_ns);
+	for (i = 0; i < k->ops.nr; i++) {
+		uint32_t forward;
+
+		if (!fwd_of(&k->ops.at[i]))
+			continue;
+		forward = forward_of(o, &k->ops.at[i]);
+		o->home[i] = forward == SONDE_NONE ? SONDE_NONE : o->home[forward];
+		pass_on(o, i);
+	}
+	return true;
+}
+
+/* Every launch called for inside a backward operator. Records are in order of their calls. */
+static void set_origins(struct origins *o)
+{
+	struct kineto *k = o->k;
+	size_t i;
+
+	for (i = k->first_record; i < k->r->records.nr; i++) {
+		struct sonde_record *rec = &k->r->records.at[i];
+		uint32_t op;
+
+		if (rec->call == SONDE_NONE)
+			continue;
+		op = sonde_spans__open_at(&k->ops, rec->call, rec->call_ns);
+		while (op != SONDE_NONE && !fwd_of(&k->ops.at[op]))
+			op = k->ops.at[op].parent;
+		if (op == SONDE_NONE || o->home[op] == SONDE_NONE)
+			continue;
+		rec->origin = (uint32_t)k->first_range + o->home[op];
+		rec->origin_kind = SONDE_ORIGIN_BACKWARD;
+	}
+}
+
+int sonde_kineto__find_origins(struct kineto *k)
+{
+	struct origins o = {.k = k};
+	bool ok = k->ops.nr == 0 || k->ranges.nr == 0;
+
+	if (!ok && sonde_spans__nest(&k->ops, k->threads.nr) && list_forward(&o)) {
+		vote(&o);
+		ok = find_homes(&o);
+		if (ok)
+			set_origins(&o);
+	}
+	sonde_free(o.forward);
+	sonde_free(o.home);
+	sonde_vec_release(&o.votes);
+	sonde_spans__release(&k->ops);
+	return ok ? 0 : sonde_err_nomem(k->err);
+}

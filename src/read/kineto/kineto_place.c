@@ -1,0 +1,144 @@
+/*
+ * Which ranges were open when a launch was called for. Everything is walked in
+ * order of time beside the ranges of all threads: one step each.
+ */
+#include "read/kineto/kineto_int.h"
+
+/* The process of a thread; the trace may name it. */
+static uint32_t process_of(struct kineto *k, uint64_t pid)
+{
+	uint32_t process, number = sonde_map_find(&k->named, SONDE_BYTES(pid));
+	const struct sonde_str none = {NULL, 0},
+			       name = number == SONDE_NONE ? none : sonde_records_str(k->r, k->names.at[number]);
+	struct sonde_process *p;
+
+	process = sonde_records__process(k->r, k->src->input, pid, none, name);
+	if (process == SONDE_NONE || k->rank == SONDE_NONE)
+		return process;
+	p = &k->r->processes.at[process];
+	p->has_rank = true;
+	p->rank = k->rank;
+	p->world_size = k->world_size == SONDE_NONE ? 0 : k->world_size;
+	return process;
+}
+
+static bool add_processes(struct kineto *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->threads.nr; i++) {
+		struct kineto_thread *t = &k->threads.at[i];
+
+		t->process = process_of(k, t->pid);
+		t->last = SONDE_NONE;
+		if (t->process == SONDE_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool add_ranges(struct kineto *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->ranges.nr; i++) {
+		const struct sonde_span *span = &k->ranges.at[i];
+		struct sonde_range *range = sonde_vec_push(&k->r->ranges);
+
+		if (!range)
+			return false;
+		*range = (struct sonde_range){.parent = SONDE_NONE,
+			.label = (uint32_t)span->what,
+			.domain = SONDE_NONE,
+			.process = k->threads.at[span->lane].process,
+			.thread = k->threads.at[span->lane].tid,
+			.kind = SONDE_PUSH_POP,
+			.time = {.begin_ns = span->begin_ns + k->base_ns,
+				.end_ns = span->end_ns + k->base_ns}};
+		if (span->parent != SONDE_NONE)
+			range->parent = (uint32_t)k->first_range + span->parent;
+	}
+	return true;
+}
+
+/* The set of one range and those around it. */
+static uint32_t set_of(struct kineto *k, struct kineto_thread *t, uint32_t span)
+{
+	uint32_t number = (uint32_t)k->first_range + span;
+
+	if (span == SONDE_NONE)
+		return 0;
+	if (t->last != span) {
+		t->last_set = sonde_records__set(k->r, &number, 1);
+		t->last = t->last_set == SONDE_NONE ? SONDE_NONE : span;
+	}
+	return t->last_set;
+}
+
+/* Work without a call belongs to the process the trace is of. */
+static bool place_stray(struct kineto *k, struct sonde_record *rec)
+{
+	uint32_t process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid),
+		 caller = sonde_records__caller(k->r, process, 0);
+
+	rec->caller = caller;
+	return caller != SONDE_NONE;
+}
+
+static bool place_called(struct kineto *k, struct sonde_record *rec, uint32_t thread)
+{
+	struct kineto_thread *t = &k->threads.at[thread];
+	uint32_t caller = sonde_records__caller(k->r, t->process, t->tid);
+
+	rec->open = set_of(k, t, sonde_spans__open_at(&k->ranges, thread, rec->call_ns));
+	rec->call_ns += k->base_ns;
+	rec->caller = caller;
+	return rec->open != SONDE_NONE && caller != SONDE_NONE;
+}
+
+static bool place_records(struct kineto *k)
+{
+	bool ok = true;
+	size_t i;
+
+	sonde_spans__rewind(&k->ranges);
+	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
+		struct sonde_record *rec = &k->r->records.at[i];
+		uint32_t thread = rec->call;
+
+		rec->call = 0;
+		rec->time.start_ns += k->base_ns;
+		rec->time.end_ns += k->base_ns;
+		ok = thread == SONDE_NONE ? place_stray(k, rec) : place_called(k, rec, thread);
+	}
+	return ok;
+}
+
+static void place_calls(struct kineto *k)
+{
+	size_t i;
+
+	for (i = k->first_call; i < k->r->calls.nr; i++) {
+		struct sonde_call *c = &k->r->calls.at[i];
+		const struct kineto_thread *t = &k->threads.at[c->thread];
+
+		c->begin_ns += k->base_ns;
+		c->end_ns += k->base_ns;
+		c->thread = t->tid;
+		c->process = t->process;
+	}
+	for (i = 0; i < k->threads.nr; i++)
+		if (k->threads.at[i].has_calls)
+			k->r->processes.at[k->threads.at[i].process].has_calls = true;
+}
+
+int sonde_kineto__place(struct kineto *k)
+{
+	bool ok = sonde_spans__nest(&k->ranges, k->threads.nr) && add_processes(k) && add_ranges(k);
+	int rc = ok ? sonde_kineto__find_origins(k) : sonde_err_nomem(k->err);
+
+	if (rc)
+		return rc;
+	place_calls(k);
+	return place_records(k) ? 0 : sonde_err_nomem(k->err);
+}

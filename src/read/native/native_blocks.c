@@ -1,0 +1,378 @@
+/*
+ * The blocks of a capture file. A good block follows the last one; where it
+ * does not, the next good one is looked for byte by byte.
+ */
+#include "format/check.h"
+#include "format/varint.h"
+#include "read/native/native_int.h"
+
+#include <string.h>
+
+struct walk {
+	const uint8_t *base, *end;
+	const uint8_t *at;
+	uint64_t next_seq;
+	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
+	const uint8_t *further; /* where the second file begins; NULL = there is none */
+	bool is_begun;		/* a file has begun since this was last looked at */
+	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
+};
+
+/* Looking for blocks costs at most this many times the bytes of the file. */
+#define MAX_VAIN 16u
+#define MAX_PAGE 65536u
+
+static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *h)
+{
+	if ((size_t)(w->end - p) < sizeof(*h))
+		return false;
+	memcpy(h, p, sizeof(*h));
+	if (h->magic != SONDE_BLOCK_MAGIC || h->reserved0 || h->reserved1 ||
+		h->nr_bytes > SONDE_BLOCK_LIMIT || h->nr_bytes > (size_t)(w->end - p) - sizeof(*h))
+		return false;
+	if (sonde_block_check(h, p + sizeof(*h)) == h->check)
+		return true;
+	w->nr_vain += h->nr_bytes;
+	return false;
+}
+
+/* Whether the file ends in the block at p, as far as its head tells. */
+static bool is_cut_at(const struct walk *w, const uint8_t *p)
+{
+	struct sonde_block_head h;
+	size_t left = (size_t)(w->end - p);
+
+	if (left < sizeof(h))
+		return true;
+	memcpy(&h, p, sizeof(h));
+	return h.magic == SONDE_BLOCK_MAGIC && h.nr_bytes <= SONDE_BLOCK_LIMIT &&
+	       h.nr_bytes > left - sizeof(h);
+}
+
+/*
+ * Where the blocks of the next file begin, NULL when no file begins here: zeros up to a whole page
+ * may be before it.
+ */
+static const uint8_t *file_at(const struct walk *w, const uint8_t *p)
+{
+	struct sonde_capture_head h;
+	const uint8_t *most = (size_t)(w->end - p) > MAX_PAGE ? p + MAX_PAGE : w->end;
+
+	while (p < most && !*p)
+		p++;
+	if ((size_t)(w->end - p) < sizeof(h) || memcmp(p, SONDE_CAPTURE_MAGIC, sizeof(h.magic)) != 0)
+		return NULL;
+	memcpy(&h, p, sizeof(h));
+	return h.check == sonde_capture_check(&h) && h.nr_bytes <= (size_t)(w->end - p)
+		       ? p + h.nr_bytes
+		       : NULL;
+}
+
+/* The next good block, NULL at the end. `*skipped` when bytes had to be passed over. */
+static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
+{
+	const uint32_t magic = SONDE_BLOCK_MAGIC;
+	const uint64_t max_vain = (uint64_t)(w->end - w->base) * MAX_VAIN;
+
+	*skipped = false;
+	while (w->at < w->end) {
+		const uint8_t *p = w->at, *next = *skipped ? NULL : file_at(w, p);
+
+		if (next) {
+			w->further = w->further ? w->further : next;
+			w->is_begun = true;
+			w->at = next;
+			w->next_seq = 0;
+			continue;
+		}
+		if (block_at(w, p, h)) {
+			w->at = p + sizeof(*h) + h->nr_bytes;
+			return p + sizeof(*h);
+		}
+		if (!*skipped)
+			w->is_cut = is_cut_at(w, p);
+		*skipped = true;
+		/* Damage makes few false starts; a file made of them is not worth the search. */
+		p = w->nr_vain > max_vain
+			    ? NULL
+			    : memmem(p + 1, (size_t)(w->end - p - 1), &magic, sizeof(magic));
+		w->at = p ? p : w->end;
+	}
+	return NULL;
+}
+
+static bool define(struct native *n, const uint64_t *field, struct sonde_str text)
+{
+	uint64_t number = field[0];
+	size_t old = n->strings.nr;
+
+	if (field[1] == SONDE_STRING_DOMAIN) {
+		if (field[2] < NATIVE_MAX_DOMAINS && field[2])
+			n->domains[field[2]] = sonde_records__string(n->r, text);
+		return true;
+	}
+	/* Every string takes bytes of the file, so no honest number is larger than that. */
+	if (number > n->src->file.data.n || number >= SONDE_STRING_LIMIT ||
+		field[2] >= NATIVE_MAX_DOMAINS)
+		return true;
+	if (number >= old) {
+		if (!sonde_vec_reserve(&n->strings, number + 1))
+			return false;
+		memset(&n->strings.at[old], 0, (number + 1 - old) * sizeof(*n->strings.at));
+		n->strings.nr = number + 1;
+	}
+	n->strings.at[number] = (struct native_string){.text = text,
+		.string = SONDE_NONE,
+		.domain = (uint32_t)field[2],
+		.kind = (uint8_t)field[1]};
+	return true;
+}
+
+static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t field[4];
+	unsigned i;
+
+	while (p < end) {
+		for (i = 0; i < 4 && p; i++)
+			p = sonde_varint_get(p, end, &field[i]);
+		if (!p || field[3] > (size_t)(end - p))
+			return true;
+		if (!define(n, field, sonde_native__text(p, field[3])))
+			return false;
+		p += field[3];
+	}
+	return true;
+}
+
+static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
+{
+	struct sonde_clock c;
+	struct native_point *point;
+
+	if (nr < sizeof(c))
+		return true;
+	memcpy(&c, p, sizeof(c));
+	point = sonde_vec_push(&n->host.points);
+	if (!point)
+		return false;
+	/* Real time may be set while the program runs; the first offset is kept for all. */
+	if (n->host.points.nr == 1)
+		n->epoch_ns = c.real_ns - c.mono_ns;
+	*point = (struct native_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
+	if (n->head_bytes && !n->since_ns)
+		n->since_ns = point->to_ns;
+	if (!n->last_ns)
+		n->last_ns = point->to_ns;
+	return true;
+}
+
+static bool read_piece(struct native *n, const uint8_t *p, size_t nr)
+{
+	struct sonde_events e;
+
+	if (nr < sizeof(e))
+		return true;
+	memcpy(&e, p, sizeof(e));
+	if (!e.nr_bytes || e.nr_bytes > nr - sizeof(e))
+		return true;
+	return sonde_vec_put(&n->pieces, (struct native_piece){.stream = e.stream,
+		.chunk = e.chunk,
+		.offset = e.offset,
+		.nr_bytes = e.nr_bytes,
+		.tid = e.tid,
+		.data = p + sizeof(e)});
+}
+
+static bool read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t stream, tid;
+
+	p = sonde_varint_get(p, end, &stream);
+	p = p ? sonde_varint_get(p, end, &tid) : NULL;
+	return !p ||
+	       sonde_native__name_thread(n, tid, sonde_native__text(p, (uint64_t)(end - p)));
+}
+
+static bool read_mark(struct native *n, const uint8_t *p, size_t nr)
+{
+	struct sonde_window_mark *m;
+
+	if (nr < sizeof(*m))
+		return true;
+	m = sonde_vec_push(&n->marks);
+	if (m)
+		memcpy(m, p, sizeof(*m));
+	return m != NULL;
+}
+
+static bool read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
+{
+	struct sonde_str text = {(const char *)p, h->nr_bytes};
+
+	switch (h->type) {
+	case SONDE_BLOCK_META:
+		n->meta = n->meta.n ? n->meta : text; /* further files say the same, and which they are */
+		break;
+	case SONDE_BLOCK_NOTE:
+		sonde_note(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
+		break;
+	case SONDE_BLOCK_LOSS:
+		n->says_loss = true;
+		sonde_note_loss(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
+		break;
+	case SONDE_BLOCK_CLOCK:
+		return read_clock(n, p, h->nr_bytes);
+	case SONDE_BLOCK_STRINGS:
+		return read_strings(n, p, p + h->nr_bytes);
+	case SONDE_BLOCK_THREAD:
+		return read_thread(n, p, p + h->nr_bytes);
+	case SONDE_BLOCK_EVENTS:
+		return read_piece(n, p, h->nr_bytes);
+	case SONDE_BLOCK_BUDGET:
+		if (h->nr_bytes >= offsetof(struct sonde_budget_status, slow_ppm))
+			memcpy(&n->budget, p,
+				h->nr_bytes < sizeof(n->budget) ? h->nr_bytes : sizeof(n->budget));
+		break;
+	case SONDE_BLOCK_WINDOW:
+		return read_mark(n, p, h->nr_bytes);
+	case SONDE_BLOCK_STATUS:
+		if (h->nr_bytes >= offsetof(struct sonde_status, nr_owed))
+			memcpy(&n->status, p,
+				h->nr_bytes < sizeof(n->status) ? h->nr_bytes : sizeof(n->status));
+		break;
+	case SONDE_BLOCK_END:
+		n->ended = true;
+		n->end = h->nr_bytes ? *p : SONDE_END_EXIT;
+		break;
+	case SONDE_BLOCK_ROLLED:
+		memcpy(&n->rolled, p, h->nr_bytes < sizeof(n->rolled) ? h->nr_bytes : sizeof(n->rolled));
+		break;
+	case SONDE_BLOCK_CELLS:
+		sonde_buf_add(&n->cells, p, h->nr_bytes);
+		return !n->cells.failed;
+	case SONDE_BLOCK_COUNTERS:
+		return sonde_native__counters(n, text);
+	case SONDE_BLOCK_SAMPLES:
+		return sonde_native__samples(n, text);
+	case SONDE_BLOCK_SAMPLER:
+		if (h->nr_bytes >= sizeof(n->sampler))
+			memcpy(&n->sampler, p, sizeof(n->sampler));
+		break;
+	default: /* a later version's */
+		break;
+	}
+	return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct native_piece *x = a, *y = b;
+	int c = sonde_cmp(x->stream, y->stream);
+
+	c = c ? c : sonde_cmp(x->chunk, y->chunk);
+	c = c ? c : sonde_cmp(x->offset, y->offset);
+	return c ? c : sonde_cmp(x->data, y->data); /* of the same bytes the earlier file's */
+}
+
+static int read_head(struct native *n, struct sonde_err *err)
+{
+	struct sonde_str data = n->src->file.data;
+
+	if (data.n < sizeof(n->head))
+		return sonde_err_at(
+			err, SONDE_ERR_FORMAT, n->src->path, data.n, 
+			"the file ends in its header: copy it again");
+	memcpy(&n->head, data.p, sizeof(n->head));
+	if (n->head.version > SONDE_CAPTURE_VERSION)
+		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 8,
+			"capture version %u is newer than this sonde's (%u): update sonde", n->head.version,
+			SONDE_CAPTURE_VERSION);
+	if (n->head.check != sonde_capture_check(&n->head) || n->head.nr_bytes > data.n)
+		return sonde_err_at(err, SONDE_ERR_FORMAT, n->src->path, 0, 
+			"damaged header: copy it again");
+	return 0;
+}
+
+bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out)
+{
+	struct sonde_capture_head head;
+	struct sonde_block_head h;
+	struct walk w = {.base = (const uint8_t *)data.p, .end = (const uint8_t *)data.p + data.n};
+	const uint8_t *p = w.base;
+	unsigned i;
+
+	if (data.n < sizeof(head))
+		return false;
+	memcpy(&head, p, sizeof(head));
+	p += head.nr_bytes < data.n ? head.nr_bytes : data.n;
+	for (i = 0; i < 2 && block_at(&w, p, &h); i++, p += sizeof(h) + h.nr_bytes)
+		if (h.type == SONDE_BLOCK_ROLLED && h.nr_bytes >= sizeof(*out)) {
+			memcpy(out, p + sizeof(h), sizeof(*out));
+			return out->next > 0;
+		}
+	return false;
+}
+
+void sonde_native__each_block(const struct native *n,
+	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of)
+{
+	struct sonde_str data = n->src->file.data;
+	struct walk w = {.base = (const uint8_t *)data.p,
+		.end = (const uint8_t *)data.p + data.n,
+		.at = (const uint8_t *)data.p + n->head.nr_bytes};
+	struct sonde_block_head h;
+	const uint8_t *p;
+	bool skipped;
+
+	while ((p = block_next(&w, &h, &skipped)))
+		take(of, &h, p);
+}
+
+int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
+{
+	struct sonde_str data = n->src->file.data;
+	struct sonde_block_head h;
+	const uint8_t *p;
+	struct walk w;
+	bool skipped;
+	int rc = read_head(n, err);
+
+	if (rc)
+		return rc;
+	w.base = (const uint8_t *)data.p;
+	w.end = w.base + data.n;
+	w.at = w.base + n->head.nr_bytes;
+	w.next_seq = w.nr_vain = 0;
+	w.further = NULL;
+	w.is_begun = w.is_cut = false;
+	n->domains[0] = SONDE_NONE;
+	for (size_t i = 1; i < NATIVE_NR_DOMAINS; i++)
+		n->domains[i] = SONDE_NONE;
+	while ((p = block_next(&w, &h, &skipped))) {
+		n->counts.bad_blocks += skipped;
+		if (h.seq > w.next_seq)
+			n->counts.missing_blocks += h.seq - w.next_seq;
+		w.next_seq = (uint64_t)h.seq + 1;
+		if (w.further && !n->head_bytes)
+			n->head_bytes = (size_t)(w.further - w.base);
+		if (w.is_begun)
+			n->last_ns = 0;
+		w.is_begun = false;
+		if (!read_block(n, &h, p))
+			return sonde_err_nomem(err);
+	}
+	if (sonde_native__meta(n, "part").n)
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: this is a later file of a capture, which is read by the name of its first: "
+			"the one without a number behind " SONDE_CAPTURE_SUFFIX,
+			n->src->path);
+	n->r->inputs.at[n->src->input].is_running = n->is_written && !n->ended && !sonde_native__is_sampler(n);
+	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
+	n->counts.bad_blocks += skipped && !n->is_cut;
+	sonde_vec_sort(&n->pieces, by_place);
+	n->host.hz = (double)n->head.tick_hz;
+	n->gpu.hz = 1e9;
+	sonde_native__clock_init(&n->host);
+	return sonde_native__read_windows(n, err);
+}

@@ -1,0 +1,170 @@
+/*
+ * The events that are not pushes and pops: labels, start/end ranges, names,
+ * graph nodes, and what the GPU did.
+ */
+#include "read/native/native_stream_int.h"
+
+bool sonde_stream__label(
+	struct stream *s, const struct sonde_event *e, uint32_t *label, uint32_t *domain)
+{
+	const struct sonde_event_label *l = &e->label;
+
+	if (!l->text) {
+		*label = sonde_native__string(s->n, l->number);
+		*domain = sonde_native__domain(s->n, l->number);
+		return true;
+	}
+	if (l->domain >= NATIVE_MAX_DOMAINS)
+		return false;
+	*label = sonde_records__string(
+		s->n->r, sonde_native__text((const uint8_t *)l->text, l->nr_bytes));
+	*domain = l->domain;
+	return true;
+}
+
+void sonde_stream__read_node(struct stream *s, const struct sonde_event *e)
+{
+	bool copy = e->type == SONDE_EVENT_NODE_COPY;
+
+	s->no_memory |=
+		!sonde_vec_put(&s->n->nodes, (struct native_node){.ns = sonde_stream__now(s),
+						     .id = e->field[0],
+						     .original = copy ? e->field[1] : 0,
+						     .range = copy ? SONDE_NONE : s->top[0]});
+}
+
+static bool add_edge(struct stream *s, const struct native_edge *edge)
+{
+	s->no_memory |= !sonde_vec_put(&s->n->edges, *edge);
+	return true;
+}
+
+/* A range that was open already: whoever came first in the window says so, for all of it. */
+static void begin_with_window(struct stream *s, struct native_edge *edge)
+{
+	struct sonde_range_time *t = &s->n->r->ranges.at[edge->range].time;
+
+	if (s->window >= s->n->windows.nr)
+		return;
+	edge->ns = sonde_native__clock_ns(&s->n->host, s->n->windows.at[s->window].begin);
+	t->begin_ns = edge->ns;
+	s->n->counts.cut_by_windows++;
+}
+
+bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
+{
+	struct native_edge edge = {
+		.ns = sonde_stream__now(s), .range = SONDE_NONE, .window = s->window};
+	uint32_t label, domain;
+
+	if (e->type == SONDE_EVENT_STOP) {
+		edge.is_stop = true;
+		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
+		return add_edge(s, &edge);
+	}
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	edge.key = ((uint64_t)s->number + 1) << 32 | (uint32_t)e->field[0];
+	if (e->type == SONDE_EVENT_CARRIED)
+		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
+	edge.range = sonde_stream__start(s, label, domain);
+	if (edge.range != SONDE_NONE && e->type == SONDE_EVENT_CARRIED)
+		begin_with_window(s, &edge);
+	return edge.range == SONDE_NONE || add_edge(s, &edge);
+}
+
+void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
+{
+	struct native_point *late = s->n->late;
+
+	if (e->field[0] > late[1].from)
+		late[0] = late[1], late[1] = (struct native_point){e->field[0], s->piece};
+	else if (e->field[0] > late[0].from)
+		late[0] = (struct native_point){e->field[0], s->piece};
+	s->no_memory |= !sonde_vec_put(
+		&s->n->gpu.points, (struct native_point){e->field[0], sonde_stream__now(s)});
+}
+
+/* --- GPU events ------------------------------------------------------------------------------- */
+
+#define PINNED 2u /* CUPTI's number for such memory */
+
+static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
+{
+	struct native_memory *m = sonde_vec_push(&s->n->memory);
+
+	if (!m) {
+		s->no_memory = true;
+		return;
+	}
+	m->at = at;
+	m->start_ns = f[SONDE_GPU_START];
+	m->correlation = (uint32_t)f[SONDE_GPU_CORRELATION];
+	m->memory = (struct sonde_memory){.ns = m->start_ns,
+		.address = f[SONDE_MEMORY_ADDRESS],
+		.nr_bytes = f[SONDE_MEMORY_BYTES],
+		.process = s->n->process,
+		.device = (uint32_t)f[SONDE_GPU_DEVICE],
+		.is_free = f[SONDE_MEMORY_OPERATION] == SONDE_MEMORY_FREE,
+		.is_host = f[SONDE_MEMORY_KIND] == PINNED};
+}
+
+/* What only some work has: its kind, its name, its node in a graph. */
+static void describe(struct sonde_record *rec, const struct sonde_event *e, uint32_t label)
+{
+	switch (e->type) {
+	case SONDE_EVENT_KERNEL:
+		rec->kind = SONDE_RESULT_KERNEL;
+		rec->function = label;
+		rec->call_ns = e->field[SONDE_KERNEL_NODE];
+		break;
+	case SONDE_EVENT_MEMCPY:
+		rec->kind = SONDE_RESULT_MEMCPY;
+		rec->function = (uint32_t)e->field[SONDE_COPY_KIND];
+		rec->call_ns = e->field[SONDE_COPY_NODE];
+		break;
+	case SONDE_EVENT_MEMSET:
+		rec->kind = SONDE_RESULT_MEMSET;
+		rec->call_ns = e->field[SONDE_SET_NODE];
+		break;
+	default:
+		rec->kind = SONDE_RESULT_GRAPH;
+		break;
+	}
+}
+
+static void add_record(struct stream *s, const struct sonde_event *e, uint32_t label, uint64_t at)
+{
+	const uint64_t *f = e->field;
+	uint32_t queue = sonde_records__queue(s->n->r, (uint32_t)f[SONDE_GPU_DEVICE],
+		(uint32_t)f[SONDE_GPU_CONTEXT], (uint32_t)f[SONDE_GPU_STREAM]);
+	struct sonde_record *rec = queue == SONDE_NONE ? NULL : sonde_vec_push(&s->works);
+
+	if (!rec) {
+		s->no_memory = true;
+		return;
+	}
+	rec->time.start_ns = f[SONDE_GPU_START];
+	rec->time.end_ns = f[SONDE_GPU_START] + f[SONDE_GPU_DURATION];
+	rec->payload = at;
+	rec->call = (uint32_t)f[SONDE_GPU_CORRELATION];
+	rec->queue = queue;
+	describe(rec, e, label);
+}
+
+bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at)
+{
+	uint64_t offset = (uint64_t)(at - (const uint8_t *)s->n->src->file.data.p);
+	uint32_t label = 0, domain;
+
+	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
+		return false;
+	s->no_memory |= label == SONDE_NONE;
+	if (e->type == SONDE_EVENT_OVERHEAD)
+		s->n->counts.overhead_ns += e->field[SONDE_GPU_DURATION];
+	else if (e->type == SONDE_EVENT_MEMORY)
+		add_memory(s, e->field, offset);
+	else
+		add_record(s, e, label, offset);
+	return true;
+}

@@ -1,0 +1,147 @@
+/* Sampled counters: the blocks of a sampler's file → series. */
+#include "base/alloc.h"
+#include "read/native/native_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sonde_native__is_sampler(const struct native *n)
+{
+	return sonde_str_is(sonde_native__meta(n, "kind"), "samples");
+}
+
+#define MOST_OFFSET_NS 20000 /* what is beyond is none */
+
+static void read_offset(const struct native *n, struct sonde_series *s)
+{
+	struct sonde_str text = sonde_native__meta(n, "offset_ns");
+	char number[32];
+	double ns;
+
+	if (!text.n || text.n >= sizeof(number))
+		return;
+	snprintf(number, sizeof(number), "%.*s", SONDE_STR_ARG(text));
+	ns = strtod(number, NULL);
+	s->is_calibrated = ns >= -MOST_OFFSET_NS && ns <= MOST_OFFSET_NS;
+	if (s->is_calibrated)
+		s->offset_ns = (int64_t)ns;
+}
+
+static bool add_counters(
+	struct native *n, struct sonde_series *s, const struct sonde_counter_set *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		struct sonde_counter *slot = sonde_vec_push(&s->counters);
+
+		if (!slot)
+			return false;
+		slot->role =
+			c->at[i].role.n ? sonde_records__string(n->r, c->at[i].role) : SONDE_NONE;
+		slot->name = sonde_records__string(n->r, c->at[i].name);
+		slot->peak = c->at[i].peak;
+		if (slot->name == SONDE_NONE || (c->at[i].role.n && slot->role == SONDE_NONE))
+			return false;
+	}
+	return true;
+}
+
+/* A set that is named anew (its interval changed) goes on in another series. */
+bool sonde_native__counters(struct native *n, struct sonde_str payload)
+{
+	struct sonde_counter_set *c = sonde_malloc(sizeof(*c));
+	struct sonde_series *s;
+	bool is_good = c != NULL;
+
+	if (is_good && sonde_counters_get(c, payload)) {
+		s = sonde_vec_push(&n->r->series);
+		is_good = s != NULL;
+		if (is_good) {
+			s->input = n->src->input;
+			s->device = c->device;
+			s->uuid = c->uuid;
+			s->host = sonde_native__meta(n, "host");
+			s->interval_ns = c->interval_ns;
+			read_offset(n, s);
+			is_good = add_counters(n, s, c);
+			n->series_of[c->set] = (uint32_t)n->r->series.nr;
+		}
+	} else if (is_good) {
+		n->counts.bad_samples++;
+	}
+	sonde_free(c);
+	return is_good;
+}
+
+/* Times stay the GPU's here: see series.c. */
+static bool add_samples(struct native *n, struct sonde_series *s, struct sonde_samples_in *in)
+{
+	uint64_t start = 0, end = 0, last = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : 0;
+	double row[SONDE_COUNTER_LIMIT];
+
+	while (sonde_samples_get(in, &start, &end, row, (uint32_t)s->counters.nr)) {
+		if (start < last || end <= start) {
+			n->counts.bad_samples++;
+			continue;
+		}
+		last = end;
+		if (!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
+			return false;
+		if (!sonde_vec_put(&s->times, (struct sonde_sample_time){start, end}))
+			return false;
+		memcpy(&s->values.at[s->values.nr], row, s->counters.nr * sizeof(*row));
+		s->values.nr += s->counters.nr;
+	}
+	n->counts.bad_samples += in->is_damaged;
+	return true;
+}
+
+bool sonde_native__samples(struct native *n, struct sonde_str payload)
+{
+	struct sonde_samples_in in;
+
+	if (!sonde_samples_open(&in, payload) || !n->series_of[in.set]) {
+		n->counts.bad_samples++;
+		return true;
+	}
+	return add_samples(n, &n->r->series.at[n->series_of[in.set] - 1], &in);
+}
+
+static void note_losses(const struct native *n)
+{
+	const struct sonde_sampler_status *s = &n->sampler;
+
+	if (s->nr_gaps || s->nr_overflows)
+		sonde_note(&n->r->notes,
+			"%s: samples are missing in %llu place%s, %.1f ms in all%s: what ran then is "
+			"not in the counters; a longer counters.interval loses less",
+			n->src->path, (unsigned long long)s->nr_gaps, s->nr_gaps == 1 ? "" : "s",
+			(double)s->gap_ns / 1e6,
+			s->nr_overflows ? ", as the hardware's buffer was full" : "");
+	if (s->nr_others)
+		sonde_note(&n->r->notes,
+			"%s: %llu other program%s used the GPU while it was sampled: the counters "
+			"are the device's, so their work is in them too",
+			n->src->path, (unsigned long long)s->nr_others,
+			s->nr_others == 1 ? "" : "s");
+}
+
+void sonde_native__note_sampler(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+
+	if (!n->ended && !n->is_written)
+		sonde_note(&n->r->notes,
+			"%s: the sampler was stopped before the program ended: counters are known "
+			"up to then",
+			n->src->path);
+	if (c->bad_blocks || c->missing_blocks || c->bad_samples)
+		sonde_note_loss(&n->r->notes,
+			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu samples "
+			"or sets of counters not understood",
+			n->src->path, (unsigned long long)c->bad_blocks,
+			(unsigned long long)c->missing_blocks, (unsigned long long)c->bad_samples);
+	note_losses(n);
+}

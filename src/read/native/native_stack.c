@@ -1,0 +1,272 @@
+/*
+ * What a thread has open: range entries with their times, one stack a domain.
+ *
+ * Stacks are as deep as the writer lets them be, and long region paths get a
+ * share of memory that grows with the file: every region is told by its path
+ * later on, so few bytes of pushes could ask for any amount of it.
+ */
+#include "read/native/native_stream_int.h"
+
+#define LONG_PATH	  1024u	      /* bytes; shorter ones are free */
+#define LONG_PATHS_ALWAYS (16u << 20) /* bytes of long paths in any file … */
+#define LONG_PATHS_SHARE  16u	      /* … and this much more for each of its bytes */
+
+/* --- CPU time --------------------------------------------------------------------------------- */
+
+void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
+{
+	uint64_t step = cpu_ns - s->cpu_ns, spent = step < UINT64_MAX / 4 ? step : 0;
+	double share = ticks > s->cpu_ticks ? (double)spent / (double)(ticks - s->cpu_ticks) : 0;
+	size_t i;
+
+	/* Between two readings the thread is taken to have run evenly. */
+	for (i = 0; i < s->pending.nr; i++) {
+		struct pending *p = &s->pending.at[i];
+		struct sonde_range_time *t = &s->n->r->ranges.at[p->range].time;
+		uint64_t at = s->cpu_ns;
+
+		if (p->ticks > s->cpu_ticks)
+			at += sonde_native__u64((double)(p->ticks - s->cpu_ticks) * share);
+		if (!p->is_end)
+			t->cpu_ns = at;
+		else
+			t->cpu_ns = at > t->cpu_ns ? at - t->cpu_ns : 0;
+	}
+	s->pending.nr = 0;
+	s->cpu_ns = cpu_ns;
+	s->cpu_ticks = ticks;
+}
+
+static void cpu_later(struct stream *s, uint32_t range, bool is_end)
+{
+	s->no_memory |= !sonde_vec_put(&s->pending,
+		(struct pending){.range = range, .is_end = is_end, .ticks = s->at.ticks});
+}
+
+/* --- ranges ----------------------------------------------------------------------------------- */
+
+/* A domain whose name was not written is not the default one. */
+static bool name_domain(struct stream *s, uint32_t domain)
+{
+	struct sonde_records *r = s->n->r;
+	uint32_t *name = &s->n->domains[domain];
+	struct sonde_str text;
+
+	if (!domain || *name != SONDE_NONE)
+		return true;
+	text = domain == NATIVE_NO_DOMAIN ? SONDE_STR("(domain not written)")
+					  : sonde_arena_printf(&r->arena, "domain %u", domain);
+	*name = text.p ? sonde_records__string(r, text) : SONDE_NONE;
+	return *name != SONDE_NONE;
+}
+
+/* A new range entry beginning now, without a parent. SONDE_NONE when memory is short. */
+static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
+{
+	struct native *n = s->n;
+	struct sonde_records *r = n->r;
+
+	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE || !name_domain(s, domain) ||
+		!sonde_vec_put(&r->ranges, (struct sonde_range){.parent = SONDE_NONE,
+						   .label = label,
+						   .domain = n->domains[domain],
+						   .process = n->process,
+						   .thread = s->tid,
+						   .kind = (uint8_t)kind,
+						   .time.begin_ns = sonde_stream__now(s)})) {
+		s->no_memory = true;
+		return SONDE_NONE;
+	}
+	s->no_memory |= n->kept && !sonde_vec_put(&n->piece_of, s->piece);
+	return (uint32_t)(r->ranges.nr - 1);
+}
+
+/* The bytes of a path that goes on with `label` behind `above` others; one is a separator. */
+static size_t path_bytes(const struct stream *s, size_t above, uint32_t label)
+{
+	return above + sonde_records_str(s->n->r, label).n + 1;
+}
+
+/* Tells the region of a range from others, well enough to count it once. */
+static uint64_t region_hash(const struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
+{
+	uint32_t words[SONDE_OPEN_LIMIT + 3] = {domain, kind, label}, nr = 3, range;
+	const struct sonde_range *ranges = s->n->r->ranges.at;
+
+	for (range = kind == SONDE_PUSH_POP ? s->top[domain] : SONDE_NONE; range != SONDE_NONE;
+		range = ranges[range].parent)
+		words[nr++] = ranges[range].label;
+	return sonde_hash(words, nr * sizeof(*words));
+}
+
+/* Whether there is memory left for a region with a path of `nr_bytes`. */
+static bool region_fits(struct stream *s, uint64_t hash, size_t nr_bytes)
+{
+	struct native *n = s->n;
+	uint64_t max = LONG_PATHS_ALWAYS + (uint64_t)n->src->file.data.n * LONG_PATHS_SHARE;
+
+	if (sonde_map_find(&n->long_paths, SONDE_BYTES(hash)) != SONDE_NONE)
+		return true;
+	if (n->long_path_bytes + nr_bytes > max)
+		return false;
+	n->long_path_bytes += nr_bytes;
+	s->no_memory |=
+		sonde_map_keep(&n->long_paths, &n->r->arena, SONDE_BYTES(hash), NULL) == SONDE_NONE;
+	return !s->no_memory;
+}
+
+static size_t domain_bytes(const struct stream *s, uint32_t domain)
+{
+	uint32_t name = s->n->domains[domain];
+
+	return name == SONDE_NONE ? 0 : sonde_records_str(s->n->r, name).n + 1;
+}
+
+uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain)
+{
+	size_t nr_bytes;
+
+	if (label != SONDE_NONE) {
+		nr_bytes = path_bytes(s, domain_bytes(s, domain), label);
+		if (nr_bytes > LONG_PATH &&
+			!region_fits(s, region_hash(s, label, domain, SONDE_START_END), nr_bytes)) {
+			s->n->counts.left_out++;
+			return SONDE_NONE;
+		}
+	}
+	return new_range(s, label, domain, SONDE_START_END);
+}
+
+/* Whether a range may be opened; `*nr_bytes` is then the length of its region's path. */
+static bool may_open(struct stream *s, uint32_t label, uint32_t domain, size_t *nr_bytes)
+{
+	bool is_outermost = s->top[domain] == SONDE_NONE;
+
+	/* What is inside a range left out is left out too, or pops would not meet their pushes. */
+	if (s->left_out[domain] || s->nr_deep >= SONDE_OPEN_LIMIT)
+		return false;
+	*nr_bytes = path_bytes(
+		s, is_outermost ? domain_bytes(s, domain) : s->path_bytes[domain], label);
+	return *nr_bytes <= LONG_PATH ||
+	       region_fits(s, region_hash(s, label, domain, SONDE_PUSH_POP), *nr_bytes);
+}
+
+void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
+{
+	uint32_t i, range;
+	size_t nr_bytes = 0;
+
+	if (label != SONDE_NONE && !may_open(s, label, domain, &nr_bytes)) {
+		s->left_out[domain]++;
+		s->n->counts.left_out++;
+		return;
+	}
+	range = new_range(s, label, domain, SONDE_PUSH_POP);
+	if (range == SONDE_NONE)
+		return;
+	for (i = 0; i < s->nr_seen && s->seen[i] != domain; i++)
+		;
+	if (i == s->nr_seen)
+		s->seen[s->nr_seen++] = (uint16_t)domain;
+	s->n->r->ranges.at[range].parent = s->top[domain];
+	s->top[domain] = range;
+	s->path_bytes[domain] = (uint32_t)nr_bytes;
+	s->depth[domain]++;
+	s->nr_deep++;
+	s->set_is_old = true;
+	cpu_later(s, range, false);
+}
+
+/*
+ * Ranges whose label was not written are of a domain nobody knows: the pop that ends one is told by
+ * the order. It would otherwise end a range around it, of a domain that has nothing to do with it.
+ */
+static uint64_t domain_of_pop(const struct stream *s, uint64_t domain)
+{
+	uint32_t unknown = s->top[NATIVE_NO_DOMAIN];
+
+	if (unknown == SONDE_NONE || domain >= NATIVE_MAX_DOMAINS)
+		return domain;
+	return s->top[domain] == SONDE_NONE || s->top[domain] < unknown ? NATIVE_NO_DOMAIN : domain;
+}
+
+static void end_range(struct stream *s, uint64_t domain)
+{
+	struct sonde_records *r = s->n->r;
+	uint32_t range = s->top[domain];
+
+	if (range == SONDE_NONE) {
+		s->n->counts.orphan_pops++;
+		return;
+	}
+	if (!r->ranges.at[range].is_inherited) {
+		r->ranges.at[range].time.end_ns = sonde_stream__now(s);
+		cpu_later(s, range, true);
+	}
+	s->top[domain] = r->ranges.at[range].parent;
+	s->path_bytes[domain] -= (uint32_t)path_bytes(s, 0, r->ranges.at[range].label);
+	s->depth[domain]--;
+	s->nr_deep--;
+	s->set_is_old = true;
+}
+
+void sonde_stream__pop(struct stream *s, uint64_t domain)
+{
+	if (domain < NATIVE_MAX_DOMAINS && s->left_out[domain]) {
+		s->left_out[domain]--;
+		return;
+	}
+	domain = domain_of_pop(s, domain);
+	if (domain > NATIVE_NO_DOMAIN)
+		s->n->counts.orphan_pops++;
+	else
+		end_range(s, domain);
+}
+
+void sonde_stream__end_window(struct stream *s)
+{
+	struct sonde_range *ranges = s->n->r->ranges.at;
+	uint64_t end_ns = sonde_native__window_end_ns(s->n, s->window), begin_ns;
+	uint32_t i, range;
+
+	for (i = 0; i < s->nr_seen; i++) {
+		uint32_t domain = s->seen[i];
+
+		for (range = s->top[domain]; range != SONDE_NONE; range = ranges[range].parent) {
+			begin_ns = ranges[range].time.begin_ns;
+			if (ranges[range].is_inherited)
+				continue;
+			ranges[range].time.end_ns = end_ns > begin_ns ? end_ns : begin_ns + 1;
+			ranges[range].time.cpu_ns = 0; /* the thread's clock was not read then */
+			s->n->counts.cut_by_windows++;
+		}
+		s->nr_deep -= s->depth[domain];
+		s->depth[domain] = 0;
+		s->path_bytes[domain] = 0;
+		s->top[domain] = SONDE_NONE;
+	}
+	s->pending.nr = 0;
+	s->set_is_old = true;
+}
+
+void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *labels, uint32_t nr)
+{
+	const struct sonde_range *ranges = s->n->r->ranges.at;
+	uint32_t chain[SONDE_OPEN_LIMIT] = {0}, depth = s->depth[domain], same, i, range;
+
+	for (i = depth, range = s->top[domain]; i--; range = ranges[range].parent)
+		chain[i] = range;
+	for (same = 0; same < nr && same < depth; same++) {
+		if (ranges[chain[same]].label != labels[same])
+			break;
+	}
+	for (; depth > same; depth--) {
+		range = s->top[domain];
+		end_range(s, domain);
+		s->n->counts.closed_by_loss += !s->is_gap;
+		if (s->is_gap) /* it ended in a file that was folded, and was counted there */
+			s->n->r->ranges.at[range].time.end_ns = ranges[range].time.begin_ns + 1;
+	}
+	for (; same < nr; same++)
+		sonde_stream__push(s, labels[same], domain);
+}

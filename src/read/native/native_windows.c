@@ -1,0 +1,169 @@
+/*
+ * Windows: when the program was captured. Marks of the file, in the order in which
+ * they were written, which is that of time, become windows; a chunk is in the
+ * one its first event is in.
+ */
+#include "read/native/native_int.h"
+
+#include "base/bisect.h"
+
+int sonde_native__read_windows(struct native *n, struct sonde_err *err)
+{
+	bool is_open = false, is_first = true, ok = true;
+	size_t i;
+
+	for (i = 0; i < n->marks.nr && ok; i++) {
+		const struct sonde_window_mark *m = &n->marks.at[i];
+		struct native_window *last = n->windows.nr ? &n->windows.at[n->windows.nr - 1] : NULL;
+		uint64_t least = !last ? 0 : is_open ? last->begin : last->end;
+		uint64_t ticks = m->ticks > least ? m->ticks : least;
+
+		if (m->state >= SONDE_WINDOW_TIMED)
+			continue;
+		n->is_windowed |= m->state != SONDE_WINDOW_END;
+		if (m->state == SONDE_WINDOW_CLOSED && is_open) {
+			last->end = ticks;
+			is_open = false;
+		} else if (m->state == SONDE_WINDOW_CLOSED && is_first) {
+			/* A file that is told of a closing first was open from its beginning. */
+			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks});
+		} else if (m->state == SONDE_WINDOW_OPEN && !is_open) {
+			is_open = ok = sonde_vec_put(
+				&n->windows, (struct native_window){ticks, UINT64_MAX});
+		}
+		is_first = false;
+	}
+	return ok ? 0 : sonde_err_nomem(err);
+}
+
+uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks)
+{
+	size_t low = 0;
+
+	if (!n->is_windowed)
+		return NATIVE_ALL_TIME;
+	/* the first that ends later */
+	sonde_bisect(low, n->windows.nr, mid, n->windows.at[mid].end <= ticks);
+	return low < n->windows.nr && n->windows.at[low].begin <= ticks ? (uint32_t)low
+									 : NATIVE_OUTSIDE;
+}
+
+uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window)
+{
+	uint64_t end = window < n->windows.nr ? n->windows.at[window].end : UINT64_MAX;
+
+	return end == UINT64_MAX ? 0 : sonde_native__clock_ns(&n->host, end);
+}
+
+bool sonde_native__keep_windows(struct native *n)
+{
+	bool ok = true;
+	uint32_t i;
+
+	for (i = 0; i < n->windows.nr && ok; i++) {
+		uint64_t begin = sonde_native__clock_ns(&n->host, n->windows.at[i].begin);
+		uint64_t end = sonde_native__window_end_ns(n, i);
+
+		ok = sonde_vec_put(&n->r->windows,
+			(struct sonde_timing){begin, end ? end : UINT64_MAX, n->process});
+	}
+	return ok;
+}
+
+/* From the first moment the file knows to the last, in ticks. */
+static struct native_window whole(const struct native *n)
+{
+	const struct native_point *p = n->host.points.at;
+	uint64_t first = n->marks.at[0].ticks, last = n->marks.at[n->marks.nr - 1].ticks;
+	size_t nr = n->host.points.nr;
+
+	first = nr && p[0].from < first ? p[0].from : first;
+	return (struct native_window){first,
+		nr && p[nr - 1].from > last ? p[nr - 1].from : last};
+}
+
+static uint64_t span_ns(struct native *n, uint64_t begin, uint64_t end)
+{
+	return end > begin ? sonde_native__clock_ns(&n->host, end) -
+				     sonde_native__clock_ns(&n->host, begin)
+			   : 0;
+}
+
+static uint64_t captured_ns(struct native *n, const struct native_window *all)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < n->windows.nr; i++) {
+		const struct native_window *w = &n->windows.at[i];
+
+		sum += span_ns(n, w->begin > all->begin ? w->begin : all->begin,
+			w->end < all->end ? w->end : all->end);
+	}
+	return sum;
+}
+
+/* What would have opened a window that never opened, by how it was asked for. */
+static const char *opener_of(struct sonde_str text)
+{
+	static const char *const openers[][2] = {{"ctl", "`sonde ctl PID start` opens it"},
+		{"signal", "a signal to `sonde run` opens it"},
+		{"profiler", "the program did not call cudaProfilerStart"},
+		{"nvtx", "the program did not enter the range `capture` of the NVTX domain `sonde`"}};
+	size_t i;
+
+	if (sonde_str_ends(text, "]"))
+		return "its range was not entered; `sonde regions -- COMMAND` lists those there are";
+	for (i = 0; i < sizeof(openers) / sizeof(*openers); i++)
+		if (sonde_str_starts(text, openers[i][0]))
+			return openers[i][1];
+	return "the program ended before";
+}
+
+static void note_none(const struct native *n, struct sonde_str text)
+{
+	uint64_t entries = n->marks.at[n->marks.nr - 1].nr_entries;
+	struct sonde_str spec = text.n ? text : SONDE_STR("its window");
+	struct sonde_buf why = {0};
+
+	if (entries)
+		sonde_buf_printf(&why, "its range was entered %llu time%s", (unsigned long long)entries,
+			entries == 1 ? "" : "s");
+	else
+		sonde_buf_puts(&why, opener_of(sonde_str_trim(text)));
+	sonde_note(&n->r->notes, "%s: nothing was captured: %.*s never opened, %s", n->src->path,
+		SONDE_STR_ARG(spec), why.failed ? "" : why.p);
+	sonde_buf_release(&why);
+}
+
+/* Opened and closed at the same point of the program in every rank: by entries, calls or a range of it. */
+static bool is_by_program(struct sonde_str text)
+{
+	return sonde_str_ends(text, "]") || sonde_str_is(text, "profiler") || sonde_str_is(text, "nvtx");
+}
+
+void sonde_native__note_windows(struct native *n)
+{
+	struct sonde_str text = sonde_native__meta(n, "window");
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+	struct native_window all;
+
+	if (!n->is_windowed)
+		return;
+	in->is_windowed = true;
+	in->is_cut_anywhere |= !is_by_program(sonde_str_trim(text));
+	in->nr_windows = n->windows.nr;
+	all = whole(n);
+	in->captured_ns = captured_ns(n, &all);
+	in->total_ns = span_ns(n, all.begin, all.end);
+	if (!n->windows.nr) {
+		note_none(n, text);
+		return;
+	}
+	sonde_note(&n->r->notes,
+		"%s: captured in %zu window%s%s%.*s%s: %.3f s of %.3f s; ranges and launches outside were "
+		"not recorded",
+		n->src->path, n->windows.nr, n->windows.nr == 1 ? "" : "s", text.n ? " (" : "",
+		SONDE_STR_ARG(text), text.n ? ")" : "", (double)in->captured_ns / 1e9,
+		(double)in->total_ns / 1e9);
+}

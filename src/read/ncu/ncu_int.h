@@ -1,0 +1,100 @@
+/*
+ * Inside the .ncu-rep reader: the state of one report while and after reading.
+ *
+ *   ncu_rep.c      blocks, string table, session: the frame of the file
+ *   ncu_result.c   one result: its fields, sections and metric values
+ *   ncu_labels.c   the NVTX state of a result: domains and labels
+ *   ncu_nvtx.c     the NVTX state of a result → range entries and the open set
+ *   ncu_entries.c  which of them are those of last time; the CSV's reader has that too
+ *
+ * Every function that reads returns 0, SONDE_ERR_FORMAT with the byte in `err`,
+ * or SONDE_ERR_NOMEM.
+ */
+#ifndef SONDE_READ_NCU_INT_H
+#define SONDE_READ_NCU_INT_H
+
+#include "read/ncu/ncu_entries_int.h"
+#include "read/ncu/wire.h"
+
+/* A domain as the current NVTX state lists it. */
+struct ncu_domain {
+	uint64_t id;
+	struct sonde_str name, msg;
+};
+
+/* Frames nested deeper count in their ancestor at this depth: ids grow with the square of it. */
+#define NCU_MAX_DEPTH 512
+
+struct ncu_report {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	SONDE_VEC(struct sonde_str) strings; /* the file's string table, all blocks so far */
+	SONDE_VEC(uint32_t) metric_of;	     /* by file string: metric number or SONDE_NONE */
+	uint32_t device_string;		     /* file string of `launch__device_id`, or SONDE_NONE */
+	uint32_t process;		     /* of the current block */
+	uint64_t bad_strings;		     /* metrics that named a string beyond the table */
+	struct sonde_map section_keys;	     /* sections already taken, by identifier */
+	/* NVTX */
+	struct ncu_entries entries;
+	SONDE_VEC(struct ncu_domain) domains; /* scratch: of the current state, by id */
+	bool too_deep;			      /* a stack was cut at NCU_MAX_DEPTH */
+	struct sonde_str last_state;	      /* bytes of the previous NVTX state … */
+	uint64_t last_thread;
+	uint32_t last_process, last_set; /* … and what it came to */
+	uint32_t last_lent;
+	uint8_t last_origin_kind;
+};
+
+/* A result while it is read. */
+struct ncu_result {
+	struct sonde_record rec; /* its caller and queue come last */
+	struct sonde_queue queue;
+	uint64_t thread;
+};
+
+/* One frame as the message has it. */
+struct ncu_frame_msg {
+	struct sonde_str label;
+	uint64_t api, id, thread;
+};
+
+/* What one state says about names. */
+struct ncu_state {
+	struct sonde_str msg;
+	uint64_t default_domain;
+	uint64_t scope;	       /* 0: push/pop ranges belong to their thread; else to the process */
+	unsigned lookups_left; /* registered strings still looked at: bounds hostile states */
+};
+
+/* What a result's message is made of; the field numbers differ by kind. */
+struct ncu_layout {
+	uint32_t kind; /* enum sonde_result */
+	uint32_t metrics, sections, nvtx, context, stream;
+	const char *name; /* for results without a name of their own */
+};
+
+#define NCU_LENGTH_BYTES 4 /* before each message, as ncu_u32 reads them */
+uint32_t ncu_u32(const char *p);
+int ncu_damage(const struct ncu_report *n, const struct sonde_wire *w, struct sonde_err *err);
+uint64_t ncu_offset(const struct sonde_source *src, const void *p);
+
+int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu_layout *layout,
+	struct sonde_err *err);
+int ncu_read_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err);
+
+/* The domains of a state, into `n->domains`. */
+int ncu_read_domains(struct ncu_report *n, const struct ncu_state *s, struct sonde_err *err);
+/* The string number of a domain's name, SONDE_NONE for the default domain. */
+int ncu_domain_string(struct ncu_report *n, const struct ncu_state *s, uint64_t id, uint32_t *out,
+	struct sonde_err *err);
+struct ncu_frame_msg ncu_read_frame(const struct ncu_report *n, struct ncu_state *s,
+	uint64_t domain, struct sonde_str msg, enum sonde_range_kind kind);
+/* Sets rec.open from the NVTX state `msg`; thread and kind are known. */
+int ncu_read_nvtx(struct ncu_report *n, struct sonde_str msg, struct ncu_result *res,
+	struct sonde_err *err);
+
+/* The number in a metric's value message; NaN when it holds text (then in `*text`) or nothing. */
+double ncu_value(struct sonde_str msg, struct sonde_str *text);
+
+#endif

@@ -1,0 +1,273 @@
+/*
+ * The NVTX state of a result → range entries.
+ *
+ * Every result repeats the whole state of its process: domains with their
+ * registered strings, the push/pop stack of every thread, the open start/end
+ * ranges. Only the launching thread's stacks matter. Whether a frame is the
+ * same entry as last time is told by its label and by the id of the last API
+ * call before it was pushed; since an entry is over once it leaves its
+ * thread's stack, comparing with the previous stack of that thread is enough.
+ */
+#include "read/ncu/ncu_int.h"
+
+static size_t count_frames(struct sonde_str msg)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	size_t nr = 0;
+
+	while (sonde_wire_next(&w, &f))
+		nr += sonde_field_is_bytes(&f, 3);
+	return nr;
+}
+
+/*
+ * One domain's push/pop stack of one thread: {1 domain id, 3 repeated range}.
+ * Frames equal to last time's keep their entry; the rest are new ones. A range
+ * result is always a new entry of its innermost range.
+ */
+static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
+	const struct ncu_result *res, struct sonde_err *err)
+{
+	size_t depth = 0, nr = count_frames(msg);
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_range range = {
+		.parent = SONDE_NONE, .process = n->process, .thread = res->thread};
+	struct ncu_stack *stack;
+	struct sonde_field f;
+	uint64_t domain = 0;
+	bool same = true;
+	int rc;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1))
+			domain = f.value;
+	rc = ncu_domain_string(n, s, domain, &range.domain, err);
+	if (rc)
+		return rc;
+	stack = ncu_entries_stack(&n->entries, n->r, &range);
+	if (!stack)
+		return sonde_err_nomem(err);
+	n->too_deep = n->too_deep || nr > NCU_MAX_DEPTH;
+	nr = nr > NCU_MAX_DEPTH ? NCU_MAX_DEPTH : nr;
+	for (w = sonde_wire_on(msg); depth < nr && sonde_wire_next(&w, &f);) {
+		struct ncu_frame_msg frame;
+
+		if (!sonde_field_is_bytes(&f, 3))
+			continue;
+		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
+		range.label = sonde_records__string(n->r, frame.label);
+		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && depth + 1 == nr);
+		if (range.label == SONDE_NONE ||
+			!ncu_stack_frame(stack, n->r, depth, &range, frame.api, &same))
+			return sonde_err_nomem(err);
+		depth++;
+	}
+	stack->frames.nr = depth;
+	return !depth || sonde_vec_put(&n->entries.members, range.parent) ? 0 : sonde_err_nomem(err);
+}
+
+/* Both lists are in order of their start, that is of ids: one walk over the old one serves all. */
+static const struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cursor,
+	uint32_t label, const struct ncu_frame_msg *frame)
+{
+	const struct ncu_frame *old;
+
+	while (*cursor < stack->frames.nr && stack->frames.at[*cursor].id < frame->id)
+		++*cursor;
+	old = *cursor < stack->frames.nr ? &stack->frames.at[*cursor] : NULL;
+	return old && old->id == frame->id && old->label == label && old->api == frame->api ? old
+											    : NULL;
+}
+
+/* One domain's open start/end ranges; those of last time's list keep their entry. */
+static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
+	const struct ncu_result *res, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_range range = {
+		.parent = SONDE_NONE, .process = n->process, .kind = SONDE_START_END};
+	struct ncu_stack *stack, now = {0};
+	struct sonde_field f;
+	uint64_t domain = 0;
+	size_t cursor = 0;
+	int rc;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1))
+			domain = f.value;
+	rc = ncu_domain_string(n, s, domain, &range.domain, err);
+	stack = rc ? NULL : ncu_entries_stack(&n->entries, n->r, &range);
+	if (!stack)
+		return rc ? rc : sonde_err_nomem(err);
+	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);) {
+		struct ncu_frame_msg frame;
+		const struct ncu_frame *old = NULL;
+
+		if (!sonde_field_is_bytes(&f, 3))
+			continue;
+		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_START_END);
+		range.label = sonde_records__string(n->r, frame.label);
+		range.thread = frame.thread;
+		if (res->rec.kind != SONDE_RESULT_RANGE)
+			old = find_started(stack, &cursor, range.label, &frame);
+		if (range.label == SONDE_NONE ||
+			!ncu_entries_started(&n->entries, n->r, &now, old, &range, frame.api, frame.id))
+			rc = sonde_err_nomem(err);
+	}
+	sonde_vec_release(&stack->frames);
+	*stack = now;
+	return rc;
+}
+
+/* The stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
+static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
+	const struct ncu_result *res, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2))
+			rc = read_stack(n, s, f.bytes, res, err);
+	return rc;
+}
+
+static uint64_t thread_id(struct sonde_str msg)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1))
+			return f.value;
+	return 0;
+}
+
+/* Whether a thread has anything open. */
+static bool has_ranges(struct sonde_str thread)
+{
+	struct sonde_wire w = sonde_wire_on(thread);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2) && count_frames(f.bytes))
+			return true;
+	return false;
+}
+
+/* The ranges of the one other thread that has some: attribution may take them. */
+static int lend(
+	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(s->msg);
+	struct sonde_str lender = {NULL, 0};
+	uint64_t launcher = res->thread;
+	bool is_by_several = false;
+	struct sonde_field f;
+	int rc;
+
+	while (!is_by_several && sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 2) || !has_ranges(f.bytes))
+			continue;
+		is_by_several = lender.p != NULL;
+		lender = f.bytes;
+	}
+	if (!lender.p)
+		return 0;
+	res->rec.origin_kind = SONDE_ORIGIN_LENT;
+	res->rec.lent = SONDE_NONE;
+	if (is_by_several)
+		return 0;
+	res->thread = thread_id(lender);
+	rc = read_thread(n, s, lender, res, err);
+	res->thread = launcher;
+	if (rc)
+		return rc;
+	res->rec.lent = sonde_records__set(n->r, n->entries.members.at, n->entries.members.nr);
+	n->entries.members.nr = 0;
+	return res->rec.lent == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+/*
+ * Push/pop ranges: those of the launching thread. With Nsight's process-wide
+ * scope a thread without ranges of its own takes those of the first thread
+ * that has some.
+ */
+static int read_threads(
+	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(s->msg);
+	uint64_t launcher = res->thread;
+	struct sonde_field f;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2) && thread_id(f.bytes) == launcher)
+			rc = read_thread(n, s, f.bytes, res, err);
+	if (rc || n->entries.members.nr)
+		return rc;
+	if (!s->scope)
+		return lend(n, s, res, err);
+	for (w = sonde_wire_on(s->msg); rc == 0 && !n->entries.members.nr && sonde_wire_next(&w, &f);) {
+		if (!sonde_field_is_bytes(&f, 2))
+			continue;
+		res->thread = thread_id(f.bytes);
+		rc = read_thread(n, s, f.bytes, res, err);
+	}
+	res->thread = launcher;
+	return rc;
+}
+
+static int read_state(
+	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
+{
+	struct ncu_state s = {.msg = msg, .lookups_left = 100000};
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	int rc;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_int(&f, 4))
+			s.default_domain = f.value;
+		else if (sonde_field_is_int(&f, 5))
+			s.scope = f.value;
+	}
+	if (w.bad)
+		return ncu_damage(n, &w, err);
+	n->entries.members.nr = 0;
+	rc = ncu_read_domains(n, &s, err);
+	if (rc == 0)
+		rc = read_threads(n, &s, res, err);
+	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)
+		if (sonde_field_is_bytes(&f, 3))
+			rc = read_started(n, &s, f.bytes, res, err);
+	if (rc)
+		return rc;
+	res->rec.open = sonde_records__set(n->r, n->entries.members.at, n->entries.members.nr);
+	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+int ncu_read_nvtx(
+	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
+{
+	bool same = res->rec.kind != SONDE_RESULT_RANGE && n->process == n->last_process &&
+		    res->thread == n->last_thread && sonde_str_eq(msg, n->last_state);
+	int rc;
+
+	if (same) {
+		res->rec.open = n->last_set;
+		res->rec.origin_kind = n->last_origin_kind;
+		res->rec.lent = n->last_lent;
+		return 0;
+	}
+	rc = read_state(n, msg, res, err);
+	n->last_state = msg;
+	n->last_thread = res->thread;
+	n->last_process = n->process;
+	n->last_set = res->rec.open;
+	n->last_origin_kind = res->rec.origin_kind;
+	n->last_lent = res->rec.lent;
+	return rc;
+}

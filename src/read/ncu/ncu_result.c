@@ -1,0 +1,380 @@
+/*
+ * One result of an .ncu-rep: identity, sections, and, on request, its metric
+ * values. Reading a result walks its fields once but decodes no value.
+ */
+#include "read/ncu/ncu_int.h"
+
+#include <math.h>
+
+#define MAX_SECTION_METRICS 1000 /* real ones have under 200 */
+
+/* The first byte of a field: metrics and their values are so many that they get short cuts. */
+#define KEY(number, type) ((unsigned char)((number) << 3 | (type)))
+
+/* A value message that is one number and nothing else, as nearly all of them are. */
+static inline bool quick_value(struct sonde_str msg, double *out)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	uint64_t n;
+	float s;
+
+	if (msg.n == 9 && w.p[0] == KEY(3, SONDE_WIRE_FIXED64)) {
+		memcpy(out, w.p + 1, 8);
+		return true;
+	}
+	if (msg.n == 5 && w.p[0] == KEY(2, SONDE_WIRE_FIXED32)) {
+		memcpy(&s, w.p + 1, 4);
+		*out = (double)s;
+		return true;
+	}
+	if (msg.n < 2 ||
+		(w.p[0] != KEY(4, SONDE_WIRE_VARINT) && w.p[0] != KEY(5, SONDE_WIRE_VARINT)))
+		return false;
+	w.p++;
+	if (!sonde_wire_varint(&w, &n) || w.p != w.end)
+		return false;
+	*out = (double)n;
+	return true;
+}
+
+double ncu_value(struct sonde_str msg, struct sonde_str *text)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	double v = NAN, d;
+	float s;
+
+	if (quick_value(msg, &v))
+		return isfinite(v) ? v : NAN;
+	while (sonde_wire_next(&w, &f)) {
+		switch (f.number) {
+		case 1:
+			if (f.type == SONDE_WIRE_BYTES && text)
+				*text = f.bytes;
+			break;
+		case 2:
+			if (f.type == SONDE_WIRE_FIXED32) {
+				memcpy(&s, &f.value, 4);
+				v = (double)s;
+			}
+			break;
+		case 3:
+			if (f.type == SONDE_WIRE_FIXED64) {
+				memcpy(&d, &f.value, 8);
+				v = d;
+			}
+			break;
+		case 4:
+		case 5:
+			if (f.type == SONDE_WIRE_VARINT)
+				v = (double)f.value;
+			break;
+		default:
+			break;
+		}
+	}
+	return isfinite(v) ? v : NAN;
+}
+
+/* The string number a metric message names, its first field as a rule. */
+static inline bool metric_string(struct sonde_str msg, uint64_t *out)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	if (msg.n > 1 && w.p[0] == KEY(1, SONDE_WIRE_VARINT)) {
+		w.p++;
+		return sonde_wire_varint(&w, out);
+	}
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_int(&f, 1)) {
+			*out = f.value;
+			return true;
+		}
+	return false;
+}
+
+static struct sonde_str metric_value_msg(struct sonde_str msg)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, 2))
+			return f.bytes;
+	return (struct sonde_str){NULL, 0};
+}
+
+/* Makes sure the metric has a number; remembers the device when this is the metric that tells it. */
+static int note_metric(
+	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
+{
+	uint64_t string;
+	double v;
+
+	if (!metric_string(msg, &string))
+		return 0;
+	if (string >= n->strings.nr) {
+		n->bad_strings++;
+		return 0;
+	}
+	if (n->metric_of.at[string] == SONDE_NONE) {
+		n->metric_of.at[string] = sonde_records__metric(n->r, n->strings.at[string]);
+		if (n->metric_of.at[string] == SONDE_NONE)
+			return sonde_err_nomem(err);
+	}
+	if (string == n->device_string) {
+		v = ncu_value(metric_value_msg(msg), NULL);
+		if (v >= 0 && v < 65536)
+			res->queue.device = (uint32_t)v;
+	}
+	return 0;
+}
+
+static int add_section_metric(
+	struct ncu_report *n, size_t section, struct sonde_str name, struct sonde_err *err)
+{
+	struct sonde_section *s = &n->r->sections.at[section];
+	uint32_t string;
+	size_t i;
+
+	if (s->metrics.nr >= MAX_SECTION_METRICS)
+		return 0;
+	string = sonde_records__string(n->r, name);
+	for (i = 0; i < s->metrics.nr; i++)
+		if (s->metrics.at[i] == string)
+			return 0;
+	if (string == SONDE_NONE || !sonde_vec_put(&s->metrics, string))
+		return sonde_err_nomem(err);
+	return 0;
+}
+
+/* Collects every {1 name} of header metrics (field 2) or of the section's own list (field 1). */
+static int section_metrics(struct ncu_report *n, size_t section, struct sonde_str msg,
+	uint32_t field, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg), inner;
+	struct sonde_field f, g;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, field))
+			continue;
+		for (inner = sonde_wire_on(f.bytes); rc == 0 && sonde_wire_next(&inner, &g);)
+			if (sonde_field_is_bytes(&g, 1) && g.bytes.n)
+				rc = add_section_metric(n, section, g.bytes, err);
+	}
+	return rc;
+}
+
+static int fill_section(
+	struct ncu_report *n, size_t section, struct sonde_str msg, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	int rc = 0;
+
+	while (rc == 0 && sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, 2))
+			n->r->sections.at[section].name = f.bytes;
+		else if (sonde_field_is_bytes(&f, 4))
+			rc = section_metrics(n, section, f.bytes, 2, err);
+		else if (sonde_field_is_bytes(&f, 6))
+			rc = section_metrics(n, section, f.bytes, 1, err);
+	}
+	return rc;
+}
+
+static size_t find_section(struct sonde_records *r, struct sonde_str id)
+{
+	bool is_new;
+	uint32_t number = sonde_map_add(&r->section_ids, id, &is_new);
+	struct sonde_section *s;
+
+	if (number == SONDE_NONE || !is_new)
+		return number == SONDE_NONE ? SIZE_MAX : number;
+	s = sonde_vec_push(&r->sections);
+	if (!s)
+		return SIZE_MAX;
+	s->id = id;
+	return number;
+}
+
+/* Results repeat their sections word for word: the first of each identifier tells all. */
+static int read_section(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+	size_t section;
+	bool is_new;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 1) || !f.bytes.n)
+			continue;
+		if (sonde_map_add(&n->section_keys, f.bytes, &is_new) == SONDE_NONE)
+			return sonde_err_nomem(err);
+		if (!is_new)
+			return 0;
+		section = find_section(n->r, f.bytes);
+		return section == SIZE_MAX ? sonde_err_nomem(err)
+					   : fill_section(n, section, msg, err);
+	}
+	return 0;
+}
+
+struct names {
+	struct sonde_str mangled, function, demangled, renamed;
+};
+
+static void kernel_name(const struct sonde_field *f, struct names *names)
+{
+	if (f->type != SONDE_WIRE_BYTES)
+		return;
+	if (f->number == 5)
+		names->mangled = f->bytes;
+	else if (f->number == 6)
+		names->function = f->bytes;
+	else if (f->number == 7)
+		names->demangled = f->bytes;
+	else if (f->number == 31)
+		names->renamed = f->bytes;
+}
+
+static int set_names(struct ncu_report *n, const struct ncu_layout *layout,
+	const struct names *names, struct sonde_record *rec, struct sonde_err *err)
+{
+	struct sonde_str full = names->renamed.n     ? names->renamed
+				: names->demangled.n ? names->demangled
+				: names->function.n  ? names->function
+				: names->mangled.n   ? names->mangled
+						     : sonde_str_from(layout->name);
+
+	uint32_t full_name = sonde_records__string(n->r, full);
+
+	rec->function = sonde_records__function(n->r,
+		sonde_records__string(n->r, names->function.n ? names->function : full), full_name);
+	return rec->function == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+static int read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_field *f,
+	struct ncu_result *res, struct sonde_err *err)
+{
+	if (f->type == SONDE_WIRE_BYTES) {
+		if (f->number == l->metrics)
+			return note_metric(n, f->bytes, res, err);
+		if (f->number == l->sections)
+			return read_section(n, f->bytes, err);
+	} else if (f->number == 1) {
+		res->thread = f->value;
+	} else if (f->number == l->context) {
+		res->queue.context = (uint32_t)f->value;
+	} else if (f->number == l->stream && l->stream) {
+		res->queue.stream = f->value;
+	}
+	return 0;
+}
+
+/* Appends the record; what it has in common with others is known now. */
+static int add_record(struct ncu_report *n, struct ncu_result *res, struct sonde_err *err)
+{
+	uint32_t caller = sonde_records__caller(n->r, n->process, res->thread),
+		 queue = sonde_records__queue(
+			 n->r, res->queue.device, res->queue.context, res->queue.stream);
+
+	res->rec.caller = caller;
+	res->rec.queue = queue;
+	if (caller == SONDE_NONE || queue == SONDE_NONE || !sonde_vec_put(&n->r->records, res->rec))
+		return sonde_err_nomem(err);
+	return 0;
+}
+
+int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu_layout *layout,
+	struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct ncu_result res = {
+		.rec = {.kind = layout->kind, .payload = ncu_offset(n->src, msg.p)}};
+	struct sonde_str nvtx = {0};
+	struct names names = {0};
+	struct sonde_field f;
+	int rc = 0;
+
+	if (n->process == SONDE_NONE)
+		n->process = sonde_records__process(n->r, n->src->input, 0, nvtx, nvtx);
+	while (rc == 0 && sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, layout->nvtx))
+			nvtx = f.bytes;
+		else if (layout->kind == SONDE_RESULT_KERNEL && (f.number < 8 || f.number == 31) &&
+			 f.number > 4)
+			kernel_name(&f, &names);
+		else
+			rc = read_field(n, layout, &f, &res, err);
+	}
+	if (rc == 0 && w.bad)
+		return ncu_damage(n, &w, err);
+	if (rc == 0)
+		rc = set_names(n, layout, &names, &res.rec, err);
+	if (rc == 0)
+		rc = ncu_read_nvtx(n, nvtx, &res, err);
+	return rc ? rc : add_record(n, &res, err);
+}
+
+/* A metric message: {1 string, 2 value}, as a rule in that order. */
+static inline void split_metric(struct sonde_str msg, uint64_t *string, struct sonde_str *value)
+{
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct sonde_field f;
+
+	if (msg.n > 1 && w.p[0] == KEY(1, SONDE_WIRE_VARINT)) {
+		w.p++;
+		if (sonde_wire_varint(&w, string) && w.p < w.end &&
+			*w.p == KEY(2, SONDE_WIRE_BYTES)) {
+			w.p++;
+			if (sonde_wire_bytes(&w, value))
+				return;
+		}
+		w = sonde_wire_on(msg);
+		*string = UINT64_MAX;
+	}
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_int(&f, 1)) {
+			*string = f.value;
+		} else if (sonde_field_is_bytes(&f, 2)) {
+			*value = f.bytes;
+			if (*string != UINT64_MAX)
+				return; /* what follows are per-instance values, maybe thousands */
+		}
+	}
+}
+
+static bool take_value(const struct ncu_report *n, struct sonde_str msg, struct sonde_values *v)
+{
+	struct sonde_str text = {NULL, 0}, value = {NULL, 0};
+	uint64_t string = UINT64_MAX;
+	uint32_t metric;
+
+	split_metric(msg, &string, &value);
+	if (string >= n->strings.nr || !value.p)
+		return true;
+	metric = n->metric_of.at[string];
+	if (metric == SONDE_NONE)
+		return true; /* the string came after the result that names it: counted as bad */
+	v->num[metric] = ncu_value(value, &text); /* a name met twice keeps the last value */
+	return !text.p || sonde_values__text(v, metric, text);
+}
+
+int ncu_read_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct ncu_report *n = src->state;
+	uint32_t field = rec->kind == SONDE_RESULT_KERNEL ? 13 : 4;
+	const char *msg = src->file.data.p + rec->payload;
+	struct sonde_wire w =
+		sonde_wire_on((struct sonde_str){msg, ncu_u32(msg - NCU_LENGTH_BYTES)});
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f))
+		if (sonde_field_is_bytes(&f, field) && !take_value(n, f.bytes, v))
+			return sonde_err_nomem(err);
+	return w.bad ? ncu_damage(n, &w, err) : 0;
+}

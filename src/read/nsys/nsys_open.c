@@ -1,0 +1,200 @@
+/*
+ * Which ranges were open at each launch: a walk over both in order of time.
+ */
+#include "read/nsys/nsys_int.h"
+
+#include "base/alloc.h"
+#include "base/keysort.h"
+
+#define MAX_DOMAINS 64 /* of a thread: each may have a range in every set */
+
+/* Pids and thread ids have 24 bits each. */
+static uint64_t thread_key(uint64_t pid, uint64_t tid)
+{
+	return pid << 24 | tid;
+}
+
+/* --- ranges ---------------------------------------------------------------------------------- */
+
+uint32_t sonde_nsys__thread(struct nsys *n, uint64_t pid, uint64_t tid)
+{
+	const uint64_t key[2] = {pid, tid};
+	bool is_new;
+	uint32_t thread = sonde_map_keep(&n->thread_keys, &n->r->arena, SONDE_BYTES(key), &is_new);
+
+	if (thread == SONDE_NONE || !is_new)
+		return thread;
+	return sonde_vec_put(&n->threads, (struct nsys_thread){pid, tid, SONDE_NONE, SONDE_NONE, 0}) ? thread
+											 : SONDE_NONE;
+}
+
+/* Domains beyond the last that has a lane share that one. */
+uint32_t sonde_nsys__lane(struct nsys *n, uint32_t thread, uint32_t domain)
+{
+	struct nsys_thread *t = thread == SONDE_NONE ? NULL : &n->threads.at[thread];
+	uint32_t lane, *end;
+
+	if (!t)
+		return SONDE_NONE;
+	for (lane = t->first_lane; lane != SONDE_NONE; lane = n->lanes.at[lane].next)
+		if (n->lanes.at[lane].domain == domain)
+			return lane;
+	if (t->nr_lanes == MAX_DOMAINS)
+		return t->last_lane;
+	if (!sonde_vec_put(&n->lanes, (struct nsys_lane){thread, domain, SONDE_NONE}) ||
+		!sonde_vec_put(&n->lane_order, thread_key(t->pid, t->tid)))
+		return SONDE_NONE;
+	end = t->nr_lanes++ ? &n->lanes.at[t->last_lane].next : &t->first_lane;
+	*end = t->last_lane = (uint32_t)n->lanes.nr - 1;
+	return t->last_lane;
+}
+
+static bool append(struct nsys *n, const struct sonde_span *span, uint32_t thread, uint8_t kind)
+{
+	const struct nsys_thread *t = &n->threads.at[thread];
+	uint32_t process = sonde_nsys__process(n, t->pid);
+	struct sonde_range range = {.parent = SONDE_NONE,
+		.label = (uint32_t)span->what,
+		.domain = (uint32_t)(span->what >> 32),
+		.process = process,
+		.thread = t->tid,
+		.kind = kind,
+		.time = {.begin_ns = span->begin_ns,
+			.end_ns = span->end_ns == UINT64_MAX ? 0 : span->end_ns}};
+
+	if (kind == SONDE_PUSH_POP && span->parent != SONDE_NONE)
+		range.parent = n->first_range + span->parent;
+	return process != SONDE_NONE && sonde_vec_put(&n->r->ranges, range);
+}
+
+/* Start/end ranges come last. */
+static bool add_ranges(struct nsys *n)
+{
+	bool ok = sonde_vec_reserve(
+		&n->r->ranges, n->first_range + n->spans.nr + n->starts.nr);
+	size_t i;
+
+	for (i = 0; i < n->spans.nr && ok; i++)
+		ok = append(n, &n->spans.at[i], n->lanes.at[n->spans.at[i].lane].thread, SONDE_PUSH_POP);
+	for (i = 0; i < n->starts.nr && ok; i++)
+		ok = append(n, &n->starts.at[i], n->starts.at[i].lane, SONDE_START_END);
+	sonde_spans__note(&n->spans, n->src, n->r);
+	sonde_spans__release(&n->spans);
+	return ok;
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+static const struct sonde_record *record_at(const void *of, uint32_t i)
+{
+	const struct nsys *n = of;
+
+	return &n->r->records.at[n->first_record + i];
+}
+
+static uint64_t start_key(const void *of, uint32_t i)
+{
+	return record_at(of, i)->time.start_ns;
+}
+
+static uint64_t call_key(const void *of, uint32_t i)
+{
+	return record_at(of, i)->call_ns;
+}
+
+static uint64_t time_key(const void *of, uint32_t i)
+{
+	return record_at(of, i)->call_ns ? record_at(of, i)->call_ns : record_at(of, i)->time.start_ns;
+}
+
+static const struct sonde_caller *caller_at(const void *of, uint32_t i)
+{
+	return sonde_record_caller(((const struct nsys *)of)->r, record_at(of, i));
+}
+
+static uint64_t process_key(const void *of, uint32_t i)
+{
+	return ((const struct nsys *)of)->r->processes.at[caller_at(of, i)->process].pid;
+}
+
+static uint64_t launch_key(const void *of, uint32_t i)
+{
+	return thread_key(process_key(of, i), caller_at(of, i)->thread);
+}
+
+/* The innermost range of each domain that the launching thread had open. */
+static bool place(struct nsys *n, struct sonde_record *rec)
+{
+	const struct sonde_caller *caller = sonde_record_caller(n->r, rec);
+	const uint64_t key[2] = {n->r->processes.at[caller->process].pid, caller->thread};
+	uint32_t thread = rec->call_ns ? sonde_map_find(&n->thread_keys, SONDE_BYTES(key)) : SONDE_NONE,
+		 lane = thread == SONDE_NONE ? SONDE_NONE : n->threads.at[thread].first_lane;
+	uint32_t members[MAX_DOMAINS];
+	size_t nr = 0;
+
+	for (; lane != SONDE_NONE; lane = n->lanes.at[lane].next) {
+		uint32_t top = sonde_spans__open_at(&n->spans, lane, rec->call_ns);
+
+		if (top != SONDE_NONE)
+			members[nr++] = n->first_range + top;
+	}
+	rec->open = sonde_records__set(n->r, members, nr);
+	return rec->open != SONDE_NONE;
+}
+
+static bool add_stacked(struct nsys *n, size_t nr)
+{
+	static sonde_key_fn *const keys[] = {call_key, launch_key};
+	struct sonde_keyed *order = sonde_order_by(n, nr, keys, 2);
+	size_t i;
+	bool ok = order != NULL;
+
+	for (i = 0; i < nr && ok; i++)
+		ok = place(n, &n->r->records.at[n->first_record + order[i].index]);
+	sonde_free(order);
+	return ok;
+}
+
+static uint64_t number_key(const void *of, uint32_t i)
+{
+	return caller_at(of, i)->process;
+}
+
+/* Start/end ranges are open for all threads of their process. */
+static bool add_starts(struct nsys *n, size_t nr)
+{
+	static sonde_key_fn *const keys[] = {call_key, number_key};
+	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
+	struct sonde_keyed *order = s ? sonde_order_by(n, nr, keys, 2) : NULL;
+	bool ok = order;
+	size_t i;
+
+	for (i = 0; i < nr && ok; i++) {
+		struct sonde_record *rec = &n->r->records.at[n->first_record + order[i].index];
+
+		if (rec->call_ns)
+			rec->open = sonde_starts__open_at(s, sonde_record_caller(n->r, rec)->process,
+				rec->call_ns, rec->open);
+		ok = rec->open != SONDE_NONE;
+	}
+	sonde_source__note(n->src, n->r, sonde_starts__free(s),
+		"launch lacks some of its ranges: too many were open at once",
+		"launches lack some of their ranges: too many were open at once");
+	sonde_free(order);
+	return ok;
+}
+
+int sonde_nsys__open(struct nsys *n)
+{
+	static sonde_key_fn *const keys[] = {start_key, time_key, process_key};
+	size_t nr = n->r->records.nr - n->first_record;
+	struct sonde_record *at = nr ? &n->r->records.at[n->first_record] : NULL;
+	bool ok;
+
+	n->first_range = (uint32_t)n->r->ranges.nr;
+	n->spans.order = n->lane_order.at;
+	ok = sonde_spans__nest(&n->spans, n->lanes.nr) && sonde_spans__sort(&n->starts) &&
+	     add_stacked(n, nr) && add_ranges(n) && (!n->starts.nr || add_starts(n, nr)) &&
+	     sonde_order_apply(sonde_order_by(n, nr, keys, 3), at, nr, sizeof(*at));
+	return ok ? 0 : sonde_err_nomem(n->err);
+}

@@ -1,0 +1,378 @@
+/*
+ * Nsight Systems: its SQLite export (`nsys export --type sqlite`). Kernels,
+ * copies and memsets with their times, and NVTX ranges; no counters. A launch
+ * belongs to the ranges that were open on the thread that made the call (found
+ * through the correlation id), not to those open when it ran.
+ *
+ * The file is read from its mapping, never written, and only real tables are
+ * asked: a view could run anything.
+ */
+#include "read/nsys/nsys_int.h"
+
+#include "read/launch_metrics_int.h"
+
+#include <stdio.h>
+
+#define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
+#define EVENTS  "NVTX_EVENTS"
+
+#define MIN_ROW_BYTES 4 /* fewer do not make a row of the tables we ask */
+
+/* ENUM_NSYS_EVENT_TYPE */
+#define DOMAINS "75"
+#define RANGES	"59,60,70,71" /* push/pop and start/end, then these with texts of other kinds */
+enum { START_END = 60, START_END_T = 71 };
+
+static bool knows(struct sonde_str data)
+{
+	return sonde_str_starts(data, "SQLite format 3") && data.n >= 512;
+}
+
+static int fail(struct nsys *n)
+{
+	if (sqlite3_errcode(n->db) == SQLITE_NOMEM)
+		return sonde_err_nomem(n->err);
+	return sonde_err_set(
+		n->err, SONDE_ERR_FORMAT, "%s: %s: export it again", n->src->path, sqlite3_errmsg(n->db));
+}
+
+static bool has_column(struct nsys *n, const char *table, struct sonde_str column)
+{
+	static const char sql[] =
+		"SELECT 1 FROM sqlite_master m, pragma_table_info(m.name) c "
+		"WHERE m.type='table' AND m.name=?1 AND c.name=?2";
+	sqlite3_stmt *q = NULL;
+	bool is_there = false;
+
+	if (sqlite3_prepare_v2(n->db, sql, -1, &q, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+		sqlite3_bind_text(q, 2, column.p, (int)column.n, SQLITE_STATIC);
+		is_there = sqlite3_step(q) == SQLITE_ROW;
+	}
+	sqlite3_finalize(q);
+	return is_there;
+}
+
+bool sonde_nsys__has(struct nsys *n, const char *table, const char *columns)
+{
+	struct sonde_str rest = sonde_str_from(columns);
+	bool has_all = true;
+
+	while (has_all && rest.n)
+		has_all = has_column(n, table, sonde_str_cut(rest, ' ', &rest));
+	return has_all;
+}
+
+uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid)
+{
+	const struct sonde_str none = {NULL, 0};
+
+	if (n->process == SONDE_NONE || n->r->processes.at[n->process].pid != pid)
+		n->process = sonde_records__process(n->r, n->src->input, pid, none, none);
+	return n->process;
+}
+
+uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column)
+{
+	struct sonde_str text = {(const char *)sqlite3_column_text(q, column), 0};
+
+	text.n = (size_t)sqlite3_column_bytes(q, column);
+	return text.p ? sonde_records__copied(n->r, text) : SONDE_NONE;
+}
+
+static void find_text(struct nsys *n, struct nsys_text *t)
+{
+	const struct sonde_call_name *call = NULL;
+	struct sonde_str text;
+	int step;
+
+	sqlite3_bind_int64(n->find_text, 1, t->id);
+	step = sqlite3_step(n->find_text);
+	if (step == SQLITE_ROW)
+		t->string = sonde_nsys__intern(n, n->find_text, 0);
+	else if (step != SQLITE_DONE)
+		n->texts_rc = step;
+	sqlite3_reset(n->find_text);
+	text = sonde_records_str(n->r, t->string);
+	if (text.n)
+		call = sonde_call_find(text.p, text.n);
+	if (call)
+		t->call = call->kind;
+}
+
+/* Not by a join: the same few are asked for again and again. */
+struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column)
+{
+	struct nsys_text t = {sqlite3_column_int64(q, column), SONDE_NONE, SONDE_NR_CALL_KINDS, true};
+	struct nsys_text *at = &n->texts[(uint64_t)t.id % NSYS_TEXTS];
+
+	if (!n->find_text || sqlite3_column_type(q, column) == SQLITE_NULL)
+		return t;
+	if (!at->is_used || at->id != t.id) {
+		find_text(n, &t);
+		*at = t;
+	}
+	return *at;
+}
+
+uint64_t sonde_nsys__pid(sqlite3_int64 global)
+{
+	return (uint64_t)global >> 24 & 0xffffff;
+}
+
+uint64_t sonde_nsys__tid(sqlite3_int64 global)
+{
+	return (uint64_t)global & 0xffffff;
+}
+
+struct sonde_record_time sonde_nsys__time(sqlite3_int64 begin, sqlite3_int64 end, uint64_t *nr_bad)
+{
+	uint64_t from = begin < 0 ? 1 : (uint64_t)begin;
+
+	*nr_bad += begin < 0 || end < begin;
+	return (struct sonde_record_time){from, end < 0 || (uint64_t)end < from ? from : (uint64_t)end};
+}
+
+static void note_bad_times(const struct nsys *n)
+{
+#define BAD                                                                                        \
+	" impossible times: one that ends before it begins ends at once, one that begins before "  \
+	"the trace begins with it"
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_ranges, "range has" BAD, "ranges have" BAD);
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_calls, "call of CUDA has" BAD, "calls of CUDA have" BAD);
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_launches, "kernel, copy or memset has" BAD,
+		"kernels, copies or memsets have" BAD);
+}
+
+/* A damaged table gives what comes before the damage; none of it is an error. */
+int sonde_nsys__read_rows(
+	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *))
+{
+	sqlite3_stmt *q = NULL;
+	size_t nr = 0;
+	int rc = 0, step;
+
+	if (sqlite3_prepare_v2(n->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return fail(n);
+	while ((step = sqlite3_step(q)) == SQLITE_ROW && rc == 0) {
+		rc = take(n, q);
+		nr++;
+	}
+	if (rc == 0 && step != SQLITE_DONE &&
+		((nr == 0 && !n->cut_pct) || step == SQLITE_NOMEM))
+		rc = fail(n);
+	else if (rc == 0 && step != SQLITE_DONE && !n->cut_pct)
+		sonde_note_loss(&n->r->notes, "%s: %s; what comes before it is read", n->src->path,
+			sqlite3_errmsg(n->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int sonde_nsys__select(struct nsys *n, const char *table, const char *columns, const char *where,
+	int (*take)(struct nsys *, sqlite3_stmt *))
+{
+	struct sonde_str rest = sonde_str_from(columns), column;
+	struct sonde_buf sql = {0};
+	int rc;
+
+	sonde_buf_puts(&sql, "SELECT ");
+	while (rest.n) {
+		column = sonde_str_cut(rest, ' ', &rest);
+		if (has_column(n, table, column))
+			sonde_buf_add(&sql, column.p, column.n);
+		else
+			sonde_buf_puts(&sql, "NULL");
+		sonde_buf_puts(&sql, rest.n ? ", " : "");
+	}
+	sonde_buf_printf(&sql, " FROM %s WHERE %s", table, where);
+	rc = sql.failed ? sonde_err_nomem(n->err) : sonde_nsys__read_rows(n, sql.p, take);
+	sonde_buf_release(&sql);
+	return rc;
+}
+
+int sonde_nsys__check_rows(struct nsys *n, size_t nr)
+{
+	if (nr <= n->src->file.data.n / MIN_ROW_BYTES)
+		return 0;
+	return sonde_err_set(n->err, SONDE_ERR_FORMAT,
+		"%s: more rows than fit into a file of this size, as ids that should be unique are "
+		"not: export it again",
+		n->src->path);
+}
+
+enum { START, END, TYPE, TID, DOMAIN, TEXT, TEXT_ID }; /* of what NVTX did */
+
+/* A text of the event itself, or one that was registered before. */
+static uint32_t take_text(struct nsys *n, sqlite3_stmt *q)
+{
+	uint32_t text = sonde_nsys__intern(n, q, TEXT);
+
+	return text == SONDE_NONE ? sonde_nsys__text(n, q, TEXT_ID).string : text;
+}
+
+static int take_domain(struct nsys *n, sqlite3_stmt *q)
+{
+	const uint64_t key[2] = {sonde_nsys__pid(sqlite3_column_int64(q, TID)),
+		(uint64_t)sqlite3_column_int64(q, DOMAIN)};
+	bool is_new;
+
+	return sonde_map_keep(&n->domain_keys, &n->r->arena, SONDE_BYTES(key), &is_new) != SONDE_NONE &&
+			       (!is_new || sonde_vec_put(&n->domains, take_text(n, q)))
+		       ? 0
+		       : sonde_err_nomem(n->err);
+}
+
+static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
+{
+	const uint64_t key[2] = {pid, id};
+	uint32_t number = id ? sonde_map_find(&n->domain_keys, SONDE_BYTES(key)) : SONDE_NONE;
+	char name[32];
+
+	if (id == 0)
+		return SONDE_NONE;
+	if (number != SONDE_NONE)
+		return n->domains.at[number];
+	snprintf(name, sizeof(name), "domain %llu", (unsigned long long)id);
+	return sonde_records__copied(n->r, sonde_str_from(name));
+}
+
+static int take_range(struct nsys *n, sqlite3_stmt *q)
+{
+	int type = sqlite3_column_int(q, TYPE);
+	bool is_start = type == START_END || type == START_END_T;
+	sqlite3_int64 tid = sqlite3_column_int64(q, TID), begin = sqlite3_column_int64(q, START),
+		      end = sqlite3_column_int64(q, END);
+	bool is_closed = end > 0;
+	struct sonde_record_time time =
+		sonde_nsys__time(begin, is_closed ? end : begin, &n->nr_bad_ranges);
+	uint64_t pid = sonde_nsys__pid(tid);
+	uint32_t domain = domain_of(n, pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
+	uint32_t thread = sonde_nsys__thread(n, pid, sonde_nsys__tid(tid)), label = take_text(n, q);
+	struct sonde_span span = {.begin_ns = time.start_ns,
+		.end_ns = is_closed ? time.end_ns : UINT64_MAX,
+		.lane = is_start ? thread : sonde_nsys__lane(n, thread, domain)};
+
+	if (label == SONDE_NONE)
+		label = sonde_records__string(n->r, SONDE_STR(""));
+	span.what = (uint64_t)domain << 32 | label;
+	if (label == SONDE_NONE || span.lane == SONDE_NONE ||
+		!(is_start ? sonde_vec_put(&n->starts, span) : sonde_vec_put(&n->spans, span)))
+		return sonde_err_nomem(n->err);
+	return sonde_nsys__check_rows(n, n->spans.nr + n->starts.nr);
+}
+
+/* Domains first: ranges name them by id. */
+static int read_ranges(struct nsys *n)
+{
+	static const char columns[] = "start end eventType globalTid domainId text textId";
+	int rc;
+
+	if (!sonde_nsys__has(n, EVENTS, "start eventType globalTid"))
+		return 0;
+	rc = sonde_nsys__select(n, EVENTS, columns, "eventType=" DOMAINS, take_domain);
+	return rc ? rc : sonde_nsys__select(n, EVENTS, columns, "eventType IN (" RANGES ") AND start "
+					"IS NOT NULL AND globalTid IS NOT NULL", take_range);
+}
+
+static int open_db(struct nsys *n)
+{
+	struct sonde_str data = n->mended.n ? sonde_buf_view(&n->mended) : n->src->file.data;
+
+	if (sqlite3_open_v2(":memory:", &n->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+		    NULL) != SQLITE_OK ||
+		sqlite3_deserialize(n->db, "main", (unsigned char *)(uintptr_t)data.p,
+			(sqlite3_int64)data.n, (sqlite3_int64)data.n,
+			SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+		return fail(n);
+	sqlite3_exec(n->db,
+		"PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; "
+		"PRAGMA cell_size_check=ON",
+		NULL, NULL, NULL);
+	if (!sonde_nsys__has(n, EVENTS, "start") && !sonde_nsys__has(n, KERNELS, "start") &&
+		!sonde_nsys__has(n, "StringIds", "id"))
+		return sonde_err_set(n->err, SONDE_ERR_FORMAT,
+			"%s: an SQLite file, but not an export of Nsight Systems: `nsys export --type "
+			"sqlite` makes one",
+			n->src->path);
+	if (sonde_nsys__has(n, "StringIds", "id value") &&
+		sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->find_text,
+			NULL) != SQLITE_OK)
+		return fail(n);
+	return 0;
+}
+
+/* The metrics an export has: times, and bytes of copies. */
+static int open_metrics(struct nsys *n)
+{
+	const bool has[NR_LAUNCH_METRICS] = {[LAUNCH_TIME] = true,
+		[LAUNCH_BYTES] = sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMCPY", "bytes") ||
+				 sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMSET", "bytes")};
+
+	return sonde_launch_metrics__add(n->src->state, n->r, has) ? 0 : sonde_err_nomem(n->err);
+}
+
+static int read_all(struct nsys *n)
+{
+	static int (*const steps[])(struct nsys *) = {open_metrics, read_ranges,
+		sonde_nsys__read_calls, sonde_nsys__read_launches, sonde_nsys__open,
+		sonde_nsys__read_facts, sonde_nsys__read_metrics};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+		rc = n->texts_rc == SQLITE_NOMEM ? sonde_err_nomem(n->err) : steps[i](n);
+	note_bad_times(n);
+	if (rc == 0 && n->texts_rc && !n->cut_pct)
+		sonde_note_loss(&n->r->notes, "%s: %s; some names are missing", n->src->path,
+			sqlite3_errstr(n->texts_rc));
+	return rc;
+}
+
+static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)
+{
+	struct nsys n = {.src = src, .r = records, .err = err, .process = SONDE_NONE};
+	int rc = sonde_nsys__mend(&n);
+
+	if (rc == 0)
+		rc = open_db(&n);
+	if (rc == 0)
+		rc = read_all(&n);
+	rc = sonde_nsys__say_cut(&n, rc);
+	sqlite3_finalize(n.find_text);
+	sqlite3_close(n.db);
+	sonde_buf_release(&n.mended);
+	sonde_map_release(&n.domain_keys);
+	sonde_vec_release(&n.domains);
+	sonde_vec_release(&n.metrics);
+	sonde_vec_release(&n.gpus);
+	sonde_vec_release(&n.calls);
+	sonde_spans__release(&n.spans);
+	sonde_spans__release(&n.starts);
+	sonde_map_release(&n.thread_keys);
+	sonde_vec_release(&n.threads);
+	sonde_vec_release(&n.lanes);
+	sonde_vec_release(&n.lane_order);
+	return rc;
+}
+
+static int values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct sonde_launch_metrics *m = src->state;
+
+	(void)err;
+	if (rec->time.end_ns)
+		sonde_launch_metrics__set(
+			m, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+	if (rec->kind != SONDE_RESULT_KERNEL)
+		sonde_launch_metrics__set(m, v, LAUNCH_BYTES, (double)rec->payload);
+	return 0;
+}
+
+const struct sonde_source_ops sonde_source_nsys_sqlite = {
+	.name = "nsys-sqlite",
+	.state_bytes = sizeof(struct sonde_launch_metrics),
+	.knows = knows,
+	.read = read,
+	.values = values,
+};
