@@ -1,32 +1,175 @@
 /*
  * Profiles as Hatchet literals: what Triton's Proton writes, and any other list
  * of nodes with a frame, metrics and children. Nodes with children are regions.
- * A leaf is what ran there, added up over all its launches: its time is theirs
- * together, and nothing is known of one alone.
+ * A leaf is a kernel, added up over all its launches: its time is that of all of
+ * them, and nothing is known about a single launch.
  */
+#include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
-#include "read/hatchet/hatchet_int.h"
+#include "read/json_scan.h"
+#include "read/source_int.h"
 
 #include <math.h>
 
-static bool knows(struct sonde_str data)
-{
-	static const char *const keys[] = {"frame", "metrics", "children"};
-	struct sonde_scan s = sonde_scan_of(data);
-	struct sonde_scan_text key;
-	bool is_end;
-	size_t i;
+#define MAX_DEPTH 512
 
-	if (!sonde_scan_space(&s) || *s.p++ != '[' || !sonde_scan_space(&s) || *s.p++ != '{' ||
-		sonde_scan_member(&s, true, &key, &is_end) != SONDE_SCAN_OK || is_end)
-		return false;
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (sonde_str_is(key.raw, keys[i]))
-			return true;
-	return false;
+struct hatchet_node {
+	uint32_t parent; /* SONDE_NONE = a root */
+	uint32_t name;	 /* string number */
+	uint32_t range;	 /* its region, SONDE_NONE = it is none */
+	struct sonde_str metrics; /* the object's text */
+	bool has_children, is_region; /* is_region: it says so itself */
+};
+
+struct hatchet_figure {
+	uint32_t metric;
+	double value;
+};
+
+struct hatchet_state {
+	SONDE_VEC(struct hatchet_figure) figures; /* record after record; metric SONDE_NONE ends one */
+};
+
+struct hatchet {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	struct sonde_err *err;
+	struct hatchet_state *state;
+	struct sonde_scan scan;
+	const char *begin; /* of the last node that began */
+	struct sonde_str devices; /* text of the object that lists devices */
+	uint32_t process, caller;
+	SONDE_VEC(struct hatchet_node) nodes;
+	struct sonde_buf scratch;
+	bool has_time, has_plain_time;
+	uint64_t nr_bad_counts; /* counts that are no number of launches */
+	uint64_t nr_no_numbers; /* NaN, Infinity, 1e999 */
+};
+
+/* --- text → nodes, parents first ------------------------------------------------------------------ */
+
+static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth);
+
+static int refuse(struct hatchet *h, const char *what)
+{
+	return sonde_err_at(h->err, SONDE_ERR_FORMAT, h->src->path,
+		(uint64_t)(h->scan.p - h->src->file.data.p), "%s", what);
 }
 
-/* Proton's root and the frame it puts around what it runs itself are no scopes of the program. */
+static int check_scan(struct hatchet *h, enum sonde_scan_rc rc)
+{
+	if (rc == SONDE_SCAN_OK)
+		return 0;
+	if (rc == SONDE_SCAN_BAD)
+		return refuse(h, "not JSON: write the profile again");
+	return sonde_source__truncated(h->src, "a node", (uint64_t)(h->begin - h->src->file.data.p),
+		h->src->file.data.n, h->err);
+}
+
+static uint32_t intern(struct hatchet *h, const struct sonde_scan_text *text)
+{
+	if (!text->has_escapes)
+		return sonde_records__string(h->r, text->raw); /* points into the file */
+	sonde_buf_clear(&h->scratch);
+	sonde_scan_unescape(&h->scratch, text->raw);
+	return h->scratch.failed ? SONDE_NONE
+				 : sonde_records__copied(h->r, sonde_buf_view(&h->scratch));
+}
+
+static int read_frame(struct hatchet *h, struct hatchet_node *node)
+{
+	struct sonde_scan_text key, text;
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (*h->scan.p != '{')
+		return check_scan(h, sonde_scan_value(&h->scan));
+	for (h->scan.p++, is_first = true; rc == 0; is_first = false) {
+		rc = check_scan(h, sonde_scan_member(&h->scan, is_first, &key, &is_end));
+		if (rc || is_end)
+			break;
+		if (*h->scan.p != '"') {
+			rc = check_scan(h, sonde_scan_value(&h->scan));
+			continue;
+		}
+		rc = check_scan(h, sonde_scan_string(&h->scan, &text, SONDE_SCAN_VALUE));
+		if (rc == 0 && sonde_str_is(key.raw, "name"))
+			node->name = intern(h, &text);
+		if (rc == 0 && sonde_str_is(key.raw, "type"))
+			node->is_region = sonde_str_is(text.raw, "region");
+	}
+	return rc;
+}
+
+static int read_member(struct hatchet *h, uint32_t number, struct sonde_str key, unsigned depth)
+{
+	const char *begin = h->scan.p;
+	int rc;
+
+	if (sonde_str_is(key, "frame"))
+		return read_frame(h, &h->nodes.at[number]);
+	if (sonde_str_is(key, "children") && *begin == '[') {
+		size_t before = h->nodes.nr;
+
+		h->scan.p++;
+		rc = read_nodes(h, number, depth + 1);
+		h->nodes.at[number].has_children = h->nodes.nr > before;
+		return rc;
+	}
+	rc = check_scan(h, sonde_scan_value(&h->scan));
+	if (rc == 0 && sonde_str_is(key, "metrics") && *begin == '{')
+		h->nodes.at[number].metrics =
+			(struct sonde_str){begin, (size_t)(h->scan.p - begin)};
+	return rc;
+}
+
+/* One object: a node, or at the top the list of devices. */
+static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
+{
+	struct hatchet_node *node = sonde_vec_push(&h->nodes);
+	uint32_t number = (uint32_t)(h->nodes.nr - 1);
+	const char *begin = h->begin = h->scan.p;
+	struct sonde_scan_text key;
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (!node || h->nodes.nr >= SONDE_NONE)
+		return sonde_err_nomem(h->err);
+	*node = (struct hatchet_node){.parent = parent, .name = SONDE_NONE, .range = SONDE_NONE};
+	for (h->scan.p++, is_first = true; rc == 0; is_first = false) {
+		rc = check_scan(h, sonde_scan_member(&h->scan, is_first, &key, &is_end));
+		if (rc || is_end)
+			break;
+		rc = read_member(h, number, key.raw, depth);
+	}
+	if (rc == 0 && h->nodes.at[number].name == SONDE_NONE && number + 1 == h->nodes.nr) {
+		h->nodes.nr--; /* no frame: facts about devices */
+		h->devices = (struct sonde_str){begin, (size_t)(h->scan.p - begin)};
+	}
+	return rc;
+}
+
+/* The nodes of a list, after its bracket; what came before damage stays. */
+static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth)
+{
+	bool is_first, is_end;
+	int rc = 0;
+
+	if (depth > MAX_DEPTH)
+		return refuse(h, "nodes are nested deeper than 512, which is as far as sonde reads");
+	for (is_first = true; rc == 0; is_first = false) {
+		rc = check_scan(h, sonde_scan_element(&h->scan, is_first, &is_end));
+		if (rc || is_end)
+			break;
+		rc = *h->scan.p == '{' ? read_node(h, parent, depth)
+				       : check_scan(h, sonde_scan_value(&h->scan));
+	}
+	return rc;
+}
+
+/* --- nodes → ranges and records ------------------------------------------------------------------- */
+
+/* Proton's root is no scope of the program. */
 static bool is_hidden(const struct hatchet *h, const struct hatchet_node *n)
 {
 	return n->parent == SONDE_NONE && n->has_children &&
@@ -49,8 +192,8 @@ static bool add_range(struct hatchet *h, struct hatchet_node *n)
 	return range->label != SONDE_NONE;
 }
 
-/* The unit in a name, `time (ns)`, cut off it; how many base units one is. */
-static double take_unit(struct sonde_str *name, struct sonde_str *unit)
+/* Cuts the unit off a name, `time (ns)`; returns how many base units one is. */
+static double cut_unit(struct sonde_str *name, struct sonde_str *unit)
 {
 	static const struct {
 		const char *suffix, *base;
@@ -69,13 +212,13 @@ static double take_unit(struct sonde_str *name, struct sonde_str *unit)
 	return 1;
 }
 
-/* Under which name a metric is reported: those of profilers' own keep theirs, others add up. */
+/* The metric that a key is reported as: names with `__` are a profiler's and stay, others get `.sum`. */
 static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale)
 {
 	struct sonde_str name = key, unit;
 	uint32_t metric;
 
-	*scale = take_unit(&name, &unit);
+	*scale = cut_unit(&name, &unit);
 	sonde_buf_clear(&h->scratch);
 	if (sonde_str_is(name, "time") && unit.n)
 		sonde_buf_puts(&h->scratch, SONDE_METRIC_TIME);
@@ -99,14 +242,14 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 	return metric;
 }
 
-/* Whether a word stands where a number was meant: it is no text in quotes, and not true, false or null. */
+/* Whether a word was meant as a number: it is not in quotes, and not true, false or null. */
 static bool is_like_number(struct sonde_str word)
 {
 	return word.n && word.p[-1] != '"' && strchr("0123456789-+.NI", word.p[0]);
 }
 
-/* One metric of a node; totals over what lies below are ours to make. */
-static int take_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
+/* One metric of a node. Totals over a node's children are skipped: sonde adds them up itself. */
+static int add_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
 	struct sonde_record *rec, uint32_t *device)
 {
 	double value, scale;
@@ -150,12 +293,12 @@ static int read_metrics(
 			break;
 		if (sonde_scan_scalar(&s, &text) != SONDE_SCAN_OK)
 			break;
-		rc = take_metric(h, key.raw, text.raw, rec, device);
+		rc = add_metric(h, key.raw, text.raw, rec, device);
 	}
 	return rc;
 }
 
-/* What a leaf ran, or what a region says of itself. */
+/* The launches of a leaf, or the metrics that a region has itself. */
 static int add_record(struct hatchet *h, const struct hatchet_node *n)
 {
 	uint32_t range = n->range != SONDE_NONE	   ? n->range
@@ -164,7 +307,7 @@ static int add_record(struct hatchet *h, const struct hatchet_node *n)
 	struct sonde_record rec = {.caller = h->caller,
 		.payload = h->state->figures.nr,
 		.is_sum = true,
-		.nr_launches = n->range == SONDE_NONE}; /* a region is launched if it says so */
+		.nr_launches = n->range == SONDE_NONE}; /* a region has launches only if it says how many */
 	uint32_t device = 0, name = n->name;
 	bool is_any = false;
 	size_t i;
@@ -210,7 +353,102 @@ static int add_nodes(struct hatchet *h)
 	return rc;
 }
 
+/* --- the devices that Proton lists after the nodes -------------------------------------------------- */
+
+static const struct {
+	const char *key, *name;
+} attributes[] = {
+	{"num_sms", SONDE_ATTR_SMS},
+	{"clock_rate", SONDE_ATTR_CLOCK},
+	{"memory_clock_rate", SONDE_ATTR_MEMORY_CLOCK},
+	{"bus_width", SONDE_ATTR_BUS_WIDTH},
+};
+#define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
+
+/* "90" is 9.0, "100" is 10.0; other vendors have names. */
+static void set_arch(struct sonde_device *d, struct sonde_str arch)
+{
+	double v;
+
+	if (sonde_scan_double(arch, &v) && v >= 10 && v < 1000) {
+		d->cc_major = (unsigned)v / 10;
+		d->cc_minor = (unsigned)v % 10;
+	} else {
+		d->name = arch;
+	}
+}
+
+/* The facts of one device; the cursor is at its object. */
+static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
+{
+	struct sonde_attribute *list = sonde_arena_calloc(&h->r->arena, NR_ATTRIBUTES, sizeof(*list));
+	struct sonde_device d = {.id = id, .process = h->process, .attributes = list};
+	struct sonde_scan_text key, text = {0};
+	bool is_first, is_end;
+	size_t i;
+
+	if (!list)
+		return false;
+	for (s->p++, is_first = true;; is_first = false) {
+		if (sonde_scan_member(s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
+			break;
+		if (sonde_scan_scalar(s, &text) != SONDE_SCAN_OK)
+			break;
+		if (sonde_str_is(key.raw, "arch"))
+			set_arch(&d, text.raw);
+		for (i = 0; i < NR_ATTRIBUTES && d.nr_attributes < NR_ATTRIBUTES; i++)
+			if (sonde_str_is(key.raw, attributes[i].key) &&
+				sonde_scan_double(text.raw, &list[d.nr_attributes].value))
+				list[d.nr_attributes++].name = sonde_str_from(attributes[i].name);
+	}
+	return sonde_records__device(h->r, &d);
+}
+
+/* {"CUDA": {"0": {…}, "1": {…}}}; false when memory is short. Devices that cannot be read are left out. */
+static bool add_devices(struct hatchet *h)
+{
+	struct sonde_scan s = sonde_scan_of(h->devices);
+	struct sonde_scan_text kind, id;
+	bool is_first, is_end, is_first_id;
+	double number;
+
+	if (!h->devices.n)
+		return true;
+	for (s.p++, is_first = true;; is_first = false) {
+		if (sonde_scan_member(&s, is_first, &kind, &is_end) != SONDE_SCAN_OK || is_end ||
+			*s.p != '{')
+			return true;
+		for (s.p++, is_first_id = true;; is_first_id = false) {
+			if (sonde_scan_member(&s, is_first_id, &id, &is_end) != SONDE_SCAN_OK)
+				return true;
+			if (is_end)
+				break;
+			if (*s.p != '{' || !sonde_scan_double(id.raw, &number) || number < 0 || number > 1e6)
+				return true;
+			if (!add_device(h, &s, (uint32_t)number))
+				return false;
+		}
+	}
+}
+
 /* --- the reader --------------------------------------------------------------------------------- */
+
+static bool knows(struct sonde_str data)
+{
+	static const char *const keys[] = {"frame", "metrics", "children"};
+	struct sonde_scan s = sonde_scan_of(data);
+	struct sonde_scan_text key;
+	bool is_end;
+	size_t i;
+
+	if (!sonde_scan_space(&s) || *s.p++ != '[' || !sonde_scan_space(&s) || *s.p++ != '{' ||
+		sonde_scan_member(&s, true, &key, &is_end) != SONDE_SCAN_OK || is_end)
+		return false;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (sonde_str_is(key.raw, keys[i]))
+			return true;
+	return false;
+}
 
 static void note_all(const struct hatchet *h)
 {
@@ -236,18 +474,18 @@ static int read_all(struct hatchet *h)
 	h->begin = h->scan.p;
 	sonde_scan_space(&h->scan);
 	h->scan.p++;
-	rc = sonde_hatchet__read_nodes(h, SONDE_NONE, 0);
+	rc = read_nodes(h, SONDE_NONE, 0);
 	if (rc == SONDE_ERR_NOMEM)
 		return rc;
-	if (add_nodes(h) || !sonde_hatchet__devices(h))
+	if (add_nodes(h) || !add_devices(h))
 		return sonde_err_nomem(h->err);
 	if (h->devices.n) /* nobody else lists devices */
 		h->r->inputs.at[h->src->input].tool = SONDE_STR("Proton");
 	note_all(h);
-	return rc; /* what came before damage is there */
+	return rc; /* the nodes before damage were added */
 }
 
-static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+static int read_hatchet(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
 	struct hatchet h = {
 		.src = src, .r = r, .err = err, .state = src->state, .scan = sonde_scan_of(src->file.data)};
@@ -282,7 +520,7 @@ const struct sonde_source_ops sonde_source_hatchet = {
 	.name = "hatchet",
 	.state_bytes = sizeof(struct hatchet_state),
 	.knows = knows,
-	.read = read,
+	.read = read_hatchet,
 	.values = values,
 	.release = release,
 };
