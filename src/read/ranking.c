@@ -1,7 +1,7 @@
 #include "read/ranking.h"
 
 #include "base/file.h"
-#include "read/ncu/ncu_csv_int.h"
+#include "read/csv_scan.h"
 
 #include <math.h>
 #include <string.h>

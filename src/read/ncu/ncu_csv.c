@@ -2,16 +2,71 @@
  * The output of `ncu --csv --page raw`: a header row, a row of units, one row
  * per result. Second best to the report it was made from: numbers are rounded
  * as printed, NVTX cells cannot be cut with certainty, entries into a range
- * cannot be told apart. Lines that are no rows (`==PROF== …`, what the program
+ * cannot be distinguished. Lines that are no rows (`==PROF== …`, what the program
  * printed) are skipped. Values are decoded from the row's bytes when asked for.
  */
 #include "catalogue/attributes.h"
-#include "read/ncu/ncu_csv_int.h"
+#include "catalogue/metrics.h"
+#include "read/csv_scan.h"
 #include "read/demangle.h"
+#include "read/ncu/ncu_csv_nvtx.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_COLUMNS 65536
+#define SEARCH_MAX  (1u << 20) /* how far the header may be from the beginning */
+#define TOTAL_TIME  "Total Time"
+
+/* What a column is; everything that is none of these is a metric. */
+enum csv_role {
+	CSV_ID,
+	CSV_PID,
+	CSV_PROCESS,
+	CSV_HOST,
+	CSV_PUSH_POP,
+	CSV_START_END, /* right after push/pop: csv_read_nvtx takes the two */
+	CSV_KERNEL,
+	CSV_CONTEXT,
+	CSV_STREAM,
+	CSV_DEVICE,
+	CSV_CC,
+	/* Only in tables by range, which scripts make of the raw page: a row has everything that ran in a range. */
+	CSV_RANGE,
+	CSV_CALLS,
+	CSV_UNUSED,
+	NR_CSV_ROLES,
+	CSV_METRIC = NR_CSV_ROLES,
+};
+
+struct csv_column {
+	uint32_t role;	 /* enum csv_role */
+	uint32_t metric; /* SONDE_NONE unless a metric */
+	double factor;	 /* to base units */
+};
+
+/* A text value with quotes inside, as it reads without the doubling. */
+struct csv_quoted {
+	uint64_t offset; /* in the file */
+	struct sonde_str text;
+};
+
+struct csv_table {
+	struct sonde_source *src;
+	struct sonde_records *r;
+	SONDE_VEC(struct csv_column) columns;
+	SONDE_VEC(struct csv_quoted) quoted; /* by offset */
+	struct csv_nvtx nvtx;
+	struct sonde_buf ranges[2]; /* the ranges of the row at hand, without the CSV's quotes */
+	uint32_t display_name; /* the column with the device's name, SONDE_NONE without */
+	uint64_t nr_skipped;   /* lines in the table that are no rows … */
+	uint64_t nr_broken;    /* … and rows with more or fewer cells than the head */
+	bool has[NR_CSV_ROLES]; /* which columns there are */
+	bool has_time;	       /* among the metrics: `Total Time` is not needed */
+	uint32_t total_time;   /* the column `Total Time`, SONDE_NONE without … */
+	bool is_unitless;      /* … and nothing says in which unit */
+};
 
 static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offset)
 {
@@ -20,12 +75,220 @@ static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offs
 	return (struct csv_cursor){.p = p + offset, .end = p + src->file.data.n};
 }
 
-static bool knows(struct sonde_str data)
+static uint64_t offset_of(const struct csv_table *t, const char *p)
 {
-	struct csv_cursor c = {.p = data.p, .end = data.p + data.n};
-
-	return csv_find_header(&c);
+	return (uint64_t)(p - t->src->file.data.p);
 }
+
+/* The table ends inside of `what`, which begins at `begin`. */
+static int table_ends_in(
+	const struct csv_table *t, const char *what, const char *begin, struct sonde_err *err)
+{
+	return sonde_source__truncated(
+		t->src, what, offset_of(t, begin), t->src->file.data.n, err);
+}
+
+static void skip_line(struct csv_cursor *c)
+{
+	const char *nl = memchr(c->p, '\n', (size_t)(c->end - c->p));
+
+	c->p = nl ? nl + 1 : c->end;
+}
+
+/* --- the head: where the table begins, which column is what, in which unit ------------------------- */
+
+/* By the beginning of the header cell. */
+static const struct {
+	const char *head;
+	enum csv_role role;
+} heads[] = {
+	{"ID", CSV_ID},
+	{"Process ID", CSV_PID},
+	{"Process Name", CSV_PROCESS},
+	{"Host Name", CSV_HOST},
+	{"thread Domain:Push/Pop", CSV_PUSH_POP},
+	{"Id:Domain:Start/Stop", CSV_START_END},
+	{"Kernel Name", CSV_KERNEL},
+	{"Context", CSV_CONTEXT},
+	{"Stream", CSV_STREAM},
+	{"Device", CSV_DEVICE},
+	{"CC", CSV_CC},
+	{"NVTX Range Name", CSV_RANGE},
+	{"Range Name", CSV_RANGE},
+	{"NVTX Range", CSV_RANGE},
+	{"Range", CSV_RANGE},
+	{"Calls", CSV_CALLS},
+	{"Invocations", CSV_CALLS},
+	{"Kernel Time", CSV_UNUSED},
+	{"Block Size", CSV_UNUSED},
+	{"Grid Size", CSV_UNUSED},
+};
+
+static enum csv_role role_of(struct sonde_str name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (sonde_str_is(name, heads[i].head) ||
+			(strchr(heads[i].head, ':') && sonde_str_starts(name, heads[i].head)))
+			return heads[i].role;
+	return CSV_METRIC;
+}
+
+/* A table by range: it names the range, and something that is counted or measured of it. */
+static bool is_range_header(struct csv_cursor c)
+{
+	bool has_range = false, has_figure = false;
+	struct csv_cell cell;
+	size_t i;
+
+	for (i = 0; i < MAX_COLUMNS && csv_next(&c, &cell) && !(i == 0 && c.at_row_end); i++) {
+		enum csv_role role = role_of(cell.raw);
+
+		has_range |= role == CSV_RANGE;
+		has_figure |= role == CSV_CALLS || role == CSV_KERNEL ||
+			      sonde_str_starts(cell.raw, TOTAL_TIME) || sonde_str_is(cell.raw, SONDE_METRIC_TIME);
+		if (c.at_row_end)
+			break;
+	}
+	return has_range && has_figure;
+}
+
+static bool is_header(const struct csv_cursor *c)
+{
+	struct sonde_str rest = {c->p, (size_t)(c->end - c->p)};
+
+	return sonde_str_starts(rest, "\"ID\",") || sonde_str_starts(rest, "ID,") ||
+	       ((sonde_str_starts(rest, "\"") || (*c->p >= 'A' && *c->p <= 'Z')) && is_range_header(*c));
+}
+
+/* Puts `c` on the header row; false when there is none within reach. */
+static bool find_header(struct csv_cursor *c)
+{
+	const char *limit = (size_t)(c->end - c->p) > SEARCH_MAX ? c->p + SEARCH_MAX : c->end;
+
+	while (c->p < limit && !is_header(c))
+		skip_line(c);
+	return c->p < limit;
+}
+
+static int add_column(struct csv_table *t, const struct csv_cell *cell, struct sonde_err *err)
+{
+	struct sonde_str name = csv_text(&t->r->arena, cell);
+	struct csv_column *col = name.p ? sonde_vec_push(&t->columns) : NULL;
+
+	if (!col)
+		return sonde_err_nomem(err);
+	*col = (struct csv_column){.role = role_of(name), .metric = SONDE_NONE, .factor = 1};
+	if (col->role != CSV_METRIC)
+		t->has[col->role] = true;
+	if (col->role != CSV_METRIC || !name.n)
+		return 0;
+	if (sonde_str_starts(name, TOTAL_TIME)) {
+		t->total_time = (uint32_t)(t->columns.nr - 1);
+		return 0;
+	}
+	t->has_time |= sonde_str_is(name, SONDE_METRIC_TIME);
+	if (sonde_str_is(name, "Metric Name"))
+		return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path, offset_of(t, name.p),
+			"one metric per line is not the raw page: make it with 'ncu --import "
+			"REPORT --csv --page raw'");
+	if (sonde_str_is(name, SONDE_ATTR_NAME))
+		t->display_name = (uint32_t)(t->columns.nr - 1);
+	col->metric = sonde_records__metric(t->r, name);
+	return col->metric == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+static int read_header(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
+{
+	const char *begin = c->p;
+	struct csv_cell cell;
+	int rc = 0;
+
+	do {
+		if (!csv_next(c, &cell))
+			return table_ends_in(t, "the header row", begin, err);
+		if (t->columns.nr == MAX_COLUMNS)
+			return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path,
+				offset_of(t, c->p), 
+				"more than %d columns: the raw page of ncu has fewer", MAX_COLUMNS);
+		rc = add_column(t, &cell, err);
+	} while (rc == 0 && !c->at_row_end);
+	return rc;
+}
+
+/* The row of units, recognised by its empty ID; where results have none, by having no number either. */
+static bool is_units(const struct csv_table *t, struct csv_cursor c)
+{
+	struct csv_cell cell;
+
+	if (!csv_next(&c, &cell) || cell.raw.n || c.at_row_end)
+		return false;
+	while (!t->has[CSV_ID] && !c.at_row_end)
+		if (!csv_next(&c, &cell) || !isnan(csv_number(cell.raw)))
+			return false;
+	return true;
+}
+
+static int read_units(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
+{
+	const char *begin = c->p;
+	struct csv_cell cell;
+	size_t i = 0;
+
+	if (!is_units(t, *c))
+		return 0;
+	do {
+		if (!csv_next(c, &cell))
+			return table_ends_in(t, "the row of units", begin, err);
+		t->is_unitless &= i != t->total_time || !cell.raw.n;
+		if (i < t->columns.nr && t->columns.at[i].metric != SONDE_NONE &&
+			(i != t->total_time || cell.raw.n)) {
+			struct csv_column *col = &t->columns.at[i];
+			struct sonde_metric *m = &t->r->metrics.at[col->metric];
+
+			col->factor = csv_unit(&t->r->arena, cell.raw, &m->unit);
+		}
+		i++;
+	} while (!c->at_row_end);
+	return 0;
+}
+
+/*
+ * `Total Time (ns)`, `Total Time`: is the time of a table that has no other. Without a unit it is
+ * in milliseconds, as the scripts that write such tables read it.
+ */
+static int set_total_time(struct csv_table *t, struct csv_cursor head, struct sonde_err *err)
+{
+	struct csv_column *col = &t->columns.at[t->total_time];
+	struct csv_cell cell = {0};
+	struct sonde_str unit;
+	size_t i;
+
+	for (i = 0; i <= t->total_time; i++)
+		csv_next(&head, &cell);
+	sonde_str_cut(cell.raw, '(', &unit);
+	unit = sonde_str_cut(unit, ')', &(struct sonde_str){0});
+	t->is_unitless = !unit.n;
+	col->metric = sonde_records__metric(t->r, SONDE_STR(SONDE_METRIC_TIME));
+	if (col->metric == SONDE_NONE)
+		return sonde_err_nomem(err);
+	col->factor = csv_unit(&t->r->arena, unit.n ? unit : SONDE_STR("ms"), &t->r->metrics.at[col->metric].unit);
+	return 0;
+}
+
+/* Reads the header and, if there is one, the row of units. */
+static int read_head(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
+{
+	struct csv_cursor head = *c;
+	int rc = read_header(t, c, err);
+
+	if (rc == 0 && t->total_time != SONDE_NONE && !t->has_time)
+		rc = set_total_time(t, head, err);
+	return rc ? rc : read_units(t, c, err);
+}
+
+/* --- rows → records -------------------------------------------------------------------------------- */
 
 /* One row, as far as a record needs it. */
 struct row {
@@ -39,7 +302,7 @@ static int keep_quoted(struct csv_table *t, const struct csv_cell *cell, struct 
 	struct sonde_str text = csv_text(&t->r->arena, cell);
 
 	return text.p && sonde_vec_put(
-				 &t->quoted, (struct csv_quoted){csv_offset(t, cell->raw.p), text})
+				 &t->quoted, (struct csv_quoted){offset_of(t, cell->raw.p), text})
 		       ? 0
 		       : sonde_err_nomem(err);
 }
@@ -56,7 +319,7 @@ static int scan_row(
 		const struct csv_column *col;
 
 		if (!csv_next(c, &cell))
-			return csv_truncated(t, "a row", start, err);
+			return table_ends_in(t, "a row", start, err);
 		col = row->nr < t->columns.nr ? &t->columns.at[row->nr] : NULL;
 		row->nr++;
 		if (!col)
@@ -91,7 +354,7 @@ static bool is_attribute(const struct csv_table *t, const struct csv_column *col
 	       sonde_str_starts(t->r->metrics.at[col->metric].name, SONDE_ATTR_PREFIX);
 }
 
-/* Every result repeats what its device is: the first one tells. False when memory is short. */
+/* Every result repeats the attributes of its device: those of the first are taken. False when memory is short. */
 static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t row)
 {
 	struct csv_cursor c = cursor_at(t->src, row);
@@ -211,29 +474,38 @@ static bool is_row(const struct csv_table *t, const struct csv_cursor *c)
 
 static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
 {
-	struct csv_result res = {.rec.payload = csv_offset(t, c->p)};
+	struct csv_result res = {.rec.payload = offset_of(t, c->p)};
 	struct row row;
 	int rc;
 
 	if (!is_row(t, c)) {
 		t->nr_skipped += *c->p != '=' && *c->p != '\n' && *c->p != '\r';
-		csv_skip_line(c);
+		skip_line(c);
 		return 0;
 	}
 	rc = scan_row(t, c, &row, err);
 	if (rc)
 		return rc;
 	if (row.nr < t->columns.nr && c->p == c->end)
-		return csv_truncated(t, "a row", t->src->file.data.p + res.rec.payload, err);
+		return table_ends_in(t, "a row", t->src->file.data.p + res.rec.payload, err);
 	if (row.nr != t->columns.nr) { /* a line with commas is a row, and something happened to it */
 		*(row.nr > 1 ? &t->nr_broken : &t->nr_skipped) += 1;
 		return 0;
 	}
-	sonde_source__passed(t->src, res.rec.payload, csv_offset(t, c->p) - res.rec.payload);
+	sonde_source__passed(t->src, res.rec.payload, offset_of(t, c->p) - res.rec.payload);
 	return add_record(t, &row, &res, err);
 }
 
-static void finish(struct csv_table *t)
+/* --- the reader ------------------------------------------------------------------------------------ */
+
+static bool knows(struct sonde_str data)
+{
+	struct csv_cursor c = {.p = data.p, .end = data.p + data.n};
+
+	return find_header(&c);
+}
+
+static void note_all(struct csv_table *t)
 {
 #define DOUBT                                                                                      \
 	"':', the CSV's own separator: where its domain ends is a guess; the .ncu-rep is exact"
@@ -259,13 +531,13 @@ static int read_table(struct sonde_source *src, struct sonde_records *r, struct 
 	t->src = src;
 	t->r = r;
 	t->display_name = t->total_time = SONDE_NONE;
-	if (!csv_find_header(&c))
+	if (!find_header(&c))
 		return sonde_err_at(err, SONDE_ERR_FORMAT, src->path, 0, 
 			"no header row: make the file with 'ncu --import REPORT --csv --page raw'");
-	rc = csv_read_head(t, &c, err);
+	rc = read_head(t, &c, err);
 	while (rc == 0 && c.p < c.end)
 		rc = read_row(t, &c, err);
-	finish(t);
+	note_all(t);
 	return rc;
 }
 
@@ -278,7 +550,7 @@ static int by_offset(const void *a, const void *b)
 
 static struct sonde_str unquoted(const struct csv_table *t, const struct csv_cell *cell)
 {
-	struct csv_quoted key = {csv_offset(t, cell->raw.p), {NULL, 0}}, *q;
+	struct csv_quoted key = {offset_of(t, cell->raw.p), {NULL, 0}}, *q;
 
 	if (!cell->has_quotes || !t->quoted.nr)
 		return cell->raw;
@@ -305,7 +577,7 @@ static int read_values(const struct sonde_source *src, const struct sonde_record
 		if (isnan(number) && !sonde_values__text(v, col->metric, unquoted(t, &cell)))
 			return sonde_err_nomem(err);
 	}
-	sonde_source__passed(src, rec->payload, csv_offset(t, c.p) - rec->payload);
+	sonde_source__passed(src, rec->payload, offset_of(t, c.p) - rec->payload);
 	return 0;
 }
 

@@ -8,7 +8,9 @@
  * Rows say nothing about entries: equal neighbours of one thread are taken for
  * one entry, which makes instance counts lower bounds.
  */
-#include "read/ncu/ncu_csv_int.h"
+#include "read/ncu/ncu_csv_nvtx.h"
+
+#include "read/csv_scan.h"
 
 #include <string.h>
 

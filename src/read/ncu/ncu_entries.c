@@ -1,4 +1,4 @@
-#include "read/ncu/ncu_entries_int.h"
+#include "read/ncu/ncu_entries.h"
 
 struct ncu_stack *ncu_entries_stack(
 	struct ncu_entries *e, struct sonde_records *r, const struct sonde_range *like)

@@ -3,9 +3,8 @@
  *
  *   ncu_rep.c      blocks, string table, session: the frame of the file
  *   ncu_result.c   one result: its fields, sections and metric values
- *   ncu_labels.c   the NVTX state of a result: domains and labels
- *   ncu_nvtx.c     the NVTX state of a result → range entries and the open set
- *   ncu_entries.c  which of them are those of last time; the CSV's reader has that too
+ *   ncu_rep_nvtx.c the NVTX state of a result → range entries and the set of open ranges
+ *   ncu_entries.c  which frames continue an entry of the result before; shared with the CSV's reader
  *
  * Every function that reads returns 0, SONDE_ERR_FORMAT with the byte in `err`,
  * or SONDE_ERR_NOMEM.
@@ -13,7 +12,7 @@
 #ifndef SONDE_READ_NCU_INT_H
 #define SONDE_READ_NCU_INT_H
 
-#include "read/ncu/ncu_entries_int.h"
+#include "read/ncu/ncu_entries.h"
 #include "read/ncu/wire.h"
 
 /* A domain as the current NVTX state lists it. */
@@ -52,20 +51,6 @@ struct ncu_result {
 	uint64_t thread;
 };
 
-/* One frame as the message has it. */
-struct ncu_frame_msg {
-	struct sonde_str label;
-	uint64_t api, id, thread;
-};
-
-/* What one state says about names. */
-struct ncu_state {
-	struct sonde_str msg;
-	uint64_t default_domain;
-	uint64_t scope;	       /* 0: push/pop ranges belong to their thread; else to the process */
-	unsigned lookups_left; /* registered strings still looked at: bounds hostile states */
-};
-
 /* What a result's message is made of; the field numbers differ by kind. */
 struct ncu_layout {
 	uint32_t kind; /* enum sonde_result */
@@ -83,13 +68,6 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 int ncu_read_values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err);
 
-/* The domains of a state, into `n->domains`. */
-int ncu_read_domains(struct ncu_report *n, const struct ncu_state *s, struct sonde_err *err);
-/* The string number of a domain's name, SONDE_NONE for the default domain. */
-int ncu_domain_string(struct ncu_report *n, const struct ncu_state *s, uint64_t id, uint32_t *out,
-	struct sonde_err *err);
-struct ncu_frame_msg ncu_read_frame(const struct ncu_report *n, struct ncu_state *s,
-	uint64_t domain, struct sonde_str msg, enum sonde_range_kind kind);
 /* Sets rec.open from the NVTX state `msg`; thread and kind are known. */
 int ncu_read_nvtx(struct ncu_report *n, struct sonde_str msg, struct ncu_result *res,
 	struct sonde_err *err);

@@ -1,13 +1,11 @@
 /*
  * Inside the reader of Nsight Systems exports.
  *
- *   nsys_sqlite.c   the file, its tables → ranges
- *   nsys_calls.c    calls of CUDA: who launched what, and where the host may have waited
- *   nsys_launch.c   tables → launches: kernels, copies, memsets
- *   nsys_open.c     lanes of ranges, and which were open at each launch
- *   nsys_facts.c    devices, processes, ranks, the host
- *   nsys_metrics.c  sampled GPU metrics → series
- *   nsys_cut.c      files that were not copied whole
+ *   nsys.c           the file, its tables and texts; exports that were cut
+ *   nsys_launches.c  tables → launches: kernels, copies, memsets, and the calls that made them
+ *   nsys_ranges.c    NVTX ranges, and which were open at each launch
+ *   nsys_facts.c     devices, processes, ranks, the host
+ *   nsys_metrics.c   sampled GPU metrics → series
  */
 #ifndef SONDE_READ_NSYS_INT_H
 #define SONDE_READ_NSYS_INT_H
@@ -15,6 +13,8 @@
 #include "read/spans_int.h"
 
 #include <sqlite3.h>
+
+#define NSYS_EVENTS "NVTX_EVENTS" /* the table of ranges and domains */
 
 /* A call of CUDA, by what launches name it with. */
 struct nsys_call {
@@ -116,23 +116,13 @@ uint64_t sonde_nsys__tid(sqlite3_int64 global);
  */
 struct sonde_record_time sonde_nsys__time(sqlite3_int64 begin, sqlite3_int64 end, uint64_t *nr_bad);
 
-/* Makes `mended` where the file is shorter than its header says. */
-int sonde_nsys__mend(struct nsys *n);
-/* What to say of such a file, after reading it gave `rc`. */
-int sonde_nsys__say_cut(struct nsys *n, int rc);
-int sonde_nsys__read_calls(struct nsys *n);
-/* The earliest call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
-const struct nsys_call *sonde_nsys__call(
-	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process);
+/* Ranges, into `spans` and `starts`. */
+int sonde_nsys__read_ranges(struct nsys *n);
 /* To the records, `open` still to be filled in; frees the calls. */
 int sonde_nsys__read_launches(struct nsys *n);
-int sonde_nsys__read_facts(struct nsys *n);
-int sonde_nsys__read_metrics(struct nsys *n); /* behind the facts */
-
-/* The numbers of a thread, and of the lane of one of its domains; SONDE_NONE when memory is short. */
-uint32_t sonde_nsys__thread(struct nsys *n, uint64_t pid, uint64_t tid);
-uint32_t sonde_nsys__lane(struct nsys *n, uint32_t thread, uint32_t domain);
 /* Moves the ranges to the records and fills in `open` of every launch; sorts all by process and time. */
-int sonde_nsys__open(struct nsys *n);
+int sonde_nsys__open_ranges(struct nsys *n);
+int sonde_nsys__read_facts(struct nsys *n);
+int sonde_nsys__read_metrics(struct nsys *n); /* after the facts */
 
 #endif

@@ -3,12 +3,167 @@
  *
  * Every result repeats the whole state of its process: domains with their
  * registered strings, the push/pop stack of every thread, the open start/end
- * ranges. Only the launching thread's stacks matter. Whether a frame is the
- * same entry as last time is told by its label and by the id of the last API
- * call before it was pushed; since an entry is over once it leaves its
- * thread's stack, comparing with the previous stack of that thread is enough.
+ * ranges. Only the launching thread's stacks matter. A frame is the same
+ * entry as last time when its label and the id of the last API call before
+ * it was pushed are the same. An entry is over once it leaves its thread's
+ * stack, so comparing with the previous stack of that thread is enough.
  */
 #include "read/ncu/ncu_int.h"
+
+#include <stdlib.h>
+
+/* One frame as the message has it. */
+struct ncu_frame_msg {
+	struct sonde_str label;
+	uint64_t api, id, thread;
+};
+
+/* One NVTX state while it is read. */
+struct ncu_state {
+	struct sonde_str msg;
+	uint64_t default_domain;
+	uint64_t scope;	       /* 0: push/pop ranges belong to their thread; else to the process */
+	unsigned lookups_left; /* registered strings still looked at: bounds hostile states */
+};
+
+/* --- names: the domains of a state, the labels of its ranges --------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct ncu_domain *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The domains of a state, into `n->domains`. */
+static int read_domains(struct ncu_report *n, const struct ncu_state *s, struct sonde_err *err)
+{
+	struct sonde_wire w = sonde_wire_on(s->msg), inner;
+	struct sonde_field f, g;
+	struct ncu_domain *d;
+
+	n->domains.nr = 0;
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 1))
+			continue;
+		d = sonde_vec_push(&n->domains);
+		if (!d)
+			return sonde_err_nomem(err);
+		d->msg = f.bytes;
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);)
+			if (sonde_field_is_int(&g, 1))
+				d->id = g.value;
+			else if (sonde_field_is_bytes(&g, 2))
+				d->name = g.bytes;
+	}
+	sonde_vec_sort(&n->domains, by_id);
+	return 0;
+}
+
+/* All empty when the state does not list it. */
+static struct ncu_domain find_domain(const struct ncu_report *n, uint64_t id)
+{
+	struct ncu_domain key = {.id = id}, *d;
+
+	if (!n->domains.nr)
+		return key;
+	d = bsearch(&key, n->domains.at, n->domains.nr, sizeof(key), by_id);
+	return d ? *d : key;
+}
+
+/* The string number of a domain's name, SONDE_NONE for the default domain. */
+static int domain_string(struct ncu_report *n, const struct ncu_state *s, uint64_t id, uint32_t *out,
+	struct sonde_err *err)
+{
+	struct sonde_str name = find_domain(n, id).name;
+
+	*out = SONDE_NONE;
+	if (id == s->default_domain || sonde_str_is(name, "<default domain>"))
+		return 0;
+	if (!name.n)
+		name = sonde_arena_printf(&n->r->arena, "domain %llu", (unsigned long long)id);
+	*out = sonde_records__string(n->r, name);
+	return *out == SONDE_NONE ? sonde_err_nomem(err) : 0;
+}
+
+/* A registered string of a domain, by its id. Rarely needed: Nsight writes the text as well. */
+static struct sonde_str registered_string(
+	const struct ncu_report *n, struct ncu_state *s, uint64_t domain, uint64_t id)
+{
+	struct sonde_wire w = sonde_wire_on(find_domain(n, domain).msg), inner;
+	struct sonde_field f, g;
+
+	while (s->lookups_left && sonde_wire_next(&w, &f)) {
+		struct sonde_str text = {NULL, 0};
+		uint64_t its_id = 0;
+
+		if (!sonde_field_is_bytes(&f, 3))
+			continue;
+		s->lookups_left--;
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);) {
+			if (sonde_field_is_int(&g, 1))
+				its_id = g.value;
+			else if (sonde_field_is_bytes(&g, 2))
+				text = g.bytes;
+		}
+		if (its_id == id)
+			return text;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+/* The label inside a range's attributes{5 message{1 type, 2 text, 3 registered id}}. */
+static struct sonde_str attribute_label(
+	const struct ncu_report *n, struct ncu_state *s, uint64_t domain, struct sonde_str attrs)
+{
+	struct sonde_wire w = sonde_wire_on(attrs), inner;
+	struct sonde_str text = {NULL, 0};
+	uint64_t type = 0, id = 0;
+	struct sonde_field f, g;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 5))
+			continue;
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);) {
+			if (sonde_field_is_int(&g, 1))
+				type = g.value;
+			else if (sonde_field_is_bytes(&g, 2))
+				text = g.bytes;
+			else if (sonde_field_is_int(&g, 3))
+				id = g.value;
+		}
+	}
+	return type == 3 && !text.n ? registered_string(n, s, domain, id) : text;
+}
+
+/* push/pop: 1 name, 2 attributes, 3 api. start/end: 1 id, 2 name, 3 attributes, 4 api, 5 thread. */
+static struct ncu_frame_msg read_frame(const struct ncu_report *n, struct ncu_state *s,
+	uint64_t domain, struct sonde_str msg, enum sonde_range_kind kind)
+{
+	uint32_t shift = kind == SONDE_START_END;
+	struct sonde_wire w = sonde_wire_on(msg);
+	struct ncu_frame_msg frame = {{NULL, 0}, 0, 0, 0};
+	struct sonde_str attrs = {NULL, 0};
+	struct sonde_field f;
+
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, 1 + shift))
+			frame.label = f.bytes;
+		else if (sonde_field_is_bytes(&f, 2 + shift))
+			attrs = f.bytes;
+		else if (sonde_field_is_int(&f, 3 + shift))
+			frame.api = f.value;
+		else if (shift && sonde_field_is_int(&f, 1))
+			frame.id = f.value;
+		else if (shift && sonde_field_is_int(&f, 5))
+			frame.thread = f.value;
+	}
+	if (!frame.label.n && attrs.n)
+		frame.label = attribute_label(n, s, domain, attrs);
+	return frame;
+}
+
+/* --- stacks and open ranges → entries -------------------------------------------------------------- */
 
 static size_t count_frames(struct sonde_str msg)
 {
@@ -42,7 +197,7 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
-	rc = ncu_domain_string(n, s, domain, &range.domain, err);
+	rc = domain_string(n, s, domain, &range.domain, err);
 	if (rc)
 		return rc;
 	stack = ncu_entries_stack(&n->entries, n->r, &range);
@@ -55,7 +210,7 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
-		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
+		frame = read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
 		range.label = sonde_records__string(n->r, frame.label);
 		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && depth + 1 == nr);
 		if (range.label == SONDE_NONE ||
@@ -96,7 +251,7 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
-	rc = ncu_domain_string(n, s, domain, &range.domain, err);
+	rc = domain_string(n, s, domain, &range.domain, err);
 	stack = rc ? NULL : ncu_entries_stack(&n->entries, n->r, &range);
 	if (!stack)
 		return rc ? rc : sonde_err_nomem(err);
@@ -106,7 +261,7 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 
 		if (!sonde_field_is_bytes(&f, 3))
 			continue;
-		frame = ncu_read_frame(n, s, domain, f.bytes, SONDE_START_END);
+		frame = read_frame(n, s, domain, f.bytes, SONDE_START_END);
 		range.label = sonde_records__string(n->r, frame.label);
 		range.thread = frame.thread;
 		if (res->rec.kind != SONDE_RESULT_RANGE)
@@ -158,7 +313,7 @@ static bool has_ranges(struct sonde_str thread)
 }
 
 /* The ranges of the one other thread that has some: attribution may take them. */
-static int lend(
+static int lend_ranges(
 	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
@@ -209,7 +364,7 @@ static int read_threads(
 	if (rc || n->entries.members.nr)
 		return rc;
 	if (!s->scope)
-		return lend(n, s, res, err);
+		return lend_ranges(n, s, res, err);
 	for (w = sonde_wire_on(s->msg); rc == 0 && !n->entries.members.nr && sonde_wire_next(&w, &f);) {
 		if (!sonde_field_is_bytes(&f, 2))
 			continue;
@@ -237,7 +392,7 @@ static int read_state(
 	if (w.bad)
 		return ncu_damage(n, &w, err);
 	n->entries.members.nr = 0;
-	rc = ncu_read_domains(n, &s, err);
+	rc = read_domains(n, &s, err);
 	if (rc == 0)
 		rc = read_threads(n, &s, res, err);
 	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)

@@ -1,12 +1,19 @@
 /*
- * Which ranges were open at each launch: a walk over both in order of time.
+ * NVTX ranges of an export, and which of them were open at each launch: a walk over both in order of time.
  */
 #include "read/nsys/nsys_int.h"
 
 #include "base/alloc.h"
 #include "base/keysort.h"
 
+#include <stdio.h>
+
 #define MAX_DOMAINS 64 /* of a thread: each may have a range in every set */
+
+/* ENUM_NSYS_EVENT_TYPE */
+#define DOMAINS "75"
+#define RANGES	"59,60,70,71" /* push/pop and start/end, then these with texts of other kinds */
+enum { START_END = 60, START_END_T = 71 };
 
 /* Pids and thread ids have 24 bits each. */
 static uint64_t thread_key(uint64_t pid, uint64_t tid)
@@ -14,9 +21,10 @@ static uint64_t thread_key(uint64_t pid, uint64_t tid)
 	return pid << 24 | tid;
 }
 
-/* --- ranges ---------------------------------------------------------------------------------- */
+/* --- events → spans ----------------------------------------------------------------------------------- */
 
-uint32_t sonde_nsys__thread(struct nsys *n, uint64_t pid, uint64_t tid)
+/* The number of a thread, and below of the lane of one of its domains; SONDE_NONE when memory is short. */
+static uint32_t thread_of(struct nsys *n, uint64_t pid, uint64_t tid)
 {
 	const uint64_t key[2] = {pid, tid};
 	bool is_new;
@@ -29,7 +37,7 @@ uint32_t sonde_nsys__thread(struct nsys *n, uint64_t pid, uint64_t tid)
 }
 
 /* Domains beyond the last that has a lane share that one. */
-uint32_t sonde_nsys__lane(struct nsys *n, uint32_t thread, uint32_t domain)
+static uint32_t lane_of(struct nsys *n, uint32_t thread, uint32_t domain)
 {
 	struct nsys_thread *t = thread == SONDE_NONE ? NULL : &n->threads.at[thread];
 	uint32_t lane, *end;
@@ -49,7 +57,83 @@ uint32_t sonde_nsys__lane(struct nsys *n, uint32_t thread, uint32_t domain)
 	return t->last_lane;
 }
 
-static bool append(struct nsys *n, const struct sonde_span *span, uint32_t thread, uint8_t kind)
+enum { START, END, TYPE, TID, DOMAIN, TEXT, TEXT_ID }; /* of events */
+
+/* A text of the event itself, or one that was registered before. */
+static uint32_t event_text(struct nsys *n, sqlite3_stmt *q)
+{
+	uint32_t text = sonde_nsys__intern(n, q, TEXT);
+
+	return text == SONDE_NONE ? sonde_nsys__text(n, q, TEXT_ID).string : text;
+}
+
+static int take_domain(struct nsys *n, sqlite3_stmt *q)
+{
+	const uint64_t key[2] = {sonde_nsys__pid(sqlite3_column_int64(q, TID)),
+		(uint64_t)sqlite3_column_int64(q, DOMAIN)};
+	bool is_new;
+
+	return sonde_map_keep(&n->domain_keys, &n->r->arena, SONDE_BYTES(key), &is_new) != SONDE_NONE &&
+			       (!is_new || sonde_vec_put(&n->domains, event_text(n, q)))
+		       ? 0
+		       : sonde_err_nomem(n->err);
+}
+
+static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
+{
+	const uint64_t key[2] = {pid, id};
+	uint32_t number = id ? sonde_map_find(&n->domain_keys, SONDE_BYTES(key)) : SONDE_NONE;
+	char name[32];
+
+	if (id == 0)
+		return SONDE_NONE;
+	if (number != SONDE_NONE)
+		return n->domains.at[number];
+	snprintf(name, sizeof(name), "domain %llu", (unsigned long long)id);
+	return sonde_records__copied(n->r, sonde_str_from(name));
+}
+
+static int take_range(struct nsys *n, sqlite3_stmt *q)
+{
+	int type = sqlite3_column_int(q, TYPE);
+	bool is_start = type == START_END || type == START_END_T;
+	sqlite3_int64 tid = sqlite3_column_int64(q, TID), begin = sqlite3_column_int64(q, START),
+		      end = sqlite3_column_int64(q, END);
+	bool is_closed = end > 0;
+	struct sonde_record_time time =
+		sonde_nsys__time(begin, is_closed ? end : begin, &n->nr_bad_ranges);
+	uint64_t pid = sonde_nsys__pid(tid);
+	uint32_t domain = domain_of(n, pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
+	uint32_t thread = thread_of(n, pid, sonde_nsys__tid(tid)), label = event_text(n, q);
+	struct sonde_span span = {.begin_ns = time.start_ns,
+		.end_ns = is_closed ? time.end_ns : UINT64_MAX,
+		.lane = is_start ? thread : lane_of(n, thread, domain)};
+
+	if (label == SONDE_NONE)
+		label = sonde_records__string(n->r, SONDE_STR(""));
+	span.what = (uint64_t)domain << 32 | label;
+	if (label == SONDE_NONE || span.lane == SONDE_NONE ||
+		!(is_start ? sonde_vec_put(&n->starts, span) : sonde_vec_put(&n->spans, span)))
+		return sonde_err_nomem(n->err);
+	return sonde_nsys__check_rows(n, n->spans.nr + n->starts.nr);
+}
+
+/* Domains first: ranges name them by id. */
+int sonde_nsys__read_ranges(struct nsys *n)
+{
+	static const char columns[] = "start end eventType globalTid domainId text textId";
+	int rc;
+
+	if (!sonde_nsys__has(n, NSYS_EVENTS, "start eventType globalTid"))
+		return 0;
+	rc = sonde_nsys__select(n, NSYS_EVENTS, columns, "eventType=" DOMAINS, take_domain);
+	return rc ? rc : sonde_nsys__select(n, NSYS_EVENTS, columns, "eventType IN (" RANGES ") AND start "
+					"IS NOT NULL AND globalTid IS NOT NULL", take_range);
+}
+
+/* --- spans → ranges of the records --------------------------------------------------------------------- */
+
+static bool append_range(struct nsys *n, const struct sonde_span *span, uint32_t thread, uint8_t kind)
 {
 	const struct nsys_thread *t = &n->threads.at[thread];
 	uint32_t process = sonde_nsys__process(n, t->pid);
@@ -75,9 +159,9 @@ static bool add_ranges(struct nsys *n)
 	size_t i;
 
 	for (i = 0; i < n->spans.nr && ok; i++)
-		ok = append(n, &n->spans.at[i], n->lanes.at[n->spans.at[i].lane].thread, SONDE_PUSH_POP);
+		ok = append_range(n, &n->spans.at[i], n->lanes.at[n->spans.at[i].lane].thread, SONDE_PUSH_POP);
 	for (i = 0; i < n->starts.nr && ok; i++)
-		ok = append(n, &n->starts.at[i], n->starts.at[i].lane, SONDE_START_END);
+		ok = append_range(n, &n->starts.at[i], n->starts.at[i].lane, SONDE_START_END);
 	sonde_spans__note(&n->spans, n->src, n->r);
 	sonde_spans__release(&n->spans);
 	return ok;
@@ -123,7 +207,7 @@ static uint64_t launch_key(const void *of, uint32_t i)
 }
 
 /* The innermost range of each domain that the launching thread had open. */
-static bool place(struct nsys *n, struct sonde_record *rec)
+static bool set_open(struct nsys *n, struct sonde_record *rec)
 {
 	const struct sonde_caller *caller = sonde_record_caller(n->r, rec);
 	const uint64_t key[2] = {n->r->processes.at[caller->process].pid, caller->thread};
@@ -142,7 +226,7 @@ static bool place(struct nsys *n, struct sonde_record *rec)
 	return rec->open != SONDE_NONE;
 }
 
-static bool add_stacked(struct nsys *n, size_t nr)
+static bool open_stacked(struct nsys *n, size_t nr)
 {
 	static sonde_key_fn *const keys[] = {call_key, launch_key};
 	struct sonde_keyed *order = sonde_order_by(n, nr, keys, 2);
@@ -150,7 +234,7 @@ static bool add_stacked(struct nsys *n, size_t nr)
 	bool ok = order != NULL;
 
 	for (i = 0; i < nr && ok; i++)
-		ok = place(n, &n->r->records.at[n->first_record + order[i].index]);
+		ok = set_open(n, &n->r->records.at[n->first_record + order[i].index]);
 	sonde_free(order);
 	return ok;
 }
@@ -161,7 +245,7 @@ static uint64_t number_key(const void *of, uint32_t i)
 }
 
 /* Start/end ranges are open for all threads of their process. */
-static bool add_starts(struct nsys *n, size_t nr)
+static bool open_starts(struct nsys *n, size_t nr)
 {
 	static sonde_key_fn *const keys[] = {call_key, number_key};
 	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
@@ -184,7 +268,7 @@ static bool add_starts(struct nsys *n, size_t nr)
 	return ok;
 }
 
-int sonde_nsys__open(struct nsys *n)
+int sonde_nsys__open_ranges(struct nsys *n)
 {
 	static sonde_key_fn *const keys[] = {start_key, time_key, process_key};
 	size_t nr = n->r->records.nr - n->first_record;
@@ -194,7 +278,7 @@ int sonde_nsys__open(struct nsys *n)
 	n->first_range = (uint32_t)n->r->ranges.nr;
 	n->spans.order = n->lane_order.at;
 	ok = sonde_spans__nest(&n->spans, n->lanes.nr) && sonde_spans__sort(&n->starts) &&
-	     add_stacked(n, nr) && add_ranges(n) && (!n->starts.nr || add_starts(n, nr)) &&
+	     open_stacked(n, nr) && add_ranges(n) && (!n->starts.nr || open_starts(n, nr)) &&
 	     sonde_order_apply(sonde_order_by(n, nr, keys, 3), at, nr, sizeof(*at));
 	return ok ? 0 : sonde_err_nomem(n->err);
 }

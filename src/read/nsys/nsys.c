@@ -11,24 +11,16 @@
 
 #include "read/launch_metrics_int.h"
 
-#include <stdio.h>
-
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
-#define EVENTS  "NVTX_EVENTS"
 
 #define MIN_ROW_BYTES 4 /* fewer do not make a row of the tables we ask */
-
-/* ENUM_NSYS_EVENT_TYPE */
-#define DOMAINS "75"
-#define RANGES	"59,60,70,71" /* push/pop and start/end, then these with texts of other kinds */
-enum { START_END = 60, START_END_T = 71 };
 
 static bool knows(struct sonde_str data)
 {
 	return sonde_str_starts(data, "SQLite format 3") && data.n >= 512;
 }
 
-static int fail(struct nsys *n)
+static int refuse(struct nsys *n)
 {
 	if (sqlite3_errcode(n->db) == SQLITE_NOMEM)
 		return sonde_err_nomem(n->err);
@@ -153,14 +145,14 @@ int sonde_nsys__read_rows(
 	int rc = 0, step;
 
 	if (sqlite3_prepare_v2(n->db, sql, -1, &q, NULL) != SQLITE_OK)
-		return fail(n);
+		return refuse(n);
 	while ((step = sqlite3_step(q)) == SQLITE_ROW && rc == 0) {
 		rc = take(n, q);
 		nr++;
 	}
 	if (rc == 0 && step != SQLITE_DONE &&
 		((nr == 0 && !n->cut_pct) || step == SQLITE_NOMEM))
-		rc = fail(n);
+		rc = refuse(n);
 	else if (rc == 0 && step != SQLITE_DONE && !n->cut_pct)
 		sonde_note_loss(&n->r->notes, "%s: %s; what comes before it is read", n->src->path,
 			sqlite3_errmsg(n->db));
@@ -200,79 +192,64 @@ int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 		n->src->path);
 }
 
-enum { START, END, TYPE, TID, DOMAIN, TEXT, TEXT_ID }; /* of what NVTX did */
+/* --- an export that was not copied whole ----------------------------------------------------------- */
 
-/* A text of the event itself, or one that was registered before. */
-static uint32_t take_text(struct nsys *n, sqlite3_stmt *q)
+/*
+ * The header says how many pages there were; SQLite refuses
+ * to read fewer, so it gets a copy of the file whose header says how many there are. Tables then
+ * give the rows before the first page that is missing.
+ */
+#define PAGE_SIZE  16 /* where the header has it: two bytes, 1 means 65536 */
+#define PAGE_COUNT 28 /* four bytes */
+
+static uint32_t number_at(struct sonde_str data, size_t at, size_t n)
 {
-	uint32_t text = sonde_nsys__intern(n, q, TEXT);
+	uint32_t v = 0;
+	size_t i;
 
-	return text == SONDE_NONE ? sonde_nsys__text(n, q, TEXT_ID).string : text;
+	for (i = 0; i < n; i++)
+		v = v << 8 | (unsigned char)data.p[at + i];
+	return v;
 }
 
-static int take_domain(struct nsys *n, sqlite3_stmt *q)
+/* Makes `mended` where the file is shorter than its header says. */
+static int mend_cut(struct nsys *n)
 {
-	const uint64_t key[2] = {sonde_nsys__pid(sqlite3_column_int64(q, TID)),
-		(uint64_t)sqlite3_column_int64(q, DOMAIN)};
-	bool is_new;
+	struct sonde_source *src = n->src;
+	struct sonde_str data = src->file.data;
+	uint32_t size = number_at(data, PAGE_SIZE, 2), there;
+	uint64_t whole;
+	size_t i;
 
-	return sonde_map_keep(&n->domain_keys, &n->r->arena, SONDE_BYTES(key), &is_new) != SONDE_NONE &&
-			       (!is_new || sonde_vec_put(&n->domains, take_text(n, q)))
-		       ? 0
-		       : sonde_err_nomem(n->err);
-}
-
-static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
-{
-	const uint64_t key[2] = {pid, id};
-	uint32_t number = id ? sonde_map_find(&n->domain_keys, SONDE_BYTES(key)) : SONDE_NONE;
-	char name[32];
-
-	if (id == 0)
-		return SONDE_NONE;
-	if (number != SONDE_NONE)
-		return n->domains.at[number];
-	snprintf(name, sizeof(name), "domain %llu", (unsigned long long)id);
-	return sonde_records__copied(n->r, sonde_str_from(name));
-}
-
-static int take_range(struct nsys *n, sqlite3_stmt *q)
-{
-	int type = sqlite3_column_int(q, TYPE);
-	bool is_start = type == START_END || type == START_END_T;
-	sqlite3_int64 tid = sqlite3_column_int64(q, TID), begin = sqlite3_column_int64(q, START),
-		      end = sqlite3_column_int64(q, END);
-	bool is_closed = end > 0;
-	struct sonde_record_time time =
-		sonde_nsys__time(begin, is_closed ? end : begin, &n->nr_bad_ranges);
-	uint64_t pid = sonde_nsys__pid(tid);
-	uint32_t domain = domain_of(n, pid, (uint64_t)sqlite3_column_int64(q, DOMAIN));
-	uint32_t thread = sonde_nsys__thread(n, pid, sonde_nsys__tid(tid)), label = take_text(n, q);
-	struct sonde_span span = {.begin_ns = time.start_ns,
-		.end_ns = is_closed ? time.end_ns : UINT64_MAX,
-		.lane = is_start ? thread : sonde_nsys__lane(n, thread, domain)};
-
-	if (label == SONDE_NONE)
-		label = sonde_records__string(n->r, SONDE_STR(""));
-	span.what = (uint64_t)domain << 32 | label;
-	if (label == SONDE_NONE || span.lane == SONDE_NONE ||
-		!(is_start ? sonde_vec_put(&n->starts, span) : sonde_vec_put(&n->spans, span)))
-		return sonde_err_nomem(n->err);
-	return sonde_nsys__check_rows(n, n->spans.nr + n->starts.nr);
-}
-
-/* Domains first: ranges name them by id. */
-static int read_ranges(struct nsys *n)
-{
-	static const char columns[] = "start end eventType globalTid domainId text textId";
-	int rc;
-
-	if (!sonde_nsys__has(n, EVENTS, "start eventType globalTid"))
+	size = size == 1 ? 65536 : size;
+	whole = (uint64_t)number_at(data, PAGE_COUNT, 4) * size;
+	if (size < 512 || size & (size - 1) || whole <= data.n)
 		return 0;
-	rc = sonde_nsys__select(n, EVENTS, columns, "eventType=" DOMAINS, take_domain);
-	return rc ? rc : sonde_nsys__select(n, EVENTS, columns, "eventType IN (" RANGES ") AND start "
-					"IS NOT NULL AND globalTid IS NOT NULL", take_range);
+	there = (uint32_t)(data.n / size);
+	n->cut_pct = (double)data.n * 100 / (double)whole;
+	sonde_buf_add(&n->mended, data.p, (size_t)there * size);
+	if (n->mended.failed)
+		return sonde_err_nomem(n->err);
+	for (i = 0; i < 4 && there; i++)
+		n->mended.p[PAGE_COUNT + i] = (char)(there >> (24 - 8 * i));
+	return 0;
 }
+
+/* The error or note about such a file, after reading it gave `rc`. */
+static int say_cut(struct nsys *n, int rc)
+{
+	if (!n->cut_pct || (rc && rc != SONDE_ERR_FORMAT))
+		return rc;
+	n->src->says_cut = true;
+	if (rc)
+		return sonde_err_set(n->err, rc, "%s: truncated after %.0f %%; copy it again",
+			n->src->path, n->cut_pct);
+	sonde_note_loss(&n->r->notes, "%s: truncated after %.0f %%; copy it again", n->src->path,
+		n->cut_pct);
+	return 0;
+}
+
+/* --- the reader ------------------------------------------------------------------------------------ */
 
 static int open_db(struct nsys *n)
 {
@@ -283,12 +260,12 @@ static int open_db(struct nsys *n)
 		sqlite3_deserialize(n->db, "main", (unsigned char *)(uintptr_t)data.p,
 			(sqlite3_int64)data.n, (sqlite3_int64)data.n,
 			SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-		return fail(n);
+		return refuse(n);
 	sqlite3_exec(n->db,
 		"PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; "
 		"PRAGMA cell_size_check=ON",
 		NULL, NULL, NULL);
-	if (!sonde_nsys__has(n, EVENTS, "start") && !sonde_nsys__has(n, KERNELS, "start") &&
+	if (!sonde_nsys__has(n, NSYS_EVENTS, "start") && !sonde_nsys__has(n, KERNELS, "start") &&
 		!sonde_nsys__has(n, "StringIds", "id"))
 		return sonde_err_set(n->err, SONDE_ERR_FORMAT,
 			"%s: an SQLite file, but not an export of Nsight Systems: `nsys export --type "
@@ -297,7 +274,7 @@ static int open_db(struct nsys *n)
 	if (sonde_nsys__has(n, "StringIds", "id value") &&
 		sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->find_text,
 			NULL) != SQLITE_OK)
-		return fail(n);
+		return refuse(n);
 	return 0;
 }
 
@@ -313,8 +290,8 @@ static int open_metrics(struct nsys *n)
 
 static int read_all(struct nsys *n)
 {
-	static int (*const steps[])(struct nsys *) = {open_metrics, read_ranges,
-		sonde_nsys__read_calls, sonde_nsys__read_launches, sonde_nsys__open,
+	static int (*const steps[])(struct nsys *) = {open_metrics, sonde_nsys__read_ranges,
+		sonde_nsys__read_launches, sonde_nsys__open_ranges,
 		sonde_nsys__read_facts, sonde_nsys__read_metrics};
 	size_t i;
 	int rc = 0;
@@ -328,16 +305,16 @@ static int read_all(struct nsys *n)
 	return rc;
 }
 
-static int read(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)
+static int read_export(struct sonde_source *src, struct sonde_records *records, struct sonde_err *err)
 {
 	struct nsys n = {.src = src, .r = records, .err = err, .process = SONDE_NONE};
-	int rc = sonde_nsys__mend(&n);
+	int rc = mend_cut(&n);
 
 	if (rc == 0)
 		rc = open_db(&n);
 	if (rc == 0)
 		rc = read_all(&n);
-	rc = sonde_nsys__say_cut(&n, rc);
+	rc = say_cut(&n, rc);
 	sqlite3_finalize(n.find_text);
 	sqlite3_close(n.db);
 	sonde_buf_release(&n.mended);
@@ -373,6 +350,6 @@ const struct sonde_source_ops sonde_source_nsys_sqlite = {
 	.name = "nsys-sqlite",
 	.state_bytes = sizeof(struct sonde_launch_metrics),
 	.knows = knows,
-	.read = read,
+	.read = read_export,
 	.values = values,
 };

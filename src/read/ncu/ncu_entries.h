@@ -1,16 +1,16 @@
 /*
- * Which range entries Nsight Compute's results tell of: results and rows repeat what is open, and a frame
- * that was there last time is the same entry as then.
+ * The range entries that Nsight Compute's results belong to. Each result repeats all ranges that are open:
+ * a frame that the result before had too is the same entry.
  */
-#ifndef SONDE_READ_NCU_ENTRIES_INT_H
-#define SONDE_READ_NCU_ENTRIES_INT_H
+#ifndef SONDE_READ_NCU_ENTRIES_H
+#define SONDE_READ_NCU_ENTRIES_H
 
 #include "read/source_int.h"
 
 struct ncu_frame {
 	uint32_t range; /* its range number */
 	uint32_t label;
-	uint64_t api; /* last API call before it was entered: tells instances apart; 0 = not known */
+	uint64_t api; /* last API call before it was entered: distinguishes entries; 0 = not known */
 	uint64_t id;  /* start/end only */
 };
 

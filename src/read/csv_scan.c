@@ -1,5 +1,4 @@
-/* The text of a CSV: cells, numbers, units. */
-#include "read/ncu/ncu_csv_int.h"
+#include "read/csv_scan.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,215 @@
+/*
+ * Launches of an export: kernels, copies and memsets, three tables of much the same shape, and the calls
+ * of CUDA that made them. A launch names its call by an id; the host may have waited in some calls.
+ *
+ * Calls are looked up here and not by a join: SQLite would make an index of the table, which takes
+ * longer than all else.
+ */
+#include "read/nsys/nsys_int.h"
+
+#include "base/bisect.h"
+#include "base/keysort.h"
+
+/* --- calls ------------------------------------------------------------------------------------------ */
+
+#define RUNTIME	      "CUPTI_ACTIVITY_KIND_RUNTIME"
+#define MAX_PROCESSES 256 /* that are searched where an export does not say which one launched */
+
+enum { CALL_TID, CALL_START, CALL_END, CALL_CORRELATION, CALL_NAME };
+
+/* CUPTI's ids have 32 bits and are a process's own; `process` may be the id of its thread. */
+static uint64_t call_key(sqlite3_int64 correlation, sqlite3_int64 process)
+{
+	return (uint64_t)correlation << 32 | (uint32_t)(process >> 24);
+}
+
+static int add_wait(struct nsys *n, sqlite3_stmt *q, struct sonde_record_time time, uint8_t kind)
+{
+	sqlite3_int64 tid = sqlite3_column_int64(q, CALL_TID);
+	uint32_t process = sonde_nsys__process(n, sonde_nsys__pid(tid));
+
+	if (process == SONDE_NONE ||
+		!sonde_vec_put(&n->r->calls,
+			(struct sonde_call){.begin_ns = time.start_ns,
+				.end_ns = time.end_ns,
+				.thread = sonde_nsys__tid(tid),
+				.process = process,
+				.kind = kind}))
+		return sonde_err_nomem(n->err);
+	return 0;
+}
+
+static int take_call(struct nsys *n, sqlite3_stmt *q)
+{
+	sqlite3_int64 begin = sqlite3_column_int64(q, CALL_START);
+	struct sonde_record_time time = sonde_nsys__time(
+		begin, n->has_calls ? sqlite3_column_int64(q, CALL_END) : begin, &n->nr_bad_calls);
+	uint8_t kind = sonde_nsys__text(n, q, CALL_NAME).call;
+	struct nsys_call *c;
+
+	if (sqlite3_column_type(q, CALL_CORRELATION) != SQLITE_NULL) {
+		c = sonde_vec_push(&n->calls);
+		if (!c)
+			return sonde_err_nomem(n->err);
+		if (sonde_nsys__check_rows(n, n->calls.nr))
+			return SONDE_ERR_FORMAT;
+		c->thread = sqlite3_column_int64(q, CALL_TID);
+		c->start_ns = time.start_ns;
+		c->key = call_key(sqlite3_column_int64(q, CALL_CORRELATION), c->thread);
+	}
+	return kind == SONDE_NR_CALL_KINDS ? 0 : add_wait(n, q, time, kind);
+}
+
+/*
+ * Keeps the earliest of the calls with one key: where the driver was traced too, its call is inside the
+ * runtime's and has the same id.
+ */
+static void keep_earliest(struct nsys *n)
+{
+	struct nsys_call *at = n->calls.at;
+	size_t i, nr = 0;
+
+	for (i = 0; i < n->calls.nr; i++) {
+		if (!nr || at[nr - 1].key != at[i].key)
+			at[nr++] = at[i];
+		else if (at[i].start_ns < at[nr - 1].start_ns)
+			at[nr - 1] = at[i];
+	}
+	n->calls.nr = nr;
+}
+
+static int read_calls(struct nsys *n)
+{
+	int rc;
+
+	if (!sonde_nsys__has(n, RUNTIME, "globalTid start"))
+		return 0;
+	n->has_calls = sonde_nsys__has(n, RUNTIME, "end nameId");
+	rc = sonde_nsys__select(n, RUNTIME,
+		n->has_calls ? "globalTid start end correlationId nameId"
+			     : "globalTid start - correlationId -",
+		"1", take_call);
+	if (rc == 0 && !sonde_keysort(n->calls.at, n->calls.nr))
+		rc = sonde_err_nomem(n->err);
+	if (rc == 0)
+		keep_earliest(n);
+	return rc;
+}
+
+/* The earliest call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
+static const struct nsys_call *find_call(
+	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process)
+{
+	const struct nsys_call *at = n->calls.at, *found = NULL;
+	uint64_t key = call_key(correlation, process);
+	size_t low = 0, i;
+
+	sonde_bisect(low, n->calls.nr, mid, at[mid].key < key);
+	if (process)
+		return low < n->calls.nr && at[low].key == key ? &at[low] : NULL;
+	for (i = low; i < n->calls.nr && i < low + MAX_PROCESSES && at[i].key >> 32 == key >> 32; i++)
+		if (!found || at[i].start_ns < found->start_ns)
+			found = &at[i];
+	return found;
+}
+
+/* --- what the GPU did ------------------------------------------------------------------------------- */
+
+/* Columns that all kinds of work have; after them those that only some have. */
+#define COLUMNS "start end deviceId contextId streamId globalPid correlationId "
+enum { START, END, DEVICE, CONTEXT, STREAM, PID, CORRELATION, FULL_NAME, NAME, COPY, BYTES };
+
+static const struct kind {
+	const char *table, *columns;
+	uint8_t result;
+} kinds[] = {
+	{"CUPTI_ACTIVITY_KIND_KERNEL", COLUMNS "demangledName shortName - -", SONDE_RESULT_KERNEL},
+	{"CUPTI_ACTIVITY_KIND_MEMCPY", COLUMNS "- - copyKind bytes", SONDE_RESULT_MEMCPY},
+	{"CUPTI_ACTIVITY_KIND_MEMSET", COLUMNS "- - - bytes", SONDE_RESULT_MEMSET},
+};
+
+static uint32_t name_of(struct nsys *n, sqlite3_stmt *q)
+{
+	struct sonde_str text = SONDE_STR("(unnamed kernel)");
+
+	if (n->kind == SONDE_RESULT_MEMCPY)
+		text = sonde_source__copy_name((uint64_t)sqlite3_column_int64(q, COPY));
+	if (n->kind == SONDE_RESULT_MEMSET)
+		text = SONDE_STR("[CUDA memset]");
+	return sonde_records__string(n->r, text);
+}
+
+/* A missing name is replaced by the other one; without either, by the kind of work. */
+static bool set_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
+{
+	uint32_t full_name = sonde_nsys__text(n, q, FULL_NAME).string,
+		 name = sonde_nsys__text(n, q, NAME).string;
+
+	if (full_name == SONDE_NONE)
+		full_name = name == SONDE_NONE ? name_of(n, q) : name;
+	if (name == SONDE_NONE)
+		name = full_name;
+	rec->function = sonde_records__function(n->r, name, full_name);
+	return rec->function != SONDE_NONE;
+}
+
+/* Who launched it and when; a launch whose call is not in the trace has no thread. */
+static bool set_caller(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
+{
+	sqlite3_int64 thread = sqlite3_column_int64(q, PID);
+	const struct nsys_call *call = NULL;
+	uint32_t caller;
+
+	if (sqlite3_column_type(q, CORRELATION) != SQLITE_NULL)
+		call = find_call(n, sqlite3_column_int64(q, CORRELATION), thread);
+	if (call) {
+		thread = call->thread;
+		rec->call_ns = call->start_ns;
+	}
+	caller = sonde_records__caller(n->r, sonde_nsys__process(n, sonde_nsys__pid(thread)),
+		call ? sonde_nsys__tid(thread) : 0);
+	rec->caller = caller;
+	return caller != SONDE_NONE;
+}
+
+static int take_launch(struct nsys *n, sqlite3_stmt *q)
+{
+	struct sonde_record *rec = sonde_vec_push(&n->r->records);
+
+	if (!rec)
+		return sonde_err_nomem(n->err);
+	if (sonde_nsys__check_rows(n, n->r->records.nr - n->first_record))
+		return SONDE_ERR_FORMAT;
+	rec->time = sonde_nsys__time(
+		sqlite3_column_int64(q, START), sqlite3_column_int64(q, END), &n->nr_bad_launches);
+	rec->queue = sonde_records__queue(n->r,
+		(uint32_t)sqlite3_column_int64(q, DEVICE) & 0x7fffffff,
+		(uint32_t)sqlite3_column_int64(q, CONTEXT),
+		(uint64_t)sqlite3_column_int64(q, STREAM));
+	rec->payload = (uint64_t)sqlite3_column_int64(q, BYTES);
+	rec->kind = n->kind;
+	return rec->queue != SONDE_NONE && set_caller(n, q, rec) && set_names(n, q, rec)
+		       ? 0
+		       : sonde_err_nomem(n->err);
+}
+
+int sonde_nsys__read_launches(struct nsys *n)
+{
+	size_t i;
+	int rc = read_calls(n);
+
+	if (rc)
+		return rc;
+	n->first_record = n->r->records.nr;
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds) && rc == 0; i++) {
+		n->kind = kinds[i].result;
+		if (sonde_nsys__has(n, kinds[i].table, "start end"))
+			rc = sonde_nsys__select(
+				n, kinds[i].table, kinds[i].columns, "1", take_launch);
+	}
+	sonde_vec_release(&n->calls);
+	for (i = 0; i < n->r->processes.nr; i++)
+		n->r->processes.at[i].has_calls |=
+			n->has_calls && n->r->processes.at[i].input == n->src->input;
+	return rc;
+}
