@@ -1,13 +1,13 @@
 /*
  * torch.profiler (Kineto) traces: Chrome trace JSON, plain or compressed.
  * Kernels, copies and memsets with their times, the host calls that asked for
- * them, and annotations as ranges. docs/sources.md says what is read of it.
+ * them, and annotations as ranges. docs/sources.md says what is read.
  */
 #include "read/kineto/kineto_int.h"
 
 #include <stdio.h>
 
-/* Anything in braces may have its events anywhere; what has none is told so when it is read. */
+/* Any JSON may have events somewhere; reading a file without any gives an error. */
 static bool knows(struct sonde_str data)
 {
 	size_t i = sonde_str_starts(data, "\xef\xbb\xbf") ? 3 : 0;
@@ -17,7 +17,7 @@ static bool knows(struct sonde_str data)
 	return i < data.n && (data.p[i] == '{' || data.p[i] == '[') && !sonde_source__is_report(data);
 }
 
-/* --- facts ----------------------------------------------------------------------------------- */
+/* --- names and devices ----------------------------------------------------------------------------------- */
 
 struct sonde_devices {
 	struct sonde_device **at; /* a vector (base/vec.h) */
@@ -82,7 +82,7 @@ static bool add_devices(struct kineto *k)
 	return ok;
 }
 
-static void describe(struct kineto *k)
+static void describe_input(struct kineto *k)
 {
 	struct sonde_input *in = &k->r->inputs.at[k->src->input];
 	uint64_t first = UINT64_MAX;
@@ -93,6 +93,124 @@ static void describe(struct kineto *k)
 		if (k->r->records.at[i].time.start_ns < first)
 			first = k->r->records.at[i].time.start_ns;
 	in->created_s = first == UINT64_MAX ? 0 : first / 1000000000u;
+}
+
+/* --- metrics and values ---------------------------------------------------------------------------- */
+
+static const struct kineto_facts *facts_of(const struct kineto_state *s, uint64_t number)
+{
+	return (const struct kineto_facts *)(const void *)s->facts.keys[number].p;
+}
+
+/* Which metrics the kernels of this trace have. */
+static void find_metrics(const struct kineto_state *s, bool has[NR_LAUNCH_METRICS])
+{
+	size_t i;
+
+	has[LAUNCH_TIME] = true;
+	for (i = 0; i < s->facts.nr; i++) {
+		const struct kineto_facts *f = facts_of(s, i);
+		unsigned m;
+
+		for (m = LAUNCH_GRID_X; m <= LAUNCH_GRID && f->grid[0]; m++)
+			has[m] = true;
+		for (m = LAUNCH_BLOCK_X; m <= LAUNCH_THREADS && f->block[0]; m++)
+			has[m] = true;
+		has[LAUNCH_REGISTERS] |= f->registers != 0;
+		has[LAUNCH_SHARED] |= f->block[0] != 0;
+		has[LAUNCH_GRAPH] |= f->graph != 0;
+		has[LAUNCH_NODE] |= f->node != 0;
+		has[LAUNCH_COLLECTIVE] |= f->collective != SONDE_NONE;
+		has[LAUNCH_GROUP] |= f->group != SONDE_NONE;
+		has[LAUNCH_GROUP_SIZE] |= f->group_size != 0;
+		has[LAUNCH_MESSAGE] |= f->in_elements != 0;
+		has[LAUNCH_SEQUENCE] |= f->sequence != 0;
+	}
+}
+
+/* Registers the metrics that some launch has; false when memory is short. */
+static bool add_metrics(struct kineto *k, struct kineto_state *s)
+{
+	bool has[NR_LAUNCH_METRICS] = {false};
+	size_t i;
+
+	find_metrics(s, has);
+	for (i = k->first_record; i < k->r->records.nr && !has[LAUNCH_BYTES]; i++)
+		has[LAUNCH_BYTES] = k->r->records.at[i].kind != SONDE_RESULT_KERNEL;
+	return sonde_launch_metrics__add(&s->metrics, k->r, has);
+}
+
+/* 0 means that the trace does not say. */
+static void set_number(const struct kineto_state *s, struct sonde_values *v, enum sonde_launch_metric m,
+	uint64_t value)
+{
+	if (value)
+		sonde_launch_metrics__set(&s->metrics, v, m, (double)value);
+}
+
+/* Bytes of one element, by PyTorch's names of types. */
+static unsigned size_of(struct sonde_str dtype)
+{
+	static const struct {
+		const char *name;
+		unsigned size;
+	} types[] = {{"Float", 4}, {"Int", 4}, {"BFloat16", 2}, {"Half", 2}, {"Short", 2},
+		{"Double", 8}, {"Long", 8}, {"Byte", 1}, {"Char", 1}, {"Bool", 1},
+		{"ComplexFloat", 8}, {"ComplexDouble", 16}};
+	size_t i;
+
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (sonde_str_is(dtype, types[i].name))
+			return types[i].size;
+	return sonde_str_starts(dtype, "Float8") ? 1 : 0;
+}
+
+static bool set_text(const struct kineto_state *s, struct sonde_values *v,
+	enum sonde_launch_metric m, uint32_t text)
+{
+	return text == SONDE_NONE ||
+	       sonde_values__text(v, s->metrics.number[m], sonde_records_str(s->r, text));
+}
+
+static bool set_collective(
+	const struct kineto_state *s, const struct kineto_facts *f, struct sonde_values *v)
+{
+	unsigned size = size_of(sonde_records_str(s->r, f->dtype));
+
+	set_number(s, v, LAUNCH_GROUP_SIZE, f->group_size);
+	if (f->in_elements && size)
+		sonde_launch_metrics__set(
+			&s->metrics, v, LAUNCH_MESSAGE, (double)f->in_elements * size);
+	if (f->sequence)
+		sonde_launch_metrics__set(
+			&s->metrics, v, LAUNCH_SEQUENCE, (double)(f->sequence - 1));
+	return set_text(s, v, LAUNCH_COLLECTIVE, f->collective) &&
+	       set_text(s, v, LAUNCH_GROUP, f->group);
+}
+
+static int fill_values(const struct sonde_source *src, const struct sonde_record *rec,
+	struct sonde_values *v, struct sonde_err *err)
+{
+	const struct kineto_state *s = src->state;
+	const struct kineto_facts *f;
+
+	if (rec->time.end_ns)
+		sonde_launch_metrics__set(
+			&s->metrics, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
+	if (rec->kind != SONDE_RESULT_KERNEL) {
+		sonde_launch_metrics__set(&s->metrics, v, LAUNCH_BYTES, (double)rec->payload);
+		return 0;
+	}
+	f = facts_of(s, rec->payload);
+	sonde_launch_metrics__set_shape(&s->metrics, v,
+		(uint64_t[3]){f->grid[0], f->grid[1], f->grid[2]},
+		(uint64_t[3]){f->block[0], f->block[1], f->block[2]});
+	if (f->block[0])
+		sonde_launch_metrics__set(&s->metrics, v, LAUNCH_SHARED, f->shared);
+	set_number(s, v, LAUNCH_REGISTERS, f->registers);
+	set_number(s, v, LAUNCH_GRAPH, f->graph);
+	set_number(s, v, LAUNCH_NODE, f->node);
+	return set_collective(s, f, v) ? 0 : sonde_err_nomem(err);
 }
 
 /* --- notes ----------------------------------------------------------------------------------- */
@@ -171,15 +289,15 @@ static int read_all(struct kineto *k, struct kineto_state *s)
 	if (rc == 0)
 		rc = sonde_kineto__read_document(k);
 	if (rc == 0)
-		rc = sonde_kineto__join(k);
+		rc = sonde_kineto__join_calls(k);
 	if (rc == 0)
-		rc = sonde_kineto__place(k);
-	if (rc == 0 && !(add_names(k) && add_devices(k) && sonde_kineto__add_metrics(k, s)))
+		rc = sonde_kineto__place_launches(k);
+	if (rc == 0 && !(add_names(k) && add_devices(k) && add_metrics(k, s)))
 		rc = sonde_err_nomem(k->err);
 	if (rc)
 		return rc;
 	sonde_kineto__place_counters(k);
-	describe(k);
+	describe_input(k);
 	note_all(k);
 	return end_of_text(k);
 }
@@ -194,7 +312,7 @@ static unsigned regions_of(const struct sonde_read_options *o)
 	       (want & SONDE_KINETO_PYTHON ? 1u << KINETO_PYTHON : 0);
 }
 
-static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+static int read_trace(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
 	struct kineto_state *s = src->state;
 	struct kineto k = {.src = src,
@@ -239,7 +357,7 @@ const struct sonde_source_ops sonde_source_kineto = {
 	.name = "kineto",
 	.state_bytes = sizeof(struct kineto_state),
 	.knows = knows,
-	.read = read,
-	.values = sonde_kineto__fill_values,
+	.read = read_trace,
+	.values = fill_values,
 	.release = release,
 };

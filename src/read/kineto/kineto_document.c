@@ -1,24 +1,270 @@
 /*
  * The top level of a trace: an object with `traceEvents` and facts around it in
  * any order, or just an array of events. Damage costs the event it is in.
+ *
+ * The text is a mapped file, or a part of a stream: an event that the bytes at hand cut off is begun again
+ * with more, and its beginning stays in the window.
  */
 #include "read/kineto/kineto_int.h"
 
+#include "base/alloc.h"
+#include "catalogue/attributes.h"
+
+#define WINDOW (512u * 1024u) /* bytes of a stream at hand, at first */
 #define MAX_IN_VAIN (1u << 20) /* bytes */
 
-/* Something that is read as a whole: begun again when the bytes end inside of it. */
+/* --- the bytes at hand ----------------------------------------------------------------------------- */
+
+enum kineto_more {
+	KINETO_MORE,
+	KINETO_END,   /* of the text */
+	KINETO_FULL,  /* what is to be kept is longer than KINETO_MAX_EVENT */
+	KINETO_NOMEM,
+};
+
+/* Makes room after the bytes that are kept: half of the window at least. */
+static enum kineto_more make_room(struct kineto_window *w, size_t kept)
+{
+	char *bigger;
+
+	if (kept <= w->cap / 2)
+		return KINETO_MORE;
+	if (kept > KINETO_MAX_EVENT)
+		return KINETO_FULL;
+	bigger = sonde_realloc(w->buf, w->cap * 2);
+	if (!bigger)
+		return KINETO_NOMEM;
+	w->buf = bigger;
+	w->cap *= 2;
+	return KINETO_MORE;
+}
+
+/* Fetches more after the bytes at hand and keeps everything from `*mark` on, which may move. */
+static enum kineto_more window_more(struct kineto_window *w, const char **mark)
+{
+	size_t kept = (size_t)(w->scan.end - *mark), got;
+	enum kineto_more more;
+
+	if (w->scan.is_last)
+		return KINETO_END;
+	w->base += (uint64_t)(*mark - w->first);
+	if (kept)
+		memmove(w->buf, *mark, kept);
+	more = make_room(w, kept);
+	got = more == KINETO_MORE ? sonde_stream_read(w->stream, w->buf + kept, w->cap - kept) : 0;
+	w->first = w->scan.p = *mark = w->buf;
+	w->scan.end = w->buf + kept + got;
+	w->scan.is_last = more == KINETO_MORE && kept + got < w->cap;
+	return more;
+}
+
+/* The whole text, or what `stream` gives. */
+int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
+	struct sonde_stream *stream, struct sonde_err *err)
+{
+	enum kineto_more more;
+
+	*w = (struct kineto_window){.stream = stream};
+	if (!stream) {
+		w->scan = sonde_scan_of(text);
+		w->first = text.p;
+		return 0;
+	}
+	w->cap = WINDOW;
+	w->buf = sonde_malloc(w->cap);
+	if (!w->buf)
+		return sonde_err_nomem(err);
+	w->first = w->scan.p = w->scan.end = w->buf;
+	w->scan.is_last = false;
+	more = window_more(w, &w->scan.p);
+	return more == KINETO_NOMEM ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_kineto__window_release(struct kineto_window *w)
+{
+	sonde_free(w->buf);
+	*w = (struct kineto_window){0};
+}
+
+uint64_t sonde_kineto__window_pos(const struct kineto_window *w)
+{
+	return w->base + (uint64_t)(w->scan.p - w->first);
+}
+
+/* --- facts around the events: clock, rank, devices ------------------------------------------------- */
+
+/* A number that is not negative; `*is_known` false: the value is something else. */
+static enum sonde_scan_rc take_number(struct sonde_scan *s, uint64_t *out, bool *is_known)
+{
+	struct sonde_scan_text text;
+	enum sonde_scan_rc rc = sonde_scan_scalar(s, &text);
+	bool is_negative;
+
+	*is_known = rc == SONDE_SCAN_OK && text.raw.p &&
+		    sonde_scan_decimal(text.raw, 0, out, &is_negative) && !is_negative;
+	return rc;
+}
+
+static enum sonde_scan_rc take_base(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	enum sonde_scan_rc rc;
+	bool is_known;
+	uint64_t v;
+
+	(void)into;
+	rc = take_number(s, &v, &is_known);
+	if (is_known)
+		k->base_ns = v;
+	return rc;
+}
+
+/* The members of an object, each offered to `fn`; anything but an object is skipped. */
+static enum sonde_scan_rc each_member(struct kineto *k, struct sonde_scan *s,
+	enum sonde_scan_rc (*fn)(struct kineto *, struct sonde_scan *, struct sonde_str, void *),
+	void *into)
+{
+	struct sonde_scan_text key;
+	enum sonde_scan_rc rc = SONDE_SCAN_OK;
+	bool is_first, is_end;
+
+	if (*s->p != '{')
+		return sonde_scan_value(s);
+	for (s->p++, is_first = true; rc == SONDE_SCAN_OK; is_first = false) {
+		rc = sonde_scan_member(s, is_first, &key, &is_end);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return rc;
+		rc = fn(k, s, key.raw, into);
+	}
+	return rc;
+}
+
+static enum sonde_scan_rc take_rank_member(
+	struct kineto *k, struct sonde_scan *s, struct sonde_str key, void *into)
+{
+	uint32_t *to = sonde_str_is(key, "rank")	 ? &k->rank
+		       : sonde_str_is(key, "world_size") ? &k->world_size
+							 : NULL;
+	enum sonde_scan_rc rc;
+	bool is_known;
+	uint64_t v;
+
+	(void)into;
+	rc = take_number(s, &v, &is_known);
+	if (to && is_known && v < SONDE_NONE)
+		*to = (uint32_t)v;
+	return rc;
+}
+
+static enum sonde_scan_rc take_ranks(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	return each_member(k, s, take_rank_member, into);
+}
+
+/* Numbers a device has, under the names that Nsight Compute gives them. */
+static const struct {
+	const char *key, *name;
+} attributes[] = {
+	{"numSms", SONDE_ATTR_SMS},
+	{"totalGlobalMem", SONDE_ATTR_MEMORY},
+	{"maxThreadsPerBlock", SONDE_ATTR_BLOCK_THREADS},
+	{"maxThreadsPerMultiprocessor", SONDE_ATTR_SM_THREADS},
+	{"regsPerBlock", SONDE_ATTR_BLOCK_REGISTERS},
+	{"regsPerMultiprocessor", SONDE_ATTR_SM_REGISTERS},
+	{"warpSize", SONDE_ATTR_WARP_SIZE},
+	{"sharedMemPerBlock", SONDE_ATTR_BLOCK_SHARED},
+	{"sharedMemPerMultiprocessor", SONDE_ATTR_SM_SHARED},
+};
+#define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
+
+struct device {
+	struct sonde_device it;
+	struct sonde_attribute attributes[NR_ATTRIBUTES];
+};
+
+static void add_attribute(struct device *d, struct sonde_str key, uint64_t v)
+{
+	size_t i;
+
+	for (i = 0; i < NR_ATTRIBUTES && d->it.nr_attributes < NR_ATTRIBUTES; i++)
+		if (sonde_str_is(key, attributes[i].key))
+			d->attributes[d->it.nr_attributes++] =
+				(struct sonde_attribute){.name = sonde_str_from(attributes[i].name),
+					.value = (double)v};
+}
+
+static enum sonde_scan_rc take_device_member(
+	struct kineto *k, struct sonde_scan *s, struct sonde_str key, void *into)
+{
+	struct sonde_scan_text text;
+	struct device *d = into;
+	enum sonde_scan_rc rc;
+	bool is_known;
+	uint64_t v;
+
+	if (*s->p == '"') {
+		rc = sonde_scan_string(s, &text, SONDE_SCAN_VALUE);
+		if (rc == SONDE_SCAN_OK && sonde_str_is(key, "name"))
+			d->it.name = sonde_records_str(k->r, sonde_kineto__text(k, &text));
+		return rc;
+	}
+	rc = take_number(s, &v, &is_known);
+	if (!is_known)
+		return rc;
+	if (sonde_str_is(key, "id"))
+		d->it.id = (uint32_t)v;
+	else if (sonde_str_is(key, "computeMajor"))
+		d->it.cc_major = (unsigned)v;
+	else if (sonde_str_is(key, "computeMinor"))
+		d->it.cc_minor = (unsigned)v;
+	else
+		add_attribute(d, key, v);
+	return rc;
+}
+
+static enum sonde_scan_rc take_devices(struct kineto *k, struct sonde_scan *s, void *into)
+{
+	enum sonde_scan_rc rc;
+	bool is_first, is_end;
+
+	(void)into;
+	k->devices.nr = 0;
+	if (*s->p != '[')
+		return sonde_scan_value(s);
+	for (s->p++, is_first = true;; is_first = false) {
+		struct device d = {0};
+		struct sonde_device *slot;
+		struct sonde_str copy;
+
+		rc = sonde_scan_element(s, is_first, &is_end);
+		if (rc == SONDE_SCAN_OK && !is_end)
+			rc = each_member(k, s, take_device_member, &d);
+		if (rc != SONDE_SCAN_OK || is_end)
+			return rc;
+		copy = sonde_arena_dup(&k->r->arena, (struct sonde_str){(const char *)d.attributes,
+							     d.it.nr_attributes * sizeof(*d.attributes)});
+		slot = copy.p ? sonde_vec_push(&k->devices) : NULL;
+		if (!slot)
+			return SONDE_SCAN_OK; /* facts of a device are no reason to fail */
+		*slot = d.it;
+		slot->attributes = (const struct sonde_attribute *)(const void *)copy.p;
+	}
+}
+
+/* --- reading something whole ----------------------------------------------------------------------- */
+
+/* Reads one thing as a whole; called again from its beginning when the bytes end inside of it. */
 typedef enum sonde_scan_rc (*take_fn)(struct kineto *k, struct sonde_scan *s, void *into);
 
 enum outcome {
 	TAKEN,
 	DAMAGED,  /* the cursor is where it began */
 	CUT,	  /* the text ends inside of it */
-	LOST,	  /* damaged, and nothing behind it is an event */
+	LOST,	  /* damaged, and no event follows */
 	TOO_LONG, /* the cursor is where it began */
 	NO_MEMORY,
 };
 
-static enum outcome take(struct kineto *k, take_fn fn, void *into)
+static enum outcome take_whole(struct kineto *k, take_fn fn, void *into)
 {
 	struct kineto_window *w = &k->window;
 	const char *mark = w->scan.p;
@@ -34,7 +280,7 @@ static enum outcome take(struct kineto *k, take_fn fn, void *into)
 		w->scan.p = mark;
 		if (rc == SONDE_SCAN_BAD)
 			return DAMAGED;
-		more = sonde_kineto__window_more(w, &mark);
+		more = window_more(w, &mark);
 		if (more != KINETO_MORE)
 			return more == KINETO_FULL ? TOO_LONG : more == KINETO_END ? CUT : NO_MEMORY;
 	}
@@ -48,7 +294,7 @@ static enum outcome skip_value(struct kineto *k)
 	enum sonde_scan_rc rc;
 
 	while ((rc = sonde_scan_skip(&w->scan, &state)) == SONDE_SCAN_MORE) {
-		enum kineto_more more = sonde_kineto__window_more(w, &w->scan.p);
+		enum kineto_more more = window_more(w, &w->scan.p);
 
 		if (more != KINETO_MORE)
 			return more == KINETO_NOMEM ? NO_MEMORY : CUT;
@@ -94,16 +340,16 @@ static bool is_event_at(const char *p, const char *end)
 }
 
 /*
- * Events behind the beginning of a damaged one may lie in it, so they are tried, too. A text can be made so that
- * each of very many is found to be damaged far behind them all: when that has taken several times as long as
- * the text is, what was read in vain is skipped with its event.
+ * An event that begins inside a damaged one is tried, too. A hostile text can have very many events that all
+ * turn out to be damaged far behind their beginnings. When that has taken several times as long as the text
+ * is, the bytes that were read in vain are skipped with their event.
  */
 static bool has_tried_enough(struct kineto *k)
 {
 	return k->nr_all_in_vain > MAX_IN_VAIN + 4 * sonde_kineto__window_pos(&k->window);
 }
 
-/* Moves the cursor to the next event behind damage. */
+/* Moves the cursor to the next event after damage. */
 static enum outcome find_event(struct kineto *k)
 {
 	struct kineto_window *w = &k->window;
@@ -128,7 +374,7 @@ static enum outcome find_event(struct kineto *k)
 			p++;
 		}
 		s->p = p && p < s->end ? p : s->end;
-		more = sonde_kineto__window_more(w, &s->p);
+		more = window_more(w, &s->p);
 		if (more != KINETO_MORE)
 			return more == KINETO_NOMEM ? NO_MEMORY : LOST;
 		p = s->p;
@@ -162,11 +408,11 @@ static enum outcome read_events(struct kineto *k)
 
 	k->has_events = k->is_in_events = true;
 	while (out == TAKEN) {
-		out = take(k, take_event, &step);
+		out = take_whole(k, take_event, &step);
 		if (out == DAMAGED) { /* a quote without its backslash? */
 			k->nr_all_in_vain += k->nr_in_vain;
 			s->is_lenient = true;
-			out = take(k, take_event, &step);
+			out = take_whole(k, take_event, &step);
 			s->is_lenient = false;
 		}
 		k->nr_all_in_vain += out == DAMAGED ? k->nr_in_vain : 0;
@@ -206,9 +452,9 @@ static enum outcome read_member(struct kineto *k, struct sonde_str key)
 		const char *key;
 		take_fn fn;
 	} facts[] = {
-		{"baseTimeNanoseconds", sonde_kineto__take_base},
-		{"distributedInfo", sonde_kineto__take_ranks},
-		{"deviceProperties", sonde_kineto__take_devices},
+		{"baseTimeNanoseconds", take_base},
+		{"distributedInfo", take_ranks},
+		{"deviceProperties", take_devices},
 	};
 	struct sonde_scan *s = &k->window.scan;
 	enum outcome out;
@@ -220,7 +466,7 @@ static enum outcome read_member(struct kineto *k, struct sonde_str key)
 	}
 	for (i = 0; i < sizeof(facts) / sizeof(*facts); i++)
 		if (sonde_str_is(key, facts[i].key)) {
-			out = take(k, facts[i].fn, NULL);
+			out = take_whole(k, facts[i].fn, NULL);
 			return out == TOO_LONG ? skip_value(k) : out;
 		}
 	return skip_value(k);
@@ -232,7 +478,7 @@ static enum outcome read_object(struct kineto *k)
 	enum outcome out = TAKEN;
 
 	while (out == TAKEN) {
-		out = take(k, take_key, &step);
+		out = take_whole(k, take_key, &step);
 		if (out != TAKEN || step.is_end)
 			break;
 		out = read_member(k, step.event.name.raw);

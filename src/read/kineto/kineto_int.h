@@ -1,17 +1,12 @@
 /*
  * Inside the reader of torch.profiler (Kineto) traces.
  *
- *   kineto_window.c     the bytes at hand: a mapped file, or a part of a stream
  *   kineto_document.c   the top level of the file; events one after the other, also past damage
- *   kineto_facts.c      what stands around them: clock, rank, devices
  *   kineto_event.c      the text of one event → its fields
- *   kineto_keep.c       what is kept of an event, by its category
- *   kineto_counters.c   sampled counters → series
- *   kineto_join.c       GPU work ↔ the calls that asked for it
- *   kineto_place.c      which ranges were open
+ *   kineto_kinds.c      what each kind of event becomes
+ *   kineto_launches.c   GPU work ↔ the calls that asked for it, and the ranges open then
  *   kineto_origin.c     where backward work was written
- *   kineto_values.c     metrics, and the values of a record
- *   kineto.c            the reader: all of that in order, names, devices, notes
+ *   kineto.c            the reader: all of that in order, names, devices, values, notes
  *
  * One pass over the text. An event that is kept leaves 32 bytes (a range, a
  * linked operator), 24 (a call) or a record; everything else
@@ -28,7 +23,7 @@
 
 #define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
 /*
- * What links operators: a sequence number, or the id of a flow (marked by its highest bit), below;
+ * The link of an operator: a sequence number, or the id of a flow (marked by its highest bit), below;
  * above it the forward thread's number, 0 = it is a forward operator.
  */
 #define KINETO_LINK_BITS 48
@@ -41,23 +36,14 @@ struct kineto_window {
 	struct sonde_stream *stream; /* NULL: everything is in `scan` */
 	char *buf;
 	size_t cap;
-	uint64_t base; /* where the first byte at hand stands in the text */
+	uint64_t base; /* position in the text of the first byte at hand */
 	const char *first;
-};
-
-enum kineto_more {
-	KINETO_MORE,
-	KINETO_END,   /* of the text */
-	KINETO_FULL,  /* what is to be kept is longer than KINETO_MAX_EVENT */
-	KINETO_NOMEM,
 };
 
 /* The whole text, or what `stream` gives. */
 int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
 	struct sonde_stream *stream, struct sonde_err *err);
 void sonde_kineto__window_release(struct kineto_window *w);
-/* Fetches more behind what is at hand and keeps everything from `*mark` on, which may move. */
-enum kineto_more sonde_kineto__window_more(struct kineto_window *w, const char **mark);
 uint64_t sonde_kineto__window_pos(const struct kineto_window *w);
 
 enum kineto_category {
@@ -126,14 +112,14 @@ static inline bool kineto_has(const struct kineto_args *a, enum kineto_arg arg)
 enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e);
 void sonde_kineto__read_args(struct sonde_str text, struct kineto_args *a);
 
-/* The last operator without a sequence number, or the last flow: one stands beside the other. */
+/* The last operator without a sequence number, or the last flow: the two are neighbours in the text. */
 struct kineto_beside {
 	uint64_t pid, tid, begin_ns, end_ns;
-	uint64_t link; /* of a flow, with what stands in front of it; 0 = an operator */
+	uint64_t link; /* of a flow, with its forward thread; 0 = an operator */
 	bool is_there;
 };
 
-/* What is known of a kernel besides its times; many launches share one. Without gaps: it is a key. */
+/* The facts of a kernel besides its times; many launches share them. Without padding: it is a key. */
 struct kineto_facts {
 	uint32_t grid[3], block[3], registers, shared;
 	uint32_t collective, group, dtype; /* string numbers, SONDE_NONE */
@@ -195,27 +181,14 @@ struct kineto {
 	struct kineto_counts counts;
 };
 
-/* Facts of the top level; the cursor is at the value. `into` is not used. */
-enum sonde_scan_rc sonde_kineto__take_base(struct kineto *k, struct sonde_scan *s, void *into);
-enum sonde_scan_rc sonde_kineto__take_ranks(struct kineto *k, struct sonde_scan *s, void *into);
-enum sonde_scan_rc sonde_kineto__take_devices(struct kineto *k, struct sonde_scan *s, void *into);
-
 /* Each: 0 or a negative code with `k->err` filled in. */
 int sonde_kineto__read_document(struct kineto *k);
 int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
-/* One sample; false when memory is short. */
-bool sonde_kineto__keep_counters(struct kineto *k, const struct kineto_event *e);
 /* Puts samples on the axis of the records, once the clock is known. */
 void sonde_kineto__place_counters(struct kineto *k);
-int sonde_kineto__join(struct kineto *k);
-int sonde_kineto__place(struct kineto *k);
-
+int sonde_kineto__join_calls(struct kineto *k);
+int sonde_kineto__place_launches(struct kineto *k);
 int sonde_kineto__find_origins(struct kineto *k); /* before the records are placed */
-
-/* Registers the metrics that some launch has; false when memory is short. */
-bool sonde_kineto__add_metrics(struct kineto *k, struct kineto_state *s);
-int sonde_kineto__fill_values(const struct sonde_source *src, const struct sonde_record *rec,
-	struct sonde_values *v, struct sonde_err *err);
 
 /* String number of a text, copied when new; SONDE_NONE when memory is short. */
 uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text);
