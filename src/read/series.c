@@ -3,34 +3,11 @@
  * the records, and they are found by device and role.
  */
 #include "base/alloc.h"
-#include "read/native/native_int.h"
+#include "read/clock_map.h"
+#include "read/source_int.h"
 
 /* Two mappings of one clock agree to microseconds; beyond this they are of two clocks. */
 #define MAX_APART_NS 1000000u
-
-bool sonde_native__keep_clock(struct native *n)
-{
-	bool is_sampler = sonde_native__is_sampler(n);
-	struct native_clock *from = is_sampler ? &n->host : &n->gpu;
-	struct sonde_gpu_clock *c, **slot;
-
-	if (!is_sampler && (!n->nr_works || !n->gpu.points.nr))
-		return true;
-	c = sonde_calloc(1, sizeof(*c));
-	slot = c ? sonde_vec_push(&n->r->gpu_clocks) : NULL;
-	if (!slot) {
-		sonde_free(c);
-		return false;
-	}
-	*slot = c;
-	*c = (struct sonde_gpu_clock){.clock = *from,
-		.host = sonde_native__meta(n, "host"),
-		.input = n->src->input,
-		.nr_works = is_sampler ? 0 : n->nr_works};
-	from->points.at = NULL;
-	from->points.nr = from->points.cap = 0;
-	return true;
-}
 
 static struct sonde_gpu_clock *own_clock(struct sonde_records *r, const struct sonde_series *s)
 {
@@ -58,7 +35,7 @@ static struct sonde_gpu_clock *kernel_clock(struct sonde_records *r, const struc
 	return best;
 }
 
-static void place(struct sonde_records *r, struct sonde_series *s)
+static void place_samples(struct sonde_records *r, struct sonde_series *s)
 {
 	struct sonde_gpu_clock *own = own_clock(r, s), *use = kernel_clock(r, s);
 	uint64_t a, b, last = 0;
@@ -67,8 +44,8 @@ static void place(struct sonde_records *r, struct sonde_series *s)
 	if (!s->times.nr || !own)
 		return;
 	if (use) {
-		a = sonde_native__clock_ns(&own->clock, s->times.at[0].start_ns);
-		b = sonde_native__clock_ns(&use->clock, s->times.at[0].start_ns);
+		a = sonde_clock_map__ns(&own->clock, s->times.at[0].start_ns);
+		b = sonde_clock_map__ns(&use->clock, s->times.at[0].start_ns);
 		if ((a > b ? a - b : b - a) > MAX_APART_NS) {
 			sonde_note(&r->notes,
 				"%.*s: its samples are stamped by another clock than the kernels "
@@ -83,8 +60,8 @@ static void place(struct sonde_records *r, struct sonde_series *s)
 	for (i = 0; i < s->times.nr; i++) { /* in order still, whatever the clock's points are */
 		struct sonde_sample_time *t = &s->times.at[i];
 
-		a = sonde_native__clock_ns(&use->clock, t->start_ns);
-		b = sonde_native__clock_ns(&use->clock, t->end_ns);
+		a = sonde_clock_map__ns(&use->clock, t->start_ns);
+		b = sonde_clock_map__ns(&use->clock, t->end_ns);
 		t->start_ns = a > last ? a : last;
 		t->end_ns = last = b > t->start_ns ? b : t->start_ns;
 	}
@@ -95,7 +72,7 @@ void sonde_records__place_series(struct sonde_records *r)
 	size_t i;
 
 	for (i = 0; i < r->series.nr; i++)
-		place(r, &r->series.at[i]);
+		place_samples(r, &r->series.at[i]);
 }
 
 void sonde_records__free_series(struct sonde_records *r)

@@ -11,6 +11,183 @@ static bool knows(struct sonde_str data)
 	return sonde_str_starts(data, SONDE_CAPTURE_MAGIC);
 }
 
+/* --- notes: what a capture does not have, each count once, with what it means ------------------------ */
+
+#define TEXT_OF(x) #x
+#define TEXT(x)	   TEXT_OF(x)
+
+static void note(const struct native *n, uint64_t nr, const char *one, const char *many)
+{
+	sonde_source__note(n->src, n->r, nr, one, many);
+}
+
+#define GONE "the program ended without its exit handlers (killed, crashed, _exit or exec)"
+
+static void note_loss(const struct native *n, uint64_t nr, const char *one, const char *many)
+{
+	sonde_source__note_loss(n->src, n->r, nr, one, many);
+}
+
+/*
+ * For older captures, which do not count what CUPTI owes: launches after the last one whose work is known.
+ * Some launches make no work (a copy from host to host), so one in between means nothing; at the end of a
+ * program that was killed they are the launches whose work CUPTI still had.
+ */
+static uint64_t count_unfinished(const struct native *n)
+{
+	bool *have = sonde_native__have_work(n);
+	uint64_t last = 0, nr = 0;
+	size_t i;
+
+	for (i = 0; i < n->launches.nr && have; i++)
+		if (have[i] && n->launches.at[i].ns > last)
+			last = n->launches.at[i].ns;
+	for (i = 0; i < n->launches.nr && have; i++)
+		nr += !have[i] && n->launches.at[i].ns > last && !n->launches.at[i].is_untimed;
+	sonde_free(have);
+	return nr;
+}
+
+static void note_end(const struct native *n)
+{
+	bool is_gone = n->ended && n->end == SONDE_END_GONE && n->nr_works && !n->status.nr_owed;
+	uint64_t nr = is_gone ? count_unfinished(n) : 0;
+
+	if (nr)
+		sonde_note_loss(&n->r->notes,
+			"%s: " GONE ": GPU work that CUPTI had not yet handed over is missing, that of the last "
+			"%llu launch%s",
+			n->src->path, (unsigned long long)nr, nr == 1 ? "" : "es");
+	else if (is_gone)
+		sonde_note(&n->r->notes, "%s: " GONE "; the work of its last launch is there", n->src->path);
+	if (n->ended && n->end == SONDE_END_FULL && !n->says_loss) /* older captures have but a note */
+		sonde_note_loss(&n->r->notes, "%s: the capture ended before the program did",
+			n->src->path);
+}
+
+static void note_damage(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+	bool is_running = n->r->inputs.at[n->src->input].is_running;
+
+	if (!n->ended && !n->is_cut && !is_running)
+		sonde_note_loss(&n->r->notes,
+			"%s: the capture has no end (it is still being written, or was killed "
+			"with the program): what came after its last write is missing",
+			n->src->path);
+	if (n->is_cut && !is_running)
+		sonde_note_loss(&n->r->notes,
+			"%s: the capture has no end: truncated after %zu bytes, inside a block (or that "
+			"is damaged); copy it again, unless it is still being written or was killed with "
+			"the program",
+			n->src->path, n->src->file.data.n);
+	note_end(n);
+	if (c->bad_blocks || c->bad_chunks || c->missing_blocks)
+		sonde_note_loss(&n->r->notes,
+			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu chunks "
+			"of events not understood",
+			n->src->path, (unsigned long long)c->bad_blocks,
+			(unsigned long long)c->missing_blocks, (unsigned long long)c->bad_chunks);
+}
+
+static void note_losses(const struct native *n)
+{
+	const struct sonde_status *s = &n->status;
+	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
+
+#define FULL "lost, as the buffers were full: a larger pipeline.native.buffer_mb loses fewer"
+	note_loss(n, lost, "event was " FULL, "events were " FULL);
+#define CROWD "lost: too many threads at once"
+	note_loss(n, s->nr_no_slot, "event was " CROWD, "events were " CROWD);
+#define NESTED "left out: raised in a signal handler inside a hook, or behind one it jumped out of"
+	note_loss(n, s->nr_nested, "event was " NESTED, "events were " NESTED);
+#define CUT "cut: longer than " TEXT(SONDE_LABEL_LIMIT) " bytes"
+	note(n, s->nr_cut, "label is " CUT, "labels are " CUT);
+#define DEEP "left out: nested deeper than " TEXT(SONDE_OPEN_LIMIT)
+	note(n, s->nr_too_deep, "push was " DEEP, "pushes were " DEEP);
+	note_loss(n, s->nr_gpu_dropped, "activity record was dropped by CUPTI",
+		"activity records were dropped by CUPTI");
+}
+
+static void note_ranges(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+
+	note(n, c->orphan_pops, "pop without a push", "pops without a push");
+#define CUT_OFF "open when a window closed: it counts up to then"
+	note(n, c->cut_by_windows, "range was " CUT_OFF, "ranges: each was " CUT_OFF);
+	if (!n->r->inputs.at[n->src->input].is_running) {
+		note(n, c->unclosed, "push was never popped", "pushes were never popped");
+		note(n, c->unstopped, "start/end range was never ended",
+			"start/end ranges were never ended");
+	}
+#define LEFT_OUT                                                                                   \
+	"left out: nested deeper than " TEXT(                                                      \
+		SONDE_OPEN_LIMIT) ", or in too many regions with long names"
+	note(n, c->left_out, "range is " LEFT_OUT, "ranges are " LEFT_OUT);
+	note(n, c->orphan_stops, "end of a start/end range without a start",
+		"ends of start/end ranges without a start");
+	note(n, c->closed_by_loss, "range ended among lost events, at a guess",
+		"ranges ended among lost events, at a guess");
+	note_loss(n, c->no_label, "event names a label that was not written",
+		"events name a label that was not written");
+	note(n, c->sets_cut, "launch lacks some of its ranges: too many were open at once",
+		"launches lack some of their ranges: too many were open at once");
+}
+
+/*
+ * There is no note for a program that runs, whose work is on its way, for files that are just being folded,
+ * and with a budget, where launches without a record are results too. With windows, work at their edges has
+ * no record in any case: it is worth a note only when the program did not end by exit.
+ */
+static void note_unrecorded(const struct native *n)
+{
+	struct sonde_input *in = &n->r->inputs.at[n->src->input];
+	uint64_t nr = n->status.nr_owed > n->counts.recorded ? n->status.nr_owed - n->counts.recorded : 0;
+	bool is_gone = n->ended && n->end == SONDE_END_GONE;
+
+	if (in->is_running || n->r->options.nr_files || n->budget.budget_ppm ||
+		(n->is_windowed && n->ended && n->end == SONDE_END_EXIT))
+		return;
+	in->nr_unrecorded = nr;
+	if (nr)
+		sonde_note_loss(&n->r->notes, "%s: %llu %s no record: %s", n->src->path,
+			(unsigned long long)nr, nr == 1 ? "launch has" : "launches have",
+			is_gone ? GONE " before CUPTI had handed over what the GPU did; one that ends by exit, "
+				  "or is quiet for a tenth of a second before, has them"
+			: n->ended && n->end == SONDE_END_EXIT
+				? "CUPTI gave none (it lost them, or the GPU failed)"
+				: "CUPTI had not handed them over, or they were not written");
+}
+
+static void note_work(const struct native *n)
+{
+	const struct native_counts *c = &n->counts;
+
+	note_unrecorded(n);
+
+	note(n, c->no_launch, "piece of GPU work has no known launch",
+		"pieces of GPU work have no known launch");
+#define UNCHOSEN "left out by the capture's own nvtx.include and nvtx.exclude"
+	note(n, c->unchosen, "launch was " UNCHOSEN, "launches were " UNCHOSEN);
+#define ACROSS "was launched just before a window opened or after it closed: it is not selected"
+	note(n, c->out_of_windows, "piece of GPU work " ACROSS, "pieces of GPU work: each " ACROSS);
+	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
+		"pieces of GPU work have no times from CUPTI");
+	sonde_records__note_overhead(n->r, n->src->path, c->overhead_ns);
+}
+
+/* Notes what was lost, left open or not understood. */
+static void note_all(struct native *n)
+{
+	sonde_native__note_windows(n);
+	sonde_native__note_budget(n);
+	note_damage(n);
+	note_losses(n);
+	note_ranges(n);
+	note_work(n);
+}
+
 /* --- reading --------------------------------------------------------------------------------- */
 
 static int add_metrics(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
@@ -23,7 +200,7 @@ static int add_metrics(struct native *n, struct sonde_launch_metrics *m, struct 
 	return sonde_launch_metrics__add(m, n->r, has) ? 0 : sonde_err_nomem(err);
 }
 
-static int describe(struct native *n, struct sonde_err *err)
+static int describe_input(struct native *n, struct sonde_err *err)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 	size_t i;
@@ -47,8 +224,8 @@ static int describe(struct native *n, struct sonde_err *err)
 static_assert(sizeof(struct native_counts) <= SONDE_MAX_ROLLED_COUNTS * sizeof(uint64_t),
 	"they have room in the file");
 
-/* Of files that were folded: what they came to, and what they add to what is counted here. */
-static bool take_rolled(struct native *n)
+/* Adds the counts of files that were folded, and hands on their cells. */
+static bool add_rolled(struct native *n)
 {
 	uint64_t *counts = (uint64_t *)(void *)&n->counts;
 	size_t nr = sizeof(n->counts) / sizeof(*counts), i;
@@ -72,12 +249,12 @@ static bool take_rolled(struct native *n)
 
 static int read_all(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
 {
-	int rc = sonde_native__go_on(n, err);
+	int rc = sonde_native__map_files(n, err);
 
 	if (!rc)
 		rc = sonde_native__read_blocks(n, err);
 	if (!rc)
-		rc = describe(n, err);
+		rc = describe_input(n, err);
 	if (!rc && sonde_native__is_sampler(n)) {
 		sonde_native__note_sampler(n);
 		return sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
@@ -94,15 +271,15 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 		rc = add_metrics(n, m, err);
 	if (!rc && n->kept)
 		rc = sonde_native__reduce(n, n->r->options.reduced, err);
-	if (!rc && !take_rolled(n))
+	if (!rc && !add_rolled(n))
 		rc = sonde_err_nomem(err);
 	if (rc)
 		return rc;
-	sonde_native__note(n);
+	note_all(n);
 	return sonde_native__keep_windows(n) && sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
 }
 
-static int read(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+static int read_capture(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
 	struct native *n = sonde_calloc(1, sizeof(*n));
 	int rc;
@@ -175,6 +352,6 @@ const struct sonde_source_ops sonde_source_native = {
 	.name = "native",
 	.state_bytes = sizeof(struct sonde_launch_metrics),
 	.knows = knows,
-	.read = read,
+	.read = read_capture,
 	.values = values,
 };

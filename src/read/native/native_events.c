@@ -1,8 +1,12 @@
 /*
- * The events that are not pushes and pops: labels, start/end ranges, names,
- * graph nodes, and what the GPU did.
+ * The events that are not pushes and pops: labels, start/end ranges, graph nodes, marks and CUDA calls,
+ * names of threads, devices, and what the GPU did.
  */
-#include "read/native/native_stream_int.h"
+#include "read/native/native_stream.h"
+
+#include "catalogue/attributes.h"
+
+#include <math.h>
 
 bool sonde_stream__label(
 	struct stream *s, const struct sonde_event *e, uint32_t *label, uint32_t *domain)
@@ -46,7 +50,7 @@ static void begin_with_window(struct stream *s, struct native_edge *edge)
 
 	if (s->window >= s->n->windows.nr)
 		return;
-	edge->ns = sonde_native__clock_ns(&s->n->host, s->n->windows.at[s->window].begin);
+	edge->ns = sonde_clock_map__ns(&s->n->host, s->n->windows.at[s->window].begin);
 	t->begin_ns = edge->ns;
 	s->n->counts.cut_by_windows++;
 }
@@ -75,17 +79,185 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 
 void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
 {
-	struct native_point *late = s->n->late;
+	struct sonde_clock_point *late = s->n->late;
 
 	if (e->field[0] > late[1].from)
-		late[0] = late[1], late[1] = (struct native_point){e->field[0], s->piece};
+		late[0] = late[1], late[1] = (struct sonde_clock_point){e->field[0], s->piece};
 	else if (e->field[0] > late[0].from)
-		late[0] = (struct native_point){e->field[0], s->piece};
+		late[0] = (struct sonde_clock_point){e->field[0], s->piece};
 	s->no_memory |= !sonde_vec_put(
-		&s->n->gpu.points, (struct native_point){e->field[0], sonde_stream__now(s)});
+		&s->n->gpu.points, (struct sonde_clock_point){e->field[0], sonde_stream__now(s)});
 }
 
-/* --- GPU events ------------------------------------------------------------------------------- */
+/* --- marks, calls of CUDA, names of threads -------------------------------------------------------- */
+
+bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
+{
+	uint32_t label, domain;
+
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	s->no_memory |=
+		label == SONDE_NONE ||
+		!sonde_vec_put(&s->n->r->marks, (struct sonde_mark){.ns = sonde_stream__now(s),
+							.thread = s->tid,
+							.process = s->n->process,
+							.label = label,
+							.domain = s->n->domains[domain]});
+	return true;
+}
+
+bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
+{
+	if (e->field[0] >= SONDE_NR_CALL_KINDS || e->field[1] > e->ticks)
+		return false;
+	s->no_memory |= !sonde_vec_put(&s->n->r->calls,
+		(struct sonde_call){
+			.begin_ns = sonde_clock_map__ns(&s->n->host, e->ticks - e->field[1]),
+			.end_ns = sonde_stream__now(s),
+			.thread = s->tid,
+			.process = s->n->process,
+			.kind = (uint8_t)e->field[0]});
+	return true;
+}
+
+/* The program's own name for a thread is given up for no other. */
+static bool set_name(struct native *n, uint64_t tid, uint32_t name, bool is_given)
+{
+	struct sonde_thread_name *t;
+	size_t i;
+
+	for (i = n->first_name; i < n->r->thread_names.nr; i++) {
+		t = &n->r->thread_names.at[i];
+		if (t->thread != tid)
+			continue;
+		if (is_given)
+			t->name = name;
+		return true;
+	}
+	if (n->r->thread_names.nr - n->first_name >= NATIVE_MAX_NAMES)
+		return true;
+	t = sonde_vec_push(&n->r->thread_names);
+	if (t)
+		*t = (struct sonde_thread_name){tid, n->process, name};
+	return t != NULL;
+}
+
+bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
+{
+	uint32_t label, domain;
+
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	s->no_memory |= label == SONDE_NONE || !set_name(s->n, e->field[0], label, true);
+	return true;
+}
+
+#define SYSTEM_NAME 15u /* bytes of a name the system keeps */
+
+/* Threads are called like the program until somebody gives them another name. */
+static bool is_program_name(const struct native *n, struct sonde_str name)
+{
+	struct sonde_str base = sonde_native__program(n);
+
+	base.n = base.n < SYSTEM_NAME ? base.n : SYSTEM_NAME;
+	return sonde_str_eq(base, name);
+}
+
+bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name)
+{
+	uint32_t number;
+
+	if (!name.n || is_program_name(n, name))
+		return true;
+	number = sonde_records__string(n->r, name);
+	return number != SONDE_NONE && set_name(n, tid, number, false);
+}
+
+/* --- devices --------------------------------------------------------------------------------------- */
+
+/*
+ * One event says that there is a device, others what the driver says about it. These come from other
+ * threads, so they are put together when all are read.
+ */
+#define MAX_ATTRIBUTES 64u /* of a device; more is damage */
+
+static bool add_attribute(
+	struct sonde_records *r, struct sonde_device *d, struct sonde_str name, double value)
+{
+	struct sonde_attribute *list = (struct sonde_attribute *)d->attributes;
+	size_t i;
+
+	for (i = 0; i < d->nr_attributes; i++)
+		if (sonde_str_eq(list[i].name, name))
+			return true;
+	if (!list)
+		list = sonde_arena_calloc(&r->arena, MAX_ATTRIBUTES, sizeof(*list));
+	if (!list)
+		return false;
+	d->attributes = list;
+	if (d->nr_attributes < MAX_ATTRIBUTES)
+		list[d->nr_attributes++] = (struct sonde_attribute){.name = name, .value = value};
+	return true;
+}
+
+bool sonde_stream__device(struct stream *s, const struct sonde_event *e)
+{
+	const uint64_t *f = e->field;
+	struct native *n = s->n;
+	uint32_t id = (uint32_t)f[SONDE_DEVICE_ID], label, domain;
+	struct sonde_device d;
+
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	if (sonde_records_device(n->r, n->process, id) || label == SONDE_NONE)
+		return true;
+	d = (struct sonde_device){.id = id,
+		.process = n->process,
+		.name = sonde_records_str(n->r, label),
+		.cc_major = (unsigned)f[SONDE_DEVICE_CC_MAJOR],
+		.cc_minor = (unsigned)f[SONDE_DEVICE_CC_MINOR]};
+	s->no_memory |= !add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_SMS),
+				(double)f[SONDE_DEVICE_MULTIPROCESSORS]) ||
+			!add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_MEMORY),
+				(double)f[SONDE_DEVICE_MEMORY_BYTES]) ||
+			!sonde_records__device(n->r, &d);
+	return true;
+}
+
+bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e)
+{
+	uint32_t label, domain;
+
+	if (!sonde_stream__label(s, e, &label, &domain))
+		return false;
+	s->no_memory |= label == SONDE_NONE ||
+			!sonde_vec_put(&s->n->attributes,
+				(struct native_attribute){(uint32_t)e->field[0], label,
+					e->type == SONDE_EVENT_UUID ? NAN : (double)e->field[1]});
+	return true;
+}
+
+bool sonde_native__devices(struct native *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->attributes.nr; i++) {
+		const struct native_attribute *a = &n->attributes.at[i];
+		struct sonde_str text = sonde_records_str(n->r, a->text);
+		const struct sonde_device *known =
+			sonde_records_device(n->r, n->process, a->device);
+		struct sonde_device *d = known ? &n->r->devices.at[known - n->r->devices.at] : NULL;
+
+		if (d && isnan(a->value))
+			d->uuid = text;
+		else if (d && !add_attribute(n->r, d, text, a->value))
+			return false;
+	}
+	return true;
+}
+
+/* --- what the GPU did ------------------------------------------------------------------------------ */
 
 #define PINNED 2u /* CUPTI's number for such memory */
 
@@ -110,7 +282,7 @@ static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 }
 
 /* What only some work has: its kind, its name, its node in a graph. */
-static void describe(struct sonde_record *rec, const struct sonde_event *e, uint32_t label)
+static void describe_work(struct sonde_record *rec, const struct sonde_event *e, uint32_t label)
 {
 	switch (e->type) {
 	case SONDE_EVENT_KERNEL:
@@ -149,7 +321,7 @@ static void add_record(struct stream *s, const struct sonde_event *e, uint32_t l
 	rec->payload = at;
 	rec->call = (uint32_t)f[SONDE_GPU_CORRELATION];
 	rec->queue = queue;
-	describe(rec, e, label);
+	describe_work(rec, e, label);
 }
 
 bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at)

@@ -1,24 +1,15 @@
 /*
  * Inside the reading room: a native capture, file by file.
  *
- *   native_files.c    the files of a capture that goes on in several
- *   native_blocks.c   the file → strings, clocks, texts, and the pieces of each stream
- *   native_clock.c    ticks and GPU time → nanoseconds since the epoch
- *   native_texts.c    META lines, labels and their domains
- *   native_windows.c  when the program was captured
- *   native_budget.c   when GPU work was timed, and the launches nobody timed
+ *   native_file.c     the files and blocks of a capture → strings, clocks, texts, pieces of each stream
+ *   native_windows.c  when the program was captured; when GPU work was timed, and the launches nobody timed
  *   native_stream.c   pieces → events, launches
  *   native_stack.c    pushes and pops → range entries
- *   native_devices.c  devices and what the driver says of them
- *   native_host.c     what else threads did: marks, CUDA calls, and what they are called
- *   native_events.c   what else events say: start/end ranges, graphs, what the GPU did
- *   native_edges.c    start/end ranges ↔ launches
+ *   native_events.c   all other events: start/end ranges, graphs, marks, calls, devices, what the GPU did
+ *   native_join.c     GPU work ↔ launches → records; start/end ranges, where graphs were captured
  *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
  *   native_reduce.c   what must stay of files that are folded
- *   native_join.c     GPU work ↔ launches → records
- *   native_graph.c    where the nodes of graphs were captured
- *   native_notes.c    what was lost, in words
- *   native.c          the reader: all of that in order, and the values of a record
+ *   native.c          the reader: all of that in order, notes, and the values of a record
  *
  * Nothing here trusts the file: numbers are bounded before they size anything,
  * and damage costs the block or the chunk it is in, counted.
@@ -30,6 +21,7 @@
 #include "format/capture.h"
 #include "format/event.h"
 #include "format/samples.h"
+#include "read/clock_map.h"
 #include "read/folder_in.h"
 #include "read/source_int.h"
 
@@ -60,48 +52,6 @@ struct native_piece {
 	const uint8_t *data;
 };
 
-/* One moment on two clocks. */
-struct native_point {
-	uint64_t from, to_ns;
-};
-
-/* A clock: straight lines between points, the outer ones prolonged. Points in order of `from`. */
-struct native_clock {
-	SONDE_VEC(struct native_point) points;
-	double hz; /* of `from`, used while there is but one point */
-	/* The line in use. */
-	uint64_t low, high, base_ns;
-	double ns_per_tick;
-};
-
-/*
- * The GPU's clock as one file knows it, kept until all are read: samples lie in one file, the
- * kernels they are compared with in others, and one mapping for both leaves no error between them.
- */
-struct sonde_gpu_clock {
-	struct native_clock clock;
-	struct sonde_str host;
-	uint32_t input;
-	size_t nr_works; /* kernels stamped with it; 0 in a file of the sampler */
-};
-
-/* No double is too large or too small. */
-static inline uint64_t sonde_native__u64(double v)
-{
-	return v >= 1e19 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0;
-}
-
-/* Prepares the points (any order) for use. */
-void sonde_native__clock_init(struct native_clock *c);
-uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t);
-
-static inline uint64_t sonde_native__clock_ns(struct native_clock *c, uint64_t t)
-{
-	if (t - c->low < c->high - c->low)
-		return c->base_ns + sonde_native__u64((double)(t - c->low) * c->ns_per_tick);
-	return sonde_native__clock_slow(c, t);
-}
-
 /* A call that makes the GPU work. */
 struct native_launch {
 	uint64_t ns;
@@ -112,7 +62,7 @@ struct native_launch {
 	bool is_untimed; /* its work was not recorded: a budget */
 };
 
-/* Memory taken or given back. What the GPU did goes into the records at once: see sonde_stream__work. */
+/* Memory taken or given back. All other work of the GPU becomes records at once: see sonde_stream__work. */
 struct native_memory {
 	struct sonde_memory memory; /* `ns` by CUPTI's clock; thread and ranges come with the launch */
 	uint64_t at;		    /* offset of its event in the file … */
@@ -189,10 +139,10 @@ struct native {
 	uint64_t since_ns;	    /* … and when that was, by the clock of CLOCK blocks; … */
 	uint64_t last_ns;	    /* … when the last file began, which may be the first */
 	bool *kept; /* by piece, when reducing (native_reduce.c); else NULL */
-	struct native_point late[2];  /* when reducing: the last times of the GPU's clock, and pieces */
+	struct sonde_clock_point late[2];  /* when reducing: the last times of the GPU's clock, and pieces */
 	SONDE_VEC(uint32_t) piece_of; /* by range of this file, when reducing */
 	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
-	struct native_clock host, gpu; /* both to nanoseconds since the epoch */
+	struct sonde_clock_map host, gpu; /* both to nanoseconds since the epoch */
 	/* From the streams. */
 	SONDE_VEC(struct native_launch) launches;
 	SONDE_VEC(struct native_memory) memory;
@@ -219,8 +169,8 @@ static inline uint64_t sonde_native__thread(const struct native *n, const struct
 	return n->pieces.at[l->piece].tid;
 }
 
-/* Maps the files that the capture goes on in behind its first. */
-int sonde_native__go_on(struct native *n, struct sonde_err *err);
+/* Maps the files that the capture goes on in after its first. */
+int sonde_native__map_files(struct native *n, struct sonde_err *err);
 /* Whether events of this type say something of all that follows: devices, nodes of graphs. */
 bool sonde_native__is_lasting(unsigned type);
 /* Appends what must stay of what was read: a file, without its cells. */
@@ -228,8 +178,6 @@ int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_e
 /* Calls `take` for each block, in order. */
 void sonde_native__each_block(const struct native *n,
 	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of);
-/* Whether some of a capture's files were folded: what the first one, `data`, says of that. */
-bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out);
 /* What the system calls a thread; false when memory is short. */
 bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name);
 /* After all streams: what the driver says of the devices; false when memory is short. */
@@ -260,20 +208,6 @@ bool sonde_native__is_sampler(const struct native *n);
 /* Keeps the file's GPU clock, taken over from `n`; false when memory is short. */
 bool sonde_native__keep_clock(struct native *n);
 void sonde_native__note_sampler(const struct native *n);
-/* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
-bool sonde_native__edges(struct native *n);
-/* Where the nodes of graphs were captured. Start with `= {0}`. */
-struct native_origins {
-	struct sonde_map ids; /* of nodes that have an origin, 8 bytes each */
-	uint32_t *ranges;     /* by number in `ids` */
-};
-bool sonde_native__find_origins(struct native *n, struct native_origins *out); /* false: no memory */
-/* The range that node `id` was captured in, SONDE_NONE when that is not known. */
-uint32_t sonde_native__origin(const struct native_origins *o, uint64_t id);
-void sonde_native__release_origins(struct native_origins *o);
-/* Notes what was lost, left open or not understood. */
-void sonde_native__note(struct native *n);
-
 /* What the program is called: the last part of its path. */
 struct sonde_str sonde_native__program(const struct native *n);
 /* The value of `key` in the file's META, empty when it is not there. */

@@ -5,8 +5,170 @@
 
 #include <string.h>
 
+/* --- start/end ranges: which stop ends which start, and which were open at each launch ------------- */
+
 /*
- * Which launch has a correlation id. Ids of one run lie close together, so that a plain array tells;
+ * Matching goes by sorting, which no choice of numbers makes slow. The last of `t` with `key`, SONDE_NONE
+ * when there is none; to be asked for ever larger keys, with `*i` 0 at first.
+ */
+static uint32_t last_with_key(const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key)
+{
+	while (*i < nr && t[*i].key <= key)
+		++*i;
+	return *i && t[*i - 1].key == key ? t[*i - 1].index : SONDE_NONE;
+}
+
+static void match_stop(struct native *n, const struct native_edge *stop, uint32_t start)
+{
+	struct sonde_range_time *time =
+		start == SONDE_NONE ? NULL : &n->r->ranges.at[n->edges.at[start].range].time;
+
+	if (!time || time->end_ns) {
+		n->counts.orphan_stops++;
+		return;
+	}
+	time->end_ns = stop->ns > time->begin_ns ? stop->ns : time->begin_ns + 1;
+}
+
+/* A range nobody ended; one that began in a window is known up to the end of that. */
+static void leave_open(struct native *n, const struct native_edge *start)
+{
+	uint64_t end_ns = sonde_native__window_end_ns(n, start->window);
+
+	n->counts.unstopped += !end_ns;
+	n->counts.cut_by_windows += end_ns != 0;
+	if (end_ns)
+		n->r->ranges.at[start->range].time.end_ns =
+			end_ns > start->ns ? end_ns : start->ns + 1;
+}
+
+static bool match_edges(struct native *n)
+{
+	struct sonde_keyed *starts, *stops;
+	size_t i, nr_starts = 0, nr_stops = 0;
+	bool ok;
+
+	starts = sonde_malloc(n->edges.nr * sizeof(*starts));
+	stops = sonde_malloc(n->edges.nr * sizeof(*stops));
+	ok = starts && stops && n->edges.nr < SONDE_NONE;
+	for (i = 0; i < n->edges.nr && ok; i++) {
+		struct sonde_keyed t = {n->edges.at[i].key, (uint32_t)i};
+
+		if (n->edges.at[i].is_stop)
+			stops[nr_stops++] = t;
+		else
+			starts[nr_starts++] = t;
+	}
+	ok = ok && sonde_keysort(starts, nr_starts) && sonde_keysort(stops, nr_stops);
+	for (size_t k = i = 0; k < nr_stops && ok; k++)
+		match_stop(n, &n->edges.at[stops[k].index],
+			last_with_key(starts, nr_starts, &i, stops[k].key));
+	for (i = 0; i < n->edges.nr && ok; i++)
+		if (!n->edges.at[i].is_stop && !n->r->ranges.at[n->edges.at[i].range].time.end_ns)
+			leave_open(n, &n->edges.at[i]);
+	sonde_free(starts);
+	sonde_free(stops);
+	return ok;
+}
+
+/* Whether launches are asked about thread by thread: going back as often takes less than sorting. */
+static bool are_few_runs(const struct native *n)
+{
+	size_t i, nr = 1;
+
+	for (i = 1; i < n->launches.nr; i++)
+		nr += n->launches.at[i].ns < n->launches.at[i - 1].ns;
+	return nr <= n->launches.nr / n->edges.nr;
+}
+
+static bool add_starts(struct native *n)
+{
+	bool as_is = are_few_runs(n), ok;
+	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
+	struct sonde_keyed *t =
+		as_is ? NULL : sonde_order_by_field(n->launches.at, n->launches.nr, ns);
+	size_t i;
+
+	ok = s && (as_is || t);
+	for (i = 0; i < n->launches.nr && ok; i++) {
+		struct native_launch *l = &n->launches.at[as_is ? i : t[i].index];
+
+		l->set = sonde_starts__open_at(s, n->process, l->ns, l->set);
+		ok = l->set != SONDE_NONE;
+	}
+	n->counts.sets_cut += sonde_starts__free(s);
+	sonde_free(t);
+	return ok;
+}
+
+/* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
+static bool add_start_ends(struct native *n)
+{
+	return !n->edges.nr || (match_edges(n) && add_starts(n));
+}
+
+/* --- where the nodes of CUDA graphs were captured -------------------------------------------------- */
+
+/*
+ * The work of a graph was written in the range that was open when its node was added to the graph. Copies
+ * of a graph keep their nodes' origin. Start with `= {0}`.
+ */
+struct native_origins {
+	struct sonde_map ids; /* of nodes that have an origin, 8 bytes each */
+	uint32_t *ranges;     /* by number in `ids` */
+};
+
+static bool add_node(struct native *n, struct native_origins *s, const struct native_node *node)
+{
+	uint32_t number = sonde_map_find(&s->ids, SONDE_BYTES(node->original)), range = node->range;
+
+	if (node->original)
+		range = number == SONDE_NONE ? SONDE_NONE : s->ranges[number];
+	if (range == SONDE_NONE)
+		return true;
+	number = sonde_map_keep(&s->ids, &n->r->arena, SONDE_BYTES(node->id), NULL);
+	if (number == SONDE_NONE)
+		return false;
+	s->ranges[number] = range;
+	return true;
+}
+
+/*
+ * In order of time, over all threads: a copy takes the origin of what it was copied from, which
+ * was there earlier, but maybe in a thread that is read later.
+ */
+static bool find_origins(struct native *n, struct native_origins *out)
+{
+	struct sonde_keyed *t = sonde_order_by_field(n->nodes.at, n->nodes.nr, ns);
+	bool ok;
+	size_t i;
+
+	out->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*out->ranges));
+	ok = t && out->ranges;
+	for (i = 0; i < n->nodes.nr && ok; i++)
+		ok = add_node(n, out, &n->nodes.at[t[i].index]);
+	sonde_free(t);
+	return ok;
+}
+
+/* The range that node `id` was captured in, SONDE_NONE when that is not known. */
+static uint32_t origin_of(const struct native_origins *o, uint64_t id)
+{
+	uint32_t number = id && o->ids.nr ? sonde_map_find(&o->ids, SONDE_BYTES(id)) : SONDE_NONE;
+
+	return number == SONDE_NONE ? SONDE_NONE : o->ranges[number];
+}
+
+static void release_origins(struct native_origins *o)
+{
+	sonde_map_release(&o->ids);
+	sonde_free(o->ranges);
+}
+
+/* --- launches by correlation id -------------------------------------------------------------------- */
+
+/*
+ * Which launch has a correlation id. Ids of one run are close together, so that a plain array has them;
  * where they do not, the launches are sorted by them.
  */
 struct launch_ids {
@@ -16,7 +178,7 @@ struct launch_ids {
 	struct sonde_keyed *sorted; /* … all of them by id */
 };
 
-static bool put_in_array(const struct native *n, struct launch_ids *ids)
+static bool list_by_id(const struct native *n, struct launch_ids *ids)
 {
 	size_t i;
 
@@ -56,7 +218,7 @@ static bool find_ids(const struct native *n, struct launch_ids *ids)
 		most = id > most ? id : most;
 	}
 	ids->nr = n->launches.nr ? (size_t)most - ids->least + 1 : 0;
-	return ids->nr / 8 <= n->launches.nr ? put_in_array(n, ids) : sort_by_id(n, ids);
+	return ids->nr / 8 <= n->launches.nr ? list_by_id(n, ids) : sort_by_id(n, ids);
 }
 
 /* The last launch with this id, SONDE_NONE when there is none. */
@@ -141,13 +303,13 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 		n->counts.no_time++;
 		return;
 	}
-	t->start_ns = sonde_native__clock_ns(&n->gpu, t->start_ns);
+	t->start_ns = sonde_clock_map__ns(&n->gpu, t->start_ns);
 	/* Lengths are the GPU's own, not scaled to the host's clock. */
 	if (__builtin_add_overflow(t->start_ns, nr_ns, &t->end_ns))
 		t->end_ns = UINT64_MAX;
 }
 
-/* What its launch tells, or that it is not there; false when memory is short. */
+/* Fills in what the launch of a record knows, or that it is not there; false when memory is short. */
 static bool complete_launch(struct native *n, struct sonde_record *rec)
 {
 	const struct native_launch *l = rec->call == SONDE_NONE ? NULL : &n->launches.at[rec->call];
@@ -167,7 +329,7 @@ static bool complete_launch(struct native *n, struct sonde_record *rec)
 /* False when memory is short. */
 static bool complete_record(struct joining *j, struct sonde_record *rec)
 {
-	uint32_t origin = sonde_native__origin(&j->origins, rec->call_ns);
+	uint32_t origin = origin_of(&j->origins, rec->call_ns);
 
 	if (origin != SONDE_NONE) {
 		rec->origin = origin;
@@ -280,7 +442,7 @@ static bool add_memory(struct joining *j)
 	for (i = 0; i < nr; i++) {
 		struct native_memory *m = &n->memory.at[i];
 
-		m->memory.ns = sonde_native__clock_ns(&n->gpu, m->start_ns);
+		m->memory.ns = sonde_clock_map__ns(&n->gpu, m->start_ns);
 		m->launch = launch_of(&j->ids, m->correlation);
 		if (m->launch == SONDE_NONE)
 			continue;
@@ -299,8 +461,8 @@ static bool add_memory(struct joining *j)
 int sonde_native__join(struct native *n, struct sonde_err *err)
 {
 	struct joining j = {.n = n};
-	bool ok = n->launches.nr < SONDE_NONE && sonde_native__edges(n) && find_ids(n, &j.ids) &&
-		  sonde_native__find_origins(n, &j.origins);
+	bool ok = n->launches.nr < SONDE_NONE && add_start_ends(n) && find_ids(n, &j.ids) &&
+		  find_origins(n, &j.origins);
 
 	if (ok && n->status.nr_owed) {
 		j.has_record = sonde_calloc(n->launches.nr + 1, sizeof(*j.has_record));
@@ -319,7 +481,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 	sonde_free(j.has_record);
 	sonde_free(j.ids.launches);
 	sonde_free(j.ids.sorted);
-	sonde_native__release_origins(&j.origins);
+	release_origins(&j.origins);
 	sonde_vec_release(&j.names.of);
 	return ok ? 0 : sonde_err_nomem(err);
 }

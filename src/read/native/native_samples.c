@@ -11,7 +11,7 @@ bool sonde_native__is_sampler(const struct native *n)
 	return sonde_str_is(sonde_native__meta(n, "kind"), "samples");
 }
 
-#define MOST_OFFSET_NS 20000 /* what is beyond is none */
+#define MOST_OFFSET_NS 20000 /* a larger one is damage */
 
 static void read_offset(const struct native *n, struct sonde_series *s)
 {
@@ -75,7 +75,7 @@ bool sonde_native__counters(struct native *n, struct sonde_str payload)
 	return is_good;
 }
 
-/* Times stay the GPU's here: see series.c. */
+/* Times stay the GPU's here: series.c puts them on the axis of the records. */
 static bool add_samples(struct native *n, struct sonde_series *s, struct sonde_samples_in *in)
 {
 	uint64_t start = 0, end = 0, last = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : 0;
@@ -107,6 +107,30 @@ bool sonde_native__samples(struct native *n, struct sonde_str payload)
 		return true;
 	}
 	return add_samples(n, &n->r->series.at[n->series_of[in.set] - 1], &in);
+}
+
+bool sonde_native__keep_clock(struct native *n)
+{
+	bool is_sampler = sonde_native__is_sampler(n);
+	struct sonde_clock_map *from = is_sampler ? &n->host : &n->gpu;
+	struct sonde_gpu_clock *c, **slot;
+
+	if (!is_sampler && (!n->nr_works || !n->gpu.points.nr))
+		return true;
+	c = sonde_calloc(1, sizeof(*c));
+	slot = c ? sonde_vec_push(&n->r->gpu_clocks) : NULL;
+	if (!slot) {
+		sonde_free(c);
+		return false;
+	}
+	*slot = c;
+	*c = (struct sonde_gpu_clock){.clock = *from,
+		.host = sonde_native__meta(n, "host"),
+		.input = n->src->input,
+		.nr_works = is_sampler ? 0 : n->nr_works};
+	from->points.at = NULL;
+	from->points.nr = from->points.cap = 0;
+	return true;
 }
 
 static void note_losses(const struct native *n)

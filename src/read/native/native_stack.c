@@ -5,7 +5,7 @@
  * share of memory that grows with the file: every region is told by its path
  * later on, so few bytes of pushes could ask for any amount of it.
  */
-#include "read/native/native_stream_int.h"
+#include "read/native/native_stream.h"
 
 #define LONG_PATH	  1024u	      /* bytes; shorter ones are free */
 #define LONG_PATHS_ALWAYS (16u << 20) /* bytes of long paths in any file … */
@@ -13,7 +13,7 @@
 
 /* --- CPU time --------------------------------------------------------------------------------- */
 
-void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
+void sonde_stream__share_cpu(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 {
 	uint64_t step = cpu_ns - s->cpu_ns, spent = step < UINT64_MAX / 4 ? step : 0;
 	double share = ticks > s->cpu_ticks ? (double)spent / (double)(ticks - s->cpu_ticks) : 0;
@@ -26,7 +26,7 @@ void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 		uint64_t at = s->cpu_ns;
 
 		if (p->ticks > s->cpu_ticks)
-			at += sonde_native__u64((double)(p->ticks - s->cpu_ticks) * share);
+			at += sonde_clock_map__u64((double)(p->ticks - s->cpu_ticks) * share);
 		if (!p->is_end)
 			t->cpu_ns = at;
 		else

@@ -1,6 +1,6 @@
 /* The events of each thread, in order: pushes and pops, and the launches with what was open. */
 #include "base/alloc.h"
-#include "read/native/native_stream_int.h"
+#include "read/native/native_stream.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ static const uint8_t *read_base(
 		if (!p)
 			return NULL;
 	}
-	sonde_stream__settle(s, s->at.ticks, s->at.cpu_ns);
+	sonde_stream__share_cpu(s, s->at.ticks, s->at.cpu_ns);
 	window = sonde_native__window_at(s->n, s->at.ticks);
 	if (window != s->window || window == NATIVE_OUTSIDE) {
 		sonde_stream__end_window(s);
@@ -205,7 +205,7 @@ static bool read_piece(struct stream *s, const struct native_piece *piece, bool 
 		if (!p)
 			return false;
 		if (e.has_cpu)
-			sonde_stream__settle(s, s->at.ticks, s->at.cpu_ns);
+			sonde_stream__share_cpu(s, s->at.ticks, s->at.cpu_ns);
 		if (!read_event(s, &e, at))
 			return false;
 		s->n->counts.events++;
@@ -221,10 +221,10 @@ static void stream_end(struct stream *s)
 	/* No later reading: the thread is taken to have run all the time since the last. */
 	if (s->pending.nr) {
 		uint64_t last = s->pending.at[s->pending.nr - 1].ticks;
-		uint64_t since = sonde_native__clock_ns(&s->n->host, last) -
-				 sonde_native__clock_ns(&s->n->host, s->cpu_ticks);
+		uint64_t since = sonde_clock_map__ns(&s->n->host, last) -
+				 sonde_clock_map__ns(&s->n->host, s->cpu_ticks);
 
-		sonde_stream__settle(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
+		sonde_stream__share_cpu(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
 	}
 	if (sonde_native__window_end_ns(s->n, s->window))
 		sonde_stream__end_window(s);
@@ -344,6 +344,6 @@ int sonde_native__read_streams(struct native *n, struct sonde_err *err)
 	sonde_vec_release(&s->pending);
 	sonde_vec_release(&s->works);
 	sonde_free(s);
-	sonde_native__clock_init(&n->gpu);
+	sonde_clock_map__init(&n->gpu);
 	return no_memory ? sonde_err_nomem(err) : 0;
 }

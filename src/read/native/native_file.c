@@ -1,12 +1,25 @@
 /*
- * The blocks of a capture file. A good block follows the last one; where it
- * does not, the next good one is looked for byte by byte.
+ * The file of a capture: its blocks → strings, clocks, texts, and the pieces of each stream. A good block
+ * follows the last one; where it does not, the next good one is looked for byte by byte.
+ *
+ * A capture may go on in further files: PATH, then PATH.1, PATH.2, … are mapped side by side and read as
+ * one. Files that the runner has folded are gone (PATH says which file is the first that remains), and one may
+ * go while we look: PATH is replaced first, so whoever misses a file looks at PATH again.
  */
 #include "format/check.h"
 #include "format/varint.h"
 #include "read/native/native_int.h"
+#include "read/rolled.h"
 
 #include <string.h>
+#include <unistd.h>
+
+/* Looking for blocks costs at most this many times the bytes of the file. */
+#define MAX_VAIN 16u
+#define MAX_PAGE 65536u
+#define MAX_TRIES 100 /* each time the runner was faster */
+
+/* --- blocks, one after the other ------------------------------------------------------------------- */
 
 struct walk {
 	const uint8_t *base, *end;
@@ -17,10 +30,6 @@ struct walk {
 	bool is_begun;		/* a file has begun since this was last looked at */
 	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
 };
-
-/* Looking for blocks costs at most this many times the bytes of the file. */
-#define MAX_VAIN 16u
-#define MAX_PAGE 65536u
 
 static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *h)
 {
@@ -101,7 +110,153 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 	return NULL;
 }
 
-static bool define(struct native *n, const uint64_t *field, struct sonde_str text)
+/* --- further files --------------------------------------------------------------------------------- */
+
+/* Whether some of a capture's files were folded, as the first one, `data`, says. */
+static bool read_rolled(struct sonde_str data, struct sonde_rolled *out)
+{
+	struct sonde_capture_head head;
+	struct sonde_block_head h;
+	struct walk w = {.base = (const uint8_t *)data.p, .end = (const uint8_t *)data.p + data.n};
+	const uint8_t *p = w.base;
+	unsigned i;
+
+	if (data.n < sizeof(head))
+		return false;
+	memcpy(&head, p, sizeof(head));
+	p += head.nr_bytes < data.n ? head.nr_bytes : data.n;
+	for (i = 0; i < 2 && block_at(&w, p, &h); i++, p += sizeof(h) + h.nr_bytes)
+		if (h.type == SONDE_BLOCK_ROLLED && h.nr_bytes >= sizeof(*out)) {
+			memcpy(out, p + sizeof(h), sizeof(*out));
+			return out->next > 0;
+		}
+	return false;
+}
+
+/* The first of the further files that is there. */
+static uint32_t first_part(struct sonde_str data)
+{
+	struct sonde_rolled rolled;
+
+	return read_rolled(data, &rolled) ? rolled.next : 1;
+}
+
+/* The names of all files from `part` on, behind PATH; SONDE_ERR_NOMEM, or 0. */
+static int find_parts(const struct native *n, uint32_t part, struct sonde_word_list *out)
+{
+	const char *name = n->r->options.further ? n->r->options.further : n->src->path;
+	uint32_t max = n->r->options.nr_files ? n->r->options.nr_files - 1 : UINT32_MAX, i;
+
+	if (!sonde_word_list_add(out, n->src->path))
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < max; i++) {
+		const char *path =
+			sonde_arena_printf(&n->r->arena, "%s.%u", name, part + i).p;
+
+		if (path && access(path, F_OK) != 0)
+			return 0;
+		if (!path || !sonde_word_list_add(out, path))
+			return SONDE_ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* One look: 1 when PATH was replaced meanwhile. */
+static int try_map_files(struct native *n, struct sonde_mapping *out, struct sonde_err *err)
+{
+	uint32_t part = first_part(n->src->file.data);
+	struct sonde_word_list all = {0};
+	struct sonde_err gone = {0};
+	int rc = find_parts(n, part, &all);
+
+	n->is_written = rc == 0 && !n->r->options.nr_files && sonde_file_is_locked(all.at[all.nr - 1]);
+	if (rc)
+		sonde_err_nomem(err);
+	else
+		rc = sonde_mapping_open_all(out, all.at, all.nr, &gone);
+	if (rc == 0 && first_part(out->data) != part)
+		rc = 1;
+	else if (rc == SONDE_ERR_IO)
+		rc = access(n->src->path, F_OK) == 0 ? 1 : sonde_err_set(err, rc, "%s", gone.msg);
+	sonde_vec_release(&all);
+	return rc;
+}
+
+int sonde_native__map_files(struct native *n, struct sonde_err *err)
+{
+	struct sonde_mapping all = {0};
+	unsigned i;
+	int rc = 1;
+
+	if (!n->src->file.base) /* it was unpacked: there is nothing beside it */
+		return 0;
+	for (i = 0; i < MAX_TRIES && rc == 1; i++) {
+		rc = try_map_files(n, &all, err);
+		if (rc < 0)
+			return rc;
+		sonde_mapping_release(&n->src->file);
+		n->src->file = all;
+	}
+	return rc ? sonde_err_set(err, SONDE_ERR_IO,
+			    "%s: its files change all the time: report when the program has ended",
+			    n->src->path)
+		  : 0;
+}
+
+uint32_t sonde_capture_next(const char *path)
+{
+	struct sonde_rolled rolled = {0};
+	struct sonde_mapping file;
+
+	if (sonde_mapping_open(&file, path, NULL))
+		return 0;
+	if (!sonde_str_starts(file.data, SONDE_CAPTURE_MAGIC) || !read_rolled(file.data, &rolled))
+		rolled.next = 0;
+	sonde_mapping_release(&file);
+	return rolled.next;
+}
+
+/* --- texts: META lines, labels and their domains --------------------------------------------------- */
+
+struct sonde_str sonde_native__meta(const struct native *n, const char *key)
+{
+	struct sonde_str rest = n->meta, line, value;
+
+	while (rest.n) {
+		line = sonde_str_cut(rest, '\n', &rest);
+		if (sonde_str_is(sonde_str_cut(line, '=', &value), key))
+			return value;
+	}
+	return (struct sonde_str){NULL, 0};
+}
+
+struct sonde_str sonde_native__program(const struct native *n)
+{
+	return sonde_str_base(sonde_native__meta(n, "exe"));
+}
+
+uint32_t sonde_native__domain(const struct native *n, uint64_t number)
+{
+	return number < n->strings.nr && n->strings.at[number].text.p ? n->strings.at[number].domain
+								      : NATIVE_NO_DOMAIN;
+}
+
+uint32_t sonde_native__string(struct native *n, uint64_t number)
+{
+	struct native_string *s = number < n->strings.nr ? &n->strings.at[number] : NULL;
+
+	if (!s || !s->text.p) {
+		n->counts.no_label++;
+		return sonde_records__string(n->r, SONDE_STR("(label not written)"));
+	}
+	if (s->string == SONDE_NONE)
+		s->string = sonde_records__string(n->r, s->text);
+	return s->string;
+}
+
+/* --- what blocks say ------------------------------------------------------------------------------- */
+
+static bool define_string(struct native *n, const uint64_t *field, struct sonde_str text)
 {
 	uint64_t number = field[0];
 	size_t old = n->strings.nr;
@@ -138,7 +293,7 @@ static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 			p = sonde_varint_get(p, end, &field[i]);
 		if (!p || field[3] > (size_t)(end - p))
 			return true;
-		if (!define(n, field, sonde_native__text(p, field[3])))
+		if (!define_string(n, field, sonde_native__text(p, field[3])))
 			return false;
 		p += field[3];
 	}
@@ -148,7 +303,7 @@ static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
 {
 	struct sonde_clock c;
-	struct native_point *point;
+	struct sonde_clock_point *point;
 
 	if (nr < sizeof(c))
 		return true;
@@ -159,7 +314,7 @@ static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
 	/* Real time may be set while the program runs; the first offset is kept for all. */
 	if (n->host.points.nr == 1)
 		n->epoch_ns = c.real_ns - c.mono_ns;
-	*point = (struct native_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
+	*point = (struct sonde_clock_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
 	if (n->head_bytes && !n->since_ns)
 		n->since_ns = point->to_ns;
 	if (!n->last_ns)
@@ -294,26 +449,6 @@ static int read_head(struct native *n, struct sonde_err *err)
 	return 0;
 }
 
-bool sonde_native__rolled(struct sonde_str data, struct sonde_rolled *out)
-{
-	struct sonde_capture_head head;
-	struct sonde_block_head h;
-	struct walk w = {.base = (const uint8_t *)data.p, .end = (const uint8_t *)data.p + data.n};
-	const uint8_t *p = w.base;
-	unsigned i;
-
-	if (data.n < sizeof(head))
-		return false;
-	memcpy(&head, p, sizeof(head));
-	p += head.nr_bytes < data.n ? head.nr_bytes : data.n;
-	for (i = 0; i < 2 && block_at(&w, p, &h); i++, p += sizeof(h) + h.nr_bytes)
-		if (h.type == SONDE_BLOCK_ROLLED && h.nr_bytes >= sizeof(*out)) {
-			memcpy(out, p + sizeof(h), sizeof(*out));
-			return out->next > 0;
-		}
-	return false;
-}
-
 void sonde_native__each_block(const struct native *n,
 	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of)
 {
@@ -373,6 +508,6 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 	sonde_vec_sort(&n->pieces, by_place);
 	n->host.hz = (double)n->head.tick_hz;
 	n->gpu.hz = 1e9;
-	sonde_native__clock_init(&n->host);
+	sonde_clock_map__init(&n->host);
 	return sonde_native__read_windows(n, err);
 }

@@ -1,18 +1,18 @@
-/* From one clock to another, by moments known on both. */
+#include "read/clock_map.h"
+
 #include "base/bisect.h"
-#include "read/native/native_int.h"
 
 static int by_from(const void *a, const void *b)
 {
-	const struct native_point *x = a, *y = b;
+	const struct sonde_clock_point *x = a, *y = b;
 
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
 /* Makes the line through points i and i+1 the one in use. */
-static void use(struct native_clock *c, size_t i)
+static void use_line(struct sonde_clock_map *c, size_t i)
 {
-	const struct native_point *a = &c->points.at[i], *b = a + 1;
+	const struct sonde_clock_point *a = &c->points.at[i], *b = a + 1;
 
 	c->low = a->from;
 	c->high = b->from;
@@ -22,7 +22,7 @@ static void use(struct native_clock *c, size_t i)
 				 : 0;
 }
 
-void sonde_native__clock_init(struct native_clock *c)
+void sonde_clock_map__init(struct sonde_clock_map *c)
 {
 	size_t i, nr = 0;
 
@@ -31,7 +31,7 @@ void sonde_native__clock_init(struct native_clock *c)
 	sonde_vec_sort(&c->points, by_from);
 	/* Points too close together give no good slope: keep the first and what is 1 ms later. */
 	for (i = 1; i < c->points.nr; i++) {
-		const struct native_point *p = &c->points.at[i];
+		const struct sonde_clock_point *p = &c->points.at[i];
 
 		if (p->from > c->points.at[nr].from &&
 			p->to_ns - c->points.at[nr].to_ns - 1000000 < UINT64_MAX / 4)
@@ -39,7 +39,7 @@ void sonde_native__clock_init(struct native_clock *c)
 	}
 	c->points.nr = nr + 1;
 	if (c->points.nr > 1) {
-		use(c, 0);
+		use_line(c, 0);
 		return;
 	}
 	c->low = c->high = c->points.at[0].from;
@@ -47,21 +47,21 @@ void sonde_native__clock_init(struct native_clock *c)
 	c->ns_per_tick = c->hz > 0 ? 1e9 / c->hz : 1;
 }
 
-uint64_t sonde_native__clock_slow(struct native_clock *c, uint64_t t)
+uint64_t sonde_clock_map__slow(struct sonde_clock_map *c, uint64_t t)
 {
 	size_t low = 0;
 	double ns;
 
 	if (!c->points.nr)
-		return sonde_native__u64((double)t * (c->hz > 0 ? 1e9 / c->hz : 1));
+		return sonde_clock_map__u64((double)t * (c->hz > 0 ? 1e9 / c->hz : 1));
 	if (c->points.nr > 1) {
 		sonde_bisect(low, c->points.nr - 1, mid, c->points.at[mid].from <= t);
-		use(c, low ? low - 1 : 0);
+		use_line(c, low ? low - 1 : 0);
 	}
 	if (t >= c->low) {
 		ns = (double)(t - c->low) * c->ns_per_tick;
-		return ns < (double)(UINT64_MAX - c->base_ns) ? c->base_ns + sonde_native__u64(ns) : UINT64_MAX;
+		return ns < (double)(UINT64_MAX - c->base_ns) ? c->base_ns + sonde_clock_map__u64(ns) : UINT64_MAX;
 	}
 	ns = (double)(c->low - t) * c->ns_per_tick;
-	return ns < (double)c->base_ns ? c->base_ns - sonde_native__u64(ns) : 0;
+	return ns < (double)c->base_ns ? c->base_ns - sonde_clock_map__u64(ns) : 0;
 }

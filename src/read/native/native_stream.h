@@ -5,8 +5,8 @@
  *
  * What reads an event returns false when it makes no sense.
  */
-#ifndef SONDE_READ_NATIVE_STREAM_INT_H
-#define SONDE_READ_NATIVE_STREAM_INT_H
+#ifndef SONDE_READ_NATIVE_STREAM_H
+#define SONDE_READ_NATIVE_STREAM_H
 
 #include "format/event.h"
 #include "read/native/native_int.h"
@@ -47,11 +47,11 @@ struct stream {
 /* When the event at hand happened, in nanoseconds since the epoch. */
 static inline uint64_t sonde_stream__now(struct stream *s)
 {
-	return sonde_native__clock_ns(&s->n->host, s->at.ticks);
+	return sonde_clock_map__ns(&s->n->host, s->at.ticks);
 }
 
-/* The thread's CPU clock was read: what began and ended since the last time gets its share. */
-void sonde_stream__settle(struct stream *s, uint64_t ticks, uint64_t cpu_ns);
+/* The thread's CPU clock was read: ranges that began or ended since the last time get their share. */
+void sonde_stream__share_cpu(struct stream *s, uint64_t ticks, uint64_t cpu_ns);
 /* A start/end range beginning now; SONDE_NONE when it is left out or memory is short. */
 uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain);
 void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain);
