@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "catalogue/metrics.h"
 #include "read/jobs.h"
-#include "read/source_int.h"
+#include "read/source.h"
 #include "read/unpack.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "base/alloc.h"
 #include "read/clock_map.h"
-#include "read/source_int.h"
+#include "read/source.h"
 
 /* Two mappings of one clock agree to microseconds; beyond this they are of two clocks. */
 #define MAX_APART_NS 1000000u

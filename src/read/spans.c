@@ -1,4 +1,4 @@
-#include "read/spans_int.h"
+#include "read/spans.h"
 
 #include "base/alloc.h"
 #include "base/keysort.h"

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "read/folder_in.h"
-#include "read/source_int.h"
+#include "read/source.h"
 #include "read/tar.h"
 
 #include <string.h>
@@ -13,23 +13,17 @@
 #define RECOGNISED_BY (2u << 20) /* bytes: a table may begin a MiB behind the output of its program */
 #define MAX_LAYERS  4 /* a gzip file in an archive in a gzip file, and one more */
 
-/* The first that knows it: those that look at the first bytes only come first. */
-static const struct sonde_source_ops *const readers[] = {
-	&sonde_source_native,
-	&sonde_source_ncu_rep,
-	&sonde_source_nsys_sqlite,
-	&sonde_source_hatchet,
-	&sonde_source_kineto,
-	&sonde_source_ncu_csv,
-};
+#define SOURCE(name) &sonde_source_##name,
+static const struct sonde_source_ops *const sources[] = {SONDE_SOURCES(SOURCE)};
+#undef SOURCE
 
 static const struct sonde_source_ops *recognise(struct sonde_str data)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-		if (readers[i]->knows(data))
-			return readers[i];
+	for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (sources[i]->knows(data))
+			return sources[i];
 	return NULL;
 }
 
@@ -41,7 +35,7 @@ bool sonde_source__is_report(struct sonde_str data)
 		     memmem(data.p, n, "\"sonde.region", 13));
 }
 
-/* Files people have beside the ones that can be read. */
+/* The error for a file that is no capture; it names the formats people mix up with captures. */
 static int refuse(const char *path, struct sonde_str data, struct sonde_err *err)
 {
 	struct sonde_str name = sonde_str_from(path);
@@ -134,7 +128,7 @@ static int read_source(struct sonde_records *r, struct sonde_source *src, struct
 
 /* --- compressed files and archives ------------------------------------------------------------ */
 
-/* What a reader wants in memory as a whole. */
+/* Reads a source that needs all of its bytes in memory. */
 static int read_inflated(struct sonde_records *r, const char *path, struct sonde_stream *stream,
 	struct sonde_err *err)
 {
@@ -145,7 +139,7 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	if (!src)
 		return sonde_err_nomem(err);
 	text = &src->file.inflated;
-	/* The beginning tells what it is, and there may be gigabytes behind it. */
+	/* Recognised by its beginning before all is unpacked: it may have gigabytes. */
 	while (sonde_stream_some(stream, text, RECOGNISED_BY))
 		;
 	src->ops = text->n ? recognise(sonde_buf_view(text)) : NULL;
@@ -165,14 +159,14 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 }
 
 static int read_streamed(struct sonde_records *r, const char *path, struct sonde_stream *stream,
-	struct sonde_err *err)
+	const struct sonde_source_ops *ops, struct sonde_err *err)
 {
 	struct sonde_source *src = add_source(r, path);
 	int rc;
 
 	if (!src)
 		return sonde_err_nomem(err);
-	src->ops = &sonde_source_kineto;
+	src->ops = ops;
 	src->stream = stream;
 	rc = read_source(r, src, err);
 	src->stream = NULL;
@@ -182,7 +176,7 @@ static int read_streamed(struct sonde_records *r, const char *path, struct sonde
 static int read_stream(struct sonde_records *r, const char *path, struct sonde_stream *stream,
 	unsigned layers, struct sonde_err *err);
 
-/* Says what of an archive is missing. One without any capture is an error, with the first reason. */
+/* Notes the parts of an archive that are missing. An archive without any capture is an error, with the first reason. */
 static int note_losses(struct sonde_records *r, const char *path, struct sonde_tar *tar,
 	size_t nr_read, struct sonde_err *err)
 {
@@ -210,7 +204,7 @@ static int note_losses(struct sonde_records *r, const char *path, struct sonde_t
 	return rc;
 }
 
-/* Its captures; other files in it are passed over. */
+/* Reads the captures of an archive; other files in it are skipped. */
 static int read_archive(struct sonde_records *r, const char *path, struct sonde_stream *stream,
 	unsigned layers, struct sonde_err *err)
 {
@@ -248,6 +242,7 @@ static int read_stream(struct sonde_records *r, const char *path, struct sonde_s
 	unsigned layers, struct sonde_err *err)
 {
 	struct sonde_str head = sonde_stream_peek(stream);
+	const struct sonde_source_ops *ops;
 	struct sonde_stream inside;
 	int rc;
 
@@ -258,10 +253,11 @@ static int read_stream(struct sonde_records *r, const char *path, struct sonde_s
 			"%s: packed more than %d times: unpack it first", path, MAX_LAYERS);
 	if (sonde_is_tar(head))
 		return read_archive(r, path, stream, layers, err);
-	if (!sonde_is_gzip(head))
-		return recognise(head) == &sonde_source_kineto
-			       ? read_streamed(r, path, stream, err)
-			       : read_inflated(r, path, stream, err);
+	if (!sonde_is_gzip(head)) {
+		ops = recognise(head);
+		return ops && ops->reads_streams ? read_streamed(r, path, stream, ops, err)
+						 : read_inflated(r, path, stream, err);
+	}
 	rc = sonde_stream_from_gzip(&inside, stream, err);
 	if (rc == 0)
 		rc = read_stream(r, path, &inside, layers + 1, err);
@@ -337,7 +333,7 @@ static int read_directory(struct sonde_records *r, const char *path, struct sond
 		else
 			rc = one;
 	}
-	/* Whether that is one job, the times of all processes tell. */
+	/* Whether that is one job is checked when the times of all processes are known. */
 	if (rc == 0 && !f.is_run && !f.together &&
 		!sonde_vec_put(&r->folders, (struct sonde_read_folder){path, first, r->processes.nr}))
 		rc = sonde_err_nomem(err);

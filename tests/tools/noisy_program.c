@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "attribute/launches.h"
 #include "fold/partial.h"
-#include "read/source_int.h"
+#include "read/source.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #ifndef SONDE_TESTS_MADE_H
 #define SONDE_TESTS_MADE_H
 
-#include "read/source_int.h"
+#include "read/source.h"
 
 #define MADE_ROOT SONDE_NONE
 

@@ -3,7 +3,8 @@
 
 #include "base/alloc.h"
 #include "nsys_made.h"
-#include "read/source_int.h"
+#include "read/source.h"
+#include "read/start_end.h"
 #include "whole_way.h"
 
 #include <stdlib.h>

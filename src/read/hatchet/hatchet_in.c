@@ -7,7 +7,7 @@
 #include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
 #include "read/json_scan.h"
-#include "read/source_int.h"
+#include "read/source.h"
 
 #include <math.h>
 

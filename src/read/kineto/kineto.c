@@ -355,6 +355,7 @@ static void release(struct sonde_source *src)
 
 const struct sonde_source_ops sonde_source_kineto = {
 	.name = "kineto",
+	.reads_streams = true,
 	.state_bytes = sizeof(struct kineto_state),
 	.knows = knows,
 	.read = read_trace,

@@ -18,8 +18,8 @@
 #include "base/keysort.h"
 #include "base/stream.h"
 #include "read/json_scan.h"
-#include "read/launch_metrics_int.h"
-#include "read/spans_int.h"
+#include "read/launch.h"
+#include "read/spans.h"
 
 #define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
 /*

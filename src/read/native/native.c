@@ -1,6 +1,6 @@
 /* The reader of native captures: libsonde_inject.so's files. */
 #include "base/alloc.h"
-#include "read/launch_metrics_int.h"
+#include "read/launch.h"
 #include "read/native/native_int.h"
 
 #include <assert.h>

@@ -23,7 +23,7 @@
 #include "format/samples.h"
 #include "read/clock_map.h"
 #include "read/folder_in.h"
-#include "read/source_int.h"
+#include "read/source.h"
 
 #define NATIVE_MAX_DOMAINS 1024u
 #define NATIVE_MAX_NAMES   4096u /* threads with a name */

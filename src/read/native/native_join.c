@@ -1,7 +1,9 @@
 /* Putting the parts together: which launch made which work, and the records in order of launch. */
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "read/launch.h"
 #include "read/native/native_int.h"
+#include "read/start_end.h"
 
 #include <string.h>
 
@@ -288,7 +290,7 @@ static bool name_record(struct joining *j, struct sonde_record *rec)
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
 	if (rec->kind == SONDE_RESULT_MEMCPY)
-		text = sonde_source__copy_name(rec->function);
+		text = sonde_launch__copy_name(rec->function);
 	name = sonde_records__string(j->n->r, text);
 	rec->function = sonde_records__function(j->n->r, name, name);
 	return rec->function != SONDE_NONE;

@@ -5,7 +5,7 @@
 #ifndef SONDE_READ_NCU_ENTRIES_H
 #define SONDE_READ_NCU_ENTRIES_H
 
-#include "read/source_int.h"
+#include "read/source.h"
 
 struct ncu_frame {
 	uint32_t range; /* its range number */

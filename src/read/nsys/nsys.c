@@ -9,7 +9,7 @@
  */
 #include "read/nsys/nsys_int.h"
 
-#include "read/launch_metrics_int.h"
+#include "read/launch.h"
 
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
 

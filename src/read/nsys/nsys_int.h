@@ -10,7 +10,7 @@
 #ifndef SONDE_READ_NSYS_INT_H
 #define SONDE_READ_NSYS_INT_H
 
-#include "read/spans_int.h"
+#include "read/spans.h"
 
 #include <sqlite3.h>
 

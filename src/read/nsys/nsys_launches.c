@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/keysort.h"
+#include "read/launch.h"
 
 /* --- calls ------------------------------------------------------------------------------------------ */
 
@@ -133,7 +134,7 @@ static uint32_t name_of(struct nsys *n, sqlite3_stmt *q)
 	struct sonde_str text = SONDE_STR("(unnamed kernel)");
 
 	if (n->kind == SONDE_RESULT_MEMCPY)
-		text = sonde_source__copy_name((uint64_t)sqlite3_column_int64(q, COPY));
+		text = sonde_launch__copy_name((uint64_t)sqlite3_column_int64(q, COPY));
 	if (n->kind == SONDE_RESULT_MEMSET)
 		text = SONDE_STR("[CUDA memset]");
 	return sonde_records__string(n->r, text);

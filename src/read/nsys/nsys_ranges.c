@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/keysort.h"
+#include "read/start_end.h"
 
 #include <stdio.h>
 

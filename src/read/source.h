@@ -1,11 +1,12 @@
 /*
- * Inside the reading room: what a reader of one format offers.
+ * Inside the reading room: a source, which is one format, and the helpers that all sources use to append to
+ * the records.
  *
- * A reader recognises its files by their first bytes, appends to the records,
- * and later decodes the values of the records it appended.
+ * A source recognises its files by their first bytes, appends to the records, and later decodes the values
+ * of the records it appended. docs/extending.md adds one.
  */
-#ifndef SONDE_READ_SOURCE_INT_H
-#define SONDE_READ_SOURCE_INT_H
+#ifndef SONDE_READ_SOURCE_H
+#define SONDE_READ_SOURCE_H
 
 #include "base/file.h"
 #include "read/records.h"
@@ -14,7 +15,8 @@ struct sonde_stream;
 
 struct sonde_source_ops {
 	const char *name;   /* as reports have it in `capture.source` */
-	size_t state_bytes; /* of `state`, what `values` has to know; 0 = nothing */
+	size_t state_bytes; /* of `state`, which `values` needs; 0 = it needs none */
+	bool reads_streams; /* compressed files come as `stream`, as they may be larger than memory */
 	bool (*knows)(struct sonde_str data); /* whether these are the first bytes of such a file */
 	/*
 	 * Appends everything in `src->file` to `r`. On damage: what was read stays, `err` says
@@ -31,23 +33,32 @@ struct sonde_source {
 	struct sonde_mapping file;
 	const char *path; /* in the records' arena */
 	uint32_t input;
-	struct sonde_stream *stream; /* while reading, instead of `file`: only readers of streams */
+	struct sonde_stream *stream; /* while reading, instead of `file`: only where ops->reads_streams */
 	void *state;		     /* the reader's own, all zero at first */
-	bool says_cut;		     /* the reader has told that it ends too early */
+	bool says_cut;		     /* the reader has reported that the file ends too early */
 };
 
-extern const struct sonde_source_ops sonde_source_ncu_rep;
-extern const struct sonde_source_ops sonde_source_ncu_csv;
-extern const struct sonde_source_ops sonde_source_nsys_sqlite;
-extern const struct sonde_source_ops sonde_source_native;
-extern const struct sonde_source_ops sonde_source_kineto;
-extern const struct sonde_source_ops sonde_source_hatchet;
+/*
+ * Every source: `sonde_source_NAME` is defined in its folder. A file belongs to the first that knows it, so
+ * those that look at the first bytes only come first, and those that search the text last.
+ */
+#define SONDE_SOURCES(X) \
+	X(native)        \
+	X(ncu_rep)       \
+	X(nsys_sqlite)   \
+	X(hatchet)       \
+	X(kineto)        \
+	X(ncu_csv)
+
+#define SONDE_DECLARE_SOURCE(name) extern const struct sonde_source_ops sonde_source_##name;
+SONDE_SOURCES(SONDE_DECLARE_SOURCE)
+#undef SONDE_DECLARE_SOURCE
 
 /* Whether these are the first bytes of a report or comparison that sonde wrote: no capture. */
 bool sonde_source__is_report(struct sonde_str data);
 /*
- * The bytes end, at `end`, inside of `what` ("a row"), which begins at `at`, and nothing says how
- * many there were. SONDE_ERR_FORMAT.
+ * The error that the bytes end, at `end`, inside `what` ("a row"), which begins at `at`. Nobody knows how
+ * many bytes are missing. SONDE_ERR_FORMAT.
  */
 int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,
 	struct sonde_err *err);
@@ -74,13 +85,6 @@ uint32_t sonde_records__caller(struct sonde_records *r, uint32_t process, uint64
 uint32_t sonde_records__queue(
 	struct sonde_records *r, uint32_t device, uint32_t context, uint64_t stream);
 uint32_t sonde_records__function(struct sonde_records *r, uint32_t name, uint32_t full_name);
-/* The functions of kernels, each demangled once. Start with `= {0}`, end with sonde_vec_release(&t.of). */
-struct sonde_kernel_names {
-	SONDE_VEC(uint32_t) of; /* by string number of what the source calls it: function + 1, 0 = not yet */
-};
-/* The function of a kernel that the source calls string `raw`; SONDE_NONE when memory is short. */
-uint32_t sonde_kernel_names__function(
-	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw);
 /* A note where the profiler's own `ns` are a good part of the time between the records. */
 void sonde_records__note_overhead(struct sonde_records *r, const char *path, uint64_t ns);
 /* The process with this pid and input, appended when new. */
@@ -95,30 +99,15 @@ void sonde_process__set_rank(
 bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
-/*
- * The start/end ranges of the records from `first_range` on, asked what was open: process by process
- * and in order of time, as going back takes a walk from the beginning. NULL when memory is short.
- * A range with the end 0 was never ended.
- */
-struct sonde_starts;
-struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first_range);
-/* `set` with those open then added, of one label next to each other; SONDE_NONE when memory is short. */
-uint32_t sonde_starts__open_at(
-	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set);
-/* Returns how many of the sets asked for lack some, as too many labels were open. */
-uint64_t sonde_starts__free(struct sonde_starts *s);
 /* Appends a text value to `v`; false when memory is short. */
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text);
 
-/* Times lie beside everything or nothing; ranges never closed end with their process. */
+/* Leaves out impossible times, finds out what has times; ranges never closed end with their process. */
 bool sonde_records__complete_times(struct sonde_records *r);
-/* Puts samples on the axis of the records; `series.c`. */
+/* Puts samples on the axis of the records. */
 void sonde_records__place_series(struct sonde_records *r);
 void sonde_records__free_series(struct sonde_records *r);
 /* Fills in what each process launched. */
 void sonde_records__follow(struct sonde_records *r);
-
-/* What copies are listed under, by CUPTI's kind of copy. */
-struct sonde_str sonde_source__copy_name(uint64_t kind);
 
 #endif

@@ -12,10 +12,10 @@
  *     sonde_spans__rewind(&s);                            // from the beginning again
  *     sonde_spans__release(&s);
  */
-#ifndef SONDE_READ_SPANS_INT_H
-#define SONDE_READ_SPANS_INT_H
+#ifndef SONDE_READ_SPANS_H
+#define SONDE_READ_SPANS_H
 
-#include "read/source_int.h"
+#include "read/source.h"
 
 struct sonde_span {
 	uint64_t begin_ns, end_ns; /* end UINT64_MAX: never closed */

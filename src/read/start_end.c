@@ -2,13 +2,14 @@
  * Which start/end ranges were open at each launch: a sweep over both in order of
  * time.
  *
- * A launch counts once per label, and in every open entry of it. Of one label a
- * set has the last MAX_ENTRIES begun, and of labels the last MAX_LABELS: programs
- * that never end what they start would have sets that grow with the square of
- * time, and what they started long ago they have forgotten.
+ * A launch counts once per label, and in every open entry of it. A set has at
+ * most MAX_LABELS labels, the last ones begun, and MAX_ENTRIES entries of each:
+ * the sets of a program that never ends its ranges would otherwise grow with the
+ * square of time.
  */
 #include "base/alloc.h"
-#include "read/source_int.h"
+#include "read/source.h"
+#include "read/start_end.h"
 
 #include <stdlib.h>
 #include <string.h>

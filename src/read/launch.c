@@ -1,6 +1,38 @@
-#include "read/launch_metrics_int.h"
+#include "read/launch.h"
 
 #include "catalogue/metrics.h"
+#include "read/demangle.h"
+
+struct sonde_str sonde_launch__copy_name(uint64_t kind)
+{
+	static const char *const names[] = {"[CUDA memcpy]", "[CUDA memcpy Host-to-Device]",
+		"[CUDA memcpy Device-to-Host]", "[CUDA memcpy Host-to-Array]",
+		"[CUDA memcpy Array-to-Host]", "[CUDA memcpy Array-to-Array]",
+		"[CUDA memcpy Array-to-Device]", "[CUDA memcpy Device-to-Array]",
+		"[CUDA memcpy Device-to-Device]", "[CUDA memcpy Host-to-Host]",
+		"[CUDA memcpy Peer-to-Peer]"};
+
+	return sonde_str_from(names[kind < sizeof(names) / sizeof(names[0]) ? kind : 0]);
+}
+
+uint32_t sonde_kernel_names__function(
+	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw)
+{
+	struct sonde_str full;
+	uint32_t full_name;
+
+	while (t->of.nr <= raw)
+		if (!sonde_vec_push(&t->of))
+			return SONDE_NONE;
+	if (!t->of.at[raw]) {
+		full = sonde_demangle(&r->arena, sonde_records_str(r, raw));
+		full_name = sonde_records__string(r, full);
+		t->of.at[raw] = 1 + sonde_records__function(r,
+					    sonde_records__string(r, sonde_demangle_function(full)),
+					    full_name);
+	}
+	return t->of.at[raw] - 1;
+}
 
 static const char *const names[NR_LAUNCH_METRICS] = {
 	[LAUNCH_TIME] = SONDE_METRIC_TIME,

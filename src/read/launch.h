@@ -1,12 +1,22 @@
 /*
- * Inside the reading room: the metrics of launches whose source counts nothing
- * (native captures, traces): their time, their shape, what they moved. One
- * table for all readers, so that a thing has one name and one unit.
+ * Inside the reading room: launches of sources that count nothing (native captures, traces): what they are
+ * called, and their metrics, which are their time, their shape and the bytes they moved. One table for all
+ * sources, so that a thing has one name and one unit.
  */
-#ifndef SONDE_READ_LAUNCH_METRICS_INT_H
-#define SONDE_READ_LAUNCH_METRICS_INT_H
+#ifndef SONDE_READ_LAUNCH_H
+#define SONDE_READ_LAUNCH_H
 
-#include "read/source_int.h"
+#include "read/source.h"
+
+/* The functions of kernels, each demangled once. Start with `= {0}`, end with sonde_vec_release(&names.of). */
+struct sonde_kernel_names {
+	SONDE_VEC(uint32_t) of; /* by string number of what the source calls it: function + 1, 0 = not yet */
+};
+/* The function of a kernel that the source calls string `raw`; SONDE_NONE when memory is short. */
+uint32_t sonde_kernel_names__function(
+	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw);
+/* The name of a copy, by CUPTI's kind of copy. */
+struct sonde_str sonde_launch__copy_name(uint64_t kind);
 
 enum sonde_launch_metric {
 	LAUNCH_TIME,
