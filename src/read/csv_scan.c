@@ -146,7 +146,7 @@ static double time_ns(struct sonde_str unit)
 }
 
 /* Kbyte, Mhz, Ginst … are decimal multiples; GPC and SM are not multiples of anything. */
-static double prefix(struct sonde_str *unit)
+static double cut_prefix(struct sonde_str *unit)
 {
 	static const char letters[] = "KMGTP";
 	const char *at = unit->n > 2 && unit->p[0] ? strchr(letters, unit->p[0]) : NULL;
@@ -165,7 +165,7 @@ static double prefix(struct sonde_str *unit)
 double csv_unit(struct sonde_arena *a, struct sonde_str unit, struct sonde_str *base)
 {
 	struct sonde_str below, above = sonde_str_cut(unit, '/', &below);
-	double factor = prefix(&above), ns = time_ns(above);
+	double factor = cut_prefix(&above), ns = time_ns(above);
 
 	if (ns > 0) {
 		factor *= ns;

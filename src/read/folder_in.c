@@ -28,7 +28,7 @@ struct found {
 	bool is_empty;
 };
 
-/* A run directory that was met. */
+/* A run directory that was found. */
 struct run {
 	const char *path;
 	char when[32]; /* its start as digits, which sort */
@@ -74,7 +74,7 @@ static bool is_run(const char *dir)
 	return is_there(dir, "config.yaml") && is_there(dir, "inputs.yaml");
 }
 
-/* Whether it is one, or a folder in one: `RUN/native`, `RUN/ncu/regions`. */
+/* Whether a folder is a run directory, or is in one: `RUN/native`, `RUN/ncu/regions`. */
 static bool is_inside_run(const char *dir)
 {
 	char path[4096];
@@ -84,7 +84,7 @@ static bool is_inside_run(const char *dir)
 	return snprintf(path, sizeof(path), "%s/../..", dir) < (int)sizeof(path) && is_run(path);
 }
 
-/* `20260131-120000`, perhaps with a number behind it, says it; else when the run was set up. */
+/* The start of a run, from its name (`20260131-120000`, perhaps with a number after it), else from its settings' time. */
 static void find_start(struct run *r)
 {
 	static const char form[] = "dddddddd-dddddd";
@@ -130,7 +130,7 @@ static int add_run(struct walk *w, const char *path)
 
 /* --- walking ---------------------------------------------------------------------------------- */
 
-/* The number of the kind that a file's name tells, NR_KINDS for none. */
+/* The kind of a file by its name, NR_KINDS for none. */
 static unsigned kind_of(struct sonde_str s)
 {
 	unsigned i;
@@ -149,7 +149,7 @@ bool sonde_folder_is_capture(struct sonde_str path)
 	return kind_of(path) < NR_KINDS;
 }
 
-static int add(struct walk *w, const char *path, unsigned kind, size_t run, const struct stat *st)
+static int add_file(struct walk *w, const char *path, unsigned kind, size_t run, const struct stat *st)
 {
 	const uint64_t id[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino};
 	bool is_empty = st->st_size == 0;
@@ -171,7 +171,7 @@ static bool is_below(const char *path, const char *top)
 
 /*
  * Links to files are followed, as people collect captures by them; those to folders are not, as
- * they may go round in circles. A path without links: what belongs to a capture lies beside it.
+ * they may go round in circles. The path is kept without links: files that belong to a capture are beside it.
  */
 static int add_link(struct walk *w, const char *path, size_t run)
 {
@@ -192,7 +192,7 @@ static int add_link(struct walk *w, const char *path, size_t run)
 	return link.path && sonde_vec_put(&w->links, link) ? 0 : sonde_err_nomem(w->err);
 }
 
-/* Those that lead to what was not found without them. */
+/* Adds links to files that were not found without them. */
 static int add_links(struct walk *w)
 {
 	size_t i;
@@ -203,7 +203,7 @@ static int add_links(struct walk *w)
 		const uint64_t id[] = {(uint64_t)l->st.st_dev, (uint64_t)l->st.st_ino};
 
 		if (sonde_map_find(&w->files, SONDE_BYTES(id)) == SONDE_NONE)
-			rc = add(w, l->path, l->kind, l->run, &l->st);
+			rc = add_file(w, l->path, l->kind, l->run, &l->st);
 	}
 	return rc;
 }
@@ -213,7 +213,7 @@ static bool is_skipped(const char *name)
 	return name[0] == '.' || strcmp(name, "regions") == 0 || strcmp(name, "discover") == 0;
 }
 
-static int walk(struct walk *w, const char *dir, unsigned depth, size_t run)
+static int walk_folder(struct walk *w, const char *dir, unsigned depth, size_t run)
 {
 	DIR *d = opendir(dir);
 	const char *slash = sonde_str_ends(sonde_str_from(dir), "/") ? "" : "/";
@@ -238,11 +238,11 @@ static int walk(struct walk *w, const char *dir, unsigned depth, size_t run)
 		else if (lstat(path, &st) < 0)
 			continue;
 		else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
-			rc = walk(w, path, depth + 1, run);
+			rc = walk_folder(w, path, depth + 1, run);
 		else if (S_ISLNK(st.st_mode))
 			rc = add_link(w, path, run);
 		else if (S_ISREG(st.st_mode))
-			rc = add(w, path, kind_of(sonde_str_from(path)), run, &st);
+			rc = add_file(w, path, kind_of(sonde_str_from(path)), run, &st);
 	}
 	if (d)
 		closedir(d);
@@ -273,7 +273,7 @@ static void note_others(const struct walk *w, unsigned taken, const char *dir)
 }
 
 /*
- * An empty one is no capture: its writer was stopped, or had no room. An empty .json may be
+ * An empty file is no capture: its writer was stopped, or had no room. An empty .json may be
  * anything, unless there are traces beside it.
  */
 static void note_empty(const struct walk *w, unsigned taken)
@@ -286,7 +286,7 @@ static void note_empty(const struct walk *w, unsigned taken)
 				w->found.at[i].path);
 }
 
-/* The newest of several runs; where there are captures beside them too, nobody knows which are meant. */
+/* Chooses the newest of several runs. With captures beside the runs it is unclear which are meant: an error. */
 static int choose_run(struct walk *w, struct sonde_folder *f)
 {
 	const struct run *newest = NULL, *best = NULL;
@@ -350,7 +350,7 @@ int sonde_folder_expand(struct sonde_folder *f, struct sonde_arena *arena,
 {
 	char top[PATH_MAX];
 	struct walk w = {.arena = arena, .notes = notes, .err = err, .top = realpath(f->dir, top)};
-	int rc = walk(&w, f->dir, 0, NO_RUN);
+	int rc = walk_folder(&w, f->dir, 0, NO_RUN);
 
 	if (rc == 0)
 		rc = add_links(&w);

@@ -2,14 +2,14 @@
  * A directory as an input: the captures it holds.
  *
  * A run directory may hold several captures of the same work. Those of one kind
- * are taken, the most telling one: Nsight Compute reports (`*.ncu-rep`), else
+ * are taken, the one that says most: Nsight Compute reports (`*.ncu-rep`), else
  * native captures (`*.sonde`), else Nsight Systems exports (`*.sqlite`), else
  * traces (`*.json` that are such), else partial reports (`*.sondecells`); each
  * also compressed (`.gz`). What was left out is said in a note. Reports below
  * `regions/` and hidden folders are not captures. Links to files are followed,
  * each file is taken once.
  *
- * Of a directory that holds several run directories, as `sonde run` writes them (`config.yaml` and
+ * If a directory holds several run directories, as `sonde run` writes them (`config.yaml` and
  * `inputs.yaml` are in each), the newest is taken, and a note says so: runs are never added up
  * unasked.
  */

@@ -1,6 +1,6 @@
 /*
- * What was captured, apart from the results: inputs, processes, devices, and
- * what can be measured. Records have these tables, and cells keep them.
+ * Everything captured apart from the results: inputs, processes, devices, and
+ * the metrics. Records have these tables, and cells keep them.
  */
 #ifndef SONDE_READ_INPUTS_H
 #define SONDE_READ_INPUTS_H
@@ -23,16 +23,16 @@ struct sonde_input {
 	struct sonde_str command;     /* the profiler's command line, empty when unknown */
 	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
 	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
-	uint32_t nr_folded;	      /* it stands for so many that are added up; 0 = a real one */
+	uint32_t nr_folded;	      /* it is the sum of so many inputs; 0 = a real one */
 	/* Captured at times only: how many windows, how long they were, how long the program ran. */
 	bool is_windowed;
 	uint64_t nr_windows, captured_ns, total_ns;
 	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
 	uint64_t budget_ppm, cost_ppm;
 	bool is_sampled; /* … launches were counted only at times: their numbers are estimates */
-	uint64_t nr_unrecorded; /* launches of kernels and graphs, of whose work there is no record */
+	uint64_t nr_unrecorded; /* launches of kernels and graphs whose work has no record */
 	bool is_running;      /* its program runs and writes on: what is open is no fault */
-	bool is_cut_anywhere; /* by a budget, the clock or an order: what it has begins and ends where other ranks' do not */
+	bool is_cut_anywhere; /* by a budget, the clock or an order: its windows are not at the same point of the program as other ranks' */
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
 };
 
@@ -45,7 +45,7 @@ struct sonde_process {
 	bool has_rank;
 	bool has_calls; /* of CUDA by the host: the source has all, also if there are none to wait in */
 	uint64_t first_ns, last_ns; /* what is known of it, ranges and work; zeros = no times */
-	/* What it launched: how often, and a hash of the names and devices in order. */
+	/* Its launches: how many, and a hash of their names and devices in order. */
 	uint64_t nr_launches, trail;
 };
 
@@ -78,21 +78,21 @@ struct sonde_metric {
 		unit; /* as the source says, after scaling to base units; empty = says nothing */
 };
 
-/* What of a torch.profiler trace makes ranges. */
+/* Which events of a torch.profiler trace become ranges. */
 enum sonde_kineto_regions {
 	SONDE_KINETO_ANNOTATIONS = 1, /* record_function, NVTX */
 	SONDE_KINETO_OPERATORS = 2,   /* every cpu_op */
 	SONDE_KINETO_PYTHON = 4,      /* every Python function, where stacks were recorded */
 };
 
-/* What readers need to be told. All zero: as the configuration has it by default. */
+/* Options of reading. All zero are the configuration's defaults. */
 struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
-	bool together; /* of a folder all runs and jobs, added up; else it must hold one (jobs.h) */
-	/* Of a native capture that goes on in further files (rolled.h): */
+	bool together; /* add up all runs and jobs of a folder; else it must hold one (jobs.h) */
+	/* For a native capture that goes on in further files (rolled.h): */
 	uint32_t nr_files;   /* only so many files, the first one included; 0 = all */
 	const char *further; /* the further files are those of this capture; NULL = its own */
-	struct sonde_buf *reduced; /* what is to be left of these files is appended here; NULL = nothing */
+	struct sonde_buf *reduced; /* these files, reduced to what later ones need, are appended here; NULL = do not reduce */
 };
 
 bool sonde_input_has(const struct sonde_input *in, uint32_t metric);

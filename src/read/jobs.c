@@ -1,6 +1,6 @@
 /*
- * Jobs by linking: each rule of jobs.h says which sightings have a key in common, and who has is of
- * one job. Every rule is a sort or a map, so that thousands of ranks take no longer than they must.
+ * Finds jobs by linking: each rule of jobs.h gives sightings a key, and sightings with the same key belong to
+ * one job. Every rule is a sort or a map, so that thousands of ranks stay fast.
  */
 #include "read/jobs.h"
 
@@ -25,7 +25,7 @@
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
-static struct sonde_str keep(struct sonde_jobs *j, struct sonde_str text)
+static struct sonde_str keep_text(struct sonde_jobs *j, struct sonde_str text)
 {
 	struct sonde_str copy = text.n ? sonde_arena_dup(&j->arena, text) : SONDE_STR("");
 
@@ -33,8 +33,8 @@ static struct sonde_str keep(struct sonde_jobs *j, struct sonde_str text)
 	return copy;
 }
 
-/* The program and its arguments at the end of a profiler's command line; the program where it is not there. */
-static struct sonde_str arguments(struct sonde_str command, struct sonde_str program)
+/* The program with its arguments, from the end of a profiler's command line; the program alone when it is not in it. */
+static struct sonde_str program_arguments(struct sonde_str command, struct sonde_str program)
 {
 	size_t at;
 
@@ -59,7 +59,7 @@ static void set_span(struct sonde_jobs *j, struct sonde_sighting *s, const struc
 		s->is_moment = true;
 		s->first_ns = (in->created_s - AROUND_S) * SECOND;
 		s->last_ns = (in->created_s + AROUND_S) * SECOND;
-		s->program = keep(j, arguments(in->command, p->name));
+		s->program = keep_text(j, program_arguments(in->command, p->name));
 	}
 }
 
@@ -76,12 +76,12 @@ void sonde_jobs_add(struct sonde_jobs *j, const struct sonde_found *f)
 			j->failed = true;
 			return;
 		}
-		*s = (struct sonde_sighting){.path = keep(j, path), .host = keep(j, p->host),
-			.program = keep(j, p->name), .pid = p->pid, .rank = p->rank,
+		*s = (struct sonde_sighting){.path = keep_text(j, path), .host = keep_text(j, p->host),
+			.program = keep_text(j, p->name), .pid = p->pid, .rank = p->rank,
 			.world_size = p->world_size, .has_rank = p->has_rank};
 		for (d = 0; d < f->nr_devices && !s->gpu.n; d++)
 			if (f->devices[d].process == i)
-				s->gpu = keep(j, f->devices[d].name);
+				s->gpu = keep_text(j, f->devices[d].name);
 		set_span(j, s, p, &f->inputs[p->input]);
 	}
 }
@@ -112,14 +112,14 @@ static uint32_t job_of(struct sonde_jobs *j, uint32_t i)
 	return i;
 }
 
-static void join(struct linking *l, uint32_t a, uint32_t b)
+static void join_jobs(struct linking *l, uint32_t a, uint32_t b)
 {
 	a = job_of(l->j, a);
 	b = job_of(l->j, b);
 	l->j->seen.at[a > b ? a : b].job = a < b ? a : b;
 }
 
-/* Joins it with the others that have the key. */
+/* Joins sighting `i` with the others that have the same key. */
 __attribute__((format(printf, 3, 4))) static void link_by(
 	struct linking *l, uint32_t i, const char *fmt, ...)
 {
@@ -137,7 +137,7 @@ __attribute__((format(printf, 3, 4))) static void link_by(
 	if (first && is_new)
 		*first = i;
 	else if (first)
-		join(l, *first, i);
+		join_jobs(l, *first, i);
 	sonde_buf_release(&key);
 }
 
@@ -146,7 +146,7 @@ static bool is_timed(const struct sonde_sighting *s)
 	return s->last_ns;
 }
 
-/* Beside the settings of the library there is what it recorded: a run, with all its processes. */
+/* Captures beside the library's settings (inject.conf) are one run, with all its processes. */
 static void link_places(struct linking *l)
 {
 	struct sonde_jobs *j = l->j;
@@ -178,7 +178,7 @@ static uint64_t process_key(const void *of, uint32_t i)
 	return ((const struct sonde_sighting *)of)[i].pid;
 }
 
-/* Whether two files tell of one process. */
+/* Whether two files have the same process. */
 static bool are_one_process(const struct sonde_sighting *a, const struct sonde_sighting *b)
 {
 	return a->pid && a->pid == b->pid && !a->host.n && !b->host.n && sonde_str_eq(a->program, b->program);
@@ -196,8 +196,8 @@ static uint64_t size_key(const void *of, uint32_t i)
 	return rank_key(of, i) >> 32;
 }
 
-/* By a key, then by time; NULL: no memory. */
-static struct sonde_keyed *order(struct linking *l, sonde_key_fn *by)
+/* The sightings by a key, then by time; NULL when memory is short. */
+static struct sonde_keyed *order_sightings(struct linking *l, sonde_key_fn *by)
 {
 	sonde_key_fn *const keys[] = {time_key, by};
 	struct sonde_keyed *out = sonde_order_by(l->j->seen.at, l->j->seen.nr, keys, by ? 2 : 1);
@@ -206,10 +206,10 @@ static struct sonde_keyed *order(struct linking *l, sonde_key_fn *by)
 	return out;
 }
 
-/* Who ran at the same time: on the same host, as the same program on the same GPU, as ranks of one size. */
+/* Links sightings of the same time: on the same host, of the same program on the same GPU, of ranks of one size. */
 static void link_times(struct linking *l)
 {
-	struct sonde_keyed *at = order(l, NULL);
+	struct sonde_keyed *at = order_sightings(l, NULL);
 	uint64_t end = 0, nr = 0;
 	size_t k;
 
@@ -231,10 +231,10 @@ static void link_times(struct linking *l)
 	sonde_free(at);
 }
 
-/* Who is one process, told in several files: one after the other. */
+/* Links the files of one process, which follow each other in time. */
 static void link_processes(struct linking *l)
 {
-	struct sonde_keyed *at = order(l, process_key);
+	struct sonde_keyed *at = order_sightings(l, process_key);
 	size_t k;
 
 	for (k = 1; at && k < l->j->seen.nr; k++) {
@@ -243,15 +243,15 @@ static void link_processes(struct linking *l)
 
 		if (are_one_process(a, b) && is_timed(a) && is_timed(b) &&
 			(b->first_ns <= a->last_ns || b->first_ns - a->last_ns <= HALF_DAY_NS))
-			join(l, at[k - 1].index, at[k].index);
+			join_jobs(l, at[k - 1].index, at[k].index);
 	}
 	sonde_free(at);
 }
 
-/* The sizes of jobs that have a rank twice, one after the other, as a map of keys. */
+/* Collects the sizes of jobs that have a rank twice, one after the other. */
 static void find_repeated(struct linking *l, struct sonde_map *sizes)
 {
-	struct sonde_keyed *at = order(l, rank_key);
+	struct sonde_keyed *at = order_sightings(l, rank_key);
 	const struct sonde_sighting *last = NULL; /* of the same rank, the one that ended last */
 	size_t k;
 
@@ -270,7 +270,7 @@ static void find_repeated(struct linking *l, struct sonde_map *sizes)
 	sonde_free(at);
 }
 
-/* Ranks of a job need not be captured at the same time: each is there once. */
+/* Links ranks of one job, which need not be captured at the same time, if each rank is there once. */
 static void link_ranks(struct linking *l)
 {
 	struct sonde_keyed *at;
@@ -280,7 +280,7 @@ static void link_ranks(struct linking *l)
 	size_t k;
 
 	find_repeated(l, &repeated);
-	at = order(l, size_key);
+	at = order_sightings(l, size_key);
 	for (k = 0; at && k < l->j->seen.nr; k++) {
 		uint32_t i = at[k].index;
 		const struct sonde_sighting *s = &l->j->seen.at[i];
@@ -298,7 +298,7 @@ static void link_ranks(struct linking *l)
 	sonde_map_release(&repeated);
 }
 
-/* What is known of one without a time: its job's size, or program and GPU; empty = nothing. */
+/* The signs of a sighting without a time: its job's size, or program and GPU; empty = none is known. */
 static void put_signs(struct sonde_buf *b, const struct sonde_sighting *s, bool program, bool gpu)
 {
 	sonde_buf_clear(b);
@@ -309,7 +309,7 @@ static void put_signs(struct sonde_buf *b, const struct sonde_sighting *s, bool 
 			SONDE_STR_ARG(gpu ? s->gpu : SONDE_STR("")));
 }
 
-/* The first that anything is known of. */
+/* The first sighting with a time or a sign. */
 static uint32_t find_known(const struct sonde_jobs *j)
 {
 	uint32_t i;
@@ -323,7 +323,7 @@ static uint32_t find_known(const struct sonde_jobs *j)
 	return 0;
 }
 
-/* Those without a time go with who has the same signs, or, having none, with anybody. */
+/* Links sightings without a time to those with the same signs; without any sign, to the first known one. */
 static void link_timeless(struct linking *l)
 {
 	struct sonde_jobs *j = l->j;
@@ -342,18 +342,18 @@ static void link_timeless(struct linking *l)
 		first = sonde_map_slot(&whose, n);
 		l->failed |= b.failed || (b.n && !first);
 		if (!b.n)
-			join(l, known, i);
+			join_jobs(l, known, i);
 		else if (first && is_new)
 			*first = i;
 		else if (first)
-			join(l, *first, i);
+			join_jobs(l, *first, i);
 	}
 	for (i = 0; i < j->seen.nr && signs.nr; i++)
 		for (parts = 1; parts < 4; parts++) { /* the program, the GPU, both */
 			put_signs(&b, &j->seen.at[i], parts & 1, parts & 2);
 			n = b.n && !b.failed ? sonde_map_find(&signs, sonde_buf_view(&b)) : SONDE_NONE;
 			if (n != SONDE_NONE)
-				join(l, whose.at[n], i);
+				join_jobs(l, whose.at[n], i);
 		}
 	l->failed |= b.failed;
 	sonde_buf_release(&b);
@@ -361,7 +361,7 @@ static void link_timeless(struct linking *l)
 	sonde_map_release(&signs);
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- the error -------------------------------------------------------------------------------- */
 
 static int by_job(const void *pa, const void *pb)
 {
@@ -442,7 +442,7 @@ static void put_job(struct sonde_buf *b, struct sonde_jobs *j, size_t at, size_t
 		sonde_buf_puts(b, text);
 }
 
-static int refuse(struct sonde_jobs *j, size_t nr_jobs, const char *dir, struct sonde_err *err)
+static int refuse_jobs(struct sonde_jobs *j, size_t nr_jobs, const char *dir, struct sonde_err *err)
 {
 	struct sonde_buf b = {0};
 	size_t at, end, nr = 0;
@@ -463,7 +463,7 @@ static int refuse(struct sonde_jobs *j, size_t nr_jobs, const char *dir, struct 
 	return SONDE_ERR_USAGE;
 }
 
-/* Files are read in any order. */
+/* Sorted, as files are read in any order. */
 static int by_path(const void *pa, const void *pb)
 {
 	const struct sonde_sighting *a = pa, *b = pb;
@@ -493,5 +493,5 @@ int sonde_jobs_check(struct sonde_jobs *j, const char *dir, struct sonde_err *er
 	sonde_arena_release(&l.arena);
 	if (l.failed)
 		return sonde_err_nomem(err);
-	return nr > 1 ? refuse(j, nr, dir, err) : 0;
+	return nr > 1 ? refuse_jobs(j, nr, dir, err) : 0;
 }

@@ -1,10 +1,10 @@
 /*
- * Which processes belong to one job, and whether captures that lie in one folder are of several.
+ * Which processes belong to one job, and whether the captures in one folder are of several jobs.
  *
- * A report adds up the ranks of a job, and nothing else: two runs, or two programs, added up are
- * figures of nothing. Processes are of one job when
+ * A report adds up the ranks of a job, and nothing else: the sum of two runs, or of two programs, means
+ * nothing. Processes belong to one job when
  *
- *   - they come from one file, or lie beside the settings of the library that recorded them;
+ *   - they come from one file, or are beside the settings of the library that recorded them;
  *   - they are one process, which torch.profiler may write many files of: same number, same program,
  *     at most half a day apart. A source that knows the host has one file per process: in containers
  *     those of all runs have the same number;
@@ -14,9 +14,8 @@
  *     A report of Nsight Compute only says when it was made: there the program's command line must be
  *     the same too, and half an hour around is taken for the same time.
  *
- * That goes on from one to the next: who is of one job with somebody of it is of the job. Of
- * captures without a time (Proton, tables) program and GPU decide, and what says neither is no
- * evidence: it goes with the others.
+ * The relation is transitive. For captures without a time (Proton, tables) program and GPU decide; a capture
+ * that names neither joins the others.
  */
 #ifndef SONDE_READ_JOBS_H
 #define SONDE_READ_JOBS_H
@@ -42,7 +41,7 @@ struct sonde_jobs {
 	bool failed; /* memory was short */
 };
 
-/* What a file has, or a folder that is read as one. Borrowed. */
+/* The processes of a file, or of a folder that is read as one. Borrowed. */
 struct sonde_found {
 	const char *path; /* of the file or folder; NULL = of each process its input's */
 	const struct sonde_input *inputs;

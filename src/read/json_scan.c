@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_KEY 256 /* bytes looked at to tell a key from the rest of a text */
+#define MAX_KEY 256 /* bytes searched for the end of a key */
 
 static const char *skip_space(const char *p, const char *end)
 {
@@ -12,7 +12,7 @@ static const char *skip_space(const char *p, const char *end)
 	return p;
 }
 
-/* Whether `"…":` stands at p. */
+/* Whether `"…":` is at p. */
 static enum sonde_scan_rc is_key_at(const struct sonde_scan *s, const char *p)
 {
 	const char *q;
@@ -30,7 +30,7 @@ static enum sonde_scan_rc is_key_at(const struct sonde_scan *s, const char *p)
 	return *q == ':' ? SONDE_SCAN_OK : SONDE_SCAN_BAD;
 }
 
-/* A closing bracket is one when more of JSON follows it. */
+/* A closing bracket counts as one when more JSON follows it. */
 static enum sonde_scan_rc is_close_at(const struct sonde_scan *s, const char *p)
 {
 	p = skip_space(p + 1, s->end);
@@ -52,7 +52,7 @@ enum sonde_scan_rc sonde_scan__ends(
 	return *p == ',' ? is_key_at(s, skip_space(p + 1, s->end)) : SONDE_SCAN_BAD;
 }
 
-/* Inside a string: behind its closing quote, or NULL and `*at` where it goes on with more bytes. */
+/* From inside a string: the place after its closing quote, or NULL and in `*at` where to go on with more bytes. */
 static const char *skip_string(const char *p, const char *end, const char **at)
 {
 	for (;;) {

@@ -33,14 +33,14 @@ struct sonde_scan {
 	bool is_lenient; /* quotes inside strings may lack their backslash */
 };
 
-/* Where a string stands: what may follow its closing quote. */
+/* The place of a string, which decides what may follow its closing quote. */
 enum sonde_scan_place {
 	SONDE_SCAN_KEY,	  /* whatever it is: also of values that are never free text */
 	SONDE_SCAN_VALUE, /* of a member: another member or a closing bracket */
 	SONDE_SCAN_INNER, /* anywhere in a value that is skipped */
 };
 
-/* A cursor over a whole text; of an empty one there is nothing to read. */
+/* A cursor over a whole text, which may be empty. */
 static inline struct sonde_scan sonde_scan_of(struct sonde_str text)
 {
 	return (struct sonde_scan){.p = text.p, .end = text.n ? text.p + text.n : text.p, .is_last = true};
@@ -51,7 +51,7 @@ struct sonde_scan_text {
 	bool has_escapes;
 };
 
-/* How often JSON itself nests in what skipping has seen; strings are told apart. */
+/* The nesting at the cursor while a value is skipped; brackets in strings do not count. */
 struct sonde_scan_skip {
 	uint64_t depth;
 	bool is_in_string;
@@ -197,7 +197,7 @@ static inline enum sonde_scan_rc sonde_scan__step(
 		if (!sonde_scan_space(s))
 			return SONDE_SCAN_MORE;
 	}
-	if (*s->p == close) { /* also behind a comma: writers that were stopped leave one */
+	if (*s->p == close) { /* also after a comma: writers that were stopped leave one */
 		s->p++;
 		*is_end = true;
 	}
@@ -205,9 +205,9 @@ static inline enum sonde_scan_rc sonde_scan__step(
 }
 
 /*
- * Members of an object or elements of an array, one after the other; the cursor is behind the
- * opening bracket at first, and behind a value later. OK: the cursor is at a value, of an object
- * behind its key. `*is_end`: the closing bracket was taken.
+ * Members of an object or elements of an array, one after the other; the cursor is after the
+ * opening bracket at first, and after a value later. OK: the cursor is at a value, in an object
+ * after its key. `*is_end`: the closing bracket was read.
  */
 static inline enum sonde_scan_rc sonde_scan_member(
 	struct sonde_scan *s, bool is_first, struct sonde_scan_text *key, bool *is_end)

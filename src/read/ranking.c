@@ -40,8 +40,8 @@ static bool take_header(struct columns *c, struct csv_cursor line)
 	return c->time >= 0 && c->name >= 0;
 }
 
-/* What is no number is none, or 0. */
-static double number(struct sonde_str field)
+/* A cell that is no number counts as 0. */
+static double number_in(struct sonde_str field)
 {
 	double v = csv_number(sonde_str_trim(field));
 
@@ -60,18 +60,18 @@ static int take_row(struct sonde_ranking *r, const struct columns *c, struct csv
 			row.name = sonde_arena_dup(
 				&r->arena, sonde_str_trim(csv_text(&r->arena, &cell)));
 		else if (i == c->time)
-			row.time_ns = number(cell.raw);
+			row.time_ns = number_in(cell.raw);
 		else if (i == c->pct)
-			row.time_pct = number(cell.raw);
+			row.time_pct = number_in(cell.raw);
 		else if (i == c->calls)
-			row.calls = (uint64_t)number(cell.raw);
+			row.calls = (uint64_t)number_in(cell.raw);
 	}
 	if (!row.name.n)
 		return r->arena.failed ? sonde_err_nomem(err) : 0;
 	return sonde_vec_put(&r->kernels, row) ? 0 : sonde_err_nomem(err);
 }
 
-/* Whether its first bytes are those of one; a compressed trace is not inflated to find out. */
+/* Whether the first bytes are those of a summary; a compressed trace is not inflated to find out. */
 static bool is_summary(const char *path)
 {
 	struct sonde_buf head = {0};

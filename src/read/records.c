@@ -1,6 +1,6 @@
 /*
  * Results come by the million and name few callers, queues and functions, mostly those of the one
- * before: a number takes the place of each, and the last one is looked at before the table.
+ * before: each has a number, and the last one is tried before the table.
  */
 #include "read/records.h"
 
@@ -103,7 +103,7 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 	return n != SONDE_NONE && mark_metric(r, n) ? n : SONDE_NONE;
 }
 
-/* The more time is known to be between them, the less is much. */
+/* Whether `ns` are much of the time known so far, which can only grow. */
 static bool may_be_much(uint64_t ns, uint64_t first, uint64_t last)
 {
 	return last <= first || (double)ns > MUCH_OVERHEAD * (double)(last - first);
@@ -334,7 +334,7 @@ bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_st
 #define MOST_VALUE   1e60 /* products of three of them still add up to a number */
 #define MOST_TIME_NS 1e18  /* 31 years */
 
-/* Numbers that cannot be; returns one of them, SONDE_NONE = all can. */
+/* Removes impossible numbers; returns the metric of one of them, SONDE_NONE = there was none. */
 static uint32_t drop_impossible(struct sonde_values *v, double *was)
 {
 	uint32_t bad = SONDE_NONE;

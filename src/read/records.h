@@ -69,8 +69,8 @@ enum sonde_origin {
 };
 
 /*
- * Who called for a result, where it ran and what it was. Few of these are different, and there may be
- * millions of results: each kind has a table, which is a map from their bytes, so none has a gap.
+ * The caller of a result, the queue it ran in, and its function. Few of these are different, and there may be
+ * millions of results: each kind has a table, which is a map from their bytes, so none has padding.
  */
 struct sonde_caller {
 	uint64_t thread;
@@ -100,13 +100,13 @@ struct sonde_record {
 	uint32_t function;
 	uint32_t open; /* number of the set of ranges open at the launch, in `sets` */
 	union {
-		uint32_t call;	      /* of native captures: the number of its launch in the process */
+		uint32_t call;	      /* for native captures: the number of its launch in the process */
 		uint32_t nr_launches; /* if it is a sum: of so many, 0 = a profile's own figures */
 	};
 	union {
 		/* By a graph, a backward operator: the innermost push/pop entry there, its parents are implied. */
 		uint32_t origin;
-		/* The set of the one other thread with ranges open; SONDE_NONE: several have, nobody can tell. */
+		/* The set of the one other thread with ranges open; SONDE_NONE: several have, so it is unclear. */
 		uint32_t lent;
 	};
 	/* There are millions of them: these take four bytes. */
@@ -119,7 +119,7 @@ struct sonde_record {
 	bool is_sum : 1;
 };
 
-/* How many launches a result stands for: of profiles that keep sums only, many. */
+/* How many launches a result is the sum of: many for profiles that keep sums only. */
 static inline uint32_t sonde_record_launches(const struct sonde_record *rec)
 {
 	return rec->is_sum ? rec->nr_launches : !rec->is_nothing;
@@ -134,7 +134,7 @@ struct sonde_set {
 	uint32_t first, nr; /* slice of `members` */
 };
 
-/* What a host thread did in CUDA that can make it, or the GPU, wait. */
+/* A call of CUDA by a host thread that can make it, or the GPU, wait. */
 struct sonde_call {
 	uint64_t begin_ns, end_ns; /* same clock as ranges */
 	uint64_t thread;
@@ -163,7 +163,7 @@ struct sonde_mark {
 	uint32_t domain; /* string number, SONDE_NONE = the default domain */
 };
 
-/* What a thread is called, by the program or else by the system. */
+/* The name of a thread, given by the program or else by the system. */
 struct sonde_thread_name {
 	uint64_t thread;
 	uint32_t process;
@@ -215,7 +215,7 @@ struct sonde_sampling {
 };
 
 /*
- * Of a capture whose oldest files were folded while it was written: the partial report of everything
+ * For a capture whose oldest files were folded while it was written: the partial report of everything
  * up to the end of the first further file that is there, and since when single events are all there.
  */
 struct sonde_rolled_up {
@@ -253,7 +253,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_timing) windows; /* likewise, of processes that were captured at times only */
 	SONDE_VEC(struct sonde_sampling) samplings; /* by process, at most one each */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
-	uint64_t settled_ns; /* of some files of a capture: what the GPU did until then is all in them; 0 = it is anyway */
+	uint64_t settled_ns; /* when only some files of a capture are read: they have all GPU work until then; 0 = all are read */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */

@@ -225,7 +225,7 @@ bool sonde_records__complete_times(struct sonde_records *r)
  * in its own way). The sequence is a hash over texts, so that it means the same wherever it is compared.
  */
 
-/* A moment that a process is known to have run at. */
+/* Extends the time that a process is known to have run in. */
 static void extend_process(struct sonde_process *p, uint64_t first_ns, uint64_t last_ns)
 {
 	if (!first_ns || last_ns < first_ns)
@@ -258,7 +258,7 @@ void sonde_records__follow(struct sonde_records *r)
 	}
 }
 
-/* Two that say when they were made must agree. */
+/* Whether two inputs were made at the same time, as far as both say when. */
 static bool are_of_one_time(const struct sonde_input *a, const struct sonde_input *b)
 {
 	return !a->created_s || !b->created_s || a->created_s == b->created_s;

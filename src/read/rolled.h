@@ -1,6 +1,6 @@
 /*
- * Folding the oldest file of a native capture that goes on in several (capture.rotate): what is left of
- * it takes the place of the capture's first file. docs/capture-format.md, struct sonde_rolled.
+ * Folding the oldest file of a native capture that goes on in several (capture.rotate): the reduced file
+ * replaces the capture's first file. docs/capture-format.md, struct sonde_rolled.
  *
  *     options.reduced = &file;                       reads, and says what must stay
  *     sonde_capture_complete(&file, counts, …);      adds what the folded files come to

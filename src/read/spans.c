@@ -39,8 +39,8 @@ static void leave_ended(const struct sonde_spans *s, struct sonde_lane *lane, ui
 		lane->top = s->at[lane->top].parent;
 }
 
-/* Lays a span into what is open on its lane, as number `n`. */
-static void enter(struct sonde_spans *s, struct sonde_lane *lane, struct sonde_span span, size_t n)
+/* Opens a span on its lane, inside the one that is open there, as number `n`. */
+static void open_span(struct sonde_spans *s, struct sonde_lane *lane, struct sonde_span span, size_t n)
 {
 	span.parent = lane->top;
 	if (lane->top != SONDE_NONE && span.end_ns > s->at[lane->top].end_ns) {
@@ -66,7 +66,7 @@ bool sonde_spans__nest(struct sonde_spans *s, size_t nr_lanes)
 
 		leave_ended(s, lane, s->at[i].begin_ns);
 		if (lane->depth < MAX_DEPTH)
-			enter(s, lane, s->at[i], nr++);
+			open_span(s, lane, s->at[i], nr++);
 	}
 	s->nr_deep = s->nr - nr;
 	s->nr = nr;

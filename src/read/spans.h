@@ -1,9 +1,9 @@
 /*
  * Inside the reading room: spans, which are ranges by their times alone.
  *
- * Some sources have ranges as a begin and an end each, in any order, and do not say which lies in
- * which. A lane is what nests by itself: a thread, or one domain of a thread. Of two spans on a lane
- * that meet, the later one lies in the earlier; of two that begin together, in the longer.
+ * Some sources have ranges as a begin and an end each, in any order, and do not say which is nested in
+ * which. A lane is what nests by itself: a thread, or one domain of a thread. When two spans of a lane
+ * overlap, the later is inside the earlier; when they begin together, the shorter is inside the longer.
  *
  *     struct sonde_spans s = {0};
  *     sonde_vec_put(&s, (struct sonde_span){…});          // as often as there are some
@@ -21,7 +21,7 @@ struct sonde_span {
 	uint64_t begin_ns, end_ns; /* end UINT64_MAX: never closed */
 	uint64_t what;		   /* the reader's own */
 	uint32_t lane;
-	uint32_t parent; /* the one it lies in, SONDE_NONE = outermost; smaller than its own number */
+	uint32_t parent; /* the span it is nested in, SONDE_NONE = outermost; smaller than its own number */
 };
 
 struct sonde_spans {
@@ -37,14 +37,14 @@ struct sonde_spans {
 	uint64_t nr_crossing, nr_deep;
 };
 
-/* By `order`, then by begin, the longer one first; false when memory is short. */
+/* Sorts by `order`, then by begin, the longer one first; false when memory is short. */
 bool sonde_spans__sort(struct sonde_spans *s);
 /*
- * Sorts spans and finds out which lie in which. One that outlives the span around it ends with it,
+ * Sorts spans and finds out how they nest. One that outlives the span around it ends with it,
  * and those nested deeper than 512 are taken out; both are counted. False when memory is short.
  */
 bool sonde_spans__nest(struct sonde_spans *s, size_t nr_lanes);
-/* Says what was changed by that. */
+/* Notes the spans that were changed or taken out. */
 void sonde_spans__note(
 	const struct sonde_spans *s, const struct sonde_source *src, struct sonde_records *r);
 void sonde_spans__rewind(struct sonde_spans *s);

@@ -53,7 +53,7 @@ struct sonde_starts {
 	uint64_t nr_cut;
 };
 
-/* Ends last: what begins and ends at once was open. */
+/* Ends come last: a range that begins and ends at once was open. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
@@ -85,12 +85,12 @@ static bool add_range(struct sonde_starts *s, uint32_t range)
 	e = &s->edges.at[s->edges.nr];
 	e[0] = (struct edge){g->time.begin_ns, g->process, range, false};
 	e[1] = (struct edge){g->time.end_ns > g->time.begin_ns ? g->time.end_ns : g->time.begin_ns,
-		g->process, range, true}; /* behind its begin, whatever the times are: `end` relies on it */
+		g->process, range, true}; /* after its begin, whatever the times are: `end_entry` relies on it */
 	s->edges.nr += g->time.end_ns ? 2 : 1; /* 0: never ended */
 	return true;
 }
 
-static bool collect(struct sonde_starts *s)
+static bool collect_edges(struct sonde_starts *s)
 {
 	size_t nr = s->r->ranges.nr - s->first_range;
 	uint32_t i;
@@ -132,7 +132,7 @@ static void close_label(struct sonde_starts *s, uint32_t n)
 	s->has_changed = true;
 }
 
-static void begin(struct sonde_starts *s, uint32_t range)
+static void begin_entry(struct sonde_starts *s, uint32_t range)
 {
 	uint32_t n = s->label_of[range - s->first_range];
 	struct label *l = &s->labels.at[n];
@@ -148,7 +148,7 @@ static void begin(struct sonde_starts *s, uint32_t range)
 	s->has_changed = true;
 }
 
-static void end(struct sonde_starts *s, uint32_t range)
+static void end_entry(struct sonde_starts *s, uint32_t range)
 {
 	uint32_t n = s->label_of[range - s->first_range];
 	const struct link *at = &s->links[range - s->first_range];
@@ -167,7 +167,7 @@ static void end(struct sonde_starts *s, uint32_t range)
 		close_label(s, n);
 }
 
-/* Fills the end of `at` with the last entries begun of the last labels begun; where they begin. */
+/* Fills the end of `at` with the last entries begun of the last labels begun; returns where they start in it. */
 static size_t list_open(const struct sonde_starts *s, uint32_t *at, size_t end, uint32_t labels, uint32_t entries)
 {
 	uint32_t n = s->newest, range, i, k;
@@ -208,7 +208,7 @@ static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 	return s->made;
 }
 
-static void reset(struct sonde_starts *s)
+static void reset_sweep(struct sonde_starts *s)
 {
 	while (s->newest != SONDE_NONE) {
 		struct label *l = &s->labels.at[s->newest];
@@ -226,7 +226,7 @@ uint32_t sonde_starts__open_at(
 	bool is_back = process < s->process || (process == s->process && ns < s->ns);
 
 	if (process != s->process || is_back)
-		reset(s);
+		reset_sweep(s);
 	if (is_back)
 		s->next = 0;
 	s->process = process;
@@ -239,9 +239,9 @@ uint32_t sonde_starts__open_at(
 		if (e->process < process)
 			continue; /* nobody launched anything any more */
 		if (e->is_end)
-			end(s, e->range);
+			end_entry(s, e->range);
 		else
-			begin(s, e->range);
+			begin_entry(s, e->range);
 	}
 	return make_set(s, set);
 }
@@ -255,7 +255,7 @@ struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first
 	s->r = r;
 	s->first_range = first_range;
 	s->newest = s->plain = s->process = SONDE_NONE;
-	if (collect(s))
+	if (collect_edges(s))
 		return s;
 	sonde_starts__free(s);
 	return NULL;

@@ -1,6 +1,6 @@
 /*
  * Whatever is not a header where one must be is passed over, block by block, until there is one:
- * a flipped bit in a header costs that member and not all behind it.
+ * a flipped bit in a header costs that member and not all after it.
  */
 #include "read/tar.h"
 
@@ -15,7 +15,7 @@
 #define MAX_NAME  4096u		/* bytes of a name: no system has longer ones */
 
 /* Octal, or base 256 where the first bit says so. */
-static uint64_t number(const char *p, size_t n)
+static uint64_t header_number(const char *p, size_t n)
 {
 	uint64_t v = 0;
 	size_t i;
@@ -36,7 +36,7 @@ static uint64_t number(const char *p, size_t n)
 static bool is_header(const struct sonde_tar_head *h)
 {
 	return h->name[0] && memcmp(h->magic, "ustar", 5) == 0 &&
-	       number(h->checksum, sizeof(h->checksum)) == sonde_tar_checksum(h);
+	       header_number(h->checksum, sizeof(h->checksum)) == sonde_tar_checksum(h);
 }
 
 /* A damaged first header still has the signature of one: NULs in it, which no text has. */
@@ -71,7 +71,7 @@ void sonde_tar_release(struct sonde_tar *t)
 }
 
 /* Returns how many of the bytes are not there. */
-static uint64_t skip(struct sonde_stream *s, uint64_t n)
+static uint64_t skip_bytes(struct sonde_stream *s, uint64_t n)
 {
 	while (n) {
 		size_t got = sonde_stream_read(s, NULL, n > BLOCK ? BLOCK : (size_t)n);
@@ -103,7 +103,7 @@ static void count_left(struct sonde_tar_left *l, const struct sonde_buf *name)
 		sonde_buf_str(&l->first, sonde_buf_view(name));
 }
 
-/* Empty blocks end an archive, unless more comes behind them. */
+/* Empty blocks end an archive, unless more follows them. */
 static void count_empty(struct sonde_tar *t, bool is_before_header)
 {
 	if (t->is_lost)
@@ -126,7 +126,7 @@ static void count_damage(struct sonde_tar *t, uint64_t at, uint64_t nr_bytes)
 	t->is_lost = true;
 }
 
-static void cut(struct sonde_tar *t, const struct sonde_buf *in)
+static void mark_cut(struct sonde_tar *t, const struct sonde_buf *in)
 {
 	if (t->is_cut)
 		return;
@@ -218,10 +218,10 @@ static void take_pax(struct sonde_tar *t, struct sonde_str text)
 	}
 }
 
-/* What stands before a member about it: a long name, or a pax header. */
+/* Reads a header about the next member: a long name, or a pax header. */
 static void take_extra(struct sonde_tar *t, const struct sonde_tar_head *h)
 {
-	uint64_t n = number(h->size, sizeof(h->size)), pad = (BLOCK - n % BLOCK) % BLOCK;
+	uint64_t n = header_number(h->size, sizeof(h->size)), pad = (BLOCK - n % BLOCK) % BLOCK;
 	uint64_t at = sonde_stream_at(t->from);
 	struct sonde_buf text = {0};
 
@@ -235,8 +235,8 @@ static void take_extra(struct sonde_tar *t, const struct sonde_tar_head *h)
 			take_pax(t, sonde_buf_view(&text));
 	}
 	t->name.failed |= text.failed;
-	if (skip(t->from, n - text.n + pad))
-		cut(t, NULL);
+	if (skip_bytes(t->from, n - text.n + pad))
+		mark_cut(t, NULL);
 	sonde_buf_release(&text);
 }
 
@@ -257,7 +257,7 @@ static void open_member(struct sonde_tar *t, const struct sonde_tar_head *h)
 	if (h->type == 'S')
 		skip_sparse_map(t, h);
 	if (t->size == UINT64_MAX)
-		t->size = number(h->size, sizeof(h->size));
+		t->size = header_number(h->size, sizeof(h->size));
 	if (t->size > INT64_MAX)
 		t->size = INT64_MAX;
 	sonde_stream_from_part(&t->member, t->from, t->size);
@@ -266,8 +266,8 @@ static void open_member(struct sonde_tar *t, const struct sonde_tar_head *h)
 
 static void leave_member(struct sonde_tar *t)
 {
-	if (t->member.from && skip(t->from, t->member.size - t->member.nr_read + t->padding))
-		cut(t, &t->name);
+	if (t->member.from && skip_bytes(t->from, t->member.size - t->member.nr_read + t->padding))
+		mark_cut(t, &t->name);
 	sonde_stream_release(&t->member);
 	sonde_buf_clear(&t->name);
 	t->size = UINT64_MAX;
@@ -302,7 +302,7 @@ static bool next_header(struct sonde_tar *t, struct sonde_tar_head *h)
 		t->nr_empty += BLOCK;
 	}
 	if (!t->nr_empty && !t->is_lost)
-		cut(t, NULL);
+		mark_cut(t, NULL);
 	return false;
 }
 

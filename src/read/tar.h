@@ -2,8 +2,8 @@
  * Tar archives, one member after the other out of a stream: ustar, GNU long
  * names, pax paths and sizes. Only regular files are members.
  *
- * Behind damage the reader looks for the next header, as tar itself does. It
- * counts what it could not read: sonde_tar_losses says it in words.
+ * After damage the reader looks for the next header, as tar itself does. It
+ * counts what it could not read; sonde_tar_losses makes sentences of that.
  */
 #ifndef SONDE_READ_TAR_H
 #define SONDE_READ_TAR_H
@@ -26,8 +26,8 @@ struct sonde_tar {
 	struct sonde_stream *from;  /* borrowed */
 	struct sonde_stream member; /* the bytes of the current one */
 	struct sonde_buf name;	    /* its name */
-	uint64_t padding;	    /* behind it */
-	/* Private. What stood before the member about it: */
+	uint64_t padding;	    /* after it */
+	/* Private. From headers before the member: */
 	uint64_t size; /* UINT64_MAX = its header says it */
 	bool is_sparse;
 	/* Passed over since the last member: */
@@ -45,7 +45,7 @@ bool sonde_is_tar(struct sonde_str data);
 void sonde_tar_init(struct sonde_tar *t, struct sonde_stream *from);
 /* Moves on to the next file, over what was not read of the current one; false at the end. */
 bool sonde_tar_next(struct sonde_tar *t);
-/* Says what could not be read of the archive so far: sentences that go behind its name. */
+/* Notes what could not be read of the archive so far, in sentences to follow its name. */
 void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out);
 void sonde_tar_release(struct sonde_tar *t);
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #define REPORT_HEAD 256 /* bytes: a report says first what it is */
-#define RECOGNISED_BY (2u << 20) /* bytes: a table may begin a MiB behind the output of its program */
+#define RECOGNISED_BY (2u << 20) /* bytes: a table may follow a MiB of its program's output */
 #define MAX_LAYERS  4 /* a gzip file in an archive in a gzip file, and one more */
 
 #define SOURCE(name) &sonde_source_##name,

@@ -50,7 +50,7 @@ struct hatchet {
 
 static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth);
 
-static int refuse(struct hatchet *h, const char *what)
+static int refuse_at(struct hatchet *h, const char *what)
 {
 	return sonde_err_at(h->err, SONDE_ERR_FORMAT, h->src->path,
 		(uint64_t)(h->scan.p - h->src->file.data.p), "%s", what);
@@ -61,12 +61,12 @@ static int check_scan(struct hatchet *h, enum sonde_scan_rc rc)
 	if (rc == SONDE_SCAN_OK)
 		return 0;
 	if (rc == SONDE_SCAN_BAD)
-		return refuse(h, "not JSON: write the profile again");
+		return refuse_at(h, "not JSON: write the profile again");
 	return sonde_source__truncated(h->src, "a node", (uint64_t)(h->begin - h->src->file.data.p),
 		h->src->file.data.n, h->err);
 }
 
-static uint32_t intern(struct hatchet *h, const struct sonde_scan_text *text)
+static uint32_t intern_text(struct hatchet *h, const struct sonde_scan_text *text)
 {
 	if (!text->has_escapes)
 		return sonde_records__string(h->r, text->raw); /* points into the file */
@@ -94,7 +94,7 @@ static int read_frame(struct hatchet *h, struct hatchet_node *node)
 		}
 		rc = check_scan(h, sonde_scan_string(&h->scan, &text, SONDE_SCAN_VALUE));
 		if (rc == 0 && sonde_str_is(key.raw, "name"))
-			node->name = intern(h, &text);
+			node->name = intern_text(h, &text);
 		if (rc == 0 && sonde_str_is(key.raw, "type"))
 			node->is_region = sonde_str_is(text.raw, "region");
 	}
@@ -156,7 +156,7 @@ static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth)
 	int rc = 0;
 
 	if (depth > MAX_DEPTH)
-		return refuse(h, "nodes are nested deeper than 512, which is as far as sonde reads");
+		return refuse_at(h, "nodes are nested deeper than 512, which is as far as sonde reads");
 	for (is_first = true; rc == 0; is_first = false) {
 		rc = check_scan(h, sonde_scan_element(&h->scan, is_first, &is_end));
 		if (rc || is_end)

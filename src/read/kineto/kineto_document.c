@@ -341,7 +341,7 @@ static bool is_event_at(const char *p, const char *end)
 
 /*
  * An event that begins inside a damaged one is tried, too. A hostile text can have very many events that all
- * turn out to be damaged far behind their beginnings. When that has taken several times as long as the text
+ * turn out to be damaged far after their beginnings. When that has taken several times as long as the text
  * is, the bytes that were read in vain are skipped with their event.
  */
 static bool has_tried_enough(struct kineto *k)

@@ -118,7 +118,7 @@ static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e
 	return rc;
 }
 
-/* A string, of which there is none where something else stands. */
+/* A string; empty where the value is something else. */
 static enum sonde_scan_rc read_text(
 	struct sonde_scan *s, struct sonde_scan_text *out, enum sonde_scan_place place)
 {
@@ -173,7 +173,7 @@ static enum sonde_scan_rc read_member(
 	return rc;
 }
 
-/* The members of an event, up to a phase that is not among `wanted`: nothing behind it is read. */
+/* The members of an event, up to a phase that is not among `wanted`: the rest is skipped. */
 static enum sonde_scan_rc read_members(
 	struct sonde_scan *s, struct kineto_event *e, const char *wanted)
 {
@@ -197,7 +197,7 @@ static enum sonde_scan_rc read_members(
 	}
 }
 
-/* Of flows and marks, of which there are many, only those that link operators are looked at again. */
+/* There are many flows and marks: only those that link operators are read a second time. */
 enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e)
 {
 	const char *begin = s->p;

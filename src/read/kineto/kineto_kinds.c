@@ -1,4 +1,4 @@
-/* What each kind of event becomes: a range, an operator, a call, a record, a sample of counters, a name. */
+/* Each kind of event becomes a range, an operator, a call, a record, a sample of counters or a name. */
 #include "read/kineto/kineto_int.h"
 
 #include <math.h>
@@ -155,12 +155,12 @@ static bool keep_call(struct kineto *k, const struct kineto_event *e)
 				   .thread = thread});
 }
 
-static uint32_t small(const struct kineto_args *a, enum kineto_arg arg)
+static uint32_t small_arg(const struct kineto_args *a, enum kineto_arg arg)
 {
 	return kineto_has(a, arg) ? (uint32_t)a->number[arg] : 0;
 }
 
-static uint64_t large(const struct kineto_args *a, enum kineto_arg arg)
+static uint64_t large_arg(const struct kineto_args *a, enum kineto_arg arg)
 {
 	return kineto_has(a, arg) ? a->number[arg] : 0;
 }
@@ -174,15 +174,15 @@ static uint32_t text_arg(struct kineto *k, const struct kineto_args *a, enum kin
 /* The number of a kernel's facts, in `facts`. */
 static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 {
-	struct kineto_facts f = {.registers = small(a, KINETO_REGISTERS),
-		.shared = small(a, KINETO_SHARED),
+	struct kineto_facts f = {.registers = small_arg(a, KINETO_REGISTERS),
+		.shared = small_arg(a, KINETO_SHARED),
 		.collective = text_arg(k, a, KINETO_COLLECTIVE),
 		.group = text_arg(k, a, KINETO_GROUP),
 		.dtype = text_arg(k, a, KINETO_DTYPE),
-		.group_size = small(a, KINETO_GROUP_SIZE),
-		.in_elements = large(a, KINETO_IN_ELEMENTS),
-		.graph = large(a, KINETO_GRAPH),
-		.node = large(a, KINETO_NODE),
+		.group_size = small_arg(a, KINETO_GROUP_SIZE),
+		.in_elements = large_arg(a, KINETO_IN_ELEMENTS),
+		.graph = large_arg(a, KINETO_GRAPH),
+		.node = large_arg(a, KINETO_NODE),
 		.sequence = kineto_has(a, KINETO_COLLECTIVE_SEQUENCE)
 				    ? a->number[KINETO_COLLECTIVE_SEQUENCE] + 1
 				    : 0};
@@ -240,14 +240,14 @@ static bool keep_work(struct kineto *k, const struct kineto_event *e)
 	rec->kind = e->category == KINETO_KERNEL   ? SONDE_RESULT_KERNEL
 		    : e->category == KINETO_MEMCPY ? SONDE_RESULT_MEMCPY
 						   : SONDE_RESULT_MEMSET;
-	rec->call_ns = large(&a, KINETO_CORRELATION);
+	rec->call_ns = large_arg(&a, KINETO_CORRELATION);
 	rec->queue = sonde_records__queue(k->r, (uint32_t)device & 0x7fffffff,
-		small(&a, KINETO_CONTEXT),
+		small_arg(&a, KINETO_CONTEXT),
 		kineto_has(&a, KINETO_STREAM) ? a.number[KINETO_STREAM] : e->tid);
 	rec->time.start_ns = e->ts_ns;
 	rec->time.end_ns = end_of(e);
 	rec->function = name_of(k, e);
-	rec->payload = rec->kind == SONDE_RESULT_KERNEL ? keep_facts(k, &a) : large(&a, KINETO_BYTES);
+	rec->payload = rec->kind == SONDE_RESULT_KERNEL ? keep_facts(k, &a) : large_arg(&a, KINETO_BYTES);
 	return rec->queue != SONDE_NONE && rec->function != SONDE_NONE &&
 	       (rec->kind != SONDE_RESULT_KERNEL || rec->payload != SONDE_NONE);
 }

@@ -9,7 +9,7 @@
 /* --- GPU work ↔ the calls that asked for it -------------------------------------------------------- */
 
 /* The earliest of several calls with one id: a runtime call has the id of the driver call inside it. */
-static uint32_t earliest(const struct kineto *k, const struct sonde_keyed *calls, size_t from)
+static uint32_t earliest_call(const struct kineto *k, const struct sonde_keyed *calls, size_t from)
 {
 	uint32_t best = calls[from].index;
 	size_t i;
@@ -34,7 +34,7 @@ static void match_works(struct kineto *k, const struct sonde_keyed *works, const
 			while (c < k->calls.nr && calls[c].key < works[i].key)
 				c++;
 			last = works[i].key;
-			best = c < k->calls.nr && calls[c].key == last ? earliest(k, calls, c)
+			best = c < k->calls.nr && calls[c].key == last ? earliest_call(k, calls, c)
 								       : SONDE_NONE;
 		}
 		rec->call = best == SONDE_NONE ? SONDE_NONE : k->calls.at[best].thread;

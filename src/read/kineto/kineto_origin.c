@@ -1,8 +1,8 @@
 /*
  * Where backward work was written. A backward operator carries the sequence
- * number of its forward operator and the number of the forward thread. Of the
- * operators with one sequence number the last to begin made the node of the
- * graph: those before it only looked at the counter.
+ * number of its forward operator and the number of the forward thread. When
+ * several operators have one sequence number, the last to begin made the node
+ * of the graph: those before it only looked at the counter.
  *
  * Counters are per thread, and the forward thread is given by a number of
  * PyTorch's own. It is taken for the thread that has forward operators for most
@@ -85,7 +85,7 @@ static struct vote *vote_of(struct origins *o, uint32_t fwd, uint32_t thread)
 
 #define MAX_SAME 64 /* operators with one link that are looked at */
 
-static void vote(struct origins *o)
+static void cast_votes(struct origins *o)
 {
 	const struct kineto *k = o->k;
 	uint32_t last;
@@ -109,7 +109,7 @@ static void vote(struct origins *o)
 	}
 }
 
-/* The thread most of them were on; of equals, not the backward thread itself. */
+/* The thread with most votes; with equally many, not the backward thread itself. */
 static uint32_t forward_thread(const struct origins *o, const struct sonde_span *op)
 {
 	const struct vote *best = NULL;
@@ -139,7 +139,7 @@ static uint32_t forward_of(const struct origins *o, const struct sonde_span *op)
 	return found;
 }
 
-/* What autograd puts around an operator belongs where that one does; it comes before it. */
+/* The span that autograd puts around an operator gets the operator's home; it comes before the operator. */
 static void pass_on(struct origins *o, size_t i)
 {
 	const struct sonde_span *op = &o->k->ops.at[i];
@@ -172,7 +172,7 @@ static bool find_homes(struct origins *o)
 	return true;
 }
 
-/* Every launch called for inside a backward operator. Records are in order of their calls. */
+/* Sets the origin of every launch called for inside a backward operator. Records are in order of their calls. */
 static void set_origins(struct origins *o)
 {
 	struct kineto *k = o->k;
@@ -200,7 +200,7 @@ int sonde_kineto__find_origins(struct kineto *k)
 	bool ok = k->ops.nr == 0 || k->ranges.nr == 0;
 
 	if (!ok && sonde_spans__nest(&k->ops, k->threads.nr) && list_forward(&o)) {
-		vote(&o);
+		cast_votes(&o);
 		ok = find_homes(&o);
 		if (ok)
 			set_origins(&o);

@@ -281,7 +281,7 @@ static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 		.is_host = f[SONDE_MEMORY_KIND] == PINNED};
 }
 
-/* What only some work has: its kind, its name, its node in a graph. */
+/* Fills in what depends on the kind of work: kind, name, node in a graph. */
 static void describe_work(struct sonde_record *rec, const struct sonde_event *e, uint32_t label)
 {
 	switch (e->type) {

@@ -45,7 +45,7 @@ static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *
 	return false;
 }
 
-/* Whether the file ends in the block at p, as far as its head tells. */
+/* Whether the file ends in the block at p, according to the block's head. */
 static bool is_cut_at(const struct walk *w, const uint8_t *p)
 {
 	struct sonde_block_head h;
@@ -141,7 +141,7 @@ static uint32_t first_part(struct sonde_str data)
 	return read_rolled(data, &rolled) ? rolled.next : 1;
 }
 
-/* The names of all files from `part` on, behind PATH; SONDE_ERR_NOMEM, or 0. */
+/* The names of PATH and all files from `part` on; SONDE_ERR_NOMEM, or 0. */
 static int find_parts(const struct native *n, uint32_t part, struct sonde_word_list *out)
 {
 	const char *name = n->r->options.further ? n->r->options.further : n->src->path;

@@ -76,11 +76,11 @@ struct native_edge {
 	uint64_t key; /* stream + 1 above, its number below */
 	uint64_t ns;
 	uint32_t range;	 /* of a start */
-	uint32_t window; /* it lies in */
+	uint32_t window; /* it is in */
 	bool is_stop;
 };
 
-/* A number the driver says of a device, or its UUID. */
+/* A number that the driver gives for a device, or its UUID. */
 struct native_attribute {
 	uint32_t device;
 	uint32_t text; /* string number: the attribute's name, or the UUID */
@@ -102,7 +102,7 @@ struct native_window {
 #define NATIVE_ALL_TIME UINT32_MAX	   /* of a capture without windows */
 #define NATIVE_OUTSIDE	(UINT32_MAX - 1) /* of a stream that writes between windows */
 
-/* What was counted while reading. `recorded`: launches of those that records are owed of, which have one. */
+/* Counts made while reading. `recorded`: launches that have a record, of those that should have one. */
 struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch,
@@ -158,7 +158,7 @@ struct native {
 	struct native_counts counts;
 };
 
-/* Whether it was counted with its launch, which is no longer there: see struct sonde_rolled. */
+/* Whether a record was counted with its launch, in a file that was folded: see struct sonde_rolled. */
 static inline bool sonde_native__is_folded(const struct native *n, const struct sonde_record *rec)
 {
 	return n->rolled.next && rec->call == SONDE_NONE && rec->payload < n->head_bytes;
@@ -171,16 +171,16 @@ static inline uint64_t sonde_native__thread(const struct native *n, const struct
 
 /* Maps the files that the capture goes on in after its first. */
 int sonde_native__map_files(struct native *n, struct sonde_err *err);
-/* Whether events of this type say something of all that follows: devices, nodes of graphs. */
+/* Whether events of this type matter for all that follow: devices, nodes of graphs. */
 bool sonde_native__is_lasting(unsigned type);
-/* Appends what must stay of what was read: a file, without its cells. */
+/* Appends the file that must stay of what was read, without its cells. */
 int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_err *err);
 /* Calls `take` for each block, in order. */
 void sonde_native__each_block(const struct native *n,
 	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of);
-/* What the system calls a thread; false when memory is short. */
+/* Takes the system's name of a thread; false when memory is short. */
 bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name);
-/* After all streams: what the driver says of the devices; false when memory is short. */
+/* After all streams: adds the driver's attributes to the devices; false when memory is short. */
 bool sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
 int sonde_native__read_blocks(struct native *n, struct sonde_err *err);
@@ -194,7 +194,7 @@ void sonde_native__note_windows(struct native *n);
 /* Puts them among the records; false when memory is short. */
 bool sonde_native__keep_windows(struct native *n);
 void sonde_native__note_budget(struct native *n);
-/* By launch: whether work of it is there; NULL when memory is short. The caller's to free. */
+/* By launch: whether it has work; NULL when memory is short. The caller's to free. */
 bool *sonde_native__have_work(const struct native *n);
 /* The numbers of `memory` by time, when their launches are known; NULL when memory is short. The caller's to free. */
 struct sonde_keyed *sonde_native__order_memory(const struct native *n);
@@ -208,7 +208,7 @@ bool sonde_native__is_sampler(const struct native *n);
 /* Keeps the file's GPU clock, taken over from `n`; false when memory is short. */
 bool sonde_native__keep_clock(struct native *n);
 void sonde_native__note_sampler(const struct native *n);
-/* What the program is called: the last part of its path. */
+/* The program's name: the last part of its path. */
 struct sonde_str sonde_native__program(const struct native *n);
 /* The value of `key` in the file's META, empty when it is not there. */
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);

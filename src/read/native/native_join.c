@@ -10,8 +10,8 @@
 /* --- start/end ranges: which stop ends which start, and which were open at each launch ------------- */
 
 /*
- * Matching goes by sorting, which no choice of numbers makes slow. The last of `t` with `key`, SONDE_NONE
- * when there is none; to be asked for ever larger keys, with `*i` 0 at first.
+ * The last of `t` with `key`, SONDE_NONE when there is none; to be asked for ever larger keys, with `*i` 0 at
+ * first. Matching goes by sorting, which no choice of numbers makes slow.
  */
 static uint32_t last_with_key(const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key)
 {
@@ -32,7 +32,7 @@ static void match_stop(struct native *n, const struct native_edge *stop, uint32_
 	time->end_ns = stop->ns > time->begin_ns ? stop->ns : time->begin_ns + 1;
 }
 
-/* A range nobody ended; one that began in a window is known up to the end of that. */
+/* A range that was never ended; one that began in a window is known up to the end of the window. */
 static void leave_open(struct native *n, const struct native_edge *start)
 {
 	uint64_t end_ns = sonde_native__window_end_ns(n, start->window);
@@ -73,7 +73,7 @@ static bool match_edges(struct native *n)
 	return ok;
 }
 
-/* Whether launches are asked about thread by thread: going back as often takes less than sorting. */
+/* Whether the launches are few runs in order of time, one a thread: going back so often costs less than sorting. */
 static bool are_few_runs(const struct native *n)
 {
 	size_t i, nr = 1;
@@ -264,7 +264,7 @@ struct joining {
 	bool is_out_of_order;		 /* … and whether one came before that */
 };
 
-/* Until they are in order, what has no launch counts as called for when it started. */
+/* Until records are in order, one without a launch counts as called for when it started. */
 static void follow_order(struct joining *j, struct sonde_record *rec)
 {
 	uint64_t start_ns = rec->time.start_ns;
@@ -300,7 +300,7 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 {
 	uint64_t nr_ns = t->end_ns - t->start_ns;
 
-	/* CUPTI's way of saying that it has no time for this one; zeros mean that in records too. */
+	/* CUPTI writes zeros when it has no time for this one; zeros mean that in records too. */
 	if (!t->start_ns && !t->end_ns) {
 		n->counts.no_time++;
 		return;
@@ -344,7 +344,7 @@ static bool complete_record(struct joining *j, struct sonde_record *rec)
 	return name_record(j, rec);
 }
 
-/* Each launch of a kernel or graph counts once, also one that was not written. `id` is what the record has of it. */
+/* Each launch of a kernel or graph counts once, also one that was not written. `id` is the record's correlation id. */
 static void count_recorded(struct joining *j, const struct sonde_record *rec, uint32_t id)
 {
 	bool is_of_graph = rec->call_ns != 0;
@@ -386,7 +386,7 @@ static bool complete_records(struct joining *j)
 
 /* --- the order of launch ------------------------------------------------------------------------ */
 
-/* In order of launch, and what one launch made by its start. */
+/* Orders records by launch, and the work of one launch by its start. */
 static bool order_records(struct native *n)
 {
 	size_t i, first, nr = n->r->records.nr - n->first_record;

@@ -88,7 +88,7 @@ static void keep_work(struct reducing *x, const struct sonde_record *rec)
 		keep_launch(x, rec->call);
 }
 
-/* The work that ended last on each device: nothing ran from there to the next. */
+/* Keeps the work that ended last on each device: the gap to the next begins there. */
 static void keep_last(struct reducing *x)
 {
 	const struct sonde_records *r = x->n->r;
@@ -113,7 +113,7 @@ static void keep_last(struct reducing *x)
 	sonde_map_release(&devices);
 }
 
-/* Ranges that are open, and the work that ended last in each. */
+/* Keeps ranges that are open, and the work that ended last in each. */
 static void keep_open(struct reducing *x)
 {
 	struct native *n = x->n;
@@ -149,7 +149,7 @@ static void keep_open(struct reducing *x)
 	sonde_free(last);
 }
 
-/* Launches whose work is not there; of long ago there will be none any more. */
+/* Keeps launches whose work is still to come; after AWAITED_NS none is expected. */
 static void keep_awaited(struct reducing *x)
 {
 	struct native *n = x->n;
@@ -197,7 +197,7 @@ static bool find_ends(struct reducing *x)
 	return ok && x->ends;
 }
 
-/* Memory that is allocated, with the calls that did it. */
+/* Keeps memory that is allocated, with the calls that allocated it. */
 static void keep_memory(struct reducing *x)
 {
 	const struct native *n = x->n;
@@ -232,7 +232,7 @@ static void put_block(struct reducing *x, unsigned type, const void *a, size_t n
 	memcpy(x->out->p + at, &h, sizeof(h));
 }
 
-/* A chunk is kept whole, or not at all; of ends that were written again others are made. */
+/* A chunk is kept whole, or not at all. Ends that were written before are made anew. */
 static void keep_chunks(struct reducing *x)
 {
 	const struct native_piece *at = x->n->pieces.at;
@@ -250,7 +250,7 @@ static void keep_chunks(struct reducing *x)
 	}
 }
 
-/* Each byte once: the next one goes on where a chunk ended. */
+/* Writes each byte once: pieces of a chunk may overlap. */
 static void put_chunks(struct reducing *x)
 {
 	const struct native *n = x->n;
@@ -274,7 +274,7 @@ static void put_chunks(struct reducing *x)
 	}
 }
 
-/* That what is kept of an allocation has ended, by an operation which is not: a free of no call. */
+/* Writes the end of an allocation that is kept, when its own free is not: a free without a call. */
 static uint8_t *put_end(const struct reducing *x, uint8_t *p, struct sonde_event_base *base, uint32_t number)
 {
 	const struct native_memory *by = &x->n->memory.at[x->ends[number]];
@@ -288,7 +288,7 @@ static uint8_t *put_end(const struct reducing *x, uint8_t *p, struct sonde_event
 	return sonde_event_put(p, base, &e);
 }
 
-/* What was gathered from `from` to `p`, as the next chunk. */
+/* Writes the bytes from `from` to `p` as the next chunk. */
 static void put_end_chunk(struct reducing *x, struct sonde_events *head, const uint8_t *from, const uint8_t *p)
 {
 	head->nr_bytes = (uint32_t)(p - from);
@@ -324,7 +324,7 @@ static void put_ends(struct reducing *x)
 	sonde_free(bytes);
 }
 
-/* The clocks on both sides of a moment, the first and the last ones. */
+/* Whether a clock is needed: those on both sides of a moment, the first and the last ones. */
 static bool is_needed(const struct reducing *x, size_t point)
 {
 	const struct sonde_clock_point *p = x->n->host.points.at;
@@ -357,7 +357,7 @@ static void put_other(void *of, const struct sonde_block_head *h, const uint8_t 
 static void write_file(struct reducing *x)
 {
 	const struct native *n = x->n;
-	/* All that was read is gone from then on; a first file of what was left counts for none. */
+	/* All files that were read are gone from then on; a first file that was reduced before is not one of them. */
 	struct sonde_rolled rolled = {
 		.next = n->rolled.next + n->r->options.nr_files - (n->rolled.next > 0)};
 
@@ -402,7 +402,7 @@ int sonde_capture_complete(struct sonde_buf *file, const uint64_t *counts, size_
 	struct sonde_rolled rolled;
 	size_t at = sizeof(struct sonde_capture_head), more;
 
-	memcpy(&h, file->p + at, sizeof(h)); /* META; ROLLED is behind it */
+	memcpy(&h, file->p + at, sizeof(h)); /* META; ROLLED follows it */
 	at += sizeof(h) + h.nr_bytes;
 	memcpy(&h, file->p + at, sizeof(h));
 	memcpy(&rolled, file->p + at + sizeof(h), sizeof(rolled));

@@ -1,9 +1,9 @@
 /*
- * What a thread has open: range entries with their times, one stack a domain.
+ * The ranges a thread has open: entries with their times, one stack a domain.
  *
  * Stacks are as deep as the writer lets them be, and long region paths get a
- * share of memory that grows with the file: every region is told by its path
- * later on, so few bytes of pushes could ask for any amount of it.
+ * share of memory that grows with the file: every region is identified by its
+ * path later on, so few bytes of pushes could ask for any amount of memory.
  */
 #include "read/native/native_stream.h"
 
@@ -81,13 +81,13 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 	return (uint32_t)(r->ranges.nr - 1);
 }
 
-/* The bytes of a path that goes on with `label` behind `above` others; one is a separator. */
+/* The bytes of a path of `above` bytes with `label` appended, and a separator. */
 static size_t path_bytes(const struct stream *s, size_t above, uint32_t label)
 {
 	return above + sonde_records_str(s->n->r, label).n + 1;
 }
 
-/* Tells the region of a range from others, well enough to count it once. */
+/* A hash that identifies the region of a range, well enough to count it once. */
 static uint64_t region_hash(const struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
 {
 	uint32_t words[SONDE_OPEN_LIMIT + 3] = {domain, kind, label}, nr = 3, range;
@@ -142,7 +142,7 @@ static bool may_open(struct stream *s, uint32_t label, uint32_t domain, size_t *
 {
 	bool is_outermost = s->top[domain] == SONDE_NONE;
 
-	/* What is inside a range left out is left out too, or pops would not meet their pushes. */
+	/* A range inside one that is left out is left out too, or pops would not match their pushes. */
 	if (s->left_out[domain] || s->nr_deep >= SONDE_OPEN_LIMIT)
 		return false;
 	*nr_bytes = path_bytes(
@@ -178,8 +178,8 @@ void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
 }
 
 /*
- * Ranges whose label was not written are of a domain nobody knows: the pop that ends one is told by
- * the order. It would otherwise end a range around it, of a domain that has nothing to do with it.
+ * The domain of a range whose label was not written is unknown: the pop that ends it is found by the
+ * order. It would otherwise end a range around it, in a domain that has nothing to do with it.
  */
 static uint64_t domain_of_pop(const struct stream *s, uint64_t domain)
 {

@@ -31,7 +31,7 @@ static const uint8_t *read_open(
 }
 
 /* After a loss: what the thread has open by now. */
-static void reopen(struct stream *s, const struct open_ranges *o)
+static void reopen_ranges(struct stream *s, const struct open_ranges *o)
 {
 	uint32_t nr[NATIVE_NR_DOMAINS] = {0}, mine[SONDE_OPEN_LIMIT], nr_mine, i, j;
 
@@ -50,8 +50,8 @@ static void reopen(struct stream *s, const struct open_ranges *o)
 }
 
 /*
- * What is open when a stream begins was opened before a fork, in another process: its time and its
- * entry count there.
+ * Ranges that are open when a stream begins were opened before a fork, in another process: their time and
+ * their entry count there.
  */
 static void mark_inherited(struct stream *s)
 {
@@ -95,7 +95,7 @@ static const uint8_t *read_base(
 	s->is_gap = s->n->rolled.next && nr_lost == s->nr_lost;
 	s->n->counts.lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
 	s->nr_lost = nr_lost;
-	reopen(s, &o);
+	reopen_ranges(s, &o);
 	if ((s->window == NATIVE_OUTSIDE || (s->is_new && s->window == NATIVE_ALL_TIME)) &&
 		!s->no_memory)
 		mark_inherited(s);
@@ -238,8 +238,8 @@ static void stream_end(struct stream *s)
 }
 
 /*
- * One stream has nearly all work, and what others have, at the end say, mostly comes later: it goes
- * behind that. Much need not move then.
+ * One stream has nearly all work, and the work of others mostly comes later: it is appended, so that
+ * little has to move.
  */
 static void take_works(struct stream *s)
 {
@@ -307,7 +307,7 @@ static size_t read_stream(struct stream *s, size_t i)
 			whole = true;
 			is_counted = false;
 		}
-		/* In two files of a capture the same bytes may be: see struct sonde_rolled. */
+		/* Two files of a capture may have the same bytes: see struct sonde_rolled. */
 		if (whole && p.offset < offset)
 			p = rest_of(&p, offset - p.offset < p.nr_bytes ? offset - p.offset : p.nr_bytes);
 		if (!p.nr_bytes)

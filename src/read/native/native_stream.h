@@ -3,7 +3,7 @@
  * at hand, shared by native_stream.c (chunks, launches), native_stack.c (what is
  * open) and native_events.c (everything else an event can say).
  *
- * What reads an event returns false when it makes no sense.
+ * A function that reads an event returns false when the event makes no sense.
  */
 #ifndef SONDE_READ_NATIVE_STREAM_H
 #define SONDE_READ_NATIVE_STREAM_H
@@ -25,7 +25,7 @@ struct stream {
 	uint32_t piece; /* the one being read */
 	struct sonde_event_base at; /* of the chunk being read: `ticks` are those of now */
 	uint64_t cpu_ns, cpu_ticks; /* the last reading */
-	/* Of the whole stream. */
+	/* For the whole stream. */
 	uint64_t nr_lost;
 	uint32_t top[NATIVE_NR_DOMAINS]; /* innermost open range by domain */
 	uint16_t seen[NATIVE_NR_DOMAINS];

@@ -32,7 +32,7 @@ int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 			last->end = ticks;
 			is_open = false;
 		} else if (m->state == SONDE_WINDOW_CLOSED && is_first) {
-			/* A file that is told of a closing first was open from its beginning. */
+			/* A file whose first mark is a closing was open from its beginning. */
 			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks});
 		} else if (m->state == SONDE_WINDOW_OPEN && !is_open) {
 			is_open = ok = sonde_vec_put(
@@ -77,7 +77,7 @@ bool sonde_native__keep_windows(struct native *n)
 	return ok;
 }
 
-/* From the first moment the file knows to the last, in ticks. */
+/* The time from the first moment in the file to the last, in ticks. */
 static struct native_window whole_time(const struct native *n)
 {
 	const struct sonde_clock_point *p = n->host.points.at;
@@ -110,7 +110,7 @@ static uint64_t captured_ns(struct native *n, const struct native_window *all)
 	return sum;
 }
 
-/* What would have opened a window that never opened, by how it was asked for. */
+/* How a window that never opened could have been opened, by the way it was asked for. */
 static const char *opener_of(struct sonde_str text)
 {
 	static const char *const openers[][2] = {{"ctl", "`sonde ctl PID start` opens it"},
@@ -143,7 +143,7 @@ static void note_none(const struct native *n, struct sonde_str text)
 	sonde_buf_release(&why);
 }
 
-/* Opened and closed at the same point of the program in every rank: by entries, calls or a range of it. */
+/* Whether windows open and close at the same point of the program in every rank: by entries, calls or a range. */
 static bool is_by_program(struct sonde_str text)
 {
 	return sonde_str_ends(text, "]") || sonde_str_is(text, "profiler") || sonde_str_is(text, "nvtx");
@@ -186,7 +186,7 @@ static bool add_sampling(struct native *n)
 		(struct sonde_sampling){n->sampled_ns, last, slow < 0.9 ? slow : 0.9, n->process});
 }
 
-/* When GPU work was timed, and from when on launches were recorded only then. */
+/* Reads when GPU work was timed, and from when on launches were recorded only then. */
 static bool read_timings(struct native *n)
 {
 	bool is_timed = false, ok = true;
@@ -211,7 +211,7 @@ static bool read_timings(struct native *n)
 	return ok && (n->sampled_ns == UINT64_MAX || add_sampling(n));
 }
 
-/* Which timing of the file a moment is in, or was last before it: its number; `nr` = none yet. */
+/* The number of the timing that a moment is in, or that was the last before it; `nr` = none yet. */
 static size_t timing_of(const struct native *n, size_t first, uint64_t ns)
 {
 	const struct sonde_timing *t = n->r->timings.at;
@@ -226,7 +226,7 @@ static bool is_in(const struct native *n, size_t timing, uint64_t ns)
 	return timing < n->r->timings.nr && ns < n->r->timings.at[timing].end_ns;
 }
 
-/* Recorded though launches were not: just when that began or ended. */
+/* Whether work was recorded while launches were not: just when timing began or ended. */
 static bool is_stray(const struct native *n, size_t first, uint32_t launch)
 {
 	uint64_t ns;
@@ -253,7 +253,7 @@ static void drop_strays(struct native *n, size_t first)
 		}
 	n->r->records.nr = nr;
 	if (n->sampled_ns != UINT64_MAX)
-		n->counts.no_launch = 0; /* they are among those */
+		n->counts.no_launch = 0; /* they are among the strays */
 }
 
 /*
@@ -298,7 +298,7 @@ static bool add_call(struct native *n, size_t first, uint32_t launch, uint32_t q
 						     .call_ns = l->ns});
 }
 
-/* Where work is done, as far as the first shows. */
+/* The device of the first work. */
 static uint32_t first_device(const struct native *n)
 {
 	if (n->r->records.nr > n->first_record)
@@ -329,7 +329,7 @@ bool sonde_native__count_untimed(struct native *n)
 }
 
 #define PER_CENT(ppm) ((double)(ppm) / 1e4)
-#define FEW_TIMINGS   4 /* say little about how far off they are */
+#define FEW_TIMINGS   4 /* too few to say how far off the estimates are */
 
 static size_t count_timings(const struct native *n)
 {

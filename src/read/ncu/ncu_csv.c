@@ -19,7 +19,7 @@
 #define SEARCH_MAX  (1u << 20) /* how far the header may be from the beginning */
 #define TOTAL_TIME  "Total Time"
 
-/* What a column is; everything that is none of these is a metric. */
+/* The role of a column; every column without one is a metric. */
 enum csv_role {
 	CSV_ID,
 	CSV_PID,

@@ -16,9 +16,9 @@
 
 #define NR_FIELDS  6   /* payload type, value, colour type, colour, message type, message */
 #define MAX_FRAMES 512 /* of one cell; deeper ones count in their ancestor */
-#define MAX_TRIES  64  /* at telling a label from the message that repeats it */
+#define MAX_TRIES  64  /* at separating a label from the message that repeats it */
 
-static size_t count(struct sonde_str s, char c)
+static size_t count_char(struct sonde_str s, char c)
 {
 	size_t i, nr = 0;
 
@@ -51,7 +51,7 @@ static struct sonde_str repeated_label(struct sonde_str s)
 		label = (struct sonde_str){s.p, at};
 		middle = (struct sonde_str){s.p + at + 1, s.n - 2 * at - 2};
 		if (s.p[s.n - at - 1] == ':' && memcmp(s.p + s.n - at, s.p, at) == 0 &&
-			count(middle, ':') == NR_FIELDS - 2)
+			count_char(middle, ':') == NR_FIELDS - 2)
 			return label;
 	}
 	return (struct sonde_str){NULL, 0};
@@ -74,7 +74,7 @@ static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_s
 	struct sonde_str domain, label;
 	struct csv_item *item;
 
-	if (count(s, ':') < NR_FIELDS + 1u + (kind == SONDE_START_END)) {
+	if (count_char(s, ':') < NR_FIELDS + 1u + (kind == SONDE_START_END)) {
 		n->nr_lost++;
 		return 0;
 	}
@@ -264,7 +264,7 @@ int csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_resul
 	struct ncu_stack *stack = range.label == SONDE_NONE ? NULL : ncu_entries_stack(&n->entries, r, &range);
 	bool is_same = true;
 
-	/* The row's place tells entries apart, as API calls do in a report. */
+	/* The row's place distinguishes entries, as API calls do in a report. */
 	if (!stack || !ncu_stack_frame(stack, r, 0, &range, res->rec.payload + 1, &is_same))
 		return sonde_err_nomem(err);
 	res->rec.open = sonde_records__set(r, &stack->frames.at[0].range, 1);

@@ -25,7 +25,7 @@ struct csv_result {
 	uint64_t thread;
 };
 
-/* Sets rec.open and, where the push/pop cell tells it, the thread. */
+/* Sets rec.open and, where the push/pop cell has it, the thread. */
 int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
 	const struct sonde_str cells[2], struct sonde_err *err);
 /* The same where a row names its range and nothing else; each row is an entry. */

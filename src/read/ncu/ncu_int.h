@@ -51,7 +51,7 @@ struct ncu_result {
 	uint64_t thread;
 };
 
-/* What a result's message is made of; the field numbers differ by kind. */
+/* The field numbers of a result's message, which differ by kind. */
 struct ncu_layout {
 	uint32_t kind; /* enum sonde_result */
 	uint32_t metrics, sections, nvtx, context, stream;

@@ -248,7 +248,7 @@ static int read_block_header(
 }
 
 /* Takes `n` bytes off the front of `*s`, or says where the file ends too early. */
-static int take(const struct ncu_report *n, struct sonde_str *s, uint64_t size, const char *what,
+static int take_bytes(const struct ncu_report *n, struct sonde_str *s, uint64_t size, const char *what,
 	struct sonde_str *out, struct sonde_err *err)
 {
 	if (size > s->n)
@@ -265,9 +265,9 @@ static int take_item(const struct ncu_report *n, struct sonde_str *s, const char
 	struct sonde_str *out, struct sonde_err *err)
 {
 	struct sonde_str len = {NULL, 0};
-	int rc = take(n, s, NCU_LENGTH_BYTES, "a length", &len, err);
+	int rc = take_bytes(n, s, NCU_LENGTH_BYTES, "a length", &len, err);
 
-	return rc ? rc : take(n, s, ncu_u32(len.p), what, out, err);
+	return rc ? rc : take_bytes(n, s, ncu_u32(len.p), what, out, err);
 }
 
 static int read_payload(struct ncu_report *n, struct sonde_str payload, const struct block *b,
@@ -304,11 +304,11 @@ static int read_block(struct ncu_report *n, struct sonde_str *rest, struct sonde
 		rest->n = 0;
 		return rc;
 	}
-	rc = take(n, rest, b.payload_size, "a block", &payload, err);
+	rc = take_bytes(n, rest, b.payload_size, "a block", &payload, err);
 	return rc ? rc : read_payload(n, payload, &b, err);
 }
 
-static void finish(struct ncu_report *n)
+static void finish_report(struct ncu_report *n)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 
@@ -336,7 +336,7 @@ static int read_report(struct sonde_source *src, struct sonde_records *r, struct
 	rc = take_item(n, &rest, "the head", &header, err);
 	while (rc == 0 && rest.n)
 		rc = read_block(n, &rest, err);
-	finish(n);
+	finish_report(n);
 	return rc;
 }
 

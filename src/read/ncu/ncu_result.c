@@ -105,7 +105,7 @@ static struct sonde_str metric_value_msg(struct sonde_str msg)
 	return (struct sonde_str){NULL, 0};
 }
 
-/* Makes sure the metric has a number; remembers the device when this is the metric that tells it. */
+/* Makes sure the metric has a number; remembers the device when this is its metric. */
 static int note_metric(
 	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
 {
@@ -200,7 +200,7 @@ static size_t find_section(struct sonde_records *r, struct sonde_str id)
 	return number;
 }
 
-/* Results repeat their sections word for word: the first of each identifier tells all. */
+/* Results repeat their sections word for word: the first of each identifier is enough. */
 static int read_section(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);

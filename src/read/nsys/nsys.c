@@ -20,7 +20,7 @@ static bool knows(struct sonde_str data)
 	return sonde_str_starts(data, "SQLite format 3") && data.n >= 512;
 }
 
-static int refuse(struct nsys *n)
+static int refuse_db(struct nsys *n)
 {
 	if (sqlite3_errcode(n->db) == SQLITE_NOMEM)
 		return sonde_err_nomem(n->err);
@@ -92,7 +92,7 @@ static void find_text(struct nsys *n, struct nsys_text *t)
 		t->call = call->kind;
 }
 
-/* Not by a join: the same few are asked for again and again. */
+/* Looked up here and not by a join, as the same few texts are asked for again and again. */
 struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column)
 {
 	struct nsys_text t = {sqlite3_column_int64(q, column), SONDE_NONE, SONDE_NR_CALL_KINDS, true};
@@ -145,14 +145,14 @@ int sonde_nsys__read_rows(
 	int rc = 0, step;
 
 	if (sqlite3_prepare_v2(n->db, sql, -1, &q, NULL) != SQLITE_OK)
-		return refuse(n);
+		return refuse_db(n);
 	while ((step = sqlite3_step(q)) == SQLITE_ROW && rc == 0) {
 		rc = take(n, q);
 		nr++;
 	}
 	if (rc == 0 && step != SQLITE_DONE &&
 		((nr == 0 && !n->cut_pct) || step == SQLITE_NOMEM))
-		rc = refuse(n);
+		rc = refuse_db(n);
 	else if (rc == 0 && step != SQLITE_DONE && !n->cut_pct)
 		sonde_note_loss(&n->r->notes, "%s: %s; what comes before it is read", n->src->path,
 			sqlite3_errmsg(n->db));
@@ -260,7 +260,7 @@ static int open_db(struct nsys *n)
 		sqlite3_deserialize(n->db, "main", (unsigned char *)(uintptr_t)data.p,
 			(sqlite3_int64)data.n, (sqlite3_int64)data.n,
 			SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-		return refuse(n);
+		return refuse_db(n);
 	sqlite3_exec(n->db,
 		"PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; "
 		"PRAGMA cell_size_check=ON",
@@ -274,7 +274,7 @@ static int open_db(struct nsys *n)
 	if (sonde_nsys__has(n, "StringIds", "id value") &&
 		sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->find_text,
 			NULL) != SQLITE_OK)
-		return refuse(n);
+		return refuse_db(n);
 	return 0;
 }
 

@@ -1,6 +1,5 @@
 /*
- * What an export of Nsight Systems says of where it was made: devices, processes, the host, and
- * which rank a process is.
+ * Facts of an export of Nsight Systems: devices, processes, the host, and the ranks of processes.
  */
 #include "catalogue/attributes.h"
 #include "format/launcher.h"
@@ -8,7 +7,7 @@
 
 enum { ID, CUDA_ID, PID, NAME, MAJOR, MINOR, UUID, SMS, CLOCK, BANDWIDTH }; /* of devices */
 
-/* As drivers write it; where there is none, one that holds in this export, for its samples. */
+/* The UUID as drivers write it; without one, a name that is unique in this export, for its samples. */
 static struct sonde_str take_uuid(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_str uuid = sonde_records_str(n->r, sonde_nsys__intern(n, q, UUID));
@@ -88,7 +87,7 @@ static int take_process_name(struct nsys *n, sqlite3_stmt *q)
 	return 0;
 }
 
-/* Of a program with MPI (`nsys --trace=mpi`) each process tells its rank. */
+/* A program with MPI has the rank of each process in a table (`nsys --trace=mpi`). */
 static int take_rank(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_process *p = process_of(n, sqlite3_column_int64(q, 0));
@@ -111,7 +110,7 @@ static int take_version(struct nsys *n, sqlite3_stmt *q)
 }
 
 /* The value of a variable in `A=1;B=2`. */
-static struct sonde_str variable(struct sonde_str list, const char *name)
+static struct sonde_str variable_in(struct sonde_str list, const char *name)
 {
 	struct sonde_str one, value;
 
@@ -142,7 +141,7 @@ static struct sonde_process *only_process(struct nsys *n)
 	return only == SONDE_NONE ? NULL : &n->r->processes.at[only];
 }
 
-/* The environment nsys ran in is that of the one process that it traced; of several it says nothing. */
+/* The environment of nsys is that of the process it traced, if that is the only one. */
 static int take_environment(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_str list = sonde_records_str(n->r, sonde_nsys__intern(n, q, 0));
@@ -150,8 +149,8 @@ static int take_environment(struct nsys *n, sqlite3_stmt *q)
 	size_t i;
 
 	for (i = 0; only && i < SONDE_NR_LAUNCHERS && !only->has_rank; i++)
-		sonde_process__set_rank(only, variable(list, sonde_launchers[i].rank),
-			variable(list, sonde_launchers[i].size));
+		sonde_process__set_rank(only, variable_in(list, sonde_launchers[i].rank),
+			variable_in(list, sonde_launchers[i].size));
 	return 0;
 }
 

@@ -154,7 +154,7 @@ static bool set_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 	return rec->function != SONDE_NONE;
 }
 
-/* Who launched it and when; a launch whose call is not in the trace has no thread. */
+/* Sets the caller and the time of the call; a launch whose call is not in the trace has no thread. */
 static bool set_caller(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 {
 	sqlite3_int64 thread = sqlite3_column_int64(q, PID);

@@ -11,7 +11,7 @@
 #define NAMES	"TARGET_INFO_GPU_METRICS"
 
 enum { DEVICE, METRIC, NAME }; /* of names */
-enum { AT = 1, ID, VALUE };    /* of rows, behind the device */
+enum { AT = 1, ID, VALUE };    /* of rows, after the device */
 
 static struct sonde_series *series_of(struct nsys *n, uint32_t device)
 {
@@ -23,7 +23,7 @@ static struct sonde_series *series_of(struct nsys *n, uint32_t device)
 	return NULL;
 }
 
-/* Counters stand in order of their numbers; `metrics` of the reader has those. */
+/* Counters are in order of their numbers, which are in `n->metrics`. */
 static int take_name(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t device = (uint32_t)sqlite3_column_int64(q, DEVICE);
@@ -90,7 +90,7 @@ static int take_value(struct nsys *n, sqlite3_stmt *q)
 	return 0;
 }
 
-/* The first moment ends a sample of which nobody knows the beginning. */
+/* The first moment ends a sample whose beginning is not known: it gets the usual length. */
 static void begin_first(struct sonde_series *s)
 {
 	if (s->times.nr && s->times.at[0].end_ns >= s->interval_ns)
@@ -136,7 +136,7 @@ static uint32_t counter_of(const struct nsys *n, const struct sonde_series *s, c
 }
 
 /* Percentages become counts, which can be split among launches. */
-static void count(struct sonde_series *s, const struct nsys_gpu *gpu, uint32_t counter, double most,
+static void count_percentages(struct sonde_series *s, const struct nsys_gpu *gpu, uint32_t counter, double most,
 	uint32_t clock)
 {
 	size_t i;
@@ -169,7 +169,7 @@ static int give_roles(struct nsys *n, struct sonde_series *s)
 		at = counter_of(n, s, roles[i].name);
 		if (at == SONDE_NONE || (!roles[i].most && !(gpu->bytes_per_s > 0)))
 			continue;
-		count(s, gpu, at, roles[i].most, clock);
+		count_percentages(s, gpu, at, roles[i].most, clock);
 		s->counters.at[at].role = sonde_records__string(n->r, sonde_str_from(roles[i].role));
 		if (s->counters.at[at].role == SONDE_NONE)
 			return sonde_err_nomem(n->err);
