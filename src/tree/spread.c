@@ -1,5 +1,4 @@
 /* How evenly a region's time is spread over the scopes. */
-#include "tree/ranks_int.h"
 #include "tree/tree_int.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@ static void set_spread(struct sonde_node *n, const struct sonde_rank_time *at, s
 	n->nr_scopes = (uint32_t)nr;
 	n->scope_min_ns = at[0].ns;
 	n->scope_max_ns = at[nr - 1].ns;
-	n->scope_median_ns = sonde_slow__median_of(at, nr);
+	n->scope_median_ns = sonde_rank_times_median(at, nr);
 	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
 }
 
@@ -72,9 +71,9 @@ bool sonde_tree__spread(
 			!t->cells->scopes.at[r->scope].nr_folded)
 			ok = add_scope(aggregate, nested, r, &times);
 	}
-	sonde_times__sort(&times);
+	sonde_rank_times_sort(&times);
 	for (i = 0; i < aggregate->nodes.nr && ok && times.nr; i++) {
-		const struct sonde_rank_time *at = sonde_times__of(&times, aggregate->nodes.at[i].region, &nr);
+		const struct sonde_rank_time *at = sonde_rank_times_of(&times, aggregate->nodes.at[i].region, &nr);
 
 		if (nr)
 			set_spread(&aggregate->nodes.at[i], at, nr);

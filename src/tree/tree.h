@@ -20,7 +20,7 @@
 #include "catalogue/metrics.h"
 #include "fold/choice.h"
 #include "fold/timeline.h"
-#include "tree/ranks.h"
+#include "ranks/ranks.h"
 
 #define SONDE_MAX_METHODS 24
 

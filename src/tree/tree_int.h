@@ -11,7 +11,6 @@
  *   short_names.c names of kernels, as people say them
  *   entries.c     entries of regions and their distribution
  *   spread.c      an aggregate's regions over its scopes
- *   ranks*.c …    ranks side by side: see ranks_int.h
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
  *   idle.c        the longest gaps, and what they are due to

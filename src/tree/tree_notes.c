@@ -1,7 +1,7 @@
 /* What the reader of a report must know of how its figures were made. */
 #include "tree/tree_int.h"
 
-#include "tree/ranks.h"
+#include "ranks/ranks.h"
 
 #include <string.h>
 

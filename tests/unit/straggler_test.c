@@ -2,7 +2,7 @@
 #include "treed.h"
 
 #include "fold/partial.h"
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #define US 1000.0
 #define MS 1e6

@@ -9,7 +9,7 @@
  * microseconds: ends are the moments that two clocks have in common. Clocks also
  * run at different speeds (10 ppm are 1 ms in 100 s), so the offset is a line over time.
  */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/alloc.h"
 #include "base/quantile.h"

@@ -3,7 +3,7 @@
  * last. The others show how much they differ: by chance the slowest of eight is more than four of their standard
  * deviations away in 4 of 100 jobs, and those of one host more than four standard errors in 1 of 100.
  */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * beyond what the others differ by (beyond.c), and that matters: a twentieth of the region, or a hundredth of all the
  * rank does. Few ranks do not show what is usual, so there it is a twentieth in any case.
  */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/bisect.h"
 #include "base/alloc.h"
@@ -36,12 +36,12 @@ static int by_region_and_time(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->rank, b->rank);
 }
 
-void sonde_times__sort(struct sonde_rank_times *t)
+void sonde_rank_times_sort(struct sonde_rank_times *t)
 {
 	sonde_vec_sort(t, by_region_and_time);
 }
 
-const struct sonde_rank_time *sonde_times__of(const struct sonde_rank_times *t, uint32_t region, size_t *nr)
+const struct sonde_rank_time *sonde_rank_times_of(const struct sonde_rank_times *t, uint32_t region, size_t *nr)
 {
 	size_t low = 0, end;
 
@@ -66,7 +66,7 @@ static bool is_beyond(const struct finding *f, const struct sonde_rank_time *at,
 /* `at` is one region, sorted, of two ranks and more. */
 static bool is_slow(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
 {
-	double others = sonde_slow__median_of(at, nr - 1), excess = at[nr - 1].ns - others;
+	double others = sonde_rank_times_median(at, nr - 1), excess = at[nr - 1].ns - others;
 
 	return (excess >= LEAST_EXCESS * others ||
 		       (nr >= FEW && excess >= SONDE_LEAST_COST * f->x->r->rows.at[at[nr - 1].rank].work_ns)) &&
@@ -93,7 +93,7 @@ static bool sort_times(struct sonde_rank_times *to, const struct sonde_ranks_bui
 		ok = add_time(to, &(struct sonde_rank_time){c->folded_times.at[i].region,
 					x->row_of_who[c->folded_times.at[i].who], SIZE_MAX,
 					c->folded_times.at[i].work_ns});
-	sonde_times__sort(to);
+	sonde_rank_times_sort(to);
 	return ok;
 }
 
@@ -118,9 +118,9 @@ static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t ran
 	size_t nr;
 
 	while (next != SONDE_NONE) {
-		const struct sonde_rank_time *at = sonde_times__of(f->times, region = next, &nr);
+		const struct sonde_rank_time *at = sonde_rank_times_of(f->times, region = next, &nr);
 
-		next = inner(f, region, rank, at[nr - 1].ns - sonde_slow__median_of(at, nr - 1));
+		next = inner(f, region, rank, at[nr - 1].ns - sonde_rank_times_median(at, nr - 1));
 	}
 	return region;
 }
@@ -131,7 +131,7 @@ static bool add_spreads(struct finding *f)
 
 	for (i = 0; i < f->times->nr; i += nr) {
 		struct sonde_rank_spread *s = sonde_vec_push(&f->x->r->spreads);
-		const struct sonde_rank_time *at = sonde_times__of(f->times, f->times->at[i].region, &nr);
+		const struct sonde_rank_time *at = sonde_rank_times_of(f->times, f->times->at[i].region, &nr);
 
 		if (!s)
 			return false;
@@ -140,9 +140,9 @@ static bool add_spreads(struct finding *f)
 			.slowest = at[nr - 1].rank,
 			.fastest = at->rank,
 			.min_ns = at->ns,
-			.median_ns = sonde_slow__median_of(at, nr),
+			.median_ns = sonde_rank_times_median(at, nr),
 			.max_ns = at[nr - 1].ns,
-			.others_ns = sonde_slow__median_of(at, nr - 1),
+			.others_ns = sonde_rank_times_median(at, nr - 1),
 			.is_slow = nr > 1 && is_slow(f, at, nr)};
 		if (s->is_slow)
 			s->cause = sonde_slow__judge(f->x, at, nr);
@@ -178,16 +178,16 @@ static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 
 	if (!s)
 		return false;
-	at = sonde_times__of(f->times, region, &nr);
+	at = sonde_rank_times_of(f->times, region, &nr);
 	within = innermost(f, region, at[nr - 1].rank);
-	at = sonde_times__of(f->times, within, &nr);
+	at = sonde_rank_times_of(f->times, within, &nr);
 	s->cause = is_idle ? SONDE_SLOW_IDLE : sonde_slow__judge(f->x, at, nr);
 	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
-		at = sonde_times__of(f->times, within = region, &nr);
+		at = sonde_rank_times_of(f->times, within = region, &nr);
 	s->rank = at[nr - 1].rank;
 	s->region = within;
 	s->ns = at[nr - 1].ns;
-	s->others_ns = sonde_slow__median_of(at, nr - 1);
+	s->others_ns = sonde_rank_times_median(at, nr - 1);
 	s->nr_ranks = 1;
 	nr_node = sonde_slow__count_node(f->x, at, nr, &s->others_ns);
 	if (nr_node) {
@@ -206,13 +206,13 @@ static uint32_t worst(const struct finding *f, double least_cost)
 	size_t i, nr;
 
 	for (i = 0; i < f->times->nr; i += nr) {
-		const struct sonde_rank_time *at = sonde_times__of(f->times, f->times->at[i].region, &nr);
+		const struct sonde_rank_time *at = sonde_rank_times_of(f->times, f->times->at[i].region, &nr);
 		const struct sonde_rank_time *top = &at[nr - 1];
 		double excess;
 
 		if (nr < 2 || f->is_named[top->rank])
 			continue;
-		excess = top->ns - sonde_slow__median_of(at, nr - 1);
+		excess = top->ns - sonde_rank_times_median(at, nr - 1);
 		if (excess > cost && excess >= least_cost * f->x->r->rows.at[top->rank].work_ns &&
 			is_slow(f, at, nr)) {
 			cost = excess;
@@ -238,7 +238,7 @@ static bool sort_arrivals(struct sonde_rank_times *to, const struct sonde_ranks 
 			ok = sonde_vec_put(to, ((struct sonde_rank_time){0, (uint32_t)i, SIZE_MAX,
 						       -(row->wait_ns + row->excess_ns) / (double)row->nr}));
 	}
-	sonde_times__sort(to);
+	sonde_rank_times_sort(to);
 	return ok;
 }
 
@@ -274,7 +274,7 @@ static bool add_late(struct finding *f)
 	struct sonde_rank_times times = {0};
 	bool ok = sort_arrivals(&times, r);
 	const struct sonde_rank_time *top = ok && times.nr > 1 ? &times.at[times.nr - 1] : NULL;
-	double others = top ? sonde_slow__median_of(times.at, times.nr - 1) : NAN;
+	double others = top ? sonde_rank_times_median(times.at, times.nr - 1) : NAN;
 	struct sonde_straggler *s;
 	uint32_t nr_node;
 

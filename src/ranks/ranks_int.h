@@ -1,5 +1,5 @@
 /*
- * Inside the tree's room: ranks side by side.
+ * Inside the ranks' room.
  *
  *   ranks.c       the build; kernel time of each rank in each region
  *   slower.c      … kernel by kernel: which are slower than on other ranks
@@ -11,10 +11,10 @@
  *   arrivals.c    … who arrives last at each, and how long the others wait
  *   ranks_say.c   sentences
  */
-#ifndef SONDE_TREE_RANKS_INT_H
-#define SONDE_TREE_RANKS_INT_H
+#ifndef SONDE_RANKS_RANKS_INT_H
+#define SONDE_RANKS_RANKS_INT_H
 
-#include "tree/ranks.h"
+#include "ranks/ranks.h"
 
 #include <math.h>
 
@@ -103,15 +103,6 @@ bool sonde_beyond__group(const double *group, size_t nr, const double *rest, siz
 
 #define SONDE_LEAST_COST 0.01  /* of all its work: less is not worth a sentence */
 #define SONDE_MOST_OF	 0.8   /* that is "everywhere", or "all of it" */
-/* By region, then time. */
-void sonde_times__sort(struct sonde_rank_times *t);
-/* Those of one region among sorted ones, and how many there are. */
-const struct sonde_rank_time *sonde_times__of(const struct sonde_rank_times *t, uint32_t region, size_t *nr);
-/* Of times that are sorted. */
-static inline double sonde_slow__median_of(const struct sonde_rank_time *at, size_t nr)
-{
-	return nr ? (at[(nr - 1) / 2].ns + at[nr / 2].ns) / 2 : NAN;
-}
 /* What the slowest rank of a region is slow by: `at` is that region, sorted. */
 uint8_t sonde_slow__judge(
 	const struct sonde_ranks_build *x, const struct sonde_rank_time *at, size_t nr);

@@ -5,7 +5,7 @@
  * What is left of the kernel moves data. A collective that some rank leaves before the last one
  * arrives is none (a broadcast's root may leave early), and is counted but not compared.
  */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/alloc.h"
 #include "base/quantile.h"

@@ -1,5 +1,5 @@
 /* Ranks side by side, in sentences. */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include <math.h>
 

@@ -4,10 +4,10 @@
  *
  * Sums are kept by visit, not by rank and region: most ranks do not have most regions of a large job.
  */
-#include "tree/ranks.h"
+#include "ranks/ranks.h"
 
 #include "base/bisect.h"
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/alloc.h"
 #include "base/known.h"

@@ -6,7 +6,7 @@
  * say. So ranks of one name are in one communicator only if their collectives also end
  * together, beyond a difference of their clocks.
  */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/alloc.h"
 

@@ -3,7 +3,7 @@
  * are slower wherever they are has a slow GPU. One whose kernels are slower in one region
  * has more or other data there.
  */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/alloc.h"
 #include "base/quantile.h"

@@ -1,5 +1,5 @@
 /* What the slowest rank of a region is slow by: its work, its GPU, its host, or something else. */
-#include "tree/ranks_int.h"
+#include "ranks/ranks_int.h"
 
 #include "base/alloc.h"
 #include "base/quantile.h"
@@ -99,7 +99,7 @@ static bool is_gpu(const struct sonde_ranks_build *x, const struct sonde_rank_ti
 
 uint8_t sonde_slow__judge(const struct sonde_ranks_build *x, const struct sonde_rank_time *at, size_t nr)
 {
-	double others = sonde_slow__median_of(at, nr - 1), excess = at[nr - 1].ns / others - 1;
+	double others = sonde_rank_times_median(at, nr - 1), excess = at[nr - 1].ns / others - 1;
 
 	if (sonde_slow__count_node(x, at, nr, &others))
 		return SONDE_SLOW_NODE;

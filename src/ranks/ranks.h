@@ -19,10 +19,12 @@
  * Made once from united cells, read-only afterwards. A rank is its number in `rows`; regions,
  * scopes and strings are numbers of the cells.
  */
-#ifndef SONDE_TREE_RANKS_H
-#define SONDE_TREE_RANKS_H
+#ifndef SONDE_RANKS_RANKS_H
+#define SONDE_RANKS_RANKS_H
 
 #include "fold/cells.h"
+
+#include <math.h>
 
 /* What a rank is slow by. */
 enum sonde_slow_cause {
@@ -134,6 +136,15 @@ struct sonde_rank_times { /* as a vector: base/vec.h */
 	struct sonde_rank_time *at;
 	size_t nr, cap;
 };
+/* By region, then time. */
+void sonde_rank_times_sort(struct sonde_rank_times *t);
+/* The times of one region among sorted ones, and how many there are. */
+const struct sonde_rank_time *sonde_rank_times_of(const struct sonde_rank_times *t, uint32_t region, size_t *nr);
+/* The median of times that are sorted; NaN of none. */
+static inline double sonde_rank_times_median(const struct sonde_rank_time *at, size_t nr)
+{
+	return nr ? (at[(nr - 1) / 2].ns + at[nr / 2].ns) / 2 : NAN;
+}
 
 struct sonde_ranks {
 	const struct sonde_cells *cells;
