@@ -69,7 +69,7 @@ double sonde_ranks__time(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
 	return since + k->shift_ns - k->drift * (since - k->at_ns);
 }
 
-/* What tells clocks apart. */
+/* Two ranks have one clock if this name is the same. */
 static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const struct sonde_rank_row *row)
 {
 	const struct sonde_input *in = &c->inputs.at[c->processes.at[c->scopes.at[row->scope].process].input];
@@ -119,7 +119,7 @@ bool sonde_clocks__find(struct sonde_ranks_build *x)
 }
 
 /* Takes the clock of `b` from that of `a`, which is aligned, by what they have in common. */
-static bool align(struct sonde_ranks_build *x, const struct sonde_members *m,
+static bool align_clock(struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b)
 {
 	struct sonde_ranks *r = x->r;
@@ -153,7 +153,7 @@ static bool is_aligned(const struct sonde_ranks_build *x, const struct sonde_mem
 }
 
 /* From clock to clock, through communicators that have ranks of both, until nothing is gained. */
-static bool spread(struct sonde_ranks_build *x, const struct sonde_members *m)
+static bool spread_alignment(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
 	size_t i, k, end;
 	bool has_gained = true, ok = true;
@@ -170,7 +170,7 @@ static bool spread(struct sonde_ranks_build *x, const struct sonde_members *m)
 			for (k = i; known && k < end && ok; k++) {
 				if (is_aligned(x, &m->at.at[k]))
 					continue;
-				ok = align(x, m, known, &m->at.at[k]);
+				ok = align_clock(x, m, known, &m->at.at[k]);
 				has_gained |= is_aligned(x, &m->at.at[k]);
 			}
 		}
@@ -184,7 +184,7 @@ static bool spread(struct sonde_ranks_build *x, const struct sonde_members *m)
  */
 bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
-	bool ok = spread(x, m);
+	bool ok = spread_alignment(x, m);
 	size_t i;
 
 	for (i = 0; i + 1 < m->at.nr && ok; i++) {
@@ -194,7 +194,39 @@ bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members
 			continue;
 		x->r->clocks.at[clock].is_aligned = true;
 		x->r->clocks.at[clock].with = clock;
-		ok = spread(x, m);
+		ok = spread_alignment(x, m);
 	}
 	return ok;
+}
+
+void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r)
+{
+	double error = 0;
+	size_t i, nr_left = 0, first_left = 0, nr_aligned = 0, nr_firsts = 0;
+
+	for (i = 0; i < r->clocks.nr; i++) {
+		const struct sonde_rank_clock *k = &r->clocks.at[i];
+
+		error = k->is_aligned ? fmax(error, k->error_ns) : error;
+		first_left = k->is_aligned || nr_left++ ? first_left : i;
+		nr_firsts += k->is_aligned && k->with == i;
+		nr_aligned += k->is_aligned && k->with != i;
+	}
+	if (r->clocks.nr < 2)
+		return;
+	if (!nr_aligned) {
+		sonde_buf_printf(line, "the ranks have %zu clocks and no collective in common by which they "
+				       "could be aligned: moments of one are not compared with those of another",
+			r->clocks.nr);
+		return;
+	}
+	sonde_buf_printf(line, "%zu clocks were aligned by the ends of collectives, to ±%.1f µs (95 %% of these "
+			       "end within that of each other)",
+		nr_aligned + nr_firsts, error / 1e3);
+	if (nr_firsts > 1)
+		sonde_buf_printf(line, ", in %zu sets that have no collective in common", nr_firsts);
+	if (nr_left)
+		sonde_buf_printf(line, "; %zu could not, the first %.*s: it has no collective in common with "
+				       "them, and is not compared",
+			nr_left, SONDE_STR_ARG(r->clocks.at[first_left].name));
 }

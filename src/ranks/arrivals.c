@@ -42,7 +42,7 @@ static int by_collective(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->row, b->row);
 }
 
-/* The median start and end. Of two starts in the middle the lower one: half of the ranks may be late together. */
+/* The median start and end. The lower one of two starts in the middle: half of the ranks may be late together. */
 static void find_medians(struct work *w, const struct arrival *at, size_t nr, double *start, double *end)
 {
 	size_t i;
@@ -106,7 +106,7 @@ static void note_long(struct work *w, const struct arrival *last, double wait, d
 }
 
 /* One collective of two ranks and more. */
-static void compare(struct work *w, const struct arrival *at, size_t nr)
+static void compare_collective(struct work *w, const struct arrival *at, size_t nr)
 {
 	struct sonde_ranks *r = w->x->r;
 	const struct arrival *last = at, *first_out = at;
@@ -158,7 +158,7 @@ static bool open_group(struct work *w, const struct sonde_collective *k)
 }
 
 /* The arrivals of the members of one communicator whose clocks are aligned. */
-static void gather(struct work *w, const struct sonde_members *m, size_t first, size_t end)
+static void gather_arrivals(struct work *w, const struct sonde_members *m, size_t first, size_t end)
 {
 	struct sonde_ranks *r = w->x->r;
 	size_t i, k;
@@ -199,7 +199,7 @@ static bool compare_all(struct work *w)
 			continue;
 		if (!open_group(w, w->all[i].at))
 			return false;
-		compare(w, &w->all[i], end - i);
+		compare_collective(w, &w->all[i], end - i);
 	}
 	return !w->failed;
 }
@@ -255,7 +255,7 @@ bool sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_mem
 			;
 		if (end - i < 2)
 			continue;
-		gather(&w, m, i, end);
+		gather_arrivals(&w, m, i, end);
 		ok = compare_all(&w);
 	}
 	ok = ok && sum_regions(x);

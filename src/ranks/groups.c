@@ -56,7 +56,7 @@ static bool find_members(struct sonde_members *out, struct sonde_ranks_build *x)
 }
 
 /* Walks through two members side by side; every `step`-th that both have goes to `out`. */
-static size_t walk(const struct sonde_ranks_build *x, const struct sonde_members *m,
+static size_t walk_common(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, size_t step, struct sonde_common *out)
 {
 	const struct sonde_collective *all = x->c->collectives.at;
@@ -81,9 +81,9 @@ static size_t walk(const struct sonde_ranks_build *x, const struct sonde_members
 size_t sonde_members__common(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, struct sonde_common *out)
 {
-	size_t nr = walk(x, m, a, b, 1, NULL), step = (nr + SONDE_NR_COMMON - 1) / SONDE_NR_COMMON;
+	size_t nr = walk_common(x, m, a, b, 1, NULL), step = (nr + SONDE_NR_COMMON - 1) / SONDE_NR_COMMON;
 
-	walk(x, m, a, b, step ? step : 1, out);
+	walk_common(x, m, a, b, step ? step : 1, out);
 	return step ? (nr + step - 1) / step : 0;
 }
 
@@ -119,7 +119,7 @@ static bool is_same(const struct sonde_ranks_build *x, const struct sonde_member
 }
 
 /* Members of one name, each to the first communicator it fits to. */
-static bool split(struct sonde_members *out, const struct sonde_ranks_build *x, size_t first, size_t end)
+static bool split_group(struct sonde_members *out, const struct sonde_ranks_build *x, size_t first, size_t end)
 {
 	SONDE_VEC(size_t) heads = {0};
 	bool ok = true;
@@ -156,7 +156,7 @@ bool sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x)
 	for (i = 0; i < out->at.nr && ok; i = end) {
 		for (end = i; end < out->at.nr && out->at.at[end].group == out->at.at[i].group; end++)
 			;
-		ok = split(out, x, i, end);
+		ok = split_group(out, x, i, end);
 	}
 	sonde_vec_sort(&out->at, by_cluster);
 	return ok;

@@ -1,19 +1,27 @@
 /*
  * The build, step by step, and what its steps need first: a row for each rank, whether it is a scope of its own
- * or added up with others, and its work in each region.
+ * or added up with others, its work in each region, and which of its kernels are slower than on other ranks.
  *
  * Sums are kept by visit, not by rank and region: most ranks do not have most regions of a large job.
  */
 #include "ranks/ranks.h"
 
-#include "base/bisect.h"
-#include "ranks/ranks_int.h"
-
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "base/known.h"
+#include "base/quantile.h"
+#include "ranks/ranks_int.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/*
+ * Slower than the median of the others by so much, or by half of what all kernels of the rank are slower: a GPU that
+ * is 2 % slower has kernels that are 1 to 3 % slower.
+ */
+#define SLOWER	     0.03
+#define LEAST_SLOWER 0.005 /* less is noise */
+#define ABOUT	     0.25  /* ranks that differ by more have other work to do, as stages of a pipeline have */
 
 void sonde_ranks__add_time(
 	const struct sonde_ranks_build *x, double *by_visit, uint32_t scope, uint32_t place, double v)
@@ -72,7 +80,7 @@ static bool add_row(struct sonde_ranks_build *x, uint32_t scope, uint32_t who)
 	return true;
 }
 
-/* What tells ranks apart, of scopes and of those that are added up alike. */
+/* The numbers that identify a rank, whether it is a scope or added up with others. */
 struct identity {
 	bool has_rank;
 	uint32_t rank, device;
@@ -185,6 +193,112 @@ static void sum_work(struct sonde_ranks_build *x)
 	}
 }
 
+/*
+ * Kernel by kernel: is it slower on this rank than on the others? A rank whose kernels
+ * are slower wherever they are has a slow GPU. One whose kernels are slower in one region
+ * has more or other data there.
+ */
+
+/* All launches of a kernel in a region on one rank. */
+struct kernel_mean {
+	uint32_t kernel, home, cell;
+	double mean_ns;
+};
+
+static int by_kernel_and_mean(const void *pa, const void *pb)
+{
+	const struct kernel_mean *a = pa, *b = pb;
+	int c = sonde_cmp(a->kernel, b->kernel);
+
+	c = c ? c : sonde_cmp(a->home, b->home);
+	c = c ? c : sonde_cmp(a->mean_ns, b->mean_ns);
+	return c ? c : sonde_cmp(a->cell, b->cell);
+}
+
+/* The median of a sorted run without its element `skip`. */
+static double median_without(const struct kernel_mean *at, size_t nr, size_t skip)
+{
+	size_t low = (nr - 2) / 2, high = (nr - 1) / 2;
+
+	return (at[low + (low >= skip)].mean_ns + at[high + (high >= skip)].mean_ns) / 2;
+}
+
+/* One kernel of one region on all ranks that have it, sorted. */
+static void compare_kernel(struct sonde_ranks_build *x, const struct kernel_mean *at, size_t nr, bool is_first_pass)
+{
+	size_t i;
+
+	for (i = 0; i < nr && nr > 1; i++) {
+		const struct sonde_cell *cell = &x->c->cells.at[at[i].cell];
+		struct sonde_rank_row *row = &x->r->rows.at[x->row_of[cell->scope]];
+		double median = median_without(at, nr, i), least = row->excess_ns / row->work_ns / 2;
+
+		if (is_first_pass)
+			row->excess_ns += (at[i].mean_ns - median) * (double)cell->launches;
+		else if (at[i].mean_ns >= median * (1 + fmax(LEAST_SLOWER, fmin(SLOWER, least))))
+			sonde_ranks__add_time(x, x->slower_ns, cell->scope, cell->place, cell->time_ns);
+	}
+}
+
+/* No kernels are known of ranks that are added up: all their work is compared, where all ranks have about as much. */
+static bool compare_folded(struct sonde_ranks_build *x)
+{
+	struct sonde_ranks *r = x->r;
+	double *all = sonde_malloc((r->rows.nr + 1) * sizeof(*all)), median, excess;
+	size_t i;
+
+	if (!all)
+		return false;
+	for (i = 0; i < r->rows.nr; i++)
+		all[i] = r->rows.at[i].work_ns;
+	median = sonde_median(all, r->rows.nr);
+	for (i = 0; i < r->rows.nr; i++) {
+		excess = r->rows.at[i].work_ns - median;
+		if (r->rows.at[i].who != SONDE_NONE && fabs(excess) <= ABOUT * median)
+			r->rows.at[i].excess_ns = excess;
+	}
+	sonde_free(all);
+	return true;
+}
+
+/* The region of a place that comes first, SONDE_NONE = none. */
+static uint32_t first_home(const struct sonde_cells *c, uint32_t place)
+{
+	const struct sonde_place *p = &c->places.at[place];
+
+	return p->nr ? c->homes.at[p->first] : SONDE_NONE;
+}
+
+/* Fills in `slower_ns`, and `excess_ns` of rows: kernel by kernel, place by place. */
+static bool find_slower(struct sonde_ranks_build *x)
+{
+	const struct sonde_cells *c = x->c;
+	struct kernel_mean *at = sonde_malloc((c->cells.nr + 1) * sizeof(*at));
+	size_t i, end, nr = 0;
+	int pass;
+
+	if (!at)
+		return false;
+	for (i = 0; i < c->cells.nr; i++) {
+		const struct sonde_cell *cell = &c->cells.at[i];
+
+		if (x->row_of[cell->scope] != SONDE_NONE && cell->launches && cell->time_ns > 0 &&
+			!sonde_kernel_communicates(c->strings.keys[cell->kernel]))
+			at[nr++] = (struct kernel_mean){cell->kernel, first_home(c, cell->place),
+				(uint32_t)i, cell->time_ns / (double)cell->launches};
+	}
+	if (nr > 1)
+		qsort(at, nr, sizeof(*at), by_kernel_and_mean);
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < nr; i = end) {
+			for (end = i; end < nr && at[end].kernel == at[i].kernel && at[end].home == at[i].home; end++)
+				;
+			compare_kernel(x, &at[i], end - i, pass == 0);
+		}
+	sonde_free(at);
+	return compare_folded(x);
+}
+
 /* Whether these are ranks of one job: all say so, or all talk to others. */
 static bool find_job(struct sonde_ranks_build *x)
 {
@@ -207,7 +321,7 @@ static bool find_job(struct sonde_ranks_build *x)
 }
 
 /* Clocks before collectives are compared, and these before stragglers: who is late is part of why. */
-static bool build(struct sonde_ranks_build *x)
+static bool build_ranks(struct sonde_ranks_build *x)
 {
 	struct sonde_members m = {0};
 	bool ok = make_room(x);
@@ -216,7 +330,7 @@ static bool build(struct sonde_ranks_build *x)
 		return false;
 	sum_work(x);
 	ok = sonde_clocks__find(x) && sonde_groups__find(&m, x) && sonde_clocks__align(x, &m) &&
-	     sonde_arrivals__compare(x, &m) && sonde_ranks__find_slower(x) &&
+	     sonde_arrivals__compare(x, &m) && find_slower(x) &&
 	     sonde_stragglers__find(x);
 	sonde_members__release(&m);
 	return ok;
@@ -231,7 +345,7 @@ bool sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c)
 	*out = NULL;
 	if (is_job) {
 		r->cells = c;
-		ok = build(&x);
+		ok = build_ranks(&x);
 	}
 	sonde_map_release(&x.last_keys);
 	sonde_vec_release(&x.last);

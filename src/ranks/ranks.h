@@ -13,7 +13,7 @@
  * after the clocks were aligned by the ends of collectives, which are nearly the same
  * moment on all ranks. docs/ranks.md has the rules and their limits.
  *
- * Of many ranks a report keeps some as scopes and adds the others up (report.scopes.keep); here all
+ * A report of many ranks keeps some as scopes and adds the others up (report.scopes.keep); here all
  * are compared, by the little that is kept of each.
  *
  * Made once from united cells, read-only afterwards. A rank is its number in `rows`; regions,
@@ -26,7 +26,7 @@
 
 #include <math.h>
 
-/* What a rank is slow by. */
+/* Why a rank is slow. */
 enum sonde_slow_cause {
 	SONDE_SLOW_RANK, /* the same kernels take longer, in this region only */
 	SONDE_SLOW_WORK, /* it launches more kernels */
@@ -112,7 +112,7 @@ struct sonde_long_wait {
 	double late_ns;	 /* the last one after the median */
 };
 
-/* What ticks together: the ranks of a host, or those of a capture that does not name it. */
+/* One clock: of all ranks of a host, or of a capture that does not name its host. */
 struct sonde_rank_clock {
 	struct sonde_str name;
 	uint32_t nr_ranks;
@@ -171,7 +171,7 @@ void sonde_ranks_free(struct sonde_ranks *r);
 
 /* The spread of a region, NULL when it has none. */
 const struct sonde_rank_spread *sonde_ranks_spread(const struct sonde_ranks *r, uint32_t region);
-/* What a rank is called. */
+/* The name of a rank, for people. */
 struct sonde_str sonde_rank_name(const struct sonde_ranks *r, uint32_t rank);
 /* A sentence for people: how clocks were aligned, or why not (nothing for one clock). */
 void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r);

@@ -1,15 +1,12 @@
 /*
  * Inside the ranks' room.
  *
- *   ranks.c       the build; kernel time of each rank in each region
- *   slower.c      … kernel by kernel: which are slower than on other ranks
- *   straggler.c   … who is slow, and where
- *   beyond.c      … more than ranks differ anyway
- *   slow_causes.c … and by what
+ *   ranks.c       the build; kernel time of each rank in each region, and which kernels are slower
  *   alignment.c   which ranks share a clock; one clock against another
  *   groups.c      collectives → communicators
- *   arrivals.c    … who arrives last at each, and how long the others wait
- *   ranks_say.c   sentences
+ *   arrivals.c    who arrives last at each collective, and how long the others wait
+ *   straggler.c   who is slow, and where, in sentences
+ *   slow_causes.c whether that is more than ranks differ anyway, and what it is due to
  */
 #ifndef SONDE_RANKS_RANKS_INT_H
 #define SONDE_RANKS_RANKS_INT_H
@@ -90,11 +87,7 @@ size_t sonde_members__common(const struct sonde_ranks_build *x, const struct son
 bool sonde_clocks__find(struct sonde_ranks_build *x);
 bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m);
 bool sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m);
-/* Fills in `slower_ns`, and `excess_ns` of rows: kernel by kernel, place by place. */
-bool sonde_ranks__find_slower(struct sonde_ranks_build *x);
 bool sonde_stragglers__find(struct sonde_ranks_build *x);
-/* Makes the sentence of a straggler of which all else is known. */
-bool sonde_straggler__say(struct sonde_straggler *s, struct sonde_ranks *r);
 
 /* Whether the last of two and more sorted values is beyond what the others differ by. */
 bool sonde_beyond__one(const double *sorted, size_t nr);
@@ -109,18 +102,11 @@ uint8_t sonde_slow__judge(
 /* How many ranks the host of the slowest one has, if it is the host that is slow; else 0. */
 uint32_t sonde_slow__count_node(const struct sonde_ranks_build *x, const struct sonde_rank_time *at,
 	size_t nr, double *others_ns);
-/* Of a rank's kernel time, in kernels that are slower than elsewhere; but for a visit, or SIZE_MAX. */
+/* The share of a rank's kernel time in kernels that are slower than elsewhere, without the visit `but` (SIZE_MAX = none). */
 double sonde_slow__share_of(const struct sonde_ranks_build *x, uint32_t rank, size_t but);
 /* The clock of the straggler's GPU, and of the others'. */
 void sonde_slow__add_clocks(const struct sonde_ranks_build *x, struct sonde_straggler *s);
 
-/* The region of a place that comes first, SONDE_NONE = none. */
-static inline uint32_t sonde_ranks__first_home(const struct sonde_cells *c, uint32_t place)
-{
-	const struct sonde_place *p = &c->places.at[place];
-
-	return p->nr ? c->homes.at[p->first] : SONDE_NONE;
-}
 /* Adds to all regions a cell of this scope counts in. */
 void sonde_ranks__add_time(
 	const struct sonde_ranks_build *x, double *by_visit, uint32_t scope, uint32_t place, double v);

@@ -1,14 +1,14 @@
 /*
- * Who is slow, where, and by what.
+ * Stragglers: who is slow, where, and the sentence that says so. slow_causes.c decides what it is due to.
  *
  * In each region the slowest rank is compared with the median of the others. It is slow when it is
- * beyond what the others differ by (beyond.c), and that matters: a twentieth of the region, or a hundredth of all the
+ * beyond what the others differ by (slow_causes.c), and that matters: a twentieth of the region, or a hundredth of all the
  * rank does. Few ranks do not show what is usual, so there it is a twentieth in any case.
  */
 #include "ranks/ranks_int.h"
 
-#include "base/bisect.h"
 #include "base/alloc.h"
+#include "base/bisect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #define LEAST_LAST    0.5   /* of the collectives, to be the one that the others wait for … */
 #define BEYOND_CHANCE 0.167 /* … and so much more than its share */
 #define NR_STRAGGLERS 5
+#define NOT_SLOWER 0.1 /* of what a rank is late: less is said to be nothing */
 
 struct finding {
 	struct sonde_ranks_build *x;
@@ -98,7 +99,7 @@ static bool sort_times(struct sonde_rank_times *to, const struct sonde_ranks_bui
 }
 
 /* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
-static uint32_t inner(const struct finding *f, uint32_t region, uint32_t rank, double excess_ns)
+static uint32_t inner_slow_region(const struct finding *f, uint32_t region, uint32_t rank, double excess_ns)
 {
 	const struct sonde_rank_spread *s;
 	size_t i;
@@ -112,7 +113,7 @@ static uint32_t inner(const struct finding *f, uint32_t region, uint32_t rank, d
 	return SONDE_NONE;
 }
 
-static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t rank)
+static uint32_t innermost_slow_region(const struct finding *f, uint32_t region, uint32_t rank)
 {
 	uint32_t next = region;
 	size_t nr;
@@ -120,7 +121,7 @@ static uint32_t innermost(const struct finding *f, uint32_t region, uint32_t ran
 	while (next != SONDE_NONE) {
 		const struct sonde_rank_time *at = sonde_rank_times_of(f->times, region = next, &nr);
 
-		next = inner(f, region, rank, at[nr - 1].ns - sonde_rank_times_median(at, nr - 1));
+		next = inner_slow_region(f, region, rank, at[nr - 1].ns - sonde_rank_times_median(at, nr - 1));
 	}
 	return region;
 }
@@ -150,8 +151,8 @@ static bool add_spreads(struct finding *f)
 	return true;
 }
 
-/* What is known of a straggler besides. It, or its whole host, is not named again. */
-static void finish(struct finding *f, struct sonde_straggler *s)
+/* Fills in what else is known of a straggler. It, or its whole host, is not named again. */
+static void finish_straggler(struct finding *f, struct sonde_straggler *s)
 {
 	const struct sonde_ranks *r = f->x->r;
 	size_t i;
@@ -179,7 +180,7 @@ static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 	if (!s)
 		return false;
 	at = sonde_rank_times_of(f->times, region, &nr);
-	within = innermost(f, region, at[nr - 1].rank);
+	within = innermost_slow_region(f, region, at[nr - 1].rank);
 	at = sonde_rank_times_of(f->times, within, &nr);
 	s->cause = is_idle ? SONDE_SLOW_IDLE : sonde_slow__judge(f->x, at, nr);
 	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
@@ -194,12 +195,12 @@ static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 		s->nr_ranks = nr_node;
 		s->cause = SONDE_SLOW_NODE;
 	}
-	finish(f, s);
+	finish_straggler(f, s);
 	return true;
 }
 
 /* The slow region that costs most, of a rank that has no sentence yet; SONDE_NONE: there is none. */
-static uint32_t worst(const struct finding *f, double least_cost)
+static uint32_t worst_region(const struct finding *f, double least_cost)
 {
 	uint32_t region = SONDE_NONE;
 	double cost = 0;
@@ -290,7 +291,7 @@ static bool add_late(struct finding *f)
 					.nr_ranks = nr_node ? nr_node : 1,
 					.ns = r->rows.at[top->rank].late_ns};
 				s->kernels_share = r->rows.at[top->rank].excess_ns / s->ns;
-				finish(f, s);
+				finish_straggler(f, s);
 			}
 		}
 	}
@@ -328,12 +329,115 @@ static bool add_idle(struct finding *f)
 	uint32_t region;
 
 	f->times = &times;
-	region = ok ? worst(f, LEAST_IDLE) : SONDE_NONE;
+	region = ok ? worst_region(f, LEAST_IDLE) : SONDE_NONE;
 	if (region != SONDE_NONE)
 		ok = add_straggler(f, region, true);
 	sonde_vec_release(&times);
 	sonde_free(device);
 	return ok;
+}
+
+const char *sonde_slow_cause_name(enum sonde_slow_cause c)
+{
+	static const char *const names[] = {"rank", "work", "gpu", "node", "idle", "late"};
+
+	return names[c];
+}
+
+static void say_who(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
+{
+	struct sonde_str host = r->rows.at[s->rank].host;
+
+	if (s->cause == SONDE_SLOW_NODE)
+		sonde_buf_printf(line, "host %.*s (all %u ranks, most of all %.*s)", SONDE_STR_ARG(host),
+			s->nr_ranks, SONDE_STR_ARG(sonde_rank_name(r, s->rank)));
+	else
+		sonde_buf_str(line, sonde_rank_name(r, s->rank));
+}
+
+/* Why it is that, and what to look at. */
+static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
+{
+	switch ((enum sonde_slow_cause)s->cause) {
+	case SONDE_SLOW_RANK:
+		sonde_buf_puts(line, ". The same kernels take longer there and not elsewhere: it is the "
+				     "rank, its data or shapes");
+		break;
+	case SONDE_SLOW_WORK:
+		sonde_buf_puts(line, ". It launches more kernels there: it is the rank, which has more work");
+		break;
+	case SONDE_SLOW_GPU:
+		sonde_buf_printf(line, ". %.0f%% of its kernel time is in kernels that are slower than on "
+				       "the others, in all regions: it is the GPU",
+			100 * s->slower_share);
+		if (s->clock_ghz < s->others_ghz)
+			sonde_buf_printf(line, ", its SMs at %.2f GHz where the others have %.2f",
+				s->clock_ghz, s->others_ghz);
+		else
+			sonde_buf_puts(line, "; look at its clocks, power limit and temperature "
+					     "(nvidia-smi -q -d CLOCK,PERFORMANCE)");
+		break;
+	case SONDE_SLOW_NODE:
+		sonde_buf_printf(line, ". All its ranks are %s: it is the node",
+			s->region == SONDE_NONE ? "late" : "slow");
+		break;
+	case SONDE_SLOW_IDLE:
+		sonde_buf_puts(line, ". Its kernels are not slower, its GPU waits more for the host: "
+				     "--idle shows for what");
+		break;
+	case SONDE_SLOW_LATE:
+		if (s->kernels_share < NOT_SLOWER)
+			sonde_buf_puts(line, ". Its kernels are not slower: look at what its host does "
+					     "before (--idle)");
+		else
+			sonde_buf_printf(line, ". %.0f%% of that is slower kernels; for the rest look at what its host "
+					       "does before (--idle)",
+				100 * s->kernels_share);
+		break;
+	}
+}
+
+/* A rank that is late at collectives, wherever these are. */
+static void say_late(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
+{
+	double waits = 0;
+	size_t i;
+
+	for (i = 0; i < r->rows.nr; i++)
+		waits += isnan(r->rows.at[i].wait_ns) ? 0 : r->rows.at[i].wait_ns;
+	sonde_buf_printf(line, " is last at %llu of %llu collectives, on average %.3f ms after the median rank; all "
+			       "ranks together wait for %.3f ms",
+		(unsigned long long)s->nr_last, (unsigned long long)s->nr, s->ns / (double)s->nr / 1e6,
+		waits / 1e6);
+}
+
+/* A rank that is slow in a region. */
+static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
+{
+	sonde_buf_printf(line, " is %.1f%% slower than the median of the %s in ", 100 * (s->ns / s->others_ns - 1),
+		s->cause == SONDE_SLOW_NODE ? "other hosts' ranks" : "other ranks");
+	sonde_region_say(line, r->cells->regions.at[s->region].id, r->cells->regions.at[s->region].kind);
+	sonde_buf_printf(line, " (%.3f against %.3f ms of %s)", s->ns / 1e6, s->others_ns / 1e6,
+		s->cause == SONDE_SLOW_IDLE ? "GPU busy and idle" : "kernels");
+	if (s->nr_last * 2 > s->nr)
+		sonde_buf_printf(line, " and last at %llu of %llu collectives", (unsigned long long)s->nr_last,
+			(unsigned long long)s->nr);
+}
+
+/* Makes the sentence of a straggler of which all else is known. */
+static bool say_straggler(struct sonde_straggler *s, struct sonde_ranks *r)
+{
+	struct sonde_buf line = {0};
+
+	say_who(&line, r, s);
+	if (s->region == SONDE_NONE)
+		say_late(&line, r, s);
+	else
+		say_slow(&line, r, s);
+	say_cause(&line, s);
+	sonde_buf_putc(&line, '.');
+	s->sentence = sonde_str_from(sonde_arena_take(&r->arena, &line));
+	return s->sentence.p;
 }
 
 bool sonde_stragglers__find(struct sonde_ranks_build *x)
@@ -347,7 +451,7 @@ bool sonde_stragglers__find(struct sonde_ranks_build *x)
 	uint32_t region = SONDE_NONE;
 	size_t i;
 
-	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst(&f, SONDE_LEAST_COST)) != SONDE_NONE)
+	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst_region(&f, SONDE_LEAST_COST)) != SONDE_NONE)
 		ok = add_straggler(&f, region, false);
 	if (ok && r->nr_collectives)
 		ok = add_late(&f);
@@ -355,7 +459,7 @@ bool sonde_stragglers__find(struct sonde_ranks_build *x)
 		ok = add_idle(&f);
 	sonde_vec_sort(&r->stragglers, by_cost);
 	for (i = 0; i < r->stragglers.nr; i++)
-		ok &= sonde_straggler__say(&r->stragglers.at[i], r);
+		ok &= say_straggler(&r->stragglers.at[i], r);
 	sonde_free(f.is_named);
 	sonde_free(f.scratch);
 	return ok;
