@@ -7,12 +7,12 @@
  * else can run or load.
  */
 #include "export/format.h"
-#include "export/html_int.h"
 
-#include "tree/roofline.h"
 #include "base/alloc.h"
-#include "base/sha256.h"
 #include "base/escape.h"
+#include "base/sha256.h"
+#include "tree/roofline.h"
+#include "export/html_int.h"
 
 #include <string.h>
 
@@ -322,13 +322,44 @@ static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
 	sonde_escape_xml(&to->buf, sonde_str_base(r->inputs.nr ? r->inputs.at[0].path : SONDE_STR("report")));
 }
 
+/*
+ * The page as it is written in src/export/html/, built in: an uninstalled binary
+ * works, and the page needs no other file.
+ */
+#define ASSET(name, files)                                                                         \
+	__asm__(".section .rodata\n"                                                               \
+		".global sonde_html_" #name "_begin\n"                                             \
+		".global sonde_html_" #name "_end\n"                                               \
+		"sonde_html_" #name "_begin:\n" files "sonde_html_" #name "_end:\n"                \
+		".byte 0\n"                                                                        \
+		".previous\n");                                                                    \
+	extern const char sonde_html_##name##_begin[] __attribute__((visibility("hidden")));       \
+	extern const char sonde_html_##name##_end[] __attribute__((visibility("hidden")));         \
+	static struct sonde_str asset_##name(void)                                            \
+	{                                                                                          \
+		return (struct sonde_str){sonde_html_##name##_begin,                               \
+			(size_t)((uintptr_t)sonde_html_##name##_end -                              \
+				 (uintptr_t)sonde_html_##name##_begin)};                           \
+	}
+
+#define FILE_OF(name) ".incbin \"src/export/html/" name "\"\n"
+
+ASSET(page, FILE_OF("page.html"))
+ASSET(style, FILE_OF("style.css"))
+/* In this order: each may use what stands before it. */
+ASSET(script,
+	FILE_OF("base.js") FILE_OF("model.js") FILE_OF("colour.js") FILE_OF("header.js")
+		FILE_OF("icicle.js") FILE_OF("columns.js") FILE_OF("table.js") FILE_OF("entries.js")
+			FILE_OF("panel.js") FILE_OF("roofline.js") FILE_OF("timeline.js")
+				FILE_OF("ranks.js") FILE_OF("app.js"))
+
 /* page.html names the places of the other parts: {{title}}, {{csp}}, {{style}}, {{data}},
  * {{script}}. */
 static int put_page(struct sonde_html *h)
 {
 	struct sonde_sink *to = h->to;
-	struct sonde_str rest = sonde_html__asset_page();
-	struct sonde_str style = sonde_html__asset_style(), script = sonde_html__asset_script();
+	struct sonde_str rest = asset_page();
+	struct sonde_str style = asset_style(), script = asset_script();
 	int rc = 0;
 
 	while (rest.n && rc == 0) {

@@ -1,10 +1,9 @@
 /* The reports of the page: nodes, their figures, their kernels, all as columns. */
-#include "export/html_int.h"
-
+#include "base/alloc.h"
 #include "tree/first.h"
 #include "tree/idle.h"
 #include "tree/roofline.h"
-#include "base/alloc.h"
+#include "export/html_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +16,157 @@ void sonde_html__write_list(struct sonde_json *w, const char *key, const double 
 }
 
 /* The numbers of rows that are written as lists; one array is reused for each. */
+/*
+ * The figures of many rows, column by column, as the page gets them: a column
+ * that is the same in every row takes the space of one value.
+ */
+struct matrix {
+	size_t nr_rows, nr_columns;
+	const uint32_t *columns; /* which of the tree's; borrowed */
+	double *v, *low, *high;	 /* column after column; low and high NULL when not wanted */
+	char *marks;		 /* how each was made: see mark_of */
+	double *methods;	 /* by which of its column's methods */
+	bool has_others;	 /* some by a method after the second */
+	struct sonde_str *texts; /* of text columns */
+};
+
+/*
+ * How a figure was made, in one letter: e exact, a approximate, u an upper and l
+ * a lower bound, x and y a bound and an approximation whose limits meet (no
+ * mark), c constant, s statistic, t one of launches that differ, p sampled. Upper
+ * case: by the column's second method. For methods beyond it the matrix has their numbers.
+ */
+static char mark_of(const struct sonde_figure *f)
+{
+	const char *mark = sonde_figure_mark(f, false);
+	char c = 'e';
+
+	if (f->quality == SONDE_QUALITY_APPROX)
+		c = *mark ? 'a' : 'y';
+	else if (f->quality == SONDE_QUALITY_BOUND)
+		c = *mark == '>' ? 'l' : *mark ? 'u' : 'x';
+	else if (f->quality == SONDE_QUALITY_CONST)
+		c = 'c';
+	else if (f->quality == SONDE_QUALITY_STAT)
+		c = *mark ? 't' : 's';
+	else if (f->quality == SONDE_QUALITY_SAMPLED)
+		c = 'p';
+	return f->method == 1 ? (char)(c - 'a' + 'A') : c;
+}
+
+static void matrix_release(struct matrix *m)
+{
+	sonde_free(m->v);
+	sonde_free(m->low);
+	sonde_free(m->high);
+	sonde_free(m->marks);
+	sonde_free(m->texts);
+	sonde_free(m->methods);
+	*m = (struct matrix){0};
+}
+
+static int matrix_init(struct matrix *m, size_t nr_rows, const uint32_t *columns,
+	size_t nr_columns, bool with_bounds)
+{
+	size_t nr = nr_rows * nr_columns + 1;
+
+	*m = (struct matrix){
+		.nr_rows = nr_rows, .nr_columns = nr_columns, .columns = columns};
+	m->v = sonde_calloc(nr, sizeof(*m->v));
+	m->marks = sonde_calloc(nr, 1);
+	m->texts = sonde_calloc(nr, sizeof(*m->texts));
+	m->methods = sonde_calloc(nr, sizeof(*m->methods));
+	if (with_bounds) {
+		m->low = sonde_calloc(nr, sizeof(*m->low));
+		m->high = sonde_calloc(nr, sizeof(*m->high));
+	}
+	if (m->v && m->marks && m->texts && m->methods && (!with_bounds || (m->low && m->high)))
+		return 0;
+	matrix_release(m);
+	return SONDE_ERR_NOMEM;
+}
+
+static void matrix_set(struct matrix *m, const struct sonde_tree *t, size_t row,
+	const struct sonde_figures *f)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_columns; i++) {
+		const struct sonde_figure *figure = &f->at[m->columns[i]];
+		size_t at = i * m->nr_rows + row;
+
+		m->v[at] = figure->v;
+		m->marks[at] = mark_of(figure);
+		m->methods[at] = figure->method;
+		m->has_others |= figure->method > 1;
+		if (t->columns.at[m->columns[i]].is_text)
+			m->texts[at] = figure->text;
+		if (m->low) {
+			m->low[at] = figure->low;
+			m->high[at] = figure->high;
+		}
+	}
+}
+
+static bool is_same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* One column: one value when all rows agree, else a list. */
+static void write_column(struct sonde_json *w, const double *v, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr && is_same(v[i], v[0]); i++)
+		;
+	if (i >= nr)
+		sonde_json_number(w, NULL, nr ? v[0] : NAN);
+	else
+		sonde_html__write_list(w, NULL, v, nr);
+}
+
+static void write_marks(struct sonde_json *w, const char *marks, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr && marks[i] == marks[0]; i++)
+		;
+	sonde_json_str(w, NULL, (struct sonde_str){marks, i >= nr && nr ? 1 : nr});
+}
+
+static void write_part(
+	struct matrix *m, const double *v, const char *key, struct sonde_json *w)
+{
+	size_t i;
+
+	sonde_json_array(w, key, true, i, m->nr_columns)
+		write_column(w, v + i * m->nr_rows, m->nr_rows);
+}
+
+static void matrix_write(
+	struct matrix *m, const struct sonde_tree *t, const char *key, struct sonde_json *w)
+{
+	size_t i;
+
+	sonde_json_open(w, key, '{', true);
+	sonde_json_array(w, "v", true, i, m->nr_columns) {
+		if (t->columns.at[m->columns[i]].is_text)
+			sonde_json_texts(w, NULL, m->texts + i * m->nr_rows, m->nr_rows, true);
+		else
+			write_column(w, m->v + i * m->nr_rows, m->nr_rows);
+	}
+	sonde_json_array(w, "q", true, i, m->nr_columns)
+		write_marks(w, m->marks + i * m->nr_rows, m->nr_rows);
+	if (m->has_others)
+		write_part(m, m->methods, "k", w);
+	if (m->low) {
+		write_part(m, m->low, "lo", w);
+		write_part(m, m->high, "hi", w);
+	}
+	sonde_json_close(w, '}');
+}
+
 struct lists {
 	struct sonde_json *w;
 	double *at;
@@ -103,16 +253,16 @@ static int write_inclusive(
 	const struct sonde_tree *t = h->x.tree;
 	struct sonde_figures *f = &h->x.figures;
 	struct sonde_buf limiters = {0};
-	struct sonde_matrix m;
+	struct matrix m;
 	size_t i, nr = r->nodes.nr;
 
-	if (sonde_matrix__init(&m, nr + 2, h->region_columns, h->nr_region_columns, true))
+	if (matrix_init(&m, nr + 2, h->region_columns, h->nr_region_columns, true))
 		return sonde_err_nomem(h->err);
 	for (i = 0; i < nr; i++) {
 		struct sonde_roofline roof;
 
 		sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, (uint32_t)i, f);
-		sonde_matrix__set(&m, t, i, f);
+		matrix_set(&m, t, i, f);
 		roof = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
 		l->at[i] = roof.flop;
 		bytes[i] = roof.dram_bytes;
@@ -121,16 +271,16 @@ static int write_inclusive(
 		sonde_buf_putc(&limiters, limiter_letter(t, f));
 	}
 	sonde_tree_values(t, r, SONDE_PART_TOTAL, 0, f);
-	sonde_matrix__set(&m, t, nr, f);
+	matrix_set(&m, t, nr, f);
 	sonde_tree_values(t, r, SONDE_PART_OUTSIDE, 0, f);
-	sonde_matrix__set(&m, t, nr + 1, f);
-	sonde_matrix__write(&m, t, "inc", &h->x.w);
+	matrix_set(&m, t, nr + 1, f);
+	matrix_write(&m, t, "inc", &h->x.w);
 	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
 	put(l, "flop");
 	sonde_html__write_list(&h->x.w, "dram", bytes, nr);
 	if (has_least)
 		sonde_html__write_list(&h->x.w, "least", least, nr);
-	sonde_matrix__release(&m);
+	matrix_release(&m);
 	sonde_buf_release(&limiters);
 	return 0;
 }
@@ -139,21 +289,21 @@ static int write_inclusive(
 static int write_exclusive(struct sonde_html *h, const struct sonde_report *r)
 {
 	const struct sonde_node *nodes = r->nodes.at;
-	struct sonde_matrix m;
+	struct matrix m;
 	size_t i, nr = 0;
 
 	for (i = 0; i + 1 < r->nodes.nr; i++)
 		nr += nodes[i + 1].parent == i;
-	if (sonde_matrix__init(&m, nr, h->region_columns, h->nr_region_columns, h->x.tree->cells->sampled.nr > 0))
+	if (matrix_init(&m, nr, h->region_columns, h->nr_region_columns, h->x.tree->cells->sampled.nr > 0))
 		return sonde_err_nomem(h->err);
 	for (i = 0, nr = 0; i + 1 < r->nodes.nr; i++) {
 		if (nodes[i + 1].parent != i)
 			continue;
 		sonde_tree_values(h->x.tree, r, SONDE_PART_EXCLUSIVE, (uint32_t)i, &h->x.figures);
-		sonde_matrix__set(&m, h->x.tree, nr++, &h->x.figures);
+		matrix_set(&m, h->x.tree, nr++, &h->x.figures);
 	}
-	sonde_matrix__write(&m, h->x.tree, "exc", &h->x.w);
-	sonde_matrix__release(&m);
+	matrix_write(&m, h->x.tree, "exc", &h->x.w);
+	matrix_release(&m);
 	return 0;
 }
 
@@ -165,15 +315,15 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	size_t nr = r->kernels.nr, i;
 	struct sonde_roofline *roofs = sonde_calloc(nr + 1, sizeof(*roofs));
 	bool has_least = false;
-	struct sonde_matrix m = {0};
+	struct matrix m = {0};
 
-	if (!roofs || sonde_matrix__init(&m, nr, h->kernel_columns, h->nr_kernel_columns, t->cells->sampled.nr > 0)) {
+	if (!roofs || matrix_init(&m, nr, h->kernel_columns, h->nr_kernel_columns, t->cells->sampled.nr > 0)) {
 		sonde_free(roofs);
 		return sonde_err_nomem(h->err);
 	}
 	for (i = 0; i < nr; i++) {
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
-		sonde_matrix__set(&m, t, i, &h->x.figures);
+		matrix_set(&m, t, i, &h->x.figures);
 		roofs[i] = sonde_roofline_of(t, &h->x.figures, k[i].time_ns);
 		has_least |= roofs[i].at_least != NULL;
 	}
@@ -185,9 +335,9 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	SONDE_JSON_LIST(w, "dram", i, nr, roofs[i].dram_bytes);
 	if (has_least)
 		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].at_least != NULL);
-	sonde_matrix__write(&m, t, "m", w);
+	matrix_write(&m, t, "m", w);
 	sonde_json_close(w, '}');
-	sonde_matrix__release(&m);
+	matrix_release(&m);
 	sonde_free(roofs);
 	return 0;
 }

@@ -1,13 +1,14 @@
 #include "export/format.h"
-#include "export/json_int.h"
-
-#include "tree/idle.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "tree/entries.h"
+#include "tree/idle.h"
+#include "export/json_int.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <time.h>
 
 /* Metric names are printed thousands of times: escape each once. */
 static bool make_members(struct sonde_json_export *x)
@@ -84,6 +85,300 @@ void sonde_json__write_place(struct sonde_json_export *x, const struct sonde_rep
 	if (with_process)
 		sonde_json_number(&x->w, "process_id",
 			scope ? (double)x->tree->cells->processes.at[scope->process].pid : NAN);
+}
+
+/* What all inputs that say it agree on; NULL-slice = nothing known, "mixed" = they do not. */
+static struct sonde_str find_common(const struct sonde_cells *r, size_t offset)
+{
+	struct sonde_str value = {0};
+	size_t i;
+
+	for (i = 0; i < r->inputs.nr; i++) {
+		const struct sonde_str *s =
+			(const struct sonde_str *)((const char *)&r->inputs.at[i] + offset);
+
+		/* The rest of many inputs, and the samples of a run, were not taken with a command. */
+		if (!s->n || r->inputs.at[i].nr_folded)
+			continue;
+		if (value.n && !sonde_str_eq(*s, value))
+			return SONDE_STR("mixed");
+		value = *s;
+	}
+	return value;
+}
+
+static void write_known(struct sonde_json *w, const char *key, struct sonde_str value)
+{
+	sonde_json_maybe(w, key, value.n ? value : (struct sonde_str){NULL, 0});
+}
+
+static void write_input(struct sonde_json *w, const struct sonde_input *in)
+{
+	char created[32];
+	struct tm tm;
+	time_t s = (time_t)in->created_s;
+	bool is_known;
+
+	sonde_json_open(w, NULL, '{', false);
+	sonde_json_str(w, "file", in->path);
+	write_known(w, "source", in->source);
+	write_known(w, "tool", in->tool);
+	write_known(w, "replay_mode", in->replay_mode);
+	write_known(w, "command", in->command);
+	is_known = in->created_s && gmtime_r(&s, &tm) &&
+		   strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	sonde_json_z(w, "created_at", is_known ? created : NULL);
+	sonde_json_close(w, '}');
+}
+
+static void write_device(struct sonde_json *w, const struct sonde_cells *r, size_t number)
+{
+	const struct sonde_device *d = &r->devices.at[number];
+	struct sonde_map seen = {0};
+	char cc[32];
+	size_t i;
+
+	sonde_json_open(w, NULL, '{', false);
+	sonde_json_u64(w, "id", d->id);
+	write_known(w, "name", d->name);
+	snprintf(cc, sizeof(cc), "%u.%u", d->cc_major, d->cc_minor);
+	sonde_json_z(w, "cc", d->cc_major ? cc : NULL);
+	if (d->process < r->processes.nr)
+		sonde_json_u64(w, "process_id", r->processes.at[d->process].pid);
+	sonde_json_open(w, "attributes", '{', false);
+	for (i = 0; i < d->nr_attributes; i++) {
+		bool is_new = true;
+
+		/* A damaged file may say one twice; the first counts. */
+		if (sonde_map_add(&seen, d->attributes[i].name, &is_new) == SONDE_NONE)
+			w->sink->buf.failed = true;
+		if (!is_new)
+			continue;
+		if (d->attributes[i].text.p)
+			sonde_json_str_str(w, d->attributes[i].name, d->attributes[i].text);
+		else
+			sonde_json_str_number(w, d->attributes[i].name, d->attributes[i].value);
+	}
+	sonde_map_release(&seen);
+	sonde_json_close(w, '}');
+	sonde_json_close(w, '}');
+}
+
+/* Devices that some scope is of; all where there is no scope. */
+static void write_devices(struct sonde_json_export *x)
+{
+	const struct sonde_cells *c = x->tree->cells;
+	struct sonde_arena arena = {0};
+	struct sonde_map used = {0};
+	size_t i;
+
+	for (i = 0; i < c->scopes.nr; i++) {
+		const uint32_t key[2] = {c->scopes.at[i].process, c->scopes.at[i].device};
+
+		if (!c->scopes.at[i].nr_folded && sonde_map_keep(&used, &arena, SONDE_BYTES(key), NULL) == SONDE_NONE)
+			x->w.sink->buf.failed = true;
+	}
+	sonde_json_array(&x->w, "devices", false, i, c->devices.nr) {
+		const uint32_t key[2] = {c->devices.at[i].process, c->devices.at[i].id};
+
+		if (!c->scopes.nr || sonde_map_find(&used, SONDE_BYTES(key)) != SONDE_NONE)
+			write_device(&x->w, c, i);
+	}
+	sonde_map_release(&used);
+	sonde_arena_release(&arena);
+}
+
+static void write_capture(struct sonde_json_export *x)
+{
+	const struct sonde_cells *r = x->tree->cells;
+	uint64_t nr_folded = 0;
+	size_t i;
+
+	sonde_json_open(&x->w, "capture", '{', false);
+	write_known(&x->w, "source", find_common(r, offsetof(struct sonde_input, source)));
+	write_known(&x->w, "replay_mode", find_common(r, offsetof(struct sonde_input, replay_mode)));
+	write_known(&x->w, "tool", find_common(r, offsetof(struct sonde_input, tool)));
+	write_known(&x->w, "command", find_common(r, offsetof(struct sonde_input, command)));
+	sonde_json_array(&x->w, "files", true, i, r->inputs.nr)
+		if (!r->inputs.at[i].nr_folded)
+			sonde_json_str(&x->w, NULL, r->inputs.at[i].path);
+	sonde_json_array(&x->w, "inputs", false, i, r->inputs.nr) {
+		nr_folded += r->inputs.at[i].nr_folded;
+		if (!r->inputs.at[i].nr_folded)
+			write_input(&x->w, &r->inputs.at[i]);
+	}
+	if (nr_folded)
+		sonde_json_u64(&x->w, "inputs_folded", nr_folded);
+	sonde_json_array(&x->w, "processes", false, i, r->processes.nr) {
+		const struct sonde_process *p = &r->processes.at[i];
+
+		if (r->inputs.at[p->input].nr_folded)
+			continue;
+		sonde_json_open(&x->w, NULL, '{', true);
+		sonde_json_u64(&x->w, "id", p->pid);
+		write_known(&x->w, "host", p->host);
+		write_known(&x->w, "name", p->name);
+		if (p->has_rank)
+			sonde_json_u64(&x->w, "rank", p->rank);
+		if (p->has_rank && p->world_size)
+			sonde_json_u64(&x->w, "world_size", p->world_size);
+		sonde_json_close(&x->w, '}');
+	}
+	write_devices(x);
+	sonde_json_close(&x->w, '}');
+}
+
+static void write_launches(struct sonde_json *w, const struct sonde_coverage *c)
+{
+	sonde_json_u64(w, "launches_total", c->total);
+	sonde_json_u64(w, "launches_attributed", c->attributed);
+	sonde_json_u64(w, "launches_unattributed", c->outside);
+	sonde_json_u64(w, "launches_not_selected", c->not_selected);
+	sonde_json_number(w, "gpu_time_ns_total", c->total_ns);
+	sonde_json_number(w, "gpu_time_ns_attributed", c->attributed_ns);
+	sonde_json_number(w, "gpu_time_ns_unattributed", c->outside_ns);
+}
+
+static void write_windows(struct sonde_json_export *x)
+{
+	struct sonde_windows windows;
+
+	if (!sonde_windows_build(&windows, x->tree))
+		return;
+	sonde_json_open(&x->w, "windows", '{', true);
+	sonde_json_u64(&x->w, "count", windows.nr);
+	sonde_json_number(&x->w, "captured_ms", windows.captured_ns / 1e6);
+	sonde_json_number(&x->w, "of_ms", windows.total_ns / 1e6);
+	sonde_json_close(&x->w, '}');
+}
+
+static void write_timed(struct sonde_json_export *x)
+{
+	struct sonde_timed timed;
+
+	if (!sonde_timed_build(&timed, x->tree))
+		return;
+	sonde_json_open(&x->w, "timed", '{', true);
+	sonde_json_z(&x->w, "method", "windowed");
+	sonde_json_z(&x->w, "launches_are", timed.is_sampled ? "estimated" : "counted");
+	sonde_json_u64(&x->w, "launches", timed.launches);
+	sonde_json_u64(&x->w, "launches_timed", timed.timed);
+	sonde_json_number(&x->w, "budget_pct", timed.budget_pct);
+	sonde_json_number(&x->w, "cost_pct", timed.cost_pct);
+	sonde_json_close(&x->w, '}');
+}
+
+static void write_coverage(struct sonde_json_export *x)
+{
+	const struct sonde_cells *l = x->tree->cells;
+	struct sonde_coverage kernels, ranges;
+	bool has_kernels = sonde_coverage_build(&kernels, x->tree, false);
+	bool has_ranges = sonde_coverage_build(&ranges, x->tree, true);
+	uint64_t unrecorded = sonde_tree_unrecorded(x->tree);
+	size_t i;
+
+	sonde_json_open(&x->w, "coverage", '{', false);
+	write_launches(&x->w, has_kernels || !has_ranges ? &kernels : &ranges);
+	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
+	if (unrecorded)
+		sonde_json_u64(&x->w, "launches_without_record", unrecorded);
+	write_windows(x);
+	write_timed(x);
+	sonde_json_open(&x->w, "unattributed_by", '{', true);
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		sonde_json_u64(
+			&x->w, sonde_outside_key((enum sonde_outside)i), l->tally.nr_outside_by[i]);
+	sonde_json_close(&x->w, '}');
+	sonde_json_each(&x->w, "threads", false, i, l->strays.nr) {
+		sonde_json_u64(
+			&x->w, "process_id", l->processes.at[l->strays.at[i].process].pid);
+		sonde_json_u64(&x->w, "thread", l->strays.at[i].thread);
+		sonde_json_u64(&x->w, "launches", l->strays.at[i].launches);
+	}
+	if (has_kernels && has_ranges) {
+		sonde_json_open(&x->w, "ranges", '{', false);
+		write_launches(&x->w, &ranges);
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, '}');
+}
+
+/* Which metrics and sections the report has, as they were chosen. */
+static void write_choice(struct sonde_json_export *x)
+{
+	const struct sonde_choice *c = &x->tree->choice;
+	bool is_unnamed = c->metrics.nr == 0 && c->sections.nr == 0;
+	size_t i;
+
+	sonde_json_open(&x->w, "metrics", '[', true);
+	if (c->takes_all)
+		sonde_json_z(&x->w, NULL, "all");
+	else if (is_unnamed || c->adds_default)
+		sonde_json_z(&x->w, NULL, "default");
+	for (i = 0; i < c->metrics.nr; i++)
+		sonde_json_z(&x->w, NULL, c->metrics.at[i]);
+	sonde_json_close(&x->w, ']');
+	sonde_json__write_words(&x->w, "sections", c->sections);
+	sonde_json_u64(&x->w, "metrics_left_out", x->tree->nr_left_out);
+}
+
+static void write_selection(struct sonde_json_export *x)
+{
+	const struct sonde_selection *s = &x->tree->cells->selection;
+	size_t i;
+
+	sonde_json_open(&x->w, "selection", '{', false);
+	sonde_json__write_words(&x->w, "nvtx_include", s->nvtx_include);
+	sonde_json__write_words(&x->w, "nvtx_exclude", s->nvtx_exclude);
+	sonde_json__write_words(&x->w, "kernel_include", s->kernel_include);
+	sonde_json__write_words(&x->w, "kernel_exclude", s->kernel_exclude);
+	sonde_json_z(&x->w, "nesting", s->stack_only ? "stack" : "label");
+	sonde_json_z(&x->w, "threads", s->own_threads ? "own" : "adopt");
+	sonde_json_z(&x->w, "origins", s->no_origins ? "off" : "below");
+	write_choice(x);
+	sonde_json__write_words(&x->w, "labels", s->labels);
+	sonde_json_each(&x->w, "label_rules", false, i, x->tree->cells->label_rules.nr) {
+		const struct sonde_label_rule *rule = &x->tree->cells->label_rules.at[i];
+
+		sonde_json_str(&x->w, "rule", rule->text);
+		sonde_json_u64(&x->w, "labels_changed", rule->changed);
+	}
+	sonde_json_close(&x->w, '}');
+}
+
+void sonde_json__write_head(struct sonde_json_export *x)
+{
+	char fingerprint[32];
+
+	if (x->options->baseline)
+		sonde_json_z(&x->w, "baseline", x->options->baseline);
+	if (x->options->generated_at)
+		sonde_json_z(&x->w, "generated_at", x->options->generated_at);
+	sonde_json_z(&x->w, "generator", "sonde " SONDE_VERSION);
+	snprintf(fingerprint, sizeof(fingerprint), "xxh3:%016" PRIx64, x->tree->fingerprint);
+	sonde_json_z(&x->w, "config_fingerprint", fingerprint);
+	if (x->options->config)
+		sonde_json_z(&x->w, "config", x->options->config);
+	write_capture(x);
+	write_coverage(x);
+	write_selection(x);
+}
+
+static void write_metric_info(struct sonde_json_export *x)
+{
+	size_t i;
+
+	sonde_json_open(&x->w, "metric_info", '{', false);
+	for (i = 0; i < x->tree->columns.nr; i++) {
+		const struct sonde_column *c = &x->tree->columns.at[i];
+
+		sonde_json_open_str(&x->w, c->name, '{', true);
+		sonde_json_z(&x->w, "unit", c->unit);
+		sonde_json_z(&x->w, "method", c->methods[0]);
+		sonde_json_z(&x->w, "quality", sonde_quality_name(c->quality));
+		sonde_json_close(&x->w, '}');
+	}
+	sonde_json_close(&x->w, '}');
 }
 
 static void write_totals(struct sonde_json_export *x, const struct sonde_report *r)
@@ -250,7 +545,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json_z(&x.w, "schema", "sonde.report/1");
 		sonde_json__write_head(&x);
 		sonde_json__write_ranks(&x);
-		sonde_json__write_metric_info(&x);
+		write_metric_info(&x);
 		write_scopes(&x);
 		write_aggregates(&x);
 		write_notes(&x.w, &t->notes);

@@ -27,7 +27,6 @@ void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, u
 void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde_words list);
 /* "schema" … "coverage": what stands above the reports. */
 void sonde_json__write_head(struct sonde_json_export *x);
-void sonde_json__write_metric_info(struct sonde_json_export *x);
 /* "entries", where the capture has their times. */
 void sonde_json__write_entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n);

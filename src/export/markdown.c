@@ -1,10 +1,11 @@
 #include "export/format.h"
-#include "export/markdown_int.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "tree/first.h"
 #include "tree/idle.h"
+#include "export/markdown_int.h"
+#include "export/rank_tables.h"
 
 #include <math.h>
 
@@ -402,6 +403,35 @@ static int write_reports(struct sonde_markdown *m, struct sonde_err *err)
 	return rc;
 }
 
+/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+static void write_stragglers(struct sonde_markdown *m)
+{
+	const struct sonde_ranks *r = m->tree->ranks;
+	size_t i;
+
+	for (i = 0; r && i < r->stragglers.nr; i++) {
+		sonde_sink_puts(m->to, i ? "**Also slow**: " : "**Slow**: ");
+		sonde_escape_markdown(&m->to->buf, r->stragglers.at[i].sentence);
+		sonde_sink_puts(m->to, "\n\n");
+	}
+}
+
+/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+static void write_ranks(struct sonde_markdown *m)
+{
+	size_t i;
+
+	if (!m->tree->ranks)
+		return;
+	sonde_sink_printf(m->to, "\n## %u ranks\n", m->tree->ranks->nr);
+	for (i = 0; i < SONDE_NR_RANK_TABLES; i++) {
+		struct sonde_table t = {.escape = sonde_escape_markdown};
+
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, m->tree);
+		sonde_markdown__finish(m, &t);
+	}
+}
+
 int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -411,7 +441,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 
 	if (rc == 0) {
 		write_title(&m);
-		sonde_markdown__write_stragglers(&m);
+		write_stragglers(&m);
 		sonde_markdown__write_head(&m);
 		if (sonde_selects_nothing(t))
 			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
@@ -424,7 +454,7 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 	if (rc == 0 && has_reports)
 		rc = write_reports(&m, err);
 	if (rc == 0 && has_reports)
-		sonde_markdown__write_ranks(&m);
+		write_ranks(&m);
 	if (rc == 0)
 		sonde_markdown__write_legend(&m, 2);
 	if (rc == 0)

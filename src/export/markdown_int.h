@@ -24,10 +24,6 @@ void sonde_markdown__release(struct sonde_markdown *m);
 
 /* Capture and coverage lines, notes. */
 void sonde_markdown__write_head(struct sonde_markdown *m);
-/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
-void sonde_markdown__write_stragglers(struct sonde_markdown *m);
-void sonde_markdown__write_ranks(struct sonde_markdown *m);
-void sonde_markdown__write_spread(struct sonde_markdown *m, const struct sonde_node *n);
 /* One region: parent, instances, metrics, sections, kernels. `level` is that of its heading. */
 void sonde_markdown__write_region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);

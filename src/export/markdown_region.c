@@ -1,9 +1,8 @@
-#include "export/markdown_int.h"
-
 #include "base/escape.h"
 #include "base/number.h"
 #include "tree/entries.h"
 #include "tree/roofline.h"
+#include "export/markdown_int.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -238,6 +237,22 @@ static void write_roofline(struct sonde_markdown *m, const struct sonde_roofline
 		note ? note : "", note ? ")" : "");
 }
 
+/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+static void write_spread(struct sonde_markdown *m, const struct sonde_node *n)
+{
+	const struct sonde_rank_spread *s = sonde_ranks_spread(m->tree->ranks, n->region);
+
+	if (!s || s->nr < 2)
+		return;
+	sonde_sink_printf(m->to, "- kernels without communication on %u ranks: %.4f to %.4f ms, median %.4f ms; slowest ",
+		s->nr, s->min_ns / 1e6, s->max_ns / 1e6, s->median_ns / 1e6);
+	sonde_markdown__write_name(m, sonde_rank_name(m->tree->ranks, s->slowest));
+	sonde_sink_printf(m->to, ", %.1f%% above the others", 100 * (s->max_ns / s->others_ns - 1));
+	if (s->is_slow)
+		sonde_sink_printf(m->to, " (by its %s)", sonde_slow_cause_name(s->cause));
+	sonde_sink_putc(m->to, '\n');
+}
+
 static void write_facts(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -269,7 +284,7 @@ static void write_facts(
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
 	if (r->is_aggregate && !r->is_ranges)
-		sonde_markdown__write_spread(m, n);
+		write_spread(m, n);
 	write_times(m, r, n);
 	write_entries(m, r, n);
 	if (limiter)

@@ -1,10 +1,12 @@
+/* The report on a terminal: the lines around the tables. text_table.c, text_tree.c, text_kernels.c and text_entries.c make these. */
 #include "export/format.h"
 #include "export/text_int.h"
 
 #include "base/escape.h"
+#include "export/rank_tables.h"
+#include "tree/first.h"
+#include "tree/idle.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 static const char *dot(const struct sonde_text_export *x)
@@ -49,7 +51,8 @@ void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, 
 	sonde_buf_clear(&x->cell);
 }
 
-#define MAX_LISTED 8
+#define MAX_LISTED     8 /* devices, tools */
+#define MOST_SENTENCES 3 /* about slow ranks */
 
 /* Each different text once, the first few. */
 struct list {
@@ -137,124 +140,6 @@ static void write_header(struct sonde_text_export *x)
 	sonde_buf_release(&line);
 }
 
-/* "40 no host call in the trace, 2 no range open": unless all are outside as one expects. */
-static void add_causes(const struct sonde_tally *t, struct sonde_buf *line)
-{
-	bool is_one = false;
-	size_t i, nr = 0;
-
-	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
-		is_one |= t->nr_outside_by[i] == t->nr_outside;
-	for (i = 0; i < SONDE_NR_OUTSIDE; i++) {
-		if (!t->nr_outside_by[i] || (is_one && i == SONDE_OUTSIDE_NO_RANGE))
-			continue;
-		sonde_buf_puts(line, nr++ ? ", " : "");
-		if (!is_one)
-			sonde_buf_printf(line, "%" PRIu64 " ", t->nr_outside_by[i]);
-		sonde_buf_puts(line, sonde_outside_name((enum sonde_outside)i));
-	}
-}
-
-static void add_threads(const struct sonde_cells *l, struct sonde_buf *line)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < l->strays.nr && nr < 4; i++) {
-		if (l->strays.at[i].thread == 0) /* the capture does not say */
-			continue;
-		sonde_buf_printf(line, "%s%" PRIu64,
-			nr		   ? ", "
-			: l->strays.nr == 1 ? "thread "
-					   : "threads ",
-			l->strays.at[i].thread);
-		nr++;
-	}
-	if (i < l->strays.nr)
-		sonde_buf_printf(line, " and %zu more", l->strays.nr - i);
-}
-
-/* "; 5 outside any range (thread 466)": why, and which threads had no range. */
-static void add_strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
-{
-	struct sonde_buf why = {0}, who = {0};
-
-	add_causes(&t->cells->tally, &why);
-	add_threads(t->cells, &who);
-	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
-	if (why.n || who.n)
-		sonde_buf_printf(line, " (%s%s%s)", why.n ? why.p : "", why.n && who.n ? "; " : "",
-			who.n ? who.p : "");
-	line->failed |= why.failed | who.failed;
-	sonde_buf_release(&why);
-	sonde_buf_release(&who);
-}
-
-/* Whether a table of one kind is missing without an aggregate that includes it. */
-static bool hides_some(
-	const struct sonde_tree *t, const struct sonde_export_options *o, bool is_ranges)
-{
-	bool is_hidden = false;
-	size_t i;
-
-	for (i = 0; i < t->reports.nr; i++) {
-		const struct sonde_report *r = &t->reports.at[i];
-		bool is_shown = sonde_report_is_shown(r, o);
-
-		if (r->is_ranges != is_ranges)
-			continue;
-		if (r->is_aggregate && is_shown)
-			return false;
-		is_hidden |= !r->is_aggregate && !is_shown;
-	}
-	return is_hidden;
-}
-
-void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
-	const struct sonde_export_options *o, bool is_ranges)
-{
-	const char *what = is_ranges ? "range results" : "launches";
-	const struct sonde_tally *tally = &t->cells->tally;
-	uint64_t unrecorded = sonde_tree_unrecorded(t);
-	const char *no_record = unrecorded == 1 ? "launch has no record" : "launches have no record";
-	struct sonde_windows windows;
-	struct sonde_timed timed;
-	struct sonde_coverage c;
-	bool has_timed;
-
-	if (!tally->nr_launches && tally->takes_range && !is_ranges && unrecorded)
-		sonde_buf_printf(line, "%" PRIu64 " %s: regions have host times only", unrecorded, no_record);
-	else if (!tally->nr_launches && tally->takes_range && !is_ranges)
-		sonde_buf_puts(line, SONDE_NO_GPU_WORK);
-	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
-		return;
-	has_timed = sonde_timed_build(&timed, t) && timed.launches;
-	sonde_buf_printf(line, "%s%s%" PRIu64 " of %" PRIu64 " %s in regions",
-		hides_some(t, o, is_ranges) ? "whole capture: " : "",
-		has_timed && timed.is_sampled ? "about " : "", c.attributed, c.total, what);
-	if (c.total_ns > 0 && !isnan(c.attributed_ns))
-		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
-			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
-	if (t->cells->tally.nr_adopted && !is_ranges)
-		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges, adopted",
-			t->cells->tally.nr_adopted);
-	if (c.outside)
-		add_strays(t, c.outside, line);
-	if (c.not_selected)
-		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
-	if (unrecorded && !is_ranges)
-		sonde_buf_printf(line, "; %" PRIu64 " more %s", unrecorded, no_record);
-	if (sonde_windows_build(&windows, t))
-		sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s",
-			windows.nr, windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9,
-			windows.total_ns / 1e9);
-	if (has_timed)
-		sonde_buf_printf(line,
-			"; windowed: %.1f%% of the launches were timed (budget %g%%, took %.2f%%), "
-			"times%s are estimates",
-			100 * (double)timed.timed / (double)timed.launches, timed.budget_pct,
-			timed.cost_pct, timed.is_sampled ? " and numbers of launches" : "");
-}
-
 static void write_coverage(struct sonde_text_export *x, bool is_ranges)
 {
 	struct sonde_buf line = {0};
@@ -279,6 +164,94 @@ static void write_title(struct sonde_text_export *x, const struct sonde_report *
 	sonde_buf_release(&line);
 }
 
+/* "step/forward", or "(before step)" where no entry is around the gap. */
+static void put_place(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_gap *gap)
+{
+	const struct sonde_region *regions = x->tree->cells->regions.at;
+	bool is_inside = gap->region != SONDE_NONE, is_before = !is_inside && gap->before != SONDE_NONE;
+	uint32_t at = is_inside ? gap->region : gap->before;
+
+	sonde_buf_puts(&t->cell, is_before ? "(before " : "");
+	if (at != SONDE_NONE)
+		sonde_table_region(t, regions[at].id, regions[at].kind);
+	sonde_table_words(t, is_inside ? "" : is_before ? ")" : "(outside any range)");
+}
+
+static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	const struct sonde_gap *at[SONDE_NR_GAPS];
+	struct sonde_table t = sonde_text__table(x->options, 24);
+	size_t nr = sonde_report_gaps(x->tree, r, at), i;
+	struct sonde_extent took = {0}, since = {0};
+	struct sonde_scale scales[2];
+
+	if (!nr)
+		return 0;
+	for (i = 0; i < nr; i++) {
+		sonde_extent_add(&took, (double)at[i]->ns / 1e6);
+		sonde_extent_add(&since, (double)at[i]->since_ns / 1e6);
+	}
+	scales[0] = sonde_scale_choose(&took, took.most, x->options->is_utf8);
+	scales[1] = sonde_scale_choose(&since, since.most, x->options->is_utf8);
+	sonde_table_column(&t, SONDE_STR("longest gaps"), false, 0);
+	sonde_scale_column(&t, &scales[0], SONDE_STR("ms"), 0);
+	sonde_scale_column(&t, &scales[1], SONDE_STR("at ms"), 0);
+	sonde_table_column(&t, SONDE_STR("cause"), false, 0);
+	for (i = 0; i < nr; i++) {
+		put_place(x, &t, at[i]);
+		sonde_scale_put(&t, &scales[0], (double)at[i]->ns / 1e6);
+		sonde_scale_put(&t, &scales[1], (double)at[i]->since_ns / 1e6);
+		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
+	}
+	return sonde_text__finish(x, &t, err);
+}
+
+/* What to fix first about idle time, and in the view of it the longest gaps. */
+static int write_idle(
+	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	struct sonde_buf line = {0};
+	int rc = x->options->view == SONDE_VIEW_IDLE ? put_gaps(x, r, err) : 0;
+
+	if ((x->options->view == SONDE_VIEW_COST || x->options->view == SONDE_VIEW_IDLE) && rc == 0)
+		rc = sonde_first_say(&line, x->tree, r, err);
+	if (line.n && rc == 0)
+		sonde_text__write_wrapped(x, "first: ", sonde_buf_view(&line));
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+	return rc;
+}
+
+/* Who is slow, a sentence each; nothing where nobody is. */
+static void write_stragglers(struct sonde_text_export *x)
+{
+	const struct sonde_ranks *r = x->tree->ranks;
+	size_t i;
+
+	for (i = 0; r && i < r->stragglers.nr && i < MOST_SENTENCES; i++)
+		sonde_text__write_wrapped(x, i ? "also: " : "slow: ", r->stragglers.at[i].sentence);
+}
+
+/* The tables of ranks side by side. */
+static int write_ranks(struct sonde_text_export *x, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	if (!x->tree->ranks)
+		sonde_sink_puts(x->to, "\nThere are not two ranks of one job to compare.\n");
+	for (i = 0; x->tree->ranks && i < SONDE_NR_RANK_TABLES && rc == 0; i++) {
+		struct sonde_table t = sonde_text__table(x->options, 24);
+
+		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, x->tree);
+		if (t.columns.nr)
+			rc = sonde_text__finish(x, &t, err);
+		else
+			sonde_table_release(&t);
+	}
+	return rc;
+}
+
 static int write_report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	if (r->is_ranges)
@@ -288,7 +261,7 @@ static int write_report(struct sonde_text_export *x, const struct sonde_report *
 
 		if (rc == 0 && x->options->lists_entries)
 			rc = sonde_text__write_entries(x, r, err);
-		return rc ? rc : sonde_text__write_idle(x, r, err);
+		return rc ? rc : write_idle(x, r, err);
 	}
 	if (r->nr_flat_kernels == 0) {
 		sonde_sink_puts(x->to, "No launch to show.\n");
@@ -298,7 +271,7 @@ static int write_report(struct sonde_text_export *x, const struct sonde_report *
 		sonde_text__write_wrapped(x, "",
 			SONDE_STR("No NVTX range was open at any launch: nothing region-specific "
 				  "was profiled. All kernels of the run:"));
-	return sonde_text__write_flat(x, r, err);
+	return sonde_text__write_kernels(x, r, err);
 }
 
 static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
@@ -396,14 +369,14 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 		write_header(&x);
 		if (sonde_selects_nothing(t))
 			sonde_text__write_wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
-		sonde_text__write_stragglers(&x);
+		write_stragglers(&x);
 		write_coverage(&x, false);
 		write_coverage(&x, true);
 	}
 	if (rc == 0 && (!sonde_selects_nothing(t) || sonde_has_regions(t))) {
 		rc = write_reports(&x, err);
 		if (rc == 0 && o->view == SONDE_VIEW_RANKS)
-			rc = sonde_text__write_ranks(&x, err);
+			rc = write_ranks(&x, err);
 		write_legend(&x);
 	}
 	if (rc == 0)

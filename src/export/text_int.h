@@ -1,4 +1,12 @@
-/* Private to the terminal report: what its files share. */
+/*
+ * Private to the report on a terminal.
+ *
+ *   text.c         the lines around the tables, notes, legend; ranks and idle gaps
+ *   text_table.c   what its tables share: style, metric columns, bars
+ *   text_tree.c    the tree of regions
+ *   text_kernels.c kernels, wherever they were launched
+ *   text_entries.c entries of regions
+ */
 #ifndef SONDE_EXPORT_TEXT_INT_H
 #define SONDE_EXPORT_TEXT_INT_H
 
@@ -52,28 +60,13 @@ int sonde_text__print(
 /* The tree table of one report. */
 int sonde_text__write_tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
-/* The lines of the tree: for each row of the listing, at which depths one goes on below it. */
-void sonde_text__find_lines(
-	uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r);
-/* How many columns a level takes, so that the deepest still has room for its label. */
-unsigned sonde_text__indent_step(const struct sonde_listing *l, const struct sonde_report *r);
-/* What stands before a label, in the cell in the making; before a kernel's a bullet, not a branch. */
-void sonde_text__indent(
-	struct sonde_table *t, uint32_t depth, uint64_t lines, unsigned step, const char *bullet);
-/* What to fix first about idle time, and in the view of it the longest gaps. */
-int sonde_text__write_idle(
-	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
-/* Who is slow, a sentence each; nothing where nobody is. */
-void sonde_text__write_stragglers(struct sonde_text_export *x);
-/* The tables of ranks side by side. */
-int sonde_text__write_ranks(struct sonde_text_export *x, struct sonde_err *err);
 /* Words of `text` below each other, indented after the first line. */
 void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text);
 /* The regions' entries: how long they took, and the slowest. Nothing without their times. */
 int sonde_text__write_entries(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 /* All kernels, in regions or not, longest first. */
-int sonde_text__write_flat(
+int sonde_text__write_kernels(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
 
 #endif

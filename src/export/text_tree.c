@@ -1,3 +1,4 @@
+/* The tree of regions as a table on a terminal. */
 #include "export/text_int.h"
 
 #include "base/alloc.h"
@@ -7,7 +8,7 @@
 
 #define LEAST_LABEL  24
 #define LEAST_KERNEL 30
-#define BAR_CELLS    8
+#define MAX_INDENT   24
 
 /* One row to be: what its cells are made from. */
 struct row {
@@ -32,39 +33,6 @@ static void put_number(struct sonde_text_export *x, struct sonde_table *t, const
 	else
 		sonde_scale_print(&t->cell, &x->scales[f - sonde_fields], v);
 	sonde_table_put(t, style);
-}
-
-void sonde_text__put_bar(struct sonde_table *t, double pct)
-{
-	static const char *const eighths[] = {
-		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
-	int n = isnan(pct) ? 0 : (int)(pct / 100 * BAR_CELLS * 8 + 0.5);
-	int i;
-
-	n = n > BAR_CELLS * 8 ? BAR_CELLS * 8 : n;
-	if (n == 0 && pct > 0)
-		n = 1;
-	for (i = 0; i < n / 8; i++)
-		sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2588" : "#");
-	if (t->is_utf8)
-		sonde_buf_puts(&t->cell, eighths[n % 8]);
-	else if (n % 8 >= 4 || n < 8)
-		sonde_buf_puts(&t->cell, n ? "#" : "");
-	sonde_table_put(t, SONDE_STYLE_BAR);
-}
-
-int sonde_text__print(
-	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err)
-{
-	int rc = sonde_table_print(t, x->to, x->width, &x->dropped, err);
-	size_t i, k;
-
-	for (k = 0; k < SONDE_NR_MARKS; k++) {
-		for (i = 0; rc == 0 && i < x->tree->nr_headline; i++)
-			x->has[k] |= !t->columns.at[first + i].is_gone && x->marks[k] >> i & 1;
-		x->marks[k] = 0;
-	}
-	return rc;
 }
 
 static void put_hint_cell(
@@ -161,12 +129,74 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 		put_hint_cell(x, t, row->node);
 }
 
+/*
+ * The lines of the tree: for each row of the listing, at which depths one goes on below it. It is made from the last
+ * row upwards: a depth is open until its parent is passed.
+ */
+static void find_lines(
+	uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r)
+{
+	uint64_t open = 0;
+	size_t i;
+
+	for (i = l->nr; i-- > 0;) {
+		uint32_t depth = r->nodes.at[l->at[i]].depth;
+
+		lines[i] = open;
+		if (depth >= 63)
+			continue;
+		open |= UINT64_C(1) << depth;
+		open &= (UINT64_C(2) << depth) - 1;
+	}
+}
+
+/* Writes the lines before a label into the cell in the making; before a kernel's a bullet, not a branch. */
+static void put_indent(
+	struct sonde_table *t, uint32_t depth, uint64_t lines, unsigned step, const char *bullet)
+{
+	static const char *const utf8[] = {"\u2502", "\u251c", "\u2514", "\u2500"};
+	static const char *const ascii[] = {"|", "|", "`", "-"};
+	const char *const *glyphs = t->is_utf8 ? utf8 : ascii;
+	uint32_t d, first = 1;
+	unsigned k;
+
+	if (depth * step > MAX_INDENT) {
+		first = depth - MAX_INDENT / step + 2;
+		sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2026" : ".");
+		for (k = 1; k < step; k++)
+			sonde_buf_putc(&t->cell, ' ');
+	}
+	for (d = first; d <= depth; d++) {
+		bool goes_on = d < 63 && lines >> d & 1;
+
+		if (d == depth)
+			sonde_buf_puts(&t->cell, bullet ? bullet : glyphs[goes_on ? 1 : 2]);
+		else
+			sonde_buf_puts(&t->cell, goes_on ? glyphs[0] : " ");
+		for (k = 1; k < step; k++)
+			sonde_buf_puts(
+				&t->cell, d == depth && !bullet && k + 1 < step ? glyphs[3] : " ");
+	}
+}
+
+/* How many columns a level takes, so that the deepest still has room for its label. */
+static unsigned indent_step(const struct sonde_listing *l, const struct sonde_report *r)
+{
+	uint32_t depth = 0;
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		if (r->nodes.at[l->at[i]].depth > depth)
+			depth = r->nodes.at[l->at[i]].depth;
+	return depth * 3 <= MAX_INDENT ? 3 : depth * 2 <= MAX_INDENT ? 2 : 1;
+}
+
 static void put_name(struct sonde_text_export *x, struct sonde_table *t,
 	const struct sonde_node *n, uint64_t lines, unsigned step)
 {
 	size_t nr_dim;
 
-	sonde_text__indent(t, n->depth, lines, step, NULL);
+	put_indent(t, n->depth, lines, step, NULL);
 	nr_dim = sonde_table_label(
 		t, sonde_shown_domain(x->tree, n), sonde_node_label(x->tree, n));
 	sonde_buf_puts(&t->cell, sonde_region_kind_mark(sonde_node_region(x->tree, n)->kind));
@@ -191,7 +221,7 @@ static void put_kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 		const struct sonde_kernel *k = &r->kernels.at[i];
 		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true};
 
-		sonde_text__indent(t, n->depth + 1, lines, step, bullet);
+		put_indent(t, n->depth + 1, lines, step, bullet);
 		nr_dim = t->cell.n;
 		sonde_table_name(t, sonde_kernel_name(x->tree, x->options, k->name));
 		sonde_table_put_dim(t, SONDE_STYLE_DIM, nr_dim);
@@ -252,7 +282,7 @@ static void find_scales(
 static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
 	const struct sonde_listing *l, const uint64_t *lines)
 {
-	unsigned step = sonde_text__indent_step(l, r);
+	unsigned step = indent_step(l, r);
 	size_t i;
 
 	for (i = 0; i < l->nr; i++) {
@@ -290,7 +320,7 @@ int sonde_text__write_tree(
 		x->fields = sonde_fields_in_table(r, x->options->view);
 		x->hint_head = sonde_hint_head(x->tree, r);
 		find_scales(x, r, &l);
-		sonde_text__find_lines(lines, &l, r);
+		find_lines(lines, &l, r);
 		first = put_columns(x, &t, r);
 		put_rows(x, &t, r, &l, lines);
 		rc = sonde_text__print(x, &t, first, err);

@@ -82,7 +82,7 @@ static int print_rows(struct sonde_text_export *x, const struct sonde_kernel_row
 	return rc;
 }
 
-int sonde_text__write_flat(
+int sonde_text__write_kernels(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	size_t nr = nr_listed(x->options, r->nr_flat_kernels), i;

@@ -1,4 +1,4 @@
-/* The metric columns of tables on a terminal. */
+/* Tables on a terminal: their style, their metric columns, bars, and which marks the legend must explain. */
 #include "export/text_int.h"
 
 #include "base/escape.h"
@@ -8,6 +8,7 @@
 #define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
 #define MOST_WORDS 24 /* of a metric whose values are words */
 #define DROP	   6  /* metrics go before what tables always have; words before numbers */
+#define BAR_CELLS  8
 #define LASTING	   3  /* but the first sampled ones stay longest: what a run without ncu is for */
 
 struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name)
@@ -128,4 +129,37 @@ void sonde_text__add_metric_columns(struct sonde_text_export *x, struct sonde_ta
 			sonde_table_least_head(t, LEAST_HEAD);
 		sonde_buf_clear(&t->cell);
 	}
+}
+
+void sonde_text__put_bar(struct sonde_table *t, double pct)
+{
+	static const char *const eighths[] = {
+		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
+	int n = isnan(pct) ? 0 : (int)(pct / 100 * BAR_CELLS * 8 + 0.5);
+	int i;
+
+	n = n > BAR_CELLS * 8 ? BAR_CELLS * 8 : n;
+	if (n == 0 && pct > 0)
+		n = 1;
+	for (i = 0; i < n / 8; i++)
+		sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2588" : "#");
+	if (t->is_utf8)
+		sonde_buf_puts(&t->cell, eighths[n % 8]);
+	else if (n % 8 >= 4 || n < 8)
+		sonde_buf_puts(&t->cell, n ? "#" : "");
+	sonde_table_put(t, SONDE_STYLE_BAR);
+}
+
+int sonde_text__print(
+	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err)
+{
+	int rc = sonde_table_print(t, x->to, x->width, &x->dropped, err);
+	size_t i, k;
+
+	for (k = 0; k < SONDE_NR_MARKS; k++) {
+		for (i = 0; rc == 0 && i < x->tree->nr_headline; i++)
+			x->has[k] |= !t->columns.at[first + i].is_gone && x->marks[k] >> i & 1;
+		x->marks[k] = 0;
+	}
+	return rc;
 }

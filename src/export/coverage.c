@@ -1,0 +1,123 @@
+/* The line of coverage, which all formats for people show: how many launches are in regions, and why others are not. */
+#include "export/field.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* "40 no host call in the trace, 2 no range open": unless all are outside as one expects. */
+static void add_causes(const struct sonde_tally *t, struct sonde_buf *line)
+{
+	bool is_one = false;
+	size_t i, nr = 0;
+
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
+		is_one |= t->nr_outside_by[i] == t->nr_outside;
+	for (i = 0; i < SONDE_NR_OUTSIDE; i++) {
+		if (!t->nr_outside_by[i] || (is_one && i == SONDE_OUTSIDE_NO_RANGE))
+			continue;
+		sonde_buf_puts(line, nr++ ? ", " : "");
+		if (!is_one)
+			sonde_buf_printf(line, "%" PRIu64 " ", t->nr_outside_by[i]);
+		sonde_buf_puts(line, sonde_outside_name((enum sonde_outside)i));
+	}
+}
+
+static void add_threads(const struct sonde_cells *l, struct sonde_buf *line)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < l->strays.nr && nr < 4; i++) {
+		if (l->strays.at[i].thread == 0) /* the capture does not say */
+			continue;
+		sonde_buf_printf(line, "%s%" PRIu64,
+			nr		   ? ", "
+			: l->strays.nr == 1 ? "thread "
+					   : "threads ",
+			l->strays.at[i].thread);
+		nr++;
+	}
+	if (i < l->strays.nr)
+		sonde_buf_printf(line, " and %zu more", l->strays.nr - i);
+}
+
+/* "; 5 outside any range (thread 466)": why, and which threads had no range. */
+static void add_strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+{
+	struct sonde_buf why = {0}, who = {0};
+
+	add_causes(&t->cells->tally, &why);
+	add_threads(t->cells, &who);
+	sonde_buf_printf(line, "; %" PRIu64 " outside any range", outside);
+	if (why.n || who.n)
+		sonde_buf_printf(line, " (%s%s%s)", why.n ? why.p : "", why.n && who.n ? "; " : "",
+			who.n ? who.p : "");
+	line->failed |= why.failed | who.failed;
+	sonde_buf_release(&why);
+	sonde_buf_release(&who);
+}
+
+/* Whether a table of one kind is missing without an aggregate that includes it. */
+static bool hides_some(
+	const struct sonde_tree *t, const struct sonde_export_options *o, bool is_ranges)
+{
+	bool is_hidden = false;
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+		bool is_shown = sonde_report_is_shown(r, o);
+
+		if (r->is_ranges != is_ranges)
+			continue;
+		if (r->is_aggregate && is_shown)
+			return false;
+		is_hidden |= !r->is_aggregate && !is_shown;
+	}
+	return is_hidden;
+}
+
+void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
+	const struct sonde_export_options *o, bool is_ranges)
+{
+	const char *what = is_ranges ? "range results" : "launches";
+	const struct sonde_tally *tally = &t->cells->tally;
+	uint64_t unrecorded = sonde_tree_unrecorded(t);
+	const char *no_record = unrecorded == 1 ? "launch has no record" : "launches have no record";
+	struct sonde_windows windows;
+	struct sonde_timed timed;
+	struct sonde_coverage c;
+	bool has_timed;
+
+	if (!tally->nr_launches && tally->takes_range && !is_ranges && unrecorded)
+		sonde_buf_printf(line, "%" PRIu64 " %s: regions have host times only", unrecorded, no_record);
+	else if (!tally->nr_launches && tally->takes_range && !is_ranges)
+		sonde_buf_puts(line, SONDE_NO_GPU_WORK);
+	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
+		return;
+	has_timed = sonde_timed_build(&timed, t) && timed.launches;
+	sonde_buf_printf(line, "%s%s%" PRIu64 " of %" PRIu64 " %s in regions",
+		hides_some(t, o, is_ranges) ? "whole capture: " : "",
+		has_timed && timed.is_sampled ? "about " : "", c.attributed, c.total, what);
+	if (c.total_ns > 0 && !isnan(c.attributed_ns))
+		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
+			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
+	if (t->cells->tally.nr_adopted && !is_ranges)
+		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges, adopted",
+			t->cells->tally.nr_adopted);
+	if (c.outside)
+		add_strays(t, c.outside, line);
+	if (c.not_selected)
+		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
+	if (unrecorded && !is_ranges)
+		sonde_buf_printf(line, "; %" PRIu64 " more %s", unrecorded, no_record);
+	if (sonde_windows_build(&windows, t))
+		sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s",
+			windows.nr, windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9,
+			windows.total_ns / 1e9);
+	if (has_timed)
+		sonde_buf_printf(line,
+			"; windowed: %.1f%% of the launches were timed (budget %g%%, took %.2f%%), "
+			"times%s are estimates",
+			100 * (double)timed.timed / (double)timed.launches, timed.budget_pct,
+			timed.cost_pct, timed.is_sampled ? " and numbers of launches" : "");
+}
