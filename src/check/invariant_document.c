@@ -2,15 +2,14 @@
  * A whole report.json: what its parts must be to each other. The aggregate has what its scopes
  * have together, coverage adds up, and a scope may refer to an aggregate that says the same.
  */
-#include "check/validate_int.h"
-
 #include "base/map.h"
 #include "base/vec.h"
+#include "check/validate_int.h"
 
 #include <math.h>
 
 /* The aggregate that has what `scope` leaves out; NULL when no aggregate has that name. */
-static const json_t *referred(const json_t *document, const json_t *scope)
+static const json_t *find_referred(const json_t *document, const json_t *scope)
 {
 	const json_t *name = json_object_get(scope, "same_as"), *other;
 	const json_t *aggregate = json_object_get(document, "aggregate");
@@ -30,7 +29,7 @@ static const json_t *referred(const json_t *document, const json_t *scope)
 static int check_reference(struct sonde_validation *v, const json_t *document, const json_t *scope)
 {
 	const char *name = json_string_value(json_object_get(scope, "scope"));
-	const json_t *other = referred(document, scope);
+	const json_t *other = find_referred(document, scope);
 
 	if (!name || sonde_str_starts(sonde_str_from(name), "aggregate"))
 		return sonde_invariant__fail(v, "same_as", "is for scopes, not for aggregates");
@@ -74,7 +73,7 @@ struct sums {
 	bool is_ranges;
 };
 
-/* Of replayed ranges the exclusive ones: an inner capture is not added to the outer region. */
+/* The exclusive launches of replayed ranges: an inner capture is not added to the outer region. */
 static double launches_of(const struct sums *s, const json_t *region)
 {
 	return sonde_invariant__number(
@@ -103,7 +102,7 @@ static bool add_scopes(struct sums *s, const json_t *document, const json_t *mea
 			continue;
 		s->total += sonde_invariant__number(json_object_get(scope, "totals"), "launches");
 		if (json_object_get(scope, "same_as"))
-			scope = referred(document, scope);
+			scope = find_referred(document, scope);
 		json_array_foreach(json_object_get(scope, "regions"), k, region)
 		{
 			if (!add_region(s, region))
@@ -113,7 +112,7 @@ static bool add_scopes(struct sums *s, const json_t *document, const json_t *mea
 	return true;
 }
 
-static int compare(struct sonde_validation *v, const struct sums *s, const json_t *aggregate)
+static int compare_with_scopes(struct sonde_validation *v, const struct sums *s, const json_t *aggregate)
 {
 	double total = sonde_invariant__number(json_object_get(aggregate, "totals"), "launches");
 	const json_t *region;
@@ -143,7 +142,7 @@ static int check_aggregate(
 	int rc;
 
 	if (add_scopes(&s, document, json_object_get(aggregate, "measured")))
-		rc = compare(v, &s, aggregate);
+		rc = compare_with_scopes(v, &s, aggregate);
 	else
 		rc = sonde_err_nomem(v->err);
 	sonde_map_release(&s.ids);
@@ -155,16 +154,13 @@ static int check_aggregate(
 static int check_causes(struct sonde_validation *v, const json_t *c)
 {
 	const json_t *by = json_object_get(c, "unattributed_by"), *ranges = json_object_get(c, "ranges");
-	double outside = sonde_invariant__number(c, "launches_unattributed"), sum = 0;
-	const char *cause;
-	json_t *nr;
+	double outside = sonde_invariant__number(c, "launches_unattributed");
 
 	if (!by)
 		return 0;
 	if (ranges)
 		outside += sonde_invariant__number(ranges, "launches_unattributed");
-	json_object_foreach((json_t *)(uintptr_t)by, cause, nr) sum += json_number_value(nr);
-	if (sum != outside)
+	if (sonde_invariant__sum_members(by) != outside)
 		return sonde_invariant__fail(
 			v, "unattributed_by", "does not sum up to launches_unattributed");
 	return 0;
@@ -172,8 +168,8 @@ static int check_causes(struct sonde_validation *v, const json_t *c)
 
 static int check_coverage(struct sonde_validation *v, const json_t *c, const json_t *with)
 {
-	static sonde_limits limits = {{"launches_attributed", "launches_total"},
-		{"gpu_time_ns_attributed", "gpu_time_ns_total"}};
+	static const struct sonde_limit limits[] = {{NULL, "launches_attributed", "launches_total"},
+		{NULL, "gpu_time_ns_attributed", "gpu_time_ns_total"}};
 	const json_t *w = json_object_get(c, "windows");
 	double rest = sonde_invariant__number(c, "launches_unattributed") +
 		      sonde_invariant__number(c, "launches_not_selected");
@@ -198,6 +194,49 @@ static int check_coverage(struct sonde_validation *v, const json_t *c, const jso
 	return check_causes(v, c);
 }
 
+static int check_straggler(struct sonde_validation *v, const json_t *s, const json_t *with)
+{
+	(void)with;
+	if (!sonde_invariant__is_slower_by(s, "ms"))
+		return sonde_invariant__fail(v, "slower_pct", "is not ms against others_ms");
+	return 0;
+}
+
+static int check_rank(struct sonde_validation *v, const json_t *row, const json_t *ranks)
+{
+	static const struct sonde_limit limits[] = {{NULL, "last", "collectives"}, {NULL, "exposed_comm_ms", "comm_ms"}};
+	int rc = SONDE_LIMITS(v, row, limits);
+
+	if (rc == 0 && sonde_invariant__number(row, "clock") >=
+			       (double)json_array_size(json_object_get(ranks, "clocks")))
+		rc = sonde_invariant__fail(v, "clock", "is none of clocks");
+	return rc;
+}
+
+static int check_collectives(struct sonde_validation *v, const json_t *c, const json_t *with)
+{
+	const json_t *groups = json_object_get(c, "groups");
+
+	(void)with;
+	if (sonde_invariant__sum_over(groups, "compared") != sonde_invariant__number(c, "compared") ||
+		sonde_invariant__sum_over(groups, "odd") != sonde_invariant__number(c, "odd"))
+		return sonde_invariant__fail(v, "groups", "do not sum up to compared and odd");
+	return 0;
+}
+
+static int check_ranks(struct sonde_validation *v, const json_t *ranks, const json_t *with)
+{
+	int rc = sonde_invariant__each(v, ranks, "stragglers", check_straggler, NULL);
+
+	(void)with;
+	if (rc == 0 && sonde_invariant__number(ranks, "count") !=
+			       (double)json_array_size(json_object_get(ranks, "per_rank")))
+		rc = sonde_invariant__fail(v, "count", "is not how many there are in per_rank");
+	if (rc == 0)
+		rc = sonde_invariant__each(v, ranks, "per_rank", check_rank, ranks);
+	return rc ? rc : sonde_invariant__in(v, ranks, "collectives", check_collectives, NULL);
+}
+
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 {
 	bool is_whole = sonde_invariant__number(document, "scopes_omitted") == 0 &&
@@ -208,7 +247,7 @@ int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 		return sonde_invariant__check_region(v, document); /* one region's own file */
 	rc = sonde_invariant__in(v, document, "coverage", check_coverage, NULL);
 	if (rc == 0)
-		rc = sonde_invariant__check_ranks(v, document);
+		rc = sonde_invariant__in(v, document, "ranks", check_ranks, NULL);
 	if (rc == 0)
 		rc = sonde_invariant__in(v, document, "aggregate", check_summary, document);
 	if (rc == 0)

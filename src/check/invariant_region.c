@@ -1,4 +1,4 @@
-/* What one region says about itself: its place in the tree, and its kernels. */
+/* What one region says about itself: its place in the tree, its kernels, times, entries and figures. */
 #include "check/validate_int.h"
 
 #include <math.h>
@@ -122,26 +122,165 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 	return 0;
 }
 
-static int check_memory(struct sonde_validation *v, const json_t *memory, const json_t *with)
+/* Streams share a region's launches out among them, and none is busier than all. */
+static int check_streams(struct sonde_validation *v, const json_t *region)
 {
-	static sonde_limits limits = {{"left_bytes", "allocated_bytes"}};
+	const json_t *list = json_object_get(region, "per_stream"), *s;
+	double busy = sonde_invariant__number(region, "busy_ms");
+	size_t i;
+
+	if (!list)
+		return 0;
+	if ((double)json_array_size(list) != sonde_invariant__number(region, "streams"))
+		return sonde_invariant__fail(v, "per_stream", "does not have as many as streams");
+	json_array_foreach(list, i, s)
+	{
+		if (sonde_invariant__exceeds(sonde_invariant__number(s, "busy_ms"), busy))
+			return sonde_invariant__fail(
+				v, "per_stream", "has a stream busier than busy_ms");
+	}
+	if (sonde_invariant__exceeds(sonde_invariant__sum_over(list, "kernel_count"), sonde_invariant__number(region, "kernel_count")))
+		return sonde_invariant__fail(v, "per_stream", "has more than kernel_count");
+	if (sonde_invariant__exceeds(sonde_invariant__sum_over(list, "total_ms"), sonde_invariant__number(region, "total_ms")))
+		return sonde_invariant__fail(v, "per_stream", "has more than total_ms");
+	return 0;
+}
+
+/* Sampled figures are of the same entries as the times. */
+static int check_loads(struct sonde_validation *v, const json_t *e, size_t nr)
+{
+	json_t *metric;
+	const char *name;
+
+	json_object_foreach(json_object_get(e, "metrics"), name, metric)
+	{
+		if (json_array_size(json_object_get(metric, "value")) != nr ||
+			json_array_size(json_object_get(metric, "error")) != nr)
+			return sonde_invariant__fail(v, "metrics", "do not have as many as begin_ms");
+	}
+	return 0;
+}
+
+static int check_entries(struct sonde_validation *v, const json_t *e, const json_t *with)
+{
+	static const char *const lists[] = {"host_ms", "gpu_ms", "labels"};
+	size_t i, nr = json_array_size(json_object_get(e, "begin_ms"));
+	int rc = 0;
 
 	(void)with;
-	return SONDE_LIMITS(v, memory, limits);
+	if ((double)nr > sonde_invariant__number(e, "count"))
+		rc = sonde_invariant__fail(v, "begin_ms", "has more than count");
+	for (i = 0; i < sizeof(lists) / sizeof(*lists) && rc == 0; i++) {
+		const json_t *list = json_object_get(e, lists[i]);
+
+		if (list && json_array_size(list) != nr)
+			rc = sonde_invariant__fail(v, lists[i], "does not have as many as begin_ms");
+	}
+	return rc ? rc : check_loads(v, e, nr);
 }
+
+/* The causes of idle time add up to it. */
+static int check_causes(struct sonde_validation *v, const json_t *region)
+{
+	const json_t *by = json_object_get(region, "idle");
+
+	if (by && sonde_invariant__differs(sonde_invariant__sum_members(by), sonde_invariant__number(region, "idle_ms")))
+		return sonde_invariant__fail(v, "idle", "does not add up to idle_ms");
+	return 0;
+}
+
+static int check_times(struct sonde_validation *v, const json_t *region)
+{
+	double inside = sonde_invariant__number(region, "busy_ms") +
+			sonde_invariant__number(region, "idle_ms");
+	int rc;
+
+	if (sonde_invariant__exceeds(inside, sonde_invariant__number(region, "span_ms")))
+		return sonde_invariant__fail(v, "idle_ms", "and busy_ms are more than span_ms");
+	rc = check_causes(v, region);
+	if (rc == 0)
+		rc = check_streams(v, region);
+	return rc ? rc : sonde_invariant__in(v, region, "entries", check_entries, NULL);
+}
+
+/* Percentiles in order, the mean between the ends. */
+#define DISTRIBUTION(in)                                                                                               \
+	{in, "min_ms", "median_ms"}, {in, "median_ms", "p95_ms"}, {in, "p95_ms", "p99_ms"}, {in, "p99_ms", "max_ms"},  \
+		{in, "min_ms", "mean_ms"}, {in, "mean_ms", "max_ms"}
 
 int sonde_invariant__check_region(struct sonde_validation *v, const json_t *region)
 {
-	static sonde_limits limits = {{"adopted_launches", "kernel_count"},
-		{"timed_launches", "kernel_count"}, {"copy_count", "kernel_count"},
-		{"busy_ms", "total_ms"}, {"copy_ms", "total_ms"}, {"exposed_comm_ms", "comm_ms"}};
+	static const struct sonde_limit limits[] = {{NULL, "adopted_launches", "kernel_count"},
+		{NULL, "timed_launches", "kernel_count"}, {NULL, "copy_count", "kernel_count"},
+		{NULL, "busy_ms", "total_ms"}, {NULL, "copy_ms", "total_ms"}, {NULL, "exposed_comm_ms", "comm_ms"},
+		{"memory", "left_bytes", "allocated_bytes"}, DISTRIBUTION("entries.host"), DISTRIBUTION("entries.gpu"),
+		DISTRIBUTION("entries.span")};
 	int rc = check_identity(v, region);
 
 	if (rc == 0)
 		rc = SONDE_LIMITS(v, region, limits);
 	if (rc == 0)
-		rc = sonde_invariant__in(v, region, "memory", check_memory, NULL);
-	if (rc == 0)
-		rc = sonde_invariant__check_times(v, region);
+		rc = check_times(v, region);
 	return rc ? rc : sonde_invariant__check_kernels(v, region);
+}
+
+/* `of` is anything with metrics: a region, a part of it, a kernel, totals. */
+int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of)
+{
+	const json_t *metrics = json_object_get(of, "metrics"), *range;
+	const char *name;
+
+	json_object_foreach((json_t *)json_object_get(of, "metric_ranges"), name, range)
+	{
+		double value = sonde_invariant__number(metrics, name);
+
+		if (!sonde_invariant__exceeds(sonde_invariant__number(range, "low"), value) &&
+			!sonde_invariant__exceeds(value, sonde_invariant__number(range, "high")))
+			continue;
+		sonde_validation__key(v, "metric_ranges");
+		return sonde_invariant__fail(v, name, "does not contain the value");
+	}
+	return 0;
+}
+
+/* The smallest, middle and largest of `count` scopes, and the largest by their mean. */
+static int check_scopes(struct sonde_validation *v, const json_t *s, const json_t *region)
+{
+	double least = sonde_invariant__number(s, "min_ms"),
+	       most = sonde_invariant__number(s, "max_ms");
+	double mean =
+		sonde_invariant__number(region, "total_ms") / sonde_invariant__number(s, "count");
+
+	if (sonde_invariant__exceeds(least, mean) || sonde_invariant__exceeds(mean, most))
+		return sonde_invariant__fail(v, "count", "makes no mean between min_ms and max_ms");
+	if (sonde_invariant__differs(sonde_invariant__number(s, "imbalance"), most / mean))
+		return sonde_invariant__fail(v, "imbalance", "is not max_ms by the mean");
+	return 0;
+}
+
+/* The region over ranks. */
+static int check_spread(struct sonde_validation *v, const json_t *s, const json_t *with)
+{
+	(void)with;
+	return sonde_invariant__is_slower_by(s, "max_ms")
+		       ? 0
+		       : sonde_invariant__fail(v, "slower_pct", "is not max_ms against others_ms");
+}
+
+int sonde_invariant__check_figures(struct sonde_validation *v, const json_t *region, const json_t *totals)
+{
+	static const struct sonde_limit limits[] = {{"scopes", "min_ms", "median_ms"}, {"scopes", "median_ms", "max_ms"},
+		{"ranks", "min_ms", "median_ms"}, {"ranks", "median_ms", "max_ms"}};
+	double total = sonde_invariant__number(region, "total_ms"),
+	       all = sonde_invariant__number(totals, "total_ms");
+	int rc = sonde_invariant__check_ranges(v, region);
+
+	if (rc == 0 && sonde_invariant__differs(
+			       sonde_invariant__number(region, "share_pct"), 100 * total / all))
+		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
+	if (rc == 0)
+		rc = SONDE_LIMITS(v, region, limits);
+	if (rc == 0)
+		rc = sonde_invariant__in(v, region, "scopes", check_scopes, region);
+	return rc ? rc : sonde_invariant__in(v, region, "ranks", check_spread, NULL);
 }

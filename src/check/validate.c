@@ -98,17 +98,68 @@ int sonde_invariant__fail(struct sonde_validation *v, const char *key, const cha
 	return sonde_validation__fail(v, "%s", what);
 }
 
-int sonde_invariant__check_limits(
-	struct sonde_validation *v, const json_t *of, sonde_limits limits, size_t nr)
+double sonde_invariant__sum_over(const json_t *list, const char *key)
 {
+	const json_t *element;
+	double sum = 0;
 	size_t i;
 
+	json_array_foreach(list, i, element)
+	{
+		sum += sonde_invariant__number(element, key);
+	}
+	return sum;
+}
+
+double sonde_invariant__sum_members(const json_t *object)
+{
+	const char *key;
+	double sum = 0;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)object, key, value)
+	{
+		sum += json_number_value(value);
+	}
+	return sum;
+}
+
+bool sonde_invariant__is_slower_by(const json_t *of, const char *ms)
+{
+	return !sonde_invariant__differs(100 + sonde_invariant__number(of, "slower_pct"),
+		100 * sonde_invariant__number(of, ms) / sonde_invariant__number(of, "others_ms"));
+}
+
+/* Follows a path like "entries.host", with the words of it in v->path; NULL where there is no such object. */
+static const json_t *enter_path(struct sonde_validation *v, const json_t *of, const char *path)
+{
+	struct sonde_str rest = sonde_str_from(path ? path : "");
+	char key[32];
+
+	while (rest.n && of) {
+		struct sonde_str word = sonde_str_cut(rest, '.', &rest);
+
+		snprintf(key, sizeof(key), "%.*s", SONDE_STR_ARG(word));
+		sonde_validation__key(v, key);
+		of = json_object_get(of, key);
+	}
+	return of;
+}
+
+int sonde_invariant__check_limits(
+	struct sonde_validation *v, const json_t *of, const struct sonde_limit *limits, size_t nr)
+{
+	size_t i, mark = v->path.n;
+
 	for (i = 0; i < nr; i++) {
-		if (!sonde_invariant__exceeds(sonde_invariant__number(of, limits[i][0]),
-			    sonde_invariant__number(of, limits[i][1])))
-			continue;
-		sonde_validation__key(v, limits[i][0]);
-		return sonde_validation__fail(v, "is more than %s", limits[i][1]);
+		const struct sonde_limit *l = &limits[i];
+		const json_t *object = enter_path(v, of, l->in);
+
+		if (sonde_invariant__exceeds(sonde_invariant__number(object, l->less), sonde_invariant__number(object, l->more))) {
+			sonde_validation__key(v, l->less);
+			return sonde_validation__fail(v, "is more than %s", l->more);
+		}
+		sonde_validation__leave(v, mark);
 	}
 	return 0;
 }

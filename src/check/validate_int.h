@@ -26,13 +26,9 @@ int sonde_schema__check(
  * The arithmetic. The schema holds when these are called, and the first violation ends it all: a
  * path is left on success only.
  *
- *   invariant_document.c   the whole file: coverage, scopes and aggregates
- *   invariant.c            one report: the order of its regions, and what sums up over them
- *   invariant_region.c     one region: what it says about itself, its kernels
- *   invariant_times.c      … and its times, copies, entries
- *   invariant_figures.c    single figures: ranges around values, shares, the spread of scopes
- *   invariant_parts.c      what has no exclusive part
- *   invariant_ranks.c      ranks side by side
+ *   invariant_document.c   the whole file: coverage, ranks, scopes and aggregates
+ *   invariant_report.c     one report: the order of its regions, and what sums up over them
+ *   invariant_region.c     one region: what it says about itself, its kernels, times, entries and figures
  *   invariant_diff.c       comparisons
  */
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
@@ -40,15 +36,9 @@ int sonde_invariant__check_report(struct sonde_validation *v, const json_t *repo
 	const json_t *metric_info, bool is_aggregate);
 int sonde_invariant__check_region(struct sonde_validation *v, const json_t *region);
 int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__check_times(struct sonde_validation *v, const json_t *region);
-/* `parent` of a root is SIZE_MAX. */
-int sonde_invariant__check_parts(struct sonde_validation *v, const json_t *const *regions,
-	const size_t *parent, size_t nr);
 int sonde_invariant__check_figures(
 	struct sonde_validation *v, const json_t *region, const json_t *totals);
 int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of);
-int sonde_invariant__check_spread(struct sonde_validation *v, const json_t *region);
-int sonde_invariant__check_ranks(struct sonde_validation *v, const json_t *document);
 int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document);
 
 /* --- what they share -------------------------------------------------------------------------- */
@@ -66,10 +56,19 @@ bool sonde_invariant__exceeds(double a, double b);
 bool sonde_invariant__differs(double a, double b);
 int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what);
 
-/* Of each pair of members the first is at most the second. */
-typedef const char *const sonde_limits[][2];
+/* Σ of a member over a list, and of all members of an object. */
+double sonde_invariant__sum_over(const json_t *list, const char *key);
+double sonde_invariant__sum_members(const json_t *object);
+/* Whether "slower_pct" is the member `ms` against `others_ms`. */
+bool sonde_invariant__is_slower_by(const json_t *of, const char *ms);
+
+/* One member is at most another. Nothing is said where one of them is missing. */
+struct sonde_limit {
+	const char *in; /* the object that has both, as "entries.host"; NULL = `of` itself */
+	const char *less, *more;
+};
 int sonde_invariant__check_limits(
-	struct sonde_validation *v, const json_t *of, sonde_limits limits, size_t nr);
+	struct sonde_validation *v, const json_t *of, const struct sonde_limit *limits, size_t nr);
 #define SONDE_LIMITS(v, of, limits)                                                                \
 	sonde_invariant__check_limits(v, of, limits, sizeof(limits) / sizeof(*(limits)))
 

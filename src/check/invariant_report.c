@@ -1,9 +1,8 @@
 /* One report: the order of its regions, and what sums up over them. */
-#include "check/validate_int.h"
-
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "check/validate_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -179,6 +178,56 @@ static int check_metrics(struct sonde_validation *v, struct rows *rows, const js
 	return 0;
 }
 
+/* Quantities without an exclusive part: the regions inside one have at most what it has. */
+
+static const struct {
+	const char *group, *key; /* group NULL: of the region itself */
+} parts[] = {
+	{NULL, "adopted_launches"},
+	{"memory", "allocated_bytes"},
+	{"memory", "freed_bytes"},
+};
+
+static double part_of(const json_t *region, size_t part)
+{
+	const json_t *of =
+		parts[part].group ? json_object_get(region, parts[part].group) : region;
+
+	return sonde_invariant__number(of, parts[part].key);
+}
+
+static int fail_part(struct sonde_validation *v, size_t region, size_t part)
+{
+	sonde_validation__index(v, region);
+	if (parts[part].group)
+		sonde_validation__key(v, parts[part].group);
+	return sonde_invariant__fail(v, parts[part].key, "is less than that of the regions inside");
+}
+
+static int check_parts(
+	struct sonde_validation *v, const json_t *const *regions, const size_t *parent, size_t nr)
+{
+	double *inside = sonde_calloc(nr + 1, sizeof(*inside)), own;
+	size_t i, k;
+	int rc = inside ? 0 : sonde_err_nomem(v->err);
+
+	for (k = 0; k < sizeof(parts) / sizeof(*parts) && rc == 0; k++) {
+		memset(inside, 0, nr * sizeof(*inside));
+		for (i = 0; i < nr; i++) {
+			own = part_of(regions[i], k);
+			if (parent[i] != SIZE_MAX && !isnan(own))
+				inside[parent[i]] += own;
+		}
+		for (i = 0; i < nr && rc == 0; i++) {
+			own = part_of(regions[i], k);
+			if (sonde_invariant__exceeds(inside[i], isnan(own) ? 0 : own))
+				rc = fail_part(v, i, k);
+		}
+	}
+	sonde_free(inside);
+	return rc;
+}
+
 /*
  * Each launch of a report is in at least one tree and in each tree at most
  * once: no tree (the regions of a domain, or one start/end range) has more than
@@ -276,7 +325,7 @@ int sonde_invariant__check_report(
 	if (rc == 0)
 		rc = check_field(v, &rows, "total_ms");
 	if (rc == 0)
-		rc = sonde_invariant__check_parts(v, rows.at, rows.parent, rows.nr);
+		rc = check_parts(v, rows.at, rows.parent, rows.nr);
 	if (rc == 0)
 		rc = check_metrics(v, &rows, info);
 	if (rc == 0) {
