@@ -2,9 +2,11 @@
  * May the two sides be compared at all? Another GPU or another way of measuring
  * makes the figures mean different things; other differences are worth a word.
  */
-#include "compare/diff_int.h"
-
+#include "base/alloc.h"
+#include "catalogue/attributes.h"
+#include "catalogue/metrics.h"
 #include "tree/judge.h"
+#include "compare/diff_int.h"
 
 #include <math.h>
 
@@ -244,6 +246,113 @@ static void check_scopes(struct sonde_diff *d, const struct sonde_diff__match *m
 				"measured: kernels on one side, replayed ranges on the other");
 }
 
+/*
+ * Did the GPUs of both sides run at the same clocks? What a device can do at most is an attribute
+ * of it, in every source that has attributes. What it did is a metric, of Nsight Compute and of
+ * samples: a GPU that was locked, capped or hot shows there.
+ */
+
+#define CLOCK_EFFECT 0.02 /* a GPU at another clock is another GPU, as far as times go */
+
+/* The mean of a device attribute over the devices of a side; NaN = not known. */
+static double mean_attribute(
+	const struct sonde_diff__match *m, size_t run, size_t end, const char *name)
+{
+	double sum = 0;
+	size_t nr = 0, i, k;
+
+	for (; run < end; run++) {
+		const struct sonde_cells *c = m->trees[run]->cells;
+
+		for (i = 0; i < c->devices.nr; i++)
+			for (k = 0; k < c->devices.at[i].nr_attributes; k++) {
+				const struct sonde_attribute *a = &c->devices.at[i].attributes[k];
+
+				if (!sonde_str_is(a->name, name) || !(a->value > 0))
+					continue;
+				sum += a->value;
+				nr++;
+			}
+	}
+	return nr ? sum / (double)nr : NAN;
+}
+
+/* The region that took longest, of those that nothing is around. */
+static uint32_t largest_root(const struct sonde_report *r)
+{
+	uint32_t best = SONDE_NONE, i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		if (r->nodes.at[i].parent == SONDE_NONE &&
+			(best == SONDE_NONE || r->nodes.at[i].time_ns > r->nodes.at[best].time_ns))
+			best = i;
+	return best;
+}
+
+/* A clock as it was measured while that region ran, the mean of the runs that have it. */
+static bool mean_clock(double *out, const struct sonde_diff__match *m, size_t run, size_t end,
+	struct sonde_str name)
+{
+	double sum = 0, nr = 0;
+
+	for (; run < end; run++) {
+		uint32_t column = sonde_tree_find_column(m->trees[run], name),
+			 root = largest_root(m->aggregates[run]);
+		struct sonde_figures f;
+
+		if (column == SONDE_NONE || root == SONDE_NONE)
+			continue;
+		if (sonde_figures_init(&f, m->trees[run], NULL))
+			return false;
+		sonde_tree_values(
+			m->trees[run], m->aggregates[run], SONDE_PART_INCLUSIVE, root, &f);
+		if (f.at[column].v > 0) {
+			sum += f.at[column].v;
+			nr++;
+		}
+		sonde_figures_release(&f);
+	}
+	*out = nr > 0 ? sum / nr : NAN;
+	return true;
+}
+
+static void tell_clock(struct sonde_diff *d, const char *what, double base_hz, double new_hz)
+{
+	if (fabs(base_hz - new_hz) > CLOCK_EFFECT * fmax(base_hz, new_hz))
+		sonde_note(&d->warnings, "%s: %.0f MHz in the base, %.0f MHz in the new side", what,
+			base_hz / 1e6, new_hz / 1e6);
+}
+
+/* Warnings on clocks (same_clocks.c). */
+static bool check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	static const struct {
+		const char *what, *attribute;
+		const char *metrics[3];
+	} clocks[] = {
+		{"SM clock", SONDE_ATTR_CLOCK,
+			{SONDE_METRIC_SM_CLOCK, SONDE_COUNTER_GPC_CYCLES ".avg.per_second",
+				SONDE_COUNTER_SMSP_CYCLES ".avg.per_second"}},
+		{"memory clock", SONDE_ATTR_MEMORY_CLOCK, {SONDE_COUNTER_DRAM_CYCLES ".avg.per_second"}}};
+	size_t i, k;
+
+	for (i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
+		double a = mean_attribute(m, 0, m->nr_base, clocks[i].attribute),
+		       b = mean_attribute(m, m->nr_base, m->nr_runs, clocks[i].attribute);
+
+		tell_clock(d, i ? "highest memory clock" : "highest SM clock", a * 1e3, b * 1e3);
+		for (k = 0; k < 3 && clocks[i].metrics[k]; k++) {
+			struct sonde_str name = sonde_str_from(clocks[i].metrics[k]);
+
+			if (!mean_clock(&a, m, 0, m->nr_base, name) ||
+				!mean_clock(&b, m, m->nr_base, m->nr_runs, name))
+				return false;
+			tell_clock(d, clocks[i].what, a, b);
+		}
+	}
+	return true;
+}
+
 bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	size_t i;
@@ -251,7 +360,7 @@ bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__matc
 	for (i = 0; i < sizeof(properties) / sizeof(*properties); i++)
 		if (!check_property(d, &properties[i], m))
 			return false;
-	if (!sonde_diff__check_clocks(d, m))
+	if (!check_clocks(d, m))
 		return false;
 	check_selection(d, m);
 	check_methods(d, m);
@@ -259,4 +368,109 @@ bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__matc
 	check_scopes(d, m);
 	d->is_comparable = !d->reasons.texts.nr;
 	return true;
+}
+
+/*
+ * What the runs of each side say of themselves, and one thing that only a comparison shows: ranks
+ * that some runs of a job have and others lack. One run alone may be of chosen ranks.
+ */
+
+#define MOST_RANKS (1u << 24) /* a job of more is not looked at */
+#define MOST_NAMED 8
+
+/* Which ranks of a job of `size` are there; bytes NULL = it has none, or several jobs. */
+struct ranks {
+	uint32_t size;
+	bool *is_there;
+};
+
+/* Rank `i` of a run, those that are added up behind the others. */
+static bool rank_at(const struct sonde_cells *c, size_t i, uint32_t *rank, uint32_t *size)
+{
+	const struct sonde_folded_scope *f;
+
+	if (i < c->processes.nr) {
+		*rank = c->processes.at[i].rank;
+		*size = c->processes.at[i].world_size;
+		return c->processes.at[i].has_rank && *rank < *size;
+	}
+	f = &c->folded_scopes.at[i - c->processes.nr];
+	*rank = f->rank;
+	*size = f->world_size;
+	return f->has_rank && *rank < *size;
+}
+
+/* False: no memory. */
+static bool find_ranks(struct ranks *out, const struct sonde_cells *c)
+{
+	size_t i, nr = c->processes.nr + c->folded_scopes.nr;
+	uint32_t rank, size;
+
+	for (i = 0; i < nr; i++) {
+		if (!rank_at(c, i, &rank, &size) || size > MOST_RANKS)
+			continue;
+		if (!out->is_there) {
+			out->size = size;
+			out->is_there = sonde_calloc(size, sizeof(*out->is_there));
+			if (!out->is_there)
+				return false;
+		}
+		if (size != out->size) {
+			sonde_free(out->is_there);
+			*out = (struct ranks){0};
+			return true;
+		}
+		out->is_there[rank] = true;
+	}
+	return true;
+}
+
+/* Ranks of `all`, jobs of the same size, that `one` lacks; nothing where it lacks none. */
+static void say_missing(struct sonde_notes *notes, const struct ranks *one, const struct ranks *all, size_t nr)
+{
+	struct sonde_buf names = {0};
+	size_t i, missing = 0;
+	uint32_t rank;
+
+	for (rank = 0; rank < one->size; rank++) {
+		bool is_known = one->is_there[rank];
+
+		for (i = 0; i < nr && !is_known; i++)
+			if (all[i].size == one->size && all[i].is_there[rank])
+				break;
+		if (is_known || i == nr)
+			continue;
+		if (missing < MOST_NAMED)
+			sonde_buf_printf(&names, "%s%u", missing ? ", " : "", rank);
+		missing++;
+	}
+	if (missing)
+		sonde_note_loss(notes, "%zu rank%s of the job %s missing that other runs have: %s%s", missing,
+			missing == 1 ? "" : "s", missing == 1 ? "is" : "are", names.failed ? "" : names.p,
+			missing > MOST_NAMED ? " \u2026" : "");
+	sonde_buf_release(&names);
+}
+
+static struct sonde_notes *notes_of(struct sonde_diff *d, const struct sonde_diff__match *m, size_t run)
+{
+	return run < m->nr_base ? &d->base_notes : &d->new_notes;
+}
+
+bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	struct ranks *ranks = sonde_calloc(m->nr_runs + 1, sizeof(*ranks));
+	bool ok = ranks;
+	size_t i;
+
+	for (i = 0; i < m->nr_runs; i++)
+		sonde_notes_add(notes_of(d, m, i), &m->trees[i]->notes);
+	for (i = 0; i < m->nr_runs && ok; i++)
+		ok = find_ranks(&ranks[i], m->trees[i]->cells);
+	for (i = 0; i < m->nr_runs && ok; i++)
+		if (ranks[i].is_there)
+			say_missing(notes_of(d, m, i), &ranks[i], ranks, m->nr_runs);
+	for (i = 0; i < m->nr_runs && ranks; i++)
+		sonde_free(ranks[i].is_there);
+	sonde_free(ranks);
+	return ok;
 }

@@ -1,4 +1,19 @@
-/* Private to comparisons: what their files share. */
+/*
+ * Private to comparisons. Their steps, in order:
+ *
+ *   report_in.c      report.json → tree, where a side is a finished report
+ *   comparable.c     may the sides be compared; their clocks, ranks and notes
+ *   match.c          which reports and regions belong together
+ *   run_values.c     times of every region in every run
+ *   stats.c          statistics, which know no regions
+ *   verdict.c        … of every region
+ *   metric_changes.c what the hardware did
+ *   cause.c          why a region changed
+ *   twins.c          regions under another name, moved, split or merged
+ *   diff_gate.c      limits, and how the gate ends
+ *   sentences.c      all this for people
+ *   selftest.c       a side against itself
+ */
 #ifndef SONDE_COMPARE_DIFF_INT_H
 #define SONDE_COMPARE_DIFF_INT_H
 
@@ -38,7 +53,7 @@ static inline uint32_t sonde_diff__siblings(const struct sonde_diff_region *r)
 	return r->parent == SONDE_NONE ? SONDE_NONE - 1 - r->scope_nr : r->parent;
 }
 
-/* Which reports are compared (scopes.c). */
+/* Which reports are compared (match.c). */
 int sonde_diff__take_reports(
 	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
 
@@ -61,7 +76,7 @@ void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m);
 bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m);
 /* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
-/* Regions split or merged, given what each launches per entry as a sum of hashes (split_regions.c). */
+/* Regions split or merged, given what each launches per entry as a sum of hashes (twins.c). */
 bool sonde_diff__find_parts(struct sonde_diff *d, const uint64_t *loads);
 
 /* A hash of two hashes. */
@@ -82,25 +97,8 @@ static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 }
 /* Reasons and warnings (comparable.c). */
 bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m);
-/* Warnings on clocks (same_clocks.c). */
-bool sonde_diff__check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
-/* Notes of the runs, and which ranks some of them lack (side_notes.c). */
+/* Notes of the runs, and which ranks some of them lack (comparable.c). */
 bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match *m);
-
-/* What sentences on regions that one side alone has (fates.c) share with the others. */
-static inline void sonde_diff__put_time(struct sonde_buf *b, double ns)
-{
-	sonde_number_human(b, ns, "ns");
-}
-
-/* "a/b is", "a/b and 3 regions beside it are". */
-void sonde_diff__put_subject(
-	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside);
-/* What became of a region that one side alone has, and of as many beside it. */
-void sonde_diff__say_lone(struct sonde_buf *b, const struct sonde_diff *d,
-	const struct sonde_diff_region *r, size_t nr_beside);
-/* Whether that is the same for two siblings, so that one sentence says both. */
-bool sonde_diff__share_fate(const struct sonde_diff_region *a, const struct sonde_diff_region *b);
 
 #endif

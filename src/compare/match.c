@@ -1,12 +1,205 @@
 /*
- * Regions of all runs, matched by id and kind and put in one depth-first order:
+ * What is compared with what: reports of the runs, and their regions.
+ *
+ * Regions of all runs are matched by id and kind and put in one depth-first order:
  * that of the new side, with regions only the base has behind their siblings.
+ *
+ * Reports are the aggregates of the runs, or scope by scope. Scopes match by rank, then by which device of that
+ * rank it is; without ranks, by which process of the run it is. Process ids and GPU numbers change from run to
+ * run, so they do not count.
  */
+#include "base/depth_first.h"
 #include "compare/diff_int.h"
 
-#include "base/depth_first.h"
-
 #include <string.h>
+
+/* The aggregate over kernels, or over ranges where there is nothing else. */
+static const struct sonde_report *aggregate_of(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (t->reports.at[i].is_aggregate)
+			return &t->reports.at[i];
+	return t->reports.nr ? &t->reports.at[0] : NULL;
+}
+
+static int find_aggregates(struct sonde_diff__match *m, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < m->nr_runs; i++) {
+		m->aggregates[i] = aggregate_of(m->trees[i]);
+		if (!m->aggregates[i])
+			return sonde_err_set(err, SONDE_ERR_FORMAT,
+				"diff: input %zu has neither regions nor kernels: leave it out", i + 1);
+	}
+	return 0;
+}
+
+/* --- names that mean the same in every run --------------------------------------------------- */
+
+/* Names of one run: who was there, and how many devices of each. */
+struct census {
+	struct sonde_map who;
+	SONDE_VEC(uint32_t) devices;
+};
+
+/* "rank 3" of "rank 3 · node1 · GPU 2", "process:12" of "process:12/device:0". */
+static struct sonde_str who_is(struct sonde_str name)
+{
+	size_t n = 0;
+
+	if (sonde_str_starts(name, "rank ")) {
+		for (n = 5; n < name.n && name.p[n] >= '0' && name.p[n] <= '9';)
+			n++;
+		return (struct sonde_str){name.p, n};
+	}
+	while (n < name.n && name.p[n] != '/')
+		n++;
+	return (struct sonde_str){name.p, n};
+}
+
+/* The name of the next scope of a run, in the comparison's arena; p NULL when memory is short. */
+static struct sonde_str name_scope(struct sonde_diff *d, struct census *c, struct sonde_str name)
+{
+	struct sonde_str who = who_is(name), out = {NULL, 0};
+	bool is_new = false, is_rank = sonde_str_starts(who, "rank ");
+	uint32_t at = sonde_map_add(&c->who, who, &is_new), device;
+
+	if (at == SONDE_NONE || (is_new && !sonde_vec_push(&c->devices)))
+		return out;
+	device = c->devices.at[at]++;
+	out = is_rank ? sonde_arena_printf(&d->arena, "%.*s", SONDE_STR_ARG(who))
+		      : sonde_arena_printf(&d->arena, "process %u", at + 1);
+	return device && out.p ? sonde_arena_printf(&d->arena, "%.*s, device %u",
+					 SONDE_STR_ARG(out), device + 1)
+			       : out;
+}
+
+/* --- scope by scope --------------------------------------------------------------------------- */
+
+/* A scope of some runs. */
+struct found {
+	struct sonde_map names;
+	SONDE_VEC(const struct sonde_report *) reports; /* name × run, NULL = it is not there */
+};
+
+static bool note_scope(struct found *f, const struct sonde_diff__match *m, struct sonde_str name,
+	size_t run, const struct sonde_report *report)
+{
+	uint32_t at = name.p ? sonde_map_add(&f->names, name, NULL) : SONDE_NONE;
+
+	if (at == SONDE_NONE)
+		return false;
+	while (f->reports.nr < f->names.nr * m->nr_runs)
+		if (!sonde_vec_put(&f->reports, NULL))
+			return false;
+	f->reports.at[at * m->nr_runs + run] = report;
+	return true;
+}
+
+static bool find_scopes(
+	struct sonde_diff *d, struct found *f, const struct sonde_diff__match *m, size_t run)
+{
+	const struct sonde_tree *t = m->trees[run];
+	struct census c = {0};
+	bool ok = true, is_any = false;
+	size_t i;
+
+	for (i = 0; i < t->reports.nr && ok; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		if (r->is_aggregate || r->measured != m->aggregates[run]->measured)
+			continue;
+		is_any = true;
+		ok = note_scope(f, m, name_scope(d, &c, r->name), run, r);
+	}
+	/* A finished report of one scope has its regions in the aggregate only. */
+	if (ok && !is_any)
+		ok = note_scope(f, m,
+			name_scope(d, &c,
+				t->cells->scopes.nr ? t->cells->scopes.at[0].name
+						    : SONDE_STR("process:1")),
+			run, m->aggregates[run]);
+	sonde_map_release(&c.who);
+	sonde_vec_release(&c.devices);
+	return ok;
+}
+
+static bool is_on_side(const struct found *f, const struct sonde_diff__match *m, size_t scope,
+	size_t run, size_t end)
+{
+	for (; run < end; run++)
+		if (f->reports.at[scope * m->nr_runs + run])
+			return true;
+	return false;
+}
+
+/* Keeps those that both sides have, and says which ones these are not. */
+static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const struct found *f)
+{
+	size_t i, run;
+
+	m->reports = sonde_arena_calloc(&m->arena, f->reports.nr + 1, sizeof(*m->reports));
+	m->scopes = sonde_arena_calloc(&m->arena, f->names.nr + 1, sizeof(*m->scopes));
+	if (!m->reports || !m->scopes)
+		return false;
+	for (i = 0; i < f->names.nr; i++) {
+		bool in_base = is_on_side(f, m, i, 0, m->nr_base),
+		     in_new = is_on_side(f, m, i, m->nr_base, m->nr_runs);
+
+		if (!in_base || (!in_new && m->nr_runs > m->nr_base)) {
+			sonde_note(&d->warnings, "scopes: %.*s is in the %s only and not compared",
+				SONDE_STR_ARG(f->names.keys[i]), in_base ? "base" : "new side");
+			if (in_base && d->options.nr_limits)
+				sonde_note(&d->gate_reasons, "%.*s is gone: it is in the base only",
+					SONDE_STR_ARG(f->names.keys[i]));
+			continue;
+		}
+		for (run = 0; run < m->nr_runs; run++)
+			m->reports[m->nr_scopes * m->nr_runs + run] =
+				f->reports.at[i * m->nr_runs + run];
+		m->scopes[m->nr_scopes++] = f->names.keys[i];
+	}
+	return true;
+}
+
+static int take_scopes(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err)
+{
+	struct found f = {0};
+	bool ok = true;
+	size_t run;
+
+	for (run = 0; run < m->nr_runs && ok; run++)
+		ok = find_scopes(d, &f, m, run);
+	ok = ok && keep_common(d, m, &f);
+	sonde_map_release(&f.names);
+	sonde_vec_release(&f.reports);
+	if (!ok)
+		return sonde_err_nomem(err);
+	return m->nr_scopes ? 0
+			    : sonde_err_set(err, SONDE_ERR_FORMAT,
+				      "diff: no rank and no process is on both sides: leave out --per-scope");
+}
+
+int sonde_diff__take_reports(
+	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err)
+{
+	int rc = find_aggregates(m, err);
+
+	if (rc)
+		return rc;
+	if (d->options.per_scope)
+		return take_scopes(d, m, err);
+	m->nr_scopes = 1;
+	m->reports = sonde_arena_alloc(&m->arena, (m->nr_runs + 1) * sizeof(*m->reports));
+	m->scopes = sonde_arena_calloc(&m->arena, 1, sizeof(*m->scopes));
+	if (!m->reports || !m->scopes)
+		return sonde_err_nomem(err);
+	memcpy(m->reports, m->aggregates, m->nr_runs * sizeof(*m->reports));
+	return 0;
+}
 
 /* The union of all regions while it is built, in order of appearance. */
 struct pool {
@@ -44,7 +237,7 @@ static struct sonde_str key_of(struct sonde_arena *a, const struct sonde_region 
 }
 
 /* Names for people begin with the scope, where scopes are compared one by one. */
-static bool name_scope(struct sonde_diff *d, struct sonde_diff_region *g, struct sonde_str scope)
+static bool set_scope(struct sonde_diff *d, struct sonde_diff_region *g, struct sonde_str scope)
 {
 	g->scope = scope;
 	if (!scope.p)
@@ -79,7 +272,7 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 			describe(g, m->trees[run], n,
 				n->parent == SONDE_NONE ? SONDE_NONE : of_node[n->parent]);
 			g->scope_nr = scope;
-			if (!name_scope(d, g, m->scopes[scope]))
+			if (!set_scope(d, g, m->scopes[scope]))
 				return false;
 		}
 		of_node[i] = at;

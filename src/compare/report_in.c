@@ -6,17 +6,189 @@
  */
 #include "compare/report_in.h"
 
-#include "compare/reading_int.h"
-
 #include "base/alloc.h"
 #include "base/file.h"
+#include "catalogue/attributes.h"
+#include "tree/tree.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PEEK 256
 #define MOST_SCHEMA 64
+
+/* A report that is being read. */
+struct reading {
+	struct sonde_cells *c;
+	struct sonde_tree *t;
+	struct sonde_map regions; /* kind and id → region number */
+	bool failed;		  /* memory was short */
+};
+
+/* A cleared element of a vector, or NULL with `failed` set. */
+#define READING_PUSH(r, vec) reading_note((r), sonde_vec_push(vec))
+static void *reading_note(struct reading *r, void *element)
+{
+	r->failed |= !element;
+	return element;
+}
+
+/* NaN when it is not there, or null. */
+static double number_of(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* A member that is text, copied; p NULL when it is not there, or null. */
+static struct sonde_str text_of(struct reading *r, const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+	struct sonde_str s = {json_string_value(v), json_string_length(v)};
+
+	if (!s.p)
+		return s;
+	s = sonde_arena_dup(&r->c->arena, s);
+	r->failed |= !s.p;
+	return s;
+}
+
+static struct sonde_words read_words(struct reading *r, const json_t *object, const char *key)
+{
+	const json_t *list = json_object_get(object, key), *word;
+	const char **at = sonde_arena_calloc(&r->c->arena, json_array_size(list) + 1, sizeof(*at));
+	struct sonde_words out = {at, 0};
+	size_t i;
+
+	r->failed |= !at;
+	json_array_foreach(list, i, word)
+	{
+		if (at && json_is_string(word))
+			at[out.nr++] = sonde_arena_z(
+				&r->c->arena, (struct sonde_str){json_string_value(word),
+						      json_string_length(word)});
+	}
+	return out;
+}
+
+static bool is_word(const json_t *object, const char *key, const char *word)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return s && strcmp(s, word) == 0;
+}
+
+static void read_selection(struct reading *r, const json_t *from)
+{
+	struct sonde_selection *s = &r->c->selection;
+
+	s->nvtx_include = read_words(r, from, "nvtx_include");
+	s->nvtx_exclude = read_words(r, from, "nvtx_exclude");
+	s->kernel_include = read_words(r, from, "kernel_include");
+	s->kernel_exclude = read_words(r, from, "kernel_exclude");
+	s->labels = read_words(r, from, "labels");
+	s->stack_only = is_word(from, "nesting", "stack");
+	s->own_threads = is_word(from, "threads", "own");
+	s->no_origins = is_word(from, "origins", "off");
+}
+
+/* What may differ between two devices of one model. */
+static void read_clocks(struct reading *r, struct sonde_device *d, const json_t *from)
+{
+	static const char *const names[] = {SONDE_ATTR_CLOCK, SONDE_ATTR_MEMORY_CLOCK};
+	struct sonde_attribute *at = sonde_arena_calloc(&r->c->arena, 2, sizeof(*at));
+	size_t i;
+
+	r->failed |= !at;
+	for (i = 0; at && i < 2; i++)
+		if (number_of(from, names[i]) > 0)
+			at[d->nr_attributes++] = (struct sonde_attribute){
+				.name = sonde_str_from(names[i]), .value = number_of(from, names[i])};
+	d->attributes = at;
+}
+
+static void read_capture(struct reading *r, const json_t *capture)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(capture, "inputs"), i, item)
+	{
+		struct sonde_input *in = READING_PUSH(r, &r->c->inputs);
+
+		if (!in)
+			return;
+		in->path = text_of(r, item, "file");
+		in->source = text_of(r, item, "source");
+		in->tool = text_of(r, item, "tool");
+		in->replay_mode = text_of(r, item, "replay_mode");
+		in->command = text_of(r, item, "command");
+	}
+	json_array_foreach(json_object_get(capture, "devices"), i, item)
+	{
+		struct sonde_device *d = READING_PUSH(r, &r->c->devices);
+
+		if (!d)
+			return;
+		d->name = text_of(r, item, "name");
+		read_clocks(r, d, json_object_get(item, "attributes"));
+	}
+}
+
+/* Which ranks of a job are there. Where some are added up they are not listed: nothing is known then. */
+static void read_ranks(struct reading *r, const json_t *capture)
+{
+	const json_t *item;
+	size_t i;
+
+	if (number_of(capture, "inputs_folded") > 0)
+		return;
+	json_array_foreach(json_object_get(capture, "processes"), i, item)
+	{
+		double rank = number_of(item, "rank"),
+		       size = number_of(item, "world_size");
+		struct sonde_process *p;
+
+		if (!(rank >= 0 && size > rank && size < UINT32_MAX))
+			continue;
+		p = READING_PUSH(r, &r->c->processes);
+		if (!p)
+			return;
+		p->has_rank = true;
+		p->rank = (uint32_t)rank;
+		p->world_size = (uint32_t)size;
+	}
+}
+
+/* What it says of itself, and which of that tells of a loss. */
+static void read_notes(struct reading *r, const json_t *document)
+{
+	static const char *const keys[] = {"notes", "losses"};
+	const json_t *item;
+	size_t i, k;
+
+	for (k = 0; k < 2; k++) {
+		json_array_foreach(json_object_get(document, keys[k]), i, item)
+		{
+			struct sonde_str text = {json_string_value(item), json_string_length(item)};
+
+			if (text.p)
+				sonde_notes_put(&r->t->notes, text, k == 1);
+		}
+	}
+}
+
+/* The capture, the selection and the notes. */
+static void read_head(struct reading *r, const json_t *document)
+{
+	read_ranks(r, json_object_get(document, "capture"));
+	read_notes(r, document);
+	read_selection(r, json_object_get(document, "selection"));
+	read_capture(r, json_object_get(document, "capture"));
+}
 
 /* The schema a file says it is of; empty where it says none, or none of ours. */
 static void find_schema(char *out, size_t size, const char *path)
@@ -80,12 +252,12 @@ int sonde_report_check_schema(const char *path, struct sonde_err *err)
 
 static uint64_t count(const json_t *object, const char *key)
 {
-	double v = sonde_report__number(object, key);
+	double v = number_of(object, key);
 
 	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
 }
 
-static uint32_t intern(struct sonde_reading *r, struct sonde_str s)
+static uint32_t intern(struct reading *r, struct sonde_str s)
 {
 	uint32_t n = s.p ? sonde_map_add(&r->c->strings, s, NULL) : SONDE_NONE;
 
@@ -156,10 +328,10 @@ static bool read_figures(const struct sonde_tree *t, struct sonde_report *rep,
 
 		if (!f)
 			return false;
-		*f = (struct sonde_figure){.v = sonde_report__number(values, name),
-			.low = sonde_report__number(range, "low"),
-			.high = sonde_report__number(range, "high"),
-			.error = sonde_report__number(range, "error"),
+		*f = (struct sonde_figure){.v = number_of(values, name),
+			.low = number_of(range, "low"),
+			.high = number_of(range, "high"),
+			.error = number_of(range, "error"),
 			.quality = quality_of(region, info, name)};
 	}
 	return true;
@@ -172,7 +344,7 @@ static uint8_t kind_of(const json_t *region)
 	unsigned k;
 
 	for (k = 0; k < SONDE_REGION_BACKWARD; k++)
-		if (sonde_reading__is_word(region, "kind", sonde_region_kind_name(k)))
+		if (is_word(region, "kind", sonde_region_kind_name(k)))
 			break;
 	return (uint8_t)k;
 }
@@ -182,12 +354,12 @@ static uint8_t measured_of(const json_t *report)
 	unsigned m;
 
 	for (m = 0; m + 1 < SONDE_NR_MEASURED; m++)
-		if (sonde_reading__is_word(report, "measured", sonde_measured_name(m)))
+		if (is_word(report, "measured", sonde_measured_name(m)))
 			break;
 	return (uint8_t)m;
 }
 
-static struct sonde_str key_of(struct sonde_reading *r, uint8_t kind, const char *id)
+static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
 {
 	struct sonde_str key = sonde_arena_printf(&r->c->arena, "%c%s", 'a' + kind, id ? id : "");
 
@@ -206,7 +378,7 @@ static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 }
 
 /* Of the aggregate, so that all are there; scopes know them by id and kind. */
-static void read_region(struct sonde_reading *r, struct sonde_report *rep, const json_t *from)
+static void read_region(struct reading *r, struct sonde_report *rep, const json_t *from)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
 	const char *id = json_string_value(json_object_get(from, "id"));
@@ -215,12 +387,12 @@ static void read_region(struct sonde_reading *r, struct sonde_report *rep, const
 	n->depth = (uint32_t)count(from, "depth");
 	n->parent = parent_of(rep, n->depth);
 	n->region = sonde_map_find(&r->regions, key_of(r, kind_of(from), id));
-	g = n->region == SONDE_NONE ? SONDE_READING_PUSH(r, &r->c->regions) : NULL;
+	g = n->region == SONDE_NONE ? READING_PUSH(r, &r->c->regions) : NULL;
 	if (!g)
 		return;
-	g->id = sonde_reading__text(r, from, "id");
-	g->label = intern(r, sonde_reading__text(r, from, "name"));
-	g->domain = intern(r, sonde_reading__text(r, from, "domain"));
+	g->id = text_of(r, from, "id");
+	g->label = intern(r, text_of(r, from, "name"));
+	g->domain = intern(r, text_of(r, from, "domain"));
 	g->kind = kind_of(from);
 	g->depth = n->depth;
 	g->parent = n->parent == SONDE_NONE ? SONDE_NONE : rep->nodes.at[n->parent].region;
@@ -228,7 +400,7 @@ static void read_region(struct sonde_reading *r, struct sonde_report *rep, const
 	sonde_map_add(&r->regions, key_of(r, g->kind, g->id.p), NULL);
 }
 
-static void read_kernels(struct sonde_reading *r, struct sonde_report *rep, const json_t *list)
+static void read_kernels(struct reading *r, struct sonde_report *rep, const json_t *list)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
 	const json_t *item;
@@ -237,50 +409,50 @@ static void read_kernels(struct sonde_reading *r, struct sonde_report *rep, cons
 	n->first_kernel = (uint32_t)rep->kernels.nr;
 	json_array_foreach(list, i, item)
 	{
-		struct sonde_kernel *k = SONDE_READING_PUSH(r, &rep->kernels);
+		struct sonde_kernel *k = READING_PUSH(r, &rep->kernels);
 
 		if (!k)
 			return;
-		k->name = intern(r, sonde_reading__text(r, item, "kernel_name"));
+		k->name = intern(r, text_of(r, item, "kernel_name"));
 		k->calls = count(item, "calls");
-		k->time_ns = sonde_report__number(item, "total_ms") * 1e6;
+		k->time_ns = number_of(item, "total_ms") * 1e6;
 		n->nr_kernels++;
 	}
 }
 
 /* A report of its own: the aggregate, with `scope` SONDE_NONE, then scopes. */
-static void read_nodes(struct sonde_reading *r, uint32_t scope, const json_t *from, const json_t *info)
+static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, const json_t *info)
 {
-	struct sonde_report *rep = SONDE_READING_PUSH(r, &r->t->reports);
+	struct sonde_report *rep = READING_PUSH(r, &r->t->reports);
 	const json_t *item, *totals = json_object_get(from, "totals"),
 			    *outside = json_object_get(from, "unattributed");
 	size_t i;
 
 	if (!rep)
 		return;
-	rep->name = sonde_reading__text(r, from, "scope");
+	rep->name = text_of(r, from, "scope");
 	rep->is_aggregate = scope == SONDE_NONE;
 	rep->scope = scope;
 	rep->nr_scopes = !rep->is_aggregate;
 	rep->measured = measured_of(from);
 	rep->launches = count(totals, "launches");
-	rep->time_ns = sonde_report__number(totals, "total_ms") * 1e6;
+	rep->time_ns = number_of(totals, "total_ms") * 1e6;
 	rep->outside_launches = count(outside, "kernel_count");
-	rep->outside_time_ns = sonde_report__number(outside, "total_ms") * 1e6;
+	rep->outside_time_ns = number_of(outside, "total_ms") * 1e6;
 	json_array_foreach(json_object_get(from, "regions"), i, item)
 	{
-		struct sonde_node *n = SONDE_READING_PUSH(r, &rep->nodes);
+		struct sonde_node *n = READING_PUSH(r, &rep->nodes);
 
 		if (!n)
 			return;
 		read_region(r, rep, item);
 		n->instances = count(item, "instances");
 		n->launches = count(item, "kernel_count");
-		n->launch_error = sonde_report__number(item, "kernel_count_error");
-		n->time_ns = sonde_report__number(item, "total_ms") * 1e6;
-		n->host_ns = sonde_report__number(item, "host_ms") * 1e6;
-		n->busy_ns = sonde_report__number(item, "busy_ms") * 1e6;
-		n->idle_ns = sonde_report__number(item, "idle_ms") * 1e6;
+		n->launch_error = number_of(item, "kernel_count_error");
+		n->time_ns = number_of(item, "total_ms") * 1e6;
+		n->host_ns = number_of(item, "host_ms") * 1e6;
+		n->busy_ns = number_of(item, "busy_ms") * 1e6;
+		n->idle_ns = number_of(item, "idle_ms") * 1e6;
 		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
 		r->failed |= !read_figures(r->t, rep, item, info);
@@ -296,7 +468,7 @@ static uint64_t ns_at(const json_t *list, size_t i)
 	return v > 0 && v < 1e18 ? (uint64_t)llround(v) : 0;
 }
 
-static void read_entries(struct sonde_reading *r, struct sonde_visit *v, const json_t *entries)
+static void read_entries(struct reading *r, struct sonde_visit *v, const json_t *entries)
 {
 	const json_t *begin = json_object_get(entries, "begin_ms"),
 		     *host = json_object_get(entries, "host_ms"),
@@ -306,7 +478,7 @@ static void read_entries(struct sonde_reading *r, struct sonde_visit *v, const j
 	v->first_entry = (uint32_t)r->c->entries.nr;
 	v->entry_step = (uint32_t)count(entries, "step");
 	for (i = 0; i < json_array_size(host); i++) {
-		struct sonde_entry *e = SONDE_READING_PUSH(r, &r->c->entries);
+		struct sonde_entry *e = READING_PUSH(r, &r->c->entries);
 
 		if (!e)
 			return;
@@ -329,15 +501,15 @@ static const json_t *regions_of(const json_t *scope, const json_t *aggregate)
 }
 
 static void read_scope(
-	struct sonde_reading *r, const json_t *from, const json_t *aggregate, const json_t *info)
+	struct reading *r, const json_t *from, const json_t *aggregate, const json_t *info)
 {
-	struct sonde_scope *s = SONDE_READING_PUSH(r, &r->c->scopes);
+	struct sonde_scope *s = READING_PUSH(r, &r->c->scopes);
 	const json_t *item;
 	size_t i;
 
 	if (!s)
 		return;
-	s->name = sonde_reading__text(r, from, "scope");
+	s->name = text_of(r, from, "scope");
 	s->measured = measured_of(from);
 	json_array_foreach(regions_of(from, aggregate), i, item)
 	{
@@ -345,7 +517,7 @@ static void read_scope(
 		uint32_t region = sonde_map_find(&r->regions, key_of(r, kind_of(item), id));
 		struct sonde_visit *v;
 
-		if (region == SONDE_NONE || !(v = SONDE_READING_PUSH(r, &r->c->visits)))
+		if (region == SONDE_NONE || !(v = READING_PUSH(r, &r->c->visits)))
 			continue;
 		v->scope = (uint32_t)(r->c->scopes.nr - 1);
 		v->region = region;
@@ -357,13 +529,13 @@ static void read_scope(
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void read_document(struct sonde_reading *r, const json_t *document)
+static void read_document(struct reading *r, const json_t *document)
 {
 	const json_t *aggregate = json_object_get(document, "aggregate"), *scope,
 		     *info = json_object_get(document, "metric_info");
 	size_t i;
 
-	sonde_reading__capture(r, document);
+	read_head(r, document);
 	r->failed |= !read_columns(r->t, &r->c->arena, info);
 	read_nodes(r, SONDE_NONE, aggregate, info);
 	if (r->failed)
@@ -405,7 +577,7 @@ static json_t *load(const char *path, struct sonde_err *err)
 int sonde_report_read(struct sonde_cells **cells, struct sonde_tree **tree, const char *path,
 	struct sonde_err *err)
 {
-	struct sonde_reading r = {.c = sonde_calloc(1, sizeof(*r.c)), .t = sonde_calloc(1, sizeof(*r.t))};
+	struct reading r = {.c = sonde_calloc(1, sizeof(*r.c)), .t = sonde_calloc(1, sizeof(*r.t))};
 	json_t *document = load(path, err);
 
 	*cells = r.c;

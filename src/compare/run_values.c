@@ -1,4 +1,4 @@
-/* What each run says of a region: the times of its entries, and sums. */
+/* The values of a region in each run: the times of its entries, and sums. */
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Of a region without entries of its own (graphs, backward): those of what is around it. */
-static double divisor(const struct sonde_report *r, const struct sonde_node *n)
+/* How often a region was entered. One without entries of its own (graphs, backward) has those of the region around it. */
+static double count_entries(const struct sonde_report *r, const struct sonde_node *n)
 {
 	while (!n->instances && n->parent != SONDE_NONE)
 		n = &r->nodes.at[n->parent];
@@ -81,7 +81,7 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 	ok = push_entries(d, &runs, which);
 	sum = which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
 	if (!runs.nr_entries && sum > 0)
-		ok = sonde_diff__push_value(d, sum / divisor(report, n));
+		ok = sonde_diff__push_value(d, sum / count_entries(report, n));
 	sonde_entry_runs_release(&runs);
 	*count = (uint32_t)(d->values.nr - before);
 	return ok;
@@ -146,7 +146,7 @@ static bool is_worked(const struct sonde_diff_half *h)
 	return !h->is_there || h->median_ns > 1;
 }
 
-static bool sample(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region)
+static bool sample_region(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region)
 {
 	struct sonde_diff_region *r = &d->regions.at[region];
 	size_t nr_values = d->values.nr, nr_runs = d->values_of_run.nr;
@@ -171,7 +171,7 @@ int sonde_diff__sample(
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++)
-		if (!sample(d, m, i))
+		if (!sample_region(d, m, i))
 			return sonde_err_nomem(err);
 	return d->values.nr < SONDE_NONE
 		       ? 0

@@ -4,9 +4,8 @@
  * A region whose change is that of regions inside it is not news: each region is weighed by
  * what is left of its change without theirs, and the heaviest come first.
  */
-#include "compare/diff_int.h"
-
 #include "base/alloc.h"
+#include "compare/diff_int.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +22,154 @@ struct news {
 	double weight;	 /* ns of a run */
 };
 
+/*
+ * Sentences on regions that one side alone has: new, gone, and what they may be on the other side.
+ * Siblings with the same fate are one sentence.
+ */
+
+enum fate { FATE_NEW, FATE_GONE, FATE_INTO_GRAPH, FATE_OUT_OF_GRAPH, FATE_OWN };
+
+static enum fate fate_of(const struct sonde_diff_region *r)
+{
+	if (r->twin == SONDE_NONE)
+		return r->verdict == SONDE_VERDICT_ADDED ? FATE_NEW : FATE_GONE;
+	if (r->likeness == SONDE_LIKE_GRAPH)
+		return r->kind == SONDE_REGION_GRAPH ? FATE_OUT_OF_GRAPH : FATE_INTO_GRAPH;
+	return FATE_OWN;
+}
+
+/* Whether two siblings have the same fate, so that one sentence says both. */
+static bool have_same_fate(const struct sonde_diff_region *a, const struct sonde_diff_region *b)
+{
+	return sonde_diff__is_lone(a) && sonde_diff__is_lone(b) && fate_of(a) != FATE_OWN &&
+	       fate_of(a) == fate_of(b);
+}
+
+/* "a/b is", "a/b and 3 regions beside it are". */
+static void put_subject(
+	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
+{
+	sonde_region_say(b, r->id, r->kind);
+	if (nr_beside)
+		sonde_buf_printf(b, " and %zu %s beside it", nr_beside,
+			nr_beside > 1 ? "regions" : "region");
+	sonde_buf_puts(b, nr_beside ? " are" : " is");
+}
+
+static void put_time(struct sonde_buf *b, double ns)
+{
+	sonde_number_human(b, ns, "ns");
+}
+
+static void put_times(struct sonde_buf *b, double from_ns, double to_ns)
+{
+	put_time(b, from_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	put_time(b, to_ns);
+	sonde_buf_puts(b, " per entry");
+}
+
+/* "a/x, a/y and a/z": the parts of a region that was split or merged; their medians added up. */
+static double put_parts(struct sonde_buf *b, const struct sonde_diff *d, uint32_t whole)
+{
+	const struct sonde_diff_region *w = &d->regions.at[whole];
+	double sum = 0;
+	size_t i;
+	uint32_t nr = 0;
+
+	for (i = w->twin; i < d->regions.nr && nr < w->nr_parts; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+
+		if (r->twin != whole || r->likeness != w->likeness)
+			continue;
+		sonde_buf_puts(b, nr == 0 ? "" : nr + 1 < w->nr_parts ? ", " : " and ");
+		sonde_region_say(b, r->id, r->kind);
+		sum += r->base.is_there ? r->base.median_ns : r->new_half.median_ns;
+		nr++;
+	}
+	return sum;
+}
+
+static void say_parts(
+	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	uint32_t whole = (uint32_t)(r - d->regions.at);
+	double parts;
+
+	if (r->likeness == SONDE_LIKE_SPLIT) {
+		sonde_region_say(b, r->id, r->kind);
+		sonde_buf_puts(b, " is gone and ");
+		parts = put_parts(b, d, whole);
+		sonde_buf_puts(b, " are new, with its launches: split? ");
+		put_times(b, r->base.median_ns, parts);
+		return;
+	}
+	parts = put_parts(b, d, whole);
+	sonde_buf_puts(b, " are gone and ");
+	sonde_region_say(b, r->id, r->kind);
+	sonde_buf_puts(b, " is new, with their launches: merged? ");
+	put_times(b, parts, r->new_half.median_ns);
+}
+
+/* Under another name, or elsewhere. */
+static void say_twin(
+	struct sonde_buf *b, const struct sonde_diff_region *r, const struct sonde_diff_region *now)
+{
+	bool is_moved = r->likeness == SONDE_LIKE_MOVED;
+
+	sonde_region_say(b, r->id, r->kind);
+	sonde_buf_puts(b, is_moved ? " is now " : " is gone and ");
+	sonde_region_say(b, now->id, now->kind);
+	if (is_moved)
+		sonde_buf_puts(b, ", with the same kernels: moved? ");
+	else if (r->base.launches > 0)
+		sonde_buf_puts(b, " is new, with the same kernels: renamed? ");
+	else
+		sonde_buf_puts(b, " is new, entered as often: renamed? ");
+	put_times(b, r->base.median_ns, now->new_half.median_ns);
+}
+
+static void say_new_or_gone(struct sonde_buf *b, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_half *h =
+		r->verdict == SONDE_VERDICT_ADDED ? &r->new_half : &r->base;
+
+	sonde_buf_printf(b, h->entries == 1 ? "%.6g entry" : "%.6g entries", h->entries);
+	if (isnan(h->total_ns))
+		return;
+	sonde_buf_puts(b, ", ");
+	put_time(b, h->total_ns);
+	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
+}
+
+/* What became of a region that one side alone has, and of as many beside it. */
+static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
+	const struct sonde_diff_region *r, size_t nr_beside)
+{
+	static const char *const words[] = {[FATE_NEW] = "new",
+		[FATE_GONE] = "gone",
+		[FATE_INTO_GRAPH] = "inside a CUDA graph now",
+		[FATE_OUT_OF_GRAPH] = "no longer inside a CUDA graph"};
+	const struct sonde_diff_region *now =
+		r->twin == SONDE_NONE ? NULL : &d->regions.at[r->twin];
+
+	if (r->nr_parts) {
+		say_parts(b, d, r);
+		return;
+	}
+	if (fate_of(r) == FATE_OWN) {
+		say_twin(b, r, now);
+		return;
+	}
+	put_subject(b, r, nr_beside);
+	sonde_buf_printf(b, " %s", words[fate_of(r)]);
+	sonde_buf_puts(b, nr_beside ? ". The largest: " : ": ");
+	if (now)
+		put_times(b, r->base.median_ns, now->new_half.median_ns);
+	else
+		say_new_or_gone(b, r);
+}
+
 /* The change over all entries of a run. */
 static double total_change(const struct sonde_diff_region *r)
 {
@@ -36,7 +183,7 @@ static double total_change(const struct sonde_diff_region *r)
 static void put_signed(struct sonde_buf *b, double ns)
 {
 	sonde_buf_puts(b, ns < 0 ? "\u2212" : "+");
-	sonde_diff__put_time(b, fabs(ns));
+	put_time(b, fabs(ns));
 }
 
 /* --- which ------------------------------------------------------------------------------------ */
@@ -228,9 +375,9 @@ static void say_moved(
 	sonde_region_say(b, r->id, r->kind);
 	sonde_buf_printf(
 		b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1), sonde_verdict_name(r->verdict));
-	sonde_diff__put_time(b, r->base.median_ns);
+	put_time(b, r->base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
-	sonde_diff__put_time(b, r->new_half.median_ns);
+	put_time(b, r->new_half.median_ns);
 	sonde_buf_printf(b, " per entry on the %s (95 %%: %+.1f to %+.1f %%)",
 		r->is_gpu ? "GPU" : "host", 100 * (r->low - 1), 100 * (r->high - 1));
 	if (cause) {
@@ -252,20 +399,20 @@ static bool share_fate(const struct sonde_diff *d, const struct news *a, const s
 	if (a->is_entries)
 		return x->base.entries == y->base.entries &&
 		       x->new_half.entries == y->new_half.entries;
-	return sonde_diff__share_fate(x, y);
+	return have_same_fate(x, y);
 }
 
 static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
 {
-	sonde_diff__put_subject(b, r, nr_beside);
+	put_subject(b, r, nr_beside);
 	sonde_buf_printf(b, " entered %.6g times a run instead of %.6g", r->new_half.entries,
 		r->base.entries);
 	if (isnan(r->base.total_ns) || isnan(r->new_half.total_ns))
 		return;
 	sonde_buf_puts(b, nr_beside ? ". The largest: " : ": ");
-	sonde_diff__put_time(b, r->base.total_ns);
+	put_time(b, r->base.total_ns);
 	sonde_buf_puts(b, " \u2192 ");
-	sonde_diff__put_time(b, r->new_half.total_ns);
+	put_time(b, r->new_half.total_ns);
 	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
 }
 
@@ -314,9 +461,9 @@ static double idle_change(const struct sonde_diff_region *r)
 
 static void put_both(struct sonde_buf *b, double base, const char *between, double now)
 {
-	sonde_diff__put_time(b, base);
+	put_time(b, base);
 	sonde_buf_puts(b, between);
-	sonde_diff__put_time(b, now);
+	put_time(b, now);
 }
 
 /* GPU time says nothing of waiting: a CUDA graph changes no kernel, and everything. */
@@ -399,7 +546,7 @@ static void say_news(struct sonde_diff *d, struct news *news, size_t nr)
 		if (news[i].is_entries)
 			say_entries(&b, r, beside);
 		else if (sonde_diff__is_lone(r))
-			sonde_diff__say_lone(&b, d, r, beside);
+			say_lone(&b, d, r, beside);
 		else
 			say_moved(&b, d, r);
 		if (!b.failed)

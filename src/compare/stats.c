@@ -1,6 +1,7 @@
 /*
  * The statistics behind verdicts, with no knowledge of regions: Student's distribution, the
- * time over which neighbouring values hang together, and p-values adjusted for their number.
+ * time over which neighbouring values hang together, p-values adjusted for their number, and the
+ * comparison of two sides by a test on ranks and by resampling.
  */
 #include "base/alloc.h"
 #include "base/quantile.h"
@@ -11,39 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sonde_ranked {
+struct ranked {
 	double v;
 	size_t index;
 };
-int sonde_ranked__by_value(const void *a, const void *b); /* for qsort; equal ones by index */
-
-double sonde_stats__sum(const double *v, size_t nr);
-double sonde_stats__covariance(const double *v, size_t nr, double mean, size_t lag);
-
-/*
- * Middle ranks, from 1, of a and b together, a first. NULL when memory is short; free with
- * sonde_free.
- */
-double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b, size_t nr_b);
 
 /* The state of a generator that is the same everywhere. */
-struct sonde_random {
+struct random_state {
 	uint64_t state;
 };
 
 /* A side prepared for resampling: its values sorted, and where each entry stands among them. */
-struct sonde_resample {
+struct resample {
 	const struct sonde_side *side;
 	double *sorted;
 	uint32_t *place; /* by entry */
 	uint32_t *count; /* by place: how often it was drawn this time */
 	size_t block;	 /* entries drawn together: neighbours resemble each other */
 };
-/* False when memory is short. Release it in any case. */
-bool sonde_resample__init(struct sonde_resample *s, const struct sonde_side *side);
-void sonde_resample__release(struct sonde_resample *s);
-/* The median of one resample: runs first, then blocks of entries within each. */
-double sonde_resample__median(struct sonde_resample *s, struct sonde_random *r);
 
 /* Lentz's continued fraction of the incomplete beta function. */
 static double beta_fraction(double a, double b, double x)
@@ -115,17 +101,22 @@ double sonde_stats_student_limit(double p, double df)
 
 /* --- ranks ------------------------------------------------------------------------------------ */
 
-int sonde_ranked__by_value(const void *a, const void *b)
+/* for qsort; equal ones by index */
+static int by_value(const void *a, const void *b)
 {
-	const struct sonde_ranked *x = a, *y = b;
+	const struct ranked *x = a, *y = b;
 
 	return x->v != y->v ? sonde_cmp(x->v, y->v) : sonde_cmp(x->index, y->index);
 }
 
-double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b, size_t nr_b)
+/*
+ * Middle ranks, from 1, of a and b together, a first. NULL when memory is short; free with
+ * sonde_free.
+ */
+static double *rank_together(const double *a, size_t nr_a, const double *b, size_t nr_b)
 {
 	size_t nr = nr_a + nr_b, i, k, end;
-	struct sonde_ranked *sorted = sonde_malloc((nr + 1) * sizeof(*sorted));
+	struct ranked *sorted = sonde_malloc((nr + 1) * sizeof(*sorted));
 	double *ranks = sonde_malloc((nr + 1) * sizeof(*ranks));
 
 	if (!sorted || !ranks) {
@@ -134,8 +125,8 @@ double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b
 		return NULL;
 	}
 	for (i = 0; i < nr; i++)
-		sorted[i] = (struct sonde_ranked){i < nr_a ? a[i] : b[i - nr_a], i};
-	qsort(sorted, nr, sizeof(*sorted), sonde_ranked__by_value);
+		sorted[i] = (struct ranked){i < nr_a ? a[i] : b[i - nr_a], i};
+	qsort(sorted, nr, sizeof(*sorted), by_value);
 	for (i = 0; i < nr; i = end) {
 		for (end = i + 1; end < nr && sorted[end].v == sorted[i].v; end++)
 			;
@@ -146,7 +137,7 @@ double *sonde_stats__rank_together(const double *a, size_t nr_a, const double *b
 	return ranks;
 }
 
-double sonde_stats__sum(const double *v, size_t nr)
+static double sum_of(const double *v, size_t nr)
 {
 	double s = 0;
 	size_t i;
@@ -158,7 +149,7 @@ double sonde_stats__sum(const double *v, size_t nr)
 
 bool sonde_stats_adjust(double *q, const double *p, size_t nr, size_t stride)
 {
-	struct sonde_ranked *order = sonde_malloc((nr + 1) * sizeof(*order));
+	struct ranked *order = sonde_malloc((nr + 1) * sizeof(*order));
 	double least = 1;
 	size_t i, nr_tests = 0;
 
@@ -168,9 +159,9 @@ bool sonde_stats_adjust(double *q, const double *p, size_t nr, size_t stride)
 		double v = *(const double *)(const void *)((const char *)p + i * stride);
 
 		if (!isnan(v))
-			order[nr_tests++] = (struct sonde_ranked){v, i};
+			order[nr_tests++] = (struct ranked){v, i};
 	}
-	qsort(order, nr_tests, sizeof(*order), sonde_ranked__by_value);
+	qsort(order, nr_tests, sizeof(*order), by_value);
 	for (i = nr_tests; i-- > 0;) {
 		least = fmin(least, order[i].v * (double)nr_tests / (double)(i + 1));
 		*(double *)(void *)((char *)q + order[i].index * stride) = least;
@@ -181,7 +172,7 @@ bool sonde_stats_adjust(double *q, const double *p, size_t nr, size_t stride)
 
 /* --- effective numbers ------------------------------------------------------------------------ */
 
-double sonde_stats__covariance(const double *v, size_t nr, double mean, size_t lag)
+static double covariance(const double *v, size_t nr, double mean, size_t lag)
 {
 	double s = 0;
 	size_t i;
@@ -202,7 +193,7 @@ static double windowed_time(const double *values, size_t nr, double mean, double
 	size_t lag;
 
 	for (lag = 1; lag < nr / 2 && (double)lag < 5 * tau; lag++)
-		tau += 2 * (sonde_stats__covariance(values, nr, mean, lag) / all + 1 / (double)nr);
+		tau += 2 * (covariance(values, nr, mean, lag) / all + 1 / (double)nr);
 	return tau;
 }
 
@@ -212,7 +203,7 @@ static double windowed_time(const double *values, size_t nr, double mean, double
  */
 static double cautious_time(const double *values, size_t nr, double mean, double all)
 {
-	double n = (double)nr, rho = sonde_stats__covariance(values, nr, mean, 1) / all;
+	double n = (double)nr, rho = covariance(values, nr, mean, 1) / all;
 
 	rho += (1 + 3 * rho) / n;
 	rho += sqrt(fmax(1 - rho * rho, 0) / n); /* one standard error */
@@ -221,12 +212,12 @@ static double cautious_time(const double *values, size_t nr, double mean, double
 
 double sonde_stats_correlation_time(const double *values, size_t nr)
 {
-	double mean = sonde_stats__sum(values, nr) / (double)nr, all, tau,
+	double mean = sum_of(values, nr) / (double)nr, all, tau,
 	       most = fmax((double)nr / 2, 1);
 
 	if (nr < 4)
 		return most;
-	all = sonde_stats__covariance(values, nr, mean, 0);
+	all = covariance(values, nr, mean, 0);
 	if (!(all > 0))
 		return 1;
 	tau = fmax(windowed_time(values, nr, mean, all), cautious_time(values, nr, mean, all));
@@ -236,7 +227,7 @@ double sonde_stats_correlation_time(const double *values, size_t nr)
 /* Drawing a side again: runs first, then blocks of entries within each. */
 
 /* splitmix64: small, good, the same everywhere. */
-static uint64_t draw(struct sonde_random *r)
+static uint64_t draw(struct random_state *r)
 {
 	uint64_t z = r->state += 0x9e3779b97f4a7c15u;
 
@@ -245,13 +236,13 @@ static uint64_t draw(struct sonde_random *r)
 	return z ^ (z >> 31);
 }
 
-static size_t draw_below(struct sonde_random *r, size_t n)
+static size_t draw_below(struct random_state *r, size_t n)
 {
 	return (size_t)(((draw(r) >> 32) * n) >> 32); /* n is below 2³² */
 }
 
 /* Single entries: one draw is good for two. */
-static void draw_singles(struct sonde_resample *s, struct sonde_random *r, size_t first, size_t nr)
+static void draw_singles(struct resample *s, struct random_state *r, size_t first, size_t nr)
 {
 	const uint32_t *place = s->place + first;
 	size_t left;
@@ -266,7 +257,7 @@ static void draw_singles(struct sonde_resample *s, struct sonde_random *r, size_
 		s->count[place[draw_below(r, nr)]]++;
 }
 
-static void draw_run(struct sonde_resample *s, struct sonde_random *r, size_t first, size_t nr)
+static void draw_run(struct resample *s, struct random_state *r, size_t first, size_t nr)
 {
 	size_t left = nr, at, k;
 
@@ -284,7 +275,7 @@ static void draw_run(struct sonde_resample *s, struct sonde_random *r, size_t fi
 	}
 }
 
-static double drawn_median(const struct sonde_resample *s, size_t nr)
+static double drawn_median(const struct resample *s, size_t nr)
 {
 	size_t low = (nr - 1) / 2, high = nr / 2, seen = 0, i = 0;
 	double v;
@@ -297,7 +288,8 @@ static double drawn_median(const struct sonde_resample *s, size_t nr)
 	return (v + s->sorted[i]) / 2;
 }
 
-double sonde_resample__median(struct sonde_resample *s, struct sonde_random *r)
+/* The median of one resample: runs first, then blocks of entries within each. */
+static double resample_median(struct resample *s, struct random_state *r)
 {
 	const struct sonde_side *side = s->side;
 	size_t i, k, first, drawn = 0;
@@ -318,12 +310,13 @@ double sonde_resample__median(struct sonde_resample *s, struct sonde_random *r)
 	return drawn ? drawn_median(s, drawn) : s->sorted[side->nr / 2];
 }
 
-bool sonde_resample__init(struct sonde_resample *s, const struct sonde_side *side)
+/* False when memory is short. Release it in any case. */
+static bool resample_init(struct resample *s, const struct sonde_side *side)
 {
-	struct sonde_ranked *order = sonde_malloc(side->nr * sizeof(*order));
+	struct ranked *order = sonde_malloc(side->nr * sizeof(*order));
 	size_t i;
 
-	*s = (struct sonde_resample){.side = side};
+	*s = (struct resample){.side = side};
 	s->sorted = sonde_malloc(side->nr * sizeof(*s->sorted));
 	s->place = sonde_malloc(side->nr * sizeof(*s->place));
 	s->count = sonde_malloc(side->nr * sizeof(*s->count));
@@ -332,8 +325,8 @@ bool sonde_resample__init(struct sonde_resample *s, const struct sonde_side *sid
 		return false;
 	}
 	for (i = 0; i < side->nr; i++)
-		order[i] = (struct sonde_ranked){side->values[i], i};
-	qsort(order, side->nr, sizeof(*order), sonde_ranked__by_value);
+		order[i] = (struct ranked){side->values[i], i};
+	qsort(order, side->nr, sizeof(*order), by_value);
 	for (i = 0; i < side->nr; i++) {
 		s->sorted[i] = order[i].v;
 		s->place[order[i].index] = (uint32_t)i;
@@ -342,7 +335,8 @@ bool sonde_resample__init(struct sonde_resample *s, const struct sonde_side *sid
 	return true;
 }
 
-void sonde_resample__release(struct sonde_resample *s)
+/* False when memory is short. Release it in any case. */
+static void resample_release(struct resample *s)
 {
 	sonde_free(s->sorted);
 	sonde_free(s->place);
@@ -394,7 +388,7 @@ static void find_drift(
 
 	if (half < 2 || !(variance > 0))
 		return;
-	away = (sonde_stats__sum(second, half) - sonde_stats__sum(ranks, half)) / (double)half;
+	away = (sum_of(second, half) - sum_of(ranks, half)) / (double)half;
 	if (away * away <= 4 * error)
 		return;
 	error *= (sonde_stats_correlation_time(ranks, half) +
@@ -472,8 +466,8 @@ static size_t rounds_for(const struct sonde_change *c, size_t nr)
 	return rounds < MIN_ROUNDS ? MIN_ROUNDS : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
 }
 
-static void set_interval(struct sonde_change *out, struct sonde_resample *base,
-	struct sonde_resample *new_side, struct sonde_random *r, double df, double drift_variance)
+static void set_interval(struct sonde_change *out, struct resample *base,
+	struct resample *new_side, struct random_state *r, double df, double drift_variance)
 {
 	size_t rounds = rounds_for(out, base->side->nr + new_side->side->nr), i;
 	double logs[MAX_ROUNDS], centre = log(out->ratio), by = stretch(df),
@@ -483,7 +477,7 @@ static void set_interval(struct sonde_change *out, struct sonde_resample *base,
 		return;
 	for (i = 0; i < rounds; i++)
 		logs[i] =
-			log(sonde_resample__median(new_side, r) / sonde_resample__median(base, r));
+			log(resample_median(new_side, r) / resample_median(base, r));
 	sonde_sort_numbers(logs, rounds);
 	out->low = exp(centre - by * hypot(drift, centre - sonde_quantile(logs, rounds, 0.025)));
 	out->high = exp(centre + by * hypot(drift, sonde_quantile(logs, rounds, 0.975) - centre));
@@ -521,8 +515,8 @@ static double welch_p(double away, double va, double dfa, double vb, double dfb)
 static double rank_p(const double *ranks, const struct sonde_side *a, const struct sonde_side *b,
 	double variance, const struct worth *wa, const struct worth *wb)
 {
-	double away = sonde_stats__sum(ranks + a->nr, b->nr) / (double)b->nr -
-		      sonde_stats__sum(ranks, a->nr) / (double)a->nr;
+	double away = sum_of(ranks + a->nr, b->nr) / (double)b->nr -
+		      sum_of(ranks, a->nr) / (double)a->nr;
 
 	if (wa->effective <= 1 || wb->effective <= 1)
 		return 1;
@@ -551,7 +545,7 @@ static double log_variance(const struct sonde_side *s)
  * Sides without a value in common: ranks say how many values that are, not how far apart. With few
  * entries the logarithms are tested as well, as medians of a normal distribution.
  */
-static double apart_p(const struct sonde_resample *a, const struct sonde_resample *b,
+static double apart_p(const struct resample *a, const struct resample *b,
 	const struct worth *wa, const struct worth *wb)
 {
 	size_t last_a = a->side->nr - 1, last_b = b->side->nr - 1;
@@ -583,10 +577,10 @@ static double level_p(const struct worth *a, const struct worth *b)
 /* Variance of the ranks within the sides, which a real difference between them does not blow up. */
 static double variance_within(const double *ranks, size_t nr_a, size_t nr_b)
 {
-	double a = sonde_stats__sum(ranks, nr_a) / (double)nr_a,
-	       b = sonde_stats__sum(ranks + nr_a, nr_b) / (double)nr_b;
-	double s = sonde_stats__covariance(ranks, nr_a, a, 0) * (double)nr_a +
-		   sonde_stats__covariance(ranks + nr_a, nr_b, b, 0) * (double)nr_b;
+	double a = sum_of(ranks, nr_a) / (double)nr_a,
+	       b = sum_of(ranks + nr_a, nr_b) / (double)nr_b;
+	double s = covariance(ranks, nr_a, a, 0) * (double)nr_a +
+		   covariance(ranks + nr_a, nr_b, b, 0) * (double)nr_b;
 
 	return s / fmax((double)(nr_a + nr_b) - 2, 1);
 }
@@ -594,8 +588,8 @@ static double variance_within(const double *ranks, size_t nr_a, size_t nr_b)
 bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base,
 	const struct sonde_side *new_side, uint64_t seed)
 {
-	struct sonde_random r = {seed};
-	struct sonde_resample a = {0}, b = {0};
+	struct random_state r = {seed};
+	struct resample a = {0}, b = {0};
 	struct worth wa, wb;
 	double variance, *ranks;
 	bool ok;
@@ -603,9 +597,9 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 	*out = (struct sonde_change){NAN, NAN, NAN, 0, INFINITY, 1};
 	if (!base->nr || !new_side->nr)
 		return true;
-	ranks = sonde_stats__rank_together(
+	ranks = rank_together(
 		base->values, base->nr, new_side->values, new_side->nr);
-	ok = ranks && sonde_resample__init(&a, base) && sonde_resample__init(&b, new_side);
+	ok = ranks && resample_init(&a, base) && resample_init(&b, new_side);
 	if (ok) {
 		out->base_median = sonde_quantile(a.sorted, base->nr, 0.5);
 		out->new_median = sonde_quantile(b.sorted, new_side->nr, 0.5);
@@ -623,8 +617,8 @@ bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base
 				drift_of(base, &wa) + drift_of(new_side, &wb));
 		}
 	}
-	sonde_resample__release(&a);
-	sonde_resample__release(&b);
+	resample_release(&a);
+	resample_release(&b);
 	sonde_free(ranks);
 	return ok;
 }

@@ -335,7 +335,7 @@ static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
 		".previous\n");                                                                    \
 	extern const char sonde_html_##name##_begin[] __attribute__((visibility("hidden")));       \
 	extern const char sonde_html_##name##_end[] __attribute__((visibility("hidden")));         \
-	static struct sonde_str asset_##name(void)                                            \
+	static struct sonde_str asset_##name(void)                                                 \
 	{                                                                                          \
 		return (struct sonde_str){sonde_html_##name##_begin,                               \
 			(size_t)((uintptr_t)sonde_html_##name##_end -                              \

@@ -15,7 +15,6 @@ void sonde_html__write_list(struct sonde_json *w, const char *key, const double 
 	SONDE_JSON_LIST(w, key, i, nr, at[i]);
 }
 
-/* The numbers of rows that are written as lists; one array is reused for each. */
 /*
  * The figures of many rows, column by column, as the page gets them: a column
  * that is the same in every row takes the space of one value.
@@ -167,6 +166,7 @@ static void matrix_write(
 	sonde_json_close(w, '}');
 }
 
+/* The numbers of rows that are written as lists; one array is reused for each. */
 struct lists {
 	struct sonde_json *w;
 	double *at;
