@@ -1,9 +1,8 @@
 /* Which metrics and sections a report shows: fold/choice.h says how they are chosen. */
-#include "fold/sampled.h"
-#include "tree/tree_int.h"
-
 #include "base/alloc.h"
 #include "base/glob.h"
+#include "fold/sampled.h"
+#include "tree/tree_int.h"
 
 #include <stdlib.h>
 
@@ -290,7 +289,7 @@ static bool list_names(struct choosing *x, const struct sonde_cells *c)
 	return x->is_shown != NULL;
 }
 
-static int begin(struct choosing *x, const struct sonde_tree *t, struct sonde_err *err)
+static int begin_choosing(struct choosing *x, const struct sonde_tree *t, struct sonde_err *err)
 {
 	const struct sonde_cells *c = t->cells;
 	const struct sonde_choice *choice = x->choice;
@@ -315,21 +314,133 @@ static int begin(struct choosing *x, const struct sonde_tree *t, struct sonde_er
 	return rc;
 }
 
-static int choose(struct choosing *x, struct sonde_tree *t, struct sonde_err *err)
+/* Words that name metrics or sections: each must name one, or it is said which are near. */
+
+/* One kind of words to check: metrics or sections. */
+struct wording {
+	const char *what;
+	const struct sonde_name_filter *filter;
+	struct sonde_words words;
+	const struct sonde_map *names; /* in the capture */
+	const bool *is_kept;	       /* by name: figures can be made of it; NULL = of all */
+	bool by_default;
+};
+
+/* Up to three names near `word`, then how many there are in all. */
+static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
+{
+	uint32_t best[3] = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
+	unsigned max = word.n > 24 ? 10 : 2 + (unsigned)word.n / 3, d;
+	unsigned score[3] = {max + 1, max + 1, max + 1};
+	size_t i, k, nr = 0;
+
+	for (i = 0; i < names->nr; i++) {
+		struct sonde_str head = {
+			names->keys[i].p, names->keys[i].n > word.n ? word.n : names->keys[i].n};
+
+		d = sonde_str_distance(word, names->keys[i], max);
+		if (d > max && word.n > 3 && sonde_str_eq(head, word))
+			d = max; /* it begins like this */
+		for (k = 3; k > 0 && d < score[k - 1]; k--)
+			if (k < 3)
+				score[k] = score[k - 1], best[k] = best[k - 1];
+		if (k < 3 && d < score[k])
+			score[k] = d, best[k] = (uint32_t)i;
+	}
+	for (k = 0; k < 3 && best[k] != SONDE_NONE; k++, nr++) {
+		sonde_buf_puts(out, nr ? ", " : "; did you mean ");
+		sonde_buf_str(out, names->keys[best[k]]);
+	}
+	sonde_buf_puts(out, nr ? "?" : "");
+}
+
+/* A word that matches nothing: an error if the user typed it, a note if a default did. */
+static int refuse_unknown(struct sonde_tree *t, const struct wording *w, const char *word,
+	struct sonde_err *err)
+{
+	const struct sonde_map *names = w->names;
+	const char *what = w->what;
+	struct sonde_buf b = {0};
+	size_t i;
+	int rc = 0;
+
+	sonde_buf_printf(&b, "%s '%s' is not in the capture", what, word);
+	suggest(&b, sonde_str_from(word), names);
+	if (names->nr == 0) {
+		sonde_buf_printf(&b, "; it has no %ss", what);
+	} else if (names->nr <= 12) {
+		sonde_buf_puts(&b, "; there are: ");
+		for (i = 0; i < names->nr; i++) {
+			sonde_buf_puts(&b, i ? ", " : "");
+			sonde_buf_str(&b, names->keys[i]);
+		}
+	} else {
+		sonde_buf_printf(&b, "; it has %zu %ss (sonde report %s names them)", names->nr,
+			what, what[0] == 'm' ? "--list-metrics" : "--format json");
+	}
+	if (w->by_default)
+		sonde_note(&t->notes, "%s", b.failed ? what : b.p);
+	else
+		rc = sonde_err_set(err, SONDE_ERR_USAGE, "%s", b.failed ? what : b.p);
+	sonde_buf_release(&b);
+	return rc;
+}
+
+/* Named, captured, but not among what a partial report kept. */
+static int refuse_left_out(struct sonde_tree *t, const struct wording *w, const char *word,
+	struct sonde_err *err)
+{
+	static const char text[] = "%s '%s' was left out when a partial report was made; make it "
+				   "again with --metrics, or from the capture";
+
+	if (!w->by_default)
+		return sonde_err_set(err, SONDE_ERR_USAGE, text, w->what, word);
+	sonde_note(&t->notes, text, w->what, word);
+	return 0;
+}
+
+static int check_word(
+	struct sonde_tree *t, const struct wording *w, size_t word, struct sonde_err *err)
+{
+	bool is_captured = false;
+	size_t i;
+
+	for (i = 0; i < w->names->nr; i++) {
+		if (!sonde_name_filter_word_takes(w->filter, word, w->names->keys[i]))
+			continue;
+		if (!w->is_kept || w->is_kept[i])
+			return 0;
+		is_captured = true;
+	}
+	return (is_captured ? refuse_left_out : refuse_unknown)(t, w, w->words.at[word], err);
+}
+
+static int check_words(
+	struct sonde_tree *t, const struct wording *w, struct sonde_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < w->words.nr && rc == 0; i++)
+		rc = check_word(t, w, i, err);
+	return rc;
+}
+
+static int choose_columns(struct choosing *x, struct sonde_tree *t, struct sonde_err *err)
 {
 	const struct sonde_cells *c = t->cells;
 	const struct sonde_choice *choice = x->choice;
-	const struct sonde_wording metrics = {"metric", x->metrics, choice->metrics, &x->names,
+	const struct wording metrics = {"metric", x->metrics, choice->metrics, &x->names,
 		x->is_shown, choice->metrics_by_default};
-	const struct sonde_wording sections = {"section", x->sections, choice->sections, &x->section_ids,
+	const struct wording sections = {"section", x->sections, choice->sections, &x->section_ids,
 		NULL, choice->sections_by_default};
 	const struct sonde_offer offer = {
 		&c->metric_names, c->sections.at, c->sections.nr, &c->strings, false};
 	size_t i;
-	int rc = sonde_tree__check_words(t, &metrics, err);
+	int rc = check_words(t, &metrics, err);
 
 	if (rc == 0)
-		rc = sonde_tree__check_words(t, &sections, err);
+		rc = check_words(t, &sections, err);
 	if (rc == 0)
 		rc = sonde_choice_mark(choice, &offer, x->wanted, x->take, err);
 	t->choice = *choice;
@@ -354,10 +465,10 @@ int sonde_tree__choose(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	struct choosing x = {.choice = choice};
-	int rc = begin(&x, t, err);
+	int rc = begin_choosing(&x, t, err);
 
 	if (rc == 0)
-		rc = choose(&x, t, err);
+		rc = choose_columns(&x, t, err);
 	sonde_name_filter_free(x.metrics);
 	sonde_name_filter_free(x.sections);
 	sonde_map_release(&x.section_ids);

@@ -2,11 +2,12 @@
  * Cells → a tree. The order of the steps matters: all that is chosen is planned before plans are complete;
  * ranks are compared before nodes get their times, which say who waited; aggregates are summed from scopes.
  */
-#include "fold/sampled.h"
-#include "tree/tree_int.h"
-
 #include "base/alloc.h"
+#include "base/cxx_name.h"
 #include "catalogue/attributes.h"
+#include "fold/sampled.h"
+#include "ranks/ranks.h"
+#include "tree/tree_int.h"
 
 #include <string.h>
 
@@ -68,6 +69,117 @@ static void describe_columns(struct sonde_tree *t)
 		c->is_text = p->method >= SONDE_METHOD_SAME && is_text(t, c->metric);
 		c->sampled_method = c->sampled == SONDE_NONE ? 0 : add_method(c, SAMPLED);
 	}
+}
+
+/* Notes: how figures were made, as far as the reader must know. */
+
+/* Which of the user's rules changed labels, and how many; the shipped ones do so to most traces. */
+static void note_rules(struct sonde_tree *t)
+{
+	const struct sonde_words *words = &t->cells->selection.labels;
+	const struct sonde_label_rule *rule;
+	size_t i;
+
+	if (words->nr == 1 && strcmp(words->at[0], "known") == 0)
+		return;
+
+	for (i = 0; i < t->cells->label_rules.nr; i++) {
+		rule = &t->cells->label_rules.at[i];
+		if (rule->changed)
+			sonde_note(&t->notes, "report.labels: '%.*s' changed %llu %s",
+				SONDE_STR_ARG(rule->text), (unsigned long long)rule->changed,
+				rule->changed == 1 ? "label" : "labels");
+	}
+}
+
+/* Doubts: damage, launches without a time, devices of different kinds. */
+static void note_doubts(struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+
+	if (t->is_mixed)
+		sonde_note(&t->notes,
+			"devices of different kinds: percentages in the aggregate are weighted "
+			"by multiprocessors × elapsed cycles, an approximation; those of scopes are "
+			"exact");
+	if (c->nr_damaged)
+		sonde_note_loss(&t->notes, "%.*s; what could be decoded of that result is reported",
+			SONDE_STR_ARG(c->damage));
+	if (c->nr_damaged > 1)
+		sonde_note_loss(&t->notes,
+			"%llu results have damaged metrics: copy the captures again, or make them "
+			"again",
+			(unsigned long long)c->nr_damaged);
+	if (c->nr_unseen)
+		sonde_note(&t->notes,
+			"%llu launches were too rare to be timed within the budget: they are counted, "
+			"as (not timed), and their time is missing",
+			(unsigned long long)c->nr_unseen);
+	if (c->nr_untimed &&
+		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) != SONDE_NONE)
+		sonde_note(&t->notes,
+			"%llu results have no " SONDE_METRIC_TIME
+			" and count as 0 ns: capture that metric too",
+			(unsigned long long)c->nr_untimed);
+}
+
+/* The notes of the inputs. */
+static void note_cells(struct sonde_tree *t)
+{
+	sonde_notes_add(&t->notes, &t->cells->notes);
+	note_rules(t);
+	sonde_cells_explain(t->cells, &t->notes);
+}
+
+/* Results of several ways of measuring are reported side by side. */
+static void note_ways(struct sonde_tree *t, const bool *has)
+{
+	if (has[SONDE_MEASURED_KERNEL] &&
+		(has[SONDE_MEASURED_RANGE] || has[SONDE_MEASURED_APP_RANGE]))
+		sonde_note(&t->notes,
+			"the inputs contain kernel results and replayed ranges; they answer "
+			"different questions and are reported side by side, never summed");
+	if (has[SONDE_MEASURED_RANGE] && has[SONDE_MEASURED_APP_RANGE])
+		sonde_note(&t->notes, "the inputs contain ranges of range replay and of app-range "
+				      "replay; they measure the same ranges differently and are "
+				      "reported side by side, never summed");
+}
+
+/* Kernels of several tools are added up, as those of several ranks are; the reader must know. */
+static void note_modes(struct sonde_tree *t)
+{
+	const struct sonde_cells *l = t->cells;
+	struct sonde_str first = {NULL, 0}, mode;
+	size_t i;
+
+	for (i = 0; i < l->scopes.nr; i++) {
+		const struct sonde_scope *s = &l->scopes.at[i];
+
+		mode = l->inputs.at[l->processes.at[s->process].input].replay_mode;
+		if (s->measured != SONDE_MEASURED_KERNEL || !mode.n)
+			continue;
+		if (first.n && !sonde_str_eq(first, mode)) {
+			sonde_note(&t->notes,
+				"the aggregate adds up captures made in different ways (%.*s, "
+				"%.*s): if "
+				"they are of the same work, look at the scopes instead",
+				SONDE_STR_ARG(first), SONDE_STR_ARG(mode));
+			return;
+		}
+		first = mode;
+	}
+}
+
+/* Moments of different clocks are compared only where there are collectives. */
+static void note_clocks(struct sonde_tree *t)
+{
+	struct sonde_buf line = {0};
+
+	if (t->ranks && t->cells->has_times)
+		sonde_clocks_say(&line, t->ranks);
+	if (line.n && !line.failed)
+		sonde_note(&t->notes, "%.*s", SONDE_STR_ARG(sonde_buf_view(&line)));
+	sonde_buf_release(&line);
 }
 
 /* The aggregate of one way of measuring; the first one there is has the plain name. */
@@ -152,9 +264,9 @@ static int build_reports(
 		is_first = false;
 	}
 	sonde_arena_release(&x.arena);
-	sonde_tree__note_ways(t, has);
+	note_ways(t, has);
 	if (!choice->no_aggregate)
-		sonde_tree__note_modes(t);
+		note_modes(t);
 	return rc;
 }
 
@@ -224,11 +336,53 @@ static bool weigh_devices(struct sonde_tree *t)
 	return true;
 }
 
+/* Names are shortened all at once: a short name must be distinct among those of the whole tree. */
+
+/* Marks the strings that name a kernel and gathers them, in order; returns how many. */
+static size_t gather_names(const struct sonde_cells *c, struct sonde_str *by_string,
+	struct sonde_str *names, uint32_t *strings)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < c->cells.nr; i++)
+		by_string[c->cells.at[i].kernel] = c->strings.keys[c->cells.at[i].kernel];
+	for (i = 0; i < c->strings.nr; i++) {
+		if (!by_string[i].p)
+			continue;
+		names[nr] = by_string[i];
+		strings[nr++] = (uint32_t)i;
+	}
+	return nr;
+}
+
+/* Fills t->short_names. False: no memory. */
+static bool shorten_names(struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+	size_t max = c->strings.nr + 1, nr = 0, i;
+	struct sonde_str *names = sonde_malloc(2 * max * sizeof(*names)), *out;
+	uint32_t *strings = sonde_malloc(max * sizeof(*strings));
+	bool ok;
+
+	out = names ? names + max : NULL;
+	t->short_names = sonde_calloc(max, sizeof(*t->short_names));
+	ok = names && strings && t->short_names;
+	if (ok) {
+		nr = gather_names(c, t->short_names, names, strings);
+		ok = sonde_cxx_names_shorten(out, names, nr, &t->names);
+	}
+	for (i = 0; ok && i < nr; i++)
+		t->short_names[strings[i]] = out[i];
+	sonde_free(names);
+	sonde_free(strings);
+	return ok;
+}
+
 static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	int rc;
 
-	sonde_tree__note_cells(t);
+	note_cells(t);
 	t->fingerprint = fingerprint(&t->cells->selection, choice);
 	t->plans = sonde_calloc(1, sizeof(*t->plans));
 	if (!t->plans || !sonde_plans_init(t->plans, t->cells))
@@ -239,14 +393,14 @@ static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct
 	if (!sonde_tree__watch_tensor(t) || !sonde_plans_complete(t->plans) || !weigh_devices(t))
 		return sonde_err_nomem(err);
 	describe_columns(t);
-	sonde_tree__note_doubts(t);
+	note_doubts(t);
 	if (!sonde_ranks_build(&t->ranks, t->cells))
 		return sonde_err_nomem(err);
 	rc = build_reports(t, choice, err);
 	if (rc)
 		return rc;
-	sonde_tree__note_clocks(t);
-	return sonde_tree__shorten_names(t) && sonde_tree__times(t) && share_scope(t, choice)
+	note_clocks(t);
+	return shorten_names(t) && sonde_tree__times(t) && share_scope(t, choice)
 		       ? 0
 		       : sonde_err_nomem(err);
 }
@@ -299,6 +453,12 @@ void sonde_tree_free(struct sonde_tree *t)
 	sonde_free(t->short_names);
 	sonde_arena_release(&t->names);
 	sonde_free(t);
+}
+
+struct sonde_str sonde_tree_short_name(const struct sonde_tree *t, uint32_t string)
+{
+	return string != SONDE_NONE && t->short_names[string].p ? t->short_names[string]
+								: sonde_tree_str(t, string);
 }
 
 const struct sonde_region *sonde_node_region(const struct sonde_tree *t, const struct sonde_node *n)

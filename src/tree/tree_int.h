@@ -1,23 +1,17 @@
 /*
  * Inside the tree's room: the steps of building a tree.
  *
- *   choice.c      which metrics and sections are reported
- *   choice_words.c … and words of the choice that nothing meets
- *   figure.c      merging cells, reading figures
- *   scratch.c     what that needs beside, made once
+ *   choice.c      which metrics and sections are reported; words of the choice that name none
  *   report.c      cells → nodes and kernel tables of one scope or aggregate
- *   node_times.c  times of nodes: scopes from their visits, aggregates from scopes
+ *   node_times.c  times of nodes: scopes from their visits, aggregates from scopes, and how these differ
  *   nested.c      replayed ranges inside others
- *   short_names.c names of kernels, as people say them
+ *   figure.c      figures of a region, a kernel or all of a report: cells merged
  *   entries.c     entries of regions and their distribution
- *   spread.c      an aggregate's regions over its scopes
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
  *   idle.c        the longest gaps, and what they are due to
  *   first.c       what to look at first
- *   values.c      figures of a region, a kernel or all of a report
- *   tree_notes.c  what the reader must know of how they were made
- *   tree.c        the build itself
+ *   tree.c        the build itself, its notes, short names of kernels
  */
 #ifndef SONDE_TREE_TREE_INT_H
 #define SONDE_TREE_TREE_INT_H
@@ -34,16 +28,6 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t);
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
 /* Operations of an SM's tensor cores in a clock, on the devices the capture used; NaN where they differ. */
 double sonde_tree__agreed_tensor_ops(const struct sonde_tree *t);
-
-/* Each adds notes: of the inputs, of what they are not sure of, of ways of measuring, of clocks. */
-void sonde_tree__note_cells(struct sonde_tree *t);
-void sonde_tree__note_doubts(struct sonde_tree *t);
-void sonde_tree__note_ways(struct sonde_tree *t, const bool *has);
-void sonde_tree__note_modes(struct sonde_tree *t);
-void sonde_tree__note_clocks(struct sonde_tree *t);
-
-/* Fills t->short_names. False: no memory. */
-bool sonde_tree__shorten_names(struct sonde_tree *t);
 
 /* Which scopes a report covers. */
 struct sonde_cover {
@@ -69,7 +53,6 @@ struct sonde_scratch {
 };
 /* False: no memory. Release its arena in any case. */
 bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t);
-void sonde_scratch__clear(struct sonde_scratch *x);
 
 /*
  * Which results of replayed ranges lie inside those of another capture
@@ -108,27 +91,9 @@ void sonde_tree__forget_zeros(struct sonde_report *r);
  * memory. */
 bool sonde_tree__times(struct sonde_tree *t);
 
-/* A cell to merge into, with one accumulator per slot: reusable. NULL when memory is short. */
-struct sonde_cell *sonde_cell__scratch(const struct sonde_tree *t);
-void sonde_cell__clear(const struct sonde_tree *t, struct sonde_cell *scratch);
-/* `scale` weighs percentages across devices of different size; 1 inside one scope. */
-void sonde_cell__merge(const struct sonde_tree *t, struct sonde_cell *to,
-	const struct sonde_cell *from, double scale);
 /* What the accumulators of `metric` come to, in a cell that was merged into. */
 void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out);
-
-/* One kind of words to check: metrics or sections. */
-struct sonde_wording {
-	const char *what;
-	const struct sonde_name_filter *filter;
-	struct sonde_words words;
-	const struct sonde_map *names; /* in the capture */
-	const bool *is_kept;	       /* by name: figures can be made of it; NULL = of all */
-	bool by_default;
-};
-int sonde_tree__check_words(
-	struct sonde_tree *t, const struct sonde_wording *w, struct sonde_err *err);
 
 /* Whether `sonde run` made a capture of it: advice to use that would be none. */
 static inline bool sonde_tree__is_own(const struct sonde_tree *t)
