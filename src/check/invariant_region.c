@@ -1,4 +1,4 @@
-/* What one region says about itself: its place in the tree, its kernels, times, entries and figures. */
+/* Rules for one region: its place in the tree, its kernels, times, entries and figures. */
 #include "check/validate_int.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static bool id_is_right(const json_t *region)
 	return is_right;
 }
 
-/* Start/end ranges are roots; what was never open lies below a range and was never entered. */
+/* Start/end ranges are roots; a region that was never open is below a range and was never entered. */
 static int check_kind(struct sonde_validation *v, const json_t *region, bool is_root)
 {
 	bool is_origin = sonde_invariant__is_word(region, "kind", "graph") ||

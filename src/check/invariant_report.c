@@ -272,7 +272,7 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 	return rc;
 }
 
-/* What lies outside all regions has kernels and ranges of figures like a region. */
+/* Launches outside all regions have kernels and ranges of figures like a region. */
 static int check_outside(struct sonde_validation *v, const json_t *outside, const json_t *with)
 {
 	int rc;

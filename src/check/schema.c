@@ -45,7 +45,7 @@ struct eval {
 	const json_t *root, *schema, *value;
 };
 
-/* What lies below the value, entered at `mark`. */
+/* Checks a value below this one, which was entered at `mark`. */
 static int check_below(
 	const struct eval *e, const json_t *schema, const json_t *value, size_t mark)
 {

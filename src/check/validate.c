@@ -1,6 +1,6 @@
 /*
  * A file checked in two steps: its shape by the schema, then its arithmetic. The first thing
- * wrong is told with its path ($.aggregate.regions[3].total_ms); rules may then assume the shape.
+ * wrong is reported with its path ($.aggregate.regions[3].total_ms); rules may then assume the shape.
  */
 #include "check/validate_int.h"
 

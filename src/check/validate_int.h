@@ -49,7 +49,7 @@ bool sonde_invariant__is_word(const json_t *object, const char *key, const char 
 bool sonde_invariant__is_ranges(const json_t *report); /* its figures are of replayed ranges */
 /* The same but for rounding. */
 bool sonde_invariant__is_close(double a, double b);
-/* What makes a region the same in every scope; lives as long as the document. */
+/* The key of a region, the same in every scope; lives as long as the document. */
 struct sonde_str sonde_invariant__id(const json_t *region);
 /* More than by rounding; no when one of them is missing. */
 bool sonde_invariant__exceeds(double a, double b);

@@ -167,7 +167,7 @@ static bool shorten(struct sonde_diff *d)
 	return ok;
 }
 
-/* Of the kernels' names, which are sorted; 0 = there are none. */
+/* A hash of the kernels' names, which are sorted; 0 = there are none. */
 static uint64_t hash_names(const struct rows *rows)
 {
 	uint64_t h = 0;
@@ -179,7 +179,7 @@ static uint64_t hash_names(const struct rows *rows)
 }
 
 /*
- * What an entry launches, as a sum over kernels: that of a region which was divided is the sum of
+ * The load of an entry, a sum over the kernels it launches: that of a region which was divided is the sum of
  * its parts. Calls are counted in 64ths, so that a kernel of every other entry counts too.
  */
 static uint64_t load_of(const struct rows *rows)

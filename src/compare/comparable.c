@@ -139,7 +139,7 @@ static bool check_property(
 	bool ok =
 		list_words(&a, p, m, 0, m->nr_base) && list_words(&b, p, m, m->nr_base, m->nr_runs);
 
-	/* Of a property one side does not know, nothing can be said. */
+	/* A property that one side does not know is not compared. */
 	if (ok && a.nr && b.nr && !is_same_set(&a, &b))
 		tell(d, p, &a, &b);
 	sonde_map_release(&a);
@@ -170,7 +170,7 @@ static void check_selection(struct sonde_diff *d, const struct sonde_diff__match
 	}
 }
 
-/* The same name may stand for figures made in different ways: with other weights, say. */
+/* Figures of the same name may be made in different ways: with other weights, say. */
 static void check_methods(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	const struct sonde_tree *a = m->trees[0], *b;
@@ -371,7 +371,7 @@ bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__matc
 }
 
 /*
- * What the runs of each side say of themselves, and one thing that only a comparison shows: ranks
+ * The notes of the runs of each side, and one thing that only a comparison shows: ranks
  * that some runs of a job have and others lack. One run alone may be of chosen ranks.
  */
 

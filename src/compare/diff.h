@@ -40,7 +40,7 @@ struct sonde_diff_options {
 	const struct sonde_diff_limit *limits; /* the last that matches; globs before all */
 	size_t nr_limits;
 	bool per_scope; /* ranks or processes one by one, else their aggregates */
-	bool allows_insufficient; /* a gate that cannot tell lets it pass */
+	bool allows_insufficient; /* an undecided gate lets it pass */
 	bool takes_partial;	  /* … and is also asked where an input is damaged or not whole */
 };
 
@@ -63,7 +63,7 @@ enum sonde_cause {
 	SONDE_CAUSE_KERNELS = 8,  /* other kernels than before */
 };
 
-/* What a region on one side alone may be on the other. */
+/* How a region that one side alone has may be related to one of the other side. */
 enum sonde_likeness {
 	SONDE_LIKE_NONE,
 	SONDE_LIKE_RENAMED, /* a sibling with the same kernels, or as many entries without any */
@@ -78,7 +78,7 @@ const char *sonde_likeness_name(enum sonde_likeness l); /* "renamed", …; NULL 
 enum sonde_gate {
 	SONDE_GATE_NONE, /* no limit matches, or the region is new */
 	SONDE_GATE_PASS,
-	SONDE_GATE_INSUFFICIENT, /* it cannot be told: too few entries, or a region is gone */
+	SONDE_GATE_INSUFFICIENT, /* undecided: too few entries, or a region is gone */
 	SONDE_GATE_NOT_COMPARED, /* of all: a run has nothing to compare, or no region has a limit */
 	SONDE_GATE_FAIL,
 	SONDE_GATE_DAMAGED, /* of all: something of an input is missing, so that nothing is known */

@@ -47,7 +47,7 @@ static inline const struct sonde_node *sonde_diff__node(
 	return n == SONDE_NONE ? NULL : &sonde_diff__report(m, region, run)->nodes.at[n];
 }
 
-/* What regions have in common that stand side by side; roots of one scope do. */
+/* The same number for all siblings; roots of one scope are siblings. */
 static inline uint32_t sonde_diff__siblings(const struct sonde_diff_region *r)
 {
 	return r->parent == SONDE_NONE ? SONDE_NONE - 1 - r->scope_nr : r->parent;

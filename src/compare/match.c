@@ -1,5 +1,5 @@
 /*
- * What is compared with what: reports of the runs, and their regions.
+ * Which reports of the runs, and which of their regions, are compared with each other.
  *
  * Regions of all runs are matched by id and kind and put in one depth-first order:
  * that of the new side, with regions only the base has behind their siblings.

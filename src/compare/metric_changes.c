@@ -17,7 +17,7 @@
 #define RUN_SPREAD                                                                                 \
 	0.02 /* of a sampled figure: whole runs differ, and one run cannot show how much */
 
-/* What the runs of a side say of one metric in one region. */
+/* One metric in one region, over the runs of a side. */
 struct pile {
 	size_t nr;
 	double sum, squares, low, high, errors; /* errors: Σ of squares */

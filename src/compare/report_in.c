@@ -95,7 +95,7 @@ static void read_selection(struct reading *r, const json_t *from)
 	s->no_origins = is_word(from, "origins", "off");
 }
 
-/* What may differ between two devices of one model. */
+/* The clocks of a device, which may differ between two of one model. */
 static void read_clocks(struct reading *r, struct sonde_device *d, const json_t *from)
 {
 	static const char *const names[] = {SONDE_ATTR_CLOCK, SONDE_ATTR_MEMORY_CLOCK};
@@ -163,7 +163,7 @@ static void read_ranks(struct reading *r, const json_t *capture)
 	}
 }
 
-/* What it says of itself, and which of that tells of a loss. */
+/* The notes of the report, and which of them are about a loss. */
 static void read_notes(struct reading *r, const json_t *document)
 {
 	static const char *const keys[] = {"notes", "losses"};
@@ -222,7 +222,7 @@ bool sonde_report_is_json(const char *path)
 	return schema[0];
 }
 
-/* What somebody who gave a file of another schema may do. */
+/* Advice for somebody who gave a file of another schema. */
 static const char *advise(const char *schema)
 {
 	static const char report[] = "sonde.report/";
@@ -367,7 +367,7 @@ static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
 	return key;
 }
 
-/* Regions stand depth-first: the parent is the last one before that is less deep. */
+/* Regions are in depth-first order: the parent is the last one before that is less deep. */
 static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 {
 	uint32_t up = rep->nodes.nr > 1 ? (uint32_t)rep->nodes.nr - 2 : SONDE_NONE;
@@ -377,7 +377,7 @@ static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 	return up;
 }
 
-/* Of the aggregate, so that all are there; scopes know them by id and kind. */
+/* Regions are made from the aggregate, which has all of them; scopes find them by id and kind. */
 static void read_region(struct reading *r, struct sonde_report *rep, const json_t *from)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
@@ -489,7 +489,7 @@ static void read_entries(struct reading *r, struct sonde_visit *v, const json_t 
 	}
 }
 
-/* Where the regions of a scope stand: in it, or in the aggregate it refers to. */
+/* The report that has the regions of a scope: itself, or the aggregate it refers to. */
 static const json_t *regions_of(const json_t *scope, const json_t *aggregate)
 {
 	const json_t *own = json_object_get(scope, "regions");

@@ -2,7 +2,7 @@
  * The comparison tried on one side alone: its entries, split at random into two
  * sides that cannot differ. What is called different then is a false alarm.
  *
- * Of four and more runs, whole runs are dealt to the two sides. Of fewer, blocks of
+ * With four and more runs, whole runs are dealt to the two sides. With fewer, blocks of
  * neighbouring entries are, long enough to keep what neighbours have in common.
  */
 #include "compare/diff_int.h"

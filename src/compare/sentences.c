@@ -1,5 +1,5 @@
 /*
- * What happened, in sentences for somebody who does not know the program.
+ * Sentences on what happened, for somebody who does not know the program.
  *
  * A region whose change is that of regions inside it is not news: each region is weighed by
  * what is left of its change without theirs, and the heaviest come first.
@@ -142,7 +142,7 @@ static void say_new_or_gone(struct sonde_buf *b, const struct sonde_diff_region 
 	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
 }
 
-/* What became of a region that one side alone has, and of as many beside it. */
+/* Says what became of a region that one side alone has, and of `nr_beside` siblings. */
 static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, size_t nr_beside)
 {
@@ -207,7 +207,7 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 
 static double entry_ratio(const struct sonde_diff_region *r)
 {
-	/* Of a rank: more ranks are no more entries of each. */
+	/* Entries per rank: more ranks do not mean more entries of each. */
 	return r->base.entries > 0
 		       ? r->new_half.entries / r->new_half.scopes * r->base.scopes / r->base.entries
 		       : 1;
@@ -306,7 +306,7 @@ static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 	return nr;
 }
 
-/* Of replaced kernels both the old and the new ones. */
+/* Where kernels were replaced, names both the old and the new ones. */
 static void add_kernels(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
@@ -348,7 +348,7 @@ static void add_launches(struct sonde_buf *b, const struct sonde_diff_region *r)
 			b, ", fused? (%u kernels are gone, %u new)", r->nr_gone, r->nr_came);
 }
 
-/* What the hardware does otherwise: part of why. */
+/* How the hardware behaved differently; used to explain the change. */
 static void add_metrics(struct sonde_buf *b, const struct sonde_diff *d, size_t region)
 {
 	size_t i, nr = 0;

@@ -22,7 +22,7 @@ struct random_state {
 	uint64_t state;
 };
 
-/* A side prepared for resampling: its values sorted, and where each entry stands among them. */
+/* A side prepared for resampling: its values sorted, and the place of each entry among them. */
 struct resample {
 	const struct sonde_side *side;
 	double *sorted;
@@ -353,7 +353,7 @@ static void resample_release(struct resample *s)
 #define MEDIAN_VARIANCE 1.5707963267948966 /* π/2: of a median, against that of a mean */
 #define MOST_MEDIAN	1000		   /* entries that the median of a run is made of */
 
-/* What a side is worth: entries that are neighbours say much the same, and whole runs differ. */
+/* How much a side shows: neighbouring entries are much the same, and whole runs differ. */
 struct worth {
 	double tau;	  /* so many neighbours say the same */
 	double effective; /* so many independent entries it has */
@@ -445,7 +445,7 @@ static struct worth worth_of(
 
 /* --- the interval ----------------------------------------------------------------------------- */
 
-/* Of resamples: more where the verdict may hang on it, fewer where a side is long. */
+/* The number of resamples: more where the verdict may depend on it, fewer where a side is long. */
 #define MIN_ROUNDS 200
 #define MAX_ROUNDS 1000
 
@@ -526,7 +526,7 @@ static double rank_p(const double *ranks, const struct sonde_side *a, const stru
 		wb->effective - 1);
 }
 
-/* Of the logarithms of a side's values. */
+/* The variance of the logarithms of a side's values. */
 static double log_variance(const struct sonde_side *s)
 {
 	double sum = 0, squares = 0, n = (double)s->nr;

@@ -2,7 +2,7 @@
  * Regions that one side alone has, and may be the same under another name: a
  * removed and an added sibling with the same label (another kind: work that moved into a CUDA
  * graph), or else with the same kernels, or, where neither launches anything, the one pair that is
- * entered as often. What lies inside two such is looked at the same way. Then those of the same
+ * entered as often. Regions inside two such are paired the same way. Then those of the same
  * label and kernels anywhere: they moved. Last, regions that were split or merged.
  */
 #include "base/alloc.h"
@@ -21,7 +21,7 @@ struct lone {
 	bool is_added;
 };
 
-/* What makes two of them alike, the surest first. */
+/* The ways in which two of them may look alike, the surest first. */
 enum look { LOOK_LABEL, LOOK_KERNELS, LOOK_HOST, NR_LOOKS };
 
 static int by_looks(const void *a, const void *b)
@@ -161,7 +161,7 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 	pair_alike(d, at, nr, pair_only);
 }
 
-/* What is inside two that moved goes with them, by label; outer ones come first. */
+/* Regions inside two that moved go with them, by label; outer ones come first. */
 static void pair_inside_moved(
 	struct sonde_diff *d, const struct lone *lones, size_t nr_lones, struct lone *at)
 {

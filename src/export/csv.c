@@ -114,7 +114,7 @@ static void write_region(struct sonde_sink *to, const struct sonde_tree *t, cons
 	write_metrics(to, t, f);
 }
 
-/* What is no region: the totals, and what lies outside all regions. */
+/* A row that is no region: the totals, or launches outside all regions. */
 static void write_special(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, struct sonde_figures *f)
 {

@@ -158,7 +158,7 @@ static uint32_t find_above(const struct icicle *c, uint32_t at)
 	for (at = c->d->regions.at[at].parent; at != SONDE_NONE; at = r->parent) {
 		r = &c->d->regions.at[at];
 		if (r->verdict == SONDE_VERDICT_REMOVED && r->twin < at) {
-			at = r->twin; /* the twin stands before it: new regions do */
+			at = r->twin; /* the twin comes before it: new regions do */
 			r = &c->d->regions.at[at];
 		}
 		if (has_box(c, r))

@@ -165,7 +165,7 @@ static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 	sonde_json_close(w, '}');
 }
 
-/* Differences between the sides, then what the sides say of themselves, and again what that tells to be missing. */
+/* Differences between the sides, then the notes of each side, and again those about something missing. */
 static void write_side_notes(struct sonde_json *w, const struct sonde_diff *d)
 {
 	struct sonde_diff_note n;

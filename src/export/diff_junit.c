@@ -13,7 +13,7 @@
 
 enum outcome { PASSED, SKIPPED, UNDECIDED, FAILED };
 
-/* What is not decided is an error where that is the gate's end, and else nothing was tested. */
+/* An undecided test is an error where the gate ends with it; else nothing was tested. */
 static enum outcome undecided(const struct sonde_diff *d)
 {
 	return d->options.allows_insufficient ? SKIPPED : UNDECIDED;
@@ -86,7 +86,7 @@ static void write_case(
 	sonde_buf_release(&b);
 }
 
-/* What the gate was to compare and could not, besides regions: one test each. */
+/* One test for each thing, besides regions, that the gate should have compared and could not. */
 static enum outcome outcome_of_gate(const struct sonde_diff *d)
 {
 	return d->gate == SONDE_GATE_INSUFFICIENT ? undecided(d) : UNDECIDED;

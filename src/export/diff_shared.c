@@ -1,4 +1,4 @@
-/* What the writers of comparisons share: the order of regions, cells of tables, the gate in words. */
+/* The parts that writers of comparisons share: the order of regions, cells of tables, the gate in words. */
 #include "export/diff_shared.h"
 
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ static double weight_of(const struct sonde_diff_region *r)
 
 	if (r->verdict == SONDE_VERDICT_SAME || isnan(change))
 		return -1;
-	/* What is not shown to be a change comes behind what is, whatever its size. */
+	/* Changes that are not proven come behind those that are, whatever their size. */
 	return r->verdict == SONDE_VERDICT_INSUFFICIENT ? change * 1e-9 : change;
 }
 
@@ -98,7 +98,7 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 			is_utf8 ? "\u2026" : "...", 100 * (r->high - 1));
 }
 
-/* What it may be on the other side. A region of a graph has its old name, and a mark. */
+/* The region it may be on the other side. A region of a graph has its old name, and a mark. */
 static void put_twin(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {

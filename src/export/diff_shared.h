@@ -42,7 +42,7 @@ struct sonde_diff_note {
 };
 /* The next one behind `*at`, which starts with 0; false when there is none. */
 bool sonde_diff_out__next_note(const struct sonde_diff *d, size_t *at, struct sonde_diff_note *out);
-/* All that tell of a loss, or all others: a list for people, which ends somewhere. */
+/* All notes about a loss, or all others: a list for people, which is cut when it is long. */
 void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *d, bool losses,
 	const char *const around[2], sonde_diff_escape *escape);
 

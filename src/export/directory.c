@@ -12,7 +12,7 @@
 #define MAX_FOLDERS 1000 /* four files each; report.folders asks for more */
 
 /*
- * What is written to. The writers of a region are made ready once per
+ * The directory that is written. The writers of a region are made ready once per
  * directory: some look at the whole tree for that, and there may be many regions.
  */
 struct disk {

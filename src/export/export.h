@@ -23,7 +23,7 @@ enum sonde_sort {
 	SONDE_SORT_NAME,
 };
 
-/* What the columns of tables in text and Markdown tell of a region. */
+/* The subject of the columns in tables of text and Markdown. */
 enum sonde_columns_view {
 	SONDE_VIEW_COST, /* launches and times */
 	SONDE_VIEW_IDLE, /* why the GPU had nothing to do */
@@ -55,7 +55,7 @@ struct sonde_export_options {
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
 	const char *command; /* the command line that made this, ready for a shell; NULL = none */
 	const char *by;	     /* what widths mean in stack formats; NULL = time */
-	bool links_charts; /* Markdown: icicle.svg and, if it exists, roofline.svg lie beside it */
+	bool links_charts; /* Markdown: icicle.svg and, if it exists, roofline.svg are beside it */
 	const struct sonde_folder_list *folders; /* private: what sonde_export_dir wrote before the whole report */
 	const char *more_at; /* where cut tables are complete; NULL = "--format json" */
 };

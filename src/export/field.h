@@ -31,7 +31,7 @@ enum sonde_field_flag {
 	SONDE_FIELD_EXCLUSIVE = 1,  /* in JSON inside "exclusive" */
 	SONDE_FIELD_OPTIONAL = 2,   /* left out where it is NaN: only some captures or reports have it */
 	SONDE_FIELD_NOT_ZERO = 4,   /* a column of zeros is left out of tables too */
-	SONDE_FIELD_WITH_TIMES = 8, /* NaN in captures that do not tell launches on the GPU apart */
+	SONDE_FIELD_WITH_TIMES = 8, /* NaN in captures that do not have single launches */
 };
 
 struct sonde_field {
@@ -49,7 +49,7 @@ extern const size_t sonde_nr_fields;
 /* NaN = there is none. */
 double sonde_field_number(
 	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n);
-/* Of what is no region, but has launches and a time: totals, kernels. NaN of other fields. */
+/* The field of something that is no region, but has launches and a time: totals, kernels. NaN for other fields. */
 double sonde_field_sum(const struct sonde_field *f, double launches, double time_ns);
 bool sonde_field_is(const struct sonde_field *f, const char *csv);
 
@@ -74,13 +74,13 @@ struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 struct sonde_str sonde_kernel_name(
 	const struct sonde_tree *t, const struct sonde_export_options *o, uint32_t string);
 
-/* The domain that stands before a region's label: roots show it; p NULL = none. */
+/* The domain that is printed before a region's label: roots show it; p NULL = none. */
 struct sonde_str sonde_shown_domain(const struct sonde_tree *t, const struct sonde_node *n);
 
 /* The line of coverage where nothing was launched; the page looks for it too. */
 #define SONDE_NO_GPU_WORK "no GPU work: regions have host times only"
 
-/* Of a region with is_open: what is not known. */
+/* The words for a region with is_open: what is not known of it. */
 const char *sonde_open_words(const struct sonde_tree *t);
 
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */

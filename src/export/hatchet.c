@@ -22,7 +22,7 @@ struct literal {
 	struct sonde_sink *to;
 	const struct sonde_tree *tree;
 	const struct sonde_report *report;
-	struct sonde_weights host; /* stands in for the time where no GPU was used */
+	struct sonde_weights host; /* used instead of the time where no GPU was used */
 	struct sonde_figures figures;
 	struct sonde_buf name;
 	double *values; /* of the node now read; NaN = missing */

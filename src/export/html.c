@@ -346,7 +346,7 @@ static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
 
 ASSET(page, FILE_OF("page.html"))
 ASSET(style, FILE_OF("style.css"))
-/* In this order: each may use what stands before it. */
+/* In this order: each may use those before it. */
 ASSET(script,
 	FILE_OF("base.js") FILE_OF("model.js") FILE_OF("colour.js") FILE_OF("header.js")
 		FILE_OF("icicle.js") FILE_OF("columns.js") FILE_OF("table.js") FILE_OF("entries.js")

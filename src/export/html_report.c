@@ -226,7 +226,7 @@ static char limiter_letter(const struct sonde_tree *t, const struct sonde_figure
 	return limiter ? limiter[0] : '-';
 }
 
-/* CPU or GPU, a letter each; '-' where the capture does not tell. */
+/* CPU or GPU, a letter each; '-' where the capture does not show it. */
 static void write_bounds(struct sonde_html *h, const struct sonde_report *r)
 {
 	static const char *const words[] = {"gpu", "copies", "cpu", "waiting", "mixed"};
@@ -244,7 +244,7 @@ static void write_bounds(struct sonde_html *h, const struct sonde_report *r)
 	sonde_buf_release(&letters);
 }
 
-/* Inclusive figures; behind the nodes the totals and what lies outside. */
+/* Inclusive figures; behind the nodes the totals and those outside all regions. */
 static int write_inclusive(
 	struct sonde_html *h, const struct sonde_report *r, struct lists *l, double *bytes)
 {

@@ -121,7 +121,7 @@ int sonde_html__write_timeline(struct sonde_html *h)
 		return SONDE_ERR_NOMEM;
 	sonde_json_open(w, "timeline", '{', true);
 	sonde_json_u64(w, "ns", s.last_ns - s.first_ns);
-	/* When the first range was entered, which begins of entries are told from. */
+	/* When the first range was entered; begins of entries are counted from there. */
 	sonde_json_number(w, "entered", (double)h->x.first_ns - (double)s.first_ns);
 	sonde_json_u64(w, "left_out", s.nr_left_out);
 	sonde_json_array(w, "processes", true, i, h->x.tree->cells->processes.nr)

@@ -87,7 +87,7 @@ void sonde_json__write_place(struct sonde_json_export *x, const struct sonde_rep
 			scope ? (double)x->tree->cells->processes.at[scope->process].pid : NAN);
 }
 
-/* What all inputs that say it agree on; NULL-slice = nothing known, "mixed" = they do not. */
+/* The value that all inputs which have one agree on; p NULL = none has one, "mixed" = they differ. */
 static struct sonde_str find_common(const struct sonde_cells *r, size_t offset)
 {
 	struct sonde_str value = {0};
@@ -523,7 +523,7 @@ static void write_aggregates(struct sonde_json_export *x)
 		sonde_json_null(&x->w, "aggregate");
 }
 
-/* All of them, and again those that tell of something missing or damaged. */
+/* All of them, and again those about something missing or damaged. */
 static void write_notes(struct sonde_json *w, const struct sonde_notes *notes)
 {
 	size_t i;

@@ -12,7 +12,7 @@ struct sonde_json_export {
 	struct sonde_figures figures;
 	struct sonde_str *members; /* by column: `"name": `, ready to print */
 	struct sonde_arena arena;
-	uint64_t first_ns; /* when the first range was entered: begins are told from there */
+	uint64_t first_ns; /* when the first range was entered: begins are counted from there */
 	bool tells_all;	 /* the next "metric_info" has every metric, not only exceptions */
 	uint32_t *stack; /* the node now written at each depth */
 };
@@ -25,7 +25,7 @@ void sonde_json__release(struct sonde_json_export *x);
 void sonde_json__write_string(struct sonde_json_export *x, const char *key, uint32_t string);
 void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, uint32_t region);
 void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde_words list);
-/* "schema" … "coverage": what stands above the reports. */
+/* "schema" … "coverage": the members above the reports. */
 void sonde_json__write_head(struct sonde_json_export *x);
 /* "entries", where the capture has their times. */
 void sonde_json__write_entries(

@@ -220,7 +220,7 @@ static void write_spread(struct sonde_json_export *x, const struct sonde_node *n
 	sonde_json_close(&x->w, '}');
 }
 
-/* Of the figures now in x->figures; left out when the capture has no such counters. */
+/* The roofline of the figures now in x->figures; left out when the capture has no such counters. */
 static void write_roofline(struct sonde_json_export *x, double time_ns)
 {
 	struct sonde_roofline r = sonde_roofline_of(x->tree, &x->figures, time_ns);

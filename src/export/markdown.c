@@ -131,7 +131,7 @@ static void put_name(struct sonde_markdown *m, struct sonde_table *t, const stru
 	sonde_table_words(t, sonde_region_kind_mark(sonde_node_region(m->tree, n)->kind));
 }
 
-/* A region; or totals and what lies outside: the same columns, most of them empty. */
+/* A region; or totals and launches outside all regions: the same columns, most of them empty. */
 static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t node)
 {

@@ -11,7 +11,7 @@ struct sonde_markdown {
 	const struct sonde_export_options *options;
 	struct sonde_figures figures, own;
 	struct sonde_buf cell; /* scratch */
-	/* Of the table of regions now made: its columns, and the head of the last one, NULL = none. */
+	/* The columns of the table of regions now made, and the head of its last one, NULL = none. */
 	const struct sonde_field *columns[64];
 	size_t nr_columns;
 	const char *hint_head;
@@ -36,7 +36,7 @@ void sonde_markdown__write_headline(struct sonde_markdown *m, struct sonde_table
 void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t);
 /* A line below a table that was cut: how many are not in it, and where they are. */
 void sonde_markdown__write_more(struct sonde_markdown *m, size_t nr, const char *what);
-/* What the short names of the kernels listed so far stand for; nothing where all are whole. */
+/* The full names of kernels listed so far by short ones; nothing where all are whole. */
 void sonde_markdown__write_legend(struct sonde_markdown *m, unsigned level);
 /* At most max_kernels rows. */
 void sonde_markdown__write_kernels(

@@ -135,7 +135,7 @@ static void write_streams(
 			m->to, "  - \u2026 and %" PRIu64 " more\n", n->streams - MAX_STREAMS);
 }
 
-/* What the idle time is due to, the largest part first. */
+/* The causes of idle time, the largest first. */
 static void write_idle(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_waits *w = &n->waits;
@@ -171,7 +171,7 @@ static void write_memory(struct sonde_markdown *m, const struct sonde_memory_use
 	sonde_sink_printf(m->to, " %.0f held at most\n", use->peak);
 }
 
-/* What timestamps tell, on as few lines as they need. */
+/* The figures made from timestamps, on as few lines as they need. */
 static void write_times(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {

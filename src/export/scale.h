@@ -21,7 +21,7 @@ struct sonde_scale {
 	double per_ms;	  /* how many of it a millisecond has */
 	uint8_t decimals;
 };
-/* Of the column `e`, in the unit for times up to `most_ms`. */
+/* Chooses the scale of the column `e`, in the unit for times up to `most_ms`. */
 struct sonde_scale sonde_scale_choose(const struct sonde_extent *e, double most_ms, bool is_utf8);
 /* The number alone; "-" of NaN. */
 void sonde_scale_print(struct sonde_buf *to, const struct sonde_scale *s, double ms);

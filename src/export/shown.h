@@ -4,7 +4,7 @@
 
 #include "export/export.h"
 
-/* What a reader of replayed ranges must know; NULL for kernels. */
+/* A caution for the reader of replayed ranges; NULL for kernels. */
 const char *sonde_report_caution(const struct sonde_report *r);
 
 /* The one scope a report is of; NULL: an aggregate, or many that were added up. */

@@ -317,7 +317,7 @@ static void put_streams(
 	}
 }
 
-/* Of single scopes: those of an aggregate are theirs. */
+/* Entries of single scopes: an aggregate has the same ones. */
 static void put_entries(
 	struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n, const struct owner *o)
 {
@@ -424,7 +424,7 @@ static void put_launch(struct sonde_db *d, const struct sonde_timeline_launch *l
 		l->end_ns ? SONDE_DB_INT(l->start_ns) : none, l->end_ns ? SONDE_DB_INT(l->end_ns) : none);
 }
 
-/* Of a partial report, whose launches are not known, none; a note says so. */
+/* A partial report has no single launches, and a note says so. */
 static void put_launches(struct sonde_db *d)
 {
 	const struct sonde_cells *c = d->tree->cells;

@@ -64,11 +64,11 @@ void sonde_table_least_head(struct sonde_table *t, size_t width);
 /* Appends a name to the cell in the making, escaped. */
 void sonde_table_name(struct sonde_table *t, struct sonde_str name);
 /* The same with a label, `""` where it is empty, and before it `domain@` unless that is none (p NULL).
- * Returns how many bytes of the cell stand before the label. */
+ * Returns how many bytes of the cell come before the label. */
 size_t sonde_table_label(struct sonde_table *t, struct sonde_str domain, struct sonde_str label);
 /* The same with the path of a region and the mark of its kind. */
 void sonde_table_region(struct sonde_table *t, struct sonde_str id, enum sonde_region_kind kind);
-/* What is in the making is the next cell; `nr_dim` bytes at its start are dimmed. */
+/* Ends the cell in the making; `nr_dim` bytes at its start are dimmed. */
 void sonde_table_put(struct sonde_table *t, uint8_t style);
 void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim);
 /* A whole cell: a name, words of ours, a number ("-" of NaN). */

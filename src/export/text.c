@@ -87,7 +87,7 @@ static void release_list(struct list *l)
 	sonde_buf_release(&l->text);
 }
 
-/* What follows the file names: devices, tools, how it was replayed. */
+/* Devices, tools and ways of replay, which follow the file names. */
 static void add_about(struct sonde_text_export *x, struct sonde_buf *line)
 {
 	const struct sonde_cells *r = x->tree->cells;
@@ -206,7 +206,7 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	return sonde_text__finish(x, &t, err);
 }
 
-/* What to fix first about idle time, and in the view of it the longest gaps. */
+/* The first thing to fix about idle time, and in the view of it the longest gaps. */
 static int write_idle(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {

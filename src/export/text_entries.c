@@ -16,7 +16,7 @@ struct slow {
 	uint64_t begin_ns;
 	uint32_t node;
 	uint8_t judged; /* enum sonde_entry_time */
-	const struct sonde_entry_load *load; /* NULL: too short for samples to tell */
+	const struct sonde_entry_load *load; /* NULL: too short for samples */
 };
 
 struct found {

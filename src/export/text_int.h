@@ -13,7 +13,7 @@
 #include "export/field.h"
 #include "export/scale.h"
 
-/* What a figure may be marked with; the legend explains those that were printed, in this order. */
+/* The marks of figures; the legend explains those that were printed, in this order. */
 enum sonde_text_mark {
 	SONDE_MARK_APPROX,
 	SONDE_MARK_STAT,

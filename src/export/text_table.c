@@ -80,7 +80,7 @@ static struct sonde_str behind_unit(struct sonde_str name)
 		       : name;
 }
 
-/* A short head where there is one, else the name, without its unit unless that tells it apart. */
+/* A short head where there is one, else the name, without its unit unless that makes it unique. */
 static struct sonde_str head_of(const struct sonde_tree *t, size_t i)
 {
 	struct sonde_str name = t->columns.at[t->headline[i]].name;

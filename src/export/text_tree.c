@@ -13,7 +13,7 @@
 /* One row to be: what its cells are made from. */
 struct row {
 	const struct sonde_report *report;
-	const struct sonde_node *node; /* NULL: a kernel, the total, what lies outside */
+	const struct sonde_node *node; /* NULL: a kernel, the total, launches outside all regions */
 	double launches, time_ns;
 	uint8_t style;
 	bool has_share;

@@ -21,13 +21,13 @@ bool sonde_tracks_exist(const struct sonde_tree *t)
 	return t->cells->has_times && t->cells->timeline;
 }
 
-/* What a track is told apart by. */
+/* The key of a track: one track per value. */
 struct key {
 	uint32_t kind, process, device, domain;
 	uint64_t line; /* thread or stream */
 };
 
-/* What a thread is called, with a blank in front; empty when it has no name. */
+/* The name of a thread, with a blank in front; empty when it has none. */
 static struct sonde_str thread_name(struct build *b, const struct key *k)
 {
 	uint64_t words[2] = {k->process, k->line};

@@ -1,5 +1,5 @@
 /*
- * What the widths of a flame graph stand for: one additive quantity of every node.
+ * The quantity that the widths of a flame graph show: it is additive, and every node has it.
  *
  * `time` (GPU time, ns), `host` (time of the range entries, ns), `launches`,
  * `entries`, or any metric that adds up over launches. Entries of nested regions

@@ -2,7 +2,7 @@
  * Who arrives last at each collective, and how long the others wait.
  *
  * A rank arrives when its NCCL kernel starts, and waits until the last rank has arrived.
- * What is left of the kernel moves data. A collective that some rank leaves before the last one
+ * The rest of the kernel moves data. A collective that some rank leaves before the last one
  * arrives is none (a broadcast's root may leave early), and is counted but not compared.
  */
 #include "ranks/ranks_int.h"
@@ -61,7 +61,7 @@ static void add_wait(struct work *w, const struct arrival *a, double ns)
 	sonde_ranks__add_time(w->x, w->x->r->wait_ns, a->at->scope, a->at->place, ns);
 }
 
-/* Only some are kept of many: each stands for so many. */
+/* How many collectives one that was kept counts for: of many, only some are kept. */
 static double weight_of(const struct work *w, const struct arrival *a)
 {
 	return w->x->r->rows.at[a->row].step;

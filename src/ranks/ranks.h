@@ -67,7 +67,7 @@ struct sonde_rank_row {
 	uint32_t scope; /* itself, or the one that it is added up in … */
 	uint32_t who;	/* … as this of the folded scopes, SONDE_NONE = it is itself */
 	struct sonde_str name, host; /* host empty when not known */
-	uint32_t step;	     /* each collective that is kept stands for so many */
+	uint32_t step;	     /* each collective that is kept counts for so many */
 	uint32_t clock;	     /* number in `clocks` */
 	uint64_t nr;	     /* collectives compared */
 	uint64_t nr_last;    /* of these it arrived last at, by more than clocks can be wrong */

@@ -96,7 +96,7 @@ bool sonde_beyond__group(const double *group, size_t nr, const double *rest, siz
 
 #define SONDE_LEAST_COST 0.01  /* of all its work: less is not worth a sentence */
 #define SONDE_MOST_OF	 0.8   /* that is "everywhere", or "all of it" */
-/* What the slowest rank of a region is slow by: `at` is that region, sorted. */
+/* Why the slowest rank of a region is slow: `at` is that region, sorted. */
 uint8_t sonde_slow__judge(
 	const struct sonde_ranks_build *x, const struct sonde_rank_time *at, size_t nr);
 /* How many ranks the host of the slowest one has, if it is the host that is slow; else 0. */

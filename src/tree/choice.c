@@ -168,7 +168,7 @@ static void add_headline(struct sonde_tree *t, uint32_t column)
 		t->headline[t->nr_headline++] = column;
 }
 
-/* What one word of the user's takes: sums first, for a pattern may take more than fit. */
+/* Adds the metrics that one word of the user takes: sums first, for a pattern may take more than fit. */
 static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, size_t word)
 {
 	size_t i, pass;
@@ -209,7 +209,7 @@ static void find_kept(const struct sonde_cells *c, bool *is_kept)
 			is_kept[i] |= c->kits.at[k].at[i] != SONDE_NONE;
 }
 
-/* Of one input a metric was kept, of another it was not, though that has it too. */
+/* Notes metrics that were kept of one input and not of another, though that has them too. */
 static void note_gaps(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
@@ -252,7 +252,7 @@ static int mark_defaults(
 	return rc;
 }
 
-/* What choosing looks at. */
+/* The words of the choice and the names they may take. */
 struct choosing {
 	const struct sonde_choice *choice;
 	struct sonde_name_filter *metrics, *sections;

@@ -27,7 +27,7 @@ static bool add_run(
 	*run = (struct sonde_entry_run){
 		scope, &c->entries.at[v->first_entry], v->nr_entries, v->entry_step};
 	out->nr_entries += run->nr;
-	/* Of a sample it is the number of entries that no scope before this one has counted. */
+	/* Where entries are sampled: how many were entered that no scope before this one has counted. */
 	out->nr_entered += run->step > 1 && v->first_instances > run->nr ? v->first_instances : run->nr;
 	out->step = run->step > out->step ? run->step : out->step;
 	return true;

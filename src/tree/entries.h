@@ -39,7 +39,7 @@ bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree
 	const struct sonde_report *r, const struct sonde_node *n);
 void sonde_entry_runs_release(struct sonde_entry_runs *runs);
 
-/* When the first range of all was entered: what begins are told from. 0 without entries. */
+/* When the first range of all was entered; begins of entries are counted from there. 0 without entries. */
 uint64_t sonde_entries_first_ns(const struct sonde_tree *t);
 uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which);
 
@@ -48,9 +48,9 @@ struct sonde_distribution {
 	double min_ns, median_ns, p95_ns, p99_ns, max_ns, mean_ns, sd_ns; /* NaN without any */
 };
 /*
- * Of GPU times and spans those of entries with launches. Percentiles interpolate: the median of two is
- * their mean. Runs of a smaller step
- * are thinned to the largest, so that every entry counts alike. False when memory is short.
+ * GPU times and spans are those of entries with launches. Percentiles interpolate: the median of two is
+ * their mean. Runs of a smaller step are thinned to the largest, so that every entry counts alike. False when
+ * memory is short.
  */
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
 	enum sonde_entry_time which);
@@ -64,7 +64,7 @@ struct sonde_entry_summary {
 bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n);
 void sonde_entry_summary_release(struct sonde_entry_summary *s);
-/* What entries are judged by: GPU time where there is, host time otherwise. */
+/* The time by which entries are judged: GPU time where there is any, host time otherwise. */
 enum sonde_entry_time sonde_entry_summary_judge(const struct sonde_entry_summary *s);
 
 #endif

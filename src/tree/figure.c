@@ -329,7 +329,7 @@ void sonde_figures_release(struct sonde_figures *f)
 	*f = (struct sonde_figures){0};
 }
 
-/* The slice of cells a part stands for. */
+/* The slice of cells that a part is made of. */
 static void find_slice(const struct sonde_report *r, enum sonde_part part, uint32_t index,
 	uint32_t *first, uint32_t *nr)
 {

@@ -31,7 +31,7 @@ static const struct sonde_kernel *largest_kernel(const struct sonde_report *r, u
 	return is_parent || !n->nr_kernels ? NULL : &r->kernels.at[n->first_kernel];
 }
 
-/* Whether the capture may have some: a report of chosen metrics does not tell. */
+/* Whether the capture may have counters: a report of chosen metrics need not show them. */
 static bool has_counters(const struct sonde_tree *t)
 {
 	return t->choice.metrics.nr || t->choice.sections.nr || sonde_tree_role(t, SONDE_ROLE_SM) != SONDE_NONE ||
@@ -48,10 +48,7 @@ static enum sonde_situation situation_of(const struct sonde_tree *t, const char 
 	return strcmp(limiter, "memory") == 0 ? SONDE_WHEN_MEMORY_BOUND : SONDE_WHEN_LATENCY_BOUND;
 }
 
-/*
- * Nothing of copies and communication, which no SM limits, nor where counters do not tell, as the
- * kernel was hardly sampled.
- */
+/* Copies and collectives are skipped: no SM limits them. So are kernels that were hardly sampled. */
 static void advise(
 	struct sonde_buf *line, const struct sonde_tree *t, const char *limiter, bool is_transfer)
 {
@@ -63,7 +60,7 @@ static void advise(
 
 #define LONG_NAME 60 /* bytes; longer ones are cut: it is a sentence */
 
-/* Of a long path its end, which tells most. */
+/* The end of a long path, which says most. */
 static void put_region(struct sonde_buf *line, const struct sonde_region *g)
 {
 	struct sonde_str id = sonde_region_path(g->id, g->kind);

@@ -1,4 +1,4 @@
-/* What to fix first, in a sentence or two: said once, for every format. */
+/* The first thing to fix, in a sentence or two, for every format. */
 #ifndef SONDE_TREE_FIRST_H
 #define SONDE_TREE_FIRST_H
 

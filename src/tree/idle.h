@@ -1,4 +1,4 @@
-/* What idle time means: the longest gaps, and what to fix first. */
+/* Idle time: the longest gaps, and what to fix first. */
 #ifndef SONDE_TREE_IDLE_H
 #define SONDE_TREE_IDLE_H
 

@@ -23,7 +23,7 @@ const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS] = {
 	SONDE_ROLE_ISSUE, SONDE_ROLE_TENSOR, SONDE_ROLE_FMA, SONDE_ROLE_ALU, SONDE_ROLE_FP64};
 const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {SONDE_ROLE_L2, SONDE_ROLE_L1};
 
-/* Of parts that were sampled one by one: the busiest, as Nsight Compute makes its throughputs. */
+/* The busiest of parts that were sampled one by one: Nsight Compute makes its throughputs like that. */
 static double busiest_of(const struct sonde_tree *t, const struct sonde_figures *f,
 	const enum sonde_metric_role *roles, size_t nr)
 {
@@ -69,7 +69,7 @@ const char *sonde_hint(
 {
 	const char *limiter = sonde_limiter(t, f), *bound = sonde_bound(n);
 
-	/* What kernels are limited by matters where the GPU is what is waited for. */
+	/* The limiter of kernels matters where the host waits for the GPU. */
 	return limiter && (!bound || strcmp(bound, "gpu") == 0 || strcmp(bound, "mixed") == 0)
 		       ? limiter
 		       : bound;

@@ -11,7 +11,7 @@ double sonde_figure_of(
 	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role);
 
 /*
- * What holds the region back: "compute" or "memory", the larger of SM and
+ * The limiter, which holds the region back: "compute" or "memory", the larger of SM and
  * memory throughput, or "latency" when both are below SONDE_LOW_PCT. NULL when
  * one of the two is unknown. The figures are the region's inclusive ones.
  */
@@ -34,7 +34,7 @@ extern const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS];
 #define SONDE_CPU_BOUND 0.5
 const char *sonde_bound(const struct sonde_node *n);
 
-/* The word of the last column: the limiter where counters tell it, else the bound. */
+/* The word of the last column: the limiter where counters show it, else the bound. */
 const char *sonde_hint(
 	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n);
 /* Its head; NULL when no row can have one. */
@@ -44,7 +44,7 @@ enum sonde_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
 /* Which timestamps a report's regions have. */
 enum sonde_times sonde_report_times(const struct sonde_report *r);
 
-/* How much of the capture lies in regions. */
+/* How much of the capture is in regions. */
 struct sonde_coverage {
 	bool is_ranges;
 	uint64_t total, attributed, outside, not_selected;
@@ -59,7 +59,7 @@ struct sonde_windows {
 };
 bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t);
 
-/* What captures with a budget timed; false when there is none. */
+/* How much was timed in captures with a budget; false when there is none. */
 struct sonde_timed {
 	uint64_t launches, timed; /* in regions */
 	bool is_sampled;	  /* … by estimate: they were counted at times only */

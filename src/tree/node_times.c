@@ -233,7 +233,7 @@ static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregat
 	return true;
 }
 
-/* Not where it is only the sum of what lies inside, nor in an input without times beside others. */
+/* A region is no sample where it is only the sum of those inside it, nor in an input without times beside others. */
 static bool is_sample(const struct sonde_report *aggregate, const struct sonde_nested *nested,
 	const struct sonde_report *r, const struct sonde_node *n)
 {

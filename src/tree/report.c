@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What building reports needs beside them: made once, left as it was after each report. */
+/* Scratch memory for building reports: made once, and cleared after each report. */
 
 /* Cells sorted by scope, within a scope in order. */
 static void sort_cells(struct sonde_scratch *x, const struct sonde_tree *t)
@@ -210,7 +210,7 @@ static bool covers_cell(const struct work *w, size_t cell)
 	return has_scope(w->c, w->cover, w->c->cells.at[cell].scope);
 }
 
-/* Whether a cell lies in at least one region. */
+/* Whether a cell is in at least one region. */
 static bool is_inside(const struct work *w, size_t cell)
 {
 	return w->c->places.at[w->c->cells.at[cell].place].nr > 0;

@@ -139,7 +139,7 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t)
 	return true;
 }
 
-/* What tells operations apart comes first among the metrics: once one has spoken, coarser ones are not asked. */
+/* Metrics that count single operations come first: where one of them has a value, coarser ones are not asked. */
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
 {
 	const struct sonde_str fine = sonde_str_from(sonde_tensor_patterns[0]);
@@ -214,8 +214,8 @@ static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures 
 }
 
 /*
- * What one multiprocessor does in a clock, by compute capability, as NVIDIA publishes: single-precision
- * lanes, and dense 16-bit operations of the tensor cores. Of a newer device the lanes are a good guess;
+ * The work of one multiprocessor in a clock, by compute capability, as NVIDIA publishes it: single-precision
+ * lanes, and dense 16-bit operations of the tensor cores. For a newer device the lanes are a good guess;
  * tensor cores changed every time.
  */
 struct throughput {

@@ -41,7 +41,7 @@ const char *sonde_roofline_uncounted(const struct sonde_tree *t);
 /* The third, where all operations of the tree are of this kind; else NULL. */
 const char *sonde_roofline_source(const struct sonde_tree *t);
 
-/* What is to be said of a point: "≥ " and why, "~" and from what; "" and NULL where it is exact. */
+/* The sign and the note of a point: "≥ " and why, "~" and from what; "" and NULL where it is exact. */
 const char *sonde_roofline_sign(const struct sonde_roofline *r);
 const char *sonde_roofline_note(const struct sonde_roofline *r);
 
@@ -52,7 +52,7 @@ struct sonde_roofline sonde_roofline_of(
 /*
  * The ceilings: what the device could do at its own clocks, from the attributes
  * the report has of it. A fused multiply-add counts twice. NaN = the report does
- * not tell, or the device is not one we know.
+ * not say, or the device is not one we know.
  */
 struct sonde_peaks {
 	double flop_per_s;   /* single precision, outside the tensor cores */
@@ -60,7 +60,7 @@ struct sonde_peaks {
 	double bytes_per_s;  /* of DRAM */
 };
 
-/* Of the device the capture used; NaN where devices differ. */
+/* The ceilings of the device that the capture used; NaN where devices differ. */
 struct sonde_peaks sonde_peaks_of(const struct sonde_tree *t);
 
 #endif

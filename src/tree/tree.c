@@ -25,7 +25,7 @@ static uint8_t add_method(struct sonde_column *c, const char *says)
 	return i;
 }
 
-/* Whether the values of a metric are words: the first one tells. */
+/* Whether the values of a metric are words: the first one shows it. */
 static bool is_text(const struct sonde_tree *t, uint32_t metric)
 {
 	const struct sonde_cells *c = t->cells;

@@ -10,7 +10,7 @@
  *
  * Numbers are made on request: `sonde_tree_values` fills a `struct sonde_figures`
  * with one figure per reported metric for a node (inclusive or exclusive), one
- * of its kernels, the totals or what lies outside all regions. How each figure
+ * of its kernels, the totals or what is outside all regions. How each figure
  * was made (method, quality) comes with it.
  */
 #ifndef SONDE_TREE_TREE_H
@@ -95,7 +95,7 @@ struct sonde_node {
 	uint64_t copies;
 	uint64_t adopted; /* launches by threads without ranges, in those of the one other thread */
 	double copy_ns, copy_bytes;
-	/* Of the range entries themselves: wall time and their thread's CPU time. */
+	/* Wall time of the range entries themselves, and CPU time of their threads. */
 	double host_ns, cpu_ns;
 	/* With a budget: of the launches how many were timed, and ± of time_ns; see sonde_visit. */
 	double timed, time_error_ns, launch_error;
@@ -153,7 +153,7 @@ struct sonde_tree {
 	double tensor_ops;	   /* private: of an SM's tensor cores in a clock; NaN where devices differ */
 	struct sonde_str *short_names; /* private: by string number, p NULL = names no kernel */
 	struct sonde_arena names;      /* private: their text */
-	SONDE_VEC(uint32_t) tensor_metrics; /* private: that tell whether tensor cores worked */
+	SONDE_VEC(uint32_t) tensor_metrics; /* private: they show whether tensor cores worked */
 };
 
 /* The number of the first aggregate among the reports; their number where there is none. */
@@ -166,7 +166,7 @@ static inline size_t sonde_tree_first_aggregate(const struct sonde_tree *t)
 	return i;
 }
 
-/* The normal distribution's: 95 % lies within so many standard errors. */
+/* The normal distribution's: 95 % is within so many standard errors. */
 #define SONDE_WITHIN_95 1.959963984540054
 
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,
@@ -183,7 +183,7 @@ enum sonde_part {
 	SONDE_PART_TOTAL,     /* no index */
 	SONDE_PART_OUTSIDE,   /* no index */
 };
-/* Never fails: what cannot be told is NaN. */
+/* Never fails: a figure that is not known is NaN. */
 void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t index, struct sonde_figures *out);
 

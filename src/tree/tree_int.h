@@ -23,7 +23,7 @@
 int sonde_tree__choose(
 	struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err);
 
-/* Plans what tells whether tensor cores worked, where operations are reported. False: no memory. */
+/* Plans the metrics that show whether tensor cores worked, where operations are reported. False: no memory. */
 bool sonde_tree__watch_tensor(struct sonde_tree *t);
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell);
 /* Operations of an SM's tensor cores in a clock, on the devices the capture used; NaN where they differ. */
@@ -55,12 +55,12 @@ struct sonde_scratch {
 bool sonde_scratch__init(struct sonde_scratch *x, const struct sonde_tree *t);
 
 /*
- * Which results of replayed ranges lie inside those of another capture
+ * Which results of replayed ranges are inside those of another capture
  * (nested.c). All zero: none do, which is right for a single scope.
  */
 struct sonde_nested {
 	bool *is_measured;    /* by region: some capture has results of its own */
-	bool *is_inner;	      /* by scope: all its results lie inside another's */
+	bool *is_inner;	      /* by scope: all its results are inside another's */
 	bool has_levels;      /* some do */
 	struct sonde_map own; /* {scope, region}: has results of its own there */
 	struct sonde_arena arena;
@@ -91,7 +91,7 @@ void sonde_tree__forget_zeros(struct sonde_report *r);
  * memory. */
 bool sonde_tree__times(struct sonde_tree *t);
 
-/* What the accumulators of `metric` come to, in a cell that was merged into. */
+/* The figure that the accumulators of `metric` come to, in a cell that others were merged into. */
 void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out);
 
