@@ -106,7 +106,7 @@ static bool is_same_set(const struct sonde_map *a, const struct sonde_map *b)
 	return true;
 }
 
-static void join(struct sonde_buf *out, const struct sonde_map *words)
+static void join_words(struct sonde_buf *out, const struct sonde_map *words)
 {
 	size_t i;
 
@@ -118,13 +118,13 @@ static void join(struct sonde_buf *out, const struct sonde_map *words)
 		sonde_buf_puts(out, "not known");
 }
 
-static void tell(struct sonde_diff *d, const struct property *p, const struct sonde_map *a,
+static void tell_difference(struct sonde_diff *d, const struct property *p, const struct sonde_map *a,
 	const struct sonde_map *b)
 {
 	struct sonde_buf base = {0}, now = {0};
 
-	join(&base, a);
-	join(&now, b);
+	join_words(&base, a);
+	join_words(&now, b);
 	sonde_note(p->refuses ? &d->reasons : &d->warnings,
 		"%s: %s in the base, %s in the new side", p->name, base.failed ? "" : base.p,
 		now.failed ? "" : now.p);
@@ -141,7 +141,7 @@ static bool check_property(
 
 	/* A property that one side does not know is not compared. */
 	if (ok && a.nr && b.nr && !is_same_set(&a, &b))
-		tell(d, p, &a, &b);
+		tell_difference(d, p, &a, &b);
 	sonde_map_release(&a);
 	sonde_map_release(&b);
 	return ok;

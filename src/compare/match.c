@@ -282,7 +282,7 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 }
 
 /* The new side first: its order is the one people know. */
-static bool fill(struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
+static bool fill_pool(struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t most = 0, i, k, nr = m->nr_scopes * m->nr_runs;
 	uint32_t *of_node;
@@ -306,7 +306,7 @@ static bool fill(struct pool *p, struct sonde_diff *d, struct sonde_diff__match 
 }
 
 /* Puts regions and nodes in that order. */
-static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
+static bool order_regions(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t nr = p->regions.nr, i, k;
 	uint32_t *order = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*order)),
@@ -338,7 +338,7 @@ static bool settle(const struct pool *p, struct sonde_diff *d, struct sonde_diff
 bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	struct pool p = {0};
-	bool ok = fill(&p, d, m) && settle(&p, d, m);
+	bool ok = fill_pool(&p, d, m) && order_regions(&p, d, m);
 
 	sonde_map_release(&p.keys);
 	sonde_vec_release(&p.regions);

@@ -190,7 +190,7 @@ void sonde_csv__write_kernels(struct sonde_sink *to, const struct sonde_tree *t,
 		sonde_escape_csv(&to->buf, sonde_tree_str(t, k->name));
 		write_number(to, (double)k->calls);
 		write_number(to, k->time_ns / 1e6);
-		write_number(to, k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
+		write_number(to, sonde_kernel_mean_ms(k));
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, i, f);
 		write_metrics(to, t, f);
 	}

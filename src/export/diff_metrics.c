@@ -59,7 +59,7 @@ static void put_row(struct sonde_table *t, const struct row *r)
 }
 
 /* The first `max` rows; how many there are. */
-static size_t fill(struct sonde_table *t, const struct sonde_diff *d, const uint32_t *order, size_t max)
+static size_t fill_metric_table(struct sonde_table *t, const struct sonde_diff *d, const uint32_t *order, size_t max)
 {
 	static const char *const heads[] = {"0region", "0metric", ">0base", ">0new", "0change", NULL};
 	struct row row;
@@ -82,7 +82,7 @@ int sonde_diff_out__metrics_text(const struct sonde_diff *d, const struct sonde_
 
 	if (!all)
 		return 0;
-	nr = fill(&t, d, order, MAX_ROWS);
+	nr = fill_metric_table(&t, d, order, MAX_ROWS);
 	sonde_sink_putc(to, '\n');
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0 && nr < all)
@@ -100,7 +100,7 @@ void sonde_diff_out__metrics_md(
 
 	if (!all)
 		return;
-	nr = fill(&t, d, order, MAX_ROWS);
+	nr = fill_metric_table(&t, d, order, MAX_ROWS);
 	sonde_table_print_markdown(&t, to);
 	if (nr < all)
 		sonde_sink_printf(to, "\n\u2026 and %zu more metrics.\n", all - nr);

@@ -49,7 +49,6 @@ void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *
 /* How the gate ended, in words; NULL = there is none. */
 const char *sonde_diff_out__gate(const struct sonde_diff *d);
 
-
 /* The metrics that changed, in that order of regions; nothing where none did. */
 int sonde_diff_out__metrics_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	const uint32_t *order, struct sonde_sink *to, struct sonde_err *err);

@@ -104,8 +104,8 @@ static int write_exported(struct disk *d, uint32_t node, struct sonde_sink *to)
 	return d->export(d->tree, d->options, to, d->err);
 }
 
-/* Goes down to `below`, a file or folder in d->path; returns the way back, to be given to leave(). */
-static size_t enter(struct disk *d, const char *folder, const char *below)
+/* Goes down to `below`, a file or folder in d->path; returns the way back, to be given to leave_folder(). */
+static size_t enter_folder(struct disk *d, const char *folder, const char *below)
 {
 	size_t back = d->path.n;
 
@@ -113,7 +113,7 @@ static size_t enter(struct disk *d, const char *folder, const char *below)
 	return back;
 }
 
-static void leave(struct disk *d, size_t back)
+static void leave_folder(struct disk *d, size_t back)
 {
 	d->path.n = back;
 	if (d->path.p)
@@ -123,13 +123,13 @@ static void leave(struct disk *d, size_t back)
 /* Writes DIR/name through `write`; d->path is DIR. */
 static int write_file(struct disk *d, const char *name, writer write, uint32_t node)
 {
-	size_t back = enter(d, "", name);
+	size_t back = enter_folder(d, "", name);
 	struct sonde_sink to;
 	int rc = d->path.failed ? sonde_err_nomem(d->err) : sonde_sink_open(&to, d->path.p, d->err);
 
 	if (rc == 0)
 		rc = sonde_sink_finish(&to, write(d, node, &to), d->err);
-	leave(d, back);
+	leave_folder(d, back);
 	return rc;
 }
 
@@ -141,7 +141,7 @@ static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, 
 		writer write;
 	} files[] = {{"kernels.csv", write_kernels}, {"sections.txt", write_sections},
 		{"report.md", write_markdown}, {"report.json", write_json}};
-	size_t back = enter(d, "", folder.p), i;
+	size_t back = enter_folder(d, "", folder.p), i;
 	int rc = d->path.failed ? sonde_err_nomem(d->err) : sonde_dir_make(d->path.p, d->err);
 
 	if (rc == 0)
@@ -152,7 +152,7 @@ static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, 
 
 	for (i = 0; i < sizeof(files) / sizeof(*files) && rc == 0; i++)
 		rc = write_file(d, files[i].name, files[i].write, node);
-	leave(d, back);
+	leave_folder(d, back);
 	return rc;
 }
 
@@ -222,10 +222,10 @@ static int write_scope(struct disk *d, const struct sonde_report *r)
 	int rc;
 
 	sonde_folder_name(&name, &r->name, 1);
-	back = enter(d, "scopes/", name.p ? name.p : "");
+	back = enter_folder(d, "scopes/", name.p ? name.p : "");
 	rc = d->path.failed || name.failed ? sonde_err_nomem(d->err) : write_regions(d, r);
 	sonde_buf_release(&name);
-	leave(d, back);
+	leave_folder(d, back);
 	return rc;
 }
 
@@ -262,7 +262,7 @@ static int write_charts(struct disk *d)
 	return rc;
 }
 
-static bool wants(const struct sonde_export_options *o, const struct sonde_format *f)
+static bool wants_format(const struct sonde_export_options *o, const struct sonde_format *f)
 {
 	size_t i;
 
@@ -285,7 +285,7 @@ static int write_wholes(struct disk *d)
 		const struct sonde_format *f = &sonde_formats[i];
 
 		snprintf(name, sizeof(name), "report.%s", f->name);
-		if (wants(d->options, f))
+		if (wants_format(d->options, f))
 			rc = write_whole(d, name, f->write);
 	}
 	return rc;

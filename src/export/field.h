@@ -10,6 +10,8 @@
 #include "export/shown.h"
 #include "tree/judge.h"
 
+#include <math.h>
+
 enum sonde_field_form {
 	SONDE_FIELD_COUNT,
 	SONDE_FIELD_MS,
@@ -69,6 +71,12 @@ const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view);
 
 /* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
+
+/* The time of a launch of the kernel, on average; NaN where it was never launched. */
+static inline double sonde_kernel_mean_ms(const struct sonde_kernel *k)
+{
+	return k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN;
+}
 
 /* The name of a kernel for people: short, unless full ones are asked for. */
 struct sonde_str sonde_kernel_name(

@@ -73,7 +73,7 @@ static void append_hash(struct sonde_buf *name, const struct sonde_region *regio
 }
 
 /* The name in `name`, with a hash as often as it takes to be the only one. */
-static int claim(struct sonde_folders *f, size_t node, struct sonde_buf *name, bool is_hashed,
+static int claim_name(struct sonde_folders *f, size_t node, struct sonde_buf *name, bool is_hashed,
 	const struct sonde_region *region)
 {
 	size_t plain = name->n;
@@ -110,7 +110,7 @@ static int name_all(struct sonde_folders *f, const struct sonde_tree *t,
 		labels[n->depth] = sonde_node_label(t, n); /* depth-first: the rest is there */
 		is_hashed = sonde_folder_name(&name, labels, n->depth + 1);
 		rc = name.failed ? SONDE_ERR_NOMEM
-				 : claim(f, i, &name, is_hashed, sonde_node_region(t, n));
+				 : claim_name(f, i, &name, is_hashed, sonde_node_region(t, n));
 	}
 	sonde_buf_release(&name);
 	return rc;

@@ -109,7 +109,7 @@ static void put_node(struct literal *x, uint32_t node)
 	sonde_sink_puts(x->to, "}, \"children\": [");
 }
 
-static int prepare(struct literal *x, struct sonde_err *err)
+static int prepare_literal(struct literal *x, struct sonde_err *err)
 {
 	size_t nr_nodes = x->report ? x->report->nodes.nr : 0, i, k;
 	int rc = sonde_figures_init(&x->figures, x->tree, err);
@@ -143,7 +143,7 @@ int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_o
 {
 	struct literal x = {.to = to, .tree = t, .report = sonde_report_main(t, o)};
 	size_t nr = x.report ? x.report->nodes.nr : 0, i;
-	int rc = prepare(&x, err);
+	int rc = prepare_literal(&x, err);
 	uint32_t depth = 0;
 
 	sonde_sink_putc(to, '[');

@@ -70,7 +70,7 @@ static size_t column_of(const struct map *m, uint32_t region)
 	return low < m->nr_columns && m->columns[low]->region == region ? low : SIZE_MAX;
 }
 
-static void fill(struct map *m)
+static void fill_map(struct map *m)
 {
 	size_t i, column;
 
@@ -155,7 +155,7 @@ int sonde_html__write_ranks(struct sonde_html *h)
 	for (i = 0; m.v && m.who && i < nr; i++)
 		m.v[i] = m.who[i] = NAN;
 	if (m.v && m.who) {
-		fill(&m);
+		fill_map(&m);
 		sonde_json_open(&h->x.w, "ranks", '{', true);
 		write_map(h, &m);
 		write_words(h);

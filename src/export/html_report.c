@@ -173,7 +173,7 @@ struct lists {
 	size_t nr;
 };
 
-static void put(struct lists *l, const char *key)
+static void put_list(struct lists *l, const char *key)
 {
 	sonde_html__write_list(l->w, key, l->at, l->nr);
 }
@@ -190,7 +190,7 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r, str
 			has_any = has_any || !isnan(l->at[k]);
 		}
 		if (has_any)
-			put(l, NULL);
+			put_list(l, NULL);
 		else
 			sonde_json_null(&h->x.w, NULL);
 	}
@@ -215,7 +215,7 @@ static void write_structure(const struct sonde_report *r, struct lists *l)
 
 			l->at[k] = v == SONDE_NONE ? -1.0 : v;
 		}
-		put(l, lists[i].key);
+		put_list(l, lists[i].key);
 	}
 }
 
@@ -276,7 +276,7 @@ static int write_inclusive(
 	matrix_set(&m, t, nr + 1, f);
 	matrix_write(&m, t, "inc", &h->x.w);
 	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
-	put(l, "flop");
+	put_list(l, "flop");
 	sonde_html__write_list(&h->x.w, "dram", bytes, nr);
 	if (has_least)
 		sonde_html__write_list(&h->x.w, "least", least, nr);

@@ -1,3 +1,4 @@
+/* A region in JSON: its fields, metrics, kernels, streams and entries. */
 #include "tree/entries.h"
 #include "tree/roofline.h"
 #include "export/folder.h"
@@ -119,8 +120,7 @@ void sonde_json__write_kernels(
 		sonde_json__write_place(x, r, false);
 		sonde_json_u64(&x->w, "calls", k->calls);
 		sonde_json_number(&x->w, "total_ms", k->time_ns / 1e6);
-		sonde_json_number(
-			&x->w, "mean_ms", k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN);
+		sonde_json_number(&x->w, "mean_ms", sonde_kernel_mean_ms(k));
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
 		if (k->calls > 1) {
 			sonde_json__write_metrics(x);
@@ -173,7 +173,7 @@ static void write_files(struct sonde_json_export *x, struct sonde_str folder)
 }
 
 /* `idle.sync_ms` is in the object `idle`: opens and closes these; returns the member's key. */
-static const char *enter(struct sonde_json_export *x, struct sonde_str *object, const char *key)
+static const char *enter_object(struct sonde_json_export *x, struct sonde_str *object, const char *key)
 {
 	struct sonde_str member, first = sonde_str_cut(sonde_str_from(key), '.', &member);
 
@@ -203,7 +203,7 @@ static void write_fields(struct sonde_json_export *x, const struct sonde_report 
 		if ((f->flags & SONDE_FIELD_EXCLUSIVE) != exclusive ||
 			(f->flags & SONDE_FIELD_OPTIONAL && isnan(v)))
 			continue;
-		sonde_json_number(&x->w, enter(x, &object, f->key), v);
+		sonde_json_number(&x->w, enter_object(x, &object, f->key), v);
 	}
 	if (object.n)
 		sonde_json_close(&x->w, '}');

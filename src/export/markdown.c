@@ -1,3 +1,4 @@
+/* A report in Markdown: its head, tables of regions, gaps and ranks. markdown_region.c writes a region. */
 #include "export/format.h"
 
 #include "base/alloc.h"

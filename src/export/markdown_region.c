@@ -1,3 +1,4 @@
+/* One region in Markdown: facts, times, metrics, sections, kernels. */
 #include "base/escape.h"
 #include "base/number.h"
 #include "tree/entries.h"

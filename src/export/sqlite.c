@@ -265,13 +265,14 @@ static void put_kernels(struct sonde_db *d, const struct sonde_report *r, struct
 		SONDE_DB_ROW(d, SONDE_DB_KERNEL, SONDE_DB_ID(o.kernel), SONDE_DB_ID(o.scope),
 			SONDE_DB_ID(o.region), SONDE_DB_TEXT(sonde_tree_str(d->tree, k->name)),
 			SONDE_DB_INT(k->calls), SONDE_DB_REAL(k->time_ns / 1e6),
-			SONDE_DB_REAL(k->calls ? k->time_ns / 1e6 / (double)k->calls : NAN));
+			SONDE_DB_REAL(sonde_kernel_mean_ms(k)));
 		sonde_tree_values(d->tree, r, SONDE_PART_KERNEL, i, &d->figures);
 		put_figures(d, &o);
 	}
 }
 
-static struct sonde_str known(struct sonde_str text)
+/* An empty text is "", not NULL: the column is NOT NULL. */
+static struct sonde_str never_null(struct sonde_str text)
 {
 	return text.n ? text : SONDE_STR("");
 }
@@ -282,7 +283,7 @@ static void put_row(struct sonde_db *d, const struct sonde_report *r, uint32_t n
 	const struct sonde_node *n = &r->nodes.at[node];
 	const struct sonde_region *region = sonde_node_region(d->tree, n);
 	const struct sonde_db_value words[SONDE_DB_NR_WORDS] = {SONDE_DB_ID(o->region), SONDE_DB_ID(o->scope),
-		SONDE_DB_TEXT(known(region->id)), SONDE_DB_TEXT(known(sonde_node_label(d->tree, n))),
+		SONDE_DB_TEXT(never_null(region->id)), SONDE_DB_TEXT(never_null(sonde_node_label(d->tree, n))),
 		SONDE_DB_ID(n->parent == SONDE_NONE ? 0 : o->region - node + n->parent),
 		SONDE_DB_INT(n->depth), SONDE_DB_TEXT(sonde_tree_str(d->tree, region->domain)),
 		SONDE_DB_WORD(sonde_region_kind_name(region->kind)),

@@ -1,21 +1,23 @@
-#include "base/escape.h"
+/* Tables for people: columns that give way on a narrow terminal, names that are cut so that they stay different. */
 #include "export/table.h"
+
+#include "base/escape.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 /* A name that does not fit: its begin, dots, and another part of it, which may end in dots too. */
-struct sonde_cut_name {
+struct cut_name {
 	struct sonde_str begin, rest;
 	bool is_rest_cut;
 };
 
 /* Names that begin alike often end differently: a third of the room is for the end. */
-static struct sonde_cut_name cut_in_the_middle(const struct sonde_cell_text *cell, size_t room)
+static struct cut_name cut_in_the_middle(const struct sonde_cell_text *cell, size_t room)
 {
 	size_t lines = sonde_width((struct sonde_str){cell->text.p, cell->nr_dim});
-	struct sonde_cut_name c = {
+	struct cut_name c = {
 		.rest = sonde_width_end(cell->text, lines < room ? (room - lines) / 3 : 0)};
 
 	c.begin = sonde_width_cut(cell->text, room - sonde_width(c.rest));
@@ -46,13 +48,13 @@ static size_t first_difference(struct sonde_str a, struct sonde_str b)
 static size_t differs_at(const struct sonde_table *t, size_t cell, size_t room)
 {
 	const struct sonde_cell_text *own = &t->cells.at[cell];
-	struct sonde_cut_name c = cut_in_the_middle(own, room);
+	struct cut_name c = cut_in_the_middle(own, room);
 	size_t reach = NEIGHBOURS * t->columns.nr,
 	       i = cell > reach ? cell - reach : cell % t->columns.nr;
 
 	for (; i < t->cells.nr && i <= cell + reach; i += t->columns.nr) {
 		const struct sonde_cell_text *other = &t->cells.at[i];
-		struct sonde_cut_name o = cut_in_the_middle(other, room);
+		struct cut_name o = cut_in_the_middle(other, room);
 
 		if (i != cell && !sonde_str_eq(own->text, other->text) &&
 			sonde_str_eq(c.begin, o.begin) && sonde_str_eq(c.rest, o.rest))
@@ -62,11 +64,11 @@ static size_t differs_at(const struct sonde_table *t, size_t cell, size_t room)
 }
 
 /* That of a cell, cut to `room` beside its dots so that names nearby stay different. */
-static struct sonde_cut_name cut_name(
+static struct cut_name cut_name_to(
 	const struct sonde_table *t, size_t cell, size_t room, size_t nr_dots)
 {
 	const struct sonde_cell_text *own = &t->cells.at[cell];
-	struct sonde_cut_name c = cut_in_the_middle(own, room);
+	struct cut_name c = cut_in_the_middle(own, room);
 	size_t at = differs_at(t, cell, room),
 	       lines = sonde_width((struct sonde_str){own->text.p, own->nr_dim});
 	struct sonde_str tail = {own->text.p + at, own->text.n - at}, begin;
@@ -283,7 +285,7 @@ static void drop_bars(struct sonde_table *t, size_t natural_name, size_t width)
 }
 
 /* The last column, then the first, are given what the others leave of `width`. */
-static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
+static void fit_columns(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 {
 	struct sonde_table_column *last = &t->columns.at[t->columns.nr - 1], *c;
 	size_t natural = t->columns.at[0].width, natural_last = last->width;
@@ -310,7 +312,7 @@ static void fit(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t column,
 	const struct sonde_cell_text *cell, bool is_last)
 {
-	struct sonde_cut_name name = {0};
+	struct cut_name name = {0};
 	const char *dots = t->is_utf8 ? "\u2026" : "...";
 	const struct sonde_table_column *c = &t->columns.at[column];
 	size_t used = sonde_width(cell->text), nr_dim = cell->nr_dim;
@@ -322,7 +324,7 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 		size_t room = c->width > nr_dots ? c->width - nr_dots : 0;
 
 		if (column == 0 && cell >= t->cells.at && cell < t->cells.at + t->cells.nr)
-			name = cut_name(t, (size_t)(cell - t->cells.at), room, nr_dots);
+			name = cut_name_to(t, (size_t)(cell - t->cells.at), room, nr_dots);
 		text = name.begin.n ? name.begin : sonde_width_cut(text, room);
 		used = sonde_width(text) + sonde_width(name.rest) +
 		       (name.is_rest_cut ? 2 : 1) * nr_dots;
@@ -376,7 +378,7 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 			(struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM});
 	if (!t->failed) {
 		measure(t);
-		fit(t, width, dropped);
+		fit_columns(t, width, dropped);
 		print_row(t, to, heads.at);
 		for (i = 0; i + t->columns.nr <= t->cells.nr; i += t->columns.nr)
 			print_row(t, to, &t->cells.at[i]);

@@ -1,9 +1,9 @@
-/* The report on a terminal: the lines around the tables. text_table.c, text_tree.c, text_kernels.c and text_entries.c make these. */
+/* The report on a terminal: the lines around the tables, and those of ranks and gaps. text_int.h has a map. */
 #include "export/format.h"
-#include "export/text_int.h"
 
 #include "base/escape.h"
 #include "export/rank_tables.h"
+#include "export/text_int.h"
 #include "tree/first.h"
 #include "tree/idle.h"
 

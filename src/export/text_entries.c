@@ -68,7 +68,7 @@ static void find_slow(struct found *f, const struct sonde_cells *c,
 		}
 }
 
-static bool find(struct found *f, struct sonde_text_export *x, const struct sonde_report *r,
+static bool find_entries(struct found *f, struct sonde_text_export *x, const struct sonde_report *r,
 	const struct sonde_listing *l)
 {
 	size_t i;
@@ -221,7 +221,7 @@ int sonde_text__write_entries(
 
 	if (rc)
 		return rc;
-	if (!find(&f, x, r, &l))
+	if (!find_entries(&f, x, r, &l))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < f.nr; i++)
 		step = f.of[i].runs.step > step ? f.of[i].runs.step : step;

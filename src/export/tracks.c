@@ -94,7 +94,7 @@ static uint32_t track_of(struct build *b, struct key k)
 		       : SONDE_NONE;
 }
 
-static void add(struct build *b, uint32_t track, const struct sonde_track_event *e)
+static void add_event(struct build *b, uint32_t track, const struct sonde_track_event *e)
 {
 	struct sonde_track_event *slot;
 
@@ -133,7 +133,7 @@ static void add_entries(struct build *b)
 
 		if (!region->is_shown)
 			continue;
-		add(b, track_of(b, key),
+		add_event(b, track_of(b, key),
 			&(struct sonde_track_event){
 				e->begin_ns, e->end_ns, e->label, e->region, 0});
 	}
@@ -153,7 +153,7 @@ static void add_launches(struct build *b)
 
 		if (!l->end_ns || l->state == SONDE_LAUNCH_NOT_SELECTED)
 			continue;
-		add(b, track_of(b, key),
+		add_event(b, track_of(b, key),
 			&(struct sonde_track_event){l->start_ns, l->end_ns, l->kernel,
 				place->nr ? b->c->homes.at[place->first] : SONDE_NONE, 0});
 	}
@@ -168,7 +168,7 @@ static void add_marks(struct build *b)
 		const struct sonde_timeline_mark *m = &t->marks.at[i];
 		struct key key = {SONDE_TRACK_MARKS, m->process, SONDE_NONE, SONDE_NONE, 0};
 
-		add(b, track_of(b, key),
+		add_event(b, track_of(b, key),
 			&(struct sonde_track_event){m->ns, m->ns, m->label, SONDE_NONE, 0});
 	}
 }

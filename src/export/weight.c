@@ -112,7 +112,7 @@ static int fill_metric(struct sonde_weights *w, const struct sonde_tree *t,
 	return rc;
 }
 
-static int fill(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r,
+static int fill_weights(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r,
 	const char *by, struct sonde_err *err)
 {
 	uint32_t column;
@@ -142,7 +142,7 @@ int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 
 	*out = (struct sonde_weights){.inclusive = sonde_calloc(nr + 1, sizeof(double)),
 		.own = sonde_calloc(nr + 1, sizeof(double))};
-	rc = out->inclusive && out->own ? fill(out, t, r, by, err) : sonde_err_nomem(err);
+	rc = out->inclusive && out->own ? fill_weights(out, t, r, by, err) : sonde_err_nomem(err);
 	if (rc) {
 		sonde_weights_release(out);
 		return rc;

@@ -1,6 +1,4 @@
-/*
- * Merging cells and reading figures off them.
- */
+/* Figures of a region, a kernel or all of a report: cells are merged, and figures read off the sum. */
 #include "base/alloc.h"
 #include "fold/sampled.h"
 #include "tree/tree_int.h"
@@ -308,8 +306,6 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 	if (cell->launches == 1)
 		as_measured(out);
 }
-
-/* The figures of a region, a kernel or all of a report: its cells, merged. */
 
 int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, struct sonde_err *err)
 {

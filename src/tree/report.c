@@ -395,7 +395,7 @@ static void forget_own(struct sonde_report *r)
 	}
 }
 
-static int build(struct work *w)
+static int build_report(struct work *w)
 {
 	uint32_t scope = w->cover->scope;
 	int rc;
@@ -439,5 +439,5 @@ int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 	r->is_aggregate = cover->scope == SONDE_NONE;
 	r->name = r->is_aggregate ? SONDE_STR("aggregate")
 				  : t->cells->scopes.at[cover->scope].name;
-	return build(&w);
+	return build_report(&w);
 }

@@ -378,7 +378,7 @@ static bool shorten_names(struct sonde_tree *t)
 	return ok;
 }
 
-static int build(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
+static int build_tree(struct sonde_tree *t, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	int rc;
 
@@ -415,7 +415,7 @@ int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,
 	if (!t)
 		return sonde_err_nomem(err);
 	t->cells = cells;
-	rc = build(t, choice, err);
+	rc = build_tree(t, choice, err);
 	if (rc)
 		sonde_tree_free(t);
 	else
