@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
-#include "export/scale.h"
+#include "export/time_scale.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #ifndef SONDE_EXPORT_FIELD_H
 #define SONDE_EXPORT_FIELD_H
 
-#include "export/shown.h"
+#include "export/shown_reports.h"
 #include "tree/judge.h"
 
 #include <math.h>

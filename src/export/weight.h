@@ -11,7 +11,7 @@
 #ifndef SONDE_EXPORT_WEIGHT_H
 #define SONDE_EXPORT_WEIGHT_H
 
-#include "export/shown.h"
+#include "export/shown_reports.h"
 
 struct sonde_weights {
 	double *inclusive, *own; /* by node; 0 where the quantity is missing */

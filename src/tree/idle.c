@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#define LEAST_SHARE 0.1 /* of a region's time, and of all GPU time: less is no beginning */
+#define LEAST_SHARE 0.1 /* of a region's time, and of all GPU time: a smaller share of idle time is not worth a sentence */
 #define MOST_OF_IT  0.6 /* of a region's idle time in one inside it: look there */
 #define OFTEN	    3	/* entries: what happens again and again matters more than a start-up */
 

@@ -1,5 +1,5 @@
 /* Which reports of a tree an output shows, and in which order. */
-#include "export/shown.h"
+#include "export/shown_reports.h"
 
 #include "base/glob.h"
 #include "tree/judge.h"

@@ -1,4 +1,4 @@
-#include "export/scale.h"
+#include "export/time_scale.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
  * exclusive times compare with inclusive ones, a median with the longest. Heads end in "ms" in
  * the tables of columns and get the unit here.
  */
-#ifndef SONDE_EXPORT_SCALE_H
-#define SONDE_EXPORT_SCALE_H
+#ifndef SONDE_EXPORT_TIME_SCALE_H
+#define SONDE_EXPORT_TIME_SCALE_H
 
 #include "export/table.h"
 

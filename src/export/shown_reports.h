@@ -1,6 +1,6 @@
 /* Private to the room: which reports of a tree an output shows, and in which order. */
-#ifndef SONDE_EXPORT_SHOWN_H
-#define SONDE_EXPORT_SHOWN_H
+#ifndef SONDE_EXPORT_SHOWN_REPORTS_H
+#define SONDE_EXPORT_SHOWN_REPORTS_H
 
 #include "export/export.h"
 
