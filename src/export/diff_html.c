@@ -235,7 +235,7 @@ static void write_title(
 	sonde_sink_puts(to, " ms a run; per entry ");
 	sonde_diff_out__percent(&to->buf, r->ratio);
 	sonde_sink_puts(to, ", ");
-	sonde_diff_out__put_verdict(to, d, r, sonde_escape_xml);
+	sonde_diff_out__put_verdict(&to->buf, d, r, sonde_escape_xml);
 	sonde_sink_puts(to, "</title>");
 }
 
@@ -319,17 +319,23 @@ static bool write_icicle(const struct sonde_diff *d, struct sonde_sink *to)
 static void write_row(struct sonde_sink *to, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, double most)
 {
+	size_t i;
+
 	sonde_sink_printf(to, "<tr><td style=\"padding-left:%.1fem\" title=\"",
 		0.6 + 1.1 * (r->depth < 20 ? r->depth : 20));
 	put_text(to, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, "\"><code>");
 	put_text(to, r->label);
 	sonde_sink_printf(to, "</code>%s</td>", sonde_region_kind_mark(r->kind));
-	sonde_diff_out__figures(&to->buf, r, "<td>", "</td>");
+	for (i = 0; i < SONDE_NR_DIFF_FIGURES; i++) {
+		sonde_sink_puts(to, "<td>");
+		sonde_diff_out__figure(&to->buf, r, (enum sonde_diff_figure)i);
+		sonde_sink_puts(to, "</td>");
+	}
 	write_bar(to, sonde_diff_region_delta(r), most);
 	write_spread(to, d, r);
 	sonde_sink_printf(to, "<td class=\"v %s\">", sonde_verdict_name(r->verdict));
-	sonde_diff_out__put_verdict(to, d, r, sonde_escape_xml);
+	sonde_diff_out__put_verdict(&to->buf, d, r, sonde_escape_xml);
 	sonde_sink_puts(to, "</td></tr>\n");
 }
 

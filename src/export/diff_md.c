@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "export/table.h"
 
 #define MAX_ROWS 100
 
@@ -19,31 +20,37 @@ static const char *mark_of(const struct sonde_diff_region *r)
 	return marks[r->verdict];
 }
 
-static void write_row(
-	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
+static void put_row(struct sonde_table *t, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	sonde_sink_puts(to, "| ");
-	put_text(to, sonde_region_path(r->id, r->kind));
-	sonde_sink_printf(to, "%s | ", sonde_region_kind_mark(r->kind));
-	sonde_diff_out__figures(&to->buf, r, "", " | ");
-	sonde_sink_puts(to, mark_of(r));
-	sonde_diff_out__put_verdict(to, d, r, sonde_escape_markdown);
-	sonde_sink_puts(to, " |\n");
+	size_t i;
+
+	sonde_table_region(t, r->id, r->kind);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
+	for (i = 0; i < SONDE_NR_DIFF_FIGURES; i++) {
+		sonde_diff_out__figure(&t->cell, r, (enum sonde_diff_figure)i);
+		sonde_table_put(t, SONDE_STYLE_PLAIN);
+	}
+	sonde_buf_puts(&t->cell, mark_of(r));
+	sonde_diff_out__put_verdict(&t->cell, d, r, sonde_escape_markdown);
+	sonde_table_put(t, SONDE_STYLE_PLAIN);
 }
 
 static void write_table(
 	const struct sonde_diff *d, const uint32_t *order, size_t max, struct sonde_sink *to)
 {
+	static const char *const heads[] = {"0region", ">0base ms", ">0new ms", ">0\u0394 ms", ">0\u0394 %", ">095 %",
+		"0verdict", NULL};
+	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
 	size_t i, nr = 0, same = d->nr_by_verdict[SONDE_VERDICT_SAME];
 
-	sonde_sink_puts(to,
-		"\n| region | base ms | new ms | \u0394 ms | \u0394 % | 95 % | verdict |\n"
-		"|---|---:|---:|---:|---:|---:|---|\n");
+	sonde_table_heads(&t, heads);
 	for (i = 0; i < d->regions.nr && nr < max; i++)
 		if (d->regions.at[order[i]].verdict != SONDE_VERDICT_SAME) {
-			write_row(to, d, &d->regions.at[order[i]]);
+			put_row(&t, d, &d->regions.at[order[i]]);
 			nr++;
 		}
+	sonde_table_print_markdown(&t, to);
+	sonde_table_release(&t);
 	if (d->regions.nr - same > nr)
 		sonde_sink_printf(to, "\n\u2026 and %zu more.\n", d->regions.nr - same - nr);
 	if (same)

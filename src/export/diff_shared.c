@@ -131,34 +131,38 @@ void sonde_diff_out__verdict(
 	}
 }
 
-void sonde_diff_out__figures(struct sonde_buf *b, const struct sonde_diff_region *r,
-	const char *before, const char *after)
+void sonde_diff_out__figure(struct sonde_buf *b, const struct sonde_diff_region *r, enum sonde_diff_figure which)
 {
-	const double ns[] = {r->base.is_there ? r->base.median_ns : NAN,
-		r->new_half.is_there ? r->new_half.median_ns : NAN, sonde_diff_region_delta(r)};
-	size_t i;
+	double delta = sonde_diff_region_delta(r);
 
-	for (i = 0; i < 3; i++) {
-		sonde_buf_puts(b, before);
-		sonde_buf_puts(b, i == 2 && ns[i] > 0 ? "+" : "");
-		sonde_diff_out__ms(b, ns[i]);
-		sonde_buf_puts(b, after);
+	switch (which) {
+	case SONDE_DIFF_BASE:
+		sonde_diff_out__ms(b, r->base.is_there ? r->base.median_ns : NAN);
+		break;
+	case SONDE_DIFF_NEW:
+		sonde_diff_out__ms(b, r->new_half.is_there ? r->new_half.median_ns : NAN);
+		break;
+	case SONDE_DIFF_DELTA:
+		sonde_buf_puts(b, delta > 0 ? "+" : "");
+		sonde_diff_out__ms(b, delta);
+		break;
+	case SONDE_DIFF_PERCENT:
+		sonde_diff_out__percent(b, r->ratio);
+		break;
+	case SONDE_DIFF_INTERVAL:
+		sonde_diff_out__interval(b, r, true);
+		break;
 	}
-	sonde_buf_puts(b, before);
-	sonde_diff_out__percent(b, r->ratio);
-	sonde_buf_printf(b, "%s%s", after, before);
-	sonde_diff_out__interval(b, r, true);
-	sonde_buf_puts(b, after);
 }
 
-void sonde_diff_out__put_verdict(struct sonde_sink *to, const struct sonde_diff *d,
+void sonde_diff_out__put_verdict(struct sonde_buf *to, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, sonde_diff_escape *escape)
 {
 	struct sonde_buf words = {0};
 
 	sonde_diff_out__verdict(&words, d, r);
-	escape(&to->buf, sonde_buf_view(&words));
-	to->buf.failed |= words.failed;
+	escape(to, sonde_buf_view(&words));
+	to->failed |= words.failed;
 	sonde_buf_release(&words);
 }
 

@@ -26,10 +26,11 @@ void sonde_diff_out__verdict(
 
 /* For Markdown and HTML, whose texts `escape` makes inert. */
 typedef void sonde_diff_escape(struct sonde_buf *to, struct sonde_str text);
-/* The times of a region on both sides and what changed, each between `before` and `after`. */
-void sonde_diff_out__figures(struct sonde_buf *b, const struct sonde_diff_region *r,
-	const char *before, const char *after);
-void sonde_diff_out__put_verdict(struct sonde_sink *to, const struct sonde_diff *d,
+/* The columns of a region: times on both sides, and what changed. */
+enum sonde_diff_figure { SONDE_DIFF_BASE, SONDE_DIFF_NEW, SONDE_DIFF_DELTA, SONDE_DIFF_PERCENT, SONDE_DIFF_INTERVAL };
+#define SONDE_NR_DIFF_FIGURES 5
+void sonde_diff_out__figure(struct sonde_buf *b, const struct sonde_diff_region *r, enum sonde_diff_figure which);
+void sonde_diff_out__put_verdict(struct sonde_buf *to, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, sonde_diff_escape *escape);
 void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *notes,
 	const char *before, const char *after, sonde_diff_escape *escape);
