@@ -1,4 +1,4 @@
-/* A report as sonde.report/1 (schema/sonde.report-1.schema.json): the document; json_region.c and json_ranks.c write its parts. */
+/* A report as sonde.report/1 (schema/sonde.report-1.schema.json): the document; json_region.c writes a region, rank_tables.c ranks. */
 #include "export/format.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Private to the exporters: tables of ranks side by side, for text and Markdown. */
+/* Private to the exporters: tables of ranks side by side, for text, Markdown and the HTML page. */
 #ifndef SONDE_EXPORT_RANK_TABLES_H
 #define SONDE_EXPORT_RANK_TABLES_H
 

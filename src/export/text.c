@@ -244,7 +244,7 @@ static int write_ranks(struct sonde_text_export *x, struct sonde_err *err)
 		struct sonde_table t = sonde_text__table(x->options, 24);
 
 		sonde_rank_table_fill(&t, (enum sonde_rank_table)i, x->tree);
-		if (t.columns.nr)
+		if (t.columns.nr || t.failed)
 			rc = sonde_text__finish(x, &t, err);
 		else
 			sonde_table_release(&t);
