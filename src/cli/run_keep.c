@@ -3,7 +3,7 @@
 #include "base/clock.h"
 
 #include "capture/native_env.h"
-#include "fold/rolling.h"
+#include "merge/rolling.h"
 #include "lib/settings.h"
 #include "read/folder_in.h"
 #include "read/rolled.h"

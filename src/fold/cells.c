@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text)
+bool sonde_cells_keep(struct sonde_cells *c, struct sonde_str *text)
 {
 	if (!text->p)
 		return true;
@@ -20,7 +20,7 @@ bool sonde_cells__keep(struct sonde_cells *c, struct sonde_str *text)
 	return text->p != NULL;
 }
 
-uint32_t *sonde_map__enter(struct sonde_map *to, struct sonde_arena *keep,
+uint32_t *sonde_map_enter(struct sonde_map *to, struct sonde_arena *keep,
 	const struct sonde_map *from, struct sonde_arena *scratch)
 {
 	uint32_t *of = sonde_arena_alloc(scratch, (from->nr + 1) * sizeof(*of));
@@ -35,26 +35,26 @@ uint32_t *sonde_map__enter(struct sonde_map *to, struct sonde_arena *keep,
 	return of;
 }
 
-bool sonde_numbers__init(struct sonde_numbers *of, const struct sonde_cells *from, struct sonde_map *strings,
+bool sonde_numbers_init(struct sonde_numbers *of, const struct sonde_cells *from, struct sonde_map *strings,
 	struct sonde_map *texts, struct sonde_arena *keep, struct sonde_arena *scratch)
 {
-	of->string = sonde_map__enter(strings, keep, &from->strings, scratch);
-	of->text = sonde_map__enter(texts, keep, &from->texts, scratch);
+	of->string = sonde_map_enter(strings, keep, &from->strings, scratch);
+	of->text = sonde_map_enter(texts, keep, &from->texts, scratch);
 	of->region = sonde_arena_alloc(scratch, (from->regions.nr + 1) * sizeof(uint32_t));
 	of->place = sonde_arena_calloc(scratch, from->places.nr + 1, sizeof(uint32_t));
 	of->scope = sonde_arena_alloc(scratch, (from->scopes.nr + 1) * sizeof(uint32_t));
 	return of->string && of->text && of->region && of->place && of->scope;
 }
 
-struct sonde_region sonde_region__in(struct sonde_region r, const struct sonde_numbers *of)
+struct sonde_region sonde_region_in(struct sonde_region r, const struct sonde_numbers *of)
 {
-	r.parent = sonde_number__in(of->region, r.parent);
+	r.parent = sonde_number_in(of->region, r.parent);
 	r.label = of->string[r.label];
-	r.domain = sonde_number__in(of->string, r.domain);
+	r.domain = sonde_number_in(of->string, r.domain);
 	return r;
 }
 
-uint32_t sonde_region__meet(struct sonde_map *keys, struct sonde_arena *keep,
+uint32_t sonde_region_meet(struct sonde_map *keys, struct sonde_arena *keep,
 	const struct sonde_region *r, bool *is_new)
 {
 	const uint32_t key[4] = {r->parent, r->label, r->domain, r->kind};
@@ -62,7 +62,7 @@ uint32_t sonde_region__meet(struct sonde_map *keys, struct sonde_arena *keep,
 	return sonde_map_keep(keys, keep, SONDE_BYTES(key), is_new);
 }
 
-bool sonde_cells__add_input(struct sonde_cells *c, const struct sonde_input *from)
+bool sonde_cells_add_input(struct sonde_cells *c, const struct sonde_input *from)
 {
 	struct sonde_input *in = sonde_vec_push(&c->inputs);
 
@@ -71,22 +71,22 @@ bool sonde_cells__add_input(struct sonde_cells *c, const struct sonde_input *fro
 	*in = *from;
 	in->has.at = NULL;
 	in->has.nr = in->has.cap = 0;
-	return sonde_vec_append(&in->has, &from->has) && sonde_cells__keep(c, &in->path) &&
-	       sonde_cells__keep(c, &in->source) && sonde_cells__keep(c, &in->tool) &&
-	       sonde_cells__keep(c, &in->command) && sonde_cells__keep(c, &in->replay_mode);
+	return sonde_vec_append(&in->has, &from->has) && sonde_cells_keep(c, &in->path) &&
+	       sonde_cells_keep(c, &in->source) && sonde_cells_keep(c, &in->tool) &&
+	       sonde_cells_keep(c, &in->command) && sonde_cells_keep(c, &in->replay_mode);
 }
 
-bool sonde_cells__add_process(struct sonde_cells *c, const struct sonde_process *from)
+bool sonde_cells_add_process(struct sonde_cells *c, const struct sonde_process *from)
 {
 	struct sonde_process *p = sonde_vec_push(&c->processes);
 
 	if (!p)
 		return false;
 	*p = *from;
-	return sonde_cells__keep(c, &p->host) && sonde_cells__keep(c, &p->name);
+	return sonde_cells_keep(c, &p->host) && sonde_cells_keep(c, &p->name);
 }
 
-struct sonde_device *sonde_cells__add_device(struct sonde_cells *c, const struct sonde_device *from)
+struct sonde_device *sonde_cells_add_device(struct sonde_cells *c, const struct sonde_device *from)
 {
 	struct sonde_device *d = sonde_vec_push(&c->devices);
 	struct sonde_attribute *at =
@@ -97,16 +97,16 @@ struct sonde_device *sonde_cells__add_device(struct sonde_cells *c, const struct
 	if (ok) {
 		*d = *from;
 		d->attributes = at;
-		ok = sonde_cells__keep(c, &d->name) && sonde_cells__keep(c, &d->uuid);
+		ok = sonde_cells_keep(c, &d->name) && sonde_cells_keep(c, &d->uuid);
 	}
 	for (i = 0; ok && i < from->nr_attributes; i++) {
 		at[i] = from->attributes[i];
-		ok = sonde_cells__keep(c, &at[i].name) && sonde_cells__keep(c, &at[i].text);
+		ok = sonde_cells_keep(c, &at[i].name) && sonde_cells_keep(c, &at[i].text);
 	}
 	return ok ? d : NULL;
 }
 
-struct sonde_visit *sonde_cells__add_visit(struct sonde_cells *c, uint32_t scope, uint32_t region)
+struct sonde_visit *sonde_cells_add_visit(struct sonde_cells *c, uint32_t scope, uint32_t region)
 {
 	struct sonde_visit *v = sonde_vec_push(&c->visits);
 	double *times[SONDE_NR_VISIT_TIMES];
@@ -116,33 +116,33 @@ struct sonde_visit *sonde_cells__add_visit(struct sonde_cells *c, uint32_t scope
 		return NULL;
 	v->scope = scope;
 	v->region = region;
-	sonde_visit__list_times(v, times);
+	sonde_visit_list_times(v, times);
 	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
 		*times[i] = NAN;
 	return v;
 }
 
-void sonde_cells__add_counts(struct sonde_cells *to, const struct sonde_cells *from, int sign)
+void sonde_cells_add_counts(struct sonde_cells *to, const struct sonde_cells *from, int sign)
 {
 	struct sonde_tally *t = &to->tally;
 	const struct sonde_tally *f = &from->tally;
 	size_t i;
 
-	sonde_count__add(&t->nr_launches, f->nr_launches, sign);
-	sonde_count__add(&t->nr_taken, f->nr_taken, sign);
-	sonde_count__add(&t->nr_outside, f->nr_outside, sign);
-	sonde_count__add(&t->nr_not_selected, f->nr_not_selected, sign);
-	sonde_count__add(&t->nr_adopted, f->nr_adopted, sign);
+	sonde_count_add(&t->nr_launches, f->nr_launches, sign);
+	sonde_count_add(&t->nr_taken, f->nr_taken, sign);
+	sonde_count_add(&t->nr_outside, f->nr_outside, sign);
+	sonde_count_add(&t->nr_not_selected, f->nr_not_selected, sign);
+	sonde_count_add(&t->nr_adopted, f->nr_adopted, sign);
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
-		sonde_count__add(&t->nr_outside_by[i], f->nr_outside_by[i], sign);
+		sonde_count_add(&t->nr_outside_by[i], f->nr_outside_by[i], sign);
 	t->takes_range |= f->takes_range;
 	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
 		t->is_met[i] |= f->is_met[i];
 	to->has_range_times |= from->has_range_times;
 	to->has_times |= from->has_times;
-	sonde_count__add(&to->nr_unclosed, from->nr_unclosed, sign);
-	sonde_count__add(&to->nr_untimed, from->nr_untimed, sign);
-	sonde_count__add(&to->nr_unseen, from->nr_unseen, sign);
+	sonde_count_add(&to->nr_unclosed, from->nr_unclosed, sign);
+	sonde_count_add(&to->nr_untimed, from->nr_untimed, sign);
+	sonde_count_add(&to->nr_unseen, from->nr_unseen, sign);
 }
 
 /* The larger of two, of which the first may not be there yet. */
@@ -167,12 +167,12 @@ void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t m
 			to->b += factor * from->b;
 			to->t += factor * from->t;
 			to->top = larger(is_there, to->top, from->top);
-			sonde_count__add(&to->nr_weighed, from->nr_weighed, sign);
+			sonde_count_add(&to->nr_weighed, from->nr_weighed, sign);
 		} else {
 			to->b = larger(is_there, to->b, from->b);
 		}
 	}
-	sonde_count__add(&to->nr, from->nr, sign);
+	sonde_count_add(&to->nr, from->nr, sign);
 }
 
 struct sonde_mode *sonde_modes_add(
@@ -208,31 +208,13 @@ static bool keep_words(struct sonde_cells *c, struct sonde_words *words)
 	return at != NULL;
 }
 
-bool sonde_cells__keep_selection(struct sonde_cells *c, const struct sonde_selection *s)
+bool sonde_cells_keep_selection(struct sonde_cells *c, const struct sonde_selection *s)
 {
 	c->selection = *s;
 	return keep_words(c, &c->selection.nvtx_include) &&
 	       keep_words(c, &c->selection.nvtx_exclude) &&
 	       keep_words(c, &c->selection.kernel_include) &&
 	       keep_words(c, &c->selection.kernel_exclude) && keep_words(c, &c->selection.labels);
-}
-
-bool sonde_selection__is_same(const struct sonde_selection *a, const struct sonde_selection *b)
-{
-	return a->stack_only == b->stack_only && a->own_threads == b->own_threads &&
-	       a->no_origins == b->no_origins && sonde_words_are_same(a->labels, b->labels) &&
-	       sonde_words_are_same(a->nvtx_include, b->nvtx_include) &&
-	       sonde_words_are_same(a->nvtx_exclude, b->nvtx_exclude) &&
-	       sonde_words_are_same(a->kernel_include, b->kernel_include) &&
-	       sonde_words_are_same(a->kernel_exclude, b->kernel_exclude);
-}
-
-bool sonde_selection__is_usual(const struct sonde_selection *s)
-{
-	const char *const known = "known";
-	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
-
-	return sonde_selection__is_same(s, &none) || sonde_selection__is_same(s, &usual);
 }
 
 struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string)
@@ -279,7 +261,7 @@ void sonde_cells_sort_visits(struct sonde_cells *c)
 	sonde_vec_sort(&c->visits, by_scope_and_region);
 }
 
-uint8_t *sonde_kit__find_methods(
+uint8_t *sonde_kit_find_methods(
 	const struct sonde_kit *kit, const struct sonde_map *metrics, struct sonde_arena *arena)
 {
 	uint8_t *methods = sonde_arena_calloc(arena, kit->nr + 1, sizeof(*methods));
@@ -305,7 +287,7 @@ void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 	sonde_cells__explain_ranks(c, notes);
 }
 
-void sonde_cells__shed(struct sonde_cells *c)
+void sonde_cells_shed(struct sonde_cells *c)
 {
 	size_t i;
 
@@ -340,7 +322,7 @@ void sonde_cells__shed(struct sonde_cells *c)
 	sonde_vec_release(&c->kit_of);
 	sonde_vec_release(&c->cells);
 	sonde_notes_release(&c->notes);
-	sonde_timeline__free(c->timeline);
+	sonde_timeline_free(c->timeline);
 	c->timeline = NULL;
 	c->notes = (struct sonde_notes){0};
 }
@@ -355,7 +337,7 @@ void sonde_cells_free(struct sonde_cells *c)
 		sonde_sampled_free(c->sampled.at[i]);
 	sonde_vec_release(&c->sampled);
 	sonde_vec_release(&c->sampled_others);
-	sonde_cells__shed(c);
+	sonde_cells_shed(c);
 	sonde_arena_release(&c->arena);
 	for (i = 0; i < c->parts.nr; i++)
 		sonde_cells_free(c->parts.at[i]);

@@ -6,7 +6,7 @@
  * processes, devices, metrics, sections, regions, scopes, places, and what each
  * scope knows of each region. Nothing points back into records or launches:
  * these are freed as soon as an input is folded, and cells can be written to a
- * file (partial.h) and read back as they were.
+ * file (cellfile/) and read back as they were.
  *
  * Merging adds no numbers. Each input is folded by itself, which is right
  * because no scope crosses inputs; `sonde_cells_unite` puts the tables of many
@@ -314,14 +314,6 @@ struct sonde_cells {
 };
 
 void sonde_cells_free(struct sonde_cells *c);
-
-/*
- * Unites cells of one selection, else SONDE_ERR_USAGE. Takes over all of `parts`,
- * also on failure. An input that is there twice, by two partial reports say,
- * counts once.
- */
-int sonde_cells_unite(struct sonde_cells **out, struct sonde_cells **parts, size_t nr_parts,
-	struct sonde_err *err);
 
 /* Shorthands. */
 struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string); /* SONDE_NONE: "" */

@@ -252,7 +252,7 @@ static bool count_damage(struct filling *x, const struct sonde_err *damage)
 	if (x->c->nr_damaged++)
 		return true;
 	x->c->damage = sonde_str_from(damage->msg);
-	return sonde_cells__keep(x->c, &x->c->damage);
+	return sonde_cells_keep(x->c, &x->c->damage);
 }
 
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
@@ -377,5 +377,17 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 		sonde_cells_free(c);
 	else
 		*out = c;
+	return rc;
+}
+
+int sonde_cells_fold_records(struct sonde_cells **out, const struct sonde_records *records,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_launches *launches = NULL;
+	int rc = sonde_launches_build(&launches, records, &request->selection, err);
+
+	if (rc == 0)
+		rc = sonde_cells_fold(out, launches, request, err);
+	sonde_launches_free(launches);
 	return rc;
 }

@@ -31,7 +31,7 @@ static bool take_breakdowns(struct sonde_cells *c, const struct sonde_values *v,
 		if (metric == SONDE_NONE || kit->breakdowns[metric].p)
 			continue;
 		kit->breakdowns[metric] = v->texts[i].text;
-		if (!sonde_cells__keep(c, &kit->breakdowns[metric]))
+		if (!sonde_cells_keep(c, &kit->breakdowns[metric]))
 			return false;
 		--*missing;
 	}

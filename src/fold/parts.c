@@ -1,37 +1,7 @@
-/*
- * Files and directories → parts: read → attribute → fold, input by input, each
- * freed as soon as it is folded (crew.h). Parts are put together in the order of
- * the inputs, whoever was first.
- */
-#include "fold/fold_int.h"
-
-#include "base/alloc.h"
-#include "base/file.h"
-#include "fold/crew.h"
-#include "fold/keep_int.h"
-#include "read/folder_in.h"
-#include "read/jobs.h"
+#include "fold/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* What there is to say of files that are left out: said with the next part. */
-struct remark {
-	uint64_t order;
-	struct sonde_str text;
-	bool is_loss;
-};
-
-struct opening {
-	const struct sonde_fold_request *request;
-	struct sonde_keeper keeper;
-	uint64_t nr_files; /* so far: orders parts, and remarks among them */
-	size_t nr_read;	   /* parts of this file or directory */
-	struct sonde_jobs jobs; /* of this directory … */
-	bool asks_jobs;		/* … where it must hold one */
-	SONDE_VEC(struct remark) remarks;
-	struct sonde_arena arena;
-};
 
 void sonde_parts_release(struct sonde_parts *parts)
 {
@@ -42,350 +12,123 @@ void sonde_parts_release(struct sonde_parts *parts)
 	sonde_vec_release(&parts->at);
 }
 
-/* The parts of a file are in order, and behind those of the files before it. */
-#define PARTS_OF_FILE 24 /* bits */
-
-/* Hands over what a file came to. Memory shortage shows when all are there. */
-static void keep_parts(
-	struct opening *o, struct sonde_parts *parts, uint64_t file, const char *path)
+/* What a part is, whoever holds it: not what was chosen of it. */
+uint64_t sonde_part_identity(const struct sonde_cells *c)
 {
+	uint64_t sums[4] = {
+		c->inputs.nr ? c->inputs.at[0].created_s : 0, c->tally.nr_launches, 0, 0};
 	size_t i;
 
-	o->nr_read += parts->at.nr;
-	for (i = 0; i < parts->at.nr; i++) {
-		const struct sonde_cells *c = parts->at.at[i];
+	for (i = 0; i < c->processes.nr; i++) {
+		const struct sonde_process *p = &c->processes.at[i];
+		uint64_t key[5] = {
+			sums[2], p->pid, sonde_hash(p->host.p, p->host.n), p->nr_launches, p->trail};
 
-		if (o->asks_jobs)
-			sonde_jobs_add(&o->jobs, &(struct sonde_found){.path = path,
-						      .inputs = c->inputs.at,
-						      .processes = c->processes.at,
-						      .nr_processes = c->processes.nr,
-						      .devices = c->devices.at,
-						      .nr_devices = c->devices.nr});
-		sonde_keeper__add(&o->keeper, parts->at.at[i], (file << PARTS_OF_FILE) + i, path);
-		parts->at.at[i] = NULL;
+		sums[2] = sonde_hash(key, sizeof(key));
 	}
-}
+	for (i = 0; i < c->sums.nr; i++) {
+		uint64_t key[2] = {sums[2], 0};
 
-static void remark(struct opening *o, uint64_t file, struct sonde_str text, bool is_loss)
-{
-	const struct remark r = {file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text), is_loss};
-
-	(void)sonde_vec_put(&o->remarks, r); /* notes never make a stage fail */
-}
-
-/* The path without the name of the file. */
-static struct sonde_str directory_of(const char *path)
-{
-	struct sonde_str all = sonde_str_from(path);
-
-	while (all.n && all.p[all.n - 1] != '/')
-		all.n--;
-	return all;
-}
-
-static bool is_native(const char *path)
-{
-	return sonde_str_ends(sonde_str_from(path), ".sonde");
-}
-
-/* Whether a sampler of ours wrote it: its name says so. */
-static bool is_samples(const char *path)
-{
-	return sonde_str_starts(sonde_str_from(path + directory_of(path).n), "samples-") &&
-	       is_native(path);
-}
-
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The captures of one directory among `all`; returns how many, and how many of them are samples. */
-static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_word_list *all,
-	struct sonde_str directory)
-{
-	size_t nr = 0, i;
-
-	*nr_samples = 0;
-	for (i = 0; i < all->nr; i++) {
-		const char *path = all->at[i];
-
-		if (!is_native(path) || !sonde_str_eq(directory_of(path), directory))
-			continue;
-		*nr_samples += is_samples(path);
-		beside[nr++] = path;
+		memcpy(&key[1], &c->sums.at[i].time_ns, sizeof(key[1]));
+		sums[2] = sonde_hash(key, sizeof(key));
 	}
-	if (nr > 1) /* a report is the same in whatever order they are named */
-		qsort(beside, nr, sizeof(*beside), by_path);
-	return nr;
+	for (i = 0; i < c->visits.nr; i++)
+		sums[3] += c->visits.at[i].instances;
+	return sonde_hash(sums, sizeof(sums));
 }
 
-static void mark_taken(bool *taken, const struct sonde_word_list *all, struct sonde_str directory)
+static struct sonde_str path_of(const struct sonde_cells *c)
 {
-	size_t i;
-
-	for (i = 0; i < all->nr; i++)
-		taken[i] |= is_native(all->at[i]) &&
-			    sonde_str_eq(directory_of(all->at[i]), directory);
+	return c->inputs.nr ? c->inputs.at[0].path : SONDE_STR("");
 }
 
-/*
- * Samples are of a device, and whatever ran there is in them: they are split among the launches of
- * all processes of their directory, so these are folded together. Fills `taken` for those read.
- */
-static int read_sampled(
-	struct opening *o, const struct sonde_word_list *all, bool *taken, struct sonde_err *err)
+/* Scopes that are added up come behind all others. */
+static bool is_rest(const struct sonde_cells *c)
 {
-	const char **beside = sonde_calloc(all->nr + 1, sizeof(*beside));
-	size_t i, nr, nr_samples;
-	int rc = beside ? 0 : sonde_err_nomem(err);
+	return c->inputs.nr && c->inputs.at[0].nr_folded;
+}
 
-	for (i = 0; i < all->nr && rc == 0; i++) {
-		struct sonde_str directory = directory_of(all->at[i]);
-		struct sonde_parts parts = {0};
+static uint32_t nr_kept(const struct sonde_cells *c)
+{
+	return c->kits.nr ? c->kits.at[0].nr : 0;
+}
 
-		if (taken[i] || !is_samples(all->at[i]))
-			continue;
-		nr = list_beside(beside, &nr_samples, all, directory);
-		if (nr > nr_samples)
-			rc = sonde_parts__read_captures(&parts, beside, nr, o->request, err);
-		if (parts.at.nr) {
-			mark_taken(taken, all, directory);
-			keep_parts(o, &parts, o->nr_files++, beside[0]);
-		}
-		sonde_parts_release(&parts);
-		/* One that cannot be read at all is found out, and left out, file by file. */
-		rc = rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
+/* By path, then what it is; of the same input the one that keeps most comes first. */
+static int by_input(const void *pa, const void *pb)
+{
+	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
+	const struct sonde_cells *b = *(const struct sonde_cells *const *)pb;
+	int c = sonde_cmp(is_rest(a), is_rest(b));
+
+	c = c ? c : sonde_str_cmp(path_of(a), path_of(b));
+	if (c == 0) {
+		uint64_t x = sonde_part_identity(a), y = sonde_part_identity(b);
+
+		c = sonde_cmp(x, y);
 	}
-	sonde_free(beside);
-	return rc;
+	return c ? c : sonde_cmp(nr_kept(b), nr_kept(a));
 }
 
-/* --- all inputs of a kind ------------------------------------------------------------------------
- */
-
-/* Takes what is folded; of what cannot be, the error. */
-struct taking {
-	struct sonde_taker taker;
-	struct opening *o;
-	const struct sonde_task *task;
-	struct sonde_err **errors; /* by file, NULL = it was read */
-	bool failed;
-};
-
-static void take(struct sonde_taker *taker, size_t number, struct sonde_parts *parts, int rc,
-	const struct sonde_err *err)
+void sonde_parts_note_double(struct sonde_notes *notes, const struct sonde_cells *c)
 {
-	struct taking *t = (struct taking *)taker;
-
-	if (rc == 0) {
-		keep_parts(t->o, parts, t->o->nr_files + number, t->task->paths[number]);
-		return;
-	}
-	t->errors[number] = sonde_malloc(sizeof(*err));
-	t->failed |= !t->errors[number];
-	if (t->errors[number]) {
-		*t->errors[number] = *err;
-		t->errors[number]->code = rc;
-	}
+	sonde_note(notes, "%.*s is there more than once and counts once", SONDE_STR_ARG(path_of(c)));
 }
 
-static int fold_all(const struct opening *o, const struct sonde_task *task,
-	struct sonde_taker *taker, struct sonde_err *err)
+void sonde_parts_sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled)
 {
-	struct sonde_sharing *others = o->request->sharing;
-
-	if (others)
-		return others->fold(others, task, taker, err);
-	sonde_crew_fold(task, 0, 1, taker);
-	return 0;
-}
-
-/* The first error in order of the files counts, but those of files that may be left out. */
-static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
-{
-	size_t i;
-	int rc = 0, last = 0;
-
-	for (i = 0; i < t->task->nr && rc == 0; i++) {
-		const struct sonde_err *one = t->errors[i];
-
-		if (!one)
-			continue;
-		last = one->code;
-		if (err)
-			*err = *one;
-		if (last == SONDE_ERR_NOMEM)
-			sonde_err_set(err, last, "%s: %s", t->task->paths[i], one->msg);
-		if (leaves_out && (last == SONDE_ERR_FORMAT || last == SONDE_ERR_IO)) {
-			struct sonde_str text =
-				sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
-
-			remark(t->o, t->o->nr_files + i, text, true);
-		} else {
-			rc = last;
-		}
-	}
-	return rc ? rc : t->o->nr_read ? 0 : last;
-}
-
-/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so
- * with all. */
-static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
-	struct sonde_err *err)
-{
-	const struct sonde_task task = {o->request, paths, nr};
-	struct taking t = {.taker = {take}, .o = o, .task = &task};
-	size_t i;
-	int rc;
-
-	t.errors = sonde_calloc(nr + 1, sizeof(*t.errors));
-	if (!t.errors)
-		return sonde_err_nomem(err);
-	rc = fold_all(o, &task, &t.taker, err);
-	if (rc == 0)
-		rc = t.failed ? sonde_err_nomem(err) : tell_errors(&t, leaves_out, err);
-	for (i = 0; i < nr; i++)
-		sonde_free(t.errors[i]);
-	sonde_free(t.errors);
-	o->nr_files += nr;
-	return rc;
-}
-
-/* Files that may belong together: samples of a device go with the captures beside them. */
-static int read_files(
-	struct opening *o, struct sonde_word_list *all, bool leaves_out, struct sonde_err *err)
-{
-	bool *taken = sonde_calloc(all->nr + 1, sizeof(*taken));
 	size_t i, left = 0;
-	int rc = taken ? read_sampled(o, all, taken, err) : sonde_err_nomem(err);
 
-	for (i = 0; i < all->nr && rc == 0; i++)
-		if (!taken[i])
-			all->at[left++] = all->at[i];
-	if (rc == 0)
-		rc = read_all(o, all->at, left, leaves_out, err);
-	sonde_free(taken);
-	return rc;
+	if (*nr > 1)
+		qsort(at, *nr, sizeof(*at), by_input);
+	for (i = 0; i < *nr; i++) {
+		struct sonde_cells *last = left ? at[left - 1] : NULL;
+
+		if (last && sonde_str_eq(path_of(last), path_of(at[i])) &&
+			sonde_part_identity(last) == sonde_part_identity(at[i]) && !is_rest(last)) {
+			sonde_parts_note_double(doubled, at[i]);
+			sonde_cells_free(at[i]);
+		} else {
+			at[left++] = at[i];
+		}
+	}
+	*nr = left;
 }
 
-/* A directory, or files that were named one after the other: nobody names thousands one by one. */
-static int read_inputs(struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
+bool sonde_selection_is_same(const struct sonde_selection *a, const struct sonde_selection *b)
 {
-	bool is_directory = nr == 0, leaves_out = is_directory || o->request->sharing;
-	struct sonde_folder f = {.dir = paths[0], .together = o->request->read.together};
-	struct sonde_arena arena = {0};
-	struct sonde_notes notes = {0};
-	size_t i;
-	int rc = is_directory ? sonde_folder_expand(&f, &arena, &notes, err) : 0;
-
-	for (i = 0; i < nr && rc == 0; i++)
-		rc = sonde_word_list_add(&f.files, paths[i]) ? 0 : sonde_err_nomem(err);
-	o->asks_jobs = is_directory && !f.is_run && !f.together;
-	for (i = 0; i < notes.texts.nr; i++)
-		remark(o, o->nr_files, notes.texts.keys[i], sonde_notes_is_loss(&notes, i));
-	if (rc == 0)
-		rc = read_files(o, &f.files, leaves_out, err);
-	if (rc == 0 && o->asks_jobs)
-		rc = sonde_jobs_check(&o->jobs, f.dir, err);
-	sonde_jobs_release(&o->jobs);
-	sonde_notes_release(&notes);
-	sonde_vec_release(&f.files);
-	sonde_arena_release(&arena);
-	return rc;
+	return a->stack_only == b->stack_only && a->own_threads == b->own_threads &&
+	       a->no_origins == b->no_origins && sonde_words_are_same(a->labels, b->labels) &&
+	       sonde_words_are_same(a->nvtx_include, b->nvtx_include) &&
+	       sonde_words_are_same(a->nvtx_exclude, b->nvtx_exclude) &&
+	       sonde_words_are_same(a->kernel_include, b->kernel_include) &&
+	       sonde_words_are_same(a->kernel_exclude, b->kernel_exclude);
 }
 
-/* A selection that was asked for must be that of every part. None asked for is theirs. */
-static int check_request(
-	const struct opening *o, const struct sonde_parts *out, struct sonde_err *err)
+bool sonde_selection_is_usual(const struct sonde_selection *s)
 {
-	const struct sonde_selection *s = &o->request->selection;
+	const char *const known = "known";
+	const struct sonde_selection none = {0}, usual = {.labels = {&known, 1}};
+
+	return sonde_selection_is_same(s, &none) || sonde_selection_is_same(s, &usual);
+}
+
+static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
+{
+	return sonde_selection_is_same(&a->selection, &b->selection) &&
+	       a->read.kineto_regions == b->read.kineto_regions;
+}
+
+int sonde_parts_check(struct sonde_cells *const *at, size_t nr, struct sonde_err *err)
+{
 	size_t i;
 
-	if (sonde_selection__is_usual(s))
-		return 0;
-	for (i = 0; i < out->at.nr; i++) {
-		const struct sonde_cells *part = out->at.at[i];
-
-		if (!sonde_selection__is_same(s, &part->selection))
+	for (i = 1; i < nr; i++)
+		if (!are_alike(at[0], at[i]))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"the partial report of %.*s was made with another selection, and "
-				"that cannot be changed afterwards: make it again with this one, "
-				"or "
-				"report on the capture",
-				SONDE_STR_ARG(part->inputs.at[0].path));
-	}
+				"%.*s and %.*s were folded with different settings (selection of "
+				"ranges or kernels, nesting, threads, origins or labels), and a "
+				"report has one: make the partial reports again with the same, or "
+				"give these settings with the captures",
+				SONDE_STR_ARG(path_of(at[0])), SONDE_STR_ARG(path_of(at[i])));
 	return 0;
-}
-
-/* Remarks come before the notes of the next part, or behind those of the last. */
-static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t until, size_t *at)
-{
-	struct sonde_notes own = part->notes;
-
-	if (*at == o->remarks.nr || o->remarks.at[*at].order > until)
-		return;
-	part->notes = (struct sonde_notes){0};
-	if (until == UINT64_MAX)
-		sonde_notes_add(&part->notes, &own);
-	for (; *at < o->remarks.nr && o->remarks.at[*at].order <= until; ++*at)
-		sonde_notes_put(&part->notes, o->remarks.at[*at].text, o->remarks.at[*at].is_loss);
-	sonde_notes_add(&part->notes, &own);
-	sonde_notes_release(&own);
-}
-
-/* What is kept, in order, with all notes. */
-static int hand_over(struct opening *o, struct sonde_parts *out, struct sonde_err *err)
-{
-	struct sonde_keeper *k = &o->keeper;
-	struct sonde_cells *last;
-	size_t i, at = 0;
-	int rc = sonde_keeper__finish(k, err);
-
-	if (rc || !sonde_vec_reserve(&out->at, k->held.nr + 1))
-		return rc ? rc : sonde_err_nomem(err);
-	for (i = 0; i < k->held.nr; i++) {
-		add_remarks(o, k->held.at[i].part, k->held.at[i].order, &at);
-		out->at.at[out->at.nr++] = k->held.at[i].part;
-	}
-	k->held.nr = 0;
-	if (!out->at.nr)
-		return 0;
-	last = out->at.at[out->at.nr - 1];
-	add_remarks(o, last, UINT64_MAX, &at);
-	sonde_notes_add(&last->notes, &k->notes);
-	return 0;
-}
-
-int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t nr_paths,
-	const struct sonde_fold_request *request, struct sonde_err *err)
-{
-	struct opening o = {.request = request, .keeper = {.request = request}};
-	size_t i, end;
-	int rc = 0;
-
-	for (i = 0; i < nr_paths && rc == 0; i = end) { /* files in a row go together */
-		o.nr_read = 0;
-		for (end = i; end < nr_paths && !sonde_dir_exists(paths[end]); end++)
-			;
-		rc = read_inputs(&o, &paths[i], end - i, err);
-		end += end == i; /* a directory */
-	}
-	if (request->sharing)
-		request->sharing->end(request->sharing);
-	if (rc == 0)
-		rc = hand_over(&o, out, err);
-	sonde_keeper__release(&o.keeper);
-	sonde_vec_release(&o.remarks);
-	sonde_arena_release(&o.arena);
-	return rc ? rc : check_request(&o, out, err);
-}
-
-int sonde_parts_unite(struct sonde_cells **out, struct sonde_parts *parts, struct sonde_err *err)
-{
-	int rc = sonde_cells_unite(out, parts->at.at, parts->at.nr, err);
-
-	sonde_vec_release(&parts->at);
-	return rc;
 }

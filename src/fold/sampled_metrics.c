@@ -60,7 +60,7 @@ static bool add_other(struct sonde_cells *c, struct sonde_str role)
 	return slot || is_in_table(role);
 }
 
-bool sonde_sampled__list_others(struct sonde_cells *c)
+bool sonde_sampled_list_others(struct sonde_cells *c)
 {
 	size_t i, k, n;
 

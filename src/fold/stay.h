@@ -38,17 +38,6 @@ void sonde_streams__release(struct sonde_streams *s);
 /* Busy times, spans, queue times and streams of visits, from selected launches. False: no memory. */
 bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_stay *stay);
 
-/* What one stream did for a visit, by its number; they go to the cells by visit, busiest first. False: no memory. */
-struct sonde_stream_row {
-	size_t visit;
-	struct sonde_stream sums;
-};
-struct sonde_stream_rows {
-	struct sonde_stream_row *at;
-	size_t nr, cap;
-};
-bool sonde_streams__hand_out(struct sonde_stream_rows *rows, struct sonde_visit *visits, struct sonde_cells *c);
-
 /* A running union of intervals that come in order of their start. */
 struct sonde_track {
 	uint64_t first_ns, last_ns, busy_ns;

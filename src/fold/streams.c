@@ -177,7 +177,7 @@ static int by_visit_then_time(const void *a, const void *b)
 	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
 }
 
-bool sonde_streams__hand_out(struct sonde_stream_rows *rows, struct sonde_visit *visits, struct sonde_cells *c)
+bool sonde_streams_hand_out(struct sonde_stream_rows *rows, struct sonde_visit *visits, struct sonde_cells *c)
 {
 	size_t i;
 
@@ -205,7 +205,7 @@ static bool hand_out(struct work *w, struct sonde_cells *c)
 		row->sums.busy_ns = (double)row->track.busy_ns;
 		rows.at[rows.nr++] = (struct sonde_stream_row){row->visit, row->sums};
 	}
-	ok = ok && sonde_streams__hand_out(&rows, w->stay->at, c);
+	ok = ok && sonde_streams_hand_out(&rows, w->stay->at, c);
 	sonde_vec_release(&rows);
 	return ok;
 }

@@ -81,7 +81,7 @@ static bool copy_rules(struct sonde_folding *f)
 	if (!sonde_vec_append(&f->c->label_rules, &f->l->label_rules))
 		return false;
 	for (i = 0; i < f->c->label_rules.nr; i++)
-		if (!sonde_cells__keep(f->c, &f->c->label_rules.at[i].text))
+		if (!sonde_cells_keep(f->c, &f->c->label_rules.at[i].text))
 			return false;
 	return true;
 }
@@ -91,10 +91,10 @@ static bool copy_inputs(struct sonde_folding *f)
 	size_t i;
 
 	for (i = 0; i < f->r->inputs.nr; i++)
-		if (!sonde_cells__add_input(f->c, &f->r->inputs.at[i]))
+		if (!sonde_cells_add_input(f->c, &f->r->inputs.at[i]))
 			return false;
 	for (i = 0; i < f->r->processes.nr; i++)
-		if (!sonde_cells__add_process(f->c, &f->r->processes.at[i]))
+		if (!sonde_cells_add_process(f->c, &f->r->processes.at[i]))
 			return false;
 	return true;
 }
@@ -109,7 +109,7 @@ static bool copy_measured(struct sonde_folding *f)
 			SONDE_NONE)
 			return false;
 	for (i = 0; i < f->r->devices.nr; i++)
-		if (!sonde_cells__add_device(c, &f->r->devices.at[i]))
+		if (!sonde_cells_add_device(c, &f->r->devices.at[i]))
 			return false;
 	for (i = 0; i < f->r->sections.nr; i++) {
 		const struct sonde_section *from = &f->r->sections.at[i];
@@ -119,7 +119,7 @@ static bool copy_measured(struct sonde_folding *f)
 			return false;
 		s->id = from->id;
 		s->name = from->name;
-		if (!sonde_cells__keep(c, &s->id) || !sonde_cells__keep(c, &s->name))
+		if (!sonde_cells_keep(c, &s->id) || !sonde_cells_keep(c, &s->name))
 			return false;
 		for (k = 0; k < from->metrics.nr; k++)
 			s->metrics.at[s->metrics.nr++] = f->string_of[from->metrics.at[k]];
@@ -139,8 +139,8 @@ static bool copy_regions(struct sonde_folding *f)
 		struct sonde_region *g = &c->regions.at[i];
 
 		g->label = f->label_of[g->label];
-		g->domain = sonde_number__in(f->string_of, g->domain);
-		if (!sonde_cells__keep(c, &g->id))
+		g->domain = sonde_number_in(f->string_of, g->domain);
+		if (!sonde_cells_keep(c, &g->id))
 			return false;
 	}
 	for (i = 0; i < c->scopes.nr; i++)
@@ -158,7 +158,7 @@ static bool copy_tally(struct sonde_cells *c, const struct sonde_tally *from)
 		return false;
 	memcpy(c->tally.is_met, from->is_met, nr * sizeof(*from->is_met));
 	for (i = 0; i < c->tally.nr_functions; i++)
-		if (!sonde_cells__keep(c, &c->tally.functions[i]))
+		if (!sonde_cells_keep(c, &c->tally.functions[i]))
 			return false;
 	return true;
 }
@@ -175,7 +175,7 @@ bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline)
 	sonde_notes_add(&c->notes, &f->r->notes);
 	for (i = 0; i < l->nr_remarks; i++)
 		sonde_notes_put(&c->notes, l->notes.texts.keys[i], sonde_notes_is_loss(&l->notes, i));
-	return sonde_cells__keep_selection(c, &l->selection) && copy_tally(c, &l->tally) &&
+	return sonde_cells_keep_selection(c, &l->selection) && copy_tally(c, &l->tally) &&
 	       copy_strings(f, has_timeline) && copy_labels(f) && copy_rules(f) && copy_inputs(f) &&
 	       copy_measured(f) && copy_regions(f) && sonde_vec_append(&c->places, &l->places) &&
 	       sonde_vec_append(&c->homes, &l->homes) && sonde_vec_append(&c->strays, &l->strays);

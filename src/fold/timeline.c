@@ -128,7 +128,7 @@ static void translate(struct sonde_timeline *t, const struct sonde_moving *m)
 		t->curve_scopes.at[i] = m->of.scope[t->curve_scopes.at[i]];
 }
 
-bool sonde_timeline__move(const struct sonde_moving *m)
+bool sonde_timeline_move(const struct sonde_moving *m)
 {
 	struct sonde_timeline *from = m->from->timeline, *to = m->to->timeline;
 	bool ok;
@@ -147,11 +147,11 @@ bool sonde_timeline__move(const struct sonde_moving *m)
 		from->curves.at[i].first_scope += to->curve_scopes.nr;
 	}
 	ok = append(to, from);
-	sonde_timeline__free(from);
+	sonde_timeline_free(from);
 	return ok;
 }
 
-void sonde_timeline__free(struct sonde_timeline *t)
+void sonde_timeline_free(struct sonde_timeline *t)
 {
 	if (!t)
 		return;

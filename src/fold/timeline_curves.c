@@ -157,7 +157,7 @@ static bool add_curve(struct drawing *d, struct sonde_str name)
 	if (!curve.nr_scopes && d->f->l->scopes.nr)
 		return true;
 	return sonde_keysort(d->raw.at, d->raw.nr) && /* by start */
-	       sonde_cells__keep(d->f->c, &curve.name) && thin(d, &curve) &&
+	       sonde_cells_keep(d->f->c, &curve.name) && thin(d, &curve) &&
 	       sonde_vec_put(&d->t->curves, curve);
 }
 

@@ -63,7 +63,7 @@ static bool choose_columns(
 
 		if (!role.n)
 			continue;
-		if (!sonde_cells__keep(x->f->c, &role) || !sonde_vec_put(&set->roles, role) ||
+		if (!sonde_cells_keep(x->f->c, &role) || !sonde_vec_put(&set->roles, role) ||
 			!sonde_vec_put(&x->columns, (uint32_t)i) ||
 			!sonde_vec_put(&x->limits, sonde_limit_of(role, x->s->cycles_per_ns, x->s->bytes_per_ns)) ||
 			!sonde_vec_put(&set->peaks,

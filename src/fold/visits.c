@@ -34,7 +34,7 @@ void sonde_waits_forget(struct sonde_waits *w)
 	w->tail_ns = w->queue_ns = w->comm_ns = w->exposed_ns = NAN;
 }
 
-void sonde_visit__list_times(struct sonde_visit *v, double **at)
+void sonde_visit_list_times(struct sonde_visit *v, double **at)
 {
 	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns,
 		&v->waits.tail_ns, &v->waits.queue_ns, &v->waits.comm_ns, &v->waits.exposed_ns,
@@ -55,7 +55,7 @@ static bool add_scope(struct sonde_folding *f, const struct sonde_presence *at, 
 	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0;
 
 	for (i = 0; i < nr_known; i++) {
-		struct sonde_visit *v = sonde_cells__add_visit(f->c, at->scope, known[i]);
+		struct sonde_visit *v = sonde_cells_add_visit(f->c, at->scope, known[i]);
 
 		if (!v)
 			return false;

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "fold/partial.h"
+#include "cellfile/cellfile.h"
 #include "lib/run_in.h"
 
 #include <sys/stat.h>
@@ -233,5 +233,5 @@ int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, str
 	if (rc)
 		return rc;
 	sonde_notes_add(&p->parts.at.at[p->parts.at.nr - 1]->notes, &p->notes);
-	return sonde_sink_finish(&out, sonde_partial_write(&p->parts, &out, err), err);
+	return sonde_sink_finish(&out, sonde_cellfile_write(&p->parts, &out, err), err);
 }

@@ -2,7 +2,7 @@
 
 #include "base/cores.h"
 #include "cli/say.h"
-#include "fold/remote.h"
+#include "merge/remote.h"
 
 #include <mpi.h>
 #include <stdint.h>

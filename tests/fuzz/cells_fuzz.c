@@ -4,20 +4,20 @@
  * given good ones. What is read is reported on: every number must lead somewhere.
  */
 #include "export/format.h"
-#include "fold/partial.h"
-#include "fold/partial_int.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 #include "tree/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void frame(struct sonde_buf *file, const uint8_t *data, size_t size)
 {
-	struct sonde_partial_head head = {
-		.version = SONDE_PARTIAL_VERSION, .rules = SONDE_RULES_VERSION};
-	struct sonde_partial_section s = {0};
+	struct sonde_cellfile_head head = {
+		.version = SONDE_CELLFILE_VERSION, .rules = SONDE_RULES_VERSION};
+	struct sonde_cellfile_section s = {0};
 	size_t i;
 
-	memcpy(head.magic, SONDE_PARTIAL_MAGIC, sizeof(head.magic));
+	memcpy(head.magic, SONDE_CELLFILE_MAGIC, sizeof(head.magic));
 	sonde_buf_add(file, &head, sizeof(head));
 	for (i = 0; i + 4 <= size; i += 4 + s.nr_bytes) {
 		s.kind = data[i];
@@ -25,7 +25,7 @@ static void frame(struct sonde_buf *file, const uint8_t *data, size_t size)
 			     (size_t)data[i + 3] << 16;
 		if (s.nr_bytes > size - i - 4)
 			s.nr_bytes = size - i - 4;
-		s.check = sonde_partial__check(&s, data + i + 4);
+		s.check = sonde_cellfile_check(&s, data + i + 4);
 		sonde_buf_add(file, &s, sizeof(s));
 		sonde_buf_add(file, data + i + 4, s.nr_bytes);
 	}
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sonde_buf_add(&file, data + 1, size - 1);
 	else if (size)
 		frame(&file, data + 1, size - 1);
-	if (sonde_partial_read(&parts, sonde_buf_view(&file), "fuzz", NULL) == 0)
+	if (sonde_cellfile_read(&parts, sonde_buf_view(&file), "fuzz", NULL) == 0)
 		report(&parts);
 	sonde_parts_release(&parts);
 	sonde_buf_release(&file);

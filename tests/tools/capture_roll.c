@@ -3,7 +3,7 @@
  *
  *     capture_roll CAPTURE TIMES [FILES]     so many at once
  */
-#include "fold/rolling.h"
+#include "merge/rolling.h"
 
 #include <stdio.h>
 #include <stdlib.h>

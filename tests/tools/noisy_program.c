@@ -13,7 +13,8 @@
  */
 #include "base/alloc.h"
 #include "attribute/launches.h"
-#include "fold/partial.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 #include "read/source.h"
 
 #include <math.h>
@@ -216,7 +217,7 @@ static int write_cells(const struct program *p, const char *path, struct sonde_e
 	if (rc == 0)
 		rc = sonde_sink_open(&to, path, err);
 	if (rc == 0)
-		rc = sonde_sink_finish(&to, sonde_partial_write(&parts, &to, err), err);
+		rc = sonde_sink_finish(&to, sonde_cellfile_write(&parts, &to, err), err);
 	sonde_launches_free(l);
 	sonde_parts_release(&parts);
 	return rc;

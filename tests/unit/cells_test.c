@@ -4,7 +4,8 @@
  */
 #include "base/alloc.h"
 #include "export/format.h"
-#include "fold/partial.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 #include "tree/tree.h"
 
 #include "folded.h"
@@ -52,7 +53,7 @@ static struct sonde_buf written(struct sonde_parts *parts)
 	struct sonde_sink to;
 
 	sonde_sink_init_string(&to);
-	assert_int_equal(sonde_partial_write(parts, &to, NULL), 0);
+	assert_int_equal(sonde_cellfile_write(parts, &to, NULL), 0);
 	assert_false(to.buf.failed);
 	sonde_parts_release(parts);
 	return to.buf;
@@ -62,7 +63,7 @@ static void read_back(struct sonde_parts *parts, const struct sonde_buf *file)
 {
 	struct sonde_err err = {0};
 
-	if (sonde_partial_read(parts, sonde_buf_view(file), "x.sondecells", &err))
+	if (sonde_cellfile_read(parts, sonde_buf_view(file), "x.sondecells", &err))
 		fail_msg("%s", err.msg);
 }
 
@@ -309,7 +310,7 @@ static void test_partial__cut_off_anywhere_is_an_error(void **state)
 		char *copy = malloc(i ? i : 1); /* so that a look beyond the end is seen */
 
 		memcpy(copy, file.p, i);
-		assert_int_equal(sonde_partial_read(&parts, (struct sonde_str){copy, i}, "x", &err),
+		assert_int_equal(sonde_cellfile_read(&parts, (struct sonde_str){copy, i}, "x", &err),
 			SONDE_ERR_FORMAT);
 		assert_non_null(strstr(err.msg, "x: "));
 		assert_int_equal(parts.at.nr, 0);
@@ -328,7 +329,7 @@ static void test_partial__a_changed_byte_is_an_error(void **state)
 	(void)state;
 	for (i = 0; i < file.n; i++) {
 		file.p[i] ^= 0x41;
-		assert_int_equal(sonde_partial_read(&parts, sonde_buf_view(&file), "x", NULL),
+		assert_int_equal(sonde_cellfile_read(&parts, sonde_buf_view(&file), "x", NULL),
 			SONDE_ERR_FORMAT);
 		file.p[i] ^= 0x41;
 	}
@@ -350,9 +351,9 @@ static void test_partial__every_failing_allocation_is_an_error(void **state)
 
 		sonde_sink_init_string(&to);
 		sonde_alloc_fail_at(n);
-		rc = sonde_partial_read(&parts, sonde_buf_view(&file), "x", NULL);
+		rc = sonde_cellfile_read(&parts, sonde_buf_view(&file), "x", NULL);
 		if (rc == 0)
-			rc = sonde_partial_write(&parts, &to, NULL);
+			rc = sonde_cellfile_write(&parts, &to, NULL);
 		if (rc == 0)
 			rc = to.buf.failed ? SONDE_ERR_NOMEM : 0;
 		if (rc == 0)

@@ -1,7 +1,8 @@
 /* The entries of a region one by one, and their distribution. */
 #include "tree/entries.h"
 
-#include "fold/partial.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 #include "treed.h"
 
 /* An entry from `begin` for `host` ns, with a launch of `gpu` ns (0 = none) that starts with it. */
@@ -244,10 +245,10 @@ static void test_entries__partial_reports_keep_them(void **state)
 	assert_int_equal(sonde_cells_fold(part, l, &request, NULL), 0);
 	sonde_launches_free(l);
 	sonde_sink_init_string(&to);
-	assert_int_equal(sonde_partial_write(&parts, &to, NULL), 0);
+	assert_int_equal(sonde_cellfile_write(&parts, &to, NULL), 0);
 	sonde_parts_release(&parts);
 	parts = (struct sonde_parts){0};
-	assert_int_equal(sonde_partial_read(&parts, sonde_buf_view(&to.buf), "p", NULL), 0);
+	assert_int_equal(sonde_cellfile_read(&parts, sonde_buf_view(&to.buf), "p", NULL), 0);
 	assert_int_equal(sonde_parts_unite(&back, &parts, NULL), 0);
 	assert_int_equal(back->entries.nr, SONDE_MAX_ENTRIES);
 	assert_int_equal(back->entries.nr, c->entries.nr);

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "fold/partial.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -109,7 +110,7 @@ static void write_unseen(const char *capture, uint64_t nr, const char *path)
 	assert_int_equal(sonde_parts_open(&parts, &capture, 1, &request, NULL), 0);
 	parts.at.at[0]->nr_unseen = nr;
 	sonde_sink_init_string(&to);
-	assert_int_equal(sonde_partial_write(&parts, &to, NULL), 0);
+	assert_int_equal(sonde_cellfile_write(&parts, &to, NULL), 0);
 	assert_int_equal(sonde_file_write(path, sonde_buf_view(&to.buf), NULL), 0);
 	sonde_sink_abort(&to);
 	sonde_parts_release(&parts);

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/sink.h"
-#include "fold/rolling.h"
+#include "merge/rolling.h"
 
 #include <math.h>
 #include <stdio.h>

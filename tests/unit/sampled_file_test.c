@@ -1,7 +1,7 @@
 /* What was sampled, beside the figures: curves over time, and partial reports that keep all of it. */
 #include "base/alloc.h"
-#include "fold/partial.h"
-#include "fold/partial_int.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 #include "fold/timeline.h"
 
 #include "sampled_made.h"
@@ -17,7 +17,7 @@ static struct sonde_buf written(struct program *p)
 	assert_non_null(slot);
 	*slot = fold_part(p);
 	sonde_sink_init_string(&to);
-	assert_int_equal(sonde_partial_write(&parts, &to, NULL), 0);
+	assert_int_equal(sonde_cellfile_write(&parts, &to, NULL), 0);
 	sonde_parts_release(&parts);
 	return to.buf;
 }
@@ -27,7 +27,7 @@ static bool read_back(struct run *run, const struct sonde_buf *file)
 {
 	struct sonde_parts parts = {0};
 
-	if (sonde_partial_read(&parts, sonde_buf_view(file), "x.sondecells", NULL)) {
+	if (sonde_cellfile_read(&parts, sonde_buf_view(file), "x.sondecells", NULL)) {
 		sonde_parts_release(&parts);
 		return false;
 	}
@@ -62,13 +62,13 @@ static void test_sampled__a_partial_report_has_the_same_figures(void **state)
 }
 
 /* Where the section of sampled counters begins; its head is in `*s`. */
-static size_t find_section(const struct sonde_buf *file, struct sonde_partial_section *s)
+static size_t find_section(const struct sonde_buf *file, struct sonde_cellfile_section *s)
 {
-	size_t at = sizeof(struct sonde_partial_head);
+	size_t at = sizeof(struct sonde_cellfile_head);
 
 	for (; at < file->n; at += sizeof(*s) + s->nr_bytes) {
 		memcpy(s, file->p + at, sizeof(*s));
-		if (s->kind == SONDE_PARTIAL_SAMPLED)
+		if (s->kind == SONDE_CELLFILE_SAMPLED)
 			return at;
 	}
 	fail_msg("no sampled counters in the file");
@@ -78,7 +78,7 @@ static size_t find_section(const struct sonde_buf *file, struct sonde_partial_se
 /* Every byte is changed, with a checksum that fits: what is read leads somewhere. */
 static void test_sampled__damage_is_found_or_harmless(void **state)
 {
-	struct sonde_partial_section s = {0};
+	struct sonde_cellfile_section s = {0};
 	size_t at, i, nr_found = 0;
 	struct sonde_buf file;
 	struct program p;
@@ -92,7 +92,7 @@ static void test_sampled__damage_is_found_or_harmless(void **state)
 		char *byte = file.p + at + sizeof(s) + i, was = *byte;
 
 		*byte = (char)~was;
-		s.check = sonde_partial__check(&s, file.p + at + sizeof(s));
+		s.check = sonde_cellfile_check(&s, file.p + at + sizeof(s));
 		memcpy(file.p + at, &s, sizeof(s));
 		if (read_back(&run, &file)) {
 			figure(&run, 0, SONDE_PART_TOTAL, 0, TIME);

@@ -1,7 +1,8 @@
 /* Ranks side by side: planted stragglers are named, by what they are slow; clocks are aligned. */
 #include "treed.h"
 
-#include "fold/partial.h"
+#include "cellfile/cellfile.h"
+#include "merge/merge.h"
 #include "ranks/ranks_int.h"
 
 #define US 1000.0

@@ -8,7 +8,7 @@
 #include "attribute/launches.h"
 #include "check/validate.h"
 #include "export/format.h"
-#include "fold/fold.h"
+#include "merge/merge.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,0 +1,213 @@
+/* The frame of a partial report: head, sections with their checksums, an end that counts. */
+#include "cellfile/cellfile.h"
+
+#include "base/alloc.h"
+#include "cellfile/cell_walks.h"
+
+typedef void (*move_fn)(struct sonde_walk *w, struct sonde_cells *c);
+static const move_fn sections[] = {
+	[SONDE_CELLFILE_TABLES] = sonde_walk_tables,
+	[SONDE_CELLFILE_VISITS] = sonde_walk_visits,
+	[SONDE_CELLFILE_CELLS] = sonde_walk_cells,
+	[SONDE_CELLFILE_SAMPLED] = sonde_walk_sampled,
+};
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+struct framing {
+	struct sonde_parts *out;
+	struct sonde_str bytes;
+	size_t at;
+	const char *path;
+	struct sonde_err *err;
+	struct sonde_cells *part; /* in the making */
+	uint32_t expected;	  /* kind of the next section of a part */
+};
+
+bool sonde_cellfile_knows(struct sonde_str bytes)
+{
+	return sonde_str_starts(bytes, SONDE_CELLFILE_MAGIC);
+}
+
+static int refuse_damaged(struct framing *f, const char *what)
+{
+	return sonde_err_at(f->err, SONDE_ERR_FORMAT, f->path, f->at,
+		"%s; the partial report is damaged or cut off: copy it again, or make it again", what);
+}
+
+static int read_head(struct framing *f)
+{
+	struct sonde_cellfile_head head;
+
+	if (f->bytes.n < sizeof(head) || !sonde_cellfile_knows(f->bytes))
+		return refuse_damaged(f, "the head is cut off");
+	memcpy(&head, f->bytes.p, sizeof(head));
+	if (head.version != SONDE_CELLFILE_VERSION || head.rules != SONDE_RULES_VERSION)
+		return sonde_err_set(f->err, SONDE_ERR_FORMAT,
+			"%s: a partial report of another version (%u, rules %u; this sonde reads "
+			"%u, rules %u): make it again from the captures",
+			f->path, head.version, head.rules, SONDE_CELLFILE_VERSION,
+			SONDE_RULES_VERSION);
+	f->at = sizeof(head);
+	return 0;
+}
+
+static int move_section(
+	struct framing *f, uint32_t kind, struct sonde_str payload, struct sonde_cells *c)
+{
+	struct sonde_walk w = sonde_walk_reader(payload, &c->arena);
+
+	sections[kind](&w, c);
+	if (sonde_walk_is_done(&w))
+		return 0;
+	return w.is_nomem ? sonde_err_nomem(f->err)
+			  : refuse_damaged(f, "a section has impossible contents");
+}
+
+/* Begins, continues or ends a part. */
+static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
+{
+	int rc;
+
+	if (kind != f->expected)
+		return refuse_damaged(f, "a section is missing");
+	if (kind == SONDE_CELLFILE_TABLES)
+		f->part = sonde_calloc(1, sizeof(*f->part));
+	if (!f->part)
+		return sonde_err_nomem(f->err);
+	rc = move_section(f, kind, payload, f->part);
+	if (rc)
+		return rc;
+	f->expected = kind + 1;
+	if (kind != SONDE_CELLFILE_CELLS)
+		return 0;
+	if (!sonde_vec_put(&f->out->at, f->part))
+		return sonde_err_nomem(f->err);
+	f->part = NULL;
+	f->expected = SONDE_CELLFILE_TABLES;
+	return 0;
+}
+
+/* Comes after the cells of its part, once. */
+static int read_sampled(struct framing *f, size_t nr_before, struct sonde_str payload)
+{
+	struct sonde_cells *part = f->out->at.nr > nr_before ? f->out->at.at[f->out->at.nr - 1] : NULL;
+
+	if (!part || f->expected != SONDE_CELLFILE_TABLES || part->sampled.nr)
+		return refuse_damaged(f, "sampled counters come without their cells");
+	return move_section(f, SONDE_CELLFILE_SAMPLED, payload, part);
+}
+
+static bool is_end_right(struct framing *f, size_t nr_before, struct sonde_str payload)
+{
+	struct sonde_walk w = sonde_walk_reader(payload, NULL);
+
+	return f->expected == SONDE_CELLFILE_TABLES &&
+	       sonde_walk_number(&w, 0) == f->out->at.nr - nr_before;
+}
+
+/* One section; `*is_end` after the last. */
+static int read_section(struct framing *f, size_t nr_before, bool *is_end)
+{
+	struct sonde_cellfile_section s;
+	struct sonde_str payload;
+	int rc = 0;
+
+	if (f->bytes.n - f->at < sizeof(s))
+		return refuse_damaged(f, "the head of a section is cut off");
+	memcpy(&s, f->bytes.p + f->at, sizeof(s));
+	if (s.nr_bytes > f->bytes.n - f->at - sizeof(s))
+		return refuse_damaged(f, "a section is longer than the file");
+	payload = (struct sonde_str){f->bytes.p + f->at + sizeof(s), s.nr_bytes};
+	if (s.zero || s.check != sonde_cellfile_check(&s, payload.p))
+		return refuse_damaged(f, "a checksum does not match");
+	*is_end = s.kind == SONDE_CELLFILE_END;
+	if (*is_end && !is_end_right(f, nr_before, payload))
+		return refuse_damaged(f, "a part is missing");
+	if (s.kind > SONDE_CELLFILE_CELLS && s.kind < SONDE_CELLFILE_OPTIONAL)
+		return refuse_damaged(f, "a section is of an unknown kind");
+	if (!*is_end && s.kind <= SONDE_CELLFILE_CELLS)
+		rc = read_part(f, s.kind, payload);
+	if (s.kind == SONDE_CELLFILE_SAMPLED)
+		rc = read_sampled(f, nr_before, payload);
+	f->at += sizeof(s) + s.nr_bytes;
+	return rc;
+}
+
+int sonde_cellfile_read(struct sonde_parts *out, struct sonde_str bytes, const char *path,
+	struct sonde_err *err)
+{
+	struct framing f = {.out = out,
+		.bytes = bytes,
+		.path = path,
+		.err = err,
+		.expected = SONDE_CELLFILE_TABLES};
+	size_t nr_before = out->at.nr;
+	bool is_end = false;
+	int rc = read_head(&f);
+
+	while (rc == 0 && !is_end)
+		rc = read_section(&f, nr_before, &is_end);
+	if (rc == 0 && f.at != bytes.n)
+		rc = refuse_damaged(&f, "bytes follow the end");
+	sonde_cells_free(f.part);
+	while (rc && out->at.nr > nr_before)
+		sonde_cells_free(out->at.at[--out->at.nr]);
+	return rc;
+}
+
+/* --- writing ----------------------------------------------------------------------------------- */
+
+static void write_section(struct sonde_sink *to, uint32_t kind, struct sonde_buf *b)
+{
+	struct sonde_cellfile_section s = {.kind = kind, .nr_bytes = b->n};
+
+	s.check = sonde_cellfile_check(&s, b->p ? b->p : "");
+	sonde_sink_write(to, &s, sizeof(s));
+	sonde_sink_str(to, sonde_buf_view(b));
+	to->buf.failed |= b->failed;
+	sonde_buf_clear(b);
+}
+
+static int write_part(
+	struct sonde_sink *to, struct sonde_cells *c, struct sonde_buf *b, struct sonde_err *err)
+{
+	static const uint32_t kinds[] = {SONDE_CELLFILE_TABLES, SONDE_CELLFILE_VISITS,
+		SONDE_CELLFILE_CELLS, SONDE_CELLFILE_SAMPLED};
+	struct sonde_walk w = {.to = b};
+	size_t i;
+
+	for (i = 0; i < 4 && !w.is_nomem && !to->buf.failed; i++) {
+		if (kinds[i] == SONDE_CELLFILE_SAMPLED && !c->sampled.nr)
+			continue;
+		sections[kinds[i]](&w, c);
+		write_section(to, kinds[i], b);
+	}
+	return w.is_nomem || to->buf.failed ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_cellfile_write(struct sonde_parts *parts, struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_cellfile_head head = {
+		.version = SONDE_CELLFILE_VERSION, .rules = SONDE_RULES_VERSION};
+	struct sonde_notes doubled = {0};
+	struct sonde_buf b = {0};
+	struct sonde_walk end = {.to = &b};
+	size_t i;
+	int rc = sonde_parts_check(parts->at.at, parts->at.nr, err);
+
+	if (rc)
+		return rc;
+	memcpy(head.magic, SONDE_CELLFILE_MAGIC, sizeof(head.magic));
+	sonde_parts_sort(parts->at.at, &parts->at.nr, &doubled);
+	if (parts->at.nr)
+		sonde_notes_add(&parts->at.at[parts->at.nr - 1]->notes, &doubled);
+	sonde_sink_write(to, &head, sizeof(head));
+	for (i = 0; i < parts->at.nr && rc == 0; i++)
+		rc = write_part(to, parts->at.at[i], &b, err);
+	sonde_walk_number(&end, parts->at.nr);
+	write_section(to, SONDE_CELLFILE_END, &b);
+	sonde_buf_release(&b);
+	sonde_notes_release(&doubled);
+	return rc;
+}

@@ -1,0 +1,269 @@
+/* A part's visits and cells. What a tree takes for granted of them is required here. */
+#include "cellfile/cell_walks.h"
+#include "fold/cell_tables.h"
+
+#include <math.h>
+
+#define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
+
+static void move_streams(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
+{
+	struct sonde_stream *s;
+
+	MOVE_SLICE(w, &c->streams, v->first_stream, v->nr_streams, s) {
+		MOVE_NUMBER(w, s->context);
+		MOVE_NUMBER(w, s->stream);
+		MOVE_NUMBER(w, s->launches);
+		MOVE_DOUBLE(w, s->time_ns);
+		MOVE_DOUBLE(w, s->busy_ns);
+	}
+}
+
+/* In order of their begins. */
+static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
+{
+	struct sonde_entry *e;
+	uint64_t last = 0;
+
+	MOVE_INDEX(w, v->entry_step, (uint64_t)UINT32_MAX + 1);
+	MOVE_SLICE(w, &c->entries, v->first_entry, v->nr_entries, e) {
+		MOVE_SINCE(w, e->begin_ns, last);
+		MOVE_NUMBER(w, e->host_ns);
+		MOVE_NUMBER(w, e->gpu_ns);
+		MOVE_NUMBER(w, e->span_ns);
+		MOVE_MAYBE(w, e->label, c->strings.nr);
+		last = e->begin_ns;
+	}
+	sonde_walk_require(w, v->entry_step || !v->nr_entries);
+}
+
+/* Of the times only those that are known: a bit each says which. */
+static void move_times(struct sonde_walk *w, struct sonde_visit *v)
+{
+	double *times[SONDE_NR_VISIT_TIMES];
+	bool is_known[SONDE_NR_VISIT_TIMES], *flags[2 + SONDE_NR_VISIT_TIMES];
+	size_t i;
+
+	sonde_visit_list_times(v, times);
+	flags[0] = &v->is_present;
+	flags[1] = &v->is_open;
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
+		is_known[i] = !isnan(*times[i]);
+		flags[2 + i] = &is_known[i];
+	}
+	sonde_walk_flags(w, flags, 2 + SONDE_NR_VISIT_TIMES);
+	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
+		*times[i] = is_known[i] ? sonde_walk_double(w, *times[i]) : NAN;
+}
+
+static bool is_before(const struct sonde_visit *a, const struct sonde_visit *b)
+{
+	return a->scope < b->scope || (a->scope == b->scope && a->region < b->region);
+}
+
+static void move_visits(struct sonde_walk *w, struct sonde_cells *c)
+{
+	struct sonde_visit *v;
+
+	MOVE_ROWS(w, &c->visits, v) {
+		MOVE_INDEX(w, v->scope, c->scopes.nr);
+		MOVE_INDEX(w, v->region, c->regions.nr);
+		MOVE_NUMBER(w, v->instances);
+		MOVE_NUMBER(w, v->first_instances);
+		move_times(w, v);
+		MOVE_NUMBER(w, v->first_ns);
+		MOVE_NUMBER(w, v->waits.nr_queued);
+		move_streams(w, c, v);
+		move_entries(w, c, v);
+		sonde_walk_require(w, v == c->visits.at || is_before(v - 1, v));
+	}
+}
+
+static void move_gaps(struct sonde_walk *w, struct sonde_cells *c)
+{
+	struct sonde_gap *gap;
+
+	MOVE_ROWS(w, &c->gaps, gap) {
+		MOVE_INDEX(w, gap->scope, c->scopes.nr);
+		MOVE_MAYBE(w, gap->region, c->regions.nr);
+		MOVE_MAYBE(w, gap->before, c->regions.nr);
+		MOVE_INDEX(w, gap->cause, SONDE_NR_IDLE_CAUSES);
+		MOVE_NUMBER(w, gap->begin_ns);
+		MOVE_NUMBER(w, gap->ns);
+		MOVE_NUMBER(w, gap->since_ns);
+	}
+}
+
+/* By scope, then start. */
+static void move_collectives(struct sonde_walk *w, struct sonde_cells *c)
+{
+	struct sonde_collective last = {0}, *k;
+
+	MOVE_ROWS(w, &c->collectives, k) {
+		MOVE_INDEX(w, k->scope, c->scopes.nr);
+		k->who = SONDE_NONE; /* no rest is written */
+		MOVE_INDEX(w, k->place, c->places.nr);
+		MOVE_INDEX(w, k->group, c->strings.nr);
+		MOVE_INDEX(w, k->kind, SONDE_NR_COLLECTIVE_KINDS);
+		MOVE_SINCE(w, k->number, last.number);
+		MOVE_SINCE(w, k->start_ns, last.start_ns);
+		MOVE_SINCE(w, k->end_ns, k->start_ns);
+		MOVE_NUMBER(w, k->nr_bytes);
+		sonde_walk_require(w, k->scope > last.scope || (k->scope == last.scope &&
+								k->start_ns >= last.start_ns));
+		sonde_walk_require(w, k->end_ns >= k->start_ns);
+		last = *k;
+	}
+}
+
+void sonde_walk_visits(struct sonde_walk *w, struct sonde_cells *c)
+{
+	move_visits(w, c);
+	move_gaps(w, c);
+	move_collectives(w, c);
+}
+
+/* A cell's regions are shown, as all around them, and known to its scope. */
+static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell)
+{
+	const struct sonde_place *p = &c->places.at[cell->place];
+	const struct sonde_visit *v;
+	uint32_t i, region;
+
+	for (i = 0; i < p->nr; i++) {
+		region = c->homes.at[p->first + i];
+		v = sonde_cells_visit(c, cell->scope, region);
+		if (!c->tally.takes_range || !v || !v->is_present)
+			return false;
+		for (; region != SONDE_NONE; region = c->regions.at[region].parent)
+			if (!c->regions.at[region].is_shown)
+				return false;
+	}
+	return true;
+}
+
+static void move_mode(struct sonde_walk *w, struct sonde_mode *m, size_t nr_texts)
+{
+	uint64_t count = sonde_walk_number(w, m->count << 1 | m->is_text);
+
+	m->count = count >> 1;
+	m->is_text = count & 1;
+	m->v = m->is_text ? (double)sonde_walk_index(w, (uint64_t)m->v, nr_texts)
+			  : sonde_walk_double(w, m->v);
+}
+
+static void move_modes(struct sonde_walk *w, struct sonde_acc *acc, size_t nr_texts)
+{
+	struct sonde_modes m = {0};
+	uint32_t i;
+
+	if (w->to && acc->modes)
+		m = *acc->modes;
+	MOVE_NUMBER(w, m.other);
+	MOVE_INDEX(w, m.nr, SONDE_MAX_MODES + 1);
+	if (!w->to) {
+		m.at = sonde_arena_calloc(w->arena, m.nr + 1, sizeof(*m.at));
+		m.cap = m.nr;
+		acc->modes = sonde_arena_calloc(w->arena, 1, sizeof(m));
+		if (sonde_walk_got(w, acc->modes) && sonde_walk_got(w, m.at))
+			*acc->modes = m;
+	}
+	for (i = 0; i < m.nr && sonde_walk_ok(w); i++)
+		move_mode(w, &m.at[i], nr_texts);
+}
+
+/* The members that the method of its metric fills. */
+static void move_acc(struct sonde_walk *w, struct sonde_acc *acc, uint8_t method, size_t nr_texts)
+{
+	MOVE_NUMBER(w, acc->nr);
+	sonde_walk_require(w, acc->nr);
+	MOVE_DOUBLE(w, acc->a);
+	if (method == SONDE_METHOD_MAX)
+		return;
+	MOVE_DOUBLE(w, acc->b);
+	if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
+		MOVE_NUMBER(w, acc->nr_weighed);
+		MOVE_DOUBLE(w, acc->w);
+		MOVE_DOUBLE(w, acc->t);
+		MOVE_DOUBLE(w, acc->top);
+	} else if (method >= SONDE_METHOD_SAME) {
+		move_modes(w, acc, nr_texts);
+	}
+}
+
+/* Those that hold something: how many are left out before each, plus one; 0 ends. */
+static void move_accs(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell,
+	const uint8_t *methods)
+{
+	uint32_t nr = sonde_cells_kit(c, cell->scope)->nr, at, skip;
+
+	for (at = 0; sonde_walk_ok(w); at += skip) {
+		for (skip = 1; w->to && at + skip <= nr && !cell->acc[at + skip - 1].nr; skip++)
+			;
+		skip = (uint32_t)sonde_walk_index(
+			w, at + skip <= nr ? skip : 0, (uint64_t)nr - at + 1);
+		if (!skip)
+			return;
+		move_acc(w, &cell->acc[at + skip - 1], methods[at + skip - 1], c->texts.nr);
+	}
+}
+
+static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell,
+	const uint8_t *methods)
+{
+	MOVE_INDEX(w, cell->place, c->places.nr);
+	MOVE_INDEX(w, cell->kernel, c->strings.nr);
+	MOVE_NUMBER(w, cell->launches);
+	MOVE_DOUBLE(w, cell->time_ns);
+	MOVE_NUMBER(w, cell->adopted);
+	MOVE_NUMBER(w, cell->copies);
+	if (cell->copies) {
+		MOVE_DOUBLE(w, cell->copy_ns);
+		MOVE_DOUBLE(w, cell->copy_bytes);
+	}
+	sonde_walk_require(w, w->failed || is_placed(c, cell));
+	if (!w->to) {
+		cell->sampled = SONDE_NONE; /* until its section comes */
+		cell->acc = sonde_arena_calloc(
+			w->arena, sonde_cells_kit(c, cell->scope)->nr + 1, sizeof(*cell->acc));
+	}
+	if (sonde_walk_got(w, cell->acc))
+		move_accs(w, c, cell, methods);
+}
+
+/* By kit: the methods of its accumulators. NULL: no memory. */
+static uint8_t **find_methods(struct sonde_arena *arena, const struct sonde_cells *c)
+{
+	uint8_t **methods = sonde_arena_calloc(arena, c->kits.nr + 1, sizeof(*methods));
+	size_t i;
+
+	for (i = 0; methods && i < c->kits.nr; i++) {
+		methods[i] = sonde_kit_find_methods(&c->kits.at[i], &c->metric_names, arena);
+		if (!methods[i])
+			return NULL;
+	}
+	return methods;
+}
+
+void sonde_walk_cells(struct sonde_walk *w, struct sonde_cells *c)
+{
+	struct sonde_arena arena = {0};
+	uint8_t **methods = find_methods(&arena, c);
+	struct sonde_cell *cell;
+	uint64_t bytes = 0;
+
+	w->is_nomem |= !methods;
+	MOVE_ROWS(w, &c->cells, cell) {
+		const struct sonde_kit *kit;
+
+		MOVE_INDEX(w, cell->scope, c->scopes.nr);
+		if (w->failed)
+			break;
+		kit = sonde_cells_kit(c, cell->scope);
+		bytes += kit->nr * sizeof(*cell->acc);
+		sonde_walk_require(w, bytes <= MAX_BYTES);
+		if (!w->failed)
+			move_cell(w, c, cell, methods[kit - c->kits.at]);
+	}
+	sonde_arena_release(&arena);
+}

@@ -1,0 +1,207 @@
+/*
+ * Values as bytes, both ways.
+ *
+ * A walk writes or reads. Each function below moves one value: it puts `v` and
+ * returns it, or returns what it reads. So one walk over a struct is its writer
+ * and its reader: the two cannot differ, and a new member is one line.
+ *
+ *     MOVE_NUMBER(w, p->pid);
+ *     MOVE_INDEX(w, p->input, c->inputs.nr);
+ *
+ * A reader fails once and gives zeros from then on, so that only numbers that
+ * index and what follows from several values need a check.
+ */
+#ifndef SONDE_CELLFILE_WALK_H
+#define SONDE_CELLFILE_WALK_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "format/varint.h"
+
+#include <string.h>
+
+struct sonde_walk {
+	struct sonde_buf *to;	   /* what a writer appends to; NULL: it reads */
+	const uint8_t *p, *end;	   /* where a reader is */
+	struct sonde_arena *arena; /* what a reader copies texts to */
+	bool failed;		   /* what was read cannot be */
+	bool is_nomem;		   /* a reader's; a writer's shows in its buffer */
+	uint8_t bits;		   /* of the byte at hand: see sonde_walk_bit */
+};
+
+static inline struct sonde_walk sonde_walk_reader(struct sonde_str bytes, struct sonde_arena *arena)
+{
+	const uint8_t *p = (const uint8_t *)bytes.p;
+
+	return (struct sonde_walk){.p = p, .end = p + bytes.n, .arena = arena};
+}
+
+static inline bool sonde_walk_ok(const struct sonde_walk *w)
+{
+	return !w->failed && !w->is_nomem;
+}
+
+/* Everything was read, and it was good. */
+static inline bool sonde_walk_is_done(const struct sonde_walk *w)
+{
+	return sonde_walk_ok(w) && w->p == w->end;
+}
+
+/* What must be so of values that were read. A writer knows that it is. */
+static inline void sonde_walk_require(struct sonde_walk *w, bool is_so)
+{
+	w->failed |= !w->to && !is_so;
+}
+
+/* Whether there is memory at `p`; a reader that has none gives up. */
+static inline bool sonde_walk_got(struct sonde_walk *w, const void *p)
+{
+	w->is_nomem |= !w->to && !p;
+	return p != NULL;
+}
+
+static inline uint64_t sonde_walk_number(struct sonde_walk *w, uint64_t v)
+{
+	uint8_t bytes[SONDE_VARINT_MAX];
+	const uint8_t *next;
+
+	if (w->to) {
+		sonde_buf_add(w->to, bytes, (size_t)(sonde_varint_put(bytes, v) - bytes));
+		return v;
+	}
+	next = w->failed ? NULL : sonde_varint_get(w->p, w->end, &v);
+	w->failed |= !next;
+	w->p = next ? next : w->end;
+	return next ? v : 0;
+}
+
+/* A number below `nr`. */
+static inline uint64_t sonde_walk_index(struct sonde_walk *w, uint64_t v, uint64_t nr)
+{
+	v = sonde_walk_number(w, v);
+	sonde_walk_require(w, v < nr);
+	return w->failed ? 0 : v;
+}
+
+/* The same, or SONDE_NONE, which is written as 0. */
+static inline uint32_t sonde_walk_maybe(struct sonde_walk *w, uint32_t v, uint64_t nr)
+{
+	uint32_t n = (uint32_t)sonde_walk_index(w, v == SONDE_NONE ? 0 : (uint64_t)v + 1, nr + 1);
+
+	return n ? n - 1 : SONDE_NONE;
+}
+
+/* A number that may be missing: 0, else itself plus one. */
+static inline uint64_t sonde_walk_optional(struct sonde_walk *w, uint64_t v, bool *has)
+{
+	uint64_t n = sonde_walk_number(w, *has ? v + 1 : 0);
+
+	*has = n != 0;
+	return w->to ? v : n - *has;
+}
+
+/* How many of something follow, each of a byte at least. */
+static inline size_t sonde_walk_count(struct sonde_walk *w, size_t nr)
+{
+	uint64_t v = sonde_walk_number(w, nr);
+
+	sonde_walk_require(w, v <= (uint64_t)(w->end - w->p) && v < SONDE_NONE);
+	return w->failed ? 0 : (size_t)v;
+}
+
+/* Bits of a double from the lowest byte up are mostly zeros: reversed, they make short numbers. */
+static inline double sonde_walk_double(struct sonde_walk *w, double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	bits = __builtin_bswap64(sonde_walk_number(w, __builtin_bswap64(bits)));
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+/* A reader's is borrowed from its bytes. */
+static inline struct sonde_str sonde_walk_bytes(struct sonde_walk *w, struct sonde_str s)
+{
+	uint64_t n = sonde_walk_number(w, s.p ? s.n + 1 : 0);
+
+	if (w->to) {
+		sonde_buf_add(w->to, s.p, s.p ? s.n : 0);
+		return s;
+	}
+	sonde_walk_require(w, n <= (uint64_t)(w->end - w->p) + 1);
+	if (w->failed || n == 0)
+		return (struct sonde_str){NULL, 0};
+	s = (struct sonde_str){(const char *)w->p, (size_t)n - 1};
+	w->p += n - 1;
+	return s;
+}
+
+/* A reader's lives in its arena. */
+static inline struct sonde_str sonde_walk_text(struct sonde_walk *w, struct sonde_str s)
+{
+	s = sonde_walk_bytes(w, s);
+	if (w->to || !s.p)
+		return s;
+	s = sonde_arena_dup(w->arena, s);
+	sonde_walk_got(w, s.p);
+	return s;
+}
+
+/* Bit `i` of `nr`: eight to a byte, lowest first. All must be moved, in order. */
+static inline bool sonde_walk_bit(struct sonde_walk *w, bool v, size_t i, size_t nr)
+{
+	if (i % 8 == 0) {
+		sonde_walk_require(w, w->p < w->end);
+		w->bits = w->to || w->failed ? 0 : *w->p++;
+	}
+	if (!w->to)
+		return w->bits >> i % 8 & 1;
+	w->bits |= (uint8_t)((unsigned)v << i % 8);
+	if (i % 8 == 7 || i + 1 == nr)
+		sonde_buf_putc(w->to, (char)w->bits);
+	return v;
+}
+
+/* Up to 64 of them in a number. */
+static inline void sonde_walk_flags(struct sonde_walk *w, bool *const *at, size_t nr)
+{
+	uint64_t flags = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		flags |= (uint64_t)*at[i] << i;
+	flags = sonde_walk_number(w, flags);
+	for (i = 0; i < nr; i++)
+		*at[i] = flags >> i & 1;
+}
+
+/* Each moves a member, whatever its type. */
+#define MOVE_NUMBER(w, at)     ((at) = (__typeof__(at))sonde_walk_number(w, at))
+#define MOVE_INDEX(w, at, nr)  ((at) = (__typeof__(at))sonde_walk_index(w, at, nr))
+#define MOVE_MAYBE(w, at, nr)  ((at) = sonde_walk_maybe(w, at, nr))
+#define MOVE_DOUBLE(w, at)     ((at) = (__typeof__(at))sonde_walk_double(w, at))
+#define MOVE_TEXT(w, at)       ((at) = sonde_walk_text(w, at))
+/* A number that mostly follows another: their difference, modulo 2⁶⁴. */
+#define MOVE_SINCE(w, at, before) ((at) = (before) + sonde_walk_number(w, (at) - (before)))
+
+/* One row of a list: there already, or added. */
+#define SONDE_WALK_ROW(w, list, i) ((w)->to ? &(list)->at[i] : sonde_vec_push(list))
+
+/* Walks the rows of a list: how many there are, then `row` is each of them. */
+#define MOVE_ROWS(w, list, row)                                                                    \
+	for (size_t nr_ = sonde_walk_count(w, (list)->nr), at_ = 0;                                \
+		at_ < nr_ && sonde_walk_ok(w) &&                                                   \
+		sonde_walk_got(w, row = SONDE_WALK_ROW(w, list, at_));                             \
+		at_++)
+
+/* The same of a slice of the list, `number` from `first` on. */
+#define MOVE_SLICE(w, list, first, number, row)                                                    \
+	for (size_t at_ = ((first) = (w)->to ? (first) : (__typeof__(first))(list)->nr,            \
+		     (number) = (__typeof__(number))sonde_walk_count(w, number), 0);               \
+		at_ < (number) && sonde_walk_ok(w) &&                                              \
+		sonde_walk_got(w, row = SONDE_WALK_ROW(w, list, (first) + at_));                   \
+		at_++)
+
+#endif

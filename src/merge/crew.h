@@ -1,0 +1,37 @@
+/*
+ * Who folds. Inputs know nothing of each other, so all cores take part, and other
+ * processes too where there are some (sonde-mpi). Whoever takes the parts puts
+ * them in order: results do not depend on who was first.
+ */
+#ifndef SONDE_MERGE_CREW_H
+#define SONDE_MERGE_CREW_H
+
+#include "merge/merge.h"
+
+/* What takes the parts of each input as soon as they are there, in any order, one at a time. */
+struct sonde_taker {
+	/* Takes over what is in `parts`. With `rc` there is nothing in it: `err` says why. */
+	void (*take)(struct sonde_taker *t, size_t number, struct sonde_parts *parts, int rc,
+		const struct sonde_err *err);
+};
+
+/* Files, named alike by everybody who folds a share of them. */
+struct sonde_task {
+	const struct sonde_fold_request *request;
+	const char *const *paths;
+	size_t nr;
+};
+
+/* Folds files `first`, `first` + `step` … of the task on the cores of this process. */
+void sonde_crew_fold(
+	const struct sonde_task *task, size_t first, size_t step, struct sonde_taker *taker);
+
+/* Other processes that fold. */
+struct sonde_sharing {
+	/* Folds all files of the task, here and there. An error is one of the processes, not of a file. */
+	int (*fold)(struct sonde_sharing *s, const struct sonde_task *task,
+		struct sonde_taker *taker, struct sonde_err *err);
+	void (*end)(struct sonde_sharing *s); /* there is nothing more to fold */
+};
+
+#endif

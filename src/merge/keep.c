@@ -1,0 +1,325 @@
+/*
+ * Parts as they come: held, or added to a rest and freed.
+ *
+ * Choosing who stays sorts all that are held, so it waits until they are twice as many as may stay: each part
+ * is then looked at a few times, however many there are.
+ */
+#include "merge/keep_int.h"
+
+#include "merge/rest_int.h"
+
+#include <stdlib.h>
+
+static int by_order(const void *a, const void *b)
+{
+	const struct sonde_held *x = a, *y = b;
+
+	return sonde_cmp(x->order, y->order);
+}
+
+/* --- the rest ---------------------------------------------------------------------------------- */
+
+/* The number of the rest of a part's kind, made when new. */
+static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
+{
+	struct sonde_buf key = {0};
+	struct sonde_rest *rest;
+	uint32_t number = SONDE_NONE;
+	bool is_new = false;
+
+	if (sonde_rest__describe(&key, part))
+		number = sonde_map_keep(&k->kinds, &k->arena, sonde_buf_view(&key), &is_new);
+	if (is_new) {
+		rest = sonde_rest__new(part);
+		k->failed |= !rest || !sonde_vec_put(&k->rests, rest);
+	}
+	sonde_buf_release(&key);
+	return k->failed ? SONDE_NONE : number;
+}
+
+static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
+{
+	struct sonde_met *met = &k->met.at[h->number];
+	const struct sonde_rest_part p = {h->part, h->number, met->id};
+
+	met->rest = rest_for(k, h->part);
+	k->failed |= met->rest == SONDE_NONE || !sonde_rest__add(k->rests.at[met->rest], &p);
+	k->nr_folded += h->part->scopes.nr;
+	k->nr_notes += h->part->notes.texts.nr;
+	k->nr_losses += h->part->notes.nr_losses;
+	sonde_cells_free(h->part);
+	h->part = NULL;
+}
+
+/* By what they are; of the same input the one that keeps most comes first. */
+static int by_number(const void *a, const void *b)
+{
+	const struct sonde_held *x = a, *y = b;
+	int c = sonde_cmp(x->number, y->number);
+
+	if (c == 0 && x->number != SONDE_NONE)
+		c = sonde_cmp(y->part->kits.at[0].nr, x->part->kits.at[0].nr);
+	return c ? c : by_order(a, b);
+}
+
+static void drop_doubles(struct sonde_keeper *k)
+{
+	size_t i, nr = 0;
+
+	sonde_vec_sort(&k->held, by_number);
+	for (i = 0; i < k->held.nr; i++) {
+		struct sonde_held h = k->held.at[i];
+
+		if (nr && h.number != SONDE_NONE && k->held.at[nr - 1].number == h.number) {
+			sonde_parts_note_double(&k->notes, h.part);
+			sonde_cells_free(h.part);
+		} else {
+			k->held.at[nr++] = h;
+		}
+	}
+	k->held.nr = nr;
+}
+
+/* Adds to the rest what is not kept; marks are taken back. */
+static void fold_others(struct sonde_keeper *k)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < k->held.nr; i++) {
+		struct sonde_held h = k->held.at[i];
+
+		if (!h.is_kept && h.number != SONDE_NONE && !k->failed)
+			fold_away(k, &h);
+		h.is_kept = false;
+		if (h.part)
+			k->held.at[nr++] = h;
+	}
+	k->held.nr = nr;
+}
+
+/*
+ * Folds away what cannot be among those that stay. As many of each sort stay as the end may want at most: it is
+ * not known yet whether the job communicates.
+ */
+static void make_room(struct sonde_keeper *k)
+{
+	size_t most = k->request->keep;
+
+	drop_doubles(k);
+	sonde_keeper__mark_by_time(k, (most + 1) / 2, most / 4, most / 4);
+	if (!k->failed)
+		sonde_keeper__mark_first(k, most, false);
+	fold_others(k);
+}
+
+/* --- the median -------------------------------------------------------------------------------- */
+
+/* What a part is; a copy of it at another path is another input. */
+static uint64_t id_of(const struct sonde_cells *part)
+{
+	struct sonde_str path = part->inputs.at[0].path;
+	uint64_t key[2] = {sonde_hash(path.p, path.n), sonde_part_identity(part)};
+
+	return sonde_hash(key, sizeof(key));
+}
+
+/* Takes a part that was folded away out of the rest again. */
+static void bring_back(struct sonde_keeper *k, uint32_t number)
+{
+	struct sonde_met *met = &k->met.at[number];
+	struct sonde_parts again = {0};
+	size_t i;
+
+	if (sonde_parts_read(&again, met->file.p, k->request, NULL) != 0)
+		again.at.nr = 0;
+	for (i = 0; i < again.at.nr && id_of(again.at.at[i]) != met->id; i++)
+		;
+	if (i == again.at.nr) {
+		sonde_note(&k->notes, "%.*s has changed while it was read: it is not shown by itself; report again",
+			SONDE_STR_ARG(met->file));
+	} else {
+		const struct sonde_rest_part p = {again.at.at[i], number, met->id};
+
+		k->failed |= !sonde_rest__take_out(k->rests.at[met->rest], &p);
+		met->rest = SONDE_NONE;
+		k->nr_folded -= p.c->scopes.nr;
+		k->nr_notes -= p.c->notes.texts.nr;
+		k->nr_losses -= p.c->notes.nr_losses;
+		if (sonde_vec_put(&k->held,
+			    (struct sonde_held){again.at.at[i], met->order, number, true}))
+			again.at.at[i] = NULL;
+		else
+			k->failed = true;
+	}
+	sonde_parts_release(&again);
+}
+
+/* It stays where it is held; most often it was folded away before all times were known. */
+static void keep_median(struct sonde_keeper *k)
+{
+	uint32_t median = sonde_keeper__find_median(k);
+	size_t i;
+
+	for (i = 0; i < k->held.nr && median != SONDE_NONE; i++)
+		if (k->held.at[i].number == median) {
+			k->held.at[i].is_kept = true;
+			return;
+		}
+	if (median != SONDE_NONE && !k->failed)
+		bring_back(k, median);
+}
+
+/* --- the door ---------------------------------------------------------------------------------- */
+
+/* The time of a part, that of its scopes together. */
+static void find_times(const struct sonde_cells *part, struct sonde_met *met)
+{
+	size_t i;
+
+	for (i = 0; i < part->cells.nr; i++) {
+		const struct sonde_cell *cell = &part->cells.at[i];
+
+		if (sonde_kernel_communicates(part->strings.keys[cell->kernel]))
+			met->comm_ns += cell->time_ns;
+		else
+			met->work_ns += cell->time_ns;
+	}
+}
+
+/* Its number among those that may go to the rest. One that is in the rest already goes. */
+static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
+{
+	struct sonde_met met = {.id = id_of(h->part),
+		.order = h->order,
+		.file = sonde_arena_dup(&k->arena, sonde_str_from(file)),
+		.rest = SONDE_NONE};
+	bool is_new = false;
+
+	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(met.id), &is_new);
+	if (h->number != SONDE_NONE && !is_new) {
+		if (k->met.at[h->number].rest == SONDE_NONE)
+			return true; /* both are held: one goes when there is no room, or at last */
+		sonde_parts_note_double(&k->notes, h->part);
+		return false;
+	}
+	find_times(h->part, &met);
+	k->has_comm |= met.comm_ns > 0;
+	k->failed |= h->number == SONDE_NONE || !sonde_vec_put(&k->met, met);
+	return !k->failed;
+}
+
+void sonde_keeper__add(
+	struct sonde_keeper *k, struct sonde_cells *part, uint64_t order, const char *file)
+{
+	struct sonde_held h = {part, order, SONDE_NONE, false};
+	size_t most = k->request->keep;
+
+	if (k->failed || (most && sonde_rest__may_take(part) && !meet(k, &h, file))) {
+		sonde_cells_free(part);
+		return;
+	}
+	if (!sonde_vec_put(&k->held, h)) {
+		sonde_cells_free(part);
+		k->failed = true;
+		return;
+	}
+	if (most && k->met.nr > most && k->held.nr > 2 * most + 16)
+		make_room(k);
+}
+
+/* One of a kind is not added up with anything: it stays by itself. */
+static void bring_back_odd(struct sonde_keeper *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->met.nr && !k->failed; i++) {
+		uint32_t rest = k->met.at[i].rest;
+
+		if (rest != SONDE_NONE && k->rests.at[rest]->nr_inputs == 1)
+			bring_back(k, i);
+	}
+}
+
+static void choose(struct sonde_keeper *k)
+{
+	size_t most = k->request->keep;
+
+	make_room(k); /* so that what is folded does not depend on when there was room */
+	sonde_keeper__mark_by_time(k, (most + 1) / 2, k->has_comm ? most / 8 : most / 4, most / 8);
+	if (most > 3) /* of fewer the slowest and the first are worth more */
+		keep_median(k);
+	if (!k->failed)
+		sonde_keeper__mark_first(k, most, true);
+	fold_others(k);
+	bring_back_odd(k);
+}
+
+/* Behind all others, whatever order their inputs were given in. */
+static bool append_rests(struct sonde_keeper *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->rests.nr; i++) {
+		struct sonde_held h = {NULL, UINT64_MAX, 0, true};
+
+		if (!k->rests.at[i]->nr_inputs) /* whoever was in it is kept */
+			continue;
+		h.part = sonde_rest__finish(k->rests.at[i]);
+		if (!h.part || !sonde_vec_put(&k->held, h)) {
+			sonde_cells_free(h.part);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void say(struct sonde_keeper *k)
+{
+	size_t most = k->request->keep, i, nr = k->nr_folded;
+
+	for (i = 0; i < k->held.nr; i++)
+		nr += k->held.at[i].part->scopes.nr;
+	sonde_note(&k->notes,
+		"%llu of %zu scopes are added up: a report shows %zu inputs by themselves "
+		"(report.scopes.keep; 0 = all), the slowest, the fastest, the median and the first",
+		(unsigned long long)k->nr_folded, nr, most);
+	if (k->nr_notes)
+		sonde_note(&k->notes, 
+			"%llu notes on the inputs of these are left out; report.scopes.keep=0 shows all",
+			(unsigned long long)k->nr_notes);
+	if (k->nr_losses)
+		sonde_note_loss(&k->notes,
+			"%llu of these notes tell of something that is missing or damaged",
+			(unsigned long long)k->nr_losses);
+}
+
+int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err)
+{
+	size_t most = k->request->keep;
+
+	if (most && k->met.nr > most && !k->failed)
+		choose(k);
+	sonde_vec_sort(&k->held, by_order);
+	if (k->nr_folded && !k->failed)
+		say(k);
+	if (!k->failed)
+		k->failed = !append_rests(k);
+	return k->failed ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_keeper__release(struct sonde_keeper *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->held.nr; i++)
+		sonde_cells_free(k->held.at[i].part);
+	for (i = 0; i < k->rests.nr; i++)
+		sonde_rest__free(k->rests.at[i]);
+	sonde_vec_release(&k->held);
+	sonde_vec_release(&k->met);
+	sonde_vec_release(&k->rests);
+	sonde_map_release(&k->ids);
+	sonde_map_release(&k->kinds);
+	sonde_notes_release(&k->notes);
+	sonde_arena_release(&k->arena);
+}

@@ -1,0 +1,70 @@
+/*
+ * Inside the folding room: which scopes a report keeps (report.scopes.keep), and
+ * the rest, added up (rest_int.h).
+ *
+ * Of N inputs half are those with the most GPU time, communication aside, a quarter
+ * those with the least, one is the median, and the others are the first, by rank. In
+ * a job that communicates an eighth are those with the least communication instead:
+ * they never wait, so it is them that others wait for. All parts go through
+ * here as they are folded. One that cannot be among those any more, because there
+ * are enough before it, is added to the rest and freed: memory follows N, not how
+ * many there are. Only the median is not known before the end: it is read again,
+ * and taken out of the rest.
+ *
+ * What is kept and what the rest holds does not depend on the order of the parts.
+ */
+#ifndef SONDE_MERGE_KEEP_INT_H
+#define SONDE_MERGE_KEEP_INT_H
+
+#include "merge/merge.h"
+
+struct sonde_rest;
+
+/* A part that is there, and its place among all. */
+struct sonde_held {
+	struct sonde_cells *part;
+	uint64_t order;	 /* as the inputs were given */
+	uint32_t number; /* among those that may go to the rest, SONDE_NONE = it may not */
+	bool is_kept;
+};
+
+/* A part that may be in the rest, there or not. */
+struct sonde_met {
+	uint64_t id, order;
+	double work_ns, comm_ns; /* on the GPU: without communication, and that */
+	struct sonde_str file; /* to read it again */
+	uint32_t rest;	       /* number of the rest it is in, SONDE_NONE = in none */
+};
+
+struct sonde_keeper {
+	const struct sonde_fold_request *request;
+	SONDE_VEC(struct sonde_held) held;
+	SONDE_VEC(struct sonde_met) met;
+	struct sonde_map ids, kinds;
+	SONDE_VEC(struct sonde_rest *) rests; /* as `kinds` */
+	uint64_t nr_folded, nr_notes;	      /* scopes in a rest, and notes of those … */
+	uint64_t nr_losses;		      /* … that tell of something missing */
+	struct sonde_notes notes;
+	struct sonde_arena arena;
+	bool has_comm; /* some part communicates */
+	bool failed; /* no memory: shown at the end */
+};
+
+/* Takes the part over. `file` is where it came from. */
+void sonde_keeper__add(
+	struct sonde_keeper *k, struct sonde_cells *part, uint64_t order, const char *file);
+/* Leaves what is kept in `held`, in order, and appends the rests. */
+int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err);
+void sonde_keeper__release(struct sonde_keeper *k);
+
+/*
+ * Marks so many of those held: the slowest, the fastest, those with the least communication. Who
+ * is not among them cannot be among as many, or fewer, of all.
+ */
+void sonde_keeper__mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_t comm);
+/* Marks the first ones, until `most` are marked or, counting all, until the first `most` are. */
+void sonde_keeper__mark_first(struct sonde_keeper *k, size_t most, bool counts_marked);
+/* The number of the part with the median time, be it held or not; SONDE_NONE: there is none. */
+uint32_t sonde_keeper__find_median(struct sonde_keeper *k);
+
+#endif

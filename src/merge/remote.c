@@ -1,0 +1,148 @@
+/*
+ * Both ways are walks, as those of files are (walk.h): parts travel as a partial report, and only what no file
+ * has, their timelines, beside it. All processes are the same program, so what travels has no version of its own.
+ */
+#include "merge/remote.h"
+
+#include "cellfile/cellfile.h"
+#include "cellfile/cell_walks.h"
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+/* All of a choice: parts that keep other metrics than those folded here would make another report. */
+static void move_choice(struct sonde_walk *w, struct sonde_choice *c)
+{
+	bool *const flags[] = {&c->metrics_by_default, &c->sections_by_default, &c->takes_all,
+		&c->adds_default, &c->headline_only, &c->no_aggregate};
+	struct sonde_words also = {&c->also, c->also != NULL};
+
+	sonde_walk_words(w, &c->metrics);
+	sonde_walk_words(w, &c->sections);
+	sonde_walk_flags(w, flags, sizeof(flags) / sizeof(*flags));
+	sonde_walk_words(w, &also);
+	c->also = also.nr ? also.at[0] : NULL;
+}
+
+static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct sonde_words *paths)
+{
+	struct sonde_selection *s = &r->selection;
+	bool *const flags[] = {&s->is_include_done, &s->is_exclude_done, &s->is_kernels_done,
+		&r->keeps_timeline, &r->keeps_untimed};
+
+	sonde_walk_settings(w, &r->selection, &r->read);
+	move_choice(w, &r->choice);
+	sonde_walk_flags(w, flags, sizeof(flags) / sizeof(*flags));
+	sonde_walk_words(w, &s->known);
+	MOVE_NUMBER(w, r->cores);
+	sonde_walk_words(w, paths);
+}
+
+void sonde_remote_put_task(struct sonde_buf *to, const struct sonde_task *task)
+{
+	struct sonde_walk w = {.to = to};
+	struct sonde_fold_request request = *task->request;
+	struct sonde_words paths = {task->paths, task->nr};
+
+	move_task(&w, &request, &paths);
+}
+
+static int misread(struct sonde_err *err)
+{
+	return sonde_err_set(err, SONDE_ERR_FORMAT,
+		"what another process sent cannot be read: start the same sonde-mpi on all nodes");
+}
+
+int sonde_remote_get_task(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err)
+{
+	struct sonde_walk w = sonde_walk_reader(bytes, &out->arena);
+	struct sonde_words paths = {0};
+
+	*out = (struct sonde_remote_task){0};
+	move_task(&w, &out->request, &paths);
+	out->task = (struct sonde_task){&out->request, paths.at, paths.nr};
+	if (sonde_walk_is_done(&w))
+		return 0;
+	return w.is_nomem ? sonde_err_nomem(err) : misread(err);
+}
+
+/* --- results ----------------------------------------------------------------------------------- */
+
+static void move_timelines(struct sonde_walk *w, struct sonde_parts *parts)
+{
+	size_t i;
+
+	for (i = 0; i < parts->at.nr; i++) {
+		struct sonde_cells *c = parts->at.at[i];
+
+		w->arena = &c->arena;
+		if (sonde_walk_number(w, c->timeline != NULL))
+			sonde_walk_timeline(w, c);
+	}
+}
+
+static void put_parts(struct sonde_walk *w, struct sonde_parts *parts)
+{
+	struct sonde_sink bytes;
+
+	sonde_sink_init_string(&bytes);
+	w->to->failed |= sonde_cellfile_write(parts, &bytes, NULL) != 0 || bytes.buf.failed;
+	sonde_walk_bytes(w, sonde_buf_view(&bytes.buf));
+	sonde_sink_abort(&bytes);
+	move_timelines(w, parts);
+}
+
+void sonde_remote_put_result(struct sonde_buf *to, size_t number, struct sonde_parts *parts, int rc,
+	const struct sonde_err *err)
+{
+	struct sonde_walk w = {.to = to};
+
+	sonde_walk_number(&w, number);
+	sonde_walk_number(&w, (uint64_t)-rc);
+	if (rc == 0) {
+		put_parts(&w, parts);
+	} else {
+		sonde_walk_number(&w, err->pos);
+		sonde_walk_bytes(&w, sonde_str_from(err->msg));
+	}
+}
+
+static int get_parts(struct sonde_parts *parts, struct sonde_walk *w, struct sonde_err *err)
+{
+	struct sonde_str bytes = sonde_walk_bytes(w, SONDE_STR(""));
+	int rc = w->failed ? misread(err)
+			   : sonde_cellfile_read(parts, bytes, "another process", err);
+
+	if (rc == 0)
+		move_timelines(w, parts);
+	return rc ? rc : w->is_nomem ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_remote_take_results(
+	struct sonde_str bytes, size_t nr, struct sonde_taker *taker, struct sonde_err *err)
+{
+	struct sonde_walk w = sonde_walk_reader(bytes, NULL);
+	int rc = 0;
+
+	while (rc == 0 && w.p < w.end) {
+		struct sonde_parts parts = {0};
+		struct sonde_err one = {0};
+		size_t number = (size_t)sonde_walk_index(&w, 0, nr);
+		struct sonde_str msg;
+
+		one.code = -(int)sonde_walk_index(&w, 0, 16);
+		if (one.code) {
+			one.pos = sonde_walk_number(&w, 0);
+			msg = sonde_walk_bytes(&w, SONDE_STR(""));
+			if (msg.p && msg.n < sizeof(one.msg))
+				memcpy(one.msg, msg.p, msg.n);
+		} else {
+			rc = get_parts(&parts, &w, err);
+		}
+		if (rc == 0 && w.failed)
+			rc = misread(err);
+		if (rc == 0)
+			taker->take(taker, number, &parts, one.code, &one);
+		sonde_parts_release(&parts);
+	}
+	return rc;
+}

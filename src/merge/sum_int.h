@@ -1,0 +1,116 @@
+/*
+ * Inside the folding room: sums of parts.
+ *
+ * Two kinds of parts are added up: scopes that a report has no room for (rest_int.h), and files of a
+ * capture that are no longer kept (rolled_int.h). A part is put in and may be freed, or taken out again;
+ * memory follows what is distinct, not how many parts there are. Sums are exact (base/exact.h), so they
+ * are the same in whatever order parts came, and what is taken out leaves no trace. Extremes stay: that
+ * is right as long as the part counts in the report.
+ *
+ *   sum.c         a sum begins as what its parts have in common; parts in and out: their names
+ *   sum_cells.c   … their cells: sums, extremes, how often each value occurred
+ *   sum_visits.c  … what they know of each region
+ *   sum_finish.c  … and it ends as a part
+ */
+#ifndef SONDE_MERGE_SUM_INT_H
+#define SONDE_MERGE_SUM_INT_H
+
+#include "base/exact.h"
+#include "fold/cell_tables.h"
+#include "merge/merge.h"
+
+struct sonde_sum_acc {
+	uint64_t nr, nr_weighed, other;
+	struct sonde_exact a, w, b, t;
+	double low, high;
+	SONDE_VEC(struct sonde_mode) modes; /* sorted */
+};
+
+struct sonde_sum_cell {
+	uint32_t scope, place, kernel;
+	uint64_t launches, copies, adopted;
+	struct sonde_exact time_ns, copy_ns, copy_bytes;
+	struct sonde_sum_acc *acc;
+};
+
+/* One region in one scope: what all parts knew of it. */
+struct sonde_sum_visit {
+	uint32_t scope, region;
+	uint64_t nr, nr_present, nr_open; /* parts that have it */
+	uint64_t instances, first_instances, nr_queued;
+	uint64_t nr_known[SONDE_NR_VISIT_TIMES];
+	struct sonde_exact times[SONDE_NR_VISIT_TIMES];
+	double peak;
+	uint64_t first_ns; /* of files: when its first launch began … */
+	double span_ns;	   /* … and until the last one's end; NaN = not known */
+};
+
+struct sonde_sum_scope {
+	uint32_t device; /* SONDE_NONE: it used none */
+	uint64_t nr;	 /* scopes in it */
+	uint64_t launches, collectives;
+	struct sonde_exact time_ns;
+};
+
+struct sonde_sum {
+	struct sonde_cells *c; /* what it comes to: so far what parts have in common, and counts */
+	/*
+	 * The parts are files of one capture: scopes stay apart, names keep the order in which they came,
+	 * and what is taken out is there all the same, in what was put in before.
+	 */
+	bool is_of_files;
+	struct sonde_map region_keys, place_keys, cell_keys, visit_keys, strings, texts;
+	uint8_t *methods; /* by accumulator … */
+	uint32_t nr_acc;  /* … of a cell */
+	SONDE_VEC(struct sonde_region) regions;
+	SONDE_VEC(struct sonde_place) places;
+	SONDE_VEC(uint32_t) homes;
+	SONDE_VEC(struct sonde_sum_scope) scopes; /* one and only, unless of files */
+	SONDE_VEC(struct sonde_sum_cell) cells;
+	SONDE_VEC(struct sonde_sum_visit) visits;
+	struct sonde_arena arena;
+};
+
+/* A part on its way in (sign 1) or out (-1). Release its arena in any case. */
+struct sonde_sum_part {
+	struct sonde_sum *sum;
+	const struct sonde_cells *c;
+	int sign;
+	struct sonde_numbers of; /* its numbers → the sum's */
+	uint32_t *acc_of; /* by accumulator of the sum: its own, SONDE_NONE = it has none */
+	struct sonde_arena arena;
+};
+
+/* Each false when memory is short. */
+/* Begins with the selection, the metrics and the rules of `as`, an input and its process. */
+bool sonde_sum__init(struct sonde_sum *s, const struct sonde_cells *as, const struct sonde_input *in,
+	const struct sonde_process *process);
+bool sonde_sum__enter(struct sonde_sum_part *p); /* its names: fills in the numbers */
+bool sonde_sum__move(struct sonde_sum_part *p);	 /* all else */
+bool sonde_sum__add_cell(const struct sonde_sum_part *p, const struct sonde_cell *from);
+bool sonde_sum__add_visit(const struct sonde_sum_part *p, struct sonde_visit v);
+void sonde_sum__release(struct sonde_sum *s);
+
+/* The numbers 0 … nr-1 in the order of `compare`, or as they are without one. NULL: no memory. */
+uint32_t *sonde_sum__sort(struct sonde_arena *arena, size_t nr,
+	int (*compare)(const void *, const void *, void *), void *of);
+
+/*
+ * The part it comes to, yours to free: without entries, streams and names of scopes. `regions` is their
+ * order, and names get one of their own; NULL: all is in the order in which it came. `n` is filled in:
+ * numbers of the sum → of the part, as long as the sum is there. NULL: no memory.
+ */
+struct sonde_cells *sonde_sum__finish(
+	struct sonde_sum *s, const uint32_t *regions, struct sonde_numbers *n);
+
+static inline bool sonde_sum__add(const struct sonde_sum_part *p, struct sonde_exact *to, double v)
+{
+	return sonde_exact_add(to, &p->sum->arena, p->sign * v);
+}
+
+static inline void sonde_sum__count(const struct sonde_sum_part *p, uint64_t *to, uint64_t n)
+{
+	sonde_count_add(to, n, p->sign);
+}
+
+#endif

@@ -1,0 +1,318 @@
+/*
+ * Parts → cells: tables side by side, numbers of a part translated to numbers of
+ * the whole. Names are entered in order of the sorted parts, so that the whole is
+ * the same however its parts came together; nothing is added up here but counts.
+ */
+#include "merge/unite_int.h"
+
+#include "base/alloc.h"
+
+static uint32_t device_key(struct sonde_uniting *u, uint32_t kind, uint32_t owner, uint32_t id, bool *is_new)
+{
+	const uint32_t key[3] = {kind, owner, id};
+	struct sonde_str bytes = {(const char *)key, sizeof(key)};
+
+	return is_new ? sonde_map_keep(&u->device_keys, &u->arena, bytes, is_new)
+		      : sonde_map_find(&u->device_keys, bytes);
+}
+
+/* The device of each scope: its process's, or that of another process of the input. */
+static bool find_devices(struct sonde_uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	uint32_t *of = sonde_arena_alloc(&u->arena, (2 * c->devices.nr + 1) * sizeof(*of)), n;
+	bool is_new;
+	size_t i, k;
+
+	if (!of || !sonde_vec_reserve(&c->device_of, c->scopes.nr + 1))
+		return false;
+	for (i = 0; i < c->devices.nr; i++)
+		for (k = 0; k < 2; k++) {
+			const struct sonde_device *d = &c->devices.at[i];
+
+			n = device_key(u, (uint32_t)k,
+				k ? c->processes.at[d->process].input : d->process, d->id, &is_new);
+			if (n == SONDE_NONE)
+				return false;
+			if (is_new)
+				of[n] = (uint32_t)i;
+		}
+	for (i = 0; i < c->scopes.nr; i++) {
+		const struct sonde_scope *s = &c->scopes.at[i];
+
+		n = device_key(u, 0, s->process, s->device, NULL);
+		if (n == SONDE_NONE)
+			n = device_key(u, 1, c->processes.at[s->process].input, s->device, NULL);
+		c->device_of.at[c->device_of.nr++] = n == SONDE_NONE ? SONDE_NONE : of[n];
+	}
+	return true;
+}
+
+/* Scopes of one part stay in their order: sorted among those of others, they find their numbers. */
+static bool settle_scopes(struct sonde_uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	uint32_t *part_of = sonde_arena_alloc(&u->arena, (c->processes.nr + 1) * sizeof(*part_of));
+	size_t *nr_met = sonde_arena_calloc(&u->arena, c->parts.nr + 1, sizeof(*nr_met));
+	size_t i, k;
+
+	if (!part_of || !nr_met || !sonde_vec_reserve(&c->sums, c->scopes.nr + 1))
+		return false;
+	for (i = 0; i < c->parts.nr; i++)
+		for (k = 0; k < c->parts.at[i]->processes.nr; k++)
+			part_of[u->parts[i].m.process + k] = (uint32_t)i;
+	sonde_scopes_sort(c->scopes.at, c->scopes.nr, c->processes.at);
+	for (i = 0; i < c->scopes.nr; i++) {
+		uint32_t part = part_of[c->scopes.at[i].process];
+		size_t number = nr_met[part]++;
+
+		u->parts[part].m.of.scope[number] = (uint32_t)i;
+		c->sums.at[c->sums.nr++] = c->parts.at[part]->sums.at[number];
+	}
+	return sonde_scopes_name(c->scopes.at, c->scopes.nr, c->processes.at, &c->arena);
+}
+
+/* By metric number: whether its accumulators hold values, which may be words. NULL: no memory. */
+static bool *find_facts(struct sonde_uniting *u, const struct sonde_map *metrics)
+{
+	bool *is_fact = sonde_arena_calloc(&u->arena, metrics->nr + 1, sizeof(*is_fact));
+	size_t i;
+
+	for (i = 0; is_fact && i < metrics->nr; i++)
+		is_fact[i] = sonde_rule_for(metrics->keys[i])->method >= SONDE_METHOD_SAME;
+	return is_fact;
+}
+
+/* Values that are words are named by number too. */
+static void rename_texts(const struct sonde_moving_part *p, const struct sonde_cell *cell, const bool *is_fact)
+{
+	const struct sonde_cells *from = p->m.from;
+	const struct sonde_kit *kit = sonde_cells_kit(from, cell->scope);
+	uint32_t i, k;
+
+	for (i = 0; i < from->metric_names.nr; i++) {
+		struct sonde_modes *m;
+
+		if (kit->at[i] == SONDE_NONE || !is_fact[i])
+			continue;
+		m = cell->acc[kit->at[i]].modes;
+		for (k = 0; m && k < m->nr; k++)
+			if (m->at[k].is_text)
+				m->at[k].v = p->m.of.text[(uint32_t)m->at[k].v];
+	}
+}
+
+static bool is_translated(const uint32_t *of, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr && of[i] == i; i++)
+		;
+	return i < nr;
+}
+
+/* Walks the rows that a part has given to a list of the whole: the last ones. */
+#define EACH_MOVED(row, to, from) for ((row) = &(to).at[(to).nr - (from).nr]; (row) < &(to).at[(to).nr]; (row)++)
+
+static bool move_cells(struct sonde_uniting *u, struct sonde_moving_part *p)
+{
+	struct sonde_cells *from = p->m.from, *to = u->c;
+	bool *is_fact = is_translated(p->m.of.text, from->texts.nr)
+				? find_facts(u, &from->metric_names)
+				: NULL;
+	uint32_t first = (uint32_t)to->sampled.nr;
+	struct sonde_cell *cell;
+
+	if (u->arena.failed || !sonde_vec_append(&to->cells, &from->cells) ||
+		!sonde_vec_append(&to->sampled, &from->sampled))
+		return false;
+	from->sampled.nr = 0; /* they have moved */
+	EACH_MOVED(cell, to->cells, from->cells) {
+		if (is_fact)
+			rename_texts(p, cell, is_fact);
+		cell->scope = p->m.of.scope[cell->scope];
+		cell->place = p->m.of.place[cell->place];
+		cell->kernel = p->m.of.string[cell->kernel];
+		cell->sampled += cell->sampled == SONDE_NONE ? 0 : first;
+	}
+	return true;
+}
+
+static bool move_gaps(struct sonde_uniting *u, const struct sonde_moving_part *p)
+{
+	struct sonde_gap *gap;
+
+	if (!sonde_vec_append(&u->c->gaps, &p->m.from->gaps))
+		return false;
+	EACH_MOVED(gap, u->c->gaps, p->m.from->gaps) {
+		gap->scope = p->m.of.scope[gap->scope];
+		gap->region = sonde_number_in(p->m.of.region, gap->region);
+		gap->before = sonde_number_in(p->m.of.region, gap->before);
+	}
+	return true;
+}
+
+/* Longest first, as each scope has them already. */
+static int by_scope_and_length(const void *a, const void *b)
+{
+	const struct sonde_gap *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
+
+	c = c ? c : sonde_cmp(y->ns, x->ns);
+	return c ? c : sonde_cmp(x->begin_ns, y->begin_ns);
+}
+
+/* Scopes that are added up, their times, and collectives, which name those by number. */
+static bool move_folded(struct sonde_uniting *u, const struct sonde_moving_part *p)
+{
+	const struct sonde_cells *from = p->m.from;
+	struct sonde_cells *to = u->c;
+	uint32_t first = (uint32_t)to->folded_scopes.nr;
+	struct sonde_folded_scope *scope;
+	struct sonde_folded_time *time;
+	struct sonde_collective *k;
+
+	if (!sonde_vec_append(&to->folded_scopes, &from->folded_scopes) ||
+		!sonde_vec_append(&to->folded_times, &from->folded_times) ||
+		!sonde_vec_append(&to->collectives, &from->collectives))
+		return false;
+	EACH_MOVED(scope, to->folded_scopes, from->folded_scopes)
+		scope->scope = p->m.of.scope[scope->scope];
+	EACH_MOVED(time, to->folded_times, from->folded_times) {
+		time->scope = p->m.of.scope[time->scope];
+		time->region = p->m.of.region[time->region];
+		time->who += first;
+	}
+	EACH_MOVED(k, to->collectives, from->collectives) {
+		k->scope = p->m.of.scope[k->scope];
+		k->place = p->m.of.place[k->place];
+		k->group = p->m.of.string[k->group];
+		k->who += k->who == SONDE_NONE ? 0 : first;
+	}
+	return true;
+}
+
+static bool move_visits(struct sonde_uniting *u, const struct sonde_moving_part *p)
+{
+	const struct sonde_cells *from = p->m.from;
+	struct sonde_cells *to = u->c;
+	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
+	struct sonde_entry_load *load;
+	struct sonde_entry *e;
+	struct sonde_visit *v;
+
+	if (!sonde_vec_append(&to->visits, &from->visits) ||
+		!sonde_vec_append(&to->streams, &from->streams) ||
+		!sonde_vec_append(&to->entries, &from->entries) ||
+		!sonde_vec_append(&to->loads, &from->loads))
+		return false;
+	EACH_MOVED(e, to->entries, from->entries)
+		e->label = sonde_number_in(p->m.of.string, e->label);
+	EACH_MOVED(load, to->loads, from->loads)
+		load->entry += first_entry;
+	EACH_MOVED(v, to->visits, from->visits) {
+		v->scope = p->m.of.scope[v->scope];
+		v->region = p->m.of.region[v->region];
+		v->first_stream += first;
+		v->first_entry += first_entry;
+	}
+	return true;
+}
+
+static bool move_all(struct sonde_uniting *u)
+{
+	struct sonde_cells *c = u->c;
+	size_t i;
+
+	for (i = 0; i < c->parts.nr; i++) { /* metrics first: kits are as long as all of them */
+		u->parts[i].m.to = c;
+		u->parts[i].m.from = c->parts.at[i];
+		u->parts[i].metric_of =
+			sonde_map_enter(&c->metric_names, NULL, &c->parts.at[i]->metric_names, &u->arena);
+		if (!u->parts[i].metric_of)
+			return false;
+	}
+	for (i = 0; i < c->parts.nr; i++)
+		sonde_unite__tally(c, c->parts.at[i]);
+	for (i = 0; i < c->parts.nr; i++)
+		if (!sonde_unite__tables(u, &u->parts[i]))
+			return false;
+	if (!settle_scopes(u) || !find_devices(u))
+		return false;
+	for (i = 0; i < c->parts.nr; i++)
+		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
+			!move_gaps(u, &u->parts[i]) || !move_folded(u, &u->parts[i]) ||
+			!sonde_timeline_move(&u->parts[i].m))
+			return false;
+	if (c->parts.nr > 1)
+		sonde_cells_sort_visits(c);
+	sonde_vec_sort(&c->gaps, by_scope_and_length);
+	return true;
+}
+
+static bool begin(struct sonde_uniting *u)
+{
+	struct sonde_cells *c = u->c;
+
+	u->parts = sonde_arena_calloc(&u->arena, c->parts.nr + 1, sizeof(*u->parts));
+	if (c->parts.nr) {
+		c->selection = c->parts.at[0]->selection;
+		c->read = c->parts.at[0]->read;
+	}
+	c->tally.is_met = sonde_arena_calloc(
+		&c->arena, sonde_selection_nr_words(&c->selection) + 1, sizeof(bool));
+	return u->parts && c->tally.is_met;
+}
+
+static int unite(struct sonde_cells *c, struct sonde_err *err)
+{
+	struct sonde_uniting u = {.c = c};
+	struct sonde_notes doubled = {0}; /* come after those of the inputs */
+	size_t i;
+	int rc = sonde_parts_check(c->parts.at, c->parts.nr, err);
+
+	if (rc)
+		return rc;
+	sonde_parts_sort(c->parts.at, &c->parts.nr, &doubled);
+	if (!begin(&u) || !move_all(&u))
+		rc = sonde_err_nomem(err);
+	for (i = 0; i < c->parts.nr; i++)
+		sonde_cells_shed(c->parts.at[i]);
+	sonde_notes_add(&c->notes, &doubled);
+	sonde_inputs_note_running(&c->notes, c->inputs.at, c->inputs.nr);
+	sonde_inputs_note_unclosed(&c->notes, c->nr_unclosed);
+	sonde_inputs_note_doubled(&c->notes, c->inputs.at, c->processes.at, c->processes.nr);
+	sonde_notes_release(&doubled);
+	sonde_map_release(&u.region_keys);
+	sonde_map_release(&u.kit_keys);
+	sonde_map_release(&u.section_ids);
+	sonde_map_release(&u.device_keys);
+	sonde_arena_release(&u.arena);
+	return rc;
+}
+
+int sonde_cells_unite(struct sonde_cells **out, struct sonde_cells **parts, size_t nr_parts,
+	struct sonde_err *err)
+{
+	struct sonde_cells *c = sonde_calloc(1, sizeof(*c));
+	size_t i;
+	int rc;
+
+	*out = NULL;
+	if (!c || !sonde_vec_reserve(&c->parts, nr_parts + 1)) {
+		for (i = 0; i < nr_parts; i++)
+			sonde_cells_free(parts[i]);
+		sonde_free(c);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < nr_parts; i++)
+		c->parts.at[c->parts.nr++] = parts[i];
+	rc = unite(c, err);
+	if (rc == 0 && !sonde_sampled_list_others(c))
+		rc = sonde_err_nomem(err);
+	if (rc)
+		sonde_cells_free(c);
+	else
+		*out = c;
+	return rc;
+}
