@@ -8,9 +8,9 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "cellfile/cellfile.h"
-#include "merge/crew.h"
-#include "merge/keep_int.h"
-#include "merge/rolled_int.h"
+#include "merge/input_queue.h"
+#include "merge/scopes_kept.h"
+#include "merge/rolling.h"
 #include "read/folder_in.h"
 #include "read/jobs.h"
 #include "read/records.h"
@@ -37,7 +37,7 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 		is_rolled = true;
 	}
 	if (rc == 0 && is_rolled)
-		rc = sonde_rolled__fold(&part, paths[0], request, err);
+		rc = sonde_rolled_fold(&part, paths[0], request, err);
 	if (rc == 0 && records && records->rolled.nr)
 		rc = sonde_err_set(err, SONDE_ERR_USAGE,
 			"%s: its oldest files were folded while it was written, so samples of counters cannot be "
@@ -264,7 +264,7 @@ static int fold_all(const struct opening *o, const struct sonde_task *task,
 
 	if (others)
 		return others->fold(others, task, taker, err);
-	sonde_crew_fold(task, 0, 1, taker);
+	sonde_task_fold(task, 0, 1, taker);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "merge/rolling.h"
 
 #include "cellfile/cellfile.h"
-#include "merge/rolled_int.h"
+#include "merge/rolled_sums.h"
 #include "base/sink.h"
 #include "read/records.h"
 #include "read/rolled.h"
@@ -86,7 +86,7 @@ static int try_fold(struct sonde_parts *sums, const char *path, const struct son
 	return rc;
 }
 
-int sonde_rolled__fold(struct sonde_cells **out, const char *path,
+int sonde_rolled_fold(struct sonde_cells **out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct sonde_parts sums = {0};

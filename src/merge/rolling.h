@@ -14,4 +14,8 @@
  */
 int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *request, struct sonde_err *err);
 
+/* The cells of a capture whose oldest files were folded (sonde_capture_next). */
+int sonde_rolled_fold(struct sonde_cells **out, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err);
+
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/cores.h"
 #include "cli/say.h"
-#include "merge/remote.h"
+#include "merge/input_queue.h"
 
 #include <mpi.h>
 #include <stdint.h>
@@ -81,7 +81,7 @@ static void take(struct sonde_taker *t, size_t number, struct sonde_parts *parts
 	if (s->report)
 		s->report->take(s->report, number, parts, rc, err);
 	else
-		sonde_remote_put_result(&s->bytes, number, parts, rc, err);
+		sonde_result_write(&s->bytes, number, parts, rc, err);
 }
 
 static void fold_share(struct share *s, const struct sonde_task *asked)
@@ -93,7 +93,7 @@ static void fold_share(struct share *s, const struct sonde_task *asked)
 	request.sharing = NULL;
 	if (!request.cores)
 		request.cores = job->cores;
-	sonde_crew_fold(&task, (size_t)job->rank, (size_t)job->nr, &s->taker);
+	sonde_task_fold(&task, (size_t)job->rank, (size_t)job->nr, &s->taker);
 }
 
 /* --- the tree ---------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static int fold(struct sonde_sharing *sharing, const struct sonde_task *task,
 	struct share s = {.taker = {take}, .job = job, .report = taker};
 	int bit, rc = 0;
 
-	sonde_remote_put_task(&s.bytes, task);
+	sonde_task_write(&s.bytes, task);
 	if (s.bytes.failed)
 		return sonde_err_nomem(err);
 	broadcast_bytes(job, &s.bytes);
@@ -136,7 +136,7 @@ static int fold(struct sonde_sharing *sharing, const struct sonde_task *task,
 		sonde_buf_clear(&s.bytes);
 		receive_bytes(job, &s.bytes, bit);
 		if (rc == 0)
-			rc = sonde_remote_take_results(
+			rc = sonde_results_take(
 				sonde_buf_view(&s.bytes), task->nr, taker, err);
 	}
 	sonde_buf_release(&s.bytes);
@@ -156,7 +156,7 @@ int sonde_mpi_serve(struct sonde_mpi_job *job)
 		broadcast_bytes(job, &asked);
 		if (!asked.n)
 			break;
-		if (sonde_remote_get_task(&task, sonde_buf_view(&asked), &err))
+		if (sonde_task_read(&task, sonde_buf_view(&asked), &err))
 			fail(job, err.msg);
 		fold_share(&s, &task.task);
 		send_up(&s);

@@ -12,7 +12,7 @@
 #ifndef SONDE_MPI_SHARE_H
 #define SONDE_MPI_SHARE_H
 
-#include "merge/crew.h"
+#include "merge/input_queue.h"
 
 struct sonde_mpi_job {
 	struct sonde_sharing sharing; /* for process 0: first, so that it can be found from it */

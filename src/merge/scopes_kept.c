@@ -4,11 +4,135 @@
  * Choosing who stays sorts all that are held, so it waits until they are twice as many as may stay: each part
  * is then looked at a few times, however many there are.
  */
-#include "merge/keep_int.h"
+#include "merge/scopes_kept.h"
 
-#include "merge/rest_int.h"
+#include "base/alloc.h"
+#include "merge/scopes_rest.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* --- which parts stay: the slowest, the fastest, those that wait least, the first, the median ---- */
+
+/* Slowest first. */
+static int by_time(const void *a, const void *b, void *keeper)
+{
+	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
+	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+
+	return x->work_ns != y->work_ns ? sonde_cmp(y->work_ns, x->work_ns) : sonde_cmp(x->id, y->id);
+}
+
+/* Those that wait least first, those that do not communicate last. */
+static int by_comm(const void *a, const void *b, void *keeper)
+{
+	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
+	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+	int c = sonde_cmp(y->comm_ns > 0, x->comm_ns > 0);
+
+	c = c ? c : sonde_cmp(x->comm_ns, y->comm_ns);
+	return c ? c : sonde_cmp(x->id, y->id);
+}
+
+static int compare_ranks(const struct sonde_cells *a, const struct sonde_cells *b)
+{
+	const struct sonde_process *p = &a->processes.at[a->scopes.at[0].process];
+	const struct sonde_process *q = &b->processes.at[b->scopes.at[0].process];
+	int c = sonde_cmp(q->has_rank, p->has_rank);
+
+	if (c == 0 && p->has_rank)
+		c = sonde_cmp(p->rank, q->rank);
+	return c ? c : sonde_str_cmp(a->inputs.at[0].path, b->inputs.at[0].path);
+}
+
+/* First ranks first; what cannot go to the rest before all. */
+static int by_first(const void *a, const void *b, void *keeper)
+{
+	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
+	const struct sonde_held *x = a, *y = b;
+	int c;
+
+	if (x->number == SONDE_NONE || y->number == SONDE_NONE)
+		return (y->number == SONDE_NONE) - (x->number == SONDE_NONE);
+	c = compare_ranks(x->part, y->part);
+	return c ? c : sonde_cmp(at[x->number].id, at[y->number].id);
+}
+
+/* By number of those met: where it is held, SONDE_NONE = nowhere. NULL: no memory. */
+static uint32_t *find_held(struct sonde_keeper *k)
+{
+	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at));
+	size_t i;
+
+	if (at)
+		memset(at, 0xff, (k->met.nr + 1) * sizeof(*at));
+	for (i = 0; at && i < k->held.nr; i++)
+		if (k->held.at[i].number != SONDE_NONE)
+			at[k->held.at[i].number] = (uint32_t)i;
+	return at;
+}
+
+/*
+ * Marks so many of those held: the slowest, the fastest, those with the least communication. Who
+ * is not among them cannot be among as many, or fewer, of all.
+ */
+static void mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_t comm)
+{
+	uint32_t *where = find_held(k), *at = sonde_malloc((k->held.nr + 1) * sizeof(*at));
+	size_t i, nr = 0;
+
+	k->failed |= !where || !at;
+	for (i = 0; !k->failed && i < k->held.nr; i++)
+		if (k->held.at[i].number != SONDE_NONE)
+			at[nr++] = k->held.at[i].number;
+	if (!k->failed && nr > 1)
+		qsort_r(at, nr, sizeof(*at), by_time, k);
+	for (i = 0; !k->failed && i < nr; i++)
+		if (i < slow || nr - i <= fast)
+			k->held.at[where[at[i]]].is_kept = true;
+	if (!k->failed && nr > 1 && k->has_comm)
+		qsort_r(at, nr, sizeof(*at), by_comm, k);
+	for (i = 0; !k->failed && k->has_comm && i < nr && i < comm; i++)
+		if (k->met.at[at[i]].comm_ns > 0)
+			k->held.at[where[at[i]]].is_kept = true;
+	sonde_free(where);
+	sonde_free(at);
+}
+
+/* Marks the first ones, until `most` are marked or, counting all, until the first `most` are. */
+static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; counts_marked && i < k->held.nr; i++)
+		nr += k->held.at[i].is_kept;
+	if (k->held.nr > 1)
+		qsort_r(k->held.at, k->held.nr, sizeof(*k->held.at), by_first, k);
+	for (i = 0; i < k->held.nr && nr < most; i++) {
+		struct sonde_held *h = &k->held.at[i];
+
+		if (h->number == SONDE_NONE || (counts_marked && h->is_kept))
+			continue;
+		h->is_kept = true;
+		nr++;
+	}
+}
+
+/* The number of the part with the median time, be it held or not; SONDE_NONE: there is none. */
+static uint32_t find_median(struct sonde_keeper *k)
+{
+	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at)), i, median = SONDE_NONE;
+
+	k->failed |= !at;
+	for (i = 0; at && i < k->met.nr; i++)
+		at[i] = i;
+	if (at && k->met.nr) {
+		qsort_r(at, k->met.nr, sizeof(*at), by_time, k);
+		median = at[k->met.nr / 2];
+	}
+	sonde_free(at);
+	return median;
+}
 
 static int by_order(const void *a, const void *b)
 {
@@ -106,9 +230,9 @@ static void make_room(struct sonde_keeper *k)
 	size_t most = k->request->keep;
 
 	drop_doubles(k);
-	sonde_keeper__mark_by_time(k, (most + 1) / 2, most / 4, most / 4);
+	mark_by_time(k, (most + 1) / 2, most / 4, most / 4);
 	if (!k->failed)
-		sonde_keeper__mark_first(k, most, false);
+		mark_first(k, most, false);
 	fold_others(k);
 }
 
@@ -157,7 +281,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 /* It stays where it is held; most often it was folded away before all times were known. */
 static void keep_median(struct sonde_keeper *k)
 {
-	uint32_t median = sonde_keeper__find_median(k);
+	uint32_t median = find_median(k);
 	size_t i;
 
 	for (i = 0; i < k->held.nr && median != SONDE_NONE; i++)
@@ -187,7 +311,7 @@ static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 }
 
 /* Its number among those that may go to the rest. One that is in the rest already goes. */
-static bool meet(struct sonde_keeper *k, struct sonde_held *h, const char *file)
+static bool note_part(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 {
 	struct sonde_met met = {.id = id_of(h->part),
 		.order = h->order,
@@ -214,7 +338,7 @@ void sonde_keeper__add(
 	struct sonde_held h = {part, order, SONDE_NONE, false};
 	size_t most = k->request->keep;
 
-	if (k->failed || (most && sonde_rest__may_take(part) && !meet(k, &h, file))) {
+	if (k->failed || (most && sonde_rest__may_take(part) && !note_part(k, &h, file))) {
 		sonde_cells_free(part);
 		return;
 	}
@@ -235,21 +359,21 @@ static void bring_back_odd(struct sonde_keeper *k)
 	for (i = 0; i < k->met.nr && !k->failed; i++) {
 		uint32_t rest = k->met.at[i].rest;
 
-		if (rest != SONDE_NONE && k->rests.at[rest]->nr_inputs == 1)
+		if (rest != SONDE_NONE && sonde_rest__nr_inputs(k->rests.at[rest]) == 1)
 			bring_back(k, i);
 	}
 }
 
-static void choose(struct sonde_keeper *k)
+static void choose_kept(struct sonde_keeper *k)
 {
 	size_t most = k->request->keep;
 
 	make_room(k); /* so that what is folded does not depend on when there was room */
-	sonde_keeper__mark_by_time(k, (most + 1) / 2, k->has_comm ? most / 8 : most / 4, most / 8);
+	mark_by_time(k, (most + 1) / 2, k->has_comm ? most / 8 : most / 4, most / 8);
 	if (most > 3) /* of fewer the slowest and the first are worth more */
 		keep_median(k);
 	if (!k->failed)
-		sonde_keeper__mark_first(k, most, true);
+		mark_first(k, most, true);
 	fold_others(k);
 	bring_back_odd(k);
 }
@@ -262,7 +386,7 @@ static bool append_rests(struct sonde_keeper *k)
 	for (i = 0; i < k->rests.nr; i++) {
 		struct sonde_held h = {NULL, UINT64_MAX, 0, true};
 
-		if (!k->rests.at[i]->nr_inputs) /* whoever was in it is kept */
+		if (!sonde_rest__nr_inputs(k->rests.at[i])) /* whoever was in it is kept */
 			continue;
 		h.part = sonde_rest__finish(k->rests.at[i]);
 		if (!h.part || !sonde_vec_put(&k->held, h)) {
@@ -273,7 +397,7 @@ static bool append_rests(struct sonde_keeper *k)
 	return true;
 }
 
-static void say(struct sonde_keeper *k)
+static void note_what_is_kept(struct sonde_keeper *k)
 {
 	size_t most = k->request->keep, i, nr = k->nr_folded;
 
@@ -298,10 +422,10 @@ int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err)
 	size_t most = k->request->keep;
 
 	if (most && k->met.nr > most && !k->failed)
-		choose(k);
+		choose_kept(k);
 	sonde_vec_sort(&k->held, by_order);
 	if (k->nr_folded && !k->failed)
-		say(k);
+		note_what_is_kept(k);
 	if (!k->failed)
 		k->failed = !append_rests(k);
 	return k->failed ? sonde_err_nomem(err) : 0;

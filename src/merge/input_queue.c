@@ -1,11 +1,60 @@
-/*
- * Both ways are walks, as those of files are (walk.h): parts travel as a partial report, and only what no file
- * has, their timelines, beside it. All processes are the same program, so what travels has no version of its own.
- */
-#include "merge/remote.h"
+#include "merge/input_queue.h"
 
-#include "cellfile/cellfile.h"
+#include "base/workers.h"
 #include "cellfile/cell_walks.h"
+#include "cellfile/cellfile.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Whoever has a hand free takes the next file: files differ in size, so none is shared out before. */
+
+struct crew {
+	const struct sonde_task *task;
+	struct sonde_taker *taker;
+	size_t step;
+	atomic_size_t next;
+	pthread_mutex_t lock; /* of the taker */
+};
+
+static void fold_next_files(void *arg)
+{
+	struct crew *crew = arg;
+	const struct sonde_task *task = crew->task;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&crew->next, crew->step)) < task->nr) {
+		struct sonde_parts parts = {0};
+		struct sonde_err err = {0};
+		int rc = sonde_parts_read(&parts, task->paths[i], task->request, &err);
+
+		pthread_mutex_lock(&crew->lock);
+		crew->taker->take(crew->taker, i, &parts, rc, &err);
+		pthread_mutex_unlock(&crew->lock);
+		sonde_parts_release(&parts);
+	}
+}
+
+void sonde_task_fold(
+	const struct sonde_task *task, size_t first, size_t step, struct sonde_taker *taker)
+{
+	struct crew crew = {.task = task, .taker = taker, .step = step};
+	size_t files = first < task->nr ? (task->nr - first + step - 1) / step : 1;
+	size_t nr = task->request->cores ? task->request->cores
+					 : sonde_workers_count(SONDE_MOST_WORKERS);
+
+	atomic_init(&crew.next, first);
+	pthread_mutex_init(&crew.lock, NULL);
+	nr = nr < SONDE_MOST_WORKERS ? nr : SONDE_MOST_WORKERS;
+	sonde_workers_run(&crew, nr < files ? nr : files, 0, fold_next_files);
+	pthread_mutex_destroy(&crew.lock);
+}
+
+/*
+ * Bytes for other processes: both ways are walks, as those of files are (cellfile/walk.h). Parts travel as
+ * a partial report, and only what no file has, their timelines, beside it. All processes are the same
+ * program, so what travels has no version of its own.
+ */
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
@@ -37,7 +86,7 @@ static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct
 	sonde_walk_words(w, paths);
 }
 
-void sonde_remote_put_task(struct sonde_buf *to, const struct sonde_task *task)
+void sonde_task_write(struct sonde_buf *to, const struct sonde_task *task)
 {
 	struct sonde_walk w = {.to = to};
 	struct sonde_fold_request request = *task->request;
@@ -52,7 +101,7 @@ static int misread(struct sonde_err *err)
 		"what another process sent cannot be read: start the same sonde-mpi on all nodes");
 }
 
-int sonde_remote_get_task(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err)
+int sonde_task_read(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err)
 {
 	struct sonde_walk w = sonde_walk_reader(bytes, &out->arena);
 	struct sonde_words paths = {0};
@@ -91,7 +140,7 @@ static void put_parts(struct sonde_walk *w, struct sonde_parts *parts)
 	move_timelines(w, parts);
 }
 
-void sonde_remote_put_result(struct sonde_buf *to, size_t number, struct sonde_parts *parts, int rc,
+void sonde_result_write(struct sonde_buf *to, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
 	struct sonde_walk w = {.to = to};
@@ -117,7 +166,7 @@ static int get_parts(struct sonde_parts *parts, struct sonde_walk *w, struct son
 	return rc ? rc : w->is_nomem ? sonde_err_nomem(err) : 0;
 }
 
-int sonde_remote_take_results(
+int sonde_results_take(
 	struct sonde_str bytes, size_t nr, struct sonde_taker *taker, struct sonde_err *err)
 {
 	struct sonde_walk w = sonde_walk_reader(bytes, NULL);

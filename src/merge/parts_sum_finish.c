@@ -3,7 +3,7 @@
  * already (files of a capture): names by their bytes, regions as the caller says, cells by place and
  * kernel. Only scopes are always in order, by device.
  */
-#include "merge/sum_int.h"
+#include "merge/parts_sum.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
  *
  * What is kept and what the rest holds does not depend on the order of the parts.
  */
-#ifndef SONDE_MERGE_KEEP_INT_H
-#define SONDE_MERGE_KEEP_INT_H
+#ifndef SONDE_MERGE_SCOPES_KEPT_H
+#define SONDE_MERGE_SCOPES_KEPT_H
 
 #include "merge/merge.h"
 
@@ -56,15 +56,5 @@ void sonde_keeper__add(
 /* Leaves what is kept in `held`, in order, and appends the rests. */
 int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err);
 void sonde_keeper__release(struct sonde_keeper *k);
-
-/*
- * Marks so many of those held: the slowest, the fastest, those with the least communication. Who
- * is not among them cannot be among as many, or fewer, of all.
- */
-void sonde_keeper__mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_t comm);
-/* Marks the first ones, until `most` are marked or, counting all, until the first `most` are. */
-void sonde_keeper__mark_first(struct sonde_keeper *k, size_t most, bool counts_marked);
-/* The number of the part with the median time, be it held or not; SONDE_NONE: there is none. */
-uint32_t sonde_keeper__find_median(struct sonde_keeper *k);
 
 #endif

@@ -12,8 +12,8 @@
  *   sum_visits.c  … what they know of each region
  *   sum_finish.c  … and it ends as a part
  */
-#ifndef SONDE_MERGE_SUM_INT_H
-#define SONDE_MERGE_SUM_INT_H
+#ifndef SONDE_MERGE_PARTS_SUM_H
+#define SONDE_MERGE_PARTS_SUM_H
 
 #include "base/exact.h"
 #include "fold/cell_tables.h"

@@ -1,0 +1,633 @@
+#include "merge/scopes_rest.h"
+
+#include "base/alloc.h"
+#include "base/known.h"
+#include "cellfile/cell_walks.h"
+#include "merge/parts_sum.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_ENTRIES 2048 /* kept of a region: a sample by hash where there are more */
+
+struct kept_entry {
+	uint64_t hash;
+	uint32_t part;
+	struct sonde_entry entry;
+};
+
+/* One region, beside its sum. */
+struct region {
+	struct sonde_str first_path; /* of the first part by path that has it … */
+	uint32_t first_number;	     /* … and its number there: what orders regions */
+	uint64_t nr_streams;
+	uint64_t nr_entries; /* kept or not */
+	SONDE_VEC(struct kept_entry) entries;
+};
+
+/* How long one scope took in one region. */
+struct time {
+	uint32_t part, scope, region; /* scope: its number in the part */
+	double time_ns, work_ns;
+};
+
+/* One scope, and one collective of it. */
+struct scope {
+	uint32_t part, scope;
+	uint64_t id; /* of its part: orders scopes that are otherwise alike */
+	struct sonde_folded_scope it;
+};
+
+struct collective {
+	uint32_t part, scope;
+	struct sonde_collective it; /* place and group are numbers of the sum */
+};
+
+/* Parts of one kind. */
+struct sonde_rest {
+	struct sonde_sum sum;
+	uint64_t nr_inputs;
+	SONDE_VEC(struct region) regions; /* as those of the sum */
+	SONDE_VEC(struct time) times;
+	SONDE_VEC(struct scope) scopes;
+	SONDE_VEC(struct collective) collectives;
+};
+
+/* A part on its way in or out. */
+struct moving {
+	struct sonde_rest *r;
+	const struct sonde_rest_part *part;
+	struct sonde_sum_part m;
+};
+
+/* --- kinds -------------------------------------------------------------------------------------- */
+
+static const struct sonde_device *device_of(const struct sonde_cells *c, const struct sonde_scope *s)
+{
+	const struct sonde_device *of_input = NULL;
+	size_t i;
+
+	for (i = 0; i < c->devices.nr; i++) {
+		const struct sonde_device *d = &c->devices.at[i];
+
+		if (d->id == s->device && d->process == s->process)
+			return d;
+		if (d->id == s->device && !of_input)
+			of_input = d;
+	}
+	return of_input;
+}
+
+static void describe_device(struct sonde_buf *key, const struct sonde_device *d)
+{
+	struct sonde_walk w = {.to = key};
+	size_t i;
+
+	sonde_walk_number(&w, d != NULL);
+	if (!d)
+		return;
+	sonde_walk_bytes(&w, d->name);
+	sonde_walk_number(&w, d->cc_major);
+	sonde_walk_number(&w, d->cc_minor);
+	for (i = 0; i < d->nr_attributes; i++) {
+		sonde_walk_bytes(&w, d->attributes[i].name);
+		sonde_walk_bytes(&w, d->attributes[i].text);
+		sonde_walk_double(&w, d->attributes[i].value);
+	}
+}
+
+static bool are_alike(const struct sonde_cells *c, size_t a, size_t b)
+{
+	struct sonde_buf x = {0}, y = {0};
+	bool same;
+
+	describe_device(&x, device_of(c, &c->scopes.at[a]));
+	describe_device(&y, device_of(c, &c->scopes.at[b]));
+	same = !x.failed && !y.failed && sonde_str_eq(sonde_buf_view(&x), sonde_buf_view(&y));
+	sonde_buf_release(&x);
+	sonde_buf_release(&y);
+	return same;
+}
+
+bool sonde_rest__may_take(const struct sonde_cells *c)
+{
+	size_t i;
+
+	if (c->inputs.nr != 1 || c->kits.nr != 1 || !c->scopes.nr || c->sampled.nr || c->nr_damaged)
+		return false;
+	for (i = 0; i < c->scopes.nr; i++)
+		if (c->scopes.at[i].measured != SONDE_MEASURED_KERNEL || !are_alike(c, 0, i))
+			return false;
+	return true;
+}
+
+bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *c)
+{
+	const struct sonde_input *in = &c->inputs.at[0];
+	const struct sonde_kit *kit = &c->kits.at[0];
+	struct sonde_selection selection = c->selection;
+	struct sonde_read_options read = c->read;
+	struct sonde_walk w = {.to = key};
+	uint32_t i;
+
+	sonde_walk_settings(&w, &selection, &read);
+	sonde_walk_bytes(&w, in->source);
+	sonde_walk_bytes(&w, in->tool);
+	sonde_walk_bytes(&w, in->replay_mode);
+	for (i = 0; i < c->metric_names.nr; i++) {
+		sonde_walk_bytes(&w, c->metric_names.keys[i]);
+		sonde_walk_number(&w, sonde_input_has(in, i));
+		sonde_walk_maybe(&w, kit->at[i], SONDE_NONE);
+		sonde_walk_bytes(&w, kit->breakdowns[i]);
+	}
+	describe_device(key, device_of(c, &c->scopes.at[0]));
+	return !key->failed;
+}
+
+/* --- the beginning ------------------------------------------------------------------------------ */
+
+static bool keep_device(struct sonde_cells *c, const struct sonde_device *from)
+{
+	struct sonde_device *d = from ? sonde_cells_add_device(c, from) : NULL;
+
+	if (d) {
+		d->id = d->process = 0;
+		d->uuid = SONDE_STR("");
+	}
+	return d || !from;
+}
+
+/* The input stands for all of its kind, and its process comes behind all others. */
+struct sonde_rest *sonde_rest__new(const struct sonde_cells *first)
+{
+	const struct sonde_input *from = &first->inputs.at[0];
+	struct sonde_input in = {.path = SONDE_STR(""),
+		.source = from->source,
+		.tool = from->tool,
+		.command = SONDE_STR(""),
+		.replay_mode = from->replay_mode,
+		.has = from->has};
+	const struct sonde_process process = {.pid = UINT64_MAX, .host = SONDE_STR(""), .name = SONDE_STR("")};
+	struct sonde_rest *r = sonde_calloc(1, sizeof(*r));
+
+	if (r && sonde_sum__init(&r->sum, first, &in, &process) &&
+		keep_device(r->sum.c, device_of(first, &first->scopes.at[0])))
+		return r;
+	sonde_rest__free(r);
+	return NULL;
+}
+
+/* --- entries: a sample of them ------------------------------------------------------------------- */
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct kept_entry *x = a, *y = b;
+
+	return sonde_cmp(x->hash, y->hash);
+}
+
+/* Cuts the entries of a region down to those that are kept. */
+static void keep_sample(struct region *r)
+{
+	sonde_vec_sort(&r->entries, by_hash);
+	if (r->entries.nr > MAX_ENTRIES)
+		r->entries.nr = MAX_ENTRIES;
+}
+
+static bool add_entries_of(struct moving *m, const struct sonde_visit *v)
+{
+	uint32_t region = m->m.of.region[v->region], i;
+	struct region *to = &m->r->regions.at[region];
+	struct sonde_str id = m->r->sum.regions.at[region].id;
+
+	sonde_sum__count(&m->m, &to->nr_streams, v->nr_streams + v->more_streams);
+	sonde_sum__count(&m->m, &to->nr_entries, (uint64_t)v->nr_entries * (v->entry_step ? v->entry_step : 1));
+	for (i = 0; m->m.sign > 0 && i < v->nr_entries; i++) {
+		struct sonde_entry e = m->part->c->entries.at[v->first_entry + i];
+		uint64_t key[4] = {m->part->id, sonde_hash(id.p, id.n), i, v->scope};
+
+		e.label = SONDE_NONE; /* one of the part's strings */
+		if (!sonde_vec_put(&to->entries,
+			    (struct kept_entry){sonde_hash(key, sizeof(key)), m->part->number, e}))
+			return false;
+		if (to->entries.nr == 2 * MAX_ENTRIES)
+			keep_sample(to);
+	}
+	return true;
+}
+
+static bool add_entries(struct moving *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->part->c->visits.nr; i++)
+		if (!add_entries_of(m, &m->part->c->visits.at[i]))
+			return false;
+	return true;
+}
+
+static void drop_entries(struct sonde_rest *r, uint32_t part)
+{
+	size_t i;
+
+	for (i = 0; i < r->regions.nr; i++) {
+		struct region *region = &r->regions.at[i];
+
+		keep_sample(region); /* before: what is left must not depend on who came when */
+		sonde_vec_filter(&region->entries, k, region->entries.at[k].part != part);
+	}
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct kept_entry *x = a, *y = b;
+
+	return x->entry.begin_ns != y->entry.begin_ns
+		       ? sonde_cmp(x->entry.begin_ns, y->entry.begin_ns)
+		       : sonde_cmp(x->hash, y->hash);
+}
+
+static bool finish_entries(struct sonde_rest *r, struct sonde_cells *c, const uint32_t *order)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		struct sonde_visit *v = &c->visits.at[i];
+		struct region *from = &r->regions.at[order[v->region]];
+
+		v->more_streams = (uint32_t)from->nr_streams;
+		keep_sample(from);
+		if (!from->entries.nr)
+			continue;
+		qsort(from->entries.at, from->entries.nr, sizeof(*from->entries.at), by_begin);
+		if (!sonde_vec_reserve(&c->entries, c->entries.nr + from->entries.nr + 1))
+			return false;
+		v->first_entry = (uint32_t)c->entries.nr;
+		v->nr_entries = (uint32_t)from->entries.nr;
+		v->entry_step = (uint32_t)((from->nr_entries + from->entries.nr / 2) / from->entries.nr);
+		v->entry_step += v->entry_step == 0;
+		for (k = 0; k < from->entries.nr; k++)
+			c->entries.at[c->entries.nr++] = from->entries.at[k].entry;
+	}
+	return true;
+}
+
+/* --- how long each scope took ------------------------------------------------------------------ */
+
+/* One region of a part, in the scope at hand. */
+struct taken {
+	double time_ns, work_ns; /* work: without communication */
+	uint32_t last;		 /* the cell that counted there last */
+};
+
+/* A cell counts once in each region that it is in, by whichever way. */
+static void add_time_of_cell(struct taken *of, const struct sonde_cells *c, uint32_t number)
+{
+	const struct sonde_cell *cell = &c->cells.at[number];
+	bool is_work = !sonde_kernel_communicates(c->strings.keys[cell->kernel]);
+	uint32_t region;
+
+	SONDE_EACH_REGION(c, cell->place, region) {
+		if (of[region].last == number)
+			break;
+		of[region].last = number;
+		of[region].time_ns += cell->time_ns;
+		of[region].work_ns += is_work ? cell->time_ns : 0;
+	}
+}
+
+static bool add_times_of(struct moving *m, uint32_t scope, struct taken *of)
+{
+	const struct sonde_cells *c = m->part->c;
+	bool is_timed = sonde_input_has(&c->inputs.at[0],
+		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)));
+	uint32_t i;
+
+	for (i = 0; i < c->regions.nr; i++)
+		of[i] = (struct taken){.last = SONDE_NONE};
+	for (i = 0; i < c->cells.nr; i++)
+		if (c->cells.at[i].scope == scope)
+			add_time_of_cell(of, c, i);
+	for (i = 0; i < c->visits.nr; i++) {
+		uint32_t region = c->visits.at[i].region;
+
+		if (c->visits.at[i].scope == scope && c->regions.at[region].is_shown &&
+			!sonde_vec_put(&m->r->times,
+				(struct time){m->part->number, scope, m->m.of.region[region],
+					is_timed ? of[region].time_ns : NAN,
+					is_timed ? of[region].work_ns : NAN}))
+			return false;
+	}
+	return true;
+}
+
+static bool add_times(struct moving *m)
+{
+	const struct sonde_cells *c = m->part->c;
+	struct taken *of = sonde_arena_alloc(&m->m.arena, (c->regions.nr + 1) * sizeof(*of));
+	uint32_t i;
+
+	for (i = 0; of && i < c->scopes.nr; i++)
+		if (!add_times_of(m, i, of))
+			return false;
+	return of != NULL;
+}
+
+/* --- what ranks are compared by: little of each scope -------------------------------------------- */
+
+static bool add_rank(struct sonde_rest *r, const struct sonde_rest_part *p, uint32_t scope)
+{
+	const struct sonde_cells *c = p->c;
+	const struct sonde_process *process = &c->processes.at[c->scopes.at[scope].process];
+	struct scope *slot = sonde_vec_push(&r->scopes);
+	struct sonde_str host = sonde_arena_dup(&r->sum.arena, process->host),
+			 path = sonde_arena_dup(&r->sum.arena, c->inputs.at[process->input].path);
+	size_t i;
+
+	if (!slot || !host.p || !path.p)
+		return false;
+	*slot = (struct scope){.part = p->number, .scope = scope, .id = p->id};
+	slot->it = (struct sonde_folded_scope){.rank = process->rank,
+		.world_size = process->world_size,
+		.has_rank = process->has_rank,
+		.device = c->scopes.at[scope].device,
+		.pid = process->pid,
+		.host = host,
+		.path = path,
+		.collectives = c->sums.at[scope].collectives,
+		.collective_step = c->sums.at[scope].collective_step};
+	for (i = 0; i < c->cells.nr; i++)
+		if (c->cells.at[i].scope == scope &&
+			!sonde_kernel_communicates(c->strings.keys[c->cells.at[i].kernel]))
+			slot->it.work_ns += c->cells.at[i].time_ns;
+	slot->it.comm_ns = slot->it.exposed_ns = NAN;
+	for (i = 0; i < c->visits.nr; i++)
+		if (c->visits.at[i].scope == scope &&
+			c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
+			sonde_add_known(&slot->it.comm_ns, c->visits.at[i].waits.comm_ns);
+			sonde_add_known(&slot->it.exposed_ns, c->visits.at[i].waits.exposed_ns);
+		}
+	while (slot->it.collective_step &&
+		slot->it.collectives / slot->it.collective_step > SONDE_MAX_FOLDED_COLLECTIVES)
+		slot->it.collective_step *= 2;
+	return true;
+}
+
+static bool add_ranks(struct moving *m)
+{
+	struct sonde_rest *r = m->r;
+	const struct sonde_rest_part *p = m->part;
+	const struct sonde_cells *c = p->c;
+	size_t first = r->scopes.nr, i;
+
+	for (i = 0; i < c->scopes.nr; i++)
+		if (!add_rank(r, p, (uint32_t)i))
+			return false;
+	for (i = 0; i < c->collectives.nr; i++) {
+		struct sonde_collective k = c->collectives.at[i];
+		uint32_t scope = k.scope;
+
+		/* as when they were folded, so that all ranks keep the same ones */
+		if (sonde_hash(&k.number, sizeof(k.number)) % r->scopes.at[first + scope].it.collective_step)
+			continue;
+		k.place = m->m.of.place[k.place];
+		k.group = m->m.of.string[k.group];
+		k.scope = 0;
+		if (!sonde_vec_put(&r->collectives, (struct collective){p->number, scope, k}))
+			return false;
+	}
+	return true;
+}
+
+static void drop_ranks(struct sonde_rest *r, uint32_t part)
+{
+	sonde_vec_filter(&r->times, i, r->times.at[i].part != part);
+	sonde_vec_filter(&r->scopes, i, r->scopes.at[i].part != part);
+	sonde_vec_filter(&r->collectives, i, r->collectives.at[i].part != part);
+}
+
+/* As scopes are sorted; the part decides between those that are alike. */
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct scope *a = pa, *b = pb;
+	int c = sonde_cmp(b->it.has_rank, a->it.has_rank);
+
+	c = c ? c : sonde_cmp(a->it.rank, b->it.rank);
+	c = c ? c : sonde_cmp(a->it.pid, b->it.pid);
+	c = c ? c : sonde_str_cmp(a->it.host, b->it.host);
+	c = c ? c : sonde_cmp(a->it.device, b->it.device);
+	return c ? c : sonde_cmp(a->id, b->id);
+}
+
+/* A scope by its part, and its number among the sorted ones. */
+struct where {
+	uint32_t part, scope, who;
+};
+
+static int by_part(const void *pa, const void *pb)
+{
+	const struct where *a = pa, *b = pb;
+
+	return a->part != b->part ? sonde_cmp(a->part, b->part) : sonde_cmp(a->scope, b->scope);
+}
+
+static uint32_t find_who(const struct where *at, size_t nr, uint32_t part, uint32_t scope)
+{
+	const struct where key = {part, scope, 0}, *found = bsearch(&key, at, nr, sizeof(*at), by_part);
+
+	return found ? found->who : 0; /* it is there: each was added with its scope */
+}
+
+static int by_who_and_start(const void *pa, const void *pb)
+{
+	const struct sonde_collective *a = pa, *b = pb;
+	int c = sonde_cmp(a->who, b->who);
+
+	c = c ? c : sonde_cmp(a->start_ns, b->start_ns);
+	return c ? c : sonde_cmp(a->number, b->number);
+}
+
+static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
+{
+	struct where *at = sonde_arena_alloc(&r->sum.arena, (r->scopes.nr + 1) * sizeof(*at));
+	uint32_t i;
+
+	sonde_vec_sort(&r->scopes, by_rank);
+	for (i = 0; at && i < r->scopes.nr; i++) {
+		struct sonde_folded_scope to = r->scopes.at[i].it;
+
+		at[i] = (struct where){r->scopes.at[i].part, r->scopes.at[i].scope, i};
+		if (!sonde_cells_keep(c, &to.host) || !sonde_cells_keep(c, &to.path) ||
+			!sonde_vec_put(&c->folded_scopes, to))
+			return NULL;
+	}
+	if (at && r->scopes.nr > 1)
+		qsort(at, r->scopes.nr, sizeof(*at), by_part);
+	return at;
+}
+
+static bool finish_ranks(
+	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_numbers *n)
+{
+	const struct where *at = finish_scopes(r, c);
+	size_t i;
+
+	for (i = 0; at && i < r->times.nr; i++) {
+		const struct time *from = &r->times.at[i];
+		uint32_t who = find_who(at, r->scopes.nr, from->part, from->scope);
+
+		if (!sonde_vec_put(&c->folded_times,
+			    (struct sonde_folded_time){0, n->region[from->region], who, from->time_ns,
+				    from->work_ns}))
+			return false;
+	}
+	for (i = 0; at && i < r->collectives.nr; i++) {
+		const struct collective *from = &r->collectives.at[i];
+		struct sonde_collective to = from->it;
+
+		to.who = find_who(at, r->scopes.nr, from->part, from->scope);
+		to.place = n->place[to.place];
+		to.group = n->string[to.group];
+		if (!sonde_vec_put(&c->collectives, to))
+			return false;
+	}
+	sonde_vec_sort(&c->collectives, by_who_and_start);
+	return at != NULL;
+}
+
+/* --- in and out --------------------------------------------------------------------------------- */
+
+/* The order of regions is that of the first part by path. */
+static bool order_region(struct moving *m, struct region *to, uint32_t number)
+{
+	struct sonde_str path = m->part->c->inputs.at[0].path;
+	int c = to->first_path.p ? sonde_str_cmp(path, to->first_path) : -1;
+
+	if (c > 0 || (c == 0 && number >= to->first_number))
+		return true;
+	to->first_number = number;
+	if (c)
+		to->first_path = sonde_arena_dup(&m->r->sum.arena, path);
+	return to->first_path.p != NULL;
+}
+
+static bool order_regions(struct moving *m)
+{
+	struct sonde_rest *r = m->r;
+	uint32_t i;
+
+	while (r->regions.nr < r->sum.regions.nr)
+		if (!sonde_vec_push(&r->regions))
+			return false;
+	for (i = 0; i < m->part->c->regions.nr; i++)
+		if (!order_region(m, &r->regions.at[m->m.of.region[i]], i))
+			return false;
+	return true;
+}
+
+static void count_input(const struct moving *m)
+{
+	const struct sonde_cells *from = m->part->c;
+	struct sonde_cells *to = m->r->sum.c;
+	struct sonde_input *in = &to->inputs.at[0];
+	size_t i;
+
+	sonde_sum__count(&m->m, &m->r->nr_inputs, 1);
+	in->is_windowed |= from->inputs.at[0].is_windowed;
+	in->is_running |= from->inputs.at[0].is_running;
+	sonde_sum__count(&m->m, &in->nr_unrecorded, from->inputs.at[0].nr_unrecorded);
+	sonde_sum__count(&m->m, &in->nr_windows, from->inputs.at[0].nr_windows);
+	sonde_sum__count(&m->m, &in->captured_ns, from->inputs.at[0].captured_ns);
+	sonde_sum__count(&m->m, &in->total_ns, from->inputs.at[0].total_ns);
+	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++)
+		sonde_sum__count(&m->m, &to->label_rules.at[i].changed, from->label_rules.at[i].changed);
+}
+
+static bool move_part(struct sonde_rest *r, const struct sonde_rest_part *p, int sign)
+{
+	struct moving m = {r, p, {.sum = &r->sum, .c = p->c, .sign = sign}};
+	bool ok = sonde_sum__enter(&m.m) && order_regions(&m) && sonde_sum__move(&m.m) &&
+		  add_entries(&m) &&
+		  (sign < 0 || (add_times(&m) && add_ranks(&m)));
+
+	if (ok)
+		count_input(&m);
+	sonde_arena_release(&m.m.arena);
+	return ok;
+}
+
+bool sonde_rest__add(struct sonde_rest *r, const struct sonde_rest_part *p)
+{
+	return move_part(r, p, 1);
+}
+
+bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p)
+{
+	bool ok = move_part(r, p, -1);
+
+	drop_entries(r, p->number);
+	drop_ranks(r, p->number);
+	return ok;
+}
+
+/* --- the end ------------------------------------------------------------------------------------ */
+
+static int by_first(const void *a, const void *b, void *rest)
+{
+	const struct sonde_rest *r = rest;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct sonde_region *x = &r->sum.regions.at[i], *y = &r->sum.regions.at[k];
+	int c = sonde_str_cmp(r->regions.at[i].first_path, r->regions.at[k].first_path);
+
+	c = c ? c : sonde_cmp(r->regions.at[i].first_number, r->regions.at[k].first_number);
+	c = c ? c : sonde_cmp(x->depth, y->depth);
+	c = c ? c : sonde_str_cmp(x->id, y->id);
+	return c ? c : sonde_cmp(x->kind, y->kind);
+}
+
+/* The one scope says what it stands for. Its collectives are those of the scopes in it. */
+static void finish_scope(const struct sonde_rest *r, struct sonde_cells *c)
+{
+	c->scopes.at[0].device = c->devices.nr ? 0 : SONDE_NONE;
+	c->scopes.at[0].nr_folded = (uint32_t)r->sum.scopes.at[0].nr;
+	c->sums.at[0].collectives = 0;
+	c->inputs.at[0].nr_folded = (uint32_t)r->nr_inputs;
+	c->inputs.at[0].path =
+		sonde_arena_printf(&c->arena, "(%llu inputs)", (unsigned long long)r->nr_inputs);
+	c->processes.at[0].nr_launches = c->sums.at[0].launches;
+}
+
+uint64_t sonde_rest__nr_inputs(const struct sonde_rest *r)
+{
+	return r->nr_inputs;
+}
+
+struct sonde_cells *sonde_rest__finish(struct sonde_rest *r)
+{
+	uint32_t *order = sonde_sum__sort(&r->sum.arena, r->regions.nr, by_first, r);
+	struct sonde_numbers n = {0};
+	struct sonde_cells *c = order ? sonde_sum__finish(&r->sum, order, &n) : NULL;
+
+	if (c && finish_entries(r, c, order) && finish_ranks(r, c, &n)) {
+		finish_scope(r, c);
+		return c;
+	}
+	sonde_cells_free(c);
+	return NULL;
+}
+
+void sonde_rest__free(struct sonde_rest *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->regions.nr; i++)
+		sonde_vec_release(&r->regions.at[i].entries);
+	sonde_vec_release(&r->regions);
+	sonde_vec_release(&r->times);
+	sonde_vec_release(&r->scopes);
+	sonde_vec_release(&r->collectives);
+	sonde_sum__release(&r->sum);
+	sonde_free(r);
+}

@@ -1,0 +1,38 @@
+/*
+ * Inside the folding room: the rest, which is all scopes that a report has no room for
+ * (report.scopes.keep), added up (sum_int.h).
+ *
+ * Beyond their sum it has what comparing ranks needs of each scope, and entries: of many those with the
+ * smallest hashes, so that it is the same in whatever order its parts came.
+ *
+ * What differs in kind is not added up: each kind (metrics, device, source, selection) is a rest of its
+ * own. When all parts are there each becomes a part with one scope, which says how many there are in it.
+ */
+#ifndef SONDE_MERGE_SCOPES_REST_H
+#define SONDE_MERGE_SCOPES_REST_H
+
+#include "merge/merge.h"
+
+struct sonde_rest;
+
+/* A part to add, and the number it is known by. */
+struct sonde_rest_part {
+	const struct sonde_cells *c;
+	uint32_t number;
+	uint64_t id; /* what it is: orders its entries among others */
+};
+
+/* Whether it may be in a rest: one input of kernels on devices alike, without samples. */
+bool sonde_rest__may_take(const struct sonde_cells *part);
+/* What parts must have in common to be in one rest. False: no memory. */
+bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *part);
+struct sonde_rest *sonde_rest__new(const struct sonde_cells *first); /* empty; NULL: no memory */
+bool sonde_rest__add(struct sonde_rest *r, const struct sonde_rest_part *p);
+bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p);
+/* How many parts are in it. */
+uint64_t sonde_rest__nr_inputs(const struct sonde_rest *r);
+/* The part it comes to. NULL: no memory. */
+struct sonde_cells *sonde_rest__finish(struct sonde_rest *r);
+void sonde_rest__free(struct sonde_rest *r);
+
+#endif
