@@ -1,33 +1,29 @@
 /*
- * Inside the folding room.
+ * Inside fold/: what its files share on the way from the launches of one input to cells.
  *
- *   rule.c           how a metric rolls up
- *   choice_mark.c    which metrics are wanted
- *   plans.c          what is accumulated, with the weights each input has
- *   tables.c         launches → the tables around the cells
- *   visits.c         … what each scope knows of each region
- *   times.c          … with timestamps: launches in order of start; host time
- *   entry_rows.c     … entries, one by one
- *   idle_times.c     … idle time inside entries
- *   gaps.c, hosts.c  … why: the gaps of the device, by what the host did meanwhile
- *   memory.c         … GPU memory allocated, freed and held
- *   streams.c        … busy time, span, queue times, and what each stream did
- *   waits.c          … communication that nothing hides
- *   collectives.c    … NCCL kernels, to be matched across ranks
- *   timeline*.c      … single events, and counters over time (curves)
- *   unmixing*.c      … what samples of the device told of them
- *   offset.c         … and whether the clocks of both agree
- *   clocks.c         … the clock of the device meanwhile
- *   loads.c          … and of long entries, one by one
- *   sampled.c        reading that off cells
- *   sampled_limits.c … whose device it is, and what that can count at most
- *   kits.c           what each input's metrics are made of
- *   fold.c           launches → accumulators; the fold itself
- *   windowed*.c      … with a budget: what was timed stands for what was not
- *   parts.c          cells of one input each, in one order
- *   cells.c          what all who make cells add to them; looking things up in them
- *   ranks_seen.c     … and which ranks of the job they are of
- *   inventory.c      launches → the list of a program's ranges
+ *   fold.c               the fold itself: each launch is added to one cell
+ *   rule.c               how a metric rolls up
+ *   choice_mark.c        which metrics are wanted
+ *   plans.c              what is accumulated, with the weights each input has
+ *   tables.c             the tables around the cells, and what each input's metrics are made of
+ *   times.c              visits: which regions a scope knows, busy, idle and host time
+ *   gaps.c               … why the device was idle: its gaps, by what the host did meanwhile
+ *   streams.c            … spans, queue times, and what each stream did
+ *   communication.c      … collectives, to be matched across ranks; communication that nothing hides
+ *   memory.c             … GPU memory allocated, freed and held
+ *   entry_rows.c         entries, one by one
+ *   entry_loads.c        … how busy the device was in long ones
+ *   timeline.c           single events, and counters over time (curves)
+ *   unmixing.c           samples of the device → counters of cells (unmix/ has the arithmetic)
+ *   unmixing_launches.c  … classes of launches, the clock while they ran, when all that ran is known
+ *   unmixing_notes.c     … what there is to say about it, among it clocks that disagree
+ *   sampled.c            reading the counters off cells
+ *   sampled_limits.c     … whose device it is, and what that can count at most
+ *   windowed.c           captures with a budget: what was timed stands for what was not
+ *   windowed_errors.c    … and how far off that may be
+ *   cells.c              rows into cells (cell_tables.h), looking things up in them
+ *   parts.c              cells of one input each, in one order
+ *   inventory.c          launches → the list of a program's ranges
  */
 #ifndef SONDE_FOLD_FOLD_INT_H
 #define SONDE_FOLD_FOLD_INT_H
@@ -55,8 +51,6 @@ bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline);
 /* A kit for each input, without `at`. */
 bool sonde_fold__kits(struct sonde_folding *f, struct sonde_values *values);
 bool sonde_fold__visits(struct sonde_folding *f);
-/* Fills in the times of the visits. */
-bool sonde_fold__times(struct sonde_folding *f);
 /* The entries of visits: `visit_of` is there. */
 bool sonde_fold__entries(struct sonde_folding *f);
 /* Fills in the memory of the visits. */
@@ -70,7 +64,6 @@ static inline bool sonde_fold__communicates(
 	       f->communicates[sonde_record_function(f->r, rec)->name];
 }
 bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed); /* launches without times too */
-bool sonde_fold__curves(struct sonde_folding *f, struct sonde_timeline *t);
 /* "SM active % 41.2, DRAM GB/s 812.0": the device's samples on average; nothing of counters without a role. */
 bool sonde_fold__describe_load(
 	struct sonde_folding *f, const struct sonde_series *first, struct sonde_buf *to);
@@ -95,7 +88,5 @@ double sonde_sampled__bandwidth(const struct sonde_device *d);
 double sonde_sampled__peak(
 	const struct sonde_records *r, const struct sonde_series *s, size_t counter, double nr_sms);
 
-/* Adds a note when ranks of the job are not in the inputs. */
-void sonde_cells__explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes);
 
 #endif

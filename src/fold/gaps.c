@@ -10,10 +10,316 @@
 #include "fold/gaps.h"
 
 #include "base/bisect.h"
+#include "base/keysort.h"
 #include "catalogue/advice.h"
 
 #include <assert.h>
 #include <string.h>
+
+/*
+ * Why nothing ran, told from what the host did meanwhile.
+ *
+ * A gap ends with work that some thread called for. What this thread did until
+ * then is the cause; what it did not do in CUDA may have been done by the thread
+ * that called for the work before the gap, which handed over.
+ *
+ *     GPU     ██ before ██                                  ██ after ██
+ *     host                 sync ────┤   (outside)    launch
+ *                          └ sync ──┴── host ────────┴ launch ┘
+ */
+
+/*
+ * A pause up to this belongs to the call before it, from its end. Behind a launch, from its begin, it may be longer: a framework
+ * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. What is
+ * longer than both is no longer the cost of a launch.
+ */
+#define NEAR_NS	   10000
+#define BETWEEN_NS 100000
+#define LATENCY_NS 20000 /* from a launch to its start on a device without work, at most */
+
+/* The number of a thread, SONDE_NONE when memory is short. */
+static uint32_t find_thread(struct sonde_hosts *h, uint32_t process, uint64_t thread)
+{
+	const uint64_t key[2] = {process, thread};
+
+	return sonde_map_keep(&h->threads, &h->arena, SONDE_BYTES(key), NULL);
+}
+
+static const uint8_t cause_of[] = {
+	[SONDE_CALL_SYNC_STREAM] = SONDE_IDLE_SYNC,
+	[SONDE_CALL_SYNC_EVENT] = SONDE_IDLE_SYNC,
+	[SONDE_CALL_SYNC_DEVICE] = SONDE_IDLE_SYNC,
+	[SONDE_CALL_COPY] = SONDE_IDLE_COPY,
+	[SONDE_CALL_ALLOC] = SONDE_IDLE_ALLOC,
+	[SONDE_CALL_FREE] = SONDE_IDLE_ALLOC,
+};
+
+bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record)
+{
+	const struct sonde_record *records = h->r->records.at, *rec = &records[record];
+	const struct sonde_caller *caller = sonde_record_caller(h->r, rec);
+
+	h->thread_of[record] = SONDE_NONE;
+	if (!rec->call_ns)
+		return true;
+	if (h->last != SONDE_NONE && records[h->last].caller == rec->caller)
+		h->thread_of[record] = h->thread_of[h->last];
+	else
+		h->thread_of[record] = find_thread(h, caller->process, caller->thread);
+	h->last = record;
+	return h->thread_of[record] != SONDE_NONE;
+}
+
+/* Where each thread's own begin, from the thread of each: one number on, ready to be filled. */
+static size_t *find_firsts(struct sonde_hosts *h, const uint32_t *thread_of, size_t nr)
+{
+	size_t *first = sonde_arena_calloc(&h->arena, h->threads.nr + 2, sizeof(*first)), i;
+
+	for (i = 0; first && i < nr; i++)
+		if (thread_of[i] != SONDE_NONE)
+			first[thread_of[i] + 2]++;
+	for (i = 2; first && i < h->threads.nr + 2; i++)
+		first[i] += first[i - 1];
+	return first;
+}
+
+/* Each thread's own by time, where they are: they mostly come in order. False: no memory. */
+static bool sort_each(const struct sonde_hosts *h, void *at, const size_t *first, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < h->threads.nr; i++)
+		if (!sonde_keysort_size((char *)at + first[i] * size, first[i + 1] - first[i], size))
+			return false;
+	return true;
+}
+
+static bool spread_launches(struct sonde_hosts *h)
+{
+	const struct sonde_records *r = h->r;
+	size_t *first = h->first_launch = find_firsts(h, h->thread_of, r->records.nr), i;
+
+	h->launches = sonde_arena_alloc(&h->arena, (r->records.nr + 1) * sizeof(*h->launches));
+	if (!first || !h->launches)
+		return false;
+	for (i = 0; i < r->records.nr; i++)
+		if (h->thread_of[i] != SONDE_NONE)
+			h->launches[first[h->thread_of[i] + 1]++] = r->records.at[i].call_ns;
+	return sort_each(h, h->launches, first, sizeof(*h->launches));
+}
+
+static bool spread_calls(struct sonde_hosts *h, const uint32_t *callers)
+{
+	const struct sonde_records *r = h->r;
+	size_t *first = h->first_call = find_firsts(h, callers, r->calls.nr), i;
+
+	h->calls = sonde_arena_alloc(&h->arena, (r->calls.nr + 1) * sizeof(*h->calls));
+	if (!first || !h->calls)
+		return false;
+	for (i = 0; i < r->calls.nr; i++) {
+		const struct sonde_call *c = &r->calls.at[i];
+
+		h->has_calls[c->process] = true;
+		h->calls[first[callers[i] + 1]++] = (struct sonde_act){c->begin_ns,
+			c->end_ns > c->begin_ns ? c->end_ns : c->begin_ns, cause_of[c->kind]};
+	}
+	return sort_each(h, h->calls, first, sizeof(*h->calls));
+}
+
+bool sonde_hosts__settle(struct sonde_hosts *h)
+{
+	const struct sonde_records *r = h->r;
+	uint32_t *callers = sonde_arena_alloc(&h->arena, (r->calls.nr + 1) * sizeof(*callers));
+	size_t i;
+
+	if (!callers)
+		return false;
+	for (i = 0; i < r->calls.nr; i++) {
+		callers[i] = find_thread(h, r->calls.at[i].process, r->calls.at[i].thread);
+		if (callers[i] == SONDE_NONE)
+			return false;
+	}
+	return spread_launches(h) && spread_calls(h, callers);
+}
+
+bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r)
+{
+	size_t i;
+
+	*h = (struct sonde_hosts){.r = r, .last = SONDE_NONE};
+	h->thread_of = sonde_arena_alloc(&h->arena, (r->records.nr + 1) * sizeof(*h->thread_of));
+	h->has_calls = sonde_arena_alloc(&h->arena, (r->processes.nr + 1) * sizeof(*h->has_calls));
+	for (i = 0; h->has_calls && i < r->processes.nr; i++)
+		h->has_calls[i] = r->processes.at[i].has_calls;
+	return h->thread_of && h->has_calls;
+}
+
+void sonde_hosts__release(struct sonde_hosts *h)
+{
+	sonde_map_release(&h->threads);
+	sonde_arena_release(&h->arena);
+}
+
+/* A moment of a thread: behind its last call and its last launch that begin until then. */
+struct moment {
+	size_t call, launch;
+};
+
+static struct moment find_moment(const struct sonde_hosts *h, uint32_t thread, uint64_t ns)
+{
+	struct moment m = {h->first_call[thread], h->first_launch[thread]};
+
+	sonde_bisect(m.call, h->first_call[thread + 1], mid, h->calls[mid].begin_ns <= ns);
+	sonde_bisect(m.launch, h->first_launch[thread + 1], mid, h->launches[mid] <= ns);
+	return m;
+}
+
+static struct sonde_act make_launch(const struct sonde_hosts *h, size_t i)
+{
+	return (struct sonde_act){h->launches[i], h->launches[i], SONDE_IDLE_LAUNCH};
+}
+
+/* What a thread did last before a moment, which goes back behind it; false: nothing. */
+static bool step_back(
+	const struct sonde_hosts *h, uint32_t thread, struct moment *m, struct sonde_act *out)
+{
+	bool has_call = m->call > h->first_call[thread];
+	bool has_launch = m->launch > h->first_launch[thread];
+
+	if (has_call && (!has_launch || h->calls[m->call - 1].begin_ns >= h->launches[m->launch - 1]))
+		*out = h->calls[--m->call];
+	else if (has_launch)
+		*out = make_launch(h, --m->launch);
+	return has_call || has_launch;
+}
+
+/* What a thread did first after a moment; false: nothing. */
+static bool look_ahead(
+	const struct sonde_hosts *h, uint32_t thread, struct moment m, struct sonde_act *out)
+{
+	bool has_call = m.call < h->first_call[thread + 1];
+	bool has_launch = m.launch < h->first_launch[thread + 1];
+
+	if (has_launch && (!has_call || h->launches[m.launch] <= h->calls[m.call].begin_ns))
+		*out = make_launch(h, m.launch);
+	else if (has_call)
+		*out = h->calls[m.call];
+	return has_call || has_launch;
+}
+
+/* One stretch of a gap, the thread to look at, and the one that may have handed over to it. */
+struct stretch {
+	uint64_t from_ns, to_ns;
+	uint32_t thread, other; /* SONDE_NONE = none */
+	uint8_t outside;	/* the cause where neither did anything */
+};
+
+static void explain_backwards(const struct sonde_hosts *h, struct stretch s, uint64_t *by);
+
+/* Nothing of the thread in CUDA: perhaps the other one did something. */
+static void explain_pause(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
+{
+	if (s.from_ns >= s.to_ns)
+		return;
+	if (s.other == SONDE_NONE) {
+		by[s.outside] += s.to_ns - s.from_ns;
+		return;
+	}
+	s.thread = s.other;
+	s.other = SONDE_NONE;
+	explain_backwards(h, s, by);
+}
+
+/* From the end of the stretch backwards, act by act, each with the pause behind it. */
+static void explain_backwards(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
+{
+	struct moment at = find_moment(h, s.thread, s.to_ns);
+	struct sonde_act a = {0};
+
+	while (s.to_ns > s.from_ns && step_back(h, s.thread, &at, &a)) {
+		uint64_t end = a.end_ns < s.to_ns ? a.end_ns : s.to_ns;
+		uint64_t begin = a.begin_ns > s.from_ns ? a.begin_ns : s.from_ns;
+
+		if (s.to_ns - end > (a.cause == SONDE_IDLE_LAUNCH ? BETWEEN_NS : NEAR_NS)) {
+			struct stretch behind = s;
+
+			behind.from_ns = end > s.from_ns ? end : s.from_ns;
+			explain_pause(h, behind, by);
+			s.to_ns = behind.from_ns;
+		}
+		if (begin < s.to_ns) {
+			by[a.cause] += s.to_ns - begin;
+			s.to_ns = begin;
+		}
+	}
+	explain_pause(h, s, by);
+}
+
+/*
+ * The call that a copy was called for by. Traces have one moment for both; a native capture has the launch first, then the
+ * call. NULL: it is not known, as of a copy in a graph.
+ */
+static const struct sonde_act *find_copy_call(
+	const struct sonde_hosts *h, uint32_t thread, struct moment at, uint64_t call_ns)
+{
+	const struct sonde_act *before = at.call > h->first_call[thread] ? &h->calls[at.call - 1] : NULL;
+	struct sonde_act a = {0};
+
+	if (before && before->begin_ns == call_ns && before->cause == SONDE_IDLE_COPY)
+		return before;
+	if (look_ahead(h, thread, at, &a) && a.cause == SONDE_IDLE_COPY && a.begin_ns - call_ns <= NEAR_NS)
+		return &h->calls[at.call];
+	return NULL;
+}
+
+/*
+ * When the call for work had returned, as far as is known: the call of a copy has an end, and a launch has
+ * returned when its thread does the next thing. Work takes a moment to start in any case.
+ */
+static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
+	uint64_t call_ns, bool is_copy)
+{
+	uint32_t thread = h->thread_of[gap->after];
+	struct moment at = find_moment(h, thread, call_ns);
+	const struct sonde_act *own = is_copy ? find_copy_call(h, thread, at, call_ns) : NULL;
+	uint64_t soon = call_ns + LATENCY_NS;
+	struct sonde_act a = {0};
+
+	if (own)
+		return own->end_ns > soon ? own->end_ns : soon;
+	if (!look_ahead(h, thread, at, &a)) /* was it waiting already? */
+		return call_ns > gap->from_ns ? gap->to_ns : soon;
+	return a.begin_ns > soon ? a.begin_ns : soon;
+}
+
+static uint64_t clamp(uint64_t ns, const struct sonde_gap_ends *gap)
+{
+	return ns < gap->from_ns ? gap->from_ns : ns > gap->to_ns ? gap->to_ns : ns;
+}
+
+void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
+	uint64_t by[SONDE_NR_IDLE_CAUSES])
+{
+	const struct sonde_record *after = &h->r->records.at[gap->after];
+	bool is_copy = after->kind == SONDE_RESULT_MEMCPY || after->kind == SONDE_RESULT_MEMSET;
+	struct stretch s = {gap->from_ns, clamp(after->call_ns, gap), h->thread_of[gap->after],
+		h->thread_of[gap->before],
+		h->has_calls[sonde_record_caller(h->r, after)->process] ? SONDE_IDLE_HOST
+									: SONDE_IDLE_UNKNOWN};
+	uint64_t returned;
+
+	if (s.thread == SONDE_NONE) {
+		by[SONDE_IDLE_UNKNOWN] += gap->to_ns - gap->from_ns;
+		return;
+	}
+	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* copies wait on the device as kernels do */
+	by[SONDE_IDLE_QUEUED] += gap->to_ns - returned;
+	by[is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH] += returned - s.to_ns;
+	s.other = s.other == s.thread ? SONDE_NONE : s.other;
+	explain_backwards(h, s, by);
+}
+
+/* --- gaps ---------------------------------------------------------------------------------------- */
 
 static_assert(SONDE_WHEN_IDLE + SONDE_NR_IDLE_CAUSES == SONDE_NR_SITUATIONS, "one for each cause");
 
@@ -94,7 +400,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 }
 
 /* How many there are: growing step by step, their sums would be there twice. */
-static size_t count_gaps(const struct sonde_stamp *stamps, size_t nr)
+static size_t count_gaps(const struct sonde_timed_launch *stamps, size_t nr)
 {
 	uint64_t last_ns = UINT64_MAX;
 	size_t i, nr_gaps = 0;
@@ -107,7 +413,7 @@ static size_t count_gaps(const struct sonde_stamp *stamps, size_t nr)
 	return nr_gaps;
 }
 
-static bool find_gaps(struct sonde_gaps *g, const struct sonde_stamp *stamps, size_t nr)
+static bool find_gaps(struct sonde_gaps *g, const struct sonde_timed_launch *stamps, size_t nr)
 {
 	uint32_t last = nr ? stamps[0].launch : 0;
 	size_t i, nr_gaps = count_gaps(stamps, nr);
@@ -117,7 +423,7 @@ static bool find_gaps(struct sonde_gaps *g, const struct sonde_stamp *stamps, si
 		return false;
 	g->first_ns = g->last_ns = nr ? stamps[0].time.start_ns : 0;
 	for (i = 0; i < nr; i++) {
-		const struct sonde_stamp *s = &stamps[i];
+		const struct sonde_timed_launch *s = &stamps[i];
 		const struct sonde_gap_ends ends = {g->last_ns, s->time.start_ns, last, s->launch};
 
 		if (ends.to_ns > ends.from_ns && !add_gap(g, &ends))
@@ -186,7 +492,7 @@ static bool is_around(const struct sonde_launches *l, uint32_t set, uint32_t ran
 	return false;
 }
 
-static uint32_t shown(const struct sonde_launches *l, uint32_t range)
+static uint32_t shown_region_of(const struct sonde_launches *l, uint32_t range)
 {
 	const struct sonde_range *ranges = l->records->ranges.at;
 	uint32_t region = l->region_of.at[range];
@@ -208,15 +514,15 @@ static void place_gap(
 	gap->region = gap->before = SONDE_NONE;
 	for (i = 0; i < s.nr && gap->region == SONDE_NONE; i++) {
 		if (gap->before == SONDE_NONE)
-			gap->before = shown(l, members[i]);
+			gap->before = shown_region_of(l, members[i]);
 		for (r = members[i]; r != SONDE_NONE && gap->region == SONDE_NONE;
 			r = l->records->ranges.at[r].parent)
 			if (is_around(l, before, r))
-				gap->region = shown(l, r);
+				gap->region = shown_region_of(l, r);
 	}
 }
 
-bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_stay *stay, struct sonde_cells *c)
+bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_timed_scope *stay, struct sonde_cells *c)
 {
 	size_t i;
 

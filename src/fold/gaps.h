@@ -1,9 +1,50 @@
-/* Inside the folding room: the gaps of a scope's device, and what they are due to. */
+/* Inside fold/: the gaps of a scope's device, and why they are there: what the host did meanwhile. */
 #ifndef SONDE_FOLD_GAPS_H
 #define SONDE_FOLD_GAPS_H
 
-#include "fold/hosts.h"
-#include "fold/stay.h"
+#include "attribute/launches.h"
+#include "fold/timed_scope.h"
+
+/* --- what host threads did in CUDA, one thread after the other ---------------------------------------- */
+
+/*
+ * What a thread did: a launch, or a call that can wait. A launch is the moment at which its call began: native captures do
+ * not have its end, and traces are read alike, so that one program has the same causes by any source.
+ */
+struct sonde_act {
+	uint64_t begin_ns, end_ns;
+	uint8_t cause; /* enum sonde_idle_cause: what a gap it fills is due to */
+};
+
+struct sonde_hosts {
+	const struct sonde_records *r;
+	struct sonde_act *calls; /* that can wait: by thread, then begin */
+	uint64_t *launches;	 /* by thread, then time; there are many, so no more than that */
+	size_t *first_call, *first_launch; /* by thread, one more than there are: where its own begin */
+	uint32_t *thread_of;	/* by record: its thread, SONDE_NONE = call not known */
+	uint32_t last;		/* record whose thread was looked up last, SONDE_NONE = none */
+	bool *has_calls;	/* by process: calls that can wait were captured */
+	struct sonde_map threads;
+	struct sonde_arena arena;
+};
+
+/* Each false: no memory; to be released in any case. */
+bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r);
+/* To be told of all records before anything is asked. */
+bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record);
+/* Puts what threads did in order: for the first gap, as a GPU may have none. */
+bool sonde_hosts__settle(struct sonde_hosts *h);
+void sonde_hosts__release(struct sonde_hosts *h);
+
+/* The time from `from_ns` on in which nothing ran, by what the host did; adds to `by`. */
+struct sonde_gap_ends {
+	uint64_t from_ns, to_ns;
+	uint32_t before, after; /* records: the work it lies between */
+};
+void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
+	uint64_t by[SONDE_NR_IDLE_CAUSES]);
+
+/* --- gaps ------------------------------------------------------------------------------------------- */
 
 /* A gap, with all there was up to its end. There may be one for every launch. */
 struct sonde_gap_sum {
@@ -30,7 +71,7 @@ bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
 /* Finds the gaps of one scope from all its launches; the longest go to the cells. False: no memory. */
 bool sonde_gaps__scope(
-	struct sonde_gaps *g, const struct sonde_stay *stay, struct sonde_cells *c);
+	struct sonde_gaps *g, const struct sonde_timed_scope *stay, struct sonde_cells *c);
 
 /* Adds what lies between two moments, each the start or the end of a launch. */
 void sonde_gaps__add(

@@ -8,7 +8,7 @@
  * far fewer pairs of place and stream than launches.
  */
 #include "fold/fold_int.h"
-#include "fold/stay.h"
+#include "fold/timed_scope.h"
 
 #include "base/alloc.h"
 
@@ -30,7 +30,7 @@ struct pair {
 struct work {
 	const struct sonde_streams *s;
 	const struct sonde_launches *l;
-	const struct sonde_stay *stay;
+	const struct sonde_timed_scope *stay;
 	struct sonde_track *tracks; /* by visit: of all streams */
 	struct sonde_map row_keys;  /* {visit, stream} */
 	struct sonde_map pair_keys; /* {place, stream} */
@@ -113,7 +113,7 @@ static bool add_launches(struct work *w)
 	size_t i;
 
 	for (i = 0; i < w->stay->nr_stamps; i++) {
-		const struct sonde_stamp *s = &w->stay->stamps[i];
+		const struct sonde_timed_launch *s = &w->stay->stamps[i];
 		const struct sonde_record_time *time = &s->time;
 		uint64_t call_ns = w->l->records->records.at[s->launch].call_ns;
 
@@ -210,7 +210,7 @@ static bool hand_out(struct work *w, struct sonde_cells *c)
 	return ok;
 }
 
-bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_stay *stay)
+bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *stay)
 {
 	struct work w = {.s = s, .l = s->f->l, .stay = stay};
 	bool ok;

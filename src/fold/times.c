@@ -5,14 +5,170 @@
  * All of it wants the launches of a scope in order of start, so they are sorted once, here.
  */
 #include "fold/fold_int.h"
-#include "fold/gaps.h"
 
 #include "base/alloc.h"
 #include "base/keysort.h"
 #include "base/known.h"
+#include "base/quantile.h"
+#include "fold/gaps.h"
 
 #include <math.h>
 #include <string.h>
+
+struct idle {
+	const struct sonde_launches *l;
+	const struct sonde_gaps *gaps; /* of the scope at hand */
+	struct sonde_record_time *windows; /* by range: first start, last end; end 0 = none */
+	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
+	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
+	SONDE_VEC(uint32_t) sets;	   /* … and those with one */
+	struct sonde_track *tracks;	   /* by visit */
+};
+
+/* --- idle time ----------------------------------------------------------------------------------- */
+
+/*
+ * What the entries of a region tell about its launches: how long the GPU had
+ * nothing to do between the first and the last launch of an entry.
+ *
+ * A region entered a hundred times has a span that reaches over everything
+ * between its entries, so idle time is counted inside entries only: the union
+ * over entries of first start → last end, less the busy time. For a region
+ * entered once that is span − busy. What it is due to is told by the gaps of the
+ * device inside the entries; what these leave is other regions' work.
+ */
+
+static bool init_idle(
+	struct idle *x, const struct sonde_launches *l, const struct sonde_gaps *gaps)
+{
+	*x = (struct idle){.l = l, .gaps = gaps};
+	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
+	x->of_sets = sonde_calloc(l->records->sets.nr + l->sets.nr + 1, sizeof(*x->of_sets));
+	x->tracks = sonde_malloc((l->regions.nr + 1) * sizeof(*x->tracks));
+	return x->windows && x->of_sets && x->tracks;
+}
+
+static void release_idle(struct idle *x)
+{
+	sonde_free(x->windows);
+	sonde_free(x->of_sets);
+	sonde_free(x->tracks);
+	sonde_vec_release(&x->touched);
+	sonde_vec_release(&x->sets);
+}
+
+/* Launches come by start, so the first to touch a window has its start. Says whether it is that. */
+static bool widen_window(struct sonde_record_time *window, const struct sonde_record_time *time)
+{
+	bool is_first = !window->end_ns;
+
+	if (is_first)
+		*window = *time;
+	else if (time->end_ns > window->end_ns)
+		window->end_ns = time->end_ns;
+	return is_first;
+}
+
+/* Launches in the same open ranges go together: there may be many of both. */
+static bool touch_set(struct idle *x, uint32_t set, const struct sonde_record_time *time)
+{
+	return !widen_window(&x->of_sets[set], time) || sonde_vec_put(&x->sets, set);
+}
+
+/* The entries a launch lies in. */
+static bool touch_range(struct idle *x, uint32_t range, const struct sonde_record_time *time)
+{
+	for (; range != SONDE_NONE; range = x->l->records->ranges.at[range].parent)
+		if (widen_window(&x->windows[range], time) && !sonde_vec_put(&x->touched, range))
+			return false;
+	return true;
+}
+
+/* One more entry of a visit; they come by their first launch. */
+static void add_window(
+	struct idle *x, const struct sonde_timed_scope *stay, uint32_t region, uint32_t range)
+{
+	const struct sonde_record_time *window = &x->windows[range];
+	struct sonde_track *track = &x->tracks[stay->of[region]];
+	struct sonde_waits *w = &stay->at[stay->of[region]].waits;
+	uint64_t from = window->start_ns;
+
+	if (!track->is_used) {
+		memset(w->by, 0, sizeof(w->by));
+		w->tail_ns = 0;
+	} else if (track->last_ns > from) {
+		from = track->last_ns;
+	}
+	if (window->end_ns > from)
+		sonde_gaps__add(x->gaps, w, from, window->end_ns);
+	if (x->l->region_of.at[range] == region && !x->l->records->ranges.at[range].is_open)
+		w->tail_ns += (double)sonde_gaps__between(x->gaps, window->end_ns,
+			x->l->records->ranges.at[range].time.end_ns);
+	sonde_track__extend(track, window);
+}
+
+/* Idle time, and of it what is no gap of the device. */
+static void set_idle(struct sonde_visit *n, const struct sonde_track *track)
+{
+	double gaps = 0, inside = (double)track->busy_ns;
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		gaps += n->waits.by[i];
+	n->idle_ns = inside > n->busy_ns ? inside - n->busy_ns : 0;
+	if (n->idle_ns < gaps)
+		n->idle_ns = gaps; /* it has launches outside its entries, which busy_ns counts */
+	n->waits.by[SONDE_IDLE_OTHER] = n->idle_ns - gaps;
+}
+
+static void count_idle(struct idle *x, const struct sonde_timed_scope *stay)
+{
+	const struct sonde_range *ranges = x->l->records->ranges.at;
+	size_t i;
+
+	memset(x->tracks, 0, stay->nr * sizeof(*x->tracks));
+	for (i = 0; i < x->touched.nr; i++) {
+		uint32_t range = x->touched.at[i], region = x->l->region_of.at[range];
+
+		/* Above an outermost range there may be regions by the rule of labels. */
+		for (; region != SONDE_NONE; region = x->l->regions.at[region].parent) {
+			if (stay->of[region] != SONDE_NONE)
+				add_window(x, stay, region, range);
+			if (ranges[range].parent != SONDE_NONE)
+				break;
+		}
+	}
+	for (i = 0; i < stay->nr; i++)
+		if (x->tracks[i].is_used)
+			set_idle(&stay->at[i], &x->tracks[i]);
+	for (i = 0; i < x->touched.nr; i++)
+		x->windows[x->touched.at[i]] = (struct sonde_record_time){0};
+	x->touched.nr = 0;
+}
+
+static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *stay)
+{
+	size_t i, k;
+	bool ok = true;
+
+	for (i = 0; i < stay->nr_stamps && ok; i++)
+		ok = touch_set(x, x->l->launches.at[stay->stamps[i].launch].open,
+			&stay->stamps[i].time);
+	for (i = 0; i < x->sets.nr && ok; i++) {
+		const uint32_t *members;
+		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);
+
+		for (k = 0; k < set.nr && ok; k++)
+			ok = touch_range(x, members[k], &x->of_sets[x->sets.at[i]]);
+		x->of_sets[x->sets.at[i]] = (struct sonde_record_time){0};
+	}
+	x->sets.nr = 0;
+	if (ok)
+		count_idle(x, stay);
+	return ok;
+}
+
+/* --- busy time, spans, host time ----------------------------------------------------------------- */
 
 struct work {
 	struct sonde_folding *f;
@@ -22,7 +178,7 @@ struct work {
 };
 
 /* The visits of a scope: where those of `*first` end, they end. */
-static void take_stay(struct work *w, struct sonde_stay *stay, uint32_t scope, size_t *first)
+static void take_stay(struct work *w, struct sonde_timed_scope *stay, uint32_t scope, size_t *first)
 {
 	stay->scope = scope;
 	stay->at = w->c->visits.nr ? w->c->visits.at + *first : NULL;
@@ -37,15 +193,15 @@ static void take_stay(struct work *w, struct sonde_stay *stay, uint32_t scope, s
 struct tools {
 	struct sonde_streams streams;
 	struct sonde_gaps gaps;
-	struct sonde_idle idle;
-	struct sonde_stay *stays;   /* by scope */
-	struct sonde_stamp *stamps; /* of all scopes, one behind the other */
+	struct idle idle;
+	struct sonde_timed_scope *stays;   /* by scope */
+	struct sonde_timed_launch *stamps; /* of all scopes, one behind the other */
 };
 
 /* Gives each scope its timed launches. False: no memory. */
-static bool group(struct tools *t, const struct sonde_launches *l)
+static bool group_by_scope(struct tools *t, const struct sonde_launches *l)
 {
-	struct sonde_stamp *next = t->stamps;
+	struct sonde_timed_launch *next = t->stamps;
 	size_t i;
 
 	for (i = 0; i < l->launches.nr; i++)
@@ -58,13 +214,13 @@ static bool group(struct tools *t, const struct sonde_launches *l)
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_record *rec = &l->records->records.at[i];
 		const struct sonde_record_time time = rec->time;
-		struct sonde_stay *stay = &t->stays[l->launches.at[i].scope];
+		struct sonde_timed_scope *stay = &t->stays[l->launches.at[i].scope];
 		uint32_t stream = sonde_streams__number(&t->streams, sonde_record_queue(l->records, rec));
 
 		if (stream == SONDE_NONE || !sonde_hosts__add(&t->gaps.hosts, (uint32_t)i))
 			return false;
 		if (time.end_ns)
-			stay->stamps[stay->nr_stamps++] = (struct sonde_stamp){
+			stay->stamps[stay->nr_stamps++] = (struct sonde_timed_launch){
 				{time.start_ns, time.end_ns > time.start_ns ? time.end_ns : time.start_ns},
 				(uint32_t)i, stream};
 	}
@@ -72,7 +228,7 @@ static bool group(struct tools *t, const struct sonde_launches *l)
 }
 
 /* Leaves the selected launches in regions. */
-static void drop_others(const struct sonde_launches *l, struct sonde_stay *stay)
+static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope *stay)
 {
 	size_t i, nr = 0;
 
@@ -83,13 +239,13 @@ static void drop_others(const struct sonde_launches *l, struct sonde_stay *stay)
 }
 
 /* One scope's visits from its launches; gaps are those of all, selected or not. */
-static bool find_times_of(struct work *w, struct tools *t, struct sonde_stay *stay)
+static bool find_times_of(struct work *w, struct tools *t, struct sonde_timed_scope *stay)
 {
 	if (!sonde_keysort(stay->stamps, stay->nr_stamps) ||
 		!sonde_gaps__scope(&t->gaps, stay, w->c) || !sonde_waits__scope(w->f, stay))
 		return false;
 	drop_others(w->l, stay);
-	return sonde_streams__scope(&t->streams, stay) && sonde_idle__scope(&t->idle, stay);
+	return sonde_streams__scope(&t->streams, stay) && find_idle_of(&t->idle, stay);
 }
 
 static bool init_tools(struct tools *t, struct work *w)
@@ -99,20 +255,20 @@ static bool init_tools(struct tools *t, struct work *w)
 	t->streams.f = w->f;
 	t->stays = sonde_calloc(w->l->scopes.nr + 1, sizeof(*t->stays));
 	t->stamps = sonde_malloc((w->l->launches.nr + 1) * sizeof(*t->stamps));
-	return ok && t->stays && t->stamps && sonde_idle__init(&t->idle, w->l, &t->gaps);
+	return ok && t->stays && t->stamps && init_idle(&t->idle, w->l, &t->gaps);
 }
 
 static bool find_gpu_times(struct work *w)
 {
 	struct tools t = {0};
 	size_t i, visit = 0;
-	bool ok = init_tools(&t, w) && group(&t, w->l);
+	bool ok = init_tools(&t, w) && group_by_scope(&t, w->l);
 
 	for (i = 0; ok && i < w->l->scopes.nr; i++) {
 		take_stay(w, &t.stays[i], (uint32_t)i, &visit);
 		ok = find_times_of(w, &t, &t.stays[i]);
 	}
-	sonde_idle__release(&t.idle);
+	release_idle(&t.idle);
 	sonde_gaps__release(&t.gaps);
 	sonde_streams__release(&t.streams);
 	sonde_free(t.stays);
@@ -155,7 +311,7 @@ static bool find_host_times(struct work *w)
 		first[w->l->scope_of.at[i]] = (uint32_t)i;
 	}
 	for (s = 0; s < w->l->scopes.nr; s++) {
-		struct sonde_stay stay = {0};
+		struct sonde_timed_scope stay = {0};
 
 		take_stay(w, &stay, (uint32_t)s, &visit);
 		for (i = first[s]; i != SONDE_NONE; i = next) {
@@ -169,11 +325,96 @@ static bool find_host_times(struct work *w)
 	return sonde_fold__entries(w->f);
 }
 
-bool sonde_fold__times(struct sonde_folding *f)
+/* Fills in the times of the visits. */
+static bool find_times(struct sonde_folding *f)
 {
 	struct work w = {.f = f, .c = f->c, .l = f->l};
 
 	w.visit_of = sonde_arena_alloc(&f->scratch, f->l->regions.nr * sizeof(*w.visit_of));
 	return w.visit_of && (!f->r->has_record_times || find_gpu_times(&w)) &&
 	       (!f->r->has_range_times || find_host_times(&w));
+}
+
+/* --- visits -------------------------------------------------------------------------------------- */
+
+/* What each scope knows of each region: first which regions it knows, and how often it was there. */
+
+/* The regions of a scope's presences and those around them, in order. */
+static size_t find_known(const struct sonde_launches *l, const struct sonde_presence *at, size_t nr,
+	uint32_t *known, bool *is_known)
+{
+	size_t nr_known = 0, i;
+	uint32_t region;
+
+	for (i = 0; i < nr; i++)
+		for (region = at[i].region; region != SONDE_NONE && !is_known[region];
+			region = l->regions.at[region].parent) {
+			is_known[region] = true;
+			known[nr_known++] = region;
+		}
+	sonde_sort_u32(known, nr_known);
+	for (i = 0; i < nr_known; i++)
+		is_known[known[i]] = false;
+	return nr_known;
+}
+
+void sonde_waits_forget(struct sonde_waits *w)
+{
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		w->by[i] = NAN;
+	w->tail_ns = w->queue_ns = w->comm_ns = w->exposed_ns = NAN;
+}
+
+void sonde_visit_list_times(struct sonde_visit *v, double **at)
+{
+	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns,
+		&v->waits.tail_ns, &v->waits.queue_ns, &v->waits.comm_ns, &v->waits.exposed_ns,
+		&v->memory.allocated, &v->memory.freed, &v->memory.left, &v->memory.peak, &v->timed,
+		&v->time_error_ns, &v->launch_error};
+	size_t nr = sizeof(times) / sizeof(*times), i;
+
+	_Static_assert(sizeof(times) / sizeof(*times) + SONDE_NR_IDLE_CAUSES == SONDE_NR_VISIT_TIMES,
+		"all of them");
+	memcpy(at, times, sizeof(times));
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		at[nr + i] = &v->waits.by[i];
+}
+
+static bool add_visits_of(struct sonde_folding *f, const struct sonde_presence *at, size_t nr,
+	uint32_t *known, bool *is_known)
+{
+	size_t nr_known = find_known(f->l, at, nr, known, is_known), i, k = 0;
+
+	for (i = 0; i < nr_known; i++) {
+		struct sonde_visit *v = sonde_cells_add_visit(f->c, at->scope, known[i]);
+
+		if (!v)
+			return false;
+		v->is_present = k < nr && at[k].region == known[i];
+		if (v->is_present) {
+			v->instances = at[k].instances;
+			v->first_instances = at[k++].first_instances;
+		}
+	}
+	return true;
+}
+
+bool sonde_fold__visits(struct sonde_folding *f)
+{
+	const struct sonde_launches *l = f->l;
+	uint32_t *known = sonde_arena_alloc(&f->scratch, (l->regions.nr + 1) * sizeof(*known));
+	bool *is_known = sonde_arena_calloc(&f->scratch, l->regions.nr + 1, sizeof(*is_known));
+	bool ok = known && is_known;
+	size_t i, end;
+
+	for (i = 0; ok && i < l->presences.nr; i = end) {
+		for (end = i; end < l->presences.nr &&
+			      l->presences.at[end].scope == l->presences.at[i].scope;
+			end++)
+			;
+		ok = add_visits_of(f, &l->presences.at[i], end - i, known, is_known);
+	}
+	return ok && find_times(f);
 }

@@ -2,6 +2,8 @@
 #include "fold/unmixing_int.h"
 
 #include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/keysort.h"
 
 #define MAX_TURNS 256
 #define MAX_SIZES 16
@@ -184,5 +186,168 @@ bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number)
 		cell->nr_classes = x->kinds.at[kind].nr;
 	}
 	sonde_free(original);
+	return true;
+}
+
+/*
+ * The clock of the SMs while each class of launches ran. Elapsed cycles go on whatever
+ * runs, so nothing is split: a launch has the clock of the samples it lies in.
+ */
+
+struct clocked { /* for sonde_keysort */
+	int64_t start_ns, end_ns;
+	double rate; /* cycles of all SMs in a nanosecond */
+};
+
+struct clocks {
+	SONDE_VEC(struct clocked) at; /* in order of time, none over another */
+};
+
+static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
+{
+	const struct sonde_records *r = x->f->r;
+	size_t i, k;
+
+	for (i = 0; i < r->series.nr; i++) {
+		const struct sonde_series *s = &r->series.at[i];
+		uint32_t elapsed = sonde_series_counter(s, r, "sm.elapsed_cycles");
+
+		if (elapsed == SONDE_NONE || !sonde_series__is_same_device(s, x->first))
+			continue;
+		for (k = 0; k < s->times.nr; k++) {
+			const struct sonde_sample_time *t = &s->times.at[k];
+			double rate = s->values.at[k * s->counters.nr + elapsed] /
+				      (double)(t->end_ns - t->start_ns);
+
+			if (rate > 0 && t->end_ns > t->start_ns &&
+				!sonde_vec_put(&c->at,
+					(struct clocked){(int64_t)t->start_ns, (int64_t)t->end_ns, rate}))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Two samplers may follow each other; of two samples that overlap the first one counts. */
+static bool sort_clocks(struct clocks *c)
+{
+	size_t i, nr = 0;
+
+	if (!sonde_keysort(c->at.at, c->at.nr))
+		return false;
+	for (i = 0; i < c->at.nr; i++)
+		if (!nr || c->at.at[i].start_ns >= c->at.at[nr - 1].end_ns)
+			c->at.at[nr++] = c->at.at[i];
+	c->at.nr = nr;
+	return true;
+}
+
+/* Where no sample lies, the clock was what it was on average. */
+static double cycles_of(
+	const struct clocks *c, const struct sonde_unmix_launch *l, double mean_rate)
+{
+	double cycles = 0, seen = 0;
+	size_t i = 0;
+
+	sonde_bisect(i, c->at.nr, mid, c->at.at[mid].end_ns <= l->start_ns);
+	for (; i < c->at.nr && c->at.at[i].start_ns < l->end_ns; i++) {
+		const struct clocked *s = &c->at.at[i];
+		int64_t from = s->start_ns > l->start_ns ? s->start_ns : l->start_ns;
+		int64_t to = s->end_ns < l->end_ns ? s->end_ns : l->end_ns;
+
+		cycles += s->rate * (double)(to - from);
+		seen += (double)(to - from);
+	}
+	return cycles + mean_rate * ((double)(l->end_ns - l->start_ns) - seen);
+}
+
+bool sonde_unmixing__clocks(struct sonde_unmixing *x)
+{
+	struct clocks c = {{0}};
+	bool ok = find_clocks(&c, x) && sort_clocks(&c);
+	size_t i;
+
+	ok = ok && sonde_vec_reserve(&x->cycles, x->launches.nr + 1);
+	if (ok && c.at.nr) {
+		x->s->elapsed = sonde_calloc(x->classes.nr + 1, sizeof(*x->s->elapsed));
+		ok = x->s->elapsed != NULL;
+	}
+	for (i = 0; ok && i < x->launches.nr; i++) {
+		double cycles = cycles_of(&c, &x->launches.at[i], x->s->cycles_per_ns);
+
+		x->cycles.at[x->cycles.nr++] = cycles;
+		if (x->s->elapsed)
+			x->s->elapsed[x->launches.at[i].class] += cycles;
+	}
+	sonde_vec_release(&c.at);
+	return ok;
+}
+
+/*
+ * Captures with windows (capture.window): the device is sampled all the time, and what a program ran outside its
+ * windows is in the samples but not among the launches. Taken for work of nobody it would be looked for in the
+ * windows too, so such samples are left out.
+ *
+ * What a program ran is known from the first work of a window on, as work that was launched before it comes before
+ * it, to the end of the last: what is launched later comes later. (On one stream; work of another that goes on into a
+ * window is in its samples.)
+ */
+
+/* The first window of a process, or of a later one, that ends after `ns`. */
+static size_t find_window(const struct sonde_timing *at, size_t nr, uint32_t process, uint64_t ns)
+{
+	size_t low = 0;
+
+	sonde_bisect(low, nr, mid,
+		at[mid].process < process || (at[mid].process == process && at[mid].end_ns <= ns));
+	return low;
+}
+
+static void extend_window(struct sonde_unmixing *x, const struct sonde_launch *launch)
+{
+	const struct sonde_records *r = x->f->r;
+	const struct sonde_record *rec = sonde_launch_record(x->f->l, launch);
+	uint32_t process = x->f->l->scopes.at[launch->scope].process;
+	size_t i = find_window(r->windows.at, r->windows.nr, process, rec->call_ns);
+	int64_t offset = sonde_unmixing__offset(x);
+	uint64_t begin = rec->time.start_ns + (uint64_t)offset, end = rec->time.end_ns + (uint64_t)offset;
+	struct sonde_timing *known = i < r->windows.nr ? &x->known.at[i] : NULL;
+
+	if (rec->call == SONDE_NONE || !known || known->process != process ||
+		r->windows.at[i].begin_ns > rec->call_ns)
+		return;
+	known->begin_ns = begin < known->begin_ns ? begin : known->begin_ns;
+	known->end_ns = end > known->end_ns ? end : known->end_ns;
+}
+
+bool sonde_unmixing__windows(struct sonde_unmixing *x)
+{
+	const struct sonde_launches *l = x->f->l;
+	const struct sonde_records *r = x->f->r;
+	size_t i;
+
+	if (!sonde_vec_reserve(&x->known, r->windows.nr + 1))
+		return false;
+	for (i = 0; i < r->windows.nr; i++)
+		x->known.at[i] = (struct sonde_timing){UINT64_MAX, 0, r->windows.at[i].process};
+	x->known.nr = r->windows.nr;
+	for (i = 0; i < l->launches.nr && r->windows.nr; i++)
+		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope))
+			extend_window(x, &l->launches.at[i]);
+	sonde_vec_filter(&x->known, k, x->known.at[k].end_ns > 0); /* where it ran something here */
+	return true;
+}
+
+bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time)
+{
+	const struct sonde_timing *at = x->known.at;
+	size_t i, first;
+
+	for (first = 0; first < x->known.nr; first = find_window(at, x->known.nr, at[first].process, UINT64_MAX)) {
+		i = find_window(at, x->known.nr, at[first].process, time->start_ns);
+		if (i == x->known.nr || at[i].process != at[first].process ||
+			at[i].begin_ns > time->start_ns || at[i].end_ns < time->end_ns)
+			return false;
+	}
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Inside the folding room: estimates of captures with a budget, whose GPU work
- * was timed now and then (windowed.c says how).
+ * Inside fold/: estimates for captures with a budget, whose GPU work was timed
+ * now and then (windowed.c says how).
  */
 #ifndef SONDE_FOLD_WINDOWED_H
 #define SONDE_FOLD_WINDOWED_H
@@ -47,11 +47,6 @@ struct sonde_windowed {
 };
 
 /* Each: false when memory is short. */
-/* Looks how much of each region was looked at, where launches were not counted all the time. */
-bool sonde_windowed__look(struct sonde_windowed *w, const struct sonde_launches *l);
-/* The stays that the launches of a place are estimated by. */
-uint32_t sonde_windowed__stays_of(
-	const struct sonde_windowed *w, const struct sonde_launches *l, uint32_t scope, uint32_t place);
 /* Launched since launches were counted at times only. */
 bool sonde_windowed__is_late(const struct sonde_records *r, const struct sonde_record *rec);
 /* Whether all launches of an entry are known. */

@@ -1,6 +1,6 @@
 /*
  * Files and directories → parts: read → attribute → fold, input by input, each
- * freed as soon as it is folded (crew.h). Parts are put together in the order of
+ * freed as soon as it is folded (input_queue.h). Parts are put together in the order of
  * the inputs, whoever was first.
  */
 #include "merge/merge.h"

@@ -1,16 +1,11 @@
 /*
- * Inside the folding room: sums of parts.
+ * Inside merge/: parts added up.
  *
- * Two kinds of parts are added up: scopes that a report has no room for (rest_int.h), and files of a
- * capture that are no longer kept (rolled_int.h). A part is put in and may be freed, or taken out again;
- * memory follows what is distinct, not how many parts there are. Sums are exact (base/exact.h), so they
- * are the same in whatever order parts came, and what is taken out leaves no trace. Extremes stay: that
- * is right as long as the part counts in the report.
- *
- *   sum.c         a sum begins as what its parts have in common; parts in and out: their names
- *   sum_cells.c   … their cells: sums, extremes, how often each value occurred
- *   sum_visits.c  … what they know of each region
- *   sum_finish.c  … and it ends as a part
+ * Two kinds of parts are added up: scopes that a report has no room for (scopes_rest.h), and files of a
+ * capture that were removed (rolled_sums.h). A part is put in and may be freed, or taken out again;
+ * memory follows what is distinct, not how many parts there are. Sums are exact (base/exact.h), so the
+ * order of the parts does not matter, and a part that is taken out leaves no trace. Only extremes stay:
+ * that is right as long as the part counts in the report.
  */
 #ifndef SONDE_MERGE_PARTS_SUM_H
 #define SONDE_MERGE_PARTS_SUM_H

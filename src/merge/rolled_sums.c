@@ -8,7 +8,10 @@
 /* S, F(c, m … n) and F(c, m), in this order. */
 enum { SONDE_ROLLED_SUMS, SONDE_ROLLED_PLUS, SONDE_ROLLED_MINUS, SONDE_NR_ROLLED };
 
-/* --- streams of visits --------------------------------------------------------------------------- */
+/*
+ * Streams of visits. They lie side by side behind their visits, so they are taken apart, added up and
+ * laid down again.
+ */
 
 static bool add_streams_of(struct sonde_stream_rows *to, const struct sonde_cells *c, const struct sonde_sum_part *p)
 {
@@ -78,7 +81,10 @@ static bool add_streams(struct sonde_cells *c, const struct sonde_sum_part *part
 	return ok;
 }
 
-/* --- what the last files say --------------------------------------------------------------------- */
+/*
+ * What sums cannot have and the last files say: gaps, single entries, the timeline, windows and notes
+ * are those of what began since the last file that was folded.
+ */
 
 #define CLOCK_ERROR_NS 1000u /* a moment may be told differently by so much: clocks are compared anew */
 

@@ -1,5 +1,5 @@
 /*
- * Inside the folding room: files of one capture, added up (sum_int.h). What a capture comes to is
+ * Inside merge/: files of one rotated capture, added up (parts_sum.h). The cells of the whole capture are
  *
  *     S + F(c, m … n) - F(c, m)
  *

@@ -131,7 +131,7 @@ static int write_sums(struct sonde_buf *out, struct sonde_parts *sums, struct so
 /*
  * What everything up to the end of the file behind the `nr` oldest comes to; and `two`, what was folded for it.
  * That file stays, though sums have it too: what a reader makes of it without those before it is taken out of
- * the sums then (rolled_int.h).
+ * the sums then (rolled_sums.h).
  */
 static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path, uint32_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)

@@ -1,17 +1,16 @@
 /*
- * Inside the folding room: which scopes a report keeps (report.scopes.keep), and
- * the rest, added up (rest_int.h).
+ * Inside merge/: which scopes a report keeps (report.scopes.keep); all others are
+ * added to the rest (scopes_rest.h).
  *
- * Of N inputs half are those with the most GPU time, communication aside, a quarter
- * those with the least, one is the median, and the others are the first, by rank. In
- * a job that communicates an eighth are those with the least communication instead:
- * they never wait, so it is them that others wait for. All parts go through
- * here as they are folded. One that cannot be among those any more, because there
- * are enough before it, is added to the rest and freed: memory follows N, not how
- * many there are. Only the median is not known before the end: it is read again,
- * and taken out of the rest.
+ * A report that keeps N inputs keeps N/2 with the most GPU time, communication aside,
+ * N/4 with the least, the median, and the first ones by rank. In a job that communicates,
+ * N/8 of the fast ones are replaced by those with the least communication: these never
+ * wait, so others wait for them. All parts go through here as they are folded. A part
+ * that cannot be kept any more, because there are enough before it, is added to the rest
+ * and freed: memory follows N, not the number of inputs. Only the median is not known
+ * before the end: it is read again, and taken out of the rest.
  *
- * What is kept and what the rest holds does not depend on the order of the parts.
+ * Neither what is kept nor what the rest holds depends on the order of the parts.
  */
 #ifndef SONDE_MERGE_SCOPES_KEPT_H
 #define SONDE_MERGE_SCOPES_KEPT_H

@@ -1,9 +1,9 @@
 /*
- * Inside the folding room: the rest, which is all scopes that a report has no room for
- * (report.scopes.keep), added up (sum_int.h).
+ * Inside merge/: the rest, which is all scopes that a report has no room for
+ * (report.scopes.keep), added up (parts_sum.h).
  *
- * Beyond their sum it has what comparing ranks needs of each scope, and entries: of many those with the
- * smallest hashes, so that it is the same in whatever order its parts came.
+ * Beside their sum it keeps what comparing ranks needs of each scope, and a sample of the entries: those with
+ * the smallest hashes, so that the order of the parts does not matter.
  *
  * What differs in kind is not added up: each kind (metrics, device, source, selection) is a rest of its
  * own. When all parts are there each becomes a part with one scope, which says how many there are in it.

@@ -13,8 +13,10 @@
 #include "fold/fold_int.h"
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "base/keysort.h"
 #include "catalogue/metrics.h"
+#include "fold/timed_scope.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,7 +91,7 @@ struct said {
 	double nr_bytes, sequence; /* NaN = nothing */
 };
 
-struct work {
+struct collecting {
 	struct sonde_folding *f;
 	struct sonde_values values;
 	uint32_t group, name, nr_bytes, sequence; /* metric numbers, SONDE_NONE = none has it */
@@ -98,7 +100,7 @@ struct work {
 	struct sonde_arena arena;
 };
 
-static struct said ask(struct work *w, uint32_t record)
+static struct said ask_record(struct collecting *w, uint32_t record)
 {
 	struct said s = {.nr_bytes = NAN, .sequence = NAN};
 	const struct sonde_values *v = &w->values;
@@ -121,7 +123,7 @@ static struct said ask(struct work *w, uint32_t record)
 
 /* The group's number in `groups`, and its name in the cells. SONDE_NONE: no memory. */
 static uint32_t find_group(
-	struct work *w, const struct sonde_record *rec, const struct said *s, uint32_t *string)
+	struct collecting *w, const struct sonde_record *rec, const struct said *s, uint32_t *string)
 {
 	struct sonde_buf name = {0};
 	const struct sonde_queue *q = sonde_record_queue(w->f->r, rec);
@@ -154,11 +156,11 @@ static uint64_t number_of(uint64_t *next, const struct said *s)
 	return *next = at;
 }
 
-static bool add_collective(struct work *w, uint32_t launch, uint64_t step)
+static bool add_collective(struct collecting *w, uint32_t launch, uint64_t step)
 {
 	const struct sonde_launch *l = &w->f->l->launches.at[launch];
 	const struct sonde_record *rec = &w->f->r->records.at[launch];
-	const struct said s = ask(w, launch);
+	const struct said s = ask_record(w, launch);
 	enum sonde_collective_kind kind =
 		kind_of(sonde_records_str(w->f->r, sonde_record_function(w->f->r, rec)->name));
 	uint32_t string, group = find_group(w, rec, &s, &string);
@@ -200,7 +202,7 @@ static bool is_collective(const struct sonde_folding *f, size_t launch)
 }
 
 /* Those of one scope, sorted. Steps are powers of two: what a larger one keeps, a smaller keeps too. */
-static bool add_scope(struct work *w, uint32_t scope, struct sonde_keyed *stamps, size_t nr)
+static bool add_collectives_of(struct collecting *w, uint32_t scope, struct sonde_keyed *stamps, size_t nr)
 {
 	struct sonde_scope_sum *sum = &w->f->c->sums.at[scope];
 	uint64_t step = 1;
@@ -219,7 +221,7 @@ static bool add_scope(struct work *w, uint32_t scope, struct sonde_keyed *stamps
 	return ok;
 }
 
-static bool add_all(struct work *w, size_t nr)
+static bool add_all_collectives(struct collecting *w, size_t nr)
 {
 	const struct sonde_launches *l = w->f->l;
 	struct sonde_keyed *stamps = sonde_malloc((nr + 1) * sizeof(*stamps));
@@ -235,7 +237,7 @@ static bool add_all(struct work *w, size_t nr)
 			stamps[first[l->launches.at[i].scope + 1]++] = (struct sonde_keyed){
 				w->f->r->records.at[i].time.start_ns, (uint32_t)i};
 	for (i = 0; ok && i < l->scopes.nr; i++)
-		ok = add_scope(w, (uint32_t)i, &stamps[first[i]], first[i + 1] - first[i]);
+		ok = add_collectives_of(w, (uint32_t)i, &stamps[first[i]], first[i + 1] - first[i]);
 	sonde_free(stamps);
 	sonde_free(first);
 	return ok;
@@ -243,7 +245,7 @@ static bool add_all(struct work *w, size_t nr)
 
 bool sonde_fold__collectives(struct sonde_folding *f)
 {
-	struct work w = {.f = f,
+	struct collecting w = {.f = f,
 		.group = sonde_records_metric(f->r, SONDE_METRIC_GROUP),
 		.name = sonde_records_metric(f->r, SONDE_METRIC_COLLECTIVE),
 		.nr_bytes = sonde_records_metric(f->r, SONDE_METRIC_MESSAGE),
@@ -260,9 +262,119 @@ bool sonde_fold__collectives(struct sonde_folding *f)
 			"collectives are not compared between ranks: a capture with a budget, or with windows by "
 			"time or order, has only some of them; a window of entries (step[100:110]) has the same "
 			"ones in every rank");
-	ok = !nr || add_all(&w, nr);
+	ok = !nr || add_all_collectives(&w, nr);
 	sonde_values_release(&w.values);
 	sonde_vec_release(&w.next);
 	sonde_arena_release(&w.arena);
+	return ok;
+}
+
+/*
+ * Communication that nothing hides.
+ *
+ * Communication is what kernels of NCCL do (`nccl…`). It is exposed while no
+ * other kernel of the process runs on the device: then the GPU does nothing but
+ * wait for other ranks and links.
+ */
+
+/* Other kernels ran from `from_ns` to `to_ns`, and `before_ns` in all until then. */
+struct stretch {
+	uint64_t from_ns, to_ns, before_ns;
+};
+
+struct exposure {
+	const struct sonde_folding *f;
+	const struct sonde_timed_scope *stay;
+	SONDE_VEC(struct stretch) compute;
+	struct sonde_track *tracks; /* of communication, by visit */
+};
+
+static const struct sonde_record *record_of(const struct exposure *w, const struct sonde_timed_launch *s)
+{
+	return &w->f->r->records.at[s->launch];
+}
+
+static bool is_compute(const struct exposure *w, const struct sonde_record *rec)
+{
+	return rec->kind != SONDE_RESULT_MEMCPY && rec->kind != SONDE_RESULT_MEMSET &&
+	       !sonde_fold__communicates(w->f, rec);
+}
+
+/* One more kernel; they come by start. */
+static bool add_compute(struct exposure *w, const struct sonde_record_time *time)
+{
+	struct stretch *last = w->compute.nr ? &w->compute.at[w->compute.nr - 1] : NULL;
+	uint64_t before = last ? last->before_ns + last->to_ns - last->from_ns : 0;
+
+	if (time->end_ns <= time->start_ns)
+		return true;
+	if (last && time->start_ns <= last->to_ns) {
+		last->to_ns = time->end_ns > last->to_ns ? time->end_ns : last->to_ns;
+		return true;
+	}
+	return sonde_vec_put(&w->compute, (struct stretch){time->start_ns, time->end_ns, before});
+}
+
+/* How long other kernels ran until `ns`. */
+static uint64_t compute_until(const struct exposure *w, uint64_t ns)
+{
+	size_t low = 0;
+	const struct stretch *s;
+
+	sonde_bisect(low, w->compute.nr, mid, w->compute.at[mid].from_ns < ns);
+	if (!low)
+		return 0;
+	s = &w->compute.at[low - 1];
+	return s->before_ns + (ns < s->to_ns ? ns : s->to_ns) - s->from_ns;
+}
+
+static void add_comm(struct exposure *w, uint32_t visit, const struct sonde_record_time *time)
+{
+	struct sonde_waits *waits = &w->stay->at[visit].waits;
+	struct sonde_track *track = &w->tracks[visit];
+	uint64_t from = time->start_ns, hidden;
+
+	if (!track->is_used)
+		waits->comm_ns = waits->exposed_ns = 0;
+	else if (track->last_ns > from)
+		from = track->last_ns;
+	sonde_track__extend(track, time);
+	if (time->end_ns <= from)
+		return;
+	hidden = compute_until(w, time->end_ns) - compute_until(w, from);
+	waits->comm_ns += (double)(time->end_ns - from);
+	waits->exposed_ns += (double)(time->end_ns - from - hidden);
+}
+
+/* Every region of a selected launch. */
+static void add_comm_of_launch(struct exposure *w, const struct sonde_timed_launch *s)
+{
+	const struct sonde_launches *l = w->f->l;
+	uint32_t region;
+
+	SONDE_EACH_REGION(l, l->launches.at[s->launch].place, region)
+		add_comm(w, w->stay->of[region], &s->time);
+}
+
+bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *stay)
+{
+	struct exposure w = {.f = f, .stay = stay};
+	const struct sonde_timed_launch *stamps = stay->stamps;
+	size_t nr = stay->nr_stamps, i;
+	bool ok = true;
+
+	if (!f->communicates)
+		return true;
+	w.tracks = sonde_calloc(stay->nr + 1, sizeof(*w.tracks));
+	for (i = 0; i < nr && ok; i++)
+		if (is_compute(&w, record_of(&w, &stamps[i])))
+			ok = add_compute(&w, &stamps[i].time);
+	for (i = 0; i < nr && ok && w.tracks; i++)
+		if (f->l->launches.at[stamps[i].launch].state == SONDE_LAUNCH_TAKEN &&
+			sonde_fold__communicates(f, record_of(&w, &stamps[i])))
+			add_comm_of_launch(&w, &stamps[i]);
+	ok = ok && w.tracks;
+	sonde_free(w.tracks);
+	sonde_vec_release(&w.compute);
 	return ok;
 }

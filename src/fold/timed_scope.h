@@ -1,27 +1,26 @@
-/* Inside the folding room: what timestamps tell of the visits of a scope. */
-#ifndef SONDE_FOLD_STAY_H
-#define SONDE_FOLD_STAY_H
+/* Inside fold/: the timed launches of one scope in order, and what is found from them for its visits. */
+#ifndef SONDE_FOLD_TIMED_SCOPE_H
+#define SONDE_FOLD_TIMED_SCOPE_H
 
 #include "attribute/launches.h"
 #include "fold/cells.h"
 
-struct sonde_gaps;    /* gaps.h */
 struct sonde_folding; /* fold_int.h */
 
 /* A launch by its start, with what is asked for again and again: records lie far apart. */
-struct sonde_stamp { /* for sonde_keysort */
+struct sonde_timed_launch { /* for sonde_keysort */
 	struct sonde_record_time time; /* end not before start */
 	uint32_t launch;
 	uint32_t stream; /* number of its stream, as `sonde_streams` has them */
 };
 
 /* One scope's visits, and its timed launches, sorted: all of them, later those selected. */
-struct sonde_stay {
+struct sonde_timed_scope {
 	uint32_t scope;
 	struct sonde_visit *at;
 	size_t nr;
 	const uint32_t *of; /* by region: number in `at`, SONDE_NONE = not there */
-	struct sonde_stamp *stamps;
+	struct sonde_timed_launch *stamps;
 	size_t nr_stamps;
 };
 
@@ -36,7 +35,7 @@ struct sonde_streams {
 uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_queue *q);
 void sonde_streams__release(struct sonde_streams *s);
 /* Busy times, spans, queue times and streams of visits, from selected launches. False: no memory. */
-bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_stay *stay);
+bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *stay);
 
 /* A running union of intervals that come in order of their start. */
 struct sonde_track {
@@ -55,24 +54,7 @@ static inline void sonde_track__extend(struct sonde_track *k, const struct sonde
 	k->last_ns = time->end_ns;
 }
 
-struct sonde_idle {
-	const struct sonde_launches *l;
-	const struct sonde_gaps *gaps; /* of the scope at hand */
-	struct sonde_record_time *windows; /* by range: first start, last end; end 0 = none */
-	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
-	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
-	SONDE_VEC(uint32_t) sets;	   /* … and those with one */
-	struct sonde_track *tracks;	   /* by visit */
-};
-
-/* False: no memory. */
-bool sonde_idle__init(
-	struct sonde_idle *x, const struct sonde_launches *l, const struct sonde_gaps *gaps);
-/* Fills in one scope's visits from its selected launches; busy_ns is there. False: no memory. */
-bool sonde_idle__scope(struct sonde_idle *x, const struct sonde_stay *stay);
-void sonde_idle__release(struct sonde_idle *x);
-
 /* Communication that nothing hides, from all launches of a scope. False: no memory. */
-bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_stay *stay);
+bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *stay);
 
 #endif

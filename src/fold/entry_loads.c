@@ -59,7 +59,7 @@ static const struct sonde_sampled_metric *metric_of(size_t load)
 /* --- which entries ---------------------------------------------------------------------------- */
 
 /* What a launch adds to the entries around it; in two domains at once, to those of both. */
-static void add_launch(const struct sonde_unmixing *x, size_t launch, double *gpu_ns, double *cycles)
+static void add_launch_to_entries(const struct sonde_unmixing *x, size_t launch, double *gpu_ns, double *cycles)
 {
 	const struct sonde_unmix_launch *u = &x->launches.at[launch];
 	const uint32_t *members;
@@ -120,7 +120,7 @@ bool sonde_loads__begin(struct sonde_loads **out, const struct sonde_unmixing *x
 		(*out)->entry_of = sonde_malloc((nr + 1) * sizeof(*(*out)->entry_of));
 	ok = ok && (*out)->entry_of;
 	for (i = 0; ok && i < x->launches.nr; i++)
-		add_launch(x, i, gpu_ns, gpu_ns + nr);
+		add_launch_to_entries(x, i, gpu_ns, gpu_ns + nr);
 	ok = ok && find_long(*out, x, gpu_ns, gpu_ns + nr);
 	sonde_free(gpu_ns);
 	return ok;
@@ -207,7 +207,7 @@ static void add_model(struct sonde_loads *l, const struct sonde_unmixing *x, siz
 
 /* The entry has its part of what the sample at hand counted. How uncertain that is depends on how
  * much of it is others'. */
-static void settle(struct sonde_loads *l, const struct sonde_unmixing *x, struct long_entry *e,
+static void set_load_of(struct sonde_loads *l, const struct sonde_unmixing *x, struct long_entry *e,
 	const struct sonde_sampled_set *set)
 {
 	size_t k;
@@ -237,7 +237,7 @@ static void add_part(struct sonde_loads *l, const struct sonde_unmixing *x, size
 	find_rates(rates, l, &x->launches.at[launch]);
 	for (; (ns = overlap(x, &w)) > 0; w.sample++) {
 		if (e->sample != w.sample)
-			settle(l, x, e, set);
+			set_load_of(l, x, e, set);
 		e->sample = w.sample;
 		e->seen_ns += ns;
 		for (k = 0; k < NR_COLUMNS; k++)
@@ -312,7 +312,7 @@ bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
 	for (i = 0; ok && i < l->entries.nr; i++) {
 		struct long_entry *e = &l->entries.at[i];
 
-		settle(l, x, e, set);
+		set_load_of(l, x, e, set);
 		make_load(l, x, e);
 		e->seen_ns = 0;
 		memset(e->sum, 0, sizeof(e->sum));
