@@ -16,7 +16,7 @@ void sonde_walk_sampled(struct sonde_walk *w, struct sonde_cells *c);
 /* The timeline of a part, which no file has. */
 void sonde_walk_timeline(struct sonde_walk *w, struct sonde_cells *c);
 
-/* What a report was asked for, as far as it changes what is folded. */
+/* The settings of a report that change what is folded. */
 void sonde_walk_words(struct sonde_walk *w, struct sonde_words *words);
 void sonde_walk_settings(
 	struct sonde_walk *w, struct sonde_selection *s, struct sonde_read_options *read);

@@ -1,8 +1,8 @@
 /*
  * Partial reports: cells as a file (docs/cells-format.md).
  *
- * What is written is what was folded, input by input, so that reading and uniting
- * gives what folding the captures would have given. Every byte of a file is
+ * A file holds the parts as they were folded, input by input, so that reading and
+ * uniting them gives what folding the captures would have given. Every byte of a file is
  * hostile: one that is cut off, damaged or of another version is an error, and
  * what is read holds every invariant of cells.
  */
@@ -32,7 +32,7 @@ enum sonde_cellfile_kind {
 	SONDE_CELLFILE_VISITS,
 	SONDE_CELLFILE_CELLS, /* ends it, but for what is optional */
 	SONDE_CELLFILE_OPTIONAL = 64,
-	SONDE_CELLFILE_SAMPLED = SONDE_CELLFILE_OPTIONAL, /* what samples told of the cells */
+	SONDE_CELLFILE_SAMPLED = SONDE_CELLFILE_OPTIONAL, /* counters of cells, from samples of the device */
 };
 
 struct sonde_cellfile_head {

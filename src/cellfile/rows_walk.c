@@ -39,7 +39,7 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 	sonde_walk_require(w, v->entry_step || !v->nr_entries);
 }
 
-/* Of the times only those that are known: a bit each says which. */
+/* Only known times are written: a bit for each says which. */
 static void move_times(struct sonde_walk *w, struct sonde_visit *v)
 {
 	double *times[SONDE_NR_VISIT_TIMES];

@@ -353,7 +353,7 @@ static void move_kit(struct sonde_walk *w, const struct sonde_cells *c, struct s
 	move_breakdowns(w, kit->breakdowns, nr);
 }
 
-/* Of an input's kit its own `has` is asked, so it must be the one the kit was made for. */
+/* A kit is looked up through its input's `has`, so that input must be the one it was made for. */
 static void move_kits(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_kit *kit;

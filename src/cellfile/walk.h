@@ -48,7 +48,7 @@ static inline bool sonde_walk_is_done(const struct sonde_walk *w)
 	return sonde_walk_ok(w) && w->p == w->end;
 }
 
-/* What must be so of values that were read. A writer knows that it is. */
+/* Checks a condition on values that were read. A writer knows that it holds. */
 static inline void sonde_walk_require(struct sonde_walk *w, bool is_so)
 {
 	w->failed |= !w->to && !is_so;

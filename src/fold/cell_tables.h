@@ -38,7 +38,7 @@ static inline void sonde_count_add(uint64_t *to, uint64_t n, int sign)
 /* Frees the tables but not what they point to. */
 void sonde_cells_shed(struct sonde_cells *c);
 
-/* What one stream did for a visit. */
+/* The work of one stream for a visit. */
 struct sonde_stream_row {
 	size_t visit;
 	struct sonde_stream sums;
@@ -77,7 +77,7 @@ struct sonde_region sonde_region_in(struct sonde_region r, const struct sonde_nu
 uint32_t sonde_region_meet(struct sonde_map *keys, struct sonde_arena *keep,
 	const struct sonde_region *r, bool *is_new);
 
-/* --- what lies beside the tables -------------------------------------------------------------------- */
+/* --- timelines and samples -------------------------------------------------------------------------- */
 
 /* Moves the timeline of a part, if it has one, into that of `to`, with its numbers there. */
 struct sonde_moving {

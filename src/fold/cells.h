@@ -2,7 +2,7 @@
  * Cells: everything a report needs of its inputs, without the launches.
  *
  * A cell is all selected launches of one kernel in one place of one scope, as
- * accumulators. Around the cells lie the tables they speak of: inputs,
+ * accumulators. Around the cells are the tables they refer to: inputs,
  * processes, devices, metrics, sections, regions, scopes, places, and what each
  * scope knows of each region. Nothing points back into records or launches:
  * these are freed as soon as an input is folded, and cells can be written to a
@@ -80,18 +80,18 @@ struct sonde_cell {
 };
 
 /*
- * What inputs have in common that captured the same metrics: which of them are
- * accumulated, and the constituents of throughputs. How they are weighed follows
- * from that by the rules (plans.h).
+ * A kit describes the metrics of all inputs that captured the same ones: which of
+ * them are accumulated, and the constituents of throughputs. The rules (plans.h)
+ * derive from that how they are weighed.
  */
 struct sonde_kit {
 	uint32_t input;		      /* the first that has it: its `has` is that of all */
-	struct sonde_str *breakdowns; /* by metric number: its constituents, p NULL = not told */
+	struct sonde_str *breakdowns; /* by metric number: its constituents, p NULL = unknown */
 	uint32_t *at; /* by metric number: which accumulator of a cell, SONDE_NONE = not kept */
 	uint32_t nr;  /* accumulators of a cell */
 };
 
-/* What a stream did for a region. */
+/* The work of one stream for a region. */
 struct sonde_stream {
 	uint32_t context;
 	uint64_t stream;
@@ -114,7 +114,7 @@ enum sonde_idle_cause {
 const char *sonde_idle_cause_name(enum sonde_idle_cause c);  /* "launch", "other_stream", … */
 const char *sonde_idle_cause_words(enum sonde_idle_cause c); /* "the host was in a synchronisation", … */
 
-/* What a region waited for. All NaN where it is not known. */
+/* Times a region spent waiting, by cause. All NaN where they are not known. */
 struct sonde_waits {
 	double by[SONDE_NR_IDLE_CAUSES]; /* its idle time: these add up to idle_ns */
 	double tail_ns; /* beyond it: nothing ran from its last launch to the end of the entry */
@@ -148,7 +148,7 @@ struct sonde_gap {
 	uint64_t since_ns;     /* … and since the scope's first launch began */
 };
 
-/* What an NCCL kernel does; docs/ranks.md says how it is told. */
+/* The operation of an NCCL kernel; docs/ranks.md says how it is recognised. */
 enum sonde_collective_kind {
 	SONDE_COLLECTIVE_OTHER,
 	SONDE_COLLECTIVE_ALL_REDUCE,
@@ -193,8 +193,8 @@ struct sonde_entry {
 };
 
 /*
- * How busy the device was while the launches of one entry ran, of entries long enough for samples
- * to tell: percentages as sonde_load_metrics names them, and one standard error.
+ * How busy the device was while the launches of one entry ran: percentages as sonde_load_metrics names
+ * them, and one standard error. Only entries that span enough samples have one.
  */
 #define SONDE_NR_LOADS 3
 extern const char *const sonde_load_metrics[SONDE_NR_LOADS];
@@ -204,8 +204,8 @@ struct sonde_entry_load {
 };
 
 /*
- * What one scope knows of one region: entries, and what timestamps tell beyond
- * sums. Regions around others are there too, be it without entries of their own.
+ * A visit is one region in one scope: how often it was entered, and its times. Regions
+ * around others have one too, even without entries of their own.
  */
 struct sonde_visit {
 	uint32_t scope, region;
@@ -222,9 +222,9 @@ struct sonde_visit {
 	struct sonde_memory_use memory;
 	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
 	/* With a budget, NaN without: launches that were timed, and ± of the launches' time, at 95 %
-	 * (NaN with `timed`: it cannot be told). */
+	 * (NaN although `timed` is known: there is no way to estimate it). */
 	double timed, time_error_ns;
-	double launch_error; /* ± of their number, where that is an estimate; NaN: it is not, or untold */
+	double launch_error; /* ± of their number, where that is an estimate; NaN: it is exact, or cannot be estimated */
 	bool is_open;		/* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
 	uint32_t more_streams; /* that are counted and no more: of scopes that are added up */
@@ -320,12 +320,12 @@ struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string); 
 const struct sonde_kit *sonde_cells_kit(const struct sonde_cells *c, uint32_t scope);
 const struct sonde_device *sonde_cells_device(
 	const struct sonde_cells *c, uint32_t scope); /* NULL when unknown */
-/* What a scope knows of a region; NULL: nothing. */
+/* The visit of a region in a scope; NULL: there is none. */
 const struct sonde_visit *sonde_cells_visit(
 	const struct sonde_cells *c, uint32_t scope, uint32_t region);
 /* Puts the visits in their order. */
 void sonde_cells_sort_visits(struct sonde_cells *c);
-/* Of one of the entries; NULL: it has none. */
+/* The load of one of the entries; NULL: it has none. */
 const struct sonde_entry_load *sonde_cells_load(
 	const struct sonde_cells *c, const struct sonde_entry *e);
 /* Adds the notes that look at all inputs together, among them why little or nothing was selected. */

@@ -14,8 +14,7 @@
 
 struct sonde_choice {
 	struct sonde_words metrics, sections;
-	/* What the user named must be in the capture (SONDE_ERR_USAGE); what a default names, not.
-	 */
+	/* Metrics that the user named must be in the capture (SONDE_ERR_USAGE); those of a default need not. */
 	bool metrics_by_default, sections_by_default;
 	bool takes_all;	   /* every metric and section there is, device facts too */
 	bool adds_default; /* the default choice beside what is named */
@@ -30,7 +29,7 @@ bool sonde_choice_is_headline(struct sonde_str metric);
 /* How fast a part of the GPU ran: beside the headline, as two runs are comparable only if alike. */
 bool sonde_choice_is_clock(struct sonde_str metric);
 
-/* What a choice is made from. */
+/* The metrics and sections a choice is made from. */
 struct sonde_offer {
 	const struct sonde_map *metrics; /* by number */
 	const struct sonde_section *sections;
@@ -42,7 +41,7 @@ struct sonde_offer {
 /* Marks by number the metrics that are wanted and, unless `take` is NULL, the sections. */
 int sonde_choice_mark(const struct sonde_choice *c, const struct sonde_offer *from, bool *wanted,
 	bool *take, struct sonde_err *err);
-/* Marks what tells whether tensor cores worked, where what is wanted counts operations. */
+/* Marks the metric that shows whether tensor cores worked, where a wanted metric counts operations. */
 void sonde_choice_mark_tensor(const struct sonde_map *metrics, bool *wanted);
 
 /* How tensor cores show: the first of these, where it is there, asks no others. */

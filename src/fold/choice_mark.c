@@ -1,4 +1,4 @@
-/* What is wanted of a capture: see choice.h. */
+/* Marks the metrics and sections that are wanted of a capture (choice.h). */
 #include "fold/choice.h"
 
 #include "base/glob.h"
@@ -104,7 +104,7 @@ static bool is_short(const struct sonde_choice *c, const struct sonde_offer *fro
 	return false;
 }
 
-static void mark(const struct sonde_choice *c, const struct sonde_offer *from,
+static void mark_chosen(const struct sonde_choice *c, const struct sonde_offer *from,
 	const struct sonde_name_filter *metrics, const struct sonde_name_filter *sections,
 	bool *wanted, bool *take)
 {
@@ -144,7 +144,7 @@ int sonde_choice_mark(const struct sonde_choice *c, const struct sonde_offer *fr
 	if (rc == 0)
 		rc = sonde_name_filter_build(&sections, c->sections, err);
 	if (rc == 0)
-		mark(c, from, metrics, sections, wanted, take);
+		mark_chosen(c, from, metrics, sections, wanted, take);
 	sonde_name_filter_free(metrics);
 	sonde_name_filter_free(sections);
 	return rc;

@@ -7,8 +7,8 @@
  * each communicator a stream of its own; streams have other ids on every rank, but the order
  * in which they are first used is the program's.
  *
- * Of many, those are kept whose number hashes well: every rank keeps the same ones,
- * and no period of the program falls in step with that.
+ * Where there are too many, those whose number hashes to a multiple of a step are kept: every rank keeps the
+ * same ones, and no period of the program falls in step with the choice.
  */
 #include "fold/fold_int.h"
 
@@ -85,7 +85,7 @@ static enum sonde_collective_kind kind_of(struct sonde_str name)
 	return SONDE_COLLECTIVE_OTHER;
 }
 
-/* What the source says of a collective. */
+/* A collective as the source describes it. */
 struct said {
 	struct sonde_str group, name;
 	double nr_bytes, sequence; /* NaN = nothing */
@@ -185,7 +185,7 @@ static bool add_collective(struct collecting *w, uint32_t launch, uint64_t step)
 			.nr_bytes = s.nr_bytes > 0 && s.nr_bytes < 1e18 ? (uint64_t)s.nr_bytes : 0});
 }
 
-/* Of some of its collectives nobody can tell which these are. */
+/* Whether no collective of its input is missing: otherwise their numbers cannot be trusted. */
 static bool has_all(const struct sonde_folding *f, size_t launch)
 {
 	uint32_t process = f->l->scopes.at[f->l->launches.at[launch].scope].process;
@@ -284,9 +284,9 @@ struct stretch {
 
 struct exposure {
 	const struct sonde_folding *f;
-	const struct sonde_timed_scope *stay;
+	const struct sonde_timed_scope *timed;
 	SONDE_VEC(struct stretch) compute;
-	struct sonde_track *tracks; /* of communication, by visit */
+	struct sonde_busy *busy; /* of communication, by visit */
 };
 
 static const struct sonde_record *record_of(const struct exposure *w, const struct sonde_timed_launch *s)
@@ -330,15 +330,15 @@ static uint64_t compute_until(const struct exposure *w, uint64_t ns)
 
 static void add_comm(struct exposure *w, uint32_t visit, const struct sonde_record_time *time)
 {
-	struct sonde_waits *waits = &w->stay->at[visit].waits;
-	struct sonde_track *track = &w->tracks[visit];
+	struct sonde_waits *waits = &w->timed->at[visit].waits;
+	struct sonde_busy *busy = &w->busy[visit];
 	uint64_t from = time->start_ns, hidden;
 
-	if (!track->is_used)
+	if (!busy->is_used)
 		waits->comm_ns = waits->exposed_ns = 0;
-	else if (track->last_ns > from)
-		from = track->last_ns;
-	sonde_track__extend(track, time);
+	else if (busy->last_ns > from)
+		from = busy->last_ns;
+	sonde_busy__extend(busy, time);
 	if (time->end_ns <= from)
 		return;
 	hidden = compute_until(w, time->end_ns) - compute_until(w, from);
@@ -353,28 +353,28 @@ static void add_comm_of_launch(struct exposure *w, const struct sonde_timed_laun
 	uint32_t region;
 
 	SONDE_EACH_REGION(l, l->launches.at[s->launch].place, region)
-		add_comm(w, w->stay->of[region], &s->time);
+		add_comm(w, w->timed->of[region], &s->time);
 }
 
-bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *stay)
+bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed)
 {
-	struct exposure w = {.f = f, .stay = stay};
-	const struct sonde_timed_launch *stamps = stay->stamps;
-	size_t nr = stay->nr_stamps, i;
+	struct exposure w = {.f = f, .timed = timed};
+	const struct sonde_timed_launch *stamps = timed->launches;
+	size_t nr = timed->nr_launches, i;
 	bool ok = true;
 
 	if (!f->communicates)
 		return true;
-	w.tracks = sonde_calloc(stay->nr + 1, sizeof(*w.tracks));
+	w.busy = sonde_calloc(timed->nr + 1, sizeof(*w.busy));
 	for (i = 0; i < nr && ok; i++)
 		if (is_compute(&w, record_of(&w, &stamps[i])))
 			ok = add_compute(&w, &stamps[i].time);
-	for (i = 0; i < nr && ok && w.tracks; i++)
+	for (i = 0; i < nr && ok && w.busy; i++)
 		if (f->l->launches.at[stamps[i].launch].state == SONDE_LAUNCH_TAKEN &&
 			sonde_fold__communicates(f, record_of(&w, &stamps[i])))
 			add_comm_of_launch(&w, &stamps[i]);
-	ok = ok && w.tracks;
-	sonde_free(w.tracks);
+	ok = ok && w.busy;
+	sonde_free(w.busy);
 	sonde_vec_release(&w.compute);
 	return ok;
 }

@@ -1,10 +1,10 @@
 /*
  * Counters of single entries: how busy the device was while the launches of one entry ran.
  *
- * What a sample counted belongs to the launches it holds, in proportion to what launches of
- * their classes and lengths count by the fit. An entry over many samples has what these counted,
- * whatever the fit says; only where a sample holds other work too does it matter. Entries over few
- * samples would only repeat the fit: they have no figures.
+ * The count of a sample is divided among the launches it covers, in proportion to what the fit says for
+ * their classes and lengths. An entry over many samples gets what these counted, whatever the fit says:
+ * the fit matters only where a sample covers other work too. Entries over few samples would only repeat
+ * the fit, so they have no figures.
  */
 #include "fold/unmixing_int.h"
 
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SAMPLES 5   /* so many sampling intervals: a long entry's GPU time … */
-#define LEAST_SEEN    0.9 /* … of which samples hold so much */
-#define STAMPS_NS     400 /* how well stamps say when the first and last work was done */
+#define LEAST_SAMPLES 5   /* sampling intervals of GPU time that a long entry has at least … */
+#define LEAST_SEEN    0.9 /* … and the share of it that samples must cover */
+#define STAMPS_NS     400 /* how exact timestamps are for the first and last work */
 #define NR_COLUMNS    (2 * SONDE_NR_LOADS)
 
 const char *const sonde_load_metrics[SONDE_NR_LOADS] = {
@@ -41,7 +41,7 @@ struct long_entry {
 struct sonde_loads {
 	uint32_t *entry_of; /* by range: number in the entries, SONDE_NONE = not long */
 	SONDE_VEC(struct long_entry) entries;
-	/* Of the set at hand: */
+	/* For the set of counters at hand: */
 	uint32_t columns[NR_COLUMNS]; /* its counters, SONDE_NONE = it does not have it */
 	struct sonde_unmix_line *lines; /* class · NR_COLUMNS + column: of one launch */
 	double *model;			/* sample · NR_COLUMNS + column: by these */
@@ -58,7 +58,7 @@ static const struct sonde_sampled_metric *metric_of(size_t load)
 
 /* --- which entries ---------------------------------------------------------------------------- */
 
-/* What a launch adds to the entries around it; in two domains at once, to those of both. */
+/* Adds a launch to the entries around it; in two domains at once, to those of both. */
 static void add_launch_to_entries(const struct sonde_unmixing *x, size_t launch, double *gpu_ns, double *cycles)
 {
 	const struct sonde_unmix_launch *u = &x->launches.at[launch];
@@ -154,7 +154,7 @@ static void find_lines(struct sonde_loads *l, const struct sonde_sampled_set *se
 					sonde_unmixed_line(set->unmixed, (uint32_t)i, l->columns[k]);
 }
 
-/* What a launch counts in a nanosecond, as the fit has it. */
+/* The counts of a launch in a nanosecond, by the fit. */
 static void find_rates(double *rates, const struct sonde_loads *l, const struct sonde_unmix_launch *launch)
 {
 	const struct sonde_unmix_line *lines = &l->lines[launch->class * (size_t)NR_COLUMNS];

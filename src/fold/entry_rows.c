@@ -2,8 +2,8 @@
  * The entries of each region, one by one: how long the host was in it, how long
  * the GPU worked for it, and from its first launch to its last.
  *
- * What a launch adds is the same for all launches in the same open ranges, so it
- * is added up by sets of these first: there are far fewer.
+ * All launches in the same open ranges add to the same entries, so they are added up
+ * by set of open ranges first: there are far fewer sets than launches.
  */
 #include "fold/fold_int.h"
 #include "fold/windowed.h"
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* What launches gave to a set of open ranges, or to an entry. */
+/* The launches of a set of open ranges, or of an entry, added up. */
 struct gain {
 	uint64_t gpu_ns, first_ns, last_ns; /* last_ns 0 = nothing */
 	bool is_untimed; /* not all of it was timed: a budget */
@@ -121,7 +121,7 @@ static void count_entries(
 	}
 }
 
-static bool lay_out(struct sonde_cells *c, struct plan *plans)
+static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
 {
 	uint64_t total = 0;
 	size_t i;
@@ -143,7 +143,7 @@ static bool lay_out(struct sonde_cells *c, struct plan *plans)
 }
 
 /* Sorts a visit's entries and drops those that are not kept, where that is still to do. */
-static void settle(struct sonde_cells *c, struct sonde_visit *v, const struct plan *p, uint32_t *nr)
+static void set_slice_of(struct sonde_cells *c, struct sonde_visit *v, const struct plan *p, uint32_t *nr)
 {
 	struct sonde_entry *at = &c->entries.at[v->first_entry];
 	uint32_t i, kept = 0, step = p->is_unsorted ? p->step : 1;
@@ -158,7 +158,7 @@ static void settle(struct sonde_cells *c, struct sonde_visit *v, const struct pl
 	*nr += kept;
 }
 
-static void fill(const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
+static void fill_entries(const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
 {
 	struct sonde_cells *c = f->c;
 	uint32_t nr_kept = 0;
@@ -177,7 +177,7 @@ static void fill(const struct sonde_folding *f, struct plan *plans, const struct
 				make_entry(&f->r->ranges.at[i], ranges, i);
 	}
 	for (i = 0; i < c->visits.nr; i++)
-		settle(c, &c->visits.at[i], &plans[i], &nr_kept);
+		set_slice_of(c, &c->visits.at[i], &plans[i], &nr_kept);
 	c->entries.nr = nr_kept;
 }
 
@@ -206,7 +206,7 @@ static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 	return true;
 }
 
-/* What launches gave to each range; `*out` is NULL where nothing was launched or sampled. */
+/* Adds launches up by range; `*out` is NULL where nothing was launched or sampled. */
 static bool find_gains(const struct sonde_launches *l, struct gain **out)
 {
 	const struct sonde_records *r = l->records;
@@ -236,10 +236,10 @@ bool sonde_fold__entries(struct sonde_folding *f)
 
 	if (ok) {
 		count_entries(f, plans, ranges);
-		ok = lay_out(f->c, plans);
+		ok = lay_out_entries(f->c, plans);
 	}
 	if (ok) {
-		fill(f, plans, ranges);
+		fill_entries(f, plans, ranges);
 		ok = keep_labels(f->c, f->r);
 	}
 	sonde_free(plans);

@@ -133,7 +133,7 @@ static int tell_impossible(const struct filling *x, const struct sonde_cell *cel
 		SONDE_STR_ARG(x->f.r->metric_names.keys[p->metric]), why);
 }
 
-/* What cannot be is left out: an error, which says the last of it. */
+/* Impossible values are left out: then it returns an error, which describes the last of them. */
 static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_err *damage)
 {
 	const struct sonde_kit *kit = sonde_cells_kit(x->c, cell->scope);
@@ -222,8 +222,8 @@ static void add_copy(const struct filling *x, struct sonde_cell *cell, double t)
 }
 
 /*
- * With a budget: a launch that was not timed. What was timed in its place stands for it; where
- * nothing was, it is a kernel without a name and without a time.
+ * With a budget: a launch that was not timed. The timed launches of its place are scaled up for it; where
+ * none was timed, it is a kernel without a name and without a time.
  */
 static int add_untimed(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
@@ -292,7 +292,7 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 }
 
 /* Plans what is chosen and what that needs, and lays the accumulators out. */
-static int plan(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
+static int plan_accumulators(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f.r;
 	const struct sonde_offer offer = {
@@ -314,7 +314,7 @@ static int plan(struct filling *x, const struct sonde_choice *choice, struct son
 	return rc;
 }
 
-static int fill(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
+static int fill_cells(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_launches *l = x->f.l;
 	bool has_budget = x->f.r->timings.nr;
@@ -324,7 +324,7 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 	x->time_metric = sonde_records_metric(x->f.r, SONDE_METRIC_TIME);
 	x->bytes_metric = sonde_records_metric(x->f.r, SONDE_METRIC_COPIED);
 	if (rc == 0)
-		rc = plan(x, choice, err);
+		rc = plan_accumulators(x, choice, err);
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
 		if (!sonde_vec_push(&x->c->sums))
 			rc = sonde_err_nomem(err);
@@ -338,7 +338,7 @@ static int fill(struct filling *x, const struct sonde_choice *choice, struct son
 	return rc;
 }
 
-/* What is known of regions, beyond the cells. */
+/* Adds visits, entries, samples and the timeline to the cells. */
 static int add_times(
 	struct filling *x, const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -361,7 +361,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	struct sonde_cells *c = sonde_calloc(1, sizeof(*c));
 	struct filling x = {.f = {.c = c, .l = l, .r = l->records}, .c = c};
 	int rc = c && sonde_fold__tables(&x.f, request->keeps_timeline)
-			 ? fill(&x, &request->choice, err)
+			 ? fill_cells(&x, &request->choice, err)
 			 : sonde_err_nomem(err);
 
 	*out = NULL;

@@ -14,7 +14,7 @@ struct sonde_records;
 struct sonde_launches;
 struct sonde_sharing; /* merge/queue.h */
 
-/* What is wanted of the inputs. Borrowed. */
+/* Settings for reading, selecting and folding. Everything is borrowed. */
 struct sonde_fold_request {
 	struct sonde_read_options read;
 	struct sonde_selection selection;

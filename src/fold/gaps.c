@@ -17,11 +17,11 @@
 #include <string.h>
 
 /*
- * Why nothing ran, told from what the host did meanwhile.
+ * Finds why nothing ran from what the host did meanwhile.
  *
- * A gap ends with work that some thread called for. What this thread did until
- * then is the cause; what it did not do in CUDA may have been done by the thread
- * that called for the work before the gap, which handed over.
+ * A gap ends with work that some thread launched. The calls of this thread until then are
+ * the cause. Where it made none, the thread that launched the work before the gap may
+ * have: it handed over.
  *
  *     GPU     ██ before ██                                  ██ after ██
  *     host                 sync ────┤   (outside)    launch
@@ -30,8 +30,8 @@
 
 /*
  * A pause up to this belongs to the call before it, from its end. Behind a launch, from its begin, it may be longer: a framework
- * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. What is
- * longer than both is no longer the cost of a launch.
+ * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. A pause
+ * longer than both is not the cost of a launch.
  */
 #define NEAR_NS	   10000
 #define BETWEEN_NS 100000
@@ -179,7 +179,7 @@ static struct sonde_act make_launch(const struct sonde_hosts *h, size_t i)
 	return (struct sonde_act){h->launches[i], h->launches[i], SONDE_IDLE_LAUNCH};
 }
 
-/* What a thread did last before a moment, which goes back behind it; false: nothing. */
+/* The last call of a thread before a moment, which moves back to its begin; false: there is none. */
 static bool step_back(
 	const struct sonde_hosts *h, uint32_t thread, struct moment *m, struct sonde_act *out)
 {
@@ -193,7 +193,7 @@ static bool step_back(
 	return has_call || has_launch;
 }
 
-/* What a thread did first after a moment; false: nothing. */
+/* The first call of a thread after a moment; false: there is none. */
 static bool look_ahead(
 	const struct sonde_hosts *h, uint32_t thread, struct moment m, struct sonde_act *out)
 {
@@ -502,7 +502,7 @@ static uint32_t shown_region_of(const struct sonde_launches *l, uint32_t range)
 	return region != SONDE_NONE && l->regions.at[region].is_shown ? region : SONDE_NONE;
 }
 
-/* The innermost entry that both ends lie in, and the region the work after it is in. */
+/* Finds the innermost entry around both ends, and the region of the work after the gap. */
 static void place_gap(
 	const struct sonde_launches *l, const struct sonde_gap_ends *ends, struct sonde_gap *gap)
 {
@@ -522,14 +522,14 @@ static void place_gap(
 	}
 }
 
-bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_timed_scope *stay, struct sonde_cells *c)
+bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_timed_scope *timed, struct sonde_cells *c)
 {
 	size_t i;
 
-	if (!find_gaps(g, stay->stamps, stay->nr_stamps))
+	if (!find_gaps(g, timed->launches, timed->nr_launches))
 		return false;
 	for (i = 0; i < g->nr_longest; i++) {
-		g->longest[i].gap.scope = stay->scope;
+		g->longest[i].gap.scope = timed->scope;
 		place_gap(g->l, &g->longest[i].ends, &g->longest[i].gap);
 		if (!sonde_vec_put(&c->gaps, g->longest[i].gap))
 			return false;

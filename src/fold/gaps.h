@@ -8,12 +8,12 @@
 /* --- what host threads did in CUDA, one thread after the other ---------------------------------------- */
 
 /*
- * What a thread did: a launch, or a call that can wait. A launch is the moment at which its call began: native captures do
- * not have its end, and traces are read alike, so that one program has the same causes by any source.
+ * A call of a host thread: a launch, or a call that can wait. A launch has only the time at which its call began:
+ * native captures do not have its end, and traces are read the same way, so that every source gives the same causes.
  */
 struct sonde_act {
 	uint64_t begin_ns, end_ns;
-	uint8_t cause; /* enum sonde_idle_cause: what a gap it fills is due to */
+	uint8_t cause; /* enum sonde_idle_cause of a gap during it */
 };
 
 struct sonde_hosts {
@@ -30,23 +30,23 @@ struct sonde_hosts {
 
 /* Each false: no memory; to be released in any case. */
 bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r);
-/* To be told of all records before anything is asked. */
+/* Call it for every record before anything else is asked. */
 bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record);
-/* Puts what threads did in order: for the first gap, as a GPU may have none. */
+/* Sorts the calls of each thread; called for the first gap, as a GPU may have none. */
 bool sonde_hosts__settle(struct sonde_hosts *h);
 void sonde_hosts__release(struct sonde_hosts *h);
 
 /* The time from `from_ns` on in which nothing ran, by what the host did; adds to `by`. */
 struct sonde_gap_ends {
 	uint64_t from_ns, to_ns;
-	uint32_t before, after; /* records: the work it lies between */
+	uint32_t before, after; /* records: the work before and after it */
 };
 void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
 	uint64_t by[SONDE_NR_IDLE_CAUSES]);
 
 /* --- gaps ------------------------------------------------------------------------------------------- */
 
-/* A gap, with all there was up to its end. There may be one for every launch. */
+/* A gap, with the sum of all gaps up to its end. There may be one for every launch. */
 struct sonde_gap_sum {
 	uint64_t from_ns;
 	uint64_t total_ns;
@@ -66,14 +66,14 @@ struct sonde_gaps {
 	size_t nr_longest;
 };
 
-/* False: no memory; to be released in any case. `hosts` is to be told of the records. */
+/* False: no memory; to be released in any case. Add all records to `hosts` before the first scope. */
 bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
 /* Finds the gaps of one scope from all its launches; the longest go to the cells. False: no memory. */
 bool sonde_gaps__scope(
-	struct sonde_gaps *g, const struct sonde_timed_scope *stay, struct sonde_cells *c);
+	struct sonde_gaps *g, const struct sonde_timed_scope *timed, struct sonde_cells *c);
 
-/* Adds what lies between two moments, each the start or the end of a launch. */
+/* Adds the gaps between two moments, each the start or the end of a launch. */
 void sonde_gaps__add(
 	const struct sonde_gaps *g, struct sonde_waits *w, uint64_t from_ns, uint64_t to_ns);
 /* How long nothing ran between any two moments. */

@@ -1,7 +1,7 @@
 /*
  * The inventory: the ranges a program really has, one row per region.
  *
- * What `sonde regions` lists: how often, on how many threads and for how long
+ * The list of `sonde regions`: how often, on how many threads and for how long
  * each region was entered, how many launches it holds, and the expression that
  * selects it in Nsight Compute. Built from launches alone, without looking at a
  * metric; valid as long as they are, and the expressions as long as the

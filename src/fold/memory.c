@@ -22,13 +22,13 @@ struct work {
 	double *most;		/* … and what was held then, as a tree of maxima: leaves from `ns.nr` */
 };
 
-/* What one operation adds to a visit. */
+/* The bytes that one operation adds to a visit. */
 struct change {
 	double allocated, freed, left;
 	uint64_t until_ns; /* `left` counts only where the entry is open at that time */
 };
 
-static void add(struct sonde_visit *v, const struct change *by, const struct sonde_range *range)
+static void add_change(struct sonde_visit *v, const struct change *by, const struct sonde_range *range)
 {
 	bool is_left = range->is_open || range->time.end_ns >= by->until_ns;
 
@@ -40,7 +40,7 @@ static void add(struct sonde_visit *v, const struct change *by, const struct son
 }
 
 /* The regions of a set of open ranges, each once. */
-static void add_all(struct work *w, uint32_t set, const struct change *by)
+static void add_change_to_regions(struct work *w, uint32_t set, const struct change *by)
 {
 	const uint32_t *members;
 	struct sonde_set s = sonde_launches_set(w->l, set, &members);
@@ -57,7 +57,7 @@ static void add_all(struct work *w, uint32_t set, const struct change *by)
 			for (region = w->l->region_of.at[range]; region != SONDE_NONE;
 				region = w->l->regions.at[region].parent) {
 				if (w->visit_of[region] != SONDE_NONE)
-					add(&w->c->visits.at[w->visit_of[region]], by, at);
+					add_change(&w->c->visits.at[w->visit_of[region]], by, at);
 				if (at->parent != SONDE_NONE)
 					break;
 			}
@@ -80,7 +80,7 @@ static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
 }
 
 /* One operation; `held` is what the process has on the device. */
-static bool take(struct work *w, uint32_t number, double *held)
+static bool take_operation(struct work *w, uint32_t number, double *held)
 {
 	const struct sonde_memory *m = &w->r->memory.at[number];
 	const uint32_t *open = w->l->memory_open.at;
@@ -97,10 +97,10 @@ static bool take(struct work *w, uint32_t number, double *held)
 
 		bytes = m->is_free ? old : bytes;
 		*held -= old;
-		add_all(w, open[taken], &(struct change){.left = -old, .until_ns = m->ns});
+		add_change_to_regions(w, open[taken], &(struct change){.left = -old, .until_ns = m->ns});
 	}
 	*held += m->is_free ? 0 : bytes;
-	add_all(w, open[number],
+	add_change_to_regions(w, open[number],
 		m->is_free ? &(struct change){.freed = bytes} : &(struct change){.allocated = bytes, .left = bytes});
 	return true;
 }
@@ -174,7 +174,7 @@ static bool take_scope(struct work *w, const struct sonde_scope *scope)
 
 		if (m->process != scope->process || m->device != scope->device || m->is_host)
 			continue;
-		if (!sonde_vec_put(&w->ns, m->ns) || !take(w, (uint32_t)i, &held))
+		if (!sonde_vec_put(&w->ns, m->ns) || !take_operation(w, (uint32_t)i, &held))
 			return false;
 		w->most[w->ns.nr - 1] = held;
 	}

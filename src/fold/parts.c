@@ -12,7 +12,7 @@ void sonde_parts_release(struct sonde_parts *parts)
 	sonde_vec_release(&parts->at);
 }
 
-/* What a part is, whoever holds it: not what was chosen of it. */
+/* The same for the same input, whatever was chosen of it. */
 uint64_t sonde_part_identity(const struct sonde_cells *c)
 {
 	uint64_t sums[4] = {

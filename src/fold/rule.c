@@ -97,7 +97,7 @@ const struct sonde_rule *sonde_rule_for(struct sonde_str metric)
 	return &rules[i];
 }
 
-/* What is before the "__" of a name, which is the hardware it is about; empty where there is none. */
+/* The hardware unit of a metric: its name up to "__"; empty where there is none. */
 static struct sonde_str name_unit(struct sonde_str name)
 {
 	static const char derived[] = "derived__";

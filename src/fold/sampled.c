@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* What is said of sampled counters: a table of figures that are Nsight Compute's too, and the counters beyond it. */
+/* The figures of sampled counters: a table of those that Nsight Compute has too, and the counters beyond it. */
 
 const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{SONDE_COUNTER_SM_ACTIVE ".sum", {"sm.active_cycles"}, SONDE_OVER_NOTHING, 0},
@@ -128,7 +128,7 @@ static bool find_role(
 	return false;
 }
 
-/* What 100 % of a metric over elapsed cycles is, in a cycle of one SM; 0 = not known. */
+/* The count that is 100 % of a metric over elapsed cycles, in a cycle of one SM; 0 = not known. */
 static double most_of(const struct sonde_sampled *s, const struct sonde_sampled_metric *m)
 {
 	uint32_t counter;
@@ -196,7 +196,7 @@ static double seen_share(struct sonde_unmixed *u, const uint32_t *classes, size_
 	return all > 0 ? seen / all : 0;
 }
 
-/* What no sample saw is taken to count as much in its time as the rest, give or take half. */
+/* Work that no sample saw is assumed to count at the same rate as the rest, give or take half. */
 static struct sonde_sampled_figure sum_role(const struct share *h, const char *role)
 {
 	struct sonde_unmix_figure f;

@@ -1,10 +1,10 @@
 /*
- * Sampled counters: what samples of a device told of the launches that ran
- * there, in one run, without replay.
+ * Sampled counters: the counters of launches, found from samples of their device,
+ * in one run, without replay.
  *
  * `unmix` gives each class of launches (here: each cell) its share of the
  * counts, with errors that know of each other. Sums over cells are made by it,
- * never by adding up errors. What can be said of a region is the table below: sums
+ * never by adding up errors. The table below has the figures of a region: sums
  * as Nsight Compute names them, and percentages made from sums.
  */
 #ifndef SONDE_FOLD_SAMPLED_H
@@ -12,7 +12,7 @@
 
 #include "fold/cells.h"
 
-/* What a sum is divided by, for a percentage. */
+/* The divisor of a sum, for a percentage. */
 enum sonde_sampled_over {
 	SONDE_OVER_NOTHING,
 	SONDE_OVER_ELAPSED, /* cycles of all SMs while the launches ran */

@@ -1,4 +1,4 @@
-/* What a device can count at most: impossible samples and figures are known by it. */
+/* The most a device can count: samples and figures above it are impossible. */
 #include "fold/fold_int.h"
 #include "catalogue/attributes.h"
 

@@ -3,7 +3,7 @@
  * stream did for it: launches, their time, and how long the stream was busy with them (nodes of
  * one graph launch may overlap, so that is a union again).
  *
- * A launch adds to one row for every region it lies in. Launches at the same
+ * A launch adds to one row for every region around it. Launches at the same
  * place on the same stream add to the same rows, so these are looked up once:
  * far fewer pairs of place and stream than launches.
  */
@@ -18,7 +18,7 @@ struct row {
 	uint32_t visit;
 	size_t last_pair; /* the number of the last pair that has it, plus one */
 	struct sonde_stream sums;
-	struct sonde_track track;
+	struct sonde_busy busy;
 };
 
 struct pair {
@@ -30,8 +30,8 @@ struct pair {
 struct work {
 	const struct sonde_streams *s;
 	const struct sonde_launches *l;
-	const struct sonde_timed_scope *stay;
-	struct sonde_track *tracks; /* by visit: of all streams */
+	const struct sonde_timed_scope *timed;
+	struct sonde_busy *busy; /* by visit: of all streams */
 	struct sonde_map row_keys;  /* {visit, stream} */
 	struct sonde_map pair_keys; /* {place, stream} */
 	SONDE_VEC(struct row) rows;
@@ -58,7 +58,7 @@ void sonde_streams__release(struct sonde_streams *s)
 /* A launch counts once in a region, however many ways lead there. */
 static bool pair_join(struct work *w, struct pair *p, uint32_t region)
 {
-	const uint32_t key[2] = {w->stay->of[region], p->stream};
+	const uint32_t key[2] = {w->timed->of[region], p->stream};
 	uint64_t stream[2];
 	bool is_new;
 	uint32_t number = sonde_map_keep(&w->row_keys, &w->arena, SONDE_BYTES(key), &is_new);
@@ -112,8 +112,8 @@ static bool add_launches(struct work *w)
 	uint32_t k;
 	size_t i;
 
-	for (i = 0; i < w->stay->nr_stamps; i++) {
-		const struct sonde_timed_launch *s = &w->stay->stamps[i];
+	for (i = 0; i < w->timed->nr_launches; i++) {
+		const struct sonde_timed_launch *s = &w->timed->launches[i];
 		const struct sonde_record_time *time = &s->time;
 		uint64_t call_ns = w->l->records->records.at[s->launch].call_ns;
 
@@ -127,8 +127,8 @@ static bool add_launches(struct work *w)
 
 			row->sums.launches++;
 			row->sums.time_ns += (double)(time->end_ns - time->start_ns);
-			sonde_track__extend(&row->track, time);
-			sonde_track__extend(&w->tracks[row->visit], time);
+			sonde_busy__extend(&row->busy, time);
+			sonde_busy__extend(&w->busy[row->visit], time);
 		}
 	}
 	return true;
@@ -142,7 +142,7 @@ static void add_queue(struct work *w, const struct pair *p)
 	if (!p->nr_queued)
 		return;
 	SONDE_EACH_REGION(w->l, p->place, region) {
-		struct sonde_waits *waits = &w->stay->at[w->stay->of[region]].waits;
+		struct sonde_waits *waits = &w->timed->at[w->timed->of[region]].waits;
 
 		if (!waits->nr_queued)
 			waits->queue_ns = 0;
@@ -151,19 +151,19 @@ static void add_queue(struct work *w, const struct pair *p)
 	}
 }
 
-/* What does not depend on the stream. */
-static void settle(struct work *w)
+/* Fills in what does not depend on the stream: busy time, span and queue times. */
+static void set_times_of_visits(struct work *w)
 {
 	size_t i;
 
 	for (i = 0; i < w->pairs.nr; i++)
 		add_queue(w, &w->pairs.at[i]);
-	for (i = 0; i < w->stay->nr; i++) {
-		if (!w->tracks[i].is_used)
+	for (i = 0; i < w->timed->nr; i++) {
+		if (!w->busy[i].is_used)
 			continue;
-		w->stay->at[i].busy_ns = (double)w->tracks[i].busy_ns;
-		w->stay->at[i].first_ns = w->tracks[i].first_ns;
-		w->stay->at[i].span_ns = (double)(w->tracks[i].last_ns - w->tracks[i].first_ns);
+		w->timed->at[i].busy_ns = (double)w->busy[i].busy_ns;
+		w->timed->at[i].first_ns = w->busy[i].first_ns;
+		w->timed->at[i].span_ns = (double)(w->busy[i].last_ns - w->busy[i].first_ns);
 	}
 }
 
@@ -193,7 +193,7 @@ bool sonde_streams_hand_out(struct sonde_stream_rows *rows, struct sonde_visit *
 	return true;
 }
 
-static bool hand_out(struct work *w, struct sonde_cells *c)
+static bool hand_out_rows(struct work *w, struct sonde_cells *c)
 {
 	struct sonde_stream_rows rows = {0};
 	bool ok = sonde_vec_reserve(&rows, w->rows.nr + 1);
@@ -202,26 +202,26 @@ static bool hand_out(struct work *w, struct sonde_cells *c)
 	for (i = 0; i < w->rows.nr && ok; i++) {
 		struct row *row = &w->rows.at[i];
 
-		row->sums.busy_ns = (double)row->track.busy_ns;
+		row->sums.busy_ns = (double)row->busy.busy_ns;
 		rows.at[rows.nr++] = (struct sonde_stream_row){row->visit, row->sums};
 	}
-	ok = ok && sonde_streams_hand_out(&rows, w->stay->at, c);
+	ok = ok && sonde_streams_hand_out(&rows, w->timed->at, c);
 	sonde_vec_release(&rows);
 	return ok;
 }
 
-bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *stay)
+bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *timed)
 {
-	struct work w = {.s = s, .l = s->f->l, .stay = stay};
+	struct work w = {.s = s, .l = s->f->l, .timed = timed};
 	bool ok;
 
-	w.tracks = sonde_calloc(stay->nr + 1, sizeof(*w.tracks));
-	ok = w.tracks && add_launches(&w);
+	w.busy = sonde_calloc(timed->nr + 1, sizeof(*w.busy));
+	ok = w.busy && add_launches(&w);
 	if (ok) {
-		settle(&w);
-		ok = hand_out(&w, s->f->c);
+		set_times_of_visits(&w);
+		ok = hand_out_rows(&w, s->f->c);
 	}
-	sonde_free(w.tracks);
+	sonde_free(w.busy);
 	sonde_map_release(&w.row_keys);
 	sonde_map_release(&w.pair_keys);
 	sonde_vec_release(&w.rows);

@@ -181,7 +181,7 @@ bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline)
 	       sonde_vec_append(&c->homes, &l->homes) && sonde_vec_append(&c->strays, &l->strays);
 }
 
-/* What is known of an input's metrics before its launches are folded: what throughputs consist of. */
+/* Kits: the constituents of an input's throughputs, known before its launches are folded. */
 
 #define MAX_LOOKED_AT 1000 /* results of an input, for its breakdowns */
 
@@ -220,7 +220,7 @@ static bool take_breakdowns(struct sonde_cells *c, const struct sonde_values *v,
 	return true;
 }
 
-/* The first result that lists the constituents of a throughput tells for the whole input. */
+/* The first result that lists the constituents of a throughput counts for the whole input. */
 static bool add_kit(struct sonde_folding *f, struct sonde_values *values, uint32_t input)
 {
 	const struct sonde_records *r = f->r;

@@ -7,7 +7,7 @@
 
 struct sonde_folding; /* fold_int.h */
 
-/* A launch by its start, with what is asked for again and again: records lie far apart. */
+/* A launch by its start, with what is needed again and again: records are far apart in memory. */
 struct sonde_timed_launch { /* for sonde_keysort */
 	struct sonde_record_time time; /* end not before start */
 	uint32_t launch;
@@ -20,8 +20,8 @@ struct sonde_timed_scope {
 	struct sonde_visit *at;
 	size_t nr;
 	const uint32_t *of; /* by region: number in `at`, SONDE_NONE = not there */
-	struct sonde_timed_launch *stamps;
-	size_t nr_stamps;
+	struct sonde_timed_launch *launches;
+	size_t nr_launches;
 };
 
 /* The streams of all scopes, each with a number. */
@@ -35,19 +35,19 @@ struct sonde_streams {
 uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_queue *q);
 void sonde_streams__release(struct sonde_streams *s);
 /* Busy times, spans, queue times and streams of visits, from selected launches. False: no memory. */
-bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *stay);
+bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *timed);
 
 /* A running union of intervals that come in order of their start. */
-struct sonde_track {
+struct sonde_busy {
 	uint64_t first_ns, last_ns, busy_ns;
 	bool is_used;
 };
-static inline void sonde_track__extend(struct sonde_track *k, const struct sonde_record_time *time)
+static inline void sonde_busy__extend(struct sonde_busy *k, const struct sonde_record_time *time)
 {
 	uint64_t from = time->start_ns;
 
 	if (!k->is_used)
-		*k = (struct sonde_track){.first_ns = from, .last_ns = from, .is_used = true};
+		*k = (struct sonde_busy){.first_ns = from, .last_ns = from, .is_used = true};
 	if (time->end_ns <= k->last_ns)
 		return; /* already counted up to there */
 	k->busy_ns += time->end_ns - (from > k->last_ns ? from : k->last_ns);
@@ -55,6 +55,6 @@ static inline void sonde_track__extend(struct sonde_track *k, const struct sonde
 }
 
 /* Communication that nothing hides, from all launches of a scope. False: no memory. */
-bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *stay);
+bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed);
 
 #endif

@@ -20,7 +20,7 @@
 #define MOST_POINTS 4000
 #define MOST_CURVES 24 /* of a device, of counters without a role */
 
-/* What is divided by what: counters by role. */
+/* Curves as quotients of counters, by role. */
 struct recipe {
 	const char *name;
 	const char *above[2];
@@ -146,8 +146,8 @@ static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
 }
 
 /*
- * What was collected, as a curve; nothing where nothing was. A device that nobody used is
- * left out beside those that were used; without a launch the samples are all there is.
+ * Makes a curve of the collected points, if there are any. A device that nobody used is left out beside
+ * used ones; in a capture without launches all devices are shown.
  */
 static bool add_curve(struct drawing *d, struct sonde_str name)
 {
@@ -218,7 +218,7 @@ bool sonde_fold__describe_load(
 	return is_ok && !to->failed;
 }
 
-/* Counters that never change tell nothing. */
+/* Counters that never change are not shown. */
 static bool counter_changes(const struct sonde_series *s, size_t counter)
 {
 	size_t i;

@@ -31,7 +31,7 @@ struct sonde_timeline_mark {
 	uint32_t process, label;
 };
 
-/* What a thread is called. */
+/* The name of a thread. */
 struct sonde_timeline_thread {
 	uint64_t thread;
 	uint32_t process, name;

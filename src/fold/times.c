@@ -1,8 +1,8 @@
 /*
- * What timestamps tell beyond sums: how long the GPU was busy inside a region
- * (overlapping launches once), from when to when, and how long the host was in it.
+ * Visits and their times: how long the GPU was busy inside a region (overlapping launches
+ * once), from when to when, how long it was idle there, and how long the host was in it.
  *
- * All of it wants the launches of a scope in order of start, so they are sorted once, here.
+ * All of it needs the launches of a scope in order of start, so they are sorted once, here.
  */
 #include "fold/fold_int.h"
 
@@ -22,20 +22,20 @@ struct idle {
 	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
 	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
 	SONDE_VEC(uint32_t) sets;	   /* … and those with one */
-	struct sonde_track *tracks;	   /* by visit */
+	struct sonde_busy *busy;	   /* by visit */
 };
 
 /* --- idle time ----------------------------------------------------------------------------------- */
 
 /*
- * What the entries of a region tell about its launches: how long the GPU had
- * nothing to do between the first and the last launch of an entry.
+ * The time in which the GPU had nothing to do between the first and the last launch
+ * of an entry.
  *
  * A region entered a hundred times has a span that reaches over everything
  * between its entries, so idle time is counted inside entries only: the union
  * over entries of first start → last end, less the busy time. For a region
- * entered once that is span − busy. What it is due to is told by the gaps of the
- * device inside the entries; what these leave is other regions' work.
+ * entered once that is span − busy. The gaps of the device inside the entries have
+ * the causes; the rest of the idle time is other regions' work.
  */
 
 static bool init_idle(
@@ -44,15 +44,15 @@ static bool init_idle(
 	*x = (struct idle){.l = l, .gaps = gaps};
 	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
 	x->of_sets = sonde_calloc(l->records->sets.nr + l->sets.nr + 1, sizeof(*x->of_sets));
-	x->tracks = sonde_malloc((l->regions.nr + 1) * sizeof(*x->tracks));
-	return x->windows && x->of_sets && x->tracks;
+	x->busy = sonde_malloc((l->regions.nr + 1) * sizeof(*x->busy));
+	return x->windows && x->of_sets && x->busy;
 }
 
 static void release_idle(struct idle *x)
 {
 	sonde_free(x->windows);
 	sonde_free(x->of_sets);
-	sonde_free(x->tracks);
+	sonde_free(x->busy);
 	sonde_vec_release(&x->touched);
 	sonde_vec_release(&x->sets);
 }
@@ -75,7 +75,7 @@ static bool touch_set(struct idle *x, uint32_t set, const struct sonde_record_ti
 	return !widen_window(&x->of_sets[set], time) || sonde_vec_put(&x->sets, set);
 }
 
-/* The entries a launch lies in. */
+/* The entries around a launch. */
 static bool touch_range(struct idle *x, uint32_t range, const struct sonde_record_time *time)
 {
 	for (; range != SONDE_NONE; range = x->l->records->ranges.at[range].parent)
@@ -86,31 +86,31 @@ static bool touch_range(struct idle *x, uint32_t range, const struct sonde_recor
 
 /* One more entry of a visit; they come by their first launch. */
 static void add_window(
-	struct idle *x, const struct sonde_timed_scope *stay, uint32_t region, uint32_t range)
+	struct idle *x, const struct sonde_timed_scope *timed, uint32_t region, uint32_t range)
 {
 	const struct sonde_record_time *window = &x->windows[range];
-	struct sonde_track *track = &x->tracks[stay->of[region]];
-	struct sonde_waits *w = &stay->at[stay->of[region]].waits;
+	struct sonde_busy *busy = &x->busy[timed->of[region]];
+	struct sonde_waits *w = &timed->at[timed->of[region]].waits;
 	uint64_t from = window->start_ns;
 
-	if (!track->is_used) {
+	if (!busy->is_used) {
 		memset(w->by, 0, sizeof(w->by));
 		w->tail_ns = 0;
-	} else if (track->last_ns > from) {
-		from = track->last_ns;
+	} else if (busy->last_ns > from) {
+		from = busy->last_ns;
 	}
 	if (window->end_ns > from)
 		sonde_gaps__add(x->gaps, w, from, window->end_ns);
 	if (x->l->region_of.at[range] == region && !x->l->records->ranges.at[range].is_open)
 		w->tail_ns += (double)sonde_gaps__between(x->gaps, window->end_ns,
 			x->l->records->ranges.at[range].time.end_ns);
-	sonde_track__extend(track, window);
+	sonde_busy__extend(busy, window);
 }
 
 /* Idle time, and of it what is no gap of the device. */
-static void set_idle(struct sonde_visit *n, const struct sonde_track *track)
+static void set_idle(struct sonde_visit *n, const struct sonde_busy *busy)
 {
-	double gaps = 0, inside = (double)track->busy_ns;
+	double gaps = 0, inside = (double)busy->busy_ns;
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
@@ -121,39 +121,39 @@ static void set_idle(struct sonde_visit *n, const struct sonde_track *track)
 	n->waits.by[SONDE_IDLE_OTHER] = n->idle_ns - gaps;
 }
 
-static void count_idle(struct idle *x, const struct sonde_timed_scope *stay)
+static void count_idle(struct idle *x, const struct sonde_timed_scope *timed)
 {
 	const struct sonde_range *ranges = x->l->records->ranges.at;
 	size_t i;
 
-	memset(x->tracks, 0, stay->nr * sizeof(*x->tracks));
+	memset(x->busy, 0, timed->nr * sizeof(*x->busy));
 	for (i = 0; i < x->touched.nr; i++) {
 		uint32_t range = x->touched.at[i], region = x->l->region_of.at[range];
 
 		/* Above an outermost range there may be regions by the rule of labels. */
 		for (; region != SONDE_NONE; region = x->l->regions.at[region].parent) {
-			if (stay->of[region] != SONDE_NONE)
-				add_window(x, stay, region, range);
+			if (timed->of[region] != SONDE_NONE)
+				add_window(x, timed, region, range);
 			if (ranges[range].parent != SONDE_NONE)
 				break;
 		}
 	}
-	for (i = 0; i < stay->nr; i++)
-		if (x->tracks[i].is_used)
-			set_idle(&stay->at[i], &x->tracks[i]);
+	for (i = 0; i < timed->nr; i++)
+		if (x->busy[i].is_used)
+			set_idle(&timed->at[i], &x->busy[i]);
 	for (i = 0; i < x->touched.nr; i++)
 		x->windows[x->touched.at[i]] = (struct sonde_record_time){0};
 	x->touched.nr = 0;
 }
 
-static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *stay)
+static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *timed)
 {
 	size_t i, k;
 	bool ok = true;
 
-	for (i = 0; i < stay->nr_stamps && ok; i++)
-		ok = touch_set(x, x->l->launches.at[stay->stamps[i].launch].open,
-			&stay->stamps[i].time);
+	for (i = 0; i < timed->nr_launches && ok; i++)
+		ok = touch_set(x, x->l->launches.at[timed->launches[i].launch].open,
+			&timed->launches[i].time);
 	for (i = 0; i < x->sets.nr && ok; i++) {
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);
@@ -164,7 +164,7 @@ static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *stay)
 	}
 	x->sets.nr = 0;
 	if (ok)
-		count_idle(x, stay);
+		count_idle(x, timed);
 	return ok;
 }
 
@@ -174,53 +174,53 @@ struct work {
 	struct sonde_folding *f;
 	struct sonde_cells *c;
 	const struct sonde_launches *l;
-	uint32_t *visit_of; /* by region, in the stay at hand */
+	uint32_t *visit_of; /* by region, in the scope at hand */
 };
 
 /* The visits of a scope: where those of `*first` end, they end. */
-static void take_stay(struct work *w, struct sonde_timed_scope *stay, uint32_t scope, size_t *first)
+static void take_scope(struct work *w, struct sonde_timed_scope *timed, uint32_t scope, size_t *first)
 {
-	stay->scope = scope;
-	stay->at = w->c->visits.nr ? w->c->visits.at + *first : NULL;
-	stay->nr = 0;
-	stay->of = w->visit_of;
+	timed->scope = scope;
+	timed->at = w->c->visits.nr ? w->c->visits.at + *first : NULL;
+	timed->nr = 0;
+	timed->of = w->visit_of;
 	memset(w->visit_of, 0xff, w->l->regions.nr * sizeof(*w->visit_of));
 	for (; *first < w->c->visits.nr && w->c->visits.at[*first].scope == scope; ++*first)
-		w->visit_of[w->c->visits.at[*first].region] = (uint32_t)stay->nr++;
+		w->visit_of[w->c->visits.at[*first].region] = (uint32_t)timed->nr++;
 }
 
-/* What the times of scopes are found with. */
+/* Everything that finds the times of scopes. */
 struct tools {
 	struct sonde_streams streams;
 	struct sonde_gaps gaps;
 	struct idle idle;
-	struct sonde_timed_scope *stays;   /* by scope */
-	struct sonde_timed_launch *stamps; /* of all scopes, one behind the other */
+	struct sonde_timed_scope *timed;   /* by scope */
+	struct sonde_timed_launch *launches; /* of all scopes, one behind the other */
 };
 
 /* Gives each scope its timed launches. False: no memory. */
 static bool group_by_scope(struct tools *t, const struct sonde_launches *l)
 {
-	struct sonde_timed_launch *next = t->stamps;
+	struct sonde_timed_launch *next = t->launches;
 	size_t i;
 
 	for (i = 0; i < l->launches.nr; i++)
-		t->stays[l->launches.at[i].scope].nr_stamps++;
+		t->timed[l->launches.at[i].scope].nr_launches++;
 	for (i = 0; i < l->scopes.nr; i++) {
-		t->stays[i].stamps = next;
-		next += t->stays[i].nr_stamps;
-		t->stays[i].nr_stamps = 0;
+		t->timed[i].launches = next;
+		next += t->timed[i].nr_launches;
+		t->timed[i].nr_launches = 0;
 	}
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_record *rec = &l->records->records.at[i];
 		const struct sonde_record_time time = rec->time;
-		struct sonde_timed_scope *stay = &t->stays[l->launches.at[i].scope];
+		struct sonde_timed_scope *timed = &t->timed[l->launches.at[i].scope];
 		uint32_t stream = sonde_streams__number(&t->streams, sonde_record_queue(l->records, rec));
 
 		if (stream == SONDE_NONE || !sonde_hosts__add(&t->gaps.hosts, (uint32_t)i))
 			return false;
 		if (time.end_ns)
-			stay->stamps[stay->nr_stamps++] = (struct sonde_timed_launch){
+			timed->launches[timed->nr_launches++] = (struct sonde_timed_launch){
 				{time.start_ns, time.end_ns > time.start_ns ? time.end_ns : time.start_ns},
 				(uint32_t)i, stream};
 	}
@@ -228,24 +228,24 @@ static bool group_by_scope(struct tools *t, const struct sonde_launches *l)
 }
 
 /* Leaves the selected launches in regions. */
-static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope *stay)
+static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope *timed)
 {
 	size_t i, nr = 0;
 
-	for (i = 0; i < stay->nr_stamps; i++)
-		if (l->launches.at[stay->stamps[i].launch].state == SONDE_LAUNCH_TAKEN)
-			stay->stamps[nr++] = stay->stamps[i];
-	stay->nr_stamps = nr;
+	for (i = 0; i < timed->nr_launches; i++)
+		if (l->launches.at[timed->launches[i].launch].state == SONDE_LAUNCH_TAKEN)
+			timed->launches[nr++] = timed->launches[i];
+	timed->nr_launches = nr;
 }
 
 /* One scope's visits from its launches; gaps are those of all, selected or not. */
-static bool find_times_of(struct work *w, struct tools *t, struct sonde_timed_scope *stay)
+static bool find_times_of(struct work *w, struct tools *t, struct sonde_timed_scope *timed)
 {
-	if (!sonde_keysort(stay->stamps, stay->nr_stamps) ||
-		!sonde_gaps__scope(&t->gaps, stay, w->c) || !sonde_waits__scope(w->f, stay))
+	if (!sonde_keysort(timed->launches, timed->nr_launches) ||
+		!sonde_gaps__scope(&t->gaps, timed, w->c) || !sonde_waits__scope(w->f, timed))
 		return false;
-	drop_others(w->l, stay);
-	return sonde_streams__scope(&t->streams, stay) && find_idle_of(&t->idle, stay);
+	drop_others(w->l, timed);
+	return sonde_streams__scope(&t->streams, timed) && find_idle_of(&t->idle, timed);
 }
 
 static bool init_tools(struct tools *t, struct work *w)
@@ -253,9 +253,9 @@ static bool init_tools(struct tools *t, struct work *w)
 	bool ok = sonde_gaps__init(&t->gaps, w->l);
 
 	t->streams.f = w->f;
-	t->stays = sonde_calloc(w->l->scopes.nr + 1, sizeof(*t->stays));
-	t->stamps = sonde_malloc((w->l->launches.nr + 1) * sizeof(*t->stamps));
-	return ok && t->stays && t->stamps && init_idle(&t->idle, w->l, &t->gaps);
+	t->timed = sonde_calloc(w->l->scopes.nr + 1, sizeof(*t->timed));
+	t->launches = sonde_malloc((w->l->launches.nr + 1) * sizeof(*t->launches));
+	return ok && t->timed && t->launches && init_idle(&t->idle, w->l, &t->gaps);
 }
 
 static bool find_gpu_times(struct work *w)
@@ -265,14 +265,14 @@ static bool find_gpu_times(struct work *w)
 	bool ok = init_tools(&t, w) && group_by_scope(&t, w->l);
 
 	for (i = 0; ok && i < w->l->scopes.nr; i++) {
-		take_stay(w, &t.stays[i], (uint32_t)i, &visit);
-		ok = find_times_of(w, &t, &t.stays[i]);
+		take_scope(w, &t.timed[i], (uint32_t)i, &visit);
+		ok = find_times_of(w, &t, &t.timed[i]);
 	}
 	release_idle(&t.idle);
 	sonde_gaps__release(&t.gaps);
 	sonde_streams__release(&t.streams);
-	sonde_free(t.stays);
-	sonde_free(t.stamps);
+	sonde_free(t.timed);
+	sonde_free(t.launches);
 	return ok;
 }
 
@@ -311,15 +311,15 @@ static bool find_host_times(struct work *w)
 		first[w->l->scope_of.at[i]] = (uint32_t)i;
 	}
 	for (s = 0; s < w->l->scopes.nr; s++) {
-		struct sonde_timed_scope stay = {0};
+		struct sonde_timed_scope timed = {0};
 
-		take_stay(w, &stay, (uint32_t)s, &visit);
+		take_scope(w, &timed, (uint32_t)s, &visit);
 		for (i = first[s]; i != SONDE_NONE; i = next) {
 			uint32_t region = w->l->region_of.at[i],
-				 number = region == SONDE_NONE ? SONDE_NONE : stay.of[region];
+				 number = region == SONDE_NONE ? SONDE_NONE : timed.of[region];
 
 			next = w->f->visit_of[i];
-			take_entry(w, (uint32_t)i, number == SONDE_NONE ? NULL : &stay.at[number]);
+			take_entry(w, (uint32_t)i, number == SONDE_NONE ? NULL : &timed.at[number]);
 		}
 	}
 	return sonde_fold__entries(w->f);
@@ -337,7 +337,7 @@ static bool find_times(struct sonde_folding *f)
 
 /* --- visits -------------------------------------------------------------------------------------- */
 
-/* What each scope knows of each region: first which regions it knows, and how often it was there. */
+/* A visit for each region that a scope entered, and for the regions around it. */
 
 /* The regions of a scope's presences and those around them, in order. */
 static size_t find_known(const struct sonde_launches *l, const struct sonde_presence *at, size_t nr,

@@ -11,8 +11,8 @@
 #include "base/keysort.h"
 
 /*
- * What a counter is known by: its role, or NVIDIA's name. Empty for what cannot be split: elapsed cycles, which go on
- * whether or not anything runs, and what is no sum over its time, as counters of traces may be.
+ * The name of a counter: its role, or NVIDIA's name. Empty for counters that cannot be split: elapsed cycles, which go
+ * on whether or not anything runs, and those that are not sums over their time, as counters of traces may be.
  */
 static struct sonde_str name_counter(
 	const struct sonde_records *r, const struct sonde_series *s, const struct sonde_counter *c)
@@ -111,7 +111,7 @@ static bool take_samples(struct sonde_unmixing *x)
 	return true;
 }
 
-static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct sonde_err *err)
+static int solve_set(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct sonde_err *err)
 {
 	const struct sonde_unmix_input in = {.classes = x->classes.at,
 		.nr_classes = (uint32_t)x->classes.nr,
@@ -132,7 +132,7 @@ static int solve(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct
 /* --- one device ------------------------------------------------------------------------------- */
 
 #define FEW_SEEN   4  /* launches … */
-#define FEW_AMONG  20 /* … of each of which there are so many that nobody saw */
+#define FEW_AMONG  20 /* … are too few when each is one of at least so many */
 
 /* A few launches that were caught at the edge of a gap say nothing of hundreds inside it. */
 static bool forget_hardly_seen(struct sonde_sampled_set *set)
@@ -201,7 +201,7 @@ static int unmix_set(
 		return sonde_err_nomem(err);
 	if (!x->columns.nr) /* none of them can be split */
 		return drop_set(x, set);
-	rc = solve(x, set, err);
+	rc = solve_set(x, set, err);
 	if (rc == SONDE_ERR_LIMIT || rc == SONDE_ERR_USAGE) { /* times only, then */
 		sonde_note(&x->f->c->notes, "the samples of %.*s are not used: %s",
 			SONDE_STR_ARG(d->name), err->msg);

@@ -1,4 +1,4 @@
-/* Private to unmixing*.c: one device's launches and samples on their way to `unmix`. */
+/* Private to unmixing*.c and entry_loads.c: one device's launches and samples on their way to `unmix`. */
 #ifndef SONDE_FOLD_UNMIXING_INT_H
 #define SONDE_FOLD_UNMIXING_INT_H
 
@@ -18,7 +18,7 @@ struct sonde_unmixing_kind {
 	uint32_t first, nr;   /* its classes */
 };
 
-/* A sample where it lies in its series. */
+/* A sample in its series. */
 struct sonde_unmixing_found { /* for sonde_keysort: its start comes first */
 	struct sonde_sample_time time;
 	const double *row;
@@ -46,8 +46,8 @@ struct sonde_unmixing {
 };
 
 /*
- * To be added to launches, ns, as their work is that far from their stamps: as calibrated, else
- * as it is on an H200 (docs/counters.md).
+ * Added to the times of launches, ns: how a kernel's work is aligned with its timestamps, as calibrated,
+ * else as it is on an H200 (docs/counters.md).
  */
 #define SONDE_SAMPLE_OFFSET_NS (-250)
 static inline int64_t sonde_unmixing__offset(const struct sonde_unmixing *x)
@@ -64,7 +64,7 @@ void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_dev
 bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope);
 /* All launches of the device, with their classes. False: no memory. */
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
-/* Where programs were captured at times only: finds when all that ran is known. False: no memory. */
+/* For windowed captures: finds the intervals in which every running kernel was recorded. False: no memory. */
 bool sonde_unmixing__windows(struct sonde_unmixing *x);
 /* Whether that holds for all of this time. */
 bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time);

@@ -191,7 +191,7 @@ bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number)
 
 /*
  * The clock of the SMs while each class of launches ran. Elapsed cycles go on whatever
- * runs, so nothing is split: a launch has the clock of the samples it lies in.
+ * runs, so nothing is split: a launch has the clock of the samples during it.
  */
 
 struct clocked { /* for sonde_keysort */
@@ -242,7 +242,7 @@ static bool sort_clocks(struct clocks *c)
 	return true;
 }
 
-/* Where no sample lies, the clock was what it was on average. */
+/* Where there is no sample, the clock is taken to be the average. */
 static double cycles_of(
 	const struct clocks *c, const struct sonde_unmix_launch *l, double mean_rate)
 {
@@ -285,11 +285,11 @@ bool sonde_unmixing__clocks(struct sonde_unmixing *x)
 
 /*
  * Captures with windows (capture.window): the device is sampled all the time, and what a program ran outside its
- * windows is in the samples but not among the launches. Taken for work of nobody it would be looked for in the
+ * windows is in the samples but not among the launches. As background it would distort the counters inside the
  * windows too, so such samples are left out.
  *
- * What a program ran is known from the first work of a window on, as work that was launched before it comes before
- * it, to the end of the last: what is launched later comes later. (On one stream; work of another that goes on into a
+ * All work of a program is known from the first work of a window, as work that was launched before it runs before
+ * it, to the end of the last, as work that is launched later runs later. (On one stream; work of another that goes on into a
  * window is in its samples.)
  */
 

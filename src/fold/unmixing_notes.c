@@ -1,4 +1,4 @@
-/* What a report says of sampled counters beyond their figures: one sentence each. */
+/* Notes on sampled counters: how they came out, and whether clocks agree. */
 #include "fold/unmixing_int.h"
 
 #include "base/alloc.h"

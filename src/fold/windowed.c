@@ -1,9 +1,8 @@
 /*
  * Captures with a budget: GPU work was timed at random times only, launches were
- * counted all the time. What was timed of a place (the open ranges at a launch)
- * stands for all launches there: T = t × N ÷ n. Where counting alone would have exceeded
- * the budget, N is an estimate too: launches per stay that was looked at × stays
- * (windowed_stays.c).
+ * counted all the time. The timed launches of a place (the open ranges at a launch)
+ * are scaled up to all launches there: T = t × N ÷ n. Where counting alone would have
+ * exceeded the budget, N is an estimate too: launches per stay that was looked at × stays.
  */
 #include "fold/windowed.h"
 
@@ -20,13 +19,13 @@
  *
  * A thread is in a region's own code from its entry, or from the end of a range inside, until
  * the next push or pop: a stay. How many there were is known exactly, since ranges are recorded
- * all the time; of each the share that lay in times when launches were recorded. Launches per
+ * all the time; for each the share in which launches were recorded is known too. Launches per
  * stay that was looked at, times all stays, are the launches there were. Times alone would not
  * do: they are longer where somebody looks.
  *
- * Of stays that are looked at in part, the time in which launches were recorded counts a little
- * less, since recording takes some of it: half of what that is taken to be, and the other half is
- * how far off it may be (a program that waits for the GPU loses nothing).
+ * In a stay that is looked at in part, the time in which launches were recorded counts a little
+ * less, since recording takes some of it: half of the assumed cost is subtracted, and the other half is
+ * the possible error (a program that waits for the GPU loses nothing).
  */
 
 struct looking {
@@ -318,7 +317,7 @@ void sonde_windowed__release(struct sonde_windowed *w)
 	sonde_arena_release(&w->arena);
 }
 
-/* With a budget: what was timed in a place comes to stand for all launches there. */
+/* Scales the timed launches of a place up to all launches there. */
 
 /* Sums become those of all launches; means, extremes and facts stay as they are. */
 static void scale_values(const struct sonde_plans *plans, const struct sonde_planned *kit,

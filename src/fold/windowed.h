@@ -14,24 +14,24 @@ struct sonde_windowed_place {
 	uint64_t nr_calls;   /* … of so many launches: a graph is many works … */
 	uint64_t nr_untimed; /* … and launches that were not */
 	double time_ns;	     /* of the works */
-	double scale;	     /* what was timed, or counted where nothing was, stands for this many times as much */
+	double scale;	     /* factor from what was timed, or counted where nothing was, to all launches */
 	uint32_t last_call;
-	uint64_t nr_late; /* of all these launches, those since they are counted at times only … */
+	uint64_t nr_late; /* launches since counting went on at times only … */
 	uint32_t stays;	  /* … and the stays they are estimated by */
-	double more;	  /* each of those stands for so many … */
-	double unseen;	  /* … and so many are taken to be there though nobody looked */
-	double due; /* of the cells so far: launches they stand for, and given to them */
+	double more;	  /* factor from those to all launches of that time … */
+	double unseen;	  /* … and launches assumed although nobody looked */
+	double due; /* launches that the cells so far should have, and those they were given */
 	uint64_t given;
 };
 
-/* Stays of a process in a region, since launches are counted at times only (windowed_stays.c). */
+/* Stays of a process in a region, since launches are counted at times only. */
 struct sonde_windowed_stays {
 	uint64_t nr_early; /* before that, when all launches were counted */
 	uint64_t nr;
 	double seen, seen_at_most; /* so many of them were looked at */
 };
 
-/* A part of a stay that lies in one timing. */
+/* The part of a stay in one timing. */
 struct sonde_windowed_piece {
 	uint32_t timing; /* number plus two: 1 is before the first */
 	uint32_t stays;

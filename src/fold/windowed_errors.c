@@ -1,6 +1,6 @@
 /*
  * How far off the estimates of captures with a budget may be. Sums by entry and by time of timing scatter
- * as the estimate does (windowed_scatter.c): ± is the larger of the two, at 95 %. Entries alone say nothing: those of
+ * as the estimate does: ± is the larger of the two, at 95 %. Entries alone say nothing: those of
  * one time resemble each other.
  */
 #include "fold/windowed.h"
@@ -14,20 +14,20 @@
 
 #define FEW_ENTRIES 8 /* fewer say nothing about their scatter */
 
-/* What is known of a visit's scatter, of its time and of its number of launches. */
+/* The scatter of a visit's time and of its number of launches. */
 struct scatter {
 	double by_entry; /* Σ of squares … */
 	uint64_t nr_entries;
 	struct sonde_scatter_sums {
 		double squares;		/* … of the moves of all times … */
-		double weight, weight2; /* … and Σ of the launches that each stands for, and of their squares */
+		double weight, weight2; /* … and Σ of the launches each represents, and of their squares */
 		double move, open;	/* move and launches of the time at hand … */
 	} by_time, nr_by_time;
 	uint32_t timing; /* … which is this one, as timing_of; 0 = none yet */
 	double bias, nr_bias; /* how far off it may be though nothing scatters */
 	double timed, known, all; /* launches */
 	bool is_rare; /* too few entries of its own */
-	bool is_unseen; /* nobody looked: how far off it is cannot be told */
+	bool is_unseen; /* nobody looked: its error is unknown */
 };
 
 struct errors {
@@ -92,11 +92,11 @@ static void close_time(struct scatter *s)
 	close_sums(&s->nr_by_time);
 }
 
-/* What happened in a place, for all regions it is in. */
+/* A launch, or a part of a stay, for all regions of its place. */
 struct happening {
 	uint32_t timing; /* 0 = it moves nothing */
 	double move, nr_move;
-	double weight, nr_weight; /* it stands for so many launches that are timed, or counted at times only */
+	double weight, nr_weight; /* launches it represents: timed ones, or ones counted at times only */
 	double timed, known, all;
 	double bias, nr_bias;
 	bool is_unseen;
@@ -136,7 +136,7 @@ static void add_to_regions(
 	}
 }
 
-/* What one more launch that was counted at times only adds: to the time, to the launches. */
+/* The time, and the works, that one more launch counted at times only would add. */
 static double time_of_late(const struct sonde_windowed_place *p)
 {
 	return p->nr_calls ? p->more * p->time_ns / (double)p->nr_calls : 0;
@@ -149,7 +149,7 @@ static double works_of_late(const struct sonde_windowed_place *p)
 
 /*
  * A launch that was not timed has no kernel name: a filter of kernels takes none of them. Where it
- * takes others of the same place, these stand for some of them too, so they count as not timed.
+ * takes others of the same place, these represent some of them too, so they count as not timed.
  */
 static void add_move_of_launch(struct errors *e, const struct sonde_launch *launch)
 {
@@ -335,8 +335,8 @@ static double quantile_95(double nr)
 }
 
 /*
- * What scatters by the time in which it was timed; NaN: there were too few. A time in which hardly anything was
- * timed tells hardly anything of the scatter: there are as many as would tell as much if all were alike. Each drew
+ * The error by the times of timing; NaN: there were too few. A time in which hardly anything was timed says
+ * little about the scatter, so `nr` is the effective number of times, as if all were alike. Each time drew
  * the mean it is compared with towards itself by its share of all, which the last factor undoes.
  */
 static double error_by_time(const struct scatter *s, const struct sonde_scatter_sums *sums, double known)
@@ -379,7 +379,7 @@ static bool *find_taken_places(const struct sonde_launches *l)
 	return is_taken;
 }
 
-/* What timestamps of all launches would have told is not known. */
+/* Forgets the times that need the timestamps of all launches. */
 static void forget_times(struct sonde_visit *v)
 {
 	v->busy_ns = v->span_ns = v->idle_ns = NAN;

@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "merge/merge.h"
 
-/* What takes the parts of each input as soon as they are there, in any order, one at a time. */
+/* Takes the parts of each input as soon as they are folded, in any order, one input at a time. */
 struct sonde_taker {
-	/* Takes over what is in `parts`. With `rc` there is nothing in it: `err` says why. */
+	/* Takes over the cells in `parts`. With a nonzero `rc` there are none: `err` says why. */
 	void (*take)(struct sonde_taker *t, size_t number, struct sonde_parts *parts, int rc,
 		const struct sonde_err *err);
 };
@@ -54,7 +54,7 @@ struct sonde_remote_task {
 /* Release its arena in any case. */
 int sonde_task_read(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err);
 
-/* What `number` of the task came to. Memory shortage shows in the buffer. */
+/* Writes the parts of file `number` of the task, or why there are none. Memory shortage shows in the buffer. */
 void sonde_result_write(struct sonde_buf *to, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err);
 /* Hands all results in `bytes`, of a task of `nr` files, to the taker. */

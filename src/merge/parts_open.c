@@ -82,7 +82,7 @@ static int read_partial(struct sonde_parts *out, const char *path,
 int sonde_parts_read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	/* Of a file that is not there the reader of captures speaks. */
+	/* The reader of captures reports files that do not exist. */
 	return is_partial(path) ? read_partial(out, path, request, err)
 				: read_captures(out, &path, 1, request, err);
 }
@@ -90,7 +90,7 @@ int sonde_parts_read(struct sonde_parts *out, const char *path,
 /* --- files that belong together -------------------------------------------------------------------
  */
 
-/* What there is to say of files that are left out: said with the next part. */
+/* A note about files that are left out; it goes with the next part. */
 struct remark {
 	uint64_t order;
 	struct sonde_str text;
@@ -111,7 +111,7 @@ struct opening {
 /* The parts of a file are in order, and behind those of the files before it. */
 #define PARTS_OF_FILE 24 /* bits */
 
-/* Hands over what a file came to. Memory shortage shows when all are there. */
+/* Hands the parts of a file to the keeper, which reports a memory shortage at the end. */
 static void keep_parts(
 	struct opening *o, struct sonde_parts *parts, uint64_t file, const char *path)
 {
@@ -133,7 +133,7 @@ static void keep_parts(
 	}
 }
 
-static void remark(struct opening *o, uint64_t file, struct sonde_str text, bool is_loss)
+static void add_remark(struct opening *o, uint64_t file, struct sonde_str text, bool is_loss)
 {
 	const struct remark r = {file << PARTS_OF_FILE, sonde_arena_dup(&o->arena, text), is_loss};
 
@@ -231,7 +231,7 @@ static int read_sampled(
 /* --- all inputs of a kind ------------------------------------------------------------------------
  */
 
-/* Takes what is folded; of what cannot be, the error. */
+/* Takes the parts of each file, or the error of one that cannot be read. */
 struct taking {
 	struct sonde_taker taker;
 	struct opening *o;
@@ -240,7 +240,7 @@ struct taking {
 	bool failed;
 };
 
-static void take(struct sonde_taker *taker, size_t number, struct sonde_parts *parts, int rc,
+static void take_file(struct sonde_taker *taker, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
 	struct taking *t = (struct taking *)taker;
@@ -288,7 +288,7 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 			struct sonde_str text =
 				sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
 
-			remark(t->o, t->o->nr_files + i, text, true);
+			add_remark(t->o, t->o->nr_files + i, text, true);
 		} else {
 			rc = last;
 		}
@@ -302,7 +302,7 @@ static int read_all(struct opening *o, const char *const *paths, size_t nr, bool
 	struct sonde_err *err)
 {
 	const struct sonde_task task = {o->request, paths, nr};
-	struct taking t = {.taker = {take}, .o = o, .task = &task};
+	struct taking t = {.taker = {take_file}, .o = o, .task = &task};
 	size_t i;
 	int rc;
 
@@ -350,7 +350,7 @@ static int read_inputs(struct opening *o, const char *const *paths, size_t nr, s
 		rc = sonde_word_list_add(&f.files, paths[i]) ? 0 : sonde_err_nomem(err);
 	o->asks_jobs = is_directory && !f.is_run && !f.together;
 	for (i = 0; i < notes.texts.nr; i++)
-		remark(o, o->nr_files, notes.texts.keys[i], sonde_notes_is_loss(&notes, i));
+		add_remark(o, o->nr_files, notes.texts.keys[i], sonde_notes_is_loss(&notes, i));
 	if (rc == 0)
 		rc = read_files(o, &f.files, leaves_out, err);
 	if (rc == 0 && o->asks_jobs)
@@ -401,7 +401,7 @@ static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t un
 	sonde_notes_release(&own);
 }
 
-/* What is kept, in order, with all notes. */
+/* Hands out the parts that are kept, in order, with all notes. */
 static int hand_over(struct opening *o, struct sonde_parts *out, struct sonde_err *err)
 {
 	struct sonde_keeper *k = &o->keeper;

@@ -128,7 +128,7 @@ static bool add_cell(const struct sonde_sum_part *p, const struct sonde_cell *fr
 
 /* --- visits: what a part knows of each region ---------------------------------------------------- */
 
-/* Counts a part that has something. Files that are taken out are in what was put in, so that it stays. */
+/* Counts a part that has something. A file that is taken out is also in what was put in: its count stays. */
 static void count_part_that_has(const struct sonde_sum_part *p, uint64_t *to, bool is_so)
 {
 	if (p->sign > 0 || !p->sum->is_of_files)
@@ -158,8 +158,8 @@ static void add_span(struct sonde_sum_visit *to, const struct sonde_visit *from)
 }
 
 /*
- * Of several scopes a span means nothing, and the peak of memory is that of the fullest. A file that is
- * taken out did not know all that had been freed: its peak was none.
+ * A span over several scopes means nothing, and the peak of memory is that of the fullest scope. A file that
+ * is taken out did not know everything that had been freed before it, so its peak does not count.
  */
 static bool add_times(const struct sonde_sum_part *p, struct sonde_sum_visit *to, struct sonde_visit *v)
 {

@@ -9,8 +9,8 @@
 enum { SONDE_ROLLED_SUMS, SONDE_ROLLED_PLUS, SONDE_ROLLED_MINUS, SONDE_NR_ROLLED };
 
 /*
- * Streams of visits. They lie side by side behind their visits, so they are taken apart, added up and
- * laid down again.
+ * The streams of visits are slices of one table, in the order of the visits: they are taken apart, added up
+ * and put back.
  */
 
 static bool add_streams_of(struct sonde_stream_rows *to, const struct sonde_cells *c, const struct sonde_sum_part *p)
@@ -82,11 +82,11 @@ static bool add_streams(struct sonde_cells *c, const struct sonde_sum_part *part
 }
 
 /*
- * What sums cannot have and the last files say: gaps, single entries, the timeline, windows and notes
- * are those of what began since the last file that was folded.
+ * Sums cannot hold gaps, single entries, the timeline, windows and notes: these come from the last files,
+ * as far as they began after the last file that was folded.
  */
 
-#define CLOCK_ERROR_NS 1000u /* a moment may be told differently by so much: clocks are compared anew */
+#define CLOCK_ERROR_NS 1000u /* clocks are compared anew for each file, so a time may differ by this much */
 
 /* By scope, the longest first, of equals the earlier. */
 static int by_length(const void *a, const void *b)
@@ -117,7 +117,7 @@ static uint64_t end_of(const struct sonde_gap *gap)
 	return gap->begin_ns + gap->ns;
 }
 
-/* The gap around the moment is the same as it was: why is told better by the files that are gone. */
+/* The gap at the boundary is the same as before: the files that are gone knew its cause better. */
 static bool is_same_gap(const struct sonde_gap *old, const struct sonde_gap *gap, uint64_t since_ns)
 {
 	return gap->begin_ns < since_ns && old->ns < gap->ns + CLOCK_ERROR_NS && gap->ns < old->ns + CLOCK_ERROR_NS;
@@ -133,15 +133,15 @@ static struct sonde_gap gap_in(const struct sonde_sum_part *p, size_t i)
 	return gap;
 }
 
-/* What is known of a scope's gaps from the files that are gone. */
+/* What the files that are gone said about a scope's gaps. */
 struct known {
 	uint64_t first_ns;	 /* when its first launch began, 0 = not known */
 	struct sonde_gap around; /* the one at the moment they ended; ns 0 = there was none */
 };
 
 /*
- * Those that ended since then may be in both: they are taken from what was folded last, where they may go on,
- * or be none since work came late.
+ * Gaps that ended after the boundary may be in both: they are taken from what was folded last, where they may
+ * be longer, or gone because work arrived late.
  */
 static bool add_gaps(struct sonde_cells *to, const struct sonde_sum_part *sums, const struct sonde_sum_part *plus,
 	struct known *known, uint64_t since_ns)

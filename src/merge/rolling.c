@@ -18,13 +18,13 @@
 
 #define MAX_TRIES 100 /* each time another file was folded meanwhile */
 
-/* What is read and folded of a capture, or of some of its files. */
+/* A capture, or some of its files, read and folded. */
 struct folded {
 	struct sonde_records *records;
 	struct sonde_cells *cells;
 };
 
-static void release(struct folded *f)
+static void release_folded(struct folded *f)
 {
 	sonde_cells_free(f->cells);
 	sonde_records_free(f->records);
@@ -71,7 +71,7 @@ static int try_fold(struct sonde_parts *sums, const char *path, const struct son
 	if (rc == 0 && sonde_selection_is_usual(&request->selection) &&
 		!sonde_selection_is_same(&request->selection, &sums->at.at[0]->selection)) {
 		as_then.selection = sums->at.at[0]->selection;
-		release(&first);
+		release_folded(&first);
 		rc = fold_files(&first, path, &as_then, 2, err);
 	}
 	if (rc == 0)
@@ -81,8 +81,8 @@ static int try_fold(struct sonde_parts *sums, const char *path, const struct son
 	if (rc == 0)
 		rc = sonde_rolled__add(
 			&sums->at.at[0], all.cells, first.cells, all.records->rolled.at[0].since_ns, err);
-	release(&all);
-	release(&first);
+	release_folded(&all);
+	release_folded(&first);
 	return rc;
 }
 
@@ -129,9 +129,9 @@ static int write_sums(struct sonde_buf *out, struct sonde_parts *sums, struct so
 }
 
 /*
- * What everything up to the end of the file behind the `nr` oldest comes to; and `two`, what was folded for it.
- * That file stays, though sums have it too: what a reader makes of it without those before it is taken out of
- * the sums then (rolled_sums.h).
+ * Writes the sums of everything up to the end of the file behind the `nr` oldest; `two` is what was folded for
+ * that. This file stays although the sums include it: a later reader takes out of the sums what it makes of the
+ * file without those before it (rolled_sums.h).
  */
 static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path, uint32_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)
@@ -156,12 +156,12 @@ static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *
 	}
 	if (rc == 0)
 		rc = write_sums(cells, &sums, err);
-	release(&one);
+	release_folded(&one);
 	sonde_parts_release(&sums);
 	return rc;
 }
 
-/* What the notes of the files that are left over count too little, by reading them under a name of their own. */
+/* How much less the notes of the remaining files count: reads these under a temporary name. */
 static int find_counts(uint64_t *out, size_t nr, const char *path, struct sonde_str file,
 	const struct sonde_records *two, struct sonde_err *err)
 {
@@ -183,8 +183,8 @@ static int find_counts(uint64_t *out, size_t nr, const char *path, struct sonde_
 	return rc;
 }
 
-/* What must stay of the oldest files, and the sums, take the place of the first. */
-static int replace(const char *path, uint32_t nr_files, struct sonde_str cells, const struct sonde_records *two,
+/* Replaces the first file by the sums and by what must stay of the oldest files. */
+static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_str cells, const struct sonde_records *two,
 	struct sonde_err *err)
 {
 	struct sonde_buf file = {0};
@@ -217,12 +217,12 @@ int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *r
 	plain.keeps_timeline = false; /* a partial report has none */
 	rc = fold_oldest(&cells, &two, path, nr, &plain, err);
 	if (rc == 0)
-		rc = replace(path, nr, sonde_buf_view(&cells), two.records, err);
+		rc = replace_first_file(path, nr, sonde_buf_view(&cells), two.records, err);
 	for (i = next ? 0 : 1; i < nr && rc == 0; i++) { /* without further files so far, PATH was the first */
 		snprintf(old, sizeof(old), "%s.%u", path, next + i);
 		unlink(old);
 	}
-	release(&two);
+	release_folded(&two);
 	sonde_buf_release(&cells);
 	return rc;
 }

@@ -238,7 +238,7 @@ static void make_room(struct sonde_keeper *k)
 
 /* --- the median -------------------------------------------------------------------------------- */
 
-/* What a part is; a copy of it at another path is another input. */
+/* The identity of a part; a copy of it at another path is another input. */
 static uint64_t id_of(const struct sonde_cells *part)
 {
 	struct sonde_str path = part->inputs.at[0].path;

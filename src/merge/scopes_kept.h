@@ -42,7 +42,7 @@ struct sonde_keeper {
 	struct sonde_map ids, kinds;
 	SONDE_VEC(struct sonde_rest *) rests; /* as `kinds` */
 	uint64_t nr_folded, nr_notes;	      /* scopes in a rest, and notes of those … */
-	uint64_t nr_losses;		      /* … that tell of something missing */
+	uint64_t nr_losses;		      /* … that report something missing */
 	struct sonde_notes notes;
 	struct sonde_arena arena;
 	bool has_comm; /* some part communicates */

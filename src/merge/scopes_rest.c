@@ -157,7 +157,7 @@ static bool keep_device(struct sonde_cells *c, const struct sonde_device *from)
 	return d || !from;
 }
 
-/* The input stands for all of its kind, and its process comes behind all others. */
+/* One input represents all of its kind, and its process sorts behind all others. */
 struct sonde_rest *sonde_rest__new(const struct sonde_cells *first)
 {
 	const struct sonde_input *from = &first->inputs.at[0];
@@ -585,7 +585,7 @@ static int by_first(const void *a, const void *b, void *rest)
 	return c ? c : sonde_cmp(x->kind, y->kind);
 }
 
-/* The one scope says what it stands for. Its collectives are those of the scopes in it. */
+/* The one scope says how many scopes it is made of. Its collectives are theirs. */
 static void finish_scope(const struct sonde_rest *r, struct sonde_cells *c)
 {
 	c->scopes.at[0].device = c->devices.nr ? 0 : SONDE_NONE;

@@ -5,8 +5,8 @@
  * Beside their sum it keeps what comparing ranks needs of each scope, and a sample of the entries: those with
  * the smallest hashes, so that the order of the parts does not matter.
  *
- * What differs in kind is not added up: each kind (metrics, device, source, selection) is a rest of its
- * own. When all parts are there each becomes a part with one scope, which says how many there are in it.
+ * Only parts of one kind (metrics, device, source, selection) are added up: each kind is a rest of its
+ * own. At the end each becomes a part with one scope, which says how many scopes are in it.
  */
 #ifndef SONDE_MERGE_SCOPES_REST_H
 #define SONDE_MERGE_SCOPES_REST_H
@@ -22,9 +22,9 @@ struct sonde_rest_part {
 	uint64_t id; /* what it is: orders its entries among others */
 };
 
-/* Whether it may be in a rest: one input of kernels on devices alike, without samples. */
+/* Whether a part may be in a rest: it is one input, its devices are alike, and it has no samples. */
 bool sonde_rest__may_take(const struct sonde_cells *part);
-/* What parts must have in common to be in one rest. False: no memory. */
+/* Describes a kind: parts with the same key go to the same rest. False: no memory. */
 bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *part);
 struct sonde_rest *sonde_rest__new(const struct sonde_cells *first); /* empty; NULL: no memory */
 bool sonde_rest__add(struct sonde_rest *r, const struct sonde_rest_part *p);

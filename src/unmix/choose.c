@@ -82,7 +82,7 @@ int sonde_unmix__pool_names(uint32_t *nr_joined, struct sonde_unmix__plan *plan,
 	return 0;
 }
 
-/* What is judged: the result, and room for a ratio for each counter. */
+/* The result to judge, and room for a ratio for each counter. */
 struct judge {
 	const struct sonde_unmixed *u;
 	double *ratios;

@@ -88,14 +88,14 @@ static void sum_residuals(struct sonde_unmix__fit *fit, const struct sonde_unmix
 	}
 }
 
-/* How far the middle of the work may lie from the middle of its time. */
+/* How far the middle of the work may be from the middle of its time. */
 static double unevenness(const struct sonde_unmix__unknown *x)
 {
 	return fmax(fmin(UNEVEN_PART * x->length, UNEVEN_NS), UNEVEN_PART * x->length / x->nr_bins);
 }
 
 /*
- * What is early or late together, by a column's number: an unknown with all of its bins. Bins of an
+ * Columns that are early or late together, by a column's number: an unknown with all of its bins. Bins of an
  * entry hold other kernels each.
  */
 static uint32_t source_of(const struct sonde_unmix__unknown *x, uint32_t column)
@@ -153,7 +153,7 @@ static void round_row(float *row)
 
 /*
  * The step at one edge of an unknown with short bins there: what the bin counts in a time, less
- * what the one beside it does. Where no counter has a notable step, the bins told nothing. Only
+ * what the one beside it does. Where no counter has a notable step, the bins add nothing. Only
  * residuals say how notable: when a kernel does its work is what such bins are there to find out.
  */
 struct step {

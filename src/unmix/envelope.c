@@ -157,7 +157,7 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 	}
 }
 
-/* What earlier columns leave of column `p`, squared. */
+/* The square of column `p` that earlier columns leave. */
 static double eliminate(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
 {
 	double *row = factor + row_at(e, p);

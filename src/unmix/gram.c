@@ -193,7 +193,7 @@ static int multiply(
 	return rc;
 }
 
-static double *find(struct sonde_unmix__gram *g, uint32_t row, uint32_t column)
+static double *find_value(struct sonde_unmix__gram *g, uint32_t row, uint32_t column)
 {
 	size_t j;
 
@@ -217,8 +217,8 @@ static void tie_bins(struct sonde_unmix__gram *g, const struct sonde_unmix__plan
 
 		for (b = 0; b + 1 < x->nr_bins; b++) {
 			uint32_t k = x->column + b;
-			double *own = find(g, k, k), *next = find(g, k + 1, k + 1);
-			double *there = find(g, k, k + 1), *back = find(g, k + 1, k), tie;
+			double *own = find_value(g, k, k), *next = find_value(g, k + 1, k + 1);
+			double *there = find_value(g, k, k + 1), *back = find_value(g, k + 1, k), tie;
 			double ratio = sonde_unmix__bin_length(x, b) / sonde_unmix__bin_length(x, b + 1);
 			double first = ratio > 1 ? 1 / ratio : 1, second = ratio > 1 ? 1 : ratio;
 
@@ -239,7 +239,7 @@ static void scale(struct sonde_unmix__gram *g)
 	size_t j;
 
 	for (k = 0; k < g->nr; k++) {
-		const double *own = find(g, k, k);
+		const double *own = find_value(g, k, k);
 
 		g->scale[k] = own != NULL && *own > 0 ? sqrt(*own) : 0;
 	}

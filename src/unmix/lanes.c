@@ -95,7 +95,7 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 	}
 }
 
-/* What earlier columns leave of column `p`. Lanes in which that is nothing, or that it is fixed in,
+/* The part of column `p` that earlier columns leave. Lanes in which that is nothing, or that it is fixed in,
  * lose it. */
 static void finish_row(double *factors, const struct sonde_unmix__envelope *e,
 	const struct sonde_unmix__gram *g, const uint8_t *fixed, uint32_t p)

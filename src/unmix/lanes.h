@@ -10,7 +10,7 @@
 #define LANES 8
 
 typedef double sonde_pair __attribute__((vector_size(16)));
-/* One that lies anywhere in an array of numbers. */
+/* Lanes at any place in an array of numbers. */
 typedef double sonde_loose_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 struct sonde_lanes {

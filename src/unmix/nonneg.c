@@ -74,7 +74,7 @@ static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__r
 	return moved;
 }
 
-static void begin(double *tolerance, struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
+static void begin_solving(double *tolerance, struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
 	uint32_t lanes, bool has_guess)
 {
 	const struct sonde_unmix__gram *g = &r->gram;
@@ -101,7 +101,7 @@ void sonde_unmix__solve_nonneg(struct sonde_unmix__fit *f, const struct sonde_un
 	uint32_t limit = EXCHANGES + 3 * g->nr, i, k, lane, moved = lanes;
 	double tolerance[LANES];
 
-	begin(tolerance, f, r, lanes, has_guess);
+	begin_solving(tolerance, f, r, lanes, has_guess);
 	for (i = 0; i < limit && moved != 0; i++) {
 		solve_once(f, r);
 		moved = exchange(f, r, tolerance, lanes, i >= EXCHANGES);

@@ -1,5 +1,5 @@
 /*
- * The matrix: for each sample, the share of each interval that lies inside it.
+ * The matrix: for each sample, the share of each interval inside it.
  *
  * An interval's bins are columns next to each other. Most kernels begin and end with work of
  * another kind than they do in between, so the bins of a long one are short at both ends: what
@@ -21,7 +21,7 @@ struct rows {
 	bool is_counting;
 };
 
-static void put(struct rows *r, size_t row, uint32_t column, double value, double slope)
+static void put_overlap(struct rows *r, size_t row, uint32_t column, double value, double slope)
 {
 	size_t at = r->next[row]++;
 
@@ -49,7 +49,7 @@ static void put_bin(struct rows *r, const struct sonde_unmix__windows *w, size_t
 			       (bin->start >= w->start[at] ? per_ns : 0);
 
 		if (to > from)
-			put(r, at, column, (to - from) * per_ns, slope);
+			put_overlap(r, at, column, (to - from) * per_ns, slope);
 	}
 }
 
@@ -72,7 +72,7 @@ double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
 	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
 }
 
-/* Bin `b` of its unknown, as far as it lies in an interval; a window before `at` does not reach it. */
+/* Bin `b` of its unknown, as far as it is in an interval; a window before `at` does not reach it. */
 static void put_part(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
 	const struct sonde_unmix__interval *v, const struct sonde_unmix__unknown *u, uint32_t b)
 {
@@ -118,7 +118,7 @@ static void put_intervals(
 	}
 }
 
-/* How much of each window lies in no interval, in samples of the usual length. */
+/* How much of each window is in no interval, in samples of the usual length. */
 static void put_background(
 	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
 {
@@ -149,18 +149,18 @@ static void put_background(
 			}
 		}
 		if (idle > 0)
-			put(r, i, first + segment, idle / w->length, 0);
+			put_overlap(r, i, first + segment, idle / w->length, 0);
 	}
 }
 
-static void fill(
+static void fill_rows(
 	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
 {
 	put_intervals(r, plan, w);
 	put_background(r, plan, w);
 }
 
-/* Adds up what stands twice in a row: a class that ran more than once during a sample. */
+/* Adds up columns that are twice in a row: a class that ran more than once during a sample. */
 static int squeeze(struct sonde_unmix__matrix *m, struct sonde_arena *arena)
 {
 	size_t *place = sonde_arena_alloc(arena, m->nr_columns * sizeof(*place)); /* by column */
@@ -225,7 +225,7 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 	if (arena->failed)
 		return SONDE_ERR_NOMEM;
 	mark_trends(m, plan);
-	fill(&r, plan, w);
+	fill_rows(&r, plan, w);
 	for (i = 0; i < w->nr; i++) {
 		m->row[i] = nr;
 		nr += r.next[i];
@@ -238,6 +238,6 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 	if (arena->failed)
 		return SONDE_ERR_NOMEM;
 	r.is_counting = false;
-	fill(&r, plan, w);
+	fill_rows(&r, plan, w);
 	return squeeze(m, arena);
 }

@@ -2,9 +2,9 @@
  * The samples that count.
  *
  * The first sample after a start covers the idle time before it as well and is
- * much longer than the next one: it goes, and so does a long one that stands for
- * an idle stretch. What lies far from any launch says nothing about launches; a
- * little of it is kept for the background.
+ * much longer than the next one: it goes, and so does a long one that covers an
+ * idle stretch. Samples far from any launch say nothing about launches; a few of
+ * them are kept for the background.
  */
 #include "unmix/unmix_int.h"
 

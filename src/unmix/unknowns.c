@@ -52,7 +52,7 @@ bool sonde_unmix__plan_join(
 	b = sonde_unmix__plan_leader(plan, b);
 	low = a < b ? a : b;
 	high = a < b ? b : a;
-	/* Of two kinds of joins the one that claims less about its parts: merged. */
+	/* The kind of join that claims less about its parts wins: merged. */
 	if (plan->fate[a] != SONDE_UNMIX_OWN && plan->fate[a] != fate)
 		fate = SONDE_UNMIX_MERGED;
 	if (plan->fate[b] != SONDE_UNMIX_OWN && plan->fate[b] != fate)
@@ -171,7 +171,7 @@ static void share_entries(struct sonde_unmix__plan *plan)
 	}
 }
 
-/* What each interval, unknown and class counts. Until here weights are times. */
+/* Weighs each interval, unknown and class. Until here weights are times. */
 static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in)
 {
 	uint64_t nr;

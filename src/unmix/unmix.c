@@ -74,13 +74,13 @@ static struct sonde_unmixed *start_result(const struct sonde_unmix_input *in)
 	return u;
 }
 
-/* Of a counter: how many samples are above its limit, and how high the highest is. */
+/* How many samples of a counter are above its limit, and how high the highest is. */
 struct above {
 	uint64_t nr;
 	double most; /* per ns */
 };
 
-/* Sample by sample: all counters of one lie together. */
+/* Sample by sample: all counters of one are next to each other. */
 static void find_above(struct above *above, const double *limits, const struct sonde_unmix_input *in)
 {
 	uint32_t c;
@@ -127,7 +127,7 @@ static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_inp
 	return 0;
 }
 
-/* What does not depend on a counter. */
+/* Everything that does not depend on a counter. */
 static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__plan *plan = r->plan;
@@ -228,7 +228,7 @@ static int solve_twice(struct sonde_unmixed *u, struct sonde_unmix__round *r,
 	return nr_joined > 0 ? solve_plan(u, r, &plan, offset_ns) : 0;
 }
 
-static int solve(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
+static int solve_input(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
 	const struct sonde_unmix_options *opt)
 {
 	struct sonde_arena arena = {0};
@@ -268,7 +268,7 @@ int sonde_unmix_solve(struct sonde_unmixed **out, const struct sonde_unmix_input
 	u = start_result(in);
 	if (u == NULL)
 		return sonde_err_nomem(err);
-	rc = solve(u, in, opt != NULL ? opt : &none);
+	rc = solve_input(u, in, opt != NULL ? opt : &none);
 	if (rc < 0) {
 		sonde_unmixed_free(u);
 		if (rc == SONDE_ERR_LIMIT)

@@ -8,12 +8,12 @@
  *     samples ≈ A · x + background,   x ≥ 0
  *
  * which is solved here by sparse non-negative least squares, all counters with
- * one matrix. A class is whatever the caller tells apart: a kernel in a place, a
+ * one matrix. A class is whatever the caller distinguishes: a kernel in a place, a
  * copy, a memset. This room knows plain arrays of one device and nothing of
  * regions, names or captures.
  *
  * **Unknowns.** The finest that the data can bear: a class by itself; where the
- * classes of a group cannot be told apart, the entries of the group, all launches of one
+ * classes of a group cannot be distinguished, the entries of the group, all launches of one
  * together; where a class is seen too seldom, all classes of its name together.
  * Classes whose columns are the same (they always run side by side) are merged.
  * `sonde_unmixed_class` says what became of each class. Work is not spread evenly
@@ -21,7 +21,7 @@
  * class are not alike: where their lengths differ, each counter has a trend besides, how much
  * more a longer launch counts. Over all launches it adds up to nothing, so totals do without it.
  *
- * **Errors** are one standard error, 95 % lies within ±1.96 of it. They come from the
+ * **Errors** are one standard error, 95 % is within ±1.96 of it. They come from the
  * residuals, clustered in time; from how well the stamps of launches say when
  * the work was done; and, for a part of an unknown that several classes share,
  * from not knowing how it is split. Errors of sums use the covariances:
@@ -53,7 +53,7 @@ struct sonde_unmix_launch {
 	uint32_t entry; /* which entry of its group it ran in, SONDE_UNMIX_NONE = not known */
 };
 
-/* What happened on one device. Everything is borrowed during the solve only. */
+/* The samples and launches of one device. Everything is borrowed during the solve only. */
 struct sonde_unmix_input {
 	const struct sonde_unmix_class *classes;
 	uint32_t nr_classes;
@@ -73,7 +73,7 @@ struct sonde_unmix_options {
 			   */
 };
 
-/* What became of a class. */
+/* The outcome for a class. */
 enum sonde_unmix_fate {
 	SONDE_UNMIX_OWN,    /* an unknown of its own */
 	SONDE_UNMIX_MERGED, /* always side by side with others: one unknown with them */
@@ -103,7 +103,7 @@ struct sonde_unmix_quality {
 	uint64_t nr_no_count; /* … of them those with a value that is no number, or below zero */
 	uint64_t nr_outside;  /* not used: far from any launch */
 	uint64_t nr_gaps;     /* times samples are missing between two others */
-	double seen_time;     /* share of the launches' time that lies inside samples */
+	double seen_time;     /* share of the launches' time inside samples */
 	uint32_t nr_unknowns; /* besides the background */
 	uint32_t nr_columns;  /* time bins and background counted */
 	uint32_t nr_merged, nr_entry, nr_pooled; /* classes by fate */
@@ -134,7 +134,7 @@ struct sonde_unmix_figure sonde_unmixed_sum(
 	const struct sonde_unmixed *u, const uint32_t *classes, size_t nr, uint32_t counter);
 
 /*
- * What one launch of a class counts by the fit, `fixed` and `per_ns` of its length: longer launches of
+ * The counts of one launch of a class by the fit, `fixed` and `per_ns` of its length: longer launches of
  * a class may count more. Zeros where there is no figure. Only a solve knows it, not a result put back.
  */
 struct sonde_unmix_line {
@@ -150,9 +150,9 @@ const struct sonde_unmix_counter_result *sonde_unmixed_counter(
 const struct sonde_unmix_quality *sonde_unmixed_quality(const struct sonde_unmixed *u);
 
 /*
- * What figures are made of, so that a result can be kept in a file and put back: a
+ * The numbers that figures are made of, so that a result can be kept in a file and put back: a
  * result made by `sonde_unmixed_new`, with everything filled in, gives the same figures.
- * Of the deviations the 64 of a counter and unknown are multiples of a power of two, at
+ * The 64 deviations of a counter and unknown are multiples of a power of two, at
  * most 2^16 of it. Names of refusals are borrowed.
  */
 #define SONDE_UNMIX_DEVIATIONS 64

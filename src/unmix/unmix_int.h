@@ -66,14 +66,14 @@ struct sonde_unmix__unknown {
 	double weight;		  /* sum over its intervals: its total is x · weight */
 	double length, spread;	  /* of its intervals: mean and standard deviation */
 	uint64_t nr_intervals;	  /* an entry is one */
-	uint64_t nr_seen; /* of these, lie in samples, in part at least */
+	uint64_t nr_seen; /* of these, inside samples, in part at least */
 };
 
 struct sonde_unmix__plan {
-	uint32_t *leader;	     /* by class: the class that stands for its unknown */
+	uint32_t *leader;	     /* by class: the class that represents its unknown */
 	enum sonde_unmix_fate *fate; /* by class */
 	uint32_t *unknown;	     /* by class, SONDE_UNMIX_NONE = no launches */
-	bool *is_smooth;	     /* by class: short bins at its edges told nothing */
+	bool *is_smooth;	     /* by class: short bins at its edges add nothing */
 	double *weight;		     /* by class: its share in unknown's weight */
 	struct sonde_unmix__unknown *unknowns;
 	uint32_t nr_unknowns;
@@ -116,12 +116,12 @@ struct sonde_unmix__envelope {
 
 /*
  * The fit of some counters at a time, LANES of them: the matrix is walked through once for
- * all. What belongs to a column and a lane lies at [column · LANES + lane].
+ * all. The value of a column and a lane is at [column · LANES + lane].
  */
 struct sonde_unmix__set {
 	uint32_t counter[LANES]; /* which ones */
 	uint32_t nr;		 /* how many */
-	bool is_row;		 /* all lanes, one behind the other: as they lie in the input */
+	bool is_row;		 /* all lanes, one behind the other: as in the input */
 	double *x;
 	double *rhs;   /* scaled as the gram is */
 	uint8_t *lost; /* by row: a bit for each lane whose counter lacks something there */
@@ -131,11 +131,11 @@ struct sonde_unmix__set {
 	double noise_rate[LANES]; /* residuals ÷ what the launches count, both squared */
 };
 
-/* What a worker needs to fit one set after the other. */
+/* The scratch of a worker, which fits one set after the other. */
 struct sonde_unmix__fit {
 	struct sonde_unmix__set *set; /* at hand */
 	double values[LANES];	      /* of a sample, for a set that is no row; unused lanes are 0 */
-	/* Of the solver: right-hand sides, x scaled as the gram is, factors without fixed
+	/* For the solver: right-hand sides, x scaled as the gram is, factors without fixed
 	 * columns and which ones these are without. */
 	double *rhs, *scaled, *scratch, *factors;
 	uint8_t *fixed, *factored; /* by column: a bit for each lane */
@@ -147,7 +147,7 @@ struct sonde_unmix__fit {
 	uint16_t *nr_complete; /* by row: counters that lack nothing there */
 };
 
-/* What a fit says about one sample, by lane. */
+/* One sample as a fit sees it, by lane. */
 struct sonde_unmix__look {
 	double expected[LANES], launches[LANES]; /* … of it from launches */
 	double noise[LANES]; /* what the launches in it count, squared and summed */
@@ -183,7 +183,7 @@ struct sonde_unmix__round {
 int sonde_unmix__windows_make(struct sonde_unmix__windows *w, struct sonde_unmix_quality *q,
 	struct sonde_arena *arena, const struct sonde_unmix_input *in, const double *limits,
 	int64_t offset_ns);
-/* How much of [start, end] lies inside windows. */
+/* How much of [start, end] is inside windows. */
 double sonde_unmix__windows_cover(const struct sonde_unmix__windows *w, double start, double end);
 
 struct sonde_unmixed {
@@ -208,14 +208,14 @@ int sonde_unmix__plan_init(struct sonde_unmix__plan *plan, struct sonde_arena *a
 /* Puts two classes into one unknown. Returns false when they were in one already. */
 bool sonde_unmix__plan_join(
 	struct sonde_unmix__plan *plan, uint32_t a, uint32_t b, enum sonde_unmix_fate fate);
-/* The class that stands for the unknown of `class`: the one with the lowest number. */
+/* The class that represents the unknown of `class`: the one with the lowest number. */
 uint32_t sonde_unmix__plan_leader(struct sonde_unmix__plan *plan, uint32_t class);
 /* Numbers the unknowns and lists their intervals. */
 int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
 	const struct sonde_unmix_input *in, const struct sonde_unmix__windows *w,
 	int64_t offset_ns);
 
-/* Unknowns whose short bins told nothing have none when laid again: others are known better. */
+/* Unknowns whose short bins added nothing have none when laid again: others are known better. */
 void sonde_unmix__plan_smooth(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in,
 	const bool *has_edges);
 
@@ -238,7 +238,7 @@ int sonde_unmix__envelope_build(struct sonde_unmix__envelope *e, struct sonde_ar
 	const struct sonde_unmix__gram *g, uint32_t nr_background);
 /*
  * Factorises and returns the smallest pivot. A column of which those before it explain
- * all but DEPENDENT of its square stays out of it: its x is 0. `watch` is told what explains it.
+ * all but DEPENDENT of its square stays out of it: its x is 0. `watch` gets what explains it.
  */
 #define DEPENDENT 1e-6
 struct sonde_unmix__watch {
@@ -286,7 +286,7 @@ double sonde_unmix__fit_lasting(const struct sonde_unmix__walk *w, uint32_t lane
 /* Whether so much less than expected looks like a loss, if it is unusual. */
 bool sonde_unmix__fit_is_low(const struct sonde_unmix__walk *w, uint32_t lane, double lasting);
 
-/* What is summed over the samples that count, by lane, and what it says about the fit. */
+/* Sums over the samples that count, by lane, and what they say about the fit. */
 struct sonde_unmix__tally {
 	double squares[LANES], residuals[LANES], noise[LANES];
 };
