@@ -12,7 +12,7 @@
 
 struct sonde_records;
 struct sonde_launches;
-struct sonde_sharing; /* merge/queue.h */
+struct sonde_sharing; /* merge/input_queue.h */
 
 /* Settings for reading, selecting and folding. Everything is borrowed. */
 struct sonde_fold_request {

@@ -18,7 +18,7 @@
 #include "attribute/launches.h"
 #include "export/format.h"
 #include "lib/settings.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "sonde.h"
 
 /* Names given out: C strings, each kept once however often it is asked for. */

@@ -8,7 +8,7 @@
 #define SONDE_MERGE_INPUT_QUEUE_H
 
 #include "base/arena.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 /* Takes the parts of each input as soon as they are folded, in any order, one input at a time. */
 struct sonde_taker {

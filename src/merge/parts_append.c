@@ -3,7 +3,7 @@
  * the whole. Names are entered in order of the sorted parts, so that the whole is
  * the same however its parts came together; nothing is added up here but counts.
  */
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 #include "base/alloc.h"
 #include "fold/cell_tables.h"

@@ -3,7 +3,7 @@
  * freed as soon as it is folded (input_queue.h). Parts are put together in the order of
  * the inputs, whoever was first.
  */
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 #include "base/alloc.h"
 #include "base/file.h"

@@ -12,7 +12,7 @@
 
 #include "base/exact.h"
 #include "fold/cell_tables.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 struct sonde_sum_acc {
 	uint64_t nr, nr_weighed, other;

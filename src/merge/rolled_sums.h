@@ -10,7 +10,7 @@
 #ifndef SONDE_MERGE_ROLLED_SUMS_H
 #define SONDE_MERGE_ROLLED_SUMS_H
 
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 /*
  * Adds `plus` to `*sums`, takes `minus` out, and puts what that comes to in the place of `*sums`. Notes,

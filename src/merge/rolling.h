@@ -5,7 +5,7 @@
 #ifndef SONDE_MERGE_ROLLING_H
 #define SONDE_MERGE_ROLLING_H
 
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 /*
  * Folds the `nr` oldest of the files `path`, `path`.1, …; the one behind them must be complete. Many at once

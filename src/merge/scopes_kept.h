@@ -15,7 +15,7 @@
 #ifndef SONDE_MERGE_SCOPES_KEPT_H
 #define SONDE_MERGE_SCOPES_KEPT_H
 
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 struct sonde_rest;
 

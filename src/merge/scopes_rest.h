@@ -11,7 +11,7 @@
 #ifndef SONDE_MERGE_SCOPES_REST_H
 #define SONDE_MERGE_SCOPES_REST_H
 
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 struct sonde_rest;
 

@@ -5,7 +5,7 @@
  */
 #include "export/format.h"
 #include "cellfile/cellfile.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "tree/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "attribute/launches.h"
 #include "cellfile/cellfile.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "read/source.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "export/format.h"
 #include "cellfile/cellfile.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "tree/tree.h"
 
 #include "folded.h"

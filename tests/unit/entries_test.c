@@ -2,7 +2,7 @@
 #include "tree/entries.h"
 
 #include "cellfile/cellfile.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "treed.h"
 
 /* An entry from `begin` for `host` ns, with a launch of `gpu` ns (0 = none) that starts with it. */

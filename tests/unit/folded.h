@@ -3,7 +3,7 @@
 #define SONDE_TESTS_FOLDED_H
 
 #include "attribute/launches.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* The whole way from a hostile report to the region tree and to every format: work grows with the size of the file. */
 #include "attribute/launches.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "tree/tree.h"
 #include "read/records.h"
 

@@ -1,7 +1,7 @@
 /* What was sampled, beside the figures: curves over time, and partial reports that keep all of it. */
 #include "base/alloc.h"
 #include "cellfile/cellfile.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "fold/timeline.h"
 
 #include "sampled_made.h"

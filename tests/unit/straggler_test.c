@@ -2,7 +2,7 @@
 #include "treed.h"
 
 #include "cellfile/cellfile.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 #include "ranks/ranks_int.h"
 
 #define US 1000.0

@@ -8,7 +8,7 @@
 #include "attribute/launches.h"
 #include "check/validate.h"
 #include "export/format.h"
-#include "merge/merge.h"
+#include "merge/merging.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -6,11 +6,11 @@
  *     sonde_parts_unite(&cells, &parts, err);                → the tree
  *     sonde_parts_release(&parts);
  *
- * A part is the cells of one input. Parts are put side by side (append.c); they are added up where a
+ * A part is the cells of one input. Parts are put side by side (parts_append.c); they are added up where a
  * report has no room for all scopes, and where the oldest files of a rotated capture are gone.
  */
-#ifndef SONDE_MERGE_MERGE_H
-#define SONDE_MERGE_MERGE_H
+#ifndef SONDE_MERGE_MERGING_H
+#define SONDE_MERGE_MERGING_H
 
 #include "fold/fold.h"
 #include "fold/parts.h"
