@@ -7,9 +7,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Whoever has a hand free takes the next file: files differ in size, so none is shared out before. */
-
-struct crew {
+/* Each worker takes the next file when it is free: files differ in size, so none is assigned beforehand. */
+struct queue {
 	const struct sonde_task *task;
 	struct sonde_taker *taker;
 	size_t step;
@@ -19,18 +18,18 @@ struct crew {
 
 static void fold_next_files(void *arg)
 {
-	struct crew *crew = arg;
-	const struct sonde_task *task = crew->task;
+	struct queue *q = arg;
+	const struct sonde_task *task = q->task;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&crew->next, crew->step)) < task->nr) {
+	while ((i = atomic_fetch_add(&q->next, q->step)) < task->nr) {
 		struct sonde_parts parts = {0};
 		struct sonde_err err = {0};
 		int rc = sonde_parts_read(&parts, task->paths[i], task->request, &err);
 
-		pthread_mutex_lock(&crew->lock);
-		crew->taker->take(crew->taker, i, &parts, rc, &err);
-		pthread_mutex_unlock(&crew->lock);
+		pthread_mutex_lock(&q->lock);
+		q->taker->take(q->taker, i, &parts, rc, &err);
+		pthread_mutex_unlock(&q->lock);
 		sonde_parts_release(&parts);
 	}
 }
@@ -38,16 +37,16 @@ static void fold_next_files(void *arg)
 void sonde_task_fold(
 	const struct sonde_task *task, size_t first, size_t step, struct sonde_taker *taker)
 {
-	struct crew crew = {.task = task, .taker = taker, .step = step};
+	struct queue q = {.task = task, .taker = taker, .step = step};
 	size_t files = first < task->nr ? (task->nr - first + step - 1) / step : 1;
 	size_t nr = task->request->cores ? task->request->cores
 					 : sonde_workers_count(SONDE_MOST_WORKERS);
 
-	atomic_init(&crew.next, first);
-	pthread_mutex_init(&crew.lock, NULL);
+	atomic_init(&q.next, first);
+	pthread_mutex_init(&q.lock, NULL);
 	nr = nr < SONDE_MOST_WORKERS ? nr : SONDE_MOST_WORKERS;
-	sonde_workers_run(&crew, nr < files ? nr : files, 0, fold_next_files);
-	pthread_mutex_destroy(&crew.lock);
+	sonde_workers_run(&q, nr < files ? nr : files, 0, fold_next_files);
+	pthread_mutex_destroy(&q.lock);
 }
 
 /*

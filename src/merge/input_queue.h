@@ -39,8 +39,7 @@ struct sonde_sharing {
 /* --- other processes: tasks and results as bytes --------------------------------------------------
  *
  * One process makes a task; the others read it, fold their share and answer with results, which may be
- * put one behind the other in any order. What folds here and what folds there are the same parts: a
- * report of them has the same bytes.
+ * put one behind the other in any order. A part is the same wherever it was folded, and so is the report.
  */
 
 void sonde_task_write(struct sonde_buf *to, const struct sonde_task *task);

@@ -19,8 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- one input -------------------------------------------------------------------------------------
- */
+/* --- one input ----------------------------------------------------------------------------------- */
 
 /* One part of captures that are folded together: samples, and whose device they are of. */
 static int read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,
@@ -87,8 +86,7 @@ int sonde_parts_read(struct sonde_parts *out, const char *path,
 				: read_captures(out, &path, 1, request, err);
 }
 
-/* --- files that belong together -------------------------------------------------------------------
- */
+/* --- files that belong together ------------------------------------------------------------------ */
 
 /* A note about files that are left out; it goes with the next part. */
 struct remark {
@@ -228,8 +226,7 @@ static int read_sampled(
 	return rc;
 }
 
-/* --- all inputs of a kind ------------------------------------------------------------------------
- */
+/* --- all inputs of a kind ------------------------------------------------------------------------ */
 
 /* Takes the parts of each file, or the error of one that cannot be read. */
 struct taking {

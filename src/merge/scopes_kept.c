@@ -1,8 +1,8 @@
 /*
  * Parts as they come: held, or added to a rest and freed.
  *
- * Choosing who stays sorts all that are held, so it waits until they are twice as many as may stay: each part
- * is then looked at a few times, however many there are.
+ * Choosing sorts all parts that are held, so it waits until there are twice as many as may stay: each part is
+ * then looked at a few times only, however many there are.
  */
 #include "merge/scopes_kept.h"
 
