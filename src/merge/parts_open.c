@@ -95,13 +95,18 @@ struct remark {
 	bool is_loss;
 };
 
+/* All inputs of a report while they are opened. */
 struct opening {
+	struct sonde_taker taker; /* first, so that it can be found from it */
 	const struct sonde_fold_request *request;
 	struct sonde_keeper keeper;
 	uint64_t nr_files; /* so far: orders parts, and remarks among them */
 	size_t nr_read;	   /* parts of this file or directory */
 	struct sonde_jobs jobs; /* of this directory … */
 	bool asks_jobs;		/* … where it must hold one */
+	const struct sonde_task *task;	/* the files that are folded … */
+	struct sonde_err **errors;	/* … and for each why it cannot be read, NULL = it was */
+	bool failed;			/* no memory for an error */
 	SONDE_VEC(struct remark) remarks;
 	struct sonde_arena arena;
 };
@@ -228,51 +233,32 @@ static int read_sampled(
 
 /* --- all inputs of a kind ------------------------------------------------------------------------ */
 
-/* Takes the parts of each file, or the error of one that cannot be read. */
-struct taking {
-	struct sonde_taker taker;
-	struct opening *o;
-	const struct sonde_task *task;
-	struct sonde_err **errors; /* by file, NULL = it was read */
-	bool failed;
-};
-
+/* Takes the parts of a file, or the error of one that cannot be read. */
 static void take_file(struct sonde_taker *taker, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
-	struct taking *t = (struct taking *)taker;
+	struct opening *o = (struct opening *)taker;
 
 	if (rc == 0) {
-		keep_parts(t->o, parts, t->o->nr_files + number, t->task->paths[number]);
+		keep_parts(o, parts, o->nr_files + number, o->task->paths[number]);
 		return;
 	}
-	t->errors[number] = sonde_malloc(sizeof(*err));
-	t->failed |= !t->errors[number];
-	if (t->errors[number]) {
-		*t->errors[number] = *err;
-		t->errors[number]->code = rc;
+	o->errors[number] = sonde_malloc(sizeof(*err));
+	o->failed |= !o->errors[number];
+	if (o->errors[number]) {
+		*o->errors[number] = *err;
+		o->errors[number]->code = rc;
 	}
-}
-
-static int fold_all(const struct opening *o, const struct sonde_task *task,
-	struct sonde_taker *taker, struct sonde_err *err)
-{
-	struct sonde_sharing *others = o->request->sharing;
-
-	if (others)
-		return others->fold(others, task, taker, err);
-	sonde_task_fold(task, 0, 1, taker);
-	return 0;
 }
 
 /* The first error in order of the files counts, but those of files that may be left out. */
-static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
+static int find_error(struct opening *o, bool leaves_out, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0, last = 0;
 
-	for (i = 0; i < t->task->nr && rc == 0; i++) {
-		const struct sonde_err *one = t->errors[i];
+	for (i = 0; i < o->task->nr && rc == 0; i++) {
+		const struct sonde_err *one = o->errors[i];
 
 		if (!one)
 			continue;
@@ -280,17 +266,17 @@ static int tell_errors(struct taking *t, bool leaves_out, struct sonde_err *err)
 		if (err)
 			*err = *one;
 		if (last == SONDE_ERR_NOMEM)
-			sonde_err_set(err, last, "%s: %s", t->task->paths[i], one->msg);
+			sonde_err_set(err, last, "%s: %s", o->task->paths[i], one->msg);
 		if (leaves_out && (last == SONDE_ERR_FORMAT || last == SONDE_ERR_IO)) {
 			struct sonde_str text =
-				sonde_arena_printf(&t->o->arena, "%s; it is left out", one->msg);
+				sonde_arena_printf(&o->arena, "%s; it is left out", one->msg);
 
-			add_remark(t->o, t->o->nr_files + i, text, true);
+			add_remark(o, o->nr_files + i, text, true);
 		} else {
 			rc = last;
 		}
 	}
-	return rc ? rc : t->o->nr_read ? 0 : last;
+	return rc ? rc : o->nr_read ? 0 : last;
 }
 
 /* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so
@@ -299,19 +285,23 @@ static int read_all(struct opening *o, const char *const *paths, size_t nr, bool
 	struct sonde_err *err)
 {
 	const struct sonde_task task = {o->request, paths, nr};
-	struct taking t = {.taker = {take_file}, .o = o, .task = &task};
+	struct sonde_sharing *others = o->request->sharing;
 	size_t i;
-	int rc;
+	int rc = 0;
 
-	t.errors = sonde_calloc(nr + 1, sizeof(*t.errors));
-	if (!t.errors)
+	o->task = &task;
+	o->errors = sonde_calloc(nr + 1, sizeof(*o->errors));
+	if (!o->errors)
 		return sonde_err_nomem(err);
-	rc = fold_all(o, &task, &t.taker, err);
+	if (others)
+		rc = others->fold(others, &task, &o->taker, err);
+	else
+		sonde_task_fold(&task, 0, 1, &o->taker);
 	if (rc == 0)
-		rc = t.failed ? sonde_err_nomem(err) : tell_errors(&t, leaves_out, err);
+		rc = o->failed ? sonde_err_nomem(err) : find_error(o, leaves_out, err);
 	for (i = 0; i < nr; i++)
-		sonde_free(t.errors[i]);
-	sonde_free(t.errors);
+		sonde_free(o->errors[i]);
+	sonde_free(o->errors);
 	o->nr_files += nr;
 	return rc;
 }
@@ -424,7 +414,7 @@ static int hand_over(struct opening *o, struct sonde_parts *out, struct sonde_er
 int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t nr_paths,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	struct opening o = {.request = request, .keeper = {.request = request}};
+	struct opening o = {.taker = {take_file}, .request = request, .keeper = {.request = request}};
 	size_t i, end;
 	int rc = 0;
 
