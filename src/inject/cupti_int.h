@@ -56,7 +56,7 @@ void sonde_rivals__look(void);
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
 bool sonde_cupti__load(const char *path);
-/* --- CUPTI comes and goes (presence.c) --------------------------------------------------------- */
+/* --- CUPTI comes and goes (cupti_presence.c) --------------------------------------------------------- */
 
 /* Whoever is not called by CUPTI and calls it holds it meanwhile. False when it is not there. */
 bool sonde_presence__hold(void);

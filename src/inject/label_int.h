@@ -1,5 +1,5 @@
 /*
- * Labels: every distinct text once (label_table.c), and whether the gate of include and exclude
+ * Labels: every distinct text once (label.c), and whether the gate of include and exclude
  * patterns lets it in (gate.c).
  */
 #ifndef SONDE_INJECT_LABEL_INT_H

@@ -22,7 +22,7 @@ by_time() { # HOW: a thousand windows a second, in each of which CUPTI is told t
 		python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["coverage"]; print(c); assert c["windows"]["count"] >= 1' "$TMP/r.json"
 }
 
-# A budget with which CUPTI leaves the process between windows and comes back (inject/presence.c), until it has gone three times.
+# A budget with which CUPTI leaves the process between windows and comes back (inject/cupti_presence.c), until it has gone three times.
 comes_and_goes() { # HOW STATUS: the program ends as it would, and all its steps are there
 	local status
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 budget_ppm=200000 lever.call_ns=30000

@@ -1,4 +1,4 @@
-/* In place of activity.c where the CUPTI headers were not there to build against. */
+/* In place of cupti.c where the CUPTI headers were not there to build against. */
 #include "inject/inject_int.h"
 
 void sonde_activity__start(void)
