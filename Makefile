@@ -173,7 +173,7 @@ $(BUILD)/lib/hydra/tests/%.o: override CPPFLAGS += -Itests/unit -Ilib/hydra/test
 # Needs the NVTX headers; its CUPTI half needs the CUPTI headers too. Without them: everything else.
 NVTX_INC   := $(call folder_of,nvtx3/nvToolsExt.h,/usr/include)
 CUPTI_INC  := $(call folder_of,cupti_activity.h)
-INJ_CUPTI  := $(filter-out src/inject/cupti_absent.c,$(sort $(wildcard src/inject/cupti*.c))) src/inject/devices.c
+INJ_CUPTI  := $(filter-out src/inject/cupti_absent.c,$(sort $(wildcard src/inject/cupti*.c)))
 INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/cupti_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
 INJ_SRC    := $(INJ_ALL) src/format/event.c src/base/glob.c src/base/secret.c src/base/utf8.c $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/cupti_absent.c)
 INJ_OBJ    := $(INJ_SRC:%.c=$(BUILD)/pic/%.o)

@@ -14,8 +14,7 @@
  * launches more often than that has them only while GPU work is timed; the reader then
  * estimates how many launches there were (fold/windowed_stays.c). The budget holds either way.
  */
-#include "inject/event_int.h"
-#include "inject/outfile_int.h"
+#include "inject/inject_int.h"
 #include "inject/pace.h"
 
 #define FEW	      100u /* launches that say nothing yet */

@@ -6,9 +6,11 @@
  * events there (cupti_records.c).
  */
 #include "inject/cupti_int.h"
-#include "inject/event_int.h"
+#include "inject/inject_int.h"
 #include "inject/raw_int.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -19,10 +21,80 @@
 #define PENDING_MS 10u /* how long the program launches nothing before it counts as quiet */
 #define SOON_NS	   50000000u /* CUPTI is asked no more often than so, unless collect_ms is less */
 
+struct sonde_cupti sonde_cupti;
+
 static uint8_t *buffers;
 static size_t buffer_bytes; /* of each */
 static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
 static _Atomic uint32_t ending;
+
+/* --- finding libcupti.so ----------------------------------------------------------------------- */
+
+/* Two different ones in one process do not get along: a loaded one wins. */
+
+static int is_cupti(struct dl_phdr_info *info, size_t size, void *out)
+{
+	const char *base = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	if (strncmp(base ? base + 1 : info->dlpi_name, "libcupti.so", 11) != 0)
+		return 0;
+	*(const char **)out = info->dlpi_name;
+	return 1;
+}
+
+static void *find_library(const char *path)
+{
+	static const char *const usual[] = {
+		"libcupti.so.13",
+		"libcupti.so.12",
+		"libcupti.so",
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+		"/usr/local/cuda/lib64/libcupti.so",
+		"/usr/local/cuda/lib/libcupti.so",
+	};
+	const char *loaded = NULL;
+	void *lib = NULL;
+	size_t i;
+
+	dl_iterate_phdr(is_cupti, &loaded);
+	if (loaded)
+		lib = dlopen(loaded, RTLD_LAZY | RTLD_NOLOAD);
+	if (!lib && path)
+		return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	for (i = 0; !lib && i < sizeof(usual) / sizeof(usual[0]); i++)
+		lib = dlopen(usual[i], RTLD_LAZY | RTLD_LOCAL);
+	return lib;
+}
+
+/* CUDA is there: it is what loaded us. */
+static void find_driver(void *lib)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	*(void **)&sonde_cupti.device_attribute = dlsym(cuda ? cuda : lib, "cuDeviceGetAttribute");
+}
+
+/* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
+static bool load(const char *path)
+{
+	void *lib = find_library(path);
+
+	if (!lib)
+		return false;
+#define LOAD(name)                                                                                 \
+	*(void **)&sonde_cupti.name = dlsym(lib, #name);                                           \
+	if (!sonde_cupti.name)                                                                     \
+		return false;
+	SONDE_CUPTI_CALLS(LOAD)
+#undef LOAD
+#ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+	*(void **)&sonde_cupti.subscribe_v2 = dlsym(lib, "cuptiSubscribe_v2");
+	*(void **)&sonde_cupti.unsubscribe = dlsym(lib, "cuptiUnsubscribe");
+#endif
+	find_driver(lib);
+	return sonde_cupti.cuptiGetVersion(&sonde_cupti.version) == CUPTI_SUCCESS;
+}
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
@@ -56,7 +128,7 @@ static void CUPTIAPI completed(
 		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
 		count(&sonde_inject.nr_gpu_records);
 		if (t)
-			sonde_activity__record(t, r);
+			sonde_cupti__record(t, r);
 		else
 			count(&sonde_inject.nr_gpu_dropped);
 	}
@@ -95,7 +167,7 @@ static bool clock_read(uint64_t *ticks, uint64_t *ns)
 	return true;
 }
 
-void sonde_activity__stamp(void)
+void sonde_cupti__stamp(void)
 {
 	struct thread *t = hook_enter();
 	struct sonde_event e;
@@ -203,7 +275,7 @@ static void *collect(void *arg)
 	when.regular_ns = when.asked_ns = when.quiet_ns = sonde_now_ns();
 	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
 		if (is_regular && sonde_presence__hold()) {
-			sonde_activity__stamp();
+			sonde_cupti__stamp();
 			sonde_presence__release();
 		}
 		atomic_fetch_add(&sonde_inject.nr_collected, is_regular);
@@ -231,7 +303,7 @@ static void collect_rest(void)
 		return; /* CUPTI does not survive a fork */
 	sonde_futex__wake(&ending);
 	if (sonde_presence__hold()) { /* for good */
-		sonde_activity__stamp();
+		sonde_cupti__stamp();
 		sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	}
 	sonde_flusher__await_collectors(); /* what the collector took is not in there */
@@ -303,7 +375,7 @@ static void set_kinds(bool is_on)
 }
 
 /* A call of ours must come back as a record. If not, what was switched on is another's by now. */
-bool sonde_activity__is_ours(void)
+bool sonde_cupti__is_ours(void)
 {
 	uint64_t nr = atomic_load(&sonde_inject.nr_gpu_records);
 	int value;
@@ -319,7 +391,7 @@ bool sonde_activity__is_ours(void)
 	return true;
 }
 
-void sonde_activity__end_records(void)
+void sonde_cupti__end_records(void)
 {
 	set_kinds(false);
 }
@@ -345,7 +417,7 @@ static CUptiResult begin(void)
 	return sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed);
 }
 
-bool sonde_activity__begin_again(void)
+bool sonde_cupti__begin_again(void)
 {
 	if (sonde_launches__subscribe() && begin() == CUPTI_SUCCESS)
 		return true;
@@ -356,7 +428,7 @@ bool sonde_activity__begin_again(void)
 }
 
 /* Calls come before records and go after them: what records cost is seen in calls. */
-void sonde_activity__switch(bool is_on, bool is_timed)
+void sonde_cupti__switch(bool is_on, bool is_timed)
 {
 	bool was_on, was_timed = atomic_load(&sonde_inject.windows.is_timing);
 
@@ -369,14 +441,14 @@ void sonde_activity__switch(bool is_on, bool is_timed)
 		sonde_launches__switch(true);
 	switch_kinds(is_timed);
 	if (is_timed && !was_timed)
-		sonde_activity__stamp();
+		sonde_cupti__stamp();
 	if (!is_on && was_on && sonde_presence__is_kept())
 		sonde_launches__switch(false); /* a thread that is in no call says so */
 	if (!is_on && was_on)
 		sonde_presence__go();
 }
 
-void sonde_activity__start(void)
+void sonde_cupti__start(void)
 {
 	CUptiResult rc;
 
@@ -384,7 +456,7 @@ void sonde_activity__start(void)
 		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
 		return;
 	}
-	if (!sonde_cupti__load(sonde_inject.config.cupti)) {
+	if (!load(sonde_inject.config.cupti)) {
 		sonde_flusher__note("CUPTI not found: host times only, no kernels; "
 				    "pipeline.native.cupti can name one");
 		return;

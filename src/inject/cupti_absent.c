@@ -1,16 +1,16 @@
 /* In place of cupti.c where the CUPTI headers were not there to build against. */
 #include "inject/inject_int.h"
 
-void sonde_activity__start(void)
+void sonde_cupti__start(void)
 {
 	sonde_flusher__note("built without CUPTI: host times only, no kernels");
 }
 
-void sonde_activity__switch(bool is_on, bool is_timed)
+void sonde_cupti__switch(bool is_on, bool is_timed)
 {
 	(void)is_on, (void)is_timed;
 }
 
-void sonde_activity__end_records(void)
+void sonde_cupti__end_records(void)
 {
 }

@@ -1,6 +1,12 @@
 /*
  * CUPTI as found in the running process: the functions we call, by dlsym.
- * Vendor types stay in cupti_records.c and devices.c, callbacks in cupti_launches.c, loading in cupti_load.c.
+ *
+ *   cupti.c           finds, starts and switches it; the collector asks it for records
+ *   cupti_launches.c  its callbacks: which thread launches what
+ *   cupti_records.c   its records, turned into events; the devices
+ *   cupti_presence.c  it leaves the process when nothing is recorded, and comes back
+ *   cupti_rivals.c    who else uses it
+ *   cupti_absent.c    in place of all these where its headers were not there to build against
  */
 #ifndef SONDE_INJECT_CUPTI_INT_H
 #define SONDE_INJECT_CUPTI_INT_H
@@ -47,55 +53,58 @@ extern struct sonde_cupti sonde_cupti;
 
 struct thread;
 
-/* CUPTI refused us as subscriber: says who has it. */
+/* --- who else uses it (cupti_rivals.c) --------------------------------------------------------- */
+
+/* Notes who the subscriber is when CUPTI refused us. */
 void sonde_rivals__note_subscriber(void);
-/* CUPTI refused what `what` says, a constant; or everything, since somebody else has another way of using it. */
+/* Notes `what`, a constant, when CUPTI refused it; or that another user of CUPTI makes it refuse everything. */
 void sonde_rivals__note_refusal(CUptiResult why, const char *what);
-/* Now and then, after a collection: says so when somebody else has the records. */
+/* The collector calls this now and then: it notes when somebody else gets the records. */
 void sonde_rivals__look(void);
 
-/* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
-bool sonde_cupti__load(const char *path);
 /* --- CUPTI comes and goes (cupti_presence.c) --------------------------------------------------------- */
 
-/* Whoever is not called by CUPTI and calls it holds it meanwhile. False when it is not there. */
+/* Code that CUPTI did not call holds CUPTI while it calls it. False when CUPTI is not there. */
 bool sonde_presence__hold(void);
 void sonde_presence__release(void);
 void sonde_presence__begin(void); /* it is there */
-/* There must be CUPTI: waits for it. False when somebody else has it now. The baton's holder's, as is … */
+/* Waits until CUPTI is there. False when somebody else has it now. Only the holder of the windows' baton calls this … */
 bool sonde_presence__come(void);
-/* … this: nothing is recorded any more, CUPTI need not be there. */
+/* … and this: nothing is recorded any more, CUPTI may leave. */
 void sonde_presence__go(void);
-/* Records are to go on for a while. */
+/* Whether records go on for a while after a window closed. */
 bool sonde_presence__lingers(void);
-/* It stays for good. */
+/* CUPTI stays for good. */
 void sonde_presence__stay(void);
-/* In callbacks, at the end of a call: if it is to go, it goes now. */
+/* For callbacks at the end of a call: CUPTI leaves now if it should. */
 void sonde_presence__end_call(bool is_kernel);
-/* The program itself opens and closes windows: it must not wait for CUPTI to come, so CUPTI stays. */
+/* Whether CUPTI stays because the program itself opens windows and must not wait for CUPTI to come back. */
 bool sonde_presence__is_kept(void);
-/* The collector's: has it leave once it has nothing more; microseconds until it is to be asked again. */
+/* The collector lets CUPTI leave once it has nothing more; returns microseconds until it should ask again. */
 uint64_t sonde_presence__look(void);
-/* CUPTI as at the beginning; false when it refuses. */
-bool sonde_activity__begin_again(void);
-/* Whether records come to us, and not to another user of CUPTI. */
-bool sonde_activity__is_ours(void);
-/* Writes what time it is on CUPTI's clock and ours. */
-void sonde_activity__stamp(void);
+/* --- cupti.c ------------------------------------------------------------------------------------- */
 
-/* --------------------------------------------------------------------------------------------- */
+/* Starts CUPTI once more after it left; false when it refuses. */
+bool sonde_cupti__begin_again(void);
+/* Whether records come to us, and not to another user of CUPTI. */
+bool sonde_cupti__is_ours(void);
+/* Writes what time it is on CUPTI's clock and ours. */
+void sonde_cupti__stamp(void);
+
+/* --- cupti_launches.c ---------------------------------------------------------------------------- */
 
 /* Asks to be called at every graph node, and once switched on at every launch and copy. False when
  * CUPTI refuses. */
 bool sonde_launches__subscribe(void);
 void sonde_launches__switch(bool is_on);
-/* Another number than before when there were launches since. */
+/* A number that changes when there are launches. */
 uint64_t sonde_launches__sum(void);
-/* A device was met: what the driver says of it is written by the next sonde_devices__describe. */
-void sonde_devices__met(uint32_t id);
-/* Asks the driver, so not to be called by CUPTI's own threads. */
+
+/* --- cupti_records.c ----------------------------------------------------------------------------- */
+
+/* Writes what the driver says of new devices. CUPTI's own threads must not ask the driver: the collector does. */
 void sonde_devices__describe(void);
 /* Writes one record as an event of this thread. */
-void sonde_activity__record(struct thread *t, const CUpti_Activity *r);
+void sonde_cupti__record(struct thread *t, const CUpti_Activity *r);
 
 #endif

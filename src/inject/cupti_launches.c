@@ -17,7 +17,7 @@
  */
 #include "catalogue/calls.h"
 #include "inject/cupti_int.h"
-#include "inject/event_int.h"
+#include "inject/inject_int.h"
 
 #define MAX_CALLBACKS 4096u
 #define SHARED_IDS    130000u /* from this version on runtime and driver calls share their ids */

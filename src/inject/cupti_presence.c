@@ -18,7 +18,7 @@
  * held and leaves that to a later call.
  */
 #include "inject/cupti_int.h"
-#include "inject/event_int.h"
+#include "inject/inject_int.h"
 
 #define ROUND_NS 10000000u   /* between two looks for what is left */
 #define QUIET_NS 100000000u  /* how long nothing must come where CUPTI perhaps owes a record */
@@ -155,7 +155,7 @@ bool sonde_presence__come(void)
 		sonde_futex__wait(&p.state, BUSY, 1);
 	if (state == ABSENT) {
 		begin_account();
-		state = sonde_activity__begin_again() ? THERE : REFUSED;
+		state = sonde_cupti__begin_again() ? THERE : REFUSED;
 		atomic_store(&p.state, state);
 		sonde_budget__charge(sonde_now_ns() - before);
 	}
@@ -213,7 +213,7 @@ static bool fetch_rest(uint64_t now)
 		       atomic_load(&sonde_inject.latest_ns) > atomic_load(&p.gpu_off_ns);
 	if (owes(now))
 		return atomic_load(&p.stays);
-	sonde_activity__stamp();
+	sonde_cupti__stamp();
 	return true;
 }
 
@@ -221,7 +221,7 @@ static bool fetch_rest(uint64_t now)
 static bool should_leave(void)
 {
 	return may_leave() && (atomic_load(&sonde_inject.nr_gpu_records) != p.nr_records ||
-				      sonde_activity__is_ours());
+				      sonde_cupti__is_ours());
 }
 
 /* Ever longer: what did not come for a second need not be asked for a hundred times in the next. */

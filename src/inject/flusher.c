@@ -5,7 +5,7 @@
  * then an error of write(), not the end of anybody.
  */
 #include "format/varint.h"
-#include "inject/outfile_int.h"
+#include "inject/inject_int.h"
 #include "inject/raw_int.h"
 
 #include <sched.h>

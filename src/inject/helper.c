@@ -11,7 +11,8 @@
  * write the rest down.
  *
  * The price: it has no thread of libc's own, so nothing that runs in it may
- * use errno or anything else that is thread-local (raw_int.h), nor stdio.
+ * use errno or anything else that is thread-local, nor stdio: raw_int.h has
+ * system calls and text without them.
  *
  * Why it is no child of the host. The host's wait() would not see it, as its exit
  * signal is 0, but waitpid(-1, &status, __WALL) would never end. So a process of a
@@ -61,6 +62,38 @@ struct host {
 	uint64_t stack_at; /* where its program's stack begins; 0 = not said */
 };
 static struct host at_start;
+
+/* --- what code in that process may use --------------------------------------------------------- */
+
+size_t sonde_raw__slurp(const char *path, char *to, size_t cap)
+{
+	int fd = raw_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : raw_read(fd, to, cap - 1);
+
+	if (fd >= 0)
+		raw_close(fd);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+void sonde_raw__text(struct raw_text *t, const char *text)
+{
+	for (; *text && t->n + 1 < t->cap; text++)
+		t->p[t->n++] = *text;
+	t->p[t->n] = '\0';
+}
+
+void sonde_raw__number(struct raw_text *t, uint64_t number)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	*--at = '\0';
+	do {
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	sonde_raw__text(t, at);
+}
 
 void sonde_futex__wait(_Atomic uint32_t *word, uint32_t value, uint32_t ms)
 {

@@ -1,17 +1,20 @@
 /*
- * The two doors of the library, and its life: started by the first call that
- * comes, reset in a forked child, finished when the process exits.
+ * The two exported functions, and the life of the library: the first call
+ * starts it, a forked child resets it, the end of the process finishes it. The runner reads
+ * what became of it in a page that both map (format/attach.h).
  */
 #include "format/launcher.h"
 #include "inject/inject_int.h"
 #include "inject/nvtx_int.h"
+#include "inject/raw_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -26,6 +29,62 @@ struct inject sonde_inject;
 
 enum life { UNBORN, STARTING, RUNNING, REFUSED };
 static _Atomic uint32_t life;
+
+/* --- the page that the runner reads ------------------------------------------------------------ */
+
+static struct sonde_attach nobody_reads; /* where the runner made no page */
+
+static struct sonde_attach *map_page(const char *output, const char *file)
+{
+	char path[PATH_MAX], last;
+	struct raw_text name = {path, 0, sizeof(path)};
+	void *page = MAP_FAILED;
+	int fd;
+
+	sonde_raw__text(&name, output);
+	sonde_raw__text(&name, "/");
+	sonde_raw__text(&name, file);
+	fd = raw_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return &nobody_reads;
+	/* A shorter file would end us with a signal when it is written to. */
+	if (raw_call(SYS_pread64, fd, (long)&last, 1, SONDE_ATTACH_BYTES - 1, 0) == 1)
+		page = mmap(NULL, SONDE_ATTACH_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw_close(fd);
+	return page == MAP_FAILED ? &nobody_reads : page;
+}
+
+/* Only what can be part of a file's name and of a line. */
+static void find_runner(void)
+{
+	const char *name = secure_getenv(SONDE_RUNNER_VARIABLE);
+
+	if (name && strlen(name) < SONDE_RUNNER_LIMIT &&
+		!name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789")])
+		memcpy(sonde_inject.runner, name, strlen(name) + 1);
+}
+
+/* Maps the page that says what became of us, and the one with the runner's orders; a private one where there is none. */
+static void open_pages(const char *output)
+{
+	char own[sizeof(SONDE_ATTACH_OWN_NAME) + SONDE_RUNNER_LIMIT];
+
+	find_runner();
+	sonde_inject.orders = sonde_inject.attach = map_page(output, SONDE_ATTACH_NAME);
+	if (!*sonde_inject.runner)
+		return;
+	snprintf(own, sizeof(own), SONDE_ATTACH_OWN_NAME, sonde_inject.runner);
+	sonde_inject.attach = map_page(output, own);
+}
+
+void sonde_attach__fault(enum sonde_attach_fault fault, int error)
+{
+	atomic_store(&sonde_inject.on, false);
+	atomic_store(&sonde_inject.attach->faults[fault].error, (uint32_t)error);
+	atomic_fetch_add(&sonde_inject.attach->faults[fault].nr, 1);
+}
+
+/* --- starting ---------------------------------------------------------------------------------- */
 
 /* Whether the processor's counter is a clock: constant rate, one for all cores. */
 static bool counter_is_clock(void)
@@ -175,7 +234,7 @@ static bool start(void)
 	find_rank(g);
 	if (!is_chosen(g))
 		return false;
-	sonde_attach__open(g->config.output);
+	open_pages(g->config.output);
 	if (!sonde_helper__is_possible()) {
 		atomic_fetch_add(&g->attach->nr_attached, 1);
 		sonde_attach__fault(SONDE_FAULT_SHARING, 0);
@@ -230,6 +289,6 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 EXPORT int InitializeInjection(void)
 {
 	if (alive())
-		sonde_activity__start();
+		sonde_cupti__start();
 	return 1;
 }

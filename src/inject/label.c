@@ -1,15 +1,20 @@
 /*
- * The label table: every distinct text once, found without a lock.
+ * Labels: every distinct text once, found without a lock; and the gate, which says which of them are recorded.
  *
  * Entries are bump-allocated and only ever added; a slot goes from 0 to an
  * entry by compare-and-swap after the entry is complete, so whoever finds an
  * entry finds all of it. Two threads adding the same text at once waste one
  * entry, and may write it down twice. A full table is no loss: labels are then written out in each
  * event.
+ *
+ * The gate's patterns: `GLOB` for labels in any domain; `DOMAIN@GLOB` for the
+ * labels of one domain, and for any label that looks so (base/glob.h).
  */
+#include "base/glob.h"
 #include "inject/inject_int.h"
 
-#include <string.h>
+#define NR_SLOTS   (MAX_LABELS * 2)
+#define TEXT_BYTES (12u << 20)
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -83,6 +88,28 @@ static bool same(const struct label *e, const struct label *key, const char *tex
 	       e->domain == key->domain && !memcmp(e->text, text, key->nr_bytes);
 }
 
+/* Whether `patterns` has one for this label. */
+static bool matches(const struct patterns *patterns, const char *domain, const char *label)
+{
+	struct sonde_str text = {label, strlen(label)}, of = {domain, strlen(domain)};
+	uint32_t i;
+
+	for (i = 0; i < patterns->nr; i++) {
+		const struct pattern *p = &patterns->at[i];
+		struct sonde_str whole = {p->text, strlen(p->text)}, left = whole, right = {0};
+
+		if (sonde_str_glob(text, whole))
+			return true;
+		if (!p->label)
+			continue;
+		left.n = (size_t)(p->label - 1 - p->text);
+		right = (struct sonde_str){p->label, whole.n - left.n - 1};
+		if (sonde_str_glob(of, left) && sonde_str_glob(text, right))
+			return true;
+	}
+	return false;
+}
+
 unsigned sonde_label__gate(unsigned domain, const char *text)
 {
 	struct inject *g = &sonde_inject;
@@ -93,17 +120,17 @@ unsigned sonde_label__gate(unsigned domain, const char *text)
 
 	if (!g->has_patterns && !g->config.window.label.nr)
 		return 0;
-	if (sonde_gate__matches(&g->config.include, name, text))
+	if (matches(&g->config.include, name, text))
 		gate |= GATE_INCLUDED;
-	if (sonde_gate__matches(&g->config.exclude, name, text))
+	if (matches(&g->config.exclude, name, text))
 		gate |= GATE_EXCLUDED;
-	if (sonde_gate__matches(&g->config.window.label, name, text))
+	if (matches(&g->config.window.label, name, text))
 		gate |= GATE_WINDOW;
 	return gate;
 }
 
 /* A new entry, not yet to be found. Its offset / 8, or 0 when there is no room. */
-static uint32_t add(struct labels *l, const struct label *key, const char *text, bool is_kept)
+static uint32_t add_label(struct labels *l, const struct label *key, const char *text, bool is_kept)
 {
 	uint32_t bytes = (uint32_t)(sizeof(*key) + key->nr_bytes + 1 + 7) & ~7u, at, id;
 	uint32_t spare_ids = is_kept ? 0 : MAX_LABELS / 16, spare = is_kept ? 0 : TEXT_BYTES / 16;
@@ -149,7 +176,7 @@ struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *te
 		uint32_t at = atomic_load_explicit(&l->slots[i], memory_order_acquire);
 
 		if (!at) {
-			if (!mine && !(mine = add(l, &key, text, is_kept)))
+			if (!mine && !(mine = add_label(l, &key, text, is_kept)))
 				return NULL;
 			publish(l, mine, mine); /* before anybody can find and use it */
 			if (atomic_compare_exchange_strong_explicit(&l->slots[i], &at, mine,
@@ -202,4 +229,74 @@ unsigned sonde_label__domain(const char *name, size_t n)
 			return i;
 	}
 	return other_domains();
+}
+
+/* --- the gate ---------------------------------------------------------------------------------- */
+
+/* Start/end ranges that are open, by id: a program may end one twice. */
+#define CLAIMED 1u /* in `id`: somebody is about to fill it in */
+static struct holder {
+	_Atomic uint64_t id; /* 0 = free */
+	_Atomic(const struct label *) label;
+	_Atomic uint32_t epoch;
+} holders[MAX_HOLDERS];
+
+/* Finds the range with the id `from` and gives it the id `to`. NULL when there is none. */
+static struct holder *swap_holder(uint64_t from, uint64_t to)
+{
+	uint64_t was;
+	size_t i;
+
+	for (i = 0; i < MAX_HOLDERS; i++) {
+		was = from;
+		if (atomic_load_explicit(&holders[i].id, memory_order_relaxed) == from &&
+			atomic_compare_exchange_strong(&holders[i].id, &was, to))
+			return &holders[i];
+	}
+	return NULL;
+}
+
+void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uint32_t epoch)
+{
+	struct holder *h = swap_holder(0, CLAIMED);
+
+	if (!h) {
+		sonde_flusher__note("more start/end ranges were open at once than can be followed: the "
+				    "rest select nothing, and windows that open in them do not know "
+				    "them");
+		return;
+	}
+	atomic_store(&h->label, label);
+	atomic_store(&h->epoch, epoch);
+	atomic_store(&h->id, id);
+	atomic_fetch_add(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
+	atomic_fetch_add(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
+}
+
+const struct label *sonde_gate__held(uint32_t i, uint32_t epoch, uint64_t *id)
+{
+	*id = atomic_load(&holders[i].id);
+	return *id > CLAIMED && atomic_load(&holders[i].epoch) != epoch
+		       ? atomic_load(&holders[i].label)
+		       : NULL;
+}
+
+bool sonde_gate__let_go(uint64_t id, unsigned gate)
+{
+	if (!swap_holder(id, 0))
+		return false;
+	atomic_fetch_sub(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
+	atomic_fetch_sub(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
+	return true;
+}
+
+bool sonde_gate__is_open(const struct thread *t, unsigned gate)
+{
+	const struct inject *g = &sonde_inject;
+
+	if (gate & GATE_EXCLUDED || t->nr_excluded || t->is_left_out ||
+		atomic_load_explicit(&g->nr_excluded, memory_order_relaxed))
+		return false;
+	return !g->config.include.nr || gate & GATE_INCLUDED || t->nr_included ||
+	       atomic_load_explicit(&g->nr_included, memory_order_relaxed);
 }

@@ -1,11 +1,13 @@
 /*
- * The NVTX hooks: every range and mark of every NVTX instance in the process
- * comes here. (Naming calls go to nvtx_names.c.)
+ * The NVTX hooks: every range, mark and name of every NVTX instance in the process
+ * comes here.
  *
  * Push and pop answer what they answer without any tool ("no tracking"), so
  * that a program which looks at the depth behaves as it does unprofiled.
  */
-#include "inject/message_int.h"
+#include "base/str.h"
+#include "inject/inject_int.h"
+#include "inject/nvtx_int.h"
 
 /* A start's id as the program holds it: our flags, the stream + 1, the number within it. */
 #define ID_SKIPPED    (1ull << 63) /* the gate left it out */
@@ -15,6 +17,171 @@
 #define ID_CLOSES     (1ull << 59) /* … and its end closes one */
 #define ID_STREAM(id) (((id) & ~(31ull << 59)) >> 32)
 
+/* --- messages: a label, in one of the shapes NVTX has for it ----------------------------------- */
+
+#define HOT	   inline __attribute__((always_inline))
+#define RARE	   __attribute__((noinline)) /* kept out of the hooks, which are short then */
+#define WIDE_LIMIT 2048 /* bytes of UTF-8 made of a wide text, on the host's stack */
+
+typedef uint64_t unaligned __attribute__((aligned(1), may_alias));
+#define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+
+/* A label as an event names it: by its entry, or written out when the table is full. */
+struct message {
+	const struct label *label;
+	const char *text;
+	size_t n;
+	unsigned domain;
+	uint64_t now; /* when the hook was entered */
+};
+
+/* The number of a domain we gave this handle for; 0, the default domain, for any other. */
+static RARE unsigned domain_of(nvtxDomainHandle_t handle)
+{
+	uintptr_t at = (uintptr_t)handle, base = (uintptr_t)sonde_inject.labels.domains;
+	size_t n = (at - base) / sizeof(sonde_inject.labels.domains[0]);
+
+	return at > base && n < MAX_DOMAINS ? (unsigned)n : 0;
+}
+
+static void intern(struct message *m, unsigned kind)
+{
+	m->label = sonde_label__intern(kind, m->domain, m->text, m->n);
+	if (unlikely(!m->label)) {
+		count(&sonde_inject.nr_inline);
+		if (m->n > SONDE_INLINE_LIMIT)
+			m->n = SONDE_INLINE_LIMIT;
+	}
+}
+
+/* Any text of this kind. `text` NULL is the empty one. */
+static RARE void take_narrow(struct message *m, unsigned kind, const char *text)
+{
+	m->text = text ? text : "";
+	m->n = strlen(m->text);
+	if (unlikely(m->n > SONDE_LABEL_LIMIT)) {
+		m->n = SONDE_LABEL_LIMIT;
+		count(&sonde_inject.nr_cut);
+	}
+	intern(m, kind);
+}
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+	return sonde_utf8_encode(to, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
+}
+
+/* The same; `buf` holds WIDE_LIMIT bytes and must live as long as the message. */
+static RARE void take_wide(struct message *m, unsigned kind, const wchar_t *text, char *buf)
+{
+	size_t n = 0;
+
+	for (; text && *text; text++) {
+		if (n + 5 > WIDE_LIMIT) {
+			count(&sonde_inject.nr_cut);
+			break;
+		}
+		n += put_utf8(buf + n, (uint32_t)*text);
+	}
+	buf[n] = '\0';
+	m->text = buf;
+	m->n = n;
+	intern(m, kind);
+}
+
+/*
+ * Whether `text` is this label. Like strcmp, but in line: whole words are read as long as they
+ * cannot leave the page, which a byte of the text is on.
+ */
+NO_SANITIZE static HOT bool is_label(const struct label *e, const char *text)
+{
+	size_t n = (size_t)e->nr_bytes + 1, i;
+	uint64_t a, b;
+
+	if (unlikely(((uintptr_t)text & 4095) + n + 8 > 4096))
+		return !strcmp(e->text, text);
+	for (i = 0; i + 8 <= n; i += 8) {
+		a = *(const unaligned *)(e->text + i);
+		b = *(const unaligned *)(text + i);
+		if (a != b)
+			return false;
+	}
+	if (i == n)
+		return true;
+	a = *(const unaligned *)(e->text + i);
+	b = *(const unaligned *)(text + i);
+	return !((a ^ b) << (64 - 8 * (n - i))); /* only the bytes that are left */
+}
+
+/* The label of a range in the domain of `m`: one comparison when the same text came from there. */
+static HOT void take_label(struct message *m, struct thread *t, const char *text)
+{
+	const struct label **recent = &t->recent[((uintptr_t)text >> 4 ^ m->domain) % NR_RECENT];
+	const struct label *e = *recent;
+
+	if (likely(e && e->domain == m->domain && text && is_label(e, text))) {
+		m->label = e;
+		return;
+	}
+	take_narrow(m, SONDE_STRING_LABEL, text);
+	*recent = m->label;
+}
+
+static bool is_complete(const nvtxEventAttributes_t *a)
+{
+	return a && a->size >= sizeof(*a);
+}
+
+/* The message of `a`, whatever its type. */
+static RARE void take_attributes(
+	struct message *m, struct thread *t, const nvtxEventAttributes_t *a, char *buf)
+{
+	struct label *e;
+
+	if (!is_complete(a)) {
+		take_narrow(m, SONDE_STRING_LABEL, "");
+	} else if (a->messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
+		e = sonde_label__of_handle(a->message.registered);
+		if (likely(e && e->domain == m->domain && e->kind == SONDE_STRING_LABEL))
+			m->label = e;
+		else
+			take_narrow(m, SONDE_STRING_LABEL, e ? e->text : "");
+	} else if (a->messageType == NVTX_MESSAGE_TYPE_ASCII) {
+		take_label(m, t, a->message.ascii);
+	} else if (a->messageType == NVTX_MESSAGE_TYPE_UNICODE) {
+		take_wide(m, SONDE_STRING_LABEL, a->message.unicode, buf);
+	} else {
+		take_narrow(m, SONDE_STRING_LABEL, "");
+	}
+}
+
+static HOT uint8_t *put_label(uint8_t *p, const struct message *m)
+{
+	if (likely(m->label))
+		return sonde_varint_put(p, m->label->id);
+	return sonde_event_put_text(p, m->domain, m->text, m->n);
+}
+
+/* The same for events that are not written in place. */
+static inline struct sonde_event_label label_of(const struct message *m)
+{
+	return (struct sonde_event_label){
+		m->label ? m->label->id : 0, m->domain, m->text, m->n};
+}
+
+/* The four shapes of a labelled call, for push, start and mark alike. */
+#define WITH_MESSAGE(none, fill, act)                                                              \
+	char buf[WIDE_LIMIT];                                                                      \
+	struct message m = {.now = ticks_now()};                                                   \
+	struct thread *t = hook_enter();                                                           \
+                                                                                                   \
+	(void)buf;                                                                                 \
+	if (!t)                                                                                    \
+		return none;                                                                       \
+	fill;                                                                                      \
+	act;                                                                                       \
+	hook_leave(t)
+
 /* --- events -------------------------------------------------------------------------------- */
 
 /* A labelled event without more to it: push, mark. */
@@ -23,7 +190,7 @@ static HOT void event_put(struct thread *t, unsigned type, const struct message 
 	uint8_t *p = event_open(t, type | (m->label ? 0u : SONDE_EVENT_INLINE), m->now);
 
 	if (likely(p))
-		event_close(t, message_put(p, m));
+		event_close(t, put_label(p, m));
 }
 
 static HOT unsigned gate_of(const struct message *m)
@@ -66,7 +233,7 @@ static __attribute__((noinline)) void push_gated(
 	t->open[t->nr_open++] = o;
 }
 
-static HOT void push(struct thread *t, const struct message *m)
+static HOT void push_range(struct thread *t, const struct message *m)
 {
 	unsigned gate = gate_of(m);
 	open_range o = OPEN_MAKE(m->label ? m->label->id : 0, m->domain, gate) | OPEN_RECORDED;
@@ -115,7 +282,7 @@ static HOT void unstack(struct thread *t, uint32_t i)
 	}
 }
 
-static HOT int pop(unsigned domain)
+static HOT int pop_range(unsigned domain)
 {
 	uint64_t now = ticks_now();
 	struct thread *t = hook_enter();
@@ -178,7 +345,7 @@ static bool start_gated(struct thread *t, const struct message *m, uint64_t *id,
 	return is_open;
 }
 
-static uint64_t start(struct thread *t, const struct message *m)
+static uint64_t start_range(struct thread *t, const struct message *m)
 {
 	uint64_t id = ++t->nr_starts | (uint64_t)(t->stream + 1) << 32;
 	struct sonde_event e;
@@ -231,7 +398,7 @@ static void write_stop(struct thread *t, uint64_t id)
 	sonde_ring__write(t, &e);
 }
 
-static void stop(uint64_t id)
+static void stop_range(uint64_t id)
 {
 	unsigned gate = (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
 			(id & ID_EXCLUDED ? GATE_EXCLUDED : 0u) |
@@ -254,7 +421,7 @@ static void stop(uint64_t id)
 	hook_leave(t);
 }
 
-/* --- core ---------------------------------------------------------------------------------- */
+/* --- the hooks of ranges and marks ---------------------------------------------------------------------------------- */
 
 static int NVTX_API range_push_a(const char *text)
 {
@@ -263,8 +430,8 @@ static int NVTX_API range_push_a(const char *text)
 
 	if (unlikely(!t))
 		return NVTX_NO_PUSH_POP_TRACKING;
-	message_label(&m, t, text);
-	push(t, &m);
+	take_label(&m, t, text);
+	push_range(t, &m);
 	hook_leave(t);
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
@@ -272,15 +439,15 @@ static int NVTX_API range_push_a(const char *text)
 static int NVTX_API range_push_w(const wchar_t *text)
 {
 	WITH_MESSAGE(NVTX_NO_PUSH_POP_TRACKING,
-		sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf), push(t, &m));
+		take_wide(&m, SONDE_STRING_LABEL, text, buf), push_range(t, &m));
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a)
 {
 	WITH_MESSAGE(NVTX_NO_PUSH_POP_TRACKING,
-		(m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
-		push(t, &m));
+		(m.domain = domain_of(d), take_attributes(&m, t, a, buf)),
+		push_range(t, &m));
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
@@ -291,26 +458,26 @@ static int NVTX_API range_push_ex(const nvtxEventAttributes_t *a)
 
 static int NVTX_API range_pop(void)
 {
-	return pop(0);
+	return pop_range(0);
 }
 
 static int NVTX_API domain_range_pop(nvtxDomainHandle_t d)
 {
-	return pop(sonde_message__domain(d));
+	return pop_range(domain_of(d));
 }
 
 static nvtxRangeId_t NVTX_API range_start_a(const char *text)
 {
 	nvtxRangeId_t id;
-	WITH_MESSAGE(ID_SKIPPED, message_label(&m, t, text), id = start(t, &m));
+	WITH_MESSAGE(ID_SKIPPED, take_label(&m, t, text), id = start_range(t, &m));
 	return id;
 }
 
 static nvtxRangeId_t NVTX_API range_start_w(const wchar_t *text)
 {
 	nvtxRangeId_t id;
-	WITH_MESSAGE(ID_SKIPPED, sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf),
-		id = start(t, &m));
+	WITH_MESSAGE(ID_SKIPPED, take_wide(&m, SONDE_STRING_LABEL, text, buf),
+		id = start_range(t, &m));
 	return id;
 }
 
@@ -319,8 +486,8 @@ static nvtxRangeId_t NVTX_API domain_range_start_ex(
 {
 	nvtxRangeId_t id;
 	WITH_MESSAGE(ID_SKIPPED,
-		(m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
-		id = start(t, &m));
+		(m.domain = domain_of(d), take_attributes(&m, t, a, buf)),
+		id = start_range(t, &m));
 	return id;
 }
 
@@ -331,29 +498,29 @@ static nvtxRangeId_t NVTX_API range_start_ex(const nvtxEventAttributes_t *a)
 
 static void NVTX_API range_end(nvtxRangeId_t id)
 {
-	stop(id);
+	stop_range(id);
 }
 
 static void NVTX_API domain_range_end(nvtxDomainHandle_t d, nvtxRangeId_t id)
 {
 	(void)d;
-	stop(id);
+	stop_range(id);
 }
 
 static void NVTX_API mark_a(const char *text)
 {
-	WITH_MESSAGE(, message_label(&m, t, text), put_mark(t, &m));
+	WITH_MESSAGE(, take_label(&m, t, text), put_mark(t, &m));
 }
 
 static void NVTX_API mark_w(const wchar_t *text)
 {
-	WITH_MESSAGE(, sonde_message__wide(&m, SONDE_STRING_LABEL, text, buf),
+	WITH_MESSAGE(, take_wide(&m, SONDE_STRING_LABEL, text, buf),
 		put_mark(t, &m));
 }
 
 static void NVTX_API domain_mark_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a)
 {
-	WITH_MESSAGE(, (m.domain = sonde_message__domain(d), sonde_message__of(&m, t, a, buf)),
+	WITH_MESSAGE(, (m.domain = domain_of(d), take_attributes(&m, t, a, buf)),
 		put_mark(t, &m));
 }
 
@@ -361,6 +528,89 @@ static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)
 {
 	domain_mark_ex(NULL, a);
 }
+
+/* --- names of threads, domains and registered strings ------------------------------------------ */
+
+/* Names of categories and CUDA objects are left alone: no report has a place for them. */
+
+static void name_thread(struct thread *t, const struct message *m, uint32_t tid)
+{
+	struct sonde_event e;
+
+	e.type = SONDE_EVENT_NAME_THREAD;
+	e.ticks = m->now;
+	e.label = label_of(m);
+	e.field[0] = tid;
+	sonde_ring__write(t, &e);
+}
+
+static void NVTX_API name_os_thread_a(uint32_t tid, const char *text)
+{
+	WITH_MESSAGE(, take_narrow(&m, SONDE_STRING_NAME, text), name_thread(t, &m, tid));
+}
+
+static void NVTX_API name_os_thread_w(uint32_t tid, const wchar_t *text)
+{
+	WITH_MESSAGE(, take_wide(&m, SONDE_STRING_NAME, text, buf),
+		name_thread(t, &m, tid));
+}
+
+static nvtxDomainHandle_t domain_handle(const struct message *m)
+{
+	unsigned n = sonde_label__domain(m->text, m->n);
+
+	return (nvtxDomainHandle_t)(void *)&sonde_inject.labels.domains[n];
+}
+
+static nvtxDomainHandle_t NVTX_API domain_create_a(const char *text)
+{
+	nvtxDomainHandle_t d;
+	WITH_MESSAGE(
+		NULL, take_narrow(&m, SONDE_STRING_DOMAIN, text), d = domain_handle(&m));
+	return d;
+}
+
+static nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t *text)
+{
+	nvtxDomainHandle_t d;
+	WITH_MESSAGE(NULL, take_wide(&m, SONDE_STRING_DOMAIN, text, buf),
+		d = domain_handle(&m));
+	return d;
+}
+
+static void NVTX_API domain_destroy(nvtxDomainHandle_t d)
+{
+	(void)d;
+}
+
+static nvtxStringHandle_t string_handle(const struct message *m)
+{
+	if (!m->label)
+		sonde_flusher__note("more registered strings than the table holds: "
+				    "ranges named by the rest have no label");
+	return (nvtxStringHandle_t)(void *)(uintptr_t)m->label;
+}
+
+static nvtxStringHandle_t NVTX_API domain_register_a(nvtxDomainHandle_t d, const char *text)
+{
+	nvtxStringHandle_t h;
+	WITH_MESSAGE(NULL,
+		(m.domain = domain_of(d),
+			take_narrow(&m, SONDE_STRING_LABEL | LABEL_KEPT, text)),
+		h = string_handle(&m));
+	return h;
+}
+
+static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t d, const wchar_t *text)
+{
+	nvtxStringHandle_t h;
+	WITH_MESSAGE(NULL,
+		(m.domain = domain_of(d),
+			take_wide(&m, SONDE_STRING_LABEL | LABEL_KEPT, text, buf)),
+		h = string_handle(&m));
+	return h;
+}
+
 /* --- attaching ------------------------------------------------------------------------------- */
 
 static const NvtxFunctionPointer core[NVTX_CBID_CORE_SIZE] = {
@@ -375,6 +625,8 @@ static const NvtxFunctionPointer core[NVTX_CBID_CORE_SIZE] = {
 	HOOK(NVTX_CBID_CORE_RangePushA, range_push_a),
 	HOOK(NVTX_CBID_CORE_RangePushW, range_push_w),
 	HOOK(NVTX_CBID_CORE_RangePop, range_pop),
+	HOOK(NVTX_CBID_CORE_NameOsThreadA, name_os_thread_a),
+	HOOK(NVTX_CBID_CORE_NameOsThreadW, name_os_thread_w),
 };
 
 static const NvtxFunctionPointer core2[NVTX_CBID_CORE2_SIZE] = {
@@ -383,6 +635,11 @@ static const NvtxFunctionPointer core2[NVTX_CBID_CORE2_SIZE] = {
 	HOOK(NVTX_CBID_CORE2_DomainRangeEnd, domain_range_end),
 	HOOK(NVTX_CBID_CORE2_DomainRangePushEx, domain_range_push_ex),
 	HOOK(NVTX_CBID_CORE2_DomainRangePop, domain_range_pop),
+	HOOK(NVTX_CBID_CORE2_DomainRegisterStringA, domain_register_a),
+	HOOK(NVTX_CBID_CORE2_DomainRegisterStringW, domain_register_w),
+	HOOK(NVTX_CBID_CORE2_DomainCreateA, domain_create_a),
+	HOOK(NVTX_CBID_CORE2_DomainCreateW, domain_create_w),
+	HOOK(NVTX_CBID_CORE2_DomainDestroy, domain_destroy),
 };
 
 static const struct sonde_nvtx_module modules[] = {
@@ -392,6 +649,5 @@ static const struct sonde_nvtx_module modules[] = {
 
 bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table)
 {
-	return sonde_nvtx__fill(get_table, modules, sizeof(modules) / sizeof(modules[0])) &&
-	       sonde_nvtx__attach_names(get_table);
+	return sonde_nvtx__fill(get_table, modules, sizeof(modules) / sizeof(modules[0]));
 }

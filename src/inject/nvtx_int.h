@@ -43,7 +43,7 @@ static inline bool sonde_nvtx__fill(
 	return true;
 }
 
-bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table); /* all of them */
-bool sonde_nvtx__attach_names(NvtxGetExportTableFunc_t get_table);
+/* Puts all our hooks in place (nvtx.c). */
+bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table);
 
 #endif

@@ -9,20 +9,23 @@
  * host that closes every descriptor cannot close ours, we cannot hold one of
  * its pipes open, and its file locks are not touched.
  */
+#include "base/secret.h"
 #include "format/check.h"
-#include "inject/outfile_int.h"
+#include "inject/inject_int.h"
 #include "inject/raw_int.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/utsname.h>
 
 #define OUT_BYTES (256u << 10)
 /* Often at first, for programs that are killed soon; twice as long between any two. */
 #define CLOCK_FIRST_NS 10000000u
 #define CLOCK_EVERY_NS 1000000000u
 #define LOCK_TRIES     50u /* a millisecond each */
+#define MAX_SECRETS    32  /* of one word: what is behind the last is masked as well */
 
 static struct {
 	_Atomic uint32_t nobody; /* wakes who waits for it */
@@ -167,6 +170,140 @@ void sonde_outfile__put_clock(bool always)
 	sonde_outfile__put_block(SONDE_BLOCK_CLOCK, &c, sizeof(c), NULL, 0);
 }
 
+/* --- the process that the file is about -------------------------------------------------------- */
+
+/*
+ * Where the process ran, as what, and how it was captured: lines of KEY=VALUE in a block of their own. Secrets on
+ * the command line are masked before they reach the disk.
+ */
+
+/*
+ * The word at `at` goes to `to`, before or at where it is, masked. Returns how long it is then. All
+ * secrets are found first: they are told by the bytes around them, which are written over.
+ */
+static size_t mask_word(char *text, size_t to, size_t at, size_t n, struct sonde_secret *s)
+{
+	size_t from[MAX_SECRETS + 1], end[MAX_SECRETS] = {0}, nr = 0, i, out = to, done = 0;
+
+	sonde_secret_word(s, text + at, n);
+	while (sonde_secret_next(s, &from[nr < MAX_SECRETS ? nr : MAX_SECRETS], &i))
+		if (nr < MAX_SECRETS)
+			end[nr++] = i;
+		else
+			end[nr - 1] = n;
+	for (i = 0; i < nr; i++) {
+		size_t len = end[i] - from[i], mask = sizeof(SONDE_SECRET_MASK) - 1;
+
+		memmove(text + out, text + at + done, from[i] - done);
+		out += from[i] - done;
+		len = len < mask ? len : mask;
+		memcpy(text + out, SONDE_SECRET_MASK, len);
+		out += len;
+		done = end[i];
+	}
+	memmove(text + out, text + at + done, n - done);
+	return out + n - done - to;
+}
+
+/* Words that end with a NUL each: what looks like a secret becomes a mask. Returns what is left. */
+static size_t mask_words(char *text, size_t len)
+{
+	struct sonde_secret s = {0};
+	size_t at = 0, out = 0, n;
+
+	for (; at < len; at += n + 1) {
+		n = strnlen(text + at, len - at);
+		out += mask_word(text, out, at, n, &s);
+		text[out++] = '\0';
+	}
+	return out;
+}
+
+/* A file of the host's in /proc: `self` is the flusher's own process. */
+static void name_of_host(char *to, size_t cap, const char *file)
+{
+	struct raw_text name = {to, 0, cap};
+
+	sonde_raw__text(&name, "/proc/");
+	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
+	sonde_raw__text(&name, file);
+}
+
+/* The host's command line, its words apart by blanks. */
+static const char *host_command(char *to, size_t cap)
+{
+	char path[64];
+	size_t i, n;
+
+	name_of_host(path, sizeof(path), "/cmdline");
+	n = mask_words(to, sonde_raw__slurp(path, to, cap));
+	while (n && (to[n - 1] == '\0' || to[n - 1] == '\n'))
+		n--;
+	for (i = 0; i < n; i++) {
+		if (to[i] == '\0' || to[i] == '\n')
+			to[i] = ' ';
+	}
+	to[n] = '\0';
+	return to;
+}
+
+static const char *host_exe(char *to, size_t cap)
+{
+	char path[64];
+	long n;
+
+	name_of_host(path, sizeof(path), "/exe");
+	n = raw_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)cap - 1, 0);
+	to[n > 0 ? n : 0] = '\0';
+	return to;
+}
+
+static void put_line(struct raw_text *t, const char *key, const char *value)
+{
+	sonde_raw__text(t, key);
+	sonde_raw__text(t, value);
+	sonde_raw__text(t, "\n");
+}
+
+static void put_number(struct raw_text *t, const char *key, uint64_t value)
+{
+	sonde_raw__text(t, key);
+	sonde_raw__number(t, value);
+	sonde_raw__text(t, "\n");
+}
+
+/* The block that describes the process; `part`: which file of the capture. */
+static void put_meta(uint32_t part)
+{
+	static char text[8192 + PATH_MAX], command[4096], exe[PATH_MAX];
+	static struct utsname u;
+	const struct config *c = &sonde_inject.config;
+	struct raw_text t = {text, 0, sizeof(text)};
+
+	raw_call(SYS_uname, (long)&u, 0, 0, 0, 0);
+	put_line(&t, "tool=sonde ", SONDE_VERSION);
+	put_line(&t, "host=", u.nodename);
+	put_number(&t, "pid=", (uint64_t)sonde_inject.pid);
+	put_number(&t, "ppid=", (uint64_t)sonde_inject.ppid);
+	if (*sonde_inject.runner)
+		put_line(&t, "runner=", sonde_inject.runner);
+	put_line(&t, "rank=", sonde_inject.rank);
+	put_line(&t, "ranks=", sonde_inject.nr_ranks);
+	put_line(&t, "command=", host_command(command, sizeof(command)));
+	put_line(&t, "exe=", host_exe(exe, sizeof(exe)));
+	put_line(&t, "ticks=", sonde_inject.use_counter ? "counter" : "monotonic");
+	put_line(&t, "cupti=", c->use_cupti ? "wanted" : "off");
+	put_line(&t, "graphs=", c->whole_graphs ? "whole" : "nodes");
+	put_number(&t, "flush_ms=", c->flush_ms);
+	if (c->window.text)
+		put_line(&t, "window=", c->window.text);
+	if (part)
+		put_number(&t, "part=", part);
+	sonde_outfile__put_block(SONDE_BLOCK_META, text, t.n, NULL, 0);
+}
+
+/* --- files ------------------------------------------------------------------------------------- */
+
 /* A new file, its lock held until we end or go on in another; a negative errno when it cannot be. */
 static int file_make(const char *path)
 {
@@ -218,7 +355,7 @@ static void head_put(void)
 	f.nr_out = sizeof(h);
 	f.seq = 0;
 	f.now = f.before = (struct mark){0, 0};
-	sonde_outfile__put_meta(f.part);
+	put_meta(f.part);
 	sonde_outfile__put_clock(true);
 	f.begun_ns = f.clock_ns;
 	f.collected = atomic_load(&sonde_inject.nr_collected);

@@ -6,7 +6,7 @@
  * empty. When none is free events are lost until one is, and the new chunk's
  * base tells how many were and which ranges are open by then.
  */
-#include "inject/event_int.h"
+#include "inject/inject_int.h"
 #include "inject/raw_int.h"
 
 #include <errno.h>

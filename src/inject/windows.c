@@ -12,8 +12,7 @@
  * one place where a hook does more than write memory. It must be there and then,
  * or the first kernels of the entry that opens a window would be missing.
  */
-#include "inject/event_int.h"
-#include "inject/outfile_int.h"
+#include "inject/inject_int.h"
 
 #include <errno.h>
 
@@ -64,7 +63,7 @@ static void change_timing(bool is_open)
 	has_mark = has_mark && is_timed != atomic_load(&w->is_timing);
 	if (has_mark && !is_timed)
 		add_mark(SONDE_WINDOW_UNTIMED);
-	sonde_activity__switch(calls(is_open), is_timed);
+	sonde_cupti__switch(calls(is_open), is_timed);
 	if (has_mark && is_timed)
 		add_mark(SONDE_WINDOW_TIMED);
 }
@@ -156,7 +155,7 @@ bool sonde_window__end_records(void)
 	if (atomic_exchange(&w->baton, 1))
 		return false;
 	if (!atomic_load(&w->is_timing))
-		sonde_activity__end_records();
+		sonde_cupti__end_records();
 	atomic_store(&w->baton, 0);
 	apply(true, false);
 	return true;
