@@ -2,12 +2,12 @@
  * The budget: GPU work is timed at random times, as much as the program's time
  * allows. pace.c says when; here is what it goes by, and the switching.
  *
- * Of every eighth launch how long its call took, in times with and without records: the difference is
- * what timing costs. Of the launches whose calls met a switch, how much longer than usual they took: a
- * thread that launches while CUPTI is switched waits for CUPTI's locks. The program's loss is the sum of
- * that in the thread that waited longest, never more than the switch took.
+ * The call of every eighth launch is measured, with records and without: the difference is what timing
+ * costs. A thread that launches while CUPTI is switched waits for CUPTI's locks: for calls that met a
+ * switch, the time beyond the usual is measured. The program's loss is the sum of that in the thread that
+ * waited longest, never more than the switch took.
  *
- * Ranges are recorded all the time. What that costs is measured too, of every 64th push, and paid first.
+ * Ranges are recorded all the time. Every 64th push is measured too, and that cost is paid first.
  *
  * CUPTI's callbacks, which count launches, cost something too. As long as that is less than
  * half of the budget they stay, and launches are counted all the time. A program that
@@ -58,7 +58,7 @@ void sonde_budget__enter_call(struct thread *t, uint32_t correlation)
 	t->call.turn = atomic_load_explicit(&b.turn, memory_order_relaxed);
 }
 
-/* What a thread waited for one switch adds up over its calls. */
+/* Adds up how long this thread's calls waited for one switch. */
 static void add_wait(struct thread *t, uint64_t ticks, bool is_timed)
 {
 	uint64_t usual = mean_ticks(is_timed), longest = atomic_load(&b.waited);
@@ -111,9 +111,9 @@ static bool counts_all(void)
 }
 
 /*
- * What the last switch took from the program: what its launches waited; and where none was seen, as
- * if it had stood still meanwhile. The least of late then: a collector that was made to wait by
- * others took nothing from the program.
+ * The time that the last switch took from the program: how long its launches waited. Where no launch was
+ * seen, the program is taken to have stood still during the shortest recent switch: a longer one may
+ * be a collector that others made wait, which took nothing from the program.
  */
 static double take_switch(void)
 {
@@ -137,7 +137,7 @@ static double range_ns(void)
 	return nr ? 2.0 * (double)ticks_to_ns(atomic_load(&b.range_ticks)) / (double)nr : 0;
 }
 
-static struct pace_sight look(uint64_t now)
+static struct pace_sight look_at_program(uint64_t now)
 {
 	struct inject *g = &sonde_inject;
 	uint32_t i, nr = atomic_load(&g->nr_used);
@@ -155,7 +155,7 @@ static struct pace_sight look(uint64_t now)
 	return s;
 }
 
-static void begin(const struct pace_sight *s)
+static void begin_pace(const struct pace_sight *s)
 {
 	const struct config *c = &sonde_inject.config;
 
@@ -186,7 +186,7 @@ static void keep_account(const struct pace_sight *s)
 }
 
 /* Nothing waits for a switch that changes nothing. */
-static void change(bool is_timed)
+static void switch_timing(bool is_timed)
 {
 	uint64_t before = sonde_now_ns();
 	struct pace_sight s;
@@ -197,7 +197,7 @@ static void change(bool is_timed)
 	atomic_fetch_add(&b.turn, 1);
 	sonde_window__time(is_timed);
 	atomic_fetch_add(&b.turn, 1);
-	s = look(sonde_now_ns());
+	s = look_at_program(sonde_now_ns());
 	b.switch_ns = s.ns - before;
 	sonde_pace__settle(&b.pace, &s);
 }
@@ -209,15 +209,15 @@ uint64_t sonde_budget__look(void)
 
 	if (!sonde_inject.config.budget_ppm)
 		return UINT64_MAX;
-	s = look(now);
+	s = look_at_program(now);
 	if (!b.until_ns)
-		begin(&s);
+		begin_pace(&s);
 	if (s.counts_all && !sonde_pace__may_count(&b.pace, &s))
 		sonde_window__stop_counting();
 	if (now >= b.until_ns) {
 		s.switch_ns = take_switch();
 		length = sonde_pace__turn(&b.pace, &s);
-		change(b.pace.is_timed);
+		switch_timing(b.pace.is_timed);
 		now = sonde_now_ns();
 		b.until_ns = now + length;
 	}

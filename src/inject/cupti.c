@@ -1,5 +1,5 @@
 /*
- * What the GPU did, as CUPTI records it.
+ * CUPTI, which records what the GPU does: found, started, switched, and asked for its records.
  *
  * CUPTI fills buffers of ours and hands them back in a thread of its own, or
  * in the collector's, or at exit in the host's; the records in them become
@@ -76,7 +76,7 @@ static void find_driver(void *lib)
 }
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
-static bool load(const char *path)
+static bool load_cupti(const char *path)
 {
 	void *lib = find_library(path);
 
@@ -98,7 +98,7 @@ static bool load(const char *path)
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
-static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_records)
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	uint64_t bits = atomic_load(&taken), bit;
 
@@ -115,7 +115,7 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max_recor
 	*size = buffer_bytes;
 }
 
-static void CUPTIAPI completed(
+static void CUPTIAPI take_buffer(
 	CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *r = NULL;
@@ -147,7 +147,7 @@ static void CUPTIAPI completed(
 
 /* --- the collector ---------------------------------------------------------------------------- */
 
-/* A moment on both clocks: of a few, the one that took least time to read. */
+/* Reads both clocks at once: a few times, the quickest reading counts. */
 static bool clock_read(uint64_t *ticks, uint64_t *ns)
 {
 	uint64_t least = UINT64_MAX, before, after, read;
@@ -196,10 +196,10 @@ static bool main_has_ended(void)
 }
 
 /*
- * When CUPTI is asked. Every collect_ms; but a program that ends without its exit handlers takes with it what CUPTI has, so
- * sooner where that disturbs hardly anybody: once launches were made and then none for a moment; and where they go on, after an
- * eighth of the time that they have, so that of a short program most is there. Asking may take a thousandth of the time, or
- * there is no sooner. With a budget it is as regular as what the budget counts on.
+ * When CUPTI is asked for records: every collect_ms. A program that ends without its exit handlers takes with it what CUPTI
+ * still has, so CUPTI is asked sooner where that disturbs hardly anybody: when launches have paused for a moment; and while
+ * they go on, after an eighth of the time that they have gone on, so that most of a short program is written. Asking
+ * sooner may take a thousandth of the time at most. With a budget CUPTI is asked at regular times only, as the budget expects.
  */
 static struct {
 	uint64_t regular_ns; /* when it was last asked because it was time … */
@@ -220,7 +220,7 @@ static void look_at_launches(uint64_t now)
 		when.quiet_ns = now;
 }
 
-/* Whether it is to be asked before its time. */
+/* Whether CUPTI should be asked before its regular time. */
 static bool is_soon(uint64_t now)
 {
 	uint64_t gap_ns = when.is_quiet ? 0 : (now - when.quiet_ns) / 8;
@@ -230,7 +230,7 @@ static bool is_soon(uint64_t now)
 	return when.seen != when.asked && !sonde_inject.config.budget_ppm && now - when.asked_ns >= gap_ns;
 }
 
-/* It is asked now. True when that was time. */
+/* CUPTI is asked now. True when its regular time had come. */
 static bool take_turn(uint64_t now)
 {
 	bool is_regular = now - when.regular_ns >= sonde_inject.config.collect_ms * 1000000ull;
@@ -242,7 +242,7 @@ static bool take_turn(uint64_t now)
 	return is_regular;
 }
 
-/* Until it is time to collect; meanwhile the clock or the runner may open and close windows. */
+/* Waits until it is time to collect; meanwhile the clock or the runner may open and close windows. */
 static void await_collection(void)
 {
 	uint64_t until = when.regular_ns + sonde_inject.config.collect_ms * 1000000ull;
@@ -266,7 +266,7 @@ static void await_collection(void)
 		 atomic_load(&sonde_inject.orders->nr_flushes) == nr_flushes);
 }
 
-static void *collect(void *arg)
+static void *run_collector(void *arg)
 {
 	bool is_regular = true;
 
@@ -295,7 +295,7 @@ static void *collect(void *arg)
 	return NULL;
 }
 
-/* At exit, while CUDA still stands. */
+/* Collects at exit, while CUDA still works. */
 static void collect_rest(void)
 {
 	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on) ||
@@ -410,16 +410,16 @@ static void switch_kinds(bool is_on)
 		atomic_store(&sonde_inject.windows.is_timing, true);
 }
 
-/* Also after cuptiFinalize: as if it had never been there. */
-static CUptiResult begin(void)
+/* Works after cuptiFinalize too: CUPTI then has forgotten everything. */
+static CUptiResult register_buffers(void)
 {
 	set_levers(&sonde_inject.config.levers);
-	return sonde_cupti.cuptiActivityRegisterCallbacks(requested, completed);
+	return sonde_cupti.cuptiActivityRegisterCallbacks(give_buffer, take_buffer);
 }
 
 bool sonde_cupti__begin_again(void)
 {
-	if (sonde_launches__subscribe() && begin() == CUPTI_SUCCESS)
+	if (sonde_launches__subscribe() && register_buffers() == CUPTI_SUCCESS)
 		return true;
 	sonde_rivals__note_subscriber();
 	sonde_flusher__note_loss("CUPTI was not to be had again after sonde had left it: no more GPU work is "
@@ -456,14 +456,14 @@ void sonde_cupti__start(void)
 		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
 		return;
 	}
-	if (!load(sonde_inject.config.cupti)) {
+	if (!load_cupti(sonde_inject.config.cupti)) {
 		sonde_flusher__note("CUPTI not found: host times only, no kernels; "
 				    "pipeline.native.cupti can name one");
 		return;
 	}
 	buffer_bytes = (size_t)sonde_inject.config.levers.buffer_kb << 10;
 	buffers = sonde_ring__reserve(NR_BUFFERS * buffer_bytes);
-	rc = buffers ? begin() : CUPTI_ERROR_OUT_OF_MEMORY;
+	rc = buffers ? register_buffers() : CUPTI_ERROR_OUT_OF_MEMORY;
 	if (rc != CUPTI_SUCCESS) {
 		sonde_rivals__note_refusal(rc, "CUPTI does not start: host times only, no kernels");
 		return;
@@ -476,6 +476,6 @@ void sonde_cupti__start(void)
 	sonde_window__settle();
 	if (atexit(collect_rest) || at_quick_exit(collect_rest))
 		sonde_flusher__note("no exit handler: the last GPU work may be missing");
-	if (!sonde_thread__start(collect))
+	if (!sonde_thread__start(run_collector))
 		sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
 }

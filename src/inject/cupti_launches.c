@@ -78,7 +78,7 @@ static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	hook_leave(t);
 }
 
-/* What is wanted of each call of the driver and the runtime: CALL_LAUNCH, the kind + 1. */
+/* Why we listen to a call of the driver or the runtime: CALL_LAUNCH, the kind + 1 … */
 #define CALL_LAUNCH 0x80u
 #define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes … */
 #define CALL_GRAPH  0x40u /* … or that it launches a graph: both are always listened to */
@@ -142,10 +142,10 @@ static void take_unwanted_call(unsigned what, const CUpti_CallbackData *call)
 }
 
 /*
- * How many records CUPTI owes us: one at least of each kernel and graph whose call began and ended while it recorded, unless the
- * call was captured into a graph; of copies and fills not all have one. Of calls during which recording began or ended
- * nobody knows. Where CUPTI may go (windows, a budget) it is asked what it owes since it came, and graphs that still ran when
- * recording ended have no record.
+ * Counts the records that CUPTI owes us: at least one for each kernel and graph whose call began and ended while CUPTI recorded,
+ * unless the call was captured into a graph. Not all copies and fills have a record. Calls during which recording began or ended
+ * are not counted: nobody knows whether they have one. Where CUPTI may leave (windows, a budget), `records` counts what it owes
+ * since it came, and graphs that still ran when recording ended have no record.
  */
 static void begin_owed(void)
 {
@@ -217,7 +217,7 @@ static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_dri
 		begin_owed();
 }
 
-static void CUPTIAPI called(
+static void CUPTIAPI on_callback(
 	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	(void)user;
@@ -245,8 +245,8 @@ static bool starts(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* What we want of a call; of those that can wait the driver's alone, where they all end. */
-static uint8_t want(const char *name, bool is_driver, bool kernels)
+/* Why we listen to a call. Of calls that can wait only the driver's are wanted: all runtime calls end there. */
+static uint8_t why_wanted(const char *name, bool is_driver, bool kernels)
 {
 	const struct sonde_call_name *call = sonde_call_find(name, strlen(name));
 	const struct config *c = &sonde_inject.config;
@@ -267,7 +267,7 @@ static uint8_t want(const char *name, bool is_driver, bool kernels)
 	return what;
 }
 
-/* By name, since every CUDA version adds launch and copy calls of its own. */
+/* Chooses calls by name, since every CUDA version adds launch and copy calls of its own. */
 static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 {
 	bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
@@ -278,7 +278,7 @@ static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 		name = NULL;
 		if (sonde_cupti.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name)
 			break;
-		wanted[is_driver][id] = want(name, is_driver, kernels);
+		wanted[is_driver][id] = why_wanted(name, is_driver, kernels);
 	}
 }
 
@@ -311,7 +311,7 @@ bool sonde_launches__subscribe(void)
 {
 	static bool is_chosen;
 
-	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, called, NULL) != CUPTI_SUCCESS) {
+	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, on_callback, NULL) != CUPTI_SUCCESS) {
 		sonde_cupti.subscriber = NULL;
 		return false;
 	}

@@ -32,8 +32,8 @@ static uint32_t id_of(uint32_t correlation)
 }
 
 /*
- * Of a graph that still ran when timing ended CUPTI has wrong times: its work ends when timing
- * begins again.
+ * CUPTI has wrong times for a graph that still ran when timing ended: its work seems to end when
+ * timing begins again.
  */
 static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
 {
@@ -69,7 +69,7 @@ static size_t length_of(const char *name)
 	return SONDE_LABEL_LIMIT;
 }
 
-/* By its entry, or written out when the table is full. */
+/* A label by its number, or written out when the table is full. */
 static struct sonde_event_label label_of(const struct label *e, const char *name, size_t n)
 {
 	return (struct sonde_event_label){
@@ -216,7 +216,7 @@ static void meet_device(uint32_t id)
 		atomic_fetch_or(&met, 1ull << id);
 }
 
-/* As nvidia-smi writes it. */
+/* Written as nvidia-smi writes it. */
 static void write_uuid(struct thread *t, const device_record *d)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -1,8 +1,8 @@
 /*
  * Who else uses CUPTI in the process. It has one subscriber and one owner of
  * activity records; who comes second takes them over or is refused. From version 13 on
- * CUPTI can be asked who the subscriber is. Of the rest it does not say: the libraries that are
- * loaded do, as far as we know them.
+ * CUPTI can be asked who the subscriber is. For the rest we look at the libraries that are
+ * loaded, as far as we know them.
  *
  * Newer versions also have records of each subscriber's own (functions called _v2, used by PyTorch's
  * monitor). Whoever uses these first has the process: ours are refused from then on, all of them.
@@ -38,7 +38,7 @@ static const struct rival {
 	RIVAL("", ""),
 };
 
-static int meet(struct dl_phdr_info *info, size_t size, void *out)
+static int match_library(struct dl_phdr_info *info, size_t size, void *out)
 {
 	const char *base = strrchr(info->dlpi_name, '/');
 	const struct rival **found = out;
@@ -52,11 +52,11 @@ static int meet(struct dl_phdr_info *info, size_t size, void *out)
 	return 0;
 }
 
-static const struct rival *find(void)
+static const struct rival *find_rival(void)
 {
 	const struct rival *found = &rivals[sizeof(rivals) / sizeof(*rivals) - 1];
 
-	dl_iterate_phdr(meet, (void *)&found);
+	dl_iterate_phdr(match_library, (void *)&found);
 	return found;
 }
 
@@ -66,8 +66,8 @@ static void CUPTIAPI ignore(void *user, CUpti_CallbackDomain domain, CUpti_Callb
 	(void)user, (void)domain, (void)id, (void)data;
 }
 
-/* What CUPTI calls its subscriber; empty when it does not say. */
-static void ask(char *name, size_t size)
+/* Asks CUPTI for the name of its subscriber; empty when it does not say. */
+static void ask_name(char *name, size_t size)
 {
 	CUpti_SubscriberHandle mine;
 	CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
@@ -94,7 +94,7 @@ static const char *ask_subscriber(void)
 
 	if (text[0] || !sonde_cupti.subscribe_v2 || !sonde_cupti.unsubscribe)
 		return text[0] ? text : NULL;
-	ask(name, sizeof(name));
+	ask_name(name, sizeof(name));
 	skipped = strncmp(name, usual, sizeof(usual) - 1) ? 0 : sizeof(usual) - 1;
 	if (name[skipped] && name[skipped] != '<') /* <not provided>: it gave no name */
 		snprintf(text, sizeof(text), TAKEN(" (%s)"), name + skipped);
@@ -111,15 +111,15 @@ void sonde_rivals__note_subscriber(void)
 {
 	const char *said = ask_subscriber();
 
-	sonde_flusher__note(said ? said : find()->taken);
+	sonde_flusher__note(said ? said : find_rival()->taken);
 }
 
 void sonde_rivals__note_refusal(CUptiResult why, const char *what)
 {
-	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find()->scoped : what);
+	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find_rival()->scoped : what);
 }
 
-/* While GPU work is timed by the launches there are; between windows by the kernels that CUPTI owes records of. */
+/* Records are missing when there are launches while GPU work is timed; between windows, when CUPTI owes records of kernels. */
 void sonde_rivals__look(void)
 {
 	static uint64_t last_sum, last_records, last_owed;
@@ -134,7 +134,7 @@ void sonde_rivals__look(void)
 	else
 		nr_silent += owed && owed != last_owed ? IN_VAIN : 0;
 	if (nr_silent >= SILENT)
-		sonde_flusher__note_loss(find()->stolen);
+		sonde_flusher__note_loss(find_rival()->stolen);
 	last_sum = sum;
 	last_records = nr_records;
 	last_owed = owed;

@@ -35,7 +35,7 @@ void sonde_flusher__wake(void)
 		sonde_futex__wake(&sonde_inject.wake);
 }
 
-static void note(const char *text, bool is_loss)
+static void add_note(const char *text, bool is_loss)
 {
 	uint32_t i, n;
 
@@ -52,12 +52,12 @@ static void note(const char *text, bool is_loss)
 
 void sonde_flusher__note(const char *text)
 {
-	note(text, false);
+	add_note(text, false);
 }
 
 void sonde_flusher__note_loss(const char *text)
 {
-	note(text, true);
+	add_note(text, true);
 }
 
 /* --- the parts of a flush ------------------------------------------------------------------ */
@@ -308,7 +308,7 @@ static bool await_flush(uint32_t ms)
 	return false;
 }
 
-static void body(void)
+static void run_flusher(void)
 {
 	struct inject *g = &sonde_inject;
 	uint32_t ms = FIRST_MS;
@@ -343,7 +343,7 @@ bool sonde_flusher__start(void)
 	if (!atomic_compare_exchange_strong(&g->flusher_runs, &none, 1))
 		return true;
 	atomic_fetch_add(&g->attach->nr_attached, 1);
-	if (sonde_helper__start(body))
+	if (sonde_helper__start(run_flusher))
 		return true;
 	sonde_attach__fault(g->fault_errno ? SONDE_FAULT_HELPER : SONDE_FAULT_SHARING, g->fault_errno);
 	return false;

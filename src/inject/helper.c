@@ -55,7 +55,7 @@ static void (*body)(void);
 static int started; /* its number, written by whoever started it */
 static int host_fd; /* in the helper: readable when the host has ended; negative where the kernel has none */
 
-/* What the kernel says of the host: of its main thread, and of the process. */
+/* The host as the kernel describes it: its main thread, and the process. */
 struct host {
 	char state; /* '\0' = nothing is said */
 	uint64_t nr_threads, start_time;
@@ -189,7 +189,7 @@ static void close_all(void)
 		raw_close(fd);
 }
 
-static int run(void *arg)
+static int run_helper(void *arg)
 {
 	(void)arg;
 	close_all();
@@ -200,13 +200,13 @@ static int run(void *arg)
 
 static void *run_thread(void *arg)
 {
-	run(arg);
+	run_helper(arg);
 	return NULL;
 }
 
 static int clone_helper(size_t stack_bytes)
 {
-	return clone(run, stack + stack_bytes, CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, NULL,
+	return clone(run_helper, stack + stack_bytes, CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, NULL,
 		&started, NULL, &sonde_inject.helper_runs);
 }
 
@@ -235,8 +235,8 @@ static long ask_namespace(const char *link, char *name, size_t size)
 }
 
 /*
- * What the host starts next is in a PID namespace that the host is not in. If it is the first process there, which the
- * kernel tells by a link that leads nowhere yet, all others of the namespace end with it.
+ * Whether the next process that the host starts is in a PID namespace that the host is not in. If it is the first process
+ * there (the link then leads nowhere yet), all others of the namespace end with it.
  */
 static bool is_between_namespaces(void)
 {

@@ -172,7 +172,7 @@ static bool is_chosen(const struct inject *g)
 	return false;
 }
 
-static void forked(void)
+static void on_fork(void)
 {
 	struct inject *g = &sonde_inject;
 	uint32_t i;
@@ -221,7 +221,7 @@ __attribute__((destructor)) static void finish(void)
 		sonde_flusher__finish();
 }
 
-static bool start(void)
+static bool start_library(void)
 {
 	struct inject *g = &sonde_inject;
 
@@ -247,7 +247,7 @@ static bool start(void)
 		sonde_ring__release();
 		return false;
 	}
-	if (pthread_atfork(NULL, NULL, forked) || at_quick_exit(finish))
+	if (pthread_atfork(NULL, NULL, on_fork) || at_quick_exit(finish))
 		return false;
 	sonde_ring__own();
 	sonde_window__init();
@@ -265,7 +265,7 @@ static bool alive(void)
 		bool ok;
 
 		atomic_store(&starter, getpid());
-		ok = start();
+		ok = start_library();
 		if (!ok)
 			atomic_store(&sonde_inject.on, false);
 		atomic_store(&life, ok ? RUNNING : REFUSED);

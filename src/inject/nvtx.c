@@ -255,7 +255,7 @@ static HOT void push_range(struct thread *t, const struct message *m)
 		sonde_budget__pushed(m->now);
 }
 
-/* Where the innermost open range of `domain` is on the stack, plus one; 0 = there is none. */
+/* The place of the innermost open range of `domain` on the stack, plus one; 0 = there is none. */
 static HOT uint32_t innermost(const struct thread *t, unsigned domain)
 {
 	uint32_t i = t->nr_open;
@@ -311,7 +311,7 @@ static HOT int pop_range(unsigned domain)
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-/* What a start does to windows: flags of its id. It is not the thread that is in the range. */
+/* Returns the flags of a start's id that windows need. The thread itself is not in the range. */
 static uint64_t start_in_window(struct thread *t)
 {
 	bool was_left_out = t->is_left_out;

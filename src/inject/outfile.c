@@ -39,7 +39,7 @@ static struct {
 	uint8_t out[OUT_BYTES];
 	size_t nr_out;
 	uint32_t seq; /* of the next block */
-	/* What is on disk; and before what was last written, which can be given up for a note. */
+	/* How much is on disk, now and before the last write, which can be given up for a note. */
 	struct mark {
 		uint64_t bytes;
 		uint32_t seq;
@@ -64,7 +64,7 @@ static int write_out(void)
 	return 0;
 }
 
-static const char *why(int error)
+static const char *describe_error(int error)
 {
 	switch (error) {
 	case ENOSPC:
@@ -86,7 +86,7 @@ static const char *why(int error)
 static void give_up(int error)
 {
 	const uint8_t how = SONDE_END_FULL;
-	const char *text = why(error);
+	const char *text = describe_error(error);
 
 	sonde_attach__fault(SONDE_FAULT_WRITE, error);
 	f.nr_out = 0;
@@ -310,7 +310,7 @@ static int file_make(const char *path)
 	int fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	unsigned i;
 
-	/* Whoever wants the whole file waits for it. Somebody who just looks has it for a moment, and is waited for. */
+	/* A reader that wants the whole file waits for this lock. One that just looks holds it for a moment: we wait for that. */
 	for (i = 0; i < LOCK_TRIES && fd >= 0; i++) {
 		if (raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0) != -EWOULDBLOCK)
 			break;
@@ -340,7 +340,7 @@ static int file_make_first(void)
 	return fd < 0 ? -fd : 0;
 }
 
-/* What every file begins with. */
+/* Puts what every file begins with. */
 static void head_put(void)
 {
 	struct sonde_capture_head h = {.magic = SONDE_CAPTURE_MAGIC,

@@ -1,8 +1,8 @@
 /*
  * The arithmetic of a budget.
  *
- * What one launch costs is measured in the run, as the difference between calls in and outside times of
- * timing; what switching costs, as the time launches waited for it. The program also loses time where
+ * The cost of a launch is measured in the run, as the difference between calls in and outside times of
+ * timing; the cost of switching, as the time launches waited for it. The program also loses time where
  * nobody looks: caches, CUPTI's own threads, the first launches after a switch. Times of timing are
  * random, so they are an experiment: if ranges come more slowly in them than around them, by processor
  * time, than launches and switches account for, then that is what timing really costs, and the `factor`
@@ -63,8 +63,8 @@ uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_
 }
 
 /*
- * Of times in which there was something: a program that waits most of the time must not pay for
- * it when it does not. Up at once, down slowly: too much is worse than too little.
+ * Updates a rate from times in which something happened: a program that waits most of the time must not
+ * pay for that when it does not. Up at once, down slowly: too much timing is worse than too little.
  */
 static void take_rate(double *known, double nr, double ns)
 {
@@ -76,7 +76,7 @@ static void take_rate(double *known, double nr, double ns)
 		*known = 0.7 * *known + 0.3 * rate;
 }
 
-/* What is left when ranges are paid; half of the budget at least, or nothing would be timed. */
+/* The budget that is left when ranges are paid; half of it at least, or nothing would be timed. */
 static double left(const struct pace *p)
 {
 	return p->budget - p->ranges;
@@ -107,7 +107,7 @@ static bool may_go_on(struct pace *p, double pause)
 					 p->nr_going_on++ < MOST_WINDOWS);
 }
 
-/* What a time of timing cost, and how long a pause pays for it; 0 = it goes on. */
+/* Charges a time of timing; returns how long a pause pays for it; 0 = timing goes on. */
 static double pay(struct pace *p, const struct pace_span *s)
 {
 	double due = p->rate * s->ns, switches = p->unpaid_ns * p->factor, cost, pause;

@@ -9,7 +9,7 @@
  *     switch_cupti(p.is_timed);                        … what is to be now …
  *     sonde_pace__settle(&p, &sight);                  … and now it is
  *
- * What a time of timing costs the program is reckoned: launches × cost of one, and what switching took.
+ * The cost of a time of timing is launches × cost of one, and what switching took.
  * It is paid back by a pause in which nothing is timed, as long as the budget takes to allow so much.
  */
 #ifndef SONDE_INJECT_PACE_H
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is known at a moment; everything counts from the beginning. */
+/* The program as seen at a moment; everything counts from the beginning. */
 struct pace_sight {
 	uint64_t ns;	      /* the clock */
 	uint64_t cpu_ns;      /* of all threads of the program */

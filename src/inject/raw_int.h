@@ -94,7 +94,7 @@ static inline void raw_close(int fd)
 	raw_call(SYS_close, fd, 0, 0, 0, 0);
 }
 
-/* As much of a file as fits, NUL-terminated; how many bytes. 0 when it cannot be read. */
+/* Reads as much of a file as fits, NUL-terminated; returns how many bytes, 0 when it cannot be read. */
 size_t sonde_raw__slurp(const char *path, char *to, size_t cap);
 
 /* Text put together without stdio, which needs a thread of libc's own. */

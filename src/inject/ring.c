@@ -67,7 +67,7 @@ static uint32_t list_take(struct freelist *l, _Atomic uint32_t *(*next)(uint32_t
 	return n;
 }
 
-/* What was reserved, to be given back should the start fail. */
+/* Reserved memory, to be given back should the start fail. */
 static struct {
 	void *at;
 	size_t bytes;

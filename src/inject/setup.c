@@ -102,7 +102,7 @@ static void set_window(struct window_config *w, const char *key, const char *val
 			w->kind = i;
 }
 
-static void set(struct config *c, const char *key, char *value)
+static void set_key(struct config *c, const char *key, char *value)
 {
 	if (!strcmp(key, "output"))
 		c->output = value;
@@ -177,7 +177,7 @@ bool sonde_setup__read(struct config *c)
 		if (line[0] == '#' || !value)
 			continue;
 		*value++ = '\0';
-		set(c, line, value);
+		set_key(c, line, value);
 	}
 	return c->output && c->output[0] == '/';
 }

@@ -44,32 +44,32 @@ static bool add_mark(uint32_t state)
 }
 
 /* With a budget: whether GPU work is to be timed in an open window. */
-static bool times(bool is_open)
+static bool wants_timing(bool is_open)
 {
 	return is_open && atomic_load(&w->phase);
 }
 
 /* … and whether CUPTI is to call us at launches. */
-static bool calls(bool is_open)
+static bool wants_calls(bool is_open)
 {
-	return times(is_open) || (is_open && atomic_load(&w->counts_all));
+	return wants_timing(is_open) || (is_open && atomic_load(&w->counts_all));
 }
 
 /* Timing begins before its mark and ends after it: what lies between two marks is complete. */
 static void change_timing(bool is_open)
 {
-	bool is_timed = times(is_open), has_mark = sonde_inject.config.budget_ppm;
+	bool is_timed = wants_timing(is_open), has_mark = sonde_inject.config.budget_ppm;
 
 	has_mark = has_mark && is_timed != atomic_load(&w->is_timing);
 	if (has_mark && !is_timed)
 		add_mark(SONDE_WINDOW_UNTIMED);
-	sonde_cupti__switch(calls(is_open), is_timed);
+	sonde_cupti__switch(wants_calls(is_open), is_timed);
 	if (has_mark && is_timed)
 		add_mark(SONDE_WINDOW_TIMED);
 }
 
 /* CUPTI is on before a window opens and off after it has closed: inside, nothing is missing. */
-static void change(bool is_open, bool may_call)
+static void change_window(bool is_open, bool may_call)
 {
 	may_call = may_call && atomic_load(&sonde_inject.traces_gpu);
 	if (may_call && is_open)
@@ -94,11 +94,11 @@ static bool is_settled(bool may_call)
 
 	return want == (atomic_load(&w->epoch) & 1) &&
 	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) ||
-		       (atomic_load(&w->gpu_on) == calls(want) &&
-			       atomic_load(&w->is_timing) == times(want)));
+		       (atomic_load(&w->gpu_on) == wants_calls(want) &&
+			       atomic_load(&w->is_timing) == wants_timing(want)));
 }
 
-static void apply(bool may_call, bool by_holders)
+static void settle_windows(bool may_call, bool by_holders)
 {
 	while (!is_settled(may_call)) {
 		if (atomic_exchange(&w->baton, 1))
@@ -106,7 +106,7 @@ static void apply(bool may_call, bool by_holders)
 		if (by_holders) /* what was wanted on the way here may be long ago */
 			atomic_store(&w->want, atomic_load(&w->nr_holding) > 0);
 		if (!is_settled(may_call))
-			change(atomic_load(&w->want), may_call);
+			change_window(atomic_load(&w->want), may_call);
 		atomic_store(&w->baton, 0);
 	}
 }
@@ -118,7 +118,7 @@ static void set_in_hook(struct thread *t, bool is_open, bool by_holders)
 
 	atomic_store(&w->want, is_open);
 	hook_leave(t);
-	apply(true, by_holders);
+	settle_windows(true, by_holders);
 	t->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	errno = was;
@@ -129,14 +129,14 @@ void sonde_window__set(bool is_open)
 	int was = errno;
 
 	atomic_store(&w->want, is_open);
-	apply(true, false);
+	settle_windows(true, false);
 	errno = was;
 }
 
 void sonde_window__time(bool is_timed)
 {
 	atomic_store(&w->phase, is_timed);
-	apply(true, false);
+	settle_windows(true, false);
 }
 
 /* The mark comes first: nothing is missing before it. */
@@ -147,7 +147,7 @@ void sonde_window__stop_counting(void)
 	if (add_mark(SONDE_WINDOW_SAMPLED))
 		atomic_store(&w->counts_all, 0);
 	atomic_store(&w->baton, 0);
-	apply(true, false);
+	settle_windows(true, false);
 }
 
 bool sonde_window__end_records(void)
@@ -157,13 +157,13 @@ bool sonde_window__end_records(void)
 	if (!atomic_load(&w->is_timing))
 		sonde_cupti__end_records();
 	atomic_store(&w->baton, 0);
-	apply(true, false);
+	settle_windows(true, false);
 	return true;
 }
 
 void sonde_window__settle(void)
 {
-	apply(true, false);
+	settle_windows(true, false);
 }
 
 /* --- what the clock and the runner want --------------------------------------------------------- */
@@ -213,7 +213,7 @@ uint64_t sonde_window__look(bool may_call)
 			atomic_store(&w->want, wants);
 	}
 	follow_order();
-	apply(may_call, false);
+	settle_windows(may_call, false);
 	return next_us == UINT64_MAX ? UINT64_MAX : next_us - now_us;
 }
 
@@ -342,7 +342,7 @@ void sonde_window__init(void)
 			(w->order & 3) == SONDE_ORDER_START);
 	if (sonde_inject.config.window.kind == WINDOW_ALL)
 		atomic_store(&w->epoch, 1);
-	apply(false, false);
+	settle_windows(false, false);
 }
 
 /* An open window goes on in the child, in a file of its own. */
