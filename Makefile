@@ -44,7 +44,7 @@ ROOMS     := base catalogue config format sample capture read attribute unmix fo
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 # The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
 CUPTI_PM_INC := $(call folder_of,cupti_pmsampling.h)
-PM_SRC    := $(addprefix src/sample/,calibration_kernels.c counter_sets.c pm_device.c pm_host.c pm_images.c pm_load.c sampling.c sampling_loop.c)
+PM_SRC    := $(addprefix src/sample/,calibration_kernels.c counter_sets.c pm_device.c pm_load.c sampling.c sampling_loop.c)
 PM_LEFT   := $(if $(CUPTI_PM_INC),src/sample/sampling_absent.c,$(PM_SRC))
 LIB_SRC   := $(filter-out $(PM_LEFT),$(foreach r,$(ROOMS),$(sort $(wildcard src/$(r)/*.c src/$(r)/*/*.c)))) $(HYDRA_SRC)
 CLI_SRC   := $(sort $(wildcard src/cli/*.c))

@@ -25,7 +25,7 @@
 #define PAUSE_NS (5u * MS) /* between decodes, as in sampling_loop.c */
 #define EXPECTED 2000	   /* samples that a decode finds at most */
 #define NR_OFF	 3
-#define PRIORITY (-10) /* as in sampler_process.c */
+#define PRIORITY (-10) /* as in sampler.c */
 
 struct toggle {
 	struct sonde_sampling *s;

@@ -7,7 +7,7 @@
 #define CALIBRATION_KERNELS 5000
 
 /*
- * What it writes to `fd`: first a message of fixed length, empty when all went well, then
+ * It writes to `fd`: first a message of fixed length, empty when all went well, then
  * the kernels' times as struct sonde_calibration_span, in order.
  */
 #define CALIBRATION_MESSAGE 256

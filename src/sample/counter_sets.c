@@ -1,4 +1,8 @@
-/* What was asked for → sets of counters that the chip has and that fit into one pass each. */
+/*
+ * Counters that were asked for → sets of counters that the chip has and that fit into one pass each → configurations
+ * of the hardware, made by CUPTI's host half.
+ */
+#include "base/alloc.h"
 #include "base/nearest.h"
 #include "sample/pm_int.h"
 #include "sample/roles.h"
@@ -6,6 +10,112 @@
 #include <string.h>
 
 #define MAX_NAMES 10 /* ways to name one counter */
+
+/* --- CUPTI's host half ------------------------------------------------------------------------- */
+
+static int open_host(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct sonde_err *err)
+{
+	CUpti_Profiler_Host_Initialize_Params p = {
+		.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+		.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING,
+		.pChipName = s->facts.chip,
+		.pCounterAvailabilityImage = s->available};
+	CUptiResult why = s->pm.cuptiProfilerHostInitialize(&p);
+
+	*out = why ? NULL : p.pHostObject;
+	return why ? pm_refuse(&s->pm, "look up the chip's counters", why, err) : 0;
+}
+
+void pm_host_close(struct sonde_sampling *s, CUpti_Profiler_Host_Object *host)
+{
+	CUpti_Profiler_Host_Deinitialize_Params p = {
+		.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
+		.pHostObject = host};
+
+	if (host)
+		s->pm.cuptiProfilerHostDeinitialize(&p);
+}
+
+static CUptiResult add_metrics(
+	struct sonde_sampling *s, CUpti_Profiler_Host_Object *host, const char **names, size_t nr)
+{
+	CUpti_Profiler_Host_ConfigAddMetrics_Params p = {
+		.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+		.pHostObject = host,
+		.ppMetricNames = names,
+		.numMetrics = nr};
+
+	return s->pm.cuptiProfilerHostConfigAddMetrics(&p);
+}
+
+/* The configuration of what was added, to be freed; NULL when there is none. */
+static uint8_t *make_config(
+	struct sonde_sampling *s, CUpti_Profiler_Host_Object *host, size_t *size)
+{
+	CUpti_Profiler_Host_GetConfigImageSize_Params p = {
+		.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
+		.pHostObject = host};
+	CUpti_Profiler_Host_GetConfigImage_Params image = {
+		.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
+		.pHostObject = host};
+
+	if (s->pm.cuptiProfilerHostGetConfigImageSize(&p) != CUPTI_SUCCESS)
+		return NULL;
+	image.configImageSize = *size = p.configImageSize;
+	image.pConfigImage = sonde_malloc(p.configImageSize);
+	if (image.pConfigImage && s->pm.cuptiProfilerHostGetConfigImage(&image) != CUPTI_SUCCESS) {
+		sonde_free(image.pConfigImage);
+		return NULL;
+	}
+	return image.pConfigImage;
+}
+
+static size_t count_passes(struct sonde_sampling *s, uint8_t *config, size_t size)
+{
+	CUpti_Profiler_Host_GetNumOfPasses_Params p = {
+		.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
+		.configImageSize = size,
+		.pConfigImage = config};
+
+	return s->pm.cuptiProfilerHostGetNumOfPasses(&p) == CUPTI_SUCCESS ? p.numOfPasses : 0;
+}
+
+/* A host object of its own for each question: a refused name may leave one half-configured. */
+/* Passes that the names need together; 0 = the device does not have one of them. */
+static size_t find_passes(struct sonde_sampling *s, const char **names, size_t nr)
+{
+	CUpti_Profiler_Host_Object *host = NULL;
+	uint8_t *config = NULL;
+	size_t size = 0, passes = 0;
+
+	if (open_host(&host, s, NULL) == 0 && add_metrics(s, host, names, nr) == CUPTI_SUCCESS)
+		config = make_config(s, host, &size);
+	if (config)
+		passes = count_passes(s, config, size);
+	sonde_free(config);
+	pm_host_close(s, host);
+	return passes;
+}
+
+/* Adds the set's counters to its host object and makes the configuration for the hardware. */
+static int configure_set(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err)
+{
+	int rc = open_host(&set->host, s, err);
+	CUptiResult why;
+
+	if (rc)
+		return rc;
+	why = add_metrics(s, set->host, set->metrics, set->names.nr);
+	if (why)
+		return pm_refuse(&s->pm, "choose counters", why, err);
+	set->config = make_config(s, set->host, &set->config_size);
+	if (!set->config)
+		return sonde_err_set(err, SONDE_ERR_IO,
+			"CUPTI cannot configure these counters together on %s: ask for fewer", s->facts.chip);
+	return 0;
+}
+
+/* --- sets -------------------------------------------------------------------------------------- */
 
 /* The groups inside which many counters share a pass, by generation, best first. */
 static const char *const groups[] = {"TriageCompute.", "TriageAC.", "TriageSCG.", "TriageA."};
@@ -94,7 +204,7 @@ static bool try_name(
 	if (nr == SONDE_COUNTER_LIMIT || has_counter(set, name))
 		return false;
 	set->metrics[nr] = name;
-	if (pm_host_passes(s, set->metrics, nr + 1) != 1)
+	if (find_passes(s, set->metrics, nr + 1) != 1)
 		return false;
 	set->names.at[nr] = (struct sonde_counter_name){
 		.role = sonde_str_from(role), .name = sonde_str_from(name)};
@@ -123,7 +233,7 @@ static void leave_out(struct choice *c, const struct wish *w)
 				: "?");
 }
 
-static void place(struct choice *c, const struct wish *w)
+static void place_wish(struct choice *c, const struct wish *w)
 {
 	struct sonde_sampling *s = c->s;
 	size_t k;
@@ -154,7 +264,7 @@ static void place_role(struct choice *c, const struct sonde_role *role, bool is_
 
 	for (i = 0; i < sizeof(role->bases) / sizeof(*role->bases) && role->bases[i]; i++)
 		add_base(c, &w, role->bases[i]);
-	place(c, &w);
+	place_wish(c, &w);
 }
 
 /* `full` is all that one pass has: nothing of it is worth taking turns. */
@@ -180,7 +290,7 @@ static void place_extras(struct choice *c)
 		if (!strstr(c->bases[i], groups[0]))
 			continue;
 		add_name(c, &w, sonde_str_from(c->bases[i]), ".sum");
-		place(c, &w);
+		place_wish(c, &w);
 	}
 }
 
@@ -244,13 +354,13 @@ static int place_word(struct choice *c, const char *text)
 	if (!w.nr)
 		add_name(c, &w, word, "");
 	w.role = role_of(word);
-	if (!w.nr || pm_host_passes(c->s, w.names, 1) != 1)
+	if (!w.nr || find_passes(c->s, w.names, 1) != 1)
 		return refuse_name(c, word);
-	place(c, &w);
+	place_wish(c, &w);
 	return 0;
 }
 
-static int choose(struct choice *c)
+static int choose_sets(struct choice *c)
 {
 	struct sonde_sampling *s = c->s;
 	size_t i;
@@ -267,7 +377,7 @@ static int choose(struct choice *c)
 			"%s can sample none of the counters asked for (%s): ask for the set basic", s->facts.chip,
 			s->facts.left_out.n ? s->facts.left_out.p : "none was");
 	for (i = 0; i < s->facts.nr_sets && rc == 0; i++)
-		rc = pm_host_configure(s, &s->sets[i], c->err);
+		rc = configure_set(s, &s->sets[i], c->err);
 	return rc;
 }
 
@@ -278,14 +388,14 @@ int pm_choose(struct sonde_sampling *s, struct sonde_err *err)
 		.metricType = CUPTI_METRIC_TYPE_COUNTER};
 	struct choice c = {.s = s, .err = err};
 	CUptiResult why;
-	int rc = pm_host_open(&p.pHostObject, s, err);
+	int rc = open_host(&p.pHostObject, s, err);
 
 	if (rc)
 		return rc;
 	why = s->pm.cuptiProfilerHostGetBaseMetrics(&p);
 	c.bases = p.ppMetricNames;
 	c.nr_bases = p.numMetrics;
-	rc = why ? pm_refuse(&s->pm, "list the chip's counters", why, err) : choose(&c);
+	rc = why ? pm_refuse(&s->pm, "list the chip's counters", why, err) : choose_sets(&c);
 	pm_host_close(s, p.pHostObject);
 	return rc;
 }

@@ -1,12 +1,120 @@
-/* The device's side of PM sampling: reserved, started, drained image by image. */
-#include "sample/pm_int.h"
-
+/*
+ * The device's side of PM sampling: reserved, started, drained image by image. An image is the memory
+ * that CUPTI decodes samples to.
+ */
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "sample/pm_int.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MIN_BUFFER_BYTES (32u << 20)
+
+/* --- images ------------------------------------------------------------------------------------ */
+
+static int find_size(struct sonde_sampling *s, struct pm_set *set, uint32_t nr, size_t *size,
+	struct sonde_err *err)
+{
+	CUpti_PmSampling_GetCounterDataSize_Params p = {
+		.structSize = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
+		.pPmSamplingObject = s->object,
+		.pMetricNames = set->metrics,
+		.numMetrics = set->names.nr,
+		.maxSamples = nr};
+	CUptiResult why = s->pm.cuptiPmSamplingGetCounterDataSize(&p);
+
+	*size = p.counterDataSize;
+	return why ? pm_refuse(&s->pm, "size the image of samples", why, err) : 0;
+}
+
+int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sonde_err *err)
+{
+	const uint32_t many = 1024;
+	size_t size = 0, i;
+	int rc = 0;
+
+	*bytes = 1;
+	for (i = 0; i < s->facts.nr_sets && rc == 0; i++) {
+		rc = find_size(s, &s->sets[i], many, &size, err);
+		*bytes = size / many > *bytes ? size / many : *bytes;
+	}
+	return rc;
+}
+
+static void free_image(struct pm_image *m)
+{
+	sonde_free(m->bytes);
+	sonde_free(m->empty);
+	sonde_free(m->start_ns);
+	sonde_free(m->end_ns);
+	sonde_free(m->values);
+	*m = (struct pm_image){0};
+}
+
+/* CUPTI takes twice as long to clear an image as it takes to copy one. */
+static int fill_empty(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
+{
+	CUpti_PmSampling_CounterDataImage_Initialize_Params p = {
+		.structSize = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
+		.pPmSamplingObject = s->object,
+		.counterDataSize = m->size,
+		.pCounterData = m->empty};
+	CUptiResult why = s->pm.cuptiPmSamplingCounterDataImageInitialize(&p);
+
+	if (why)
+		return pm_refuse(&s->pm, "clear the image of samples", why, err);
+	memcpy(m->bytes, m->empty, m->size);
+	return 0;
+}
+
+static int make_image(struct sonde_sampling *s, struct pm_set *set, uint32_t nr, struct sonde_err *err)
+{
+	struct pm_image *m = &set->image;
+	int rc;
+
+	free_image(m);
+	rc = find_size(s, set, nr, &m->size, err);
+	if (rc)
+		return rc;
+	m->room = nr;
+	m->bytes = sonde_malloc(m->size);
+	m->empty = sonde_malloc(m->size);
+	m->start_ns = sonde_calloc(nr, sizeof(*m->start_ns));
+	m->end_ns = sonde_calloc(nr, sizeof(*m->end_ns));
+	m->values = sonde_calloc((size_t)nr * set->names.nr, sizeof(*m->values));
+	if (!m->bytes || !m->empty || !m->start_ns || !m->end_ns || !m->values)
+		return sonde_err_nomem(err);
+	return fill_empty(s, m, err);
+}
+
+void pm_images_free(struct sonde_sampling *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->facts.nr_sets; i++)
+		free_image(&s->sets[i].image);
+}
+
+/* Makes room for `nr` samples, behind those that the image has if that will do; makes the image first. */
+static int prepare_image(struct sonde_sampling *s, struct pm_set *set, size_t nr, struct sonde_err *err)
+{
+	struct pm_image *m = &set->image;
+
+	nr = nr < s->most_samples ? nr : s->most_samples;
+	if (nr > m->room) /* not made yet, or after a long pause */
+		return make_image(s, set, nr > s->image_samples ? (uint32_t)nr : s->image_samples, err);
+	if (m->nr + nr <= m->room)
+		return 0;
+	if (m->room > s->image_samples && nr <= s->image_samples) /* the pause is over */
+		return make_image(s, set, s->image_samples, err);
+	memcpy(m->bytes, m->empty, m->size);
+	m->nr = 0;
+	return 0;
+}
+
+/* --- the device -------------------------------------------------------------------------------- */
 
 int pm_device_open(struct sonde_sampling *s, struct sonde_err *err)
 {
@@ -53,7 +161,7 @@ static CUptiResult configure(struct sonde_sampling *s, CUpti_PmSampling_TriggerM
 	return s->pm.cuptiPmSamplingSetConfig(&p);
 }
 
-static int use(struct sonde_sampling *s, struct sonde_err *err)
+static int use_set(struct sonde_sampling *s, struct sonde_err *err)
 {
 	CUptiResult why = configure(s, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
 
@@ -89,7 +197,7 @@ int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
 	if (!s->object)
 		rc = reopen(s, err);
 	if (rc == 0)
-		rc = use(s, err);
+		rc = use_set(s, err);
 	if (rc)
 		return rc;
 	p.pPmSamplingObject = s->object;
@@ -123,7 +231,7 @@ static CUptiResult look_up(struct sonde_sampling *s, struct pm_image *m, size_t 
 }
 
 /* How many samples the image holds now. */
-static int count(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
+static int count_samples(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
 {
 	CUpti_PmSampling_GetCounterDataInfo_Params p = {
 		.structSize = CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE,
@@ -139,7 +247,7 @@ int pm_device_drain(
 	struct sonde_sampling *s, size_t expected, struct pm_drained *out, struct sonde_err *err)
 {
 	struct pm_image *m = &s->sets[s->current].image;
-	int rc = pm_image_prepare(s, &s->sets[s->current], expected, err);
+	int rc = prepare_image(s, &s->sets[s->current], expected, err);
 	CUpti_PmSampling_DecodeData_Params p = {
 		.structSize = CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
 		.pPmSamplingObject = s->object,
@@ -158,7 +266,7 @@ int pm_device_drain(
 		return 0;
 	if (why)
 		return pm_refuse(&s->pm, "decode samples", why, err);
-	rc = count(s, m, err);
+	rc = count_samples(s, m, err);
 	out->nr = m->nr > out->first ? m->nr - out->first : 0;
 	out->is_full = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
 	out->is_end = p.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;

@@ -2,10 +2,8 @@
  * Inside the sampler: CUPTI's calls and one device.
  *
  *   pm_load.c     CUPTI and the CUDA driver, found at run time; what their refusals mean
- *   pm_host.c     counters → a configuration of the hardware (CUPTI's host half)
- *   pm_images.c   where samples are decoded to
+ *   counter_sets.c counters that were asked for → sets the chip has → configurations of the hardware
  *   pm_device.c   the device: start, stop, decode
- *   counter_sets.c what was asked for → sets of counters the chip has
  *   sampling.c    a session: all of this set up
  *   sampling_loop.c  its loop: drain, keep up, take turns, bursts
  */
@@ -16,7 +14,7 @@
 #include "base/vec.h"
 #include "sample/sampling.h"
 
-/* cupti_profiler_host.h is C++ by one include of <string>; an empty one stands in for it. */
+/* cupti_profiler_host.h includes C++'s <string> by mistake; c_only/ has an empty one. */
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_pmsampling.h>
@@ -69,7 +67,7 @@
 	X(cuModuleGetFunction)                                                                     \
 	X(cuLaunchKernel)
 
-/* What a sample costs one core, roughly, by the number of its counters; measured on an H200. */
+/* The time that a sample costs one core, roughly, by the number of its counters; measured on an H200. */
 #define PM_DECODE_NS(nr)   (36000u + 5800u * (nr))
 #define PM_EVALUATE_NS(nr) (2000u + 1600u * (nr))
 
@@ -134,22 +132,14 @@ void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device);
 /* The device's name and UUID, and the chip's. */
 int pm_describe(struct sonde_sampling *s, struct sonde_counter_set *out, struct sonde_err *err);
 
-/* pm_host.c. Names end with `.sum` or another of CUPTI's roll-ups. */
-int pm_host_open(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct sonde_err *err);
+/* counter_sets.c. Names end with `.sum` or another of CUPTI's roll-ups. */
+int pm_choose(struct sonde_sampling *s, struct sonde_err *err);
 void pm_host_close(struct sonde_sampling *s, CUpti_Profiler_Host_Object *host);
-/* Passes that the names need together; 0 = the device does not have one of them. */
-size_t pm_host_passes(struct sonde_sampling *s, const char **names, size_t nr);
-/* Adds the set's counters to its host object and makes the configuration for the hardware. */
-int pm_host_configure(struct sonde_sampling *s, struct pm_set *set, struct sonde_err *err);
-
-/* pm_images.c */
-void pm_images_free(struct sonde_sampling *s); /* of all sets */
-/* Of the set with the largest samples. */
-int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sonde_err *err);
-/* Makes room for `nr` samples, behind those that the image has if that will do; makes the image first. */
-int pm_image_prepare(struct sonde_sampling *s, struct pm_set *set, size_t nr, struct sonde_err *err);
 
 /* pm_device.c */
+void pm_images_free(struct sonde_sampling *s); /* of all sets */
+/* The bytes of one sample, in the set where they are most. */
+int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sonde_err *err);
 int pm_device_open(struct sonde_sampling *s, struct sonde_err *err); /* reserves the device */
 void pm_device_close(struct sonde_sampling *s);
 /*
@@ -179,8 +169,5 @@ int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
 /* sampling.c: the shortest interval of those sonde uses that is not below `ns`. */
 uint64_t pm_step_above(uint64_t ns);
 #define PM_LONGEST_NS 10000000u /* the longest of them */
-
-/* counter_sets.c */
-int pm_choose(struct sonde_sampling *s, struct sonde_err *err);
 
 #endif

@@ -1,22 +1,365 @@
+/*
+ * The sampler: one process for each device, and what sonde does with them. First the other programs on the device,
+ * then the process of one device from its first to its last moment, then the start and end of all of them.
+ */
 #include "sample/sampler.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "sample/sampler_int.h"
+#include "format/capture.h"
+#include "sample/samples_file.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define READY_NS 5000000000 /* for the libraries and the device to be set up: usually one second */
 #define END_NS	 5000000000 /* for the last samples to be written */
+#define LOCK_WAIT_MS 50
+#define PRIORITY     (-10)
+#define MAX_PROCESSES 128
+
+/*
+ * Messages of the process to sonde, a line each. `devices N` comes from the first only.
+ * One of `ready`, `waiting` (another sampler has the device) and `failed` follows, with
+ * words for people; one of `done` and `failed` is the last.
+ */
+#define SAMPLER_DEVICES "devices "
+#define SAMPLER_READY	"ready "
+#define SAMPLER_WAITING "waiting "
+#define SAMPLER_FAILED	"failed "
+#define SAMPLER_DONE	"done "
+
+/* --- which other programs use the device ------------------------------------------------------- */
+
+/* NVML's own, whose header is not needed for these few. */
+struct process_info {
+	unsigned pid;
+	unsigned long long used_bytes;
+	unsigned gpu_instance, compute_instance;
+};
+
+/* NVML, found at run time. */
+struct nvml {
+	void *library, *device;
+	int (*init)(void);
+	int (*by_uuid)(const char *uuid, void **device);
+	int (*processes)(void *device, unsigned *nr, struct process_info *out);
+};
+
+static bool load_nvml(struct nvml *c)
+{
+	c->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!c->library)
+		return false;
+	*(void **)&c->init = dlsym(c->library, "nvmlInit_v2");
+	*(void **)&c->by_uuid = dlsym(c->library, "nvmlDeviceGetHandleByUUID");
+	*(void **)&c->processes = dlsym(c->library, "nvmlDeviceGetComputeRunningProcesses_v3");
+	return c->init && c->by_uuid && c->processes && c->init() == 0;
+}
+
+/* NULL when NVML or the device is not there: then nobody can tell. It stays until the process ends. */
+static struct nvml *open_nvml(struct sonde_str uuid)
+{
+	struct nvml *c = sonde_calloc(1, sizeof(*c));
+	char name[96];
+
+	snprintf(name, sizeof(name), "%.*s", SONDE_STR_ARG(uuid));
+	if (c && load_nvml(c) && c->by_uuid(name, &c->device) == 0)
+		return c;
+	sonde_free(c);
+	return NULL;
+}
+
+/*
+ * True when the process's environment lacks the mark, or is another user's and closed to us. A process that
+ * ends has no environment any more, but the GPU for a moment yet: it may be one of ours.
+ */
+static bool is_stranger(unsigned pid, const char *mark)
+{
+	struct sonde_buf text = {0};
+	struct sonde_str rest;
+	char path[64];
+	bool is_so;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	is_so = sonde_file_slurp(&text, path) ? text.n > 0 : errno == EACCES;
+	rest = sonde_buf_view(&text);
+	while (rest.n && is_so)
+		is_so = !sonde_str_is(sonde_str_cut(rest, '\0', &rest), mark);
+	sonde_buf_release(&text);
+	return is_so;
+}
+
+/*
+ * How many programs use the device now that are not part of this run. A program of this
+ * run has `mark` (NAME=VALUE) in its environment; a process that we cannot look at, as it
+ * is in another container, is not counted.
+ */
+static unsigned count_strangers(struct nvml *c, const char *mark)
+{
+	struct process_info all[MAX_PROCESSES];
+	unsigned nr = MAX_PROCESSES, i, nr_strangers = 0;
+
+	if (!c || c->processes(c->device, &nr, all) != 0)
+		return 0;
+	for (i = 0; i < nr && i < MAX_PROCESSES; i++)
+		nr_strangers += all[i].pid != (unsigned)getpid() && is_stranger(all[i].pid, mark);
+	return nr_strangers;
+}
+
+/* --- the process of one device ----------------------------------------------------------------- */
+
+struct process {
+	const struct sonde_sampler_spec *spec;
+	unsigned device;
+	int stop_fd, report_fd;
+	char host[72], uuid[64];
+	struct sonde_sampling *sampling;
+	struct sonde_samples_file *file;
+	struct nvml *nvml;
+	time_t looked_s; /* when it last looked for other programs */
+	bool is_ready;
+	bool has_written; /* nothing failed to be */
+};
+
+static void report(const struct process *p, const char *kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void report(const struct process *p, const char *kind, const char *fmt, ...)
+{
+	struct sonde_buf line = {0};
+	va_list ap;
+	ssize_t n = 0;
+
+	sonde_buf_puts(&line, kind);
+	va_start(ap, fmt);
+	sonde_buf_vprintf(&line, fmt, ap);
+	va_end(ap);
+	sonde_buf_putc(&line, '\n');
+	if (!line.failed)
+		n = write(p->report_fd, line.p, line.n);
+	(void)n; /* sonde is gone: nobody wants to know */
+	sonde_buf_release(&line);
+}
+
+/* Signals are for the program; this process ends when sonde says so or is gone. */
+static void detach(const struct process *p)
+{
+	static const int ignored[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE, SIGXFSZ};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
+	char *const *e;
+	size_t i;
+
+	for (i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	for (fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd);
+	prctl(PR_SET_NAME, "sonde-sampler");
+	/* Samples are lost when it has to wait for a core. Who may not ask for more has the usual priority. */
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 4)
+		setpriority(PRIO_PROCESS, 0, PRIORITY);
+	for (e = p->spec->env; e && *e; e++)
+		putenv(*e);
+	unsetenv("CUDA_INJECTION64_PATH");
+	unsetenv("NVTX_INJECTION64_PATH");
+}
+
+static bool is_stopped(const struct process *p, int wait_ms)
+{
+	struct pollfd fd = {.fd = p->stop_fd, .events = POLLIN};
+
+	return poll(&fd, 1, wait_ms) > 0;
+}
+
+static void name_host(char *out, size_t size)
+{
+	struct utsname u = {0};
+	char *c;
+
+	uname(&u);
+	snprintf(out, size, "%.60s", u.nodename);
+	for (c = out; *c; c++)
+		if (*c == '/')
+			*c = '_';
+}
+
+/* False when all was over before it was this process's turn. */
+static bool lock_device(const struct process *p)
+{
+	char path[4096];
+	bool has_told = false;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.sampler-%s-%s",
+		p->spec->lock_dir ? p->spec->lock_dir : p->spec->dir, p->host,
+		p->uuid[0] ? p->uuid : "gpu");
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	/* Where files cannot be locked CUPTI decides: it lets one sample at a time. */
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		if (!has_told)
+			report(p, SAMPLER_WAITING, "another rank samples GPU %u", p->device);
+		has_told = true;
+		if (is_stopped(p, LOCK_WAIT_MS))
+			return false;
+	}
+	return true; /* the descriptor stays open as long as the process lives */
+}
+
+static void look_around(struct process *p)
+{
+	time_t now = time(NULL);
+
+	if (now == p->looked_s)
+		return;
+	p->looked_s = now;
+	sonde_samples_file_see_others(p->file, count_strangers(p->nvml, p->spec->mark));
+}
+
+static void take_rows(void *of, const struct sonde_sample_rows *rows)
+{
+	struct process *p = of;
+
+	sonde_samples_file_take(p->file, rows);
+}
+
+static bool is_over(void *of)
+{
+	struct process *p = of;
+
+	if (!p->is_ready) /* asked for the first time once sampling has started */
+		report(p, SAMPLER_READY, "GPU %u", p->device);
+	p->is_ready = true;
+	look_around(p);
+	p->has_written = sonde_samples_file_tick(p->file);
+	return !p->has_written || is_stopped(p, 0);
+}
+
+static void note_choice(struct process *p)
+{
+	const struct sonde_sampling_facts *facts = sonde_sampling_facts(p->sampling);
+	char text[1024];
+
+	if (facts->nr_sets > 1) {
+		snprintf(text, sizeof(text),
+			"the counters do not fit into one pass of the hardware: %zu sets took "
+			"turns, each saw a part of the run",
+			facts->nr_sets);
+		sonde_samples_file_note(p->file, text);
+	}
+	if (facts->left_out.n) {
+		snprintf(text, sizeof(text), "this GPU cannot count: %.900s", facts->left_out.p);
+		sonde_samples_file_note(p->file, text);
+	}
+}
+
+static int open_device(struct process *p, struct sonde_err *err)
+{
+	struct sonde_sampling_request q = p->spec->sampling;
+	char path[4096];
+	int rc;
+
+	q.device = p->device;
+	rc = sonde_sampling_open(&p->sampling, &q, err);
+	if (rc)
+		return rc;
+	snprintf(path, sizeof(path), "%s/" SONDE_SAMPLES_PREFIX "%s-gpu%u.%ld" SONDE_CAPTURE_SUFFIX,
+		p->spec->dir, p->host, p->device, (long)getpid());
+	rc = sonde_samples_file_open(&p->file, path, p->sampling, err);
+	if (rc == 0)
+		note_choice(p);
+	p->nvml = open_nvml(sonde_str_from(p->uuid));
+	return rc;
+}
+
+static void report_end(const struct process *p)
+{
+	const struct sonde_counter_set *set = sonde_sampling_set(p->sampling, 0);
+	const struct sonde_sampling_facts *facts = sonde_sampling_facts(p->sampling);
+	const struct sonde_sampler_status *st = &facts->status;
+	struct sonde_buf b = {0};
+	uint32_t nr = 0;
+	size_t i;
+
+	for (i = 0; i < facts->nr_sets; i++)
+		nr += sonde_sampling_set(p->sampling, i)->nr;
+	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s) every %.10g µs, %llu samples", nr,
+		p->device, SONDE_STR_ARG(set->product),
+		(double)set->interval_ns / 1e3, (unsigned long long)st->nr_samples);
+	if (st->nr_gaps || st->nr_overflows)
+		sonde_buf_printf(&b, ", %.1f ms missing in %llu gap%s%s", (double)st->gap_ns / 1e6,
+			(unsigned long long)st->nr_gaps, st->nr_gaps == 1 ? "" : "s",
+			st->nr_overflows ? ", as the hardware's buffer was full" : "");
+	report(p, SAMPLER_DONE, "%s", b.failed ? "" : b.p);
+	sonde_buf_release(&b);
+}
+
+static int sample_device(struct process *p, struct sonde_err *err)
+{
+	const struct sonde_sample_taker taker = {.take = take_rows, .is_over = is_over, .of = p};
+	struct sonde_err late = {0};
+	char text[1200];
+	int rc = open_device(p, err), end;
+
+	if (rc == 0)
+		rc = sonde_sampling_run(p->sampling, &taker, err);
+	if (rc && p->file) {
+		snprintf(text, sizeof(text), "counters end early: %.1100s", err->msg);
+		sonde_samples_file_note(p->file, text);
+	}
+	end = sonde_samples_file_close(p->file, &late);
+	if (rc == 0 && end)
+		rc = sonde_err_set(err, end, "%s", late.msg);
+	return rc;
+}
+
+/* The process of one device, to its end. `stop_fd` is at its end when all is over. Reports to `report_fd`. */
+_Noreturn static void become_sampler(
+	const struct sonde_sampler_spec *spec, unsigned device, int stop_fd, int report_fd)
+{
+	struct process p = {
+		.spec = spec, .device = device, .stop_fd = stop_fd, .report_fd = report_fd};
+	struct sonde_err err = {0};
+	unsigned nr = 0;
+	int rc;
+
+	detach(&p);
+	name_host(p.host, sizeof(p.host));
+	rc = sonde_sampling_count(&nr, &err);
+	if (rc == 0 && device == 0)
+		report(&p, SAMPLER_DEVICES, "%u", nr);
+	if (rc == 0)
+		rc = sonde_sampling_identify(p.uuid, sizeof(p.uuid), device, &err);
+	if (rc == 0 && !lock_device(&p)) {
+		report(&p, SAMPLER_DONE, "GPU %u: sampled by another rank", device);
+		_exit(0);
+	}
+	if (rc == 0)
+		rc = sample_device(&p, &err);
+	if (rc == 0)
+		report_end(&p);
+	else
+		report(&p, SAMPLER_FAILED, "%s", err.msg);
+	sonde_sampling_close(p.sampling);
+	_exit(rc ? 1 : 0);
+}
+
+/* --- all of them, seen from sonde -------------------------------------------------------------- */
 
 enum state { STARTING, SAMPLING, DONE, FAILED };
 
@@ -52,7 +395,7 @@ static int add_worker(struct sonde_sampler *s, struct sonde_err *err)
 	if (w->pid == 0) {
 		close(s->stop_fds[1]);
 		close(fds[0]);
-		sonde_sampler__become(&s->spec, s->nr, s->stop_fds[0], fds[1]);
+		become_sampler(&s->spec, s->nr, s->stop_fds[0], fds[1]);
 	}
 	close(fds[1]);
 	if (w->pid < 0) {
@@ -64,7 +407,7 @@ static int add_worker(struct sonde_sampler *s, struct sonde_err *err)
 	return 0;
 }
 
-static void take_line(struct sonde_sampler *s, struct worker *w, struct sonde_str line)
+static void read_line(struct sonde_sampler *s, struct worker *w, struct sonde_str line)
 {
 	static const struct {
 		const char *kind;
@@ -86,7 +429,7 @@ static void take_line(struct sonde_sampler *s, struct worker *w, struct sonde_st
 }
 
 /* Its process is at an end, with or without a last word. */
-static void lose(struct worker *w)
+static void end_worker(struct worker *w)
 {
 	close(w->fd);
 	w->fd = -1;
@@ -97,7 +440,7 @@ static void lose(struct worker *w)
 	}
 }
 
-static void listen_to(struct sonde_sampler *s, struct worker *w)
+static void listen_to_worker(struct sonde_sampler *s, struct worker *w)
 {
 	char bytes[4096];
 	ssize_t n = read(w->fd, bytes, sizeof(bytes));
@@ -105,14 +448,14 @@ static void listen_to(struct sonde_sampler *s, struct worker *w)
 
 	if (n <= 0) {
 		if (n == 0 || errno != EINTR)
-			lose(w);
+			end_worker(w);
 		return;
 	}
 	sonde_buf_add(&w->pending, bytes, (size_t)n);
 	rest = sonde_buf_view(&w->pending);
 	while (rest.n && sonde_str_find(rest, '\n') < rest.n) {
 		line = sonde_str_cut(rest, '\n', &rest);
-		take_line(s, w, line);
+		read_line(s, w, line);
 	}
 	line = sonde_str_from(rest.n ? rest.p : "");
 	memmove(w->pending.p, line.p, line.n);
@@ -121,7 +464,7 @@ static void listen_to(struct sonde_sampler *s, struct worker *w)
 }
 
 /* Waits for the next words of any, at most until `deadline_ns`; false when there are none. */
-static bool listen(struct sonde_sampler *s, uint64_t deadline_ns)
+static bool listen_to_all(struct sonde_sampler *s, uint64_t deadline_ns)
 {
 	struct pollfd fds[SONDE_SAMPLER_DEVICES];
 	int64_t left = (int64_t)(deadline_ns - sonde_now_ns());
@@ -133,11 +476,11 @@ static bool listen(struct sonde_sampler *s, uint64_t deadline_ns)
 	n = poll(fds, s->nr, left > 0 ? (int)(left / 1000000) : 0);
 	for (i = 0; i < s->nr; i++)
 		if (n > 0 && fds[i].revents)
-			listen_to(s, &s->workers[i]);
+			listen_to_worker(s, &s->workers[i]);
 	return n > 0 || (n < 0 && errno == EINTR && left > 0);
 }
 
-static unsigned count(const struct sonde_sampler *s, enum state state)
+static unsigned count_workers(const struct sonde_sampler *s, enum state state)
 {
 	unsigned i, nr = 0;
 
@@ -162,15 +505,15 @@ static int start_all(struct sonde_sampler *s, struct sonde_err *err)
 	uint64_t deadline_ns = sonde_now_ns() + READY_NS;
 	int rc = add_worker(s, err);
 
-	while (rc == 0 && count(s, STARTING) && listen(s, deadline_ns))
+	while (rc == 0 && count_workers(s, STARTING) && listen_to_all(s, deadline_ns))
 		while (rc == 0 && s->nr < s->nr_devices && s->nr < SONDE_SAMPLER_DEVICES)
 			rc = add_worker(s, err);
-	if (rc == 0 && count(s, FAILED) == s->nr)
+	if (rc == 0 && count_workers(s, FAILED) == s->nr)
 		rc = sonde_err_set(err, SONDE_ERR_IO, "%s", s->workers[0].says);
 	return rc;
 }
 
-static void release(struct sonde_sampler *s)
+static void release_sampler(struct sonde_sampler *s)
 {
 	unsigned i;
 
@@ -210,7 +553,7 @@ int sonde_sampler_start(
 		return 0;
 	}
 	close(s->stop_fds[1]);
-	release(s);
+	release_sampler(s);
 	return rc;
 }
 
@@ -223,7 +566,7 @@ void sonde_sampler_end(struct sonde_sampler *s, struct sonde_sampler_end *out)
 	if (!s)
 		return;
 	close(s->stop_fds[1]);
-	while (are_open(s) && listen(s, deadline_ns))
+	while (are_open(s) && listen_to_all(s, deadline_ns))
 		;
 	for (i = 0; i < s->nr; i++) {
 		const struct worker *w = &s->workers[i];
@@ -235,5 +578,5 @@ void sonde_sampler_end(struct sonde_sampler *s, struct sonde_sampler_end *out)
 				: "the sampler did not end in time; what it had written is kept");
 	}
 	out->nr = s->nr;
-	release(s);
+	release_sampler(s);
 }

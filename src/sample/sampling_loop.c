@@ -107,7 +107,7 @@ static bool judge(struct loop *l, uint64_t *from, uint64_t end)
 }
 
 /* Evaluates what was decoded, and hands over what counts of it. */
-static int take(struct loop *l, const struct pm_drained *d)
+static int take_samples(struct loop *l, const struct pm_drained *d)
 {
 	struct pm_set *set = &l->s->sets[l->s->current];
 	struct pm_image *m = &set->image;
@@ -187,7 +187,7 @@ static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bo
 	if (pm_device_drain(l->s, expected, d, l->err))
 		return FAILED;
 	middle = l->drained_ns = sonde_now_ns();
-	if (!l->is_trial && take(l, d))
+	if (!l->is_trial && take_samples(l, d))
 		return FAILED;
 	end = sonde_now_ns();
 	learn(l, d, is_running);
@@ -266,7 +266,7 @@ static uint64_t pause_of(const struct loop *l)
 }
 
 /* Until the stretch is to end. */
-static enum next sample(struct loop *l)
+static enum next sample_stretch(struct loop *l)
 {
 	enum next next = GO_ON;
 
@@ -296,7 +296,7 @@ static uint64_t length_of(const struct loop *l)
 	return l->s->facts.nr_sets > 1 ? TURN_NS : 0;
 }
 
-static int start(struct loop *l)
+static int start_stretch(struct loop *l)
 {
 	uint64_t length = length_of(l);
 	int rc;
@@ -346,8 +346,8 @@ static void take_turns(struct loop *l)
 	pause_at_random(l);
 }
 
-/* What is to be different in the next stretch. */
-static void change(struct loop *l, enum next why)
+/* Decides what differs in the next stretch. */
+static void plan_next_stretch(struct loop *l, enum next why)
 {
 	if (why == LOST) {
 		l->s->facts.status.nr_lost++;
@@ -378,12 +378,12 @@ int sonde_sampling_run(
 	int rc = 0;
 
 	while (next != ALL_OVER && next != FAILED) {
-		rc = start(&l);
-		next = rc ? FAILED : sample(&l);
+		rc = start_stretch(&l);
+		next = rc ? FAILED : sample_stretch(&l);
 		if (next != LOST && next != FAILED)
 			next = end_stretch(&l, next);
 		if (next != ALL_OVER && next != FAILED)
-			change(&l, next);
+			plan_next_stretch(&l, next);
 	}
 	pm_device_close(s);
 	return next == FAILED && rc == 0 ? l.err->code : rc;
