@@ -6,14 +6,14 @@
  * user, as the kernel says (SO_PEERCRED). A question is one line, so is the
  * answer: `ok …` or `error …`.
  *
- *     start, stop    orders for the programs (orders.h)
+ *     start, stop    orders for the programs (inject_orders.h)
  *     mark TEXT      marks this moment in their captures
  *     where          has what is recorded written, and says the directory it is in
  */
 #ifndef SONDE_CAPTURE_CTL_H
 #define SONDE_CAPTURE_CTL_H
 
-#include "capture/orders.h"
+#include "capture/inject_orders.h"
 
 #include <sys/types.h>
 
@@ -21,12 +21,12 @@ struct sonde_ctl {
 	int fd, dir_fd;	    /* -1 = nobody listens */
 	char name[32];	    /* of the socket, in its directory */
 	const char *dir;    /* of the captures, borrowed */
-	struct sonde_orders *orders;
+	struct sonde_inject_orders *orders;
 };
 
 /* The runner's side. Nobody needs it: that it fails is no error of a run, but `err` says why. */
 int sonde_ctl_open(
-	struct sonde_ctl *c, const char *dir, struct sonde_orders *orders, struct sonde_err *err);
+	struct sonde_ctl *c, const char *dir, struct sonde_inject_orders *orders, struct sonde_err *err);
 /* Answers whoever has asked. Waits for nobody who has not, and not long for one who has. */
 void sonde_ctl_serve(struct sonde_ctl *c);
 void sonde_ctl_close(struct sonde_ctl *c);

@@ -20,7 +20,7 @@ static void address(struct sockaddr_un *a, const struct sonde_ctl *c)
 }
 
 int sonde_ctl_open(
-	struct sonde_ctl *c, const char *dir, struct sonde_orders *orders, struct sonde_err *err)
+	struct sonde_ctl *c, const char *dir, struct sonde_inject_orders *orders, struct sonde_err *err)
 {
 	struct sockaddr_un a;
 	mode_t was;
@@ -69,13 +69,13 @@ static void answer(const struct sonde_ctl *c, struct sonde_str line, struct sond
 	struct sonde_str text, word = sonde_str_cut(line, ' ', &text);
 
 	if (sonde_str_is(word, "start") || sonde_str_is(word, "stop")) {
-		sonde_orders_capture(c->orders, word.n == 5);
+		sonde_inject_orders_capture(c->orders, word.n == 5);
 		sonde_buf_printf(to, "ok %s\n", word.n == 5 ? "capturing" : "paused");
 	} else if (sonde_str_is(word, "mark")) {
-		sonde_orders_mark(c->orders, text.n ? text : SONDE_STR("mark"));
+		sonde_inject_orders_mark(c->orders, text.n ? text : SONDE_STR("mark"));
 		sonde_buf_puts(to, "ok marked\n");
 	} else if (sonde_str_is(word, "where")) {
-		sonde_orders_flush(c->orders);
+		sonde_inject_orders_flush(c->orders);
 		sonde_buf_printf(to, "ok %s\n", c->dir);
 	} else {
 		sonde_buf_printf(to, "error this sonde run knows start, stop, mark and where, not '%.*s'\n",

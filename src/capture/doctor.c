@@ -63,7 +63,7 @@ static void add(struct sonde_diagnosis *d, const char *topic, enum sonde_health 
 	sonde_buf_release(&detail);
 }
 
-static void judge_gpus(struct sonde_diagnosis *d, const struct sonde_facts *f)
+static void judge_gpus(struct sonde_diagnosis *d, const struct sonde_machine *f)
 {
 	size_t i;
 
@@ -83,7 +83,7 @@ static void judge_gpus(struct sonde_diagnosis *d, const struct sonde_facts *f)
 			f->kernel_module, f->gpus[0].driver);
 }
 
-static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_facts *f)
+static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_machine *f)
 {
 	unsigned driver = f->nr_gpus ? (unsigned)strtoul(f->gpus[0].driver, NULL, 10) : 0;
 	size_t i;
@@ -106,7 +106,7 @@ static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_facts *f)
 				needs[i].driver, f->gpus[0].driver);
 }
 
-static void judge_others(struct sonde_diagnosis *d, const struct sonde_facts *f)
+static void judge_others(struct sonde_diagnosis *d, const struct sonde_machine *f)
 {
 	char library[PATH_MAX];
 
@@ -124,7 +124,7 @@ static void judge_others(struct sonde_diagnosis *d, const struct sonde_facts *f)
 		add(d, "native", SONDE_HEALTH_BAD, SONDE_WHEN_INJECT_MISSING, "%s", "");
 }
 
-static void judge_permission(struct sonde_diagnosis *d, const struct sonde_facts *f)
+static void judge_permission(struct sonde_diagnosis *d, const struct sonde_machine *f)
 {
 	struct sonde_buf says = {0};
 
@@ -143,7 +143,7 @@ static void judge_permission(struct sonde_diagnosis *d, const struct sonde_facts
 	}
 }
 
-static void judge_company(struct sonde_diagnosis *d, const struct sonde_facts *f)
+static void judge_company(struct sonde_diagnosis *d, const struct sonde_machine *f)
 {
 	struct sonde_buf says = {0};
 	bool needs_admin = f->is_restricted == 1 && !f->can_admin;
@@ -203,7 +203,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 		remedy.n ? sonde_arena_z(&d->arena, remedy) : NULL);
 }
 
-bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_facts *f)
+bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_machine *f)
 {
 	*out = (struct sonde_diagnosis){0};
 	judge_gpus(out, f);
@@ -247,7 +247,7 @@ void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to
 }
 
 void sonde_diagnosis_json(
-	const struct sonde_diagnosis *d, const struct sonde_facts *f, struct sonde_sink *to)
+	const struct sonde_diagnosis *d, const struct sonde_machine *f, struct sonde_sink *to)
 {
 	struct sonde_json w = {.sink = to};
 	size_t i;
@@ -262,7 +262,7 @@ void sonde_diagnosis_json(
 		sonde_json_z(&w, "says", s->says);
 		sonde_json_z(&w, "remedy", s->remedy);
 	}
-	sonde_facts_json(f, &w, "facts");
+	sonde_machine_json(f, &w, "facts");
 	sonde_json_close(&w, '}');
 	sonde_sink_putc(to, '\n');
 }

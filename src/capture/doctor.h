@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/sink.h"
 #include "base/vec.h"
-#include "capture/facts.h"
+#include "capture/machine.h"
 
 enum sonde_health {
 	SONDE_HEALTH_OK,
@@ -29,11 +29,11 @@ struct sonde_diagnosis {
 };
 
 /* Judges. False when memory is short. */
-bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_facts *f);
+bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_machine *f);
 void sonde_diagnosis_release(struct sonde_diagnosis *d);
 enum sonde_health sonde_diagnosis_worst(const struct sonde_diagnosis *d);
 void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to);
 void sonde_diagnosis_json(
-	const struct sonde_diagnosis *d, const struct sonde_facts *f, struct sonde_sink *to);
+	const struct sonde_diagnosis *d, const struct sonde_machine *f, struct sonde_sink *to);
 
 #endif

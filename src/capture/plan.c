@@ -1,6 +1,6 @@
 #include "capture/plan.h"
 
-#include "capture/facts.h"
+#include "capture/machine.h"
 #include "catalogue/attributes.h"
 
 #include <inttypes.h>
@@ -193,7 +193,7 @@ static int count_passes(
 	if (q->chip)
 		snprintf(p->chip, sizeof(p->chip), "%s", q->chip);
 	else
-		p->is_chip_assumed = !sonde_facts_chip(p->chip, sizeof(p->chip));
+		p->is_chip_assumed = !sonde_machine_chip(p->chip, sizeof(p->chip));
 	if (p->is_chip_assumed)
 		snprintf(p->chip, sizeof(p->chip), "GH100");
 	if (counters.nr)

@@ -6,15 +6,15 @@
 
 static int examine(bool is_json, struct sonde_sink *out, enum sonde_health *worst)
 {
-	struct sonde_facts facts;
+	struct sonde_machine machine;
 	struct sonde_diagnosis d;
 	bool is_good;
 
-	sonde_facts_find(&facts);
-	is_good = sonde_diagnosis_build(&d, &facts);
+	sonde_machine_find(&machine);
+	is_good = sonde_diagnosis_build(&d, &machine);
 	*worst = sonde_diagnosis_worst(&d);
 	if (is_json)
-		sonde_diagnosis_json(&d, &facts, out);
+		sonde_diagnosis_json(&d, &machine, out);
 	else
 		sonde_diagnosis_show(&d, out);
 	sonde_diagnosis_release(&d);

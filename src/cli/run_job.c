@@ -1,7 +1,7 @@
 #include "base/argv.h"
 #include "base/file.h"
 #include "capture/child.h"
-#include "capture/facts.h"
+#include "capture/machine.h"
 #include "cli/command.h"
 #include "cli/run_int.h"
 
@@ -12,14 +12,14 @@
 
 static int write_facts(const struct sonde_run *r, struct sonde_err *err)
 {
-	struct sonde_facts facts;
+	struct sonde_machine machine;
 	struct sonde_sink json;
 	struct sonde_json w = {.sink = &json};
 	int rc;
 
-	sonde_facts_find(&facts);
+	sonde_machine_find(&machine);
 	sonde_sink_init_string(&json);
-	sonde_facts_json(&facts, &w, NULL);
+	sonde_machine_json(&machine, &w, NULL);
 	sonde_sink_putc(&json, '\n');
 	rc = sonde_rundir_write(&r->dir, "env.json", sonde_buf_view(&json.buf), err);
 	sonde_sink_abort(&json);
@@ -30,7 +30,7 @@ static int write_facts(const struct sonde_run *r, struct sonde_err *err)
  * env.json takes a second or two of asking other programs: a process of its own
  * does that while the captures run. 0 when it was done here instead.
  */
-static pid_t begin_facts(const struct sonde_run *r)
+static pid_t begin_env(const struct sonde_run *r)
 {
 	pid_t pid;
 
@@ -47,7 +47,7 @@ static pid_t begin_facts(const struct sonde_run *r)
 	return pid < 0 ? 0 : pid;
 }
 
-static void end_facts(pid_t pid)
+static void end_env(pid_t pid)
 {
 	int status = 0;
 
@@ -228,7 +228,7 @@ static void say_where(const struct sonde_run *r, bool is_last)
 int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 {
 	bool is_last;
-	pid_t facts;
+	pid_t env;
 	int rc;
 
 	if (r->is_dry) {
@@ -247,7 +247,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 		return run_bare(r, err);
 	if (rc)
 		return rc;
-	facts = begin_facts(r);
+	env = begin_env(r);
 	do_stages(r, err);
 	is_last = sonde_rundir_finish(&r->dir);
 	if (is_last && sonde_dir_exists(r->dir.path) &&
@@ -257,7 +257,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 		rc = report_stages(r, err);
 		sonde_rundir_end_private(before);
 	}
-	end_facts(facts);
+	end_env(env);
 	fflush(stdout);
 	say_where(r, is_last);
 	return rc;

@@ -13,7 +13,7 @@ static void toggle(void *of)
 {
 	struct sonde_run_live *l = of;
 
-	sonde_orders_capture(&l->orders, !sonde_orders_is_on(&l->orders));
+	sonde_inject_orders_capture(&l->orders, !sonde_inject_orders_is_on(&l->orders));
 }
 
 /* In a process of its own: a large report takes a while, and the program is to be watched. */
@@ -21,7 +21,7 @@ static void start_report(struct sonde_run_live *l)
 {
 	struct sonde_err err = {0};
 
-	sonde_orders_flush(&l->orders);
+	sonde_inject_orders_flush(&l->orders);
 	l->reporter = sonde_run_fork();
 	if (l->reporter != 0)
 		return;
@@ -58,7 +58,7 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 		.keep = {.run = r, .dir = dir}};
 	rc = sonde_native_attach_make(dir, NULL, err);
 	if (rc == 0)
-		rc = sonde_orders_open(&l->orders, dir, err);
+		rc = sonde_inject_orders_open(&l->orders, dir, err);
 	if (rc)
 		return rc;
 	if (sonde_ctl_open(&l->ctl, dir, &l->orders, &why))
@@ -80,5 +80,5 @@ void sonde_run_live_close(struct sonde_run_live *l)
 	}
 	sonde_run_keep_end(&l->keep);
 	sonde_ctl_close(&l->ctl);
-	sonde_orders_release(&l->orders);
+	sonde_inject_orders_release(&l->orders);
 }

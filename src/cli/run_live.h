@@ -12,7 +12,7 @@
 #include "cli/run_keep.h"
 
 struct sonde_run_live {
-	struct sonde_orders orders;
+	struct sonde_inject_orders orders;
 	struct sonde_ctl ctl;
 	const struct sonde_run *run;
 	const char *dir;    /* of the captures */

@@ -1,5 +1,5 @@
 #include "attribute/levels.h"
-#include "capture/offers.h"
+#include "capture/ncu_names.h"
 #include "catalogue/old_metrics.h"
 #include "cli/run_ncu_int.h"
 
@@ -195,19 +195,19 @@ static int check_passes(struct sonde_ncu_stage *s, size_t *metric)
 /* Wrong names are told before the run, by whoever knows the names. */
 static int check_names(struct sonde_ncu_stage *s, size_t *metric)
 {
-	struct sonde_offers offers;
+	struct sonde_ncu_names names;
 	bool asks_metrics = s->plan.passes.nr_unknown || !s->plan.passes.nr;
 	int rc;
 
 	if (s->run->is_dry && s->ncu.version[0] == '\0')
 		return check_passes(s, metric);
-	sonde_offers_open(&offers, &s->ncu, &s->run->set.ncu,
+	sonde_ncu_names_open(&names, &s->ncu, &s->run->set.ncu,
 		s->plan.is_chip_assumed ? NULL : s->plan.chip,
 		asks_metrics && s->run->set.ncu.metrics.nr);
-	rc = sonde_offers_check(&offers, &s->run->set.ncu, metric, s->err);
-	if (rc == 0 && !offers.metrics.nr)
+	rc = sonde_ncu_names_check(&names, &s->run->set.ncu, metric, s->err);
+	if (rc == 0 && !names.metrics.nr)
 		rc = check_passes(s, metric);
-	sonde_offers_release(&offers);
+	sonde_ncu_names_release(&names);
 	return rc;
 }
 

@@ -1,4 +1,4 @@
-#include "capture/facts.h"
+#include "capture/machine.h"
 
 #include <dirent.h>
 #include <glob.h>
@@ -48,7 +48,7 @@ static void take_field(char *out, size_t size, struct sonde_str *line)
 	snprintf(out, size, "%.*s", SONDE_STR_ARG(field));
 }
 
-static void take_gpu(struct sonde_facts *f, struct sonde_str line)
+static void take_gpu(struct sonde_machine *f, struct sonde_str line)
 {
 	struct sonde_gpu *g = &f->gpus[f->nr_gpus];
 
@@ -61,7 +61,7 @@ static void take_gpu(struct sonde_facts *f, struct sonde_str line)
 	f->nr_gpus++;
 }
 
-static void find_gpus(struct sonde_facts *f)
+static void find_gpus(struct sonde_machine *f)
 {
 	char path[1024];
 	char query[] =
@@ -139,9 +139,9 @@ static const char *chip_in_proc(void)
 	return chip;
 }
 
-bool sonde_facts_chip(char *out, size_t size)
+bool sonde_machine_chip(char *out, size_t size)
 {
-	struct sonde_facts f = {0};
+	struct sonde_machine f = {0};
 	const char *chip = chip_in_proc();
 
 	if (!chip) {
@@ -153,7 +153,7 @@ bool sonde_facts_chip(char *out, size_t size)
 	return chip != NULL;
 }
 
-static void find_cupti(struct sonde_facts *f)
+static void find_cupti(struct sonde_machine *f)
 {
 	static const char *const places[] = {"/usr/local/cuda/lib64/libcupti.so*",
 		"/usr/local/cuda/lib/libcupti.so*",
@@ -172,7 +172,7 @@ static void find_cupti(struct sonde_facts *f)
 	}
 }
 
-static void find_permission(struct sonde_facts *f)
+static void find_permission(struct sonde_machine *f)
 {
 	struct sonde_buf text = {0};
 	struct sonde_str value;
@@ -195,7 +195,7 @@ static void find_permission(struct sonde_facts *f)
 
 /* `NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …`: the first dotted
  * number. */
-static void module_version(struct sonde_facts *f, struct sonde_str line)
+static void module_version(struct sonde_machine *f, struct sonde_str line)
 {
 	struct sonde_str word;
 
@@ -210,7 +210,7 @@ static void module_version(struct sonde_facts *f, struct sonde_str line)
 	}
 }
 
-static void find_system(struct sonde_facts *f)
+static void find_system(struct sonde_machine *f)
 {
 	struct sonde_buf text = {0};
 	struct sonde_str value;
@@ -226,7 +226,7 @@ static void find_system(struct sonde_facts *f)
 	sonde_buf_release(&text);
 }
 
-static void find_container(struct sonde_facts *f)
+static void find_container(struct sonde_machine *f)
 {
 	static const char *const marks[][2] = {{"/.dockerenv", "docker"},
 		{"/run/.containerenv", "podman"}, {"/var/run/secrets/kubernetes.io", "kubernetes"},
@@ -241,7 +241,7 @@ static void find_container(struct sonde_facts *f)
 	}
 }
 
-static void add_profiler(struct sonde_facts *f, const char *name, const char *pid)
+static void add_profiler(struct sonde_machine *f, const char *name, const char *pid)
 {
 	static const char *const known[] = {"nv-hostengine", "dcgm-exporter", "dcgmi", "nsys",
 		"ncu", "nsys-launcher", "nv-nsight-cu-cli", "nvprof"};
@@ -253,7 +253,7 @@ static void add_profiler(struct sonde_facts *f, const char *name, const char *pi
 				n ? ", " : "", name, pid);
 }
 
-static void find_profilers(struct sonde_facts *f)
+static void find_profilers(struct sonde_machine *f)
 {
 	char path[1024];
 	struct dirent *e;
@@ -280,9 +280,9 @@ static void find_profilers(struct sonde_facts *f)
 		closedir(d);
 }
 
-void sonde_facts_find(struct sonde_facts *out)
+void sonde_machine_find(struct sonde_machine *out)
 {
-	*out = (struct sonde_facts){0};
+	*out = (struct sonde_machine){0};
 	find_gpus(out);
 	sonde_tool_open(&out->ncu, "ncu", NULL);
 	sonde_tool_open(&out->nsys, "nsys", NULL);

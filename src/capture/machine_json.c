@@ -1,4 +1,4 @@
-#include "capture/facts.h"
+#include "capture/machine.h"
 
 #include "base/json_out.h"
 
@@ -20,7 +20,7 @@ static void put_tool(struct sonde_json *w, const char *key, const struct sonde_t
 	sonde_json_close(w, '}');
 }
 
-static void put_gpus(struct sonde_json *w, const struct sonde_facts *f)
+static void put_gpus(struct sonde_json *w, const struct sonde_machine *f)
 {
 	size_t i;
 
@@ -36,7 +36,7 @@ static void put_gpus(struct sonde_json *w, const struct sonde_facts *f)
 	}
 }
 
-void sonde_facts_json(const struct sonde_facts *f, struct sonde_json *w, const char *key)
+void sonde_machine_json(const struct sonde_machine *f, struct sonde_json *w, const char *key)
 {
 	sonde_json_open(w, key, '{', false);
 	sonde_json_z(w, "sonde", SONDE_VERSION);

@@ -1,4 +1,4 @@
-#include "capture/offers.h"
+#include "capture/ncu_names.h"
 
 #include "catalogue/attributes.h"
 #include "base/nearest.h"
@@ -8,7 +8,7 @@
 
 #define ASK_MS 60000
 
-static void remember(struct sonde_offers *o, struct sonde_map *to, struct sonde_str name)
+static void remember(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str name)
 {
 	struct sonde_str copy = sonde_arena_dup(&o->arena, name);
 
@@ -26,7 +26,7 @@ static struct sonde_str first_word(struct sonde_str line)
 }
 
 /* Tables: a rule of dashes, the heads, another rule, then one row per line. */
-static void take_table(struct sonde_offers *o, struct sonde_map *to, struct sonde_str text)
+static void take_table(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str text)
 {
 	unsigned nr_rules = 0;
 
@@ -47,7 +47,7 @@ static void take_table(struct sonde_offers *o, struct sonde_map *to, struct sond
 	}
 }
 
-static void ask(struct sonde_offers *o, struct sonde_map *to, char *const *argv)
+static void ask(struct sonde_ncu_names *o, struct sonde_map *to, char *const *argv)
 {
 	struct sonde_buf text = {0};
 	int status = 0;
@@ -57,7 +57,7 @@ static void ask(struct sonde_offers *o, struct sonde_map *to, char *const *argv)
 	sonde_buf_release(&text);
 }
 
-static void ask_one(struct sonde_offers *o, struct sonde_map *to, const struct sonde_tool *ncu,
+static void ask_one(struct sonde_ncu_names *o, struct sonde_map *to, const struct sonde_tool *ncu,
 	const char *option)
 {
 	struct sonde_argv a = {0};
@@ -68,7 +68,7 @@ static void ask_one(struct sonde_offers *o, struct sonde_map *to, const struct s
 	sonde_argv_release(&a);
 }
 
-static void ask_metrics(struct sonde_offers *o, const struct sonde_tool *ncu, const char *chip)
+static void ask_metrics(struct sonde_ncu_names *o, const struct sonde_tool *ncu, const char *chip)
 {
 	struct sonde_argv a = {0};
 	char lower[32];
@@ -101,13 +101,13 @@ static bool is_common(const char *name)
 	return false;
 }
 
-void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
+void sonde_ncu_names_open(struct sonde_ncu_names *out, const struct sonde_tool *ncu,
 	const struct sonde_ncu_request *q, const char *chip, bool with_metrics)
 {
 	bool asks_sections = false;
 	size_t i;
 
-	*out = (struct sonde_offers){0};
+	*out = (struct sonde_ncu_names){0};
 	for (i = 0; i < q->sections.nr; i++)
 		asks_sections |= !is_common(q->sections.at[i]);
 	if (asks_sections)
@@ -118,7 +118,7 @@ void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
 		ask_metrics(out, ncu, chip);
 }
 
-void sonde_offers_release(struct sonde_offers *o)
+void sonde_ncu_names_release(struct sonde_ncu_names *o)
 {
 	sonde_map_release(&o->sections);
 	sonde_map_release(&o->sets);
@@ -154,7 +154,7 @@ static int check(const struct sonde_map *have, const char *kind, const char *lis
 		kind, SONDE_STR_ARG(word), list);
 }
 
-int sonde_offers_check(const struct sonde_offers *o, const struct sonde_ncu_request *q, size_t *metric,
+int sonde_ncu_names_check(const struct sonde_ncu_names *o, const struct sonde_ncu_request *q, size_t *metric,
 	struct sonde_err *err)
 {
 	struct sonde_str rest;

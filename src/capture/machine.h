@@ -3,8 +3,8 @@
  * `sonde doctor` judges. Everything is best effort: what cannot be found out is
  * empty.
  */
-#ifndef SONDE_CAPTURE_FACTS_H
-#define SONDE_CAPTURE_FACTS_H
+#ifndef SONDE_CAPTURE_MACHINE_H
+#define SONDE_CAPTURE_MACHINE_H
 
 #include "base/json_out.h"
 #include "capture/tool.h"
@@ -13,7 +13,7 @@ struct sonde_gpu {
 	char name[96], driver[32], compute_capability[16], memory_mib[32], uuid[64], mig[16];
 };
 
-struct sonde_facts {
+struct sonde_machine {
 	struct sonde_gpu gpus[16];
 	size_t nr_gpus;
 	char gpu_error[256]; /* why no GPU could be asked, in nvidia-smi's words */
@@ -27,10 +27,10 @@ struct sonde_facts {
 	char profilers[256]; /* running tools that may hold the counters: "dcgm-exporter (812)" */
 };
 
-void sonde_facts_find(struct sonde_facts *out);
+void sonde_machine_find(struct sonde_machine *out);
 /* As a JSON object, for env.json and `sonde doctor`; `key` NULL at the top. */
-void sonde_facts_json(const struct sonde_facts *f, struct sonde_json *w, const char *key);
+void sonde_machine_json(const struct sonde_machine *f, struct sonde_json *w, const char *key);
 /* The chip of the first GPU here ("GH100"); false when there is none or it is unknown. */
-bool sonde_facts_chip(char *out, size_t size);
+bool sonde_machine_chip(char *out, size_t size);
 
 #endif

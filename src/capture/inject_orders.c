@@ -1,4 +1,4 @@
-#include "capture/orders.h"
+#include "capture/inject_orders.h"
 
 #include "format/attach.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int sonde_orders_open(struct sonde_orders *o, const char *dir, struct sonde_err *err)
+int sonde_inject_orders_open(struct sonde_inject_orders *o, const char *dir, struct sonde_err *err)
 {
 	char path[4096];
 	struct stat st;
@@ -30,14 +30,14 @@ int sonde_orders_open(struct sonde_orders *o, const char *dir, struct sonde_err 
 	return 0;
 }
 
-void sonde_orders_release(struct sonde_orders *o)
+void sonde_inject_orders_release(struct sonde_inject_orders *o)
 {
 	if (o->page)
 		munmap(o->page, SONDE_ATTACH_BYTES);
 	o->page = NULL;
 }
 
-void sonde_orders_capture(struct sonde_orders *o, bool is_on)
+void sonde_inject_orders_capture(struct sonde_inject_orders *o, bool is_on)
 {
 	uint32_t was, number;
 
@@ -50,19 +50,19 @@ void sonde_orders_capture(struct sonde_orders *o, bool is_on)
 		number << SONDE_ORDER_BITS | (is_on ? SONDE_ORDER_START : SONDE_ORDER_STOP)));
 }
 
-void sonde_orders_flush(struct sonde_orders *o)
+void sonde_inject_orders_flush(struct sonde_inject_orders *o)
 {
 	if (o->page)
 		atomic_fetch_add(&o->page->nr_flushes, 1);
 }
 
-bool sonde_orders_is_on(const struct sonde_orders *o)
+bool sonde_inject_orders_is_on(const struct sonde_inject_orders *o)
 {
 	return o->page && (atomic_load(&o->page->order) & ((1u << SONDE_ORDER_BITS) - 1)) ==
 				  SONDE_ORDER_START;
 }
 
-void sonde_orders_mark(struct sonde_orders *o, struct sonde_str text)
+void sonde_inject_orders_mark(struct sonde_inject_orders *o, struct sonde_str text)
 {
 	size_t n = text.n < SONDE_ATTACH_MARK - 1 ? text.n : SONDE_ATTACH_MARK - 1;
 

@@ -2,14 +2,14 @@
  * What the installed Nsight Compute offers: its sections, sets and metrics, to
  * refuse a wrong name before a long run instead of after it.
  */
-#ifndef SONDE_CAPTURE_OFFERS_H
-#define SONDE_CAPTURE_OFFERS_H
+#ifndef SONDE_CAPTURE_NCU_NAMES_H
+#define SONDE_CAPTURE_NCU_NAMES_H
 
 #include "base/map.h"
 #include "base/note.h"
 #include "capture/ncu_args.h"
 
-struct sonde_offers {
+struct sonde_ncu_names {
 	struct sonde_map sections, sets, metrics; /* empty = could not be asked */
 	struct sonde_arena arena;
 };
@@ -20,15 +20,15 @@ struct sonde_offers {
  * NULL: the GPU here). What was not asked or not answered stays empty and is
  * then not checked.
  */
-void sonde_offers_open(struct sonde_offers *out, const struct sonde_tool *ncu,
+void sonde_ncu_names_open(struct sonde_ncu_names *out, const struct sonde_tool *ncu,
 	const struct sonde_ncu_request *q, const char *chip, bool with_metrics);
-void sonde_offers_release(struct sonde_offers *o);
+void sonde_ncu_names_release(struct sonde_ncu_names *o);
 
 /*
  * SONDE_ERR_USAGE with the nearest name for the first section, set or metric that is not there.
  * SONDE_ERR_NOTFOUND, where it is a metric that nothing is near to: `*metric` is its number.
  */
-int sonde_offers_check(const struct sonde_offers *o, const struct sonde_ncu_request *q, size_t *metric,
+int sonde_ncu_names_check(const struct sonde_ncu_names *o, const struct sonde_ncu_request *q, size_t *metric,
 	struct sonde_err *err);
 
 #endif
