@@ -1,5 +1,7 @@
 #include "capture/machine.h"
 
+#include "base/json_out.h"
+
 #include <dirent.h>
 #include <glob.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@ static void rooted(char *out, size_t size, const char *path)
 	snprintf(out, size, "%s%s", root ? root : "", path);
 }
 
-static bool slurp(struct sonde_buf *out, const char *path)
+static bool slurp_rooted(struct sonde_buf *out, const char *path)
 {
 	char full[1024];
 
@@ -180,11 +182,11 @@ static void find_permission(struct sonde_machine *f)
 	unsigned long long bits = 0;
 
 	f->is_restricted = -1;
-	if (slurp(&text, "/proc/driver/nvidia/params") &&
+	if (slurp_rooted(&text, "/proc/driver/nvidia/params") &&
 		find_value(sonde_buf_view(&text), "RmProfilingAdminOnly", &value))
 		f->is_restricted = sonde_str_is(value, "0") ? 0 : 1;
 	sonde_buf_clear(&text);
-	if (slurp(&text, "/proc/self/status") &&
+	if (slurp_rooted(&text, "/proc/self/status") &&
 		find_value(sonde_buf_view(&text), "CapEff", &value)) {
 		snprintf(caps, sizeof(caps), "%.*s", (int)(value.n < 31 ? value.n : 31), value.p);
 		bits = strtoull(caps, NULL, 16);
@@ -220,7 +222,7 @@ static void find_system(struct sonde_machine *f)
 		snprintf(f->os, sizeof(f->os), "%.40s %.40s", u.sysname, u.release);
 		snprintf(f->host, sizeof(f->host), "%.90s", u.nodename);
 	}
-	if (slurp(&text, "/proc/driver/nvidia/version") &&
+	if (slurp_rooted(&text, "/proc/driver/nvidia/version") &&
 		find_value(sonde_buf_view(&text), "NVRM version", &value))
 		module_version(f, value);
 	sonde_buf_release(&text);
@@ -268,7 +270,7 @@ static void find_profilers(struct sonde_machine *f)
 		if (e->d_name[0] < '0' || e->d_name[0] > '9')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
-		if (slurp(&text, path)) {
+		if (slurp_rooted(&text, path)) {
 			struct sonde_str s = sonde_str_trim(sonde_buf_view(&text));
 
 			snprintf(name, sizeof(name), "%.*s", (int)(s.n < 63 ? s.n : 63), s.p);
@@ -291,4 +293,61 @@ void sonde_machine_find(struct sonde_machine *out)
 	find_system(out);
 	find_container(out);
 	find_profilers(out);
+}
+
+/* --- as JSON ----------------------------------------------------------------------------------- */
+
+/* A text that is not known is empty here and null in JSON. */
+static void put_text(struct sonde_json *w, const char *key, const char *value)
+{
+	sonde_json_z(w, key, *value ? value : NULL);
+}
+
+static void put_tool(struct sonde_json *w, const char *key, const struct sonde_tool *t)
+{
+	if (!t->path[0]) {
+		sonde_json_null(w, key);
+		return;
+	}
+	sonde_json_open(w, key, '{', true);
+	put_text(w, "path", t->path);
+	put_text(w, "version", t->version);
+	sonde_json_close(w, '}');
+}
+
+static void put_gpus(struct sonde_json *w, const struct sonde_machine *f)
+{
+	size_t i;
+
+	sonde_json_each(w, "gpus", false, i, f->nr_gpus) {
+		const struct sonde_gpu *g = &f->gpus[i];
+
+		put_text(w, "name", g->name);
+		put_text(w, "driver", g->driver);
+		put_text(w, "compute_capability", g->compute_capability);
+		put_text(w, "memory_mib", g->memory_mib);
+		put_text(w, "uuid", g->uuid);
+		put_text(w, "mig", g->mig);
+	}
+}
+
+void sonde_machine_json(const struct sonde_machine *f, struct sonde_json *w, const char *key)
+{
+	sonde_json_open(w, key, '{', false);
+	sonde_json_z(w, "sonde", SONDE_VERSION);
+	put_text(w, "host", f->host);
+	put_text(w, "os", f->os);
+	put_gpus(w, f);
+	put_text(w, "gpu_error", f->gpu_error);
+	put_text(w, "kernel_module", f->kernel_module);
+	put_tool(w, "ncu", &f->ncu);
+	put_tool(w, "nsys", &f->nsys);
+	put_text(w, "cupti", f->cupti);
+	if (f->is_restricted < 0)
+		sonde_json_null(w, "counters_restricted");
+	else
+		sonde_json_bool(w, "counters_restricted", f->is_restricted);
+	put_text(w, "container", f->container);
+	put_text(w, "profilers", f->profilers);
+	sonde_json_close(w, '}');
 }

@@ -1,7 +1,7 @@
 /*
- * Facts about this machine that a capture depends on: what env.json records and
- * `sonde doctor` judges. Everything is best effort: what cannot be found out is
- * empty.
+ * This machine, as far as a capture depends on it: env.json records it and
+ * `sonde doctor` judges it. Everything is best effort: a fact that cannot be
+ * found out is empty.
  */
 #ifndef SONDE_CAPTURE_MACHINE_H
 #define SONDE_CAPTURE_MACHINE_H
