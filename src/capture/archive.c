@@ -84,7 +84,7 @@ static bool copy_bytes(int to, uint64_t *at, int from, uint64_t size)
 	return true;
 }
 
-static bool add(struct sonde_archive *a, uint64_t *at, const char *name, int from)
+static bool add_member(struct sonde_archive *a, uint64_t *at, const char *name, int from)
 {
 	static const char zeros[3 * BLOCK];
 	struct sonde_tar_head h;
@@ -114,7 +114,7 @@ int sonde_archive_add(
 	int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error = 0;
 	uint64_t before = a->end, at = before;
 
-	if (fd < 0 || !add(a, &at, name, fd)) {
+	if (fd < 0 || !add_member(a, &at, name, fd)) {
 		error = errno;
 		sonde_archive_cut(a, before);
 	}

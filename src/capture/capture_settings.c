@@ -318,7 +318,7 @@ static int check_enabled(
 		"pipeline.torch.enable to true");
 }
 
-/* What only the native capture can do is not left undone in silence. */
+/* Warns of settings that only the native capture can follow. */
 static int check_native_only(const struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	const char *key = s->native_budget_ppm ? "pipeline.native.budget"

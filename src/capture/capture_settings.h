@@ -1,5 +1,5 @@
 /*
- * Settings: what a run was asked for, out of the composed configuration.
+ * Settings of a capture, read from the composed configuration.
  *
  * One table says which key fills which field. Defaults are the key table's
  * (config/config.h); there are none here. Texts are borrowed from the config,
@@ -48,7 +48,7 @@ struct sonde_capture_settings {
 	const char *workload_name;   /* of the bundled ones */
 	const char *workload_dir;  /* where the program runs; NULL = here */
 	long timeout_s;
-	/* The run. What its report holds is read elsewhere (lib/settings.h). */
+	/* The run. The settings of its report are read elsewhere (lib/settings.h). */
 	const char *run_dir;
 	bool chdir; /* the program runs in the run directory */
 	const char *rotate_text; /* how long a file of a native capture may become … */

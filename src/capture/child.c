@@ -132,7 +132,7 @@ static void end_watch(struct watch *w)
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }
 
-/* What exec said, 0 when it went well. */
+/* The errno of exec, 0 when it went well. */
 static int start(struct watch *w)
 {
 	int pipe_fds[2], saved = 0;

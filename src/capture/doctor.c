@@ -47,9 +47,9 @@ static void add_good(struct sonde_diagnosis *d, const char *topic, const char *f
 }
 
 /* Sentence and remedy are the advice's; the rest is its detail. */
-static void add(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
+static void add_symptom(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
 	enum sonde_situation situation, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static void add(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
+static void add_symptom(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
 	enum sonde_situation situation, const char *fmt, ...)
 {
 	struct sonde_buf b = {0}, detail = {0};
@@ -74,12 +74,12 @@ static void judge_gpus(struct sonde_diagnosis *d, const struct sonde_machine *f)
 			strcmp(f->gpus[i].mig, "Enabled") == 0 ? ", MIG enabled" : "");
 	for (i = 0; i < f->nr_gpus; i++)
 		if (strcmp(f->gpus[i].mig, "Enabled") == 0)
-			add(d, "gpu", SONDE_HEALTH_NOTE, SONDE_WHEN_MIG, "%zu", i);
+			add_symptom(d, "gpu", SONDE_HEALTH_NOTE, SONDE_WHEN_MIG, "%zu", i);
 	if (f->nr_gpus == 0)
-		add(d, "gpu", SONDE_HEALTH_BAD, SONDE_WHEN_NO_GPU, "%s",
+		add_symptom(d, "gpu", SONDE_HEALTH_BAD, SONDE_WHEN_NO_GPU, "%s",
 			f->gpu_error[0] ? f->gpu_error : "none is listed");
 	if (f->nr_gpus && f->kernel_module[0] && strcmp(f->kernel_module, f->gpus[0].driver) != 0)
-		add(d, "driver", SONDE_HEALTH_BAD, SONDE_WHEN_DRIVERS_DIFFER, "%s and %s",
+		add_symptom(d, "driver", SONDE_HEALTH_BAD, SONDE_WHEN_DRIVERS_DIFFER, "%s and %s",
 			f->kernel_module, f->gpus[0].driver);
 }
 
@@ -89,11 +89,11 @@ static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_machine *f)
 	size_t i;
 
 	if (!f->ncu.path[0]) {
-		add(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_MISSING, "%s", "");
+		add_symptom(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_MISSING, "%s", "");
 		return;
 	}
 	if (f->ncu.major && f->ncu.major < SONDE_NCU_OLDEST) {
-		add(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_OLD, "%s (%s)", f->ncu.version,
+		add_symptom(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_OLD, "%s (%s)", f->ncu.version,
 			f->ncu.path);
 		return;
 	}
@@ -101,7 +101,7 @@ static void judge_ncu(struct sonde_diagnosis *d, const struct sonde_machine *f)
 		f->ncu.path);
 	for (i = 0; i < sizeof(needs) / sizeof(*needs); i++)
 		if (driver && f->ncu.major == needs[i].ncu_year && driver < needs[i].driver)
-			add(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_TOO_NEW,
+			add_symptom(d, "ncu", SONDE_HEALTH_NOTE, SONDE_WHEN_NCU_TOO_NEW,
 				"ncu %s needs driver %u or newer, this is %s", f->ncu.version,
 				needs[i].driver, f->gpus[0].driver);
 }
@@ -113,15 +113,15 @@ static void judge_others(struct sonde_diagnosis *d, const struct sonde_machine *
 	if (f->nsys.path[0])
 		add_good(d, "nsys", "nsys %s (%s)", f->nsys.version, f->nsys.path);
 	else
-		add(d, "nsys", SONDE_HEALTH_NOTE, SONDE_WHEN_NSYS_MISSING, "%s", "");
+		add_symptom(d, "nsys", SONDE_HEALTH_NOTE, SONDE_WHEN_NSYS_MISSING, "%s", "");
 	if (f->cupti[0])
 		add_good(d, "cupti", "%s", f->cupti);
 	else
-		add(d, "cupti", SONDE_HEALTH_NOTE, SONDE_WHEN_CUPTI_MISSING, "%s", "");
+		add_symptom(d, "cupti", SONDE_HEALTH_NOTE, SONDE_WHEN_CUPTI_MISSING, "%s", "");
 	if (sonde_native_find(library, sizeof(library)))
 		add_good(d, "native", "%s", library);
 	else
-		add(d, "native", SONDE_HEALTH_BAD, SONDE_WHEN_INJECT_MISSING, "%s", "");
+		add_symptom(d, "native", SONDE_HEALTH_BAD, SONDE_WHEN_INJECT_MISSING, "%s", "");
 }
 
 static void judge_permission(struct sonde_diagnosis *d, const struct sonde_machine *f)
@@ -129,7 +129,7 @@ static void judge_permission(struct sonde_diagnosis *d, const struct sonde_machi
 	struct sonde_buf says = {0};
 
 	if (f->is_restricted == 1 && !f->can_admin)
-		add(d, "permission", SONDE_HEALTH_BAD, SONDE_WHEN_ADMIN_ONLY, "%s", "");
+		add_symptom(d, "permission", SONDE_HEALTH_BAD, SONDE_WHEN_ADMIN_ONLY, "%s", "");
 	else if (f->is_restricted == 1)
 		add_good(d, "permission",
 			"performance counters are restricted, but this process may "
@@ -149,7 +149,7 @@ static void judge_company(struct sonde_diagnosis *d, const struct sonde_machine 
 	bool needs_admin = f->is_restricted == 1 && !f->can_admin;
 
 	if (f->profilers[0])
-		add(d, "profilers", SONDE_HEALTH_NOTE, SONDE_WHEN_COMPANY, "%s", f->profilers);
+		add_symptom(d, "profilers", SONDE_HEALTH_NOTE, SONDE_WHEN_COMPANY, "%s", f->profilers);
 	if (!f->container[0])
 		return;
 	sonde_advice_say(&says, SONDE_WHEN_CONTAINER, f->container);

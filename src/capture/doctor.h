@@ -1,5 +1,5 @@
 /*
- * The doctor: what stands between this machine and a profile by region, each
+ * The doctor: what keeps this machine from making a profile by region, each
  * finding with its remedy.
  */
 #ifndef SONDE_CAPTURE_DOCTOR_H

@@ -1,7 +1,6 @@
 /*
- * Orders: what the runner asks of the processes it runs with the injected
- * library, through the page they share (format/attach.h). They look a few
- * times a second.
+ * Orders to the injected library: the runner writes them to the page that it
+ * shares with the processes it runs (format/attach.h); they look a few times a second.
  */
 #ifndef SONDE_CAPTURE_INJECT_ORDERS_H
 #define SONDE_CAPTURE_INJECT_ORDERS_H
@@ -18,13 +17,13 @@ struct sonde_inject_orders {
 int sonde_inject_orders_open(struct sonde_inject_orders *o, const char *dir, struct sonde_err *err);
 void sonde_inject_orders_release(struct sonde_inject_orders *o);
 
-/* From now on, capture, or do not. */
+/* Orders them to capture from now on, or to stop. */
 void sonde_inject_orders_capture(struct sonde_inject_orders *o, bool is_on);
-/* What is recorded is to be written, soon. */
+/* Orders them to write soon what is recorded. */
 void sonde_inject_orders_flush(struct sonde_inject_orders *o);
 /* Whether the last order was to capture. */
 bool sonde_inject_orders_is_on(const struct sonde_inject_orders *o);
-/* Marks this moment in every capture. Of a long text the beginning. */
+/* Marks this moment in every capture. A long text is cut. */
 void sonde_inject_orders_mark(struct sonde_inject_orders *o, struct sonde_str text);
 
 #endif

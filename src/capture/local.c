@@ -20,7 +20,7 @@
 #define ARCHIVE "archive"
 #define SUFFIX	".sonde.tar"
 
-/* What `archive` holds. */
+/* The contents of `archive`. */
 struct state {
 	uint64_t end;
 	char name[256];

@@ -12,8 +12,8 @@
 
 #define CAP_SYS_ADMIN_BIT 21
 
-/* Where /proc and /etc are, for tests. */
-static void rooted(char *out, size_t size, const char *path)
+/* Puts $SONDE_SYSROOT before a path, so that tests can have their own /proc and /etc. */
+static void put_root(char *out, size_t size, const char *path)
 {
 	const char *root = getenv("SONDE_SYSROOT");
 
@@ -24,7 +24,7 @@ static bool slurp_rooted(struct sonde_buf *out, const char *path)
 {
 	char full[1024];
 
-	rooted(full, sizeof(full), path);
+	put_root(full, sizeof(full), path);
 	return sonde_file_slurp(out, full);
 }
 
@@ -131,7 +131,7 @@ static const char *chip_in_proc(void)
 	const char *chip = NULL;
 	glob_t found = {0};
 
-	rooted(pattern, sizeof(pattern), "/proc/driver/nvidia/gpus/*/information");
+	put_root(pattern, sizeof(pattern), "/proc/driver/nvidia/gpus/*/information");
 	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc &&
 		sonde_file_slurp(&text, found.gl_pathv[0]) &&
 		find_value(sonde_buf_view(&text), "Model", &model))
@@ -167,7 +167,7 @@ static void find_cupti(struct sonde_machine *f)
 		char pattern[1024];
 		glob_t found = {0};
 
-		rooted(pattern, sizeof(pattern), places[i]);
+		put_root(pattern, sizeof(pattern), places[i]);
 		if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc)
 			snprintf(f->cupti, sizeof(f->cupti), "%s", found.gl_pathv[0]);
 		globfree(&found);
@@ -237,7 +237,7 @@ static void find_container(struct sonde_machine *f)
 	size_t i;
 
 	for (i = 0; i < sizeof(marks) / sizeof(*marks) && !f->container[0]; i++) {
-		rooted(path, sizeof(path), marks[i][0]);
+		put_root(path, sizeof(path), marks[i][0]);
 		if (access(path, F_OK) == 0)
 			snprintf(f->container, sizeof(f->container), "%s", marks[i][1]);
 	}
@@ -261,7 +261,7 @@ static void find_profilers(struct sonde_machine *f)
 	struct dirent *e;
 	DIR *d;
 
-	rooted(path, sizeof(path), "/proc");
+	put_root(path, sizeof(path), "/proc");
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
 		struct sonde_buf text = {0};

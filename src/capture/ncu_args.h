@@ -1,5 +1,5 @@
 /*
- * What Nsight Compute is asked to do: one struct, one command line.
+ * A request to Nsight Compute: one struct, one command line.
  *
  * The fields are ncu's own options, one to one; NULL, 0 entries or a negative
  * number leave an option out, so that ncu's default holds. NVTX expressions are

@@ -1,5 +1,5 @@
 /*
- * What Nsight Compute says while it works: its `--log-file`, read as it grows.
+ * The log of Nsight Compute (`--log-file`), read as it grows.
  *
  * Feed it bytes as they come; lines are counted and known messages turned into
  * findings, each a situation of catalogue/advice.h. Start with `= {0}`, end with
@@ -23,7 +23,7 @@ struct sonde_ncu_log {
 };
 
 void sonde_ncu_log_feed(struct sonde_ncu_log *log, struct sonde_str bytes);
-/* The end: what is left without a line end counts too. */
+/* The log has ended: a last line without a line end counts too. */
 void sonde_ncu_log_finish(struct sonde_ncu_log *log);
 void sonde_ncu_log_release(struct sonde_ncu_log *log);
 

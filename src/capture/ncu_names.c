@@ -8,7 +8,7 @@
 
 #define ASK_MS 60000
 
-static void remember(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str name)
+static void add_name(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str name)
 {
 	struct sonde_str copy = sonde_arena_dup(&o->arena, name);
 
@@ -26,7 +26,7 @@ static struct sonde_str first_word(struct sonde_str line)
 }
 
 /* Tables: a rule of dashes, the heads, another rule, then one row per line. */
-static void take_table(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str text)
+static void read_table(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str text)
 {
 	unsigned nr_rules = 0;
 
@@ -43,28 +43,28 @@ static void take_table(struct sonde_ncu_names *o, struct sonde_map *to, struct s
 		}
 		word = first_word(line);
 		if (nr_rules >= 2 && word.n && (isalpha((unsigned char)word.p[0])))
-			remember(o, to, word);
+			add_name(o, to, word);
 	}
 }
 
-static void ask(struct sonde_ncu_names *o, struct sonde_map *to, char *const *argv)
+static void ask_ncu(struct sonde_ncu_names *o, struct sonde_map *to, char *const *argv)
 {
 	struct sonde_buf text = {0};
 	int status = 0;
 
 	if (sonde_tool_output(&text, &status, argv, ASK_MS, NULL) == 0 && status == 0)
-		take_table(o, to, sonde_buf_view(&text));
+		read_table(o, to, sonde_buf_view(&text));
 	sonde_buf_release(&text);
 }
 
-static void ask_one(struct sonde_ncu_names *o, struct sonde_map *to, const struct sonde_tool *ncu,
+static void ask_list(struct sonde_ncu_names *o, struct sonde_map *to, const struct sonde_tool *ncu,
 	const char *option)
 {
 	struct sonde_argv a = {0};
 
 	sonde_argv_pair(&a, ncu->path, option);
 	if (!a.failed)
-		ask(o, to, a.words.at);
+		ask_ncu(o, to, a.words.at);
 	sonde_argv_release(&a);
 }
 
@@ -82,7 +82,7 @@ static void ask_metrics(struct sonde_ncu_names *o, const struct sonde_tool *ncu,
 		sonde_argv_pair(&a, "--chips", lower);
 	}
 	if (!a.failed)
-		ask(o, &o->metrics, a.words.at);
+		ask_ncu(o, &o->metrics, a.words.at);
 	sonde_argv_release(&a);
 }
 
@@ -111,9 +111,9 @@ void sonde_ncu_names_open(struct sonde_ncu_names *out, const struct sonde_tool *
 	for (i = 0; i < q->sections.nr; i++)
 		asks_sections |= !is_common(q->sections.at[i]);
 	if (asks_sections)
-		ask_one(out, &out->sections, ncu, "--list-sections");
+		ask_list(out, &out->sections, ncu, "--list-sections");
 	if (q->set && !is_common(q->set))
-		ask_one(out, &out->sets, ncu, "--list-sets");
+		ask_list(out, &out->sets, ncu, "--list-sets");
 	if (with_metrics)
 		ask_metrics(out, ncu, chip);
 }
@@ -136,7 +136,7 @@ static bool is_pattern(struct sonde_str word)
 }
 
 /* `list` is ncu's option that lists what it has of a kind. */
-static int check(const struct sonde_map *have, const char *kind, const char *list,
+static int check_name(const struct sonde_map *have, const char *kind, const char *list,
 	struct sonde_str word, struct sonde_err *err)
 {
 	struct sonde_nearest near = {.word = word, .below = (unsigned)word.n / 3 + 2};
@@ -162,14 +162,14 @@ int sonde_ncu_names_check(const struct sonde_ncu_names *o, const struct sonde_nc
 	int rc = 0;
 
 	for (i = 0; i < q->sections.nr && rc == 0; i++)
-		rc = check(&o->sections, "section", "list-sections",
+		rc = check_name(&o->sections, "section", "list-sections",
 			sonde_str_from(q->sections.at[i]), err);
 	if (rc == 0 && q->set && strcmp(q->set, "none") != 0)
-		rc = check(&o->sets, "set", "list-sets", sonde_str_from(q->set), err);
+		rc = check_name(&o->sets, "set", "list-sets", sonde_str_from(q->set), err);
 	if (rc)
 		return SONDE_ERR_USAGE;
 	for (i = 0; i < q->metrics.nr && rc == 0; *metric = i++)
-		rc = check(&o->metrics, "metric", "query-metrics",
+		rc = check_name(&o->metrics, "metric", "query-metrics",
 			sonde_str_cut(sonde_str_from(q->metrics.at[i]), '.', &rest), err);
 	return rc;
 }

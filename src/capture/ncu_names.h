@@ -1,6 +1,6 @@
 /*
- * What the installed Nsight Compute offers: its sections, sets and metrics, to
- * refuse a wrong name before a long run instead of after it.
+ * The names that the installed Nsight Compute knows: its sections, sets and metrics.
+ * A wrong name is refused before a long run instead of after it.
  */
 #ifndef SONDE_CAPTURE_NCU_NAMES_H
 #define SONDE_CAPTURE_NCU_NAMES_H

@@ -1,5 +1,5 @@
 /*
- * What Nsight Systems is asked to do.
+ * A request to Nsight Systems, and its command lines.
  *
  * With `capture_range` nvtx it records only while the range `nvtx_capture`
  * (`RANGE@DOMAIN`, `*` = any domain) is open; ranges whose text is not a

@@ -8,7 +8,7 @@
 
 #ifdef SONDE_HAVE_CUPTI_HOST
 
-/* cupti_profiler_host.h is C++ by one include of <string>; an empty one stands in for it. */
+/* cupti_profiler_host.h includes C++'s <string> by mistake; sample/c_only/ has an empty one. */
 #include <cupti_profiler_host.h>
 
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ static bool load(struct cupti *c)
 	return true;
 }
 
-static int begin(struct cupti *c, struct sonde_err *err)
+static int begin_cupti(struct cupti *c, struct sonde_err *err)
 {
 	CUpti_Profiler_Host_Initialize_Params p = {
 		.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
@@ -75,7 +75,7 @@ static int begin(struct cupti *c, struct sonde_err *err)
 	return rc;
 }
 
-static void end(struct cupti *c)
+static void end_cupti(struct cupti *c)
 {
 	CUpti_Profiler_Host_Deinitialize_Params p = {
 		.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
@@ -86,7 +86,7 @@ static void end(struct cupti *c)
 	c->host = NULL;
 }
 
-static bool add(struct cupti *c, const char **metrics, size_t nr)
+static bool add_metrics(struct cupti *c, const char **metrics, size_t nr)
 {
 	CUpti_Profiler_Host_ConfigAddMetrics_Params p = {
 		.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
@@ -188,9 +188,9 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 static bool count_together(
 	struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr)
 {
-	bool is_good = begin(c, NULL) == 0 && add(c, metrics, nr) && count(c, &out->nr);
+	bool is_good = begin_cupti(c, NULL) == 0 && add_metrics(c, metrics, nr) && count(c, &out->nr);
 
-	end(c);
+	end_cupti(c);
 	return is_good;
 }
 
@@ -201,22 +201,22 @@ static int count_known(struct cupti *c, struct sonde_passes *out, const char **m
 	int rc;
 
 	for (i = 0; i < nr; i++) {
-		rc = begin(c, err);
+		rc = begin_cupti(c, err);
 		if (rc)
 			return rc;
-		if (add(c, &metrics[i], 1) && count(c, &passes)) {
+		if (add_metrics(c, &metrics[i], 1) && count(c, &passes)) {
 			metrics[nr_known++] = metrics[i];
 		} else if (out->nr_unknown++ == 0) {
 			snprintf(out->unknown, sizeof(out->unknown), "%s", metrics[i]);
 			find_near(c, out);
 		}
-		end(c);
+		end_cupti(c);
 	}
-	rc = begin(c, err);
-	if (rc == 0 && nr_known && (!add(c, metrics, nr_known) || !count(c, &out->nr)))
+	rc = begin_cupti(c, err);
+	if (rc == 0 && nr_known && (!add_metrics(c, metrics, nr_known) || !count(c, &out->nr)))
 		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"CUPTI cannot schedule these metrics together on %s: ask for fewer", c->chip);
-	end(c);
+	end_cupti(c);
 	return rc;
 }
 

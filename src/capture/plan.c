@@ -35,14 +35,14 @@ static struct sonde_str opened(const char *expression)
 	return s;
 }
 
-/* Whether the ranges `inner` opens lie in those of `outer`, as far as the text tells. */
+/* Whether ranges of `inner` are inside those of `outer`, as far as the text says. */
 static bool lies_in(const char *inner, const char *outer)
 {
 	struct sonde_str a = opened(outer), b = opened(inner), rest = sonde_str_from(inner);
 
 	if (a.n && b.n > a.n + 2 && memcmp(b.p, a.p, a.n) == 0 && memcmp(b.p + a.n, "::", 2) == 0)
 		return true;
-	while (rest.n) { /* A/B lies in A */
+	while (rest.n) { /* A/B is inside A */
 		struct sonde_str element = sonde_str_cut(rest, '/', &rest);
 
 		if (element.n && element.p[0] == '[')
@@ -101,7 +101,7 @@ static int by_level(const void *a, const void *b)
 	return (x->level > y->level) - (x->level < y->level);
 }
 
-/* Whether a word may stand for ranges that nest in each other. */
+/* Whether a word may match ranges that nest in each other. */
 static bool takes_several(struct sonde_words words)
 {
 	size_t i;

@@ -5,8 +5,8 @@
  * capture serves all regions at all depths. Range and app-range replay open
  * only the outermost matching range: disjoint regions share a capture, each
  * nesting level needs its own. Levels come from the ranges the program really
- * has where those are known, else from the expressions themselves: `A/B` lies
- * in `A`, and so does `A::B`.
+ * has where those are known, else from the expressions themselves: `A/B` is
+ * inside `A`, and so is `A::B`.
  */
 #ifndef SONDE_CAPTURE_PLAN_H
 #define SONDE_CAPTURE_PLAN_H
@@ -40,7 +40,7 @@ struct sonde_plan {
 /* A range to capture, where the program's own ranges are known. */
 struct sonde_plan_range {
 	const char *expression; /* selects exactly this one */
-	unsigned level;		/* how many other ranges to capture it lies in */
+	unsigned level;		/* how many other ranges to capture are around it */
 };
 
 struct sonde_plan_request {
@@ -62,7 +62,7 @@ void sonde_plan_release(struct sonde_plan *p);
 
 bool sonde_replay_is_ranges(const char *mode); /* range and app-range */
 
-/* What happens to the card's clocks, in words. */
+/* Says in words whether ncu locks the card's clocks. */
 const char *sonde_plan_clocks(const struct sonde_plan *p);
 
 /* The plan in a few lines, for people. */

@@ -3,7 +3,7 @@
  *
  * On a terminal one live line; otherwise a plain line now and then. Follows the
  * profiler's log file as it grows. When the number of results to come is known
- * (`expected`), the time left is told too.
+ * (`expected`), the line has the time left too.
  */
 #ifndef SONDE_CAPTURE_PROGRESS_H
 #define SONDE_CAPTURE_PROGRESS_H

@@ -28,7 +28,7 @@ static const struct launcher {
 	[SONDE_KUBERNETES] = {NULL, {"JOB_NAME"}},
 };
 
-/* Of a launcher on many hosts that names no job: the batch system's does it. */
+/* A launcher on many hosts may name no job: the batch system's id serves then. */
 static const char *const batch_ids[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 
 static bool number(const char *name, unsigned *out)

@@ -144,7 +144,7 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 		snprintf(d->path, sizeof(d->path), "%.3000s-%u", wanted, i);
 		rc = make_timed(d->path, err);
 	}
-	/* Of several that found it empty at once, one has it. */
+	/* Several may have found it empty at once: one of them gets it. */
 	if (rc == 0 && !is_timed && !mark_begun(d, wanted) && errno == EEXIST)
 		rc = 1;
 	if (rc == 1)
@@ -158,7 +158,7 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
  * They start in their own time and know each other by the job's name alone: rundir.h says how they meet.
  */
 
-/* Where the ranks of the job's `nr`th run find its directory: a link beside it. */
+/* The link beside the directory by which the ranks of the job's `nr`th run find it. */
 static void name_link(char out[LINK_SIZE], const struct sonde_rundir *d, unsigned nr)
 {
 	char copy[3072], number[16] = "";
@@ -357,7 +357,7 @@ static bool finish_rank(const struct sonde_rundir *d)
 
 /* --- any of them ------------------------------------------------------------------------------- */
 
-/* What all kinds begin with: the rank, the name, the folders above. */
+/* All kinds begin with this: the rank, the name, the folders above. */
 static int begin_rundir(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
 {
 	struct sonde_err why = {0};

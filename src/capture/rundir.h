@@ -7,7 +7,7 @@
  *     nsys/  cmd.txt, trace.nsys-rep, trace.sqlite, stats…
  *     native/ one capture per process
  *
- * What is in it is the user's alone: directories that are made here are 0700,
+ * Its contents are for the user alone: directories that are made here are 0700,
  * files 0600, or less where the umask says so. One that was there before keeps
  * its mode.
  *
@@ -39,7 +39,7 @@ struct sonde_rundir {
 int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
 
 /*
- * The directory of a sweep, in which its jobs' lie. One that exists is shared, unless
+ * The directory of a sweep, which holds those of its jobs. One that exists is shared, unless
  * its name is made of the time: then it gets a number as well.
  */
 int sonde_rundir_open_sweep(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
@@ -65,8 +65,8 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 
 /*
  * To be called when this process has written its captures. True when it is the
- * last of its job: the report of all ranks is then its to make. Of ranks that
- * end at the same time one is the last. Captures that profilers wrote become the
+ * last of its job: the report of all ranks is then its to make. If several
+ * ranks end at the same time, one of them is the last. Captures that profilers wrote become the
  * user's alone.
  */
 bool sonde_rundir_finish(const struct sonde_rundir *d);
