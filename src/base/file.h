@@ -9,7 +9,7 @@
 
 /*
  * A read-only view of a whole file. `data` is valid until `sonde_mapping_release`. Reading behind
- * the end of a file that somebody shortens meanwhile raises SIGBUS: cli/shrunk.h says which it was.
+ * the end of a file that somebody shortens meanwhile raises SIGBUS: cli/shrunk_input.h says which it was.
  */
 struct sonde_mapping {
 	struct sonde_str data;

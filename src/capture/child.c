@@ -160,8 +160,8 @@ static int start(struct watch *w)
 }
 
 /*
- * Of Ctrl-Z also who else is in our group, a pipe's other end or a script: the shell waits until
- * all stand. In one call, as a fg that came between two would leave us behind. Without a shell
+ * Ctrl-Z also stops whoever else is in our group, a pipe's other end or a script: the shell waits until
+ * all have stopped. One call does it, as a fg that came between two would leave us behind. Without a shell
  * that could let us go on SIGTSTP stops nobody, and so it must not stop us.
  */
 static void stop_own_group(const struct watch *w, int signal)

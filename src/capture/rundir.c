@@ -122,8 +122,8 @@ static bool leave_mark(const char *path, const char *name, const char *suffix)
 }
 
 /*
- * The same for the whole directory, with the job's name in it: it tells who comes later whether it
- * is one of their own that has it. A link, as its text is there at once.
+ * Marks the whole directory, with the job's name: a process that comes later learns whether its own job
+ * has it. The mark is a link, as its text is there at once.
  */
 static bool mark_begun(const struct sonde_rundir *d, const char *path)
 {

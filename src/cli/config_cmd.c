@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/option.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "cli/overrides.h"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include "check/validate.h"
 #include "cli/command.h"
 #include "cli/diff_request.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "cli/terminal.h"
 #include "compare/report_in.h"
 #include "lib/pipeline.h"

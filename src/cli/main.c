@@ -2,8 +2,8 @@
 
 #include "base/nearest.h"
 #include "cli/option.h"
-#include "cli/say.h"
-#include "cli/shrunk.h"
+#include "cli/messages.h"
+#include "cli/shrunk_input.h"
 
 #include <locale.h>
 #include <malloc.h>
@@ -144,7 +144,7 @@ static void prepare(void)
 #ifdef M_MMAP_THRESHOLD
 	mallopt(M_MMAP_THRESHOLD, GIVE_BACK_BYTES);
 #endif
-	sonde_shrunk_watch();
+	sonde_shrunk_input_watch();
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
 	setlocale(LC_CTYPE, "");

@@ -2,7 +2,7 @@
 #include "base/argv.h"
 #include "capture/capture_settings.h" /* brings nsys and its command lines */
 #include "cli/report_request.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 
 #include <stdlib.h>
 #include <string.h>

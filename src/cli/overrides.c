@@ -1,6 +1,6 @@
 #include "cli/overrides.h"
 
-#include "cli/say.h"
+#include "cli/messages.h"
 
 #include <string.h>
 #include <unistd.h>

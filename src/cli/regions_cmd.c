@@ -1,9 +1,9 @@
 #include "fold/inventory.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
-#include "cli/look.h"
+#include "cli/program_look.h"
 #include "cli/option.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
 
@@ -170,8 +170,8 @@ static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
 	struct sonde_pipeline *look = NULL;
 	struct sonde_inventory inventory = {0};
-	int rc = dir ? sonde_look_open_run(&look, dir, err)
-		     : sonde_look_open(&look, q->own.operands.at, q->own.operands.nr, q->together, err);
+	int rc = dir ? sonde_program_look_open_run(&look, dir, err)
+		     : sonde_program_look_open(&look, q->own.operands.at, q->own.operands.nr, q->together, err);
 
 	if (rc == 0)
 		rc = sonde_inventory_build(&inventory, look->launches, err);

@@ -1,7 +1,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/report_request.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "cli/terminal.h"
 #include "lib/run_in.h"
 #include "read/folder_in.h"

@@ -12,7 +12,7 @@
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
  *   run_torch.c     the torch.profiler stage
- *   run_native.c    the native stage, and the look at a program's ranges (look.h)
+ *   run_native.c    the native stage, and the look at a program's ranges (program_look.h)
  *   run_counters.c  the sampler of hardware counters beside it
  *   run_live.c      meanwhile: `sonde ctl`, the tree so far (--every)
  *   run_keep.c      meanwhile: the oldest captures are folded (capture.keep)
@@ -25,8 +25,8 @@
 #include "base/argv.h"
 #include "capture/child.h"
 #include "capture/rundir.h"
-#include "cli/look.h"
-#include "cli/say.h"
+#include "cli/program_look.h"
+#include "cli/messages.h"
 #include "capture/capture_settings.h"
 
 #define SONDE_STATUS_NOT_STARTED 125

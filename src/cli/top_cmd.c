@@ -1,7 +1,7 @@
 #include "capture/kernel_list.h"
 #include "cli/command.h"
 #include "cli/option.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "cli/terminal.h"
 #include "base/alloc.h"
 #include "export/kernel_table.h"

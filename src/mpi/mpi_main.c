@@ -7,8 +7,8 @@
  */
 #include "cli/command.h"
 #include "cli/option.h"
-#include "cli/say.h"
-#include "cli/shrunk.h"
+#include "cli/messages.h"
+#include "cli/shrunk_input.h"
 #include "mpi/share.h"
 
 #include <locale.h>
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "report") != 0)
 		return answer(argc < 2 ? "" : argv[1]);
 	sonde_mpi_begin(&job, &argc, &argv);
-	sonde_shrunk_watch();
+	sonde_shrunk_input_watch();
 	signal(SIGXFSZ, SIG_IGN);
 	setlocale(LC_CTYPE, "");
 	if (job.rank)

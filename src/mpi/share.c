@@ -1,7 +1,7 @@
 #include "mpi/share.h"
 
 #include "base/cores.h"
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "merge/input_queue.h"
 
 #include <mpi.h>

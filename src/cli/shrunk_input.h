@@ -3,9 +3,9 @@
  * read, the kernel can only tell by SIGBUS. The program then says which file it was and ends with
  * status 1, as for any other input it cannot read. Only the program does this, never the library.
  */
-#ifndef SONDE_CLI_SHRUNK_H
-#define SONDE_CLI_SHRUNK_H
+#ifndef SONDE_CLI_SHRUNK_INPUT_H
+#define SONDE_CLI_SHRUNK_INPUT_H
 
-void sonde_shrunk_watch(void);
+void sonde_shrunk_input_watch(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/shrunk.h"
+#include "cli/shrunk_input.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -103,7 +103,7 @@ static void on_bus_error(int signo, siginfo_t *info, void *context)
 	_exit(1);
 }
 
-void sonde_shrunk_watch(void)
+void sonde_shrunk_input_watch(void)
 {
 	struct sigaction act = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
 

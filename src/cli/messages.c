@@ -1,4 +1,4 @@
-#include "cli/say.h"
+#include "cli/messages.h"
 
 #include "cli/command.h"
 #include "cli/terminal.h"

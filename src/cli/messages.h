@@ -1,6 +1,6 @@
 /* Lines on standard error: `sonde: …`. */
-#ifndef SONDE_CLI_SAY_H
-#define SONDE_CLI_SAY_H
+#ifndef SONDE_CLI_MESSAGES_H
+#define SONDE_CLI_MESSAGES_H
 
 #include "base/note.h"
 #include "catalogue/advice.h"
