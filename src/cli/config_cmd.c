@@ -97,7 +97,7 @@ static void say_kept(const struct hydra_config *c)
 	sonde_buf_release(&kept);
 }
 
-static int show(
+static int show_config(
 	const struct request *q, const struct sonde_word_list *overrides, struct sonde_sink *out,
 	struct sonde_err *err)
 {
@@ -149,7 +149,7 @@ static void print_keys(enum sonde_help as, struct sonde_sink *out)
 	}
 }
 
-static int run(const struct request *q, struct sonde_args *args, struct sonde_sink *out,
+static int run_config(const struct request *q, struct sonde_args *args, struct sonde_sink *out,
 	struct sonde_err *err)
 {
 	if (args->wants_help) {
@@ -164,7 +164,7 @@ static int run(const struct request *q, struct sonde_args *args, struct sonde_si
 	if (q->origin && q->info != NO_INFO)
 		return sonde_err_set(
 			err, SONDE_ERR_USAGE, "config: --origin and --info exclude each other: leave one of them out");
-	return show(q, &args->operands, out, err);
+	return show_config(q, &args->operands, out, err);
 }
 
 int sonde_cmd_config(int argc, char **argv)
@@ -177,7 +177,7 @@ int sonde_cmd_config(int argc, char **argv)
 
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	if (rc == 0)
-		rc = run(&q, &args, &out, &err);
+		rc = run_config(&q, &args, &out, &err);
 	rc = sonde_sink_finish(&out, rc, &err);
 	sonde_args_release(&args);
 	return rc ? sonde_cmd_fail(&err) : 0;

@@ -17,7 +17,7 @@ struct request {
 	const char *format;
 };
 
-static int ask(const struct request *q, pid_t pid, struct sonde_err *err)
+static int ask_run(const struct request *q, pid_t pid, struct sonde_err *err)
 {
 	struct sonde_buf question = {0}, answer = {0}, shown = {0};
 	size_t i;
@@ -57,7 +57,7 @@ static int print_report(const struct request *q, pid_t pid, struct sonde_err *er
 	return status ? sonde_err_set(err, SONDE_ERR_STOPPED, "no report") : 0;
 }
 
-static int run(const struct request *q, struct sonde_err *err)
+static int run_ctl(const struct request *q, struct sonde_err *err)
 {
 	const char *what = q->args.operands.nr > 1 ? q->args.operands.at[1] : "";
 	char *end = NULL;
@@ -71,7 +71,7 @@ static int run(const struct request *q, struct sonde_err *err)
 	if (strcmp(what, "mark") == 0 ||
 		((strcmp(what, "start") == 0 || strcmp(what, "stop") == 0) &&
 			q->args.operands.nr == 2))
-		return ask(q, (pid_t)pid, err);
+		return ask_run(q, (pid_t)pid, err);
 	if (!*what)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"ctl: say what to do: sonde ctl %ld start|stop|mark [TEXT]|report", pid);
@@ -103,7 +103,7 @@ int sonde_cmd_ctl(int argc, char **argv)
 	int rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err);
 
 	if (rc == 0)
-		rc = run(&q, &err);
+		rc = run_ctl(&q, &err);
 	sonde_args_release(&q.args);
 	return rc >= 0 ? 0 : rc == SONDE_ERR_STOPPED ? 1 : sonde_cmd_fail(&err);
 }

@@ -1,16 +1,48 @@
 #include "attribute/filter.h"
 #include "base/file.h"
+#include "base/md5.h"
+#include "capture/child.h"
+#include "capture/kernel_list.h"
+#include "capture/ncu_args.h"
+#include "capture/progress.h"
 #include "capture/rundir.h"
 #include "cli/command.h"
-#include "cli/kernels_int.h"
+#include "cli/option.h"
 #include "cli/run_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#define INTO(member) offsetof(struct sonde_kernels_request, member)
+/* --- the command line, the preset, the list ---------------------------------------------------- */
+
+struct request {
+	const char *kernel_config, *kernel_regex, *ncu_config, *output;
+	struct sonde_word_list sections;
+	size_t topk, profile;
+	const char *skip;
+	bool force;
+	char **program;
+	struct sonde_args args;
+};
+
+/* The work in hand. */
+struct job {
+	const struct request *q;
+	struct sonde_tool ncu;
+	struct sonde_ncu_request ncu_request;
+	struct sonde_word_list sections; /* of the preset and those asked for */
+	struct sonde_kernel_list list;
+	struct sonde_arena arena;
+	char dir[2048];
+	int status;
+	bool is_stopped;
+	struct sonde_err *err;
+};
+
+#define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	SONDE_OPT(0, "kernel-config", "YAML", WORD, kernel_config,
 		"the kernels to profile, as `sonde top` writes them"),
@@ -41,7 +73,7 @@ static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | 
 		{"one kernel, from its first launch on",
 			"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- ./train"}}};
 
-static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct sonde_err *err)
+static int read_words(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	int nr_own = 1;
 	int rc;
@@ -66,7 +98,7 @@ static int parse(struct sonde_kernels_request *q, int argc, char **argv, struct 
 }
 
 /* Those of the preset, then `--extra-sections A B C` as users know it: further words belong to it. */
-static int join_sections(struct sonde_kernels_job *j, const char *const *configured)
+static int join_sections(struct job *j, const char *const *configured)
 {
 	const struct sonde_word_list *lists[] = {&j->q->sections, &j->q->args.operands};
 	bool ok = true;
@@ -81,7 +113,7 @@ static int join_sections(struct sonde_kernels_job *j, const char *const *configu
 	return ok ? 0 : sonde_err_nomem(j->err);
 }
 
-static int read_preset(struct sonde_kernels_job *j)
+static int read_preset(struct job *j)
 {
 	static const char *const keys[] = {"ncu_cli.sections", "ncu_cli.metrics", "ncu_cli.set"};
 	static const char *const none[] = {NULL};
@@ -100,7 +132,7 @@ static int read_preset(struct sonde_kernels_job *j)
 	return join_sections(j, lists[0]);
 }
 
-static int set_skip(struct sonde_kernels_job *j)
+static int set_skip(struct job *j)
 {
 	char *end;
 	long n = j->q->skip ? strtol(j->q->skip, &end, 10) : 200;
@@ -114,7 +146,7 @@ static int set_skip(struct sonde_kernels_job *j)
 }
 
 /* ncu would only find out with the program running. */
-static int check_regex(struct sonde_kernels_job *j, const char *regex)
+static int check_regex(struct job *j, const char *regex)
 {
 	const char *word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
 	struct sonde_name_filter *filter = NULL;
@@ -127,7 +159,7 @@ static int check_regex(struct sonde_kernels_job *j, const char *regex)
 	return rc;
 }
 
-static int read_list(struct sonde_kernels_job *j)
+static int read_list(struct job *j)
 {
 	const char *config = j->q->kernel_config, *regex = j->q->kernel_regex;
 	size_t i;
@@ -145,7 +177,7 @@ static int read_list(struct sonde_kernels_job *j)
 	return rc;
 }
 
-static int open_ncu(struct sonde_kernels_job *j)
+static int open_ncu(struct job *j)
 {
 	const char *name = getenv("SONDE_NCU");
 	struct sonde_err why = {0};
@@ -156,8 +188,8 @@ static int open_ncu(struct sonde_kernels_job *j)
 	return rc;
 }
 
-/* What was asked for comes before what this machine has. */
-static int prepare(struct sonde_kernels_job *j)
+/* Errors in the request are found before what this machine lacks. */
+static int prepare_job(struct job *j)
 {
 	char path[1024];
 	int rc;
@@ -179,7 +211,7 @@ static int prepare(struct sonde_kernels_job *j)
 }
 
 /* The chosen directory, or one named by the time and made for this call alone. */
-static int open_dir(struct sonde_kernels_job *j)
+static int open_dir(struct job *j)
 {
 	time_t now = time(NULL);
 	struct sonde_rundir dir;
@@ -198,15 +230,134 @@ static int open_dir(struct sonde_kernels_job *j)
 	return rc;
 }
 
-static int run(struct sonde_kernels_job *j, char **argv)
+/* --- profiling --------------------------------------------------------------------------------- */
+
+static void import_page(
+	struct job *j, const char *report, const char *section, const char *to)
+{
+	struct sonde_argv argv = {0};
+	struct sonde_buf text = {0};
+	struct sonde_err why = {0};
+	int rc;
+
+	sonde_ncu_import_args(&argv, &j->ncu, report, "details");
+	sonde_argv_add(&argv, "--csv");
+	if (section)
+		sonde_argv_pair(&argv, "--section", section);
+	rc = sonde_tool_text(&text, &argv, &why);
+	if (rc == 0)
+		rc = sonde_file_write(to, sonde_buf_view(&text), &why);
+	if (rc)
+		sonde_say("%s was not written: %s", to, why.msg);
+	sonde_buf_release(&text);
+	sonde_argv_release(&argv);
+}
+
+static void import_all(struct job *j, const char *dir, const char *report)
+{
+	char path[4096];
+	size_t i;
+
+	if (access(report, R_OK) < 0)
+		return;
+	snprintf(path, sizeof(path), "%s/ncu.details.csv", dir);
+	import_page(j, report, NULL, path);
+	for (i = 0; i < j->ncu_request.sections.nr; i++) {
+		const char *s = j->ncu_request.sections.at[i];
+
+		if (strchr(s, '/'))
+			continue;
+		snprintf(path, sizeof(path), "%s/ncu.section_%s.csv", dir, s);
+		import_page(j, report, s, path);
+	}
+}
+
+static int run_ncu(struct job *j, const char *dir, const char *regex, const char *log)
+{
+	struct sonde_ncu_request q = j->ncu_request;
+	struct sonde_progress progress = {.show = sonde_say_progress};
+	struct sonde_child_spec spec = {.tick = sonde_progress_tick, .of = &progress, .out_fd = -1};
+	struct sonde_child_end end = {0};
+	struct sonde_argv argv = {0};
+	const char *word, *report = sonde_arena_printf(&j->arena, "%s/ncu", dir).p;
+	int rc = 0;
+
+	word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
+	q.kernel_name = word;
+	q.report = report;
+	q.log = log;
+	sonde_ncu_args_build(&argv, &j->ncu, &q, j->q->program);
+	if (argv.failed || !word || !report)
+		rc = sonde_err_nomem(j->err);
+	if (rc == 0) {
+		spec.argv = argv.words.at;
+		sonde_progress_begin(&progress, "ncu", log);
+		rc = sonde_child_run(&end, &spec, j->err);
+		sonde_progress_end(&progress);
+		sonde_say_log(&progress.log, log);
+		if (sonde_ncu_log_has(&progress.log, SONDE_WHEN_NOTHING))
+			sonde_say("  fewer launches than --num-kernel-call-skip %ld? try 0",
+				q.launch_skip);
+		if (j->status == 0)
+			j->status = progress.log.program_status >= 0 ? progress.log.program_status
+								     : end.status;
+		j->is_stopped = end.is_interrupted;
+		sonde_progress_release(&progress);
+	}
+	sonde_argv_release(&argv);
+	return rc;
+}
+
+/* Profiles one kernel of the list into a directory of its own. */
+static int profile_kernel(
+	struct job *j, const struct sonde_kernel_entry *k, size_t rank)
+{
+	char md5[33], dir[2200], report[2300], log[2300];
+	int rc;
+
+	sonde_md5(md5, sonde_str_from(k->name));
+	snprintf(dir, sizeof(dir), "%s/kernel_%zu_%s", j->dir, rank, md5);
+	snprintf(report, sizeof(report), "%s/ncu.ncu-rep", dir);
+	snprintf(log, sizeof(log), "%s/ncu.log", dir);
+	if (access(report, F_OK) == 0 && !j->q->force)
+		return sonde_err_set(j->err, SONDE_ERR_USAGE,
+			"%s is already there; --force-overwrite replaces it, -o DIR writes elsewhere", report);
+	rc = sonde_dir_make(dir, j->err);
+	if (rc)
+		return rc;
+	sonde_say("kernel %zu: %s", rank, k->name);
+	unlink(log);
+	rc = run_ncu(j, dir, k->regex, log);
+	if (rc == 0)
+		import_all(j, dir, report);
+	return rc;
+}
+
+/* Writes down what made the directory. */
+static int write_provenance(struct job *j, char **argv)
+{
+	struct sonde_buf b = {0};
+	char path[2200];
+	int rc;
+
+	sonde_buf_printf(&b, "sonde: '%s'\nncu: '%s'\n", SONDE_VERSION, j->ncu.version);
+	sonde_argv_yaml(&b, "arguments", argv);
+	sonde_argv_yaml(&b, "command", j->q->program);
+	snprintf(path, sizeof(path), "%s/command.yaml", j->dir);
+	rc = b.failed ? sonde_err_nomem(j->err) : sonde_file_write(path, sonde_buf_view(&b), j->err);
+	sonde_buf_release(&b);
+	return rc;
+}
+
+static int run_job(struct job *j, char **argv)
 {
 	size_t i;
 	int rc = open_dir(j);
 
 	if (rc == 0)
-		rc = sonde_kernels__provenance(j, argv);
+		rc = write_provenance(j, argv);
 	for (i = 0; i < j->list.kernels.nr && i < j->q->topk && rc == 0 && !j->is_stopped; i++)
-		rc = sonde_kernels__profile(j, &j->list.kernels.at[i], i + 1);
+		rc = profile_kernel(j, &j->list.kernels.at[i], i + 1);
 	if (rc == 0)
 		sonde_say_where("everything is in", j->dir);
 	return rc;
@@ -214,16 +365,16 @@ static int run(struct sonde_kernels_job *j, char **argv)
 
 int sonde_cmd_kernels(int argc, char **argv)
 {
-	struct sonde_kernels_request q = {.topk = SIZE_MAX, .profile = 1};
+	struct request q = {.topk = SIZE_MAX, .profile = 1};
 	struct sonde_err err = {0};
-	struct sonde_kernels_job j = {.q = &q, .err = &err};
-	int rc = parse(&q, argc, argv, &err), status;
+	struct job j = {.q = &q, .err = &err};
+	int rc = read_words(&q, argc, argv, &err), status;
 	bool is_help = rc > 0;
 
 	if (rc == 0)
-		rc = prepare(&j);
+		rc = prepare_job(&j);
 	if (rc == 0)
-		rc = run(&j, argv);
+		rc = run_job(&j, argv);
 	status = rc < 0 ? sonde_cmd_fail(&err) : j.status;
 	if (rc == SONDE_ERR_NOTFOUND)
 		status = SONDE_STATUS_NOT_STARTED;

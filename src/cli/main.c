@@ -102,7 +102,7 @@ static int answer(size_t i)
 	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
 }
 
-static const struct sonde_command *find(const char *name)
+static const struct sonde_command *find_command(const char *name)
 {
 	size_t i;
 
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 		if (strcmp(word, answers[i].word) == 0)
 			return answer(i);
 	word = is_help ? argv[2] : word;
-	c = find(word);
+	c = find_command(word);
 	if (!c)
 		return refuse_unknown(word);
 	if (is_help)

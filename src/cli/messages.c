@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /*
- * Whatever stands in a message may come from a file: nothing of it moves the
+ * Any part of a message may come from a file: nothing of it moves the
  * cursor, and what follows a line end is indented, so that no name can look
  * like a message of its own.
  */

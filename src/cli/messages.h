@@ -10,7 +10,7 @@ void sonde_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void sonde_say_progress(const char *line, bool is_live);
 /* Text that is not ours (labels, names): made inert for a terminal. */
 void sonde_say_text(struct sonde_str text);
-/* What the situation means and, on a line of its own, what to do next. */
+/* Says what the situation means and, on a line of its own, what to do next. */
 void sonde_say_advice(enum sonde_situation s, const char *detail);
 /* Every finding of ncu's log the same way, then where the log is. */
 struct sonde_ncu_log;

@@ -79,7 +79,7 @@ static int set_choice(struct parse *p, const struct sonde_option *o, const char 
 		p->err, SONDE_ERR_USAGE, "--%s: '%s' is none of %s", o->name, value, o->arg);
 }
 
-static int set(struct parse *p, const struct sonde_option *o, const char *value)
+static int set_value(struct parse *p, const struct sonde_option *o, const char *value)
 {
 	switch (o->kind) {
 	case SONDE_OPTION_WORD:
@@ -134,7 +134,7 @@ static int refuse_unknown(struct parse *p)
 }
 
 /* One option, with the value attached (`value` not NULL) or in the next word. */
-static int take(struct parse *p, const struct sonde_option *o, const char *value)
+static int take_option(struct parse *p, const struct sonde_option *o, const char *value)
 {
 	if (o->kind == SONDE_OPTION_FLAG && value)
 		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s takes no value", o->name);
@@ -144,7 +144,7 @@ static int take(struct parse *p, const struct sonde_option *o, const char *value
 				o->name, o->arg);
 		value = p->argv[++p->at];
 	}
-	return set(p, o, value);
+	return set_value(p, o, value);
 }
 
 static int take_word(struct parse *p)
@@ -155,8 +155,8 @@ static int take_word(struct parse *p)
 	if (!o || (word[1] != '-' && o->kind == SONDE_OPTION_FLAG && word[2]))
 		return refuse_unknown(p);
 	if (word[1] == '-')
-		return take(p, o, sign ? sign + 1 : NULL);
-	return take(p, o, word[2] ? word + 2 : NULL);
+		return take_option(p, o, sign ? sign + 1 : NULL);
+	return take_option(p, o, word[2] ? word + 2 : NULL);
 }
 
 /* `--help`, and how the manual and the completions are made from the same tables. */

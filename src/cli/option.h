@@ -53,7 +53,7 @@ struct sonde_option {
 #define SONDE_OPT_CONFIG_NAME(member)                                                              \
 	SONDE_OPT(0, "config-name", "NAME", WORD, member, "the configuration to start from (config)")
 
-/* What a command takes and how its help reads. */
+/* The options of a command, and its help. */
 struct sonde_usage {
 	const char *synopsis; /* "sonde report INPUT… [options]" */
 	const char *about;    /* a sentence or two */
@@ -68,7 +68,7 @@ enum sonde_help {
 	SONDE_HELP_TABLE, /* --help=table: a line per option, for scripts/completions */
 };
 
-/* What the command line held beside the options. Start with `= {0}`. */
+/* The words of the command line that are no options. Start with `= {0}`. */
 struct sonde_args {
 	struct sonde_word_list operands;
 	bool wants_help; /* --help was there; nothing after it was read */

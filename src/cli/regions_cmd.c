@@ -45,7 +45,7 @@ static bool is_capture(const char *path)
 	return S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && access(path, X_OK) < 0);
 }
 
-static int check(const struct request *q, struct sonde_err *err)
+static int check_words(const struct request *q, struct sonde_err *err)
 {
 	if (!q->program == !q->own.operands.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -84,7 +84,7 @@ static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [
 		{"of a run, for other programs",
 			"sonde regions -f json tmp/profile-output/20260131-120000/native"}}};
 
-static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
+static int read_words(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	int nr_own = sonde_options_split(&usage, argc, argv);
 	int rc;
@@ -97,7 +97,7 @@ static int parse(struct request *q, int argc, char **argv, struct sonde_err *err
 		return rc;
 	nr_own += q->is_marked;
 	q->program = nr_own < argc ? argv + nr_own : NULL;
-	return check(q, err);
+	return check_words(q, err);
 }
 
 /* A place for the captures until they are read. */
@@ -144,7 +144,7 @@ static int write_list(
 	return sonde_sink_finish(&out, rc, err);
 }
 
-/* What the list does not say by itself. */
+/* Says what the list cannot show. */
 static void say_rest(const struct sonde_launches *l)
 {
 	sonde_say_notes(&l->records->notes);
@@ -165,7 +165,7 @@ static int check_any(const struct sonde_launches *l, const char *dir, struct son
 		      "launch inside, and only when it was taken with --nvtx");
 }
 
-/* What the program left in `dir`; NULL: what the captures hold. */
+/* Opens what the program left in `dir`; with NULL, the captures that were named. */
 static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
 	struct sonde_pipeline *look = NULL;
@@ -213,7 +213,7 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 }
 
 /* The program's status in `*status`; a failure after it ran is ours and only said. */
-static int run(struct request *q, int *status, struct sonde_err *err)
+static int run_regions(struct request *q, int *status, struct sonde_err *err)
 {
 	const struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};
 	struct sonde_native_request native = {.dir = q->keep};
@@ -248,11 +248,11 @@ int sonde_cmd_regions(int argc, char **argv)
 {
 	struct request q = {0};
 	struct sonde_err err = {0};
-	int rc = parse(&q, argc, argv, &err), status = 0;
+	int rc = read_words(&q, argc, argv, &err), status = 0;
 	bool is_help = rc > 0;
 
 	if (rc == 0)
-		rc = q.program ? run(&q, &status, &err) : list(&q, NULL, &err);
+		rc = q.program ? run_regions(&q, &status, &err) : list(&q, NULL, &err);
 	if (rc < 0)
 		rc = sonde_cmd_fail(&err);
 	sonde_args_release(&q.own);

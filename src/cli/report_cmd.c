@@ -1,15 +1,315 @@
+#include "base/argv.h"
 #include "base/file.h"
+#include "capture/capture_settings.h"
 #include "cli/command.h"
-#include "cli/report_request.h"
 #include "cli/messages.h"
+#include "cli/option.h"
+#include "cli/overrides.h"
 #include "cli/terminal.h"
+#include "export/format.h"
 #include "lib/run_in.h"
 #include "read/folder_in.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* What the terminal and the command line add to the configured options. */
-static void fit_options(struct sonde_pipeline *p, const struct sonde_report_request *q)
+/* --- the command line -------------------------------------------------------------------------- */
+
+/* The words of the command line: inputs, output and format; everything else is an override of the configuration. */
+struct request {
+	struct sonde_args args;
+	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;
+	struct sonde_word_list metrics, sections, scopes;
+	struct sonde_word_list inputs;
+	struct sonde_argv overrides;
+	const char *output, *config_dir, *config_name;
+	const char *sort, *nesting, *by;
+	const char *format_name;
+	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
+	int colour;
+	size_t max_regions, max_kernels, width, cores;
+	bool together, no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
+	bool entries, flat, full_names, shows_idle, shows_memory, shows_ranks;
+	struct sonde_buf command; /* as typed, quoted for a shell */
+};
+
+static void release_request(struct request *q)
+{
+	sonde_args_release(&q->args);
+	sonde_vec_release(&q->inputs);
+	sonde_argv_release(&q->overrides);
+	sonde_buf_release(&q->command);
+}
+
+/* Keeps the command line as it was typed: the report says how it was made. */
+static void keep_command(struct request *q, int argc, char **argv)
+{
+	sonde_buf_puts(&q->command, argc > 1 ? "sonde report " : "sonde report");
+	sonde_argv_record(&q->command, argc > 1 ? argv + 1 : argv + argc);
+}
+
+#define INTO(member) offsetof(struct request, member)
+static const struct sonde_option options[] = {
+	SONDE_OPT('f', "format", SONDE_FORMAT_WORDS(SONDE_FORMATS), ONE_OF, format_name,
+		"what to print (text)"),
+	SONDE_OPT('o', "output", "PATH", WORD, output,
+		"with --format, write that to the file PATH; without, write report.json, "
+		"report.md, report.html and a folder per region into the directory PATH"),
+	SONDE_OPT(0, "partial", NULL, FLAG, partial,
+		"write a partial report to the file -o PATH: small, without single launches, an "
+		"input for later reports"),
+	SONDE_OPT(0, "by", "METRIC", WORD, by,
+		"what widths mean in folded, speedscope and svg: time, host, launches, entries, "
+		"or a metric that adds up (time)"),
+	SONDE_OPT_KEY("nvtx-include", "EXPR", WORDS, nvtx_include, "report.nvtx.include",
+		"only launches inside these ranges: ncu's grammar (A/, [A/B], D@x) or a glob of "
+		"labels (decode*); may be repeated"),
+	SONDE_OPT_KEY("nvtx-exclude", "EXPR", WORDS, nvtx_exclude, "report.nvtx.exclude",
+		"leave out launches inside these ranges"),
+	SONDE_OPT_KEY("kernel-include", "PATTERN", WORDS, kernel_include, "report.kernels.include",
+		"only kernels with this name: whole name, glob or regex:...; may be repeated"),
+	SONDE_OPT_KEY("kernel-exclude", "PATTERN", WORDS, kernel_exclude, "report.kernels.exclude",
+		"leave out these kernels; wins over include"),
+	SONDE_OPT_KEY("metrics", "NAME,...", LIST, metrics, "report.metrics",
+		"report these metrics: names, globs, regex:..., all, or default,... for more "
+		"than the usual"),
+	SONDE_OPT(0, "list-metrics", NULL, FLAG, lists_metrics,
+		"print the metrics of the capture: name, unit, how it rolls up, whether a report "
+		"has it by default"),
+	SONDE_OPT_KEY("sections", "ID,...", LIST, sections, "report.sections",
+		"report these sections and their metrics"),
+	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
+		"add up all runs and jobs in a folder; without, the newest run is read, and of several "
+		"jobs one must be named"),
+	SONDE_OPT_KEY("no-aggregate", NULL, FLAG, no_aggregate, "report.aggregate=false",
+		"per process and device only, no summary over them"),
+	SONDE_OPT_KEY("per-scope", NULL, FLAG, per_scope, "report.per_scope=true",
+		"text: the summary, then each process and device; without, where there are several, "
+		"the summary alone (Markdown and JSON always have each)"),
+	SONDE_OPT_KEY("idle", NULL, FLAG, shows_idle, "report.view=idle",
+		"text and md: why the GPU was idle, by cause and region, and the longest gaps"),
+	SONDE_OPT_KEY("memory", NULL, FLAG, shows_memory, "report.view=memory",
+		"text and md: GPU memory allocated, freed, left and held, by region"),
+	SONDE_OPT_KEY("ranks", NULL, FLAG, shows_ranks, "report.view=ranks",
+		"text and md: which rank is slow where, and who waits for whom at collectives"),
+	SONDE_OPT_KEY("scope", "NAME", LIST, scopes, "report.scope",
+		"only these: aggregate, process:4519/device:0, globs"),
+	SONDE_OPT_KEY("entries", NULL, FLAG, entries, "report.entries=true",
+		"text: how long single entries of each region took, and the slowest"),
+	SONDE_OPT_KEY("flat", NULL, FLAG, flat, "report.flat=true",
+		"text: all kernels, longest first, instead of regions"),
+	SONDE_OPT_KEY("full-names", NULL, FLAG, full_names, "report.full_names=true",
+		"whole C++ names of kernels in text, md and html, too, not short ones"),
+	SONDE_OPT_KEY("nesting", "label|stack", ONE_OF, nesting, "report.nesting",
+		"show A::A1 below A also when it was pushed outside A (label), or only when "
+		"nested (stack)"),
+	SONDE_OPT_KEY("sort", "order|time|launches|name", ONE_OF, sort, "report.sort",
+		"order of sibling regions (order)"),
+	SONDE_OPT_KEY("max-regions", "N", LIMIT, max_regions, "report.max_regions",
+		"longest region table in text and md (100; 0: all)"),
+	SONDE_OPT_KEY("max-kernels", "N", LIMIT, max_kernels, "report.max_kernels",
+		"longest kernel table in md (20; 0: all); in text, show the N longest per region"),
+	SONDE_OPT(0, "strict", NULL, FLAG, strict,
+		"when nothing is selected, fail: exit status 2, no output"),
+	SONDE_OPT(0, "deterministic", NULL, FLAG, deterministic,
+		"leave out the time of writing: same input, same bytes"),
+	SONDE_OPT(0, "export", NULL, FLAG, is_export,
+		"let nsys export .nsys-rep inputs (to .sqlite beside them) and report on that"),
+	SONDE_OPT_WIDTH(width),
+	SONDE_OPT(0, "cores", "N", NUMBER, cores,
+		"cores to fold inputs on (all); the report is the same"),
+	SONDE_OPT_CONFIG_DIR(config_dir),
+	SONDE_OPT_CONFIG_NAME(config_name),
+	SONDE_OPT_COLOUR(colour),
+};
+
+static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
+	"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
+	"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
+	"torch.profiler traces (.json), Proton profiles, native captures (.sonde), each\n"
+	"also as .gz or in a .tar, partial reports (.sondecells), and directories of them,\n"
+	"such as those of `sonde run`.\n"
+	"Needs no GPU and no NVIDIA software.\n"
+	"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
+	"short for keys below report.",
+	options, sizeof(options) / sizeof(*options),
+	{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
+		{"one region's kernels but memsets, as files",
+			"sonde report kernels.ncu-rep --nvtx-include 'decode*' --kernel-exclude '*memset*' -o out"}}};
+
+/* A device or pipe would be opened, and a pipe waited for. */
+static bool may_be_file(const char *path)
+{
+	struct stat st;
+
+	return path && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
+/* Whether a directory of all formats is asked for, not one file. */
+static bool writes_dir(const struct request *q)
+{
+	return q->output && !q->format && !q->partial;
+}
+
+static int refuse_by(struct sonde_err *err)
+{
+	struct sonde_buf names = {0};
+	int rc;
+
+	sonde_format_list(&names, SONDE_FORMAT_WIDTHS);
+	rc = sonde_err_set(err, SONDE_ERR_USAGE,
+		"report: --by is for -f %s, and for the chart of a directory (-o DIR without -f)",
+		names.failed ? "" : names.p);
+	sonde_buf_release(&names);
+	return rc;
+}
+
+static int check_partial(const struct request *q, struct sonde_err *err)
+{
+	if (q->partial && (q->format || q->by))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --partial writes a format of its own: leave out -f and --by");
+	if (q->partial && !may_be_file(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --partial needs a file: name one with -o FILE.sondecells");
+	if (!q->partial && q->output && !sonde_dir_exists(q->output) &&
+		sonde_str_ends(sonde_str_from(q->output), ".sondecells"))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: %s is the name of a partial report: add --partial to write one",
+			q->output);
+	return 0;
+}
+
+/* Combinations that would write something else than was meant. */
+static int check_output(const struct request *q, struct sonde_err *err)
+{
+	const struct sonde_format *f = q->format, *meant = NULL;
+	int rc = check_partial(q, err);
+
+	if (rc)
+		return rc;
+	if (writes_dir(q) && !sonde_dir_exists(q->output))
+		meant = sonde_format_of_file(sonde_str_from(q->output));
+	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: -f %s needs a file of its own: name one with -o FILE", f->name);
+	if (q->output && f && sonde_dir_exists(q->output))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: %s is a directory, and --format writes one file: name it, or "
+			"leave --format out for a directory of all (report.formats)",
+			q->output);
+	if (meant)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: -o without -f writes a directory, and %s looks like a file: add "
+			"-f %s for one file, or a slash (-o %s/) for a directory of that name",
+			q->output, meant->name, q->output);
+	if (q->by && !(f && (f->flags & SONDE_FORMAT_WIDTHS)) &&
+		!writes_dir(q))
+		return refuse_by(err);
+	return 0;
+}
+
+/* Operands are inputs or overrides; options become overrides behind them. */
+static int sort_operands(struct request *q, struct sonde_err *err)
+{
+	struct sonde_argv *o = &q->overrides;
+	size_t i;
+
+	for (i = 0; i < q->args.operands.nr; i++) {
+		const char *operand = q->args.operands.at[i];
+
+		if (sonde_is_override(operand))
+			sonde_argv_add(o, operand);
+		else if (!sonde_word_list_add(&q->inputs, operand))
+			return sonde_err_nomem(err);
+	}
+	sonde_overrides_take(o, &q->args);
+	if (q->lists_metrics && !q->metrics.nr)
+		sonde_argv_add(o, "report.metrics=[all]");
+	if (q->inputs.nr == 0)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: no input: name a capture or a run directory (`sonde report "
+			"--help`)");
+	return o->failed ? sonde_err_nomem(err) : check_output(q, err);
+}
+
+/* 0, more than 0 when it was a call for help, or an error. Release it in any case. */
+static int read_request(
+	struct request *q, int argc, char **argv, struct sonde_err *err)
+{
+	int rc;
+
+	*q = (struct request){0};
+	rc = sonde_options_read(&q->args, &usage, q, argc, argv, err);
+	q->format = sonde_format_named(sonde_str_from(q->format_name));
+	keep_command(q, argc, argv);
+	return rc ? rc : sort_operands(q, err);
+}
+
+/* --- --export: reports of Nsight Systems, which only nsys reads, as SQLite beside them --------- */
+
+#define SUFFIX ".nsys-rep"
+
+/* The name of the export; in the request's arena. */
+static const char *export_name(struct request *q, const char *report)
+{
+	int stem = (int)(strlen(report) - strlen(SUFFIX));
+
+	return sonde_arena_printf(&q->overrides.arena, "%.*s.sqlite", stem, report).p;
+}
+
+static int run_export(const struct sonde_tool *nsys, const char *report, const char *sqlite,
+	struct sonde_err *err)
+{
+	struct sonde_argv argv = {0};
+	struct sonde_buf text = {0};
+	struct sonde_err why = {0};
+	int rc;
+
+	sonde_nsys_export_args(&argv, nsys, report, sqlite);
+	rc = sonde_tool_text(&text, &argv, &why);
+	if (rc == 0 && access(sqlite, R_OK) != 0)
+		rc = sonde_err_set(&why, SONDE_ERR_IO, "nsys wrote nothing: %.600s",
+			text.n ? text.p : "and said nothing");
+	if (rc)
+		sonde_err_set(err, rc, "%s: cannot be exported: %s", report, why.msg);
+	sonde_buf_release(&text);
+	sonde_argv_release(&argv);
+	return rc;
+}
+
+/* With --export: replaces reports of Nsight Systems among the inputs by exports it makes of them. */
+static int export_inputs(struct request *q, struct sonde_err *err)
+{
+	const char *program = getenv("SONDE_NSYS");
+	struct sonde_tool nsys = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < q->inputs.nr && rc == 0 && q->is_export; i++) {
+		const char *report = q->inputs.at[i], *sqlite;
+
+		if (!sonde_str_ends(sonde_str_from(report), SUFFIX))
+			continue;
+		if (!nsys.path[0])
+			rc = sonde_tool_open(&nsys, program ? program : "nsys", err);
+		sqlite = rc ? NULL : export_name(q, report);
+		if (rc == 0)
+			rc = sqlite ? run_export(&nsys, report, sqlite, err) : sonde_err_nomem(err);
+		if (rc)
+			break;
+		sonde_say("%s: exported to %s", report, sqlite);
+		q->inputs.at[i] = sqlite;
+	}
+	return rc;
+}
+
+/* --- the report -------------------------------------------------------------------------------- */
+
+/* Adds what the terminal and the command line say to the configured options. */
+static void fit_options(struct sonde_pipeline *p, const struct request *q)
 {
 	struct sonde_export_options *o = &p->settings.options;
 
@@ -26,16 +326,16 @@ static void fit_options(struct sonde_pipeline *p, const struct sonde_report_requ
 	o->is_utf8 = sonde_terminal_is_utf8();
 	p->settings.fold.choice.headline_only =
 		q->format ? q->format->flags & SONDE_FORMAT_HEADLINE
-			  : !sonde_report_request_writes_dir(q) && !q->partial;
+			  : !writes_dir(q) && !q->partial;
 	p->settings.fold.cores = q->cores;
-	p->settings.fold.keeps_timeline = sonde_report_request_writes_dir(q) ||
+	p->settings.fold.keeps_timeline = writes_dir(q) ||
 					  (q->format && (q->format->flags & SONDE_FORMAT_EVENTS));
 	p->settings.fold.keeps_untimed = q->format && (q->format->flags & SONDE_FORMAT_LAUNCHES);
 }
 
 /* To standard output, or to the file q->output. */
 static int export_one(
-	const struct sonde_pipeline *p, const struct sonde_report_request *q, struct sonde_err *err)
+	const struct sonde_pipeline *p, const struct request *q, struct sonde_err *err)
 {
 	const struct sonde_format *f =
 		q->format ? q->format : sonde_format_named(SONDE_STR("text"));
@@ -51,7 +351,7 @@ static int export_one(
 }
 
 /* Region-only formats cannot carry the notes that say why there is no region. */
-static void warn_if_empty(const struct sonde_cells *c, const struct sonde_report_request *q)
+static void warn_if_empty(const struct sonde_cells *c, const struct request *q)
 {
 	bool is_regions_only = q->format && (q->format->flags & SONDE_FORMAT_REGIONS_ONLY);
 	struct sonde_notes notes = {0};
@@ -65,7 +365,7 @@ static void warn_if_empty(const struct sonde_cells *c, const struct sonde_report
 
 /* With --strict, no output where the selections take nothing; the first thing there is to say of them is why. */
 static int check_strict(
-	const struct sonde_tree *t, const struct sonde_report_request *q, struct sonde_err *err)
+	const struct sonde_tree *t, const struct request *q, struct sonde_err *err)
 {
 	struct sonde_notes why = {0};
 	int rc;
@@ -81,7 +381,7 @@ static int check_strict(
 }
 
 static int write_report(
-	struct sonde_pipeline *p, const struct sonde_report_request *q, struct sonde_err *err)
+	struct sonde_pipeline *p, const struct request *q, struct sonde_err *err)
 {
 	int rc;
 
@@ -91,7 +391,7 @@ static int write_report(
 	if (rc == 0)
 		rc = check_strict(p->tree, q, err);
 	if (rc == 0)
-		rc = sonde_report_request_writes_dir(q)
+		rc = writes_dir(q)
 			     ? sonde_pipeline_export(p, NULL, q->output, err)
 			     : export_one(p, q, err);
 	if (rc == 0)
@@ -100,7 +400,7 @@ static int write_report(
 }
 
 /* The run directory that the only input is, or holds as the newest; NULL = none. What there is to say is noted. */
-static const char *find_run(struct sonde_pipeline *p, const struct sonde_report_request *q)
+static const char *find_run(struct sonde_pipeline *p, const struct request *q)
 {
 	struct sonde_folder f = {.dir = q->inputs.at[0]};
 	size_t i;
@@ -119,7 +419,7 @@ static const char *find_run(struct sonde_pipeline *p, const struct sonde_report_
 
 /* A run directory comes with its configuration, and with what else its own report has. */
 static int add_words(
-	struct sonde_pipeline *p, const struct sonde_report_request *q, struct sonde_err *err)
+	struct sonde_pipeline *p, const struct request *q, struct sonde_err *err)
 {
 	int rc = sonde_pipeline_set_config(p, q->config_dir, q->config_name);
 	const char *run;
@@ -137,7 +437,7 @@ static int add_words(
 	return q->config_dir && sonde_is_run(q->config_dir) ? sonde_pipeline_take_run(p, q->config_dir, err) : 0;
 }
 
-static int run_report(const struct sonde_report_request *q, struct sonde_sharing *others, struct sonde_err *err)
+static int run_report(const struct request *q, struct sonde_sharing *others, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
 	int rc = p ? add_words(p, q, err) : sonde_err_nomem(err);
@@ -157,15 +457,15 @@ static int run_report(const struct sonde_report_request *q, struct sonde_sharing
 
 int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others)
 {
-	struct sonde_report_request q;
+	struct request q;
 	struct sonde_err err = {0};
-	int rc = sonde_report_request_read(&q, argc, argv, &err);
+	int rc = read_request(&q, argc, argv, &err);
 
 	if (rc == 0)
-		rc = sonde_report_request_export(&q, &err);
+		rc = export_inputs(&q, &err);
 	if (rc == 0)
 		rc = run_report(&q, others, &err);
-	sonde_report_request_release(&q);
+	release_request(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }
 

@@ -4,7 +4,6 @@
  * (clocks, temperature, neighbours) then meets both sides alike.
  */
 #include "cli/command.h"
-#include "cli/diff_request.h"
 #include "cli/overrides.h"
 #include "cli/run_int.h"
 
@@ -64,9 +63,7 @@ static int run_all(const struct series *s)
 static int build_diff(struct series *s)
 {
 	const struct sonde_run_against *a = s->a;
-	struct sonde_diff_request q;
 	size_t i;
-	int rc;
 
 	sonde_argv_add(&s->diff, "diff");
 	for (i = 0; i < a->base.nr; i++)
@@ -84,9 +81,7 @@ static int build_diff(struct series *s)
 		sonde_argv_add(&s->diff, "--partial-inputs");
 	if (s->diff.failed)
 		return sonde_err_nomem(s->err);
-	rc = sonde_diff_request_read(&q, (int)s->diff.words.nr, s->diff.words.at, s->err);
-	sonde_diff_request_release(&q);
-	return rc;
+	return sonde_cmd_diff_check((int)s->diff.words.nr, s->diff.words.at, s->err);
 }
 
 int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_against *a,

@@ -83,7 +83,7 @@ static const struct sonde_usage usage = {
 		{"the plan for exact counters of what runs inside decode...",
 			"sonde run -n --ncu --nvtx-include 'decode*' -- ./serve"}}};
 
-static int parse(struct request *q, int argc, char **argv, struct sonde_err *err)
+static int read_words(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
 	int nr_own = sonde_options_split(&usage, argc, argv);
 	int rc = sonde_options_read(&q->own, &usage, q, nr_own, argv, err);
@@ -181,7 +181,7 @@ int sonde_cmd_run(int argc, char **argv)
 	struct request q = {0};
 	struct sonde_err err = {0};
 	const char *out = NULL;
-	int rc = parse(&q, argc, argv, &err), status = 0;
+	int rc = read_words(&q, argc, argv, &err), status = 0;
 
 	if (rc == 0)
 		rc = take_against(&q, &out, &err);

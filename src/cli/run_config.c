@@ -52,7 +52,7 @@ int sonde_run_config_open(
 	return rc;
 }
 
-/* What is the same in the first job, the last one and this goes without saying. */
+/* An override that is the same in the first job, the last one and this one is not named. */
 void sonde_run_config_job_words(
 	const struct hydra_config *master, size_t job, struct sonde_buf *out)
 {

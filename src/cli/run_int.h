@@ -8,14 +8,12 @@
  *   run_job.c       one run: the order of stages, what is written, the exit status
  *   run_sweep.c     many runs, one for each job of a sweep
  *   run_against.c   several runs, then a comparison with a base
- *   run_ncu.c       the Nsight Compute stage; its captures in run_ncu_capture.c
+ *   run_ncu.c       the Nsight Compute stage
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
  *   run_torch.c     the torch.profiler stage
- *   run_native.c    the native stage, and the look at a program's ranges (program_look.h)
- *   run_counters.c  the sampler of hardware counters beside it
- *   run_live.c      meanwhile: `sonde ctl`, the tree so far (--every)
- *   run_keep.c      meanwhile: the oldest captures are folded (capture.keep)
+ *   run_native.c    the native stage with its sampler, and the look at a program's ranges (program_look.h)
+ *   run_live.c      meanwhile: `sonde ctl`, the tree so far (--every), old captures folded (capture.keep)
  *   run_report.c    captures → region report
  */
 #ifndef SONDE_CLI_RUN_INT_H
@@ -31,7 +29,7 @@
 
 #define SONDE_STATUS_NOT_STARTED 125
 
-/* What was asked for, before any configuration. Everything is borrowed. */
+/* The words of the command line, before any configuration. Everything is borrowed. */
 struct sonde_run_request {
 	struct sonde_words overrides;
 	const char *config_dir, *config_name, *chip; /* NULL = not given */
@@ -76,7 +74,7 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 void sonde_run_release(struct sonde_run *r);
 /* The overrides for a Python module, once the run directory is known. */
 int sonde_run_hand_on(struct sonde_run *r, const char *run_dir, struct sonde_err *err);
-/* Makes the run directory, finishes the program's words, runs the stages, reports. Of a dry run: shows the plan. */
+/* Makes the run directory, finishes the program's words, runs the stages, reports. A dry run shows the plan instead. */
 int sonde_run_do(struct sonde_run *r, struct sonde_err *err);
 /* The exit status after sonde_run_open or sonde_run_do gave `rc`; says what `err` holds. */
 int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err);
@@ -84,7 +82,7 @@ int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *
 /* One run, from its configuration to its report. Returns the exit status. */
 int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err);
 
-/* What to compare with, how often to run, and the gate. Borrowed. */
+/* The runs to compare with, how often to run, and the gate. Borrowed. */
 struct sonde_run_against {
 	struct sonde_word_list base; /* inputs of `sonde diff` */
 	const char *base_command;    /* for a shell; NULL = none */
@@ -116,16 +114,6 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_torch(struct sonde_run *r, struct sonde_err *err);
-
-/*
- * Samples hardware counters from now on, if they are wanted and can be had; else NULL, and what
- * is to be said is said. Nothing about it makes a run fail.
- */
-struct sonde_sampler;
-struct sonde_local;
-struct sonde_sampler *sonde_run_counters_start(
-	struct sonde_run *r, const char *dir, const struct sonde_local *local);
-void sonde_run_counters_end(struct sonde_run *r, struct sonde_sampler *sampler);
 
 /*
  * A look at the program: one run of it with the injected library and without
@@ -172,13 +160,13 @@ int sonde_run_config_env(const struct hydra_config *c, struct sonde_argv *env, b
 	struct sonde_err *err);
 /* pipeline.workload.command as it may be written into files. */
 void sonde_run_config_command(const struct hydra_config *c, struct sonde_argv *out);
-/* What makes a job of a sweep differ from the others: `a=1 b=x`. */
+/* The overrides in which a job of a sweep differs from the others: `a=1 b=x`. */
 void sonde_run_config_job_words(
 	const struct hydra_config *master, size_t job, struct sonde_buf *out);
 
 /* A command line that ends with the program's words, as files may hold it. */
 void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *const *words);
-/* Of a dry run: what would be done, and by which command line. */
+/* Shows what a dry run would do, and by which command line. */
 void sonde_run_show_plan(const char *plan, const char *before, char *const *words);
 
 /* A path below the run directory, in the run's arena; NULL when memory is short. */
@@ -192,7 +180,7 @@ pid_t sonde_run_fork(void);
 struct sonde_child_spec sonde_run_spec(const struct sonde_run *r, char *const *argv);
 /* Runs it to its end, and takes over how the program ended. */
 int sonde_run_child(struct sonde_run *r, const struct sonde_child_spec *spec, struct sonde_err *err);
-/* What that is made of. Says, there and in the report, that the program ran out of time, if it did. */
+/* The two steps of that. The first says, there and in the report, that the program ran out of time, if it did. */
 void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *end);
 void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted);
 

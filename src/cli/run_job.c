@@ -68,7 +68,7 @@ static int write_yaml(
 	return rc;
 }
 
-/* What Hydra leaves beside a run: hydra.output_subdir, `.hydra` unless configured otherwise. */
+/* Writes the files that Hydra leaves beside a run: hydra.output_subdir, `.hydra` unless configured otherwise. */
 static int write_hydra(struct sonde_run *r, struct sonde_err *err)
 {
 	static const struct {
@@ -91,7 +91,7 @@ static int write_hydra(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-/* What makes the run repeatable: written before anything starts. */
+/* Writes the files that make the run repeatable, before anything starts. */
 static int write_inputs(struct sonde_run *r, struct sonde_err *err)
 {
 	struct sonde_buf yaml = {0};
@@ -137,7 +137,7 @@ static int run_stages(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-/* The most telling stage is printed, the others lie in their folders. */
+/* The report of the most telling stage is printed, the others are in their folders. */
 static int report_stages(struct sonde_run *r, struct sonde_err *err)
 {
 	const struct {
@@ -210,7 +210,7 @@ static int run_bare(struct sonde_run *r, const struct sonde_err *why)
 	return 0;
 }
 
-/* Where to look, the page last. */
+/* Says where the results are, the page last. */
 static void say_where(const struct sonde_run *r, bool is_last)
 {
 	if (!is_last && r->dir.is_first)

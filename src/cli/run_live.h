@@ -1,6 +1,6 @@
 /*
- * While a native capture runs: who wants to talk to it is answered (capture/ctl.h),
- * and with --every the tree so far is printed now and then.
+ * While a native capture runs: questions are answered (capture/ctl.h), with --every the tree so far
+ * is printed now and then, and with capture.keep the oldest captures are folded.
  */
 #ifndef SONDE_CLI_RUN_LIVE_H
 #define SONDE_CLI_RUN_LIVE_H
@@ -9,7 +9,17 @@
 #include "capture/native_env.h"
 #include "capture/ctl.h"
 #include "cli/run_int.h"
-#include "cli/run_keep.h"
+
+#include <sys/types.h>
+
+/* capture.keep. */
+struct sonde_run_keep {
+	struct sonde_run *run;
+	const char *dir;  /* of the captures */
+	uint64_t next_ns; /* when to look again */
+	pid_t folder;	  /* the process that folds; 0 = none */
+	bool has_failed;  /* it said why, once */
+};
 
 struct sonde_run_live {
 	struct sonde_inject_orders orders;
@@ -22,7 +32,7 @@ struct sonde_run_live {
 	pid_t reporter;	    /* the process that makes one; 0 = none */
 };
 
-/* Begins, and has `spec` call back. That nobody can talk to it is said and is no error. */
+/* Begins, and makes `spec` call back. If nobody can talk to it, that is said and is no error. */
 int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const char *dir,
 	struct sonde_child_spec *spec, struct sonde_err *err);
 void sonde_run_live_close(struct sonde_run_live *l);

@@ -1,12 +1,88 @@
 #include "base/file.h"
 #include "capture/local.h"
 #include "capture/native_env.h"
+#include "cli/run_int.h"
 #include "cli/run_live.h"
+#include "sample/sampler.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Where captures are written: on a disk of the node, if that was asked for and can be. */
+/* --- hardware counters beside the capture ------------------------------------------------------ */
+
+/* Why there are none goes to the user and into the report. */
+static void say_no_counters(struct sonde_run *r, const char *why)
+{
+	sonde_say("no hardware counters: %s", why);
+	sonde_note(&r->notes, "no hardware counters, times only: %s", why);
+}
+
+static bool wants_counters(const struct sonde_run *r)
+{
+	const struct sonde_capture_settings *set = &r->set;
+
+	if (set->counters_names.nr)
+		return true;
+	if (strcmp(set->counters_set, "auto") == 0)
+		return sonde_sampler_has_gpu() &&
+		       !(set->native_cupti && strcmp(set->native_cupti, "off") == 0);
+	return strcmp(set->counters_set, "off") != 0;
+}
+
+/* Every program of this run has it in its environment, those of other ranks too. */
+static const char *mark_of(struct sonde_run *r, const char *dir)
+{
+	char whole[PATH_MAX];
+
+	return realpath(dir, whole)
+		       ? sonde_arena_printf(&r->arena, "SONDE_INJECT_CONFIG=%s/inject.conf", whole)
+				 .p
+		       : NULL;
+}
+
+/* Samples hardware counters from now on, if they are wanted and can be had; else NULL. Nothing about it makes a run fail. */
+static struct sonde_sampler *start_counters(
+	struct sonde_run *r, const char *dir, const struct sonde_local *local)
+{
+	const char *set = strcmp(r->set.counters_set, "auto") == 0 ? "basic" : r->set.counters_set;
+	bool has_names = r->set.counters_names.nr > 0;
+	const struct sonde_sampler_spec spec = {.dir = dir,
+		.env = r->env,
+		.lock_dir = local->owner >= 0 ? local->root : NULL,
+		.mark = local->owner >= 0 ? local->mark : mark_of(r, dir),
+		.sampling = {.counters = has_names ? r->set.counters_names.at : &set,
+			.nr_counters = has_names ? r->set.counters_names.nr : 1,
+			.interval_ns = r->set.counters_interval_ns,
+			.burst_ns = r->set.counters_burst_ns}};
+	struct sonde_sampler *sampler = NULL;
+	struct sonde_err why = {0};
+
+	if (!wants_counters(r))
+		return NULL;
+	if (sonde_sampler_start(&sampler, &spec, &why))
+		say_no_counters(r, why.msg);
+	return sampler;
+}
+
+static void end_counters(struct sonde_run *r, struct sonde_sampler *sampler)
+{
+	struct sonde_sampler_end end = {0};
+	size_t i;
+
+	sonde_sampler_end(sampler, &end);
+	for (i = 0; i < end.nr; i++) {
+		if (end.devices[i].has_failed)
+			say_no_counters(r, end.devices[i].says);
+		else if (!r->is_quiet)
+			sonde_say("%s", end.devices[i].says);
+	}
+}
+
+/* --- the native stage -------------------------------------------------------------------------- */
+
+/* The folder that captures are written to: on a disk of the node, if that was asked for and can be. */
 static const char *open_place(struct sonde_local *l, struct sonde_run *r)
 {
 	struct sonde_err why = {0};
@@ -20,7 +96,7 @@ static const char *open_place(struct sonde_local *l, struct sonde_run *r)
 	return sonde_run_path(r, "native");
 }
 
-/* Where the captures are is said when they could not be taken back: they stay there. */
+/* Takes captures back to the run directory. If that fails they stay where they are, and the user is told where. */
 static void close_place(struct sonde_local *l, const struct sonde_run *r)
 {
 	struct sonde_err why = {0};
@@ -67,7 +143,7 @@ static void add_options(struct sonde_argv *to, const struct sonde_run *r)
 	sonde_argv_printf(to, "buffer_bytes=%ld", set->native_buffer_mb << 20);
 	sonde_argv_printf(to, "api=%s", set->native_api);
 	sonde_argv_add(to, set->native_memory ? "memory=on" : "memory=off");
-	/* Of a rank that runs sonde itself it is decided: its children may be ranks of another job. */
+	/* A rank that runs sonde itself is chosen already: its children may be ranks of another job. */
 	if (r->chosen && !r->dir.rank.is_parallel)
 		sonde_argv_printf(to, "ranks=%s", r->chosen);
 }
@@ -101,8 +177,8 @@ static void say_failure(const struct sonde_child_end *end)
 		sonde_say("the program ended with status %d", end->status);
 }
 
-/* The program's run, with whoever samples and asks meanwhile. */
-static int capture(struct sonde_child_end *end, struct sonde_run *r,
+/* Runs the program, with the sampler beside it and somebody to answer `sonde ctl`. */
+static int run_captured(struct sonde_child_end *end, struct sonde_run *r,
 	const struct sonde_native_request *q, const struct sonde_local *l, struct sonde_err *err)
 {
 	struct sonde_child_spec spec = sonde_run_spec(r, r->program);
@@ -112,14 +188,14 @@ static int capture(struct sonde_child_end *end, struct sonde_run *r,
 
 	if (rc)
 		return rc;
-	sampler = sonde_run_counters_start(r, q->dir, l);
+	sampler = start_counters(r, q->dir, l);
 	rc = sonde_native_run(end, &spec, q, err);
 	sonde_run_live_close(&live);
-	sonde_run_counters_end(r, sampler);
+	end_counters(r, sampler);
 	return rc;
 }
 
-/* What the program left in `dir`, and whether that is now in the run directory. */
+/* Counts what the program left in `dir`, and says whether that is now in the run directory. */
 static void take_captures(struct sonde_run *r, struct sonde_local *l, const struct sonde_native_request *q)
 {
 	const char *dir = q->dir;
@@ -164,7 +240,7 @@ static int run_stage(struct sonde_run *r, const struct sonde_argv *options, stru
 		q.runner = r->dir.suffix + 1; /* other ranks write there too */
 	rc = q.dir ? write_command(r, &local, err) : sonde_err_nomem(err);
 	if (rc == 0)
-		rc = capture(&end, r, &q, &local, err);
+		rc = run_captured(&end, r, &q, &local, err);
 	if (rc) {
 		close_place(&local, r);
 		return rc;

@@ -1,12 +1,36 @@
+/* The Nsight Compute stage of `sonde run`: planning, capturing. */
 #include "attribute/levels.h"
+#include "capture/child.h"
 #include "capture/ncu_names.h"
+#include "capture/plan.h"
+#include "capture/progress.h"
 #include "catalogue/old_metrics.h"
-#include "cli/run_ncu_int.h"
+#include "cli/option.h"
+#include "cli/run_int.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static int open_ncu(struct sonde_ncu_stage *s)
+/* The stage at work. */
+struct stage {
+	struct sonde_run *run;
+	struct sonde_tool ncu;
+	struct sonde_plan plan;
+	struct sonde_pipeline *look; /* NULL: none was needed, or none could be had */
+	struct sonde_word_list include, exclude; /* in ncu's grammar */
+	SONDE_VEC(size_t) word_of;		 /* per include, the user's word */
+	struct sonde_word_list metrics;		 /* what is asked of ncu */
+	struct sonde_buf commands;		 /* cmd.txt */
+	struct sonde_word_list made;		 /* names of the captures that left a report */
+	struct sonde_err *err;
+	bool is_nothing; /* some capture selected nothing */
+	bool has_fallen_back;
+};
+
+/* --- planning ---------------------------------------------------------------------------------- */
+
+static int open_ncu(struct stage *s)
 {
 	struct sonde_err why = {0};
 	int rc = sonde_tool_open(&s->ncu, s->run->set.ncu_program, &why);
@@ -28,7 +52,7 @@ static int open_ncu(struct sonde_ncu_stage *s)
 }
 
 static int add_expression(
-	struct sonde_ncu_stage *s, struct sonde_word_list *to, struct sonde_str line, size_t word)
+	struct stage *s, struct sonde_word_list *to, struct sonde_str line, size_t word)
 {
 	const char *copy = sonde_arena_z(&s->run->arena, line);
 	bool ok = copy && sonde_word_list_add(to, copy) &&
@@ -37,7 +61,7 @@ static int add_expression(
 	return ok ? 0 : sonde_err_nomem(s->err);
 }
 
-static int translate(struct sonde_ncu_stage *s, struct sonde_words words, struct sonde_word_list *to)
+static int translate(struct stage *s, struct sonde_words words, struct sonde_word_list *to)
 {
 	struct sonde_buf b = {0};
 	size_t i;
@@ -60,7 +84,7 @@ static int translate(struct sonde_ncu_stage *s, struct sonde_words words, struct
 }
 
 /* Range replay needs to know what nests in what: look at the program once, cheaply. */
-static void look_first(struct sonde_ncu_stage *s)
+static void look_first(struct stage *s)
 {
 	struct sonde_err why = {0};
 
@@ -71,7 +95,7 @@ static void look_first(struct sonde_ncu_stage *s)
 			"the program's ranges could not be listed before the capture: %s", why.msg);
 }
 
-static int build_plan(struct sonde_ncu_stage *s)
+static int build_plan(struct stage *s)
 {
 	const struct sonde_capture_settings *set = &s->run->set;
 	struct sonde_words include = {set->nvtx_include.at, set->nvtx_include.nr};
@@ -112,7 +136,7 @@ static int build_plan(struct sonde_ncu_stage *s)
 }
 
 /* A range mode without ranges to replay takes all there are; a plan without a look cannot name them. */
-static int include_every(struct sonde_ncu_stage *s)
+static int include_every(struct stage *s)
 {
 	static const char *const every = "*";
 
@@ -122,12 +146,12 @@ static int include_every(struct sonde_ncu_stage *s)
 	return translate(s, s->run->set.nvtx_include, &s->include);
 }
 
-static void set_metrics(struct sonde_ncu_stage *s)
+static void set_metrics(struct stage *s)
 {
 	s->run->set.ncu.metrics = (struct sonde_words){s->metrics.at, s->metrics.nr};
 }
 
-static void leave_out(struct sonde_ncu_stage *s, size_t metric, const char *why)
+static void leave_out(struct stage *s, size_t metric, const char *why)
 {
 	sonde_note(&s->run->notes, "%s is left out: %s; pipeline.ncu.strict=true refuses that", s->metrics.at[metric], why);
 	sonde_say("%s is left out: %s (pipeline.ncu.strict=true refuses that)", s->metrics.at[metric], why);
@@ -140,7 +164,7 @@ static void leave_out(struct sonde_ncu_stage *s, size_t metric, const char *why)
 #define SASS "sass_" /* metrics of instructions by kind; ncu ends at once when a range mode is to collect one */
 
 /* Names of nvprof's time become those of today. */
-static int choose_metrics(struct sonde_ncu_stage *s)
+static int choose_metrics(struct stage *s)
 {
 	const bool is_ranges = sonde_replay_is_ranges(s->run->set.ncu.replay_mode);
 	const struct sonde_words asked = s->run->set.ncu.metrics;
@@ -171,10 +195,10 @@ static int choose_metrics(struct sonde_ncu_stage *s)
 }
 
 /*
- * What CUPTI says of the metrics: SONDE_ERR_NOTFOUND of one that nothing is near to. Of a chip nobody named
- * it is a remark, not a verdict.
+ * Asks CUPTI about the metrics: SONDE_ERR_NOTFOUND for one that is near to no other. For a chip that nobody named
+ * the answer is a remark, not a verdict.
  */
-static int check_passes(struct sonde_ncu_stage *s, size_t *metric)
+static int check_passes(struct stage *s, size_t *metric)
 {
 	const struct sonde_passes *p = &s->plan.passes;
 	const char *before = p->near[0] ? ", did you mean '" : "",
@@ -192,8 +216,8 @@ static int check_passes(struct sonde_ncu_stage *s, size_t *metric)
 	return 0;
 }
 
-/* Wrong names are told before the run, by whoever knows the names. */
-static int check_names(struct sonde_ncu_stage *s, size_t *metric)
+/* Finds wrong names before the run: ncu knows the names, or CUPTI does. */
+static int check_names(struct stage *s, size_t *metric)
 {
 	struct sonde_ncu_names names;
 	bool asks_metrics = s->plan.passes.nr_unknown || !s->plan.passes.nr;
@@ -212,7 +236,7 @@ static int check_names(struct sonde_ncu_stage *s, size_t *metric)
 }
 
 /* The plan, of metrics that are known: others are left out, or refused where that was asked for. */
-static int plan_known(struct sonde_ncu_stage *s)
+static int plan_known(struct stage *s)
 {
 	size_t metric = 0;
 	int rc = build_plan(s);
@@ -235,7 +259,8 @@ static int plan_known(struct sonde_ncu_stage *s)
 	return rc;
 }
 
-int sonde_ncu_stage__command(struct sonde_ncu_stage *s, const struct sonde_plan_capture *c,
+/* The words of one capture, and where its log and report go. */
+static int build_command(struct stage *s, const struct sonde_plan_capture *c,
 	struct sonde_argv *argv, const char **log, const char **report)
 {
 	struct sonde_run *r = s->run;
@@ -255,7 +280,200 @@ int sonde_ncu_stage__command(struct sonde_ncu_stage *s, const struct sonde_plan_
 	return argv->failed ? sonde_err_nomem(s->err) : 0;
 }
 
-static int print_dry(struct sonde_ncu_stage *s)
+/* --- capturing --------------------------------------------------------------------------------- */
+
+static int write_command(struct stage *s, const struct sonde_plan_capture *c,
+	const struct sonde_argv *argv)
+{
+	struct sonde_buf line = {0};
+	char name[160];
+	int rc;
+
+	sonde_run_record(s->run, &line, argv->words.at);
+	sonde_buf_putc(&line, '\n');
+	sonde_buf_str(&s->commands, sonde_buf_view(&line));
+	snprintf(name, sizeof(name), "ncu/%s%s.cmd.txt", c->name, s->run->dir.suffix);
+	rc = line.failed || s->commands.failed
+		     ? sonde_err_nomem(s->err)
+		     : sonde_rundir_write(&s->run->dir, name, sonde_buf_view(&line), s->err);
+	snprintf(name, sizeof(name), "ncu/cmd%s.txt", s->run->dir.suffix);
+	if (rc == 0)
+		rc = sonde_rundir_write(&s->run->dir, name, sonde_buf_view(&s->commands), s->err);
+	sonde_buf_release(&line);
+	return rc;
+}
+
+/* Learns from ncu's end how the program and ncu itself did. */
+static int judge_log(struct stage *s, const struct sonde_ncu_log *log,
+	const struct sonde_child_end *end)
+{
+	bool is_ours = sonde_ncu_log_is_range_limit(log);
+
+	if (sonde_ncu_log_has(log, SONDE_WHEN_NOTHING) && !sonde_ncu_log_has_failure(log))
+		s->is_nothing = true; /* else the error is why, and no range to blame */
+	if (is_ours && s->run->set.ncu_fallback && !end->is_interrupted)
+		return 0; /* the program's end is range replay's doing: kernel replay tells */
+	if (sonde_ncu_log_has_failure(log))
+		s->run->has_failed = true;
+	if (log->program_status >= 0)
+		sonde_run_take_end(s->run, log->program_status, end->is_interrupted);
+	else if (end->signal || end->is_interrupted)
+		sonde_run_take_end(s->run, end->status, end->is_interrupted);
+	else if (end->status && log->nr_processes == 0)
+		return sonde_err_set(s->err, SONDE_ERR_NOTFOUND,
+			"ncu ended with status %d before the program ran; ncu/*.log in the run directory "
+			"says why", end->status);
+	else if (end->status)
+		s->run->has_failed = true;
+	return 0;
+}
+
+/* Notes in the report too that a range mode met its limits: kernel replay takes over. */
+static void note_limit(struct stage *s, const char *mode, const struct sonde_ncu_log *log)
+{
+	const char *api = log->details[SONDE_WHEN_UNSUPPORTED_API];
+
+	if (s->run->set.ncu_fallback)
+		sonde_note(&s->run->notes,
+			"%s replay failed%s%s: fell back to kernel replay; what was captured is "
+			"kept",
+			mode, api[0] ? " at the unsupported API " : "", api);
+}
+
+/* Runs ncu to its end, its progress shown, its log read. */
+static int run_watched(struct stage *s, struct sonde_progress *progress,
+	const struct sonde_argv *argv, const char *log, struct sonde_child_end *end)
+{
+	struct sonde_child_spec spec = sonde_run_spec(s->run, argv->words.at);
+	int rc;
+
+	spec.tick = sonde_progress_tick;
+	spec.of = progress;
+	sonde_progress_begin(progress, "ncu", log);
+	rc = sonde_child_run(end, &spec, s->err);
+	sonde_progress_end(progress);
+	return rc;
+}
+
+static int capture_one(
+	struct stage *s, const struct sonde_plan_capture *c, bool *is_range_limit)
+{
+	struct sonde_argv argv = {0};
+	struct sonde_progress progress = {.show = s->run->is_quiet ? NULL : sonde_say_progress,
+		.expected = sonde_replay_is_ranges(c->mode) ? 0 : s->plan.launches};
+	struct sonde_child_end end = {0};
+	const char *log = NULL, *report = NULL;
+	int rc = build_command(s, c, &argv, &log, &report);
+
+	if (rc == 0)
+		rc = write_command(s, c, &argv);
+	if (rc == 0) {
+		rc = run_watched(s, &progress, &argv, log, &end);
+		if (access(report, R_OK) == 0) {
+			s->run->nr_ncu++;
+			if (!sonde_word_list_add(&s->made, c->name) && rc == 0)
+				rc = sonde_err_nomem(s->err);
+		}
+		sonde_say_log(&progress.log, log);
+		*is_range_limit = sonde_ncu_log_is_range_limit(&progress.log);
+		if (*is_range_limit)
+			note_limit(s, c->mode, &progress.log);
+		sonde_run_say_timeout(s->run, &end);
+		if (rc == 0)
+			rc = judge_log(s, &progress.log, &end);
+		sonde_progress_release(&progress);
+	}
+	sonde_argv_release(&argv);
+	return rc;
+}
+
+static int fall_back(struct stage *s)
+{
+	struct sonde_plan_capture kernel = {.name = "kernel", .mode = "kernel"};
+	bool ignored = false;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < s->include.nr && rc == 0; i++)
+		if (!sonde_vec_put(&kernel.include, s->include.at[i]))
+			rc = sonde_err_nomem(s->err);
+	sonde_say("falling back to kernel replay (pipeline.ncu.fallback=false refuses)");
+	s->has_fallen_back = true;
+	s->is_nothing = false;
+	if (rc == 0)
+		rc = capture_one(s, &kernel, &ignored);
+	sonde_vec_release(&kernel.include);
+	return rc;
+}
+
+static int capture_all(struct stage *s)
+{
+	bool is_range_limit = false;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < s->plan.captures.nr && rc == 0 && !s->run->is_stopped && !is_range_limit;
+		i++)
+		rc = capture_one(s, &s->plan.captures.at[i], &is_range_limit);
+	if (rc == 0 && is_range_limit && s->run->set.ncu_fallback && !s->run->is_stopped)
+		rc = fall_back(s);
+	return rc;
+}
+
+/* NVIDIA's own reading beside ours: raw.csv and sections_report.txt. */
+static void import_one(
+	struct stage *s, const char *report, const char *page, const char *name)
+{
+	struct sonde_argv argv = {0};
+	struct sonde_buf text = {0};
+	struct sonde_err why = {0};
+	int rc;
+
+	sonde_ncu_import_args(&argv, &s->ncu, report, page);
+	rc = sonde_tool_text(&text, &argv, &why);
+	if (rc == 0)
+		rc = sonde_rundir_write(&s->run->dir, name, sonde_buf_view(&text), &why);
+	if (rc)
+		sonde_say("%s was not written: %s", name, why.msg);
+	sonde_buf_release(&text);
+	sonde_argv_release(&argv);
+}
+
+/* The files of the main capture have plain names: the first, or the one that was fallen back to. */
+static void import_all(struct stage *s)
+{
+	size_t i, main_one = s->has_fallen_back ? s->made.nr - 1 : 0;
+	const char *rank = s->run->dir.suffix;
+	char file[192];
+
+	for (i = 0; i < s->made.nr && s->run->set.ncu_csv; i++) {
+		const char *name = i == main_one ? "" : s->made.at[i], *dot = *name ? "." : "";
+		const char *report = sonde_run_path(s->run, "ncu/%s%s.ncu-rep", s->made.at[i], rank);
+
+		if (!report)
+			return;
+		snprintf(file, sizeof(file), "ncu/raw%s%s%s.csv", dot, name, rank);
+		import_one(s, report, "raw", file);
+		snprintf(file, sizeof(file), "ncu/sections_report%s%s%s.txt", dot, name, rank);
+		import_one(s, report, "details", file);
+	}
+}
+
+/* All captures of the plan, with the fall-back and NVIDIA's own reading of each. */
+static int capture_stage(struct stage *s)
+{
+	int rc = capture_all(s);
+
+	if (rc == 0 && s->is_nothing && !s->run->is_stopped)
+		sonde_run_explain_nothing(s->run, &s->look);
+	if (rc == 0 && s->run->nr_ncu && !s->run->is_stopped)
+		import_all(s);
+	return rc;
+}
+
+/* --- the stage --------------------------------------------------------------------------------- */
+
+static int print_dry(struct stage *s)
 {
 	struct sonde_buf out = {0};
 	const char *log, *report;
@@ -266,7 +484,7 @@ static int print_dry(struct sonde_ncu_stage *s)
 	for (i = 0; i < s->plan.captures.nr && rc == 0; i++) {
 		struct sonde_argv argv = {0};
 
-		rc = sonde_ncu_stage__command(s, &s->plan.captures.at[i], &argv, &log, &report);
+		rc = build_command(s, &s->plan.captures.at[i], &argv, &log, &report);
 		sonde_buf_puts(&out, "  $ ");
 		if (rc == 0)
 			sonde_argv_show(&out, argv.words.at);
@@ -279,7 +497,7 @@ static int print_dry(struct sonde_ncu_stage *s)
 	return rc;
 }
 
-static void say_plan(struct sonde_ncu_stage *s)
+static void say_plan(struct stage *s)
 {
 	struct sonde_buf out = {0};
 	struct sonde_str rest;
@@ -295,7 +513,7 @@ static void say_plan(struct sonde_ncu_stage *s)
 
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 {
-	struct sonde_ncu_stage s = {.run = r, .err = err};
+	struct stage s = {.run = r, .err = err};
 	int rc = open_ncu(&s);
 
 	if (rc == 0)
@@ -315,7 +533,7 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 	if (rc == 0 && !r->is_dry) {
 		say_plan(&s);
 		sonde_note(&r->notes, "clocks: %s", sonde_plan_clocks(&s.plan));
-		rc = sonde_ncu_stage__capture(&s);
+		rc = capture_stage(&s);
 	}
 	sonde_pipeline_free(s.look);
 	sonde_plan_release(&s.plan);

@@ -97,7 +97,7 @@ static void export_all(struct stage *s)
 	}
 }
 
-static int run(struct stage *s, const struct sonde_argv *argv)
+static int run_nsys(struct stage *s, const struct sonde_argv *argv)
 {
 	struct sonde_run *r = s->run;
 	const struct sonde_child_spec spec = sonde_run_spec(r, argv->words.at);
@@ -127,7 +127,7 @@ int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err)
 	else if (rc == 0)
 		rc = write_command(&s, &argv);
 	if (rc == 0 && !r->is_dry)
-		rc = run(&s, &argv);
+		rc = run_nsys(&s, &argv);
 	sonde_argv_release(&argv);
 	return rc;
 }

@@ -216,7 +216,7 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
-/* What was asked of Nsight Compute counts only when it runs. */
+/* Settings of Nsight Compute count only when it runs. */
 static void warn_of_unused(const struct sonde_run *r, const struct sonde_run_request *q)
 {
 	size_t i;

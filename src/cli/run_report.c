@@ -22,7 +22,7 @@ static int write_markdown(struct sonde_run *r, struct sonde_pipeline *p, struct 
 	return path ? sonde_pipeline_export(p, "md", path, err) : sonde_err_nomem(err);
 }
 
-/* What people and programs look for, at the top of the run directory too, as the same file; whether it is there. */
+/* Links the file that people and programs look for at the top of the run directory too; returns whether it is there. */
 static bool raise_file(struct sonde_run *r, const char *dir, const char *name)
 {
 	const char *from = sonde_arena_printf(&r->arena, "%s/%s", dir, name).p, *to = sonde_run_path(r, "%s", name);

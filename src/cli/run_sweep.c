@@ -17,7 +17,7 @@ struct sweep {
 };
 
 /* A job's directory, where the sweep's got another name than was wanted. */
-static int place(const struct sweep *s, struct sonde_run *r)
+static int place_job(const struct sweep *s, struct sonde_run *r)
 {
 	size_t n = strlen(s->wanted);
 	const char *dir = r->set.run_dir, *below = strstr(dir, s->wanted);
@@ -88,7 +88,7 @@ static void run_job(struct sweep *s, size_t job)
 	else if (rc == 0 && !s->q->is_quiet)
 		sonde_say("%s", r.job);
 	if (rc == 0)
-		rc = place(s, &r);
+		rc = place_job(s, &r);
 	if (rc == 0)
 		rc = sonde_run_do(&r, s->err);
 	status = sonde_run_status(&r, rc, s->err);

@@ -66,7 +66,7 @@ static int copy_file(const char *from, const char *to, struct sonde_err *err)
 	return rc;
 }
 
-/* What this run wrote; a trace of yesterday is somebody else's. */
+/* Finds the traces that this run wrote: a trace of yesterday is another run's. */
 static bool is_new_file(const struct stage *s, const char *path)
 {
 	struct stat st;
@@ -108,7 +108,7 @@ static size_t count_traces(struct stage *s)
 	return nr;
 }
 
-static int run(struct stage *s)
+static int run_program(struct stage *s)
 {
 	struct sonde_run *r = s->run;
 	struct sonde_child_spec spec = sonde_run_spec(r, r->program);
@@ -146,7 +146,7 @@ int sonde_run_torch(struct sonde_run *r, struct sonde_err *err)
 	}
 	rc = find_places(&s);
 	if (rc == 0)
-		rc = run(&s);
+		rc = run_program(&s);
 	sonde_argv_release(&s.env);
 	return rc;
 }

@@ -76,7 +76,7 @@ static void make_inert(char *name)
 			*name = '?';
 }
 
-static void say(const char *text)
+static void write_text(const char *text)
 {
 	size_t n = strlen(text);
 
@@ -96,9 +96,9 @@ static void on_bus_error(int signo, siginfo_t *info, void *context)
 		return;
 	}
 	make_inert(line);
-	say("sonde: ");
-	say(path);
-	say(": became shorter while it was read, or its disk failed; try again when nothing writes "
+	write_text("sonde: ");
+	write_text(path);
+	write_text(": became shorter while it was read, or its disk failed; try again when nothing writes "
 	    "it\n");
 	_exit(1);
 }

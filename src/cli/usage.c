@@ -129,7 +129,7 @@ static void print_man_synopsis(struct sonde_sink *to, const char *synopsis)
 	sonde_sink_puts(to, ".fi\n");
 }
 
-/* What --help says of the exit status at the end has a section of its own here. */
+/* The exit status, which --help explains at its end, has a section of its own here. */
 static void print_man_about(struct sonde_sink *to, struct sonde_str about)
 {
 	static const char mark[] = "Exit status: ";

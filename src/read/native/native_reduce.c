@@ -3,7 +3,7 @@
  * nodes of graphs, with the beginnings of ranges that are open at the cut, with the last work of each such
  * range and of each device, with launches whose work is still to come, with memory that is still allocated,
  * and the clocks around these moments. Chunks stay as they are: the rest of their events is read again with
- * the files before and with those after, and is subtracted (fold/rolling.c). The most memory that was held
+ * the files before and with those after, and is subtracted (merge/rolling.c). The most memory that was held
  * is no sum: an allocation whose free is in a chunk that goes gets its end written again.
  */
 #include "base/alloc.h"
