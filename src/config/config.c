@@ -1,12 +1,256 @@
-/* The table of keys and the search path, handed to the composer. */
+/* Where sonde looks for configs, which of them it trusts, and the composer that gets them with the table of keys. */
 #include "config/config_int.h"
 
-#include <string.h>
+#include "base/file.h"
 
-bool sonde_config__is_trust(const char *override)
+#include <dlfcn.h>
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef SONDE_DATADIR
+#define SONDE_DATADIR "/usr/local/share/sonde"
+#endif
+
+#define MAX_ENTRIES 10000
+#define TRUST_KEY   "sonde.trust="
+#define HOW_TO_MEND                                                                                \
+	"`chown` and `chmod go-w` mend that, sonde.trust=true or --config-dir conf uses it as it is"
+
+/* --- trust ------------------------------------------------------------------------------------- */
+
+/* A configuration can run programs, so one that others may write to is theirs as much as ours. */
+
+/* False with the reason when others own it or may write to it. */
+static bool is_own(const struct stat *st, const char *path, char *why, size_t size)
 {
-	return strncmp(override + strspn(override, "+"), SONDE_TRUST, strlen(SONDE_TRUST)) == 0;
+	if (st->st_uid != geteuid())
+		snprintf(why, size, "%s belongs to somebody else", path);
+	else if (st->st_mode & (S_IWGRP | S_IWOTH))
+		snprintf(why, size, "others may write to %s", path);
+	else
+		return true;
+	return false;
 }
+
+/*
+ * Whether a file or folder that is open is the user's own (hydra.h, is_allowed): links may lead elsewhere
+ * than they did when is_safe() looked, so each file is asked about again before it is read.
+ */
+static bool is_still_own(const struct stat *st, const char *path, char *why, size_t size)
+{
+	char now[PATH_MAX + 64];
+
+	if (is_own(st, path, now, sizeof(now)))
+		return true;
+	snprintf(why, size, "./conf was changed while it was read: %s; " HOW_TO_MEND, now);
+	return false;
+}
+
+/* False with the reason for what cannot be trusted. */
+static bool is_safe_entry(const FTSENT *e, char *why, size_t size)
+{
+	if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR) {
+		snprintf(why, size, "%s: %s", e->fts_path, strerror(e->fts_errno));
+		return false;
+	}
+	if (e->fts_info == FTS_DP || e->fts_info == FTS_SLNONE)
+		return true; /* seen before; a link to nothing */
+	return is_own(e->fts_statp, e->fts_path, why, size);
+}
+
+/*
+ * Whether a folder of configs may be used unasked: everything in it is the
+ * user's own and nobody else may write to it. `why` says what is not.
+ */
+static bool is_safe(const char *dir, char *why, size_t size)
+{
+	char copy[PATH_MAX], *paths[] = {copy, NULL};
+	bool is_good = true;
+	unsigned nr = 0;
+	FTSENT *e;
+	FTS *walk;
+
+	snprintf(copy, sizeof(copy), "%s", dir);
+	/* Logical: a link is what it leads to, as it is for whoever opens it. */
+	walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+	if (!walk) {
+		snprintf(why, size, "%s: %s", dir, strerror(errno));
+		return false;
+	}
+	while (is_good && (e = fts_read(walk))) {
+		is_good = is_safe_entry(e, why, size);
+		if (is_good && ++nr > MAX_ENTRIES) {
+			snprintf(why, size, "%s has more than %d files", dir, MAX_ENTRIES);
+			is_good = false;
+		}
+	}
+	fts_close(walk);
+	return is_good;
+}
+
+/* Whether this is `sonde.trust=…`. */
+static bool is_trust_key(const char *override)
+{
+	return strncmp(override + strspn(override, "+"), TRUST_KEY, strlen(TRUST_KEY)) == 0;
+}
+
+/* --- the search path --------------------------------------------------------------------------- */
+
+static bool exists(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0;
+}
+
+/*
+ * Other programs keep a conf/ too, with a config.yaml that is none of our
+ * business: ours has our groups, or a config.yaml that names our keys.
+ */
+static bool looks_like_ours(const char *dir)
+{
+	static const char *const words[] = {"\npipeline:", "\nreport:", "profiling/"};
+	char path[PATH_MAX];
+	struct sonde_mapping m;
+	bool hit = false;
+	size_t i;
+
+	if (exists(dir, "profiling") || exists(dir, "report"))
+		return true;
+	snprintf(path, sizeof(path), "%s/config.yaml", dir);
+	if (sonde_mapping_open(&m, path, NULL))
+		return false;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hit |= m.data.n && memmem(m.data.p, m.data.n, words[i], strlen(words[i]));
+	hit |= sonde_str_starts(m.data, "pipeline:") || sonde_str_starts(m.data, "report:");
+	sonde_mapping_release(&m);
+	return hit;
+}
+
+static void add_source(struct sonde_config_sources *s, const char *provider, const char *dir)
+{
+	s->at[s->nr++] = (struct hydra_source){.provider = provider, .dir = dir};
+}
+
+static void add_user_dir(struct sonde_config_sources *s)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (xdg && *xdg)
+		snprintf(s->user, sizeof(s->user), "%s/sonde", xdg);
+	else if (home && *home)
+		snprintf(s->user, sizeof(s->user), "%s/.config/sonde", home);
+	if (*s->user && sonde_dir_exists(s->user))
+		add_source(s, "user", s->user);
+}
+
+/* The folder of the running program, or of the file this code is in, which libsonde.so makes another one. */
+static bool find_home(char home[PATH_MAX], bool is_code)
+{
+	Dl_info info;
+	char *slash;
+
+	if (!realpath(is_code && dladdr((void *)(uintptr_t)find_home, &info) ? info.dli_fname
+									     : "/proc/self/exe",
+		    home))
+		return false;
+	slash = strrchr(home, '/');
+	if (slash)
+		*slash = '\0';
+	return slash;
+}
+
+/*
+ * The configs of this program or library: the conf of its build tree or of an
+ * installation that was moved, else where it was meant to be installed.
+ */
+static struct hydra_source find_shipped(struct sonde_config_sources *s)
+{
+	static const char *const places[] = {
+		"../share/sonde/conf", "../conf", "../../conf", "../../../conf"};
+	const size_t nr = sizeof(places) / sizeof(places[0]);
+	char home[PATH_MAX], path[PATH_MAX + 32];
+	size_t i;
+
+	for (i = 0; i < 2 * nr; i++) {
+		if (!find_home(home, i >= nr))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", home, places[i % nr]);
+		if (exists(path, "profiling/ncu/ncu.default.yaml") && realpath(path, s->shipped))
+			return (struct hydra_source){
+				.provider = i % nr ? "build" : "installed", .dir = s->shipped};
+	}
+	snprintf(s->shipped, sizeof(s->shipped), "%s/conf", SONDE_DATADIR);
+	return (struct hydra_source){
+		.provider = "installed", .dir = sonde_dir_exists(s->shipped) ? s->shipped : NULL};
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Said on the command line: no file can answer for itself. */
+static bool is_trusted(const struct sonde_config_request *req)
+{
+	bool is = false;
+	size_t i;
+
+	for (i = 0; i < req->nr_overrides; i++)
+		if (is_trust_key(req->overrides[i]))
+			is = strcasecmp(strchr(req->overrides[i], '=') + 1, "true") == 0;
+	return is;
+}
+
+/* ./conf, unless it is what comes anyway. */
+static void add_project_dir(struct sonde_config_sources *s, const struct sonde_config_request *req)
+{
+	const bool is_asked_for = is_trusted(req);
+	char why[PATH_MAX + 64];
+	bool is_used;
+
+	if (!sonde_dir_exists("conf") || !looks_like_ours("conf") || is_same("conf", s->shipped) ||
+		(req->config_dir && is_same("conf", req->config_dir)))
+		return;
+	is_used = is_asked_for || is_safe("conf", why, sizeof(why));
+	if (is_used)
+		add_source(s, "project", "conf");
+	if (is_used && !is_asked_for)
+		s->at[s->nr - 1].is_allowed = is_still_own;
+	if (req->notes && is_used)
+		sonde_note(req->notes, "the configuration in ./conf is used");
+	else if (req->notes)
+		sonde_note(req->notes, "./conf is not used: %s; " HOW_TO_MEND, why);
+}
+
+void sonde_config__find_sources(
+	struct sonde_config_sources *s, const struct sonde_config_request *req)
+{
+	const struct hydra_source shipped = find_shipped(s);
+
+	if (req->config_dir) {
+		add_source(s, "command-line", req->config_dir);
+		s->at[0].is_required = true;
+	}
+	if (req->takes_project)
+		add_project_dir(s, req);
+	add_user_dir(s);
+	if (shipped.dir)
+		s->at[s->nr++] = shipped;
+}
+
+/* --- composing --------------------------------------------------------------------------------- */
 
 int sonde_config_open(
 	struct hydra_config **out, const struct sonde_config_request *req, struct sonde_err *err)

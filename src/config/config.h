@@ -21,7 +21,7 @@
 /*
  * The one table of keys, their types and their defaults (key_table.c): printed
  * by `sonde config --help` and in docs/configuration.md. Files need not repeat it.
- * What it does not know is an error, unless `+key=value` added it.
+ * A key that it does not have is an error, unless `+key=value` added it.
  */
 extern const struct hydra_key sonde_keys[];
 

@@ -8,6 +8,19 @@
 #include <sys/stat.h>
 #include <time.h>
 
+const char *sonde_texts__z(struct sonde_texts *t, struct sonde_str text)
+{
+	uint32_t n = sonde_map_keep(&t->map, &t->arena, text, NULL);
+
+	return n == SONDE_NONE ? NULL : t->map.keys[n].p;
+}
+
+void sonde_texts__release(struct sonde_texts *t)
+{
+	sonde_map_release(&t->map);
+	sonde_arena_release(&t->arena);
+}
+
 struct sonde_pipeline *sonde_pipeline_new(void)
 {
 	struct sonde_pipeline *p = sonde_calloc(1, sizeof(*p));
@@ -215,7 +228,7 @@ int sonde_pipeline_run(struct sonde_pipeline *p, struct sonde_err *err)
 	return rc ? rc : sonde_export_check_scopes(p->tree, &p->settings.options, err);
 }
 
-/* What was folded, as a file. Notes of this call go with the last part. */
+/* Writes what was folded to a file. Notes of this call go with the last part. */
 int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
 {
 	struct sonde_sink out;
@@ -234,4 +247,51 @@ int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, str
 		return rc;
 	sonde_notes_add(&p->parts.at.at[p->parts.at.nr - 1]->notes, &p->notes);
 	return sonde_sink_finish(&out, sonde_cellfile_write(&p->parts, &out, err), err);
+}
+
+/* --- the report as bytes ----------------------------------------------------------------------- */
+
+static int check_ran(const struct sonde_pipeline *p, struct sonde_err *err)
+{
+	return p->tree ? 0
+		       : sonde_err_set(err, SONDE_ERR_USAGE,
+				 "this pipeline has not run yet: call sonde_pipeline_run first");
+}
+
+int sonde_pipeline_export(
+	struct sonde_pipeline *p, const char *format, const char *path, struct sonde_err *err)
+{
+	const struct sonde_format *f;
+	struct sonde_sink out;
+	int rc = check_ran(p, err);
+
+	if (rc)
+		return rc;
+	if (!format)
+		return sonde_export_dir(p->tree, &p->settings.options, path, err);
+	f = sonde_format_named(sonde_str_from(format));
+	if (!f)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "there is no format '%s', only %s",
+			format, SONDE_FORMAT_WORDS(SONDE_FORMATS));
+	rc = sonde_sink_open(&out, path, err);
+	return rc ? rc
+		  : sonde_sink_finish(
+			    &out, sonde_export(f, p->tree, &p->settings.options, &out, err), err);
+}
+
+int sonde_pipeline_json(
+	struct sonde_pipeline *p, const char **out, size_t *size, struct sonde_err *err)
+{
+	int rc = check_ran(p, err);
+
+	if (rc)
+		return rc;
+	if (!p->json.buf.n) {
+		rc = sonde_export_json(p->tree, &p->settings.options, &p->json, err);
+		if (rc == 0 && p->json.buf.failed)
+			rc = sonde_err_nomem(err);
+	}
+	*out = rc ? NULL : p->json.buf.p;
+	*size = rc ? 0 : p->json.buf.n;
+	return rc;
 }

@@ -39,7 +39,7 @@ struct sonde_pipeline {
 	struct sonde_word_list inputs, overrides;
 	const char *config_dir, *config_name;
 	bool is_configured;
-	/* Of a run directory (run_in.h): itself, its stage, why it is a baseline, and regions that are known. */
+	/* A run directory as input (run_in.h): its path, its stage, why it is a baseline, and regions that are known. */
 	const char *run, *stage, *baseline;
 	struct sonde_word_list known;
 	enum sonde_stand_in stand_in;

@@ -140,7 +140,7 @@ static int read_baseline(struct sonde_pipeline *p, const char *dir, const char *
 }
 
 /* All but the captures. Those of a baseline are the look's. */
-static int take(struct sonde_pipeline *p, const char *dir, const char *stage, struct sonde_err *err)
+static int take_run(struct sonde_pipeline *p, const char *dir, const char *stage, struct sonde_err *err)
 {
 	struct sonde_word_list look = {0};
 	bool is_ncu = strcmp(stage, NCU) == 0;
@@ -168,7 +168,7 @@ int sonde_pipeline_add_run(
 	struct sonde_pipeline *p, const char *dir, const char *stage, struct sonde_err *err)
 {
 	const char *captures = sonde_arena_printf(&p->arena, "%s/%s", dir, stage).p;
-	int rc = captures ? take(p, dir, stage, err) : sonde_err_nomem(err);
+	int rc = captures ? take_run(p, dir, stage, err) : sonde_err_nomem(err);
 
 	if (rc == 0 && !p->baseline && sonde_pipeline_add_input(p, captures))
 		rc = sonde_err_nomem(err);
@@ -181,7 +181,7 @@ int sonde_pipeline_take_run(struct sonde_pipeline *p, const char *dir, struct so
 
 	for (i = 0; i < p->inputs.nr; i++)
 		nr_ncu += sonde_str_ends(sonde_str_from(p->inputs.at[i]), ".ncu-rep");
-	return take(p, dir, nr_ncu && nr_ncu == p->inputs.nr ? NCU : "native", err);
+	return take_run(p, dir, nr_ncu && nr_ncu == p->inputs.nr ? NCU : "native", err);
 }
 
 const char *sonde_run_command(struct sonde_pipeline *p)

@@ -30,7 +30,7 @@ int sonde_pipeline_add_run(
 int sonde_pipeline_take_run(struct sonde_pipeline *p, const char *dir, struct sonde_err *err);
 /* `sonde report DIR`, which makes the report again: for its page. NULL when memory is short. */
 const char *sonde_run_command(struct sonde_pipeline *p);
-/* What only a run can say of a report that is empty; once the tree is there. */
+/* Explains an empty report by what only the run knows; once the tree is there. */
 void sonde_run_explain(struct sonde_pipeline *p);
 
 #endif

@@ -45,7 +45,7 @@ static enum sonde_sort sort_named(struct sonde_str word)
 	return sonde_str_is(word, "name") ? SONDE_SORT_NAME : SONDE_SORT_ORDER;
 }
 
-/* What ncu compared with something else than we would: `regex:` over function names. */
+/* A pattern that ncu compares with something else than we would: `regex:` over function names. */
 static bool is_comparable(const struct hydra_config *c)
 {
 	const struct sonde_str *names;
@@ -105,7 +105,7 @@ static bool succeed(struct sonde_word_list *metrics)
 	return ok;
 }
 
-/* The report is of that very capture, which has applied the list. */
+/* The report reads that very capture, which has applied the list. */
 static void note_done(struct sonde_selection *s, const struct hydra_config *c, const struct sonde_words *list)
 {
 	s->is_include_done |= list == &s->nvtx_include && hydra_config_bool(c, "pipeline.ncu.gating_nvtx");

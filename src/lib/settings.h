@@ -8,7 +8,7 @@
 #include "export/export.h"
 #include "fold/fold.h"
 
-/* What the `report.*` keys say, in the structs the pipeline takes. Borrows from the config. */
+/* The values of the `report.*` keys, in the structs the pipeline takes. Borrows from the config. */
 struct sonde_settings {
 	struct sonde_fold_request fold; /* how to read, what to select and choose */
 	struct sonde_export_options options;
