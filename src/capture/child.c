@@ -133,7 +133,7 @@ static void end_watch(struct watch *w)
 }
 
 /* The errno of exec, 0 when it went well. */
-static int start(struct watch *w)
+static int start_child(struct watch *w)
 {
 	int pipe_fds[2], saved = 0;
 	ssize_t n;
@@ -301,7 +301,7 @@ int sonde_child_run(
 
 	*out = (struct sonde_child_end){0};
 	begin_watch(&w);
-	error = start(&w);
+	error = start_child(&w);
 	if (error == 0)
 		wait_for_end(&w);
 	end_watch(&w);

@@ -27,7 +27,7 @@ struct sonde_ctl {
 /* The runner's side. Nobody needs it: that it fails is no error of a run, but `err` says why. */
 int sonde_ctl_open(
 	struct sonde_ctl *c, const char *dir, struct sonde_inject_orders *orders, struct sonde_err *err);
-/* Answers whoever has asked. Waits for nobody who has not, and not long for one who has. */
+/* Answers everybody who has connected and asked; does not wait long for a question. */
 void sonde_ctl_serve(struct sonde_ctl *c);
 void sonde_ctl_close(struct sonde_ctl *c);
 

@@ -18,7 +18,7 @@ static const struct {
 	unsigned ncu_year, driver;
 } needs[] = {{2025, 525}, {2024, 525}, {2023, 525}, {2022, 450}, {2021, 450}};
 
-static void keep(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
+static void keep_symptom(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
 	struct sonde_buf *says, const char *remedy)
 {
 	struct sonde_symptom *s = sonde_vec_push(&d->symptoms);
@@ -43,7 +43,7 @@ static void add_good(struct sonde_diagnosis *d, const char *topic, const char *f
 	va_start(ap, fmt);
 	sonde_buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	keep(d, topic, SONDE_HEALTH_OK, &b, NULL);
+	keep_symptom(d, topic, SONDE_HEALTH_OK, &b, NULL);
 }
 
 /* Sentence and remedy are the advice's; the rest is its detail. */
@@ -59,7 +59,7 @@ static void add_symptom(struct sonde_diagnosis *d, const char *topic, enum sonde
 	sonde_buf_vprintf(&detail, fmt, ap);
 	va_end(ap);
 	sonde_advice_say(&b, situation, detail.p);
-	keep(d, topic, health, &b, sonde_advice_on(situation)->next);
+	keep_symptom(d, topic, health, &b, sonde_advice_on(situation)->next);
 	sonde_buf_release(&detail);
 }
 
@@ -139,7 +139,7 @@ static void judge_permission(struct sonde_diagnosis *d, const struct sonde_machi
 	else {
 		sonde_buf_puts(&says, "/proc/driver/nvidia/params cannot be read: no driver here, "
 				      "or a container hides it");
-		keep(d, "permission", SONDE_HEALTH_NOTE, &says, NULL);
+		keep_symptom(d, "permission", SONDE_HEALTH_NOTE, &says, NULL);
 	}
 }
 
@@ -153,7 +153,7 @@ static void judge_company(struct sonde_diagnosis *d, const struct sonde_machine 
 	if (!f->container[0])
 		return;
 	sonde_advice_say(&says, SONDE_WHEN_CONTAINER, f->container);
-	keep(d, "container", SONDE_HEALTH_NOTE, &says,
+	keep_symptom(d, "container", SONDE_HEALTH_NOTE, &says,
 		needs_admin ? sonde_advice_on(SONDE_WHEN_CONTAINER)->next : NULL);
 }
 
@@ -172,7 +172,7 @@ static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_coun
 		return;
 	}
 	sonde_buf_puts(&says, "GPU 0 is not calibrated: samples are split among kernels as on an H200");
-	keep(d, "clock", SONDE_HEALTH_NOTE, &says,
+	keep_symptom(d, "clock", SONDE_HEALTH_NOTE, &says,
 		"`sonde sample --calibrate`, once, while the GPU is idle (2 s)");
 }
 
@@ -199,7 +199,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 	sonde_buf_puts(&says, "hardware counters cannot be sampled, so native captures have times "
 			      "only: ");
 	sonde_buf_str(&says, sonde_advice_split(sonde_str_from(err.msg), &remedy));
-	keep(d, "counters", SONDE_HEALTH_BAD, &says,
+	keep_symptom(d, "counters", SONDE_HEALTH_BAD, &says,
 		remedy.n ? sonde_arena_z(&d->arena, remedy) : NULL);
 }
 

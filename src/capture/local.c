@@ -189,7 +189,7 @@ static int find_archive(struct state *s, const struct sonde_local *l, const char
 	return -1;
 }
 
-/* The node's lock, after whoever has it now; -1 with errno. The last rank removes it. */
+/* Waits for the node's lock and takes it; -1 with errno. The last rank removes it. */
 static int open_lock(const char *path)
 {
 	struct stat st;

@@ -43,7 +43,7 @@ static void add_lines(struct sonde_sink *to, const char *key, struct sonde_words
 		sonde_sink_printf(to, "%s%s%s\n", key, *key ? "=" : "", values.at[i]);
 }
 
-/* The library reads lines, and so many patterns of each kind. */
+/* The library reads a pattern per line, and a limited number of each kind. */
 static int check_patterns(const char *key, struct sonde_words values, struct sonde_err *err)
 {
 	size_t i;
@@ -176,7 +176,7 @@ static void name_page(char path[4096], const char *dir, const char *runner)
 
 /*
  * Ranks share the directory, and the first one's page is everybody's. It appears with all its
- * bytes: whoever finds it maps it at once.
+ * bytes: a process that finds it maps it at once.
  */
 int sonde_native_attach_make(const char *dir, const char *runner, struct sonde_err *err)
 {
@@ -222,7 +222,7 @@ static bool is_capture(const char *name)
 	return dot && (!*dot || (*dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, "0123456789")]));
 }
 
-/* Whether the capture is of a program of ours, as its first block says. */
+/* Whether the capture is from a program that `runner` started, as its first block says. */
 static bool is_of(int fd, const char *runner)
 {
 	char line[SONDE_RUNNER_LIMIT + 16], text[4096];

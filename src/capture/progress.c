@@ -83,7 +83,7 @@ static void add_current(const struct sonde_progress *p, struct sonde_buf *out)
 		sonde_buf_putc(out, *c >= ' ' && *c < 127 ? *c : '?');
 }
 
-static void show(struct sonde_progress *p)
+static void show_line(struct sonde_progress *p)
 {
 	struct sonde_buf line = {0};
 
@@ -105,7 +105,7 @@ void sonde_progress_tick(void *progress)
 	follow(p);
 	if (!p->show || now < p->next_line_ns)
 		return;
-	show(p);
+	show_line(p);
 	p->next_line_ns = now + p->interval_ns;
 	if (!p->is_live && p->interval_ns < 60 * SECOND)
 		p->interval_ns += 10 * SECOND;
@@ -119,7 +119,7 @@ void sonde_progress_end(struct sonde_progress *p)
 		p->show("", true);
 	p->is_live = false;
 	if (p->show)
-		show(p);
+		show_line(p);
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;

@@ -3,7 +3,7 @@
  * environment: Open MPI, MPICH and Intel MPI (PMI), Slurm, torchrun, indexed
  * jobs of Kubernetes.
  *
- * Jobs are told apart by the id that the launcher gives them. Where it gives
+ * The id that the launcher gives a job distinguishes it from others. Where it gives
  * none, and where torchrun has all ranks on one host, it is by the launcher's
  * own process. A torchrun over many hosts whose user chose neither id nor port
  * is named like the next one: see rundir.h for what keeps them apart.

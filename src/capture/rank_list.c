@@ -35,7 +35,7 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Spans that touch become one: no rank is counted twice. */
-static void join(struct sonde_rank_list *l)
+static void join_spans(struct sonde_rank_list *l)
 {
 	size_t i, nr = 0;
 
@@ -63,7 +63,7 @@ int sonde_rank_list_read(struct sonde_rank_list *out, struct sonde_arena *arena,
 				"ranks: '%.*s' is no rank: write numbers and spans, such as "
 				"ranks=[0,8] or ranks=[0-7,64]",
 				SONDE_STR_ARG(words[out->nr]));
-	join(out);
+	join_spans(out);
 	return 0;
 }
 

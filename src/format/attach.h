@@ -1,12 +1,12 @@
 /*
- * What became of the injected library in the processes of a run: one page of
+ * The page in which the processes of a run say what became of the injected library:
  * a file, shared by all of them.
  *
  * The runner makes it, filled with zeros, beside the captures (its blocks are
  * then taken, so that a full disk does not matter); the first process maps it,
  * and what that forks has it too, whatever directory, user or root it changes
  * to. Processes count up; the runner reads when they have ended. A file that
- * cannot be made or written is told here and nowhere else.
+ * cannot be made or written is reported here and nowhere else.
  *
  * The runners of a job's ranks share a directory, and each is to hear of its own
  * processes alone: there each has another page, SONDE_ATTACH_OWN_NAME, where they count and

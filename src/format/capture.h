@@ -1,6 +1,6 @@
 /*
- * The native capture file, as it lies on disk. Shared by inject/ (writes) and
- * read/ (reads) and by nobody else; docs/capture-format.md tells it in words.
+ * The native capture file, as it is on disk. Shared by inject/ (writes) and
+ * read/ (reads) and by nobody else; docs/capture-format.md describes it.
  *
  * One file per process, or several that follow each other, only ever appended to: a file header, then blocks.
  * Each block has its length and a checksum, so a file that ends anywhere (the
@@ -8,8 +8,8 @@
  * block, and a damaged block is skipped by looking for the next good one.
  *
  * Fixed fields are little-endian and naturally aligned within their struct;
- * structs lie at any byte offset, so readers copy them out. What events look
- * like is in event.h.
+ * structs may begin at any byte offset, so readers copy them out. event.h has
+ * the events.
  */
 #ifndef SONDE_FORMAT_CAPTURE_H
 #define SONDE_FORMAT_CAPTURE_H
@@ -86,7 +86,7 @@ struct sonde_clock {
 
 /*
  * Captures with windows (capture.window) have one of these when they begin, which is closed, one
- * whenever that changes, and one at the end; a capture that is told to pause was open until its first.
+ * whenever that changes, and one at the end; a capture that was ordered to pause was open until its first.
  * Outside windows there are no ranges and no launches; a chunk never has events of two windows.
  */
 enum sonde_window_state {
@@ -107,7 +107,7 @@ struct sonde_window_mark {
 	uint32_t reserved;
 };
 
-/* What a capture with a budget knows of its own cost; the last one of a file counts. */
+/* The cost of a capture with a budget, as it knows it itself; the last one of a file counts. */
 struct sonde_budget_status {
 	uint32_t budget_ppm; /* millionths of the program's time */
 	uint32_t cost_ppm;   /* what it took, by the figures below */
@@ -142,7 +142,7 @@ enum sonde_string_kind {
 };
 
 /*
- * A stream is the life of one thread; its events lie in chunks numbered from 0,
+ * A stream is the life of one thread; its events are in chunks numbered from 0,
  * and a chunk is written in one or more pieces as it fills. Each chunk starts
  * with an SONDE_EVENT_BASE and can be understood without the ones before it.
  */

@@ -8,7 +8,7 @@
 
 #define NR_GPU 6 /* the fields all that the GPU did begins with */
 
-/* What follows the time of an event: numbers, a label, numbers. */
+/* The fields behind the time of an event: numbers, a label, numbers. */
 struct shape {
 	bool is_known, has_time, has_label;
 	uint8_t before, after;

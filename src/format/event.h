@@ -1,12 +1,12 @@
 /*
- * Events of a native capture, written and read: the only place that knows how
- * their bytes lie. inject/ writes them, read/ reads them.
+ * Events of a native capture, written and read: the only place that knows
+ * their bytes. inject/ writes them, read/ reads them.
  *
  * The first byte holds the type and three flags. Events of the host go on with
  * the ticks since the event before and, where flagged, the CPU nanoseconds of
- * the thread since they were last given. What follows is told by the type's
- * shape: some numbers, a label, some more numbers, all varints. Numbers that
- * lie close to those before are written as differences; `struct
+ * the thread since they were last given. The type says what follows: some
+ * numbers, a label, some more numbers, all varints. Numbers that are
+ * close to those before are written as differences; `struct
  * sonde_event_base` has what they are counted from, one for each chunk on
  * either side, and the numbers of an event here are always absolute.
  *
@@ -46,13 +46,13 @@ enum sonde_event_type {
 	SONDE_EVENT_GPU_CLOCK = 13,    /* CUPTI nanoseconds at this event's ticks */
 	SONDE_EVENT_CALL = 14,	       /* a kind of catalogue/calls.h, ticks it took: the call ended */
 	SONDE_EVENT_CARRIED = 15,      /* label; stream and id of a start before this window */
-	/* What the GPU did: no ticks, no CPU time, but SONDE_GPU_* in front; CUPTI's nanoseconds. */
+	/* Work of the GPU: no ticks, no CPU time, but SONDE_GPU_* in front; CUPTI's nanoseconds. */
 	SONDE_EVENT_KERNEL = 16,   /* label; SONDE_KERNEL_* */
 	SONDE_EVENT_MEMCPY = 17,   /* SONDE_COPY_* */
 	SONDE_EVENT_MEMSET = 18,   /* SONDE_SET_* */
 	SONDE_EVENT_GRAPH = 19,	   /* graph id: a whole graph without its nodes */
 	SONDE_EVENT_OVERHEAD = 20, /* kind; device, context, stream are 0 */
-	/* Of devices: at no time, so without the fields above. */
+	/* Devices: they have no time, so none of the fields above. */
 	SONDE_EVENT_DEVICE = 21,    /* id; label; SONDE_DEVICE_* */
 	SONDE_EVENT_ATTRIBUTE = 22, /* device id; label: the attribute's name; value */
 	SONDE_EVENT_MEMORY = 23,    /* SONDE_GPU_* in front; SONDE_MEMORY_* */
@@ -100,7 +100,7 @@ enum sonde_memory_operation {
 	SONDE_MEMORY_FREE,
 };
 
-/* What an event names: an entry of the string table, or when that was full the text itself. */
+/* The label of an event: an entry of the string table, or when that was full the text itself. */
 struct sonde_event_label {
 	uint32_t number; /* 0 = the text */
 	uint32_t domain; /* of a text, and of a pop */
@@ -177,7 +177,7 @@ static inline uint8_t *sonde_event_put_cpu(
 	return sonde_varint_put(sonde_event_put_head(p, b, first, ticks), since);
 }
 
-/* What follows the head of a launch. */
+/* Puts what follows the head of a launch. */
 static inline uint8_t *sonde_event_put_launch(
 	uint8_t *p, struct sonde_event_base *b, uint32_t correlation)
 {

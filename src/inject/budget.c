@@ -1,6 +1,6 @@
 /*
- * The budget: GPU work is timed at random times, as much as the program's time
- * allows. pace.c says when; here is what it goes by, and the switching.
+ * The budget: GPU work is timed at random times, for a given share of the program's
+ * time. pace.c says when; here are the measurements it needs, and the switching.
  *
  * The call of every eighth launch is measured, with records and without: the difference is what timing
  * costs. A thread that launches while CUPTI is switched waits for CUPTI's locks: for calls that met a

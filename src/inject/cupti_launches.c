@@ -107,9 +107,9 @@ static void write_call(unsigned kind, uint64_t began)
 }
 
 /*
- * With a budget. Work that is not recorded cannot tell which of two ids it would have carried:
- * its launch is the driver's, where every launch comes by once. Calls that can wait by themselves say
- * nothing about what timing costs.
+ * A call with a budget. Without a record nobody knows which of two ids the work would have carried: its launch is
+ * the driver's call, which every launch makes once. Calls that can wait by themselves do not show
+ * what timing costs.
  */
 static void take_budget_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
@@ -132,7 +132,7 @@ static void take_budget_call(unsigned what, const CUpti_CallbackData *call, bool
 	}
 }
 
-/* Nothing is captured, and CUPTI still calls: it may be on its way. */
+/* Nothing is captured, and CUPTI still calls: it may be about to leave. */
 static void take_unwanted_call(unsigned what, const CUpti_CallbackData *call)
 {
 	if (call->callbackSite == CUPTI_API_ENTER)
@@ -282,7 +282,7 @@ static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 	}
 }
 
-/* Those that are always listened to, or the others. */
+/* Switches the calls that we always listen to, or the others. */
 static void switch_calls(CUpti_CallbackDomain domain, bool always, bool is_on)
 {
 	const uint8_t *what = wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API];
@@ -295,8 +295,8 @@ static void switch_calls(CUpti_CallbackDomain domain, bool always, bool is_on)
 }
 
 /*
- * Not to be switched off while a thread may be inside a call: CUPTI would go on giving that thread's
- * calls the id of the one whose end it was not allowed to tell.
+ * Must not be switched off while a thread may be inside a call: CUPTI would go on giving that thread's
+ * calls the id of the call whose end it could not report.
  */
 void sonde_launches__switch(bool is_on)
 {

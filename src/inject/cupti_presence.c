@@ -5,7 +5,7 @@
  * long as CUPTI is there (docs/performance.md). Only cuptiFinalize cures that, and CUPTI wants it
  * called at the end of a CUDA call. So when nothing is to be recorded any more, what CUPTI still has
  * is fetched, and then the next call of the program that ends takes CUPTI with it. It comes back
- * when GPU work is to be timed again. That takes some 10 ms: who asks for it must not do so often.
+ * when GPU work is to be timed again. That takes some 10 ms, so it must not be asked for often.
  *
  * Coming and going both wait until the GPU has nothing to do (seen with CUPTI 13.0): also for kernels
  * that nobody records. What that takes is charged to the budget.
@@ -14,8 +14,8 @@
  * once there is one CUPTI stays. It also stays while it owes us records, and where
  * somebody else has them: they are not ours to end.
  *
- * Nobody waits in a thread of the host: whoever calls CUPTI holds it, and who would end it finds it
- * held and leaves that to a later call.
+ * No thread of the host waits: code that calls CUPTI holds it, and a call that would end CUPTI while it
+ * is held leaves that to a later call.
  */
 #include "inject/cupti_int.h"
 #include "inject/inject_int.h"
@@ -163,8 +163,8 @@ bool sonde_presence__come(void)
 }
 
 /*
- * CUPTI has no times of graphs that run when records end. So those of a window go on until something
- * later was recorded. With a budget such graphs are left out: they are as any other, and time is dear.
+ * CUPTI has no times for graphs that run when records end. So the records of a window go on until something
+ * later was recorded. With a budget such graphs are left out: others like them are timed, and time is dear.
  */
 bool sonde_presence__lingers(void)
 {
@@ -186,7 +186,7 @@ void sonde_presence__go(void)
 
 /* --- the collector ------------------------------------------------------------------------------- */
 
-/* Whether records are still to come. Of copies not all have one: they have none if nothing comes for a while. */
+/* Whether records are still to come. Not all copies have one: if nothing comes for a while they have none. */
 static bool owes(uint64_t now)
 {
 	const struct inject *g = &sonde_inject;
@@ -217,14 +217,14 @@ static bool fetch_rest(uint64_t now)
 	return true;
 }
 
-/* Only if its records come to us is it ours to end. */
+/* CUPTI is ours to end only if its records come to us. */
 static bool should_leave(void)
 {
 	return may_leave() && (atomic_load(&sonde_inject.nr_gpu_records) != p.nr_records ||
 				      sonde_cupti__is_ours());
 }
 
-/* Ever longer: what did not come for a second need not be asked for a hundred times in the next. */
+/* The time between two looks, ever longer: records that did not come for a second need not be asked for a hundred times in the next. */
 static uint64_t round_ns(uint64_t now)
 {
 	return ROUND_NS + (now - atomic_load(&p.off_ns)) / 8;

@@ -249,7 +249,7 @@ static void flush(bool last)
 	status_put();
 }
 
-/* Nothing is in the file yet: names, notes and totals are to be written. */
+/* Nothing is in the new file yet: all names, notes and totals must be written again. */
 static void begin_file(void)
 {
 	f.nr_ids = 1;

@@ -15,8 +15,8 @@
  * system calls and text without them.
  *
  * Why it is no child of the host. The host's wait() would not see it, as its exit
- * signal is 0, but waitpid(-1, &status, __WALL) would never end. So a process of a
- * moment starts it, and with that one's end it is given to whoever takes
+ * signal is 0, but waitpid(-1, &status, __WALL) would never end. So a short-lived process
+ * starts it; when that ends, the kernel gives it to the process that takes
  * orphans: the first process, or a nearer one that asked for them (a subreaper). Where that
  * is the host itself it would get a child that wait() does see: there
  * we start it as a child of the host's, which only __WALL finds.
@@ -141,7 +141,7 @@ static struct host look_at_host(void)
 	return h;
 }
 
-/* Without a descriptor for it: it has gone, its number is another's by now, or nobody asks for its status. */
+/* For kernels without pidfd: the host has gone, its number belongs to another process, or nobody asks for its status. */
 static bool host_is_gone(const struct host *now)
 {
 	if (raw_call(SYS_kill, sonde_inject.pid, 0, 0, 0, 0) == -ESRCH)
@@ -176,8 +176,8 @@ bool sonde_helper__is_alone(void)
 /* --- starting it -------------------------------------------------------------------------------- */
 
 /*
- * Its descriptor table is a copy of the host's: it lets go of those, so that it holds none of the host's pipes open,
- * and then has its own.
+ * The helper's descriptor table is a copy of the host's: it closes all of those, so that it holds none of the host's pipes
+ * open, and then has its own.
  */
 static void close_all(void)
 {
@@ -210,7 +210,7 @@ static int clone_helper(size_t stack_bytes)
 		&started, NULL, &sonde_inject.helper_runs);
 }
 
-/* In the process of a moment; the host's thread stands still meanwhile. */
+/* Runs in the short-lived process; the host's thread waits meanwhile. */
 static int run_starter(void *arg)
 {
 	(void)arg;
@@ -227,7 +227,7 @@ static bool host_takes_orphans(void)
 	return is_reaper || sonde_inject.pid == 1;
 }
 
-/* How a namespace of the host's is called; what the kernel answered. */
+/* Reads the name of one of the host's namespaces; returns the kernel's answer. */
 static long ask_namespace(const char *link, char *name, size_t size)
 {
 	memset(name, 0, size);

@@ -409,7 +409,7 @@ static void stop_range(uint64_t id)
 	if (!gate && id & ID_SKIPPED)
 		return;
 	t = hook_enter();
-	/* In this order: a window that has just opened begins in it, and may be told so here. */
+	/* In this order: a window that has just opened begins inside this range, and may write that here. */
 	is_open = t && !(id & ID_SKIPPED) && (!is_gated() || sonde_window__is_open(t));
 	is_first = is_gated() && sonde_gate__let_go(id, gate);
 	if (!t)

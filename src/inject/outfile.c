@@ -81,7 +81,7 @@ static const char *describe_error(int error)
 
 /*
  * Nothing more can be written. The end of the file makes room for a note that says so: else the
- * reader would take it for a program that was killed.
+ * reader would think that the program was killed.
  */
 static void give_up(int error)
 {
@@ -179,7 +179,7 @@ void sonde_outfile__put_clock(bool always)
 
 /*
  * The word at `at` goes to `to`, before or at where it is, masked. Returns how long it is then. All
- * secrets are found first: they are told by the bytes around them, which are written over.
+ * secrets are found first: the bytes around them show them, and those are written over.
  */
 static size_t mask_word(char *text, size_t to, size_t at, size_t n, struct sonde_secret *s)
 {
@@ -383,8 +383,8 @@ bool sonde_outfile__open(void)
 }
 
 /*
- * Not before CUPTI was asked three times, and its clock read: so GPU work is in the file behind its
- * launch's, if not in that, and so is what its time is told by. A collector that has ended is not waited for.
+ * The next file must wait until CUPTI was asked three times, and its clock read: so GPU work is in the file of its launch or
+ * in the next one, with the clock readings that its time needs. A collector that has ended is not waited for.
  */
 bool sonde_outfile__is_due(void)
 {

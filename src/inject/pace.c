@@ -45,7 +45,7 @@ static struct pace_span since(const struct pace_sight *a, const struct pace_sigh
 		(double)(b->nr_launches - a->nr_launches), (double)(b->nr_ranges - a->nr_ranges)};
 }
 
-static struct pace_span join(struct pace_span a, struct pace_span b)
+static struct pace_span join_spans(struct pace_span a, struct pace_span b)
 {
 	return (struct pace_span){a.ns + b.ns, a.cpu_ns + b.cpu_ns, a.launches + b.launches,
 		a.ranges + b.ranges};
@@ -132,13 +132,13 @@ static double pay(struct pace *p, const struct pace_span *s)
 }
 
 /*
- * A time of timing lies between two pauses: what it cost by how fast ranges came. By the difference to
- * the pauses around it, so that the program may change its pace; by the mean of all pauses, so that
+ * A time of timing is between two pauses: the speed of ranges shows what it cost. It is compared with the
+ * pauses around it, so that the program may change its pace, and scaled by the mean of all pauses, so that
  * those without ranges count as well as those with many.
  */
-static void check(struct pace *p, const struct pace_span *after)
+static void check_cost(struct pace *p, const struct pace_span *after)
 {
-	struct pace_span off = join(p->before, *after), *on = &p->window;
+	struct pace_span off = join_spans(p->before, *after), *on = &p->window;
 	double keep = 1 - FORGET, base = on->ns < on->cpu_ns ? on->ns : on->cpu_ns, lost;
 	struct pace_check *c = &p->check;
 
@@ -182,7 +182,7 @@ static double end_window(struct pace *p, const struct pace_span *s)
 {
 	double pause;
 
-	p->window = join(p->window, *s);
+	p->window = join_spans(p->window, *s);
 	pause = pay(p, s);
 	p->is_timed = pause <= 0;
 	return p->is_timed ? draw(p, window_ns(p)) : draw(p, pause);
@@ -190,7 +190,7 @@ static double end_window(struct pace *p, const struct pace_span *s)
 
 static double end_pause(struct pace *p, const struct pace_span *s)
 {
-	check(p, s);
+	check_cost(p, s);
 	take_factor(p);
 	p->before = *s;
 	p->window = (struct pace_span){0};
@@ -221,7 +221,7 @@ void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
 
 	if (p->is_timed)
 		return;
-	p->window = join(p->window, s);
+	p->window = join_spans(p->window, s);
 	p->last = *now;
 }
 

@@ -4,7 +4,7 @@
  * All memory is reserved at the start and touched as it is needed. A thread
  * owns one chunk at a time; a full one is the flusher's, who gives it back
  * empty. When none is free events are lost until one is, and the new chunk's
- * base tells how many were and which ranges are open by then.
+ * base says how many were lost and which ranges are open by then.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
@@ -22,7 +22,7 @@ static bool has_key;
 
 /* glibc keeps the values of the first keys in the thread itself; for others it allocates. */
 #define NR_KEYS_IN_PLACE 32u
-/* So many calls in so many milliseconds while a hook does not move on: it never will. */
+/* A hook that does not move on during this many calls and milliseconds never will. */
 #define STUCK_CALLS 1000u
 #define STUCK_MS    100u
 #define CPU_HZ	    10000u /* the CPU clock is read so often in a second at most */
@@ -318,8 +318,8 @@ static uint8_t *base_put(struct thread *t, uint8_t *p)
 }
 
 /*
- * The thread's CPU clock, which may take a thousandth of its time. How long a reading takes is measured
- * where it is made: among the work of a program it is several times what it is in a loop.
+ * Reads the thread's CPU clock, which may take a thousandth of its time. The cost of a reading is measured
+ * in place: in the middle of a program it is several times the cost in a loop.
  */
 static uint64_t read_cpu(struct thread *t, uint64_t now)
 {

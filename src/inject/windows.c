@@ -2,11 +2,11 @@
  * Windows: when the process is captured.
  *
  * Opening and closing come from anywhere: a range of the program, its calls of
- * cudaProfilerStart and Stop, the clock, the runner. Nobody waits for anybody: who
- * wants a change says so and takes the baton; who finds it taken leaves, since its
- * holder looks again before it lets go. (A signal handler that jumps out of a
- * change never lets go: the windows then stay as they are.) But for one: an entry that
- * is asked for waits, once, for the thread that is just opening its window, or it would be missing.
+ * cudaProfilerStart and Stop, the clock, the runner. A thread that wants a change says so
+ * and takes the baton. A thread that finds it taken leaves, since the holder looks again
+ * before it lets go. (A signal handler that jumps out of a change never lets go: the windows
+ * then stay as they are.) Only an entry that was asked for waits, once, for the thread that is
+ * just opening its window, or the entry would be missing.
  *
  * Switching CUPTI is a call into the driver's world, in a thread of the host: the
  * one place where a hook does more than write memory. It must be there and then,
@@ -55,7 +55,7 @@ static bool wants_calls(bool is_open)
 	return wants_timing(is_open) || (is_open && atomic_load(&w->counts_all));
 }
 
-/* Timing begins before its mark and ends after it: what lies between two marks is complete. */
+/* Timing begins before its mark and ends after it: between two marks nothing is missing. */
 static void change_timing(bool is_open)
 {
 	bool is_timed = wants_timing(is_open), has_mark = sonde_inject.config.budget_ppm;
@@ -111,7 +111,7 @@ static void settle_windows(bool may_call, bool by_holders)
 	}
 }
 
-/* In a hook: CUPTI may call us back, and what it does to errno is not the host's affair. */
+/* Changes the window inside a hook: CUPTI may call us back, and the host must not see what it does to errno. */
 static void set_in_hook(struct thread *t, bool is_open, bool by_holders)
 {
 	int was = errno;
@@ -219,16 +219,16 @@ uint64_t sonde_window__look(bool may_call)
 
 /* --- what ranges want --------------------------------------------------------------------------- */
 
-/* Somebody asked for what runs now, whatever the numbers. */
+/* Whether the runner ordered a capture, whatever the numbers of entries. */
 static bool is_ordered(void)
 {
 	return (atomic_load(&w->order) & 3) == SONDE_ORDER_START;
 }
 
 /*
- * Entries that other threads are in when the first that is asked for opens the window, and those they
- * begin before the last has ended, are left out with all that is in them: as many are in the report
- * as were asked for. Not where a range of the same thread that is asked for is inside or around.
+ * Whether the thread is in an entry that was not asked for. Other threads may be in entries when the first one that was
+ * asked for opens the window, and may begin more before the last one ends: these are left out with all that is in them,
+ * so that the report has as many as were asked for. A thread that is also in an entry that was asked for is kept.
  */
 static bool is_beside(const struct thread *t)
 {
@@ -259,12 +259,11 @@ bool sonde_window__is_open(struct thread *t)
 }
 
 /*
- * Open while a range holds it. Two threads may come here at once, one that was the last and one
- * that is the first again: whoever says so later must have looked later, and looks once more with the
- * baton. One that comes between that look and the change is in two windows, as any range that is open while
- * one closes and the next opens: its time and its launches are told once, as windows do not overlap, and its
- * entry counts in each, which the report notes. That is no harm: windows of entries, whose number is promised,
- * open and close once.
+ * The window is open while a range holds it. Two threads may come here at once, one that was the last holder and one
+ * that is the first again: the later decision must rest on the later look, so each looks once more with the baton. A range
+ * that begins between that look and the change is in two windows, like any range that is open while one window closes and
+ * the next opens: its time and its launches count once, as windows do not overlap, and its entry counts in each, which the
+ * report notes. That does no harm: windows of entries, whose number is promised, open and close once.
  */
 static void follow_holders(struct thread *t)
 {
@@ -277,8 +276,8 @@ static void follow_holders(struct thread *t)
 }
 
 /*
- * Another thread is just opening the window that this entry belongs to: as long as that takes, but
- * not for long, and not again if it did not open.
+ * Waits while another thread opens the window that this entry belongs to; not for long, and not again
+ * if it did not open.
  */
 static void await_opening(void)
 {

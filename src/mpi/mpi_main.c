@@ -40,7 +40,7 @@ static void on_end(int signo)
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 2 : 1);
 }
 
-/* What needs no job, and no MPI. */
+/* Options that need no job, and no MPI. */
 static int answer(const char *word)
 {
 	bool is_man = strcmp(word, "--help=man") == 0;

@@ -69,7 +69,7 @@ struct share {
 	struct sonde_buf bytes;
 };
 
-static void take(struct sonde_taker *t, size_t number, struct sonde_parts *parts, int rc,
+static void take_parts(struct sonde_taker *t, size_t number, struct sonde_parts *parts, int rc,
 	const struct sonde_err *err)
 {
 	struct share *s = (struct share *)t;
@@ -124,7 +124,7 @@ static int fold(struct sonde_sharing *sharing, const struct sonde_task *task,
 	struct sonde_taker *taker, struct sonde_err *err)
 {
 	struct sonde_mpi_job *job = (struct sonde_mpi_job *)sharing;
-	struct share s = {.taker = {take}, .job = job, .report = taker};
+	struct share s = {.taker = {take_parts}, .job = job, .report = taker};
 	int bit, rc = 0;
 
 	sonde_task_write(&s.bytes, task);
@@ -150,7 +150,7 @@ int sonde_mpi_serve(struct sonde_mpi_job *job)
 	struct sonde_err err = {0};
 
 	for (;;) {
-		struct share s = {.taker = {take}, .job = job};
+		struct share s = {.taker = {take_parts}, .job = job};
 
 		sonde_buf_clear(&asked);
 		broadcast_bytes(job, &asked);

@@ -22,7 +22,7 @@ struct sonde_mpi_job {
 };
 
 void sonde_mpi_begin(struct sonde_mpi_job *job, int *argc, char ***argv);
-/* What all but process 0 do until that ends: fold what it asks for. */
+/* All processes but 0 fold what process 0 asks for, until it ends. */
 int sonde_mpi_serve(struct sonde_mpi_job *job);
 /* Tells the others that there is no more to fold, and leaves MPI. Done once, however often it is called. */
 void sonde_mpi_end(struct sonde_mpi_job *job);

@@ -68,7 +68,7 @@ static void end_kernels(struct recorder *r)
 	waitpid(r->pid, NULL, 0);
 }
 
-/* True once the other process has told everything. */
+/* Reads what the other process writes; true once that is everything. */
 static bool read_socket(struct recorder *r)
 {
 	struct pollfd fd = {.fd = r->fd, .events = POLLIN};
@@ -409,7 +409,7 @@ int sonde_calibration_keep(const struct sonde_calibration *c, struct sonde_err *
 	return rc;
 }
 
-/* Every line counts: a file that was cut or is of something else is none. */
+/* Every line counts: a file that was cut, or is something else, is refused. */
 static bool read_lines(struct sonde_calibration *c, struct sonde_str rest)
 {
 	int nr = 0;

@@ -168,7 +168,7 @@ static bool run_series(size_t nr)
 	return is_traced("collect the records", series.pm.cuptiActivityFlushAll(1));
 }
 
-static bool run(unsigned device, int fd)
+static bool run_calibration(unsigned device, int fd)
 {
 	char byte;
 
@@ -202,7 +202,7 @@ static bool write_all(int fd, const void *p, size_t n)
 
 _Noreturn void sonde_calibration__become_kernels(unsigned device, int fd)
 {
-	bool is_good = run(device, fd);
+	bool is_good = run_calibration(device, fd);
 
 	if (is_good)
 		qsort(series.spans.at, series.spans.nr, sizeof(*series.spans.at), compare);

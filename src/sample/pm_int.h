@@ -166,7 +166,7 @@ void pm_device_find_peaks(struct sonde_sampling *s);
 /* Evaluates sample `i` of the image into its arrays. */
 int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
 
-/* sampling.c: the shortest interval of those sonde uses that is not below `ns`. */
+/* sampling.c: the shortest interval that sonde uses and that is not below `ns`. */
 uint64_t pm_step_above(uint64_t ns);
 #define PM_LONGEST_NS 10000000u /* the longest of them */
 

@@ -3,8 +3,8 @@
  * write what the hardware counters count into the run's captures.
  *
  * They are started before the program, share nothing with it and end when they
- * are told to or when sonde itself is gone. Of several ranks on a node that see
- * the same device one samples it: a lock in the captures' directory decides, and
+ * are told to or when sonde itself is gone. Where several ranks on a node see
+ * the same device one of them samples it: a lock in the captures' directory decides, and
  * the next takes over when that one ends. Whatever goes wrong here costs the
  * counters only, never the run.
  */
@@ -33,7 +33,7 @@ bool sonde_sampler_has_gpu(void);
 /*
  * Starts them and waits until they sample, at most a few seconds. On failure `err` says
  * why no device is sampled and what changes it, and `*out` is NULL. Devices that
- * cannot be sampled while others can are told of at the end.
+ * cannot be sampled while others can are named at the end.
  */
 int sonde_sampler_start(
 	struct sonde_sampler **out, const struct sonde_sampler_spec *spec, struct sonde_err *err);

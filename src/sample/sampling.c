@@ -22,7 +22,7 @@
 #define BUFFER_BYTES	   (256u << 20)
 #define BURST_BUFFER_BYTES (512u << 20)
 
-/* Of an image: clearing it costs as much as its size, and a longer one forgives longer pauses. */
+/* The size of an image: clearing it costs time by its size, and a longer one forgives longer pauses. */
 #define IMAGE_BYTES	  (128u << 20)
 #define MOST_IMAGE_BYTES  (384u << 20)
 #define LEAST_SAMPLES	  256

@@ -7,7 +7,7 @@
  * decode will find. Where an image cannot hold them, or decoding costs nearly as much as there is time,
  * the stretch is stopped first: what is left then has an end.
  *
- * The first stretch is a trial: it tells what decoding costs on this machine, and with it the interval. Its
+ * The first stretch is a trial: it shows what decoding costs on this machine, and with it the interval. Its
  * samples are nobody's.
  *
  * A stretch ends in order when it was stopped and decoded to its end. Another one of the same set and

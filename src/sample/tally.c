@@ -48,7 +48,7 @@ static size_t role_number(struct sonde_str role)
 							: SONDE_TALLY_ROLES;
 }
 
-static void add(struct sonde_tally_sums *s, size_t role, double value, uint64_t ns)
+static void add_value(struct sonde_tally_sums *s, size_t role, double value, uint64_t ns)
 {
 	s->sum[role] += value;
 	s->ns[role] += ns;
@@ -65,7 +65,7 @@ static void join_slices(struct sonde_tally *t)
 
 		for (; from < to; from++)
 			for (k = 0; k < SONDE_TALLY_ROLES; k++)
-				add(&joined, k, t->slices[from].sum[k], t->slices[from].ns[k]);
+				add_value(&joined, k, t->slices[from].sum[k], t->slices[from].ns[k]);
 		t->slices[i] = joined;
 	}
 	t->slice_ns *= 2;
@@ -123,9 +123,9 @@ static void add_row(
 		t->totals[set->set][k] += row[k];
 		if (roles[k] == SONDE_TALLY_ROLES)
 			continue;
-		add(&t->all, roles[k], row[k], ns);
-		add(&t->latest, roles[k], row[k], ns);
-		add(slice, roles[k], row[k], ns);
+		add_value(&t->all, roles[k], row[k], ns);
+		add_value(&t->latest, roles[k], row[k], ns);
+		add_value(slice, roles[k], row[k], ns);
 	}
 	t->set_ns[set->set] += ns;
 	t->nr_samples++;
