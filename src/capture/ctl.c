@@ -23,13 +23,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ASK_MS 100 /* how long a question may take to come */
-#define MAX_DEPTH 64	    /* of parents: more are a loop of recycled numbers */
-#define ANSWER_S  10	    /* how long to wait for an answer */
+#define ASK_MS	  100 /* how long a question may take to come */
+#define MAX_DEPTH 64  /* of parents: more are a loop of recycled numbers */
+#define ANSWER_S  10  /* how long to wait for an answer */
 
 /* --- the runner -------------------------------------------------------------------------------- */
 
-/* By its directory's descriptor: the path of a run directory may be longer than a socket's. */
+/* Names the socket by its directory's descriptor: the path of a run directory may be too long for a socket. */
 static void name_socket(struct sockaddr_un *a, const struct sonde_ctl *c)
 {
 	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -242,7 +242,7 @@ static int open_run(int *fd, pid_t pid, struct sonde_err *err)
 	return 0;
 }
 
-/* The line to send. Of a mark that is too long the beginning, up to a whole character: true. */
+/* Puts the line to send. A mark that is too long is cut after a whole character: true then. */
 static bool put_question(struct sonde_buf *to, struct sonde_str question)
 {
 	static const char more[] = "…";

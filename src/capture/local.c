@@ -250,7 +250,7 @@ static int add_rank(
 	return rc;
 }
 
-/* All of a rank or nothing of it. */
+/* Adds all captures of a rank, or none of them. */
 static int add_whole(struct state *s, const char *path, int fd, const char *dir, const char *rank,
 	struct sonde_err *err)
 {
@@ -312,7 +312,7 @@ static void remove_rank(const struct sonde_local *l, const char *rank)
 	unlink(path);
 }
 
-/* One whose sonde is no more, and whose captures nobody writes to. */
+/* A rank whose sonde has ended, and whose captures nobody writes to. */
 static void take_orphan(
 	const struct sonde_local *l, const struct sonde_rundir *d, int root, const char *owner)
 {

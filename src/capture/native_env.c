@@ -156,7 +156,7 @@ int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec 
 
 /* --- the page of the library; after the run, its last bytes and words --------------------------- */
 
-/* A page of zeros under a name of its own, which is filled in; false with errno. */
+/* Makes a page of zeros under a temporary name, which is filled in; false with errno. */
 static bool write_zeros(char *name)
 {
 	static const char zeros[SONDE_ATTACH_BYTES];
@@ -257,9 +257,9 @@ static bool is_running(const char *name)
 	       !(sonde_proc_find(&p, pid) && (p.state == 'Z' || p.state == 'X'));
 }
 
-/* Who is at the captures of a directory. */
+/* How many processes still write to the captures of a directory. */
 struct attendance {
-	unsigned nr_there; /* processes that captures are named after, be it before they have locked theirs … */
+	unsigned nr_there; /* processes that captures are named after, also before they have locked theirs … */
 	unsigned nr_writing; /* … captures that go on with theirs … */
 	unsigned nr_ending;  /* … and those of processes that have ended, whose last bytes are being written */
 };

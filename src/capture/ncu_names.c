@@ -86,7 +86,7 @@ static void ask_metrics(struct sonde_ncu_names *o, const struct sonde_tool *ncu,
 	sonde_argv_release(&a);
 }
 
-/* Those every ncu since 2021 has: asking costs a second. */
+/* Names that every ncu since 2021 has: asking costs a second. */
 static bool is_common(const char *name)
 {
 	static const char *const common[] = {"SpeedOfLight", "MemoryWorkloadAnalysis", "Occupancy",

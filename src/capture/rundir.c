@@ -320,7 +320,7 @@ static unsigned count_done(const struct sonde_rundir *d)
 	return nr;
 }
 
-/* Once all have ended nobody asks who did: a job of thousands of ranks leaves few files. */
+/* Removes the marks once all ranks have ended: a job of thousands of ranks leaves few files. */
 static void remove_marks(const struct sonde_rundir *d)
 {
 	DIR *dir = opendir(d->path);

@@ -60,7 +60,7 @@ static int print_one(const struct request *q, struct hydra_config *c, struct son
 		err);
 }
 
-/* The jobs of a sweep, one document each. */
+/* Prints the jobs of a sweep, one document each. */
 static int print_jobs(const struct request *q, struct hydra_config *master,
 	struct sonde_sink *out, struct sonde_err *err)
 {
@@ -86,7 +86,7 @@ static int print_jobs(const struct request *q, struct hydra_config *master,
 	return rc;
 }
 
-/* Settings of other programs that the same files hold. */
+/* Prints settings of other programs that are in the same files. */
 static void say_kept(const struct hydra_config *c)
 {
 	struct sonde_buf kept = {0};
@@ -122,7 +122,7 @@ static int show_config(
 	return rc;
 }
 
-/* The keys with the help, whatever it is for. */
+/* Prints the keys behind every kind of help. */
 static void print_keys(enum sonde_help as, struct sonde_sink *out)
 {
 	const struct hydra_key *k;

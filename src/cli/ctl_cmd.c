@@ -37,7 +37,7 @@ static int ask_run(const struct request *q, pid_t pid, struct sonde_err *err)
 	return rc;
 }
 
-/* The tree so far: of what the programs have written by now. */
+/* Prints the tree of what the programs have written so far. */
 static int print_report(const struct request *q, pid_t pid, struct sonde_err *err)
 {
 	const struct timespec pause = {.tv_nsec = WRITTEN_MS * 1000000L};

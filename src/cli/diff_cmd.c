@@ -209,7 +209,7 @@ static int read_request(
 
 /* --- the comparison ---------------------------------------------------------------------------- */
 
-/* All runs, the base's first, and their trees in a row. */
+/* All runs, the base's first, and their trees in the same order. */
 struct runs {
 	SONDE_VEC(struct sonde_pipeline *) at;
 	SONDE_VEC(const struct sonde_tree *) trees;
@@ -307,7 +307,7 @@ static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 		"diff: the sides are not comparable; --force compares them all the same");
 }
 
-/* A gate that compared nothing, or a part only, says why, whatever the format has. */
+/* Says why a gate compared nothing, or a part only, whatever the format shows. */
 static int say_reasons(const struct sonde_diff *d, struct sonde_err *err)
 {
 	if (d->gate == SONDE_GATE_NOT_COMPARED || d->gate == SONDE_GATE_DAMAGED)

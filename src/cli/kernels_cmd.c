@@ -28,7 +28,7 @@ struct request {
 	struct sonde_args args;
 };
 
-/* The work in hand. */
+/* One call of the command. */
 struct job {
 	const struct request *q;
 	struct sonde_tool ncu;
@@ -97,7 +97,7 @@ static int read_words(struct request *q, int argc, char **argv, struct sonde_err
 	return 0;
 }
 
-/* Those of the preset, then `--extra-sections A B C` as users know it: further words belong to it. */
+/* Sections of the preset, then `--extra-sections A B C` as users know it: further words belong to it. */
 static int join_sections(struct job *j, const char *const *configured)
 {
 	const struct sonde_word_list *lists[] = {&j->q->sections, &j->q->args.operands};

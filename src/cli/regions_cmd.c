@@ -29,7 +29,7 @@ struct request {
 	bool together;
 };
 
-/* A folder, or a file nobody would run; what is not there, by its name. */
+/* Whether the word is an input: a folder, or a file that nobody would run; one that does not exist is judged by its name. */
 static bool is_capture(const char *path)
 {
 	static const char *const suffixes[] = {".ncu-rep", ".csv", ".sqlite", ".sonde"};
@@ -112,7 +112,7 @@ static int make_scratch(char *path, size_t size, struct sonde_err *err)
 	return 0;
 }
 
-/* Only what the library and we put there: plain files. */
+/* Removes what the library and we put there, and nothing else: plain files. */
 static void remove_scratch(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -186,7 +186,7 @@ static int list(struct request *q, const char *dir, struct sonde_err *err)
 	return rc;
 }
 
-/* Found out before the program runs, which may take long. */
+/* Checks this before the program runs, which may take long. */
 static int check_output(const char *path, struct sonde_err *err)
 {
 	struct sonde_sink out;
@@ -212,7 +212,7 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 			"%s: no such file: neither a program nor a capture: check its path", word);
 }
 
-/* The program's status in `*status`; a failure after it ran is ours and only said. */
+/* The program's status is in `*status`; a failure of ours after it ran is only said. */
 static int run_regions(struct request *q, int *status, struct sonde_err *err)
 {
 	const struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};

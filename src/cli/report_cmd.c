@@ -139,7 +139,7 @@ static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [
 		{"one region's kernels but memsets, as files",
 			"sonde report kernels.ncu-rep --nvtx-include 'decode*' --kernel-exclude '*memset*' -o out"}}};
 
-/* A device or pipe would be opened, and a pipe waited for. */
+/* Opening a device or a pipe has effects, and a pipe may wait. */
 static bool may_be_file(const char *path)
 {
 	struct stat st;
@@ -182,7 +182,7 @@ static int check_partial(const struct request *q, struct sonde_err *err)
 	return 0;
 }
 
-/* Combinations that would write something else than was meant. */
+/* Refuses combinations that would write something else than was meant. */
 static int check_output(const struct request *q, struct sonde_err *err)
 {
 	const struct sonde_format *f = q->format, *meant = NULL;
@@ -333,7 +333,7 @@ static void fit_options(struct sonde_pipeline *p, const struct request *q)
 	p->settings.fold.keeps_untimed = q->format && (q->format->flags & SONDE_FORMAT_LAUNCHES);
 }
 
-/* To standard output, or to the file q->output. */
+/* Writes one format, to standard output or to the file q->output. */
 static int export_one(
 	const struct sonde_pipeline *p, const struct request *q, struct sonde_err *err)
 {
@@ -350,7 +350,7 @@ static int export_one(
 	return sonde_sink_finish(&out, rc, err);
 }
 
-/* Region-only formats cannot carry the notes that say why there is no region. */
+/* Prints why there is no region: formats with regions only cannot carry that note. */
 static void warn_if_empty(const struct sonde_cells *c, const struct request *q)
 {
 	bool is_regions_only = q->format && (q->format->flags & SONDE_FORMAT_REGIONS_ONLY);
@@ -363,7 +363,7 @@ static void warn_if_empty(const struct sonde_cells *c, const struct request *q)
 	sonde_notes_release(&notes);
 }
 
-/* With --strict, no output where the selections take nothing; the first thing there is to say of them is why. */
+/* With --strict there is no output when nothing is selected; the first note on the selections says why. */
 static int check_strict(
 	const struct sonde_tree *t, const struct request *q, struct sonde_err *err)
 {
@@ -399,7 +399,7 @@ static int write_report(
 	return rc;
 }
 
-/* The run directory that the only input is, or holds as the newest; NULL = none. What there is to say is noted. */
+/* The run directory that is the only input, or the newest one in it; NULL = none. Adds a note where there is a choice. */
 static const char *find_run(struct sonde_pipeline *p, const struct request *q)
 {
 	struct sonde_folder f = {.dir = q->inputs.at[0]};
@@ -417,7 +417,7 @@ static const char *find_run(struct sonde_pipeline *p, const struct request *q)
 	return f.run;
 }
 
-/* A run directory comes with its configuration, and with what else its own report has. */
+/* Adds inputs and overrides. A run directory brings its configuration and the other facts of its own report. */
 static int add_words(
 	struct sonde_pipeline *p, const struct request *q, struct sonde_err *err)
 {

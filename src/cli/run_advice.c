@@ -73,7 +73,7 @@ static void name_ranges(const struct sonde_launches *l, struct sonde_buf *out)
 	sonde_buf_puts(out, l->regions.nr ? "." : " The program has no NVTX range.");
 }
 
-/* Marks the run's report as one of something else than was asked for. */
+/* Marks the run's report as a baseline, with the reason: it does not show what was asked for. */
 static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
 {
 	struct sonde_buf text = {0};
@@ -94,7 +94,7 @@ static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
 	run->baseline = sonde_arena_take(&run->arena, &text);
 }
 
-/* Nothing matched: say which ranges there really are. Nothing is ever made up. */
+/* Nothing matched: says which ranges there really are. Nothing is ever made up. */
 void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_pipeline **look)
 {
 	struct sonde_err why = {0};

@@ -17,7 +17,7 @@ struct series {
 	struct sonde_err *err;
 };
 
-/* One run of one side, below the directory of all. */
+/* Runs one side once, in a folder below that of all runs. */
 static int run_side(const struct series *s, const char *side, size_t number, char *const *program)
 {
 	struct sonde_run_request q = *s->q;
@@ -59,7 +59,7 @@ static int run_all(const struct series *s)
 	return status;
 }
 
-/* Also finds out what is wrong with them before anything runs. */
+/* Builds the words of `sonde diff`, and finds out what is wrong with them before anything runs. */
 static int build_diff(struct series *s)
 {
 	const struct sonde_run_against *a = s->a;

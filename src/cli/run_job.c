@@ -165,7 +165,7 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-/* The stages themselves; what stops one is said here, and is the status of the run. */
+/* Runs the stages; the error that stops one is printed here and becomes the status of the run. */
 static void do_stages(struct sonde_run *r, struct sonde_err *err)
 {
 	int rc = run_stages(r, err);

@@ -64,7 +64,7 @@ static int find_captures(const char *dir, struct sonde_word_list *out, struct so
 	return rc;
 }
 
-/* In the process that folds: all there is too much of, as the report of the run will have it. */
+/* Runs in the process that folds: folds all surplus files with the settings of the run's report. */
 static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_list *all, struct sonde_err *err)
 {
 	struct sonde_settings s = {0};
@@ -102,7 +102,7 @@ static void end_folding(struct sonde_run_keep *k, int status)
 	k->has_failed |= status != 0;
 }
 
-/* Starts folding where there is too much. */
+/* Starts folding when there are too many files. */
 static void fold_if_needed(struct sonde_run_keep *k)
 {
 	struct sonde_arena arena = {0};
@@ -125,7 +125,7 @@ static bool is_kept(const struct sonde_run_keep *k)
 	return k->run->set.keep_files || k->run->set.keep_bytes;
 }
 
-/* Called now and then. */
+/* The tick of the watched program calls this. */
 static void keep_look(struct sonde_run_keep *k)
 {
 	int status = 0;

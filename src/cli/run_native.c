@@ -12,7 +12,7 @@
 
 /* --- hardware counters beside the capture ------------------------------------------------------ */
 
-/* Why there are none goes to the user and into the report. */
+/* Tells the user and the report why there are no counters. */
 static void say_no_counters(struct sonde_run *r, const char *why)
 {
 	sonde_say("no hardware counters: %s", why);
@@ -31,7 +31,7 @@ static bool wants_counters(const struct sonde_run *r)
 	return strcmp(set->counters_set, "off") != 0;
 }
 
-/* Every program of this run has it in its environment, those of other ranks too. */
+/* The mark that every program of this run has in its environment, those of other ranks too. */
 static const char *mark_of(struct sonde_run *r, const char *dir)
 {
 	char whole[PATH_MAX];
@@ -148,7 +148,7 @@ static void add_options(struct sonde_argv *to, const struct sonde_run *r)
 		sonde_argv_printf(to, "ranks=%s", r->chosen);
 }
 
-/* When to capture, and how much: not of a look at the program, which is to see all of it. */
+/* Adds when and how much to capture. A look at the program goes without: it must see everything. */
 static void add_limits(struct sonde_argv *to, const struct sonde_run *r)
 {
 	struct sonde_buf window = {0};

@@ -235,7 +235,7 @@ static int check_names(struct stage *s, size_t *metric)
 	return rc;
 }
 
-/* The plan, of metrics that are known: others are left out, or refused where that was asked for. */
+/* Plans with the metrics that are known: others are left out, or refused where that was asked for. */
 static int plan_known(struct stage *s)
 {
 	size_t metric = 0;
@@ -439,7 +439,7 @@ static void import_one(
 	sonde_argv_release(&argv);
 }
 
-/* The files of the main capture have plain names: the first, or the one that was fallen back to. */
+/* The main capture, the first or the fall-back, gets files with plain names. */
 static void import_all(struct stage *s)
 {
 	size_t i, main_one = s->has_fallen_back ? s->made.nr - 1 : 0;

@@ -64,7 +64,7 @@ int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err)
 	return rc ? rc : check_stages(r, err);
 }
 
-/* One of several runs, or one that is timed, needs somebody who watches it. */
+/* A run among several, or one with a time limit, must be watched: it cannot become the program. */
 int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err)
 {
 	const struct sonde_child_spec spec = sonde_run_spec(r, r->program);

@@ -16,7 +16,7 @@ struct sweep {
 	struct sonde_err *err;
 };
 
-/* A job's directory, where the sweep's got another name than was wanted. */
+/* Renames a job's directory if that of the sweep got another name than was wanted. */
 static int place_job(const struct sweep *s, struct sonde_run *r)
 {
 	size_t n = strlen(s->wanted);

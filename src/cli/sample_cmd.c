@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum format { SONDE_SAMPLE_TEXT, SONDE_SAMPLE_JSON, SONDE_SAMPLE_CSV };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
 struct request {
 	struct sonde_args args;
@@ -28,7 +28,7 @@ struct request {
 };
 
 /* The command at work. */
-struct sonde_sample {
+struct work {
 	const struct request *q;
 	struct sonde_sampling *sampling;
 	struct sonde_samples_file *file; /* NULL = none is written */
@@ -43,7 +43,7 @@ struct sonde_sample {
 #define LIVE_NS 250000000u /* between two looks at the line of a terminal */
 
 /* The line that follows the device, if it is time for it; `now_ns` on a clock that never jumps. */
-static void show_live(struct sonde_sample *w, uint64_t now_ns)
+static void show_live(struct work *w, uint64_t now_ns)
 {
 	const struct sonde_tally_figure *f;
 	double v;
@@ -74,7 +74,7 @@ static double highest_of(const struct sonde_tally *t, const struct sonde_tally_f
 }
 
 /* Percentages against 100, the rest against the highest of them. */
-static void show_line(struct sonde_sample *w, const struct sonde_tally_figure *f, double highest)
+static void show_line(struct work *w, const struct sonde_tally_figure *f, double highest)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char plain[] = "_.,-=+*#";
@@ -96,7 +96,7 @@ static void show_line(struct sonde_sample *w, const struct sonde_tally_figure *f
 	}
 }
 
-static void show_figures(struct sonde_sample *w)
+static void show_figures(struct work *w)
 {
 	const struct sonde_tally_figure *f;
 
@@ -115,7 +115,7 @@ static void show_figures(struct sonde_sample *w)
 	}
 }
 
-static void show_counters(struct sonde_sample *w)
+static void show_counters(struct work *w)
 {
 	size_t k;
 	uint32_t i;
@@ -134,7 +134,7 @@ static void show_counters(struct sonde_sample *w)
 }
 
 /* Counters that cannot be right, one line each. */
-static void show_refused(struct sonde_sample *w)
+static void show_refused(struct work *w)
 {
 	size_t k;
 	uint32_t i;
@@ -159,7 +159,7 @@ static const char *s_of(uint64_t nr)
 	return nr == 1 ? "" : "s";
 }
 
-static void show_losses(struct sonde_sample *w)
+static void show_losses(struct work *w)
 {
 	const struct sonde_sampling_facts *facts = sonde_sampling_facts(w->sampling);
 	const struct sonde_sampler_status *st = &facts->status;
@@ -196,7 +196,7 @@ static void show_losses(struct sonde_sample *w)
 		sonde_sink_printf(&w->out, "this GPU cannot count: %s\n", facts->left_out.p);
 }
 
-static void show_text(struct sonde_sample *w)
+static void show_text(struct work *w)
 {
 	const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, 0);
 
@@ -210,7 +210,7 @@ static void show_text(struct sonde_sample *w)
 	show_counters(w);
 }
 
-static void put_figures(struct sonde_sample *w, struct sonde_json *j)
+static void put_figures(struct work *w, struct sonde_json *j)
 {
 	const struct sonde_tally_figure *f;
 	size_t i;
@@ -231,7 +231,7 @@ static void put_figures(struct sonde_sample *w, struct sonde_json *j)
 	sonde_json_close(j, ']');
 }
 
-static void put_counters(struct sonde_sample *w, struct sonde_json *j)
+static void put_counters(struct work *w, struct sonde_json *j)
 {
 	size_t k;
 	uint32_t i;
@@ -253,7 +253,7 @@ static void put_counters(struct sonde_sample *w, struct sonde_json *j)
 	}
 }
 
-static void show_json(struct sonde_sample *w)
+static void show_json(struct work *w)
 {
 	const struct sonde_counter_set *set = sonde_sampling_set(w->sampling, 0);
 	const struct sonde_sampler_status *st = &sonde_sampling_facts(w->sampling)->status;
@@ -280,7 +280,7 @@ static void show_json(struct sonde_sample *w)
 }
 
 /* One column for each counter of each set; those of other sets are empty in a row. */
-static void put_csv_head(struct sonde_sample *w)
+static void put_csv_head(struct work *w)
 {
 	size_t k;
 	uint32_t i;
@@ -293,7 +293,7 @@ static void put_csv_head(struct sonde_sample *w)
 	sonde_sink_putc(&w->out, '\n');
 }
 
-static void put_csv(struct sonde_sample *w, const struct sonde_sample_rows *rows)
+static void put_csv(struct work *w, const struct sonde_sample_rows *rows)
 {
 	size_t i, k;
 	uint32_t c;
@@ -366,18 +366,18 @@ static void on_signal(int signal)
 
 static void take_rows(void *of, const struct sonde_sample_rows *rows)
 {
-	struct sonde_sample *w = of;
+	struct work *w = of;
 
 	sonde_tally_take(w->tally, rows);
 	if (w->file)
 		sonde_samples_file_take(w->file, rows);
-	if (w->q->format == SONDE_SAMPLE_CSV)
+	if (w->q->format == FORMAT_CSV)
 		put_csv(w, rows);
 }
 
 static bool is_over(void *of)
 {
-	struct sonde_sample *w = of;
+	struct work *w = of;
 	uint64_t now_ns = sonde_now_ns();
 
 	if (!w->begin_ns) /* setting up takes half a second that does not count */
@@ -388,7 +388,7 @@ static bool is_over(void *of)
 	return is_stopped || now_ns - w->begin_ns >= w->q->span_ns;
 }
 
-static int sample_device(struct sonde_sample *w, struct sonde_err *err)
+static int sample_device(struct work *w, struct sonde_err *err)
 {
 	const struct sonde_sample_taker taker = {.take = take_rows, .is_over = is_over, .of = w};
 	struct sigaction on = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
@@ -396,7 +396,7 @@ static int sample_device(struct sonde_sample *w, struct sonde_err *err)
 
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
-	if (w->q->format == SONDE_SAMPLE_CSV)
+	if (w->q->format == FORMAT_CSV)
 		put_csv_head(w);
 	rc = sonde_sampling_run(w->sampling, &taker, err);
 	if (w->is_live)
@@ -413,7 +413,7 @@ static int run_sample(const struct request *q, struct sonde_err *err)
 		.nr_counters = q->counters.nr ? q->counters.nr : 1,
 		.interval_ns = q->interval_ns,
 		.burst_ns = q->burst_ns};
-	struct sonde_sample w = {.q = q, .is_live = isatty(STDERR_FILENO)};
+	struct work w = {.q = q, .is_live = isatty(STDERR_FILENO)};
 	struct sonde_err late = {0};
 	int rc = sonde_sampling_open(&w.sampling, &r, err), end;
 
@@ -429,8 +429,8 @@ static int run_sample(const struct request *q, struct sonde_err *err)
 	}
 	if (rc == 0)
 		sonde_tally_end(w.tally);
-	if (rc == 0 && q->format != SONDE_SAMPLE_CSV)
-		(q->format == SONDE_SAMPLE_JSON ? show_json
+	if (rc == 0 && q->format != FORMAT_CSV)
+		(q->format == FORMAT_JSON ? show_json
 						: show_text)(&w);
 	end = sonde_samples_file_close(w.file, &late);
 	if (rc == 0 && end)

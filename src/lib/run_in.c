@@ -42,7 +42,7 @@ static bool has_file(const char *dir, const char *stage, const char *const *endi
 	return is;
 }
 
-/* Captures of a stage; of torch.profiler any trace. */
+/* Whether the stage left a capture; for torch.profiler any trace is one. */
 static bool has_captures(const char *dir, const char *stage)
 {
 	static const char *const endings[] = {".ncu-rep", ".sonde", ".sqlite", NULL};
@@ -139,7 +139,7 @@ static int read_baseline(struct sonde_pipeline *p, const char *dir, const char *
 	return p->baseline ? 0 : sonde_err_nomem(err);
 }
 
-/* All but the captures. Those of a baseline are the look's. */
+/* Takes everything but the captures over. The captures of a baseline are those of the look. */
 static int take_run(struct sonde_pipeline *p, const char *dir, const char *stage, struct sonde_err *err)
 {
 	struct sonde_word_list look = {0};

@@ -258,7 +258,7 @@ static double descend(const struct part *p, double *first, double *last)
 	return best;
 }
 
-/* Starts and ends moved alike: where to begin. */
+/* Moves starts and ends alike, in coarse steps: the best is where the descent begins. */
 static double search_grid(const struct part *p)
 {
 	double best = 2, where = 0, at;
@@ -293,7 +293,7 @@ static double error_of(const struct part *all, const struct sonde_calibration *w
 	return sqrt(fmax(0, squares - sum * sum / PARTS) / (PARTS - 1) / PARTS);
 }
 
-/* Samples while the series ran: before and after it others may have used the device. */
+/* The samples while the series ran: before and after it others may have used the device. */
 static struct part find_samples(const struct sonde_calibration_data *d)
 {
 	struct part p = {d, 0, d->samples.nr};

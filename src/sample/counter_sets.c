@@ -80,8 +80,10 @@ static size_t count_passes(struct sonde_sampling *s, uint8_t *config, size_t siz
 	return s->pm.cuptiProfilerHostGetNumOfPasses(&p) == CUPTI_SUCCESS ? p.numOfPasses : 0;
 }
 
-/* A host object of its own for each question: a refused name may leave one half-configured. */
-/* Passes that the names need together; 0 = the device does not have one of them. */
+/*
+ * Passes that the names need together; 0 = the device does not have one of them. Each question gets a host object of
+ * its own: a refused name may leave one half-configured.
+ */
 static size_t find_passes(struct sonde_sampling *s, const char **names, size_t nr)
 {
 	CUpti_Profiler_Host_Object *host = NULL;
@@ -279,7 +281,7 @@ static void place_set(struct choice *c, struct sonde_str set)
 	c->has_extras |= is_full;
 }
 
-/* What the chip's compute group counts beyond the roles. */
+/* Places the counters of the chip's compute group that have no role. */
 static void place_extras(struct choice *c)
 {
 	size_t i;

@@ -74,7 +74,7 @@ int pm_load(struct pm *pm, struct sonde_err *err)
 	return why ? pm_refuse(pm, "begin", why, err) : 0;
 }
 
-/* What CUPTI's word means for somebody who wants counters. */
+/* The situation behind CUPTI's refusal, for somebody who wants counters. */
 static enum sonde_situation situation_of(CUptiResult why)
 {
 	switch ((int)why) {

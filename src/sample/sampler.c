@@ -27,10 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READY_NS 5000000000 /* for the libraries and the device to be set up: usually one second */
-#define END_NS	 5000000000 /* for the last samples to be written */
-#define LOCK_WAIT_MS 50
-#define PRIORITY     (-10)
+#define READY_NS      5000000000 /* for the libraries and the device to be set up: usually one second */
+#define END_NS	      5000000000 /* for the last samples to be written */
+#define LOCK_WAIT_MS  50
+#define PRIORITY      (-10)
 #define MAX_PROCESSES 128
 
 /*
@@ -46,7 +46,7 @@
 
 /* --- which other programs use the device ------------------------------------------------------- */
 
-/* NVML's own, whose header is not needed for these few. */
+/* NVML's struct, whose header is not needed for these few functions. */
 struct process_info {
 	unsigned pid;
 	unsigned long long used_bytes;
@@ -428,7 +428,7 @@ static void read_line(struct sonde_sampler *s, struct worker *w, struct sonde_st
 	}
 }
 
-/* Its process is at an end, with or without a last word. */
+/* A worker's process has ended, with or without a last word. */
 static void end_worker(struct worker *w)
 {
 	close(w->fd);
@@ -463,7 +463,7 @@ static void listen_to_worker(struct sonde_sampler *s, struct worker *w)
 	w->pending.p[line.n] = '\0';
 }
 
-/* Waits for the next words of any, at most until `deadline_ns`; false when there are none. */
+/* Waits for a line from any worker, at most until `deadline_ns`; false when there is none. */
 static bool listen_to_all(struct sonde_sampler *s, uint64_t deadline_ns)
 {
 	struct pollfd fds[SONDE_SAMPLER_DEVICES];
@@ -499,7 +499,7 @@ static bool are_open(const struct sonde_sampler *s)
 	return false;
 }
 
-/* The first finds out how many devices there are; the others follow. */
+/* The first worker finds out how many devices there are; the others follow. */
 static int start_all(struct sonde_sampler *s, struct sonde_err *err)
 {
 	uint64_t deadline_ns = sonde_now_ns() + READY_NS;

@@ -168,7 +168,7 @@ static void begin_set(struct sonde_samples_file *f, const struct sonde_counter_s
 	f->write = find_role(set, "dram.write_bytes");
 }
 
-/* Before its first samples, when its peaks are known. */
+/* Writes a set before its first samples, when its peaks are known. */
 static void put_set(struct sonde_samples_file *f)
 {
 	struct sonde_buf b = {0};

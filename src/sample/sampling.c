@@ -83,7 +83,7 @@ static int check_times(const struct sonde_sampling_request *q, struct sonde_err 
 	return 0;
 }
 
-/* As short as this machine is likely to decode; the loop finds out whether it is. */
+/* The shortest interval that this machine can probably decode; the loop finds out whether it can. */
 static uint64_t first_interval(const struct sonde_sampling *s)
 {
 	uint64_t cost = PM_DECODE_NS(s->sets[0].names.nr) + PM_EVALUATE_NS(s->sets[0].names.nr);

@@ -36,7 +36,7 @@
 #define FAST	     0.95 /* a pace at which decodes hardly end */
 #define ENOUGH	     32 /* samples of a decode that tell what it costs */
 
-/* Of the time everything may cost, over a window; and decoding alone, at any time. */
+/* Shares of the time: all that sampling may cost over a window; and decoding alone, at any time. */
 #define WINDOW_NS 250000000u
 #define MOST_BUSY 0.95
 #define MOST_LOAD 0.8
@@ -151,7 +151,7 @@ static double waiting(const struct loop *l)
 	return (double)(sonde_now_ns() - l->drained_ns) / (double)l->s->interval_ns;
 }
 
-/* How many samples the next decode will find; of a stopped stretch those that wait. */
+/* How many samples the next decode will find; in a stopped stretch, those that wait. */
 static size_t foresee(const struct loop *l, bool is_running)
 {
 	double load = load_of(l), rest = 1 - (load > l->pace ? load : l->pace), nr = waiting(l);
@@ -265,7 +265,7 @@ static uint64_t pause_of(const struct loop *l)
 	return left < ns ? left : ns;
 }
 
-/* Until the stretch is to end. */
+/* Samples until the stretch should end. */
 static enum next sample_stretch(struct loop *l)
 {
 	enum next next = GO_ON;
@@ -284,7 +284,7 @@ static enum next sample_stretch(struct loop *l)
 	return next;
 }
 
-/* Of the next stretch; 0 = without an end. */
+/* The length of the next stretch; 0 = without an end. */
 static uint64_t length_of(const struct loop *l)
 {
 	uint64_t trial = TRIAL * l->s->interval_ns;
@@ -312,7 +312,7 @@ static int start_stretch(struct loop *l)
 	return 0;
 }
 
-/* Between two bursts: no rhythm of the program's may coincide with ours. */
+/* Pauses between two bursts at random: no rhythm of the program may coincide with ours. */
 static void pause_at_random(struct loop *l)
 {
 	uint64_t burst = l->s->q.burst_ns;
@@ -321,7 +321,7 @@ static void pause_at_random(struct loop *l)
 		sleep_ns((uint64_t)rand_r(&l->seed) % (burst / 2 + 1));
 }
 
-/* An interval that was asked for stays. */
+/* Lengthens the interval, unless the user chose it. */
 static bool lengthen(struct loop *l)
 {
 	if (l->s->q.interval_ns || l->s->q.burst_ns || l->s->interval_ns >= PM_LONGEST_NS)
@@ -330,7 +330,7 @@ static bool lengthen(struct loop *l)
 	return true;
 }
 
-/* The next set of counters, after a pause between bursts. */
+/* Goes on to the next set of counters, after a pause between bursts. */
 static void take_turns(struct loop *l)
 {
 	struct sonde_sampling *s = l->s;
