@@ -18,6 +18,7 @@
 #   make clean        removes build/
 #
 # Rooms are folders under src/, lib/hydra is the composer; a new .c file in one, or in a folder of one, is picked up by itself.
+# make/ has the parts with jobs of their own: sonde-mpi (mpi.mk), installing (install.mk), stand-ins for a GPU (fakes.mk).
 
 VERSION   := 0.1.0
 PREFIX    ?= /usr/local
@@ -66,31 +67,7 @@ $(BUILD)/rooms.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# --- sonde-mpi: `sonde report` by all processes of an MPI job; nothing else needs MPI -----------
-MPICC     ?= mpicc
-MPI_SRC   := $(sort $(wildcard src/mpi/*.c))
-# One program per compiler, so that a machine with several has all of them (tests/mpi/).
-MPICCS    := $(or $(notdir $(wildcard /usr/bin/mpicc.openmpi /usr/bin/mpicc.mpich)),$(notdir $(shell command -v mpicc)))
-.PHONY: sonde-mpi mpi-programs
-all: mpi-programs $(if $(shell command -v $(MPICC)),sonde-mpi)
-sonde-mpi: $(BUILD)/sonde-mpi
-mpi-programs: $(MPICCS:%=$(BUILD)/mpi-%/sonde-mpi)
-$(BUILD)/sonde-mpi: $(BUILD)/mpi-$(notdir $(MPICC))/sonde-mpi
-	cp $< $@
-
-# COMPILER: MPI's header is no C of ours, warnings in it are not ours either.
-define mpi_program
-$(BUILD)/mpi-$(notdir $(1))/sonde-mpi: $(MPI_SRC:%.c=$(BUILD)/mpi-$(notdir $(1))/%.o) $(filter-out $(BUILD)/src/cli/main.o,$(CLI_OBJ)) $(BUILD)/rooms.a
-	$(1) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
-
-$(BUILD)/mpi-$(notdir $(1))/%.o: %.c
-	@mkdir -p $$(@D)
-	$(1) $$(CPPFLAGS) $$(filter-out -Wpedantic,$$(CFLAGS)) -MMD -MP -c -o $$@ $$<
-
--include $(MPI_SRC:%.c=$(BUILD)/mpi-$(notdir $(1))/%.d)
-endef
-$(foreach c,$(filter-out $(notdir $(MPICC)),$(MPICCS)) $(MPICC),$(eval $(call mpi_program,$(c))))
-# ----------------------------------------------------------------------------------------------
+include make/mpi.mk
 
 # --- libsonde: what src/lib/ needs of the rooms -------------------------------------------------
 SONAME    := libsonde.so.$(firstword $(subst ., ,$(VERSION)))
@@ -215,26 +192,7 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu17 $(WARN) -O2 -isystem $(NVTX_INC) -static -o $@ $< 2>/dev/null
 
-# A CUPTI of our own, for machines without a GPU (tests/inject/).
-FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle $(BUILD)/fake/fake_loop)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so $(BUILD)/fake/nvml/libnvidia-ml.so.1)
-workloads: $(FAKES)
-
-$(BUILD)/fake/libcupti_fake.so: $(wildcard tests/inject/cupti/*)
-	@mkdir -p $(@D)
-	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $(filter %.c,$^)
-
-$(BUILD)/fake/nvml/libnvidia-ml.so.1: tests/sample/fake_nvml.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu17 $(WARN) $(WERROR) -O1 -fPIC -shared -o $@ $<
-
-$(BUILD)/fake/libpm_fake.so: $(wildcard tests/sample/device/*)
-	@mkdir -p $(@D)
-	$(INJ_CC) -isystem src/sample/c_only $(INJ_FLAGS) -shared -o $@ $(filter %.c,$^)
-
-$(BUILD)/fake/fake_idle: workloads/idle_causes.h
-$(BUILD)/fake/fake_%: tests/inject/fake_%.c
-	@mkdir -p $(@D)
-	$(INJ_CC) -isystem $(NVTX_INC) -o $@ $< -pthread -ldl
+include make/fakes.mk
 
 # The library under ThreadSanitizer, with a program that has it too.
 TSAN := BUILD=build/tsan OPT="-O0 -g1 -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
@@ -310,48 +268,7 @@ $(BUILD)/tests/%_fuzz: $(BUILD)/lib/hydra/tests/%_fuzz.o $(BUILD)/libhydra.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
-SHARE := $(DESTDIR)$(PREFIX)/share
-DATA  := $(SHARE)/sonde
-DOC   := $(SHARE)/doc/sonde
-MAN   := $(SHARE)/man/man1
-# The manual and the completions are made from the tables of options that --help is made from.
-COMMANDS = $(shell $(BUILD)/sonde --help=table | cut -f1)
-
-LIBDIR := $(DESTDIR)$(PREFIX)/lib
-INCDIR := $(DESTDIR)$(PREFIX)/include
-
-install: all install-lib
-	install -Dm755 $(BUILD)/sonde $(DESTDIR)$(PREFIX)/bin/sonde
-	install -d $(DATA) $(DOC) $(MAN)
-	@if [ -f $(BUILD)/sonde-mpi ]; then install -m755 $(BUILD)/sonde-mpi $(DESTDIR)$(PREFIX)/bin/; $(BUILD)/sonde-mpi --help=man >$(MAN)/sonde-mpi.1; fi
-	umask 022; for c in '' $(COMMANDS); do $(BUILD)/sonde $$c --help=man >$(MAN)/sonde$${c:+-}$$c.1 || exit 1; done
-	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
-	umask 022; scripts/completions $(BUILD)/sonde bash >$(SHARE)/bash-completion/completions/sonde
-	umask 022; scripts/completions $(BUILD)/sonde zsh >$(SHARE)/zsh/site-functions/_sonde
-	umask 022; scripts/completions $(BUILD)/sonde fish >$(SHARE)/fish/vendor_completions.d/sonde.fish
-	install -m644 schema/*.json $(DATA)/
-	install -m644 README.md LICENSE docs/*.md $(DOC)/
-	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
-	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
-	@for w in resnet resnet_cpu; do if [ -f $(BUILD)/workloads/$$w ]; then install -Dm755 $(BUILD)/workloads/$$w $(DESTDIR)$(PREFIX)/lib/sonde/workloads/$$w; fi; done
-
-.PHONY: install-lib uninstall
-install-lib: lib
-	install -d $(LIBDIR)/pkgconfig $(INCDIR)
-	install -m755 $(BUILD)/libsonde.so $(LIBDIR)/libsonde.so.$(VERSION)
-	ln -sf libsonde.so.$(VERSION) $(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(LIBDIR)/libsonde.so
-	install -m644 $(BUILD)/libsonde.a $(LIBDIR)/
-	install -m644 $(BUILD)/sonde.pc $(LIBDIR)/pkgconfig/
-	install -m644 include/*.h $(INCDIR)/
-
-# Folders that only sonde has go whole; those it shares with others stay.
-uninstall:
-	rm -rf $(DATA) $(DOC) $(LIBDIR)/sonde
-	rm -f $(DESTDIR)$(PREFIX)/bin/sonde $(DESTDIR)$(PREFIX)/bin/sonde-mpi $(MAN)/sonde.1 $(MAN)/sonde-*.1
-	rm -f $(SHARE)/bash-completion/completions/sonde $(SHARE)/zsh/site-functions/_sonde $(SHARE)/fish/vendor_completions.d/sonde.fish
-	rm -f $(LIBDIR)/libsonde.so $(LIBDIR)/$(SONAME) $(LIBDIR)/libsonde.so.$(VERSION) $(LIBDIR)/libsonde.a $(LIBDIR)/pkgconfig/sonde.pc
-	rm -f $(addprefix $(INCDIR)/,$(notdir $(wildcard include/*.h)))
+include make/install.mk
 
 # The vendor headers are those of the injected library and of src/capture/passes.c.
 LINT_FLAGS = $(CPPFLAGS) $(CFLAGS) -isystem src/sample/c_only $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC)) \
