@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The HTML report in a real browser: every bundled capture, a hostile one and one with timestamps.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 pages=$TMP/pages
 browser=

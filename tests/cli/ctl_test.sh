@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # sonde ctl: a running program is captured, paused, marked and reported from outside.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 [ -e "$BUILD/fake/fake_loop" ] || skip_all "the CUPTI headers were not found when building"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so

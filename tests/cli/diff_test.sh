@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `sonde diff`: outputs, exit statuses, what is refused.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 D=tests/data/diff
 EAGER=$D/eager.sonde.gz GRAPH=$D/graph.sonde.gz TRAIN=$D/train.sonde.gz

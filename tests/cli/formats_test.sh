@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The exports for other viewers: by the rules of those that read them, and with the numbers of report.json.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/ncu
 CAPTURES="$DATA/seed_kernel $DATA/names_kernel $DATA/overlap_kernel $DATA/domains_kernel $DATA/mpi2_kernel $DATA/none_kernel $DATA/deep_kernel $DATA/seed_range_A"

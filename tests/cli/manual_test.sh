@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Manual pages and completions say what --help says, of every command.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 commands=$("$SONDE" --help=table | cut -f1)
 

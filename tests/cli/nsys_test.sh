@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Real exports of Nsight Systems (tests/data/nsys/README.md): regions, coverage, ranks.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 data=tests/data/nsys
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Every format, compressed: the same report. Every format, cut off: it says so, and gives what was before.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 D=tests/data
 files=("$D"/ncu/seed_kernel.ncu-rep "$D"/ncu/seed_kernel.raw.csv "$D"/sampled_capture/decode.sonde "$D"/nsys/mfu.sqlite

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Ranks of one job that start together: every program runs, whatever becomes of the run directory.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 PROG=$PWD/$BUILD/workloads/pairs
 [ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"

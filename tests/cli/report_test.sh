@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # sonde report, byte for byte: what it prints is compared with tests/cli/golden/ (`make accept` rewrites).
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/ncu GOLDEN=tests/cli/golden
 

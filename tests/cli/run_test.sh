@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `sonde run` against a stand-in ncu and nsys: command lines, plans, fallbacks, messages, signals,
 # artifacts. No GPU.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
 NCU=pipeline.ncu.enable=true

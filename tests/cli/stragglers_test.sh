@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Captures of a job with a straggler planted: it is named first, in every format, by what it is slow.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 MAKE=$BUILD/tools/ranks_make
 [ -x "$MAKE" ] || skip_all "build/tools/ranks_make is not built"

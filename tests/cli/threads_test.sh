@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Two pipelines in two threads under ThreadSanitizer.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 needs_tsan
 one_make tsan -j"$(nproc)" tsan-threads >"$TMP/make.log" 2>&1 || {

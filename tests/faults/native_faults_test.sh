@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Programs that end badly, and places that cannot be written: the program's output and status
 # never change, and what was written can be read.
+# Runs long.
 . "$(dirname "$0")/../native.sh"
 TRIES=${KILL_TRIES:-20}
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Windows that open and close a thousand times a second, in programs that end in every way there is.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"

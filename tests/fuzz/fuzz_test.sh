@@ -4,6 +4,7 @@
 # $TMP; an input that breaks a target is kept under build/fuzz/found/.
 #
 # FUZZ_CORPUS=FOLDER (make fuzz-long) keeps what was found worth keeping and goes on from it, with all processors.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 seconds=${FUZZ_SECONDS:-10} seed=${FUZZ_SEED:-$((1 + (RANDOM << 15 | RANDOM)))} runs=${FUZZ_RUNS:-20000} grown=${FUZZ_CORPUS:-$TMP}
 targets=(tests/fuzz/*_fuzz.c lib/hydra/tests/*_fuzz.c)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # pipeline.native.budget: GPU work is timed now and then, launches are counted all the time.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # capture.keep: the oldest files of a capture are folded while it is written, and the report is that of
 # all of them: counts, sums and entries exactly, times that are told by clocks to the microsecond.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The CUPTI half of the injected library, against a CUPTI of our own: no GPU needed, and no proof
 # that NVIDIA's behaves the same (tests/gpu is).
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 CUDA=$PWD/$BUILD/fake/fake_cuda

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The injected library under ThreadSanitizer, 16 threads at a time.
+# Runs long.
 . "$(dirname "$0")/../native.sh"
 LIB=$PWD/build/tsan/libsonde_inject.so
 needs_tsan

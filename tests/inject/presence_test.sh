@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # CUPTI leaves the process when nothing is recorded any more, and comes back; the stand-in dies where the real one would harm the program.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Captures that go on in further files: the report is that of one file, wherever the cuts are.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"

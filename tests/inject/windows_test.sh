@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Windows of the native capture: what is inside is all there, what is outside is left out and said so.
+# Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 if [ ! -e "$FAKE" ]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # torch.profiler traces: what sonde reports of real ones equals an independent reading (reading.py),
 # and compressed, packed and cut files give what they hold.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/kineto
 

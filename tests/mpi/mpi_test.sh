@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # sonde-mpi: the bytes of `sonde report`, whatever the number of processes; and what happens when a file or a process
 # is lost. With every MPI there is a program for (make mpi-programs).
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1

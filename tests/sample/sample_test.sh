@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sampled counters from device to report, against a GPU of our own (device/): no GPU needed, and
 # no proof that NVIDIA's behaves the same (tests/gpu/sample_gpu.sh is).
+# Mostly waits.
 . "$(dirname "$0")/../lib.sh"
 FAKE=$PWD/$BUILD/fake/libpm_fake.so
 DUMP=$PWD/$BUILD/tools/samples_dump

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Many inputs: the same bytes on any number of cores and from partial reports in any order, also where scopes are added up
 # (report.scopes.keep); and more inputs than files may be open.
+# Runs long.
 . "$(dirname "$0")/../lib.sh"
 many=$BUILD/bench/capture_many
 [ -x "$many" ] || skip_all "there is no $many: make tools"
