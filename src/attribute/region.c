@@ -151,7 +151,7 @@ static bool may_name_parent(struct sonde_str label)
 	return label.n && memmem(label.p, label.n, "::", 2) != NULL;
 }
 
-/* Whether a region inside another would take more than its share of memory. */
+/* Whether a region inside another would take more than its share of memory. Invariant 13. */
 static bool is_too_long(const struct sonde_build *b, const struct sonde_stack *stack)
 {
 	size_t around = b->l->regions.at[b->stacks.at[stack->parent].region].id.n,

@@ -1,6 +1,6 @@
 /*
  * The only place that calls malloc. A test lets the n-th allocation of its thread and all
- * behind it fail, and so walks through every way out of memory.
+ * behind it fail, and so walks through every way out of memory. Invariant 19.
  */
 #include "base/alloc.h"
 

@@ -32,7 +32,7 @@ static void put_visible(struct sonde_buf *out, uint32_t c, bool is_byte)
 
 /*
  * The next character of text[*i]: true when it may be printed as it is (its
- * bytes are text[*i - length … *i]), false when it was written as an escape.
+ * bytes are text[*i - length … *i]), false when it was written as an escape. Invariant 16.
  */
 static bool next_printable(
 	struct sonde_buf *out, struct sonde_str text, size_t *i, uint32_t *c, unsigned *length)

@@ -135,7 +135,7 @@ size_t sonde_number_format(char out[SONDE_NUMBER_MAX], double v)
 {
 	size_t sign = 0;
 
-	if (!isfinite(v)) {
+	if (!isfinite(v)) { /* Invariant 15. */
 		memcpy(out, "null", 5);
 		return 4;
 	}

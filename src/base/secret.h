@@ -38,7 +38,7 @@ struct sonde_secret {
 void sonde_secret_word(struct sonde_secret *s, const char *p, size_t n);
 bool sonde_secret_next(struct sonde_secret *s, size_t *from, size_t *to);
 
-/* Appends a word, with the mask in place of secrets. */
+/* Appends a word, with the mask in place of secrets. Invariant 17. */
 void sonde_secret_mask(struct sonde_secret *s, struct sonde_buf *out, struct sonde_str word);
 
 /* A command line with blanks between its words, masked; in the arena if it had to be changed. */

@@ -165,6 +165,7 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 		s->saved_errno = 0;
 	if (is_file && close(s->fd) != 0 && !s->saved_errno)
 		s->saved_errno = errno;
+	/* Invariant 18. */
 	if (s->temp.n && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)
 		s->saved_errno = errno;
 	if (s->saved_errno) {

@@ -268,6 +268,6 @@ int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *
 	int status = rc < 0 ? sonde_cmd_fail(err) : r->has_failed;
 
 	if (r->status)
-		return r->status; /* the program's, whatever became of its report */
+		return r->status; /* the program's, whatever became of its report. Invariant 9. */
 	return rc == SONDE_ERR_NOTFOUND ? SONDE_STATUS_NOT_STARTED : status;
 }

@@ -187,6 +187,7 @@ static bool is_any_on_both(const struct sonde_diff *d)
 	return false;
 }
 
+/* Invariant 20. */
 void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	size_t nr_compared = judge_regions(d), i;

@@ -74,6 +74,7 @@ void sonde_parts_note_double(struct sonde_notes *notes, const struct sonde_cells
 	sonde_note(notes, "%.*s is there more than once and counts once", SONDE_STR_ARG(path_of(c)));
 }
 
+/* Invariant 2. Parts are ordered by what they were made of, never by when they came. */
 void sonde_parts_sort(struct sonde_cells **at, size_t *nr, struct sonde_notes *doubled)
 {
 	size_t i, left = 0;

@@ -3,7 +3,7 @@
  * comes here.
  *
  * Push and pop answer what they answer without any tool ("no tracking"), so
- * that a program which looks at the depth behaves as it does unprofiled.
+ * that a program which looks at the depth behaves as it does unprofiled. Invariant 7.
  */
 #include "base/str.h"
 #include "inject/inject_int.h"

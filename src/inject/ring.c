@@ -346,7 +346,7 @@ uint8_t *sonde_ring__next(struct thread *t, uint64_t now)
 		sonde_flusher__wake();
 	n = list_take(&g->free_chunks, chunk_next);
 	if (n == NONE) {
-		count(&t->nr_lost);
+		count(&t->nr_lost); /* Invariant 8. */
 		return NULL;
 	}
 	if (now < atomic_load_explicit(&g->windows.open_ticks, memory_order_relaxed))

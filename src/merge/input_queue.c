@@ -34,6 +34,7 @@ static void fold_next_files(void *arg)
 	}
 }
 
+/* Invariant 6. Parts are sorted before they are used, so it does not matter who folds one and when. */
 void sonde_task_fold(
 	const struct sonde_task *task, size_t first, size_t step, struct sonde_taker *taker)
 {

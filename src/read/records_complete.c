@@ -35,6 +35,7 @@ static void cast_vote(struct vote *v, uint64_t ns)
 		v->nr++;
 }
 
+/* Invariant 14. */
 static bool is_impossible(const struct vote *v, uint64_t from_ns, uint64_t to_ns)
 {
 	if (from_ns > LAST_NS || to_ns > LAST_NS)

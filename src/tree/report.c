@@ -159,6 +159,7 @@ static bool add_nodes(struct work *w)
 /*
  * Calls `visit` for each node a cell counts in; `own` where it counts exclusively.
  * A region whose own capture holds the cell's work already ends the way up.
+ * Invariant 4.
  */
 static void visit_nodes(
 	struct work *w, uint32_t cell, void (*visit)(struct work *, uint32_t, uint32_t, bool))

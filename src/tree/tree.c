@@ -182,7 +182,7 @@ static void note_clocks(struct sonde_tree *t)
 	sonde_buf_release(&line);
 }
 
-/* The aggregate of one way of measuring; the first one there is has the plain name. */
+/* The aggregate of one way of measuring; the first one there is has the plain name. Invariant 5. */
 static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_t measured,
 	bool is_first, struct sonde_err *err)
 {

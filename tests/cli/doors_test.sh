@@ -46,7 +46,13 @@ compared_by_hand() { ! grep -nE '\b(cmp|diff) .*(docs/|README|cli/golden|GOLDEN)
 ok a_golden_file_that_no_test_uses_is_found unused_is_found
 ok only_golden_and_the_test_of_pages_compare_with_files compared_by_hand
 
-# Every requirement has tests that run.
-ok each_requirement_has_tests scripts/check-requirements
-row_without_test() { sed '/^| FR-004 /s/`only the selected kernel is listed`/`no such test`/' docs/requirements.md >"$TMP/page" && ! scripts/check-requirements "$TMP/page"; }
+# Every requirement and every invariant has tests that run.
+requirements=(US{1,2,3} FR-0{01,02,03,04,05,06,07,08,09,10,11,12} SC-00{1,2,3,4,5})
+ok each_requirement_has_tests scripts/check-named-tests docs/requirements.md "${requirements[@]}"
+row_without_test() { sed '/^| FR-004 /s/`only the selected kernel is listed`/`no such test`/' docs/requirements.md >"$TMP/page" && ! scripts/check-named-tests "$TMP/page" "${requirements[@]}"; }
 ok a_requirement_without_a_test_is_found row_without_test
+invariants=$(sed -n 's/^| \([0-9]*\) | .*/\1/p' docs/invariants.md)
+# shellcheck disable=SC2086 # one argument each
+ok each_invariant_has_tests scripts/check-named-tests docs/invariants.md ${invariants:-none}
+each_is_cited_once() { diff <(sort <<<"$invariants") <(grep -rhoP 'Invariant \K[0-9]+(?=\.)' src lib scripts | sort); }
+ok each_invariant_is_cited_in_one_place each_is_cited_once

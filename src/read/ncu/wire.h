@@ -3,7 +3,7 @@
  *
  * A cursor walks one message; fields come out one by one, sub-messages as
  * slices to put a new cursor on. Nothing is copied and nothing outside
- * [p, end) is ever touched. Written by hand because it is small and hot: a
+ * [p, end) is ever touched. (Invariant 12.) Written by hand because it is small and hot: a
  * report is a few hundred such fields per kernel.
  */
 #ifndef SONDE_READ_WIRE_H
