@@ -4,14 +4,15 @@
  * Autograd and data loaders launch from threads of their own. Such a launch
  * takes the open stack of the one other thread of its process that has one at
  * the time of the call. Questions are asked in order of time: a sweep over the
- * outermost ranges counts the threads that have something open; of the one that
- * is left, a cursor over its ranges knows the innermost.
+ * outermost ranges counts the threads that have something open; where one is
+ * left, a cursor over its ranges knows the innermost.
  */
 #include "attribute/launches_int.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_MEMBERS (1u << 26) /* of all sets made here: 256 MiB */
 
@@ -44,7 +45,7 @@ struct sweep {
 	SONDE_VEC(struct edge) edges;
 	uint32_t *next_of; /* by range */
 	SONDE_VEC(uint32_t) scratch;
-	uint64_t nr_left; /* not adopted: too many sets */
+	uint64_t nr_left; /* launches not adopted, as there are too many sets */
 };
 
 static uint32_t find_thread(
@@ -99,7 +100,7 @@ static bool add_range(struct sweep *w, uint32_t range)
 	return !is_outermost || add_edges(w, g, n);
 }
 
-/* Ends last: what begins and ends at once was open. */
+/* Ends come last, so that a range which begins and ends at once was open. */
 static int by_process_and_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
@@ -118,8 +119,8 @@ static int by_question(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->index, b->index);
 }
 
-/* Enters what thread `t` has entered up to `ns`. */
-static bool enter(struct sweep *w, uint32_t thread, uint64_t ns)
+/* Moves the cursor of a thread over the ranges it has entered up to `ns`. */
+static bool enter_ranges(struct sweep *w, uint32_t thread, uint64_t ns)
 {
 	const struct sonde_range *ranges = w->b->r->ranges.at;
 	struct thread *t = &w->threads.at[thread];
@@ -141,14 +142,14 @@ static bool enter(struct sweep *w, uint32_t thread, uint64_t ns)
 	return true;
 }
 
-/* The set of what thread `t` has open; SONDE_NONE when memory is short. */
-static uint32_t set_of(struct sweep *w, uint32_t thread, uint64_t ns)
+/* The set of ranges that a thread has open; SONDE_NONE when memory is short. */
+static uint32_t make_open_set(struct sweep *w, uint32_t thread, uint64_t ns)
 {
 	const struct sonde_range *ranges = w->b->r->ranges.at;
 	struct thread *t = &w->threads.at[thread];
 	uint32_t n;
 
-	if (!enter(w, thread, ns))
+	if (!enter_ranges(w, thread, ns))
 		return SONDE_NONE;
 	w->scratch.nr = 0;
 	for (n = t->first_slot; n != SONDE_NONE; n = w->slots.at[n].next) {
@@ -169,8 +170,8 @@ static uint32_t set_of(struct sweep *w, uint32_t thread, uint64_t ns)
 	return t->set;
 }
 
-/* Answers one question; `open` and `sum` are over the threads of its process. */
-static bool answer(struct sweep *w, struct sonde_question *q, uint32_t open, uint64_t sum)
+/* `open` and `sum` are over the threads of its process. */
+static bool answer_question(struct sweep *w, struct sonde_question *q, uint32_t open, uint64_t sum)
 {
 	uint32_t own = find_thread(w, q->process, q->thread, false);
 
@@ -181,7 +182,7 @@ static bool answer(struct sweep *w, struct sonde_question *q, uint32_t open, uin
 	q->set = 0;
 	q->cause = open > 1 ? SONDE_OUTSIDE_TWO_THREADS : SONDE_OUTSIDE_NO_RANGE;
 	if (open == 1)
-		q->set = set_of(w, (uint32_t)sum, q->ns);
+		q->set = make_open_set(w, (uint32_t)sum, q->ns);
 	return q->set != SONDE_NONE;
 }
 
@@ -214,12 +215,12 @@ static bool answer_all(struct sweep *w, struct sonde_question *q, size_t nr)
 				sum -= e->thread;
 			}
 		}
-		ok = answer(w, &q[i], open, sum);
+		ok = answer_question(w, &q[i], open, sum);
 	}
 	return ok;
 }
 
-static bool collect(struct sweep *w, const bool *is_left_out)
+static bool collect_ranges(struct sweep *w, const bool *is_left_out)
 {
 	const struct sonde_records *r = w->b->r;
 	uint32_t i;
@@ -244,7 +245,7 @@ int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	if (!nr)
 		return 0;
 	qsort(q, nr, sizeof(*q), by_question);
-	ok = collect(&w, is_left_out) && answer_all(&w, q, nr);
+	ok = collect_ranges(&w, is_left_out) && answer_all(&w, q, nr);
 	if (w.nr_left)
 		sonde_note(&b->l->notes,
 			"%llu launches are not adopted: too many different ranges are open at them; "
@@ -258,4 +259,142 @@ int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	sonde_vec_release(&w.scratch);
 	sonde_free(w.next_of);
 	return ok ? 0 : sonde_err_nomem(err);
+}
+
+/* --- putting work into the ranges that were found ---------------------------------------------- */
+
+/* Whether a thread had a range of its own open, by the set of ranges that were open. */
+static bool has_stack(const struct sonde_build *b, uint32_t open)
+{
+	struct sonde_set set = b->r->sets.at[open];
+
+	/* Stacks come before start/end ranges. */
+	return set.nr && b->r->ranges.at[b->r->members.at[set.first]].kind == SONDE_PUSH_POP;
+}
+
+/* A set of the lent ranges and then the start/end ranges that are open anyway. */
+static uint32_t join_sets(struct sonde_build *b, uint32_t open, uint32_t lent, uint32_t last)
+{
+	struct sonde_set own = b->r->sets.at[open], set;
+	const uint32_t *members;
+	size_t i;
+
+	if (!own.nr)
+		return lent;
+	set = sonde_launches_set(b->l, lent, &members);
+	if (!sonde_vec_reserve(&b->scratch, set.nr + own.nr))
+		return SONDE_NONE;
+	for (i = 0; i < set.nr; i++)
+		b->scratch.at[i] = members[i];
+	memcpy(&b->scratch.at[i], &b->r->members.at[own.first], own.nr * sizeof(uint32_t));
+	return sonde_build__set(b, b->scratch.at, set.nr + own.nr, last);
+}
+
+static int take_answers(
+	struct sonde_build *b, const struct sonde_question *q, size_t nr, struct sonde_err *err)
+{
+	uint32_t last = SONDE_NONE;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		struct sonde_launch *launch = &b->l->launches.at[q[i].index];
+
+		launch->cause = q[i].cause;
+		if (!q[i].set)
+			continue;
+		launch->open = last = join_sets(
+			b, b->r->records.at[q[i].index].open, q[i].set, last);
+		launch->is_adopted = true;
+		if (last == SONDE_NONE)
+			return sonde_err_nomem(err);
+	}
+	return 0;
+}
+
+/* Sources without times say themselves what other threads had open. */
+static bool take_lent(struct sonde_build *b, uint32_t record)
+{
+	const struct sonde_record *rec = &b->r->records.at[record];
+	struct sonde_launch *launch = &b->l->launches.at[record];
+
+	if (rec->origin_kind != SONDE_ORIGIN_LENT || !rec->lent)
+		return true;
+	if (rec->lent == SONDE_NONE) {
+		launch->cause = SONDE_OUTSIDE_TWO_THREADS;
+		return true;
+	}
+	launch->is_adopted = true;
+	launch->open = join_sets(b, rec->open, rec->lent, SONDE_NONE);
+	return launch->open != SONDE_NONE;
+}
+
+/* Adopts allocations and frees, as launches are adopted. */
+static int adopt_memory(struct sonde_build *b, struct sonde_err *err)
+{
+	size_t nr = b->r->memory.nr, nr_asked = 0, i;
+	struct sonde_question *q = sonde_malloc((nr + 1) * sizeof(*q));
+	uint32_t *open, last = SONDE_NONE;
+	int rc = q && sonde_vec_reserve(&b->l->memory_open, nr) ? 0 : sonde_err_nomem(err);
+
+	for (i = 0; i < nr && rc == 0; i++) {
+		const struct sonde_memory *m = &b->r->memory.at[i];
+
+		b->l->memory_open.at[b->l->memory_open.nr++] = m->open;
+		if (!b->l->selection.own_threads && !has_stack(b, m->open))
+			q[nr_asked++] = (struct sonde_question){.ns = m->ns,
+				.thread = m->thread,
+				.process = m->process,
+				.index = (uint32_t)i};
+	}
+	if (rc == 0)
+		rc = sonde_build__ask(b, q, nr_asked, b->is_left_out, err);
+	for (i = 0; i < nr_asked && rc == 0; i++) {
+		open = &b->l->memory_open.at[q[i].index];
+		if (q[i].set)
+			*open = last = join_sets(b, *open, q[i].set, last);
+		if (*open == SONDE_NONE)
+			rc = sonde_err_nomem(err);
+	}
+	sonde_free(q);
+	return rc;
+}
+
+static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
+{
+	SONDE_VEC(struct sonde_question) q = {0};
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; i < b->l->launches.nr && rc == 0; i++) {
+		const struct sonde_record *rec = &b->r->records.at[i];
+
+		if (has_stack(b, b->l->launches.at[i].open))
+			continue;
+		if (!rec->call_ns && rec->time.end_ns)
+			b->l->launches.at[i].cause = SONDE_OUTSIDE_NO_CALL;
+		if (b->l->selection.own_threads)
+			continue;
+		if (!rec->call_ns) {
+			rc = take_lent(b, i) ? 0 : sonde_err_nomem(err);
+			continue;
+		}
+		if (!sonde_vec_put(&q, (struct sonde_question){.ns = rec->call_ns,
+					       .thread = sonde_record_caller(b->r, rec)->thread,
+					       .process = sonde_record_caller(b->r, rec)->process,
+					       .index = i}))
+			rc = sonde_err_nomem(err);
+	}
+	if (rc == 0)
+		rc = sonde_build__ask(b, q.at, q.nr, b->is_left_out, err);
+	if (rc == 0)
+		rc = take_answers(b, q.at, q.nr, err);
+	sonde_vec_release(&q);
+	return rc;
+}
+
+int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err)
+{
+	int rc = adopt_launches(b, err);
+
+	return rc ? rc : adopt_memory(b, err);
 }

@@ -1,6 +1,6 @@
 #include "attribute/filter.h"
 
-#include "attribute/nvtx_expr_int.h"
+#include "attribute/filter_int.h"
 #include "base/alloc.h"
 #include "base/vec.h"
 

@@ -1,15 +1,33 @@
-#include "attribute/labels_int.h"
+/*
+ * The labels of ranges: rewritten by rules (report.labels), and merged where they look serial.
+ *
+ * Tools number what they do: `aten::mul, seq = 12, op_id = 40`, `ProfilerStep#3`.
+ * Each number would be a region of its own. A rule is `REGEX => REPLACEMENT`,
+ * applied to one label; rules run one after the other, before anything else
+ * sees the label. Range entries keep their raw label in the records.
+ *
+ * Serial are siblings whose labels differ in digits only, more than 64 of them,
+ * each entered once while the range around them was entered once: a loop that
+ * writes its counter into the label.
+ */
+#include "attribute/launches_int.h"
+
+#include "base/alloc.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #define ARROW "=>"
+#define MANY_SIBLINGS 64
+#define MANY_REGIONS  256 /* fewer are not worth a note */
+
+/* --- rules -------------------------------------------------------------------------------------- */
 
 /*
- * What tools number. `layer0`, `block.3`, `stage1` are names, not serial numbers: a bare number
+ * Numbers that tools write into labels. `layer0`, `block.3`, `stage1` are names, not serial numbers: a bare number
  * behind a word stays unless the word counts rounds.
  */
-static const char *const known[] = {
+static const char *const known_rules[] = {
 	/* emit_nvtx of PyTorch: whether an operator has a number is no property of it, so the
 	   whole suffix goes. */
 	", (?:seq|op_id) = -?\\d+ => ",
@@ -75,8 +93,8 @@ static int add_known(struct sonde_labels *l, struct sonde_err *err)
 	if (l->has_known)
 		return 0;
 	l->has_known = true;
-	for (i = 0; i < sizeof(known) / sizeof(*known) && rc == 0; i++)
-		rc = add_rule(l, sonde_str_from(known[i]), true, err);
+	for (i = 0; i < sizeof(known_rules) / sizeof(*known_rules) && rc == 0; i++)
+		rc = add_rule(l, sonde_str_from(known_rules[i]), true, err);
 	return rc;
 }
 
@@ -151,7 +169,8 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 	return rc < 0 ? rc : 0;
 }
 
-void sonde_labels__count(struct sonde_labels *l)
+/* Counts the last label as changed by the rules that fitted it. */
+static void count_rules(struct sonde_labels *l)
 {
 	size_t i;
 
@@ -159,7 +178,8 @@ void sonde_labels__count(struct sonde_labels *l)
 		l->rules.at[i].changed += l->rules.at[i].is_used;
 }
 
-bool sonde_label__shape(struct sonde_buf *out, struct sonde_str label)
+/* `label` with each run of digits as one `*`, into `out`; false when it has none. */
+static bool make_shape(struct sonde_buf *out, struct sonde_str label)
 {
 	bool is_serial = false;
 	size_t i;
@@ -175,4 +195,295 @@ bool sonde_label__shape(struct sonde_buf *out, struct sonde_str label)
 		is_serial |= is_digit;
 	}
 	return is_serial;
+}
+
+/* --- the labels of a capture -------------------------------------------------------------------- */
+
+/* Whether the selection names a label by the part that rewriting would take away: `[step_10` is not `step_*`. */
+static bool is_named(const struct sonde_build *b, struct sonde_str label, struct sonde_str rewritten)
+{
+	return sonde_nvtx_filter_names(b->filter, label) && !sonde_nvtx_filter_names(b->filter, rewritten);
+}
+
+/* Rewrites one label; `text` outlives the launches. A label that the selection names stays as it is. */
+static int rewrite(struct sonde_build *b, struct sonde_labels *rules, struct sonde_str text,
+	uint32_t *out, struct sonde_err *err)
+{
+	struct sonde_buf buf = {0};
+	bool is_changed;
+	int rc = sonde_labels__apply(rules, text, &buf, &is_changed, err);
+
+	if (rc == 0 && is_changed)
+		is_changed = !is_named(b, text, sonde_buf_view(&buf));
+	if (rc == 0 && is_changed)
+		count_rules(rules);
+	*out = rc	    ? SONDE_NONE
+	       : is_changed ? sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(&buf), NULL)
+			    : sonde_map_add(&b->l->labels, text, NULL);
+	if (rc == 0 && *out == SONDE_NONE)
+		rc = sonde_err_nomem(err);
+	sonde_buf_release(&buf);
+	return rc;
+}
+
+/* The label number of each string that is the label of a range. */
+static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32_t **out,
+	struct sonde_err *err)
+{
+	size_t i, nr = b->r->strings.nr;
+	int rc = 0;
+
+	*out = sonde_malloc((nr + 1) * sizeof(**out));
+	if (!*out)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++)
+		(*out)[i] = SONDE_NONE;
+	for (i = 0; i < b->r->ranges.nr && rc == 0; i++) {
+		uint32_t string = b->r->ranges.at[i].label;
+
+		if ((*out)[string] == SONDE_NONE)
+			rc = rewrite(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
+	}
+	return rc;
+}
+
+int sonde_build__rewrite(struct sonde_build *b, struct sonde_str text, uint32_t *out, struct sonde_err *err)
+{
+	struct sonde_str copy = sonde_arena_dup(&b->l->arena, text);
+
+	return copy.p ? rewrite(b, &b->labels, copy, out, err) : sonde_err_nomem(err);
+}
+
+static int list_rules(struct sonde_build *b, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < b->labels.rules.nr; i++) {
+		struct sonde_label_rule *rule = sonde_vec_push(&b->l->label_rules);
+
+		if (!rule)
+			return sonde_err_nomem(err);
+		rule->changed = b->labels.rules.at[i].changed;
+		rule->text = sonde_arena_dup(&b->l->arena, b->labels.rules.at[i].text);
+		if (!rule->text.p)
+			return sonde_err_nomem(err);
+	}
+	return 0;
+}
+
+int sonde_build__labels(struct sonde_build *b, struct sonde_err *err)
+{
+	const struct sonde_selection *s = &b->l->selection;
+	int rc = sonde_nvtx_filter_build(&b->filter, s->nvtx_include, s->nvtx_exclude, err);
+
+	if (rc == 0)
+		rc = sonde_labels__init(&b->labels, s->labels, err);
+	if (rc == 0)
+		rc = rewrite_all(b, &b->labels, &b->label_of, err);
+	return rc ? rc : list_rules(b, err);
+}
+
+uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range)
+{
+	return b->label_of_range ? b->label_of_range[range]
+				 : b->label_of[b->r->ranges.at[range].label];
+}
+
+/* --- stacks of labels, to count them and find serial ones ------------------------------------- */
+
+struct node {
+	uint32_t parent, label;
+	uint32_t process;	 /* of the last entry */
+	uint32_t entered, most; /* how often in that process, and in any */
+	uint32_t group;		 /* of siblings with the same shape, SONDE_NONE = no digits */
+};
+
+struct trie {
+	struct sonde_map keys;
+	struct sonde_recent recent;
+	SONDE_VEC(struct node) nodes;
+	uint32_t *of; /* by range */
+};
+
+static void release_trie(struct trie *t)
+{
+	sonde_map_release(&t->keys);
+	sonde_vec_release(&t->nodes);
+	sonde_free(t->of);
+}
+
+/* Builds the trie with the labels of `of_string`, or of `of_range` if that is not NULL. */
+static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of_string,
+	const uint32_t *of_range)
+{
+	uint32_t i;
+	bool is_new;
+
+	t->of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*t->of));
+	for (i = 0; t->of && i < b->r->ranges.nr; i++) {
+		const struct sonde_range *g = &b->r->ranges.at[i];
+		uint32_t label = of_range ? of_range[i] : of_string[g->label];
+		uint32_t parent = g->parent == SONDE_NONE ? SONDE_NONE : t->of[g->parent];
+		uint32_t key[SONDE_RECENT_WORDS] = {parent, label, g->domain, g->kind};
+		uint32_t *recent = sonde_recent__of(&t->recent, key), n = *recent - 1;
+		struct node *node;
+
+		is_new = false;
+		if (!*recent)
+			n = sonde_build__key(b, &t->keys, key, 4, &is_new);
+		node = sonde_map_slot(&t->nodes, n);
+		if (!node)
+			return false;
+		*recent = n + 1;
+		if (is_new)
+			*node = (struct node){parent, label, g->process, 0, 0, SONDE_NONE};
+		node->entered = node->process == g->process ? node->entered + 1 : 1;
+		node->process = g->process;
+		node->most = node->entered > node->most ? node->entered : node->most;
+		t->of[i] = n;
+	}
+	return t->of != NULL;
+}
+
+/* Serial siblings by their shape. */
+struct groups {
+	struct sonde_map keys; /* {parent, label number of the shape} */
+	SONDE_VEC(struct group {
+		uint32_t label; /* the shape */
+		uint32_t size;	/* how many have it */
+	}) at;
+};
+
+static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, struct node *node,
+	struct sonde_buf *shape)
+{
+	uint32_t parent = node->parent, key[2] = {parent, 0};
+	struct group *group;
+
+	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
+		!make_shape(shape, b->l->labels.keys[node->label]) ||
+		is_named(b, b->l->labels.keys[node->label], sonde_buf_view(shape)))
+		return !shape->failed;
+	key[1] = sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(shape), NULL);
+	node->group = key[1] == SONDE_NONE ? SONDE_NONE : sonde_build__key(b, &g->keys, key, 2, NULL);
+	group = sonde_map_slot(&g->at, node->group);
+	if (!group)
+		return false;
+	group->label = key[1];
+	group->size++;
+	return true;
+}
+
+/* `*out` gets the label of each range with serial siblings merged, `*nr_merged` how many labels were. */
+static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint32_t **out,
+	uint64_t *nr_merged)
+{
+	struct trie t = {0};
+	struct groups g = {0};
+	struct sonde_buf shape = {0};
+	bool ok = build_trie(b, &t, of_string, NULL);
+	size_t i;
+
+	*nr_merged = 0;
+	*out = sonde_malloc((b->r->ranges.nr + 1) * sizeof(**out));
+	for (i = 0; i < t.nodes.nr && ok; i++)
+		ok = group_node(b, &t, &g, &t.nodes.at[i], &shape);
+	for (i = 0; i < t.nodes.nr && ok; i++) {
+		struct node *n = &t.nodes.at[i];
+
+		if (n->group == SONDE_NONE || g.at.at[n->group].size <= MANY_SIBLINGS)
+			continue;
+		n->label = g.at.at[n->group].label;
+		++*nr_merged;
+	}
+	ok = ok && *out;
+	for (i = 0; i < b->r->ranges.nr && ok; i++)
+		(*out)[i] = t.nodes.at[t.of[i]].label;
+	sonde_map_release(&g.keys);
+	sonde_vec_release(&g.at);
+	sonde_buf_release(&shape);
+	release_trie(&t);
+	return ok;
+}
+
+/* Counts the regions that these labels would make. */
+static bool count_regions(struct sonde_build *b, const uint32_t *of_string,
+	const uint32_t *of_range, size_t *nr)
+{
+	struct trie t = {0};
+	bool ok = build_trie(b, &t, of_string, of_range);
+
+	*nr = t.nodes.nr;
+	release_trie(&t);
+	return ok;
+}
+
+static void note_fewer(struct sonde_build *b, size_t nr, size_t left, const char *word)
+{
+	if (nr > MANY_REGIONS && left < nr / 2)
+		sonde_note(&b->l->notes,
+			"%zu regions, as many labels look serial: report.labels=%s would leave %zu",
+			nr, word, left);
+}
+
+/* Where the known rules are not in use: notes how many regions they would leave. */
+static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
+{
+	struct sonde_labels rules = {0};
+	uint32_t *of_string = NULL;
+	size_t left = nr;
+	int rc = sonde_labels__init(&rules, (struct sonde_words){NULL, 0}, err);
+
+	if (rc == 0)
+		rc = rewrite_all(b, &rules, &of_string, err);
+	if (rc == 0 && !count_regions(b, of_string, NULL, &left))
+		rc = sonde_err_nomem(err);
+	if (rc == 0)
+		note_fewer(b, nr, left, "known");
+	sonde_free(of_string);
+	sonde_labels__release(&rules);
+	return rc;
+}
+
+int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t *merged = NULL;
+	uint64_t nr_merged = 0;
+	bool ok;
+
+	if (!b->labels.is_auto)
+		return 0;
+	ok = merge_serial(b, b->label_of, &merged, &nr_merged);
+	if (!ok || !nr_merged) {
+		sonde_free(merged);
+		return ok ? 0 : sonde_err_nomem(err);
+	}
+	b->label_of_range = merged;
+	return sonde_vec_put(
+		       &b->l->label_rules, (struct sonde_label_rule){SONDE_STR("auto"), nr_merged})
+		       ? 0
+		       : sonde_err_nomem(err);
+}
+
+int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err)
+{
+	uint32_t *merged = NULL;
+	uint64_t nr_merged = 0;
+	size_t nr = 0, left = 0;
+	bool ok;
+
+	if (b->labels.is_auto || b->stacks.nr <= MANY_REGIONS)
+		return 0;
+	if (!count_regions(b, b->label_of, NULL, &nr))
+		return sonde_err_nomem(err);
+	if (nr <= MANY_REGIONS)
+		return 0;
+	if (!b->labels.has_known)
+		return note_known(b, nr, err);
+	ok = merge_serial(b, b->label_of, &merged, &nr_merged) &&
+	     (!nr_merged || count_regions(b, NULL, merged, &left));
+	if (ok && nr_merged)
+		note_fewer(b, nr, left, "auto");
+	sonde_free(merged);
+	return ok ? 0 : sonde_err_nomem(err);
 }

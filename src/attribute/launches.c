@@ -13,54 +13,6 @@
 
 _Static_assert(sizeof(struct sonde_launch) == 12, "there are millions of them");
 
-const char *sonde_region_kind_name(enum sonde_region_kind k)
-{
-	static const char *const names[] = {"push_pop", "start_end", "graph", "backward"};
-
-	return names[k];
-}
-
-const char *sonde_region_kind_words(enum sonde_region_kind k)
-{
-	static const char *const words[] = {
-		"push/pop", "start/end", "written there as a graph was captured", "backward of it"};
-
-	return words[k];
-}
-
-const char *sonde_region_kind_mark(enum sonde_region_kind k)
-{
-	static const char *const marks[] = {"", " (start/end)", " (graph)", " (backward)"};
-
-	return marks[k];
-}
-
-struct sonde_str sonde_region_path(struct sonde_str id, enum sonde_region_kind k)
-{
-	return (struct sonde_str){id.p, k == SONDE_REGION_START_END && id.n >= 2 ? id.n - 2 : id.n};
-}
-
-void sonde_region_say(struct sonde_buf *out, struct sonde_str id, enum sonde_region_kind k)
-{
-	sonde_buf_str(out, sonde_region_path(id, k));
-	sonde_buf_puts(out, sonde_region_kind_mark(k));
-}
-
-const char *sonde_outside_key(enum sonde_outside o)
-{
-	static const char *const keys[] = {"no_range_open", "two_threads", "no_host_call"};
-
-	return keys[o];
-}
-
-const char *sonde_outside_name(enum sonde_outside o)
-{
-	static const char *const names[] = {
-		"no range open", "two threads have ranges open", "no host call in the trace"};
-
-	return names[o];
-}
-
 uint32_t sonde_build__set(
 	struct sonde_build *b, const uint32_t *members, size_t nr, uint32_t last)
 {
@@ -122,7 +74,7 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 	for (k = 0; k < set.nr; k++) {
 		uint32_t stack = b->stack_of[members[k]];
 
-		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* of a label that was started twice one */
+		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* a label that was started twice counts once */
 			b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
 	}
 	k = b->raw_stacks.nr - first;
@@ -209,7 +161,7 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
-/* What its record alone tells of a launch; false when memory is short. */
+/* Fills in what the record alone says about a launch; false when memory is short. */
 static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 {
 	const struct sonde_record *rec = &b->r->records.at[i];

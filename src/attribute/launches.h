@@ -21,7 +21,7 @@ struct sonde_launch {
 	uint32_t scope : 27;  /* below SONDE_MAX_SCOPES */
 	uint32_t state : 2;   /* enum sonde_launch_state */
 	uint32_t cause : 2;   /* enum sonde_outside, if that is where it is */
-	bool is_adopted : 1; /* in ranges of another thread: its own had none open */
+	bool is_adopted : 1; /* counts in ranges of another thread: its own had none open */
 };
 
 #define SONDE_MAX_SCOPES (1u << 27)
@@ -30,7 +30,7 @@ struct sonde_launch {
 struct sonde_presence {
 	uint32_t scope, region;
 	uint64_t instances;
-	uint64_t first_instances; /* of these, counted in no scope before: what adds up */
+	uint64_t first_instances; /* the part that was counted in no scope before: it adds up over scopes */
 };
 
 struct sonde_launches {
@@ -58,7 +58,7 @@ struct sonde_launches {
 	struct sonde_arena arena;
 };
 
-/* What a launch was read as. */
+/* The record that a launch was made of. */
 static inline const struct sonde_record *sonde_launch_record(
 	const struct sonde_launches *l, const struct sonde_launch *launch)
 {
@@ -78,7 +78,7 @@ static inline struct sonde_str sonde_region_label(
 	return l->labels.keys[region->label];
 }
 
-/* Set number `set`, of the records or made here: where its members are, and how many. */
+/* The members of set number `set`, which is one of the records' or was made here, and how many. */
 static inline struct sonde_set sonde_launches_set(
 	const struct sonde_launches *l, uint32_t set, const uint32_t **members)
 {

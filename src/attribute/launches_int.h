@@ -1,24 +1,76 @@
 /*
  * Inside the attribution room: the steps of building the launches.
  *
- *   labels.c     the rules that rewrite labels; serial.c which labels look serial
- *   region.c     range entries → stacks of labels → regions (the nesting rules)
- *   known.c      regions that the capture has no entry of, and somebody knows
- *   adopt.c      threads without ranges: whose ranges they work in; adopted.c puts them there
- *   backward.c   backward operators among the ranges, and what they are the backward of
- *   origin.c     where work was written, hung below where it was launched
+ *   labels.c     labels: rules that rewrite them, and which of them look serial
+ *   region.c     range entries, and ids that are known otherwise → stacks of labels → regions
+ *   adopt.c      threads without ranges: whose ranges they work in
+ *   origin.c     graphs and backward operators: where work was written, below where it was launched
  *   scope.c      processes and devices → scopes
  *   presences.c  which region has entries in which scope
  *   selection.c  which launches count, which regions are shown
  *   launches.c   the build itself: places, coverage
- *   explain.c    why little or nothing is left, in words
+ *   outcome.c    why little or nothing is left, in words
  */
 #ifndef SONDE_ATTRIBUTE_LAUNCHES_INT_H
 #define SONDE_ATTRIBUTE_LAUNCHES_INT_H
 
-#include "attribute/labels_int.h"
+#include "attribute/filter_int.h"
 #include "attribute/launches.h"
-#include "attribute/recent_int.h"
+
+#include <string.h>
+
+/* A rule that rewrites labels, `REGEX => REPLACEMENT`. */
+struct sonde_label_pattern {
+	struct sonde_pattern pattern;
+	struct sonde_str replacement;
+	struct sonde_str text;	/* the whole rule */
+	bool is_known;		/* shipped: applies only to labels with a digit */
+	bool is_used;		/* on the last label */
+	uint64_t changed;	/* labels, each once */
+};
+
+struct sonde_labels {
+	struct sonde_pool pool;
+	SONDE_VEC(struct sonde_label_pattern) rules;
+	bool has_known; /* the shipped rules are among them */
+	bool is_auto;
+};
+
+/* `words`: `known`, `raw`, `auto` (with the known ones), or rules; none at all is `known`. */
+int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct sonde_err *err);
+/* Rewrites `label` into `out`; `*is_changed` false: no rule fits and `out` stays empty. */
+int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct sonde_buf *out,
+	bool *is_changed, struct sonde_err *err);
+void sonde_labels__release(struct sonde_labels *l);
+
+/*
+ * Numbers that were looked up just now. Programs enter the same few ranges again
+ * and again, and comparing five words is several times quicker than asking a map.
+ */
+#define SONDE_RECENT_WORDS 5
+
+/* All zero to begin with. */
+struct sonde_recent {
+	struct {
+		uint32_t key[SONDE_RECENT_WORDS];
+		uint32_t number; /* plus one; 0 = not known */
+	} at[256];
+};
+
+/* Where the number of a key is kept, plus one; 0 there: the caller looks it up and puts it there. */
+static inline uint32_t *sonde_recent__of(struct sonde_recent *r, const uint32_t *key)
+{
+	uint32_t hash = 0, i;
+
+	for (i = 0; i < SONDE_RECENT_WORDS; i++)
+		hash = (hash ^ key[i]) * 0x9e3779b1u;
+	i = hash >> 24;
+	if (memcmp(r->at[i].key, key, sizeof(r->at[i].key)) != 0) {
+		memcpy(r->at[i].key, key, sizeof(r->at[i].key));
+		r->at[i].number = 0;
+	}
+	return &r->at[i].number;
+}
 
 /*
  * A distinct stack of labels as it really was, before the label rule moves it:
@@ -53,7 +105,7 @@ struct sonde_known {
 
 /* Which ranges somebody without any works in, at a moment. */
 struct sonde_question {
-	uint64_t ns, thread; /* who asks, and when */
+	uint64_t ns, thread; /* when, and which thread asks */
 	uint32_t process, index; /* index: the asker's own */
 	/* The answer. */
 	uint32_t set;  /* 0: none, and why not … */
@@ -77,16 +129,16 @@ struct sonde_build {
 	uint32_t *backward_of; /* by range: which of these it is in, SONDE_NONE; NULL: none is */
 	bool *is_left_out;     /* by range: it is in one; NULL likewise */
 	SONDE_VEC(struct sonde_hung) hung; /* in order of launch */
-	uint64_t hung_bytes, nr_not_hung; /* of the ids made by that; what was too much */
+	uint64_t hung_bytes, nr_not_hung; /* bytes of the ids made by that; launches for which they were too many */
 	SONDE_VEC(struct sonde_known) known;
 	uint32_t *stack_of;	    /* by range number */
-	uint64_t long_id_bytes, max_long_ids; /* of regions with long ids: what there are, and may be */
+	uint64_t long_id_bytes, max_long_ids; /* bytes of long ids: how many there are, and may be */
 	bool *is_cut; /* by range: too deep for long names, it is in its parent's stack; NULL: none is */
 	uint64_t nr_cut;
 	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
 	uint32_t *seen_in;	    /* by region: the last place it was met in, plus one */
 	SONDE_VEC(struct sonde_place)
-	raw; /* by place: the stacks it stands for, a slice of `raw_stacks` */
+	raw; /* by place: its stacks, a slice of `raw_stacks` */
 	SONDE_VEC(uint32_t) raw_stacks;
 	SONDE_VEC(uint32_t) scratch, frames;
 };
@@ -102,9 +154,9 @@ int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err);
 /* Finds ranges that are backward operators, their origins and whom they work for. */
 int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err);
-/* Once all other ranges have stacks: what backward operators hang below. */
+/* Once all other ranges have stacks: finds the stacks that backward operators hang below. */
 int sonde_build__hang_backward(struct sonde_build *b, struct sonde_err *err);
-/* Once all ranges have stacks: launches that have an origin of their own. */
+/* Once all ranges have stacks: hangs launches that have an origin of their own below it. */
 int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err);
 /* Answers questions, in an order of its own; ranges in `is_left_out` (may be NULL) lend nothing. */
 int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,

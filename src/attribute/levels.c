@@ -1,6 +1,6 @@
 #include "attribute/levels.h"
 
-#include "attribute/nvtx_expr_int.h"
+#include "attribute/filter_int.h"
 #include "base/alloc.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static size_t path_of(const struct sonde_launches *l, uint32_t region, struct so
 	return nr;
 }
 
-/* By regular expressions, which have no outermost range, or else exactly. */
+/* The expression of a region: by regular expressions, which cannot say "outermost", or else exactly. */
 static void add_expression(
 	struct sonde_buf *out, const struct sonde_launches *l, uint32_t region, bool is_regex)
 {
@@ -115,7 +115,7 @@ int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_la
 	*is_good = false;
 	add_expression(out, l, region, false);
 	if (!out->failed && sonde_str_starts(sonde_buf_view(out), "regex:"))
-		return 0; /* read as another */
+		return 0; /* the label would be read as a regular expression */
 	if (!is_portable(sonde_buf_view(out))) {
 		sonde_buf_clear(out);
 		add_expression(out, l, region, true);
@@ -135,7 +135,7 @@ int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_la
 	return rc == SONDE_ERR_USAGE ? 0 : rc;
 }
 
-/* Named itself, or the outermost that an expression with a path takes. */
+/* Whether the filter names a region itself, or it is the outermost that an expression with a path takes. */
 static bool is_named(
 	const struct sonde_nvtx_filter *f, const struct sonde_launches *l, uint32_t region)
 {
@@ -165,7 +165,7 @@ int sonde_levels_has(
 	return rc;
 }
 
-/* How many named regions `region` lies in. */
+/* How many named regions are around `region`. */
 static unsigned depth_among(const struct sonde_launches *l, const bool *named, uint32_t region)
 {
 	unsigned depth = 0;
@@ -176,7 +176,7 @@ static unsigned depth_among(const struct sonde_launches *l, const bool *named, u
 	return depth;
 }
 
-static int add(struct sonde_levels *v, const struct sonde_launches *l, uint32_t region,
+static int add_level(struct sonde_levels *v, const struct sonde_launches *l, uint32_t region,
 	unsigned level, struct sonde_err *err)
 {
 	struct sonde_level *at = sonde_vec_push(&v->at);
@@ -216,7 +216,7 @@ static int add_groups(struct sonde_levels *v, const struct sonde_launches *l, co
 				continue;
 			done[k] = true;
 			next = level + 1 > next ? level + 1 : next;
-			rc = add(v, l, k, level, err);
+			rc = add_level(v, l, k, level, err);
 		}
 		base = next;
 	}

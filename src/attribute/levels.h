@@ -1,6 +1,6 @@
 /*
  * Levels: the regions a selection names, as Nsight Compute's expressions, and
- * how deep each lies among the others. Range replay opens only the outermost
+ * how deep each is nested among the others. Range replay opens only the outermost
  * matching range, so regions of different levels need captures of their own.
  */
 #ifndef SONDE_ATTRIBUTE_LEVELS_H
@@ -11,7 +11,7 @@
 
 struct sonde_level {
 	uint32_t region;	/* number in the launches */
-	unsigned level;		/* how many other named regions it lies in */
+	unsigned level;		/* how many other named regions are around it */
 	const char *expression; /* selects exactly this region */
 };
 
@@ -23,7 +23,7 @@ struct sonde_levels {
 /*
  * No include names every region. Where launches are known, regions without any are left out. `l`
  * should be built with `stack_only`: ncu sees the real stack. Other domains and start/end ranges
- * lie on levels of their own, as they may cross.
+ * get levels of their own, as they may cross.
  */
 int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err);

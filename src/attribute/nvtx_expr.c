@@ -1,12 +1,231 @@
-/* NVTX expressions: from text to patterns, and whether the ranges open at a launch fit. */
-#include "attribute/nvtx_expr_int.h"
+/*
+ * One NVTX expression: text → characters with their roles → patterns (pattern.c), and whether open
+ * ranges fit. filter.c has include and exclude lists of them; levels.c makes them of regions.
+ *
+ *   EXPR    := ["regex:"] [DOMAIN "@"] (LIST | STACK)    Nsight Compute's grammar
+ *   LIST    := NAME ("," NAME)*                          start/end: inside all of them
+ *   STACK   := ["["] ELEM ("/" ELEM)* ["/" | "]"]        push/pop; has a "/", "[" or "]"
+ *   ELEM    := NAME | "+" | "*"                          + one range between, * any number
+ *
+ * No domain means the default domain. Empty elements are skipped (`/A`, `A//`).
+ * The first element is a NAME. `\` makes one of `@ , [ ] / * + ? ; \` and the
+ * blank plain; before any other character it is a plain backslash. After
+ * `regex:` domain and names are regular expressions, searched, and a `\` before
+ * anything but `@ , / ;` belongs to them; a `[…]` closed within its element is a
+ * character class, any other leading `[` or trailing `]` is the stack's end.
+ *
+ * A word with none of `/ [ ] ,` and no `regex:` is a *label glob*, sonde's own:
+ * `decode*` takes every launch inside a push/pop or start/end range so labelled,
+ * in any domain. `LLM@*` takes labels that begin with `LLM@`, and also any range
+ * of a domain `LLM`; so Nsight's `D@x` and `x` keep what they took, and take
+ * push/pop ranges as well.
+ */
+#include "attribute/filter_int.h"
+
+#include <string.h>
 
 #define MAX_ELEMS 256
+
+/* One name of a list, or one level of a stack. */
+struct nvtx_elem {
+	uint8_t kind; /* 0 = name, '+' or '*' */
+	struct sonde_pattern name;
+};
+
+/* One character of an expression once escapes are taken off. */
+struct nvtx_char {
+	char c;
+	char role; /* 0 = itself, else the operator it is: one of @ , [ ] / * + ? */
+	uint32_t pos;
+};
+
+/* An expression as text: the characters after `regex:`. */
+struct nvtx_text {
+	struct sonde_str source; /* with `regex:`, for messages */
+	bool is_regex;
+	struct nvtx_char *at;
+	size_t nr;
+};
 
 /* A slice of an expression's characters. */
 struct span {
 	size_t from, to;
 };
+
+/* --- characters and their roles ----------------------------------------------------------------- */
+
+static bool is_one_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* Takes blanks off both sides, but not one that a backslash protects. */
+static struct sonde_str trim(struct sonde_str s)
+{
+	struct sonde_str t = sonde_str_trim(s);
+	size_t slashes = 0;
+
+	while (slashes < t.n && t.p[t.n - 1 - slashes] == '\\')
+		slashes++;
+	if (slashes % 2 && t.p + t.n < s.p + s.n)
+		t.n++;
+	return t;
+}
+
+bool sonde_nvtx_next_item(struct sonde_str *rest, struct sonde_str *item)
+{
+	size_t i = 0;
+
+	if (!rest->p)
+		return false;
+	while (i < rest->n && rest->p[i] != ';')
+		i += rest->p[i] == '\\' && i + 1 < rest->n ? 2 : 1;
+	*item = trim((struct sonde_str){rest->p, i});
+	*rest = i < rest->n ? (struct sonde_str){rest->p + i + 1, rest->n - i - 1}
+			    : (struct sonde_str){NULL, 0};
+	return true;
+}
+
+/* "NVTX expression 'E', character N: reason" */
+static int refuse(const struct nvtx_text *t, size_t index, struct sonde_err *err, const char *reason)
+{
+	size_t end = t->source.n;
+	size_t pos = index < t->nr ? t->at[index].pos : end;
+
+	sonde_err_set(err, SONDE_ERR_USAGE, "NVTX expression '%.*s', character %zu: %s",
+		SONDE_STR_ARG(t->source), pos + 1, reason);
+	if (err)
+		err->pos = pos;
+	return SONDE_ERR_USAGE;
+}
+
+/* The first character with one of these roles, or t->nr. */
+static size_t find_role(const struct nvtx_text *t, size_t from, const char *roles)
+{
+	while (from < t->nr && !is_one_of(t->at[from].role, roles))
+		from++;
+	return from;
+}
+
+static void put_char(struct nvtx_text *t, char c, char role, size_t pos)
+{
+	t->at[t->nr++] = (struct nvtx_char){.c = c, .role = role, .pos = (uint32_t)pos};
+}
+
+/* Plain expressions: a backslash before an operator takes itself and the operator's meaning away. */
+static void lex_plain(struct nvtx_text *t, struct sonde_str s)
+{
+	size_t i;
+
+	for (i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c == '\\' && i + 1 < s.n && is_one_of(s.p[i + 1], "@,[]/*+?;\\ ")) {
+			put_char(t, s.p[i + 1], 0, i);
+			i++;
+		} else {
+			put_char(t, c, is_one_of(c, "@,[]/*+?") ? c : 0, i);
+		}
+	}
+}
+
+/* Where the character class that begins at `i` ends, within its element; 0 when it does not. */
+static size_t class_end(const struct nvtx_text *t, size_t i)
+{
+	size_t k = i + 1;
+
+	if (k < t->nr && t->at[k].c == '^')
+		k++;
+	if (k < t->nr && t->at[k].c == ']')
+		k++;
+	k = find_role(t, k, "[]/");
+	while (k + 1 < t->nr && t->at[k].role == '[') {
+		if (t->at[k + 1].c == ':') /* [:alpha:] has a bracket of its own */
+			k = find_role(t, k, "]/");
+		k = k < t->nr ? find_role(t, k + 1, "[]/") : k;
+	}
+	return k < t->nr && t->at[k].role == ']' ? k : 0;
+}
+
+/*
+ * Whether the `[` at `from`, a class up to `to` by its looks, is the stack's end all the same: in
+ * `[A]`, which is Nsight's "outermost and innermost", and in `[A[0-9]`, where a class follows.
+ */
+static bool is_stack_end(const struct nvtx_text *t, size_t from, size_t to)
+{
+	size_t inner = find_role(t, from + 1, "[]");
+
+	if (from > 0 && t->at[from - 1].role != '@')
+		return false;
+	if (inner < to && t->at[inner].role == '[' && t->at[inner + 1].c != ':')
+		return true;
+	return to + 1 == t->nr && find_role(t, 0, "/") == t->nr;
+}
+
+/* Regular expressions: characters inside a character class are not operators. */
+static void hide_classes(struct nvtx_text *t)
+{
+	size_t i, end;
+
+	for (i = 0; i < t->nr; i++) {
+		if (t->at[i].role != '[')
+			continue;
+		end = class_end(t, i);
+		if (!end || is_stack_end(t, i, end))
+			continue;
+		for (; i <= end; i++)
+			t->at[i].role = 0;
+		i = end;
+	}
+}
+
+static void lex_regex(struct nvtx_text *t, struct sonde_str s)
+{
+	size_t i;
+
+	for (i = 6; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c != '\\' || i + 1 == s.n) {
+			put_char(t, c, is_one_of(c, "@,[]/*+") ? c : 0, i);
+			continue;
+		}
+		if (!is_one_of(s.p[i + 1], "@,/;"))
+			put_char(t, c, 0, i);
+		put_char(t, s.p[i + 1], 0, i + 1);
+		i++;
+	}
+	hide_classes(t);
+}
+
+/* Takes escapes off and finds the operators. `out->at` is in the pool's arena. */
+static int lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str item,
+	struct sonde_err *err)
+{
+	*out = (struct nvtx_text){.source = item, .is_regex = sonde_str_starts(item, "regex:")};
+	if (item.n > SONDE_PATTERN_MAX)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"NVTX expression '%.40s…' is longer than %d bytes", item.p,
+			SONDE_PATTERN_MAX);
+	out->at = sonde_arena_calloc(&pool->arena, item.n, sizeof(*out->at));
+	if (!out->at)
+		return sonde_err_nomem(err);
+	if (out->is_regex)
+		lex_regex(out, item);
+	else
+		lex_plain(out, item);
+	if (!out->nr)
+		return refuse(out, 0, err, "nothing follows regex:");
+	return 0;
+}
+
+/* Whether an expression is a label glob. */
+static bool is_label(const struct nvtx_text *t)
+{
+	return !t->is_regex && find_role(t, 0, "/[],") == t->nr;
+}
+
+/* --- patterns ----------------------------------------------------------------------------------- */
 
 static bool is_default(struct sonde_str domain)
 {
@@ -28,15 +247,15 @@ static int build_regex(struct sonde_pattern *out, struct sonde_pool *pool,
 			 : sonde_pattern__regex(out, pool, sonde_buf_view(&text), &why);
 	sonde_buf_release(&text);
 	if (rc == SONDE_ERR_USAGE)
-		return nvtx_bad(t, s.from + (size_t)why.pos, err, why.msg);
+		return refuse(t, s.from + (size_t)why.pos, err, why.msg);
 	return rc ? sonde_err_nomem(err) : 0;
 }
 
-/* Only in a label glob do * and ? stand for text. */
+/* `*` and `?` are wildcards in a label glob only. */
 static int build_name(struct sonde_pattern *out, struct sonde_pool *pool, const struct nvtx_text *t,
 	struct span s, struct sonde_err *err)
 {
-	bool globs = nvtx_is_label(t);
+	bool globs = is_label(t);
 	uint16_t *glob;
 	size_t i;
 
@@ -63,17 +282,17 @@ static int add_elem(struct nvtx_expr *e, struct sonde_pool *pool, const struct n
 	char role = s.to - s.from == 1 ? t->at[s.from].role : 0;
 
 	if (e->nr == MAX_ELEMS)
-		return nvtx_bad(t, s.from, err, "more elements than any stack has");
+		return refuse(t, s.from, err, "more elements than any stack has");
 	if (e->kind == NVTX_STACK && (role == '*' || role == '+')) {
 		elem->kind = (uint8_t)role;
 		e->nr++;
 		return 0;
 	}
 	if (e->kind != NVTX_LABEL && !t->is_regex) {
-		size_t star = nvtx_find_role(t, s.from, "*");
+		size_t star = find_role(t, s.from, "*");
 
 		if (star < s.to)
-			return nvtx_bad(t, star, err,
+			return refuse(t, star, err,
 				"'*' in a name is no wildcard in Nsight's grammar: write \\* for "
 				"the character, a plain glob without '/', or regex:");
 	}
@@ -81,7 +300,7 @@ static int add_elem(struct nvtx_expr *e, struct sonde_pool *pool, const struct n
 	return build_name(&elem->name, pool, t, s, err);
 }
 
-/* Puts the implied "anything" before and after a stack that is not anchored there. */
+/* A stack that is not anchored at an end gets an implied "anything" there. */
 static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struct nvtx_text *t,
 	struct span s, struct sonde_err *err)
 {
@@ -92,9 +311,9 @@ static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 
 	s.from += outermost;
 	s.to -= innermost && s.to > s.from;
-	wrong = nvtx_find_role(t, s.from, "[],");
+	wrong = find_role(t, s.from, "[],");
 	if (wrong < s.to)
-		return nvtx_bad(t, wrong, err,
+		return refuse(t, wrong, err,
 			t->at[wrong].role == ','
 				? "',' (start/end ranges) and '/' (push/pop ranges) do not mix"
 				: "'[' belongs at the beginning, ']' at the end; \\ makes them "
@@ -102,17 +321,17 @@ static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 	if (!outermost)
 		e->elems[e->nr++].kind = '*';
 	for (i = s.from; i < s.to && rc == 0; i = end + 1) {
-		end = nvtx_find_role(t, i, "/");
+		end = find_role(t, i, "/");
 		end = end < s.to ? end : s.to;
 		if (end == i)
 			continue;
 		rc = add_elem(e, pool, t, (struct span){i, end}, err);
 		if (rc == 0 && e->nr == 1u + !outermost && e->elems[e->nr - 1].kind)
-			return nvtx_bad(t, i, err,
+			return refuse(t, i, err,
 				"'*' and '+' go between ranges: a range name must come first");
 	}
 	if (rc == 0 && e->nr == !outermost)
-		return nvtx_bad(t, s.from, err, "no range name");
+		return refuse(t, s.from, err, "no range name");
 	if (rc == 0 && !innermost)
 		e->elems[e->nr++].kind = '*';
 	return rc;
@@ -125,10 +344,10 @@ static int build_list(struct nvtx_expr *e, struct sonde_pool *pool, const struct
 	int rc = 0;
 
 	for (i = s.from; i <= s.to && rc == 0; i = end + 1) {
-		end = nvtx_find_role(t, i, ",");
+		end = find_role(t, i, ",");
 		end = end < s.to ? end : s.to;
 		if (end == i)
-			return nvtx_bad(t, i, err, "no range name");
+			return refuse(t, i, err, "no range name");
 		rc = add_elem(e, pool, t, (struct span){i, end}, err);
 	}
 	return rc;
@@ -147,12 +366,12 @@ static int build_label(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 	return rc ? rc : add_elem(e, pool, t, (struct span){at + 1, t->nr}, err);
 }
 
-/* At most: what the separators divide, and an implied '*' on either side. */
+/* The most elements there can be: one more than separators, and an implied '*' on either side. */
 static size_t count_elems(const struct nvtx_text *t)
 {
 	size_t nr = 3, i;
 
-	for (i = nvtx_find_role(t, 0, "/,"); i < t->nr; i = nvtx_find_role(t, i + 1, "/,"))
+	for (i = find_role(t, 0, "/,"); i < t->nr; i = find_role(t, i + 1, "/,"))
 		nr++;
 	return nr;
 }
@@ -163,7 +382,7 @@ int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde
 	struct nvtx_text t;
 	struct span s = {0, 0};
 	size_t at;
-	int rc = nvtx_lex(&t, pool, item, err);
+	int rc = lex(&t, pool, item, err);
 
 	*out = (struct nvtx_expr){0};
 	if (rc)
@@ -171,23 +390,25 @@ int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde
 	out->elems = sonde_arena_calloc(&pool->arena, count_elems(&t), sizeof(*out->elems));
 	if (!out->elems)
 		return sonde_err_nomem(err);
-	at = nvtx_find_role(&t, 0, "@");
-	if (nvtx_is_label(&t))
+	at = find_role(&t, 0, "@");
+	if (is_label(&t))
 		return build_label(out, pool, &t, at, err);
 	s.to = t.nr;
 	if (at < t.nr) {
 		if (at == 0)
-			return nvtx_bad(&t, 0, err, "no domain before '@'");
+			return refuse(&t, 0, err, "no domain before '@'");
 		rc = build_name(&out->domain, pool, &t, (struct span){0, at}, err);
 		out->has_domain = true;
 		s.from = at + 1;
 	}
 	if (rc)
 		return rc;
-	out->kind = nvtx_find_role(&t, s.from, "/[]") < t.nr ? NVTX_STACK : NVTX_LIST;
+	out->kind = find_role(&t, s.from, "/[]") < t.nr ? NVTX_STACK : NVTX_LIST;
 	return out->kind == NVTX_STACK ? build_stack(out, pool, &t, s, err)
 				       : build_list(out, pool, &t, s, err);
 }
+
+/* --- matching ----------------------------------------------------------------------------------- */
 
 static bool domain_fits(const struct nvtx_expr *e, struct sonde_str domain)
 {
@@ -197,7 +418,7 @@ static bool domain_fits(const struct nvtx_expr *e, struct sonde_str domain)
 		&e->domain, is_default(domain) ? SONDE_STR("<default domain>") : domain);
 }
 
-/* As in a glob: only the last '*' ever has to be reconsidered. */
+/* As in a glob, only the last '*' ever has to be reconsidered. */
 static bool stack_fits(const struct nvtx_expr *e, const struct sonde_open_stack *stack)
 {
 	size_t k = 0, i = 0, star = SIZE_MAX, star_i = 0;
@@ -283,4 +504,113 @@ bool nvtx_expr_names(const struct nvtx_expr *e, struct sonde_str label)
 		if (!e->elems[k].kind && sonde_pattern__takes(&e->elems[k].name, label))
 			return true;
 	return false;
+}
+
+/*
+ * --- translating -------------------------------------------------------------------------------
+ *
+ * Nsight has no label globs, so each becomes regular expressions: for push/pop
+ * (with the `/`) and for start/end (without), in the default domain and in any
+ * other. A character that means something to either grammar becomes `.`: the result
+ * takes at least what the glob takes, and reading filters exactly. (A label with a
+ * line end in place of such a character is the one thing it misses.)
+ */
+
+bool nvtx_is_plain(char c)
+{
+	return (unsigned char)c >= ' ' && c != 0x7f && !strchr("@,;[]/*+?\\^$.|(){}", c);
+}
+
+static void put_regex(struct sonde_buf *out, const struct nvtx_text *t, size_t from, size_t to)
+{
+	size_t i;
+
+	sonde_buf_putc(out, '^');
+	for (i = from; i < to; i++) {
+		const struct nvtx_char *ch = &t->at[i];
+
+		if (ch->role == '*')
+			sonde_buf_puts(out, ".*");
+		else if (ch->role == '?')
+			sonde_buf_puts(out, ".+"); /* Nsight may count bytes, we count characters */
+		else
+			sonde_buf_putc(out, nvtx_is_plain(ch->c) ? ch->c : '.');
+	}
+	sonde_buf_putc(out, '$');
+}
+
+/* Both kinds of ranges: `DOMAIN@regex/` and `DOMAIN@regex`. */
+static void put_twins(struct sonde_buf *out, struct sonde_str domain, struct sonde_str label)
+{
+	static const char *const end[] = {"/\n", "\n"};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		sonde_buf_puts(out, "regex:");
+		sonde_buf_str(out, domain);
+		if (domain.n)
+			sonde_buf_putc(out, '@');
+		sonde_buf_str(out, label);
+		sonde_buf_puts(out, end[i]);
+	}
+}
+
+static void put_label(struct sonde_buf *out, const struct nvtx_text *t)
+{
+	struct sonde_buf label = {0}, domain = {0};
+	size_t at = find_role(t, 0, "@");
+
+	put_regex(&label, t, 0, t->nr);
+	put_twins(out, (struct sonde_str){NULL, 0}, sonde_buf_view(&label));
+	put_twins(out, SONDE_STR(".*"), sonde_buf_view(&label));
+	if (at > 0 && at + 1 < t->nr) {
+		sonde_buf_clear(&label);
+		put_regex(&domain, t, 0, at);
+		put_regex(&label, t, at + 1, t->nr);
+		put_twins(out, sonde_buf_view(&domain), sonde_buf_view(&label));
+	}
+	out->failed = out->failed || label.failed || domain.failed;
+	sonde_buf_release(&label);
+	sonde_buf_release(&domain);
+}
+
+/* Puts an expression as it is, but for the `\` that only protected a `;` from our lists. */
+static void put_untouched(struct sonde_buf *out, struct sonde_str item)
+{
+	size_t i;
+
+	for (i = 0; i < item.n; i++) {
+		if (item.p[i] == '\\' && i + 1 < item.n) {
+			if (item.p[i + 1] != ';')
+				sonde_buf_putc(out, '\\');
+			i++;
+		}
+		sonde_buf_putc(out, item.p[i]);
+	}
+	sonde_buf_putc(out, '\n');
+}
+
+int sonde_nvtx_filter_translate(struct sonde_buf *out, const char *word, struct sonde_err *err)
+{
+	struct sonde_str rest = sonde_str_from(word), item;
+	struct sonde_pool pool = {0};
+	struct nvtx_text text;
+	struct nvtx_expr e;
+	int rc = 0;
+
+	while (rc == 0 && sonde_nvtx_next_item(&rest, &item)) {
+		if (!item.n)
+			continue;
+		rc = nvtx_expr_build(&e, &pool, item, err); /* refuses what Nsight would refuse */
+		if (rc == 0)
+			rc = lex(&text, &pool, item, err);
+		if (rc)
+			break;
+		if (is_label(&text))
+			put_label(out, &text);
+		else
+			put_untouched(out, item);
+	}
+	sonde_pool__release(&pool);
+	return rc ? rc : out->failed ? sonde_err_nomem(err) : 0;
 }

@@ -1,4 +1,4 @@
-#include "attribute/pattern_int.h"
+#include "attribute/filter_int.h"
 
 #include "base/alloc.h"
 
@@ -47,7 +47,7 @@ static bool is_utf8(struct sonde_str s)
 	return true;
 }
 
-static int compile(struct sonde_regex *re, struct sonde_str text, struct sonde_err *err)
+static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct sonde_err *err)
 {
 	uint32_t options = PCRE2_NEVER_BACKSLASH_C;
 	pcre2_compile_context *context;
@@ -95,7 +95,7 @@ int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, str
 	pcre2_set_depth_limit(re->limits, MATCH_DEPTH);
 	pcre2_set_heap_limit(re->limits, MATCH_HEAP_KIB);
 	*out = (struct sonde_pattern){.regex = re};
-	return compile(re, text, err);
+	return compile_regex(re, text, err);
 }
 
 int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str word,

@@ -19,7 +19,7 @@ struct counting {
 	struct sonde_map keys;	  /* {scope, region} → number in the presences */
 };
 
-/* A region is known in a scope, entered or not. NULL: no memory. */
+/* The presence of a region in a scope, made when new; it may have no entry. NULL: no memory. */
 static struct sonde_presence *make_presence(
 	struct sonde_build *b, struct counting *c, uint32_t scope, uint32_t region)
 {
@@ -75,7 +75,7 @@ static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t rang
 
 /*
  * A launch that hangs below where it was written may be in regions nobody entered in its scope.
- * The kind of a region does not tell: another process may have entered it.
+ * Its kind does not say so: another process may have entered it.
  */
 static bool count_homes(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
 {
@@ -88,7 +88,7 @@ static bool count_homes(struct sonde_build *b, struct counting *c, const struct 
 	return true;
 }
 
-/* An entry nobody launched anything in goes where the one around it is. Parents come first. */
+/* An entry without launches counts in the scope of the one around it. Parents come first. */
 static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t range)
 {
 	const struct sonde_range *at = &b->r->ranges.at[range];
@@ -99,7 +99,7 @@ static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t
 	return count_one(b, c, range, scope, true);
 }
 
-/* What is known to be there is in every scope of its process, without entries. */
+/* A region that is known otherwise is in every scope of its process, without entries. */
 static bool count_known(struct sonde_build *b, struct counting *c)
 {
 	uint32_t scope;

@@ -7,10 +7,10 @@
  * an outermost range of the same process, hangs below `P` (the label rule).
  * Start/end ranges are roots of their own and never nest.
  *
- * A region is told by its whole path, so that nested ranges with long labels need
+ * A region is known by its whole path, so that nested ranges with long labels need
  * the square of what the capture has of them. Ids longer than LONG_ID get a share
- * of memory that grows with the labels and the entries; what lies deeper counts in
- * the range around it.
+ * of memory that grows with the labels and the entries; what is nested deeper counts
+ * in the range around it.
  */
 #include "attribute/launches_int.h"
 
@@ -22,7 +22,41 @@
 #define LONG_IDS_ALWAYS (16u << 20) /* bytes of long ids in any capture … */
 #define LONG_IDS_SHARE	16u	    /* … and this much more for each byte of labels … */
 #define BYTES_OF_ENTRY	4u	    /* … and of entries */
+#define MAX_DEPTH	512u /* of a known region */
 #define MAX_NAMED	64u /* regions that a label names around itself, and parts of it that may be one */
+
+const char *sonde_region_kind_name(enum sonde_region_kind k)
+{
+	static const char *const names[] = {"push_pop", "start_end", "graph", "backward"};
+
+	return names[k];
+}
+
+const char *sonde_region_kind_words(enum sonde_region_kind k)
+{
+	static const char *const words[] = {
+		"push/pop", "start/end", "written there as a graph was captured", "backward of it"};
+
+	return words[k];
+}
+
+const char *sonde_region_kind_mark(enum sonde_region_kind k)
+{
+	static const char *const marks[] = {"", " (start/end)", " (graph)", " (backward)"};
+
+	return marks[k];
+}
+
+struct sonde_str sonde_region_path(struct sonde_str id, enum sonde_region_kind k)
+{
+	return (struct sonde_str){id.p, k == SONDE_REGION_START_END && id.n >= 2 ? id.n - 2 : id.n};
+}
+
+void sonde_region_say(struct sonde_buf *out, struct sonde_str id, enum sonde_region_kind k)
+{
+	sonde_buf_str(out, sonde_region_path(id, k));
+	sonde_buf_puts(out, sonde_region_kind_mark(k));
+}
 
 uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
 	size_t nr, bool *is_new)
@@ -44,7 +78,7 @@ static void id_label(struct sonde_buf *b, struct sonde_str label)
 }
 
 /*
- * No two regions have the same id, whatever else the capture holds: what parts a path is escaped
+ * No two regions have the same id, whatever else the capture holds: separators are escaped
  * inside labels and domains, and only the id of a start/end range ends in `@@`.
  */
 static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region *region)
@@ -71,7 +105,7 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 static uint32_t add_region(
 	struct sonde_build *b, uint32_t parent, const struct sonde_stack *stack, uint32_t label)
 {
-	/* Written in a range of that name or entered: it is one region, and a range if it was. */
+	/* One region, whether work was written in such a range or the range was entered; if entered, it is a range. */
 	uint32_t key[4] = {parent, label, stack->domain, stack->kind == SONDE_REGION_START_END};
 	struct sonde_region region = {.parent = parent,
 		.label = label,
@@ -171,7 +205,7 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 
 	if (*recent)
 		return *recent - 1;
-	/* What it hangs below is the process's own affair, if its label names that. */
+	/* Only a label that may name its parent hangs below different regions in different processes. */
 	if (!of || !may_name_parent(b->l->labels.keys[stack->label]))
 		key[4] = SONDE_NONE;
 	if (!of && is_too_long(b, stack) && sonde_map_find(&b->stack_keys, SONDE_BYTES(key)) == SONDE_NONE)
@@ -212,8 +246,8 @@ uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t dom
 	return add_stack(b, &stack, &of);
 }
 
-/* The range is no entry of a region. False: no memory. */
-static bool cut(struct sonde_build *b, uint32_t range)
+/* Marks a range as no entry of any region. False: no memory. */
+static bool cut_range(struct sonde_build *b, uint32_t range)
 {
 	if (!b->is_cut)
 		b->is_cut = sonde_calloc(b->r->ranges.nr, sizeof(*b->is_cut));
@@ -236,11 +270,11 @@ static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 		stack.parent = b->stack_of[g->parent];
 	b->stack_of[range] = add_stack(b, &stack, stack.parent == SONDE_NONE ? g : NULL);
 	if (stack.parent != SONDE_NONE && b->stack_of[range] == stack.parent)
-		return cut(b, range);
+		return cut_range(b, range);
 	return b->stack_of[range] != SONDE_NONE;
 }
 
-/* Backward operators and what is inside them, now that the rest is there. */
+/* Adds backward operators and the ranges inside them, once all others have stacks. */
 static int add_backward(struct sonde_build *b, struct sonde_err *err)
 {
 	uint32_t i;
@@ -320,5 +354,81 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 			"%llu %s nested too deep for their long names: what is in them counts in the one "
 			"around them; rules for report.labels can make names shorter",
 			(unsigned long long)b->nr_cut, b->nr_cut == 1 ? "range is" : "ranges are");
+	return rc;
+}
+
+/*
+ * --- regions that are known otherwise ------------------------------------------------------------
+ *
+ * A look at the program saw their ranges. A report that knows ranges by their launches alone has no
+ * entry of those without any.
+ */
+
+/* The next part of an id, up to a plain `/` or `@`, escapes taken off into `out`; what ended it. */
+static char next_part(struct sonde_str *rest, struct sonde_buf *out)
+{
+	char end = '\0';
+	size_t i;
+
+	sonde_buf_clear(out);
+	for (i = 0; i < rest->n && !end; i++) {
+		if (rest->p[i] == '\\' && i + 1 < rest->n)
+			sonde_buf_putc(out, rest->p[++i]);
+		else if (rest->p[i] == '/' || rest->p[i] == '@')
+			end = rest->p[i];
+		else
+			sonde_buf_putc(out, rest->p[i]);
+	}
+	*rest = (struct sonde_str){rest->p + i, rest->n - i};
+	return end;
+}
+
+/* Makes the stacks of one id in one process. There is no region of a domain that the capture does not have. */
+static int add_known_id(struct sonde_build *b, struct sonde_str id, uint32_t process, struct sonde_err *err)
+{
+	bool is_start_end = sonde_str_ends(id, "@@");
+	enum sonde_region_kind kind = is_start_end ? SONDE_REGION_START_END : SONDE_REGION_PUSH_POP;
+	uint32_t domain = SONDE_NONE, stack = SONDE_NONE;
+	struct sonde_str rest = {id.p, id.n - (is_start_end ? 2 : 0)};
+	struct sonde_buf part = {0};
+	unsigned depth;
+	int rc = 0;
+
+	for (depth = 0; rc == 0 && depth < MAX_DEPTH; depth++) {
+		char end = next_part(&rest, &part);
+		uint32_t label;
+
+		if (end == '@' && depth == 0) {
+			domain = sonde_map_find(&b->r->strings, sonde_buf_view(&part));
+			if (domain == SONDE_NONE)
+				break;
+			continue;
+		}
+		rc = sonde_build__rewrite(b, sonde_buf_view(&part), &label, err);
+		if (rc)
+			break;
+		stack = stack == SONDE_NONE ? sonde_build__root(b, process, domain, label, kind)
+					    : sonde_build__child(b, stack, label, kind);
+		if (stack == SONDE_NONE || part.failed)
+			rc = sonde_err_nomem(err);
+		if (end != '/')
+			break;
+	}
+	if (rc == 0 && stack != SONDE_NONE && !sonde_vec_put(&b->known, (struct sonde_known){stack, process}))
+		rc = sonde_err_nomem(err);
+	sonde_buf_release(&part);
+	return rc;
+}
+
+int sonde_build__known(struct sonde_build *b, struct sonde_err *err)
+{
+	const struct sonde_words ids = b->l->selection.known;
+	uint32_t process;
+	size_t i;
+	int rc = 0;
+
+	for (process = 0; process < b->r->processes.nr; process++)
+		for (i = 0; i < ids.nr && rc == 0; i++)
+			rc = add_known_id(b, sonde_str_from(ids.at[i]), process, err);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * Regions and scopes: what attribution arranges everything by, and what was
- * asked for. Launches have these tables, and cells keep them.
+ * Regions, scopes and the selection. Attribution arranges everything by regions and
+ * scopes; launches have these tables, and cells keep them.
  */
 #ifndef SONDE_ATTRIBUTE_REGIONS_H
 #define SONDE_ATTRIBUTE_REGIONS_H
@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "read/inputs.h"
 
-/* What was asked for. Everything borrowed; all zero = everything. */
+/* The user's selection. Everything is borrowed; all zero = everything is selected. */
 struct sonde_selection {
 	struct sonde_words nvtx_include, nvtx_exclude;
 	struct sonde_words kernel_include, kernel_exclude;
@@ -20,13 +20,13 @@ struct sonde_selection {
 	/* Ids of regions, with labels as captured, that are known to be there though the capture may have nothing of them. */
 	struct sonde_words known;
 	/*
-	 * The lists that are the capture's own. What the profiler selected by its grammar is not
-	 * selected again by ours, and that its excludes meet nothing is no news.
+	 * Which lists the profiler applied while it captured. Ours does not select again what its
+	 * grammar selected, and no note says that such an exclude matches nothing.
 	 */
 	bool is_include_done, is_exclude_done, is_kernels_done;
 };
 
-/* What a region stands for. The first two are enum sonde_range_kind. */
+/* How a region came to be. The first two are enum sonde_range_kind. */
 enum sonde_region_kind {
 	SONDE_REGION_PUSH_POP = SONDE_PUSH_POP,
 	SONDE_REGION_START_END = SONDE_START_END,
@@ -36,7 +36,7 @@ enum sonde_region_kind {
 };
 const char *sonde_region_kind_name(enum sonde_region_kind k);  /* "push_pop", … */
 const char *sonde_region_kind_words(enum sonde_region_kind k); /* "push/pop", … for people */
-/* What stands behind the label in lists: " (start/end)", " (graph)", … or nothing. */
+/* The words after the label in lists: " (start/end)", " (graph)", … or none. */
 const char *sonde_region_kind_mark(enum sonde_region_kind k);
 /* An id as people read it: the "@@" of start/end ranges is for programs, the mark says it in words. */
 struct sonde_str sonde_region_path(struct sonde_str id, enum sonde_region_kind k);
@@ -63,7 +63,7 @@ struct sonde_region {
  */
 enum sonde_measured {
 	SONDE_MEASURED_KERNEL, /* launch by launch */
-	SONDE_MEASURED_RANGE,  /* ranges, replayed inside the program; where a CSV does not tell */
+	SONDE_MEASURED_RANGE,  /* ranges, replayed inside the program; also where a CSV does not say which */
 	SONDE_MEASURED_APP_RANGE, /* ranges, by running the whole program again */
 };
 #define SONDE_NR_MEASURED 3
@@ -122,7 +122,7 @@ struct sonde_label_rule {
 /* The most function names a note lists, and one more to know that there are more. */
 #define SONDE_MAX_FUNCTIONS 9
 
-/* What the selection met. Tallies of several inputs add up. */
+/* Counts of what the selection took and left. Tallies of several inputs add up. */
 struct sonde_tally {
 	uint64_t nr_launches, nr_taken, nr_outside, nr_not_selected, nr_adopted;
 	uint64_t nr_outside_by[SONDE_NR_OUTSIDE];

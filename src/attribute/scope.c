@@ -40,7 +40,7 @@ static uint32_t add_scope(struct sonde_build *b, const struct sonde_scope *scope
 										 : SONDE_NONE;
 }
 
-/* Mostly that of the record before. */
+/* Mostly the scope of the record before. */
 uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec)
 {
 	uint8_t measured = (uint8_t)measured_of(b->r, rec);
@@ -87,7 +87,10 @@ static bool are_named_alike(const struct sonde_process *p, const struct sonde_pr
 	return p->pid == q->pid;
 }
 
-/* Sorted scopes: processes named alike are neighbours. How many from the first on are, and whether they are several. */
+/*
+ * How many scopes from the first on are of processes named alike, which are neighbours in sorted scopes, and
+ * whether these are several processes.
+ */
 static size_t count_alike(
 	const struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes, bool *are_several)
 {
@@ -139,7 +142,7 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 		input, has_host ? "/host:" : "", SONDE_STR_ARG(host), ranges);
 }
 
-/* Names those that are told to say their host, or all with `has_host` NULL. False: no memory. */
+/* Names the scopes marked in `has_host` with their host, or all without it where that is NULL. False: no memory. */
 static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	const bool *has_host, struct sonde_arena *arena)
 {
@@ -162,7 +165,7 @@ static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sond
 	return true;
 }
 
-/* Marks those whose names are not their own. False: no memory. */
+/* Marks scopes that share their name with another. False: no memory. */
 static bool find_alike(const struct sonde_scope *scopes, size_t nr, bool *is_alike)
 {
 	struct sonde_map names = {0};
@@ -206,7 +209,7 @@ static bool number_names(struct sonde_scope *scopes, size_t nr, struct sonde_are
 	return ok;
 }
 
-/* Processes of several hosts in one input may have one number: these say their host. */
+/* Processes of several hosts in one input may have the same pid: their names have the host too. */
 bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	struct sonde_arena *arena)
 {
@@ -241,7 +244,7 @@ static int add_host_scopes(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
-/* Sorts the scopes, which launches know by the order they were met in. */
+/* Sorts the scopes and renumbers those of launches, which are numbered in the order of first use. */
 static bool sort_scopes(struct sonde_build *b)
 {
 	uint32_t *rank = sonde_calloc(b->l->scopes.nr + 1, sizeof(*rank));

@@ -39,7 +39,7 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 }
 
 /* Whether a filter takes what has these stacks open; false when memory is short. */
-static bool decide(const struct sonde_build *b, struct view *v, const uint32_t *stacks, size_t nr,
+static bool decide_stacks(const struct sonde_build *b, struct view *v, const uint32_t *stacks, size_t nr,
 	const struct sonde_nvtx_filter *filter, bool *takes)
 {
 	struct sonde_open_ranges open;
@@ -76,14 +76,14 @@ static int decide_entered(const struct sonde_build *b, struct view *v,
 	size_t i;
 
 	for (i = 0; ok && i < b->known.nr; i++)
-		ok = decide(b, v, &b->known.at[i].stack, 1, filter, &takes[b->known.at[i].stack]);
+		ok = decide_stacks(b, v, &b->known.at[i].stack, 1, filter, &takes[b->known.at[i].stack]);
 	for (i = 0; ok && i < b->r->ranges.nr; i++) {
 		uint32_t stack = b->stack_of[i];
 
 		if (is_done[stack] || !b->r->ranges.at[i].time.begin_ns)
 			continue;
 		is_done[stack] = true;
-		ok = decide(b, v, &stack, 1, filter, &takes[stack]);
+		ok = decide_stacks(b, v, &stack, 1, filter, &takes[stack]);
 	}
 	sonde_free(is_done);
 	return ok ? 0 : sonde_err_nomem(err);
@@ -95,7 +95,7 @@ static size_t nr_verdicts(const struct sonde_build *b)
 	return b->l->places.nr + b->stacks.nr;
 }
 
-/* takes[…]: whether the filter takes launches in that place, or entries of that stack. */
+/* Fills `takes`: whether the filter takes launches in each place, and entries of each stack. */
 static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_filter *filter,
 	bool *takes, struct sonde_err *err)
 {
@@ -107,7 +107,7 @@ static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_fi
 		const struct sonde_place *raw = &b->raw.at[i];
 		const uint32_t *stacks = raw->nr ? &b->raw_stacks.at[raw->first] : NULL;
 
-		if (!decide(b, &v, stacks, raw->nr, filter, &takes[i]))
+		if (!decide_stacks(b, &v, stacks, raw->nr, filter, &takes[i]))
 			rc = sonde_err_nomem(err);
 	}
 	if (rc == 0)
@@ -118,7 +118,7 @@ static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_fi
 	return rc;
 }
 
-/* Verdicts of the kernel filter. Replayed ranges have no kernels: it says nothing of them. */
+/* Verdicts of the kernel filter. It is not asked about replayed ranges, which have no kernels. */
 struct verdicts {
 	struct sonde_name_filter *filter;
 	uint8_t *of; /* by function: 0 = not yet, 1 = no, 2 = yes */
@@ -214,7 +214,7 @@ static void show_regions(struct sonde_build *b, const bool *takes)
 			show_region(l, b->stacks.at[i].region);
 }
 
-/* Where the profiler's own grammar chose the launches, all that it captured is taken. */
+/* Where the profiler's own grammar chose the launches, everything it captured is taken. */
 static void take_captured(const struct sonde_build *b, bool *takes)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* Labels that are rewritten before anything else sees them (report.labels). */
-#include "attribute/labels_int.h"
+#include "attribute/launches_int.h"
 #include "attribute/launches.h"
 
 #include "made.h"

@@ -1,5 +1,6 @@
 /*
- * Inside the attribution room: one pattern over one name.
+ * Inside the attribution room: what filters are made of. A pattern (pattern.c) is over one name, an
+ * NVTX expression (nvtx_expr.c, which has the grammar) over the ranges open at a launch. Patterns:
  *
  *   exact     equal bytes
  *   glob      `*` any text, `?` one character (a whole UTF-8 one); matched in
@@ -10,9 +11,10 @@
  *
  * Patterns live in a pool and are valid until it is released.
  */
-#ifndef SONDE_ATTRIBUTE_PATTERN_INT_H
-#define SONDE_ATTRIBUTE_PATTERN_INT_H
+#ifndef SONDE_ATTRIBUTE_FILTER_INT_H
+#define SONDE_ATTRIBUTE_FILTER_INT_H
 
+#include "attribute/filter.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/glob.h"
@@ -50,5 +52,30 @@ bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text);
 int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 	struct sonde_str with, struct sonde_buf *out);
 void sonde_pool__release(struct sonde_pool *pool);
+
+/* --- NVTX expressions ------------------------------------------------------------------------- */
+
+enum nvtx_expr_kind {
+	NVTX_LABEL, /* a label glob */
+	NVTX_LIST,
+	NVTX_STACK,
+};
+
+struct nvtx_expr {
+	uint8_t kind; /* enum nvtx_expr_kind */
+	bool has_domain;
+	struct sonde_pattern domain;
+	struct sonde_pattern label; /* NVTX_LABEL: the whole word */
+	struct nvtx_elem *elems;    /* private; NVTX_LABEL with a domain: one, what follows the @ */
+	size_t nr;
+};
+
+int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde_str item,
+	struct sonde_err *err);
+bool nvtx_expr_takes(const struct nvtx_expr *e, const struct sonde_open_ranges *open);
+/* Whether one of its names takes `label`. */
+bool nvtx_expr_names(const struct nvtx_expr *e, struct sonde_str label);
+/* Whether a character is itself in Nsight's grammar, in ours, in a regular expression, on a line. */
+bool nvtx_is_plain(char c);
 
 #endif

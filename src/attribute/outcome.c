@@ -6,6 +6,21 @@
 
 #include <string.h>
 
+const char *sonde_outside_key(enum sonde_outside o)
+{
+	static const char *const keys[] = {"no_range_open", "two_threads", "no_host_call"};
+
+	return keys[o];
+}
+
+const char *sonde_outside_name(enum sonde_outside o)
+{
+	static const char *const names[] = {
+		"no range open", "two threads have ranges open", "no host call in the trace"};
+
+	return names[o];
+}
+
 size_t sonde_selection_nr_words(const struct sonde_selection *s)
 {
 	return s->nvtx_include.nr + s->nvtx_exclude.nr + s->kernel_include.nr +
