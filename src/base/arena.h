@@ -25,7 +25,7 @@ void *sonde_arena_calloc(struct sonde_arena *a, size_t nr, size_t size); /* clea
 struct sonde_str sonde_arena_dup(
 	struct sonde_arena *a, struct sonde_str s);		/* NUL-terminated copy */
 char *sonde_arena_z(struct sonde_arena *a, struct sonde_str s); /* the same as a C string */
-/* What `b` holds as a C string, and releases it. */
+/* Copies the bytes of `b` as a C string and releases `b`. */
 char *sonde_arena_take(struct sonde_arena *a, struct sonde_buf *b);
 struct sonde_str sonde_arena_printf(struct sonde_arena *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

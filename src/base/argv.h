@@ -22,7 +22,7 @@ void sonde_argv_add(struct sonde_argv *a, const char *word);
 void sonde_argv_pair(struct sonde_argv *a, const char *option, const char *value);
 void sonde_argv_printf(struct sonde_argv *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What `word` holds; it is released. */
+/* Adds the text of `word` and releases `word`. */
 void sonde_argv_take(struct sonde_argv *a, struct sonde_buf *word);
 /* All of `words` up to the NULL. */
 void sonde_argv_all(struct sonde_argv *a, char *const *words);

@@ -1,7 +1,8 @@
 /*
  * Names are taken apart into the function and its template arguments and grouped by function.
- * Of a group those arguments are written that differ, in steps: what they are called, what
- * theirs are called, all of them. The step after which no two names read the same ends it.
+ * The names of a group get the arguments that differ, in steps: the name of each argument, then the
+ * names of its own arguments, then the whole text. The first step after which no two names read the
+ * same is the last.
  */
 #include "base/cxx_name.h"
 
@@ -129,7 +130,7 @@ static struct parts take_apart(struct sonde_str full, size_t index)
 }
 
 /*
- * What people call an argument: the function a lambda is in, the last name of a
+ * The name that people give an argument: the function a lambda is in, the last name of a
  * type, a number without its cast. `list` receives its template arguments.
  */
 static struct sonde_str fold(struct sonde_str argument, struct sonde_str *list)
@@ -184,7 +185,7 @@ enum step {
 	STEP_NAMES, /* what they are called */
 	STEP_INNER, /* and what their own arguments are called */
 	STEP_WHOLE,
-	NR_STEPS, /* nothing tells them apart: the names as they are */
+	NR_STEPS, /* no step makes them differ: the names stay as they are */
 };
 
 static void put_argument(struct sonde_buf *b, struct sonde_str argument, enum step step)

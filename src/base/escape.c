@@ -1,7 +1,7 @@
 /*
  * JSON can say every byte, and a script element holds JSON. All other languages share one walk
- * over the characters, `next_printable`, which makes visible what must not be seen raw; what is
- * special in the language is left to its function.
+ * over the characters, `next_printable`, which replaces invisible characters by visible escapes; the
+ * characters that are special in one language are left to its function.
  */
 #include "base/escape.h"
 
@@ -161,7 +161,7 @@ static bool starts_at(struct sonde_str text, size_t i, const char *z)
 	return i + n <= text.n && memcmp(text.p + i, z, n) == 0;
 }
 
-/* Whether the run of underscores at text[i] stands between letters or digits. */
+/* Whether the run of underscores at text[i] has letters or digits on both sides. */
 static bool is_inside_word(struct sonde_str text, size_t i)
 {
 	size_t before = i, after = i;

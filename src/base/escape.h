@@ -4,7 +4,7 @@
  *
  *   JSON       exact. Bytes that are not UTF-8 become U+FFFD and two upper-case
  *              hexadecimal digits each (byte FF: "\ufffdFF"). A real U+FFFD that
- *              happens to stand before such digits is written byte by byte the
+ *              happens to precede such digits is written byte by byte the
  *              same way, so the original can always be restored: replace every
  *              U+FFFD followed by [89A-F][0-9A-F] with that byte.
  *   Markdown   reads the same when rendered: nothing starts emphasis, code,

@@ -1,6 +1,6 @@
 /*
  * A JSON writer: a thin layer over a sink that knows about commas, keys and
- * indentation. Objects and arrays opened with `is_flat` stand on one line.
+ * indentation. Objects and arrays opened with `is_flat` take one line.
  * Nesting is at most 31 deep; the caller balances open and close.
  */
 #ifndef SONDE_BASE_JSON_OUT_H

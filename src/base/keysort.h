@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What most callers sort: where an element is, by its number. */
+/* The element that most callers sort: a key, and the number of what it belongs to. */
 struct sonde_keyed {
 	uint64_t key;
 	uint32_t index;
@@ -24,7 +24,7 @@ struct sonde_keyed {
 bool sonde_keysort_size(void *at, size_t nr, size_t size);
 /*
  * The numbers of `nr` elements in order: by the last of several keys, then by the one before it,
- * and so on. A key is told by what the elements are `of` and their number. NULL when memory is
+ * and so on. A key function gets `of`, which the elements belong to, and the number of one. NULL when memory is
  * short; to be freed.
  */
 typedef uint64_t sonde_key_fn(const void *of, uint32_t number);

@@ -1,4 +1,4 @@
-/* Sums of figures that may not be known (NaN): what is known counts, and NaN is none at all. */
+/* Sums of figures, some of which may be unknown (NaN): unknown ones are skipped, and a sum of none is NaN. */
 #ifndef SONDE_BASE_KNOWN_H
 #define SONDE_BASE_KNOWN_H
 

@@ -34,8 +34,8 @@ uint32_t sonde_map_keep(
 	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new);
 
 /*
- * What a vector has for each key, by the key's number `n`: the element, pushed when it is the next
- * one; NULL when memory is short, or was for `n`.
+ * The element of a vector that belongs to key number `n`, pushed when it is the next one. NULL when
+ * memory is short, or was for `n`.
  */
 #define sonde_map_slot(v, n)                                                                       \
 	((n) == SONDE_NONE ? NULL : (n) < (v)->nr ? (void *)&(v)->at[n] : sonde_vec_push(v))

@@ -8,8 +8,8 @@
  *     if (near.best.n)
  *             …
  *
- * Of names equally near the first one wins. A name of which no letter would
- * stay is never near, nor is one of which three or more change, and not half would stay.
+ * Among equally near names the first one wins. A name is never near where no letter would
+ * stay, nor where three or more letters change and fewer than half would stay.
  */
 #ifndef SONDE_BASE_NEAREST_H
 #define SONDE_BASE_NEAREST_H
@@ -18,7 +18,7 @@
 
 struct sonde_nearest {
 	struct sonde_str word;
-	unsigned below;	       /* as many typing errors are too many; shrinks to the best's */
+	unsigned below;	       /* so many typing errors are too many; shrinks to those of the best name */
 	struct sonde_str best; /* empty while none is near; points to what was offered */
 };
 

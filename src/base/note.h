@@ -4,10 +4,11 @@
  * Degradation is counted and shown, never hidden: every stage adds its
  * sentences here and every report prints them. The same sentence is kept once.
  *
- * A note is a remark, or it tells of a loss: something of the input is missing or damaged that
+ * A note is a remark, or it reports a loss: something of the input is missing or damaged that
  * should be there (a file that was cut off or left out, events that were lost), so that figures are
- * those of a part. Whoever finds that out says so. What the program did (a range it never closed)
- * and what a capture was never asked for (windows, a budget, limits of the tool) is no loss.
+ * those of a part. The code that finds the loss reports it. It is no loss when the program itself left
+ * something open (a range it never closed), nor when a capture was never asked for more (windows, a
+ * budget, limits of the tool).
  */
 #ifndef SONDE_BASE_NOTE_H
 #define SONDE_BASE_NOTE_H
@@ -28,7 +29,7 @@ void sonde_note(struct sonde_notes *notes, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void sonde_note_loss(struct sonde_notes *notes, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* One that was worded elsewhere. */
+/* Adds a note that was worded elsewhere. */
 void sonde_notes_put(struct sonde_notes *notes, struct sonde_str text, bool is_loss);
 bool sonde_notes_is_loss(const struct sonde_notes *notes, size_t i);
 void sonde_notes_add(struct sonde_notes *to, const struct sonde_notes *from);

@@ -1,4 +1,4 @@
-/* Numbers in order, and what can be read off them then. */
+/* Sorting numbers, and quantiles of sorted ones. */
 #ifndef SONDE_BASE_QUANTILE_H
 #define SONDE_BASE_QUANTILE_H
 

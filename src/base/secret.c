@@ -1,6 +1,6 @@
 /*
- * One pass over a word: at each byte it is asked which shape of a secret begins there. Shell scripts
- * are single words (sh -c '…'), so a word is looked at piece by piece, blanks between them.
+ * One pass over a word asks at each byte which shape of a secret begins there. Shell scripts are
+ * single words (sh -c '…'), so a word is read piece by piece, with blanks between them.
  */
 #include "base/secret.h"
 
@@ -93,7 +93,7 @@ bool sonde_secret_is_name(const char *p, size_t n)
 	return false;
 }
 
-/* Names that tell before a colon too, where `key: value` is common: not `key` alone. */
+/* Names that mark a secret before a colon too, where `key: value` is common: not `key` alone. */
 static bool is_clear_name(const char *p, size_t n)
 {
 	static const char *const keys[] = {"API", "ACCESS", "PRIVATE", "SECRET", "AUTH"};
@@ -344,7 +344,7 @@ static bool take_token(const struct sonde_secret *s, size_t at, size_t *from, si
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Options whose names tell nothing, of programs that are known. */
+/* Options of well-known programs whose names do not show that a secret follows. */
 static const struct option {
 	const char *program, *option;
 	bool has_user;	  /* USER:PASSWORD */

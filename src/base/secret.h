@@ -4,7 +4,7 @@
  * A name is that of a secret when it is in capitals and contains TOKEN, SECRET,
  * PASSWORD or KEY (HF_TOKEN, AWS_ACCESS_KEY_ID), or in small letters and ends
  * with such a word (db.password, --api-key; not key_dim or tokenizer). Some
- * values tell by their own shape: `//user:PASSWORD@host`, `Bearer …`, `hf_…`.
+ * values have a shape of their own: `//user:PASSWORD@host`, `Bearer …`, `hf_…`.
  * Guessing finds most and not all; who must be sure keeps secrets off command
  * lines.
  *

@@ -1,4 +1,7 @@
-/* Masked copies. Most lines have no secret and are not copied. */
+/*
+ * Masked copies. Most lines have no secret and are not copied. A file of its own, because the injected
+ * library links secret.c and has neither buffers nor arenas.
+ */
 #include "base/arena.h"
 #include "base/secret.h"
 

@@ -1,6 +1,6 @@
 /*
- * Bytes collect in a buffer and leave it in large pieces. A failure is remembered and told at
- * the end, so that writers need not ask after every line.
+ * Bytes collect in a buffer and leave it in large pieces. A failure is remembered and
+ * returned at the end, so that writers need not ask after every line.
  */
 #include "base/sink.h"
 
@@ -47,7 +47,7 @@ static int open_temp(struct sonde_sink *s)
 	return fd;
 }
 
-/* A device or pipe is written to as it is; of a link, what it leads to is replaced. */
+/* A device or pipe is written to as it is; for a link, the file it leads to is replaced. */
 static int open_target(struct sonde_sink *s, const char *path)
 {
 	char target[PATH_MAX];

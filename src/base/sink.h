@@ -9,7 +9,7 @@
  * and PATH is as it was. The temporary name is random and never one that exists:
  * processes with the same id (containers, nodes that share a file system) do not
  * meet in it, and a link put there leads nowhere.
- * Of a link it is what the link leads to; a device or pipe is written to as it is.
+ * If PATH is a link, the file it leads to is replaced; a device or pipe is written to as it is.
  */
 #ifndef SONDE_BASE_SINK_H
 #define SONDE_BASE_SINK_H

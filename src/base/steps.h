@@ -1,6 +1,6 @@
 /*
- * How much work was done, counted and not timed, so that tests can tell linear
- * from quadratic on a busy machine.
+ * How much work was done, counted and not timed, so that tests can distinguish
+ * linear from quadratic on a busy machine.
  *
  * A build with -fsanitize-coverage=trace-pc (make test, gcc)
  * counts every piece of straight code that runs, in all threads, those of other

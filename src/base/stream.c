@@ -1,6 +1,6 @@
 /*
  * Streams in streams: a member of an archive inside a gzip file reads from the one below it.
- * Each keeps what it peeked at, and where it broke off; the innermost reason is the one told.
+ * Each keeps the bytes it peeked at, and why it broke off; the innermost reason is reported.
  */
 #include "base/stream.h"
 

@@ -1,7 +1,7 @@
 /*
  * A stream: bytes in order, from memory, from a gzip file, or from a member of
  * an archive. Streams are stacked: a compressed trace inside a compressed
- * archive is four of them. Nothing is held but what lies between two of them.
+ * archive is four of them. Memory holds only the bytes between two of them.
  *
  * zlib inflates. libdeflate and ISA-L are faster, but the first wants the whole
  * text in memory, and reading the text takes longer than inflating it.
@@ -30,7 +30,7 @@ struct sonde_stream {
 void sonde_stream_from_slice(struct sonde_stream *s, struct sonde_str slice);
 /* The next `size` bytes of `from`. */
 void sonde_stream_from_part(struct sonde_stream *s, struct sonde_stream *from, uint64_t size);
-/* What `from` holds, inflated: one gzip member or several behind each other. */
+/* Inflates `from`: one gzip member, or several one after the other. */
 int sonde_stream_from_gzip(struct sonde_stream *s, struct sonde_stream *from, struct sonde_err *err);
 void sonde_stream_release(struct sonde_stream *s);
 

@@ -1,4 +1,4 @@
-/* The header of a member in a tar archive (ustar), as it lies on disk. */
+/* The header of a member in a tar archive (ustar), as it is on disk. */
 #ifndef SONDE_BASE_TAR_HEAD_H
 #define SONDE_BASE_TAR_HEAD_H
 

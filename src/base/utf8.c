@@ -1,5 +1,5 @@
 /*
- * Strict: what is overlong, a surrogate, or cut off is no character, so that no two spellings
+ * Strict: an overlong, surrogate or cut-off sequence is not a character, so that no two spellings
  * of a label pass for one.
  */
 #include "base/str.h"

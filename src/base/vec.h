@@ -49,7 +49,7 @@
 			qsort((v)->at, (v)->nr, sizeof(*(v)->at), compare);                        \
 	} while (0)
 
-/* What such a comparison returns for two numbers. */
+/* The value that such a comparison returns for two numbers. */
 #define sonde_cmp(a, b) ((a) < (b) ? -1 : (a) > (b))
 
 /* Leaves the elements for whose number `i` the expression `keeps` is true. */

@@ -1,10 +1,10 @@
 /* Threads are made for one piece of work and joined: none waits for the next. */
 #include "base/workers.h"
 
-#include "base/cores.h"
-
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 struct hand {
 	void (*work)(void *worker);
@@ -19,6 +19,18 @@ static void *run_one(void *arg)
 
 	h->work(h->worker);
 	return NULL;
+}
+
+/* Asks the affinity mask and not the machine: in a container or a job they differ. */
+size_t sonde_cores(void)
+{
+	cpu_set_t set;
+	long online;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+		return (size_t)CPU_COUNT(&set);
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a set has room for */
+	return online < 1 ? 1 : (size_t)online;
 }
 
 size_t sonde_workers_count(size_t most)

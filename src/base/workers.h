@@ -1,8 +1,8 @@
 /*
- * Work shared out among threads: each worker is a struct that says what its share is.
+ * Work shared among threads: each worker is a struct that says what its share is.
  *
- * The first works in the calling thread. One for which no thread can be had is done there too,
- * so that the result never depends on how many there are.
+ * The first worker runs in the calling thread, and so does one for which no thread can be started:
+ * the result never depends on how many threads there are.
  */
 #ifndef SONDE_BASE_WORKERS_H
 #define SONDE_BASE_WORKERS_H
@@ -10,6 +10,9 @@
 #include <stddef.h>
 
 #define SONDE_MOST_WORKERS 64
+
+/* Cores this process may run on: those it is bound to (taskset, mpirun, Slurm), not all the machine has. 1 or more. */
+size_t sonde_cores(void);
 
 /* How many may work at a time: the cores of this process, at most `most`. */
 size_t sonde_workers_count(size_t most);

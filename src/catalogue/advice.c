@@ -259,7 +259,7 @@ enum detail {
 	DETAIL_LINE
 };
 
-/* What tools write, the first match of a line wins; a needle is found anywhere in it. */
+/* Lines that tools write. The first row whose needle is anywhere in the line wins. */
 static const struct pattern {
 	const char *needle;
 	uint8_t situation, detail;

@@ -37,7 +37,7 @@ enum sonde_situation {
 	SONDE_WHEN_MEMORY_BACKUP,  /* device memory saved in host memory: slow */
 	SONDE_NR_LOG_SITUATIONS,   /* those above may be found in ncu's log */
 
-	/* Of a machine. */
+	/* About a machine. */
 	SONDE_WHEN_NO_GPU = SONDE_NR_LOG_SITUATIONS, /* detail: who says so */
 	SONDE_WHEN_MIG,				     /* detail: the GPU's number */
 	SONDE_WHEN_DRIVERS_DIFFER,		     /* detail: the two versions */
@@ -53,11 +53,11 @@ enum sonde_situation {
 	SONDE_WHEN_COMPANY,	   /* other profilers run; detail: which */
 	SONDE_WHEN_CONTAINER,	   /* without permission; detail: its kind */
 
-	/* Of a run. */
+	/* About a run. */
 	SONDE_WHEN_NSYS_NO_REPORT, /* detail: the range that was to start it */
 	SONDE_WHEN_NO_RANGES,	   /* the program enters none */
 
-	/* Of sampling: CUPTI's word, as detail, means this. */
+	/* About sampling; the detail has CUPTI's own word. */
 	SONDE_WHEN_SAMPLING_CUPTI_MISSING,
 	SONDE_WHEN_SAMPLING_CUPTI_OLD, /* detail: what it lacks */
 	SONDE_WHEN_SAMPLING_NO_DRIVER, /* detail: why */
@@ -72,7 +72,7 @@ enum sonde_situation {
 	SONDE_WHEN_SAMPLING_REFUSED,
 	SONDE_WHEN_SAMPLING_NOT_BUILT,
 
-	/* What limits the region with the most time. */
+	/* The limit of the region with the most time. */
 	SONDE_WHEN_COMPUTE_BOUND,
 	SONDE_WHEN_MEMORY_BOUND,
 	SONDE_WHEN_LATENCY_BOUND,

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a host thread can wait in, or have the GPU wait for. Captures hold these numbers. */
+/* Calls that a host thread can wait in, or that make the GPU wait. Captures hold these numbers. */
 enum sonde_call_kind {
 	SONDE_CALL_SYNC_STREAM,
 	SONDE_CALL_SYNC_EVENT,

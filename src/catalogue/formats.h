@@ -24,7 +24,7 @@ enum sonde_format_flag {
 	SONDE_FORMAT_LAUNCHES = 256,	/* lists launches without times too */
 };
 
-/* What a directory may have. In reverse order of writing: where report.json is, the rest is. */
+/* Files that a directory may have, in reverse order of writing: where report.json is, all others are. */
 #define SONDE_DIR_FORMATS(X)                                                                       \
 	X(json, ".json", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                            \
 	X(md, ".md", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                                \

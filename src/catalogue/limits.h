@@ -1,6 +1,6 @@
 /*
- * What a device can count at most. Counters come out wrong now and then, by a factor of ten for a whole
- * run: what is above these limits is never shown, and it is said.
+ * The most that a device can count. Counters come out wrong now and then, by a factor of ten for a whole
+ * run: a count above these limits is never shown, and a note says so.
  */
 #ifndef SONDE_CATALOGUE_LIMITS_H
 #define SONDE_CATALOGUE_LIMITS_H
@@ -11,8 +11,8 @@
 #define SONDE_REFUSED_SHARE 0.01 /* of samples above the limit: the counter is wrong, not a sample */
 
 /*
- * Of the counter in this role, in a nanosecond, on a device whose SMs have `cycles_per_ns` together and
- * whose memory moves `bytes_per_ns`; 0 or NaN = not known. 0: there is no limit, or it is not known.
+ * The limit of the counter in this role, per nanosecond, on a device whose SMs have `cycles_per_ns`
+ * together and whose memory moves `bytes_per_ns` (0 or NaN = not known). 0: no limit is known.
  */
 double sonde_limit_of(struct sonde_str role, double cycles_per_ns, double bytes_per_ns);
 

@@ -1,8 +1,12 @@
-/* Which metrics play which role, the best one first: sources have one or another of them. */
 #include "catalogue/metrics.h"
 
 #include "base/glob.h"
 
+#include <string.h>
+
+/* --- roles ------------------------------------------------------------------------------------ */
+
+/* Which metrics play which role, the best one first: sources have one or another of them. */
 const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_SM] = {{{SONDE_METRIC_SM, "SM %"}}, true},
 	[SONDE_ROLE_SM_ACTIVE] = {{{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, "SM act %"}}, true},
@@ -45,4 +49,169 @@ struct sonde_str sonde_metric_head(struct sonde_str metric)
 				sonde_metric_roles[i].at[k].head)
 				return sonde_str_from(sonde_metric_roles[i].at[k].head);
 	return metric;
+}
+
+/*
+ * --- units ------------------------------------------------------------------------------------
+ *
+ * A report stores no units, so they are read off the metric's name. Checked against what Nsight
+ * Compute prints for every metric of the bundled captures.
+ */
+
+static const struct {
+	const char *pattern;
+	const char *unit;
+} exceptions[] = {
+	{"launch__block_dim_?", "block"},
+	{"launch__cluster_max_potential_size", "block"},
+	{"launch__occupancy_limit_*", "block"},
+	{"launch__cluster_max_active", "cluster"},
+	{"launch__registers_per_thread*", "register/thread"},
+	{"launch__shared_mem_per_block*", "byte/block"},
+	{"launch__shared_mem_config_size", "byte"},
+	{"launch__persisting_l2_cache_size", "byte"},
+	{"launch__sm_count", "SM"},
+	{SONDE_METRIC_THREADS, "thread"},
+	{"launch__occupancy_cluster_*pct", "%"},
+	{"launch__*", ""},
+	{"device__*", ""},
+	{"nvlink__*", ""},
+	{"numa__*", ""},
+	{"c2clink__*", ""},
+	{"breakdown:*", ""},
+	{"profiler__replayer_passes*", "pass"},
+	{"profiler__replayer_bytes*", "byte"},
+	{"profiler__*", ""},
+	{"derived__pct_occupancy_per_register_count", "%/register"},
+	{"derived__pct_occupancy_per_shared_mem_size", "%/byte"},
+	{"derived__pct_occupancy_per_block_size", "%"},
+	{"derived__pct_*", ""},
+	{"*_pct", "%"},
+	{"derived__*", ""},
+	{"sass__inst_executed_register_spilling*", "byte"},
+	{"sm*__maximum_warps_*", "warp"},
+	{"inst_executed", "inst"},
+	{"thread_inst_executed", "inst"},
+	{"*.pct", "%"},
+	{"*.pct_of_*", "%"},
+	{"*.ratio", ""},
+	{"*.max_rate", ""},
+};
+
+/* Units by words in the counted quantity; the first match decides. */
+static const struct {
+	const char *word;
+	const char *unit;
+} quantities[] = {
+	{"time_duration", "ns"},
+	{"bytes", "byte"},
+	{"cycles", "cycle"},
+	{"issue_active", ""},
+	{"warps", "warp"},
+	{"sectors", "sector"},
+	{"requests", "request"},
+	{"wavefronts", "wavefront"},
+	{"thread_inst", "inst"},
+	{"inst", "inst"},
+	{"threads", "thread"},
+	{"ctas", "block"},
+};
+
+static const char *unit_of_quantity(struct sonde_str name)
+{
+	size_t i, k, n, end = sonde_str_find(name, '.');
+
+	/* A role of sonde's (`l1.read_sectors`), or a group before the name (`TPC.TriageCompute.sm__…`). */
+	if (!memmem(name.p, end, "__", 2))
+		end = name.n;
+	for (i = 0; i < sizeof(quantities) / sizeof(quantities[0]); i++) {
+		n = strlen(quantities[i].word);
+		for (k = 0; k + n <= end; k++)
+			if (memcmp(name.p + k, quantities[i].word, n) == 0)
+				return quantities[i].unit;
+	}
+	return "";
+}
+
+const char *sonde_metric_unit(struct sonde_str metric)
+{
+	static const struct {
+		const char *count, *rate;
+	} rates[] = {{"byte", "byte/s"}, {"cycle", "hz"}, {"inst", "inst/s"},
+		{"sector", "sector/s"}, {"warp", "warp/s"}, {"request", "request/s"}, {"", ""}};
+	const char *unit;
+	size_t i;
+
+	for (i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++)
+		if (sonde_str_glob(metric, sonde_str_from(exceptions[i].pattern)))
+			return exceptions[i].unit;
+	unit = unit_of_quantity(metric);
+	if (!sonde_str_ends(metric, ".per_second"))
+		return unit;
+	for (i = 0; i + 1 < sizeof(rates) / sizeof(rates[0]); i++)
+		if (strcmp(rates[i].count, unit) == 0)
+			break;
+	return rates[i].rate;
+}
+
+/* --- metrics of nvprof -------------------------------------------------------------------------- */
+
+#define THREADS(op) SONDE_METRIC_THREADS_OF(op)
+#define SECTORS(of) "l1tex__t_sectors_pipe_lsu_mem_" of ".sum"
+#define MOST	    3 /* metrics in the place of one */
+
+/* Where several have taken its place, the old one was their sum, multiply-adds counted twice. */
+static const struct old {
+	const char *name, *now[MOST];
+} old_metrics[] = {
+	{"flop_count_hp", {THREADS("hadd"), THREADS("hmul"), THREADS("hfma")}},
+	{"flop_count_hp_add", {THREADS("hadd")}},
+	{"flop_count_hp_mul", {THREADS("hmul")}},
+	{"flop_count_hp_fma", {THREADS("hfma")}},
+	{"flop_count_sp", {THREADS("fadd"), THREADS("fmul"), THREADS("ffma")}},
+	{"flop_count_sp_add", {THREADS("fadd")}},
+	{"flop_count_sp_mul", {THREADS("fmul")}},
+	{"flop_count_sp_fma", {THREADS("ffma")}},
+	{"flop_count_dp", {THREADS("dadd"), THREADS("dmul"), THREADS("dfma")}},
+	{"flop_count_dp_add", {THREADS("dadd")}},
+	{"flop_count_dp_mul", {THREADS("dmul")}},
+	{"flop_count_dp_fma", {THREADS("dfma")}},
+	{"achieved_occupancy", {"sm__warps_active.avg.pct_of_peak_sustained_active"}},
+	{"dram_read_bytes", {"dram__bytes_read.sum"}},
+	{"dram_write_bytes", {"dram__bytes_write.sum"}},
+	{"dram_read_throughput", {"dram__bytes_read.sum.per_second"}},
+	{"dram_write_throughput", {"dram__bytes_write.sum.per_second"}},
+	{"dram_read_transactions", {"dram__sectors_read.sum"}},
+	{"dram_write_transactions", {"dram__sectors_write.sum"}},
+	{"dram_utilization", {"dram__throughput.avg.pct_of_peak_sustained_elapsed"}},
+	{"elapsed_cycles_sm", {"sm__cycles_elapsed.sum"}},
+	{"gld_transactions", {SECTORS("global_op_ld")}},
+	{"gst_transactions", {SECTORS("global_op_st")}},
+	{"inst_executed", {SONDE_METRIC_INSTRUCTIONS}},
+	{"inst_issued", {"smsp__inst_issued.sum"}},
+	{"ipc", {"smsp__inst_executed.avg.per_cycle_active"}},
+	{"l2_tex_hit_rate", {"lts__t_sector_hit_rate.pct"}},
+	{"sm_efficiency", {"smsp__cycles_active.avg.pct_of_peak_sustained_elapsed"}},
+	{"tex_cache_hit_rate", {"l1tex__t_sector_hit_rate.pct"}},
+	{"warp_execution_efficiency", {"smsp__thread_inst_executed_per_inst_executed.ratio"}},
+};
+
+struct sonde_words sonde_metric_successors(const char *name)
+{
+	struct sonde_words words = {NULL, 0};
+	size_t i;
+
+	for (i = 0; i < sizeof(old_metrics) / sizeof(*old_metrics); i++) {
+		if (strcmp(old_metrics[i].name, name) != 0)
+			continue;
+		words.at = old_metrics[i].now;
+		while (words.nr < MOST && words.at[words.nr])
+			words.nr++;
+	}
+	return words;
+}
+
+bool sonde_metric_is_ncus(const char *name)
+{
+	return strstr(name, "__") || strchr(name, ':');
 }

@@ -1,6 +1,6 @@
 /*
- * The metrics sonde itself speaks of: their names, what they are good for, and
- * units. All other metrics of a capture are carried by name and rolled up by
+ * The metrics that sonde itself names: their names, the questions they answer, and
+ * their units. All other metrics of a capture are carried by name and rolled up by
  * the rules of fold/rule.h.
  *
  * A role is a question a report asks ("how busy is the memory?"); the metrics
@@ -11,6 +11,7 @@
 #define SONDE_CATALOGUE_METRICS_H
 
 #include "base/str.h"
+#include "base/words.h"
 
 #define SONDE_METRIC_TIME "gpu__time_duration.sum" /* of a launch, ns */
 #define SONDE_METRIC_COPIED "memory__bytes.sum"	   /* by a copy; of sources with timestamps */
@@ -70,7 +71,7 @@
 #define SONDE_METRICS_TENSOR_FLOP "sm__ops_path_tensor_*src_*.sum"
 #define SONDE_METRICS_TENSOR_BY_TYPE "sm__ops_path_tensor_src_*.sum" /* of any instruction */
 
-/* What a framework says of a collective. */
+/* Facts that a framework gives about a collective. */
 #define SONDE_METRIC_COLLECTIVE "nccl__collective"
 #define SONDE_METRIC_GROUP "nccl__group"
 #define SONDE_METRIC_GROUP_SIZE "nccl__group_size"
@@ -113,9 +114,17 @@ extern const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES];
 
 /* Whether it counts operations outside the tensor cores, or is their rate. */
 bool sonde_metric_is_flop(struct sonde_str metric);
-/* What a table calls it: "SM %", or its name. */
+/* The name of its column in a table: "SM %", or its own name. */
 struct sonde_str sonde_metric_head(struct sonde_str metric);
-/* Read off its name, as Nsight Compute has it; "" when it has none. */
+/* Its unit, read off its name, as Nsight Compute has it; "" when it has none. */
 const char *sonde_metric_unit(struct sonde_str metric);
+
+/*
+ * Metrics of nvprof, which presets and scripts still name: the metrics of Nsight Compute that took the
+ * place of `name`; none where it is no such name or nothing did. Static.
+ */
+struct sonde_words sonde_metric_successors(const char *name);
+/* Whether `name` can be one of Nsight Compute's at all: they all say their unit, `sm__…`. */
+bool sonde_metric_is_ncus(const char *name);
 
 #endif

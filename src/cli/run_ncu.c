@@ -4,7 +4,7 @@
 #include "capture/ncu_names.h"
 #include "capture/plan.h"
 #include "capture/progress.h"
-#include "catalogue/old_metrics.h"
+#include "catalogue/metrics.h"
 #include "cli/option.h"
 #include "cli/run_int.h"
 

@@ -1,6 +1,6 @@
 #include "lib/settings.h"
 
-#include "catalogue/old_metrics.h"
+#include "catalogue/metrics.h"
 
 #define CLI "pipeline.ncu.ncu_cli."
 

@@ -1,6 +1,6 @@
 #include "mpi/share.h"
 
-#include "base/cores.h"
+#include "base/workers.h"
 #include "cli/messages.h"
 #include "merge/input_queue.h"
 
