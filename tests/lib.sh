@@ -6,6 +6,8 @@
 #   pass NAME, not_ok NAME   the same for a script that has found out by itself
 #   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it);
 #                      scripts/golden-unused finds files that no test compares with
+#   absent GREP-ARGS…  for ok: grep can read its files and finds nothing in them
+#   output_has REGEX COMMAND…   for ok: a line that the command prints matches the extended regular expression
 #   unread COMMAND…    runs it with nobody reading its output; its status
 #   skip NAME WHY      one test that cannot run here
 #   skip_all WHY       none of this script's can
@@ -56,6 +58,11 @@ golden() {
 	[ -z "${ACCEPT:-}" ] || cp "$TMP/.golden" "$file"
 	diff -u "$file" "$TMP/.golden"
 }
+absent() {
+	grep -q "$@"
+	[ $? = 1 ]
+}
+output_has() { "${@:2}" | grep -qE -e "$1"; }
 unread() { # COMMAND…: its standard output is a pipe that nobody reads any more
 	local rc gone
 	exec {gone}> >(exec true)

@@ -37,15 +37,16 @@ ok "golden names_kernel.csv" golden names_kernel.csv report --format csv --metri
 ok "golden names_kernel.md" golden names_kernel.md report --format md --metrics gpu__time_duration.sum $DATA/names_kernel.ncu-rep
 ok "golden overlap_kernel.json" golden overlap_kernel.json report --format json --metrics gpu__time_duration.sum $DATA/overlap_kernel.ncu-rep
 ok "golden ascii_80.txt" golden ascii_80.txt env LC_ALL=C "$SONDE" report --width 80 $DATA/names_kernel.ncu-rep
-ok "without UTF-8 a bound is marked <=" bash -c \
-	"LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' && ! LC_ALL=C '$SONDE' report $DATA/seed_kernel.ncu-rep | grep '<[0-9]'"
+ascii_bounds() {
+	LC_ALL=C "$SONDE" report $DATA/seed_kernel.ncu-rep >"$TMP/ascii" && grep -E '^A  .* <=47\.8 +<=1\.3 +~78\.0' "$TMP/ascii" && absent '<[0-9]' "$TMP/ascii"
+}
+ok "without UTF-8 a bound is marked <=" ascii_bounds
 ok "golden kernels.txt" golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
 TIMED=tests/data/kineto/h200_train.json.gz
 ok "golden idle.txt" golden idle.txt report --idle --width 100 $TIMED
 ok "golden entries.txt" golden entries.txt report --entries --width 130 $TIMED
 ok "golden flat.txt" golden flat.txt report --flat --max-kernels 8 $TIMED
-ok "without their times there are no entries to show" bash -c \
-	"'$SONDE' report --entries $DATA/seed_kernel.ncu-rep | grep -q '^The capture has no times of single entries'"
+ok "without their times there are no entries to show" output_has '^The capture has no times of single entries' "$SONDE" report --entries $DATA/seed_kernel.ncu-rep
 whole_names() { # where asked for, and always where programs read
 	report --flat --full-names --width 200 $DATA/seed_kernel.ncu-rep | grep -q '^void gemm_tile<(int)2>(const float \*, const float \*, float \*, int) ' &&
 		report -f md --full-names $DATA/seed_kernel.ncu-rep | grep -q '^| void gemm_tile' &&
@@ -59,8 +60,8 @@ ok "--flat has every launch once" flat_is_all
 aggregate_first() { report --per-scope $DATA/mpi2_kernel.ncu-rep | grep -oE '^(aggregate|process:)' | head -1 | grep -qx aggregate; }
 ok "with --per-scope the aggregate comes first" aggregate_first
 sections() { report -f md $DATA/mpi2_kernel.ncu-rep "$@" | grep -oE '^## (aggregate|process)' | tr '\n' ' '; }
-ok "Markdown has each scope, then the aggregate" bash -c "[ '$(sections)' = '## process ## process ## aggregate ' ]"
-ok "without aggregate Markdown loses that section alone" bash -c "[ '$(sections --no-aggregate)' = '## process ## process ' ]"
+ok "Markdown has each scope, then the aggregate" [ "$(sections)" = '## process ## process ## aggregate ' ]
+ok "without aggregate Markdown loses that section alone" [ "$(sections --no-aggregate)" = '## process ## process ' ]
 ncu_markdown() {
 	report -f md $DATA/seed_kernel.ncu-rep >"$TMP/ncu.md" && head -1 "$TMP/ncu.md" | grep -qx '# NCU Region Reports' &&
 		grep -q '^| Region | Total ms | Kernels | ' "$TMP/ncu.md" && grep -q '^| gemm_tile | void gemm_tile&lt;(int)2&gt;(const float' "$TMP/ncu.md" &&
@@ -86,10 +87,13 @@ ok "a table of 40 columns fits" narrow
 ok "golden mixed.txt" golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/seed_range_A.ncu-rep
 ok "golden colour.txt" golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
 
-ok "the metrics of a capture are listed with unit and method" bash -c \
-	"'$SONDE' report --list-metrics $DATA/seed_kernel.ncu-rep >'$TMP/names' && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault\$' '$TMP/names' && grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound\$' '$TMP/names' && [ \$(wc -l <'$TMP/names') = 295 ]"
-ok "--metrics all reports every one of them" bash -c \
-	"[ \$('$SONDE' report -f json --metrics all $DATA/seed_kernel.ncu-rep | jq '.metric_info | length') = 295 ]"
+lists_metrics() {
+	"$SONDE" report --list-metrics $DATA/seed_kernel.ncu-rep >"$TMP/names" && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault$' "$TMP/names" &&
+		grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound$' "$TMP/names" && [ "$(wc -l <"$TMP/names")" = 295 ]
+}
+ok "the metrics of a capture are listed with unit and method" lists_metrics
+json_has() { "$SONDE" report -f json "${@:2}" | jq -e "$1"; } # JQ ARGS…
+ok "--metrics all reports every one of them" json_has '.metric_info | length == 295' --metrics all $DATA/seed_kernel.ncu-rep
 one_tree() { # by default what the report shows and what was asked for; the only scope has the tree as the aggregate has
 	local x=examples/h200_transformer.ncu-rep
 	report -f json $x >"$TMP/one.json" && "$SONDE" validate "$TMP/one.json" && [ "$(wc -c <"$TMP/one.json")" -lt 2000000 ] &&
@@ -100,13 +104,13 @@ one_tree() { # by default what the report shows and what was asked for; the only
 		report -f json --scope 'process:*' $x | jq -e '.aggregate == null and (.scopes[0].regions | length == 16)'
 }
 ok "a report of one scope has its tree there and in the aggregate, and the default metrics" one_tree
-ok "the default metrics of a capture are those asked for by name too" bash -c \
-	"'$SONDE' report -f json $DATA/seed_kernel.ncu-rep | jq -e '.metric_info | has(\"lts__t_sector_hit_rate.pct\") and (has(\"lts__t_sectors.max\") | not)'"
-ok "more than the default metrics can be asked for" bash -c \
-	"'$SONDE' report -f json $DATA/seed_kernel.ncu-rep report.metrics=[default,lts__t_sectors.max] |
-		jq -e '.selection.metrics == [\"default\", \"lts__t_sectors.max\"] and (.metric_info | has(\"lts__t_sectors.max\") and has(\"sm__inst_executed.sum\"))'"
-ok "a chart by a metric outside the default ones" bash -c \
-	"'$SONDE' report -f folded --by lts__cycles_elapsed.sum examples/h200_transformer.ncu-rep | grep -q '^step;prefill;layer0;attn [0-9]'"
+ok "the default metrics of a capture are those asked for by name too" \
+	json_has '.metric_info | has("lts__t_sector_hit_rate.pct") and (has("lts__t_sectors.max") | not)' $DATA/seed_kernel.ncu-rep
+ok "more than the default metrics can be asked for" \
+	json_has '.selection.metrics == ["default", "lts__t_sectors.max"] and (.metric_info | has("lts__t_sectors.max") and has("sm__inst_executed.sum"))' \
+	$DATA/seed_kernel.ncu-rep 'report.metrics=[default,lts__t_sectors.max]'
+ok "a chart by a metric outside the default ones" \
+	output_has '^step;prefill;layer0;attn [0-9]' "$SONDE" report -f folded --by lts__cycles_elapsed.sum examples/h200_transformer.ncu-rep
 same_as_read() { # older ones: a report.json whose scope refers to its aggregate is an input as before, entries included
 	report -f json $DATA/../kineto/h200_train.json.gz >"$TMP/k2.json" &&
 		jq '.scopes[0] |= (del(.regions, .unattributed, .longest_gaps) | .same_as = "aggregate")' "$TMP/k2.json" >"$TMP/k1.json" &&
@@ -115,8 +119,10 @@ same_as_read() { # older ones: a report.json whose scope refers to its aggregate
 	cmp "$TMP/k1.diff" "$TMP/k2.diff" && jq -e '[.regions[].base.samples] | add > 10' "$TMP/k1.diff"
 }
 ok "a report.json that refers is compared like one that repeats" same_as_read
-ok "a narrow table keeps metrics before bars" bash -c \
-	"'$SONDE' report --width 80 examples/h200_transformer.ncu-rep >'$TMP/80.txt' && grep -q '^region .*SM %' '$TMP/80.txt' && ! grep -q '█' '$TMP/80.txt'"
+without_bars() {
+	"$SONDE" report --width 80 examples/h200_transformer.ncu-rep >"$TMP/80.txt" && grep -q '^region .*SM %' "$TMP/80.txt" && absent '█' "$TMP/80.txt"
+}
+ok "a narrow table keeps metrics before bars" without_bars
 
 no_usual_notes() { # a note that every capture of a kind has says nothing about this one
 	local f
@@ -175,18 +181,20 @@ zeros() { # FORMAT HEAD ROW
 }
 ok "kernel patterns that match nothing leave the regions, in text" zeros text '^region' '^B +0 +0.000'
 ok "kernel patterns that match nothing leave the regions, in Markdown" zeros md '^### B' '^- no launch of this region was selected'
-ok "kernel patterns leave replayed ranges as they are" bash -c '"$SONDE" report --kernel-include nosuch "$0" | grep -qE "^A +3 +1.100"' $DATA/seed_range_A.ncu-rep
+ok "kernel patterns leave replayed ranges as they are" output_has '^A +3 +1.100' "$SONDE" report --kernel-include nosuch $DATA/seed_range_A.ncu-rep
 fails "--strict: selecting nothing is an error" 2 "nothing is selected" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep
 fails "--strict says why, whatever else there is to note" 2 "no launch matches the NVTX selection" report --strict --nvtx-include nosuch examples/h200_train
-ok "--strict prints nothing then" bash -c "! '$SONDE' report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null | grep ."
-ok "--strict changes nothing where something is selected" bash -c "'$SONDE' report --strict $DATA/seed_kernel.ncu-rep >/dev/null"
+ok "--strict prints nothing then" [ -z "$("$SONDE" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null)" ]
+ok "--strict changes nothing where something is selected" "$SONDE" report --strict $DATA/seed_kernel.ncu-rep
 fails "a missing output folder says how to make it" 1 "mkdir -p '$TMP/no/such'" report -f json -o "$TMP/no/such/x.json" $DATA/seed_kernel.ncu-rep
 head -c 3000 $DATA/seed_kernel.ncu-rep >"$TMP/cut.ncu-rep"
 fails "a file that was cut off says so" 1 "copy it again" report "$TMP/cut.ncu-rep"
 : >"$TMP/nothing.ncu-rep"
 fails "an empty file says what to do" 1 "make it again" report "$TMP/nothing.ncu-rep"
-ok "no table by kernel is promised where there is none" bash -c \
-	"'$SONDE' report --nvtx-include A $DATA/none_kernel.ncu-rep >'$TMP/none.txt' && ! tr -s '\n ' ' ' <'$TMP/none.txt' | grep 'is the baseline'"
+no_baseline() {
+	"$SONDE" report --nvtx-include A $DATA/none_kernel.ncu-rep >"$TMP/none.txt" && ! tr -s '\n ' ' ' <"$TMP/none.txt" | grep 'is the baseline'
+}
+ok "no table by kernel is promised where there is none" no_baseline
 report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"
 ok "every pattern that matches nothing is noted" \
 	test "$(jq -c '.notes' "$TMP/unmet.json")" = "[\"NVTX include 'A1' matches no range, did you mean 'A::A1'?\",\"kernel exclude 'axpi' matches no kernel\"]"
@@ -197,8 +205,10 @@ ok "the preset of GEMMs knows those of Hopper" gemms
 report --format json --no-aggregate $DATA/mpi2_kernel.ncu-rep >"$TMP/noagg.json"
 ok "without aggregate only that is gone" \
 	test "$(jq -c '[.aggregate, (.scopes | length)]' "$TMP/noagg.json")" = '[null,2]'
-ok "one scope alone is a valid report" bash -c \
-	"'$SONDE' report -f json --scope process:4519/device:0 $DATA/mpi2_kernel.ncu-rep >'$TMP/one.json' && '$SONDE' validate '$TMP/one.json'"
+one_scope() {
+	"$SONDE" report -f json --scope process:4519/device:0 $DATA/mpi2_kernel.ncu-rep >"$TMP/one.json" && "$SONDE" validate "$TMP/one.json"
+}
+ok "one scope alone is a valid report" one_scope
 
 covers() { # TEXT SCOPE: how the second line begins
 	[[ "$(report --scope "$2" $DATA/mpi2_kernel.ncu-rep | sed -n 2p)" == "$1"* ]]
@@ -211,9 +221,11 @@ print([(r["id"], r["imbalance"]) for r in rows])
 assert rows and all(r["imbalance"] == "" for r in rows)'
 }
 ok "a region of one scope has no imbalance" spread
-ok "the smallest instances of a rate are a lower bound, the largest an upper one" bash -c \
-	"'$SONDE' report -f md --metrics 'dram__cycles_elapsed.*' examples/h200_transformer.ncu-rep >'$TMP/bounds.md' && grep -q '^| dram__cycles_elapsed.min.per_second | ≥' '$TMP/bounds.md' &&
-		grep -q '^| dram__cycles_elapsed.max.per_second | ≤' '$TMP/bounds.md'"
+rate_bounds() {
+	"$SONDE" report -f md --metrics 'dram__cycles_elapsed.*' examples/h200_transformer.ncu-rep >"$TMP/bounds.md" &&
+		grep -q '^| dram__cycles_elapsed.min.per_second | ≥' "$TMP/bounds.md" && grep -q '^| dram__cycles_elapsed.max.per_second | ≤' "$TMP/bounds.md"
+}
+ok "the smallest instances of a rate are a lower bound, the largest an upper one" rate_bounds
 lacking() { # of the 36 launches in A the second capture's have no such metric: nothing can be said from above
 	sed 's/sm__inst_executed/sm__inst_executez/g' $DATA/seed_kernel.ncu-rep >"$TMP/other.ncu-rep"
 	report -f json --metrics all --scope aggregate $DATA/seed_kernel.ncu-rep "$TMP/other.ncu-rep" |
@@ -221,9 +233,11 @@ lacking() { # of the 36 launches in A the second capture's have no such metric: 
 			.metric_info["sm__inst_executed.max"].quality == "approx" and .metric_info["sm__inst_executed.sum"].quality == "bound"'
 }
 ok "launches without a metric leave no upper bound of it" lacking
-ok "the most frequent value is marked where launches differ, and only there" bash -c \
-	"'$SONDE' report --metrics launch__registers_per_thread,launch__device_id examples/h200_transformer.ncu-rep >'$TMP/most.txt' &&
-		grep -q '^step .* ≈32 .* 0\$' '$TMP/most.txt' && grep -q '^≈ the launches differ' '$TMP/most.txt'"
+marks_differing() {
+	"$SONDE" report --metrics launch__registers_per_thread,launch__device_id examples/h200_transformer.ncu-rep >"$TMP/most.txt" &&
+		grep -q '^step .* ≈32 .* 0$' "$TMP/most.txt" && grep -q '^≈ the launches differ' "$TMP/most.txt"
+}
+ok "the most frequent value is marked where launches differ, and only there" marks_differing
 ok "coverage of more than what is shown says so" covers "whole capture: 48 of 58 launches" 'process:4519*'
 ok "coverage of the aggregate is its own" covers "48 of 58 launches" aggregate
 ok "coverage of all scopes is their own" covers "48 of 58 launches" 'process:*'
@@ -276,8 +290,10 @@ fails "a format into a directory is refused" 2 "taken is a directory" report -f 
 for f in html json md csv svg txt db; do
 	fails "-o run.$f without a format is refused" 2 "or a slash (-o $TMP/run.$f/)" report -o "$TMP/run.$f" $DATA/seed_kernel.ncu-rep
 done
-ok "-o with a slash at its end is a directory, whatever its name" bash -c \
-	"'$SONDE' report -o '$TMP/run.html/' $DATA/seed_kernel.ncu-rep && [ -s '$TMP/run.html/report.html' ] && [ ! -e '$TMP/run.md' ]"
+slash_is_directory() {
+	"$SONDE" report -o "$TMP/run.html/" $DATA/seed_kernel.ncu-rep && [ -s "$TMP/run.html/report.html" ] && [ ! -e "$TMP/run.md" ]
+}
+ok "-o with a slash at its end is a directory, whatever its name" slash_is_directory
 
 ln -sf "$PWD/$DATA/seed_kernel.ncu-rep" "$TMP/link.ncu-rep"
 report -f json $DATA/seed_kernel.ncu-rep "$TMP/link.ncu-rep" $DATA/../ncu/seed_kernel.ncu-rep >"$TMP/thrice.json"
@@ -325,10 +341,11 @@ ok "folder names are stable" golden folders.list folder_names
 ok "each folder has its four files" \
 	test "$(find "$TMP/dir" -mindepth 2 -type f -printf '%f\n' | LC_ALL=C sort | uniq -c | awk '{print $2}' | tr '\n' ' ')" = \
 	"kernels.csv report.json report.md sections.txt "
-ok "every report.json on disk is valid" bash -c "find '$TMP/dir' -name report.json -print0 | xargs -0 '$SONDE' validate"
-ok "no control character gets through" bash -c \
-	"! cat '$TMP/dir/report.md' $GOLDEN/names_kernel.txt $GOLDEN/names_kernel.csv | LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]'"
-ok "no markup gets through" bash -c "! grep -rq '<script' '$TMP/dir' --include=*.md"
+all_valid() { find "$TMP/dir" -name report.json -print0 | xargs -0 "$SONDE" validate; }
+ok "every report.json on disk is valid" all_valid
+no_controls() { LC_ALL=C absent -aP '[\x00-\x09\x0b-\x1f\x7f]' "$TMP/dir/report.md" $GOLDEN/names_kernel.txt $GOLDEN/names_kernel.csv; }
+ok "no control character gets through" no_controls
+ok "no markup gets through" absent -r '<script' "$TMP/dir" --include=*.md
 rm -rf "$TMP/AA1"
 report -o "$TMP/AA1" $DATA/seed_kernel.ncu-rep
 ok "A::A1 below A is in A__A1" test -s "$TMP/AA1/A__A1/report.json"
@@ -340,12 +357,13 @@ ok "two runs give the same bytes" cmp "$TMP/mpi2_kernel.json" "$TMP/again.json"
 ok "only the time of writing differs" cmp "$TMP/dated.json" "$TMP/again.json"
 
 # Colours.
-ok "no colour in a pipe" bash -c "! '$SONDE' report $DATA/seed_kernel.ncu-rep | grep -q $'\x1b'"
+no_colour() { "$SONDE" report $DATA/seed_kernel.ncu-rep >"$TMP/plain" && absent $'\x1b' "$TMP/plain"; }
+ok "no colour in a pipe" no_colour
+on_terminal() { script -qec "'$SONDE' report $DATA/seed_kernel.ncu-rep" /dev/null; }
+no_colour_wanted() { NO_COLOR=1 on_terminal >"$TMP/terminal" && absent $'\x1b\\[1m' "$TMP/terminal"; }
 if command -v script >/dev/null; then
-	ok "colour on a terminal" bash -c \
-		"script -qec \"'$SONDE' report $DATA/seed_kernel.ncu-rep\" /dev/null | grep -q $'\x1b\\[1m'"
-	ok "NO_COLOR is honoured" bash -c \
-		"! NO_COLOR=1 script -qec \"'$SONDE' report $DATA/seed_kernel.ncu-rep\" /dev/null | grep -q $'\x1b\\[1m'"
+	ok "colour on a terminal" output_has $'\x1b\\[1m' on_terminal
+	ok "NO_COLOR is honoured" no_colour_wanted
 else
 	echo "skip colour on a terminal: no script(1)"
 fi
@@ -398,8 +416,11 @@ closed_pipe() { # the reader is gone before the first write
 }
 ok "a closed pipe ends it without a word" closed_pipe
 if [ -w /dev/full ]; then
-	ok "a full disk is an error in one line" bash -c \
-		"'$SONDE' report $DATA/seed_kernel.ncu-rep >/dev/full 2>'$TMP/err'; [ \$? = 1 ] && grep -q 'No space left' '$TMP/err'"
+	full_disk() {
+		"$SONDE" report $DATA/seed_kernel.ncu-rep >/dev/full 2>"$TMP/err"
+		[ $? = 1 ] && grep -q 'No space left' "$TMP/err"
+	}
+	ok "a full disk is an error in one line" full_disk
 else
 	echo "skip a full disk: no /dev/full"
 fi
