@@ -85,4 +85,5 @@ cd "$repo" || exit 1
 	grep -v '^---' | tr '\n' ' ' >"$TMP/out"
 [ "$(cat "$TMP/out")" = '# in out/0 time # in out/1 name # in out/2 time # in out/3 name ' ]
 verdict sweep_prints_jobs_in_order $?
-ok llm_preset_names_the_phases_of_a_model bash -c '"$SONDE" config profiling/ncu@pipeline.ncu=ncu.llm -p pipeline.ncu.ncu_cli.nvtx.include | tr "\n" " " | grep -qF -e "- LLM@* - prefill* - decode* "'
+phases() { "$SONDE" config profiling/ncu@pipeline.ncu=ncu.llm -p pipeline.ncu.ncu_cli.nvtx.include | tr '\n' ' '; }
+ok llm_preset_names_the_phases_of_a_model output_has '- LLM@\* - prefill\* - decode\* ' phases

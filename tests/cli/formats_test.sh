@@ -279,8 +279,7 @@ for f in folded hatchet speedscope svg; do
 done
 ok "folded stacks of no selected launch say why on standard error" warns "no launch matches the kernel selection" \
 	report -f folded --kernel-include nosuch $DATA/seed_kernel.ncu-rep
-ok "formats with regions say nothing on standard error" bash -c \
-	"[ -z \"\$('$SONDE' report -f folded $DATA/seed_kernel.ncu-rep 2>&1 >/dev/null)\" ]"
+ok "formats with regions say nothing on standard error" [ -z "$("$SONDE" report -f folded $DATA/seed_kernel.ncu-rep 2>&1 >/dev/null)" ]
 ok "a trace without timestamps is a usage error" fails 2 "no timestamps" report -f perfetto $DATA/seed_kernel.ncu-rep
 ok "a database needs a file" fails 2 "-o FILE" report -f sqlite $DATA/seed_kernel.ncu-rep
 if need sqlite3 "SQLite databases" && need jq "SQLite databases"; then
@@ -303,8 +302,8 @@ if need openssl "the policy's hashes"; then
 	ok "the policy of the page names its own hashes" page_policy
 fi
 ok "a directory has the page and the charts, linked from report.md" directory
-ok "a rate of operations has the factor that fits" bash -c \
-	"'$SONDE' report -f md examples/h200_transformer.ncu-rep | grep -q 'DRAM traffic, at 99.9 TFLOP/s\$'"
+ok "a rate of operations has the factor that fits" \
+	output_has 'DRAM traffic, at 99.9 TFLOP/s$' "$SONDE" report -f md examples/h200_transformer.ncu-rep
 no_charts() { # what ncu draws as charts is no figure for people, unless asked for by name
 	local x=examples/h200_transformer.ncu-rep only
 	only=$(report -f md --metrics 'derived__pct_occupancy_per_*' $x | grep -c '^| derived__pct_occupancy_per_block_size')

@@ -10,7 +10,7 @@ mkdir "$here" && cp -r "$theirs/conf" "$here/conf" && cd "$here" || exit 1
 # The commands of their quickstart, as they stand there.
 awk '/^```bash/ {in_it = 1; next} /^```/ {if (in_it) print ""; in_it = 0} in_it' "$theirs/specs/003-nvtx-ncu-profiling/quickstart.md" |
 	sed 's/pixi run python -m llm_perf_opt.runners.deep_profile_runner/"$SONDE" run/' >"$TMP/commands"
-ok "their quickstart has five commands" bash -c '[ "$(grep -c "SONDE. run" "$0")" = 5 ]' "$TMP/commands"
+ok "their quickstart has five commands" [ "$(grep -c 'SONDE. run' "$TMP/commands")" = 5 ]
 try() { # NUMBER PROGRAM…: a command of theirs, around a program that has what it selects (none: the bundled network, which has not)
 	local n=$1 f files="config.yaml env.json inputs.yaml report.md ncu/cmd.txt ncu/regions/report.json ncu/regions/report.md" what="quickstart command $1${2:+ with such ranges}"
 	shift
@@ -91,8 +91,9 @@ composes() { # sonde's own keys and defaults beside theirs: what they set is wha
 	[ "$("$SONDE" config -p pipeline.torch_profiler.enable --resolve 2>/dev/null)" = True ] || [ "$("$SONDE" config -p pipeline.torch_profiler.enable --resolve 2>/dev/null)" = true ]
 }
 ok "sonde config composes their tree" composes
-ok "sonde config says which keys it does not use" bash -c \
-	'"$SONDE" config 2>&1 >/dev/null | grep -q "kept for other programs: .*pipeline.torch_profiler, pipeline.direct_inference, pipeline.static_analysis, dataset, experiment, use_flash_attn$"'
+unused_keys() { "$SONDE" config 2>&1 >/dev/null; }
+ok "sonde config says which keys it does not use" \
+	output_has 'kept for other programs: .*pipeline.torch_profiler, pipeline.direct_inference, pipeline.static_analysis, dataset, experiment, use_flash_attn$' unused_keys
 misspelt() { # IN WRONG RIGHT
 	cp -r conf "$TMP/wrong" && sed -i "s/$2/$1/" "$TMP/wrong/config.yaml" && ! "$SONDE" config --config-dir "$TMP/wrong" >"$TMP/out" 2>"$TMP/err"
 	local rc=$?

@@ -166,7 +166,7 @@ P
 }
 ok nsys_gpu_metrics_are_split_among_regions figures 1
 ok nsys_gpu_metrics_are_of_their_own_export figures 0.5 1
-ok nsys_gpu_metrics_without_a_role_are_curves bash -c "'$SONDE' report '$TMP/gpu1.sqlite' -f perfetto | grep -q 'PCIe RX Throughput'"
+ok nsys_gpu_metrics_without_a_role_are_curves output_has 'PCIe RX Throughput' "$SONDE" report "$TMP/gpu1.sqlite" -f perfetto
 raw_labels() { # entries keep the label they were captured with, in partial reports too
 	local raw='aten::mul, seq = 45328, op_id = 990726' f
 	"$SONDE" report tests/data/nsys/mfu.sqlite --partial -o "$TMP/mfu.sondecells" || return

@@ -7,7 +7,8 @@ do_() { "$SONDE" "$@" >"$TMP/out" 2>"$TMP/err"; rc=$?; }
 
 # --- top
 do_ top tests/data/ncu/seed_kernel.ncu-rep --topk 2
-ok top_prints_a_table_with_short_names bash -c 'head -2 "$0" | tail -1 | grep -qE "^gemm_tile +6 +363\.9 +60\.66 +76\.3%" && grep -q "and 2 more kernels" "$0"' "$TMP/out"
+short_names() { sed -n 2p "$TMP/out" | grep -qE '^gemm_tile +6 +363\.9 +60\.66 +76\.3%' && grep -q 'and 2 more kernels' "$TMP/out"; }
+ok top_prints_a_table_with_short_names short_names
 do_ top tests/data/ncu/seed_kernel.ncu-rep --full-names
 ok top_has_full_names_on_request grep -q '^void gemm_tile<(int)2>(const float' "$TMP/out"
 do_ top tests/data/ncu/seed_kernel.ncu-rep --topk 2 -f text -o "$TMP/top.yaml"
@@ -19,7 +20,7 @@ ok top_escapes_and_anchors grep -qF 'regex: "^void gemm_tile<\\(int\\)2>\\(const
 printf 'Time (%%),Total Time (ns),Instances,Name\n70.0,700,7,"void gemm<float>(float *, int)"\n30.0,"1,300",3,axpy(float *)\n' >"$TMP/sum.csv"
 do_ top "$TMP/sum.csv" -o "$TMP/top.yaml"
 ok top_reads_a_kernel_summary grep -q 'gemm<float>(float \*, int)' "$TMP/top.yaml"
-ok top_ranks_by_time bash -c 'head -2 "$0" | grep -q axpy' "$TMP/top.yaml"
+ok top_ranks_by_time output_has axpy head -2 "$TMP/top.yaml"
 do_ top "$TMP/none.csv"
 ok top_missing_input_fails [ $rc -eq 1 ]
 do_ top
@@ -44,8 +45,8 @@ for f in ncu.details.csv ncu.section_Occupancy.csv ncu.section_LaunchStats.csv n
 done
 ok kernels_writes_provenance grep -qF -e '- "a b"' "$TMP/k/command.yaml"
 tr '\0' '\n' <"$TMP/record" >"$TMP/args"
-ok kernels_skips_200_launches bash -c 'grep -A1 -x -e --launch-skip "$0" | grep -qx 200' "$TMP/args"
-ok kernels_profiles_one bash -c 'grep -A1 -x -e --launch-count "$0" | grep -qx 1' "$TMP/args"
+ok kernels_skips_200_launches output_has '^200$' grep -A1 -x -e --launch-skip "$TMP/args"
+ok kernels_profiles_one output_has '^1$' grep -A1 -x -e --launch-count "$TMP/args"
 ok kernels_names_the_kernel grep -qxF 'regex:^axpy\(float \*\)$' "$TMP/args"
 do_ kernels --kernel-config "$TMP/top.yaml" --topk 1 -o "$TMP/k" -- /bin/true
 ok kernels_overwrites_nothing [ $rc -eq 2 ]
