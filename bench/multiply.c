@@ -79,7 +79,7 @@ static void shift_below(struct sonde_buf *out, struct sonde_str msg, const uint3
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	const unsigned char *start = w.p;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	for (; sonde_wire_next(&w, &f); start = w.p) {
 		if (*path && sonde_field_is_bytes(&f, *path)) {
@@ -110,7 +110,7 @@ static void put_result(struct sonde_buf *payload, const struct result *r, uint64
 	struct sonde_wire w = sonde_wire_on(r->msg);
 	const unsigned char *start = w.p;
 	struct sonde_buf out = {0}, nvtx = {0};
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	for (; sonde_wire_next(&w, &f); start = w.p) {
 		if (sonde_field_is_int(&f, 2)) {
@@ -150,7 +150,7 @@ static struct sonde_str take(struct sonde_str *s)
 static uint64_t header_int(struct sonde_str header, uint32_t field)
 {
 	struct sonde_wire w = sonde_wire_on(header);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	uint64_t v = 0;
 
 	while (sonde_wire_next(&w, &f))
@@ -196,7 +196,7 @@ static void put_header(struct sonde_buf *out, const struct block *b, bool is_fir
 {
 	struct sonde_wire w = sonde_wire_on(b->header);
 	const unsigned char *start = w.p;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	for (; sonde_wire_next(&w, &f); start = w.p)
 		if (f.number == 6 || (is_first && (f.number == 3 || f.number == 4)))

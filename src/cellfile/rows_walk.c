@@ -10,7 +10,7 @@
 
 static void move_streams(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
 {
-	struct sonde_stream *s;
+	struct sonde_stream_work *s;
 
 	MOVE_SLICE(w, &c->streams, v->first_stream, v->nr_streams, s) {
 		MOVE_NUMBER(w, s->context);

@@ -32,7 +32,7 @@ struct work {
 	const struct request *q;
 	struct sonde_sampling *sampling;
 	struct sonde_samples_file *file; /* NULL = none is written */
-	struct sonde_tally *tally;
+	struct sonde_sample_tally *tally;
 	struct sonde_sink out;
 	uint64_t begin_ns, shown_ns;
 	bool is_live;
@@ -60,7 +60,7 @@ static void show_live(struct work *w, uint64_t now_ns)
 	memset(&w->tally->latest, 0, sizeof(w->tally->latest));
 }
 
-static double highest_of(const struct sonde_tally *t, const struct sonde_tally_figure *f)
+static double highest_of(const struct sonde_sample_tally *t, const struct sonde_tally_figure *f)
 {
 	double highest = NAN, v;
 	size_t i;

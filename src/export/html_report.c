@@ -344,7 +344,7 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 
 static void write_streams(struct sonde_html *h, const struct sonde_report *r)
 {
-	const struct sonde_stream *s = r->streams.at;
+	const struct sonde_stream_work *s = r->streams.at;
 	struct sonde_json *w = &h->x.w;
 	size_t nr = r->streams.nr, i;
 

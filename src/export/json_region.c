@@ -288,7 +288,7 @@ static void write_streams(
 	if (!n->streams || !r->streams.nr)
 		return;
 	sonde_json_each(&x->w, "per_stream", true, i, n->streams) {
-		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
+		const struct sonde_stream_work *s = &r->streams.at[n->first_stream + i];
 
 		sonde_json_u64(&x->w, "context", s->context);
 		sonde_json_u64(&x->w, "stream", s->stream);

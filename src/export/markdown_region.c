@@ -125,7 +125,7 @@ static void write_streams(
 	if (n->streams < 2 || !r->streams.nr)
 		return;
 	for (i = 0; i < n->streams && i < MAX_STREAMS; i++) {
-		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
+		const struct sonde_stream_work *s = &r->streams.at[n->first_stream + i];
 
 		sonde_sink_printf(m->to, "  - stream %" PRIu64 ": busy %.4f ms, %" PRIu64 " %s\n",
 			s->stream, s->busy_ns / 1e6, s->launches,

@@ -310,7 +310,7 @@ static void put_streams(
 	size_t i;
 
 	for (i = 0; i < n->streams && r->streams.nr; i++) {
-		const struct sonde_stream *s = &r->streams.at[n->first_stream + i];
+		const struct sonde_stream_work *s = &r->streams.at[n->first_stream + i];
 
 		SONDE_DB_ROW(d, SONDE_DB_STREAM, SONDE_DB_ID(o->region), SONDE_DB_INT(s->context),
 			SONDE_DB_INT(s->stream), SONDE_DB_INT(s->launches),

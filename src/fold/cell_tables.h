@@ -41,7 +41,7 @@ void sonde_cells_shed(struct sonde_cells *c);
 /* The work of one stream for a visit. */
 struct sonde_stream_row {
 	size_t visit;
-	struct sonde_stream sums;
+	struct sonde_stream_work sums;
 };
 struct sonde_stream_rows {
 	struct sonde_stream_row *at;

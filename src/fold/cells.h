@@ -92,7 +92,7 @@ struct sonde_kit {
 };
 
 /* The work of one stream for a region. */
-struct sonde_stream {
+struct sonde_stream_work {
 	uint32_t context;
 	uint64_t stream;
 	uint64_t launches;
@@ -285,7 +285,7 @@ struct sonde_cells {
 	SONDE_VEC(struct sonde_place) places;	/* place 0 = no region */
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_visit) visits; /* by scope, then region */
-	SONDE_VEC(struct sonde_stream) streams;
+	SONDE_VEC(struct sonde_stream_work) streams;
 	SONDE_VEC(struct sonde_entry) entries; /* of sources with timestamps */
 	SONDE_VEC(struct sonde_entry_load) loads; /* by entry */
 	SONDE_VEC(struct sonde_gap) gaps;      /* by scope, the longest first */

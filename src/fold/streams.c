@@ -17,7 +17,7 @@
 struct row {
 	uint32_t visit;
 	size_t last_pair; /* the number of the last pair that has it, plus one */
-	struct sonde_stream sums;
+	struct sonde_stream_work sums;
 	struct sonde_busy busy;
 };
 

@@ -32,10 +32,10 @@ struct looking {
 	struct sonde_windowed *w;
 	const struct sonde_launches *l;
 	const struct sonde_records *r;
-	const struct sonde_sampling **of; /* by process, NULL = counted all the time */
+	const struct sonde_budget_time **of; /* by process, NULL = counted all the time */
 };
 
-static const struct sonde_sampling *sampling_of(const struct sonde_records *r, uint32_t process)
+static const struct sonde_budget_time *sampling_of(const struct sonde_records *r, uint32_t process)
 {
 	size_t low = 0;
 
@@ -87,7 +87,7 @@ static bool add_pieces(struct looking *k, size_t timing, uint32_t process, uint3
 static bool add_stay(
 	struct looking *k, uint32_t process, uint32_t region, uint64_t begin, uint64_t end)
 {
-	const struct sonde_sampling *s = k->of[process];
+	const struct sonde_budget_time *s = k->of[process];
 	uint32_t number = process * (uint32_t)(k->l->regions.nr + 1) + region;
 	struct sonde_windowed_stays *stays = &k->w->stays[number];
 	double seen = 0, all, weighed;
@@ -186,7 +186,7 @@ static uint32_t stays_of(
 
 bool sonde_windowed__is_late(const struct sonde_records *r, const struct sonde_record *rec)
 {
-	const struct sonde_sampling *s =
+	const struct sonde_budget_time *s =
 		r->samplings.nr ? sampling_of(r, sonde_record_caller(r, rec)->process) : NULL;
 
 	return s && rec->call_ns >= s->from_ns;
@@ -194,7 +194,7 @@ bool sonde_windowed__is_late(const struct sonde_records *r, const struct sonde_r
 
 bool sonde_windowed__is_whole(const struct sonde_records *r, const struct sonde_range *range)
 {
-	const struct sonde_sampling *s =
+	const struct sonde_budget_time *s =
 		r->samplings.nr ? sampling_of(r, range->process) : NULL;
 	uint64_t begin = range->time.begin_ns, end = range->time.end_ns;
 	size_t i;

@@ -24,7 +24,7 @@ static bool add_streams_of(struct sonde_stream_rows *to, const struct sonde_cell
 			sonde_cells_visit(c, p->of.scope[from->scope], p->of.region[from->region]);
 
 		for (k = 0; v && k < from->nr_streams; k++) {
-			struct sonde_stream s = p->c->streams.at[from->first_stream + k];
+			struct sonde_stream_work s = p->c->streams.at[from->first_stream + k];
 
 			s.launches = p->sign > 0 ? s.launches : 0 - s.launches;
 			s.time_ns *= p->sign;

@@ -208,7 +208,7 @@ struct sonde_timing {
 };
 
 /* With a budget: from then on launches were recorded only in the timings of the process. */
-struct sonde_sampling {
+struct sonde_budget_time {
 	uint64_t from_ns, end_ns; /* end: the last moment the capture knows */
 	double slow;		  /* the share of time that recording takes while it is on */
 	uint32_t process;
@@ -251,7 +251,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
 	SONDE_VEC(struct sonde_timing) windows; /* likewise, of processes that were captured at times only */
-	SONDE_VEC(struct sonde_sampling) samplings; /* by process, at most one each */
+	SONDE_VEC(struct sonde_budget_time) samplings; /* by process, at most one each */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
 	uint64_t settled_ns; /* when only some files of a capture are read: they have all GPU work until then; 0 = all are read */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */

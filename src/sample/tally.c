@@ -30,7 +30,7 @@ const struct sonde_tally_figure sonde_tally_figures[] = {
 #define SHORTEST_SLICE_NS 10000000u
 
 /* The slices of the whole span, halved as often as makes sense. */
-void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns, double bytes_per_ns)
+void sonde_tally_init(struct sonde_sample_tally *t, uint64_t span_ns, double bytes_per_ns)
 {
 	memset(t, 0, sizeof(*t));
 	t->last_slice_ns = t->slice_ns = span_ns / SONDE_TALLY_SLICES + 1;
@@ -55,7 +55,7 @@ static void add_value(struct sonde_tally_sums *s, size_t role, double value, uin
 }
 
 /* Slices of twice the length: each has what two had. */
-static void join_slices(struct sonde_tally *t)
+static void join_slices(struct sonde_sample_tally *t)
 {
 	size_t i, k;
 
@@ -71,7 +71,7 @@ static void join_slices(struct sonde_tally *t)
 	t->slice_ns *= 2;
 }
 
-static struct sonde_tally_sums *find_slice(struct sonde_tally *t, uint64_t start_ns)
+static struct sonde_tally_sums *find_slice(struct sonde_sample_tally *t, uint64_t start_ns)
 {
 	uint64_t at;
 
@@ -93,7 +93,7 @@ static double clock_of(const double *row, const size_t *roles, uint32_t nr, uint
 	return 0;
 }
 
-static bool is_above(struct sonde_tally *t, size_t role, double value, uint64_t ns, double clock)
+static bool is_above(struct sonde_sample_tally *t, size_t role, double value, uint64_t ns, double clock)
 {
 	double limit = sonde_limit_of(sonde_str_from(sonde_roles[role].name), clock, t->bytes_per_ns);
 	bool is_so = limit > 0 && value > SONDE_LIMIT_SLACK * limit * (double)ns;
@@ -104,7 +104,7 @@ static bool is_above(struct sonde_tally *t, size_t role, double value, uint64_t 
 }
 
 static void add_row(
-	struct sonde_tally *t, const struct sonde_sample_rows *rows, size_t i, const size_t *roles)
+	struct sonde_sample_tally *t, const struct sonde_sample_rows *rows, size_t i, const size_t *roles)
 {
 	const struct sonde_counter_set *set = rows->set;
 	const double *row = &rows->values[i * set->nr];
@@ -131,7 +131,7 @@ static void add_row(
 	t->nr_samples++;
 }
 
-void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *rows)
+void sonde_tally_take(struct sonde_sample_tally *t, const struct sonde_sample_rows *rows)
 {
 	size_t roles[SONDE_COUNTER_LIMIT], i;
 
@@ -141,7 +141,7 @@ void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *row
 		add_row(t, rows, i, roles);
 }
 
-double sonde_tally_refused(const struct sonde_tally *t, struct sonde_str role)
+double sonde_tally_refused(const struct sonde_sample_tally *t, struct sonde_str role)
 {
 	size_t n = role_number(role);
 	double share = n == SONDE_TALLY_ROLES || !t->limits[n].nr
@@ -151,7 +151,7 @@ double sonde_tally_refused(const struct sonde_tally *t, struct sonde_str role)
 	return share > SONDE_REFUSED_SHARE ? share : 0;
 }
 
-void sonde_tally_end(struct sonde_tally *t)
+void sonde_tally_end(struct sonde_sample_tally *t)
 {
 	size_t n, i;
 
@@ -171,7 +171,7 @@ static double rate(const struct sonde_tally_sums *s, const char *role)
 	return n == SONDE_TALLY_ROLES || !s->ns[n] ? NAN : s->sum[n] / ((double)s->ns[n] * 1e-9);
 }
 
-double sonde_tally_value(const struct sonde_tally *t, const struct sonde_tally_figure *f,
+double sonde_tally_value(const struct sonde_sample_tally *t, const struct sonde_tally_figure *f,
 	const struct sonde_tally_sums *sums)
 {
 	double value = (rate(sums, f->roles[0]) + (f->roles[1] ? rate(sums, f->roles[1]) : 0)) * f->scale;

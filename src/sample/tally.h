@@ -34,7 +34,7 @@ struct sonde_tally_limit {
 	uint64_t nr, nr_above;
 };
 
-struct sonde_tally {
+struct sonde_sample_tally {
 	uint64_t first_ns, last_ns; /* of the GPU's clock */
 	uint64_t slice_ns, last_slice_ns; /* now, and when the whole span is there */
 	double bytes_per_ns; /* the device's memory moves at most; 0 = not known */
@@ -51,14 +51,14 @@ struct sonde_tally {
  * For samples of about `span_ns` in all. Slices are short in the beginning and grow with the samples: those of
  * a short part of the span have a picture, too. Later ones go into the last slice.
  */
-void sonde_tally_init(struct sonde_tally *t, uint64_t span_ns, double bytes_per_ns);
-void sonde_tally_take(struct sonde_tally *t, const struct sonde_sample_rows *rows);
+void sonde_tally_init(struct sonde_sample_tally *t, uint64_t span_ns, double bytes_per_ns);
+void sonde_tally_take(struct sonde_sample_tally *t, const struct sonde_sample_rows *rows);
 /* All samples are there: what cannot be right loses its figures. */
-void sonde_tally_end(struct sonde_tally *t);
+void sonde_tally_end(struct sonde_sample_tally *t);
 /* The share of the role's samples above what the device can count, where there are no figures because of it; else 0. */
-double sonde_tally_refused(const struct sonde_tally *t, struct sonde_str role);
+double sonde_tally_refused(const struct sonde_sample_tally *t, struct sonde_str role);
 /* Of the sums of `t`. NaN when the counters for it are not there. */
-double sonde_tally_value(const struct sonde_tally *t, const struct sonde_tally_figure *f,
+double sonde_tally_value(const struct sonde_sample_tally *t, const struct sonde_tally_figure *f,
 	const struct sonde_tally_sums *sums);
 
 #endif

@@ -120,7 +120,7 @@ struct sonde_report {
 	double all_time_ns;
 	SONDE_VEC(struct sonde_node) nodes;
 	SONDE_VEC(struct sonde_kernel) kernels;
-	SONDE_VEC(struct sonde_stream) streams;
+	SONDE_VEC(struct sonde_stream_work) streams;
 	uint32_t outside_first_kernel, nr_outside_kernels;
 	uint32_t flat_first_kernel, nr_flat_kernels; /* all, in regions or not, each launch once */
 	SONDE_VEC(uint32_t) cells; /* private: cell numbers, sliced by nodes and kernels */

@@ -15,7 +15,7 @@
 static inline size_t fuzz_count_fields(struct sonde_str s)
 {
 	struct sonde_wire w = sonde_wire_on(s);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	size_t nr = 0;
 
 	while (sonde_wire_next(&w, &f))
@@ -28,7 +28,7 @@ static inline void fuzz_change_message(
 
 /* A number becomes another; bytes change as a message or as bytes. */
 static inline void fuzz_change_field(
-	struct sonde_buf *out, const struct sonde_field *f, struct fuzz_chance *c, unsigned depth)
+	struct sonde_buf *out, const struct sonde_wire_field *f, struct fuzz_chance *c, unsigned depth)
 {
 	struct sonde_buf inner = {0};
 	struct sonde_str number = {(const char *)&f->value, sizeof(f->value)};
@@ -59,7 +59,7 @@ static inline void fuzz_change_message(
 	struct sonde_wire w = sonde_wire_on(s);
 	size_t nr = fuzz_count_fields(s), chosen = nr ? fuzz_below(c, nr) : 0, i;
 	uint64_t what = fuzz_below(c, 16), times = what == 0 ? 0 : what == 1 ? 1 + fuzz_below(c, 9) : 1;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	for (i = 0; i < nr; i++) {
 		const char *start = (const char *)w.p;
@@ -109,7 +109,7 @@ static inline void fuzz_put_header(struct sonde_buf *out, struct sonde_str heade
 	struct sonde_buf fields = {0}, inner = {0};
 	struct sonde_wire w = sonde_wire_on(header);
 	const char *start = header.p;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	for (; sonde_wire_next(&w, &f); start = (const char *)w.p)
 		if (!sonde_field_is_int(&f, 5))
@@ -131,7 +131,7 @@ static inline bool fuzz_copy_block(
 	struct sonde_buf payload = {0};
 	struct sonde_str header, items, item;
 	struct sonde_wire w;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	uint64_t size = 0;
 	bool change_header = (*chosen)-- == 0;
 

@@ -65,7 +65,7 @@ static void launch_on(struct made *m, uint32_t range, uint64_t stream, uint64_t 
 static void test_times__streams_share_a_regions_launches(void **state)
 {
 	const struct sonde_report *r;
-	const struct sonde_stream *s;
+	const struct sonde_stream_work *s;
 	const struct sonde_node *n;
 	struct made m;
 	struct run run;

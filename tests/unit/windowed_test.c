@@ -185,10 +185,10 @@ static void simulate(struct simulation *s, const struct program *like)
 		step(s, i);
 	leave(s, s->train);
 	if (!like->is_counted) {
-		struct sonde_sampling *sampling = sonde_vec_push(&s->m.r->samplings);
+		struct sonde_budget_time *sampling = sonde_vec_push(&s->m.r->samplings);
 
 		assert_non_null(sampling);
-		*sampling = (struct sonde_sampling){s->counted_ns, s->ns, 0, s->m.process};
+		*sampling = (struct sonde_budget_time){s->counted_ns, s->ns, 0, s->m.process};
 	}
 }
 

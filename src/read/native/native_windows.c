@@ -183,7 +183,7 @@ static bool add_sampling(struct native *n)
 	uint64_t last = sonde_clock_map__ns(&n->host, n->marks.at[n->marks.nr - 1].ticks);
 
 	return sonde_vec_put(&n->r->samplings,
-		(struct sonde_sampling){n->sampled_ns, last, slow < 0.9 ? slow : 0.9, n->process});
+		(struct sonde_budget_time){n->sampled_ns, last, slow < 0.9 ? slow : 0.9, n->process});
 }
 
 /* Reads when GPU work was timed, and from when on launches were recorded only then. */

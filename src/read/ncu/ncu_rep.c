@@ -61,7 +61,7 @@ static int add_string(struct ncu_report *n, struct sonde_str s, struct sonde_err
 static int read_strings(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f))
@@ -74,7 +74,7 @@ static int read_process(struct ncu_report *n, struct sonde_str msg, struct sonde
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_str host = {0}, name = {0};
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	uint64_t pid = 0;
 
 	while (sonde_wire_next(&w, &f)) {
@@ -95,7 +95,7 @@ static struct sonde_attribute read_attribute(struct sonde_str msg)
 {
 	struct sonde_attribute a = {.value = NAN};
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_bytes(&f, 1))
@@ -110,7 +110,7 @@ static bool add_attributes(struct ncu_report *n, struct sonde_device *d, struct 
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_attribute *list;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	size_t nr = 0;
 
 	while (sonde_wire_next(&w, &f))
@@ -138,7 +138,7 @@ static int read_device(struct ncu_report *n, struct sonde_str msg, struct sonde_
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_device dev = {.process = n->process};
 	const struct sonde_device *known;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_int(&f, 1))
@@ -164,7 +164,7 @@ static void read_version(struct ncu_report *n, struct sonde_str msg)
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_str provider = {0}, version = {0};
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_bytes(&f, 1))
@@ -202,7 +202,7 @@ static int read_session(struct ncu_report *n, struct sonde_str msg, struct sonde
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f)) {
@@ -226,7 +226,7 @@ static int read_block_header(
 {
 	static const uint8_t count_of[10] = {[1] = 1, [2] = 2, [7] = 3, [8] = 4, [9] = 5};
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f)) {

@@ -39,7 +39,7 @@ static int by_id(const void *a, const void *b)
 static int read_domains(struct ncu_report *n, const struct ncu_state *s, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg), inner;
-	struct sonde_field f, g;
+	struct sonde_wire_field f, g;
 	struct ncu_domain *d;
 
 	n->domains.nr = 0;
@@ -91,7 +91,7 @@ static struct sonde_str registered_string(
 	const struct ncu_report *n, struct ncu_state *s, uint64_t domain, uint64_t id)
 {
 	struct sonde_wire w = sonde_wire_on(find_domain(n, domain).msg), inner;
-	struct sonde_field f, g;
+	struct sonde_wire_field f, g;
 
 	while (s->lookups_left && sonde_wire_next(&w, &f)) {
 		struct sonde_str text = {NULL, 0};
@@ -119,7 +119,7 @@ static struct sonde_str attribute_label(
 	struct sonde_wire w = sonde_wire_on(attrs), inner;
 	struct sonde_str text = {NULL, 0};
 	uint64_t type = 0, id = 0;
-	struct sonde_field f, g;
+	struct sonde_wire_field f, g;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (!sonde_field_is_bytes(&f, 5))
@@ -144,7 +144,7 @@ static struct ncu_frame_msg read_frame(const struct ncu_report *n, struct ncu_st
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct ncu_frame_msg frame = {{NULL, 0}, 0, 0, 0};
 	struct sonde_str attrs = {NULL, 0};
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_bytes(&f, 1 + shift))
@@ -168,7 +168,7 @@ static struct ncu_frame_msg read_frame(const struct ncu_report *n, struct ncu_st
 static size_t count_frames(struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	size_t nr = 0;
 
 	while (sonde_wire_next(&w, &f))
@@ -189,7 +189,7 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 	struct sonde_range range = {
 		.parent = SONDE_NONE, .process = n->process, .thread = res->thread};
 	struct ncu_stack *stack;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	uint64_t domain = 0;
 	bool same = true;
 	int rc;
@@ -243,7 +243,7 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 	struct sonde_range range = {
 		.parent = SONDE_NONE, .process = n->process, .kind = SONDE_START_END};
 	struct ncu_stack *stack, now = {0};
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	uint64_t domain = 0;
 	size_t cursor = 0;
 	int rc;
@@ -280,7 +280,7 @@ static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_s
 	const struct ncu_result *res, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f))
@@ -292,7 +292,7 @@ static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_s
 static uint64_t thread_id(struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
@@ -304,7 +304,7 @@ static uint64_t thread_id(struct sonde_str msg)
 static bool has_ranges(struct sonde_str thread)
 {
 	struct sonde_wire w = sonde_wire_on(thread);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2) && count_frames(f.bytes))
@@ -320,7 +320,7 @@ static int lend_ranges(
 	struct sonde_str lender = {NULL, 0};
 	uint64_t launcher = res->thread;
 	bool is_by_several = false;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc;
 
 	while (!is_by_several && sonde_wire_next(&w, &f)) {
@@ -355,7 +355,7 @@ static int read_threads(
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
 	uint64_t launcher = res->thread;
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f))
@@ -380,7 +380,7 @@ static int read_state(
 {
 	struct ncu_state s = {.msg = msg, .lookups_left = 100000};
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc;
 
 	while (sonde_wire_next(&w, &f)) {

@@ -40,7 +40,7 @@ static inline bool quick_value(struct sonde_str msg, double *out)
 double ncu_value(struct sonde_str msg, struct sonde_str *text)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	double v = NAN, d;
 	float s;
 
@@ -80,7 +80,7 @@ double ncu_value(struct sonde_str msg, struct sonde_str *text)
 static inline bool metric_string(struct sonde_str msg, uint64_t *out)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	if (msg.n > 1 && w.p[0] == KEY(1, SONDE_WIRE_VARINT)) {
 		w.p++;
@@ -97,7 +97,7 @@ static inline bool metric_string(struct sonde_str msg, uint64_t *out)
 static struct sonde_str metric_value_msg(struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2))
@@ -154,7 +154,7 @@ static int section_metrics(struct ncu_report *n, size_t section, struct sonde_st
 	uint32_t field, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg), inner;
-	struct sonde_field f, g;
+	struct sonde_wire_field f, g;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f)) {
@@ -171,7 +171,7 @@ static int fill_section(
 	struct ncu_report *n, size_t section, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	while (rc == 0 && sonde_wire_next(&w, &f)) {
@@ -204,7 +204,7 @@ static size_t find_section(struct sonde_records *r, struct sonde_str id)
 static int read_section(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	size_t section;
 	bool is_new;
 
@@ -226,7 +226,7 @@ struct names {
 	struct sonde_str mangled, function, demangled, renamed;
 };
 
-static void kernel_name(const struct sonde_field *f, struct names *names)
+static void kernel_name(const struct sonde_wire_field *f, struct names *names)
 {
 	if (f->type != SONDE_WIRE_BYTES)
 		return;
@@ -256,7 +256,7 @@ static int set_names(struct ncu_report *n, const struct ncu_layout *layout,
 	return rec->function == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
-static int read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_field *f,
+static int read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_wire_field *f,
 	struct ncu_result *res, struct sonde_err *err)
 {
 	if (f->type == SONDE_WIRE_BYTES) {
@@ -296,7 +296,7 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 		.rec = {.kind = layout->kind, .payload = ncu_offset(n->src, msg.p)}};
 	struct sonde_str nvtx = {0};
 	struct names names = {0};
-	struct sonde_field f;
+	struct sonde_wire_field f;
 	int rc = 0;
 
 	if (n->process == SONDE_NONE)
@@ -323,7 +323,7 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 static inline void split_metric(struct sonde_str msg, uint64_t *string, struct sonde_str *value)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	if (msg.n > 1 && w.p[0] == KEY(1, SONDE_WIRE_VARINT)) {
 		w.p++;
@@ -371,7 +371,7 @@ int ncu_read_values(const struct sonde_source *src, const struct sonde_record *r
 	const char *msg = src->file.data.p + rec->payload;
 	struct sonde_wire w =
 		sonde_wire_on((struct sonde_str){msg, ncu_u32(msg - NCU_LENGTH_BYTES)});
-	struct sonde_field f;
+	struct sonde_wire_field f;
 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, field) && !take_value(n, f.bytes, v))

@@ -25,7 +25,7 @@ enum sonde_wire_type {
 	SONDE_WIRE_FIXED32 = 5,
 };
 
-struct sonde_field {
+struct sonde_wire_field {
 	uint32_t number;
 	uint32_t type;		/* enum sonde_wire_type */
 	uint64_t value;		/* varint, or the bits of a fixed field */
@@ -103,7 +103,7 @@ static inline bool sonde_wire_bytes(struct sonde_wire *w, struct sonde_str *out)
 }
 
 /* The next field: true, or false at the end (`w->bad` NULL) or at damage (`w->bad` set). */
-static inline bool sonde_wire_next(struct sonde_wire *w, struct sonde_field *f)
+static inline bool sonde_wire_next(struct sonde_wire *w, struct sonde_wire_field *f)
 {
 	uint64_t key;
 
@@ -127,12 +127,12 @@ static inline bool sonde_wire_next(struct sonde_wire *w, struct sonde_field *f)
 }
 
 /* Whether `f` is sub-message or string number `n`. */
-static inline bool sonde_field_is_bytes(const struct sonde_field *f, uint32_t n)
+static inline bool sonde_field_is_bytes(const struct sonde_wire_field *f, uint32_t n)
 {
 	return f->number == n && f->type == SONDE_WIRE_BYTES;
 }
 
-static inline bool sonde_field_is_int(const struct sonde_field *f, uint32_t n)
+static inline bool sonde_field_is_int(const struct sonde_wire_field *f, uint32_t n)
 {
 	return f->number == n && f->type == SONDE_WIRE_VARINT;
 }
