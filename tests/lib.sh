@@ -62,6 +62,16 @@ absent() {
 	grep -q "$@"
 	[ $? = 1 ]
 }
+status() { # WANT COMMAND…: it ends with the status WANT; what it says is in $TMP/out and $TMP/err
+	local want=$1 got
+	shift
+	"$@" >"$TMP/out" 2>"$TMP/err"
+	got=$?
+	[ "$got" = "$want" ] || {
+		echo "exit status $got, not $want"
+		return 1
+	}
+}
 output_has() { "${@:2}" | grep -qE -e "$1"; }
 unread() { # COMMAND…: its standard output is a pipe that nobody reads any more
 	local rc gone

@@ -5,16 +5,6 @@
 D=tests/data/diff
 EAGER=$D/eager.sonde.gz GRAPH=$D/graph.sonde.gz TRAIN=$D/train.sonde.gz
 
-status() { # WANT COMMAND…
-	local want=$1 got
-	shift
-	"$@" >"$TMP/out" 2>"$TMP/err"
-	got=$?
-	[ "$got" = "$want" ] || {
-		echo "exit status $got, not $want"
-		return 1
-	}
-}
 says() { grep -qF -- "$1" "$TMP/out" "$TMP/err"; }
 
 # A synthetic program in torch.profiler's format: 100 steps of two regions, `mlp` so many times as long.

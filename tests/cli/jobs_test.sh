@@ -3,16 +3,6 @@
 . "$(dirname "$0")/../lib.sh"
 D=$PWD/tests/data
 report() { "$SONDE" report --deterministic "$@"; }
-status() { # WANT COMMAND…
-	local want=$1 got
-	shift
-	"$@" >"$TMP/out" 2>"$TMP/err"
-	got=$?
-	[ "$got" = "$want" ] || {
-		echo "exit status $got, not $want"
-		return 1
-	}
-}
 says() { grep -qF -- "$1" "$TMP/out" "$TMP/err"; }
 
 # --- run directories, as `sonde run` leaves them

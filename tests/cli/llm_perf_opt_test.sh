@@ -113,9 +113,9 @@ reads() (
 ok "report, top, diff, validate and doctor do not compose ./conf" reads
 
 # Their workload, a Hydra program of its own, gets what is meant for it.
-mkdir -p "$TMP/modules/work" && : >"$TMP/modules/work/__init__.py" && echo 'import sys; print("module", *sys.argv[1:])' >"$TMP/modules/work/runner.py"
+mkdir -p "$TMP/modules/pkg" && : >"$TMP/modules/pkg/__init__.py" && echo 'import sys; print("module", *sys.argv[1:])' >"$TMP/modules/pkg/runner.py"
 handed_on() {
-	PYTHONPATH=$TMP/modules "$SONDE" run hydra.run.dir="$TMP/module" pipeline.ncu.enable=true pipeline.workload.module=work.runner \
+	PYTHONPATH=$TMP/modules "$SONDE" run hydra.run.dir="$TMP/module" pipeline.ncu.enable=true pipeline.workload.module=pkg.runner \
 		dataset.sampling.num_epochs=2 device=cuda:0 pipeline.static_analysis.enable=false >"$TMP/out" 2>"$TMP/err" &&
 		grep -qx "module dataset.sampling.num_epochs=2 device=cuda:0 pipeline.static_analysis.enable=false pipeline.torch_profiler.enable=false hydra.run.dir=$TMP/module/workload" "$TMP/out"
 }
