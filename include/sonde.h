@@ -70,7 +70,7 @@ int sonde_pipeline_run(struct sonde_pipeline *p, struct sonde_err *err);
 /* Instead of run: writes a partial report (docs/cells-format.md), which may be an input later. */
 int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, struct sonde_err *err);
 
-/* What had to be left out or could be done second best only, in words. */
+/* Sentences about what was left out or could only be done second best. */
 size_t sonde_pipeline_nr_notes(const struct sonde_pipeline *p);
 const char *sonde_pipeline_note(struct sonde_pipeline *p, size_t i); /* NULL beyond the last */
 
@@ -153,7 +153,7 @@ double sonde_comparison_ratio(const struct sonde_comparison *c, size_t region);
 /* The 95 % interval of the ratio; 0 and infinity = not known. */
 double sonde_comparison_low(const struct sonde_comparison *c, size_t region);
 double sonde_comparison_high(const struct sonde_comparison *c, size_t region);
-/* What happened, in words, most important first. */
+/* Sentences about what changed, the most important first. */
 size_t sonde_comparison_nr_sentences(const struct sonde_comparison *c);
 const char *sonde_comparison_sentence(struct sonde_comparison *c, size_t i);
 /* text, json, md, html or junit. The file appears complete or not at all. */

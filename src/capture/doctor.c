@@ -167,7 +167,7 @@ static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_coun
 	snprintf(uuid, sizeof(uuid), "%.*s", SONDE_STR_ARG(set->uuid));
 	if (sonde_calibration_find(&c, uuid)) {
 		add_good(d, "clock",
-			"the work of kernels on GPU 0 lies %+.0f ± %.0f ns from their time stamps",
+			"kernels on GPU 0 work %+.0f ± %.0f ns off their timestamps",
 			c.offset_ns, 1.96 * c.error_ns);
 		return;
 	}

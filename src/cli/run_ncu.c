@@ -312,7 +312,7 @@ static int judge_log(struct stage *s, const struct sonde_ncu_log *log,
 	if (sonde_ncu_log_has(log, SONDE_WHEN_NOTHING) && !sonde_ncu_log_has_failure(log))
 		s->is_nothing = true; /* else the error is why, and no range to blame */
 	if (is_ours && s->run->set.ncu_fallback && !end->is_interrupted)
-		return 0; /* the program's end is range replay's doing: kernel replay tells */
+		return 0; /* range replay ended the program: kernel replay will show its real status */
 	if (sonde_ncu_log_has_failure(log))
 		s->run->has_failed = true;
 	if (log->program_status >= 0)

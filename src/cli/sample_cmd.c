@@ -321,9 +321,9 @@ static void show_calibration(const struct sonde_calibration *c, unsigned device)
 {
 	struct sonde_buf path = {0};
 
-	printf("GPU %u: the work of a kernel lies %+.0f ± %.0f ns from its time stamps (95 %%)\n"
-	       "its first warp comes %+.0f ns after the first stamp, its last one goes %+.0f ns after "
-	       "the second\n"
+	printf("GPU %u: a kernel works %+.0f ± %.0f ns (95 %%) off its timestamps\n"
+	       "its first warp starts %+.0f ns after the first timestamp, its last one ends %+.0f ns "
+	       "after the second\n"
 	       "%llu kernels, %llu samples, %.1f %% unexplained\n",
 		device, c->offset_ns, 1.96 * c->error_ns, c->first_ns, c->last_ns,
 		(unsigned long long)c->nr_kernels, (unsigned long long)c->nr_samples,
@@ -482,8 +482,8 @@ static const struct sonde_option options[] = {
 		"basic|tensor|memory|nvlink|full, or counters by name (basic)"),
 	SONDE_OPT(0, "device", "N", WORD, device, "CUDA's number of the GPU (0)"),
 	SONDE_OPT(0, "calibrate", NULL, FLAG, calibrates,
-		"measure how kernels' time stamps lie to samples, with kernels of sonde's own, "
-		"and keep it for later captures: once for each GPU, while it is idle"),
+		"measure how samples are aligned with kernels' timestamps, by kernels of sonde's "
+		"own, and keep it for later captures: once for each GPU, while it is idle"),
 	SONDE_OPT('f', "format", "text|json|csv", CHOICE, format, "csv has every sample"),
 	SONDE_OPT('o', "out", "FILE", WORD, out,
 		"also write the samples as a capture (FILE.sonde)"),

@@ -1,5 +1,5 @@
 /*
- * Calibration: how far the work of launches is from their time stamps, on the
+ * Calibration: how far the work of launches is from their timestamps, on the
  * clock of samples. Measured once on each GPU by kernels of sonde's own, and kept.
  *
  * Samples and launches are stamped by one clock. But a kernel's first warp comes a

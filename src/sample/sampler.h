@@ -38,7 +38,7 @@ bool sonde_sampler_has_gpu(void);
 int sonde_sampler_start(
 	struct sonde_sampler **out, const struct sonde_sampler_spec *spec, struct sonde_err *err);
 
-/* What became of each device. */
+/* The outcome for each device. */
 struct sonde_sampler_end {
 	struct {
 		bool has_failed;

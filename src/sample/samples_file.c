@@ -248,7 +248,7 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 		end_idle(f);
 		put_row(f, rows->start_ns[i], rows->end_ns[i], row);
 	}
-	/* What is idle still may go on in the next rows, unless another set is next. */
+	/* Idle time at the end may go on in the next rows, unless another set is next. */
 	if (sonde_sampling_facts(f->s)->nr_sets > 1)
 		end_idle(f);
 	flush(f);

@@ -57,7 +57,7 @@ int sonde_sampling_open(
 	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err);
 void sonde_sampling_close(struct sonde_sampling *s);
 
-/* What is known of a session, from its opening on. */
+/* The facts of a session, known from its opening on. */
 struct sonde_sampling_facts {
 	char chip[64];
 	size_t nr_sets;

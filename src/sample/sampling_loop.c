@@ -162,8 +162,8 @@ static size_t foresee(const struct loop *l, bool is_running)
 }
 
 /*
- * What decoding a sample costs shows after a stop. While sampling runs, a decode may have waited for
- * some: it costs that much at most.
+ * After a stop the time of a decode is the cost of its samples. While sampling runs, a decode may also have
+ * waited for samples: then its time is an upper bound.
  */
 static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
 {
@@ -357,7 +357,7 @@ static void plan_next_stretch(struct loop *l, enum next why)
 		l->s->facts.status.nr_slower += lengthen(l);
 	/* After a place was lost the largest image is next, then a longer interval. */
 	l->pace = why == LOST ? FAST : why == TOO_SLOW ? 0 : l->pace;
-	/* What is not sampled because of a turn, a pause or a change is no gap. */
+	/* A turn, a pause or a change leaves time without samples: that is no gap. */
 	if (why == TURN_OVER || why == TOO_SLOW)
 		l->last_ns = 0;
 	if (why == TURN_OVER)

@@ -57,7 +57,7 @@ void sonde_tally_take(struct sonde_sample_tally *t, const struct sonde_sample_ro
 void sonde_tally_end(struct sonde_sample_tally *t);
 /* The share of the role's samples above what the device can count, where there are no figures because of it; else 0. */
 double sonde_tally_refused(const struct sonde_sample_tally *t, struct sonde_str role);
-/* Of the sums of `t`. NaN when the counters for it are not there. */
+/* The figure that the sums of `t` come to. NaN when its counters are missing. */
 double sonde_tally_value(const struct sonde_sample_tally *t, const struct sonde_tally_figure *f,
 	const struct sonde_tally_sums *sums);
 

@@ -94,8 +94,8 @@ calibration() { # the same each time, and kept
 		"$SONDE" sample --calibrate >"$T/out" 2>"$T/err"
 		check "calibrate: an idle GPU is calibrated, time $i" [ $? -eq 0 ]
 		show "$T/out" "$T/err"
-		offsets="$offsets $(sed -n 's/.*lies \([-+0-9]*\) ±.*/\1/p' "$T/out")"
-		errors="$errors $(sed -n 's/.*lies [-+0-9]* ± \([0-9]*\) ns.*/\1/p' "$T/out")"
+		offsets="$offsets $(sed -n 's/.*works \([-+0-9]*\) ±.*/\1/p' "$T/out")"
+		errors="$errors $(sed -n 's/.*works [-+0-9]* ± \([0-9]*\) ns.*/\1/p' "$T/out")"
 	done
 	echo "#   offsets$offsets, each ±$errors"
 	check "calibrate: three times agree within their ±" agree_within_error "$offsets" "$errors"
