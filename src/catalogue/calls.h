@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Calls that a host thread can wait in, or that make the GPU wait. Captures hold these numbers. */
+/* Calls that a host thread can wait in, or that order the streams of a GPU. Captures hold these numbers. */
 enum sonde_call_kind {
 	SONDE_CALL_SYNC_STREAM,
 	SONDE_CALL_SYNC_EVENT,
@@ -22,7 +22,10 @@ enum sonde_call_kind {
 	SONDE_CALL_COPY,	/* or fill; the call, not the work */
 	SONDE_CALL_ALLOC,
 	SONDE_CALL_FREE,
-	SONDE_NR_CALL_KINDS, /* also: of a call that nobody waits in */
+	SONDE_NR_WAITS,
+	SONDE_CALL_RECORD = SONDE_NR_WAITS, /* an event in a stream … */
+	SONDE_CALL_AWAIT, /* … which another stream waits for: nobody waits in these two calls */
+	SONDE_NR_CALL_KINDS, /* also: of a call that is none of these */
 };
 
 struct sonde_call_name {
@@ -37,6 +40,8 @@ static const struct sonde_call_name sonde_call_names[] = {
 	{"GraphLaunch", SONDE_NR_CALL_KINDS, true, false},
 	{"Memcpy", SONDE_CALL_COPY, true, false},
 	{"Memset", SONDE_CALL_COPY, true, false},
+	{"EventRecord", SONDE_CALL_RECORD, false, false},
+	{"StreamWaitEvent", SONDE_CALL_AWAIT, false, false},
 	{"StreamSynchronize", SONDE_CALL_SYNC_STREAM, false, false},
 	{"EventSynchronize", SONDE_CALL_SYNC_EVENT, false, false},
 	{"DeviceSynchronize", SONDE_CALL_SYNC_DEVICE, false, false},

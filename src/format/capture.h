@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #define SONDE_CAPTURE_MAGIC   "SONDECAP"
-/* Version 2 has more events, and no attributes of ranges. Both are read. */
-#define SONDE_CAPTURE_VERSION 2
+/* Version 2 has more events, and no attributes of ranges; 3 says when launches returned, and what calls wait for. All are read. */
+#define SONDE_CAPTURE_VERSION 3
 #define SONDE_CAPTURE_SUFFIX  ".sonde"
 #define SONDE_SAMPLES_PREFIX  "samples-" /* file names of the sampler begin so */
 #define SONDE_BLOCK_MAGIC     0x4b4c4253u /* "SBLK" */

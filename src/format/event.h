@@ -57,6 +57,9 @@ enum sonde_event_type {
 	SONDE_EVENT_ATTRIBUTE = 22, /* device id; label: the attribute's name; value */
 	SONDE_EVENT_MEMORY = 23,    /* SONDE_GPU_* in front; SONDE_MEMORY_* */
 	SONDE_EVENT_UUID = 24,	    /* device id; label: `GPU-…` */
+	/* Of the host again. */
+	SONDE_EVENT_CALL_ON = 25, /* SONDE_CALL_*: a CALL that names a stream or an event */
+	SONDE_EVENT_RETURN = 26,  /* the thread's last launch returned */
 	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */
 };
 
@@ -75,7 +78,7 @@ enum {
 	SONDE_KERNEL_SHARED_STATIC = 13,
 	SONDE_KERNEL_SHARED_DYNAMIC = 14,
 	SONDE_KERNEL_NODE = 15, /* of a graph; 0 = none */
-	SONDE_COPY_KIND = 6,
+	SONDE_COPY_KIND = 6, /* CUPTI's kind, below; above, where known, CUPTI's kinds of memory */
 	SONDE_COPY_BYTES = 7,
 	SONDE_COPY_NODE = 8,
 	SONDE_SET_BYTES = 6,
@@ -85,6 +88,11 @@ enum {
 	SONDE_MEMORY_ADDRESS = 8,
 	SONDE_MEMORY_BYTES = 9,
 	SONDE_MEMORY_POOL = 10, /* 1 = from a stream-ordered pool */
+	/* of a call on a stream or an event */
+	SONDE_CALL_ON_KIND = 0, /* enum sonde_call_kind */
+	SONDE_CALL_ON_TICKS = 1, /* that it took */
+	SONDE_CALL_ON_STREAM = 2, /* CUPTI's id * 2, + 1 for the legacy default stream; 0 = not known */
+	SONDE_CALL_ON_EVENT = 3, /* its address; 0 = none */
 	/* of a device */
 	SONDE_DEVICE_ID = 0,
 	SONDE_DEVICE_CC_MAJOR = 1,
@@ -94,6 +102,12 @@ enum {
 	SONDE_DEVICE_BANDWIDTH = 5, /* peak memory bytes a second */
 	SONDE_EVENT_FIELDS = 16,    /* no event has more */
 };
+
+/* The kinds of memory of a copy, CUPTI's CUpti_ActivityMemoryKind: in the number of its kind. */
+#define SONDE_COPY_FROM_SHIFT 8
+#define SONDE_COPY_TO_SHIFT   16
+#define SONDE_COPY_MASK	      0xffu
+#define SONDE_MEMORY_PAGEABLE 1u
 
 enum sonde_memory_operation {
 	SONDE_MEMORY_ALLOC,

@@ -92,6 +92,7 @@ static bool load_cupti(const char *path)
 	*(void **)&sonde_cupti.subscribe_v2 = dlsym(lib, "cuptiSubscribe_v2");
 	*(void **)&sonde_cupti.unsubscribe = dlsym(lib, "cuptiUnsubscribe");
 #endif
+	*(void **)&sonde_cupti.stream_id = dlsym(lib, "cuptiGetStreamIdEx");
 	find_driver(lib);
 	return sonde_cupti.cuptiGetVersion(&sonde_cupti.version) == CUPTI_SUCCESS;
 }

@@ -43,6 +43,8 @@ struct sonde_cupti {
 	__typeof__(&cuptiSubscribe_v2) subscribe_v2;
 	__typeof__(&cuptiUnsubscribe) unsubscribe;
 #endif
+	/* NULL where it is not found. */
+	__typeof__(&cuptiGetStreamIdEx) stream_id;
 	CUpti_SubscriberHandle subscriber;
 	/* The driver's own; NULL where it is not found. */
 	CUresult(CUDAAPI *device_attribute)(int *, CUdevice_attribute, CUdevice);

@@ -82,24 +82,79 @@ static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 #define CALL_LAUNCH 0x80u
 #define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes … */
 #define CALL_GRAPH  0x40u /* … or that it launches a graph: both are always listened to */
-#define CALL_KERNEL 0x08u /* … a kernel, in the driver: CUPTI has one record of it at least */
-#define CALL_KIND   0x07u
+#define CALL_KERNEL 0x10u /* … a kernel, in the driver: CUPTI has one record of it at least */
+#define CALL_KIND   0x0fu
 _Static_assert(SONDE_NR_CALL_KINDS <= CALL_KIND, "kinds of calls");
 static uint8_t wanted[2][MAX_CALLBACKS];
 static bool are_on; /* the callbacks that are not always listened to */
 
-/* A call that can wait has ended; CUPTI kept for us when it began. */
-static void write_call(unsigned kind, uint64_t began)
+/* CUPTI's number of a stream as captures have it; 0 = not known. */
+static uint64_t stream_of(const CUpti_CallbackData *call, CUstream stream)
 {
+	bool is_of_thread = stream == CU_STREAM_PER_THREAD || (!stream && strstr(call->functionName, "_ptsz"));
+	uint32_t id;
+
+	if (!sonde_cupti.stream_id ||
+		sonde_cupti.stream_id(call->context, stream, is_of_thread, &id) != CUPTI_SUCCESS)
+		return 0;
+	return (uint64_t)id << 1 | ((!stream || stream == CU_STREAM_LEGACY) && !is_of_thread);
+}
+
+/* Parameters as CUPTI hands them over. Its header of them does not compile beside the driver's of CUDA 13. */
+struct of_stream {
+	CUstream stream;
+};
+struct of_event {
+	CUevent event;
+};
+struct of_record {
+	CUevent event;
+	CUstream stream;
+};
+struct of_await {
+	CUstream stream;
+	CUevent event;
+};
+
+/* The stream and the event that a call names. Variants of a call, such as `_ptsz`, have the same parameters. */
+static void name_objects(struct sonde_event *e, unsigned kind, const CUpti_CallbackData *call)
+{
+	const void *p = call->functionParams;
+	uint64_t *stream = &e->field[SONDE_CALL_ON_STREAM], *event = &e->field[SONDE_CALL_ON_EVENT];
+
+	*stream = *event = 0;
+	e->type = SONDE_EVENT_CALL;
+	if (!p || !call->functionName)
+		return;
+	e->type = SONDE_EVENT_CALL_ON;
+	if (kind == SONDE_CALL_SYNC_STREAM) {
+		*stream = stream_of(call, ((const struct of_stream *)p)->stream);
+	} else if (kind == SONDE_CALL_SYNC_EVENT) {
+		*event = (uintptr_t)((const struct of_event *)p)->event;
+	} else if (kind == SONDE_CALL_RECORD) {
+		*event = (uintptr_t)((const struct of_record *)p)->event;
+		*stream = stream_of(call, ((const struct of_record *)p)->stream);
+	} else if (kind == SONDE_CALL_AWAIT) {
+		*event = (uintptr_t)((const struct of_await *)p)->event;
+		*stream = stream_of(call, ((const struct of_await *)p)->stream);
+	} else {
+		e->type = SONDE_EVENT_CALL;
+	}
+}
+
+/* A call that can wait, or that orders streams, has ended; CUPTI kept for us when it began. */
+static void write_call(unsigned kind, const CUpti_CallbackData *call)
+{
+	uint64_t began = *call->correlationData;
 	struct thread *t = hook_enter();
 	struct sonde_event e;
 
 	if (!t)
 		return;
-	e.type = SONDE_EVENT_CALL;
 	e.ticks = ticks_now();
-	e.field[0] = kind;
-	e.field[1] = e.ticks - began;
+	name_objects(&e, kind, call);
+	e.field[SONDE_CALL_ON_KIND] = kind;
+	e.field[SONDE_CALL_ON_TICKS] = e.ticks - began;
 	if (likely(!atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed)) ||
 		sonde_window__is_open(t))
 		sonde_ring__write(t, &e);
@@ -178,6 +233,22 @@ static void end_owed(unsigned what, const CUpti_CallbackData *call)
 					 : &sonde_inject.records.perhaps_others);
 }
 
+/* A launch returned whose work is recorded; copies and fills write that they did as calls that can wait. */
+static void write_return(void)
+{
+	struct thread *t = hook_enter();
+	uint8_t *p;
+
+	if (!t)
+		return;
+	if (likely(!atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed)) || sonde_window__is_open(t)) {
+		p = event_open(t, SONDE_EVENT_RETURN, ticks_now());
+		if (p)
+			event_close(t, p);
+	}
+	hook_leave(t);
+}
+
 static void follow_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
 {
 	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
@@ -202,7 +273,7 @@ static void follow_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 		if (what & CALL_KIND)
 			*call->correlationData = ticks_now();
 	} else if (what & CALL_KIND && *call->correlationData) {
-		write_call((what & CALL_KIND) - 1, *call->correlationData);
+		write_call((what & CALL_KIND) - 1, call);
 	}
 }
 
@@ -213,6 +284,9 @@ static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_dri
 	if (is_launch && !is_enter)
 		end_owed(what, call);
 	follow_call(what, call, is_driver);
+	if (is_launch && !is_enter && !(what & CALL_KIND) && sonde_inject.config.has_calls &&
+		likely(atomic_load_explicit(&sonde_inject.windows.is_timing, memory_order_relaxed)))
+		write_return();
 	if (is_launch && is_enter) /* by now the thread is known */
 		begin_owed();
 }

@@ -127,7 +127,9 @@ static void write_kernel(struct thread *t, const kernel_record *k)
 			break;                                                                     \
 		e.type = SONDE_EVENT_MEMCPY;                                                       \
 		WHERE(&e, r);                                                                      \
-		e.field[SONDE_COPY_KIND] = (r)->copyKind;                                          \
+		e.field[SONDE_COPY_KIND] = (r)->copyKind |                                         \
+			(uint64_t)(r)->srcKind << SONDE_COPY_FROM_SHIFT |                          \
+			(uint64_t)(r)->dstKind << SONDE_COPY_TO_SHIFT;                             \
 		e.field[SONDE_COPY_BYTES] = (r)->bytes;                                            \
 		e.field[SONDE_COPY_NODE] = (r)->graphNodeId;                                       \
 		sonde_ring__write(t, &e);                                                          \

@@ -88,6 +88,7 @@ enum sonde_kineto_regions {
 /* Options of reading. All zero are the configuration's defaults. */
 struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
+	bool for_replay; /* also what a simulation needs: when launches returned, which events order streams */
 	bool together; /* add up all runs and jobs of a folder; else it must hold one (jobs.h) */
 	/* For a native capture that goes on in further files (rolled.h): */
 	uint32_t nr_files;   /* only so many files, the first one included; 0 = all */

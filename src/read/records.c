@@ -276,6 +276,7 @@ void sonde_records_free(struct sonde_records *r)
 	sonde_vec_release(&r->sections);
 	sonde_vec_release(&r->ranges);
 	sonde_vec_release(&r->calls);
+	sonde_vec_release(&r->returned_ns);
 	sonde_vec_release(&r->timings);
 	sonde_vec_release(&r->windows);
 	sonde_vec_release(&r->samplings);

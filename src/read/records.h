@@ -138,8 +138,11 @@ struct sonde_set {
 struct sonde_call {
 	uint64_t begin_ns, end_ns; /* same clock as ranges */
 	uint64_t thread;
+	uint64_t event; /* it names; 0 = none, or not known */
+	uint32_t stream; /* it names, as queues have it; SONDE_NONE = none, or not known */
 	uint32_t process;
-	uint8_t kind; /* enum sonde_call_kind */
+	uint8_t kind; /* enum sonde_call_kind; those from SONDE_NR_WAITS on only with options.for_replay */
+	bool is_default; /* the stream is the legacy default stream */
 };
 
 /* Memory of a device, or of the host for it, taken or given back. */
@@ -242,6 +245,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_record) records; /* in order of the inputs, then of launch */
 	struct sonde_map callers, queues, functions; /* see sonde_record_caller and its like */
 	SONDE_VEC(struct sonde_call) calls;	/* per thread in order of their ends */
+	SONDE_VEC(uint64_t) returned_ns; /* with options.for_replay: when the call of each record returned, 0 = not known */
 	SONDE_VEC(struct sonde_memory) memory;	/* per process in order of time */
 	SONDE_VEC(struct sonde_mark) marks;	/* per thread in order of time */
 	SONDE_VEC(struct sonde_thread_name) thread_names;

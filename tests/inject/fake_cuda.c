@@ -2,7 +2,7 @@
  * A CUDA program without CUDA: loads the injected library as the driver would
  * and tells cupti/ what its kernels did.
  *
- *     fake_cuda FAKE_CUPTI [COUNT|fork|quick|late]
+ *     fake_cuda FAKE_CUPTI [COUNT|fork|quick|late|streams]
  */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -87,6 +87,18 @@ static void go_on_until(const char *stop)
 	nvtxRangeEnd(outer);
 }
 
+/* An event of the default stream, which stream 13 waits for and then the host. */
+static void order_streams(void *cupti)
+{
+	void (*order)(unsigned, uint64_t, uint64_t);
+
+	*(void **)&order = find(cupti, "fake_order");
+	order(11, 0xe0, 0);
+	order(12, 13, 0xe0);
+	order(13, 0xe0, 0);
+	order(6, 13, 0);
+}
+
 static void at_the_very_end(void)
 {
 	nvtxRangePushA("late");
@@ -129,6 +141,8 @@ int main(int argc, char **argv)
 		wait(NULL);
 		return 0;
 	}
+	if (argc > 2 && !strcmp(argv[2], "streams"))
+		order_streams(cupti);
 	nvtxRangePushA("A");
 	launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
 	id = nvtxRangeStartA("s");

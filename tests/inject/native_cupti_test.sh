@@ -81,6 +81,20 @@ at_exit() { # full buffers that the collector is at when the program ends: by ch
 	done
 }
 
+streams() { # what a simulation needs: when launches returned, and which events order streams
+	fresh cupti="$FAKE"
+	[ "$(cuda streams)" = done ] || return
+	"$BUILD/tools/capture_dump" --replay "$OUT"/*.sonde >"$TMP/replay"
+	[ "$(grep -c '^launch .* returned$' "$TMP/replay")" = 8 ] && grep -E '^call (record|await|sync)' "$TMP/replay" | diff - <(cat <<-'T'
+		call record stream=7 (default) event=e0
+		call await stream=13 event=e0
+		call sync_event event=e0
+		call sync_stream stream=13
+		call sync_stream
+	T
+	) && ! dump | grep -E 'call (record|await)'
+}
+
 another_subscriber() {
 	fresh cupti="$FAKE"
 	FAKE_CUPTI_TAKEN=1 cuda && has \
@@ -251,6 +265,7 @@ ends_well() { # nothing is missing, though one launch was captured into a graph,
 
 ok "ways to have CUPTI work for less capture the same" levers
 ok "CUDA calls that can wait are recorded with their times" calls
+ok "launches say when they returned, and calls which stream and event they name" streams
 ok "allocations and frees have their regions" memory
 ok "idle time has its cause and memory its region" idle
 ok "devices have the attributes peaks are made of" devices

@@ -14,7 +14,8 @@
  *     note TEXT                                    without the file's name
  *
  * With --times FILE… each range also tells its wall and CPU milliseconds, and
- * with --count only the totals are printed.
+ * with --count only the totals are printed. With --replay there is what a simulation needs besides: launches that
+ * returned, and the streams and events of calls.
  */
 #include "base/alloc.h"
 #include "read/records.h"
@@ -137,6 +138,8 @@ static void print_records(const struct sonde_records *r, bool times)
 			path_of(r, rec->origin, &origin);
 			printf(" captured in %.*s", SONDE_STR_ARG(sonde_buf_view(&origin)));
 		}
+		if (i < r->returned_ns.nr)
+			printf("%s", r->returned_ns.at[i] > rec->call_ns ? " returned" : "");
 		if (times)
 			printf(" ns=%llu", (unsigned long long)(r->records.at[i].time.end_ns -
 								r->records.at[i].time.start_ns));
@@ -148,7 +151,7 @@ static void print_records(const struct sonde_records *r, bool times)
 static void print_host(const struct sonde_records *r, bool times)
 {
 	static const char *const kinds[] = {
-		"sync_stream", "sync_event", "sync_device", "copy", "alloc", "free"};
+		"sync_stream", "sync_event", "sync_device", "copy", "alloc", "free", "record", "await"};
 	size_t i, k;
 
 	for (i = 0; i < r->calls.nr; i++) {
@@ -157,6 +160,10 @@ static void print_host(const struct sonde_records *r, bool times)
 		printf("call %s", kinds[c->kind]);
 		if (times)
 			printf(" ms=%.3f", (double)(c->end_ns - c->begin_ns) / 1e6);
+		if (r->options.for_replay && c->stream != SONDE_NONE)
+			printf(" stream=%u%s", c->stream, c->is_default ? " (default)" : "");
+		if (r->options.for_replay && c->event)
+			printf(" event=%llx", (unsigned long long)c->event);
 		putchar('\n');
 	}
 	for (i = 0; i < r->memory.nr; i++) {
@@ -200,7 +207,8 @@ int main(int argc, char **argv)
 {
 	bool times = argc > 1 && !strcmp(argv[1], "--times");
 	bool count = argc > 1 && !strcmp(argv[1], "--count");
-	int first = times || count ? 2 : 1;
+	const struct sonde_read_options options = {.for_replay = argc > 1 && !strcmp(argv[1], "--replay")};
+	int first = times || count || options.for_replay ? 2 : 1;
 	struct sonde_records *r;
 	struct sonde_err err = {0};
 	size_t i;
@@ -208,7 +216,7 @@ int main(int argc, char **argv)
 	if (argc <= first)
 		return 2;
 	if (sonde_records_open(
-		    &r, (const char *const *)argv + first, (size_t)(argc - first), NULL, &err)) {
+		    &r, (const char *const *)argv + first, (size_t)(argc - first), &options, &err)) {
 		printf("error %s\n", err.msg);
 		return 1;
 	}

@@ -42,7 +42,12 @@ static void host_call(struct program *p, uint8_t kind, uint64_t begin, uint64_t 
 	struct sonde_call *c = sonde_vec_push(&p->m.r->calls);
 
 	assert_non_null(c);
-	*c = (struct sonde_call){begin * US, end * US, p->m.thread, p->m.process, kind};
+	*c = (struct sonde_call){.begin_ns = begin * US,
+		.end_ns = end * US,
+		.thread = p->m.thread,
+		.stream = SONDE_NONE,
+		.process = p->m.process,
+		.kind = kind};
 }
 
 /* The causes add up to the idle time, in every node of every report. */

@@ -129,11 +129,12 @@ static bool keep_wait(struct kineto *k, const struct kineto_event *e, uint32_t t
 {
 	const struct sonde_call_name *name = sonde_call_find(e->name.raw.p, e->name.raw.n);
 
-	if (!name || name->kind == SONDE_NR_CALL_KINDS)
+	if (!name || name->kind >= SONDE_NR_WAITS)
 		return true;
 	return sonde_vec_put(&k->r->calls, (struct sonde_call){.begin_ns = e->ts_ns,
 						   .end_ns = end_of(e),
 						   .thread = thread,
+						   .stream = SONDE_NONE,
 						   .kind = name->kind});
 }
 

@@ -302,6 +302,7 @@ static int read_capture(struct sonde_source *src, struct sonde_records *r, struc
 	sonde_vec_release(&n->host.points);
 	sonde_vec_release(&n->gpu.points);
 	sonde_vec_release(&n->launches);
+	sonde_vec_release(&n->returned_ns);
 	sonde_vec_release(&n->memory);
 	sonde_vec_release(&n->edges);
 	sonde_vec_release(&n->nodes);

@@ -107,17 +107,31 @@ bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
+#define COPY_BEGIN_NS 2000u /* a copy's launch is written just before its call is said to begin */
+
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 {
-	if (e->field[0] >= SONDE_NR_CALL_KINDS || e->field[1] > e->ticks)
+	uint64_t kind = e->field[SONDE_CALL_ON_KIND], stream = 0, begin_ns;
+
+	if (kind >= SONDE_NR_CALL_KINDS || e->field[SONDE_CALL_ON_TICKS] > e->ticks)
 		return false;
+	begin_ns = sonde_clock_map__ns(&s->n->host, e->ticks - e->field[SONDE_CALL_ON_TICKS]);
+	if (kind == SONDE_CALL_COPY)
+		sonde_stream__return(s, begin_ns - COPY_BEGIN_NS);
+	if (kind >= SONDE_NR_WAITS && !s->n->r->options.for_replay)
+		return true;
+	if (e->type == SONDE_EVENT_CALL_ON)
+		stream = e->field[SONDE_CALL_ON_STREAM];
 	s->no_memory |= !sonde_vec_put(&s->n->r->calls,
 		(struct sonde_call){
-			.begin_ns = sonde_clock_map__ns(&s->n->host, e->ticks - e->field[1]),
+			.begin_ns = begin_ns,
 			.end_ns = sonde_stream__now(s),
 			.thread = s->tid,
+			.event = e->type == SONDE_EVENT_CALL_ON ? e->field[SONDE_CALL_ON_EVENT] : 0,
+			.stream = stream >> 1 ? (uint32_t)(stream >> 1) : SONDE_NONE,
 			.process = s->n->process,
-			.kind = (uint8_t)e->field[0]});
+			.kind = (uint8_t)kind,
+			.is_default = stream & 1});
 	return true;
 }
 
@@ -292,7 +306,7 @@ static void describe_work(struct sonde_record *rec, const struct sonde_event *e,
 		break;
 	case SONDE_EVENT_MEMCPY:
 		rec->kind = SONDE_RESULT_MEMCPY;
-		rec->function = (uint32_t)e->field[SONDE_COPY_KIND];
+		rec->function = (uint32_t)e->field[SONDE_COPY_KIND] & SONDE_COPY_MASK;
 		rec->call_ns = e->field[SONDE_COPY_NODE];
 		break;
 	case SONDE_EVENT_MEMSET:

@@ -145,6 +145,7 @@ struct native {
 	struct sonde_clock_map host, gpu; /* both to nanoseconds since the epoch */
 	/* From the streams. */
 	SONDE_VEC(struct native_launch) launches;
+	SONDE_VEC(uint64_t) returned_ns; /* by launch, 0 = not known; only for a replay */
 	SONDE_VEC(struct native_memory) memory;
 	size_t nr_works; /* of the GPU, memory included, as soon as they are all there */
 	SONDE_VEC(struct native_edge) edges;

@@ -460,6 +460,26 @@ static bool add_memory(struct joining *j)
 	return ok;
 }
 
+/* Says for each record when its call returned; false when memory is short. */
+static bool add_returns(struct native *n)
+{
+	size_t i, nr = n->r->records.nr;
+	uint64_t *at;
+
+	if (!n->r->options.for_replay)
+		return true;
+	if (!sonde_vec_reserve(&n->r->returned_ns, nr))
+		return false;
+	at = n->r->returned_ns.at;
+	for (i = n->r->returned_ns.nr; i < nr; i++) {
+		uint32_t call = n->r->records.at[i].call;
+
+		at[i] = i >= n->first_record && call != SONDE_NONE ? n->returned_ns.at[call] : 0;
+	}
+	n->r->returned_ns.nr = nr;
+	return true;
+}
+
 int sonde_native__join(struct native *n, struct sonde_err *err)
 {
 	struct joining j = {.n = n};
@@ -478,6 +498,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 	}
 	n->nr_works = n->r->records.nr - n->first_record + n->memory.nr + j.nr_folded;
 	ok = ok && (!j.is_out_of_order || order_records(n));
+	ok = ok && add_returns(n);
 	if (j.nr_uncalled)
 		forget_moments(n);
 	sonde_free(j.has_record);

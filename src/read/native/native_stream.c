@@ -133,6 +133,20 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		.is_untimed = e->is_untimed};
 
 	s->no_memory |= !sonde_vec_put(&s->n->launches, launch);
+	if (s->n->r->options.for_replay)
+		s->no_memory |= !sonde_vec_put(&s->n->returned_ns, (uint64_t)0);
+}
+
+/* Where calls of the runtime and of the driver have ids of their own, the last two launches are one. */
+void sonde_stream__return(struct stream *s, uint64_t since_ns)
+{
+	const struct native *n = s->n;
+	uint64_t now = sonde_stream__now(s);
+	size_t i = n->returned_ns.nr, most = 2;
+
+	while (i-- && most-- && n->launches.at[i].piece >= s->first_piece && !n->returned_ns.at[i] &&
+		n->launches.at[i].ns >= since_ns)
+		n->returned_ns.at[i] = now;
 }
 
 static bool read_push(struct stream *s, const struct sonde_event *e)
@@ -174,7 +188,11 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 	case SONDE_EVENT_MARK:
 		return sonde_stream__mark(s, e);
 	case SONDE_EVENT_CALL:
+	case SONDE_EVENT_CALL_ON:
 		return sonde_stream__call(s, e);
+	case SONDE_EVENT_RETURN:
+		sonde_stream__return(s, 0);
+		return true;
 	case SONDE_EVENT_NAME_THREAD:
 		return sonde_stream__name(s, e);
 	case SONDE_EVENT_DEVICE:
@@ -295,6 +313,7 @@ static size_t read_stream(struct stream *s, size_t i)
 	size_t first = i;
 
 	stream_begin(s, &pieces[i]);
+	s->first_piece = (uint32_t)i;
 	for (; i < s->n->pieces.nr && pieces[i].stream == pieces[first].stream; i++) {
 		struct native_piece p = pieces[i];
 

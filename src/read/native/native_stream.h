@@ -22,7 +22,8 @@ struct stream {
 	struct native *n;
 	uint64_t tid;
 	uint32_t number;
-	uint32_t piece; /* the one being read */
+	uint32_t piece; /* the one being read … */
+	uint32_t first_piece; /* … and the stream's first */
 	struct sonde_event_base at; /* of the chunk being read: `ticks` are those of now */
 	uint64_t cpu_ns, cpu_ticks; /* the last reading */
 	/* For the whole stream. */
@@ -80,5 +81,7 @@ bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e); /* 
 bool sonde_stream__mark(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e); /* of CUDA */
 bool sonde_stream__name(struct stream *s, const struct sonde_event *e); /* of a thread */
+/* The stream's last launch, made since then, has returned. */
+void sonde_stream__return(struct stream *s, uint64_t since_ns);
 
 #endif

@@ -34,6 +34,7 @@ static int add_wait(struct nsys *n, sqlite3_stmt *q, struct sonde_record_time ti
 			(struct sonde_call){.begin_ns = time.start_ns,
 				.end_ns = time.end_ns,
 				.thread = sonde_nsys__tid(tid),
+				.stream = SONDE_NONE,
 				.process = process,
 				.kind = kind}))
 		return sonde_err_nomem(n->err);
@@ -58,7 +59,7 @@ static int take_call(struct nsys *n, sqlite3_stmt *q)
 		c->start_ns = time.start_ns;
 		c->key = call_key(sqlite3_column_int64(q, CALL_CORRELATION), c->thread);
 	}
-	return kind == SONDE_NR_CALL_KINDS ? 0 : add_wait(n, q, time, kind);
+	return kind >= SONDE_NR_WAITS ? 0 : add_wait(n, q, time, kind);
 }
 
 /*

@@ -13,7 +13,8 @@ static __thread int is_at_end;		     /* of a call */
 
 static const char *const driver_names[NR_IDS] = {
 	NULL, "cuInit", "cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoD_v2", "cuMemsetD8_v2",
-	"cuStreamSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuProfilerStart", "cuProfilerStop"};
+	"cuStreamSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuProfilerStart", "cuProfilerStop",
+	"cuEventRecord", "cuStreamWaitEvent", "cuEventSynchronize"};
 static const char *const runtime_names[NR_IDS] = {
 	NULL, "cudaMalloc_v3020", "cudaLaunchKernel_v7000", "cudaGraphLaunch_v10000"};
 
@@ -83,6 +84,29 @@ void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, in
 	if (fn && __atomic_load_n(&is_enabled[domain][id], __ATOMIC_RELAXED))
 		fn(NULL, domain, id, data);
 	is_at_end = 0;
+}
+
+/* Streams are called by their numbers; the default stream has CUPTI's. */
+EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t is_of_thread, uint32_t *id)
+{
+	(void)context;
+	(void)is_of_thread;
+	must_be_there();
+	*id = stream ? (uint32_t)(uintptr_t)stream : 7;
+	return CUPTI_SUCCESS;
+}
+
+void call_with(CUpti_CallbackId id, uint32_t corr, int site, const void *params)
+{
+	static __thread uint64_t kept;
+	CUpti_CallbackData d = {0};
+
+	d.callbackSite = (CUpti_ApiCallbackSite)site;
+	d.correlationId = corr;
+	d.correlationData = &kept;
+	d.functionParams = params;
+	d.functionName = driver_names[id];
+	tell(CUPTI_CB_DOMAIN_DRIVER_API, id, &d, site == CUPTI_API_EXIT);
 }
 
 void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site)

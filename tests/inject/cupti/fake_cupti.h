@@ -58,6 +58,8 @@ uint32_t next_id(void);
 uint32_t which_stay(void);
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, int is_end);
 void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site);
+/* A call of the driver that has parameters. */
+void call_with(CUpti_CallbackId id, uint32_t corr, int site, const void *params);
 /* A runtime call around a driver call: the id that its record carries, if it has one. */
 struct made_call {
 	uint32_t id, stay;
@@ -104,6 +106,8 @@ void fake_copy_late(uint64_t bytes, unsigned us);
 void fake_wait(unsigned id, unsigned us);
 /* Waits as if for a stream. */
 void fake_sync(unsigned us);
+/* A call of the driver with up to two handles: 6 synchronises a stream, 11 records an event in a stream, 12 has a stream wait for it, 13 synchronises it. */
+void fake_order(unsigned id, uint64_t first, uint64_t second);
 /* cudaProfilerStart and cudaProfilerStop. */
 void fake_profiler(int is_start);
 /* Takes or gives back memory. */

@@ -162,6 +162,15 @@ EXPORT void fake_sync(unsigned us)
 	fake_wait(6, us);
 }
 
+EXPORT void fake_order(unsigned id, uint64_t first, uint64_t second)
+{
+	const uint64_t params[2] = {first, second};
+	uint32_t corr = next_id();
+
+	call_with(id, corr, CUPTI_API_ENTER, params);
+	call_with(id, corr, CUPTI_API_EXIT, params);
+}
+
 EXPORT void fake_profiler(int is_start)
 {
 	uint32_t id = next_id();
