@@ -7,6 +7,11 @@
 
 #include "base/str.h"
 
+/* The most that one SM counts in a cycle. */
+#define SONDE_SM_ISSUE_SLOTS  4 /* warp instructions */
+#define SONDE_SM_TENSOR_PIPES 4 /* each counts its own cycles */
+#define SONDE_SM_WARPS	      64
+
 #define SONDE_LIMIT_SLACK   1.05 /* clocks differ a little from their nominal rate */
 #define SONDE_REFUSED_SHARE 0.01 /* of samples above the limit: the counter is wrong, not a sample */
 

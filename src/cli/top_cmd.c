@@ -3,8 +3,7 @@
 #include "cli/option.h"
 #include "cli/messages.h"
 #include "cli/terminal.h"
-#include "base/alloc.h"
-#include "export/kernel_table.h"
+#include "export/export.h"
 #include "lib/pipeline.h"
 #include "read/ranking.h"
 
@@ -60,20 +59,8 @@ static int write_table(const struct sonde_ranking *ranking, const struct request
 		.width = q->width ? q->width : sonde_terminal_width(),
 		.is_utf8 = sonde_terminal_is_utf8(),
 		.is_coloured = !q->output && sonde_terminal_is_coloured(SONDE_COLOUR_AUTO)};
-	size_t i, nr = ranking->kernels.nr;
-	struct sonde_kernel_row *rows = sonde_calloc(nr + 1, sizeof(*rows));
-	int rc;
 
-	if (!rows)
-		return sonde_err_nomem(err);
-	for (i = 0; i < nr; i++) {
-		const struct sonde_ranked *k = &ranking->kernels.at[i];
-
-		rows[i] = (struct sonde_kernel_row){k->name, k->calls, k->time_ns, k->time_pct};
-	}
-	rc = sonde_export_kernel_table(rows, nr, &o, to, err);
-	sonde_free(rows);
-	return rc;
+	return sonde_export_ranking(ranking, &o, to, err);
 }
 
 /* All kernels of the run, whichever regions they are in. Copies are no kernels. */

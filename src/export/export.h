@@ -13,8 +13,9 @@
 #ifndef SONDE_EXPORT_EXPORT_H
 #define SONDE_EXPORT_EXPORT_H
 
-#include "tree/tree.h"
 #include "base/sink.h"
+#include "read/ranking.h"
+#include "tree/tree.h"
 
 enum sonde_sort {
 	SONDE_SORT_ORDER, /* children in order of first entry */
@@ -80,6 +81,13 @@ int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_optio
 /* The metrics of the tree, one per line: name, unit, how it rolls up, with tabs between. */
 int sonde_export_metric_list(
 	const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8, struct sonde_err *err);
+
+/*
+ * A ranking as a table for people: its first o->max_kernels kernels (0: the default). Short names are
+ * distinct among all kernels, shown or not. Of the options those of text count.
+ */
+int sonde_export_ranking(const struct sonde_ranking *r, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err);
 
 /* Whether there are launches, or else ranges, and the selections take none: tables would be empty. */
 bool sonde_selects_nothing(const struct sonde_tree *t);

@@ -1,5 +1,4 @@
 /* Tables of kernels, wherever they were launched. */
-#include "export/kernel_table.h"
 #include "export/text_int.h"
 
 #include "base/alloc.h"
@@ -11,7 +10,7 @@
 #define MAX_KERNELS  30
 #define NR_COLUMNS   6 /* before the metrics */
 
-static double mean_ns(const struct sonde_kernel_row *k)
+static double mean_ns(const struct sonde_ranked *k)
 {
 	return k->calls ? k->time_ns / (double)k->calls : NAN;
 }
@@ -25,7 +24,7 @@ static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
 
 /* The columns before the metrics, in units that fit what is listed. */
 static void put_columns(
-	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_kernel_row *rows, size_t nr)
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_ranked *rows, size_t nr)
 {
 	static const char *const before[] = {"0kernel", ">0launches", NULL};
 	struct sonde_extent total = {0}, mean = {0};
@@ -45,7 +44,7 @@ static void put_columns(
 }
 
 static void put_row(
-	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_kernel_row *k)
+	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_ranked *k)
 {
 	sonde_table_text(t, k->name, SONDE_STYLE_BOLD);
 	sonde_table_number(t, k->calls ? (double)k->calls : NAN, 0, "");
@@ -56,7 +55,7 @@ static void put_row(
 }
 
 /* `nr` rows, of `nr_all` kernels; with the metrics of the report they are the first of, or NULL. */
-static int print_rows(struct sonde_text_export *x, const struct sonde_kernel_row *rows, size_t nr,
+static int print_rows(struct sonde_text_export *x, const struct sonde_ranked *rows, size_t nr,
 	size_t nr_all, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_table t = sonde_text__table(x->options, LEAST_KERNEL);
@@ -86,13 +85,13 @@ int sonde_text__write_kernels(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	size_t nr = nr_listed(x->options, r->nr_flat_kernels), i;
-	struct sonde_kernel_row *rows = sonde_calloc(nr + 1, sizeof(*rows));
+	struct sonde_ranked *rows = sonde_calloc(nr + 1, sizeof(*rows));
 	int rc;
 
 	for (i = 0; rows && i < nr; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
 
-		rows[i] = (struct sonde_kernel_row){sonde_kernel_name(x->tree, x->options, k->name),
+		rows[i] = (struct sonde_ranked){sonde_kernel_name(x->tree, x->options, k->name),
 			k->calls, k->time_ns, 100 * k->time_ns / (r->time_ns + r->outside_time_ns)};
 	}
 	rc = rows ? print_rows(x, rows, nr, r->nr_flat_kernels, r, err) : sonde_err_nomem(err);
@@ -101,7 +100,7 @@ int sonde_text__write_kernels(
 }
 
 /* The rows by names for people, distinct among all; full ones where these are asked for. */
-static bool name_rows(struct sonde_kernel_row *out, const struct sonde_kernel_row *rows, size_t nr,
+static bool name_rows(struct sonde_ranked *out, const struct sonde_ranked *rows, size_t nr,
 	const struct sonde_export_options *o, struct sonde_arena *arena)
 {
 	struct sonde_str *names = sonde_calloc(2 * nr + 1, sizeof(*names));
@@ -120,13 +119,14 @@ static bool name_rows(struct sonde_kernel_row *out, const struct sonde_kernel_ro
 	return ok;
 }
 
-int sonde_export_kernel_table(const struct sonde_kernel_row *rows, size_t nr,
-	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err)
+int sonde_export_ranking(const struct sonde_ranking *r, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_text_export x = {.to = to, .options = o, .width = o->width ? o->width : 100};
-	struct sonde_kernel_row *named = sonde_calloc(nr + 1, sizeof(*named));
+	size_t nr = r->kernels.nr;
+	struct sonde_ranked *named = sonde_calloc(nr + 1, sizeof(*named));
 	struct sonde_arena arena = {0};
-	int rc = named && name_rows(named, rows, nr, o, &arena)
+	int rc = named && name_rows(named, r->kernels.at, nr, o, &arena)
 			 ? print_rows(&x, named, nr_listed(o, nr), nr, NULL, err)
 			 : sonde_err_nomem(err);
 

@@ -2,9 +2,9 @@
 #include "fold/sampled.h"
 
 #include "base/alloc.h"
+#include "catalogue/limits.h"
 #include "catalogue/metrics.h"
 #include "fold/cell_tables.h"
-#include "unmix/unmix.h"
 
 #include <math.h>
 
@@ -27,9 +27,9 @@ const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{SONDE_COUNTER_NVLINK_RECEIVED ".sum", {"nvlink.receive_bytes"}, SONDE_OVER_NOTHING, 0},
 	{SONDE_COUNTER_NVLINK_SENT ".sum", {"nvlink.transmit_bytes"}, SONDE_OVER_NOTHING, 0},
 	{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, {"sm.active_cycles"}, SONDE_OVER_ELAPSED, 1},
-	{SONDE_COUNTER_INSTRUCTIONS SONDE_OF_PEAK, {"sm.instructions"}, SONDE_OVER_ELAPSED, 4},
-	{SONDE_COUNTER_TENSOR SONDE_OF_PEAK, {"tensor.cycles"}, SONDE_OVER_ELAPSED, 4},
-	{SONDE_COUNTER_WARPS SONDE_OF_PEAK_ACTIVE, {"sm.warp_cycles"}, SONDE_OVER_ACTIVE, 64},
+	{SONDE_COUNTER_INSTRUCTIONS SONDE_OF_PEAK, {"sm.instructions"}, SONDE_OVER_ELAPSED, SONDE_SM_ISSUE_SLOTS},
+	{SONDE_COUNTER_TENSOR SONDE_OF_PEAK, {"tensor.cycles"}, SONDE_OVER_ELAPSED, SONDE_SM_TENSOR_PIPES},
+	{SONDE_COUNTER_WARPS SONDE_OF_PEAK_ACTIVE, {"sm.warp_cycles"}, SONDE_OVER_ACTIVE, SONDE_SM_WARPS},
 	{SONDE_COUNTER_FMA SONDE_OF_PEAK, {"fma.instructions"}, SONDE_OVER_ELAPSED, 0},
 	{SONDE_COUNTER_ALU SONDE_OF_PEAK, {"alu.instructions"}, SONDE_OVER_ELAPSED, 0},
 	{SONDE_COUNTER_FP64 SONDE_OF_PEAK, {"fp64.cycles"}, SONDE_OVER_ELAPSED, 0},
@@ -197,7 +197,7 @@ static double seen_share(struct sonde_unmixed *u, const uint32_t *classes, size_
 }
 
 /* Work that no sample saw is assumed to count at the same rate as the rest, give or take half. */
-static struct sonde_sampled_figure sum_role(const struct share *h, const char *role)
+static struct sonde_unmix_figure sum_role(const struct share *h, const char *role)
 {
 	struct sonde_unmix_figure f;
 	double share;
@@ -205,12 +205,12 @@ static struct sonde_sampled_figure sum_role(const struct share *h, const char *r
 	size_t set;
 
 	if (!find_role(h->s, role, &set, &counter))
-		return (struct sonde_sampled_figure){NAN, NAN};
+		return (struct sonde_unmix_figure){NAN, NAN};
 	share = seen_share(h->s->sets[set].unmixed, h->classes, h->nr);
 	if (share < LEAST_SEEN)
-		return (struct sonde_sampled_figure){NAN, NAN};
+		return (struct sonde_unmix_figure){NAN, NAN};
 	f = sonde_unmixed_sum(h->s->sets[set].unmixed, h->classes, h->nr, counter);
-	return (struct sonde_sampled_figure){
+	return (struct sonde_unmix_figure){
 		f.value / share, hypot(f.error, 0.5 * (1 - share) * f.value) / share};
 }
 
@@ -235,12 +235,12 @@ struct fraction {
 static void add_share(
 	struct fraction *x, const struct share *h, const struct sonde_sampled_metric *m)
 {
-	struct sonde_sampled_figure f;
+	struct sonde_unmix_figure f;
 	size_t i;
 
 	for (i = 0; i < 2 && m->roles[i]; i++) {
 		f = sum_role(h, m->roles[i]);
-		x->above += f.v;
+		x->above += f.value;
 		x->above_variance += f.error * f.error;
 	}
 	if (m->over == SONDE_OVER_ELAPSED)
@@ -253,21 +253,21 @@ static void add_share(
 	}
 	if (m->over == SONDE_OVER_ACTIVE) {
 		f = sum_role(h, "sm.active_cycles");
-		x->below += m->most * f.v;
+		x->below += m->most * f.value;
 		x->below_variance += m->most * f.error * m->most * f.error;
 	}
 }
 
 /* Above and below rise and fall together, so that taking them for independent errs upwards. */
-static struct sonde_sampled_figure divide_figures(const struct fraction *x, uint8_t over)
+static struct sonde_unmix_figure divide_figures(const struct fraction *x, uint8_t over)
 {
 	double r = x->above / x->below, scale = over == SONDE_OVER_TIME ? 1e9 : 100;
 
 	if (over == SONDE_OVER_NOTHING)
-		return (struct sonde_sampled_figure){x->above, sqrt(x->above_variance)};
+		return (struct sonde_unmix_figure){x->above, sqrt(x->above_variance)};
 	if (!(x->below > 0))
-		return (struct sonde_sampled_figure){NAN, NAN};
-	return (struct sonde_sampled_figure){scale * r,
+		return (struct sonde_unmix_figure){NAN, NAN};
+	return (struct sonde_unmix_figure){scale * r,
 		scale * sqrt(x->above_variance + r * r * x->below_variance) / x->below};
 }
 
@@ -282,7 +282,7 @@ static size_t count_classes(const struct sonde_cells *c, const uint32_t *cells, 
 	return sum;
 }
 
-struct sonde_sampled_figure sonde_sampled_figure_of(
+struct sonde_unmix_figure sonde_sampled_figure_of(
 	const struct sonde_cells *c, const uint32_t *cells, size_t nr, size_t metric)
 {
 	const struct sonde_sampled_metric m = sonde_sampled_metric_of(c, metric);
@@ -310,6 +310,6 @@ struct sonde_sampled_figure sonde_sampled_figure_of(
 	}
 	sonde_free(classes);
 	if (!nr_met || nr_met < nr) /* of some there are no samples: the sum is not known */
-		return (struct sonde_sampled_figure){NAN, NAN};
+		return (struct sonde_unmix_figure){NAN, NAN};
 	return divide_figures(&x, m.over);
 }

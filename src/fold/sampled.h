@@ -11,6 +11,7 @@
 #define SONDE_FOLD_SAMPLED_H
 
 #include "fold/cells.h"
+#include "unmix/unmix.h"
 
 /* The divisor of a sum, for a percentage. */
 enum sonde_sampled_over {
@@ -37,7 +38,6 @@ size_t sonde_sampled_nr_metrics(const struct sonde_cells *c);
 struct sonde_sampled_metric sonde_sampled_metric_of(const struct sonde_cells *c, size_t metric);
 
 /* The counters of one device, split among the cells of its scopes. */
-struct sonde_unmixed;
 struct sonde_sampled {
 	struct sonde_sampled_set { /* counters that were sampled together */
 		struct sonde_unmixed *unmixed;
@@ -52,15 +52,10 @@ struct sonde_sampled {
 };
 void sonde_sampled_free(struct sonde_sampled *s);
 
-struct sonde_sampled_figure {
-	double v;     /* NaN = not known */
-	double error; /* one standard error */
-};
-
 /* Whether some cells have the metric. */
 bool sonde_sampled_is_there(const struct sonde_cells *c, size_t metric);
 /* A metric over cells, by their numbers. */
-struct sonde_sampled_figure sonde_sampled_figure_of(
+struct sonde_unmix_figure sonde_sampled_figure_of(
 	const struct sonde_cells *c, const uint32_t *cells, size_t nr, size_t metric);
 
 #endif

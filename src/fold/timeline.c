@@ -30,7 +30,7 @@ struct recipe {
 static const struct recipe recipes[] = {
 	{"SM active %", {"sm.active_cycles"}, true, 100},
 	{"DRAM GB/s", {"dram.read_bytes", "dram.write_bytes"}, false, 1},
-	{"Tensor %", {"tensor.cycles"}, true, 100.0 / 4}, /* four pipes in an SM */
+	{"Tensor %", {"tensor.cycles"}, true, 100.0 / SONDE_SM_TENSOR_PIPES},
 };
 
 struct drawing {

@@ -8,13 +8,11 @@
 
 #define GB	     1e-9
 #define SECTOR_BYTES 32
-#define SLOTS	     4 /* warp instructions an SM issues in a cycle */
-#define PIPES 4 /* tensor pipes of an SM */
 
 const struct sonde_tally_figure sonde_tally_figures[] = {
 	{"SM active", "%", {"sm.active_cycles"}, "sm.elapsed_cycles", 100},
-	{"issue slots used", "%", {"sm.instructions"}, "sm.elapsed_cycles", 100.0 / SLOTS},
-	{"tensor pipe", "%", {"tensor.cycles"}, "sm.elapsed_cycles", 100.0 / PIPES},
+	{"issue slots used", "%", {"sm.instructions"}, "sm.elapsed_cycles", 100.0 / SONDE_SM_ISSUE_SLOTS},
+	{"tensor pipe", "%", {"tensor.cycles"}, "sm.elapsed_cycles", 100.0 / SONDE_SM_TENSOR_PIPES},
 	{"warps per active SM", "", {"sm.warp_cycles"}, "sm.active_cycles", 1},
 	{"DRAM", "%", {"dram.read_bytes", "dram.write_bytes"}, SONDE_TALLY_BANDWIDTH, 100 * GB},
 	{"DRAM read", "GB/s", {"dram.read_bytes"}, NULL, GB},

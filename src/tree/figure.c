@@ -356,17 +356,17 @@ static void find_slice(const struct sonde_report *r, enum sonde_part part, uint3
 static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 	const struct sonde_column *column, const uint32_t *cells, size_t nr)
 {
-	struct sonde_sampled_figure s =
+	struct sonde_unmix_figure s =
 		sonde_sampled_figure_of(t->cells, cells, nr, column->sampled);
 
 	/* An interval as wide as all there can be says nothing. */
-	if (!isfinite(s.v) || !isfinite(s.error) ||
+	if (!isfinite(s.value) || !isfinite(s.error) ||
 		(strcmp(column->unit, "%") == 0 && SONDE_WITHIN_95 * s.error > 50))
 		return;
-	f->v = s.v;
+	f->v = s.value;
 	f->error = SONDE_WITHIN_95 * s.error;
-	f->low = fmax(0, s.v - f->error);
-	f->high = s.v + f->error;
+	f->low = fmax(0, s.value - f->error);
+	f->high = s.value + f->error;
 	f->quality = SONDE_QUALITY_SAMPLED;
 	f->method = column->sampled_method;
 }

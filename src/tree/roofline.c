@@ -9,6 +9,7 @@
 #include "base/known.h"
 
 #include "catalogue/attributes.h"
+#include "catalogue/limits.h"
 #include "tree/judge.h"
 #include "tree/tree_int.h"
 
@@ -284,10 +285,10 @@ static double sampled(const struct sonde_tree *t, const struct sonde_figures *f,
 										       : f->at[column].v;
 }
 
-/* Each of an SM's four tensor cores counts its own cycles; an instruction is 32 multiply-adds, two operations each. */
+/* `tensor_ops` are of a whole SM in a cycle; an FMA instruction is 32 multiply-adds, two operations each. */
 static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	return sampled(t, f, SONDE_COUNTER_TENSOR ".sum") * t->tensor_ops / 4 +
+	return sampled(t, f, SONDE_COUNTER_TENSOR ".sum") * t->tensor_ops / SONDE_SM_TENSOR_PIPES +
 	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "read/nsys/nsys_int.h"
 
+#include "catalogue/limits.h"
+
 #include <math.h>
 
 #define METRICS "GPU_METRICS"
@@ -108,8 +110,8 @@ static const struct {
 	double most;
 } roles[] = {
 	{"SMs Active [Throughput %]", "sm.active_cycles", 1},
-	{"SM Issue [Throughput %]", "sm.instructions", 4},
-	{"Tensor Active [Throughput %]", "tensor.cycles", 4},
+	{"SM Issue [Throughput %]", "sm.instructions", SONDE_SM_ISSUE_SLOTS},
+	{"Tensor Active [Throughput %]", "tensor.cycles", SONDE_SM_TENSOR_PIPES},
 	{"DRAM Read Bandwidth [Throughput %]", "dram.read_bytes", 0},
 	{"DRAM Write Bandwidth [Throughput %]", "dram.write_bytes", 0},
 };
