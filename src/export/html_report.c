@@ -166,57 +166,61 @@ static void matrix_write(
 	sonde_json_close(w, '}');
 }
 
-/* The numbers of rows that are written as lists; one array is reused for each. */
-struct lists {
-	struct sonde_json *w;
-	double *at;
-	size_t nr;
-};
-
-static void put_list(struct lists *l, const char *key)
+static bool has_field(const struct sonde_field *f, const struct sonde_report *r)
 {
-	sonde_html__write_list(l->w, key, l->at, l->nr);
+	size_t i;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		if (!isnan(sonde_field_number(f, r, &r->nodes.at[i])))
+			return true;
+	return false;
 }
 
-static void write_fields(struct sonde_html *h, const struct sonde_report *r, struct lists *l)
+static void write_fields(struct sonde_html *h, const struct sonde_report *r)
 {
 	size_t i, k;
 
 	sonde_json_array(&h->x.w, "f", true, i, sonde_nr_fields) {
-		bool has_any = false;
+		const struct sonde_field *f = &sonde_fields[i];
 
-		for (k = 0; k < r->nodes.nr; k++) {
-			l->at[k] = sonde_field_number(&sonde_fields[i], r, &r->nodes.at[k]);
-			has_any = has_any || !isnan(l->at[k]);
-		}
-		if (has_any)
-			put_list(l, NULL);
+		if (has_field(f, r))
+			SONDE_JSON_LIST(&h->x.w, NULL, k, r->nodes.nr, sonde_field_number(f, r, &r->nodes.at[k]));
 		else
 			sonde_json_null(&h->x.w, NULL);
 	}
 }
 
-static void write_structure(const struct sonde_report *r, struct lists *l)
+/* -1 = none. */
+static double number_or_none(uint32_t number)
 {
-	static const struct {
-		const char *key;
-		size_t at; /* of a uint32_t in a node */
-	} lists[] = {{"region", offsetof(struct sonde_node, region)},
-		{"parent", offsetof(struct sonde_node, parent)},
-		{"k0", offsetof(struct sonde_node, first_kernel)},
-		{"kn", offsetof(struct sonde_node, nr_kernels)},
-		{"s0", offsetof(struct sonde_node, first_stream)}};
-	size_t i, k, nr = sizeof(lists) / sizeof(*lists) - !r->streams.nr;
+	return number == SONDE_NONE ? -1.0 : number;
+}
 
-	for (i = 0; i < nr; i++) {
-		for (k = 0; k < l->nr; k++) {
-			const char *node = (const char *)&r->nodes.at[k];
-			uint32_t v = *(const uint32_t *)(const void *)(node + lists[i].at);
+static void write_structure(struct sonde_html *h, const struct sonde_report *r)
+{
+	const struct sonde_node *n = r->nodes.at;
+	struct sonde_json *w = &h->x.w;
+	size_t nr = r->nodes.nr, i;
 
-			l->at[k] = v == SONDE_NONE ? -1.0 : v;
-		}
-		put_list(l, lists[i].key);
-	}
+	SONDE_JSON_LIST(w, "region", i, nr, number_or_none(n[i].region));
+	SONDE_JSON_LIST(w, "parent", i, nr, number_or_none(n[i].parent));
+	SONDE_JSON_LIST(w, "k0", i, nr, number_or_none(n[i].first_kernel));
+	SONDE_JSON_LIST(w, "kn", i, nr, n[i].nr_kernels);
+	if (r->streams.nr)
+		SONDE_JSON_LIST(w, "s0", i, nr, number_or_none(n[i].first_stream));
+}
+
+/* Operations and bytes by row, and where operations are a lower bound. */
+static void write_rooflines(struct sonde_json *w, const struct sonde_roofline *roofs, size_t nr)
+{
+	size_t i;
+
+	SONDE_JSON_LIST(w, "flop", i, nr, roofs[i].flop);
+	SONDE_JSON_LIST(w, "dram", i, nr, roofs[i].dram_bytes);
+	for (i = 0; i < nr && !roofs[i].at_least; i++)
+		;
+	if (i < nr)
+		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].at_least != NULL);
 }
 
 static char limiter_letter(const struct sonde_tree *t, const struct sonde_figures *f)
@@ -245,29 +249,23 @@ static void write_bounds(struct sonde_html *h, const struct sonde_report *r)
 }
 
 /* Inclusive figures; behind the nodes the totals and those outside all regions. */
-static int write_inclusive(
-	struct sonde_html *h, const struct sonde_report *r, struct lists *l, double *bytes)
+static int write_inclusive(struct sonde_html *h, const struct sonde_report *r)
 {
-	double *least = bytes + r->nodes.nr;
-	bool has_least = false;
 	const struct sonde_tree *t = h->x.tree;
 	struct sonde_figures *f = &h->x.figures;
+	size_t nr = r->nodes.nr, i;
+	struct sonde_roofline *roofs = sonde_calloc(nr + 1, sizeof(*roofs));
 	struct sonde_buf limiters = {0};
-	struct matrix m;
-	size_t i, nr = r->nodes.nr;
+	struct matrix m = {0};
 
-	if (matrix_init(&m, nr + 2, h->region_columns, h->nr_region_columns, true))
+	if (!roofs || matrix_init(&m, nr + 2, h->region_columns, h->nr_region_columns, true)) {
+		sonde_free(roofs);
 		return sonde_err_nomem(h->err);
+	}
 	for (i = 0; i < nr; i++) {
-		struct sonde_roofline roof;
-
 		sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, (uint32_t)i, f);
 		matrix_set(&m, t, i, f);
-		roof = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
-		l->at[i] = roof.flop;
-		bytes[i] = roof.dram_bytes;
-		least[i] = roof.at_least != NULL;
-		has_least |= roof.at_least != NULL;
+		roofs[i] = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
 		sonde_buf_putc(&limiters, limiter_letter(t, f));
 	}
 	sonde_tree_values(t, r, SONDE_PART_TOTAL, 0, f);
@@ -276,12 +274,10 @@ static int write_inclusive(
 	matrix_set(&m, t, nr + 1, f);
 	matrix_write(&m, t, "inc", &h->x.w);
 	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
-	put_list(l, "flop");
-	sonde_html__write_list(&h->x.w, "dram", bytes, nr);
-	if (has_least)
-		sonde_html__write_list(&h->x.w, "least", least, nr);
+	write_rooflines(&h->x.w, roofs, nr);
 	matrix_release(&m);
 	sonde_buf_release(&limiters);
+	sonde_free(roofs);
 	return 0;
 }
 
@@ -314,7 +310,6 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	struct sonde_json *w = &h->x.w;
 	size_t nr = r->kernels.nr, i;
 	struct sonde_roofline *roofs = sonde_calloc(nr + 1, sizeof(*roofs));
-	bool has_least = false;
 	struct matrix m = {0};
 
 	if (!roofs || matrix_init(&m, nr, h->kernel_columns, h->nr_kernel_columns, t->cells->sampled.nr > 0)) {
@@ -325,16 +320,12 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
 		matrix_set(&m, t, i, &h->x.figures);
 		roofs[i] = sonde_roofline_of(t, &h->x.figures, k[i].time_ns);
-		has_least |= roofs[i].at_least != NULL;
 	}
 	sonde_json_open(w, "kernels", '{', true);
 	SONDE_JSON_LIST(w, "name", i, nr, k[i].name);
 	SONDE_JSON_LIST(w, "calls", i, nr, (double)k[i].calls);
 	SONDE_JSON_LIST(w, "ns", i, nr, k[i].time_ns);
-	SONDE_JSON_LIST(w, "flop", i, nr, roofs[i].flop);
-	SONDE_JSON_LIST(w, "dram", i, nr, roofs[i].dram_bytes);
-	if (has_least)
-		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].at_least != NULL);
+	write_rooflines(w, roofs, nr);
 	matrix_write(&m, t, "m", w);
 	sonde_json_close(w, '}');
 	matrix_release(&m);
@@ -382,10 +373,8 @@ static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
 	if (!nr || !h->x.first_ns)
 		return;
 	sonde_json_each(w, "gaps", true, i, nr) {
-		uint32_t region = at[i]->region, before = at[i]->before;
-
-		sonde_json_number(w, "region", region == SONDE_NONE ? -1.0 : region);
-		sonde_json_number(w, "before", before == SONDE_NONE ? -1.0 : before);
+		sonde_json_number(w, "region", number_or_none(at[i]->region));
+		sonde_json_number(w, "before", number_or_none(at[i]->before));
 		sonde_json_number(
 			w, "begin_ms", ((double)at[i]->begin_ns - (double)h->x.first_ns) / 1e6);
 		sonde_json_number(w, "ms", (double)at[i]->ns / 1e6);
@@ -428,16 +417,12 @@ static int write_first(struct sonde_html *h, const struct sonde_report *r)
 
 static int write_report(struct sonde_html *h, const struct sonde_report *r)
 {
-	double *scratch = sonde_calloc(r->nodes.nr * 3 + 1, sizeof(*scratch));
-	struct lists l = {&h->x.w, scratch, r->nodes.nr};
 	int rc;
 
-	if (!scratch)
-		return sonde_err_nomem(h->err);
 	sonde_json_open(&h->x.w, NULL, '{', true);
 	write_facts(h, r);
-	write_structure(r, &l);
-	write_fields(h, r, &l);
+	write_structure(h, r);
+	write_fields(h, r);
 	sonde_html__drain(h);
 	write_bounds(h, r);
 	write_entries(h, r);
@@ -445,7 +430,7 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	write_gaps(h, r);
 	rc = write_first(h, r);
 	if (rc == 0)
-		rc = write_inclusive(h, r, &l, scratch + r->nodes.nr);
+		rc = write_inclusive(h, r);
 	sonde_html__drain(h);
 	if (rc == 0)
 		rc = write_exclusive(h, r);
@@ -455,7 +440,6 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	sonde_html__drain(h);
 	write_streams(h, r);
 	sonde_json_close(&h->x.w, '}');
-	sonde_free(scratch);
 	return rc;
 }
 

@@ -11,12 +11,13 @@
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <string.h>
 
-enum sonde_db_insert {
+/* The tables, in the order in which they are created. */
+enum sonde_db_table {
 	SONDE_DB_INFO,
 	SONDE_DB_NOTE,
 	SONDE_DB_SCOPE,
-	SONDE_DB_REGION,
 	SONDE_DB_STREAM,
 	SONDE_DB_ENTRY,
 	SONDE_DB_KERNEL,
@@ -24,10 +25,48 @@ enum sonde_db_insert {
 	SONDE_DB_METRIC,
 	SONDE_DB_LAUNCH,
 	SONDE_DB_LAUNCH_REGION,
+	SONDE_DB_REGION,
 	SONDE_DB_NR,
 };
 
-#define SONDE_DB_NR_WORDS 11 /* values of `regions` before those of the column table */
+/* Their columns: an inserted row has a value for each, in this order. */
+static const struct {
+	const char *name, *columns;
+} tables[SONDE_DB_NR] = {
+	[SONDE_DB_INFO] = {"info", "key TEXT PRIMARY KEY, value TEXT"},
+	[SONDE_DB_NOTE] = {"notes", "note TEXT NOT NULL"},
+	[SONDE_DB_SCOPE] = {"scopes",
+		"id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_aggregate INTEGER NOT NULL, measured TEXT NOT NULL, "
+		"process_id INTEGER, device INTEGER, launches INTEGER NOT NULL, total_ms REAL, "
+		"outside_launches INTEGER NOT NULL, outside_ms REAL"},
+	[SONDE_DB_STREAM] = {"streams",
+		"region INTEGER NOT NULL REFERENCES regions, context INTEGER NOT NULL, stream INTEGER NOT NULL, "
+		"launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL"},
+	[SONDE_DB_ENTRY] = {"entries",
+		"region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL, begin_ms REAL NOT NULL, "
+		"host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT NULL, label TEXT, sm_active_pct REAL, "
+		"sm_active_error REAL, tensor_pct REAL, tensor_error REAL, dram_pct REAL, dram_error REAL"},
+	[SONDE_DB_KERNEL] = {"kernels",
+		"id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes, region INTEGER REFERENCES regions, "
+		"name TEXT NOT NULL, calls INTEGER NOT NULL, total_ms REAL, mean_ms REAL"},
+	[SONDE_DB_NAME] = {"metric_names",
+		"id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, unit TEXT NOT NULL, method TEXT NOT NULL, "
+		"quality TEXT NOT NULL"},
+	[SONDE_DB_METRIC] = {"metrics",
+		"scope INTEGER NOT NULL REFERENCES scopes, part TEXT NOT NULL, region INTEGER REFERENCES regions, "
+		"kernel INTEGER REFERENCES kernels, metric INTEGER NOT NULL REFERENCES metric_names, value, low REAL, "
+		"high REAL, method TEXT NOT NULL, quality TEXT NOT NULL, error REAL"},
+	[SONDE_DB_LAUNCH] = {"launches",
+		"id INTEGER PRIMARY KEY, scope INTEGER REFERENCES scopes, kernel TEXT NOT NULL, state TEXT NOT NULL, "
+		"thread INTEGER, stream INTEGER, context INTEGER, start_ns INTEGER, end_ns INTEGER"},
+	[SONDE_DB_LAUNCH_REGION] = {"launch_regions",
+		"launch INTEGER NOT NULL REFERENCES launches, region TEXT NOT NULL"},
+	[SONDE_DB_REGION] = {"regions", /* the column table has the others */
+		"id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes, region_id TEXT NOT NULL, "
+		"name TEXT NOT NULL, parent INTEGER REFERENCES regions, depth INTEGER NOT NULL, domain TEXT, "
+		"kind TEXT NOT NULL, limiter TEXT, bound TEXT, slowest_rank TEXT"},
+};
+#define SONDE_DB_NR_WORDS 11 /* columns of `regions` before those of the column table */
 
 struct sonde_db {
 	sqlite3 *db;
@@ -55,38 +94,10 @@ struct sonde_db_value {
 #define SONDE_DB_TEXT(s)    ((struct sonde_db_value){.type = SQLITE_TEXT, .text = (s)})
 #define SONDE_DB_WORD(z)    SONDE_DB_TEXT(sonde_str_from(z))
 
-/* The same with the values one by one. */
+/* Inserts a row of these values. */
 #define SONDE_DB_ROW(d, into, ...)                                                                 \
 	insert_row(d, into, (const struct sonde_db_value[]){__VA_ARGS__},                    \
 		sizeof((const struct sonde_db_value[]){__VA_ARGS__}) / sizeof(struct sonde_db_value))
-
-static const char schema[] =
-	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version=1;"
-	"CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-	"CREATE TABLE notes (note TEXT NOT NULL);"
-	"CREATE TABLE scopes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_aggregate "
-	"INTEGER NOT NULL, measured TEXT NOT NULL, process_id INTEGER, device INTEGER, launches "
-	"INTEGER NOT NULL, total_ms REAL, outside_launches INTEGER NOT NULL, outside_ms REAL);"
-	"CREATE TABLE streams (region INTEGER NOT NULL REFERENCES regions, context INTEGER NOT "
-	"NULL, stream INTEGER NOT NULL, launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL);"
-	"CREATE TABLE entries (region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL, "
-	"begin_ms REAL NOT NULL, host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT "
-	"NULL, label TEXT, sm_active_pct REAL, sm_active_error REAL, tensor_pct REAL, "
-	"tensor_error REAL, dram_pct REAL, dram_error REAL);"
-	"CREATE TABLE kernels (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes, "
-	"region INTEGER REFERENCES regions, name TEXT NOT NULL, calls INTEGER NOT NULL, total_ms "
-	"REAL, mean_ms REAL);"
-	"CREATE TABLE metric_names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, unit TEXT "
-	"NOT NULL, method TEXT NOT NULL, quality TEXT NOT NULL);"
-	"CREATE TABLE metrics (scope INTEGER NOT NULL REFERENCES scopes, part TEXT NOT NULL, "
-	"region INTEGER REFERENCES regions, kernel INTEGER REFERENCES kernels, metric INTEGER NOT "
-	"NULL REFERENCES metric_names, value, low REAL, high REAL, method TEXT NOT NULL, quality "
-	"TEXT NOT NULL, error REAL);"
-	"CREATE TABLE launches (id INTEGER PRIMARY KEY, scope INTEGER REFERENCES scopes, kernel "
-	"TEXT NOT NULL, state TEXT NOT NULL, thread INTEGER, stream INTEGER, context INTEGER, "
-	"start_ns INTEGER, end_ns INTEGER);"
-	"CREATE TABLE launch_regions (launch INTEGER NOT NULL REFERENCES launches, region TEXT "
-	"NOT NULL);";
 
 static const char indexes[] =
 	"CREATE INDEX regions_by_id ON regions (scope, region_id);"
@@ -130,7 +141,7 @@ static void bind_value(sqlite3_stmt *s, int at, const struct sonde_db_value *v)
 		sqlite3_bind_text(s, at, v->text.p, (int)n, SQLITE_STATIC); /* so is p NULL */
 }
 
-static void insert_row(struct sonde_db *d, enum sonde_db_insert into, const struct sonde_db_value *values, size_t nr)
+static void insert_row(struct sonde_db *d, enum sonde_db_table into, const struct sonde_db_value *values, size_t nr)
 {
 	sqlite3_stmt *s = d->insert[into];
 	size_t i;
@@ -144,56 +155,40 @@ static void insert_row(struct sonde_db *d, enum sonde_db_insert into, const stru
 	sqlite3_reset(s);
 }
 
-/* The numbers of `regions` are those of the column table. */
-static void create_tables(struct sonde_db *d)
+static void create_table(struct sonde_db *d, enum sonde_db_table table)
 {
 	struct sonde_buf sql = {0};
 	size_t i;
 
-	execute(d, schema);
-	sonde_buf_puts(&sql,
-		"CREATE TABLE regions (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES "
-		"scopes,"
-		" region_id TEXT NOT NULL, name TEXT NOT NULL, parent INTEGER REFERENCES regions,"
-		" depth INTEGER NOT NULL, domain TEXT, kind TEXT NOT NULL, limiter TEXT, bound "
-		"TEXT, slowest_rank TEXT");
-	for (i = 0; i < sonde_nr_fields; i++)
+	sonde_buf_printf(&sql, "CREATE TABLE %s (%s", tables[table].name, tables[table].columns);
+	for (i = 0; table == SONDE_DB_REGION && i < sonde_nr_fields; i++)
 		sonde_buf_printf(&sql, ", %s %s", sonde_fields[i].csv,
 			sonde_fields[i].form == SONDE_FIELD_COUNT ? "INTEGER" : "REAL");
-	sonde_buf_puts(&sql, "); BEGIN;");
-	if (sql.failed)
+	sonde_buf_puts(&sql, table == SONDE_DB_INFO ? ") WITHOUT ROWID" : ")");
+	if (d->rc == 0 && sql.failed)
 		d->rc = sonde_err_nomem(d->err);
 	execute(d, sql.p);
 	sonde_buf_release(&sql);
 }
 
-static void prepare_inserts(struct sonde_db *d)
+/* Of a key of `info` that comes twice the first is kept. */
+static void prepare_insert(struct sonde_db *d, enum sonde_db_table table)
 {
-	static const struct {
-		const char *table;
-		size_t nr_values;
-	} tables[SONDE_DB_NR] = {[SONDE_DB_INFO] = {"info", 2}, [SONDE_DB_NOTE] = {"notes", 1},
-		[SONDE_DB_SCOPE] = {"scopes", 10}, [SONDE_DB_REGION] = {"regions", SONDE_DB_NR_WORDS},
-		[SONDE_DB_STREAM] = {"streams", 6}, [SONDE_DB_ENTRY] = {"entries", 13},
-		[SONDE_DB_KERNEL] = {"kernels", 7}, [SONDE_DB_NAME] = {"metric_names", 5},
-		[SONDE_DB_METRIC] = {"metrics", 11}, [SONDE_DB_LAUNCH] = {"launches", 9},
-		[SONDE_DB_LAUNCH_REGION] = {"launch_regions", 2}};
+	size_t nr = table == SONDE_DB_REGION ? sonde_nr_fields : 0;
 	struct sonde_buf sql = {0};
-	size_t i, k, nr;
+	const char *comma;
 
-	for (i = 0; i < SONDE_DB_NR && d->rc == 0; i++) {
-		nr = tables[i].nr_values + (i == SONDE_DB_REGION ? sonde_nr_fields : 0);
-		sonde_buf_clear(&sql);
-		sonde_buf_printf(&sql, "INSERT OR %s INTO %s VALUES (?", i == SONDE_DB_INFO ? "IGNORE" : "ABORT",
-			tables[i].table);
-		for (k = 1; k < nr; k++)
-			sonde_buf_puts(&sql, ",?");
-		sonde_buf_putc(&sql, ')');
-		if (sql.failed)
-			d->rc = sonde_err_nomem(d->err);
-		else if (sqlite3_prepare_v2(d->db, sql.p, -1, &d->insert[i], NULL) != SQLITE_OK)
-			fail(d);
-	}
+	for (comma = tables[table].columns; comma; comma = strchr(comma + 1, ','))
+		nr++;
+	sonde_buf_printf(&sql, "INSERT OR %s INTO %s VALUES (?", table == SONDE_DB_INFO ? "IGNORE" : "ABORT",
+		tables[table].name);
+	while (--nr > 0)
+		sonde_buf_puts(&sql, ",?");
+	sonde_buf_putc(&sql, ')');
+	if (d->rc == 0 && sql.failed)
+		d->rc = sonde_err_nomem(d->err);
+	if (d->rc == 0 && sqlite3_prepare_v2(d->db, sql.p, -1, &d->insert[table], NULL) != SQLITE_OK)
+		fail(d);
 	sonde_buf_release(&sql);
 }
 
@@ -444,8 +439,14 @@ static void put_launches(struct sonde_db *d)
 
 static void write_all(struct sonde_db *d, const struct sonde_export_options *o)
 {
-	create_tables(d);
-	prepare_inserts(d);
+	int i;
+
+	execute(d, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version=1;");
+	for (i = 0; i < SONDE_DB_NR; i++)
+		create_table(d, (enum sonde_db_table)i);
+	for (i = 0; i < SONDE_DB_NR; i++)
+		prepare_insert(d, (enum sonde_db_table)i);
+	execute(d, "BEGIN;");
 	write_head(d, o);
 	put_reports(d, o);
 	put_launches(d);
