@@ -100,7 +100,7 @@ static bool add_scopes(struct sums *s, const json_t *document, const json_t *mea
 	{
 		if (!json_equal(json_object_get(scope, "measured"), measured))
 			continue;
-		s->total += sonde_invariant__number(json_object_get(scope, "totals"), "launches");
+		s->total += sonde_invariant__term(scope, "totals.launches");
 		if (json_object_get(scope, "same_as"))
 			scope = find_referred(document, scope);
 		json_array_foreach(json_object_get(scope, "regions"), k, region)
@@ -114,7 +114,7 @@ static bool add_scopes(struct sums *s, const json_t *document, const json_t *mea
 
 static int compare_with_scopes(struct sonde_validation *v, const struct sums *s, const json_t *aggregate)
 {
-	double total = sonde_invariant__number(json_object_get(aggregate, "totals"), "launches");
+	double total = sonde_invariant__term(aggregate, "totals.launches");
 	const json_t *region;
 	size_t i;
 
@@ -150,48 +150,34 @@ static int check_aggregate(
 	return rc;
 }
 
-/* Each launch outside has one cause, those of replayed ranges among them. */
-static int check_causes(struct sonde_validation *v, const json_t *c)
-{
-	const json_t *by = json_object_get(c, "unattributed_by"), *ranges = json_object_get(c, "ranges");
-	double outside = sonde_invariant__number(c, "launches_unattributed");
-
-	if (!by)
-		return 0;
-	if (ranges)
-		outside += sonde_invariant__number(ranges, "launches_unattributed");
-	if (sonde_invariant__sum_members(by) != outside)
-		return sonde_invariant__fail(
-			v, "unattributed_by", "does not sum up to launches_unattributed");
-	return 0;
-}
-
 static int check_coverage(struct sonde_validation *v, const json_t *c, const json_t *with)
 {
-	static const struct sonde_limit limits[] = {{NULL, "launches_attributed", "launches_total"},
-		{NULL, "gpu_time_ns_attributed", "gpu_time_ns_total"}};
-	const json_t *w = json_object_get(c, "windows");
-	double rest = sonde_invariant__number(c, "launches_unattributed") +
-		      sonde_invariant__number(c, "launches_not_selected");
-	double ns = sonde_invariant__number(c, "gpu_time_ns_attributed") +
-		    sonde_invariant__number(c, "gpu_time_ns_unattributed");
-	int rc = SONDE_LIMITS(v, c, limits);
+	static const struct sonde_relation relations[] = {
+		SONDE_AT_MOST(NULL, "launches_attributed", "launches_total"),
+		SONDE_AT_MOST(NULL, "gpu_time_ns_attributed", "gpu_time_ns_total"),
+		{NULL, "launches_attributed + launches_unattributed + launches_not_selected", "=", "launches_total",
+			"launches_total", "is not attributed + unattributed + not selected"},
+	};
+	double not_selected = sonde_invariant__number(c, "launches_not_selected"),
+	       outside = sonde_invariant__number(c, "launches_unattributed"),
+	       causes = sonde_invariant__term(c, "unattributed_by.*");
+	int rc = SONDE_RELATIONS(v, c, relations);
 
 	(void)with;
 	if (rc)
 		return rc;
-	if (!isnan(rest) && sonde_invariant__number(c, "launches_attributed") + rest !=
-				    sonde_invariant__number(c, "launches_total"))
-		return sonde_invariant__fail(
-			v, "launches_total", "is not attributed + unattributed + not selected");
-	if (sonde_invariant__number(c, "launches_not_selected") == 0 &&
-		sonde_invariant__differs(ns, sonde_invariant__number(c, "gpu_time_ns_total")))
-		return sonde_invariant__fail(
-			v, "gpu_time_ns_total", "is not attributed + unattributed");
-	if (sonde_invariant__number(w, "captured_ms") > sonde_invariant__number(w, "of_ms") + 1e-6)
-		return sonde_invariant__fail(
-			v, "windows", "were captured for longer than the program ran");
-	return check_causes(v, c);
+	if (not_selected == 0 &&
+		sonde_invariant__differs(sonde_invariant__term(c, "gpu_time_ns_attributed + gpu_time_ns_unattributed"),
+			sonde_invariant__number(c, "gpu_time_ns_total")))
+		return sonde_invariant__fail(v, "gpu_time_ns_total", "is not attributed + unattributed");
+	if (sonde_invariant__term(c, "windows.captured_ms") > sonde_invariant__term(c, "windows.of_ms") + 1e-6)
+		return sonde_invariant__fail(v, "windows", "were captured for longer than the program ran");
+	/* Each launch outside has one cause, those of replayed ranges too. */
+	if (json_object_get(c, "ranges"))
+		outside += sonde_invariant__term(c, "ranges.launches_unattributed");
+	return isnan(causes) || causes == outside
+		       ? 0
+		       : sonde_invariant__fail(v, "unattributed_by", "does not sum up to launches_unattributed");
 }
 
 static int check_straggler(struct sonde_validation *v, const json_t *s, const json_t *with)
@@ -204,8 +190,9 @@ static int check_straggler(struct sonde_validation *v, const json_t *s, const js
 
 static int check_rank(struct sonde_validation *v, const json_t *row, const json_t *ranks)
 {
-	static const struct sonde_limit limits[] = {{NULL, "last", "collectives"}, {NULL, "exposed_comm_ms", "comm_ms"}};
-	int rc = SONDE_LIMITS(v, row, limits);
+	static const struct sonde_relation relations[] = {SONDE_AT_MOST(NULL, "last", "collectives"),
+		SONDE_AT_MOST(NULL, "exposed_comm_ms", "comm_ms")};
+	int rc = SONDE_RELATIONS(v, row, relations);
 
 	if (rc == 0 && sonde_invariant__number(row, "clock") >=
 			       (double)json_array_size(json_object_get(ranks, "clocks")))
@@ -213,28 +200,19 @@ static int check_rank(struct sonde_validation *v, const json_t *row, const json_
 	return rc;
 }
 
-static int check_collectives(struct sonde_validation *v, const json_t *c, const json_t *with)
-{
-	const json_t *groups = json_object_get(c, "groups");
-
-	(void)with;
-	if (sonde_invariant__sum_over(groups, "compared") != sonde_invariant__number(c, "compared") ||
-		sonde_invariant__sum_over(groups, "odd") != sonde_invariant__number(c, "odd"))
-		return sonde_invariant__fail(v, "groups", "do not sum up to compared and odd");
-	return 0;
-}
-
 static int check_ranks(struct sonde_validation *v, const json_t *ranks, const json_t *with)
 {
+	static const struct sonde_relation relations[] = {
+		{NULL, "count", "=", "#per_rank", "count", "is not how many there are in per_rank"},
+		{"collectives", "groups[].compared", "=", "compared", "groups", "do not sum up to compared and odd"},
+		{"collectives", "groups[].odd", "=", "odd", "groups", "do not sum up to compared and odd"},
+	};
 	int rc = sonde_invariant__each(v, ranks, "stragglers", check_straggler, NULL);
 
 	(void)with;
-	if (rc == 0 && sonde_invariant__number(ranks, "count") !=
-			       (double)json_array_size(json_object_get(ranks, "per_rank")))
-		rc = sonde_invariant__fail(v, "count", "is not how many there are in per_rank");
 	if (rc == 0)
-		rc = sonde_invariant__each(v, ranks, "per_rank", check_rank, ranks);
-	return rc ? rc : sonde_invariant__in(v, ranks, "collectives", check_collectives, NULL);
+		rc = SONDE_RELATIONS(v, ranks, relations);
+	return rc ? rc : sonde_invariant__each(v, ranks, "per_rank", check_rank, ranks);
 }
 
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document)

@@ -122,36 +122,29 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 	return 0;
 }
 
-/* Streams share a region's launches out among them, and none is busier than all. */
+/* No stream is busier than all of them. */
 static int check_streams(struct sonde_validation *v, const json_t *region)
 {
-	const json_t *list = json_object_get(region, "per_stream"), *s;
 	double busy = sonde_invariant__number(region, "busy_ms");
+	const json_t *s;
 	size_t i;
 
-	if (!list)
-		return 0;
-	if ((double)json_array_size(list) != sonde_invariant__number(region, "streams"))
-		return sonde_invariant__fail(v, "per_stream", "does not have as many as streams");
-	json_array_foreach(list, i, s)
+	json_array_foreach(json_object_get(region, "per_stream"), i, s)
 	{
 		if (sonde_invariant__exceeds(sonde_invariant__number(s, "busy_ms"), busy))
-			return sonde_invariant__fail(
-				v, "per_stream", "has a stream busier than busy_ms");
+			return sonde_invariant__fail(v, "per_stream", "has a stream busier than busy_ms");
 	}
-	if (sonde_invariant__exceeds(sonde_invariant__sum_over(list, "kernel_count"), sonde_invariant__number(region, "kernel_count")))
-		return sonde_invariant__fail(v, "per_stream", "has more than kernel_count");
-	if (sonde_invariant__exceeds(sonde_invariant__sum_over(list, "total_ms"), sonde_invariant__number(region, "total_ms")))
-		return sonde_invariant__fail(v, "per_stream", "has more than total_ms");
 	return 0;
 }
 
-/* Sampled figures are of the same entries as the times. */
-static int check_loads(struct sonde_validation *v, const json_t *e, size_t nr)
+/* Sampled figures are lists that belong to the same entries as the times. */
+static int check_entries(struct sonde_validation *v, const json_t *e, const json_t *with)
 {
+	size_t nr = json_array_size(json_object_get(e, "begin_ms"));
 	json_t *metric;
 	const char *name;
 
+	(void)with;
 	json_object_foreach(json_object_get(e, "metrics"), name, metric)
 	{
 		if (json_array_size(json_object_get(metric, "value")) != nr ||
@@ -161,66 +154,43 @@ static int check_loads(struct sonde_validation *v, const json_t *e, size_t nr)
 	return 0;
 }
 
-static int check_entries(struct sonde_validation *v, const json_t *e, const json_t *with)
-{
-	static const char *const lists[] = {"host_ms", "gpu_ms", "labels"};
-	size_t i, nr = json_array_size(json_object_get(e, "begin_ms"));
-	int rc = 0;
-
-	(void)with;
-	if ((double)nr > sonde_invariant__number(e, "count"))
-		rc = sonde_invariant__fail(v, "begin_ms", "has more than count");
-	for (i = 0; i < sizeof(lists) / sizeof(*lists) && rc == 0; i++) {
-		const json_t *list = json_object_get(e, lists[i]);
-
-		if (list && json_array_size(list) != nr)
-			rc = sonde_invariant__fail(v, lists[i], "does not have as many as begin_ms");
-	}
-	return rc ? rc : check_loads(v, e, nr);
-}
-
-/* The causes of idle time add up to it. */
-static int check_causes(struct sonde_validation *v, const json_t *region)
-{
-	const json_t *by = json_object_get(region, "idle");
-
-	if (by && sonde_invariant__differs(sonde_invariant__sum_members(by), sonde_invariant__number(region, "idle_ms")))
-		return sonde_invariant__fail(v, "idle", "does not add up to idle_ms");
-	return 0;
-}
-
-static int check_times(struct sonde_validation *v, const json_t *region)
-{
-	double inside = sonde_invariant__number(region, "busy_ms") +
-			sonde_invariant__number(region, "idle_ms");
-	int rc;
-
-	if (sonde_invariant__exceeds(inside, sonde_invariant__number(region, "span_ms")))
-		return sonde_invariant__fail(v, "idle_ms", "and busy_ms are more than span_ms");
-	rc = check_causes(v, region);
-	if (rc == 0)
-		rc = check_streams(v, region);
-	return rc ? rc : sonde_invariant__in(v, region, "entries", check_entries, NULL);
-}
-
-/* Percentiles in order, the mean between the ends. */
+/* Percentiles are in order, and the mean is between the ends. */
 #define DISTRIBUTION(in)                                                                                               \
-	{in, "min_ms", "median_ms"}, {in, "median_ms", "p95_ms"}, {in, "p95_ms", "p99_ms"}, {in, "p99_ms", "max_ms"},  \
-		{in, "min_ms", "mean_ms"}, {in, "mean_ms", "max_ms"}
+	SONDE_AT_MOST(in, "min_ms", "median_ms"), SONDE_AT_MOST(in, "median_ms", "p95_ms"),                            \
+		SONDE_AT_MOST(in, "p95_ms", "p99_ms"), SONDE_AT_MOST(in, "p99_ms", "max_ms"),                          \
+		SONDE_AT_MOST(in, "min_ms", "mean_ms"), SONDE_AT_MOST(in, "mean_ms", "max_ms")
 
 int sonde_invariant__check_region(struct sonde_validation *v, const json_t *region)
 {
-	static const struct sonde_limit limits[] = {{NULL, "adopted_launches", "kernel_count"},
-		{NULL, "timed_launches", "kernel_count"}, {NULL, "copy_count", "kernel_count"},
-		{NULL, "busy_ms", "total_ms"}, {NULL, "copy_ms", "total_ms"}, {NULL, "exposed_comm_ms", "comm_ms"},
-		{"memory", "left_bytes", "allocated_bytes"}, DISTRIBUTION("entries.host"), DISTRIBUTION("entries.gpu"),
-		DISTRIBUTION("entries.span")};
+	static const struct sonde_relation relations[] = {
+		SONDE_AT_MOST(NULL, "adopted_launches", "kernel_count"),
+		SONDE_AT_MOST(NULL, "timed_launches", "kernel_count"),
+		SONDE_AT_MOST(NULL, "copy_count", "kernel_count"),
+		SONDE_AT_MOST(NULL, "busy_ms", "total_ms"),
+		SONDE_AT_MOST(NULL, "copy_ms", "total_ms"),
+		SONDE_AT_MOST(NULL, "exposed_comm_ms", "comm_ms"),
+		SONDE_AT_MOST("memory", "left_bytes", "allocated_bytes"),
+		DISTRIBUTION("entries.host"),
+		DISTRIBUTION("entries.gpu"),
+		DISTRIBUTION("entries.span"),
+		{NULL, "busy_ms + idle_ms", "<=", "span_ms", "idle_ms", "and busy_ms are more than span_ms"},
+		{NULL, "idle.*", "~", "idle_ms", "idle", "does not add up to idle_ms"},
+		{NULL, "#per_stream", "=", "streams", "per_stream", "does not have as many as streams"},
+		{NULL, "per_stream[].kernel_count", "<=", "kernel_count", "per_stream", "has more than kernel_count"},
+		{NULL, "per_stream[].total_ms", "<=", "total_ms", "per_stream", "has more than total_ms"},
+		{"entries", "#begin_ms", "<=", "count", "begin_ms", "has more than count"},
+		{"entries", "#host_ms", "=", "#begin_ms", "host_ms", "does not have as many as begin_ms"},
+		{"entries", "#gpu_ms", "=", "#begin_ms", "gpu_ms", "does not have as many as begin_ms"},
+		{"entries", "#labels", "=", "#begin_ms", "labels", "does not have as many as begin_ms"},
+	};
 	int rc = check_identity(v, region);
 
 	if (rc == 0)
-		rc = SONDE_LIMITS(v, region, limits);
+		rc = SONDE_RELATIONS(v, region, relations);
 	if (rc == 0)
-		rc = check_times(v, region);
+		rc = check_streams(v, region);
+	if (rc == 0)
+		rc = sonde_invariant__in(v, region, "entries", check_entries, NULL);
 	return rc ? rc : sonde_invariant__check_kernels(v, region);
 }
 
@@ -269,8 +239,9 @@ static int check_spread(struct sonde_validation *v, const json_t *s, const json_
 
 int sonde_invariant__check_figures(struct sonde_validation *v, const json_t *region, const json_t *totals)
 {
-	static const struct sonde_limit limits[] = {{"scopes", "min_ms", "median_ms"}, {"scopes", "median_ms", "max_ms"},
-		{"ranks", "min_ms", "median_ms"}, {"ranks", "median_ms", "max_ms"}};
+	static const struct sonde_relation relations[] = {SONDE_AT_MOST("scopes", "min_ms", "median_ms"),
+		SONDE_AT_MOST("scopes", "median_ms", "max_ms"), SONDE_AT_MOST("ranks", "min_ms", "median_ms"),
+		SONDE_AT_MOST("ranks", "median_ms", "max_ms")};
 	double total = sonde_invariant__number(region, "total_ms"),
 	       all = sonde_invariant__number(totals, "total_ms");
 	int rc = sonde_invariant__check_ranges(v, region);
@@ -279,7 +250,7 @@ int sonde_invariant__check_figures(struct sonde_validation *v, const json_t *reg
 			       sonde_invariant__number(region, "share_pct"), 100 * total / all))
 		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
 	if (rc == 0)
-		rc = SONDE_LIMITS(v, region, limits);
+		rc = SONDE_RELATIONS(v, region, relations);
 	if (rc == 0)
 		rc = sonde_invariant__in(v, region, "scopes", check_scopes, region);
 	return rc ? rc : sonde_invariant__in(v, region, "ranks", check_spread, NULL);

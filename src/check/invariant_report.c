@@ -85,11 +85,9 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
  */
 static bool is_nested_sum(const struct rows *rows, size_t i, double own)
 {
-	const json_t *exclusive = json_object_get(rows->at[i], "exclusive");
-
 	if (rows->is_ranges && isnan(rows->excl[i]))
 		return true;
-	return rows->may_nest && sonde_invariant__number(exclusive, "kernel_count") > 0 &&
+	return rows->may_nest && sonde_invariant__term(rows->at[i], "exclusive.kernel_count") > 0 &&
 	       rows->incl[i] >= own * (1 - SONDE_TOLERANCE) &&
 	       rows->incl[i] <= (own + rows->children[i]) * (1 + SONDE_TOLERANCE);
 }
@@ -243,8 +241,7 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 
 	for (i = 0; i < rows->nr && rc == 0; i++) {
 		const json_t *r = rows->at[i], *domain = json_object_get(r, "domain");
-		double own =
-			sonde_invariant__number(json_object_get(r, "exclusive"), "kernel_count");
+		double own = sonde_invariant__term(r, "exclusive.kernel_count");
 		struct sonde_str key = json_is_string(domain)
 					       ? (struct sonde_str){json_string_value(domain),
 							 json_string_length(domain)}

@@ -98,10 +98,11 @@ int sonde_invariant__fail(struct sonde_validation *v, const char *key, const cha
 	return sonde_validation__fail(v, "%s", what);
 }
 
-double sonde_invariant__sum_over(const json_t *list, const char *key)
+/* The sum of a member over a list. */
+static double sum_list(const json_t *list, const char *key)
 {
+	double sum = json_is_array(list) ? 0 : NAN;
 	const json_t *element;
-	double sum = 0;
 	size_t i;
 
 	json_array_foreach(list, i, element)
@@ -111,16 +112,53 @@ double sonde_invariant__sum_over(const json_t *list, const char *key)
 	return sum;
 }
 
-double sonde_invariant__sum_members(const json_t *object)
+static double sum_members(const json_t *object)
 {
+	double sum = object ? 0 : NAN;
 	const char *key;
-	double sum = 0;
 	json_t *value;
 
 	json_object_foreach((json_t *)(uintptr_t)object, key, value)
 	{
 		sum += json_number_value(value);
 	}
+	return sum;
+}
+
+static double length_of(const json_t *list)
+{
+	return json_is_array(list) ? (double)json_array_size(list) : NAN;
+}
+
+#define MOST_KEY 48 /* of our own keys */
+
+static double single_term(const json_t *of, struct sonde_str term)
+{
+	struct sonde_str key, owner = sonde_str_cut(term, '.', &key);
+	char in[MOST_KEY], member[MOST_KEY];
+
+	if (!key.n) {
+		snprintf(member, sizeof(member), "%.*s", SONDE_STR_ARG(term));
+		return *member == '#' ? length_of(json_object_get(of, member + 1))
+				      : sonde_invariant__number(of, member);
+	}
+	snprintf(member, sizeof(member), "%.*s", SONDE_STR_ARG(key));
+	snprintf(in, sizeof(in), "%.*s", SONDE_STR_ARG(owner));
+	if (sonde_str_ends(owner, "[]")) {
+		in[owner.n - 2] = '\0';
+		return sum_list(json_object_get(of, in), member);
+	}
+	of = json_object_get(of, in);
+	return strcmp(member, "*") == 0 ? sum_members(of) : sonde_invariant__number(of, member);
+}
+
+double sonde_invariant__term(const json_t *of, const char *term)
+{
+	struct sonde_str rest = sonde_str_from(term);
+	double sum = 0;
+
+	while (rest.n)
+		sum += single_term(of, sonde_str_trim(sonde_str_cut(rest, '+', &rest)));
 	return sum;
 }
 
@@ -146,18 +184,27 @@ static const json_t *enter_path(struct sonde_validation *v, const json_t *of, co
 	return of;
 }
 
-int sonde_invariant__check_limits(
-	struct sonde_validation *v, const json_t *of, const struct sonde_limit *limits, size_t nr)
+static bool holds(const struct sonde_relation *r, const json_t *of)
+{
+	double left = sonde_invariant__term(of, r->left), right = sonde_invariant__term(of, r->right);
+
+	if (*r->is == '<')
+		return !sonde_invariant__exceeds(left, right);
+	return *r->is == '~' ? !sonde_invariant__differs(left, right) : isnan(left) || left == right;
+}
+
+int sonde_invariant__check_relations(
+	struct sonde_validation *v, const json_t *of, const struct sonde_relation *rows, size_t nr)
 {
 	size_t i, mark = v->path.n;
 
 	for (i = 0; i < nr; i++) {
-		const struct sonde_limit *l = &limits[i];
-		const json_t *object = enter_path(v, of, l->in);
+		const json_t *object = enter_path(v, of, rows[i].in);
 
-		if (sonde_invariant__exceeds(sonde_invariant__number(object, l->less), sonde_invariant__number(object, l->more))) {
-			sonde_validation__key(v, l->less);
-			return sonde_validation__fail(v, "is more than %s", l->more);
+		if (object && !holds(&rows[i], object)) {
+			sonde_validation__key(v, rows[i].at ? rows[i].at : rows[i].left);
+			return rows[i].says ? sonde_validation__fail(v, "%s", rows[i].says)
+					    : sonde_validation__fail(v, "is more than %s", rows[i].right);
 		}
 		sonde_validation__leave(v, mark);
 	}

@@ -26,6 +26,8 @@ int sonde_schema__check(
  * The arithmetic. The schema holds when these are called, and the first violation ends it all: a
  * path is left on success only.
  *
+ * Rules that compare two terms are rows (struct sonde_relation); the others are functions.
+ *
  *   invariant_document.c   the whole file: coverage, ranks, scopes and aggregates
  *   invariant_report.c     one report: the order of its regions, and what sums up over them
  *   invariant_region.c     one region: what it says about itself, its kernels, times, entries and figures
@@ -56,21 +58,35 @@ bool sonde_invariant__exceeds(double a, double b);
 bool sonde_invariant__differs(double a, double b);
 int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what);
 
-/* Σ of a member over a list, and of all members of an object. */
-double sonde_invariant__sum_over(const json_t *list, const char *key);
-double sonde_invariant__sum_members(const json_t *object);
+/*
+ * A term: a number of the object ("busy_ms"), or of one in it ("ranges.launches_total"); the length of a list
+ * ("#per_stream"); the sum over a list ("per_stream[].total_ms") or over all members of an object ("idle.*"). NaN = some
+ * of it is null or absent. Several may be added up: "busy_ms + idle_ms".
+ */
+double sonde_invariant__term(const json_t *of, const char *term);
+
 /* Whether "slower_pct" is the member `ms` against `others_ms`. */
 bool sonde_invariant__is_slower_by(const json_t *of, const char *ms);
 
-/* One member is at most another. Nothing is said where one of them is missing. */
-struct sonde_limit {
-	const char *in; /* the object that has both, as "entries.host"; NULL = `of` itself */
-	const char *less, *more;
+/*
+ * A rule as a row: how two terms of an object compare. It holds where the left one is missing. A row without `at` and
+ * `says` reports the left one, which "is more than" the right one.
+ */
+struct sonde_relation {
+	const char *in; /* the object that has the terms, as "entries.host"; NULL = `of` itself */
+	const char *left;
+	const char *is; /* "<=" and "~" but for rounding, "=" exactly */
+	const char *right;
+	const char *at, *says; /* the member that is wrong, and what about it */
 };
-int sonde_invariant__check_limits(
-	struct sonde_validation *v, const json_t *of, const struct sonde_limit *limits, size_t nr);
-#define SONDE_LIMITS(v, of, limits)                                                                \
-	sonde_invariant__check_limits(v, of, limits, sizeof(limits) / sizeof(*(limits)))
+#define SONDE_AT_MOST(in, less, more)                                                              \
+	{                                                                                          \
+		in, less, "<=", more, NULL, NULL                                                   \
+	}
+int sonde_invariant__check_relations(
+	struct sonde_validation *v, const json_t *of, const struct sonde_relation *rows, size_t nr);
+#define SONDE_RELATIONS(v, of, rows)                                                               \
+	sonde_invariant__check_relations(v, of, rows, sizeof(rows) / sizeof(*(rows)))
 
 /* A rule for what a member, or each element of a list, says; `with` is what it is compared to. */
 typedef int (*sonde_rule)(struct sonde_validation *v, const json_t *of, const json_t *with);
