@@ -195,3 +195,24 @@ void sonde_csv__write_kernels(struct sonde_sink *to, const struct sonde_tree *t,
 		write_metrics(to, t, f);
 	}
 }
+
+/*
+ * For people who want to choose some: name, unit, how they roll up, and `default` where a report has them unless
+ * others were chosen.
+ */
+int sonde_export_metric_list(
+	const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns.nr; i++) {
+		const struct sonde_column *c = &t->columns.at[i];
+
+		sonde_escape_terminal(&to->buf, c->name, is_utf8);
+		sonde_sink_putc(to, '\t');
+		sonde_escape_terminal(&to->buf, sonde_str_from(c->unit), is_utf8);
+		sonde_sink_printf(
+			to, "\t%s%s\n", c->methods[0], c->is_default ? "\tdefault" : "");
+	}
+	return to->buf.failed ? sonde_err_nomem(err) : 0;
+}

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
-#include "export/time_scale.h"
+#include "export/table.h"
 
 #include <math.h>
 

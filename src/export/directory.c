@@ -4,7 +4,9 @@
 #include "export/json_int.h"
 #include "export/markdown_int.h"
 
+#include "base/escape.h"
 #include "base/file.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,9 +87,53 @@ static int write_kernels(struct disk *d, uint32_t node, struct sonde_sink *to)
 	return 0;
 }
 
+/* A metric in sections.txt: name, figure, unit. */
+static void write_section_line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
+{
+	char number[SONDE_NUMBER_MAX];
+
+	sonde_sink_puts(to, "  ");
+	sonde_escape_terminal(&to->buf, c->name, true);
+	sonde_sink_printf(to, "%*s  ", (int)(c->name.n < 64 ? 64 - c->name.n : 0), "");
+	if (c->is_text) {
+		sonde_escape_terminal(&to->buf, f->text, true);
+	} else {
+		sonde_number_format(number, f->v);
+		sonde_sink_printf(to, "%s%s", sonde_figure_mark(f, true), number);
+		if (f->error > 0) {
+			sonde_number_format(number, f->error);
+			sonde_sink_printf(to, " ± %s", number);
+		}
+		sonde_sink_printf(to, " %s", c->unit);
+	}
+	sonde_sink_putc(to, '\n');
+}
+
+/* The chosen sections of a region as plain text, one metric per line. */
 static int write_sections(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
-	sonde_sections_print(to, d->tree, d->report, node, &d->figures);
+	const struct sonde_tree *t = d->tree;
+	const struct sonde_region *g = sonde_node_region(t, &d->report->nodes.at[node]);
+	size_t i, k;
+
+	sonde_tree_values(t, d->report, SONDE_PART_INCLUSIVE, node, &d->figures);
+	sonde_escape_terminal(&to->buf, sonde_region_path(g->id, g->kind), true);
+	sonde_sink_puts(to, sonde_region_kind_mark(g->kind));
+	sonde_sink_putc(to, '\n');
+	if (t->sections.nr == 0)
+		sonde_sink_puts(to, "\nNo sections were asked for (--sections).\n");
+	for (i = 0; i < t->sections.nr; i++) {
+		const struct sonde_chosen_section *s = &t->sections.at[i];
+
+		sonde_sink_putc(to, '\n');
+		sonde_escape_terminal(&to->buf, s->id, true);
+		sonde_sink_puts(to, ": ");
+		sonde_escape_terminal(&to->buf, s->name, true);
+		sonde_sink_putc(to, '\n');
+		for (k = 0; k < s->columns.nr; k++)
+			if (!t->columns.at[s->columns.at[k]].is_chart)
+				write_section_line(to, &t->columns.at[s->columns.at[k]], &d->figures.at[s->columns.at[k]]);
+	}
 	return 0;
 }
 

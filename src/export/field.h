@@ -124,8 +124,4 @@ void sonde_listing_release(struct sonde_listing *l);
 void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_export_options *o, bool is_ranges);
 
-/* The chosen sections of a region as plain text, one metric per line. */
-void sonde_sections_print(struct sonde_sink *to, const struct sonde_tree *t,
-	const struct sonde_report *r, uint32_t node, struct sonde_figures *f);
-
 #endif

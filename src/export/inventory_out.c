@@ -1,7 +1,7 @@
 #include "export/inventory_out.h"
 
 #include "base/json_out.h"
-#include "export/time_scale.h"
+#include "export/table.h"
 
 #define LEAST_NAME	 20
 #define LEAST_EXPRESSION 30

@@ -75,6 +75,33 @@ void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim);
 void sonde_table_text(struct sonde_table *t, struct sonde_str name, uint8_t style);
 void sonde_table_words(struct sonde_table *t, const char *words);
 void sonde_table_number(struct sonde_table *t, double v, int decimals, const char *unit);
+/*
+ * Times: each column in one unit, with as many decimals as it needs. The unit suits the longest time in the column, or
+ * in the column that this one is a part of: exclusive times compare with inclusive ones, a median with the longest. Heads
+ * end in "ms" where they are written down and get the unit here.
+ */
+
+/* The smallest and the largest time of a column, in ms; less than a nanosecond is none. */
+struct sonde_extent {
+	double least, most;
+};
+void sonde_extent_add(struct sonde_extent *e, double ms); /* NaN adds nothing */
+
+struct sonde_scale {
+	const char *unit; /* µs, ms, s */
+	double per_ms;	  /* how many of it a millisecond has */
+	uint8_t decimals;
+};
+/* Chooses the scale of the column `e`, in the unit for times up to `most_ms`. */
+struct sonde_scale sonde_scale_choose(const struct sonde_extent *e, double most_ms, bool is_utf8);
+/* The number alone; "-" of NaN. */
+void sonde_scale_print(struct sonde_buf *to, const struct sonde_scale *s, double ms);
+/* A cell of that column. */
+void sonde_scale_put(struct sonde_table *t, const struct sonde_scale *s, double ms);
+/* A column, right-aligned: "incl ms" becomes "incl µs". */
+void sonde_scale_column(
+	struct sonde_table *t, const struct sonde_scale *s, struct sonde_str head, unsigned drop);
+
 /* Appends the heads of columns dropped for want of width to `dropped`, comma-separated. */
 int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width,
 	struct sonde_buf *dropped, struct sonde_err *err);

@@ -11,7 +11,7 @@
 #define SONDE_EXPORT_TEXT_INT_H
 
 #include "export/field.h"
-#include "export/time_scale.h"
+#include "export/table.h"
 
 /* The marks of figures; the legend explains those that were printed, in this order. */
 enum sonde_text_mark {
