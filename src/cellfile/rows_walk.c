@@ -42,20 +42,17 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 /* Only known times are written: a bit for each says which. */
 static void move_times(struct sonde_walk *w, struct sonde_visit *v)
 {
-	double *times[SONDE_NR_VISIT_TIMES];
-	bool is_known[SONDE_NR_VISIT_TIMES], *flags[2 + SONDE_NR_VISIT_TIMES];
+	bool is_known[SONDE_NR_TIMES], *flags[2 + SONDE_NR_TIMES] = {&v->is_present, &v->is_open};
+	double *times = sonde_times_at(&v->times);
 	size_t i;
 
-	sonde_visit_list_times(v, times);
-	flags[0] = &v->is_present;
-	flags[1] = &v->is_open;
-	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
-		is_known[i] = !isnan(*times[i]);
+	for (i = 0; i < SONDE_NR_TIMES; i++) {
+		is_known[i] = !isnan(times[i]);
 		flags[2 + i] = &is_known[i];
 	}
-	sonde_walk_flags(w, flags, 2 + SONDE_NR_VISIT_TIMES);
-	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
-		*times[i] = is_known[i] ? sonde_walk_double(w, *times[i]) : NAN;
+	sonde_walk_flags(w, flags, 2 + SONDE_NR_TIMES);
+	for (i = 0; i < SONDE_NR_TIMES; i++)
+		times[i] = is_known[i] ? sonde_walk_double(w, times[i]) : NAN;
 }
 
 static bool is_before(const struct sonde_visit *a, const struct sonde_visit *b)
@@ -74,7 +71,7 @@ static void move_visits(struct sonde_walk *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, v->first_instances);
 		move_times(w, v);
 		MOVE_NUMBER(w, v->first_ns);
-		MOVE_NUMBER(w, v->waits.nr_queued);
+		MOVE_NUMBER(w, v->nr_queued);
 		move_streams(w, c, v);
 		move_entries(w, c, v);
 		sonde_walk_require(w, v == c->visits.at || is_before(v - 1, v));

@@ -173,6 +173,7 @@ static inline void sonde_walk_flags(struct sonde_walk *w, bool *const *at, size_
 	for (i = 0; i < nr; i++)
 		flags |= (uint64_t)*at[i] << i;
 	flags = sonde_walk_number(w, flags);
+	sonde_walk_require(w, nr == 64 || !(flags >> nr)); /* what a newer sonde wrote cannot be skipped */
 	for (i = 0; i < nr; i++)
 		*at[i] = flags >> i & 1;
 }

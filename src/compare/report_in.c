@@ -448,11 +448,11 @@ static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, co
 		read_region(r, rep, item);
 		n->instances = count(item, "instances");
 		n->launches = count(item, "kernel_count");
-		n->launch_error = number_of(item, "kernel_count_error");
+		n->times.launch_error = number_of(item, "kernel_count_error");
 		n->time_ns = number_of(item, "total_ms") * 1e6;
-		n->host_ns = number_of(item, "host_ms") * 1e6;
-		n->busy_ns = number_of(item, "busy_ms") * 1e6;
-		n->idle_ns = number_of(item, "idle_ms") * 1e6;
+		n->times.host_ns = number_of(item, "host_ms") * 1e6;
+		n->times.busy_ns = number_of(item, "busy_ms") * 1e6;
+		n->times.idle_ns = number_of(item, "idle_ms") * 1e6;
 		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
 		r->failed |= !read_figures(r->t, rep, item, info);

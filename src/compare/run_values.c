@@ -79,7 +79,7 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 	if (!sonde_entry_runs_find(&runs, m->trees[run], report, n))
 		return false;
 	ok = push_entries(d, &runs, which);
-	sum = which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
+	sum = which == SONDE_ENTRY_GPU ? n->time_ns : n->times.host_ns;
 	if (!runs.nr_entries && sum > 0)
 		ok = sonde_diff__push_value(d, sum / count_entries(report, n));
 	sonde_entry_runs_release(&runs);
@@ -120,11 +120,11 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.nr_runs++;
 		h.entries += (double)n->instances;
 		h.launches += (double)n->launches;
-		h.launch_error = fmax(h.launch_error, n->launch_error); /* of a NaN, the other */
+		h.launch_error = fmax(h.launch_error, n->times.launch_error); /* of a NaN, the other */
 		h.scopes += n->nr_scopes ? n->nr_scopes : 1;
-		h.busy_ns += n->busy_ns;
-		h.idle_ns += n->idle_ns;
-		total += which == SONDE_ENTRY_GPU ? n->time_ns : n->host_ns;
+		h.busy_ns += n->times.busy_ns;
+		h.idle_ns += n->times.idle_ns;
+		total += which == SONDE_ENTRY_GPU ? n->time_ns : n->times.host_ns;
 	}
 	h.nr_values = (uint32_t)(d->values.nr - h.first_value);
 	h.is_there = h.nr_runs;

@@ -26,13 +26,13 @@ static double make_adopted(const struct sonde_report *r, const struct sonde_node
 static double make_queue_mean(const struct sonde_report *r, const struct sonde_node *n)
 {
 	(void)r;
-	return n->waits.nr_queued ? n->waits.queue_ns / NS_PER_MS / (double)n->waits.nr_queued : NAN;
+	return n->nr_queued ? n->times.queue_ns / NS_PER_MS / (double)n->nr_queued : NAN;
 }
 
 static double make_launch_error(const struct sonde_report *r, const struct sonde_node *n)
 {
 	(void)r;
-	return ceil(n->launch_error);
+	return ceil(n->times.launch_error);
 }
 
 /* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
@@ -55,10 +55,10 @@ enum type { MADE, NS, BYTES, COUNT };
 #define COPY	(SONDE_FIELD_OPTIONAL | SONDE_FIELD_WITH_TIMES)
 #define WAIT(name, head, cause)                                                                    \
 	{"idle." name "_ms", "idle_" name "_ms", head " ms", MS, IDLE, CAUSE,                      \
-		IN(NS, waits.by[SONDE_IDLE_##cause])}
+		IN(NS, times.idle_by[SONDE_IDLE_##cause])}
 #define HELD(name)                                                                                 \
 	{"memory." #name "_bytes", "memory_" #name "_bytes", #name " bytes", NUMBER, MEMORY,       \
-		MAYBE, IN(BYTES, memory.name)}
+		MAYBE, IN(BYTES, times.memory.name)}
 
 const struct sonde_field sonde_fields[] = {
 	{"instances", "instances", "entries", NUMBER, HOST | MEMORY, 0, IN(COUNT, instances)},
@@ -66,13 +66,13 @@ const struct sonde_field sonde_fields[] = {
 		IN(COUNT, launches)},
 	{"kernel_count_error", "launches_error", "±", NUMBER, TIMED, MAYBE, BY(make_launch_error)},
 	{"total_ms", "inclusive_ms", "incl ms", MS, PLAIN | TIMED | RANKS, 0, IN(NS, time_ns)},
-	{"total_ms_error", "inclusive_ms_error", "± ms", MS, TIMED, MAYBE, IN(NS, time_error_ns)},
-	{"timed_launches", "timed_launches", "timed", NUMBER, TIMED, MAYBE, IN(BYTES, timed)},
+	{"total_ms_error", "inclusive_ms_error", "± ms", MS, TIMED, MAYBE, IN(NS, times.time_error_ns)},
+	{"timed_launches", "timed_launches", "timed", NUMBER, TIMED, MAYBE, IN(BYTES, times.timed)},
 	{"kernel_count", "exclusive_launches", "own", NUMBER, 0, OWN, IN(COUNT, own_launches)},
 	{"total_ms", "exclusive_ms", "excl ms", MS, PLAIN, OWN, IN(NS, own_time_ns)},
-	{"busy_ms", "busy_ms", "busy ms", MS, TIMED | IDLE, MAYBE, IN(NS, busy_ns)},
-	{"span_ms", "span_ms", "span ms", MS, 0, MAYBE, IN(NS, span_ns)},
-	{"idle_ms", "idle_ms", "idle ms", MS, TIMED | IDLE, MAYBE, IN(NS, idle_ns)},
+	{"busy_ms", "busy_ms", "busy ms", MS, TIMED | IDLE, MAYBE, IN(NS, times.busy_ns)},
+	{"span_ms", "span_ms", "span ms", MS, 0, MAYBE, IN(NS, times.span_ns)},
+	{"idle_ms", "idle_ms", "idle ms", MS, TIMED | IDLE, MAYBE, IN(NS, times.idle_ns)},
 	WAIT("launch", "launch", LAUNCH),
 	WAIT("sync", "sync", SYNC),
 	WAIT("copy", "copy", COPY),
@@ -81,15 +81,15 @@ const struct sonde_field sonde_fields[] = {
 	WAIT("queued", "queued", QUEUED),
 	WAIT("other_stream", "other", OTHER),
 	WAIT("unknown", "unknown", UNKNOWN),
-	{"tail_ms", "tail_ms", "tail ms", MS, IDLE, MAYBE, IN(NS, waits.tail_ns)},
-	{"queue_ms", "queue_ms", "queue ms", MS, 0, MAYBE, IN(NS, waits.queue_ns)},
+	{"tail_ms", "tail_ms", "tail ms", MS, IDLE, MAYBE, IN(NS, times.tail_ns)},
+	{"queue_ms", "queue_ms", "queue ms", MS, 0, MAYBE, IN(NS, times.queue_ns)},
 	{"queue_mean_ms", "queue_mean_ms", "queue mean ms", MS, IDLE, MAYBE, BY(make_queue_mean)},
-	{"comm_ms", "comm_ms", "comm ms", MS, RANKS, MAYBE, IN(NS, waits.comm_ns)},
+	{"comm_ms", "comm_ms", "comm ms", MS, RANKS, MAYBE, IN(NS, times.comm_ns)},
 	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", MS, IDLE | RANKS, MAYBE,
-		IN(NS, waits.exposed_ns)},
+		IN(NS, times.exposed_ns)},
 	{"comm_wait_ms", "comm_wait_ms", "waited ms", MS, RANKS, MAYBE, IN(NS, comm_wait_ns)},
-	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE, IN(NS, host_ns)},
-	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE, IN(NS, cpu_ns)},
+	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE, IN(NS, times.host_ns)},
+	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE, IN(NS, times.cpu_ns)},
 	HELD(allocated),
 	HELD(freed),
 	HELD(left),
@@ -110,7 +110,7 @@ double sonde_field_number(
 {
 	const void *at = (const char *)n + f->at;
 
-	if (f->flags & SONDE_FIELD_WITH_TIMES && isnan(n->busy_ns))
+	if (f->flags & SONDE_FIELD_WITH_TIMES && isnan(n->times.busy_ns))
 		return NAN;
 	switch (f->type) {
 	case NS:
@@ -142,7 +142,7 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
 }
 
 /* The table that shows a report in a view. */
-static uint8_t table_of(enum sonde_times times, enum sonde_columns_view view)
+static uint8_t table_of(enum sonde_report_times times, enum sonde_columns_view view)
 {
 	if (view == SONDE_VIEW_IDLE && times == SONDE_TIMES_GPU)
 		return SONDE_TABLE_IDLE;
@@ -161,7 +161,7 @@ static bool overlaps(const struct sonde_report *r)
 	size_t i;
 
 	for (i = 0; i < r->nodes.nr; i++)
-		if (r->nodes.at[i].busy_ns < r->nodes.at[i].time_ns * (1 - 1e-9))
+		if (r->nodes.at[i].times.busy_ns < r->nodes.at[i].time_ns * (1 - 1e-9))
 			return true;
 	return false;
 }

@@ -54,7 +54,7 @@ static void read_node(struct literal *x, uint32_t node)
 	x->values[1] = (is_host ? x->host.own[node] : n->own_time_ns) / 1e6;
 	x->values[2] = (double)n->launches;
 	x->values[3] = (double)n->own_launches;
-	x->values[4] = n->host_ns / 1e6;
+	x->values[4] = n->times.host_ns / 1e6;
 	read_figures(x, node, SONDE_PART_INCLUSIVE, INCLUSIVE);
 	read_figures(x, node, SONDE_PART_EXCLUSIVE, EXCLUSIVE);
 }

@@ -18,16 +18,16 @@ struct sorting {
 };
 
 /* Host time where no GPU was used, else GPU time where there is one, launches otherwise. */
-static double cost_of(const struct sonde_node *n, enum sonde_times times)
+static double cost_of(const struct sonde_node *n, enum sonde_report_times times)
 {
 	if (times == SONDE_TIMES_HOST)
-		return isnan(n->host_ns) ? 0 : n->host_ns;
+		return isnan(n->times.host_ns) ? 0 : n->times.host_ns;
 	return isnan(n->time_ns) ? (double)n->launches : n->time_ns;
 }
 
 static void find_costs(double *cost, double *most, const struct sonde_report *r)
 {
-	enum sonde_times times = sonde_report_times(r);
+	enum sonde_report_times times = sonde_report_times(r);
 	size_t i;
 
 	for (i = 0; i < r->nodes.nr; i++)

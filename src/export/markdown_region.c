@@ -139,23 +139,23 @@ static void write_streams(
 /* The causes of idle time, the largest first. */
 static void write_idle(struct sonde_markdown *m, const struct sonde_node *n)
 {
-	const struct sonde_waits *w = &n->waits;
+	const struct sonde_times *w = &n->times;
 	unsigned told = 0, i, k, most;
 
 	for (k = 0; k < SONDE_NR_IDLE_CAUSES; k++) {
 		for (most = SONDE_NR_IDLE_CAUSES, i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-			if (w->by[i] > 0 && !(told >> i & 1) &&
-				(most == SONDE_NR_IDLE_CAUSES || w->by[i] > w->by[most]))
+			if (w->idle_by[i] > 0 && !(told >> i & 1) &&
+				(most == SONDE_NR_IDLE_CAUSES || w->idle_by[i] > w->idle_by[most]))
 				most = i;
 		if (most == SONDE_NR_IDLE_CAUSES)
 			break;
 		told |= 1u << most;
-		sonde_sink_printf(m->to, "  - idle %.4f ms: %s\n", w->by[most] / 1e6,
+		sonde_sink_printf(m->to, "  - idle %.4f ms: %s\n", w->idle_by[most] / 1e6,
 			sonde_idle_cause_words((enum sonde_idle_cause)most));
 	}
-	if (w->nr_queued)
+	if (n->nr_queued)
 		sonde_sink_printf(m->to, "- queue: %.4f ms from launch to start, on average\n",
-			w->queue_ns / 1e6 / (double)w->nr_queued);
+			w->queue_ns / 1e6 / (double)n->nr_queued);
 	if (w->comm_ns > 0)
 		sonde_sink_printf(m->to, "- communication: %.4f ms, %.4f ms of it not hidden\n",
 			w->comm_ns / 1e6, w->exposed_ns / 1e6);
@@ -178,23 +178,23 @@ static void write_times(
 {
 	const char *bound = sonde_bound(n);
 
-	if (!isnan(n->busy_ns))
+	if (!isnan(n->times.busy_ns))
 		sonde_sink_printf(m->to,
 			"- GPU: busy %.4f ms on %" PRIu64 " %s, idle %.4f ms inside entries\n",
-			n->busy_ns / 1e6, n->streams, n->streams == 1 ? "stream" : "streams",
-			n->idle_ns / 1e6);
+			n->times.busy_ns / 1e6, n->streams, n->streams == 1 ? "stream" : "streams",
+			n->times.idle_ns / 1e6);
 	write_idle(m, n);
-	write_memory(m, &n->memory);
+	write_memory(m, &n->times.memory);
 	write_streams(m, r, n);
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
 			n->copy_ns / 1e6, n->copy_bytes);
-	if (!isnan(n->host_ns))
+	if (!isnan(n->times.host_ns))
 		sonde_sink_printf(
-			m->to, "- host: %s%.4f ms", n->is_open ? "\u2265 " : "", n->host_ns / 1e6);
-	if (!isnan(n->host_ns) && !isnan(n->cpu_ns))
-		sonde_sink_printf(m->to, ", %.4f ms of it on a CPU", n->cpu_ns / 1e6);
-	if (!isnan(n->host_ns))
+			m->to, "- host: %s%.4f ms", n->is_open ? "\u2265 " : "", n->times.host_ns / 1e6);
+	if (!isnan(n->times.host_ns) && !isnan(n->times.cpu_ns))
+		sonde_sink_printf(m->to, ", %.4f ms of it on a CPU", n->times.cpu_ns / 1e6);
+	if (!isnan(n->times.host_ns))
 		sonde_sink_printf(m->to, "%s%s\n", n->is_open ? "; " : "",
 			n->is_open ? sonde_open_words(m->tree) : "");
 	if (bound)

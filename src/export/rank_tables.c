@@ -135,7 +135,7 @@ static void put_rank_row(struct rank_out *o, const struct sonde_rank_row *row)
 }
 
 /* The collectives of a region; `w` is its communication in the aggregate, NULL where that is not shown. */
-static void put_region_row(struct rank_out *o, const struct sonde_region_row *row, const struct sonde_waits *w)
+static void put_region_row(struct rank_out *o, const struct sonde_region_row *row, const struct sonde_times *w)
 {
 	put_region(o, "region", "0collectives in", row->region);
 	put_ms(o, NULL, ">2comm ms", w ? w->comm_ns : NAN);
@@ -291,7 +291,7 @@ static void fill_where(struct rank_out *o)
 			;
 		if (k == ranks->regions.nr)
 			continue;
-		put_region_row(o, &ranks->regions.at[k], &r->nodes.at[i].waits);
+		put_region_row(o, &ranks->regions.at[k], &r->nodes.at[i].times);
 		o->nr_rows++;
 	}
 }

@@ -13,7 +13,7 @@ static const struct {
 	bool is_own;   /* without nested regions: entries of these are no part of those around them */
 } quantities[] = {
 	{"time", "GPU time", "ns", offsetof(struct sonde_node, time_ns), false, false},
-	{"host", "host time", "ns", offsetof(struct sonde_node, host_ns), false, false},
+	{"host", "host time", "ns", offsetof(struct sonde_node, times.host_ns), false, false},
 	{"launches", "launches", "", offsetof(struct sonde_node, launches), true, false},
 	{"entries", "entries", "", offsetof(struct sonde_node, instances), true, true},
 };

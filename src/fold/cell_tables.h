@@ -10,9 +10,6 @@
 
 #include "fold/cells.h"
 
-/* The times of a visit, each NaN where it is not known. The order is that of partial reports. */
-#define SONDE_NR_VISIT_TIMES (16 + SONDE_NR_IDLE_CAUSES)
-void sonde_visit_list_times(struct sonde_visit *v, double **at);
 /* By accumulator of its cells: the method of the metric's rule. NULL: no memory. */
 uint8_t *sonde_kit_find_methods(
 	const struct sonde_kit *kit, const struct sonde_map *metrics, struct sonde_arena *arena);

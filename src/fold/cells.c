@@ -105,16 +105,12 @@ struct sonde_device *sonde_cells_add_device(struct sonde_cells *c, const struct 
 struct sonde_visit *sonde_cells_add_visit(struct sonde_cells *c, uint32_t scope, uint32_t region)
 {
 	struct sonde_visit *v = sonde_vec_push(&c->visits);
-	double *times[SONDE_NR_VISIT_TIMES];
-	size_t i;
 
 	if (!v)
 		return NULL;
 	v->scope = scope;
 	v->region = region;
-	sonde_visit_list_times(v, times);
-	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
-		*times[i] = NAN;
+	sonde_times_forget(&v->times);
 	return v;
 }
 

@@ -21,6 +21,8 @@
 #include "attribute/regions.h"
 #include "fold/rule.h"
 
+#include <stddef.h>
+
 #define SONDE_MAX_MODES 64 /* distinct values kept of a launch fact; the rest only count */
 
 /* How often each value occurred. */
@@ -114,27 +116,69 @@ enum sonde_idle_cause {
 const char *sonde_idle_cause_name(enum sonde_idle_cause c);  /* "launch", "other_stream", … */
 const char *sonde_idle_cause_words(enum sonde_idle_cause c); /* "the host was in a synchronisation", … */
 
-/* Times a region spent waiting, by cause. All NaN where they are not known. */
-struct sonde_waits {
-	double by[SONDE_NR_IDLE_CAUSES]; /* its idle time: these add up to idle_ns */
-	double tail_ns; /* beyond it: nothing ran from its last launch to the end of the entry */
-	double queue_ns; /* Σ of launches: from the call to the start … */
-	uint64_t nr_queued; /* … of this many */
-	double comm_ns;	 /* NCCL kernels ran; NaN = there are none … */
-	double exposed_ns; /* … and no other kernel of the process on the device */
-};
-
-void sonde_waits_forget(struct sonde_waits *w); /* all NaN */
-
-/*
- * GPU memory of a region, in bytes; NaN where allocations were not captured, or the region
- * had none.
- */
+/* GPU memory of a region, in bytes. */
 struct sonde_memory_use {
 	double allocated, freed; /* while it was open */
 	double left; /* of what an entry allocated, still there when it ended; summed over entries */
 	double peak; /* the most the process held on the device during an entry */
 };
+
+/*
+ * The times of a region, in one scope (a visit) or in one report (a node). Each is NaN where it is not
+ * known. A new one is a line at the end: cells, partial reports and the tree move all of them in one loop.
+ */
+struct sonde_times {
+	/*
+	 * Union of the launches' intervals; first start to last end; without work between the first and
+	 * last launch of an entry.
+	 */
+	double busy_ns, span_ns, idle_ns;
+	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
+	double tail_ns; /* beyond the idle time: nothing ran from its last launch to the end of the entry */
+	double queue_ns; /* Σ of launches whose call is known: from the call to the start */
+	double comm_ns;	 /* NCCL kernels ran … */
+	double exposed_ns; /* … and no other kernel of the process on the device */
+	struct sonde_memory_use memory; /* NaN also where the region had none */
+	/*
+	 * With a budget: launches that were timed, and ± of the launches' time, at 95 % (NaN although `timed`
+	 * is known: there is no way to estimate it).
+	 */
+	double timed, time_error_ns;
+	double launch_error; /* ± of their number, where that is an estimate; NaN: it is exact, or cannot be estimated */
+	double idle_by[SONDE_NR_IDLE_CAUSES]; /* idle_ns by enum sonde_idle_cause: these add up to it */
+};
+#define SONDE_NR_TIMES (sizeof(struct sonde_times) / sizeof(double))
+#define SONDE_TIME(member) (offsetof(struct sonde_times, member) / sizeof(double)) /* its number */
+
+/* How times of several scopes, or of several files of a capture, become one. */
+enum sonde_time_sum {
+	SONDE_TIME_ADDS,      /* a sum of those that are known */
+	SONDE_TIME_MOST,      /* the largest: devices have memory of their own */
+	SONDE_TIME_ERRS,      /* a root of squares: scopes err by themselves */
+	SONDE_TIME_OF_SCOPE, /* means nothing for several scopes */
+};
+static inline enum sonde_time_sum sonde_time_sum(size_t time)
+{
+	switch (time) {
+	case SONDE_TIME(span_ns):
+		return SONDE_TIME_OF_SCOPE;
+	case SONDE_TIME(memory.peak):
+		return SONDE_TIME_MOST;
+	case SONDE_TIME(time_error_ns):
+	case SONDE_TIME(launch_error):
+		return SONDE_TIME_ERRS;
+	default:
+		return SONDE_TIME_ADDS;
+	}
+}
+/* All of them by number. */
+static inline double *sonde_times_at(struct sonde_times *t)
+{
+	return (double *)t;
+}
+void sonde_times_forget(struct sonde_times *t); /* all NaN */
+/* Adds the times of a scope to those of several, or of this one alone. */
+void sonde_times_add(struct sonde_times *sum, const struct sonde_times *t, bool is_only_scope);
 
 #define SONDE_NR_GAPS 10 /* kept of a scope: the longest */
 
@@ -212,20 +256,10 @@ struct sonde_visit {
 	bool is_present; /* false: only regions inside it are */
 	uint64_t instances;
 	uint64_t first_instances; /* of these, counted in no scope before: what adds up */
-	/*
-	 * With timestamps, NaN without: union of the launches' intervals; first start to last end;
-	 * without work between the first and last launch of an entry.
-	 */
-	double busy_ns, span_ns, idle_ns;
+	struct sonde_times times;
 	uint64_t first_ns; /* when the first launch began; means nothing while span_ns is NaN */
-	struct sonde_waits waits;
-	struct sonde_memory_use memory;
-	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
-	/* With a budget, NaN without: launches that were timed, and ± of the launches' time, at 95 %
-	 * (NaN although `timed` is known: there is no way to estimate it). */
-	double timed, time_error_ns;
-	double launch_error; /* ± of their number, where that is an estimate; NaN: it is exact, or cannot be estimated */
-	bool is_open;		/* an entry was never closed: host_ns is at least that */
+	uint64_t nr_queued; /* launches that queue_ns is of */
+	bool is_open; /* an entry was never closed: host_ns is at least that */
 	uint32_t first_stream, nr_streams; /* slice of the streams, busiest first */
 	uint32_t more_streams; /* that are counted and no more: of scopes that are added up */
 	uint32_t first_entry, nr_entries;  /* slice of the entries, by begin */

@@ -330,20 +330,20 @@ static uint64_t compute_until(const struct exposure *w, uint64_t ns)
 
 static void add_comm(struct exposure *w, uint32_t visit, const struct sonde_record_time *time)
 {
-	struct sonde_waits *waits = &w->timed->at[visit].waits;
+	struct sonde_times *times = &w->timed->at[visit].times;
 	struct sonde_busy *busy = &w->busy[visit];
 	uint64_t from = time->start_ns, hidden;
 
 	if (!busy->is_used)
-		waits->comm_ns = waits->exposed_ns = 0;
+		times->comm_ns = times->exposed_ns = 0;
 	else if (busy->last_ns > from)
 		from = busy->last_ns;
 	sonde_busy__extend(busy, time);
 	if (time->end_ns <= from)
 		return;
 	hidden = compute_until(w, time->end_ns) - compute_until(w, from);
-	waits->comm_ns += (double)(time->end_ns - from);
-	waits->exposed_ns += (double)(time->end_ns - from - hidden);
+	times->comm_ns += (double)(time->end_ns - from);
+	times->exposed_ns += (double)(time->end_ns - from - hidden);
 }
 
 /* Every region of a selected launch. */
@@ -356,7 +356,7 @@ static void add_comm_of_launch(struct exposure *w, const struct sonde_timed_laun
 		add_comm(w, w->timed->of[region], &s->time);
 }
 
-bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed)
+bool sonde_exposed__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed)
 {
 	struct exposure w = {.f = f, .timed = timed};
 	const struct sonde_timed_launch *stamps = timed->launches;

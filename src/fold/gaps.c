@@ -446,7 +446,7 @@ static size_t gaps_before(const struct sonde_gaps *g, uint64_t ns)
 }
 
 void sonde_gaps__add(
-	const struct sonde_gaps *g, struct sonde_waits *w, uint64_t from_ns, uint64_t to_ns)
+	const struct sonde_gaps *g, struct sonde_times *t, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t from = gaps_before(g, from_ns), to = gaps_before(g, to_ns), i;
 	const struct sonde_gap_sum none = {0},
@@ -455,10 +455,10 @@ void sonde_gaps__add(
 	uint64_t rest = b->total_ns - a->total_ns;
 
 	for (i = 0; i < SONDE_IDLE_OTHER; i++) {
-		w->by[i] += (double)(b->by[i] - a->by[i]);
+		t->idle_by[i] += (double)(b->by[i] - a->by[i]);
 		rest -= b->by[i] - a->by[i];
 	}
-	w->by[SONDE_IDLE_UNKNOWN] += (double)rest;
+	t->idle_by[SONDE_IDLE_UNKNOWN] += (double)rest;
 }
 
 static uint64_t gaps_until(const struct sonde_gaps *g, uint64_t ns)

@@ -75,7 +75,7 @@ bool sonde_gaps__scope(
 
 /* Adds the gaps between two moments, each the start or the end of a launch. */
 void sonde_gaps__add(
-	const struct sonde_gaps *g, struct sonde_waits *w, uint64_t from_ns, uint64_t to_ns);
+	const struct sonde_gaps *g, struct sonde_times *t, uint64_t from_ns, uint64_t to_ns);
 /* How long nothing ran between any two moments. */
 uint64_t sonde_gaps__between(const struct sonde_gaps *g, uint64_t from_ns, uint64_t to_ns);
 

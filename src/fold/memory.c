@@ -32,11 +32,11 @@ static void add_change(struct sonde_visit *v, const struct change *by, const str
 {
 	bool is_left = range->is_open || range->time.end_ns >= by->until_ns;
 
-	if (isnan(v->memory.allocated))
-		v->memory.allocated = v->memory.freed = v->memory.left = 0;
-	v->memory.allocated += by->allocated;
-	v->memory.freed += by->freed;
-	v->memory.left += is_left ? by->left : 0;
+	if (isnan(v->times.memory.allocated))
+		v->times.memory.allocated = v->times.memory.freed = v->times.memory.left = 0;
+	v->times.memory.allocated += by->allocated;
+	v->times.memory.freed += by->freed;
+	v->times.memory.left += is_left ? by->left : 0;
 }
 
 /* The regions of a set of open ranges, each once. */
@@ -153,8 +153,8 @@ static void find_peaks(struct work *w, uint32_t process)
 		v = &w->c->visits.at[w->visit_of[region]];
 		most = most_between(w, range->time.begin_ns,
 			range->time.end_ns < until_ns ? range->time.end_ns : until_ns);
-		if (isnan(v->memory.peak) || most > v->memory.peak)
-			v->memory.peak = most;
+		if (isnan(v->times.memory.peak) || most > v->times.memory.peak)
+			v->times.memory.peak = most;
 	}
 }
 

@@ -142,12 +142,12 @@ static void add_queue(struct work *w, const struct pair *p)
 	if (!p->nr_queued)
 		return;
 	SONDE_EACH_REGION(w->l, p->place, region) {
-		struct sonde_waits *waits = &w->timed->at[w->timed->of[region]].waits;
+		struct sonde_visit *v = &w->timed->at[w->timed->of[region]];
 
-		if (!waits->nr_queued)
-			waits->queue_ns = 0;
-		waits->nr_queued += p->nr_queued;
-		waits->queue_ns += (double)p->queue_ns;
+		if (!v->nr_queued)
+			v->times.queue_ns = 0;
+		v->nr_queued += p->nr_queued;
+		v->times.queue_ns += (double)p->queue_ns;
 	}
 }
 
@@ -161,9 +161,9 @@ static void set_times_of_visits(struct work *w)
 	for (i = 0; i < w->timed->nr; i++) {
 		if (!w->busy[i].is_used)
 			continue;
-		w->timed->at[i].busy_ns = (double)w->busy[i].busy_ns;
+		w->timed->at[i].times.busy_ns = (double)w->busy[i].busy_ns;
 		w->timed->at[i].first_ns = w->busy[i].first_ns;
-		w->timed->at[i].span_ns = (double)(w->busy[i].last_ns - w->busy[i].first_ns);
+		w->timed->at[i].times.span_ns = (double)(w->busy[i].last_ns - w->busy[i].first_ns);
 	}
 }
 

@@ -55,6 +55,6 @@ static inline void sonde_busy__extend(struct sonde_busy *k, const struct sonde_r
 }
 
 /* Communication that nothing hides, from all launches of a scope. False: no memory. */
-bool sonde_waits__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed);
+bool sonde_exposed__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed);
 
 #endif

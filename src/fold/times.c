@@ -90,35 +90,35 @@ static void add_window(
 {
 	const struct sonde_record_time *window = &x->windows[range];
 	struct sonde_busy *busy = &x->busy[timed->of[region]];
-	struct sonde_waits *w = &timed->at[timed->of[region]].waits;
+	struct sonde_times *t = &timed->at[timed->of[region]].times;
 	uint64_t from = window->start_ns;
 
 	if (!busy->is_used) {
-		memset(w->by, 0, sizeof(w->by));
-		w->tail_ns = 0;
+		memset(t->idle_by, 0, sizeof(t->idle_by));
+		t->tail_ns = 0;
 	} else if (busy->last_ns > from) {
 		from = busy->last_ns;
 	}
 	if (window->end_ns > from)
-		sonde_gaps__add(x->gaps, w, from, window->end_ns);
+		sonde_gaps__add(x->gaps, t, from, window->end_ns);
 	if (x->l->region_of.at[range] == region && !x->l->records->ranges.at[range].is_open)
-		w->tail_ns += (double)sonde_gaps__between(x->gaps, window->end_ns,
+		t->tail_ns += (double)sonde_gaps__between(x->gaps, window->end_ns,
 			x->l->records->ranges.at[range].time.end_ns);
 	sonde_busy__extend(busy, window);
 }
 
 /* Idle time, and of it what is no gap of the device. */
-static void set_idle(struct sonde_visit *n, const struct sonde_busy *busy)
+static void set_idle(struct sonde_times *t, const struct sonde_busy *busy)
 {
 	double gaps = 0, inside = (double)busy->busy_ns;
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		gaps += n->waits.by[i];
-	n->idle_ns = inside > n->busy_ns ? inside - n->busy_ns : 0;
-	if (n->idle_ns < gaps)
-		n->idle_ns = gaps; /* it has launches outside its entries, which busy_ns counts */
-	n->waits.by[SONDE_IDLE_OTHER] = n->idle_ns - gaps;
+		gaps += t->idle_by[i];
+	t->idle_ns = inside > t->busy_ns ? inside - t->busy_ns : 0;
+	if (t->idle_ns < gaps)
+		t->idle_ns = gaps; /* it has launches outside its entries, which busy_ns counts */
+	t->idle_by[SONDE_IDLE_OTHER] = t->idle_ns - gaps;
 }
 
 static void count_idle(struct idle *x, const struct sonde_timed_scope *timed)
@@ -140,7 +140,7 @@ static void count_idle(struct idle *x, const struct sonde_timed_scope *timed)
 	}
 	for (i = 0; i < timed->nr; i++)
 		if (x->busy[i].is_used)
-			set_idle(&timed->at[i], &x->busy[i]);
+			set_idle(&timed->at[i].times, &x->busy[i]);
 	for (i = 0; i < x->touched.nr; i++)
 		x->windows[x->touched.at[i]] = (struct sonde_record_time){0};
 	x->touched.nr = 0;
@@ -242,7 +242,7 @@ static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope
 static bool find_times_of(struct work *w, struct tools *t, struct sonde_timed_scope *timed)
 {
 	if (!sonde_keysort(timed->launches, timed->nr_launches) ||
-		!sonde_gaps__scope(&t->gaps, timed, w->c) || !sonde_waits__scope(w->f, timed))
+		!sonde_gaps__scope(&t->gaps, timed, w->c) || !sonde_exposed__scope(w->f, timed))
 		return false;
 	drop_others(w->l, timed);
 	return sonde_streams__scope(&t->streams, timed) && find_idle_of(&t->idle, timed);
@@ -290,8 +290,8 @@ static void take_entry(struct work *w, uint32_t number, struct sonde_visit *visi
 		return;
 	w->f->visit_of[number] = (uint32_t)(visit - w->c->visits.at);
 	visit->is_open |= range->is_open;
-	sonde_add_known(&visit->host_ns, (double)(time->end_ns - time->begin_ns));
-	sonde_add_known(&visit->cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
+	sonde_add_known(&visit->times.host_ns, (double)(time->end_ns - time->begin_ns));
+	sonde_add_known(&visit->times.cpu_ns, time->cpu_ns ? (double)time->cpu_ns : NAN);
 }
 
 static bool find_host_times(struct work *w)
@@ -358,28 +358,33 @@ static size_t find_known(const struct sonde_launches *l, const struct sonde_pres
 	return nr_known;
 }
 
-void sonde_waits_forget(struct sonde_waits *w)
+void sonde_times_forget(struct sonde_times *t)
 {
 	size_t i;
 
-	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		w->by[i] = NAN;
-	w->tail_ns = w->queue_ns = w->comm_ns = w->exposed_ns = NAN;
+	for (i = 0; i < SONDE_NR_TIMES; i++)
+		sonde_times_at(t)[i] = NAN;
 }
 
-void sonde_visit_list_times(struct sonde_visit *v, double **at)
+void sonde_times_add(struct sonde_times *sum, const struct sonde_times *t, bool is_only_scope)
 {
-	double *const times[] = {&v->busy_ns, &v->span_ns, &v->idle_ns, &v->host_ns, &v->cpu_ns,
-		&v->waits.tail_ns, &v->waits.queue_ns, &v->waits.comm_ns, &v->waits.exposed_ns,
-		&v->memory.allocated, &v->memory.freed, &v->memory.left, &v->memory.peak, &v->timed,
-		&v->time_error_ns, &v->launch_error};
-	size_t nr = sizeof(times) / sizeof(*times), i;
+	size_t i;
 
-	_Static_assert(sizeof(times) / sizeof(*times) + SONDE_NR_IDLE_CAUSES == SONDE_NR_VISIT_TIMES,
-		"all of them");
-	memcpy(at, times, sizeof(times));
-	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		at[nr + i] = &v->waits.by[i];
+	for (i = 0; i < SONDE_NR_TIMES; i++) {
+		double *to = &sonde_times_at(sum)[i], v = ((const double *)t)[i];
+		enum sonde_time_sum how = sonde_time_sum(i);
+
+		if (isnan(v) || (how == SONDE_TIME_OF_SCOPE && !is_only_scope))
+			continue;
+		if (isnan(*to))
+			*to = v;
+		else if (how == SONDE_TIME_ADDS)
+			*to += v;
+		else if (how == SONDE_TIME_ERRS)
+			*to = hypot(*to, v);
+		else
+			*to = v > *to ? v : *to;
+	}
 }
 
 static bool add_visits_of(struct sonde_folding *f, const struct sonde_presence *at, size_t nr,

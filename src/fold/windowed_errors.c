@@ -382,9 +382,16 @@ static bool *find_taken_places(const struct sonde_launches *l)
 /* Forgets the times that need the timestamps of all launches. */
 static void forget_times(struct sonde_visit *v)
 {
-	v->busy_ns = v->span_ns = v->idle_ns = NAN;
-	sonde_waits_forget(&v->waits);
-	v->waits.nr_queued = 0;
+	const struct sonde_times known = v->times;
+
+	sonde_times_forget(&v->times);
+	v->times.host_ns = known.host_ns;
+	v->times.cpu_ns = known.cpu_ns;
+	v->times.memory = known.memory;
+	v->times.timed = known.timed;
+	v->times.time_error_ns = known.time_error_ns;
+	v->times.launch_error = known.launch_error;
+	v->nr_queued = 0;
 	v->nr_streams = 0;
 }
 
@@ -400,10 +407,10 @@ static void settle_visits(struct errors *e)
 		close_time(s);
 		if (s->all == 0)
 			continue;
-		c->visits.at[i].timed = s->timed;
-		c->visits.at[i].time_error_ns = error_of(s);
+		c->visits.at[i].times.timed = s->timed;
+		c->visits.at[i].times.time_error_ns = error_of(s);
 		if (c->inputs.at[c->processes.at[process].input].is_sampled)
-			c->visits.at[i].launch_error = launch_error_of(s);
+			c->visits.at[i].times.launch_error = launch_error_of(s);
 		if (s->timed < s->all)
 			forget_times(&c->visits.at[i]);
 	}

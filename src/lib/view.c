@@ -60,7 +60,7 @@ static const struct sonde_node *node_of(const struct sonde_view *v, size_t regio
 	static const struct sonde_node none = {.parent = SONDE_NONE,
 		.time_ns = NAN,
 		.own_time_ns = NAN,
-		.host_ns = NAN,
+		.times = {.host_ns = NAN},
 		.region = SONDE_NONE};
 
 	return region < v->report->nodes.nr ? &v->report->nodes.at[region] : &none;
@@ -123,7 +123,7 @@ double sonde_view_own_time_ns(const struct sonde_view *v, size_t region)
 
 double sonde_view_host_ns(const struct sonde_view *v, size_t region)
 {
-	return node_of(v, region)->host_ns;
+	return node_of(v, region)->times.host_ns;
 }
 
 size_t sonde_pipeline_nr_metrics(const struct sonde_pipeline *p)

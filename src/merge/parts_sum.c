@@ -144,39 +144,40 @@ static uint64_t whole_ns(double v)
 /* From the first start, which is that of the first file, to the last end. */
 static void add_span(struct sonde_sum_visit *to, const struct sonde_visit *from)
 {
+	double *span_ns = &to->times.span_ns;
 	uint64_t end;
 
-	if (isnan(from->span_ns))
+	if (isnan(from->times.span_ns))
 		return;
-	end = from->first_ns + whole_ns(from->span_ns);
-	if (isnan(to->span_ns)) {
+	end = from->first_ns + whole_ns(from->times.span_ns);
+	if (isnan(*span_ns)) {
 		to->first_ns = from->first_ns;
-		to->span_ns = from->span_ns;
-	} else if (end > to->first_ns + whole_ns(to->span_ns)) {
-		to->span_ns = (double)(end - to->first_ns);
+		*span_ns = from->times.span_ns;
+	} else if (end > to->first_ns + whole_ns(*span_ns)) {
+		*span_ns = (double)(end - to->first_ns);
 	}
 }
 
 /*
- * A span over several scopes means nothing, and the peak of memory is that of the fullest scope. A file that
- * is taken out did not know everything that had been freed before it, so its peak does not count.
+ * A file that is taken out did not know everything that had been freed before it, so the most that it saw does
+ * not count.
  */
-static bool add_times(const struct sonde_sum_part *p, struct sonde_sum_visit *to, struct sonde_visit *v)
+static bool add_times(const struct sonde_sum_part *p, struct sonde_sum_visit *to, struct sonde_times *times)
 {
-	double *times[SONDE_NR_VISIT_TIMES];
 	size_t i;
 
-	sonde_visit_list_times(v, times);
-	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++) {
-		if (isnan(*times[i]) || times[i] == &v->span_ns)
+	for (i = 0; i < SONDE_NR_TIMES; i++) {
+		double v = sonde_times_at(times)[i], *most = &sonde_times_at(&to->times)[i];
+
+		if (isnan(v) || sonde_time_sum(i) == SONDE_TIME_OF_SCOPE)
 			continue;
-		if (times[i] == &v->memory.peak) {
-			if (p->sign > 0 && !(to->peak >= v->memory.peak))
-				to->peak = v->memory.peak;
+		if (sonde_time_sum(i) == SONDE_TIME_MOST) {
+			if (p->sign > 0 && !(*most >= v))
+				*most = v;
 			continue;
 		}
 		count_part_that_has(p, &to->nr_known[i], true);
-		if (!sonde_sum__add(p, &to->times[i], *times[i]))
+		if (!sonde_sum__add(p, &to->exact[i], v))
 			return false;
 	}
 	return true;
@@ -189,12 +190,11 @@ static struct sonde_sum_visit *find_visit(const struct sonde_sum_part *p, const 
 	bool is_new;
 	uint32_t at = sonde_map_keep(&s->visit_keys, &s->arena, SONDE_BYTES(key), &is_new);
 
-	if (at == SONDE_NONE || (is_new && !sonde_vec_put(&s->visits,
-						  (struct sonde_sum_visit){.scope = key[0],
-							  .region = key[1],
-							  .peak = NAN,
-							  .span_ns = NAN})))
+	if (at == SONDE_NONE ||
+		(is_new && !sonde_vec_put(&s->visits, (struct sonde_sum_visit){.scope = key[0], .region = key[1]})))
 		return NULL;
+	if (is_new)
+		sonde_times_forget(&s->visits.at[at].times);
 	return &s->visits.at[at];
 }
 
@@ -209,10 +209,10 @@ static bool add_visit(const struct sonde_sum_part *p, struct sonde_visit v)
 	count_part_that_has(p, &to->nr_open, v.is_open);
 	sonde_sum__count(p, &to->instances, v.instances);
 	sonde_sum__count(p, &to->first_instances, v.first_instances);
-	sonde_sum__count(p, &to->nr_queued, v.waits.nr_queued);
+	sonde_sum__count(p, &to->nr_queued, v.nr_queued);
 	if (p->sum->is_of_files && p->sign > 0)
 		add_span(to, &v);
-	return add_times(p, to, &v);
+	return add_times(p, to, &v.times);
 }
 
 /* --- the sum, and parts on their way ------------------------------------------------------------- */

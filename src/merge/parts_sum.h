@@ -33,11 +33,10 @@ struct sonde_sum_visit {
 	uint32_t scope, region;
 	uint64_t nr, nr_present, nr_open; /* parts that have it */
 	uint64_t instances, first_instances, nr_queued;
-	uint64_t nr_known[SONDE_NR_VISIT_TIMES];
-	struct sonde_exact times[SONDE_NR_VISIT_TIMES];
-	double peak;
-	uint64_t first_ns; /* of files: when its first launch began … */
-	double span_ns;	   /* … and until the last one's end; NaN = not known */
+	uint64_t nr_known[SONDE_NR_TIMES];
+	struct sonde_exact exact[SONDE_NR_TIMES];
+	struct sonde_times times; /* those that are no sums; the span is that of files … */
+	uint64_t first_ns;	  /* … and when the first launch began */
 };
 
 struct sonde_sum_scope {

@@ -105,7 +105,6 @@ static bool finish_visit(struct finishing *f, const struct sonde_sum_visit *from
 	struct sonde_visit *v = !from->nr ? NULL
 					  : sonde_cells_add_visit(f->c, f->n->scope[from->scope],
 						    f->n->region[from->region]);
-	double *times[SONDE_NR_VISIT_TIMES];
 	size_t i;
 
 	if (!v)
@@ -114,14 +113,12 @@ static bool finish_visit(struct finishing *f, const struct sonde_sum_visit *from
 	v->is_open = from->nr_open > 0;
 	v->instances = from->instances;
 	v->first_instances = from->first_instances;
-	sonde_visit_list_times(v, times);
-	for (i = 0; i < SONDE_NR_VISIT_TIMES; i++)
+	v->times = from->times;
+	for (i = 0; i < SONDE_NR_TIMES; i++)
 		if (from->nr_known[i])
-			*times[i] = sonde_exact_value(&from->times[i]);
-	v->memory.peak = from->peak;
-	v->waits.nr_queued = from->nr_queued;
+			sonde_times_at(&v->times)[i] = sonde_exact_value(&from->exact[i]);
+	v->nr_queued = from->nr_queued;
 	v->first_ns = from->first_ns;
-	v->span_ns = from->span_ns;
 	return true;
 }
 

@@ -364,8 +364,8 @@ static bool add_rank(struct sonde_rest *r, const struct sonde_rest_part *p, uint
 	for (i = 0; i < c->visits.nr; i++)
 		if (c->visits.at[i].scope == scope &&
 			c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
-			sonde_add_known(&slot->it.comm_ns, c->visits.at[i].waits.comm_ns);
-			sonde_add_known(&slot->it.exposed_ns, c->visits.at[i].waits.exposed_ns);
+			sonde_add_known(&slot->it.comm_ns, c->visits.at[i].times.comm_ns);
+			sonde_add_known(&slot->it.exposed_ns, c->visits.at[i].times.exposed_ns);
 		}
 	while (slot->it.collective_step &&
 		slot->it.collectives / slot->it.collective_step > SONDE_MAX_FOLDED_COLLECTIVES)

@@ -188,8 +188,8 @@ static void sum_work(struct sonde_ranks_build *x)
 
 		if (row == SONDE_NONE || c->regions.at[v->region].parent != SONDE_NONE)
 			continue;
-		sonde_add_known(&x->r->rows.at[row].comm_ns, v->waits.comm_ns);
-		sonde_add_known(&x->r->rows.at[row].exposed_ns, v->waits.exposed_ns);
+		sonde_add_known(&x->r->rows.at[row].comm_ns, v->times.comm_ns);
+		sonde_add_known(&x->r->rows.at[row].exposed_ns, v->times.exposed_ns);
 	}
 }
 

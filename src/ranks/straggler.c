@@ -308,7 +308,7 @@ static double *find_device_times(const struct sonde_ranks_build *x)
 	for (i = 0; at && i < x->c->visits.nr; i++) {
 		const struct sonde_visit *v = &x->c->visits.at[i];
 
-		at[i] = v->busy_ns + v->idle_ns - (isnan(v->waits.exposed_ns) ? 0 : v->waits.exposed_ns);
+		at[i] = v->times.busy_ns + v->times.idle_ns - (isnan(v->times.exposed_ns) ? 0 : v->times.exposed_ns);
 	}
 	return at;
 }

@@ -108,7 +108,7 @@ static int say_busiest(struct sonde_buf *line, const struct sonde_tree *t,
 	else
 		sonde_tree_values(t, r, SONDE_PART_EXCLUSIVE, node, &figures);
 	advise(line, t, sonde_limiter(t, &figures),
-		n->waits.comm_ns > n->time_ns / 2 || (k && sonde_kernel_is_copy(t, r, k)));
+		n->times.comm_ns > n->time_ns / 2 || (k && sonde_kernel_is_copy(t, r, k)));
 	sonde_figures_release(&figures);
 	return 0;
 }

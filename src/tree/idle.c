@@ -45,7 +45,7 @@ size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *
 /* Idle time of a region, without that in which the device did other work. */
 static double idle_of(const struct sonde_node *n)
 {
-	return n->idle_ns - n->waits.by[SONDE_IDLE_OTHER];
+	return n->times.idle_ns - n->times.idle_by[SONDE_IDLE_OTHER];
 }
 
 /*
@@ -88,7 +88,7 @@ static uint32_t idlest(
 		double idle = idle_of(n);
 
 		if (n->instances < least_entries || !(idle > most) ||
-			idle < LEAST_SHARE * (n->busy_ns + n->idle_ns))
+			idle < LEAST_SHARE * (n->times.busy_ns + n->times.idle_ns))
 			continue;
 		idle *= usual_share(t, r, n);
 		if (idle <= most)
@@ -133,11 +133,11 @@ struct sonde_idle_finding sonde_idle_judge(const struct sonde_tree *t, const str
 	v.node = descend(r, v.node);
 	n = &r->nodes.at[v.node];
 	v.idle_ns = idle_of(n);
-	v.of_ns = n->busy_ns + n->idle_ns;
+	v.of_ns = n->times.busy_ns + n->times.idle_ns;
 	for (c = 1; c < SONDE_NR_IDLE_CAUSES; c++)
-		if (c != SONDE_IDLE_OTHER && n->waits.by[c] > n->waits.by[v.cause])
+		if (c != SONDE_IDLE_OTHER && n->times.idle_by[c] > n->times.idle_by[v.cause])
 			v.cause = (uint8_t)c;
-	v.cause_ns = n->waits.by[v.cause];
+	v.cause_ns = n->times.idle_by[v.cause];
 	v.advice = sonde_advice_on(v.cause == SONDE_IDLE_UNKNOWN && sonde_tree__is_own(t)
 					   ? SONDE_WHEN_IDLE_UNTOLD
 					   : SONDE_WHEN_IDLE + v.cause)

@@ -53,15 +53,15 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 
 const char *sonde_bound(const struct sonde_node *n)
 {
-	double used = n->busy_ns / n->host_ns;
+	double used = n->times.busy_ns / n->times.host_ns;
 
-	if (!n->launches || isnan(used) || !(n->host_ns > 0))
+	if (!n->launches || isnan(used) || !(n->times.host_ns > 0))
 		return NULL;
 	if (used >= SONDE_GPU_BOUND)
 		return n->copy_ns > n->time_ns / 2 ? "copies" : "gpu";
 	if (used > SONDE_CPU_BOUND)
 		return "mixed";
-	return n->cpu_ns < n->host_ns / 2 ? "waiting" : "cpu";
+	return n->times.cpu_ns < n->times.host_ns / 2 ? "waiting" : "cpu";
 }
 
 const char *sonde_hint(
@@ -75,15 +75,15 @@ const char *sonde_hint(
 		       : bound;
 }
 
-enum sonde_times sonde_report_times(const struct sonde_report *r)
+enum sonde_report_times sonde_report_times(const struct sonde_report *r)
 {
-	enum sonde_times found = SONDE_TIMES_NONE;
+	enum sonde_report_times found = SONDE_TIMES_NONE;
 	size_t i;
 
 	for (i = 0; i < r->nodes.nr; i++) {
-		if (!isnan(r->nodes.at[i].busy_ns) || !isnan(r->nodes.at[i].timed))
+		if (!isnan(r->nodes.at[i].times.busy_ns) || !isnan(r->nodes.at[i].times.timed))
 			return SONDE_TIMES_GPU;
-		if (!isnan(r->nodes.at[i].host_ns))
+		if (!isnan(r->nodes.at[i].times.host_ns))
 			found = SONDE_TIMES_HOST;
 	}
 	return r->launches || r->outside_launches ? SONDE_TIMES_NONE : found;
@@ -173,10 +173,10 @@ bool sonde_timed_build(struct sonde_timed *out, const struct sonde_tree *t)
 		for (k = 0; k < r->nodes.nr && !r->is_aggregate; k++) {
 			const struct sonde_node *n = &r->nodes.at[k];
 
-			if (n->parent != SONDE_NONE || isnan(n->timed))
+			if (n->parent != SONDE_NONE || isnan(n->times.timed))
 				continue;
 			out->launches += n->launches;
-			out->timed += (uint64_t)n->timed;
+			out->timed += (uint64_t)n->times.timed;
 		}
 	}
 	return out->budget_pct > 0;

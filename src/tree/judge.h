@@ -40,9 +40,9 @@ const char *sonde_hint(
 /* Its head; NULL when no row can have one. */
 const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r);
 
-enum sonde_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
+enum sonde_report_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
 /* Which timestamps a report's regions have. */
-enum sonde_times sonde_report_times(const struct sonde_report *r);
+enum sonde_report_times sonde_report_times(const struct sonde_report *r);
 
 /* How much of the capture is in regions. */
 struct sonde_coverage {

@@ -25,16 +25,8 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 
 	if (t->ranks)
 		n->comm_wait_ns = t->ranks->wait_ns[v - t->cells->visits.at];
-	n->busy_ns = v->busy_ns;
-	n->span_ns = v->span_ns;
-	n->idle_ns = v->idle_ns;
-	n->waits = v->waits;
-	n->memory = v->memory;
-	n->host_ns = v->host_ns;
-	n->cpu_ns = v->cpu_ns;
-	n->timed = v->timed;
-	n->time_error_ns = v->time_error_ns;
-	n->launch_error = v->launch_error;
+	n->times = v->times;
+	n->nr_queued = v->nr_queued;
 	n->is_open = v->is_open;
 	n->streams = (uint64_t)v->nr_streams + v->more_streams;
 	n->first_stream = v->nr_streams ? (uint32_t)r->streams.nr : 0;
@@ -68,54 +60,15 @@ static bool take_visits(struct sonde_tree *t, uint32_t *visit_of)
 	return true;
 }
 
-static void add_waits(struct sonde_waits *sum, const struct sonde_waits *w)
-{
-	size_t i;
-
-	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		sonde_add_known(&sum->by[i], w->by[i]);
-	sonde_add_known(&sum->tail_ns, w->tail_ns);
-	sonde_add_known(&sum->queue_ns, w->queue_ns);
-	sum->nr_queued += w->nr_queued;
-	sonde_add_known(&sum->comm_ns, w->comm_ns);
-	sonde_add_known(&sum->exposed_ns, w->exposed_ns);
-}
-
-/* Devices have memory of their own: the peak is that of the fullest. */
-static void add_memory(struct sonde_memory_use *sum, const struct sonde_memory_use *m)
-{
-	sonde_add_known(&sum->allocated, m->allocated);
-	sonde_add_known(&sum->freed, m->freed);
-	sonde_add_known(&sum->left, m->left);
-	if (isnan(sum->peak) || m->peak > sum->peak)
-		sum->peak = m->peak;
-}
-
-/* Scopes err by themselves. */
-static void add_error(double *sum, double error)
-{
-	if (!isnan(error))
-		*sum = isnan(*sum) ? error : hypot(*sum, error);
-}
-
 static void add_node(struct sonde_report *to, struct sonde_node *sum, const struct sonde_node *n)
 {
 	sum->streams += n->streams;
-	sonde_add_known(&sum->busy_ns, n->busy_ns);
-	sonde_add_known(&sum->idle_ns, n->idle_ns);
-	add_waits(&sum->waits, &n->waits);
-	add_memory(&sum->memory, &n->memory);
+	sum->nr_queued += n->nr_queued;
+	sonde_times_add(&sum->times, &n->times, to->nr_scopes == 1);
 	sonde_add_known(&sum->comm_wait_ns, n->comm_wait_ns);
-	sonde_add_known(&sum->host_ns, n->host_ns);
-	sonde_add_known(&sum->cpu_ns, n->cpu_ns);
-	sonde_add_known(&sum->timed, n->timed);
-	add_error(&sum->time_error_ns, n->time_error_ns);
-	add_error(&sum->launch_error, n->launch_error);
 	sum->is_open |= n->is_open;
-	if (to->nr_scopes == 1) {
-		sum->span_ns = n->span_ns;
+	if (to->nr_scopes == 1)
 		sum->first_stream = n->first_stream;
-	}
 }
 
 /*
@@ -153,7 +106,7 @@ static void forget_cpu_of_open(struct sonde_tree *t)
 	for (i = 0; i < t->reports.nr; i++)
 		for (k = 0; k < t->reports.at[i].nodes.nr; k++)
 			if (t->reports.at[i].nodes.at[k].is_open)
-				t->reports.at[i].nodes.at[k].cpu_ns = NAN;
+				t->reports.at[i].nodes.at[k].times.cpu_ns = NAN;
 }
 
 bool sonde_tree__times(struct sonde_tree *t)

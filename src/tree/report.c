@@ -136,10 +136,7 @@ static bool add_node(struct work *w, uint32_t region)
 	n->instances = w->x->instances[region];
 	n->scope_min_ns = n->scope_median_ns = n->scope_max_ns = n->imbalance = NAN;
 	n->comm_wait_ns = NAN;
-	n->busy_ns = n->span_ns = n->idle_ns = n->host_ns = n->cpu_ns = NAN;
-	n->timed = n->time_error_ns = n->launch_error = NAN;
-	sonde_waits_forget(&n->waits);
-	n->memory = (struct sonde_memory_use){NAN, NAN, NAN, NAN};
+	sonde_times_forget(&n->times);
 	w->x->node_of[region] = (uint32_t)(w->r->nodes.nr - 1);
 	return true;
 }

@@ -78,13 +78,8 @@ struct sonde_node {
 	/* Aggregate only, over the scopes that have the region: time in ns, and max ÷ mean. */
 	uint32_t nr_scopes;
 	double scope_min_ns, scope_median_ns, scope_max_ns, imbalance;
-	/*
-	 * With timestamps, NaN without: union of the launches' intervals; first start to last end;
-	 * without work between the first and last launch of an entry.
-	 */
-	double busy_ns, span_ns, idle_ns;
-	struct sonde_memory_use memory;
-	struct sonde_waits waits; /* what the idle time is due to, and more */
+	struct sonde_times times; /* cpu_ns is not known where is_open */
+	uint64_t nr_queued; /* launches that times.queue_ns is of */
 	/*
 	 * Streams that had a launch of it. Which ones, busiest first, is a slice of the report's
 	 * streams; not in an aggregate of several scopes, which has the number only.
@@ -95,11 +90,7 @@ struct sonde_node {
 	uint64_t copies;
 	uint64_t adopted; /* launches by threads without ranges, in those of the one other thread */
 	double copy_ns, copy_bytes;
-	/* Wall time of the range entries themselves, and CPU time of their threads. */
-	double host_ns, cpu_ns;
-	/* With a budget: of the launches how many were timed, and ± of time_ns; see sonde_visit. */
-	double timed, time_error_ns, launch_error;
-	bool is_open; /* an entry was never closed: host_ns is at least that, cpu_ns not known */
+	bool is_open; /* an entry was never closed: host_ns is at least that */
 	double comm_wait_ns; /* of communication: waited for the last rank; NaN = not known */
 	uint32_t first_cell, nr_cells, own_first_cell, own_nr_cells; /* private */
 };

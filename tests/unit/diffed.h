@@ -36,7 +36,7 @@ static inline void estimate_launches(struct run *run, double share)
 
 	for (i = 0; i < run->t->reports.nr; i++)
 		for (k = 0; k < run->t->reports.at[i].nodes.nr; k++)
-			run->t->reports.at[i].nodes.at[k].launch_error =
+			run->t->reports.at[i].nodes.at[k].times.launch_error =
 				share * (double)run->t->reports.at[i].nodes.at[k].launches;
 }
 

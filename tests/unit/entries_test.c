@@ -165,8 +165,8 @@ static void test_entries__are_of_the_device_they_launched_on_first(void **state)
 	assert_entered(&run, 0, 2 * nr / 3, nr / 3);
 	assert_entered(&run, 1, 2 * nr / 3, 2 * nr / 3);
 	assert_entered(&run, 2, nr, nr);
-	near(node_named(&run, &run.t->reports.at[0], "A")->host_ns, 5 * (double)nr / 3);
-	near(node_named(&run, &run.t->reports.at[1], "A")->host_ns, 10 * (double)nr / 3);
+	near(node_named(&run, &run.t->reports.at[0], "A")->times.host_ns, 5 * (double)nr / 3);
+	near(node_named(&run, &run.t->reports.at[1], "A")->times.host_ns, 10 * (double)nr / 3);
 	release(&run);
 	made_release(&m);
 }

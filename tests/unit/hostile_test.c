@@ -196,7 +196,7 @@ static void test_hostile__ids_of_deep_regions_take_a_share_of_the_capture(void *
 	for (i = 0; i < r->nodes.nr; i++) { /* nothing counts twice, and the kernel in all that is left */
 		assert_int_equal(r->nodes.at[i].instances, 1);
 		assert_int_equal(r->nodes.at[i].launches, 1);
-		assert_true(r->nodes.at[i].host_ns == 1000.0 * (double)(3 * levels - 2 * i));
+		assert_true(r->nodes.at[i].times.host_ns == 1000.0 * (double)(3 * levels - 2 * i));
 	}
 	assert_non_null(strstr(cells->notes.texts.keys[0].p, "ranges are nested too deep for their long names"));
 	if (whole_way_export(tree, sonde_format_named(SONDE_STR("json")), &err))

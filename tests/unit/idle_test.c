@@ -62,9 +62,9 @@ static const struct sonde_node *end(struct program *p)
 			double sum = 0;
 
 			for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++)
-				sum += n->waits.by[c];
-			if (!isnan(n->idle_ns))
-				near(sum, n->idle_ns);
+				sum += n->times.idle_by[c];
+			if (!isnan(n->times.idle_ns))
+				near(sum, n->times.idle_ns);
 		}
 	return node_named(&p->run, &p->run.t->reports.at[0], "step");
 }
@@ -82,7 +82,7 @@ static void idle_is(const struct sonde_node *n, enum sonde_idle_cause a, double 
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
-		near(n->waits.by[i] / US, i == a ? a_us : i == b ? b_us : 0);
+		near(n->times.idle_by[i] / US, i == a ? a_us : i == b ? b_us : 0);
 }
 
 /* Kernels of 2 µs, a launch every 8: the device waits for each. */
@@ -204,9 +204,9 @@ static void check_call(uint8_t kind, enum sonde_idle_cause cause)
 	assert_int_equal(p.run.c->gaps.at[0].cause, cause);
 	assert_int_equal(p.run.c->gaps.at[0].region, n->region);
 	near(p.run.c->gaps.at[0].since_ns, 100 * US);
-	near(n->waits.tail_ns, 700 * US);
-	near(n->waits.queue_ns, 15 * US);
-	assert_int_equal(n->waits.nr_queued, 2);
+	near(n->times.tail_ns, 700 * US);
+	near(n->times.queue_ns, 15 * US);
+	assert_int_equal(n->nr_queued, 2);
 	done(&p);
 }
 
@@ -264,7 +264,7 @@ static void test_idle__without_host_calls_it_says_so(void **state)
 	kernel(&p, 0, 100, 200);
 	kernel(&p, 0, 500, 510);
 	idle_is(end(&p), SONDE_IDLE_UNKNOWN, 300, SONDE_IDLE_LAUNCH, 0);
-	assert_true(isnan(node_named(&p.run, &p.run.t->reports.at[0], "step")->waits.queue_ns));
+	assert_true(isnan(node_named(&p.run, &p.run.t->reports.at[0], "step")->times.queue_ns));
 	done(&p);
 }
 
@@ -299,10 +299,10 @@ static void test_idle__work_of_others_is_another_stream(void **state)
 	{
 		const struct sonde_node *n = end(&p);
 
-		near(n->waits.by[SONDE_IDLE_OTHER], 60 * US);
-		near(n->waits.by[SONDE_IDLE_SYNC], 35 * US);
-		near(n->waits.by[SONDE_IDLE_LAUNCH], 5 * US);
-		near(n->idle_ns, 100 * US);
+		near(n->times.idle_by[SONDE_IDLE_OTHER], 60 * US);
+		near(n->times.idle_by[SONDE_IDLE_SYNC], 35 * US);
+		near(n->times.idle_by[SONDE_IDLE_LAUNCH], 5 * US);
+		near(n->times.idle_ns, 100 * US);
 	}
 	done(&p);
 }
@@ -322,9 +322,9 @@ static void test_idle__the_thread_that_handed_over_counts(void **state)
 	{
 		const struct sonde_node *n = end(&p);
 
-		near(n->waits.by[SONDE_IDLE_ALLOC], 80 * US);
-		near(n->waits.by[SONDE_IDLE_HOST], (15 + 90) * US);
-		near(n->waits.by[SONDE_IDLE_LAUNCH], (5 + 1) * US);
+		near(n->times.idle_by[SONDE_IDLE_ALLOC], 80 * US);
+		near(n->times.idle_by[SONDE_IDLE_HOST], (15 + 90) * US);
+		near(n->times.idle_by[SONDE_IDLE_LAUNCH], (5 + 1) * US);
 	}
 	done(&p);
 }
@@ -345,8 +345,8 @@ static void test_idle__gaps_between_entries_belong_to_none(void **state)
 	p.m.r->ranges.at[p.step].time = (struct sonde_range_time){800 * US, 900 * US, 0};
 	kernel(&p, 850, 860, 870);
 	n = end(&p);
-	near(n->idle_ns, 0);
-	near(n->waits.tail_ns, (50 + 30) * US);
+	near(n->times.idle_ns, 0);
+	near(n->times.tail_ns, (50 + 30) * US);
 	assert_int_equal(p.run.c->gaps.nr, 1);
 	assert_int_equal(p.run.c->gaps.at[0].region, SONDE_NONE);
 	assert_int_equal(p.run.c->gaps.at[0].before, n->region);
@@ -365,8 +365,8 @@ static void test_idle__communication_is_exposed_where_nothing_else_runs(void **s
 	kernel_of(&p, "ncclDevKernel_AllReduce_Sum_f32", &p.step, 150, 200, 300);
 	made_set_stream(&p.m, 1, 9);
 	n = end(&p);
-	near(n->waits.comm_ns, 100 * US);
-	near(n->waits.exposed_ns, 70 * US);
+	near(n->times.comm_ns, 100 * US);
+	near(n->times.exposed_ns, 70 * US);
 	done(&p);
 }
 

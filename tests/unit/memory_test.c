@@ -40,15 +40,15 @@ static void test_memory__is_counted_where_it_was_asked_for(void **state)
 	operate(&m, made_launch(&m, "k", 0, NULL), true, 200, 0x1000, 1000);
 	aggregate(&run, m.r, NULL);
 	n = node_named(&run, &run.t->reports.at[0], "A");
-	near(n->memory.allocated, 1250);
-	near(n->memory.freed, 250);
-	near(n->memory.left, 1000);
-	near(n->memory.peak, 1200);
+	near(n->times.memory.allocated, 1250);
+	near(n->times.memory.freed, 250);
+	near(n->times.memory.left, 1000);
+	near(n->times.memory.peak, 1200);
 	n = node_named(&run, &run.t->reports.at[1], "A/B");
-	near(n->memory.allocated, 250);
-	near(n->memory.freed, 200);
-	near(n->memory.left, 50);
-	near(n->memory.peak, 1200);
+	near(n->times.memory.allocated, 250);
+	near(n->times.memory.freed, 200);
+	near(n->times.memory.left, 50);
+	near(n->times.memory.peak, 1200);
 	release(&run);
 	made_release(&m);
 }
@@ -77,10 +77,10 @@ static void test_memory__of_a_thread_without_ranges_is_adopted(void **state)
 		m.r->memory.at[i].thread = 77;
 	aggregate(&run, m.r, NULL);
 	n = node_named(&run, &run.t->reports.at[0], "step");
-	near(n->memory.allocated, 1000);
-	near(n->memory.freed, 1000);
-	near(n->memory.left, 0);
-	near(n->memory.peak, 1000);
+	near(n->times.memory.allocated, 1000);
+	near(n->times.memory.freed, 1000);
+	near(n->times.memory.left, 0);
+	near(n->times.memory.peak, 1000);
 	release(&run);
 	assert_int_equal(sonde_launches_build(&l, m.r, &own, NULL), 0);
 	assert_int_equal(l->memory_open.at[0], m.r->memory.at[0].open); /* report.threads=own */
@@ -108,9 +108,9 @@ static void test_memory__in_two_entries_of_a_label_counts_once(void **state)
 	operate(&m, both, true, 30, 0x1000, 1000);
 	aggregate(&run, m.r, NULL);
 	n = node_named(&run, &run.t->reports.at[0], "request@@");
-	near(n->memory.allocated, 1000);
-	near(n->memory.freed, 1000);
-	near(n->memory.left, 0);
+	near(n->times.memory.allocated, 1000);
+	near(n->times.memory.freed, 1000);
+	near(n->times.memory.left, 0);
 	release(&run);
 	made_release(&m);
 }
@@ -141,7 +141,7 @@ static void test_memory__peaks_are_those_of_all_changes(void **state)
 				most = held;
 		}
 		aggregate(&run, m.r, NULL);
-		near(node_named(&run, &run.t->reports.at[0], "A")->memory.peak, most);
+		near(node_named(&run, &run.t->reports.at[0], "A")->times.memory.peak, most);
 		release(&run);
 		made_release(&m);
 	}

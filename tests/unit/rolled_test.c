@@ -177,10 +177,10 @@ static void find_peaks(const struct files *f, double *peaks, struct sonde_memory
 		const struct sonde_visit *v = &c->visits.at[i];
 		struct sonde_str name = c->regions.at[v->region].id;
 
-		peaks[name.p[0] - 'A'] = v->memory.peak;
-		all->allocated += isnan(v->memory.allocated) ? 0 : v->memory.allocated;
-		all->freed += isnan(v->memory.freed) ? 0 : v->memory.freed;
-		all->left += isnan(v->memory.left) ? 0 : v->memory.left;
+		peaks[name.p[0] - 'A'] = v->times.memory.peak;
+		all->allocated += isnan(v->times.memory.allocated) ? 0 : v->times.memory.allocated;
+		all->freed += isnan(v->times.memory.freed) ? 0 : v->times.memory.freed;
+		all->left += isnan(v->times.memory.left) ? 0 : v->times.memory.left;
 	}
 	sonde_cells_free(c);
 }

@@ -42,15 +42,15 @@ static void test_times__overlapping_launches_are_busy_once(void **state)
 	enter(&m, 7);
 	aggregate(&run, m.r, NULL);
 	n = run.t->reports.at[0].nodes.at;
-	near(n[0].busy_ns, 250);
-	near(n[0].span_ns, 5000000100.0 - 1000);
-	near(n[0].idle_ns, 5000000100.0 - 1000 - 250); /* entered once: span less busy */
-	near(n[1].idle_ns, 0);
+	near(n[0].times.busy_ns, 250);
+	near(n[0].times.span_ns, 5000000100.0 - 1000);
+	near(n[0].times.idle_ns, 5000000100.0 - 1000 - 250); /* entered once: span less busy */
+	near(n[1].times.idle_ns, 0);
 	assert_int_equal(n[0].streams, 1);
-	near(n[1].busy_ns, 100);
-	near(n[0].host_ns, 30);
-	near(n[0].cpu_ns, 7);
-	near(run.t->reports.at[1].nodes.at[0].busy_ns, 250);
+	near(n[1].times.busy_ns, 100);
+	near(n[0].times.host_ns, 30);
+	near(n[0].times.cpu_ns, 7);
+	near(run.t->reports.at[1].nodes.at[0].times.busy_ns, 250);
 	release(&run);
 	made_release(&m);
 }
@@ -141,8 +141,8 @@ static void test_times__a_process_with_two_devices_counts_entries_and_host_time_
 	aggregate(&run, m.r, NULL);
 	all = &run.t->reports.at[run.t->reports.nr - 1];
 	assert_int_equal(node_named(&run, all, "A")->instances, 1);
-	near(node_named(&run, all, "A")->host_ns, 30);
-	near(node_named(&run, all, "B")->host_ns, 30);
+	near(node_named(&run, all, "A")->times.host_ns, 30);
+	near(node_named(&run, all, "B")->times.host_ns, 30);
 	assert_int_equal(node_named(&run, &run.t->reports.at[1], "A")->instances, 1);
 	release(&run);
 	made_release(&m);
@@ -171,7 +171,7 @@ static void test_times__an_entry_without_launches_is_where_the_one_around_it_is(
 	second = &run.t->reports.at[1];
 	assert_int_equal(first->nodes.nr, 0);
 	assert_int_equal(node_named(&run, second, "A")->instances, 1);
-	near(node_named(&run, second, "A")->host_ns, 30);
+	near(node_named(&run, second, "A")->times.host_ns, 30);
 	release(&run);
 	made_release(&m);
 }
@@ -197,9 +197,9 @@ static void test_times__idle_is_inside_entries_and_copies_are_counted(void **sta
 	stamp(&m, 10000, 10040);
 	aggregate(&run, m.r, NULL);
 	n = run.t->reports.at[0].nodes.at;
-	near(n[0].span_ns, 10040 - 100);
-	near(n[0].busy_ns, 190);
-	near(n[0].idle_ns, 50); /* not what lies between the entries */
+	near(n[0].times.span_ns, 10040 - 100);
+	near(n[0].times.busy_ns, 190);
+	near(n[0].times.idle_ns, 50); /* not what lies between the entries */
 	assert_int_equal(n[0].streams, 2);
 	assert_int_equal(n[0].launches, 3);
 	assert_int_equal(n[0].copies, 1);

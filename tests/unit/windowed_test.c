@@ -222,11 +222,11 @@ static void rate_program(const struct program *like, struct score *times, struct
 	for (i = 0; i < NR_REGIONS; i++) {
 		const struct sonde_node *n = node_named(&run, &run.t->reports.at[0], names[i]);
 
-		rate(times, s.time_ns[i], n->time_ns, n->time_error_ns);
+		rate(times, s.time_ns[i], n->time_ns, n->times.time_error_ns);
 		if (like->is_counted)
 			assert_true(s.launches[i] == (double)n->launches);
 		else
-			rate(launches, s.launches[i], (double)n->launches, n->launch_error);
+			rate(launches, s.launches[i], (double)n->launches, n->times.launch_error);
 	}
 	release(&run);
 	made_release(&s.m);
