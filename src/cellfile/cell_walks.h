@@ -1,6 +1,7 @@
 /*
  * Walks over cells (walk.h): each is the writer and the reader of what it names, for files
- * (cellfile.c) and for other processes (merge/).
+ * (cellfile.c) and for other processes (merge/). Those over rows (visits, cells, timeline) also change the
+ * numbers of a part to those of the cells that it becomes part of (merge/).
  */
 #ifndef SONDE_CELLFILE_CELL_WALKS_H
 #define SONDE_CELLFILE_CELL_WALKS_H

@@ -8,6 +8,24 @@
 
 #define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
 
+/* The number of a row in one of the cells' tables, or that which it gets; SONDE_NONE stays. */
+static uint32_t walk_ref(struct sonde_walk *w, uint32_t v, size_t nr, const uint32_t *of)
+{
+	return w->of ? of[v] : (uint32_t)sonde_walk_index(w, v, nr);
+}
+
+static uint32_t walk_maybe_ref(struct sonde_walk *w, uint32_t v, size_t nr, const uint32_t *of)
+{
+	return w->of ? sonde_number_in(of, v) : sonde_walk_maybe(w, v, nr);
+}
+
+#define MOVE_REF(w, c, at, table) ((at) = walk_ref(w, at, (c)->table##s.nr, (w)->of ? (w)->of->table : NULL))
+#define MOVE_MAYBE_REF(w, c, at, table)                                                            \
+	((at) = walk_maybe_ref(w, at, (c)->table##s.nr, (w)->of ? (w)->of->table : NULL))
+/* Processes of a part stay together. */
+#define MOVE_PROCESS(w, c, at)                                                                     \
+	((at) = (w)->of ? (at) + (w)->of->process : (uint32_t)sonde_walk_index(w, at, (c)->processes.nr))
+
 static void move_streams(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
 {
 	struct sonde_stream_work *s;
@@ -33,7 +51,7 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 		MOVE_NUMBER(w, e->host_ns);
 		MOVE_NUMBER(w, e->gpu_ns);
 		MOVE_NUMBER(w, e->span_ns);
-		MOVE_MAYBE(w, e->label, c->strings.nr);
+		MOVE_MAYBE_REF(w, c, e->label, string);
 		last = e->begin_ns;
 	}
 	sonde_walk_require(w, v->entry_step || !v->nr_entries);
@@ -65,8 +83,8 @@ static void move_visits(struct sonde_walk *w, struct sonde_cells *c)
 	struct sonde_visit *v;
 
 	MOVE_ROWS(w, &c->visits, v) {
-		MOVE_INDEX(w, v->scope, c->scopes.nr);
-		MOVE_INDEX(w, v->region, c->regions.nr);
+		MOVE_REF(w, c, v->scope, scope);
+		MOVE_REF(w, c, v->region, region);
 		MOVE_NUMBER(w, v->instances);
 		MOVE_NUMBER(w, v->first_instances);
 		move_times(w, v);
@@ -83,9 +101,9 @@ static void move_gaps(struct sonde_walk *w, struct sonde_cells *c)
 	struct sonde_gap *gap;
 
 	MOVE_ROWS(w, &c->gaps, gap) {
-		MOVE_INDEX(w, gap->scope, c->scopes.nr);
-		MOVE_MAYBE(w, gap->region, c->regions.nr);
-		MOVE_MAYBE(w, gap->before, c->regions.nr);
+		MOVE_REF(w, c, gap->scope, scope);
+		MOVE_MAYBE_REF(w, c, gap->region, region);
+		MOVE_MAYBE_REF(w, c, gap->before, region);
 		MOVE_INDEX(w, gap->cause, SONDE_NR_IDLE_CAUSES);
 		MOVE_NUMBER(w, gap->begin_ns);
 		MOVE_NUMBER(w, gap->ns);
@@ -99,10 +117,11 @@ static void move_collectives(struct sonde_walk *w, struct sonde_cells *c)
 	struct sonde_collective last = {0}, *k;
 
 	MOVE_ROWS(w, &c->collectives, k) {
-		MOVE_INDEX(w, k->scope, c->scopes.nr);
-		k->who = SONDE_NONE; /* no rest is written */
-		MOVE_INDEX(w, k->place, c->places.nr);
-		MOVE_INDEX(w, k->group, c->strings.nr);
+		MOVE_REF(w, c, k->scope, scope);
+		if (sonde_walk_reads(w))
+			k->who = SONDE_NONE; /* no rest is written */
+		MOVE_REF(w, c, k->place, place);
+		MOVE_REF(w, c, k->group, string);
 		MOVE_INDEX(w, k->kind, SONDE_NR_COLLECTIVE_KINDS);
 		MOVE_SINCE(w, k->number, last.number);
 		MOVE_SINCE(w, k->start_ns, last.start_ns);
@@ -141,26 +160,31 @@ static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell
 	return true;
 }
 
-static void move_mode(struct sonde_walk *w, struct sonde_mode *m, size_t nr_texts)
+static void move_mode(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_mode *m)
 {
 	uint64_t count = sonde_walk_number(w, m->count << 1 | m->is_text);
+	uint32_t text;
 
 	m->count = count >> 1;
 	m->is_text = count & 1;
-	m->v = m->is_text ? (double)sonde_walk_index(w, (uint64_t)m->v, nr_texts)
-			  : sonde_walk_double(w, m->v);
+	if (m->is_text) {
+		text = sonde_walk_reads(w) ? 0 : (uint32_t)m->v;
+		m->v = MOVE_REF(w, c, text, text);
+	} else {
+		MOVE_DOUBLE(w, m->v);
+	}
 }
 
-static void move_modes(struct sonde_walk *w, struct sonde_acc *acc, size_t nr_texts)
+static void move_modes(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_acc *acc)
 {
 	struct sonde_modes m = {0};
 	uint32_t i;
 
-	if (w->to && acc->modes)
+	if (!sonde_walk_reads(w) && acc->modes)
 		m = *acc->modes;
 	MOVE_NUMBER(w, m.other);
 	MOVE_INDEX(w, m.nr, SONDE_MAX_MODES + 1);
-	if (!w->to) {
+	if (sonde_walk_reads(w)) {
 		m.at = sonde_arena_calloc(w->arena, m.nr + 1, sizeof(*m.at));
 		m.cap = m.nr;
 		acc->modes = sonde_arena_calloc(w->arena, 1, sizeof(m));
@@ -168,11 +192,11 @@ static void move_modes(struct sonde_walk *w, struct sonde_acc *acc, size_t nr_te
 			*acc->modes = m;
 	}
 	for (i = 0; i < m.nr && sonde_walk_ok(w); i++)
-		move_mode(w, &m.at[i], nr_texts);
+		move_mode(w, c, &m.at[i]);
 }
 
 /* The members that the method of its metric fills. */
-static void move_acc(struct sonde_walk *w, struct sonde_acc *acc, uint8_t method, size_t nr_texts)
+static void move_acc(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_acc *acc, uint8_t method)
 {
 	MOVE_NUMBER(w, acc->nr);
 	sonde_walk_require(w, acc->nr);
@@ -186,32 +210,33 @@ static void move_acc(struct sonde_walk *w, struct sonde_acc *acc, uint8_t method
 		MOVE_DOUBLE(w, acc->t);
 		MOVE_DOUBLE(w, acc->top);
 	} else if (method >= SONDE_METHOD_SAME) {
-		move_modes(w, acc, nr_texts);
+		move_modes(w, c, acc);
 	}
 }
 
 /* Those that hold something: how many are left out before each, plus one; 0 ends. */
-static void move_accs(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell,
+static void move_accs(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_acc *acc, uint32_t nr,
 	const uint8_t *methods)
 {
-	uint32_t nr = sonde_cells_kit(c, cell->scope)->nr, at, skip;
+	uint32_t at, skip;
 
 	for (at = 0; sonde_walk_ok(w); at += skip) {
-		for (skip = 1; w->to && at + skip <= nr && !cell->acc[at + skip - 1].nr; skip++)
+		for (skip = 1; !sonde_walk_reads(w) && at + skip <= nr && !acc[at + skip - 1].nr; skip++)
 			;
 		skip = (uint32_t)sonde_walk_index(
 			w, at + skip <= nr ? skip : 0, (uint64_t)nr - at + 1);
 		if (!skip)
 			return;
-		move_acc(w, &cell->acc[at + skip - 1], methods[at + skip - 1], c->texts.nr);
+		move_acc(w, c, &acc[at + skip - 1], methods[at + skip - 1]);
 	}
 }
 
-static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell,
-	const uint8_t *methods)
+/* But for the accumulators. */
+static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell)
 {
-	MOVE_INDEX(w, cell->place, c->places.nr);
-	MOVE_INDEX(w, cell->kernel, c->strings.nr);
+	MOVE_REF(w, c, cell->scope, scope);
+	MOVE_REF(w, c, cell->place, place);
+	MOVE_REF(w, c, cell->kernel, string);
 	MOVE_NUMBER(w, cell->launches);
 	MOVE_DOUBLE(w, cell->time_ns);
 	MOVE_NUMBER(w, cell->adopted);
@@ -220,14 +245,10 @@ static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct 
 		MOVE_DOUBLE(w, cell->copy_ns);
 		MOVE_DOUBLE(w, cell->copy_bytes);
 	}
-	sonde_walk_require(w, w->failed || is_placed(c, cell));
-	if (!w->to) {
+	if (sonde_walk_reads(w)) {
 		cell->sampled = SONDE_NONE; /* until its section comes */
-		cell->acc = sonde_arena_calloc(
-			w->arena, sonde_cells_kit(c, cell->scope)->nr + 1, sizeof(*cell->acc));
+		sonde_walk_require(w, w->failed || is_placed(c, cell));
 	}
-	if (sonde_walk_got(w, cell->acc))
-		move_accs(w, c, cell, methods);
 }
 
 /* By kit: the methods of its accumulators. NULL: no memory. */
@@ -246,29 +267,33 @@ static uint8_t **find_methods(struct sonde_arena *arena, const struct sonde_cell
 
 void sonde_walk_cells(struct sonde_walk *w, struct sonde_cells *c)
 {
+	bool has_accs = !w->of || w->of->text; /* they name texts, and nothing else */
 	struct sonde_arena arena = {0};
-	uint8_t **methods = find_methods(&arena, c);
+	uint8_t **methods = has_accs ? find_methods(&arena, c) : NULL;
 	struct sonde_cell *cell;
 	uint64_t bytes = 0;
 
-	w->is_nomem |= !methods;
+	w->is_nomem |= has_accs && !methods;
 	MOVE_ROWS(w, &c->cells, cell) {
-		const struct sonde_kit *kit;
+		const struct sonde_kit *kit = w->of ? sonde_cells_kit(c, cell->scope) : NULL;
 
-		MOVE_INDEX(w, cell->scope, c->scopes.nr);
+		move_cell(w, c, cell);
 		if (w->failed)
 			break;
-		kit = sonde_cells_kit(c, cell->scope);
+		if (!kit)
+			kit = sonde_cells_kit(c, cell->scope);
 		bytes += kit->nr * sizeof(*cell->acc);
 		sonde_walk_require(w, bytes <= MAX_BYTES);
-		if (!w->failed)
-			move_cell(w, c, cell, methods[kit - c->kits.at]);
+		if (sonde_walk_reads(w))
+			cell->acc = w->failed ? NULL : sonde_arena_calloc(w->arena, kit->nr + 1, sizeof(*cell->acc));
+		if (has_accs && sonde_walk_got(w, cell->acc))
+			move_accs(w, c, cell->acc, kit->nr, methods[kit - c->kits.at]);
 	}
 	sonde_arena_release(&arena);
 }
 
 /*
- * The timeline of a part as bytes: on its way between two processes of one report, never in a file.
+ * The timeline of a part: as bytes only on its way between two processes of one report, never in a file.
  * Numbers that index are checked all the same.
  */
 
@@ -284,9 +309,9 @@ static void move_launches(struct sonde_walk *w, const struct sonde_cells *c, str
 		MOVE_NUMBER(w, l->thread);
 		MOVE_NUMBER(w, l->stream);
 		MOVE_NUMBER(w, l->context);
-		MOVE_INDEX(w, scope, c->scopes.nr);
-		MOVE_INDEX(w, l->place, c->places.nr);
-		MOVE_INDEX(w, l->kernel, c->strings.nr);
+		MOVE_REF(w, c, scope, scope);
+		MOVE_REF(w, c, l->place, place);
+		MOVE_REF(w, c, l->kernel, string);
 		MOVE_NUMBER(w, state);
 		l->scope = scope & 0x3fffffff;
 		l->state = state & 3;
@@ -303,20 +328,20 @@ static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struc
 		MOVE_NUMBER(w, e->begin_ns);
 		MOVE_NUMBER(w, e->end_ns);
 		MOVE_NUMBER(w, e->thread);
-		MOVE_INDEX(w, e->process, c->processes.nr);
-		MOVE_INDEX(w, e->region, c->regions.nr);
-		MOVE_INDEX(w, e->label, c->strings.nr);
+		MOVE_PROCESS(w, c, e->process);
+		MOVE_REF(w, c, e->region, region);
+		MOVE_REF(w, c, e->label, string);
 		MOVE_NUMBER(w, e->kind);
 	}
 	MOVE_ROWS(w, &t->marks, mark) {
 		MOVE_NUMBER(w, mark->ns);
-		MOVE_INDEX(w, mark->process, c->processes.nr);
-		MOVE_INDEX(w, mark->label, c->strings.nr);
+		MOVE_PROCESS(w, c, mark->process);
+		MOVE_REF(w, c, mark->label, string);
 	}
 	MOVE_ROWS(w, &t->threads, thread) {
 		MOVE_NUMBER(w, thread->thread);
-		MOVE_INDEX(w, thread->process, c->processes.nr);
-		MOVE_INDEX(w, thread->name, c->strings.nr);
+		MOVE_PROCESS(w, c, thread->process);
+		MOVE_REF(w, c, thread->name, string);
 	}
 }
 
@@ -332,7 +357,7 @@ static void move_curves(struct sonde_walk *w, const struct sonde_cells *c, struc
 		MOVE_DOUBLE(w, point->v);
 	}
 	MOVE_ROWS(w, &t->curve_scopes, scope)
-		MOVE_INDEX(w, *scope, c->scopes.nr);
+		MOVE_REF(w, c, *scope, scope);
 	MOVE_ROWS(w, &t->curves, curve) {
 		MOVE_TEXT(w, curve->name);
 		MOVE_NUMBER(w, curve->device);
@@ -345,7 +370,7 @@ static void move_curves(struct sonde_walk *w, const struct sonde_cells *c, struc
 
 void sonde_walk_timeline(struct sonde_walk *w, struct sonde_cells *c)
 {
-	if (!w->to)
+	if (sonde_walk_reads(w))
 		c->timeline = sonde_calloc(1, sizeof(*c->timeline));
 	if (!sonde_walk_got(w, c->timeline))
 		return;

@@ -3,7 +3,9 @@
  *
  * A walk writes or reads. Each function below moves one value: it puts `v` and
  * returns it, or returns what it reads. So one walk over a struct is its writer
- * and its reader: the two cannot differ, and a new member is one line.
+ * and its reader: the two cannot differ, and a new member is one line. A third kind
+ * of walk leaves all values as they are but the numbers that name rows of tables: it
+ * puts those of other tables in their place (cell_walks.h).
  *
  *     MOVE_NUMBER(w, p->pid);
  *     MOVE_INDEX(w, p->input, c->inputs.nr);
@@ -22,7 +24,8 @@
 #include <string.h>
 
 struct sonde_walk {
-	struct sonde_buf *to;	   /* what a writer appends to; NULL: it reads */
+	struct sonde_buf *to;	   /* what a writer appends to … */
+	const struct sonde_numbers *of; /* … and a walk that changes numbers: the new ones. Both NULL: it reads */
 	const uint8_t *p, *end;	   /* where a reader is */
 	struct sonde_arena *arena; /* what a reader copies texts to */
 	bool failed;		   /* what was read cannot be */
@@ -35,6 +38,11 @@ static inline struct sonde_walk sonde_walk_reader(struct sonde_str bytes, struct
 	const uint8_t *p = (const uint8_t *)bytes.p;
 
 	return (struct sonde_walk){.p = p, .end = p + bytes.n, .arena = arena};
+}
+
+static inline bool sonde_walk_reads(const struct sonde_walk *w)
+{
+	return !w->to && !w->of;
 }
 
 static inline bool sonde_walk_ok(const struct sonde_walk *w)
@@ -51,13 +59,13 @@ static inline bool sonde_walk_is_done(const struct sonde_walk *w)
 /* Checks a condition on values that were read. A writer knows that it holds. */
 static inline void sonde_walk_require(struct sonde_walk *w, bool is_so)
 {
-	w->failed |= !w->to && !is_so;
+	w->failed |= sonde_walk_reads(w) && !is_so;
 }
 
 /* Whether there is memory at `p`; a reader that has none gives up. */
 static inline bool sonde_walk_got(struct sonde_walk *w, const void *p)
 {
-	w->is_nomem |= !w->to && !p;
+	w->is_nomem |= sonde_walk_reads(w) && !p;
 	return p != NULL;
 }
 
@@ -66,10 +74,10 @@ static inline uint64_t sonde_walk_number(struct sonde_walk *w, uint64_t v)
 	uint8_t bytes[SONDE_VARINT_MAX];
 	const uint8_t *next;
 
-	if (w->to) {
+	if (w->to)
 		sonde_buf_add(w->to, bytes, (size_t)(sonde_varint_put(bytes, v) - bytes));
+	if (!sonde_walk_reads(w))
 		return v;
-	}
 	next = w->failed ? NULL : sonde_varint_get(w->p, w->end, &v);
 	w->failed |= !next;
 	w->p = next ? next : w->end;
@@ -98,7 +106,7 @@ static inline uint64_t sonde_walk_optional(struct sonde_walk *w, uint64_t v, boo
 	uint64_t n = sonde_walk_number(w, *has ? v + 1 : 0);
 
 	*has = n != 0;
-	return w->to ? v : n - *has;
+	return sonde_walk_reads(w) ? n - *has : v;
 }
 
 /* How many of something follow, each of a byte at least. */
@@ -126,10 +134,10 @@ static inline struct sonde_str sonde_walk_bytes(struct sonde_walk *w, struct son
 {
 	uint64_t n = sonde_walk_number(w, s.p ? s.n + 1 : 0);
 
-	if (w->to) {
+	if (w->to)
 		sonde_buf_add(w->to, s.p, s.p ? s.n : 0);
+	if (!sonde_walk_reads(w))
 		return s;
-	}
 	sonde_walk_require(w, n <= (uint64_t)(w->end - w->p) + 1);
 	if (w->failed || n == 0)
 		return (struct sonde_str){NULL, 0};
@@ -142,7 +150,7 @@ static inline struct sonde_str sonde_walk_bytes(struct sonde_walk *w, struct son
 static inline struct sonde_str sonde_walk_text(struct sonde_walk *w, struct sonde_str s)
 {
 	s = sonde_walk_bytes(w, s);
-	if (w->to || !s.p)
+	if (!sonde_walk_reads(w) || !s.p)
 		return s;
 	s = sonde_arena_dup(w->arena, s);
 	sonde_walk_got(w, s.p);
@@ -188,7 +196,7 @@ static inline void sonde_walk_flags(struct sonde_walk *w, bool *const *at, size_
 #define MOVE_SINCE(w, at, before) ((at) = (before) + sonde_walk_number(w, (at) - (before)))
 
 /* One row of a list: there already, or added. */
-#define SONDE_WALK_ROW(w, list, i) ((w)->to ? &(list)->at[i] : sonde_vec_push(list))
+#define SONDE_WALK_ROW(w, list, i) (sonde_walk_reads(w) ? sonde_vec_push(list) : &(list)->at[i])
 
 /* Walks the rows of a list: how many there are, then `row` is each of them. */
 #define MOVE_ROWS(w, list, row)                                                                    \
@@ -199,7 +207,7 @@ static inline void sonde_walk_flags(struct sonde_walk *w, bool *const *at, size_
 
 /* The same of a slice of the list, `number` from `first` on. */
 #define MOVE_SLICE(w, list, first, number, row)                                                    \
-	for (size_t at_ = ((first) = (w)->to ? (first) : (__typeof__(first))(list)->nr,            \
+	for (size_t at_ = ((first) = sonde_walk_reads(w) ? (__typeof__(first))(list)->nr : (first), \
 		     (number) = (__typeof__(number))sonde_walk_count(w, number), 0);               \
 		at_ < (number) && sonde_walk_ok(w) &&                                              \
 		sonde_walk_got(w, row = SONDE_WALK_ROW(w, list, (first) + at_));                   \

@@ -51,7 +51,8 @@ bool sonde_streams_hand_out(struct sonde_stream_rows *rows, struct sonde_visit *
 
 /* Each by the number it has there. */
 struct sonde_numbers {
-	uint32_t *string, *text, *region, *place, *scope;
+	uint32_t *string, *text, *region, *place, *scope; /* text NULL: they stay as they are */
+	uint32_t process; /* of the first process: they stay together */
 };
 /*
  * Makes room for all of them in `scratch`, and enters the strings and texts of `from` in other maps: copied
@@ -76,13 +77,6 @@ uint32_t sonde_region_meet(struct sonde_map *keys, struct sonde_arena *keep,
 
 /* --- timelines and samples -------------------------------------------------------------------------- */
 
-/* Moves the timeline of a part, if it has one, into that of `to`, with its numbers there. */
-struct sonde_moving {
-	struct sonde_cells *to, *from;
-	uint32_t process; /* of the first process */
-	struct sonde_numbers of;
-};
-bool sonde_timeline_move(const struct sonde_moving *m);
 void sonde_timeline_free(struct sonde_timeline *t);
 /* Fills `sampled_others` of cells that are complete. False: no memory. */
 bool sonde_sampled_list_others(struct sonde_cells *c);

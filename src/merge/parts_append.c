@@ -6,13 +6,16 @@
 #include "merge/merging.h"
 
 #include "base/alloc.h"
-#include "fold/cell_tables.h"
+#include "cellfile/cell_walks.h"
+#include "fold/timeline.h"
+#include "merge/parts_append.h"
 
 #include <string.h>
 
 /* One part. */
 struct moving_part {
-	struct sonde_moving m;
+	struct sonde_cells *from;
+	struct sonde_numbers of;
 	uint32_t input;	     /* of its first input */
 	uint32_t *metric_of; /* numbers there → numbers here */
 };
@@ -28,11 +31,11 @@ struct uniting {
 
 static bool move_inputs(struct uniting *u, struct moving_part *p)
 {
-	struct sonde_cells *from = p->m.from, *to = u->c;
+	struct sonde_cells *from = p->from, *to = u->c;
 	size_t i, k;
 
 	p->input = (uint32_t)to->inputs.nr;
-	p->m.process = (uint32_t)to->processes.nr;
+	p->of.process = (uint32_t)to->processes.nr;
 	for (i = 0; i < from->inputs.nr; i++) {
 		const struct sonde_input *old = &from->inputs.at[i];
 		struct sonde_input *in = sonde_vec_push(&to->inputs);
@@ -52,10 +55,10 @@ static bool move_inputs(struct uniting *u, struct moving_part *p)
 	if (!sonde_vec_append(&to->processes, &from->processes) ||
 		!sonde_vec_append(&to->devices, &from->devices))
 		return false;
-	for (i = p->m.process; i < to->processes.nr; i++)
+	for (i = p->of.process; i < to->processes.nr; i++)
 		to->processes.at[i].input += p->input;
 	for (i = to->devices.nr - from->devices.nr; i < to->devices.nr; i++)
-		to->devices.at[i].process += p->m.process;
+		to->devices.at[i].process += p->of.process;
 	return true;
 }
 
@@ -75,7 +78,7 @@ static bool move_section(struct uniting *u, struct moving_part *p, const struct 
 	s->id = from->id;
 	s->name = from->name.p ? from->name : s->name;
 	for (i = 0; i < from->metrics.nr; i++) {
-		uint32_t metric = p->m.of.string[from->metrics.at[i]];
+		uint32_t metric = p->of.string[from->metrics.at[i]];
 
 		for (k = 0; k < s->metrics.nr && s->metrics.at[k] != metric; k++)
 			;
@@ -87,11 +90,11 @@ static bool move_section(struct uniting *u, struct moving_part *p, const struct 
 
 static bool move_region(struct uniting *u, struct moving_part *p, size_t number)
 {
-	const struct sonde_region region = sonde_region_in(p->m.from->regions.at[number], &p->m.of);
+	const struct sonde_region region = sonde_region_in(p->from->regions.at[number], &p->of);
 	bool is_new;
 	uint32_t at = sonde_region_meet(&u->region_keys, &u->arena, &region, &is_new);
 
-	p->m.of.region[number] = at;
+	p->of.region[number] = at;
 	if (at == SONDE_NONE || is_new)
 		return at != SONDE_NONE && sonde_vec_put(&u->c->regions, region);
 	u->c->regions.at[at].is_shown |= region.is_shown;
@@ -100,7 +103,7 @@ static bool move_region(struct uniting *u, struct moving_part *p, size_t number)
 
 static bool move_places(struct uniting *u, struct moving_part *p)
 {
-	struct sonde_cells *from = p->m.from, *to = u->c;
+	struct sonde_cells *from = p->from, *to = u->c;
 	size_t i, k;
 
 	if (!sonde_vec_reserve(&to->homes, to->homes.nr + from->homes.nr + 1))
@@ -111,26 +114,26 @@ static bool move_places(struct uniting *u, struct moving_part *p)
 		if (!sonde_vec_put(&to->places,
 			    (struct sonde_place){(uint32_t)to->homes.nr, old->nr}))
 			return false;
-		p->m.of.place[i] = (uint32_t)to->places.nr - 1;
+		p->of.place[i] = (uint32_t)to->places.nr - 1;
 		for (k = 0; k < old->nr; k++)
 			to->homes.at[to->homes.nr++] =
-				p->m.of.region[from->homes.at[old->first + k]];
+				p->of.region[from->homes.at[old->first + k]];
 	}
 	return true;
 }
 
 static bool move_scopes(struct uniting *u, struct moving_part *p)
 {
-	struct sonde_cells *from = p->m.from, *to = u->c;
+	struct sonde_cells *from = p->from, *to = u->c;
 	size_t i;
 
 	if (!sonde_vec_append(&to->scopes, &from->scopes) ||
 		!sonde_vec_append(&to->strays, &from->strays))
 		return false;
 	for (i = to->scopes.nr - from->scopes.nr; i < to->scopes.nr; i++)
-		to->scopes.at[i].process += p->m.process;
+		to->scopes.at[i].process += p->of.process;
 	for (i = to->strays.nr - from->strays.nr; i < to->strays.nr; i++)
-		to->strays.at[i].process += p->m.process;
+		to->strays.at[i].process += p->of.process;
 	return true;
 }
 
@@ -186,7 +189,7 @@ static bool add_kit(struct uniting *u, struct moving_part *p, const struct sonde
 	if (!kit->breakdowns || !kit->at)
 		return false;
 	memset(kit->at, 0xff, (nr + 1) * sizeof(*kit->at));
-	for (i = 0; i < p->m.from->metric_names.nr; i++) {
+	for (i = 0; i < p->from->metric_names.nr; i++) {
 		kit->breakdowns[p->metric_of[i]] = from->breakdowns[i];
 		kit->at[p->metric_of[i]] = from->at[i];
 	}
@@ -195,7 +198,7 @@ static bool add_kit(struct uniting *u, struct moving_part *p, const struct sonde
 
 static bool move_kits(struct uniting *u, struct moving_part *p)
 {
-	const struct sonde_cells *from = p->m.from;
+	const struct sonde_cells *from = p->from;
 	struct sonde_buf key = {0};
 	bool ok = true, is_new;
 	size_t i;
@@ -231,11 +234,11 @@ static void add_tally(struct sonde_cells *to, const struct sonde_cells *from)
 
 static bool move_tables(struct uniting *u, struct moving_part *p)
 {
-	struct sonde_cells *from = p->m.from;
+	struct sonde_cells *from = p->from;
 	size_t i;
 
 	/* Keys are borrowed: the part's memory stays. */
-	if (!sonde_numbers_init(&p->m.of, from, &u->c->strings, &u->c->texts, NULL, &u->arena) ||
+	if (!sonde_numbers_init(&p->of, from, &u->c->strings, &u->c->texts, NULL, &u->arena) ||
 		!move_inputs(u, p))
 		return false;
 	for (i = 0; i < from->sections.nr; i++)
@@ -302,46 +305,16 @@ static bool settle_scopes(struct uniting *u)
 		return false;
 	for (i = 0; i < c->parts.nr; i++)
 		for (k = 0; k < c->parts.at[i]->processes.nr; k++)
-			part_of[u->parts[i].m.process + k] = (uint32_t)i;
+			part_of[u->parts[i].of.process + k] = (uint32_t)i;
 	sonde_scopes_sort(c->scopes.at, c->scopes.nr, c->processes.at);
 	for (i = 0; i < c->scopes.nr; i++) {
 		uint32_t part = part_of[c->scopes.at[i].process];
 		size_t number = nr_met[part]++;
 
-		u->parts[part].m.of.scope[number] = (uint32_t)i;
+		u->parts[part].of.scope[number] = (uint32_t)i;
 		c->sums.at[c->sums.nr++] = c->parts.at[part]->sums.at[number];
 	}
 	return sonde_scopes_name(c->scopes.at, c->scopes.nr, c->processes.at, &c->arena);
-}
-
-/* By metric number: whether its accumulators hold values, which may be words. NULL: no memory. */
-static bool *find_facts(struct uniting *u, const struct sonde_map *metrics)
-{
-	bool *is_fact = sonde_arena_calloc(&u->arena, metrics->nr + 1, sizeof(*is_fact));
-	size_t i;
-
-	for (i = 0; is_fact && i < metrics->nr; i++)
-		is_fact[i] = sonde_rule_for(metrics->keys[i])->method >= SONDE_METHOD_SAME;
-	return is_fact;
-}
-
-/* Values that are words are named by number too. */
-static void rename_texts(const struct moving_part *p, const struct sonde_cell *cell, const bool *is_fact)
-{
-	const struct sonde_cells *from = p->m.from;
-	const struct sonde_kit *kit = sonde_cells_kit(from, cell->scope);
-	uint32_t i, k;
-
-	for (i = 0; i < from->metric_names.nr; i++) {
-		struct sonde_modes *m;
-
-		if (kit->at[i] == SONDE_NONE || !is_fact[i])
-			continue;
-		m = cell->acc[kit->at[i]].modes;
-		for (k = 0; m && k < m->nr; k++)
-			if (m->at[k].is_text)
-				m->at[k].v = p->m.of.text[(uint32_t)m->at[k].v];
-	}
 }
 
 static bool is_translated(const uint32_t *of, size_t nr)
@@ -356,41 +329,25 @@ static bool is_translated(const uint32_t *of, size_t nr)
 /* Walks the rows that a part has given to a list of the whole: the last ones. */
 #define EACH_MOVED(row, to, from) for ((row) = &(to).at[(to).nr - (from).nr]; (row) < &(to).at[(to).nr]; (row)++)
 
+/* The walks over rows change the numbers of a part's, which then go behind those of others. */
+
 static bool move_cells(struct uniting *u, struct moving_part *p)
 {
-	struct sonde_cells *from = p->m.from, *to = u->c;
-	bool *is_fact = is_translated(p->m.of.text, from->texts.nr)
-				? find_facts(u, &from->metric_names)
-				: NULL;
+	struct sonde_cells *from = p->from, *to = u->c;
 	uint32_t first = (uint32_t)to->sampled.nr;
+	struct sonde_numbers of = p->of;
+	struct sonde_walk w = {.of = &of};
 	struct sonde_cell *cell;
 
-	if (u->arena.failed || !sonde_vec_append(&to->cells, &from->cells) ||
+	if (!is_translated(of.text, from->texts.nr))
+		of.text = NULL;
+	sonde_walk_cells(&w, from);
+	if (w.is_nomem || !sonde_vec_append(&to->cells, &from->cells) ||
 		!sonde_vec_append(&to->sampled, &from->sampled))
 		return false;
 	from->sampled.nr = 0; /* they have moved */
-	EACH_MOVED(cell, to->cells, from->cells) {
-		if (is_fact)
-			rename_texts(p, cell, is_fact);
-		cell->scope = p->m.of.scope[cell->scope];
-		cell->place = p->m.of.place[cell->place];
-		cell->kernel = p->m.of.string[cell->kernel];
+	EACH_MOVED(cell, to->cells, from->cells)
 		cell->sampled += cell->sampled == SONDE_NONE ? 0 : first;
-	}
-	return true;
-}
-
-static bool move_gaps(struct uniting *u, const struct moving_part *p)
-{
-	struct sonde_gap *gap;
-
-	if (!sonde_vec_append(&u->c->gaps, &p->m.from->gaps))
-		return false;
-	EACH_MOVED(gap, u->c->gaps, p->m.from->gaps) {
-		gap->scope = p->m.of.scope[gap->scope];
-		gap->region = sonde_number_in(p->m.of.region, gap->region);
-		gap->before = sonde_number_in(p->m.of.region, gap->before);
-	}
 	return true;
 }
 
@@ -407,7 +364,7 @@ static int by_scope_and_length(const void *a, const void *b)
 /* Scopes that are added up, their times, and collectives, which name those by number. */
 static bool move_folded(struct uniting *u, const struct moving_part *p)
 {
-	const struct sonde_cells *from = p->m.from;
+	const struct sonde_cells *from = p->from;
 	struct sonde_cells *to = u->c;
 	uint32_t first = (uint32_t)to->folded_scopes.nr;
 	struct sonde_folded_scope *scope;
@@ -419,46 +376,66 @@ static bool move_folded(struct uniting *u, const struct moving_part *p)
 		!sonde_vec_append(&to->collectives, &from->collectives))
 		return false;
 	EACH_MOVED(scope, to->folded_scopes, from->folded_scopes)
-		scope->scope = p->m.of.scope[scope->scope];
+		scope->scope = p->of.scope[scope->scope];
 	EACH_MOVED(time, to->folded_times, from->folded_times) {
-		time->scope = p->m.of.scope[time->scope];
-		time->region = p->m.of.region[time->region];
+		time->scope = p->of.scope[time->scope];
+		time->region = p->of.region[time->region];
 		time->who += first;
 	}
-	EACH_MOVED(k, to->collectives, from->collectives) {
-		k->scope = p->m.of.scope[k->scope];
-		k->place = p->m.of.place[k->place];
-		k->group = p->m.of.string[k->group];
+	EACH_MOVED(k, to->collectives, from->collectives)
 		k->who += k->who == SONDE_NONE ? 0 : first;
-	}
 	return true;
 }
 
+/* Visits, and what comes with them: streams, entries, gaps, collectives. */
 static bool move_visits(struct uniting *u, const struct moving_part *p)
 {
-	const struct sonde_cells *from = p->m.from;
-	struct sonde_cells *to = u->c;
-	uint32_t first = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
+	struct sonde_cells *from = p->from, *to = u->c;
+	uint32_t first_stream = (uint32_t)to->streams.nr, first_entry = (uint32_t)to->entries.nr;
+	struct sonde_walk w = {.of = &p->of};
 	struct sonde_entry_load *load;
-	struct sonde_entry *e;
 	struct sonde_visit *v;
 
-	if (!sonde_vec_append(&to->visits, &from->visits) ||
+	sonde_walk_visits(&w, from);
+	if (!sonde_vec_append(&to->visits, &from->visits) || !sonde_vec_append(&to->gaps, &from->gaps) ||
 		!sonde_vec_append(&to->streams, &from->streams) ||
 		!sonde_vec_append(&to->entries, &from->entries) ||
 		!sonde_vec_append(&to->loads, &from->loads))
 		return false;
-	EACH_MOVED(e, to->entries, from->entries)
-		e->label = sonde_number_in(p->m.of.string, e->label);
 	EACH_MOVED(load, to->loads, from->loads)
 		load->entry += first_entry;
 	EACH_MOVED(v, to->visits, from->visits) {
-		v->scope = p->m.of.scope[v->scope];
-		v->region = p->m.of.region[v->region];
-		v->first_stream += first;
+		v->first_stream += first_stream;
 		v->first_entry += first_entry;
 	}
-	return true;
+	return move_folded(u, p);
+}
+
+bool sonde_timeline__move(struct sonde_cells *to, struct sonde_cells *from, const struct sonde_numbers *of)
+{
+	struct sonde_timeline *t = to->timeline, *more = from->timeline;
+	struct sonde_walk w = {.of = of};
+	bool ok;
+	size_t i;
+
+	if (!more)
+		return true;
+	sonde_walk_timeline(&w, from);
+	from->timeline = NULL;
+	if (!t) { /* the first: there may be millions */
+		to->timeline = more;
+		return true;
+	}
+	for (i = 0; i < more->curves.nr; i++) {
+		more->curves.at[i].first += t->points.nr;
+		more->curves.at[i].first_scope += t->curve_scopes.nr;
+	}
+	ok = sonde_vec_append(&t->launches, &more->launches) && sonde_vec_append(&t->entries, &more->entries) &&
+	     sonde_vec_append(&t->marks, &more->marks) && sonde_vec_append(&t->threads, &more->threads) &&
+	     sonde_vec_append(&t->curves, &more->curves) && sonde_vec_append(&t->points, &more->points) &&
+	     sonde_vec_append(&t->curve_scopes, &more->curve_scopes);
+	sonde_timeline_free(more);
+	return ok;
 }
 
 static bool move_all(struct uniting *u)
@@ -467,8 +444,7 @@ static bool move_all(struct uniting *u)
 	size_t i;
 
 	for (i = 0; i < c->parts.nr; i++) { /* metrics first: kits are as long as all of them */
-		u->parts[i].m.to = c;
-		u->parts[i].m.from = c->parts.at[i];
+		u->parts[i].from = c->parts.at[i];
 		u->parts[i].metric_of =
 			sonde_map_enter(&c->metric_names, NULL, &c->parts.at[i]->metric_names, &u->arena);
 		if (!u->parts[i].metric_of)
@@ -483,8 +459,7 @@ static bool move_all(struct uniting *u)
 		return false;
 	for (i = 0; i < c->parts.nr; i++)
 		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
-			!move_gaps(u, &u->parts[i]) || !move_folded(u, &u->parts[i]) ||
-			!sonde_timeline_move(&u->parts[i].m))
+			!sonde_timeline__move(c, u->parts[i].from, &u->parts[i].of))
 			return false;
 	if (c->parts.nr > 1)
 		sonde_cells_sort_visits(c);

@@ -1,6 +1,7 @@
 #include "merge/rolled_sums.h"
 
 #include "base/alloc.h"
+#include "merge/parts_append.h"
 #include "merge/parts_sum.h"
 
 #include <stdlib.h>
@@ -223,13 +224,12 @@ static bool take_last(struct sonde_cells *c, const struct sonde_sum_part *parts,
 	struct sonde_cells *plus, uint64_t since_ns)
 {
 	const struct sonde_sum_part *sums = &parts[SONDE_ROLLED_SUMS], *last = &parts[SONDE_ROLLED_PLUS];
-	const struct sonde_moving single = {.to = c, .from = plus, .of = last->of};
 	struct known *known = sonde_calloc(c->scopes.nr + 1, sizeof(*known));
 	bool ok = known && add_gaps(c, sums, last, known, since_ns);
 
 	sonde_free(known);
 	sonde_notes_add(&c->notes, &plus->notes);
-	return ok && take_entries(c, last, since_ns) && sonde_timeline_move(&single);
+	return ok && take_entries(c, last, since_ns) && sonde_timeline__move(c, plus, &last->of);
 }
 
 /* --- all of it ----------------------------------------------------------------------------------- */
