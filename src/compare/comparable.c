@@ -384,43 +384,28 @@ struct ranks {
 	bool *is_there;
 };
 
-/* Rank `i` of a run, those that are added up behind the others. */
-static bool rank_at(const struct sonde_cells *c, size_t i, uint32_t *rank, uint32_t *size)
-{
-	const struct sonde_folded_scope *f;
-
-	if (i < c->processes.nr) {
-		*rank = c->processes.at[i].rank;
-		*size = c->processes.at[i].world_size;
-		return c->processes.at[i].has_rank && *rank < *size;
-	}
-	f = &c->folded_scopes.at[i - c->processes.nr];
-	*rank = f->rank;
-	*size = f->world_size;
-	return f->has_rank && *rank < *size;
-}
-
 /* False: no memory. */
 static bool find_ranks(struct ranks *out, const struct sonde_cells *c)
 {
-	size_t i, nr = c->processes.nr + c->folded_scopes.nr;
-	uint32_t rank, size;
+	size_t i, nr = sonde_cells_nr_processes(c);
 
 	for (i = 0; i < nr; i++) {
-		if (!rank_at(c, i, &rank, &size) || size > MOST_RANKS)
+		const struct sonde_process *p = sonde_cells_process(c, i);
+
+		if (!p->has_rank || p->rank >= p->world_size || p->world_size > MOST_RANKS)
 			continue;
 		if (!out->is_there) {
-			out->size = size;
-			out->is_there = sonde_calloc(size, sizeof(*out->is_there));
+			out->size = p->world_size;
+			out->is_there = sonde_calloc(out->size, sizeof(*out->is_there));
 			if (!out->is_there)
 				return false;
 		}
-		if (size != out->size) {
+		if (p->world_size != out->size) {
 			sonde_free(out->is_there);
 			*out = (struct ranks){0};
 			return true;
 		}
-		out->is_there[rank] = true;
+		out->is_there[p->rank] = true;
 	}
 	return true;
 }

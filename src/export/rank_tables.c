@@ -120,7 +120,7 @@ static double hidden_pct(double comm_ns, double exposed_ns)
 static void put_rank_row(struct rank_out *o, const struct sonde_rank_row *row)
 {
 	put_rank(o, "scope", "0rank", (uint32_t)(row - o->tree->ranks->rows.at));
-	put_text(o, "host", NULL, row->host, SONDE_STYLE_PLAIN);
+	put_text(o, "host", NULL, row->process->host, SONDE_STYLE_PLAIN);
 	put_count(o, "clock", NULL, row->clock);
 	put_ms(o, "work_ms", ">2kernels ms", row->work_ns);
 	put_ms(o, "comm_ms", ">3comm ms", row->comm_ns);

@@ -333,33 +333,20 @@ static void note_missing(struct sonde_notes *notes, uint32_t *ranks, size_t nr, 
 	sonde_buf_release(&words);
 }
 
-/* Rank `i` of all there are, those that are added up behind the others; false: it has none. */
-static bool rank_at(const struct sonde_cells *c, size_t i, struct sonde_folded_scope *out)
-{
-	const struct sonde_process *p;
-
-	if (i >= c->processes.nr) {
-		*out = c->folded_scopes.at[i - c->processes.nr];
-		return out->has_rank;
-	}
-	p = &c->processes.at[i];
-	*out = (struct sonde_folded_scope){.rank = p->rank, .world_size = p->world_size};
-	return p->has_rank;
-}
-
 static void explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes)
 {
-	size_t i, nr = 0, all = c->processes.nr + c->folded_scopes.nr;
+	size_t i, nr = 0, all = sonde_cells_nr_processes(c);
 	uint32_t size = 0, *ranks = sonde_calloc(all + 1, sizeof(*ranks));
-	struct sonde_folded_scope p;
 
 	for (i = 0; i < all && ranks; i++) {
-		if (!rank_at(c, i, &p))
+		const struct sonde_process *p = sonde_cells_process(c, i);
+
+		if (!p->has_rank)
 			continue;
-		if (!p.world_size || p.rank >= p.world_size || (size && p.world_size != size))
+		if (!p->world_size || p->rank >= p->world_size || (size && p->world_size != size))
 			break; /* not known, or of several jobs */
-		size = p.world_size;
-		ranks[nr++] = p.rank;
+		size = p->world_size;
+		ranks[nr++] = p->rank;
 	}
 	if (ranks && i == all) {
 		nr = drop_doubles(ranks, nr);
@@ -444,9 +431,8 @@ void sonde_cells_free(struct sonde_cells *c)
 bool sonde_folded_scope_name(
 	struct sonde_str *out, const struct sonde_folded_scope *f, struct sonde_arena *arena)
 {
-	const struct sonde_process p = {.pid = f->pid, .host = f->host, .has_rank = f->has_rank, .rank = f->rank};
 	struct sonde_scope s = {.device = f->device};
-	bool ok = sonde_scopes_name(&s, 1, &p, arena);
+	bool ok = sonde_scopes_name(&s, 1, &f->process, arena);
 
 	*out = s.name;
 	return ok;

@@ -266,31 +266,6 @@ struct sonde_visit {
 	uint32_t entry_step; /* every so many-th entry is there; 1 = all */
 };
 
-/* How long one of the scopes that are added up as one took in a region; NaN = not known. */
-struct sonde_folded_time {
-	uint32_t scope, region; /* scope: the one they are added up in */
-	uint32_t who;		/* number in `folded_scopes` */
-	double time_ns, work_ns; /* work: kernels without communication */
-};
-
-/* One of the scopes that are added up: what it was, and what ranks are compared by. */
-struct sonde_folded_scope {
-	uint32_t scope; /* the one they are added up in */
-	uint32_t rank, world_size;
-	bool has_rank;
-	uint32_t device; /* SONDE_NONE: it used none */
-	uint64_t pid;
-	struct sonde_str host, path; /* path: of its input */
-	double work_ns;		     /* kernels without communication */
-	double comm_ns, exposed_ns;  /* in outermost regions; NaN = none */
-	uint64_t collectives;	     /* as in struct sonde_scope_sum */
-	uint32_t collective_step;
-};
-
-/* Its name, as a scope by itself would have it; false when memory is short. */
-bool sonde_folded_scope_name(
-	struct sonde_str *out, const struct sonde_folded_scope *f, struct sonde_arena *arena);
-
 /* All launches of a scope, whatever the selection. */
 struct sonde_scope_sum {
 	uint64_t launches;
@@ -298,6 +273,28 @@ struct sonde_scope_sum {
 	uint64_t collectives;	  /* NCCL kernels with times … */
 	uint32_t collective_step; /* … of which every so many-th is kept, by chance; 0 = none is */
 };
+
+/* One of the scopes that are added up: what it was, and what ranks are compared by. */
+struct sonde_folded_scope {
+	uint32_t scope;		      /* the one they are added up in */
+	struct sonde_process process; /* which it was; its input is that of all of them … */
+	struct sonde_str path;	      /* … and this the one it had */
+	uint32_t device;	      /* SONDE_NONE: it used none */
+	struct sonde_scope_sum sum;
+	double work_ns;		    /* kernels without communication */
+	double comm_ns, exposed_ns; /* in outermost regions; NaN = none */
+};
+
+/* How long one of them took in a region; NaN = not known. */
+struct sonde_folded_time {
+	uint32_t scope, region; /* scope: the one they are added up in */
+	uint32_t who;		/* number in `folded_scopes` */
+	double time_ns, work_ns; /* work: kernels without communication */
+};
+
+/* Its name, as a scope by itself would have it; false when memory is short. */
+bool sonde_folded_scope_name(
+	struct sonde_str *out, const struct sonde_folded_scope *f, struct sonde_arena *arena);
 
 struct sonde_timeline; /* timeline.h */
 struct sonde_sampled;  /* sampled.h */
@@ -350,6 +347,15 @@ struct sonde_cells {
 void sonde_cells_free(struct sonde_cells *c);
 
 /* Shorthands. */
+/* The processes of all scopes, those that are added up behind the others. */
+static inline size_t sonde_cells_nr_processes(const struct sonde_cells *c)
+{
+	return c->processes.nr + c->folded_scopes.nr;
+}
+static inline const struct sonde_process *sonde_cells_process(const struct sonde_cells *c, size_t i)
+{
+	return i < c->processes.nr ? &c->processes.at[i] : &c->folded_scopes.at[i - c->processes.nr].process;
+}
 struct sonde_str sonde_cells_str(const struct sonde_cells *c, uint32_t string); /* SONDE_NONE: "" */
 const struct sonde_kit *sonde_cells_kit(const struct sonde_cells *c, uint32_t scope);
 const struct sonde_device *sonde_cells_device(

@@ -25,22 +25,13 @@ struct region {
 	SONDE_VEC(struct kept_entry) entries;
 };
 
-/* How long one scope took in one region. */
-struct time {
-	uint32_t part, scope, region; /* scope: its number in the part */
-	double time_ns, work_ns;
-};
-
-/* One scope, and one collective of it. */
+/* One scope; numbers of its times and collectives are those of the sum. */
 struct scope {
-	uint32_t part, scope;
+	uint32_t part;
 	uint64_t id; /* of its part: orders scopes that are otherwise alike */
 	struct sonde_folded_scope it;
-};
-
-struct collective {
-	uint32_t part, scope;
-	struct sonde_collective it; /* place and group are numbers of the sum */
+	SONDE_VEC(struct sonde_folded_time) times;
+	SONDE_VEC(struct sonde_collective) collectives;
 };
 
 /* Parts of one kind. */
@@ -48,9 +39,7 @@ struct sonde_rest {
 	struct sonde_sum sum;
 	uint64_t nr_inputs;
 	SONDE_VEC(struct region) regions; /* as those of the sum */
-	SONDE_VEC(struct time) times;
 	SONDE_VEC(struct scope) scopes;
-	SONDE_VEC(struct collective) collectives;
 };
 
 /* A part on its way in or out. */
@@ -296,7 +285,7 @@ static void add_time_of_cell(struct taken *of, const struct sonde_cells *c, uint
 	}
 }
 
-static bool add_times_of(struct moving *m, uint32_t scope, struct taken *of)
+static bool add_times(struct moving *m, struct scope *to, uint32_t scope, struct taken *of)
 {
 	const struct sonde_cells *c = m->part->c;
 	bool is_timed = sonde_input_has(&c->inputs.at[0],
@@ -312,130 +301,118 @@ static bool add_times_of(struct moving *m, uint32_t scope, struct taken *of)
 		uint32_t region = c->visits.at[i].region;
 
 		if (c->visits.at[i].scope == scope && c->regions.at[region].is_shown &&
-			!sonde_vec_put(&m->r->times,
-				(struct time){m->part->number, scope, m->m.of.region[region],
-					is_timed ? of[region].time_ns : NAN,
-					is_timed ? of[region].work_ns : NAN}))
+			!sonde_vec_put(&to->times,
+				(struct sonde_folded_time){.region = m->m.of.region[region],
+					.time_ns = is_timed ? of[region].time_ns : NAN,
+					.work_ns = is_timed ? of[region].work_ns : NAN}))
 			return false;
 	}
 	return true;
 }
 
-static bool add_times(struct moving *m)
+/* --- what ranks are compared by: little of each scope -------------------------------------------- */
+
+static struct scope *add_scope(struct sonde_rest *r, const struct sonde_rest_part *p, uint32_t scope)
+{
+	const struct sonde_cells *c = p->c;
+	const struct sonde_process *process = &c->processes.at[c->scopes.at[scope].process];
+	struct scope *to = sonde_vec_push(&r->scopes);
+	struct sonde_folded_scope *it = to ? &to->it : NULL;
+	size_t i;
+
+	if (!to)
+		return NULL;
+	to->part = p->number;
+	to->id = p->id;
+	*it = (struct sonde_folded_scope){.process = *process,
+		.path = sonde_arena_dup(&r->sum.arena, c->inputs.at[process->input].path),
+		.device = c->scopes.at[scope].device,
+		.sum = c->sums.at[scope],
+		.comm_ns = NAN,
+		.exposed_ns = NAN};
+	it->process.host = sonde_arena_dup(&r->sum.arena, process->host);
+	it->process.name = SONDE_STR("");
+	it->process.input = 0;
+	for (i = 0; i < c->cells.nr; i++)
+		if (c->cells.at[i].scope == scope &&
+			!sonde_kernel_communicates(c->strings.keys[c->cells.at[i].kernel]))
+			it->work_ns += c->cells.at[i].time_ns;
+	for (i = 0; i < c->visits.nr; i++)
+		if (c->visits.at[i].scope == scope &&
+			c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
+			sonde_add_known(&it->comm_ns, c->visits.at[i].times.comm_ns);
+			sonde_add_known(&it->exposed_ns, c->visits.at[i].times.exposed_ns);
+		}
+	while (it->sum.collective_step &&
+		it->sum.collectives / it->sum.collective_step > SONDE_MAX_FOLDED_COLLECTIVES)
+		it->sum.collective_step *= 2;
+	return it->path.p && it->process.host.p ? to : NULL;
+}
+
+static bool add_collectives(struct moving *m, struct scope *to, uint32_t scope)
+{
+	const struct sonde_cells *c = m->part->c;
+	uint32_t step = to->it.sum.collective_step;
+	size_t i;
+
+	for (i = 0; step && i < c->collectives.nr; i++) {
+		struct sonde_collective k = c->collectives.at[i];
+
+		/* as when they were folded, so that all ranks keep the same ones */
+		if (k.scope != scope || sonde_hash(&k.number, sizeof(k.number)) % step)
+			continue;
+		k.place = m->m.of.place[k.place];
+		k.group = m->m.of.string[k.group];
+		k.scope = 0;
+		if (!sonde_vec_put(&to->collectives, k))
+			return false;
+	}
+	return true;
+}
+
+static bool add_scopes(struct moving *m)
 {
 	const struct sonde_cells *c = m->part->c;
 	struct taken *of = sonde_arena_alloc(&m->m.arena, (c->regions.nr + 1) * sizeof(*of));
 	uint32_t i;
 
-	for (i = 0; of && i < c->scopes.nr; i++)
-		if (!add_times_of(m, i, of))
+	for (i = 0; of && i < c->scopes.nr; i++) {
+		struct scope *to = add_scope(m->r, m->part, i);
+
+		if (!to || !add_times(m, to, i, of) || !add_collectives(m, to, i))
 			return false;
+	}
 	return of != NULL;
 }
 
-/* --- what ranks are compared by: little of each scope -------------------------------------------- */
-
-static bool add_rank(struct sonde_rest *r, const struct sonde_rest_part *p, uint32_t scope)
+static void release_scope(struct scope *s)
 {
-	const struct sonde_cells *c = p->c;
-	const struct sonde_process *process = &c->processes.at[c->scopes.at[scope].process];
-	struct scope *slot = sonde_vec_push(&r->scopes);
-	struct sonde_str host = sonde_arena_dup(&r->sum.arena, process->host),
-			 path = sonde_arena_dup(&r->sum.arena, c->inputs.at[process->input].path);
+	sonde_vec_release(&s->times);
+	sonde_vec_release(&s->collectives);
+}
+
+static void drop_scopes(struct sonde_rest *r, uint32_t part)
+{
 	size_t i;
 
-	if (!slot || !host.p || !path.p)
-		return false;
-	*slot = (struct scope){.part = p->number, .scope = scope, .id = p->id};
-	slot->it = (struct sonde_folded_scope){.rank = process->rank,
-		.world_size = process->world_size,
-		.has_rank = process->has_rank,
-		.device = c->scopes.at[scope].device,
-		.pid = process->pid,
-		.host = host,
-		.path = path,
-		.collectives = c->sums.at[scope].collectives,
-		.collective_step = c->sums.at[scope].collective_step};
-	for (i = 0; i < c->cells.nr; i++)
-		if (c->cells.at[i].scope == scope &&
-			!sonde_kernel_communicates(c->strings.keys[c->cells.at[i].kernel]))
-			slot->it.work_ns += c->cells.at[i].time_ns;
-	slot->it.comm_ns = slot->it.exposed_ns = NAN;
-	for (i = 0; i < c->visits.nr; i++)
-		if (c->visits.at[i].scope == scope &&
-			c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
-			sonde_add_known(&slot->it.comm_ns, c->visits.at[i].times.comm_ns);
-			sonde_add_known(&slot->it.exposed_ns, c->visits.at[i].times.exposed_ns);
-		}
-	while (slot->it.collective_step &&
-		slot->it.collectives / slot->it.collective_step > SONDE_MAX_FOLDED_COLLECTIVES)
-		slot->it.collective_step *= 2;
-	return true;
-}
-
-static bool add_ranks(struct moving *m)
-{
-	struct sonde_rest *r = m->r;
-	const struct sonde_rest_part *p = m->part;
-	const struct sonde_cells *c = p->c;
-	size_t first = r->scopes.nr, i;
-
-	for (i = 0; i < c->scopes.nr; i++)
-		if (!add_rank(r, p, (uint32_t)i))
-			return false;
-	for (i = 0; i < c->collectives.nr; i++) {
-		struct sonde_collective k = c->collectives.at[i];
-		uint32_t scope = k.scope;
-
-		/* as when they were folded, so that all ranks keep the same ones */
-		if (sonde_hash(&k.number, sizeof(k.number)) % r->scopes.at[first + scope].it.collective_step)
-			continue;
-		k.place = m->m.of.place[k.place];
-		k.group = m->m.of.string[k.group];
-		k.scope = 0;
-		if (!sonde_vec_put(&r->collectives, (struct collective){p->number, scope, k}))
-			return false;
-	}
-	return true;
-}
-
-static void drop_ranks(struct sonde_rest *r, uint32_t part)
-{
-	sonde_vec_filter(&r->times, i, r->times.at[i].part != part);
-	sonde_vec_filter(&r->scopes, i, r->scopes.at[i].part != part);
-	sonde_vec_filter(&r->collectives, i, r->collectives.at[i].part != part);
+	for (i = 0; i < r->scopes.nr; i++)
+		if (r->scopes.at[i].part == part)
+			release_scope(&r->scopes.at[i]);
+	sonde_vec_filter(&r->scopes, k, r->scopes.at[k].part != part);
 }
 
 /* As scopes are sorted; the part decides between those that are alike. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct scope *a = pa, *b = pb;
-	int c = sonde_cmp(b->it.has_rank, a->it.has_rank);
+	const struct sonde_process *x = &a->it.process, *y = &b->it.process;
+	int c = sonde_cmp(y->has_rank, x->has_rank);
 
-	c = c ? c : sonde_cmp(a->it.rank, b->it.rank);
-	c = c ? c : sonde_cmp(a->it.pid, b->it.pid);
-	c = c ? c : sonde_str_cmp(a->it.host, b->it.host);
+	c = c ? c : sonde_cmp(x->rank, y->rank);
+	c = c ? c : sonde_cmp(x->pid, y->pid);
+	c = c ? c : sonde_str_cmp(x->host, y->host);
 	c = c ? c : sonde_cmp(a->it.device, b->it.device);
 	return c ? c : sonde_cmp(a->id, b->id);
-}
-
-/* A scope by its part, and its number among the sorted ones. */
-struct where {
-	uint32_t part, scope, who;
-};
-
-static int by_part(const void *pa, const void *pb)
-{
-	const struct where *a = pa, *b = pb;
-
-	return a->part != b->part ? sonde_cmp(a->part, b->part) : sonde_cmp(a->scope, b->scope);
-}
-
-static uint32_t find_who(const struct where *at, size_t nr, uint32_t part, uint32_t scope)
-{
-	const struct where key = {part, scope, 0}, *found = bsearch(&key, at, nr, sizeof(*at), by_part);
-
-	return found ? found->who : 0; /* it is there: each was added with its scope */
 }
 
 static int by_who_and_start(const void *pa, const void *pb)
@@ -447,52 +424,39 @@ static int by_who_and_start(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->number, b->number);
 }
 
-static struct where *finish_scopes(struct sonde_rest *r, struct sonde_cells *c)
+static bool finish_scopes(struct sonde_rest *r, struct sonde_cells *c, const struct sonde_numbers *n)
 {
-	struct where *at = sonde_arena_alloc(&r->sum.arena, (r->scopes.nr + 1) * sizeof(*at));
-	uint32_t i;
+	uint32_t who;
+	size_t k;
 
 	sonde_vec_sort(&r->scopes, by_rank);
-	for (i = 0; at && i < r->scopes.nr; i++) {
-		struct sonde_folded_scope to = r->scopes.at[i].it;
+	for (who = 0; who < r->scopes.nr; who++) {
+		const struct scope *from = &r->scopes.at[who];
+		struct sonde_folded_scope it = from->it;
 
-		at[i] = (struct where){r->scopes.at[i].part, r->scopes.at[i].scope, i};
-		if (!sonde_cells_keep(c, &to.host) || !sonde_cells_keep(c, &to.path) ||
-			!sonde_vec_put(&c->folded_scopes, to))
-			return NULL;
-	}
-	if (at && r->scopes.nr > 1)
-		qsort(at, r->scopes.nr, sizeof(*at), by_part);
-	return at;
-}
-
-static bool finish_ranks(
-	struct sonde_rest *r, struct sonde_cells *c, const struct sonde_numbers *n)
-{
-	const struct where *at = finish_scopes(r, c);
-	size_t i;
-
-	for (i = 0; at && i < r->times.nr; i++) {
-		const struct time *from = &r->times.at[i];
-		uint32_t who = find_who(at, r->scopes.nr, from->part, from->scope);
-
-		if (!sonde_vec_put(&c->folded_times,
-			    (struct sonde_folded_time){0, n->region[from->region], who, from->time_ns,
-				    from->work_ns}))
+		if (!sonde_cells_keep(c, &it.process.host) || !sonde_cells_keep(c, &it.path) ||
+			!sonde_vec_put(&c->folded_scopes, it))
 			return false;
-	}
-	for (i = 0; at && i < r->collectives.nr; i++) {
-		const struct collective *from = &r->collectives.at[i];
-		struct sonde_collective to = from->it;
+		for (k = 0; k < from->times.nr; k++) {
+			struct sonde_folded_time to = from->times.at[k];
 
-		to.who = find_who(at, r->scopes.nr, from->part, from->scope);
-		to.place = n->place[to.place];
-		to.group = n->string[to.group];
-		if (!sonde_vec_put(&c->collectives, to))
-			return false;
+			to.who = who;
+			to.region = n->region[to.region];
+			if (!sonde_vec_put(&c->folded_times, to))
+				return false;
+		}
+		for (k = 0; k < from->collectives.nr; k++) {
+			struct sonde_collective to = from->collectives.at[k];
+
+			to.who = who;
+			to.place = n->place[to.place];
+			to.group = n->string[to.group];
+			if (!sonde_vec_put(&c->collectives, to))
+				return false;
+		}
 	}
 	sonde_vec_sort(&c->collectives, by_who_and_start);
-	return at != NULL;
+	return true;
 }
 
 /* --- in and out --------------------------------------------------------------------------------- */
@@ -548,7 +512,7 @@ static bool move_part(struct sonde_rest *r, const struct sonde_rest_part *p, int
 	struct moving m = {r, p, {.sum = &r->sum, .c = p->c, .sign = sign}};
 	bool ok = sonde_sum__enter(&m.m) && order_regions(&m) && sonde_sum__move(&m.m) &&
 		  add_entries(&m) &&
-		  (sign < 0 || (add_times(&m) && add_ranks(&m)));
+		  (sign < 0 || add_scopes(&m));
 
 	if (ok)
 		count_input(&m);
@@ -566,7 +530,7 @@ bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p)
 	bool ok = move_part(r, p, -1);
 
 	drop_entries(r, p->number);
-	drop_ranks(r, p->number);
+	drop_scopes(r, p->number);
 	return ok;
 }
 
@@ -608,7 +572,7 @@ struct sonde_cells *sonde_rest__finish(struct sonde_rest *r)
 	struct sonde_numbers n = {0};
 	struct sonde_cells *c = order ? sonde_sum__finish(&r->sum, order, &n) : NULL;
 
-	if (c && finish_entries(r, c, order) && finish_ranks(r, c, &n)) {
+	if (c && finish_entries(r, c, order) && finish_scopes(r, c, &n)) {
 		finish_scope(r, c);
 		return c;
 	}
@@ -625,9 +589,9 @@ void sonde_rest__free(struct sonde_rest *r)
 	for (i = 0; i < r->regions.nr; i++)
 		sonde_vec_release(&r->regions.at[i].entries);
 	sonde_vec_release(&r->regions);
-	sonde_vec_release(&r->times);
+	for (i = 0; i < r->scopes.nr; i++)
+		release_scope(&r->scopes.at[i]);
 	sonde_vec_release(&r->scopes);
-	sonde_vec_release(&r->collectives);
 	sonde_sum__release(&r->sum);
 	sonde_free(r);
 }

@@ -74,8 +74,8 @@ static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const
 {
 	const struct sonde_input *in = &c->inputs.at[c->processes.at[c->scopes.at[row->scope].process].input];
 
-	if (sonde_str_is(in->source, "native") && row->host.n)
-		sonde_buf_printf(key, "host %.*s", SONDE_STR_ARG(row->host));
+	if (sonde_str_is(in->source, "native") && row->process->host.n)
+		sonde_buf_printf(key, "host %.*s", SONDE_STR_ARG(row->process->host));
 	else
 		sonde_buf_str(key, row->who == SONDE_NONE ? in->path : c->folded_scopes.at[row->who].path);
 }

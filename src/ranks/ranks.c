@@ -36,78 +36,48 @@ void sonde_ranks__add_time(
 	}
 }
 
-static void describe_scope(struct sonde_rank_row *row, const struct sonde_cells *c, uint32_t scope)
+static bool add_scope(struct sonde_ranks_build *x, uint32_t scope)
 {
-	*row = (struct sonde_rank_row){.scope = scope,
-		.who = SONDE_NONE,
-		.name = c->scopes.at[scope].name,
-		.host = c->processes.at[c->scopes.at[scope].process].host,
-		.step = c->sums.at[scope].collective_step,
-		.comm_ns = NAN,
-		.exposed_ns = NAN};
+	const struct sonde_scope *s = &x->c->scopes.at[scope];
+
+	return sonde_vec_put(&x->r->rows, (struct sonde_rank_row){.scope = scope,
+						  .who = SONDE_NONE,
+						  .process = &x->c->processes.at[s->process],
+						  .device = s->device,
+						  .name = s->name,
+						  .step = x->c->sums.at[scope].collective_step,
+						  .comm_ns = NAN,
+						  .exposed_ns = NAN});
 }
 
-static bool describe_folded(struct sonde_rank_row *row, struct sonde_ranks_build *x, uint32_t who)
+static bool add_folded(struct sonde_ranks_build *x, uint32_t who)
 {
 	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[who];
 	struct sonde_str name;
 
-	if (!sonde_folded_scope_name(&name, f, &x->r->arena))
-		return false;
-	*row = (struct sonde_rank_row){.scope = f->scope,
-		.who = who,
-		.name = name,
-		.host = f->host,
-		.step = f->collective_step,
-		.work_ns = f->work_ns,
-		.comm_ns = f->comm_ns,
-		.exposed_ns = f->exposed_ns};
-	return true;
-}
-
-static bool add_row(struct sonde_ranks_build *x, uint32_t scope, uint32_t who)
-{
-	struct sonde_rank_row *row = sonde_vec_push(&x->r->rows);
-
-	if (!row)
-		return false;
-	if (who == SONDE_NONE)
-		describe_scope(row, x->c, scope);
-	else if (!describe_folded(row, x, who))
-		return false;
-	row->step += row->step == 0;
-	row->wait_ns = NAN;
-	return true;
-}
-
-/* The numbers that identify a rank, whether it is a scope or added up with others. */
-struct identity {
-	bool has_rank;
-	uint32_t rank, device;
-	uint64_t pid;
-};
-
-static struct identity identify(const struct sonde_cells *c, const struct sonde_rank_row *row)
-{
-	const struct sonde_folded_scope *f = row->who == SONDE_NONE ? NULL : &c->folded_scopes.at[row->who];
-	const struct sonde_scope *s = &c->scopes.at[row->scope];
-	const struct sonde_process *p = &c->processes.at[s->process];
-
-	return f ? (struct identity){f->has_rank, f->rank, f->device, f->pid}
-		 : (struct identity){p->has_rank, p->rank, s->device, p->pid};
+	return sonde_folded_scope_name(&name, f, &x->r->arena) &&
+	       sonde_vec_put(&x->r->rows, (struct sonde_rank_row){.scope = f->scope,
+						  .who = who,
+						  .process = &f->process,
+						  .device = f->device,
+						  .name = name,
+						  .step = f->sum.collective_step,
+						  .work_ns = f->work_ns,
+						  .comm_ns = f->comm_ns,
+						  .exposed_ns = f->exposed_ns});
 }
 
 /* As scopes are sorted, those that are added up among the others. */
-static int by_rank(const void *pa, const void *pb, void *cells)
+static int by_rank(const void *pa, const void *pb)
 {
 	const struct sonde_rank_row *a = pa, *b = pb;
-	const struct identity x = identify(cells, a), y = identify(cells, b);
-	int c = sonde_cmp(y.has_rank, x.has_rank);
+	const struct sonde_process *x = a->process, *y = b->process;
+	int c = sonde_cmp(y->has_rank, x->has_rank);
 
-	c = c ? c : sonde_cmp(x.rank, y.rank);
-	c = c ? c : sonde_cmp(x.pid, y.pid);
-	c = c ? c : sonde_str_cmp(a->host, b->host);
-	c = c ? c : sonde_cmp(x.device, y.device);
+	c = c ? c : sonde_cmp(x->rank, y->rank);
+	c = c ? c : sonde_cmp(x->pid, y->pid);
+	c = c ? c : sonde_str_cmp(x->host, y->host);
+	c = c ? c : sonde_cmp(a->device, b->device);
 	c = c ? c : sonde_cmp(a->scope, b->scope);
 	return c ? c : sonde_cmp(a->who, b->who);
 }
@@ -128,18 +98,19 @@ static bool find_rows(struct sonde_ranks_build *x)
 			;
 		x->row_of[i] = SONDE_NONE;
 		if (c->scopes.at[i].measured == SONDE_MEASURED_KERNEL && c->sums.at[i].launches &&
-			!c->scopes.at[i].nr_folded && !add_row(x, (uint32_t)i, SONDE_NONE))
+			!c->scopes.at[i].nr_folded && !add_scope(x, (uint32_t)i))
 			return false;
 	}
 	x->first_visit[c->scopes.nr] = at;
 	for (i = 0; i < c->folded_scopes.nr; i++)
-		if (!add_row(x, c->folded_scopes.at[i].scope, (uint32_t)i))
+		if (!add_folded(x, (uint32_t)i))
 			return false;
-	if (x->r->rows.nr > 1)
-		qsort_r(x->r->rows.at, x->r->rows.nr, sizeof(*x->r->rows.at), by_rank, (void *)(uintptr_t)c);
+	sonde_vec_sort(&x->r->rows, by_rank);
 	for (i = 0; i < x->r->rows.nr; i++) {
-		const struct sonde_rank_row *row = &x->r->rows.at[i];
+		struct sonde_rank_row *row = &x->r->rows.at[i];
 
+		row->step += row->step == 0;
+		row->wait_ns = NAN;
 		*(row->who == SONDE_NONE ? &x->row_of[row->scope] : &x->row_of_who[row->who]) = (uint32_t)i;
 	}
 	x->r->nr = (uint32_t)x->r->rows.nr;
@@ -310,10 +281,10 @@ static bool find_job(struct sonde_ranks_build *x)
 	for (i = 0; i < r->rows.nr; i++) {
 		const struct sonde_rank_row *row = &r->rows.at[i];
 
-		all_say &= identify(x->c, row).has_rank;
+		all_say &= row->process->has_rank;
 		all_talk &= row->who == SONDE_NONE ? x->c->sums.at[row->scope].collectives > 0
-						   : x->c->folded_scopes.at[row->who].collectives > 0;
-		has_hosts &= row->host.n && sonde_map_add(&hosts, row->host, NULL) != SONDE_NONE;
+						   : x->c->folded_scopes.at[row->who].sum.collectives > 0;
+		has_hosts &= row->process->host.n && sonde_map_add(&hosts, row->process->host, NULL) != SONDE_NONE;
 	}
 	r->nr_hosts = has_hosts ? (uint32_t)hosts.nr : 0;
 	sonde_map_release(&hosts);

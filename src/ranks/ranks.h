@@ -66,7 +66,9 @@ struct sonde_straggler {
 struct sonde_rank_row {
 	uint32_t scope; /* itself, or the one that it is added up in … */
 	uint32_t who;	/* … as this of the folded scopes, SONDE_NONE = it is itself */
-	struct sonde_str name, host; /* host empty when not known */
+	const struct sonde_process *process; /* its host is empty when not known */
+	uint32_t device;		     /* SONDE_NONE: it used none */
+	struct sonde_str name;
 	uint32_t step;	     /* each collective that is kept counts for so many */
 	uint32_t clock;	     /* number in `clocks` */
 	uint64_t nr;	     /* collectives compared */

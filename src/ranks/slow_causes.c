@@ -80,7 +80,7 @@ bool sonde_beyond__group(const double *group, size_t nr, const double *rest, siz
 
 static struct sonde_str host_of(const struct sonde_ranks_build *x, uint32_t rank)
 {
-	return x->r->rows.at[rank].host;
+	return x->r->rows.at[rank].process->host;
 }
 
 /* The other ranks of the host are half as slow as the slowest on average: it is not that one alone. */

@@ -161,8 +161,8 @@ static void finish_straggler(struct finding *f, struct sonde_straggler *s)
 	sonde_slow__add_clocks(f->x, s);
 	s->nr = r->rows.at[s->rank].nr;
 	for (i = 0; i < r->rows.nr; i++) {
-		if (i != s->rank && (s->nr_ranks < 2 || !sonde_str_eq(r->rows.at[i].host,
-								r->rows.at[s->rank].host)))
+		if (i != s->rank && (s->nr_ranks < 2 || !sonde_str_eq(r->rows.at[i].process->host,
+								r->rows.at[s->rank].process->host)))
 			continue;
 		f->is_named[i] = true;
 		s->nr_last += r->rows.at[i].nr_last;
@@ -251,7 +251,7 @@ static bool is_last(const struct sonde_ranks *r, uint32_t rank, uint32_t nr_node
 	size_t i;
 
 	for (i = 0; i < r->rows.nr && nr_node; i++)
-		if (i != rank && sonde_str_eq(r->rows.at[i].host, row->host))
+		if (i != rank && sonde_str_eq(r->rows.at[i].process->host, row->process->host))
 			nr_last += r->rows.at[i].nr_last;
 	return (double)nr_last >=
 	       fmax(LEAST_LAST, (nr_node ? nr_node : 1) / (double)r->nr + BEYOND_CHANCE) * (double)row->nr;
@@ -346,7 +346,7 @@ const char *sonde_slow_cause_name(enum sonde_slow_cause c)
 
 static void say_who(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
 {
-	struct sonde_str host = r->rows.at[s->rank].host;
+	struct sonde_str host = r->rows.at[s->rank].process->host;
 
 	if (s->cause == SONDE_SLOW_NODE)
 		sonde_buf_printf(line, "host %.*s (all %u ranks, most of all %.*s)", SONDE_STR_ARG(host),
