@@ -161,13 +161,15 @@ INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
 INJ_OPT    ?= -O2 -g
 INJ_CC      = $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT)
 INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
+# What marks PyTorch modules, in the user's Python: its functions are found in the interpreter.
+MODULES    := $(if $(NVTX_INC),$(BUILD)/python/libsonde_modules.so $(BUILD)/python/sitecustomize.py)
 HAS_STATIC := $(filter /%,$(shell $(CC) -print-file-name=libc.a))
 WORK_SRC   := $(sort $(wildcard workloads/*.c))
 WORKLOADS  := $(if $(NVTX_INC),$(WORK_SRC:workloads/%.c=$(BUILD)/workloads/%) $(BUILD)/workloads/plugin.so $(if $(HAS_STATIC),$(BUILD)/workloads/static))
 
 .PHONY: inject workloads
 all: inject workloads
-inject: $(INJECT)
+inject: $(INJECT) $(MODULES)
 workloads: $(WORKLOADS)
 
 $(BUILD)/libsonde_inject.so: $(INJ_OBJ)
@@ -175,6 +177,13 @@ $(BUILD)/libsonde_inject.so: $(INJ_OBJ)
 
 $(BUILD)/libsonde_inject_empty.so: $(BUILD)/pic/src/inject/empty_hooks.o
 	$(CC) $(INJ_OPT) $(LDFLAGS) -o $@ $^ $(INJ_LINK)
+
+$(BUILD)/python/libsonde_modules.so: src/modules/modules.c
+	@mkdir -p $(@D)
+	$(INJ_CC) $(INJ_FLAGS) -shared -o $@ $< -ldl
+$(BUILD)/python/%.py: src/modules/%.py
+	@mkdir -p $(@D)
+	cp $< $@
 
 $(BUILD)/pic/%.o: %.c
 	@mkdir -p $(@D)

@@ -22,6 +22,7 @@ install: all install-lib
 	install -m644 README.md LICENSE docs/*.md $(DOC)/
 	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
 	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
+	@if [ -f $(BUILD)/python/libsonde_modules.so ]; then install -Dm755 $(BUILD)/python/libsonde_modules.so $(DESTDIR)$(PREFIX)/lib/sonde/python/libsonde_modules.so && install -m644 $(BUILD)/python/sitecustomize.py $(DESTDIR)$(PREFIX)/lib/sonde/python/; fi
 	@for w in resnet resnet_cpu; do if [ -f $(BUILD)/workloads/$$w ]; then install -Dm755 $(BUILD)/workloads/$$w $(DESTDIR)$(PREFIX)/lib/sonde/workloads/$$w; fi; done
 
 .PHONY: install-lib uninstall

@@ -80,6 +80,7 @@ static const struct setting {
 	{"pipeline.workload.module", TEXT, AT(workload_module)},
 	{"pipeline.workload.name", TEXT, AT(workload_name)},
 	{"pipeline.workload.cwd", TEXT, AT(workload_dir)},
+	{"pipeline.workload.modules", TEXT, AT(modules)},
 	{"pipeline.workload.timeout_s", NUMBER, AT(timeout_s)},
 };
 

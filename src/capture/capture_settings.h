@@ -47,6 +47,7 @@ struct sonde_capture_settings {
 	const char *workload_module; /* of Python */
 	const char *workload_name;   /* of the bundled ones */
 	const char *workload_dir;  /* where the program runs; NULL = here */
+	const char *modules; /* "off", "auto", "all" or a depth */
 	long timeout_s;
 	/* The run. The settings of its report are read elsewhere (lib/settings.h). */
 	const char *run_dir;

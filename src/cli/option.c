@@ -83,6 +83,7 @@ static int set_value(struct parse *p, const struct sonde_option *o, const char *
 {
 	switch (o->kind) {
 	case SONDE_OPTION_WORD:
+	case SONDE_OPTION_MAYBE:
 		*(const char **)into_of(p, o) = value;
 		return 0;
 	case SONDE_OPTION_WORDS:
@@ -138,6 +139,8 @@ static int take_option(struct parse *p, const struct sonde_option *o, const char
 {
 	if (o->kind == SONDE_OPTION_FLAG && value)
 		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s takes no value", o->name);
+	if (o->kind == SONDE_OPTION_MAYBE && !value)
+		value = "auto";
 	if (o->kind != SONDE_OPTION_FLAG && !value) {
 		if (p->at + 1 >= p->argc)
 			return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s needs a value (%s)",
@@ -236,7 +239,7 @@ static bool takes_next(const struct sonde_usage *u, const char *word)
 {
 	const struct sonde_option *o = option_of(u, word);
 
-	return o && o->kind != SONDE_OPTION_FLAG && (word[1] == '-' ? !strchr(word, '=') : !word[2]);
+	return o && o->kind != SONDE_OPTION_FLAG && o->kind != SONDE_OPTION_MAYBE && (word[1] == '-' ? !strchr(word, '=') : !word[2]);
 }
 
 int sonde_options_split(const struct sonde_usage *u, int argc, char **argv)

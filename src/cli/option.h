@@ -23,6 +23,7 @@ enum sonde_option_kind {
 	SONDE_OPTION_LIMIT,  /* size_t *: the same; 0 and `all` are SIZE_MAX */
 	SONDE_OPTION_CHOICE, /* int *: the place of the word in `arg`, "a|b|c" */
 	SONDE_OPTION_ONE_OF, /* const char **: the word itself */
+	SONDE_OPTION_MAYBE,  /* const char **: the value behind `=`; "auto" without one */
 };
 
 struct sonde_option {

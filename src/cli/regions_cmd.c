@@ -1,4 +1,5 @@
 #include "fold/inventory.h"
+#include "capture/modules_env.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
 #include "cli/program_look.h"
@@ -23,7 +24,7 @@ struct request {
 	struct sonde_args own; /* operands: the captures */
 	char **program;	       /* ends with NULL; NULL = none, captures */
 	bool is_marked;	       /* it follows `--`: it cannot be meant for a capture */
-	const char *output, *keep;
+	const char *output, *keep, *modules;
 	int format, colour;
 	size_t width;
 	bool together;
@@ -65,6 +66,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('o', "output", "FILE", WORD, output,
 		"write the list there instead of printing it"),
 	SONDE_OPT(0, "keep", "DIR", WORD, keep, "keep the captures there, for `sonde report DIR`"),
+	SONDE_OPT(0, "modules", "DEPTH", MAYBE, modules,
+		"make a range of each PyTorch module of a Python program, as `sonde run --modules`"),
 	SONDE_OPT(0, "together", NULL, FLAG, together,
 		"a folder is all runs and jobs in it; without, its newest run"),
 	SONDE_OPT_WIDTH(width),
@@ -215,20 +218,27 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 /* The program's status is in `*status`; a failure of ours after it ran is only said. */
 static int run_regions(struct request *q, int *status, struct sonde_err *err)
 {
-	const struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};
+	struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};
+	struct sonde_argv env = {0};
 	struct sonde_native_request native = {.dir = q->keep};
 	struct sonde_child_end end = {0};
 	char scratch[PATH_MAX];
 	int rc = q->output ? check_output(q->output, err) : 0;
 
+	if (rc == 0)
+		rc = sonde_modules_env(&env, q->modules, err);
+	spec.env = env.words.at;
 	*status = STATUS_NOT_STARTED;
 	if (rc == 0 && !q->keep) {
 		rc = make_scratch(scratch, sizeof(scratch), err);
 		native.dir = scratch;
 	}
-	if (rc)
+	if (rc) {
+		sonde_argv_release(&env);
 		return rc;
+	}
 	rc = sonde_native_run(&end, &spec, &native, err);
+	sonde_argv_release(&env);
 	if (rc == 0) {
 		*status = end.status;
 		rc = list(q, native.dir, err);

@@ -127,6 +127,8 @@ int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sond
  * baseline then (r->baseline).
  */
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_pipeline **look);
+/* After a run without ranges: how to have some, where PyTorch is the reason. */
+void sonde_run_say_modules(const struct sonde_run *r);
 
 /* Whether the selection of the report can be read: before anything runs. */
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err);

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "capture/local.h"
+#include "capture/modules_env.h"
 #include "capture/native_env.h"
 #include "cli/run_int.h"
 #include "cli/run_live.h"
@@ -203,6 +204,9 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 	bool was_there = sonde_native_is_there(dir), has_fault;
 	char fault[512];
 
+	if (sonde_modules_left_leaves(dir))
+		sonde_note(&r->notes,
+			"leaf modules are not regions: they would have cost more than 5 %% of the time; --modules=all has them");
 	has_fault = sonde_native_fault(fault, sizeof(fault), dir, q->runner);
 	if (q->runner)
 		sonde_native_attach_remove(dir, q->runner);
@@ -223,6 +227,7 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 	else if (!has_fault)
 		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "
 			  "before it did, or clears its environment");
+	sonde_run_say_modules(r);
 }
 
 static int run_stage(struct sonde_run *r, const struct sonde_argv *options, struct sonde_err *err)

@@ -1,4 +1,5 @@
 #include "base/argv.h"
+#include "capture/modules_env.h"
 #include "capture/child.h"
 #include "cli/run_int.h"
 
@@ -249,6 +250,8 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	r->set.run_dir = hydra_config_run_dir(config).p;
 	if (rc == 0)
 		rc = sonde_run_config_env(config, &r->env_words, false, err);
+	if (rc == 0)
+		rc = sonde_modules_env(&r->env_words, r->set.modules, err);
 	r->env = r->env_words.words.at;
 	if (rc == 0)
 		rc = choose_program(r, q->program, err);

@@ -1,4 +1,5 @@
 #include "attribute/filter.h"
+#include "capture/modules_env.h"
 #include "cli/run_int.h"
 #include "cli/terminal.h"
 #include "lib/run_in.h"
@@ -33,6 +34,18 @@ static bool raise_file(struct sonde_run *r, const char *dir, const char *name)
 	       (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
 }
 
+void sonde_run_say_modules(const struct sonde_run *r)
+{
+	bool is_on = r->set.modules && strcmp(r->set.modules, "off") != 0;
+
+	if (is_on)
+		sonde_say("no module was called: does the program import torch, and does Python read its environment "
+			  "(-E, -I and -S keep sonde out)?");
+	else if (sonde_modules_would_help(r->program))
+		sonde_say("no ranges: `sonde run --modules -- ...` makes a region of each PyTorch module, without a "
+			  "change to the program");
+}
+
 static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char *dir, bool is_shown,
 	struct sonde_err *err)
 {
@@ -48,7 +61,10 @@ static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char 
 	o->width = sonde_terminal_width();
 	o->is_coloured = sonde_terminal_is_coloured(SONDE_COLOUR_AUTO);
 	o->max_kernels = 0;
-	return print_tree(p, err);
+	rc = print_tree(p, err);
+	if (rc == 0 && !p->tree->cells->regions.nr)
+		sonde_run_say_modules(r);
+	return rc;
 }
 
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)

@@ -44,7 +44,9 @@ static void print_option(struct sonde_sink *to, const struct sonde_option *o)
 		sonde_buf_printf(&left, "  -%c, --%s", o->letter, o->name);
 	else
 		sonde_buf_printf(&left, "      --%s", o->name);
-	if (o->kind != SONDE_OPTION_FLAG)
+	if (o->kind == SONDE_OPTION_MAYBE)
+		sonde_buf_printf(&left, "[=%s]", o->arg);
+	else if (o->kind != SONDE_OPTION_FLAG)
 		sonde_buf_printf(&left, " %s", o->arg);
 	sonde_sink_str(to, sonde_buf_view(&left));
 	print_wrapped(to, o->help, left.n);
@@ -105,9 +107,9 @@ static void print_man_option(struct sonde_sink *to, const struct sonde_option *o
 	sonde_man_text(to, sonde_str_from(o->name));
 	sonde_sink_puts(to, "\\fR");
 	if (o->kind != SONDE_OPTION_FLAG) {
-		sonde_sink_puts(to, " \\fI");
+		sonde_sink_puts(to, o->kind == SONDE_OPTION_MAYBE ? "[=\\fI" : " \\fI");
 		sonde_man_text(to, sonde_str_from(o->arg));
-		sonde_sink_puts(to, "\\fR");
+		sonde_sink_puts(to, o->kind == SONDE_OPTION_MAYBE ? "\\fR]" : "\\fR");
 	}
 	sonde_sink_putc(to, '\n');
 	sonde_man_text(to, sonde_str_from(o->help));
@@ -170,7 +172,7 @@ static void print_row(struct sonde_sink *to, const struct sonde_option *o)
 	bool is_choice = o->kind == SONDE_OPTION_CHOICE || o->kind == SONDE_OPTION_ONE_OF;
 
 	sonde_sink_printf(to, "%s\t%c\t%s\t%s\t%s\n",
-		o->kind == SONDE_OPTION_FLAG ? "flag"
+		o->kind == SONDE_OPTION_FLAG || o->kind == SONDE_OPTION_MAYBE ? "flag"
 		: is_choice		     ? "choice"
 					     : "value",
 		o->letter ? o->letter : '-', o->name, o->arg ? o->arg : "-", o->help);

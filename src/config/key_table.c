@@ -52,6 +52,9 @@ const struct hydra_key sonde_keys[] = {
 		"which bundled workload runs when there is neither"),
 	TEXT("pipeline.workload.cwd", "''", "where the program runs; empty = here"),
 	FREE("pipeline.workload.env", "environment variables for the program"),
+	TEXT("pipeline.workload.modules", "'off'",
+		"PyTorch modules as regions: auto (leaves go where they cost more than 5 % of the time), all, or how "
+		"deep (docs/pytorch.md); off = the program's own ranges only"),
 	INT("pipeline.workload.timeout_s", "0", 0, 1000000,
 		"stop the program after so many seconds; 0 = never"),
 

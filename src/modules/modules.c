@@ -1,0 +1,391 @@
+/*
+ * libsonde_modules.so: a range around each call of a PyTorch module, in the user's Python.
+ *
+ * sitecustomize.py replaces `torch.nn.Module.__call__`, and a few other functions, by a `guard`: a callable that
+ * opens an NVTX range, calls the original and closes the range. It is C for three reasons. A C function has no
+ * frame, so tracebacks stay those of the program. It costs a tenth of a wrapper in Python. And torch.compile
+ * never traces it: a guard answers for every attribute with the original's, so that Dynamo takes it for the
+ * function it replaces.
+ *
+ * Only functions of Python's stable ABI are used, declared here: building needs no Python, and one library
+ * serves every version from 3.8 on. sitecustomize.py refuses an interpreter whose objects are laid out
+ * otherwise (free-threaded and debug builds). All of it runs under the interpreter's lock.
+ */
+#include "modules/modules.h"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- names of modules ---------------------------------------------------------------------------- */
+
+struct named {
+	PyObject *module; /* NULL = a free place */
+	nvtxStringHandle_t label;
+	bool is_leaf; /* it has no modules inside */
+};
+
+/* Open addressing, at most half full. A module's entry goes when the module does (sonde_modules_forget). */
+static struct named *names;
+static size_t nr_places, nr_names;
+
+static size_t place_of(const PyObject *module)
+{
+	return (size_t)(((uintptr_t)module >> 4) * 0x9e3779b97f4a7c15u >> 20) & (nr_places - 1);
+}
+
+static struct named *find_name(const PyObject *module)
+{
+	size_t i;
+
+	for (i = nr_places ? place_of(module) : 0; nr_places && names[i].module; i = (i + 1) & (nr_places - 1))
+		if (names[i].module == module)
+			return &names[i];
+	return NULL;
+}
+
+static void put_name(struct named n)
+{
+	size_t i = place_of(n.module);
+
+	while (names[i].module)
+		i = (i + 1) & (nr_places - 1);
+	names[i] = n;
+}
+
+static bool make_room(void)
+{
+	size_t nr_old = nr_places, i;
+	struct named *old = names, *more;
+
+	if (2 * (nr_names + 1) <= nr_places)
+		return true;
+	more = calloc(nr_old ? 2 * nr_old : 1024, sizeof(*more));
+	if (!more)
+		return false;
+	names = more;
+	nr_places = nr_old ? 2 * nr_old : 1024;
+	for (i = 0; i < nr_old; i++)
+		if (old[i].module)
+			put_name(old[i]);
+	free(old);
+	return true;
+}
+
+void sonde_modules_name(PyObject *module, const char *label, int is_leaf)
+{
+	if (find_name(module) || !make_room())
+		return;
+	put_name((struct named){module, nvtxDomainRegisterStringA(NULL, label), is_leaf});
+	nr_names++;
+}
+
+void sonde_modules_forget(PyObject *module)
+{
+	struct named *gone = find_name(module);
+	size_t i;
+
+	if (!gone)
+		return;
+	gone->module = NULL;
+	nr_names--;
+	/* Entries behind it may have stepped over its place: put them again, up to the next free one. */
+	for (i = (size_t)(gone - names + 1) & (nr_places - 1); names[i].module; i = (i + 1) & (nr_places - 1)) {
+		struct named moved = names[i];
+
+		names[i].module = NULL;
+		put_name(moved);
+	}
+}
+
+/* --- how much is marked -------------------------------------------------------------------------- */
+
+#define WARM_UP	 5  /* outermost calls that are not measured: they compile, allocate, tune */
+#define MEASURED 20 /* outermost calls that decide whether leaves are marked */
+#define MOST_PCT 5  /* of the program's time, for ranges */
+
+static unsigned most_depth;    /* deeper modules are not marked; 0 = all are */
+static bool leaves_may_go;     /* … where they would cost too much … */
+static bool leaves_are_gone;   /* … which they did */
+static uint64_t nr_pairs;	       /* ranges so far … */
+static uint64_t nr_timed = 1; /* … of the first calls, which were timed: at least 1, to divide by … */
+static double ns_pairs;	       /* … and what opening and closing these took */
+static unsigned nr_outermost;
+static uint64_t first_ns, first_pairs;
+
+static _Thread_local struct {
+	unsigned depth;	     /* modules that are running */
+	PyObject *outermost; /* the one around them all */
+	unsigned nr_own;     /* ranges of the program that are open */
+	bool is_in_step;
+	bool was_called; /* in this step: a module */
+} here;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* At the beginning of an outermost call. */
+static void watch_cost(void)
+{
+	uint64_t ns;
+
+	if (!leaves_may_go || leaves_are_gone || nr_outermost > WARM_UP + MEASURED)
+		return;
+	nr_outermost++;
+	if (nr_outermost == WARM_UP) {
+		first_ns = now_ns();
+		first_pairs = nr_pairs;
+	} else if (nr_outermost == WARM_UP + MEASURED) {
+		ns = now_ns() - first_ns;
+		/* A call through a guard costs about as much again as its range: a method, a tuple, a look-up. */
+		leaves_are_gone = (double)(nr_pairs - first_pairs) * 2 * ns_pairs / (double)nr_timed > (double)ns * MOST_PCT / 100;
+	}
+}
+
+void sonde_modules_limit(unsigned depth, int keeps_leaves)
+{
+	most_depth = depth;
+	leaves_may_go = !keeps_leaves;
+}
+
+int sonde_modules_left_leaves(void) { return leaves_are_gone; }
+unsigned sonde_modules_depth(void) { return here.depth; }
+
+PyObject *sonde_modules_outermost(void)
+{
+	Py_IncRef(here.outermost);
+	return here.outermost;
+}
+
+/* --- guards -------------------------------------------------------------------------------------- */
+
+/* How a guard is used, besides its range. The numbers are known to sitecustomize.py. */
+enum use {
+	USE_RANGE,    /* nothing else */
+	USE_MODULE,   /* its range is called as the module that is its first argument */
+	USE_LOADER,   /* a step may begin with it */
+	USE_OPTIMIZER, /* a step ends with it */
+	USE_OWN_PUSH, /* opens a range of the program's own: it has none of ours */
+	USE_OWN_POP,
+};
+
+struct guard {
+	PyObject head;
+	PyObject *original;
+	PyObject *namer; /* USE_MODULE: names a module that is called for the first time */
+	nvtxStringHandle_t label;
+	enum use use;
+};
+
+static PyObject *guard_type;
+
+static void push_label(nvtxStringHandle_t label)
+{
+	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_REGISTERED, .message.registered = label};
+
+	nr_pairs++;
+	nvtxDomainRangePushEx(NULL, &a);
+}
+
+static PyObject *call_marked(const struct guard *g, nvtxStringHandle_t label, PyObject *args, PyObject *kwargs)
+{
+	bool is_timed = leaves_may_go && nr_outermost < WARM_UP;
+	uint64_t begin = is_timed ? now_ns() : 0, end;
+	PyObject *result;
+
+	push_label(label);
+	end = is_timed ? now_ns() : 0;
+	ns_pairs += (double)(end - begin);
+	result = PyObject_Call(g->original, args, kwargs);
+	begin = is_timed ? now_ns() : 0;
+	nvtxDomainRangePop(NULL);
+	if (is_timed) {
+		ns_pairs += (double)(now_ns() - begin);
+		nr_timed++;
+	}
+	return result;
+}
+
+/* --- steps --------------------------------------------------------------------------------------- */
+
+/*
+ * A training step is what lies between two ends of an optimizer's step: it begins with the next data or the next
+ * outermost module that is called to be trained. Losses and all else that is no module are in it. The ranges of
+ * a thread must nest, so a step neither begins nor ends while a range of the program's own is open, and a program
+ * that has some at its outermost level has steps of its own.
+ */
+static bool has_optimizer;   /* one has stepped: there is a training loop */
+static bool has_own_ranges;
+static PyObject *grad_is_on; /* torch.is_grad_enabled */
+static nvtxStringHandle_t step_label;
+
+void sonde_modules_steps(PyObject *is_grad_enabled)
+{
+	Py_IncRef(is_grad_enabled);
+	grad_is_on = is_grad_enabled;
+	step_label = nvtxDomainRegisterStringA(NULL, "step");
+}
+
+static bool is_true(PyObject *value)
+{
+	bool is = value && PyObject_IsTrue(value) > 0;
+
+	if (value)
+		Py_DecRef(value);
+	else
+		PyErr_Clear();
+	return is;
+}
+
+static void end_step(void)
+{
+	if (!here.is_in_step || here.nr_own || here.depth)
+		return;
+	nvtxDomainRangePop(NULL);
+	here.is_in_step = false;
+}
+
+void sonde_modules_end(void) { end_step(); }
+
+/* `module`: the outermost one, which is about to be called; NULL: data is about to be loaded. */
+static void begin_step(PyObject *module)
+{
+	bool is_training;
+
+	if (!grad_is_on || !has_optimizer || has_own_ranges || here.depth || here.nr_own ||
+		(here.is_in_step && (here.was_called || !module)))
+		return;
+	is_training = (!module || is_true(PyObject_GetAttrString(module, "training"))) &&
+		      is_true(PyObject_CallFunctionObjArgs(grad_is_on, NULL));
+	if (here.is_in_step && !is_training)
+		end_step(); /* the data was for an evaluation */
+	else if (!here.is_in_step && is_training) {
+		push_label(step_label);
+		here.is_in_step = true;
+	}
+	here.was_called = here.is_in_step && module;
+}
+
+/* --- calls --------------------------------------------------------------------------------------- */
+
+/* The namer is Python, called once for each module. It may run anything: the table is looked at again. */
+static const struct named *name_now(const struct guard *g, PyObject *module)
+{
+	PyObject *none = PyObject_CallFunctionObjArgs(g->namer, module, NULL);
+
+	if (none)
+		Py_DecRef(none);
+	else
+		PyErr_Clear();
+	return find_name(module);
+}
+
+static PyObject *call_module(const struct guard *g, PyObject *args, PyObject *kwargs)
+{
+	PyObject *module = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+	const struct named *n = module ? find_name(module) : NULL;
+	unsigned depth = here.depth;
+	nvtxStringHandle_t label;
+	PyObject *result;
+
+	if (!module)
+		return PyObject_Call(g->original, args, kwargs);
+	if (!depth) {
+		watch_cost();
+		begin_step(module);
+		here.outermost = module;
+	}
+	n = n ? n : name_now(g, module);
+	label = n && !(n->is_leaf && leaves_are_gone && depth) && (!most_depth || depth < most_depth) ? n->label : NULL;
+	here.depth = depth + 1;
+	result = label ? call_marked(g, label, args, kwargs) : PyObject_Call(g->original, args, kwargs);
+	here.depth = depth;
+	return result;
+}
+
+static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	const struct guard *g = (const struct guard *)self;
+	PyObject *result;
+
+	switch (g->use) {
+	case USE_MODULE:
+		return call_module(g, args, kwargs);
+	case USE_LOADER:
+		begin_step(NULL);
+		result = call_marked(g, g->label, args, kwargs);
+		if (!result && !here.was_called)
+			end_step(); /* the data has come to its end */
+		return result;
+	case USE_OPTIMIZER:
+		result = call_marked(g, g->label, args, kwargs);
+		has_optimizer = true;
+		end_step();
+		return result;
+	case USE_OWN_PUSH:
+		has_own_ranges |= !here.depth && !here.is_in_step;
+		result = PyObject_Call(g->original, args, kwargs);
+		here.nr_own += result != NULL;
+		return result;
+	case USE_OWN_POP:
+		result = PyObject_Call(g->original, args, kwargs);
+		here.nr_own -= result && here.nr_own;
+		return result;
+	default:
+		return call_marked(g, g->label, args, kwargs);
+	}
+}
+
+/* As of a function: a method of an instance; of the class, itself. */
+static PyObject *guard_get(PyObject *self, PyObject *instance, PyObject *owner)
+{
+	(void)owner;
+	if (instance)
+		return PyMethod_New(self, instance);
+	Py_IncRef(self);
+	return self;
+}
+
+static PyObject *guard_attribute(PyObject *self, PyObject *name)
+{
+	return PyObject_GetAttr(((struct guard *)self)->original, name);
+}
+
+static int guard_set_attribute(PyObject *self, PyObject *name, PyObject *value)
+{
+	return PyObject_SetAttr(((struct guard *)self)->original, name, value);
+}
+
+PyObject *sonde_modules_guard(PyObject *original, int use, PyObject *namer, const char *label)
+{
+	static struct sonde_python_slot slots[] = {{SLOT_CALL, (void (*)(void))guard_call},
+		{SLOT_DESCR_GET, (void (*)(void))guard_get}, {SLOT_GETATTR, (void (*)(void))guard_attribute},
+		{SLOT_SETATTR, (void (*)(void))guard_set_attribute}, {0, NULL}};
+	static struct sonde_python_type spec = {"sonde.guard", sizeof(struct guard), 0, 0, slots};
+	struct guard *g;
+
+	if (!guard_type)
+		guard_type = PyType_FromSpec(&spec);
+	g = guard_type ? (struct guard *)PyType_GenericAlloc(guard_type, 0) : NULL;
+	if (!g)
+		return NULL;
+	Py_IncRef(original);
+	if (namer)
+		Py_IncRef(namer);
+	g->original = original;
+	g->namer = namer;
+	g->use = (enum use)use;
+	g->label = label ? nvtxDomainRegisterStringA(NULL, label) : NULL;
+	Py_IncRef(&g->head);
+	return &g->head;
+}

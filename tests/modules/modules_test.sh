@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Regions of PyTorch programs that nobody annotated: sonde run --modules, sonde regions --modules.
+# Runs long.
+. "$(dirname "$0")/../lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+[ -e "$BUILD/python/libsonde_modules.so" ] || { skip modules "the NVTX headers are not on this machine"; exit 0; }
+
+python3 "$here/hostile.py" "$BUILD" "$TMP/hostile"
+
+cat >"$TMP/train.py" <<'PY'
+import torch
+from torch import nn
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attn, self.mlp = nn.Linear(), nn.Sequential(nn.Linear(), nn.Linear())
+    def forward(self, x):
+        return self.mlp(self.attn(x))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Block() for _ in range(2))
+        self.head = nn.Linear()
+    def forward(self, x):
+        for l in self.layers:
+            x = l(x)
+        return self.head(x)
+net, opt = Net(), torch.optim.SGD()
+for x in torch.utils.data.DataLoader(range(6)):
+    torch.autograd.backward(net(x))
+    opt.step()
+PY
+export PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1
+list() { # ARGS…: the regions of the training loop, as NAME ENTRIES by depth
+	"$SONDE" regions -f json "$@" -- python3 "$TMP/train.py" 2>"$TMP/err" | jq -r '.regions[] | "\(.depth) \(.name) \(.instances)"' >"$TMP/list"
+}
+has_the_tree() {
+	list --modules=all && diff "$TMP/list" - <<'LIST'
+0 DataLoader 1
+0 Net 1
+1 layers.0 1
+2 attn 1
+2 mlp 1
+3 0 1
+3 1 1
+1 layers.1 1
+2 attn 1
+2 mlp 1
+3 0 1
+3 1 1
+1 head 1
+0 backward 1
+0 SGD.step 1
+0 step 6
+1 DataLoader 6
+1 Net 5
+2 layers.0 5
+3 attn 5
+3 mlp 5
+4 0 5
+4 1 5
+2 layers.1 5
+3 attn 5
+3 mlp 5
+4 0 5
+4 1 5
+2 head 5
+1 backward 5
+1 SGD.step 5
+LIST
+}
+is_two_deep() { list --modules=2 && [ "$(grep -c 'layers.0' "$TMP/list")" = 2 ] && ! grep -q attn "$TMP/list"; }
+ranges_are_balanced() { list --modules && ! grep -qE 'never popped|never closed' "$TMP/err"; }
+ok modules__names_are_attribute_paths_and_steps_are_found has_the_tree
+ok modules__a_depth_ends_the_tree is_two_deep
+ok modules__every_range_is_closed ranges_are_balanced
+
+says_modules() { # a program without ranges
+	printf 'import torch\nprint("hello")\n' >"$TMP/none.py"
+	"$SONDE" run -q -o "$TMP/none" -- python3 "$TMP/none.py" >"$TMP/out" 2>"$TMP/err"
+	grep -q 'sonde run --modules' "$TMP/err"
+}
+ok modules__a_run_without_ranges_names_the_option says_modules
+says_nothing() { # where torch is not the reason
+	printf 'print("hello")\n' >"$TMP/none.py"
+	"$SONDE" run -q -o "$TMP/none2" -- python3 "$TMP/none.py" >"$TMP/out" 2>"$TMP/err"
+	! grep -q -e --modules "$TMP/err"
+}
+ok modules__a_run_without_torch_does_not says_nothing
+refuses() { ! "$SONDE" run -q --modules=deep -o "$TMP/x" -- true 2>"$TMP/err" && grep -q "none of off, auto, all and a depth" "$TMP/err"; }
+ok modules__an_unknown_depth_is_refused refuses
+
+# PyTorch itself, where Debian's is installed.
+unset PYTHONPATH
+python=
+for p in python3 /usr/bin/python3; do if "$p" -c 'import torch' 2>/dev/null; then python=$p && break; fi; done
+if [ -z "$python" ]; then
+	skip modules__pytorch "PyTorch is not installed (python3-torch)"
+	exit 0
+fi
+cat >"$TMP/real.py" <<'PY'
+import copy, inspect, pickle, traceback
+import torch, torch.fx, torch.nn as nn
+m, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.ones(2, 4)
+print(inspect.signature(nn.Module.__call__), nn.Module.__call__.__name__)
+print(torch.equal(m(x), copy.deepcopy(m)(x)), torch.equal(m(x), pickle.loads(pickle.dumps(m))(x)))
+print(torch.jit.trace(m, x)(x).shape, torch.jit.script(m)(x).shape, torch.fx.symbolic_trace(m)(x).shape, m(x).shape)
+class Bad(nn.Module):
+    def forward(self, x):
+        raise ValueError("no")
+try:
+    nn.Sequential(Bad())(x)
+except ValueError:
+    traceback.print_exc()
+handle = m.register_forward_hook(lambda m, i, o: print("hook"))
+m(x)
+handle.remove()
+opt = torch.optim.AdamW(m.parameters())
+for b in torch.utils.data.DataLoader(torch.ones(8, 4), batch_size=2):
+    m(b).sum().backward()
+    opt.step()
+PY
+real_is_the_same() {
+	"$python" "$TMP/real.py" >"$TMP/without" 2>&1
+	"$SONDE" regions --modules -f json -o "$TMP/real.json" -- "$python" "$TMP/real.py" 2>&1 | grep -v '^sonde: ' >"$TMP/with"
+	diff "$TMP/without" "$TMP/with"
+}
+real_has_regions() {
+	jq -e '[.regions[].name] | contains(["step", "DataLoader", "Sequential", "0", "1", "backward", "AdamW.step"])' "$TMP/real.json" >/dev/null
+}
+ok modules__pytorch_says_the_same real_is_the_same
+ok modules__pytorch_has_its_regions real_has_regions

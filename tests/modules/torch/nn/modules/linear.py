@@ -1,0 +1,6 @@
+from .module import Module
+
+
+class Linear(Module):
+    def forward(self, x):
+        return 2 * x
