@@ -30,7 +30,7 @@ enum sonde_situation {
 	SONDE_WHEN_OTHER_ERROR,	   /* detail: the line */
 	SONDE_WHEN_PROFILE_FAILED, /* detail: the kernel */
 	SONDE_WHEN_PROGRAM_FAILED, /* detail: its exit code */
-	SONDE_WHEN_SIGNAL,	   /* ncu was told to stop */
+	SONDE_WHEN_SIGNAL,	   /* a signal stopped ncu */
 	SONDE_WHEN_NOTHING,	   /* no kernel or range was profiled */
 	SONDE_WHEN_ONLY_START_END, /* … as the expressions match only start/end ranges */
 	SONDE_WHEN_ONLY_PUSH_POP,  /* … as the expressions match only push/pop ranges */

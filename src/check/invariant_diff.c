@@ -64,7 +64,7 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 	return rc;
 }
 
-/* How bad the end of a gate is; -1 = there is none. */
+/* How bad the verdict of a gate is; -1 = there is none. */
 static int badness(const json_t *of, const char *key)
 {
 	static const char *const names[] = {"pass", "insufficient", "not_compared", "fail", "damaged"};
@@ -76,7 +76,7 @@ static int badness(const json_t *of, const char *key)
 	return -1;
 }
 
-/* The gate is at least as bad as its worst region, and its exit status is that of its end. */
+/* The gate's verdict is at least as bad as its worst region's, and the exit status follows from it. */
 static int check_gate(struct sonde_validation *v, const json_t *gate, const json_t *document)
 {
 	static const int statuses[] = {0, 4, 4, 3, 1};

@@ -73,7 +73,7 @@ struct sums {
 	bool is_ranges;
 };
 
-/* The exclusive launches of replayed ranges: an inner capture is not added to the outer region. */
+/* Replayed ranges count their exclusive launches: an inner capture is not added to the outer region. */
 static double launches_of(const struct sums *s, const json_t *region)
 {
 	return sonde_invariant__number(

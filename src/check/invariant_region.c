@@ -18,8 +18,8 @@ static void add_escaped(struct sonde_buf *out, const json_t *text)
 }
 
 /*
- * id = [domain@] labels joined by '/', with '/', '\' and '@' escaped inside each, and "@@" behind
- * that of a start/end range.
+ * id = [domain@] labels joined by '/', with '/', '\' and '@' escaped inside each; a start/end range
+ * has "@@" behind them.
  */
 static bool id_is_right(const json_t *region)
 {

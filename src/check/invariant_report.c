@@ -177,7 +177,6 @@ static int check_metrics(struct sonde_validation *v, struct rows *rows, const js
 }
 
 /* Quantities without an exclusive part: the regions inside one have at most what it has. */
-
 static const struct {
 	const char *group, *key; /* group NULL: of the region itself */
 } parts[] = {

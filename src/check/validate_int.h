@@ -48,12 +48,12 @@ int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *docume
 #define SONDE_TOLERANCE 1e-9
 double sonde_invariant__number(const json_t *object, const char *key); /* NaN = null or absent */
 bool sonde_invariant__is_word(const json_t *object, const char *key, const char *word);
-bool sonde_invariant__is_ranges(const json_t *report); /* its figures are of replayed ranges */
+bool sonde_invariant__is_ranges(const json_t *report); /* its figures were measured over replayed ranges */
 /* The same but for rounding. */
 bool sonde_invariant__is_close(double a, double b);
 /* The key of a region, the same in every scope; lives as long as the document. */
 struct sonde_str sonde_invariant__id(const json_t *region);
-/* More than by rounding; no when one of them is missing. */
+/* Whether they differ by more than rounding; no where one of them is missing. */
 bool sonde_invariant__exceeds(double a, double b);
 bool sonde_invariant__differs(double a, double b);
 int sonde_invariant__fail(struct sonde_validation *v, const char *key, const char *what);

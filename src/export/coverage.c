@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* "40 no host call in the trace, 2 no range open": unless all are outside as one expects. */
+/* "40 no host call in the trace, 2 no range open"; nothing where all launches had no range open, as one expects. */
 static void add_causes(const struct sonde_tally *t, struct sonde_buf *line)
 {
 	bool is_one = false;

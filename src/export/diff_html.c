@@ -122,8 +122,8 @@ static void write_spread(
 #define FULL_RED   0.3	/* a change of 30 % and more has the strongest colour */
 
 struct box {
-	double weight;	/* ns of a run, at least what is in it needs */
-	double inside;	/* that */
+	double weight;	/* ns of a run, but not less than the boxes in it have together */
+	double inside;	/* what these have */
 	double x, next; /* where it begins, and the next box in it */
 	uint32_t above; /* the region whose box is around it, SONDE_NONE = none */
 	uint32_t row;
@@ -150,7 +150,7 @@ static bool has_box(const struct icicle *c, const struct sonde_diff_region *r)
 	       !(r->verdict == SONDE_VERDICT_REMOVED && r->twin != SONDE_NONE);
 }
 
-/* The region whose box is around that of region `at`. */
+/* The region whose box is around the box of region `at`. */
 static uint32_t find_above(const struct icicle *c, uint32_t at)
 {
 	const struct sonde_diff_region *r;
@@ -287,7 +287,7 @@ static void write_legend(struct sonde_sink *to, const struct icicle *c)
 	sonde_sink_puts(to, ".</p>\n");
 }
 
-/* The picture of an HTML page; false when memory is short. */
+/* Draws the icicle; false when memory is short. */
 static bool write_icicle(const struct sonde_diff *d, struct sonde_sink *to)
 {
 	struct icicle c = {.d = d, .boxes = sonde_calloc(d->regions.nr + 1, sizeof(*c.boxes))};

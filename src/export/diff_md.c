@@ -7,11 +7,6 @@
 
 #define MAX_ROWS 100
 
-static void put_text(struct sonde_sink *to, struct sonde_str s)
-{
-	sonde_escape_markdown(&to->buf, s);
-}
-
 static const char *mark_of(const struct sonde_diff_region *r)
 {
 	static const char *const marks[SONDE_NR_VERDICTS] = {
@@ -72,7 +67,7 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 	for (i = 0; i < d->sentences.texts.nr; i++) {
 		if (i)
 			sonde_sink_printf(to, "%zu. ", i);
-		put_text(to, d->sentences.texts.keys[i]);
+		sonde_escape_markdown(&to->buf, d->sentences.texts.keys[i]);
 		sonde_sink_puts(to, i ? "\n" : "\n\n");
 	}
 	sonde_sink_putc(to, '\n');

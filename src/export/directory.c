@@ -21,7 +21,7 @@ struct disk {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
 	const struct sonde_report *report; /* whose regions are written */
-	const struct sonde_listing *rest;  /* those of them that get no folder */
+	const struct sonde_listing *rest;  /* its regions that get no folder */
 	sonde_exporter *export;		   /* what writes the whole report */
 	struct sonde_json_export json;
 	struct sonde_markdown markdown;
@@ -179,7 +179,7 @@ static int write_file(struct disk *d, const char *name, writer write, uint32_t n
 	return rc;
 }
 
-/* `*at` becomes the way there from the directory. */
+/* Writes the files of a region; `*at` becomes the path of its folder, from the directory on. */
 static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, struct sonde_str *at)
 {
 	static const struct {
@@ -202,7 +202,7 @@ static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, 
 	return rc;
 }
 
-/* Which regions get a folder: the dearest, and all of them have their parents' too. */
+/* Lists the regions that get a folder: the dearest, whose parents are among them. */
 static int list_folders(struct sonde_listing *out, struct disk *d, const struct sonde_report *r)
 {
 	struct sonde_export_options some = *d->options;

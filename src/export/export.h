@@ -51,7 +51,7 @@ struct sonde_export_options {
 	bool lists_entries;	  /* in text: how long the entries of each region took */
 	bool is_flat;		  /* in text: all kernels instead of the regions */
 	bool full_names;	  /* text, Markdown, HTML: kernels by their whole C++ names */
-	const char *baseline; /* why this is not of what was asked for, and what it is of; NULL = it is */
+	const char *baseline; /* why this shows something else than was asked for, and what; NULL = it shows that */
 	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
 	const char *command; /* the command line that made this, ready for a shell; NULL = none */
@@ -84,7 +84,7 @@ int sonde_export_metric_list(
 
 /*
  * A ranking as a table for people: its first o->max_kernels kernels (0: the default). Short names are
- * distinct among all kernels, shown or not. Of the options those of text count.
+ * distinct among all kernels, shown or not. Only the options for text matter.
  */
 int sonde_export_ranking(const struct sonde_ranking *r, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err);

@@ -2,7 +2,7 @@
  * The column table: what a region row has, said once for every format.
  *
  * JSON takes `key` (`idle.sync_ms` is member sync_ms of the object idle), CSV
- * `csv`, tables for people `head`; all take the number from the same function. The metric columns that follow come from the tree.
+ * `csv`, tables for people `head`; all take the number from the same function. Metrics follow, which are the tree's columns.
  */
 #ifndef SONDE_EXPORT_FIELD_H
 #define SONDE_EXPORT_FIELD_H
@@ -51,7 +51,7 @@ extern const size_t sonde_nr_fields;
 /* NaN = there is none. */
 double sonde_field_number(
 	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n);
-/* The field of something that is no region, but has launches and a time: totals, kernels. NaN for other fields. */
+/* The field of a row that is no region but has launches and a time (totals, kernels); NaN for all other fields. */
 double sonde_field_sum(const struct sonde_field *f, double launches, double time_ns);
 bool sonde_field_is(const struct sonde_field *f, const char *csv);
 
@@ -66,7 +66,7 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
  * tables of its kind, without optional ones that no node has a value for.
  */
 uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_view view);
-/* Why such columns have nothing of what the view is about, and what to do; NULL where they do. */
+/* Why these columns show nothing that the view is for, and what to do about it; NULL where they do show it. */
 const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view);
 
 /* The head of headline metric `i`: its full name where another one has the same short head. */
@@ -88,7 +88,7 @@ struct sonde_str sonde_shown_domain(const struct sonde_tree *t, const struct son
 /* The line of coverage where nothing was launched; the page looks for it too. */
 #define SONDE_NO_GPU_WORK "no GPU work: regions have host times only"
 
-/* The words for a region with is_open: what is not known of it. */
+/* Says what is not known about a region that was still open (is_open). */
 const char *sonde_open_words(const struct sonde_tree *t);
 
 /* ≈ or ≤ or ≥ or nothing: how far a figure may be trusted. */
@@ -104,7 +104,7 @@ struct sonde_figure sonde_load_figure(const struct sonde_entry_load *load, size_
 /* Why a region has no launch, in words. */
 const char *sonde_no_launch(const struct sonde_tree *t);
 
-/* Which regions a table lists, in which order. */
+/* The regions that a table lists, in its order. */
 struct sonde_listing {
 	uint32_t *at; /* node numbers, parents before children */
 	size_t nr;
@@ -118,8 +118,8 @@ int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *
 void sonde_listing_release(struct sonde_listing *l);
 
 /*
- * The coverage in words; nothing when there is none of that kind. Where `--scope` hides
- * some of what it counts, it says that it is of the whole capture.
+ * Writes the coverage in words; nothing where there are no launches (or no range results) to count. Where
+ * `--scope` hides some of them, the line says that it covers the whole capture.
  */
 void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_export_options *o, bool is_ranges);

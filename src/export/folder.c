@@ -23,7 +23,7 @@ static void add_label(struct sonde_buf *out, struct sonde_str label)
 {
 	size_t i;
 
-	/* Beyond the limit nothing is looked at any more. */
+	/* The rest of a long label would be cut anyway. */
 	for (i = 0; i < label.n && out->n <= SONDE_FOLDER_MAX; i++)
 		add_byte(out, label.p[i]); /* "::" becomes "__" by itself */
 }
@@ -72,7 +72,7 @@ static void append_hash(struct sonde_buf *name, const struct sonde_region *regio
 	sonde_buf_printf(name, "-%08" PRIx32, (uint32_t)(h ^ h >> 32));
 }
 
-/* The name in `name`, with a hash as often as it takes to be the only one. */
+/* Takes the name, with other hashes behind it until no other region has it. */
 static int claim_name(struct sonde_folders *f, size_t node, struct sonde_buf *name, bool is_hashed,
 	const struct sonde_region *region)
 {

@@ -77,7 +77,7 @@ static void put_name(struct literal *x, size_t k)
 	sonde_escape_json(&x->to->buf, sonde_buf_view(&x->name));
 }
 
-/* Hatchet registers what it finds in a root: each has all there is, null where it lacks it. */
+/* Hatchet knows the metrics that it finds in a root: every root has all of them, null where it lacks one. */
 static void put_metrics(struct literal *x, bool is_root)
 {
 	char number[SONDE_NUMBER_MAX];

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* Beyond so many figures, rows carry those of the narrow tables only. */
+/* Beyond so many figures, rows carry the headline metrics only. */
 #define MAX_FIGURES 1500000u
 
 #define DRAIN_AT_ONCE 65536u
@@ -61,7 +61,7 @@ static void write_numbers(struct sonde_json *w, const char *key, const uint32_t 
 	SONDE_JSON_LIST(w, key, i, nr, at[i]);
 }
 
-/* Where inputs captured different weights: how the others make the figures. */
+/* Lists the column's further methods: there are some where inputs captured different weights. */
 static void write_other_methods(struct sonde_json *w, const struct sonde_column *c)
 {
 	size_t i;
@@ -74,7 +74,7 @@ static void write_other_methods(struct sonde_json *w, const struct sonde_column 
 	sonde_json_close(w, ']');
 }
 
-/* The columns of these roles, best first. */
+/* Lists the columns that have these roles, best first. */
 static void write_columns_of(
 	struct sonde_html *h, const char *key, const enum sonde_metric_role *roles, size_t nr)
 {

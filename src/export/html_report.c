@@ -350,7 +350,7 @@ static void write_streams(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_close(w, '}');
 }
 
-/* By node, as report.json has them; a single one says nothing that the times do not. */
+/* The entries by node, as report.json has them; a single one says nothing that the times do not. */
 static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 {
 	size_t i;

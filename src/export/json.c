@@ -63,7 +63,7 @@ void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde
 		sonde_json_z(w, NULL, list.at[i]);
 }
 
-/* The scope a report speaks of: its own, or the only one there is of an aggregate's kind. */
+/* The scope that a report is about: its own, or the only one that an aggregate adds up. */
 static const struct sonde_scope *only_scope(
 	const struct sonde_tree *t, const struct sonde_report *r)
 {
@@ -165,7 +165,7 @@ static void write_device(struct sonde_json *w, const struct sonde_cells *r, size
 	sonde_json_close(w, '}');
 }
 
-/* Devices that some scope is of; all where there is no scope. */
+/* Writes the devices that a scope ran on; all of them where there is no scope. */
 static void write_devices(struct sonde_json_export *x)
 {
 	const struct sonde_cells *c = x->tree->cells;
@@ -365,20 +365,23 @@ void sonde_json__write_head(struct sonde_json_export *x)
 	write_selection(x);
 }
 
-static void write_metric_info(struct sonde_json_export *x)
+void sonde_json__write_metric_info(
+	struct sonde_json_export *x, const struct sonde_column *c, uint8_t method, uint8_t quality)
+{
+	sonde_json_open_str(&x->w, c->name, '{', true);
+	sonde_json_z(&x->w, "unit", c->unit);
+	sonde_json_z(&x->w, "method", c->methods[method]);
+	sonde_json_z(&x->w, "quality", sonde_quality_name(quality));
+	sonde_json_close(&x->w, '}');
+}
+
+static void write_columns(struct sonde_json_export *x)
 {
 	size_t i;
 
 	sonde_json_open(&x->w, "metric_info", '{', false);
-	for (i = 0; i < x->tree->columns.nr; i++) {
-		const struct sonde_column *c = &x->tree->columns.at[i];
-
-		sonde_json_open_str(&x->w, c->name, '{', true);
-		sonde_json_z(&x->w, "unit", c->unit);
-		sonde_json_z(&x->w, "method", c->methods[0]);
-		sonde_json_z(&x->w, "quality", sonde_quality_name(c->quality));
-		sonde_json_close(&x->w, '}');
-	}
+	for (i = 0; i < x->tree->columns.nr; i++)
+		sonde_json__write_metric_info(x, &x->tree->columns.at[i], 0, x->tree->columns.at[i].quality);
 	sonde_json_close(&x->w, '}');
 }
 
@@ -502,7 +505,7 @@ static void write_scopes(struct sonde_json_export *x)
 	sonde_json_u64(&x->w, "scopes_omitted", nr_omitted);
 }
 
-/* The aggregate over kernels, or over ranges where there is nothing else; then any other. */
+/* Writes the aggregate over kernels, or over ranges where there is nothing else; then the others. */
 static void write_aggregates(struct sonde_json_export *x)
 {
 	const struct sonde_report *first = NULL;
@@ -524,7 +527,7 @@ static void write_aggregates(struct sonde_json_export *x)
 		sonde_json_null(&x->w, "aggregate");
 }
 
-/* All of them, and again those about something missing or damaged. */
+/* Writes all notes, and once more those about something missing or damaged. */
 static void write_notes(struct sonde_json *w, const struct sonde_notes *notes)
 {
 	size_t i;
@@ -546,7 +549,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json_z(&x.w, "schema", "sonde.report/1");
 		sonde_json__write_head(&x);
 		sonde_json__write_ranks(&x);
-		write_metric_info(&x);
+		write_columns(&x);
 		write_scopes(&x);
 		write_aggregates(&x);
 		write_notes(&x.w, &t->notes);

@@ -21,7 +21,7 @@ int sonde_json__init(struct sonde_json_export *x, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_sink *to, struct sonde_err *err);
 void sonde_json__release(struct sonde_json_export *x);
 
-/* A string of the tree, the id of a region; null of SONDE_NONE, which an empty one is not. */
+/* Write a string of the tree, and the id of a region: null for SONDE_NONE, "" for an empty one. */
 void sonde_json__write_string(struct sonde_json_export *x, const char *key, uint32_t string);
 void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, uint32_t region);
 void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde_words list);
@@ -35,8 +35,11 @@ void sonde_json__write_ranks(struct sonde_json_export *x);
 void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */
 void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
-/* "metrics", and what there is to say about them, of the part now in x->figures. */
+/* "metrics" and what there is to say about them; their figures are in x->figures. */
 void sonde_json__write_metrics(struct sonde_json_export *x);
+/* A member of "metric_info": the unit of a metric, and how its figure was made. */
+void sonde_json__write_metric_info(
+	struct sonde_json_export *x, const struct sonde_column *c, uint8_t method, uint8_t quality);
 void sonde_json__write_kernels(
 	struct sonde_json_export *x, const struct sonde_report *r, uint32_t first, uint32_t nr);
 /* "device" and "process_id" of a report: null over several. */

@@ -12,7 +12,7 @@ static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
 	return (!isnan(f->v) || f->text.p) && (f->quality != c->quality || f->method != 0);
 }
 
-/* Where a figure was not made as its column says: how it was. */
+/* Says how a figure was made, where it was not made as its column says. */
 static void write_exceptions(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
@@ -29,11 +29,7 @@ static void write_exceptions(struct sonde_json_export *x)
 		if (!is_open)
 			sonde_json_open(&x->w, "metric_info", '{', false);
 		is_open = true;
-		sonde_json_open_str(&x->w, c->name, '{', true);
-		sonde_json_z(&x->w, "unit", c->unit);
-		sonde_json_z(&x->w, "method", c->methods[f->method]);
-		sonde_json_z(&x->w, "quality", sonde_quality_name(f->quality));
-		sonde_json_close(&x->w, '}');
+		sonde_json__write_metric_info(x, c, f->method, f->quality);
 	}
 	if (is_open)
 		sonde_json_close(&x->w, '}');
@@ -156,7 +152,7 @@ static void write_identity(
 	sonde_json__write_place(x, r, true);
 }
 
-/* Where the region has files of its own, as seen from this one. */
+/* Writes the paths of the region's own files, as seen from this file. */
 static void write_files(struct sonde_json_export *x, struct sonde_str folder)
 {
 	struct sonde_buf path = {0};
@@ -189,7 +185,7 @@ static const char *enter_object(struct sonde_json_export *x, struct sonde_str *o
 	return member.n ? member.p : key;
 }
 
-/* The columns of the column table, inclusive or exclusive. */
+/* Writes the inclusive or the exclusive fields of the column table. */
 static void write_fields(struct sonde_json_export *x, const struct sonde_report *r,
 	const struct sonde_node *n, uint8_t exclusive)
 {

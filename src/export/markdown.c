@@ -163,7 +163,7 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 		sonde_table_words(t, hint ? hint : "");
 }
 
-/* The columns that other programs look for in a table of regions come first, by names of their own. */
+/* Other programs look for these columns in a table of regions: they come first, under these heads. */
 static const struct {
 	const char *csv, *head;
 } contract[] = {{"inclusive_ms", "Total ms"}, {"launches", "Kernels"}};
@@ -404,7 +404,7 @@ static int write_reports(struct sonde_markdown *m, struct sonde_err *err)
 	return rc;
 }
 
-/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+/* Who is slow, a sentence each; nothing where nobody is. */
 static void write_stragglers(struct sonde_markdown *m)
 {
 	const struct sonde_ranks *r = m->tree->ranks;
@@ -417,7 +417,7 @@ static void write_stragglers(struct sonde_markdown *m)
 	}
 }
 
-/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+/* The tables of ranks side by side; nothing without two ranks. */
 static void write_ranks(struct sonde_markdown *m)
 {
 	size_t i;

@@ -24,7 +24,7 @@ void sonde_markdown__release(struct sonde_markdown *m);
 
 /* Capture and coverage lines, notes. */
 void sonde_markdown__write_head(struct sonde_markdown *m);
-/* One region: parent, instances, metrics, sections, kernels. `level` is that of its heading. */
+/* One region: parent, instances, metrics, sections, kernels. Its heading has `level` number signs. */
 void sonde_markdown__write_region(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t node, unsigned level);
 /* `name` escaped, `""` when it is empty. */
@@ -34,11 +34,11 @@ void sonde_markdown__add_headline_columns(struct sonde_markdown *m, struct sonde
 void sonde_markdown__write_headline(struct sonde_markdown *m, struct sonde_table *t);
 /* Prints the table and releases it; a table without rows is none. */
 void sonde_markdown__finish(struct sonde_markdown *m, struct sonde_table *t);
-/* A line below a table that was cut: how many are not in it, and where they are. */
+/* Writes a line below a table that was cut: how many rows are not in it, and where all of them are. */
 void sonde_markdown__write_more(struct sonde_markdown *m, size_t nr, const char *what);
-/* The full names of kernels listed so far by short ones; nothing where all are whole. */
+/* Writes the full names of the kernels that were listed by short ones; nothing where all are whole. */
 void sonde_markdown__write_legend(struct sonde_markdown *m, unsigned level);
-/* At most max_kernels rows. */
+/* Writes a table of at most max_kernels kernels. */
 void sonde_markdown__write_kernels(
 	struct sonde_markdown *m, const struct sonde_report *r, uint32_t first, uint32_t nr);
 

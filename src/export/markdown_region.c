@@ -201,7 +201,7 @@ static void write_times(
 		sonde_sink_printf(m->to, "- bound: %s\n", bound);
 }
 
-/* How long an entry took; one says nothing that the times above do not. */
+/* How long the entries took; a single entry says nothing that the times above do not. */
 static void write_entries(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -238,7 +238,7 @@ static void write_roofline(struct sonde_markdown *m, const struct sonde_roofline
 		note ? note : "", note ? ")" : "");
 }
 
-/* Who is slow, a sentence each; the tables of ranks; a region over ranks. Nothing without two. */
+/* How long the region's kernels took on each rank, and who was slowest; nothing without two ranks. */
 static void write_spread(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_rank_spread *s = sonde_ranks_spread(m->tree->ranks, n->region);

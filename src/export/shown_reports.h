@@ -7,20 +7,20 @@
 /* A caution for the reader of replayed ranges; NULL for kernels. */
 const char *sonde_report_caution(const struct sonde_report *r);
 
-/* The one scope a report is of; NULL: an aggregate, or many that were added up. */
+/* The one scope that a report shows; NULL for an aggregate and for scopes that were added up. */
 const struct sonde_scope *sonde_report_scope(const struct sonde_tree *t, const struct sonde_report *r);
 
 /* Whether `--scope` shows this report. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
-/* Whether text and Markdown do: of many scopes they show the aggregate, single ones on request. */
+/* Whether text and Markdown show it: where there are many scopes they show the aggregate, single ones on request. */
 bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 
-/* Whether it is printed before the others: the aggregate, unless it is that of one scope. */
+/* Whether it is printed before the others: an aggregate is, unless it repeats the only scope. */
 bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 
-/* An aggregate over the one scope that is shown anyway: for people one table is enough. */
+/* Whether it is an aggregate over one scope, which is shown anyway: for people one table is enough. */
 bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 

@@ -171,7 +171,7 @@ static void create_table(struct sonde_db *d, enum sonde_db_table table)
 	sonde_buf_release(&sql);
 }
 
-/* Of a key of `info` that comes twice the first is kept. */
+/* Where `info` gets a key twice, the first value stays. */
 static void prepare_insert(struct sonde_db *d, enum sonde_db_table table)
 {
 	size_t nr = table == SONDE_DB_REGION ? sonde_nr_fields : 0;
@@ -313,7 +313,7 @@ static void put_streams(
 	}
 }
 
-/* Entries of single scopes: an aggregate has the same ones. */
+/* Only single scopes have entries: those of an aggregate would be the same ones again. */
 static void put_entries(
 	struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n, const struct owner *o)
 {

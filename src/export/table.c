@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A name that does not fit: its begin, dots, and another part of it, which may end in dots too. */
+/* A name that was cut: its beginning, dots, and another part of it, which may end in dots too. */
 struct cut_name {
 	struct sonde_str begin, rest;
 	bool is_rest_cut;
@@ -31,7 +31,7 @@ static size_t word_begin(struct sonde_str s, size_t i)
 	return i;
 }
 
-/* Where two names begin to differ, back to the begin of a word; of a number, to the word before. */
+/* Where two names begin to differ: the beginning of that word, or of the word before a number. */
 static size_t first_difference(struct sonde_str a, struct sonde_str b)
 {
 	size_t i;
@@ -63,7 +63,7 @@ static size_t differs_at(const struct sonde_table *t, size_t cell, size_t room)
 	return 0;
 }
 
-/* That of a cell, cut to `room` beside its dots so that names nearby stay different. */
+/* Cuts the name in a cell to `room` beside its dots, so that names nearby stay different. */
 static struct cut_name cut_name_to(
 	const struct sonde_table *t, size_t cell, size_t room, size_t nr_dots)
 {

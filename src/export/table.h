@@ -57,9 +57,9 @@ struct sonde_table {
 };
 
 void sonde_table_column(struct sonde_table *t, struct sonde_str head, bool is_right, unsigned drop);
-/* Heads up to NULL, each with a leading '>' where the column is of numbers, and a digit: `drop`. */
+/* Adds a column for each head up to NULL. A head begins with '>' where it is right-aligned, then with a digit: `drop`. */
 void sonde_table_heads(struct sonde_table *t, const char *const *heads);
-/* The head of the last column may be cut to this. */
+/* Lets the head of the last column be cut to this width. */
 void sonde_table_least_head(struct sonde_table *t, size_t width);
 /* Appends a name to the cell in the making, escaped. */
 void sonde_table_name(struct sonde_table *t, struct sonde_str name);
@@ -105,7 +105,7 @@ void sonde_scale_column(
 /* Appends the heads of columns dropped for want of width to `dropped`, comma-separated. */
 int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width,
 	struct sonde_buf *dropped, struct sonde_err *err);
-/* The same as a table of Markdown; a blank line goes before it. */
+/* Prints the table as Markdown, after a blank line. */
 void sonde_table_print_markdown(const struct sonde_table *t, struct sonde_sink *to);
 void sonde_table_release(struct sonde_table *t);
 

@@ -1,4 +1,4 @@
-/* The report on a terminal: the lines around the tables, and those of ranks and gaps. text_int.h has a map. */
+/* The report on a terminal: the lines around the tables, and the tables of ranks and gaps. text_int.h has a map. */
 #include "export/format.h"
 
 #include "base/escape.h"
@@ -71,7 +71,7 @@ static void add_once(struct list *l, struct sonde_str text)
 		sonde_buf_printf(&l->text, "%s%.*s", l->seen.nr > 1 ? ", " : "", SONDE_STR_ARG(text));
 }
 
-/* Appends the list behind `before`, where there is one; to be released. */
+/* Appends `before` and the list, or nothing where the list is empty. */
 static void end_list(struct list *l, struct sonde_buf *to, const char *before)
 {
 	if (l->seen.nr > MAX_LISTED)
@@ -87,7 +87,7 @@ static void release_list(struct list *l)
 	sonde_buf_release(&l->text);
 }
 
-/* Devices, tools and ways of replay, which follow the file names. */
+/* Appends devices, tools and ways of replay behind the file names. */
 static void add_about(struct sonde_text_export *x, struct sonde_buf *line)
 {
 	const struct sonde_cells *r = x->tree->cells;

@@ -8,7 +8,7 @@
 
 #define LEAST_LABEL 24
 #define NR_SLOWEST  5
-enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7 }; /* of a distribution */
+enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7 }; /* places in times_of() */
 
 /* An entry that took longer than others of its region. */
 struct slow {

@@ -43,7 +43,7 @@ struct sonde_text_export {
 struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name);
 /* A blank line and the table, which is released. */
 int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struct sonde_err *err);
-/* Columns for the tree's headline metrics, and their cells in a row, which something ran in or not. */
+/* Adds columns for the headline metrics, and writes their cells in a row in which something ran or nothing (`has_work`). */
 void sonde_text__add_metric_columns(struct sonde_text_export *x, struct sonde_table *t);
 void sonde_text__put_metric_cells(
 	struct sonde_text_export *x, struct sonde_table *t, uint8_t style, bool has_work);
@@ -53,14 +53,14 @@ bool sonde_text__has_sampled(const struct sonde_text_export *x);
 /* A bar shows again what the number beside it says: it makes room before any metric. */
 #define SONDE_DROP_BAR (1u << 30)
 void sonde_text__put_bar(struct sonde_table *t, double pct);
-/* Prints; marks in columns there was no room for need no legend. The metrics begin at `first`. */
+/* Prints the table, whose metrics begin at column `first`. Marks in columns there was no room for need no legend. */
 int sonde_text__print(
 	struct sonde_text_export *x, struct sonde_table *t, size_t first, struct sonde_err *err);
 
 /* The tree table of one report. */
 int sonde_text__write_tree(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err);
-/* Words of `text` below each other, indented after the first line. */
+/* Wraps the words of `text` at the width of the terminal; all lines but the first are indented. */
 void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text);
 /* The regions' entries: how long they took, and the slowest. Nothing without their times. */
 int sonde_text__write_entries(

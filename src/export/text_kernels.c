@@ -54,7 +54,7 @@ static void put_row(
 	sonde_text__put_bar(t, k->time_pct);
 }
 
-/* `nr` rows, of `nr_all` kernels; with the metrics of the report they are the first of, or NULL. */
+/* Prints `nr` of `nr_all` kernels. With a report, they are its first ones and have its metrics. */
 static int print_rows(struct sonde_text_export *x, const struct sonde_ranked *rows, size_t nr,
 	size_t nr_all, const struct sonde_report *r, struct sonde_err *err)
 {
@@ -99,7 +99,7 @@ int sonde_text__write_kernels(
 	return rc;
 }
 
-/* The rows by names for people, distinct among all; full ones where these are asked for. */
+/* Copies the rows with names for people, which are distinct among all rows; with full names where these are asked for. */
 static bool name_rows(struct sonde_ranked *out, const struct sonde_ranked *rows, size_t nr,
 	const struct sonde_export_options *o, struct sonde_arena *arena)
 {

@@ -6,10 +6,10 @@
 #include <math.h>
 
 #define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
-#define MOST_WORDS 24 /* of a metric whose values are words */
+#define MOST_WORDS 24 /* columns for the value of a metric that is words */
 #define DROP	   6  /* metrics go before what tables always have; words before numbers */
 #define BAR_CELLS  8
-#define LASTING	   3  /* but the first sampled ones stay longest: what a run without ncu is for */
+#define LASTING	   3  /* but the first sampled metrics stay longest: a run without ncu is made for them */
 
 struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name)
 {
@@ -27,7 +27,7 @@ int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struc
 	return rc;
 }
 
-/* Words may be of any length: a list of hundred names must not take the table for itself. */
+/* Words may be long: a list of a hundred names must not take the whole table. Returns whether they were cut. */
 static bool put_words(struct sonde_table *t, struct sonde_str text)
 {
 	size_t nr_dots = t->is_utf8 ? 1 : 3;

@@ -10,7 +10,7 @@
 #define LEAST_KERNEL 30
 #define MAX_INDENT   24
 
-/* One row to be: what its cells are made from. */
+/* A row to be written: what its cells are made from. */
 struct row {
 	const struct sonde_report *report;
 	const struct sonde_node *node; /* NULL: a kernel, the total, launches outside all regions */
@@ -77,7 +77,7 @@ static unsigned drop_order(const struct sonde_text_export *x, const struct sonde
 	return f->form == SONDE_FIELD_MS || f->tables & SONDE_TABLE_HOST ? 0 : 1;
 }
 
-/* Returns the number of the first metric's. */
+/* Returns the number of the first metric's column. */
 static size_t put_columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r)
 {

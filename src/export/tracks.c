@@ -39,7 +39,7 @@ static struct sonde_str thread_name(struct build *b, const struct key *k)
 		SONDE_STR_ARG(sonde_cells_str(b->c, b->c->timeline->threads.at[n].name)));
 }
 
-/* Threads have one name each, so that a name's number is that of its key. */
+/* Each thread has one name, so its number in the map is its number in the timeline. */
 static void find_names(struct build *b)
 {
 	const struct sonde_timeline *t = b->c->timeline;
@@ -266,7 +266,7 @@ static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 	return sort_events(s) ? 0 : sonde_err_nomem(err);
 }
 
-/* Samples outside the events are of no interest, unless there are no events. */
+/* Where there are no events, the samples say how long the time line is. */
 static void span_curves(struct sonde_tracks *s, const struct sonde_timeline *t)
 {
 	size_t i;

@@ -10,7 +10,7 @@ static const struct {
 	const char *word, *name, *unit;
 	size_t at;     /* in a node: a double, … */
 	bool is_count; /* … or an uint64_t */
-	bool is_own;   /* without nested regions: entries of these are no part of those around them */
+	bool is_own;   /* does not include nested regions: their entries are no part of the entries around them */
 } quantities[] = {
 	{"time", "GPU time", "ns", offsetof(struct sonde_node, time_ns), false, false},
 	{"host", "host time", "ns", offsetof(struct sonde_node, times.host_ns), false, false},
@@ -51,7 +51,7 @@ static bool has_any(const struct sonde_report *r, size_t which)
 	return false;
 }
 
-/* In some scope; what is empty without regions or selected launches lacks nothing. */
+/* Whether some scope has the quantity. Without regions or selected launches a capture is empty and lacks nothing. */
 static bool is_in_capture(const struct sonde_tree *t, size_t which)
 {
 	const struct sonde_cells *l = t->cells;
