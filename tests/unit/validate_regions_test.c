@@ -43,6 +43,36 @@ static void test_validate__times_and_streams_must_fit_the_region(void **state)
 	rejects(d, "per_stream", "more than total_ms");
 }
 
+static void test_validate__no_part_is_more_than_the_whole(void **state)
+{
+	static const struct {
+		const char *part;
+		double value;
+		const char *says;
+	} parts[] = {{"timed_launches", 99, "is more than kernel_count"}, {"copy_count", 99, "is more than kernel_count"},
+		{"copy_ms", 1e9, "is more than total_ms"}, {"idle_ms", 2e9, "and busy_ms are more than span_ms"}};
+	json_t *d, *region;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		d = timed(&region);
+		json_object_set_new(region, "span_ms", json_real(1e9));
+		json_object_set_new(region, parts[i].part, json_real(parts[i].value));
+		rejects(d, parts[i].part, parts[i].says);
+	}
+	d = good();
+	json_object_set_new(at(d, "coverage", NULL), "launches_not_selected", json_integer(1));
+	json_object_set_new(at(d, "coverage", NULL), "launches_total",
+		json_integer(1 + json_integer_value(at(d, "coverage", "launches_total", NULL))));
+	json_object_set_new(at(d, "coverage", NULL), "gpu_time_ns_attributed", json_real(1e12));
+	rejects(d, "$.coverage.gpu_time_ns_attributed", "is more than gpu_time_ns_total");
+	d = good();
+	json_object_del(at(d, "coverage", NULL), "launches_not_selected"); /* as older reports */
+	json_object_set_new(at(d, "coverage", NULL), "launches_attributed", json_integer(99));
+	rejects(d, "$.coverage.launches_attributed", "is more than launches_total");
+}
+
 /* The outermost region of a good report and the one inside it. */
 static json_t *nested(json_t **outer, json_t **inner)
 {
@@ -220,6 +250,10 @@ static void test_validate__entries_are_in_order_and_as_many(void **state)
 	}
 	d = with_entries();
 	e = at(d, "aggregate", "regions", "0", "entries", NULL);
+	json_object_set_new(e, "labels", json_pack("[s,s]", "a", "b"));
+	rejects(d, "entries.labels", "as many as begin_ms");
+	d = with_entries();
+	e = at(d, "aggregate", "regions", "0", "entries", NULL);
 	json_object_set_new(e, "count", json_integer(2));
 	rejects(d, "entries.begin_ms", "has more than count");
 	d = with_entries();
@@ -232,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_validate__entries_are_in_order_and_as_many),
 		cmocka_unit_test(test_validate__times_and_streams_must_fit_the_region),
+		cmocka_unit_test(test_validate__no_part_is_more_than_the_whole),
 		cmocka_unit_test(test_validate__adopted_launches_are_among_the_launches),
 		cmocka_unit_test(test_validate__origins_hang_below_ranges_and_have_no_entries),
 		cmocka_unit_test(test_validate__causes_of_idle_time_add_up),
