@@ -73,18 +73,19 @@ static double side_ms(const struct sonde_diff_half *h)
 static struct scales choose_scales(
 	const struct sonde_diff *d, const uint32_t *order, size_t nr, bool is_utf8)
 {
-	struct sonde_extent side = {0}, delta = {0};
+	struct scales s = {0};
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[order[i]];
 
-		sonde_extent_add(&side, side_ms(&r->base));
-		sonde_extent_add(&side, side_ms(&r->new_half));
-		sonde_extent_add(&delta, fabs(sonde_diff_region_delta(r)) / 1e6);
+		sonde_scale_add(&s.side, side_ms(&r->base));
+		sonde_scale_add(&s.side, side_ms(&r->new_half));
+		sonde_scale_add(&s.delta, fabs(sonde_diff_region_delta(r)) / 1e6);
 	}
-	return (struct scales){sonde_scale_choose(&side, side.most, is_utf8),
-		sonde_scale_choose(&delta, delta.most, is_utf8)};
+	sonde_scale_choose(&s.side, s.side.most, is_utf8);
+	sonde_scale_choose(&s.delta, s.delta.most, is_utf8);
+	return s;
 }
 
 static void put_row(struct sonde_table *t, const struct sonde_diff *d,

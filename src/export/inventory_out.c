@@ -55,13 +55,12 @@ int sonde_export_inventory_text(const struct sonde_inventory *v,
 		.least_last = LEAST_EXPRESSION};
 	struct sonde_buf dropped = {0};
 	size_t i, max = o->max_rows && o->max_rows < v->rows.nr ? o->max_rows : v->rows.nr;
-	struct sonde_extent extent = {0};
-	struct sonde_scale host;
+	struct sonde_scale host = {0};
 	int rc;
 
 	for (i = 0; i < max; i++)
-		sonde_extent_add(&extent, v->rows.at[i].host_ns / 1e6);
-	host = sonde_scale_choose(&extent, extent.most, o->is_utf8);
+		sonde_scale_add(&host, v->rows.at[i].host_ns / 1e6);
+	sonde_scale_choose(&host, host.most, o->is_utf8);
 	put_heads(&t, &host);
 	for (i = 0; i < max; i++)
 		put_row(&t, &v->rows.at[i], &host);

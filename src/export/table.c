@@ -195,22 +195,22 @@ void sonde_table_number(struct sonde_table *t, double v, int decimals, const cha
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-void sonde_extent_add(struct sonde_extent *e, double ms)
+void sonde_scale_add(struct sonde_scale *s, double ms)
 {
-	if (ms >= 1e-6 && (e->least == 0 || ms < e->least))
-		e->least = ms;
-	if (ms > e->most)
-		e->most = ms;
+	if (ms >= 1e-6 && (s->least == 0 || ms < s->least))
+		s->least = ms;
+	if (ms > s->most)
+		s->most = ms;
 }
 
 /*
  * Three digits of the smallest, as long as the largest does not become unreadable: more decimals
  * than usual only up to six digits, so that wide columns leave room for the metrics.
  */
-static uint8_t decimals(const struct sonde_extent *e, double per_ms)
+static uint8_t choose_decimals(const struct sonde_scale *s)
 {
-	double least = e->least * per_ms, most = e->most * per_ms;
-	uint8_t n = per_ms > 1 ? 1 : 3;
+	double least = s->least * s->per_ms, most = s->most * s->per_ms;
+	uint8_t n = s->per_ms > 1 ? 1 : 3;
 
 	while (n < 6 && least > 0 && least < pow(10, 2 - n) && most < pow(10, 5 - n))
 		n++;
@@ -219,18 +219,11 @@ static uint8_t decimals(const struct sonde_extent *e, double per_ms)
 	return n;
 }
 
-static double unit_of(double most_ms)
+void sonde_scale_choose(struct sonde_scale *s, double most_ms, bool is_utf8)
 {
-	return most_ms >= 10000 ? 1e-3 : most_ms > 0 && most_ms < 1 ? 1e3 : 1;
-}
-
-struct sonde_scale sonde_scale_choose(const struct sonde_extent *e, double most_ms, bool is_utf8)
-{
-	struct sonde_scale s = {.per_ms = unit_of(most_ms)};
-
-	s.unit = s.per_ms < 1 ? "s" : s.per_ms == 1 ? "ms" : is_utf8 ? "\u00b5s" : "us";
-	s.decimals = decimals(e, s.per_ms);
-	return s;
+	s->per_ms = most_ms >= 10000 ? 1e-3 : most_ms > 0 && most_ms < 1 ? 1e3 : 1;
+	s->unit = s->per_ms < 1 ? "s" : s->per_ms == 1 ? "ms" : is_utf8 ? "\u00b5s" : "us";
+	s->decimals = choose_decimals(s);
 }
 
 void sonde_scale_print(struct sonde_buf *to, const struct sonde_scale *s, double ms)

@@ -81,19 +81,15 @@ void sonde_table_number(struct sonde_table *t, double v, int decimals, const cha
  * end in "ms" where they are written down and get the unit here.
  */
 
-/* The smallest and the largest time of a column, in ms; less than a nanosecond is none. */
-struct sonde_extent {
-	double least, most;
-};
-void sonde_extent_add(struct sonde_extent *e, double ms); /* NaN adds nothing */
-
 struct sonde_scale {
-	const char *unit; /* µs, ms, s */
-	double per_ms;	  /* how many of it a millisecond has */
+	double least, most; /* the shortest and the longest time, in ms; less than a nanosecond is none */
+	const char *unit;   /* µs, ms, s: chosen when all times are added */
+	double per_ms;	    /* how many of it a millisecond has */
 	uint8_t decimals;
 };
-/* Chooses the scale of the column `e`, in the unit for times up to `most_ms`. */
-struct sonde_scale sonde_scale_choose(const struct sonde_extent *e, double most_ms, bool is_utf8);
+void sonde_scale_add(struct sonde_scale *s, double ms); /* NaN adds nothing */
+/* Chooses the unit for times up to `most_ms`, and the decimals. */
+void sonde_scale_choose(struct sonde_scale *s, double most_ms, bool is_utf8);
 /* The number alone; "-" of NaN. */
 void sonde_scale_print(struct sonde_buf *to, const struct sonde_scale *s, double ms);
 /* A cell of that column. */

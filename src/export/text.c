@@ -182,25 +182,24 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	struct sonde_table t = sonde_text__table(x->options, 24);
 	size_t nr = sonde_report_gaps(x->tree, r, at), i;
-	struct sonde_extent took = {0}, since = {0};
-	struct sonde_scale scales[2];
+	struct sonde_scale took = {0}, since = {0};
 
 	if (!nr)
 		return 0;
 	for (i = 0; i < nr; i++) {
-		sonde_extent_add(&took, (double)at[i]->ns / 1e6);
-		sonde_extent_add(&since, (double)at[i]->since_ns / 1e6);
+		sonde_scale_add(&took, (double)at[i]->ns / 1e6);
+		sonde_scale_add(&since, (double)at[i]->since_ns / 1e6);
 	}
-	scales[0] = sonde_scale_choose(&took, took.most, x->options->is_utf8);
-	scales[1] = sonde_scale_choose(&since, since.most, x->options->is_utf8);
+	sonde_scale_choose(&took, took.most, x->options->is_utf8);
+	sonde_scale_choose(&since, since.most, x->options->is_utf8);
 	sonde_table_column(&t, SONDE_STR("longest gaps"), false, 0);
-	sonde_scale_column(&t, &scales[0], SONDE_STR("ms"), 0);
-	sonde_scale_column(&t, &scales[1], SONDE_STR("at ms"), 0);
+	sonde_scale_column(&t, &took, SONDE_STR("ms"), 0);
+	sonde_scale_column(&t, &since, SONDE_STR("at ms"), 0);
 	sonde_table_column(&t, SONDE_STR("cause"), false, 0);
 	for (i = 0; i < nr; i++) {
 		put_place(x, &t, at[i]);
-		sonde_scale_put(&t, &scales[0], (double)at[i]->ns / 1e6);
-		sonde_scale_put(&t, &scales[1], (double)at[i]->since_ns / 1e6);
+		sonde_scale_put(&t, &took, (double)at[i]->ns / 1e6);
+		sonde_scale_put(&t, &since, (double)at[i]->since_ns / 1e6);
 		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
 	}
 	return sonde_text__finish(x, &t, err);

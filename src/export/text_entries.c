@@ -124,17 +124,18 @@ static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
 /* One unit for all of a distribution. */
 static void find_scales(struct sonde_text_export *x, const struct found *f)
 {
-	struct sonde_extent extents[NR_TIMES] = {0};
 	double ms[NR_TIMES];
 	size_t i, k;
 
+	for (k = 0; k < NR_TIMES; k++)
+		x->scales[k] = (struct sonde_scale){0};
 	for (i = 0; i < f->nr; i++) {
 		times_of(ms, &f->of[i].of[sonde_entry_summary_judge(&f->of[i])]);
 		for (k = 0; k < NR_TIMES; k++)
-			sonde_extent_add(&extents[k], ms[k]);
+			sonde_scale_add(&x->scales[k], ms[k]);
 	}
 	for (k = 0; k < NR_TIMES; k++)
-		x->scales[k] = sonde_scale_choose(&extents[k], extents[MAX].most, x->options->is_utf8);
+		sonde_scale_choose(&x->scales[k], x->scales[MAX].most, x->options->is_utf8);
 }
 
 static int print_entries(struct sonde_text_export *x, const struct sonde_report *r,

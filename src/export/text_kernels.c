@@ -27,18 +27,19 @@ static void put_columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_ranked *rows, size_t nr)
 {
 	static const char *const before[] = {"0kernel", ">0launches", NULL};
-	struct sonde_extent total = {0}, mean = {0};
+	struct sonde_scale *total = &x->scales[0], *mean = &x->scales[1];
 	size_t i;
 
+	*total = *mean = (struct sonde_scale){0};
 	for (i = 0; i < nr; i++) {
-		sonde_extent_add(&total, rows[i].time_ns / 1e6);
-		sonde_extent_add(&mean, mean_ns(&rows[i]) / 1e6);
+		sonde_scale_add(total, rows[i].time_ns / 1e6);
+		sonde_scale_add(mean, mean_ns(&rows[i]) / 1e6);
 	}
-	x->scales[0] = sonde_scale_choose(&total, total.most, x->options->is_utf8);
-	x->scales[1] = sonde_scale_choose(&mean, mean.most, x->options->is_utf8);
+	sonde_scale_choose(total, total->most, x->options->is_utf8);
+	sonde_scale_choose(mean, mean->most, x->options->is_utf8);
 	sonde_table_heads(t, before);
-	sonde_scale_column(t, &x->scales[0], SONDE_STR("total ms"), 0);
-	sonde_scale_column(t, &x->scales[1], SONDE_STR("mean ms"), 0);
+	sonde_scale_column(t, total, SONDE_STR("total ms"), 0);
+	sonde_scale_column(t, mean, SONDE_STR("mean ms"), 0);
 	sonde_table_column(t, SONDE_STR("share"), true, 0);
 	sonde_table_column(t, SONDE_STR(""), false, SONDE_DROP_BAR);
 }

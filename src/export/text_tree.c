@@ -240,22 +240,23 @@ static void put_special_row(struct sonde_text_export *x, struct sonde_table *t, 
 	put_cells(x, t, &row);
 }
 
-static struct sonde_extent extent_of(const struct sonde_text_export *x,
+/* All times of a field that the table has. */
+static struct sonde_scale scale_of(const struct sonde_text_export *x,
 	const struct sonde_report *r, const struct sonde_listing *l, const struct sonde_field *f)
 {
 	bool is_total = sonde_field_is(f, "inclusive_ms");
-	struct sonde_extent e = {0};
+	struct sonde_scale s = {0};
 	uint32_t at;
 	size_t k;
 
 	for (k = 0; k < l->nr; k++) {
 		const struct sonde_node *n = &r->nodes.at[l->at[k]];
 
-		sonde_extent_add(&e, sonde_field_number(f, r, n));
+		sonde_scale_add(&s, sonde_field_number(f, r, n));
 		for (at = 0; is_total && at < nr_listed(x, n); at++)
-			sonde_extent_add(&e, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
+			sonde_scale_add(&s, r->kernels.at[n->first_kernel + at].time_ns / 1e6);
 	}
-	return e;
+	return s;
 }
 
 /* Exclusive times, which come after, have the unit of the inclusive ones. */
@@ -267,15 +268,14 @@ static void find_scales(
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
-		struct sonde_extent e;
+		struct sonde_scale *s = &x->scales[i];
 
 		if (!(x->fields >> i & 1) || f->form != SONDE_FIELD_MS)
 			continue;
-		e = extent_of(x, r, l, f);
+		*s = scale_of(x, r, l, f);
 		if (sonde_field_is(f, "inclusive_ms"))
-			inclusive = e.most;
-		x->scales[i] = sonde_scale_choose(
-			&e, f->flags & SONDE_FIELD_EXCLUSIVE ? inclusive : e.most, x->options->is_utf8);
+			inclusive = s->most;
+		sonde_scale_choose(s, f->flags & SONDE_FIELD_EXCLUSIVE ? inclusive : s->most, x->options->is_utf8);
 	}
 }
 
