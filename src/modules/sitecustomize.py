@@ -127,6 +127,7 @@ class _Watcher:
             "torch.utils.data.dataloader": self.guard_loading,
             "torch.distributed.distributed_c10d": self.guard_collectives,
             "torch.cuda.nvtx": self.guard_own_ranges,
+            "torch.cuda.graphs": self.guard_graphs,
             "torch": self.guard_steps,
         }
 
@@ -183,6 +184,9 @@ class _Watcher:
 
     def guard_loading(self, module):
         self.put_guard(module._BaseDataLoaderIter, "__next__", "DataLoader", _LOADER)
+
+    def guard_graphs(self, module):
+        self.put_guard(module.CUDAGraph, "replay", "CUDAGraph.replay")
 
     def guard_own_ranges(self, module):
         self.put_guard(module, "range_push", None, _OWN_PUSH)

@@ -20,11 +20,11 @@ bare() { # SCRIPT ARGS…
 	printf 'import sys, runpy, torch\nclass range_:\n  def __init__(s, *a): pass\n  def __enter__(s): pass\n  def __exit__(s, *a): pass\ntorch.cuda.nvtx.range = range_\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name="__main__")\n' >"$T/bare.py"
 	python3 "$T/bare.py" "$@"
 }
-for kind in decode train; do
+for kind in ${TURNS-decode train}; do
 	"$BUILD/sonde" run -q counters=off --modules=all -o "$T/turns_$kind" -- python3 $P turns $kind 2>&1 | grep turns || failed=1
 	"$BUILD/sonde" run -q counters=off --modules -o "$T/auto_$kind" -- python3 $P turns $kind 2>&1 | grep -E 'turns|leaf modules' || failed=1
 done
-for mode in default reduce-overhead; do
+for mode in ${MODES:-default reduce-overhead}; do
 	python3 $P compile $mode 2>&1 | grep ^compile >"$T/without"
 	"$BUILD/sonde" run -q counters=off --modules -o "$T/compile_$mode" -- python3 $P compile $mode >"$T/with.all" 2>&1
 	grep ^compile "$T/with.all" >"$T/with"

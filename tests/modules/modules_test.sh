@@ -29,6 +29,7 @@ net, opt = Net(), torch.optim.SGD()
 for x in torch.utils.data.DataLoader(range(6)):
     torch.autograd.backward(net(x))
     opt.step()
+torch.cuda.graphs.CUDAGraph().replay()
 PY
 export PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1
 list() { # ARGS…: the regions of the training loop, as NAME ENTRIES by depth
@@ -67,6 +68,7 @@ has_the_tree() {
 2 head 5
 1 backward 5
 1 SGD.step 5
+0 CUDAGraph.replay 1
 LIST
 }
 is_two_deep() { list --modules=2 && [ "$(grep -c 'layers.0' "$TMP/list")" = 2 ] && ! grep -q attn "$TMP/list"; }

@@ -1,1 +1,1 @@
-from . import nvtx
+from . import graphs, nvtx
