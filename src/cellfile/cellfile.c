@@ -21,6 +21,7 @@ struct framing {
 	const char *path;
 	struct sonde_err *err;
 	struct sonde_cells *part; /* in the making */
+	uint32_t layout;	  /* as the head says */
 	uint32_t expected;	  /* kind of the next section of a part */
 };
 
@@ -42,12 +43,14 @@ static int read_head(struct framing *f)
 	if (f->bytes.n < sizeof(head) || !sonde_cellfile_knows(f->bytes))
 		return refuse_damaged(f, "the head is cut off");
 	memcpy(&head, f->bytes.p, sizeof(head));
-	if (head.version != SONDE_CELLFILE_VERSION || head.rules != SONDE_RULES_VERSION)
+	if (head.version < SONDE_CELLFILE_OLDEST || head.version > SONDE_CELLFILE_VERSION ||
+		head.rules != SONDE_RULES_VERSION)
 		return sonde_err_set(f->err, SONDE_ERR_FORMAT,
 			"%s: a partial report of another version (%u, rules %u; this sonde reads "
-			"%u, rules %u): make it again from the captures",
-			f->path, head.version, head.rules, SONDE_CELLFILE_VERSION,
+			"%u to %u, rules %u): make it again from the captures",
+			f->path, head.version, head.rules, SONDE_CELLFILE_OLDEST, SONDE_CELLFILE_VERSION,
 			SONDE_RULES_VERSION);
+	f->layout = head.version;
 	f->at = sizeof(head);
 	return 0;
 }
@@ -57,6 +60,7 @@ static int move_section(
 {
 	struct sonde_walk w = sonde_walk_reader(payload, &c->arena);
 
+	w.layout = f->layout;
 	sections[kind](&w, c);
 	if (sonde_walk_is_done(&w))
 		return 0;

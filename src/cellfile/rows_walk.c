@@ -39,6 +39,16 @@ static void move_streams(struct sonde_walk *w, struct sonde_cells *c, struct son
 	}
 }
 
+/* Beyond the host time, plus one; 0 where it is not known. */
+static void move_wall(struct sonde_walk *w, struct sonde_entry *e)
+{
+	bool is_known = e->wall_ns != SONDE_NO_WALL;
+	uint64_t beyond = sonde_walk_knows(w, 14) ? sonde_walk_optional(w, e->wall_ns - e->host_ns, &is_known) : 0;
+
+	sonde_walk_require(w, beyond < SONDE_NO_WALL - e->host_ns);
+	e->wall_ns = sonde_walk_knows(w, 14) && is_known ? e->host_ns + beyond : SONDE_NO_WALL;
+}
+
 /* In order of their begins. */
 static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
 {
@@ -52,6 +62,7 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 		MOVE_NUMBER(w, e->gpu_ns);
 		MOVE_NUMBER(w, e->span_ns);
 		MOVE_MAYBE_REF(w, c, e->label, string);
+		move_wall(w, e);
 		last = e->begin_ns;
 	}
 	sonde_walk_require(w, v->entry_step || !v->nr_entries);

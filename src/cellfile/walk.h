@@ -28,6 +28,7 @@ struct sonde_walk {
 	const struct sonde_numbers *of; /* … and a walk that changes numbers: the new ones. Both NULL: it reads */
 	const uint8_t *p, *end;	   /* where a reader is */
 	struct sonde_arena *arena; /* what a reader copies texts to */
+	uint32_t layout;	   /* of what is read: its number, 0 = the newest */
 	bool failed;		   /* what was read cannot be */
 	bool is_nomem;		   /* a reader's; a writer's shows in its buffer */
 	uint8_t bits;		   /* of the byte at hand: see sonde_walk_bit */
@@ -43,6 +44,12 @@ static inline struct sonde_walk sonde_walk_reader(struct sonde_str bytes, struct
 static inline bool sonde_walk_reads(const struct sonde_walk *w)
 {
 	return !w->to && !w->of;
+}
+
+/* Whether rows have what came with a layout. */
+static inline bool sonde_walk_knows(const struct sonde_walk *w, uint32_t layout)
+{
+	return !w->layout || w->layout >= layout;
 }
 
 static inline bool sonde_walk_ok(const struct sonde_walk *w)

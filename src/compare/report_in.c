@@ -450,6 +450,7 @@ static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, co
 		n->launches = count(item, "kernel_count");
 		n->times.launch_error = number_of(item, "kernel_count_error");
 		n->time_ns = number_of(item, "total_ms") * 1e6;
+		n->times.wall_ns = number_of(item, "wall_ms") * 1e6;
 		n->times.host_ns = number_of(item, "host_ms") * 1e6;
 		n->times.busy_ns = number_of(item, "busy_ms") * 1e6;
 		n->times.idle_ns = number_of(item, "idle_ms") * 1e6;
@@ -471,6 +472,7 @@ static uint64_t ns_at(const json_t *list, size_t i)
 static void read_entries(struct reading *r, struct sonde_visit *v, const json_t *entries)
 {
 	const json_t *begin = json_object_get(entries, "begin_ms"),
+		     *wall = json_object_get(entries, "wall_ms"),
 		     *host = json_object_get(entries, "host_ms"),
 		     *gpu = json_object_get(entries, "gpu_ms");
 	size_t i;
@@ -485,6 +487,7 @@ static void read_entries(struct reading *r, struct sonde_visit *v, const json_t 
 		e->begin_ns = ns_at(begin, i);
 		e->host_ns = ns_at(host, i);
 		e->gpu_ns = ns_at(gpu, i);
+		e->wall_ns = json_is_number(json_array_get(wall, i)) ? ns_at(wall, i) : SONDE_NO_WALL;
 		v->nr_entries++;
 	}
 }

@@ -61,7 +61,8 @@ static void write_heads(struct sonde_sink *to, const struct sonde_tree *t)
 	for (i = 0; i < sonde_nr_fields; i++)
 		sonde_sink_printf(to, ",%s", sonde_fields[i].csv);
 	sonde_sink_puts(to, ",limiter,bound,slowest_rank,entry_gpu_median_ms,entry_gpu_p95_ms,entry_gpu_max_ms,"
-			    "entry_host_median_ms,entry_host_p95_ms,entry_host_max_ms");
+			    "entry_host_median_ms,entry_host_p95_ms,entry_host_max_ms,"
+			    "entry_wall_median_ms,entry_wall_p95_ms,entry_wall_max_ms");
 	write_metric_heads(to, t);
 }
 
@@ -71,16 +72,16 @@ static void write_scope(struct sonde_sink *to, const struct sonde_report *r)
 	sonde_sink_printf(to, ",%s", sonde_measured_name(r->measured));
 }
 
-/* How long an entry took, on the GPU and on the host. */
+/* How long an entry took, on the GPU, on the host and in all. */
 static void write_entries(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_node *n)
 {
-	static const enum sonde_entry_time which[] = {SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
+	static const enum sonde_entry_time which[] = {SONDE_ENTRY_GPU, SONDE_ENTRY_HOST, SONDE_ENTRY_WALL};
 	struct sonde_entry_summary s;
 	size_t i;
 
 	to->buf.failed |= !sonde_entry_summary_build(&s, t, r, n);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < sizeof(which) / sizeof(*which); i++) {
 		write_number(to, s.of[which[i]].median_ns / 1e6);
 		write_number(to, s.of[which[i]].p95_ns / 1e6);
 		write_number(to, s.of[which[i]].max_ns / 1e6);

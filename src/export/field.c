@@ -88,6 +88,7 @@ const struct sonde_field sonde_fields[] = {
 	{"exposed_comm_ms", "exposed_comm_ms", "exposed ms", MS, IDLE | RANKS, MAYBE,
 		IN(NS, times.exposed_ns)},
 	{"comm_wait_ms", "comm_wait_ms", "waited ms", MS, RANKS, MAYBE, IN(NS, comm_wait_ns)},
+	{"wall_ms", "wall_ms", "wall ms", MS, 0, MAYBE, IN(NS, times.wall_ns)},
 	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE, IN(NS, times.host_ns)},
 	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE, IN(NS, times.cpu_ns)},
 	HELD(allocated),

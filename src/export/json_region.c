@@ -396,10 +396,13 @@ static void write_summary(
 	sonde_json_open(&x->w, "entries", '{', true);
 	sonde_json_u64(&x->w, "count", s->runs.nr_entered);
 	sonde_json_u64(&x->w, "step", l->step);
+	write_distribution(&x->w, "wall", &s->of[SONDE_ENTRY_WALL]);
 	write_distribution(&x->w, "host", &s->of[SONDE_ENTRY_HOST]);
 	write_distribution(&x->w, "gpu", &s->of[SONDE_ENTRY_GPU]);
 	write_distribution(&x->w, "span", &s->of[SONDE_ENTRY_SPAN]);
 	SONDE_JSON_LIST(&x->w, "begin_ms", i, nr, (double)(e[i]->begin_ns - x->first_ns) / 1e6);
+	if (s->of[SONDE_ENTRY_WALL].nr)
+		SONDE_JSON_LIST(&x->w, "wall_ms", i, nr, sonde_entry_wall_ms(e[i]));
 	SONDE_JSON_LIST(&x->w, "host_ms", i, nr, (double)e[i]->host_ns / 1e6);
 	if (s->runs.has_gpu)
 		SONDE_JSON_LIST(&x->w, "gpu_ms", i, nr, (double)e[i]->gpu_ns / 1e6);

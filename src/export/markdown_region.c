@@ -189,6 +189,9 @@ static void write_times(
 	if (n->copies)
 		sonde_sink_printf(m->to, "- copies: %" PRIu64 ", %.4f ms, %.0f bytes\n", n->copies,
 			n->copy_ns / 1e6, n->copy_bytes);
+	if (!isnan(n->times.wall_ns))
+		sonde_sink_printf(m->to, "- wall: %s%.4f ms until it and all that it launched had ended\n",
+			n->is_open ? "\u2265 " : "", n->times.wall_ns / 1e6);
 	if (!isnan(n->times.host_ns))
 		sonde_sink_printf(
 			m->to, "- host: %s%.4f ms", n->is_open ? "\u2265 " : "", n->times.host_ns / 1e6);
@@ -206,7 +209,7 @@ static void write_entries(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	static const char *const names[] = {
-		[SONDE_ENTRY_HOST] = "host", [SONDE_ENTRY_GPU] = "GPU", [SONDE_ENTRY_SPAN] = "span"};
+		[SONDE_ENTRY_HOST] = "host", [SONDE_ENTRY_GPU] = "GPU", [SONDE_ENTRY_SPAN] = "span", [SONDE_ENTRY_WALL] = "wall"};
 	struct sonde_entry_summary s;
 	size_t i;
 

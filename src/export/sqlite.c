@@ -43,7 +43,7 @@ static const struct {
 		"region INTEGER NOT NULL REFERENCES regions, context INTEGER NOT NULL, stream INTEGER NOT NULL, "
 		"launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL"},
 	[SONDE_DB_ENTRY] = {"entries",
-		"region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL, begin_ms REAL NOT NULL, "
+		"region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL, begin_ms REAL NOT NULL, wall_ms REAL, "
 		"host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT NULL, label TEXT, sm_active_pct REAL, "
 		"sm_active_error REAL, tensor_pct REAL, tensor_error REAL, dram_pct REAL, dram_error REAL"},
 	[SONDE_DB_KERNEL] = {"kernels",
@@ -335,7 +335,8 @@ static void put_entries(
 
 		SONDE_DB_ROW(d, SONDE_DB_ENTRY, SONDE_DB_ID(o->region), SONDE_DB_INT(runs.step),
 			SONDE_DB_REAL((double)(e->begin_ns - d->first_ns) / 1e6),
-			SONDE_DB_REAL((double)e->host_ns / 1e6), SONDE_DB_REAL((double)e->gpu_ns / 1e6),
+			SONDE_DB_REAL(sonde_entry_wall_ms(e)), SONDE_DB_REAL((double)e->host_ns / 1e6),
+			SONDE_DB_REAL((double)e->gpu_ns / 1e6),
 			SONDE_DB_REAL((double)e->span_ns / 1e6),
 			SONDE_DB_TEXT(sonde_tree_str(d->tree, e->label)), SONDE_DB_REAL(sm.v),
 			SONDE_DB_REAL(sm.error), SONDE_DB_REAL(tensor.v), SONDE_DB_REAL(tensor.error),

@@ -8,7 +8,7 @@
 
 #define LEAST_LABEL 24
 #define NR_SLOWEST  5
-enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7 }; /* places in times_of() */
+enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7, WALL = NR_TIMES }; /* places in times_of(), and behind them the wall time */
 
 /* An entry that took longer than others of its region. */
 struct slow {
@@ -115,6 +115,7 @@ static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
 
 	put_region(x, t, r, node);
 	sonde_table_number(t, (double)s->runs.nr_entered, 0, "");
+	sonde_scale_put(t, &x->scales[WALL], s->of[SONDE_ENTRY_WALL].median_ns / 1e6);
 	sonde_table_words(t, time_name(which));
 	times_of(ms, &s->of[which]);
 	for (i = 0; i < NR_TIMES; i++)
@@ -127,14 +128,15 @@ static void find_scales(struct sonde_text_export *x, const struct found *f)
 	double ms[NR_TIMES];
 	size_t i, k;
 
-	for (k = 0; k < NR_TIMES; k++)
+	for (k = 0; k <= WALL; k++)
 		x->scales[k] = (struct sonde_scale){0};
 	for (i = 0; i < f->nr; i++) {
 		times_of(ms, &f->of[i].of[sonde_entry_summary_judge(&f->of[i])]);
 		for (k = 0; k < NR_TIMES; k++)
 			sonde_scale_add(&x->scales[k], ms[k]);
+		sonde_scale_add(&x->scales[WALL], f->of[i].of[SONDE_ENTRY_WALL].median_ns / 1e6);
 	}
-	for (k = 0; k < NR_TIMES; k++)
+	for (k = 0; k <= WALL; k++)
 		sonde_scale_choose(&x->scales[k], x->scales[MAX].most, x->options->is_utf8);
 }
 
@@ -144,12 +146,14 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	static const char *const heads[NR_TIMES] = {
 		"min ms", "median ms", "p95 ms", "p99 ms", "max ms", "mean ms", "sd ms"};
 	static const unsigned drops[NR_TIMES] = {4, 0, 0, 2, 0, 3, 5};
-	static const char *const before[] = {"0region", ">1entries", "0time", NULL};
+	static const char *const before[] = {"0region", ">1entries", NULL}, *const judged[] = {"0time", NULL};
 	struct sonde_table t = sonde_text__table(x->options, LEAST_LABEL);
 	size_t i;
 
 	find_scales(x, f);
 	sonde_table_heads(&t, before);
+	sonde_scale_column(&t, &x->scales[WALL], SONDE_STR("wall ms"), 1);
+	sonde_table_heads(&t, judged);
 	for (i = 0; i < NR_TIMES; i++)
 		sonde_scale_column(&t, &x->scales[i], sonde_str_from(heads[i]), drops[i]);
 	for (i = 0; i < f->nr; i++)

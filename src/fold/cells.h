@@ -133,7 +133,7 @@ struct sonde_times {
 	 * last launch of an entry.
 	 */
 	double busy_ns, span_ns, idle_ns;
-	double host_ns, cpu_ns; /* of the entries: wall time and their thread's CPU time */
+	double host_ns, cpu_ns; /* of the entries: how long they were open, and their thread's CPU time meanwhile */
 	double tail_ns; /* beyond the idle time: nothing ran from its last launch to the end of the entry */
 	double queue_ns; /* Σ of launches whose call is known: from the call to the start */
 	double comm_ns;	 /* NCCL kernels ran … */
@@ -146,6 +146,7 @@ struct sonde_times {
 	double timed, time_error_ns;
 	double launch_error; /* ± of their number, where that is an estimate; NaN: it is exact, or cannot be estimated */
 	double idle_by[SONDE_NR_IDLE_CAUSES]; /* idle_ns by enum sonde_idle_cause: these add up to it */
+	double wall_ns; /* of the entries, as struct sonde_entry has it; NaN unless it is known of all */
 };
 #define SONDE_NR_TIMES (sizeof(struct sonde_times) / sizeof(double))
 #define SONDE_TIME(member) (offsetof(struct sonde_times, member) / sizeof(double)) /* its number */
@@ -227,12 +228,16 @@ struct sonde_collective {
 
 #define SONDE_MAX_ENTRIES 8192 /* kept of one region in one scope; of more every so many-th */
 
+#define SONDE_NO_WALL UINT64_MAX /* a wall time that is not known */
+
 /* One entry into a region. Launches of another thread's adopted work count in it too. */
 struct sonde_entry {
 	uint64_t begin_ns; /* on the capture's clock */
 	uint64_t host_ns;  /* how long it was open */
 	uint64_t gpu_ns;   /* the sum of its launches … */
 	uint64_t span_ns;  /* … and from the start of the first to the end of the last */
+	/* From its begin to the end of the last work that was launched in it, selected or not, or to its own end. */
+	uint64_t wall_ns; /* never less than host_ns; SONDE_NO_WALL */
 	uint32_t label;	   /* string: as captured, where a rule changed it; SONDE_NONE = the region's */
 };
 

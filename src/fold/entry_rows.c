@@ -1,6 +1,6 @@
 /*
  * The entries of each region, one by one: how long the host was in it, how long
- * the GPU worked for it, and from its first launch to its last.
+ * the GPU worked for it, from its first launch to its last, and how long all of it took.
  *
  * All launches in the same open ranges add to the same entries, so they are added up
  * by set of open ranges first: there are far fewer sets than launches.
@@ -10,17 +10,20 @@
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The launches of a set of open ranges, or of an entry, added up. */
 struct gain {
 	uint64_t gpu_ns, first_ns, last_ns; /* last_ns 0 = nothing */
-	bool is_untimed; /* not all of it was timed: a budget */
+	uint64_t end_ns : 63;	 /* of the last work, selected or not */
+	uint64_t is_untimed : 1; /* not all of it was timed: a budget */
 };
 
 static void add_gain(struct gain *to, const struct gain *from)
 {
 	to->is_untimed |= from->is_untimed;
+	to->end_ns = from->end_ns > to->end_ns ? from->end_ns : to->end_ns;
 	if (!from->last_ns)
 		return;
 	to->first_ns =
@@ -40,11 +43,16 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 		const struct sonde_record_time *t = &rec->time;
 
 		sets[launch->open].is_untimed |= rec->is_untimed && !rec->is_nothing;
-		if (launch->state == SONDE_LAUNCH_TAKEN && t->end_ns >= t->start_ns && t->end_ns)
+		if (t->end_ns < t->start_ns || !t->end_ns)
+			continue;
+		if (launch->state == SONDE_LAUNCH_TAKEN)
 			add_gain(&sets[launch->open],
 				&(struct gain){.gpu_ns = t->end_ns - t->start_ns,
 					.first_ns = t->start_ns,
-					.last_ns = t->end_ns});
+					.last_ns = t->end_ns,
+					.end_ns = t->end_ns & INT64_MAX});
+		else
+			add_gain(&sets[launch->open], &(struct gain){.end_ns = t->end_ns & INT64_MAX});
 	}
 }
 
@@ -58,7 +66,7 @@ static void gain_of_ranges(
 		const uint32_t *members;
 		struct sonde_set set = {0, 0};
 
-		if (sets[i].last_ns || sets[i].is_untimed)
+		if (sets[i].end_ns || sets[i].is_untimed)
 			set = sonde_launches_set(l, (uint32_t)i, &members);
 		for (k = 0; k < set.nr; k++) {
 			uint32_t range = members[k];
@@ -83,6 +91,7 @@ static int by_begin(const void *a, const void *b)
  */
 struct plan {
 	uint32_t nr, seen, step;
+	bool has_entries; /* to be kept or not */
 	bool is_unsorted;
 	struct sonde_entry last;
 };
@@ -93,14 +102,39 @@ static bool is_shown(const struct gain *ranges, size_t range, uint32_t visit)
 	return visit != SONDE_NONE && !(ranges && ranges[range].is_untimed);
 }
 
-static struct sonde_entry make_entry(
-	const struct sonde_range *range, const struct gain *ranges, size_t number)
+/* What people feel: work that was launched last may end long after the range. */
+static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges, size_t number)
 {
-	const struct sonde_range_time *t = &range->time;
+	const struct sonde_range_time *t = &f->r->ranges.at[number].time;
+	uint64_t end_ns = t->end_ns;
+
+	if (ranges && (ranges[number].is_untimed || !f->r->has_record_times))
+		return SONDE_NO_WALL;
+	if (ranges && ranges[number].end_ns > end_ns)
+		end_ns = ranges[number].end_ns;
+	return end_ns - t->begin_ns;
+}
+
+static struct sonde_entry make_entry(const struct sonde_folding *f, const struct gain *ranges, size_t number)
+{
+	const struct sonde_range *range = &f->r->ranges.at[number];
 	const struct gain g = ranges ? ranges[number] : (struct gain){0};
 
-	return (struct sonde_entry){t->begin_ns, t->end_ns - t->begin_ns, g.gpu_ns,
-		g.last_ns - g.first_ns, range->label};
+	return (struct sonde_entry){.begin_ns = range->time.begin_ns,
+		.host_ns = range->time.end_ns - range->time.begin_ns,
+		.gpu_ns = g.gpu_ns,
+		.span_ns = g.last_ns - g.first_ns,
+		.wall_ns = wall_of(f, ranges, number),
+		.label = range->label};
+}
+
+/* The wall time of all entries, also of those that are not kept; NaN as soon as that of one is not known. */
+static void add_wall(struct sonde_times *times, struct plan *p, uint64_t wall_ns)
+{
+	if (!p->has_entries)
+		times->wall_ns = 0;
+	p->has_entries = true;
+	times->wall_ns += wall_ns == SONDE_NO_WALL ? NAN : (double)wall_ns;
 }
 
 static void count_entries(
@@ -111,11 +145,13 @@ static void count_entries(
 	for (i = 0; i < f->r->ranges.nr; i++) {
 		const struct sonde_range_time *t = &f->r->ranges.at[i].time;
 		struct sonde_entry e = {.begin_ns = t->begin_ns, .host_ns = t->end_ns - t->begin_ns};
-		struct plan *p;
+		uint32_t visit = f->visit_of[i];
+		struct plan *p = visit == SONDE_NONE ? NULL : &plans[visit];
 
-		if (!is_shown(ranges, i, f->visit_of[i]))
+		if (p)
+			add_wall(&f->c->visits.at[visit].times, p, wall_of(f, ranges, i));
+		if (!is_shown(ranges, i, visit))
 			continue;
-		p = &plans[f->visit_of[i]];
 		p->is_unsorted |= p->nr++ && by_begin(&p->last, &e) > 0;
 		p->last = e;
 	}
@@ -174,7 +210,7 @@ static void fill_entries(const struct sonde_folding *f, struct plan *plans, cons
 		p = &plans[f->visit_of[i]];
 		if (p->seen++ % p->step == 0 || p->is_unsorted)
 			c->entries.at[v->first_entry + v->nr_entries++] =
-				make_entry(&f->r->ranges.at[i], ranges, i);
+				make_entry(f, ranges, i);
 	}
 	for (i = 0; i < c->visits.nr; i++)
 		set_slice_of(c, &c->visits.at[i], &plans[i], &nr_kept);

@@ -73,9 +73,14 @@ uint64_t sonde_entries_first_ns(const struct sonde_tree *t)
 
 uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which)
 {
-	const uint64_t times[] = {e->host_ns, e->gpu_ns, e->span_ns};
+	const uint64_t times[] = {e->host_ns, e->gpu_ns, e->span_ns, e->wall_ns};
 
 	return times[which];
+}
+
+double sonde_entry_wall_ms(const struct sonde_entry *e)
+{
+	return e->wall_ns == SONDE_NO_WALL ? NAN : (double)e->wall_ns / 1e6;
 }
 
 /* The deviation by a second pass: the difference of large sums of squares would be mostly rounding. */
@@ -99,9 +104,11 @@ static void describe(struct sonde_distribution *out, double *at, size_t nr)
 }
 
 /* An entry that launched nothing has no GPU time, which is not a GPU time of 0. */
-static bool has_launches(const struct sonde_entry *e)
+static bool has_time(const struct sonde_entry *e, enum sonde_entry_time which)
 {
-	return e->gpu_ns || e->span_ns;
+	if (which == SONDE_ENTRY_WALL)
+		return e->wall_ns != SONDE_NO_WALL;
+	return which == SONDE_ENTRY_HOST || e->gpu_ns || e->span_ns;
 }
 
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,
@@ -117,7 +124,7 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 		const struct sonde_entry_run *run = &runs->at.at[i];
 
 		for (k = 0; k < run->nr; k += runs->step / run->step)
-			if (which == SONDE_ENTRY_HOST || has_launches(&run->at[k]))
+			if (has_time(&run->at[k], which))
 				all[nr++] = (double)sonde_entry_ns(&run->at[k], which);
 	}
 	out->nr = nr;
@@ -135,7 +142,7 @@ bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct son
 
 	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++) {
 		out->of[i] = no_distribution;
-		if (ok && (i == SONDE_ENTRY_HOST || out->runs.has_gpu))
+		if (ok && (i == SONDE_ENTRY_HOST || i == SONDE_ENTRY_WALL || out->runs.has_gpu))
 			ok = sonde_distribution_build(
 				&out->of[i], &out->runs, (enum sonde_entry_time)i);
 	}

@@ -2,8 +2,8 @@
  * The entries of a region: how long each took, and their distribution.
  *
  * An entry has a time on the host (how long it was open), a GPU time (the sum of its
- * launches) and a span (first start to last end). Sources without timestamps
- * have none. Up to SONDE_MAX_ENTRIES of a region in one scope all are kept and every
+ * launches), a span (first start to last end) and a wall time (from its begin until it and all
+ * that it launched had ended). Sources without timestamps have none. Up to SONDE_MAX_ENTRIES of a region in one scope all are kept and every
  * figure is exact; of more, every so many-th, evenly over time: `step` says so.
  */
 #ifndef SONDE_TREE_ENTRIES_H
@@ -15,8 +15,9 @@ enum sonde_entry_time {
 	SONDE_ENTRY_HOST,
 	SONDE_ENTRY_GPU,
 	SONDE_ENTRY_SPAN,
+	SONDE_ENTRY_WALL,
 };
-#define SONDE_NR_ENTRY_TIMES 3
+#define SONDE_NR_ENTRY_TIMES 4
 
 /* One scope's entries of a region, borrowed from the tree. */
 struct sonde_entry_run {
@@ -41,14 +42,15 @@ void sonde_entry_runs_release(struct sonde_entry_runs *runs);
 
 /* When the first range of all was entered; begins of entries are counted from there. 0 without entries. */
 uint64_t sonde_entries_first_ns(const struct sonde_tree *t);
-uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which);
+uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which); /* or SONDE_NO_WALL */
+double sonde_entry_wall_ms(const struct sonde_entry *e); /* NaN = not known */
 
 struct sonde_distribution {
 	size_t nr; /* entries it is made of */
 	double min_ns, median_ns, p95_ns, p99_ns, max_ns, mean_ns, sd_ns; /* NaN without any */
 };
 /*
- * GPU times and spans are those of entries with launches. Percentiles interpolate: the median of two is
+ * GPU times and spans are those of entries with launches, wall times those that are known. Percentiles interpolate: the median of two is
  * their mean. Runs of a smaller step are thinned to the largest, so that every entry counts alike. False when
  * memory is short.
  */

@@ -225,6 +225,123 @@ static void test_distribution__scopes_that_kept_more_are_thinned_alike(void **st
 	made_release(&m);
 }
 
+/* --- wall time ---------------------------------------------------------------------------------- */
+
+static uint64_t wall_of(const struct run *run, const char *id, size_t entry)
+{
+	struct sonde_entry_runs runs = found(run, 0, id);
+	uint64_t wall = sonde_entry_ns(&runs.at.at[0].at[entry], SONDE_ENTRY_WALL);
+
+	sonde_entry_runs_release(&runs);
+	return wall;
+}
+
+static double total_wall(const struct run *run, size_t report, const char *id)
+{
+	return node_named(run, &run->t->reports.at[report], id)->times.wall_ns;
+}
+
+/* B is in A: its kernel ends long after both; the second A launches nothing; C waits for its kernel. */
+static void test_wall__goes_on_until_the_last_work_has_ended(void **state)
+{
+	struct sonde_entry_runs runs;
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = enter(&m, MADE_ROOT, "A", 1000, 500, 40);
+	enter(&m, a, "B", 1200, 100, 2000);
+	enter(&m, MADE_ROOT, "A", 5000, 300, 0);
+	enter(&m, MADE_ROOT, "C", 6000, 700, 600);
+	aggregate(&run, m.r, NULL);
+	assert_int_equal(wall_of(&run, "A", 0), 3200 - 1000);
+	assert_int_equal(wall_of(&run, "A/B", 0), 2000);
+	assert_int_equal(wall_of(&run, "A", 1), 300);
+	assert_int_equal(wall_of(&run, "C", 0), 700);
+	near(total_wall(&run, 0, "A"), 2200 + 300);
+	near(total_wall(&run, 1, "A"), 2200 + 300); /* the aggregate */
+	near(total_wall(&run, 0, "C"), 700);
+	runs = found(&run, 0, "A");
+	assert_int_equal(distribution(&runs, SONDE_ENTRY_WALL).nr, 2);
+	near(distribution(&runs, SONDE_ENTRY_WALL).median_ns, 1250);
+	sonde_entry_runs_release(&runs);
+	release(&run);
+	made_release(&m);
+}
+
+/* The kernels of thread 2, which has no range, are those of the one open in thread 1: a backward pass. */
+static void test_wall__work_of_another_thread_counts(void **state)
+{
+	struct made m;
+	struct run run;
+	uint32_t a;
+
+	(void)state;
+	made_init(&m);
+	a = made_push_at(&m, 1, MADE_ROOT, "A", 100, 400);
+	made_launch_at(&m, 1, 150, a);
+	made_launch_at(&m, 2, 350, SONDE_NONE); /* ends at 1351 */
+	m.r->has_range_times = m.r->has_record_times = true;
+	aggregate(&run, m.r, NULL);
+	assert_int_equal(node_named(&run, &run.t->reports.at[0], "A")->adopted, 1);
+	assert_int_equal(wall_of(&run, "A", 0), 1351 - 100);
+	release(&run);
+	made_release(&m);
+}
+
+static void test_wall__entries_of_two_threads_at_once_each_count(void **state)
+{
+	struct made m;
+	struct run run;
+	uint32_t a, b;
+
+	(void)state;
+	made_init(&m);
+	a = made_push_at(&m, 1, MADE_ROOT, "A", 100, 400);
+	b = made_push_at(&m, 2, MADE_ROOT, "A", 200, 300);
+	made_launch_at(&m, 1, 110, a); /* ends at 1111 */
+	made_launch_at(&m, 2, 210, b); /* ends at 1211 */
+	m.r->has_range_times = m.r->has_record_times = true;
+	aggregate(&run, m.r, NULL);
+	assert_int_equal(wall_of(&run, "A", 0), 1011);
+	assert_int_equal(wall_of(&run, "A", 1), 1011);
+	near(total_wall(&run, 0, "A"), 2022);
+	release(&run);
+	made_release(&m);
+}
+
+/* What a selection leaves out was waited for all the same; without times of launches nothing is known. */
+static void test_wall__does_not_depend_on_the_selection_but_on_times(void **state)
+{
+	const char *const left_out[] = {"k"};
+	struct sonde_selection selection = {.kernel_exclude = {left_out, 1}};
+	struct sonde_fold_request request = {.selection = selection};
+	struct sonde_launches *l = NULL;
+	struct sonde_cells *c = NULL;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	enter(&m, MADE_ROOT, "A", 1000, 500, 900);
+	assert_int_equal(sonde_launches_build(&l, m.r, &selection, NULL), 0);
+	assert_int_equal(sonde_cells_fold(&c, l, &request, NULL), 0);
+	assert_int_equal(c->entries.at[0].gpu_ns, 0);
+	assert_int_equal(c->entries.at[0].wall_ns, 900);
+	sonde_launches_free(l);
+	sonde_cells_free(c);
+	m.r->records.at[0].time = (struct sonde_record_time){0};
+	m.r->has_record_times = false;
+	aggregate(&run, m.r, NULL);
+	assert_true(wall_of(&run, "A", 0) == SONDE_NO_WALL);
+	assert_true(isnan(total_wall(&run, 0, "A")));
+	near(node_named(&run, &run.t->reports.at[0], "A")->times.host_ns, 500);
+	release(&run);
+	made_release(&m);
+}
+
 static void test_entries__partial_reports_keep_them(void **state)
 {
 	struct sonde_fold_request request = {0};
@@ -238,7 +355,7 @@ static void test_entries__partial_reports_keep_them(void **state)
 	(void)state;
 	made_init(&m);
 	for (i = 0; i < 2 * SONDE_MAX_ENTRIES; i++)
-		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, i % 9, 1 + i % 3);
+		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, i % 9, 1 + i % 3); /* some end on the GPU */
 	c = folded(m.r, NULL);
 	assert_int_equal(sonde_launches_build(&l, m.r, &request.selection, NULL), 0);
 	part = sonde_vec_push(&parts.at);
@@ -256,7 +373,8 @@ static void test_entries__partial_reports_keep_them(void **state)
 		const struct sonde_entry *x = &back->entries.at[i], *y = &c->entries.at[i];
 
 		assert_true(x->begin_ns == y->begin_ns && x->host_ns == y->host_ns &&
-			    x->gpu_ns == y->gpu_ns && x->span_ns == y->span_ns && x->label == y->label);
+			    x->gpu_ns == y->gpu_ns && x->span_ns == y->span_ns && x->label == y->label &&
+			    x->wall_ns == y->wall_ns);
 	}
 	assert_int_equal(back->visits.at[0].entry_step, 2);
 	sonde_buf_release(&to.buf);
@@ -275,6 +393,10 @@ int main(void)
 		cmocka_unit_test(test_entries__are_of_the_device_they_launched_on_first),
 		cmocka_unit_test(test_entries__of_very_many_some_are_kept_evenly),
 		cmocka_unit_test(test_distribution__scopes_that_kept_more_are_thinned_alike),
+		cmocka_unit_test(test_wall__goes_on_until_the_last_work_has_ended),
+		cmocka_unit_test(test_wall__work_of_another_thread_counts),
+		cmocka_unit_test(test_wall__entries_of_two_threads_at_once_each_count),
+		cmocka_unit_test(test_wall__does_not_depend_on_the_selection_but_on_times),
 		cmocka_unit_test(test_entries__partial_reports_keep_them),
 	};
 

@@ -8,6 +8,7 @@ const FIELD_TITLES = {
 	exclusive_launches: "launches outside nested regions", busy_ms: "time the GPU was busy, overlaps counted once, ms",
 	span_ms: "from the first start to the last end, ms", idle_ms: "without work between the first and last launch of an entry, ms",
 	cpu_ms: "CPU time of the threads inside the range, ms", copy_ms: "GPU time of copies, ms", host_ms: "time the host was inside the range, ms",
+	wall_ms: "from the begin of each entry until it and all that it launched had ended, ms",
 	share_pct: "share of all GPU time inside regions", imbalance: "longest time of a scope ÷ mean over scopes",
 };
 

@@ -47,6 +47,6 @@ function entries(report, node) {
 	const e = report.entries && report.entries[node].entries;
 	if (!e || e.count < 2)
 		return null;
-	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.gpu ? histogram("GPU", e.gpu_ms.filter((v) => v > 0), e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
+	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.wall ? histogram("wall", e.wall_ms.filter(isNumber), e.wall) : null, e.gpu ? histogram("GPU", e.gpu_ms.filter((v) => v > 0), e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
 		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of one entry in " + e.step + ".") : null);
 }

@@ -100,6 +100,7 @@ function facts(report, node) {
 		fact("GPU memory", get("memory_peak_bytes") > 0 ? factor(get("memory_peak_bytes"), "B") : null, "the most the process held on the device while this was open", get("memory_peak_bytes")),
 		fact("allocated", get("memory_allocated_bytes") > 0 ? factor(get("memory_allocated_bytes"), "B") : null,
 			"freed: " + fieldText(get("memory_freed_bytes"), "count") + " bytes; left at the end of entries: " + fieldText(get("memory_left_bytes"), "count") + " bytes"),
+		fact("wall", ms(get("wall_ms")), "from the begin of each entry until it and all that it launched had ended"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
 		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),
 		fact("occupancy possible", isNumber(possible) ? possible.toFixed(1) + " %" : null, "with the launch configurations of this region"),
