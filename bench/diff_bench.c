@@ -53,6 +53,7 @@ static void add_entries(struct side *s, struct sonde_visit *v, size_t nr, double
 
 		e->gpu_ns = (uint64_t)(scale * exp(0.05 * normal(&s->seed)));
 		e->host_ns = e->gpu_ns * 2;
+		e->wall_ns = e->host_ns;
 	}
 }
 
@@ -71,7 +72,7 @@ static void add_region(struct side *s, size_t i, size_t nr_entries, bool is_new)
 	n->region = v->region = (uint32_t)i;
 	n->instances = n->launches = v->instances = nr_entries;
 	n->time_ns = scale * (double)nr_entries;
-	n->host_ns = 2 * n->time_ns;
+	n->times.host_ns = 2 * n->time_ns;
 	add_entries(s, v, nr_entries, scale);
 }
 

@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "export/folder.h"
 #include "check/validate.h"
+#include "compare/report_in.h"
 
 #include "exported.h"
 
@@ -98,6 +99,50 @@ static void test_json__a_missing_time_is_null_and_not_zero(void **state)
 		json_is_null(json_object_get(json_object_get(d, "coverage"), "gpu_time_ns_total")));
 	json_decref(d);
 	made_release(&m);
+}
+
+/* Two entries of A: the kernel of the first ends after it. */
+static struct sonde_cells *read_back(struct sonde_tree **tree, bool has_record_times)
+{
+	char path[] = "/tmp/sonde-test-XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "w");
+	struct sonde_cells *c = NULL;
+	struct sonde_buf json;
+	struct made m;
+	uint32_t a;
+
+	made_init(&m);
+	a = made_push_at(&m, 1, MADE_ROOT, "A", 1000, 1500);
+	made_launch_at(&m, 1, 1100, a); /* ends at 2101 */
+	made_push_at(&m, 1, MADE_ROOT, "A", 3000, 3200);
+	m.r->has_range_times = true;
+	m.r->has_record_times = has_record_times;
+	json = exported(&m, sonde_export_json, NULL);
+	assert_int_equal(fwrite(json.p, 1, json.n, file), json.n);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(sonde_report_read(&c, tree, path, NULL), 0);
+	remove(path);
+	sonde_buf_release(&json);
+	made_release(&m);
+	return c;
+}
+
+static void test_json__wall_times_are_read_back(void **state)
+{
+	struct sonde_tree *t = NULL;
+	struct sonde_cells *c = read_back(&t, true);
+
+	(void)state;
+	assert_int_equal(c->entries.at[0].wall_ns, 1101);
+	assert_int_equal(c->entries.at[1].wall_ns, 200);
+	assert_true(t->reports.at[t->reports.nr - 1].nodes.at[0].times.wall_ns == 1301);
+	sonde_tree_free(t);
+	sonde_cells_free(c);
+	c = read_back(&t, false);
+	assert_true(c->entries.at[0].wall_ns == SONDE_NO_WALL);
+	assert_true(isnan(t->reports.at[t->reports.nr - 1].nodes.at[0].times.wall_ns));
+	sonde_tree_free(t);
+	sonde_cells_free(c);
 }
 
 static void test_json__launches_outside_all_regions_are_listed_apart(void **state)
@@ -466,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_json__hostile_label_comes_out_intact),
 		cmocka_unit_test(test_json__invalid_utf8_is_still_valid_json),
 		cmocka_unit_test(test_json__a_missing_time_is_null_and_not_zero),
+		cmocka_unit_test(test_json__wall_times_are_read_back),
 		cmocka_unit_test(test_json__launches_outside_all_regions_are_listed_apart),
 		cmocka_unit_test(test_every_format__a_hostile_label_is_inert),
 		cmocka_unit_test(test_every_format__short_memory_is_an_error),

@@ -73,6 +73,21 @@ static void test_validate__no_part_is_more_than_the_whole(void **state)
 	rejects(d, "$.coverage.launches_attributed", "is more than launches_total");
 }
 
+static void test_validate__wall_time_holds_host_time(void **state)
+{
+	json_t *d, *region;
+
+	(void)state;
+	d = timed(&region);
+	json_object_set_new(region, "host_ms", json_real(2));
+	json_object_set_new(region, "wall_ms", json_real(3));
+	accepts(d);
+	d = timed(&region);
+	json_object_set_new(region, "host_ms", json_real(4));
+	json_object_set_new(region, "wall_ms", json_real(3));
+	rejects(d, "host_ms", "is more than wall_ms");
+}
+
 /* The outermost region of a good report and the one inside it. */
 static json_t *nested(json_t **outer, json_t **inner)
 {
@@ -267,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_validate__entries_are_in_order_and_as_many),
 		cmocka_unit_test(test_validate__times_and_streams_must_fit_the_region),
 		cmocka_unit_test(test_validate__no_part_is_more_than_the_whole),
+		cmocka_unit_test(test_validate__wall_time_holds_host_time),
 		cmocka_unit_test(test_validate__adopted_launches_are_among_the_launches),
 		cmocka_unit_test(test_validate__origins_hang_below_ranges_and_have_no_entries),
 		cmocka_unit_test(test_validate__causes_of_idle_time_add_up),
