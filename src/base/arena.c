@@ -5,6 +5,8 @@
 #include "base/arena.h"
 
 #include "base/alloc.h"
+#include "base/err.h"
+#include "base/vec.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,7 +97,7 @@ struct sonde_str sonde_arena_dup(struct sonde_arena *a, struct sonde_str s)
 
 char *sonde_arena_z(struct sonde_arena *a, struct sonde_str s)
 {
-	char *p = s.n < SIZE_MAX ? sonde_arena_alloc(a, s.n + 1) : NULL;
+	char *p = sonde_arena_alloc(a, s.n < SIZE_MAX ? s.n + 1 : s.n);
 
 	if (!p)
 		return NULL;
@@ -109,6 +111,7 @@ char *sonde_arena_take(struct sonde_arena *a, struct sonde_buf *b)
 {
 	char *z = b->failed ? NULL : sonde_arena_z(a, sonde_buf_view(b));
 
+	a->failed |= b->failed;
 	sonde_buf_release(b);
 	return z;
 }
@@ -123,15 +126,21 @@ struct sonde_str sonde_arena_printf(struct sonde_arena *a, const char *fmt, ...)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	p = n < 0 ? NULL : sonde_arena_alloc(a, (size_t)n + 1);
+	p = sonde_arena_alloc(a, n < 0 ? SIZE_MAX : (size_t)n + 1);
 	if (p)
 		vsnprintf(p, (size_t)n + 1, fmt, ap);
 	va_end(ap);
 	return p ? (struct sonde_str){p, (size_t)n} : (struct sonde_str){NULL, 0};
 }
 
+int sonde_arena_status(const struct sonde_arena *a, struct sonde_err *err)
+{
+	return a->failed ? sonde_err_nomem(err) : 0;
+}
+
 void sonde_arena_release(struct sonde_arena *a)
 {
+	sonde_vec_drop_all(a);
 	while (a->head) {
 		struct sonde_arena_block *b = a->head;
 

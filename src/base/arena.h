@@ -1,10 +1,12 @@
 /*
- * An arena: many small allocations, freed together.
+ * An arena: many allocations, freed together.
  *
- * One arena per stage result. What it hands out is 16-byte aligned, lives until
- * `sonde_arena_release`, and is never freed one by one. Start with `= {0}`.
- * Every function returns NULL when memory is short, and `sonde_arena_dup`
- * returns the empty slice with `arena->failed` set.
+ * One arena per stage, or per result of one. Everything it hands out is 16-byte aligned, lives until
+ * `sonde_arena_release`, and is never freed one by one. Vectors (vec.h) and maps (map.h) can belong to
+ * an arena too. Start with `= {0}`; an arena that owns vectors is not moved.
+ *
+ * When memory is short each function here returns NULL, or the empty slice, and the arena remembers it:
+ * a stage asks `sonde_arena_status` once. Until then it may read nothing through such a NULL.
  *
  * Built with -DSONDE_ARENA_MALLOC (the sanitizer build does) each allocation is
  * a malloc of its own, so that AddressSanitizer sees overruns.
@@ -14,11 +16,18 @@
 
 #include "base/str.h"
 
+struct sonde_err;
+struct sonde_vec_head;
+
 struct sonde_arena {
 	struct sonde_arena_block *head;
-	size_t nr_bytes; /* handed out so far */
-	bool failed;
+	struct sonde_vec_head *vecs; /* the arrays of its vectors */
+	size_t nr_bytes; /* handed out so far, vectors not counted */
+	bool failed;	 /* memory was short */
 };
+
+/* 0, or SONDE_ERR_NOMEM with `err` filled in when memory was short for anything in the arena. */
+int sonde_arena_status(const struct sonde_arena *a, struct sonde_err *err);
 
 void *sonde_arena_alloc(struct sonde_arena *a, size_t size);		 /* not cleared */
 void *sonde_arena_calloc(struct sonde_arena *a, size_t nr, size_t size); /* cleared */

@@ -4,7 +4,7 @@
  */
 #include "base/map.h"
 
-#include "base/alloc.h"
+#include "base/vec.h"
 
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -32,9 +32,9 @@ uint32_t sonde_map_find(const struct sonde_map *m, struct sonde_str key)
 	return m->nr ? *probe(m, key, sonde_hash(key.p, key.n)) : SONDE_NONE;
 }
 
-static bool rehash(struct sonde_map *m, size_t nr_slots)
+static bool rehash(struct sonde_arena *owner, struct sonde_map *m, size_t nr_slots)
 {
-	uint32_t *slots = sonde_malloc(nr_slots * sizeof(*slots));
+	uint32_t *slots = sonde_vec_resize(owner, NULL, nr_slots * sizeof(*slots));
 	size_t n, i;
 
 	if (!slots)
@@ -45,38 +45,32 @@ static bool rehash(struct sonde_map *m, size_t nr_slots)
 			i = (i + 1) & (nr_slots - 1);
 		slots[i] = (uint32_t)n;
 	}
-	sonde_free(m->slots);
+	sonde_vec_drop(m->slots);
 	m->slots = slots;
 	m->nr_slots = nr_slots;
 	return true;
 }
 
-static bool grow(struct sonde_map *m)
+static bool grow(struct sonde_arena *owner, struct sonde_map *m)
 {
 	size_t cap = m->cap ? m->cap * 2 : 16;
-	struct sonde_str *keys;
-	uint64_t *hashes;
+	void *p;
 
 	if (m->nr < m->cap)
 		return true;
-	if (cap >= SONDE_NONE)
-		return false;
-	keys = sonde_realloc(m->keys, cap * sizeof(*keys));
-	if (!keys)
-		return false;
-	m->keys = keys;
-	hashes = sonde_realloc(m->hashes, cap * sizeof(*hashes));
-	if (!hashes)
-		return false;
-	m->hashes = hashes;
-	if (!rehash(m, cap * 2))
+	p = cap < SONDE_NONE ? sonde_vec_resize(owner, m->keys, cap * sizeof(*m->keys)) : NULL;
+	m->keys = p ? p : m->keys;
+	p = p ? sonde_vec_resize(owner, m->hashes, cap * sizeof(*m->hashes)) : NULL;
+	m->hashes = p ? p : m->hashes;
+	if (!p || !rehash(owner, m, cap * 2))
 		return false;
 	m->cap = cap;
 	return true;
 }
 
-uint32_t sonde_map_keep(
-	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new)
+/* New keys are copied to `to`, unless that is NULL. The map's own memory belongs to `owner`, unless NULL. */
+static uint32_t add_key(struct sonde_arena *owner, struct sonde_arena *to, struct sonde_map *m,
+	struct sonde_str key, bool *is_new)
 {
 	uint64_t hash = sonde_hash(key.p, key.n);
 	uint32_t *slot;
@@ -90,8 +84,11 @@ uint32_t sonde_map_keep(
 	}
 	if (to)
 		key = sonde_arena_dup(to, key);
-	if ((to && !key.p) || !grow(m))
+	if ((to && !key.p) || !grow(owner, m)) {
+		if (owner)
+			owner->failed = true;
 		return SONDE_NONE;
+	}
 	slot = probe(m, key, hash);
 	*slot = (uint32_t)m->nr;
 	m->keys[m->nr] = key;
@@ -103,13 +100,29 @@ uint32_t sonde_map_keep(
 
 uint32_t sonde_map_add(struct sonde_map *m, struct sonde_str key, bool *is_new)
 {
-	return sonde_map_keep(m, NULL, key, is_new);
+	return add_key(NULL, NULL, m, key, is_new);
+}
+
+uint32_t sonde_map_keep(
+	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new)
+{
+	return add_key(NULL, to, m, key, is_new);
+}
+
+uint32_t sonde_intern(struct sonde_arena *a, struct sonde_map *m, struct sonde_str key, bool *is_new)
+{
+	return add_key(a, NULL, m, key, is_new);
+}
+
+uint32_t sonde_intern_copy(struct sonde_arena *a, struct sonde_map *m, struct sonde_str key, bool *is_new)
+{
+	return add_key(a, a, m, key, is_new);
 }
 
 void sonde_map_release(struct sonde_map *m)
 {
-	sonde_free(m->keys);
-	sonde_free(m->hashes);
-	sonde_free(m->slots);
+	sonde_vec_drop(m->keys);
+	sonde_vec_drop(m->hashes);
+	sonde_vec_drop(m->slots);
 	*m = (struct sonde_map){0};
 }

@@ -34,11 +34,21 @@ uint32_t sonde_map_keep(
 	struct sonde_map *m, struct sonde_arena *to, struct sonde_str key, bool *is_new);
 
 /*
+ * The same two for a map that belongs to an arena: it is not released, and when memory is short the arena
+ * remembers it. A map is filled by these two, or by the two above.
+ */
+uint32_t sonde_intern(struct sonde_arena *a, struct sonde_map *m, struct sonde_str key, bool *is_new);
+uint32_t sonde_intern_copy(struct sonde_arena *a, struct sonde_map *m, struct sonde_str key, bool *is_new);
+
+/*
  * The element of a vector that belongs to key number `n`, pushed when it is the next one. NULL when
  * memory is short, or was for `n`.
  */
 #define sonde_map_slot(v, n)                                                                       \
 	((n) == SONDE_NONE ? NULL : (n) < (v)->nr ? (void *)&(v)->at[n] : sonde_vec_push(v))
+
+/* The same without NULL, as sonde_push has none. */
+#define sonde_slot(a, v, n) ((n) < (v)->nr ? (void *)&(v)->at[n] : sonde_push(a, v))
 
 void sonde_map_release(struct sonde_map *m);
 

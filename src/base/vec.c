@@ -1,24 +1,57 @@
-/* Arrays grow by half. The type is the macro's business; here are bytes. */
+/*
+ * Arrays grow by half. The type is the macro's business; here are bytes. A head before the first element links
+ * the arrays of one arena, so that growing moves them in place and no address of a vector is kept.
+ */
 #include "base/vec.h"
 
 #include "base/alloc.h"
+#include "base/arena.h"
 
-#include <stdint.h>
-#include <string.h>
+struct sonde_vec_head {
+	struct sonde_vec_head *next;
+	struct sonde_vec_head **link; /* the pointer that leads here; NULL: no arena owns the array */
+};
 
-bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size)
+_Static_assert(sizeof(struct sonde_vec_head) % _Alignof(max_align_t) == 0, "elements are aligned");
+
+static struct sonde_vec_head *head_of(void *at)
+{
+	return at ? (struct sonde_vec_head *)at - 1 : NULL;
+}
+
+void *sonde_vec_resize(struct sonde_arena *a, void *at, size_t nr_bytes)
+{
+	struct sonde_vec_head *head = head_of(at);
+
+	head = nr_bytes < SIZE_MAX / 2 ? sonde_realloc(head, sizeof(*head) + nr_bytes) : NULL;
+	if (!head) {
+		if (a)
+			a->failed = true;
+		return NULL;
+	}
+	if (!at)
+		*head = (struct sonde_vec_head){0};
+	if (a && !head->link) {
+		head->next = a->vecs;
+		head->link = &a->vecs;
+	}
+	if (head->link)
+		*head->link = head;
+	if (head->next)
+		head->next->link = &head->next;
+	return head + 1;
+}
+
+bool sonde_vec_grow(struct sonde_arena *a, void **at, size_t *cap, size_t want, size_t size)
 {
 	size_t n = *cap;
 	void *p;
 
 	if (want <= n)
 		return true;
-	while (n < want) {
-		if (n > SIZE_MAX / 4 / size)
-			return false;
+	while (n < want && n <= SIZE_MAX / 4 / size)
 		n = n ? n + n / 2 + 1 : 8;
-	}
-	p = sonde_realloc(*at, n * size);
+	p = sonde_vec_resize(a, *at, n < want ? SIZE_MAX : n * size);
 	if (!p)
 		return false;
 	*at = p;
@@ -29,7 +62,7 @@ bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size)
 bool sonde_vec_add(
 	void **at, size_t *nr, size_t *cap, const void *from, size_t nr_more, size_t size)
 {
-	if (!sonde_vec_grow(at, cap, *nr + nr_more + 1, size))
+	if (!sonde_vec_grow(NULL, at, cap, *nr + nr_more + 1, size))
 		return false;
 	if (nr_more)
 		memcpy((char *)*at + *nr * size, from, nr_more * size);
@@ -39,5 +72,17 @@ bool sonde_vec_add(
 
 void sonde_vec_drop(void *at)
 {
-	sonde_free(at);
+	struct sonde_vec_head *head = head_of(at);
+
+	if (head && head->link)
+		*head->link = head->next;
+	if (head && head->next)
+		head->next->link = head->link;
+	sonde_free(head);
+}
+
+void sonde_vec_drop_all(struct sonde_arena *a)
+{
+	while (a->vecs)
+		sonde_vec_drop(a->vecs + 1);
 }

@@ -2,19 +2,31 @@
  * A growing array of any type.
  *
  *     SONDE_VEC(struct sonde_range) ranges = {0};
+ *     struct sonde_range *r = sonde_push(&arena, &ranges);
+ *     sonde_put(&arena, &ranges, range);
+ *     ranges.at[0], ranges.nr
+ *     if (sonde_arena_status(&arena, err)) …             // once, when the stage is over
+ *     sonde_arena_release(&arena);
+ *
+ * The array belongs to the arena and is freed with it. `sonde_push` returns a cleared element, and never
+ * NULL: when memory is short the arena remembers that, `nr` stays, and the element is one that nobody reads.
+ * Whoever uses `nr - 1` as the number of the new element asks the arena first. Pointers into the array are
+ * valid until the next push.
+ *
+ * Without an arena each push is checked and each array released:
+ *
  *     struct sonde_range *r = sonde_vec_push(&ranges);   // NULL when memory is short
  *     bool ok = sonde_vec_put(&ranges, range);           // false when memory is short
- *     ranges.at[0], ranges.nr
- *     sonde_vec_release(&ranges);
+ *     sonde_vec_release(&ranges);                        // works for an arena's array too, if it is no longer needed
  *
- * `sonde_vec_push` returns a cleared element. Pointers into the array are valid
- * until the next push.
+ * An array that an arena owns stays the arena's, whichever of the two it grows by.
  */
 #ifndef SONDE_BASE_VEC_H
 #define SONDE_BASE_VEC_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +35,39 @@
 		type *at;                                                                          \
 		size_t nr, cap;                                                                    \
 	}
+
+struct sonde_arena;
+
+/*
+ * A cleared element behind the last one. Each place that pushes has an element of its own for when there is no
+ * room: what is written there is never taken for something else.
+ */
+#define sonde_push(a, v)                                                                           \
+	__extension__({                                                                            \
+		static _Thread_local __typeof__(*(v)->at) sonde_no_room;                           \
+		__typeof__(&sonde_no_room) sonde_new =                                             \
+			(v)->nr < (v)->cap || sonde_reserve(a, v, (v)->nr + 1)                     \
+				? &(v)->at[(v)->nr++]                                              \
+				: &sonde_no_room;                                                  \
+		memset(sonde_new, 0, sizeof(*sonde_new));                                          \
+		sonde_new;                                                                         \
+	})
+
+/* Appends a value, which is looked at when there is room for it. */
+#define sonde_put(a, v, ...)                                                                       \
+	((void)(((v)->nr < (v)->cap || sonde_reserve(a, v, (v)->nr + 1)) &&                        \
+		((v)->at[(v)->nr] = (__VA_ARGS__), (v)->nr++)))
+
+/* Makes room for `n` elements in all; false when memory is short, which the arena remembers. */
+#define sonde_reserve(a, v, n)                                                                     \
+	sonde_vec_grow(a, (void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
+
+/* Appends cleared elements until there are `n`; false when memory is short, which the arena remembers. */
+#define sonde_fill(a, v, n)                                                                        \
+	((n) <= (v)->nr ||                                                                         \
+		(sonde_reserve(a, v, n) &&                                                         \
+			(memset(&(v)->at[(v)->nr], 0, ((n) - (v)->nr) * sizeof(*(v)->at)),         \
+				(v)->nr = (n), true)))
 
 #define sonde_vec_push(v)                                                                          \
 	((v)->nr < (v)->cap || sonde_vec_reserve(v, (v)->nr + 1)                                   \
@@ -35,7 +80,8 @@
 		((v)->at[(v)->nr] = (__VA_ARGS__), (v)->nr++, true))
 
 /* Makes room for `n` elements in all; true on success. Does not change `nr`. */
-#define sonde_vec_reserve(v, n) sonde_vec_grow((void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
+#define sonde_vec_reserve(v, n)                                                                    \
+	sonde_vec_grow(NULL, (void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
 
 /* Appends all of another of the same type; true on success. Room for one more is there then. */
 #define sonde_vec_append(v, from)                                                                  \
@@ -70,9 +116,15 @@
 		(v)->nr = (v)->cap = 0;                                                            \
 	} while (0)
 
-bool sonde_vec_grow(void **at, size_t *cap, size_t want, size_t size);
+/*
+ * The bytes behind a vector or map. `a`, unless NULL, owns them from now on, and remembers it when memory is
+ * short: then the result is NULL, or false, and everything is as it was.
+ */
+void *sonde_vec_resize(struct sonde_arena *a, void *at, size_t nr_bytes);
+bool sonde_vec_grow(struct sonde_arena *a, void **at, size_t *cap, size_t want, size_t size);
 bool sonde_vec_add(
 	void **at, size_t *nr, size_t *cap, const void *from, size_t nr_more, size_t size);
 void sonde_vec_drop(void *at);
+void sonde_vec_drop_all(struct sonde_arena *a);
 
 #endif

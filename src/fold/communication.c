@@ -112,11 +112,11 @@ static struct said ask_record(struct collecting *w, uint32_t record)
 		return s;
 	s.nr_bytes = w->nr_bytes == SONDE_NONE ? NAN : v->num[w->nr_bytes];
 	s.sequence = w->sequence == SONDE_NONE ? NAN : v->num[w->sequence];
-	for (i = 0; i < v->nr_texts; i++) {
-		if (v->texts[i].metric == w->group)
-			s.group = v->texts[i].text;
-		else if (v->texts[i].metric == w->name)
-			s.name = v->texts[i].text;
+	for (i = 0; i < v->texts.nr; i++) {
+		if (v->texts.at[i].metric == w->group)
+			s.group = v->texts.at[i].text;
+		else if (v->texts.at[i].metric == w->name)
+			s.name = v->texts.at[i].text;
 	}
 	return s;
 }

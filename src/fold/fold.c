@@ -153,12 +153,12 @@ static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_e
 		else
 			add_number(x, p, &cell->acc[planned->list.at[i].at], v);
 	}
-	for (i = 0; i < values->nr_texts; i++) {
-		uint32_t metric = values->texts[i].metric, slot = planned->slots[metric], text;
+	for (i = 0; i < values->texts.nr; i++) {
+		uint32_t metric = values->texts.at[i].metric, slot = planned->slots[metric], text;
 
 		if (slot == SONDE_NONE || x->plans.plans.at[slot].method < SONDE_METHOD_SAME)
 			continue; /* words where a number belongs: missing */
-		text = sonde_map_keep(&x->c->texts, &x->c->arena, values->texts[i].text, NULL);
+		text = sonde_map_keep(&x->c->texts, &x->c->arena, values->texts.at[i].text, NULL);
 		if (text != SONDE_NONE)
 			add_fact(x, &cell->acc[kit->at[metric]], text, true);
 	}

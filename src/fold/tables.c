@@ -202,8 +202,8 @@ static bool take_breakdowns(struct sonde_cells *c, const struct sonde_values *v,
 {
 	size_t i;
 
-	for (i = 0; i < v->nr_texts; i++) {
-		struct sonde_str name = c->metric_names.keys[v->texts[i].metric];
+	for (i = 0; i < v->texts.nr; i++) {
+		struct sonde_str name = c->metric_names.keys[v->texts.at[i].metric];
 		uint32_t metric;
 
 		if (!sonde_str_starts(name, "breakdown:"))
@@ -212,7 +212,7 @@ static bool take_breakdowns(struct sonde_cells *c, const struct sonde_values *v,
 		metric = sonde_map_find(&c->metric_names, name);
 		if (metric == SONDE_NONE || kit->breakdowns[metric].p)
 			continue;
-		kit->breakdowns[metric] = v->texts[i].text;
+		kit->breakdowns[metric] = v->texts.at[i].text;
 		if (!sonde_cells_keep(c, &kit->breakdowns[metric]))
 			return false;
 		--*missing;

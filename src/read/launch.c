@@ -1,7 +1,31 @@
 #include "read/launch.h"
 
+#include "base/bisect.h"
+#include "base/keysort.h"
 #include "catalogue/metrics.h"
 #include "read/demangle.h"
+
+void sonde_launch_calls__sort(struct sonde_launch_calls *c, struct sonde_source *src)
+{
+	size_t i, nr = 0;
+
+	src->work.failed |= !sonde_keysort(c->at, c->nr);
+	for (i = 0; i < c->nr; i++) {
+		if (!nr || c->at[nr - 1].id != c->at[i].id)
+			c->at[nr++] = c->at[i];
+		else if (c->at[i].ns < c->at[nr - 1].ns)
+			c->at[nr - 1] = c->at[i];
+	}
+	c->nr = nr;
+}
+
+size_t sonde_launch_calls__find(const struct sonde_launch_calls *c, uint64_t id)
+{
+	size_t low = 0;
+
+	sonde_bisect(low, c->nr, mid, c->at[mid].id < id);
+	return low;
+}
 
 struct sonde_str sonde_launch__copy_name(uint64_t kind)
 {
@@ -21,9 +45,8 @@ uint32_t sonde_kernel_names__function(
 	struct sonde_str full;
 	uint32_t full_name;
 
-	while (t->of.nr <= raw)
-		if (!sonde_vec_push(&t->of))
-			return SONDE_NONE;
+	if (raw == SONDE_NONE || !sonde_fill(&r->arena, &t->of, raw + 1))
+		return SONDE_NONE;
 	if (!t->of.at[raw]) {
 		full = sonde_demangle(&r->arena, sonde_records_str(r, raw));
 		full_name = sonde_records__string(r, full);
@@ -59,7 +82,7 @@ static const char *const names[NR_LAUNCH_METRICS] = {
 	[LAUNCH_SEQUENCE] = SONDE_METRIC_SEQUENCE,
 };
 
-bool sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_records *r,
+void sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_records *r,
 	const bool has[NR_LAUNCH_METRICS])
 {
 	size_t i;
@@ -68,14 +91,9 @@ bool sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_reco
 		struct sonde_str name = sonde_str_from(names[i]);
 
 		m->number[i] = has[i] ? sonde_records__metric(r, name) : SONDE_NONE;
-		if (!has[i])
-			continue;
-		if (m->number[i] == SONDE_NONE)
-			return false;
-		if (!r->metrics.at[m->number[i]].unit.n)
+		if (m->number[i] != SONDE_NONE && !r->metrics.at[m->number[i]].unit.n)
 			r->metrics.at[m->number[i]].unit = sonde_str_from(sonde_metric_unit(name));
 	}
-	return true;
 }
 
 /* Returns the product. */

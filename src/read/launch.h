@@ -1,18 +1,37 @@
 /*
- * Inside the reading room: launches of sources that count nothing (native captures, traces): what they are
- * called, and their metrics, which are their time, their shape and the bytes they moved. One table for all
- * sources, so that a thing has one name and one unit.
+ * Inside the reading room: launches of sources that count nothing (native captures, traces): the calls that
+ * asked for them, their names, and their metrics, which are their time, their shape and the bytes they moved. One
+ * table for all sources, so that a thing has one name and one unit.
  */
 #ifndef SONDE_READ_LAUNCH_H
 #define SONDE_READ_LAUNCH_H
 
 #include "read/source.h"
 
-/* The functions of kernels, each demangled once. Start with `= {0}`, end with sonde_vec_release(&names.of). */
-struct sonde_kernel_names {
-	SONDE_VEC(uint32_t) of; /* by string number of what the source calls it: function + 1, 0 = not yet */
+/*
+ * The calls of the host that asked for launches, by the id that both have. Where several calls have one id the
+ * earliest counts: a runtime call has the id of the driver call inside it.
+ */
+struct sonde_launch_call {
+	uint64_t id, ns;
+	uint64_t thread; /* the reader's own */
 };
-/* The function of a kernel that the source calls string `raw`; SONDE_NONE when memory is short. */
+
+struct sonde_launch_calls {
+	struct sonde_launch_call *at; /* these three are a vector (base/vec.h) */
+	size_t nr, cap;
+};
+
+/* Sorts them by id and leaves the earliest of each. */
+void sonde_launch_calls__sort(struct sonde_launch_calls *c, struct sonde_source *src);
+/* The number of the first call with this id or a larger one; `nr` = there is none. Of sorted calls. */
+size_t sonde_launch_calls__find(const struct sonde_launch_calls *c, uint64_t id);
+
+/* The functions of kernels, each demangled once. Start with `= {0}`. */
+struct sonde_kernel_names {
+	SONDE_VEC(uint32_t) of; /* by string number of the source's name: function + 1, 0 = not yet */
+};
+/* The function of a kernel that the source calls string `raw`. */
 uint32_t sonde_kernel_names__function(
 	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw);
 /* The name of a copy, by CUPTI's kind of copy. */
@@ -45,8 +64,8 @@ struct sonde_launch_metrics {
 	uint32_t number[NR_LAUNCH_METRICS];
 };
 
-/* Registers those that launches have; false when memory is short. */
-bool sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_records *r,
+/* Registers those that launches have. */
+void sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_records *r,
 	const bool has[NR_LAUNCH_METRICS]);
 
 static inline void sonde_launch_metrics__set(const struct sonde_launch_metrics *m,

@@ -20,12 +20,12 @@ _Static_assert(sizeof(struct sonde_record) == 56, "there are millions of them");
 
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 {
-	return sonde_map_add(&r->strings, text, NULL);
+	return sonde_intern(&r->arena, &r->strings, text, NULL);
 }
 
 uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text)
 {
-	return sonde_map_keep(&r->strings, &r->arena, text, NULL);
+	return sonde_intern_copy(&r->arena, &r->strings, text, NULL);
 }
 
 /* Mostly the one that was asked for last. */
@@ -36,7 +36,7 @@ static uint32_t number_of(
 
 	if (table->nr && sonde_str_eq(table->keys[*last], what))
 		return *last;
-	n = sonde_map_keep(table, &r->arena, what, NULL);
+	n = sonde_intern_copy(&r->arena, table, what, NULL);
 	*last = n == SONDE_NONE ? *last : n;
 	return n;
 }
@@ -48,6 +48,7 @@ uint32_t sonde_records__caller(struct sonde_records *r, uint32_t process, uint64
 			     ? SONDE_NONE
 			     : number_of(r, &r->callers, &r->last_caller, SONDE_BYTES(caller));
 
+	r->arena.failed |= n >= SONDE_MAX_CALLERS;
 	return n < SONDE_MAX_CALLERS ? n : SONDE_NONE;
 }
 
@@ -76,31 +77,19 @@ void sonde_source__passed(const struct sonde_source *src, uint64_t at, uint64_t 
 		sonde_mapping_forget(&src->file, (size_t)at);
 }
 
-/* Inputs are read one after the other: the last one has it. */
-static bool mark_metric(struct sonde_records *r, uint32_t metric)
-{
-	struct sonde_input *in = &r->inputs.at[r->inputs.nr - 1];
-
-	while (in->has.nr <= metric)
-		if (!sonde_vec_push(&in->has))
-			return false;
-	in->has.at[metric] = true;
-	return true;
-}
-
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 {
+	/* Inputs are read one after the other: the last one has it. */
+	struct sonde_input *in = &r->inputs.at[r->inputs.nr - 1];
 	bool is_new;
-	uint32_t n = sonde_map_add(&r->metric_names, name, &is_new);
+	uint32_t n = sonde_intern(&r->arena, &r->metric_names, name, &is_new);
 
-	if (n != SONDE_NONE && is_new) {
-		struct sonde_metric *m = sonde_vec_push(&r->metrics);
-
-		if (!m)
-			return SONDE_NONE;
-		m->name = name;
-	}
-	return n != SONDE_NONE && mark_metric(r, n) ? n : SONDE_NONE;
+	if (is_new)
+		sonde_put(&r->arena, &r->metrics, (struct sonde_metric){.name = name});
+	if (n >= r->metrics.nr || !sonde_fill(&r->arena, &in->has, n + 1))
+		return SONDE_NONE;
+	in->has.at[n] = true;
+	return n;
 }
 
 /* Whether `ns` are much of the time known so far, which can only grow. */
@@ -137,17 +126,14 @@ uint32_t sonde_records__process(struct sonde_records *r, uint32_t input, uint64_
 	struct sonde_str host, struct sonde_str name)
 {
 	uint64_t key[3] = {input, pid, sonde_hash(host.p, host.n)};
-	struct sonde_process *p;
 	bool is_new;
-	uint32_t n = sonde_map_keep(&r->process_keys, &r->arena, SONDE_BYTES(key), &is_new);
+	uint32_t n = sonde_intern_copy(&r->arena, &r->process_keys, SONDE_BYTES(key), &is_new);
 
-	if (n == SONDE_NONE || !is_new)
-		return n;
-	p = n < SONDE_MAX_PROCESSES ? sonde_vec_push(&r->processes) : NULL;
-	if (!p)
-		return SONDE_NONE;
-	*p = (struct sonde_process){.pid = pid, .host = host, .name = name, .input = input};
-	return n;
+	if (is_new)
+		sonde_put(&r->arena, &r->processes,
+			(struct sonde_process){.pid = pid, .host = host, .name = name, .input = input});
+	r->arena.failed |= n >= SONDE_MAX_PROCESSES;
+	return n < r->processes.nr ? n : SONDE_NONE;
 }
 
 void sonde_process__set_rank(struct sonde_process *p, struct sonde_str rank, struct sonde_str size)
@@ -174,15 +160,12 @@ uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, si
 	if (set->nr == nr &&
 		memcmp(&r->members.at[set->first], members, nr * sizeof(*members)) == 0)
 		return (uint32_t)(r->sets.nr - 1);
-	if (r->sets.nr >= SONDE_NONE || first + nr >= SONDE_NONE ||
-		!sonde_vec_reserve(&r->members, first + nr))
-		return SONDE_NONE;
-	set = sonde_vec_push(&r->sets);
-	if (!set)
-		return SONDE_NONE;
+	r->arena.failed |= r->sets.nr >= SONDE_NONE || first + nr >= SONDE_NONE;
+	if (r->arena.failed || !sonde_reserve(&r->arena, &r->members, first + nr))
+		return 0;
 	memcpy(&r->members.at[first], members, nr * sizeof(*members));
 	r->members.nr = first + nr;
-	*set = (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr};
+	sonde_put(&r->arena, &r->sets, (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr});
 	return (uint32_t)(r->sets.nr - 1);
 }
 
@@ -217,10 +200,10 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 	*out = NULL;
 	if (!err)
 		err = &local; /* notes quote it */
-	if (!r || !sonde_vec_push(&r->sets)) {
-		sonde_free(r);
+	if (!r)
 		return sonde_err_nomem(err);
-	}
+	sonde_push(&r->arena, &r->sets);
+	rc = sonde_arena_status(&r->arena, err);
 	r->options = options ? *options : (struct sonde_read_options){0};
 	for (i = 0; i < nr_paths && rc == 0; i++)
 		rc = sonde_records__read(r, paths[i], err);
@@ -246,61 +229,25 @@ void sonde_records_note(struct sonde_records *r)
 	sonde_inputs_note_doubled(&r->notes, r->inputs.at, r->processes.at, r->processes.nr);
 }
 
-static void free_source(struct sonde_source *src)
-{
-	if (src->state && src->ops->release)
-		src->ops->release(src);
-	if (src->ops && src->ops->state_bytes)
-		sonde_free(src->state);
-	sonde_mapping_release(&src->file);
-	sonde_free(src);
-}
-
 void sonde_records_free(struct sonde_records *r)
 {
 	size_t i;
 
 	if (!r)
 		return;
-	for (i = 0; i < r->sources.nr; i++)
-		free_source(r->sources.at[i]);
-	for (i = 0; i < r->inputs.nr; i++)
-		sonde_vec_release(&r->inputs.at[i].has);
-	for (i = 0; i < r->sections.nr; i++)
-		sonde_vec_release(&r->sections.at[i].metrics);
-	sonde_records__free_series(r);
-	sonde_vec_release(&r->sources);
-	sonde_vec_release(&r->inputs);
-	sonde_vec_release(&r->processes);
-	sonde_vec_release(&r->devices);
-	sonde_vec_release(&r->sections);
-	sonde_vec_release(&r->ranges);
-	sonde_vec_release(&r->calls);
-	sonde_vec_release(&r->returned_ns);
-	sonde_vec_release(&r->timings);
-	sonde_vec_release(&r->windows);
-	sonde_vec_release(&r->samplings);
+	for (i = 0; i < r->sources.nr; i++) {
+		struct sonde_source *src = r->sources.at[i];
+
+		if (src->state && src->ops->release)
+			src->ops->release(src);
+		sonde_mapping_release(&src->file);
+	}
 	for (i = 0; i < r->rolled.nr; i++)
 		sonde_buf_release(&r->rolled.at[i].cells);
-	sonde_vec_release(&r->rolled);
-	sonde_vec_release(&r->counts);
-	sonde_vec_release(&r->folders);
-	sonde_vec_release(&r->memory);
-	sonde_vec_release(&r->marks);
-	sonde_vec_release(&r->thread_names);
+	sonde_vec_release(&r->timings); /* these four may have grown without the arena (native_windows.c) */
+	sonde_vec_release(&r->windows);
+	sonde_vec_release(&r->samplings);
 	sonde_vec_release(&r->records);
-	sonde_map_release(&r->callers);
-	sonde_map_release(&r->queues);
-	sonde_map_release(&r->functions);
-	sonde_vec_release(&r->sets);
-	sonde_vec_release(&r->members);
-	sonde_vec_release(&r->metrics);
-	sonde_map_release(&r->strings);
-	sonde_map_release(&r->metric_names);
-	sonde_map_release(&r->process_keys);
-	sonde_map_release(&r->section_ids);
-	sonde_map_release(&r->device_keys);
-	sonde_vec_release(&r->device_of);
 	sonde_notes_release(&r->notes);
 	sonde_arena_release(&r->arena);
 	sonde_free(r);
@@ -317,19 +264,13 @@ int sonde_values_init(struct sonde_values *v, const struct sonde_records *r, str
 void sonde_values_release(struct sonde_values *v)
 {
 	sonde_free(v->num);
-	sonde_free(v->texts);
+	sonde_vec_release(&v->texts);
 	*v = (struct sonde_values){0};
 }
 
 bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_str text)
 {
-	void *at = v->texts;
-
-	if (!sonde_vec_grow(&at, &v->cap_texts, v->nr_texts + 1, sizeof(*v->texts)))
-		return false;
-	v->texts = at;
-	v->texts[v->nr_texts++] = (struct sonde_text_value){.metric = metric, .text = text};
-	return true;
+	return sonde_vec_put(&v->texts, (struct sonde_text_value){.metric = metric, .text = text});
 }
 
 #define MOST_VALUE   1e60 /* products of three of them still add up to a number */
@@ -367,7 +308,7 @@ int sonde_records_values(const struct sonde_records *r, uint32_t record, struct 
 
 	for (i = 0; i < v->nr_metrics; i++)
 		v->num[i] = NAN;
-	v->nr_texts = 0;
+	v->texts.nr = 0;
 	rc = src->ops->values(src, rec, v, err);
 	bad = drop_impossible(v, &was);
 	if (rc || bad == SONDE_NONE)
@@ -407,29 +348,25 @@ double sonde_device_attribute(const struct sonde_device *d, const char *name)
 }
 
 /* The last device is what `key` means, unless it means one already. */
-static bool add_device_key(struct sonde_records *r, struct sonde_str key)
+static void add_device_key(struct sonde_records *r, struct sonde_str key)
 {
-	uint32_t *slot;
 	bool is_new;
 
-	if (sonde_map_keep(&r->device_keys, &r->arena, key, &is_new) == SONDE_NONE)
-		return false;
-	slot = is_new ? sonde_vec_push(&r->device_of) : NULL;
-	if (slot)
-		*slot = (uint32_t)(r->devices.nr - 1);
-	return !is_new || slot;
+	sonde_intern_copy(&r->arena, &r->device_keys, key, &is_new);
+	if (is_new)
+		sonde_put(&r->arena, &r->device_of, (uint32_t)(r->devices.nr - 1));
 }
 
-bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device)
+void sonde_records__device(struct sonde_records *r, const struct sonde_device *device)
 {
 	const uint32_t own[3] = {false, device->process, device->id},
 		       shared[3] = {true, r->processes.at[device->process].input, device->id};
 
 	if (sonde_map_find(&r->device_keys, SONDE_BYTES(own)) != SONDE_NONE)
-		return true;
-	if (!sonde_vec_put(&r->devices, *device))
-		return false;
-	return add_device_key(r, SONDE_BYTES(own)) && add_device_key(r, SONDE_BYTES(shared));
+		return;
+	sonde_put(&r->arena, &r->devices, *device);
+	add_device_key(r, SONDE_BYTES(own));
+	add_device_key(r, SONDE_BYTES(shared));
 }
 
 /* A report of several processes may list the devices for one of them only: ids are then shared. */
@@ -442,5 +379,5 @@ const struct sonde_device *sonde_records_device(
 
 	if (n == SONDE_NONE)
 		n = sonde_map_find(&r->device_keys, SONDE_BYTES(shared));
-	return n == SONDE_NONE ? NULL : &r->devices.at[r->device_of.at[n]];
+	return n < r->device_of.nr && r->device_of.at[n] < r->devices.nr ? &r->devices.at[r->device_of.at[n]] : NULL;
 }

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "catalogue/calls.h"
+#include "read/clock_map.h"
 #include "read/inputs.h"
 
 enum sonde_result {
@@ -271,7 +272,7 @@ struct sonde_records {
 	SONDE_VEC(uint32_t) device_of; /* … → number in `devices`, by the key's number */
 	SONDE_VEC(struct sonde_source *) sources;
 	struct sonde_read_options options;
-	SONDE_VEC(struct sonde_gpu_clock *) gpu_clocks;
+	SONDE_VEC(struct sonde_gpu_clock) gpu_clocks;
 	SONDE_VEC(uint64_t) counts; /* of the last native capture: what its notes say */
 	SONDE_VEC(struct sonde_read_folder) folders; /* that were read, and must hold one job */
 };
@@ -305,14 +306,16 @@ void sonde_records_free(struct sonde_records *r);
 /* Adds the notes that look at all inputs together: what was never closed, what was given twice. */
 void sonde_records_note(struct sonde_records *r);
 
+struct sonde_text_value {
+	uint32_t metric;
+	struct sonde_str text;
+};
+
 /* The metric values of one record. Start with `= {0}`, `init` once, decode many times. */
 struct sonde_values {
 	double *num; /* by metric number; NaN = this result has no such number */
-	struct sonde_text_value {
-		uint32_t metric;
-		struct sonde_str text;
-	} * texts; /* the text values of this record, in the file's order */
-	size_t nr_texts, cap_texts, nr_metrics;
+	SONDE_VEC(struct sonde_text_value) texts; /* of this record, in the file's order */
+	size_t nr_metrics;
 	uint32_t time_metric; /* private: the one that cannot be negative, SONDE_NONE = there is none */
 };
 

@@ -2,7 +2,6 @@
  * Series of samples, when all inputs are read: their times go onto the axis of
  * the records, and they are found by device and role.
  */
-#include "base/alloc.h"
 #include "read/clock_map.h"
 #include "read/source.h"
 
@@ -14,8 +13,8 @@ static struct sonde_gpu_clock *own_clock(struct sonde_records *r, const struct s
 	size_t i;
 
 	for (i = 0; i < r->gpu_clocks.nr; i++)
-		if (r->gpu_clocks.at[i]->input == s->input)
-			return r->gpu_clocks.at[i];
+		if (r->gpu_clocks.at[i].input == s->input)
+			return &r->gpu_clocks.at[i];
 	return NULL;
 }
 
@@ -26,7 +25,7 @@ static struct sonde_gpu_clock *kernel_clock(struct sonde_records *r, const struc
 	size_t i;
 
 	for (i = 0; i < r->gpu_clocks.nr; i++) {
-		struct sonde_gpu_clock *c = r->gpu_clocks.at[i];
+		struct sonde_gpu_clock *c = &r->gpu_clocks.at[i];
 
 		if (c->nr_works && sonde_str_eq(c->host, s->host) &&
 			(!best || c->nr_works > best->nr_works))
@@ -73,23 +72,6 @@ void sonde_records__place_series(struct sonde_records *r)
 
 	for (i = 0; i < r->series.nr; i++)
 		place_samples(r, &r->series.at[i]);
-}
-
-void sonde_records__free_series(struct sonde_records *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->series.nr; i++) {
-		sonde_vec_release(&r->series.at[i].counters);
-		sonde_vec_release(&r->series.at[i].times);
-		sonde_vec_release(&r->series.at[i].values);
-	}
-	for (i = 0; i < r->gpu_clocks.nr; i++) {
-		sonde_vec_release(&r->gpu_clocks.at[i]->clock.points);
-		sonde_free(r->gpu_clocks.at[i]);
-	}
-	sonde_vec_release(&r->series);
-	sonde_vec_release(&r->gpu_clocks);
 }
 
 bool sonde_series_is_of(const struct sonde_series *series, const struct sonde_records *r,

@@ -25,7 +25,7 @@ struct sonde_source_ops {
 	int (*read)(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err);
 	int (*values)(const struct sonde_source *src, const struct sonde_record *rec,
 		struct sonde_values *v, struct sonde_err *err);
-	void (*release)(struct sonde_source *src); /* what `state` owns; may be NULL */
+	void (*release)(struct sonde_source *src); /* what `state` owns beside the records' arena; may be NULL */
 };
 
 struct sonde_source {
@@ -35,8 +35,16 @@ struct sonde_source {
 	uint32_t input;
 	struct sonde_stream *stream; /* while reading, instead of `file`: only where ops->reads_streams */
 	void *state;		     /* the reader's own, all zero at first */
+	struct sonde_arena work; /* of the reader, until it returns; short memory is an error as in the records' arena */
 	bool says_cut;		     /* the reader has reported that the file ends too early */
 };
+
+/* Whether memory was short for the records or for the reader's work: 0, or SONDE_ERR_NOMEM with `err` filled in. */
+static inline int sonde_source__status(
+	const struct sonde_source *src, const struct sonde_records *r, struct sonde_err *err)
+{
+	return sonde_arena_status(r->arena.failed ? &r->arena : &src->work, err);
+}
 
 /*
  * Every source: `sonde_source_NAME` is defined in its folder. A file belongs to the first that knows it, so
@@ -75,12 +83,17 @@ void sonde_source__note_loss(const struct sonde_source *src, struct sonde_record
  */
 void sonde_source__passed(const struct sonde_source *src, uint64_t at, uint64_t size);
 
-/* Interning helpers; SONDE_NONE when memory is short. `text` must live as long as the records. */
+/*
+ * How sources append to the records. Whatever memory is short for, the records' arena remembers it (base/vec.h):
+ * a number is then SONDE_NONE, a set is the empty one, and nobody checks. A reader asks `sonde_source__status`
+ * before it uses such a number as an index, and in loops as long as the file; the error is made when it returns.
+ */
+/* `text` must live as long as the records. */
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text);
 /* The same for text that does not live: a copy is kept where it is new. */
 uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text);
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name);
-/* The numbers of what records have in common; SONDE_NONE when memory is short, or they are too many. */
+/* The numbers of what records have in common. More than there is room for in a record is short memory too. */
 uint32_t sonde_records__caller(struct sonde_records *r, uint32_t process, uint64_t thread);
 uint32_t sonde_records__queue(
 	struct sonde_records *r, uint32_t device, uint32_t context, uint64_t stream);
@@ -95,8 +108,8 @@ uint32_t sonde_records__find_process(const struct sonde_records *r, uint32_t inp
 /* Makes a process rank number `rank` of `size` (texts of a launcher), unless the job has but one. */
 void sonde_process__set_rank(
 	struct sonde_process *p, struct sonde_str rank, struct sonde_str size);
-/* Appends a device unless its process has one with that id; false when memory is short. */
-bool sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
+/* Appends a device unless its process has one with that id. */
+void sonde_records__device(struct sonde_records *r, const struct sonde_device *device);
 /* Makes a set of `members` (as in struct sonde_set), reusing the last set when equal. */
 uint32_t sonde_records__set(struct sonde_records *r, const uint32_t *members, size_t nr);
 /* Appends a text value to `v`; false when memory is short. */
@@ -106,7 +119,6 @@ bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_st
 bool sonde_records__complete_times(struct sonde_records *r);
 /* Puts samples on the axis of the records. */
 void sonde_records__place_series(struct sonde_records *r);
-void sonde_records__free_series(struct sonde_records *r);
 /* Fills in what each process launched. */
 void sonde_records__follow(struct sonde_records *r);
 

@@ -1,6 +1,5 @@
 #include "read/spans.h"
 
-#include "base/alloc.h"
 #include "base/keysort.h"
 
 #define MAX_DEPTH 512 /* the ids of regions grow with the square of it */
@@ -25,11 +24,11 @@ static uint64_t order_key(const void *spans, uint32_t i)
 	return ((const struct sonde_spans *)spans)->order[span_at(spans, i)->lane];
 }
 
-bool sonde_spans__sort(struct sonde_spans *s)
+void sonde_spans__sort(struct sonde_spans *s, struct sonde_source *src)
 {
 	static sonde_key_fn *const keys[] = {end_key, begin_key, order_key};
 
-	return sonde_order_apply(
+	src->work.failed |= !sonde_order_apply(
 		sonde_order_by(s, s->nr, keys, s->order ? 3 : 2), s->at, s->nr, sizeof(*s->at));
 }
 
@@ -52,14 +51,15 @@ static void open_span(struct sonde_spans *s, struct sonde_lane *lane, struct son
 	lane->depth++;
 }
 
-bool sonde_spans__nest(struct sonde_spans *s, size_t nr_lanes)
+void sonde_spans__nest(struct sonde_spans *s, struct sonde_source *src, size_t nr_lanes)
 {
 	size_t i, nr = 0;
 
-	s->lanes = sonde_malloc((nr_lanes + 1) * sizeof(*s->lanes));
+	s->lanes = sonde_arena_calloc(&src->work, nr_lanes, sizeof(*s->lanes));
 	s->nr_lanes = s->lanes ? nr_lanes : 0;
-	if (!s->lanes || !sonde_spans__sort(s))
-		return false;
+	sonde_spans__sort(s, src);
+	if (src->work.failed)
+		return;
 	sonde_spans__rewind(s);
 	for (i = 0; i < s->nr; i++) {
 		struct sonde_lane *lane = &s->lanes[s->at[i].lane];
@@ -71,7 +71,6 @@ bool sonde_spans__nest(struct sonde_spans *s, size_t nr_lanes)
 	s->nr_deep = s->nr - nr;
 	s->nr = nr;
 	sonde_spans__rewind(s);
-	return true;
 }
 
 void sonde_spans__note(
@@ -108,11 +107,4 @@ uint32_t sonde_spans__open_at(struct sonde_spans *s, uint32_t lane, uint64_t ns)
 		s->lanes[s->at[s->next].lane].top = (uint32_t)s->next;
 	leave_ended(s, &s->lanes[lane], ns);
 	return s->lanes[lane].top;
-}
-
-void sonde_spans__release(struct sonde_spans *s)
-{
-	sonde_vec_release(s);
-	sonde_free(s->lanes);
-	s->lanes = NULL;
 }

@@ -6,11 +6,12 @@
  * overlap, the later is inside the earlier; when they begin together, the shorter is inside the longer.
  *
  *     struct sonde_spans s = {0};
- *     sonde_vec_put(&s, (struct sonde_span){…});          // as often as there are some
- *     sonde_spans__nest(&s, nr_lanes);
+ *     sonde_put(&src->work, &s, (struct sonde_span){…});  // as often as there are some
+ *     sonde_spans__nest(&s, src, nr_lanes);
  *     top = sonde_spans__open_at(&s, lane, ns);           // in the order of the spans
  *     sonde_spans__rewind(&s);                            // from the beginning again
- *     sonde_spans__release(&s);
+ *
+ * Everything belongs to the work of the source; sonde_vec_release(&s) frees the spans before it ends.
  */
 #ifndef SONDE_READ_SPANS_H
 #define SONDE_READ_SPANS_H
@@ -37,19 +38,18 @@ struct sonde_spans {
 	uint64_t nr_crossing, nr_deep;
 };
 
-/* Sorts by `order`, then by begin, the longer one first; false when memory is short. */
-bool sonde_spans__sort(struct sonde_spans *s);
+/* Sorts by `order`, then by begin, the longer one first. */
+void sonde_spans__sort(struct sonde_spans *s, struct sonde_source *src);
 /*
  * Sorts spans and finds out how they nest. One that outlives the span around it ends with it,
- * and those nested deeper than 512 are taken out; both are counted. False when memory is short.
+ * and those nested deeper than 512 are taken out; both are counted.
  */
-bool sonde_spans__nest(struct sonde_spans *s, size_t nr_lanes);
+void sonde_spans__nest(struct sonde_spans *s, struct sonde_source *src, size_t nr_lanes);
 /* Notes the spans that were changed or taken out. */
 void sonde_spans__note(
 	const struct sonde_spans *s, const struct sonde_source *src, struct sonde_records *r);
 void sonde_spans__rewind(struct sonde_spans *s);
 /* The innermost span open on a lane, SONDE_NONE when there is none. Never back in `order` or time. */
 uint32_t sonde_spans__open_at(struct sonde_spans *s, uint32_t lane, uint64_t ns);
-void sonde_spans__release(struct sonde_spans *s);
 
 #endif

@@ -35,6 +35,7 @@ struct link {
 };
 
 struct sonde_starts {
+	struct sonde_arena arena;
 	struct sonde_records *r;
 	uint32_t first_range;
 	struct sonde_map keys; /* {process, domain, label} */
@@ -64,47 +65,33 @@ static int by_time(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->range, b->range);
 }
 
-static bool add_range(struct sonde_starts *s, uint32_t range)
+static void add_range(struct sonde_starts *s, uint32_t range)
 {
 	const struct sonde_range *g = &s->r->ranges.at[range];
-	uint32_t key[3] = {g->process, g->domain, g->label}, n;
-	struct label *label;
-	struct edge *e;
+	uint32_t key[3] = {g->process, g->domain, g->label};
+	uint64_t begin = g->time.begin_ns, end = g->time.end_ns;
 	bool is_new;
 
-	n = sonde_map_keep(&s->keys, &s->r->arena, SONDE_BYTES(key), &is_new);
-	if (n == SONDE_NONE || !sonde_vec_reserve(&s->edges, s->edges.nr + 2))
-		return false;
-	if (is_new) {
-		label = sonde_vec_push(&s->labels);
-		if (!label)
-			return false;
-		label->first = label->last = SONDE_NONE;
-	}
-	s->label_of[range - s->first_range] = n;
-	e = &s->edges.at[s->edges.nr];
-	e[0] = (struct edge){g->time.begin_ns, g->process, range, false};
-	e[1] = (struct edge){g->time.end_ns > g->time.begin_ns ? g->time.end_ns : g->time.begin_ns,
-		g->process, range, true}; /* after its begin, whatever the times are: `end_entry` relies on it */
-	s->edges.nr += g->time.end_ns ? 2 : 1; /* 0: never ended */
-	return true;
+	s->label_of[range - s->first_range] = sonde_intern_copy(&s->arena, &s->keys, SONDE_BYTES(key), &is_new);
+	if (is_new)
+		sonde_put(&s->arena, &s->labels, (struct label){.first = SONDE_NONE, .last = SONDE_NONE});
+	sonde_put(&s->arena, &s->edges, (struct edge){begin, g->process, range, false});
+	if (end) /* after its begin, whatever the times are: `end_entry` relies on it */
+		sonde_put(&s->arena, &s->edges, (struct edge){end > begin ? end : begin, g->process, range, true});
 }
 
-static bool collect_edges(struct sonde_starts *s)
+static void collect_edges(struct sonde_starts *s)
 {
 	size_t nr = s->r->ranges.nr - s->first_range;
 	uint32_t i;
 
-	s->links = sonde_malloc((nr + 1) * sizeof(*s->links));
-	s->label_of = sonde_malloc((nr + 1) * sizeof(*s->label_of));
-	if (!s->links || !s->label_of)
-		return false;
-	for (i = s->first_range; i < s->r->ranges.nr; i++)
+	s->links = sonde_arena_alloc(&s->arena, nr * sizeof(*s->links));
+	s->label_of = sonde_arena_alloc(&s->arena, nr * sizeof(*s->label_of));
+	for (i = s->first_range; i < s->r->ranges.nr && !s->arena.failed; i++)
 		if (s->r->ranges.at[i].kind == SONDE_START_END &&
-			(s->r->ranges.at[i].time.begin_ns || s->r->ranges.at[i].time.end_ns) && !add_range(s, i))
-			return false;
+			(s->r->ranges.at[i].time.begin_ns || s->r->ranges.at[i].time.end_ns))
+			add_range(s, i);
 	sonde_vec_sort(&s->edges, by_time);
-	return true;
 }
 
 static void open_label(struct sonde_starts *s, uint32_t n)
@@ -197,8 +184,10 @@ static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 	s->nr_cut += s->nr_open > max;
 	if (!s->has_changed && plain == s->plain)
 		return s->made;
-	if (!sonde_vec_reserve(&s->members, end))
-		return SONDE_NONE;
+	if (!sonde_reserve(&s->arena, &s->members, end)) {
+		r->arena.failed = true;
+		return 0;
+	}
 	first = list_open(s, s->members.at, end, labels, entries) - set.nr;
 	if (set.nr)
 		memcpy(&s->members.at[first], &r->members.at[set.first], set.nr * sizeof(uint32_t));
@@ -250,12 +239,15 @@ struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first
 {
 	struct sonde_starts *s = sonde_calloc(1, sizeof(*s));
 
+	r->arena.failed |= !s;
 	if (!s)
 		return NULL;
 	s->r = r;
 	s->first_range = first_range;
 	s->newest = s->plain = s->process = SONDE_NONE;
-	if (collect_edges(s))
+	collect_edges(s);
+	r->arena.failed |= s->arena.failed;
+	if (!r->arena.failed)
 		return s;
 	sonde_starts__free(s);
 	return NULL;
@@ -265,14 +257,8 @@ uint64_t sonde_starts__free(struct sonde_starts *s)
 {
 	uint64_t nr_cut = s ? s->nr_cut : 0;
 
-	if (!s)
-		return 0;
-	sonde_map_release(&s->keys);
-	sonde_vec_release(&s->labels);
-	sonde_vec_release(&s->edges);
-	sonde_vec_release(&s->members);
-	sonde_free(s->links);
-	sonde_free(s->label_of);
+	if (s)
+		sonde_arena_release(&s->arena);
 	sonde_free(s);
 	return nr_cut;
 }

@@ -6,12 +6,12 @@
 
 /*
  * Sweeps over the start/end ranges of the records from `first_range` on. Ask process by process and in order
- * of time: going back takes a walk from the beginning. NULL when memory is short. A range with the end 0 was
- * never ended.
+ * of time: going back takes a walk from the beginning. NULL when memory is short, which the records' arena
+ * remembers. A range with the end 0 was never ended.
  */
 struct sonde_starts;
 struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first_range);
-/* `set` with the ranges open then added, those of one label next to each other; SONDE_NONE when memory is short. */
+/* `set` with the ranges open then added, those of one label next to each other. */
 uint32_t sonde_starts__open_at(
 	struct sonde_starts *s, uint32_t process, uint64_t ns, uint32_t set);
 /* Returns how many of the sets asked for lack some, as too many labels were open. */

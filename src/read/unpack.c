@@ -87,21 +87,16 @@ void sonde_source__note_loss(const struct sonde_source *src, struct sonde_record
 
 static struct sonde_source *add_source(struct sonde_records *r, const char *path)
 {
-	struct sonde_source *src = sonde_calloc(1, sizeof(*src));
-	struct sonde_source **slot = src ? sonde_vec_push(&r->sources) : NULL;
-	struct sonde_input *in = slot ? sonde_vec_push(&r->inputs) : NULL;
+	struct sonde_source *src = sonde_arena_calloc(&r->arena, 1, sizeof(*src));
+	struct sonde_input *in = sonde_push(&r->arena, &r->inputs);
 
-	if (!slot) {
-		sonde_free(src);
+	in->path = sonde_arena_dup(&r->arena, sonde_str_from(path));
+	if (r->arena.failed)
 		return NULL;
-	}
-	*slot = src; /* freed with the records from here on */
-	src->path = sonde_arena_z(&r->arena, sonde_str_from(path));
-	if (!in || !src->path)
-		return NULL;
-	in->path = sonde_str_from(src->path);
+	src->path = in->path.p;
 	src->input = (uint32_t)(r->inputs.nr - 1);
-	return src;
+	sonde_put(&r->arena, &r->sources, src);
+	return r->arena.failed ? NULL : src;
 }
 
 /* Reads `src`, whose bytes are there. What came before damage is enough. */
@@ -112,9 +107,12 @@ static int read_source(struct sonde_records *r, struct sonde_source *src, struct
 
 	r->inputs.at[src->input].source = sonde_str_from(src->ops->name);
 	if (src->ops->state_bytes)
-		src->state = sonde_calloc(1, src->ops->state_bytes);
-	rc = src->ops->state_bytes && !src->state ? sonde_err_nomem(err)
-						  : src->ops->read(src, r, err);
+		src->state = sonde_arena_calloc(&r->arena, 1, src->ops->state_bytes);
+	rc = r->arena.failed ? 0 : src->ops->read(src, r, err);
+	r->arena.failed |= src->work.failed;
+	sonde_arena_release(&src->work);
+	if (r->arena.failed)
+		return sonde_err_nomem(err);
 	if (rc != SONDE_ERR_FORMAT || (r->records.nr == records && r->ranges.nr == ranges))
 		return rc;
 	if (r->records.nr > records)
@@ -334,9 +332,10 @@ static int read_directory(struct sonde_records *r, const char *path, struct sond
 			rc = one;
 	}
 	/* Whether that is one job is checked when the times of all processes are known. */
-	if (rc == 0 && !f.is_run && !f.together &&
-		!sonde_vec_put(&r->folders, (struct sonde_read_folder){path, first, r->processes.nr}))
-		rc = sonde_err_nomem(err);
+	if (rc == 0 && !f.is_run && !f.together) {
+		sonde_put(&r->arena, &r->folders, (struct sonde_read_folder){path, first, r->processes.nr});
+		rc = sonde_arena_status(&r->arena, err);
+	}
 	sonde_vec_release(&f.files);
 	return rc ? rc : nr_read ? 0 : one;
 }

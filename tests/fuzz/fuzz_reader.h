@@ -46,8 +46,8 @@ static inline void fuzz_record(
 	sonde_records_device(
 		r, sonde_record_caller(r, rec)->process, sonde_record_queue(r, rec)->device);
 	sonde_records_values(r, number, v, NULL);
-	for (i = 0; i < v->nr_texts; i++)
-		fuzz_check(v->texts[i].metric < r->metrics.nr);
+	for (i = 0; i < v->texts.nr; i++)
+		fuzz_check(v->texts.at[i].metric < r->metrics.nr);
 }
 
 /* Samples come in order, with a value for each counter. */

@@ -112,14 +112,15 @@ static const struct sonde_source_ops ops = {.name = "noisy", .values = read_valu
 
 static void begin_records(struct program *p)
 {
-	struct sonde_source *src = must(sonde_calloc(1, sizeof(*src)));
+	struct sonde_source *src;
 	struct sonde_input *in;
 
 	p->r = must(sonde_calloc(1, sizeof(*p->r)));
-	must(sonde_vec_push(&p->r->sets));
-	*(struct sonde_source **)must(sonde_vec_push(&p->r->sources)) = src;
+	src = must(sonde_arena_calloc(&p->r->arena, 1, sizeof(*src)));
+	must(sonde_push(&p->r->arena, &p->r->sets));
+	*(struct sonde_source **)must(sonde_push(&p->r->arena, &p->r->sources)) = src;
 	*src = (struct sonde_source){.ops = &ops, .state = p};
-	in = must(sonde_vec_push(&p->r->inputs));
+	in = must(sonde_push(&p->r->arena, &p->r->inputs));
 	in->path = in->source = SONDE_STR("noisy");
 	sonde_records__process(p->r, 0, 1, SONDE_STR("host"), SONDE_STR("noisy"));
 	sonde_records__metric(p->r, SONDE_STR(TIME));
@@ -128,7 +129,7 @@ static void begin_records(struct program *p)
 
 static uint32_t enter(struct program *p, uint32_t parent, uint32_t label)
 {
-	struct sonde_range *g = must(sonde_vec_push(&p->r->ranges));
+	struct sonde_range *g = must(sonde_push(&p->r->arena, &p->r->ranges));
 
 	*g = (struct sonde_range){.parent = parent,
 		.label = label,
@@ -146,7 +147,7 @@ static void leave(struct program *p, uint32_t range)
 
 static void launch(struct program *p, uint32_t range, uint32_t kernel, double ns)
 {
-	struct sonde_record *rec = must(sonde_vec_push(&p->r->records));
+	struct sonde_record *rec = must(sonde_push(&p->r->arena, &p->r->records));
 	uint64_t whole = (uint64_t)ns;
 
 	*rec = (struct sonde_record){.payload = p->times.nr,

@@ -86,6 +86,74 @@ static void test_vec__values_are_put_sorted_and_filtered(void **state)
 	sonde_vec_release(&v);
 }
 
+/* Arrays of one arena grow by turns, move, and are released early, grown by the other kind of push, or left to it. */
+static void test_vec__arrays_of_an_arena_are_freed_with_it(void **state)
+{
+	struct sonde_arena a = {0};
+	SONDE_VEC(size_t) v[5] = {0};
+	SONDE_VEC(size_t) copy;
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < 1000; i++)
+		for (k = 0; k < 5; k++)
+			if (k == 3 && i % 2)
+				assert_true(sonde_vec_put(&v[k], i * k));
+			else
+				sonde_put(&a, &v[k], i * k);
+	sonde_vec_release(&v[1]);
+	sonde_put(&a, &v[1], 7);
+	sonde_vec_release(&v[4]);
+	assert_true(sonde_fill(&a, &v[4], 100));
+	assert_true(sonde_fill(&a, &v[4], 50));
+	assert_int_equal(v[4].nr, 100);
+	assert_int_equal(v[4].at[99], 0);
+	memcpy(&copy, &v[2], sizeof(copy)); /* no address of a vector is kept */
+	memset(&v[2], 0xff, sizeof(v[2]));
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(copy.at[i], 2 * i);
+		assert_int_equal(v[3].at[i], 3 * i);
+		sonde_put(&a, &copy, i);
+	}
+	assert_int_equal(sonde_arena_status(&a, NULL), 0);
+	sonde_arena_release(&a);
+}
+
+static void test_vec__a_failure_sticks_to_the_arena(void **state)
+{
+	struct sonde_arena a = {0};
+	struct sonde_err err = {0};
+	SONDE_VEC(struct { char text[600]; }) v = {0};
+	struct sonde_map m = {0};
+	int *number;
+	SONDE_VEC(int) small = {0};
+
+	(void)state;
+	sonde_push(&a, &v);
+	while (v.nr < v.cap)
+		sonde_push(&a, &v);
+	sonde_alloc_fail_at(1);
+	memset(sonde_push(&a, &v), 1, sizeof(*v.at)); /* somewhere that is no element */
+	number = sonde_slot(&a, &small, SONDE_NONE);
+	*number = 1;
+	sonde_put(&a, &small, 2);
+	sonde_alloc_fail_at(0);
+	assert_int_equal(v.nr, v.cap);
+	assert_int_equal(small.nr, 0);
+	sonde_put(&a, &small, 3); /* memory is there again: the failure stays */
+	assert_int_equal(sonde_arena_status(&a, &err), SONDE_ERR_NOMEM);
+	assert_non_null(strstr(err.msg, "memory"));
+	sonde_arena_release(&a);
+	assert_int_equal(sonde_arena_status(&a, &err), 0);
+	sonde_alloc_fail_at(1);
+	assert_int_equal(sonde_intern(&a, &m, SONDE_STR("key"), NULL), SONDE_NONE);
+	sonde_alloc_fail_at(0);
+	assert_int_equal(sonde_arena_status(&a, NULL), SONDE_ERR_NOMEM);
+	assert_int_equal(sonde_intern_copy(&a, &m, SONDE_STR("key"), NULL), 0);
+	assert_int_equal(sonde_intern(&a, &m, SONDE_STR("key"), NULL), 0);
+	sonde_arena_release(&a); /* the map too */
+}
+
 static void check_keysort(size_t nr, uint64_t (*key_of)(size_t i))
 {
 	struct {
@@ -396,6 +464,8 @@ int main(void)
 		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),
 		cmocka_unit_test(test_argv__is_shown_as_a_shell_takes_it),
 		cmocka_unit_test(test_vec__values_are_put_sorted_and_filtered),
+		cmocka_unit_test(test_vec__arrays_of_an_arena_are_freed_with_it),
+		cmocka_unit_test(test_vec__a_failure_sticks_to_the_arena),
 		cmocka_unit_test(test_keysort__is_stable_for_runs_and_any_numbers),
 		cmocka_unit_test(test_utf8__refuses_overlong_surrogate_and_cut_sequences),
 		cmocka_unit_test(test_map__numbers_keys_in_order_of_insertion),

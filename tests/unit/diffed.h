@@ -109,7 +109,7 @@ static inline void make(struct run *run, const struct program *p)
 		m.r->ranges.at[step].time = (struct sonde_range_time){begin, now, 0};
 	}
 	if (p->device) {
-		struct sonde_device *d = sonde_vec_push(&m.r->devices);
+		struct sonde_device *d = sonde_push(&m.r->arena, &m.r->devices);
 
 		assert_non_null(d);
 		d->name = sonde_str_from(p->device);

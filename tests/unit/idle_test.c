@@ -39,7 +39,7 @@ static struct sonde_record *kernel(struct program *p, uint64_t call, uint64_t st
 
 static void host_call(struct program *p, uint8_t kind, uint64_t begin, uint64_t end)
 {
-	struct sonde_call *c = sonde_vec_push(&p->m.r->calls);
+	struct sonde_call *c = sonde_push(&p->m.r->arena, &p->m.r->calls);
 
 	assert_non_null(c);
 	*c = (struct sonde_call){.begin_ns = begin * US,

@@ -157,10 +157,10 @@ static void test_kineto__collectives_have_their_bytes_and_group(void **state)
 	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
 	for (i = 0; i < r->records.nr; i++) {
 		assert_int_equal(sonde_records_values(r, (uint32_t)i, &v, NULL), 0);
-		if (v.nr_texts == 0)
+		if (v.texts.nr == 0)
 			continue;
-		assert_true(sonde_str_is(v.texts[0].text, "allreduce"));
-		assert_true(sonde_str_is(v.texts[1].text, "0"));
+		assert_true(sonde_str_is(v.texts.at[0].text, "allreduce"));
+		assert_true(sonde_str_is(v.texts.at[1].text, "0"));
 		assert_true(v.num[sonde_records_metric(r, "nccl__group_size")] == 2);
 		nr += v.num[sonde_records_metric(r, "nccl__bytes.sum")] == 4.0 * 2049000;
 	}

@@ -30,18 +30,18 @@ void made_init(struct made *m)
 	memset(m, 0, sizeof(*m));
 	m->r = sonde_calloc(1, sizeof(*m->r));
 	assert_non_null(m->r);
-	assert_non_null(sonde_vec_push(&m->r->sets));
+	assert_non_null(sonde_push(&m->r->arena, &m->r->sets));
 	made_input(m, "kernel", 1);
 	m->thread = 1;
 }
 
 void made_input(struct made *m, const char *replay_mode, uint64_t pid)
 {
-	struct sonde_source *src = sonde_calloc(1, sizeof(*src)), **slot;
+	struct sonde_source *src = sonde_arena_calloc(&m->r->arena, 1, sizeof(*src)), **slot;
 	struct sonde_input *in;
 
-	slot = sonde_vec_push(&m->r->sources);
-	in = sonde_vec_push(&m->r->inputs);
+	slot = sonde_push(&m->r->arena, &m->r->sources);
+	in = sonde_push(&m->r->arena, &m->r->inputs);
 	assert_true(slot && in && src);
 	*slot = src;
 	src->ops = &made_ops;
@@ -73,7 +73,7 @@ static uint32_t string(struct made *m, const char *z)
 uint32_t made_range(
 	struct made *m, uint32_t parent, const char *domain, const char *label, int kind)
 {
-	struct sonde_range *g = sonde_vec_push(&m->r->ranges);
+	struct sonde_range *g = sonde_push(&m->r->arena, &m->r->ranges);
 
 	assert_non_null(g);
 	*g = (struct sonde_range){.parent = parent,
@@ -97,7 +97,7 @@ uint32_t made_start(struct made *m, const char *label)
 
 uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open)
 {
-	struct sonde_record *rec = sonde_vec_push(&m->r->records);
+	struct sonde_record *rec = sonde_push(&m->r->arena, &m->r->records);
 	uint32_t name = string(m, kernel);
 
 	assert_non_null(rec);

@@ -4,7 +4,7 @@
 static void operate(struct made *m, uint32_t launch, bool is_free, uint64_t ns, uint64_t address,
 	uint64_t nr_bytes)
 {
-	struct sonde_memory *at = sonde_vec_push(&m->r->memory);
+	struct sonde_memory *at = sonde_push(&m->r->arena, &m->r->memory);
 
 	assert_non_null(at);
 	*at = (struct sonde_memory){.ns = ns, .thread = m->thread, .address = address,

@@ -207,9 +207,9 @@ static struct sonde_str text_of(const struct sonde_values *v, uint32_t metric)
 {
 	size_t i;
 
-	for (i = v->nr_texts; i > 0; i--)
-		if (v->texts[i - 1].metric == metric)
-			return v->texts[i - 1].text;
+	for (i = v->texts.nr; i > 0; i--)
+		if (v->texts.at[i - 1].metric == metric)
+			return v->texts.at[i - 1].text;
 	return (struct sonde_str){NULL, 0};
 }
 

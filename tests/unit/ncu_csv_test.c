@@ -60,8 +60,8 @@ static void test_csv__scales_to_base_units_and_takes_thousands_apart(void **stat
 	assert_true(sonde_str_is(r->metrics.at[2].unit, "byte/s"));
 	assert_int_equal(sonde_values_init(&v, r, NULL), 0);
 	assert_int_equal(sonde_records_values(r, 1, &v, NULL), 0);
-	assert_int_equal(v.nr_texts, 1);
-	assert_true(sonde_str_is(v.texts[0].text, "a \"b\" c"));
+	assert_int_equal(v.texts.nr, 1);
+	assert_true(sonde_str_is(v.texts.at[0].text, "a \"b\" c"));
 	sonde_values_release(&v);
 	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[0])->name), "gemm"));
 	assert_int_equal(r->devices.nr, 1);

@@ -193,20 +193,20 @@ static void test_sampled__counters_without_a_role_are_curves_too(void **state)
 
 	(void)state;
 	run_program(&p, NULL);
-	s = sonde_vec_push(&p.m.r->series);
+	s = sonde_push(&p.m.r->arena, &p.m.r->series);
 	assert_non_null(s);
 	for (k = 0; k < 2; k++) {
-		struct sonde_counter *c = sonde_vec_push(&s->counters);
+		struct sonde_counter *c = sonde_push(&p.m.r->arena, &s->counters);
 
 		*c = (struct sonde_counter){SONDE_NONE,
 			sonde_records__string(p.m.r, k ? SONDE_STR("flat") : SONDE_STR("GR Active %")), 0};
 	}
 	for (i = 0; i < 10000; i++) {
-		struct sonde_sample_time *time = sonde_vec_push(&s->times);
+		struct sonde_sample_time *time = sonde_push(&p.m.r->arena, &s->times);
 
 		*time = (struct sonde_sample_time){i * 1000, i * 1000 + 1000};
-		*(double *)sonde_vec_push(&s->values) = i == 5 ? NAN : (double)(i % 2);
-		*(double *)sonde_vec_push(&s->values) = 7;
+		*(double *)sonde_push(&p.m.r->arena, &s->values) = i == 5 ? NAN : (double)(i % 2);
+		*(double *)sonde_push(&p.m.r->arena, &s->values) = 7;
 	}
 	fold_program(&run, &p);
 	t = run.c->timeline;

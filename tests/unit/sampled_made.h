@@ -98,7 +98,7 @@ static inline void add_device(struct program *p)
 	at[2] = (struct sonde_attribute){
 		.name = SONDE_STR(SONDE_ATTR_MEMORY_CLOCK), .value = 2000000};
 	at[3] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_BUS_WIDTH), .value = 4096};
-	assert_true(sonde_records__device(p->m.r, &d));
+	sonde_records__device(p->m.r, &d);
 }
 
 /* In `a` one kernel runs twice, the second time with three times the work in the same time. */
@@ -154,7 +154,7 @@ static const double peaks[NR_COUNTERS] = {
 
 static inline struct sonde_series *add_series(struct program *p, const struct sampling *how)
 {
-	struct sonde_series *s = sonde_vec_push(&p->m.r->series);
+	struct sonde_series *s = sonde_push(&p->m.r->arena, &p->m.r->series);
 	size_t i;
 
 	assert_non_null(s);
@@ -162,7 +162,7 @@ static inline struct sonde_series *add_series(struct program *p, const struct sa
 	s->host = SONDE_STR("host");
 	s->interval_ns = SAMPLE_NS;
 	for (i = how->no_elapsed ? 1 : 0; i < (how->has_all ? NR_COUNTERS : WRITTEN); i++) {
-		struct sonde_counter *c = sonde_vec_push(&s->counters);
+		struct sonde_counter *c = sonde_push(&p->m.r->arena, &s->counters);
 
 		assert_non_null(c);
 		c->role = c->name = sonde_records__string(p->m.r, sonde_str_from(roles[i]));
@@ -193,12 +193,12 @@ static inline void sample(struct program *p, const struct sampling *how)
 		double row[NR_COUNTERS] = {0};
 
 		s = &p->m.r->series.at[how->is_in_two && at < half ? 1 : 0];
-		slot = sonde_vec_push(&s->times);
+		slot = sonde_push(&p->m.r->arena, &s->times);
 		assert_non_null(slot);
 		*slot = (struct sonde_sample_time){time.start_ns, time.end_ns};
 		count_into(p, &time, row, &launch, how);
 		for (k = first; k < first + s->counters.nr; k++) {
-			double *value = sonde_vec_push(&s->values);
+			double *value = sonde_push(&p->m.r->arena, &s->values);
 
 			assert_non_null(value);
 			*value = row[k];

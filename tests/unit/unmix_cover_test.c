@@ -278,12 +278,12 @@ static void add_device(struct program *p)
 		.nr_attributes = 1};
 
 	at[0] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_SMS), .value = SMS};
-	assert_true(sonde_records__device(p->m.r, &d));
+	sonde_records__device(p->m.r, &d);
 }
 
 static struct sonde_series *start_series(struct program *p)
 {
-	struct sonde_series *s = sonde_vec_push(&p->m.r->series);
+	struct sonde_series *s = sonde_push(&p->m.r->arena, &p->m.r->series);
 	double at = 500000;
 	uint32_t c;
 
@@ -292,7 +292,7 @@ static struct sonde_series *start_series(struct program *p)
 	s->host = SONDE_STR("host");
 	s->interval_ns = (uint64_t)p->of->interval_ns;
 	for (c = 0; c < NR_COUNTERS; c++) {
-		struct sonde_counter *counter = sonde_vec_push(&s->counters);
+		struct sonde_counter *counter = sonde_push(&p->m.r->arena, &s->counters);
 
 		assert_non_null(counter);
 		counter->role = counter->name = sonde_records__string(p->m.r, sonde_str_from(roles[c]));
@@ -301,10 +301,10 @@ static struct sonde_series *start_series(struct program *p)
 		uint64_t from = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : (uint64_t)at;
 
 		at += (double)p->of->interval_ns;
-		assert_true(sonde_vec_put(
-			&s->times, (struct sonde_sample_time){from, (uint64_t)(at + uniform(p, -100, 100))}));
+		sonde_put(&p->m.r->arena, &s->times,
+			(struct sonde_sample_time){from, (uint64_t)(at + uniform(p, -100, 100))});
 		for (c = 0; c < NR_COUNTERS; c++)
-			assert_true(sonde_vec_put(&s->values, 0.0));
+			sonde_put(&p->m.r->arena, &s->values, 0.0);
 	}
 	return s;
 }

@@ -31,7 +31,7 @@ static void test_validate__accepts_reports_of_hostile_captures(void **state)
 	m.r->strings.keys[m.r->ranges.at[a].label] = (struct sonde_str){"A\0x", 3};
 	m.r->metrics.at[1].name = (struct sonde_str){"m\0n.sum", 7};
 	m.r->metric_names.keys[1] = m.r->metrics.at[1].name;
-	device = sonde_vec_push(&m.r->devices);
+	device = sonde_push(&m.r->arena, &m.r->devices);
 	assert_non_null(device);
 	*device = (struct sonde_device){.attributes = twice, .nr_attributes = 3};
 	for (i = 0; i < m.r->records.nr; i++)

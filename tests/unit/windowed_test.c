@@ -146,7 +146,7 @@ static void step(struct simulation *s, unsigned number)
 
 static void add_timing(struct simulation *s, double begin, double end)
 {
-	struct sonde_timing *t = sonde_vec_push(&s->m.r->timings);
+	struct sonde_timing *t = sonde_push(&s->m.r->arena, &s->m.r->timings);
 
 	assert_non_null(t);
 	*t = (struct sonde_timing){(uint64_t)begin, (uint64_t)end, s->m.process};
@@ -185,7 +185,7 @@ static void simulate(struct simulation *s, const struct program *like)
 		step(s, i);
 	leave(s, s->train);
 	if (!like->is_counted) {
-		struct sonde_budget_time *sampling = sonde_vec_push(&s->m.r->samplings);
+		struct sonde_budget_time *sampling = sonde_push(&s->m.r->arena, &s->m.r->samplings);
 
 		assert_non_null(sampling);
 		*sampling = (struct sonde_budget_time){s->counted_ns, s->ns, 0, s->m.process};

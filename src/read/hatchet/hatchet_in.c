@@ -72,8 +72,7 @@ static uint32_t intern_text(struct hatchet *h, const struct sonde_scan_text *tex
 		return sonde_records__string(h->r, text->raw); /* points into the file */
 	sonde_buf_clear(&h->scratch);
 	sonde_scan_unescape(&h->scratch, text->raw);
-	return h->scratch.failed ? SONDE_NONE
-				 : sonde_records__copied(h->r, sonde_buf_view(&h->scratch));
+	return sonde_records__copied(h->r, sonde_buf_view(&h->scratch));
 }
 
 static int read_frame(struct hatchet *h, struct hatchet_node *node)
@@ -126,15 +125,15 @@ static int read_member(struct hatchet *h, uint32_t number, struct sonde_str key,
 /* One object: a node, or at the top the list of devices. */
 static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
 {
-	struct hatchet_node *node = sonde_vec_push(&h->nodes);
+	struct hatchet_node *node = sonde_push(&h->src->work, &h->nodes);
 	uint32_t number = (uint32_t)(h->nodes.nr - 1);
 	const char *begin = h->begin = h->scan.p;
 	struct sonde_scan_text key;
 	bool is_first, is_end;
 	int rc = 0;
 
-	if (!node || h->nodes.nr >= SONDE_NONE)
-		return sonde_err_nomem(h->err);
+	h->src->work.failed |= h->nodes.nr >= SONDE_NONE;
+	rc = sonde_source__status(h->src, h->r, h->err);
 	*node = (struct hatchet_node){.parent = parent, .name = SONDE_NONE, .range = SONDE_NONE};
 	for (h->scan.p++, is_first = true; rc == 0; is_first = false) {
 		rc = check_scan(h, sonde_scan_member(&h->scan, is_first, &key, &is_end));
@@ -176,20 +175,16 @@ static bool is_hidden(const struct hatchet *h, const struct hatchet_node *n)
 	       sonde_str_is(sonde_records_str(h->r, n->name), "ROOT");
 }
 
-static bool add_range(struct hatchet *h, struct hatchet_node *n)
+static void add_range(struct hatchet *h, struct hatchet_node *n)
 {
-	struct sonde_range *range = sonde_vec_push(&h->r->ranges);
-
-	if (!range)
-		return false;
-	n->range = (uint32_t)(h->r->ranges.nr - 1);
-	*range = (struct sonde_range){
-		.parent = n->parent == SONDE_NONE ? SONDE_NONE : h->nodes.at[n->parent].range,
-		.label = n->name,
-		.domain = SONDE_NONE,
-		.process = h->process,
-		.kind = SONDE_PUSH_POP};
-	return range->label != SONDE_NONE;
+	n->range = (uint32_t)h->r->ranges.nr;
+	sonde_put(&h->r->arena, &h->r->ranges,
+		(struct sonde_range){
+			.parent = n->parent == SONDE_NONE ? SONDE_NONE : h->nodes.at[n->parent].range,
+			.label = n->name,
+			.domain = SONDE_NONE,
+			.process = h->process,
+			.kind = SONDE_PUSH_POP});
 }
 
 /* Cuts the unit off a name, `time (ns)`; returns how many base units one is. */
@@ -226,7 +221,7 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 		sonde_buf_str(&h->scratch, name);
 	if (h->scratch.n && !memmem(h->scratch.p, h->scratch.n, "__", 2))
 		sonde_buf_puts(&h->scratch, ".sum");
-	if (h->scratch.failed)
+	if (!h->scratch.p) /* no memory for any key */
 		return SONDE_NONE;
 	name = sonde_buf_view(&h->scratch);
 	h->has_time |= sonde_str_is(name, SONDE_METRIC_TIME);
@@ -249,57 +244,52 @@ static bool is_like_number(struct sonde_str word)
 }
 
 /* One metric of a node. Totals over a node's children are skipped: sonde adds them up itself. */
-static int add_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
+static void add_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
 	struct sonde_record *rec, uint32_t *device)
 {
 	double value, scale;
 	uint32_t metric;
 
 	if (sonde_str_ends(key, "(inc)"))
-		return 0;
+		return;
 	if (!sonde_scan_double(word, &value) || !isfinite(value)) {
 		h->nr_no_numbers += is_like_number(word);
-		return 0;
+		return;
 	}
 	if (sonde_str_is(key, "device_id")) {
 		*device = (uint32_t)(value >= 0 && value < 1e6 ? value : 0);
-		return 0;
+		return;
 	}
 	if (sonde_str_is(key, "count") && (value < 0 || value >= INT32_MAX || value != floor(value))) {
 		h->nr_bad_counts++;
-		return 0;
+		return;
 	}
 	if (sonde_str_is(key, "count") && value >= 1)
 		rec->nr_launches = (uint32_t)value;
 	metric = metric_of(h, key, &scale);
-	if (metric == SONDE_NONE ||
-		!sonde_vec_put(&h->state->figures, (struct hatchet_figure){metric, value * scale}))
-		return sonde_err_nomem(h->err);
-	return 0;
+	sonde_put(&h->r->arena, &h->state->figures, (struct hatchet_figure){metric, value * scale});
 }
 
-static int read_metrics(
+static void read_metrics(
 	struct hatchet *h, const struct hatchet_node *n, struct sonde_record *rec, uint32_t *device)
 {
 	struct sonde_scan s = sonde_scan_of(n->metrics);
 	struct sonde_scan_text key, text = {0};
 	bool is_first, is_end;
-	int rc = 0;
 
 	if (!n->metrics.n)
-		return 0;
-	for (s.p++, is_first = true; rc == 0; is_first = false) {
+		return;
+	for (s.p++, is_first = true;; is_first = false) {
 		if (sonde_scan_member(&s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
 			break;
 		if (sonde_scan_scalar(&s, &text) != SONDE_SCAN_OK)
 			break;
-		rc = add_metric(h, key.raw, text.raw, rec, device);
+		add_metric(h, key.raw, text.raw, rec, device);
 	}
-	return rc;
 }
 
 /* The launches of a leaf, or the metrics that a region has itself. */
-static int add_record(struct hatchet *h, const struct hatchet_node *n)
+static void add_record(struct hatchet *h, const struct hatchet_node *n)
 {
 	uint32_t range = n->range != SONDE_NONE	   ? n->range
 			 : n->parent != SONDE_NONE ? h->nodes.at[n->parent].range
@@ -311,22 +301,19 @@ static int add_record(struct hatchet *h, const struct hatchet_node *n)
 	uint32_t device = 0, name = n->name;
 	bool is_any = false;
 	size_t i;
-	int rc = read_metrics(h, n, &rec, &device);
 
-	for (i = rec.payload; i < h->state->figures.nr && rc == 0; i++)
+	read_metrics(h, n, &rec, &device);
+	for (i = rec.payload; i < h->state->figures.nr; i++)
 		is_any |= h->state->figures.at[i].value != 0;
-	if (rc || !is_any)
-		return rc;
+	if (!is_any)
+		return;
 	if (n->range != SONDE_NONE)
 		name = sonde_records__string(h->r, SONDE_STR("(scope)"));
 	rec.function = sonde_records__function(h->r, name, name);
 	rec.queue = sonde_records__queue(h->r, device, 0, 0);
 	rec.open = range == SONDE_NONE ? 0 : sonde_records__set(h->r, &range, 1);
-	if (rec.open == SONDE_NONE || rec.function == SONDE_NONE || rec.queue == SONDE_NONE ||
-		!sonde_vec_put(&h->state->figures, (struct hatchet_figure){.metric = SONDE_NONE}) ||
-		!sonde_vec_put(&h->r->records, rec))
-		return sonde_err_nomem(h->err);
-	return 0;
+	sonde_put(&h->r->arena, &h->state->figures, (struct hatchet_figure){.metric = SONDE_NONE});
+	sonde_put(&h->r->arena, &h->r->records, rec);
 }
 
 static bool is_region(const struct hatchet_node *n)
@@ -334,23 +321,21 @@ static bool is_region(const struct hatchet_node *n)
 	return n->has_children || n->is_region || n->metrics.n < 3;
 }
 
-static int add_nodes(struct hatchet *h)
+static void add_nodes(struct hatchet *h)
 {
 	size_t i;
-	int rc = 0;
 
-	for (i = 0; i < h->nodes.nr && rc == 0; i++) {
+	for (i = 0; i < h->nodes.nr && !h->r->arena.failed; i++) {
 		struct hatchet_node *n = &h->nodes.at[i];
 
 		if (n->name == SONDE_NONE)
 			n->name = sonde_records__string(h->r, SONDE_STR("(unnamed)"));
 		if (is_hidden(h, n))
 			continue;
-		if (is_region(n) && !add_range(h, n))
-			return sonde_err_nomem(h->err);
-		rc = add_record(h, n);
+		if (is_region(n))
+			add_range(h, n);
+		add_record(h, n);
 	}
-	return rc;
 }
 
 /* --- the devices that Proton lists after the nodes -------------------------------------------------- */
@@ -379,7 +364,7 @@ static void set_arch(struct sonde_device *d, struct sonde_str arch)
 }
 
 /* The facts of one device; the cursor is at its object. */
-static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
+static void add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
 {
 	struct sonde_attribute *list = sonde_arena_calloc(&h->r->arena, NR_ATTRIBUTES, sizeof(*list));
 	struct sonde_device d = {.id = id, .process = h->process, .attributes = list};
@@ -387,8 +372,6 @@ static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
 	bool is_first, is_end;
 	size_t i;
 
-	if (!list)
-		return false;
 	for (s->p++, is_first = true;; is_first = false) {
 		if (sonde_scan_member(s, is_first, &key, &is_end) != SONDE_SCAN_OK || is_end)
 			break;
@@ -396,16 +379,16 @@ static bool add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
 			break;
 		if (sonde_str_is(key.raw, "arch"))
 			set_arch(&d, text.raw);
-		for (i = 0; i < NR_ATTRIBUTES && d.nr_attributes < NR_ATTRIBUTES; i++)
+		for (i = 0; list && i < NR_ATTRIBUTES && d.nr_attributes < NR_ATTRIBUTES; i++)
 			if (sonde_str_is(key.raw, attributes[i].key) &&
 				sonde_scan_double(text.raw, &list[d.nr_attributes].value))
 				list[d.nr_attributes++].name = sonde_str_from(attributes[i].name);
 	}
-	return sonde_records__device(h->r, &d);
+	sonde_records__device(h->r, &d);
 }
 
-/* {"CUDA": {"0": {…}, "1": {…}}}; false when memory is short. Devices that cannot be read are left out. */
-static bool add_devices(struct hatchet *h)
+/* {"CUDA": {"0": {…}, "1": {…}}}. Devices that cannot be read are left out. */
+static void add_devices(struct hatchet *h)
 {
 	struct sonde_scan s = sonde_scan_of(h->devices);
 	struct sonde_scan_text kind, id;
@@ -413,20 +396,19 @@ static bool add_devices(struct hatchet *h)
 	double number;
 
 	if (!h->devices.n)
-		return true;
+		return;
 	for (s.p++, is_first = true;; is_first = false) {
 		if (sonde_scan_member(&s, is_first, &kind, &is_end) != SONDE_SCAN_OK || is_end ||
 			*s.p != '{')
-			return true;
+			return;
 		for (s.p++, is_first_id = true;; is_first_id = false) {
 			if (sonde_scan_member(&s, is_first_id, &id, &is_end) != SONDE_SCAN_OK)
-				return true;
+				return;
 			if (is_end)
 				break;
 			if (*s.p != '{' || !sonde_scan_double(id.raw, &number) || number < 0 || number > 1e6)
-				return true;
-			if (!add_device(h, &s, (uint32_t)number))
-				return false;
+				return;
+			add_device(h, &s, (uint32_t)number);
 		}
 	}
 }
@@ -469,16 +451,16 @@ static int read_all(struct hatchet *h)
 	h->process = sonde_records__process(h->r, h->src->input, 0, (struct sonde_str){NULL, 0},
 		(struct sonde_str){NULL, 0});
 	h->caller = sonde_records__caller(h->r, h->process, 0);
-	if (h->caller == SONDE_NONE)
-		return sonde_err_nomem(h->err);
 	h->begin = h->scan.p;
 	sonde_scan_space(&h->scan);
 	h->scan.p++;
 	rc = read_nodes(h, SONDE_NONE, 0);
-	if (rc == SONDE_ERR_NOMEM)
-		return rc;
-	if (add_nodes(h) || !add_devices(h))
-		return sonde_err_nomem(h->err);
+	h->src->work.failed |= h->scratch.failed;
+	if (rc == SONDE_ERR_NOMEM || sonde_source__status(h->src, h->r, h->err))
+		return SONDE_ERR_NOMEM;
+	add_nodes(h);
+	add_devices(h);
+	h->src->work.failed |= h->scratch.failed;
 	if (h->devices.n) /* nobody else lists devices */
 		h->r->inputs.at[h->src->input].tool = SONDE_STR("Proton");
 	note_all(h);
@@ -489,10 +471,8 @@ static int read_hatchet(struct sonde_source *src, struct sonde_records *r, struc
 {
 	struct hatchet h = {
 		.src = src, .r = r, .err = err, .state = src->state, .scan = sonde_scan_of(src->file.data)};
-	int rc;
+	int rc = read_all(&h);
 
-	rc = read_all(&h);
-	sonde_vec_release(&h.nodes);
 	sonde_buf_release(&h.scratch);
 	return rc;
 }
@@ -509,18 +489,10 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	return 0;
 }
 
-static void release(struct sonde_source *src)
-{
-	struct hatchet_state *s = src->state;
-
-	sonde_vec_release(&s->figures);
-}
-
 const struct sonde_source_ops sonde_source_hatchet = {
 	.name = "hatchet",
 	.state_bytes = sizeof(struct hatchet_state),
 	.knows = knows,
 	.read = read_hatchet,
 	.values = values,
-	.release = release,
 };

@@ -19,52 +19,36 @@ static bool knows(struct sonde_str data)
 
 /* --- names and devices ----------------------------------------------------------------------------------- */
 
-struct sonde_devices {
-	struct sonde_device **at; /* a vector (base/vec.h) */
-	size_t nr, cap;
-};
-
-static bool add_names(struct kineto *k)
+static void add_names(struct kineto *k)
 {
 	struct sonde_kernel_names names = {0};
-	bool ok = true;
 	size_t i;
 
-	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
+	for (i = k->first_record; i < k->r->records.nr; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
 
 		rec->function = rec->kind == SONDE_RESULT_KERNEL
 			? sonde_kernel_names__function(&names, k->r, rec->function)
 			: sonde_records__function(k->r, rec->function, rec->function);
-		ok = rec->function != SONDE_NONE;
 	}
 	sonde_vec_release(&names.of);
-	return ok;
 }
 
-/* The devices that the trace lists, by id; the first one of an id counts. False: no memory. */
-static bool map_devices(const struct kineto *k, struct sonde_map *ids, struct sonde_devices *of)
+/* Devices that did something; a trace lists all there are, and the first one of an id counts. */
+static void add_devices(struct kineto *k)
 {
+	uint32_t caller = SONDE_NONE, queue = SONDE_NONE, number;
+	SONDE_VEC(struct sonde_device *) of = {0};
+	struct sonde_map ids = {0};
 	bool is_new;
 	size_t i;
 
-	for (i = 0; i < k->devices.nr; i++)
-		if (sonde_map_add(ids, SONDE_BYTES(k->devices.at[i].id), &is_new) == SONDE_NONE ||
-			(is_new && !sonde_vec_put(of, &k->devices.at[i])))
-			return false;
-	return true;
-}
-
-/* Devices that did something; a trace lists all there are. */
-static bool add_devices(struct kineto *k)
-{
-	uint32_t caller = SONDE_NONE, queue = SONDE_NONE, number;
-	struct sonde_devices of = {0};
-	struct sonde_map ids = {0};
-	bool ok = map_devices(k, &ids, &of);
-	size_t i;
-
-	for (i = k->first_record; i < k->r->records.nr && ok && of.nr; i++) {
+	for (i = 0; i < k->devices.nr; i++) {
+		sonde_intern(&k->src->work, &ids, SONDE_BYTES(k->devices.at[i].id), &is_new);
+		if (is_new)
+			sonde_put(&k->src->work, &of, &k->devices.at[i]);
+	}
+	for (i = k->first_record; i < k->r->records.nr && of.nr; i++) {
 		const struct sonde_record *rec = &k->r->records.at[i];
 
 		if (rec->caller == caller && rec->queue == queue)
@@ -72,14 +56,11 @@ static bool add_devices(struct kineto *k)
 		caller = rec->caller;
 		queue = rec->queue;
 		number = sonde_map_find(&ids, SONDE_BYTES(sonde_record_queue(k->r, rec)->device));
-		if (number == SONDE_NONE)
+		if (number >= of.nr)
 			continue;
 		of.at[number]->process = sonde_record_caller(k->r, rec)->process;
-		ok = sonde_records__device(k->r, of.at[number]);
+		sonde_records__device(k->r, of.at[number]);
 	}
-	sonde_map_release(&ids);
-	sonde_vec_release(&of);
-	return ok;
 }
 
 static void describe_input(struct kineto *k)
@@ -128,8 +109,8 @@ static void find_metrics(const struct kineto_state *s, bool has[NR_LAUNCH_METRIC
 	}
 }
 
-/* Registers the metrics that some launch has; false when memory is short. */
-static bool add_metrics(struct kineto *k, struct kineto_state *s)
+/* Registers the metrics that some launch has. */
+static void add_metrics(struct kineto *k, struct kineto_state *s)
 {
 	bool has[NR_LAUNCH_METRICS] = {false};
 	size_t i;
@@ -137,7 +118,7 @@ static bool add_metrics(struct kineto *k, struct kineto_state *s)
 	find_metrics(s, has);
 	for (i = k->first_record; i < k->r->records.nr && !has[LAUNCH_BYTES]; i++)
 		has[LAUNCH_BYTES] = k->r->records.at[i].kind != SONDE_RESULT_KERNEL;
-	return sonde_launch_metrics__add(&s->metrics, k->r, has);
+	sonde_launch_metrics__add(&s->metrics, k->r, has);
 }
 
 /* 0 means that the trace does not say. */
@@ -292,10 +273,13 @@ static int read_all(struct kineto *k, struct kineto_state *s)
 		rc = sonde_kineto__join_calls(k);
 	if (rc == 0)
 		rc = sonde_kineto__place_launches(k);
-	if (rc == 0 && !(add_names(k) && add_devices(k) && add_metrics(k, s)))
-		rc = sonde_err_nomem(k->err);
+	if (rc == 0)
+		rc = sonde_source__status(k->src, k->r, k->err);
 	if (rc)
 		return rc;
+	add_names(k);
+	add_devices(k);
+	add_metrics(k, s);
 	sonde_kineto__place_counters(k);
 	describe_input(k);
 	note_all(k);
@@ -333,24 +317,8 @@ static int read_trace(struct sonde_source *src, struct sonde_records *r, struct 
 	if (rc && rc != SONDE_ERR_FORMAT)
 		r->records.nr = k.first_record, r->calls.nr = k.first_call; /* not whole */
 	sonde_kineto__window_release(&k.window);
-	sonde_spans__release(&k.ranges);
-	sonde_spans__release(&k.ops);
-	sonde_vec_release(&k.calls);
-	sonde_vec_release(&k.threads);
-	sonde_map_release(&k.named);
-	sonde_vec_release(&k.names);
-	sonde_vec_release(&k.devices);
-	sonde_map_release(&k.thread_keys);
-	sonde_map_release(&k.series_keys);
 	sonde_buf_release(&k.scratch);
 	return rc;
-}
-
-static void release(struct sonde_source *src)
-{
-	struct kineto_state *s = src->state;
-
-	sonde_map_release(&s->facts);
 }
 
 const struct sonde_source_ops sonde_source_kineto = {
@@ -360,5 +328,4 @@ const struct sonde_source_ops sonde_source_kineto = {
 	.knows = knows,
 	.read = read_trace,
 	.values = fill_values,
-	.release = release,
 };

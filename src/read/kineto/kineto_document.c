@@ -232,21 +232,16 @@ static enum sonde_scan_rc take_devices(struct kineto *k, struct sonde_scan *s, v
 		return sonde_scan_value(s);
 	for (s->p++, is_first = true;; is_first = false) {
 		struct device d = {0};
-		struct sonde_device *slot;
-		struct sonde_str copy;
 
 		rc = sonde_scan_element(s, is_first, &is_end);
 		if (rc == SONDE_SCAN_OK && !is_end)
 			rc = each_member(k, s, take_device_member, &d);
 		if (rc != SONDE_SCAN_OK || is_end)
 			return rc;
-		copy = sonde_arena_dup(&k->r->arena, (struct sonde_str){(const char *)d.attributes,
-							     d.it.nr_attributes * sizeof(*d.attributes)});
-		slot = copy.p ? sonde_vec_push(&k->devices) : NULL;
-		if (!slot)
-			return SONDE_SCAN_OK; /* facts of a device are no reason to fail */
-		*slot = d.it;
-		slot->attributes = (const struct sonde_attribute *)(const void *)copy.p;
+		d.it.attributes = (const void *)sonde_arena_dup(&k->r->arena,
+			(struct sonde_str){(const char *)d.attributes,
+				d.it.nr_attributes * sizeof(*d.attributes)}).p;
+		sonde_put(&k->src->work, &k->devices, d.it);
 	}
 }
 
@@ -426,7 +421,9 @@ static enum outcome read_events(struct kineto *k)
 		k->counts.events++;
 		if (step.nr_bytes > KINETO_MAX_EVENT)
 			k->counts.too_long++;
-		else if (step.event.ph && sonde_kineto__keep(k, &step.event))
+		else if (step.event.ph)
+			sonde_kineto__keep(k, &step.event);
+		if (k->r->arena.failed || k->src->work.failed)
 			out = NO_MEMORY;
 	}
 	k->is_in_events = out != TAKEN;

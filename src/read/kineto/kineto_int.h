@@ -128,16 +128,11 @@ struct kineto_facts {
 	uint64_t sequence; /* of a collective plus one, 0 = not known */
 };
 
-/* Kept for the values of records. */
+/* Kept for the values of records, in their arena. */
 struct kineto_state {
 	const struct sonde_records *r;
 	struct sonde_launch_metrics metrics;
 	struct sonde_map facts; /* struct kineto_facts each, by number */
-};
-
-struct kineto_call {
-	uint64_t correlation, ns;
-	uint32_t thread;
 };
 
 struct kineto_thread {
@@ -152,6 +147,7 @@ struct kineto_counts {
 	uint64_t flows, linked; /* between forward and backward operators; operators linked */
 };
 
+/* One trace being read. Its vectors and maps are work of the source. */
 struct kineto {
 	struct sonde_source *src;
 	struct sonde_records *r;
@@ -168,7 +164,7 @@ struct kineto {
 	struct kineto_beside beside;
 	/* A thread is a lane. Of ranges `what` is the label, of operators the link. */
 	struct sonde_spans ranges, ops;
-	SONDE_VEC(struct kineto_call) calls;
+	struct sonde_launch_calls calls;
 	size_t first_call; /* of the records' calls: these are the trace's */
 	SONDE_VEC(struct kineto_thread) threads;
 	struct sonde_map named;	   /* processes that the trace names, by pid … */
@@ -183,14 +179,15 @@ struct kineto {
 
 /* Each: 0 or a negative code with `k->err` filled in. */
 int sonde_kineto__read_document(struct kineto *k);
-int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
+/* Keeps the parts of an event that are needed; short memory is remembered (source.h). */
+void sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
 /* Puts samples on the axis of the records, once the clock is known. */
 void sonde_kineto__place_counters(struct kineto *k);
 int sonde_kineto__join_calls(struct kineto *k);
 int sonde_kineto__place_launches(struct kineto *k);
-int sonde_kineto__find_origins(struct kineto *k); /* before the records are placed */
+void sonde_kineto__find_origins(struct kineto *k); /* before the records are placed */
 
-/* String number of a text, copied when new; SONDE_NONE when memory is short. */
+/* String number of a text, copied when new. */
 uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text);
 
 #endif

@@ -10,8 +10,7 @@ uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text
 	if (text->has_escapes) {
 		sonde_buf_clear(&k->scratch);
 		sonde_scan_unescape(&k->scratch, s);
-		if (k->scratch.failed)
-			return SONDE_NONE;
+		k->src->work.failed |= k->scratch.failed;
 		s = sonde_buf_view(&k->scratch);
 	}
 	return sonde_records__copied(k->r, s);
@@ -28,14 +27,11 @@ static uint32_t thread_of(struct kineto *k, uint64_t pid, uint64_t tid)
 		if (t->pid == pid && t->tid == tid)
 			return k->last_thread;
 	}
-	k->last_thread =
-		sonde_map_keep(&k->thread_keys, &k->r->arena, SONDE_BYTES(key), &is_new);
-	if (k->last_thread == SONDE_NONE || !is_new)
-		return k->last_thread;
-	return sonde_vec_put(&k->threads, (struct kineto_thread){.pid = pid, .tid = tid,
-						  .process = SONDE_NONE})
-		       ? k->last_thread
-		       : SONDE_NONE;
+	k->last_thread = sonde_intern_copy(&k->src->work, &k->thread_keys, SONDE_BYTES(key), &is_new);
+	if (is_new)
+		sonde_put(&k->src->work, &k->threads,
+			(struct kineto_thread){.pid = pid, .tid = tid, .process = SONDE_NONE});
+	return k->last_thread;
 }
 
 static uint64_t end_of(const struct kineto_event *e)
@@ -45,43 +41,27 @@ static uint64_t end_of(const struct kineto_event *e)
 	return __builtin_add_overflow(e->ts_ns, e->dur_ns, &end) ? UINT64_MAX : end;
 }
 
-static bool fill_span(struct kineto *k, struct sonde_span *span, const struct kineto_event *e)
+static void keep_span(
+	struct kineto *k, struct sonde_spans *to, const struct kineto_event *e, uint64_t what)
 {
-	if (!span)
-		return false;
-	*span = (struct sonde_span){.begin_ns = e->ts_ns,
-		.end_ns = end_of(e),
-		.lane = thread_of(k, e->pid, e->tid)};
-	return span->lane != SONDE_NONE;
+	sonde_put(&k->src->work, to,
+		(struct sonde_span){.begin_ns = e->ts_ns,
+			.end_ns = end_of(e),
+			.what = what,
+			.lane = thread_of(k, e->pid, e->tid)});
 }
 
-static bool keep_range(struct kineto *k, const struct kineto_event *e)
+static void keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t link)
 {
-	struct sonde_span *span = sonde_vec_push(&k->ranges);
-	uint32_t label = sonde_kineto__text(k, &e->name);
-
-	if (!fill_span(k, span, e) || label == SONDE_NONE)
-		return false;
-	span->what = label;
-	return true;
-}
-
-static bool keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t link)
-{
-	struct sonde_span *span = sonde_vec_push(&k->ops);
-
-	if (!fill_span(k, span, e))
-		return false;
-	span->what = link;
+	keep_span(k, &k->ops, e, link);
 	k->counts.linked += link != KINETO_ENGINE;
-	return true;
 }
 
 /*
  * A flow and the operator it begins or ends at are neighbours in a trace, mostly the
  * operator first. Operators with a sequence number need no flow.
  */
-static bool link_operator(struct kineto *k, const struct kineto_event *e, uint64_t link)
+static void link_operator(struct kineto *k, const struct kineto_event *e, uint64_t link)
 {
 	struct kineto_beside *last = &k->beside;
 	bool is_pair = last->is_there && last->pid == e->pid && last->tid == e->tid &&
@@ -90,70 +70,63 @@ static bool link_operator(struct kineto *k, const struct kineto_event *e, uint64
 
 	if (!is_pair) {
 		*last = (struct kineto_beside){e->pid, e->tid, e->ts_ns, end_of(e), link, true};
-		return true;
+		return;
 	}
 	if (link)
 		op.dur_ns = last->end_ns - last->begin_ns;
 	else
 		last->is_there = false;
-	return keep_linked(k, &op, link ? link : last->link);
+	keep_linked(k, &op, link ? link : last->link);
 }
 
-static bool keep_flow(struct kineto *k, const struct kineto_event *e)
+static void keep_flow(struct kineto *k, const struct kineto_event *e)
 {
 	uint64_t link = (e->id & (KINETO_LINK_MASK >> 1)) | KINETO_FLOW_BIT;
 
 	k->counts.flows++;
-	return link_operator(k, e, e->ph == 's' ? link : link | UINT64_C(1) << KINETO_LINK_BITS);
+	link_operator(k, e, e->ph == 's' ? link : link | UINT64_C(1) << KINETO_LINK_BITS);
 }
 
 /* Keeps only the link from backward work to its forward operator. */
-static bool keep_operator(struct kineto *k, const struct kineto_event *e)
+static void keep_operator(struct kineto *k, const struct kineto_event *e)
 {
 	struct kineto_args a;
 	uint64_t link;
 
 	sonde_kineto__read_args(e->args, &a);
-	if (!kineto_has(&a, KINETO_SEQUENCE) || (int64_t)a.number[KINETO_SEQUENCE] < 0)
-		return sonde_str_starts(e->name.raw, "autograd::engine::evaluate_function: ")
-			       ? keep_linked(k, e, KINETO_ENGINE)
-			       : link_operator(k, e, 0);
-	link = a.number[KINETO_SEQUENCE] & (KINETO_LINK_MASK >> 1);
-	if (kineto_has(&a, KINETO_FWD_THREAD))
-		link |= a.number[KINETO_FWD_THREAD] << KINETO_LINK_BITS;
-	return keep_linked(k, e, link);
+	if (kineto_has(&a, KINETO_SEQUENCE) && (int64_t)a.number[KINETO_SEQUENCE] >= 0) {
+		link = a.number[KINETO_SEQUENCE] & (KINETO_LINK_MASK >> 1);
+		if (kineto_has(&a, KINETO_FWD_THREAD))
+			link |= a.number[KINETO_FWD_THREAD] << KINETO_LINK_BITS;
+		keep_linked(k, e, link);
+	} else if (sonde_str_starts(e->name.raw, "autograd::engine::evaluate_function: ")) {
+		keep_linked(k, e, KINETO_ENGINE);
+	} else {
+		link_operator(k, e, 0);
+	}
 }
 
-/* A call that the host may have waited in; its thread is a number of the trace's until it is placed. */
-static bool keep_wait(struct kineto *k, const struct kineto_event *e, uint32_t thread)
+/* Until calls are placed, their thread is a number of the trace's. */
+static void keep_call(struct kineto *k, const struct kineto_event *e)
 {
 	const struct sonde_call_name *name = sonde_call_find(e->name.raw.p, e->name.raw.n);
-
-	if (!name || name->kind >= SONDE_NR_WAITS)
-		return true;
-	return sonde_vec_put(&k->r->calls, (struct sonde_call){.begin_ns = e->ts_ns,
-						   .end_ns = end_of(e),
-						   .thread = thread,
-						   .stream = SONDE_NONE,
-						   .kind = name->kind});
-}
-
-static bool keep_call(struct kineto *k, const struct kineto_event *e)
-{
 	uint32_t thread = thread_of(k, e->pid, e->tid);
 	struct kineto_args a;
 
-	if (thread == SONDE_NONE || !keep_wait(k, e, thread))
-		return false;
-	k->threads.at[thread].has_calls = true;
-
+	if (name && name->kind < SONDE_NR_WAITS) /* the host may have waited in it */
+		sonde_put(&k->r->arena, &k->r->calls,
+			(struct sonde_call){.begin_ns = e->ts_ns,
+				.end_ns = end_of(e),
+				.thread = thread,
+				.stream = SONDE_NONE,
+				.kind = name->kind});
+	if (thread < k->threads.nr)
+		k->threads.at[thread].has_calls = true;
 	sonde_kineto__read_args(e->args, &a);
-	if (!kineto_has(&a, KINETO_CORRELATION) || !a.number[KINETO_CORRELATION])
-		return true;
-	return sonde_vec_put(
-		&k->calls, (struct kineto_call){.correlation = a.number[KINETO_CORRELATION],
-				   .ns = e->ts_ns,
-				   .thread = thread});
+	if (kineto_has(&a, KINETO_CORRELATION) && a.number[KINETO_CORRELATION])
+		sonde_put(&k->src->work, &k->calls,
+			(struct sonde_launch_call){
+				.id = a.number[KINETO_CORRELATION], .ns = e->ts_ns, .thread = thread});
 }
 
 static uint32_t small_arg(const struct kineto_args *a, enum kineto_arg arg)
@@ -192,7 +165,7 @@ static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 		memcpy(f.grid, a->grid, sizeof(f.grid));
 	if (kineto_has(a, KINETO_BLOCK))
 		memcpy(f.block, a->block, sizeof(f.block));
-	return sonde_map_keep(k->facts, &k->r->arena, SONDE_BYTES(f), NULL);
+	return sonde_intern_copy(&k->r->arena, k->facts, SONDE_BYTES(f), NULL);
 }
 
 /* Copies get the names that native captures give them. */
@@ -228,14 +201,12 @@ static uint32_t name_of(struct kineto *k, const struct kineto_event *e)
  * A record as far as the event says it: `call_ns` is the correlation until the call is known, and
  * `function` the kernel's name until all are there.
  */
-static bool keep_work(struct kineto *k, const struct kineto_event *e)
+static void keep_work(struct kineto *k, const struct kineto_event *e)
 {
-	struct sonde_record *rec = sonde_vec_push(&k->r->records);
+	struct sonde_record *rec = sonde_push(&k->r->arena, &k->r->records);
 	struct kineto_args a;
 	uint64_t device;
 
-	if (!rec)
-		return false;
 	sonde_kineto__read_args(e->args, &a);
 	device = kineto_has(&a, KINETO_DEVICE) ? a.number[KINETO_DEVICE] : e->pid;
 	rec->kind = e->category == KINETO_KERNEL   ? SONDE_RESULT_KERNEL
@@ -249,8 +220,6 @@ static bool keep_work(struct kineto *k, const struct kineto_event *e)
 	rec->time.end_ns = end_of(e);
 	rec->function = name_of(k, e);
 	rec->payload = rec->kind == SONDE_RESULT_KERNEL ? keep_facts(k, &a) : large_arg(&a, KINETO_BYTES);
-	return rec->queue != SONDE_NONE && rec->function != SONDE_NONE &&
-	       (rec->kind != SONDE_RESULT_KERNEL || rec->payload != SONDE_NONE);
 }
 
 /* --- sampled counters ------------------------------------------------------------------------------ */
@@ -260,18 +229,15 @@ static bool keep_work(struct kineto *k, const struct kineto_event *e)
  * arguments its counters. A sample begins where the one before it ended.
  */
 
-/* The series of a device and name, made when new; NULL when memory is short. */
+/* The series of a device and name, made when new. */
 static struct sonde_series *series_of(struct kineto *k, const struct kineto_event *e)
 {
 	uint64_t key[2] = {e->pid, sonde_kineto__text(k, &e->name)};
-	uint32_t n = sonde_map_keep(&k->series_keys, &k->r->arena, SONDE_BYTES(key), NULL),
-		 number = n == SONDE_NONE ? n : (uint32_t)k->first_series + n;
-	struct sonde_series *s = sonde_map_slot(&k->r->series, number);
+	uint32_t n = sonde_intern_copy(&k->src->work, &k->series_keys, SONDE_BYTES(key), NULL);
+	struct sonde_series *s = sonde_slot(&k->r->arena, &k->r->series, k->first_series + n);
 
-	if (s) {
-		s->input = k->src->input;
-		s->device = (uint32_t)e->pid & 0x7fffffff;
-	}
+	s->input = k->src->input;
+	s->device = (uint32_t)e->pid & 0x7fffffff;
 	return s;
 }
 
@@ -280,16 +246,14 @@ static struct sonde_counter *counter_of(
 	struct kineto *k, struct sonde_series *s, const struct sonde_scan_text *key)
 {
 	uint32_t name = sonde_kineto__text(k, key);
-	struct sonde_counter *c;
 	size_t i;
 
 	for (i = 0; i < s->counters.nr; i++)
 		if (s->counters.at[i].name == name)
 			return &s->counters.at[i];
-	c = s->times.nr || name == SONDE_NONE ? NULL : sonde_vec_push(&s->counters);
-	if (c)
-		*c = (struct sonde_counter){.role = SONDE_NONE, .name = name};
-	return c;
+	if (!s->times.nr)
+		sonde_put(&k->r->arena, &s->counters, (struct sonde_counter){.role = SONDE_NONE, .name = name});
+	return NULL;
 }
 
 /* Offers each number among the arguments: first for the counters there are, then for values. */
@@ -317,28 +281,27 @@ static void each_value(struct kineto *k, struct sonde_series *s, struct sonde_st
 	}
 }
 
-/* One sample; false when memory is short. */
-static bool keep_counters(struct kineto *k, const struct kineto_event *e)
+/* One sample. */
+static void keep_counters(struct kineto *k, const struct kineto_event *e)
 {
-	struct sonde_series *s = e->args.n ? series_of(k, e) : NULL;
+	struct sonde_series *s;
 	uint64_t last;
 	size_t i;
 
-	if (!s)
-		return !e->args.n;
+	if (!e->args.n)
+		return;
+	s = series_of(k, e);
 	last = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : e->ts_ns;
 	if (e->ts_ns < last || (s->times.nr && e->ts_ns == last))
-		return true; /* out of order: it cannot be placed */
+		return; /* out of order: it cannot be placed */
 	each_value(k, s, e->args, NULL);
-	if (!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
-		return false;
-	if (!s->counters.nr || !sonde_vec_put(&s->times, (struct sonde_sample_time){last, e->ts_ns}))
-		return !s->counters.nr;
+	if (!s->counters.nr || !sonde_reserve(&k->r->arena, &s->values, s->values.nr + s->counters.nr))
+		return;
+	sonde_put(&k->r->arena, &s->times, (struct sonde_sample_time){last, e->ts_ns});
 	for (i = 0; i < s->counters.nr; i++)
 		s->values.at[s->values.nr + i] = NAN;
 	each_value(k, s, e->args, &s->values.at[s->values.nr]);
 	s->values.nr += s->counters.nr;
-	return true;
 }
 
 void sonde_kineto__place_counters(struct kineto *k)
@@ -360,10 +323,10 @@ void sonde_kineto__place_counters(struct kineto *k)
 
 /* --- all kinds ------------------------------------------------------------------------------------- */
 
-static bool keep_name(struct kineto *k, const struct kineto_event *e)
+static void keep_name(struct kineto *k, const struct kineto_event *e)
 {
-	uint32_t name;
 	struct kineto_args a;
+	uint32_t name;
 	bool is_new;
 
 	sonde_kineto__read_args(e->args, &a);
@@ -371,54 +334,52 @@ static bool keep_name(struct kineto *k, const struct kineto_event *e)
 		sonde_str_is(a.text[KINETO_LABELS - KINETO_COLLECTIVE].raw, "CPU") && !k->cpu_pid)
 		k->cpu_pid = e->pid;
 	if (!sonde_str_is(e->name.raw, "process_name") || !kineto_has(&a, KINETO_NAME))
-		return true;
+		return;
 	name = text_arg(k, &a, KINETO_NAME);
-	return name != SONDE_NONE &&
-	       sonde_map_keep(&k->named, &k->r->arena, SONDE_BYTES(e->pid), &is_new) != SONDE_NONE &&
-	       (!is_new || sonde_vec_put(&k->names, name));
+	sonde_intern_copy(&k->src->work, &k->named, SONDE_BYTES(e->pid), &is_new);
+	if (is_new)
+		sonde_put(&k->src->work, &k->names, name);
 }
 
-static bool keep_complete(struct kineto *k, const struct kineto_event *e)
+static void keep_complete(struct kineto *k, const struct kineto_event *e)
 {
-	bool ok = true;
-
 	if (k->regions >> e->category & 1)
-		ok = keep_range(k, e);
+		keep_span(k, &k->ranges, e, sonde_kineto__text(k, &e->name));
 	switch (e->category) {
 	case KINETO_OPERATOR:
-		return ok && keep_operator(k, e);
+		keep_operator(k, e);
+		break;
 	case KINETO_CALL:
-		return keep_call(k, e);
+		keep_call(k, e);
+		break;
 	case KINETO_KERNEL:
 	case KINETO_MEMCPY:
 	case KINETO_MEMSET:
-		return keep_work(k, e);
+		keep_work(k, e);
+		break;
 	case KINETO_SYNC:
 		k->counts.syncs++;
 		k->counts.sync_ns += e->dur_ns;
-		return true;
+		break;
 	case KINETO_OVERHEAD:
 		k->counts.overhead_ns += e->dur_ns;
-		return true;
+		break;
 	default:
-		return ok;
+		break;
 	}
 }
 
-int sonde_kineto__keep(struct kineto *k, const struct kineto_event *e)
+void sonde_kineto__keep(struct kineto *k, const struct kineto_event *e)
 {
-	bool ok = true;
-
 	if (e->ph == 'M')
-		ok = keep_name(k, e);
+		keep_name(k, e);
 	else if (e->ph == 'C' && e->category == KINETO_COUNTERS && e->has_ts)
-		ok = keep_counters(k, e);
+		keep_counters(k, e);
 	else if ((e->ph == 's' || e->ph == 'f') && e->category == KINETO_FWDBWD && e->has_ts && e->has_id)
-		ok = keep_flow(k, e);
+		keep_flow(k, e);
 	else if (e->ph == 'X' && e->category != KINETO_OTHER &&
 		 (e->is_bad || !e->has_ts || end_of(e) > INT64_MAX))
 		k->counts.no_time++;
 	else if (e->ph == 'X')
-		ok = keep_complete(k, e);
-	return ok ? 0 : sonde_err_nomem(k->err);
+		keep_complete(k, e);
 }

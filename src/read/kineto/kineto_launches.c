@@ -4,58 +4,25 @@
  */
 #include "read/kineto/kineto_int.h"
 
-#include "base/alloc.h"
-
 /* --- GPU work ↔ the calls that asked for it -------------------------------------------------------- */
 
-/* The earliest of several calls with one id: a runtime call has the id of the driver call inside it. */
-static uint32_t earliest_call(const struct kineto *k, const struct sonde_keyed *calls, size_t from)
+/* Until it is placed, `call` is the thread of the call; until now `call_ns` was the id. */
+static void match_calls(struct kineto *k)
 {
-	uint32_t best = calls[from].index;
-	size_t i;
+	size_t i, n;
 
-	for (i = from; i < k->calls.nr && calls[i].key == calls[from].key; i++)
-		if (k->calls.at[calls[i].index].ns < k->calls.at[best].ns)
-			best = calls[i].index;
-	return best;
-}
+	sonde_launch_calls__sort(&k->calls, k->src);
+	for (i = k->first_record; i < k->r->records.nr; i++) {
+		struct sonde_record *rec = &k->r->records.at[i];
+		bool is_there;
 
-/* Until it is placed, `call` is the thread of the call. */
-static void match_works(struct kineto *k, const struct sonde_keyed *works, const struct sonde_keyed *calls)
-{
-	size_t nr = k->r->records.nr - k->first_record, i, c = 0;
-	uint64_t last = 0;
-	uint32_t best = SONDE_NONE;
-
-	for (i = 0; i < nr; i++) {
-		struct sonde_record *rec = &k->r->records.at[k->first_record + works[i].index];
-
-		if (works[i].key != last) {
-			while (c < k->calls.nr && calls[c].key < works[i].key)
-				c++;
-			last = works[i].key;
-			best = c < k->calls.nr && calls[c].key == last ? earliest_call(k, calls, c)
-								       : SONDE_NONE;
-		}
-		rec->call = best == SONDE_NONE ? SONDE_NONE : k->calls.at[best].thread;
-		rec->call_ns = best == SONDE_NONE ? 0 : k->calls.at[best].ns;
-		k->counts.no_call += best == SONDE_NONE;
+		n = sonde_launch_calls__find(&k->calls, rec->call_ns);
+		is_there = n < k->calls.nr && k->calls.at[n].id == rec->call_ns;
+		rec->call = is_there ? (uint32_t)k->calls.at[n].thread : SONDE_NONE;
+		rec->call_ns = is_there ? k->calls.at[n].ns : 0;
+		k->counts.no_call += !is_there;
 	}
-}
-
-static bool match_calls(struct kineto *k)
-{
-	size_t nr = k->r->records.nr - k->first_record;
-	const struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL;
-	struct sonde_keyed *works = sonde_order_by_field(at, nr, call_ns); /* the correlation still */
-	struct sonde_keyed *calls = sonde_order_by_field(k->calls.at, k->calls.nr, correlation);
-	bool ok = works && calls;
-
-	if (ok)
-		match_works(k, works, calls);
-	sonde_free(works);
-	sonde_free(calls);
-	return ok;
+	sonde_vec_release(&k->calls);
 }
 
 static uint64_t start_of(const void *records, uint32_t i)
@@ -71,13 +38,13 @@ static uint64_t time_of(const void *records, uint32_t i)
 }
 
 /* Orders records by their call, or their start without one; records of one call by their start. */
-static bool order_records(struct kineto *k)
+static void order_records(struct kineto *k)
 {
 	static sonde_key_fn *const keys[] = {start_of, time_of};
 	size_t nr = k->r->records.nr - k->first_record;
 	struct sonde_record *at = nr ? &k->r->records.at[k->first_record] : NULL;
 
-	return sonde_order_apply(sonde_order_by(at, nr, keys, 2), at, nr, sizeof(*at));
+	k->src->work.failed |= !sonde_order_apply(sonde_order_by(at, nr, keys, 2), at, nr, sizeof(*at));
 }
 
 int sonde_kineto__join_calls(struct kineto *k)
@@ -87,10 +54,9 @@ int sonde_kineto__join_calls(struct kineto *k)
 		return sonde_err_set(k->err, SONDE_ERR_LIMIT, 
 			"%s: more than 4 billion events: record a shorter time",
 			k->src->path);
-	if (!match_calls(k))
-		return sonde_err_nomem(k->err);
-	sonde_vec_release(&k->calls);
-	return order_records(k) ? 0 : sonde_err_nomem(k->err);
+	match_calls(k);
+	order_records(k);
+	return sonde_source__status(k->src, k->r, k->err);
 }
 
 /* --- which ranges were open ------------------------------------------------------------------------ */
@@ -113,7 +79,7 @@ static uint32_t process_of(struct kineto *k, uint64_t pid)
 	return process;
 }
 
-static bool add_processes(struct kineto *k)
+static void add_processes(struct kineto *k)
 {
 	size_t i;
 
@@ -122,22 +88,17 @@ static bool add_processes(struct kineto *k)
 
 		t->process = process_of(k, t->pid);
 		t->last = SONDE_NONE;
-		if (t->process == SONDE_NONE)
-			return false;
 	}
-	return true;
 }
 
-static bool add_ranges(struct kineto *k)
+static void add_ranges(struct kineto *k)
 {
 	size_t i;
 
 	for (i = 0; i < k->ranges.nr; i++) {
 		const struct sonde_span *span = &k->ranges.at[i];
-		struct sonde_range *range = sonde_vec_push(&k->r->ranges);
+		struct sonde_range *range = sonde_push(&k->r->arena, &k->r->ranges);
 
-		if (!range)
-			return false;
 		*range = (struct sonde_range){.parent = SONDE_NONE,
 			.label = (uint32_t)span->what,
 			.domain = SONDE_NONE,
@@ -149,7 +110,6 @@ static bool add_ranges(struct kineto *k)
 		if (span->parent != SONDE_NONE)
 			range->parent = (uint32_t)k->first_range + span->parent;
 	}
-	return true;
 }
 
 /* The set of one range and those around it. */
@@ -161,48 +121,45 @@ static uint32_t set_of(struct kineto *k, struct kineto_thread *t, uint32_t span)
 		return 0;
 	if (t->last != span) {
 		t->last_set = sonde_records__set(k->r, &number, 1);
-		t->last = t->last_set == SONDE_NONE ? SONDE_NONE : span;
+		t->last = span;
 	}
 	return t->last_set;
 }
 
 /* Work without a call belongs to the process that was traced. */
-static bool place_stray(struct kineto *k, struct sonde_record *rec)
+static void place_stray(struct kineto *k, struct sonde_record *rec)
 {
-	uint32_t process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid),
-		 caller = sonde_records__caller(k->r, process, 0);
+	uint32_t process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid);
 
-	rec->caller = caller;
-	return caller != SONDE_NONE;
+	rec->caller = sonde_records__caller(k->r, process, 0);
 }
 
-static bool place_called(struct kineto *k, struct sonde_record *rec, uint32_t thread)
+static void place_called(struct kineto *k, struct sonde_record *rec, uint32_t thread)
 {
 	struct kineto_thread *t = &k->threads.at[thread];
-	uint32_t caller = sonde_records__caller(k->r, t->process, t->tid);
 
 	rec->open = set_of(k, t, sonde_spans__open_at(&k->ranges, thread, rec->call_ns));
 	rec->call_ns += k->base_ns;
-	rec->caller = caller;
-	return rec->open != SONDE_NONE && caller != SONDE_NONE;
+	rec->caller = sonde_records__caller(k->r, t->process, t->tid);
 }
 
-static bool place_records(struct kineto *k)
+static void place_records(struct kineto *k)
 {
-	bool ok = true;
 	size_t i;
 
 	sonde_spans__rewind(&k->ranges);
-	for (i = k->first_record; i < k->r->records.nr && ok; i++) {
+	for (i = k->first_record; i < k->r->records.nr; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
 		uint32_t thread = rec->call;
 
 		rec->call = 0;
 		rec->time.start_ns += k->base_ns;
 		rec->time.end_ns += k->base_ns;
-		ok = thread == SONDE_NONE ? place_stray(k, rec) : place_called(k, rec, thread);
+		if (thread == SONDE_NONE)
+			place_stray(k, rec);
+		else
+			place_called(k, rec, thread);
 	}
-	return ok;
 }
 
 static void place_calls(struct kineto *k)
@@ -225,11 +182,16 @@ static void place_calls(struct kineto *k)
 
 int sonde_kineto__place_launches(struct kineto *k)
 {
-	bool ok = sonde_spans__nest(&k->ranges, k->threads.nr) && add_processes(k) && add_ranges(k);
-	int rc = ok ? sonde_kineto__find_origins(k) : sonde_err_nomem(k->err);
+	int rc;
 
+	sonde_spans__nest(&k->ranges, k->src, k->threads.nr);
+	add_processes(k);
+	add_ranges(k);
+	rc = sonde_source__status(k->src, k->r, k->err);
 	if (rc)
 		return rc;
+	sonde_kineto__find_origins(k);
 	place_calls(k);
-	return place_records(k) ? 0 : sonde_err_nomem(k->err);
+	place_records(k);
+	return 0;
 }

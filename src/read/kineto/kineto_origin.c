@@ -11,7 +11,6 @@
  * Where operators have no sequence numbers, flows (`fwdbwd`) link them. The id
  * of a flow is of one pair alone, on whatever threads.
  */
-#include "base/alloc.h"
 #include "base/bisect.h"
 #include "read/kineto/kineto_int.h"
 
@@ -22,8 +21,8 @@ struct vote {
 
 struct origins {
 	struct kineto *k;
-	struct sonde_keyed *forward; /* by link, then by begin */
-	size_t nr_forward;
+	struct sonde_arena *work;
+	SONDE_VEC(struct sonde_keyed) forward; /* by link, then by begin */
 	uint32_t *home;	 /* by operator: the range its forward operator ran in, SONDE_NONE */
 	SONDE_VEC(struct vote) votes; /* few: forward threads × threads */
 };
@@ -38,17 +37,15 @@ static bool is_flow(const struct sonde_span *op)
 	return op->what & KINETO_FLOW_BIT;
 }
 
-static bool list_forward(struct origins *o)
+static void list_forward(struct origins *o)
 {
 	const struct kineto *k = o->k;
 	size_t i;
 
-	o->forward = sonde_malloc((k->ops.nr + 1) * sizeof(*o->forward));
-	for (i = 0; i < k->ops.nr && o->forward; i++)
+	for (i = 0; i < k->ops.nr; i++)
 		if (!fwd_of(&k->ops.at[i]))
-			o->forward[o->nr_forward++] =
-				(struct sonde_keyed){k->ops.at[i].what, (uint32_t)i};
-	return o->forward && sonde_keysort(o->forward, o->nr_forward);
+			sonde_put(o->work, &o->forward, (struct sonde_keyed){k->ops.at[i].what, (uint32_t)i});
+	o->work->failed |= !sonde_keysort(o->forward.at, o->forward.nr);
 }
 
 /* The first forward operator with the link of `op`; they follow each other. */
@@ -57,14 +54,14 @@ static size_t find_forward(const struct origins *o, const struct sonde_span *op)
 	uint64_t want = op->what & KINETO_LINK_MASK;
 	size_t low = 0;
 
-	sonde_bisect(low, o->nr_forward, mid, o->forward[mid].key < want);
+	sonde_bisect(low, o->forward.nr, mid, o->forward.at[mid].key < want);
 	return low;
 }
 
 static bool is_forward_of(const struct origins *o, size_t i, const struct sonde_span *op)
 {
-	return i < o->nr_forward && o->forward[i].key == (op->what & KINETO_LINK_MASK) &&
-	       o->k->ops.at[o->forward[i].index].begin_ns <= op->begin_ns;
+	return i < o->forward.nr && o->forward.at[i].key == (op->what & KINETO_LINK_MASK) &&
+	       o->k->ops.at[o->forward.at[i].index].begin_ns <= op->begin_ns;
 }
 
 static struct vote *vote_of(struct origins *o, uint32_t fwd, uint32_t thread)
@@ -77,9 +74,8 @@ static struct vote *vote_of(struct origins *o, uint32_t fwd, uint32_t thread)
 			return &o->votes.at[i];
 	if (o->votes.nr == 4096)
 		return NULL; /* no program has so many; the search stays short */
-	v = sonde_vec_push(&o->votes);
-	if (v)
-		*v = (struct vote){fwd, thread, 0};
+	v = sonde_push(o->work, &o->votes);
+	*v = (struct vote){fwd, thread, 0};
 	return v;
 }
 
@@ -99,7 +95,7 @@ static void cast_votes(struct origins *o)
 		last = SONDE_NONE;
 		c = find_forward(o, op);
 		for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++) {
-			uint32_t thread = k->ops.at[o->forward[c].index].lane;
+			uint32_t thread = k->ops.at[o->forward.at[c].index].lane;
 			struct vote *v = thread == last ? NULL : vote_of(o, fwd_of(op), thread);
 
 			last = thread;
@@ -134,8 +130,8 @@ static uint32_t forward_of(const struct origins *o, const struct sonde_span *op)
 
 	c = find_forward(o, op);
 	for (n = 0; n < MAX_SAME && is_forward_of(o, c, op); c++, n++)
-		if (is_flow(op) || o->k->ops.at[o->forward[c].index].lane == thread)
-			found = o->forward[c].index;
+		if (is_flow(op) || o->k->ops.at[o->forward.at[c].index].lane == thread)
+			found = o->forward.at[c].index;
 	return found;
 }
 
@@ -149,14 +145,11 @@ static void pass_on(struct origins *o, size_t i)
 }
 
 /* The ranges of forward operators first, then those of the backward ones that belong to them. */
-static bool find_homes(struct origins *o)
+static void find_homes(struct origins *o)
 {
 	struct kineto *k = o->k;
 	size_t i;
 
-	o->home = sonde_malloc((k->ops.nr + 1) * sizeof(*o->home));
-	if (!o->home)
-		return false;
 	sonde_spans__rewind(&k->ranges);
 	for (i = 0; i < k->ops.nr; i++)
 		o->home[i] = sonde_spans__open_at(&k->ranges, k->ops.at[i].lane, k->ops.at[i].begin_ns);
@@ -169,7 +162,6 @@ static bool find_homes(struct origins *o)
 		o->home[i] = forward == SONDE_NONE ? SONDE_NONE : o->home[forward];
 		pass_on(o, i);
 	}
-	return true;
 }
 
 /* Sets the origin of every launch called for inside a backward operator. Records are in order of their calls. */
@@ -194,20 +186,23 @@ static void set_origins(struct origins *o)
 	}
 }
 
-int sonde_kineto__find_origins(struct kineto *k)
+void sonde_kineto__find_origins(struct kineto *k)
 {
-	struct origins o = {.k = k};
-	bool ok = k->ops.nr == 0 || k->ranges.nr == 0;
+	struct sonde_arena work = {0};
+	struct origins o = {.k = k, .work = &work};
 
-	if (!ok && sonde_spans__nest(&k->ops, k->threads.nr) && list_forward(&o)) {
-		cast_votes(&o);
-		ok = find_homes(&o);
-		if (ok)
+	if (k->ops.nr && k->ranges.nr) {
+		sonde_spans__nest(&k->ops, k->src, k->threads.nr);
+		list_forward(&o);
+		o.home = sonde_arena_alloc(&work, k->ops.nr * sizeof(*o.home));
+		k->src->work.failed |= work.failed;
+		if (!k->src->work.failed) {
+			cast_votes(&o);
+			find_homes(&o);
 			set_origins(&o);
+		}
 	}
-	sonde_free(o.forward);
-	sonde_free(o.home);
-	sonde_vec_release(&o.votes);
-	sonde_spans__release(&k->ops);
-	return ok ? 0 : sonde_err_nomem(k->err);
+	k->src->work.failed |= work.failed;
+	sonde_arena_release(&work); /* before the launches take memory */
+	sonde_vec_release(&k->ops);
 }

@@ -190,17 +190,17 @@ static void note_all(struct native *n)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static int add_metrics(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
+static void add_metrics(struct native *n, struct sonde_launch_metrics *m)
 {
 	bool has[NR_LAUNCH_METRICS] = {[LAUNCH_BYTES] = true};
 	unsigned i;
 
 	for (i = LAUNCH_TIME; i <= LAUNCH_SHARED_DYNAMIC; i++)
 		has[i] = true;
-	return sonde_launch_metrics__add(m, n->r, has) ? 0 : sonde_err_nomem(err);
+	sonde_launch_metrics__add(m, n->r, has);
 }
 
-static int describe_input(struct native *n, struct sonde_err *err)
+static void describe_input(struct native *n)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
 	size_t i;
@@ -210,7 +210,7 @@ static int describe_input(struct native *n, struct sonde_err *err)
 	in->command = sonde_native__meta(n, "command");
 	in->created_s = n->head.start_ns / 1000000000u;
 	if (sonde_native__is_sampler(n)) /* which is no process of the program's */
-		return 0;
+		return;
 	n->process = sonde_records__process(n->r, n->src->input, n->head.pid,
 		sonde_native__meta(n, "host"), sonde_native__program(n));
 	if (n->process != SONDE_NONE)
@@ -218,14 +218,13 @@ static int describe_input(struct native *n, struct sonde_err *err)
 			sonde_native__meta(n, "rank"), sonde_native__meta(n, "ranks"));
 	for (i = n->first_name; i < n->r->thread_names.nr; i++)
 		n->r->thread_names.at[i].process = n->process;
-	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 static_assert(sizeof(struct native_counts) <= SONDE_MAX_ROLLED_COUNTS * sizeof(uint64_t),
 	"they have room in the file");
 
 /* Adds the counts of files that were folded, and hands on their cells. */
-static bool add_rolled(struct native *n)
+static void add_rolled(struct native *n)
 {
 	uint64_t *counts = (uint64_t *)(void *)&n->counts;
 	size_t nr = sizeof(n->counts) / sizeof(*counts), i;
@@ -233,18 +232,14 @@ static bool add_rolled(struct native *n)
 	for (i = 0; i < nr && i < n->rolled.nr_counts && i < SONDE_MAX_ROLLED_COUNTS; i++)
 		counts[i] += n->rolled.counts[i];
 	n->r->counts.nr = 0;
-	if (!sonde_vec_reserve(&n->r->counts, nr))
-		return false;
-	memcpy(n->r->counts.at, counts, nr * sizeof(*counts));
-	n->r->counts.nr = nr;
+	for (i = 0; i < nr; i++)
+		sonde_put(&n->r->arena, &n->r->counts, counts[i]);
 	n->r->settled_ns = n->r->options.nr_files ? n->last_ns : 0;
-	if (!n->rolled.next)
-		return true;
-	if (!sonde_vec_put(&n->r->rolled,
-		    (struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells, n->since_ns}))
-		return false;
+	if (!n->rolled.next || !sonde_reserve(&n->r->arena, &n->r->rolled, n->r->rolled.nr + 1))
+		return;
+	sonde_put(&n->r->arena, &n->r->rolled,
+		(struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells, n->since_ns});
 	n->cells = (struct sonde_buf){0};
-	return true;
 }
 
 static int read_all(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
@@ -253,35 +248,36 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 
 	if (!rc)
 		rc = sonde_native__read_blocks(n, err);
-	if (!rc)
-		rc = describe_input(n, err);
-	if (!rc && sonde_native__is_sampler(n)) {
+	if (rc)
+		return rc;
+	describe_input(n);
+	if (sonde_native__is_sampler(n)) {
 		sonde_native__note_sampler(n);
-		return sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
+		sonde_native__keep_clock(n);
+		return 0;
 	}
-	if (!rc && n->r->options.reduced) {
-		n->kept = sonde_calloc(n->pieces.nr + 1, sizeof(*n->kept));
-		rc = n->kept ? 0 : sonde_err_nomem(err);
-	}
+	if (n->r->options.reduced)
+		n->kept = sonde_arena_calloc(&n->src->work, n->pieces.nr, sizeof(*n->kept));
+	rc = sonde_source__status(n->src, n->r, err);
 	if (!rc)
 		rc = sonde_native__read_streams(n, err);
 	if (!rc)
 		rc = sonde_native__join(n, err);
 	if (!rc && n->nr_works)
-		rc = add_metrics(n, m, err);
+		add_metrics(n, m);
 	if (!rc && n->kept)
 		rc = sonde_native__reduce(n, n->r->options.reduced, err);
-	if (!rc && !add_rolled(n))
-		rc = sonde_err_nomem(err);
 	if (rc)
 		return rc;
+	add_rolled(n);
 	note_all(n);
-	return sonde_native__keep_windows(n) && sonde_native__keep_clock(n) ? 0 : sonde_err_nomem(err);
+	sonde_native__keep_clock(n);
+	return sonde_native__keep_windows(n) ? 0 : sonde_err_nomem(err);
 }
 
 static int read_capture(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
-	struct native *n = sonde_calloc(1, sizeof(*n));
+	struct native *n = sonde_arena_calloc(&src->work, 1, sizeof(*n));
 	int rc;
 
 	if (!n)
@@ -292,23 +288,8 @@ static int read_capture(struct sonde_source *src, struct sonde_records *r, struc
 	n->first_range = (uint32_t)r->ranges.nr;
 	n->first_record = r->records.nr;
 	rc = read_all(n, src->state, err);
-	sonde_vec_release(&n->strings);
-	sonde_vec_release(&n->piece_of);
 	sonde_buf_release(&n->cells);
-	sonde_free(n->kept);
-	sonde_vec_release(&n->pieces);
-	sonde_vec_release(&n->marks);
 	sonde_vec_release(&n->windows);
-	sonde_vec_release(&n->host.points);
-	sonde_vec_release(&n->gpu.points);
-	sonde_vec_release(&n->launches);
-	sonde_vec_release(&n->returned_ns);
-	sonde_vec_release(&n->memory);
-	sonde_vec_release(&n->edges);
-	sonde_vec_release(&n->nodes);
-	sonde_vec_release(&n->attributes);
-	sonde_map_release(&n->long_paths);
-	sonde_free(n);
 	return rc;
 }
 

@@ -30,17 +30,11 @@ void sonde_stream__read_node(struct stream *s, const struct sonde_event *e)
 {
 	bool copy = e->type == SONDE_EVENT_NODE_COPY;
 
-	s->no_memory |=
-		!sonde_vec_put(&s->n->nodes, (struct native_node){.ns = sonde_stream__now(s),
-						     .id = e->field[0],
-						     .original = copy ? e->field[1] : 0,
-						     .range = copy ? SONDE_NONE : s->top[0]});
-}
-
-static bool add_edge(struct stream *s, const struct native_edge *edge)
-{
-	s->no_memory |= !sonde_vec_put(&s->n->edges, *edge);
-	return true;
+	sonde_put(&s->n->src->work, &s->n->nodes,
+		(struct native_node){.ns = sonde_stream__now(s),
+			.id = e->field[0],
+			.original = copy ? e->field[1] : 0,
+			.range = copy ? SONDE_NONE : s->top[0]});
 }
 
 /* A range that was open already: whoever came first in the window says so, for all of it. */
@@ -64,7 +58,8 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 	if (e->type == SONDE_EVENT_STOP) {
 		edge.is_stop = true;
 		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
-		return add_edge(s, &edge);
+		sonde_put(&s->n->src->work, &s->n->edges, edge);
+		return true;
 	}
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
@@ -74,7 +69,9 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 	edge.range = sonde_stream__start(s, label, domain);
 	if (edge.range != SONDE_NONE && e->type == SONDE_EVENT_CARRIED)
 		begin_with_window(s, &edge);
-	return edge.range == SONDE_NONE || add_edge(s, &edge);
+	if (edge.range != SONDE_NONE)
+		sonde_put(&s->n->src->work, &s->n->edges, edge);
+	return true;
 }
 
 void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
@@ -85,8 +82,8 @@ void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
 		late[0] = late[1], late[1] = (struct sonde_clock_point){e->field[0], s->piece};
 	else if (e->field[0] > late[0].from)
 		late[0] = (struct sonde_clock_point){e->field[0], s->piece};
-	s->no_memory |= !sonde_vec_put(
-		&s->n->gpu.points, (struct sonde_clock_point){e->field[0], sonde_stream__now(s)});
+	sonde_put(&s->n->r->arena, &s->n->gpu.points,
+		(struct sonde_clock_point){e->field[0], sonde_stream__now(s)});
 }
 
 /* --- marks, calls of CUDA, names of threads -------------------------------------------------------- */
@@ -97,13 +94,12 @@ bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	s->no_memory |=
-		label == SONDE_NONE ||
-		!sonde_vec_put(&s->n->r->marks, (struct sonde_mark){.ns = sonde_stream__now(s),
-							.thread = s->tid,
-							.process = s->n->process,
-							.label = label,
-							.domain = s->n->domains[domain]});
+	sonde_put(&s->n->r->arena, &s->n->r->marks,
+		(struct sonde_mark){.ns = sonde_stream__now(s),
+			.thread = s->tid,
+			.process = s->n->process,
+			.label = label,
+			.domain = s->n->domains[domain]});
 	return true;
 }
 
@@ -122,7 +118,7 @@ bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 		return true;
 	if (e->type == SONDE_EVENT_CALL_ON)
 		stream = e->field[SONDE_CALL_ON_STREAM];
-	s->no_memory |= !sonde_vec_put(&s->n->r->calls,
+	sonde_put(&s->n->r->arena, &s->n->r->calls,
 		(struct sonde_call){
 			.begin_ns = begin_ns,
 			.end_ns = sonde_stream__now(s),
@@ -136,7 +132,7 @@ bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 }
 
 /* The program's own name for a thread is given up for no other. */
-static bool set_name(struct native *n, uint64_t tid, uint32_t name, bool is_given)
+static void set_name(struct native *n, uint64_t tid, uint32_t name, bool is_given)
 {
 	struct sonde_thread_name *t;
 	size_t i;
@@ -147,14 +143,11 @@ static bool set_name(struct native *n, uint64_t tid, uint32_t name, bool is_give
 			continue;
 		if (is_given)
 			t->name = name;
-		return true;
+		return;
 	}
-	if (n->r->thread_names.nr - n->first_name >= NATIVE_MAX_NAMES)
-		return true;
-	t = sonde_vec_push(&n->r->thread_names);
-	if (t)
-		*t = (struct sonde_thread_name){tid, n->process, name};
-	return t != NULL;
+	if (n->r->thread_names.nr - n->first_name < NATIVE_MAX_NAMES)
+		sonde_put(&n->r->arena, &n->r->thread_names,
+			(struct sonde_thread_name){tid, n->process, name});
 }
 
 bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
@@ -163,7 +156,7 @@ bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	s->no_memory |= label == SONDE_NONE || !set_name(s->n, e->field[0], label, true);
+	set_name(s->n, e->field[0], label, true);
 	return true;
 }
 
@@ -178,14 +171,10 @@ static bool is_program_name(const struct native *n, struct sonde_str name)
 	return sonde_str_eq(base, name);
 }
 
-bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name)
+void sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name)
 {
-	uint32_t number;
-
-	if (!name.n || is_program_name(n, name))
-		return true;
-	number = sonde_records__string(n->r, name);
-	return number != SONDE_NONE && set_name(n, tid, number, false);
+	if (name.n && !is_program_name(n, name))
+		set_name(n, tid, sonde_records__string(n->r, name), false);
 }
 
 /* --- devices --------------------------------------------------------------------------------------- */
@@ -196,7 +185,7 @@ bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str 
  */
 #define MAX_ATTRIBUTES 64u /* of a device; more is damage */
 
-static bool add_attribute(
+static void add_attribute(
 	struct sonde_records *r, struct sonde_device *d, struct sonde_str name, double value)
 {
 	struct sonde_attribute *list = (struct sonde_attribute *)d->attributes;
@@ -204,15 +193,12 @@ static bool add_attribute(
 
 	for (i = 0; i < d->nr_attributes; i++)
 		if (sonde_str_eq(list[i].name, name))
-			return true;
+			return;
 	if (!list)
 		list = sonde_arena_calloc(&r->arena, MAX_ATTRIBUTES, sizeof(*list));
-	if (!list)
-		return false;
 	d->attributes = list;
-	if (d->nr_attributes < MAX_ATTRIBUTES)
+	if (list && d->nr_attributes < MAX_ATTRIBUTES)
 		list[d->nr_attributes++] = (struct sonde_attribute){.name = name, .value = value};
-	return true;
 }
 
 bool sonde_stream__device(struct stream *s, const struct sonde_event *e)
@@ -231,11 +217,9 @@ bool sonde_stream__device(struct stream *s, const struct sonde_event *e)
 		.name = sonde_records_str(n->r, label),
 		.cc_major = (unsigned)f[SONDE_DEVICE_CC_MAJOR],
 		.cc_minor = (unsigned)f[SONDE_DEVICE_CC_MINOR]};
-	s->no_memory |= !add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_SMS),
-				(double)f[SONDE_DEVICE_MULTIPROCESSORS]) ||
-			!add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_MEMORY),
-				(double)f[SONDE_DEVICE_MEMORY_BYTES]) ||
-			!sonde_records__device(n->r, &d);
+	add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_SMS), (double)f[SONDE_DEVICE_MULTIPROCESSORS]);
+	add_attribute(n->r, &d, SONDE_STR(SONDE_ATTR_MEMORY), (double)f[SONDE_DEVICE_MEMORY_BYTES]);
+	sonde_records__device(n->r, &d);
 	return true;
 }
 
@@ -245,14 +229,13 @@ bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e)
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
-	s->no_memory |= label == SONDE_NONE ||
-			!sonde_vec_put(&s->n->attributes,
-				(struct native_attribute){(uint32_t)e->field[0], label,
-					e->type == SONDE_EVENT_UUID ? NAN : (double)e->field[1]});
+	sonde_put(&s->n->src->work, &s->n->attributes,
+		(struct native_attribute){(uint32_t)e->field[0], label,
+			e->type == SONDE_EVENT_UUID ? NAN : (double)e->field[1]});
 	return true;
 }
 
-bool sonde_native__devices(struct native *n)
+void sonde_native__devices(struct native *n)
 {
 	size_t i;
 
@@ -265,10 +248,9 @@ bool sonde_native__devices(struct native *n)
 
 		if (d && isnan(a->value))
 			d->uuid = text;
-		else if (d && !add_attribute(n->r, d, text, a->value))
-			return false;
+		else if (d)
+			add_attribute(n->r, d, text, a->value);
 	}
-	return true;
 }
 
 /* --- what the GPU did ------------------------------------------------------------------------------ */
@@ -277,12 +259,8 @@ bool sonde_native__devices(struct native *n)
 
 static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 {
-	struct native_memory *m = sonde_vec_push(&s->n->memory);
+	struct native_memory *m = sonde_push(&s->n->src->work, &s->n->memory);
 
-	if (!m) {
-		s->no_memory = true;
-		return;
-	}
 	m->at = at;
 	m->start_ns = f[SONDE_GPU_START];
 	m->correlation = (uint32_t)f[SONDE_GPU_CORRELATION];
@@ -322,19 +300,14 @@ static void describe_work(struct sonde_record *rec, const struct sonde_event *e,
 static void add_record(struct stream *s, const struct sonde_event *e, uint32_t label, uint64_t at)
 {
 	const uint64_t *f = e->field;
-	uint32_t queue = sonde_records__queue(s->n->r, (uint32_t)f[SONDE_GPU_DEVICE],
-		(uint32_t)f[SONDE_GPU_CONTEXT], (uint32_t)f[SONDE_GPU_STREAM]);
-	struct sonde_record *rec = queue == SONDE_NONE ? NULL : sonde_vec_push(&s->works);
+	struct sonde_record *rec = sonde_push(&s->n->r->arena, &s->works);
 
-	if (!rec) {
-		s->no_memory = true;
-		return;
-	}
 	rec->time.start_ns = f[SONDE_GPU_START];
 	rec->time.end_ns = f[SONDE_GPU_START] + f[SONDE_GPU_DURATION];
 	rec->payload = at;
 	rec->call = (uint32_t)f[SONDE_GPU_CORRELATION];
-	rec->queue = queue;
+	rec->queue = sonde_records__queue(s->n->r, (uint32_t)f[SONDE_GPU_DEVICE],
+		(uint32_t)f[SONDE_GPU_CONTEXT], (uint32_t)f[SONDE_GPU_STREAM]);
 	describe_work(rec, e, label);
 }
 
@@ -345,7 +318,6 @@ bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uin
 
 	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
 		return false;
-	s->no_memory |= label == SONDE_NONE;
 	if (e->type == SONDE_EVENT_OVERHEAD)
 		s->n->counts.overhead_ns += e->field[SONDE_GPU_DURATION];
 	else if (e->type == SONDE_EVENT_MEMORY)

@@ -256,34 +256,26 @@ uint32_t sonde_native__string(struct native *n, uint64_t number)
 
 /* --- what blocks say ------------------------------------------------------------------------------- */
 
-static bool define_string(struct native *n, const uint64_t *field, struct sonde_str text)
+static void define_string(struct native *n, const uint64_t *field, struct sonde_str text)
 {
 	uint64_t number = field[0];
-	size_t old = n->strings.nr;
 
 	if (field[1] == SONDE_STRING_DOMAIN) {
 		if (field[2] < NATIVE_MAX_DOMAINS && field[2])
 			n->domains[field[2]] = sonde_records__string(n->r, text);
-		return true;
+		return;
 	}
 	/* Every string takes bytes of the file, so no honest number is larger than that. */
 	if (number > n->src->file.data.n || number >= SONDE_STRING_LIMIT ||
-		field[2] >= NATIVE_MAX_DOMAINS)
-		return true;
-	if (number >= old) {
-		if (!sonde_vec_reserve(&n->strings, number + 1))
-			return false;
-		memset(&n->strings.at[old], 0, (number + 1 - old) * sizeof(*n->strings.at));
-		n->strings.nr = number + 1;
-	}
+		field[2] >= NATIVE_MAX_DOMAINS || !sonde_fill(&n->src->work, &n->strings, number + 1))
+		return;
 	n->strings.at[number] = (struct native_string){.text = text,
 		.string = SONDE_NONE,
 		.domain = (uint32_t)field[2],
 		.kind = (uint8_t)field[1]};
-	return true;
 }
 
-static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
+static void read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t field[4];
 	unsigned i;
@@ -292,76 +284,65 @@ static bool read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 		for (i = 0; i < 4 && p; i++)
 			p = sonde_varint_get(p, end, &field[i]);
 		if (!p || field[3] > (size_t)(end - p))
-			return true;
-		if (!define_string(n, field, sonde_native__text(p, field[3])))
-			return false;
+			return;
+		define_string(n, field, sonde_native__text(p, field[3]));
 		p += field[3];
 	}
-	return true;
 }
 
-static bool read_clock(struct native *n, const uint8_t *p, size_t nr)
+static void read_clock(struct native *n, const uint8_t *p, size_t nr)
 {
 	struct sonde_clock c;
-	struct sonde_clock_point *point;
+	uint64_t ns;
 
 	if (nr < sizeof(c))
-		return true;
+		return;
 	memcpy(&c, p, sizeof(c));
-	point = sonde_vec_push(&n->host.points);
-	if (!point)
-		return false;
 	/* Real time may be set while the program runs; the first offset is kept for all. */
-	if (n->host.points.nr == 1)
+	if (!n->host.points.nr)
 		n->epoch_ns = c.real_ns - c.mono_ns;
-	*point = (struct sonde_clock_point){.from = c.ticks, .to_ns = c.mono_ns + n->epoch_ns};
+	ns = c.mono_ns + n->epoch_ns;
+	sonde_put(&n->r->arena, &n->host.points, (struct sonde_clock_point){.from = c.ticks, .to_ns = ns});
 	if (n->head_bytes && !n->since_ns)
-		n->since_ns = point->to_ns;
+		n->since_ns = ns;
 	if (!n->last_ns)
-		n->last_ns = point->to_ns;
-	return true;
+		n->last_ns = ns;
 }
 
-static bool read_piece(struct native *n, const uint8_t *p, size_t nr)
+static void read_piece(struct native *n, const uint8_t *p, size_t nr)
 {
 	struct sonde_events e;
 
 	if (nr < sizeof(e))
-		return true;
+		return;
 	memcpy(&e, p, sizeof(e));
-	if (!e.nr_bytes || e.nr_bytes > nr - sizeof(e))
-		return true;
-	return sonde_vec_put(&n->pieces, (struct native_piece){.stream = e.stream,
-		.chunk = e.chunk,
-		.offset = e.offset,
-		.nr_bytes = e.nr_bytes,
-		.tid = e.tid,
-		.data = p + sizeof(e)});
+	if (e.nr_bytes && e.nr_bytes <= nr - sizeof(e))
+		sonde_put(&n->src->work, &n->pieces,
+			(struct native_piece){.stream = e.stream,
+				.chunk = e.chunk,
+				.offset = e.offset,
+				.nr_bytes = e.nr_bytes,
+				.tid = e.tid,
+				.data = p + sizeof(e)});
 }
 
-static bool read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
+static void read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t stream, tid;
 
 	p = sonde_varint_get(p, end, &stream);
 	p = p ? sonde_varint_get(p, end, &tid) : NULL;
-	return !p ||
-	       sonde_native__name_thread(n, tid, sonde_native__text(p, (uint64_t)(end - p)));
+	if (p)
+		sonde_native__name_thread(n, tid, sonde_native__text(p, (uint64_t)(end - p)));
 }
 
-static bool read_mark(struct native *n, const uint8_t *p, size_t nr)
+static void read_mark(struct native *n, const uint8_t *p, size_t nr)
 {
-	struct sonde_window_mark *m;
-
-	if (nr < sizeof(*m))
-		return true;
-	m = sonde_vec_push(&n->marks);
-	if (m)
-		memcpy(m, p, sizeof(*m));
-	return m != NULL;
+	if (nr >= sizeof(struct sonde_window_mark))
+		memcpy(sonde_push(&n->src->work, &n->marks), p, sizeof(struct sonde_window_mark));
 }
 
-static bool read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
+static void read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
 {
 	struct sonde_str text = {(const char *)p, h->nr_bytes};
 
@@ -377,20 +358,25 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		sonde_note_loss(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
 		break;
 	case SONDE_BLOCK_CLOCK:
-		return read_clock(n, p, h->nr_bytes);
+		read_clock(n, p, h->nr_bytes);
+		break;
 	case SONDE_BLOCK_STRINGS:
-		return read_strings(n, p, p + h->nr_bytes);
+		read_strings(n, p, p + h->nr_bytes);
+		break;
 	case SONDE_BLOCK_THREAD:
-		return read_thread(n, p, p + h->nr_bytes);
+		read_thread(n, p, p + h->nr_bytes);
+		break;
 	case SONDE_BLOCK_EVENTS:
-		return read_piece(n, p, h->nr_bytes);
+		read_piece(n, p, h->nr_bytes);
+		break;
 	case SONDE_BLOCK_BUDGET:
 		if (h->nr_bytes >= offsetof(struct sonde_budget_status, slow_ppm))
 			memcpy(&n->budget, p,
 				h->nr_bytes < sizeof(n->budget) ? h->nr_bytes : sizeof(n->budget));
 		break;
 	case SONDE_BLOCK_WINDOW:
-		return read_mark(n, p, h->nr_bytes);
+		read_mark(n, p, h->nr_bytes);
+		break;
 	case SONDE_BLOCK_STATUS:
 		if (h->nr_bytes >= offsetof(struct sonde_status, nr_owed))
 			memcpy(&n->status, p,
@@ -405,11 +391,14 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 		break;
 	case SONDE_BLOCK_CELLS:
 		sonde_buf_add(&n->cells, p, h->nr_bytes);
-		return !n->cells.failed;
+		n->src->work.failed |= n->cells.failed;
+		break;
 	case SONDE_BLOCK_COUNTERS:
-		return sonde_native__counters(n, text);
+		sonde_native__counters(n, text);
+		break;
 	case SONDE_BLOCK_SAMPLES:
-		return sonde_native__samples(n, text);
+		sonde_native__samples(n, text);
+		break;
 	case SONDE_BLOCK_SAMPLER:
 		if (h->nr_bytes >= sizeof(n->sampler))
 			memcpy(&n->sampler, p, sizeof(n->sampler));
@@ -417,7 +406,6 @@ static bool read_block(struct native *n, const struct sonde_block_head *h, const
 	default: /* a later version's */
 		break;
 	}
-	return true;
 }
 
 static int by_place(const void *a, const void *b)
@@ -494,7 +482,8 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 		if (w.is_begun)
 			n->last_ns = 0;
 		w.is_begun = false;
-		if (!read_block(n, &h, p))
+		read_block(n, &h, p);
+		if (sonde_native__failed(n))
 			return sonde_err_nomem(err);
 	}
 	if (sonde_native__meta(n, "part").n)

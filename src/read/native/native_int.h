@@ -159,6 +159,12 @@ struct native {
 	struct native_counts counts;
 };
 
+/* Whether memory was short for the records or for the work. */
+static inline bool sonde_native__failed(const struct native *n)
+{
+	return n->r->arena.failed || n->src->work.failed;
+}
+
 /* Whether a record was counted with its launch, in a file that was folded: see struct sonde_rolled. */
 static inline bool sonde_native__is_folded(const struct native *n, const struct sonde_record *rec)
 {
@@ -179,10 +185,10 @@ int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_e
 /* Calls `take` for each block, in order. */
 void sonde_native__each_block(const struct native *n,
 	void (*take)(void *of, const struct sonde_block_head *h, const uint8_t *p), void *of);
-/* Takes the system's name of a thread; false when memory is short. */
-bool sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name);
-/* After all streams: adds the driver's attributes to the devices; false when memory is short. */
-bool sonde_native__devices(struct native *n);
+/* Takes the system's name of a thread. */
+void sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str name);
+/* After all streams: adds the driver's attributes to the devices. */
+void sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
 int sonde_native__read_blocks(struct native *n, struct sonde_err *err);
 int sonde_native__read_streams(struct native *n, struct sonde_err *err);
@@ -202,12 +208,12 @@ struct sonde_keyed *sonde_native__order_memory(const struct native *n);
 /* With a budget: launches without work become work without times; false when memory is short. */
 bool sonde_native__count_untimed(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);
-/* The blocks of a sampler; false when memory is short. */
-bool sonde_native__counters(struct native *n, struct sonde_str payload);
-bool sonde_native__samples(struct native *n, struct sonde_str payload);
+/* The blocks of a sampler. */
+void sonde_native__counters(struct native *n, struct sonde_str payload);
+void sonde_native__samples(struct native *n, struct sonde_str payload);
 bool sonde_native__is_sampler(const struct native *n);
-/* Keeps the file's GPU clock, taken over from `n`; false when memory is short. */
-bool sonde_native__keep_clock(struct native *n);
+/* Keeps the file's GPU clock, taken over from `n`. */
+void sonde_native__keep_clock(struct native *n);
 void sonde_native__note_sampler(const struct native *n);
 /* The program's name: the last part of its path. */
 struct sonde_str sonde_native__program(const struct native *n);

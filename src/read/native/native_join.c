@@ -44,33 +44,30 @@ static void leave_open(struct native *n, const struct native_edge *start)
 			end_ns > start->ns ? end_ns : start->ns + 1;
 }
 
-static bool match_edges(struct native *n)
+static void match_edges(struct native *n)
 {
-	struct sonde_keyed *starts, *stops;
-	size_t i, nr_starts = 0, nr_stops = 0;
-	bool ok;
+	struct sonde_arena *work = &n->src->work;
+	SONDE_VEC(struct sonde_keyed) starts = {0}, stops = {0};
+	size_t i, k;
 
-	starts = sonde_malloc(n->edges.nr * sizeof(*starts));
-	stops = sonde_malloc(n->edges.nr * sizeof(*stops));
-	ok = starts && stops && n->edges.nr < SONDE_NONE;
-	for (i = 0; i < n->edges.nr && ok; i++) {
+	work->failed |= n->edges.nr >= SONDE_NONE;
+	for (i = 0; i < n->edges.nr; i++) {
 		struct sonde_keyed t = {n->edges.at[i].key, (uint32_t)i};
 
 		if (n->edges.at[i].is_stop)
-			stops[nr_stops++] = t;
+			sonde_put(work, &stops, t);
 		else
-			starts[nr_starts++] = t;
+			sonde_put(work, &starts, t);
 	}
-	ok = ok && sonde_keysort(starts, nr_starts) && sonde_keysort(stops, nr_stops);
-	for (size_t k = i = 0; k < nr_stops && ok; k++)
-		match_stop(n, &n->edges.at[stops[k].index],
-			last_with_key(starts, nr_starts, &i, stops[k].key));
-	for (i = 0; i < n->edges.nr && ok; i++)
+	work->failed |= !sonde_keysort(starts.at, starts.nr) || !sonde_keysort(stops.at, stops.nr);
+	for (k = i = 0; k < stops.nr; k++)
+		match_stop(n, &n->edges.at[stops.at[k].index],
+			last_with_key(starts.at, starts.nr, &i, stops.at[k].key));
+	for (i = 0; i < n->edges.nr; i++)
 		if (!n->edges.at[i].is_stop && !n->r->ranges.at[n->edges.at[i].range].time.end_ns)
 			leave_open(n, &n->edges.at[i]);
-	sonde_free(starts);
-	sonde_free(stops);
-	return ok;
+	sonde_vec_release(&starts);
+	sonde_vec_release(&stops);
 }
 
 /* Whether the launches are few runs in order of time, one a thread: going back so often costs less than sorting. */
@@ -83,74 +80,60 @@ static bool are_few_runs(const struct native *n)
 	return nr <= n->launches.nr / n->edges.nr;
 }
 
-static bool add_starts(struct native *n)
+static void add_starts(struct native *n)
 {
-	bool as_is = are_few_runs(n), ok;
+	bool as_is = are_few_runs(n);
 	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
 	struct sonde_keyed *t =
 		as_is ? NULL : sonde_order_by_field(n->launches.at, n->launches.nr, ns);
 	size_t i;
 
-	ok = s && (as_is || t);
-	for (i = 0; i < n->launches.nr && ok; i++) {
+	n->src->work.failed |= !as_is && !t;
+	for (i = 0; i < n->launches.nr && !sonde_native__failed(n); i++) {
 		struct native_launch *l = &n->launches.at[as_is ? i : t[i].index];
 
 		l->set = sonde_starts__open_at(s, n->process, l->ns, l->set);
-		ok = l->set != SONDE_NONE;
 	}
 	n->counts.sets_cut += sonde_starts__free(s);
 	sonde_free(t);
-	return ok;
-}
-
-/* Ends start/end ranges and adds them to the sets of launches; false when memory is short. */
-static bool add_start_ends(struct native *n)
-{
-	return !n->edges.nr || (match_edges(n) && add_starts(n));
 }
 
 /* --- where the nodes of CUDA graphs were captured -------------------------------------------------- */
 
 /*
  * The work of a graph was written in the range that was open when its node was added to the graph. Copies
- * of a graph keep their nodes' origin. Start with `= {0}`.
+ * of a graph keep their nodes' origin. Start with `= {0}`; it is work of the source.
  */
 struct native_origins {
 	struct sonde_map ids; /* of nodes that have an origin, 8 bytes each */
-	uint32_t *ranges;     /* by number in `ids` */
+	SONDE_VEC(uint32_t) ranges; /* by number in `ids` */
 };
 
-static bool add_node(struct native *n, struct native_origins *s, const struct native_node *node)
+static void add_node(struct native *n, struct native_origins *s, const struct native_node *node)
 {
 	uint32_t number = sonde_map_find(&s->ids, SONDE_BYTES(node->original)), range = node->range;
 
 	if (node->original)
-		range = number == SONDE_NONE ? SONDE_NONE : s->ranges[number];
+		range = number < s->ranges.nr ? s->ranges.at[number] : SONDE_NONE;
 	if (range == SONDE_NONE)
-		return true;
-	number = sonde_map_keep(&s->ids, &n->r->arena, SONDE_BYTES(node->id), NULL);
-	if (number == SONDE_NONE)
-		return false;
-	s->ranges[number] = range;
-	return true;
+		return;
+	number = sonde_intern_copy(&n->src->work, &s->ids, SONDE_BYTES(node->id), NULL);
+	*(uint32_t *)sonde_slot(&n->src->work, &s->ranges, number) = range;
 }
 
 /*
  * In order of time, over all threads: a copy takes the origin of what it was copied from, which
  * was there earlier, but maybe in a thread that is read later.
  */
-static bool find_origins(struct native *n, struct native_origins *out)
+static void find_origins(struct native *n, struct native_origins *out)
 {
 	struct sonde_keyed *t = sonde_order_by_field(n->nodes.at, n->nodes.nr, ns);
-	bool ok;
 	size_t i;
 
-	out->ranges = sonde_malloc((n->nodes.nr + 1) * sizeof(*out->ranges));
-	ok = t && out->ranges;
-	for (i = 0; i < n->nodes.nr && ok; i++)
-		ok = add_node(n, out, &n->nodes.at[t[i].index]);
+	n->src->work.failed |= !t;
+	for (i = 0; i < n->nodes.nr && t; i++)
+		add_node(n, out, &n->nodes.at[t[i].index]);
 	sonde_free(t);
-	return ok;
 }
 
 /* The range that node `id` was captured in, SONDE_NONE when that is not known. */
@@ -158,13 +141,7 @@ static uint32_t origin_of(const struct native_origins *o, uint64_t id)
 {
 	uint32_t number = id && o->ids.nr ? sonde_map_find(&o->ids, SONDE_BYTES(id)) : SONDE_NONE;
 
-	return number == SONDE_NONE ? SONDE_NONE : o->ranges[number];
-}
-
-static void release_origins(struct native_origins *o)
-{
-	sonde_map_release(&o->ids);
-	sonde_free(o->ranges);
+	return number == SONDE_NONE ? SONDE_NONE : o->ranges.at[number];
 }
 
 /* --- launches by correlation id -------------------------------------------------------------------- */
@@ -180,35 +157,14 @@ struct launch_ids {
 	struct sonde_keyed *sorted; /* … all of them by id */
 };
 
-static bool list_by_id(const struct native *n, struct launch_ids *ids)
-{
-	size_t i;
-
-	ids->launches = sonde_malloc((ids->nr + 1) * sizeof(*ids->launches));
-	if (!ids->launches)
-		return false;
-	memset(ids->launches, 0xff, ids->nr * sizeof(*ids->launches));
-	for (i = 0; i < n->launches.nr; i++)
-		ids->launches[n->launches.at[i].correlation - ids->least] = (uint32_t)i;
-	return true;
-}
-
 static uint64_t id_of(const void *launches, uint32_t i)
 {
 	return ((const struct native_launch *)launches)[i].correlation;
 }
 
-static bool sort_by_id(const struct native *n, struct launch_ids *ids)
+static void find_ids(const struct native *n, struct launch_ids *ids)
 {
 	static sonde_key_fn *const by_id[] = {id_of};
-
-	ids->nr = n->launches.nr;
-	ids->sorted = sonde_order_by(n->launches.at, ids->nr, by_id, 1);
-	return ids->sorted;
-}
-
-static bool find_ids(const struct native *n, struct launch_ids *ids)
-{
 	uint32_t most = 0;
 	size_t i;
 
@@ -220,7 +176,18 @@ static bool find_ids(const struct native *n, struct launch_ids *ids)
 		most = id > most ? id : most;
 	}
 	ids->nr = n->launches.nr ? (size_t)most - ids->least + 1 : 0;
-	return ids->nr / 8 <= n->launches.nr ? list_by_id(n, ids) : sort_by_id(n, ids);
+	if (ids->nr / 8 > n->launches.nr) {
+		ids->nr = n->launches.nr;
+		ids->sorted = sonde_order_by(n->launches.at, ids->nr, by_id, 1);
+		n->src->work.failed |= !ids->sorted;
+		return;
+	}
+	ids->launches = sonde_arena_alloc(&n->src->work, ids->nr * sizeof(*ids->launches));
+	if (!ids->launches)
+		return;
+	memset(ids->launches, 0xff, ids->nr * sizeof(*ids->launches));
+	for (i = 0; i < n->launches.nr; i++)
+		ids->launches[n->launches.at[i].correlation - ids->least] = (uint32_t)i;
 }
 
 /* The last launch with this id, SONDE_NONE when there is none. */
@@ -277,15 +244,14 @@ static void follow_order(struct joining *j, struct sonde_record *rec)
 	j->nr_uncalled += rec->call == SONDE_NONE;
 }
 
-static bool name_record(struct joining *j, struct sonde_record *rec)
+static void name_record(struct joining *j, struct sonde_record *rec)
 {
 	struct sonde_str text = SONDE_STR("[CUDA memset]");
-
 	uint32_t name;
 
 	if (rec->kind == SONDE_RESULT_KERNEL) {
 		rec->function = sonde_kernel_names__function(&j->names, j->n->r, rec->function);
-		return rec->function != SONDE_NONE;
+		return;
 	}
 	if (rec->kind == SONDE_RESULT_GRAPH)
 		text = SONDE_STR("[CUDA graph]");
@@ -293,7 +259,6 @@ static bool name_record(struct joining *j, struct sonde_record *rec)
 		text = sonde_launch__copy_name(rec->function);
 	name = sonde_records__string(j->n->r, text);
 	rec->function = sonde_records__function(j->n->r, name, name);
-	return rec->function != SONDE_NONE;
 }
 
 static void complete_time(struct native *n, struct sonde_record_time *t)
@@ -311,25 +276,21 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 		t->end_ns = UINT64_MAX;
 }
 
-/* Fills in what the launch of a record knows, or that it is not there; false when memory is short. */
-static bool complete_launch(struct native *n, struct sonde_record *rec)
+/* Fills in everything that the launch of a record knows, or that it is not there. */
+static void complete_launch(struct native *n, struct sonde_record *rec)
 {
 	const struct native_launch *l = rec->call == SONDE_NONE ? NULL : &n->launches.at[rec->call];
-	uint32_t caller =
-		sonde_records__caller(n->r, n->process, l ? sonde_native__thread(n, l) : 0);
 
-	rec->caller = caller;
+	rec->caller = sonde_records__caller(n->r, n->process, l ? sonde_native__thread(n, l) : 0);
 	rec->open = l ? l->set : 0;
 	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
 	rec->call_ns = l ? l->ns : 0;
 	n->counts.unchosen += l && rec->is_unchosen;
 	n->counts.no_launch += !l && !n->is_windowed;
 	n->counts.out_of_windows += !l && n->is_windowed;
-	return caller != SONDE_NONE;
 }
 
-/* False when memory is short. */
-static bool complete_record(struct joining *j, struct sonde_record *rec)
+static void complete_record(struct joining *j, struct sonde_record *rec)
 {
 	uint32_t origin = origin_of(&j->origins, rec->call_ns);
 
@@ -337,11 +298,10 @@ static bool complete_record(struct joining *j, struct sonde_record *rec)
 		rec->origin = origin;
 		rec->origin_kind = SONDE_ORIGIN_GRAPH;
 	}
-	if (!complete_launch(j->n, rec))
-		return false;
+	complete_launch(j->n, rec);
 	complete_time(j->n, &rec->time);
 	follow_order(j, rec);
-	return name_record(j, rec);
+	name_record(j, rec);
 }
 
 /* Each launch of a kernel or graph counts once, also one that was not written. `id` is the record's correlation id. */
@@ -359,14 +319,13 @@ static void count_recorded(struct joining *j, const struct sonde_record *rec, ui
 		j->last_alone = id;
 }
 
-static bool complete_records(struct joining *j)
+static void complete_records(struct joining *j)
 {
 	struct native *n = j->n;
 	struct sonde_record *recs = n->r->records.at;
 	size_t i, nr = n->first_record;
-	bool ok = true;
 
-	for (i = nr; i < n->r->records.nr && ok; i++) {
+	for (i = nr; i < n->r->records.nr; i++) {
 		uint32_t id = recs[i].call;
 
 		recs[i].call = launch_of(&j->ids, id);
@@ -378,16 +337,15 @@ static bool complete_records(struct joining *j)
 			count_recorded(j, &recs[i], id);
 		if (nr != i)
 			recs[nr] = recs[i];
-		ok = complete_record(j, &recs[nr++]);
+		complete_record(j, &recs[nr++]);
 	}
 	n->r->records.nr = nr;
-	return ok;
 }
 
 /* --- the order of launch ------------------------------------------------------------------------ */
 
 /* Orders records by launch, and the work of one launch by its start. */
-static bool order_records(struct native *n)
+static void order_records(struct native *n)
 {
 	size_t i, first, nr = n->r->records.nr - n->first_record;
 	struct sonde_record *recs = nr ? &n->r->records.at[n->first_record] : NULL;
@@ -405,7 +363,7 @@ static bool order_records(struct native *n)
 			     sonde_order_by_field(&recs[first], i - first, time.start_ns),
 			     &recs[first], i - first, sizeof(*recs));
 	}
-	return ok;
+	n->src->work.failed |= !ok;
 }
 
 static void forget_moments(struct native *n)
@@ -434,12 +392,11 @@ struct sonde_keyed *sonde_native__order_memory(const struct native *n)
 	return NULL;
 }
 
-static bool add_memory(struct joining *j)
+static void add_memory(struct joining *j)
 {
 	struct native *n = j->n;
-	size_t i, nr = n->memory.nr, first = n->r->memory.nr;
+	size_t i, nr = n->memory.nr;
 	struct sonde_keyed *t;
-	bool ok;
 
 	for (i = 0; i < nr; i++) {
 		struct native_memory *m = &n->memory.at[i];
@@ -452,59 +409,54 @@ static bool add_memory(struct joining *j)
 		m->memory.open = n->launches.at[m->launch].set;
 	}
 	t = sonde_native__order_memory(n);
-	ok = t && sonde_vec_reserve(&n->r->memory, first + nr);
-	for (i = 0; i < nr && ok; i++)
-		n->r->memory.at[first + i] = n->memory.at[t[i].index].memory;
-	n->r->memory.nr = first + (ok ? nr : 0);
+	n->src->work.failed |= !t;
+	for (i = 0; i < nr && t; i++)
+		sonde_put(&n->r->arena, &n->r->memory, n->memory.at[t[i].index].memory);
 	sonde_free(t);
-	return ok;
 }
 
-/* Says for each record when its call returned; false when memory is short. */
-static bool add_returns(struct native *n)
+/* Says for each record when its call returned. */
+static void add_returns(struct native *n)
 {
-	size_t i, nr = n->r->records.nr;
-	uint64_t *at;
+	size_t i;
 
-	if (!n->r->options.for_replay)
-		return true;
-	if (!sonde_vec_reserve(&n->r->returned_ns, nr))
-		return false;
-	at = n->r->returned_ns.at;
-	for (i = n->r->returned_ns.nr; i < nr; i++) {
+	for (i = n->r->returned_ns.nr; i < n->r->records.nr; i++) {
 		uint32_t call = n->r->records.at[i].call;
 
-		at[i] = i >= n->first_record && call != SONDE_NONE ? n->returned_ns.at[call] : 0;
+		sonde_put(&n->r->arena, &n->r->returned_ns,
+			i >= n->first_record && call != SONDE_NONE ? n->returned_ns.at[call] : 0);
 	}
-	n->r->returned_ns.nr = nr;
-	return true;
 }
 
 int sonde_native__join(struct native *n, struct sonde_err *err)
 {
 	struct joining j = {.n = n};
-	bool ok = n->launches.nr < SONDE_NONE && add_start_ends(n) && find_ids(n, &j.ids) &&
-		  find_origins(n, &j.origins);
 
-	if (ok && n->status.nr_owed) {
-		j.has_record = sonde_calloc(n->launches.nr + 1, sizeof(*j.has_record));
-		ok = j.has_record;
+	n->src->work.failed |= n->launches.nr >= SONDE_NONE;
+	if (n->edges.nr) {
+		match_edges(n);
+		add_starts(n);
 	}
-	ok = ok && complete_records(&j) && add_memory(&j);
-
-	if (ok && n->budget.budget_ppm) {
-		ok = sonde_native__count_untimed(n);
+	find_ids(n, &j.ids);
+	find_origins(n, &j.origins);
+	if (n->status.nr_owed)
+		j.has_record = sonde_arena_calloc(&n->src->work, n->launches.nr, sizeof(*j.has_record));
+	if (!sonde_native__failed(n)) {
+		complete_records(&j);
+		add_memory(&j);
+	}
+	if (!sonde_native__failed(n) && n->budget.budget_ppm) {
+		n->src->work.failed |= !sonde_native__count_untimed(n);
 		j.is_out_of_order = true;
 	}
 	n->nr_works = n->r->records.nr - n->first_record + n->memory.nr + j.nr_folded;
-	ok = ok && (!j.is_out_of_order || order_records(n));
-	ok = ok && add_returns(n);
+	if (j.is_out_of_order)
+		order_records(n);
+	if (n->r->options.for_replay && !sonde_native__failed(n))
+		add_returns(n);
 	if (j.nr_uncalled)
 		forget_moments(n);
-	sonde_free(j.has_record);
-	sonde_free(j.ids.launches);
 	sonde_free(j.ids.sorted);
-	release_origins(&j.origins);
 	sonde_vec_release(&j.names.of);
-	return ok ? 0 : sonde_err_nomem(err);
+	return sonde_source__status(n->src, n->r, err);
 }

@@ -28,55 +28,46 @@ static void read_offset(const struct native *n, struct sonde_series *s)
 		s->offset_ns = (int64_t)ns;
 }
 
-static bool add_counters(
+static void add_counters(
 	struct native *n, struct sonde_series *s, const struct sonde_counter_set *c)
 {
 	uint32_t i;
 
 	for (i = 0; i < c->nr; i++) {
-		struct sonde_counter *slot = sonde_vec_push(&s->counters);
+		struct sonde_counter *slot = sonde_push(&n->r->arena, &s->counters);
 
-		if (!slot)
-			return false;
 		slot->role =
 			c->at[i].role.n ? sonde_records__string(n->r, c->at[i].role) : SONDE_NONE;
 		slot->name = sonde_records__string(n->r, c->at[i].name);
 		slot->peak = c->at[i].peak;
-		if (slot->name == SONDE_NONE || (c->at[i].role.n && slot->role == SONDE_NONE))
-			return false;
 	}
-	return true;
 }
 
 /* A set that is named anew (its interval changed) goes on in another series. */
-bool sonde_native__counters(struct native *n, struct sonde_str payload)
+void sonde_native__counters(struct native *n, struct sonde_str payload)
 {
 	struct sonde_counter_set *c = sonde_malloc(sizeof(*c));
-	struct sonde_series *s;
-	bool is_good = c != NULL;
 
-	if (is_good && sonde_counters_get(c, payload)) {
-		s = sonde_vec_push(&n->r->series);
-		is_good = s != NULL;
-		if (is_good) {
-			s->input = n->src->input;
-			s->device = c->device;
-			s->uuid = c->uuid;
-			s->host = sonde_native__meta(n, "host");
-			s->interval_ns = c->interval_ns;
-			read_offset(n, s);
-			is_good = add_counters(n, s, c);
-			n->series_of[c->set] = (uint32_t)n->r->series.nr;
-		}
-	} else if (is_good) {
+	n->src->work.failed |= !c;
+	if (c && sonde_counters_get(c, payload)) {
+		struct sonde_series *s = sonde_push(&n->r->arena, &n->r->series);
+
+		s->input = n->src->input;
+		s->device = c->device;
+		s->uuid = c->uuid;
+		s->host = sonde_native__meta(n, "host");
+		s->interval_ns = c->interval_ns;
+		read_offset(n, s);
+		add_counters(n, s, c);
+		n->series_of[c->set] = (uint32_t)n->r->series.nr;
+	} else {
 		n->counts.bad_samples++;
 	}
 	sonde_free(c);
-	return is_good;
 }
 
 /* Times stay the GPU's here: series.c puts them on the axis of the records. */
-static bool add_samples(struct native *n, struct sonde_series *s, struct sonde_samples_in *in)
+static void add_samples(struct native *n, struct sonde_series *s, struct sonde_samples_in *in)
 {
 	uint64_t start = 0, end = 0, last = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : 0;
 	double row[SONDE_COUNTER_LIMIT];
@@ -87,50 +78,36 @@ static bool add_samples(struct native *n, struct sonde_series *s, struct sonde_s
 			continue;
 		}
 		last = end;
-		if (!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
-			return false;
-		if (!sonde_vec_put(&s->times, (struct sonde_sample_time){start, end}))
-			return false;
+		if (!sonde_reserve(&n->r->arena, &s->values, s->values.nr + s->counters.nr))
+			return;
+		sonde_put(&n->r->arena, &s->times, (struct sonde_sample_time){start, end});
 		memcpy(&s->values.at[s->values.nr], row, s->counters.nr * sizeof(*row));
 		s->values.nr += s->counters.nr;
 	}
 	n->counts.bad_samples += in->is_damaged;
-	return true;
 }
 
-bool sonde_native__samples(struct native *n, struct sonde_str payload)
+void sonde_native__samples(struct native *n, struct sonde_str payload)
 {
 	struct sonde_samples_in in;
 
-	if (!sonde_samples_open(&in, payload) || !n->series_of[in.set]) {
+	if (sonde_samples_open(&in, payload) && n->series_of[in.set])
+		add_samples(n, &n->r->series.at[n->series_of[in.set] - 1], &in);
+	else
 		n->counts.bad_samples++;
-		return true;
-	}
-	return add_samples(n, &n->r->series.at[n->series_of[in.set] - 1], &in);
 }
 
-bool sonde_native__keep_clock(struct native *n)
+void sonde_native__keep_clock(struct native *n)
 {
 	bool is_sampler = sonde_native__is_sampler(n);
 	struct sonde_clock_map *from = is_sampler ? &n->host : &n->gpu;
-	struct sonde_gpu_clock *c, **slot;
 
-	if (!is_sampler && (!n->nr_works || !n->gpu.points.nr))
-		return true;
-	c = sonde_calloc(1, sizeof(*c));
-	slot = c ? sonde_vec_push(&n->r->gpu_clocks) : NULL;
-	if (!slot) {
-		sonde_free(c);
-		return false;
-	}
-	*slot = c;
-	*c = (struct sonde_gpu_clock){.clock = *from,
-		.host = sonde_native__meta(n, "host"),
-		.input = n->src->input,
-		.nr_works = is_sampler ? 0 : n->nr_works};
-	from->points.at = NULL;
-	from->points.nr = from->points.cap = 0;
-	return true;
+	if (is_sampler || (n->nr_works && n->gpu.points.nr))
+		sonde_put(&n->r->arena, &n->r->gpu_clocks,
+			(struct sonde_gpu_clock){.clock = *from,
+				.host = sonde_native__meta(n, "host"),
+				.input = n->src->input,
+				.nr_works = is_sampler ? 0 : n->nr_works});
 }
 
 static void note_losses(const struct native *n)

@@ -39,25 +39,24 @@ void sonde_stream__share_cpu(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 
 static void cpu_later(struct stream *s, uint32_t range, bool is_end)
 {
-	s->no_memory |= !sonde_vec_put(&s->pending,
+	sonde_put(&s->n->src->work, &s->pending,
 		(struct pending){.range = range, .is_end = is_end, .ticks = s->at.ticks});
 }
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
 /* A domain whose name was not written is not the default one. */
-static bool name_domain(struct stream *s, uint32_t domain)
+static void name_domain(struct stream *s, uint32_t domain)
 {
 	struct sonde_records *r = s->n->r;
 	uint32_t *name = &s->n->domains[domain];
 	struct sonde_str text;
 
 	if (!domain || *name != SONDE_NONE)
-		return true;
+		return;
 	text = domain == NATIVE_NO_DOMAIN ? SONDE_STR("(domain not written)")
 					  : sonde_arena_printf(&r->arena, "domain %u", domain);
-	*name = text.p ? sonde_records__string(r, text) : SONDE_NONE;
-	return *name != SONDE_NONE;
+	*name = sonde_records__string(r, text);
 }
 
 /* A new range entry beginning now, without a parent. SONDE_NONE when memory is short. */
@@ -66,19 +65,19 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 	struct native *n = s->n;
 	struct sonde_records *r = n->r;
 
-	if (label == SONDE_NONE || r->ranges.nr >= SONDE_NONE || !name_domain(s, domain) ||
-		!sonde_vec_put(&r->ranges, (struct sonde_range){.parent = SONDE_NONE,
-						   .label = label,
-						   .domain = n->domains[domain],
-						   .process = n->process,
-						   .thread = s->tid,
-						   .kind = (uint8_t)kind,
-						   .time.begin_ns = sonde_stream__now(s)})) {
-		s->no_memory = true;
-		return SONDE_NONE;
-	}
-	s->no_memory |= n->kept && !sonde_vec_put(&n->piece_of, s->piece);
-	return (uint32_t)(r->ranges.nr - 1);
+	name_domain(s, domain);
+	r->arena.failed |= r->ranges.nr >= SONDE_NONE;
+	sonde_put(&r->arena, &r->ranges,
+		(struct sonde_range){.parent = SONDE_NONE,
+			.label = label,
+			.domain = n->domains[domain],
+			.process = n->process,
+			.thread = s->tid,
+			.kind = (uint8_t)kind,
+			.time.begin_ns = sonde_stream__now(s)});
+	if (n->kept)
+		sonde_put(&n->src->work, &n->piece_of, s->piece);
+	return sonde_native__failed(n) ? SONDE_NONE : (uint32_t)(r->ranges.nr - 1);
 }
 
 /* The bytes of a path of `above` bytes with `label` appended, and a separator. */
@@ -110,9 +109,8 @@ static bool region_fits(struct stream *s, uint64_t hash, size_t nr_bytes)
 	if (n->long_path_bytes + nr_bytes > max)
 		return false;
 	n->long_path_bytes += nr_bytes;
-	s->no_memory |=
-		sonde_map_keep(&n->long_paths, &n->r->arena, SONDE_BYTES(hash), NULL) == SONDE_NONE;
-	return !s->no_memory;
+	sonde_intern_copy(&n->src->work, &n->long_paths, SONDE_BYTES(hash), NULL);
+	return true;
 }
 
 static size_t domain_bytes(const struct stream *s, uint32_t domain)

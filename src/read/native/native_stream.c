@@ -1,5 +1,4 @@
 /* The events of each thread, in order: pushes and pops, and the launches with what was open. */
-#include "base/alloc.h"
 #include "read/native/native_stream.h"
 
 #include <string.h>
@@ -97,7 +96,7 @@ static const uint8_t *read_base(
 	s->nr_lost = nr_lost;
 	reopen_ranges(s, &o);
 	if ((s->window == NATIVE_OUTSIDE || (s->is_new && s->window == NATIVE_ALL_TIME)) &&
-		!s->no_memory)
+		!sonde_native__failed(s->n))
 		mark_inherited(s);
 	return p;
 }
@@ -118,8 +117,6 @@ static uint32_t current_set(struct stream *s)
 		nr = 1;
 	}
 	s->set = sonde_records__set(s->n->r, members, nr);
-	if (s->set == SONDE_NONE)
-		s->no_memory = true;
 	return s->set;
 }
 
@@ -132,9 +129,9 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		.piece = s->piece,
 		.is_untimed = e->is_untimed};
 
-	s->no_memory |= !sonde_vec_put(&s->n->launches, launch);
+	sonde_put(&s->n->src->work, &s->n->launches, launch);
 	if (s->n->r->options.for_replay)
-		s->no_memory |= !sonde_vec_put(&s->n->returned_ns, (uint64_t)0);
+		sonde_put(&s->n->src->work, &s->n->returned_ns, 0);
 }
 
 /* Where calls of the runtime and of the driver have ids of their own, the last two launches are one. */
@@ -212,7 +209,7 @@ static bool read_piece(struct stream *s, const struct native_piece *piece, bool 
 	struct sonde_event e;
 
 	s->is_new = piece->chunk == 0 && piece->offset == 0;
-	while (p && p < end && !s->no_memory) {
+	while (p && p < end && !sonde_native__failed(s->n)) {
 		at = p;
 		if (*p == SONDE_EVENT_BASE) {
 			p = read_base(s, p, end, resync);
@@ -263,7 +260,7 @@ static void take_works(struct stream *s)
 {
 	struct native *n = s->n;
 	struct sonde_record *at = n->r->records.at;
-	size_t nr = n->r->records.nr, cap = n->r->records.cap;
+	size_t nr = n->r->records.nr, cap = n->r->records.cap, i;
 
 	if (!n->first_record && s->works.nr > nr) {
 		n->r->records.at = s->works.at;
@@ -273,7 +270,9 @@ static void take_works(struct stream *s)
 		s->works.nr = nr;
 		s->works.cap = cap;
 	}
-	s->no_memory |= s->works.nr && !sonde_vec_append(&n->r->records, &s->works);
+	sonde_reserve(&n->r->arena, &n->r->records, n->r->records.nr + s->works.nr + 1);
+	for (i = 0; i < s->works.nr; i++)
+		sonde_put(&n->r->arena, &n->r->records, s->works.at[i]);
 	s->works.nr = 0;
 }
 
@@ -350,19 +349,17 @@ static size_t read_stream(struct stream *s, size_t i)
 
 int sonde_native__read_streams(struct native *n, struct sonde_err *err)
 {
-	struct stream *s = sonde_calloc(1, sizeof(*s));
-	bool no_memory;
+	struct stream *s = sonde_arena_calloc(&n->src->work, 1, sizeof(*s));
 	size_t i;
 
 	if (!s)
 		return sonde_err_nomem(err);
 	s->n = n;
-	for (i = 0; i < n->pieces.nr && !s->no_memory;)
+	for (i = 0; i < n->pieces.nr && !sonde_native__failed(n);)
 		i = read_stream(s, i);
-	no_memory = s->no_memory || !sonde_native__devices(n);
+	sonde_native__devices(n);
 	sonde_vec_release(&s->pending);
 	sonde_vec_release(&s->works);
-	sonde_free(s);
 	sonde_clock_map__init(&n->gpu);
-	return no_memory ? sonde_err_nomem(err) : 0;
+	return sonde_source__status(n->src, n->r, err);
 }

@@ -41,8 +41,7 @@ struct stream {
 	bool set_is_old;
 	uint32_t set;
 	SONDE_VEC(struct pending) pending;
-	SONDE_VEC(struct sonde_record) works; /* of the GPU, in events of this stream */
-	bool no_memory;
+	SONDE_VEC(struct sonde_record) works; /* of the GPU, in events of this stream; of the records' arena */
 };
 
 /* When the event at hand happened, in nanoseconds since the epoch. */
@@ -53,7 +52,7 @@ static inline uint64_t sonde_stream__now(struct stream *s)
 
 /* The thread's CPU clock was read: ranges that began or ended since the last time get their share. */
 void sonde_stream__share_cpu(struct stream *s, uint64_t ticks, uint64_t cpu_ns);
-/* A start/end range beginning now; SONDE_NONE when it is left out or memory is short. */
+/* A start/end range beginning now; SONDE_NONE when it is left out. */
 uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain);
 void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain);
 void sonde_stream__pop(struct stream *s, uint64_t domain);

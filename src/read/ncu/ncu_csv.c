@@ -175,10 +175,8 @@ static bool find_header(struct csv_cursor *c)
 static int add_column(struct csv_table *t, const struct csv_cell *cell, struct sonde_err *err)
 {
 	struct sonde_str name = csv_text(&t->r->arena, cell);
-	struct csv_column *col = name.p ? sonde_vec_push(&t->columns) : NULL;
+	struct csv_column *col = sonde_push(&t->r->arena, &t->columns);
 
-	if (!col)
-		return sonde_err_nomem(err);
 	*col = (struct csv_column){.role = role_of(name), .metric = SONDE_NONE, .factor = 1};
 	if (col->role != CSV_METRIC)
 		t->has[col->role] = true;
@@ -196,7 +194,7 @@ static int add_column(struct csv_table *t, const struct csv_cell *cell, struct s
 	if (sonde_str_is(name, SONDE_ATTR_NAME))
 		t->display_name = (uint32_t)(t->columns.nr - 1);
 	col->metric = sonde_records__metric(t->r, name);
-	return col->metric == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return 0;
 }
 
 static int read_header(struct csv_table *t, struct csv_cursor *c, struct sonde_err *err)
@@ -258,7 +256,7 @@ static int read_units(struct csv_table *t, struct csv_cursor *c, struct sonde_er
  * `Total Time (ns)`, `Total Time`: is the time of a table that has no other. Without a unit it is
  * in milliseconds, as the scripts that write such tables read it.
  */
-static int set_total_time(struct csv_table *t, struct csv_cursor head, struct sonde_err *err)
+static void set_total_time(struct csv_table *t, struct csv_cursor head)
 {
 	struct csv_column *col = &t->columns.at[t->total_time];
 	struct csv_cell cell = {0};
@@ -271,10 +269,9 @@ static int set_total_time(struct csv_table *t, struct csv_cursor head, struct so
 	unit = sonde_str_cut(unit, ')', &(struct sonde_str){0});
 	t->is_unitless = !unit.n;
 	col->metric = sonde_records__metric(t->r, SONDE_STR(SONDE_METRIC_TIME));
-	if (col->metric == SONDE_NONE)
-		return sonde_err_nomem(err);
-	col->factor = csv_unit(&t->r->arena, unit.n ? unit : SONDE_STR("ms"), &t->r->metrics.at[col->metric].unit);
-	return 0;
+	if (col->metric != SONDE_NONE)
+		col->factor = csv_unit(&t->r->arena, unit.n ? unit : SONDE_STR("ms"),
+			&t->r->metrics.at[col->metric].unit);
 }
 
 /* Reads the header and, if there is one, the row of units. */
@@ -283,8 +280,10 @@ static int read_head(struct csv_table *t, struct csv_cursor *c, struct sonde_err
 	struct csv_cursor head = *c;
 	int rc = read_header(t, c, err);
 
+	if (rc == 0)
+		rc = sonde_arena_status(&t->r->arena, err); /* before columns are used by their numbers */
 	if (rc == 0 && t->total_time != SONDE_NONE && !t->has_time)
-		rc = set_total_time(t, head, err);
+		set_total_time(t, head);
 	return rc ? rc : read_units(t, c, err);
 }
 
@@ -297,22 +296,11 @@ struct row {
 	size_t nr;
 };
 
-static int keep_quoted(struct csv_table *t, const struct csv_cell *cell, struct sonde_err *err)
-{
-	struct sonde_str text = csv_text(&t->r->arena, cell);
-
-	return text.p && sonde_vec_put(
-				 &t->quoted, (struct csv_quoted){offset_of(t, cell->raw.p), text})
-		       ? 0
-		       : sonde_err_nomem(err);
-}
-
 static int scan_row(
 	struct csv_table *t, struct csv_cursor *c, struct row *row, struct sonde_err *err)
 {
 	const char *start = c->p;
 	struct csv_cell cell;
-	int rc = 0;
 
 	*row = (struct row){.nr = 0};
 	do {
@@ -329,9 +317,10 @@ static int scan_row(
 		else if (row->nr - 1 == t->display_name)
 			row->display_name = cell;
 		if (col->role == CSV_METRIC && cell.has_quotes)
-			rc = keep_quoted(t, &cell, err);
-	} while (rc == 0 && !c->at_row_end);
-	return rc;
+			sonde_put(&t->r->arena, &t->quoted, (struct csv_quoted){offset_of(t, cell.raw.p),
+								    csv_text(&t->r->arena, &cell)});
+	} while (!c->at_row_end);
+	return 0;
 }
 
 static uint64_t whole_number(const struct csv_cell *cell)
@@ -354,8 +343,8 @@ static bool is_attribute(const struct csv_table *t, const struct csv_column *col
 	       sonde_str_starts(t->r->metrics.at[col->metric].name, SONDE_ATTR_PREFIX);
 }
 
-/* Every result repeats the attributes of its device: those of the first are taken. False when memory is short. */
-static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t row)
+/* Every result repeats the attributes of its device: those of the first are taken. */
+static void add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t row)
 {
 	struct csv_cursor c = cursor_at(t->src, row);
 	struct sonde_attribute *list, *a;
@@ -365,10 +354,8 @@ static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t
 	for (i = 0; i < t->columns.nr; i++)
 		nr += is_attribute(t, &t->columns.at[i]);
 	list = sonde_arena_calloc(&t->r->arena, nr, sizeof(*list));
-	if (!list)
-		return false;
 	d->attributes = list;
-	for (i = 0; i < t->columns.nr && csv_next(&c, &cell); i++) {
+	for (i = 0; list && i < t->columns.nr && csv_next(&c, &cell); i++) {
 		const struct csv_column *col = &t->columns.at[i];
 
 		if (!is_attribute(t, col) || csv_is_missing(cell.raw))
@@ -379,11 +366,9 @@ static bool add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t
 		if (isnan(a->value))
 			a->text = csv_text(&t->r->arena, &cell);
 	}
-	return true;
 }
 
-static int add_device(struct csv_table *t, const struct row *row, const struct csv_result *res,
-	struct sonde_err *err)
+static void add_device(struct csv_table *t, const struct row *row, const struct csv_result *res)
 {
 	struct sonde_device d = {
 		.id = (uint32_t)whole_number(&row->cells[CSV_DEVICE]), .process = res->process};
@@ -391,13 +376,12 @@ static int add_device(struct csv_table *t, const struct row *row, const struct c
 	struct sonde_str rest;
 
 	if (known && known->process == d.process)
-		return 0;
+		return;
 	d.name = csv_text(&t->r->arena, &row->display_name);
 	d.cc_major = small_number(sonde_str_cut(row->cells[CSV_CC].raw, '.', &rest));
 	d.cc_minor = small_number(rest);
-	if (!add_attributes(t, &d, res->rec.payload) || !sonde_records__device(t->r, &d))
-		return sonde_err_nomem(err);
-	return 0;
+	add_attributes(t, &d, res->rec.payload);
+	sonde_records__device(t->r, &d);
 }
 
 static uint8_t kind_of(struct sonde_str kernel)
@@ -409,7 +393,7 @@ static uint8_t kind_of(struct sonde_str kernel)
 }
 
 /* Texts that live as long as the records, those of ranges as long as the row is read. */
-static bool texts_of(
+static void texts_of(
 	struct csv_table *t, const struct row *row, struct sonde_str texts[NR_CSV_ROLES])
 {
 	size_t i;
@@ -419,21 +403,18 @@ static bool texts_of(
 
 		texts[i] = is_ranges ? csv_text_in(&t->ranges[i - CSV_PUSH_POP], &row->cells[i])
 				     : csv_text(&t->r->arena, &row->cells[i]);
-		if (row->cells[i].has_quotes && !texts[i].p)
-			return false;
+		t->r->arena.failed |= row->cells[i].has_quotes && !texts[i].p;
 	}
-	return true;
 }
 
 static int add_record(
 	struct csv_table *t, const struct row *row, struct csv_result *res, struct sonde_err *err)
 {
 	struct sonde_str texts[NR_CSV_ROLES];
-	uint32_t caller, full_name;
+	uint32_t full_name;
 	int rc;
 
-	if (!texts_of(t, row, texts))
-		return sonde_err_nomem(err);
+	texts_of(t, row, texts);
 	if (!t->has[CSV_KERNEL]) /* by range: so many launches of it, or a replayed range */
 		texts[CSV_KERNEL] = t->has[CSV_CALLS] ? SONDE_STR("(all kernels)") : SONDE_STR("range");
 	res->rec.kind = kind_of(texts[CSV_KERNEL]);
@@ -448,17 +429,16 @@ static int add_record(
 	full_name = sonde_records__string(t->r, texts[CSV_KERNEL]);
 	res->rec.function = sonde_records__function(t->r,
 		sonde_records__string(t->r, sonde_demangle_function(texts[CSV_KERNEL])), full_name);
-	if (res->rec.queue == SONDE_NONE || res->process == SONDE_NONE || res->rec.function == SONDE_NONE)
-		return sonde_err_nomem(err);
-	rc = t->has[CSV_RANGE] && !t->has[CSV_PUSH_POP]
-		     ? csv_read_range(&t->nvtx, t->r, res, texts[CSV_RANGE], err)
-		     : csv_read_nvtx(&t->nvtx, t->r, res, &texts[CSV_PUSH_POP], err);
-	if (rc == 0)
-		rc = add_device(t, row, res, err);
-	caller = rc ? SONDE_NONE : sonde_records__caller(t->r, res->process, res->thread);
-	res->rec.caller = caller;
-	if (caller == SONDE_NONE || !sonde_vec_put(&t->r->records, res->rec))
-		return rc ? rc : sonde_err_nomem(err);
+	rc = sonde_arena_status(&t->r->arena, err); /* before the process is used by its number */
+	if (rc)
+		return rc;
+	if (t->has[CSV_RANGE] && !t->has[CSV_PUSH_POP])
+		csv_read_range(&t->nvtx, t->r, res, texts[CSV_RANGE]);
+	else
+		csv_read_nvtx(&t->nvtx, t->r, res, &texts[CSV_PUSH_POP]);
+	add_device(t, row, res);
+	res->rec.caller = sonde_records__caller(t->r, res->process, res->thread);
+	sonde_put(&t->r->arena, &t->r->records, res->rec);
 	return 0;
 }
 
@@ -585,9 +565,6 @@ static void release(struct sonde_source *src)
 {
 	struct csv_table *t = src->state;
 
-	sonde_vec_release(&t->columns);
-	sonde_vec_release(&t->quoted);
-	csv_nvtx_release(&t->nvtx);
 	sonde_buf_release(&t->ranges[0]);
 	sonde_buf_release(&t->ranges[1]);
 }

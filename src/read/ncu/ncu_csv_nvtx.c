@@ -67,8 +67,8 @@ static struct sonde_str label_of(struct sonde_str s)
 }
 
 /* One quoted item. */
-static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_str s,
-	enum sonde_range_kind kind, struct sonde_err *err)
+static void read_item(
+	struct csv_nvtx *n, struct sonde_records *r, struct sonde_str s, enum sonde_range_kind kind)
 {
 	static const struct sonde_str none = {"<default domain>", 16};
 	struct sonde_str domain, label;
@@ -76,11 +76,11 @@ static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_s
 
 	if (count_char(s, ':') < NR_FIELDS + 1u + (kind == SONDE_START_END)) {
 		n->nr_lost++;
-		return 0;
+		return;
 	}
-	item = n->items.nr < MAX_FRAMES ? sonde_vec_push(&n->items) : NULL;
-	if (!item)
-		return n->items.nr < MAX_FRAMES ? sonde_err_nomem(err) : 0;
+	if (n->items.nr == MAX_FRAMES)
+		return;
+	item = sonde_push(&r->arena, &n->items);
 	if (kind == SONDE_START_END) {
 		double number = csv_number(sonde_str_cut(s, ':', &s));
 
@@ -94,7 +94,6 @@ static int read_item(struct csv_nvtx *n, struct sonde_records *r, struct sonde_s
 		item->domain = sonde_records__copied(r, domain);
 	}
 	item->label = sonde_records__copied(r, label);
-	return item->label == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 /* Where the item ends because another begins: the first `"  "`, or s.n. */
@@ -113,37 +112,36 @@ static size_t find_border(struct sonde_str s)
 }
 
 /* The items of a cell: `"…"  "…" `. A quote ends one if the cell ends there or another begins. */
-static int read_items(struct csv_nvtx *n, struct sonde_records *r, struct sonde_str cell,
-	enum sonde_range_kind kind, struct sonde_err *err)
+static void read_items(
+	struct csv_nvtx *n, struct sonde_records *r, struct sonde_str cell, enum sonde_range_kind kind)
 {
 	struct sonde_str rest = cell;
-	int rc = 0;
 
 	n->items.nr = 0;
-	while (rc == 0) {
+	for (;;) {
 		size_t at = sonde_str_find(rest, '"');
 
 		if (at == rest.n)
-			break;
+			return;
 		rest = (struct sonde_str){rest.p + at + 1, rest.n - at - 1};
 		at = find_border(rest);
 		if (at < rest.n) {
-			rc = read_item(n, r, (struct sonde_str){rest.p, at}, kind, err);
+			read_item(n, r, (struct sonde_str){rest.p, at}, kind);
 			rest = (struct sonde_str){rest.p + at + 3, rest.n - at - 3};
 			continue;
 		}
 		rest = sonde_str_trim(rest);
 		if (sonde_str_ends(rest, "\""))
 			rest.n--;
-		rc = rest.n ? read_item(n, r, rest, kind, err) : 0;
-		break;
+		if (rest.n)
+			read_item(n, r, rest, kind);
+		return;
 	}
-	return rc;
 }
 
 /* The stack of one domain: the items from `first` on that are of its domain. */
-static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
-	size_t first, struct sonde_err *err)
+static void read_stack(
+	struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res, size_t first)
 {
 	uint32_t domain = n->items.at[first].domain;
 	struct sonde_range range = {.parent = SONDE_NONE,
@@ -154,8 +152,6 @@ static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct 
 	size_t i, depth = 0, last = first;
 	bool same = true;
 
-	if (!stack)
-		return sonde_err_nomem(err);
 	for (i = first; i < n->items.nr; i++)
 		last = n->items.at[i].domain == domain ? i : last;
 	for (i = first; i <= last; i++) {
@@ -163,35 +159,33 @@ static int read_stack(struct csv_nvtx *n, struct sonde_records *r, const struct 
 			continue;
 		range.label = n->items.at[i].label;
 		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && i == last);
-		if (!ncu_stack_frame(stack, r, depth++, &range, 0, &same))
-			return sonde_err_nomem(err);
+		ncu_stack_frame(stack, r, depth++, &range, 0, &same);
 		n->items.at[i].id = 1; /* done */
 	}
 	stack->frames.nr = depth;
-	return sonde_vec_put(&n->entries.members, range.parent) ? 0 : sonde_err_nomem(err);
+	sonde_put(&r->arena, &n->entries.members, range.parent);
 }
 
 /* `1108  "…` → 1108 */
-static int read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
-	struct sonde_str cell, struct sonde_err *err)
+static void read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
+	struct sonde_str cell)
 {
 	struct sonde_str rest, thread = sonde_str_cut(cell, ' ', &rest);
 	double number = csv_number(thread);
-	int rc = read_items(n, r, cell, SONDE_PUSH_POP, err);
 	size_t i, nr_domains = 0;
 
+	read_items(n, r, cell, SONDE_PUSH_POP);
 	if (number >= 0 && number < 1e18)
 		res->thread = (uint64_t)number;
-	for (i = 0; i < n->items.nr && rc == 0; i++) {
+	for (i = 0; i < n->items.nr; i++) {
 		if (n->items.at[i].id)
 			continue;
 		if (++nr_domains > 64) { /* nobody has: bounds a hostile cell */
 			n->nr_lost++;
 			break;
 		}
-		rc = read_stack(n, r, res, i, err);
+		read_stack(n, r, res, i);
 	}
-	return rc;
 }
 
 /* The entry of last time's list that `item` continues. */
@@ -211,68 +205,50 @@ static const struct ncu_frame *find_started(
 }
 
 /* The ranges of all domains are in one list. */
-static int read_started(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
-	struct sonde_str cell, struct sonde_err *err)
+static void read_started(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
+	struct sonde_str cell)
 {
 	struct sonde_range range = {
 		.parent = SONDE_NONE, .process = res->process, .kind = SONDE_START_END};
 	struct ncu_stack *stack = ncu_entries_stack(&n->entries, r, &range), now = {0};
-	int rc = stack ? read_items(n, r, cell, SONDE_START_END, err) : sonde_err_nomem(err);
 	size_t i;
 
-	for (i = 0; i < n->items.nr && rc == 0; i++) {
+	read_items(n, r, cell, SONDE_START_END);
+	for (i = 0; i < n->items.nr; i++) {
 		const struct csv_item *item = &n->items.at[i];
 
 		range.label = item->label;
 		range.domain = item->domain;
-		if (!ncu_entries_started(&n->entries, r, &now,
-			    res->rec.kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r),
-			    &range, 0, item->id))
-			rc = sonde_err_nomem(err);
+		ncu_entries_started(&n->entries, r, &now,
+			res->rec.kind == SONDE_RESULT_RANGE ? NULL : find_started(stack, item, r), &range, 0,
+			item->id);
 	}
-	if (stack) {
-		sonde_vec_release(&stack->frames);
-		*stack = now;
-	}
-	return rc;
+	sonde_vec_release(&stack->frames);
+	*stack = now;
 }
 
-int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
-	const struct sonde_str cells[2], struct sonde_err *err)
+void csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
+	const struct sonde_str cells[2])
 {
-	int rc = 0;
-
 	n->entries.members.nr = 0;
 	if (cells[0].n)
-		rc = read_push_pop(n, r, res, cells[0], err);
-	if (rc == 0 && (cells[1].n || n->entries.stacks.nr))
-		rc = read_started(n, r, res, cells[1], err);
-	if (rc)
-		return rc;
+		read_push_pop(n, r, res, cells[0]);
+	if (cells[1].n || n->entries.stacks.nr)
+		read_started(n, r, res, cells[1]);
 	res->rec.open = sonde_records__set(r, n->entries.members.at, n->entries.members.nr);
-	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
-int csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
-	struct sonde_str label, struct sonde_err *err)
+void csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res, struct sonde_str label)
 {
 	struct sonde_range range = {.process = res->process,
 		.domain = SONDE_NONE,
 		.parent = SONDE_NONE,
 		.kind = SONDE_PUSH_POP,
 		.label = sonde_records__copied(r, label.n ? label : SONDE_STR("(unlabeled)"))};
-	struct ncu_stack *stack = range.label == SONDE_NONE ? NULL : ncu_entries_stack(&n->entries, r, &range);
 	bool is_same = true;
 
 	/* The row's place distinguishes entries, as API calls do in a report. */
-	if (!stack || !ncu_stack_frame(stack, r, 0, &range, res->rec.payload + 1, &is_same))
-		return sonde_err_nomem(err);
-	res->rec.open = sonde_records__set(r, &stack->frames.at[0].range, 1);
-	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
-}
-
-void csv_nvtx_release(struct csv_nvtx *n)
-{
-	ncu_entries_release(&n->entries);
-	sonde_vec_release(&n->items);
+	ncu_stack_frame(
+		ncu_entries_stack(&n->entries, r, &range), r, 0, &range, res->rec.payload + 1, &is_same);
+	res->rec.open = sonde_records__set(r, &range.parent, 1);
 }

@@ -10,7 +10,7 @@ struct csv_item {
 	uint64_t id; /* start/end; for push/pop: whether it was dealt with */
 };
 
-/* NVTX: what is open, as the rows so far say. */
+/* NVTX: the ranges that are open, as the rows so far say. */
 struct csv_nvtx {
 	struct ncu_entries entries;
 	SONDE_VEC(struct csv_item) items; /* scratch: of the current cell, in order */
@@ -26,11 +26,9 @@ struct csv_result {
 };
 
 /* Sets rec.open and, where the push/pop cell has it, the thread. */
-int csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
-	const struct sonde_str cells[2], struct sonde_err *err);
+void csv_read_nvtx(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
+	const struct sonde_str cells[2]);
 /* The same where a row names its range and nothing else; each row is an entry. */
-int csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res,
-	struct sonde_str label, struct sonde_err *err);
-void csv_nvtx_release(struct csv_nvtx *n);
+void csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_result *res, struct sonde_str label);
 
 #endif

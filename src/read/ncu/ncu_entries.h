@@ -19,24 +19,24 @@ struct ncu_stack {
 	SONDE_VEC(struct ncu_frame) frames;
 };
 
+/* Everything belongs to the records' arena. */
 struct ncu_entries {
 	struct sonde_map keys; /* {process, thread, domain, kind} → number in `stacks` */
 	SONDE_VEC(struct ncu_stack) stacks;
 	SONDE_VEC(uint32_t) members; /* the set being built */
 };
 
-/* The stack of ranges like this one, made when new; NULL when memory is short, as false below. */
+/* The stack of ranges like this one, made when new. */
 struct ncu_stack *ncu_entries_stack(
 	struct ncu_entries *e, struct sonde_records *r, const struct sonde_range *like);
 /*
  * Frame `depth` of a push/pop stack: the entry of last time as long as all frames so far are
  * (`*is_same`), else a new one, `range`. Becomes the parent of what comes next.
  */
-bool ncu_stack_frame(struct ncu_stack *s, struct sonde_records *r, size_t depth,
+void ncu_stack_frame(struct ncu_stack *s, struct sonde_records *r, size_t depth,
 	struct sonde_range *range, uint64_t api, bool *is_same);
 /* A start/end range that is open: the entry `old`, or a new one when that is NULL. */
-bool ncu_entries_started(struct ncu_entries *e, struct sonde_records *r, struct ncu_stack *now,
+void ncu_entries_started(struct ncu_entries *e, struct sonde_records *r, struct ncu_stack *now,
 	const struct ncu_frame *old, const struct sonde_range *range, uint64_t api, uint64_t id);
-void ncu_entries_release(struct ncu_entries *e);
 
 #endif

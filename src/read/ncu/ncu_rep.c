@@ -49,25 +49,20 @@ static bool knows(struct sonde_str data)
 	return data.n >= 4 && memcmp(data.p, MAGIC, 4) == 0;
 }
 
-static int add_string(struct ncu_report *n, struct sonde_str s, struct sonde_err *err)
-{
-	if (!sonde_vec_put(&n->strings, s) || !sonde_vec_put(&n->metric_of, SONDE_NONE))
-		return sonde_err_nomem(err);
-	if (n->device_string == SONDE_NONE && sonde_str_is(s, "launch__device_id"))
-		n->device_string = (uint32_t)(n->strings.nr - 1);
-	return 0;
-}
-
 static int read_strings(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_wire_field f;
-	int rc = 0;
 
-	while (rc == 0 && sonde_wire_next(&w, &f))
-		if (sonde_field_is_bytes(&f, 1))
-			rc = add_string(n, f.bytes, err);
-	return rc ? rc : w.bad ? ncu_damage(n, &w, err) : 0;
+	while (sonde_wire_next(&w, &f)) {
+		if (!sonde_field_is_bytes(&f, 1))
+			continue;
+		if (n->device_string == SONDE_NONE && sonde_str_is(f.bytes, "launch__device_id"))
+			n->device_string = (uint32_t)n->strings.nr;
+		sonde_put(&n->r->arena, &n->strings, f.bytes);
+		sonde_put(&n->r->arena, &n->metric_of, SONDE_NONE);
+	}
+	return w.bad ? ncu_damage(n, &w, err) : 0;
 }
 
 static int read_process(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
@@ -88,7 +83,7 @@ static int read_process(struct ncu_report *n, struct sonde_str msg, struct sonde
 	if (w.bad)
 		return ncu_damage(n, &w, err);
 	n->process = sonde_records__process(n->r, n->src->input, pid, host, name);
-	return n->process == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return 0;
 }
 
 static struct sonde_attribute read_attribute(struct sonde_str msg)
@@ -106,7 +101,7 @@ static struct sonde_attribute read_attribute(struct sonde_str msg)
 	return a;
 }
 
-static bool add_attributes(struct ncu_report *n, struct sonde_device *d, struct sonde_str msg)
+static void add_attributes(struct ncu_report *n, struct sonde_device *d, struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_attribute *list;
@@ -116,10 +111,8 @@ static bool add_attributes(struct ncu_report *n, struct sonde_device *d, struct 
 	while (sonde_wire_next(&w, &f))
 		nr += sonde_field_is_bytes(&f, 3);
 	list = sonde_arena_calloc(&n->r->arena, nr, sizeof(*list));
-	if (!list)
-		return false;
 	d->attributes = list;
-	for (w = sonde_wire_on(msg); sonde_wire_next(&w, &f);) {
+	for (w = sonde_wire_on(msg); list && sonde_wire_next(&w, &f);) {
 		struct sonde_attribute a;
 
 		if (!sonde_field_is_bytes(&f, 3))
@@ -130,7 +123,6 @@ static bool add_attributes(struct ncu_report *n, struct sonde_device *d, struct 
 		if (sonde_str_is(a.name, SONDE_ATTR_CC_MINOR))
 			d->cc_minor = a.value >= 0 && a.value < 1000 ? (unsigned)a.value : 0;
 	}
-	return true;
 }
 
 static int read_device(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
@@ -153,8 +145,8 @@ static int read_device(struct ncu_report *n, struct sonde_str msg, struct sonde_
 	known = sonde_records_device(n->r, n->process, dev.id);
 	if (known && known->process == n->process)
 		return 0;
-	if (!add_attributes(n, &dev, msg) || !sonde_records__device(n->r, &dev))
-		return sonde_err_nomem(err);
+	add_attributes(n, &dev, msg);
+	sonde_records__device(n->r, &dev);
 	return 0;
 }
 
@@ -244,7 +236,7 @@ static int read_block_header(
 	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)
 		if (sonde_field_is_bytes(&f, 3))
 			rc = read_session(n, f.bytes, err);
-	return rc;
+	return rc ? rc : sonde_arena_status(&n->r->arena, err);
 }
 
 /* Takes `n` bytes off the front of `*s`, or says where the file ends too early. */
@@ -340,22 +332,10 @@ static int read_report(struct sonde_source *src, struct sonde_records *r, struct
 	return rc;
 }
 
-static void release(struct sonde_source *src)
-{
-	struct ncu_report *n = src->state;
-
-	sonde_vec_release(&n->strings);
-	sonde_vec_release(&n->metric_of);
-	sonde_vec_release(&n->domains);
-	ncu_entries_release(&n->entries);
-	sonde_map_release(&n->section_keys);
-}
-
 const struct sonde_source_ops sonde_source_ncu_rep = {
 	.name = "ncu-rep",
 	.state_bytes = sizeof(struct ncu_report),
 	.knows = knows,
 	.read = read_report,
 	.values = ncu_read_values,
-	.release = release,
 };

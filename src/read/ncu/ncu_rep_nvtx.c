@@ -36,7 +36,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The domains of a state, into `n->domains`. */
-static int read_domains(struct ncu_report *n, const struct ncu_state *s, struct sonde_err *err)
+static void read_domains(struct ncu_report *n, const struct ncu_state *s)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg), inner;
 	struct sonde_wire_field f, g;
@@ -46,9 +46,7 @@ static int read_domains(struct ncu_report *n, const struct ncu_state *s, struct 
 	while (sonde_wire_next(&w, &f)) {
 		if (!sonde_field_is_bytes(&f, 1))
 			continue;
-		d = sonde_vec_push(&n->domains);
-		if (!d)
-			return sonde_err_nomem(err);
+		d = sonde_push(&n->r->arena, &n->domains);
 		d->msg = f.bytes;
 		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);)
 			if (sonde_field_is_int(&g, 1))
@@ -57,7 +55,6 @@ static int read_domains(struct ncu_report *n, const struct ncu_state *s, struct 
 				d->name = g.bytes;
 	}
 	sonde_vec_sort(&n->domains, by_id);
-	return 0;
 }
 
 /* All empty when the state does not list it. */
@@ -72,18 +69,15 @@ static struct ncu_domain find_domain(const struct ncu_report *n, uint64_t id)
 }
 
 /* The string number of a domain's name, SONDE_NONE for the default domain. */
-static int domain_string(struct ncu_report *n, const struct ncu_state *s, uint64_t id, uint32_t *out,
-	struct sonde_err *err)
+static uint32_t domain_string(struct ncu_report *n, const struct ncu_state *s, uint64_t id)
 {
 	struct sonde_str name = find_domain(n, id).name;
 
-	*out = SONDE_NONE;
 	if (id == s->default_domain || sonde_str_is(name, "<default domain>"))
-		return 0;
+		return SONDE_NONE;
 	if (!name.n)
 		name = sonde_arena_printf(&n->r->arena, "domain %llu", (unsigned long long)id);
-	*out = sonde_records__string(n->r, name);
-	return *out == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return sonde_records__string(n->r, name);
 }
 
 /* A registered string of a domain, by its id. Rarely needed: Nsight writes the text as well. */
@@ -181,8 +175,8 @@ static size_t count_frames(struct sonde_str msg)
  * Frames equal to last time's keep their entry; the rest are new ones. A range
  * result is always a new entry of its innermost range.
  */
-static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
-	const struct ncu_result *res, struct sonde_err *err)
+static void read_stack(
+	struct ncu_report *n, struct ncu_state *s, struct sonde_str msg, const struct ncu_result *res)
 {
 	size_t depth = 0, nr = count_frames(msg);
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -192,17 +186,12 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 	struct sonde_wire_field f;
 	uint64_t domain = 0;
 	bool same = true;
-	int rc;
 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
-	rc = domain_string(n, s, domain, &range.domain, err);
-	if (rc)
-		return rc;
+	range.domain = domain_string(n, s, domain);
 	stack = ncu_entries_stack(&n->entries, n->r, &range);
-	if (!stack)
-		return sonde_err_nomem(err);
 	n->too_deep = n->too_deep || nr > NCU_MAX_DEPTH;
 	nr = nr > NCU_MAX_DEPTH ? NCU_MAX_DEPTH : nr;
 	for (w = sonde_wire_on(msg); depth < nr && sonde_wire_next(&w, &f);) {
@@ -213,13 +202,11 @@ static int read_stack(struct ncu_report *n, struct ncu_state *s, struct sonde_st
 		frame = read_frame(n, s, domain, f.bytes, SONDE_PUSH_POP);
 		range.label = sonde_records__string(n->r, frame.label);
 		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && depth + 1 == nr);
-		if (range.label == SONDE_NONE ||
-			!ncu_stack_frame(stack, n->r, depth, &range, frame.api, &same))
-			return sonde_err_nomem(err);
-		depth++;
+		ncu_stack_frame(stack, n->r, depth++, &range, frame.api, &same);
 	}
 	stack->frames.nr = depth;
-	return !depth || sonde_vec_put(&n->entries.members, range.parent) ? 0 : sonde_err_nomem(err);
+	if (depth)
+		sonde_put(&n->r->arena, &n->entries.members, range.parent);
 }
 
 /* Both lists are in order of their start, that is of ids: one walk over the old one serves all. */
@@ -236,8 +223,8 @@ static const struct ncu_frame *find_started(const struct ncu_stack *stack, size_
 }
 
 /* One domain's open start/end ranges; those of last time's list keep their entry. */
-static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
-	const struct ncu_result *res, struct sonde_err *err)
+static void read_started(
+	struct ncu_report *n, struct ncu_state *s, struct sonde_str msg, const struct ncu_result *res)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_range range = {
@@ -246,16 +233,13 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 	struct sonde_wire_field f;
 	uint64_t domain = 0;
 	size_t cursor = 0;
-	int rc;
 
 	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_int(&f, 1))
 			domain = f.value;
-	rc = domain_string(n, s, domain, &range.domain, err);
-	stack = rc ? NULL : ncu_entries_stack(&n->entries, n->r, &range);
-	if (!stack)
-		return rc ? rc : sonde_err_nomem(err);
-	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);) {
+	range.domain = domain_string(n, s, domain);
+	stack = ncu_entries_stack(&n->entries, n->r, &range);
+	for (w = sonde_wire_on(msg); sonde_wire_next(&w, &f);) {
 		struct ncu_frame_msg frame;
 		const struct ncu_frame *old = NULL;
 
@@ -266,27 +250,22 @@ static int read_started(struct ncu_report *n, struct ncu_state *s, struct sonde_
 		range.thread = frame.thread;
 		if (res->rec.kind != SONDE_RESULT_RANGE)
 			old = find_started(stack, &cursor, range.label, &frame);
-		if (range.label == SONDE_NONE ||
-			!ncu_entries_started(&n->entries, n->r, &now, old, &range, frame.api, frame.id))
-			rc = sonde_err_nomem(err);
+		ncu_entries_started(&n->entries, n->r, &now, old, &range, frame.api, frame.id);
 	}
 	sonde_vec_release(&stack->frames);
 	*stack = now;
-	return rc;
 }
 
 /* The stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
-static int read_thread(struct ncu_report *n, struct ncu_state *s, struct sonde_str msg,
-	const struct ncu_result *res, struct sonde_err *err)
+static void read_thread(
+	struct ncu_report *n, struct ncu_state *s, struct sonde_str msg, const struct ncu_result *res)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_wire_field f;
-	int rc = 0;
 
-	while (rc == 0 && sonde_wire_next(&w, &f))
+	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2))
-			rc = read_stack(n, s, f.bytes, res, err);
-	return rc;
+			read_stack(n, s, f.bytes, res);
 }
 
 static uint64_t thread_id(struct sonde_str msg)
@@ -313,15 +292,13 @@ static bool has_ranges(struct sonde_str thread)
 }
 
 /* The ranges of the one other thread that has some: attribution may take them. */
-static int lend_ranges(
-	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
+static void lend_ranges(struct ncu_report *n, struct ncu_state *s, struct ncu_result *res)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
 	struct sonde_str lender = {NULL, 0};
 	uint64_t launcher = res->thread;
 	bool is_by_several = false;
 	struct sonde_wire_field f;
-	int rc;
 
 	while (!is_by_several && sonde_wire_next(&w, &f)) {
 		if (!sonde_field_is_bytes(&f, 2) || !has_ranges(f.bytes))
@@ -330,19 +307,16 @@ static int lend_ranges(
 		lender = f.bytes;
 	}
 	if (!lender.p)
-		return 0;
+		return;
 	res->rec.origin_kind = SONDE_ORIGIN_LENT;
 	res->rec.lent = SONDE_NONE;
 	if (is_by_several)
-		return 0;
+		return;
 	res->thread = thread_id(lender);
-	rc = read_thread(n, s, lender, res, err);
+	read_thread(n, s, lender, res);
 	res->thread = launcher;
-	if (rc)
-		return rc;
 	res->rec.lent = sonde_records__set(n->r, n->entries.members.at, n->entries.members.nr);
 	n->entries.members.nr = 0;
-	return res->rec.lent == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
 /*
@@ -350,29 +324,28 @@ static int lend_ranges(
  * scope a thread without ranges of its own takes those of the first thread
  * that has some.
  */
-static int read_threads(
-	struct ncu_report *n, struct ncu_state *s, struct ncu_result *res, struct sonde_err *err)
+static void read_threads(struct ncu_report *n, struct ncu_state *s, struct ncu_result *res)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
 	uint64_t launcher = res->thread;
 	struct sonde_wire_field f;
-	int rc = 0;
 
-	while (rc == 0 && sonde_wire_next(&w, &f))
+	while (sonde_wire_next(&w, &f))
 		if (sonde_field_is_bytes(&f, 2) && thread_id(f.bytes) == launcher)
-			rc = read_thread(n, s, f.bytes, res, err);
-	if (rc || n->entries.members.nr)
-		return rc;
-	if (!s->scope)
-		return lend_ranges(n, s, res, err);
-	for (w = sonde_wire_on(s->msg); rc == 0 && !n->entries.members.nr && sonde_wire_next(&w, &f);) {
+			read_thread(n, s, f.bytes, res);
+	if (n->entries.members.nr)
+		return;
+	if (!s->scope) {
+		lend_ranges(n, s, res);
+		return;
+	}
+	for (w = sonde_wire_on(s->msg); !n->entries.members.nr && sonde_wire_next(&w, &f);) {
 		if (!sonde_field_is_bytes(&f, 2))
 			continue;
 		res->thread = thread_id(f.bytes);
-		rc = read_thread(n, s, f.bytes, res, err);
+		read_thread(n, s, f.bytes, res);
 	}
 	res->thread = launcher;
-	return rc;
 }
 
 static int read_state(
@@ -381,7 +354,6 @@ static int read_state(
 	struct ncu_state s = {.msg = msg, .lookups_left = 100000};
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_wire_field f;
-	int rc;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_int(&f, 4))
@@ -392,16 +364,13 @@ static int read_state(
 	if (w.bad)
 		return ncu_damage(n, &w, err);
 	n->entries.members.nr = 0;
-	rc = read_domains(n, &s, err);
-	if (rc == 0)
-		rc = read_threads(n, &s, res, err);
-	for (w = sonde_wire_on(msg); rc == 0 && sonde_wire_next(&w, &f);)
+	read_domains(n, &s);
+	read_threads(n, &s, res);
+	for (w = sonde_wire_on(msg); sonde_wire_next(&w, &f);)
 		if (sonde_field_is_bytes(&f, 3))
-			rc = read_started(n, &s, f.bytes, res, err);
-	if (rc)
-		return rc;
+			read_started(n, &s, f.bytes, res);
 	res->rec.open = sonde_records__set(n->r, n->entries.members.at, n->entries.members.nr);
-	return res->rec.open == SONDE_NONE ? sonde_err_nomem(err) : 0;
+	return 0;
 }
 
 int ncu_read_nvtx(

@@ -106,120 +106,90 @@ static struct sonde_str metric_value_msg(struct sonde_str msg)
 }
 
 /* Makes sure the metric has a number; remembers the device when this is its metric. */
-static int note_metric(
-	struct ncu_report *n, struct sonde_str msg, struct ncu_result *res, struct sonde_err *err)
+static void note_metric(struct ncu_report *n, struct sonde_str msg, struct ncu_result *res)
 {
 	uint64_t string;
 	double v;
 
 	if (!metric_string(msg, &string))
-		return 0;
+		return;
 	if (string >= n->strings.nr) {
 		n->bad_strings++;
-		return 0;
+		return;
 	}
-	if (n->metric_of.at[string] == SONDE_NONE) {
+	if (n->metric_of.at[string] == SONDE_NONE)
 		n->metric_of.at[string] = sonde_records__metric(n->r, n->strings.at[string]);
-		if (n->metric_of.at[string] == SONDE_NONE)
-			return sonde_err_nomem(err);
-	}
 	if (string == n->device_string) {
 		v = ncu_value(metric_value_msg(msg), NULL);
 		if (v >= 0 && v < 65536)
 			res->queue.device = (uint32_t)v;
 	}
-	return 0;
 }
 
-static int add_section_metric(
-	struct ncu_report *n, size_t section, struct sonde_str name, struct sonde_err *err)
+static void add_section_metric(struct ncu_report *n, struct sonde_section *s, struct sonde_str name)
 {
-	struct sonde_section *s = &n->r->sections.at[section];
 	uint32_t string;
 	size_t i;
 
 	if (s->metrics.nr >= MAX_SECTION_METRICS)
-		return 0;
+		return;
 	string = sonde_records__string(n->r, name);
 	for (i = 0; i < s->metrics.nr; i++)
 		if (s->metrics.at[i] == string)
-			return 0;
-	if (string == SONDE_NONE || !sonde_vec_put(&s->metrics, string))
-		return sonde_err_nomem(err);
-	return 0;
+			return;
+	sonde_put(&n->r->arena, &s->metrics, string);
 }
 
 /* Collects every {1 name} of header metrics (field 2) or of the section's own list (field 1). */
-static int section_metrics(struct ncu_report *n, size_t section, struct sonde_str msg,
-	uint32_t field, struct sonde_err *err)
+static void section_metrics(
+	struct ncu_report *n, struct sonde_section *s, struct sonde_str msg, uint32_t field)
 {
 	struct sonde_wire w = sonde_wire_on(msg), inner;
 	struct sonde_wire_field f, g;
-	int rc = 0;
 
-	while (rc == 0 && sonde_wire_next(&w, &f)) {
+	while (sonde_wire_next(&w, &f)) {
 		if (!sonde_field_is_bytes(&f, field))
 			continue;
-		for (inner = sonde_wire_on(f.bytes); rc == 0 && sonde_wire_next(&inner, &g);)
+		for (inner = sonde_wire_on(f.bytes); sonde_wire_next(&inner, &g);)
 			if (sonde_field_is_bytes(&g, 1) && g.bytes.n)
-				rc = add_section_metric(n, section, g.bytes, err);
+				add_section_metric(n, s, g.bytes);
 	}
-	return rc;
 }
 
-static int fill_section(
-	struct ncu_report *n, size_t section, struct sonde_str msg, struct sonde_err *err)
+/* The section with this identifier, made when new. */
+static void fill_section(struct ncu_report *n, struct sonde_str id, struct sonde_str msg)
 {
+	uint32_t number = sonde_intern(&n->r->arena, &n->r->section_ids, id, NULL);
+	struct sonde_section *s = sonde_slot(&n->r->arena, &n->r->sections, number);
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_wire_field f;
-	int rc = 0;
 
-	while (rc == 0 && sonde_wire_next(&w, &f)) {
-		if (sonde_field_is_bytes(&f, 2))
-			n->r->sections.at[section].name = f.bytes;
-		else if (sonde_field_is_bytes(&f, 4))
-			rc = section_metrics(n, section, f.bytes, 2, err);
-		else if (sonde_field_is_bytes(&f, 6))
-			rc = section_metrics(n, section, f.bytes, 1, err);
-	}
-	return rc;
-}
-
-static size_t find_section(struct sonde_records *r, struct sonde_str id)
-{
-	bool is_new;
-	uint32_t number = sonde_map_add(&r->section_ids, id, &is_new);
-	struct sonde_section *s;
-
-	if (number == SONDE_NONE || !is_new)
-		return number == SONDE_NONE ? SIZE_MAX : number;
-	s = sonde_vec_push(&r->sections);
-	if (!s)
-		return SIZE_MAX;
 	s->id = id;
-	return number;
+	while (sonde_wire_next(&w, &f)) {
+		if (sonde_field_is_bytes(&f, 2))
+			s->name = f.bytes;
+		else if (sonde_field_is_bytes(&f, 4))
+			section_metrics(n, s, f.bytes, 2);
+		else if (sonde_field_is_bytes(&f, 6))
+			section_metrics(n, s, f.bytes, 1);
+	}
 }
 
 /* Results repeat their sections word for word: the first of each identifier is enough. */
-static int read_section(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
+static void read_section(struct ncu_report *n, struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
 	struct sonde_wire_field f;
-	size_t section;
 	bool is_new;
 
 	while (sonde_wire_next(&w, &f)) {
 		if (!sonde_field_is_bytes(&f, 1) || !f.bytes.n)
 			continue;
-		if (sonde_map_add(&n->section_keys, f.bytes, &is_new) == SONDE_NONE)
-			return sonde_err_nomem(err);
-		if (!is_new)
-			return 0;
-		section = find_section(n->r, f.bytes);
-		return section == SIZE_MAX ? sonde_err_nomem(err)
-					   : fill_section(n, section, msg, err);
+		sonde_intern(&n->r->arena, &n->section_keys, f.bytes, &is_new);
+		if (is_new)
+			fill_section(n, f.bytes, msg);
+		return;
 	}
-	return 0;
 }
 
 struct names {
@@ -240,30 +210,28 @@ static void kernel_name(const struct sonde_wire_field *f, struct names *names)
 		names->renamed = f->bytes;
 }
 
-static int set_names(struct ncu_report *n, const struct ncu_layout *layout,
-	const struct names *names, struct sonde_record *rec, struct sonde_err *err)
+static uint32_t function_of(
+	struct ncu_report *n, const struct ncu_layout *layout, const struct names *names)
 {
 	struct sonde_str full = names->renamed.n     ? names->renamed
 				: names->demangled.n ? names->demangled
 				: names->function.n  ? names->function
 				: names->mangled.n   ? names->mangled
 						     : sonde_str_from(layout->name);
-
 	uint32_t full_name = sonde_records__string(n->r, full);
 
-	rec->function = sonde_records__function(n->r,
+	return sonde_records__function(n->r,
 		sonde_records__string(n->r, names->function.n ? names->function : full), full_name);
-	return rec->function == SONDE_NONE ? sonde_err_nomem(err) : 0;
 }
 
-static int read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_wire_field *f,
-	struct ncu_result *res, struct sonde_err *err)
+static void read_field(struct ncu_report *n, const struct ncu_layout *l, const struct sonde_wire_field *f,
+	struct ncu_result *res)
 {
 	if (f->type == SONDE_WIRE_BYTES) {
 		if (f->number == l->metrics)
-			return note_metric(n, f->bytes, res, err);
-		if (f->number == l->sections)
-			return read_section(n, f->bytes, err);
+			note_metric(n, f->bytes, res);
+		else if (f->number == l->sections)
+			read_section(n, f->bytes);
 	} else if (f->number == 1) {
 		res->thread = f->value;
 	} else if (f->number == l->context) {
@@ -271,21 +239,6 @@ static int read_field(struct ncu_report *n, const struct ncu_layout *l, const st
 	} else if (f->number == l->stream && l->stream) {
 		res->queue.stream = f->value;
 	}
-	return 0;
-}
-
-/* Appends the record; what it has in common with others is known now. */
-static int add_record(struct ncu_report *n, struct ncu_result *res, struct sonde_err *err)
-{
-	uint32_t caller = sonde_records__caller(n->r, n->process, res->thread),
-		 queue = sonde_records__queue(
-			 n->r, res->queue.device, res->queue.context, res->queue.stream);
-
-	res->rec.caller = caller;
-	res->rec.queue = queue;
-	if (caller == SONDE_NONE || queue == SONDE_NONE || !sonde_vec_put(&n->r->records, res->rec))
-		return sonde_err_nomem(err);
-	return 0;
 }
 
 int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu_layout *layout,
@@ -297,26 +250,29 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 	struct sonde_str nvtx = {0};
 	struct names names = {0};
 	struct sonde_wire_field f;
-	int rc = 0;
+	int rc;
 
 	if (n->process == SONDE_NONE)
 		n->process = sonde_records__process(n->r, n->src->input, 0, nvtx, nvtx);
-	while (rc == 0 && sonde_wire_next(&w, &f)) {
+	while (sonde_wire_next(&w, &f)) {
 		if (sonde_field_is_bytes(&f, layout->nvtx))
 			nvtx = f.bytes;
 		else if (layout->kind == SONDE_RESULT_KERNEL && (f.number < 8 || f.number == 31) &&
 			 f.number > 4)
 			kernel_name(&f, &names);
 		else
-			rc = read_field(n, layout, &f, &res, err);
+			read_field(n, layout, &f, &res);
 	}
-	if (rc == 0 && w.bad)
+	if (w.bad)
 		return ncu_damage(n, &w, err);
-	if (rc == 0)
-		rc = set_names(n, layout, &names, &res.rec, err);
-	if (rc == 0)
-		rc = ncu_read_nvtx(n, nvtx, &res, err);
-	return rc ? rc : add_record(n, &res, err);
+	res.rec.function = function_of(n, layout, &names);
+	rc = ncu_read_nvtx(n, nvtx, &res, err);
+	if (rc)
+		return rc;
+	res.rec.caller = sonde_records__caller(n->r, n->process, res.thread);
+	res.rec.queue = sonde_records__queue(n->r, res.queue.device, res.queue.context, res.queue.stream);
+	sonde_put(&n->r->arena, &n->r->records, res.rec);
+	return sonde_arena_status(&n->r->arena, err);
 }
 
 /* A metric message: {1 string, 2 value}, as a rule in that order. */

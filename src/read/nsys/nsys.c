@@ -9,8 +9,6 @@
  */
 #include "read/nsys/nsys_int.h"
 
-#include "read/launch.h"
-
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
 
 #define MIN_ROW_BYTES 4 /* fewer do not make a row of the tables we ask */
@@ -148,6 +146,8 @@ int sonde_nsys__read_rows(
 		return refuse_db(n);
 	while ((step = sqlite3_step(q)) == SQLITE_ROW && rc == 0) {
 		rc = take(n, q);
+		if (rc == 0)
+			rc = sonde_source__status(n->src, n->r, n->err);
 		nr++;
 	}
 	if (rc == 0 && step != SQLITE_DONE &&
@@ -285,7 +285,8 @@ static int open_metrics(struct nsys *n)
 		[LAUNCH_BYTES] = sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMCPY", "bytes") ||
 				 sonde_nsys__has(n, "CUPTI_ACTIVITY_KIND_MEMSET", "bytes")};
 
-	return sonde_launch_metrics__add(n->src->state, n->r, has) ? 0 : sonde_err_nomem(n->err);
+	sonde_launch_metrics__add(n->src->state, n->r, has);
+	return 0;
 }
 
 static int read_all(struct nsys *n)
@@ -296,8 +297,11 @@ static int read_all(struct nsys *n)
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
-		rc = n->texts_rc == SQLITE_NOMEM ? sonde_err_nomem(n->err) : steps[i](n);
+	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++) {
+		n->src->work.failed |= n->texts_rc == SQLITE_NOMEM;
+		rc = sonde_source__status(n->src, n->r, n->err);
+		rc = rc ? rc : steps[i](n);
+	}
 	note_bad_times(n);
 	if (rc == 0 && n->texts_rc && !n->cut_pct)
 		sonde_note_loss(&n->r->notes, "%s: %s; some names are missing", n->src->path,
@@ -318,17 +322,6 @@ static int read_export(struct sonde_source *src, struct sonde_records *records, 
 	sqlite3_finalize(n.find_text);
 	sqlite3_close(n.db);
 	sonde_buf_release(&n.mended);
-	sonde_map_release(&n.domain_keys);
-	sonde_vec_release(&n.domains);
-	sonde_vec_release(&n.metrics);
-	sonde_vec_release(&n.gpus);
-	sonde_vec_release(&n.calls);
-	sonde_spans__release(&n.spans);
-	sonde_spans__release(&n.starts);
-	sonde_map_release(&n.thread_keys);
-	sonde_vec_release(&n.threads);
-	sonde_vec_release(&n.lanes);
-	sonde_vec_release(&n.lane_order);
 	return rc;
 }
 

@@ -45,11 +45,9 @@ static int take_device(struct nsys *n, sqlite3_stmt *q)
 		.cc_major = (unsigned)sqlite3_column_int(q, MAJOR),
 		.cc_minor = (unsigned)sqlite3_column_int(q, MINOR)};
 	bool is_of_all = sqlite3_column_type(q, PID) == SQLITE_NULL;
-	struct nsys_gpu *gpu = sonde_vec_push(&n->gpus);
+	struct nsys_gpu *gpu = sonde_push(&n->src->work, &n->gpus);
 	size_t i, end = n->r->processes.nr;
 
-	if (!gpu)
-		return sonde_err_nomem(n->err);
 	*gpu = (struct nsys_gpu){.id = (uint32_t)sqlite3_column_int64(q, ID),
 		.uuid = take_uuid(n, q),
 		.nr_sms = sqlite3_column_double(q, SMS),
@@ -64,8 +62,7 @@ static int take_device(struct nsys *n, sqlite3_stmt *q)
 		if (n->r->processes.at[i].input != n->src->input)
 			continue;
 		d.process = (uint32_t)i;
-		if (!sonde_records__device(n->r, &d))
-			return sonde_err_nomem(n->err);
+		sonde_records__device(n->r, &d);
 	}
 	return 0;
 }

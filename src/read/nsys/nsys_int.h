@@ -10,18 +10,12 @@
 #ifndef SONDE_READ_NSYS_INT_H
 #define SONDE_READ_NSYS_INT_H
 
+#include "read/launch.h"
 #include "read/spans.h"
 
 #include <sqlite3.h>
 
 #define NSYS_EVENTS "NVTX_EVENTS" /* the table of ranges and domains */
-
-/* A call of CUDA, by what launches name it with. */
-struct nsys_call {
-	uint64_t key; /* for sonde_keysort */
-	uint64_t start_ns;
-	sqlite3_int64 thread; /* serialised, as the export has it */
-};
 
 /* Ranges of different domains nest apart: a thread has a lane for each, in a list. */
 struct nsys_thread {
@@ -57,7 +51,7 @@ struct nsys_metric {
 	uint64_t id;
 };
 
-/* One export being read. */
+/* One export being read. Its vectors and maps are work of the source. */
 struct nsys {
 	struct sonde_source *src;
 	struct sonde_records *r;
@@ -71,7 +65,7 @@ struct nsys {
 	size_t first_record;  /* likewise */
 	uint8_t kind;	      /* enum sonde_result of the launches at hand */
 	bool has_calls;	      /* those that the host may have waited in */
-	SONDE_VEC(struct nsys_call) calls;
+	struct sonde_launch_calls calls; /* their threads are serialised, as the export has them */
 	/* Ranges; `what` is domain and label. Start/end ranges do not nest: their lane is a thread. */
 	struct sonde_spans spans, starts;
 	struct sonde_map thread_keys; /* {pid, tid} */
@@ -91,8 +85,9 @@ struct nsys {
 
 /* Whether there is such a table with all of these columns, `start end`. Views do not count. */
 bool sonde_nsys__has(struct nsys *n, const char *table, const char *columns);
-/* The process with this pid, its name and host not known yet; SONDE_NONE when memory is short. */
+/* The process with this pid, its name and host not known yet. */
 uint32_t sonde_nsys__process(struct nsys *n, uint64_t pid);
+/* Takes each row; short memory in the records or in the work (source.h) ends it, too. */
 int sonde_nsys__read_rows(
 	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *));
 /*
@@ -101,7 +96,7 @@ int sonde_nsys__read_rows(
  */
 int sonde_nsys__select(struct nsys *n, const char *table, const char *columns, const char *where,
 	int (*take)(struct nsys *, sqlite3_stmt *));
-/* The number of a text column, SONDE_NONE for null or when memory is short. */
+/* The number of a text column, SONDE_NONE for null. */
 uint32_t sonde_nsys__intern(struct nsys *n, sqlite3_stmt *q, int column);
 /* The text whose id a column has. */
 struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column);

@@ -7,10 +7,6 @@
  */
 #include "read/nsys/nsys_int.h"
 
-#include "base/bisect.h"
-#include "base/keysort.h"
-#include "read/launch.h"
-
 /* --- calls ------------------------------------------------------------------------------------------ */
 
 #define RUNTIME	      "CUPTI_ACTIVITY_KIND_RUNTIME"
@@ -19,26 +15,22 @@
 enum { CALL_TID, CALL_START, CALL_END, CALL_CORRELATION, CALL_NAME };
 
 /* CUPTI's ids have 32 bits and are a process's own; `process` may be the id of its thread. */
-static uint64_t call_key(sqlite3_int64 correlation, sqlite3_int64 process)
+static uint64_t call_id(sqlite3_int64 correlation, sqlite3_int64 process)
 {
 	return (uint64_t)correlation << 32 | (uint32_t)(process >> 24);
 }
 
-static int add_wait(struct nsys *n, sqlite3_stmt *q, struct sonde_record_time time, uint8_t kind)
+static void add_wait(struct nsys *n, sqlite3_stmt *q, struct sonde_record_time time, uint8_t kind)
 {
 	sqlite3_int64 tid = sqlite3_column_int64(q, CALL_TID);
-	uint32_t process = sonde_nsys__process(n, sonde_nsys__pid(tid));
 
-	if (process == SONDE_NONE ||
-		!sonde_vec_put(&n->r->calls,
-			(struct sonde_call){.begin_ns = time.start_ns,
-				.end_ns = time.end_ns,
-				.thread = sonde_nsys__tid(tid),
-				.stream = SONDE_NONE,
-				.process = process,
-				.kind = kind}))
-		return sonde_err_nomem(n->err);
-	return 0;
+	sonde_put(&n->r->arena, &n->r->calls,
+		(struct sonde_call){.begin_ns = time.start_ns,
+			.end_ns = time.end_ns,
+			.thread = sonde_nsys__tid(tid),
+			.stream = SONDE_NONE,
+			.process = sonde_nsys__process(n, sonde_nsys__pid(tid)),
+			.kind = kind});
 }
 
 static int take_call(struct nsys *n, sqlite3_stmt *q)
@@ -47,37 +39,19 @@ static int take_call(struct nsys *n, sqlite3_stmt *q)
 	struct sonde_record_time time = sonde_nsys__time(
 		begin, n->has_calls ? sqlite3_column_int64(q, CALL_END) : begin, &n->nr_bad_calls);
 	uint8_t kind = sonde_nsys__text(n, q, CALL_NAME).call;
-	struct nsys_call *c;
+	struct sonde_launch_call *c;
 
 	if (sqlite3_column_type(q, CALL_CORRELATION) != SQLITE_NULL) {
-		c = sonde_vec_push(&n->calls);
-		if (!c)
-			return sonde_err_nomem(n->err);
+		c = sonde_push(&n->src->work, &n->calls);
 		if (sonde_nsys__check_rows(n, n->calls.nr))
 			return SONDE_ERR_FORMAT;
-		c->thread = sqlite3_column_int64(q, CALL_TID);
-		c->start_ns = time.start_ns;
-		c->key = call_key(sqlite3_column_int64(q, CALL_CORRELATION), c->thread);
+		c->thread = (uint64_t)sqlite3_column_int64(q, CALL_TID);
+		c->ns = time.start_ns;
+		c->id = call_id(sqlite3_column_int64(q, CALL_CORRELATION), sqlite3_column_int64(q, CALL_TID));
 	}
-	return kind >= SONDE_NR_WAITS ? 0 : add_wait(n, q, time, kind);
-}
-
-/*
- * Keeps the earliest of the calls with one key: where the driver was traced too, its call is inside the
- * runtime's and has the same id.
- */
-static void keep_earliest(struct nsys *n)
-{
-	struct nsys_call *at = n->calls.at;
-	size_t i, nr = 0;
-
-	for (i = 0; i < n->calls.nr; i++) {
-		if (!nr || at[nr - 1].key != at[i].key)
-			at[nr++] = at[i];
-		else if (at[i].start_ns < at[nr - 1].start_ns)
-			at[nr - 1] = at[i];
-	}
-	n->calls.nr = nr;
+	if (kind < SONDE_NR_WAITS)
+		add_wait(n, q, time, kind);
+	return 0;
 }
 
 static int read_calls(struct nsys *n)
@@ -91,26 +65,22 @@ static int read_calls(struct nsys *n)
 		n->has_calls ? "globalTid start end correlationId nameId"
 			     : "globalTid start - correlationId -",
 		"1", take_call);
-	if (rc == 0 && !sonde_keysort(n->calls.at, n->calls.nr))
-		rc = sonde_err_nomem(n->err);
-	if (rc == 0)
-		keep_earliest(n);
+	sonde_launch_calls__sort(&n->calls, n->src);
 	return rc;
 }
 
 /* The earliest call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
-static const struct nsys_call *find_call(
+static const struct sonde_launch_call *find_call(
 	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process)
 {
-	const struct nsys_call *at = n->calls.at, *found = NULL;
-	uint64_t key = call_key(correlation, process);
-	size_t low = 0, i;
+	const struct sonde_launch_call *at = n->calls.at, *found = NULL;
+	uint64_t id = call_id(correlation, process);
+	size_t low = sonde_launch_calls__find(&n->calls, id), i;
 
-	sonde_bisect(low, n->calls.nr, mid, at[mid].key < key);
 	if (process)
-		return low < n->calls.nr && at[low].key == key ? &at[low] : NULL;
-	for (i = low; i < n->calls.nr && i < low + MAX_PROCESSES && at[i].key >> 32 == key >> 32; i++)
-		if (!found || at[i].start_ns < found->start_ns)
+		return low < n->calls.nr && at[low].id == id ? &at[low] : NULL;
+	for (i = low; i < n->calls.nr && i < low + MAX_PROCESSES && at[i].id >> 32 == id >> 32; i++)
+		if (!found || at[i].ns < found->ns)
 			found = &at[i];
 	return found;
 }
@@ -142,7 +112,7 @@ static uint32_t name_of(struct nsys *n, sqlite3_stmt *q)
 }
 
 /* A missing name is replaced by the other one; without either, by the kind of work. */
-static bool set_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
+static void set_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 {
 	uint32_t full_name = sonde_nsys__text(n, q, FULL_NAME).string,
 		 name = sonde_nsys__text(n, q, NAME).string;
@@ -152,34 +122,28 @@ static bool set_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 	if (name == SONDE_NONE)
 		name = full_name;
 	rec->function = sonde_records__function(n->r, name, full_name);
-	return rec->function != SONDE_NONE;
 }
 
 /* Sets the caller and the time of the call; a launch whose call is not in the trace has no thread. */
-static bool set_caller(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
+static void set_caller(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 {
 	sqlite3_int64 thread = sqlite3_column_int64(q, PID);
-	const struct nsys_call *call = NULL;
-	uint32_t caller;
+	const struct sonde_launch_call *call = NULL;
 
 	if (sqlite3_column_type(q, CORRELATION) != SQLITE_NULL)
 		call = find_call(n, sqlite3_column_int64(q, CORRELATION), thread);
 	if (call) {
-		thread = call->thread;
-		rec->call_ns = call->start_ns;
+		thread = (sqlite3_int64)call->thread;
+		rec->call_ns = call->ns;
 	}
-	caller = sonde_records__caller(n->r, sonde_nsys__process(n, sonde_nsys__pid(thread)),
+	rec->caller = sonde_records__caller(n->r, sonde_nsys__process(n, sonde_nsys__pid(thread)),
 		call ? sonde_nsys__tid(thread) : 0);
-	rec->caller = caller;
-	return caller != SONDE_NONE;
 }
 
 static int take_launch(struct nsys *n, sqlite3_stmt *q)
 {
-	struct sonde_record *rec = sonde_vec_push(&n->r->records);
+	struct sonde_record *rec = sonde_push(&n->r->arena, &n->r->records);
 
-	if (!rec)
-		return sonde_err_nomem(n->err);
 	if (sonde_nsys__check_rows(n, n->r->records.nr - n->first_record))
 		return SONDE_ERR_FORMAT;
 	rec->time = sonde_nsys__time(
@@ -190,9 +154,9 @@ static int take_launch(struct nsys *n, sqlite3_stmt *q)
 		(uint64_t)sqlite3_column_int64(q, STREAM));
 	rec->payload = (uint64_t)sqlite3_column_int64(q, BYTES);
 	rec->kind = n->kind;
-	return rec->queue != SONDE_NONE && set_caller(n, q, rec) && set_names(n, q, rec)
-		       ? 0
-		       : sonde_err_nomem(n->err);
+	set_caller(n, q, rec);
+	set_names(n, q, rec);
+	return 0;
 }
 
 int sonde_nsys__read_launches(struct nsys *n)

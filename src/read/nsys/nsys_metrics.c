@@ -30,46 +30,35 @@ static int take_name(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t device = (uint32_t)sqlite3_column_int64(q, DEVICE);
 	struct sonde_series *s = series_of(n, device);
-	struct sonde_counter *counter;
-	struct nsys_metric *id;
+	struct sonde_counter counter = {.role = SONDE_NONE, .name = sonde_nsys__intern(n, q, NAME)};
 
 	if (!s) {
-		s = sonde_vec_push(&n->r->series);
-		if (!s)
-			return sonde_err_nomem(n->err);
+		s = sonde_push(&n->r->arena, &n->r->series);
 		s->input = n->src->input;
 		s->device = device;
 	}
-	counter = sonde_vec_push(&s->counters);
-	id = sonde_vec_push(&n->metrics);
-	if (!counter || !id)
-		return sonde_err_nomem(n->err);
-	*id = (struct nsys_metric){
-		device, (uint32_t)s->counters.nr - 1, (uint64_t)sqlite3_column_int64(q, METRIC)};
-	*counter = (struct sonde_counter){
-		.role = SONDE_NONE, .name = sonde_nsys__intern(n, q, NAME)};
-	if (counter->name == SONDE_NONE)
-		counter->name = sonde_records__string(n->r, SONDE_STR("(unnamed metric)"));
-	return counter->name == SONDE_NONE ? sonde_err_nomem(n->err) : 0;
+	if (counter.name == SONDE_NONE)
+		counter.name = sonde_records__string(n->r, SONDE_STR("(unnamed metric)"));
+	sonde_put(&n->src->work, &n->metrics, (struct nsys_metric){device, (uint32_t)s->counters.nr,
+						      (uint64_t)sqlite3_column_int64(q, METRIC)});
+	sonde_put(&n->r->arena, &s->counters, counter);
+	return 0;
 }
 
 /* Rows come sorted: a new moment is a new sample, whose values are not known yet. */
-static bool begin_sample(struct sonde_series *s, uint64_t ns)
+static void begin_sample(struct sonde_arena *a, struct sonde_series *s, uint64_t ns)
 {
 	struct sonde_sample_time *last = s->times.nr ? &s->times.at[s->times.nr - 1] : NULL;
 	uint64_t start = last ? last->end_ns : ns;
 	size_t i;
 
 	if (last && last->end_ns == ns)
-		return true;
+		return;
 	if (last && (!s->interval_ns || ns - start < s->interval_ns))
 		s->interval_ns = ns - start;
-	if (!sonde_vec_put(&s->times, (struct sonde_sample_time){start, ns}) ||
-		!sonde_vec_reserve(&s->values, s->values.nr + s->counters.nr))
-		return false;
+	sonde_put(a, &s->times, (struct sonde_sample_time){start, ns});
 	for (i = 0; i < s->counters.nr; i++)
-		s->values.at[s->values.nr++] = NAN;
-	return true;
+		sonde_put(a, &s->values, NAN);
 }
 
 static int take_value(struct nsys *n, sqlite3_stmt *q)
@@ -83,9 +72,8 @@ static int take_value(struct nsys *n, sqlite3_stmt *q)
 		n->nr_no_time++;
 	if (!s || sqlite3_column_int64(q, AT) < 0)
 		return 0;
-	if (!begin_sample(s, (uint64_t)sqlite3_column_int64(q, AT)))
-		return sonde_err_nomem(n->err);
-	for (i = 0; i < n->metrics.nr; i++)
+	begin_sample(&n->r->arena, s, (uint64_t)sqlite3_column_int64(q, AT));
+	for (i = 0; i < n->metrics.nr && !n->r->arena.failed; i++)
 		if (n->metrics.at[i].device == device && n->metrics.at[i].id == id)
 			s->values.at[s->values.nr - s->counters.nr + n->metrics.at[i].counter] =
 				sqlite3_column_double(q, VALUE);
@@ -153,14 +141,14 @@ static void count_percentages(struct sonde_series *s, const struct nsys_gpu *gpu
 }
 
 /* The clock first, as cycles of all SMs: the others are shares of it. */
-static int give_roles(struct nsys *n, struct sonde_series *s)
+static void give_roles(struct nsys *n, struct sonde_series *s)
 {
 	const struct nsys_gpu *gpu = gpu_of(n, s->device);
 	uint32_t clock = counter_of(n, s, CLOCK), at;
 	size_t i;
 
 	if (!gpu || !(gpu->nr_sms > 0) || (clock == SONDE_NONE && !(gpu->clock_hz > 0)))
-		return 0;
+		return;
 	s->uuid = gpu->uuid;
 	for (i = 0; clock != SONDE_NONE && i < s->times.nr; i++)
 		s->values.at[i * s->counters.nr + clock] *=
@@ -173,10 +161,7 @@ static int give_roles(struct nsys *n, struct sonde_series *s)
 			continue;
 		count_percentages(s, gpu, at, roles[i].most, clock);
 		s->counters.at[at].role = sonde_records__string(n->r, sonde_str_from(roles[i].role));
-		if (s->counters.at[at].role == SONDE_NONE)
-			return sonde_err_nomem(n->err);
 	}
-	return 0;
 }
 
 int sonde_nsys__read_metrics(struct nsys *n)
@@ -200,7 +185,7 @@ int sonde_nsys__read_metrics(struct nsys *n)
 		"values of GPU metrics have times below zero and are left out");
 	for (i = n->first_series; i < n->r->series.nr && rc == 0; i++) {
 		begin_first(&n->r->series.at[i]);
-		rc = give_roles(n, &n->r->series.at[i]);
+		give_roles(n, &n->r->series.at[i]);
 	}
 	return rc;
 }

@@ -24,37 +24,36 @@ static uint64_t thread_key(uint64_t pid, uint64_t tid)
 
 /* --- events → spans ----------------------------------------------------------------------------------- */
 
-/* The number of a thread, and below of the lane of one of its domains; SONDE_NONE when memory is short. */
 static uint32_t thread_of(struct nsys *n, uint64_t pid, uint64_t tid)
 {
 	const uint64_t key[2] = {pid, tid};
 	bool is_new;
-	uint32_t thread = sonde_map_keep(&n->thread_keys, &n->r->arena, SONDE_BYTES(key), &is_new);
+	uint32_t thread = sonde_intern_copy(&n->src->work, &n->thread_keys, SONDE_BYTES(key), &is_new);
 
-	if (thread == SONDE_NONE || !is_new)
-		return thread;
-	return sonde_vec_put(&n->threads, (struct nsys_thread){pid, tid, SONDE_NONE, SONDE_NONE, 0}) ? thread
-											 : SONDE_NONE;
+	if (is_new)
+		sonde_put(&n->src->work, &n->threads,
+			(struct nsys_thread){pid, tid, SONDE_NONE, SONDE_NONE, 0});
+	return thread;
 }
 
-/* Domains beyond the last that has a lane share that one. */
+/* The lane of one of the domains of a thread. Domains beyond the last that has a lane share that one. */
 static uint32_t lane_of(struct nsys *n, uint32_t thread, uint32_t domain)
 {
-	struct nsys_thread *t = thread == SONDE_NONE ? NULL : &n->threads.at[thread];
+	struct nsys_thread *t;
 	uint32_t lane, *end;
 
-	if (!t)
+	if (thread >= n->threads.nr)
 		return SONDE_NONE;
+	t = &n->threads.at[thread];
 	for (lane = t->first_lane; lane != SONDE_NONE; lane = n->lanes.at[lane].next)
 		if (n->lanes.at[lane].domain == domain)
 			return lane;
 	if (t->nr_lanes == MAX_DOMAINS)
 		return t->last_lane;
-	if (!sonde_vec_put(&n->lanes, (struct nsys_lane){thread, domain, SONDE_NONE}) ||
-		!sonde_vec_put(&n->lane_order, thread_key(t->pid, t->tid)))
-		return SONDE_NONE;
 	end = t->nr_lanes++ ? &n->lanes.at[t->last_lane].next : &t->first_lane;
-	*end = t->last_lane = (uint32_t)n->lanes.nr - 1;
+	*end = t->last_lane = (uint32_t)n->lanes.nr;
+	sonde_put(&n->src->work, &n->lanes, (struct nsys_lane){thread, domain, SONDE_NONE});
+	sonde_put(&n->src->work, &n->lane_order, thread_key(t->pid, t->tid));
 	return t->last_lane;
 }
 
@@ -74,10 +73,10 @@ static int take_domain(struct nsys *n, sqlite3_stmt *q)
 		(uint64_t)sqlite3_column_int64(q, DOMAIN)};
 	bool is_new;
 
-	return sonde_map_keep(&n->domain_keys, &n->r->arena, SONDE_BYTES(key), &is_new) != SONDE_NONE &&
-			       (!is_new || sonde_vec_put(&n->domains, event_text(n, q)))
-		       ? 0
-		       : sonde_err_nomem(n->err);
+	sonde_intern_copy(&n->src->work, &n->domain_keys, SONDE_BYTES(key), &is_new);
+	if (is_new)
+		sonde_put(&n->src->work, &n->domains, event_text(n, q));
+	return 0;
 }
 
 static uint32_t domain_of(struct nsys *n, uint64_t pid, uint64_t id)
@@ -113,9 +112,10 @@ static int take_range(struct nsys *n, sqlite3_stmt *q)
 	if (label == SONDE_NONE)
 		label = sonde_records__string(n->r, SONDE_STR(""));
 	span.what = (uint64_t)domain << 32 | label;
-	if (label == SONDE_NONE || span.lane == SONDE_NONE ||
-		!(is_start ? sonde_vec_put(&n->starts, span) : sonde_vec_put(&n->spans, span)))
-		return sonde_err_nomem(n->err);
+	if (is_start)
+		sonde_put(&n->src->work, &n->starts, span);
+	else
+		sonde_put(&n->src->work, &n->spans, span);
 	return sonde_nsys__check_rows(n, n->spans.nr + n->starts.nr);
 }
 
@@ -134,14 +134,13 @@ int sonde_nsys__read_ranges(struct nsys *n)
 
 /* --- spans → ranges of the records --------------------------------------------------------------------- */
 
-static bool append_range(struct nsys *n, const struct sonde_span *span, uint32_t thread, uint8_t kind)
+static void append_range(struct nsys *n, const struct sonde_span *span, uint32_t thread, uint8_t kind)
 {
 	const struct nsys_thread *t = &n->threads.at[thread];
-	uint32_t process = sonde_nsys__process(n, t->pid);
 	struct sonde_range range = {.parent = SONDE_NONE,
 		.label = (uint32_t)span->what,
 		.domain = (uint32_t)(span->what >> 32),
-		.process = process,
+		.process = sonde_nsys__process(n, t->pid),
 		.thread = t->tid,
 		.kind = kind,
 		.time = {.begin_ns = span->begin_ns,
@@ -149,23 +148,21 @@ static bool append_range(struct nsys *n, const struct sonde_span *span, uint32_t
 
 	if (kind == SONDE_PUSH_POP && span->parent != SONDE_NONE)
 		range.parent = n->first_range + span->parent;
-	return process != SONDE_NONE && sonde_vec_put(&n->r->ranges, range);
+	sonde_put(&n->r->arena, &n->r->ranges, range);
 }
 
 /* Start/end ranges come last. */
-static bool add_ranges(struct nsys *n)
+static void add_ranges(struct nsys *n)
 {
-	bool ok = sonde_vec_reserve(
-		&n->r->ranges, n->first_range + n->spans.nr + n->starts.nr);
 	size_t i;
 
-	for (i = 0; i < n->spans.nr && ok; i++)
-		ok = append_range(n, &n->spans.at[i], n->lanes.at[n->spans.at[i].lane].thread, SONDE_PUSH_POP);
-	for (i = 0; i < n->starts.nr && ok; i++)
-		ok = append_range(n, &n->starts.at[i], n->starts.at[i].lane, SONDE_START_END);
+	sonde_reserve(&n->r->arena, &n->r->ranges, n->first_range + n->spans.nr + n->starts.nr);
+	for (i = 0; i < n->spans.nr; i++)
+		append_range(n, &n->spans.at[i], n->lanes.at[n->spans.at[i].lane].thread, SONDE_PUSH_POP);
+	for (i = 0; i < n->starts.nr; i++)
+		append_range(n, &n->starts.at[i], n->starts.at[i].lane, SONDE_START_END);
 	sonde_spans__note(&n->spans, n->src, n->r);
-	sonde_spans__release(&n->spans);
-	return ok;
+	sonde_vec_release(&n->spans);
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
@@ -208,7 +205,7 @@ static uint64_t launch_key(const void *of, uint32_t i)
 }
 
 /* The innermost range of each domain that the launching thread had open. */
-static bool set_open(struct nsys *n, struct sonde_record *rec)
+static void set_open(struct nsys *n, struct sonde_record *rec)
 {
 	const struct sonde_caller *caller = sonde_record_caller(n->r, rec);
 	const uint64_t key[2] = {n->r->processes.at[caller->process].pid, caller->thread};
@@ -224,20 +221,18 @@ static bool set_open(struct nsys *n, struct sonde_record *rec)
 			members[nr++] = n->first_range + top;
 	}
 	rec->open = sonde_records__set(n->r, members, nr);
-	return rec->open != SONDE_NONE;
 }
 
-static bool open_stacked(struct nsys *n, size_t nr)
+static void open_stacked(struct nsys *n, size_t nr)
 {
 	static sonde_key_fn *const keys[] = {call_key, launch_key};
 	struct sonde_keyed *order = sonde_order_by(n, nr, keys, 2);
 	size_t i;
-	bool ok = order != NULL;
 
-	for (i = 0; i < nr && ok; i++)
-		ok = set_open(n, &n->r->records.at[n->first_record + order[i].index]);
+	n->src->work.failed |= !order;
+	for (i = 0; order && i < nr; i++)
+		set_open(n, &n->r->records.at[n->first_record + order[i].index]);
 	sonde_free(order);
-	return ok;
 }
 
 static uint64_t number_key(const void *of, uint32_t i)
@@ -246,27 +241,25 @@ static uint64_t number_key(const void *of, uint32_t i)
 }
 
 /* Start/end ranges are open for all threads of their process. */
-static bool open_starts(struct nsys *n, size_t nr)
+static void open_starts(struct nsys *n, size_t nr)
 {
 	static sonde_key_fn *const keys[] = {call_key, number_key};
 	struct sonde_starts *s = sonde_starts__build(n->r, n->first_range);
 	struct sonde_keyed *order = s ? sonde_order_by(n, nr, keys, 2) : NULL;
-	bool ok = order;
 	size_t i;
 
-	for (i = 0; i < nr && ok; i++) {
+	n->src->work.failed |= !order;
+	for (i = 0; order && i < nr; i++) {
 		struct sonde_record *rec = &n->r->records.at[n->first_record + order[i].index];
 
 		if (rec->call_ns)
 			rec->open = sonde_starts__open_at(s, sonde_record_caller(n->r, rec)->process,
 				rec->call_ns, rec->open);
-		ok = rec->open != SONDE_NONE;
 	}
 	sonde_source__note(n->src, n->r, sonde_starts__free(s),
 		"launch lacks some of its ranges: too many were open at once",
 		"launches lack some of their ranges: too many were open at once");
 	sonde_free(order);
-	return ok;
 }
 
 int sonde_nsys__open_ranges(struct nsys *n)
@@ -274,12 +267,19 @@ int sonde_nsys__open_ranges(struct nsys *n)
 	static sonde_key_fn *const keys[] = {start_key, time_key, process_key};
 	size_t nr = n->r->records.nr - n->first_record;
 	struct sonde_record *at = nr ? &n->r->records.at[n->first_record] : NULL;
-	bool ok;
+	int rc;
 
 	n->first_range = (uint32_t)n->r->ranges.nr;
 	n->spans.order = n->lane_order.at;
-	ok = sonde_spans__nest(&n->spans, n->lanes.nr) && sonde_spans__sort(&n->starts) &&
-	     open_stacked(n, nr) && add_ranges(n) && (!n->starts.nr || open_starts(n, nr)) &&
-	     sonde_order_apply(sonde_order_by(n, nr, keys, 3), at, nr, sizeof(*at));
-	return ok ? 0 : sonde_err_nomem(n->err);
+	sonde_spans__nest(&n->spans, n->src, n->lanes.nr);
+	sonde_spans__sort(&n->starts, n->src);
+	rc = sonde_source__status(n->src, n->r, n->err);
+	if (rc)
+		return rc;
+	open_stacked(n, nr);
+	add_ranges(n);
+	if (n->starts.nr)
+		open_starts(n, nr);
+	n->src->work.failed |= !sonde_order_apply(sonde_order_by(n, nr, keys, 3), at, nr, sizeof(*at));
+	return 0;
 }
