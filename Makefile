@@ -41,7 +41,7 @@ override CFLAGS := -std=gnu17 $(WARN) $(WERROR) $(OPT) -fPIC -fvisibility=hidden
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
-ROOMS     := base catalogue config format sample capture read attribute unmix fold cellfile merge ranks tree compare export lib check
+ROOMS     := base catalogue config format sample capture read attribute unmix replay fold cellfile merge ranks tree compare export lib check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
 # The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
 CUPTI_PM_INC := $(call folder_of,cupti_pmsampling.h)

@@ -33,6 +33,7 @@ int sonde_cmd_regions(int argc, char **argv);
 int sonde_cmd_kernels(int argc, char **argv);
 int sonde_cmd_sample(int argc, char **argv);
 int sonde_cmd_top(int argc, char **argv);
+int sonde_cmd_whatif(int argc, char **argv);
 int sonde_cmd_doctor(int argc, char **argv);
 
 /* Prints `sonde: MESSAGE` to standard error; the exit status for it. */

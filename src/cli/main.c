@@ -21,6 +21,8 @@ static const struct sonde_command commands[] = {
 	{"report", "region tree and reports from existing captures", sonde_cmd_report, false},
 	{"diff", "two profiles compared: what got slower, why, and how sure that is",
 		sonde_cmd_diff, false},
+	{"whatif", "a run replayed with changes: what each would gain, and how sure that is",
+		sonde_cmd_whatif, false},
 	{"regions", "the NVTX ranges a program really has, and how to select each",
 		sonde_cmd_regions, true},
 	{"top", "the longest kernels of a capture: a table, or a list for `kernels`", sonde_cmd_top,

@@ -43,7 +43,7 @@ static bool has_file(const char *dir, const char *stage, const char *const *endi
 }
 
 /* Whether the stage left a capture; for torch.profiler any trace is one. */
-static bool has_captures(const char *dir, const char *stage)
+bool sonde_run_has_captures(const char *dir, const char *stage)
 {
 	static const char *const endings[] = {".ncu-rep", ".sonde", ".sqlite", NULL};
 	static const char *const traces[] = {".json", NULL};
@@ -57,7 +57,7 @@ const char *sonde_run_stage(const char *dir)
 	size_t i;
 
 	for (i = 0; i < sizeof(stages) / sizeof(*stages); i++)
-		if (has_captures(dir, stages[i]))
+		if (sonde_run_has_captures(dir, stages[i]))
 			return stages[i];
 	return is_there(dir, NCU, SONDE_RUN_BASELINE) ? NCU : NULL;
 }
@@ -69,7 +69,7 @@ static int find_look(struct sonde_pipeline *p, const char *dir, struct sonde_wor
 	int rc = 0;
 	DIR *d;
 
-	if (has_captures(dir, "native")) {
+	if (sonde_run_has_captures(dir, "native")) {
 		const char *native = sonde_arena_printf(&p->arena, "%s/native", dir).p;
 
 		return native && sonde_word_list_add(out, native) ? 0 : sonde_err_nomem(err);
@@ -80,7 +80,7 @@ static int find_look(struct sonde_pipeline *p, const char *dir, struct sonde_wor
 					   ? sonde_arena_printf(&p->arena, "%s/%s", dir, e->d_name).p
 					   : "";
 
-		if (!path || (*path && has_captures(path, ".") && !sonde_word_list_add(out, path)))
+		if (!path || (*path && sonde_run_has_captures(path, ".") && !sonde_word_list_add(out, path)))
 			rc = sonde_err_nomem(err);
 	}
 	if (d)
@@ -130,7 +130,7 @@ static int read_baseline(struct sonde_pipeline *p, const char *dir, const char *
 	struct sonde_buf text = {0};
 	char path[4096];
 
-	if (has_captures(dir, stage) || !is_there(dir, stage, SONDE_RUN_BASELINE))
+	if (sonde_run_has_captures(dir, stage) || !is_there(dir, stage, SONDE_RUN_BASELINE))
 		return 0;
 	snprintf(path, sizeof(path), "%s/%s/" SONDE_RUN_BASELINE, dir, stage);
 	sonde_file_slurp(&text, path);

@@ -20,6 +20,8 @@
 bool sonde_is_run(const char *dir);
 /* The most telling stage that has a report, "ncu" before "native"; NULL = there is none. Static. */
 const char *sonde_run_stage(const char *dir);
+/* Whether a stage left captures. */
+bool sonde_run_has_captures(const char *dir, const char *stage);
 /*
  * Adds the captures of a stage, with all that belongs to them. Before the pipeline is configured, which then
  * is done by the run's configuration unless another was named.

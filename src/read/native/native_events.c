@@ -103,8 +103,6 @@ bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
-#define COPY_BEGIN_NS 2000u /* a copy's launch is written just before its call is said to begin */
-
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 {
 	uint64_t kind = e->field[SONDE_CALL_ON_KIND], stream = 0, begin_ns;
@@ -113,7 +111,7 @@ bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 		return false;
 	begin_ns = sonde_clock_map__ns(&s->n->host, e->ticks - e->field[SONDE_CALL_ON_TICKS]);
 	if (kind == SONDE_CALL_COPY)
-		sonde_stream__return(s, begin_ns - COPY_BEGIN_NS);
+		sonde_stream__return(s); /* it is the thread's last launch, whenever the runtime was called */
 	if (kind >= SONDE_NR_WAITS && !s->n->r->options.for_replay)
 		return true;
 	if (e->type == SONDE_EVENT_CALL_ON)

@@ -134,16 +134,17 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		sonde_put(&s->n->src->work, &s->n->returned_ns, 0);
 }
 
-/* Where calls of the runtime and of the driver have ids of their own, the last two launches are one. */
-void sonde_stream__return(struct stream *s, uint64_t since_ns)
+#define SAME_CALL_NS 3000u
+
+/* Where calls of the runtime and of the driver have ids of their own, the last two launches may be one. */
+void sonde_stream__return(struct stream *s)
 {
 	const struct native *n = s->n;
-	uint64_t now = sonde_stream__now(s);
-	size_t i = n->returned_ns.nr, most = 2;
+	size_t last = n->returned_ns.nr - 1, i;
 
-	while (i-- && most-- && n->launches.at[i].piece >= s->first_piece && !n->returned_ns.at[i] &&
-		n->launches.at[i].ns >= since_ns)
-		n->returned_ns.at[i] = now;
+	for (i = last; i + 2 > last && i < n->returned_ns.nr && n->launches.at[i].piece >= s->first_piece; i--)
+		if (!n->returned_ns.at[i] && n->launches.at[last].ns - n->launches.at[i].ns < SAME_CALL_NS)
+			n->returned_ns.at[i] = sonde_stream__now(s);
 }
 
 static bool read_push(struct stream *s, const struct sonde_event *e)
@@ -188,7 +189,7 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 	case SONDE_EVENT_CALL_ON:
 		return sonde_stream__call(s, e);
 	case SONDE_EVENT_RETURN:
-		sonde_stream__return(s, 0);
+		sonde_stream__return(s);
 		return true;
 	case SONDE_EVENT_NAME_THREAD:
 		return sonde_stream__name(s, e);

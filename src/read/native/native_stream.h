@@ -80,7 +80,7 @@ bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e); /* 
 bool sonde_stream__mark(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e); /* of CUDA */
 bool sonde_stream__name(struct stream *s, const struct sonde_event *e); /* of a thread */
-/* The stream's last launch, made since then, has returned. */
-void sonde_stream__return(struct stream *s, uint64_t since_ns);
+/* The stream's last launch has returned. */
+void sonde_stream__return(struct stream *s);
 
 #endif

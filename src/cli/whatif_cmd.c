@@ -1,0 +1,314 @@
+#include "base/escape.h"
+#include "base/json_out.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/messages.h"
+#include "cli/option.h"
+#include "cli/terminal.h"
+#include "lib/whatif.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_OFFERS 10u
+#define LEAST_SHOWN 0.01 /* of the step's wall time: regions with less are in JSON only */
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+struct request {
+	int format;
+	const char *step, *output;
+	bool together;
+};
+
+/* One line of the answer: a change, or several together. */
+struct answer {
+	struct sonde_str text;
+	struct sonde_gain gain;
+};
+
+/* One call of the command. */
+struct job {
+	const struct request *q;
+	struct sonde_whatif *w;
+	SONDE_VEC(struct answer) answers;
+	struct sonde_arena arena;
+};
+
+/* --- text --------------------------------------------------------------------------------------
+ */
+
+static void put_ms(struct sonde_buf *out, double ns)
+{
+	sonde_number_human(out, ns, "ns");
+}
+
+/* An error with its sign, unless it is none. */
+static void put_error(struct sonde_buf *out, double share)
+{
+	double pct = round(1000 * share) / 10;
+
+	sonde_buf_printf(out, pct == 0 ? "0.0 %%\n" : "%+.1f %%\n", pct);
+}
+
+static void put_head(struct job *j, struct sonde_buf *out)
+{
+	const struct sonde_replay_summary *s = sonde_whatif_summary(j->w);
+
+	sonde_buf_puts(out, "step ");
+	sonde_escape_terminal(out, sonde_whatif_region_id(j->w, s->step), sonde_terminal_is_utf8());
+	sonde_buf_printf(out, ": %llu entries, ", (unsigned long long)s->nr_steps);
+	put_ms(out, s->measured_ns);
+	sonde_buf_puts(out, " each as captured, ");
+	put_ms(out, s->base_ns);
+	sonde_buf_puts(out, " without the profiler's own time\nreplayed as it was: ");
+	put_error(out, s->error);
+}
+
+static void put_answers(struct job *j, struct sonde_buf *out)
+{
+	double base = sonde_whatif_summary(j->w)->base_ns;
+	size_t i;
+
+	for (i = 0; i < j->answers.nr; i++) {
+		const struct answer *a = &j->answers.at[i];
+
+		sonde_buf_puts(out, i ? "" : "\n");
+		sonde_escape_terminal(out, a->text, sonde_terminal_is_utf8());
+		if (isnan(a->gain.ns_per_step)) {
+			sonde_buf_printf(out, ": not known; %s\n", a->gain.why);
+			continue;
+		}
+		sonde_buf_puts(out, ": saves ");
+		put_ms(out, a->gain.ns_per_step);
+		sonde_buf_printf(
+			out, " of a step (%.0f %%; 95 %%: ", 100 * a->gain.ns_per_step / base);
+		put_ms(out, a->gain.low_ns);
+		sonde_buf_puts(out, " to ");
+		put_ms(out, a->gain.high_ns);
+		sonde_buf_puts(out, "): ");
+		put_ms(out, base - a->gain.ns_per_step);
+		sonde_buf_puts(out, " then\n");
+	}
+}
+
+static void put_regions(struct job *j, struct sonde_buf *out)
+{
+	const struct sonde_replay_region *regions = sonde_whatif_regions(j->w);
+	double least = LEAST_SHOWN * regions[sonde_whatif_summary(j->w)->step].wall_ns;
+	size_t i;
+
+	sonde_buf_puts(out,
+		"\nreplay of each region (wall time of an entry, to the end of its last work):\n");
+	for (i = 0; i < sonde_whatif_nr_regions(j->w); i++) {
+		const struct sonde_replay_region *r = &regions[i];
+
+		if (!r->nr_entries || r->wall_ns < least)
+			continue;
+		sonde_buf_puts(out, "  ");
+		sonde_escape_terminal(
+			out, sonde_whatif_region_id(j->w, (uint32_t)i), sonde_terminal_is_utf8());
+		sonde_buf_puts(out, ": ");
+		put_ms(out, r->wall_ns / (double)r->nr_entries);
+		sonde_buf_puts(out, ", ");
+		put_error(out, r->replayed_ns / r->wall_ns - 1);
+	}
+}
+
+static void write_text(struct job *j, struct sonde_sink *to)
+{
+	struct sonde_buf out = {0};
+
+	put_head(j, &out);
+	if (sonde_whatif_refusal(j->w))
+		sonde_buf_printf(&out, "\nno predictions: %s\n", sonde_whatif_refusal(j->w));
+	else if (!j->answers.nr)
+		sonde_buf_puts(&out, "\nno change that sonde knows would gain 1 % of the step\n");
+	if (!sonde_whatif_refusal(j->w))
+		put_answers(j, &out);
+	put_regions(j, &out);
+	sonde_sink_str(to, sonde_buf_view(&out));
+	sonde_buf_release(&out);
+}
+
+/* --- JSON --------------------------------------------------------------------------------------
+ */
+
+static void write_regions(struct job *j, struct sonde_json *w)
+{
+	const struct sonde_replay_region *regions = sonde_whatif_regions(j->w);
+	size_t i;
+
+	sonde_json_open(w, "regions", '[', false);
+	for (i = 0; i < sonde_whatif_nr_regions(j->w); i++) {
+		const struct sonde_replay_region *r = &regions[i];
+
+		if (!r->nr_entries)
+			continue;
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "id", sonde_whatif_region_id(j->w, (uint32_t)i));
+		sonde_json_u64(w, "entries", r->nr_entries);
+		sonde_json_number(w, "wall_ms", r->wall_ns / 1e6);
+		sonde_json_number(w, "replayed_ms", r->replayed_ns / 1e6);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
+static void write_answers(struct job *j, struct sonde_json *w)
+{
+	double base = sonde_whatif_summary(j->w)->base_ns;
+	size_t i;
+
+	sonde_json_open(w, "changes", '[', false);
+	for (i = 0; i < j->answers.nr; i++) {
+		const struct answer *a = &j->answers.at[i];
+
+		sonde_json_open(w, NULL, '{', true);
+		sonde_json_str(w, "change", a->text);
+		sonde_json_number(w, "gain_ms", a->gain.ns_per_step / 1e6);
+		sonde_json_number(w, "low_ms", a->gain.low_ns / 1e6);
+		sonde_json_number(w, "high_ms", a->gain.high_ns / 1e6);
+		sonde_json_number(w, "step_ms", (base - a->gain.ns_per_step) / 1e6);
+		sonde_json_z(w, "why", a->gain.why);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, ']');
+}
+
+static void write_json(struct job *j, struct sonde_sink *to)
+{
+	const struct sonde_replay_summary *s = sonde_whatif_summary(j->w);
+	const struct sonde_notes *notes = sonde_whatif_notes(j->w);
+	struct sonde_json w = {.sink = to};
+
+	sonde_json_open(&w, NULL, '{', false);
+	sonde_json_open(&w, "step", '{', false);
+	sonde_json_str(&w, "id", sonde_whatif_region_id(j->w, s->step));
+	sonde_json_u64(&w, "entries", s->nr_steps);
+	sonde_json_number(&w, "measured_ms", s->measured_ns / 1e6);
+	sonde_json_number(&w, "base_ms", s->base_ns / 1e6);
+	sonde_json_number(&w, "replay_error_pct", 100 * s->error);
+	sonde_json_z(&w, "refused", sonde_whatif_refusal(j->w));
+	sonde_json_close(&w, '}');
+	write_answers(j, &w);
+	write_regions(j, &w);
+	sonde_json_texts(&w, "notes", notes->texts.keys, notes->texts.nr, false);
+	sonde_json_close(&w, '}');
+	sonde_sink_puts(to, "\n");
+}
+
+/* --- the answer --------------------------------------------------------------------------------
+ */
+
+static int add_answer(struct job *j, const char *const *changes, size_t nr, struct sonde_err *err)
+{
+	struct answer *a = sonde_vec_push(&j->answers);
+	struct sonde_buf text = {0};
+	size_t i;
+	int rc;
+
+	for (i = 0; i < nr; i++) {
+		sonde_buf_puts(&text, i ? " " : "");
+		sonde_buf_puts(&text, changes[i]);
+	}
+	if (a)
+		a->text = sonde_arena_dup(&j->arena, sonde_buf_view(&text));
+	rc = !a || text.failed || !a->text.p ? sonde_err_nomem(err)
+					     : sonde_whatif_ask(j->w, &a->gain, changes, nr, err);
+	sonde_buf_release(&text);
+	return rc;
+}
+
+/* All changes together, and where they are several each by itself. */
+static int answer(struct job *j, const char *const *changes, size_t nr, struct sonde_err *err)
+{
+	struct sonde_whatif_offer offers[MOST_OFFERS];
+	int rc = 0, nr_offers;
+	size_t i;
+
+	if (nr) {
+		rc = add_answer(j, changes, nr, err);
+		for (i = 0; i < nr && nr > 1 && rc == 0; i++)
+			rc = add_answer(j, &changes[i], 1, err);
+		return rc;
+	}
+	nr_offers = sonde_whatif_offers(j->w, offers, MOST_OFFERS, err);
+	for (i = 0; nr_offers > 0 && i < (size_t)nr_offers; i++)
+		if (!sonde_vec_put(&j->answers,
+			    (struct answer){sonde_str_from(offers[i].text), offers[i].gain}))
+			return sonde_err_nomem(err);
+	return nr_offers < 0 ? nr_offers : 0;
+}
+
+static int run_whatif(struct job *j, const char *const *words, size_t nr, struct sonde_err *err)
+{
+	const struct sonde_read_options read = {.together = j->q->together};
+	const struct sonde_whatif_source source = {
+		.paths = words, .nr_paths = 1, .read = &read, .step = j->q->step};
+	struct sonde_sink out;
+	int rc = sonde_whatif_open(&j->w, &source, err);
+
+	if (rc == 0)
+		rc = answer(j, words + 1, nr - 1, err);
+	if (rc == 0)
+		rc = sonde_output_open(&out, j->q->output, err);
+	if (rc)
+		return rc;
+	if (j->q->format == FORMAT_JSON) {
+		write_json(j, &out);
+	} else {
+		write_text(j, &out);
+		sonde_say_notes(sonde_whatif_notes(j->w));
+	}
+	return sonde_sink_finish(&out, 0, err);
+}
+
+#define INTO(member) offsetof(struct request, member)
+static const struct sonde_option options[] = {
+	SONDE_OPT('f', "format", "text|json", CHOICE, format, "what to print (text)"),
+	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
+	SONDE_OPT(0, "step", "ID", WORD, step,
+		"the region that figures are about (the repeated one with the most wall time)"),
+	SONDE_OPT(0, "together", NULL, FLAG, together,
+		"a folder is all runs and jobs in it; without, its newest run"),
+};
+
+static const struct sonde_usage usage = {"sonde whatif RUN [CHANGE...] [options]",
+	"Replays a run with changes, and says what they would save of a step, with a 95 %\n"
+	"interval. RUN is a run directory or any capture with the times of launches. Without\n"
+	"a CHANGE it lists what would gain most; several are made together. REGION and NAME\n"
+	"are globs; `forward` is any region of that name, those in the step first.\n"
+	"  graph:REGION             the launches of an entry become one CUDA graph launch\n"
+	"  fuse:REGION              the kernels of an entry become one\n"
+	"  nosync:REGION            the host does not wait there\n"
+	"  async-copy:REGION        copies are from pinned memory, and the host goes on\n"
+	"  kernel:NAME=0.5x         a kernel takes half its time\n"
+	"  overlap-comm:REGION      collectives run beside the rest of the step\n"
+	"  level-ranks              no rank waits for a later one in a collective\n"
+	"  remove:REGION            all of it is gone: the most that any change can gain\n"
+	"Where the run as it was is replayed with more than 5 % error, nothing is predicted.",
+	options, sizeof(options) / sizeof(*options),
+	{{"what would gain most", "sonde whatif tmp/profile-output/20260131-120000"},
+		{"two changes together", "sonde whatif out graph:forward nosync:log"}}};
+
+int sonde_cmd_whatif(int argc, char **argv)
+{
+	struct request q = {0};
+	struct job j = {.q = &q};
+	struct sonde_args args = {0};
+	struct sonde_err err = {0};
+	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
+
+	if (rc == 0 && !args.operands.nr)
+		rc = sonde_err_set(&err, SONDE_ERR_USAGE,
+			"whatif: name a run directory or a capture; `sonde run -- COMMAND` makes "
+			"one");
+	else if (rc == 0)
+		rc = run_whatif(&j, args.operands.at, args.operands.nr, &err);
+	sonde_whatif_free(j.w);
+	sonde_vec_release(&j.answers);
+	sonde_arena_release(&j.arena);
+	sonde_args_release(&args);
+	return rc < 0 ? sonde_cmd_fail(&err) : 0;
+}

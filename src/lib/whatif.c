@@ -1,0 +1,515 @@
+#include "lib/whatif.h"
+
+#include "base/alloc.h"
+#include "base/glob.h"
+#include "base/quantile.h"
+#include "lib/replay_in.h"
+#include "lib/run_in.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * What a profiler takes of the host's time, by source. Native: 15.5 % of loops of operators with
+ * some 66 launches in 0.95 ms, measured side by side (docs/performance.md). torch.profiler: 7.9 µs
+ * a call, measured once with its stacks off. Nsight Systems: not measured here; about what CUPTI's
+ * records and callbacks take.
+ */
+static const struct profiler {
+	const char *source;
+	double launch_ns, call_ns;
+} profilers[] = {
+	{"native", 2200, 600},
+	{"kineto", 7900, 3000},
+	{"nsys", 2500, 1000},
+};
+
+struct sonde_whatif {
+	struct sonde_records *records;
+	struct sonde_launches *launches;
+	struct sonde_replay_arrays arrays;
+	struct sonde_replay *replay;
+	struct sonde_notes notes;
+	const char *refusal;
+	struct sonde_arena arena;
+};
+
+void sonde_whatif_free(struct sonde_whatif *w)
+{
+	if (!w)
+		return;
+	sonde_replay_free(w->replay);
+	sonde_replay_arrays_release(&w->arrays);
+	sonde_launches_free(w->launches);
+	sonde_records_free(w->records);
+	sonde_notes_release(&w->notes);
+	sonde_arena_release(&w->arena);
+	sonde_free(w);
+}
+
+const struct sonde_replay_summary *sonde_whatif_summary(const struct sonde_whatif *w)
+{
+	return sonde_replay_summary(w->replay);
+}
+
+const struct sonde_replay_region *sonde_whatif_regions(const struct sonde_whatif *w)
+{
+	return sonde_replay_regions(w->replay);
+}
+
+size_t sonde_whatif_nr_regions(const struct sonde_whatif *w)
+{
+	return w->launches->regions.nr;
+}
+
+struct sonde_str sonde_whatif_region_id(const struct sonde_whatif *w, uint32_t region)
+{
+	return w->launches->regions.at[region].id;
+}
+
+uint32_t sonde_whatif_parent(const struct sonde_whatif *w, uint32_t region)
+{
+	return w->launches->regions.at[region].parent;
+}
+
+const char *sonde_whatif_refusal(const struct sonde_whatif *w)
+{
+	return w->refusal;
+}
+
+const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w)
+{
+	return &w->notes;
+}
+
+/* --- opening -----------------------------------------------------------------------------------
+ */
+
+/* A run directory has captures of several stages: the first that has times of launches. */
+static int find_paths(struct sonde_whatif *w, const struct sonde_whatif_source *s,
+	const char ***out, struct sonde_err *err)
+{
+	static const char *const stages[] = {"native", "nsys", "torch_profiler"};
+	const char **paths = sonde_arena_calloc(&w->arena, s->nr_paths + 1, sizeof(*paths));
+	size_t i, k;
+
+	if (!paths)
+		return sonde_err_nomem(err);
+	for (i = 0; i < s->nr_paths; i++) {
+		paths[i] = s->paths[i];
+		for (k = 0; sonde_is_run(s->paths[i]) && k < sizeof(stages) / sizeof(*stages);
+			k++) {
+			if (!sonde_run_has_captures(s->paths[i], stages[k]))
+				continue;
+			paths[i] = sonde_arena_printf(&w->arena, "%s/%s", s->paths[i], stages[k]).p;
+			if (!paths[i])
+				return sonde_err_nomem(err);
+			break;
+		}
+	}
+	*out = paths;
+	return 0;
+}
+
+static void set_costs(struct sonde_whatif *w)
+{
+	const struct sonde_process *p = &w->records->processes.at[w->arrays.process];
+	struct sonde_str source = w->records->inputs.at[p->input].source;
+	size_t i;
+
+	for (i = 0; i < sizeof(profilers) / sizeof(*profilers); i++)
+		if (sonde_str_starts(source, profilers[i].source)) {
+			w->arrays.input.launch_cost_ns = profilers[i].launch_ns;
+			w->arrays.input.call_cost_ns = profilers[i].call_ns;
+		}
+}
+
+static int set_step(struct sonde_whatif *w, const char *step, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; step && i < w->launches->regions.nr; i++)
+		if (sonde_str_eq(w->launches->regions.at[i].id, sonde_str_from(step)))
+			w->arrays.input.step = (uint32_t)i;
+	if (step && w->arrays.input.step == SONDE_NONE)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"there is no region '%.200s' to be the step; `sonde report` shows their "
+			"ids",
+			step);
+	return 0;
+}
+
+static void note_source(struct sonde_whatif *w)
+{
+	const struct sonde_replay_arrays *a = &w->arrays;
+
+	if (w->records->processes.nr > 1 && a->nr_ranks > 1)
+		sonde_note(&w->notes,
+			"the figures are of one of %zu processes, the one with the most launches",
+			w->records->processes.nr);
+	if (!a->has_events && a->input.nr_streams > 1)
+		sonde_note(&w->notes, "the capture does not say which events order its streams: "
+				      "what one stream waits for in another is not known");
+	if (a->nr_uncalled)
+		sonde_note(&w->notes,
+			"%llu pieces of GPU work have no known launch: they are left out",
+			(unsigned long long)a->nr_uncalled);
+}
+
+/* Judges the replay of the run as it was. */
+static int judge(struct sonde_whatif *w, struct sonde_err *err)
+{
+	const struct sonde_replay_summary *s = sonde_replay_summary(w->replay);
+	const struct sonde_input *in =
+		&w->records->inputs.at[w->records->processes.at[w->arrays.process].input];
+	const char *why = "the run depended on something that the capture does not show";
+
+	if (s->step == SONDE_NONE || s->nr_steps < 3)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"nothing to replay: no region was entered three times or more; mark a step "
+			"of the program with an NVTX range");
+	if (fabs(s->error) <= SONDE_REPLAY_MOST_ERROR)
+		return 0;
+	if (in->budget_ppm || in->is_windowed)
+		why = "the capture has parts of the run only";
+	else if (!w->arrays.has_events && w->arrays.input.nr_streams > 1)
+		why = "its streams depend on each other, and the capture does not say how";
+	else if (s->nr_relays > 1)
+		why = "its threads depend on each other, which no call of CUDA shows";
+	w->refusal = sonde_arena_printf(&w->arena,
+		"replayed as it was, a step differs by %+.1f %% from what was measured: %s",
+		100 * s->error, why)
+			     .p;
+	return w->refusal ? 0 : sonde_err_nomem(err);
+}
+
+static int open_whatif(
+	struct sonde_whatif *w, const struct sonde_whatif_source *s, struct sonde_err *err)
+{
+	struct sonde_read_options options = s->read ? *s->read : (struct sonde_read_options){0};
+	const struct sonde_selection all = {0};
+	const char **paths = NULL;
+	int rc = find_paths(w, s, &paths, err);
+
+	options.for_replay = true;
+	if (rc == 0)
+		rc = sonde_records_open(&w->records, paths, s->nr_paths, &options, err);
+	if (rc == 0)
+		rc = sonde_launches_build(
+			&w->launches, w->records, s->selection ? s->selection : &all, err);
+	if (rc == 0)
+		rc = sonde_replay_arrays_build(&w->arrays, w->launches, err);
+	if (rc == 0)
+		rc = set_step(w, s->step, err);
+	if (rc)
+		return rc;
+	set_costs(w);
+	rc = sonde_replay_open(&w->replay, &w->arrays.input, err);
+	if (rc == 0)
+		note_source(w);
+	return rc ? rc : judge(w, err);
+}
+
+int sonde_whatif_open(
+	struct sonde_whatif **out, const struct sonde_whatif_source *source, struct sonde_err *err)
+{
+	struct sonde_whatif *w = sonde_calloc(1, sizeof(*w));
+	int rc = w ? open_whatif(w, source, err) : sonde_err_nomem(err);
+
+	*out = rc ? NULL : w;
+	if (rc)
+		sonde_whatif_free(w);
+	return rc;
+}
+
+/* --- asking ------------------------------------------------------------------------------------
+ */
+
+static bool is_in_step(const struct sonde_whatif *w, uint32_t region)
+{
+	uint32_t step = sonde_whatif_summary(w)->step;
+
+	while (region != SONDE_NONE && region != step)
+		region = sonde_whatif_parent(w, region);
+	return region != SONDE_NONE;
+}
+
+/* Whether a region is the one that a word means: its id, the end of its id, or a glob of either. */
+static bool is_named(struct sonde_str id, struct sonde_str word)
+{
+	size_t i;
+
+	if (sonde_str_eq(id, word) || sonde_str_glob(id, word))
+		return true;
+	for (i = 0; i < id.n; i++)
+		if (id.p[i] == '/' && (!i || id.p[i - 1] != '\\') &&
+			sonde_str_glob((struct sonde_str){id.p + i + 1, id.n - i - 1}, word))
+			return true;
+	return false;
+}
+
+/* Regions inside the step come first: `forward` is not that of the warm-up. */
+static size_t mean_regions(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
+{
+	const struct sonde_replay_region *regions = sonde_whatif_regions(w);
+	size_t nr = 0, i, round;
+
+	for (round = 0; round < 2 && !nr; round++)
+		for (i = 0; i < w->launches->regions.nr; i++) {
+			is_meant[i] = is_named(w->launches->regions.at[i].id, word) &&
+				      regions[i].nr_entries &&
+				      (round || is_in_step(w, (uint32_t)i));
+			nr += is_meant[i];
+		}
+	return nr;
+}
+
+static size_t mean_kernels(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
+{
+	const struct sonde_records *r = w->records;
+	size_t nr = 0, i;
+
+	for (i = 0; i < r->functions.nr; i++) {
+		const struct sonde_function *f = (const void *)r->functions.keys[i].p;
+
+		is_meant[i] = sonde_str_glob(sonde_records_str(r, f->name), word) ||
+			      sonde_str_glob(sonde_records_str(r, f->full_name), word);
+		nr += is_meant[i];
+	}
+	return nr;
+}
+
+static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, const char *text,
+	struct sonde_arena *arena, struct sonde_err *err)
+{
+	size_t nr = w->launches->regions.nr > w->records->functions.nr ? w->launches->regions.nr
+								       : w->records->functions.nr;
+	bool *is_meant = sonde_arena_calloc(arena, nr + 1, sizeof(*is_meant));
+	struct sonde_change c;
+	int rc = is_meant ? sonde_change_read(&c, text, err) : sonde_err_nomem(err);
+
+	if (rc)
+		return rc;
+	*out = (struct sonde_replay_change){c.kind, is_meant, c.factor};
+	if (c.kind == SONDE_CHANGE_LEVEL_RANKS)
+		return w->arrays.nr_ranks > 1 ? 0
+					      : sonde_err_set(err, SONDE_ERR_USAGE,
+							"level-ranks needs captures of several "
+							"ranks, with their collectives");
+	if (c.kind == SONDE_CHANGE_KERNEL) {
+		if (isnan(c.factor))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"'%.200s': how far a kernel is from its roofline is not in these "
+				"times; `sonde report` of a capture with "
+				"counters says it: give the factor, as in kernel:%.*s=0.5x",
+				text, SONDE_STR_ARG(c.name));
+		return mean_kernels(w, c.name, is_meant) ? 0
+							 : sonde_err_set(err, SONDE_ERR_USAGE,
+								   "'%.200s': no kernel has that "
+								   "name; `sonde top` lists them",
+								   text);
+	}
+	return mean_regions(w, c.name, is_meant) ? 0
+						 : sonde_err_set(err, SONDE_ERR_USAGE,
+							   "'%.200s': no region of the run is "
+							   "called so; `sonde report` shows them",
+							   text);
+}
+
+#define HOW "the run replayed with the change"
+
+static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
+	size_t nr, bool is_rough, struct sonde_err *err)
+{
+	struct sonde_arena arena = {0};
+	struct sonde_replay_change *list = sonde_arena_calloc(&arena, nr + 1, sizeof(*list));
+	struct sonde_replay_gain gain;
+	int rc = list ? 0 : sonde_err_nomem(err);
+	size_t i;
+
+	*out = (struct sonde_gain){NAN, NAN, NAN, w->refusal};
+	for (i = 0; i < nr && rc == 0; i++)
+		rc = take_change(w, &list[i], changes[i], &arena, err);
+	if (rc == 0 && !w->refusal)
+		rc = sonde_replay_predict(w->replay, &gain, list, nr, is_rough, err);
+	if (rc == 0 && !w->refusal)
+		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns, HOW};
+	sonde_arena_release(&arena);
+	return rc;
+}
+
+int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
+	size_t nr, struct sonde_err *err)
+{
+	if (nr > SONDE_REPLAY_MOST_CHANGES)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "more than %d changes at once",
+			SONDE_REPLAY_MOST_CHANGES);
+	return ask(w, out, changes, nr, false, err);
+}
+
+int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_t nr,
+	const struct sonde_whatif_source *source, struct sonde_err *err)
+{
+	struct sonde_whatif *w;
+	int rc = sonde_whatif_open(&w, source, err);
+	struct sonde_err own;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed"};
+		own = (struct sonde_err){0};
+		if (rc == 0 && ask(w, &out[i], &changes[i], 1, false, &own) < 0)
+			out[i] = (struct sonde_gain){
+				NAN, NAN, NAN, "the capture has nothing that the change is about"};
+		else if (rc == 0 && w->refusal)
+			out[i].why = "the replay of the run as it was differs from the run by more "
+				     "than 5 % of the step";
+	}
+	if (rc == 0)
+		sonde_whatif_free(w);
+	return rc;
+}
+
+/* --- offering ----------------------------------------------------------------------------------
+ */
+
+#define MOST_TRIED   40u  /* changes that are tried at most */
+#define LEAST_PART   0.01 /* of the step: what is less is not offered, or not tried */
+#define FEW_LAUNCHES 4	  /* an entry with fewer is no graph, and nothing to fuse */
+
+struct offering {
+	struct sonde_whatif *w;
+	struct sonde_whatif_offer tried[MOST_TRIED];
+	size_t nr;
+	struct sonde_err *err;
+	int rc;
+};
+
+static void try_change(struct offering *o, const char *text)
+{
+	struct sonde_whatif_offer *t = &o->tried[o->nr];
+
+	if (!text)
+		o->rc = sonde_err_nomem(o->err);
+	if (o->rc || o->nr == MOST_TRIED)
+		return;
+	t->text = text;
+	o->rc = ask(o->w, &t->gain, &text, 1, true, o->err);
+	if (o->rc == 0 && t->gain.ns_per_step > LEAST_PART * sonde_whatif_summary(o->w)->base_ns)
+		o->nr++;
+}
+
+static const char *say(
+	struct offering *o, const char *word, struct sonde_str name, const char *rest)
+{
+	return sonde_arena_printf(&o->w->arena, "%s:%.*s%s", word, SONDE_STR_ARG(name), rest).p;
+}
+
+static void try_region(struct offering *o, uint32_t region)
+{
+	const struct sonde_replay_region *r = &sonde_whatif_regions(o->w)[region];
+	const struct sonde_replay_summary *s = sonde_whatif_summary(o->w);
+	double least = LEAST_PART * s->measured_ns * (double)s->nr_steps;
+	struct sonde_str id = sonde_whatif_region_id(o->w, region);
+	double per_entry = (double)r->nr_launches / (double)r->nr_entries;
+
+	if (r->wall_ns < least)
+		return;
+	if (per_entry >= FEW_LAUNCHES && !r->nr_graphs) {
+		try_change(o, say(o, "graph", id, ""));
+		/* Long kernels do not become one. */
+		if (r->busy_ns < 20000 * (double)r->nr_launches && region != s->step)
+			try_change(o, say(o, "fuse", id, ""));
+	}
+	if (r->waited_ns > least)
+		try_change(o, say(o, "nosync", id, ""));
+	if (r->copied_ns > least)
+		try_change(o, say(o, "async-copy", id, ""));
+	/* Work of the host alone: whatever is done about it, that is the most. */
+	if (region != s->step && !r->nr_launches && !r->copied_ns && !r->waited_ns)
+		try_change(o, say(o, "remove", id, ""));
+}
+
+static void try_kernels(struct offering *o)
+{
+	const double *ns = sonde_replay_kernels(o->w->replay);
+	const struct sonde_records *r = o->w->records;
+	size_t i, k, best;
+	bool *is_tried = sonde_arena_calloc(&o->w->arena, r->functions.nr + 1, sizeof(*is_tried));
+
+	for (k = 0; is_tried && k < 3; k++) {
+		for (best = r->functions.nr, i = 0; i < r->functions.nr; i++)
+			if (!is_tried[i] && ns[i] > (best == r->functions.nr ? 0 : ns[best]))
+				best = i;
+		if (best == r->functions.nr)
+			return;
+		is_tried[best] = true;
+		try_change(o,
+			say(o, "kernel",
+				sonde_records_str(r, ((const struct sonde_function *)(const void *)
+								     r->functions.keys[best]
+									     .p)
+							     ->name),
+				"=0.5x"));
+	}
+}
+
+/* Whether the second is about a part of what the first is about: `nosync:step` and
+ * `nosync:step/log`. */
+static bool is_around(const char *around, const char *inner)
+{
+	size_t n = strlen(around);
+
+	return strncmp(around, inner, n) == 0 && inner[n] == '/';
+}
+
+/* Where a part gains nearly as much, the part is offered alone. */
+static void drop_wider(struct offering *o)
+{
+	size_t i, k;
+
+	for (i = 0; i < o->nr; i++)
+		for (k = 0; k < o->nr; k++)
+			if (is_around(o->tried[i].text, o->tried[k].text) &&
+				o->tried[k].gain.ns_per_step > 0.8 * o->tried[i].gain.ns_per_step) {
+				o->tried[i] = o->tried[--o->nr];
+				i--;
+				break;
+			}
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct sonde_whatif_offer *x = a, *y = b;
+
+	return sonde_cmp(y->gain.ns_per_step, x->gain.ns_per_step);
+}
+
+int sonde_whatif_offers(
+	struct sonde_whatif *w, struct sonde_whatif_offer *out, size_t most, struct sonde_err *err)
+{
+	struct offering o = {.w = w, .err = err};
+	uint32_t i;
+	size_t k;
+
+	if (w->refusal)
+		return 0;
+	for (i = 0; i < w->launches->regions.nr && o.rc == 0; i++)
+		if (sonde_whatif_regions(w)[i].nr_entries && is_in_step(w, i))
+			try_region(&o, i);
+	if (o.rc == 0)
+		try_kernels(&o);
+	if (o.rc == 0 && w->arrays.nr_ranks > 1)
+		try_change(&o, "level-ranks");
+	if (o.rc)
+		return o.rc;
+	drop_wider(&o);
+	qsort(o.tried, o.nr, sizeof(*o.tried), by_gain);
+	for (k = 0; k < o.nr && k < most; k++) {
+		out[k] = o.tried[k];
+		o.rc = ask(w, &out[k].gain, &out[k].text, 1, false, err);
+		if (o.rc)
+			return o.rc;
+	}
+	return (int)k;
+}

@@ -1,0 +1,77 @@
+#include "replay/change.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES] = {
+	[SONDE_CHANGE_GRAPH] = {"graph", "REGION",
+		"the launches of an entry become one CUDA graph launch"},
+	[SONDE_CHANGE_FUSE] = {"fuse", "REGION", "the kernels of an entry become one"},
+	[SONDE_CHANGE_NOSYNC] = {"nosync", "REGION", "the host does not wait there"},
+	[SONDE_CHANGE_ASYNC_COPY] = {"async-copy", "REGION",
+		"copies are from pinned memory, and the host goes on"},
+	[SONDE_CHANGE_KERNEL] = {"kernel", "NAME=0.5x",
+		"a kernel takes half its time, or 'roofline'"},
+	[SONDE_CHANGE_OVERLAP_COMM] = {"overlap-comm", "REGION",
+		"collectives run beside the rest of the step"},
+	[SONDE_CHANGE_LEVEL_RANKS] = {"level-ranks", NULL,
+		"no rank waits for a later one in a collective"},
+	[SONDE_CHANGE_REMOVE] = {"remove", "REGION",
+		"all of it is gone: the most that any change there can gain"},
+};
+
+static int refuse(struct sonde_err *err, const char *text, const char *why)
+{
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"'%.200s': %s; changes are graph:REGION fuse:REGION nosync:REGION "
+		"async-copy:REGION "
+		"kernel:NAME=0.5x|roofline overlap-comm:REGION level-ranks remove:REGION",
+		text, why);
+}
+
+/* `NAME=0.5x`: names of kernels have no `=`, but the last one counts should they. */
+static int read_kernel(struct sonde_change *out, const char *text, struct sonde_err *err)
+{
+	const char *equal = NULL;
+	size_t i;
+	char *end;
+
+	for (i = 0; i < out->name.n; i++)
+		if (out->name.p[i] == '=')
+			equal = out->name.p + i;
+	if (!equal || equal == out->name.p)
+		return refuse(
+			err, text, "a kernel needs what becomes of it, as in kernel:gemm*=0.5x");
+	out->name.n = (size_t)(equal - out->name.p);
+	out->factor = NAN;
+	if (strcmp(equal + 1, "roofline") == 0)
+		return 0;
+	out->factor = strtod(equal + 1, &end);
+	if (end == equal + 1 || strcmp(end, "x") != 0 || !(out->factor >= 0 && out->factor <= 1000))
+		return refuse(err, text,
+			"the time of a kernel is multiplied by a number from 0x to 1000x");
+	return 0;
+}
+
+int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_err *err)
+{
+	size_t i, n;
+
+	for (i = 0; i < SONDE_NR_CHANGES; i++) {
+		const struct sonde_change_row *row = &sonde_changes[i];
+
+		n = strlen(row->word);
+		if (strncmp(text, row->word, n) != 0 || (text[n] && text[n] != ':'))
+			continue;
+		*out = (struct sonde_change){.kind = (enum sonde_change_kind)i, .factor = 1};
+		if (!row->argument)
+			return text[n] ? refuse(err, text, "it has no argument") : 0;
+		if (!text[n] || !text[n + 1])
+			return refuse(err, text,
+				i == SONDE_CHANGE_KERNEL ? "of which kernel?" : "in which region?");
+		out->name = sonde_str_from(text + n + 1);
+		return i == SONDE_CHANGE_KERNEL ? read_kernel(out, text, err) : 0;
+	}
+	return refuse(err, text, "there is no such change");
+}

@@ -1,0 +1,43 @@
+/*
+ * Changes: what a what-if can do to a program. One table has them all: how each is written, and
+ * what it means.
+ *
+ *     graph:REGION  fuse:REGION  nosync:REGION  async-copy:REGION  overlap-comm:REGION
+ * remove:REGION kernel:NAME=0.5x  kernel:NAME=roofline  level-ranks
+ */
+#ifndef SONDE_REPLAY_CHANGE_H
+#define SONDE_REPLAY_CHANGE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum sonde_change_kind {
+	SONDE_CHANGE_GRAPH,
+	SONDE_CHANGE_FUSE,
+	SONDE_CHANGE_NOSYNC,
+	SONDE_CHANGE_ASYNC_COPY,
+	SONDE_CHANGE_KERNEL,
+	SONDE_CHANGE_OVERLAP_COMM,
+	SONDE_CHANGE_LEVEL_RANKS,
+	SONDE_CHANGE_REMOVE,
+	SONDE_NR_CHANGES,
+};
+
+struct sonde_change_row {
+	const char *word;     /* `graph` */
+	const char *argument; /* `REGION`; NULL = it has none */
+	const char *meaning;  /* a line for people */
+};
+extern const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES];
+
+/* A change as it was asked for. The text points into what was read. */
+struct sonde_change {
+	enum sonde_change_kind kind;
+	struct sonde_str name; /* the region or kernel, a glob; empty where there is none */
+	double factor; /* of a kernel: its time is multiplied by it; NaN = by its roofline */
+};
+
+/* Reads `graph:forward`. SONDE_ERR_USAGE with what is wrong and what there is. */
+int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_err *err);
+
+#endif

@@ -1,0 +1,504 @@
+/* The step, how well the run as it was is replayed, and what changes would gain. */
+#include "replay/replay.h"
+#include "base/alloc.h"
+#include "base/keysort.h"
+#include "base/quantile.h"
+#include "replay/replay_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_ENTRIES 3	  /* of a step */
+#define NR_RESAMPLES  400 /* of the bootstrap */
+#define COST_RANGE    0.5 /* what the profiler takes is known to that share */
+#define PROCESSES                                                                                  \
+	0.08 /* of the gain: captures of two processes of one program differ by that               \
+		(docs/whatif.md) */
+
+/* --- input -------------------------------------------------------------------------------------
+ */
+
+static bool is_sound_op(const struct sonde_replay_input *in, size_t i)
+{
+	const struct sonde_replay_op *op = &in->ops[i];
+
+	if (op->thread >= in->nr_threads || op->kind >= SONDE_REPLAY_NR_OPS ||
+		op->end_ns < op->begin_ns || (i && op->begin_ns < in->ops[i - 1].begin_ns))
+		return false;
+	switch (op->kind) {
+	case SONDE_REPLAY_ENTER:
+	case SONDE_REPLAY_LEAVE:
+		return op->what < in->nr_entries;
+	case SONDE_REPLAY_LAUNCH:
+		return op->what <= in->nr_works && op->nr <= in->nr_works - op->what;
+	default:
+		return op->what < in->nr_streams || op->what == REPLAY_NONE;
+	}
+}
+
+static bool is_sound_work(const struct sonde_replay_input *in, const struct sonde_replay_work *w)
+{
+	return w->stream < in->nr_streams && w->kernel < in->nr_kernels &&
+	       w->end_ns >= w->start_ns && w->kind < SONDE_REPLAY_NR_WORKS;
+}
+
+/* Each entry is entered once, and left once or never; each work is of one launch at most. */
+static int check_once(const struct sonde_replay_input *in, struct sonde_err *err)
+{
+	uint8_t *seen = sonde_calloc(in->nr_entries + 1, 1);
+	bool *is_taken = sonde_calloc(in->nr_works + 1, sizeof(*is_taken)), ok = true;
+	size_t i;
+	uint32_t k;
+	int rc = seen && is_taken ? 0 : sonde_err_nomem(err);
+
+	for (i = 0; i < in->nr_ops && rc == 0; i++) {
+		const struct sonde_replay_op *op = &in->ops[i];
+
+		if (op->kind <= SONDE_REPLAY_LEAVE)
+			ok = seen[op->what]++ == op->kind;
+		for (k = 0; op->kind == SONDE_REPLAY_LAUNCH && k < op->nr && ok; k++) {
+			ok = !is_taken[op->what + k];
+			is_taken[op->what + k] = true;
+		}
+		if (!ok)
+			rc = sonde_err_set(err, SONDE_ERR_USAGE,
+				"replay: operation %zu has what another had before", i);
+	}
+	sonde_free(seen);
+	sonde_free(is_taken);
+	return rc;
+}
+_Static_assert(
+	SONDE_REPLAY_ENTER == 0 && SONDE_REPLAY_LEAVE == 1, "the first time, and the second");
+
+static int check_input(const struct sonde_replay_input *in, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr_ops; i++)
+		if (!is_sound_op(in, i))
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"replay: operation %zu contradicts the rest", i);
+	for (i = 0; i < in->nr_works; i++)
+		if (!is_sound_work(in, &in->works[i]))
+			return sonde_err_set(
+				err, SONDE_ERR_USAGE, "replay: work %zu contradicts the rest", i);
+	for (i = 0; i < in->nr_entries; i++)
+		if (in->entry_regions[i] >= in->nr_regions)
+			return sonde_err_set(
+				err, SONDE_ERR_USAGE, "replay: entry %zu is of no region", i);
+	for (i = 0; i < in->nr_regions; i++)
+		if (in->parents[i] != REPLAY_NONE && in->parents[i] >= i)
+			return sonde_err_set(err, SONDE_ERR_USAGE,
+				"replay: region %zu comes before its parent", i);
+	if ((in->default_stream != REPLAY_NONE && in->default_stream >= in->nr_streams) ||
+		(in->step != REPLAY_NONE && in->step >= in->nr_regions) ||
+		in->nr_ops >= REPLAY_NONE || in->nr_works >= REPLAY_NONE ||
+		in->nr_entries >= REPLAY_NONE)
+		return sonde_err_set(
+			err, SONDE_ERR_USAGE, "replay: too much, or a number of nothing");
+	return check_once(in, err);
+}
+
+/* --- the step ----------------------------------------------------------------------------------
+ */
+
+/* Entries of a region with how long the host was in them. */
+struct stay {
+	uint64_t region; /* the first member: sorted by it */
+	double ns;
+};
+
+/* The wall time of a region, as if all its entries were like the one in the middle: a first entry
+ * that compiles or loads does not decide. */
+static double usual_wall(struct stay *stays, size_t nr, double *room)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		room[i] = stays[i].ns;
+	return sonde_median(room, nr) * (double)nr;
+}
+
+static bool list_stays(const struct sonde_replay *r, struct stay *stays)
+{
+	const struct sonde_replay_input *in = &r->in;
+	uint64_t *begins = sonde_calloc(in->nr_entries + 1, sizeof(*begins));
+	size_t i;
+
+	for (i = 0; i < in->nr_ops && begins; i++) {
+		const struct sonde_replay_op *op = &in->ops[i];
+
+		if (op->kind == SONDE_REPLAY_ENTER)
+			begins[op->what] = op->begin_ns;
+		else if (op->kind == SONDE_REPLAY_LEAVE && begins[op->what])
+			stays[op->what].ns = (double)(op->begin_ns - begins[op->what]);
+	}
+	for (i = 0; i < in->nr_entries; i++)
+		stays[i].region = in->entry_regions[i];
+	sonde_free(begins);
+	return begins;
+}
+
+/* Chooses the repeated region with the most wall time; regions around others come first. */
+static bool find_step(struct sonde_replay *r)
+{
+	const struct sonde_replay_input *in = &r->in;
+	struct stay *stays = sonde_calloc(in->nr_entries + 1, sizeof(*stays));
+	double *room = sonde_calloc(in->nr_entries + 1, sizeof(*room)), most = 0, wall;
+	bool ok = stays && room && list_stays(r, stays) && sonde_keysort(stays, in->nr_entries);
+	size_t i, first;
+
+	r->summary.step = in->step;
+	for (i = 0; i < in->nr_ops && ok; i++)
+		if (in->ops[i].kind == SONDE_REPLAY_ENTER)
+			r->regions[in->entry_regions[in->ops[i].what]].nr_entries++;
+	for (first = 0; first < in->nr_entries && ok && in->step == REPLAY_NONE; first = i) {
+		for (i = first; i < in->nr_entries && stays[i].region == stays[first].region; i++)
+			;
+		wall = i - first >= LEAST_ENTRIES ? usual_wall(stays + first, i - first, room) : 0;
+		if (wall > most)
+			r->summary.step = (uint32_t)stays[first].region, most = wall;
+	}
+	sonde_free(stays);
+	sonde_free(room);
+	return ok;
+}
+
+/*
+ * Numbers the entries of the step. One is the last of a row when something else was launched behind
+ * it for longer than a step takes: a validation, a checkpoint. Their time is not the step's.
+ */
+static bool number_steps(struct sonde_replay *r)
+{
+	const struct sonde_replay_input *in = &r->in;
+	uint64_t nr = r->summary.step == REPLAY_NONE ? 0 : r->regions[r->summary.step].nr_entries,
+		 k = 0, left_ns = 0, first_ns = 0;
+	uint32_t open = 0, nr_outside = 0;
+	double usual;
+	size_t i;
+
+	r->steps = sonde_arena_alloc(&r->arena, (in->nr_entries + 1) * sizeof(*r->steps));
+	r->is_last = sonde_arena_calloc(&r->arena, nr + 1, sizeof(*r->is_last));
+	r->base = sonde_arena_calloc(&r->arena, nr + 1, sizeof(*r->base));
+	if (!r->steps || !r->is_last || !r->base)
+		return false;
+	for (i = 0; i < in->nr_entries; i++)
+		r->steps[i] = REPLAY_NONE;
+	for (i = 0; i < in->nr_ops; i++)
+		if (in->ops[i].kind <= SONDE_REPLAY_LEAVE &&
+			r->summary.step == in->entry_regions[in->ops[i].what]) {
+			first_ns = first_ns ? first_ns : in->ops[i].begin_ns;
+			left_ns = in->ops[i].begin_ns;
+		}
+	usual = nr ? (double)(left_ns - first_ns) / (double)nr : 0;
+	for (i = 0; i < in->nr_ops; i++) {
+		const struct sonde_replay_op *op = &in->ops[i];
+		bool is_step = op->kind <= SONDE_REPLAY_LEAVE &&
+			       r->summary.step == in->entry_regions[op->what];
+
+		if (is_step && op->kind == SONDE_REPLAY_ENTER && k < nr &&
+			r->steps[op->what] == REPLAY_NONE) {
+			if (k && nr_outside && !open && (double)(op->begin_ns - left_ns) > usual)
+				r->is_last[k - 1] = true;
+			r->steps[op->what] = (uint32_t)k++;
+			open++;
+			nr_outside = 0;
+		} else if (is_step && op->kind == SONDE_REPLAY_LEAVE && open) {
+			open--;
+			left_ns = op->begin_ns;
+		} else if (op->kind == SONDE_REPLAY_LAUNCH && !open) {
+			nr_outside++;
+		}
+	}
+	r->summary.nr_steps = k;
+	if (k)
+		r->is_last[k - 1] = true;
+	return true;
+}
+
+/* --- what regions do, for those who look for changes ---------------------------------------------
+ */
+
+struct walk {
+	struct sonde_replay *r;
+	uint32_t *tops;	    /* by relay: innermost open entry */
+	uint32_t *outer;    /* by entry */
+	uint32_t *nr_steps; /* by relay: open steps */
+	bool *has_left;
+};
+
+static void sum_op(struct walk *w, size_t i)
+{
+	struct sonde_replay *r = w->r;
+	const struct sonde_replay_op *op = &r->in.ops[i];
+	const struct op_fate *fate = &r->fates[i];
+	uint32_t top = w->tops[fate->relay], k;
+	struct sonde_replay_region *region =
+		top == REPLAY_NONE ? NULL : &r->regions[r->in.entry_regions[top]];
+	double took = (double)(op->end_ns - op->begin_ns);
+
+	if (op->kind == SONDE_REPLAY_ENTER) {
+		w->outer[op->what] = top;
+		w->tops[fate->relay] = op->what;
+		w->nr_steps[fate->relay] += r->steps[op->what] != REPLAY_NONE;
+	} else if (op->kind == SONDE_REPLAY_LEAVE) {
+		w->has_left[op->what] = true;
+		if (r->steps[op->what] != REPLAY_NONE && w->nr_steps[fate->relay])
+			w->nr_steps[fate->relay]--;
+		while (w->tops[fate->relay] != REPLAY_NONE && w->has_left[w->tops[fate->relay]])
+			w->tops[fate->relay] = w->outer[w->tops[fate->relay]];
+	}
+	if (!region)
+		return;
+	if (op->kind == SONDE_REPLAY_LAUNCH) {
+		bool is_copy = op->nr == 1 && r->in.works[op->what].kind == SONDE_REPLAY_COPY;
+
+		region->nr_launches += op->nr && !is_copy;
+		region->nr_graphs += op->nr > 1;
+		region->copied_ns +=
+			is_copy && fate->wait == WAIT_TIED && r->in.works[op->what].is_of_host
+				? took
+				: 0;
+		for (k = op->what; k < op->what + op->nr; k++) {
+			double ns = (double)(r->in.works[k].end_ns - r->in.works[k].start_ns);
+
+			region->busy_ns += is_copy ? 0 : ns;
+			r->kernels[r->in.works[k].kernel] += w->nr_steps[fate->relay] ? ns : 0;
+		}
+	} else if (op->kind >= SONDE_REPLAY_SYNC_STREAM && op->kind <= SONDE_REPLAY_SYNC_DEVICE &&
+		   !fate->is_idle) {
+		region->waited_ns += took;
+	}
+}
+
+static bool sum_regions(struct sonde_replay *r)
+{
+	const struct sonde_replay_input *in = &r->in;
+	struct sonde_arena arena = {0};
+	struct walk w = {r,
+		sonde_arena_alloc(&arena, ((size_t)r->summary.nr_relays + 1) * sizeof(uint32_t)),
+		sonde_arena_calloc(&arena, in->nr_entries + 1, sizeof(uint32_t)),
+		sonde_arena_calloc(&arena, (size_t)r->summary.nr_relays + 1, sizeof(uint32_t)),
+		sonde_arena_calloc(&arena, in->nr_entries + 1, sizeof(bool))};
+	bool ok = w.tops && w.outer && w.nr_steps && w.has_left;
+	size_t i;
+
+	for (i = 0; ok && i <= r->summary.nr_relays; i++)
+		w.tops[i] = REPLAY_NONE;
+	for (i = 0; ok && i < in->nr_ops; i++)
+		sum_op(&w, i);
+	for (i = in->nr_regions; ok && i--;) {
+		const struct sonde_replay_region *own = &r->regions[i];
+		struct sonde_replay_region *up =
+			in->parents[i] == REPLAY_NONE ? NULL : &r->regions[in->parents[i]];
+
+		if (!up)
+			continue;
+		up->nr_launches += own->nr_launches;
+		up->nr_graphs += own->nr_graphs;
+		up->busy_ns += own->busy_ns;
+		up->waited_ns += own->waited_ns;
+		up->copied_ns += own->copied_ns;
+	}
+	sonde_arena_release(&arena);
+	return ok;
+}
+
+/* --- the run as it was ---------------------------------------------------------------------------
+ */
+
+static double mean_of(const double *at, uint64_t nr)
+{
+	double sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += at[i];
+	return nr ? sum / (double)nr : NAN;
+}
+
+static bool replay_unchanged(struct sonde_replay *r)
+{
+	uint64_t nr = r->summary.nr_steps;
+	double *steps = sonde_calloc(nr + 1, sizeof(*steps)),
+	       *walls = sonde_calloc(r->in.nr_regions + 1, sizeof(*walls));
+	struct simulation as_was = {.steps = steps, .walls = walls}, plain = {.steps = r->base};
+	bool ok = steps && walls && sonde_replay__measure(r, steps);
+	size_t i;
+
+	if (ok)
+		r->summary.measured_ns = mean_of(steps, nr);
+	ok = ok && sonde_replay__simulate(r, &as_was);
+	plain.launch_cost_ns = r->in.launch_cost_ns;
+	plain.call_cost_ns = r->in.call_cost_ns;
+	ok = ok && sonde_replay__simulate(r, &plain);
+	if (ok) {
+		r->summary.error = mean_of(steps, nr) / r->summary.measured_ns - 1;
+		r->summary.base_ns = mean_of(r->base, nr);
+		for (i = 0; i < r->in.nr_regions; i++)
+			r->regions[i].replayed_ns = walls[i];
+	}
+	sonde_free(steps);
+	sonde_free(walls);
+	return ok;
+}
+
+int sonde_replay_open(
+	struct sonde_replay **out, const struct sonde_replay_input *in, struct sonde_err *err)
+{
+	struct sonde_replay *r;
+	int rc = check_input(in, err);
+	bool ok;
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	r = sonde_calloc(1, sizeof(*r));
+	if (!r)
+		return sonde_err_nomem(err);
+	r->in = *in;
+	r->fates = sonde_arena_calloc(&r->arena, in->nr_ops + 1, sizeof(*r->fates));
+	r->work_fates = sonde_arena_calloc(&r->arena, in->nr_works + 1, sizeof(*r->work_fates));
+	r->is_blocking =
+		sonde_arena_calloc(&r->arena, (size_t)in->nr_streams + 1, sizeof(*r->is_blocking));
+	r->regions = sonde_arena_calloc(&r->arena, in->nr_regions + 1, sizeof(*r->regions));
+	r->kernels = sonde_arena_calloc(&r->arena, (size_t)in->nr_kernels + 1, sizeof(*r->kernels));
+	ok = r->fates && r->work_fates && r->is_blocking && r->regions && r->kernels &&
+	     sonde_replay__find_relays(r) && find_step(r) && number_steps(r) &&
+	     sonde_replay__learn(r) && sum_regions(r) && replay_unchanged(r);
+	if (!ok) {
+		sonde_replay_free(r);
+		return sonde_err_nomem(err);
+	}
+	*out = r;
+	return 0;
+}
+
+void sonde_replay_free(struct sonde_replay *r)
+{
+	if (!r)
+		return;
+	sonde_arena_release(&r->arena);
+	sonde_free(r);
+}
+
+const struct sonde_replay_summary *sonde_replay_summary(const struct sonde_replay *r)
+{
+	return &r->summary;
+}
+
+const struct sonde_replay_region *sonde_replay_regions(const struct sonde_replay *r)
+{
+	return r->regions;
+}
+
+const double *sonde_replay_kernels(const struct sonde_replay *r)
+{
+	return r->kernels;
+}
+
+/* --- gains ---------------------------------------------------------------------------------------
+ */
+
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* Half the 95 % interval of the mean: steps depend on those before, so blocks of them are drawn. */
+static double bootstrap(const double *gains, uint64_t nr)
+{
+	double means[NR_RESAMPLES], sum;
+	uint64_t state = 1, block = (uint64_t)sqrt((double)nr), i, k, from;
+	int round;
+
+	if (nr < 2)
+		return 0;
+	for (round = 0; round < NR_RESAMPLES; round++) {
+		for (sum = 0, i = 0; i < nr;) {
+			from = next_random(&state) % nr;
+			for (k = 0; k < block && i < nr; k++, i++)
+				sum += gains[(from + k) % nr];
+		}
+		means[round] = sum / (double)nr;
+	}
+	sonde_sort_numbers(means, NR_RESAMPLES);
+	return (sonde_quantile(means, NR_RESAMPLES, 0.975) -
+		       sonde_quantile(means, NR_RESAMPLES, 0.025)) /
+	       2;
+}
+
+/* The mean gain of a step, by one way to carry out the changes. */
+static bool gain_of(const struct sonde_replay *r, const struct simulation *s, double *gain)
+{
+	uint64_t i, nr = r->summary.nr_steps;
+
+	if (!sonde_replay__simulate(r, s))
+		return false;
+	for (i = 0; i < nr; i++)
+		s->steps[i] = r->base[i] - s->steps[i];
+	*gain = mean_of(s->steps, nr);
+	return true;
+}
+
+/* Another cost of the profiler changes base and prediction alike: as a share of the base. */
+static bool gain_at_cost(
+	const struct sonde_replay *r, struct simulation s, double times, double *gain)
+{
+	struct simulation base = s;
+	uint64_t nr = r->summary.nr_steps;
+	double base_ns;
+
+	base.nr_changes = 0;
+	base.launch_cost_ns *= times;
+	base.call_cost_ns *= times;
+	s.launch_cost_ns = base.launch_cost_ns;
+	s.call_cost_ns = base.call_cost_ns;
+	if (!sonde_replay__simulate(r, &base))
+		return false;
+	base_ns = mean_of(s.steps, nr);
+	if (!sonde_replay__simulate(r, &s))
+		return false;
+	*gain = base_ns > 0 ? (1 - mean_of(s.steps, nr) / base_ns) * r->summary.base_ns : 0;
+	return true;
+}
+
+int sonde_replay_predict(const struct sonde_replay *r, struct sonde_replay_gain *out,
+	const struct sonde_replay_change *changes, size_t nr, bool is_rough, struct sonde_err *err)
+{
+	double *steps = sonde_calloc(r->summary.nr_steps + 1, sizeof(*steps)), gain, half, low,
+	       high;
+	struct simulation s = {.changes = changes,
+		.nr_changes = nr,
+		.launch_cost_ns = r->in.launch_cost_ns,
+		.call_cost_ns = r->in.call_cost_ns,
+		.steps = steps};
+	bool ok = steps && gain_of(r, &s, &gain);
+	int i;
+
+	*out = (struct sonde_replay_gain){NAN, NAN, NAN};
+	if (ok)
+		out->ns = low = high = gain;
+	if (ok && !is_rough) {
+		half = hypot(bootstrap(steps, r->summary.nr_steps),
+			r->summary.error * r->summary.base_ns);
+		half = hypot(half, PROCESSES * gain);
+		for (i = 0; i < 4 && ok; i++) {
+			s.assume = i < 2 ? (i ? ASSUME_WORST : ASSUME_BEST) : ASSUME_USUAL;
+			ok = i < 2 ? gain_of(r, &s, &gain)
+				   : gain_at_cost(
+					     r, s, i == 2 ? 1 - COST_RANGE : 1 + COST_RANGE, &gain);
+			low = sooner(low, gain);
+			high = later(high, gain);
+		}
+		out->low_ns = low - half;
+		out->high_ns = high + half;
+	}
+	sonde_free(steps);
+	return ok ? 0 : sonde_err_nomem(err);
+}

@@ -1,0 +1,555 @@
+/*
+ * One pass over the operations in the order they were made. Each is placed behind what it depends
+ * on: its relay, its stream, events, and what it waits for.
+ */
+#include "base/alloc.h"
+#include "replay/replay_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EMPTY_SYNC_NS 1500 /* a synchronisation that finds nothing to wait for */
+#define MOST_COST     0.8  /* the profiler never took more of a stretch of the host's time */
+#define SHORT_GAP_NS  1000 /* between kernels, where the run never had one behind another */
+
+/* How far a change goes, by enum assume. */
+static const struct range {
+	double fuse_host;  /* the part of the host's work between fused launches that stays … */
+	double fuse_ends;  /* … and before the first and behind the last */
+	double fuse_gpu;   /* the part of the kernels' time, beyond what each costs however small it
+			      is */
+	double fuse_least; /* … and of that cost */
+	double copy_rate;  /* of the rate of pinned copies */
+} ranges[NR_ASSUMES] = {
+	[ASSUME_USUAL] = {0.03, 1, 0.5, 0, 1},
+	[ASSUME_BEST] = {0, 0.5, 0.1, 0, 1.1},
+	[ASSUME_WORST] = {0.12, 1, 1, 1, 0.5},
+};
+
+struct relay {
+	double now;		       /* simulated … */
+	uint64_t at_ns;		       /* … and what it was in the run */
+	double debt_ns;		       /* of the profiler, not yet taken out */
+	uint32_t top;		       /* innermost open entry */
+	uint32_t on[SONDE_NR_CHANGES]; /* entries open that the change is about */
+	bool is_grouped;   /* in a region that becomes a graph: its launch was made … */
+	double group_at;   /* … then */
+	bool is_fused;	   /* in a region whose kernels become one: the first was launched */
+	double tail_ns;	   /* the host's work since the last launch there … */
+	double between_ns; /* … and before it */
+};
+
+struct stream {
+	double end;	   /* of all its work so far */
+	double wait;	   /* for an event of another stream */
+	uint32_t fused_in; /* entry whose kernels become one here */
+};
+
+struct sim {
+	const struct sonde_replay *r;
+	const struct simulation *s;
+	struct relay *relays;
+	struct stream *streams;
+	double *events;		/* by event: when it is done */
+	double *ends;		/* by work */
+	double *begins, *lasts; /* by entry: when it began, the end of its last work so far */
+	uint32_t *outer;	/* by entry: the open one around it */
+	bool *has_left;		/* by entry */
+	uint8_t *masks; /* by region: bits of the kinds of changes that are about it; NULL = none */
+	double *factors; /* by kernel; NULL = 1 */
+	double *step_begin, *step_end;
+	double device_end;   /* of all work */
+	double blocking_end; /* of work in streams that keep to the default stream's rule */
+	double comm_end;     /* of collectives that run beside everything else … */
+	double floor;	     /* … which the next step waits for */
+	bool is_level;
+	struct sonde_arena arena;
+};
+
+/* --- entries -----------------------------------------------------------------------------------
+ */
+
+static void enter(struct sim *m, struct relay *l, uint32_t entry, double now)
+{
+	uint32_t step = m->r->steps[entry];
+
+	m->begins[entry] = m->lasts[entry] = now;
+	m->outer[entry] = l->top;
+	l->top = entry;
+	if (step != REPLAY_NONE)
+		m->step_begin[step] = now;
+}
+
+static void leave(struct sim *m, struct relay *l, uint32_t entry, double now)
+{
+	uint32_t step = m->r->steps[entry], outer = m->outer[entry];
+
+	if (m->has_left[entry] || isnan(m->begins[entry]))
+		return;
+	m->has_left[entry] = true;
+	m->lasts[entry] = later(m->lasts[entry], now);
+	if (outer != REPLAY_NONE)
+		m->lasts[outer] = later(m->lasts[outer], m->lasts[entry]);
+	while (l->top != REPLAY_NONE && m->has_left[l->top])
+		l->top = m->outer[l->top];
+	if (m->s->walls)
+		m->s->walls[m->r->in.entry_regions[entry]] += m->lasts[entry] - m->begins[entry];
+	if (step == REPLAY_NONE)
+		return;
+	m->step_end[step] = m->lasts[entry];
+	m->floor = later(m->floor, m->comm_end);
+}
+
+static void end_work(struct sim *m, struct relay *l, uint32_t work, double end)
+{
+	m->ends[work] = end;
+	m->device_end = later(m->device_end, end);
+	if (l->top != REPLAY_NONE)
+		m->lasts[l->top] = later(m->lasts[l->top], end);
+}
+
+/*
+ * A step takes from the end of the one before to its own, the first of a row from its begin. From
+ * begin to begin would be the host's time alone where that runs ahead of the GPU, until it waits
+ * for everything at once.
+ */
+static void keep_steps(const struct sim *m)
+{
+	uint64_t i, nr = m->r->summary.nr_steps;
+	double from;
+
+	for (i = 0; i < nr; i++) {
+		from = !i || m->r->is_last[i - 1] ? m->step_begin[i] : m->step_end[i - 1];
+		m->s->steps[i] = later(m->step_end[i], from) - from;
+	}
+}
+
+/* --- the host ----------------------------------------------------------------------------------
+ */
+
+/* The host works for so long, as it did in the run. */
+static void advance(struct relay *l, double ns)
+{
+	double cost;
+
+	if (!(ns > 0))
+		return;
+	if (l->on[SONDE_CHANGE_REMOVE] || l->on[SONDE_CHANGE_GRAPH]) {
+		l->debt_ns = 0;
+		return;
+	}
+	cost = sooner(l->debt_ns, MOST_COST * ns);
+	l->debt_ns -= cost;
+	if (l->on[SONDE_CHANGE_FUSE] && l->is_fused)
+		l->tail_ns += ns - cost;
+	else
+		l->now += ns - cost;
+}
+
+static void set_changes(const struct sim *m, struct relay *l, uint32_t entry, bool is_enter)
+{
+	uint8_t mask = m->masks ? m->masks[m->r->in.entry_regions[entry]] : 0;
+	const struct range *range = &ranges[m->s->assume];
+	unsigned kind;
+
+	for (kind = 0; mask >> kind; kind++) {
+		if (!(mask >> kind & 1))
+			continue;
+		if (is_enter) {
+			l->on[kind]++;
+		} else if (l->on[kind]) {
+			l->on[kind]--;
+			if (kind == SONDE_CHANGE_FUSE && !l->on[kind])
+				l->now += range->fuse_ends * l->tail_ns +
+					  range->fuse_host * l->between_ns;
+		}
+		if (kind == SONDE_CHANGE_GRAPH)
+			l->is_grouped = false;
+		if (kind == SONDE_CHANGE_FUSE && l->on[kind] <= 1) {
+			l->is_fused = false;
+			l->tail_ns = l->between_ns = 0;
+		}
+	}
+}
+
+static double took(const struct sonde_replay_op *op)
+{
+	return op->end_ns > op->begin_ns ? (double)(op->end_ns - op->begin_ns) : 0;
+}
+
+/* --- launches ----------------------------------------------------------------------------------
+ */
+
+static double length_of(
+	const struct sim *m, const struct relay *l, const struct sonde_replay_work *w)
+{
+	double ns = (double)(w->end_ns - w->start_ns);
+
+	if (m->factors)
+		ns *= m->factors[w->kernel];
+	if (m->is_level && w->is_collective && w->level_ns < ns)
+		ns = w->level_ns;
+	if (l->on[SONDE_CHANGE_ASYNC_COPY] && w->kind == SONDE_REPLAY_COPY && w->is_of_host &&
+		w->bytes)
+		ns = sooner(ns, (double)w->bytes / (m->r->learned.pinned_rate *
+							   ranges[m->s->assume].copy_rate));
+	return ns;
+}
+
+/* The first moment that the order of streams allows. */
+static double order_of(const struct sim *m, uint32_t stream, double gap)
+{
+	const struct sonde_replay *r = m->r;
+	const struct stream *s = &m->streams[stream];
+	double t = later(m->floor, s->wait);
+
+	if (s->end > 0)
+		t = later(t, s->end + gap);
+	if (stream == r->in.default_stream && m->blocking_end > 0)
+		t = later(t, m->blocking_end + gap);
+	if (r->is_blocking[stream] && m->streams[r->in.default_stream].end > 0)
+		t = later(t, m->streams[r->in.default_stream].end + gap);
+	return t;
+}
+
+static void put_work(struct sim *m, struct relay *l, uint32_t work, double end)
+{
+	uint32_t stream = m->r->in.works[work].stream;
+
+	end_work(m, l, work, end);
+	m->streams[stream].end = later(m->streams[stream].end, end);
+	if (m->r->is_blocking[stream])
+		m->blocking_end = later(m->blocking_end, end);
+}
+
+/* The works of a graph that the run had: each behind the node that it followed. */
+static void put_nodes(
+	struct sim *m, struct relay *l, const struct sonde_replay_op *op, double start)
+{
+	const struct sonde_replay_work *works = m->r->in.works;
+	double all = start, first = (double)works[op->what].start_ns;
+	uint32_t i;
+
+	for (i = op->what; i < op->what + op->nr; i++) {
+		const struct work_fate *f = &m->r->work_fates[i];
+		double t = f->before != REPLAY_NONE ? m->ends[f->before] + (double)f->lag_ns
+						    : start + ((double)works[i].start_ns - first);
+
+		put_work(m, l, i, t + length_of(m, l, &works[i]));
+		all = later(all, m->ends[i]);
+	}
+	m->streams[works[op->what].stream].end = later(m->streams[works[op->what].stream].end, all);
+}
+
+/* Puts the work of a launch that was issued then; returns when it starts. */
+static double put_launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
+	const struct op_fate *fate, double issued)
+{
+	const struct sonde_replay_work *w = &m->r->in.works[op->what];
+	const struct work_fate *before = &m->r->work_fates[op->what];
+	const struct learned *k = &m->r->learned;
+	int kind = op->nr > 1 ? START_GRAPH : w->kind;
+	double latency = k->latency[kind].mid,
+	       gap = k->gap[kind].nr ? k->gap[kind].mid : SHORT_GAP_NS, start;
+
+	if (fate->is_idle)
+		latency = sonde_replay__clamp((double)fate->lag_ns, &k->latency[kind]);
+	else
+		gap = sonde_replay__clamp((double)fate->lag_ns, &k->gap[kind]);
+	if (w->is_collective && l->on[SONDE_CHANGE_OVERLAP_COMM]) {
+		start = later(issued + latency, later(m->comm_end, order_of(m, w->stream, gap)));
+		m->comm_end = start + length_of(m, l, w);
+		end_work(m, l, op->what, m->comm_end);
+		return start;
+	}
+	start = later(issued + latency, order_of(m, w->stream, gap));
+	if (op->nr == 1 && before->before != REPLAY_NONE)
+		start = later(start, m->ends[before->before] + (double)before->lag_ns);
+	if (op->nr > 1)
+		put_nodes(m, l, op, start);
+	else
+		put_work(m, l, op->what, start + length_of(m, l, w));
+	return start;
+}
+
+/* A launch in a region that becomes a graph: one call for all of them, and nodes that follow each
+ * other. */
+static void put_grouped(struct sim *m, struct relay *l, const struct sonde_replay_op *op)
+{
+	const struct learned *k = &m->r->learned;
+	const struct spread *call = &k->graph_call, *gap = &k->node_gap;
+	enum assume a = m->s->assume;
+	uint32_t i, stream = m->r->in.works[op->what].stream;
+
+	if (!l->is_grouped) {
+		l->group_at = l->now;
+		l->now += a == ASSUME_BEST ? call->low : a == ASSUME_WORST ? call->high : call->mid;
+		l->is_grouped = true;
+	}
+	for (i = op->what; i < op->what + op->nr; i++) {
+		double start = later(l->group_at + k->latency[START_GRAPH].mid,
+			order_of(m, stream,
+				a == ASSUME_BEST    ? gap->low
+				: a == ASSUME_WORST ? gap->high
+						    : gap->mid));
+
+		put_work(m, l, i, start + length_of(m, l, &m->r->in.works[i]));
+	}
+}
+
+/* A launch in a region whose kernels become one: the first is launched, the others make it longer.
+ */
+static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
+	const struct op_fate *fate)
+{
+	const struct range *range = &ranges[m->s->assume];
+	struct stream *s = &m->streams[m->r->in.works[op->what].stream];
+	double ns, more;
+	uint32_t i;
+
+	if (!l->is_fused || s->fused_in != l->top) {
+		l->is_fused = true;
+		s->fused_in = l->top;
+		put_launch(m, l, op, fate, l->now);
+		l->now += m->r->learned.call.mid;
+		return;
+	}
+	l->between_ns += l->tail_ns + took(op);
+	l->tail_ns = 0;
+	for (i = op->what; i < op->what + op->nr; i++) {
+		ns = length_of(m, l, &m->r->in.works[i]);
+		more = range->fuse_gpu * later(0, ns - m->r->learned.least_kernel_ns) +
+		       range->fuse_least * sooner(ns, m->r->learned.least_kernel_ns);
+		put_work(m, l, i, s->end + more);
+	}
+}
+
+static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
+	const struct op_fate *fate)
+{
+	const struct sonde_replay_work *w = &m->r->in.works[op->what];
+	bool is_host_copy = w->kind == SONDE_REPLAY_COPY && w->is_of_host;
+	double begin = l->now, start;
+
+	if (l->on[SONDE_CHANGE_REMOVE])
+		return;
+	if (l->on[SONDE_CHANGE_GRAPH] && !(is_host_copy && fate->wait == WAIT_TIED)) {
+		put_grouped(m, l, op);
+		return;
+	}
+	if (l->on[SONDE_CHANGE_FUSE] && w->kind != SONDE_REPLAY_COPY) {
+		put_fused(m, l, op, fate);
+		return;
+	}
+	l->debt_ns += m->s->launch_cost_ns;
+	start = put_launch(m, l, op, fate, begin);
+	if (fate->wait == WAIT_TIED && !l->on[SONDE_CHANGE_ASYNC_COPY] &&
+		!l->on[SONDE_CHANGE_NOSYNC]) {
+		l->now = later(begin, start + ((double)op->end_ns - (double)w->start_ns));
+		l->is_grouped = false;
+	} else if (fate->wait == WAIT_TIED) {
+		advance(l, sooner(took(op), m->r->learned.call.mid + m->s->launch_cost_ns));
+	} else if (fate->wait == WAIT_QUEUE) {
+		advance(l, m->r->learned.call.mid);
+		l->now = later(l->now, m->ends[fate->of] + (double)fate->lag_ns);
+	} else {
+		advance(l, took(op));
+	}
+}
+
+/* --- calls that wait ---------------------------------------------------------------------------
+ */
+
+static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
+	const struct op_fate *fate)
+{
+	const struct spread *lag = &m->r->learned.lag;
+	double done = m->device_end;
+
+	if (l->on[SONDE_CHANGE_REMOVE])
+		return;
+	if (fate->wait == WAIT_NOTHING) {
+		advance(l, took(op));
+		return;
+	}
+	if (l->on[SONDE_CHANGE_NOSYNC] || l->on[SONDE_CHANGE_ASYNC_COPY])
+		return;
+	l->is_grouped = false;
+	if (fate->wait == WAIT_STREAM)
+		done = m->streams[fate->of].end;
+	if (fate->wait == WAIT_EVENT)
+		done = m->events[op->nr];
+	l->now += fate->is_idle ? sooner(fate->lag_ns,
+					  lag->nr ? later(lag->high, EMPTY_SYNC_NS) : fate->lag_ns)
+				: EMPTY_SYNC_NS;
+	l->now = later(l->now,
+		done + (fate->is_idle ? lag->mid : sonde_replay__clamp((double)fate->lag_ns, lag)));
+}
+
+static void order_streams(struct sim *m, struct relay *l, const struct sonde_replay_op *op)
+{
+	const struct sonde_replay_input *in = &m->r->in;
+
+	if (l->on[SONDE_CHANGE_REMOVE])
+		return;
+	if (op->nr < in->nr_events && op->what < in->nr_streams) {
+		if (op->kind == SONDE_REPLAY_RECORD)
+			m->events[op->nr] =
+				later(m->streams[op->what].end, m->streams[op->what].wait);
+		else
+			m->streams[op->what].wait =
+				later(m->streams[op->what].wait, m->events[op->nr]);
+	}
+	advance(l, took(op));
+}
+
+static void simulate_op(struct sim *m, size_t i)
+{
+	const struct sonde_replay_op *op = &m->r->in.ops[i];
+	const struct op_fate *fate = &m->r->fates[i];
+	struct relay *l = &m->relays[fate->relay];
+
+	if (l->at_ns && op->begin_ns > l->at_ns)
+		advance(l, (double)(op->begin_ns - l->at_ns));
+	else if (!l->at_ns)
+		l->now = (double)(op->begin_ns - m->r->in.ops[0].begin_ns);
+	if (op->begin_ns > l->at_ns)
+		l->at_ns = op->begin_ns;
+	switch (op->kind) {
+	case SONDE_REPLAY_ENTER:
+		enter(m, l, op->what, l->now);
+		set_changes(m, l, op->what, true);
+		break;
+	case SONDE_REPLAY_LEAVE:
+		set_changes(m, l, op->what, false);
+		leave(m, l, op->what, l->now);
+		break;
+	case SONDE_REPLAY_LAUNCH:
+		if (op->nr)
+			launch(m, l, op, fate);
+		else
+			advance(l, took(op));
+		break;
+	case SONDE_REPLAY_RECORD:
+	case SONDE_REPLAY_AWAIT:
+		l->debt_ns += m->s->call_cost_ns;
+		order_streams(m, l, op);
+		break;
+	default:
+		l->debt_ns += m->s->call_cost_ns;
+		wait_for(m, l, op, fate);
+		break;
+	}
+	if (op->end_ns > l->at_ns)
+		l->at_ns = op->end_ns;
+}
+
+/* --- a pass ------------------------------------------------------------------------------------
+ */
+
+static bool set_masks(struct sim *m)
+{
+	const struct sonde_replay_input *in = &m->r->in;
+	size_t i, k;
+
+	for (i = 0; i < m->s->nr_changes; i++)
+		m->is_level |= m->s->changes[i].kind == SONDE_CHANGE_LEVEL_RANKS;
+	m->factors = m->s->nr_changes ? sonde_arena_alloc(&m->arena,
+						((size_t)in->nr_kernels + 1) * sizeof(double))
+				      : NULL;
+	if (m->s->nr_changes && !m->factors)
+		return false;
+	for (k = 0; m->factors && k < in->nr_kernels; k++)
+		m->factors[k] = 1;
+	m->masks = m->s->nr_changes ? sonde_arena_calloc(&m->arena, in->nr_regions + 1, 1) : NULL;
+	if (m->s->nr_changes && !m->masks)
+		return false;
+	for (i = 0; i < m->s->nr_changes; i++) {
+		const struct sonde_replay_change *c = &m->s->changes[i];
+
+		if (c->kind == SONDE_CHANGE_KERNEL) {
+			for (k = 0; k < in->nr_kernels; k++)
+				if (!c->is_meant || c->is_meant[k])
+					m->factors[k] *= c->factor;
+		} else if (c->kind != SONDE_CHANGE_LEVEL_RANKS) {
+			for (k = 0; k < in->nr_regions; k++)
+				if (!c->is_meant || c->is_meant[k])
+					m->masks[k] |= (uint8_t)(1u << c->kind);
+		}
+	}
+	return true;
+}
+_Static_assert(SONDE_NR_CHANGES <= 8, "a bit for each");
+
+static bool open_sim(struct sim *m)
+{
+	const struct sonde_replay_input *in = &m->r->in;
+	struct sonde_arena *a = &m->arena;
+	size_t nr_steps = m->r->summary.nr_steps + 1, i;
+
+	m->relays = sonde_arena_calloc(a, (size_t)m->r->summary.nr_relays + 1, sizeof(*m->relays));
+	m->streams = sonde_arena_calloc(a, (size_t)in->nr_streams + 1, sizeof(*m->streams));
+	m->events = sonde_arena_calloc(a, (size_t)in->nr_events + 1, sizeof(*m->events));
+	m->ends = sonde_arena_calloc(a, in->nr_works + 1, sizeof(*m->ends));
+	m->begins = sonde_arena_alloc(a, (in->nr_entries + 1) * sizeof(*m->begins));
+	m->lasts = sonde_arena_calloc(a, in->nr_entries + 1, sizeof(*m->lasts));
+	m->outer = sonde_arena_calloc(a, in->nr_entries + 1, sizeof(*m->outer));
+	m->has_left = sonde_arena_calloc(a, in->nr_entries + 1, sizeof(*m->has_left));
+	m->step_begin = sonde_arena_calloc(a, nr_steps, sizeof(*m->step_begin));
+	m->step_end = sonde_arena_calloc(a, nr_steps, sizeof(*m->step_end));
+	if (!m->relays || !m->streams || !m->events || !m->ends || !m->begins || !m->lasts ||
+		!m->outer || !m->has_left || !m->step_begin || !m->step_end || !set_masks(m))
+		return false;
+	for (i = 0; i < in->nr_entries; i++)
+		m->begins[i] = NAN;
+	for (i = 0; i < m->r->summary.nr_relays; i++)
+		m->relays[i].top = REPLAY_NONE;
+	for (i = 0; i < in->nr_streams; i++)
+		m->streams[i].fused_in = REPLAY_NONE;
+	return true;
+}
+
+bool sonde_replay__simulate(const struct sonde_replay *r, const struct simulation *s)
+{
+	struct sim m = {.r = r, .s = s};
+	bool ok = open_sim(&m);
+	size_t i;
+
+	for (i = 0; i < r->in.nr_ops && ok; i++)
+		simulate_op(&m, i);
+	if (ok)
+		keep_steps(&m);
+	sonde_arena_release(&m.arena);
+	return ok;
+}
+
+bool sonde_replay__measure(struct sonde_replay *r, double *steps)
+{
+	const struct simulation s = {.steps = steps, .walls = NULL};
+	struct sim m = {.r = r, .s = &s};
+	bool ok = open_sim(&m);
+	uint64_t zero = r->in.nr_ops ? r->in.ops[0].begin_ns : 0;
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < r->in.nr_ops && ok; i++) {
+		const struct sonde_replay_op *op = &r->in.ops[i];
+		struct relay *l = &m.relays[r->fates[i].relay];
+		double now = (double)(op->begin_ns - zero);
+
+		if (op->kind == SONDE_REPLAY_ENTER)
+			enter(&m, l, op->what, now);
+		else if (op->kind == SONDE_REPLAY_LEAVE)
+			leave(&m, l, op->what, now);
+		for (k = 0; op->kind == SONDE_REPLAY_LAUNCH && k < op->nr; k++)
+			end_work(&m, l, op->what + k,
+				(double)r->in.works[op->what + k].end_ns - (double)zero);
+	}
+	for (i = 0; i < r->in.nr_entries && ok; i++)
+		if (m.has_left[i])
+			r->regions[r->in.entry_regions[i]].wall_ns += m.lasts[i] - m.begins[i];
+	if (ok)
+		keep_steps(&m);
+	sonde_arena_release(&m.arena);
+	return ok;
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# `sonde whatif`: a run replayed with changes.
+. "$(dirname "$0")/../lib.sh"
+RESNET=tests/data/whatif/resnet.sonde # of an H200, with the times launches returned
+OLD=tests/data/sampled_capture/decode.sonde # of before: without them, and without events
+TRACE=tests/data/kineto/h200_train.json.gz
+
+value() { # KEYS…: of the JSON on standard input, joined by dots in Python's way
+	python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1"
+}
+
+refuses() { # WORDS COMMAND…: exits with 2 and says so
+	local words=$1
+	shift
+	"$@" >"$TMP/out" 2>"$TMP/err"
+	[ $? = 2 ] && grep -q "$words" "$TMP/err" || {
+		cat "$TMP/err"
+		return 1
+	}
+}
+
+halves() { # a network that is bound by one kernel gains half of its time
+	"$SONDE" whatif $RESNET 'kernel:conv2d=0.5x' -f json >"$TMP/half.json" &&
+		python3 - "$TMP/half.json" <<-'P'
+			import json, sys
+			d = json.load(open(sys.argv[1]))
+			step, change = d["step"], d["changes"][0]
+			assert step["id"] == "residual" and abs(step["replay_error_pct"]) < 1, step
+			assert 0.45 < change["gain_ms"] / step["base_ms"] < 0.55, change
+			assert change["low_ms"] <= change["gain_ms"] <= change["high_ms"], change
+		P
+}
+
+combines() { # two changes together: their sum where they are in different places, and each by itself
+	"$SONDE" whatif $RESNET remove:block.conv1 remove:block.conv2 -f json >"$TMP/both.json" &&
+		python3 - "$TMP/both.json" <<-'P'
+			import json, sys
+			both, one, two = (c["gain_ms"] for c in json.load(open(sys.argv[1]))["changes"])
+			assert abs(both - one - two) < 0.05 * both, (both, one, two)
+		P
+}
+
+ends_agree() { # `forward` is any region of that name; a glob of several is all of them
+	[ "$("$SONDE" whatif $OLD graph:layer0/attn -f json | value '["changes"][0]["gain_ms"]')" = "$("$SONDE" whatif $OLD graph:decode/step/layer0/attn -f json | value '["changes"][0]["gain_ms"]')" ] &&
+		"$SONDE" whatif $OLD 'graph:decode/step/layer?' 'graph:layer0' -f json >"$TMP/glob.json" &&
+		python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["changes"]; assert c[1]["gain_ms"] > 1.5 * c[2]["gain_ms"], c' "$TMP/glob.json"
+}
+
+run_directory() { # RUN is what `sonde run` leaves
+	mkdir -p "$TMP/run/native" && : >"$TMP/run/config.yaml" && : >"$TMP/run/inputs.yaml" && cp $RESNET "$TMP/run/native/878.0.sonde" &&
+		diff <("$SONDE" whatif "$TMP/run" -f json) <("$SONDE" whatif $RESNET -f json)
+}
+
+refused() { # where the replay is wrong nothing is predicted: half of the launches and their waits are not there
+	"$SONDE" whatif tests/data/nsys/h100.sqlite -f json >"$TMP/no.json" 2>"$TMP/err" || { grep -q 'nothing to replay' "$TMP/err"; return; }
+	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert abs(d["step"]["replay_error_pct"]) <= 5 or (d["step"]["refused"] and not d["changes"]), d["step"]' "$TMP/no.json"
+}
+
+ok whatif__text golden whatif.txt "$SONDE" whatif $RESNET
+ok whatif__json golden whatif.json "$SONDE" whatif $RESNET 'kernel:conv2d=0.5x' -f json
+ok whatif__of_an_old_capture golden whatif_old.txt "$SONDE" whatif $OLD graph:decode/step
+ok whatif__of_a_trace golden whatif_trace.txt "$SONDE" whatif $TRACE graph:backward
+ok whatif__half_a_kernel_is_half_of_what_it_took halves
+ok whatif__changes_combine combines
+ok whatif__regions_have_short_names ends_agree
+ok whatif__a_run_directory_is_its_native_capture run_directory
+ok whatif__a_bad_replay_predicts_nothing refused
+ok whatif__a_change_that_is_none_is_an_error refuses 'there is no such change' "$SONDE" whatif $RESNET grahp:residual
+ok whatif__a_region_that_is_not_there_is_an_error refuses 'no region of the run is called so' "$SONDE" whatif $RESNET graph:forward
+ok whatif__a_kernel_that_is_not_there_is_an_error refuses 'no kernel has that name' "$SONDE" whatif $RESNET 'kernel:gemm=0.5x'
+ok whatif__roofline_says_what_it_needs refuses 'how far a kernel is from its roofline' "$SONDE" whatif $RESNET 'kernel:conv2d=roofline'
+ok whatif__level_ranks_needs_ranks refuses 'needs captures of several ranks' "$SONDE" whatif $RESNET level-ranks
+ok whatif__without_a_run_is_an_error refuses 'name a run directory' "$SONDE" whatif

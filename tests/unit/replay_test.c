@@ -1,0 +1,724 @@
+/* Replay on made runs, whose times with and without a change can be worked out by hand. */
+#include "replay/replay.h"
+#include "base/vec.h"
+#include "unit.h"
+
+#include <math.h>
+
+#define US	1000u
+#define NR	40 /* steps */
+#define LATENCY (5 * US)
+#define CALL	(4 * US)
+#define GAP	(1 * US)
+
+enum { STEP, WORK, LOG, NR_REGIONS };
+enum { STREAM_A, STREAM_B, NR_STREAMS };
+enum { SMALL, LARGE, COPY, NR_KERNELS };
+
+/* A run in the making: one host thread, streams that are busy until some moment. */
+struct made {
+	SONDE_VEC(struct sonde_replay_op) ops;
+	SONDE_VEC(struct sonde_replay_work) works;
+	SONDE_VEC(uint32_t) entries;
+	uint64_t now;		   /* of the host */
+	uint64_t busy[NR_STREAMS]; /* until then */
+	uint64_t event;		   /* when the event is done */
+	uint32_t open[8], nr_open; /* entries */
+	uint32_t thread;
+	struct sonde_replay_input in;
+};
+
+static const uint32_t parents[NR_REGIONS] = {SONDE_REPLAY_NONE, STEP, STEP};
+
+static void put(struct made *m, struct sonde_replay_op op)
+{
+	op.thread = m->thread;
+	assert_true(sonde_vec_put(&m->ops, op));
+}
+
+static void enter(struct made *m, uint32_t region)
+{
+	assert_true(sonde_vec_put(&m->entries, region));
+	m->open[m->nr_open++] = (uint32_t)m->entries.nr - 1;
+	put(m, (struct sonde_replay_op){
+		       m->now, m->now, 0, (uint32_t)m->entries.nr - 1, 0, SONDE_REPLAY_ENTER});
+}
+
+static void leave(struct made *m)
+{
+	put(m, (struct sonde_replay_op){
+		       m->now, m->now, 0, m->open[--m->nr_open], 0, SONDE_REPLAY_LEAVE});
+}
+
+static void host(struct made *m, uint64_t us)
+{
+	m->now += us * US;
+}
+
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Launches a kernel that takes so long, not before `least`. */
+static void launch_after(
+	struct made *m, uint32_t stream, uint32_t kernel, uint64_t us, uint64_t least)
+{
+	uint64_t start = max_of(m->now + LATENCY, least);
+
+	if (m->busy[stream])
+		start = max_of(start, m->busy[stream] + GAP);
+	m->busy[stream] = start + us * US;
+	put(m, (struct sonde_replay_op){
+		       m->now, m->now + CALL, 0, (uint32_t)m->works.nr, 1, SONDE_REPLAY_LAUNCH});
+	assert_true(sonde_vec_put(&m->works, (struct sonde_replay_work){.start_ns = start,
+						     .end_ns = m->busy[stream],
+						     .stream = stream,
+						     .kernel = kernel,
+						     .level_ns = NAN}));
+	m->now += CALL;
+}
+
+static void launch(struct made *m, uint32_t stream, uint32_t kernel, uint64_t us)
+{
+	launch_after(m, stream, kernel, us, 0);
+}
+
+/* A pageable copy: the call ends with it. */
+static void copy(struct made *m, uint32_t stream, uint64_t us, uint64_t bytes)
+{
+	uint64_t begin = m->now;
+
+	launch(m, stream, COPY, us);
+	m->works.at[m->works.nr - 1].kind = SONDE_REPLAY_COPY;
+	m->works.at[m->works.nr - 1].bytes = bytes;
+	m->works.at[m->works.nr - 1].is_of_host = true;
+	m->now = m->ops.at[m->ops.nr - 1].end_ns = m->busy[stream];
+	assert_true(begin < m->now);
+}
+
+static void sync_stream(struct made *m, uint32_t stream)
+{
+	uint64_t begin = m->now;
+
+	m->now = max_of(m->now + US, m->busy[stream] + 2 * US);
+	put(m, (struct sonde_replay_op){
+		       begin, m->now, 0, stream, SONDE_REPLAY_NONE, SONDE_REPLAY_SYNC_STREAM});
+}
+
+static struct sonde_replay *open_made(struct made *m)
+{
+	struct sonde_replay *r;
+	struct sonde_err err = {0};
+
+	m->in.ops = m->ops.at;
+	m->in.nr_ops = m->ops.nr;
+	m->in.works = m->works.at;
+	m->in.nr_works = m->works.nr;
+	m->in.entry_regions = m->entries.at;
+	m->in.nr_entries = m->entries.nr;
+	m->in.parents = parents;
+	m->in.nr_regions = NR_REGIONS;
+	m->in.nr_threads = 2;
+	m->in.nr_streams = NR_STREAMS;
+	m->in.nr_events = 1;
+	m->in.nr_kernels = NR_KERNELS;
+	assert_int_equal(sonde_replay_open(&r, &m->in, &err), 0);
+	return r;
+}
+
+static struct made *begin_made(void)
+{
+	static struct made m;
+
+	m = (struct made){.now = 1000 * US,
+		.in = {.default_stream = SONDE_REPLAY_NONE, .step = SONDE_REPLAY_NONE}};
+	return &m;
+}
+
+static void end_made(struct made *m, struct sonde_replay *r)
+{
+	sonde_replay_free(r);
+	sonde_vec_release(&m->ops);
+	sonde_vec_release(&m->works);
+	sonde_vec_release(&m->entries);
+}
+
+/* A step with these changes, in microseconds; the interval must have it inside. */
+static double step_with(
+	struct sonde_replay *r, const struct sonde_replay_change *changes, size_t nr)
+{
+	struct sonde_replay_gain gain;
+
+	assert_int_equal(sonde_replay_predict(r, &gain, changes, nr, false, NULL), 0);
+	assert_true(gain.low_ns <= gain.ns && gain.ns <= gain.high_ns);
+	return (sonde_replay_summary(r)->base_ns - gain.ns) / US;
+}
+
+static struct sonde_replay_change in_region(enum sonde_change_kind kind, uint32_t region)
+{
+	static bool is_meant[NR_REGIONS][NR_REGIONS];
+
+	is_meant[region][region] = true;
+	return (struct sonde_replay_change){kind, is_meant[region], 1};
+}
+
+static struct sonde_replay_change of_kernel(uint32_t kernel, double factor)
+{
+	static bool is_meant[NR_KERNELS][NR_KERNELS];
+
+	is_meant[kernel][kernel] = true;
+	return (struct sonde_replay_change){SONDE_CHANGE_KERNEL, is_meant[kernel], factor};
+}
+
+static void assert_near(double got, double expected, double by)
+{
+	if (!(fabs(got - expected) <= by))
+		fail_msg("%g is not %g ± %g", got, expected, by);
+}
+
+/* --- the run as it was ---------------------------------------------------------------------------
+ */
+
+/* 10 launches of 10 µs each on the host, 2 µs on the GPU, and 30 µs besides. */
+static struct made *make_launch_bound(void)
+{
+	struct made *m = begin_made();
+	int i, k;
+
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		host(m, 20);
+		enter(m, WORK);
+		for (k = 0; k < 10; k++) {
+			launch(m, STREAM_A, SMALL, 2);
+			host(m, 6);
+		}
+		leave(m);
+		host(m, 10);
+		leave(m);
+	}
+	return m;
+}
+
+static void test_replay__a_run_as_it_was_takes_as_long_as_it_did(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r = open_made(m);
+	const struct sonde_replay_summary *s = sonde_replay_summary(r);
+
+	(void)state;
+	assert_int_equal(s->step, STEP);
+	assert_int_equal(s->nr_steps, NR);
+	assert_near(s->measured_ns / US, 130, 0.5);
+	assert_near(s->error, 0, 0.001);
+	assert_near(s->latency_ns, LATENCY, 1);
+	assert_near(sonde_replay_regions(r)[WORK].replayed_ns,
+		sonde_replay_regions(r)[WORK].wall_ns, 1);
+	assert_int_equal(sonde_replay_regions(r)[STEP].nr_launches, NR * 10);
+	end_made(m, r);
+}
+
+static void test_replay__the_profilers_time_is_taken_out(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r;
+
+	(void)state;
+	m->in.launch_cost_ns = 2 * US;
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 130, 0.5);
+	assert_near(sonde_replay_summary(r)->base_ns / US, 110, 0.5);
+	end_made(m, r);
+}
+
+/* --- changes
+ * --------------------------------------------------------------------------------------- */
+
+static void test_replay__a_launch_bound_loop_gains_by_a_graph(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r = open_made(m);
+	struct sonde_replay_change graph = in_region(SONDE_CHANGE_GRAPH, WORK);
+
+	(void)state;
+	/* 30 µs of the host's own and 9 µs for the launch of the graph: the GPU's 30 µs are hidden.
+	 */
+	assert_near(step_with(r, &graph, 1), 39, 1);
+	end_made(m, r);
+}
+
+static void test_replay__fused_kernels_are_one_launch_and_keep_the_hosts_ends(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r = open_made(m);
+	struct sonde_replay_change fuse = in_region(SONDE_CHANGE_FUSE, WORK);
+	double us = step_with(r, &fuse, 1);
+
+	(void)state;
+	/* 30 µs, one call, the 6 µs behind the last launch, and a little of the 90 between. */
+	assert_true(us > 40 && us < 46);
+	end_made(m, r);
+}
+
+static void test_replay__what_is_removed_takes_no_time(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r = open_made(m);
+	struct sonde_replay_change gone = in_region(SONDE_CHANGE_REMOVE, WORK);
+
+	(void)state;
+	assert_near(step_with(r, &gone, 1), 30, 0.5);
+	end_made(m, r);
+}
+
+/* A kernel of 100 µs, a wait for it in LOG, then 50 µs of the host. */
+static struct made *make_stalled(void)
+{
+	struct made *m = begin_made();
+	int i;
+
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 100);
+		enter(m, LOG);
+		sync_stream(m, STREAM_A);
+		leave(m);
+		host(m, 50);
+		leave(m);
+	}
+	return m;
+}
+
+static void test_replay__without_a_wait_host_and_gpu_work_side_by_side(void **state)
+{
+	struct made *m = make_stalled();
+	struct sonde_replay *r = open_made(m);
+	struct sonde_replay_change nosync = in_region(SONDE_CHANGE_NOSYNC, LOG),
+				   faster = of_kernel(LARGE, 0.5), both[2];
+
+	(void)state;
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 157, 1); /* 5 + 100 + 2 + 50 */
+	assert_near(step_with(r, &nosync, 1), 101, 1); /* the GPU's, with its gap */
+	assert_near(step_with(r, &faster, 1), 107, 1);
+	both[0] = nosync;
+	both[1] = faster;
+	assert_near(
+		step_with(r, both, 2), 54, 2); /* now the host's: more than either gains alone */
+	end_made(m, r);
+}
+
+static void test_replay__a_pageable_copy_that_becomes_asynchronous_lets_the_host_go_on(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change async = in_region(SONDE_CHANGE_ASYNC_COPY, WORK);
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, WORK);
+		copy(m, STREAM_A, 1000, 5500000);
+		leave(m);
+		host(m, 300);
+		launch(m, STREAM_A, SMALL, 10);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 1316,
+		1); /* the copy follows the kernel of the step before */
+	/* 100 µs at 55 GB/s, behind 300 µs of the host. */
+	assert_near(step_with(r, &async, 1), 308, 3);
+	end_made(m, r);
+}
+
+static void order(struct made *m, uint32_t stream, uint8_t kind)
+{
+	put(m, (struct sonde_replay_op){m->now, m->now + US, 0, stream, 0, kind});
+	host(m, 1);
+}
+
+static void test_replay__a_stream_waits_for_an_event_of_another(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change faster = of_kernel(LARGE, 0.5);
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 200);
+		order(m, STREAM_A, SONDE_REPLAY_RECORD);
+		order(m, STREAM_B, SONDE_REPLAY_AWAIT);
+		launch_after(m, STREAM_B, SMALL, 60, m->busy[STREAM_A]);
+		sync_stream(m, STREAM_B);
+		leave(m);
+	}
+	m->in.has_events = true;
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->error, 0, 0.01);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 267, 2);
+	assert_near(step_with(r, &faster, 1), 167, 3);
+	end_made(m, r);
+}
+
+static void test_replay__without_events_the_order_of_streams_is_guessed(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change faster = of_kernel(LARGE, 0.5);
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 200);
+		launch(m, STREAM_B, SMALL, 10);
+		launch(m, STREAM_B, SMALL, 10);
+		if (i % 4 == 0) /* now and then it waits for the other stream */
+			launch_after(m, STREAM_B, SMALL, 60, m->busy[STREAM_A] + GAP);
+		sync_stream(m, i % 4 ? STREAM_A : STREAM_B);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->error, 0, 0.01);
+	assert_near(step_with(r, &faster, 1), sonde_replay_summary(r)->measured_ns / US - 100, 5);
+	end_made(m, r);
+}
+
+static void test_replay__streams_keep_to_the_rule_of_the_default_stream(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change faster = of_kernel(LARGE, 0.5);
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	m->in.default_stream = STREAM_A;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch_after(m, STREAM_A, LARGE, 200, m->busy[STREAM_B] + GAP);
+		launch_after(m, STREAM_B, SMALL, 60, m->busy[STREAM_A] + GAP);
+		sync_stream(m, STREAM_B);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->error, 0, 0.01);
+	assert_near(step_with(r, &faster, 1), sonde_replay_summary(r)->measured_ns / US - 100, 3);
+	end_made(m, r);
+	/* The same without the rule: the second does not wait, and the first alone decides nothing.
+	 */
+	m = begin_made();
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 20);
+		launch(m, STREAM_B, SMALL, 200);
+		sync_stream(m, STREAM_B);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(step_with(r, &faster, 1), sonde_replay_summary(r)->measured_ns / US, 1);
+	end_made(m, r);
+}
+
+static void test_replay__nodes_of_a_graph_keep_their_order(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change faster = of_kernel(LARGE, 0.5);
+	struct sonde_replay *r;
+	uint64_t start;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 100);
+		start = m->busy[STREAM_A] + US;
+		/* Two nodes side by side behind the first. */
+		assert_true(sonde_vec_put(&m->works, (struct sonde_replay_work){.start_ns = start,
+							     .end_ns = start + 50 * US,
+							     .stream = STREAM_A,
+							     .kernel = SMALL}));
+		assert_true(sonde_vec_put(&m->works, (struct sonde_replay_work){.start_ns = start,
+							     .end_ns = start + 30 * US,
+							     .stream = STREAM_B,
+							     .kernel = SMALL}));
+		m->ops.at[m->ops.nr - 1].nr = 3;
+		m->busy[STREAM_A] = start + 50 * US;
+		sync_stream(m, STREAM_A);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->error, 0, 0.01);
+	assert_near(step_with(r, &faster, 1), sonde_replay_summary(r)->measured_ns / US - 50, 1);
+	assert_int_equal(sonde_replay_regions(r)[STEP].nr_graphs, NR);
+	end_made(m, r);
+}
+
+static void test_replay__a_full_queue_lets_the_host_go_on_when_work_is_done(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change faster = of_kernel(LARGE, 0.5);
+	struct sonde_replay *r;
+	size_t i, behind = 300;
+
+	(void)state;
+	/* Calls take 4 us, kernels 100: soon the host waits in each launch until the queue has
+	 * room. */
+	for (i = 0; i < 2000; i++) {
+		if (i % 10 == 0)
+			enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 100);
+		if (i >= behind) {
+			m->now = max_of(m->now, m->works.at[i - behind].end_ns + US);
+			m->ops.at[m->ops.nr - 1].end_ns = m->now;
+		}
+		if (i % 10 == 9)
+			leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->error, 0, 0.01);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 1010, 10);
+	assert_near(step_with(r, &faster, 1), 510, 10);
+	end_made(m, r);
+}
+
+/* --- ranks ---------------------------------------------------------------------------------------
+ */
+
+/* 100 us of work and a collective of 60, of which 40 are for a late rank. */
+static void test_replay__collectives_run_beside_the_rest_or_wait_for_nobody(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change beside = in_region(SONDE_CHANGE_OVERLAP_COMM, STEP);
+	struct sonde_replay_change level = {SONDE_CHANGE_LEVEL_RANKS, NULL, 1};
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 60);
+		m->works.at[m->works.nr - 1].is_collective = true;
+		m->works.at[m->works.nr - 1].level_ns = 20 * US;
+		launch(m, STREAM_A, SMALL, 100);
+		sync_stream(m, STREAM_A);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 168, 2);
+	assert_near(step_with(r, &level, 1), 128, 2);
+	assert_near(step_with(r, &beside, 1), 111, 2);
+	end_made(m, r);
+}
+
+/* --- threads -------------------------------------------------------------------------------------
+ */
+
+static void test_replay__threads_that_take_turns_are_one_relay(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change gone = in_region(SONDE_CHANGE_REMOVE, LOG);
+	struct sonde_replay *r;
+	int i, k;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		for (k = 0; k < 10; k++)
+			launch(m, STREAM_A, SMALL, 1);
+		enter(m, LOG); /* another thread does the work, as autograd's does */
+		m->thread = 1;
+		for (k = 0; k < 10; k++) {
+			host(m, 6);
+			launch(m, STREAM_A, SMALL, 1);
+		}
+		m->thread = 0;
+		leave(m);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_int_equal(sonde_replay_summary(r)->nr_relays, 1);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 140, 1);
+	assert_near(step_with(r, &gone, 1), 40, 1);
+	end_made(m, r);
+}
+
+static void test_replay__threads_side_by_side_are_relays_of_their_own(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay *r;
+	int i, k;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		for (k = 0; k < 10; k++) {
+			m->thread = 0;
+			launch(m, STREAM_A, SMALL, 1);
+			m->thread = k % 3 != 0;
+			launch(m, STREAM_B, SMALL, 1);
+			m->thread = 0;
+		}
+		leave(m);
+	}
+	r = open_made(m);
+	assert_int_equal(sonde_replay_summary(r)->nr_relays, 2);
+	end_made(m, r);
+}
+
+/* --- hostile input
+ * --------------------------------------------------------------------------------- */
+
+static int try_open(struct made *m)
+{
+	struct sonde_replay *r = NULL;
+	int rc = sonde_replay_open(&r, &m->in, NULL);
+
+	sonde_replay_free(r);
+	return rc;
+}
+
+static void test_replay__input_that_contradicts_itself_is_refused(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r = open_made(m);
+	uint32_t cycle[NR_REGIONS] = {WORK, STEP, STEP};
+	struct sonde_replay_op op = m->ops.at[10];
+	struct sonde_replay_work work = m->works.at[3];
+
+	(void)state;
+	sonde_replay_free(r);
+#define REFUSED(what)                                                                              \
+	do {                                                                                       \
+		what;                                                                              \
+		assert_int_equal(try_open(m), SONDE_ERR_USAGE);                                    \
+		m->ops.at[10] = op, m->works.at[3] = work;                                         \
+		assert_int_equal(try_open(m), 0);                                                  \
+	} while (0)
+	REFUSED(m->ops.at[10].end_ns = m->ops.at[10].begin_ns - 1);
+	REFUSED(m->ops.at[10].begin_ns = m->ops.at[10].end_ns = 0);
+	REFUSED(m->ops.at[10].thread = 99);
+	REFUSED(m->ops.at[10].kind = 99);
+	REFUSED((m->ops.at[10].kind = SONDE_REPLAY_LAUNCH, m->ops.at[10].what = 0,
+		m->ops.at[10].nr = UINT32_MAX));
+	REFUSED((m->ops.at[10].kind = SONDE_REPLAY_LEAVE, m->ops.at[10].what = 1u << 30));
+	REFUSED((m->ops.at[10].kind = SONDE_REPLAY_SYNC_STREAM, m->ops.at[10].what = NR_STREAMS));
+	REFUSED((m->ops.at[10].kind = SONDE_REPLAY_ENTER, m->ops.at[10].what = 0));
+	REFUSED((m->ops.at[10].kind = SONDE_REPLAY_LEAVE, m->ops.at[10].what = 5));
+	REFUSED(m->works.at[3].end_ns = m->works.at[3].start_ns - 1);
+	REFUSED(m->works.at[3].stream = NR_STREAMS);
+	REFUSED((m->ops.at[10].kind = SONDE_REPLAY_LAUNCH, m->ops.at[10].what = 0,
+		m->ops.at[10].nr = 1));
+	REFUSED(m->works.at[3].kernel = NR_KERNELS);
+#undef REFUSED
+	m->in.parents = cycle;
+	assert_int_equal(try_open(m), SONDE_ERR_USAGE);
+	end_made(m, NULL);
+}
+
+static void test_replay__odd_runs_are_survived(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change all[] = {in_region(SONDE_CHANGE_GRAPH, WORK),
+		in_region(SONDE_CHANGE_FUSE, STEP), in_region(SONDE_CHANGE_NOSYNC, LOG),
+		of_kernel(LARGE, 0), {SONDE_CHANGE_LEVEL_RANKS, NULL, 1},
+		in_region(SONDE_CHANGE_OVERLAP_COMM, STEP),
+		in_region(SONDE_CHANGE_ASYNC_COPY, STEP)};
+	struct sonde_replay_gain gain;
+	struct sonde_replay *r;
+	size_t i, nr;
+	uint64_t random = 7;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, WORK);
+		launch(m, i % 2, LARGE, 100);
+		m->works.at[m->works.nr - 1].is_collective = i % 3 == 0;
+		copy(m, STREAM_B, 10, 0);
+		sync_stream(m, STREAM_B);
+		leave(m);
+		leave(m);
+	}
+	nr = m->ops.nr;
+	/* Events that were never recorded, entries that are never left, times that jump. */
+	for (i = 0; i < nr; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		if (m->ops.at[i].kind == SONDE_REPLAY_LEAVE && random >> 60 == 1)
+			m->ops.at[i].kind = SONDE_REPLAY_MEMORY,
+			m->ops.at[i].what = SONDE_REPLAY_NONE;
+		if (m->ops.at[i].kind == SONDE_REPLAY_SYNC_STREAM && random >> 62 == 1)
+			m->ops.at[i].kind = SONDE_REPLAY_SYNC_EVENT,
+			m->ops.at[i].nr = (uint32_t)(random >> 40) % 3;
+		if (random >> 59 == 2)
+			m->ops.at[i].end_ns = UINT64_MAX;
+	}
+	m->works.at[5].end_ns = UINT64_MAX;
+	r = open_made(m);
+	for (i = 0; i <= sizeof(all) / sizeof(*all); i++)
+		assert_int_equal(sonde_replay_predict(r, &gain, all, i, false, NULL), 0);
+	end_made(m, r);
+	m = begin_made(); /* nothing at all */
+	r = open_made(m);
+	assert_int_equal(sonde_replay_summary(r)->step, SONDE_REPLAY_NONE);
+	assert_int_equal(sonde_replay_predict(r, &gain, all, 1, false, NULL), 0);
+	end_made(m, r);
+}
+
+/* --- changes as they are written
+ * ------------------------------------------------------------------- */
+
+static void test_change__each_is_read_as_it_is_written(void **state)
+{
+	struct sonde_change c;
+	struct sonde_err err = {0};
+
+	(void)state;
+	assert_int_equal(sonde_change_read(&c, "graph:step/forward", &err), 0);
+	assert_int_equal(c.kind, SONDE_CHANGE_GRAPH);
+	assert_true(sonde_str_is(c.name, "step/forward"));
+	assert_int_equal(sonde_change_read(&c, "kernel:gemm<a=b>*=0.25x", &err), 0);
+	assert_true(sonde_str_is(c.name, "gemm<a=b>*") && c.factor == 0.25);
+	assert_int_equal(sonde_change_read(&c, "kernel:gemm=roofline", &err), 0);
+	assert_true(isnan(c.factor));
+	assert_int_equal(sonde_change_read(&c, "level-ranks", &err), 0);
+	assert_int_equal(c.kind, SONDE_CHANGE_LEVEL_RANKS);
+	assert_int_equal(sonde_change_read(&c, "graph", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "graph:", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "graphs:a", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "level-ranks:a", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "kernel:gemm", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "kernel:gemm=-1x", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "kernel:gemm=nanx", &err), SONDE_ERR_USAGE);
+	assert_int_equal(sonde_change_read(&c, "kernel:gemm=2", &err), SONDE_ERR_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replay__a_run_as_it_was_takes_as_long_as_it_did),
+		cmocka_unit_test(test_replay__the_profilers_time_is_taken_out),
+		cmocka_unit_test(test_replay__a_launch_bound_loop_gains_by_a_graph),
+		cmocka_unit_test(test_replay__fused_kernels_are_one_launch_and_keep_the_hosts_ends),
+		cmocka_unit_test(test_replay__what_is_removed_takes_no_time),
+		cmocka_unit_test(test_replay__without_a_wait_host_and_gpu_work_side_by_side),
+		cmocka_unit_test(
+			test_replay__a_pageable_copy_that_becomes_asynchronous_lets_the_host_go_on),
+		cmocka_unit_test(test_replay__a_stream_waits_for_an_event_of_another),
+		cmocka_unit_test(test_replay__without_events_the_order_of_streams_is_guessed),
+		cmocka_unit_test(test_replay__streams_keep_to_the_rule_of_the_default_stream),
+		cmocka_unit_test(test_replay__nodes_of_a_graph_keep_their_order),
+		cmocka_unit_test(test_replay__a_full_queue_lets_the_host_go_on_when_work_is_done),
+		cmocka_unit_test(test_replay__collectives_run_beside_the_rest_or_wait_for_nobody),
+		cmocka_unit_test(test_replay__threads_that_take_turns_are_one_relay),
+		cmocka_unit_test(test_replay__threads_side_by_side_are_relays_of_their_own),
+		cmocka_unit_test(test_replay__input_that_contradicts_itself_is_refused),
+		cmocka_unit_test(test_replay__odd_runs_are_survived),
+		cmocka_unit_test(test_change__each_is_read_as_it_is_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
