@@ -54,13 +54,13 @@ def the_title_names_the_program_and_the_file():
 def entries_have_a_histogram_and_the_slowest_lead_to_the_timeline():
     region = next(r for r in report_of("train")["aggregate"]["regions"] if r["id"] == "forward/layer0")
     with page_of("train", "#region=forward%2Flayer0") as page:
-        assert page.js("[...document.querySelectorAll('#entries h4')].map((h) => h.textContent.split(':')[0])") == ["GPU", "host"]
-        assert page.js("document.querySelectorAll('#entries .histogram .median').length") == 2
+        assert page.js("[...document.querySelectorAll('#entries h4')].map((h) => h.textContent.split(':')[0])") == ["wall", "GPU", "host"]
+        assert page.js("document.querySelectorAll('#entries .histogram .median').length") == 3
         where = page.js("parseFloat(document.querySelector('#entries .median').style.left)")
         outside = "[...document.querySelectorAll('#panel table')].filter((t) => t.scrollWidth > t.parentNode.clientWidth && !t.closest('.wide')).map((t) => t.ariaLabel)"
         assert not page.js(outside), "tables that are too wide for the panel can be scrolled"
-        gpu = region["entries"]["gpu"]
-        assert abs(where - 100 * (gpu["median_ms"] - gpu["min_ms"]) / (gpu["max_ms"] - gpu["min_ms"])) < 0.01, where
+        wall = region["entries"]["wall"]
+        assert abs(where - 100 * (wall["median_ms"] - wall["min_ms"]) / (wall["max_ms"] - wall["min_ms"])) < 0.01, where
         before = page.js("view.to - view.from")
         page.click("#entries .slowest button")
         slow = max(range(3), key=lambda i: region["entries"]["gpu_ms"][i])
