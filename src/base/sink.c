@@ -169,7 +169,8 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 	if (s->temp.n && !s->saved_errno && rename(s->temp.p, s->path.p) != 0)
 		s->saved_errno = errno;
 	if (s->saved_errno) {
-		rc = sonde_err_io(err, is_file ? s->path.p : "output", s->saved_errno);
+		rc = s->saved_errno == ENOMEM ? sonde_err_nomem(err)
+					      : sonde_err_io(err, is_file ? s->path.p : "output", s->saved_errno);
 		if (s->temp.n)
 			unlink(s->temp.p);
 	}
