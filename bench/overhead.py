@@ -17,12 +17,17 @@ of the least stretches, and that of all stretches together (median over sets), w
   native  all of our library          proton   Triton's profiler
   cupti:PART[+PART...]   parts of CUPTI alone, by the words of bench/lib/cupti_parts.c
   native:LINE[+LINE...]  all of our library, with these lines of its settings besides
+  counters+VARIANT       the same while hardware counters are sampled beside it: the sampler of a `sonde run counters=basic`
+                         is stopped (SIGSTOP) but for the stretches of this variant, and then has all the samples since to decode
+
+A budget of 2 %, and with counters:  --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000
 """
 import argparse
 import glob
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -30,6 +35,7 @@ import time
 import traceback
 
 DIM, LAYERS, HEADS = 512, 6, 8
+COUNTERS = "counters+"
 
 
 class Region:
@@ -206,29 +212,75 @@ class Worker:
         os.waitpid(self.pid, 0)
 
 
-def measure_set(variants, loop, steps, warm, rounds):
+class Sampler:
+    """Hardware counters, sampled while they are wanted: the samplers of a `sonde run` whose program waits."""
+
+    def __init__(self, build, out):
+        command = [os.path.join(build, "sonde"), "run", "-q", f"hydra.run.dir={tempfile.mkdtemp(dir=out)}/run", "counters=basic", "--", "cat"]
+        self.run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 30
+        self.pids = []
+        while not self.pids and time.monotonic() < until and self.run.poll() is None:
+            time.sleep(0.2)
+            self.pids = [int(p) for p in os.listdir("/proc") if p.isdigit() and self.is_one(p)]
+        if not self.pids:
+            raise SystemExit("overhead.py: `sonde run counters=basic` has no sampler here: `sonde doctor` says why")
+        time.sleep(2)  # its trial is over by then
+        self.go(False)
+
+    def is_one(self, pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+                name, rest = f.read().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            return False
+        return name == "sonde-sampler" and int(rest.split()[1]) == self.run.pid
+
+    def go(self, is_on):
+        for pid in self.pids:
+            os.kill(pid, signal.SIGCONT if is_on else signal.SIGSTOP)
+
+    def end(self):
+        self.go(True)
+        self.run.stdin.close()
+        self.run.wait()
+
+
+def stretch_of(worker, sampler):
+    if sampler:
+        sampler.go(True)
+    took = worker.stretch()
+    if sampler:
+        sampler.go(False)
+    return took
+
+
+def measure_set(variants, loop, steps, warm, rounds, make_sampler):
     """The stretches of each variant, round by round."""
     started = {name: Worker(env, loop, steps, warm, name == "proton") for name, env in variants.items()}
     workers = {name: worker for name, worker in started.items() if worker.ready()}
+    sampler = make_sampler() if any(name.startswith(COUNTERS) for name in workers) else None
     order = list(workers)
     took = {name: [] for name in workers}
     for _ in range(rounds):
         for name in order:
-            took[name].append(workers[name].stretch())
+            took[name].append(stretch_of(workers[name], sampler if name.startswith(COUNTERS) else None))
         random.shuffle(order)
+    if sampler:
+        sampler.end()
     for worker in workers.values():
         worker.end()
     return took
 
 
-def tell_timed(build, out, names):
+def tell_windows(build, out, names):
     """Of variants with a budget: what their last captures say of it."""
     for number, name in enumerate(names):
         if "budget_ppm" not in name:
             continue
         said = subprocess.run([os.path.join(build, "sonde"), "report", "-f", "json", os.path.join(out, f"captures{number}")], capture_output=True, text=True, check=False)
-        report = json.loads(said.stdout) if said.returncode == 0 else {"coverage": {"timed": said.stderr}, "notes": []}
-        print(name, report["coverage"].get("timed"), *(n.split(": ", 1)[-1] for n in report["notes"] if "budget" in n), sep="\n  ")
+        report = json.loads(said.stdout) if said.returncode == 0 else {"coverage": {"windows": said.stderr}, "notes": []}
+        print(name, report["coverage"].get("windows"), *(n.split(": ", 1)[-1] for n in report["notes"] if "budget" in n), sep="\n  ")
 
 
 def ratio(took, name, base):
@@ -262,17 +314,18 @@ def environments(build, names, out):
         "proton": {},
     }
     variants = {}
-    for name in names:
+    for variant in names:
+        name = variant.removeprefix(COUNTERS)
         if name.startswith("native:"):
             conf, captures = os.path.join(out, f"conf{len(variants)}"), os.path.join(out, f"captures{len(variants)}")
             os.mkdir(captures)
             with open(conf, "w", encoding="utf-8") as f:
                 f.write(f"output={captures}\n" + name.removeprefix("native:").replace("+", "\n") + "\n")
-            variants[name] = {**known["native"], "SONDE_INJECT_CONFIG": conf}
+            variants[variant] = {**known["native"], "SONDE_INJECT_CONFIG": conf}
         elif name.startswith("cupti:"):
-            variants[name] = {**parts, "CUPTI_PARTS": name.removeprefix("cupti:")}
+            variants[variant] = {**parts, "CUPTI_PARTS": name.removeprefix("cupti:")}
         else:
-            variants[name] = known[name]
+            variants[variant] = known[name]
     return variants
 
 
@@ -294,7 +347,7 @@ def main():
     loop = {"modules": modules, "bare": bare}[args.loop]
     sets = []
     for number in range(args.sets):
-        took = measure_set(variants, loop, args.steps, args.warm, args.rounds)
+        took = measure_set(variants, loop, args.steps, args.warm, args.rounds, lambda: Sampler(args.build, out))
         sets.append(took)
         shown = (f"{os.path.basename(n)} {ratio(took, n, args.base):.3f}" for n in variants if n in took)
         print(f"set {number + 1}:", *shown, flush=True)
@@ -312,7 +365,7 @@ def main():
         print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios):8.3f}", end="")
         print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, args.base):8.3f}", end="")
         print(f"{statistics.median(whole(took, name, args.base) for took in sets if name in took):8.3f}")
-    tell_timed(args.build, out, list(variants))
+    tell_windows(args.build, out, list(variants))
 
 
 if __name__ == "__main__":

@@ -231,15 +231,8 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 			"pipeline.native.budget=%s: not a share of the program's time: write 2%% or 0.02",
 			v);
 	s->native_budget_ppm = (uint32_t)(share * 1e6 + 0.5);
-	if (asks_counters(s))
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"pipeline.native.budget and counters do not go together: samples cannot be "
-			"split among launches that were not timed; leave one of them out");
-	if (s->native_memory)
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"pipeline.native.budget and pipeline.native.memory do not go together: allocations are "
-			"seen only while GPU work is timed; leave one of them out");
-	s->counters_set = "off";
+	if (!asks_counters(s)) /* the sampler's cost is not in the budget: only whoever asks has it */
+		s->counters_set = "off";
 	return 0;
 }
 
@@ -295,8 +288,6 @@ static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 	}
 	if (!why && !s->rotate_text)
 		why = "it needs capture.rotate, which says how long a file is";
-	if (!why && s->native_budget_ppm)
-		why = "estimates of a budget are made of the whole capture: leave pipeline.native.budget out";
 	if (!why && asks_counters(s))
 		why = "samples of counters are split among the launches of the whole capture: leave counters out";
 	if (why)

@@ -25,14 +25,6 @@ static double per_entry(const struct sonde_diff_half *h)
 	return h->launches / (h->entries > 0 ? h->entries : 1);
 }
 
-/* Estimates of a budget differ when they do so by more than they may be off. */
-static bool launches_differ(const struct sonde_diff_half *a, const struct sonde_diff_half *b)
-{
-	double off = hypot(a->launch_error / fmax(a->entries, 1), b->launch_error / fmax(b->entries, 1));
-
-	return differs(per_entry(a), per_entry(b), COUNT_EFFECT) && fabs(per_entry(a) - per_entry(b)) > off;
-}
-
 static void find_causes(struct sonde_diff_region *r, double min_effect)
 {
 	double base = per_entry(&r->base), now = per_entry(&r->new_half);
@@ -42,7 +34,7 @@ static void find_causes(struct sonde_diff_region *r, double min_effect)
 	if (differs(r->base.entries / r->base.scopes, r->new_half.entries / r->new_half.scopes,
 		    COUNT_EFFECT))
 		r->causes |= SONDE_CAUSE_ENTRIES;
-	if (launches_differ(&r->base, &r->new_half))
+	if (differs(base, now, COUNT_EFFECT))
 		r->causes |= SONDE_CAUSE_LAUNCHES;
 	if (!sonde_diff__is_moved(r))
 		return;

@@ -89,7 +89,6 @@ const char *sonde_gate_name(enum sonde_gate g); /* "pass", …; NULL of NONE */
 struct sonde_diff_half {
 	bool is_there;
 	double entries, launches;	 /* of a run; launches inclusive … */
-	double launch_error;		 /* … and where they are estimates the 95 % interval, the widest of the runs */
 	double scopes;			 /* of a run: ranks or processes that have it */
 	double total_ns;		 /* of a run, of the time compared; NaN = not known */
 	double busy_ns, idle_ns;	 /* of a run: of the GPU inside entries; NaN = not known */

@@ -448,7 +448,6 @@ static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, co
 		read_region(r, rep, item);
 		n->instances = count(item, "instances");
 		n->launches = count(item, "kernel_count");
-		n->times.launch_error = number_of(item, "kernel_count_error");
 		n->time_ns = number_of(item, "total_ms") * 1e6;
 		n->times.wall_ns = number_of(item, "wall_ms") * 1e6;
 		n->times.host_ns = number_of(item, "host_ms") * 1e6;

@@ -120,7 +120,6 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.nr_runs++;
 		h.entries += (double)n->instances;
 		h.launches += (double)n->launches;
-		h.launch_error = fmax(h.launch_error, n->times.launch_error); /* of a NaN, the other */
 		h.scopes += n->nr_scopes ? n->nr_scopes : 1;
 		h.busy_ns += n->times.busy_ns;
 		h.idle_ns += n->times.idle_ns;

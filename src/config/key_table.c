@@ -74,8 +74,8 @@ const struct hydra_key sonde_keys[] = {
 		"record allocations and frees of GPU memory (cudaMalloc, pools; not PyTorch's "
 		"reuse of its own cache)"),
 	TEXT("pipeline.native.budget", "''",
-		"how much of the program's time the capture may take (2%): GPU work is then timed "
-		"now and then and its times are estimates (docs/always-on.md); empty = any"),
+		"how much of the program's time the capture may take (2%): it then captures windows, "
+		"at random (docs/always-on.md); empty = any"),
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 

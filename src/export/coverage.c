@@ -84,9 +84,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	uint64_t unrecorded = sonde_tree_unrecorded(t);
 	const char *no_record = unrecorded == 1 ? "launch has no record" : "launches have no record";
 	struct sonde_windows windows;
-	struct sonde_timed timed;
 	struct sonde_coverage c;
-	bool has_timed;
 
 	if (!tally->nr_launches && tally->takes_range && !is_ranges && unrecorded)
 		sonde_buf_printf(line, "%" PRIu64 " %s: regions have host times only", unrecorded, no_record);
@@ -94,10 +92,8 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_puts(line, SONDE_NO_GPU_WORK);
 	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
 		return;
-	has_timed = sonde_timed_build(&timed, t) && timed.launches;
-	sonde_buf_printf(line, "%s%s%" PRIu64 " of %" PRIu64 " %s in regions",
-		hides_some(t, o, is_ranges) ? "whole capture: " : "",
-		has_timed && timed.is_sampled ? "about " : "", c.attributed, c.total, what);
+	sonde_buf_printf(line, "%s%" PRIu64 " of %" PRIu64 " %s in regions",
+		hides_some(t, o, is_ranges) ? "whole capture: " : "", c.attributed, c.total, what);
 	if (c.total_ns > 0 && !isnan(c.attributed_ns))
 		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
 			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
@@ -110,14 +106,10 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
 	if (unrecorded && !is_ranges)
 		sonde_buf_printf(line, "; %" PRIu64 " more %s", unrecorded, no_record);
-	if (sonde_windows_build(&windows, t))
-		sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s",
-			windows.nr, windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9,
-			windows.total_ns / 1e9);
-	if (has_timed)
-		sonde_buf_printf(line,
-			"; windowed: %.1f%% of the launches were timed (budget %g%%, took %.2f%%), "
-			"times%s are estimates",
-			100 * (double)timed.timed / (double)timed.launches, timed.budget_pct,
-			timed.cost_pct, timed.is_sampled ? " and numbers of launches" : "");
+	if (!sonde_windows_build(&windows, t))
+		return;
+	sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s", windows.nr,
+		windows.nr == 1 ? "" : "s", windows.captured_ns / 1e9, windows.total_ns / 1e9);
+	if (windows.budget_pct > 0)
+		sonde_buf_printf(line, " (budget %g%%, took %.2f%%)", windows.budget_pct, windows.cost_pct);
 }

@@ -250,22 +250,10 @@ static void write_windows(struct sonde_json_export *x)
 	sonde_json_u64(&x->w, "count", windows.nr);
 	sonde_json_number(&x->w, "captured_ms", windows.captured_ns / 1e6);
 	sonde_json_number(&x->w, "of_ms", windows.total_ns / 1e6);
-	sonde_json_close(&x->w, '}');
-}
-
-static void write_timed(struct sonde_json_export *x)
-{
-	struct sonde_timed timed;
-
-	if (!sonde_timed_build(&timed, x->tree))
-		return;
-	sonde_json_open(&x->w, "timed", '{', true);
-	sonde_json_z(&x->w, "method", "windowed");
-	sonde_json_z(&x->w, "launches_are", timed.is_sampled ? "estimated" : "counted");
-	sonde_json_u64(&x->w, "launches", timed.launches);
-	sonde_json_u64(&x->w, "launches_timed", timed.timed);
-	sonde_json_number(&x->w, "budget_pct", timed.budget_pct);
-	sonde_json_number(&x->w, "cost_pct", timed.cost_pct);
+	if (windows.budget_pct > 0) {
+		sonde_json_number(&x->w, "budget_pct", windows.budget_pct);
+		sonde_json_number(&x->w, "cost_pct", windows.cost_pct);
+	}
 	sonde_json_close(&x->w, '}');
 }
 
@@ -284,7 +272,6 @@ static void write_coverage(struct sonde_json_export *x)
 	if (unrecorded)
 		sonde_json_u64(&x->w, "launches_without_record", unrecorded);
 	write_windows(x);
-	write_timed(x);
 	sonde_json_open(&x->w, "unattributed_by", '{', true);
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
 		sonde_json_u64(

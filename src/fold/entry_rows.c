@@ -6,7 +6,6 @@
  * by set of open ranges first: there are far fewer sets than launches.
  */
 #include "fold/fold_int.h"
-#include "fold/windowed.h"
 
 #include "base/alloc.h"
 
@@ -16,13 +15,11 @@
 /* The launches of a set of open ranges, or of an entry, added up. */
 struct gain {
 	uint64_t gpu_ns, first_ns, last_ns; /* last_ns 0 = nothing */
-	uint64_t end_ns : 63;	 /* of the last work, selected or not */
-	uint64_t is_untimed : 1; /* not all of it was timed: a budget */
+	uint64_t end_ns; /* of the last work, selected or not */
 };
 
 static void add_gain(struct gain *to, const struct gain *from)
 {
-	to->is_untimed |= from->is_untimed;
 	to->end_ns = from->end_ns > to->end_ns ? from->end_ns : to->end_ns;
 	if (!from->last_ns)
 		return;
@@ -39,10 +36,8 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_launch *launch = &l->launches.at[i];
-		const struct sonde_record *rec = &l->records->records.at[i];
-		const struct sonde_record_time *t = &rec->time;
+		const struct sonde_record_time *t = &l->records->records.at[i].time;
 
-		sets[launch->open].is_untimed |= rec->is_untimed && !rec->is_nothing;
 		if (t->end_ns < t->start_ns || !t->end_ns)
 			continue;
 		if (launch->state == SONDE_LAUNCH_TAKEN)
@@ -66,7 +61,7 @@ static void gain_of_ranges(
 		const uint32_t *members;
 		struct sonde_set set = {0, 0};
 
-		if (sets[i].end_ns || sets[i].is_untimed)
+		if (sets[i].end_ns)
 			set = sonde_launches_set(l, (uint32_t)i, &members);
 		for (k = 0; k < set.nr; k++) {
 			uint32_t range = members[k];
@@ -96,19 +91,13 @@ struct plan {
 	struct sonde_entry last;
 };
 
-/* Whether an entry is one to show: its GPU time is known, or it has none. */
-static bool is_shown(const struct gain *ranges, size_t range, uint32_t visit)
-{
-	return visit != SONDE_NONE && !(ranges && ranges[range].is_untimed);
-}
-
 /* What people feel: work that was launched last may end long after the range. */
 static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges, size_t number)
 {
 	const struct sonde_range_time *t = &f->r->ranges.at[number].time;
 	uint64_t end_ns = t->end_ns;
 
-	if (ranges && (ranges[number].is_untimed || !f->r->has_record_times))
+	if (ranges && !f->r->has_record_times)
 		return SONDE_NO_WALL;
 	if (ranges && ranges[number].end_ns > end_ns)
 		end_ns = ranges[number].end_ns;
@@ -148,10 +137,9 @@ static void count_entries(
 		uint32_t visit = f->visit_of[i];
 		struct plan *p = visit == SONDE_NONE ? NULL : &plans[visit];
 
-		if (p)
-			add_wall(&f->c->visits.at[visit].times, p, wall_of(f, ranges, i));
-		if (!is_shown(ranges, i, visit))
+		if (!p)
 			continue;
+		add_wall(&f->c->visits.at[visit].times, p, wall_of(f, ranges, i));
 		p->is_unsorted |= p->nr++ && by_begin(&p->last, &e) > 0;
 		p->last = e;
 	}
@@ -204,7 +192,7 @@ static void fill_entries(const struct sonde_folding *f, struct plan *plans, cons
 		struct sonde_visit *v;
 		struct plan *p;
 
-		if (!is_shown(ranges, i, f->visit_of[i]))
+		if (f->visit_of[i] == SONDE_NONE)
 			continue;
 		v = &c->visits.at[f->visit_of[i]];
 		p = &plans[f->visit_of[i]];
@@ -242,23 +230,21 @@ static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 	return true;
 }
 
-/* Adds launches up by range; `*out` is NULL where nothing was launched or sampled. */
+/* Adds launches up by range; `*out` is NULL where nothing was launched. */
 static bool find_gains(const struct sonde_launches *l, struct gain **out)
 {
 	const struct sonde_records *r = l->records;
-	size_t nr = r->sets.nr + l->sets.nr, i;
+	size_t nr = r->sets.nr + l->sets.nr;
 	struct gain *sets;
 
 	*out = NULL;
-	if (!l->launches.nr && !r->samplings.nr)
+	if (!l->launches.nr)
 		return true;
 	sets = sonde_calloc(nr + 1, sizeof(*sets));
 	*out = sonde_calloc(r->ranges.nr + 1, sizeof(**out));
 	if (sets && *out) {
 		gain_of_sets(l, sets);
 		gain_of_ranges(l, sets, nr, *out);
-		for (i = 0; r->samplings.nr && i < r->ranges.nr; i++)
-			(*out)[i].is_untimed |= !sonde_windowed__is_whole(r, &r->ranges.at[i]);
 	}
 	sonde_free(sets);
 	return sets && *out;

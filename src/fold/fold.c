@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "fold/plans.h"
-#include "fold/windowed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +25,6 @@ struct filling {
 	uint32_t last_cell;   /* the number last looked up, SONDE_NONE = it was new */
 	uint64_t nr_bytes;    /* of accumulators */
 	uint64_t nr;	      /* what the result at hand counts for: its launches */
-	struct sonde_windowed windowed; /* of captures with a budget */
 };
 
 static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
@@ -221,31 +219,6 @@ static void add_copy(const struct filling *x, struct sonde_cell *cell, double t)
 	cell->copy_bytes += isnan(bytes) ? 0 : bytes;
 }
 
-/*
- * With a budget: a launch that was not timed. The timed launches of its place are scaled up for it; where
- * none was timed, it is a kernel without a name and without a time.
- */
-static int add_untimed(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
-{
-	const struct sonde_windowed_place *p =
-		sonde_windowed__place(&x->windowed, launch->scope, launch->place);
-	struct sonde_cell *cell = NULL;
-	int rc = p ? 0 : sonde_err_nomem(err);
-
-	if (rc || p->nr_calls || sonde_launch_record(x->f.l, launch)->is_nothing)
-		return rc;
-	x->c->nr_unseen++;
-	x->c->sums.at[launch->scope].launches++;
-	if (launch->state == SONDE_LAUNCH_NOT_SELECTED)
-		return 0;
-	rc = find_cell(&cell, x, launch, err);
-	if (rc == 0) {
-		cell->launches++;
-		cell->adopted += launch->is_adopted;
-	}
-	return rc;
-}
-
 /* A launch of which something is left out; what is said of the first is said of all. False: no memory. */
 static bool count_damage(struct filling *x, const struct sonde_err *damage)
 {
@@ -266,8 +239,6 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	double t;
 	int rc;
 
-	if (rec->is_untimed)
-		return add_untimed(x, launch, err);
 	damage.msg[0] = '\0';
 	is_damaged = sonde_records_values(x->f.r, (uint32_t)(rec - x->f.r->records.at), &x->values, &damage);
 	if (is_damaged && !count_damage(x, &damage))
@@ -318,7 +289,6 @@ static int plan_accumulators(struct filling *x, const struct sonde_choice *choic
 static int fill_cells(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_launches *l = x->f.l;
-	bool has_budget = x->f.r->timings.nr;
 	size_t i;
 	int rc = sonde_values_init(&x->values, x->f.r, err);
 
@@ -329,12 +299,8 @@ static int fill_cells(struct filling *x, const struct sonde_choice *choice, stru
 	for (i = 0; rc == 0 && i < l->scopes.nr; i++)
 		if (!sonde_vec_push(&x->c->sums))
 			rc = sonde_err_nomem(err);
-	if (rc == 0 && has_budget && !sonde_windowed__count(&x->windowed, l, &x->c->notes))
-		rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
 		rc = add_launch(x, &l->launches.at[i], err);
-	if (rc == 0 && has_budget && !sonde_windowed__scale(&x->windowed, x->c, &x->plans))
-		rc = sonde_err_nomem(err);
 	sonde_values_release(&x->values);
 	return rc;
 }
@@ -347,7 +313,6 @@ static int add_times(
 	int rc;
 
 	if (!sonde_fold__communication(f) || !sonde_fold__visits(f) ||
-		(f->r->timings.nr && !sonde_windowed__errors(f, &x->windowed)) ||
 		!sonde_fold__collectives(f) || !sonde_fold__memory(f))
 		return sonde_err_nomem(err);
 	rc = sonde_fold__sampled(f, err);
@@ -370,7 +335,6 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 		c->read = request->read;
 		rc = add_times(&x, request, err);
 	}
-	sonde_windowed__release(&x.windowed);
 	sonde_plans_release(&x.plans);
 	sonde_map_release(&x.cell_keys);
 	sonde_arena_release(&x.f.scratch);

@@ -19,8 +19,6 @@
  *   unmixing_notes.c     … what there is to say about it, among it clocks that disagree
  *   sampled.c            reading the counters off cells
  *   sampled_limits.c     … whose device it is, and what that can count at most
- *   windowed.c           captures with a budget: what was timed stands for what was not
- *   windowed_errors.c    … and how far off that may be
  *   cells.c              rows into cells (cell_tables.h), looking things up in them
  *   parts.c              cells of one input each, in one order
  *   inventory.c          launches → the list of a program's ranges

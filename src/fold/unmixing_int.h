@@ -41,7 +41,7 @@ struct sonde_unmixing {
 	SONDE_VEC(int64_t) starts, ends;
 	SONDE_VEC(double) values, limits;
 	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
-	SONDE_VEC(struct sonde_timing) known; /* unmixing_windows.c */
+	SONDE_VEC(struct sonde_window_time) known; /* unmixing_windows.c */
 	struct sonde_arena arena;
 };
 

@@ -294,7 +294,7 @@ bool sonde_unmixing__clocks(struct sonde_unmixing *x)
  */
 
 /* The first window of a process, or of a later one, that ends after `ns`. */
-static size_t find_window(const struct sonde_timing *at, size_t nr, uint32_t process, uint64_t ns)
+static size_t find_window(const struct sonde_window_time *at, size_t nr, uint32_t process, uint64_t ns)
 {
 	size_t low = 0;
 
@@ -311,7 +311,7 @@ static void extend_window(struct sonde_unmixing *x, const struct sonde_launch *l
 	size_t i = find_window(r->windows.at, r->windows.nr, process, rec->call_ns);
 	int64_t offset = sonde_unmixing__offset(x);
 	uint64_t begin = rec->time.start_ns + (uint64_t)offset, end = rec->time.end_ns + (uint64_t)offset;
-	struct sonde_timing *known = i < r->windows.nr ? &x->known.at[i] : NULL;
+	struct sonde_window_time *known = i < r->windows.nr ? &x->known.at[i] : NULL;
 
 	if (rec->call == SONDE_NONE || !known || known->process != process ||
 		r->windows.at[i].begin_ns > rec->call_ns)
@@ -329,7 +329,7 @@ bool sonde_unmixing__windows(struct sonde_unmixing *x)
 	if (!sonde_vec_reserve(&x->known, r->windows.nr + 1))
 		return false;
 	for (i = 0; i < r->windows.nr; i++)
-		x->known.at[i] = (struct sonde_timing){UINT64_MAX, 0, r->windows.at[i].process};
+		x->known.at[i] = (struct sonde_window_time){UINT64_MAX, 0, r->windows.at[i].process};
 	x->known.nr = r->windows.nr;
 	for (i = 0; i < l->launches.nr && r->windows.nr; i++)
 		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope))
@@ -340,7 +340,7 @@ bool sonde_unmixing__windows(struct sonde_unmixing *x)
 
 bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time)
 {
-	const struct sonde_timing *at = x->known.at;
+	const struct sonde_window_time *at = x->known.at;
 	size_t i, first;
 
 	for (first = 0; first < x->known.nr; first = find_window(at, x->known.nr, at[first].process, UINT64_MAX)) {

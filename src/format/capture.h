@@ -85,7 +85,7 @@ struct sonde_clock {
 };
 
 /*
- * Captures with windows (capture.window) have one of these when they begin, which is closed, one
+ * Captures with windows (capture.window, a budget) have one of these when they begin, which is closed, one
  * whenever that changes, and one at the end; a capture that was ordered to pause was open until its first.
  * Outside windows there are no ranges and no launches; a chunk never has events of two windows.
  */
@@ -94,10 +94,7 @@ enum sonde_window_state {
 	SONDE_WINDOW_OPEN = 1,
 	SONDE_WINDOW_END = 2, /* the end of the capture … */
 	SONDE_WINDOW_BEGIN = 3, /* … and its beginning */
-	/* With a budget, of GPU work alone: ranges are recorded all the time, and launches are … */
-	SONDE_WINDOW_TIMED = 4,	  /* from now on it is timed … */
-	SONDE_WINDOW_UNTIMED = 5, /* … and from now on it is not */
-	SONDE_WINDOW_SAMPLED = 6, /* … until here; from now on only while it is timed */
+	SONDE_WINDOW_TIMED = 4, /* this one and 5 and 6 are of older captures with a budget, which are refused */
 };
 
 struct sonde_window_mark {
@@ -111,13 +108,10 @@ struct sonde_window_mark {
 struct sonde_budget_status {
 	uint32_t budget_ppm; /* millionths of the program's time */
 	uint32_t cost_ppm;   /* what it took, by the figures below */
-	uint32_t base_ppm;   /* of that: ranges, and callbacks at launches, timed or not */
-	uint32_t record_ns;  /* what timing costs a launch … */
+	uint32_t base_ppm;   /* of that: between windows */
+	uint32_t record_ns;  /* what recording costs a launch … */
 	uint32_t call_ns;    /* … and what the callback does */
 	uint32_t nr_calibrated; /* launches these are from; 0 = guesses */
-	/* Older files end here. */
-	uint32_t slow_ppm;    /* what timed time loses to it */
-	uint32_t has_own_ids; /* runtime and driver have: a timed launch may be written for each */
 };
 
 #define SONDE_MAX_ROLLED_COUNTS 32 /* also in read/rolled.h */

@@ -82,8 +82,6 @@ static unsigned first_byte(const struct shape *s, const struct sonde_event *e)
 		first |= SONDE_EVENT_DOMAIN;
 	if (e->type == SONDE_EVENT_LAUNCH && e->is_unchosen)
 		first |= SONDE_EVENT_UNCHOSEN;
-	if (e->type == SONDE_EVENT_LAUNCH && e->is_untimed)
-		first |= SONDE_EVENT_UNTIMED;
 	return first;
 }
 
@@ -222,7 +220,6 @@ const uint8_t *sonde_event_get(const uint8_t *p, const uint8_t *end, struct sond
 	e->type = first & SONDE_EVENT_TYPE;
 	e->has_cpu = first & SONDE_EVENT_CPU;
 	e->is_unchosen = e->type == SONDE_EVENT_LAUNCH && first & SONDE_EVENT_UNCHOSEN;
-	e->is_untimed = e->type == SONDE_EVENT_LAUNCH && first & SONDE_EVENT_UNTIMED;
 	if (s->has_time && !(p = get_time(p, end, b, e)))
 		return NULL;
 	for (i = 0; i < s->before && p; i++)

@@ -27,7 +27,6 @@
 #define SONDE_EVENT_INLINE   0x80 /* with a label: instead of its number: domain, length, bytes */
 #define SONDE_EVENT_DOMAIN   0x80 /* pop: a domain follows */
 #define SONDE_EVENT_UNCHOSEN 0x80 /* launch: made where the gate was closed (nvtx.include) */
-#define SONDE_EVENT_UNTIMED  0x40 /* launch: its work is not recorded (a budget) */
 
 enum sonde_event_type {
 	/* 8 bytes ticks, 8 bytes CPU ns, lost so far in this stream, open ranges: count, labels */
@@ -126,7 +125,6 @@ struct sonde_event {
 	uint8_t type;
 	bool has_cpu;
 	bool is_unchosen; /* a launch where the gate was closed */
-	bool is_untimed;  /* a launch whose work is not recorded */
 	uint64_t ticks;	  /* of host events; never less than those of the one before */
 	uint64_t cpu_ns;  /* of the thread, if has_cpu */
 	struct sonde_event_label label;

@@ -1,18 +1,14 @@
 /*
- * The budget: GPU work is timed at random times, for a given share of the program's
- * time. pace.c says when; here are the measurements it needs, and the switching.
+ * The budget: windows open at random, for as long as a given share of the program's time allows. pace.c says when;
+ * here are the measurements it needs, and the switching. What is in a window and what is not is windows.c's.
  *
- * The call of every eighth launch is measured, with records and without: the difference is what timing
- * costs. A thread that launches while CUPTI is switched waits for CUPTI's locks: for calls that met a
+ * The call of every eighth launch is measured, in windows and around them while CUPTI is still there: the difference is
+ * what recording costs. A thread that launches while CUPTI is switched waits for CUPTI's locks: for calls that met a
  * switch, the time beyond the usual is measured. The program's loss is the sum of that in the thread that
- * waited longest, never more than the switch took.
+ * waited longest, never more than the switch took. Every 64th push is measured too, in windows and outside.
  *
- * Ranges are recorded all the time. Every 64th push is measured too, and that cost is paid first.
- *
- * CUPTI's callbacks, which count launches, cost something too. As long as that is less than
- * half of the budget they stay, and launches are counted all the time. A program that
- * launches more often than that has them only while GPU work is timed; the reader then
- * estimates how many launches there were (fold/windowed_stays.c). The budget holds either way.
+ * A window opens when the budget allows it and capture.window, or the runner, wants it. While nobody does, the budget
+ * waits: its window begins with theirs, and ends with it at the latest.
  */
 #include "inject/inject_int.h"
 #include "inject/pace.h"
@@ -20,21 +16,25 @@
 #define FEW	      100u /* launches that say nothing yet */
 #define LONG_TICKS_US 20u  /* a call that waited for the GPU says nothing either */
 #define AIMED	      0.65 /* of the budget: caches after ranges and switches take the rest unseen */
+#define BUSY_US	      1000u
+
+enum { OUTSIDE, INSIDE };
 
 static struct {
-	_Atomic uint64_t ticks[2]; /* of measured calls: without, with records … */
-	_Atomic uint64_t nr[2];	   /* … and how many */
+	_Atomic uint64_t ticks[2], nr[2]; /* of measured launches, without records and with … */
+	_Atomic uint64_t range_ticks[2], nr_ranges[2]; /* … and of pushes, outside windows and inside */
 	_Atomic uint32_t turn;	   /* odd = CUPTI is being switched */
 	_Atomic uint64_t waited;   /* ticks that a thread's launches waited for the last switch */
-	_Atomic uint64_t charged_ns; /* what switching is known to have cost besides */
-	_Atomic uint64_t range_ticks, nr_ranges; /* of measured pushes */
-	/* The collector's. */
+	_Atomic uint64_t charged_ns, borne_ns; /* what CUPTI is known to have cost besides */
+	_Atomic uint32_t baton; /* the flusher hands over to the collector */
+	/* The baton's holder's. */
 	struct pace pace;
-	uint64_t begin_ns, until_ns; /* when the present time ends; 0 = not begun */
+	uint64_t begin_ns, until_ns; /* when the present window or pause ends; 0 = not begun */
+	uint64_t length_ns;	     /* of it */
+	uint32_t epoch;		     /* of windows, before the present one opened */
 	uint64_t switch_ns;	     /* how long the last switch took, 0 = nothing changed … */
 	uint64_t least_ns;	     /* … and the shortest of late */
-	uint64_t nr_counted;	     /* launches while all of them are */
-	_Atomic uint32_t cost_ppm, base_ppm, record_ns, slow_ppm;
+	_Atomic uint32_t cost_ppm, base_ppm, record_ns;
 } b;
 
 static uint64_t ticks_to_ns(uint64_t ticks)
@@ -49,19 +49,31 @@ static uint64_t mean_ticks(unsigned which)
 	return nr < FEW ? 0 : atomic_load_explicit(&b.ticks[which], memory_order_relaxed) / nr;
 }
 
-/* --- in the threads that launch ------------------------------------------------------------------ */
+static bool is_long(uint64_t ticks)
+{
+	return ticks > LONG_TICKS_US * (sonde_inject.tick_hz / 1000000);
+}
+
+static uint32_t epoch(void)
+{
+	return atomic_load_explicit(&sonde_inject.windows.epoch, memory_order_relaxed);
+}
+
+/* --- in the threads of the host ------------------------------------------------------------------ */
 
 void sonde_budget__enter_call(struct thread *t, uint32_t correlation)
 {
+	if (atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed))
+		count_own(&t->nr_launched);
 	t->call.ticks = ticks_now();
 	t->call.correlation = correlation;
 	t->call.turn = atomic_load_explicit(&b.turn, memory_order_relaxed);
 }
 
 /* Adds up how long this thread's calls waited for one switch. */
-static void add_wait(struct thread *t, uint64_t ticks, bool is_timed)
+static void add_wait(struct thread *t, uint64_t ticks, bool is_recorded)
 {
-	uint64_t usual = mean_ticks(is_timed), longest = atomic_load(&b.waited);
+	uint64_t usual = mean_ticks(is_recorded), longest = atomic_load(&b.waited);
 
 	if (t->call.waited_turn != t->call.turn / 2 + 1)
 		t->call.waited = 0;
@@ -72,30 +84,33 @@ static void add_wait(struct thread *t, uint64_t ticks, bool is_timed)
 		;
 }
 
-void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_timed)
+void sonde_budget__leave_call(struct thread *t, uint32_t correlation)
 {
 	uint64_t ticks = ticks_now() - t->call.ticks;
 	uint32_t turn = atomic_load_explicit(&b.turn, memory_order_relaxed);
+	uint32_t records = atomic_load(&sonde_inject.records_turn);
+	bool is_recorded = records % 4 == RECORDS_ON;
 
 	if (t->call.correlation != correlation) /* its beginning was not seen */
 		return;
 	if (turn != t->call.turn || turn & 1) {
-		add_wait(t, ticks, is_timed);
-	} else if (t->nr_launched % 8 == 0 &&
-		   ticks <= LONG_TICKS_US * (sonde_inject.tick_hz / 1000000)) {
-		atomic_fetch_add_explicit(&b.ticks[is_timed], ticks, memory_order_relaxed);
-		atomic_fetch_add_explicit(&b.nr[is_timed], 1, memory_order_relaxed);
+		add_wait(t, ticks, is_recorded);
+	} else if (correlation % 8 == 0 && t->call.records_turn == records + 1 && records % 2 == 0 &&
+		   !is_long(ticks)) {
+		atomic_fetch_add_explicit(&b.ticks[is_recorded], ticks, memory_order_relaxed);
+		atomic_fetch_add_explicit(&b.nr[is_recorded], 1, memory_order_relaxed);
 	}
 }
 
 void sonde_budget__pushed(uint64_t since)
 {
 	uint64_t ticks = ticks_now() - since;
+	unsigned where = epoch() & 1 ? INSIDE : OUTSIDE;
 
-	if (!sonde_inject.config.budget_ppm || ticks > LONG_TICKS_US * (sonde_inject.tick_hz / 1000000))
+	if (!sonde_inject.config.budget_ppm || is_long(ticks))
 		return;
-	atomic_fetch_add_explicit(&b.range_ticks, ticks, memory_order_relaxed);
-	atomic_fetch_add_explicit(&b.nr_ranges, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b.range_ticks[where], ticks, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b.nr_ranges[where], 1, memory_order_relaxed);
 }
 
 void sonde_budget__charge(uint64_t ns)
@@ -103,12 +118,12 @@ void sonde_budget__charge(uint64_t ns)
 	atomic_fetch_add(&b.charged_ns, ns);
 }
 
-/* --- in the collector ---------------------------------------------------------------------------- */
-
-static bool counts_all(void)
+void sonde_budget__bear(uint64_t ns)
 {
-	return atomic_load(&sonde_inject.windows.counts_all);
+	atomic_fetch_add(&b.borne_ns, ns);
 }
+
+/* --- in the collector, or the flusher ------------------------------------------------------------ */
 
 /*
  * The time that the last switch took from the program: how long its launches waited. Where no launch was
@@ -130,23 +145,24 @@ static double take_switch(void)
 }
 
 /* A pop takes as long as a push. */
-static double range_ns(void)
+static double range_ns(unsigned where)
 {
-	uint64_t nr = atomic_load(&b.nr_ranges);
+	uint64_t nr = atomic_load(&b.nr_ranges[where]);
 
-	return nr ? 2.0 * (double)ticks_to_ns(atomic_load(&b.range_ticks)) / (double)nr : 0;
+	return nr ? 2.0 * (double)ticks_to_ns(atomic_load(&b.range_ticks[where])) / (double)nr : 0;
 }
 
-static struct pace_sight look_at_program(uint64_t now)
+/* The flusher is another process, whose processor time says nothing: 0. */
+static struct pace_sight look_at_program(uint64_t now, bool may_call)
 {
 	struct inject *g = &sonde_inject;
 	uint32_t i, nr = atomic_load(&g->nr_used);
-	uint64_t with = mean_ticks(1), without = mean_ticks(0);
+	uint64_t with = mean_ticks(INSIDE), without = mean_ticks(OUTSIDE);
 	struct pace_sight s = {.ns = now,
-		.cpu_ns = sonde_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.cpu_ns = may_call ? sonde_clock_ns(CLOCK_PROCESS_CPUTIME_ID) : 0,
 		.record_ns = without && with > without ? (double)ticks_to_ns(with - without) : 0,
-		.range_ns = range_ns(),
-		.counts_all = counts_all()};
+		.range_ns = range_ns(INSIDE),
+		.passed_ns = range_ns(OUTSIDE)};
 
 	for (i = 0; i < nr && i < MAX_THREADS; i++) {
 		s.nr_launches += atomic_load_explicit(&g->threads[i].nr_launched, memory_order_relaxed);
@@ -164,81 +180,104 @@ static void begin_pace(const struct pace_sight *s)
 		.call_ns = c->levers.call_ns};
 	b.least_ns = UINT64_MAX / 4;
 	b.begin_ns = s->ns;
-	b.until_ns = s->ns + sonde_pace__begin(&b.pace, s,
-				     s->ns ^ (uint64_t)sonde_inject.pid << 32 ^ 0x9e3779b97f4a7c15u);
+	b.epoch = epoch() & ~1u;
+	b.length_ns = sonde_pace__begin(
+		&b.pace, s, s->ns ^ (uint64_t)sonde_inject.pid << 32 ^ 0x9e3779b97f4a7c15u);
+	b.until_ns = s->ns + b.length_ns;
 }
 
 static void keep_account(const struct pace_sight *s)
 {
 	const struct pace *p = &b.pace;
-	double all = (double)(s->ns - b.begin_ns), slow, base;
+	double all = (double)(s->ns - b.begin_ns);
 
-	if (s->counts_all)
-		b.nr_counted = s->nr_launches;
-	base = (double)b.nr_counted * p->call_ns + (double)s->nr_ranges * s->range_ns;
-	slow = p->rate * (p->record_ns + p->call_ns * p->factor);
 	atomic_store(&b.record_ns, (uint32_t)p->record_ns);
-	atomic_store(&b.slow_ppm, (uint32_t)((slow < 1 ? slow : 1) * 1e6));
 	if (all > 0) {
-		atomic_store(&b.base_ppm, (uint32_t)(base / all * 1e6));
-		atomic_store(&b.cost_ppm, (uint32_t)((p->spent_ns + base) / all * 1e6));
+		atomic_store(&b.base_ppm, (uint32_t)(p->base_ns / all * 1e6));
+		atomic_store(&b.cost_ppm, (uint32_t)((p->spent_ns + p->base_ns) / all * 1e6));
 	}
 }
 
 /* Nothing waits for a switch that changes nothing. */
-static void switch_timing(bool is_timed)
+static void switch_window(bool is_open, bool may_call)
 {
 	uint64_t before = sonde_now_ns();
+	uint32_t was = epoch();
 	struct pace_sight s;
 
-	if (is_timed == (bool)atomic_load(&sonde_inject.windows.phase))
-		return;
 	atomic_store(&b.waited, 0);
 	atomic_fetch_add(&b.turn, 1);
-	sonde_window__time(is_timed);
+	sonde_window__allow(is_open, may_call);
 	atomic_fetch_add(&b.turn, 1);
-	s = look_at_program(sonde_now_ns());
-	b.switch_ns = s.ns - before;
+	if (epoch() == was)
+		return;
+	s = look_at_program(sonde_now_ns(), may_call);
+	b.switch_ns = may_call ? s.ns - before : 0;
 	sonde_pace__settle(&b.pace, &s);
 }
 
-uint64_t sonde_budget__look(void)
+static void take_turn(struct pace_sight *s, bool may_call)
 {
-	uint64_t now = sonde_now_ns(), length;
-	struct pace_sight s;
-
-	if (!sonde_inject.config.budget_ppm)
-		return UINT64_MAX;
-	s = look_at_program(now);
-	if (!b.until_ns)
-		begin_pace(&s);
-	if (s.counts_all && !sonde_pace__may_count(&b.pace, &s))
-		sonde_window__stop_counting();
-	if (now >= b.until_ns) {
-		s.switch_ns = take_switch();
-		length = sonde_pace__turn(&b.pace, &s);
-		switch_timing(b.pace.is_timed);
-		now = sonde_now_ns();
-		b.until_ns = now + length;
-	}
-	keep_account(&s);
-	return (b.until_ns - now) / 1000;
+	s->switch_ns = take_switch();
+	s->borne_ns = (double)atomic_exchange(&b.borne_ns, 0);
+	b.length_ns = sonde_pace__turn(&b.pace, s);
+	b.epoch = epoch() & ~1u;
+	if (b.pace.is_open != (bool)atomic_load(&sonde_inject.windows.is_allowed))
+		switch_window(b.pace.is_open, may_call);
+	b.until_ns = sonde_now_ns() + b.length_ns;
 }
 
-void sonde_budget__put(void)
+static uint64_t follow_pace(bool may_call)
 {
-	static struct sonde_budget_status last;
+	uint64_t now = sonde_now_ns();
+	struct pace_sight s = look_at_program(now, may_call);
+	bool is_shut;
+
+	if (!b.until_ns)
+		begin_pace(&s);
+	if (!b.pace.last.cpu_ns) /* the collector's first look */
+		b.pace.last.cpu_ns = s.cpu_ns;
+	is_shut = b.pace.is_open && !(epoch() & 1);
+	if (is_shut && epoch() == b.epoch) { /* nobody wants a window yet */
+		sonde_pace__wait(&b.pace, &s);
+		b.until_ns = now + b.length_ns;
+	} else if (is_shut || now >= b.until_ns) {
+		take_turn(&s, may_call);
+	}
+	keep_account(&s);
+	now = sonde_now_ns();
+	return now < b.until_ns ? (b.until_ns - now) / 1000 : 0;
+}
+
+uint64_t sonde_budget__look(bool may_call)
+{
+	uint64_t next_us;
+
+	if (!sonde_inject.config.budget_ppm || (!may_call && atomic_load(&sonde_inject.traces_gpu)))
+		return UINT64_MAX;
+	if (atomic_exchange(&b.baton, 1))
+		return BUSY_US;
+	next_us = follow_pace(may_call);
+	atomic_store(&b.baton, 0);
+	return next_us;
+}
+
+void sonde_budget__forked(void)
+{
+	memset(&b, 0, sizeof(b));
+}
+
+void sonde_budget__put(struct sonde_budget_status *last)
+{
 	struct sonde_budget_status s = {.budget_ppm = sonde_inject.config.budget_ppm,
 		.cost_ppm = atomic_load(&b.cost_ppm),
 		.base_ppm = atomic_load(&b.base_ppm),
 		.record_ns = atomic_load(&b.record_ns),
 		.call_ns = sonde_inject.config.levers.call_ns,
-		.slow_ppm = atomic_load(&b.slow_ppm),
-		.has_own_ids = sonde_inject.has_own_ids,
-		.nr_calibrated = (uint32_t)(atomic_load(&b.nr[1]))};
+		.nr_calibrated = (uint32_t)(atomic_load(&b.nr[INSIDE]))};
 
-	if (!s.budget_ppm || !memcmp(&s, &last, sizeof(s)))
+	if (!s.budget_ppm || !memcmp(&s, last, sizeof(s)))
 		return;
-	last = s;
+	*last = s;
 	sonde_outfile__put_block(SONDE_BLOCK_BUDGET, &s, sizeof(s), NULL, 0);
 }

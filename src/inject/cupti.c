@@ -200,7 +200,7 @@ static bool main_has_ended(void)
  * When CUPTI is asked for records: every collect_ms. A program that ends without its exit handlers takes with it what CUPTI
  * still has, so CUPTI is asked sooner where that disturbs hardly anybody: when launches have paused for a moment; and while
  * they go on, after an eighth of the time that they have gone on, so that most of a short program is written. Asking
- * sooner may take a thousandth of the time at most. With a budget CUPTI is asked at regular times only, as the budget expects.
+ * sooner may take a thousandth of the time at most.
  */
 static struct {
 	uint64_t regular_ns; /* when it was last asked because it was time … */
@@ -228,7 +228,7 @@ static bool is_soon(uint64_t now)
 
 	gap_ns = gap_ns < SOON_NS ? SOON_NS : gap_ns;
 	gap_ns = gap_ns < 1000 * when.took_ns ? 1000 * when.took_ns : gap_ns;
-	return when.seen != when.asked && !sonde_inject.config.budget_ppm && now - when.asked_ns >= gap_ns;
+	return when.seen != when.asked && now - when.asked_ns >= gap_ns;
 }
 
 /* CUPTI is asked now. True when its regular time had come. */
@@ -252,7 +252,7 @@ static void await_collection(void)
 
 	do {
 		next_ms = sonde_window__look(true) / 1000 + 1;
-		other_ms = sonde_budget__look() / 1000 + 1;
+		other_ms = sonde_budget__look(true) / 1000 + 1;
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
 		other_ms = sonde_presence__look() / 1000 + 1;
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
@@ -397,20 +397,6 @@ void sonde_cupti__end_records(void)
 	set_kinds(false);
 }
 
-/*
- * Launches that begin while it says so are taken to be timed: it says so only while all of it is
- * on. One whose call had begun when it ends may be without a record; the reader knows those.
- */
-static void switch_kinds(bool is_on)
-{
-	if (!is_on)
-		atomic_store(&sonde_inject.windows.is_timing, false);
-	if (is_on || !sonde_presence__lingers())
-		set_kinds(is_on);
-	if (is_on)
-		atomic_store(&sonde_inject.windows.is_timing, true);
-}
-
 /* Works after cuptiFinalize too: CUPTI then has forgotten everything. */
 static CUptiResult register_buffers(void)
 {
@@ -429,9 +415,9 @@ bool sonde_cupti__begin_again(void)
 }
 
 /* Calls come before records and go after them: what records cost is seen in calls. */
-void sonde_cupti__switch(bool is_on, bool is_timed)
+void sonde_cupti__switch(bool is_on)
 {
-	bool was_on, was_timed = atomic_load(&sonde_inject.windows.is_timing);
+	bool was_on;
 
 	if (is_on && !sonde_presence__come()) {
 		atomic_store(&sonde_inject.traces_gpu, false); /* it is another's now */
@@ -440,10 +426,12 @@ void sonde_cupti__switch(bool is_on, bool is_timed)
 	was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
 	if (is_on && !was_on)
 		sonde_launches__switch(true);
-	switch_kinds(is_timed);
-	if (is_timed && !was_timed)
+	if (is_on || !sonde_presence__lingers())
+		set_kinds(is_on);
+	if (is_on && !was_on)
 		sonde_cupti__stamp();
-	if (!is_on && was_on && sonde_presence__is_kept())
+	/* With a budget the collector says so, and others may be in calls. */
+	if (!is_on && was_on && sonde_presence__is_kept() && !sonde_inject.config.budget_ppm)
 		sonde_launches__switch(false); /* a thread that is in no call says so */
 	if (!is_on && was_on)
 		sonde_presence__go();

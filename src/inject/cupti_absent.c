@@ -6,9 +6,9 @@ void sonde_cupti__start(void)
 	sonde_flusher__note("built without CUPTI: host times only, no kernels");
 }
 
-void sonde_cupti__switch(bool is_on, bool is_timed)
+void sonde_cupti__switch(bool is_on)
 {
-	(void)is_on, (void)is_timed;
+	(void)is_on;
 }
 
 void sonde_cupti__end_records(void)

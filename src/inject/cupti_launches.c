@@ -22,9 +22,9 @@
 #define MAX_CALLBACKS 4096u
 #define SHARED_IDS    130000u /* from this version on runtime and driver calls share their ids */
 
-static void write_launch(uint32_t correlation, bool is_timed)
+static void write_launch(uint32_t correlation)
 {
-	unsigned type = SONDE_EVENT_LAUNCH | (is_timed ? 0 : SONDE_EVENT_UNTIMED);
+	unsigned type = SONDE_EVENT_LAUNCH;
 	bool is_captured = true;
 	struct thread *t;
 	uint8_t *p;
@@ -161,30 +161,17 @@ static void write_call(unsigned kind, const CUpti_CallbackData *call)
 	hook_leave(t);
 }
 
-/*
- * A call with a budget. Without a record nobody knows which of two ids the work would have carried: its launch is
- * the driver's call, which every launch makes once. Calls that can wait by themselves do not show
- * what timing costs.
- */
-static void take_budget_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+/* With a budget, in windows and around them. Calls that can wait by themselves do not show what recording costs. */
+static void measure_call(unsigned what, const CUpti_CallbackData *call)
 {
-	const struct windows *w = &sonde_inject.windows;
-	bool is_timed = atomic_load_explicit(&w->is_timing, memory_order_relaxed);
-	bool is_counted = is_driver && atomic_load_explicit(&w->counts_all, memory_order_relaxed);
-	bool is_enter = call->callbackSite == CUPTI_API_ENTER;
-	struct thread *t;
+	struct thread *t = sonde_self;
 
-	if (is_enter && (is_timed || is_counted))
-		write_launch(call->correlationId, is_timed);
-	t = sonde_self;
-	if (!t || !is_driver || what & CALL_KIND)
+	if (likely(!sonde_inject.config.budget_ppm) || !t || what & CALL_KIND)
 		return;
-	if (is_enter) {
-		count_own(&t->nr_launched);
+	if (call->callbackSite == CUPTI_API_ENTER)
 		sonde_budget__enter_call(t, call->correlationId);
-	} else {
-		sonde_budget__leave_call(t, call->correlationId, is_timed);
-	}
+	else
+		sonde_budget__leave_call(t, call->correlationId);
 }
 
 /* Nothing is captured, and CUPTI still calls: it may be about to leave. */
@@ -214,7 +201,7 @@ static void begin_owed(void)
 
 static void end_owed(unsigned what, const CUpti_CallbackData *call)
 {
-	bool may_go = sonde_inject.config.budget_ppm || sonde_inject.config.window.kind != WINDOW_ALL;
+	bool may_go = sonde_inject.config.has_windows;
 	struct thread *t = sonde_self;
 	uint32_t turn = atomic_load(&sonde_inject.records_turn), began;
 	const CUresult *result = call->functionReturnValue;
@@ -249,7 +236,7 @@ static void write_return(void)
 	hook_leave(t);
 }
 
-static void follow_call(unsigned what, const CUpti_CallbackData *call, bool is_driver)
+static void follow_call(unsigned what, const CUpti_CallbackData *call)
 {
 	if (unlikely((what & CALL_WINDOW) == CALL_GRAPH))
 		sonde_presence__stay();
@@ -258,10 +245,6 @@ static void follow_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 		take_unwanted_call(what, call);
 		return;
 	}
-	if (unlikely(sonde_inject.config.budget_ppm) && what & CALL_LAUNCH) {
-		take_budget_call(what, call, is_driver);
-		what &= ~CALL_LAUNCH;
-	}
 	if (unlikely((what & CALL_WINDOW) == CALL_WINDOW)) {
 		if (call->callbackSite == CUPTI_API_ENTER)
 			sonde_window__set(what & 1);
@@ -269,7 +252,7 @@ static void follow_call(unsigned what, const CUpti_CallbackData *call, bool is_d
 	}
 	if (call->callbackSite == CUPTI_API_ENTER) {
 		if (what & CALL_LAUNCH)
-			write_launch(call->correlationId, true);
+			write_launch(call->correlationId);
 		if (what & CALL_KIND)
 			*call->correlationData = ticks_now();
 	} else if (what & CALL_KIND && *call->correlationData) {
@@ -281,14 +264,18 @@ static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_dri
 {
 	bool is_launch = is_driver && what & CALL_LAUNCH, is_enter = call->callbackSite == CUPTI_API_ENTER;
 
-	if (is_launch && !is_enter)
+	if (is_launch && !is_enter) {
+		measure_call(what, call);
 		end_owed(what, call);
-	follow_call(what, call, is_driver);
+	}
+	follow_call(what, call);
 	if (is_launch && !is_enter && !(what & CALL_KIND) && sonde_inject.config.has_calls &&
-		likely(atomic_load_explicit(&sonde_inject.windows.is_timing, memory_order_relaxed)))
+		likely(atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)))
 		write_return();
-	if (is_launch && is_enter) /* by now the thread is known */
+	if (is_launch && is_enter) { /* by now the thread is known */
 		begin_owed();
+		measure_call(what, call);
+	}
 }
 
 static void CUPTIAPI on_callback(

@@ -87,6 +87,12 @@ static void charge_slow(void)
 	sonde_budget__charge(atomic_exchange(&p.nr_slow, 0) * SLOW_NS);
 }
 
+/* Launches between windows where CUPTI stays: no pause helps, so none pays for them. */
+static void bear_slow(void)
+{
+	sonde_budget__bear(atomic_exchange(&p.nr_slow, 0) * SLOW_NS);
+}
+
 void sonde_presence__end_call(bool is_kernel)
 {
 	uint64_t before;
@@ -112,11 +118,12 @@ void sonde_presence__end_call(bool is_kernel)
 
 /* --- the holder of the windows' baton ------------------------------------------------------------ */
 
+/* With a budget a range may wait for CUPTI, which the budget pays; the call of cudaProfilerStart is seen by CUPTI alone. */
 bool sonde_presence__is_kept(void)
 {
 	unsigned kind = sonde_inject.config.window.kind;
 
-	return kind == WINDOW_PROFILER || kind == WINDOW_RANGE;
+	return kind == WINDOW_PROFILER || (kind == WINDOW_RANGE && !sonde_inject.config.budget_ppm);
 }
 
 static bool may_leave(void)
@@ -149,6 +156,8 @@ bool sonde_presence__come(void)
 
 	if (atomic_exchange(&p.is_idle, false) || atomic_load(&p.state) == LEAVING)
 		charge_slow();
+	else
+		bear_slow();
 	if (atomic_compare_exchange_strong(&p.state, &state, THERE))
 		return true;
 	while ((state = atomic_load(&p.state)) == BUSY)
@@ -164,11 +173,11 @@ bool sonde_presence__come(void)
 
 /*
  * CUPTI has no times for graphs that run when records end. So the records of a window go on until something
- * later was recorded. With a budget such graphs are left out: others like them are timed, and time is dear.
+ * later was recorded.
  */
 bool sonde_presence__lingers(void)
 {
-	return atomic_load(&p.stays) && !sonde_inject.config.budget_ppm;
+	return atomic_load(&p.stays);
 }
 
 void sonde_presence__go(void)
@@ -242,6 +251,8 @@ uint64_t sonde_presence__look(void)
 		return ROUND_NS / 1000;
 	is_done = fetch_rest(now);
 	is_done = is_done && sonde_window__end_records();
+	if (is_done)
+		charge_slow(); /* they were recorded until now */
 	if (is_done && atomic_exchange(&p.is_idle, false) && should_leave())
 		atomic_compare_exchange_strong(&p.state, &there, LEAVING);
 	sonde_presence__release();

@@ -32,8 +32,8 @@ static uint32_t id_of(uint32_t correlation)
 }
 
 /*
- * CUPTI has wrong times for a graph that still ran when timing ended: its work seems to end when
- * timing begins again.
+ * CUPTI has wrong times for a graph that still ran when recording ended: its work seems to end when
+ * recording begins again.
  */
 static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
 {
@@ -43,7 +43,7 @@ static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
 		atomic_store_explicit(&sonde_inject.latest_ns, start, memory_order_relaxed);
 	if (!node || start >= off || end <= off)
 		return false;
-	sonde_flusher__note("CUDA graphs that ran when timing ended have no times: their work is left out");
+	sonde_flusher__note("CUDA graphs that ran when recording ended have no times: their work is left out");
 	return true;
 }
 

@@ -119,7 +119,7 @@ void sonde_rivals__note_refusal(CUptiResult why, const char *what)
 	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find_rival()->scoped : what);
 }
 
-/* Records are missing when there are launches while GPU work is timed; between windows, when CUPTI owes records of kernels. */
+/* Records are missing when there are launches in a window; between windows, when CUPTI owes records of kernels. */
 void sonde_rivals__look(void)
 {
 	static uint64_t last_sum, last_records, last_owed;
@@ -129,7 +129,7 @@ void sonde_rivals__look(void)
 
 	if (nr_records != last_records)
 		nr_silent = 0;
-	else if (atomic_load(&sonde_inject.windows.is_timing))
+	else if (atomic_load(&sonde_inject.windows.gpu_on))
 		nr_silent += sum != last_sum;
 	else
 		nr_silent += owed && owed != last_owed ? IN_VAIN : 0;

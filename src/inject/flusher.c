@@ -27,6 +27,7 @@ static struct {
 	uint32_t nr_notes;
 	uint32_t nr_marks; /* of the runner, as far as they are written */
 	struct sonde_status status;
+	struct sonde_budget_status budget;
 } f;
 
 void sonde_flusher__wake(void)
@@ -245,7 +246,7 @@ static void flush(bool last)
 	mark_put();
 	strings_put(); /* those the events just written may have added */
 	sonde_window__put(last);
-	sonde_budget__put();
+	sonde_budget__put(&f.budget);
 	status_put();
 }
 
@@ -256,6 +257,7 @@ static void begin_file(void)
 	memset(f.written, 0, sizeof(f.written));
 	f.nr_domains = f.nr_notes = 0;
 	memset(&f.status, 0, sizeof(f.status));
+	memset(&f.budget, 0, sizeof(f.budget));
 }
 
 /*
@@ -292,11 +294,13 @@ static void end_file(bool is_alone)
 static bool await_flush(uint32_t ms)
 {
 	struct inject *g = &sonde_inject;
-	uint64_t next_us;
+	uint64_t next_us, other_us;
 	uint32_t step;
 
 	for (; ms && !atomic_load(&g->wake); ms -= step) {
 		next_us = sonde_window__look(false);
+		other_us = sonde_budget__look(false);
+		next_us = other_us < next_us ? other_us : next_us;
 		step = ms < LOOK_MS ? ms : LOOK_MS;
 		step = next_us / 1000 < step ? (uint32_t)(next_us / 1000) + 1 : step;
 		step = step < ms ? step : ms;

@@ -208,6 +208,7 @@ static void on_fork(void)
 		sonde_flusher__note("forked after CUDA began: no kernels of this process");
 	g->traces_gpu = false;
 	sonde_label__forked(&g->labels);
+	sonde_budget__forked();
 	sonde_window__forked();
 	sonde_ring__forked();
 }
@@ -228,7 +229,7 @@ static bool start_library(void)
 	if (!sonde_setup__read(&g->config))
 		return false;
 	g->has_patterns = g->config.include.nr || g->config.exclude.nr;
-	g->gated = g->has_patterns || g->config.window.kind != WINDOW_ALL;
+	g->gated = g->has_patterns || g->config.has_windows;
 	g->pid = getpid();
 	g->ppid = getppid();
 	find_rank(g);

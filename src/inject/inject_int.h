@@ -8,7 +8,7 @@
  *   label.c     every distinct text once, and the gate of include and exclude patterns
  *   ring.c      threads of the host and the chunks of memory they write events to
  *   windows.c   when the process is captured
- *   budget.c    inside windows, when GPU work is timed            (pace.h: the arithmetic)
+ *   budget.c    with a budget, when windows open                  (pace.h: the arithmetic)
  *   helper.c    the process that the flusher runs in              (raw_int.h: its system calls)
  *   flusher.c   takes what threads have written …
  *   outfile.c   … and appends it to the capture file
@@ -80,7 +80,8 @@ struct config {
 	bool has_memory; /* allocations and frees */
 	const char *ranks;	 /* which are captured; NULL = every process */
 	struct patterns include, exclude;
-	uint32_t budget_ppm; /* millionths of the program's time that timing may take; 0 = any */
+	uint32_t budget_ppm; /* millionths of the program's time that the capture may take; 0 = any */
+	bool has_windows;    /* there is a window or a budget: it is captured at times only */
 	/* When to capture; docs/always-on.md. Times count from the start of the library. */
 	struct window_config {
 		enum window_kind {
@@ -215,21 +216,21 @@ struct thread { /* what every hook needs comes first: two cache lines */
 	struct sonde_event_base base; /* what the chunk's next event counts from */
 	uint64_t cpu_due;	      /* when the CPU clock is to be read again */
 	const void *volatile frame;   /* of the hook it is in */
-	_Atomic uint64_t nr_entered;  /* ranges, for a budget: how fast the program goes on */
+	_Atomic uint64_t nr_entered;  /* ranges, in windows or not: how fast the program goes on */
 	uint32_t nr_open, nr_too_deep;
 	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
 	uint32_t epoch;		      /* of windows, when it last wrote a range or launch */
 	volatile bool busy;	      /* inside a hook */
 	bool is_left_out;     /* it is in an entry that was not asked for (windows.c) */
 	_Atomic uint64_t nr_owed;     /* launches for which CUPTI owes a record */
-	_Atomic uint64_t nr_launched; /* with a budget: launches … */
+	_Atomic uint64_t nr_launched; /* with a budget: launches in windows … */
 	struct {
 		uint64_t ticks; /* … when the last one's call began, … */
 		uint32_t correlation;
 		uint32_t turn; /* … while CUPTI was switched or not (budget.c), … */
 		uint64_t waited; /* … and ticks that calls waited for a switch … */
 		uint32_t waited_turn; /* … which is this one */
-		uint32_t records_turn; /* … when it began, plus one; 0 = that was not seen */
+		uint32_t records_turn; /* when the last call began, plus one; 0 = that was not seen */
 		bool makes_node;       /* it is captured into a graph: nothing runs */
 	} call;
 	uint32_t nr_included, nr_excluded, nr_starts;
@@ -316,10 +317,8 @@ struct windows {
 	_Atomic uint32_t order;	   /* the last order from the runner that we obeyed */
 	_Atomic bool clock_wanted; /* what the clock wanted when last asked */
 	_Atomic uint64_t open_ticks; /* when the last window opened: nothing in it is earlier */
-	_Atomic uint32_t gpu_on;     /* CUPTI calls us at launches */
-	_Atomic uint32_t phase;	     /* 1 = the budget permits timing */
-	_Atomic uint32_t counts_all; /* … and calls at launches all the time */
-	_Atomic uint32_t is_timing;  /* CUPTI records GPU work */
+	_Atomic uint32_t gpu_on;     /* CUPTI records GPU work, and we write its launches */
+	_Atomic uint32_t is_allowed; /* by the budget */
 };
 
 void sonde_window__init(void);
@@ -347,27 +346,32 @@ uint64_t sonde_window__enter(struct thread *t);
 void sonde_window__leave(struct thread *t, bool closes);
 /* Writes the start/end ranges that are open in a window that has just opened (nvtx.c). */
 void sonde_nvtx__carry(struct thread *t, uint32_t epoch);
-/* With a budget: GPU work is timed from now on, or is not … */
-void sonde_window__time(bool is_timed);
-/* … and launches are from now on recorded only while it is, for good; or not yet, if busy. */
-void sonde_window__stop_counting(void);
-/* The collector ends the recording of GPU work, unless work is to be timed again. False: try later. */
+/* The budget allows windows from now on, or does not; `may_call` as above. */
+void sonde_window__allow(bool is_allowed, bool may_call);
+/* The collector ends the recording of GPU work, unless a window is open again. False: try later. */
 bool sonde_window__end_records(void);
 /* The flusher writes what has changed since the last time. */
 void sonde_window__put(bool is_last);
 
 /* --- the budget (budget.c) --------------------------------------------------------------------- */
 
-/* The collector does what is due; returns microseconds until it should ask again. */
-uint64_t sonde_budget__look(void);
+/*
+ * Opens or closes a window if it is time to; returns microseconds until it should be asked again. The flusher asks
+ * (`may_call` false), and once there is CUPTI the collector.
+ */
+uint64_t sonde_budget__look(bool may_call);
 /* Measure how long the call of a launch takes. */
 void sonde_budget__enter_call(struct thread *t, uint32_t correlation);
-void sonde_budget__leave_call(struct thread *t, uint32_t correlation, bool is_timed);
-/* Whoever switches CUPTI says what the program lost to it, beyond what its launches waited. */
+void sonde_budget__leave_call(struct thread *t, uint32_t correlation);
+/* Whoever switches CUPTI says what the program lost to it, beyond what its launches waited. A pause pays for it … */
 void sonde_budget__charge(uint64_t ns);
+/* … but not for this, which the program loses as long as CUPTI is there, in windows or not. */
+void sonde_budget__bear(uint64_t ns);
+void sonde_budget__forked(void); /* a child begins anew */
 /* A push that began at these ticks has just ended: one in 64 is measured. */
 void sonde_budget__pushed(uint64_t since);
-void sonde_budget__put(void); /* for the flusher */
+/* The flusher writes what it took so far, unless `last` says the same. */
+void sonde_budget__put(struct sonde_budget_status *last);
 
 /* --- the flusher and its process (flusher.c, helper.c) ----------------------------------------- */
 
@@ -422,8 +426,8 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 
 /* Finds and starts it. Leaves a note when there is none; never fails the capture. */
 void sonde_cupti__start(void);
-/* Switches calls at launches, and records of GPU work. Only the holder of the windows' baton may. */
-void sonde_cupti__switch(bool is_on, bool is_timed);
+/* Switches calls at launches and records of GPU work. Only the holder of the windows' baton may. */
+void sonde_cupti__switch(bool is_on);
 /* Ends records that went on after they were no longer wanted. */
 void sonde_cupti__end_records(void);
 

@@ -1,29 +1,27 @@
 /*
  * The arithmetic of a budget.
  *
- * The cost of a launch is measured in the run, as the difference between calls in and outside times of
- * timing; the cost of switching, as the time launches waited for it. The program also loses time where
- * nobody looks: caches, CUPTI's own threads, the first launches after a switch. Times of timing are
- * random, so they are an experiment: if ranges come more slowly in them than around them, by processor
- * time, than launches and switches account for, then that is what timing really costs, and the `factor`
- * between the two is believed once it is two standard errors above one. It is never below: a program that
- * waits for the GPU loses nothing now, and all of it when it no longer does.
+ * The cost of a launch is measured in the run, as the difference between calls in and outside windows; the cost of
+ * switching, as the time launches waited for it. The program also loses time where nobody looks: caches, CUPTI's own
+ * threads, the first launches after a switch. Windows come at random, so they are an experiment: if ranges come more
+ * slowly in them than around them, by processor time, than launches, ranges and switches account for, then that is
+ * what a window really costs, and the `factor` between the two is believed once it is two standard errors above one.
+ * It is never below: a program that waits for the GPU loses nothing now, and all of it when it no longer does.
  *
- * How long a time of timing should be. Each costs its switches, and as much as its launches do while it
+ * How long a window should be. Each costs its switches, and as much as its launches and ranges do while it
  * lasts; each shows one more stretch of the program, and neighbours in a stretch resemble each other. That
  * is sampling by clusters: for a cost C of a cluster, c of an element and a correlation r within, the
  * scatter is least with sqrt(C ÷ c × (1 − r) ÷ r) elements in each. With entries of a millisecond and a
- * correlation of a tenth that is about the length at which switching costs as much as timing, and the
+ * correlation of a tenth that is about the length at which switching costs as much as the rest, and the
  * scatter hardly changes around it. So that is the length, between 10 and 500 ms.
  */
 #include "inject/pace.h"
 
-#define FIRST_NS   2000000u /* the first time of timing: nothing is known yet */
+#define FIRST_NS   2000000u /* the first window: nothing is known yet */
 #define WINDOW_NS  10e6
 #define LONGEST_NS 500e6
 #define PAUSE_NS   2e6 /* a pause is as long at least: less is owed */
 #define MOST_NS	   3.6e12
-#define JUDGED_NS  100e6 /* how long counting may cost what it costs */
 #define FEW_RANGES 100 /* say nothing about how fast they come */
 #define FEW_CHECKS 8
 #define MOST_WINDOWS 100u /* that follow each other without a pause */
@@ -54,17 +52,16 @@ static struct pace_span join_spans(struct pace_span a, struct pace_span b)
 uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_t seed)
 {
 	p->seed = seed | 1;
-	p->is_timed = true;
+	p->is_open = true;
 	p->factor = 1;
 	p->last = *now;
-	p->counting.ns = now->ns;
-	p->counting.nr_launches = now->nr_launches;
+	p->begin_ns = now->ns;
 	return FIRST_NS;
 }
 
 /*
  * Updates a rate from times in which something happened: a program that waits most of the time must not
- * pay for that when it does not. Up at once, down slowly: too much timing is worse than too little.
+ * pay for that when it does not. Up at once, down slowly: too many windows are worse than too few.
  */
 static void take_rate(double *known, double nr, double ns)
 {
@@ -76,25 +73,18 @@ static void take_rate(double *known, double nr, double ns)
 		*known = 0.7 * *known + 0.3 * rate;
 }
 
-/* The budget that is left when ranges are paid; half of it at least, or nothing would be timed. */
-static double left(const struct pace *p)
-{
-	return p->budget - p->ranges;
-}
-
-/* Counting is given up once it takes half of what is left: what it costs is then timing's. */
+/* The time outside windows is paid first, with half of the budget at most, or there would be no windows. */
 static void take_costs(struct pace *p, const struct pace_sight *now)
 {
 	double record = now->record_ns > p->least_record_ns ? now->record_ns : p->least_record_ns;
+	double all = (double)(now->ns - p->begin_ns);
 
-	p->ranges = p->range_rate * now->range_ns;
-	if (p->ranges > p->budget / 2)
-		p->ranges = p->budget / 2;
-	p->counted = now->counts_all ? p->rate * p->call_ns : 0;
-	if (p->counted > left(p) / 2)
-		p->counted = 0;
+	p->base = all > 0 ? p->base_ns / all : 0;
+	if (p->base > p->budget / 2)
+		p->base = p->budget / 2;
 	p->record_ns = record * p->factor;
-	p->per_launch = (record + (p->counted > 0 ? 0 : p->call_ns)) * p->factor;
+	p->per_launch = (record + p->call_ns) * p->factor;
+	p->per_range = now->range_ns * p->factor;
 }
 
 /*
@@ -107,20 +97,20 @@ static bool may_go_on(struct pace *p, double pause)
 					 p->nr_going_on++ < MOST_WINDOWS);
 }
 
-/* Charges a time of timing; returns how long a pause pays for it; 0 = timing goes on. */
+/* Charges a window; returns how long a pause pays for it; 0 = the window stays open. */
 static double pay(struct pace *p, const struct pace_span *s)
 {
-	double due = p->rate * s->ns, switches = p->unpaid_ns * p->factor, cost, pause;
-	double timing = left(p) - p->counted;
+	double due = p->rate * s->ns, cost, pause, left = p->budget - p->base;
+	double others = p->unpaid_ns * p->factor + s->ranges * p->per_range;
 
-	p->spent_ns += s->launches * p->per_launch + switches;
-	p->reckoned_ns += (s->launches * p->per_launch + switches) / p->factor;
+	p->spent_ns += s->launches * p->per_launch + others;
+	p->reckoned_ns += (s->launches * p->per_launch + others) / p->factor;
 	if (p->unpaid_ns > 0)
 		p->pair_ns += (p->unpaid_ns - p->pair_ns) / (p->pair_ns > 0 ? 8 : 1);
 	p->unpaid_ns = 0;
-	cost = (s->launches > due ? s->launches : due) * p->per_launch + switches;
-	p->owed_ns += cost - (s->ns > cost ? s->ns - cost : 0) * timing;
-	pause = p->owed_ns / timing;
+	cost = (s->launches > due ? s->launches : due) * p->per_launch + others;
+	p->owed_ns += cost - (s->ns > cost ? s->ns - cost : 0) * left;
+	pause = p->owed_ns / left;
 	if (pause <= 0)
 		p->owed_ns = 0;
 	if (may_go_on(p, pause))
@@ -132,7 +122,7 @@ static double pay(struct pace *p, const struct pace_span *s)
 }
 
 /*
- * A time of timing is between two pauses: the speed of ranges shows what it cost. It is compared with the
+ * A window is between two pauses: the speed of ranges shows what it cost. It is compared with the
  * pauses around it, so that the program may change its pace, and scaled by the mean of all pauses, so that
  * those without ranges count as well as those with many.
  */
@@ -172,8 +162,11 @@ static void take_factor(struct pace *p)
 
 static double window_ns(const struct pace *p)
 {
-	double timing = p->rate * p->per_launch;
-	double length = timing > 0 ? p->pair_ns * p->factor / timing : WINDOW_NS;
+	double cost = p->rate * p->per_launch + p->range_rate * p->per_range;
+	double length = cost > 0 ? p->pair_ns * p->factor / cost : LONGEST_NS;
+
+	if (p->pair_ns <= 0)
+		length = WINDOW_NS;
 
 	return length < WINDOW_NS ? WINDOW_NS : length > LONGEST_NS ? LONGEST_NS : length;
 }
@@ -184,18 +177,19 @@ static double end_window(struct pace *p, const struct pace_span *s)
 
 	p->window = join_spans(p->window, *s);
 	pause = pay(p, s);
-	p->is_timed = pause <= 0;
-	return p->is_timed ? draw(p, window_ns(p)) : draw(p, pause);
+	p->is_open = pause <= 0;
+	return p->is_open ? draw(p, window_ns(p)) : draw(p, pause);
 }
 
 static double end_pause(struct pace *p, const struct pace_span *s)
 {
+	p->base_ns += s->ranges * p->last.passed_ns + p->last.borne_ns;
 	check_cost(p, s);
 	take_factor(p);
 	p->before = *s;
 	p->window = (struct pace_span){0};
 	p->reckoned_ns = 0;
-	p->is_timed = true;
+	p->is_open = true;
 	return draw(p, window_ns(p));
 }
 
@@ -206,44 +200,28 @@ uint64_t sonde_pace__turn(struct pace *p, const struct pace_sight *now)
 
 	p->last = *now;
 	p->unpaid_ns += now->switch_ns;
-	if (p->is_timed)
+	if (p->is_open) {
 		take_rate(&p->rate, s.launches, s.ns);
-	take_rate(&p->range_rate, s.ranges, s.ns);
+		take_rate(&p->range_rate, s.ranges, s.ns);
+	}
 	take_costs(p, now);
-	length = p->is_timed ? end_window(p, &s) : end_pause(p, &s);
+	length = p->is_open ? end_window(p, &s) : end_pause(p, &s);
 	return (uint64_t)length;
 }
 
-/* Switching is part of the time of timing, before and after. */
+/* Switching is part of the window, before and after. */
 void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
 {
 	struct pace_span s = since(&p->last, now);
 
-	if (p->is_timed)
+	if (p->is_open)
 		return;
 	p->window = join_spans(p->window, s);
 	p->last = *now;
 }
 
-/*
- * Counting launches may take half of what is left, by the time in which there are some; once it takes
- * more it is given up: the budget holds, and the numbers of launches become estimates. A burst
- * at the beginning is nothing to judge by, and what is long past counts less and less.
- */
-bool sonde_pace__may_count(struct pace *p, const struct pace_sight *now)
+void sonde_pace__wait(struct pace *p, const struct pace_sight *now)
 {
-	struct pace_counting *c = &p->counting;
-	uint64_t step = now->nr_launches - c->nr_launches;
-
-	if (now->ns - c->ns < 1000000)
-		return true;
-	c->busy_ns += step ? (double)(now->ns - c->ns) : 0;
-	c->nr += (double)step;
-	c->nr_launches = now->nr_launches;
-	c->ns = now->ns;
-	if (c->busy_ns > JUDGED_NS && c->nr * p->call_ns > left(p) / 2 * c->busy_ns)
-		return false;
-	if (c->busy_ns > 10 * JUDGED_NS)
-		c->busy_ns /= 2, c->nr /= 2;
-	return true;
+	p->base_ns += since(&p->last, now).ranges * now->passed_ns;
+	p->last = *now;
 }

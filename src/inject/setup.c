@@ -16,7 +16,7 @@
  *     ranks=0-7,64           only processes that a launcher gave one of these ranks
  *     nvtx.include=GLOB      any number of times; none = everything
  *     nvtx.exclude=GLOB
- *     budget_ppm=0           millionths of the program's time that timing may take; 0 = any
+ *     budget_ppm=0           millionths of the program's time that the capture may take; 0 = any
  *     window=all             all, entries, time, profiler, range or order; which of these count:
  *     window.label=GLOB      the range, as in nvtx.include
  *     window.first=0         its entries from this one …
@@ -179,5 +179,6 @@ bool sonde_setup__read(struct config *c)
 		*value++ = '\0';
 		set_key(c, line, value);
 	}
+	c->has_windows = c->budget_ppm || c->window.kind != WINDOW_ALL;
 	return c->output && c->output[0] == '/';
 }

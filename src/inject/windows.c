@@ -43,29 +43,19 @@ static bool add_mark(uint32_t state)
 	return true;
 }
 
-/* With a budget: whether GPU work is to be timed in an open window. */
-static bool wants_timing(bool is_open)
+/* A window is open while somebody wants it and the budget allows it. */
+static bool is_due(void)
 {
-	return is_open && atomic_load(&w->phase);
+	return atomic_load(&w->want) && atomic_load(&w->is_allowed);
 }
 
-/* … and whether CUPTI is to call us at launches. */
-static bool wants_calls(bool is_open)
+/* The window could not be changed: it is to stay as it is, until something else is wanted. */
+static void leave_as_is(bool is_open)
 {
-	return wants_timing(is_open) || (is_open && atomic_load(&w->counts_all));
-}
-
-/* Timing begins before its mark and ends after it: between two marks nothing is missing. */
-static void change_timing(bool is_open)
-{
-	bool is_timed = wants_timing(is_open), has_mark = sonde_inject.config.budget_ppm;
-
-	has_mark = has_mark && is_timed != atomic_load(&w->is_timing);
-	if (has_mark && !is_timed)
-		add_mark(SONDE_WINDOW_UNTIMED);
-	sonde_cupti__switch(wants_calls(is_open), is_timed);
-	if (has_mark && is_timed)
-		add_mark(SONDE_WINDOW_TIMED);
+	if (is_open || !sonde_inject.config.budget_ppm)
+		atomic_store(&w->want, is_open);
+	if (sonde_inject.config.budget_ppm)
+		atomic_store(&w->is_allowed, is_open);
 }
 
 /* CUPTI is on before a window opens and off after it has closed: inside, nothing is missing. */
@@ -73,11 +63,11 @@ static void change_window(bool is_open, bool may_call)
 {
 	may_call = may_call && atomic_load(&sonde_inject.traces_gpu);
 	if (may_call && is_open)
-		change_timing(true);
+		sonde_cupti__switch(true);
 	if (is_open != (atomic_load(&w->epoch) & 1)) {
 		atomic_store(&sonde_inject.gated, true);
 		if (!add_mark(is_open ? SONDE_WINDOW_OPEN : SONDE_WINDOW_CLOSED)) {
-			atomic_store(&w->want, !is_open);
+			leave_as_is(!is_open);
 			return;
 		}
 		atomic_fetch_add(&w->epoch, 1);
@@ -85,17 +75,15 @@ static void change_window(bool is_open, bool may_call)
 			sonde_futex__wake(&w->has_opened);
 	}
 	if (!is_open && may_call)
-		change_timing(false);
+		sonde_cupti__switch(false);
 }
 
 static bool is_settled(bool may_call)
 {
-	uint32_t want = atomic_load(&w->want);
+	bool due = is_due();
 
-	return want == (atomic_load(&w->epoch) & 1) &&
-	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) ||
-		       (atomic_load(&w->gpu_on) == wants_calls(want) &&
-			       atomic_load(&w->is_timing) == wants_timing(want)));
+	return due == (atomic_load(&w->epoch) & 1) &&
+	       (!may_call || !atomic_load(&sonde_inject.traces_gpu) || atomic_load(&w->gpu_on) == due);
 }
 
 static void settle_windows(bool may_call, bool by_holders)
@@ -106,55 +94,48 @@ static void settle_windows(bool may_call, bool by_holders)
 		if (by_holders) /* what was wanted on the way here may be long ago */
 			atomic_store(&w->want, atomic_load(&w->nr_holding) > 0);
 		if (!is_settled(may_call))
-			change_window(atomic_load(&w->want), may_call);
+			change_window(is_due(), may_call);
 		atomic_store(&w->baton, 0);
 	}
 }
 
-/* Changes the window inside a hook: CUPTI may call us back, and the host must not see what it does to errno. */
-static void set_in_hook(struct thread *t, bool is_open, bool by_holders)
+/* Changes the window in a thread of the host, which must not see what CUPTI does to errno. The budget pays for it. */
+static void set_in_host(bool is_open, bool by_holders)
 {
+	uint64_t before = sonde_now_ns();
 	int was = errno;
 
 	atomic_store(&w->want, is_open);
-	hook_leave(t);
 	settle_windows(true, by_holders);
+	sonde_budget__charge(sonde_now_ns() - before);
+	errno = was;
+}
+
+/* The same inside a hook: CUPTI may call us back. */
+static void set_in_hook(struct thread *t, bool is_open, bool by_holders)
+{
+	hook_leave(t);
+	set_in_host(is_open, by_holders);
 	t->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	errno = was;
 }
 
 void sonde_window__set(bool is_open)
 {
-	int was = errno;
-
-	atomic_store(&w->want, is_open);
-	settle_windows(true, false);
-	errno = was;
+	set_in_host(is_open, false);
 }
 
-void sonde_window__time(bool is_timed)
+void sonde_window__allow(bool is_allowed, bool may_call)
 {
-	atomic_store(&w->phase, is_timed);
-	settle_windows(true, false);
-}
-
-/* The mark comes first: nothing is missing before it. */
-void sonde_window__stop_counting(void)
-{
-	if (atomic_exchange(&w->baton, 1))
-		return; /* the next look is soon */
-	if (add_mark(SONDE_WINDOW_SAMPLED))
-		atomic_store(&w->counts_all, 0);
-	atomic_store(&w->baton, 0);
-	settle_windows(true, false);
+	atomic_store(&w->is_allowed, is_allowed);
+	settle_windows(may_call, false);
 }
 
 bool sonde_window__end_records(void)
 {
 	if (atomic_exchange(&w->baton, 1))
 		return false;
-	if (!atomic_load(&w->is_timing))
+	if (!atomic_load(&w->gpu_on))
 		sonde_cupti__end_records();
 	atomic_store(&w->baton, 0);
 	settle_windows(true, false);
@@ -329,17 +310,18 @@ void sonde_window__init(void)
 	uint64_t next_us;
 
 	w->start_ns = sonde_now_ns();
-	atomic_store(&w->phase, 1);
-	atomic_store(&w->counts_all, 1);
+	atomic_store(&w->is_allowed, 1);
+	/* With a budget no entry waits for its window: it may open much later. */
+	atomic_store(&w->has_opened, sonde_inject.config.budget_ppm != 0);
 	w->order = atomic_load(&sonde_inject.orders->order);
-	if (sonde_inject.config.window.kind != WINDOW_ALL)
+	if (sonde_inject.config.has_windows)
 		add_mark(SONDE_WINDOW_BEGIN);
 	if (sonde_inject.config.window.kind == WINDOW_TIME)
 		w->clock_wanted = clock_wants(0, &next_us);
 	atomic_store(&w->want,
 		sonde_inject.config.window.kind == WINDOW_ALL || w->clock_wanted ||
 			(w->order & 3) == SONDE_ORDER_START);
-	if (sonde_inject.config.window.kind == WINDOW_ALL)
+	if (!sonde_inject.config.has_windows)
 		atomic_store(&w->epoch, 1);
 	settle_windows(false, false);
 }
@@ -351,7 +333,7 @@ void sonde_window__forked(void)
 
 	atomic_store(&w->baton, 0);
 	atomic_store(&w->gpu_on, 0);
-	atomic_store(&w->is_timing, 0);
+	atomic_store(&w->is_allowed, 1);
 	atomic_store(&w->nr_marks, 0);
 	atomic_store(&w->nr_written, 0);
 	if (!sonde_inject.gated || !was_marked)
@@ -359,6 +341,7 @@ void sonde_window__forked(void)
 	add_mark(SONDE_WINDOW_BEGIN);
 	if (is_open)
 		add_mark(SONDE_WINDOW_OPEN);
+	settle_windows(false, false); /* the parent's budget may have kept it closed */
 }
 
 void sonde_window__put(bool is_last)
@@ -372,7 +355,6 @@ void sonde_window__put(bool is_last)
 		sonde_outfile__put_block(SONDE_BLOCK_WINDOW, &w->marks[i % NR_WINDOW_MARKS],
 			sizeof(*w->marks), NULL, 0);
 	atomic_store(&w->nr_written, nr);
-	if (is_last && (nr || sonde_inject.config.window.kind != WINDOW_ALL ||
-			       sonde_inject.config.budget_ppm))
+	if (is_last && (nr || sonde_inject.config.has_windows))
 		sonde_outfile__put_block(SONDE_BLOCK_WINDOW, &end, sizeof(end), NULL, 0);
 }

@@ -15,7 +15,7 @@
 
 static bool is_timed(const struct sonde_record *rec)
 {
-	return rec->time.end_ns > rec->time.start_ns && rec->time.start_ns && !rec->is_untimed &&
+	return rec->time.end_ns > rec->time.start_ns && rec->time.start_ns &&
 	       !rec->is_sum && rec->kind != SONDE_RESULT_RANGE && rec->kind != SONDE_RESULT_CMDLIST;
 }
 

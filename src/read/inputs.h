@@ -29,7 +29,7 @@ struct sonde_input {
 	uint64_t nr_windows, captured_ns, total_ns;
 	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
 	uint64_t budget_ppm, cost_ppm;
-	bool is_sampled; /* … launches were counted only at times: their numbers are estimates */
+	bool is_sampled; /* older partial reports: numbers of launches are estimates, as times are with any such budget */
 	uint64_t nr_unrecorded; /* launches of kernels and graphs whose work has no record */
 	bool is_running;      /* its program runs and writes on: what is open is no fault */
 	bool is_cut_anywhere; /* by a budget, the clock or an order: its windows are not at the same point of the program as other ranks' */

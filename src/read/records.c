@@ -244,9 +244,7 @@ void sonde_records_free(struct sonde_records *r)
 	}
 	for (i = 0; i < r->rolled.nr; i++)
 		sonde_buf_release(&r->rolled.at[i].cells);
-	sonde_vec_release(&r->timings); /* these four may have grown without the arena (native_windows.c) */
-	sonde_vec_release(&r->windows);
-	sonde_vec_release(&r->samplings);
+	sonde_vec_release(&r->windows); /* these two may have grown without the arena */
 	sonde_vec_release(&r->records);
 	sonde_notes_release(&r->notes);
 	sonde_arena_release(&r->arena);

@@ -115,15 +115,13 @@ struct sonde_record {
 	uint32_t kind : 3;	  /* enum sonde_result */
 	uint32_t origin_kind : 2; /* enum sonde_origin: what `origin` and `lent` mean, if anything */
 	bool is_unchosen : 1;	  /* launched where the capture's own selection left things out */
-	bool is_untimed : 1;	  /* a launch only: what it did was not recorded (a budget) */
-	bool is_nothing : 1;	  /* … because it did nothing on the GPU, though it was looked at */
 	bool is_sum : 1;
 };
 
 /* How many launches a result is the sum of: many for profiles that keep sums only. */
 static inline uint32_t sonde_record_launches(const struct sonde_record *rec)
 {
-	return rec->is_sum ? rec->nr_launches : !rec->is_nothing;
+	return rec->is_sum ? rec->nr_launches : 1;
 }
 
 /*
@@ -203,18 +201,9 @@ struct sonde_series {
 	SONDE_VEC(double) values; /* row by row: values.at[sample * counters.nr + counter] */
 };
 
-#define SONDE_NOT_TIMED "(not timed)" /* the name of launches whose work was not recorded */
-
-/* A time in which GPU work was recorded: with a budget a timing, with capture.window a window. */
-struct sonde_timing {
+/* A time in which a process was captured: ranges, launches, everything. */
+struct sonde_window_time {
 	uint64_t begin_ns, end_ns;
-	uint32_t process;
-};
-
-/* With a budget: from then on launches were recorded only in the timings of the process. */
-struct sonde_budget_time {
-	uint64_t from_ns, end_ns; /* end: the last moment the capture knows */
-	double slow;		  /* the share of time that recording takes while it is on */
 	uint32_t process;
 };
 
@@ -254,9 +243,7 @@ struct sonde_records {
 	SONDE_VEC(uint32_t) members;
 	SONDE_VEC(struct sonde_metric) metrics; /* those some result has */
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
-	SONDE_VEC(struct sonde_timing) timings; /* by process, in order */
-	SONDE_VEC(struct sonde_timing) windows; /* likewise, of processes that were captured at times only */
-	SONDE_VEC(struct sonde_budget_time) samplings; /* by process, at most one each */
+	SONDE_VEC(struct sonde_window_time) windows; /* by process, in order; of processes that were captured at times only */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
 	uint64_t settled_ns; /* when only some files of a capture are read: they have all GPU work until then; 0 = all are read */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */

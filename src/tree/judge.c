@@ -81,7 +81,7 @@ enum sonde_report_times sonde_report_times(const struct sonde_report *r)
 	size_t i;
 
 	for (i = 0; i < r->nodes.nr; i++) {
-		if (!isnan(r->nodes.at[i].times.busy_ns) || !isnan(r->nodes.at[i].times.timed))
+		if (!isnan(r->nodes.at[i].times.busy_ns))
 			return SONDE_TIMES_GPU;
 		if (!isnan(r->nodes.at[i].times.host_ns))
 			found = SONDE_TIMES_HOST;
@@ -151,33 +151,8 @@ bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t)
 		out->nr += in->nr_windows;
 		out->captured_ns += (double)in->captured_ns;
 		out->total_ns += (double)in->total_ns;
-	}
-	return found;
-}
-
-bool sonde_timed_build(struct sonde_timed *out, const struct sonde_tree *t)
-{
-	size_t i, k;
-
-	*out = (struct sonde_timed){0};
-	for (i = 0; i < t->cells->inputs.nr; i++) {
-		const struct sonde_input *in = &t->cells->inputs.at[i];
-
 		out->budget_pct = fmax(out->budget_pct, (double)in->budget_ppm / 1e4);
 		out->cost_pct = fmax(out->cost_pct, (double)in->cost_ppm / 1e4);
-		out->is_sampled |= in->is_sampled;
 	}
-	for (i = 0; i < t->reports.nr; i++) {
-		const struct sonde_report *r = &t->reports.at[i];
-
-		for (k = 0; k < r->nodes.nr && !r->is_aggregate; k++) {
-			const struct sonde_node *n = &r->nodes.at[k];
-
-			if (n->parent != SONDE_NONE || isnan(n->times.timed))
-				continue;
-			out->launches += n->launches;
-			out->timed += (uint64_t)n->times.timed;
-		}
-	}
-	return out->budget_pct > 0;
+	return found;
 }

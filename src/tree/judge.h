@@ -52,20 +52,13 @@ struct sonde_coverage {
 };
 /* Launches of whose work there is no record: they are in no figure. */
 uint64_t sonde_tree_unrecorded(const struct sonde_tree *t);
-/* When the inputs were captured that have windows (capture.window); false when none has. */
+/* When the inputs were captured that have windows (capture.window, a budget); false when none has. */
 struct sonde_windows {
 	uint64_t nr;
 	double captured_ns, total_ns; /* of the windows; of the inputs from their beginning to end */
+	double budget_pct, cost_pct; /* of the program's time, allowed and taken: the largest of the inputs; 0 = no budget */
 };
 bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t);
-
-/* How much was timed in captures with a budget; false when there is none. */
-struct sonde_timed {
-	uint64_t launches, timed; /* in regions */
-	bool is_sampled;	  /* … by estimate: they were counted at times only */
-	double budget_pct, cost_pct; /* of the program's time: the largest of the inputs */
-};
-bool sonde_timed_build(struct sonde_timed *out, const struct sonde_tree *t);
 
 /* Over the scopes of one kind; false when there is none. */
 bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges);

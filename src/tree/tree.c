@@ -92,11 +92,26 @@ static void note_rules(struct sonde_tree *t)
 	}
 }
 
-/* Doubts: damage, launches without a time, devices of different kinds. */
+/* Partial reports of captures with a budget by an older sonde, which had no windows. */
+static bool has_estimates(const struct sonde_cells *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->inputs.nr; i++)
+		if (c->inputs.at[i].budget_ppm && !c->inputs.at[i].is_windowed)
+			return true;
+	return false;
+}
+
+/* Doubts: damage, estimates, launches without a time, devices of different kinds. */
 static void note_doubts(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
 
+	if (has_estimates(c))
+		sonde_note(&t->notes,
+			"captured with a budget by an older sonde: GPU times, and maybe numbers of launches, are "
+			"estimates; capture again");
 	if (t->is_mixed)
 		sonde_note(&t->notes,
 			"devices of different kinds: percentages in the aggregate are weighted "
@@ -110,11 +125,6 @@ static void note_doubts(struct sonde_tree *t)
 			"%llu results have damaged metrics: copy the captures again, or make them "
 			"again",
 			(unsigned long long)c->nr_damaged);
-	if (c->nr_unseen)
-		sonde_note(&t->notes,
-			"%llu launches were too rare to be timed within the budget: they are counted, "
-			"as (not timed), and their time is missing",
-			(unsigned long long)c->nr_unseen);
 	if (c->nr_untimed &&
 		sonde_map_find(&c->metric_names, SONDE_STR(SONDE_METRIC_TIME)) != SONDE_NONE)
 		sonde_note(&t->notes,

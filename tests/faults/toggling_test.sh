@@ -6,14 +6,18 @@ FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
 export CUDA_INJECTION64_PATH=$LIB
 
+# A budget has some of the windows, and at least one.
+some() { case " $* " in *" budget_ppm="*) echo 1 ;; esac; }
+
 ends() { # HOW LINE…: each step is a window; behaves as without the library, and all steps are there
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=range window.label=step "${@:2}"
-	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 200 2 500 0 "$1" && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
-		import json, sys
+	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 200 2 500 0 "$1" && settle && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && LEAST=$(some "$@") python3 - "$TMP/r.json" <<-'P'
+		import json, os, sys
 		r = json.load(open(sys.argv[1]))
 		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
 		print(n, r["coverage"], *r["notes"][:8], sep="\n")
-		assert n == 200 and r["coverage"]["windows"]["count"] >= 200 and r["coverage"]["launches_unattributed"] == 0
+		least = int(os.environ["LEAST"] or 200)
+		assert least <= n <= 200 and r["coverage"]["windows"]["count"] >= n and r["coverage"]["launches_unattributed"] == 0
 	P
 }
 
@@ -24,7 +28,7 @@ by_time() { # HOW: a thousand windows a second, in each of which CUPTI is told t
 }
 
 # A budget with which CUPTI leaves the process between windows and comes back (inject/cupti_presence.c), until it has gone three times.
-comes_and_goes() { # HOW STATUS: the program ends as it would, and all its steps are there
+comes_and_goes() { # HOW STATUS: the program ends as it would, and the steps of its windows are there
 	local status
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 budget_ppm=200000 lever.call_ns=30000
 	: >"$TMP/log"
@@ -37,14 +41,14 @@ comes_and_goes() { # HOW STATUS: the program ends as it would, and all its steps
 		r = json.load(open(sys.argv[1]))
 		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"] == "train/step")
 		print(n, r["coverage"], *r["notes"][:8], sep="\n")
-		assert n == int(sys.argv[2]) and r["coverage"]["timed"]["launches_timed"] > 0
+		assert 0 < n <= int(sys.argv[2]) and r["coverage"]["windows"]["count"] >= 3 and r["coverage"]["launches_attributed"] > 0
 	P
 }
 
 threads() { # all of them at once, each opening and closing what the others use; no window is without an entry
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 window=range window.label=step "$@"
-	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 300 2 500 7 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && python3 - "$TMP/r.json" <<-'P'
-		import json, re, sys
+	same_with_and_without "$BUILD/fake/fake_loop" "$FAKE" 300 2 500 7 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" && LEAST=$(some "$@") python3 - "$TMP/r.json" <<-'P'
+		import json, os, re, sys
 		r = json.load(open(sys.argv[1]))
 		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
 		print(n, r["coverage"], *r["notes"][:8], sep="\n")
@@ -52,7 +56,7 @@ threads() { # all of them at once, each opening and closing what the others use;
 		cut = sum(int(m[1]) for m in (re.search(r"(\d+) range(?:s: each)? was open when a window closed", t) for t in r["notes"]) if m)
 		train = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"] == "train") # is cut by each window it is met in but the last
 		print("cut", cut, "train", train)
-		assert 1 <= r["coverage"]["windows"]["count"] <= n and 1200 <= n <= 2400 + cut - (train - 1)
+		assert 1 <= r["coverage"]["windows"]["count"] <= n and int(os.environ["LEAST"] or 1200) <= n <= 2400 + cut - (train - 1)
 	P
 }
 

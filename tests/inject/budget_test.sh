@@ -1,137 +1,106 @@
 #!/usr/bin/env bash
-# pipeline.native.budget: GPU work is timed now and then, launches are counted all the time.
+# pipeline.native.budget: it chooses windows, and what is in them is all there. Beside it goes whatever goes beside windows.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
-export FAKE_CUPTI_VARIES=1 # every launch takes as long in every run
 
 loop() { # NAME ARGUMENTS LINE…: the report of a run, valid; threads that have no ranges are left alone
 	fresh cupti="$FAKE" "${@:3}"
-	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" $2 >/dev/null && "$SONDE" report "$OUT" report.threads=own -f json >"$TMP/$1.json" && "$SONDE" validate "$TMP/$1.json"
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" $2 >"$TMP/said" && "$SONDE" report "$OUT" report.threads=own -f json >"$TMP/$1.json" && "$SONDE" validate "$TMP/$1.json"
+}
+marks() { LC_ALL=C grep -aoP 'SBLK\x09\x00' "$OUT"/*.sonde | wc -l; } # blocks that say a window opens or closes
+has_marks() { [ "$(marks)" -ge "$1" ]; }
+until_marks() { # NUMBER COMMAND…: of a run that begins anew
+	rm -rf "$OUT"
+	goes_on_until "has_marks $1" "${@:2}"
 }
 
-# What callbacks and records are taken to cost makes a small budget one that counts all launches, or one that does not.
-COUNTED="lever.call_ns=0 lever.record_ns=2000" SAMPLED="lever.call_ns=30000"
-
-judge() { # NAME…: entries are exact, times within their ±; launches exact, or within theirs where they are estimates
-	python3 - "$TMP" "$@" <<-'P'
-		import json, sys
-		read = lambda n: json.load(open(f"{sys.argv[1]}/{n}.json"))
-		full = read("full")
-		truth = {g["id"]: g for g in full["aggregate"]["regions"]}
-		assert "timed" not in full["coverage"] and "total_ms_error" not in truth["train"]
-		for name in sys.argv[2:]:
-		  r = read(name)
-		  t = r["coverage"]["timed"]
-		  print(name, t, *r["notes"], sep="\n")
-		  is_sampled = name == "sampled"
-		  assert t["method"] == "windowed" and 0 < t["launches_timed"] <= t["launches"] and t["launches_are"] == ("estimated" if is_sampled else "counted"), t
-		  assert is_sampled or t["launches_timed"] < t["launches"] == truth["train"]["kernel_count"] + truth["sonde@capture"]["kernel_count"]
-		  assert is_sampled == any("their numbers are estimates too" in n for n in r["notes"])
-		  for g in r["aggregate"]["regions"]:
-		    w = truth[g["id"]]
-		    print(g["id"], w["total_ms"], g["total_ms"], g.get("total_ms_error"), g.get("timed_launches"), w["kernel_count"], g["kernel_count"], g.get("kernel_count_error"))
-		    assert g["instances"] == w["instances"]
-		    assert is_sampled or (g["kernel_count"] == w["kernel_count"] and "kernel_count_error" not in g), (g, w)
-		    if is_sampled and "kernel_count_error" in g:
-		      assert abs(g["kernel_count"] - w["kernel_count"]) <= 1 + 3 * g["kernel_count_error"], (g, w)
-		    if ("total_ms_error" in g or not is_sampled) and w["kernel_count"] > 1000: # the others are too rare; one in twenty is beyond ±, none beyond three times that
-		      assert abs(g["total_ms"] - w["total_ms"]) <= 3 * g["total_ms_error"], (g, w)
-		      assert is_sampled or (abs(g["total_ms"] - w["total_ms"]) < 0.05 * w["total_ms"] and 0 < g["total_ms_error"] < 0.2 * w["total_ms"]), (g, w)
-	P
-}
-
-# How many windows there are is a matter of time. Those of few steps are enough, or it takes more steps.
-STEPS=4000
-estimates() {
-	for STEPS in 4000 8000 16000 32000; do
-		loop part "$STEPS 8 200" budget_ppm=3000 $COUNTED && loop more "$STEPS 8 200" budget_ppm=6000 $COUNTED || return
-		if tells part && tells more; then break; fi
-	done
-	cp -r "$OUT" "$TMP/more" && loop full "$STEPS 8 200" && rm -r "$OUT" && mv "$TMP/more" "$OUT" && judge part more
-}
-tells() { # NAME: of what was launched often enough ± is narrower than a fifth
-	python3 -c 'import json, sys; sys.exit(not all(g.get("total_ms_error", g["total_ms"]) < 0.2 * g["total_ms"] for g in json.load(open(sys.argv[1]))["aggregate"]["regions"] if g["kernel_count"] > 1000))' "$TMP/$1.json"
-}
-
-sampled() { # callbacks follow the windows; text says about, and ±
-	FAKE_LOOP_VARIES=1 loop sampled "4000 8 200" budget_ppm=200000 $SAMPLED && "$SONDE" report "$OUT" report.threads=own >"$TMP/text" &&
-		grep -q '^about [0-9]* of [0-9]* launches in regions' "$TMP/text" && tr '\n' ' ' <"$TMP/text" | grep -q 'times and numbers *of *launches *are *estimates' &&
-		grep -q '^region .*launches *± ' "$TMP/text" && FAKE_LOOP_VARIES=1 loop full "4000 8 200" && judge sampled
-}
-
-unseen() { # a region that nobody looked at is said to be unknown, not to be empty
-	FAKE_LOOP_VARIES=1 loop unseen "3000 2 200" budget_ppm=100 lever.call_ns=100000 && python3 - "$TMP/unseen.json" <<-'P'
-		import json, sys
-		r = json.load(open(sys.argv[1]))
+# The program says which launches each step made: 8 and some more, by its number. Steps are called by their numbers, so the launches of
+# a window are known: every step between the first and the last of it is there, with all its launches.
+whole() { # JSON: the dump has what the windows of the report hold, and the report has what the dump has
+	dump >"$TMP/dump" && python3 - "$TMP/dump" "$1" <<-'P'
+		import collections, json, re, sys
+		def more(n):
+		  m = (n + 1) * 0x9e3779b97f4a7c15 % 2**64
+		  return ((m ^ m >> 29) * 0xbf58476d1ce4e5b9 % 2**64 >> 40) % 9
+		r = json.load(open(sys.argv[2]))
+		nr = collections.Counter()
+		others = collections.Counter()
+		for line in open(sys.argv[1]):
+		  if line.startswith("launch"):
+		    m = re.search(r"train/step (\d+)/layer", line)
+		    if m: nr[int(m[1])] += 1
+		    else: others[line] += 1
+		runs, last = [], None
+		for n in sorted(nr):
+		  if last != n - 1: runs.append([])
+		  runs[-1].append(n); last = n
+		w = r["coverage"]["windows"]
+		print(w, [(x[0], x[-1]) for x in runs], others, *r["notes"], sep="\n")
+		assert 2 <= len(runs) <= w["count"] and sum(map(len, runs)) > 20, runs
+		for x in runs: # a window may begin and end in the middle of a step
+		  assert all(nr[n] == 8 + more(n) for n in x[1:-1]) and all(0 < nr[n] <= 8 + more(n) for n in (x[0], x[-1])), (x, nr)
 		g = {g["id"]: g for g in r["aggregate"]["regions"]}
-		print(r["notes"], g["last"])
-		assert g["last"]["kernel_count"] == 0 and g["last"]["instances"] == 1 and "kernel_count_error" not in g["last"]
-		assert any("too rare to be looked at" in n for n in r["notes"])
+		assert sum(g[i]["kernel_count"] for i in g if i.endswith("/layer")) == sum(nr.values())
+		assert 0 < w["captured_ms"] < w["of_ms"] and w["cost_pct"] > 0 and "total_ms_error" not in g["train"] and g["train"]["busy_ms"] > 0
 	P
 }
+export FAKE_LOOP_VARIES=1
+known() { FAKE_LOOP_NAMED=1 until_marks 9 loop known "1 8 100" flush_ms=5 budget_ppm=20000 && whole "$TMP/known.json"; }
+start_end() { FAKE_LOOP_EPOCH=1 FAKE_LOOP_NAMED=1 until_marks 9 loop known "1 8 100" flush_ms=5 budget_ppm=20000 && whole "$TMP/known.json" && grep -q '"epoch"' "$TMP/known.json"; } # a start/end range around them is in every window
 
-formats() { # every format has ±
-	"$SONDE" report "$OUT" | tee /dev/stderr | grep -q '± .s *timed' && "$SONDE" report "$OUT" | tr '\n' ' ' | grep -q 'windowed: [0-9.]*% of *the *launches were timed' &&
-		"$SONDE" report "$OUT" -f csv | head -1 | grep -q ',inclusive_ms_error,timed_launches,' && "$SONDE" report "$OUT" -f md | grep -q '± .s' && "$SONDE" report "$OUT" -f html | grep -q 'total_ms_error\|± ms'
-}
-
-partial() { # a partial report keeps it all
+formats() { # every format says how much was captured, what it was allowed and what it took; a partial report too
+	local f
+	for f in text md html; do "$SONDE" report "$OUT" -f $f | tr -s '\n ' ' ' | grep -q 'captured in [0-9]* windows, [0-9.]* of [0-9.]* s (budget 2%, took [0-9.]*%)' || return; done
 	"$SONDE" report "$OUT" --partial -o "$TMP/p.sondecells" && "$SONDE" report "$TMP/p.sondecells" -f json report.deterministic=true | grep -v '"command"\|"files"' >"$TMP/a" &&
-		"$SONDE" report "$OUT" -f json report.deterministic=true | grep -v '"command"\|"files"' | diff - "$TMP/a"
+		"$SONDE" report "$OUT" -f json report.deterministic=true | grep -v '"command"\|"files"' | diff - "$TMP/a" && grep -q '"budget_pct": 2' "$TMP/a"
 }
 
-rare() { # what was never timed is counted and said
-	loop rare "3000 2 200" budget_ppm=200 $COUNTED && python3 - "$TMP/rare.json" <<-'P'
-		import json, sys
-		r = json.load(open(sys.argv[1]))
-		g = {g["id"]: g for g in r["aggregate"]["regions"]}
-		print(r["notes"], g["sonde@capture"])
-		assert g["train/step"]["kernel_count"] == 6000
-		unseen = g["sonde@capture"]["timed_launches"] == 0
-		assert unseen == any("too rare to be timed" in n for n in r["notes"])
-		assert not unseen or g["sonde@capture"]["total_ms"] == 0
-	P
+ranges() { # outside windows they cost little, and something
+	loop ranges "20000 1" budget_ppm=10000 && grep -Eo '[0-9.]+ % for what goes on between windows' "$TMP/ranges.json" | tee /dev/stderr | grep -qv '^0.00 '
 }
+unset_varies() { unset FAKE_LOOP_VARIES; "$@"; }
 
-selected() { # a choice of kernels is estimated by all launches of their places; where nothing was timed no name is known, and they are not among the chosen
-	"$SONDE" report "$OUT" -f json >"$TMP/a.json" && "$SONDE" report "$OUT" --kernel-include gemm_tile -f json >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json" && python3 - "$TMP/s.json" "$TMP/a.json" "$STEPS" <<-'P'
-		import json, sys
-		g, all = ({g["id"]: g for g in json.load(open(f))["aggregate"]["regions"]} for f in sys.argv[1:3])
-		unnamed = sum(k["calls"] for k in all["train/step"]["kernels"] if k["kernel_name"] == "(not timed)")
-		print(g["train"], unnamed)
-		assert unnamed in (0, 16) # two steps lie in a second range as well: a place of their own, where perhaps nothing was timed
-		assert g["train/step"]["kernel_count"] == g["train"]["kernel_count"] == 8 * int(sys.argv[3]) - unnamed
-		for r in g["train"], g["train/step"]: # an estimate has an error, and no times that need every launch
-		  assert r["timed_launches"] < r["kernel_count"] and r["total_ms_error"] > 0 and r.get("busy_ms") is None, r
-	P
-}
-
-few() { # a window costs more than the rest of the run can pay for
-	loop few "50 2 100" budget_ppm=100 && grep -Eq 'timed in [123] windows?, and' "$TMP/few.json" && grep -q 'so few windows say little about how far off the estimates are' "$TMP/few.json"
-}
-
-ranges() { # are paid too where patterns choose among them: counting costs nothing here, so what goes on all the time is what they take
-	loop gated "20000 1" budget_ppm=10000 lever.call_ns=0 'nvtx.include=*' && grep -Eo '[0-9.]+ % for what goes on all the time' "$TMP/gated.json" | tee /dev/stderr | grep -qv '^0.00 '
-}
-
-whole_again() { # with room for everything, everything is timed
+everything() { # with room for everything, all of it is one window
 	loop all "300 2 1000" budget_ppm=1000000 && python3 - "$TMP/all.json" <<-'P'
 		import json, sys
-		g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}["train"]
-		assert g["timed_launches"] == g["kernel_count"] == 900 and g["total_ms_error"] == 0, g
+		r = json.load(open(sys.argv[1]))
+		g = {g["id"]: g for g in r["aggregate"]["regions"]}["train"]
+		assert g["kernel_count"] == 900 and r["coverage"]["windows"]["count"] == 1, g
 	P
 }
 
-with_windows() { # both: counted and timed inside windows only
-	loop both "2000 4 200" budget_ppm=5000 $COUNTED window=entries window.label=step window.first=500 window.end=1500 && python3 - "$TMP/both.json" <<-'P'
-		import json, sys
-		r = json.load(open(sys.argv[1]))
-		g = {g["id"]: g for g in r["aggregate"]["regions"]}
-		print(r["coverage"])
-		assert g["train/step"]["instances"] == 1000 and g["train/step"]["kernel_count"] == 4000 and r["coverage"]["launches_unattributed"] == 0
-	P
+in_a_window() { # both: a budget's windows lie inside it
+	FAKE_LOOP_NAMED=1 loop both "3000 4 200" budget_ppm=20000 window=entries 'window.label=step*' window.first=500 window.end=2500 && dump | python3 -c '
+import re, sys
+n = {int(m[1]) for m in re.finditer(r"^launch.* in train/step (\d+)/", sys.stdin.read(), re.M)}
+print(min(n), max(n), len(n))
+assert min(n) == 500 and max(n) < 2500 and len(n) < 1900'
+}
+in_times() { # in every other 100 ms of a loop
+	until_marks 9 loop both "1 8 100" flush_ms=5 budget_ppm=200000 window=time window.for_us=100000 window.every_us=200000 && python3 -c '
+import json, sys
+w = json.load(open(sys.argv[1]))["coverage"]["windows"]
+print(w)
+assert w["count"] >= 3 and w["captured_ms"] < 0.6 * w["of_ms"] + 100' "$TMP/both.json"
+}
+by_profiler() { loop both "20 2" budget_ppm=1000000 window=profiler && python3 -c 'import json, sys; g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}; print(g); assert g["train/step"]["instances"] == 2 and g["train/step"]["kernel_count"] == 4' "$TMP/both.json"; }
+by_range() { loop both "20 2" budget_ppm=1000000 window=range window.label=sonde@capture && python3 -c 'import json, sys; g = {g["id"]: g for g in json.load(open(sys.argv[1]))["aggregate"]["regions"]}; print(g); assert g["train/step"]["instances"] == 2 and g["train/step"]["kernel_count"] == 4' "$TMP/both.json"; }
+
+without_cupti() { # ranges alone have their windows too
+	FAKE_LOOP_NAMED=1 until_marks 9 loop ranges "1 1 100" flush_ms=5 cupti=off budget_ppm=1000 && python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+w = r["coverage"]["windows"]
+print(w, *r["notes"])
+assert w["count"] >= 3 and 0 < w["captured_ms"] < w["of_ms"]' "$TMP/ranges.json"
+}
+
+forked() { # each of five children begins with a window of its own, whatever the parent's budget allowed just then
+	fresh cupti="$FAKE" budget_ppm=2000
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" 40 4 1000 0 fork >"$TMP/said" && dump >"$TMP/dump" &&
+		[ "$(grep -c '^note forked after CUDA began' "$TMP/dump")" = 5 ] && [ "$(grep -c '^note captured in [1-9]' "$TMP/dump")" = 6 ]
 }
 
 # The stand-in takes time: 6 µs of each recorded launch, 0.2 ms of a switch, and 2 ms behind it that no callback shows. What that came
@@ -148,22 +117,81 @@ tells_cost() { awk '{ ns = $4; n = $6 } END { exit !(ns >= 8e9 && n >= 12) }' "$
 key() {
 	local said
 	"$SONDE" run -n pipeline.native.budget=2% -- true | grep -q '^plan' && said=$("$SONDE" run -n pipeline.native.budget=lots -- true 2>&1)
-	grep -q "not a share of the program's time: write 2%" <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% counters=basic -- true 2>&1)
-	grep -q 'budget and counters do not go together' <<<"$said" && said=$("$SONDE" run -n pipeline.native.budget=2% pipeline.native.memory=true -- true 2>&1)
-	grep -q 'memory do not go together' <<<"$said"
+	grep -q "not a share of the program's time: write 2%" <<<"$said"
 }
 
-ok "entries and launches are exact and times within their interval" estimates
-ok "every format says how far off times may be" formats
-ok "a choice of kernels is estimated by all launches of their places" selected
-ok "a partial report keeps estimates and intervals" partial
-ok "regions too rare to be timed say so" rare
-ok "a report of few windows says what they are worth" few
-ok "ranges are paid though patterns choose among them" ranges
-ok "a budget that is large enough times everything" whole_again
-ok "a budget inside a window counts what is in it" with_windows
+# --- what goes beside a budget, in runs -------------------------------------------------------------
+
+run_with() { # NAME ARGUMENTS SETTING…: a run with a budget, and its report in $TMP/NAME.json
+	local dir=$TMP/run.$1
+	timeout 600 "$SONDE" run -q "hydra.run.dir=$dir" pipeline.native.budget=5% pipeline.native.cupti="$FAKE" "${@:3}" -- "$BUILD/fake/fake_loop" "$FAKE" $2 >"$TMP/said" 2>"$TMP/err" || {
+		cat "$TMP/err"
+		return 1
+	}
+	"$SONDE" report "$dir" -f json >"$TMP/$1.json" && "$SONDE" validate "$TMP/$1.json" && has_budget "$TMP/$1.json"
+}
+has_budget() { # JSON: there are windows, and launches in them, of which none is unknown
+	python3 -c '
+import json, sys
+c = json.load(open(sys.argv[1]))["coverage"]
+print(c)
+assert c["windows"]["budget_pct"] == 5 and c["windows"]["count"] >= 1 and 0 < c["windows"]["captured_ms"] < c["windows"]["of_ms"]
+assert c["launches_attributed"] > 0 and "launches_without_record" not in c' "$1"
+}
+
+with_counters() {
+	[ -e "$BUILD/fake/libpm_fake.so" ] || return 0
+	SONDE_CUPTI=$PWD/$BUILD/fake/libpm_fake.so run_with counters "10000 8 100" counters=basic && grep -q 'device 0 was sampled for' "$TMP/counters.json"
+}
+with_memory() { # the allocations of windows
+	fresh cupti="$FAKE" memory=on budget_ppm=1000000
+	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_cuda" "$FAKE" 300 >"$TMP/said" && "$SONDE" report "$OUT" -f json | grep -q '"allocated_bytes"' && run_with memory "5000 8 100" pipeline.native.memory=true
+}
+with_rotation() { # one capture in several files
+	run_with rotate "20000 8 100" capture.rotate=1s && ls "$TMP"/run.rotate/native | grep -q '\.sonde\.1$'
+}
+with_keep() { # the oldest of them are folded: windows and their launches are told once
+	run_with keep "30000 8 100" capture.rotate=1s capture.keep=1 && grep -q 'its oldest files were folded' "$TMP/keep.json"
+}
+with_local() { mkdir -p "$TMP/place" && run_with local "5000 8 100" capture.local="$TMP/place" && [ -z "$(ls -A "$TMP/place")" ]; }
+with_ranks() { # each rank has windows of its own
+	local r
+	for r in 0 1; do
+		OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=budget timeout 600 "$SONDE" run -q hydra.run.dir="$TMP/run.ranks" pipeline.native.budget=5% pipeline.native.cupti="$FAKE" \
+			-- "$BUILD/fake/fake_loop" "$FAKE" 5000 8 100 >"$TMP/out$r" 2>"$TMP/err$r" &
+	done
+	wait
+	"$SONDE" report "$TMP/run.ranks" -f json >"$TMP/ranks.json" && "$SONDE" validate "$TMP/ranks.json" && has_budget "$TMP/ranks.json" && "$SONDE" report "$TMP/run.ranks" --per-scope | grep -q '^rank 1 '
+}
+with_ctl() { # paused, nothing opens; started, the budget's windows go on. With --every beside it.
+	local run=$TMP/run.ctl OUT=$TMP/run.ctl/native pid status n
+	rm -f "$TMP/stop"
+	FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$run" pipeline.native.budget=5% pipeline.native.cupti="$FAKE" --every 200ms -- "$BUILD/fake/fake_loop" "$FAKE" 1 8 100 >"$TMP/said" 2>"$TMP/err" &
+	pid=$!
+	wait_for sh -c "ls $run/native/*.sonde $run/native/ctl.$pid" && wait_for has_marks 5 && wait_for grep -q 'budget 5%' "$TMP/err" && "$SONDE" ctl $pid stop | grep -qx paused && sleep 0.3 && n=$(marks) && sleep 0.7 && [ "$(marks)" = "$n" ] &&
+		"$SONDE" ctl $pid start | grep -qx capturing && wait_for has_marks $((n + 3)) && "$SONDE" ctl $pid report | grep -q 'budget 5%'
+	status=$?
+	touch "$TMP/stop"
+	wait $pid && [ $status = 0 ]
+}
+
+ok "a budget's windows have every launch of every step in them" known
+ok "every format says how much was captured, what was allowed and what it took" formats
+ok "a start/end range is known in each of a budget's windows" start_end
+ok "ranges between windows are accounted for" ranges
+ok "a budget that is large enough is one window" unset_varies everything
+ok "a budget inside a window of entries has windows inside it" unset_varies in_a_window
+ok "a budget inside windows of time has windows inside them" in_times
+ok "a budget inside cudaProfilerStart and Stop" unset_varies by_profiler
+ok "a budget inside the range sonde@capture" unset_varies by_range
+ok "a budget without CUPTI chooses windows of ranges" without_cupti
+ok "a child begins with a window" forked
 ok "the budget is a share of the program's time" key
-ok "where counting exceeds the budget launches are estimates, within their interval" sampled
-ok "regions too rare to be looked at say so" unseen
-ok "what the program loses is within the budget, seen by callbacks or not" kept lever.call_ns=0
-ok "so it is where launches are counted at times only" kept lever.call_ns=3000
+ok "what the program loses is within the budget, seen by callbacks or not" unset_varies kept lever.call_ns=0
+ok "a budget beside counters" with_counters
+ok "a budget beside memory" with_memory
+ok "a budget beside capture.rotate" with_rotation
+ok "a budget beside capture.keep" with_keep
+ok "a budget beside capture.local" with_local
+ok "a budget in several ranks" with_ranks
+ok "a budget beside sonde ctl and --every" with_ctl

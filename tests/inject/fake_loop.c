@@ -11,6 +11,7 @@
  * as it takes until that file exists; it says how many, `steps N`. The file $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
  * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
  * a range `last` comes at the end.
+ * With $FAKE_LOOP_NAMED a step is called by its number, `step 17`.
  * When there is a file $FAKE_LOOP_GRAPH a graph is made, and launched in each step from there on, in `replay`.
  * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around all of it.
  */
@@ -36,6 +37,7 @@ static int has_graph;
 static long nr_steps, nr_launches = 2, pause_us, nr_threads;
 static const char *ending = "exit";
 static int varies, is_over; /* varies: $FAKE_LOOP_VARIES */
+static int is_named; /* $FAKE_LOOP_NAMED */
 static long nr_strays;
 static nvtxDomainHandle_t domain;
 
@@ -81,8 +83,11 @@ static void step(long number)
 {
 	uint64_t mixed = ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
 	long more = varies ? (long)((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 40) % 9 : 0;
+	char name[32] = "step";
 
-	nvtxRangePushA("step");
+	if (is_named)
+		snprintf(name, sizeof(name), "step %ld", number);
+	nvtxRangePushA(name);
 	nvtxRangePushA("layer");
 	launch_some(nr_launches + more);
 	nvtxRangePop();
@@ -200,6 +205,7 @@ int main(int argc, char **argv)
 	ending = argc > 6 ? argv[6] : "exit";
 	graph_file = getenv("FAKE_LOOP_GRAPH");
 	varies = getenv("FAKE_LOOP_VARIES") != NULL;
+	is_named = getenv("FAKE_LOOP_NAMED") != NULL;
 	load(argc > 1 ? argv[1] : "");
 	domain = nvtxDomainCreateA("sonde");
 	if (!strcmp(ending, "signals"))

@@ -200,6 +200,5 @@ ok "a run keeps one file and tells every launch" in_a_run
 ok "sonde is killed while it folds: nothing is lost, nothing told twice" killed
 ok "reports of a capture whose files are being folded have everything once" live
 ok "capture.keep without capture.rotate is refused" refused capture.keep=2 "it needs capture.rotate"
-ok "capture.keep with a budget is refused" refused capture.keep=2 capture.rotate=1GB pipeline.native.budget=2% "leave pipeline.native.budget out"
 ok "capture.keep with counters is refused" refused capture.keep=2 capture.rotate=1GB counters.set=basic "leave counters out"
 ok "a capture.rotate that is no size is refused" refused capture.rotate=often "not a size or time"

@@ -53,6 +53,6 @@ CONFIG=buffer_bytes=1 ok "a full ring under ThreadSanitizer shows no race" quiet
 ok "GPU activity under ThreadSanitizer shows no race" gpu
 ok "windows by ranges of five threads under ThreadSanitizer show no race" windows window=range window.label=step
 ok "windows by time and a budget under ThreadSanitizer show no race" windows window=time window.for_us=1000 window.every_us=2000 budget_ppm=20000
-FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 ok "launches counted at times only under ThreadSanitizer show no race" windows window=range window.label=eval budget_ppm=200000 lever.call_ns=1000000
+FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 ok "a budget inside windows of a range under ThreadSanitizer shows no race" windows window=range window.label=eval budget_ppm=200000 lever.call_ns=1000000
 ok "CUPTI that goes and comes back under ThreadSanitizer shows no race" presence window=time window.after_us=20000 window.for_us=20000 window.every_us=300000
 ok "CUPTI that goes between windows of a budget under ThreadSanitizer shows no race" presence budget_ppm=200000 lever.call_ns=30000

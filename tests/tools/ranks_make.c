@@ -11,8 +11,7 @@
  * GPU of idle_rank waits for its host between kernels, for `percent` of their time. The GPUs differ by `spread` percent,
  * and so does each from step to step by `jitter`: standard deviations, drawn from the seed. The clock of each host is
  * ahead of the one before by offset_ms, and faster by ppm. With window=1 the capture is closed
- * before the program ends; with a budget every second step alone is timed. start_s is how much later
- * the job started than it would.
+ * before the program ends, with a budget too. start_s is how much later the job started than it would.
  */
 #include "../unit/capture_make.h"
 
@@ -45,7 +44,6 @@ struct job {
 
 struct writer {
 	const struct job *j;
-	bool is_untimed;
 	unsigned rank;
 	struct capture c;
 	struct sonde_buf gpu; /* events of the device */
@@ -143,8 +141,7 @@ static void put_kernel(struct writer *w, uint32_t name, uint64_t stream, double 
 	e.field[SONDE_GPU_STREAM] = stream;
 	e.field[SONDE_KERNEL_GRID_X] = e.field[SONDE_KERNEL_GRID_X + 1] = e.field[SONDE_KERNEL_GRID_X + 2] = 1;
 	e.field[SONDE_KERNEL_BLOCK_X] = e.field[SONDE_KERNEL_BLOCK_X + 1] = e.field[SONDE_KERNEL_BLOCK_X + 2] = 1;
-	if (!w->is_untimed)
-		put(&w->gpu, &w->gpu_base, &e);
+	put(&w->gpu, &w->gpu_base, &e);
 	w->at += ns;
 }
 
@@ -176,9 +173,6 @@ static void put_mark(struct writer *w, unsigned state, double ns)
 static void put_step(struct writer *w, unsigned step)
 {
 	w->at = begin_of(w->j, w->rank, step);
-	w->is_untimed = w->j->of[BUDGET_PPM] > 0 && step % 2;
-	if (w->j->of[BUDGET_PPM] > 0)
-		put_mark(w, w->is_untimed ? SONDE_WINDOW_UNTIMED : SONDE_WINDOW_TIMED, w->at - 10e3);
 	put_host(w, SONDE_EVENT_PUSH, STEP);
 	put_way(w, step, true);
 	put_way(w, step, false);
@@ -218,7 +212,7 @@ static void put_end(struct writer *w)
 
 	if (budget.budget_ppm)
 		capture_block(&w->c, SONDE_BLOCK_BUDGET, &budget, sizeof(budget));
-	if (w->j->of[WINDOW] > 0) {
+	if (w->j->of[WINDOW] > 0 || w->j->of[BUDGET_PPM] > 0) {
 		put_mark(w, SONDE_WINDOW_CLOSED, w->at + 1e6);
 		put_mark(w, SONDE_WINDOW_END, w->at + 9e6);
 	}

@@ -110,25 +110,6 @@ static void test_diff__more_launches_are_a_count_and_other_kernels_are_named(voi
 	done(&c);
 }
 
-/* With a budget: what lies within the intervals of the two is no change. */
-static void test_diff__estimated_launches_differ_by_more_than_they_are_off(void **state)
-{
-	struct program a = {.steps = 100, .regions = 2, .launches = 20, .seed = 1, .launch_error = 0.2}, b = a;
-	struct compared c;
-
-	(void)state;
-	b.slow = "r1";
-	b.by = 1;
-	b.more = 3;
-	compare(&c, &a, &b);
-	assert_false(named(&c, "step/r1")->causes & SONDE_CAUSE_LAUNCHES);
-	done(&c);
-	b.more = 10;
-	compare(&c, &a, &b);
-	assert_true(named(&c, "step/r1")->causes & SONDE_CAUSE_LAUNCHES);
-	done(&c);
-}
-
 static void test_diff__other_step_counts_are_said_and_no_verdict(void **state)
 {
 	const struct program a = {.steps = 100, .regions = 2, .launches = 1, .seed = 1},
@@ -384,7 +365,6 @@ int main(void)
 		cmocka_unit_test(test_diff__faster_is_named_and_no_gate_fails),
 		cmocka_unit_test(test_diff__the_same_program_twice_names_nothing),
 		cmocka_unit_test(test_diff__more_launches_are_a_count_and_other_kernels_are_named),
-		cmocka_unit_test(test_diff__estimated_launches_differ_by_more_than_they_are_off),
 		cmocka_unit_test(test_diff__other_step_counts_are_said_and_no_verdict),
 		cmocka_unit_test(test_diff__host_time_is_compared_where_no_gpu_is_used),
 		cmocka_unit_test(test_diff__metrics_are_compared_by_what_is_known_of_them),

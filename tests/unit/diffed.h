@@ -27,19 +27,7 @@ struct program {
 	double occupancy_step; /* more of it in every further run */
 	double occupancy;      /* of `slow`'s launches, %; 0 = not measured */
 	bool host_only;
-	double launch_error;   /* of the number of launches, a share of it: they are estimates; 0 = exact */
 };
-
-static inline void estimate_launches(struct run *run, double share)
-{
-	size_t i, k;
-
-	for (i = 0; i < run->t->reports.nr; i++)
-		for (k = 0; k < run->t->reports.at[i].nodes.nr; k++)
-			run->t->reports.at[i].nodes.at[k].times.launch_error =
-				share * (double)run->t->reports.at[i].nodes.at[k].launches;
-}
-
 
 static inline double uniform(uint64_t *seed)
 {
@@ -115,8 +103,6 @@ static inline void make(struct run *run, const struct program *p)
 		d->name = sonde_str_from(p->device);
 	}
 	aggregate(run, m.r, NULL);
-	if (p->launch_error > 0)
-		estimate_launches(run, p->launch_error);
 	made_release(&m);
 }
 

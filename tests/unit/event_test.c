@@ -167,7 +167,7 @@ static void test_event__one_that_is_cut_is_none(void **state)
 
 static void test_event__types_nobody_writes_are_refused(void **state)
 {
-	static const uint8_t unknown[] = {0, SONDE_EVENT_BASE, 25, 26, 30, SONDE_EVENT_LAST};
+	static const uint8_t unknown[] = {0, SONDE_EVENT_BASE, 27, 28, 30, SONDE_EVENT_LAST};
 	uint8_t bytes[64] = {0};
 	size_t i;
 

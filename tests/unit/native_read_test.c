@@ -478,6 +478,49 @@ static void test_native__windows_are_among_the_records(void **state)
 	sonde_records_free(r);
 }
 
+/* Its ranges went on between windows: read as windows it would be wrong. */
+static void test_native__an_older_capture_with_a_budget_is_refused(void **state)
+{
+	static const struct sonde_window_mark mark = {.ticks = 100, .state = SONDE_WINDOW_TIMED};
+	struct sonde_records *r;
+	struct sonde_err err;
+	struct capture c;
+
+	(void)state;
+	kernels(&c);
+	capture_block(&c, SONDE_BLOCK_WINDOW, &mark, sizeof(mark));
+	assert_int_equal(read_bytes(&r, c.file.p, c.file.n, &err), SONDE_ERR_FORMAT);
+	assert_non_null(strstr(err.msg, "a budget by an older sonde"));
+	assert_non_null(strstr(err.msg, "capture again"));
+	capture_release(&c);
+}
+
+/* What a budget was and what it took is the input's, and its windows are nobody else's. */
+static void test_native__a_budget_is_told_with_its_windows(void **state)
+{
+	static const struct sonde_window_mark marks[] = {{.ticks = 100, .state = SONDE_WINDOW_BEGIN},
+		{.ticks = 200, .state = SONDE_WINDOW_OPEN}, {.ticks = 5000, .state = SONDE_WINDOW_CLOSED},
+		{.ticks = 9000, .state = SONDE_WINDOW_END}};
+	static const struct sonde_budget_status budget = {.budget_ppm = 20000, .cost_ppm = 13000};
+	const struct sonde_input *in;
+	struct sonde_records *r;
+	struct capture c;
+	size_t i;
+
+	(void)state;
+	kernels(&c);
+	capture_block(&c, SONDE_BLOCK_META, "window=step[1:3]\n", 17);
+	for (i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		capture_block(&c, SONDE_BLOCK_WINDOW, &marks[i], sizeof(marks[i]));
+	capture_block(&c, SONDE_BLOCK_BUDGET, &budget, sizeof(budget));
+	r = open_capture(&c);
+	in = &r->inputs.at[0];
+	assert_true(in->is_windowed && in->is_cut_anywhere && in->nr_windows == 1);
+	assert_true(in->budget_ppm == 20000 && in->cost_ppm == 13000);
+	assert_int_equal(in->captured_ns, 4800);
+	sonde_records_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -499,6 +542,8 @@ int main(void)
 		cmocka_unit_test(test_native__chunks_of_a_stream_may_lie_in_any_order),
 		cmocka_unit_test(test_native__kernel_names_read_as_nsight_prints_them),
 		cmocka_unit_test(test_native__windows_are_among_the_records),
+		cmocka_unit_test(test_native__an_older_capture_with_a_budget_is_refused),
+		cmocka_unit_test(test_native__a_budget_is_told_with_its_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

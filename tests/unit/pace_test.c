@@ -1,6 +1,6 @@
 /*
  * The pace of a budget against programs whose loss is known: time is made up, so that every run is the
- * same, and what timing and switching take from the program is counted exactly.
+ * same, and what windows and switching take from the program is counted exactly.
  */
 #include "unit.h"
 
@@ -8,15 +8,14 @@
 
 struct program {
 	double launch_ns;  /* between launches when nobody looks */
-	double record_ns;  /* what timing takes of each … */
+	double record_ns;  /* what a window takes of each … */
 	double hidden_ns;  /* … and what of that no call shows */
 	double switch_ns;  /* what a switch takes … */
 	double late_ns;	   /* … and what of that nobody sees */
 	double busy_ns, wait_ns; /* it works and waits in turn; 0 = it works all the time */
 	double launches_a_range;
-	double range_ns; /* what each range takes, timed or not */
+	double range_ns, passed_ns; /* what each range takes in windows and outside */
 	double waver; /* ranges come so much faster or more slowly, from one time to the next */
-	bool is_counted;
 };
 
 struct outcome {
@@ -39,7 +38,7 @@ static double work(struct run *r, double ns)
 {
 	const struct program *p = r->p;
 	uint64_t mixed = r->nr_spans * 0x9e3779b97f4a7c15u;
-	double into = 0, each, nr, wave = (mixed ^ mixed >> 31) >> 20 & 1 ? 1 + p->waver : 1 - p->waver;
+	double into = 0, each, nr, range = r->pace.is_open ? p->range_ns : p->passed_ns, wave = (mixed ^ mixed >> 31) >> 20 & 1 ? 1 + p->waver : 1 - p->waver;
 
 	if (p->wait_ns > 0) {
 		into = r->ns - (double)(uint64_t)(r->ns / (p->busy_ns + p->wait_ns)) *
@@ -50,12 +49,12 @@ static double work(struct run *r, double ns)
 		}
 		ns = p->busy_ns - into < ns ? p->busy_ns - into : ns;
 	}
-	each = p->launch_ns + (r->pace.is_timed ? p->record_ns + p->hidden_ns : 0) +
-	       p->range_ns / p->launches_a_range;
+	each = p->launch_ns + (r->pace.is_open ? p->record_ns + p->hidden_ns : 0) +
+	       range / p->launches_a_range;
 	nr = ns / each;
 	r->launches += nr;
-	r->out.timed += r->pace.is_timed ? nr : 0;
-	r->seen += r->pace.is_timed || p->is_counted ? nr : 0;
+	r->out.timed += r->pace.is_open ? nr : 0;
+	r->seen += r->pace.is_open ? nr : 0;
 	r->ranges += nr / p->launches_a_range * wave;
 	r->out.clean_ns += nr * p->launch_ns;
 	r->out.lost_ns += ns - nr * p->launch_ns;
@@ -71,7 +70,7 @@ static struct pace_sight look(const struct run *r, double switch_ns)
 		.switch_ns = switch_ns,
 		.record_ns = r->p->record_ns,
 		.range_ns = r->p->range_ns,
-		.counts_all = r->p->is_counted};
+		.passed_ns = r->p->passed_ns};
 }
 
 static void go_on(struct run *r, double ns)
@@ -79,7 +78,7 @@ static void go_on(struct run *r, double ns)
 	double until = r->ns + ns, step;
 
 	r->nr_spans++;
-	r->out.timed_ns += r->pace.is_timed ? ns : 0;
+	r->out.timed_ns += r->pace.is_open ? ns : 0;
 	while (r->ns < until - 1) {
 		step = work(r, until - r->ns);
 		r->ns += step > 1 ? step : 1;
@@ -91,19 +90,19 @@ static struct outcome simulate(const struct program *p, double budget, double se
 	struct run r = {.p = p, .pace = {.budget = budget, .least_record_ns = 500, .call_ns = 0}};
 	struct pace_sight s = look(&r, 0);
 	double length = (double)sonde_pace__begin(&r.pace, &s, seed), lost = 0;
-	bool was_timed;
+	bool was_open;
 
 	r.out.first_ns = length;
 	while (r.ns < seconds * 1e9) {
 		go_on(&r, length);
-		was_timed = r.pace.is_timed;
+		was_open = r.pace.is_open;
 		s = look(&r, lost);
 		length = (double)sonde_pace__turn(&r.pace, &s);
 		lost = 0;
-		if (r.pace.is_timed != was_timed) {
+		if (r.pace.is_open != was_open) {
 			r.ns += p->switch_ns + p->late_ns;
 			r.out.lost_ns += p->switch_ns + p->late_ns;
-			r.out.nr_windows += was_timed;
+			r.out.nr_windows += was_open;
 			lost = p->switch_ns;
 			s = look(&r, 0);
 			sonde_pace__settle(&r.pace, &s);
@@ -125,7 +124,7 @@ static struct outcome assert_kept(const struct program *p, double budget, double
 		o = simulate(p, budget, 1200, seed * 0x9e3779b97f4a7c15u);
 		slow = o.lost_ns / o.clean_ns / budget;
 		if (slow < least || slow > most)
-			fail_msg("budget %g: %.3f of it, %.1f %% timed in %u times", budget, slow,
+			fail_msg("budget %g: %.3f of it, %.1f %% in %u windows", budget, slow,
 				100 * o.timed / o.launches, o.nr_windows);
 	}
 	return o;
@@ -151,24 +150,34 @@ static void test_pace__budget_is_kept_and_used(void **state)
 			}
 }
 
-/* Ranges cost something all the time: that much less is timed. */
-static void test_pace__ranges_are_paid_first(void **state)
+/* Ranges cost something outside windows too: that much shorter are the windows. */
+static void test_pace__ranges_outside_windows_are_paid_first(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 2e6, .launches_a_range = 3,
-		.range_ns = 400};
+		.range_ns = 400, .passed_ns = 400};
 	struct program dear = p;
 	struct outcome paid, unpaid;
 
 	(void)state;
 	paid = assert_kept(&p, 0.02, 0.8, 1.08);
-	p.range_ns = 0;
+	p.passed_ns = 0;
 	unpaid = assert_kept(&p, 0.02, 0.8, 1.08);
 	assert_true(paid.timed / paid.launches < 0.75 * unpaid.timed / unpaid.launches);
-	dear.range_ns = 3000; /* more than all of the budget: half of it is still for timing */
+	dear.passed_ns = 3000; /* more than all of the budget: half of it is still for windows */
 	assert_kept(&dear, 0.02, 2.5 + 0.4, 2.5 + 0.54);
 }
 
-static void test_pace__dear_switches_are_fewer_and_times_longer(void **state)
+/* A program of ranges alone, or with a launch now and then. */
+static void test_pace__ranges_in_windows_are_paid_too(void **state)
+{
+	struct program p = {.launch_ns = 20e3, .record_ns = 500, .switch_ns = 2e6, .launches_a_range = 0.1,
+		.range_ns = 150};
+
+	(void)state;
+	assert_kept(&p, 0.02, 0.8, 1.08);
+}
+
+static void test_pace__dear_switches_are_fewer_and_windows_longer(void **state)
 {
 	struct program cheap = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 20e3, .launches_a_range = 3};
 	struct program dear = cheap;
@@ -196,7 +205,7 @@ static void test_pace__what_no_call_shows_is_found_in_ranges(void **state)
 }
 
 /* Seeming cheap is no reason never to look. */
-static void test_pace__timing_all_the_time_is_checked_too(void **state)
+static void test_pace__windows_without_end_are_checked_too(void **state)
 {
 	struct program p = {.launch_ns = 30e3, .record_ns = 0, .hidden_ns = 3e3, .switch_ns = 20e3, .launches_a_range = 3};
 
@@ -204,7 +213,7 @@ static void test_pace__timing_all_the_time_is_checked_too(void **state)
 	assert_kept(&p, 0.02, 0.9, 1.1);
 }
 
-/* Ranges that come as they like are no reason to time less. */
+/* Ranges that come as they like are no reason for shorter windows. */
 static void test_pace__scatter_of_ranges_is_not_taken_for_cost(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 50e3, .launches_a_range = 3000, .busy_ns = 30e6, .wait_ns = 11e6};
@@ -223,7 +232,7 @@ static void test_pace__waiting_is_no_credit(void **state)
 	assert_kept(&p, 0.02, 0.5, 1.4);
 }
 
-static void test_pace__room_for_everything_times_everything(void **state)
+static void test_pace__room_for_everything_is_one_window(void **state)
 {
 	struct program p = {.launch_ns = 1e6, .record_ns = 3300, .switch_ns = 50e3, .launches_a_range = 3};
 	struct outcome o = simulate(&p, 0.02, 60, 7);
@@ -234,40 +243,46 @@ static void test_pace__room_for_everything_times_everything(void **state)
 	assert_true(o.nr_windows == 0 && o.timed == o.launches);
 }
 
-static void test_pace__counting_is_given_up_at_half_of_the_budget(void **state)
+/* capture.window is closed half of the time: the budget is that of the windows inside it. */
+static void test_pace__waiting_for_a_window_costs_nothing(void **state)
 {
-	struct pace p = {.budget = 0.02, .call_ns = 700};
-	struct pace_sight s = {.counts_all = true};
-	struct pace again = p;
-	int i;
+	struct pace p = {.budget = 0.02, .least_record_ns = 500};
+	struct pace_sight s = {.ns = 1, .record_ns = 3300};
+	uint64_t length = sonde_pace__begin(&p, &s, 7);
+	double spent;
 
 	(void)state;
-	sonde_pace__begin(&p, &s, 1);
-	for (i = 0; i < 1000; i++) { /* 14,000 a second is 0.98 % */
-		s.ns += 2000000;
-		s.nr_launches += 28;
-		assert_true(sonde_pace__may_count(&p, &s));
-	}
-	sonde_pace__begin(&again, &s, 1);
-	for (i = 0; i < 1000 && sonde_pace__may_count(&again, &s); i++) { /* 30,000: 2.1 % */
-		s.ns += 2000000;
-		s.nr_launches += 60;
-	}
-	assert_in_range(i, 50, 53); /* a burst of a tenth of a second is nothing to judge by */
+	s.ns += length;
+	s.nr_launches = 100;
+	sonde_pace__turn(&p, &s);
+	assert_false(p.is_open);
+	s.ns += (uint64_t)1e9;
+	sonde_pace__turn(&p, &s);
+	assert_true(p.is_open);
+	spent = p.spent_ns;
+	s.ns += (uint64_t)60e9;
+	sonde_pace__wait(&p, &s);
+	assert_true(p.is_open && p.spent_ns == spent);
+	s.ns += (uint64_t)10e6;
+	s.nr_launches += 500;
+	sonde_pace__turn(&p, &s);
+	assert_false(p.is_open);
+	assert_true(p.spent_ns == spent + 500 * 3300);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pace__budget_is_kept_and_used),
-		cmocka_unit_test(test_pace__ranges_are_paid_first),
-		cmocka_unit_test(test_pace__dear_switches_are_fewer_and_times_longer),
+		cmocka_unit_test(test_pace__ranges_outside_windows_are_paid_first),
+		cmocka_unit_test(test_pace__ranges_in_windows_are_paid_too),
+		cmocka_unit_test(test_pace__dear_switches_are_fewer_and_windows_longer),
 		cmocka_unit_test(test_pace__what_no_call_shows_is_found_in_ranges),
-		cmocka_unit_test(test_pace__timing_all_the_time_is_checked_too),
+		cmocka_unit_test(test_pace__windows_without_end_are_checked_too),
 		cmocka_unit_test(test_pace__scatter_of_ranges_is_not_taken_for_cost),
 		cmocka_unit_test(test_pace__waiting_is_no_credit),
-		cmocka_unit_test(test_pace__room_for_everything_times_everything),
-		cmocka_unit_test(test_pace__counting_is_given_up_at_half_of_the_budget),
+		cmocka_unit_test(test_pace__room_for_everything_is_one_window),
+		cmocka_unit_test(test_pace__waiting_for_a_window_costs_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void capture_some(struct program *p, uint32_t home)
 		rec->call_ns = rec->time.start_ns - QUEUED_NS;
 		if (is_home && is_captured(step) && !is_open)
 			assert_true(sonde_vec_put(&r->windows,
-				(struct sonde_timing){rec->call_ns, UINT64_MAX, home}));
+				(struct sonde_window_time){rec->call_ns, UINT64_MAX, home}));
 		if (is_home && !is_captured(step) && is_open)
 			r->windows.at[r->windows.nr - 1].end_ns = rec->call_ns;
 		is_open = is_home ? is_captured(step) : is_open;

@@ -270,6 +270,29 @@ static void test_tree__a_metric_asked_for_must_be_in_the_capture(void **state)
 	made_release(&m);
 }
 
+/* As partial reports by an older sonde have them: a budget, and no windows. */
+static void test_tree__estimates_of_an_older_sonde_are_told(void **state)
+{
+	struct sonde_choice choice = {0};
+	struct sonde_cells *c;
+	struct sonde_tree *t;
+	struct made m;
+	int has_windows;
+
+	(void)state;
+	for (has_windows = 0; has_windows < 2; has_windows++) {
+		small(&m);
+		m.r->inputs.at[0].budget_ppm = 20000;
+		m.r->inputs.at[0].is_windowed = has_windows;
+		c = folded(m.r, &choice);
+		assert_int_equal(sonde_tree_build(&t, c, &choice, NULL), 0);
+		assert_int_equal(t->notes.texts.nr, !has_windows);
+		sonde_tree_free(t);
+		sonde_cells_free(c);
+		made_release(&m);
+	}
+}
+
 static void test_tree__chosen_metrics_are_exactly_those_reported(void **state)
 {
 	const char *words[] = {"sm__inst_executed.*"};
@@ -383,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_tree__hit_rates_are_weighted_by_lookups),
 		cmocka_unit_test(test_tree__derived_metrics_are_weighed_as_what_they_are_made_of),
 		cmocka_unit_test(test_tree__a_metric_asked_for_must_be_in_the_capture),
+		cmocka_unit_test(test_tree__estimates_of_an_older_sonde_are_told),
 		cmocka_unit_test(test_tree__chosen_metrics_are_exactly_those_reported),
 		cmocka_unit_test(test_tree__parts_add_up_on_every_real_report),
 	};

@@ -43,7 +43,7 @@ static uint64_t count_unfinished(const struct native *n)
 		if (have[i] && n->launches.at[i].ns > last)
 			last = n->launches.at[i].ns;
 	for (i = 0; i < n->launches.nr && have; i++)
-		nr += !have[i] && n->launches.at[i].ns > last && !n->launches.at[i].is_untimed;
+		nr += !have[i] && n->launches.at[i].ns > last;
 	sonde_free(have);
 	return nr;
 }
@@ -136,9 +136,9 @@ static void note_ranges(const struct native *n)
 }
 
 /*
- * There is no note for a program that runs, whose work is on its way, for files that are just being folded,
- * and with a budget, where launches without a record are results too. With windows, work at their edges has
- * no record in any case: it is worth a note only when the program did not end by exit.
+ * There is no note for a program that runs, whose work is on its way, and for files that are just being folded.
+ * With windows, work at their edges has no record in any case: it is worth a note only when the program did not
+ * end by exit.
  */
 static void note_unrecorded(const struct native *n)
 {
@@ -146,7 +146,7 @@ static void note_unrecorded(const struct native *n)
 	uint64_t nr = n->status.nr_owed > n->counts.recorded ? n->status.nr_owed - n->counts.recorded : 0;
 	bool is_gone = n->ended && n->end == SONDE_END_GONE;
 
-	if (in->is_running || n->r->options.nr_files || n->budget.budget_ppm ||
+	if (in->is_running || n->r->options.nr_files ||
 		(n->is_windowed && n->ended && n->end == SONDE_END_EXIT))
 		return;
 	in->nr_unrecorded = nr;
@@ -181,7 +181,6 @@ static void note_work(const struct native *n)
 static void note_all(struct native *n)
 {
 	sonde_native__note_windows(n);
-	sonde_native__note_budget(n);
 	note_damage(n);
 	note_losses(n);
 	note_ranges(n);
@@ -314,7 +313,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	if (rec->time.end_ns)
 		sonde_launch_metrics__set(
 			m, v, LAUNCH_TIME, (double)(rec->time.end_ns - rec->time.start_ns));
-	if (rec->is_untimed || !sonde_native__event(src, rec->payload, &e))
+	if (!sonde_native__event(src, rec->payload, &e))
 		return 0;
 	if (e.type == SONDE_EVENT_MEMCPY)
 		sonde_launch_metrics__set(m, v, LAUNCH_BYTES, (double)f[SONDE_COPY_BYTES]);

@@ -370,9 +370,8 @@ static void read_block(struct native *n, const struct sonde_block_head *h, const
 		read_piece(n, p, h->nr_bytes);
 		break;
 	case SONDE_BLOCK_BUDGET:
-		if (h->nr_bytes >= offsetof(struct sonde_budget_status, slow_ppm))
-			memcpy(&n->budget, p,
-				h->nr_bytes < sizeof(n->budget) ? h->nr_bytes : sizeof(n->budget));
+		if (h->nr_bytes >= sizeof(n->budget))
+			memcpy(&n->budget, p, sizeof(n->budget));
 		break;
 	case SONDE_BLOCK_WINDOW:
 		read_mark(n, p, h->nr_bytes);

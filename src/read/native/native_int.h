@@ -2,7 +2,7 @@
  * Inside the reading room: a native capture, file by file.
  *
  *   native_file.c     the files and blocks of a capture → strings, clocks, texts, pieces of each stream
- *   native_windows.c  when the program was captured; when GPU work was timed, and the launches nobody timed
+ *   native_windows.c  when the program was captured
  *   native_stream.c   pieces → events, launches
  *   native_stack.c    pushes and pops → range entries
  *   native_events.c   all other events: start/end ranges, graphs, marks, calls, devices, what the GPU did
@@ -59,7 +59,6 @@ struct native_launch {
 	uint32_t set;	/* of ranges open */
 	uint32_t piece; /* it is in, which knows its thread */
 	bool is_unchosen;
-	bool is_untimed; /* its work was not recorded: a budget */
 };
 
 /* Memory taken or given back. All other work of the GPU becomes records at once: see sonde_stream__work. */
@@ -127,7 +126,6 @@ struct native {
 	bool is_windowed; /* there are windows, if none: ranges and launches are missing */
 	struct sonde_str meta;
 	struct sonde_budget_status budget; /* budget_ppm 0 = there is none */
-	uint64_t sampled_ns; /* launches were counted all the time until then; UINT64_MAX = to the end */
 	struct sonde_status status;
 	bool ended, is_cut; /* is_cut: the file ends inside a block */
 	bool is_written;    /* somebody had it locked to write to it, before it was read */
@@ -200,13 +198,10 @@ uint64_t sonde_native__window_end_ns(struct native *n, uint32_t window);
 void sonde_native__note_windows(struct native *n);
 /* Puts them among the records; false when memory is short. */
 bool sonde_native__keep_windows(struct native *n);
-void sonde_native__note_budget(struct native *n);
 /* By launch: whether it has work; NULL when memory is short. The caller's to free. */
 bool *sonde_native__have_work(const struct native *n);
 /* The numbers of `memory` by time, when their launches are known; NULL when memory is short. The caller's to free. */
 struct sonde_keyed *sonde_native__order_memory(const struct native *n);
-/* With a budget: launches without work become work without times; false when memory is short. */
-bool sonde_native__count_untimed(struct native *n);
 int sonde_native__join(struct native *n, struct sonde_err *err);
 /* The blocks of a sampler. */
 void sonde_native__counters(struct native *n, struct sonde_str payload);

@@ -445,10 +445,6 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 		complete_records(&j);
 		add_memory(&j);
 	}
-	if (!sonde_native__failed(n) && n->budget.budget_ppm) {
-		n->src->work.failed |= !sonde_native__count_untimed(n);
-		j.is_out_of_order = true;
-	}
 	n->nr_works = n->r->records.nr - n->first_record + n->memory.nr + j.nr_folded;
 	if (j.is_out_of_order)
 		order_records(n);

@@ -126,8 +126,7 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 		.correlation = (uint32_t)e->field[0],
 		.set = current_set(s),
 		.is_unchosen = e->is_unchosen,
-		.piece = s->piece,
-		.is_untimed = e->is_untimed};
+		.piece = s->piece};
 
 	sonde_put(&s->n->src->work, &s->n->launches, launch);
 	if (s->n->r->options.for_replay)
