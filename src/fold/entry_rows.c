@@ -37,17 +37,16 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_launch *launch = &l->launches.at[i];
 		const struct sonde_record_time *t = &l->records->records.at[i].time;
+		struct gain *g = &sets[launch->open];
 
 		if (t->end_ns < t->start_ns || !t->end_ns)
 			continue;
-		if (launch->state == SONDE_LAUNCH_TAKEN)
-			add_gain(&sets[launch->open],
-				&(struct gain){.gpu_ns = t->end_ns - t->start_ns,
-					.first_ns = t->start_ns,
-					.last_ns = t->end_ns,
-					.end_ns = t->end_ns & INT64_MAX});
-		else
-			add_gain(&sets[launch->open], &(struct gain){.end_ns = t->end_ns & INT64_MAX});
+		g->end_ns = t->end_ns > g->end_ns ? t->end_ns : g->end_ns;
+		if (launch->state != SONDE_LAUNCH_TAKEN)
+			continue;
+		g->first_ns = !g->last_ns || t->start_ns < g->first_ns ? t->start_ns : g->first_ns;
+		g->last_ns = t->end_ns > g->last_ns ? t->end_ns : g->last_ns;
+		g->gpu_ns += t->end_ns - t->start_ns;
 	}
 }
 
@@ -86,9 +85,9 @@ static int by_begin(const void *a, const void *b)
  */
 struct plan {
 	uint32_t nr, seen, step;
-	bool has_entries; /* to be kept or not */
 	bool is_unsorted;
-	struct sonde_entry last;
+	double wall_ns; /* of all entries, also of those that are not kept; NaN as soon as that of one is not known */
+	struct sonde_range_time last;
 };
 
 /* What people feel: work that was launched last may end long after the range. */
@@ -117,15 +116,6 @@ static struct sonde_entry make_entry(const struct sonde_folding *f, const struct
 		.label = range->label};
 }
 
-/* The wall time of all entries, also of those that are not kept; NaN as soon as that of one is not known. */
-static void add_wall(struct sonde_times *times, struct plan *p, uint64_t wall_ns)
-{
-	if (!p->has_entries)
-		times->wall_ns = 0;
-	p->has_entries = true;
-	times->wall_ns += wall_ns == SONDE_NO_WALL ? NAN : (double)wall_ns;
-}
-
 static void count_entries(
 	const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
 {
@@ -133,15 +123,17 @@ static void count_entries(
 
 	for (i = 0; i < f->r->ranges.nr; i++) {
 		const struct sonde_range_time *t = &f->r->ranges.at[i].time;
-		struct sonde_entry e = {.begin_ns = t->begin_ns, .host_ns = t->end_ns - t->begin_ns};
-		uint32_t visit = f->visit_of[i];
-		struct plan *p = visit == SONDE_NONE ? NULL : &plans[visit];
+		uint64_t wall_ns;
+		struct plan *p;
 
-		if (!p)
+		if (f->visit_of[i] == SONDE_NONE)
 			continue;
-		add_wall(&f->c->visits.at[visit].times, p, wall_of(f, ranges, i));
-		p->is_unsorted |= p->nr++ && by_begin(&p->last, &e) > 0;
-		p->last = e;
+		p = &plans[f->visit_of[i]];
+		wall_ns = wall_of(f, ranges, i);
+		p->wall_ns += wall_ns == SONDE_NO_WALL ? NAN : (double)wall_ns;
+		p->is_unsorted |= p->nr++ && (t->begin_ns < p->last.begin_ns ||
+						     (t->begin_ns == p->last.begin_ns && t->end_ns < p->last.end_ns));
+		p->last = *t;
 	}
 }
 
@@ -155,6 +147,8 @@ static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
 
 		for (p->step = 1; p->nr > (uint64_t)SONDE_MAX_ENTRIES * p->step;)
 			p->step *= 2;
+		if (p->nr)
+			c->visits.at[i].times.wall_ns = p->wall_ns;
 		c->visits.at[i].first_entry = (uint32_t)total;
 		total += p->is_unsorted ? p->nr : (p->nr + p->step - 1) / p->step;
 		if (total >= SONDE_NONE)

@@ -134,6 +134,18 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 	return true;
 }
 
+/* Without work that ends later, wall times are host times: they need not be sorted twice. */
+static bool are_walls_host_times(const struct sonde_entry_runs *runs)
+{
+	size_t i, k;
+
+	for (i = 0; i < runs->at.nr; i++)
+		for (k = 0; k < runs->at.at[i].nr; k++)
+			if (runs->at.at[i].at[k].wall_ns != runs->at.at[i].at[k].host_ns)
+				return false;
+	return true;
+}
+
 bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -142,7 +154,9 @@ bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct son
 
 	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++) {
 		out->of[i] = no_distribution;
-		if (ok && (i == SONDE_ENTRY_HOST || i == SONDE_ENTRY_WALL || out->runs.has_gpu))
+		if (ok && i == SONDE_ENTRY_WALL && are_walls_host_times(&out->runs))
+			out->of[i] = out->of[SONDE_ENTRY_HOST];
+		else if (ok && (i == SONDE_ENTRY_HOST || i == SONDE_ENTRY_WALL || out->runs.has_gpu))
 			ok = sonde_distribution_build(
 				&out->of[i], &out->runs, (enum sonde_entry_time)i);
 	}
