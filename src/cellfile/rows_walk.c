@@ -68,20 +68,32 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 	sonde_walk_require(w, v->entry_step || !v->nr_entries);
 }
 
+/* Layout 13 had three more, of what a budget had not timed: behind the memory. */
+#define FIRST_GONE SONDE_TIME(idle_by)
+#define NR_GONE	   3
+
 /* Only known times are written: a bit for each says which. */
 static void move_times(struct sonde_walk *w, struct sonde_visit *v)
 {
-	bool is_known[SONDE_NR_TIMES], *flags[2 + SONDE_NR_TIMES] = {&v->is_present, &v->is_open};
-	double *times = sonde_times_at(&v->times);
-	size_t i;
+	double none[NR_GONE] = {NAN, NAN, NAN}, *times[SONDE_NR_TIMES + NR_GONE];
+	bool is_known[SONDE_NR_TIMES + NR_GONE], *flags[2 + SONDE_NR_TIMES + NR_GONE] = {&v->is_present, &v->is_open};
+	size_t i, nr = 0;
 
 	for (i = 0; i < SONDE_NR_TIMES; i++) {
-		is_known[i] = !isnan(times[i]);
+		if (i == FIRST_GONE && !sonde_walk_knows(w, 14))
+			while (nr < FIRST_GONE + NR_GONE) {
+				times[nr] = &none[nr - FIRST_GONE];
+				nr++;
+			}
+		times[nr++] = &sonde_times_at(&v->times)[i];
+	}
+	for (i = 0; i < nr; i++) {
+		is_known[i] = !isnan(*times[i]);
 		flags[2 + i] = &is_known[i];
 	}
-	sonde_walk_flags(w, flags, 2 + SONDE_NR_TIMES);
-	for (i = 0; i < SONDE_NR_TIMES; i++)
-		times[i] = is_known[i] ? sonde_walk_double(w, times[i]) : NAN;
+	sonde_walk_flags(w, flags, 2 + nr);
+	for (i = 0; i < nr; i++)
+		*times[i] = is_known[i] ? sonde_walk_double(w, *times[i]) : NAN;
 }
 
 static bool is_before(const struct sonde_visit *a, const struct sonde_visit *b)

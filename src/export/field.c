@@ -29,12 +29,6 @@ static double make_queue_mean(const struct sonde_report *r, const struct sonde_n
 	return n->nr_queued ? n->times.queue_ns / NS_PER_MS / (double)n->nr_queued : NAN;
 }
 
-static double make_launch_error(const struct sonde_report *r, const struct sonde_node *n)
-{
-	(void)r;
-	return ceil(n->times.launch_error);
-}
-
 /* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
 enum type { MADE, NS, BYTES, COUNT };
 
@@ -64,10 +58,7 @@ const struct sonde_field sonde_fields[] = {
 	{"instances", "instances", "entries", NUMBER, HOST | MEMORY, 0, IN(COUNT, instances)},
 	{"kernel_count", "launches", "launches", NUMBER, PLAIN | TIMED | IDLE | MEMORY | RANKS, 0,
 		IN(COUNT, launches)},
-	{"kernel_count_error", "launches_error", "±", NUMBER, TIMED, MAYBE, BY(make_launch_error)},
 	{"total_ms", "inclusive_ms", "incl ms", MS, PLAIN | TIMED | RANKS, 0, IN(NS, time_ns)},
-	{"total_ms_error", "inclusive_ms_error", "± ms", MS, TIMED, MAYBE, IN(NS, times.time_error_ns)},
-	{"timed_launches", "timed_launches", "timed", NUMBER, TIMED, MAYBE, IN(BYTES, times.timed)},
 	{"kernel_count", "exclusive_launches", "own", NUMBER, 0, OWN, IN(COUNT, own_launches)},
 	{"total_ms", "exclusive_ms", "excl ms", MS, PLAIN, OWN, IN(NS, own_time_ns)},
 	{"busy_ms", "busy_ms", "busy ms", MS, TIMED | IDLE, MAYBE, IN(NS, times.busy_ns)},

@@ -139,12 +139,6 @@ struct sonde_times {
 	double comm_ns;	 /* NCCL kernels ran … */
 	double exposed_ns; /* … and no other kernel of the process on the device */
 	struct sonde_memory_use memory; /* NaN also where the region had none */
-	/*
-	 * With a budget: launches that were timed, and ± of the launches' time, at 95 % (NaN although `timed`
-	 * is known: there is no way to estimate it).
-	 */
-	double timed, time_error_ns;
-	double launch_error; /* ± of their number, where that is an estimate; NaN: it is exact, or cannot be estimated */
 	double idle_by[SONDE_NR_IDLE_CAUSES]; /* idle_ns by enum sonde_idle_cause: these add up to it */
 	double wall_ns; /* of the entries, as struct sonde_entry has it; NaN unless it is known of all */
 };
@@ -155,7 +149,6 @@ struct sonde_times {
 enum sonde_time_sum {
 	SONDE_TIME_ADDS,      /* a sum of those that are known */
 	SONDE_TIME_MOST,      /* the largest: devices have memory of their own */
-	SONDE_TIME_ERRS,      /* a root of squares: scopes err by themselves */
 	SONDE_TIME_OF_SCOPE, /* means nothing for several scopes */
 };
 static inline enum sonde_time_sum sonde_time_sum(size_t time)
@@ -165,9 +158,6 @@ static inline enum sonde_time_sum sonde_time_sum(size_t time)
 		return SONDE_TIME_OF_SCOPE;
 	case SONDE_TIME(memory.peak):
 		return SONDE_TIME_MOST;
-	case SONDE_TIME(time_error_ns):
-	case SONDE_TIME(launch_error):
-		return SONDE_TIME_ERRS;
 	default:
 		return SONDE_TIME_ADDS;
 	}

@@ -380,8 +380,6 @@ void sonde_times_add(struct sonde_times *sum, const struct sonde_times *t, bool 
 			*to = v;
 		else if (how == SONDE_TIME_ADDS)
 			*to += v;
-		else if (how == SONDE_TIME_ERRS)
-			*to = hypot(*to, v);
 		else
 			*to = v > *to ? v : *to;
 	}

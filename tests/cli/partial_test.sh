@@ -69,6 +69,11 @@ of_layout_13() {
 		report -f json tests/data/kineto/trace_compare__base__base.json.gz | tee "$TMP/14.json" | without_wall | diff - "$TMP/13.json" && grep -q '"wall_ms"' "$TMP/14.json"
 }
 ok "one of the layout before is read, without wall times" of_layout_13
+budget_of_layout_13() { # its errors of estimates are skipped, and what comes behind them is what it was
+	report -f json tests/cli/partials/layout13_budget.sondecells -o "$TMP/13.json" && "$SONDE" validate "$TMP/13.json" >/dev/null &&
+		grep -q '"host_ms"' "$TMP/13.json" && ! grep -q _error "$TMP/13.json"
+}
+ok "one of a budget of the layout before is read" budget_of_layout_13
 
 merged() {
 	report "$TMP/a.sondecells" "$TMP/b.sondecells" --partial -o "$TMP/ab.sondecells" &&

@@ -261,7 +261,7 @@ static void test_tables__siblings_are_sorted_as_asked(void **state)
 
 	(void)state;
 	many(&m);
-	expect(&m, sonde_export_csv, &o, "r19,,0,,push_pop,1,1,,0.0029", NULL);
+	expect(&m, sonde_export_csv, &o, "r19,,0,,push_pop,1,1,0.0029", NULL);
 	o.sort = SONDE_SORT_NAME;
 	{
 		struct sonde_buf b = exported(&m, sonde_export_text, &o);
