@@ -316,7 +316,8 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 							   text);
 }
 
-#define HOW "the run replayed with the change"
+#define HOW    "the run replayed with the change"
+#define FASTER "the run replayed with a kernel that takes that much of its time"
 
 static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
@@ -333,7 +334,8 @@ static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const
 	if (rc == 0 && !w->refusal)
 		rc = sonde_replay_predict(w->replay, &gain, list, nr, is_rough, err);
 	if (rc == 0 && !w->refusal)
-		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns, HOW};
+		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns,
+			nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? FASTER : HOW};
 	sonde_arena_release(&arena);
 	return rc;
 }
@@ -345,6 +347,33 @@ int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char 
 		return sonde_err_set(err, SONDE_ERR_USAGE, "more than %d changes at once",
 			SONDE_REPLAY_MOST_CHANGES);
 	return ask(w, out, changes, nr, false, err);
+}
+
+/* Why a change that is none, or is about nothing there, has no gain. */
+static const char *why_not(const char *text)
+{
+	struct sonde_change c;
+
+	if (sonde_change_read(&c, text, NULL) == 0 && c.kind == SONDE_CHANGE_KERNEL &&
+		isnan(c.factor))
+		return "counters of the kernel would tell how far it is from its roofline";
+	return "the capture has nothing that the change is about";
+}
+
+/* Whether a change removes launches with their region: nobody fixes anything that way, it is the
+ * most there is to gain. */
+static bool removes_launches(const struct sonde_whatif *w, const char *text)
+{
+	const struct sonde_replay_region *regions = sonde_whatif_regions(w);
+	struct sonde_change c;
+	size_t i;
+
+	if (sonde_change_read(&c, text, NULL) < 0 || c.kind != SONDE_CHANGE_REMOVE)
+		return false;
+	for (i = 0; i < w->launches->regions.nr; i++)
+		if (regions[i].nr_launches && is_named(w->launches->regions.at[i].id, c.name))
+			return true;
+	return false;
 }
 
 int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_t nr,
@@ -359,8 +388,10 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed"};
 		own = (struct sonde_err){0};
 		if (rc == 0 && ask(w, &out[i], &changes[i], 1, false, &own) < 0)
+			out[i] = (struct sonde_gain){NAN, NAN, NAN, why_not(changes[i])};
+		else if (rc == 0 && removes_launches(w, changes[i]))
 			out[i] = (struct sonde_gain){
-				NAN, NAN, NAN, "the capture has nothing that the change is about"};
+				NAN, NAN, NAN, "how much of it a fix leaves is not known"};
 		else if (rc == 0 && w->refusal)
 			out[i].why = "the replay of the run as it was differs from the run by more "
 				     "than 5 % of the step";

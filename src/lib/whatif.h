@@ -69,9 +69,9 @@ int sonde_whatif_offers(
 	struct sonde_whatif *w, struct sonde_whatif_offer *out, size_t most, struct sonde_err *err);
 
 /*
- * Opens, asks for each change by itself, and closes: `out[i]` belongs to `changes[i]`. A change
- * that cannot be answered has NaN and says why. An error only when nothing could be asked at all,
- * `out` then has its reason too.
+ * Opens, asks for each change by itself, and closes: `out[i]` belongs to `changes[i]`. Removing
+ * launches is no fix, and so has no gain here. A change that cannot be answered has NaN and says
+ * why. An error only when nothing could be asked at all, `out` then has its reason too.
  */
 int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_t nr,
 	const struct sonde_whatif_source *source, struct sonde_err *err);

@@ -514,6 +514,105 @@ static void test_replay__collectives_run_beside_the_rest_or_wait_for_nobody(void
 	end_made(m, r);
 }
 
+/* --- intervals -----------------------------------------------------------------------------------
+ */
+
+/* A made program whose times vary: two runs of it are never alike. */
+struct program {
+	uint64_t seed;
+	double host_us, small_us, large_us, vary;
+	unsigned nr_small;
+	bool waits, is_faster, is_gone;
+};
+
+static double vary(struct program *p, double us)
+{
+	p->seed = p->seed * 6364136223846793005u + 1442695040888963407u;
+	return us * (1 + p->vary * ((double)(p->seed >> 40) / (1 << 23) - 1));
+}
+
+static void run_ns(struct made *m, double us)
+{
+	m->now += (uint64_t)(us * US);
+}
+
+static struct sonde_replay *run_program(struct made *m, struct program p)
+{
+	unsigned i, k;
+
+	for (i = 0; i < 100; i++) {
+		enter(m, STEP);
+		run_ns(m, vary(&p, p.host_us));
+		enter(m, WORK);
+		for (k = 0; k < p.nr_small && !p.is_gone; k++) {
+			launch(m, STREAM_A, SMALL, (uint64_t)vary(&p, p.small_us));
+			run_ns(m, vary(&p, p.host_us / 8));
+		}
+		leave(m);
+		launch(m, STREAM_A, LARGE,
+			(uint64_t)vary(&p, p.is_faster ? p.large_us / 2 : p.large_us));
+		enter(m, LOG);
+		if (p.waits)
+			sync_stream(m, STREAM_A);
+		leave(m);
+		run_ns(m, vary(&p, p.host_us));
+		leave(m);
+	}
+	return open_made(m);
+}
+
+/* The step of a program that has the change, in another run. */
+static double step_of(struct program p)
+{
+	struct made *m = begin_made();
+	struct sonde_replay *r = run_program(m, p);
+	double us = sonde_replay_summary(r)->measured_ns / US;
+
+	end_made(m, r);
+	return us;
+}
+
+static void test_replay__intervals_hold_when_the_change_is_made(void **state)
+{
+	struct sonde_replay_change changes[3] = {of_kernel(LARGE, 0.5),
+		in_region(SONDE_CHANGE_NOSYNC, LOG), in_region(SONDE_CHANGE_REMOVE, WORK)};
+	struct sonde_replay_gain gains[3];
+	unsigned i, k, nr = 0, held = 0;
+
+	(void)state;
+	for (i = 0; i < 60; i++) {
+		struct program p = {.seed = i + 1,
+			.host_us = 10 + i % 7 * 20,
+			.small_us = 2 + i % 3 * 10,
+			.large_us = 20 + i % 11 * 30,
+			.vary = 0.02 + 0.05 * (i % 4),
+			.nr_small = 2 + i % 5 * 4,
+			.waits = true};
+		struct made *m = begin_made();
+		struct sonde_replay *r = run_program(m, p);
+		double base = sonde_replay_summary(r)->base_ns / US, gained;
+
+		for (k = 0; k < 3; k++)
+			assert_int_equal(
+				sonde_replay_predict(r, &gains[k], &changes[k], 1, false, NULL), 0);
+		end_made(m, r);
+		for (k = 0; k < 3; k++) {
+			struct program q = p;
+
+			q.seed += 1000;
+			q.is_faster = k == 0;
+			q.waits = k != 1;
+			q.is_gone = k == 2;
+			gained = base - step_of(q);
+			nr++;
+			held += gains[k].low_ns / US <= gained && gained <= gains[k].high_ns / US;
+			assert_near(gains[k].ns / US, gained, 0.1 * base);
+		}
+	}
+	if (held < 0.9 * nr)
+		fail_msg("%u of %u intervals hold", held, nr);
+}
+
 /* --- threads -------------------------------------------------------------------------------------
  */
 
@@ -713,6 +812,7 @@ int main(void)
 		cmocka_unit_test(test_replay__nodes_of_a_graph_keep_their_order),
 		cmocka_unit_test(test_replay__a_full_queue_lets_the_host_go_on_when_work_is_done),
 		cmocka_unit_test(test_replay__collectives_run_beside_the_rest_or_wait_for_nobody),
+		cmocka_unit_test(test_replay__intervals_hold_when_the_change_is_made),
 		cmocka_unit_test(test_replay__threads_that_take_turns_are_one_relay),
 		cmocka_unit_test(test_replay__threads_side_by_side_are_relays_of_their_own),
 		cmocka_unit_test(test_replay__input_that_contradicts_itself_is_refused),

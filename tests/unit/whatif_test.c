@@ -10,17 +10,20 @@ static const struct sonde_whatif_source source = {.paths = resnet, .nr_paths = 1
 
 static void test_whatif__gains_are_told_one_by_one(void **state)
 {
-	static const char *const changes[] = {"kernel:conv2d=0.5x", "graph:nowhere", "no change"};
-	struct sonde_gain gains[3];
+	static const char *const changes[] = {"kernel:conv2d=0.5x", "graph:nowhere", "no change",
+		"kernel:conv2d=roofline", "remove:residual"};
+	struct sonde_gain gains[5];
 	struct sonde_err err = {0};
 
 	(void)state;
-	assert_int_equal(sonde_whatif_gains(gains, changes, 3, &source, &err), 0);
+	assert_int_equal(sonde_whatif_gains(gains, changes, 5, &source, &err), 0);
 	assert_true(gains[0].ns_per_step > 1.5e6 && gains[0].ns_per_step < 1.8e6);
 	assert_true(
 		gains[0].low_ns < gains[0].ns_per_step && gains[0].ns_per_step < gains[0].high_ns);
 	assert_true(isnan(gains[1].ns_per_step) && isnan(gains[1].low_ns) && gains[1].why);
 	assert_true(isnan(gains[2].ns_per_step) && gains[2].why);
+	assert_non_null(strstr(gains[3].why, "roofline"));
+	assert_true(isnan(gains[4].ns_per_step)); /* that is no fix */
 }
 
 static void test_whatif__what_cannot_be_replayed_has_no_gain_and_says_why(void **state)
