@@ -176,37 +176,6 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_SAMPLING_NOT_BUILT] = {"this sonde was built without CUPTI's headers: it "
 					   "cannot sample counters",
 		"build it where CUPTI 12.6 or newer is installed", PLAIN},
-
-	[SONDE_WHEN_COMPUTE_BOUND] = {"It is limited by computation",
-		"a lower precision or less work makes it faster", PLAIN},
-	[SONDE_WHEN_MEMORY_BOUND] = {"It is limited by memory",
-		"fuse kernels, so that less is read and written", PLAIN},
-	[SONDE_WHEN_LATENCY_BOUND] = {"Neither computation nor memory is busy",
-		"give each launch more work, or run several at once", PLAIN},
-	[SONDE_WHEN_NO_COUNTERS] = {"What limits it is not known",
-		"the capture has no counters; `sonde run` samples them where the machine lets it "
-		"(`sonde doctor` says)", PLAIN},
-	[SONDE_WHEN_NOT_SAMPLED] = {"What limits it is not known",
-		"no counters were sampled; `sonde doctor` says what this machine lets sonde do", PLAIN},
-
-	[SONDE_WHEN_IDLE_UNTOLD] = {"for a reason the capture does not tell",
-		"Look at what is before and after it on the timeline (`sonde report -f html`)", PLAIN},
-	[SONDE_WHEN_IDLE] = {"the host did not launch fast enough (launch-bound)",
-		"Launch fewer and larger kernels, or replay them as a CUDA graph", PLAIN},
-	{"the host was in a synchronisation",
-		"Leave out the synchronisation, or do it later "
-		"(.item(), .cpu(), cudaDeviceSynchronize)", PLAIN},
-	{"the host was in the call of a copy",
-		"Copy from pinned memory, asynchronously and ahead of time", PLAIN},
-	{"the host was allocating or freeing GPU memory",
-		"Allocate once and reuse the memory, or use a memory pool", PLAIN},
-	{"the host was outside CUDA",
-		"Do the host's work ahead, in another thread or process, while the GPU has work", PLAIN},
-	{"the next work was launched but had to wait",
-		"Look for events and other dependencies between streams", PLAIN},
-	{"the GPU was busy with work of other regions", "", PLAIN},
-	{"for a reason the capture does not tell",
-		"Capture with `sonde run` to see what the host did", PLAIN},
 };
 
 const struct sonde_advice *sonde_advice_on(enum sonde_situation s)

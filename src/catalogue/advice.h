@@ -1,7 +1,7 @@
 /*
  * Advice: every situation sonde explains to its user, what is said about it and
  * what to do next. One table, whoever meets the situation: ncu's log, the
- * sampler, the doctor, a stage of `sonde run`, a report's verdict.
+ * sampler, the doctor, a stage of `sonde run`. Why a program is slow is another table (causes.h).
  *
  * A new situation is a constant here and a row in advice.c; a message of a tool
  * that means it is a pattern there.
@@ -71,18 +71,7 @@ enum sonde_situation {
 	SONDE_WHEN_SAMPLING_NO_MEMORY,
 	SONDE_WHEN_SAMPLING_REFUSED,
 	SONDE_WHEN_SAMPLING_NOT_BUILT,
-
-	/* The limit of the region with the most time. */
-	SONDE_WHEN_COMPUTE_BOUND,
-	SONDE_WHEN_MEMORY_BOUND,
-	SONDE_WHEN_LATENCY_BOUND,
-	SONDE_WHEN_NO_COUNTERS,
-	SONDE_WHEN_NOT_SAMPLED, /* the same for a capture of `sonde run`: another is no help */
-
-	SONDE_WHEN_IDLE_UNTOLD, /* the last below, likewise */
-	/* Why a GPU was idle: in the order of enum sonde_idle_cause. */
-	SONDE_WHEN_IDLE,
-	SONDE_NR_SITUATIONS = SONDE_WHEN_IDLE + 8,
+	SONDE_NR_SITUATIONS,
 };
 
 struct sonde_advice {

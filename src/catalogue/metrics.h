@@ -88,10 +88,12 @@ enum sonde_metric_role {
 	SONDE_ROLE_FMA,		   /* pipes of the SMs, % of their peaks */
 	SONDE_ROLE_ALU,
 	SONDE_ROLE_FP64,
-	SONDE_ROLE_L2,
+	SONDE_ROLE_L2,		   /* levels of the memory, % of their peaks; DRAM is one of SONDE_ROLE_MEMORY */
 	SONDE_ROLE_L1,
+	SONDE_ROLE_SHARED,
 	SONDE_ROLE_CLOCK,	   /* of the multiprocessors while kernels ran */
 	SONDE_ROLE_OCCUPANCY_MOST, /* what the launch configuration allows of it */
+	SONDE_ROLE_WAVES,	   /* blocks of a launch, in what the GPU holds at once */
 	SONDE_ROLE_DRAM_BYTES,
 	SONDE_ROLE_DRAM_READ,
 	SONDE_ROLE_DRAM_WRITTEN,

@@ -233,6 +233,8 @@ int sonde_invariant__check(struct sonde_validation *v, const json_t *document)
 			v, document, "range_aggregates", check_summary, document);
 	if (rc == 0)
 		rc = sonde_invariant__each(v, document, "scopes", check_scope, document);
+	if (rc == 0)
+		rc = sonde_invariant__check_findings(v, document);
 	if (rc || !is_whole)
 		return rc;
 	return sonde_invariant__in(v, document, "aggregate", check_aggregate, document);

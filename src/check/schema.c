@@ -242,6 +242,13 @@ static int check_min_items(const struct eval *e, const json_t *least)
 		json_array_size(e->value), (long long)json_integer_value(least));
 }
 
+static int check_max_items(const struct eval *e, const json_t *keyword)
+{
+	if (json_array_size(e->value) > (size_t)json_integer_value(keyword))
+		return sonde_validation__fail(e->v, "has more than %lld items", (long long)json_integer_value(keyword));
+	return 0;
+}
+
 static int check_ref(const struct eval *e, const json_t *ref)
 {
 	static const char prefix[] = "#/$defs/";
@@ -286,6 +293,7 @@ static const struct {
 	{"additionalProperties", check_additional},
 	{"items", check_items},
 	{"minItems", check_min_items},
+	{"maxItems", check_max_items},
 	{"minLength", check_min_length},
 	{"minimum", check_minimum},
 	{"pattern", check_pattern},

@@ -31,6 +31,7 @@ int sonde_schema__check(
  *   invariant_document.c   the whole file: coverage, ranks, scopes and aggregates
  *   invariant_report.c     one report: the order of its regions, and what sums up over them
  *   invariant_region.c     one region: what it says about itself, its kernels, times, entries and figures
+ *   invariant_findings.c   findings, against the rows that they rest on
  *   invariant_diff.c       comparisons
  */
 int sonde_invariant__check(struct sonde_validation *v, const json_t *document);
@@ -41,6 +42,7 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 int sonde_invariant__check_figures(
 	struct sonde_validation *v, const json_t *region, const json_t *totals);
 int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of);
+int sonde_invariant__check_findings(struct sonde_validation *v, const json_t *document);
 int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document);
 
 /* --- what they share -------------------------------------------------------------------------- */

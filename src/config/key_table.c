@@ -207,6 +207,7 @@ const struct hydra_key sonde_keys[] = {
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
 		"override"),
+	TEXT("report.step", "null", "id of the region that findings count by; null = the repeated one with the most time"),
 	WORD("report.sort", "order", "order|time|launches|name", "order of sibling regions"),
 	LIST("report.scope", "[]",
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),

@@ -536,6 +536,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json_z(&x.w, "schema", "sonde.report/1");
 		sonde_json__write_head(&x);
 		sonde_json__write_ranks(&x);
+		sonde_json__write_findings(&x);
 		write_columns(&x);
 		write_scopes(&x);
 		write_aggregates(&x);

@@ -31,6 +31,8 @@ void sonde_json__write_head(struct sonde_json_export *x);
 void sonde_json__write_entries(
 	struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_node *n);
 /* "ranks" of the document, and of a region in an aggregate: nothing where there are not two. */
+/* Nothing where there are none, or the report that they are about is not shown. */
+void sonde_json__write_findings(struct sonde_json_export *x);
 void sonde_json__write_ranks(struct sonde_json_export *x);
 void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */

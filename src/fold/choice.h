@@ -22,6 +22,7 @@ struct sonde_choice {
 	/* With nothing named: only what narrow tables show, for outputs that show no more. */
 	bool headline_only;
 	bool no_aggregate;
+	const char *step; /* id of the region that findings count by; NULL or "" = the repeated one with the most time */
 };
 
 /* Whether tables show it when nobody chose metrics. */

@@ -11,7 +11,7 @@
 
 #include "base/bisect.h"
 #include "base/keysort.h"
-#include "catalogue/advice.h"
+#include "catalogue/causes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -321,25 +321,16 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 
 /* --- gaps ---------------------------------------------------------------------------------------- */
 
-static_assert(SONDE_WHEN_IDLE + SONDE_NR_IDLE_CAUSES == SONDE_NR_SITUATIONS, "one for each cause");
+static_assert((int)SONDE_CAUSE_NOT_TOLD == SONDE_IDLE_UNKNOWN && SONDE_IDLE_UNKNOWN + 1 == SONDE_NR_IDLE_CAUSES, "causes begin with these");
 
 const char *sonde_idle_cause_name(enum sonde_idle_cause c)
 {
-	static const char *const names[] = {[SONDE_IDLE_LAUNCH] = "launch",
-		[SONDE_IDLE_SYNC] = "sync",
-		[SONDE_IDLE_COPY] = "copy",
-		[SONDE_IDLE_ALLOC] = "alloc",
-		[SONDE_IDLE_HOST] = "host",
-		[SONDE_IDLE_QUEUED] = "queued",
-		[SONDE_IDLE_OTHER] = "other_stream",
-		[SONDE_IDLE_UNKNOWN] = "unknown"};
-
-	return names[c];
+	return sonde_causes[c].name;
 }
 
 const char *sonde_idle_cause_words(enum sonde_idle_cause c)
 {
-	return sonde_advice_on(SONDE_WHEN_IDLE + c)->says;
+	return sonde_causes[c].why;
 }
 
 bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l)

@@ -207,6 +207,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 		is_default(c, "report.metrics") && !(is_named && !is_default(c, CLI "metrics"));
 	s->fold.choice.sections_by_default =
 		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
+	s->fold.choice.step = hydra_config_str(c, "report.step").p;
 	s->fold.choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
 	s->options.view = view_named(hydra_config_str(c, "report.view"));
 	s->options.lists_entries = hydra_config_bool(c, "report.entries");

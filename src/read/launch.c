@@ -36,6 +36,11 @@ struct sonde_str sonde_launch__copy_name(uint64_t kind)
 		"[CUDA memcpy Device-to-Device]", "[CUDA memcpy Host-to-Host]",
 		"[CUDA memcpy Peer-to-Peer]"};
 
+	if (kind == (1 | SONDE_COPY_PAGEABLE))
+		return SONDE_STR("[CUDA memcpy Host-to-Device, pageable]");
+	if (kind == (2 | SONDE_COPY_PAGEABLE))
+		return SONDE_STR("[CUDA memcpy Device-to-Host, pageable]");
+	kind &= ~(uint64_t)SONDE_COPY_PAGEABLE;
 	return sonde_str_from(names[kind < sizeof(names) / sizeof(names[0]) ? kind : 0]);
 }
 

@@ -34,6 +34,8 @@ struct sonde_kernel_names {
 /* The function of a kernel that the source calls string `raw`. */
 uint32_t sonde_kernel_names__function(
 	struct sonde_kernel_names *t, struct sonde_records *r, uint32_t raw);
+/* Added to a kind of copy, where it is known that the memory of the host is not pinned. */
+#define SONDE_COPY_PAGEABLE 0x100u
 /* The name of a copy, by CUPTI's kind of copy. */
 struct sonde_str sonde_launch__copy_name(uint64_t kind);
 

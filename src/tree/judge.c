@@ -4,51 +4,109 @@
 #include <math.h>
 #include <string.h>
 
-double sonde_figure_of(
-	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role)
+/* The best metric of a role that has a figure, from the so many-th on; SONDE_NONE: none has. */
+static uint32_t column_of(
+	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role, size_t from)
 {
 	const struct sonde_role_metric *m = sonde_metric_roles[role].at;
 	size_t i;
 
-	for (i = 0; i < SONDE_ROLE_METRICS && m[i].name; i++) {
+	for (i = from; i < SONDE_ROLE_METRICS && m[i].name; i++) {
 		uint32_t column = sonde_tree_column(t, m[i].name);
 
 		if (column != SONDE_NONE && column < f->nr && !isnan(f->at[column].v))
-			return f->at[column].v;
+			return column;
 	}
-	return NAN;
+	return SONDE_NONE;
+}
+
+double sonde_figure_of(
+	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role)
+{
+	uint32_t column = column_of(t, f, role, 0);
+
+	return column == SONDE_NONE ? NAN : f->at[column].v;
 }
 
 const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS] = {
 	SONDE_ROLE_ISSUE, SONDE_ROLE_TENSOR, SONDE_ROLE_FMA, SONDE_ROLE_ALU, SONDE_ROLE_FP64};
 const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {SONDE_ROLE_L2, SONDE_ROLE_L1};
 
-/* The busiest of parts that were sampled one by one: Nsight Compute makes its throughputs like that. */
-static double busiest_of(const struct sonde_tree *t, const struct sonde_figures *f,
-	const enum sonde_metric_role *roles, size_t nr)
+/* Takes a part of the SMs or the memory where it is busier than those before it. */
+static void take_part(struct sonde_limiter *most, const struct sonde_figures *f, uint32_t column, const char *word)
 {
-	double most = NAN;
+	if (column == SONDE_NONE || (most->word && f->at[column].v <= most->pct))
+		return;
+	most->word = word;
+	most->pct = f->at[column].v;
+	most->column = column;
+}
+
+#define MOST_OF_IT 0.8 /* of a throughput: a part that has less does not explain it */
+
+/* One of the two sides that may hold work back. */
+struct side {
+	struct sonde_limiter of; /* its busiest part where that is known, else all of it */
+	double pct;	       /* how busy all of it is */
+};
+
+/* Nsight Compute's throughputs are those of their busiest part; without one the parts that were sampled make it. */
+static struct side find_side(
+	const struct sonde_figures *f, uint32_t whole, const char *word, struct sonde_limiter part)
+{
+	if (whole == SONDE_NONE)
+		return (struct side){part, part.pct};
+	if (part.word && part.pct >= MOST_OF_IT * f->at[whole].v)
+		return (struct side){part, f->at[whole].v};
+	return (struct side){{word, part.is_memory, f->at[whole].v, whole}, f->at[whole].v};
+}
+
+static struct side find_sm(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	static const char *const words[SONDE_NR_SM_PARTS] = {"issue", "tensor", "fma", "alu", "fp64"};
+	struct sonde_limiter part = {.pct = NAN, .column = SONDE_NONE};
 	size_t i;
 
-	for (i = 0; i < nr; i++)
-		most = fmax(most, sonde_figure_of(t, f, roles[i])); /* of a NaN and a number: the number */
-	return most;
+	for (i = 0; i < SONDE_NR_SM_PARTS; i++)
+		take_part(&part, f, column_of(t, f, sonde_sm_parts[i], 0), words[i]);
+	return find_side(f, column_of(t, f, SONDE_ROLE_SM, 0), "compute", part);
+}
+
+/* The caches alone do not tell how busy DRAM was: without SONDE_ROLE_MEMORY nothing is known. */
+static struct side find_memory(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	struct sonde_limiter part = {.is_memory = true, .pct = NAN, .column = SONDE_NONE};
+	uint32_t whole = column_of(t, f, SONDE_ROLE_MEMORY, 0), dram = column_of(t, f, SONDE_ROLE_MEMORY, 1);
+
+	if (whole == SONDE_NONE)
+		return (struct side){part, NAN};
+	take_part(&part, f, dram, "dram");
+	take_part(&part, f, column_of(t, f, SONDE_ROLE_L2, 0), "l2");
+	take_part(&part, f, column_of(t, f, SONDE_ROLE_L1, 0), "l1");
+	take_part(&part, f, column_of(t, f, SONDE_ROLE_SHARED, 0), "shared");
+	return find_side(f, whole == dram ? SONDE_NONE : whole, "memory", part);
+}
+
+struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct sonde_figures *f)
+{
+	struct side sm = find_sm(t, f), memory = find_memory(t, f);
+	bool is_memory = memory.pct > sm.pct;
+	struct sonde_limiter out = is_memory ? memory.of : sm.of;
+
+	if (isnan(sm.pct) || isnan(memory.pct))
+		return (struct sonde_limiter){.pct = NAN, .column = SONDE_NONE};
+	if (sm.pct < SONDE_LOW_PCT && memory.pct < SONDE_LOW_PCT)
+		out.word = "latency";
+	return out;
 }
 
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	double sm = sonde_figure_of(t, f, SONDE_ROLE_SM);
-	double mem = sonde_figure_of(t, f, SONDE_ROLE_MEMORY);
+	struct sonde_limiter l = sonde_limiter_find(t, f);
 
-	if (isnan(sm)) {
-		sm = busiest_of(t, f, sonde_sm_parts, SONDE_NR_SM_PARTS);
-		mem = isnan(mem) ? mem : fmax(mem, busiest_of(t, f, sonde_memory_parts, SONDE_NR_MEMORY_PARTS));
-	}
-	if (isnan(sm) || isnan(mem))
-		return NULL;
-	if (sm < SONDE_LOW_PCT && mem < SONDE_LOW_PCT)
-		return "latency";
-	return sm >= mem ? "compute" : "memory";
+	if (!l.word || strcmp(l.word, "latency") == 0)
+		return l.word;
+	return l.is_memory ? "memory" : "compute";
 }
 
 const char *sonde_bound(const struct sonde_node *n)

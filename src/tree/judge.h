@@ -11,11 +11,18 @@ double sonde_figure_of(
 	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role);
 
 /*
- * The limiter, which holds the region back: "compute" or "memory", the larger of SM and
- * memory throughput, or "latency" when both are below SONDE_LOW_PCT. NULL when
- * one of the two is unknown. The figures are the region's inclusive ones.
+ * The limiter, which holds the work back: the part of the SMs or the level of the memory that is
+ * busiest, where SM or memory throughput is at least SONDE_LOW_PCT; "latency" when both are below. "compute"
+ * or "memory" where it is not known which part. No word when one of the two throughputs is unknown: nothing is guessed.
  */
 #define SONDE_LOW_PCT 40.0
+struct sonde_limiter {
+	const char *word; /* "dram", "l2", "l1", "shared", "tensor", "fma", …, "latency"; NULL = not known */
+	bool is_memory;
+	double pct;	 /* how busy that is, % of its peak; of latency the busier throughput */
+	uint32_t column; /* the metric that says so */
+};
+struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct sonde_figures *f);
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
 /* Where parts were sampled and no throughput: the SMs, and the memory beside its role, are as busy as the busiest part. */
 #define SONDE_NR_SM_PARTS 5

@@ -7,6 +7,7 @@
 #include "catalogue/attributes.h"
 #include "fold/sampled.h"
 #include "ranks/ranks.h"
+#include "tree/findings.h"
 #include "tree/tree_int.h"
 
 #include <string.h>
@@ -410,9 +411,9 @@ static int build_tree(struct sonde_tree *t, const struct sonde_choice *choice, s
 	if (rc)
 		return rc;
 	note_clocks(t);
-	return shorten_names(t) && sonde_tree__times(t) && share_scope(t, choice)
-		       ? 0
-		       : sonde_err_nomem(err);
+	if (!shorten_names(t) || !sonde_tree__times(t) || !share_scope(t, choice))
+		return sonde_err_nomem(err);
+	return sonde_findings_build(&t->findings, t, sonde_str_from(choice->step), err);
 }
 
 int sonde_tree_build(struct sonde_tree **out, const struct sonde_cells *cells,
@@ -456,6 +457,7 @@ void sonde_tree_free(struct sonde_tree *t)
 	sonde_vec_release(&t->tensor_metrics);
 	sonde_notes_release(&t->notes);
 	sonde_ranks_free(t->ranks);
+	sonde_findings_free(t->findings);
 	if (t->plans)
 		sonde_plans_release(t->plans);
 	sonde_free(t->plans);

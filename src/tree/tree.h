@@ -136,6 +136,7 @@ struct sonde_tree {
 	struct sonde_choice choice; /* what it was built with; borrows the words */
 	size_t nr_left_out;	   /* metrics of the capture that were not chosen */
 	struct sonde_ranks *ranks; /* side by side; NULL where there are not two */
+	struct sonde_findings *findings; /* findings.h; NULL where nothing can be said */
 	uint64_t fingerprint;	   /* of the selection and choice: what changes numbers */
 	struct sonde_notes notes;  /* of every stage so far */
 	struct sonde_plans *plans; /* private: how figures are made */

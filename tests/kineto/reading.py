@@ -46,7 +46,8 @@ def work_name(kind, name):
         return "[CUDA memset]"
     if kind == "memcpy":
         words = [to for word, to in WORDS.items() if word in name]
-        return f"[CUDA memcpy {words[0]}]" if words else "[CUDA memcpy]"
+        pageable = ", pageable" if "Pageable" in name and words and words[0] in ("Host-to-Device", "Device-to-Host") else ""
+        return f"[CUDA memcpy {words[0]}{pageable}]" if words else "[CUDA memcpy]"
     return name or "(unnamed kernel)"
 
 

@@ -1,4 +1,5 @@
 #include "catalogue/advice.h"
+#include "catalogue/causes.h"
 #include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
 #include "tree/judge.h"
@@ -71,7 +72,7 @@ static void test_advice__every_situation_has_a_sentence_and_a_next_step(void **s
 
 		assert_non_null(a->says);
 		assert_non_null(a->next);
-		assert_true(a->next[0] || s == SONDE_WHEN_IDLE + SONDE_IDLE_OTHER);
+		assert_true(a->next[0]);
 		assert_false(a->is_cause && a->is_consequence);
 	}
 }
@@ -93,9 +94,29 @@ static void test_advice__sentence_and_next_step_come_back_from_an_error(void **s
 	assert_int_equal(next.n, 0);
 }
 
+/* The cause of a finding has a name of its own, a sentence, something to do and a command. */
+static void test_causes__every_cause_has_a_name_words_and_a_next_step(void **state)
+{
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < SONDE_NR_CAUSES; i++) {
+		const struct sonde_cause_row *c = &sonde_causes[i];
+
+		assert_true(c->name[0] && c->why[0] && c->next[0]);
+		assert_true(c->action[0] || i == SONDE_CAUSE_OTHER_REGIONS);
+		for (k = 0; k < i; k++)
+			assert_string_not_equal(c->name, sonde_causes[k].name);
+		if (c->limiter && strcmp(c->limiter, c->name) == 0)
+			assert_int_equal(sonde_cause_of_limiter(c->limiter), i);
+	}
+	assert_int_equal(sonde_cause_of_limiter(NULL), SONDE_CAUSE_UNLIMITED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_causes__every_cause_has_a_name_words_and_a_next_step),
 		cmocka_unit_test(test_metrics__every_role_has_a_metric_and_no_metric_two),
 		cmocka_unit_test(test_metrics__heads_and_units_come_from_the_name),
 		cmocka_unit_test(test_metrics__a_role_is_played_by_the_best_there_is),

@@ -1,8 +1,6 @@
 /* Why the GPU is idle: one made program per cause, its milliseconds known. */
 #include "treed.h"
 
-#include "tree/first.h"
-
 #define US 1000u
 
 struct program {
@@ -390,73 +388,6 @@ static void test_idle__of_many_gaps_the_ten_longest_are_kept(void **state)
 	done(&p);
 }
 
-/* --- what to fix first ------------------------------------------------------------------------ */
-
-static void first_is(struct program *p, const char *words)
-{
-	struct sonde_buf line = {0};
-	struct sonde_err err = {0};
-
-	assert_int_equal(sonde_first_say(&line, p->run.t, &p->run.t->reports.at[0], &err), 0);
-	sonde_buf_putc(&line, '\0');
-	assert_false(line.failed);
-	if (!strstr(line.p, words))
-		fail_msg("\"%s\" is not in: %s", words, line.p);
-	sonde_buf_release(&line);
-}
-
-/* An entry with two kernels of 10 µs and so much idle time between them. */
-static void entry(struct program *p, const char *label, uint64_t at, uint64_t idle)
-{
-	uint32_t range = made_push(&p->m, MADE_ROOT, label);
-
-	p->m.r->ranges.at[range].time = (struct sonde_range_time){at * US, (at + idle + 30) * US, 0};
-	kernel_of(p, "k", &range, at, at + 1, at + 11);
-	kernel_of(p, "k", &range, at + idle, at + idle + 11, at + idle + 21);
-}
-
-static void test_first__what_happens_often_comes_before_a_start_up(void **state)
-{
-	struct program p;
-	uint64_t i;
-
-	(void)state;
-	begin(&p);
-	entry(&p, "start", 2000, 9000);
-	for (i = 0; i < 3; i++)
-		entry(&p, "often", 20000 + 1000 * i, 100);
-	end(&p);
-	first_is(&p, "often: the GPU was idle for 0.300 of 0.360 ms");
-	done(&p);
-}
-
-static void test_first__a_start_up_is_named_where_nothing_else_is_idle(void **state)
-{
-	struct program p;
-
-	(void)state;
-	begin(&p);
-	entry(&p, "start", 2000, 9000);
-	end(&p);
-	first_is(&p, "start: the GPU was idle");
-	done(&p);
-}
-
-static void test_first__of_busy_regions_the_one_with_most_time(void **state)
-{
-	struct program p;
-
-	(void)state;
-	begin(&p);
-	kernel_of(&p, "small", &p.step, 90, 100, 200);
-	made_metric(&p.m, TIME, 100 * US);
-	kernel_of(&p, "large", &p.step, 91, 200, 500);
-	made_metric(&p.m, TIME, 300 * US);
-	end(&p);
-	first_is(&p, "step has 100% of the GPU time in regions, 0.400 ms; 75% of that is large.");
-	done(&p);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,9 +407,6 @@ int main(void)
 		cmocka_unit_test(test_idle__gaps_between_entries_belong_to_none),
 		cmocka_unit_test(test_idle__communication_is_exposed_where_nothing_else_runs),
 		cmocka_unit_test(test_idle__of_many_gaps_the_ten_longest_are_kept),
-		cmocka_unit_test(test_first__what_happens_often_comes_before_a_start_up),
-		cmocka_unit_test(test_first__a_start_up_is_named_where_nothing_else_is_idle),
-		cmocka_unit_test(test_first__of_busy_regions_the_one_with_most_time),
 	};
 
 	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void test_kineto__old_names_and_a_bare_array_are_read(void **state)
 	assert_int_equal(r->records.nr, 2);
 	assert_int_equal(r->records.at[0].time.start_ns, 1665536373729077000u);
 	assert_true(sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[1])->full_name),
-		"[CUDA memcpy Device-to-Host]"));
+		"[CUDA memcpy Device-to-Host, pageable]"));
 	assert_true(metric_of(r, 1, "memory__bytes.sum") == 64);
 	assert_true(noted(r, "1 kernel or copy has no host call in the trace"));
 	sonde_records_free(r);

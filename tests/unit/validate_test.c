@@ -222,11 +222,37 @@ static void test_validate__any_member_may_be_missing_or_of_any_type(void **state
 	free(text);
 }
 
+/* A finding says what the rows that it names say. */
+static void test_validate__findings_rest_on_rows(void **state)
+{
+	json_t *d = good();
+
+	(void)state;
+	assert_true(json_array_size(at(d, "findings", "0", "evidence", NULL)) > 0);
+	json_real_set(at(d, "findings", "0", "evidence", "0", "value", NULL), 1);
+	rejects(d, "$.findings[0].evidence[0].value: ", "is not that of the row");
+	d = good();
+	json_string_set(at(d, "findings", "0", "evidence", "0", "region", NULL), "Z");
+	rejects(d, "$.findings[0].evidence[0].region: ", "is none of the report");
+	d = good();
+	json_string_set(at(d, "findings", "0", "evidence", "0", "figure", NULL), "none_ms");
+	rejects(d, "$.findings[0].evidence[0].figure: ", "is not in the row");
+	d = good();
+	json_object_set_new(at(d, "findings", "0", "cost", NULL), "step_ms", json_real(7));
+	json_object_set_new(at(d, "step", NULL), "entries", json_integer(3));
+	rejects(d, "$.findings[0].cost.run_ms: ", "is not step_ms of all entries");
+	d = good();
+	json_object_set_new(at(d, "findings", "0", "gain", NULL), "low_ms", json_real(7));
+	json_object_set_new(at(d, "findings", "0", "gain", NULL), "step_ms", json_real(6));
+	rejects(d, "$.findings[0].gain", "low_ms");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_validate__accepts_what_the_exporter_writes),
 		cmocka_unit_test(test_validate__accepts_reports_of_hostile_captures),
+		cmocka_unit_test(test_validate__findings_rest_on_rows),
 		cmocka_unit_test(test_validate__names_a_missing_field),
 		cmocka_unit_test(test_validate__names_a_wrong_type_or_value),
 		cmocka_unit_test(test_validate__inclusive_must_be_exclusive_plus_children),

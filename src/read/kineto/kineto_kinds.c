@@ -180,7 +180,8 @@ static struct sonde_str copy_name(struct sonde_str name)
 
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (name.n && memmem(name.p, name.n, kinds[i].word, 4))
-			return sonde_launch__copy_name(kinds[i].kind);
+			return sonde_launch__copy_name(
+				kinds[i].kind | (sonde_str_has(name, "Pageable", NULL) ? SONDE_COPY_PAGEABLE : 0));
 	return sonde_launch__copy_name(0);
 }
 

@@ -5,6 +5,7 @@
 #include "read/native/native_stream.h"
 
 #include "catalogue/attributes.h"
+#include "read/launch.h"
 
 #include <math.h>
 
@@ -271,6 +272,15 @@ static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 		.is_host = f[SONDE_MEMORY_KIND] == PINNED};
 }
 
+/* CUPTI's kind of a copy, and whether memory of the host is pageable there. */
+static uint32_t copy_kind(uint64_t field)
+{
+	bool is_pageable = (field >> SONDE_COPY_FROM_SHIFT & SONDE_COPY_MASK) == SONDE_MEMORY_PAGEABLE ||
+			   (field >> SONDE_COPY_TO_SHIFT & SONDE_COPY_MASK) == SONDE_MEMORY_PAGEABLE;
+
+	return (uint32_t)(field & SONDE_COPY_MASK) | (is_pageable ? SONDE_COPY_PAGEABLE : 0);
+}
+
 /* Fills in what depends on the kind of work: kind, name, node in a graph. */
 static void describe_work(struct sonde_record *rec, const struct sonde_event *e, uint32_t label)
 {
@@ -282,7 +292,7 @@ static void describe_work(struct sonde_record *rec, const struct sonde_event *e,
 		break;
 	case SONDE_EVENT_MEMCPY:
 		rec->kind = SONDE_RESULT_MEMCPY;
-		rec->function = (uint32_t)e->field[SONDE_COPY_KIND] & SONDE_COPY_MASK;
+		rec->function = copy_kind(e->field[SONDE_COPY_KIND]);
 		rec->call_ns = e->field[SONDE_COPY_NODE];
 		break;
 	case SONDE_EVENT_MEMSET:

@@ -89,23 +89,30 @@ static const struct sonde_launch_call *find_call(
 
 /* Columns that all kinds of work have; after them those that only some have. */
 #define COLUMNS "start end deviceId contextId streamId globalPid correlationId "
-enum { START, END, DEVICE, CONTEXT, STREAM, PID, CORRELATION, FULL_NAME, NAME, COPY, BYTES };
+enum { START, END, DEVICE, CONTEXT, STREAM, PID, CORRELATION, FULL_NAME, NAME, COPY, BYTES, FROM, TO };
+#define PAGEABLE 0 /* nsys's number for such memory, in FROM and TO */
 
 static const struct kind {
 	const char *table, *columns;
 	uint8_t result;
 } kinds[] = {
-	{"CUPTI_ACTIVITY_KIND_KERNEL", COLUMNS "demangledName shortName - -", SONDE_RESULT_KERNEL},
-	{"CUPTI_ACTIVITY_KIND_MEMCPY", COLUMNS "- - copyKind bytes", SONDE_RESULT_MEMCPY},
-	{"CUPTI_ACTIVITY_KIND_MEMSET", COLUMNS "- - - bytes", SONDE_RESULT_MEMSET},
+	{"CUPTI_ACTIVITY_KIND_KERNEL", COLUMNS "demangledName shortName - - - -", SONDE_RESULT_KERNEL},
+	{"CUPTI_ACTIVITY_KIND_MEMCPY", COLUMNS "- - copyKind bytes srcKind dstKind", SONDE_RESULT_MEMCPY},
+	{"CUPTI_ACTIVITY_KIND_MEMSET", COLUMNS "- - - bytes - -", SONDE_RESULT_MEMSET},
 };
+
+static bool is_pageable(sqlite3_stmt *q, int column)
+{
+	return sqlite3_column_type(q, column) == SQLITE_INTEGER && sqlite3_column_int64(q, column) == PAGEABLE;
+}
 
 static uint32_t name_of(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_str text = SONDE_STR("(unnamed kernel)");
 
 	if (n->kind == SONDE_RESULT_MEMCPY)
-		text = sonde_launch__copy_name((uint64_t)sqlite3_column_int64(q, COPY));
+		text = sonde_launch__copy_name((uint64_t)sqlite3_column_int64(q, COPY) |
+					       (is_pageable(q, FROM) || is_pageable(q, TO) ? SONDE_COPY_PAGEABLE : 0));
 	if (n->kind == SONDE_RESULT_MEMSET)
 		text = SONDE_STR("[CUDA memset]");
 	return sonde_records__string(n->r, text);

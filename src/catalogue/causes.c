@@ -1,0 +1,131 @@
+#include "catalogue/causes.h"
+
+#include <string.h>
+
+#define SHOW_IDLE    "sonde report RUN --idle"
+#define SHOW_KERNELS "sonde report RUN --max-kernels 5"
+#define SHOW_TIME    "sonde report RUN -f html"
+#define SHOW_RANKS   "sonde report RUN --ranks"
+#define COUNT	     "sonde run --ncu pipeline.ncu.ncu_cli.kernel_name=[%k] -- COMMAND"
+
+const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES] = {
+	[SONDE_CAUSE_LAUNCH] = {"launch", "the host did not launch fast enough (launch-bound)",
+		"launch fewer and larger kernels, or replay them as a CUDA graph",
+		"capture it with torch.cuda.graph or torch.compile(mode=\"reduce-overhead\"); optimizers take fused=True",
+		SHOW_IDLE, "graph:%r", NULL},
+	[SONDE_CAUSE_SYNC] = {"sync", "the host was in a synchronisation",
+		"leave out the synchronisation, or do it later (cudaDeviceSynchronize, cudaStreamSynchronize)",
+		"remove .item(), .cpu(), print(tensor) and torch.cuda.synchronize(), or do them every so many steps",
+		SHOW_IDLE, "nosync:%r", NULL},
+	[SONDE_CAUSE_COPY_CALL] = {"copy", "the host was in the call of a copy",
+		"copy from pinned memory, asynchronously and ahead of time",
+		"use pin_memory=True in the DataLoader and .to(device, non_blocking=True)", SHOW_IDLE, "async-copy:%r", NULL},
+	[SONDE_CAUSE_ALLOC] = {"alloc", "the host was allocating or freeing GPU memory",
+		"allocate once and reuse the memory, or use a memory pool (cudaMallocAsync)",
+		"keep tensors and reuse them; remove torch.cuda.empty_cache(); PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+		"sonde report RUN --memory", "remove:%r", NULL},
+	[SONDE_CAUSE_HOST] = {"host", "the host was outside CUDA",
+		"do the host's work ahead, in another thread or process, while the GPU has work",
+		"do the host's work ahead: DataLoader(num_workers=…, prefetch_factor=…), or in another thread", SHOW_IDLE,
+		"remove:%r", NULL},
+	[SONDE_CAUSE_QUEUED] = {"queued", "the next work was launched but had to wait",
+		"look for events and other dependencies between streams", NULL, SHOW_TIME, NULL, NULL},
+	[SONDE_CAUSE_OTHER_REGIONS] = {"other_stream", "the GPU was busy with work of other regions", "", NULL, SHOW_TIME,
+		NULL, NULL},
+	[SONDE_CAUSE_NOT_TOLD] = {"unknown", "for a reason the capture does not tell",
+		"look at what is before and after it on the timeline", NULL, SHOW_TIME, NULL, NULL},
+	[SONDE_CAUSE_HEAD] = {"head", "the host worked before it launched anything",
+		"do this work ahead, in another thread or process, while the GPU works on the step before",
+		"load ahead: DataLoader(num_workers=…, prefetch_factor=…, persistent_workers=True)", SHOW_IDLE, "remove:%r",
+		NULL},
+	[SONDE_CAUSE_BETWEEN] = {"between", "the host worked between the entries",
+		"do this work ahead, in another thread or process, while the GPU works on the step before",
+		"load ahead: DataLoader(num_workers=…, prefetch_factor=…, persistent_workers=True)", SHOW_TIME, NULL, NULL},
+	[SONDE_CAUSE_TAIL] = {"tail", "the host worked on after the last launch had ended",
+		"do this work later or in another thread, after the next step was launched",
+		"log, write and evaluate every so many steps, or in another thread", SHOW_IDLE, "remove:%r", NULL},
+	[SONDE_CAUSE_PAGEABLE] = {"pageable_copies", "copies from or to pageable memory",
+		"pin the host's memory (cudaHostAlloc, cudaHostRegister) and copy on a stream of its own, ahead of time",
+		"use pin_memory=True in the DataLoader and .to(device, non_blocking=True)", SHOW_KERNELS, "async-copy:%r",
+		NULL},
+	[SONDE_CAUSE_SMALL_COPIES] = {"small_copies", "many small copies",
+		"gather them in one buffer and copy once", "stack or cat on the host and call .to(device) once", SHOW_KERNELS,
+		"remove:%r", NULL},
+	[SONDE_CAUSE_COPIES] = {"copies", "copies, while nothing else ran",
+		"copy less, or on a stream of its own while kernels run",
+		"copy the next batch on a side stream (non_blocking=True) while this one is computed", SHOW_KERNELS,
+		"async-copy:%r", NULL},
+	[SONDE_CAUSE_TINY_KERNELS] = {"tiny_kernels", "kernels so short that starting and ending them takes most of the time",
+		"fuse them into few larger ones", "fuse them: torch.compile, fused optimizers (fused=True), foreach ops",
+		SHOW_KERNELS, "fuse:%r", NULL},
+	[SONDE_CAUSE_EXPOSED_COMM] = {"exposed_comm", "communication that no other kernel hides",
+		"start it earlier, on a stream of its own, beside the computation; send less (a lower precision)",
+		"overlap it: DistributedDataParallel(bucket_cap_mb=…, gradient_as_bucket_view=True), FSDP with prefetch",
+		SHOW_RANKS, "overlap-comm:%r", NULL},
+	[SONDE_CAUSE_LATE_RANK] = {"late_rank", "ranks that waited in collectives for the last one",
+		"give the late rank less work, or find what holds it up", NULL, SHOW_RANKS, "level-ranks", NULL},
+	[SONDE_CAUSE_IMBALANCE] = {"imbalance", "ranks that have less to do than the slowest one",
+		"divide the work evenly", NULL, SHOW_RANKS, "level-ranks", NULL},
+	[SONDE_CAUSE_DRAM] = {"dram", "DRAM bandwidth",
+		"read and write less: fuse it with its neighbours, or use smaller types",
+		"fuse it with its neighbours (torch.compile), or use smaller types (bfloat16, fp8)", SHOW_KERNELS, "fuse:%r",
+		"dram"},
+	[SONDE_CAUSE_L2] = {"l2", "L2 bandwidth", "make tiles fit: reuse what was read in registers and shared memory, and use coalesced accesses",
+		NULL, COUNT, "kernel:%k=roofline", "l2"},
+	[SONDE_CAUSE_L1] = {"l1", "L1 bandwidth",
+		"tile it and reuse values in registers; read with wide, coalesced accesses", NULL, COUNT, "kernel:%k=roofline",
+		"l1"},
+	[SONDE_CAUSE_SHARED] = {"shared", "shared memory",
+		"avoid bank conflicts, and keep more values in registers", NULL, COUNT, "kernel:%k=roofline", "shared"},
+	[SONDE_CAUSE_MEMORY] = {"memory", "memory (it is not known which level)",
+		"count DRAM, L2 and L1 to know what to change", NULL, COUNT, "kernel:%k=roofline", "memory"},
+	[SONDE_CAUSE_TENSOR] = {"tensor", "the tensor cores", "use a lower precision, sparsity or less work",
+		"use a lower precision (bfloat16, fp8) or less work", SHOW_KERNELS, "kernel:%k=0.5x", "tensor"},
+	[SONDE_CAUSE_FMA] = {"fma", "the FMA pipe", "use the tensor cores, a lower precision or less work",
+		"use the tensor cores: torch.set_float32_matmul_precision(\"high\"), bfloat16", SHOW_KERNELS, "kernel:%k=0.5x",
+		"fma"},
+	[SONDE_CAUSE_ALU] = {"alu", "the ALU pipe", "compute fewer addresses and conversions, or do less work", NULL, COUNT,
+		"kernel:%k=0.5x", "alu"},
+	[SONDE_CAUSE_FP64] = {"fp64", "the FP64 pipe", "use single precision where that is enough", NULL, SHOW_KERNELS,
+		"kernel:%k=0.5x", "fp64"},
+	[SONDE_CAUSE_ISSUE] = {"issue", "instruction issue", "execute fewer instructions: wider loads, fewer conversions, less work",
+		NULL, COUNT, "kernel:%k=0.5x", "issue"},
+	[SONDE_CAUSE_COMPUTE] = {"compute", "computation (it is not known which pipe)",
+		"count the pipes to know what to change; a lower precision or less work helps any", NULL, COUNT,
+		"kernel:%k=0.5x", "compute"},
+	[SONDE_CAUSE_OCCUPANCY] = {"occupancy", "latency, as too few warps are resident",
+		"use fewer registers or less shared memory in a thread block, or smaller blocks", NULL, COUNT,
+		"kernel:%k=roofline", "latency"},
+	[SONDE_CAUSE_WAVES] = {"waves", "latency, as its blocks do not fill the GPU",
+		"give each launch more blocks, or run several at once", "use larger batches, or several streams", COUNT,
+		"kernel:%k=roofline", "latency"},
+	[SONDE_CAUSE_LATENCY] = {"latency", "latency: neither computation nor memory is busy",
+		"give each launch more work, or run several at once", NULL, COUNT, "kernel:%k=roofline", "latency"},
+	[SONDE_CAUSE_UNLIMITED] = {"not_known", "something that the capture does not tell",
+		"capture counters: what limits it is not known without them", NULL, COUNT, "kernel:%k=0.5x", NULL},
+	[SONDE_CAUSE_OUTSIDE] = {"outside", "most of the GPU's work was launched outside any range",
+		"mark the program's steps with NVTX ranges",
+		"mark the steps: torch.cuda.nvtx.range(\"step\"), torch.profiler.record_function(\"step\")",
+		"sonde regions -- COMMAND", NULL, NULL},
+};
+
+enum sonde_cause sonde_cause_of_limiter(const char *limiter)
+{
+	size_t i;
+
+	for (i = 0; limiter && i < SONDE_NR_CAUSES; i++)
+		if (sonde_causes[i].limiter && strcmp(sonde_causes[i].name, limiter) == 0)
+			return (enum sonde_cause)i;
+	return SONDE_CAUSE_UNLIMITED;
+}
+
+void sonde_cause_fill(struct sonde_buf *out, const char *words, struct sonde_str region, struct sonde_str kernel)
+{
+	for (; *words; words++) {
+		if (words[0] != '%' || (words[1] != 'r' && words[1] != 'k')) {
+			sonde_buf_putc(out, *words);
+			continue;
+		}
+		sonde_buf_str(out, *++words == 'r' ? region : kernel);
+	}
+}

@@ -1,0 +1,312 @@
+/*
+ * Findings about idle time. Inside a region the fold has told the causes (docs/idle.md). Around its work they follow from the
+ * entries: the host is in the region and has launched nothing yet, or nothing any more, or is in
+ * no entry at all.
+ */
+#include "tree/findings_int.h"
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "tree/entries.h"
+#include "tree/idle.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHORT_GAP_NS 5000 /* the next kernel of a stream or graph starts within that */
+
+static const char *const idle_figures[SONDE_NR_IDLE_CAUSES] = {"idle.launch_ms", "idle.sync_ms", "idle.copy_ms",
+	"idle.alloc_ms", "idle.host_ms", "idle.queued_ms", "idle.other_stream_ms", "idle.unknown_ms"};
+
+#define BY_GAPS	   "no launch ran, by what the host did meanwhile (docs/idle.md)"
+#define BY_ENTRIES "from begins and ends of entries and of their launches"
+
+/*
+ * The region inside `top` that the host was in meanwhile: one without GPU work that takes about as long. SONDE_NONE: none
+ * is known.
+ */
+static uint32_t find_culprit(const struct sonde_report *r, uint32_t top, double cost_ns)
+{
+	const struct sonde_node *nodes = r->nodes.at;
+	uint32_t i, best = SONDE_NONE;
+
+	for (i = top + 1; i < r->nodes.nr && nodes[i].depth > nodes[top].depth; i++)
+		if (!nodes[i].launches && nodes[i].times.host_ns >= SONDE_MOST_OF_TIME * cost_ns &&
+			nodes[i].times.host_ns <= cost_ns / SONDE_MOST_OF_TIME &&
+			(best == SONDE_NONE || nodes[i].times.host_ns > nodes[best].times.host_ns))
+			best = i;
+	return best;
+}
+
+/* The finding's region becomes the one that the host was in, if one is known. */
+static void blame_region(struct sonde_finder *x, struct sonde_finding *f)
+{
+	uint32_t culprit = find_culprit(x->r, f->node, f->run_ns);
+
+	if (culprit == SONDE_NONE)
+		return;
+	f->node = culprit;
+	f->entries = x->r->nodes.at[culprit].instances;
+	sonde_finder__prove_ms(f, culprit, "host_ms", x->r->nodes.at[culprit].times.host_ns, "how long its entries were open");
+}
+
+static void say_idle(struct sonde_finder *x, struct sonde_finding *f)
+{
+	bool is_told = f->cause != SONDE_CAUSE_NOT_TOLD;
+	struct sonde_buf line = {0};
+
+	sonde_buf_puts(&line, "the GPU was idle for ");
+	sonde_finder__say_cost(x, &line, f);
+	sonde_buf_printf(&line, ", %s%s", is_told ? "because " : "", sonde_causes[f->cause].why);
+	sonde_finder__keep(x, f, &line);
+}
+
+/*
+ * Work that was launched and did not start waits for other work, or it is only the next kernel of its stream: of
+ * gaps that short nothing but fewer kernels makes less (finding_work.c).
+ */
+static bool is_between_kernels(const struct sonde_node *n)
+{
+	return n->times.idle_by[SONDE_IDLE_QUEUED] < SHORT_GAP_NS * (double)n->launches;
+}
+
+static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c, double usual)
+{
+	const struct sonde_node *top = &x->r->nodes.at[x->top];
+	size_t at = offsetof(struct sonde_node, times.idle_by) + c * sizeof(double);
+	uint32_t node = sonde_finder__descend(x, x->top, at);
+	struct sonde_finding *f;
+
+	if (c == SONDE_IDLE_OTHER || (c == SONDE_IDLE_QUEUED && is_between_kernels(top)) || c == SONDE_IDLE_COPY)
+		return; /* calls of copies are found with the copies */
+	f = sonde_finder__add(x, (enum sonde_cause)c, node, sonde_node__at(&x->r->nodes.at[node], at));
+	if (!f)
+		return;
+	f->stake_ns *= usual;
+	sonde_finder__prove_ms(f, node, idle_figures[c], f->run_ns, BY_GAPS);
+	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("kernel_count"),
+				       (double)x->r->nodes.at[node].launches, NAN, "", "counted"});
+	if (c == SONDE_IDLE_HOST)
+		blame_region(x, f);
+	say_idle(x, f);
+}
+
+/* Before its first launch and after the last one of an entry nothing ran, as long as the entry is open. */
+static double measure_around(const struct sonde_finder *x)
+{
+	const struct sonde_node *n = &x->r->nodes.at[x->top];
+	struct sonde_entry_runs runs;
+	double sum = 0, nr = 0;
+	size_t i, k;
+
+	if (!sonde_entry_runs_find(&runs, x->t, x->r, n))
+		return 0;
+	for (i = 0; i < runs.at.nr; i++)
+		for (k = 0; k < runs.at.at[i].nr; k++) {
+			const struct sonde_entry *e = &runs.at.at[i].at[k];
+
+			nr++;
+			if (e->span_ns && e->host_ns > e->span_ns)
+				sum += (double)(e->host_ns - e->span_ns);
+		}
+	sonde_entry_runs_release(&runs);
+	return nr > 0 ? sum * (double)n->instances / nr : 0;
+}
+
+static void add_around(struct sonde_finder *x)
+{
+	double tail = sonde_node__at(&x->r->nodes.at[x->top], offsetof(struct sonde_node, times.tail_ns));
+	double head = measure_around(x) - tail;
+	struct sonde_finding *f = sonde_finder__add(x, SONDE_CAUSE_TAIL, x->top, tail);
+
+	if (f) {
+		sonde_finder__prove_ms(f, x->top, "tail_ms", tail, "nothing ran from the last launch of an entry to its end");
+		blame_region(x, f);
+		say_idle(x, f);
+	}
+	f = sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, head);
+	if (!f)
+		return;
+	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("head_ms"), head / 1e6, NAN, "ms", BY_ENTRIES});
+	sonde_finder__prove_ms(f, x->top, "host_ms", x->r->nodes.at[x->top].times.host_ns, "how long its entries were open");
+	blame_region(x, f);
+	say_idle(x, f);
+}
+
+void sonde_finder__idle(struct sonde_finder *x)
+{
+	double usual = sonde_idle_usual_share(x->t, x->r, &x->r->nodes.at[x->top]);
+	uint32_t c;
+
+	for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++)
+		add_inside(x, (enum sonde_idle_cause)c, usual);
+	add_around(x);
+}
+
+/* --- between the entries of the step -------------------------------------------------------------- */
+
+/* A time between two entries. */
+struct pause {
+	uint64_t from_ns, to_ns;
+};
+
+struct pauses {
+	SONDE_VEC(struct pause) at; /* of one scope, in order */
+	double total_ns;
+	uint32_t step; /* every so many-th entry is known: `at` is empty unless it is 1 */
+};
+
+static bool find_pauses(struct pauses *p, const struct sonde_entry_run *run)
+{
+	uint64_t end = 0;
+	size_t i;
+
+	p->at.nr = 0;
+	p->total_ns = 0;
+	p->step = run->step;
+	for (i = 0; i < run->nr; i++) {
+		const struct sonde_entry *e = &run->at[i];
+		uint64_t wall = sonde_entry__wall_ns(e);
+
+		if (run->step > 1 && i + 1 < run->nr) {
+			uint64_t period = (run->at[i + 1].begin_ns - e->begin_ns) / run->step;
+
+			p->total_ns += period > wall ? (double)(period - wall) * run->step : 0;
+		} else if (run->step == 1 && i && e->begin_ns > end) {
+			if (!sonde_vec_put(&p->at, ((struct pause){end, e->begin_ns})))
+				return false;
+			p->total_ns += (double)(e->begin_ns - end);
+		}
+		end = e->begin_ns + wall > end ? e->begin_ns + wall : end;
+	}
+	return true;
+}
+
+/* How much of the pauses lies from one moment to another. */
+static double overlap(const struct pauses *p, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t i = 0;
+	double sum = 0;
+
+	sonde_bisect(i, p->at.nr, mid, p->at.at[mid].to_ns <= from_ns);
+	for (; i < p->at.nr && p->at.at[i].from_ns < to_ns; i++) {
+		const struct pause *a = &p->at.at[i];
+
+		sum += (double)((a->to_ns < to_ns ? a->to_ns : to_ns) - (a->from_ns > from_ns ? a->from_ns : from_ns));
+	}
+	return sum;
+}
+
+/* How much of the pauses of a scope a region beside the step has. */
+static double meet_pauses(const struct sonde_finder *x, const struct pauses *p, uint32_t scope, const struct sonde_node *n)
+{
+	const struct sonde_visit *v = sonde_cells_visit(x->t->cells, scope, n->region);
+	double sum = 0;
+	uint32_t i;
+
+	if (!v || !v->nr_entries)
+		return 0;
+	if (p->step > 1)
+		return fmin(p->total_ns, v->times.host_ns > 0 ? v->times.host_ns : 0);
+	for (i = 0; i < v->nr_entries; i++) {
+		const struct sonde_entry *e = &x->t->cells->entries.at[v->first_entry + i];
+
+		sum += overlap(p, e->begin_ns, e->begin_ns + (n->launches ? sonde_entry__wall_ns(e) : e->host_ns));
+	}
+	return sum * v->entry_step;
+}
+
+/* Whether a region is beside the step: its parent is around the step, or it is a root, and it is not. */
+static bool is_beside(const struct sonde_report *r, uint32_t node, uint32_t step)
+{
+	uint32_t parent = r->nodes.at[node].parent;
+
+	return !sonde_report__is_inside(r, step, node) && !sonde_report__is_inside(r, node, step) &&
+	       (parent == SONDE_NONE || sonde_report__is_inside(r, step, parent));
+}
+
+double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
+{
+	const struct sonde_report *r = x->r;
+	struct sonde_entry_runs runs;
+	struct pauses p = {0};
+	double sum = 0;
+	size_t i;
+	uint32_t k;
+
+	if (!sonde_entry_runs_find(&runs, x->t, r, &r->nodes.at[step])) {
+		x->failed = true;
+		return 0;
+	}
+	for (i = 0; i < runs.at.nr && !x->failed; i++) {
+		double most = 0;
+
+		x->failed = !find_pauses(&p, &runs.at.at[i]);
+		sum += p.total_ns;
+		for (k = 0; k < r->nodes.nr; k++) {
+			double of = is_beside(r, k, step) ? meet_pauses(x, &p, runs.at.at[i].scope, &r->nodes.at[k]) : 0;
+
+			if (r->nodes.at[k].launches)
+				sum -= of;
+			else if (of > most && of > SONDE_MOST_OF_TIME * p.total_ns)
+				x->culprit = k;
+			most = fmax(most, r->nodes.at[k].launches ? 0 : of);
+		}
+	}
+	sonde_vec_release(&p.at);
+	sonde_entry_runs_release(&runs);
+	sum -= r->outside_time_ns > 0 ? r->outside_time_ns : 0;
+	return sum > 0 ? sum : 0;
+}
+
+/* The cause that most of the long gaps outside the step have; the host where there is none. */
+static enum sonde_cause cause_between(const struct sonde_finder *x)
+{
+	const struct sonde_gap *gaps[SONDE_NR_GAPS];
+	size_t nr = sonde_report_gaps(x->t, x->r, gaps), i;
+	double by[SONDE_NR_IDLE_CAUSES] = {0};
+	enum sonde_idle_cause most = SONDE_IDLE_HOST;
+
+	for (i = 0; i < nr; i++) {
+		uint32_t inner = SONDE_NONE, k;
+
+		for (k = 0; k < x->r->nodes.nr && inner == SONDE_NONE; k++)
+			if (x->r->nodes.at[k].region == gaps[i]->region)
+				inner = k;
+		if (inner == SONDE_NONE || !sonde_report__is_inside(x->r, inner, x->out->step))
+			by[gaps[i]->cause] += (double)gaps[i]->ns;
+	}
+	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
+		if (by[i] > by[most])
+			most = (enum sonde_idle_cause)i;
+	switch (most) {
+	case SONDE_IDLE_SYNC:
+	case SONDE_IDLE_COPY:
+	case SONDE_IDLE_ALLOC:
+		return (enum sonde_cause)most;
+	default:
+		return SONDE_CAUSE_BETWEEN;
+	}
+}
+
+void sonde_finder__between(struct sonde_finder *x)
+{
+	struct sonde_finding *f = sonde_finder__add(x, cause_between(x), x->top, x->between_ns);
+	struct sonde_buf line = {0};
+
+	if (!f)
+		return;
+	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("between_ms"), x->between_ns / 1e6, NAN, "ms",
+				       BY_ENTRIES ", without work of other regions"});
+	sonde_buf_puts(&line, "the GPU was idle for ");
+	sonde_finder__say_cost(x, &line, f);
+	if (x->culprit != SONDE_NONE) {
+		f->node = x->culprit;
+		f->entries = x->r->nodes.at[f->node].instances;
+		sonde_finder__prove_ms(f, f->node, "host_ms", x->r->nodes.at[f->node].times.host_ns, "how long its entries were open");
+	}
+	sonde_buf_printf(&line, ", because %s", sonde_causes[f->cause].why);
+	if (x->culprit == SONDE_NONE)
+		sonde_buf_puts(&line, f->cause == SONDE_CAUSE_BETWEEN ? ", outside any range" : " between the entries");
+	sonde_finder__keep(x, f, &line);
+}

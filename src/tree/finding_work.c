@@ -1,0 +1,335 @@
+/*
+ * Findings about busy time: what the GPU works on that need not be, or not like that. No finding names a limiter
+ * without the counters that show it.
+ */
+#include "tree/findings_int.h"
+
+#include "base/glob.h"
+#include "catalogue/attributes.h"
+#include "tree/judge.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TINY_NS	      5000 /* a kernel this short is mostly its start and its end */
+#define MANY_KERNELS  30   /* in an entry: then it matters */
+#define SMALL_BYTES   (256 << 10)
+#define MANY_COPIES   8	  /* in an entry */
+#define MOST_KERNELS  6	  /* looked at, the longest of a region */
+#define LEAST_KERNEL  0.1 /* of the region's time */
+#define LEAST_STAKE   0.25 /* of a kernel's time: a busy part can be asked for less */
+#define FEW_WARPS_PCT 30
+#define FEW_SMS_PCT   60
+#define EVEN	      1.1 /* max ÷ mean of ranks: below that they are alike */
+
+#define TIMES "sum of its launches"
+
+static struct sonde_evidence count_of(uint32_t node, const char *figure, uint64_t nr)
+{
+	return (struct sonde_evidence){node, SONDE_NONE, sonde_str_from(figure), (double)nr, NAN, "", "counted"};
+}
+
+static double per_entry(const struct sonde_node *n, double nr)
+{
+	return n->instances ? nr / (double)n->instances : nr;
+}
+
+/* --- copies ------------------------------------------------------------------------------------- */
+
+/* Copies run beside kernels for as long as the launches' times exceed their union. */
+static double exposed_copies(const struct sonde_node *n)
+{
+	double hidden = n->time_ns - n->times.busy_ns;
+
+	return n->copy_ns > 0 ? fmax(0, n->copy_ns - (hidden > 0 ? hidden : 0)) : 0;
+}
+
+static bool has_pageable(const struct sonde_finder *x, const struct sonde_node *n)
+{
+	double ns = 0;
+	uint32_t i;
+
+	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++)
+		if (sonde_str_glob(sonde_tree_str(x->t, x->r->kernels.at[i].name), SONDE_STR("*memcpy*pageable*")))
+			ns += x->r->kernels.at[i].time_ns;
+	return ns > n->copy_ns / 2;
+}
+
+static enum sonde_cause copies_cause(const struct sonde_finder *x, const struct sonde_node *n, double called_ns, double cost_ns)
+{
+	if (has_pageable(x, n))
+		return SONDE_CAUSE_PAGEABLE;
+	if (per_entry(n, (double)n->copies) >= MANY_COPIES && n->copy_bytes < SMALL_BYTES * (double)n->copies)
+		return SONDE_CAUSE_SMALL_COPIES;
+	return called_ns > cost_ns / 2 ? SONDE_CAUSE_COPY_CALL : SONDE_CAUSE_COPIES;
+}
+
+/* The time of copies that nothing hides, and of their calls while nothing ran. */
+static void add_copies(struct sonde_finder *x)
+{
+	const struct sonde_node *top = &x->r->nodes.at[x->top], *n;
+	size_t at = offsetof(struct sonde_node, times.idle_by) + SONDE_IDLE_COPY * sizeof(double);
+	double called = sonde_node__at(top, at), copied = exposed_copies(top);
+	uint32_t node = sonde_finder__descend(x, x->top, copied > called ? offsetof(struct sonde_node, copy_ns) : at);
+	struct sonde_buf line = {0};
+	struct sonde_finding *f;
+
+	n = &x->r->nodes.at[node];
+	f = sonde_finder__add(x, copies_cause(x, n, called, called + copied), node, called + copied);
+	if (!f)
+		return;
+	sonde_finder__prove_ms(f, node, "copy_ms", n->copy_ns, TIMES);
+	sonde_finder__prove_ms(f, node, "idle.copy_ms", n->times.idle_by[SONDE_IDLE_COPY], "no launch ran, and the host was in the call of a copy");
+	sonde_finder__prove(f, count_of(node, "copy_count", n->copies));
+	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("copy_bytes"), n->copy_bytes, NAN, "byte", "sum of its copies"});
+	if (f->cause == SONDE_CAUSE_COPY_CALL) {
+		sonde_buf_puts(&line, "the GPU was idle for ");
+		sonde_finder__say_cost(x, &line, f);
+		sonde_buf_printf(&line, ", because %s", sonde_causes[f->cause].why);
+	} else {
+		sonde_buf_printf(&line, "%s take ", sonde_causes[f->cause].why);
+		sonde_finder__say_cost(x, &line, f);
+	}
+	if (n->copies && n->copy_bytes > 0)
+		sonde_buf_printf(&line, ": %.6g copies an entry, %.3g MB each at %.3g GB/s", per_entry(n, (double)n->copies),
+			n->copy_bytes / 1e6 / (double)n->copies, n->copy_bytes / n->copy_ns);
+	sonde_finder__keep(x, f, &line);
+}
+
+/* --- tiny kernels ------------------------------------------------------------------------------- */
+
+static bool is_tiny(const struct sonde_kernel *k)
+{
+	return k->calls && k->time_ns < TINY_NS * (double)k->calls;
+}
+
+static bool is_kernel(const struct sonde_finder *x, const struct sonde_kernel *k)
+{
+	return !sonde_kernel_is_copy(x->t, x->r, k) && !sonde_kernel_communicates(sonde_tree_str(x->t, k->name));
+}
+
+/* Short kernels in large numbers, with the pauses of the device between them. */
+static void add_tiny(struct sonde_finder *x)
+{
+	size_t at = offsetof(struct sonde_node, times.idle_by) + SONDE_IDLE_QUEUED * sizeof(double);
+	uint32_t node = sonde_finder__descend(x, x->top, offsetof(struct sonde_node, time_ns)), i;
+	const struct sonde_node *n = &x->r->nodes.at[node];
+	double queued = sonde_node__at(n, at), ns = 0, calls = 0;
+	struct sonde_buf line = {0};
+	struct sonde_finding *f;
+
+	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++)
+		if (is_tiny(&x->r->kernels.at[i]) && is_kernel(x, &x->r->kernels.at[i])) {
+			ns += x->r->kernels.at[i].time_ns;
+			calls += (double)x->r->kernels.at[i].calls;
+		}
+	if (per_entry(n, calls) < MANY_KERNELS)
+		return;
+	queued = queued < TINY_NS * calls ? queued : 0; /* longer: they wait for something else */
+	f = sonde_finder__add(x, SONDE_CAUSE_TINY_KERNELS, node, ns + queued);
+	if (!f)
+		return;
+	f->stake_ns = ns / 2 + queued;
+	sonde_finder__prove(f, count_of(node, "kernel_count", n->launches));
+	sonde_finder__prove_ms(f, node, "total_ms", n->time_ns, TIMES);
+	sonde_finder__prove_ms(f, node, "idle.queued_ms", n->times.idle_by[SONDE_IDLE_QUEUED],
+		"no launch ran, and the next one was launched already");
+	sonde_buf_printf(&line, "%.0f kernels an entry of %.3g µs on average take ", per_entry(n, calls), ns / calls / 1e3);
+	sonde_finder__say_cost(x, &line, f);
+	sonde_buf_printf(&line, ": %s", sonde_causes[f->cause].why);
+	sonde_finder__keep(x, f, &line);
+}
+
+/* --- one kernel --------------------------------------------------------------------------------- */
+
+/* Why neither the SMs nor the memory are busy, as far as counters tell. */
+static enum sonde_cause latency_cause(const struct sonde_finder *x)
+{
+	double waves = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_WAVES);
+	double active = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_SM_ACTIVE);
+	double warps = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_OCCUPANCY);
+
+	if (waves < 1 || (isnan(waves) && active < FEW_SMS_PCT))
+		return SONDE_CAUSE_WAVES;
+	return warps < FEW_WARPS_PCT ? SONDE_CAUSE_OCCUPANCY : SONDE_CAUSE_LATENCY;
+}
+
+static void prove_role(struct sonde_finder *x, struct sonde_finding *f, enum sonde_metric_role role)
+{
+	const struct sonde_role_metric *m = sonde_metric_roles[role].at;
+	uint32_t column = SONDE_NONE;
+	size_t i;
+
+	for (i = 0; i < SONDE_ROLE_METRICS && m[i].name && column == SONDE_NONE; i++) {
+		column = sonde_tree_column(x->t, m[i].name);
+		if (column != SONDE_NONE && isnan(x->figures.at[column].v))
+			column = SONDE_NONE;
+	}
+	if (column != SONDE_NONE)
+		sonde_finder__prove_metric(x, f, column);
+}
+
+void sonde_finder__prove_metric(struct sonde_finder *x, struct sonde_finding *f, uint32_t column)
+{
+	const struct sonde_column *c = &x->t->columns.at[column];
+	const struct sonde_figure *v = &x->figures.at[column];
+	size_t i;
+
+	for (i = 0; i < f->nr_evidence; i++)
+		if (sonde_str_eq(f->evidence[i].figure, c->name))
+			return;
+	sonde_finder__prove(f, (struct sonde_evidence){f->node, f->kernel, c->name, v->v, v->error, c->unit, c->methods[v->method]});
+}
+
+/* The innermost region that has most of a kernel's time; `*row` becomes the kernel's row there. */
+static uint32_t descend_to_kernel(const struct sonde_finder *x, uint32_t node, uint32_t *row)
+{
+	const struct sonde_report *r = x->r;
+	uint32_t i, k, from = node, name = r->kernels.at[*row].name;
+
+	for (i = from + 1; i < r->nodes.nr && r->nodes.at[i].depth > r->nodes.at[from].depth; i++) {
+		const struct sonde_node *n = &r->nodes.at[i];
+
+		for (k = n->first_kernel; n->parent == node && k < n->first_kernel + n->nr_kernels; k++)
+			if (r->kernels.at[k].name == name &&
+				r->kernels.at[k].time_ns >= SONDE_MOST_OF_TIME * r->kernels.at[*row].time_ns) {
+				node = i;
+				*row = k;
+				break;
+			}
+	}
+	return node;
+}
+
+static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const struct sonde_limiter *limit)
+{
+	struct sonde_buf line = {0};
+
+	sonde_buf_str(&line, sonde_tree_short_name(x->t, f->kernel));
+	sonde_buf_puts(&line, " takes ");
+	sonde_finder__say_cost(x, &line, f);
+	if (!limit->word)
+		sonde_buf_puts(&line, "; what limits it is not known");
+	else if (strcmp(limit->word, "latency") == 0)
+		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.0f%% of its peak)", sonde_causes[f->cause].why, limit->pct);
+	else
+		sonde_buf_printf(&line, ", limited by %s, which is at %.0f%% of its peak", sonde_causes[f->cause].why, limit->pct);
+	sonde_finder__keep(x, f, &line);
+}
+
+/* One kernel of the region looked at. */
+static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
+{
+	const struct sonde_kernel *k = &x->r->kernels.at[row];
+	struct sonde_limiter limit;
+	struct sonde_finding *f;
+	enum sonde_cause cause;
+	uint32_t node;
+
+	node = descend_to_kernel(x, x->top, &row);
+	sonde_tree_values(x->t, x->r, SONDE_PART_KERNEL, row, &x->figures);
+	limit = sonde_limiter_find(x->t, &x->figures);
+	cause = sonde_cause_of_limiter(limit.word);
+	if (cause == SONDE_CAUSE_LATENCY)
+		cause = latency_cause(x);
+	if (cause == SONDE_CAUSE_UNLIMITED && !is_longest)
+		return; /* one such sentence is enough */
+	f = sonde_finder__add(x, cause, node, x->r->kernels.at[row].time_ns);
+	if (!f)
+		return;
+	f->kernel = k->name;
+	f->stake_ns = limit.word ? f->run_ns * fmax(1 - limit.pct / 100, LEAST_STAKE) : 0;
+	sonde_finder__prove(f, (struct sonde_evidence){node, f->kernel, SONDE_STR("total_ms"), f->run_ns / 1e6, NAN, "ms", TIMES});
+	if (limit.word) {
+		sonde_finder__prove_metric(x, f, limit.column);
+		prove_role(x, f, SONDE_ROLE_SM);
+		prove_role(x, f, SONDE_ROLE_MEMORY);
+		prove_role(x, f, cause == SONDE_CAUSE_WAVES ? SONDE_ROLE_WAVES : SONDE_ROLE_OCCUPANCY);
+	}
+	say_kernel(x, f, &limit);
+}
+
+/* The longest kernels; those whose limiter nobody knows only if they take long. */
+static void add_kernels(struct sonde_finder *x)
+{
+	const struct sonde_node *n = &x->r->nodes.at[x->top];
+	uint32_t i, nr = 0;
+
+	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels && nr < MOST_KERNELS; i++) {
+		const struct sonde_kernel *k = &x->r->kernels.at[i];
+
+		if (!(k->time_ns >= LEAST_KERNEL * n->time_ns))
+			break;
+		if (!is_kernel(x, k) || (is_tiny(k) && per_entry(n, (double)k->calls) >= MANY_KERNELS))
+			continue;
+		add_kernel(x, i, nr++ == 0);
+	}
+}
+
+/* --- ranks ---------------------------------------------------------------------------------------- */
+
+/* Communication: what ranks wait for the last one, and the rest that no kernel hides. */
+static void add_communication(struct sonde_finder *x)
+{
+	const struct sonde_node *top = &x->r->nodes.at[x->top];
+	size_t exposed_at = offsetof(struct sonde_node, times.exposed_ns), wait_at = offsetof(struct sonde_node, comm_wait_ns);
+	double exposed = sonde_node__at(top, exposed_at), waited = fmin(sonde_node__at(top, wait_at), exposed);
+	const struct sonde_ranks *ranks = x->t->ranks;
+	struct sonde_buf line = {0};
+	struct sonde_finding *f;
+	uint32_t node = sonde_finder__descend(x, x->top, wait_at);
+
+	f = sonde_finder__add(x, SONDE_CAUSE_LATE_RANK, node, waited);
+	if (f) {
+		sonde_finder__prove_ms(f, node, "comm_wait_ms", x->r->nodes.at[node].comm_wait_ns, "starts of collectives on all ranks (docs/ranks.md)");
+		sonde_buf_puts(&line, "ranks waited ");
+		sonde_finder__say_cost(x, &line, f);
+		sonde_buf_puts(&line, " in collectives for the last one");
+		if (ranks && ranks->stragglers.nr)
+			sonde_buf_printf(&line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[0].sentence));
+		sonde_finder__keep(x, f, &line);
+	}
+	node = sonde_finder__descend(x, x->top, exposed_at);
+	f = sonde_finder__add(x, SONDE_CAUSE_EXPOSED_COMM, node, exposed - waited);
+	if (!f)
+		return;
+	line = (struct sonde_buf){0};
+	sonde_finder__prove_ms(f, node, "exposed_comm_ms", x->r->nodes.at[node].times.exposed_ns, "NCCL kernels ran, and no other kernel");
+	sonde_finder__prove_ms(f, node, "comm_ms", x->r->nodes.at[node].times.comm_ns, "NCCL kernels ran");
+	sonde_buf_puts(&line, "communication takes ");
+	sonde_finder__say_cost(x, &line, f);
+	sonde_buf_puts(&line, " while no other kernel runs");
+	sonde_finder__keep(x, f, &line);
+}
+
+/* Ranks whose kernels take longer than those of the others: the others wait for them at the end. */
+static void add_imbalance(struct sonde_finder *x)
+{
+	const struct sonde_node *n = &x->r->nodes.at[x->top];
+	uint32_t node = sonde_finder__descend(x, x->top, offsetof(struct sonde_node, scope_max_ns));
+	const struct sonde_ranks *ranks = x->t->ranks;
+	struct sonde_buf line = {0};
+	struct sonde_finding *f;
+
+	n = &x->r->nodes.at[node];
+	if (!x->r->is_aggregate || n->nr_scopes < 2 || !(n->imbalance >= EVEN) || n->comm_wait_ns > 0)
+		return;
+	f = sonde_finder__add(x, SONDE_CAUSE_IMBALANCE, node, (double)n->nr_scopes * n->scope_max_ns * (1 - 1 / n->imbalance));
+	if (!f)
+		return;
+	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("imbalance"), n->imbalance, NAN, "", "largest ÷ mean of the ranks"});
+	sonde_buf_printf(&line, "the slowest rank has %.0f%% more to do than the average: the others have nothing to do for ", 100 * (n->imbalance - 1));
+	sonde_finder__say_cost(x, &line, f);
+	if (ranks && ranks->stragglers.nr)
+		sonde_buf_printf(&line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[0].sentence));
+	sonde_finder__keep(x, f, &line);
+}
+
+void sonde_finder__work(struct sonde_finder *x)
+{
+	add_copies(x);
+	add_tiny(x);
+	add_kernels(x);
+	add_communication(x);
+	add_imbalance(x);
+}

@@ -1,0 +1,450 @@
+/*
+ * Finds what to change first. The step and the regions beside it are looked at one by one; each look adds findings
+ * with their costs, and the ranking decides.
+ */
+#include "tree/findings_int.h"
+
+#include "base/alloc.h"
+#include "tree/judge.h"
+#include "tree/tree_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OFTEN	   3	/* entries of a scope: what happens again and again matters more than a start-up */
+#define LEAST_STEP 0.001 /* of the run: less is no step */
+#define LEAST_TOP  0.001 /* of the run: a region beside the step that is worth a look */
+#define MOST_OUTSIDE 0.5 /* of the GPU's time: worth a finding; of the time of regions and of this: it comes first */
+
+uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
+{
+	uint64_t least = e->host_ns > e->span_ns ? e->host_ns : e->span_ns;
+
+	return e->wall_ns == SONDE_NO_WALL ? least : e->wall_ns;
+}
+
+/* Of entries that overlap the sum would count time twice: launched ahead, each waits for those before it. */
+double sonde_node__wall_ns(const struct sonde_node *n)
+{
+	double on_device = n->times.busy_ns + n->times.idle_ns, wall = fmax(n->times.host_ns, on_device); /* of a NaN and a number: the number */
+
+	return !isnan(wall) ? wall : n->time_ns > 0 ? n->time_ns : 0;
+}
+
+bool sonde_report__is_inside(const struct sonde_report *r, uint32_t inner, uint32_t node)
+{
+	while (inner != SONDE_NONE && inner != node)
+		inner = r->nodes.at[inner].parent;
+	return inner == node;
+}
+
+uint32_t sonde_finder__descend(const struct sonde_finder *x, uint32_t node, size_t at)
+{
+	const struct sonde_node *nodes = x->r->nodes.at;
+	uint32_t i, from = node;
+
+	for (i = from + 1; i < x->r->nodes.nr && nodes[i].depth > nodes[from].depth; i++)
+		if (nodes[i].parent == node && sonde_node__at(&nodes[i], at) > 0 &&
+			sonde_node__at(&nodes[i], at) >= SONDE_MOST_OF_TIME * sonde_node__at(&nodes[node], at))
+			node = i;
+	return node;
+}
+
+/* --- names ------------------------------------------------------------------------------------------ */
+
+static void put_labels(struct sonde_buf *out, const struct sonde_tree *t, uint32_t region)
+{
+	const struct sonde_region *g = &t->cells->regions.at[region];
+
+	if (g->parent != SONDE_NONE) {
+		put_labels(out, t, g->parent);
+		sonde_buf_putc(out, '/');
+	} else if (g->domain != SONDE_NONE) {
+		sonde_buf_str(out, sonde_cells_str(t->cells, g->domain));
+		sonde_buf_putc(out, '@');
+	}
+	sonde_buf_str(out, sonde_cells_str(t->cells, g->label));
+}
+
+void sonde_node_say(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
+{
+	size_t before = out->n;
+
+	put_labels(out, t, n->region);
+	if (out->n == before)
+		sonde_buf_puts(out, "the region without a name");
+	sonde_buf_puts(out, sonde_region_kind_mark(sonde_node_region(t, n)->kind));
+}
+
+/* --- making a finding --------------------------------------------------------------------------------- */
+
+struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, double cost_ns)
+{
+	bool is_in_step = x->top == x->out->step && x->top != SONDE_NONE;
+	struct sonde_finding *f;
+
+	if (!(cost_ns > 0) || cost_ns < SONDE_LEAST_SHARE * x->top_ns)
+		return NULL;
+	f = sonde_vec_push(&x->out->at);
+	if (!f) {
+		x->failed = true;
+		return NULL;
+	}
+	*f = (struct sonde_finding){.cause = (uint8_t)cause,
+		.node = node,
+		.kernel = SONDE_NONE,
+		.entries = node == SONDE_NONE ? 0 : x->r->nodes.at[node].instances,
+		.is_in_step = is_in_step,
+		.run_ns = cost_ns,
+		.step_ns = is_in_step ? cost_ns / (double)x->out->nr_entries : NAN,
+		.share = cost_ns / (is_in_step ? x->top_ns : x->run_ns),
+		.gain_ns = NAN,
+		.gain_low_ns = NAN,
+		.gain_high_ns = NAN,
+		.stake_ns = cost_ns,
+		.is_once = x->is_once};
+	return f;
+}
+
+void sonde_finder__prove(struct sonde_finding *to, struct sonde_evidence e)
+{
+	if (to->nr_evidence < SONDE_MAX_EVIDENCE && !isnan(e.value))
+		to->evidence[to->nr_evidence++] = e;
+}
+
+void sonde_finder__prove_ms(struct sonde_finding *to, uint32_t node, const char *figure, double ns, const char *method)
+{
+	sonde_finder__prove(to, (struct sonde_evidence){node, SONDE_NONE, sonde_str_from(figure), ns / 1e6, NAN, "ms", method});
+}
+
+void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line, const struct sonde_finding *of)
+{
+	if (of->is_in_step)
+		sonde_buf_printf(line, "%.3f of %.3f ms of each step (%.0f%%)", of->step_ns / 1e6,
+			x->top_ns / (double)x->out->nr_entries / 1e6, 100 * of->share);
+	else
+		sonde_buf_printf(line, "%.3f ms of the run (%.0f%%)", of->run_ns / 1e6, 100 * of->share);
+}
+
+static struct sonde_str keep(struct sonde_finder *x, struct sonde_buf *line)
+{
+	struct sonde_str kept = sonde_arena_dup(&x->out->arena, sonde_buf_view(line));
+
+	x->failed |= line->failed || x->out->arena.failed;
+	sonde_buf_clear(line);
+	return kept;
+}
+
+void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct sonde_buf *line)
+{
+	to->says = keep(x, line);
+	sonde_buf_release(line);
+}
+
+/* What the cause's row says, with the names filled in. Commands take ids, which are unambiguous. */
+static void complete(struct sonde_finder *x, struct sonde_finding *f)
+{
+	const struct sonde_cause_row *row = &sonde_causes[f->cause];
+	struct sonde_str id = SONDE_STR(""), kernel = SONDE_STR("");
+	struct sonde_buf line = {0};
+
+	if (f->node != SONDE_NONE) {
+		id = sonde_node_region(x->t, &x->r->nodes.at[f->node])->id;
+		sonde_node_say(&line, x->t, &x->r->nodes.at[f->node]);
+		f->where = keep(x, &line);
+	} else {
+		f->where = SONDE_STR("outside any range");
+	}
+	if (f->kernel != SONDE_NONE)
+		kernel = sonde_tree_short_name(x->t, f->kernel);
+	f->action = sonde_str_from(x->is_torch && row->torch ? row->torch : row->action);
+	sonde_cause_fill(&line, row->next, id, kernel);
+	f->next = keep(x, &line);
+	if (row->change) {
+		sonde_cause_fill(&line, row->change, id, kernel);
+		f->change = keep(x, &line);
+	}
+	f->gain_from = SONDE_STR("nothing was replayed");
+	sonde_buf_release(&line);
+}
+
+/* --- ranking -------------------------------------------------------------------------------------------- */
+
+static double rank_value(const struct sonde_findings *f, const struct sonde_finding *a)
+{
+	return isnan(a->gain_ns) ? a->stake_ns : a->gain_ns * (double)f->nr_entries;
+}
+
+static int compare_findings(const void *pa, const void *pb, void *context)
+{
+	const struct sonde_finding *a = pa, *b = pb;
+	double x = rank_value(context, a), y = rank_value(context, b);
+
+	if (a->is_first != b->is_first)
+		return a->is_first ? -1 : 1;
+	if (a->is_once != b->is_once)
+		return a->is_once ? 1 : -1;
+	if (x != y)
+		return x > y ? -1 : 1;
+	if (a->run_ns != b->run_ns)
+		return a->run_ns > b->run_ns ? -1 : 1;
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return a->cause < b->cause ? -1 : a->cause > b->cause;
+}
+
+void sonde_findings_rank(struct sonde_findings *f)
+{
+	if (f->at.nr)
+		qsort_r(f->at.at, f->at.nr, sizeof(*f->at.at), compare_findings, f);
+}
+
+void sonde_finding_set_gain(
+	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], struct sonde_str from)
+{
+	to->gain_ns = gain_ns[0];
+	to->gain_low_ns = gain_ns[1];
+	to->gain_high_ns = gain_ns[2];
+	to->gain_from = sonde_arena_dup(&f->arena, from);
+}
+
+void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
+{
+	double whole = f->step_ns + f->between_ns;
+
+	if (isnan(of->gain_ns)) {
+		sonde_buf_printf(out, "not known: %.*s", SONDE_STR_ARG(of->gain_from));
+		return;
+	}
+	sonde_buf_printf(out, "saves %.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s", of->gain_ns / 1e6, of->gain_low_ns / 1e6,
+		of->gain_high_ns / 1e6, whole / 1e6, 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from));
+}
+
+/* --- which regions are looked at -------------------------------------------------------------------------- */
+
+/* PyTorch's kernels and traces have names of their own. */
+static bool is_torch(const struct sonde_cells *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->inputs.nr; i++)
+		if (sonde_str_is(c->inputs.at[i].source, "kineto") || sonde_str_starts(c->inputs.at[i].tool, "torch"))
+			return true;
+	for (i = 0; i < c->cells.nr; i++)
+		if (sonde_str_has(c->strings.keys[c->cells.at[i].kernel], "at::native", NULL))
+			return true;
+	return false;
+}
+
+static int find_chosen(struct sonde_finder *x, struct sonde_str id, struct sonde_err *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < x->r->nodes.nr; i++)
+		if (sonde_str_eq(sonde_node_region(x->t, &x->r->nodes.at[i])->id, id)) {
+			x->out->step = i;
+			return 0;
+		}
+	return sonde_err_set(err, SONDE_ERR_USAGE, "report.step: there is no region '%.*s'; `sonde regions` lists their ids",
+		SONDE_STR_ARG(id));
+}
+
+/* The repeated region with the most wall time; of equals the outer one. */
+static void find_step(struct sonde_finder *x)
+{
+	double most = LEAST_STEP * x->run_ns;
+	uint32_t i;
+
+	for (i = 0; i < x->r->nodes.nr; i++) {
+		const struct sonde_node *n = &x->r->nodes.at[i];
+		double wall = sonde_node__wall_ns(n);
+
+		if (n->instances >= x->often && n->launches && wall > most) {
+			most = wall;
+			x->out->step = i;
+		}
+	}
+}
+
+/* Looks at one region: the step, or one beside it. */
+static void look_at(struct sonde_finder *x, uint32_t node)
+{
+	uint32_t step = x->out->step;
+
+	x->top = node;
+	x->top_ns = sonde_node__wall_ns(&x->r->nodes.at[node]);
+	x->is_once = step != SONDE_NONE && x->r->nodes.at[node].instances < x->often && !sonde_report__is_inside(x->r, step, node);
+	if (node == step) {
+		x->top_ns += x->between_ns;
+		sonde_finder__between(x);
+	}
+	sonde_finder__idle(x);
+	sonde_finder__work(x);
+}
+
+/* The step, then what is beside it. A region around the step is looked at where the step is the smaller part of it. */
+static void look_at_all(struct sonde_finder *x)
+{
+	const struct sonde_node *nodes = x->r->nodes.at;
+	uint32_t i, step = x->out->step;
+	double step_ns = step == SONDE_NONE ? 0 : sonde_node__wall_ns(&nodes[step]) + x->between_ns;
+
+	if (step != SONDE_NONE)
+		look_at(x, step);
+	for (i = 0; i < x->r->nodes.nr && !x->failed; i++) {
+		double wall = sonde_node__wall_ns(&nodes[i]);
+		bool is_around = step != SONDE_NONE && sonde_report__is_inside(x->r, step, i);
+		uint32_t parent = nodes[i].parent;
+
+		if (i == step || wall < LEAST_TOP * x->run_ns || (is_around && step_ns > wall / 2))
+			continue;
+		if (parent == SONDE_NONE || (step != SONDE_NONE && !is_around && parent != step && sonde_report__is_inside(x->r, step, parent)))
+			look_at(x, i);
+	}
+}
+
+/* Most of the GPU's work is in no range: whatever is said about ranges matters less. */
+static void look_outside(struct sonde_finder *x)
+{
+	double outside = x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0;
+	double inside = x->r->time_ns > 0 ? x->r->time_ns : 0, wall = 0;
+	struct sonde_buf line = {0};
+	struct sonde_finding *f;
+	uint32_t i;
+
+	for (i = 0; i < x->r->nodes.nr; i++)
+		wall += x->r->nodes.at[i].parent == SONDE_NONE ? sonde_node__wall_ns(&x->r->nodes.at[i]) : 0;
+	x->top = SONDE_NONE;
+	x->top_ns = outside + inside;
+	if (outside < MOST_OUTSIDE * x->top_ns)
+		return;
+	f = sonde_finder__add(x, SONDE_CAUSE_OUTSIDE, SONDE_NONE, outside);
+	if (!f)
+		return;
+	f->share = outside / x->top_ns;
+	f->is_first = outside >= MOST_OUTSIDE * (outside + wall);
+	sonde_finder__prove_ms(f, SONDE_NONE, "unattributed.total_ms", outside, "sum of the launches outside any range");
+	sonde_buf_printf(&line, "%s: %.3f of %.3f ms of GPU time (%.0f%%)", sonde_causes[f->cause].why, outside / 1e6, x->top_ns / 1e6,
+		100 * f->share);
+	sonde_finder__keep(x, f, &line);
+}
+
+/* The report that findings are about: the first aggregate, or else the first scope; no replayed ranges. */
+static const struct sonde_report *choose_report(const struct sonde_tree *t)
+{
+	const struct sonde_report *first = NULL;
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++) {
+		const struct sonde_report *r = &t->reports.at[i];
+
+		if (r->is_ranges || !(r->all_time_ns > 0))
+			continue;
+		if (r->is_aggregate)
+			return r;
+		first = first ? first : r;
+	}
+	return first;
+}
+
+/* How long a scope was in regions at all: from the first entry into one to the end of the last. */
+static double measure_scope(const struct sonde_finder *x, uint32_t scope)
+{
+	const struct sonde_cells *c = x->t->cells;
+	uint64_t first = UINT64_MAX, last = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < x->r->nodes.nr; i++) {
+		const struct sonde_node *n = &x->r->nodes.at[i];
+		const struct sonde_visit *v = n->parent == SONDE_NONE ? sonde_cells_visit(c, scope, n->region) : NULL;
+
+		for (k = 0; v && k < v->nr_entries; k++) {
+			const struct sonde_entry *e = &c->entries.at[v->first_entry + k];
+			uint64_t end = e->begin_ns + sonde_entry__wall_ns(e);
+
+			first = e->begin_ns < first ? e->begin_ns : first;
+			last = end > last ? end : last;
+		}
+	}
+	return last > first ? (double)(last - first) : 0;
+}
+
+/* What shares of the run are of: its wall time, or without entries the GPU's time. */
+static void measure_run(struct sonde_finder *x)
+{
+	const struct sonde_cells *c = x->t->cells;
+	uint32_t i;
+
+	for (i = 0; i < c->scopes.nr; i++)
+		if (x->r->is_aggregate ? c->scopes.at[i].measured == x->r->measured : i == x->r->scope)
+			x->run_ns += measure_scope(x, i);
+	if (!(x->run_ns > 0))
+		x->run_ns = x->r->time_ns + (x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0);
+}
+
+static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_err *err)
+{
+	int rc = 0;
+	size_t i;
+
+	measure_run(x);
+	if (step.n)
+		rc = find_chosen(x, step, err);
+	else
+		find_step(x);
+	if (rc)
+		return rc;
+	if (x->out->step != SONDE_NONE) {
+		const struct sonde_node *n = &x->r->nodes.at[x->out->step];
+
+		x->out->nr_entries = n->instances ? n->instances : 1;
+		x->between_ns = sonde_finder__measure_between(x, x->out->step);
+		x->out->step_ns = sonde_node__wall_ns(n) / (double)x->out->nr_entries;
+		x->out->between_ns = x->between_ns / (double)x->out->nr_entries;
+	}
+	look_outside(x);
+	look_at_all(x);
+	sonde_findings_rank(x->out);
+	if (x->out->at.nr > SONDE_MAX_FINDINGS)
+		x->out->at.nr = SONDE_MAX_FINDINGS;
+	for (i = 0; i < x->out->at.nr; i++)
+		complete(x, &x->out->at.at[i]);
+	return x->failed ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_findings_build(struct sonde_findings **out, const struct sonde_tree *t, struct sonde_str step,
+	struct sonde_err *err)
+{
+	const struct sonde_report *r = choose_report(t);
+	struct sonde_finder x = {.t = t, .r = r, .culprit = SONDE_NONE, .is_torch = is_torch(t->cells)};
+	int rc;
+
+	*out = NULL;
+	if (!r)
+		return 0;
+	x.often = OFTEN * (uint64_t)(r->is_aggregate && r->nr_scopes ? r->nr_scopes : 1);
+	x.out = sonde_calloc(1, sizeof(*x.out));
+	if (!x.out)
+		return sonde_err_nomem(err);
+	x.out->report = r;
+	x.out->step = SONDE_NONE;
+	rc = sonde_figures_init(&x.figures, t, err);
+	if (rc == 0)
+		rc = find_all(&x, step, err);
+	sonde_figures_release(&x.figures);
+	if (rc)
+		sonde_findings_free(x.out);
+	else
+		*out = x.out;
+	return rc;
+}
+
+void sonde_findings_free(struct sonde_findings *f)
+{
+	if (!f)
+		return;
+	sonde_vec_release(&f->at);
+	sonde_arena_release(&f->arena);
+	sonde_free(f);
+}

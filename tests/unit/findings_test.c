@@ -1,0 +1,773 @@
+/* Programs with one planted problem each: what is wrong is the first finding, at the right region. */
+#include "treed.h"
+
+#include "read/records.h"
+#include "tree/findings.h"
+
+#include <stdio.h>
+
+#define US	 1000u
+#define NR_STEPS 12
+#define DATA	 "tests/data/first/"
+
+/*
+ * A program as it would run: the host launches and waits, streams work in order, each on its own. The clocks
+ * are those of the made capture.
+ */
+struct program {
+	struct made m;
+	struct run run;
+	uint64_t now_us;	/* of the host */
+	uint64_t free_us[3];	/* when each stream has nothing to do */
+	uint32_t open[8];	/* ranges, outermost first */
+	size_t nr_open;
+};
+
+static void begin(struct program *p)
+{
+	*p = (struct program){.now_us = 100};
+	made_init(&p->m);
+	p->m.r->has_record_times = p->m.r->has_range_times = true;
+	p->m.r->processes.at[p->m.process].has_calls = true;
+}
+
+static void push(struct program *p, const char *label)
+{
+	uint32_t parent = p->nr_open ? p->open[p->nr_open - 1] : MADE_ROOT, range = made_push(&p->m, parent, label);
+
+	p->m.r->ranges.at[range].time.begin_ns = p->now_us * US;
+	p->open[p->nr_open++] = range;
+	p->now_us++;
+}
+
+static void pop(struct program *p)
+{
+	p->m.r->ranges.at[p->open[--p->nr_open]].time.end_ns = p->now_us * US;
+	p->now_us++;
+}
+
+static void host(struct program *p, uint64_t us)
+{
+	p->now_us += us;
+}
+
+/* Work of a stream: launched now, in 4 µs of the host; it starts 3 µs later, or when the stream is free. */
+static struct sonde_record *work(struct program *p, unsigned stream, const char *name, double us)
+{
+	uint64_t start = p->now_us + 3 > p->free_us[stream] ? p->now_us + 3 : p->free_us[stream];
+	struct sonde_record *rec;
+
+	made_launch(&p->m, name, p->nr_open ? 1 : 0, &p->open[p->nr_open ? p->nr_open - 1 : 0]);
+	made_set_stream(&p->m, p->m.r->records.nr - 1, stream);
+	made_metric(&p->m, TIME, us * US);
+	rec = &p->m.r->records.at[p->m.r->records.nr - 1];
+	rec->call_ns = p->now_us * US;
+	rec->time = (struct sonde_record_time){start * US, start * US + (uint64_t)(us * US)};
+	p->free_us[stream] = start + (uint64_t)(us + 0.999);
+	p->now_us += 4;
+	return rec;
+}
+
+static void kernel(struct program *p, const char *name, double us)
+{
+	work(p, 0, name, us);
+}
+
+static void call(struct program *p, uint8_t kind, uint64_t us)
+{
+	struct sonde_call *c = sonde_push(&p->m.r->arena, &p->m.r->calls);
+
+	assert_non_null(c);
+	*c = (struct sonde_call){.begin_ns = p->now_us * US,
+		.end_ns = (p->now_us + us) * US,
+		.thread = p->m.thread,
+		.stream = SONDE_NONE,
+		.process = p->m.process,
+		.kind = kind};
+	p->now_us += us;
+}
+
+/* Waits for a stream, and so many microseconds more. */
+static void wait(struct program *p, unsigned stream, uint64_t more_us)
+{
+	uint64_t until = p->free_us[stream] > p->now_us ? p->free_us[stream] - p->now_us : 0;
+
+	call(p, SONDE_CALL_SYNC_STREAM, until + more_us);
+}
+
+/* A copy that runs so long; its call takes `call_us` before that. */
+static void copy(struct program *p, unsigned stream, const char *name, double us, double bytes, uint64_t call_us)
+{
+	uint64_t called = p->now_us;
+
+	call(p, SONDE_CALL_COPY, call_us);
+	work(p, stream, name, us)->kind = SONDE_RESULT_MEMCPY;
+	made_metric(&p->m, "memory__bytes.sum", bytes);
+	p->m.r->records.at[p->m.r->records.nr - 1].call_ns = called * US;
+}
+
+/* --- programs ------------------------------------------------------------------------------------- */
+
+static void launch_bound(struct program *p)
+{
+	int i;
+
+	for (i = 0; i < 25; i++) {
+		kernel(p, "short", 8);
+		host(p, 30);
+	}
+	wait(p, 0, 0);
+}
+
+static void launch_bound_optimizer(struct program *p)
+{
+	int i;
+
+	push(p, "forward");
+	kernel(p, "gemm", 200);
+	pop(p);
+	push(p, "optimizer");
+	wait(p, 0, 0);
+	for (i = 0; i < 20; i++) {
+		kernel(p, "adam", 7);
+		host(p, 40);
+	}
+	pop(p);
+	wait(p, 0, 0);
+}
+
+static void syncs(struct program *p)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		kernel(p, "layer", 40);
+		wait(p, 0, 150);
+	}
+	kernel(p, "last", 40);
+	wait(p, 0, 0);
+}
+
+static void syncs_in_log(struct program *p)
+{
+	kernel(p, "gemm", 300);
+	push(p, "log");
+	kernel(p, "loss", 20);
+	wait(p, 0, 500);
+	kernel(p, "reset", 20);
+	pop(p);
+	kernel(p, "gemm", 300);
+	wait(p, 0, 0);
+}
+
+static void copies_block(struct program *p)
+{
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+	copy(p, 0, "[CUDA memcpy Device-to-Host]", 20, 4e6, 900);
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+}
+
+static void copies_are_pageable(struct program *p)
+{
+	push(p, "h2d");
+	copy(p, 0, "[CUDA memcpy Host-to-Device, pageable]", 1500, 12e6, 5);
+	pop(p);
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+}
+
+static void copies_are_small(struct program *p)
+{
+	int i;
+
+	for (i = 0; i < 60; i++)
+		copy(p, 0, "[CUDA memcpy Host-to-Device]", 5, 4096, 1);
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+}
+
+static void copies_are_exposed(struct program *p)
+{
+	copy(p, 0, "[CUDA memcpy Host-to-Device]", 1500, 80e6, 2);
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+}
+
+static void metrics(struct program *p, double sm, double memory)
+{
+	made_metric(&p->m, "sm__throughput.avg.pct_of_peak_sustained_elapsed", sm);
+	made_metric(&p->m, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", memory);
+}
+
+static void part(struct program *p, const char *counter, double pct)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s.avg.pct_of_peak_sustained_elapsed", counter);
+	made_metric(&p->m, name, pct);
+}
+
+/* Copies that kernels hide are not the problem. */
+static void copies_are_hidden(struct program *p)
+{
+	copy(p, 1, "[CUDA memcpy Host-to-Device]", 900, 50e6, 2);
+	kernel(p, "add", 1000);
+	metrics(p, 20, 92);
+	part(p, "gpu__dram_throughput", 92);
+	wait(p, 0, 0);
+}
+
+static void allocates(struct program *p)
+{
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+	call(p, SONDE_CALL_ALLOC, 500);
+	kernel(p, "gemm", 100);
+	wait(p, 0, 0);
+	call(p, SONDE_CALL_FREE, 300);
+	kernel(p, "gemm", 100);
+	wait(p, 0, 0);
+}
+
+static void host_works_inside(struct program *p)
+{
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+	host(p, 900);
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+}
+
+static void host_works_in_a_range_inside(struct program *p)
+{
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+	push(p, "prepare");
+	host(p, 900);
+	pop(p);
+	kernel(p, "gemm", 200);
+	wait(p, 0, 0);
+}
+
+static void loads_first(struct program *p)
+{
+	host(p, 1500);
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+}
+
+static void loads_first_in_a_range(struct program *p)
+{
+	push(p, "data");
+	host(p, 1500);
+	pop(p);
+	push(p, "train");
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+	pop(p);
+}
+
+static void works_afterwards(struct program *p)
+{
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+	host(p, 1500);
+}
+
+static void logs_afterwards(struct program *p)
+{
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+	push(p, "log");
+	host(p, 1500);
+	pop(p);
+}
+
+/* One graph: its kernels start one after the other, whatever the host does. */
+static void graph_of(struct program *p, int nr, const char *name, double us, uint64_t gap_us)
+{
+	uint64_t called = p->now_us;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		struct sonde_record *rec = work(p, 0, name, us);
+
+		rec->call_ns = called * US;
+		p->now_us = called + 1;
+		p->free_us[0] += gap_us;
+	}
+	host(p, 10);
+}
+
+static void tiny_graph(struct program *p)
+{
+	graph_of(p, 200, "tiny", 1, 1);
+	wait(p, 0, 0);
+}
+
+static void tiny_in_the_optimizer(struct program *p)
+{
+	push(p, "forward");
+	kernel(p, "gemm", 100);
+	pop(p);
+	push(p, "optimizer");
+	graph_of(p, 200, "adam", 2, 1);
+	pop(p);
+	wait(p, 0, 0);
+}
+
+/* One kernel takes all the time; its counters say what limits it. */
+static void kernel_with(struct program *p, double sm, double memory, const char *counter, double pct)
+{
+	kernel(p, "setup", 50);
+	metrics(p, 50, 50);
+	kernel(p, "main_kernel", 1000);
+	metrics(p, sm, memory);
+	if (counter)
+		part(p, counter, pct);
+	wait(p, 0, 0);
+}
+
+static void limited_by_dram(struct program *p)
+{
+	kernel_with(p, 20, 92, "gpu__dram_throughput", 92);
+}
+
+static void limited_by_l2(struct program *p)
+{
+	kernel_with(p, 20, 88, "lts__throughput", 88);
+}
+
+static void limited_by_l1(struct program *p)
+{
+	kernel_with(p, 30, 80, "l1tex__data_pipe_lsu_wavefronts", 80);
+	made_metric(&p->m, "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 0.8);
+}
+
+static void limited_by_shared(struct program *p)
+{
+	kernel_with(p, 30, 85, "l1tex__data_pipe_lsu_wavefronts_mem_shared", 85);
+}
+
+static void limited_by_tensor(struct program *p)
+{
+	kernel_with(p, 90, 40, "sm__pipe_tensor_cycles_active", 90);
+}
+
+static void limited_by_fma(struct program *p)
+{
+	kernel_with(p, 85, 30, "sm__inst_executed_pipe_fma", 85);
+}
+
+static void limited_by_few_warps(struct program *p)
+{
+	kernel_with(p, 20, 25, "sm__cycles_active", 99);
+	made_metric(&p->m, "sm__warps_active.avg.pct_of_peak_sustained_active", 12);
+}
+
+static void limited_by_few_blocks(struct program *p)
+{
+	kernel_with(p, 6, 8, NULL, 0);
+	made_metric(&p->m, "launch__waves_per_multiprocessor", 0.12);
+	made_metric(&p->m, "sm__warps_active.avg.pct_of_peak_sustained_active", 60);
+}
+
+/* SM throughput alone does not tell what limits a kernel. */
+static void limited_by_nobody_knows(struct program *p)
+{
+	kernel(p, "main_kernel", 1000);
+	made_metric(&p->m, "sm__throughput.avg.pct_of_peak_sustained_elapsed", 70);
+	wait(p, 0, 0);
+}
+
+static void communicates(struct program *p)
+{
+	kernel(p, "gemm", 400);
+	push(p, "reduce");
+	p->free_us[1] = p->free_us[0];
+	work(p, 1, "ncclDevKernel_AllReduce_Sum_f32", 900);
+	pop(p);
+	wait(p, 1, 0);
+}
+
+/* The second kernel waits for an event of a stream that a host function holds up. */
+static void waits_for_an_event(struct program *p)
+{
+	kernel(p, "gemm", 100);
+	p->free_us[0] += 900;
+	kernel(p, "gemm", 100);
+	wait(p, 0, 0);
+}
+
+static void busy(struct program *p)
+{
+	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+}
+
+/* --- what is around the steps --------------------------------------------------------------------- */
+
+static void nothing(struct program *p)
+{
+	(void)p;
+}
+
+static void load_outside(struct program *p)
+{
+	host(p, 1500);
+}
+
+static void load_in_a_range(struct program *p)
+{
+	push(p, "load");
+	host(p, 1500);
+	pop(p);
+}
+
+static void sync_outside(struct program *p)
+{
+	wait(p, 0, 1500);
+}
+
+static void work_outside(struct program *p)
+{
+	kernel(p, "unmarked", 1500);
+	wait(p, 0, 0);
+}
+
+/* A start-up of 300 ms, idle for all of it. */
+static void start_up(struct program *p)
+{
+	push(p, "startup");
+	kernel(p, "first", 10);
+	wait(p, 0, 0);
+	host(p, 300000);
+	kernel(p, "second", 10);
+	wait(p, 0, 0);
+	pop(p);
+}
+
+static void open_epoch(struct program *p)
+{
+	push(p, "epoch");
+}
+
+static const struct planted {
+	const char *name;
+	void (*step)(struct program *p);
+	void (*before)(struct program *p), (*between)(struct program *p);
+	const char *cause, *where, *kernel;
+} planted[] = {
+	{"short kernels, slowly launched", launch_bound, nothing, nothing, "launch", "step", NULL},
+	{"an optimizer of many launches", launch_bound_optimizer, nothing, nothing, "launch", "step/optimizer", NULL},
+	{"a start-up, then short kernels", launch_bound, start_up, nothing, "launch", "step", NULL},
+	{"a synchronisation per layer", syncs, nothing, nothing, "sync", "step", NULL},
+	{"a synchronisation to log", syncs_in_log, nothing, nothing, "sync", "step/log", NULL},
+	{"a synchronisation between steps", busy, nothing, sync_outside, "sync", "step", NULL},
+	{"a blocking copy", copies_block, nothing, nothing, "copy", "step", NULL},
+	{"copies from pageable memory", copies_are_pageable, nothing, nothing, "pageable_copies", "step/h2d", NULL},
+	{"many small copies", copies_are_small, nothing, nothing, "small_copies", "step", NULL},
+	{"large copies in line with kernels", copies_are_exposed, nothing, nothing, "copies", "step", NULL},
+	{"copies beside kernels", copies_are_hidden, nothing, nothing, "dram", "step", "add"},
+	{"memory allocated in each step", allocates, nothing, nothing, "alloc", "step", NULL},
+	{"work of the host between kernels", host_works_inside, nothing, nothing, "host", "step", NULL},
+	{"the same in a range", host_works_in_a_range_inside, nothing, nothing, "host", "step/prepare", NULL},
+	{"data loaded first", loads_first, nothing, nothing, "head", "step", NULL},
+	{"the same in a range", loads_first_in_a_range, nothing, nothing, "head", "step/data", NULL},
+	{"data loaded between steps", busy, nothing, load_outside, "between", "step", NULL},
+	{"the same in a range", busy, nothing, load_in_a_range, "between", "load", NULL},
+	{"the same in an epoch", busy, open_epoch, load_in_a_range, "between", "epoch/load", NULL},
+	{"the host works after the last launch", works_afterwards, nothing, nothing, "tail", "step", NULL},
+	{"the same in a range", logs_afterwards, nothing, nothing, "tail", "step/log", NULL},
+	{"a graph of tiny kernels", tiny_graph, nothing, nothing, "tiny_kernels", "step", NULL},
+	{"tiny kernels of an optimizer", tiny_in_the_optimizer, nothing, nothing, "tiny_kernels", "step/optimizer", NULL},
+	{"DRAM is busy", limited_by_dram, nothing, nothing, "dram", "step", "main_kernel"},
+	{"L2 is busy", limited_by_l2, nothing, nothing, "l2", "step", "main_kernel"},
+	{"L1 is busy and DRAM is not", limited_by_l1, nothing, nothing, "l1", "step", "main_kernel"},
+	{"shared memory is busy", limited_by_shared, nothing, nothing, "shared", "step", "main_kernel"},
+	{"the tensor cores are busy", limited_by_tensor, nothing, nothing, "tensor", "step", "main_kernel"},
+	{"the FMA pipe is busy", limited_by_fma, nothing, nothing, "fma", "step", "main_kernel"},
+	{"few warps", limited_by_few_warps, nothing, nothing, "occupancy", "step", "main_kernel"},
+	{"few blocks", limited_by_few_blocks, nothing, nothing, "waves", "step", "main_kernel"},
+	{"too few counters", limited_by_nobody_knows, nothing, nothing, "not_known", "step", "main_kernel"},
+	{"communication", communicates, nothing, nothing, "exposed_comm", "step/reduce", NULL},
+	{"an event of another stream", waits_for_an_event, nothing, nothing, "queued", "step", NULL},
+	{"work outside any range", busy, nothing, work_outside, "outside", "outside any range", NULL},
+};
+
+static void run_program(struct program *p, const struct planted *of)
+{
+	int i;
+
+	begin(p);
+	of->before(p);
+	for (i = 0; i < NR_STEPS; i++) {
+		push(p, "step");
+		of->step(p);
+		pop(p);
+		of->between(p);
+	}
+	while (p->nr_open)
+		pop(p);
+	aggregate(&p->run, p->m.r, NULL);
+}
+
+static void done(struct program *p)
+{
+	release(&p->run);
+	made_release(&p->m);
+}
+
+/* Whether it is the first finding; says what it is otherwise. */
+static bool is_first(const struct sonde_tree *t, const char *name, const struct planted *of)
+{
+	const struct sonde_findings *f = t->findings;
+	const struct sonde_finding *first = f && f->at.nr ? &f->at.at[0] : NULL;
+	bool ok = first && strcmp(sonde_causes[first->cause].name, of->cause) == 0 && sonde_str_is(first->where, of->where) &&
+		  (!of->kernel || sonde_str_is(sonde_tree_str(t, first->kernel), of->kernel));
+	size_t i;
+
+	if (ok)
+		return true;
+	print_error("%s: %s in %s is expected, not\n", name, of->cause, of->where);
+	for (i = 0; f && i < f->at.nr && i < 4; i++)
+		print_error("   %s in %.*s: %.*s\n", sonde_causes[f->at.at[i].cause].name, SONDE_STR_ARG(f->at.at[i].where),
+			SONDE_STR_ARG(f->at.at[i].says));
+	return false;
+}
+
+static void test_findings__a_planted_problem_comes_first(void **state)
+{
+	size_t i, nr_wrong = 0, nr = sizeof(planted) / sizeof(*planted);
+	struct program p;
+
+	(void)state;
+	assert_true(nr >= 30);
+	for (i = 0; i < nr; i++) {
+		run_program(&p, &planted[i]);
+		nr_wrong += !is_first(p.run.t, planted[i].name, &planted[i]);
+		done(&p);
+	}
+	assert_int_equal(nr_wrong, 0);
+}
+
+static void open_trace(struct run *run, const char *name)
+{
+	char path[200];
+	const char *at = path;
+	struct sonde_records *r = NULL;
+	struct sonde_err err = {0};
+
+	snprintf(path, sizeof(path), DATA "%s.json.gz", name);
+	assert_int_equal(sonde_records_open(&r, &at, 1, NULL, &err), 0);
+	aggregate(run, r, NULL);
+	sonde_records_free(r);
+}
+
+static void test_findings__a_planted_problem_comes_first_in_traces(void **state)
+{
+	static const struct planted traces[] = {
+		{.name = "loaderout", .cause = "between", .where = "step"},
+		{.name = "loaderrange", .cause = "between", .where = "load"},
+		{.name = "loaderfirst", .cause = "head", .where = "iter/data"},
+		{.name = "tail", .cause = "tail", .where = "step"},
+		{.name = "tinybusy", .cause = "tiny_kernels", .where = "step"},
+		{.name = "copybusy", .cause = "pageable_copies", .where = "step/h2d"},
+		{.name = "comm", .cause = "exposed_comm", .where = "step/reduce"},
+	};
+	size_t i, nr_wrong = 0;
+	struct run run;
+
+	(void)state;
+	for (i = 0; i < sizeof(traces) / sizeof(*traces); i++) {
+		open_trace(&run, traces[i].name);
+		nr_wrong += !is_first(run.t, traces[i].name, &traces[i]);
+		release(&run);
+	}
+	assert_int_equal(nr_wrong, 0);
+}
+
+/* Four ranks; one has three times as much to do. With collectives the others wait in these. */
+static void run_ranks(struct program *p, bool has_collectives)
+{
+	uint32_t rank;
+	int i;
+
+	begin(p);
+	for (rank = 0; rank < 4; rank++) {
+		struct sonde_process *process;
+		double us = rank == 2 ? 900 : 300;
+
+		if (rank)
+			made_input(&p->m, "native", 100 + rank);
+		p->m.device = rank;
+		process = &p->m.r->processes.at[p->m.process];
+		process->has_rank = process->has_calls = true;
+		process->rank = rank;
+		process->world_size = 4;
+		p->now_us = 1000;
+		p->free_us[0] = p->free_us[1] = 0;
+		for (i = 0; i < NR_STEPS; i++) {
+			push(p, "step");
+			push(p, "fwd");
+			kernel(p, "gemm", us);
+			pop(p);
+			if (has_collectives) {
+				p->free_us[1] = p->free_us[0];
+				work(p, 1, "ncclDevKernel_AllReduce_Sum_f32", 1000 - us);
+			}
+			wait(p, has_collectives, 0);
+			pop(p);
+		}
+	}
+	aggregate(&p->run, p->m.r, NULL);
+}
+
+static void test_findings__a_late_rank_is_the_one_that_slow_names(void **state)
+{
+	static const struct planted late = {"", NULL, NULL, NULL, "late_rank", "step", NULL};
+	struct sonde_str slow;
+	struct program p;
+
+	(void)state;
+	run_ranks(&p, true);
+	assert_non_null(p.run.t->ranks);
+	assert_true(is_first(p.run.t, "a late rank", &late));
+	slow = p.run.t->ranks->stragglers.at[0].sentence;
+	assert_true(sonde_str_ends(p.run.t->findings->at.at[0].says, slow.p));
+	done(&p);
+}
+
+static void test_findings__ranks_that_do_not_meet_are_uneven(void **state)
+{
+	static const struct planted uneven = {"", NULL, NULL, NULL, "imbalance", "step/fwd", NULL};
+	struct program p;
+
+	(void)state;
+	run_ranks(&p, false);
+	assert_true(is_first(p.run.t, "uneven ranks", &uneven));
+	done(&p);
+}
+
+/* The host works for 1500 µs between the steps: the costs are what was planted. */
+static void test_findings__costs_are_per_step_and_of_the_run(void **state)
+{
+	static const struct planted of = {"", busy, nothing, load_outside, "between", "step", NULL};
+	const struct sonde_finding *first;
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	first = &p.run.t->findings->at.at[0];
+	assert_int_equal(p.run.t->findings->nr_entries, NR_STEPS);
+	assert_true(first->is_in_step);
+	near(first->run_ns, (NR_STEPS - 1) * 1501.0 * US); /* there is none after the last step */
+	near(first->step_ns, first->run_ns / NR_STEPS);
+	assert_true(first->share > 0.7 && first->share < 0.8);
+	assert_true(isnan(first->gain_ns) && first->gain_from.n);
+	done(&p);
+}
+
+/* What a finding rests on is in the row that it names. */
+static void test_findings__evidence_is_in_the_rows(void **state)
+{
+	static const struct planted of = {"", launch_bound_optimizer, nothing, nothing, "launch", "step/optimizer", NULL};
+	const struct sonde_finding *first;
+	const struct sonde_node *n;
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	first = &p.run.t->findings->at.at[0];
+	n = node_named(&p.run, p.run.t->findings->report, "step/optimizer");
+	assert_true(first->nr_evidence >= 2);
+	assert_true(sonde_str_is(first->evidence[0].figure, "idle.launch_ms"));
+	assert_ptr_equal(&p.run.t->findings->report->nodes.at[first->evidence[0].node], n);
+	near(first->evidence[0].value, n->times.idle_by[SONDE_IDLE_LAUNCH] / 1e6);
+	assert_non_null(first->evidence[0].method);
+	assert_true(sonde_str_is(first->change, "graph:step/optimizer"));
+	done(&p);
+}
+
+static void test_findings__the_user_may_choose_the_step(void **state)
+{
+	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
+	struct sonde_choice choice = {.step = "step/forward"};
+	struct sonde_tree *t = NULL;
+	struct sonde_err err = {0};
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	assert_int_equal(sonde_tree_build(&t, p.run.c, &choice, &err), 0);
+	assert_ptr_equal(&t->findings->report->nodes.at[t->findings->step], node_named(&p.run, t->findings->report, "step/forward"));
+	sonde_tree_free(t);
+	choice.step = "setp";
+	assert_int_equal(sonde_tree_build(&t, p.run.c, &choice, &err), SONDE_ERR_USAGE);
+	assert_non_null(strstr(err.msg, "setp"));
+	done(&p);
+}
+
+/* A gain that a replay has told decides over costs. */
+static void test_findings__gains_rank_before_costs(void **state)
+{
+	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
+	const double gain[3] = {9e6, 8e6, 10e6};
+	struct sonde_buf words = {0};
+	struct sonde_findings *f;
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	f = p.run.t->findings;
+	assert_true(f->at.nr >= 2);
+	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_BETWEEN);
+	sonde_finding_set_gain(f, &f->at.at[1], gain, SONDE_STR("replayed"));
+	sonde_findings_rank(f);
+	near(f->at.at[0].gain_ns, 9e6);
+	sonde_finding_say_gain(&words, f, &f->at.at[0]);
+	assert_non_null(strstr(words.p, "saves 9.000 ms (8.000 to 10.000)"));
+	sonde_buf_release(&words);
+	done(&p);
+}
+
+/* Labels are said as the program wrote them: an id would escape the slash. */
+static void test_findings__labels_are_as_the_program_wrote_them(void **state)
+{
+	struct program p;
+	uint32_t i;
+
+	(void)state;
+	begin(&p);
+	for (i = 0; i < 4; i++) {
+		uint32_t range = made_range(&p.m, MADE_ROOT, "LLM", "decode/step@1", SONDE_PUSH_POP);
+
+		p.m.r->ranges.at[range].time = (struct sonde_range_time){p.now_us * US, (p.now_us + 500) * US, 0};
+		p.open[p.nr_open++] = range;
+		kernel(&p, "gemm", 400);
+		p.nr_open--;
+		p.now_us += 1000;
+	}
+	aggregate(&p.run, p.m.r, NULL);
+	assert_true(sonde_str_is(p.run.t->findings->at.at[0].where, "LLM@decode/step@1"));
+	done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_findings__a_planted_problem_comes_first),
+		cmocka_unit_test(test_findings__a_planted_problem_comes_first_in_traces),
+		cmocka_unit_test(test_findings__a_late_rank_is_the_one_that_slow_names),
+		cmocka_unit_test(test_findings__ranks_that_do_not_meet_are_uneven),
+		cmocka_unit_test(test_findings__costs_are_per_step_and_of_the_run),
+		cmocka_unit_test(test_findings__evidence_is_in_the_rows),
+		cmocka_unit_test(test_findings__the_user_may_choose_the_step),
+		cmocka_unit_test(test_findings__gains_rank_before_costs),
+		cmocka_unit_test(test_findings__labels_are_as_the_program_wrote_them),
+	};
+
+	return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+}
