@@ -313,6 +313,7 @@ bench: bench-tools inject workloads tools
 	$(BUILD)/bench/compose_bench
 	$(BUILD)/bench/unmix_bench
 	$(BUILD)/bench/diff_bench
+	$(BUILD)/bench/diff_rates
 	bench/diff_noise.sh $(BUILD)
 
 .PHONY: bench-tools

@@ -146,7 +146,7 @@ void sonde_comparison_free(struct sonde_comparison *c);
 /* Regions of both sides, numbered depth-first. Beyond the last: NULL and NaN. */
 size_t sonde_comparison_nr_regions(const struct sonde_comparison *c);
 const char *sonde_comparison_id(struct sonde_comparison *c, size_t region);
-/* "same", "slower", "faster", "insufficient", "added", "removed" */
+/* "same", "slower", "faster", "likely_slower", "likely_faster" (of one run a side), "insufficient", "added", "removed" */
 const char *sonde_comparison_verdict(const struct sonde_comparison *c, size_t region);
 /* New time ÷ base time of an entry; NaN = not known. */
 double sonde_comparison_ratio(const struct sonde_comparison *c, size_t region);

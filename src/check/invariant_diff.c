@@ -23,14 +23,24 @@ static int check_sides(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
+static bool is_single(const json_t *region)
+{
+	return sonde_invariant__number(json_object_get(region, "base"), "runs") < 2 &&
+	       sonde_invariant__number(json_object_get(region, "new"), "runs") < 2;
+}
+
 static int check_verdict(struct sonde_validation *v, const json_t *region, const json_t *document)
 {
 	double low = bound(region, 0), high = bound(region, 1);
 	double min_effect = sonde_invariant__number(document, "min_effect");
 	double ratio = sonde_invariant__number(region, "ratio"),
 	       q = sonde_invariant__number(region, "q");
-	bool is_slower = sonde_invariant__is_word(region, "verdict", "slower"),
-	     is_faster = sonde_invariant__is_word(region, "verdict", "faster");
+	bool is_likely = sonde_invariant__is_word(region, "verdict", "likely_slower") ||
+			 sonde_invariant__is_word(region, "verdict", "likely_faster");
+	bool is_slower = sonde_invariant__is_word(region, "verdict", "slower") ||
+			 sonde_invariant__is_word(region, "verdict", "likely_slower"),
+	     is_faster = sonde_invariant__is_word(region, "verdict", "faster") ||
+			 sonde_invariant__is_word(region, "verdict", "likely_faster");
 
 	if (low > high)
 		return sonde_invariant__fail(v, "ci", "ends before it begins");
@@ -40,6 +50,8 @@ static int check_verdict(struct sonde_validation *v, const json_t *region, const
 		return sonde_invariant__fail(v, "q", "does not bear the verdict out");
 	if ((is_slower || is_faster) && sonde_invariant__exceeds(min_effect, fabs(ratio - 1)))
 		return sonde_invariant__fail(v, "ratio", "is below min_effect");
+	if ((is_slower || is_faster) && is_likely != is_single(region))
+		return sonde_invariant__fail(v, "verdict", "is `likely` exactly where both sides have one run");
 	if (sonde_invariant__is_word(region, "verdict", "same") &&
 		!(low >= 1 - min_effect - 1e-9 && high <= 1 + min_effect + 1e-9))
 		return sonde_invariant__fail(v, "ci", "is wider than `same` allows");
@@ -49,7 +61,7 @@ static int check_verdict(struct sonde_validation *v, const json_t *region, const
 static int check_total(struct sonde_validation *v, const json_t *document, const char *verdict)
 {
 	const json_t *region;
-	double count = 0;
+	double count = 0, said = sonde_invariant__number(json_object_get(document, "totals"), verdict);
 	size_t i, mark;
 	int rc = 0;
 
@@ -58,7 +70,7 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 		count += sonde_invariant__is_word(region, "verdict", verdict);
 	}
 	mark = sonde_validation__key(v, "totals");
-	if (count != sonde_invariant__number(json_object_get(document, "totals"), verdict))
+	if (count != (isnan(said) ? 0 : said)) /* older ones have no likely verdicts */
 		rc = sonde_invariant__fail(v, verdict, "is not the number of such regions");
 	sonde_validation__leave(v, mark);
 	return rc;
@@ -108,7 +120,7 @@ static int check_gate(struct sonde_validation *v, const json_t *gate, const json
 int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document)
 {
 	static const char *const verdicts[] = {
-		"same", "slower", "faster", "insufficient", "added", "removed"};
+		"same", "slower", "faster", "likely_slower", "likely_faster", "insufficient", "added", "removed"};
 	size_t i;
 	int rc = sonde_invariant__each(v, document, "regions", check_verdict, document);
 

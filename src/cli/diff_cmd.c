@@ -79,6 +79,9 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "partial-inputs", NULL, FLAG, options.takes_partial,
 		"ask the gate also where something of an input is missing or damaged; else that is "
 		"exit status 1"),
+	SONDE_OPT(0, "single", NULL, FLAG, options.accepts_single,
+		"let a gate fail by one capture a side, which is likely and no more; else that is exit "
+		"status 4"),
 	SONDE_OPT(0, "per-scope", NULL, FLAG, options.per_scope,
 		"compare ranks one by one, or processes where there are none; else all together"),
 	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
@@ -103,7 +106,8 @@ static const struct sonde_usage usage = {"sonde diff BASE NEW [KEY=VALUE...] [op
 	"Exit status: 0 good, also when everything got faster; 1 an input cannot be read\n"
 	"or compared, or is not whole and there is a gate; 2 wrong usage; 3 a region is\n"
 	"slower than --fail-above allows; 4 nothing fails, but the gate cannot tell: one\n"
-	"of its regions is insufficient or gone, or a run has nothing to compare.",
+	"of its regions is insufficient, gone or likely slower by one capture a side, or\n"
+	"a run has nothing to compare.",
 	options, sizeof(options) / sizeof(*options),
 	{{"what a change did", "sonde diff before.sonde after.sonde"},
 		{"a gate for CI, three runs a side",

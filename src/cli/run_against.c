@@ -79,6 +79,8 @@ static int build_diff(struct series *s)
 		sonde_argv_add(&s->diff, "--allow-insufficient");
 	if (a->takes_partial)
 		sonde_argv_add(&s->diff, "--partial-inputs");
+	if (a->accepts_single)
+		sonde_argv_add(&s->diff, "--single");
 	if (s->diff.failed)
 		return sonde_err_nomem(s->err);
 	return sonde_cmd_diff_check((int)s->diff.words.nr, s->diff.words.at, s->err);

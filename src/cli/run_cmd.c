@@ -69,6 +69,8 @@ static const struct sonde_option options[] = {
 		"region is gone"),
 	SONDE_OPT(0, "partial-inputs", NULL, FLAG, against.takes_partial,
 		"with --fail-above: also where something of a capture is missing or damaged"),
+	SONDE_OPT(0, "single", NULL, FLAG, against.accepts_single,
+		"with --fail-above: one capture a side decides (`sonde diff --single`)"),
 	SONDE_OPT('q', "quiet", NULL, FLAG, run.is_quiet, "no plan and no progress"),
 };
 
@@ -164,9 +166,9 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 	struct sonde_run_against *a = &q->against;
 	bool is_wanted = a->base.nr || a->base_command;
 
-	if (!is_wanted && (a->repeat || a->limits.nr || a->allows_insufficient || a->takes_partial))
+	if (!is_wanted && (a->repeat || a->limits.nr || a->allows_insufficient || a->takes_partial || a->accepts_single))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"run: --repeat, --fail-above, --allow-insufficient and --partial-inputs compare "
+			"run: --repeat, --fail-above, --allow-insufficient, --partial-inputs and --single compare "
 			"with a base: name one with --against BASE or --base-cmd COMMAND");
 	if (!is_wanted)
 		return 0;

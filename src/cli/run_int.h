@@ -88,7 +88,7 @@ struct sonde_run_against {
 	const char *base_command;    /* for a shell; NULL = none */
 	size_t repeat;
 	struct sonde_word_list limits; /* --fail-above */
-	bool allows_insufficient, takes_partial;
+	bool allows_insufficient, takes_partial, accepts_single;
 };
 /*
  * Runs into `out`/new-1, … (and base-1, …), then compares. `out` NULL: a directory named by the

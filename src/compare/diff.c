@@ -12,9 +12,16 @@
 const char *sonde_verdict_name(enum sonde_verdict v)
 {
 	static const char *const names[SONDE_NR_VERDICTS] = {
-		"same", "slower", "faster", "insufficient", "added", "removed"};
+		"same", "slower", "faster", "likely_slower", "likely_faster", "insufficient", "added", "removed"};
 
 	return names[v];
+}
+
+const char *sonde_verdict_words(enum sonde_verdict v)
+{
+	return v == SONDE_VERDICT_LIKELY_SLOWER	  ? "likely slower"
+	       : v == SONDE_VERDICT_LIKELY_FASTER ? "likely faster"
+						  : sonde_verdict_name(v);
 }
 
 const char *sonde_likeness_name(enum sonde_likeness l)

@@ -9,9 +9,11 @@
  *
  * Verdicts are careful. `slower` and `faster` need three things: a 95 %
  * interval of the ratio that excludes 1, a false discovery rate below 5 %
- * over all regions, and a change of at least `min_effect`. `same` needs an
+ * over all regions, and a change of at least `min_effect`. With one run a side
+ * they are `likely`, because nothing shows how far runs differ. `same` needs an
  * interval within ± min_effect. Everything else is `insufficient`, with the
- * number of entries that would do.
+ * number of entries that would do; so is a region with fewer than
+ * SONDE_LEAST_ENTRIES entries on a side.
  *
  * Seeds come from region ids, so the result depends on nothing but the input.
  * Text is borrowed from the trees, which must outlive the comparison.
@@ -33,7 +35,8 @@ struct sonde_diff_limit {
 	double above;	       /* 0.05 = 5 % */
 };
 
-#define SONDE_MIN_EFFECT 0.02 /* unless told otherwise */
+#define SONDE_MIN_EFFECT    0.02 /* unless told otherwise */
+#define SONDE_LEAST_ENTRIES 8	 /* a side: fewer are no evidence, however far apart they are */
 
 struct sonde_diff_options {
 	double min_effect;		       /* 0.02 = 2 % */
@@ -42,18 +45,22 @@ struct sonde_diff_options {
 	bool per_scope; /* ranks or processes one by one, else their aggregates */
 	bool allows_insufficient; /* an undecided gate lets it pass */
 	bool takes_partial;	  /* … and is also asked where an input is damaged or not whole */
+	bool accepts_single;	  /* a region that is likely slower fails the gate */
 };
 
 enum sonde_verdict {
 	SONDE_VERDICT_SAME,
 	SONDE_VERDICT_SLOWER,
 	SONDE_VERDICT_FASTER,
+	SONDE_VERDICT_LIKELY_SLOWER, /* by one run a side */
+	SONDE_VERDICT_LIKELY_FASTER,
 	SONDE_VERDICT_INSUFFICIENT,
 	SONDE_VERDICT_ADDED,
 	SONDE_VERDICT_REMOVED,
 };
-#define SONDE_NR_VERDICTS 6
-const char *sonde_verdict_name(enum sonde_verdict v); /* "same", … */
+#define SONDE_NR_VERDICTS 8
+const char *sonde_verdict_name(enum sonde_verdict v);  /* "likely_slower", … */
+const char *sonde_verdict_words(enum sonde_verdict v); /* "likely slower", …, for people */
 
 /* Why the time of a region changed. Bits. */
 enum sonde_cause {
@@ -144,6 +151,7 @@ struct sonde_diff_region {
 	double ratio, low, high; /* NaN, 0, infinity = not known */
 	double p, q;		 /* NaN = not tested */
 	double needed;		 /* insufficient: so many a side would do; NaN = cannot say */
+	double lasting;		 /* part of the interval's half width that more entries do not take away, in logarithms */
 	bool needs_runs;	 /* … runs, where both sides have several, else entries */
 	uint32_t twin; /* removed and added: what it may be on the other side, SONDE_NONE = none */
 	uint8_t likeness;  /* enum sonde_likeness: how that is */

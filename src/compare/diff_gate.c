@@ -59,13 +59,17 @@ static double limit_of(const struct sonde_diff *d, struct sonde_str id)
 }
 
 /* A region that is new has nothing to be slower than. */
-static enum sonde_gate gate_of(const struct sonde_diff_region *r)
+static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
+	bool is_slower, is_beyond;
+
 	if (isnan(r->limit) || r->verdict == SONDE_VERDICT_ADDED)
 		return SONDE_GATE_NONE;
-	if (r->verdict == SONDE_VERDICT_SLOWER && r->ratio - 1 > r->limit)
+	is_slower = r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_LIKELY_SLOWER;
+	is_beyond = is_slower && r->ratio - 1 > r->limit;
+	if (is_beyond && (r->verdict == SONDE_VERDICT_SLOWER || d->options.accepts_single))
 		return SONDE_GATE_FAIL;
-	return r->verdict == SONDE_VERDICT_INSUFFICIENT || r->verdict == SONDE_VERDICT_REMOVED ||
+	return is_beyond || r->verdict == SONDE_VERDICT_INSUFFICIENT || r->verdict == SONDE_VERDICT_REMOVED ||
 			       r->is_half_gpu
 		       ? SONDE_GATE_INSUFFICIENT
 		       : SONDE_GATE_PASS;
@@ -164,16 +168,22 @@ static void raise_gate(struct sonde_diff *d, enum sonde_gate g)
 /* Bounds of regions, and what these come to; the number of regions with a bound that were compared. */
 static size_t judge_regions(struct sonde_diff *d)
 {
-	size_t i, nr = 0;
+	size_t i, nr = 0, nr_likely = 0;
 
 	for (i = 0; i < d->regions.nr; i++) {
 		struct sonde_diff_region *r = &d->regions.at[i];
 
 		r->limit = limit_of(d, r->path);
-		r->gate = gate_of(r);
+		r->gate = gate_of(d, r);
+		nr_likely += r->verdict == SONDE_VERDICT_LIKELY_SLOWER && r->gate == SONDE_GATE_INSUFFICIENT;
 		raise_gate(d, r->gate);
 		nr += is_on_both(r) && !isnan(r->limit);
 	}
+	if (nr_likely)
+		sonde_note(&d->gate_reasons,
+			"%zu %s likely slower than allowed, and one capture a side cannot know how runs differ: compare several "
+			"runs a side (--base A1 A2 A3 --new B1 B2 B3), or let one capture decide with --single",
+			nr_likely, nr_likely > 1 ? "regions are" : "region is");
 	return nr;
 }
 

@@ -6,6 +6,7 @@
  *   match.c          which reports and regions belong together
  *   run_values.c     times of every region in every run
  *   stats.c          statistics, which know no regions
+ *   change.c         … of two sides
  *   verdict.c        … of every region
  *   metric_changes.c what the hardware did
  *   cause.c          why a region changed
@@ -93,7 +94,12 @@ static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
 }
 static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 {
-	return r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_FASTER;
+	return r->verdict >= SONDE_VERDICT_SLOWER && r->verdict <= SONDE_VERDICT_LIKELY_FASTER;
+}
+/* One run a side: nothing shows how far runs differ. */
+static inline bool sonde_diff__is_single(const struct sonde_diff_region *r)
+{
+	return r->base.nr_runs < 2 && r->new_half.nr_runs < 2;
 }
 /* Reasons and warnings (comparable.c). */
 bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m);

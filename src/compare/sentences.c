@@ -370,11 +370,12 @@ static void add_metrics(struct sonde_buf *b, const struct sonde_diff *d, size_t 
 static void say_moved(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	const char *cause = sonde_diff_cause_words(r);
+	const char *cause = sonde_diff_cause_words(r), *of = r->ratio > 1 ? "slower" : "faster";
+	bool is_likely = r->verdict == SONDE_VERDICT_LIKELY_SLOWER || r->verdict == SONDE_VERDICT_LIKELY_FASTER;
 
 	sonde_region_say(b, r->id, r->kind);
 	sonde_buf_printf(
-		b, " is %.1f %% %s: ", 100 * fabs(r->ratio - 1), sonde_verdict_name(r->verdict));
+		b, " is %s%.1f %% %s: ", is_likely ? "likely " : "", 100 * fabs(r->ratio - 1), of);
 	put_time(b, r->base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	put_time(b, r->new_half.median_ns);
@@ -416,27 +417,31 @@ static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, 
 	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
 }
 
+/* "2 slower, 0 faster": with one capture a side they are at most likely, and the first line says so. */
 static void say_counts(struct sonde_diff *d)
 {
 	const uint32_t *nr = d->nr_by_verdict;
+	bool is_single = d->nr_base_runs < 2 && d->nr_new_runs < 2;
+	const char *likely = is_single ? "likely " : "",
+		   *why = is_single ? ". One capture a side cannot know how runs differ" : "";
+	uint32_t slower = nr[SONDE_VERDICT_SLOWER] + nr[SONDE_VERDICT_LIKELY_SLOWER],
+		 faster = nr[SONDE_VERDICT_FASTER] + nr[SONDE_VERDICT_LIKELY_FASTER];
 
 	if (!d->regions.nr)
 		sonde_note(&d->sentences, "Nothing was compared: there is no region on either side");
-	else if (!nr[SONDE_VERDICT_SLOWER] && !nr[SONDE_VERDICT_FASTER] && !nr[SONDE_VERDICT_ADDED] &&
-		!nr[SONDE_VERDICT_REMOVED])
+	else if (!slower && !faster && !nr[SONDE_VERDICT_ADDED] && !nr[SONDE_VERDICT_REMOVED])
 		sonde_note(&d->sentences,
 			"No difference is shown: %u regions are the same within %g %%, %u have too "
-			"few or too noisy entries",
+			"few or too noisy entries%s",
 			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
-			nr[SONDE_VERDICT_INSUFFICIENT]);
+			nr[SONDE_VERDICT_INSUFFICIENT], why);
 	else
 		sonde_note(&d->sentences,
-			"%zu regions: %u slower, %u faster, %u the same within %g %%, %u "
-			"insufficient, %u added, %u removed",
-			d->regions.nr, nr[SONDE_VERDICT_SLOWER], nr[SONDE_VERDICT_FASTER],
-			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
-			nr[SONDE_VERDICT_INSUFFICIENT], nr[SONDE_VERDICT_ADDED],
-			nr[SONDE_VERDICT_REMOVED]);
+			"%zu regions: %u %sslower, %u %sfaster, %u the same within %g %%, %u "
+			"insufficient, %u added, %u removed%s",
+			d->regions.nr, slower, likely, faster, likely, nr[SONDE_VERDICT_SAME],
+			100 * d->options.min_effect, nr[SONDE_VERDICT_INSUFFICIENT],
+			nr[SONDE_VERDICT_ADDED], nr[SONDE_VERDICT_REMOVED], why);
 }
 
 static void say_scopes(struct sonde_diff *d)
@@ -509,6 +514,12 @@ static void say_insufficient(struct sonde_diff *d)
 	}
 	if (!most)
 		return;
+	if (!(most->low > 0)) {
+		sonde_note(&d->sentences, "%.*s%s is undecided: it takes %d entries a side to tell, there are %u and %u",
+			SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
+			SONDE_LEAST_ENTRIES, most->base.nr_values, most->new_half.nr_values);
+		return;
+	}
 	sonde_note(&d->sentences,
 		"%.*s%s is undecided (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
 		"there are %u and %u",

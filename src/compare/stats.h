@@ -40,19 +40,21 @@ double sonde_stats_correlation_time(const double *values, size_t nr);
 struct sonde_side {
 	const double *values; /* > 0; run after run */
 	size_t nr;
-	const size_t *runs; /* how many values each run has; NULL = one run */
+	const size_t *runs; /* how many values each run has; NULL = one run, or one value of each */
 	size_t nr_runs;
 };
 
 struct sonde_change {
 	double base_median, new_median;
 	double ratio;	  /* new ÷ base of the medians */
-	double low, high; /* 95 % interval of the ratio, by block bootstrap */
-	double p; /* two-sided: Mann-Whitney with effective numbers of entries, and whole runs */
+	double low, high; /* 95 % interval of the ratio, by bootstrap */
+	double lasting;	  /* part of its half width that more entries do not take away, in logarithms */
+	double p;	  /* two-sided */
 };
 
 /*
- * Compares two sides. With fewer than two values on a side, or with nothing to
+ * Compares two sides. One run a side: entry by entry, in the order of the run, so that drift and warm-up
+ * which both sides have cancel. Otherwise: whole runs, against how far the runs of a side differ. With fewer than two values on a side, or with nothing to
  * tell the noise from, the interval is (0, infinity) and p is 1. False when
  * memory is short.
  */

@@ -29,12 +29,16 @@ static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_
 	for (i = 0; i < nr_runs; i++)
 		if (counts[i])
 			runs[s.nr_runs++] = counts[i];
-	if (s.nr_runs < 2)
-		s.runs = NULL;
 	/* One value per run: runs are the values, with nothing within them. */
-	if (s.nr_runs == s.nr)
+	if (s.nr_runs < 2 || s.nr_runs == s.nr)
 		s.runs = NULL;
 	return s;
+}
+
+/* However far apart: five values against five fall apart by chance in one of 126 cases. */
+static bool has_enough(const struct sonde_diff_region *r)
+{
+	return r->base.nr_values >= SONDE_LEAST_ENTRIES && r->new_half.nr_values >= SONDE_LEAST_ENTRIES;
 }
 
 static bool compare_region(const struct worker *w, struct sonde_diff_region *r, size_t *runs)
@@ -55,10 +59,12 @@ static bool compare_region(const struct worker *w, struct sonde_diff_region *r, 
 	if (!sonde_stats_compare(&c, &base, &new_side, sonde_hash(r->id.p, r->id.n)))
 		return false;
 	r->ratio = c.ratio;
+	if (!has_enough(r))
+		return true;
 	r->low = c.low;
 	r->high = c.high;
-	if (base.nr > 1 && new_side.nr > 1)
-		r->p = c.p;
+	r->lasting = c.lasting;
+	r->p = c.p;
 	return true;
 }
 
@@ -102,25 +108,29 @@ static double by_test(const struct sonde_diff_region *r)
 }
 
 /*
- * Intervals shrink with the root of the number of entries, or of runs. One has to become
+ * Intervals shrink with the root of the number of entries, or of runs, but for what lasts. One has to become
  * as narrow as the change is large, or to fit within ± min_effect around none.
  */
 static double needed_entries(const struct sonde_diff_region *r, double min_effect)
 {
-	double away = fabs(log(r->ratio)), bar = log1p(min_effect), have, wide, want;
+	double away = fabs(log(r->ratio)), bar = log1p(min_effect), have, wide, want, lasts = r->lasting * r->lasting;
 
-	if (!(r->low > 0) || isinf(r->high) || !isfinite(away))
-		return NAN;
 	have = r->needs_runs ? fmin(r->base.nr_runs, r->new_half.nr_runs)
 			     : fmin(r->base.nr_values, r->new_half.nr_values);
+	if (!has_enough(r)) /* what is entered once in a run is not entered more often in a longer one */
+		return have > 1 ? ceil(SONDE_LEAST_ENTRIES * have / fmin(r->base.nr_values, r->new_half.nr_values)) : NAN;
+	if (!(r->low > 0) || isinf(r->high) || !isfinite(away))
+		return NAN;
 	wide = fmax(log(r->high / r->ratio), log(r->ratio / r->low));
 	want = away >= bar ? away : fmax(bar - away, bar / 4);
-	return ceil(
-		have * fmax(1.1, fmax(wide * wide / (want * want), away >= bar ? by_test(r) : 0)));
+	if (!(want * want > lasts)) /* runs drift apart: more entries of the same would show more of that */
+		return NAN;
+	return ceil(have * fmax(1.1, fmax((wide * wide - lasts) / (want * want - lasts), away >= bar ? by_test(r) : 0)));
 }
 
 static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double min_effect)
 {
+	bool is_single = sonde_diff__is_single(r);
 	bool is_sure = !isnan(r->q) && r->q < FALSE_DISCOVERY && fabs(r->ratio - 1) >= min_effect;
 
 	if (!r->base.is_there)
@@ -128,9 +138,9 @@ static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double m
 	if (!r->new_half.is_there)
 		return SONDE_VERDICT_REMOVED;
 	if (is_sure && r->low > 1)
-		return SONDE_VERDICT_SLOWER;
+		return is_single ? SONDE_VERDICT_LIKELY_SLOWER : SONDE_VERDICT_SLOWER;
 	if (is_sure && r->high < 1)
-		return SONDE_VERDICT_FASTER;
+		return is_single ? SONDE_VERDICT_LIKELY_FASTER : SONDE_VERDICT_FASTER;
 	return r->low >= 1 - min_effect && r->high <= 1 + min_effect ? SONDE_VERDICT_SAME
 								     : SONDE_VERDICT_INSUFFICIENT;
 }

@@ -212,12 +212,25 @@ static void place_boxes(struct icicle *c)
 	}
 }
 
+/* Likely ones have the colours of the others. */
+static const char *class_of(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_LIKELY_SLOWER   ? "slower"
+	       : r->verdict == SONDE_VERDICT_LIKELY_FASTER ? "faster"
+							   : sonde_verdict_name(r->verdict);
+}
+
+static bool is_moved(const struct sonde_diff_region *r)
+{
+	return r->verdict >= SONDE_VERDICT_SLOWER && r->verdict <= SONDE_VERDICT_LIKELY_FASTER;
+}
+
 /* How strong a colour is: from a little for min_effect to all for FULL_RED. */
 static double strength_of(const struct sonde_diff_region *r)
 {
 	double change = isnan(r->ratio) ? 0 : fabs(r->ratio - 1);
 
-	if (r->verdict != SONDE_VERDICT_SLOWER && r->verdict != SONDE_VERDICT_FASTER)
+	if (!is_moved(r))
 		return 1;
 	return fmin(0.35 + 0.65 * change / FULL_RED, 1);
 }
@@ -249,15 +262,14 @@ static void write_box(struct sonde_sink *to, const struct icicle *c, size_t regi
 	sonde_sink_printf(to,
 		"<svg x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"><rect class=\"i %s\" "
 		"width=\"100%%\" height=\"%d\" fill-opacity=\"%.2f\">",
-		b->x / c->all * WIDTH, b->row * ROW, width, ROW, sonde_verdict_name(r->verdict),
+		b->x / c->all * WIDTH, b->row * ROW, width, ROW, class_of(r),
 		ROW - 1, strength_of(r));
 	write_title(to, c->d, r);
 	sonde_sink_puts(to, "</rect>");
 	if (width >= LEAST_TEXT) {
 		sonde_sink_puts(to, "<text x=\"3\" y=\"14\">");
 		sonde_escape_xml(&to->buf, r->label);
-		if (r->ratio > 0 && (r->verdict == SONDE_VERDICT_SLOWER ||
-					    r->verdict == SONDE_VERDICT_FASTER)) {
+		if (r->ratio > 0 && is_moved(r)) {
 			sonde_sink_putc(to, ' ');
 			sonde_diff_out__percent(&to->buf, r->ratio);
 		}
@@ -334,7 +346,7 @@ static void write_row(struct sonde_sink *to, const struct sonde_diff *d,
 	}
 	write_bar(to, sonde_diff_region_delta(r), most);
 	write_spread(to, d, r);
-	sonde_sink_printf(to, "<td class=\"v %s\">", sonde_verdict_name(r->verdict));
+	sonde_sink_printf(to, "<td class=\"v %s\">", class_of(r));
 	sonde_diff_out__put_verdict(&to->buf, d, r, sonde_escape_xml);
 	sonde_sink_puts(to, "</td></tr>\n");
 }

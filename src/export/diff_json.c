@@ -162,6 +162,7 @@ static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 	}
 	sonde_json_bool(w, "allow_insufficient", d->options.allows_insufficient);
 	sonde_json_bool(w, "partial_inputs", d->options.takes_partial);
+	sonde_json_bool(w, "single", d->options.accepts_single);
 	sonde_json_close(w, '}');
 }
 

@@ -21,7 +21,8 @@ static enum outcome undecided(const struct sonde_diff *d)
 
 static enum outcome outcome_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	bool is_good = r->verdict == SONDE_VERDICT_SAME || r->verdict == SONDE_VERDICT_FASTER;
+	bool is_good = r->verdict == SONDE_VERDICT_SAME || r->verdict == SONDE_VERDICT_FASTER ||
+		       r->verdict == SONDE_VERDICT_LIKELY_FASTER;
 
 	switch (r->gate) {
 	case SONDE_GATE_PASS:

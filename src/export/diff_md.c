@@ -10,7 +10,7 @@
 static const char *mark_of(const struct sonde_diff_region *r)
 {
 	static const char *const marks[SONDE_NR_VERDICTS] = {
-		"", "\U0001F534 ", "\U0001F7E2 ", "", "\u2795 ", "\u2796 "};
+		"", "\U0001F534 ", "\U0001F7E2 ", "\U0001F534 ", "\U0001F7E2 ", "", "\u2795 ", "\u2796 "};
 
 	return marks[r->verdict];
 }

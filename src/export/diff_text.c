@@ -33,8 +33,10 @@ static uint8_t style_of(const struct sonde_diff_region *r)
 {
 	switch (r->verdict) {
 	case SONDE_VERDICT_SLOWER:
+	case SONDE_VERDICT_LIKELY_SLOWER:
 		return SONDE_STYLE_LATENCY;
 	case SONDE_VERDICT_FASTER:
+	case SONDE_VERDICT_LIKELY_FASTER:
 		return SONDE_STYLE_COMPUTE;
 	case SONDE_VERDICT_ADDED:
 	case SONDE_VERDICT_REMOVED:

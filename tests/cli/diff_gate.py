@@ -22,10 +22,11 @@ def region_verdict(r, min_effect):
         return "removed"
     low, high = r["ci"] or (0, float("inf"))
     is_sure = r["q"] is not None and r["q"] < 0.05 and abs(r["ratio"] - 1) >= min_effect
+    likely = "likely_" if r["base"]["runs"] == r["new"]["runs"] == 1 else ""
     if is_sure and low > 1:
-        return "slower"
+        return likely + "slower"
     if is_sure and high < 1:
-        return "faster"
+        return likely + "faster"
     return "same" if 1 - min_effect <= low and high <= 1 + min_effect else "insufficient"
 
 
@@ -40,18 +41,18 @@ def bound(path, limits):
     return (named or usual or [None])[-1]
 
 
-def region_gate(r, limit):
+def region_gate(r, limit, single):
     if limit is None or r["verdict"] == "added":
         return None
-    if r["verdict"] == "slower" and r["ratio"] - 1 > limit:
-        return "fail"
+    if r["verdict"] in ("slower", "likely_slower") and r["ratio"] - 1 > limit:
+        return "fail" if single or r["verdict"] == "slower" else "insufficient"
     return "insufficient" if r["verdict"] in ("insufficient", "removed") or r["gpu_on_one_side"] else "pass"
 
 
 def end(d, truth):
     """How it ends, and the exit status. `truth`: what is known of the sides."""
     limits, regions = d["gate"]["limits"], d["regions"]
-    gates = [region_gate(r, bound(r["id"], limits)) for r in regions]
+    gates = [region_gate(r, bound(r["id"], limits), d["gate"]["single"]) for r in regions]
     both = [r for r in regions if r["base"] and r["new"]]
     compared = [r for r in both if bound(r["id"], limits) is not None]
     stray = [l for l in limits if l["glob"] is not None and not any(matches(r["id"], l["glob"]) for r in both)]
@@ -112,7 +113,7 @@ def make_case(rng):
     truth["empty"] = not all(ranges) or (any(launches) and not all(launches))
     limits = rng.choice([["5%"], ["50%"], ["slow=5%"], ["s*=2%"], ["*=40%", "slow=5%"], ["5%", "slow=50%"], ["nonesuch=5%"], ["5%", "nonesuch=5%"], ["gone=5%"], ["once=5%", "same=5%"]])
     options = [w for l in limits for w in ("--fail-above", l)]
-    options += ["--allow-insufficient"] * rng.choice([0, 1]) + ["--partial-inputs"] * rng.choice([0, 0, 1])
+    options += ["--allow-insufficient"] * rng.choice([0, 1]) + ["--partial-inputs"] * rng.choice([0, 0, 1]) + ["--single"] * rng.choice([0, 1])
     return [base, new, *options], truth
 
 
@@ -140,7 +141,7 @@ def check_case(words, truth):
     for r in d["regions"]:
         assert r["verdict"] == region_verdict(r, d["min_effect"]), (r["id"], r["verdict"])
         limit = bound(r["id"], d["gate"]["limits"])
-        assert r["limit"] == limit and r["gate"] == region_gate(r, limit), (r["id"], r["limit"], r["gate"])
+        assert r["limit"] == limit and r["gate"] == region_gate(r, limit, d["gate"]["single"]), (r["id"], r["limit"], r["gate"])
     want, want_status = end(d, truth)
     assert (d["gate"]["verdict"], d["gate"]["exit_status"], status) == (want, want_status, want_status), (d["gate"], status, want, want_status)
     assert bool(d["gate"]["reasons"]) or want in ("pass", "insufficient", "fail"), d["gate"]

@@ -46,7 +46,7 @@ is_valid() { "$SONDE" diff "$@" -f json -o "$TMP/d.json" && "$SONDE" validate "$
 ok diff__json_is_valid is_valid "$EAGER" "$GRAPH"
 ok diff__json_of_a_slower_region_is_valid is_valid "$TMP/a.json" "$TMP/b.json"
 wrong_json() {
-	sed 's/"slower": 2/"slower": 1/' "$TMP/d.json" >"$TMP/wrong.json" && status 1 "$SONDE" validate "$TMP/wrong.json" && says '$.totals.slower'
+	sed 's/"likely_slower": 2/"likely_slower": 1/' "$TMP/d.json" >"$TMP/wrong.json" && status 1 "$SONDE" validate "$TMP/wrong.json" && says '$.totals.likely_slower'
 }
 ok diff__validate_counts_the_verdicts wrong_json
 is_xml() { "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f "$1" | python3 -c 'import sys, xml.dom.minidom as x; x.parseString(sys.stdin.read().replace("<!doctype html>", "").replace("<meta charset=\"utf-8\">", "").replace("<meta name=\"viewport\" content=\"width=device-width\">", ""))'; }
@@ -61,23 +61,36 @@ ok diff__html_has_a_differential_icicle icicle
 signed() { "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f html | grep 'class="v slower"' | grep -q '</td><td>+[0-9.]*</td><td>+[0-9.]* %</td>'; }
 ok diff__html_has_the_signs_of_text_and_markdown signed
 
-slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 slower, 0 faster'; }
+slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 likely slower, 0 likely faster' && says 'One capture a side cannot know how runs differ'; }
 ok diff__a_slower_region_is_named slower
 same() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 1% && says 'No difference is shown'; }
 ok diff__the_same_program_twice_names_nothing same
 ok diff__a_capture_is_the_same_as_itself status 0 "$SONDE" diff "$TRAIN" "$TRAIN"
 
 # --- the gate
-ok diff__slower_than_allowed_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5%
-gate_in_page() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f html && says 'Gate failed: a region is slower by more than its limit'; }
+ok diff__slower_than_allowed_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --single --fail-above 5%
+gate_in_page() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f html --single && says 'Gate failed: a region is slower by more than its limit'; }
 ok diff__the_page_says_how_the_gate_ended gate_in_page
+one_capture() { # is likely slower, and no more: several runs decide, or --single
+	status 4 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% && says 'step/mlp is likely ' && says '2 regions are likely slower than allowed' && says -- '--single' &&
+		status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% --allow-insufficient && status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% --single
+}
+ok diff__one_capture_a_side_is_likely_slower_and_4 one_capture
+five_entries() { # the same program: five against five are no evidence, however far apart
+	local p
+	for p in n5 ar1_5; do
+		status 4 "$SONDE" diff "$D/${p}_a.json.gz" "$D/${p}_b.json.gz" --fail-above 5% --single && says 'No difference is shown: 0 regions are the same within 2 %, 41 have too few' &&
+			says 'it takes 8 entries a side to tell, there are 5 and 5' || return
+	done
+}
+ok diff__five_entries_are_no_evidence five_entries
 ok diff__slower_within_bounds_is_0 status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 50%
 ok diff__faster_is_0 status 0 "$SONDE" diff "$TMP/b.json" "$TMP/a.json" --fail-above 5%
 ok diff__a_gate_of_other_regions_is_0 status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above '*/attn=5%'
-ok diff__a_gate_by_path_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 90% --fail-above 'step/m*=3%'
+ok diff__a_gate_by_path_is_3 status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --single --fail-above 90% --fail-above 'step/m*=3%'
 ok diff__insufficient_is_4 status 4 "$SONDE" diff "$TRAIN" "$TRAIN" --fail-above 5%
 ok diff__insufficient_may_be_allowed status 0 "$SONDE" diff "$TRAIN" "$TRAIN" --fail-above 5% --allow-insufficient
-junit_fails() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f junit && says 'tests="3" failures="2"' && says '<failure message="'; }
+junit_fails() { status 3 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" --fail-above 5% -f junit --single && says 'tests="3" failures="2"' && says '<failure message="'; }
 ok diff__junit_has_the_failures_of_the_gate junit_fails
 
 # --- a gate that compared nothing has not passed
@@ -263,16 +276,16 @@ ok diff__settings_select_regions selected
 
 # --- real programs on an H200: a layer that is wider, and an optimizer that became one kernel (and more steps)
 wide() { # the layer's weights are more, so its backward is slower too
-	status 3 "$SONDE" diff tests/data/diff/fused.sonde.gz tests/data/diff/wide.sonde.gz --fail-above 5% -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && python3 - "$TMP/d.json" <<-'PY'
+	status 3 "$SONDE" diff tests/data/diff/fused.sonde.gz tests/data/diff/wide.sonde.gz --fail-above 5% --single -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && python3 - "$TMP/d.json" <<-'PY'
 	import json, sys
-	named = {(r["verdict"], r["id"]) for r in json.load(open(sys.argv[1]))["regions"] if r["verdict"] in ("slower", "faster")}
-	assert named == {("slower", "step" + r) for r in ("", "/backward", "/forward", "/forward/layer1", "/forward/layer1/mlp")}, named
+	named = {(r["verdict"], r["id"]) for r in json.load(open(sys.argv[1]))["regions"] if r["verdict"].startswith("likely_")}
+	assert named == {("likely_slower", "step" + r) for r in ("", "/backward", "/forward", "/forward/layer1", "/forward/layer1/mlp")}, named
 	PY
 }
 ok diff__a_wider_layer_is_named_with_its_ancestors wide
 fused() {
 	status 0 "$SONDE" diff "$TRAIN" tests/data/diff/fused.sonde.gz && says 'step is entered 60 times a run instead of 10' &&
-		says 'step/optimizer is 49.8 % faster' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 new)'
+		says 'step/optimizer is likely 49.8 % faster' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 new)'
 }
 ok diff__a_fused_optimizer_is_told fused
 
@@ -283,10 +296,10 @@ for r in 0 1; do trace 1.$((3 * r)) 2$r "NVIDIA H200" $r 2 >"$TMP/slow/$r.json";
 for r in 0 1 2; do trace 1 3$r "NVIDIA H200" $r 3 >"$TMP/three/$r.json"; done
 per_scope() {
 	status 0 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope && says '1. rank 1: step/mlp is ' && says 'with it rank 1: step +' && ! grep -q 'rank 0: .* is .* slower' "$TMP/out" &&
-		status 3 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope --fail-above 'step/mlp=20%' -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" &&
+		status 3 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope --single --fail-above 'step/mlp=20%' -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" &&
 		python3 - "$TMP/d.json" <<-'PY'
 		import json, sys
-		named = {(r["scope"], r["id"]) for r in json.load(open(sys.argv[1]))["regions"] if r["verdict"] == "slower"}
+		named = {(r["scope"], r["id"]) for r in json.load(open(sys.argv[1]))["regions"] if r["verdict"] == "likely_slower"}
 		assert named == {("rank 1", "step"), ("rank 1", "step/mlp")}, named
 		PY
 }

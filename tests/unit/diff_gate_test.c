@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define LIKELY 34 /* 3 where one capture a side decides, else 4 */
+
 /* A region of a made comparison, bound to get slower by 5 % at most. */
 static const struct kind {
 	const char *name;
@@ -22,12 +24,16 @@ static const struct kind {
 	{"faster", SONDE_VERDICT_FASTER, 0.5, true, true, false, 0, true},
 	{"slower within", SONDE_VERDICT_SLOWER, 1.04, true, true, false, 0, true},
 	{"slower beyond", SONDE_VERDICT_SLOWER, 1.06, true, true, false, 3, true},
+	{"likely slower within", SONDE_VERDICT_LIKELY_SLOWER, 1.04, true, true, false, 0, true},
+	{"likely slower beyond", SONDE_VERDICT_LIKELY_SLOWER, 1.06, true, true, false, LIKELY, true},
+	{"likely faster", SONDE_VERDICT_LIKELY_FASTER, 0.5, true, true, false, 0, true},
 	{"insufficient", SONDE_VERDICT_INSUFFICIENT, 1.5, true, true, false, 4, true},
 	{"added", SONDE_VERDICT_ADDED, NAN, false, true, false, 0, false},
 	{"removed", SONDE_VERDICT_REMOVED, NAN, true, false, false, 4, false},
 	{"same, by host time", SONDE_VERDICT_SAME, 1.0, true, true, true, 4, true},
 	{"slower beyond, by host time", SONDE_VERDICT_SLOWER, 1.06, true, true, true, 3, true},
 };
+#define LIKELY_BEYOND 5 /* its number */
 #define NR_KINDS (sizeof(kinds) / sizeof(*kinds))
 #define NR	 3 /* regions of a comparison: a/0, a/1, b/2 */
 
@@ -54,6 +60,7 @@ struct scene {
 	bool allows_insufficient;
 	bool is_empty; /* the new side launches nothing */
 	bool is_damaged, takes_partial;
+	bool accepts_single;
 };
 
 static bool has_limit(const struct scene *s, size_t region)
@@ -92,8 +99,10 @@ static int status_by_the_rules(const struct scene *s)
 	if (s->is_damaged && !s->takes_partial)
 		return 1;
 	for (i = 0; i < NR; i++) {
-		fails |= has_limit(s, i) && s->regions[i].status == 3;
-		is_unsure |= has_limit(s, i) && s->regions[i].status == 4;
+		int status = s->regions[i].status == LIKELY ? (s->accepts_single ? 3 : 4) : s->regions[i].status;
+
+		fails |= has_limit(s, i) && status == 3;
+		is_unsure |= has_limit(s, i) && status == 4;
 		is_compared |= has_limit(s, i) && s->regions[i].is_seen;
 	}
 	if (fails)
@@ -129,7 +138,7 @@ static struct sonde_diff *make_diff(const struct scene *s, struct sonde_diff_lim
 	assert_non_null(d);
 	reports[0].nodes.nr = reports[1].nodes.nr = NR;
 	d->options = (struct sonde_diff_options){.limits = limits, .nr_limits = s->asked.nr,
-		.allows_insufficient = s->allows_insufficient, .takes_partial = s->takes_partial};
+		.allows_insufficient = s->allows_insufficient, .takes_partial = s->takes_partial, .accepts_single = s->accepts_single};
 	sonde_note(&d->base_notes, "a remark");
 	if (s->is_damaged)
 		sonde_note_loss(&d->new_notes, "half of it is missing");
@@ -218,11 +227,11 @@ static void check_scene(const struct scene *s)
 	    said = status_by_junit(d, s->is_damaged && !s->takes_partial);
 
 	if (got != want || said != want)
-		fail_msg("%s, %s, %s; %zu limits, '%s' first%s%s%s%s: status %d, JUnit %d, not %d",
+		fail_msg("%s, %s, %s; %zu limits, '%s' first%s%s%s%s%s: status %d, JUnit %d, not %d",
 			s->regions[0].name, s->regions[1].name, s->regions[2].name, s->asked.nr,
 			s->asked.at[0].glob, s->allows_insufficient ? ", allowed" : "",
 			s->is_empty ? ", empty" : "", s->is_damaged ? ", damaged" : "",
-			s->takes_partial ? ", partial" : "", got, said, want);
+			s->takes_partial ? ", partial" : "", s->accepts_single ? ", single" : "", got, said, want);
 	check_passed(d);
 	sonde_diff_free(d);
 }
@@ -238,9 +247,10 @@ static void test_gate__junit_says_what_the_exit_status_says_of_every_verdict_and
 		for (b = 0; b < NR_KINDS; b++)
 			for (c = 0; c < NR_KINDS; c++)
 				for (l = 0; l < NR_ASKED; l++)
-					for (flags = 0; flags < 16; flags++)
-						check_scene(&(struct scene){{kinds[a], kinds[b], kinds[c]},
-							asked[l], flags & 1, flags & 2, flags & 4, flags & 8});
+					for (flags = 0; flags < 32; flags++)
+						if (flags < 16 || a == LIKELY_BEYOND || b == LIKELY_BEYOND) /* the last is --single */
+							check_scene(&(struct scene){{kinds[a], kinds[b], kinds[c]},
+							asked[l], flags & 1, flags & 2, flags & 4, flags & 8, flags & 16});
 }
 
 static const struct sonde_diff_limit five = {.above = 0.05};

@@ -16,13 +16,14 @@ static void test_diff__one_slower_region_is_named_with_its_ancestors_alone(void 
 	(void)state;
 	compare(&c, &a, &b);
 	r = named(&c, "step/r5");
-	assert_int_equal(r->verdict, SONDE_VERDICT_SLOWER);
+	assert_int_equal(r->verdict, SONDE_VERDICT_LIKELY_SLOWER);
 	assert_true(r->low < 1.5 && r->high > 1.5 && r->is_gpu);
 	assert_string_equal(sonde_diff_cause_name(r), "duration");
-	assert_int_equal(named(&c, "step")->verdict, SONDE_VERDICT_SLOWER);
-	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_SLOWER], 2);
-	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_FASTER], 0);
-	assert_true(says(&c.d->sentences, "step/r5 is "));
+	assert_int_equal(named(&c, "step")->verdict, SONDE_VERDICT_LIKELY_SLOWER);
+	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_SLOWER], 2);
+	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_FASTER], 0);
+	assert_true(says(&c.d->sentences, "step/r5 is likely "));
+	assert_true(says(&c.d->sentences, ". One capture a side cannot know how runs differ"));
 	assert_true(says(&c.d->sentences, "; longer kernels: gemm +"));
 	assert_true(says(&c.d->sentences, "with it step +"));
 	assert_false(says(&c.d->sentences, "step is ")); /* no news of its own */
@@ -49,7 +50,7 @@ static void test_diff__faster_is_named_and_no_gate_fails(void **state)
 
 	(void)state;
 	compare_with(&c, &a, &b, 1, &o);
-	assert_int_equal(named(&c, "step/r2")->verdict, SONDE_VERDICT_FASTER);
+	assert_int_equal(named(&c, "step/r2")->verdict, SONDE_VERDICT_LIKELY_FASTER);
 	assert_int_equal(c.d->gate, SONDE_GATE_PASS);
 	done(&c);
 }
@@ -66,8 +67,8 @@ static void test_diff__the_same_program_twice_names_nothing(void **state)
 		struct compared c;
 
 		compare(&c, &a, &b);
-		nr += c.d->nr_by_verdict[SONDE_VERDICT_SLOWER] +
-		      c.d->nr_by_verdict[SONDE_VERDICT_FASTER];
+		nr += c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_SLOWER] +
+		      c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_FASTER];
 		done(&c);
 	}
 	assert_true(nr <= 1);
@@ -96,7 +97,7 @@ static void test_diff__more_launches_are_a_count_and_other_kernels_are_named(voi
 	(void)state;
 	compare(&c, &a, &more);
 	r = named(&c, "step/r1");
-	assert_int_equal(r->verdict, SONDE_VERDICT_SLOWER);
+	assert_int_equal(r->verdict, SONDE_VERDICT_LIKELY_SLOWER);
 	assert_string_equal(sonde_diff_cause_name(r), "count");
 	assert_true(says(&c.d->sentences, "more launches"));
 	done(&c);
@@ -118,7 +119,7 @@ static void test_diff__other_step_counts_are_said_and_no_verdict(void **state)
 
 	(void)state;
 	compare(&c, &a, &b);
-	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_SLOWER], 0);
+	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_SLOWER], 0);
 	assert_true(says(&c.d->sentences, "step is entered 200 times a run instead of 100"));
 	assert_false(says(&c.d->sentences, "step/r0 is entered")); /* as often per step */
 	done(&c);
@@ -142,7 +143,7 @@ static void test_diff__host_time_is_compared_where_no_gpu_is_used(void **state)
 
 	(void)state;
 	compare(&c, &a, &b);
-	assert_int_equal(named(&c, "step/r1")->verdict, SONDE_VERDICT_SLOWER);
+	assert_int_equal(named(&c, "step/r1")->verdict, SONDE_VERDICT_LIKELY_SLOWER);
 	assert_false(named(&c, "step/r1")->is_gpu);
 	assert_true(says(&c.d->sentences, "longer on the host"));
 	done(&c);
@@ -245,7 +246,8 @@ static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 				     .slow = "r2",
 				     .by = 1.1};
 	const struct sonde_diff_limit strict[] = {{SONDE_STR("step/**"), 0.03}, {{NULL, 0}, 0.5}};
-	const struct sonde_diff_options o = {.min_effect = 0.02, .limits = strict, .nr_limits = 2};
+	const struct sonde_diff_options o = {
+		.min_effect = 0.02, .limits = strict, .nr_limits = 2, .accepts_single = true};
 	const struct sonde_diff_options lax = {
 		.min_effect = 0.02, .limits = strict + 1, .nr_limits = 1};
 	struct compared c;
