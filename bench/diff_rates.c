@@ -58,9 +58,11 @@ static void add_region(struct made_run *s, size_t r, const double *times, size_t
 		struct sonde_entry *e = must(sonde_vec_push(&s->cells.entries));
 
 		e->gpu_ns = e->host_ns = (uint64_t)times[i];
+		e->wall_ns = SONDE_NO_WALL;
 		n->time_ns += times[i];
 	}
-	n->host_ns = n->time_ns;
+	n->times.host_ns = n->time_ns;
+	n->times.wall_ns = NAN; /* GPU time is enough to ask this of */
 }
 
 static void make_run(struct made_run *s, const struct noise_model *m, size_t nr, double by, uint64_t *seed)

@@ -23,6 +23,18 @@ static int check_sides(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
+/* The headline of a region is one of its times. */
+static int check_headline(struct sonde_validation *v, const json_t *region)
+{
+	const char *time = json_string_value(json_object_get(region, "time")),
+		   *verdict = json_string_value(json_object_get(region, "verdict"));
+	const json_t *of = json_object_get(json_object_get(region, "times"), time);
+
+	if (json_is_object(json_object_get(region, "times")) && !sonde_invariant__is_word(of, "verdict", verdict))
+		return sonde_invariant__fail(v, "times", "does not agree with the verdict");
+	return 0;
+}
+
 static bool is_single(const json_t *region)
 {
 	return sonde_invariant__number(json_object_get(region, "base"), "runs") < 2 &&
@@ -42,6 +54,8 @@ static int check_verdict(struct sonde_validation *v, const json_t *region, const
 	     is_faster = sonde_invariant__is_word(region, "verdict", "faster") ||
 			 sonde_invariant__is_word(region, "verdict", "likely_faster");
 
+	int rc;
+
 	if (low > high)
 		return sonde_invariant__fail(v, "ci", "ends before it begins");
 	if ((is_slower && !(low > 1)) || (is_faster && !(high < 1)))
@@ -55,7 +69,8 @@ static int check_verdict(struct sonde_validation *v, const json_t *region, const
 	if (sonde_invariant__is_word(region, "verdict", "same") &&
 		!(low >= 1 - min_effect - 1e-9 && high <= 1 + min_effect + 1e-9))
 		return sonde_invariant__fail(v, "ci", "is wider than `same` allows");
-	return check_sides(v, region);
+	rc = check_headline(v, region);
+	return rc ? rc : check_sides(v, region);
 }
 
 static int check_total(struct sonde_validation *v, const json_t *document, const char *verdict)

@@ -71,8 +71,9 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write it there instead of printing it"),
 	SONDE_OPT(0, "min-effect", "PCT", WORD, min_effect, "smaller changes are none (2%)"),
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, limit_words,
-		"exit with 3 when a region is slower by more than PCT; with GLOB, only for "
-		"regions whose path matches; may be repeated, a GLOB wins over the bound for all"),
+		"exit with 3 when the step, the repeated region with the most time, is slower by more "
+		"than PCT; with GLOB, when a region is whose path matches; gpu: or host: before it asks "
+		"for that time instead of wall time (gpu:decode=5%); may be repeated"),
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, options.allows_insufficient,
 		"exit with 0, not 4, when entries are too few or too noisy for the gate, or a region "
 		"of it is gone; not when nothing was compared"),
@@ -135,6 +136,25 @@ static bool read_percent(struct sonde_str s, double *out)
 	return !*end && *out >= 0 && isfinite(*out);
 }
 
+/* "gpu:decode=5%": another time than the one that regions are compared by. */
+static void read_time(struct sonde_diff_limit *l, struct sonde_str *word, struct sonde_str *value)
+{
+	static const enum sonde_entry_time times[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
+	size_t i, n;
+
+	for (i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		const char *name = sonde_diff_time_name(times[i]);
+
+		n = strlen(name);
+		if (!sonde_str_starts(*word, name) || word->n <= n || word->p[n] != ':')
+			continue;
+		l->has_time = true;
+		l->time = (uint8_t)times[i];
+		*word = *value = (struct sonde_str){word->p + n + 1, word->n - n - 1};
+		return;
+	}
+}
+
 static int read_limits(struct request *q, struct sonde_err *err)
 {
 	size_t i;
@@ -146,14 +166,15 @@ static int read_limits(struct request *q, struct sonde_err *err)
 
 		if (!l)
 			return sonde_err_nomem(err);
+		read_time(l, &word, &value);
 		if (sign) { /* paths may hold a `=`, numbers do not */
 			l->glob = (struct sonde_str){word.p, (size_t)(sign - word.p)};
 			value = sonde_str_from(sign + 1);
 		}
 		if (!read_percent(value, &l->above) || (sign && !l->glob.n))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"diff: --fail-above is PCT or GLOB=PCT, as 5%% or 'decode/**=3%%', "
-				"not '%s'",
+				"diff: --fail-above is [wall:|gpu:|host:][GLOB=]PCT, as 5%%, 'decode/**=3%%' or "
+				"gpu:decode=5%%, not '%s'",
 				q->limit_words.at[i]);
 	}
 	q->options.limits = q->limits.at;
@@ -311,6 +332,18 @@ static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 		"diff: the sides are not comparable; --force compares them all the same");
 }
 
+/* A bound that no region can have is a mistake in the command: a gate that nobody notices would pass for ever. */
+static int refuse_stray(const struct sonde_diff *d, struct sonde_err *err)
+{
+	const struct sonde_diff_limit *l = sonde_diff_stray_limit(d);
+
+	if (!l)
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"diff: --fail-above '%.*s=%g%%': no region of either side matches; their paths are those of `sonde report`, such as '%.*s'",
+		SONDE_STR_ARG(l->glob), 100 * l->above, SONDE_STR_ARG(d->regions.at[0].path));
+}
+
 /* Says why a gate compared nothing, or a part only, whatever the format shows. */
 static int say_reasons(const struct sonde_diff *d, struct sonde_err *err)
 {
@@ -333,6 +366,8 @@ static int compare_runs(const struct runs *runs, const struct request *q, int *s
 
 	if (rc == 0 && !d->is_comparable && !q->is_forced)
 		rc = refuse_sides(d, err);
+	if (rc == 0)
+		rc = refuse_stray(d, err);
 	if (rc == 0)
 		rc = write_diff(d, q, err);
 	if (rc == 0) {

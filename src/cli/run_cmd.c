@@ -62,8 +62,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "repeat", "N", NUMBER, against.repeat,
 		"with --against or --base-cmd: run N times (1)"),
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, against.limits,
-		"with --against or --base-cmd: exit with 3 when a region is slower by more than "
-		"PCT (`sonde diff --fail-above`); may be repeated"),
+		"with --against or --base-cmd: exit with 3 when the step, or a region whose path matches "
+		"GLOB, is slower by more than PCT (`sonde diff --fail-above`); may be repeated"),
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, against.allows_insufficient,
 		"with --fail-above: exit with 0, not 4, when entries are too few or too noisy, or a "
 		"region is gone"),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define MOST_KERNELS 8	   /* kept of a region */
+#define HALF	     0.5   /* of a change of wall time that explains it */
 #define COUNT_EFFECT 0.005 /* exact launches and entries: half a percent is a change */
 
 struct rows {
@@ -25,6 +26,23 @@ static double per_entry(const struct sonde_diff_half *h)
 	return h->launches / (h->entries > 0 ? h->entries : 1);
 }
 
+/*
+ * Wall time changes with the time in which anything runs on the GPU, and with the time in which nothing does. Where the first
+ * changes and the sum of the launches does not, or not that way, launches overlap otherwise than before.
+ */
+static uint8_t cause_of_wall(const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *gpu = &r->times[SONDE_ENTRY_GPU];
+	double wall = r->new_half.median_ns - r->base.median_ns, gone = gpu->new_ns - gpu->base_ns,
+	       busy = r->new_half.busy_ns / fmax(r->new_half.entries, 1) - r->base.busy_ns / fmax(r->base.entries, 1);
+
+	if (!gpu->is_known || isnan(busy))
+		return SONDE_CAUSE_WAITING;
+	if (busy / wall < HALF)
+		return gone / wall >= HALF ? 0 : SONDE_CAUSE_WAITING;
+	return gone / wall >= HALF ? 0 : SONDE_CAUSE_OVERLAP;
+}
+
 static void find_causes(struct sonde_diff_region *r, double min_effect)
 {
 	double base = per_entry(&r->base), now = per_entry(&r->new_half);
@@ -36,11 +54,13 @@ static void find_causes(struct sonde_diff_region *r, double min_effect)
 		r->causes |= SONDE_CAUSE_ENTRIES;
 	if (differs(base, now, COUNT_EFFECT))
 		r->causes |= SONDE_CAUSE_LAUNCHES;
-	if (!sonde_diff__is_moved(r))
+	if (!sonde_diff__is_moved(r) && !sonde_diff__is_gpu_moved(r))
 		return;
-	if (!r->is_gpu || !(base > 0) || !(now > 0))
+	if (r->time == SONDE_ENTRY_WALL && sonde_diff__is_moved(r))
+		r->causes |= cause_of_wall(r);
+	if (r->time == SONDE_ENTRY_HOST || !(base > 0) || !(now > 0))
 		r->causes |= SONDE_CAUSE_DURATION;
-	else if (differs(r->base.median_ns / base, r->new_half.median_ns / now, min_effect))
+	else if (differs(r->times[SONDE_ENTRY_GPU].base_ns / base, r->times[SONDE_ENTRY_GPU].new_ns / now, min_effect))
 		r->causes |= SONDE_CAUSE_DURATION;
 }
 
@@ -124,14 +144,14 @@ static bool is_replaced(struct sonde_diff_region *r, const struct rows *rows)
 		r->nr_came += !(k->base_calls > 0);
 		r->nr_gone += !(k->new_calls > 0);
 	}
-	return fmax(came, went) > 0.5 * fabs(sonde_diff_region_delta(r)) && came + went > 0;
+	return fmax(came, went) > 0.5 * fabs(sonde_diff__gpu_delta(r)) && came + went > 0;
 }
 
 static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, struct rows *rows)
 {
 	size_t i;
 
-	if (r->causes & (SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION) && r->is_gpu &&
+	if (r->causes & (SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION) && r->time != SONDE_ENTRY_HOST &&
 		is_replaced(r, rows))
 		r->causes |= SONDE_CAUSE_KERNELS;
 	sonde_vec_sort(rows, by_change);
@@ -200,9 +220,9 @@ bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m
 		struct sonde_diff_region *r = &d->regions.at[i];
 
 		find_causes(r, d->options.min_effect);
-		if (r->verdict == SONDE_VERDICT_SAME ||
-			(r->verdict == SONDE_VERDICT_INSUFFICIENT &&
-				!(r->causes & SONDE_CAUSE_LAUNCHES)))
+		if (!sonde_diff__is_gpu_moved(r) &&
+			(r->verdict == SONDE_VERDICT_SAME ||
+				(r->verdict == SONDE_VERDICT_INSUFFICIENT && !(r->causes & SONDE_CAUSE_LAUNCHES))))
 			continue;
 		ok = collect(&rows, d, m, i);
 		if (ok && sonde_diff__is_lone(r)) {

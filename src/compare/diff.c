@@ -24,6 +24,13 @@ const char *sonde_verdict_words(enum sonde_verdict v)
 						  : sonde_verdict_name(v);
 }
 
+const char *sonde_diff_time_name(enum sonde_entry_time which)
+{
+	static const char *const names[SONDE_NR_ENTRY_TIMES] = {"host", "gpu", "span", "wall"};
+
+	return names[which];
+}
+
 const char *sonde_likeness_name(enum sonde_likeness l)
 {
 	static const char *const names[] = {NULL, "renamed", "graph", "moved", "split", "merged"};
@@ -44,6 +51,10 @@ const char *sonde_diff_cause_name(const struct sonde_diff_region *r)
 {
 	bool counts = r->causes & (SONDE_CAUSE_ENTRIES | SONDE_CAUSE_LAUNCHES);
 
+	if (r->causes & SONDE_CAUSE_OVERLAP)
+		return "overlap";
+	if (r->causes & SONDE_CAUSE_WAITING)
+		return "waiting";
 	if (!(r->causes & SONDE_CAUSE_DURATION))
 		return counts ? "count" : NULL;
 	return counts ? "count and duration" : "duration";
@@ -55,7 +66,11 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 		r->new_half.launches / r->new_half.entries > r->base.launches / r->base.entries;
 	bool is_longer = r->ratio > 1;
 
-	if (!r->is_gpu && r->causes & SONDE_CAUSE_DURATION)
+	if (r->causes & SONDE_CAUSE_OVERLAP)
+		return is_longer ? "less overlap" : "more overlap";
+	if (r->causes & SONDE_CAUSE_WAITING)
+		return is_longer ? "the GPU waits longer" : "the GPU waits less";
+	if (r->time == SONDE_ENTRY_HOST && r->causes & SONDE_CAUSE_DURATION)
 		return is_longer ? "longer on the host" : "shorter on the host";
 	if (r->causes & SONDE_CAUSE_KERNELS)
 		return "other kernels";
@@ -76,7 +91,7 @@ static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
 	struct sonde_err *err)
 {
 	const struct sonde_tree **trees;
-	size_t nr = base->nr + new_side->nr;
+	size_t nr = base->nr + new_side->nr, i;
 
 	*m = (struct sonde_diff__match){.nr_base = base->nr, .nr_runs = nr};
 	m->trees = trees = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*trees));
@@ -86,7 +101,13 @@ static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
 	memcpy(trees, base->runs, base->nr * sizeof(*trees));
 	if (new_side->nr)
 		memcpy(trees + base->nr, new_side->runs, new_side->nr * sizeof(*trees));
-	return sonde_diff__take_reports(d, m, err);
+	m->walls = sonde_arena_calloc(&m->arena, nr + 1, sizeof(*m->walls));
+	for (i = 0; m->walls && i < nr; i++) {
+		m->walls[i] = sonde_diff__walls(trees[i]->cells, &m->arena);
+		if (!m->walls[i])
+			return sonde_err_nomem(err);
+	}
+	return m->walls ? sonde_diff__take_reports(d, m, err) : sonde_err_nomem(err);
 }
 
 /* Time in regions of a run, the mean over the runs of a side. */

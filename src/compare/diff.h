@@ -4,8 +4,9 @@
  *
  * A side is one or several runs of a program, each a tree of its own; their
  * aggregate reports are compared, or those of each scope with per_scope. Regions are matched by id
- * and kind. What is compared is the time of an entry: on the GPU where both sides have that, on the
- * host otherwise. A source without entries (Nsight Compute) gives one value per run, the mean.
+ * and kind. What is compared is the time of an entry: its wall time where both sides have that, else on the GPU,
+ * else on the host. GPU time is compared besides, which knows nothing of overlap and waiting.
+ * A source without entries (Nsight Compute) gives one value per run, the mean.
  *
  * Verdicts are careful. `slower` and `faster` need three things: a 95 %
  * interval of the ratio that excludes 1, a false discovery rate below 5 %
@@ -21,6 +22,7 @@
 #ifndef SONDE_COMPARE_DIFF_H
 #define SONDE_COMPARE_DIFF_H
 
+#include "tree/entries.h"
 #include "tree/tree.h"
 
 /* The runs of one side. Borrowed. */
@@ -31,8 +33,10 @@ struct sonde_diff_side {
 
 /* A bar for the gate: regions that match may get slower by this, and no more. */
 struct sonde_diff_limit {
-	struct sonde_str glob; /* of region ids; empty = all */
+	struct sonde_str glob; /* of region ids; empty = the step */
 	double above;	       /* 0.05 = 5 % */
+	bool has_time;	       /* a time was asked for … */
+	uint8_t time;	       /* … enum sonde_entry_time; else the one that the region is compared by */
 };
 
 #define SONDE_MIN_EFFECT    0.02 /* unless told otherwise */
@@ -60,6 +64,7 @@ enum sonde_verdict {
 };
 #define SONDE_NR_VERDICTS 8
 const char *sonde_verdict_name(enum sonde_verdict v);  /* "likely_slower", … */
+const char *sonde_diff_time_name(enum sonde_entry_time which); /* "wall", "gpu", "host" */
 const char *sonde_verdict_words(enum sonde_verdict v); /* "likely slower", …, for people */
 
 /* Why the time of a region changed. Bits. */
@@ -68,6 +73,8 @@ enum sonde_cause {
 	SONDE_CAUSE_LAUNCHES = 2, /* more or fewer launches per entry */
 	SONDE_CAUSE_DURATION = 4, /* launches, or entries without any, take longer or shorter */
 	SONDE_CAUSE_KERNELS = 8,  /* other kernels than before */
+	SONDE_CAUSE_OVERLAP = 16, /* of wall time: launches run at once more or less than before */
+	SONDE_CAUSE_WAITING = 32, /* of wall time: the GPU waits more or less than before */
 };
 
 /* How a region that one side alone has may be related to one of the other side. */
@@ -133,6 +140,19 @@ struct sonde_diff_metric {
 	uint8_t change;
 };
 
+/* One time of a region, compared. */
+struct sonde_diff_time {
+	bool is_known; /* on every side that has the region */
+	double base_ns, new_ns; /* median of an entry; NaN = not known */
+	double base_total_ns, new_total_ns; /* of a run, the mean of the runs */
+	uint32_t first_value[2], nr_values[2], first_count; /* slices of the comparison's values and of their numbers */
+	double ratio, low, high; /* NaN, 0, infinity = not known */
+	double p, q;		 /* NaN = not tested */
+	double needed;		 /* insufficient: so many a side would do; NaN = cannot say */
+	double lasting;		 /* part of the interval's half width that more entries do not take away, in logarithms */
+	uint8_t verdict;
+};
+
 struct sonde_diff_region {
 	struct sonde_str id;		/* for people: the path, behind the scope if there is one */
 	struct sonde_str path;		/* as in the report */
@@ -144,14 +164,17 @@ struct sonde_diff_region {
 	uint8_t kind; /* enum sonde_region_kind */
 	uint8_t verdict, gate;
 	uint8_t causes; /* enum sonde_cause, of slower and faster */
-	bool is_gpu;	/* GPU time is compared, else host time */
-	bool is_half_gpu; /* … as one side alone works on the GPU: that is not what a gate is about */
+	uint8_t time;	/* enum sonde_entry_time: what ratio, verdict and medians are of */
+	bool is_half_gpu; /* host time, as one side alone works on the GPU: that is not what a gate is about */
+	bool is_step;	/* the repeated region with the most time */
+	bool is_minor;	/* it never decides a gate: entered once a run, or below 1 % of the time */
 	double limit;	/* the gate's, NaN = none */
+	uint8_t limit_time; /* enum sonde_entry_time: what it is about */
+	struct sonde_diff_time times[SONDE_NR_ENTRY_TIMES];
 	struct sonde_diff_half base, new_half;
 	double ratio, low, high; /* NaN, 0, infinity = not known */
 	double p, q;		 /* NaN = not tested */
 	double needed;		 /* insufficient: so many a side would do; NaN = cannot say */
-	double lasting;		 /* part of the interval's half width that more entries do not take away, in logarithms */
 	bool needs_runs;	 /* … runs, where both sides have several, else entries */
 	uint32_t twin; /* removed and added: what it may be on the other side, SONDE_NONE = none */
 	uint8_t likeness;  /* enum sonde_likeness: how that is */
@@ -165,7 +188,7 @@ struct sonde_diff {
 	SONDE_VEC(struct sonde_diff_kernel) kernels;
 	SONDE_VEC(struct sonde_diff_column) columns;
 	SONDE_VEC(struct sonde_diff_metric) metrics; /* region × column */
-	SONDE_VEC(double) values;		     /* ns: base and new of each region */
+	SONDE_VEC(double) values;		     /* ns: base and new of each time of each region */
 	SONDE_VEC(uint32_t) values_of_run;	     /* private: how many of these each run gave */
 	uint32_t nr_by_verdict[SONDE_NR_VERDICTS];
 	bool is_comparable;
@@ -177,6 +200,7 @@ struct sonde_diff {
 	uint32_t nr_base_runs, nr_new_runs;
 	size_t nr_base_scopes, nr_new_scopes; /* the most of a run: ranks or processes */
 	double base_total_ns, new_total_ns;   /* GPU time in regions of a run; NaN = none */
+	bool has_empty_run; /* there is a gate, and a run has nothing to compare */
 	double ratio; /* geometric mean over regions on both sides, NaN = none */
 	uint8_t gate; /* enum sonde_gate: the worst of all regions, or of the comparison as a whole */
 	struct sonde_notes gate_reasons; /* what a gate was to compare and could not, besides regions */
@@ -195,6 +219,8 @@ void sonde_diff_free(struct sonde_diff *d);
 int sonde_diff_status(const struct sonde_diff *d);
 /* The median's change per entry, in ns; of added and removed regions what came or went. */
 double sonde_diff_region_delta(const struct sonde_diff_region *r);
+/* A bound by name that no region of either side has; NULL = there is none. */
+const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d);
 /* "more launches", "longer kernels", …; NULL = nothing to say. */
 const char *sonde_diff_cause_words(const struct sonde_diff_region *r);
 /* "count", "duration", "count and duration" or NULL, for machines. */

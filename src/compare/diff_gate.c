@@ -40,36 +40,33 @@ int sonde_diff_status(const struct sonde_diff *d)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* The last one that matches; one for all regions counts where none does. */
-static double limit_of(const struct sonde_diff *d, struct sonde_str id)
+/* The last one by name that matches; the step has that without a name where none does. */
+static const struct sonde_diff_limit *limit_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	double above = NAN;
-	bool is_named = false;
+	const struct sonde_diff_limit *found = NULL;
 	size_t i;
 
 	for (i = 0; i < d->options.nr_limits; i++) {
 		const struct sonde_diff_limit *l = &d->options.limits[i];
 
-		if (l->glob.n ? !sonde_str_glob(id, l->glob) : is_named)
-			continue;
-		is_named = l->glob.n;
-		above = l->above;
+		if (l->glob.n ? sonde_str_glob(r->path, l->glob) : r->is_step && !(found && found->glob.n))
+			found = l;
 	}
-	return above;
+	return found;
 }
 
-/* A region that is new has nothing to be slower than. */
+/* A region that is new has nothing to be slower than, and one that is minor decides nothing. */
 static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	bool is_slower, is_beyond;
+	const struct sonde_diff_time *t = &r->times[r->limit_time];
+	bool is_slower = t->verdict == SONDE_VERDICT_SLOWER || t->verdict == SONDE_VERDICT_LIKELY_SLOWER, is_beyond;
 
-	if (isnan(r->limit) || r->verdict == SONDE_VERDICT_ADDED)
+	if (isnan(r->limit) || r->verdict == SONDE_VERDICT_ADDED || r->is_minor)
 		return SONDE_GATE_NONE;
-	is_slower = r->verdict == SONDE_VERDICT_SLOWER || r->verdict == SONDE_VERDICT_LIKELY_SLOWER;
-	is_beyond = is_slower && r->ratio - 1 > r->limit;
-	if (is_beyond && (r->verdict == SONDE_VERDICT_SLOWER || d->options.accepts_single))
+	is_beyond = is_slower && t->ratio - 1 > r->limit;
+	if (is_beyond && (t->verdict == SONDE_VERDICT_SLOWER || d->options.accepts_single))
 		return SONDE_GATE_FAIL;
-	return is_beyond || r->verdict == SONDE_VERDICT_INSUFFICIENT || r->verdict == SONDE_VERDICT_REMOVED ||
+	return is_beyond || !t->is_known || t->verdict == SONDE_VERDICT_INSUFFICIENT || t->verdict == SONDE_VERDICT_REMOVED ||
 			       r->is_half_gpu
 		       ? SONDE_GATE_INSUFFICIENT
 		       : SONDE_GATE_PASS;
@@ -78,6 +75,77 @@ static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_di
 static bool is_on_both(const struct sonde_diff_region *r)
 {
 	return r->base.is_there && r->new_half.is_there;
+}
+
+/* --- the step, and what is too small to decide --------------------------------------------------- */
+
+#define MINOR_SHARE 0.01 /* of the time of the step, or without one of the largest region */
+#define REPEATED    1.5	 /* entries a run, from here on */
+
+/* Entered so often in a run, by each rank or process, on the sides that have it. */
+static bool is_entered(const struct sonde_diff_region *r, double least)
+{
+	return (!r->base.is_there || r->base.entries / r->base.scopes >= least) &&
+	       (!r->new_half.is_there || r->new_half.entries / r->new_half.scopes >= least);
+}
+
+static double usual_time(const struct sonde_diff_half *h)
+{
+	return h->is_there && h->median_ns > 0 ? h->median_ns * fmax(h->entries, 1) : 0;
+}
+
+/* Of a run, as if every entry took the usual time: a first one that compiles makes no warm-up the step. */
+static double total_of(const struct sonde_diff_region *r)
+{
+	return fmax(usual_time(&r->base), usual_time(&r->new_half));
+}
+
+/* Inside a region that is repeated itself: its entries may be many in one of those. */
+static bool is_inside_repeated(const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	uint32_t up;
+
+	for (up = r->parent; up != SONDE_NONE; up = d->regions.at[up].parent)
+		if (is_on_both(&d->regions.at[up]) && is_entered(&d->regions.at[up], REPEATED))
+			return true;
+	return false;
+}
+
+/* Enough entries to decide come first: a warm-up is entered twice. Then time does. */
+static bool is_rather_step(const struct sonde_diff_region *a, const struct sonde_diff_region *b)
+{
+	bool has_enough = is_entered(a, SONDE_LEAST_ENTRIES);
+
+	if (!b || has_enough != is_entered(b, SONDE_LEAST_ENTRIES))
+		return !b || has_enough;
+	return total_of(a) > total_of(b);
+}
+
+/* Of each scope: the repeated region with the most time, and the regions that never decide. */
+static void find_steps(struct sonde_diff *d)
+{
+	size_t i, first, end;
+
+	for (first = 0; first < d->regions.nr; first = end) {
+		struct sonde_diff_region *step = NULL;
+		double most = 0;
+
+		for (end = first; end < d->regions.nr && d->regions.at[end].scope_nr == d->regions.at[first].scope_nr; end++) {
+			struct sonde_diff_region *r = &d->regions.at[end];
+
+			most = fmax(most, total_of(r));
+			if (is_on_both(r) && is_entered(r, REPEATED) && !is_inside_repeated(d, r) && is_rather_step(r, step))
+				step = r;
+		}
+		most = step ? total_of(step) : most;
+		for (i = first; i < end; i++)
+			d->regions.at[i].is_minor =
+				!is_entered(&d->regions.at[i], REPEATED) || total_of(&d->regions.at[i]) < MINOR_SHARE * most;
+		if (step) {
+			step->is_step = true;
+			step->is_minor = false;
+		}
+	}
 }
 
 /* --- what was not compared -------------------------------------------------------------------- */
@@ -126,23 +194,42 @@ static bool check_runs(struct sonde_diff *d, const struct sonde_diff__match *m)
 	return has_empty;
 }
 
-/* Whether a bound by name is that of a region of both sides. */
+const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d)
+{
+	size_t i, k;
+
+	/* Where a run is empty or damaged, that is what is wrong. */
+	for (i = 0; i < d->options.nr_limits && !d->has_empty_run && d->gate != SONDE_GATE_DAMAGED && d->regions.nr; i++) {
+		const struct sonde_diff_limit *l = &d->options.limits[i];
+
+		for (k = 0; l->glob.n && k < d->regions.nr && !sonde_str_glob(d->regions.at[k].path, l->glob); k++)
+			;
+		if (l->glob.n && k == d->regions.nr)
+			return l;
+	}
+	return NULL;
+}
+
+/* Whether a bound is that of a region of both sides that may decide. */
 static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 {
-	bool is_met = false;
+	const char *why = l->glob.n ? "no region matches" : "no region is entered more than once a run: name one";
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[i];
 
-		if (!sonde_str_glob(r->path, l->glob))
+		if (l->glob.n ? !sonde_str_glob(r->path, l->glob) : !r->is_step)
 			continue;
-		if (is_on_both(r))
+		if (is_on_both(r) && !r->is_minor)
 			return true;
-		is_met = true;
+		why = is_on_both(r) ? "what matches is entered once a run, or takes less than 1 % of the time, and never decides"
+				    : "no region that matches is on both sides";
 	}
-	sonde_note(&d->gate_reasons, "--fail-above '%.*s=%g%%': %s", SONDE_STR_ARG(l->glob),
-		100 * l->above, is_met ? "no region that matches is on both sides" : "no region matches");
+	if (l->glob.n)
+		sonde_note(&d->gate_reasons, "--fail-above '%.*s=%g%%': %s", SONDE_STR_ARG(l->glob), 100 * l->above, why);
+	else
+		sonde_note(&d->gate_reasons, "--fail-above %g%%: %s", 100 * l->above, why);
 	return false;
 }
 
@@ -172,10 +259,13 @@ static size_t judge_regions(struct sonde_diff *d)
 
 	for (i = 0; i < d->regions.nr; i++) {
 		struct sonde_diff_region *r = &d->regions.at[i];
+		const struct sonde_diff_limit *l;
 
-		r->limit = limit_of(d, r->path);
+		l = limit_of(d, r);
+		r->limit = l ? l->above : NAN;
+		r->limit_time = l && l->has_time ? l->time : r->time;
 		r->gate = gate_of(d, r);
-		nr_likely += r->verdict == SONDE_VERDICT_LIKELY_SLOWER && r->gate == SONDE_GATE_INSUFFICIENT;
+		nr_likely += r->times[r->limit_time].verdict == SONDE_VERDICT_LIKELY_SLOWER && r->gate == SONDE_GATE_INSUFFICIENT;
 		raise_gate(d, r->gate);
 		nr += is_on_both(r) && !isnan(r->limit);
 	}
@@ -200,17 +290,19 @@ static bool is_any_on_both(const struct sonde_diff *d)
 /* Invariant 20. */
 void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
-	size_t nr_compared = judge_regions(d), i;
+	size_t nr_compared, i;
 	bool has_empty, is_sure = !d->gate_reasons.texts.nr;
 
+	find_steps(d);
+	nr_compared = judge_regions(d);
 	if (!d->options.nr_limits)
 		return;
-	has_empty = check_runs(d, m);
+	has_empty = d->has_empty_run = check_runs(d, m);
 	if (!has_empty && !is_any_on_both(d))
 		sonde_note(&d->gate_reasons, "no region is on both sides");
 	else
 		for (i = 0; i < d->options.nr_limits && !has_empty; i++)
-			if (d->options.limits[i].glob.n && !check_limit(d, &d->options.limits[i]))
+			if (!check_limit(d, &d->options.limits[i]))
 				is_sure = false;
 	if (has_empty || !nr_compared)
 		raise_gate(d, SONDE_GATE_NOT_COMPARED);

@@ -4,9 +4,10 @@
  *   report_in.c      report.json → tree, where a side is a finished report
  *   comparable.c     may the sides be compared; their clocks, ranks and notes
  *   match.c          which reports and regions belong together
+ *   walls.c          the wall time that each entry adds to its run
  *   run_values.c     times of every region in every run
  *   stats.c          statistics, which know no regions
- *   change.c         … of two sides
+ *   sides.c          … of two sides
  *   verdict.c        … of every region
  *   metric_changes.c what the hardware did
  *   cause.c          why a region changed
@@ -31,6 +32,7 @@ struct sonde_diff__match {
 	size_t nr_base, nr_runs, nr_scopes;
 	uint32_t *nodes;    /* region × run */
 	uint32_t *scope_of; /* by region */
+	double **walls;	    /* by run: the wall time that each entry of its cells adds to it; NaN = not known */
 	struct sonde_arena arena; /* of all of it */
 };
 
@@ -62,6 +64,8 @@ int sonde_diff__take_reports(
 /* Fills in regions and `m->nodes`, depth-first (match.c). */
 bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m);
 
+/* By entry: the wall time it adds to its run; NaN = not known. NULL when memory is short (walls.c). */
+double *sonde_diff__walls(const struct sonde_cells *c, struct sonde_arena *arena);
 /* Entry times and sums of every region (run_values.c). */
 int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
@@ -95,6 +99,21 @@ static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
 static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 {
 	return r->verdict >= SONDE_VERDICT_SLOWER && r->verdict <= SONDE_VERDICT_LIKELY_FASTER;
+}
+/* GPU time, where another time is the headline: "GPU time second". */
+static inline bool sonde_diff__is_gpu_moved(const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
+
+	return r->time == SONDE_ENTRY_WALL && t->is_known && t->verdict >= SONDE_VERDICT_SLOWER &&
+	       t->verdict <= SONDE_VERDICT_LIKELY_FASTER;
+}
+/* What kernels can explain: the change of GPU time per entry. */
+static inline double sonde_diff__gpu_delta(const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
+
+	return r->base.is_there && r->new_half.is_there && t->is_known ? t->new_ns - t->base_ns : sonde_diff_region_delta(r);
 }
 /* One run a side: nothing shows how far runs differ. */
 static inline bool sonde_diff__is_single(const struct sonde_diff_region *r)

@@ -6,6 +6,7 @@
 #include "tree/entries.h"
 
 #include <math.h>
+#include <string.h>
 
 /* How often a region was entered. One without entries of its own (graphs, backward) has those of the region around it. */
 static double count_entries(const struct sonde_report *r, const struct sonde_node *n)
@@ -20,8 +21,28 @@ bool sonde_diff__push_value(struct sonde_diff *d, double v)
 	return sonde_vec_put(&d->values, fmax(v, 1)); /* a nanosecond: ratios need something */
 }
 
+/* Where the times of a run's entries come from. */
+struct source {
+	const struct sonde_entry *entries;
+	const double *walls; /* by entry */
+	enum sonde_entry_time which;
+};
+
+static double entry_time(const struct source *s, const struct sonde_entry *e)
+{
+	return s->which == SONDE_ENTRY_WALL ? s->walls[e - s->entries] : (double)sonde_entry_ns(e, s->which);
+}
+
+/* The time of all entries of a region in a run; NaN = not known. */
+static double node_time(const struct sonde_node *n, enum sonde_entry_time which)
+{
+	return which == SONDE_ENTRY_GPU	   ? n->time_ns
+	       : which == SONDE_ENTRY_WALL ? n->times.wall_ns
+					   : n->times.host_ns;
+}
+
 /* Leaves out scopes that never did any of it; says whether all others have as many entries. */
-static bool drop_idle(struct sonde_entry_runs *runs, enum sonde_entry_time which)
+static bool drop_idle(struct sonde_entry_runs *runs, const struct source *from)
 {
 	size_t i, k, kept = 0;
 	bool is_even = true;
@@ -29,7 +50,7 @@ static bool drop_idle(struct sonde_entry_runs *runs, enum sonde_entry_time which
 	for (i = 0; i < runs->at.nr; i++) {
 		const struct sonde_entry_run *run = &runs->at.at[i];
 
-		for (k = 0; k < run->nr && !sonde_entry_ns(&run->at[k], which); k++)
+		for (k = 0; k < run->nr && !(entry_time(from, &run->at[k]) > 0); k++)
 			;
 		if (k == run->nr)
 			continue;
@@ -44,22 +65,21 @@ static bool drop_idle(struct sonde_entry_runs *runs, enum sonde_entry_time which
  * Ranks enter regions together, so their times are no independent values: the n-th entry is the
  * mean of all ranks' n-th. Where they do not, one rank's entries follow the other's.
  */
-static bool push_entries(
-	struct sonde_diff *d, struct sonde_entry_runs *runs, enum sonde_entry_time which)
+static bool push_entries(struct sonde_diff *d, struct sonde_entry_runs *runs, const struct source *from)
 {
-	bool is_even = drop_idle(runs, which), ok = true;
+	bool is_even = drop_idle(runs, from), ok = true;
 	size_t i, k;
 
 	for (k = 0; is_even && runs->at.nr && k < runs->at.at[0].nr && ok; k++) {
 		double sum = 0;
 
 		for (i = 0; i < runs->at.nr; i++)
-			sum += (double)sonde_entry_ns(&runs->at.at[i].at[k], which);
+			sum += entry_time(from, &runs->at.at[i].at[k]);
 		ok = sonde_diff__push_value(d, sum / (double)runs->at.nr);
 	}
 	for (i = 0; !is_even && i < runs->at.nr; i++)
 		for (k = 0; k < runs->at.at[i].nr && ok; k++)
-			ok = sonde_diff__push_value(d, (double)sonde_entry_ns(&runs->at.at[i].at[k], which));
+			ok = sonde_diff__push_value(d, entry_time(from, &runs->at.at[i].at[k]));
 	return ok;
 }
 
@@ -70,6 +90,7 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 	const struct sonde_report *report = sonde_diff__report(m, region, run);
 	uint32_t *count = sonde_vec_push(&d->values_of_run);
 	size_t before = d->values.nr;
+	const struct source from = {m->trees[run]->cells->entries.at, m->walls[run], which};
 	struct sonde_entry_runs runs;
 	double sum;
 	bool ok;
@@ -78,8 +99,8 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 		return count;
 	if (!sonde_entry_runs_find(&runs, m->trees[run], report, n))
 		return false;
-	ok = push_entries(d, &runs, which);
-	sum = which == SONDE_ENTRY_GPU ? n->time_ns : n->times.host_ns;
+	sum = node_time(n, which);
+	ok = (which == SONDE_ENTRY_WALL && isnan(sum)) || push_entries(d, &runs, &from);
 	if (!runs.nr_entries && sum > 0)
 		ok = sonde_diff__push_value(d, sum / count_entries(report, n));
 	sonde_entry_runs_release(&runs);
@@ -87,34 +108,39 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 	return ok;
 }
 
-static bool find_median(const struct sonde_diff *d, struct sonde_diff_half *h)
+static double sum_values(const struct sonde_diff *d, uint32_t first, uint32_t nr)
 {
-	double *sorted = sonde_malloc((h->nr_values + 1) * sizeof(*sorted));
-	size_t i;
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += d->values.at[first + i];
+	return sum;
+}
+
+static bool find_median(const struct sonde_diff *d, double *median, uint32_t first, uint32_t nr)
+{
+	double *sorted = sonde_malloc((nr + 1) * sizeof(*sorted));
 
 	if (!sorted)
 		return false;
-	for (i = 0; i < h->nr_values; i++)
-		sorted[i] = d->values.at[h->first_value + i];
-	h->median_ns = sonde_median(sorted, h->nr_values);
+	if (nr)
+		memcpy(sorted, d->values.at + first, nr * sizeof(*sorted));
+	*median = sonde_median(sorted, nr);
 	sonde_free(sorted);
 	return true;
 }
 
-/* The runs first … end of a region. */
-static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region,
-	bool is_new, enum sonde_entry_time which)
+/* Counts and sums of a region on one side: those that do not depend on which time is compared. */
+static void fill_half(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, bool is_new)
 {
 	struct sonde_diff_region *r = &d->regions.at[region];
 	size_t run = is_new ? m->nr_base : 0, end = is_new ? m->nr_runs : m->nr_base;
-	struct sonde_diff_half h = {.first_value = (uint32_t)d->values.nr, .total_ns = NAN};
-	double total = 0;
+	struct sonde_diff_half h = {.total_ns = NAN, .median_ns = NAN};
 
 	for (; run < end; run++) {
 		const struct sonde_node *n = sonde_diff__node(m, region, run);
 
-		if (!push_run(d, m, region, run, which))
-			return false;
 		if (!n)
 			continue;
 		h.nr_runs++;
@@ -123,9 +149,7 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.scopes += n->nr_scopes ? n->nr_scopes : 1;
 		h.busy_ns += n->times.busy_ns;
 		h.idle_ns += n->times.idle_ns;
-		total += which == SONDE_ENTRY_GPU ? n->time_ns : n->times.host_ns;
 	}
-	h.nr_values = (uint32_t)(d->values.nr - h.first_value);
 	h.is_there = h.nr_runs;
 	if (h.nr_runs) {
 		h.entries /= h.nr_runs;
@@ -133,35 +157,109 @@ static bool sample_half(struct sonde_diff *d, const struct sonde_diff__match *m,
 		h.scopes /= h.nr_runs;
 		h.busy_ns /= h.nr_runs;
 		h.idle_ns /= h.nr_runs;
-		h.total_ns = total / h.nr_runs;
 	}
 	*(is_new ? &r->new_half : &r->base) = h;
-	return find_median(d, is_new ? &r->new_half : &r->base);
 }
 
-/* Most entries did something on the GPU, or the region is not there at all. */
-static bool is_worked(const struct sonde_diff_half *h)
+/* One time of a region on one side. */
+static bool sample_side(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, bool is_new,
+	enum sonde_entry_time which)
 {
-	return !h->is_there || h->median_ns > 1;
+	struct sonde_diff_time *t = &d->regions.at[region].times[which];
+	size_t run = is_new ? m->nr_base : 0, end = is_new ? m->nr_runs : m->nr_base, nr = 0;
+	double total = 0, entries = 0;
+
+	t->first_value[is_new] = (uint32_t)d->values.nr;
+	for (; run < end; run++) {
+		const struct sonde_node *n = sonde_diff__node(m, region, run);
+
+		if (!push_run(d, m, region, run, which))
+			return false;
+		total += n ? node_time(n, which) : 0;
+		entries += n ? (double)n->instances : 0;
+		nr += n != NULL;
+	}
+	t->nr_values[is_new] = (uint32_t)(d->values.nr - t->first_value[is_new]);
+	if (which == SONDE_ENTRY_WALL && t->nr_values[is_new]) /* of each entry what it adds: not the sum that regions have */
+		total = sum_values(d, t->first_value[is_new], t->nr_values[is_new]) / t->nr_values[is_new] * entries;
+	*(is_new ? &t->new_total_ns : &t->base_total_ns) = nr ? total / (double)nr : NAN;
+	return find_median(d, is_new ? &t->new_ns : &t->base_ns, t->first_value[is_new], t->nr_values[is_new]);
+}
+
+static bool sample_time(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, enum sonde_entry_time which)
+{
+	struct sonde_diff_time *t = &d->regions.at[region].times[which];
+
+	t->first_count = (uint32_t)d->values_of_run.nr;
+	return sample_side(d, m, region, false, which) && sample_side(d, m, region, true, which);
+}
+
+/* Most entries of a side took some of that time, or the region is not there at all. */
+static bool is_worked(const struct sonde_diff_half *h, double median_ns)
+{
+	return !h->is_there || median_ns > 1;
+}
+
+static bool is_asked(const struct sonde_diff *d, enum sonde_entry_time which)
+{
+	size_t i;
+
+	for (i = 0; i < d->options.nr_limits; i++)
+		if (d->options.limits[i].has_time && d->options.limits[i].time == which)
+			return true;
+	return false;
+}
+
+/* The headline of a region: wall time where the GPU works for it and both sides know, else GPU time, else host time. */
+static void choose_time(struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *gpu = &r->times[SONDE_ENTRY_GPU], *t;
+	bool is_base_gpu = is_worked(&r->base, gpu->base_ns), is_new_gpu = is_worked(&r->new_half, gpu->new_ns),
+	     is_any = (r->base.is_there && is_base_gpu) || (r->new_half.is_there && is_new_gpu);
+
+	r->time = r->times[SONDE_ENTRY_WALL].is_known && is_any ? SONDE_ENTRY_WALL
+		  : gpu->is_known				? SONDE_ENTRY_GPU
+								: SONDE_ENTRY_HOST;
+	r->is_half_gpu = r->time == SONDE_ENTRY_HOST && r->base.is_there && r->new_half.is_there && is_base_gpu != is_new_gpu;
+	t = &r->times[r->time];
+	r->base.first_value = t->first_value[0];
+	r->base.nr_values = t->nr_values[0];
+	r->base.median_ns = t->base_ns;
+	r->base.total_ns = t->base_total_ns;
+	r->new_half.first_value = t->first_value[1];
+	r->new_half.nr_values = t->nr_values[1];
+	r->new_half.median_ns = t->new_ns;
+	r->new_half.total_ns = t->new_total_ns;
 }
 
 static bool sample_region(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region)
 {
+	static const enum sonde_entry_time order[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
 	struct sonde_diff_region *r = &d->regions.at[region];
-	size_t nr_values = d->values.nr, nr_runs = d->values_of_run.nr;
+	bool has_other = false;
+	size_t i;
 
-	if (!sample_half(d, m, region, false, SONDE_ENTRY_GPU) ||
-		!sample_half(d, m, region, true, SONDE_ENTRY_GPU))
-		return false;
-	r->is_gpu = is_worked(&r->base) && is_worked(&r->new_half);
-	if (r->is_gpu)
-		return true;
-	r->is_half_gpu = r->base.is_there && r->new_half.is_there &&
-			 is_worked(&r->base) != is_worked(&r->new_half);
-	d->values.nr = nr_values;
-	d->values_of_run.nr = nr_runs;
-	return sample_half(d, m, region, false, SONDE_ENTRY_HOST) &&
-	       sample_half(d, m, region, true, SONDE_ENTRY_HOST);
+	fill_half(d, m, region, false);
+	fill_half(d, m, region, true);
+	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++)
+		r->times[i] = (struct sonde_diff_time){.base_ns = NAN, .new_ns = NAN, .base_total_ns = NAN, .new_total_ns = NAN};
+	for (i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		struct sonde_diff_time *t = &r->times[order[i]];
+		size_t nr_values = d->values.nr, nr_runs = d->values_of_run.nr;
+
+		if (order[i] == SONDE_ENTRY_HOST && has_other && !is_asked(d, SONDE_ENTRY_HOST))
+			continue;
+		if (!sample_time(d, m, region, order[i]))
+			return false;
+		t->is_known = order[i] == SONDE_ENTRY_HOST || (is_worked(&r->base, t->base_ns) && is_worked(&r->new_half, t->new_ns));
+		has_other |= t->is_known && order[i] == SONDE_ENTRY_GPU;
+		if (t->is_known)
+			continue;
+		d->values.nr = nr_values;
+		d->values_of_run.nr = nr_runs;
+	}
+	choose_time(r);
+	return true;
 }
 
 int sonde_diff__sample(

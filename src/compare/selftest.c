@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define LEAST_VALUES 4 /* two for each half */
+#define LEAST_VALUES (2 * SONDE_LEAST_ENTRIES) /* enough for each half */
 #define LEAST_RUNS   4
 
 /* Whether number `i` of `nr` goes to the first half; `*want` of the rest still shall. */
@@ -44,13 +44,18 @@ static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size
 	uint64_t seed, bool first)
 {
 	const struct sonde_diff_region *r = &from->regions.at[region];
-	const double *at = from->values.at + r->base.first_value;
-	const uint32_t *counts = from->values_of_run.at + region * from->nr_base_runs;
+	const struct sonde_diff_time *whole = &r->times[r->time];
+	struct sonde_diff_time *t = &to->regions.at[region].times[r->time];
+	const double *at = from->values.at + whole->first_value[0];
+	const uint32_t *counts = from->values_of_run.at + whole->first_count;
 	struct sonde_diff_half *h =
 		first ? &to->regions.at[region].base : &to->regions.at[region].new_half;
 	size_t run, nr_runs = from->nr_base_runs, want = nr_runs / 2;
 
-	*h = (struct sonde_diff_half){.is_there = true, .first_value = (uint32_t)to->values.nr};
+	*h = (struct sonde_diff_half){.is_there = true};
+	if (first)
+		t->first_count = (uint32_t)to->values_of_run.nr;
+	t->first_value[!first] = (uint32_t)to->values.nr;
 	for (run = 0; run < nr_runs; at += counts[run], run++) {
 		uint32_t *count = sonde_vec_push(&to->values_of_run);
 		size_t before = to->values.nr, k;
@@ -67,17 +72,19 @@ static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size
 			return false;
 		to->values_of_run.at[to->values_of_run.nr - 1] = (uint32_t)(to->values.nr - before);
 	}
-	h->nr_values = (uint32_t)(to->values.nr - h->first_value);
+	t->nr_values[!first] = (uint32_t)(to->values.nr - t->first_value[!first]);
 	return true;
 }
 
 static bool try_once(struct sonde_diff *to, const struct sonde_diff *from, uint64_t seed)
 {
-	size_t i;
+	size_t i, k;
 
 	to->values.nr = to->values_of_run.nr = 0;
 	for (i = 0; i < from->regions.nr; i++) {
 		to->regions.at[i] = from->regions.at[i];
+		for (k = 0; k < SONDE_NR_ENTRY_TIMES; k++) /* that of the headline alone is split */
+			to->regions.at[i].times[k].is_known = k == from->regions.at[i].time;
 		if (!take_half(to, from, i, seed, true) || !take_half(to, from, i, seed, false))
 			return false;
 	}

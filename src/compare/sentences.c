@@ -1,8 +1,8 @@
 /*
  * Sentences on what happened, for somebody who does not know the program.
  *
- * A region whose change is that of regions inside it is not news: each region is weighed by
- * what is left of its change without theirs, and the heaviest come first.
+ * The step comes first. Otherwise a region whose change is that of regions inside it is not news: each region is
+ * weighed by what is left of its change without theirs, and the heaviest come first.
  */
 #include "base/alloc.h"
 #include "compare/diff_int.h"
@@ -54,6 +54,12 @@ static void put_subject(
 		sonde_buf_printf(b, " and %zu %s beside it", nr_beside,
 			nr_beside > 1 ? "regions" : "region");
 	sonde_buf_puts(b, nr_beside ? " are" : " is");
+}
+
+/* " on the GPU": where the time of a region is spent; nothing of wall time. */
+static const char *place_of(const struct sonde_diff_region *r)
+{
+	return r->time == SONDE_ENTRY_WALL ? "" : r->time == SONDE_ENTRY_GPU ? " on the GPU" : " on the host";
 }
 
 static void put_time(struct sonde_buf *b, double ns)
@@ -139,7 +145,7 @@ static void say_new_or_gone(struct sonde_buf *b, const struct sonde_diff_region 
 		return;
 	sonde_buf_puts(b, ", ");
 	put_time(b, h->total_ns);
-	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
+	sonde_buf_printf(b, " in all%s", place_of(r));
 }
 
 /* Says what became of a region that one side alone has, and of `nr_beside` siblings. */
@@ -170,12 +176,14 @@ static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
 		say_new_or_gone(b, r);
 }
 
-/* The change over all entries of a run. */
+/* The change over all entries of a run; of GPU time where that alone changed. */
 static double total_change(const struct sonde_diff_region *r)
 {
+	const struct sonde_diff_time *gpu = &r->times[SONDE_ENTRY_GPU];
 	double entries =
 		r->verdict == SONDE_VERDICT_REMOVED ? r->base.entries : r->new_half.entries;
-	double change = sonde_diff_region_delta(r) * (entries > 0 ? entries : 1);
+	bool is_gpu = !sonde_diff__is_moved(r) && sonde_diff__is_gpu_moved(r);
+	double change = (is_gpu ? gpu->new_ns - gpu->base_ns : sonde_diff_region_delta(r)) * (entries > 0 ? entries : 1);
 
 	return isnan(change) ? 0 : change;
 }
@@ -198,9 +206,10 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : near[r->parent];
 
 		/* The innermost changed region from here outwards, for those inside. */
-		near[i] = sonde_diff__is_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
+		near[i] = sonde_diff__is_moved(r) || sonde_diff__is_gpu_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
 		own[i] = near[i] == i ? total_change(r) : 0;
-		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].is_gpu == r->is_gpu)
+		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].time == r->time &&
+			(sonde_diff__is_lone(r) || sonde_diff__is_moved(&d->regions.at[up]) == sonde_diff__is_moved(r)))
 			own[up] -= total_change(r);
 	}
 }
@@ -243,7 +252,7 @@ static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
 		return (r->parent == SONDE_NONE ||
 			       d->regions.at[r->parent].verdict != r->verdict) &&
 		       speaks_for_pair(r);
-	return sonde_diff__is_moved(r) && fabs(own) >= OWN_SHARE * fabs(total_change(r));
+	return (sonde_diff__is_moved(r) || sonde_diff__is_gpu_moved(r)) && (r->is_step || fabs(own) >= OWN_SHARE * fabs(total_change(r)));
 }
 
 static int by_weight(const void *a, const void *b)
@@ -263,7 +272,9 @@ static size_t find_news(const struct sonde_diff *d, const double *own, struct ne
 
 		if (has_own_news(d, i, own[i]))
 			news[nr++] = (struct news){(uint32_t)i, false,
-				sonde_diff__is_lone(r) ? fabs(total_change(r)) : fabs(own[i])};
+				r->is_step		 ? INFINITY
+				: sonde_diff__is_lone(r) ? fabs(total_change(r))
+							 : fabs(own[i])};
 		if (entries > 0)
 			news[nr++] = (struct news){(uint32_t)i, true, entries};
 	}
@@ -285,7 +296,7 @@ static bool is_such(const struct sonde_diff_kernel *k, enum which which)
 static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, enum which which, uint32_t most, uint32_t nr)
 {
-	double all = fabs(sonde_diff_region_delta(r));
+	double all = fabs(sonde_diff__gpu_delta(r));
 	uint32_t i, end = nr + most;
 
 	for (i = 0; i < r->nr_kernels && nr < end; i++) {
@@ -310,7 +321,7 @@ static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 static void add_kernels(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	if (!r->is_gpu) /* kernels do not explain time on the host */
+	if (r->time == SONDE_ENTRY_HOST || r->causes & SONDE_CAUSE_WAITING) /* kernels do not explain time on the host */
 		return;
 	if (!(r->causes & SONDE_CAUSE_KERNELS))
 		name_kernels(b, d, r, KERNELS_ALL, MOST_NAMED, 0);
@@ -367,6 +378,46 @@ static void add_metrics(struct sonde_buf *b, const struct sonde_diff *d, size_t 
 	}
 }
 
+/* GPU time second: it may have gone the other way, or not at all. */
+static void add_gpu(struct sonde_buf *b, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
+
+	if (r->time != SONDE_ENTRY_WALL || !t->is_known)
+		return;
+	if (t->verdict == SONDE_VERDICT_SAME) {
+		sonde_buf_puts(b, "; GPU time as before");
+		return;
+	}
+	sonde_buf_printf(b, "; GPU time %+.1f %%: ", 100 * (t->ratio - 1));
+	put_time(b, t->base_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	put_time(b, t->new_ns);
+}
+
+/* A region whose wall time did not change, or not for sure, and whose launches did. */
+static void say_gpu_moved(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
+	const char *cause = sonde_diff_cause_words(r);
+
+	sonde_buf_puts(b, "The GPU time of ");
+	sonde_region_say(b, r->id, r->kind);
+	sonde_buf_printf(b, " is %s%.1f %% %s: ", sonde_diff__is_single(r) ? "likely " : "", 100 * fabs(t->ratio - 1),
+		t->ratio > 1 ? "longer" : "shorter");
+	put_time(b, t->base_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	put_time(b, t->new_ns);
+	sonde_buf_printf(b, " per entry (95 %%: %+.1f to %+.1f %%), its wall time is %s", 100 * (t->low - 1), 100 * (t->high - 1),
+		r->verdict == SONDE_VERDICT_SAME ? "the same" : "undecided");
+	if (cause) {
+		sonde_buf_printf(b, "; %s", cause);
+		add_launches(b, r);
+		add_kernels(b, d, r);
+	}
+	add_metrics(b, d, (size_t)(r - d->regions.at));
+}
+
 static void say_moved(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
@@ -379,8 +430,8 @@ static void say_moved(
 	put_time(b, r->base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	put_time(b, r->new_half.median_ns);
-	sonde_buf_printf(b, " per entry on the %s (95 %%: %+.1f to %+.1f %%)",
-		r->is_gpu ? "GPU" : "host", 100 * (r->low - 1), 100 * (r->high - 1));
+	sonde_buf_printf(b, " per entry%s (95 %%: %+.1f to %+.1f %%)", place_of(r), 100 * (r->low - 1), 100 * (r->high - 1));
+	add_gpu(b, r);
 	if (cause) {
 		sonde_buf_printf(b, "; %s", cause);
 		add_launches(b, r);
@@ -414,7 +465,7 @@ static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, 
 	put_time(b, r->base.total_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	put_time(b, r->new_half.total_ns);
-	sonde_buf_printf(b, " in all on the %s", r->is_gpu ? "GPU" : "host");
+	sonde_buf_printf(b, " in all%s", place_of(r));
 }
 
 /* "2 slower, 0 faster": with one capture a side they are at most likely, and the first line says so. */
@@ -458,7 +509,7 @@ static double idle_change(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_half *base = &r->base, *now = &r->new_half;
 	double change = now->idle_ns / now->entries - base->idle_ns / base->entries;
-	bool is_told = r->is_gpu && base->entries >= LEAST_ENTRIES && now->entries >= LEAST_ENTRIES &&
+	bool is_told = r->time != SONDE_ENTRY_HOST && base->entries >= LEAST_ENTRIES && now->entries >= LEAST_ENTRIES &&
 		       fabs(change) >= IDLE_SHARE * (base->busy_ns + base->idle_ns) / base->entries;
 
 	return is_told ? fabs(change) * now->entries : 0;
@@ -493,7 +544,8 @@ static void say_idle(struct sonde_diff *d)
 	sonde_buf_puts(&b, "; with its work that is ");
 	put_both(&b, (base->busy_ns + base->idle_ns) / base->entries, " \u2192 ",
 		(now->busy_ns + now->idle_ns) / now->entries);
-	sonde_buf_puts(&b, ". Verdicts are about GPU time alone");
+	if (most->time == SONDE_ENTRY_GPU)
+		sonde_buf_puts(&b, ". Verdicts are about GPU time alone");
 	if (!b.failed)
 		sonde_note(&d->sentences, "%s", b.p);
 	sonde_buf_release(&b);
@@ -558,8 +610,10 @@ static void say_news(struct sonde_diff *d, struct news *news, size_t nr)
 			say_entries(&b, r, beside);
 		else if (sonde_diff__is_lone(r))
 			say_lone(&b, d, r, beside);
-		else
+		else if (sonde_diff__is_moved(r))
 			say_moved(&b, d, r);
+		else
+			say_gpu_moved(&b, d, r);
 		if (!b.failed)
 			sonde_note(&d->sentences, "%s", b.p);
 		sonde_buf_release(&b);
@@ -577,12 +631,12 @@ void sonde_diff__say(struct sonde_diff *d)
 
 	say_counts(d);
 	say_scopes(d);
-	say_idle(d);
 	if (own && near &&
 		news) { /* like notes: short memory costs sentences, not the comparison */
 		find_own(d, own, near);
 		say_news(d, news, find_news(d, own, news));
 	}
+	say_idle(d);
 	sonde_free(own);
 	sonde_free(near);
 	sonde_free(news);

@@ -1,4 +1,4 @@
-/* Private to the statistics of comparisons: what stats.c and change.c share. */
+/* Private to the statistics of comparisons: what stats.c and sides.c share. */
 #ifndef SONDE_COMPARE_STATS_INT_H
 #define SONDE_COMPARE_STATS_INT_H
 

@@ -20,11 +20,11 @@ struct worker {
 };
 
 /* How many values each run that has some gave. */
-static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_diff_half *h,
-	const uint32_t *counts, size_t nr_runs, size_t *runs)
+static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_diff_time *t, bool is_new, size_t *runs)
 {
-	struct sonde_side s = {d->values.at + h->first_value, h->nr_values, runs, 0};
-	size_t i;
+	struct sonde_side s = {d->values.at + t->first_value[is_new], t->nr_values[is_new], runs, 0};
+	const uint32_t *counts = d->values_of_run.at + t->first_count + (is_new ? d->nr_base_runs : 0);
+	size_t i, nr_runs = is_new ? d->nr_new_runs : d->nr_base_runs;
 
 	for (i = 0; i < nr_runs; i++)
 		if (counts[i])
@@ -36,35 +36,32 @@ static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_
 }
 
 /* However far apart: five values against five fall apart by chance in one of 126 cases. */
-static bool has_enough(const struct sonde_diff_region *r)
+static bool has_enough(const struct sonde_diff_time *t)
 {
-	return r->base.nr_values >= SONDE_LEAST_ENTRIES && r->new_half.nr_values >= SONDE_LEAST_ENTRIES;
+	return t->nr_values[0] >= SONDE_LEAST_ENTRIES && t->nr_values[1] >= SONDE_LEAST_ENTRIES;
 }
 
-static bool compare_region(const struct worker *w, struct sonde_diff_region *r, size_t *runs)
+static bool compare_time(struct sonde_diff *d, struct sonde_diff_time *t, uint64_t seed, size_t *runs)
 {
-	struct sonde_diff *d = w->d;
-	size_t nr_runs = (size_t)d->nr_base_runs + d->nr_new_runs;
-	const uint32_t *counts = d->values_of_run.at + (size_t)(r - d->regions.at) * nr_runs;
-	struct sonde_side base = side_of(d, &r->base, counts, d->nr_base_runs, runs);
-	struct sonde_side new_side = side_of(
-		d, &r->new_half, counts + d->nr_base_runs, d->nr_new_runs, runs + d->nr_base_runs);
+	struct sonde_side base, new_side;
 	struct sonde_change c;
 
-	r->p = r->q = r->ratio = r->needed = NAN;
-	r->low = 0;
-	r->high = INFINITY;
-	if (!base.nr || !new_side.nr)
+	t->p = t->q = t->ratio = t->needed = NAN;
+	t->low = 0;
+	t->high = INFINITY;
+	if (!t->is_known || !t->nr_values[0] || !t->nr_values[1])
 		return true;
-	if (!sonde_stats_compare(&c, &base, &new_side, sonde_hash(r->id.p, r->id.n)))
+	base = side_of(d, t, false, runs);
+	new_side = side_of(d, t, true, runs + d->nr_base_runs);
+	if (!sonde_stats_compare(&c, &base, &new_side, seed))
 		return false;
-	r->ratio = c.ratio;
-	if (!has_enough(r))
+	t->ratio = c.ratio;
+	if (!has_enough(t))
 		return true;
-	r->low = c.low;
-	r->high = c.high;
-	r->lasting = c.lasting;
-	r->p = c.p;
+	t->low = c.low;
+	t->high = c.high;
+	t->lasting = c.lasting;
+	t->p = c.p;
 	return true;
 }
 
@@ -72,12 +69,14 @@ static void work(void *arg)
 {
 	struct worker *w = arg;
 	struct sonde_diff *d = w->d;
-	size_t nr_runs = (size_t)d->nr_base_runs + d->nr_new_runs, i;
+	size_t nr_runs = (size_t)d->nr_base_runs + d->nr_new_runs, i, k;
 	size_t *runs = sonde_calloc(nr_runs + 1, sizeof(*runs));
 
 	w->failed = !runs;
-	for (i = w->first; i < d->regions.nr && !w->failed; i += w->step)
-		w->failed = !compare_region(w, &d->regions.at[i], runs);
+	for (i = w->first; i < d->regions.nr; i += w->step)
+		for (k = 0; k < SONDE_NR_ENTRY_TIMES && !w->failed; k++)
+			w->failed = !compare_time(d, &d->regions.at[i].times[k],
+				sonde_hash(d->regions.at[i].id.p, d->regions.at[i].id.n), runs);
 	sonde_free(runs);
 }
 
@@ -96,14 +95,14 @@ static bool compare_all(struct sonde_diff *d)
 }
 
 /* How many times the entries bring q below the bar: the test's z grows with their root. */
-static double by_test(const struct sonde_diff_region *r)
+static double by_test(const struct sonde_diff_time *t)
 {
 	double z, want;
 
-	if (!(r->q >= FALSE_DISCOVERY) || r->p >= 1)
+	if (!(t->q >= FALSE_DISCOVERY) || t->p >= 1)
 		return 0;
-	z = sonde_stats_student_limit(fmax(r->p, 1e-12), 1e9);
-	want = sonde_stats_student_limit(fmax(r->p * FALSE_DISCOVERY / r->q, 1e-12), 1e9);
+	z = sonde_stats_student_limit(fmax(t->p, 1e-12), 1e9);
+	want = sonde_stats_student_limit(fmax(t->p * FALSE_DISCOVERY / t->q, 1e-12), 1e9);
 	return z > 0 ? want * want / (z * z) : 0;
 }
 
@@ -111,55 +110,72 @@ static double by_test(const struct sonde_diff_region *r)
  * Intervals shrink with the root of the number of entries, or of runs, but for what lasts. One has to become
  * as narrow as the change is large, or to fit within ± min_effect around none.
  */
-static double needed_entries(const struct sonde_diff_region *r, double min_effect)
+static double needed_entries(const struct sonde_diff_region *r, const struct sonde_diff_time *t, double min_effect)
 {
-	double away = fabs(log(r->ratio)), bar = log1p(min_effect), have, wide, want, lasts = r->lasting * r->lasting;
+	double away = fabs(log(t->ratio)), bar = log1p(min_effect), have, wide, want, lasts = t->lasting * t->lasting;
 
-	have = r->needs_runs ? fmin(r->base.nr_runs, r->new_half.nr_runs)
-			     : fmin(r->base.nr_values, r->new_half.nr_values);
-	if (!has_enough(r)) /* what is entered once in a run is not entered more often in a longer one */
-		return have > 1 ? ceil(SONDE_LEAST_ENTRIES * have / fmin(r->base.nr_values, r->new_half.nr_values)) : NAN;
-	if (!(r->low > 0) || isinf(r->high) || !isfinite(away))
+	have = r->needs_runs ? fmin(r->base.nr_runs, r->new_half.nr_runs) : fmin(t->nr_values[0], t->nr_values[1]);
+	if (!has_enough(t)) /* what is entered once in a run is not entered more often in a longer one */
+		return have > 1 ? ceil(SONDE_LEAST_ENTRIES * have / fmin(t->nr_values[0], t->nr_values[1])) : NAN;
+	if (!(t->low > 0) || isinf(t->high) || !isfinite(away))
 		return NAN;
-	wide = fmax(log(r->high / r->ratio), log(r->ratio / r->low));
+	wide = fmax(log(t->high / t->ratio), log(t->ratio / t->low));
 	want = away >= bar ? away : fmax(bar - away, bar / 4);
 	if (!(want * want > lasts)) /* runs drift apart: more entries of the same would show more of that */
 		return NAN;
-	return ceil(have * fmax(1.1, fmax((wide * wide - lasts) / (want * want - lasts), away >= bar ? by_test(r) : 0)));
+	return ceil(have * fmax(1.1, fmax((wide * wide - lasts) / (want * want - lasts), away >= bar ? by_test(t) : 0)));
 }
 
-static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, double min_effect)
+static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, const struct sonde_diff_time *t, double min_effect)
 {
 	bool is_single = sonde_diff__is_single(r);
-	bool is_sure = !isnan(r->q) && r->q < FALSE_DISCOVERY && fabs(r->ratio - 1) >= min_effect;
+	bool is_sure = !isnan(t->q) && t->q < FALSE_DISCOVERY && fabs(t->ratio - 1) >= min_effect;
 
 	if (!r->base.is_there)
 		return SONDE_VERDICT_ADDED;
 	if (!r->new_half.is_there)
 		return SONDE_VERDICT_REMOVED;
-	if (is_sure && r->low > 1)
+	if (is_sure && t->low > 1)
 		return is_single ? SONDE_VERDICT_LIKELY_SLOWER : SONDE_VERDICT_SLOWER;
-	if (is_sure && r->high < 1)
+	if (is_sure && t->high < 1)
 		return is_single ? SONDE_VERDICT_LIKELY_FASTER : SONDE_VERDICT_FASTER;
-	return r->low >= 1 - min_effect && r->high <= 1 + min_effect ? SONDE_VERDICT_SAME
+	return t->low >= 1 - min_effect && t->high <= 1 + min_effect ? SONDE_VERDICT_SAME
 								     : SONDE_VERDICT_INSUFFICIENT;
+}
+
+/* Every time of a region, then that of its headline again as its own. */
+static void judge_region(struct sonde_diff_region *r, double min_effect)
+{
+	const struct sonde_diff_time *head = &r->times[r->time];
+	size_t i;
+
+	r->needs_runs = r->base.nr_runs > 1 && r->new_half.nr_runs > 1;
+	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++) {
+		struct sonde_diff_time *t = &r->times[i];
+
+		t->verdict = (uint8_t)verdict_of(r, t, min_effect);
+		if (t->verdict == SONDE_VERDICT_INSUFFICIENT && t->is_known)
+			t->needed = needed_entries(r, t, min_effect);
+	}
+	r->verdict = head->verdict;
+	r->ratio = head->ratio;
+	r->low = head->low;
+	r->high = head->high;
+	r->p = head->p;
+	r->q = head->q;
+	r->needed = head->needed;
 }
 
 bool sonde_diff__judge(struct sonde_diff *d)
 {
 	size_t i;
 
-	if (!compare_all(d) ||
-		(d->regions.nr && !sonde_stats_adjust(&d->regions.at->q, &d->regions.at->p,
-					  d->regions.nr, sizeof(*d->regions.at))))
+	if (!compare_all(d))
 		return false;
-	for (i = 0; i < d->regions.nr; i++) {
-		struct sonde_diff_region *r = &d->regions.at[i];
-
-		r->verdict = verdict_of(r, d->options.min_effect);
-		r->needs_runs = r->base.nr_runs > 1 && r->new_half.nr_runs > 1;
-		if (r->verdict == SONDE_VERDICT_INSUFFICIENT)
-			r->needed = needed_entries(r, d->options.min_effect);
-	}
+	for (i = 0; i < SONDE_NR_ENTRY_TIMES && d->regions.nr; i++)
+		if (!sonde_stats_adjust(&d->regions.at->times[i].q, &d->regions.at->times[i].p, d->regions.nr, sizeof(*d->regions.at)))
+			return false;
+	for (i = 0; i < d->regions.nr; i++)
+		judge_region(&d->regions.at[i], d->options.min_effect);
 	return true;
 }

@@ -133,20 +133,23 @@ struct box {
 struct icicle {
 	const struct sonde_diff *d;
 	struct box *boxes; /* by region */
-	bool is_gpu;
+	enum sonde_entry_time time; /* GPU time, which adds up over regions, or host time where there is none */
 	double all; /* weight of the outermost ones */
 	uint32_t nr_rows;
 	size_t nr_left_out;
 };
 
-static double time_of(const struct sonde_diff_half *h)
+/* The longer one of the two sides. */
+static double time_of(const struct sonde_diff_region *r, enum sonde_entry_time which)
 {
-	return h->is_there && h->total_ns > 0 ? h->total_ns : 0;
+	const struct sonde_diff_time *t = &r->times[which];
+
+	return fmax(t->base_total_ns > 0 ? t->base_total_ns : 0, t->new_total_ns > 0 ? t->new_total_ns : 0);
 }
 
 static bool has_box(const struct icicle *c, const struct sonde_diff_region *r)
 {
-	return r->is_gpu == c->is_gpu &&
+	return r->times[c->time].is_known && (c->time == SONDE_ENTRY_GPU || r->time == c->time) &&
 	       !(r->verdict == SONDE_VERDICT_REMOVED && r->twin != SONDE_NONE);
 }
 
@@ -185,7 +188,7 @@ static void weigh_boxes(struct icicle *c)
 
 		if (!has_box(c, r))
 			continue;
-		b->weight = fmax(fmax(time_of(&r->base), time_of(&r->new_half)), b->inside);
+		b->weight = fmax(time_of(r, c->time), b->inside);
 		*(b->above == SONDE_NONE ? &c->all : &c->boxes[b->above].inside) += b->weight;
 	}
 }
@@ -293,7 +296,7 @@ static void write_legend(struct sonde_sink *to, const struct icicle *c)
 	sonde_sink_printf(to,
 		"\u00b7 as wide as the %s time of a run, on the side where it is longer; a region "
 		"is below the one it is in",
-		c->is_gpu ? "GPU" : "host");
+		c->time == SONDE_ENTRY_GPU ? "GPU" : "host");
 	if (c->nr_left_out)
 		sonde_sink_printf(to, "; not drawn because too narrow: %zu", c->nr_left_out);
 	sonde_sink_puts(to, ".</p>\n");
@@ -302,13 +305,14 @@ static void write_legend(struct sonde_sink *to, const struct icicle *c)
 /* Draws the icicle; false when memory is short. */
 static bool write_icicle(const struct sonde_diff *d, struct sonde_sink *to)
 {
-	struct icicle c = {.d = d, .boxes = sonde_calloc(d->regions.nr + 1, sizeof(*c.boxes))};
+	struct icicle c = {.d = d, .time = SONDE_ENTRY_HOST, .boxes = sonde_calloc(d->regions.nr + 1, sizeof(*c.boxes))};
 	size_t i;
 
 	if (!c.boxes)
 		return false;
 	for (i = 0; i < d->regions.nr; i++)
-		c.is_gpu |= d->regions.at[i].is_gpu;
+		if (d->regions.at[i].times[SONDE_ENTRY_GPU].is_known)
+			c.time = SONDE_ENTRY_GPU;
 	weigh_boxes(&c);
 	if (c.all > 0) {
 		place_boxes(&c);
@@ -360,7 +364,7 @@ static void write_table(const struct sonde_diff *d, const uint32_t *order, struc
 		most = fmax(most, fabs(sonde_diff_region_delta(&d->regions.at[i])));
 	sonde_sink_puts(to, "<div class=\"t\"><table>\n<tr><th>region</th><th>base ms</th><th>new "
 			    "ms</th><th>\u0394 ms"
-			    "</th><th>\u0394 %</th><th>95 %</th><th>faster | slower</th><th>entries"
+			    "</th><th>\u0394 %</th><th>95 %</th><th>GPU \u0394 %</th><th>faster | slower</th><th>entries"
 			    "</th><th class=\"v\">verdict</th></tr>\n");
 	for (i = 0; i < nr; i++)
 		write_row(to, d, &d->regions.at[order[i]], most);

@@ -84,17 +84,48 @@ static void write_metrics(
 	}
 }
 
+static void write_interval(struct sonde_json *w, double low, double high)
+{
+	if (!(low > 0) || isinf(high)) {
+		sonde_json_null(w, "ci");
+		return;
+	}
+	sonde_json_open(w, "ci", '[', true);
+	sonde_json_number(w, NULL, low);
+	sonde_json_number(w, NULL, high);
+	sonde_json_close(w, ']');
+}
+
+/* Every time that was compared; that of the region's own verdict too. */
+static void write_times(struct sonde_json *w, const struct sonde_diff_region *r)
+{
+	static const enum sonde_entry_time order[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
+	size_t i;
+
+	sonde_json_open(w, "times", '{', false);
+	for (i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		const struct sonde_diff_time *t = &r->times[order[i]];
+
+		if (!t->is_known) {
+			sonde_json_null(w, sonde_diff_time_name(order[i]));
+			continue;
+		}
+		sonde_json_open(w, sonde_diff_time_name(order[i]), '{', true);
+		sonde_json_z(w, "verdict", sonde_verdict_name(t->verdict));
+		sonde_json_number(w, "ratio", t->ratio);
+		write_interval(w, t->low, t->high);
+		sonde_json_number(w, "q", t->q);
+		sonde_json_number(w, "base_ms", t->base_ns / 1e6);
+		sonde_json_number(w, "new_ms", t->new_ns / 1e6);
+		sonde_json_close(w, '}');
+	}
+	sonde_json_close(w, '}');
+}
+
 static void write_statistics(struct sonde_json *w, const struct sonde_diff_region *r)
 {
 	sonde_json_number(w, "ratio", r->ratio);
-	if (r->low > 0 && !isinf(r->high)) {
-		sonde_json_open(w, "ci", '[', true);
-		sonde_json_number(w, NULL, r->low);
-		sonde_json_number(w, NULL, r->high);
-		sonde_json_close(w, ']');
-	} else {
-		sonde_json_null(w, "ci");
-	}
+	write_interval(w, r->low, r->high);
 	sonde_json_number(w, "p", r->p);
 	sonde_json_number(w, "q", r->q);
 	sonde_json_number(w, "needed_entries", r->needs_runs ? NAN : r->needed);
@@ -116,14 +147,18 @@ static void write_region(
 	sonde_json_maybe(w, "renamed",
 		r->twin == SONDE_NONE ? (struct sonde_str){NULL, 0} : d->regions.at[r->twin].path);
 	sonde_json_z(w, "likeness", sonde_likeness_name(r->likeness));
-	sonde_json_z(w, "time", r->is_gpu ? "gpu" : "host");
+	sonde_json_z(w, "time", sonde_diff_time_name(r->time));
+	sonde_json_bool(w, "step", r->is_step);
+	sonde_json_bool(w, "minor", r->is_minor);
 	sonde_json_bool(w, "gpu_on_one_side", r->is_half_gpu);
 	write_statistics(w, r);
 	sonde_json_z(w, "cause", sonde_diff_cause_name(r));
 	sonde_json_z(w, "gate", sonde_gate_name(r->gate));
 	sonde_json_number(w, "limit", r->limit);
+	sonde_json_z(w, "limit_time", isnan(r->limit) ? NULL : sonde_diff_time_name(r->limit_time));
 	write_half(w, "base", &r->base);
 	write_half(w, "new", &r->new_half);
+	write_times(w, r);
 	write_metrics(w, d, r);
 	write_kernels(w, d, r);
 	sonde_json_close(w, '}');
@@ -159,6 +194,7 @@ static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 
 		sonde_json_maybe(w, "glob", l->glob.n ? l->glob : (struct sonde_str){NULL, 0});
 		sonde_json_number(w, "above", l->above);
+		sonde_json_z(w, "time", l->has_time ? sonde_diff_time_name(l->time) : NULL);
 	}
 	sonde_json_bool(w, "allow_insufficient", d->options.allows_insufficient);
 	sonde_json_bool(w, "partial_inputs", d->options.takes_partial);

@@ -33,7 +33,7 @@ static void put_row(struct sonde_table *t, const struct sonde_diff *d, const str
 static void write_table(
 	const struct sonde_diff *d, const uint32_t *order, size_t max, struct sonde_sink *to)
 {
-	static const char *const heads[] = {"0region", ">0base ms", ">0new ms", ">0\u0394 ms", ">0\u0394 %", ">095 %",
+	static const char *const heads[] = {"0region", ">0base ms", ">0new ms", ">0\u0394 ms", ">0\u0394 %", ">095 %", ">0GPU \u0394 %",
 		"0verdict", NULL};
 	struct sonde_table t = {.escape = sonde_escape_markdown, .is_utf8 = true};
 	size_t i, nr = 0, same = d->nr_by_verdict[SONDE_VERDICT_SAME];

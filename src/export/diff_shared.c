@@ -155,6 +155,9 @@ void sonde_diff_out__figure(struct sonde_buf *b, const struct sonde_diff_region 
 	case SONDE_DIFF_INTERVAL:
 		sonde_diff_out__interval(b, r, true);
 		break;
+	case SONDE_DIFF_GPU:
+		sonde_diff_out__percent(b, r->times[SONDE_ENTRY_GPU].is_known ? r->times[SONDE_ENTRY_GPU].ratio : NAN);
+		break;
 	}
 }
 

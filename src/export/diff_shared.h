@@ -26,9 +26,9 @@ void sonde_diff_out__verdict(
 
 /* For Markdown and HTML, whose texts `escape` makes inert. */
 typedef void sonde_diff_escape(struct sonde_buf *to, struct sonde_str text);
-/* The columns of a region: times on both sides, and what changed. */
-enum sonde_diff_figure { SONDE_DIFF_BASE, SONDE_DIFF_NEW, SONDE_DIFF_DELTA, SONDE_DIFF_PERCENT, SONDE_DIFF_INTERVAL };
-#define SONDE_NR_DIFF_FIGURES 5
+/* The columns of a region: times on both sides, what changed, and how GPU time did where another time is compared. */
+enum sonde_diff_figure { SONDE_DIFF_BASE, SONDE_DIFF_NEW, SONDE_DIFF_DELTA, SONDE_DIFF_PERCENT, SONDE_DIFF_INTERVAL, SONDE_DIFF_GPU };
+#define SONDE_NR_DIFF_FIGURES 6
 void sonde_diff_out__figure(struct sonde_buf *b, const struct sonde_diff_region *r, enum sonde_diff_figure which);
 void sonde_diff_out__put_verdict(struct sonde_buf *to, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, sonde_diff_escape *escape);

@@ -19,8 +19,8 @@ struct scales {
 static void put_heads(struct sonde_table *t, const struct scales *s)
 {
 	static const char *const before[] = {"0region", ">3entries", NULL};
-	static const char *const after[][4] = {{">0diff %", ">495 %", "0verdict", NULL},
-		{">0\u0394 %", ">495 %", "0verdict", NULL}};
+	static const char *const after[][5] = {{">0diff %", ">495 %", ">5GPU %", "0verdict", NULL},
+		{">0\u0394 %", ">495 %", ">5GPU \u0394 %", "0verdict", NULL}};
 
 	sonde_table_heads(t, before);
 	sonde_scale_column(t, &s->side, SONDE_STR("base ms"), 2);
@@ -108,6 +108,8 @@ static void put_row(struct sonde_table *t, const struct sonde_diff *d,
 	sonde_table_put(t, style_of(r));
 	sonde_diff_out__interval(&t->cell, r, t->is_utf8);
 	sonde_table_put(t, SONDE_STYLE_DIM);
+	sonde_diff_out__figure(&t->cell, r, SONDE_DIFF_GPU);
+	sonde_table_put(t, SONDE_STYLE_DIM);
 	sonde_diff_out__verdict(&verdict, d, r);
 	sonde_table_text(t, sonde_buf_view(&verdict), style_of(r));
 	t->failed |= verdict.failed;
@@ -176,8 +178,8 @@ static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out 
 	rc = write_table(d, o, order, to, err);
 	if (rc == 0) {
 		sonde_sink_puts(to,
-			"times: median of an entry, on the GPU where both sides have that, "
-			"else on the host\n");
+			"times: median of an entry, until it and all that it launched had ended (wall time); "
+			"without that on the GPU, else on the host\n");
 		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
 	}
 	sonde_free(order);

@@ -34,28 +34,46 @@ def matches(path, glob):  # `*` crosses `/`, and so does `**`
     return fnmatch.fnmatchcase(path, glob.replace("**", "*"))
 
 
-def bound(path, limits):
-    """The last that names it, else the last for all."""
-    named = [l["above"] for l in limits if l["glob"] is not None and matches(path, l["glob"])]
-    usual = [l["above"] for l in limits if l["glob"] is None]
-    return (named or usual or [None])[-1]
+def bound(r, limits):
+    """The last that names it, else of the step the last without a name: how much, and of which time."""
+    named = [l for l in limits if l["glob"] is not None and matches(r["id"], l["glob"])]
+    usual = [l for l in limits if l["glob"] is None and r["step"]]
+    limit = (named or usual or [dict(above=None, time=None)])[-1]
+    return limit["above"], limit["time"] or r["time"]
 
 
-def region_gate(r, limit, single):
-    if limit is None or r["verdict"] == "added":
+def region_gate(r, limit, time, single):
+    if limit is None or r["verdict"] == "added" or r["minor"]:
         return None
-    if r["verdict"] in ("slower", "likely_slower") and r["ratio"] - 1 > limit:
-        return "fail" if single or r["verdict"] == "slower" else "insufficient"
-    return "insufficient" if r["verdict"] in ("insufficient", "removed") or r["gpu_on_one_side"] else "pass"
+    t = r["times"][time]
+    if t and t["verdict"] in ("slower", "likely_slower") and t["ratio"] - 1 > limit:
+        return "fail" if single or t["verdict"] == "slower" else "insufficient"
+    return "insufficient" if not t or t["verdict"] in ("insufficient", "removed") or r["gpu_on_one_side"] else "pass"
+
+
+def step_and_minor(regions):
+    """Regions of these traces are beside each other: the step is the repeated one with the most time."""
+    def usual(r):
+        return max(h["median_ms"] * h["entries"] for h in (r["base"], r["new"]) if h)
+    def repeated(r):
+        return all(h["entries"] > 1 for h in (r["base"], r["new"]) if h)
+    both = [r for r in regions if r["base"] and r["new"] and repeated(r)]
+    often = [r for r in both if min(r["base"]["entries"], r["new"]["entries"]) >= 8]
+    step = max(often or both, key=usual, default=None)
+    most = usual(step) if step else max(map(usual, regions), default=0)
+    step = step and step["id"]
+    for r in regions:
+        assert r["step"] == (r["id"] == step), (r["id"], step)
+        assert r["minor"] == (not r["step"] and (not repeated(r) or usual(r) < 0.01 * most)), r["id"]
 
 
 def end(d, truth):
     """How it ends, and the exit status. `truth`: what is known of the sides."""
     limits, regions = d["gate"]["limits"], d["regions"]
-    gates = [region_gate(r, bound(r["id"], limits), d["gate"]["single"]) for r in regions]
+    gates = [region_gate(r, *bound(r, limits), d["gate"]["single"]) for r in regions]
     both = [r for r in regions if r["base"] and r["new"]]
-    compared = [r for r in both if bound(r["id"], limits) is not None]
-    stray = [l for l in limits if l["glob"] is not None and not any(matches(r["id"], l["glob"]) for r in both)]
+    compared = [r for r in both if bound(r, limits)[0] is not None]
+    stray = [l for l in limits if not any((matches(r["id"], l["glob"]) if l["glob"] else r["step"]) and not r["minor"] for r in both)]
     if truth["damaged"] and not d["gate"]["partial_inputs"]:
         return "damaged", 1
     if "fail" in gates:
@@ -108,12 +126,16 @@ def make_case(rng):
     if way == "cut":
         open(new, "w").write(text[: len(text) * 9 // 10])
         truth["damaged"] = True
+    names = {e["name"] for p in (base, new) if p == base or way != "cut" for e in json.load(open(p))["traceEvents"] if e["cat"] == "user_annotation"}
+    names |= {e["name"] for e in json.loads(text)["traceEvents"] if e["cat"] == "user_annotation"} if way == "cut" else set()
     sides = [json.load(open(p))["traceEvents"] if p == base or way != "cut" else json.loads(text)["traceEvents"] for p in (base, new)]
     ranges, launches = ([any(e["cat"] == cat for e in s) for s in sides] for cat in ("user_annotation", "kernel"))
     truth["empty"] = not all(ranges) or (any(launches) and not all(launches))
-    limits = rng.choice([["5%"], ["50%"], ["slow=5%"], ["s*=2%"], ["*=40%", "slow=5%"], ["5%", "slow=50%"], ["nonesuch=5%"], ["5%", "nonesuch=5%"], ["gone=5%"], ["once=5%", "same=5%"]])
+    limits = rng.choice([["5%"], ["50%"], ["slow=5%"], ["s*=2%"], ["*=40%", "slow=5%"], ["5%", "slow=50%"], ["nonesuch=5%"], ["5%", "nonesuch=5%"], ["gpu:5%"], ["gpu:slow=5%", "host:same=5%"], ["gone=5%"], ["once=5%", "same=5%"]])
     options = [w for l in limits for w in ("--fail-above", l)]
     options += ["--allow-insufficient"] * rng.choice([0, 1]) + ["--partial-inputs"] * rng.choice([0, 0, 1]) + ["--single"] * rng.choice([0, 1])
+    globs = [l.split(":")[-1].split("=")[0] for l in limits if "=" in l]
+    truth["misnamed"] = not truth["empty"] and not (truth["damaged"] and "--partial-inputs" not in options) and any(not any(matches(n, g) for n in names) for g in globs)
     return [base, new, *options], truth
 
 
@@ -122,7 +144,7 @@ def make_case(rng):
 
 def ask(words, form):
     r = subprocess.run([SONDE, "diff", *words, "-f", form], capture_output=True, text=True)
-    assert r.returncode in (0, 1, 3, 4), (r.returncode, r.stderr)
+    assert r.returncode in (0, 1, 2, 3, 4), (r.returncode, r.stderr)
     return r.returncode, r.stdout, r.stderr
 
 
@@ -137,11 +159,16 @@ def check_junit(text, status):
 
 def check_case(words, truth):
     status, text, errors = ask(words, "json")
+    assert (status == 2) == truth["misnamed"], (status, errors)
+    if status == 2:
+        assert "no region of either side matches" in errors, errors
+        return "misnamed"
     d = json.loads(text)
+    step_and_minor(d["regions"])
     for r in d["regions"]:
         assert r["verdict"] == region_verdict(r, d["min_effect"]), (r["id"], r["verdict"])
-        limit = bound(r["id"], d["gate"]["limits"])
-        assert r["limit"] == limit and r["gate"] == region_gate(r, limit, d["gate"]["single"]), (r["id"], r["limit"], r["gate"])
+        limit, time = bound(r, d["gate"]["limits"])
+        assert r["limit"] == limit and r["gate"] == region_gate(r, limit, time, d["gate"]["single"]), (r["id"], r["limit"], r["gate"])
     want, want_status = end(d, truth)
     assert (d["gate"]["verdict"], d["gate"]["exit_status"], status) == (want, want_status, want_status), (d["gate"], status, want, want_status)
     assert bool(d["gate"]["reasons"]) or want in ("pass", "insufficient", "fail"), d["gate"]
@@ -165,7 +192,7 @@ def main(cases, seed):
             raise
         met[want] = met.get(want, 0) + 1
     print(met)
-    assert cases < 40 or set(met) == {"pass", "insufficient", "not_compared", "fail", "damaged"}, met
+    assert cases < 40 or set(met) == {"pass", "insufficient", "not_compared", "fail", "damaged", "misnamed"}, met
 
 
 main(int(sys.argv[1]), sys.argv[2])

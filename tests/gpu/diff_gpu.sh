@@ -42,12 +42,13 @@ capture() { # NAME OPTIONS…: 60 steps
 		failed=1
 	}
 }
-named() { # BASE NEW: the regions that are slower or faster, without the warm-up
+named() { # BASE NEW: the regions that take the GPU longer or shorter, without the warm-up; the host of one capture is noisy
 	"$SONDE" diff "$RUNS/$1" "$RUNS/$2" -f json -o "$T/diff.json" 2>"$T/out" && "$SONDE" validate "$T/diff.json" >"$T/out" 2>&1 && python3 -c '
 import json, sys
 for r in json.load(open(sys.argv[1]))["regions"]:
-    if r["verdict"] in ("slower", "faster") and not r["id"].startswith("warmup"):
-        print(r["verdict"], r["id"])' "$T/diff.json" >"$T/named" && "$SONDE" diff "$RUNS/$1" "$RUNS/$2" >"$T/out" 2>&1
+    verdict = (r["times"]["gpu"] or r)["verdict"].replace("likely_", "")
+    if verdict in ("slower", "faster") and not r["id"].startswith("warmup"):
+        print(verdict, r["id"])' "$T/diff.json" >"$T/named" && "$SONDE" diff "$RUNS/$1" "$RUNS/$2" >"$T/out" 2>&1
 }
 nothing() { named base again && [ ! -s "$T/named" ]; }
 # The wide layer has more weights too: its backward and the optimizer may have more to do.
@@ -58,7 +59,7 @@ wide() {
 	! grep -vxE 'slower step(/forward(/layer1(/mlp)?)?|/backward(/.*)?|/optimizer(/.*)?)?' "$T/named"
 }
 gate() {
-	"$SONDE" diff "$RUNS/base" "$RUNS/wide" --fail-above 5% >"$T/out" 2>&1
+	"$SONDE" diff "$RUNS/base" "$RUNS/wide" --fail-above gpu:5% --single >"$T/out" 2>&1
 	[ $? -eq 3 ]
 }
 fused() { "$SONDE" diff "$RUNS/single" "$RUNS/base" >"$T/out" 2>&1 && grep -qE '^[1-5]\. step/optimizer.* is .*(faster|slower).*fused\?' "$T/out"; }

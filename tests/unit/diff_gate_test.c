@@ -41,16 +41,16 @@ static const struct kind {
 static const struct asked {
 	size_t nr;
 	struct {
-		const char *glob; /* "" = all */
+		const char *glob; /* "" = the step */
 		bool on[NR];	  /* which regions match */
 	} at[2];
 } asked[] = {
 	{0, {{"", {false}}}},
-	{1, {{"", {true, true, true}}}},
+	{1, {{"", {false}}}}, /* the step */
 	{1, {{"a/*", {true, true, false}}}},
 	{2, {{"a/1", {false, true, false}}, {"b/*", {false, false, true}}}},
 	{1, {{"nowhere", {false}}}},
-	{2, {{"", {true, true, true}}, {"nowhere", {false}}}},
+	{2, {{"", {false}}, {"nowhere", {false}}}},
 };
 #define NR_ASKED (sizeof(asked) / sizeof(*asked))
 
@@ -63,12 +63,22 @@ struct scene {
 	bool accepts_single;
 };
 
+/* All take as long: the first that both sides have. NR = there is none. */
+static size_t step_of(const struct scene *s)
+{
+	size_t i;
+
+	for (i = 0; i < NR && !s->regions[i].is_seen; i++)
+		;
+	return i;
+}
+
 static bool has_limit(const struct scene *s, size_t region)
 {
 	size_t l;
 
 	for (l = 0; l < s->asked.nr; l++)
-		if (s->asked.at[l].on[region])
+		if (*s->asked.at[l].glob ? s->asked.at[l].on[region] : region == step_of(s))
 			return true;
 	return false;
 }
@@ -79,7 +89,7 @@ static bool has_stray_limit(const struct scene *s)
 	size_t l, i;
 
 	for (l = 0; l < s->asked.nr; l++) {
-		bool is_met = !*s->asked.at[l].glob;
+		bool is_met = !*s->asked.at[l].glob && step_of(s) < NR;
 
 		for (i = 0; i < NR; i++)
 			is_met |= s->asked.at[l].on[i] && s->regions[i].is_seen;
@@ -117,10 +127,11 @@ static int status_by_the_rules(const struct scene *s)
 static void fill_region(struct sonde_diff_region *r, const struct kind *k, struct sonde_str path)
 {
 	*r = (struct sonde_diff_region){.id = path, .path = path, .label = path, .parent = SONDE_NONE,
-		.verdict = k->verdict, .ratio = k->ratio, .is_half_gpu = k->is_half_gpu,
+		.verdict = k->verdict, .ratio = k->ratio, .is_half_gpu = k->is_half_gpu, .time = SONDE_ENTRY_WALL,
 		.twin = SONDE_NONE, .needed = NAN, .high = INFINITY,
-		.base = {.is_there = k->in_base, .median_ns = k->in_base ? 1e6 : NAN},
-		.new_half = {.is_there = k->in_new, .median_ns = k->in_new ? 1e6 : NAN}};
+		.base = {.is_there = k->in_base, .median_ns = k->in_base ? 1e6 : NAN, .entries = 10, .scopes = 1},
+		.new_half = {.is_there = k->in_new, .median_ns = k->in_new ? 1e6 : NAN, .entries = 10, .scopes = 1}};
+	r->times[SONDE_ENTRY_WALL] = (struct sonde_diff_time){.is_known = true, .verdict = k->verdict, .ratio = k->ratio};
 }
 
 static struct sonde_diff *make_diff(const struct scene *s, struct sonde_diff_limit *limits)
@@ -143,7 +154,7 @@ static struct sonde_diff *make_diff(const struct scene *s, struct sonde_diff_lim
 	if (s->is_damaged)
 		sonde_note_loss(&d->new_notes, "half of it is missing");
 	for (i = 0; i < s->asked.nr; i++)
-		limits[i] = (struct sonde_diff_limit){sonde_str_from(s->asked.at[i].glob), 0.05};
+		limits[i] = (struct sonde_diff_limit){.glob = sonde_str_from(s->asked.at[i].glob), .above = 0.05};
 	for (i = 0; i < NR; i++) {
 		struct sonde_diff_region *r = sonde_vec_push(&d->regions);
 
