@@ -145,7 +145,7 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 		const struct sonde_caller *caller = sonde_record_caller(b->r, rec);
 		uint32_t n;
 
-		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE)
+		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE || rec->when != SONDE_NOW)
 			continue;
 		n = sonde_map_add(&keys, SONDE_BYTES(*caller), NULL);
 		stray = sonde_map_slot(&l->strays, n);
@@ -171,7 +171,7 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 			  rec->origin_kind == SONDE_ORIGIN_BACKWARD;
 
 	*launch = (struct sonde_launch){.open = rec->open, .scope = scope};
-	b->l->tally.nr_launches += sonde_record_launches(rec);
+	b->l->tally.nr_launches += rec->when == SONDE_NOW ? sonde_record_launches(rec) : 0;
 	if (!is_known[name]) {
 		is_known[name] = true;
 		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, name));

@@ -33,9 +33,11 @@ static struct sonde_presence *make_presence(
 	return p;
 }
 
-static bool count_one(
-	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, bool is_first)
+/* `is_late`: an entry that was counted before, now in one more scope. */
+static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope,
+	bool is_first, bool is_late)
 {
+	const struct sonde_range *at = &b->r->ranges.at[range];
 	uint32_t region = b->l->region_of.at[range];
 	struct sonde_presence *p = region == SONDE_NONE ? NULL : make_presence(b, c, scope, region);
 
@@ -43,13 +45,14 @@ static bool count_one(
 		return true;
 	if (!p)
 		return false;
-	p->instances++;
-	p->first_instances += is_first && !b->r->ranges.at[range].is_inherited;
+	p->instances += at->begun == SONDE_NOW || (at->begun == SONDE_BEFORE && is_late);
+	p->first_instances += is_first && !at->is_inherited && at->begun == SONDE_NOW;
 	return true;
 }
 
-/* Counts an entry and those around it, unless this scope has counted them already. */
-static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope)
+/* Counts an entry and those around it, unless this scope has counted them already. Launches that were counted before come first. */
+static bool count_entry(
+	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, enum sonde_when when)
 {
 	bool *seen = c->seen[b->l->scopes.at[scope].measured != SONDE_MEASURED_KERNEL];
 
@@ -67,7 +70,7 @@ static bool count_entry(struct sonde_build *b, struct counting *c, uint32_t rang
 		seen[range] = true;
 		if (c->scope_of[range] == SONDE_NONE)
 			c->scope_of[range] = scope;
-		if (!count_one(b, c, range, scope, is_first))
+		if (!count_one(b, c, range, scope, is_first, !is_first && when == SONDE_NOW))
 			return false;
 	}
 	return true;
@@ -96,7 +99,7 @@ static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t
 		at->parent == SONDE_NONE ? c->first_scope[at->process] : c->scope_of[at->parent];
 
 	c->scope_of[range] = scope;
-	return count_one(b, c, range, scope, true);
+	return at->begun == SONDE_AHEAD || count_one(b, c, range, scope, true, false);
 }
 
 /* A region that is known otherwise is in every scope of its process, without entries. */
@@ -123,13 +126,17 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(b->l, launch->open, &members);
 
-		if (sonde_build__hung(b, i, &next) && !count_homes(b, c, launch))
+		bool is_hung = sonde_build__hung(b, i, &next);
+
+		if (r->records.at[i].when == SONDE_AHEAD)
+			continue;
+		if (is_hung && !count_homes(b, c, launch))
 			return false;
 		if (c->set_scope[launch->open] == launch->scope)
 			continue;
 		c->set_scope[launch->open] = launch->scope;
 		for (k = 0; k < set.nr; k++)
-			if (!count_entry(b, c, members[k], launch->scope))
+			if (!count_entry(b, c, members[k], launch->scope, r->records.at[i].when))
 				return false;
 	}
 	for (i = 0; i < r->ranges.nr; i++)

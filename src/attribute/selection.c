@@ -144,9 +144,9 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 	for (i = 0; i < l->launches.nr; i++) {
 		struct sonde_launch *launch = &l->launches.at[i];
 		const struct sonde_record *rec = &b->r->records.at[i];
-		uint64_t nr = sonde_record_launches(rec);
+		uint64_t nr = rec->when == SONDE_NOW ? sonde_record_launches(rec) : 0;
 
-		if (rec->is_unchosen || !takes[launch->place] ||
+		if (rec->is_unchosen || rec->when == SONDE_AHEAD || !takes[launch->place] ||
 			(rec->kind != SONDE_RESULT_RANGE && !takes_kernel(b, v, rec))) {
 			launch->state = SONDE_LAUNCH_NOT_SELECTED;
 			l->tally.nr_not_selected += nr;
@@ -156,7 +156,7 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 			l->tally.nr_outside_by[launch->cause] += nr;
 		} else {
 			l->tally.nr_taken += nr;
-			l->tally.nr_adopted += launch->is_adopted;
+			l->tally.nr_adopted += launch->is_adopted && rec->when == SONDE_NOW;
 		}
 	}
 }

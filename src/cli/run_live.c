@@ -26,11 +26,14 @@
  * more than shall be kept. A process of ours does that: it takes a while, and the program must be watched.
  */
 
-/* How many complete files a capture has beyond what shall be kept; the last one is still being written. */
+/*
+ * How many complete files a capture has beyond what shall be kept; the last one is still being written. One more stays:
+ * the last that is folded, which those behind it are read with.
+ */
 static uint32_t count_excess(const char *path, const struct sonde_capture_settings *set)
 {
 	uint32_t next = sonde_capture_next(path), part = next ? next : 1;
-	uint64_t nr_bytes = 0, nr = 0, size = 0;
+	uint64_t nr_bytes = 0, nr = 0, size = 0, excess;
 	struct stat st;
 	char name[4096];
 
@@ -46,11 +49,12 @@ static uint32_t count_excess(const char *path, const struct sonde_capture_settin
 	}
 	nr_bytes -= size;
 	nr -= nr > 0;
-	if (nr < 2 || (set->keep_bytes && nr_bytes <= set->keep_bytes))
+	if (nr < 3 || (set->keep_bytes && nr_bytes <= set->keep_bytes))
 		return 0;
 	if (set->keep_bytes)
 		return 1;
-	return nr <= set->keep_files ? 0 : nr - set->keep_files < MAX_AT_ONCE ? (uint32_t)(nr - set->keep_files) : MAX_AT_ONCE;
+	excess = nr > set->keep_files + 1 ? nr - set->keep_files - 1 : 0;
+	return excess < MAX_AT_ONCE ? (uint32_t)excess : MAX_AT_ONCE;
 }
 
 static int find_captures(const char *dir, struct sonde_word_list *out, struct sonde_arena *arena)

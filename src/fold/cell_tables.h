@@ -10,6 +10,8 @@
 
 #include "fold/cells.h"
 
+/* Idle time when all files of a capture are added up: never below its gaps, and within the span. */
+void sonde_times_settle_idle(struct sonde_times *t);
 /* By accumulator of its cells: the method of the metric's rule. NULL: no memory. */
 uint8_t *sonde_kit_find_methods(
 	const struct sonde_kit *kit, const struct sonde_map *metrics, struct sonde_arena *arena);

@@ -143,7 +143,7 @@ static double larger(bool is_there, double a, double b)
 	return is_there && a >= b ? a : b;
 }
 
-void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t method, double factor, int sign)
+void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t method, double factor)
 {
 	bool is_there = to->nr > 0;
 
@@ -159,12 +159,12 @@ void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t m
 			to->b += factor * from->b;
 			to->t += factor * from->t;
 			to->top = larger(is_there, to->top, from->top);
-			sonde_count_add(&to->nr_weighed, from->nr_weighed, sign);
+			to->nr_weighed += from->nr_weighed;
 		} else {
 			to->b = larger(is_there, to->b, from->b);
 		}
 	}
-	sonde_count_add(&to->nr, from->nr, sign);
+	to->nr += from->nr;
 }
 
 struct sonde_mode *sonde_modes_add(

@@ -66,10 +66,10 @@ struct sonde_acc {
 };
 
 /*
- * Adds what another of the same method holds; sums count `factor` times, and with sign -1 so many
- * launches less. Extremes stay. Values of MODE and SAME are to be added besides.
+ * Adds what another of the same method holds; sums count `factor` times. Values of MODE and SAME are to be
+ * added besides.
  */
-void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t method, double factor, int sign);
+void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t method, double factor);
 
 struct sonde_cell {
 	uint32_t scope, place, kernel; /* kernel: string number */

@@ -197,7 +197,7 @@ static bool is_collective(const struct sonde_folding *f, size_t launch)
 {
 	const struct sonde_record *rec = &f->r->records.at[launch];
 
-	return sonde_fold__communicates(f, rec) && rec->time.end_ns &&
+	return sonde_fold__communicates(f, rec) && rec->when == SONDE_NOW && rec->time.end_ns &&
 	       rec->time.end_ns >= rec->time.start_ns && has_all(f, launch);
 }
 
@@ -328,7 +328,8 @@ static uint64_t compute_until(const struct exposure *w, uint64_t ns)
 	return s->before_ns + (ns < s->to_ns ? ns : s->to_ns) - s->from_ns;
 }
 
-static void add_comm(struct exposure *w, uint32_t visit, const struct sonde_record_time *time)
+static void add_comm(
+	struct exposure *w, uint32_t visit, const struct sonde_record_time *time, bool is_counted)
 {
 	struct sonde_times *times = &w->timed->at[visit].times;
 	struct sonde_busy *busy = &w->busy[visit];
@@ -339,7 +340,7 @@ static void add_comm(struct exposure *w, uint32_t visit, const struct sonde_reco
 	else if (busy->last_ns > from)
 		from = busy->last_ns;
 	sonde_busy__extend(busy, time);
-	if (time->end_ns <= from)
+	if (time->end_ns <= from || !is_counted)
 		return;
 	hidden = compute_until(w, time->end_ns) - compute_until(w, from);
 	times->comm_ns += (double)(time->end_ns - from);
@@ -353,7 +354,7 @@ static void add_comm_of_launch(struct exposure *w, const struct sonde_timed_laun
 	uint32_t region;
 
 	SONDE_EACH_REGION(l, l->launches.at[s->launch].place, region)
-		add_comm(w, w->timed->of[region], &s->time);
+		add_comm(w, w->timed->of[region], &s->time, record_of(w, s)->when == SONDE_NOW);
 }
 
 bool sonde_exposed__scope(const struct sonde_folding *f, const struct sonde_timed_scope *timed)

@@ -86,9 +86,16 @@ static int by_begin(const void *a, const void *b)
 struct plan {
 	uint32_t nr, seen, step;
 	bool is_unsorted;
+	bool has_wall; /* there are entries, to be shown or not */
 	double wall_ns; /* of all entries, also of those that are not kept; NaN as soon as that of one is not known */
 	struct sonde_range_time last;
 };
+
+/* Whether an entry is one to show: it began in the files that are counted. */
+static bool is_shown(const struct sonde_folding *f, size_t range)
+{
+	return f->visit_of[range] != SONDE_NONE && f->r->ranges.at[range].begun == SONDE_NOW;
+}
 
 /* What people feel: work that was launched last may end long after the range. */
 static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges, size_t number)
@@ -131,6 +138,9 @@ static void count_entries(
 		p = &plans[f->visit_of[i]];
 		wall_ns = wall_of(f, ranges, i);
 		p->wall_ns += wall_ns == SONDE_NO_WALL ? NAN : (double)wall_ns;
+		p->has_wall = true;
+		if (!is_shown(f, i))
+			continue;
 		p->is_unsorted |= p->nr++ && (t->begin_ns < p->last.begin_ns ||
 						     (t->begin_ns == p->last.begin_ns && t->end_ns < p->last.end_ns));
 		p->last = *t;
@@ -147,7 +157,7 @@ static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
 
 		for (p->step = 1; p->nr > (uint64_t)SONDE_MAX_ENTRIES * p->step;)
 			p->step *= 2;
-		if (p->nr)
+		if (p->has_wall)
 			c->visits.at[i].times.wall_ns = p->wall_ns;
 		c->visits.at[i].first_entry = (uint32_t)total;
 		total += p->is_unsorted ? p->nr : (p->nr + p->step - 1) / p->step;
@@ -186,7 +196,7 @@ static void fill_entries(const struct sonde_folding *f, struct plan *plans, cons
 		struct sonde_visit *v;
 		struct plan *p;
 
-		if (f->visit_of[i] == SONDE_NONE)
+		if (!is_shown(f, i))
 			continue;
 		v = &c->visits.at[f->visit_of[i]];
 		p = &plans[f->visit_of[i]];

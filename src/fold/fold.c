@@ -300,7 +300,8 @@ static int fill_cells(struct filling *x, const struct sonde_choice *choice, stru
 		if (!sonde_vec_push(&x->c->sums))
 			rc = sonde_err_nomem(err);
 	for (i = 0; rc == 0 && i < l->launches.nr; i++)
-		rc = add_launch(x, &l->launches.at[i], err);
+		if (x->f.r->records.at[i].when == SONDE_NOW)
+			rc = add_launch(x, &l->launches.at[i], err);
 	sonde_values_release(&x->values);
 	return rc;
 }

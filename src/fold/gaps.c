@@ -336,8 +336,6 @@ const char *sonde_idle_cause_words(enum sonde_idle_cause c)
 bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l)
 {
 	*g = (struct sonde_gaps){.l = l};
-	if (l->records->rolled.nr)
-		g->since_ns = l->records->rolled.at[0].since_ns;
 	return sonde_hosts__init(&g->hosts, l->records);
 }
 
@@ -357,7 +355,7 @@ static void note_longest(
 
 	while (at && g->longest[at - 1].gap.ns < ns)
 		at--;
-	if (at == SONDE_NR_GAPS || ends->to_ns <= g->since_ns)
+	if (at == SONDE_NR_GAPS)
 		return;
 	for (i = 1; i < SONDE_NR_IDLE_CAUSES; i++)
 		cause = by[i] > by[cause] ? (uint8_t)i : cause;
@@ -371,7 +369,7 @@ static void note_longest(
 		*ends};
 }
 
-static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
+static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends, bool is_counted)
 {
 	uint64_t by[SONDE_NR_IDLE_CAUSES] = {0};
 	struct sonde_gap_sum *sum = sonde_vec_push(&g->sums);
@@ -381,9 +379,12 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends)
 		return false;
 	if (g->sums.nr > 1)
 		*sum = sum[-1];
-	sonde_hosts__explain(&g->hosts, ends, by);
 	sum->from_ns = ends->from_ns;
 	sum->total_ns += ends->to_ns - ends->from_ns;
+	if (!is_counted)
+		return true;
+	sonde_hosts__explain(&g->hosts, ends, by);
+	sum->counted_ns += ends->to_ns - ends->from_ns;
 	for (i = 0; i < SONDE_IDLE_OTHER; i++)
 		sum->by[i] += by[i];
 	note_longest(g, ends, by);
@@ -406,6 +407,7 @@ static size_t count_gaps(const struct sonde_timed_launch *stamps, size_t nr)
 
 static bool find_gaps(struct sonde_gaps *g, const struct sonde_timed_launch *stamps, size_t nr)
 {
+	const struct sonde_record *records = g->l->records->records.at;
 	uint32_t last = nr ? stamps[0].launch : 0;
 	size_t i, nr_gaps = count_gaps(stamps, nr);
 
@@ -417,7 +419,10 @@ static bool find_gaps(struct sonde_gaps *g, const struct sonde_timed_launch *sta
 		const struct sonde_timed_launch *s = &stamps[i];
 		const struct sonde_gap_ends ends = {g->last_ns, s->time.start_ns, last, s->launch};
 
-		if (ends.to_ns > ends.from_ns && !add_gap(g, &ends))
+		enum sonde_when when = records[s->launch].when;
+
+		/* A gap is counted with the work that ends it. Of files that are gone not all work is known. */
+		if (ends.to_ns > ends.from_ns && when != SONDE_BEFORE && !add_gap(g, &ends, when == SONDE_NOW))
 			return false;
 		if (s->time.end_ns >= g->last_ns) {
 			g->last_ns = s->time.end_ns;
@@ -443,7 +448,7 @@ void sonde_gaps__add(
 	const struct sonde_gap_sum none = {0},
 				   *a = from ? &g->sums.at[from - 1] : &none,
 				   *b = to ? &g->sums.at[to - 1] : &none;
-	uint64_t rest = b->total_ns - a->total_ns;
+	uint64_t rest = b->counted_ns - a->counted_ns;
 
 	for (i = 0; i < SONDE_IDLE_OTHER; i++) {
 		t->idle_by[i] += (double)(b->by[i] - a->by[i]);

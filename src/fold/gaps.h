@@ -50,11 +50,11 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 struct sonde_gap_sum {
 	uint64_t from_ns;
 	uint64_t total_ns;
+	uint64_t counted_ns; /* without those that work of the file ahead ends: they are counted with it */
 	uint64_t by[SONDE_IDLE_OTHER]; /* … and of that UNKNOWN is the rest */
 };
 
 struct sonde_gaps {
-	uint64_t since_ns; /* before it are gaps because files are gone: these are none */
 	const struct sonde_launches *l;
 	struct sonde_hosts hosts;
 	uint64_t first_ns, last_ns; /* of the scope at hand: from its first start to its last end */

@@ -85,6 +85,7 @@ static bool take_operation(struct work *w, uint32_t number, double *held)
 	const struct sonde_memory *m = &w->r->memory.at[number];
 	const uint32_t *open = w->l->memory_open.at;
 	uint32_t *slot = slot_of(w, m), taken;
+	bool is_counted = m->when == SONDE_NOW;
 	double bytes = (double)m->nr_bytes;
 
 	if (!slot)
@@ -97,9 +98,13 @@ static bool take_operation(struct work *w, uint32_t number, double *held)
 
 		bytes = m->is_free ? old : bytes;
 		*held -= old;
-		add_change_to_regions(w, open[taken], &(struct change){.left = -old, .until_ns = m->ns});
+		if (is_counted)
+			add_change_to_regions(
+				w, open[taken], &(struct change){.left = -old, .until_ns = m->ns});
 	}
 	*held += m->is_free ? 0 : bytes;
+	if (!is_counted)
+		return true;
 	add_change_to_regions(w, open[number],
 		m->is_free ? &(struct change){.freed = bytes} : &(struct change){.allocated = bytes, .left = bytes});
 	return true;
@@ -147,7 +152,7 @@ static void find_peaks(struct work *w, uint32_t process)
 		struct sonde_visit *v;
 		double most;
 
-		if (range->process != process || region == SONDE_NONE || !range->time.end_ns ||
+		if (range->process != process || region == SONDE_NONE || !range->time.end_ns || range->ended == SONDE_BEFORE ||
 			w->visit_of[region] == SONDE_NONE || range->time.begin_ns > until_ns)
 			continue;
 		v = &w->c->visits.at[w->visit_of[region]];

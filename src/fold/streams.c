@@ -18,7 +18,7 @@ struct row {
 	uint32_t visit;
 	size_t last_pair; /* the number of the last pair that has it, plus one */
 	struct sonde_stream_work sums;
-	struct sonde_busy busy;
+	struct sonde_busy busy, before; /* with launches that were counted before, and these alone */
 };
 
 struct pair {
@@ -31,7 +31,7 @@ struct work {
 	const struct sonde_streams *s;
 	const struct sonde_launches *l;
 	const struct sonde_timed_scope *timed;
-	struct sonde_busy *busy; /* by visit: of all streams */
+	struct sonde_busy *busy, *before; /* by visit: of all streams */
 	struct sonde_map row_keys;  /* {visit, stream} */
 	struct sonde_map pair_keys; /* {place, stream} */
 	SONDE_VEC(struct row) rows;
@@ -115,21 +115,29 @@ static bool add_launches(struct work *w)
 	for (i = 0; i < w->timed->nr_launches; i++) {
 		const struct sonde_timed_launch *s = &w->timed->launches[i];
 		const struct sonde_record_time *time = &s->time;
-		uint64_t call_ns = w->l->records->records.at[s->launch].call_ns;
+		const struct sonde_record *rec = &w->l->records->records.at[s->launch];
+		uint64_t call_ns = rec->call_ns;
 
 		p = find_pair(w, w->l->launches.at[s->launch].place, s->stream, p);
 		if (!p)
 			return false;
-		p->nr_queued += call_ns != 0;
-		p->queue_ns += call_ns && time->start_ns > call_ns ? time->start_ns - call_ns : 0;
 		for (k = 0; k < p->nr; k++) {
 			struct row *row = &w->rows.at[w->members.at[p->first + k]];
 
-			row->sums.launches++;
-			row->sums.time_ns += (double)(time->end_ns - time->start_ns);
 			sonde_busy__extend(&row->busy, time);
 			sonde_busy__extend(&w->busy[row->visit], time);
+			if (rec->when == SONDE_NOW) {
+				row->sums.launches++;
+				row->sums.time_ns += (double)(time->end_ns - time->start_ns);
+			} else {
+				sonde_busy__extend(&row->before, time);
+				sonde_busy__extend(&w->before[row->visit], time);
+			}
 		}
+		if (rec->when != SONDE_NOW)
+			continue;
+		p->nr_queued += call_ns != 0;
+		p->queue_ns += call_ns && time->start_ns > call_ns ? time->start_ns - call_ns : 0;
 	}
 	return true;
 }
@@ -161,7 +169,7 @@ static void set_times_of_visits(struct work *w)
 	for (i = 0; i < w->timed->nr; i++) {
 		if (!w->busy[i].is_used)
 			continue;
-		w->timed->at[i].times.busy_ns = (double)w->busy[i].busy_ns;
+		w->timed->at[i].times.busy_ns = (double)(w->busy[i].busy_ns - w->before[i].busy_ns);
 		w->timed->at[i].first_ns = w->busy[i].first_ns;
 		w->timed->at[i].times.span_ns = (double)(w->busy[i].last_ns - w->busy[i].first_ns);
 	}
@@ -202,8 +210,9 @@ static bool hand_out_rows(struct work *w, struct sonde_cells *c)
 	for (i = 0; i < w->rows.nr && ok; i++) {
 		struct row *row = &w->rows.at[i];
 
-		row->sums.busy_ns = (double)row->busy.busy_ns;
-		rows.at[rows.nr++] = (struct sonde_stream_row){row->visit, row->sums};
+		row->sums.busy_ns = (double)(row->busy.busy_ns - row->before.busy_ns);
+		if (row->sums.launches)
+			rows.at[rows.nr++] = (struct sonde_stream_row){row->visit, row->sums};
 	}
 	ok = ok && sonde_streams_hand_out(&rows, w->timed->at, c);
 	sonde_vec_release(&rows);
@@ -215,7 +224,8 @@ bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_time
 	struct work w = {.s = s, .l = s->f->l, .timed = timed};
 	bool ok;
 
-	w.busy = sonde_calloc(timed->nr + 1, sizeof(*w.busy));
+	w.busy = sonde_calloc(2 * (timed->nr + 1), sizeof(*w.busy));
+	w.before = w.busy ? &w.busy[timed->nr + 1] : NULL;
 	ok = w.busy && add_launches(&w);
 	if (ok) {
 		set_times_of_visits(&w);

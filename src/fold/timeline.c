@@ -281,7 +281,7 @@ static bool add_entries(struct sonde_folding *f, struct sonde_timeline *t)
 	for (i = 0; i < f->r->ranges.nr; i++) {
 		const struct sonde_range *range = &f->r->ranges.at[i];
 
-		if (!range->time.begin_ns || f->l->region_of.at[i] == SONDE_NONE)
+		if (!range->time.begin_ns || range->ended == SONDE_BEFORE || f->l->region_of.at[i] == SONDE_NONE)
 			continue;
 		t->entries.at[t->entries.nr++] =
 			(struct sonde_timeline_entry){.begin_ns = range->time.begin_ns,
@@ -306,6 +306,8 @@ static bool add_launches(struct sonde_folding *f, struct sonde_timeline *t)
 		const struct sonde_record *rec = &f->r->records.at[i];
 		const struct sonde_queue *q = sonde_record_queue(f->r, rec);
 
+		if (rec->when != SONDE_NOW)
+			continue;
 		t->launches.at[t->launches.nr++] = (struct sonde_timeline_launch){
 			.start_ns = rec->time.end_ns ? rec->time.start_ns : 0,
 			.end_ns = rec->time.end_ns,

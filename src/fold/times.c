@@ -22,7 +22,8 @@ struct idle {
 	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
 	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
 	SONDE_VEC(uint32_t) sets;	   /* … and those with one */
-	struct sonde_busy *busy;	   /* by visit */
+	struct sonde_busy *busy, *before;  /* by visit: all windows, and as far as they were counted before */
+	bool is_before; /* the second is made */
 };
 
 /* --- idle time ----------------------------------------------------------------------------------- */
@@ -44,7 +45,8 @@ static bool init_idle(
 	*x = (struct idle){.l = l, .gaps = gaps};
 	x->windows = sonde_calloc(l->records->ranges.nr + 1, sizeof(*x->windows));
 	x->of_sets = sonde_calloc(l->records->sets.nr + l->sets.nr + 1, sizeof(*x->of_sets));
-	x->busy = sonde_malloc((l->regions.nr + 1) * sizeof(*x->busy));
+	x->busy = sonde_calloc(2 * (l->regions.nr + 1), sizeof(*x->busy));
+	x->before = x->busy ? &x->busy[l->regions.nr + 1] : NULL;
 	return x->windows && x->of_sets && x->busy;
 }
 
@@ -88,11 +90,16 @@ static bool touch_range(struct idle *x, uint32_t range, const struct sonde_recor
 static void add_window(
 	struct idle *x, const struct sonde_timed_scope *timed, uint32_t region, uint32_t range)
 {
+	const struct sonde_range *entry = &x->l->records->ranges.at[range];
 	const struct sonde_record_time *window = &x->windows[range];
 	struct sonde_busy *busy = &x->busy[timed->of[region]];
 	struct sonde_times *t = &timed->at[timed->of[region]].times;
 	uint64_t from = window->start_ns;
 
+	if (x->is_before) {
+		sonde_busy__extend(&x->before[timed->of[region]], window);
+		return;
+	}
 	if (!busy->is_used) {
 		memset(t->idle_by, 0, sizeof(t->idle_by));
 		t->tail_ns = 0;
@@ -101,32 +108,40 @@ static void add_window(
 	}
 	if (window->end_ns > from)
 		sonde_gaps__add(x->gaps, t, from, window->end_ns);
-	if (x->l->region_of.at[range] == region && !x->l->records->ranges.at[range].is_open)
-		t->tail_ns += (double)sonde_gaps__between(x->gaps, window->end_ns,
-			x->l->records->ranges.at[range].time.end_ns);
+	if (x->l->region_of.at[range] == region && !entry->is_open && entry->ended == SONDE_NOW)
+		t->tail_ns += (double)sonde_gaps__between(x->gaps, window->end_ns, entry->time.end_ns);
 	sonde_busy__extend(busy, window);
 }
 
-/* Idle time, and of it what is no gap of the device. */
-static void set_idle(struct sonde_times *t, const struct sonde_busy *busy)
+/* Idle time, and of it what is no gap of the device. Of some files of a capture it may be below 0, and their sum is right. */
+static void set_idle(struct sonde_times *t, double inside)
 {
-	double gaps = 0, inside = (double)busy->busy_ns;
+	double gaps = 0;
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
 		gaps += t->idle_by[i];
-	t->idle_ns = inside > t->busy_ns ? inside - t->busy_ns : 0;
-	if (t->idle_ns < gaps)
-		t->idle_ns = gaps; /* it has launches outside its entries, which busy_ns counts */
+	t->idle_ns = inside - t->busy_ns;
 	t->idle_by[SONDE_IDLE_OTHER] = t->idle_ns - gaps;
 }
 
-static void count_idle(struct idle *x, const struct sonde_timed_scope *timed)
+void sonde_times_settle_idle(struct sonde_times *t)
+{
+	if (isnan(t->idle_ns))
+		return;
+	if (t->idle_by[SONDE_IDLE_OTHER] < 0) { /* it has launches outside its entries, which busy_ns counts */
+		t->idle_ns -= t->idle_by[SONDE_IDLE_OTHER];
+		t->idle_by[SONDE_IDLE_OTHER] = 0;
+	}
+	if (t->span_ns < t->busy_ns + t->idle_ns) /* clocks were compared anew for each file */
+		t->span_ns = t->busy_ns + t->idle_ns;
+}
+
+static void add_windows(struct idle *x, const struct sonde_timed_scope *timed)
 {
 	const struct sonde_range *ranges = x->l->records->ranges.at;
 	size_t i;
 
-	memset(x->busy, 0, timed->nr * sizeof(*x->busy));
 	for (i = 0; i < x->touched.nr; i++) {
 		uint32_t range = x->touched.at[i], region = x->l->region_of.at[range];
 
@@ -138,22 +153,24 @@ static void count_idle(struct idle *x, const struct sonde_timed_scope *timed)
 				break;
 		}
 	}
-	for (i = 0; i < timed->nr; i++)
-		if (x->busy[i].is_used)
-			set_idle(&timed->at[i].times, &x->busy[i]);
 	for (i = 0; i < x->touched.nr; i++)
 		x->windows[x->touched.at[i]] = (struct sonde_record_time){0};
 	x->touched.nr = 0;
 }
 
-static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *timed)
+/* Adds the windows of all entries, or with `is_before` as far as they were counted before. False: no memory. */
+static bool find_windows(struct idle *x, const struct sonde_timed_scope *timed, bool is_before)
 {
 	size_t i, k;
 	bool ok = true;
 
-	for (i = 0; i < timed->nr_launches && ok; i++)
-		ok = touch_set(x, x->l->launches.at[timed->launches[i].launch].open,
-			&timed->launches[i].time);
+	x->is_before = is_before;
+	for (i = 0; i < timed->nr_launches && ok; i++) {
+		uint32_t launch = timed->launches[i].launch;
+
+		if (!is_before || x->l->records->records.at[launch].when == SONDE_BEFORE)
+			ok = touch_set(x, x->l->launches.at[launch].open, &timed->launches[i].time);
+	}
 	for (i = 0; i < x->sets.nr && ok; i++) {
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(x->l, x->sets.at[i], &members);
@@ -164,8 +181,24 @@ static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *timed)
 	}
 	x->sets.nr = 0;
 	if (ok)
-		count_idle(x, timed);
+		add_windows(x, timed);
 	return ok;
+}
+
+static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *timed)
+{
+	size_t i;
+
+	memset(x->busy, 0, timed->nr * sizeof(*x->busy));
+	memset(x->before, 0, timed->nr * sizeof(*x->before));
+	if ((x->l->records->rolled.nr && !find_windows(x, timed, true)) || !find_windows(x, timed, false))
+		return false;
+	for (i = 0; i < timed->nr; i++)
+		if (x->busy[i].is_used)
+			set_idle(&timed->at[i].times, (double)(x->busy[i].busy_ns - x->before[i].busy_ns));
+	for (i = 0; i < timed->nr && !x->l->records->rolled.nr && !x->l->records->settled_ns; i++)
+		sonde_times_settle_idle(&timed->at[i].times);
+	return true;
 }
 
 /* --- busy time, spans, host time ----------------------------------------------------------------- */
@@ -286,7 +319,8 @@ static void take_entry(struct work *w, uint32_t number, struct sonde_visit *visi
 	const struct sonde_range_time *time = &range->time;
 
 	w->f->visit_of[number] = SONDE_NONE;
-	if (!visit || time->end_ns < time->begin_ns || !time->end_ns)
+	if (!visit || time->end_ns < time->begin_ns || !time->end_ns || range->ended != SONDE_NOW ||
+		(range->is_open && w->f->r->settled_ns)) /* it counts where it ends */
 		return;
 	w->f->visit_of[number] = (uint32_t)(visit - w->c->visits.at);
 	visit->is_open |= range->is_open;

@@ -115,17 +115,20 @@ struct sonde_budget_status {
 };
 
 #define SONDE_MAX_ROLLED_COUNTS 32 /* also in read/rolled.h */
+#define SONDE_ROLLED_RULES	2
 
 /*
  * A capture goes on in further files, PATH.1, PATH.2, …, each with a header, META and blocks numbered
  * from 0; chunks that were begun in one are there again from their beginning in the next. Where the
  * oldest were folded, PATH holds what is left of them: their cells, and the blocks that those behind
- * them cannot be understood without.
+ * them cannot be understood without. The last file that was folded is still there, for the same reason.
  */
 struct sonde_rolled {
-	uint32_t next; /* the first of the further files that is still there */
+	uint32_t next; /* that file, the first of the further ones */
 	uint32_t nr_counts;
-	uint64_t counts[SONDE_MAX_ROLLED_COUNTS]; /* what the files that are gone add to the reader's */
+	uint64_t counts[SONDE_MAX_ROLLED_COUNTS]; /* the reader's, for all that was folded */
+	uint32_t rules; /* what is counted where: SONDE_ROLLED_RULES; older blocks end before it */
+	uint32_t reserved;
 };
 
 enum sonde_string_kind {

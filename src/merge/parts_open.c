@@ -14,7 +14,6 @@
 #include "read/folder_in.h"
 #include "read/jobs.h"
 #include "read/records.h"
-#include "read/rolled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,23 +26,15 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 {
 	struct sonde_records *records = NULL;
 	struct sonde_cells *part = NULL;
-	bool is_rolled = nr == 1 && sonde_capture_next(paths[0]);
-	int rc = is_rolled ? 0 : sonde_records_open(&records, paths, nr, &request->read, err);
+	int rc = sonde_records_open(&records, paths, nr, &request->read, err);
 
-	if (nr == 1 && records && records->rolled.nr) { /* by now */
-		sonde_records_free(records);
-		records = NULL;
-		is_rolled = true;
-	}
-	if (rc == 0 && is_rolled)
-		rc = sonde_rolled_fold(&part, paths[0], request, err);
-	if (rc == 0 && records && records->rolled.nr)
+	if (rc == 0 && nr > 1 && records->rolled.nr)
 		rc = sonde_err_set(err, SONDE_ERR_USAGE,
 			"%s: its oldest files were folded while it was written, so samples of counters cannot be "
 			"split among its launches: take the samples-*.sonde files out of the directory",
 			paths[0]);
-	if (rc == 0 && records)
-		rc = sonde_cells_fold_records(&part, records, request, err);
+	if (rc == 0)
+		rc = sonde_rolled_fold(&part, records, request, err);
 	sonde_records_free(records);
 	if (rc == 0 && !sonde_vec_put(&out->at, part)) {
 		sonde_cells_free(part);

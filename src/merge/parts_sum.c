@@ -128,40 +128,29 @@ static bool add_cell(const struct sonde_sum_part *p, const struct sonde_cell *fr
 
 /* --- visits: what a part knows of each region ---------------------------------------------------- */
 
-/* Counts a part that has something. A file that is taken out is also in what was put in: its count stays. */
-static void count_part_that_has(const struct sonde_sum_part *p, uint64_t *to, bool is_so)
-{
-	if (p->sign > 0 || !p->sum->is_of_files)
-		sonde_sum__count(p, to, is_so);
-}
-
 /* Sums may come from a file, where a span may be any number. */
 static uint64_t whole_ns(double v)
 {
 	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
 }
 
-/* From the first start, which is that of the first file, to the last end. */
+/* From the first start in any file to the last end. */
 static void add_span(struct sonde_sum_visit *to, const struct sonde_visit *from)
 {
 	double *span_ns = &to->times.span_ns;
-	uint64_t end;
+	uint64_t end = from->first_ns + whole_ns(from->times.span_ns), last = to->first_ns + whole_ns(*span_ns);
 
 	if (isnan(from->times.span_ns))
 		return;
-	end = from->first_ns + whole_ns(from->times.span_ns);
 	if (isnan(*span_ns)) {
 		to->first_ns = from->first_ns;
 		*span_ns = from->times.span_ns;
-	} else if (end > to->first_ns + whole_ns(*span_ns)) {
-		*span_ns = (double)(end - to->first_ns);
+		return;
 	}
+	to->first_ns = from->first_ns < to->first_ns ? from->first_ns : to->first_ns;
+	*span_ns = (double)((end > last ? end : last) - to->first_ns);
 }
 
-/*
- * A file that is taken out did not know everything that had been freed before it, so the most that it saw does
- * not count.
- */
 static bool add_times(const struct sonde_sum_part *p, struct sonde_sum_visit *to, struct sonde_times *times)
 {
 	size_t i;
@@ -176,7 +165,7 @@ static bool add_times(const struct sonde_sum_part *p, struct sonde_sum_visit *to
 				*most = v;
 			continue;
 		}
-		count_part_that_has(p, &to->nr_known[i], true);
+		sonde_sum__count(p, &to->nr_known[i], 1);
 		if (!sonde_sum__add(p, &to->exact[i], v))
 			return false;
 	}
@@ -204,13 +193,13 @@ static bool add_visit(const struct sonde_sum_part *p, struct sonde_visit v)
 
 	if (!to)
 		return false;
-	count_part_that_has(p, &to->nr, true);
-	count_part_that_has(p, &to->nr_present, v.is_present);
-	count_part_that_has(p, &to->nr_open, v.is_open);
+	sonde_sum__count(p, &to->nr, 1);
+	sonde_sum__count(p, &to->nr_present, v.is_present);
+	sonde_sum__count(p, &to->nr_open, v.is_open);
 	sonde_sum__count(p, &to->instances, v.instances);
 	sonde_sum__count(p, &to->first_instances, v.first_instances);
 	sonde_sum__count(p, &to->nr_queued, v.nr_queued);
-	if (p->sum->is_of_files && p->sign > 0)
+	if (p->sum->is_of_files)
 		add_span(to, &v);
 	return add_times(p, to, &v.times);
 }

@@ -2,7 +2,7 @@
  * Inside merge/: parts added up.
  *
  * Two kinds of parts are added up: scopes that a report has no room for (scopes_rest.h), and files of a
- * capture that were removed (rolled_sums.h). A part is put in and may be freed, or taken out again;
+ * capture that were removed (rolling.h). A part is put in and may be freed; a scope may be taken out again:
  * memory follows what is distinct, not how many parts there are. Sums are exact (base/exact.h), so the
  * order of the parts does not matter, and a part that is taken out leaves no trace. Only extremes stay:
  * that is right as long as the part counts in the report.
@@ -48,10 +48,7 @@ struct sonde_sum_scope {
 
 struct sonde_sum {
 	struct sonde_cells *c; /* what it comes to: so far what parts have in common, and counts */
-	/*
-	 * The parts are files of one capture: scopes stay apart, names keep the order in which they came,
-	 * and what is taken out is there all the same, in what was put in before.
-	 */
+	/* The parts are files of one capture: scopes stay apart, and names keep the order in which they came. */
 	bool is_of_files;
 	struct sonde_map region_keys, place_keys, cell_keys, visit_keys, strings, texts;
 	uint8_t *methods; /* by accumulator … */

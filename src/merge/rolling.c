@@ -1,110 +1,355 @@
 /*
  * Files of a capture → sums, while the capture is written and may be read by others.
  *
- * Nothing is locked. The capture's first file says which further file is the next that was not folded, and it
- * is replaced as a whole, before the folded ones are removed. Whoever is stopped in between leaves files that
+ * Nothing is locked. The capture's first file says which further file is the first that is needed, and it
+ * is replaced as a whole, before the others are removed. Whoever is stopped in between leaves files that
  * count no more; whoever reads meanwhile notices that the number has changed, and begins again.
  */
 #include "merge/rolling.h"
 
-#include "cellfile/cellfile.h"
-#include "merge/rolled_sums.h"
+#include "base/alloc.h"
 #include "base/sink.h"
-#include "read/records.h"
+#include "cellfile/cellfile.h"
+#include "merge/parts_append.h"
+#include "merge/parts_sum.h"
 #include "read/rolled.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#define MAX_TRIES 100 /* each time another file was folded meanwhile */
+/* What was folded before, and what the other files come to, in this order. */
+enum { SUMS, LAST, NR_ADDED };
 
-/* A capture, or some of its files, read and folded. */
-struct folded {
-	struct sonde_records *records;
-	struct sonde_cells *cells;
-};
+/* --- single things: sums have none, so these are those of the other files ---------------------------- */
 
-static void release_folded(struct folded *f)
+/* Forgets what sums cannot have: what was open at the end, single entries and collectives. */
+static void forget_single(struct sonde_cells *c)
 {
-	sonde_cells_free(f->cells);
-	sonde_records_free(f->records);
-	*f = (struct folded){0};
+	size_t i;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		c->visits.at[i].is_open = false;
+		c->visits.at[i].first_entry = c->visits.at[i].nr_entries = 0;
+	}
+	for (i = 0; i < c->sums.nr; i++)
+		c->sums.at[i].collective_step = 0;
+	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
 }
 
-static int fold_files(struct folded *out, const char *path, const struct sonde_fold_request *request,
-	uint32_t nr_files, struct sonde_err *err)
+static bool take_entries(struct sonde_cells *to, const struct sonde_sum_part *last)
 {
-	struct sonde_read_options options = request->read;
-	int rc;
+	size_t i, k;
 
-	*out = (struct folded){0};
-	options.nr_files = nr_files;
-	rc = sonde_records_open(&out->records, &path, 1, &options, err);
-	return rc ? rc : sonde_cells_fold_records(&out->cells, out->records, request, err);
+	if (!sonde_vec_reserve(&to->entries, last->c->entries.nr + 1))
+		return false;
+	for (i = 0; i < to->visits.nr; i++)
+		to->visits.at[i].entry_step = 1;
+	for (i = 0; i < last->c->visits.nr; i++) {
+		const struct sonde_visit *from = &last->c->visits.at[i];
+		const struct sonde_visit *found =
+			sonde_cells_visit(to, last->of.scope[from->scope], last->of.region[from->region]);
+		struct sonde_visit *v;
+
+		if (!found)
+			continue;
+		v = &to->visits.at[found - to->visits.at];
+		v->first_entry = (uint32_t)to->entries.nr;
+		v->nr_entries = from->nr_entries;
+		v->entry_step = from->entry_step;
+		for (k = 0; k < from->nr_entries; k++) {
+			struct sonde_entry e = last->c->entries.at[from->first_entry + k];
+
+			e.label = sonde_number_in(last->of.string, e.label);
+			to->entries.at[to->entries.nr++] = e;
+		}
+	}
+	return true;
 }
 
-/* The sums a capture's first file has; `out` gets one part. */
-static int read_sums(struct sonde_parts *out, const struct sonde_records *r, const char *path,
-	struct sonde_err *err)
-{
-	int rc = r->rolled.nr == 1 ? sonde_cellfile_read(out, sonde_buf_view(&r->rolled.at[0].cells), path, err)
-				   : 0;
+/* --- the longest gaps ------------------------------------------------------------------------------ */
 
-	if (rc == 0 && out->at.nr != 1)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%s: damaged: its folded files are not one part; copy it again", path);
-	return rc;
+/* By scope, the longest first, of equals the earlier. */
+static int by_length(const void *a, const void *b)
+{
+	const struct sonde_gap *x = a, *y = b;
+	int c = sonde_cmp(x->scope, y->scope);
+
+	c = c ? c : sonde_cmp(y->ns, x->ns);
+	return c ? c : sonde_cmp(x->begin_ns, y->begin_ns);
 }
+
+static struct sonde_gap gap_in(const struct sonde_sum_part *p, size_t i)
+{
+	struct sonde_gap gap = p->c->gaps.at[i];
+
+	gap.scope = p->of.scope[gap.scope];
+	gap.region = sonde_number_in(p->of.region, gap.region);
+	gap.before = sonde_number_in(p->of.region, gap.before);
+	return gap;
+}
+
+/* The longest of each scope stay. All of a scope count from its first launch, which the sums know. */
+static bool add_gaps(struct sonde_cells *to, const struct sonde_sum_part *parts)
+{
+	uint64_t *first_ns = sonde_calloc(to->scopes.nr + 1, sizeof(*first_ns));
+	bool ok = first_ns;
+	size_t p, i, k = 0, nr = 0;
+
+	for (p = 0; p < NR_ADDED; p++)
+		for (i = 0; ok && i < parts[p].c->gaps.nr; i++) {
+			struct sonde_gap gap = gap_in(&parts[p], i);
+
+			if (p == SUMS || !first_ns[gap.scope])
+				first_ns[gap.scope] = gap.begin_ns - gap.since_ns;
+			gap.since_ns = gap.begin_ns - first_ns[gap.scope];
+			ok = sonde_vec_put(&to->gaps, gap);
+		}
+	sonde_vec_sort(&to->gaps, by_length);
+	for (i = 0; i < to->gaps.nr; i++) {
+		k = i && to->gaps.at[i].scope == to->gaps.at[i - 1].scope ? k + 1 : 0;
+		if (k < SONDE_NR_GAPS)
+			to->gaps.at[nr++] = to->gaps.at[i];
+	}
+	to->gaps.nr = nr;
+	sonde_free(first_ns);
+	return ok;
+}
+
+/* --- beside the sum: streams, devices, threads, counts ------------------------------------------------ */
 
 /*
- * One look at the files; 1 when one more was folded meanwhile. Without a selection of the user's, that of the
- * sums counts, which is known when the first file is read: then all is folded again, with it.
+ * The streams of visits are slices of one table, in the order of the visits: they are taken apart, added up
+ * and put back.
  */
-static int try_fold(struct sonde_parts *sums, const char *path, const struct sonde_fold_request *request,
+
+static bool take_streams(struct sonde_stream_rows *to, const struct sonde_cells *c, const struct sonde_sum_part *p)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < p->c->visits.nr; i++) {
+		const struct sonde_visit *from = &p->c->visits.at[i];
+		const struct sonde_visit *v =
+			sonde_cells_visit(c, p->of.scope[from->scope], p->of.region[from->region]);
+
+		for (k = 0; v && k < from->nr_streams; k++)
+			if (!sonde_vec_put(to, (struct sonde_stream_row){(size_t)(v - c->visits.at),
+						       p->c->streams.at[from->first_stream + k]}))
+				return false;
+	}
+	return true;
+}
+
+static int by_stream(const void *a, const void *b)
+{
+	const struct sonde_stream_row *x = a, *y = b;
+	int c = sonde_cmp(x->visit, y->visit);
+
+	c = c ? c : sonde_cmp(x->sums.context, y->sums.context);
+	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
+}
+
+/* One row for each stream of a visit. */
+static bool add_streams(struct sonde_cells *c, const struct sonde_sum_part *parts)
+{
+	struct sonde_stream_rows rows = {0};
+	bool ok = take_streams(&rows, c, &parts[SUMS]) && take_streams(&rows, c, &parts[LAST]);
+	size_t i, nr = 0;
+
+	sonde_vec_sort(&rows, by_stream);
+	for (i = 0; i < rows.nr; i++) {
+		struct sonde_stream_row *last = nr ? &rows.at[nr - 1] : NULL;
+
+		if (last && by_stream(last, &rows.at[i]) == 0) {
+			last->sums.launches += rows.at[i].sums.launches;
+			last->sums.time_ns += rows.at[i].sums.time_ns;
+			last->sums.busy_ns += rows.at[i].sums.busy_ns;
+		} else {
+			rows.at[nr++] = rows.at[i];
+		}
+	}
+	rows.nr = nr;
+	ok = ok && sonde_streams_hand_out(&rows, c->visits.at, c);
+	sonde_vec_release(&rows);
+	return ok;
+}
+
+static bool add_devices(struct sonde_cells *to, const struct sonde_cells *from)
+{
+	size_t i, k;
+
+	for (i = 0; i < from->devices.nr; i++) {
+		for (k = 0; k < to->devices.nr && to->devices.at[k].id != from->devices.at[i].id; k++)
+			;
+		if (k == to->devices.nr && !sonde_cells_add_device(to, &from->devices.at[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Threads with launches in no region. */
+static bool add_strays(struct sonde_cells *to, const struct sonde_cells *from)
+{
+	size_t i, k;
+
+	for (i = 0; i < from->strays.nr; i++) {
+		for (k = 0; k < to->strays.nr && to->strays.at[k].thread != from->strays.at[i].thread; k++)
+			;
+		if (k < to->strays.nr)
+			to->strays.at[k].launches += from->strays.at[i].launches;
+		else if (!sonde_vec_put(&to->strays, from->strays.at[i]))
+			return false;
+	}
+	return true;
+}
+
+static void add_input_counts(struct sonde_cells *to, const struct sonde_cells *from)
+{
+	struct sonde_process *p = &to->processes.at[0];
+	const struct sonde_process *q = &from->processes.at[0];
+	size_t i;
+
+	for (i = 0; i < from->tally.nr_functions; i++) {
+		struct sonde_str name = from->tally.functions[i];
+
+		if (sonde_cells_keep(to, &name))
+			sonde_tally_add_function(&to->tally, name);
+	}
+	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++) /* each label once */
+		if (from->label_rules.at[i].changed > to->label_rules.at[i].changed)
+			to->label_rules.at[i].changed = from->label_rules.at[i].changed;
+	p->nr_launches += q->nr_launches;
+	p->first_ns = q->first_ns && q->first_ns < p->first_ns ? q->first_ns : p->first_ns;
+	to->nr_damaged += from->nr_damaged;
+}
+
+/* --- all of it ----------------------------------------------------------------------------------- */
+
+static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
+{
+	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->processes.nr == 1 && b->processes.nr == 1 &&
+	       a->kits.nr == 1 && b->kits.nr == 1 && !a->sampled.nr && !b->sampled.nr &&
+	       sonde_selection_is_same(&a->selection, &b->selection);
+}
+
+/* Whether cells of a part lack a metric that is asked for. */
+static bool lacks_metric(const struct sonde_sum_part *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->sum->nr_acc && p->c->cells.nr; i++)
+		if (p->acc_of[i] == SONDE_NONE)
+			return true;
+	return false;
+}
+
+/* Sums have all metrics: those stay that were asked for now. Without launches nobody says which. */
+static const struct sonde_cells *choose_metrics(const struct sonde_cells *sums, const struct sonde_cells *last)
+{
+	return last->cells.nr || (!sums->cells.nr && !sums->metric_names.nr) ? last : sums;
+}
+
+static bool finish_sums(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *last)
+{
+	struct sonde_numbers n = {0};
+	struct sonde_cells *c = *out = sonde_sum__finish(parts->sum, NULL, &n);
+	size_t i, k;
+
+	for (i = 0; c && i < NR_ADDED; i++) {
+		add_input_counts(c, parts[i].c);
+		if (!add_devices(c, parts[LAST - i].c) || !add_strays(c, parts[i].c)) /* devices are known better and better */
+			return false;
+		for (k = 0; k < parts[i].c->scopes.nr; k++) /* all other numbers are as they came */
+			parts[i].of.scope[k] = n.scope[parts[i].of.scope[k]];
+	}
+	if (!c || !add_streams(c, parts) || !add_gaps(c, parts) || !take_entries(c, &parts[LAST]))
+		return false;
+	sonde_notes_add(&c->notes, &last->notes);
+	return sonde_timeline__move(c, last, &parts[LAST].of);
+}
+
+static int add_up(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *last,
 	struct sonde_err *err)
 {
-	struct sonde_fold_request as_then = *request;
-	struct folded all = {0}, first = {0};
-	int rc = fold_files(&first, path, request, 2, err);
+	struct sonde_sum *s = parts->sum;
+	const struct sonde_cells *sums = parts[SUMS].c;
+	bool can = are_alike(sums, last), ok = can;
+	size_t i;
 
-	if (rc == 0)
-		rc = read_sums(sums, first.records, path, err);
-	if (rc == 0 && sonde_selection_is_usual(&request->selection) &&
-		!sonde_selection_is_same(&request->selection, &sums->at.at[0]->selection)) {
-		as_then.selection = sums->at.at[0]->selection;
-		release_folded(&first);
-		rc = fold_files(&first, path, &as_then, 2, err);
+	ok = ok && sonde_sum__init(s, choose_metrics(sums, last), &last->inputs.at[0], &last->processes.at[0]);
+	for (i = 0; ok && i < NR_ADDED; i++)
+		ok = sonde_sum__enter(&parts[i]);
+	can = can && !(ok && lacks_metric(&parts[SUMS]));
+	if (!can)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"%.*s: its oldest files were folded while it was written, with another selection, "
+			"other metrics or without counters, and that cannot be changed afterwards: report "
+			"with the settings of the run",
+			SONDE_STR_ARG(last->inputs.at[0].path));
+	if (ok)
+		s->c->processes.at[0].nr_launches = 0;
+	for (i = 0; ok && i < NR_ADDED; i++)
+		ok = sonde_sum__move(&parts[i]);
+	return ok && finish_sums(out, parts, last) ? 0 : sonde_err_nomem(err);
+}
+
+/* Adds `last` to `*sums` and puts what that comes to in the place of `*sums`. SONDE_ERR_USAGE when that cannot be. */
+static int add_to_sums(struct sonde_cells **sums, struct sonde_cells *last, struct sonde_err *err)
+{
+	struct sonde_sum s = {.is_of_files = true};
+	struct sonde_sum_part parts[NR_ADDED] = {{.sum = &s, .c = *sums, .sign = 1}, {.sum = &s, .c = last, .sign = 1}};
+	struct sonde_cells *out = NULL;
+	size_t i;
+	int rc;
+
+	forget_single(*sums);
+	rc = add_up(&out, parts, last, err);
+	for (i = 0; i < NR_ADDED; i++)
+		sonde_arena_release(&parts[i].arena);
+	sonde_sum__release(&s);
+	if (rc == 0) {
+		sonde_cells_free(*sums);
+		*sums = out;
+	} else {
+		sonde_cells_free(out);
 	}
-	if (rc == 0)
-		rc = fold_files(&all, path, &as_then, 0, err);
-	if (rc == 0 && first.records->rolled.at[0].next != all.records->rolled.at[0].next)
-		rc = 1;
-	if (rc == 0)
-		rc = sonde_rolled__add(
-			&sums->at.at[0], all.cells, first.cells, all.records->rolled.at[0].since_ns, err);
-	release_folded(&all);
-	release_folded(&first);
 	return rc;
 }
 
-int sonde_rolled_fold(struct sonde_cells **out, const char *path,
+/* --- reading --------------------------------------------------------------------------------------- */
+
+/* The sums a capture's first file has; `out` gets one part. */
+static int read_sums(struct sonde_parts *out, const struct sonde_records *r, struct sonde_err *err)
+{
+	const struct sonde_rolled_up *rolled = &r->rolled.at[0];
+	struct sonde_str path = r->inputs.at[rolled->input].path;
+	int rc = sonde_cellfile_read(out, sonde_buf_view(&rolled->cells), path.p, err);
+
+	if (rc == 0 && out->at.nr != 1)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%.*s: damaged: its folded files are not one part; copy it again",
+			SONDE_STR_ARG(path));
+	return rc;
+}
+
+/* Without a selection of the user's, that of the sums counts. */
+static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
+	struct sonde_fold_request as_then = *request;
 	struct sonde_parts sums = {0};
-	unsigned i;
-	int rc = 1;
+	struct sonde_cells *last = NULL;
+	int rc = read_sums(&sums, r, err);
 
-	*out = NULL;
-	for (i = 0; i < MAX_TRIES && rc == 1; i++) {
-		sonde_parts_release(&sums);
-		rc = try_fold(&sums, path, request, err);
-	}
-	if (rc == 1)
-		rc = sonde_err_set(err, SONDE_ERR_IO, "%s: its files change all the time: report when the program has ended", path);
+	if (rc == 0 && sonde_selection_is_usual(&request->selection))
+		as_then.selection = sums.at.at[0]->selection;
+	if (rc == 0)
+		rc = sonde_cells_fold_records(&last, r, &as_then, err);
+	if (rc == 0)
+		rc = add_to_sums(&sums.at.at[0], last, err);
+	sonde_cells_free(last);
 	if (rc == 0) {
-		sonde_note(&sums.at.at[0]->notes,
-			"%s: its oldest files were folded while it was written: sums have all of it, single "
-			"entries and launches are those of the files that are there",
-			path);
 		*out = sums.at.at[0];
 		sums.at.at[0] = NULL;
 	}
@@ -112,93 +357,97 @@ int sonde_rolled_fold(struct sonde_cells **out, const char *path,
 	return rc;
 }
 
-/* --- folding one more file ------------------------------------------------------------------------ */
-
-/* One part, as a partial report. */
-static int write_sums(struct sonde_buf *out, struct sonde_parts *sums, struct sonde_err *err)
+/* What is known of all files alone: idle times, and that regions held no memory where others did. */
+static void settle_visits(struct sonde_cells *c)
 {
-	struct sonde_sink to;
+	size_t i, k, end;
+
+	for (i = 0; i < c->visits.nr; i = end) {
+		bool has_memory = false;
+
+		for (end = i; end < c->visits.nr && c->visits.at[end].scope == c->visits.at[i].scope; end++)
+			has_memory |= !isnan(c->visits.at[end].times.memory.peak);
+		for (k = i; k < end; k++) {
+			struct sonde_times *t = &c->visits.at[k].times;
+
+			if (has_memory && isnan(t->memory.peak) && !isnan(t->host_ns))
+				t->memory.peak = 0;
+			sonde_times_settle_idle(t);
+		}
+	}
+}
+
+int sonde_rolled_fold(struct sonde_cells **out, const struct sonde_records *r,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
 	int rc;
 
-	sonde_rolled__forget(sums->at.at[0]);
+	*out = NULL;
+	if (!r->rolled.nr)
+		return sonde_cells_fold_records(out, r, request, err);
+	rc = fold_rest(out, r, request, err);
+	if (rc)
+		return rc;
+	settle_visits(*out);
+	sonde_note(&(*out)->notes,
+		"%.*s: its oldest files were folded while it was written: sums have all of it, single "
+		"entries and launches are those of the files that are there",
+		SONDE_STR_ARG(r->inputs.at[r->rolled.at[0].input].path));
+	return 0;
+}
+
+/* --- folding more files ---------------------------------------------------------------------------- */
+
+/* Appends the sums as a partial report of one part. */
+static int write_sums(struct sonde_buf *out, struct sonde_cells *cells, struct sonde_err *err)
+{
+	struct sonde_parts sums = {0};
+	struct sonde_sink to;
+	int rc = sonde_vec_put(&sums.at, cells) ? 0 : sonde_err_nomem(err);
+
+	forget_single(cells);
 	sonde_sink_init_string(&to);
-	rc = sonde_cellfile_write(sums, &to, err);
+	if (rc == 0)
+		rc = sonde_cellfile_write(&sums, &to, err);
 	sonde_buf_str(out, sonde_buf_view(&to.buf));
 	sonde_sink_abort(&to);
+	sonde_vec_release(&sums.at);
 	return rc == 0 && out->failed ? sonde_err_nomem(err) : rc;
 }
 
-/*
- * Writes the sums of everything up to the end of the file behind the `nr` oldest; `two` is what was folded for
- * that. This file stays although the sums include it: a later reader takes out of the sums what it makes of the
- * file without those before it (rolled_sums.h).
- */
-static int fold_oldest(struct sonde_buf *cells, struct folded *two, const char *path, uint32_t nr,
+/* The sums of `nr_files` files, the first one included, and the counts for notes. The file behind them is looked at, too. */
+static int fold_files(struct sonde_buf *cells, struct sonde_records **read, const char *path, uint32_t nr_files,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	uint32_t is_rolled = sonde_capture_next(path) > 0;
-	struct sonde_parts sums = {0};
-	struct folded one = {0};
-	int rc = fold_files(two, path, request, 1 + nr + is_rolled, err);
-
-	if (rc == 0 && is_rolled) {
-		rc = read_sums(&sums, two->records, path, err);
-		if (rc == 0)
-			rc = fold_files(&one, path, request, 2, err);
-		if (rc == 0)
-			rc = sonde_rolled__add(&sums.at.at[0], two->cells, one.cells,
-				two->records->rolled.at[0].since_ns, err);
-	} else if (rc == 0) {
-		if (sonde_vec_put(&sums.at, two->cells))
-			two->cells = NULL;
-		else
-			rc = sonde_err_nomem(err);
-	}
-	if (rc == 0)
-		rc = write_sums(cells, &sums, err);
-	release_folded(&one);
-	sonde_parts_release(&sums);
-	return rc;
-}
-
-/* How much less the notes of the remaining files count: reads these under a temporary name. */
-static int find_counts(uint64_t *out, size_t nr, const char *path, struct sonde_str file,
-	const struct sonde_records *two, struct sonde_err *err)
-{
-	struct sonde_read_options options = {.nr_files = 2, .further = path};
-	struct sonde_records *left = NULL;
-	char temp[4096];
-	const char *name = temp;
-	size_t i;
+	struct sonde_fold_request some = *request;
+	struct sonde_cells *sums = NULL;
 	int rc;
 
-	snprintf(temp, sizeof(temp), "%s.new", path);
-	rc = sonde_file_write(temp, file, err);
+	some.keeps_timeline = false; /* a partial report has none */
+	some.read.nr_files = nr_files + 1;
+	some.read.looks_ahead = true;
+	rc = sonde_records_open(read, &path, 1, &some.read, err);
 	if (rc == 0)
-		rc = sonde_records_open(&left, &name, 1, &options, err);
-	for (i = 0; i < nr && rc == 0; i++)
-		out[i] = two->counts.at[i] - left->counts.at[i];
-	sonde_records_free(left);
-	unlink(temp);
+		rc = (*read)->rolled.nr ? fold_rest(&sums, *read, &some, err)
+					: sonde_cells_fold_records(&sums, *read, &some, err);
+	if (rc == 0)
+		rc = write_sums(cells, sums, err);
+	sonde_cells_free(sums);
 	return rc;
 }
 
-/* Replaces the first file by the sums and by what must stay of the oldest files. */
-static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_str cells, const struct sonde_records *two,
-	struct sonde_err *err)
+/* Replaces the first file by the sums and by what must stay of the `nr_files` oldest files. */
+static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_str cells,
+	const struct sonde_records *folded, struct sonde_err *err)
 {
 	struct sonde_buf file = {0};
-	struct sonde_read_options options = {.nr_files = nr_files + (sonde_capture_next(path) > 0), .reduced = &file};
+	struct sonde_read_options options = {.nr_files = nr_files, .reduced = &file};
 	struct sonde_records *read = NULL;
-	size_t nr = two->counts.nr < SONDE_MAX_ROLLED_COUNTS ? two->counts.nr : SONDE_MAX_ROLLED_COUNTS;
-	uint64_t counts[SONDE_MAX_ROLLED_COUNTS] = {0};
 	int rc = sonde_records_open(&read, &path, 1, &options, err);
 
 	sonde_records_free(read);
 	if (rc == 0)
-		rc = find_counts(counts, nr, path, sonde_buf_view(&file), two, err);
-	if (rc == 0)
-		rc = sonde_capture_complete(&file, counts, nr, cells, err);
+		rc = sonde_capture_complete(&file, folded->counts.at, folded->counts.nr, cells, err);
 	if (rc == 0)
 		rc = sonde_file_write(path, sonde_buf_view(&file), err);
 	sonde_buf_release(&file);
@@ -207,22 +456,19 @@ static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_
 
 int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *request, struct sonde_err *err)
 {
-	uint32_t next = sonde_capture_next(path), i;
-	struct sonde_fold_request plain = *request;
+	uint32_t next = sonde_capture_next(path), is_rolled = next > 0, i;
+	struct sonde_records *folded = NULL;
 	struct sonde_buf cells = {0};
-	struct folded two = {0};
 	char old[4096];
-	int rc;
+	int rc = fold_files(&cells, &folded, path, nr + 1 + is_rolled, request, err);
 
-	plain.keeps_timeline = false; /* a partial report has none */
-	rc = fold_oldest(&cells, &two, path, nr, &plain, err);
 	if (rc == 0)
-		rc = replace_first_file(path, nr, sonde_buf_view(&cells), two.records, err);
+		rc = replace_first_file(path, nr + is_rolled, sonde_buf_view(&cells), folded, err);
 	for (i = next ? 0 : 1; i < nr && rc == 0; i++) { /* without further files so far, PATH was the first */
 		snprintf(old, sizeof(old), "%s.%u", path, next + i);
 		unlink(old);
 	}
-	release_folded(&two);
+	sonde_records_free(folded);
 	sonde_buf_release(&cells);
 	return rc;
 }

@@ -31,7 +31,17 @@ enum sonde_result {
 	SONDE_RESULT_MEMSET,
 };
 
-#define SONDE_MAX_PROCESSES (1u << 28)
+/*
+ * A native capture that goes on in several files is counted file by file (rolled.h). Around the files that are
+ * counted, others are read to understand them: the files before were counted already, the one ahead is counted later.
+ */
+enum sonde_when {
+	SONDE_NOW,
+	SONDE_BEFORE,
+	SONDE_AHEAD,
+};
+
+#define SONDE_MAX_PROCESSES (1u << 24)
 
 /* The times of a range entry, for sources that have them, else 0. All in the source's clock. */
 struct sonde_range_time {
@@ -47,11 +57,13 @@ struct sonde_range {
 	uint32_t parent; /* range number, SONDE_NONE = outermost; always smaller than its own */
 	uint32_t label;	 /* string number */
 	uint32_t domain; /* string number, SONDE_NONE = the default domain */
-	/* There are millions of them: these four take four bytes. */
-	uint32_t process : 28;	 /* below SONDE_MAX_PROCESSES */
+	/* There are millions of them: these take four bytes. */
+	uint32_t process : 24;	 /* below SONDE_MAX_PROCESSES */
 	uint8_t kind : 2;	 /* enum sonde_range_kind */
 	bool is_open : 1;	 /* never closed: it ends with the last moment of its process */
 	bool is_inherited : 1; /* entered before a fork, by the parent: counts there, has no times */
+	uint8_t begun : 2; /* enum sonde_when: when the entry is counted … */
+	uint8_t ended : 2; /* … and when its times are */
 	uint64_t thread;	 /* that entered it */
 	struct sonde_range_time time;
 };
@@ -90,7 +102,7 @@ struct sonde_function {
 	uint32_t full_name; /* string number: demangled, `void gemm_tile<2>(float *)`; never SONDE_NONE */
 };
 
-#define SONDE_MAX_CALLERS (1u << 23)
+#define SONDE_MAX_CALLERS (1u << 21)
 
 /* One result. */
 struct sonde_record {
@@ -111,11 +123,12 @@ struct sonde_record {
 		uint32_t lent;
 	};
 	/* There are millions of them: these take four bytes. */
-	uint32_t caller : 23;	  /* number in `callers`, below SONDE_MAX_CALLERS */
+	uint32_t caller : 21;	  /* number in `callers`, below SONDE_MAX_CALLERS */
 	uint32_t kind : 3;	  /* enum sonde_result */
 	uint32_t origin_kind : 2; /* enum sonde_origin: what `origin` and `lent` mean, if anything */
 	bool is_unchosen : 1;	  /* launched where the capture's own selection left things out */
 	bool is_sum : 1;
+	uint32_t when : 2; /* enum sonde_when */
 };
 
 /* How many launches a result is the sum of: many for profiles that keep sums only. */
@@ -154,6 +167,7 @@ struct sonde_memory {
 	uint32_t open; /* set of ranges open at the call, in `sets` */
 	bool is_free;
 	bool is_host;	/* pinned memory of the host */
+	uint8_t when;	/* enum sonde_when */
 };
 
 /* A moment the program marked. */
@@ -209,13 +223,12 @@ struct sonde_window_time {
 
 /*
  * For a capture whose oldest files were folded while it was written: the partial report of everything
- * up to the end of the first further file that is there, and since when single events are all there.
+ * up to the end of the first further file that is there.
  */
 struct sonde_rolled_up {
 	uint32_t input;
 	uint32_t next; /* that file */
 	struct sonde_buf cells;
-	uint64_t since_ns;
 };
 
 struct sonde_source; /* reader-private, one per input */
@@ -245,7 +258,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	SONDE_VEC(struct sonde_window_time) windows; /* by process, in order; of processes that were captured at times only */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
-	uint64_t settled_ns; /* when only some files of a capture are read: they have all GPU work until then; 0 = all are read */
+	uint64_t settled_ns; /* when the file ahead began, until when all is known; 0 = all files are read to the end */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range, some record has them */

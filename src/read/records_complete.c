@@ -175,7 +175,8 @@ static bool close_open_ranges(struct sonde_records *r)
 	for (; i < r->ranges.nr; i++) {
 		if (!was_never_closed(&r->ranges.at[i].time))
 			continue;
-		r->nr_unclosed += !r->inputs.at[r->processes.at[r->ranges.at[i].process].input].is_running;
+		r->nr_unclosed += !r->settled_ns &&
+				  !r->inputs.at[r->processes.at[r->ranges.at[i].process].input].is_running;
 		r->ranges.at[i].is_open = true;
 		r->ranges.at[i].time.end_ns = last[r->ranges.at[i].process];
 	}
@@ -252,6 +253,8 @@ void sonde_records__follow(struct sonde_records *r)
 		struct sonde_process *p = &r->processes.at[sonde_record_caller(r, rec)->process];
 		uint64_t name = r->strings.hashes[sonde_record_function(r, rec)->name];
 
+		if (rec->when != SONDE_NOW)
+			continue;
 		p->trail = (p->trail ^ (name + sonde_record_queue(r, rec)->device)) * TRAIL;
 		p->trail ^= p->trail >> 32;
 		p->nr_launches++;

@@ -71,7 +71,7 @@ static void merge_acc(const struct sonde_rollup *p, struct sonde_acc *to,
 {
 	if (from->nr == 0)
 		return;
-	sonde_acc_add(to, from, p->method, p->per_instance ? scale : 1, 1);
+	sonde_acc_add(to, from, p->method, p->per_instance ? scale : 1);
 	if (p->method >= SONDE_METHOD_SAME)
 		merge_modes(to->modes, from->modes);
 }

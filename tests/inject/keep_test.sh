@@ -44,6 +44,68 @@ same() { # WHOLE FOLDED: two directories have the same report, but for single en
 	P
 }
 
+counted_alike() { # WHOLE FOLDED: launches, entries, kernels, GPU times, memory and notes are the same, wherever the cuts were
+	"$SONDE" report "$1" -f json >"$TMP/whole.json" && "$SONDE" report "$2" -f json >"$TMP/folded.json" &&
+		"$SONDE" validate "$TMP/folded.json" && python3 - "$TMP/whole.json" "$TMP/folded.json" <<-'P'
+		import json, sys
+		whole, folded = (json.load(open(f)) for f in sys.argv[1:3])
+		counts = ["instances", "kernel_count", "total_ms", "copy_count", "copy_bytes", "metrics", "streams"]
+		memory = ["allocated_bytes", "freed_bytes", "left_bytes"]
+
+		def told(r):
+		    regions = {g["id"]: ([g.get(k) for k in counts], [(g.get("memory") or {}).get(k) for k in memory],
+		        g["exclusive"]["kernel_count"], sorted((k["kernel_name"], k["calls"]) for k in g["kernels"])) for g in r["aggregate"]["regions"]}
+		    notes = [n.split(": ", 1)[1] for n in r["notes"] if "its oldest files were folded" not in n]
+		    r["coverage"].get("threads", []).sort(key=lambda t: t["thread"])
+		    return regions, r["coverage"], notes
+
+		for a, b in zip(told(whole), told(folded)):
+		    assert a == b, [(k, a[k], b.get(k)) for k in a if a[k] != b.get(k)][:5] if isinstance(a, dict) else (a, b)
+	P
+}
+
+# The capture in $OUT, cut after so many bytes and folded in groups of one to three files, in $TMP/cut. The seed of the groups is said.
+cut_and_fold() { # BYTES SEED
+	local name nr left at_once
+	name=$(basename "$OUT"/*.sonde)
+	rm -rf "$TMP/cut"
+	mkdir "$TMP/cut"
+	nr=$("$BUILD/tools/capture_cut" "$OUT/$name" "$TMP/cut/$name" "$1" flush)
+	RANDOM=$2
+	echo "cut after $1 bytes: $nr files, seed $2"
+	for ((left = nr; left > 2; left -= at_once)); do
+		at_once=$((RANDOM % 3 + 1))
+		[ $at_once -le $((left - 2)) ] || at_once=$((left - 2))
+		"$BUILD/tools/capture_roll" "$TMP/cut/$name" 1 $at_once || return
+		[ $((RANDOM % 16)) -ne 0 ] || break
+	done
+}
+
+cut_anywhere() { # PROGRAM…: what its capture counts, by small files and large ones
+	local nr seed=$((RANDOM + 1))
+	traced "$@" >"$TMP/said" || return
+	for nr in 1 3000 40000; do
+		cut_and_fold $nr $((seed++)) && counted_alike "$OUT" "$TMP/cut" || return
+	done
+}
+any_kinds() {
+	fresh cupti="$FAKE" flush_ms=1 collect_ms=3 memory=on
+	cut_anywhere "$BUILD/fake/fake_cuda" "$FAKE" 3000
+}
+any_threads() { # a start/end range around everything, threads without ranges, launches outside any
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5
+	FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 cut_anywhere "$BUILD/fake/fake_loop" "$FAKE" 300 3 100 3
+}
+any_graphs() {
+	: >"$TMP/graph"
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5
+	FAKE_LOOP_GRAPH=$TMP/graph cut_anywhere "$BUILD/fake/fake_loop" "$FAKE" 300 3 100 1
+}
+any_windows() {
+	fresh cupti="$FAKE" flush_ms=2 collect_ms=5 window=time window.after_us=5000 window.for_us=15000 window.every_us=25000
+	cut_anywhere "$BUILD/fake/fake_loop" "$FAKE" 500 3 100 2
+}
+
 loop() { traced "$BUILD/fake/fake_loop" "$FAKE" "$@" >"$TMP/said" && grep -qx done "$TMP/said"; }
 
 loop_files() { # NUMBER ARGUMENT…: a loop that goes on until there are so many files
@@ -196,6 +258,10 @@ ok "several files folded at once have the report of the whole" at_once
 ok "ranges alone: files folded one by one have the report of the whole" no_gpu
 ok "start/end ranges, graphs and memory over many files are those of the whole" all_kinds
 ok "launches without a record are those of the whole" unrecorded
+ok "a capture of all kinds, cut anywhere and folded in any groups, counts everything once" any_kinds
+ok "a capture of four threads, cut anywhere and folded in any groups, counts everything once" any_threads
+ok "a capture with graphs, cut anywhere and folded in any groups, counts everything once" any_graphs
+ok "a capture with windows, cut anywhere and folded in any groups, counts everything once" any_windows
 ok "a run keeps one file and tells every launch" in_a_run
 ok "sonde is killed while it folds: nothing is lost, nothing told twice" killed
 ok "reports of a capture whose files are being folded have everything once" live

@@ -2,8 +2,9 @@
  * Cuts a native capture into files of at least so many bytes, as the library does that
  * goes on in another file, but between any two blocks:
  *
- *     capture_cut CAPTURE OUT BYTES       writes OUT, OUT.1, OUT.2, …
+ *     capture_cut CAPTURE OUT BYTES [flush]       writes OUT, OUT.1, OUT.2, …
  *
+ * With `flush` cuts are only where the library may cut: behind everything that it wrote at one time.
  * Each file has what those before it said of names, notes and totals, and all of the chunks
  * that it has the rest of.
  */
@@ -116,13 +117,13 @@ int main(int argc, char **argv)
 	unsigned part = 0;
 	size_t i, most;
 
-	if (argc != 4 || sonde_mapping_open(&file, argv[1], NULL))
+	if (argc < 4 || sonde_mapping_open(&file, argv[1], NULL))
 		return 2;
 	most = strtoul(argv[3], NULL, 10);
 	read_blocks(&c, file.data);
 	begin(&c, argv[2], part, 0);
 	for (i = 0; i < c.blocks.nr; i++) {
-		if (i > 2 && c.nr_bytes >= most)
+		if (i > 2 && c.nr_bytes >= most && (argc == 4 || c.blocks.at[i - 1].head.type == SONDE_BLOCK_STATUS))
 			begin(&c, argv[2], ++part, i);
 		put(&c, c.blocks.at[i].head.type, c.blocks.at[i].payload, c.blocks.at[i].head.nr_bytes);
 	}

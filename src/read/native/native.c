@@ -233,11 +233,11 @@ static void add_rolled(struct native *n)
 	n->r->counts.nr = 0;
 	for (i = 0; i < nr; i++)
 		sonde_put(&n->r->arena, &n->r->counts, counts[i]);
-	n->r->settled_ns = n->r->options.nr_files ? n->last_ns : 0;
+	n->r->settled_ns = !n->r->options.looks_ahead ? 0 : n->last_ns ? n->last_ns : 1;
 	if (!n->rolled.next || !sonde_reserve(&n->r->arena, &n->r->rolled, n->r->rolled.nr + 1))
 		return;
 	sonde_put(&n->r->arena, &n->r->rolled,
-		(struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells, n->since_ns});
+		(struct sonde_rolled_up){n->src->input, n->rolled.next, n->cells});
 	n->cells = (struct sonde_buf){0};
 }
 
@@ -282,6 +282,7 @@ static int read_capture(struct sonde_source *src, struct sonde_records *r, struc
 	if (!n)
 		return sonde_err_nomem(err);
 	n->src = src;
+	n->count = &n->counts;
 	n->first_name = r->thread_names.nr;
 	n->r = r;
 	n->first_range = (uint32_t)r->ranges.nr;

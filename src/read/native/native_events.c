@@ -47,13 +47,14 @@ static void begin_with_window(struct stream *s, struct native_edge *edge)
 		return;
 	edge->ns = sonde_clock_map__ns(&s->n->host, s->n->windows.at[s->window].begin);
 	t->begin_ns = edge->ns;
-	s->n->counts.cut_by_windows++;
+	s->n->count->cut_by_windows++;
 }
 
 bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 {
 	struct native_edge edge = {
-		.ns = sonde_stream__now(s), .range = SONDE_NONE, .window = s->window};
+		.ns = sonde_stream__now(s), .ticks = s->at.ticks, .range = SONDE_NONE, .window = s->window,
+		.piece = s->piece, .other = SONDE_NONE, .when = s->when};
 	uint32_t label, domain;
 
 	if (e->type == SONDE_EVENT_STOP) {
@@ -95,6 +96,8 @@ bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 
 	if (!sonde_stream__label(s, e, &label, &domain))
 		return false;
+	if (s->when != SONDE_NOW)
+		return true;
 	sonde_put(&s->n->r->arena, &s->n->r->marks,
 		(struct sonde_mark){.ns = sonde_stream__now(s),
 			.thread = s->tid,
@@ -327,7 +330,7 @@ bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uin
 	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
 		return false;
 	if (e->type == SONDE_EVENT_OVERHEAD)
-		s->n->counts.overhead_ns += e->field[SONDE_GPU_DURATION];
+		s->n->count->overhead_ns += e->field[SONDE_GPU_DURATION];
 	else if (e->type == SONDE_EVENT_MEMORY)
 		add_memory(s, e->field, offset);
 	else

@@ -26,8 +26,7 @@ struct walk {
 	const uint8_t *at;
 	uint64_t next_seq;
 	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
-	const uint8_t *further; /* where the second file begins; NULL = there is none */
-	bool is_begun;		/* a file has begun since this was last looked at */
+	uint32_t nr_files; /* that have begun, the first one included */
 	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
 };
 
@@ -60,12 +59,12 @@ static bool is_cut_at(const struct walk *w, const uint8_t *p)
 
 /*
  * Where the blocks of the next file begin, NULL when no file begins here: zeros up to a whole page
- * may be before it.
+ * may be before it, `nr_zeros` at most.
  */
-static const uint8_t *file_at(const struct walk *w, const uint8_t *p)
+static const uint8_t *file_at(const struct walk *w, const uint8_t *p, size_t nr_zeros)
 {
 	struct sonde_capture_head h;
-	const uint8_t *most = (size_t)(w->end - p) > MAX_PAGE ? p + MAX_PAGE : w->end;
+	const uint8_t *most = (size_t)(w->end - p) > nr_zeros ? p + nr_zeros : w->end;
 
 	while (p < most && !*p)
 		p++;
@@ -81,15 +80,15 @@ static const uint8_t *file_at(const struct walk *w, const uint8_t *p)
 static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
 {
 	const uint32_t magic = SONDE_BLOCK_MAGIC;
+	const size_t head = sizeof(struct sonde_capture_head);
 	const uint64_t max_vain = (uint64_t)(w->end - w->base) * MAX_VAIN;
 
 	*skipped = false;
 	while (w->at < w->end) {
-		const uint8_t *p = w->at, *next = *skipped ? NULL : file_at(w, p);
+		const uint8_t *p = w->at, *next = file_at(w, p, *skipped ? 0 : MAX_PAGE);
 
 		if (next) {
-			w->further = w->further ? w->further : next;
-			w->is_begun = true;
+			w->nr_files++;
 			w->at = next;
 			w->next_seq = 0;
 			continue;
@@ -105,6 +104,8 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 		p = w->nr_vain > max_vain
 			    ? NULL
 			    : memmem(p + 1, (size_t)(w->end - p - 1), &magic, sizeof(magic));
+		if (p && (size_t)(p - w->at) > head && file_at(w, p - head, 0))
+			p -= head; /* the first block of the next file */
 		w->at = p ? p : w->end;
 	}
 	return NULL;
@@ -144,14 +145,13 @@ static uint32_t first_part(struct sonde_str data)
 /* The names of PATH and all files from `part` on; SONDE_ERR_NOMEM, or 0. */
 static int find_parts(const struct native *n, uint32_t part, struct sonde_word_list *out)
 {
-	const char *name = n->r->options.further ? n->r->options.further : n->src->path;
 	uint32_t max = n->r->options.nr_files ? n->r->options.nr_files - 1 : UINT32_MAX, i;
 
 	if (!sonde_word_list_add(out, n->src->path))
 		return SONDE_ERR_NOMEM;
 	for (i = 0; i < max; i++) {
 		const char *path =
-			sonde_arena_printf(&n->r->arena, "%s.%u", name, part + i).p;
+			sonde_arena_printf(&n->r->arena, "%s.%u", n->src->path, part + i).p;
 
 		if (path && access(path, F_OK) != 0)
 			return 0;
@@ -246,7 +246,7 @@ uint32_t sonde_native__string(struct native *n, uint64_t number)
 	struct native_string *s = number < n->strings.nr ? &n->strings.at[number] : NULL;
 
 	if (!s || !s->text.p) {
-		n->counts.no_label++;
+		n->count->no_label++;
 		return sonde_records__string(n->r, SONDE_STR("(label not written)"));
 	}
 	if (s->string == SONDE_NONE)
@@ -303,10 +303,9 @@ static void read_clock(struct native *n, const uint8_t *p, size_t nr)
 		n->epoch_ns = c.real_ns - c.mono_ns;
 	ns = c.mono_ns + n->epoch_ns;
 	sonde_put(&n->r->arena, &n->host.points, (struct sonde_clock_point){.from = c.ticks, .to_ns = ns});
-	if (n->head_bytes && !n->since_ns)
-		n->since_ns = ns;
-	if (!n->last_ns)
+	if (n->is_begun)
 		n->last_ns = ns;
+	n->is_begun = false;
 }
 
 static void read_piece(struct native *n, const uint8_t *p, size_t nr)
@@ -338,8 +337,13 @@ static void read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
 
 static void read_mark(struct native *n, const uint8_t *p, size_t nr)
 {
-	if (nr >= sizeof(struct sonde_window_mark))
-		memcpy(sonde_push(&n->src->work, &n->marks), p, sizeof(struct sonde_window_mark));
+	struct sonde_window_mark *m;
+
+	if (nr < sizeof(*m))
+		return;
+	m = sonde_push(&n->src->work, &n->marks);
+	memcpy(m, p, sizeof(*m));
+	m->reserved = n->count == &n->counts ? SONDE_NOW : n->ahead < SIZE_MAX ? SONDE_AHEAD : SONDE_BEFORE;
 }
 
 static void read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
@@ -386,7 +390,10 @@ static void read_block(struct native *n, const struct sonde_block_head *h, const
 		n->end = h->nr_bytes ? *p : SONDE_END_EXIT;
 		break;
 	case SONDE_BLOCK_ROLLED:
+		if (n->head_bytes)
+			break;
 		memcpy(&n->rolled, p, h->nr_bytes < sizeof(n->rolled) ? h->nr_bytes : sizeof(n->rolled));
+		n->count = n->rolled.next ? &n->uncounted : &n->counts;
 		break;
 	case SONDE_BLOCK_CELLS:
 		sonde_buf_add(&n->cells, p, h->nr_bytes);
@@ -451,12 +458,33 @@ void sonde_native__each_block(const struct native *n,
 		take(of, &h, p);
 }
 
+/*
+ * Where some files were folded, those up to the first further one were counted; struct sonde_rolled says why
+ * that one is still there. `nr` files have begun by now, the last of them here.
+ */
+static void begin_file(struct native *n, uint32_t nr, size_t offset)
+{
+	bool is_before = n->rolled.next && nr <= NATIVE_NR_BEFORE;
+
+	n->is_begun = true;
+	if (nr == 2)
+		n->head_bytes = offset;
+	if (n->rolled.next && nr == NATIVE_NR_BEFORE + 1)
+		n->from = offset;
+	if (n->r->options.looks_ahead && nr == n->r->options.nr_files)
+		n->ahead = offset;
+	n->count = is_before || n->ahead < SIZE_MAX ? &n->uncounted : &n->counts;
+	if (nr > 1)
+		sonde_put(&n->src->work, &n->files, offset);
+}
+
 int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 {
 	struct sonde_str data = n->src->file.data;
 	struct sonde_block_head h;
 	const uint8_t *p;
 	struct walk w;
+	uint32_t nr_files = 0;
 	bool skipped;
 	int rc = read_head(n, err);
 
@@ -466,25 +494,35 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 	w.end = w.base + data.n;
 	w.at = w.base + n->head.nr_bytes;
 	w.next_seq = w.nr_vain = 0;
-	w.further = NULL;
-	w.is_begun = w.is_cut = false;
+	w.nr_files = 1;
+	w.is_cut = false;
+	n->ahead = SIZE_MAX;
 	n->domains[0] = SONDE_NONE;
 	for (size_t i = 1; i < NATIVE_NR_DOMAINS; i++)
 		n->domains[i] = SONDE_NONE;
 	while ((p = block_next(&w, &h, &skipped))) {
-		n->counts.bad_blocks += skipped;
+		for (; nr_files < w.nr_files; nr_files++)
+			begin_file(n, nr_files + 1, (size_t)(p - w.base));
+		n->count->bad_blocks += skipped;
 		if (h.seq > w.next_seq)
-			n->counts.missing_blocks += h.seq - w.next_seq;
+			n->count->missing_blocks += h.seq - w.next_seq;
 		w.next_seq = (uint64_t)h.seq + 1;
-		if (w.further && !n->head_bytes)
-			n->head_bytes = (size_t)(w.further - w.base);
-		if (w.is_begun)
-			n->last_ns = 0;
-		w.is_begun = false;
 		read_block(n, &h, p);
 		if (sonde_native__failed(n))
 			return sonde_err_nomem(err);
 	}
+	if (n->rolled.next && !n->from)
+		n->from = data.n;
+	if (n->is_begun && n->host.points.nr)
+		n->last_ns = n->host.points.at[n->host.points.nr - 1].to_ns;
+	if (n->rolled.next && n->rolled.rules != SONDE_ROLLED_RULES)
+		return sonde_err_set(err, SONDE_ERR_FORMAT,
+			"%s: an earlier sonde has folded its oldest files, in a way that this one cannot continue: report "
+			"with the version that ran it",
+			n->src->path);
+	if (n->r->options.looks_ahead && n->ahead == SIZE_MAX)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "%s: it has fewer than %u files", n->src->path,
+			n->r->options.nr_files);
 	if (sonde_native__meta(n, "part").n)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
 			"%s: this is a later file of a capture, which is read by the name of its first: "
@@ -492,7 +530,7 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 			n->src->path);
 	n->r->inputs.at[n->src->input].is_running = n->is_written && !n->ended && !sonde_native__is_sampler(n);
 	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
-	n->counts.bad_blocks += skipped && !n->is_cut;
+	n->count->bad_blocks += skipped && !n->is_cut;
 	sonde_vec_sort(&n->pieces, by_place);
 	n->host.hz = (double)n->head.tick_hz;
 	n->gpu.hz = 1e9;

@@ -57,7 +57,7 @@ struct native_launch {
 	uint64_t ns;
 	uint32_t correlation;
 	uint32_t set;	/* of ranges open */
-	uint32_t piece; /* it is in, which knows its thread */
+	uint32_t piece; /* it is in, which knows its thread and where that is */
 	bool is_unchosen;
 };
 
@@ -73,9 +73,12 @@ struct native_memory {
 /* A start/end range: when it began or ended. */
 struct native_edge {
 	uint64_t key; /* stream + 1 above, its number below */
-	uint64_t ns;
+	uint64_t ns, ticks;
 	uint32_t range;	 /* of a start */
 	uint32_t window; /* it is in */
+	uint32_t piece;	 /* likewise */
+	uint32_t other;	 /* a stop: the edge that it ends; SONDE_NONE = none */
+	uint8_t when;	 /* enum sonde_when */
 	bool is_stop;
 };
 
@@ -96,7 +99,10 @@ struct native_node {
 /* A time in which the program was captured. */
 struct native_window {
 	uint64_t begin, end; /* ticks; UINT64_MAX = to the end of the capture */
+	uint8_t ended; /* enum sonde_when: when its end is counted */
 };
+
+#define NATIVE_NR_BEFORE 2u /* files that were counted before, where some were folded: struct sonde_rolled */
 
 #define NATIVE_ALL_TIME UINT32_MAX	   /* of a capture without windows */
 #define NATIVE_OUTSIDE	(UINT32_MAX - 1) /* of a stream that writes between windows */
@@ -121,7 +127,7 @@ struct native {
 	SONDE_VEC(struct native_string) strings; /* by number */
 	uint32_t domains[NATIVE_NR_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
 	SONDE_VEC(struct native_piece) pieces;
-	SONDE_VEC(struct sonde_window_mark) marks;
+	SONDE_VEC(struct sonde_window_mark) marks; /* `reserved`: enum sonde_when */
 	SONDE_VEC(struct native_window) windows; /* in order */
 	bool is_windowed; /* there are windows, if none: ranges and launches are missing */
 	struct sonde_str meta;
@@ -132,10 +138,12 @@ struct native {
 	bool says_loss;	    /* in a block of its own */
 	uint8_t end; /* enum sonde_end */
 	struct sonde_rolled rolled; /* next 0 = no file was folded … */
-	struct sonde_buf cells;	    /* … else what they came to, … */
-	size_t head_bytes;	    /* … where the first further file begins … */
-	uint64_t since_ns;	    /* … and when that was, by the clock of CLOCK blocks; … */
-	uint64_t last_ns;	    /* … when the last file began, which may be the first */
+	struct sonde_buf cells;	    /* … else what they came to */
+	size_t head_bytes;	    /* where the first further file begins; 0 = there is none */
+	uint64_t last_ns;	    /* when the last file began, which may be the first … */
+	bool is_begun;		    /* … as the next CLOCK says */
+	SONDE_VEC(size_t) files;    /* where each file begins, but the first */
+	size_t from, ahead; /* offsets: what is before was counted, what is behind is counted later (enum sonde_when) */
 	bool *kept; /* by piece, when reducing (native_reduce.c); else NULL */
 	struct sonde_clock_point late[2];  /* when reducing: the last times of the GPU's clock, and pieces */
 	SONDE_VEC(uint32_t) piece_of; /* by range of this file, when reducing */
@@ -154,7 +162,8 @@ struct native {
 	struct sonde_sampler_status sampler;
 	struct sonde_map long_paths; /* hashes of the regions with long paths, 8 bytes each */
 	uint64_t long_path_bytes;    /* of all of them */
-	struct native_counts counts;
+	struct native_counts counts, uncounted;
+	struct native_counts *count; /* one of the two: where what is being read counts */
 };
 
 /* Whether memory was short for the records or for the work. */
@@ -163,10 +172,26 @@ static inline bool sonde_native__failed(const struct native *n)
 	return n->r->arena.failed || n->src->work.failed;
 }
 
-/* Whether a record was counted with its launch, in a file that was folded: see struct sonde_rolled. */
-static inline bool sonde_native__is_folded(const struct native *n, const struct sonde_record *rec)
+/* The number of the file that an offset is in. */
+static inline size_t sonde_native__file_at(const struct native *n, uint64_t offset)
 {
-	return n->rolled.next && rec->call == SONDE_NONE && rec->payload < n->head_bytes;
+	size_t i = n->files.nr;
+
+	while (i && n->files.at[i - 1] > offset)
+		i--;
+	return i;
+}
+
+/* When bytes of the file are counted. */
+static inline enum sonde_when sonde_native__when(const struct native *n, uint64_t offset)
+{
+	return offset < n->from ? SONDE_BEFORE : offset >= n->ahead ? SONDE_AHEAD : SONDE_NOW;
+}
+
+/* Where a piece is in the file. */
+static inline uint64_t sonde_native__offset(const struct native *n, const struct native_piece *p)
+{
+	return (uint64_t)(p->data - (const uint8_t *)n->src->file.data.p);
 }
 
 static inline uint64_t sonde_native__thread(const struct native *n, const struct native_launch *l)

@@ -20,28 +20,31 @@ static uint32_t last_with_key(const struct sonde_keyed *t, size_t nr, size_t *i,
 	return *i && t[*i - 1].key == key ? t[*i - 1].index : SONDE_NONE;
 }
 
-static void match_stop(struct native *n, const struct native_edge *stop, uint32_t start)
+static void match_stop(struct native *n, struct native_edge *stop, uint32_t start)
 {
-	struct sonde_range_time *time =
-		start == SONDE_NONE ? NULL : &n->r->ranges.at[n->edges.at[start].range].time;
+	struct sonde_range *range = start == SONDE_NONE ? NULL : &n->r->ranges.at[n->edges.at[start].range];
 
-	if (!time || time->end_ns) {
-		n->counts.orphan_stops++;
+	if (!range || range->time.end_ns) {
+		n->counts.orphan_stops += stop->when == SONDE_NOW;
 		return;
 	}
-	time->end_ns = stop->ns > time->begin_ns ? stop->ns : time->begin_ns + 1;
+	range->time.end_ns = stop->ns > range->time.begin_ns ? stop->ns : range->time.begin_ns + 1;
+	range->ended = stop->when;
+	stop->other = start;
 }
 
 /* A range that was never ended; one that began in a window is known up to the end of the window. */
 static void leave_open(struct native *n, const struct native_edge *start)
 {
 	uint64_t end_ns = sonde_native__window_end_ns(n, start->window);
+	struct sonde_range *range = &n->r->ranges.at[start->range];
 
-	n->counts.unstopped += !end_ns;
-	n->counts.cut_by_windows += end_ns != 0;
-	if (end_ns)
-		n->r->ranges.at[start->range].time.end_ns =
-			end_ns > start->ns ? end_ns : start->ns + 1;
+	n->counts.unstopped += !end_ns && !n->r->options.looks_ahead;
+	if (!end_ns)
+		return;
+	range->ended = n->windows.at[start->window].ended;
+	range->time.end_ns = end_ns > start->ns ? end_ns : start->ns + 1;
+	n->counts.cut_by_windows += range->ended == SONDE_NOW;
 }
 
 static void match_edges(struct native *n)
@@ -267,7 +270,7 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 
 	/* CUPTI writes zeros when it has no time for this one; zeros mean that in records too. */
 	if (!t->start_ns && !t->end_ns) {
-		n->counts.no_time++;
+		n->count->no_time++;
 		return;
 	}
 	t->start_ns = sonde_clock_map__ns(&n->gpu, t->start_ns);
@@ -285,9 +288,9 @@ static void complete_launch(struct native *n, struct sonde_record *rec)
 	rec->open = l ? l->set : 0;
 	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
 	rec->call_ns = l ? l->ns : 0;
-	n->counts.unchosen += l && rec->is_unchosen;
-	n->counts.no_launch += !l && !n->is_windowed;
-	n->counts.out_of_windows += !l && n->is_windowed;
+	n->count->unchosen += l && rec->is_unchosen;
+	n->count->no_launch += !l && !n->is_windowed;
+	n->count->out_of_windows += !l && n->is_windowed;
 }
 
 static void complete_record(struct joining *j, struct sonde_record *rec)
@@ -312,11 +315,29 @@ static void count_recorded(struct joining *j, const struct sonde_record *rec, ui
 
 	if (rec->kind != SONDE_RESULT_KERNEL && rec->kind != SONDE_RESULT_GRAPH && !is_of_graph)
 		return;
-	j->n->counts.recorded += has ? !*has : !is_of_graph || id != j->last_alone;
+	j->n->count->recorded += has ? !*has : !is_of_graph || id != j->last_alone;
 	if (has)
 		*has = true;
 	else
 		j->last_alone = id;
+}
+
+/*
+ * When work is counted: with the file that its record is in, or with the one before or behind if its launch is there.
+ * So most late records count where their work was launched; and which of the three it is can be told whenever one of them
+ * is counted, whichever older launches are still known.
+ */
+static enum sonde_when when_of_work(const struct native *n, uint64_t offset, uint32_t launch)
+{
+	size_t file, called;
+
+	if (launch == SONDE_NONE || (!n->from && n->ahead == SIZE_MAX))
+		return sonde_native__when(n, offset);
+	file = sonde_native__file_at(n, offset);
+	called = sonde_native__file_at(n, sonde_native__offset(n, &n->pieces.at[n->launches.at[launch].piece]));
+	if (file == called + 1)
+		return sonde_native__when(n, n->files.at[file - 1] - 1);
+	return sonde_native__when(n, called == file + 1 ? n->files.at[file] : offset);
 }
 
 static void complete_records(struct joining *j)
@@ -329,8 +350,10 @@ static void complete_records(struct joining *j)
 		uint32_t id = recs[i].call;
 
 		recs[i].call = launch_of(&j->ids, id);
-		if (sonde_native__is_folded(n, &recs[i])) {
-			j->nr_folded++;
+		recs[i].when = when_of_work(n, recs[i].payload, recs[i].call);
+		n->count = recs[i].when == SONDE_NOW ? &n->counts : &n->uncounted;
+		if (recs[i].call == SONDE_NONE && n->rolled.next && recs[i].payload < n->head_bytes) {
+			j->nr_folded++; /* it was counted, and its launch was not kept */
 			continue;
 		}
 		if (j->has_record)
@@ -340,6 +363,7 @@ static void complete_records(struct joining *j)
 		complete_record(j, &recs[nr++]);
 	}
 	n->r->records.nr = nr;
+	n->count = &n->counts;
 }
 
 /* --- the order of launch ------------------------------------------------------------------------ */
@@ -403,6 +427,7 @@ static void add_memory(struct joining *j)
 
 		m->memory.ns = sonde_clock_map__ns(&n->gpu, m->start_ns);
 		m->launch = launch_of(&j->ids, m->correlation);
+		m->memory.when = (uint8_t)when_of_work(n, m->at, m->launch);
 		if (m->launch == SONDE_NONE)
 			continue;
 		m->memory.thread = sonde_native__thread(n, &n->launches.at[m->launch]);
@@ -439,7 +464,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 	}
 	find_ids(n, &j.ids);
 	find_origins(n, &j.origins);
-	if (n->status.nr_owed)
+	if (n->status.nr_owed || n->r->options.looks_ahead)
 		j.has_record = sonde_arena_calloc(&n->src->work, n->launches.nr, sizeof(*j.has_record));
 	if (!sonde_native__failed(n)) {
 		complete_records(&j);

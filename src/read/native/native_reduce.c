@@ -2,9 +2,9 @@
  * Reducing files whose launches were folded to what the files after them need: chunks with devices and
  * nodes of graphs, with the beginnings of ranges that are open at the cut, with the last work of each such
  * range and of each device, with launches whose work is still to come, with memory that is still allocated,
- * and the clocks around these moments. Chunks stay as they are: the rest of their events is read again with
- * the files before and with those after, and is subtracted (merge/rolling.c). The most memory that was held
- * is no sum: an allocation whose free is in a chunk that goes gets its end written again.
+ * and the clocks around these moments. Chunks stay as they are: the rest of their events is read again and not
+ * counted (enum sonde_when). Nothing may seem to last because its end is in a chunk that goes: the last chunk of each thread says
+ * which of its ranges are open, and frees of memory and stops of start/end ranges are written again.
  */
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -113,6 +113,19 @@ static void keep_last(struct reducing *x)
 	sonde_map_release(&devices);
 }
 
+/* Keeps the chunk that a range begins in and the next one, whose reading of the CPU clock tells what it was then. */
+static void keep_begin(struct reducing *x, uint32_t piece)
+{
+	const struct native_piece *at = x->n->pieces.at;
+	size_t i = piece;
+
+	x->n->kept[piece] = true;
+	while (i < x->n->pieces.nr && at[i].stream == at[piece].stream && at[i].chunk == at[piece].chunk)
+		i++;
+	if (i < x->n->pieces.nr && at[i].stream == at[piece].stream)
+		x->n->kept[i] = true;
+}
+
 /* Keeps ranges that are open, and the work that ended last in each. */
 static void keep_open(struct reducing *x)
 {
@@ -126,7 +139,7 @@ static void keep_open(struct reducing *x)
 		last[i] = SONDE_NONE;
 		if (!is_open(n, n->first_range + (uint32_t)i))
 			continue;
-		n->kept[n->piece_of.at[i]] = true;
+		keep_begin(x, n->piece_of.at[i]);
 		keep_moment(x, r->ranges.at[n->first_range + i].time.begin_ns);
 	}
 	for (i = n->first_record; i < r->records.nr && !x->no_memory; i++) {
@@ -232,20 +245,28 @@ static void put_block(struct reducing *x, unsigned type, const void *a, size_t n
 	memcpy(x->out->p + at, &h, sizeof(h));
 }
 
-/* A chunk is kept whole, or not at all. Ends that were written before are made anew. */
+/*
+ * A chunk is kept whole, or not at all, and with it the last one of its stream. That one is also kept if it may go on
+ * in the next file: its launches must not seem to be the next file's. Ends that were written before are made anew.
+ */
 static void keep_chunks(struct reducing *x)
 {
 	const struct native_piece *at = x->n->pieces.at;
-	bool *kept = x->n->kept;
-	size_t i, end;
+	const uint8_t *base = (const uint8_t *)x->n->src->file.data.p,
+		      *last = x->n->files.nr ? base + x->n->files.at[x->n->files.nr - 1] : base;
+	bool *kept = x->n->kept, is_any = false;
+	size_t i, end, nr = x->n->pieces.nr;
 
-	for (i = 0; i < x->n->pieces.nr; i = end) {
+	for (i = 0; i < nr; i = end) {
 		bool is_one = false;
 
-		for (end = i; end < x->n->pieces.nr && at[end].stream == at[i].stream &&
-			      at[end].chunk == at[i].chunk;
-			end++)
-			is_one |= kept[end];
+		for (end = i; end < nr && at[end].stream == at[i].stream && at[end].chunk == at[i].chunk; end++)
+			is_one |= kept[end], is_any |= at[end].data >= last;
+		is_any |= is_one;
+		if (end == nr || at[end].stream != at[i].stream) {
+			is_one |= is_any;
+			is_any = false;
+		}
 		memset(&kept[i], is_one && at[i].stream != END_STREAM, end - i);
 	}
 }
@@ -297,24 +318,51 @@ static void put_end_chunk(struct reducing *x, struct sonde_events *head, const u
 	head->chunk++;
 }
 
+/* Whether the end of an allocation, or of a start/end range, goes although the beginning stays. */
+static bool loses_end(const struct reducing *x, size_t memory)
+{
+	const struct native_memory *at = x->n->memory.at;
+
+	return !at[memory].memory.is_free && x->ends[memory] != SONDE_NONE && *is_kept(x, at[memory].at) &&
+	       !*is_kept(x, at[x->ends[memory]].at);
+}
+
+static bool loses_stop(const struct reducing *x, const struct native_edge *stop)
+{
+	return stop->other != SONDE_NONE && x->n->kept[x->n->edges.at[stop->other].piece] && !x->n->kept[stop->piece];
+}
+
+static uint8_t *put_stop(uint8_t *p, struct sonde_event_base *base, const struct native_edge *stop)
+{
+	return sonde_event_put(p, base,
+		&(struct sonde_event){.type = SONDE_EVENT_STOP,
+			.ticks = stop->ticks,
+			.field = {stop->key >> 32, (uint32_t)stop->key}});
+}
+
 static void put_ends(struct reducing *x)
 {
 	const struct native *n = x->n;
 	struct sonde_events head = {.tid = n->head.pid, .stream = END_STREAM};
 	uint8_t *bytes = sonde_malloc(END_BYTES + SONDE_EVENT_LIMIT), *p = bytes;
-	struct sonde_event_base base;
-	size_t i;
+	struct sonde_event_base base = {0};
+	size_t i, nr = n->memory.nr;
 
 	x->no_memory |= !bytes;
-	for (i = 0; i < n->memory.nr && !x->no_memory; i++) {
-		if (n->memory.at[i].memory.is_free || x->ends[i] == SONDE_NONE || !*is_kept(x, n->memory.at[i].at) ||
-			*is_kept(x, n->memory.at[x->ends[i]].at))
+	for (i = 0; i < nr + n->edges.nr && !x->no_memory; i++) {
+		const struct native_edge *stop = i < nr ? NULL : &n->edges.at[i - nr];
+
+		if (stop ? !loses_stop(x, stop) : !loses_end(x, i))
 			continue;
+		if (stop && p != bytes && stop->ticks < base.ticks) { /* a chunk has them in order */
+			put_end_chunk(x, &head, bytes, p);
+			p = bytes;
+		}
 		if (p == bytes) {
-			base = (struct sonde_event_base){0};
+			base = (struct sonde_event_base){.ticks = stop ? stop->ticks : 0};
 			p = sonde_base_put(p, &base, 0, 0);
 		}
-		p = put_end(x, p, &base, (uint32_t)i);
+		p = stop ? put_stop(p, &base, stop) : put_end(x, p, &base, (uint32_t)i);
 		if ((size_t)(p - bytes) < END_BYTES)
 			continue;
 		put_end_chunk(x, &head, bytes, p);
@@ -359,7 +407,7 @@ static void write_file(struct reducing *x)
 	const struct native *n = x->n;
 	/* All files that were read are gone from then on; a first file that was reduced before is not one of them. */
 	struct sonde_rolled rolled = {
-		.next = n->rolled.next + n->r->options.nr_files - (n->rolled.next > 0)};
+		.next = n->rolled.next + n->r->options.nr_files - (n->rolled.next > 0), .rules = SONDE_ROLLED_RULES};
 
 	keep_chunks(x);
 	sonde_buf_add(x->out, &n->head, sizeof(n->head));

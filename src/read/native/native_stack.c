@@ -74,6 +74,7 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 			.process = n->process,
 			.thread = s->tid,
 			.kind = (uint8_t)kind,
+			.begun = s->when,
 			.time.begin_ns = sonde_stream__now(s)});
 	if (n->kept)
 		sonde_put(&n->src->work, &n->piece_of, s->piece);
@@ -128,7 +129,7 @@ uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain)
 		nr_bytes = path_bytes(s, domain_bytes(s, domain), label);
 		if (nr_bytes > LONG_PATH &&
 			!region_fits(s, region_hash(s, label, domain, SONDE_START_END), nr_bytes)) {
-			s->n->counts.left_out++;
+			s->n->count->left_out++;
 			return SONDE_NONE;
 		}
 	}
@@ -156,7 +157,7 @@ void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
 
 	if (label != SONDE_NONE && !may_open(s, label, domain, &nr_bytes)) {
 		s->left_out[domain]++;
-		s->n->counts.left_out++;
+		s->n->count->left_out++;
 		return;
 	}
 	range = new_range(s, label, domain, SONDE_PUSH_POP);
@@ -194,9 +195,10 @@ static void end_range(struct stream *s, uint64_t domain)
 	uint32_t range = s->top[domain];
 
 	if (range == SONDE_NONE) {
-		s->n->counts.orphan_pops++;
+		s->n->count->orphan_pops++;
 		return;
 	}
+	r->ranges.at[range].ended = s->when;
 	if (!r->ranges.at[range].is_inherited) {
 		r->ranges.at[range].time.end_ns = sonde_stream__now(s);
 		cpu_later(s, range, true);
@@ -216,7 +218,7 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 	}
 	domain = domain_of_pop(s, domain);
 	if (domain > NATIVE_NO_DOMAIN)
-		s->n->counts.orphan_pops++;
+		s->n->count->orphan_pops++;
 	else
 		end_range(s, domain);
 }
@@ -225,6 +227,7 @@ void sonde_stream__end_window(struct stream *s)
 {
 	struct sonde_range *ranges = s->n->r->ranges.at;
 	uint64_t end_ns = sonde_native__window_end_ns(s->n, s->window), begin_ns;
+	uint8_t ended = s->window < s->n->windows.nr ? s->n->windows.at[s->window].ended : s->when;
 	uint32_t i, range;
 
 	for (i = 0; i < s->nr_seen; i++) {
@@ -236,7 +239,8 @@ void sonde_stream__end_window(struct stream *s)
 				continue;
 			ranges[range].time.end_ns = end_ns > begin_ns ? end_ns : begin_ns + 1;
 			ranges[range].time.cpu_ns = 0; /* the thread's clock was not read then */
-			s->n->counts.cut_by_windows++;
+			ranges[range].ended = ended;
+			s->n->counts.cut_by_windows += ended == SONDE_NOW;
 		}
 		s->nr_deep -= s->depth[domain];
 		s->depth[domain] = 0;
@@ -261,9 +265,11 @@ void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *lab
 	for (; depth > same; depth--) {
 		range = s->top[domain];
 		end_range(s, domain);
-		s->n->counts.closed_by_loss += !s->is_gap;
-		if (s->is_gap) /* it ended in a file that was folded, and was counted there */
+		s->n->count->closed_by_loss += !s->is_gap;
+		if (s->is_gap) { /* it ended in a file that was folded, and was counted there */
 			s->n->r->ranges.at[range].time.end_ns = ranges[range].time.begin_ns + 1;
+			s->n->r->ranges.at[range].ended = SONDE_BEFORE;
+		}
 	}
 	for (; same < nr; same++)
 		sonde_stream__push(s, labels[same], domain);

@@ -91,8 +91,8 @@ static const uint8_t *read_base(
 	s->window = window;
 	if (!resync && nr_lost == s->nr_lost)
 		return p;
-	s->is_gap = s->n->rolled.next && nr_lost == s->nr_lost;
-	s->n->counts.lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
+	s->is_gap = s->last_when == SONDE_BEFORE && nr_lost == s->nr_lost;
+	s->n->count->lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
 	s->nr_lost = nr_lost;
 	reopen_ranges(s, &o);
 	if ((s->window == NATIVE_OUTSIDE || (s->is_new && s->window == NATIVE_ALL_TIME)) &&
@@ -113,7 +113,7 @@ static uint32_t current_set(struct stream *s)
 	}
 	s->set_is_old = false;
 	if (s->n->r->members.nr > NATIVE_MAX_MEMBERS && nr > 1) {
-		s->n->counts.sets_cut++;
+		s->n->count->sets_cut++;
 		nr = 1;
 	}
 	s->set = sonde_records__set(s->n->r, members, nr);
@@ -223,7 +223,7 @@ static bool read_piece(struct stream *s, const struct native_piece *piece, bool 
 			sonde_stream__share_cpu(s, s->at.ticks, s->at.cpu_ns);
 		if (!read_event(s, &e, at))
 			return false;
-		s->n->counts.events++;
+		s->n->count->events++;
 	}
 	return p != NULL;
 }
@@ -241,13 +241,15 @@ static void stream_end(struct stream *s)
 
 		sonde_stream__share_cpu(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
 	}
+	s->n->count = &s->n->counts;
 	if (sonde_native__window_end_ns(s->n, s->window))
 		sonde_stream__end_window(s);
 	for (i = 0; i < s->nr_seen; i++) {
 		for (range = s->top[s->seen[i]]; range != SONDE_NONE;
 			range = r->ranges.at[range].parent) {
 			r->ranges.at[range].time.cpu_ns = 0;
-			s->n->counts.unclosed += !r->ranges.at[range].is_inherited;
+			s->n->counts.unclosed +=
+				!r->ranges.at[range].is_inherited && !r->options.looks_ahead;
 		}
 	}
 }
@@ -281,7 +283,9 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->tid = first->tid;
 	s->window = NATIVE_ALL_TIME;
 	s->number = first->stream;
-	s->nr_lost = 0;
+	s->when = SONDE_BEFORE;
+	/* What it had lost by then was counted. UINT64_MAX: not known how much. */
+	s->nr_lost = s->n->rolled.next && first->chunk ? UINT64_MAX : 0;
 	s->cpu_ns = s->cpu_ticks = 0;
 	s->at = (struct sonde_event_base){0};
 	s->nr_seen = 0;
@@ -317,6 +321,9 @@ static size_t read_stream(struct stream *s, size_t i)
 		struct native_piece p = pieces[i];
 
 		s->piece = (uint32_t)i;
+		s->last_when = s->when;
+		s->when = (uint8_t)sonde_native__when(s->n, sonde_native__offset(s->n, &p));
+		s->n->count = s->when == SONDE_NOW ? &s->n->counts : &s->n->uncounted;
 		pieces[i].tid = s->tid; /* one thread writes a stream */
 		if (p.chunk != chunk || i == first) {
 			resync |= i == first || !whole || p.chunk != chunk + 1;
@@ -338,7 +345,7 @@ static size_t read_stream(struct stream *s, size_t i)
 			whole = false;
 		}
 		if (!whole) {
-			s->n->counts.bad_chunks += !is_counted;
+			s->n->count->bad_chunks += !is_counted;
 			is_counted = resync = true;
 		}
 	}

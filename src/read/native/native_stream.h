@@ -37,6 +37,8 @@ struct stream {
 	uint32_t left_out[NATIVE_NR_DOMAINS];	 /* pushes not kept whose pops are to come */
 	bool is_new; /* its first chunk is just being read */
 	uint32_t window; /* the chunk is in this one */
+	uint8_t when;	 /* enum sonde_when: when the piece being read is counted … */
+	uint8_t last_when; /* … and when the one before it is */
 	bool is_gap; /* chunks are missing because they were folded, not because they were lost */
 	bool set_is_old;
 	uint32_t set;

@@ -29,13 +29,14 @@ int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 		n->is_windowed |= m->state != SONDE_WINDOW_END;
 		if (m->state == SONDE_WINDOW_CLOSED && is_open) {
 			last->end = ticks;
+			last->ended = (uint8_t)m->reserved;
 			is_open = false;
 		} else if (m->state == SONDE_WINDOW_CLOSED && is_first) {
 			/* A file whose first mark is a closing was open from its beginning. */
-			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks});
+			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks, (uint8_t)m->reserved});
 		} else if (m->state == SONDE_WINDOW_OPEN && !is_open) {
 			is_open = ok = sonde_vec_put(
-				&n->windows, (struct native_window){ticks, UINT64_MAX});
+				&n->windows, (struct native_window){.begin = ticks, .end = UINT64_MAX});
 		}
 		is_first = false;
 	}
@@ -84,8 +85,8 @@ static struct native_window whole_time(const struct native *n)
 	size_t nr = n->host.points.nr;
 
 	first = nr && p[0].from < first ? p[0].from : first;
-	return (struct native_window){first,
-		nr && p[nr - 1].from > last ? p[nr - 1].from : last};
+	return (struct native_window){.begin = first,
+		.end = nr && p[nr - 1].from > last ? p[nr - 1].from : last};
 }
 
 static uint64_t span_ns(struct native *n, uint64_t begin, uint64_t end)
