@@ -35,8 +35,7 @@ struct job {
 	struct sonde_arena arena;
 };
 
-/* --- text --------------------------------------------------------------------------------------
- */
+/* --- text -------------------------------------------------------------------------------- */
 
 static void put_ms(struct sonde_buf *out, double ns)
 {
@@ -131,8 +130,7 @@ static void write_text(struct job *j, struct sonde_sink *to)
 	sonde_buf_release(&out);
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON -------------------------------------------------------------------------------- */
 
 static void write_regions(struct job *j, struct sonde_json *w)
 {
@@ -198,8 +196,7 @@ static void write_json(struct job *j, struct sonde_sink *to)
 	sonde_sink_puts(to, "\n");
 }
 
-/* --- the answer --------------------------------------------------------------------------------
- */
+/* --- the answer -------------------------------------------------------------------------- */
 
 static int add_answer(struct job *j, const char *const *changes, size_t nr, struct sonde_err *err)
 {

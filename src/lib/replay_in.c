@@ -10,8 +10,7 @@
 #define DEFAULT_STREAM 7u   /* CUPTI's number for it, where the capture does not say */
 #define SAME_CALL_NS   2000 /* a copy and its call begin within that */
 
-/* --- whose work ----------------------------------------------------------------------------------
- */
+/* --- whose work -------------------------------------------------------------------------- */
 
 static bool is_timed(const struct sonde_record *rec)
 {
@@ -41,8 +40,7 @@ static int choose_process(
 			      "`sonde run -- COMMAND` captures them");
 }
 
-/* --- works -------------------------------------------------------------------------------------
- */
+/* --- works ------------------------------------------------------------------------------- */
 
 static bool has_host(struct sonde_str name)
 {
@@ -164,8 +162,7 @@ static bool add_work(struct building *b, uint32_t record)
 			.is_of_host = is_copy && has_host(name)});
 }
 
-/* --- operations --------------------------------------------------------------------------------
- */
+/* --- operations -------------------------------------------------------------------------- */
 
 static uint32_t thread_of(struct building *b, uint64_t thread)
 {
@@ -319,8 +316,7 @@ static void end_copies(struct building *b)
 	}
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it --------------------------------------------------------------------------- */
 
 static bool find_parents(struct building *b)
 {

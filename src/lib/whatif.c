@@ -82,8 +82,7 @@ const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w)
 	return &w->notes;
 }
 
-/* --- opening -----------------------------------------------------------------------------------
- */
+/* --- opening ----------------------------------------------------------------------------- */
 
 /* A run directory has captures of several stages: the first that has times of launches. */
 static int find_paths(struct sonde_whatif *w, const struct sonde_whatif_source *s,
@@ -222,8 +221,7 @@ int sonde_whatif_open(
 	return rc;
 }
 
-/* --- asking ------------------------------------------------------------------------------------
- */
+/* --- asking ------------------------------------------------------------------------------ */
 
 static bool is_in_step(const struct sonde_whatif *w, uint32_t region)
 {
@@ -401,8 +399,7 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 	return rc;
 }
 
-/* --- offering ----------------------------------------------------------------------------------
- */
+/* --- offering ---------------------------------------------------------------------------- */
 
 #define MOST_TRIED   40u  /* changes that are tried at most */
 #define LEAST_PART   0.01 /* of the step: what is less is not offered, or not tried */

@@ -101,8 +101,7 @@ static int start_kind(const struct sonde_replay_op *op, const struct sonde_repla
 	return op->nr > 1 ? START_GRAPH : w->kind;
 }
 
-/* --- launches ----------------------------------------------------------------------------------
- */
+/* --- launches ---------------------------------------------------------------------------- */
 
 /* The nodes of a graph: each follows the one that ended last before it began. */
 static bool chain_nodes(struct pass *p, const struct sonde_replay_op *op)
@@ -229,8 +228,7 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 	return true;
 }
 
-/* --- calls that wait ---------------------------------------------------------------------------
- */
+/* --- calls that wait --------------------------------------------------------------------- */
 
 /* Until when there was work that the call may have waited for, by the original clock. */
 static uint64_t awaited_end(struct pass *p, const struct sonde_replay_op *op, struct op_fate *fate)
@@ -297,8 +295,7 @@ static bool learn_op(struct pass *p, size_t i)
 	}
 }
 
-/* --- streams -----------------------------------------------------------------------------------
- */
+/* --- streams ----------------------------------------------------------------------------- */
 
 /* A stream that ran beside the default stream does not keep to its rule. */
 static bool find_blocking(struct sonde_replay *r)

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #define LEAST_ENTRIES 3	  /* of a step */
+#define FAR	      3	  /* periods: the next step is of another row */
 #define NR_RESAMPLES  400 /* of the bootstrap */
 #define COST_RANGE    0.5 /* what the profiler takes is known to that share */
 #define PROCESSES                                                                                  \
 	0.08 /* of the gain: captures of two processes of one program differ by that               \
 		(docs/whatif.md) */
 
-/* --- input -------------------------------------------------------------------------------------
- */
+/* --- input ------------------------------------------------------------------------------- */
 
 static bool is_sound_op(const struct sonde_replay_input *in, size_t i)
 {
@@ -100,8 +100,7 @@ static int check_input(const struct sonde_replay_input *in, struct sonde_err *er
 	return check_once(in, err);
 }
 
-/* --- the step ----------------------------------------------------------------------------------
- */
+/* --- the step ---------------------------------------------------------------------------- */
 
 /* Entries of a region with how long the host was in them. */
 struct stay {
@@ -165,46 +164,58 @@ static bool find_step(struct sonde_replay *r)
 	return ok;
 }
 
+/* The median time from the begin of a step to the next one's. */
+static bool find_period(const struct sonde_replay *r, uint64_t nr, double *out)
+{
+	const struct sonde_replay_input *in = &r->in;
+	double *periods = sonde_malloc((nr + 1) * sizeof(*periods));
+	uint64_t last_ns = 0, k = 0;
+	size_t i;
+
+	for (i = 0; i < in->nr_ops && periods; i++) {
+		if (in->ops[i].kind != SONDE_REPLAY_ENTER || r->summary.step != in->entry_regions[in->ops[i].what])
+			continue;
+		if (last_ns)
+			periods[k++] = (double)(in->ops[i].begin_ns - last_ns);
+		last_ns = in->ops[i].begin_ns;
+	}
+	*out = periods && k ? sonde_median(periods, k) : 0;
+	sonde_free(periods);
+	return periods;
+}
+
 /*
- * Numbers the entries of the step. One is the last of a row when something else was launched behind
- * it for longer than a step takes: a validation, a checkpoint. Their time is not the step's.
+ * Numbers the entries of the step. One is the last of a row when something else was launched behind it for longer than a step
+ * takes, such as a validation; or when the next one is far: a checkpoint, a time that was not captured. That time is
+ * not the step's.
  */
 static bool number_steps(struct sonde_replay *r)
 {
 	const struct sonde_replay_input *in = &r->in;
-	uint64_t nr = r->summary.step == REPLAY_NONE ? 0 : r->regions[r->summary.step].nr_entries,
-		 k = 0, left_ns = 0, first_ns = 0;
+	uint64_t nr = r->summary.step == REPLAY_NONE ? 0 : r->regions[r->summary.step].nr_entries, k = 0, left_ns = 0;
 	uint32_t open = 0, nr_outside = 0;
-	double usual;
+	double usual, gap;
 	size_t i;
 
 	r->steps = sonde_arena_alloc(&r->arena, (in->nr_entries + 1) * sizeof(*r->steps));
 	r->is_last = sonde_arena_calloc(&r->arena, nr + 1, sizeof(*r->is_last));
 	r->base = sonde_arena_calloc(&r->arena, nr + 1, sizeof(*r->base));
-	if (!r->steps || !r->is_last || !r->base)
+	if (!r->steps || !r->is_last || !r->base || !find_period(r, nr, &usual))
 		return false;
 	for (i = 0; i < in->nr_entries; i++)
 		r->steps[i] = REPLAY_NONE;
-	for (i = 0; i < in->nr_ops; i++)
-		if (in->ops[i].kind <= SONDE_REPLAY_LEAVE &&
-			r->summary.step == in->entry_regions[in->ops[i].what]) {
-			first_ns = first_ns ? first_ns : in->ops[i].begin_ns;
-			left_ns = in->ops[i].begin_ns;
-		}
-	usual = nr ? (double)(left_ns - first_ns) / (double)nr : 0;
 	for (i = 0; i < in->nr_ops; i++) {
 		const struct sonde_replay_op *op = &in->ops[i];
-		bool is_step = op->kind <= SONDE_REPLAY_LEAVE &&
-			       r->summary.step == in->entry_regions[op->what];
+		bool is_step = op->kind <= SONDE_REPLAY_LEAVE && r->summary.step == in->entry_regions[op->what];
 
-		if (is_step && op->kind == SONDE_REPLAY_ENTER && k < nr &&
-			r->steps[op->what] == REPLAY_NONE) {
-			if (k && nr_outside && !open && (double)(op->begin_ns - left_ns) > usual)
+		if (is_step && op->kind == SONDE_REPLAY_ENTER) {
+			gap = k && !open ? (double)(op->begin_ns - left_ns) : 0;
+			if (gap > (nr_outside ? usual : FAR * usual))
 				r->is_last[k - 1] = true;
 			r->steps[op->what] = (uint32_t)k++;
 			open++;
 			nr_outside = 0;
-		} else if (is_step && op->kind == SONDE_REPLAY_LEAVE && open) {
+		} else if (is_step && open) {
 			open--;
 			left_ns = op->begin_ns;
 		} else if (op->kind == SONDE_REPLAY_LAUNCH && !open) {
@@ -217,8 +228,7 @@ static bool number_steps(struct sonde_replay *r)
 	return true;
 }
 
-/* --- what regions do, for those who look for changes ---------------------------------------------
- */
+/* --- what regions do, for those who look for changes ------------------------------------- */
 
 struct walk {
 	struct sonde_replay *r;
@@ -305,8 +315,7 @@ static bool sum_regions(struct sonde_replay *r)
 	return ok;
 }
 
-/* --- the run as it was ---------------------------------------------------------------------------
- */
+/* --- the run as it was ------------------------------------------------------------------- */
 
 static double mean_of(const double *at, uint64_t nr)
 {
@@ -398,8 +407,7 @@ const double *sonde_replay_kernels(const struct sonde_replay *r)
 	return r->kernels;
 }
 
-/* --- gains ---------------------------------------------------------------------------------------
- */
+/* --- gains ------------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {

@@ -66,8 +66,7 @@ struct sim {
 	struct sonde_arena arena;
 };
 
-/* --- entries -----------------------------------------------------------------------------------
- */
+/* --- entries ----------------------------------------------------------------------------- */
 
 static void enter(struct sim *m, struct relay *l, uint32_t entry, double now)
 {
@@ -124,8 +123,7 @@ static void keep_steps(const struct sim *m)
 	}
 }
 
-/* --- the host ----------------------------------------------------------------------------------
- */
+/* --- the host ---------------------------------------------------------------------------- */
 
 /* The host works for so long, as it did in the run. */
 static void advance(struct relay *l, double ns)
@@ -177,8 +175,7 @@ static double took(const struct sonde_replay_op *op)
 	return op->end_ns > op->begin_ns ? (double)(op->end_ns - op->begin_ns) : 0;
 }
 
-/* --- launches ----------------------------------------------------------------------------------
- */
+/* --- launches ---------------------------------------------------------------------------- */
 
 static double length_of(
 	const struct sim *m, const struct relay *l, const struct sonde_replay_work *w)
@@ -357,8 +354,7 @@ static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op 
 	}
 }
 
-/* --- calls that wait ---------------------------------------------------------------------------
- */
+/* --- calls that wait --------------------------------------------------------------------- */
 
 static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate)
@@ -444,8 +440,7 @@ static void simulate_op(struct sim *m, size_t i)
 		l->at_ns = op->end_ns;
 }
 
-/* --- a pass ------------------------------------------------------------------------------------
- */
+/* --- a pass ------------------------------------------------------------------------------ */
 
 static bool set_masks(struct sim *m)
 {

@@ -177,8 +177,7 @@ static void assert_near(double got, double expected, double by)
 		fail_msg("%g is not %g ± %g", got, expected, by);
 }
 
-/* --- the run as it was ---------------------------------------------------------------------------
- */
+/* --- the run as it was ------------------------------------------------------------------- */
 
 /* 10 launches of 10 µs each on the host, 2 µs on the GPU, and 30 µs besides. */
 static struct made *make_launch_bound(void)
@@ -232,8 +231,28 @@ static void test_replay__the_profilers_time_is_taken_out(void **state)
 	end_made(m, r);
 }
 
-/* --- changes
- * --------------------------------------------------------------------------------------- */
+static void test_replay__time_that_was_not_captured_is_no_steps(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, SMALL, 10);
+		host(m, 96);
+		leave(m);
+		if (i == NR / 2)
+			host(m, 1000000); /* between two windows */
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 100, 0.5);
+	assert_near(sonde_replay_summary(r)->base_ns / US, 100, 0.5);
+	end_made(m, r);
+}
+
+/* --- changes --------------------------------------------------------------------------------- */
 
 static void test_replay__a_launch_bound_loop_gains_by_a_graph(void **state)
 {
@@ -485,8 +504,7 @@ static void test_replay__a_full_queue_lets_the_host_go_on_when_work_is_done(void
 	end_made(m, r);
 }
 
-/* --- ranks ---------------------------------------------------------------------------------------
- */
+/* --- ranks ------------------------------------------------------------------------------- */
 
 /* 100 us of work and a collective of 60, of which 40 are for a late rank. */
 static void test_replay__collectives_run_beside_the_rest_or_wait_for_nobody(void **state)
@@ -514,8 +532,7 @@ static void test_replay__collectives_run_beside_the_rest_or_wait_for_nobody(void
 	end_made(m, r);
 }
 
-/* --- intervals -----------------------------------------------------------------------------------
- */
+/* --- intervals --------------------------------------------------------------------------- */
 
 /* A made program whose times vary: two runs of it are never alike. */
 struct program {
@@ -613,8 +630,7 @@ static void test_replay__intervals_hold_when_the_change_is_made(void **state)
 		fail_msg("%u of %u intervals hold", held, nr);
 }
 
-/* --- threads -------------------------------------------------------------------------------------
- */
+/* --- threads ----------------------------------------------------------------------------- */
 
 static void test_replay__threads_that_take_turns_are_one_relay(void **state)
 {
@@ -668,8 +684,7 @@ static void test_replay__threads_side_by_side_are_relays_of_their_own(void **sta
 	end_made(m, r);
 }
 
-/* --- hostile input
- * --------------------------------------------------------------------------------- */
+/* --- hostile input --------------------------------------------------------------------------- */
 
 static int try_open(struct made *m)
 {
@@ -767,8 +782,7 @@ static void test_replay__odd_runs_are_survived(void **state)
 	end_made(m, r);
 }
 
-/* --- changes as they are written
- * ------------------------------------------------------------------- */
+/* --- changes as they are written ------------------------------------------------------------- */
 
 static void test_change__each_is_read_as_it_is_written(void **state)
 {
@@ -800,6 +814,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replay__a_run_as_it_was_takes_as_long_as_it_did),
 		cmocka_unit_test(test_replay__the_profilers_time_is_taken_out),
+		cmocka_unit_test(test_replay__time_that_was_not_captured_is_no_steps),
 		cmocka_unit_test(test_replay__a_launch_bound_loop_gains_by_a_graph),
 		cmocka_unit_test(test_replay__fused_kernels_are_one_launch_and_keep_the_hosts_ends),
 		cmocka_unit_test(test_replay__what_is_removed_takes_no_time),
