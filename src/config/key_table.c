@@ -208,6 +208,8 @@ const struct hydra_key sonde_keys[] = {
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
 		"override"),
 	TEXT("report.step", "null", "id of the region that findings count by; null = the repeated one with the most time"),
+	WORD("report.whatif", "'on'", "on|off",
+		"on: findings say what their fix would gain, by a replay of the capture (docs/whatif.md); off: they do not"),
 	WORD("report.sort", "order", "order|time|launches|name", "order of sibling regions"),
 	LIST("report.scope", "[]",
 		"these scopes only (aggregate, process:4519/device:0, globs); empty = all"),

@@ -216,6 +216,8 @@ int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err)
 	rc = sonde_tree_build(&p->tree, p->cells, &p->settings.fold.choice, err);
 	if (rc == 0 && p->run)
 		sonde_run_explain(p);
+	if (rc == 0 && p->settings.has_gains)
+		rc = sonde_pipeline__tell_gains(p, err);
 	return rc ? rc : make_views(p, err);
 }
 

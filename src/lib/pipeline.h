@@ -75,6 +75,8 @@ int sonde_pipeline_configure_by(
 
 int sonde_pipeline_fold(struct sonde_pipeline *p, struct sonde_err *err);
 int sonde_pipeline_arrange(struct sonde_pipeline *p, struct sonde_err *err);
+/* Replays the capture with the changes of the first findings, which then say what they would gain (gains.c). */
+int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err);
 
 /*
  * Instead of a run: every launch and range of the inputs, unselected and as they were written.

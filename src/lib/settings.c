@@ -208,6 +208,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->fold.choice.sections_by_default =
 		is_default(c, "report.sections") && !(is_named && !is_default(c, CLI "sections"));
 	s->fold.choice.step = hydra_config_str(c, "report.step").p;
+	s->has_gains = sonde_str_is(hydra_config_str(c, "report.whatif"), "on");
 	s->fold.choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
 	s->options.view = view_named(hydra_config_str(c, "report.view"));
 	s->options.lists_entries = hydra_config_bool(c, "report.entries");

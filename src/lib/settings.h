@@ -12,6 +12,7 @@
 struct sonde_settings {
 	struct sonde_fold_request fold; /* how to read, what to select and choose */
 	struct sonde_export_options options;
+	bool has_gains; /* findings are to say what their fix would gain */
 	struct sonde_word_list lists[9]; /* private */
 };
 

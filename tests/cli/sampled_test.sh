@@ -83,7 +83,7 @@ fi
 partial() {
 	report $D --partial -o "$TMP/p.sondecells" && [ "$(wc -c <"$TMP/p.sondecells")" -lt 60000 ] || return
 	for f in text json csv md folded speedscope svg; do
-		report -f $f $D >"$TMP/want" && report -f $f "$TMP/p.sondecells" | cmp - "$TMP/want" || return
+		report -f $f $D report.whatif=off >"$TMP/want" && report -f $f "$TMP/p.sondecells" report.whatif=off | cmp - "$TMP/want" || return # a replay needs the launches
 	done
 }
 ok "a partial report has the counters too, byte for byte" partial

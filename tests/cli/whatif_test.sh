@@ -56,12 +56,25 @@ refused() { # where the replay is wrong nothing is predicted: half of the launch
 	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert abs(d["step"]["replay_error_pct"]) <= 5 or (d["step"]["refused"] and not d["changes"]), d["step"]' "$TMP/no.json"
 }
 
+reports_gain() { # findings say what `sonde whatif` says of their change, unless they are told not to
+	"$SONDE" report $RESNET -f json >"$TMP/report.json" && "$SONDE" validate "$TMP/report.json" &&
+		"$SONDE" report $RESNET -f json report.whatif=off >"$TMP/off.json" && python3 - "$TMP/report.json" "$TMP/off.json" "$TMP/half.json" <<-'P'
+			import json, sys
+			on, off, half = (json.load(open(f)) for f in sys.argv[1:])
+			gain = {f["change"]: f["gain"] for f in on["findings"]}["kernel:conv2d=0.5x"]
+			said = half["changes"][0]
+			assert (gain["step_ms"], gain["low_ms"], gain["high_ms"]) == (said["gain_ms"], said["low_ms"], said["high_ms"]), gain
+			assert all(f["gain"]["step_ms"] is None for f in off["findings"]), off["findings"]
+		P
+}
+
 ok whatif__text golden whatif.txt "$SONDE" whatif $RESNET
 ok whatif__json golden whatif.json "$SONDE" whatif $RESNET 'kernel:conv2d=0.5x' -f json
 ok whatif__of_an_old_capture golden whatif_old.txt "$SONDE" whatif $OLD graph:decode/step
 ok whatif__of_a_trace golden whatif_trace.txt "$SONDE" whatif $TRACE graph:backward
 ok whatif__half_a_kernel_is_half_of_what_it_took halves
 ok whatif__changes_combine combines
+ok whatif__reports_have_the_gains_of_their_findings reports_gain
 ok whatif__regions_have_short_names ends_agree
 ok whatif__a_run_directory_is_its_native_capture run_directory
 ok whatif__a_bad_replay_predicts_nothing refused

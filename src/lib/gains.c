@@ -1,0 +1,51 @@
+/*
+ * What the fixes of findings would gain: the capture is read once more, and replayed with the change of each. Their order stays:
+ * a change may gain more than the finding is about. To fuse all kernels of a step removes its launches too, whatever they wait for.
+ */
+#include "lib/pipeline.h"
+#include "lib/whatif.h"
+#include "tree/findings.h"
+
+#define MOST_ASKED    6u      /* findings: those that are shown first */
+#define MOST_LAUNCHES 300000u /* a report of more is not to wait for a replay */
+
+/* One capture of one process: of several the replay would be of one of them. */
+static bool is_one_run(const struct sonde_pipeline *p)
+{
+	const struct sonde_cells *c = p->cells;
+
+	return p->inputs.nr == 1 && c->processes.nr == 1 && c->tally.nr_launches <= MOST_LAUNCHES;
+}
+
+int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
+{
+	struct sonde_findings *f = p->tree->findings;
+	const struct sonde_node *step = f && f->step != SONDE_NONE ? &f->report->nodes.at[f->step] : NULL;
+	const char *changes[MOST_ASKED];
+	struct sonde_finding *asked[MOST_ASKED];
+	struct sonde_gain gains[MOST_ASKED];
+	struct sonde_whatif_source source = {.paths = p->inputs.at, .nr_paths = p->inputs.nr, .read = &p->settings.fold.read,
+		.selection = &p->settings.fold.selection};
+	size_t i, nr = 0;
+
+	if (!step || !is_one_run(p))
+		return 0;
+	source.step = sonde_arena_z(&p->arena, p->cells->regions.at[step->region].id);
+	for (i = 0; i < f->at.nr && nr < MOST_ASKED; i++) {
+		if (!f->at.at[i].change.n)
+			continue;
+		asked[nr] = &f->at.at[i];
+		changes[nr] = sonde_arena_z(&p->arena, f->at.at[i].change);
+		if (!changes[nr++])
+			return sonde_err_nomem(err);
+	}
+	if (!source.step)
+		return sonde_err_nomem(err);
+	/* A capture that cannot be replayed has findings all the same. */
+	if (!nr || sonde_whatif_gains(gains, changes, nr, &source, NULL) == SONDE_ERR_NOMEM)
+		return nr ? sonde_err_nomem(err) : 0;
+	for (i = 0; i < nr; i++)
+		sonde_finding_set_gain(f, asked[i], (const double[3]){gains[i].ns_per_step, gains[i].low_ns, gains[i].high_ns},
+			sonde_str_from(gains[i].why));
+	return 0;
+}
