@@ -193,6 +193,10 @@ static int open_whatif(
 	options.for_replay = true;
 	if (rc == 0)
 		rc = sonde_records_open(&w->records, paths, s->nr_paths, &options, err);
+	if (rc == 0 && w->records->rolled.nr)
+		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"nothing to replay: the oldest files of the capture were folded "
+			"(capture.keep), and with them its launches");
 	if (rc == 0)
 		rc = sonde_launches_build(
 			&w->launches, w->records, s->selection ? s->selection : &all, err);
