@@ -127,7 +127,7 @@ static void compare_family(struct counts *c, const struct noise_model *m, size_t
 {
 	static struct made_run made[2][MOST_RUNS];
 	const struct sonde_tree *trees[2][MOST_RUNS];
-	const struct sonde_diff_limit limit = {.above = 0.02};
+	const struct sonde_diff_limit limit = {.glob = SONDE_STR("*"), .above = 0.02};
 	const struct sonde_diff_options o = {.min_effect = 0.02, .limits = &limit, .nr_limits = 1};
 	struct sonde_diff *d = NULL;
 	size_t side, i;

@@ -293,31 +293,42 @@ static bool init_pairs(struct pairs *p, const double *base, const double *now, s
 /*
  * What the sides drift apart by, from the first half to the second: the next run may drift otherwise, so that counts as
  * a scatter of the ratio. Chance moves halves apart by two standard errors; what is beyond that counts. A ratio that
- * moves evenly is as far off at the ends of a run as its halves are apart; half of that square is its scatter.
+ * moves evenly is as far off at the ends of a run as its halves are apart: that is its scatter. False when memory is short.
  */
-static void find_own_drift(struct pairs *p)
+static bool find_own_drift(struct pairs *p)
 {
-	size_t half = p->nr / 2;
+	size_t half = p->nr / 2, i;
+	double *flat = sonde_malloc(p->nr * sizeof(*flat)), n = (double)p->nr, mean = (n + 1) / 2, slope = 0, away, error, sure, drift, tau;
 	const double *second = p->ranks + p->nr - half;
-	double away = (sonde_stats__sum(second, half) - sonde_stats__sum(p->ranks, half)) / (double)half, error, sure, drift, tau;
 
-	tau = (sonde_stats_correlation_time(p->ranks, half) + sonde_stats_correlation_time(second, half)) / 2;
-	error = 4 * tau / (double)p->nr *
-		(sonde_stats__covariance(p->ranks, p->nr, (double)(p->nr + 1) / 2, 0) - away * away / 4);
+	if (!flat)
+		return false;
+	for (i = 0; i < p->nr; i++)
+		slope += ((double)i + 1 - mean) * (p->ranks[i] - mean) * 12 / (n * (n * n - 1));
+	for (i = 0; i < p->nr; i++) /* a trend makes neighbours alike, and is no chance */
+		flat[i] = p->ranks[i] - mean - slope * ((double)i + 1 - mean);
+	error = 4 / n * sonde_stats_correlation_time(flat, p->nr) * sonde_stats__covariance(flat, p->nr, 0, 0);
+	sonde_free(flat);
+	away = (sonde_stats__sum(second, half) - sonde_stats__sum(p->ranks, half)) / (double)half;
 	sure = 1 - 4 * error / (away * away);
 	if (!(sure > 0))
-		return;
+		return true;
+	tau = (sonde_stats_correlation_time(p->ranks, half) + sonde_stats_correlation_time(second, half)) / 2;
 	drift = quick_median(p->logs + p->nr - half, half) - quick_median(p->logs, half);
-	p->lasting = sure * drift * drift / 2;
+	p->lasting = sure * drift * drift;
 	p->tau = fmin(p->tau, tau);
+	return true;
 }
 
-static void weigh_pairs(struct pairs *p)
+/* False when memory is short. */
+static bool weigh_pairs(struct pairs *p)
 {
+	bool ok;
+
 	p->tau = sonde_stats_correlation_time(p->ranks, p->nr);
-	if (p->nr >= LEAST_HALVES)
-		find_own_drift(p);
+	ok = p->nr < LEAST_HALVES || find_own_drift(p);
 	p->effective = (double)p->nr / p->tau;
+	return ok;
 }
 
 /* Pair i of those in order, the ends moved in to what the trimmed mean keeps. */
@@ -397,10 +408,9 @@ static bool compare_in_order(struct sonde_change *out, const struct sonde_side *
 	struct sonde_resample a = {0}, b = {0};
 	struct pairs p = {0};
 	double middle, beyond, hidden = HIDDEN / (double)nr;
-	bool ok = init_pairs(&p, x.values, y.values, nr) && sonde_resample__init(&a, &x) && sonde_resample__init(&b, &y);
+	bool ok = init_pairs(&p, x.values, y.values, nr) && weigh_pairs(&p) && sonde_resample__init(&a, &x) && sonde_resample__init(&b, &y);
 
 	if (ok) {
-		weigh_pairs(&p);
 		middle = log(sonde_quantile(b.sorted, nr, 0.5) / sonde_quantile(a.sorted, nr, 0.5));
 		beyond = log(out->ratio) - middle; /* entries that one side alone has */
 		p.lasting += beyond * beyond;
