@@ -13,17 +13,15 @@
 #define LOW	    0.05
 #define HIGH	    0.9
 #define NEAR_NS	    1000  /* clocks of host and GPU agree to less than that */
-#define QUEUE_NS    30000 /* a launch that takes longer waited for something */
+#define QUEUE_NS    30000 /* a launch that takes longer waited for something … */
 #define QUEUE_WORKS 256	  /* … for the queue, if so much is in it */
-#define LATE_NS                                                                                     \
-	8000 /* … than that behind its usual start waited for another stream, if work there ended \
-		as long before at most */
-#define LARGE_COPY 1000000
-#define PINNED_RATE                                                                                \
-	55.0 /* GB/s: PCIe 5, measured on an H200 (docs/whatif.md); where the run has no pinned    \
-		copy */
-#define NODE_GAP_NS   500 /* between the nodes of a graph, where the run has no graph; likewise */
-#define GRAPH_CALL_NS 9000
+#define LATE_NS	    8000  /* work that starts so much later than usual waited for another stream … */
+#define LARGE_COPY  1000000
+
+/* Where the run itself has none, as an H200 had it (docs/whatif.md). */
+#define PINNED_RATE   55.0   /* of copies from pinned memory, in GB/s: PCIe 5 */
+#define NODE_GAP_NS   500.0  /* between the nodes of a graph */
+#define GRAPH_CALL_NS 9000.0 /* the call that launches one */
 
 enum sampled {
 	OF_LATENCY,
