@@ -6,7 +6,7 @@
 #define SHOW_KERNELS "sonde report RUN --max-kernels 5"
 #define SHOW_TIME    "sonde report RUN -f html"
 #define SHOW_RANKS   "sonde report RUN --ranks"
-#define COUNT	     "sonde run --ncu pipeline.ncu.ncu_cli.kernel_name=[%k] -- COMMAND"
+#define COUNT	     "sonde run --ncu -- COMMAND"
 
 const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES] = {
 	[SONDE_CAUSE_LAUNCH] = {"launch", "the host did not launch fast enough (launch-bound)",
@@ -50,7 +50,7 @@ const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES] = {
 		NULL},
 	[SONDE_CAUSE_SMALL_COPIES] = {"small_copies", "many small copies",
 		"gather them in one buffer and copy once", "stack or cat on the host and call .to(device) once", SHOW_KERNELS,
-		"remove:%r", NULL},
+		"async-copy:%r", NULL},
 	[SONDE_CAUSE_COPIES] = {"copies", "copies, while nothing else ran",
 		"copy less, or on a stream of its own while kernels run",
 		"copy the next batch on a side stream (non_blocking=True) while this one is computed", SHOW_KERNELS,

@@ -25,13 +25,13 @@ struct request {
 	struct sonde_word_list inputs;
 	struct sonde_argv overrides;
 	const char *output, *config_dir, *config_name;
-	const char *sort, *nesting, *by;
+	const char *sort, *nesting, *by, *findings;
 	const char *format_name;
 	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
 	int colour;
 	size_t max_regions, max_kernels, width, cores;
 	bool together, no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
-	bool entries, flat, full_names, shows_idle, shows_memory, shows_ranks;
+	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks;
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };
 
@@ -107,6 +107,10 @@ static const struct sonde_option options[] = {
 		"nested (stack)"),
 	SONDE_OPT_KEY("sort", "order|time|launches|name", ONE_OF, sort, "report.sort",
 		"order of sibling regions (order)"),
+	SONDE_OPT_KEY("findings", "N|all|none", WORD, findings, "report.findings",
+		"how many findings text and md show: what to change first (3)"),
+	SONDE_OPT_KEY("all", NULL, FLAG, shows_all, "report.all",
+		"text: every region; without, small ones and those without GPU work become one row"),
 	SONDE_OPT_KEY("max-regions", "N", LIMIT, max_regions, "report.max_regions",
 		"longest region table in text and md (100; 0: all)"),
 	SONDE_OPT_KEY("max-kernels", "N", LIMIT, max_kernels, "report.max_kernels",

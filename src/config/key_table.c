@@ -207,6 +207,9 @@ const struct hydra_key sonde_keys[] = {
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
 		"override"),
+	TEXT("report.findings", "3", "findings in text and Markdown: how many, all or none"),
+	BOOL("report.all", "false",
+		"in text: every region; without, small ones and those without GPU work become one row"),
 	TEXT("report.step", "null", "id of the region that findings count by; null = the repeated one with the most time"),
 	WORD("report.whatif", "'on'", "on|off",
 		"on: findings say what their fix would gain, by a replay of the capture (docs/whatif.md); off: they do not"),

@@ -109,7 +109,7 @@ static void write_region(struct sonde_sink *to, const struct sonde_tree *t, cons
 		write_number(to, sonde_field_number(&sonde_fields[i], r, n));
 	sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, node, f);
 	write_text(to, sonde_str_from(sonde_limiter(t, f)));
-	write_text(to, sonde_str_from(sonde_bound(n)));
+	write_text(to, sonde_str_from(sonde_bound(t, f, n)));
 	write_text(to, sonde_slowest_rank(t, r, n));
 	write_entries(to, t, r, n);
 	write_metrics(to, t, f);

@@ -37,6 +37,9 @@ struct sonde_export_options {
 	/* The longest region and kernel tables in text and Markdown; 0 = the format's own default,
 	 * SONDE_NO_LIMIT = all. JSON and CSV are always complete. */
 	size_t max_regions, max_kernels;
+	size_t max_findings; /* in text and Markdown; 0 = SONDE_FEW_FINDINGS, SONDE_NO_LIMIT = all */
+	bool no_findings;
+	bool shows_all; /* text: every region; without, small ones and those without GPU work are one row */
 	size_t max_folders; /* of regions in sonde_export_dir: the dearest; 0 = its default */
 	bool no_folders;
 	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */

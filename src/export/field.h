@@ -109,8 +109,20 @@ struct sonde_listing {
 	uint32_t *at; /* node numbers, parents before children */
 	size_t nr;
 	size_t nr_left_out; /* the cheapest ones, beyond the limit */
+	/* Of a brief one, else NULL: by row, the siblings that it stands for from this one on; nr 0 = it is itself. */
+	struct sonde_listed_rest {
+		size_t nr; /* with all inside them */
+		uint64_t launches;
+		double time_ns;
+	} * rest;
 };
 int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
+	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
+/*
+ * The same as little as possible, for a screen: where there are more rows than that, siblings without GPU work and those below 0.5 % of
+ * the time become one row, unless a finding that is shown names them. The step comes first, what ran once last.
+ */
+int sonde_listing_build_brief(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
 /* The regions of `r` that are not in `l`, in order. */
 int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *l,

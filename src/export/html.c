@@ -6,6 +6,7 @@
  * exactly that script and that style, by hash: whatever a label may hold, nothing
  * else can run or load.
  */
+#include "tree/findings.h"
 #include "export/format.h"
 
 #include "base/alloc.h"
@@ -100,6 +101,7 @@ static void write_roles(struct sonde_html *h)
 		enum sonde_metric_role role;
 	} single[] = {{"sm", SONDE_ROLE_SM}, {"memory", SONDE_ROLE_MEMORY},
 		{"occupancy", SONDE_ROLE_OCCUPANCY}, {"possible", SONDE_ROLE_OCCUPANCY_MOST}};
+	static const char *const families[] = {[SONDE_BOUND_COMPUTE] = "compute", [SONDE_BOUND_MEMORY] = "memory", [SONDE_BOUND_OTHER] = "other"};
 	size_t i;
 
 	sonde_json_open(&h->x.w, "roles", '{', true);
@@ -109,6 +111,11 @@ static void write_roles(struct sonde_html *h)
 	write_columns_of(h, "memory_parts", sonde_memory_parts, SONDE_NR_MEMORY_PARTS);
 	sonde_json_close(&h->x.w, '}');
 	sonde_json_z(&h->x.w, "time_metric", SONDE_METRIC_TIME);
+	sonde_json_each(&h->x.w, "words", true, i, SONDE_NR_BOUNDS) {
+		sonde_json_z(&h->x.w, "word", sonde_bound_words[i].word);
+		sonde_json_z(&h->x.w, "colour", sonde_bound_words[i].colour);
+		sonde_json_z(&h->x.w, "family", families[sonde_bound_words[i].family]);
+	}
 }
 
 static void write_metrics(struct sonde_html *h)
@@ -264,6 +271,33 @@ static void write_lines(struct sonde_html *h)
 		sonde_json_z(w, "of_pipes", sonde_roofline_source(h->x.tree));
 }
 
+/* What to change first: all findings, each with the region that it leads to. */
+static void write_findings(struct sonde_html *h)
+{
+	const struct sonde_findings *f = h->x.tree->findings;
+	struct sonde_json *w = &h->x.w;
+	struct sonde_buf line = {0};
+	size_t i;
+
+	if (!f || !sonde_report_is_shown(f->report, h->x.options))
+		return;
+	sonde_json_each(w, "findings", true, i, f->at.nr) {
+		const struct sonde_finding *a = &f->at.at[i];
+
+		sonde_json_number(w, "region", a->node == SONDE_NONE ? -1.0 : (double)f->report->nodes.at[a->node].region);
+		sonde_json_str(w, "where", a->where);
+		sonde_json_str(w, "says", a->says);
+		sonde_json_number(w, "pct", 100 * a->share);
+		sonde_json_str(w, "do", a->action);
+		sonde_json_str(w, "next", a->next);
+		sonde_buf_clear(&line);
+		sonde_finding_say_gain(&line, f, a);
+		sonde_json_str(w, "gain", sonde_buf_view(&line));
+	}
+	h->json.buf.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
 static int write_data(struct sonde_html *h)
 {
 	struct sonde_json *w = &h->x.w;
@@ -281,6 +315,7 @@ static int write_data(struct sonde_html *h)
 	if (rc)
 		return rc;
 	sonde_json_open(w, NULL, '{', true);
+	write_findings(h);
 	sonde_json_open(w, "head", '{', true);
 	sonde_json__write_head(&h->x);
 	sonde_json_close(w, '}');

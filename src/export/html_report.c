@@ -1,6 +1,5 @@
 /* The reports of the page: nodes, their figures, their kernels, all as columns. */
 #include "base/alloc.h"
-#include "tree/first.h"
 #include "tree/idle.h"
 #include "tree/roofline.h"
 #include "export/html_int.h"
@@ -223,29 +222,12 @@ static void write_rooflines(struct sonde_json *w, const struct sonde_roofline *r
 		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].at_least != NULL);
 }
 
-static char limiter_letter(const struct sonde_tree *t, const struct sonde_figures *f)
+/* A word as a letter: 'a' is the first of sonde_bound_words; '-' where the capture does not show it. */
+static char letter_of(const char *word)
 {
-	const char *limiter = sonde_limiter(t, f);
+	size_t n = sonde_bound_number(word);
 
-	return limiter ? limiter[0] : '-';
-}
-
-/* CPU or GPU, a letter each; '-' where the capture does not show it. */
-static void write_bounds(struct sonde_html *h, const struct sonde_report *r)
-{
-	static const char *const words[] = {"gpu", "copies", "cpu", "waiting", "mixed"};
-	struct sonde_buf letters = {0};
-	size_t i, k;
-
-	for (i = 0; i < r->nodes.nr; i++) {
-		const char *bound = sonde_bound(&r->nodes.at[i]);
-
-		for (k = 0; bound && k < 5 && strcmp(bound, words[k]) != 0; k++)
-			;
-		sonde_buf_putc(&letters, bound && k < 5 ? "gocwm"[k] : '-');
-	}
-	sonde_json_str(&h->x.w, "bound", sonde_buf_view(&letters));
-	sonde_buf_release(&letters);
+	return n < SONDE_NR_BOUNDS ? (char)('a' + n) : '-';
 }
 
 /* Inclusive figures; behind the nodes the totals and those outside all regions. */
@@ -255,7 +237,7 @@ static int write_inclusive(struct sonde_html *h, const struct sonde_report *r)
 	struct sonde_figures *f = &h->x.figures;
 	size_t nr = r->nodes.nr, i;
 	struct sonde_roofline *roofs = sonde_calloc(nr + 1, sizeof(*roofs));
-	struct sonde_buf limiters = {0};
+	struct sonde_buf limiters = {0}, bounds = {0};
 	struct matrix m = {0};
 
 	if (!roofs || matrix_init(&m, nr + 2, h->region_columns, h->nr_region_columns, true)) {
@@ -266,7 +248,8 @@ static int write_inclusive(struct sonde_html *h, const struct sonde_report *r)
 		sonde_tree_values(t, r, SONDE_PART_INCLUSIVE, (uint32_t)i, f);
 		matrix_set(&m, t, i, f);
 		roofs[i] = sonde_roofline_of(t, f, r->nodes.at[i].time_ns);
-		sonde_buf_putc(&limiters, limiter_letter(t, f));
+		sonde_buf_putc(&limiters, letter_of(sonde_limiter(t, f)));
+		sonde_buf_putc(&bounds, letter_of(sonde_bound(t, f, &r->nodes.at[i])));
 	}
 	sonde_tree_values(t, r, SONDE_PART_TOTAL, 0, f);
 	matrix_set(&m, t, nr, f);
@@ -274,9 +257,11 @@ static int write_inclusive(struct sonde_html *h, const struct sonde_report *r)
 	matrix_set(&m, t, nr + 1, f);
 	matrix_write(&m, t, "inc", &h->x.w);
 	sonde_json_str(&h->x.w, "limiter", sonde_buf_view(&limiters));
+	sonde_json_str(&h->x.w, "bound", sonde_buf_view(&bounds));
 	write_rooflines(&h->x.w, roofs, nr);
 	matrix_release(&m);
 	sonde_buf_release(&limiters);
+	sonde_buf_release(&bounds);
 	sonde_free(roofs);
 	return 0;
 }
@@ -403,18 +388,6 @@ static void write_facts(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_u64(w, "flat_kn", r->nr_flat_kernels);
 }
 
-static int write_first(struct sonde_html *h, const struct sonde_report *r)
-{
-	struct sonde_buf line = {0};
-	int rc = sonde_first_say(&line, h->x.tree, r, h->err);
-
-	if (rc == 0 && line.n)
-		sonde_json_str(&h->x.w, "first", sonde_buf_view(&line));
-	h->json.buf.failed |= line.failed;
-	sonde_buf_release(&line);
-	return rc;
-}
-
 static int write_report(struct sonde_html *h, const struct sonde_report *r)
 {
 	int rc;
@@ -424,13 +397,10 @@ static int write_report(struct sonde_html *h, const struct sonde_report *r)
 	write_structure(h, r);
 	write_fields(h, r);
 	sonde_html__drain(h);
-	write_bounds(h, r);
 	write_entries(h, r);
 	sonde_html__drain(h);
 	write_gaps(h, r);
-	rc = write_first(h, r);
-	if (rc == 0)
-		rc = write_inclusive(h, r);
+	rc = write_inclusive(h, r);
 	sonde_html__drain(h);
 	if (rc == 0)
 		rc = write_exclusive(h, r);

@@ -78,7 +78,7 @@ void sonde_json__write_findings(struct sonde_json_export *x)
 	sonde_json_str(&x->w, "scope", f->report->name);
 	write_node(x, "region", f->step);
 	sonde_json_u64(&x->w, "entries", f->nr_entries);
-	sonde_json_number(&x->w, "wall_ms", f->step == SONDE_NONE ? NAN : f->step_ns / 1e6);
+	sonde_json_number(&x->w, "entry_ms", f->step == SONDE_NONE ? NAN : f->step_ns / 1e6);
 	sonde_json_number(&x->w, "between_ms", f->step == SONDE_NONE ? NAN : f->between_ns / 1e6);
 	sonde_json_close(&x->w, '}');
 	sonde_json_array(&x->w, "findings", false, i, f->at.nr)

@@ -438,8 +438,7 @@ void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_re
 	write_streams(x, r, n);
 	sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, node, &x->figures);
 	sonde_json_z(&x->w, "limiter", sonde_limiter(x->tree, &x->figures));
-	if (!isnan(n->times.busy_ns) || !isnan(n->times.host_ns))
-		sonde_json_z(&x->w, "bound", sonde_bound(n));
+	sonde_json_z(&x->w, "bound", sonde_bound(x->tree, &x->figures, n));
 	write_roofline(x, n->time_ns);
 	sonde_json__write_metrics(x);
 	write_sections(x);

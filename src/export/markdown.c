@@ -1,9 +1,9 @@
 /* A report in Markdown: its head, tables of regions, gaps and ranks. markdown_region.c writes a region. */
+#include "export/shown_findings.h"
 #include "export/format.h"
 
 #include "base/alloc.h"
 #include "base/escape.h"
-#include "tree/first.h"
 #include "tree/idle.h"
 #include "export/markdown_int.h"
 #include "export/rank_tables.h"
@@ -140,7 +140,7 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 	bool is_total = part == SONDE_PART_TOTAL;
 	double launches = is_total ? (double)r->launches : (double)r->outside_launches;
 	double time_ns = is_total ? r->time_ns : r->outside_time_ns;
-	const char *hint;
+	const char *bound;
 	size_t i;
 
 	if (n)
@@ -158,9 +158,9 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 	}
 	sonde_tree_values(m->tree, r, part, node, &m->figures);
 	sonde_markdown__write_headline(m, t);
-	hint = n ? sonde_hint(m->tree, &m->figures, n) : NULL;
-	if (m->hint_head)
-		sonde_table_words(t, hint ? hint : "");
+	bound = n ? sonde_bound(m->tree, &m->figures, n) : NULL;
+	if (m->has_bounds)
+		sonde_table_words(t, bound ? bound : "");
 }
 
 /* Other programs look for these columns in a table of regions: they come first, under these heads. */
@@ -196,7 +196,7 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 	size_t i;
 
 	choose_columns(m, fields);
-	m->hint_head = sonde_hint_head(m->tree, r);
+	m->has_bounds = sonde_report_has_bounds(m->tree, r);
 	sonde_table_column(&t, SONDE_STR("Region"), false, 0);
 	for (i = 0; i < m->nr_columns; i++) {
 		size_t place = place_of(m->columns[i]);
@@ -207,8 +207,8 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 			true, 0);
 	}
 	sonde_markdown__add_headline_columns(m, &t);
-	if (m->hint_head)
-		sonde_table_column(&t, sonde_str_from(m->hint_head), false, 0);
+	if (m->has_bounds)
+		sonde_table_column(&t, SONDE_STR("bound"), false, 0);
 	for (i = 0; i < l->nr; i++)
 		put_row(m, &t, r, SONDE_PART_INCLUSIVE, l->at[i]);
 	if (sonde_report_times(r) != SONDE_TIMES_HOST)
@@ -220,19 +220,32 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 		sonde_sink_printf(m->to, "\n%s\n", sonde_view_lacks(fields, m->options->view));
 }
 
-static int write_first(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
+/* What to change first. */
+static void write_findings(struct sonde_markdown *m)
 {
+	size_t i, nr = sonde_findings_shown(m->tree, m->options);
 	struct sonde_buf line = {0};
-	int rc = sonde_first_say(&line, m->tree, r, err);
 
-	if (line.n && rc == 0) {
-		sonde_sink_puts(m->to, "\n**First**: ");
+	if (nr)
+		sonde_sink_puts(m->to, "\n## What to change first\n\n");
+	for (i = 0; i < nr; i++) {
+		const struct sonde_finding *f = &m->tree->findings->at.at[i];
+
+		sonde_sink_printf(m->to, "%zu. **", i + 1);
+		sonde_escape_markdown(&m->to->buf, f->where);
+		sonde_sink_puts(m->to, "**: ");
+		sonde_escape_markdown(&m->to->buf, f->says);
+		sonde_sink_puts(m->to, "  \n   ");
+		sonde_finding_say_next(&line, m->tree->findings, f);
 		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
 		sonde_sink_puts(m->to, "\n");
+		sonde_buf_clear(&line);
 	}
+	sonde_findings_say_rest(&line, m->tree, m->options);
+	if (line.n)
+		sonde_sink_printf(m->to, "\n%s\n", line.p);
 	m->cell.failed |= line.failed;
 	sonde_buf_release(&line);
-	return rc;
 }
 
 /* The longest gaps, and what they are due to. */
@@ -317,11 +330,8 @@ static int write_report(struct sonde_markdown *m, const struct sonde_report *r, 
 		sonde_sink_printf(m->to, "\n%s\n", sonde_report_caution(r));
 	if (!r->is_aggregate && r->nr_scopes > 1)
 		write_folded(m, r);
-	if (r->nodes.nr) {
-		int rc = write_first(m, r, err);
-
-		return rc ? rc : write_regions(m, r, err);
-	}
+	if (r->nodes.nr)
+		return write_regions(m, r, err);
 	sonde_sink_puts(m->to,
 		r->nr_outside_kernels
 			? "\nNo NVTX range was open at any launch: nothing region-specific was "
@@ -452,8 +462,10 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 			t->cells->sampled.nr ? "~ sampled while the program ran, ± its 95 % interval \u00b7 " : "");
 		write_charts(&m);
 	}
-	if (rc == 0 && has_reports)
+	if (rc == 0 && has_reports) {
+		write_findings(&m);
 		rc = write_reports(&m, err);
+	}
 	if (rc == 0 && has_reports)
 		write_ranks(&m);
 	if (rc == 0)

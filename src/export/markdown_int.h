@@ -14,7 +14,7 @@ struct sonde_markdown {
 	/* The columns of the table of regions now made, and the head of its last one, NULL = none. */
 	const struct sonde_field *columns[64];
 	size_t nr_columns;
-	const char *hint_head;
+	bool has_bounds;
 	bool *is_named; /* by string: the kernels that were listed */
 };
 

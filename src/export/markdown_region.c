@@ -176,8 +176,6 @@ static void write_memory(struct sonde_markdown *m, const struct sonde_memory_use
 static void write_times(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
-	const char *bound = sonde_bound(n);
-
 	if (!isnan(n->times.busy_ns))
 		sonde_sink_printf(m->to,
 			"- GPU: busy %.4f ms on %" PRIu64 " %s, idle %.4f ms inside entries\n",
@@ -200,8 +198,6 @@ static void write_times(
 	if (!isnan(n->times.host_ns))
 		sonde_sink_printf(m->to, "%s%s\n", n->is_open ? "; " : "",
 			n->is_open ? sonde_open_words(m->tree) : "");
-	if (bound)
-		sonde_sink_printf(m->to, "- bound: %s\n", bound);
 }
 
 /* How long the entries took; a single entry says nothing that the times above do not. */
@@ -261,7 +257,7 @@ static void write_facts(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
 	const struct sonde_region *region = sonde_node_region(m->tree, n);
-	const char *limiter = sonde_limiter(m->tree, &m->figures);
+	const char *limiter = sonde_limiter(m->tree, &m->figures), *bound = sonde_bound(m->tree, &m->figures, n);
 	struct sonde_roofline roof = sonde_roofline_of(m->tree, &m->figures, n->time_ns);
 
 	sonde_sink_puts(m->to, "\n- id: ");
@@ -291,8 +287,10 @@ static void write_facts(
 		write_spread(m, n);
 	write_times(m, r, n);
 	write_entries(m, r, n);
-	if (limiter)
-		sonde_sink_printf(m->to, "- limiter: %s\n", limiter);
+	if (bound)
+		sonde_sink_printf(m->to, "- bound: %s\n", bound);
+	if (limiter && limiter != bound)
+		sonde_sink_printf(m->to, "- limiter of its kernels: %s\n", limiter);
 	write_occupancy(m);
 	write_roofline(m, &roof);
 	if (n->launches == 0)

@@ -282,7 +282,7 @@ static void put_row(struct sonde_db *d, const struct sonde_report *r, uint32_t n
 		SONDE_DB_ID(n->parent == SONDE_NONE ? 0 : o->region - node + n->parent),
 		SONDE_DB_INT(n->depth), SONDE_DB_TEXT(sonde_tree_str(d->tree, region->domain)),
 		SONDE_DB_WORD(sonde_region_kind_name(region->kind)),
-		SONDE_DB_WORD(sonde_limiter(d->tree, &d->figures)), SONDE_DB_WORD(sonde_bound(n)),
+		SONDE_DB_WORD(sonde_limiter(d->tree, &d->figures)), SONDE_DB_WORD(sonde_bound(d->tree, &d->figures, n)),
 		SONDE_DB_TEXT(sonde_slowest_rank(d->tree, r, n))};
 	struct sonde_db_value *row = sonde_malloc(sizeof(words) + sonde_nr_fields * sizeof(*row));
 	size_t i;

@@ -43,16 +43,15 @@ struct icicle {
 	double *left, *width, *next; /* by node, in pixels; `next`: where its next child goes */
 	uint32_t *row;
 	uint32_t nr_rows;
-	bool has_limiter;
+	uint32_t bounds; /* the words that boxes are coloured by, a bit each */
 };
 
-static const char *colour(const char *limiter)
+static const struct sonde_bound_word *look_of(const char *bound)
 {
-	if (!limiter)
-		return "#a9c5df";
-	return strcmp(limiter, "compute") == 0	? "#0072b2"
-	       : strcmp(limiter, "memory") == 0 ? "#e69f00"
-						: "#9aa0a6";
+	static const struct sonde_bound_word unknown = {"", "#a9c5df", false, SONDE_BOUND_OTHER};
+	size_t n = sonde_bound_number(bound);
+
+	return n < SONDE_NR_BOUNDS ? &sonde_bound_words[n] : &unknown;
 }
 
 /* A child may be more than its parent where values are negative or beyond all numbers. */
@@ -94,7 +93,7 @@ static void place_nodes(struct icicle *c)
 	c->nr_rows = c->report->nodes.nr ? deepest + 1 + nr_apart : 0;
 }
 
-static void write_box_text(struct icicle *c, size_t node, double y, const char *limiter)
+static void write_box_text(struct icicle *c, size_t node, double y, bool is_dark)
 {
 	size_t letters = c->width[node] > 8 ? (size_t)((c->width[node] - 8) / LETTER) : 0;
 	struct sonde_str label;
@@ -105,10 +104,10 @@ static void write_box_text(struct icicle *c, size_t node, double y, const char *
 	sonde_escape_terminal(
 		&c->text, sonde_node_label(c->tree, &c->report->nodes.at[node]), true);
 	label = sonde_width_cut(sonde_buf_view(&c->text), letters);
-	if (limiter && strcmp(limiter, "compute") == 0)
+	if (is_dark)
 		sonde_sink_puts(c->to, "<g fill=\"#ffffff\">");
 	put_text(c->to, c->left[node] + 4, y + 15, "start", label);
-	if (limiter && strcmp(limiter, "compute") == 0)
+	if (is_dark)
 		sonde_sink_puts(c->to, "</g>");
 }
 
@@ -116,32 +115,33 @@ static void write_box(struct icicle *c, size_t node)
 {
 	const struct sonde_node *n = &c->report->nodes.at[node];
 	double y = HEAD + c->row[node] * ROW;
-	const char *limiter;
+	const char *bound;
 
 	if (c->width[node] < LEAST || c->row[node] >= c->nr_rows)
 		return;
 	sonde_tree_values(c->tree, c->report, SONDE_PART_INCLUSIVE, (uint32_t)node, &c->figures);
-	limiter = sonde_limiter(c->tree, &c->figures);
-	c->has_limiter = c->has_limiter || limiter;
+	bound = sonde_bound(c->tree, &c->figures, n);
+	if (bound)
+		c->bounds |= UINT32_C(1) << sonde_bound_number(bound);
 	sonde_sink_printf(c->to, "<g><title>");
 	sonde_buf_clear(&c->text);
 	sonde_frame_name(&c->text, c->tree, n);
 	sonde_buf_puts(&c->text, ": ");
 	sonde_number_human(&c->text, c->weights.inclusive[node], c->weights.unit);
-	sonde_buf_puts(&c->text, limiter ? ", limiter: " : "");
-	sonde_buf_puts(&c->text, limiter ? limiter : "");
+	sonde_buf_puts(&c->text, bound ? ", bound: " : "");
+	sonde_buf_puts(&c->text, bound ? bound : "");
 	sonde_escape_xml(&c->to->buf, sonde_buf_view(&c->text));
 	sonde_sink_printf(c->to,
 		"</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%.0f\" fill=\"%s\" "
 		"stroke=\"#ffffff\" stroke-width=\"0.5\"/>",
-		c->left[node], y, c->width[node], ROW - 1, colour(limiter));
-	write_box_text(c, node, y, limiter);
+		c->left[node], y, c->width[node], ROW - 1, look_of(bound)->colour);
+	write_box_text(c, node, y, look_of(bound)->is_dark);
 	sonde_sink_puts(c->to, "</g>\n");
 }
 
 static void write_icicle_head(struct icicle *c)
 {
-	static const char *const limiters[] = {"compute", "memory", "latency"};
+	double x = WIDTH;
 	size_t i;
 
 	sonde_buf_clear(&c->text);
@@ -151,13 +151,14 @@ static void write_icicle_head(struct icicle *c)
 	sonde_number_human(&c->text, c->weights.total, c->weights.unit);
 	sonde_buf_puts(&c->text, " in all");
 	put_text(c->to, MARGIN, 24, "start", sonde_buf_view(&c->text));
-	for (i = 0; i < 3 && c->has_limiter; i++) {
-		double x = WIDTH - 240 + 80 * (double)i;
-
+	for (i = SONDE_NR_BOUNDS; i-- > 0;) {
+		if (!(c->bounds >> i & 1))
+			continue;
+		x -= 80;
 		sonde_sink_printf(c->to,
 			"<rect x=\"%.0f\" y=\"14\" width=\"11\" height=\"11\" fill=\"%s\"/>", x,
-			colour(limiters[i]));
-		put_text(c->to, x + 15, 24, "start", sonde_str_from(limiters[i]));
+			sonde_bound_words[i].colour);
+		put_text(c->to, x + 15, 24, "start", sonde_str_from(sonde_bound_words[i].word));
 	}
 }
 

@@ -3,8 +3,8 @@
 
 #include "base/escape.h"
 #include "export/rank_tables.h"
+#include "export/shown_findings.h"
 #include "export/text_int.h"
-#include "tree/first.h"
 #include "tree/idle.h"
 
 #include <string.h>
@@ -205,20 +205,33 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	return sonde_text__finish(x, &t, err);
 }
 
-/* The first thing to fix about idle time, and in the view of it the longest gaps. */
-static int write_idle(
-	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+/* What to change first, before the tables. */
+static void write_findings(struct sonde_text_export *x)
 {
+	size_t i, nr = sonde_findings_shown(x->tree, x->options);
 	struct sonde_buf line = {0};
-	int rc = x->options->view == SONDE_VIEW_IDLE ? put_gaps(x, r, err) : 0;
+	char number[24];
 
-	if ((x->options->view == SONDE_VIEW_COST || x->options->view == SONDE_VIEW_IDLE) && rc == 0)
-		rc = sonde_first_say(&line, x->tree, r, err);
-	if (line.n && rc == 0)
-		sonde_text__write_wrapped(x, "first: ", sonde_buf_view(&line));
+	if (nr)
+		sonde_sink_putc(x->to, '\n');
+	for (i = 0; i < nr; i++) {
+		const struct sonde_finding *f = &x->tree->findings->at.at[i];
+
+		snprintf(number, sizeof(number), "%zu. ", i + 1);
+		sonde_finding_say(&line, f);
+		sonde_text__write_wrapped(x, number, sonde_buf_view(&line));
+		sonde_buf_clear(&line);
+		sonde_finding_say_next(&line, x->tree->findings, f);
+		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+		sonde_text__write_wrapped(x, i < 9 ? "   " : "    ", sonde_buf_view(&line));
+		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
+		sonde_buf_clear(&line);
+	}
+	sonde_findings_say_rest(&line, x->tree, x->options);
+	if (line.n)
+		sonde_text__write_wrapped(x, "   ", sonde_buf_view(&line));
 	x->cell.failed |= line.failed;
 	sonde_buf_release(&line);
-	return rc;
 }
 
 /* Who is slow, a sentence each; nothing where nobody is. */
@@ -260,7 +273,7 @@ static int write_report(struct sonde_text_export *x, const struct sonde_report *
 
 		if (rc == 0 && x->options->lists_entries)
 			rc = sonde_text__write_entries(x, r, err);
-		return rc ? rc : write_idle(x, r, err);
+		return rc == 0 && x->options->view == SONDE_VIEW_IDLE ? put_gaps(x, r, err) : rc;
 	}
 	if (r->nr_flat_kernels == 0) {
 		sonde_sink_puts(x->to, "No launch to show.\n");
@@ -371,6 +384,7 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 		write_stragglers(&x);
 		write_coverage(&x, false);
 		write_coverage(&x, true);
+		write_findings(&x);
 	}
 	if (rc == 0 && (!sonde_selects_nothing(t) || sonde_has_regions(t))) {
 		rc = write_reports(&x, err);

@@ -33,7 +33,7 @@ struct sonde_text_export {
 	struct sonde_buf dropped;	      /* heads of columns there was no room for */
 	bool has[SONDE_NR_MARKS];     /* marks that were printed */
 	uint8_t marks[SONDE_NR_MARKS]; /* of the table now made: the metrics that have one, a bit each */
-	const char *hint_head; /* of the table now printed; NULL = none */
+	bool has_bounds; /* the table now printed has the column */
 	uint64_t fields;       /* of the table now printed, */
 	struct sonde_scale scales[64]; /* and how their times are printed, by field */
 	size_t width;

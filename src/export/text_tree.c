@@ -17,6 +17,7 @@ struct row {
 	double launches, time_ns;
 	uint8_t style;
 	bool has_share;
+	bool is_rest; /* it stands for several regions: no metrics */
 };
 
 static void put_number(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_field *f,
@@ -35,23 +36,16 @@ static void put_number(struct sonde_text_export *x, struct sonde_table *t, const
 	sonde_table_put(t, style);
 }
 
-static void put_hint_cell(
+static void put_bound_cell(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_node *n)
 {
-	static const struct {
-		const char *word;
-		uint8_t style;
-	} styles[] = {{"compute", SONDE_STYLE_COMPUTE}, {"gpu", SONDE_STYLE_COMPUTE},
-		{"memory", SONDE_STYLE_MEMORY}, {"copies", SONDE_STYLE_MEMORY}};
-	const char *word = n ? sonde_hint(x->tree, &x->figures, n) : NULL;
-	uint8_t style = word ? SONDE_STYLE_LATENCY : SONDE_STYLE_PLAIN;
-	size_t i;
+	static const uint8_t styles[] = {[SONDE_BOUND_COMPUTE] = SONDE_STYLE_COMPUTE,
+		[SONDE_BOUND_MEMORY] = SONDE_STYLE_MEMORY,
+		[SONDE_BOUND_OTHER] = SONDE_STYLE_LATENCY};
+	const char *word = n ? sonde_bound(x->tree, &x->figures, n) : NULL;
 
-	for (i = 0; word && i < sizeof(styles) / sizeof(*styles); i++)
-		if (strcmp(word, styles[i].word) == 0)
-			style = styles[i].style;
 	sonde_buf_puts(&t->cell, word ? word : "");
-	sonde_table_put(t, style);
+	sonde_table_put(t, word ? styles[sonde_bound_words[sonde_bound_number(word)].family] : SONDE_STYLE_PLAIN);
 }
 
 /*
@@ -95,8 +89,8 @@ static size_t put_columns(
 	}
 	first = t->columns.nr;
 	sonde_text__add_metric_columns(x, t);
-	if (x->hint_head)
-		sonde_table_column(t, sonde_str_from(x->hint_head), false, 4);
+	if (x->has_bounds)
+		sonde_table_column(t, SONDE_STR("bound"), false, 4);
 	return first;
 }
 
@@ -123,10 +117,12 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 		else if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
-	sonde_text__put_metric_cells(
-		x, t, row->style, (row->node ? row->node->time_ns : row->time_ns) > 0);
-	if (x->hint_head)
-		put_hint_cell(x, t, row->node);
+	for (i = 0; row->is_rest && i < x->tree->nr_headline; i++)
+		sonde_table_put(t, row->style);
+	if (!row->is_rest)
+		sonde_text__put_metric_cells(x, t, row->style, (row->node ? row->node->time_ns : row->time_ns) > 0);
+	if (x->has_bounds)
+		put_bound_cell(x, t, row->node);
 }
 
 /*
@@ -219,7 +215,7 @@ static void put_kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 
 	for (i = n->first_kernel; i < n->first_kernel + nr_listed(x, n); i++) {
 		const struct sonde_kernel *k = &r->kernels.at[i];
-		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true};
+		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true, false};
 
 		put_indent(t, n->depth + 1, lines, step, bullet);
 		nr_dim = t->cell.n;
@@ -279,6 +275,24 @@ static void find_scales(
 	}
 }
 
+struct branch {
+	uint32_t depth;
+	unsigned step;
+	uint64_t lines;
+};
+
+/* One row for siblings that are small, or have no GPU work. */
+static void put_rest(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
+	const struct sonde_listed_rest *rest, struct branch at)
+{
+	struct row row = {r, NULL, (double)rest->launches, rest->time_ns, SONDE_STYLE_DIM, true, true};
+
+	put_indent(t, at.depth, at.lines, at.step, NULL);
+	sonde_buf_printf(&t->cell, "%zu more: --all", rest->nr);
+	sonde_table_put(t, SONDE_STYLE_DIM);
+	put_cells(x, t, &row);
+}
+
 static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
 	const struct sonde_listing *l, const uint64_t *lines)
 {
@@ -287,8 +301,12 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 
 	for (i = 0; i < l->nr; i++) {
 		const struct sonde_node *n = &r->nodes.at[l->at[i]];
-		struct row row = {r, n, 0, 0, SONDE_STYLE_PLAIN, true};
+		struct row row = {r, n, 0, 0, SONDE_STYLE_PLAIN, true, false};
 
+		if (l->rest && l->rest[i].nr) {
+			put_rest(x, t, r, &l->rest[i], (struct branch){n->depth, step, lines[i]});
+			continue;
+		}
 		put_name(x, t, n, lines[i], step);
 		sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, l->at[i], &x->figures);
 		put_cells(x, t, &row);
@@ -296,11 +314,11 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 	}
 	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* there is nothing to add up */
 		put_special_row(x, t, "total in regions", SONDE_PART_TOTAL,
-			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true});
+			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true, false});
 	if (r->outside_launches)
 		put_special_row(x, t, "(outside any range)", SONDE_PART_OUTSIDE,
 			(struct row){r, NULL, (double)r->outside_launches, r->outside_time_ns, 0,
-				false});
+				false, false});
 }
 
 int sonde_text__write_tree(
@@ -311,14 +329,15 @@ int sonde_text__write_tree(
 	struct sonde_listing l;
 	uint64_t *lines;
 	size_t first;
-	int rc = sonde_listing_build(&l, x->tree, r, x->options, err);
+	int rc = x->options->shows_all ? sonde_listing_build(&l, x->tree, r, x->options, err)
+				       : sonde_listing_build_brief(&l, x->tree, r, x->options, err);
 
 	if (rc)
 		return rc;
 	lines = sonde_calloc(l.nr + 1, sizeof(*lines));
 	if (lines) {
 		x->fields = sonde_fields_in_table(r, x->options->view);
-		x->hint_head = sonde_hint_head(x->tree, r);
+		x->has_bounds = sonde_report_has_bounds(x->tree, r);
 		find_scales(x, r, &l);
 		find_lines(lines, &l, r);
 		first = put_columns(x, &t, r);

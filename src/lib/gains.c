@@ -1,6 +1,6 @@
 /*
- * What the fixes of findings would gain: the capture is read once more, and replayed with the change of each. Their order stays:
- * a change may gain more than the finding is about. To fuse all kernels of a step removes its launches too, whatever they wait for.
+ * What the fixes of findings would gain: the capture is read once more, and replayed with the change of each. A change may gain more than
+ * the finding is about (to fuse all kernels of a step removes its launches too): the order counts no more than what is at stake.
  */
 #include "lib/pipeline.h"
 #include "lib/whatif.h"
@@ -32,7 +32,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 		return 0;
 	source.step = sonde_arena_z(&p->arena, p->cells->regions.at[step->region].id);
 	for (i = 0; i < f->at.nr && nr < MOST_ASKED; i++) {
-		if (!f->at.at[i].change.n)
+		if (!f->at.at[i].is_in_step || !f->at.at[i].change.n)
 			continue;
 		asked[nr] = &f->at.at[i];
 		changes[nr] = sonde_arena_z(&p->arena, f->at.at[i].change);
@@ -47,5 +47,6 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	for (i = 0; i < nr; i++)
 		sonde_finding_set_gain(f, asked[i], (const double[3]){gains[i].ns_per_step, gains[i].low_ns, gains[i].high_ns},
 			sonde_str_from(gains[i].why));
+	sonde_findings_rank(f);
 	return 0;
 }

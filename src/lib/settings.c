@@ -192,6 +192,21 @@ static int read_folders(
 	return 0;
 }
 
+static int read_findings(struct sonde_export_options *o, struct sonde_str word, struct sonde_err *err)
+{
+	uint64_t n = 0;
+
+	o->no_findings = sonde_str_is(word, "none") || sonde_str_is(word, "0");
+	o->max_findings = SONDE_NO_LIMIT;
+	if (o->no_findings || sonde_str_is(word, "all"))
+		return 0;
+	if (!sonde_str_u64(word, &n))
+		return sonde_err_set(err, SONDE_ERR_USAGE, "report.findings must be all, none or a number, not '%.*s'",
+			SONDE_STR_ARG(word));
+	o->max_findings = n;
+	return 0;
+}
+
 int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	enum sonde_stand_in when, struct sonde_err *err)
 {
@@ -211,6 +226,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->has_gains = sonde_str_is(hydra_config_str(c, "report.whatif"), "on");
 	s->fold.choice.no_aggregate = !hydra_config_bool(c, "report.aggregate");
 	s->options.view = view_named(hydra_config_str(c, "report.view"));
+	s->options.shows_all = hydra_config_bool(c, "report.all");
 	s->options.lists_entries = hydra_config_bool(c, "report.entries");
 	s->options.is_flat = hydra_config_bool(c, "report.flat");
 	s->options.full_names = hydra_config_bool(c, "report.full_names");
@@ -221,6 +237,8 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->options.max_regions = limit_of(hydra_config_int(c, "report.max_regions"));
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
 	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));
+	if (rc == 0)
+		rc = read_findings(&s->options, hydra_config_str(c, "report.findings"), err);
 	return rc ? rc : read_folders(&s->options, hydra_config_str(c, "report.folders"), err);
 }
 

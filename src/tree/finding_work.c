@@ -20,6 +20,7 @@
 #define LEAST_STAKE   0.25 /* of a kernel's time: a busy part can be asked for less */
 #define FEW_WARPS_PCT 30
 #define FEW_SMS_PCT   60
+#define LONG_NAME     60 /* bytes; longer ones are cut: it is a sentence */
 #define EVEN	      1.1 /* max ÷ mean of ranks: below that they are alike */
 
 #define TIMES "sum of its launches"
@@ -143,12 +144,16 @@ static void add_tiny(struct sonde_finder *x)
 /* --- one kernel --------------------------------------------------------------------------------- */
 
 /* Why neither the SMs nor the memory are busy, as far as counters tell. */
-static enum sonde_cause latency_cause(const struct sonde_finder *x)
+static enum sonde_cause latency_cause(const struct sonde_finder *x, uint64_t calls)
 {
 	double waves = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_WAVES);
 	double active = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_SM_ACTIVE);
 	double warps = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_OCCUPANCY);
+	uint32_t grid = sonde_tree_column(x->t, SONDE_METRIC_GRID);
+	double blocks = grid == SONDE_NONE ? NAN : x->figures.at[grid].v / (double)calls; /* the figure is a sum */
 
+	if (isnan(waves) && blocks < x->nr_sms)
+		return SONDE_CAUSE_WAVES; /* some SMs have no block at all */
 	if (waves < 1 || (isnan(waves) && active < FEW_SMS_PCT))
 		return SONDE_CAUSE_WAVES;
 	return warps < FEW_WARPS_PCT ? SONDE_CAUSE_OCCUPANCY : SONDE_CAUSE_LATENCY;
@@ -203,10 +208,14 @@ static uint32_t descend_to_kernel(const struct sonde_finder *x, uint32_t node, u
 
 static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const struct sonde_limiter *limit)
 {
+	struct sonde_str name = sonde_tree_short_name(x->t, f->kernel);
+	size_t nr = name.n > LONG_NAME ? LONG_NAME : name.n;
 	struct sonde_buf line = {0};
 
-	sonde_buf_str(&line, sonde_tree_short_name(x->t, f->kernel));
-	sonde_buf_puts(&line, " takes ");
+	while (nr < name.n && nr && (name.p[nr] & 0xc0) == 0x80)
+		nr--;
+	sonde_buf_str(&line, (struct sonde_str){name.p, nr});
+	sonde_buf_puts(&line, nr < name.n ? "... takes " : " takes ");
 	sonde_finder__say_cost(x, &line, f);
 	if (!limit->word)
 		sonde_buf_puts(&line, "; what limits it is not known");
@@ -231,8 +240,8 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 	limit = sonde_limiter_find(x->t, &x->figures);
 	cause = sonde_cause_of_limiter(limit.word);
 	if (cause == SONDE_CAUSE_LATENCY)
-		cause = latency_cause(x);
-	if (cause == SONDE_CAUSE_UNLIMITED && !is_longest)
+		cause = latency_cause(x, x->r->kernels.at[row].calls);
+	if (cause == SONDE_CAUSE_UNLIMITED && (!is_longest || x->r->kernels.at[row].time_ns < LEAST_KERNEL * x->run_ns))
 		return; /* one such sentence is enough */
 	f = sonde_finder__add(x, cause, node, x->r->kernels.at[row].time_ns);
 	if (!f)

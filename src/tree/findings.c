@@ -5,6 +5,7 @@
 #include "tree/findings_int.h"
 
 #include "base/alloc.h"
+#include "catalogue/attributes.h"
 #include "tree/judge.h"
 #include "tree/tree_int.h"
 
@@ -161,11 +162,16 @@ static void complete(struct sonde_finder *x, struct sonde_finding *f)
 	f->action = sonde_str_from(x->is_torch && row->torch ? row->torch : row->action);
 	sonde_cause_fill(&line, row->next, id, kernel);
 	f->next = keep(x, &line);
-	if (row->change) {
+	/* What a region does on the GPU stays, whatever its host does: only a region without work can be left out. */
+	if (row->change && (strncmp(row->change, "remove:", 7) != 0 || !x->r->nodes.at[f->node].launches)) {
 		sonde_cause_fill(&line, row->change, id, kernel);
 		f->change = keep(x, &line);
 	}
-	f->gain_from = SONDE_STR("nothing was replayed");
+	if (f->change.n)
+		sonde_buf_printf(&line, "`sonde whatif RUN %.*s` may tell", SONDE_STR_ARG(f->change));
+	else
+		sonde_buf_puts(&line, "no such change can be replayed");
+	f->gain_from = keep(x, &line);
 	sonde_buf_release(&line);
 }
 
@@ -173,7 +179,10 @@ static void complete(struct sonde_finder *x, struct sonde_finding *f)
 
 static double rank_value(const struct sonde_findings *f, const struct sonde_finding *a)
 {
-	return isnan(a->gain_ns) ? a->stake_ns : a->gain_ns * (double)f->nr_entries;
+	double gain = a->gain_ns * (double)f->nr_entries;
+
+	/* A change may gain more than the finding is about, and a kernel at its roofline is a dream: no more than the stake counts. */
+	return fmin(gain, a->stake_ns); /* of a NaN and a number: the number */
 }
 
 static int compare_findings(const void *pa, const void *pb, void *context)
@@ -217,8 +226,9 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		sonde_buf_printf(out, "not known: %.*s", SONDE_STR_ARG(of->gain_from));
 		return;
 	}
-	sonde_buf_printf(out, "saves %.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s", of->gain_ns / 1e6, of->gain_low_ns / 1e6,
-		of->gain_high_ns / 1e6, whole / 1e6, 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from));
+	sonde_buf_printf(out, "saves %.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s (%.*s)", of->gain_ns / 1e6, of->gain_low_ns / 1e6,
+		of->gain_high_ns / 1e6, whole / 1e6, 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from),
+		SONDE_STR_ARG(of->change));
 }
 
 /* --- which regions are looked at -------------------------------------------------------------------------- */
@@ -423,6 +433,7 @@ int sonde_findings_build(struct sonde_findings **out, const struct sonde_tree *t
 	*out = NULL;
 	if (!r)
 		return 0;
+	x.nr_sms = t->cells->devices.nr ? sonde_device_attribute(&t->cells->devices.at[0], SONDE_ATTR_SMS) : NAN;
 	x.often = OFTEN * (uint64_t)(r->is_aggregate && r->nr_scopes ? r->nr_scopes : 1);
 	x.out = sonde_calloc(1, sizeof(*x.out));
 	if (!x.out)

@@ -17,6 +17,7 @@ struct sonde_finder {
 	const struct sonde_report *r;
 	struct sonde_figures figures;
 	bool is_torch;
+	double nr_sms; /* of the first device; NaN = not known */
 	bool failed;	    /* memory is short */
 	uint64_t often;	    /* entries from which on a region is repeated */
 	double run_ns;	    /* what shares beside the step are of */

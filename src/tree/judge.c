@@ -30,7 +30,8 @@ double sonde_figure_of(
 
 const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS] = {
 	SONDE_ROLE_ISSUE, SONDE_ROLE_TENSOR, SONDE_ROLE_FMA, SONDE_ROLE_ALU, SONDE_ROLE_FP64};
-const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {SONDE_ROLE_L2, SONDE_ROLE_L1};
+const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {
+	SONDE_ROLE_L2, SONDE_ROLE_L1, SONDE_ROLE_SHARED};
 
 /* Takes a part of the SMs or the memory where it is busier than those before it. */
 static void take_part(struct sonde_limiter *most, const struct sonde_figures *f, uint32_t column, const char *word)
@@ -75,15 +76,16 @@ static struct side find_sm(const struct sonde_tree *t, const struct sonde_figure
 /* The caches alone do not tell how busy DRAM was: without SONDE_ROLE_MEMORY nothing is known. */
 static struct side find_memory(const struct sonde_tree *t, const struct sonde_figures *f)
 {
+	static const char *const words[SONDE_NR_MEMORY_PARTS] = {"l2", "l1", "shared"};
 	struct sonde_limiter part = {.is_memory = true, .pct = NAN, .column = SONDE_NONE};
+	size_t i;
 	uint32_t whole = column_of(t, f, SONDE_ROLE_MEMORY, 0), dram = column_of(t, f, SONDE_ROLE_MEMORY, 1);
 
 	if (whole == SONDE_NONE)
 		return (struct side){part, NAN};
 	take_part(&part, f, dram, "dram");
-	take_part(&part, f, column_of(t, f, SONDE_ROLE_L2, 0), "l2");
-	take_part(&part, f, column_of(t, f, SONDE_ROLE_L1, 0), "l1");
-	take_part(&part, f, column_of(t, f, SONDE_ROLE_SHARED, 0), "shared");
+	for (i = 0; i < SONDE_NR_MEMORY_PARTS; i++)
+		take_part(&part, f, column_of(t, f, sonde_memory_parts[i], 0), words[i]);
 	return find_side(f, whole == dram ? SONDE_NONE : whole, "memory", part);
 }
 
@@ -102,35 +104,65 @@ struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct
 
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f)
 {
-	struct sonde_limiter l = sonde_limiter_find(t, f);
-
-	if (!l.word || strcmp(l.word, "latency") == 0)
-		return l.word;
-	return l.is_memory ? "memory" : "compute";
+	return sonde_limiter_find(t, f).word;
 }
 
-const char *sonde_bound(const struct sonde_node *n)
+/* Whom the region waited for: CPU, GPU, or something between; NULL without launches or without either time. */
+static const char *whom(const struct sonde_node *n)
 {
 	double used = n->times.busy_ns / n->times.host_ns;
 
 	if (!n->launches || isnan(used) || !(n->times.host_ns > 0))
 		return NULL;
 	if (used >= SONDE_GPU_BOUND)
-		return n->copy_ns > n->time_ns / 2 ? "copies" : "gpu";
+		return "gpu";
 	if (used > SONDE_CPU_BOUND)
 		return "mixed";
 	return n->times.cpu_ns < n->times.host_ns / 2 ? "waiting" : "cpu";
 }
 
-const char *sonde_hint(
-	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n)
+const char *sonde_bound(const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n)
 {
-	const char *limiter = sonde_limiter(t, f), *bound = sonde_bound(n);
+	const char *limiter = sonde_limiter(t, f), *waited = whom(n);
 
-	/* The limiter of kernels matters where the host waits for the GPU. */
-	return limiter && (!bound || strcmp(bound, "gpu") == 0 || strcmp(bound, "mixed") == 0)
-		       ? limiter
-		       : bound;
+	if (waited && (strcmp(waited, "cpu") == 0 || strcmp(waited, "waiting") == 0))
+		return waited;
+	if (waited && n->copy_ns > n->time_ns / 2)
+		return "copies";
+	if (waited && n->times.comm_ns > n->time_ns / 2)
+		return "comm";
+	return limiter ? limiter : waited;
+}
+
+const struct sonde_bound_word sonde_bound_words[SONDE_NR_BOUNDS] = {
+	{"gpu", "#56b4e9", false, SONDE_BOUND_COMPUTE},
+	{"copies", "#cc79a7", false, SONDE_BOUND_MEMORY},
+	{"comm", "#009e73", true, SONDE_BOUND_OTHER},
+	{"cpu", "#f0e442", false, SONDE_BOUND_OTHER},
+	{"waiting", "#b8a5d6", false, SONDE_BOUND_OTHER},
+	{"mixed", "#c9dcea", false, SONDE_BOUND_OTHER},
+	{"dram", "#e69f00", false, SONDE_BOUND_MEMORY},
+	{"l2", "#f2c14e", false, SONDE_BOUND_MEMORY},
+	{"l1", "#d55e00", false, SONDE_BOUND_MEMORY},
+	{"shared", "#a84300", true, SONDE_BOUND_MEMORY},
+	{"memory", "#e69f00", false, SONDE_BOUND_MEMORY},
+	{"tensor", "#00456e", true, SONDE_BOUND_COMPUTE},
+	{"fma", "#3b6fb6", true, SONDE_BOUND_COMPUTE},
+	{"alu", "#5f8fc9", false, SONDE_BOUND_COMPUTE},
+	{"fp64", "#7a5ea8", true, SONDE_BOUND_COMPUTE},
+	{"issue", "#8fb9d8", false, SONDE_BOUND_COMPUTE},
+	{"compute", "#0072b2", true, SONDE_BOUND_COMPUTE},
+	{"latency", "#9aa0a6", false, SONDE_BOUND_OTHER},
+};
+
+size_t sonde_bound_number(const char *word)
+{
+	size_t i;
+
+	for (i = 0; word && i < SONDE_NR_BOUNDS; i++)
+		if (strcmp(sonde_bound_words[i].word, word) == 0)
+			return i;
+	return SONDE_NR_BOUNDS;
 }
 
 enum sonde_report_times sonde_report_times(const struct sonde_report *r)
@@ -153,11 +185,9 @@ static bool has_limiter(const struct sonde_tree *t)
 	       sonde_tree_role(t, SONDE_ROLE_MEMORY) != SONDE_NONE;
 }
 
-const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r)
+bool sonde_report_has_bounds(const struct sonde_tree *t, const struct sonde_report *r)
 {
-	if (has_limiter(t))
-		return "limiter";
-	return sonde_report_times(r) == SONDE_TIMES_GPU ? "bound" : NULL;
+	return has_limiter(t) || sonde_report_times(r) == SONDE_TIMES_GPU;
 }
 
 /* Sums over scopes: a scope without times makes the sum unknown. */

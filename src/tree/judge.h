@@ -26,26 +26,36 @@ struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
 /* Where parts were sampled and no throughput: the SMs, and the memory beside its role, are as busy as the busiest part. */
 #define SONDE_NR_SM_PARTS 5
-#define SONDE_NR_MEMORY_PARTS 2
+#define SONDE_NR_MEMORY_PARTS 3
 extern const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS];
 extern const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS];
 
 /*
- * CPU or GPU: which of the two the region waited for, by what share of the host's
- * time in it the GPU was busy with it. SONDE_GPU_BOUND and more: "gpu", or
- * "copies" when most of the GPU's time is copies. SONDE_CPU_BOUND and less: "cpu", or
- * "waiting" when its threads did not run for most of the time. Else "mixed".
- * NULL without launches or without either time.
+ * The bound: one word for what a region waits for, the same in every format. The share of the host's
+ * time in it in which the GPU was busy with it decides. SONDE_GPU_BOUND and more: the GPU is what is waited for, and the word
+ * is the limiter of its kernels, "gpu" where that is not known, "copies" or "comm" where these are most of the GPU's time.
+ * SONDE_CPU_BOUND and less: "cpu", or "waiting" when its threads did not run for most of the time. Between: the limiter, or
+ * "mixed". Without times of the host it is the limiter; NULL without launches or where nothing is known.
+ * The figures are the region's inclusive ones.
  */
 #define SONDE_GPU_BOUND 0.8
 #define SONDE_CPU_BOUND 0.5
-const char *sonde_bound(const struct sonde_node *n);
+const char *sonde_bound(const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n);
+/* Whether some row may have one. */
+bool sonde_report_has_bounds(const struct sonde_tree *t, const struct sonde_report *r);
 
-/* The word of the last column: the limiter where counters show it, else the bound. */
-const char *sonde_hint(
-	const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n);
-/* Its head; NULL when no row can have one. */
-const char *sonde_hint_head(const struct sonde_tree *t, const struct sonde_report *r);
+/* The words that bounds and limiters are made of, with their colours in charts. */
+enum sonde_bound_family { SONDE_BOUND_COMPUTE, SONDE_BOUND_MEMORY, SONDE_BOUND_OTHER };
+struct sonde_bound_word {
+	const char *word;
+	const char *colour; /* "#0072b2" */
+	bool is_dark;	    /* letters on it are white */
+	uint8_t family;	    /* enum sonde_bound_family */
+};
+#define SONDE_NR_BOUNDS 18
+extern const struct sonde_bound_word sonde_bound_words[SONDE_NR_BOUNDS];
+/* Its number in the list; SONDE_NR_BOUNDS for NULL. */
+size_t sonde_bound_number(const char *word);
 
 enum sonde_report_times { SONDE_TIMES_NONE, SONDE_TIMES_HOST, SONDE_TIMES_GPU };
 /* Which timestamps a report's regions have. */

@@ -11,7 +11,6 @@
  *   judge.c       limiter, bound, coverage
  *   idle.c        the longest gaps, and what they are due to
  *   findings.c    what to change first (findings_int.h has a map)
- *   first.c       the same in a sentence
  *   tree.c        the build itself, its notes, short names of kernels
  */
 #ifndef SONDE_TREE_TREE_INT_H

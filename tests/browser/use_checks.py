@@ -5,6 +5,20 @@ from make_names import HOSTILE
 from checks import ROWS, clean, folder, near, page_of, report_of
 
 
+def findings_lead_to_their_regions():
+    want = report_of("train")["findings"]
+    with page_of("train") as page:
+        page.settle()
+        assert page.js("document.querySelectorAll('#findings li').length") == min(3, len(want))
+        assert want[0]["says"] in page.js("document.querySelector('#findings li').textContent")
+        page.js("document.querySelector('#findings button.link').click()")
+        assert page.js("data.regions[state.region].id") == want[0]["region"]
+        if len(want) > 3:
+            page.click("#more-findings")
+        assert page.js("document.querySelectorAll('#findings li').length") == len(want)
+        clean(page)
+
+
 def a_click_on_a_head_sorts_siblings_and_a_third_one_restores_the_order():
     with page_of("h200_transformer") as page:
         order = [r["id"] for r in page.js(ROWS)]
@@ -207,7 +221,7 @@ def points_of_the_roofline_are_linked_with_the_selection():
         assert page.js("document.querySelectorAll('.dot.selected').length") == 1
         assert page.js("document.getElementById('selected').textContent") == "decode"
         fill = page.js(f"byId('dot{node}').getAttribute('fill')")
-        page.js("change({colour: 'limiter'})")
+        page.js("change({colour: 'depth'})")
         assert page.js(f"byId('dot{node}').getAttribute('fill')") != fill
         clean(page)
 

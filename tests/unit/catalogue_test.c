@@ -52,7 +52,7 @@ static void test_metrics__a_role_is_played_by_the_best_there_is(void **state)
 	made_metric(&m, "dram__throughput.avg.pct_of_peak_sustained_elapsed", 70);
 	out = exported(&m, sonde_export_text, NULL);
 	assert_non_null(strstr(out.p, "DRAM %"));
-	assert_non_null(strstr(out.p, "memory"));
+	assert_non_null(strstr(out.p, "dram"));
 	sonde_buf_release(&out);
 	made_metric(&m, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 45);
 	out = exported(&m, sonde_export_text, NULL);

@@ -529,6 +529,13 @@ static bool is_first(const struct sonde_tree *t, const char *name, const struct 
 		  (!of->kernel || sonde_str_is(sonde_tree_str(t, first->kernel), of->kernel));
 	size_t i;
 
+	for (i = 0; f && f->step != SONDE_NONE && i < f->at.nr; i++) { /* regions of the step cost time of the step */
+		uint32_t node = f->at.at[i].node;
+
+		while (node != SONDE_NONE && node != f->step)
+			node = f->report->nodes.at[node].parent;
+		assert_true(node == SONDE_NONE || f->at.at[i].is_in_step);
+	}
 	if (ok)
 		return true;
 	print_error("%s: %s in %s is expected, not\n", name, of->cause, of->where);
@@ -714,7 +721,7 @@ static void test_findings__the_user_may_choose_the_step(void **state)
 static void test_findings__gains_rank_before_costs(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
-	const double gain[3] = {9e6, 8e6, 10e6};
+	const double gain[3] = {9e4, 8e4, 10e4};
 	struct sonde_buf words = {0};
 	struct sonde_findings *f;
 	struct program p;
@@ -724,11 +731,12 @@ static void test_findings__gains_rank_before_costs(void **state)
 	f = p.run.t->findings;
 	assert_true(f->at.nr >= 2);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_BETWEEN);
-	sonde_finding_set_gain(f, &f->at.at[1], gain, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], gain, SONDE_STR("replayed"));
 	sonde_findings_rank(f);
-	near(f->at.at[0].gain_ns, 9e6);
-	sonde_finding_say_gain(&words, f, &f->at.at[0]);
-	assert_non_null(strstr(words.p, "saves 9.000 ms (8.000 to 10.000)"));
+	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_LAUNCH);
+	near(f->at.at[1].gain_ns, 9e4);
+	sonde_finding_say_gain(&words, f, &f->at.at[1]);
+	assert_non_null(strstr(words.p, "saves 0.090 ms (0.080 to 0.100)"));
 	sonde_buf_release(&words);
 	done(&p);
 }

@@ -46,7 +46,7 @@ static void test_sampled__limiter_and_roofline_follow_from_the_figures(void **st
 	fold_program(&run, &p);
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), TENSOR_PCT), 10);
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), L1_PCT), 70);
-	assert_string_equal(sonde_limiter(run.t, &run.f), "memory"); /* 24 % of DRAM's peak, 32 % issue slots */
+	assert_string_equal(sonde_limiter(run.t, &run.f), "l1"); /* 70 %, with 24 % of DRAM's peak and 32 % of the issue slots */
 	point = sonde_roofline_of(run.t, &run.f, 2 * 8000 * NR_STEPS);
 	assert_true(point.is_of_pipes);
 	assert_string_equal(sonde_roofline_sign(&point), "~");

@@ -2,15 +2,10 @@
 
 const CIVIDIS = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120], [165, 156, 116],
 	[195, 179, 105], [225, 204, 85], [254, 232, 56]];
-const LIMITERS = {
-	c: ["#0072b2", "compute"], m: ["#e69f00", "memory"], l: ["#9aa0a6", "latency"], "-": ["#cfd3d6", "unknown"],
-};
-const BOUNDS = {
-	g: ["#0072b2", "gpu"], o: ["#cc79a7", "copies"], c: ["#e69f00", "cpu"], w: ["#9aa0a6", "waiting"], m: ["#56b4e9", "mixed"],
-	"-": ["#cfd3d6", "unknown"],
-};
-/* What a region may be called, by the report's list of letters. */
-const WORDS = {limiter: LIMITERS, bound: BOUNDS};
+/* What a region may be called, by letter: [colour, word]. The words and colours are those of the charts in SVG. */
+const NO_WORD = ["#cfd3d6", "unknown"];
+const LETTERS = Object.fromEntries([...data.words.map((w, i) => ["abcdefghijklmnopqr"[i], [w.colour, w.word, w.family]]), ["-", NO_WORD]]);
+const WORDS = {bound: LETTERS, limiter: LETTERS};
 const DEPTHS = ["#8fb3d6", "#a9c5df", "#bdd2e6", "#9dbcd9", "#b3cce3"];
 
 function ramp(share) {
@@ -59,7 +54,7 @@ function colourOf(report, node) {
 		return WORDS[state.colour][report[state.colour][node]][0];
 	if (state.colour[0] === "m") {
 		const f = figure(report, node, Number(state.colour.slice(1)), false);
-		return isNumber(f.v) ? ramp(f.v / state.top) : LIMITERS["-"][0];
+		return isNumber(f.v) ? ramp(f.v / state.top) : NO_WORD[0];
 	}
 	return DEPTHS[report.depth[node] % DEPTHS.length];
 }

@@ -37,18 +37,9 @@ function wordColumn(key, title) {
 	};
 }
 
-/* The last column of the terminal's table: what limits the kernels matters where the GPU is what is waited for. */
-function hintColumn() {
-	const limiter = wordColumn("limiter"), bound = wordColumn("bound");
-	return {
-		key: "hint", head: tells("bound") ? "bound" : "limiter", title: "whom the region waited for, or what limits its kernels where that is the GPU", form: "word",
-		get: (report, node) => "-gm".includes(report.bound[node]) && report.limiter[node] !== "-" ? limiter.get(report, node) : bound.get(report, node),
-	};
-}
-
 const allColumns = [
-	...data.fields.map(fieldColumn), hintColumn(), wordColumn("limiter", "what holds the region back (inclusive)"),
-	wordColumn("bound", "whom the region waited for: the GPU, copies, the CPU, or something else"), ...data.region_columns.map(metricColumn),
+	...data.fields.map(fieldColumn), wordColumn("bound", "what the region waits for: the CPU, copies, or what limits its kernels"),
+	wordColumn("limiter", "what limits its kernels, whoever is waited for (inclusive)"), ...data.region_columns.map(metricColumn),
 ];
 const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
 
@@ -76,8 +67,8 @@ function defaultColumns() {
 	for (const column of data.headline)
 		if (slotOf.has(column))
 			keys.push("m" + column);
-	if (tells("limiter") || tells("bound"))
-		keys.push("hint");
+	if (tells("bound"))
+		keys.push("bound");
 	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 

@@ -71,19 +71,39 @@ function drawHeader() {
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
 		...(data.ranks ? data.ranks.slow.slice(0, 3) : []).map((line, i) => el("p.slow", {}, el("b", {}, i ? "Also: " : "Slow: "), seen(line))),
 		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));
-	top.append(el("p", {id: "first"}));
-	drawAdvice();
-	listenTo(["report"], drawAdvice);
+	drawFindings(top);
 	if (data.notes.length)
 		top.append(el("details.notes.small", {}, el("summary", {}, data.notes.length === 1 ? "One note on these figures" : data.notes.length + " notes on these figures"),
 			el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));
 }
 
-/* What to fix first, of the scope at hand. */
-function drawAdvice() {
-	const line = state.report && state.report.first;
-	byId("first").hidden = !line;
-	byId("first").replaceChildren(...line ? [el("b", {}, "First: "), seen(line)] : []);
+const FEW_FINDINGS = 3;
+
+/* A finding as a card: where it is leads to the region. */
+function findingCard(f, i) {
+	const where = f.region >= 0 ? el("button.link", {type: "button", onclick: () => change({region: f.region})}, seen(f.where)) : el("b", {}, seen(f.where));
+	return el("li.card", {}, el("div.row.between", {}, el("h3", {}, i + 1 + ". ", where), el("b.pct", {}, Math.round(f.pct) + " %")),
+		el("p", {}, seen(f.says)), el("p", {}, el("b", {}, "Do: "), seen(f.do)), el("p.soft", {}, el("b", {}, "Gain: "), seen(f.gain)),
+		el("p.soft", {}, el("b", {}, "More: "), el("code", {}, seen(f.next))));
+}
+
+/* What to change first; the rest of the list on demand. */
+function drawFindings(top) {
+	const all = data.findings || [];
+	if (!all.length)
+		return;
+	const list = el("ol", {id: "findings", "aria-label": "What to change first"});
+	const fill = (nr) => list.replaceChildren(...all.slice(0, nr).map(findingCard));
+	fill(FEW_FINDINGS);
+	top.append(list);
+	if (all.length > FEW_FINDINGS) {
+		const more = el("button", {type: "button", id: "more-findings"}, "show all " + all.length + " findings");
+		more.addEventListener("click", () => {
+			fill(all.length);
+			more.remove();
+		});
+		top.append(more);
+	}
 }
 
 function pair(list, key, value) {

@@ -28,36 +28,39 @@ function amounts(report, node) {
 	const known = (columns) => columns.map((column) => figure(report, node, column, false)).filter((f) => isNumber(f.v));
 	const busiest = (list) => list.sort((a, b) => b.v - a.v)[0];
 	const {roles} = data, sm = known(roles.sm)[0], memory = known(roles.memory)[0];
-	const both = sm ? [sm, memory] : [busiest(known(roles.sm_parts)), memory && busiest([memory, ...known(roles.memory_parts)])];
+	const both = [sm || busiest(known(roles.sm_parts)), memory && busiest([memory, ...known(roles.memory_parts)])];
 	return both.map((f) => f ? f.mark + f.v.toFixed(1) + " %" : "unknown");
 }
 
 /* The limiter in words. */
 function verdict(report, node) {
-	const letter = node < report.nr ? report.limiter[node] : "-";
-	const [sm, memory] = amounts(report, node);
+	const [colour, word, family] = LETTERS[node < report.nr ? report.limiter[node] : "-"];
+	const [sm, memory] = amounts(report, node), which = word === family ? "" : " (" + word + ")";
 	const words = {
-		c: "Its kernels are limited by compute: the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
-		m: "Its kernels are limited by memory: the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
-		l: "Its kernels are limited by latency: neither the multiprocessors (" + sm + ") nor the memory system (" + memory +
+		compute: "Its kernels are limited by compute" + which + ": the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
+		memory: "Its kernels are limited by memory" + which + ": the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
+		latency: "Its kernels are limited by latency: neither the multiprocessors (" + sm + ") nor the memory system (" + memory +
 			") reach 40 % of their peak. Too little parallel work, too short kernels, or loads that wait for each other.",
-	}[letter];
-	return words ? el("p.verdict", {style: {borderColor: LIMITERS[letter][0]}}, words) : null;
+	}[word === "latency" ? word : family];
+	return words ? el("p.verdict", {style: {borderColor: colour}}, words) : null;
 }
 
 /* The bound in words. */
 function waited(report, node) {
-	const letter = report.bound[node], share = field(report, node, "busy_ms") / field(report, node, "host_ms");
+	const [colour, word, family] = LETTERS[report.bound[node]], share = field(report, node, "busy_ms") / field(report, node, "host_ms");
 	const part = share <= 1 ? Math.round(100 * share) + " % of the time the host was in it" :
 		"for " + share.toFixed(share < 9.95 ? 1 : 0) + " times as long as the host was in it, since work goes on after the host has left";
+	if (!isNumber(share))
+		return null;
 	const words = {
-		g: "Waits for the GPU: it was busy with this region " + part + ".",
-		o: "Waits for copies: the GPU was busy with this region " + part + ", mostly copying.",
-		c: "Waits for the CPU: the GPU was busy with this region only " + part + ".",
-		w: "Waits for something else: the GPU was busy " + part + ", and its threads ran for less than half of it.",
-		m: "Neither CPU nor GPU alone: the GPU was busy with this region " + part + ".",
-	}[letter];
-	return words ? el("p.verdict", {style: {borderColor: BOUNDS[letter][0]}}, words) : null;
+		gpu: "Waits for the GPU: it was busy with this region " + part + ".",
+		copies: "Waits for copies: the GPU was busy with this region " + part + ", mostly copying.",
+		comm: "Waits for communication: the GPU was busy with this region " + part + ", mostly with NCCL kernels.",
+		cpu: "Waits for the CPU: the GPU was busy with this region only " + part + ".",
+		waiting: "Waits for something else: the GPU was busy " + part + ", and its threads ran for less than half of it.",
+		mixed: "Neither CPU nor GPU alone: the GPU was busy with this region " + part + ".",
+	}[["compute", "memory", "other"].includes(family) && report.bound[node] === report.limiter[node] ? share >= 0.8 ? "gpu" : "mixed" : word];
+	return words ? el("p.verdict", {style: {borderColor: colour}}, words) : null;
 }
 
 function fact(name, text, title, raw) {
