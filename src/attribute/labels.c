@@ -42,6 +42,8 @@ static const char *const known_rules[] = {
 	"^execute_new_\\d+_cached_\\d+ => execute_new_*_cached_*",
 	"\\b0x[0-9a-fA-F]{4,}\\b => 0x*",
 	"(?i)\\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\\b => *",
+	/* Ids without dashes: a name of twelve letters a to f, or a number, is none. */
+	"(?i)(?<![0-9a-z])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}(?![0-9a-z]) => *",
 	"^## Call CompiledFxGraph \\S+ ##$ => ## Call CompiledFxGraph * ##",
 };
 
@@ -67,7 +69,7 @@ static int add_rule(
 		at--;
 	if (at <= 1)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report.labels: '%.*s' is none of known, raw, auto, nor a rule "
+			"report.labels: '%.*s' is none of known, raw, nor a rule "
 			"'REGEX => REPLACEMENT'",
 			SONDE_STR_ARG(rule));
 	*r = (struct sonde_label_pattern){.text = rule, .is_known = is_known};
@@ -108,10 +110,9 @@ int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct 
 
 		if (sonde_str_is(word, "known"))
 			rc = add_known(l, err);
-		else if (sonde_str_is(word, "auto")) {
-			l->is_auto = true;
+		else if (sonde_str_is(word, "auto")) /* its older name */
 			rc = add_known(l, err);
-		} else if (!sonde_str_is(word, "raw"))
+		else if (!sonde_str_is(word, "raw"))
 			rc = add_rule(l, word, false, err);
 	}
 	return rc;
@@ -418,29 +419,23 @@ static bool count_regions(struct sonde_build *b, const uint32_t *of_string,
 	return ok;
 }
 
-static void note_fewer(struct sonde_build *b, size_t nr, size_t left, const char *word)
-{
-	if (nr > MANY_REGIONS && left < nr / 2)
-		sonde_note(&b->l->notes,
-			"%zu regions, as many labels look serial: report.labels=%s would leave %zu",
-			nr, word, left);
-}
-
 /* Where the known rules are not in use: notes how many regions they would leave. */
 static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
 {
 	struct sonde_labels rules = {0};
-	uint32_t *of_string = NULL;
+	uint32_t *of_string = NULL, *merged = NULL;
+	uint64_t nr_merged = 0;
 	size_t left = nr;
 	int rc = sonde_labels__init(&rules, (struct sonde_words){NULL, 0}, err);
 
 	if (rc == 0)
 		rc = rewrite_all(b, &rules, &of_string, err);
-	if (rc == 0 && !count_regions(b, of_string, NULL, &left))
+	if (rc == 0 && !(merge_serial(b, of_string, &merged, &nr_merged) && count_regions(b, NULL, merged, &left)))
 		rc = sonde_err_nomem(err);
-	if (rc == 0)
-		note_fewer(b, nr, left, "known");
+	if (rc == 0 && left < nr / 2)
+		sonde_note(&b->l->notes, "%zu regions, as many labels look serial: report.labels=known would leave %zu", nr, left);
 	sonde_free(of_string);
+	sonde_free(merged);
 	sonde_labels__release(&rules);
 	return rc;
 }
@@ -451,7 +446,7 @@ int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 	uint64_t nr_merged = 0;
 	bool ok;
 
-	if (!b->labels.is_auto)
+	if (!b->labels.has_known)
 		return 0;
 	ok = merge_serial(b, b->label_of, &merged, &nr_merged);
 	if (!ok || !nr_merged) {
@@ -467,23 +462,11 @@ int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 
 int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err)
 {
-	uint32_t *merged = NULL;
-	uint64_t nr_merged = 0;
-	size_t nr = 0, left = 0;
-	bool ok;
+	size_t nr = 0;
 
-	if (b->labels.is_auto || b->stacks.nr <= MANY_REGIONS)
+	if (b->labels.has_known || b->stacks.nr <= MANY_REGIONS)
 		return 0;
 	if (!count_regions(b, b->label_of, NULL, &nr))
 		return sonde_err_nomem(err);
-	if (nr <= MANY_REGIONS)
-		return 0;
-	if (!b->labels.has_known)
-		return note_known(b, nr, err);
-	ok = merge_serial(b, b->label_of, &merged, &nr_merged) &&
-	     (!nr_merged || count_regions(b, NULL, merged, &left));
-	if (ok && nr_merged)
-		note_fewer(b, nr, left, "auto");
-	sonde_free(merged);
-	return ok ? 0 : sonde_err_nomem(err);
+	return nr > MANY_REGIONS ? note_known(b, nr, err) : 0;
 }

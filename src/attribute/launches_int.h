@@ -32,11 +32,10 @@ struct sonde_label_pattern {
 struct sonde_labels {
 	struct sonde_pool pool;
 	SONDE_VEC(struct sonde_label_pattern) rules;
-	bool has_known; /* the shipped rules are among them */
-	bool is_auto;
+	bool has_known; /* the shipped rules are among them, and serial siblings are merged */
 };
 
-/* `words`: `known`, `raw`, `auto` (with the known ones), or rules; none at all is `known`. */
+/* `words`: `known` (also called `auto`), `raw`, or rules; none at all is `known`. */
 int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct sonde_err *err);
 /* Rewrites `label` into `out`; `*is_changed` false: no rule fits and `out` stays empty. */
 int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct sonde_buf *out,
@@ -146,7 +145,7 @@ struct sonde_build {
 /* Every function: 0 or a negative code with `err` filled in. */
 /* Reads the NVTX selection, then rewrites the labels of all ranges. */
 int sonde_build__labels(struct sonde_build *b, struct sonde_err *err);
-/* With report.labels=auto: merges labels that look serial. */
+/* Unless report.labels=raw: merges labels that look serial. */
 int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err);
 /* Without: once there are stacks, notes which setting would leave fewer regions. */
 int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err);

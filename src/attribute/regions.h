@@ -16,7 +16,7 @@ struct sonde_selection {
 	bool stack_only;      /* report.nesting=stack: labels like A::A1 never decide a parent */
 	bool own_threads;     /* report.threads=own: no thread takes the ranges of another */
 	bool no_origins;      /* report.origins=off: work is where it was launched, and there only */
-	struct sonde_words labels; /* report.labels: known, raw, auto or rules; none = known */
+	struct sonde_words labels; /* report.labels: known, raw or rules; none = known */
 	/* Ids of regions, with labels as captured, that are known to be there though the capture may have nothing of them. */
 	struct sonde_words known;
 	/*

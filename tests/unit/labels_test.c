@@ -50,6 +50,7 @@ static void test_labels__known_serial_numbers_go(void **state)
 	rewrites(NULL, "execute_new_2_cached_7", "execute_new_*_cached_*");
 	rewrites(NULL, "free 0x7f3a10b4c000 now", "free 0x* now");
 	rewrites(NULL, "req 123e4567-e89b-12d3-a456-426614174000", "req *");
+	rewrites(NULL, "request 9f86d081884c7d659a2feaa0c55ad015", "request *");
 	rewrites(NULL, "## Call CompiledFxGraph fxy7abc3 ##", "## Call CompiledFxGraph * ##");
 }
 
@@ -57,7 +58,7 @@ static void test_labels__numbers_that_name_things_stay(void **state)
 {
 	static const char *const names[] = {"layer0", "block.3", "stage1", "encoder.block.14.layer.1",
 		"step 3 of 7", "my step 3", "c10d::alltoall_base_", "AllToAll4D", "gemm_128x64",
-		"step", "", "0x1f"};
+		"step", "", "0x1f", "deadbeefface", "cafe 123456789012", "fp8e4m3_scaled"};
 	size_t i;
 
 	(void)state;
@@ -96,7 +97,7 @@ static void test_labels__bad_rules_are_refused(void **state)
 	bool is_changed;
 
 	(void)state;
-	refuses("knwon", "none of known, raw, auto");
+	refuses("knwon", "none of known, raw, nor");
 	refuses("a( => b", "bad regular expression");
 	refuses("=> b", "nothing before");
 	assert_int_equal(sonde_labels__init(&l, list, &err), 0);
@@ -270,7 +271,7 @@ static void make_serial(struct made *m, const char *prefix, uint32_t nr)
 	}
 }
 
-static void test_labels__auto_merges_serial_siblings(void **state)
+static void test_labels__known_merges_many_serial_siblings(void **state)
 {
 	struct sonde_launches *l;
 	struct made m;
@@ -278,7 +279,7 @@ static void test_labels__auto_merges_serial_siblings(void **state)
 	(void)state;
 	made_init(&m);
 	make_serial(&m, "request", 65);
-	l = attribute(&m, "auto");
+	l = attribute(&m, "known");
 	assert_int_equal(l->regions.nr, 3);
 	assert_true(sonde_str_is(l->regions.at[2].id, "serve/request */prefill"));
 	assert_true(sonde_str_is(l->label_rules.at[l->label_rules.nr - 1].text, "auto"));
@@ -322,8 +323,8 @@ static void test_labels__a_note_says_what_would_be_left(void **state)
 	(void)state;
 	made_init(&m);
 	make_serial(&m, "request", 200);
-	l = attribute(&m, "known");
-	assert_true(noted(l, "401 regions") && noted(l, "report.labels=auto would leave 3"));
+	l = attribute(&m, "raw");
+	assert_true(noted(l, "401 regions") && noted(l, "report.labels=known would leave 3"));
 	sonde_launches_free(l);
 	made_release(&m);
 	made_init(&m);
@@ -349,7 +350,7 @@ int main(void)
 		cmocka_unit_test(test_labels__regions_and_filters_have_the_new_label),
 		cmocka_unit_test(test_labels__what_the_selection_names_keeps_its_name),
 		cmocka_unit_test(test_labels__auto_leaves_what_the_selection_names),
-		cmocka_unit_test(test_labels__auto_merges_serial_siblings),
+		cmocka_unit_test(test_labels__known_merges_many_serial_siblings),
 		cmocka_unit_test(test_labels__auto_leaves_what_comes_again),
 		cmocka_unit_test(test_labels__a_note_says_what_would_be_left),
 	};
