@@ -109,7 +109,7 @@ static const struct sonde_option options[] = {
 		"order of sibling regions (order)"),
 	SONDE_OPT_KEY("findings", "N|all|none", WORD, findings, "report.findings",
 		"how many findings text and md show: what to change first (3)"),
-	SONDE_OPT_KEY("all", NULL, FLAG, shows_all, "report.all",
+	SONDE_OPT_KEY("all", NULL, FLAG, shows_all, "report.all=true",
 		"text: every region; without, small ones and those without GPU work become one row"),
 	SONDE_OPT_KEY("max-regions", "N", LIMIT, max_regions, "report.max_regions",
 		"longest region table in text and md (100; 0: all)"),

@@ -113,10 +113,16 @@ static double measure_around(const struct sonde_finder *x)
 	return nr > 0 ? sum * (double)n->instances / nr : 0;
 }
 
+/* The devices were idle for no longer than that: a host that waits in an entry may wait for work of other regions. */
+double sonde_finder__idle_at_most(const struct sonde_finder *x)
+{
+	return x->r->all_time_ns > 0 ? fmax(0, x->run_ns - x->r->all_time_ns) : x->run_ns;
+}
+
 static void add_around(struct sonde_finder *x)
 {
 	double tail = sonde_node__at(&x->r->nodes.at[x->top], offsetof(struct sonde_node, times.tail_ns));
-	double head = measure_around(x) - tail;
+	double head = fmin(measure_around(x) - tail, sonde_finder__idle_at_most(x));
 	struct sonde_finding *f = sonde_finder__add(x, SONDE_CAUSE_TAIL, x->top, tail);
 
 	if (f) {
@@ -124,7 +130,7 @@ static void add_around(struct sonde_finder *x)
 		blame_region(x, f);
 		say_idle(x, f);
 	}
-	f = sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, head);
+	f = head < SONDE_LEAST_SHARE * x->run_ns ? NULL : sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, head);
 	if (!f)
 		return;
 	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("head_ms"), head / 1e6, NAN, "ms", BY_ENTRIES});
@@ -256,7 +262,7 @@ double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 	sonde_vec_release(&p.at);
 	sonde_entry_runs_release(&runs);
 	sum -= r->outside_time_ns > 0 ? r->outside_time_ns : 0;
-	return sum > 0 ? sum : 0;
+	return fmax(0, fmin(sum, sonde_finder__idle_at_most(x)));
 }
 
 /* The cause that most of the long gaps outside the step have; the host where there is none. */

@@ -61,6 +61,7 @@ double sonde_node__wall_ns(const struct sonde_node *n);
 uint64_t sonde_entry__wall_ns(const struct sonde_entry *e);
 
 void sonde_finder__idle(struct sonde_finder *x);
+double sonde_finder__idle_at_most(const struct sonde_finder *x);
 void sonde_finder__work(struct sonde_finder *x);
 /* The time between the entries of the step in which no other region has work; sets x->culprit. */
 double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step);

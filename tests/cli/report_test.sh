@@ -139,6 +139,12 @@ units() { # GPU time in ms beside means in µs: each column has the unit of its 
 		report --width 120 $DATA/seed_kernel.ncu-rep | grep -q '^region .* incl µs  excl µs '
 }
 ok "each column of times has one unit, that of its longest" units
+everything() { # what a long table folds is there with --all, and the page of findings too
+	report tests/data/nsys/h100.sqlite >"$TMP/few" && report tests/data/nsys/h100.sqlite --all --findings all >"$TMP/all" &&
+		grep -q ' more: --all' "$TMP/few" && ! grep -q ' more: --all' "$TMP/all" && [ "$(wc -l <"$TMP/all")" -gt "$(wc -l <"$TMP/few")" ] &&
+		! report tests/data/nsys/h100.sqlite --findings none | grep -q '^1\. '
+}
+ok "a long table folds what is small, --all shows it" everything
 lacking() { # a view of what is not in the capture says so, and how to get it
 	report --memory $DATA/seed_kernel.ncu-rep | grep -q '^GPU memory is not in this capture: .sonde run pipeline.native.memory=true' &&
 		report --memory -f md $DATA/seed_kernel.ncu-rep | grep -q '^GPU memory is not in this capture' &&
