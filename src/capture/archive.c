@@ -28,15 +28,15 @@ static void put_size(char *out, uint64_t size)
 		out[11 - i] = (char)(size >> 8 * i);
 }
 
-static void fill_header(struct sonde_tar_head *h, const char *name, const struct stat *st)
+static void fill_header(struct sonde_tar_head *h, const char *name, uint64_t size, uint64_t mtime)
 {
 	*h = (struct sonde_tar_head){.type = '0', .magic = "ustar", .version = {'0', '0'}};
 	snprintf(h->name, sizeof(h->name), "%s", name);
 	snprintf(h->mode, sizeof(h->mode), "%07o", 0600u);
 	snprintf(h->uid, sizeof(h->uid), "%07o", 0u);
 	snprintf(h->gid, sizeof(h->gid), "%07o", 0u);
-	put_size(h->size, (uint64_t)st->st_size);
-	snprintf(h->mtime, sizeof(h->mtime), "%011llo", (unsigned long long)st->st_mtime);
+	put_size(h->size, size);
+	snprintf(h->mtime, sizeof(h->mtime), "%011llo", (unsigned long long)mtime);
 	snprintf(h->checksum, sizeof(h->checksum), "%06o", sonde_tar_checksum(h));
 	h->checksum[7] = ' ';
 }
@@ -84,18 +84,42 @@ static bool copy_bytes(int to, uint64_t *at, int from, uint64_t size)
 	return true;
 }
 
-static bool add_member(struct sonde_archive *a, uint64_t *at, const char *name, int from)
+/* Opens the i-th file of a member, -1 with errno ENOENT behind the last. */
+static int open_part(const char *from, uint32_t further, uint32_t i)
+{
+	char path[4096];
+
+	if (!i)
+		return open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	errno = ENOENT;
+	if (!further || (size_t)snprintf(path, sizeof(path), "%s.%u", from, further + i - 1) >= sizeof(path))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Appends all files of a member, the header first, when its size is known. False with errno. */
+static bool add_member(struct sonde_archive *a, uint64_t *at, const char *name, const char *from, uint32_t further)
 {
 	static const char zeros[3 * BLOCK];
+	uint64_t begin = *at, size = 0, mtime = 0;
 	struct sonde_tar_head h;
 	struct stat st;
+	bool ok = true;
+	uint32_t i;
+	int fd;
 
-	if (fstat(from, &st) < 0)
+	*at += sizeof(h);
+	for (i = 0; ok && (fd = open_part(from, further, i)) >= 0; i++) {
+		ok = fstat(fd, &st) == 0 && copy_bytes(a->fd, at, fd, (uint64_t)st.st_size);
+		size += ok ? (uint64_t)st.st_size : 0;
+		mtime = ok ? (uint64_t)st.st_mtime : 0;
+		close(fd);
+	}
+	if (!ok || !i || errno != ENOENT)
 		return false;
-	fill_header(&h, name, &st);
-	if (!write_at(a->fd, at, (const char *)&h, sizeof(h)) ||
-		!copy_bytes(a->fd, at, from, (uint64_t)st.st_size) ||
-		!write_at(a->fd, at, zeros, (BLOCK - (size_t)st.st_size % BLOCK) % BLOCK))
+	fill_header(&h, name, size, mtime);
+	if (!write_at(a->fd, &begin, (const char *)&h, sizeof(h)) ||
+		!write_at(a->fd, at, zeros, (BLOCK - (size_t)(size % BLOCK)) % BLOCK))
 		return false;
 	a->end = *at;
 	return write_at(a->fd, at, zeros, 2 * BLOCK);
@@ -108,17 +132,15 @@ void sonde_archive_cut(struct sonde_archive *a, uint64_t end)
 		write_at(a->fd, &end, (const char[2 * BLOCK]){0}, 2 * BLOCK);
 }
 
-int sonde_archive_add(
-	struct sonde_archive *a, const char *name, const char *from, struct sonde_err *err)
+int sonde_archive_add(struct sonde_archive *a, const char *name, const char *from, uint32_t further,
+	struct sonde_err *err)
 {
-	int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error = 0;
 	uint64_t before = a->end, at = before;
+	int error = 0;
 
-	if (fd < 0 || !add_member(a, &at, name, fd)) {
+	if (!add_member(a, &at, name, from, further)) {
 		error = errno;
 		sonde_archive_cut(a, before);
 	}
-	if (fd >= 0)
-		close(fd);
 	return error ? sonde_err_io(err, a->path, error) : 0;
 }

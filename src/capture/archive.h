@@ -17,9 +17,12 @@ struct sonde_archive {
 	uint64_t end;	  /* behind the last member */
 };
 
-/* Appends the file `from` under `name`; SONDE_ERR_IO, with the archive as it was, when it cannot. */
-int sonde_archive_add(
-	struct sonde_archive *a, const char *name, const char *from, struct sonde_err *err);
+/*
+ * Appends the file `from` under `name`, and behind it the further files `from`.N, `from`.N+1, … as far as they are
+ * there, where N is not 0. SONDE_ERR_IO, with the archive as it was, when it cannot.
+ */
+int sonde_archive_add(struct sonde_archive *a, const char *name, const char *from, uint32_t further,
+	struct sonde_err *err);
 
 /* Takes back everything behind `end`. */
 void sonde_archive_cut(struct sonde_archive *a, uint64_t end);

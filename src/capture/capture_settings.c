@@ -266,9 +266,6 @@ static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 	if (!why && ((s->rotate_bytes && s->rotate_bytes < LEAST_ROTATE_BYTES) ||
 			    (s->rotate_ns && s->rotate_ns < LEAST_ROTATE_NS)))
 		why = "a file is of 1MiB and of one second at least";
-	if (!why && s->rotate_text && s->capture_local)
-		why = "capture.local takes whole captures to the run directory, so they have one file: "
-		      "leave one of the two out";
 	return why ? sonde_err_set(err, SONDE_ERR_USAGE, "capture.rotate=%s: %s", s->rotate_text, why)
 		   : 0;
 }

@@ -4,6 +4,7 @@
 #include "base/md5.h"
 #include "capture/archive.h"
 #include "capture/native_env.h"
+#include "format/check.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,7 +130,7 @@ static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, 
 	snprintf(path, sizeof(path), "%s/node.txt", l->root);
 	f = fopen(path, "we");
 	ok = f && fputs(who, f) >= 0;
-	ok = f && fclose(f) == 0 && ok && sonde_archive_add(&a, "node.txt", path, &err) == 0;
+	ok = f && fclose(f) == 0 && ok && sonde_archive_add(&a, "node.txt", path, 0, &err) == 0;
 	unlink(path);
 	s->end = a.end;
 	return ok;
@@ -226,6 +227,19 @@ static bool is_kept(const char *name)
 	return dot && (strcmp(dot, ".sonde") == 0 || strcmp(dot, ".txt") == 0);
 }
 
+/* The first of the further files that a capture goes on in, which go behind it; 0 = it is no capture. */
+static uint32_t first_further(const char *path)
+{
+	struct sonde_mapping file = {0};
+	bool is_capture = sonde_str_ends(sonde_str_from(path), SONDE_CAPTURE_SUFFIX);
+	uint32_t further = 0;
+
+	if (is_capture && sonde_mapping_open(&file, path, NULL) == 0)
+		further = sonde_rolled_next(file.data.p, file.data.n);
+	sonde_mapping_release(&file);
+	return further ? further : is_capture;
+}
+
 static int add_rank(
 	struct sonde_archive *a, const char *dir, const char *rank, struct sonde_err *err)
 {
@@ -241,7 +255,7 @@ static int add_rank(
 		snprintf(from, sizeof(from), "%s/%s", dir, e->d_name);
 		snprintf(name, sizeof(name), "%s/%s", rank, e->d_name);
 		rc = strlen(name) < 100
-			     ? sonde_archive_add(a, name, from, err)
+			     ? sonde_archive_add(a, name, from, first_further(from), err)
 			     : sonde_err_set(err, SONDE_ERR_IO, 
 				       "%s: a name too long for an archive (100 bytes), so the files stay where they are", name);
 	}

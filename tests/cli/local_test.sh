@@ -28,6 +28,11 @@ job() { # four ranks at once: one file of captures, no marks of single ranks, an
 	[ "$(members job)" = "rank0/CAPTURE rank0/cmd.txt rank1/CAPTURE rank1/cmd.txt rank2/CAPTURE rank2/cmd.txt rank3/CAPTURE rank3/cmd.txt " ] && is_empty &&
 		[ "$(find "$TMP/job" -name '*rank*' | wc -l)" = 0 ] && [ "$(find "$TMP/job/native" -maxdepth 1 -type f | wc -l)" = 1 ] && "$SONDE" report "$TMP/job" --per-scope | grep -q '^rank 3 · ' && grep -q '^| layer0.attention | 4 ' "$TMP/job/report.md"
 }
+rotated() { # a capture of several files goes into the archive as one
+	"$SONDE" run -q "capture.local=$PLACE" capture.rotate=1s "hydra.run.dir=$TMP/rotated" -- "$PWD/$BUILD/workloads/resnet_cpu" 20 >"$TMP/out" 2>"$TMP/err" || return
+	[ "$(members rotated)" = "alone/CAPTURE alone/cmd.txt " ] && is_empty &&
+		[ "$("$SONDE" report "$TMP/rotated" -f json | jq '.aggregate.regions[] | select(.id == "step") | .instances')" = 20 ]
+}
 mpi() { # LAUNCHER…: the same by a real one, chosen ranks among them
 	local name=mpi.${1##*.}
 	"$@" -n 4 "$SONDE" run -q 'ranks=[1,2]' "capture.local=$PLACE" "hydra.run.dir=$TMP/$name" -- "$PROG" 3 >"$TMP/out" 2>"$TMP/err" || return
@@ -103,6 +108,7 @@ cut_archive() { # without its end it may end inside a capture: nothing is writte
 }
 
 ok local__a_run_leaves_one_archive alone
+ok local__a_rotated_capture_is_one_member rotated
 ok local__ranks_of_a_node_leave_one_archive job
 try_mpi local__chosen_ranks_of_open_mpi mpirun.openmpi --allow-run-as-root --oversubscribe
 try_mpi local__chosen_ranks_of_mpich mpirun.mpich

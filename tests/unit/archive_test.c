@@ -46,7 +46,7 @@ static int add(struct place *p, const char *name, size_t nr_bytes, struct sonde_
 	for (i = 0; i < nr_bytes; i++)
 		fputc('a' + (int)(i % 26), f);
 	assert_int_equal(fclose(f), 0);
-	return sonde_archive_add(&p->a, name, p->from, err);
+	return sonde_archive_add(&p->a, name, p->from, 0, err);
 }
 
 /* The archive is `names` with these sizes, by the reader of reports. */
@@ -126,7 +126,7 @@ static void test_archive__a_file_that_is_gone_is_an_error(void **state)
 
 	(void)state;
 	begin(&p);
-	assert_int_equal(sonde_archive_add(&p.a, "x", "/nonexistent", &err), SONDE_ERR_IO);
+	assert_int_equal(sonde_archive_add(&p.a, "x", "/nonexistent", 0, &err), SONDE_ERR_IO);
 	holds(&p, none, NULL);
 	end(&p);
 }

@@ -113,33 +113,12 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 
 /* --- further files --------------------------------------------------------------------------------- */
 
-/* Whether some of a capture's files were folded, as the first one, `data`, says. */
-static bool read_rolled(struct sonde_str data, struct sonde_rolled *out)
-{
-	struct sonde_capture_head head;
-	struct sonde_block_head h;
-	struct walk w = {.base = (const uint8_t *)data.p, .end = (const uint8_t *)data.p + data.n};
-	const uint8_t *p = w.base;
-	unsigned i;
-
-	if (data.n < sizeof(head))
-		return false;
-	memcpy(&head, p, sizeof(head));
-	p += head.nr_bytes < data.n ? head.nr_bytes : data.n;
-	for (i = 0; i < 2 && block_at(&w, p, &h); i++, p += sizeof(h) + h.nr_bytes)
-		if (h.type == SONDE_BLOCK_ROLLED && h.nr_bytes >= sizeof(*out)) {
-			memcpy(out, p + sizeof(h), sizeof(*out));
-			return out->next > 0;
-		}
-	return false;
-}
-
 /* The first of the further files that is there. */
 static uint32_t first_part(struct sonde_str data)
 {
-	struct sonde_rolled rolled;
+	uint32_t next = sonde_rolled_next(data.p, data.n);
 
-	return read_rolled(data, &rolled) ? rolled.next : 1;
+	return next ? next : 1;
 }
 
 /* The names of PATH and all files from `part` on; SONDE_ERR_NOMEM, or 0. */
@@ -205,15 +184,15 @@ int sonde_native__map_files(struct native *n, struct sonde_err *err)
 
 uint32_t sonde_capture_next(const char *path)
 {
-	struct sonde_rolled rolled = {0};
 	struct sonde_mapping file;
+	uint32_t next = 0;
 
 	if (sonde_mapping_open(&file, path, NULL))
 		return 0;
-	if (!sonde_str_starts(file.data, SONDE_CAPTURE_MAGIC) || !read_rolled(file.data, &rolled))
-		rolled.next = 0;
+	if (sonde_str_starts(file.data, SONDE_CAPTURE_MAGIC))
+		next = sonde_rolled_next(file.data.p, file.data.n);
 	sonde_mapping_release(&file);
-	return rolled.next;
+	return next;
 }
 
 /* --- texts: META lines, labels and their domains --------------------------------------------------- */

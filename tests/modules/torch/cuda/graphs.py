@@ -1,0 +1,3 @@
+class CUDAGraph:
+    def replay(self):
+        return "replayed"
