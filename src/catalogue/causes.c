@@ -102,10 +102,10 @@ const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES] = {
 	[SONDE_CAUSE_LATENCY] = {"latency", "latency: neither computation nor memory is busy",
 		"give each launch more work, or run several at once", NULL, COUNT, "kernel:%k=roofline", "latency"},
 	[SONDE_CAUSE_UNLIMITED] = {"not_known", "something that the capture does not tell",
-		"capture counters: what limits it is not known without them", NULL, COUNT, "kernel:%k=0.5x", NULL},
+		"capture counters: what limits it is not known without them; `sonde doctor` says why a run has none", NULL, COUNT, "kernel:%k=0.5x", NULL},
 	[SONDE_CAUSE_OUTSIDE] = {"outside", "most of the GPU's work was launched outside any range",
 		"mark the program's steps with NVTX ranges",
-		"mark the steps: torch.cuda.nvtx.range(\"step\"), torch.profiler.record_function(\"step\")",
+		"run it with `sonde run --modules`, or mark the steps: torch.cuda.nvtx.range(\"step\"), torch.profiler.record_function(\"step\")",
 		"sonde regions -- COMMAND", NULL, NULL},
 };
 

@@ -380,6 +380,35 @@ static double measure_scope(const struct sonde_finder *x, uint32_t scope)
 	return last > first ? (double)(last - first) : 0;
 }
 
+/*
+ * The wall time of all outermost entries. Single entries may be fewer than there were, where files of a capture
+ * were folded or scopes added up: then the run was at least that long, whatever the entries that are left say.
+ */
+static double measure_roots(const struct sonde_finder *x)
+{
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < x->r->nodes.nr; i++)
+		if (x->r->nodes.at[i].parent == SONDE_NONE)
+			sum += sonde_node__wall_ns(&x->r->nodes.at[i]);
+	return sum;
+}
+
+/* Whether single entries are fewer than were counted. */
+static bool has_lost_entries(const struct sonde_finder *x)
+{
+	const struct sonde_cells *c = x->t->cells;
+	uint64_t nr = 0, nr_kept = 0;
+	size_t i;
+
+	for (i = 0; i < c->visits.nr; i++) {
+		nr += c->visits.at[i].instances;
+		nr_kept += (uint64_t)c->visits.at[i].nr_entries * c->visits.at[i].entry_step;
+	}
+	return nr_kept < nr;
+}
+
 /* What shares of the run are of: its wall time, or without entries the GPU's time. */
 static void measure_run(struct sonde_finder *x)
 {
@@ -389,6 +418,8 @@ static void measure_run(struct sonde_finder *x)
 	for (i = 0; i < c->scopes.nr; i++)
 		if (x->r->is_aggregate ? c->scopes.at[i].measured == x->r->measured : i == x->r->scope)
 			x->run_ns += measure_scope(x, i);
+	if (x->run_ns > 0 && has_lost_entries(x))
+		x->run_ns = fmax(x->run_ns, measure_roots(x));
 	if (!(x->run_ns > 0))
 		x->run_ns = x->r->time_ns + (x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0);
 }

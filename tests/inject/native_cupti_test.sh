@@ -33,9 +33,10 @@ all_launches() {
 	[ "$(cuda)" = done ] && dump | grep '^launch' | diff <(launches) -
 }
 
-own_advice() { # it is a capture of `sonde run`: that is no advice
+own_advice() { # it is a capture of `sonde run`: the same once more is no advice
 	fresh cupti="$FAKE"
-	cuda && "$SONDE" report "$OUT" --nvtx-include replay --width 300 | tee "$TMP/advice" && grep -q '^first: .* What limits it is not known: no counters were sampled; .sonde doctor. says' "$TMP/advice" && ! grep 'sonde run' "$TMP/advice"
+	cuda && "$SONDE" report "$OUT" --nvtx-include replay --width 300 | tee "$TMP/advice" && grep -q 'what limits it is not known' "$TMP/advice" &&
+		grep -q 'sonde doctor. says why a run has none' "$TMP/advice" && ! sed 's/sonde run --ncu//' "$TMP/advice" | grep -q 'sonde run'
 }
 
 own_ids() { # an older CUPTI, whose overhead records are shorter, too: the driver's correlation id differs from the runtime's; records carry either

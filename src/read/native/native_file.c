@@ -393,14 +393,17 @@ static void read_block(struct native *n, const struct sonde_block_head *h, const
 	}
 }
 
+/*
+ * The pieces of a chunk in the order of the files: a later file may begin with bytes that an earlier one ends with, and
+ * what an event counts with is where its bytes are first.
+ */
 static int by_place(const void *a, const void *b)
 {
 	const struct native_piece *x = a, *y = b;
 	int c = sonde_cmp(x->stream, y->stream);
 
 	c = c ? c : sonde_cmp(x->chunk, y->chunk);
-	c = c ? c : sonde_cmp(x->offset, y->offset);
-	return c ? c : sonde_cmp(x->data, y->data); /* of the same bytes the earlier file's */
+	return c ? c : sonde_cmp(x->data, y->data);
 }
 
 static int read_head(struct native *n, struct sonde_err *err)
