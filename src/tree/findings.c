@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
+#include "tree/entries.h"
 #include "tree/judge.h"
 #include "tree/tree_int.h"
 
@@ -260,18 +261,39 @@ static int find_chosen(struct sonde_finder *x, struct sonde_str id, struct sonde
 		SONDE_STR_ARG(id));
 }
 
-/* The repeated region with the most wall time; of equals the outer one. */
+/*
+ * How much of the run the usual entry of a region stands for. The median, as one slow entry of three (it compiles, it
+ * allocates) says nothing about a step; the sum where single entries are not known.
+ */
+static double measure_usual(struct sonde_finder *x, const struct sonde_node *n)
+{
+	struct sonde_distribution wall = {0};
+	struct sonde_entry_runs runs;
+	double usual = sonde_node__wall_ns(n);
+
+	if (!sonde_entry_runs_find(&runs, x->t, x->r, n) || !sonde_distribution_build(&wall, &runs, SONDE_ENTRY_WALL))
+		x->failed = true;
+	else if (wall.nr)
+		usual = fmin(usual, wall.median_ns * (double)n->instances);
+	sonde_entry_runs_release(&runs);
+	return usual;
+}
+
+/* The repeated region whose usual entries have the most wall time; of equals the outer one. */
 static void find_step(struct sonde_finder *x)
 {
-	double most = LEAST_STEP * x->run_ns;
+	double most = 0;
 	uint32_t i;
 
-	for (i = 0; i < x->r->nodes.nr; i++) {
+	for (i = 0; i < x->r->nodes.nr && !x->failed; i++) {
 		const struct sonde_node *n = &x->r->nodes.at[i];
-		double wall = sonde_node__wall_ns(n);
+		double sum = sonde_node__wall_ns(n), usual;
 
-		if (n->instances >= x->often && n->launches && wall > most) {
-			most = wall;
+		if (n->instances < x->often || !n->launches || sum <= LEAST_STEP * x->run_ns || sum <= most)
+			continue;
+		usual = measure_usual(x, n);
+		if (usual > most) {
+			most = usual;
 			x->out->step = i;
 		}
 	}
