@@ -210,7 +210,7 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("report.findings", "3", "findings in text and Markdown: how many, all or none"),
 	BOOL("report.all", "false",
 		"in text: every region; without, small ones and those without GPU work become one row"),
-	TEXT("report.step", "null", "id of the region that findings count by; null = the repeated one with the most time"),
+	TEXT("report.step", "null", "id of the region that findings count by; null = the repeated one whose usual entries take the most time"),
 	WORD("report.whatif", "'on'", "on|off",
 		"on: findings say what their fix would gain, by a replay of the capture (docs/whatif.md); off: they do not"),
 	WORD("report.sort", "order", "order|time|launches|name", "order of sibling regions"),
