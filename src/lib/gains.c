@@ -6,6 +6,8 @@
 #include "lib/whatif.h"
 #include "tree/findings.h"
 
+#include <math.h>
+
 #define MOST_ASKED    6u      /* findings: those that are shown first */
 #define MOST_LAUNCHES 300000u /* a report of more is not to wait for a replay */
 
@@ -15,6 +17,22 @@ static bool is_one_run(const struct sonde_pipeline *p)
 	const struct sonde_cells *c = p->cells;
 
 	return p->inputs.nr == 1 && c->processes.nr == 1 && c->tally.nr_launches <= MOST_LAUNCHES;
+}
+
+/*
+ * The gains of `nr` changes; false when memory is short. Without the times of entries there is nothing to replay, and the
+ * capture is not read again to find that out.
+ */
+static bool find_gains(struct sonde_gain *out, const char *const *changes, size_t nr, const struct sonde_whatif_source *source,
+	const struct sonde_cells *c)
+{
+	size_t i;
+
+	if (c->has_times && c->entries.nr)
+		return sonde_whatif_gains(out, changes, nr, source, NULL) != SONDE_ERR_NOMEM;
+	for (i = 0; i < nr; i++)
+		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed"};
+	return true;
 }
 
 int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
@@ -42,8 +60,10 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	if (!source.step)
 		return sonde_err_nomem(err);
 	/* A capture that cannot be replayed has findings all the same. */
-	if (!nr || sonde_whatif_gains(gains, changes, nr, &source, NULL) == SONDE_ERR_NOMEM)
-		return nr ? sonde_err_nomem(err) : 0;
+	if (!nr)
+		return 0;
+	if (!find_gains(gains, changes, nr, &source, p->cells))
+		return sonde_err_nomem(err);
 	for (i = 0; i < nr; i++)
 		sonde_finding_set_gain(f, asked[i], (const double[3]){gains[i].ns_per_step, gains[i].low_ns, gains[i].high_ns},
 			sonde_str_from(gains[i].why));
