@@ -161,7 +161,7 @@ INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
 INJ_OPT    ?= -O2 -g
 INJ_CC      = $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT)
 INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
-# What marks PyTorch modules, in the user's Python: its functions are found in the interpreter.
+# The library that marks PyTorch modules, in the user's Python: its functions are found in the interpreter.
 MODULES    := $(if $(NVTX_INC),$(BUILD)/python/libsonde_modules.so $(BUILD)/python/sitecustomize.py)
 HAS_STATIC := $(filter /%,$(shell $(CC) -print-file-name=libc.a))
 WORK_SRC   := $(sort $(wildcard workloads/*.c))
@@ -223,7 +223,7 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-# What is needed on the machine with the GPU is built into build/gpu; there `make BUILD=build/gpu test-gpu`.
+# Programs for the machine with the GPU are built into build/gpu; there `make BUILD=build/gpu test-gpu`.
 .PHONY: gpu-programs cupti-parts
 gpu-programs:
 	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools cupti-parts

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What windows and a budget promise, on a GPU; about 15 s a run, two minutes with the four runs it makes by default:
+# The promises of windows and a budget, on a GPU; about 15 s a run, two minutes with the four runs it makes by default:
 #
 #   make gpu-programs && bench/always.sh build/gpu [RUNS [OUT [KEY…]]]
 #
@@ -11,7 +11,7 @@
 # differed by 3 % between two full captures). A run is compared with what the two around it have in the middle. KEYs are more
 # settings of the runs with a budget, such as counters=basic. Exit status 1: something is further off.
 #
-# What they cost is for bench/overhead.py: --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000, both loops.
+# Their cost is for bench/overhead.py: --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000, both loops.
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${1:-build/gpu} runs=${2:-4} OUT=${3:-$(mktemp -d)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What recording the host's CUDA calls costs: native capture with api=light (the default) against the same with api=off.
+# The cost of recording the host's CUDA calls: native capture with api=light (the default) against the same with api=off.
 # The bar is 1.02 ×. Under a minute on an H200: 7 sets of 15 interleaved rounds.
 #
 #   make gpu-programs && bench/api.sh build/gpu [SETS [LOOP]]

@@ -77,7 +77,7 @@ static struct chunk *chunk_of(const struct sonde_events *e)
 	return c;
 }
 
-/* What is done next to noise: the same for the same rank and number, whatever the machine. */
+/* Noise: the same for the same rank and number, whatever the machine. */
 static double vary(uint64_t rank, uint64_t number)
 {
 	uint64_t key[2] = {rank, number};

@@ -1,5 +1,5 @@
 /*
- * What a launch of an empty kernel costs the host, by the driver's API and nothing
+ * The cost of a launch of an empty kernel to the host, by the driver's API and nothing
  * else: no Python, no compiler, no noise but the machine's. Prints nanoseconds
  * a launch: the least over rounds of many, and their median.
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the injected library costs: nanoseconds a push/pop pair over the same library with empty
+# The cost of the injected library: nanoseconds a push/pop pair over the same library with empty
 # hooks, by threads, and among work that takes the caches; bytes a range; how fast captures are read.
 # Interleaved, medians.
 #

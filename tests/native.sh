@@ -37,7 +37,7 @@ goes_on_until() { # "CONDITION…" COMMAND…: what the command, whose loop ends
 	wait $watcher
 	return $code
 }
-# What the stand-in of CUPTI has done ($FAKE_CUPTI_LOG), and a moment to see what comes next.
+# The log of the stand-in of CUPTI ($FAKE_CUPTI_LOG), and a moment to see what comes next.
 logged() { # WORD TIMES
 	[ "$(grep -c "$1" "$TMP/log")" -ge "$2" ] && sleep 0.3
 }

@@ -136,7 +136,7 @@ static bool load(void)
 	return true;
 }
 
-/* Of calls in a domain: callbacks, or records. */
+/* Turns on callbacks, or records, of calls in a domain. */
 static void switch_calls(
 	CUpti_CallbackDomain domain, const char *what, bool records, uint8_t is_on)
 {

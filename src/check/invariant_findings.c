@@ -49,7 +49,7 @@ static double figure_of(const json_t *row, const char *figure)
 	return sonde_invariant__number(json_object_get(row, outer), dot + 1);
 }
 
-/* What has no row (the time between entries) is only what the finding says. */
+/* The time between entries has no row: only the finding has it. */
 static int check_evidence(struct sonde_validation *v, const json_t *e, const json_t *report)
 {
 	const json_t *region = json_object_get(e, "region"), *kernel = json_object_get(e, "kernel"), *row = report;

@@ -94,7 +94,7 @@ static double usual_time(const struct sonde_diff_half *h)
 	return h->is_there && h->median_ns > 0 ? h->median_ns * fmax(h->entries, 1) : 0;
 }
 
-/* Of a run, as if every entry took the usual time: a first one that compiles makes no warm-up the step. */
+/* The time of a run as if every entry took the usual time: a first one that compiles makes no warm-up the step. */
 static double total_of(const struct sonde_diff_region *r)
 {
 	return fmax(usual_time(&r->base), usual_time(&r->new_half));
@@ -121,7 +121,7 @@ static bool is_rather_step(const struct sonde_diff_region *a, const struct sonde
 	return total_of(a) > total_of(b);
 }
 
-/* Of each scope: the repeated region with the most time, and the regions that never decide. */
+/* Finds the repeated region with the most time in each scope, and the regions that never decide. */
 static void find_steps(struct sonde_diff *d)
 {
 	size_t i, first, end;

@@ -291,7 +291,7 @@ static bool init_pairs(struct pairs *p, const double *base, const double *now, s
 }
 
 /*
- * What the sides drift apart by, from the first half to the second: the next run may drift otherwise, so that counts as
+ * How far the sides drift apart from the first half to the second: the next run may drift otherwise, so that counts as
  * a scatter of the ratio. Chance moves halves apart by two standard errors; what is beyond that counts. A ratio that
  * moves evenly is as far off at the ends of a run as its halves are apart: that is its scatter. False when memory is short.
  */

@@ -220,7 +220,7 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 		sonde_sink_printf(m->to, "\n%s\n", sonde_view_lacks(fields, m->options->view));
 }
 
-/* What to change first. */
+/* Writes the findings. */
 static void write_findings(struct sonde_markdown *m)
 {
 	size_t i, nr = sonde_findings_shown(m->tree, m->options);

@@ -205,7 +205,7 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	return sonde_text__finish(x, &t, err);
 }
 
-/* What to change first, before the tables. */
+/* Writes the findings, which come before the tables. */
 static void write_findings(struct sonde_text_export *x)
 {
 	size_t i, nr = sonde_findings_shown(x->tree, x->options);

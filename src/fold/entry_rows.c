@@ -97,7 +97,7 @@ static bool is_shown(const struct sonde_folding *f, size_t range)
 	return f->visit_of[range] != SONDE_NONE && f->r->ranges.at[range].begun == SONDE_NOW;
 }
 
-/* What people feel: work that was launched last may end long after the range. */
+/* The time that people feel: work that was launched last may end long after the range. */
 static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges, size_t number)
 {
 	const struct sonde_range_time *t = &f->r->ranges.at[number].time;

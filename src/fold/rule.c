@@ -66,7 +66,7 @@ static const struct sonde_rule rules[] = {
 	RULE("memory_l1_*", SUM, NONE, EXACT),
 	RULE("memory_l2_*", SUM, NONE, EXACT),
 	RULE("sass__*inst_executed*", SUM, NONE, EXACT),
-	/* What Nsight Compute's sections define, each as what it is made of. N times an SM's peak, N times a rate: */
+	/* Metrics that Nsight Compute's sections define, each by its parts. N times an SM's peak, N times a rate: */
 	RULE("derived__sm__*_x2", SAME, NONE, CONST),
 	RULE("derived__sm__*_x4", SAME, NONE, CONST),
 	RULE("derived__sm__*_x512", SAME, NONE, CONST),
@@ -346,7 +346,7 @@ static const char *words(
 	return s.p ? s.p : "mean";
 }
 
-/* Of any input: where a launch lacks it, the bound it would give is left out anyway. */
+/* From any input: where a launch lacks it, the bound it would give is left out anyway. */
 static uint32_t average_of(const struct sonde_map *names, struct sonde_str name)
 {
 	char average[512];

@@ -49,7 +49,7 @@ struct sonde_attach {
 		_Atomic uint32_t error; /* errno of the last one */
 	} faults[SONDE_NR_FAULTS];
 	/*
-	 * What the runner asks of the processes: the number of the order above two bits of what it
+	 * The runner's orders to the processes: the number of the order above two bits of what it
 	 * is. They look a few times a second and follow the last one.
 	 */
 	_Atomic uint32_t order;

@@ -56,7 +56,7 @@ enum sonde_event_type {
 	SONDE_EVENT_ATTRIBUTE = 22, /* device id; label: the attribute's name; value */
 	SONDE_EVENT_MEMORY = 23,    /* SONDE_GPU_* in front; SONDE_MEMORY_* */
 	SONDE_EVENT_UUID = 24,	    /* device id; label: `GPU-…` */
-	/* Of the host again. */
+	/* Events of the host again. */
 	SONDE_EVENT_CALL_ON = 25, /* SONDE_CALL_*: a CALL that names a stream or an event */
 	SONDE_EVENT_RETURN = 26,  /* the thread's last launch returned */
 	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */

@@ -1,5 +1,5 @@
 /*
- * What the fixes of findings would gain: the capture is read once more, and replayed with the change of each. A change may gain more than
+ * The gains of the fixes of findings: the capture is read once more, and replayed with the change of each. A change may gain more than
  * the finding is about (to fuse all kernels of a step removes its launches too): the order counts no more than what is at stake.
  */
 #include "lib/pipeline.h"

@@ -50,10 +50,10 @@ struct sonde_str sonde_whatif_region_id(const struct sonde_whatif *w, uint32_t r
 uint32_t sonde_whatif_parent(const struct sonde_whatif *w, uint32_t region);
 /* Why the replay is not good enough to predict anything; NULL = it is. */
 const char *sonde_whatif_refusal(const struct sonde_whatif *w);
-/* What the figures rest on that the capture does not say: a sentence each. */
+/* Assumptions of the figures that the capture does not prove: a sentence each. */
 const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w);
 
-/* What all of these changes together would gain. SONDE_ERR_USAGE for a change that is none, or is
+/* The gain of all of these changes together. SONDE_ERR_USAGE for a change that is none, or is
  * about nothing there. */
 int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, struct sonde_err *err);

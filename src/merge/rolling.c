@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What was folded before, and what the other files come to, in this order. */
+/* The sums of files that were folded before, and the cells of the others, in this order. */
 enum { SUMS, LAST, NR_ADDED };
 
 /* --- single things: sums have none, so these are those of the other files ---------------------------- */
@@ -357,7 +357,7 @@ static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 	return rc;
 }
 
-/* What is known of all files alone: idle times, and that regions held no memory where others did. */
+/* Fills in what only all files together show: idle times, and that regions held no memory where others did. */
 static void settle_visits(struct sonde_cells *c)
 {
 	size_t i, k, end;

@@ -386,7 +386,7 @@ static void keep_learned(struct pass *p)
 		l->latency[i] = spread_of(&p->samples[OF_LATENCY + i]);
 		l->gap[i] = spread_of(&p->samples[OF_GAP + i]);
 	}
-	/* What was never seen is as for kernels. */
+	/* A kind that was never seen takes as long as kernels do. */
 	for (i = 1; i < NR_STARTS; i++) {
 		if (!l->latency[i].nr)
 			l->latency[i] = l->latency[SONDE_REPLAY_KERNEL];

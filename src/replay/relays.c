@@ -44,7 +44,7 @@ static void count_turns(const struct sonde_replay_input *in, struct thread *thre
 static bool joins_main(const struct thread *t, uint64_t nr_all)
 {
 	uint64_t others = t->last - t->first + 1 - t->nr;
-	/* Of a random mix of n own and m other operations n·m/(n+m) turns begin. */
+	/* A random mix of n own and m other operations has n·m/(n+m) turns. */
 	double random = (double)t->nr * (double)others / (double)(t->nr + others);
 
 	return nr_all &&

@@ -110,7 +110,7 @@ struct sonde_replay_change {
 	double factor;
 };
 
-/* What became of a region, summed over its entries. Wall time is from the begin of an entry to the
+/* The outcome for a region, summed over its entries. Wall time is from the begin of an entry to the
  * end of its last work. */
 struct sonde_replay_region {
 	uint64_t nr_entries;
@@ -153,7 +153,7 @@ const struct sonde_replay_region *sonde_replay_regions(
 	const struct sonde_replay *r); /* by region */
 /* By kernel: its time in the step's entries, all together. */
 const double *sonde_replay_kernels(const struct sonde_replay *r);
-/* What all of these changes together would gain. With `is_rough` the interval is not known (NaN),
+/* The gain of all of these changes together. With `is_rough` the interval is not known (NaN),
  * in a third of the time. */
 int sonde_replay_predict(const struct sonde_replay *r, struct sonde_replay_gain *out,
 	const struct sonde_replay_change *changes, size_t nr, bool is_rough, struct sonde_err *err);

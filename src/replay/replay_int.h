@@ -25,7 +25,7 @@ struct spread {
 #define START_GRAPH SONDE_REPLAY_NR_WORKS
 #define NR_STARTS   (START_GRAPH + 1)
 
-/* What the run itself says of how long things take. */
+/* How long things take, as the run itself shows. */
 struct learned {
 	struct spread latency[NR_STARTS]; /* from the call to the start, on an idle stream */
 	struct spread gap[NR_STARTS];	  /* behind the work before, where it was queued */
@@ -48,7 +48,7 @@ enum wait {
 	WAIT_DEVICE,  /* … or all work */
 };
 
-/* What learning found out about an operation: `of` is a stream or a work. */
+/* A fact that learning found out about an operation: `of` is a stream or a work. */
 struct op_fate {
 	uint32_t relay;
 	uint32_t of;

@@ -26,7 +26,7 @@ uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
 	return e->wall_ns == SONDE_NO_WALL ? least : e->wall_ns;
 }
 
-/* Of entries that overlap the sum would count time twice: launched ahead, each waits for those before it. */
+/* Entries that overlap would count time twice in the sum: launched ahead, each waits for those before it. */
 double sonde_node__wall_ns(const struct sonde_node *n)
 {
 	double on_device = n->times.busy_ns + n->times.idle_ns, wall = fmax(n->times.host_ns, on_device); /* of a NaN and a number: the number */
@@ -144,7 +144,7 @@ void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct
 	sonde_buf_release(line);
 }
 
-/* What the cause's row says, with the names filled in. Commands take ids, which are unambiguous. */
+/* The text of the cause's row, with the names filled in. Commands take ids, which are unambiguous. */
 static void complete(struct sonde_finder *x, struct sonde_finding *f)
 {
 	const struct sonde_cause_row *row = &sonde_causes[f->cause];
@@ -163,7 +163,7 @@ static void complete(struct sonde_finder *x, struct sonde_finding *f)
 	f->action = sonde_str_from(x->is_torch && row->torch ? row->torch : row->action);
 	sonde_cause_fill(&line, row->next, id, kernel);
 	f->next = keep(x, &line);
-	/* What a region does on the GPU stays, whatever its host does: only a region without work can be left out. */
+	/* GPU work of a region stays, whatever its host does: only a region without work can be left out. */
 	if (row->change && (strncmp(row->change, "remove:", 7) != 0 || !x->r->nodes.at[f->node].launches)) {
 		sonde_cause_fill(&line, row->change, id, kernel);
 		f->change = keep(x, &line);
@@ -431,7 +431,7 @@ static bool has_lost_entries(const struct sonde_finder *x)
 	return nr_kept < nr;
 }
 
-/* What shares of the run are of: its wall time, or without entries the GPU's time. */
+/* The whole that shares of the run are taken from: its wall time, or without entries the GPU's time. */
 static void measure_run(struct sonde_finder *x)
 {
 	const struct sonde_cells *c = x->t->cells;

@@ -30,7 +30,7 @@ struct sonde_finder {
 
 /* Most of a region's time in one inside it: look there. */
 #define SONDE_MOST_OF_TIME 0.6
-/* Of the time of the region looked at: less is not worth a sentence. */
+/* A share of the time of the region looked at: less is not worth a sentence. */
 #define SONDE_LEAST_SHARE 0.02
 
 /* A new finding in the region looked at, ready for evidence and sentence; NULL where it costs too little. */

@@ -60,7 +60,7 @@ verdict single_value_is_bare $?
 [ $? -eq 1 ] && grep -q "package 'nosuch' not found" "$TMP/err"
 verdict missing_package_is_status_1 $?
 
-# What is printed composes to itself.
+# The printed configuration composes to itself.
 "$SONDE" config report.sort=time >"$TMP/one.yaml"
 "$SONDE" config --config-dir "$TMP" --config-name one >"$TMP/two.yaml"
 cmp -s "$TMP/one.yaml" "$TMP/two.yaml"

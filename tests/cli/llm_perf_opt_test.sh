@@ -102,7 +102,7 @@ misspelt() { # IN WRONG RIGHT
 }
 ok "a misspelt key of a stage that sonde has is still an error" misspelt gating_nvxt gating_nvtx
 
-# What reads files does not look at ./conf, be it broken.
+# Commands that read files do not look at ./conf, be it broken.
 printf 'defaults: [nothing/here]\npipeline: 3\n' >"$TMP/broken.yaml"
 reads() (
 	data=$root/tests/data/ncu dir=$TMP/broken

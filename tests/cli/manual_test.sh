@@ -52,7 +52,7 @@ for shell in bash zsh fish; do
 	done
 done
 
-# What bash offers for a command line.
+# The words that bash offers for a command line.
 offers() { # WANT WORDS…
 	local want=$1
 	shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the injected library records of programs that behave.
+# The captures of programs that behave.
 . "$(dirname "$0")/../native.sh"
 
 whole_workload() {
@@ -186,7 +186,7 @@ overflow() {
 	traced "$WORK/pairs" 1000000 2 || return
 	got=$("$BUILD/tools/capture_dump" --count "$OUT"/*.sonde)
 	echo "$got"
-	# What is missing is said, and nothing is doubled: entries and lost events add up.
+	# The report says how much is missing, and nothing is doubled: entries and lost events add up.
 	python3 - "$got" <<'P'
 import re, sys
 ranges = int(re.search(r"ranges=(\d+)", sys.argv[1])[1])

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 data=tests/data/nsys
 
-# What a report of FILE with OVERRIDES... says: regions, launches, in regions, then outside by cause.
+# The counts in a report of FILE with OVERRIDES...: regions, launches, in regions, then outside by cause.
 counts() {
 	"$SONDE" report "$data/$1" "${@:2}" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" >/dev/null &&
 		python3 - "$TMP/r.json" <<'P'
@@ -60,7 +60,7 @@ like_reference() { # SEED…
 }
 ok nsys_numbers_are_those_of_the_reference like_reference {1..12}
 
-# What was asked for stays; busy and host time make room.
+# Columns that were asked for stay; busy and host time make room.
 head=$("$SONDE" report $data/h100.sqlite --metrics memory__bytes.sum --width 100 | grep -m1 '^region')
 ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle µs copy ms share imbal bytes.sum bound' ]
 
@@ -81,7 +81,7 @@ P
 }
 ok nsys_ranks_have_names rank
 
-# Of several processes each is named by the rank MPI gave it.
+# Each of several processes is named by the rank MPI gave it.
 ranks() {
 	cp $data/h100.sqlite "$TMP/mpi.sqlite" && chmod u+w "$TMP/mpi.sqlite" &&
 		python3 - "$TMP/mpi.sqlite" <<'P' &&

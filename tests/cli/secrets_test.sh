@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a run leaves behind is the user's alone and holds no secrets.
+# The files of a run are the user's alone and hold no secrets.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH"
 export SONDE_TEST_VALUE=hush-from-the-environment

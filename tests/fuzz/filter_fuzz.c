@@ -48,7 +48,7 @@ static void use_names(struct sonde_words words, struct sonde_str a, struct sonde
 	sonde_name_filter_free(names);
 }
 
-/* What is translated for ncu must be in ncu's grammar, and stay as it is when translated again. */
+/* An expression that is translated for ncu must be in ncu's grammar, and stay as it is when translated again. */
 static void use_translation(const char *word)
 {
 	struct sonde_buf once = {0}, twice = {0};

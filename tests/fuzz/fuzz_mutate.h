@@ -1,5 +1,5 @@
 /*
- * What mutators that know a format share: chance, and one slice changed by libFuzzer's own mutator.
+ * Shared by mutators that know a format: chance, and one slice changed by libFuzzer's own mutator.
  * A mutator changes one part and mends the lengths around it, so that what it made is still read.
  */
 #ifndef SONDE_TESTS_FUZZ_MUTATE_H
@@ -37,7 +37,7 @@ static inline void fuzz_changed(struct sonde_buf *out, struct sonde_str s)
 	out->n = at + n;
 }
 
-/* What was made becomes the input, where it fits. */
+/* The new bytes become the input, where they fit. */
 static inline size_t fuzz_take(
 	struct sonde_buf *made, uint8_t *data, size_t size, size_t max_size)
 {

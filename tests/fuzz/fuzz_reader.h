@@ -1,4 +1,4 @@
-/* What the fuzz targets of readers share: bytes in, everything a reader offers out. */
+/* Shared by the fuzz targets of readers: bytes in, everything a reader offers out. */
 #ifndef SONDE_TESTS_FUZZ_READER_H
 #define SONDE_TESTS_FUZZ_READER_H
 

@@ -82,7 +82,7 @@ lie_on_clock() { # and elsewhere they fit so much worse that this says something
 torch_is_here() { python3 -c 'import torch' 2>/dev/null; }
 export XDG_CACHE_HOME=$T/cache
 
-# Of three measurements of one standard error the farthest two are 5.1 of them apart once in a thousand times (the
+# The farthest two of three measurements of one standard error are 5.1 of them apart once in a thousand times (the
 # studentized range); ± is 1.96 of them. Clocks are set anew between sessions, so that ± is 98 ns at least: three that agree within 100 ns
 # would be luck.
 agree_within_error() { # OFFSETS ERRORS

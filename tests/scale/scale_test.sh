@@ -44,7 +44,7 @@ any_grouping() {
 }
 ok scale__partial_reports_in_any_grouping_give_the_same_bytes any_grouping
 
-# What looks serial is told by each input alone: labels are the same in whatever company it is.
+# Each input alone decides what looks serial: labels are the same in whatever company it is.
 trace() { # PID N: a torch.profiler trace of N requests
 	awk -v pid="$1" -v n="$2" 'BEGIN {
 		range = "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"%s\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":%d},\n"

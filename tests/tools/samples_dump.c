@@ -58,7 +58,7 @@ static void find_kernels(struct kernels *k, const struct sonde_records *r)
 	sonde_free(class_of);
 }
 
-/* What a counter is off at most, when launches are moved by `offset_ns`; NaN = it cannot be said. */
+/* The largest error of a counter, when launches are moved by `offset_ns`; NaN = it cannot be said. */
 static double misfit_at(const struct sonde_unmix_input *in, int64_t offset_ns)
 {
 	struct sonde_unmix_options options = {.offset_ns = offset_ns};

@@ -77,7 +77,7 @@ static void test_advice__every_situation_has_a_sentence_and_a_next_step(void **s
 	}
 }
 
-/* What an error says can be taken apart again: the doctor shows both parts. */
+/* The text of an error can be taken apart again: the doctor shows both parts. */
 static void test_advice__sentence_and_next_step_come_back_from_an_error(void **state)
 {
 	struct sonde_err err = {0};

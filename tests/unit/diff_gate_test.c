@@ -37,7 +37,7 @@ static const struct kind {
 #define NR_KINDS (sizeof(kinds) / sizeof(*kinds))
 #define NR	 3 /* regions of a comparison: a/0, a/1, b/2 */
 
-/* What --fail-above says. */
+/* The bounds of --fail-above. */
 static const struct asked {
 	size_t nr;
 	struct {
@@ -187,7 +187,7 @@ static unsigned attribute(struct sonde_str text, const char *name)
 	return (unsigned)strtoul(at + strlen(name), NULL, 10);
 }
 
-/* Of an error it does not say whether nothing was compared or something is missing: `is_damaged` does. */
+/* An error does not say whether nothing was compared or something is missing: `is_damaged` does. */
 static int status_by_junit(const struct sonde_diff *d, bool is_damaged)
 {
 	const struct sonde_diff_out o = {.is_utf8 = true};

@@ -143,7 +143,7 @@ static void assert_entered(const struct run *run, size_t report, uint64_t instan
 	sonde_entry_runs_release(&runs);
 }
 
-/* Of three entries one launches on device 0, one on device 1, one on 1 and then on 0; each is one entry. */
+/* There are three entries: one launches on device 0, one on device 1, one on 1 and then on 0; each is one entry. */
 static void test_entries__are_of_the_device_they_launched_on_first(void **state)
 {
 	const uint64_t nr = 3 * SONDE_MAX_ENTRIES;
@@ -312,7 +312,7 @@ static void test_wall__entries_of_two_threads_at_once_each_count(void **state)
 	made_release(&m);
 }
 
-/* What a selection leaves out was waited for all the same; without times of launches nothing is known. */
+/* Launches that a selection leaves out were waited for all the same; without times of launches nothing is known. */
 static void test_wall__does_not_depend_on_the_selection_but_on_times(void **state)
 {
 	const char *const left_out[] = {"k"};

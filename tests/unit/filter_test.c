@@ -61,7 +61,7 @@ static void check(const char *shape, const char *expr, int expected)
 		fail_msg("%s '%s': %d launches instead of %d", shape, expr, nr, expected);
 }
 
-/* What ncu 2025.3.1 itself selected. */
+/* The launches that ncu 2025.3.1 itself selected. */
 static void test_filter__takes_what_ncu_takes(void **state)
 {
 	static const struct {

@@ -677,7 +677,7 @@ static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 	done(&p);
 }
 
-/* What a finding rests on is in the row that it names. */
+/* The figures of a finding are in the row that it names. */
 static void test_findings__evidence_is_in_the_rows(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, nothing, "launch", "step/optimizer", NULL};

@@ -186,7 +186,7 @@ static void test_idle__a_copy_that_waits_behind_its_call_was_queued(void **state
 	check_queued_copy(211, 260, 260);
 }
 
-/* What the host does from 200 to 280 is the cause; launching takes 5 µs more. */
+/* The cause is what the host does from 200 to 280; launching takes 5 µs more. */
 static void check_call(uint8_t kind, enum sonde_idle_cause cause)
 {
 	const struct sonde_node *n;

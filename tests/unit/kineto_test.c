@@ -195,7 +195,7 @@ static void test_kineto__hardware_counters_are_samples(void **state)
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name                                  \
 	"\",\"pid\":9,\"tid\":5,\"ts\":" ts ",\"dur\":" dur "}"
 
-/* What the host did in CUDA besides launching: idle times are told from it. */
+/* Calls of CUDA besides launches: idle times are explained by them. */
 static void test_kineto__calls_the_host_waits_in_are_kept(void **state)
 {
 	static const uint8_t kinds[] = {SONDE_CALL_SYNC_DEVICE, SONDE_CALL_SYNC_STREAM,

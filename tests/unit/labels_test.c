@@ -294,7 +294,7 @@ static void test_labels__known_merges_many_serial_siblings(void **state)
 	made_release(&m);
 }
 
-/* What is entered again and again under the same label is no serial number. */
+/* A label that is entered again and again is no serial number. */
 static void test_labels__auto_leaves_what_comes_again(void **state)
 {
 	struct sonde_launches *l;

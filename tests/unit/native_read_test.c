@@ -431,7 +431,7 @@ static void test_native__few_bytes_do_not_become_a_long_name(void **state)
 	sonde_arena_release(&arena);
 }
 
-/* What a name is put together from is given back: only the name itself stays. */
+/* The parts of a name are freed: only the name itself stays. */
 static void test_native__a_long_name_takes_no_more_than_its_text(void **state)
 {
 	struct sonde_arena arena = {0};
@@ -495,7 +495,7 @@ static void test_native__an_older_capture_with_a_budget_is_refused(void **state)
 	capture_release(&c);
 }
 
-/* What a budget was and what it took is the input's, and its windows are nobody else's. */
+/* A budget and its cost belong to the input, and its windows are nobody else's. */
 static void test_native__a_budget_is_told_with_its_windows(void **state)
 {
 	static const struct sonde_window_mark marks[] = {{.ticks = 100, .state = SONDE_WINDOW_BEGIN},

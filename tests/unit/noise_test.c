@@ -96,7 +96,7 @@ static void test_noise__a_twentieth_is_found_where_entries_are_independent(void 
 	assert_true(count_found("outliers", 200, 1.05, 20) >= 19);
 }
 
-/* What a comparison still needs does not grow with the entries it has. */
+/* The entries that a comparison still needs do not grow with the entries it has. */
 static void test_noise__drift_of_both_sides_is_no_scatter(void **state)
 {
 	static double a[LARGEST], b[LARGEST];

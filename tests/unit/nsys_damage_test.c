@@ -305,7 +305,7 @@ static bool is_json(const struct sonde_format *f, uint64_t hash)
 	return f->write == sonde_export_json;
 }
 
-/* What the export is with this change, the whole way to a valid report. */
+/* Takes the export with this change the whole way to a valid report. */
 static void survive_change(sqlite3 *db, const char *sql)
 {
 	struct sonde_err err = {0};

@@ -177,7 +177,7 @@ static void test_nsys__gpu_metrics_are_counts_where_the_gpu_is_known(void **stat
 	sqlite3_free(b.p);
 }
 
-/* Of 60,000 ranges all but one are long over. Looking at them again for each launch takes minutes. */
+/* All but one of 60,000 ranges are long over. Looking at them again for each launch takes minutes. */
 static void test_nsys__many_start_end_ranges_cost_no_more_than_their_number(void **state)
 {
 	struct bytes b = make(

@@ -221,7 +221,7 @@ static void test_rolled__memory_freed_in_a_chunk_that_is_gone_is_not_held(void *
 	check_peaks(&f, (const double[]){1110, 1001, 1001, 1001, 1001, NAN});
 }
 
-/* What was freed before a region began, and is told in the file behind that region's. */
+/* Memory was freed before a region began, and the file behind that region's says so. */
 static void test_rolled__memory_whose_end_is_told_late_is_not_held(void **state)
 {
 	struct files f;

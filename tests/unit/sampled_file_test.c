@@ -1,4 +1,4 @@
-/* What was sampled, beside the figures: curves over time, and partial reports that keep all of it. */
+/* Sampled counters beside the figures: curves over time, and partial reports that keep all of it. */
 #include "base/alloc.h"
 #include "cellfile/cellfile.h"
 #include "merge/merging.h"

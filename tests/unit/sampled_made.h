@@ -37,7 +37,7 @@ static const char *const roles[NR_COUNTERS] = {
 static const char *const names[NR_COUNTERS] = {
 	"x__cycles_elapsed.sum", "x__active.sum", "TPC.Group.x__inst_executed.sum", "x__requests.sum", "Some Throughput %"};
 
-/* What is sampled of the program. */
+/* How the program is sampled. */
 struct sampling {
 	double dram_factor;  /* 1, or what no device can do */
 	bool no_elapsed;     /* the series lacks the clock */

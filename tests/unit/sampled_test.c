@@ -57,7 +57,7 @@ static void test_sampled__limiter_and_roofline_follow_from_the_figures(void **st
 	end_program(&p);
 }
 
-/* Of a kernel that runs twice in an entry, with other work each time, the cell has both. */
+/* A kernel runs twice in an entry, with other work each time: the cell has both. */
 static void test_sampled__turns_of_a_kernel_are_classes(void **state)
 {
 	const struct sonde_node *n;
@@ -428,7 +428,7 @@ static void test_sampled__no_samples_no_figures(void **state)
 	}
 }
 
-/* What was calibrated is used; where the samples contradict it the report says so. */
+/* A calibrated offset is used; where the samples contradict it the report says so. */
 static void test_sampled__a_wrong_offset_is_noticed(void **state)
 {
 	static const int64_t offsets[] = {-OFFSET_NS, 40000, -90000};

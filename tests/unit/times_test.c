@@ -1,4 +1,4 @@
-/* What timestamps tell: busy, span, idle and host time, streams. */
+/* Times that follow from timestamps: busy, span, idle and host time, streams. */
 #include "treed.h"
 
 static void stamp(struct made *m, uint64_t start, uint64_t end)

@@ -327,7 +327,7 @@ static void check_report(struct run *run, const struct sonde_report *r)
 		sonde_tree_values(run->t, r, SONDE_PART_EXCLUSIVE, (uint32_t)i, &run->f);
 		for (c = 0; c < nc; c++)
 			parts[i * nc + c] += isnan(run->f.at[c].v) ? 0 : run->f.at[c].v;
-		/* What is outside the nested ranges was not measured where ranges were. */
+		/* Where ranges were measured, work outside the nested ranges was not. */
 		for (c = 0; c < nc && r->is_ranges; c++)
 			assert_true(isnan(run->f.at[c].v));
 	}

@@ -1,4 +1,4 @@
-/* What every unit test includes: cmocka and the headers it wants before it. */
+/* Included by every unit test: cmocka and the headers it wants before it. */
 #ifndef SONDE_TESTS_UNIT_H
 #define SONDE_TESTS_UNIT_H
 

@@ -536,7 +536,7 @@ static void show_head(void)
 	printf("%-26s  %-27s  %-27s  %-27s  %s\n", "held, off, median width, %", "regions", "kernels", "hard kernels", "steps");
 }
 
-/* Of a case with bars, by the beginning of its name. */
+/* The bars of a case, by the beginning of its name. */
 static void holds(struct score *scores, const char *name)
 {
 	size_t i = 0;
@@ -573,7 +573,7 @@ static void test_cover__kernels_of_varying_length_beside_another_stream(void **s
 	clear(scores);
 }
 
-/* What overlaps with an entry is told from it by how long it takes, too. */
+/* Work that overlaps with an entry differs from it in length, too. */
 static void test_cover__steps_beside_another_stream(void **state)
 {
 	struct score scores[NR_SCORES] = {0};

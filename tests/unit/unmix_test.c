@@ -1,4 +1,4 @@
-/* What a solve finds: of classes, sums, counters, threads. */
+/* The results of a solve: classes, sums, counters, threads. */
 #include "unmix_solved.h"
 
 #include <sched.h>
@@ -186,7 +186,7 @@ static void test_unmix__sums_know_covariances(void **state)
 	made_release(&m);
 }
 
-/* What a counter is off with launches moved by so much. */
+/* The error of a counter with launches moved by so much. */
 static double misfit_at(const struct sonde_unmix_input *in, int64_t offset_ns)
 {
 	struct sonde_unmix_options opt = {.offset_ns = offset_ns};

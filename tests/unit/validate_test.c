@@ -7,7 +7,7 @@ static void test_validate__accepts_what_the_exporter_writes(void **state)
 	accepts(good());
 }
 
-/* What a hostile capture puts into a report is still a report. */
+/* A report of a hostile capture is still a report. */
 static void test_validate__accepts_reports_of_hostile_captures(void **state)
 {
 	static const struct sonde_attribute twice[] = {{.name = {"a\0b", 3}, .value = 1},

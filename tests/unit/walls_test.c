@@ -21,7 +21,7 @@ static void visit(struct made_cells *m, uint32_t scope)
 	v->first_entry = (uint32_t)m->c.entries.nr;
 }
 
-/* Of the last visit: entered at `begin`, left after `host`, all of it ended after `wall`. */
+/* An entry of the last visit: entered at `begin`, left after `host`, all of it ended after `wall`. */
 static void enter(struct made_cells *m, uint64_t begin, uint64_t host, uint64_t wall, uint64_t gpu)
 {
 	struct sonde_entry *e = sonde_vec_push(&m->c.entries);

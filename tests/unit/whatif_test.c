@@ -1,4 +1,4 @@
-/* What a capture becomes for a replay, and what is asked of it. */
+/* From a capture to a replay, and the questions that are asked of it. */
 #include "lib/whatif.h"
 #include "base/alloc.h"
 #include "unit.h"

@@ -284,7 +284,7 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->window = NATIVE_ALL_TIME;
 	s->number = first->stream;
 	s->when = SONDE_BEFORE;
-	/* What it had lost by then was counted. UINT64_MAX: not known how much. */
+	/* Its losses up to then were counted. UINT64_MAX: not known how much. */
 	s->nr_lost = s->n->rolled.next && first->chunk ? UINT64_MAX : 0;
 	s->cpu_ns = s->cpu_ticks = 0;
 	s->at = (struct sonde_event_base){0};
