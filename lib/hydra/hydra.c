@@ -157,31 +157,33 @@ static int compose(struct hydra_config *c)
 	return check_keys(c) ? c->cx.fail.code : hydra_keys__fill(&c->cx, c->req.keys, c->frozen);
 }
 
-/* A slip of the pen is likelier than a new key, which is what Hydra's sentence thinks of. */
-static void put_nearest(struct sonde_err *err, const char *nearest)
+/*
+ * Where there is a table of keys, a key that it does not have is a slip of the pen, not the new key
+ * of a struct that Hydra's sentence thinks of: said as for a key in a file.
+ */
+static void say_unknown(struct sonde_err *err, int code, struct sonde_str key, const char *nearest)
 {
-	char said[sizeof(err->msg)];
-
-	memcpy(said, err->msg, sizeof(said));
-	snprintf(err->msg, sizeof(err->msg), "did you mean '%.200s'? %.800s", nearest, said);
+	if (nearest)
+		sonde_err_set(err, code, "unknown key '%.*s', did you mean '%s'?", SONDE_STR_ARG(key), nearest);
+	else
+		sonde_err_set(err, code, "unknown key '%.*s'; +%.*s=VALUE adds one on purpose", SONDE_STR_ARG(key),
+			SONDE_STR_ARG(key));
 }
 
 int hydra_config__report(struct hydra_config *c, struct sonde_err *err)
 {
 	static const char head[] = "Could not override '";
-	struct sonde_str msg = c->cx.fail.msg, key;
-	const char *nearest = NULL;
+	struct sonde_str msg = c->cx.fail.msg, key = {0};
 	size_t n = sizeof(head) - 1;
 	int code;
 
 	if (c->req.keys && c->cx.fail.cause_type && sonde_str_starts(msg, head)) {
 		key = (struct sonde_str){msg.p + n, msg.n - n};
 		key.n = sonde_str_find(key, '\'');
-		nearest = hydra_keys__nearest(c->req.keys, key);
 	}
 	code = hydra_ctx__report(&c->cx, err);
-	if (nearest && err)
-		put_nearest(err, nearest);
+	if (key.n)
+		say_unknown(err, code, key, hydra_keys__nearest(c->req.keys, key));
 	return code;
 }
 

@@ -32,8 +32,9 @@ refused() { # NAME WORD ARGS…
 		echo "not ok config__$name"
 	fi
 }
-refused unknown_key_suggests_the_nearest "did you mean 'report.metrics'" 'report.metrcs=[a]'
-refused unknown_key_suggests_the_nearest_before_a_new_key "sonde: did you mean 'pipeline.ncu.enable'? Could not override" pipeline.ncu.enabled=true
+refused unknown_key_suggests_the_nearest "unknown key 'report.metrcs', did you mean 'report.metrics'?" 'report.metrcs=[a]'
+refused unknown_key_without_a_near_one_says_how_to_add_it "unknown key 'report.zzzzzzzz'; +report.zzzzzzzz=VALUE adds one on purpose" 'report.zzzzzzzz=1'
+refused unknown_key_suggests_the_nearest_before_a_new_key "sonde: unknown key 'pipeline.ncu.enabled', did you mean 'pipeline.ncu.enable'?" pipeline.ncu.enabled=true
 refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@pipeline.ncu=nosuch
 refused sweep_without_m_says_so '--multirun' report.sort=time,name
 refused syntax_error_names_the_override "'report.metrics=[a'" 'report.metrics=[a'
