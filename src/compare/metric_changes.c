@@ -9,6 +9,7 @@
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
+#include "base/hypot.h"
 
 #include <math.h>
 
@@ -63,7 +64,7 @@ static struct told sum_up(const struct pile *p)
 		t.error = fmax(t.error, sqrt(between));
 		t.df = n - 1;
 	} else if (p->quality == SONDE_QUALITY_SAMPLED) {
-		t.error = hypot(t.error, RUN_SPREAD * t.v);
+		t.error = sonde_hypot(t.error, RUN_SPREAD * t.v);
 	}
 	return t;
 }
@@ -84,7 +85,7 @@ static struct sonde_diff_metric compare_piles(
 	const struct pile *a, const struct pile *b, double min_effect)
 {
 	struct told base = sum_up(a), now = sum_up(b);
-	double error = hypot(base.error, now.error), df = fmin(base.df, now.df), reach, most;
+	double error = sonde_hypot(base.error, now.error), df = fmin(base.df, now.df), reach, most;
 	double gap = fmax(now.low - base.high, base.low - now.high);
 	struct sonde_diff_metric m = {
 		.base = figure_of(a, &base), .new_figure = figure_of(b, &now), .p = NAN, .q = NAN};

@@ -5,6 +5,7 @@
  * compared with the other in the order of the run, entry by entry: drift and warm-up that both have cancel.
  */
 #include "base/alloc.h"
+#include "base/hypot.h"
 #include "base/quantile.h"
 #include "compare/stats_int.h"
 
@@ -142,8 +143,8 @@ static void set_interval(struct sonde_change *out, struct sonde_resample *base,
 		logs[i] =
 			log(sonde_resample__median(new_side, r) / sonde_resample__median(base, r));
 	sonde_sort_numbers(logs, rounds);
-	out->low = exp(centre - by * hypot(drift, centre - sonde_quantile(logs, rounds, 0.025)));
-	out->high = exp(centre + by * hypot(drift, sonde_quantile(logs, rounds, 0.975) - centre));
+	out->low = exp(centre - by * sonde_hypot(drift, centre - sonde_quantile(logs, rounds, 0.025)));
+	out->high = exp(centre + by * sonde_hypot(drift, sonde_quantile(logs, rounds, 0.975) - centre));
 }
 
 /* Several runs are resampled, and show by themselves how they differ. */
@@ -394,8 +395,8 @@ static void set_paired_interval(struct sonde_change *out, struct sonde_resample 
 	for (i = 0; i < rounds; i++)
 		logs[i] = draw_pairs(a, b, r, p->nr);
 	sonde_sort_numbers(logs, rounds);
-	out->low = exp(centre - hypot(lasting, by * (middle - sonde_quantile(logs, rounds, 0.025))));
-	out->high = exp(centre + hypot(lasting, by * (sonde_quantile(logs, rounds, 0.975) - middle)));
+	out->low = exp(centre - sonde_hypot(lasting, by * (middle - sonde_quantile(logs, rounds, 0.025))));
+	out->high = exp(centre + sonde_hypot(lasting, by * (sonde_quantile(logs, rounds, 0.975) - middle)));
 	out->lasting = lasting;
 }
 

@@ -2,6 +2,7 @@
 #include "fold/sampled.h"
 
 #include "base/alloc.h"
+#include "base/hypot.h"
 #include "catalogue/limits.h"
 #include "catalogue/metrics.h"
 #include "fold/cell_tables.h"
@@ -211,7 +212,7 @@ static struct sonde_unmix_figure sum_role(const struct share *h, const char *rol
 		return (struct sonde_unmix_figure){NAN, NAN};
 	f = sonde_unmixed_sum(h->s->sets[set].unmixed, h->classes, h->nr, counter);
 	return (struct sonde_unmix_figure){
-		f.value / share, hypot(f.error, 0.5 * (1 - share) * f.value) / share};
+		f.value / share, sonde_hypot(f.error, 0.5 * (1 - share) * f.value) / share};
 }
 
 /* Cycles of all SMs while the classes ran: as sampled, else by the device's mean clock. */

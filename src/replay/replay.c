@@ -1,6 +1,7 @@
 /* The step, how well the run as it was is replayed, and what changes would gain. */
 #include "replay/replay.h"
 #include "base/alloc.h"
+#include "base/hypot.h"
 #include "base/keysort.h"
 #include "base/quantile.h"
 #include "replay/replay_int.h"
@@ -491,9 +492,9 @@ int sonde_replay_predict(const struct sonde_replay *r, struct sonde_replay_gain 
 	if (ok)
 		out->ns = low = high = gain;
 	if (ok && !is_rough) {
-		half = hypot(bootstrap(steps, r->summary.nr_steps),
+		half = sonde_hypot(bootstrap(steps, r->summary.nr_steps),
 			r->summary.error * r->summary.base_ns);
-		half = hypot(half, PROCESSES * gain);
+		half = sonde_hypot(half, PROCESSES * gain);
 		for (i = 0; i < 4 && ok; i++) {
 			s.assume = i < 2 ? (i ? ASSUME_WORST : ASSUME_BEST) : ASSUME_USUAL;
 			ok = i < 2 ? gain_of(r, &s, &gain)
