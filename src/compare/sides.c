@@ -123,14 +123,14 @@ static double stretch(double df)
 		      : sonde_stats_student_limit(0.05, df) / NORMAL_LIMIT * sqrt((df + 1) / df);
 }
 
-static size_t rounds_for(const struct sonde_change *c, size_t nr)
+static size_t rounds_for(const struct sonde_side_change *c, size_t nr)
 {
 	size_t rounds = c->p < 0.1 ? 2000000 / nr : 0;
 
 	return rounds < MIN_ROUNDS ? MIN_ROUNDS : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
 }
 
-static void set_interval(struct sonde_change *out, struct sonde_resample *base,
+static void set_interval(struct sonde_side_change *out, struct sonde_resample *base,
 	struct sonde_resample *new_side, struct sonde_random *r, double df, double drift_variance)
 {
 	size_t rounds = rounds_for(out, base->side->nr + new_side->side->nr), i;
@@ -384,7 +384,7 @@ static double draw_pairs(struct sonde_resample *a, struct sonde_resample *b, str
 }
 
 /* Entries are drawn one by one, and what neighbours have in common widens the interval by the root of their correlation time. */
-static void set_paired_interval(struct sonde_change *out, struct sonde_resample *a, struct sonde_resample *b, const struct pairs *p,
+static void set_paired_interval(struct sonde_side_change *out, struct sonde_resample *a, struct sonde_resample *b, const struct pairs *p,
 	double middle, struct sonde_random *r)
 {
 	size_t rounds = rounds_for(out, 2 * p->nr), i;
@@ -401,7 +401,7 @@ static void set_paired_interval(struct sonde_change *out, struct sonde_resample 
 }
 
 /* False when memory is short. */
-static bool compare_in_order(struct sonde_change *out, const struct sonde_side *base, const struct sonde_side *new_side,
+static bool compare_in_order(struct sonde_side_change *out, const struct sonde_side *base, const struct sonde_side *new_side,
 	struct sonde_random *r)
 {
 	size_t nr = base->nr < new_side->nr ? base->nr : new_side->nr;
@@ -468,7 +468,7 @@ static bool flatten_runs(double *flat, const double *ranks, const struct sonde_s
 }
 
 /* False when memory is short. */
-static bool compare_runs(struct sonde_change *out, const struct sonde_side *base, const struct sonde_side *new_side,
+static bool compare_runs(struct sonde_side_change *out, const struct sonde_side *base, const struct sonde_side *new_side,
 	struct sonde_random *r)
 {
 	double *ranks = sonde_stats__rank(base->values, base->nr, new_side->values, new_side->nr), variance,
@@ -512,12 +512,12 @@ static double median_of(const struct sonde_side *s)
 	return median;
 }
 
-bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base,
+bool sonde_stats_compare(struct sonde_side_change *out, const struct sonde_side *base,
 	const struct sonde_side *new_side, uint64_t seed)
 {
 	struct sonde_random r = {seed};
 
-	*out = (struct sonde_change){NAN, NAN, NAN, 0, INFINITY, 0, 1};
+	*out = (struct sonde_side_change){NAN, NAN, NAN, 0, INFINITY, 0, 1};
 	if (!base->nr || !new_side->nr)
 		return true;
 	out->base_median = median_of(base);

@@ -44,7 +44,7 @@ struct sonde_side {
 	size_t nr_runs;
 };
 
-struct sonde_change {
+struct sonde_side_change {
 	double base_median, new_median;
 	double ratio;	  /* new ÷ base of the medians */
 	double low, high; /* 95 % interval of the ratio, by bootstrap */
@@ -58,7 +58,7 @@ struct sonde_change {
  * tell the noise from, the interval is (0, infinity) and p is 1. False when
  * memory is short.
  */
-bool sonde_stats_compare(struct sonde_change *out, const struct sonde_side *base,
+bool sonde_stats_compare(struct sonde_side_change *out, const struct sonde_side *base,
 	const struct sonde_side *new_side, uint64_t seed);
 
 #endif

@@ -44,7 +44,7 @@ static bool has_enough(const struct sonde_diff_time *t)
 static bool compare_time(struct sonde_diff *d, struct sonde_diff_time *t, uint64_t seed, size_t *runs)
 {
 	struct sonde_side base, new_side;
-	struct sonde_change c;
+	struct sonde_side_change c;
 
 	t->p = t->q = t->ratio = t->needed = NAN;
 	t->low = 0;

@@ -14,6 +14,9 @@ stand_alone() {
 }
 ok every_room_includes_only_what_lies_to_its_left scripts/check-includes
 ok each_door_header_compiles_alone stand_alone
+ok each_struct_of_a_door_has_a_noun_of_the_glossary scripts/check-glossary
+without_noun() { sed '/^| calibration |/d' docs/architecture.md >"$TMP/page" && ! scripts/check-glossary "$TMP/page" >"$TMP/missing" && grep -q 'struct sonde_calibration has no noun' "$TMP/missing"; }
+ok a_struct_without_a_noun_is_found without_noun
 named_twice() { printf '%s\n' src/*/*.[ch] src/*/*/*.[ch] lib/*/*.[ch] | sed 's|.*/||' | sort | uniq -d; }
 ok file_names_are_unique [ -z "$(named_twice)" ]
 ok no_function_is_over_80_lines scripts/function-lengths

@@ -20,7 +20,7 @@
 static size_t compare_runs(const struct noise_model *m, size_t nr, double by, bool *is_found, uint64_t *seed)
 {
 	static double a[REGIONS * LARGEST], b[REGIONS * LARGEST];
-	struct sonde_change c[REGIONS];
+	struct sonde_side_change c[REGIONS];
 	double q[REGIONS];
 	size_t r, called = 0;
 
@@ -101,7 +101,7 @@ static void test_noise__drift_of_both_sides_is_no_scatter(void **state)
 {
 	static double a[LARGEST], b[LARGEST];
 	const struct sonde_side base = {a, LARGEST, NULL, 1}, now = {b, LARGEST, NULL, 1};
-	struct sonde_change c;
+	struct sonde_side_change c;
 	uint64_t seed = 1;
 	size_t i;
 

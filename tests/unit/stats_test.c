@@ -92,7 +92,7 @@ static void simulate(double *v, size_t nr, const struct noise *n, uint64_t *seed
 	}
 }
 
-static bool is_called(const struct sonde_change *c, double q)
+static bool is_called(const struct sonde_side_change *c, double q)
 {
 	return (c->low > 1 || c->high < 1) && q < 0.05 && fabs(c->ratio - 1) >= 0.02;
 }
@@ -101,7 +101,7 @@ static bool is_called(const struct sonde_change *c, double q)
 #define LARGEST 500
 
 struct family {
-	struct sonde_change changes[REGIONS];
+	struct sonde_side_change changes[REGIONS];
 	double q[REGIONS];
 };
 
@@ -201,7 +201,7 @@ static void test_stats__correlation_is_measured_and_widens_the_interval(void **s
 {
 	static double a[4000], b[4000], c[4000];
 	const struct noise loose = {.sd = 0.05}, tied = {.sd = 0.05, .rho = 0.8};
-	struct sonde_change alone, together;
+	struct sonde_side_change alone, together;
 	struct sonde_side base = {a, 4000, NULL, 1}, other = {b, 4000, NULL, 1},
 			  third = {c, 4000, NULL, 1};
 	uint64_t seed = 3;
@@ -226,7 +226,7 @@ static void test_stats__three_runs_a_side_show_a_large_change(void **state)
 	const size_t runs[] = {60, 60, 60};
 	const struct noise n = {.sd = 0.002, .run = 0.005};
 	struct sonde_side base = {a, 180, runs, 3}, other = {b, 180, runs, 3};
-	struct sonde_change c;
+	struct sonde_side_change c;
 	uint64_t seed = 6;
 	size_t i;
 
@@ -249,7 +249,7 @@ static void test_stats__a_run_that_drifts_tells_less(void **state)
 	static double a[400], b[400];
 	const struct noise n = {.sd = 0.04};
 	struct sonde_side base = {a, 400, NULL, 1}, other = {b, 400, NULL, 1};
-	struct sonde_change steady, drifting;
+	struct sonde_side_change steady, drifting;
 	uint64_t seed = 5;
 	size_t i;
 
@@ -276,7 +276,7 @@ static void test_stats__too_few_entries_tell_nothing(void **state)
 	static const double one[] = {10}, other[] = {20}, three[] = {10, 10.1, 10.2},
 			    more[] = {20, 20.1, 20.2};
 	struct sonde_side a = {one, 1, NULL, 1}, b = {other, 1, NULL, 1};
-	struct sonde_change c;
+	struct sonde_side_change c;
 
 	(void)state;
 	assert_true(sonde_stats_compare(&c, &a, &b, 1));
@@ -293,7 +293,7 @@ static void test_stats__values_without_noise_need_numbers_too(void **state)
 {
 	static double a[60], b[60];
 	struct sonde_side base = {a, 2, NULL, 1}, other = {b, 2, NULL, 1};
-	struct sonde_change c;
+	struct sonde_side_change c;
 	size_t i;
 
 	(void)state;
@@ -313,7 +313,7 @@ static void test_stats__the_same_input_gives_the_same_bytes(void **state)
 	static double a[50], b[50];
 	const struct noise n = {.sd = 0.05, .rho = 0.5};
 	struct sonde_side base = {a, 50, NULL, 1}, other = {b, 50, NULL, 1};
-	struct sonde_change first, second;
+	struct sonde_side_change first, second;
 	uint64_t seed = 4;
 
 	(void)state;
