@@ -98,8 +98,8 @@ bool sonde_clocks__find(struct sonde_ranks_build *x)
 		r->rows.at[i].clock = name.p ? sonde_map_add(&names, name, &is_new) : SONDE_NONE;
 		ok = r->rows.at[i].clock != SONDE_NONE && !key.failed;
 		if (ok && is_new)
-			ok = sonde_vec_put(&r->clocks,
-				(struct sonde_rank_clock){.name = name, .base_ns = UINT64_MAX});
+			sonde_put(&r->arena, &r->clocks, (struct sonde_rank_clock){.name = name, .base_ns = UINT64_MAX});
+		ok &= !r->arena.failed;
 		if (ok)
 			r->clocks.at[r->rows.at[i].clock].nr_ranks++;
 	}

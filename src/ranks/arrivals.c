@@ -77,7 +77,9 @@ static bool add_last(struct sonde_ranks_build *x, const struct arrival *a)
 		bool is_new;
 
 		number = sonde_map_keep(&x->last_keys, &x->arena, SONDE_BYTES(key), &is_new);
-		if (number == SONDE_NONE || (is_new && !sonde_vec_push(&x->last)))
+		if (number != SONDE_NONE && is_new)
+			sonde_push(&x->arena, &x->last);
+		if (number == SONDE_NONE || x->arena.failed)
 			return false;
 		x->last.at[number] += x->r->rows.at[a->row].step;
 	}
@@ -146,15 +148,12 @@ static void compare_collective(struct work *w, const struct arrival *at, size_t 
 }
 
 /* The row of the communicator for this kind. */
-static bool open_group(struct work *w, const struct sonde_collective *k)
+static void open_group(struct work *w, const struct sonde_collective *k)
 {
 	if (w->group && w->group->kind == k->kind)
-		return true;
-	w->group = sonde_vec_push(&w->x->r->groups);
-	if (w->group)
-		*w->group = (struct sonde_group_row){
-			.name = k->group, .kind = k->kind, .nr_ranks = w->nr_ranks};
-	return w->group != NULL;
+		return;
+	w->group = sonde_push(&w->x->r->arena, &w->x->r->groups);
+	*w->group = (struct sonde_group_row){.name = k->group, .kind = k->kind, .nr_ranks = w->nr_ranks};
 }
 
 /* The arrivals of the members of one communicator whose clocks are aligned. */
@@ -197,8 +196,7 @@ static bool compare_all(struct work *w)
 			;
 		if (end - i < 2)
 			continue;
-		if (!open_group(w, w->all[i].at))
-			return false;
+		open_group(w, w->all[i].at);
 		compare_collective(w, &w->all[i], end - i);
 	}
 	return !w->failed;
@@ -235,7 +233,7 @@ static bool sum_regions(struct sonde_ranks_build *x)
 			continue;
 		rows[i].region--;
 		rows[i].last = rows[i].nr_last ? rows[i].last : SONDE_NONE;
-		ok = sonde_vec_put(&x->r->regions, rows[i]);
+		sonde_put(&x->r->arena, &x->r->regions, rows[i]);
 	}
 	sonde_free(rows);
 	return ok;

@@ -34,7 +34,7 @@ static bool find_members(struct sonde_members *out, struct sonde_ranks_build *x)
 	struct sonde_member *m = NULL;
 	size_t i, nr = 0;
 
-	out->order = sonde_malloc((x->c->collectives.nr + 1) * sizeof(*out->order));
+	out->order = sonde_arena_alloc(&x->arena, (x->c->collectives.nr + 1) * sizeof(*out->order));
 	if (!out->order)
 		return false;
 	for (i = 0; i < x->c->collectives.nr; i++)
@@ -45,14 +45,12 @@ static bool find_members(struct sonde_members *out, struct sonde_ranks_build *x)
 	for (i = 0; i < nr; i++) {
 		k = &all[out->order[i]];
 		if (!m || m->rank != sonde_ranks__row_of(x, k) || m->group != k->group) {
-			m = sonde_vec_push(&out->at);
-			if (!m)
-				return false;
+			m = sonde_push(&x->arena, &out->at);
 			*m = (struct sonde_member){sonde_ranks__row_of(x, k), k->group, SONDE_NONE, i, 0};
 		}
 		m->nr++;
 	}
-	return true;
+	return !x->arena.failed;
 }
 
 /* Walks through two members side by side; every `step`-th that both have goes to `out`. */
@@ -119,7 +117,7 @@ static bool is_same(const struct sonde_ranks_build *x, const struct sonde_member
 }
 
 /* Members of one name, each to the first communicator it fits to. */
-static bool split_group(struct sonde_members *out, const struct sonde_ranks_build *x, size_t first, size_t end)
+static bool split_group(struct sonde_members *out, struct sonde_ranks_build *x, size_t first, size_t end)
 {
 	SONDE_VEC(size_t) heads = {0};
 	bool ok = true;
@@ -133,7 +131,7 @@ static bool split_group(struct sonde_members *out, const struct sonde_ranks_buil
 				m->cluster = out->at.at[heads.at[k]].cluster;
 		if (m->cluster != SONDE_NONE)
 			continue;
-		ok &= sonde_vec_put(&heads, i);
+		sonde_put(&x->arena, &heads, i);
 		m->cluster = out->nr_clusters++;
 	}
 	sonde_vec_release(&heads);
@@ -160,10 +158,4 @@ bool sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x)
 	}
 	sonde_vec_sort(&out->at, by_cluster);
 	return ok;
-}
-
-void sonde_members__release(struct sonde_members *m)
-{
-	sonde_vec_release(&m->at);
-	sonde_free(m->order);
 }

@@ -36,35 +36,37 @@ void sonde_ranks__add_time(
 	}
 }
 
-static bool add_scope(struct sonde_ranks_build *x, uint32_t scope)
+static void add_scope(struct sonde_ranks_build *x, uint32_t scope)
 {
 	const struct sonde_scope *s = &x->c->scopes.at[scope];
 
-	return sonde_vec_put(&x->r->rows, (struct sonde_rank_row){.scope = scope,
-						  .who = SONDE_NONE,
-						  .process = &x->c->processes.at[s->process],
-						  .device = s->device,
-						  .name = s->name,
-						  .step = x->c->sums.at[scope].collective_step,
-						  .comm_ns = NAN,
-						  .exposed_ns = NAN});
+	sonde_put(&x->r->arena, &x->r->rows,
+		(struct sonde_rank_row){.scope = scope,
+			.who = SONDE_NONE,
+			.process = &x->c->processes.at[s->process],
+			.device = s->device,
+			.name = s->name,
+			.step = x->c->sums.at[scope].collective_step,
+			.comm_ns = NAN,
+			.exposed_ns = NAN});
 }
 
-static bool add_folded(struct sonde_ranks_build *x, uint32_t who)
+static void add_folded(struct sonde_ranks_build *x, uint32_t who)
 {
 	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[who];
 	struct sonde_str name;
 
-	return sonde_folded_scope_name(&name, f, &x->r->arena) &&
-	       sonde_vec_put(&x->r->rows, (struct sonde_rank_row){.scope = f->scope,
-						  .who = who,
-						  .process = &f->process,
-						  .device = f->device,
-						  .name = name,
-						  .step = f->sum.collective_step,
-						  .work_ns = f->work_ns,
-						  .comm_ns = f->comm_ns,
-						  .exposed_ns = f->exposed_ns});
+	if (sonde_folded_scope_name(&name, f, &x->r->arena))
+		sonde_put(&x->r->arena, &x->r->rows,
+			(struct sonde_rank_row){.scope = f->scope,
+				.who = who,
+				.process = &f->process,
+				.device = f->device,
+				.name = name,
+				.step = f->sum.collective_step,
+				.work_ns = f->work_ns,
+				.comm_ns = f->comm_ns,
+				.exposed_ns = f->exposed_ns});
 }
 
 /* As scopes are sorted, those that are added up among the others. */
@@ -98,13 +100,14 @@ static bool find_rows(struct sonde_ranks_build *x)
 			;
 		x->row_of[i] = SONDE_NONE;
 		if (c->scopes.at[i].measured == SONDE_MEASURED_KERNEL && c->sums.at[i].launches &&
-			!c->scopes.at[i].nr_folded && !add_scope(x, (uint32_t)i))
-			return false;
+			!c->scopes.at[i].nr_folded)
+			add_scope(x, (uint32_t)i);
 	}
 	x->first_visit[c->scopes.nr] = at;
 	for (i = 0; i < c->folded_scopes.nr; i++)
-		if (!add_folded(x, (uint32_t)i))
-			return false;
+		add_folded(x, (uint32_t)i);
+	if (x->r->arena.failed)
+		return false;
 	sonde_vec_sort(&x->r->rows, by_rank);
 	for (i = 0; i < x->r->rows.nr; i++) {
 		struct sonde_rank_row *row = &x->r->rows.at[i];
@@ -303,8 +306,7 @@ static bool build_ranks(struct sonde_ranks_build *x)
 	ok = sonde_clocks__find(x) && sonde_groups__find(&m, x) && sonde_clocks__align(x, &m) &&
 	     sonde_arrivals__compare(x, &m) && find_slower(x) &&
 	     sonde_stragglers__find(x);
-	sonde_members__release(&m);
-	return ok;
+	return ok && !x->r->arena.failed && !x->arena.failed;
 }
 
 bool sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c)
@@ -319,7 +321,6 @@ bool sonde_ranks_build(struct sonde_ranks **out, const struct sonde_cells *c)
 		ok = build_ranks(&x);
 	}
 	sonde_map_release(&x.last_keys);
-	sonde_vec_release(&x.last);
 	sonde_arena_release(&x.arena);
 	if (ok && is_job)
 		*out = r;
@@ -332,13 +333,6 @@ void sonde_ranks_free(struct sonde_ranks *r)
 {
 	if (!r)
 		return;
-	sonde_vec_release(&r->spreads);
-	sonde_vec_release(&r->stragglers);
-	sonde_vec_release(&r->rows);
-	sonde_vec_release(&r->times);
-	sonde_vec_release(&r->regions);
-	sonde_vec_release(&r->groups);
-	sonde_vec_release(&r->clocks);
 	sonde_arena_release(&r->arena);
 	sonde_free(r);
 }

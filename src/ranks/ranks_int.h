@@ -74,7 +74,6 @@ struct sonde_members {
 };
 /* Finds which ranks are in one communicator. False: no memory. */
 bool sonde_groups__find(struct sonde_members *out, struct sonde_ranks_build *x);
-void sonde_members__release(struct sonde_members *m);
 /* Collectives that two members have in common, spread over the run; at most SONDE_NR_COMMON. */
 #define SONDE_NR_COMMON 128
 struct sonde_common {

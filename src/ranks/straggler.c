@@ -74,28 +74,22 @@ static bool is_slow(const struct finding *f, const struct sonde_rank_time *at, s
 	       is_beyond(f, at, nr);
 }
 
-static bool add_time(struct sonde_rank_times *to, const struct sonde_rank_time *t)
-{
-	return !(t->ns > 0) || sonde_vec_put(to, *t);
-}
-
 /* Takes `by_visit` values of ranks, with those of folded ones if these are of work; sorts them. */
-static bool sort_times(struct sonde_rank_times *to, const struct sonde_ranks_build *x, const double *by_visit)
+static void sort_times(struct sonde_rank_times *to, const struct sonde_ranks_build *x, const double *by_visit)
 {
 	const struct sonde_cells *c = x->c;
-	bool ok = true;
 	size_t i;
 
-	for (i = 0; ok && i < c->visits.nr; i++)
-		if (x->row_of[c->visits.at[i].scope] != SONDE_NONE)
-			ok = add_time(to, &(struct sonde_rank_time){c->visits.at[i].region,
-						x->row_of[c->visits.at[i].scope], i, by_visit[i]});
-	for (i = 0; ok && i < c->folded_times.nr && by_visit == x->r->work_ns; i++)
-		ok = add_time(to, &(struct sonde_rank_time){c->folded_times.at[i].region,
-					x->row_of_who[c->folded_times.at[i].who], SIZE_MAX,
-					c->folded_times.at[i].work_ns});
+	for (i = 0; i < c->visits.nr; i++)
+		if (x->row_of[c->visits.at[i].scope] != SONDE_NONE && by_visit[i] > 0)
+			sonde_put(&x->r->arena, to,
+				(struct sonde_rank_time){c->visits.at[i].region, x->row_of[c->visits.at[i].scope], i, by_visit[i]});
+	for (i = 0; i < c->folded_times.nr && by_visit == x->r->work_ns; i++)
+		if (c->folded_times.at[i].work_ns > 0)
+			sonde_put(&x->r->arena, to,
+				(struct sonde_rank_time){c->folded_times.at[i].region, x->row_of_who[c->folded_times.at[i].who],
+					SIZE_MAX, c->folded_times.at[i].work_ns});
 	sonde_rank_times_sort(to);
-	return ok;
 }
 
 /* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
@@ -126,16 +120,14 @@ static uint32_t innermost_slow_region(const struct finding *f, uint32_t region, 
 	return region;
 }
 
-static bool add_spreads(struct finding *f)
+static void add_spreads(struct finding *f)
 {
 	size_t i, nr;
 
 	for (i = 0; i < f->times->nr; i += nr) {
-		struct sonde_rank_spread *s = sonde_vec_push(&f->x->r->spreads);
+		struct sonde_rank_spread *s = sonde_push(&f->x->r->arena, &f->x->r->spreads);
 		const struct sonde_rank_time *at = sonde_rank_times_of(f->times, f->times->at[i].region, &nr);
 
-		if (!s)
-			return false;
 		*s = (struct sonde_rank_spread){.region = at->region,
 			.nr = (uint32_t)nr,
 			.slowest = at[nr - 1].rank,
@@ -148,7 +140,6 @@ static bool add_spreads(struct finding *f)
 		if (s->is_slow)
 			s->cause = sonde_slow__judge(f->x, at, nr);
 	}
-	return true;
 }
 
 /* Fills in what else is known of a straggler. It, or its whole host, is not named again. */
@@ -170,15 +161,13 @@ static void finish_straggler(struct finding *f, struct sonde_straggler *s)
 }
 
 /* Adds the straggler of a region and, for its cause, of the region inside that explains it. */
-static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
+static void add_straggler(struct finding *f, uint32_t region, bool is_idle)
 {
-	struct sonde_straggler *s = sonde_vec_push(&f->x->r->stragglers);
+	struct sonde_straggler *s = sonde_push(&f->x->r->arena, &f->x->r->stragglers);
 	const struct sonde_rank_time *at;
 	uint32_t nr_node, within;
 	size_t nr;
 
-	if (!s)
-		return false;
 	at = sonde_rank_times_of(f->times, region, &nr);
 	within = innermost_slow_region(f, region, at[nr - 1].rank);
 	at = sonde_rank_times_of(f->times, within, &nr);
@@ -196,7 +185,6 @@ static bool add_straggler(struct finding *f, uint32_t region, bool is_idle)
 		s->cause = SONDE_SLOW_NODE;
 	}
 	finish_straggler(f, s);
-	return true;
 }
 
 /* The slow region that costs most, of a rank that has no sentence yet; SONDE_NONE: there is none. */
@@ -227,20 +215,19 @@ static uint32_t worst_region(const struct finding *f, double least_cost)
  * When ranks come to a collective on average, as far as their kernels do not say why: where GPUs differ,
  * the slowest is always last, and its host did nothing. Sorted.
  */
-static bool sort_arrivals(struct sonde_rank_times *to, const struct sonde_ranks *r)
+static void sort_arrivals(struct sonde_rank_times *to, struct sonde_ranks_build *x)
 {
-	bool ok = true;
 	size_t i;
 
-	for (i = 0; ok && i < r->rows.nr; i++) {
-		const struct sonde_rank_row *row = &r->rows.at[i];
+	for (i = 0; i < x->r->rows.nr; i++) {
+		const struct sonde_rank_row *row = &x->r->rows.at[i];
 
 		if (row->nr)
-			ok = sonde_vec_put(to, ((struct sonde_rank_time){0, (uint32_t)i, SIZE_MAX,
-						       -(row->wait_ns + row->excess_ns) / (double)row->nr}));
+			sonde_put(&x->arena, to,
+				(struct sonde_rank_time){
+					0, (uint32_t)i, SIZE_MAX, -(row->wait_ns + row->excess_ns) / (double)row->nr});
 	}
 	sonde_rank_times_sort(to);
-	return ok;
 }
 
 /* Often enough the last one, or one of its host is: by more than chance. */
@@ -269,34 +256,31 @@ static bool is_late(const struct finding *f, const struct sonde_rank_time *at, s
 }
 
 /* The rank that the others wait for though its kernels are no slower, or its host. */
-static bool add_late(struct finding *f)
+static void add_late(struct finding *f)
 {
 	struct sonde_ranks *r = f->x->r;
 	struct sonde_rank_times times = {0};
-	bool ok = sort_arrivals(&times, r);
-	const struct sonde_rank_time *top = ok && times.nr > 1 ? &times.at[times.nr - 1] : NULL;
-	double others = top ? sonde_rank_times_median(times.at, times.nr - 1) : NAN;
+	const struct sonde_rank_time *top;
 	struct sonde_straggler *s;
 	uint32_t nr_node;
+	double others;
 
-	if (top && !f->is_named[top->rank]) {
-		nr_node = sonde_slow__count_node(f->x, times.at, times.nr, &others);
-		if (is_late(f, times.at, times.nr, top->ns - others) && is_last(r, top->rank, nr_node)) {
-			s = sonde_vec_push(&r->stragglers);
-			ok = s != NULL;
-			if (ok) {
-				*s = (struct sonde_straggler){.rank = top->rank,
-					.region = SONDE_NONE,
-					.cause = nr_node ? SONDE_SLOW_NODE : SONDE_SLOW_LATE,
-					.nr_ranks = nr_node ? nr_node : 1,
-					.ns = r->rows.at[top->rank].late_ns};
-				s->kernels_share = r->rows.at[top->rank].excess_ns / s->ns;
-				finish_straggler(f, s);
-			}
-		}
-	}
-	sonde_vec_release(&times);
-	return ok;
+	sort_arrivals(&times, f->x);
+	top = times.nr > 1 ? &times.at[times.nr - 1] : NULL;
+	if (!top || f->is_named[top->rank])
+		return;
+	others = sonde_rank_times_median(times.at, times.nr - 1);
+	nr_node = sonde_slow__count_node(f->x, times.at, times.nr, &others);
+	if (!is_late(f, times.at, times.nr, top->ns - others) || !is_last(r, top->rank, nr_node))
+		return;
+	s = sonde_push(&r->arena, &r->stragglers);
+	*s = (struct sonde_straggler){.rank = top->rank,
+		.region = SONDE_NONE,
+		.cause = nr_node ? SONDE_SLOW_NODE : SONDE_SLOW_LATE,
+		.nr_ranks = nr_node ? nr_node : 1,
+		.ns = r->rows.at[top->rank].late_ns};
+	s->kernels_share = r->rows.at[top->rank].excess_ns / s->ns;
+	finish_straggler(f, s);
 }
 
 /* Busy and idle time without exposed communication: what a rank takes to get through a region. */
@@ -325,16 +309,17 @@ static bool add_idle(struct finding *f)
 {
 	double *device = find_device_times(f->x);
 	struct sonde_rank_times times = {0};
-	bool ok = device && sort_times(&times, f->x, device);
 	uint32_t region;
 
+	if (device)
+		sort_times(&times, f->x, device);
 	f->times = &times;
-	region = ok ? worst_region(f, LEAST_IDLE) : SONDE_NONE;
+	region = worst_region(f, LEAST_IDLE);
 	if (region != SONDE_NONE)
-		ok = add_straggler(f, region, true);
+		add_straggler(f, region, true);
 	sonde_vec_release(&times);
 	sonde_free(device);
-	return ok;
+	return device;
 }
 
 const char *sonde_slow_cause_name(enum sonde_slow_cause c)
@@ -447,14 +432,19 @@ bool sonde_stragglers__find(struct sonde_ranks_build *x)
 		.times = &r->times,
 		.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named)),
 		.scratch = sonde_malloc((r->rows.nr + 1) * sizeof(*f.scratch))};
-	bool ok = f.is_named && f.scratch && sort_times(&r->times, x, r->work_ns) && add_spreads(&f);
+	bool ok = f.is_named && f.scratch;
 	uint32_t region = SONDE_NONE;
 	size_t i;
 
-	while (ok && r->stragglers.nr < NR_STRAGGLERS && (region = worst_region(&f, SONDE_LEAST_COST)) != SONDE_NONE)
-		ok = add_straggler(&f, region, false);
+	if (ok) {
+		sort_times(&r->times, x, r->work_ns);
+		add_spreads(&f);
+	}
+	while (ok && !r->arena.failed && r->stragglers.nr < NR_STRAGGLERS &&
+		(region = worst_region(&f, SONDE_LEAST_COST)) != SONDE_NONE)
+		add_straggler(&f, region, false);
 	if (ok && r->nr_collectives)
-		ok = add_late(&f);
+		add_late(&f);
 	if (ok && !r->stragglers.nr)
 		ok = add_idle(&f);
 	sonde_vec_sort(&r->stragglers, by_cost);
