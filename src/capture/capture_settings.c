@@ -270,7 +270,7 @@ static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 		   : 0;
 }
 
-/* `4` files, or `10GB` of them. What is older is folded, so what needs all of it cannot be had. */
+/* `4` files, or `10GB` of them; what is older is folded. */
 static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	const char *text = s->keep_text, *why = NULL;
@@ -285,12 +285,7 @@ static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 	}
 	if (!why && !s->rotate_text)
 		why = "it needs capture.rotate, which says how long a file is";
-	if (!why && asks_counters(s))
-		why = "samples of counters are split among the launches of the whole capture: leave counters out";
-	if (why)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "capture.keep=%s: %s", text, why);
-	s->counters_set = "off";
-	return 0;
+	return why ? sonde_err_set(err, SONDE_ERR_USAGE, "capture.keep=%s: %s", text, why) : 0;
 }
 
 /* Native capture is on by itself when nothing else is; with nothing at all there is no run. */

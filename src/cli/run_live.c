@@ -68,19 +68,48 @@ static int find_captures(const char *dir, struct sonde_word_list *out, struct so
 	return rc;
 }
 
+/*
+ * The capture with surplus files whose oldest began first, NULL = none has any. In that order the work of all processes that
+ * share a GPU is still there when its samples are split.
+ */
+static const char *find_excess(const struct sonde_word_list *all, const struct sonde_capture_settings *set, uint32_t *nr)
+{
+	uint64_t first_ns = UINT64_MAX, ns;
+	const char *found = NULL;
+	uint32_t excess;
+	size_t i;
+
+	for (i = 0; i < all->nr; i++) {
+		excess = sonde_folder_is_samples(all->at[i]) ? 0 : count_excess(all->at[i], set);
+		ns = excess ? sonde_capture_oldest(all->at[i]) : UINT64_MAX;
+		if (excess && ns < first_ns) {
+			first_ns = ns;
+			found = all->at[i];
+			*nr = excess;
+		}
+	}
+	return found;
+}
+
 /* Runs in the process that folds: folds all surplus files with the settings of the run's report. */
 static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_list *all, struct sonde_err *err)
 {
 	struct sonde_settings s = {0};
+	struct sonde_beside beside = {0};
 	int rc = sonde_settings_read(&s, k->run->config, SONDE_STAND_IN_NEVER, err);
+	const char *oldest;
 	uint32_t nr;
-	size_t i;
 
 	s.fold.choice = (struct sonde_choice){0}; /* all metrics: any report can choose */
 	s.fold.cores = 1;
-	for (i = 0; i < all->nr && rc == 0; i++)
-		while (rc == 0 && (nr = count_excess(all->at[i], &k->run->set)))
-			rc = sonde_roll(all->at[i], nr, &s.fold, err);
+	while (rc == 0 && (oldest = find_excess(all, &k->run->set, &nr))) {
+		rc = sonde_beside_open(&beside, all->at, all->nr, oldest, err);
+		if (rc == 0)
+			rc = sonde_roll(&beside, oldest, nr, &s.fold, err);
+		if (rc == 0)
+			rc = sonde_beside_trim(&beside, err);
+		sonde_beside_release(&beside);
+	}
 	return rc;
 }
 
@@ -111,13 +140,11 @@ static void fold_if_needed(struct sonde_run_keep *k)
 {
 	struct sonde_arena arena = {0};
 	struct sonde_word_list all = {0};
-	size_t i;
+	uint32_t nr;
 
 	k->next_ns = sonde_now_ns() + LOOK_NS;
 	if (find_captures(k->dir, &all, &arena) == 0) {
-		for (i = 0; i < all.nr && !count_excess(all.at[i], &k->run->set); i++)
-			;
-		if (i < all.nr)
+		if (find_excess(&all, &k->run->set, &nr))
 			start_folding(k, &all);
 	}
 	sonde_vec_release(&all);

@@ -53,6 +53,7 @@ static struct sonde_sampler *start_counters(
 		.env = r->env,
 		.lock_dir = local->owner >= 0 ? local->root : NULL,
 		.mark = local->owner >= 0 ? local->mark : mark_of(r, dir),
+		.rotation = {r->set.rotate_bytes, r->set.rotate_ns},
 		.sampling = {.counters = has_names ? r->set.counters_names.at : &set,
 			.nr_counters = has_names ? r->set.counters_names.nr : 1,
 			.interval_ns = r->set.counters_interval_ns,

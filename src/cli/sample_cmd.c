@@ -422,7 +422,7 @@ static int run_sample(const struct request *q, struct sonde_err *err)
 	if (rc == 0 && !w.tally)
 		rc = sonde_err_nomem(err);
 	if (rc == 0 && q->out)
-		rc = sonde_samples_file_open(&w.file, q->out, w.sampling, err);
+		rc = sonde_samples_file_open(&w.file, q->out, w.sampling, (struct sonde_samples_rotation){0}, err);
 	if (rc == 0) {
 		sonde_tally_init(w.tally, q->span_ns, sonde_sampling_facts(w.sampling)->bytes_per_ns);
 		rc = sample_device(&w, err);

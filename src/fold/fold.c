@@ -326,7 +326,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	struct sonde_cells *c = sonde_calloc(1, sizeof(*c));
-	struct filling x = {.f = {.c = c, .l = l, .r = l->records}, .c = c};
+	struct filling x = {.f = {.c = c, .l = l, .r = l->records, .request = request}, .c = c};
 	int rc = c && sonde_fold__tables(&x.f, request->keeps_timeline)
 			 ? fill_cells(&x, &request->choice, err)
 			 : sonde_err_nomem(err);

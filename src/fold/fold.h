@@ -21,6 +21,9 @@ struct sonde_fold_request {
 	struct sonde_choice choice;
 	bool keeps_timeline; /* single events too, for formats that show them … */
 	bool keeps_untimed;  /* … and launches without times, for formats that list all */
+	/* Other captures of the directory: what ran on a device that the records have samples of is in these, too. */
+	struct sonde_records *const *beside;
+	size_t nr_beside;
 	/* For merge/: */
 	size_t keep;	     /* inputs whose scopes stay apart, the rest is added up; 0 = all */
 	size_t cores;	     /* to use; 0 = all at hand */

@@ -35,6 +35,7 @@ struct sonde_folding {
 	struct sonde_cells *c;
 	const struct sonde_launches *l;
 	const struct sonde_records *r;
+	const struct sonde_fold_request *request;
 	uint32_t *string_of;
 	uint32_t *label_of; /* the same for the labels of the launches */
 	uint32_t *visit_of; /* by range: the visit it is an entry of, SONDE_NONE = counts nowhere;

@@ -307,6 +307,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_vec_release(&x.limits);
 		sonde_vec_release(&x.columns);
 		sonde_vec_release(&x.known);
+		sonde_vec_release(&x.others);
 		sonde_arena_release(&x.arena);
 	}
 	sonde_loads__sort(f->c);

@@ -41,7 +41,9 @@ struct sonde_unmixing {
 	SONDE_VEC(int64_t) starts, ends;
 	SONDE_VEC(double) values, limits;
 	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
-	SONDE_VEC(struct sonde_window_time) known; /* unmixing_windows.c */
+	SONDE_VEC(struct sonde_window_time) known; /* when all that programs with windows ran was recorded */
+	SONDE_VEC(const struct sonde_records *) others; /* captures beside this one, with work on the device … */
+	uint64_t known_ns; /* … all of which is known from then on */
 	struct sonde_arena arena;
 };
 
@@ -66,7 +68,7 @@ bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope
 bool sonde_unmixing__launches(struct sonde_unmixing *x);
 /* For windowed captures: finds the intervals in which every running kernel was recorded. False: no memory. */
 bool sonde_unmixing__windows(struct sonde_unmixing *x);
-/* Whether that holds for all of this time. */
+/* Whether that holds for all of this time, and it counts now. */
 bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time);
 /* The cycles that elapsed while launches ran, by launch and class. False: no memory. */
 bool sonde_unmixing__clocks(struct sonde_unmixing *x);

@@ -16,7 +16,7 @@ bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope
 	       sonde_series_is_of(x->first, x->f->r, s->process, s->device);
 }
 
-/* The kind of launches of a kernel in a place; those that are not selected have no place. */
+/* The kind of launches of a kernel in a place; those that are not selected, or not counted now, have no place. */
 static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_t region)
 {
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
@@ -44,9 +44,9 @@ static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *laun
 	const struct sonde_launches *l = x->f->l;
 	const struct sonde_record *rec = sonde_launch_record(l, launch);
 	const struct sonde_place *place = &l->places.at[launch->place];
-	bool is_selected = launch->state != SONDE_LAUNCH_NOT_SELECTED;
+	bool counts = launch->state != SONDE_LAUNCH_NOT_SELECTED && rec->when == SONDE_NOW;
 	const uint32_t key[3] = {
-		launch->scope, is_selected ? launch->place : SONDE_NONE, sonde_launch_kernel(l, launch)};
+		launch->scope, counts ? launch->place : SONDE_NONE, sonde_launch_kernel(l, launch)};
 	uint32_t region = place->nr ? l->homes.at[place->first] : SONDE_NONE, kind, entry;
 	const uint32_t *members;
 	struct sonde_set set = sonde_launches_set(l, launch->open, &members);
@@ -152,13 +152,46 @@ static bool number_classes(struct sonde_unmixing *x)
 	return ok;
 }
 
+/* Launches of another capture: their work is in the samples, and in none of our cells. */
+static bool add_beside(struct sonde_unmixing *x, const struct sonde_records *other, uint32_t number)
+{
+	size_t nr = x->launches.nr, i;
+
+	for (i = 0; i < other->records.nr; i++) {
+		const struct sonde_record *rec = &other->records.at[i];
+		uint32_t process = sonde_record_caller(other, rec)->process, kernel = sonde_record_function(other, rec)->name;
+		const uint32_t key[3] = {SONDE_NONE, number, kernel};
+		uint32_t kind;
+
+		if (rec->time.end_ns <= rec->time.start_ns ||
+			!sonde_series_is_of(x->first, other, process, sonde_record_queue(other, rec)->device))
+			continue;
+		kind = find_kind(x, key, SONDE_NONE);
+		if (kind == SONDE_NONE ||
+			!sonde_vec_put(&x->launches,
+				(struct sonde_unmix_launch){.start_ns = (int64_t)rec->time.start_ns,
+					.end_ns = (int64_t)rec->time.end_ns,
+					.class = kind,
+					.entry = SONDE_UNMIX_NONE}) ||
+			!sonde_vec_put(&x->turns, take_turn(&x->kinds.at[kind], SONDE_NONE)) ||
+			!sonde_vec_put(&x->opens, 0))
+			return false;
+		x->kinds.at[kind].name = sonde_map_find(&x->f->r->strings, sonde_records_str(other, kernel));
+	}
+	return x->launches.nr == nr || sonde_vec_put(&x->others, other);
+}
+
 bool sonde_unmixing__launches(struct sonde_unmixing *x)
 {
 	const struct sonde_launches *l = x->f->l;
+	const struct sonde_fold_request *q = x->f->request;
 	size_t i;
 
 	for (i = 0; i < l->launches.nr; i++)
 		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope) && !add_launch(x, &l->launches.at[i]))
+			return false;
+	for (i = 0; i < q->nr_beside && x->launches.nr; i++)
+		if (!add_beside(x, q->beside[i], (uint32_t)i))
 			return false;
 	return number_classes(x);
 }
@@ -335,14 +368,31 @@ bool sonde_unmixing__windows(struct sonde_unmixing *x)
 		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope))
 			extend_window(x, &l->launches.at[i]);
 	sonde_vec_filter(&x->known, k, x->known.at[k].end_ns > 0); /* where it ran something here */
+	for (i = 0; i < x->others.nr; i++) {
+		const struct sonde_records *other = x->others.at[i];
+		size_t k;
+
+		x->known_ns = other->known_ns > x->known_ns ? other->known_ns : x->known_ns;
+		for (k = 0; k < other->windows.nr; k++) {
+			struct sonde_window_time w = other->windows.at[k];
+
+			w.process = (uint32_t)(r->processes.nr + i);
+			if (!sonde_vec_put(&x->known, w))
+				return false;
+		}
+	}
 	return true;
 }
 
 bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time)
 {
 	const struct sonde_window_time *at = x->known.at;
+	const struct sonde_records *r = x->f->r;
 	size_t i, first;
 
+	/* Each sample counts once: with the files that were written while it was taken. */
+	if (time->start_ns < r->from_ns || time->start_ns < x->known_ns || (r->settled_ns && time->start_ns >= r->settled_ns))
+		return false;
 	for (first = 0; first < x->known.nr; first = find_window(at, x->known.nr, at[first].process, UINT64_MAX)) {
 		i = find_window(at, x->known.nr, at[first].process, time->start_ns);
 		if (i == x->known.nr || at[i].process != at[first].process ||

@@ -14,6 +14,7 @@
 #include "read/folder_in.h"
 #include "read/jobs.h"
 #include "read/records.h"
+#include "read/rolled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,6 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 	struct sonde_cells *part = NULL;
 	int rc = sonde_records_open(&records, paths, nr, &request->read, err);
 
-	if (rc == 0 && nr > 1 && records->rolled.nr)
-		rc = sonde_err_set(err, SONDE_ERR_USAGE,
-			"%s: its oldest files were folded while it was written, so samples of counters cannot be "
-			"split among its launches: take the samples-*.sonde files out of the directory",
-			paths[0]);
 	if (rc == 0)
 		rc = sonde_rolled_fold(&part, records, request, err);
 	sonde_records_free(records);
@@ -149,13 +145,6 @@ static bool is_native(const char *path)
 	return sonde_str_ends(sonde_str_from(path), ".sonde");
 }
 
-/* Whether a sampler of ours wrote it: its name says so. */
-static bool is_samples(const char *path)
-{
-	return sonde_str_starts(sonde_str_from(path + directory_of(path).n), "samples-") &&
-	       is_native(path);
-}
-
 static int by_path(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -173,7 +162,7 @@ static size_t list_beside(const char **beside, size_t *nr_samples, const struct 
 
 		if (!is_native(path) || !sonde_str_eq(directory_of(path), directory))
 			continue;
-		*nr_samples += is_samples(path);
+		*nr_samples += sonde_folder_is_samples(path);
 		beside[nr++] = path;
 	}
 	if (nr > 1) /* a report is the same in whatever order they are named */
@@ -188,6 +177,38 @@ static void mark_taken(bool *taken, const struct sonde_word_list *all, struct so
 	for (i = 0; i < all->nr; i++)
 		taken[i] |= is_native(all->at[i]) &&
 			    sonde_str_eq(directory_of(all->at[i]), directory);
+}
+
+/* A part of each capture whose oldest files may have been folded: sums are of one capture. */
+static int read_rolled(struct sonde_parts *out, const char *const *paths, size_t nr,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_beside b;
+	struct sonde_cells *part = NULL;
+	size_t i;
+	int rc = sonde_beside_open(&b, paths, nr, NULL, err);
+
+	for (i = 0; i < nr && rc == 0; i++) {
+		if (sonde_folder_is_samples(paths[i]))
+			continue;
+		rc = sonde_beside_fold(&part, &b, paths[i], request, err);
+		if (rc == 0 && !sonde_vec_put(&out->at, part)) {
+			sonde_cells_free(part);
+			rc = sonde_err_nomem(err);
+		}
+	}
+	sonde_beside_release(&b);
+	return rc;
+}
+
+static bool is_any_rolled(const char *const *paths, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!sonde_folder_is_samples(paths[i]) && sonde_capture_next(paths[i]))
+			return true;
+	return false;
 }
 
 /*
@@ -205,11 +226,12 @@ static int read_sampled(
 		struct sonde_str directory = directory_of(all->at[i]);
 		struct sonde_parts parts = {0};
 
-		if (taken[i] || !is_samples(all->at[i]))
+		if (taken[i] || !sonde_folder_is_samples(all->at[i]))
 			continue;
 		nr = list_beside(beside, &nr_samples, all, directory);
 		if (nr > nr_samples)
-			rc = read_captures(&parts, beside, nr, o->request, err);
+			rc = is_any_rolled(beside, nr) ? read_rolled(&parts, beside, nr, o->request, err)
+						       : read_captures(&parts, beside, nr, o->request, err);
 		if (parts.at.nr) {
 			mark_taken(taken, all, directory);
 			keep_parts(o, &parts, o->nr_files++, beside[0]);

@@ -10,13 +10,17 @@
 #include "base/alloc.h"
 #include "base/sink.h"
 #include "cellfile/cellfile.h"
+#include "fold/timeline.h"
 #include "merge/parts_append.h"
 #include "merge/parts_sum.h"
+#include "merge/sampled_sum.h"
+#include "read/folder_in.h"
 #include "read/rolled.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The sums of files that were folded before, and the cells of the others, in this order. */
@@ -38,12 +42,46 @@ static void forget_single(struct sonde_cells *c)
 	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
 }
 
-static bool take_entries(struct sonde_cells *to, const struct sonde_sum_part *last)
+/* Sums are of one capture: the samples that were read with it are another input. */
+static void forget_samples(struct sonde_cells *c)
 {
+	for (; c->inputs.nr > 1; c->inputs.nr--)
+		sonde_vec_release(&c->inputs.at[c->inputs.nr - 1].has);
+	c->kit_of.nr = c->kits.nr = 1;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+	const struct sonde_entry_load *x = a, *y = b;
+
+	return sonde_cmp(x->entry, y->entry);
+}
+
+/* How busy the device was in them, `number` by number there. */
+static bool take_loads(struct sonde_cells *to, const struct sonde_cells *last, const uint32_t *number)
+{
+	size_t i;
+
+	for (i = 0; i < last->loads.nr; i++) {
+		struct sonde_entry_load load = last->loads.at[i];
+
+		load.entry = number[load.entry];
+		if (load.entry != SONDE_NONE && !sonde_vec_put(&to->loads, load))
+			return false;
+	}
+	sonde_vec_sort(&to->loads, by_entry);
+	return true;
+}
+
+static bool take_entries(struct sonde_cells *to, struct sonde_sum_part *last)
+{
+	uint32_t *number = sonde_arena_alloc(&last->arena, (last->c->entries.nr + 1) * sizeof(*number));
 	size_t i, k;
 
-	if (!sonde_vec_reserve(&to->entries, last->c->entries.nr + 1))
+	if (!number || !sonde_vec_reserve(&to->entries, last->c->entries.nr + 1))
 		return false;
+	for (i = 0; i < last->c->entries.nr; i++)
+		number[i] = SONDE_NONE;
 	for (i = 0; i < to->visits.nr; i++)
 		to->visits.at[i].entry_step = 1;
 	for (i = 0; i < last->c->visits.nr; i++) {
@@ -62,10 +100,11 @@ static bool take_entries(struct sonde_cells *to, const struct sonde_sum_part *la
 			struct sonde_entry e = last->c->entries.at[from->first_entry + k];
 
 			e.label = sonde_number_in(last->of.string, e.label);
+			number[from->first_entry + k] = (uint32_t)to->entries.nr;
 			to->entries.at[to->entries.nr++] = e;
 		}
 	}
-	return true;
+	return take_loads(to, last->c, number);
 }
 
 /* --- the longest gaps ------------------------------------------------------------------------------ */
@@ -230,7 +269,7 @@ static void add_input_counts(struct sonde_cells *to, const struct sonde_cells *f
 static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 {
 	return a->inputs.nr == 1 && b->inputs.nr == 1 && a->processes.nr == 1 && b->processes.nr == 1 &&
-	       a->kits.nr == 1 && b->kits.nr == 1 && !a->sampled.nr && !b->sampled.nr &&
+	       a->kits.nr == 1 && b->kits.nr == 1 &&
 	       sonde_selection_is_same(&a->selection, &b->selection);
 }
 
@@ -251,6 +290,17 @@ static const struct sonde_cells *choose_metrics(const struct sonde_cells *sums, 
 	return last->cells.nr || (!sums->cells.nr && !sums->metric_names.nr) ? last : sums;
 }
 
+/* The names of curves were those of the part that the timeline came from. */
+static bool keep_curve_names(struct sonde_cells *c)
+{
+	size_t i;
+
+	for (i = 0; c->timeline && i < c->timeline->curves.nr; i++)
+		if (!sonde_cells_keep(c, &c->timeline->curves.at[i].name))
+			return false;
+	return true;
+}
+
 static bool finish_sums(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *last)
 {
 	struct sonde_numbers n = {0};
@@ -264,10 +314,11 @@ static bool finish_sums(struct sonde_cells **out, struct sonde_sum_part *parts, 
 		for (k = 0; k < parts[i].c->scopes.nr; k++) /* all other numbers are as they came */
 			parts[i].of.scope[k] = n.scope[parts[i].of.scope[k]];
 	}
-	if (!c || !add_streams(c, parts) || !add_gaps(c, parts) || !take_entries(c, &parts[LAST]))
+	if (!c || !add_streams(c, parts) || !add_gaps(c, parts) || !take_entries(c, &parts[LAST]) ||
+		!sonde_sampled_add(c, parts, NR_ADDED))
 		return false;
 	sonde_notes_add(&c->notes, &last->notes);
-	return sonde_timeline__move(c, last, &parts[LAST].of);
+	return sonde_timeline__move(c, last, &parts[LAST].of) && keep_curve_names(c);
 }
 
 static int add_up(struct sonde_cells **out, struct sonde_sum_part *parts, struct sonde_cells *last,
@@ -346,8 +397,10 @@ static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 		as_then.selection = sums.at.at[0]->selection;
 	if (rc == 0)
 		rc = sonde_cells_fold_records(&last, r, &as_then, err);
-	if (rc == 0)
+	if (rc == 0) {
+		forget_samples(last);
 		rc = add_to_sums(&sums.at.at[0], last, err);
+	}
 	sonde_cells_free(last);
 	if (rc == 0) {
 		*out = sums.at.at[0];
@@ -396,6 +449,103 @@ int sonde_rolled_fold(struct sonde_cells **out, const struct sonde_records *r,
 	return 0;
 }
 
+/* --- a capture and what is beside it ------------------------------------------------------------------ */
+
+int sonde_beside_open(struct sonde_beside *b, const char *const *paths, size_t nr, const char *except, struct sonde_err *err)
+{
+	struct sonde_err left_out = {0};
+	size_t i;
+	int rc = 0;
+
+	*b = (struct sonde_beside){.paths = paths, .nr_paths = nr, .records = sonde_calloc(nr + 1, sizeof(*b->records))};
+	if (!b->records)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++)
+		b->nr_samples += sonde_folder_is_samples(paths[i]);
+	for (i = 0; i < nr && b->nr_samples && nr > b->nr_samples + 1 && rc != SONDE_ERR_NOMEM; i++)
+		if (!sonde_folder_is_samples(paths[i]) && !(except && strcmp(except, paths[i]) == 0))
+			rc = sonde_records_open(&b->records[i], &paths[i], 1, NULL, &left_out);
+	return rc == SONDE_ERR_NOMEM ? sonde_err_nomem(err) : 0;
+}
+
+void sonde_beside_release(struct sonde_beside *b)
+{
+	size_t i;
+
+	for (i = 0; b->records && i < b->nr_paths; i++)
+		sonde_records_free(b->records[i]);
+	sonde_free(b->records);
+	b->records = NULL;
+}
+
+/* A capture with its samples, and the request that has the others. */
+struct capture {
+	const char **paths;
+	size_t nr_paths;
+	struct sonde_fold_request request;
+	struct sonde_arena arena;
+};
+
+static int find_capture(struct capture *of, const struct sonde_beside *b, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_records **others = sonde_arena_calloc(&of->arena, b->nr_paths + 1, sizeof(*others));
+	size_t i;
+
+	of->paths = sonde_arena_calloc(&of->arena, b->nr_paths + 1, sizeof(*of->paths));
+	of->request = *request;
+	if (!others || !of->paths)
+		return sonde_err_nomem(err);
+	of->paths[of->nr_paths++] = path;
+	for (i = 0; i < b->nr_paths; i++) {
+		if (sonde_folder_is_samples(b->paths[i]))
+			of->paths[of->nr_paths++] = b->paths[i];
+		else if (b->records[i] && strcmp(b->paths[i], path) != 0)
+			others[of->request.nr_beside++] = b->records[i];
+	}
+	of->request.beside = others;
+	return 0;
+}
+
+/* The samples are an input of the first capture that they were read with. */
+static bool add_samples_inputs(struct sonde_cells *c, const struct sonde_beside *b, const char *path,
+	const struct sonde_records *r)
+{
+	size_t first = 0, i;
+
+	while (sonde_folder_is_samples(b->paths[first]))
+		first++;
+	for (i = 1; i < r->inputs.nr && strcmp(b->paths[first], path) == 0; i++)
+		if (!sonde_cells_add_input(c, &r->inputs.at[i]) || !sonde_vec_put(&c->kit_of, 0))
+			return false;
+	return true;
+}
+
+int sonde_beside_fold(struct sonde_cells **out, const struct sonde_beside *b, const char *path,
+	const struct sonde_fold_request *request, struct sonde_err *err)
+{
+	struct sonde_records *records = NULL;
+	struct capture of = {0};
+	int rc = find_capture(&of, b, path, request, err);
+
+	*out = NULL;
+	if (rc == 0)
+		rc = sonde_records_open(&records, of.paths, of.nr_paths, &request->read, err);
+	if (rc == 0)
+		rc = sonde_rolled_fold(out, records, &of.request, err);
+	if (rc == 0) {
+		forget_samples(*out);
+		if (!add_samples_inputs(*out, b, path, records)) {
+			sonde_cells_free(*out);
+			*out = NULL;
+			rc = sonde_err_nomem(err);
+		}
+	}
+	sonde_records_free(records);
+	sonde_arena_release(&of.arena);
+	return rc;
+}
+
 /* --- folding more files ---------------------------------------------------------------------------- */
 
 /* Appends the sums as a partial report of one part. */
@@ -406,6 +556,7 @@ static int write_sums(struct sonde_buf *out, struct sonde_cells *cells, struct s
 	int rc = sonde_vec_put(&sums.at, cells) ? 0 : sonde_err_nomem(err);
 
 	forget_single(cells);
+	forget_samples(cells);
 	sonde_sink_init_string(&to);
 	if (rc == 0)
 		rc = sonde_cellfile_write(&sums, &to, err);
@@ -416,17 +567,17 @@ static int write_sums(struct sonde_buf *out, struct sonde_cells *cells, struct s
 }
 
 /* The sums of `nr_files` files, the first one included, and the counts for notes. The file behind them is looked at, too. */
-static int fold_files(struct sonde_buf *cells, struct sonde_records **read, const char *path, uint32_t nr_files,
-	const struct sonde_fold_request *request, struct sonde_err *err)
+static int fold_files(struct sonde_buf *cells, struct sonde_records **read, struct capture *of, uint32_t nr_files,
+	struct sonde_err *err)
 {
-	struct sonde_fold_request some = *request;
+	struct sonde_fold_request some = of->request;
 	struct sonde_cells *sums = NULL;
 	int rc;
 
 	some.keeps_timeline = false; /* a partial report has none */
 	some.read.nr_files = nr_files + 1;
 	some.read.looks_ahead = true;
-	rc = sonde_records_open(read, &path, 1, &some.read, err);
+	rc = sonde_records_open(read, of->paths, of->nr_paths, &some.read, err);
 	if (rc == 0)
 		rc = (*read)->rolled.nr ? fold_rest(&sums, *read, &some, err)
 					: sonde_cells_fold_records(&sums, *read, &some, err);
@@ -454,21 +605,82 @@ static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_
 	return rc;
 }
 
-int sonde_roll(const char *path, uint32_t nr, const struct sonde_fold_request *request, struct sonde_err *err)
+/* Removes the `nr` oldest of the further files. Without such so far, PATH was the first. */
+static void remove_files(const char *path, uint32_t next, uint32_t nr)
 {
-	uint32_t next = sonde_capture_next(path), is_rolled = next > 0, i;
-	struct sonde_records *folded = NULL;
-	struct sonde_buf cells = {0};
 	char old[4096];
-	int rc = fold_files(&cells, &folded, path, nr + 1 + is_rolled, request, err);
+	uint32_t i;
 
-	if (rc == 0)
-		rc = replace_first_file(path, nr + is_rolled, sonde_buf_view(&cells), folded, err);
-	for (i = next ? 0 : 1; i < nr && rc == 0; i++) { /* without further files so far, PATH was the first */
+	for (i = next ? 0 : 1; i < nr; i++) {
 		snprintf(old, sizeof(old), "%s.%u", path, next + i);
 		unlink(old);
 	}
+}
+
+int sonde_roll(const struct sonde_beside *b, const char *path, uint32_t nr, const struct sonde_fold_request *request,
+	struct sonde_err *err)
+{
+	uint32_t next = sonde_capture_next(path), is_rolled = next > 0;
+	struct sonde_records *folded = NULL;
+	struct sonde_buf cells = {0};
+	struct capture of = {0};
+	int rc = find_capture(&of, b, path, request, err);
+
+	if (rc == 0)
+		rc = fold_files(&cells, &folded, &of, nr + 1 + is_rolled, err);
+	if (rc == 0)
+		rc = replace_first_file(path, nr + is_rolled, sonde_buf_view(&cells), folded, err);
+	if (rc == 0)
+		remove_files(path, next, nr);
 	sonde_records_free(folded);
 	sonde_buf_release(&cells);
+	sonde_arena_release(&of.arena);
+	return rc;
+}
+
+/* --- samples that nobody needs any more --------------------------------------------------------------- */
+
+/* Removes the files of samples that end before `ns`. */
+static int trim_samples(const char *path, uint64_t ns, struct sonde_err *err)
+{
+	uint32_t next = sonde_capture_next(path), nr = 0;
+	struct sonde_buf file = {0};
+	struct sonde_read_options options = {.reduced = &file};
+	struct sonde_records *read = NULL;
+	char name[4096];
+	uint64_t began;
+	int rc = 0;
+
+	do { /* as many as have another behind them that begins early enough */
+		snprintf(name, sizeof(name), "%s.%u", path, (next ? next : 0) + nr + 1);
+		began = sonde_capture_began(name);
+	} while (began && began <= ns && ++nr);
+	if (!nr)
+		return 0;
+	options.nr_files = nr + (next > 0);
+	rc = sonde_records_open(&read, &path, 1, &options, err);
+	sonde_records_free(read);
+	if (rc == 0)
+		rc = sonde_file_write(path, sonde_buf_view(&file), err);
+	if (rc == 0)
+		remove_files(path, next, nr);
+	sonde_buf_release(&file);
+	return rc;
+}
+
+int sonde_beside_trim(const struct sonde_beside *b, struct sonde_err *err)
+{
+	uint64_t ns = UINT64_MAX, one;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < b->nr_paths && b->nr_samples; i++)
+		if (!sonde_folder_is_samples(b->paths[i])) {
+			one = sonde_capture_oldest(b->paths[i]);
+			ns = one < ns ? one : ns;
+		}
+	for (i = 0; i < b->nr_paths && ns < UINT64_MAX && rc == 0; i++)
+		if (sonde_folder_is_samples(b->paths[i]))
+			rc = trim_samples(b->paths[i], ns, err);
 	return rc;
 }

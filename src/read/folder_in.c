@@ -1,6 +1,7 @@
 #include "read/folder_in.h"
 
 #include "base/map.h"
+#include "format/capture.h"
 #include "read/unpack.h"
 
 #include <dirent.h>
@@ -147,6 +148,13 @@ static unsigned kind_of(struct sonde_str s)
 bool sonde_folder_is_capture(struct sonde_str path)
 {
 	return kind_of(path) < NR_KINDS;
+}
+
+bool sonde_folder_is_samples(const char *path)
+{
+	struct sonde_str all = sonde_str_from(path);
+
+	return sonde_str_starts(sonde_str_base(all), SONDE_SAMPLES_PREFIX) && sonde_str_ends(all, SONDE_CAPTURE_SUFFIX);
 }
 
 static int add_file(struct walk *w, const char *path, unsigned kind, size_t run, const struct stat *st)

@@ -32,6 +32,8 @@ struct sonde_folder {
 /* Finds the captures below `f->dir`. SONDE_ERR_IO when there is none. */
 int sonde_folder_expand(struct sonde_folder *f, struct sonde_arena *arena,
 	struct sonde_notes *notes, struct sonde_err *err);
+/* Whether our sampler wrote a file of this name: it has the counters of a device. */
+bool sonde_folder_is_samples(const char *path);
 /* Whether a file of this name would be looked at. */
 bool sonde_folder_is_capture(struct sonde_str path);
 

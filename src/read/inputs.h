@@ -90,7 +90,7 @@ struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
 	bool for_replay; /* also what a simulation needs: when launches returned, which events order streams */
 	bool together; /* add up all runs and jobs of a folder; else it must hold one (jobs.h) */
-	/* For a native capture that goes on in further files (rolled.h): */
+	/* For the first input, a native capture that goes on in further files (rolled.h): */
 	uint32_t nr_files; /* only so many files, the first one included; 0 = all */
 	bool looks_ahead;  /* the last of these is not counted: it has late records of the others' work */
 	struct sonde_buf *reduced; /* these files, reduced to what later ones need, are appended here; NULL = do not reduce */

@@ -258,6 +258,8 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_series) series;	/* sampled counters, by input, then in order */
 	SONDE_VEC(struct sonde_window_time) windows; /* by process, in order; of processes that were captured at times only */
 	SONDE_VEC(struct sonde_rolled_up) rolled; /* by input */
+	/* Where the oldest files of a capture were folded, when two others began: the first that is still whole, and the first that is counted now. */
+	uint64_t known_ns, from_ns; /* 0 = none was folded */
 	uint64_t settled_ns; /* when the file ahead began, until when all is known; 0 = all files are read to the end */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */

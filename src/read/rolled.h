@@ -17,6 +17,10 @@
 
 /* The first of a capture's further files that was not folded; 0 = none was, or it is no capture. */
 uint32_t sonde_capture_next(const char *path);
+/* When a file of a capture began, in nanoseconds since the epoch; 0 = it is not there, or does not say. */
+uint64_t sonde_capture_began(const char *path);
+/* When the oldest file that a capture still has began; UINT64_MAX = it has one file only. */
+uint64_t sonde_capture_oldest(const char *path);
 /* Puts the counts (`counts` of struct sonde_records) and a partial report into a reduced file. */
 int sonde_capture_complete(struct sonde_buf *file, const uint64_t *counts, size_t nr,
 	struct sonde_str cells, struct sonde_err *err);

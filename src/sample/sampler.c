@@ -280,7 +280,7 @@ static int open_device(struct process *p, struct sonde_err *err)
 		return rc;
 	snprintf(path, sizeof(path), "%s/" SONDE_SAMPLES_PREFIX "%s-gpu%u.%ld" SONDE_CAPTURE_SUFFIX,
 		p->spec->dir, p->host, p->device, (long)getpid());
-	rc = sonde_samples_file_open(&p->file, path, p->sampling, err);
+	rc = sonde_samples_file_open(&p->file, path, p->sampling, p->spec->rotation, err);
 	if (rc == 0)
 		note_choice(p);
 	p->nvml = open_nvml(sonde_str_from(p->uuid));

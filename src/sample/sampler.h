@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "sample/samples_file.h"
 #include "sample/sampling.h"
 
 #define SONDE_SAMPLER_DEVICES 32 /* at most */
@@ -24,6 +25,7 @@ struct sonde_sampler_spec {
 	char *const *env; /* the program's, as it decides on devices; may be NULL */
 	const char *lock_dir; /* that all ranks of this node share: one samples a device; NULL = dir */
 	const char *mark; /* NAME=VALUE in every program of this run */
+	struct sonde_samples_rotation rotation; /* of its file */
 	struct sonde_sampling_request sampling; /* its device is ignored: all are sampled */
 };
 

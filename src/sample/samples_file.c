@@ -22,6 +22,9 @@
 struct sonde_samples_file {
 	const struct sonde_sampling *s;
 	char path[4096];
+	struct sonde_samples_rotation rotation;
+	unsigned part;	    /* the file being written, 0 = the first … */
+	uint64_t nr_bytes, began_ns; /* … its size, and when it began */
 	int fd, error; /* errno of the first failure */
 	uint32_t seq;
 	uint64_t clock_ns;		      /* when the last clock was written */
@@ -45,6 +48,7 @@ static void write_all(struct sonde_samples_file *f, const void *p, size_t n)
 		if (done > 0) {
 			at += done;
 			n -= (size_t)done;
+			f->nr_bytes += (uint64_t)done;
 		} else if (done == 0 || errno != EINTR) {
 			f->error = done == 0 ? EIO : errno;
 		}
@@ -120,15 +124,56 @@ static void put_head(struct sonde_samples_file *f)
 		"kind=samples\ntool=sonde %s\nhost=%s\npid=%ld\nticks=gpu\nchip=%s\n",
 		SONDE_VERSION, u.nodename, (long)getpid(), sonde_sampling_facts(f->s)->chip);
 	snprintf(uuid, sizeof(uuid), "%.*s", SONDE_STR_ARG(set->uuid));
+	if (f->part)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "part=%u\n", f->part);
 	if (sonde_calibration_find(&c, uuid))
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
 			"offset_ns=%.0f\noffset_error_ns=%.0f\n", c.offset_ns, c.error_ns);
+	f->seq = 0;
 	put_block(f, SONDE_BLOCK_META, text, (size_t)n);
 	put_clock(f);
+	f->began_ns = f->clock_ns;
+}
+
+/* Makes the next file of the samples. -1: errno says why not. */
+static int open_part(const struct sonde_samples_file *f)
+{
+	char name[4096 + 16];
+	int fd;
+
+	snprintf(name, sizeof(name), f->part ? "%s.%u" : "%s", f->path, f->part);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB); /* so that who reads it knows that it goes on */
+	return fd;
+}
+
+static bool is_full(const struct sonde_samples_file *f)
+{
+	return (f->rotation.bytes && f->nr_bytes >= f->rotation.bytes) ||
+	       (f->rotation.ns && f->clock_ns - f->began_ns >= f->rotation.ns);
+}
+
+/* Sets of counters were named in the first file, which stays. Where no other file can be made this one goes on. */
+static void begin_next(struct sonde_samples_file *f)
+{
+	int fd;
+
+	f->part++;
+	fd = open_part(f);
+	if (fd < 0) {
+		f->part--;
+		f->rotation = (struct sonde_samples_rotation){0};
+		return;
+	}
+	close(f->fd);
+	f->fd = fd;
+	f->nr_bytes = 0;
+	put_head(f);
 }
 
 int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
-	const struct sonde_sampling *s, struct sonde_err *err)
+	const struct sonde_sampling *s, struct sonde_samples_rotation rotation, struct sonde_err *err)
 {
 	struct sonde_samples_file *f = sonde_calloc(1, sizeof(*f));
 
@@ -136,15 +181,15 @@ int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
 	if (!f)
 		return sonde_err_nomem(err);
 	f->s = s;
+	f->rotation = rotation;
 	snprintf(f->path, sizeof(f->path), "%s", path);
-	f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	f->fd = open_part(f);
 	if (f->fd < 0) {
 		int rc = sonde_err_io(err, path, errno);
 
 		sonde_free(f);
 		return rc;
 	}
-	flock(f->fd, LOCK_EX | LOCK_NB); /* so that who reads it knows that it goes on */
 	put_head(f);
 	*out = f;
 	return 0;
@@ -270,6 +315,8 @@ bool sonde_samples_file_tick(struct sonde_samples_file *f)
 	if (sonde_now_ns() - f->clock_ns > CLOCK_EVERY_NS) {
 		put_clock(f);
 		put_status(f);
+		if (is_full(f))
+			begin_next(f);
 	}
 	return !f->error;
 }

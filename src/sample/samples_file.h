@@ -12,9 +12,14 @@
 
 struct sonde_samples_file;
 
+/* When samples go on in another file, PATH.1, PATH.2, …, as captures do; zeros = never. */
+struct sonde_samples_rotation {
+	uint64_t bytes, ns;
+};
+
 /* Makes the file; it must not exist. */
 int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
-	const struct sonde_sampling *s, struct sonde_err *err);
+	const struct sonde_sampling *s, struct sonde_samples_rotation rotation, struct sonde_err *err);
 
 /* To be called by a taker (struct sonde_sample_taker). */
 void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sample_rows *rows);

@@ -21,7 +21,7 @@
 #define OFFSET_NS   400.0 /* how well the clocks' offset is known, for any counter */
 #define NOTABLE	    3.0	  /* standard errors: a step that is hardly one by chance */
 
-static uint64_t hash(uint64_t n) /* splitmix64 */
+uint64_t sonde_unmix__hash(uint64_t n)
 {
 	n += 0x9e3779b97f4a7c15u;
 	n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -37,7 +37,7 @@ struct slot {
 
 static struct slot slot_of(uint32_t source, uint32_t nr_sums)
 {
-	return (struct slot){source % nr_sums, hash(source) >> 63 ? 1 : -1};
+	return (struct slot){source % nr_sums, sonde_unmix__hash(source) >> 63 ? 1 : -1};
 }
 
 /*
@@ -135,7 +135,7 @@ static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__r
  */
 #define KEPT_BITS 15
 
-static void round_row(float *row)
+void sonde_unmix__round_row(float *row)
 {
 	float most = 0, unit;
 	int sum, exponent;
@@ -268,7 +268,7 @@ void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__f
 	find_edges(fit, r);
 	for (u = 0; u < r->plan->nr_unknowns; u++) {
 		for (lane = 0; lane < fit->set->nr; lane++)
-			round_row(deviations + u * stride +
+			sonde_unmix__round_row(deviations + u * stride +
 				  fit->set->counter[lane] * SPREAD_WIDTH);
 	}
 }

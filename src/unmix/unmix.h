@@ -172,4 +172,13 @@ struct sonde_unmix_state sonde_unmixed_state(struct sonde_unmixed *u);
 struct sonde_unmixed *sonde_unmixed_new(
 	uint32_t nr_classes, uint32_t nr_counters, uint32_t nr_unknowns);
 
+/*
+ * Results of several stretches of time as one, which has the sums of their figures. `class_of[i]` says for each
+ * class of `from[i]` which one of `nr_classes` it is, SONDE_UNMIX_NONE = none. Class 2k of the result is what samples
+ * saw of k, and class 2k + 1 what they did not: `time` has how long that was. A counter that one result refuses is
+ * refused. All have the same counters. NULL: no memory.
+ */
+struct sonde_unmixed *sonde_unmixed_join(
+	const struct sonde_unmixed *const *from, const uint32_t *const *class_of, size_t nr, uint32_t nr_classes);
+
 #endif

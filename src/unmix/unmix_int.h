@@ -315,4 +315,15 @@ int sonde_unmix__round_build(
 	struct sonde_unmix__round *r, struct sonde_unmix__plan *plan, int64_t offset_ns);
 void sonde_unmix__round_release(struct sonde_unmix__round *r);
 
+/*
+ * The error of not knowing how an unknown is split among its classes. Pooled
+ * kernels are alike; of merged ones a part may be anything from 0 to all, and the
+ * error is such that an interval of two of them reaches both ends.
+ */
+double sonde_unmix__split_error(const struct sonde_unmixed *u, uint32_t unknown, double weight, double x);
+/* Rounds the deviations of an unknown and counter, so that they can be kept in two bytes each. */
+void sonde_unmix__round_row(float *row);
+/* Spreads numbers: splitmix64. */
+uint64_t sonde_unmix__hash(uint64_t n);
+
 #endif

@@ -24,18 +24,13 @@ static int compare_parts(const void *a, const void *b)
 	return (x->unknown > y->unknown) - (x->unknown < y->unknown);
 }
 
-/*
- * The error of not knowing how an unknown is split among its classes. Pooled
- * kernels are alike; of merged ones a part may be anything from 0 to all, and the
- * error is such that an interval of two of them reaches both ends.
- */
-static double split_error(const struct sonde_unmixed *u, struct part part, double x)
+double sonde_unmix__split_error(const struct sonde_unmixed *u, uint32_t unknown, double weight, double x)
 {
-	double all = u->unknown_weight[part.unknown], share = part.weight / all;
+	double all = u->unknown_weight[unknown], share = weight / all;
 
-	if (u->fate[part.unknown] == SONDE_UNMIX_OWN || share < 1e-9 || share > 1 - 1e-9)
+	if (u->fate[unknown] == SONDE_UNMIX_OWN || share < 1e-9 || share > 1 - 1e-9)
 		return 0;
-	if (u->fate[part.unknown] == SONDE_UNMIX_POOLED)
+	if (u->fate[unknown] == SONDE_UNMIX_POOLED)
 		return POOLED_SPREAD * fmin(share, 1 - share) * all * x;
 	return 0.5 * fmax(share, 1 - share) * all * x;
 }
@@ -65,7 +60,7 @@ static struct sonde_unmix_figure sum_parts(
 	for (i = 0; i < nr; i++) {
 		size_t cell = (size_t)parts[i].unknown * u->nr_counters + counter;
 		const float *moved = u->deviations + cell * SPREAD_WIDTH;
-		double split = split_error(u, parts[i], u->x[cell]);
+		double split = sonde_unmix__split_error(u, parts[i].unknown, parts[i].weight, u->x[cell]);
 
 		value += parts[i].weight * u->x[cell];
 		variance += split * split;

@@ -61,6 +61,9 @@ counted_alike() { # WHOLE FOLDED: launches, entries, kernels, GPU times, memory 
 		        g["exclusive"]["kernel_count"], sorted((k["kernel_name"], k["calls"]) for k in g["kernels"])) for g in r["aggregate"]["regions"]}
 		    notes = [n.split(": ", 1)[1] for n in r["notes"] if "its oldest files were folded" not in n]
 		    r["coverage"].get("threads", []).sort(key=lambda t: t["thread"])
+		    windows = r["coverage"].get("windows") or {}
+		    for k in ("captured_ms", "of_ms"): # by clocks that are compared
+		        if k in windows: windows[k] = round(windows[k], 1)
 		    return regions, r["coverage"], notes
 
 		for a, b in zip(told(whole), told(folded)):
@@ -202,6 +205,28 @@ in_a_run() { # COUNT-OF-PROCESSES: what `sonde run` leaves is bounded, and every
 	P
 }
 
+with_counters() { # samples go on in further files, too, and go with the files that they are of
+	local pm=$PWD/$BUILD/fake/libpm_fake.so
+	[ -e "$pm" ] || { echo "CUPTI's headers (12.6 or newer) were not found when building"; return 0; }
+	rm -rf "$TMP/run" "$TMP/stop"
+	SONDE_CUPTI=$pm FAKE_LOOP_STOP=$TMP/stop "$SONDE" run -q hydra.run.dir="$TMP/run" counters=basic capture.rotate=1s capture.keep=1 pipeline.native.cupti="$FAKE" -- \
+		"$BUILD/fake/fake_loop" "$FAKE" 1 3 500 >"$TMP/said" 2>&1 &
+	local runner=$!
+	wait_for is_trimmed || { cat "$TMP/said"; ls "$TMP/run/native"; return 1; }
+	touch "$TMP/stop"
+	wait $runner && "$SONDE" report "$TMP/run" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
+		"$BUILD/tools/samples_dump" "$TMP/run/native" | grep '^series ' && python3 - "$TMP/r.json" <<-'P'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		print(r["capture"]["files"], *r["notes"], sep="\n")
+		assert any("its oldest files were folded" in t for t in r["notes"]) and any("was sampled for" in t for t in r["notes"])
+		assert not any("damaged" in t for t in r["notes"])
+	P
+}
+is_trimmed() { # the first files of samples are gone, and the first one says so
+	compgen -G "$TMP/run/native/samples-*.sonde.[3-9]" && ! compgen -G "$TMP/run/native/samples-*.sonde.1"
+}
+
 killed() { # sonde is killed in the middle: the program goes on, and what was folded and what was not is told once
 	rm -rf "$TMP/run"
 	"$SONDE" run -q hydra.run.dir="$TMP/run" counters=off capture.rotate=1s capture.keep=1 pipeline.native.cupti="$FAKE" -- \
@@ -267,8 +292,8 @@ ok "a capture of four threads, cut anywhere and folded in any groups, counts eve
 ok "a capture with graphs, cut anywhere and folded in any groups, counts everything once" any_graphs
 ok "a capture with windows, cut anywhere and folded in any groups, counts everything once" any_windows
 ok "a run keeps one file and tells every launch" in_a_run
+ok "hardware counters beside it: samples that no file needs any more are gone" with_counters
 ok "sonde is killed while it folds: nothing is lost, nothing told twice" killed
 ok "reports of a capture whose files are being folded have everything once" live
 ok "capture.keep without capture.rotate is refused" refused capture.keep=2 "it needs capture.rotate"
-ok "capture.keep with counters is refused" refused capture.keep=2 capture.rotate=1GB counters.set=basic "leave counters out"
 ok "a capture.rotate that is no size is refused" refused capture.rotate=often "not a size or time"

@@ -1,7 +1,7 @@
 /*
  * Folds the oldest files of a capture that goes on in several, as `sonde run` does:
  *
- *     capture_roll CAPTURE TIMES [FILES]     so many at once
+ *     capture_roll CAPTURE TIMES [FILES [BESIDE…]]     so many at once, with what is beside it in its directory
  */
 #include "merge/rolling.h"
 
@@ -13,14 +13,21 @@ int main(int argc, char **argv)
 	static const char *const known = "known";
 	struct sonde_fold_request request = {.selection.labels = {&known, 1}};
 	struct sonde_err err = {0};
+	struct sonde_beside b;
 	long i;
+	int rc = 0;
 
 	if (argc < 3)
 		return 2;
-	for (i = 0; i < strtol(argv[2], NULL, 10); i++)
-		if (sonde_roll(argv[1], argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1, &request, &err)) {
-			fprintf(stderr, "%s\n", err.msg);
-			return 1;
-		}
-	return 0;
+	for (i = 0; i < strtol(argv[2], NULL, 10) && rc == 0; i++) {
+		rc = sonde_beside_open(&b, (const char *const *)argv + 4, argc > 4 ? (size_t)argc - 4 : 0, argv[1], &err);
+		if (rc == 0)
+			rc = sonde_roll(&b, argv[1], argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1, &request, &err);
+		if (rc == 0)
+			rc = sonde_beside_trim(&b, &err);
+		sonde_beside_release(&b);
+	}
+	if (rc)
+		fprintf(stderr, "%s\n", err.msg);
+	return rc != 0;
 }

@@ -160,7 +160,7 @@ static void fold_one(const struct files *f)
 	const struct sonde_fold_request request = {.cores = 1};
 	struct sonde_err err = {0};
 
-	if (sonde_roll(f->path, 1, &request, &err))
+	if (sonde_roll(&(struct sonde_beside){0}, f->path, 1, &request, &err))
 		fail_msg("%s", err.msg);
 }
 
@@ -361,7 +361,7 @@ static void test_rolled__memory_may_end_anywhere(void **state)
 		fold_one(&f);
 		before = sonde_alloc_count();
 		sonde_alloc_fail_at(at);
-		rc = sonde_roll(f.path, 1, &request, &err);
+		rc = sonde_roll(&(struct sonde_beside){0}, f.path, 1, &request, &err);
 		sonde_alloc_fail_at(0);
 		nr = at ? nr : sonde_alloc_count() - before;
 		assert_true(rc == (at ? SONDE_ERR_NOMEM : 0) || (at && rc == 0));

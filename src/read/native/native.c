@@ -243,6 +243,7 @@ static void add_rolled(struct native *n)
 
 static int read_all(struct native *n, struct sonde_launch_metrics *m, struct sonde_err *err)
 {
+	struct sonde_buf *reduced = sonde_native__options(n).reduced;
 	int rc = sonde_native__map_files(n, err);
 
 	if (!rc)
@@ -253,9 +254,9 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 	if (sonde_native__is_sampler(n)) {
 		sonde_native__note_sampler(n);
 		sonde_native__keep_clock(n);
-		return 0;
+		return reduced ? sonde_native__reduce(n, reduced, err) : 0;
 	}
-	if (n->r->options.reduced)
+	if (reduced)
 		n->kept = sonde_arena_calloc(&n->src->work, n->pieces.nr, sizeof(*n->kept));
 	rc = sonde_source__status(n->src, n->r, err);
 	if (!rc)
@@ -265,7 +266,7 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 	if (!rc && n->nr_works)
 		add_metrics(n, m);
 	if (!rc && n->kept)
-		rc = sonde_native__reduce(n, n->r->options.reduced, err);
+		rc = sonde_native__reduce(n, reduced, err);
 	if (rc)
 		return rc;
 	add_rolled(n);

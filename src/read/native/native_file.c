@@ -11,6 +11,7 @@
 #include "read/native/native_int.h"
 #include "read/rolled.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,7 +125,7 @@ static uint32_t first_part(struct sonde_str data)
 /* The names of PATH and all files from `part` on; SONDE_ERR_NOMEM, or 0. */
 static int find_parts(const struct native *n, uint32_t part, struct sonde_word_list *out)
 {
-	uint32_t max = n->r->options.nr_files ? n->r->options.nr_files - 1 : UINT32_MAX, i;
+	uint32_t nr_files = sonde_native__options(n).nr_files, max = nr_files ? nr_files - 1 : UINT32_MAX, i;
 
 	if (!sonde_word_list_add(out, n->src->path))
 		return SONDE_ERR_NOMEM;
@@ -148,7 +149,7 @@ static int try_map_files(struct native *n, struct sonde_mapping *out, struct son
 	struct sonde_err gone = {0};
 	int rc = find_parts(n, part, &all);
 
-	n->is_written = rc == 0 && !n->r->options.nr_files && sonde_file_is_locked(all.at[all.nr - 1]);
+	n->is_written = rc == 0 && !sonde_native__options(n).nr_files && sonde_file_is_locked(all.at[all.nr - 1]);
 	if (rc)
 		sonde_err_nomem(err);
 	else
@@ -193,6 +194,37 @@ uint32_t sonde_capture_next(const char *path)
 		next = sonde_rolled_next(file.data.p, file.data.n);
 	sonde_mapping_release(&file);
 	return next;
+}
+
+uint64_t sonde_capture_began(const char *path)
+{
+	struct sonde_mapping file;
+	struct sonde_block_head h;
+	struct sonde_clock c = {0};
+	struct walk w = {0};
+	const uint8_t *p;
+	bool skipped;
+
+	if (sonde_mapping_open(&file, path, NULL))
+		return 0;
+	w.base = w.at = (const uint8_t *)file.data.p;
+	w.end = w.base + file.data.n;
+	while ((p = block_next(&w, &h, &skipped)) && !c.real_ns)
+		if (h.type == SONDE_BLOCK_CLOCK && h.nr_bytes >= sizeof(c))
+			memcpy(&c, p, sizeof(c));
+	sonde_mapping_release(&file);
+	return c.real_ns;
+}
+
+uint64_t sonde_capture_oldest(const char *path)
+{
+	uint32_t next = sonde_capture_next(path);
+	char name[4096];
+
+	snprintf(name, sizeof(name), "%s.%u", path, next ? next : 1);
+	if (access(name, F_OK) != 0)
+		return UINT64_MAX;
+	return sonde_capture_began(next ? name : path);
 }
 
 /* --- texts: META lines, labels and their domains --------------------------------------------------- */
@@ -269,6 +301,12 @@ static void read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 	}
 }
 
+/* Samples are cut off where they are no longer needed: only captures count from a file on. */
+static bool is_rolled_capture(const struct native *n)
+{
+	return n->rolled.next && !sonde_native__is_sampler(n);
+}
+
 static void read_clock(struct native *n, const uint8_t *p, size_t nr)
 {
 	struct sonde_clock c;
@@ -282,8 +320,13 @@ static void read_clock(struct native *n, const uint8_t *p, size_t nr)
 		n->epoch_ns = c.real_ns - c.mono_ns;
 	ns = c.mono_ns + n->epoch_ns;
 	sonde_put(&n->r->arena, &n->host.points, (struct sonde_clock_point){.from = c.ticks, .to_ns = ns});
-	if (n->is_begun)
+	if (n->is_begun) {
 		n->last_ns = ns;
+		if (is_rolled_capture(n) && n->nr_begun == NATIVE_NR_BEFORE)
+			n->r->known_ns = ns;
+		if (is_rolled_capture(n) && n->nr_begun == NATIVE_NR_BEFORE + 1)
+			n->r->from_ns = ns;
+	}
 	n->is_begun = false;
 }
 
@@ -449,11 +492,12 @@ static void begin_file(struct native *n, uint32_t nr, size_t offset)
 	bool is_before = n->rolled.next && nr <= NATIVE_NR_BEFORE;
 
 	n->is_begun = true;
+	n->nr_begun = nr;
 	if (nr == 2)
 		n->head_bytes = offset;
 	if (n->rolled.next && nr == NATIVE_NR_BEFORE + 1)
 		n->from = offset;
-	if (n->r->options.looks_ahead && nr == n->r->options.nr_files)
+	if (sonde_native__options(n).looks_ahead && nr == n->r->options.nr_files)
 		n->ahead = offset;
 	n->count = is_before || n->ahead < SIZE_MAX ? &n->uncounted : &n->counts;
 	if (nr > 1)
@@ -495,6 +539,8 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 	}
 	if (n->rolled.next && !n->from)
 		n->from = data.n;
+	if (is_rolled_capture(n) && !n->r->from_ns)
+		n->r->from_ns = UINT64_MAX;
 	if (n->is_begun && n->host.points.nr)
 		n->last_ns = n->host.points.at[n->host.points.nr - 1].to_ns;
 	if (n->rolled.next && n->rolled.rules != SONDE_ROLLED_RULES)
@@ -502,7 +548,7 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 			"%s: an earlier sonde has folded its oldest files, in a way that this one cannot continue: report "
 			"with the version that ran it",
 			n->src->path);
-	if (n->r->options.looks_ahead && n->ahead == SIZE_MAX)
+	if (sonde_native__options(n).looks_ahead && n->ahead == SIZE_MAX)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "%s: it has fewer than %u files", n->src->path,
 			n->r->options.nr_files);
 	if (sonde_native__meta(n, "part").n)

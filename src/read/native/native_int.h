@@ -142,6 +142,7 @@ struct native {
 	size_t head_bytes;	    /* where the first further file begins; 0 = there is none */
 	uint64_t last_ns;	    /* when the last file began, which may be the first … */
 	bool is_begun;		    /* … as the next CLOCK says */
+	uint32_t nr_begun;	    /* files that have begun */
 	SONDE_VEC(size_t) files;    /* where each file begins, but the first */
 	size_t from, ahead; /* offsets: what is before was counted, what is behind is counted later (enum sonde_when) */
 	bool *kept; /* by piece, when reducing (native_reduce.c); else NULL */
@@ -197,6 +198,12 @@ static inline uint64_t sonde_native__offset(const struct native *n, const struct
 static inline uint64_t sonde_native__thread(const struct native *n, const struct native_launch *l)
 {
 	return n->pieces.at[l->piece].tid;
+}
+
+/* The options that are about the first input alone. */
+static inline struct sonde_read_options sonde_native__options(const struct native *n)
+{
+	return n->src->input ? (struct sonde_read_options){0} : n->r->options;
 }
 
 /* Maps the files that the capture goes on in after its first. */

@@ -391,7 +391,8 @@ static void put_other(void *of, const struct sonde_block_head *h, const uint8_t 
 	struct sonde_clock c;
 	size_t low = 0;
 
-	if (h->type == SONDE_BLOCK_WINDOW)
+	if (h->type == SONDE_BLOCK_WINDOW || h->type == SONDE_BLOCK_COUNTERS ||
+		(h->type == SONDE_BLOCK_NOTE && sonde_native__is_sampler(x->n)))
 		put_block(x, h->type, p, h->nr_bytes, NULL, 0);
 	if (h->type != SONDE_BLOCK_CLOCK || h->nr_bytes < sizeof(c))
 		return;
