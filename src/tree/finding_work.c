@@ -65,6 +65,16 @@ static enum sonde_cause copies_cause(const struct sonde_finder *x, const struct 
 	return called_ns > cost_ns / 2 ? SONDE_CAUSE_COPY_CALL : SONDE_CAUSE_COPIES;
 }
 
+static void say_copies(struct sonde_buf *line, const struct sonde_node *n)
+{
+	double nr = per_entry(n, (double)n->copies), bytes = n->copy_bytes / (double)n->copies;
+	bool is_large = bytes >= 1e9;
+
+	sonde_buf_printf(line, nr == 1 ? ": one copy an entry, " : ": %.6g copies an entry, ", nr);
+	sonde_buf_printf(line, "%.3g %s%s at %.3g GB/s", bytes / (is_large ? 1e9 : 1e6), is_large ? "GB" : "MB", nr == 1 ? "" : " each",
+		n->copy_bytes / n->copy_ns);
+}
+
 /* The time of copies that nothing hides, and of their calls while nothing ran. */
 static void add_copies(struct sonde_finder *x)
 {
@@ -92,8 +102,7 @@ static void add_copies(struct sonde_finder *x)
 		sonde_finder__say_cost(x, &line, f);
 	}
 	if (n->copies && n->copy_bytes > 0)
-		sonde_buf_printf(&line, ": %.6g copies an entry, %.3g MB each at %.3g GB/s", per_entry(n, (double)n->copies),
-			n->copy_bytes / 1e6 / (double)n->copies, n->copy_bytes / n->copy_ns);
+		say_copies(&line, n);
 	sonde_finder__keep(x, f, &line);
 }
 
@@ -109,21 +118,48 @@ static bool is_kernel(const struct sonde_finder *x, const struct sonde_kernel *k
 	return !sonde_kernel_is_copy(x->t, x->r, k) && !sonde_kernel_communicates(sonde_tree_str(x->t, k->name));
 }
 
-/* Short kernels in large numbers, with the pauses of the device between them. */
-static void add_tiny(struct sonde_finder *x)
+/* The time of the short kernels in a region, and how many they are. */
+static double sum_tiny(const struct sonde_finder *x, const struct sonde_node *n, double *calls)
 {
-	size_t at = offsetof(struct sonde_node, times.idle_by) + SONDE_IDLE_QUEUED * sizeof(double);
-	uint32_t node = sonde_finder__descend(x, x->top, offsetof(struct sonde_node, time_ns)), i;
-	const struct sonde_node *n = &x->r->nodes.at[node];
-	double queued = sonde_node__at(n, at), ns = 0, calls = 0;
-	struct sonde_buf line = {0};
-	struct sonde_finding *f;
+	double ns = 0;
+	uint32_t i;
 
+	*calls = 0;
 	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++)
 		if (is_tiny(&x->r->kernels.at[i]) && is_kernel(x, &x->r->kernels.at[i])) {
 			ns += x->r->kernels.at[i].time_ns;
-			calls += (double)x->r->kernels.at[i].calls;
+			*calls += (double)x->r->kernels.at[i].calls;
 		}
+	return ns;
+}
+
+/* The innermost region that has most of the short kernels, whatever else the regions around it do. */
+static uint32_t descend_to_tiny(const struct sonde_finder *x, uint32_t node)
+{
+	const struct sonde_node *nodes = x->r->nodes.at;
+	double calls, ns = sum_tiny(x, &nodes[node], &calls), part;
+	uint32_t i, from = node;
+
+	for (i = from + 1; ns > 0 && i < x->r->nodes.nr && nodes[i].depth > nodes[from].depth; i++) {
+		part = nodes[i].parent == node ? sum_tiny(x, &nodes[i], &calls) : 0;
+		if (part >= SONDE_MOST_OF_TIME * ns) {
+			node = i;
+			ns = part;
+		}
+	}
+	return node;
+}
+
+/* Short kernels in large numbers, with the pauses of the device between them. */
+static void add_tiny(struct sonde_finder *x)
+{
+	uint32_t node = descend_to_tiny(x, x->top);
+	const struct sonde_node *n = &x->r->nodes.at[node];
+	double queued = sonde_node__at(n, offsetof(struct sonde_node, times.idle_by) + SONDE_IDLE_QUEUED * sizeof(double));
+	double calls, ns = sum_tiny(x, n, &calls);
+	struct sonde_buf line = {0};
+	struct sonde_finding *f;
+
 	if (per_entry(n, calls) < MANY_KERNELS)
 		return;
 	queued = queued < TINY_NS * calls ? queued : 0; /* longer: they wait for something else */
@@ -220,7 +256,7 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 	if (!limit->word)
 		sonde_buf_puts(&line, "; what limits it is not known");
 	else if (strcmp(limit->word, "latency") == 0)
-		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.0f%% of its peak)", sonde_causes[f->cause].why, limit->pct);
+		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.2g%% of its peak)", sonde_causes[f->cause].why, limit->pct);
 	else
 		sonde_buf_printf(&line, ", limited by %s, which is at %.0f%% of its peak", sonde_causes[f->cause].why, limit->pct);
 	sonde_finder__keep(x, f, &line);

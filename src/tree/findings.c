@@ -17,6 +17,7 @@
 #define OFTEN	   3	/* entries of a scope: what happens again and again matters more than a start-up */
 #define LEAST_STEP 0.001 /* of the run: less is no step */
 #define LEAST_TOP  0.001 /* of the run: a region beside the step that is worth a look */
+#define MOST_SAVED   0.75 /* of what is at stake, where no replay told: hardly a change saves all of it */
 #define MOST_OUTSIDE 0.5 /* of the GPU's time: worth a finding; of the time of regions and of this: it comes first */
 
 uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
@@ -182,8 +183,13 @@ static double rank_value(const struct sonde_findings *f, const struct sonde_find
 {
 	double gain = a->gain_ns * (double)f->nr_entries;
 
+	if (isnan(gain))
+		return MOST_SAVED * a->stake_ns;
+	/* What a synchronisation costs is not the time in it: the GPU has nothing to do until the host has caught up. */
+	if (a->cause == SONDE_CAUSE_SYNC)
+		return gain;
 	/* A change may gain more than the finding is about, and a kernel at its roofline is a dream: no more than the stake counts. */
-	return fmin(gain, a->stake_ns); /* of a NaN and a number: the number */
+	return fmin(gain, a->stake_ns);
 }
 
 static int compare_findings(const void *pa, const void *pb, void *context)
@@ -279,17 +285,39 @@ static double measure_usual(struct sonde_finder *x, const struct sonde_node *n)
 	return usual;
 }
 
-/* The repeated region whose usual entries have the most wall time; of equals the outer one. */
+/* Operators of PyTorch and collectives are what a step is made of. */
+static bool is_operator(struct sonde_str label)
+{
+	static const char *const begins[] = {"aten::", "c10d::", "nccl", "autograd::", "record_param_comms"};
+	size_t i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (sonde_str_starts(label, begins[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The repeated region whose usual entries have the most wall time; of equals the outer one. The step that torch.profiler
+ * marks is one even if it was captured once.
+ */
 static void find_step(struct sonde_finder *x)
 {
 	double most = 0;
 	uint32_t i;
 
+	for (i = 0; i < x->r->nodes.nr && x->out->step == SONDE_NONE; i++)
+		if (x->r->nodes.at[i].launches && x->r->nodes.at[i].instances &&
+			sonde_str_starts(sonde_node_label(x->t, &x->r->nodes.at[i]), "ProfilerStep#"))
+			x->out->step = i;
+	if (x->out->step != SONDE_NONE)
+		return;
+
 	for (i = 0; i < x->r->nodes.nr && !x->failed; i++) {
 		const struct sonde_node *n = &x->r->nodes.at[i];
 		double sum = sonde_node__wall_ns(n), usual;
 
-		if (n->instances < x->often || !n->launches || sum <= LEAST_STEP * x->run_ns || sum <= most)
+		if (n->instances < x->often || !n->launches || is_operator(sonde_node_label(x->t, n)) || sum <= LEAST_STEP * x->run_ns || sum <= most)
 			continue;
 		usual = measure_usual(x, n);
 		if (usual > most) {
