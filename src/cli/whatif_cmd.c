@@ -5,6 +5,7 @@
 #include "cli/messages.h"
 #include "cli/option.h"
 #include "cli/terminal.h"
+#include "lib/pipeline.h"
 #include "lib/whatif.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ struct answer {
 struct job {
 	const struct request *q;
 	struct sonde_whatif *w;
+	struct sonde_pipeline *report; /* for counters; NULL = nobody asked for any */
 	SONDE_VEC(struct answer) answers;
 	struct sonde_arena arena;
 };
@@ -238,14 +240,34 @@ static int answer(struct job *j, const char *const *changes, size_t nr, struct s
 	return nr_offers < 0 ? nr_offers : 0;
 }
 
+/* The report of the capture, for its counters, where a change is about a roofline. */
+static int read_counters(struct job *j, const char *const *words, size_t nr, struct sonde_err *err)
+{
+	bool is_asked = false;
+	size_t i;
+
+	for (i = 1; i < nr; i++)
+		is_asked |= sonde_str_ends(sonde_str_from(words[i]), "=roofline");
+	if (!is_asked)
+		return 0;
+	j->report = sonde_pipeline_new();
+	if (!j->report || sonde_pipeline_add_input(j->report, words[0]) || sonde_pipeline_set(j->report, "report.whatif=off") ||
+		(j->q->together && sonde_pipeline_set(j->report, "report.together=true")))
+		return sonde_err_nomem(err);
+	return sonde_pipeline_run(j->report, err);
+}
+
 static int run_whatif(struct job *j, const char *const *words, size_t nr, struct sonde_err *err)
 {
 	const struct sonde_read_options read = {.together = j->q->together};
-	const struct sonde_whatif_source source = {
+	struct sonde_whatif_source source = {
 		.paths = words, .nr_paths = 1, .read = &read, .step = j->q->step};
 	struct sonde_sink out;
-	int rc = sonde_whatif_open(&j->w, &source, err);
+	int rc = read_counters(j, words, nr, err);
 
+	source.report = j->report ? j->report->tree : NULL;
+	if (rc == 0)
+		rc = sonde_whatif_open(&j->w, &source, err);
 	if (rc == 0)
 		rc = answer(j, words + 1, nr - 1, err);
 	if (rc == 0)
@@ -281,6 +303,7 @@ static const struct sonde_usage usage = {"sonde whatif RUN [CHANGE...] [options]
 	"  nosync:REGION            the host does not wait there\n"
 	"  async-copy:REGION        copies are from pinned memory, and the host goes on\n"
 	"  kernel:NAME=0.5x         a kernel takes half its time\n"
+	"  kernel:NAME=roofline     it runs at the peak of what limits it, by its counters\n"
 	"  overlap-comm:REGION      collectives run beside the rest of the step\n"
 	"  level-ranks              no rank waits for a later one in a collective\n"
 	"  remove:REGION            all of it is gone: the most that any change can gain\n"
@@ -304,6 +327,7 @@ int sonde_cmd_whatif(int argc, char **argv)
 	else if (rc == 0)
 		rc = run_whatif(&j, args.operands.at, args.operands.nr, &err);
 	sonde_whatif_free(j.w);
+	sonde_pipeline_free(j.report);
 	sonde_vec_release(&j.answers);
 	sonde_arena_release(&j.arena);
 	sonde_args_release(&args);

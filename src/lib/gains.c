@@ -9,14 +9,23 @@
 #include <math.h>
 
 #define MOST_ASKED    6u      /* findings: those that are shown first */
-#define MOST_LAUNCHES 300000u /* a report of more is not to wait for a replay */
+#define MOST_LAUNCHES 1000000u /* a report of more is not to wait for a replay */
 
-/* One capture of one process: of several the replay would be of one of them. */
+/* One capture in which one process used the GPU: of several the replay would be of one of them. */
 static bool is_one_run(const struct sonde_pipeline *p)
 {
 	const struct sonde_cells *c = p->cells;
+	uint32_t process = SONDE_NONE;
+	size_t i;
 
-	return p->inputs.nr == 1 && c->processes.nr == 1 && c->tally.nr_launches <= MOST_LAUNCHES;
+	for (i = 0; i < c->scopes.nr; i++) {
+		if (c->scopes.at[i].device == SONDE_NONE)
+			continue;
+		if (c->scopes.at[i].nr_folded || (process != SONDE_NONE && process != c->scopes.at[i].process))
+			return false;
+		process = c->scopes.at[i].process;
+	}
+	return p->inputs.nr == 1 && process != SONDE_NONE && c->tally.nr_launches <= MOST_LAUNCHES;
 }
 
 /*
@@ -43,7 +52,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	struct sonde_finding *asked[MOST_ASKED];
 	struct sonde_gain gains[MOST_ASKED];
 	struct sonde_whatif_source source = {.paths = p->inputs.at, .nr_paths = p->inputs.nr, .read = &p->settings.fold.read,
-		.selection = &p->settings.fold.selection};
+		.selection = &p->settings.fold.selection, .report = p->tree};
 	size_t i, nr = 0;
 
 	if (!step || !is_one_run(p))

@@ -4,6 +4,7 @@
 #include "base/glob.h"
 #include "base/quantile.h"
 #include "lib/replay_in.h"
+#include "lib/roof.h"
 #include "lib/run_in.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ struct sonde_whatif {
 	struct sonde_replay *replay;
 	struct sonde_notes notes;
 	const char *refusal;
+	const struct sonde_tree *report; /* of the same capture; NULL = none */
 	struct sonde_arena arena;
 };
 
@@ -190,6 +192,7 @@ static int open_whatif(
 	const char **paths = NULL;
 	int rc = find_paths(w, s, &paths, err);
 
+	w->report = s->report;
 	options.for_replay = true;
 	if (rc == 0)
 		rc = sonde_records_open(&w->records, paths, s->nr_paths, &options, err);
@@ -275,13 +278,31 @@ static size_t mean_kernels(const struct sonde_whatif *w, struct sonde_str word, 
 		const struct sonde_function *f = (const void *)r->functions.keys[i].p;
 
 		is_meant[i] = sonde_str_glob(sonde_records_str(r, f->name), word) ||
-			      sonde_str_glob(sonde_records_str(r, f->full_name), word);
+			      sonde_str_glob(sonde_records_str(r, f->full_name), word) ||
+			      (w->report && sonde_roof_means(w->report, sonde_records_str(r, f->name), word));
 		nr += is_meant[i];
 	}
 	return nr;
 }
 
-static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, const char *text,
+/* At its roofline a kernel takes the part of its time that its limiter is at of its peak; `*error` is ± of that. */
+static int take_roof(struct sonde_whatif *w, struct sonde_change *c, double *error, const char *text, struct sonde_err *err)
+{
+	struct sonde_roof roof;
+
+	if (!w->report || !sonde_roof_find(&roof, w->report, c->name))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"'%.200s': how far a kernel is from its roofline is not known without its counters of SMs "
+			"and memory; `sonde doctor` says why a run has none. Or give the factor, as in "
+			"kernel:%.*s=0.5x",
+			text, SONDE_STR_ARG(c->name));
+	c->factor = roof.fraction;
+	*error = fmin(roof.error, roof.fraction); /* no kernel takes less than no time */
+	return 0;
+}
+
+/* Fills in what the text asks for; `*error` becomes ± of its factor. */
+static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, double *error, const char *text,
 	struct sonde_arena *arena, struct sonde_err *err)
 {
 	size_t nr = w->launches->regions.nr > w->records->functions.nr ? w->launches->regions.nr
@@ -299,17 +320,12 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 							"level-ranks needs captures of several "
 							"ranks, with their collectives");
 	if (c.kind == SONDE_CHANGE_KERNEL) {
-		if (isnan(c.factor))
+		if (!mean_kernels(w, c.name, is_meant))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"'%.200s': how far a kernel is from its roofline is not in these "
-				"times; `sonde report` of a capture with "
-				"counters says it: give the factor, as in kernel:%.*s=0.5x",
-				text, SONDE_STR_ARG(c.name));
-		return mean_kernels(w, c.name, is_meant) ? 0
-							 : sonde_err_set(err, SONDE_ERR_USAGE,
-								   "'%.200s': no kernel has that "
-								   "name; `sonde top` lists them",
-								   text);
+				"'%.200s': no kernel has that name; `sonde top` lists them", text);
+		rc = isnan(c.factor) ? take_roof(w, &c, error, text, err) : 0;
+		out->factor = c.factor;
+		return rc;
 	}
 	return mean_regions(w, c.name, is_meant) ? 0
 						 : sonde_err_set(err, SONDE_ERR_USAGE,
@@ -320,24 +336,54 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 
 #define HOW    "the run replayed with the change"
 #define FASTER "the run replayed with a kernel that takes that much of its time"
+#define AT_ROOF                                                                                        \
+	"the run replayed with a kernel that takes the part of its time that its limiter is at of " \
+	"its peak"
+
+/* Widens the interval to that of the same changes with kernels whose factors are off by ± their errors. */
+static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct sonde_replay_change *list, const double *errors, size_t nr,
+	struct sonde_err *err)
+{
+	struct sonde_replay_gain other;
+	int rc = 0, sign;
+	size_t i;
+
+	for (sign = -1; sign <= 1 && rc == 0; sign += 2) {
+		for (i = 0; i < nr; i++)
+			list[i].factor += sign < 0 ? -errors[i] : 2 * errors[i];
+		rc = sonde_replay_predict(w->replay, &other, list, nr, false, err);
+		if (rc == 0) {
+			gain->low_ns = fmin(gain->low_ns, other.low_ns);
+			gain->high_ns = fmax(gain->high_ns, other.high_ns);
+		}
+	}
+	return rc;
+}
 
 static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
 {
 	struct sonde_arena arena = {0};
 	struct sonde_replay_change *list = sonde_arena_calloc(&arena, nr + 1, sizeof(*list));
+	double *errors = sonde_arena_calloc(&arena, nr + 1, sizeof(*errors)), worst = 0;
 	struct sonde_replay_gain gain;
-	int rc = list ? 0 : sonde_err_nomem(err);
+	int rc = list && errors ? 0 : sonde_err_nomem(err);
 	size_t i;
 
 	*out = (struct sonde_gain){NAN, NAN, NAN, w->refusal};
 	for (i = 0; i < nr && rc == 0; i++)
-		rc = take_change(w, &list[i], changes[i], &arena, err);
+		rc = take_change(w, &list[i], &errors[i], changes[i], &arena, err);
 	if (rc == 0 && !w->refusal)
 		rc = sonde_replay_predict(w->replay, &gain, list, nr, is_rough, err);
+	for (i = 0; i < nr; i++)
+		worst = fmax(worst, errors[i]);
+	if (rc == 0 && !w->refusal && worst > 0)
+		rc = widen(w, &gain, list, errors, nr, err);
 	if (rc == 0 && !w->refusal)
 		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns,
-			nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? FASTER : HOW};
+			nr > 1 || list->kind != SONDE_CHANGE_KERNEL ? HOW
+			: sonde_str_ends(sonde_str_from(changes[0]), "=roofline") ? AT_ROOF
+										  : FASTER};
 	sonde_arena_release(&arena);
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "attribute/regions.h"
 #include "read/inputs.h"
 #include "replay/replay.h"
+#include "tree/tree.h"
 
 /* The capture that is replayed. All is borrowed during the call only. */
 struct sonde_whatif_source {
@@ -21,6 +22,9 @@ struct sonde_whatif_source {
 	const struct sonde_read_options *read; /* NULL = the defaults */
 	const struct sonde_selection
 		*selection; /* labels and threads as reports have them; NULL = the defaults */
+	/* The report of the capture, whose counters tell how close kernels are to their roofline (roof.h). Outlives what is opened; NULL =
+	 * there is none. */
+	const struct sonde_tree *report;
 	const char *step; /* the region that figures are about: its id; NULL = the repeated one with
 			     the most wall time */
 };

@@ -68,6 +68,22 @@ reports_gain() { # findings say what `sonde whatif` says of their change, unless
 		P
 }
 
+roofline() { # DRAM is at 51 ± 4 % of its peak: at its roofline the kernel takes about that part of its time, and ± widens the interval
+	local change
+	for change in roofline 0.51x 0.57x 0.45x; do
+		"$SONDE" whatif examples/h200_train "kernel:*multi_tensor*=$change" -f json >"$TMP/$change.json" || return
+	done
+	"$SONDE" report examples/h200_train -f json >"$TMP/train.json" && python3 - "$TMP" <<-'P'
+		import json, sys
+		roof, same, more, less = (json.load(open(f"{sys.argv[1]}/{n}.json"))["changes"][0] for n in ("roofline", "0.51x", "0.57x", "0.45x"))
+		assert 0 < more["gain_ms"] <= roof["gain_ms"] <= less["gain_ms"], (more, roof, less)
+		assert roof["high_ms"] > same["high_ms"] and "limiter" in roof["why"], (roof, same)
+		evidence = next(f for f in json.load(open(sys.argv[1] + "/train.json"))["findings"] if "multi_tensor" in f.get("kernel", ""))["evidence"]
+		dram = next(e for e in evidence if e["figure"].startswith("dram__"))
+		assert 45 < dram["value"] < 57 and dram["error"] > 1, dram
+	P
+}
+
 ok whatif__text golden whatif.txt "$SONDE" whatif $RESNET
 ok whatif__json golden whatif.json "$SONDE" whatif $RESNET 'kernel:conv2d=0.5x' -f json
 ok whatif__of_an_old_capture golden whatif_old.txt "$SONDE" whatif $OLD graph:decode/step
@@ -81,6 +97,7 @@ ok whatif__a_bad_replay_predicts_nothing refused
 ok whatif__a_change_that_is_none_is_an_error refuses 'there is no such change' "$SONDE" whatif $RESNET grahp:residual
 ok whatif__a_region_that_is_not_there_is_an_error refuses 'no region of the run is called so' "$SONDE" whatif $RESNET graph:forward
 ok whatif__a_kernel_that_is_not_there_is_an_error refuses 'no kernel has that name' "$SONDE" whatif $RESNET 'kernel:gemm=0.5x'
+ok whatif__a_kernel_at_its_roofline_takes_what_its_counters_leave roofline
 ok whatif__roofline_says_what_it_needs refuses 'how far a kernel is from its roofline' "$SONDE" whatif $RESNET 'kernel:conv2d=roofline'
 ok whatif__level_ranks_needs_ranks refuses 'needs captures of several ranks' "$SONDE" whatif $RESNET level-ranks
 ok whatif__without_a_run_is_an_error refuses 'name a run directory' "$SONDE" whatif
