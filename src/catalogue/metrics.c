@@ -34,6 +34,8 @@ const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_DRAM_BYTES] = {{{SONDE_COUNTER_DRAM ".sum", NULL}}, false},
 	[SONDE_ROLE_DRAM_READ] = {{{SONDE_COUNTER_DRAM_READ ".sum", NULL}}, false},
 	[SONDE_ROLE_DRAM_WRITTEN] = {{{SONDE_COUNTER_DRAM_WRITTEN ".sum", NULL}}, false},
+	[SONDE_ROLE_HELD_AT_PEAK] = {{{SONDE_METRIC_HELD_AT_PEAK, "at peak"}}, true},
+	[SONDE_ROLE_HELD] = {{{SONDE_METRIC_HELD, "held"}}, true},
 };
 
 bool sonde_metric_is_flop(struct sonde_str metric)

@@ -71,6 +71,10 @@
 #define SONDE_METRICS_TENSOR_FLOP "sm__ops_path_tensor_*src_*.sum"
 #define SONDE_METRICS_TENSOR_BY_TYPE "sm__ops_path_tensor_src_*.sum" /* of any instruction */
 
+/* Bytes that a program asked PyTorch's allocator for and held: when its snapshot was made, and when they were most. */
+#define SONDE_METRIC_HELD "allocator__held_bytes.sum"
+#define SONDE_METRIC_HELD_AT_PEAK "allocator__peak_bytes.sum"
+
 /* Facts that a framework gives about a collective. */
 #define SONDE_METRIC_COLLECTIVE "nccl__collective"
 #define SONDE_METRIC_GROUP "nccl__group"
@@ -97,6 +101,8 @@ enum sonde_metric_role {
 	SONDE_ROLE_DRAM_BYTES,
 	SONDE_ROLE_DRAM_READ,
 	SONDE_ROLE_DRAM_WRITTEN,
+	SONDE_ROLE_HELD_AT_PEAK,   /* bytes of PyTorch's allocator, when most were held … */
+	SONDE_ROLE_HELD,	   /* … and when its snapshot was made */
 	SONDE_NR_ROLES,
 };
 

@@ -132,9 +132,9 @@ static const struct sonde_option options[] = {
 static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
 	"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
 	"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
-	"torch.profiler traces (.json), Proton profiles, native captures (.sonde), each\n"
-	"also as .gz or in a .tar, partial reports (.sondecells), and directories of them,\n"
-	"such as those of `sonde run`.\n"
+	"torch.profiler traces (.json), Proton profiles, memory snapshots of PyTorch\n"
+	"(.pickle), native captures (.sonde), each also as .gz or in a .tar, partial\n"
+	"reports (.sondecells), and directories of them, such as those of `sonde run`.\n"
 	"Needs no GPU and no NVIDIA software.\n"
 	"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
 	"short for keys below report.",

@@ -76,6 +76,17 @@ static bool hides_some(
 	return is_hidden;
 }
 
+/* Whether regions have figures without launches: they are not about GPU work then. */
+static bool has_figures(const struct sonde_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->reports.nr; i++)
+		if (sonde_report_is_figures(&t->reports.at[i]))
+			return true;
+	return false;
+}
+
 void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_export_options *o, bool is_ranges)
 {
@@ -88,7 +99,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 
 	if (!tally->nr_launches && tally->takes_range && !is_ranges && unrecorded)
 		sonde_buf_printf(line, "%" PRIu64 " %s: regions have host times only", unrecorded, no_record);
-	else if (!tally->nr_launches && tally->takes_range && !is_ranges)
+	else if (!tally->nr_launches && tally->takes_range && !is_ranges && !has_figures(t))
 		sonde_buf_puts(line, SONDE_NO_GPU_WORK);
 	if (!sonde_coverage_build(&c, t, is_ranges) || (c.total == 0 && t->cells->regions.nr))
 		return;

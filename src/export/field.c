@@ -158,6 +158,11 @@ static bool overlaps(const struct sonde_report *r)
 	return false;
 }
 
+bool sonde_report_is_figures(const struct sonde_report *r)
+{
+	return r->nodes.nr && sonde_report_times(r) == SONDE_TIMES_NONE && !r->all_launches && !(r->time_ns > 0);
+}
+
 static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 {
 	bool is_optional = f->flags & SONDE_FIELD_OPTIONAL;
@@ -167,6 +172,8 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 		return false;
 	if (f->flags & SONDE_FIELD_EXCLUSIVE && r->is_ranges)
 		return false; /* not known */
+	if (!is_optional && sonde_report_is_figures(r))
+		return false; /* zeros and dashes */
 	for (i = 0; is_optional && i < r->nodes.nr; i++) {
 		double v = sonde_field_number(f, r, &r->nodes.at[i]);
 

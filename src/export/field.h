@@ -69,6 +69,9 @@ uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_
 /* Why these columns show nothing that the view is for, and what to do about it; NULL where they do show it. */
 const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view);
 
+/* Whether regions have figures and nothing else: no times, no launches (a memory snapshot). Their first column weighs them. */
+bool sonde_report_is_figures(const struct sonde_report *r);
+
 /* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
 

@@ -350,9 +350,9 @@ int sonde_text__write_tree(
 		sonde_text__write_wrapped(x, "", sonde_str_from(sonde_view_lacks(x->fields, x->options->view)));
 	if (rc == 0 && l.nr_left_out)
 		sonde_sink_printf(x->to,
-			"%s and %zu more regions, each shorter than these; all of "
+			"%s and %zu more regions, each %s than these; all of "
 			"them: %s\n",
-			x->options->is_utf8 ? "\u2026" : "...", l.nr_left_out,
+			x->options->is_utf8 ? "\u2026" : "...", l.nr_left_out, sonde_report_is_figures(r) ? "smaller" : "shorter",
 			x->options->more_at ? x->options->more_at : "--format json");
 	sonde_free(lines);
 	sonde_table_release(&t);

@@ -118,6 +118,8 @@ static int fill_weights(struct sonde_weights *w, const struct sonde_tree *t, con
 	uint32_t column;
 	size_t i;
 
+	if (!by && sonde_report_is_figures(r) && t->nr_headline && is_additive(&t->columns.at[t->headline[0]]))
+		return fill_metric(w, t, r, t->headline[0], err);
 	for (i = 0; i < NR_QUANTITIES; i++) {
 		bool is_last = i + 1 == NR_QUANTITIES;
 

@@ -21,7 +21,7 @@ struct sonde_weights {
 };
 
 /*
- * `by` NULL: GPU time, or host time or entries where there is none. SONDE_ERR_USAGE, naming what
+ * `by` NULL: GPU time, or host time or entries where there is none; the first metric of a report of figures alone. SONDE_ERR_USAGE, naming what
  * there is, when `by` is nothing that adds up.
  */
 int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,

@@ -54,6 +54,7 @@ static inline int sonde_source__status(
 	X(native)        \
 	X(ncu_rep)       \
 	X(nsys_sqlite)   \
+	X(snapshot)      \
 	X(hatchet)       \
 	X(kineto)        \
 	X(ncu_csv)

@@ -53,7 +53,7 @@ static int refuse(const char *path, struct sonde_str data, struct sonde_err *err
 	return sonde_err_at(err, SONDE_ERR_FORMAT, path, 0,
 		"not a capture sonde can read: it reads native captures, Nsight Compute reports, the "
 		"output of 'ncu --csv --page raw', Nsight Systems SQLite exports, torch.profiler "
-		"traces and Proton profiles");
+		"traces, Proton profiles and memory snapshots of PyTorch");
 }
 
 int sonde_source__truncated(struct sonde_source *src, const char *what, uint64_t at, uint64_t end,

@@ -1,0 +1,8 @@
+/* Memory snapshots of PyTorch: pickles. */
+#include "fuzz_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_reader(data, size);
+	return 0;
+}
