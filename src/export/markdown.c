@@ -223,18 +223,23 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 /* Writes the findings. */
 static void write_findings(struct sonde_markdown *m)
 {
-	size_t i, nr = sonde_findings_shown(m->tree, m->options);
+	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
+	size_t i, nr = sonde_findings_shown(shown, m->tree, m->options);
 	struct sonde_buf line = {0};
 
 	if (nr)
 		sonde_sink_puts(m->to, "\n## What to change first\n\n");
 	for (i = 0; i < nr; i++) {
-		const struct sonde_finding *f = &m->tree->findings->at.at[i];
+		const struct sonde_finding *f = shown[i];
 
 		sonde_sink_printf(m->to, "%zu. **", i + 1);
 		sonde_escape_markdown(&m->to->buf, f->where);
 		sonde_sink_puts(m->to, "**: ");
 		sonde_escape_markdown(&m->to->buf, f->says);
+		sonde_finding_say_also(&line, m->tree, m->options, f);
+		sonde_sink_puts(m->to, line.n ? ". " : "");
+		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
+		sonde_buf_clear(&line);
 		sonde_sink_puts(m->to, "  \n   ");
 		sonde_finding_say_next(&line, m->tree->findings, f);
 		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));

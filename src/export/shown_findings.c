@@ -4,15 +4,36 @@
 
 #define LONG_NAME 60 /* bytes; longer ones are cut: it is a sentence */
 
-size_t sonde_findings_shown(const struct sonde_tree *t, const struct sonde_export_options *o)
+#define MOST_ALSO 3  /* places named behind a finding whose cause they share */
+
+/* The first finding of the same cause. */
+static size_t leader_of(const struct sonde_findings *f, size_t i)
+{
+	size_t k = 0;
+
+	while (f->at.at[k].cause != f->at.at[i].cause)
+		k++;
+	return k;
+}
+
+static bool is_grouped(const struct sonde_export_options *o)
+{
+	return o->max_findings != SONDE_NO_LIMIT;
+}
+
+size_t sonde_findings_shown(
+	const struct sonde_finding *out[SONDE_MAX_FINDINGS], const struct sonde_tree *t, const struct sonde_export_options *o)
 {
 	const struct sonde_findings *f = t->findings;
-	size_t max = o->max_findings ? o->max_findings : SONDE_FEW_FINDINGS;
+	size_t max = o->max_findings ? o->max_findings : SONDE_FEW_FINDINGS, nr = 0, i;
 
 	if (!f || o->no_findings || !sonde_report_is_shown(f->report, o) || o->is_flat ||
 		(o->view != SONDE_VIEW_COST && o->view != SONDE_VIEW_IDLE))
 		return 0;
-	return f->at.nr < max ? f->at.nr : max;
+	for (i = 0; i < f->at.nr && i < SONDE_MAX_FINDINGS && nr < max; i++)
+		if (!is_grouped(o) || leader_of(f, i) == i)
+			out[nr++] = &f->at.at[i];
+	return nr;
 }
 
 static struct sonde_str end_of(struct sonde_str name)
@@ -47,21 +68,65 @@ void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *
 	sonde_buf_puts(out, "`");
 }
 
+/* "step/optimizer (7%)", "gemv in step/decode (3%)" */
+static void put_other(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_finding *f, uint32_t leader)
+{
+	struct sonde_str where = end_of(f->where);
+
+	if (f->kernel != SONDE_NONE)
+		sonde_buf_str(out, sonde_tree_short_name(t, f->kernel));
+	if (f->kernel != SONDE_NONE && f->node != leader)
+		sonde_buf_puts(out, " in ");
+	if (f->kernel == SONDE_NONE || f->node != leader) {
+		sonde_buf_puts(out, where.n < f->where.n ? "..." : "");
+		sonde_buf_str(out, where);
+	}
+	sonde_buf_printf(out, " (%.0f%%%s)", 100 * f->share, f->is_in_step ? "" : " of the run");
+}
+
+void sonde_finding_say_also(
+	struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o, const struct sonde_finding *f)
+{
+	const struct sonde_findings *all = t->findings;
+	size_t i, nr = 0;
+
+	if (!is_grouped(o))
+		return;
+	for (i = 0; i < all->at.nr; i++) {
+		const struct sonde_finding *other = &all->at.at[i];
+
+		if (other == f || &all->at.at[leader_of(all, i)] != f)
+			continue;
+		if (nr < MOST_ALSO) {
+			sonde_buf_puts(out, nr ? ", " : "Also: ");
+			put_other(out, t, other, f->node);
+		}
+		nr++;
+	}
+	if (nr > MOST_ALSO)
+		sonde_buf_printf(out, " and %zu more", nr - MOST_ALSO);
+	sonde_buf_puts(out, nr ? "." : "");
+}
+
 void sonde_findings_say_rest(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o)
 {
-	size_t nr = sonde_findings_shown(t, o);
+	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
+	size_t nr = sonde_findings_shown(shown, t, o), i, rest = 0;
 
-	if (nr && nr < t->findings->at.nr)
-		sonde_buf_printf(out, "%zu more: --findings all", t->findings->at.nr - nr);
+	for (i = 0; nr && i < t->findings->at.nr; i++)
+		rest += &t->findings->at.at[is_grouped(o) ? leader_of(t->findings, i) : i] > shown[nr - 1];
+	if (rest)
+		sonde_buf_printf(out, "%zu more: --findings all", rest);
 }
 
 bool sonde_findings_name(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_export_options *o, uint32_t node)
 {
-	size_t i, k, nr = sonde_findings_shown(t, o);
+	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
+	size_t i, k, nr = sonde_findings_shown(shown, t, o);
 	uint32_t region = r->nodes.at[node].region;
 
 	for (i = 0; i < nr; i++) {
-		const struct sonde_finding *f = &t->findings->at.at[i];
+		const struct sonde_finding *f = shown[i];
 		const struct sonde_node *nodes = t->findings->report->nodes.at;
 
 		if (f->node != SONDE_NONE && nodes[f->node].region == region)

@@ -208,18 +208,21 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 /* Writes the findings, which come before the tables. */
 static void write_findings(struct sonde_text_export *x)
 {
-	size_t i, nr = sonde_findings_shown(x->tree, x->options);
+	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
+	size_t i, nr = sonde_findings_shown(shown, x->tree, x->options);
 	struct sonde_buf line = {0};
 	char number[24];
 
 	if (nr)
 		sonde_sink_putc(x->to, '\n');
 	for (i = 0; i < nr; i++) {
-		const struct sonde_finding *f = &x->tree->findings->at.at[i];
+		const struct sonde_finding *f = shown[i];
 
 		snprintf(number, sizeof(number), "%zu. ", i + 1);
 		sonde_finding_say(&line, f);
-		sonde_text__write_wrapped(x, number, sonde_buf_view(&line));
+		sonde_buf_putc(&line, ' ');
+		sonde_finding_say_also(&line, x->tree, x->options, f);
+		sonde_text__write_wrapped(x, number, sonde_str_trim(sonde_buf_view(&line)));
 		sonde_buf_clear(&line);
 		sonde_finding_say_next(&line, x->tree->findings, f);
 		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
