@@ -21,7 +21,7 @@ show() { # ARGS…: the command, then what it prints
 
 say "1. PyTorch training steps on an H200, recorded with 'sonde run -- python3 train.py': each region's share of
    the GPU's time, and hardware counters that were sampled meanwhile (read here without a GPU or NVIDIA software):"
-show report examples/h200_train
+show report examples/h200_train --nvtx-exclude warmup
 
 say "2. A capture by Nsight Compute, of a transformer on the same GPU: exact counters of every kernel, rolled up by region:"
 show report examples/h200_transformer.ncu-rep

@@ -110,9 +110,10 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_KEY("findings", "N|all|none", WORD, findings, "report.findings",
 		"how many findings text and md show: what to change first (3)"),
 	SONDE_OPT_KEY("all", NULL, FLAG, shows_all, "report.all=true",
-		"text: every region; without, small ones and those without GPU work become one row"),
+		"text: every region and note; without, 25 rows that tell the most time apart, and "
+		"one for the rest"),
 	SONDE_OPT_KEY("max-regions", "N", LIMIT, max_regions, "report.max_regions",
-		"longest region table in text and md (100; 0: all)"),
+		"longest region table (text: 25, with --all and in md: 100; 0: all)"),
 	SONDE_OPT_KEY("max-kernels", "N", LIMIT, max_kernels, "report.max_kernels",
 		"longest kernel table in md (20; 0: all); in text, show the N longest per region"),
 	SONDE_OPT(0, "strict", NULL, FLAG, strict,

@@ -45,8 +45,9 @@ enum type { MADE, NS, BYTES, COUNT };
 #define RANKS	SONDE_TABLE_RANKS
 #define OWN	SONDE_FIELD_EXCLUSIVE
 #define MAYBE	SONDE_FIELD_OPTIONAL
+#define ADDS	SONDE_FIELD_ADDS
 #define CAUSE	(SONDE_FIELD_OPTIONAL | SONDE_FIELD_NOT_ZERO)
-#define COPY	(SONDE_FIELD_OPTIONAL | SONDE_FIELD_WITH_TIMES)
+#define COPY	(SONDE_FIELD_OPTIONAL | SONDE_FIELD_WITH_TIMES | SONDE_FIELD_ADDS)
 #define WAIT(name, head, cause)                                                                    \
 	{"idle." name "_ms", "idle_" name "_ms", head " ms", MS, IDLE, CAUSE,                      \
 		IN(NS, times.idle_by[SONDE_IDLE_##cause])}
@@ -55,10 +56,10 @@ enum type { MADE, NS, BYTES, COUNT };
 		MAYBE, IN(BYTES, times.memory.name)}
 
 const struct sonde_field sonde_fields[] = {
-	{"instances", "instances", "entries", NUMBER, HOST | MEMORY, 0, IN(COUNT, instances)},
-	{"kernel_count", "launches", "launches", NUMBER, PLAIN | TIMED | IDLE | MEMORY | RANKS, 0,
+	{"instances", "instances", "entries", NUMBER, HOST | MEMORY, ADDS, IN(COUNT, instances)},
+	{"kernel_count", "launches", "launches", NUMBER, PLAIN | TIMED | IDLE | MEMORY | RANKS, ADDS,
 		IN(COUNT, launches)},
-	{"total_ms", "inclusive_ms", "incl ms", MS, PLAIN | TIMED | RANKS, 0, IN(NS, time_ns)},
+	{"total_ms", "inclusive_ms", "incl ms", MS, PLAIN | TIMED | RANKS, ADDS, IN(NS, time_ns)},
 	{"kernel_count", "exclusive_launches", "own", NUMBER, 0, OWN, IN(COUNT, own_launches)},
 	{"total_ms", "exclusive_ms", "excl ms", MS, PLAIN, OWN, IN(NS, own_time_ns)},
 	{"busy_ms", "busy_ms", "busy ms", MS, TIMED | IDLE, MAYBE, IN(NS, times.busy_ns)},
@@ -80,8 +81,8 @@ const struct sonde_field sonde_fields[] = {
 		IN(NS, times.exposed_ns)},
 	{"comm_wait_ms", "comm_wait_ms", "waited ms", MS, RANKS, MAYBE, IN(NS, comm_wait_ns)},
 	{"wall_ms", "wall_ms", "wall ms", MS, 0, MAYBE, IN(NS, times.wall_ns)},
-	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE, IN(NS, times.host_ns)},
-	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE, IN(NS, times.cpu_ns)},
+	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE | ADDS, IN(NS, times.host_ns)},
+	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE | ADDS, IN(NS, times.cpu_ns)},
 	HELD(allocated),
 	HELD(freed),
 	HELD(left),
@@ -89,8 +90,8 @@ const struct sonde_field sonde_fields[] = {
 	{"copy_count", "copy_count", "copies", NUMBER, 0, COPY, IN(COUNT, copies)},
 	{"copy_ms", "copy_ms", "copy ms", MS, TIMED, COPY | SONDE_FIELD_NOT_ZERO, IN(NS, copy_ns)},
 	{"copy_bytes", "copy_bytes", "copy bytes", NUMBER, 0, COPY, IN(BYTES, copy_bytes)},
-	{"streams", "streams", "streams", NUMBER, 0, COPY, IN(COUNT, streams)},
-	{"share_pct", "share_pct", "share", SONDE_FIELD_PERCENT, PLAIN | TIMED, 0, BY(make_share)},
+	{"streams", "streams", "streams", NUMBER, 0, MAYBE | SONDE_FIELD_WITH_TIMES, IN(COUNT, streams)},
+	{"share_pct", "share_pct", "share", SONDE_FIELD_PERCENT, PLAIN | TIMED, ADDS, BY(make_share)},
 	{"imbalance", "imbalance", "imbal", SONDE_FIELD_RATIO, PLAIN | TIMED | RANKS, MAYBE,
 		BY(make_imbalance)},
 	{"adopted_launches", "adopted_launches", "adopted", NUMBER, 0, MAYBE, BY(make_adopted)},
@@ -114,6 +115,19 @@ double sonde_field_number(
 	default:
 		return f->make(r, n);
 	}
+}
+
+double sonde_field_sum_rest(
+	const struct sonde_field *f, const struct sonde_report *r, const uint32_t *next, uint32_t node)
+{
+	double sum = NAN;
+
+	for (; f->flags & SONDE_FIELD_ADDS && node != SONDE_NONE; node = next[node]) {
+		double v = sonde_field_number(f, r, &r->nodes.at[node]);
+
+		sum = isnan(v) ? sum : isnan(sum) ? v : sum + v;
+	}
+	return sum;
 }
 
 double sonde_field_sum(const struct sonde_field *f, double launches, double time_ns)

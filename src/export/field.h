@@ -34,6 +34,7 @@ enum sonde_field_flag {
 	SONDE_FIELD_OPTIONAL = 2,   /* left out where it is NaN: only some captures or reports have it */
 	SONDE_FIELD_NOT_ZERO = 4,   /* a column of zeros is left out of tables too */
 	SONDE_FIELD_WITH_TIMES = 8, /* NaN in captures that do not have single launches */
+	SONDE_FIELD_ADDS = 16,	    /* siblings add up to their parent's, or less: they count different things */
 };
 
 struct sonde_field {
@@ -51,6 +52,9 @@ extern const size_t sonde_nr_fields;
 /* NaN = there is none. */
 double sonde_field_number(
 	const struct sonde_field *f, const struct sonde_report *r, const struct sonde_node *n);
+/* The sum of an additive field over regions that do not contain each other, from `node` on by `next`; NaN for other fields. */
+double sonde_field_sum_rest(
+	const struct sonde_field *f, const struct sonde_report *r, const uint32_t *next, uint32_t node);
 /* The field of a row that is no region but has launches and a time (totals, kernels); NaN for all other fields. */
 double sonde_field_sum(const struct sonde_field *f, double launches, double time_ns);
 bool sonde_field_is(const struct sonde_field *f, const char *csv);
@@ -112,18 +116,20 @@ struct sonde_listing {
 	uint32_t *at; /* node numbers, parents before children */
 	size_t nr;
 	size_t nr_left_out; /* the cheapest ones, beyond the limit */
-	/* Of a brief one, else NULL: by row, the siblings that it stands for from this one on; nr 0 = it is itself. */
+	/* For a brief listing, else NULL. By row: the regions without one that it stands for, … */
 	struct sonde_listed_rest {
-		size_t nr; /* with all inside them */
-		uint64_t launches;
-		double time_ns;
+		size_t nr;	/* with all inside them; 0 = none */
+		bool is_inside; /* they are inside the row's region; else it stands for siblings, from its own on */
 	} * rest;
+	uint32_t *next; /* … and by node: the next of these siblings, or SONDE_NONE */
 };
 int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
 /*
- * The same as little as possible, for a screen: where there are more rows than that, siblings without GPU work and those below 0.5 % of
- * the time become one row, unless a finding that is shown names them. The step comes first, what ran once last.
+ * The same for a screen, where there are more than 16 regions or than asked for: 25 rows, or as many as asked for. They go to the
+ * regions that tell the most time apart: a region's time, or what it leaves of its parent's, whichever is less; to none below
+ * 0.5 % or without GPU work, and to none inside what ran once. What shown findings name, and the step, have rows in any case. Other siblings share one row,
+ * whose figures are their sums. The step comes first, what ran once last.
  */
 int sonde_listing_build_brief(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);

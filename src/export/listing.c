@@ -1,5 +1,6 @@
 #include "export/field.h"
 #include "export/shown_findings.h"
+#include "export/weight.h"
 
 #include "base/alloc.h"
 #include "base/depth_first.h"
@@ -9,7 +10,8 @@
 #include <string.h>
 
 #define MAX_REGIONS 100
-#define SCREEN	    16	  /* rows: a table that is no longer shows everything */
+#define FEW	    16	  /* regions: a table of no more shows everything */
+#define SCREEN	    25	  /* rows of a brief table */
 #define LEAST_SHARE 0.005 /* of the time */
 #define OFTEN	    3	  /* entries of a scope: what is entered less often is a start-up, or an end */
 
@@ -20,6 +22,8 @@ struct sorting {
 	const double *most; /* … and the most of any node below it and itself */
 	enum sonde_sort sort;
 	const struct sonde_report *brief; /* roots are ordered for a screen; NULL = as they are */
+	bool is_brief;	      /* a table for a screen: not all have a row; */
+	const bool *is_shown; /* by node: those without a row come last; NULL = all have one */
 };
 
 /* Host time where no GPU was used, else GPU time where there is one, launches otherwise. */
@@ -30,19 +34,26 @@ static double cost_of(const struct sonde_node *n, enum sonde_report_times times)
 	return isnan(n->time_ns) ? (double)n->launches : n->time_ns;
 }
 
-static void find_costs(double *cost, double *most, const struct sonde_report *r)
+static int find_costs(
+	double *cost, double *most, const struct sonde_tree *t, const struct sonde_report *r, struct sonde_err *err)
 {
 	enum sonde_report_times times = sonde_report_times(r);
+	struct sonde_weights w = {0};
 	size_t i;
+	int rc = sonde_report_is_figures(r) ? sonde_weights_build(&w, t, r, NULL, err) : 0;
 
+	if (rc)
+		return rc;
 	for (i = 0; i < r->nodes.nr; i++)
-		most[i] = cost[i] = cost_of(&r->nodes.at[i], times);
+		most[i] = cost[i] = w.inclusive ? w.inclusive[i] : cost_of(&r->nodes.at[i], times);
+	sonde_weights_release(&w);
 	for (i = r->nodes.nr; i-- > 0;) { /* parents come before their children */
 		uint32_t parent = r->nodes.at[i].parent;
 
 		if (parent != SONDE_NONE && most[parent] < most[i])
 			most[parent] = most[i];
 	}
+	return 0;
 }
 
 static int by_number(double a, double b)
@@ -68,19 +79,27 @@ static int by_sort(const struct sorting *s, uint32_t a, uint32_t b)
 	return 0;
 }
 
+/* Entered less often than a step is; what has no entries of its own (a backward pass) is not. */
+static bool ran_once(const struct sonde_report *r, const struct sonde_node *n)
+{
+	return n->instances && n->instances < OFTEN * (uint64_t)(r->is_aggregate && r->nr_scopes ? r->nr_scopes : 1);
+}
+
+/* Whether `region` is the step's or around it. */
+static bool holds_step(const struct sonde_tree *t, uint32_t region)
+{
+	const struct sonde_findings *f = t->findings;
+	uint32_t at = f && f->step != SONDE_NONE ? f->report->nodes.at[f->step].region : SONDE_NONE;
+
+	while (at != SONDE_NONE && at != region)
+		at = t->cells->regions.at[at].parent;
+	return at != SONDE_NONE;
+}
+
 /* 0 = the step or around it, 1 = entered again and again, 2 = others. */
 static int importance(const struct sorting *s, uint32_t root)
 {
-	const struct sonde_findings *f = s->tree->findings;
-	uint64_t often = OFTEN * (uint64_t)(s->brief->is_aggregate && s->brief->nr_scopes ? s->brief->nr_scopes : 1);
-	uint32_t region;
-
-	if (f && f->step != SONDE_NONE)
-		for (region = f->report->nodes.at[f->step].region; region != SONDE_NONE;
-			region = s->tree->cells->regions.at[region].parent)
-			if (region == s->nodes[root].region)
-				return 0;
-	return s->nodes[root].instances >= often ? 1 : 2;
+	return holds_step(s->tree, s->nodes[root].region) ? 0 : ran_once(s->brief, &s->nodes[root]) ? 2 : 1;
 }
 
 /* Siblings together, in the order asked for. */
@@ -93,6 +112,8 @@ static int compare_siblings(const void *pa, const void *pb, void *context)
 
 	if (parent_a != parent_b)
 		return by_index(parent_a, parent_b);
+	if (s->is_shown && s->is_shown[a] != s->is_shown[b])
+		return s->is_shown[a] ? -1 : 1;
 	if (s->brief && parent_a == SONDE_NONE && importance(s, a) != importance(s, b))
 		return importance(s, a) - importance(s, b);
 	c = by_sort(s, a, b);
@@ -130,110 +151,210 @@ static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct s
 	l->nr = n;
 }
 
-/* Whether a region is worth no row of its own on a screen. */
-static bool is_small(const struct sonde_report *r, enum sonde_report_times times, uint32_t node)
-{
-	const struct sonde_node *n = &r->nodes.at[node];
-	double share = r->time_ns > 0 ? n->time_ns / r->time_ns : 0, host = 0;
-	uint32_t i;
+/* A choice of rows for a screen. By node. */
+struct screen {
+	double *worth;	    /* the time that its row tells apart, as a share; then the most of any below it and itself */
+	uint32_t *children; /* how many it has, … */
+	uint32_t *shown;    /* … and how many of them have a row; the last: roots */
+	bool *is_shown;
+	double host_ns; /* the longest of a root */
+	double figures; /* of all roots, where regions have figures alone (sonde_report_is_figures); else NaN */
+};
 
-	if (n->parent == SONDE_NONE && times == SONDE_TIMES_HOST)
-		return false;
-	for (i = node; r->nodes.at[i].parent != SONDE_NONE; i = r->nodes.at[i].parent)
-		;
-	if (r->nodes.at[i].times.host_ns > 0)
-		host = n->times.host_ns / r->nodes.at[i].times.host_ns;
-	if (times == SONDE_TIMES_HOST)
-		share = host;
-	else if (n->launches && n->parent != SONDE_NONE)
-		share = fmax(share, host);
-	return (!(share >= LEAST_SHARE) || (times != SONDE_TIMES_HOST && !n->launches));
+/* A part tells apart itself and what is left of the whole: the less of both. */
+static double tells_apart(double part, double whole)
+{
+	return part >= 0 && whole >= part ? fmin(part, whole - part) : 0;
 }
 
 /*
- * Folds small siblings into the row of the first of them, each with all inside it. One alone stays: a row that stands for one
- * says less than the row itself.
+ * The worth of a row: its share of the GPU's time, or of the host's where its launches are few and short. A child that takes
+ * all of its parent's time tells nothing. Nothing is worth less than 0.5 %.
  */
-static bool fold(struct sonde_listing *l, const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_export_options *o)
+static double worth_of(const struct sonde_report *r, const double *cost, const struct screen *s, uint32_t node)
 {
-	uint32_t *row_of = sonde_malloc((r->nodes.nr + 1) * sizeof(*row_of)), hidden_below = SONDE_NONE, slot = SONDE_NONE;
-	struct sonde_listed_rest *rest = sonde_calloc(l->nr + 1, sizeof(*rest));
-	enum sonde_report_times times = sonde_report_times(r);
+	const struct sonde_node *n = &r->nodes.at[node];
+	bool is_host = sonde_report_times(r) == SONDE_TIMES_HOST;
+	double host_ns = s->host_ns, gpu, host = 0;
+	double total = is_host ? host_ns : !isnan(s->figures) ? s->figures : isnan(r->time_ns) ? (double)r->launches : r->time_ns;
+
+	if (!n->launches && !is_host && isnan(s->figures))
+		return 0;
+	gpu = n->parent == SONDE_NONE ? cost[node] : tells_apart(cost[node], cost[n->parent]);
+	if (n->parent != SONDE_NONE)
+		host = tells_apart(n->times.host_ns, r->nodes.at[n->parent].times.host_ns);
+	gpu = fmax(total > 0 ? gpu / total : 0, host_ns > 0 ? host / host_ns : 0);
+	return gpu >= LEAST_SHARE || (is_host && n->parent == SONDE_NONE) ? gpu : 0;
+}
+
+/* Whether the inside of a region stays shut: it ran once, and took less time than the step. */
+static bool is_shut(const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
+{
+	const struct sonde_findings *f = t->findings;
+	const struct sonde_node *n = &r->nodes.at[node];
+
+	return f && f->step != SONDE_NONE && ran_once(r, n) && !holds_step(t, n->region) &&
+	       n->time_ns < f->report->nodes.at[f->step].time_ns;
+}
+
+static void find_worth(struct screen *s, const struct sonde_tree *t, const struct sonde_report *r, const struct sorting *by,
+	const struct sonde_export_options *o)
+{
+	const struct sonde_node *nodes = r->nodes.at;
+	bool *is_inside = s->is_shown; /* of a region that stays shut */
+	size_t i;
+
+	s->figures = sonde_report_is_figures(r) ? 0 : NAN;
+	for (i = 0; i < r->nodes.nr; i++) {
+		s->figures += nodes[i].parent == SONDE_NONE ? by->cost[i] : 0;
+		if (nodes[i].parent == SONDE_NONE && nodes[i].times.host_ns > s->host_ns)
+			s->host_ns = nodes[i].times.host_ns;
+	}
+	for (i = 0; i < r->nodes.nr; i++) {
+		uint32_t parent = nodes[i].parent;
+		bool is_named = sonde_findings_name(t, r, o, (uint32_t)i) || holds_step(t, nodes[i].region);
+
+		is_inside[i] = parent != SONDE_NONE && (is_inside[parent] || is_shut(t, r, parent));
+		s->worth[i] = is_named ? HUGE_VAL : is_inside[i] ? 0 : worth_of(r, by->cost, s, (uint32_t)i);
+		s->children[parent == SONDE_NONE ? r->nodes.nr : parent]++;
+	}
+	for (i = r->nodes.nr; i-- > 0;) /* parents come before their children */
+		if (nodes[i].parent != SONDE_NONE && s->worth[nodes[i].parent] < s->worth[i])
+			s->worth[nodes[i].parent] = s->worth[i];
+	memset(s->is_shown, 0, r->nodes.nr * sizeof(*s->is_shown));
+}
+
+/* Gives rows to the regions that are worth most, until there are `max` with those that stand for the rest of siblings. */
+static void choose_rows(struct screen *s, const struct sonde_report *r, uint32_t *scratch, size_t max)
+{
+	struct sorting by_worth = {.nodes = r->nodes.at, .most = s->worth};
+	size_t i, rows = 0;
+
+	for (i = 0; i < r->nodes.nr; i++)
+		scratch[i] = (uint32_t)i;
+	qsort_r(scratch, r->nodes.nr, sizeof(*scratch), compare_cost, &by_worth);
+	for (i = 0; i < r->nodes.nr && s->worth[scratch[i]] > 0; i++) {
+		uint32_t parent = r->nodes.at[scratch[i]].parent, key = parent == SONDE_NONE ? (uint32_t)r->nodes.nr : parent;
+		bool is_first = s->shown[key] == 0, is_last = s->shown[key] + 1 == s->children[key];
+
+		rows += is_first && is_last ? 1 : is_first ? 2 : is_last ? 0 : 1;
+		if (rows > max && !isinf(s->worth[scratch[i]]))
+			break;
+		s->shown[key]++;
+		s->is_shown[scratch[i]] = true;
+	}
+}
+
+/*
+ * Leaves what has no row, which comes last of its siblings: beside some that have one it joins the row of the first such, else
+ * it is inside its parent's. One alone stays: a row that stands for one says less than the row itself.
+ */
+static void leave_rest(struct sonde_listing *l, const struct screen *s, const struct sonde_report *r)
+{
+	uint32_t first = SONDE_NONE, last = SONDE_NONE; /* of the siblings that share the last row */
 	size_t i, nr = 0;
 
-	if (!row_of || !rest) {
-		sonde_free(row_of);
-		sonde_free(rest);
-		return false;
-	}
-	memset(row_of, 0xff, (r->nodes.nr + 1) * sizeof(*row_of)); /* by parent (the last: none): the row of its small ones */
 	for (i = 0; i < l->nr; i++) {
-		uint32_t node = l->at[i], parent = r->nodes.at[node].parent, key = parent == SONDE_NONE ? (uint32_t)r->nodes.nr : parent;
+		uint32_t node = l->at[i], parent = r->nodes.at[node].parent;
+		bool is_alone = !s->shown[parent == SONDE_NONE ? r->nodes.nr : parent];
 
-		if (hidden_below != SONDE_NONE && r->nodes.at[node].depth > r->nodes.at[hidden_below].depth) {
-			rest[slot].nr++; /* inside one that is folded */
+		if (s->is_shown[node]) {
+			l->at[nr++] = node;
+			first = SONDE_NONE;
 			continue;
 		}
-		hidden_below = SONDE_NONE;
-		if (!is_small(r, times, node) || sonde_findings_name(t, r, o, node)) {
-			l->at[nr++] = node;
-			continue;
+		if (first != SONDE_NONE && r->nodes.at[node].parent == r->nodes.at[first].parent) {
+			l->next[last] = node;
+			last = node;
+		} else if (first == SONDE_NONE || r->nodes.at[node].depth < r->nodes.at[first].depth) {
+			first = last = node;
+			if (parent == SONDE_NONE || !is_alone)
+				l->at[nr++] = node;
+			l->rest[nr - 1].is_inside = parent != SONDE_NONE && is_alone;
 		}
-		hidden_below = node;
-		if (row_of[key] == SONDE_NONE) {
-			row_of[key] = (uint32_t)nr;
-			l->at[nr++] = node;
-		}
-		slot = row_of[key];
-		rest[slot].nr++;
-		rest[slot].launches += r->nodes.at[node].launches;
-		rest[slot].time_ns += r->nodes.at[node].time_ns > 0 ? r->nodes.at[node].time_ns : 0;
+		l->rest[nr - 1].nr++;
 	}
 	for (i = 0; i < nr; i++)
-		if (rest[i].nr == 1)
-			rest[i].nr = 0;
+		if (l->rest[i].nr == 1 && !l->rest[i].is_inside)
+			l->rest[i].nr = 0;
 	l->nr = nr;
-	l->rest = rest;
-	sonde_free(row_of);
-	return true;
+}
+
+static void release_screen(struct screen *s)
+{
+	sonde_free(s->worth);
+	sonde_free(s->children);
+	sonde_free(s->shown);
+	sonde_free(s->is_shown);
+}
+
+/* Fills `out` in the order of `s`; of a brief one, what has a row is chosen first. `scratch` has twice the nodes. */
+static bool list_regions(struct sonde_listing *out, struct sorting *s, const struct sonde_report *r, uint32_t *scratch,
+	const struct sonde_export_options *o)
+{
+	size_t nr = r->nodes.nr, i;
+	struct screen screen = {0};
+	bool ok = true;
+
+	if (s->is_brief) {
+		screen = (struct screen){.worth = sonde_calloc(nr, sizeof(*screen.worth)),
+			.children = sonde_calloc(nr + 1, sizeof(*screen.children)),
+			.shown = sonde_calloc(nr + 1, sizeof(*screen.shown)),
+			.is_shown = sonde_calloc(nr, sizeof(*screen.is_shown))};
+		out->rest = sonde_calloc(nr, sizeof(*out->rest));
+		out->next = sonde_malloc(nr * sizeof(*out->next));
+		ok = screen.worth && screen.children && screen.shown && screen.is_shown && out->rest && out->next;
+		if (ok) {
+			memset(out->next, 0xff, nr * sizeof(*out->next));
+			find_worth(&screen, s->tree, r, s, o);
+			choose_rows(&screen, r, scratch, o->max_regions ? o->max_regions : SCREEN);
+			s->is_shown = screen.is_shown;
+		}
+	}
+	for (i = 0; i < nr; i++)
+		scratch[i] = (uint32_t)i;
+	if (ok)
+		qsort_r(scratch, nr, sizeof(*scratch), compare_siblings, s);
+	ok = ok && sonde_depth_first(out->at, scratch, nr, &r->nodes.at->parent, sizeof(*r->nodes.at));
+	out->nr = nr;
+	if (ok && s->is_brief)
+		leave_rest(out, &screen, r);
+	release_screen(&screen);
+	return ok;
 }
 
 static int build(struct sonde_listing *out, const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o, bool is_brief, struct sonde_err *err)
 {
-	struct sorting s = {.tree = t, .nodes = r->nodes.at, .sort = o->sort, .brief = is_brief && o->sort == SONDE_SORT_ORDER ? r : NULL};
-	size_t nr = r->nodes.nr, max = o->max_regions ? o->max_regions : MAX_REGIONS, i;
-	uint32_t *order;
+	size_t nr = r->nodes.nr, max = o->max_regions ? o->max_regions : MAX_REGIONS;
+	struct sorting s = {.tree = t, .nodes = r->nodes.at, .sort = o->sort, .brief = is_brief && o->sort == SONDE_SORT_ORDER ? r : NULL,
+		.is_brief = is_brief && (nr > FEW || (o->max_regions && nr > o->max_regions))};
+	uint32_t *scratch;
 	double *costs;
+	int rc = 0;
 	bool ok;
 
 	*out = (struct sonde_listing){0};
 	if (nr == 0)
 		return 0;
 	out->at = sonde_calloc(nr, sizeof(*out->at));
-	order = sonde_calloc(nr * 2, sizeof(*order));
+	scratch = sonde_calloc(nr * 2, sizeof(*scratch));
 	costs = sonde_calloc(nr * 2, sizeof(*costs));
-	ok = out->at && order && costs;
-	if (ok) {
-		find_costs(costs, costs + nr, r);
+	ok = out->at && scratch && costs;
+	if (ok)
+		rc = find_costs(costs, costs + nr, t, r, err);
+	if (ok && rc == 0) {
 		s.cost = costs;
 		s.most = costs + nr;
-		for (i = 0; i < nr; i++)
-			order[i] = (uint32_t)i;
-		qsort_r(order, nr, sizeof(*order), compare_siblings, &s);
-		ok = sonde_depth_first(
-			out->at, order, nr, &r->nodes.at->parent, sizeof(*r->nodes.at));
-		out->nr = nr;
+		ok = list_regions(out, &s, r, scratch, o);
 	}
-	if (ok && nr > max)
-		cut(out, order, max, &s);
-	if (ok && is_brief && nr > SCREEN)
-		ok = fold(out, t, r, o);
-	sonde_free(order);
+	if (ok && rc == 0 && !is_brief && nr > max)
+		cut(out, scratch, max, &s);
+	sonde_free(scratch);
 	sonde_free(costs);
-	if (!ok)
+	if (!ok || rc)
 		sonde_listing_release(out);
-	return ok ? 0 : sonde_err_nomem(err);
+	return ok ? rc : sonde_err_nomem(err);
 }
 
 int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
@@ -273,5 +394,6 @@ void sonde_listing_release(struct sonde_listing *l)
 {
 	sonde_free(l->at);
 	sonde_free(l->rest);
+	sonde_free(l->next);
 	*l = (struct sonde_listing){0};
 }

@@ -31,17 +31,23 @@ static size_t word_begin(struct sonde_str s, size_t i)
 	return i;
 }
 
-/* Where two names begin to differ: the beginning of that word, or of the word before a number. */
+/* The word in which two names begin to differ. */
 static size_t first_difference(struct sonde_str a, struct sonde_str b)
 {
 	size_t i;
 
 	for (i = 0; i < a.n && i < b.n && a.p[i] == b.p[i]; i++)
 		;
-	i = word_begin(a, i);
+	return word_begin(a, i);
+}
+
+/* The same for a reader: with the word before, if it is a number. */
+static size_t with_its_word(struct sonde_str a, size_t i)
+{
 	return i && i < a.n && isdigit((unsigned char)a.p[i]) ? word_begin(a, i - 1) : i;
 }
 
+#define LEAST_BEGIN 4 /* of a cut name: a shorter one says nothing */
 #define NEIGHBOURS 64 /* rows up and down that are looked at for the same name */
 
 /* The first difference from a name nearby that would be cut to the same; 0 = there is none. */
@@ -69,13 +75,18 @@ static struct cut_name cut_name_to(
 {
 	const struct sonde_cell_text *own = &t->cells.at[cell];
 	struct cut_name c = cut_in_the_middle(own, room);
-	size_t at = differs_at(t, cell, room),
-	       lines = sonde_width((struct sonde_str){own->text.p, own->nr_dim});
-	struct sonde_str tail = {own->text.p + at, own->text.n - at}, begin;
+	const size_t word = differs_at(t, cell, room), lines = sonde_width((struct sonde_str){own->text.p, own->nr_dim}),
+		     third = (room > lines ? room - lines : 0) / 3;
+	size_t at = with_its_word(own->text, word), spare;
+	struct sonde_str tail, begin;
 
-	if (!at || room < lines + 3 * nr_dots)
+	if (!word || room < lines + 3 * nr_dots)
 		return c;
-	begin = sonde_width_cut(own->text, lines + (room - lines) / 3);
+	if (at <= sonde_width_cut(own->text, lines + third).n) /* the number of one long word */
+		at = word;
+	tail = (struct sonde_str){own->text.p + at, own->text.n - at};
+	spare = room - lines > sonde_width(tail) ? room - lines - sonde_width(tail) : 0;
+	begin = sonde_width_cut(own->text, lines + (spare >= LEAST_BEGIN && spare < third ? spare : third));
 	if (at <= begin.n) /* one long word */
 		return c;
 	c.begin = begin;

@@ -52,6 +52,7 @@ void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, 
 }
 
 #define MAX_LISTED     8 /* devices, tools */
+#define MOST_NOTES     8
 #define MOST_SENTENCES 3 /* about slow ranks */
 
 /* Each different text once, the first few. */
@@ -331,15 +332,27 @@ static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
+/* A few, whole: losses go before remarks, and the order stays. */
 static void write_notes(struct sonde_text_export *x)
 {
 	const char *bullet = x->options->is_utf8 ? "  \u2022 " : "  * ";
-	size_t i;
+	const struct sonde_notes *notes = &x->tree->notes;
+	size_t i, nr = notes->texts.nr, max = x->options->shows_all ? nr : MOST_NOTES, left[2] = {0}; /* remarks, losses */
 
-	if (x->tree->notes.texts.nr)
+	for (i = 0; i < nr; i++)
+		left[1] += left[1] < max && sonde_notes_is_loss(notes, i);
+	left[0] = max - left[1];
+	if (nr)
 		sonde_sink_puts(x->to, "\nnotes\n");
-	for (i = 0; i < x->tree->notes.texts.nr; i++)
-		sonde_text__write_wrapped(x, bullet, x->tree->notes.texts.keys[i]);
+	for (i = 0; i < nr; i++) {
+		size_t *of = &left[sonde_notes_is_loss(notes, i)];
+
+		if (*of)
+			sonde_text__write_wrapped(x, bullet, notes->texts.keys[i]);
+		*of -= *of > 0;
+	}
+	if (nr > max)
+		sonde_sink_printf(x->to, "%s%zu more: --all\n", bullet, nr - max);
 }
 
 static void write_legend(struct sonde_text_export *x)
@@ -355,6 +368,7 @@ static void write_legend(struct sonde_text_export *x)
 			"sampled while the program ran, no kernel replayed; ± is the 95 % interval"},
 		[SONDE_MARK_UNKNOWN] = {"- ", "- ",
 			"beside ~: samples saw too little of it to tell, or ± would be above 50 %"},
+		[SONDE_MARK_INSIDE] = {"+N ", "+N ", "that many regions inside it; --all shows them"},
 		[SONDE_MARK_CUT] = {"\u2026 ", "... ",
 			"long words are cut; --format json has them whole"}};
 	size_t i;

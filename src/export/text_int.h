@@ -20,9 +20,10 @@ enum sonde_text_mark {
 	SONDE_MARK_BOUND,
 	SONDE_MARK_SAMPLED,
 	SONDE_MARK_UNKNOWN, /* sampled, but not well enough */
+	SONDE_MARK_INSIDE, /* regions without a row inside one that has */
 	SONDE_MARK_CUT, /* words that are not printed whole */
 };
-#define SONDE_NR_MARKS 6
+#define SONDE_NR_MARKS 7
 
 struct sonde_text_export {
 	struct sonde_sink *to;

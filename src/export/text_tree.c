@@ -17,7 +17,8 @@ struct row {
 	double launches, time_ns;
 	uint8_t style;
 	bool has_share;
-	bool is_rest; /* it stands for several regions: no metrics */
+	const uint32_t *rest; /* it stands for several regions, from node `first` on by this: no metrics; NULL = it does not */
+	uint32_t first;
 };
 
 static void put_number(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_field *f,
@@ -101,8 +102,9 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 
 	for (i = 0; i < sonde_nr_fields; i++) {
 		const struct sonde_field *f = &sonde_fields[i];
-		double v = row->node ? sonde_field_number(f, row->report, row->node)
-				     : sonde_field_sum(f, row->launches, row->time_ns);
+		double v = row->node   ? sonde_field_number(f, row->report, row->node)
+			   : row->rest ? sonde_field_sum_rest(f, row->report, row->rest, row->first)
+				       : sonde_field_sum(f, row->launches, row->time_ns);
 
 		if (!(x->fields >> i & 1))
 			continue;
@@ -117,9 +119,9 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 		else if (f->form == SONDE_FIELD_PERCENT)
 			sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
-	for (i = 0; row->is_rest && i < x->tree->nr_headline; i++)
+	for (i = 0; row->rest && i < x->tree->nr_headline; i++)
 		sonde_table_put(t, row->style);
-	if (!row->is_rest)
+	if (!row->rest)
 		sonde_text__put_metric_cells(x, t, row->style, (row->node ? row->node->time_ns : row->time_ns) > 0);
 	if (x->has_bounds)
 		put_bound_cell(x, t, row->node);
@@ -187,15 +189,24 @@ static unsigned indent_step(const struct sonde_listing *l, const struct sonde_re
 	return depth * 3 <= MAX_INDENT ? 3 : depth * 2 <= MAX_INDENT ? 2 : 1;
 }
 
+struct branch {
+	uint64_t lines;
+	unsigned step;
+	size_t nr_inside; /* regions inside that have no row */
+};
+
 static void put_name(struct sonde_text_export *x, struct sonde_table *t,
-	const struct sonde_node *n, uint64_t lines, unsigned step)
+	const struct sonde_node *n, struct branch at)
 {
 	size_t nr_dim;
 
-	put_indent(t, n->depth, lines, step, NULL);
+	put_indent(t, n->depth, at.lines, at.step, NULL);
 	nr_dim = sonde_table_label(
 		t, sonde_shown_domain(x->tree, n), sonde_node_label(x->tree, n));
 	sonde_buf_puts(&t->cell, sonde_region_kind_mark(sonde_node_region(x->tree, n)->kind));
+	if (at.nr_inside)
+		sonde_buf_printf(&t->cell, " +%zu", at.nr_inside);
+	x->has[SONDE_MARK_INSIDE] |= at.nr_inside > 0;
 	sonde_table_put_dim(t, SONDE_STYLE_BOLD, nr_dim);
 }
 
@@ -215,7 +226,7 @@ static void put_kernel_rows(struct sonde_text_export *x, struct sonde_table *t,
 
 	for (i = n->first_kernel; i < n->first_kernel + nr_listed(x, n); i++) {
 		const struct sonde_kernel *k = &r->kernels.at[i];
-		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true, false};
+		struct row row = {r, NULL, (double)k->calls, k->time_ns, SONDE_STYLE_DIM, true, NULL, 0};
 
 		put_indent(t, n->depth + 1, lines, step, bullet);
 		nr_dim = t->cell.n;
@@ -275,24 +286,6 @@ static void find_scales(
 	}
 }
 
-struct branch {
-	uint32_t depth;
-	unsigned step;
-	uint64_t lines;
-};
-
-/* One row for siblings that are small, or have no GPU work. */
-static void put_rest(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
-	const struct sonde_listed_rest *rest, struct branch at)
-{
-	struct row row = {r, NULL, (double)rest->launches, rest->time_ns, SONDE_STYLE_DIM, true, true};
-
-	put_indent(t, at.depth, at.lines, at.step, NULL);
-	sonde_buf_printf(&t->cell, "%zu more: --all", rest->nr);
-	sonde_table_put(t, SONDE_STYLE_DIM);
-	put_cells(x, t, &row);
-}
-
 static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r,
 	const struct sonde_listing *l, const uint64_t *lines)
 {
@@ -301,24 +294,29 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 
 	for (i = 0; i < l->nr; i++) {
 		const struct sonde_node *n = &r->nodes.at[l->at[i]];
-		struct row row = {r, n, 0, 0, SONDE_STYLE_PLAIN, true, false};
+		struct row row = {r, n, 0, 0, SONDE_STYLE_PLAIN, true, NULL, 0};
 
-		if (l->rest && l->rest[i].nr) {
-			put_rest(x, t, r, &l->rest[i], (struct branch){n->depth, step, lines[i]});
+		const struct sonde_listed_rest *rest = l->rest && l->rest[i].nr ? &l->rest[i] : NULL;
+
+		if (rest && !rest->is_inside) { /* one row for siblings */
+			put_indent(t, n->depth, lines[i], step, NULL);
+			sonde_buf_printf(&t->cell, "%zu more: --all", rest->nr);
+			sonde_table_put(t, SONDE_STYLE_DIM);
+			put_cells(x, t, &(struct row){r, NULL, 0, 0, SONDE_STYLE_DIM, false, l->next, l->at[i]});
 			continue;
 		}
-		put_name(x, t, n, lines[i], step);
+		put_name(x, t, n, (struct branch){lines[i], step, rest ? rest->nr : 0});
 		sonde_tree_values(x->tree, r, SONDE_PART_INCLUSIVE, l->at[i], &x->figures);
 		put_cells(x, t, &row);
 		put_kernel_rows(x, t, r, n, lines[i], step);
 	}
 	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* there is nothing to add up */
 		put_special_row(x, t, "total in regions", SONDE_PART_TOTAL,
-			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true, false});
+			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true, NULL, 0});
 	if (r->outside_launches)
 		put_special_row(x, t, "(outside any range)", SONDE_PART_OUTSIDE,
 			(struct row){r, NULL, (double)r->outside_launches, r->outside_time_ns, 0,
-				false, false});
+				false, NULL, 0});
 }
 
 int sonde_text__write_tree(

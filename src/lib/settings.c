@@ -234,7 +234,8 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->fold.keep = (size_t)hydra_config_int(c, "report.scopes.keep");
 	if (s->options.scopes.nr) /* whichever are asked for are there */
 		s->fold.keep = 0;
-	s->options.max_regions = limit_of(hydra_config_int(c, "report.max_regions"));
+	s->options.max_regions =
+		hydra_config_int(c, "report.max_regions") < 0 ? 0 : limit_of(hydra_config_int(c, "report.max_regions"));
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
 	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));
 	if (rc == 0)

@@ -246,11 +246,73 @@ static void test_tables__long_ones_keep_the_dearest_and_say_how_many_are_missing
 
 	(void)state;
 	many(&m);
+	expect(&m, sonde_export_text, &o, "\n16 more: --all", "r10");
+	o.shows_all = true;
 	expect(&m, sonde_export_text, &o, "and 15 more regions", "r10");
 	expect(&m, sonde_export_md, &o, "and 15 more regions", "r10");
 	expect(&m, sonde_export_text, &o, "r19", NULL);
 	expect(&m, sonde_export_json, &o, "\"r10\"", NULL);
 	expect(&m, sonde_export_csv, &o, ",r10,", NULL);
+	made_release(&m);
+}
+
+/* A step of 30 entries with 40 parts, one of which is a chain of three, and a start-up that ran once with parts of its own. */
+static void many_parts(struct made *m)
+{
+	uint32_t start, step, part, i;
+	char label[8];
+
+	made_init(m);
+	start = made_push(m, MADE_ROOT, "start");
+	for (i = 0; i < 5; i++) {
+		snprintf(label, sizeof(label), "s%u", i);
+		part = made_push(m, start, label);
+		made_launch(m, "k", 1, &part);
+		made_metric(m, TIME, 100000);
+	}
+	for (i = 0; i < 40 * 4; i++) {
+		step = made_push(m, MADE_ROOT, "step");
+		snprintf(label, sizeof(label), "p%u", i % 40);
+		part = made_push(m, step, label);
+		if (i % 40 == 7)
+			part = made_push(m, made_push(m, part, "same"), "again");
+		made_launch(m, "k", 1, &part);
+		made_metric(m, TIME, 1000.0 * (1 + i % 40));
+	}
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t nr = 0;
+
+	for (; *text; text++)
+		nr += *text == '\n';
+	return nr;
+}
+
+static void test_text__a_long_table_fits_a_screen_and_its_rows_add_up(void **state)
+{
+	struct sonde_export_options o = {.is_utf8 = false, .no_findings = true};
+	struct sonde_buf b;
+	struct made m;
+
+	(void)state;
+	many_parts(&m);
+	b = exported(&m, sonde_export_text, &o);
+	assert_in_range(count_lines(b.p), 25, 25 + 8);
+	assert_non_null(strstr(b.p, "p39 "));
+	assert_null(strstr(b.p, "p2 "));
+	assert_null(strstr(b.p, "same"));
+	/* The step comes before the start-up. 22 of its 40 parts have rows; 18 have none, nor have the 2 in the chain. */
+	assert_true(strstr(b.p, "\nstep ") < strstr(b.p, "\nstart +5 "));
+	assert_non_null(strstr(b.p, "`- 20 more: --all        72  0.68400            18.1%"));
+	sonde_buf_release(&b);
+	o.shows_all = true;
+	b = exported(&m, sonde_export_text, &o);
+	assert_non_null(strstr(b.p, "p2 "));
+	assert_non_null(strstr(b.p, "again"));
+	assert_null(strstr(b.p, "more: --all"));
+	sonde_buf_release(&b);
 	made_release(&m);
 }
 
@@ -519,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_text__ascii_terminals_get_ascii),
 		cmocka_unit_test(
 			test_tables__long_ones_keep_the_dearest_and_say_how_many_are_missing),
+		cmocka_unit_test(test_text__a_long_table_fits_a_screen_and_its_rows_add_up),
 		cmocka_unit_test(test_tables__siblings_are_sorted_as_asked),
 		cmocka_unit_test(test_text__deep_trees_fit_the_width),
 		cmocka_unit_test(test_text__cut_names_stay_apart),
