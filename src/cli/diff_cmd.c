@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "check/validate.h"
 #include "cli/command.h"
 #include "cli/messages.h"
@@ -28,7 +29,7 @@ struct request {
 	const char *output, *min_effect, *format; /* format NULL = text */
 	int colour;
 	size_t width, max_regions, rounds;
-	bool together, is_forced, is_selftest;
+	bool together, is_forced, is_selftest, shows_all;
 };
 
 static void release_request(struct request *q)
@@ -68,7 +69,8 @@ static const struct sonde_option options[] = {
 		"runs of the base: captures, run directories, partial reports"),
 	SONDE_OPT(0, "new", "RUN...", WORDS, new_side, "runs to compare with it"),
 	SONDE_OPT('f', "format", SONDE_DIFF_FORMAT_WORDS, ONE_OF, format, "what to print (text)"),
-	SONDE_OPT('o', "output", "FILE", WORD, output, "write it there instead of printing it"),
+	SONDE_OPT('o', "output", "FILE", WORD, output, "write it there instead of printing it; the ending says the format unless -f does "
+		"(.html, .json, .md, .xml for junit); a directory (DIR/) gets all of them beside the text"),
 	SONDE_OPT(0, "min-effect", "PCT", WORD, min_effect, "smaller changes are none (2%)"),
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, limit_words,
 		"exit with 3 when the step, the repeated region with the most time, is slower by more "
@@ -92,8 +94,10 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "self-test", NULL, FLAG, is_selftest,
 		"split the entries of the given runs at random and count false alarms"),
 	SONDE_OPT(0, "rounds", "N", NUMBER, rounds, "how often --self-test splits (200)"),
+	SONDE_OPT(0, "all", NULL, FLAG, shows_all,
+		"text: regions too that have too few or too noisy entries to be compared"),
 	SONDE_OPT(0, "max-regions", "N", LIMIT, max_regions,
-		"longest table in text and md (100; 0: all)"),
+		"longest table (text: 20, with --all and in md: 100; 0: all)"),
 	SONDE_OPT_WIDTH(width),
 	SONDE_OPT_COLOUR(colour),
 };
@@ -229,6 +233,8 @@ static int read_request(
 			"diff: --min-effect is a percentage such as 2%%, not '%s'", q->min_effect);
 	if (rc == 0)
 		rc = read_limits(q, err);
+	if (!q->format && q->output)
+		q->format = sonde_diff_format_of_file(q->output);
 	return rc ? rc : sort_operands(q, err);
 }
 
@@ -307,22 +313,55 @@ static int open_runs(struct runs *runs, const struct sonde_word_list *paths,
 	return rc;
 }
 
-static int write_diff(
-	const struct sonde_diff *d, const struct request *q, struct sonde_err *err)
+/* Whether -o names a directory: diff.html, diff.json and the others go there. */
+static bool writes_dir(const struct request *q)
 {
-	sonde_diff_writer *write = sonde_diff_writer_named(q->format ? q->format : "text");
+	return q->output && !q->format &&
+	       (sonde_str_ends(sonde_str_from(q->output), "/") || sonde_dir_exists(q->output));
+}
+
+/* Writes one format, to standard output or to the file `path`. */
+static int write_one(const struct sonde_diff *d, const struct request *q, const char *format, const char *path,
+	struct sonde_err *err)
+{
 	const struct sonde_diff_out o = {.base = {q->base.at, q->base.nr},
 		.new_side = {q->new_side.at, q->new_side.nr},
 		.width = q->width ? q->width : sonde_terminal_width(),
 		.max_regions = q->max_regions,
-		.is_coloured = !q->output && sonde_terminal_is_coloured(q->colour),
+		.shows_all = q->shows_all,
+		.is_coloured = !path && sonde_terminal_is_coloured(q->colour),
 		.is_utf8 = sonde_terminal_is_utf8()};
 	struct sonde_sink out;
-	int rc = sonde_output_open(&out, q->output, err);
+	int rc = sonde_output_open(&out, path, err);
 
 	if (rc)
 		return rc;
-	return sonde_sink_finish(&out, write(d, &o, &out, err), err);
+	return sonde_sink_finish(&out, sonde_diff_writer_named(format)(d, &o, &out, err), err);
+}
+
+static int write_dir(const struct sonde_diff *d, const struct request *q, struct sonde_err *err)
+{
+#define NAMES(name, extension) {#name, "diff" extension},
+	static const char *const files[][2] = {SONDE_DIFF_FORMATS(NAMES)};
+#undef NAMES
+	struct sonde_buf path = {0};
+	int rc = sonde_dir_make(q->output, err);
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(*files) && rc == 0; i++) {
+		sonde_buf_clear(&path);
+		sonde_buf_printf(&path, "%s/%s", q->output, files[i][1]);
+		rc = path.failed ? sonde_err_nomem(err) : write_one(d, q, files[i][0], path.p, err);
+	}
+	sonde_buf_release(&path);
+	return rc ? rc : write_one(d, q, "text", NULL, err);
+}
+
+static int write_diff(const struct sonde_diff *d, const struct request *q, struct sonde_err *err)
+{
+	if (writes_dir(q))
+		return write_dir(d, q, err);
+	return write_one(d, q, q->format ? q->format : "text", q->output, err);
 }
 
 static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)

@@ -60,6 +60,21 @@ const char *sonde_diff_cause_name(const struct sonde_diff_region *r)
 	return counts ? "count and duration" : "duration";
 }
 
+void sonde_diff_needed_put(struct sonde_buf *to, const struct sonde_diff_region *r)
+{
+	const char *of = r->needs_runs ? "runs" : "entries";
+
+	if (r->needed > 1000) /* nobody makes so many for an answer, and the estimate is a rough one */
+		sonde_buf_printf(to, "more than 1,000 %s", of);
+	else
+		sonde_buf_printf(to, "%.0f %s", r->needed, of);
+}
+
+bool sonde_diff_interval_tells(const struct sonde_diff_region *r)
+{
+	return r->low > 0 && r->high <= 10 * r->low;
+}
+
 const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 {
 	bool is_more =

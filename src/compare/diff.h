@@ -223,6 +223,10 @@ double sonde_diff_region_delta(const struct sonde_diff_region *r);
 const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d);
 /* "more launches", "longer kernels", …; NULL = nothing to say. */
 const char *sonde_diff_cause_words(const struct sonde_diff_region *r);
+/* How many entries or runs a side an undecided region needs, for people: "8 entries", "more than 1,000 runs". */
+void sonde_diff_needed_put(struct sonde_buf *to, const struct sonde_diff_region *r);
+/* Whether the interval of its ratio says something to people: it is known, and no wider than a factor of ten. */
+bool sonde_diff_interval_tells(const struct sonde_diff_region *r);
 /* "count", "duration", "count and duration" or NULL, for machines. */
 const char *sonde_diff_cause_name(const struct sonde_diff_region *r);
 

@@ -555,6 +555,7 @@ static void say_idle(struct sonde_diff *d)
 static void say_insufficient(struct sonde_diff *d)
 {
 	const struct sonde_diff_region *most = NULL;
+	struct sonde_buf needed = {0}, known = {0};
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
@@ -572,13 +573,16 @@ static void say_insufficient(struct sonde_diff *d)
 			SONDE_LEAST_ENTRIES, most->base.nr_values, most->new_half.nr_values);
 		return;
 	}
-	sonde_note(&d->sentences,
-		"%.*s%s is undecided (95 %%: %+.1f to %+.1f %%): about %.0f %s a side would do, "
-		"there are %u and %u",
-		SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind), 100 * (most->low - 1), 100 * (most->high - 1),
-		most->needed, most->needs_runs ? "runs" : "entries",
-		most->needs_runs ? most->base.nr_runs : most->base.nr_values,
+	sonde_diff_needed_put(&needed, most);
+	if (sonde_diff_interval_tells(most))
+		sonde_buf_printf(&known, " (95 %%: %+.1f to %+.1f %%)", 100 * (most->low - 1), 100 * (most->high - 1));
+	sonde_note(&d->sentences, "%.*s%s is undecided%.*s: %s%.*s a side would do, there are %u and %u",
+		SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
+		SONDE_STR_ARG(sonde_buf_view(&known)), most->needed > 1000 ? "" : "about ",
+		SONDE_STR_ARG(sonde_buf_view(&needed)), most->needs_runs ? most->base.nr_runs : most->base.nr_values,
 		most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);
+	sonde_buf_release(&needed);
+	sonde_buf_release(&known);
 }
 
 /* How many news further down go with this one; they are taken out. */

@@ -15,19 +15,23 @@
 struct sonde_diff_out {
 	struct sonde_words base, new_side; /* the inputs' names */
 	size_t width;			   /* of the terminal; 0 = 100 */
-	size_t max_regions;		   /* rows in text and Markdown; 0 = 100 */
+	size_t max_regions;		   /* rows in text and Markdown; 0 = 20 in text, 100 in Markdown and with `shows_all` */
+	bool shows_all;			   /* text: regions too that have too few or too noisy entries */
 	bool is_coloured, is_utf8;
 };
 
 typedef int sonde_diff_writer(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err);
 
-/* The formats: X(name), whose writer is `sonde_export_diff_NAME`. */
-#define SONDE_DIFF_FORMATS(X)	      X(text) X(json) X(md) X(html) X(junit)
-#define SONDE_DIFF_FORMAT_WORD(name) "|" #name
+/* The formats: X(name, extension), whose writer is `sonde_export_diff_NAME`. */
+#define SONDE_DIFF_FORMATS(X)                                                                      \
+	X(text, ".txt") X(json, ".json") X(md, ".md") X(html, ".html") X(junit, ".xml")
+#define SONDE_DIFF_FORMAT_WORD(name, extension) "|" #name
 #define SONDE_DIFF_FORMAT_WORDS	      (&(SONDE_DIFF_FORMATS(SONDE_DIFF_FORMAT_WORD))[1])
 
 /* The writer of a format by its name, or NULL. */
 sonde_diff_writer *sonde_diff_writer_named(const char *format);
+/* The name of the format that a file of this name has by its extension, or NULL. */
+const char *sonde_diff_format_of_file(const char *path);
 
 #endif

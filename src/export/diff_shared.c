@@ -18,7 +18,7 @@ struct order {
 	double *weights; /* by region: the largest change in it, ns of a run; below 0 = none */
 };
 
-static double weight_of(const struct sonde_diff_region *r)
+double sonde_diff_out__weight(const struct sonde_diff_region *r)
 {
 	double entries = fmax(fmax(r->base.entries, r->new_half.entries), 1);
 	double change = fabs(sonde_diff_region_delta(r)) * entries;
@@ -51,7 +51,7 @@ uint32_t *sonde_diff_out__order(const struct sonde_diff *d)
 	bool ok = o.weights && out && sorted;
 
 	for (i = 0; ok && i < nr; i++) {
-		o.weights[i] = weight_of(&d->regions.at[i]);
+		o.weights[i] = sonde_diff_out__weight(&d->regions.at[i]);
 		sorted[i] = (uint32_t)i;
 	}
 	for (i = nr; ok && i-- > 0;) {
@@ -94,7 +94,7 @@ void sonde_diff_out__percent(struct sonde_buf *b, double ratio)
 
 void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_region *r, bool is_utf8)
 {
-	if (!(r->low > 0) || isinf(r->high))
+	if (!sonde_diff_interval_tells(r))
 		sonde_buf_putc(b, '-');
 	else
 		sonde_buf_printf(b, "%+.1f %s %+.1f", 100 * (r->low - 1),
@@ -127,8 +127,8 @@ void sonde_diff_out__verdict(
 	} else if (r->is_half_gpu) {
 		sonde_buf_puts(b, ", by host time: one side alone works on the GPU");
 	} else if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9) {
-		sonde_buf_printf(
-			b, ", needs %.0f %s", r->needed, r->needs_runs ? "runs" : "entries");
+		sonde_buf_puts(b, ", needs ");
+		sonde_diff_needed_put(b, r);
 	} else if (cause && r->ratio > 0 && r->verdict != SONDE_VERDICT_SAME) {
 		sonde_buf_printf(b, ", %s", cause);
 	}
@@ -372,17 +372,30 @@ void sonde_diff_out__metrics_html(
 	sonde_sink_puts(to, all ? "</table>\n" : "");
 }
 
+#define ENTRY(name, extension) {#name, extension, sonde_export_diff_##name},
+static const struct {
+	const char *name, *extension;
+	sonde_diff_writer *write;
+} formats[] = {SONDE_DIFF_FORMATS(ENTRY)};
+
+#define NR_FORMATS (sizeof(formats) / sizeof(*formats))
+
 sonde_diff_writer *sonde_diff_writer_named(const char *format)
 {
-#define ENTRY(name) {#name, sonde_export_diff_##name},
-	static const struct {
-		const char *name;
-		sonde_diff_writer *write;
-	} formats[] = {SONDE_DIFF_FORMATS(ENTRY)};
 	size_t i;
 
-	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+	for (i = 0; i < NR_FORMATS; i++)
 		if (strcmp(formats[i].name, format) == 0)
 			return formats[i].write;
+	return NULL;
+}
+
+const char *sonde_diff_format_of_file(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < NR_FORMATS; i++)
+		if (sonde_str_ends(sonde_str_from(path), formats[i].extension))
+			return formats[i].name;
 	return NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "export/diff_out.h"
 
-#define SONDE_DECLARE_DIFF_WRITER(name) sonde_diff_writer sonde_export_diff_##name;
+#define SONDE_DECLARE_DIFF_WRITER(name, extension) sonde_diff_writer sonde_export_diff_##name;
 SONDE_DIFF_FORMATS(SONDE_DECLARE_DIFF_WRITER)
 #undef SONDE_DECLARE_DIFF_WRITER
 
@@ -13,6 +13,9 @@ SONDE_DIFF_FORMATS(SONDE_DECLARE_DIFF_WRITER)
  * freed with sonde_free; NULL when memory is short.
  */
 uint32_t *sonde_diff_out__order(const struct sonde_diff *d);
+
+/* How much a region changed, ns of a run: below 0 = it did not; what is not proven weighs next to nothing. */
+double sonde_diff_out__weight(const struct sonde_diff_region *r);
 
 /* ns as ms with four significant digits; `-` for NaN. */
 void sonde_diff_out__ms(struct sonde_buf *b, double ns);

@@ -6,10 +6,12 @@
 #include "export/table.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define LEAST_NAME 20
 #define MAX_INDENT 12
-#define MAX_ROWS   100
+#define MAX_ROWS   20
+#define MAX_ALL	   100
 
 /* How times are printed: of the two sides alike, and of what changed. */
 struct scales {
@@ -116,27 +118,112 @@ static void put_row(struct sonde_table *t, const struct sonde_diff *d,
 	sonde_buf_release(&verdict);
 }
 
-static int write_table(const struct sonde_diff *d, const struct sonde_diff_out *o,
-	const uint32_t *order, struct sonde_sink *to, struct sonde_err *err)
+/* --- which rows ------------------------------------------------------------------------------- */
+
+/* The regions that have a row: the numbers in `order` that `is_shown` says, in that order. */
+struct rows {
+	const struct sonde_diff *d;
+	uint32_t *order; /* all regions, depth-first; then the shown ones alone */
+	bool *is_shown;	 /* by region */
+	size_t nr, nr_undecided; /* shown; left out as nothing can be said of them */
+};
+
+static int by_weight(const void *a, const void *b, void *context)
 {
+	const struct sonde_diff_region *regions = context;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	double x = sonde_diff_out__weight(&regions[i]), y = sonde_diff_out__weight(&regions[k]);
+
+	return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
+}
+
+/* Shows a region with those it is in, if all of them fit. */
+static void show(struct rows *rows, uint32_t region, size_t max)
+{
+	const struct sonde_diff_region *all = rows->d->regions.at;
+	size_t missing = 0;
+	uint32_t i;
+
+	for (i = region; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent)
+		missing++;
+	if (rows->nr + missing > max)
+		return;
+	for (i = region; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent)
+		rows->is_shown[i] = true;
+	rows->nr += missing;
+}
+
+static bool is_undecided(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_INSUFFICIENT;
+}
+
+/*
+ * Chooses the regions that changed most. Undecided ones have a row when they are asked for, lead
+ * to one that changed, or nothing else is there to be shown.
+ */
+static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct sonde_err *err)
+{
+	const struct sonde_diff *d = rows->d;
+	size_t max = o->max_regions ? o->max_regions : o->shows_all ? MAX_ALL : MAX_ROWS, nr = d->regions.nr, i, n = 0;
+	uint32_t *heaviest = sonde_malloc((nr + 1) * sizeof(*heaviest));
+	bool takes_all = o->shows_all;
+
+	rows->is_shown = sonde_calloc(nr + 1, sizeof(*rows->is_shown));
+	if (!heaviest || !rows->is_shown) {
+		sonde_free(heaviest);
+		return sonde_err_nomem(err);
+	}
+	for (i = 0; i < nr; i++) {
+		heaviest[i] = (uint32_t)i;
+		rows->nr_undecided += is_undecided(&d->regions.at[i]);
+	}
+	takes_all |= rows->nr_undecided == nr;
+	qsort_r(heaviest, nr, sizeof(*heaviest), by_weight, d->regions.at);
+	for (i = 0; i < nr; i++)
+		if (takes_all || !is_undecided(&d->regions.at[heaviest[i]]))
+			show(rows, heaviest[i], max);
+	sonde_free(heaviest);
+	rows->nr_undecided = 0;
+	for (i = 0; i < nr; i++) {
+		rows->nr_undecided += !takes_all && is_undecided(&d->regions.at[i]) && !rows->is_shown[i];
+		if (rows->is_shown[rows->order[i]])
+			rows->order[n++] = rows->order[i];
+	}
+	return 0;
+}
+
+/* Says what has no row, and how to have it. */
+static void write_rest(const struct rows *rows, struct sonde_sink *to)
+{
+	size_t nr = rows->d->regions.nr - rows->nr - rows->nr_undecided;
+
+	if (nr)
+		sonde_sink_printf(to, "... and %zu more region%s (--max-regions, -f json)\n", nr, nr == 1 ? "" : "s");
+	if (rows->nr_undecided)
+		sonde_sink_printf(to, "%zu region%s too few or too noisy entries to be compared (--all)\n",
+			rows->nr_undecided, rows->nr_undecided == 1 ? " has" : "s have");
+}
+
+static int write_table(const struct rows *rows, const struct sonde_diff_out *o, struct sonde_sink *to,
+	struct sonde_err *err)
+{
+	const struct sonde_diff *d = rows->d;
 	struct sonde_table t = {.is_utf8 = o->is_utf8,
 		.is_coloured = o->is_coloured,
 		.least_name = LEAST_NAME,
 		.least_last = 12};
-	size_t max = o->max_regions ? o->max_regions : MAX_ROWS, i;
 	struct sonde_buf dropped = {0};
-	struct scales scales;
+	struct scales scales = choose_scales(d, rows->order, rows->nr, t.is_utf8);
+	size_t i;
 	int rc;
 
-	max = max < d->regions.nr ? max : d->regions.nr;
-	scales = choose_scales(d, order, max, t.is_utf8);
 	put_heads(&t, &scales);
-	for (i = 0; i < max; i++)
-		put_row(&t, d, &d->regions.at[order[i]], &scales);
+	for (i = 0; i < rows->nr; i++)
+		put_row(&t, d, &d->regions.at[rows->order[i]], &scales);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
-	if (rc == 0 && max < d->regions.nr)
-		sonde_sink_printf(to, "... and %zu more regions (--max-regions, -f json)\n",
-			d->regions.nr - max);
+	if (rc == 0)
+		write_rest(rows, to);
 	sonde_buf_release(&dropped);
 	sonde_table_release(&t);
 	return rc;
@@ -170,12 +257,13 @@ static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out 
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	uint32_t *order = sonde_diff_out__order(d);
-	int rc;
+	struct rows rows = {.d = d, .order = sonde_diff_out__order(d)};
+	int rc = order && rows.order ? choose_rows(&rows, o, err) : sonde_err_nomem(err);
 
-	if (!order)
-		return sonde_err_nomem(err);
-	sonde_sink_putc(to, '\n');
-	rc = write_table(d, o, order, to, err);
+	if (rc == 0) {
+		sonde_sink_putc(to, '\n');
+		rc = write_table(&rows, o, to, err);
+	}
 	if (rc == 0) {
 		sonde_sink_puts(to,
 			"times: median of an entry, until it and all that it launched had ended (wall time); "
@@ -183,7 +271,21 @@ static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out 
 		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
 	}
 	sonde_free(order);
+	sonde_free(rows.order);
+	sonde_free(rows.is_shown);
 	return rc;
+}
+
+/* "base: before.sonde", or the first of several runs and how many there are. */
+static void write_side(const char *side, struct sonde_words inputs, bool is_utf8, struct sonde_sink *to)
+{
+	if (!inputs.nr)
+		return;
+	sonde_sink_printf(to, "%-5s ", side);
+	sonde_escape_terminal(&to->buf, sonde_str_from(inputs.at[0]), is_utf8);
+	if (inputs.nr > 1)
+		sonde_sink_printf(to, " and %zu more run%s", inputs.nr - 1, inputs.nr == 2 ? "" : "s");
+	sonde_sink_putc(to, '\n');
 }
 
 int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_out *o,
@@ -192,6 +294,8 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	sonde_diff_escape *escape = o->is_utf8 ? escape_utf8 : escape_ascii;
 	int rc = 0;
 
+	write_side("base:", o->base, o->is_utf8, to);
+	write_side("new:", o->new_side, o->is_utf8, to);
 	write_sentences(d, o, to);
 	if (sonde_diff_out__gate(d))
 		sonde_sink_printf(to, "gate: %s\n", sonde_diff_out__gate(d));

@@ -37,10 +37,18 @@ trace 1 2 >"$TMP/a2.json"
 trace 1.3 3 >"$TMP/b.json"
 trace 1 4 "NVIDIA A100" >"$TMP/other.json"
 
+unnamed() { "$SONDE" diff "$@" | sed 1,2d; } # the comparison without the names of its sides
 ok diff__text golden diff.txt "$SONDE" diff "$EAGER" "$GRAPH" --width 110
+short_text() { # both sides by name, at most 20 rows, and who has none is counted
+	status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 && grep -qx "base: $EAGER" "$TMP/out" && grep -qx "new:  $GRAPH" "$TMP/out" &&
+		[ "$(sed -n '/^region/,/^\.\.\. and/p' "$TMP/out" | sed '1d;$d' | wc -l)" = 20 ] && grep -q '^13 regions have too few or too noisy entries to be compared (--all)' "$TMP/out" &&
+		! grep -q 'needs 8 entries' "$TMP/out" && status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 --all && grep -q 'insufficient, needs 8 entries' "$TMP/out" &&
+		! grep -q 'entries to be compared (--all)' "$TMP/out"
+}
+ok diff__text_is_short_and_names_its_sides short_text
 ok diff__markdown golden diff.md "$SONDE" diff "$EAGER" "$GRAPH" -f md --max-regions 12
 for f in json html junit; do
-	ok "diff__${f}_is_the_same_every_time" cmp <("$SONDE" diff "$EAGER" "$GRAPH" -f $f) <("$SONDE" diff "$EAGER" "$GRAPH" -f $f)
+	ok "diff__${f}_is_the_same_every_time" cmp <(unnamed "$EAGER" "$GRAPH" -f $f) <(unnamed "$EAGER" "$GRAPH" -f $f)
 done
 is_valid() { "$SONDE" diff "$@" -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json"; }
 ok diff__json_is_valid is_valid "$EAGER" "$GRAPH"
@@ -270,15 +278,15 @@ more_runs() {
 ok diff__of_several_runs_more_runs_are_needed more_runs
 cells() {
 	"$SONDE" report "$TMP/a.json" --partial -o "$TMP/a.sondecells" &&
-		cmp <("$SONDE" diff "$TMP/a.sondecells" "$TMP/b.json") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
+		cmp <(unnamed "$TMP/a.sondecells" "$TMP/b.json") <(unnamed "$TMP/a.json" "$TMP/b.json")
 }
 ok diff__a_partial_report_is_a_side cells
 report() { # what is compared of a report.json is what its capture gives
 	local f
 	for f in a b; do "$SONDE" report "$TMP/$f.json" -f json -o "$TMP/$f.report.json" || return; done
-	cmp <("$SONDE" diff "$TMP/a.report.json" "$TMP/b.report.json") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json") &&
+	cmp <(unnamed "$TMP/a.report.json" "$TMP/b.report.json") <(unnamed "$TMP/a.json" "$TMP/b.json") &&
 		"$SONDE" report "$EAGER" -f json -o "$TMP/eager.json" &&
-		cmp <("$SONDE" diff "$TMP/eager.json" "$GRAPH") <("$SONDE" diff "$EAGER" "$GRAPH")
+		cmp <(unnamed "$TMP/eager.json" "$GRAPH") <(unnamed "$EAGER" "$GRAPH")
 }
 ok diff__a_report_is_a_side report
 broken_report() {
@@ -297,7 +305,7 @@ ok diff__a_comparison_is_named_with_its_schema other_schema sonde.diff/1 'a comp
 ok diff__a_list_of_regions_is_named_with_its_schema other_schema sonde.regions/1 'no report'
 directory() {
 	mkdir -p "$TMP/dir" && cp "$TMP/b.json" "$TMP/dir/trace.json" &&
-		cmp <("$SONDE" diff "$TMP/a.json" "$TMP/dir") <("$SONDE" diff "$TMP/a.json" "$TMP/b.json")
+		cmp <(unnamed "$TMP/a.json" "$TMP/dir") <(unnamed "$TMP/a.json" "$TMP/b.json")
 }
 ok diff__a_directory_is_a_side directory
 selected() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" "report.nvtx.include=[attn]" && ! says mlp; }
@@ -334,7 +342,7 @@ per_scope() {
 }
 ok diff__scopes_are_compared_by_rank_where_asked per_scope
 per_scope_report() {
-	"$SONDE" report "$TMP/two" -f json -o "$TMP/two.json" && cmp <("$SONDE" diff "$TMP/two.json" "$TMP/slow" --per-scope) <("$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope)
+	"$SONDE" report "$TMP/two" -f json -o "$TMP/two.json" && cmp <(unnamed "$TMP/two.json" "$TMP/slow" --per-scope) <(unnamed "$TMP/two" "$TMP/slow" --per-scope)
 }
 ok diff__scopes_of_a_report_are_compared_by_rank per_scope_report
 other_ranks() {

@@ -51,7 +51,7 @@ commands() { # every command that reads a folder
 	status 0 "$SONDE" top "$TMP/runs" && says 'is read; name another' && cp "$TMP/out" "$TMP/top" && status 0 "$SONDE" top "$TMP/runs/20260131-120000-2" && cmp "$TMP/out" "$TMP/top" &&
 		status 0 "$SONDE" top "$TMP/runs" --together && ! cmp -s "$TMP/out" "$TMP/top" && status 0 "$SONDE" regions "$TMP/runs" && ! says 'optimizer' &&
 		status 0 "$SONDE" regions "$TMP/runs" --together && says 'optimizer' && status 0 "$SONDE" diff "$TMP/runs/20260131-120000" "$TMP/runs" --width 200 && says '3 runs: the newest' &&
-		status 0 "$SONDE" diff "$TMP/runs" "$TMP/runs" --together && says optimizer
+		status 0 "$SONDE" diff "$TMP/runs" "$TMP/runs" --together --all && says optimizer
 }
 ok "other commands take the newest run too, and --together all" commands
 

@@ -249,6 +249,25 @@ static void check_scene(const struct scene *s)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
+static void test_diff__large_needs_and_wide_intervals_are_said_in_words_people_use(void **state)
+{
+	struct sonde_diff_region r = {.needed = 20231, .low = 0.001, .high = 287};
+	struct sonde_buf b = {0};
+
+	(void)state;
+	sonde_diff_needed_put(&b, &r);
+	assert_true(sonde_str_is(sonde_buf_view(&b), "more than 1,000 entries"));
+	assert_false(sonde_diff_interval_tells(&r));
+	r = (struct sonde_diff_region){.needed = 1000, .needs_runs = true, .low = 15, .high = 18};
+	sonde_buf_clear(&b);
+	sonde_diff_needed_put(&b, &r);
+	assert_true(sonde_str_is(sonde_buf_view(&b), "1000 runs"));
+	assert_true(sonde_diff_interval_tells(&r)); /* a large change that is well known */
+	r = (struct sonde_diff_region){.low = 0, .high = INFINITY};
+	assert_false(sonde_diff_interval_tells(&r));
+	sonde_buf_release(&b);
+}
+
 static void test_gate__junit_says_what_the_exit_status_says_of_every_verdict_and_option(void **state)
 {
 	size_t a, b, c, l, flags;
@@ -298,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_gate__junit_says_what_the_exit_status_says_of_every_verdict_and_option),
+		cmocka_unit_test(test_diff__large_needs_and_wide_intervals_are_said_in_words_people_use),
 		cmocka_unit_test(test_gate__programs_without_a_common_region_do_not_pass),
 	};
 
