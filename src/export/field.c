@@ -29,6 +29,12 @@ static double make_queue_mean(const struct sonde_report *r, const struct sonde_n
 	return n->nr_queued ? n->times.queue_ns / NS_PER_MS / (double)n->nr_queued : NAN;
 }
 
+static double make_net(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->times.allocator.net / n->times.allocator.entries;
+}
+
 /* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
 enum type { MADE, NS, BYTES, COUNT };
 
@@ -87,6 +93,10 @@ const struct sonde_field sonde_fields[] = {
 	HELD(freed),
 	HELD(left),
 	HELD(peak),
+	{"allocator.entries", "allocator_entries", "read entries", NUMBER, MEMORY, MAYBE, IN(BYTES, times.allocator.entries)},
+	{"allocator.peak_bytes", "allocator_peak_bytes", "torch peak", NUMBER, MEMORY, MAYBE, IN(BYTES, times.allocator.peak)},
+	{"allocator.rise_bytes", "allocator_rise_bytes", "torch rise", NUMBER, MEMORY, MAYBE, IN(BYTES, times.allocator.rise)},
+	{"allocator.net_bytes", "allocator_net_bytes", "torch net", NUMBER, MEMORY, MAYBE, BY(make_net)},
 	{"copy_count", "copy_count", "copies", NUMBER, 0, COPY, IN(COUNT, copies)},
 	{"copy_ms", "copy_ms", "copy ms", MS, TIMED, COPY | SONDE_FIELD_NOT_ZERO, IN(NS, copy_ns)},
 	{"copy_bytes", "copy_bytes", "copy bytes", NUMBER, 0, COPY, IN(BYTES, copy_bytes)},
@@ -218,12 +228,13 @@ const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view)
 			     "have it (`sonde run`, Nsight Systems, torch.profiler)."},
 		[SONDE_VIEW_MEMORY] = {"memory_",
 			"GPU memory is not in this capture: `sonde run pipeline.native.memory=true -- "
-			"COMMAND` records it."},
+			"COMMAND` records it, and with --modules what PyTorch's allocator has."},
 		[SONDE_VIEW_RANKS] = {0}};
 	size_t i;
 
 	for (i = 0; i < sonde_nr_fields && views[view].prefix; i++)
-		if (fields >> i & 1 && sonde_str_starts(sonde_str_from(sonde_fields[i].csv), views[view].prefix))
+		if (fields >> i & 1 && (sonde_str_starts(sonde_str_from(sonde_fields[i].csv), views[view].prefix) ||
+					       (view == SONDE_VIEW_MEMORY && sonde_str_starts(sonde_str_from(sonde_fields[i].csv), "allocator_"))))
 			return NULL;
 	return views[view].words;
 }

@@ -123,6 +123,14 @@ struct sonde_memory_use {
 	double peak; /* the most the process held on the device during an entry */
 };
 
+/* What PyTorch's allocator had, in the entries of a region at which it was read: bytes. */
+struct sonde_allocator_use {
+	double entries; /* that were read at both ends */
+	double peak;	/* the most that was held in one of them … */
+	double rise;	/* … and the most above what it began with */
+	double net;	/* left at the end and not there at the beginning: a sum over them, may be negative */
+};
+
 /*
  * The times of a region, in one scope (a visit) or in one report (a node). Each is NaN where it is not
  * known. A new one is a line at the end: cells, partial reports and the tree move all of them in one loop.
@@ -141,6 +149,7 @@ struct sonde_times {
 	struct sonde_memory_use memory; /* NaN also where the region had none */
 	double idle_by[SONDE_NR_IDLE_CAUSES]; /* idle_ns by enum sonde_idle_cause: these add up to it */
 	double wall_ns; /* of the entries, as struct sonde_entry has it; NaN unless it is known of all */
+	struct sonde_allocator_use allocator;
 };
 #define SONDE_NR_TIMES (sizeof(struct sonde_times) / sizeof(double))
 #define SONDE_TIME(member) (offsetof(struct sonde_times, member) / sizeof(double)) /* its number */
@@ -157,6 +166,8 @@ static inline enum sonde_time_sum sonde_time_sum(size_t time)
 	case SONDE_TIME(span_ns):
 		return SONDE_TIME_OF_SCOPE;
 	case SONDE_TIME(memory.peak):
+	case SONDE_TIME(allocator.peak):
+	case SONDE_TIME(allocator.rise):
 		return SONDE_TIME_MOST;
 	default:
 		return SONDE_TIME_ADDS;

@@ -314,7 +314,7 @@ static int add_times(
 	int rc;
 
 	if (!sonde_fold__communication(f) || !sonde_fold__visits(f) ||
-		!sonde_fold__collectives(f) || !sonde_fold__memory(f))
+		!sonde_fold__collectives(f) || !sonde_fold__memory(f) || !sonde_fold__allocator(f))
 		return sonde_err_nomem(err);
 	rc = sonde_fold__sampled(f, err);
 	if (rc == 0 && request->keeps_timeline && !sonde_fold__timeline(f, request->keeps_untimed))

@@ -11,6 +11,7 @@
  *   streams.c            … spans, queue times, and what each stream did
  *   communication.c      … collectives, to be matched across ranks; communication that nothing hides
  *   memory.c             … GPU memory allocated, freed and held
+ *   allocator.c          … what PyTorch's allocator had
  *   entry_rows.c         entries, one by one
  *   entry_loads.c        … how busy the device was in long ones
  *   timeline.c           single events, and counters over time (curves)
@@ -54,6 +55,7 @@ bool sonde_fold__visits(struct sonde_folding *f);
 bool sonde_fold__entries(struct sonde_folding *f);
 /* Fills in the memory of the visits. */
 bool sonde_fold__memory(struct sonde_folding *f);
+bool sonde_fold__allocator(struct sonde_folding *f);
 /* Finds the kernels that communicate. */
 bool sonde_fold__communication(struct sonde_folding *f);
 static inline bool sonde_fold__communicates(

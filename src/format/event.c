@@ -31,6 +31,7 @@ static const struct shape shapes[SONDE_EVENT_LAST + 1] = {
 	[SONDE_EVENT_CARRIED] = {true, true, true, 0, 2},
 	[SONDE_EVENT_CALL_ON] = {true, true, false, 4, 0},
 	[SONDE_EVENT_RETURN] = {true, true, false, 0, 0},
+	[SONDE_EVENT_ALLOCATOR] = {true, true, false, 4, 0},
 	[SONDE_EVENT_KERNEL] = {true, false, true, NR_GPU, 10},
 	[SONDE_EVENT_MEMCPY] = {true, false, false, NR_GPU + 3, 0},
 	[SONDE_EVENT_MEMSET] = {true, false, false, NR_GPU + 2, 0},
@@ -41,6 +42,11 @@ static const struct shape shapes[SONDE_EVENT_LAST + 1] = {
 	[SONDE_EVENT_UUID] = {true, false, true, 1, 0},
 	[SONDE_EVENT_MEMORY] = {true, false, false, NR_GPU + 5, 0},
 };
+
+bool sonde_event_has_time(unsigned type)
+{
+	return shapes[type & SONDE_EVENT_TYPE].has_time;
+}
 
 /* The first number of launches and of what the GPU did is a difference. */
 static uint64_t to_difference(struct sonde_event_base *b, unsigned type, uint64_t value)

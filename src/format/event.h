@@ -59,6 +59,7 @@ enum sonde_event_type {
 	/* Events of the host again. */
 	SONDE_EVENT_CALL_ON = 25, /* SONDE_CALL_*: a CALL that names a stream or an event */
 	SONDE_EVENT_RETURN = 26,  /* the thread's last launch returned */
+	SONDE_EVENT_ALLOCATOR = 29, /* SONDE_ALLOCATOR_*: PyTorch's allocator, at a boundary of the thread's innermost range */
 	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */
 };
 
@@ -92,6 +93,11 @@ enum {
 	SONDE_CALL_ON_TICKS = 1, /* that it took */
 	SONDE_CALL_ON_STREAM = 2, /* CUPTI's id * 2, + 1 for the legacy default stream; 0 = not known */
 	SONDE_CALL_ON_EVENT = 3, /* its address; 0 = none */
+	/* of PyTorch's allocator */
+	SONDE_ALLOCATOR_IS_END = 0, /* 1 = the range is about to end, 0 = it has just begun */
+	SONDE_ALLOCATOR_DEVICE = 1,
+	SONDE_ALLOCATOR_BYTES = 2, /* allocated */
+	SONDE_ALLOCATOR_PEAK = 3,  /* since the program last reset it */
 	/* of a device */
 	SONDE_DEVICE_ID = 0,
 	SONDE_DEVICE_CC_MAJOR = 1,
@@ -142,6 +148,9 @@ static inline bool sonde_event_is_of_gpu(unsigned type)
 	return (type >= SONDE_EVENT_KERNEL && type <= SONDE_EVENT_OVERHEAD) ||
 	       type == SONDE_EVENT_MEMORY;
 }
+
+/* Whether events of this type say when they happened on the host. */
+bool sonde_event_has_time(unsigned type);
 
 /*
  * Writes `e`, which takes at most SONDE_EVENT_LIMIT bytes, and moves `b` on. Returns where the next

@@ -440,6 +440,7 @@ enum { RECORDS_OFF, RECORDS_BEGIN, RECORDS_ON, RECORDS_END };
 struct inject {
 	_Atomic bool on;
 	_Atomic bool gated;	   /* hooks must look closer: there are patterns, or windows */
+	_Atomic unsigned allocator_domain; /* marks there are readings of PyTorch's allocator; 0 = nobody makes any */
 	bool has_patterns;
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
 	_Atomic bool has_own_ids;  /* its runtime calls have other ids than the driver's in them */

@@ -6,6 +6,7 @@
  * that a program which looks at the depth behaves as it does unprofiled. Invariant 7.
  */
 #include "base/str.h"
+#include "format/allocator.h"
 #include "inject/inject_int.h"
 #include "inject/nvtx_int.h"
 
@@ -387,6 +388,24 @@ static void put_mark(struct thread *t, const struct message *m)
 		event_put(t, SONDE_EVENT_MARK, m);
 }
 
+/* A mark of modules/ (format/allocator.h). */
+static void put_allocator(struct thread *t, const nvtxEventAttributes_t *a, uint64_t now)
+{
+	struct sonde_allocator_reading r;
+	struct sonde_event e;
+
+	if (!is_complete(a) || a->payloadType != NVTX_PAYLOAD_TYPE_UNSIGNED_INT64 || (is_gated() && !sonde_window__is_open(t)))
+		return;
+	r = sonde_allocator_unpack(a->category, a->color, a->payload.ullValue);
+	e.type = SONDE_EVENT_ALLOCATOR;
+	e.ticks = now;
+	e.field[SONDE_ALLOCATOR_IS_END] = r.is_end;
+	e.field[SONDE_ALLOCATOR_DEVICE] = r.device;
+	e.field[SONDE_ALLOCATOR_BYTES] = r.allocated;
+	e.field[SONDE_ALLOCATOR_PEAK] = r.peak;
+	sonde_ring__write(t, &e);
+}
+
 static void write_stop(struct thread *t, uint64_t id)
 {
 	struct sonde_event e;
@@ -520,6 +539,18 @@ static void NVTX_API mark_w(const wchar_t *text)
 
 static void NVTX_API domain_mark_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t *a)
 {
+	unsigned allocator = atomic_load_explicit(&sonde_inject.allocator_domain, memory_order_relaxed);
+
+	if (unlikely(allocator && domain_of(d) == allocator)) {
+		uint64_t now = ticks_now();
+		struct thread *t = hook_enter();
+
+		if (t) {
+			put_allocator(t, a, now);
+			hook_leave(t);
+		}
+		return;
+	}
 	WITH_MESSAGE(, (m.domain = domain_of(d), take_attributes(&m, t, a, buf)),
 		put_mark(t, &m));
 }
@@ -558,6 +589,9 @@ static void NVTX_API name_os_thread_w(uint32_t tid, const wchar_t *text)
 static nvtxDomainHandle_t domain_handle(const struct message *m)
 {
 	unsigned n = sonde_label__domain(m->text, m->n);
+
+	if (m->n == sizeof(SONDE_ALLOCATOR_DOMAIN) - 1 && !memcmp(m->text, SONDE_ALLOCATOR_DOMAIN, m->n))
+		atomic_store_explicit(&sonde_inject.allocator_domain, n, memory_order_relaxed);
 
 	return (nvtxDomainHandle_t)(void *)&sonde_inject.labels.domains[n];
 }

@@ -373,7 +373,7 @@ __attribute__((noinline)) uint8_t *sonde_ring__cpu(
 
 void sonde_ring__write(struct thread *t, struct sonde_event *e)
 {
-	bool is_host = e->type < SONDE_EVENT_KERNEL;
+	bool is_host = sonde_event_has_time(e->type);
 	uint8_t *p = t->at;
 
 	if (unlikely(p > t->limit)) /* what the GPU did has no ticks, a chunk needs some */

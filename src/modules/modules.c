@@ -11,6 +11,7 @@
  * serves every version from 3.8 on. sitecustomize.py refuses an interpreter whose objects are laid out
  * otherwise (free-threaded and debug builds). All of it runs under the interpreter's lock.
  */
+#include "format/allocator.h"
 #include "modules/modules.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -20,12 +21,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* --- names of modules ---------------------------------------------------------------------------- */
 
+/* A range that is opened again and again. */
+struct label {
+	nvtxStringHandle_t handle; /* NULL = it has none */
+	uint32_t nr_until_read;	   /* entries to come before the allocator is read at one */
+};
+
 struct named {
 	PyObject *module; /* NULL = a free place */
-	nvtxStringHandle_t label;
+	struct label label;
 	bool is_leaf; /* it has no modules inside */
 };
 
@@ -80,7 +88,7 @@ void sonde_modules_name(PyObject *module, const char *label, int is_leaf)
 {
 	if (find_name(module) || !make_room())
 		return;
-	put_name((struct named){module, nvtxDomainRegisterStringA(NULL, label), is_leaf});
+	put_name((struct named){module, {nvtxDomainRegisterStringA(NULL, label), 0}, is_leaf});
 	nr_names++;
 }
 
@@ -123,6 +131,7 @@ static _Thread_local struct {
 	unsigned nr_own;     /* ranges of the program that are open */
 	bool is_in_step;
 	bool was_called; /* in this step: a module */
+	bool is_step_read; /* the allocator was, at its beginning */
 } here;
 
 static uint64_t now_ns(void)
@@ -166,6 +175,113 @@ PyObject *sonde_modules_outermost(void)
 	return here.outermost;
 }
 
+/* --- PyTorch's allocator ------------------------------------------------------------------------- */
+
+/*
+ * What is allocated, and the peak, at both ends of an entry: by PyTorch's own function, which makes a dict of all its
+ * statistics. That takes longer than a range, so every so many-th entry of each range is read: as many as keep the
+ * cost at MOST_READ_NS an entry, by what a reading took so far. Where the ranges inside are entered as often, all of one
+ * step are read together, so that their figures belong to each other.
+ *
+ * Nothing is read before the program has used CUDA: asking would make a context. Nor in a forked child: the
+ * allocator's lock may have been held by another thread.
+ */
+#define MOST_READ_NS 1000u
+#define MOST_UNREAD  10000u /* entries: after one slow reading, a region has another chance */
+
+static PyObject *stats_of, *device_now, *cuda_names; /* NULL = off */
+static pid_t reader_pid;
+static nvtxDomainHandle_t readings;
+static uint64_t read_ns; /* what a reading takes, about; 0 = none was made */
+
+void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda)
+{
+	Py_IncRef(stats);
+	Py_IncRef(device);
+	Py_IncRef(cuda);
+	readings = nvtxDomainCreateA(SONDE_ALLOCATOR_DOMAIN);
+	reader_pid = getpid();
+	device_now = device;
+	cuda_names = cuda;
+	stats_of = readings ? stats : NULL; /* NULL: nobody listens */
+}
+
+static bool take_bytes(PyObject *of, const char *key, uint64_t *out)
+{
+	PyObject *number = of ? PyDict_GetItemString(of, key) : NULL;
+	long long v = number ? PyLong_AsLongLong(number) : -1;
+
+	*out = v < 0 ? 0 : (uint64_t)v;
+	return v >= 0;
+}
+
+/* Asks PyTorch; false where it does not answer as it always did. */
+static bool ask_allocator(struct sonde_allocator_reading *r)
+{
+	PyObject *device = PyObject_CallFunctionObjArgs(device_now, NULL);
+	PyObject *stats = device ? PyObject_CallFunctionObjArgs(stats_of, device, NULL) : NULL;
+	PyObject *bytes = stats ? PyDict_GetItemString(stats, "allocated_bytes") : NULL;
+	PyObject *all = bytes ? PyDict_GetItemString(bytes, "all") : NULL;
+	long long number = device ? PyLong_AsLongLong(device) : -1;
+	bool ok = take_bytes(all, "current", &r->allocated) && take_bytes(all, "peak", &r->peak) && number >= 0 && number < 4096;
+
+	r->device = (uint32_t)number;
+	if (device)
+		Py_DecRef(device);
+	if (stats)
+		Py_DecRef(stats);
+	if (PyErr_Occurred())
+		PyErr_Clear();
+	return ok;
+}
+
+static bool is_cuda_used(void)
+{
+	PyObject *used = PyDict_GetItemString(cuda_names, "_initialized");
+
+	int is = used ? PyObject_IsTrue(used) : 0;
+
+	if (is < 0)
+		PyErr_Clear();
+	return is > 0;
+}
+
+/* Whether it is to be asked at this entry. */
+static bool is_read_here(struct label *l)
+{
+	uint64_t nr = 2 * read_ns / MOST_READ_NS; /* entries that go without, for two readings */
+
+	if (!stats_of)
+		return false;
+	if (l->nr_until_read) {
+		l->nr_until_read--;
+		return false;
+	}
+	l->nr_until_read = nr < MOST_UNREAD ? (uint32_t)nr : MOST_UNREAD;
+	return is_cuda_used() && getpid() == reader_pid;
+}
+
+/* Marks what is allocated, just behind the beginning or before the end of a range. */
+static void mark_allocator(bool is_end)
+{
+	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64, .colorType = NVTX_COLOR_ARGB};
+	struct sonde_allocator_reading r = {.is_end = is_end};
+	uint64_t begin = now_ns(), ns;
+
+	if (!stats_of)
+		return;
+	if (!ask_allocator(&r)) {
+		stats_of = NULL; /* another PyTorch: better no figures than wrong ones */
+		return;
+	}
+	sonde_allocator_pack(&r, &a.category, &a.color, &a.payload.ullValue);
+	nvtxDomainMarkEx(readings, &a);
+	ns = now_ns() - begin;
+	/* A reading that was interrupted says nothing about the next: what is long counts little. */
+	read_ns = !read_ns || ns < read_ns ? ns : read_ns + ((ns < 2 * read_ns ? ns : 2 * read_ns) - read_ns) / 8;
+}
+
 /* --- guards -------------------------------------------------------------------------------------- */
 
 /* How a guard is used, besides its range. The numbers are known to sitecustomize.py. */
@@ -182,7 +298,7 @@ struct guard {
 	PyObject head;
 	PyObject *original;
 	PyObject *namer; /* USE_MODULE: names a module that is called for the first time */
-	nvtxStringHandle_t label;
+	struct label label;
 	enum use use;
 };
 
@@ -197,16 +313,21 @@ static void push_label(nvtxStringHandle_t label)
 	nvtxDomainRangePushEx(NULL, &a);
 }
 
-static PyObject *call_marked(const struct guard *g, nvtxStringHandle_t label, PyObject *args, PyObject *kwargs)
+static PyObject *call_marked(const struct guard *g, struct label *label, PyObject *args, PyObject *kwargs)
 {
-	bool is_timed = leaves_may_go && nr_outermost < WARM_UP;
+	nvtxStringHandle_t handle = label->handle;
+	bool is_timed = leaves_may_go && nr_outermost < WARM_UP, is_read = is_read_here(label); /* the label may move */
 	uint64_t begin = is_timed ? now_ns() : 0, end;
 	PyObject *result;
 
-	push_label(label);
+	push_label(handle);
 	end = is_timed ? now_ns() : 0;
 	ns_pairs += (double)(end - begin);
+	if (is_read)
+		mark_allocator(false);
 	result = PyObject_Call(g->original, args, kwargs);
+	if (is_read && result) /* what was raised must not be disturbed */
+		mark_allocator(true);
 	begin = is_timed ? now_ns() : 0;
 	nvtxDomainRangePop(NULL);
 	if (is_timed) {
@@ -227,13 +348,13 @@ static PyObject *call_marked(const struct guard *g, nvtxStringHandle_t label, Py
 static bool has_optimizer;   /* one has stepped: there is a training loop */
 static bool has_own_ranges;
 static PyObject *grad_is_on; /* torch.is_grad_enabled */
-static nvtxStringHandle_t step_label;
+static struct label step_label;
 
 void sonde_modules_steps(PyObject *is_grad_enabled)
 {
 	Py_IncRef(is_grad_enabled);
 	grad_is_on = is_grad_enabled;
-	step_label = nvtxDomainRegisterStringA(NULL, "step");
+	step_label.handle = nvtxDomainRegisterStringA(NULL, "step");
 }
 
 static bool is_true(PyObject *value)
@@ -251,6 +372,8 @@ static void end_step(void)
 {
 	if (!here.is_in_step || here.nr_own || here.depth)
 		return;
+	if (here.is_step_read && !PyErr_Occurred())
+		mark_allocator(true);
 	nvtxDomainRangePop(NULL);
 	here.is_in_step = false;
 }
@@ -270,7 +393,10 @@ static void begin_step(PyObject *module)
 	if (here.is_in_step && !is_training)
 		end_step(); /* the data was for an evaluation */
 	else if (!here.is_in_step && is_training) {
-		push_label(step_label);
+		here.is_step_read = is_read_here(&step_label);
+		push_label(step_label.handle);
+		if (here.is_step_read)
+			mark_allocator(false);
 		here.is_in_step = true;
 	}
 	here.was_called = here.is_in_step && module;
@@ -279,7 +405,7 @@ static void begin_step(PyObject *module)
 /* --- calls --------------------------------------------------------------------------------------- */
 
 /* The namer is Python, called once for each module. It may run anything: the table is looked at again. */
-static const struct named *name_now(const struct guard *g, PyObject *module)
+static struct named *name_now(const struct guard *g, PyObject *module)
 {
 	PyObject *none = PyObject_CallFunctionObjArgs(g->namer, module, NULL);
 
@@ -293,9 +419,9 @@ static const struct named *name_now(const struct guard *g, PyObject *module)
 static PyObject *call_module(const struct guard *g, PyObject *args, PyObject *kwargs)
 {
 	PyObject *module = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
-	const struct named *n = module ? find_name(module) : NULL;
+	struct named *n = module ? find_name(module) : NULL;
 	unsigned depth = here.depth;
-	nvtxStringHandle_t label;
+	struct label *label;
 	PyObject *result;
 
 	if (!module)
@@ -306,16 +432,16 @@ static PyObject *call_module(const struct guard *g, PyObject *args, PyObject *kw
 		here.outermost = module;
 	}
 	n = n ? n : name_now(g, module);
-	label = n && !(n->is_leaf && leaves_are_gone && depth) && (!most_depth || depth < most_depth) ? n->label : NULL;
+	label = n && !(n->is_leaf && leaves_are_gone && depth) && (!most_depth || depth < most_depth) ? &n->label : NULL;
 	here.depth = depth + 1;
-	result = label ? call_marked(g, label, args, kwargs) : PyObject_Call(g->original, args, kwargs);
+	result = label && label->handle ? call_marked(g, label, args, kwargs) : PyObject_Call(g->original, args, kwargs);
 	here.depth = depth;
 	return result;
 }
 
 static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-	const struct guard *g = (const struct guard *)self;
+	struct guard *g = (struct guard *)self;
 	PyObject *result;
 
 	switch (g->use) {
@@ -323,12 +449,12 @@ static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
 		return call_module(g, args, kwargs);
 	case USE_LOADER:
 		begin_step(NULL);
-		result = call_marked(g, g->label, args, kwargs);
+		result = call_marked(g, &g->label, args, kwargs);
 		if (!result && !here.was_called)
 			end_step(); /* the data has come to its end */
 		return result;
 	case USE_OPTIMIZER:
-		result = call_marked(g, g->label, args, kwargs);
+		result = call_marked(g, &g->label, args, kwargs);
 		has_optimizer = true;
 		end_step();
 		return result;
@@ -342,7 +468,7 @@ static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
 		here.nr_own -= result && here.nr_own;
 		return result;
 	default:
-		return call_marked(g, g->label, args, kwargs);
+		return call_marked(g, &g->label, args, kwargs);
 	}
 }
 
@@ -385,7 +511,7 @@ PyObject *sonde_modules_guard(PyObject *original, int use, PyObject *namer, cons
 	g->original = original;
 	g->namer = namer;
 	g->use = (enum use)use;
-	g->label = label ? nvtxDomainRegisterStringA(NULL, label) : NULL;
+	g->label.handle = label ? nvtxDomainRegisterStringA(NULL, label) : NULL;
 	Py_IncRef(&g->head);
 	return &g->head;
 }

@@ -33,6 +33,9 @@ PyObject *PyObject_GetAttr(PyObject *o, PyObject *name);
 PyObject *PyObject_GetAttrString(PyObject *o, const char *name);
 int PyObject_IsTrue(PyObject *o);
 int PyObject_SetAttr(PyObject *o, PyObject *name, PyObject *value);
+PyObject *PyDict_GetItemString(PyObject *dict, const char *key); /* borrowed; no exception */
+long long PyLong_AsLongLong(PyObject *o);
+PyObject *PyErr_Occurred(void); /* borrowed */
 PyObject *PyTuple_GetItem(PyObject *tuple, intptr_t i);
 intptr_t PyTuple_Size(PyObject *tuple);
 void PyErr_Clear(void);
@@ -59,6 +62,11 @@ unsigned sonde_modules_depth(void);
 PyObject *sonde_modules_outermost(void);
 /* Marks steps of training loops; `is_grad_enabled` is torch's. */
 void sonde_modules_steps(PyObject *is_grad_enabled);
+/*
+ * Reads the allocator at boundaries of ranges: `stats` is torch._C._cuda_memoryStats, `device` torch._C._cuda_getDevice,
+ * and `cuda` the dict of torch.cuda, which says whether CUDA is in use.
+ */
+void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda);
 void sonde_modules_end(void); /* the program ends: so does a step that is open */
 #pragma GCC visibility pop
 

@@ -42,6 +42,9 @@ class _Library:
         self.steps = lib.sonde_modules_steps
         self.steps.restype = None
         self.steps.argtypes = [ctypes.py_object]
+        self.memory = lib.sonde_modules_memory
+        self.memory.restype = None
+        self.memory.argtypes = [ctypes.py_object, ctypes.py_object, ctypes.py_object]
         self.name = lib.sonde_modules_name
         self.name.restype = None
         self.name.argtypes = [ctypes.py_object, ctypes.c_char_p, ctypes.c_int]
@@ -129,6 +132,7 @@ class _Watcher:
             "torch.cuda.nvtx": self.guard_own_ranges,
             "torch.cuda.graphs": self.guard_graphs,
             "torch": self.guard_steps,
+            "torch.cuda": self.read_memory,
         }
 
     def find_spec(self, name, path=None, target=None):
@@ -194,6 +198,14 @@ class _Watcher:
 
     def guard_steps(self, module):
         self.library.steps(module.is_grad_enabled)
+
+    def read_memory(self, module):
+        """Builds of torch without CUDA have no such functions; a capture by sonde alone takes what they say."""
+        torch = sys.modules.get("torch")
+        stats = getattr(getattr(torch, "_C", None), "_cuda_memoryStats", None)
+        device = getattr(getattr(torch, "_C", None), "_cuda_getDevice", None)
+        if stats is not None and device is not None and os.environ.get("SONDE_INJECT_CONFIG"):
+            self.library.memory(stats, device, vars(module))
 
     def guard_collectives(self, module):
         around = sys.modules.get("torch.distributed")

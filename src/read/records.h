@@ -170,6 +170,15 @@ struct sonde_memory {
 	uint8_t when;	/* enum sonde_when */
 };
 
+/* What PyTorch's allocator had at the beginning or the end of an entry. */
+struct sonde_reading {
+	uint64_t ns;
+	uint64_t allocated, peak; /* bytes; the peak since the program last reset it */
+	uint32_t process, device;
+	uint32_t range; /* the entry */
+	bool is_end;
+};
+
 /* A moment the program marked. */
 struct sonde_mark {
 	uint64_t ns;
@@ -250,6 +259,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_call) calls;	/* per thread in order of their ends */
 	SONDE_VEC(uint64_t) returned_ns; /* with options.for_replay: when the call of each record returned, 0 = not known */
 	SONDE_VEC(struct sonde_memory) memory;	/* per process in order of time */
+	SONDE_VEC(struct sonde_reading) readings; /* of PyTorch's allocator, per thread in order of time */
 	SONDE_VEC(struct sonde_mark) marks;	/* per thread in order of time */
 	SONDE_VEC(struct sonde_thread_name) thread_names;
 	SONDE_VEC(struct sonde_set) sets;

@@ -34,6 +34,37 @@ class Net(nn.Module):
 """
 
 CASES = [
+    ("an_allocator_that_raises", "", """
+def stats(device):
+    raise RuntimeError("no statistics")
+torch._C._cuda_memoryStats = stats
+torch.cuda.init()
+print(Net()(1), Net()(2))
+"""),
+    ("an_allocator_that_answers_oddly", "", """
+torch._C._cuda_memoryStats = lambda device: {"allocated_bytes": {"all": {"current": "many", "peak": -1}}}
+torch._C._cuda_getDevice = lambda: None
+torch.cuda.init()
+print(Net()(1), Net()(2))
+"""),
+    ("cuda_in_use_is_no_truth_value", "", """
+class Odd:
+    def __bool__(self):
+        raise ValueError("neither")
+torch.cuda._initialized = Odd()
+print(Net()(1), Net()(2))
+"""),
+    ("a_fork_after_cuda", "", """
+import os
+torch.cuda.init()
+net = Net()
+print(net(1), flush=True)
+calls = torch._C.nr_calls
+if os.fork() == 0:
+    print(net(2), torch._C.nr_calls - calls, flush=True)
+    os._exit(0)
+os.wait()
+"""),
     ("a_model", "", "print(Net()(1))"),
     ("a_training_loop", "", """
 net, opt = Net(), torch.optim.SGD()

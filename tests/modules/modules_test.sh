@@ -77,6 +77,66 @@ ok modules__names_are_attribute_paths_and_steps_are_found has_the_tree
 ok modules__a_depth_ends_the_tree is_two_deep
 ok modules__every_range_is_closed ranges_are_balanced
 
+# PyTorch's allocator, at both ends of entries.
+cat >"$TMP/memory.py" <<'PY'
+import sys
+import torch
+from torch import nn
+KB = 1024
+class Keeps(nn.Module):  # 3 KB of which 2 stay; its peak is never the program's, so that only what stays is seen
+    def forward(self, x):
+        torch.cuda.take(3 * KB); torch.cuda.give(KB)
+        return x
+class Peaks(nn.Module):  # 64 KB while it runs
+    def forward(self, x):
+        torch.cuda.take(64 * KB); torch.cuda.give(64 * KB)
+        return x
+class Raises(nn.Module):
+    def forward(self, x):
+        torch.cuda.take(KB); torch.cuda.give(KB)
+        raise ValueError
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.peaks, self.keeps, self.raises = Peaks(), Keeps(), Raises()
+    def forward(self, x):
+        self.keeps(self.peaks(x))
+        try:
+            self.raises(x)
+        except ValueError:
+            pass
+net = Net()
+before = nn.Linear()
+before(1)  # CUDA is not in use: asking would be an error here
+torch._C.slow_ns = int(sys.argv[1])
+torch.cuda.take(KB)
+for i in range(int(sys.argv[2])):
+    if i == 3:
+        torch.cuda.reset_peak_memory_stats()
+    net(i)
+print("calls", torch._C.nr_calls)
+PY
+run_memory() { # NS CALLS: what the regions have, as NAME ENTRIES PEAK RISE NET
+	rm -rf "$TMP/mem"
+	"$SONDE" run -q --modules=all -o "$TMP/mem" -- python3 "$TMP/memory.py" "$1" "$2" >"$TMP/out" 2>"$TMP/err" && "$SONDE" validate "$TMP/mem/report.json" >"$TMP/valid" &&
+		jq -r '.aggregate.regions[] | "\(.name) \(.allocator // {} | [.entries, .peak_bytes, .rise_bytes, .net_bytes] | join(" "))"' "$TMP/mem/report.json" >"$TMP/list"
+}
+has_memory() { # which entries are read depends on how long that takes; what they have does not
+	run_memory 0 40 && awk '{ print $1, ($2 > 0), $4, $5 }' "$TMP/list" >"$TMP/got" && diff "$TMP/got" - <<'LIST'
+Linear 0  
+Net 1 65536 2048
+peaks 1 65536 0
+keeps 1 2048 2048
+raises 0  
+LIST
+}
+reads_few() { # an answer takes 50 us: two of them in a hundred entries, and the first
+	run_memory 50000 400 && [ "$(sed -n 's/^calls //p' "$TMP/out")" -le 60 ] && grep -qE '^keeps [12345] ' "$TMP/list" &&
+		grep -q 'allocator was read at [0-9]* of [0-9]* entries' "$TMP/mem/report.md"
+}
+ok modules__the_allocator_is_read_at_both_ends_of_entries has_memory
+ok modules__a_slow_allocator_is_read_now_and_then reads_few
+
 says_modules() { # a program without ranges
 	printf 'import torch\nprint("hello")\n' >"$TMP/none.py"
 	"$SONDE" run -q -o "$TMP/none" -- python3 "$TMP/none.py" >"$TMP/out" 2>"$TMP/err"

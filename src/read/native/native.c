@@ -177,6 +177,17 @@ static void note_work(const struct native *n)
 	sonde_records__note_overhead(n->r, n->src->path, c->overhead_ns);
 }
 
+/* PyTorch's allocator is read at some entries, where reading takes long. */
+static void note_readings(const struct native *n)
+{
+	size_t i, nr = 0, nr_entries = n->r->ranges.nr - n->first_range;
+
+	for (i = n->first_reading; i < n->r->readings.nr; i++)
+		nr += n->r->readings.at[i].is_end;
+	if (nr && !n->r->options.nr_files)
+		sonde_note(&n->r->notes, "%s: PyTorch's allocator was read at %zu of %zu entries of ranges", n->src->path, nr, nr_entries);
+}
+
 /* Notes what was lost, left open or not understood. */
 static void note_all(struct native *n)
 {
@@ -185,6 +196,7 @@ static void note_all(struct native *n)
 	note_losses(n);
 	note_ranges(n);
 	note_work(n);
+	note_readings(n);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -287,6 +299,7 @@ static int read_capture(struct sonde_source *src, struct sonde_records *r, struc
 	n->first_name = r->thread_names.nr;
 	n->r = r;
 	n->first_range = (uint32_t)r->ranges.nr;
+	n->first_reading = r->readings.nr;
 	n->first_record = r->records.nr;
 	rc = read_all(n, src->state, err);
 	sonde_buf_release(&n->cells);

@@ -107,6 +107,29 @@ bool sonde_stream__mark(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
+#define MOST_BYTES (UINT64_C(1) << 50) /* no device has more */
+
+bool sonde_stream__reading(struct stream *s, const struct sonde_event *e)
+{
+	const uint64_t *f = e->field;
+	uint32_t range = s->top[0];
+
+	if (f[SONDE_ALLOCATOR_IS_END] > 1 || f[SONDE_ALLOCATOR_DEVICE] >= SONDE_NONE || f[SONDE_ALLOCATOR_BYTES] > MOST_BYTES ||
+		f[SONDE_ALLOCATOR_PEAK] > MOST_BYTES || f[SONDE_ALLOCATOR_PEAK] < f[SONDE_ALLOCATOR_BYTES])
+		return false;
+	if (range == SONDE_NONE || s->left_out[0])
+		return true; /* the range was not captured */
+	sonde_put(&s->n->r->arena, &s->n->r->readings,
+		(struct sonde_reading){.ns = sonde_stream__now(s),
+			.allocated = f[SONDE_ALLOCATOR_BYTES],
+			.peak = f[SONDE_ALLOCATOR_PEAK],
+			.process = s->n->process,
+			.device = (uint32_t)f[SONDE_ALLOCATOR_DEVICE],
+			.range = range,
+			.is_end = f[SONDE_ALLOCATOR_IS_END]});
+	return true;
+}
+
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 {
 	uint64_t kind = e->field[SONDE_CALL_ON_KIND], stream = 0, begin_ns;

@@ -122,6 +122,7 @@ struct native {
 	uint32_t process;
 	size_t first_name; /* of this file, in r->thread_names */
 	uint32_t first_range; /* of this file, in r->ranges … */
+	size_t first_reading; /* … and r->readings … */
 	size_t first_record;  /* … and r->records */
 	/* From the blocks. */
 	SONDE_VEC(struct native_string) strings; /* by number */

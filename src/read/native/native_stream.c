@@ -184,6 +184,8 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 		return true;
 	case SONDE_EVENT_MARK:
 		return sonde_stream__mark(s, e);
+	case SONDE_EVENT_ALLOCATOR:
+		return sonde_stream__reading(s, e);
 	case SONDE_EVENT_CALL:
 	case SONDE_EVENT_CALL_ON:
 		return sonde_stream__call(s, e);

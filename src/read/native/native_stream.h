@@ -80,6 +80,7 @@ bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uin
 bool sonde_stream__device(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e); /* of a device */
 bool sonde_stream__mark(struct stream *s, const struct sonde_event *e);
+bool sonde_stream__reading(struct stream *s, const struct sonde_event *e); /* of PyTorch's allocator */
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e); /* of CUDA */
 bool sonde_stream__name(struct stream *s, const struct sonde_event *e); /* of a thread */
 /* The stream's last launch has returned. */
