@@ -185,9 +185,12 @@ const struct hydra_key sonde_keys[] = {
 	LIST("report.labels", "[known]",
 		"rules that rewrite labels: known (serial numbers that tools write), auto (also "
 		"what looks serial), raw (none), or 'REGEX => REPLACEMENT'"),
-	{"report.kineto.regions", HYDRA_KEY_LIST, "[user_annotation]", 0, 0,
-		"user_annotation|cpu_op|python_function",
-		"which events of a torch.profiler trace become regions"},
+	WORD("report.kineto.regions", "auto", "auto|annotations|modules|ops",
+		"what becomes a region of a torch.profiler trace: its annotations, also calls of modules where stacks were "
+		"recorded, also every operator; auto takes modules where annotations say little"),
+	TEXT("report.kineto.captures", "beside",
+		"traces of captured graphs, which give the work of their launches its regions: a folder or a file, "
+		"beside (capture_traces/ beside each trace), or none"),
 	BOOL("report.together", "false",
 		"of a folder: add up all runs and jobs in it; else the newest run is read, and of several "
 		"jobs one must be named"),

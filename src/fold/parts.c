@@ -113,10 +113,21 @@ bool sonde_selection_is_usual(const struct sonde_selection *s)
 	return sonde_selection_is_same(s, &none) || sonde_selection_is_same(s, &usual);
 }
 
+static bool has_traces(const struct sonde_cells *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->inputs.nr; i++)
+		if (sonde_str_is(c->inputs.at[i].source, "kineto"))
+			return true;
+	return false;
+}
+
+/* What becomes a region of a trace matters to traces only. */
 static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 {
 	return sonde_selection_is_same(&a->selection, &b->selection) &&
-	       a->read.kineto_regions == b->read.kineto_regions;
+	       (a->read.kineto_regions == b->read.kineto_regions || !has_traces(a) || !has_traces(b));
 }
 
 int sonde_parts_check(struct sonde_cells *const *at, size_t nr, struct sonde_err *err)

@@ -157,21 +157,12 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	return rc;
 }
 
-static unsigned kineto_regions(const struct hydra_config *c)
+static enum sonde_kineto_regions kineto_regions(struct sonde_str word)
 {
-	static const struct {
-		const char *word;
-		unsigned bit;
-	} kinds[] = {{"user_annotation", SONDE_KINETO_ANNOTATIONS},
-		{"cpu_op", SONDE_KINETO_OPERATORS}, {"python_function", SONDE_KINETO_PYTHON}};
-	const struct sonde_str *items;
-	size_t i, n, nr = hydra_config_list(c, "report.kineto.regions", &items);
-	unsigned bits = 0;
-
-	for (i = 0; i < nr; i++)
-		for (n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
-			bits |= sonde_str_is(items[i], kinds[n].word) ? kinds[n].bit : 0;
-	return bits;
+	return sonde_str_is(word, "annotations") ? SONDE_KINETO_ANNOTATIONS
+	       : sonde_str_is(word, "modules")	 ? SONDE_KINETO_MODULES
+	       : sonde_str_is(word, "ops")	 ? SONDE_KINETO_OPS
+						 : SONDE_KINETO_AUTO;
 }
 
 /* all, none, or how many. */
@@ -213,7 +204,8 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	bool is_named = when == SONDE_STAND_IN_NAMED;
 	int rc = read_lists(s, c, when, err);
 
-	s->fold.read.kineto_regions = kineto_regions(c);
+	s->fold.read.kineto_regions = kineto_regions(hydra_config_str(c, "report.kineto.regions"));
+	s->fold.read.kineto_captures = hydra_config_str(c, "report.kineto.captures").p;
 	s->fold.read.together = hydra_config_bool(c, "report.together");
 	s->fold.selection.stack_only = sonde_str_is(hydra_config_str(c, "report.nesting"), "stack");
 	s->fold.selection.own_threads = sonde_str_is(hydra_config_str(c, "report.threads"), "own");

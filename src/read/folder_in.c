@@ -18,6 +18,7 @@
 #define NR_KINDS  5
 #define TRACES	  3
 #define NO_RUN	  SIZE_MAX
+#define CAPTURE_TRACES "capture_traces"
 
 static const char *const suffixes[NR_KINDS] = {
 	".ncu-rep", ".sonde", ".sqlite", ".json", ".sondecells"};
@@ -27,6 +28,7 @@ struct found {
 	size_t run; /* it is in, NO_RUN = in none */
 	unsigned kind;
 	bool is_empty;
+	bool is_of_capture; /* a trace that is read for the one beside its folder */
 };
 
 /* A run directory that was found. */
@@ -157,6 +159,15 @@ bool sonde_folder_is_samples(const char *path)
 	return sonde_str_starts(sonde_str_base(all), SONDE_SAMPLES_PREFIX) && sonde_str_ends(all, SONDE_CAPTURE_SUFFIX);
 }
 
+/* Traces of captured graphs are in a folder of that name, beside the traces they belong to. */
+static bool is_of_capture(const char *path, unsigned kind)
+{
+	struct sonde_str dir = sonde_str_from(path);
+
+	dir.n = (size_t)(sonde_str_base(dir).p - dir.p);
+	return kind == TRACES && sonde_str_ends(dir, "/" CAPTURE_TRACES "/");
+}
+
 static int add_file(struct walk *w, const char *path, unsigned kind, size_t run, const struct stat *st)
 {
 	const uint64_t id[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino};
@@ -165,7 +176,8 @@ static int add_file(struct walk *w, const char *path, unsigned kind, size_t run,
 	if (kind == NR_KINDS || (kind == TRACES && !is_empty && !sonde_is_trace(path)))
 		return 0; /* JSON is much else, too */
 	return sonde_map_keep(&w->files, w->arena, SONDE_BYTES(id), NULL) != SONDE_NONE &&
-			       sonde_vec_put(&w->found, (struct found){path, run, kind, is_empty})
+			       sonde_vec_put(&w->found,
+				       (struct found){path, run, kind, is_empty, is_of_capture(path, kind)})
 		       ? 0
 		       : sonde_err_nomem(w->err);
 }
@@ -334,6 +346,7 @@ static int choose_run(struct walk *w, struct sonde_folder *f)
 static int take_kind(struct walk *w, struct sonde_folder *f)
 {
 	unsigned kind = 0;
+	bool has_others = false;
 	size_t i;
 
 	while (kind < NR_KINDS && !count_kind(w, kind))
@@ -343,6 +356,10 @@ static int take_kind(struct walk *w, struct sonde_folder *f)
 			"%s: a directory without captures (no .ncu-rep, .sonde, .sqlite or .sondecells "
 			"file, no torch.profiler trace): name another, or a file",
 			f->dir);
+	for (i = 0; i < w->found.nr && !has_others; i++)
+		has_others = w->found.at[i].kind == kind && !w->found.at[i].is_of_capture;
+	if (has_others)
+		sonde_vec_filter(&w->found, k, !w->found.at[k].is_of_capture);
 	sonde_vec_sort(&w->found, by_path);
 	note_empty(w, kind);
 	note_others(w, kind, f->dir);

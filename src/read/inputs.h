@@ -31,6 +31,8 @@ struct sonde_input {
 	uint64_t budget_ppm, cost_ppm;
 	bool is_sampled; /* older partial reports: numbers of launches are estimates, as times are with any such budget */
 	uint64_t nr_unrecorded; /* launches of kernels and graphs whose work has no record */
+	/* Traces of torch.profiler: calls of modules that are ranges; launches by graphs, and how many of them are where they were captured. */
+	uint64_t nr_modules, nr_graphed, nr_regained;
 	bool is_running;      /* its program runs and writes on: what is open is no fault */
 	bool is_cut_anywhere; /* by a budget, the clock or an order: its windows are not at the same point of the program as other ranks' */
 	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
@@ -78,16 +80,18 @@ struct sonde_metric {
 		unit; /* as the source says, after scaling to base units; empty = says nothing */
 };
 
-/* Which events of a torch.profiler trace become ranges. */
+/* Which events of a torch.profiler trace become ranges. Partial reports have these numbers. */
 enum sonde_kineto_regions {
+	SONDE_KINETO_AUTO,	      /* annotations; modules too, where annotations say little */
 	SONDE_KINETO_ANNOTATIONS = 1, /* record_function, NVTX */
-	SONDE_KINETO_OPERATORS = 2,   /* every cpu_op */
-	SONDE_KINETO_PYTHON = 4,      /* every Python function, where stacks were recorded */
+	SONDE_KINETO_OPS = 3,	      /* annotations, modules and every cpu_op */
+	SONDE_KINETO_MODULES = 8,     /* annotations and calls of nn.Module, where stacks were recorded */
 };
 
 /* Options of reading. All zero are the configuration's defaults. */
 struct sonde_read_options {
-	unsigned kineto_regions; /* enum sonde_kineto_regions; 0 = annotations */
+	unsigned kineto_regions; /* enum sonde_kineto_regions */
+	const char *kineto_captures; /* where the traces of captured graphs are; NULL = beside each trace. Borrowed */
 	bool for_replay; /* also what a simulation needs: when launches returned, which events order streams */
 	bool together; /* add up all runs and jobs of a folder; else it must hold one (jobs.h) */
 	/* For the first input, a native capture that goes on in further files (rolled.h): */

@@ -193,6 +193,11 @@ fails "--strict says why, whatever else there is to note" 2 "no launch matches t
 ok "--strict prints nothing then" [ -z "$("$SONDE" report --strict --nvtx-include nosuch $DATA/seed_kernel.ncu-rep 2>/dev/null)" ]
 ok "--strict changes nothing where something is selected" "$SONDE" report --strict $DATA/seed_kernel.ncu-rep
 fails "a missing output folder says how to make it" 1 "mkdir -p '$TMP/no/such'" report -f json -o "$TMP/no/such/x.json" $DATA/seed_kernel.ncu-rep
+layers_differ() { # names that are cut: rows of many layers are still told apart
+	"$SONDE" report --width 100 tests/data/kineto/sglang_decode | grep -o '─ Qwen[^ ]*' >"$TMP/layers"
+	[ "$(wc -l <"$TMP/layers")" -ge 10 ] && [ -z "$(sort "$TMP/layers" | uniq -d)" ]
+}
+ok "names that are cut stay different" layers_differ
 head -c 3000 $DATA/seed_kernel.ncu-rep >"$TMP/cut.ncu-rep"
 fails "a file that was cut off says so" 1 "copy it again" report "$TMP/cut.ncu-rep"
 : >"$TMP/nothing.ncu-rep"

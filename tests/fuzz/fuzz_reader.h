@@ -32,6 +32,8 @@ static inline void fuzz_record(
 	fuzz_check(sonde_record_caller(r, rec)->process < r->processes.nr);
 	fuzz_check(sonde_record_function(r, rec)->name < r->strings.nr);
 	fuzz_check(sonde_record_function(r, rec)->full_name < r->strings.nr);
+	if (rec->origin_kind == SONDE_ORIGIN_GRAPH || rec->origin_kind == SONDE_ORIGIN_BACKWARD)
+		fuzz_check(rec->origin < r->ranges.nr);
 	set = r->sets.at[rec->open];
 	for (i = 0; i < set.nr; i++) {
 		uint32_t range = r->members.at[set.first + i];
@@ -70,8 +72,10 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 	struct sonde_records *r = NULL;
 	struct sonde_values v = {0};
 	struct sonde_err err = {0};
-	const char *path;
 	char name[64];
+	/* A trace that launches graphs is asked for their captures, too. */
+	const struct sonde_read_options options = {.kineto_captures = name};
+	const char *path;
 	uint32_t i;
 
 	if (fd < 0)
@@ -80,7 +84,7 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	path = name;
-	if (sonde_records_open(&r, &path, 1, NULL, &err)) {
+	if (sonde_records_open(&r, &path, 1, &options, &err)) {
 		fuzz_check(!r && err.code < 0 && err.msg[0]);
 		return;
 	}

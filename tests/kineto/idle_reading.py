@@ -215,7 +215,8 @@ def read_export(path):
 
 def compare(sonde, path):
     wrong, nr = [], 0
-    report = reading.reported(sonde, path, ["report.labels=raw", "report.origins=off", "report.scopes.keep=10000"])
+    report = reading.reported(sonde, path, ["report.labels=raw", "report.origins=off", "report.scopes.keep=10000",
+                                             "report.kineto.regions=annotations"])
     seen = {(s["process_id"], int(s["device"].split(":")[1])): s for s in report["scopes"] if s["device"]}
     for found in [read_export(path)] if path.endswith(".sqlite") else [read_trace(data) for _, data in reading.traces(path)]:
         for key, regions in found.items():

@@ -4,15 +4,19 @@
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/kineto
+vllm=$DATA/inference__vllm_decode_full__graph_execution.json.gz
 
 reading() { # KEY=VALUE… -- TRACE…
 	python3 tests/kineto/reading.py "$SONDE" "$@" report.labels=raw report.origins=off || : >"$TMP/.not_ok"
 }
-same() { # NAME A B: two inputs, one report
+modules() { # TRACE [CAPTURE]
+	python3 tests/kineto/modules.py "$SONDE" "$@" || : >"$TMP/.not_ok"
+}
+same() { # NAME A B [KEY=VALUE…]: two inputs, one report
 	local name=$1 f n=0
 	for f in "$2" "$3"; do
 		n=$((n + 1))
-		"$SONDE" report "$f" --format csv >"$TMP/same$n" 2>"$TMP/err" || cat "$TMP/err"
+		"$SONDE" report "$f" "${@:4}" --format csv >"$TMP/same$n" 2>"$TMP/err" || cat "$TMP/err"
 	done
 	if [ -s "$TMP/same1" ] && cmp -s "$TMP/same1" "$TMP/same2"; then pass "$name"; else not_ok "$name"; fi
 }
@@ -27,10 +31,13 @@ says() { # NAME WORDS COMMAND…: its output, or what it says, has the words
 }
 
 if command -v python3 >/dev/null; then
-	reading report.threads=adopt "$DATA"/*.gz "$DATA"/*.json
-	reading report.threads=own "$DATA"/*.gz "$DATA"/*.json
-	reading 'report.kineto.regions=[user_annotation,cpu_op]' "$DATA"/h200_train.json.gz "$DATA"/dlrm_two_ranks.tar.gz
-	reading 'report.kineto.regions=[user_annotation,cpu_op,python_function]' "$DATA"/h100__*.json.gz
+	reading report.kineto.regions=annotations report.threads=adopt "$DATA"/*.gz "$DATA"/*.json
+	reading report.kineto.regions=annotations report.threads=own "$DATA"/*.gz "$DATA"/*.json
+	reading report.kineto.regions=ops "$DATA"/h200_train.json.gz "$DATA"/dlrm_two_ranks.tar.gz
+	modules "$DATA"/h100__gaunernst_bert-small-uncased__1016001.json.gz
+	modules "$DATA"/h100__Qwen1.5-0.5B-Chat_cut.json.gz
+	modules "$DATA"/sglang_decode/decode.json.gz "$DATA"/sglang_decode/capture_traces/bs_32_rank0.json.gz
+	modules "$vllm" "$DATA"/vllm_decode_full/capture_traces/graph_capture_rank_0.json.gz
 	"$SONDE" report "$DATA"/dlrm_two_ranks.tar.gz -f json >"$TMP/ranks.json"
 	ok kineto__processes_have_rank_and_size python3 -c "
 import json, sys
@@ -76,6 +83,36 @@ for f in tests/data/ncu/seed_kernel.ncu-rep tests/data/ncu/seed_kernel.raw.csv; 
 	gzip -c "$f" >"$TMP/$(basename "$f").gz"
 	same "gzip__$(basename "$f")_is_read_compressed" "$f" "$TMP/$(basename "$f").gz"
 done
+
+# --- graphs: traces of their captures, as people have them ---------------------------------------
+cp -r "$DATA/sglang_decode" "$TMP/serving"
+says graphs__a_folder_is_one_trace_with_its_captures "544 of 544 launches of graphs are where they were captured" \
+	"$SONDE" report "$TMP/serving"
+same graphs__captures_are_found_beside_the_trace "$TMP/serving" "$TMP/serving/decode.json.gz"
+zcat "$DATA/sglang_decode/decode.json.gz" >"$TMP/alone.json"
+same graphs__captures_may_be_named "$TMP/serving" "$TMP/alone.json" \
+	"report.kineto.captures=$TMP/serving/capture_traces"
+says graphs__without_captures_the_report_says_what_is_missing "launch of a graph is one place: with the trace of its capture" \
+	"$SONDE" report "$TMP/alone.json"
+"$SONDE" report "$TMP/alone.json" >"$TMP/out" 2>&1
+ok graphs__captures_that_nobody_named_are_not_missed absent "is not there" "$TMP/out"
+says graphs__captures_that_are_not_there_are_missed "(report.kineto.captures) is not there" \
+	"$SONDE" report "$TMP/alone.json" report.kineto.captures="$TMP/none"
+says graphs__a_pair_that_does_not_fit_is_refused_with_the_counts "has 544 kernels and copies, the capture in" \
+	"$SONDE" report "$TMP/alone.json" "report.kineto.captures=$DATA/vllm_decode_full/capture_traces"
+cp "$DATA"/vllm_decode_full/capture_traces/*.gz "$TMP/serving/capture_traces/bs_64_rank0.json.gz"
+head -c 5000 "$DATA/sglang_decode/capture_traces/bs_32_rank0.json.gz" >"$TMP/serving/capture_traces/bs_1_rank0.json.gz"
+cp "$TMP/serving/capture_traces/bs_1_rank0.json.gz" "$TMP/serving/capture_traces/bs_1_rank1.json.gz"
+says graphs__of_several_captures_the_one_that_fits_is_taken "544 of 544 launches of graphs are where they were captured" \
+	"$SONDE" report "$TMP/serving"
+says graphs__the_captures_alone_are_traces_too "capture_32_DECODE" "$SONDE" report "$DATA/sglang_decode/capture_traces"
+"$SONDE" report "$TMP/serving" --partial -o "$TMP/serving.sondecells"
+says graphs__a_partial_report_has_them "544 of 544 launches of graphs are where they were captured" \
+	"$SONDE" report "$TMP/serving.sondecells"
+"$SONDE" report "$TMP/serving" -f json >"$TMP/serving.json"
+ok graphs__the_report_is_valid "$SONDE" validate "$TMP/serving.json"
+says modules__are_said_in_the_line_of_coverage "84 calls of PyTorch modules are regions" \
+	"$SONDE" report --width 300 "$DATA"/h100__gaunernst_bert-small-uncased__1016001.json.gz
 
 # --- cut and damaged ones ----------------------------------------------------------------------
 head -c 1200000 "$TMP/train.json" >"$TMP/cut.json"

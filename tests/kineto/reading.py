@@ -199,7 +199,7 @@ def main():
     regions, adopt = {"user_annotation"}, True
     for key in keys:
         if key.startswith("report.kineto.regions="):
-            regions = set(key.split("=")[1].strip("[]").split(","))
+            regions = {"user_annotation", "cpu_op"} if key.endswith("=ops") else {"user_annotation"}
         if key == "report.threads=own":
             adopt = False
     failed = 0

@@ -73,6 +73,7 @@ static void describe_input(struct kineto *k)
 	for (i = k->first_record; i < k->r->records.nr; i++)
 		if (k->r->records.at[i].time.start_ns < first)
 			first = k->r->records.at[i].time.start_ns;
+	in->nr_modules = k->nr_modules;
 	in->created_s = first == UINT64_MAX ? 0 : first / 1000000000u;
 }
 
@@ -213,7 +214,7 @@ static void note_all(const struct kineto *k)
 	if (!k->ranges.nr && k->r->records.nr > k->first_record)
 		sonde_note(&k->r->notes,
 			"%s: the trace has no annotations (record_function); "
-			"report.kineto.regions=[user_annotation,cpu_op] makes its operators regions",
+			"report.kineto.regions=ops makes its operators regions",
 			k->src->path);
 	sonde_source__note_loss(k->src, k->r, c->too_long, "event is longer than 64 MiB and left out",
 		"events are longer than 64 MiB and left out");
@@ -286,23 +287,13 @@ static int read_all(struct kineto *k, struct kineto_state *s)
 	return end_of_text(k);
 }
 
-/* As bits by category. */
-static unsigned regions_of(const struct sonde_read_options *o)
+struct kineto sonde_kineto__begin(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
 {
-	unsigned want = o->kineto_regions ? o->kineto_regions : SONDE_KINETO_ANNOTATIONS;
-
-	return (want & SONDE_KINETO_ANNOTATIONS ? 1u << KINETO_ANNOTATION : 0) |
-	       (want & SONDE_KINETO_OPERATORS ? 1u << KINETO_OPERATOR : 0) |
-	       (want & SONDE_KINETO_PYTHON ? 1u << KINETO_PYTHON : 0);
-}
-
-static int read_trace(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
-{
-	struct kineto_state *s = src->state;
-	struct kineto k = {.src = src,
+	return (struct kineto){.src = src,
 		.r = r,
 		.err = err,
-		.regions = regions_of(&r->options),
+		.keeps_modules = r->options.kineto_regions != SONDE_KINETO_ANNOTATIONS,
+		.keeps_operators = r->options.kineto_regions == SONDE_KINETO_OPS,
 		.first_record = r->records.nr,
 		.first_range = r->ranges.nr,
 		.first_call = r->calls.nr,
@@ -310,6 +301,12 @@ static int read_trace(struct sonde_source *src, struct sonde_records *r, struct 
 		.rank = SONDE_NONE,
 		.world_size = SONDE_NONE,
 		.last_thread = SONDE_NONE};
+}
+
+static int read_trace(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)
+{
+	struct kineto_state *s = src->state;
+	struct kineto k = sonde_kineto__begin(src, r, err);
 	int rc;
 
 	s->r = r;

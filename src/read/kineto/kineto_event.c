@@ -239,6 +239,7 @@ static const struct word args[] = {
 	WORD("dtype", KINETO_DTYPE),
 	WORD("name", KINETO_NAME),
 	WORD("labels", KINETO_LABELS),
+	WORD("kernel", KINETO_KERNEL_NAME),
 };
 
 static enum sonde_scan_rc read_dims(struct sonde_scan *s, uint32_t dims[3])

@@ -4,8 +4,11 @@
  *   kineto_document.c   the top level of the file; events one after the other, also past damage
  *   kineto_event.c      the text of one event → its fields
  *   kineto_kinds.c      what each kind of event becomes
+ *   kineto_modules.c    calls of PyTorch modules as ranges: whether, and their names
  *   kineto_launches.c   GPU work ↔ the calls that asked for it, and the ranges open then
  *   kineto_origin.c     where backward work was written
+ *   kineto_captures.c   calls made while a graph was captured; traces of captures
+ *   kineto_graphs.c     launches of graphs ↔ captures: work gets the regions it was captured in
  *   kineto.c            the reader: all of that in order, names, devices, values, notes
  *
  * One pass over the text. An event that is kept leaves 32 bytes (a range, a
@@ -93,6 +96,7 @@ enum kineto_arg {
 	KINETO_DTYPE,
 	KINETO_NAME,
 	KINETO_LABELS,
+	KINETO_KERNEL_NAME, /* of a call: what it launches */
 	KINETO_NR_ARGS,
 };
 
@@ -126,7 +130,27 @@ struct kineto_facts {
 	uint32_t group_size;
 	uint64_t in_elements, graph, node;
 	uint64_t sequence; /* of a collective plus one, 0 = not known */
+	uint32_t mark, zero; /* string number: its annotation in a graph, SONDE_NONE */
 };
+
+/* What a span of `ranges` is: above its label in `what`. */
+enum kineto_span_kind {
+	KINETO_SPAN_ANNOTATION,
+	KINETO_SPAN_MODULE,
+	KINETO_SPAN_PIECE, /* of a compiled model */
+	KINETO_SPAN_OPERATOR,
+	KINETO_SPAN_FRAME, /* a forward function of Python, of traces of captures alone */
+};
+
+static inline enum kineto_span_kind kineto_kind(const struct sonde_span *span)
+{
+	return (enum kineto_span_kind)(span->what >> 32);
+}
+
+static inline uint64_t kineto_what(enum kineto_span_kind kind, uint32_t label)
+{
+	return (uint64_t)kind << 32 | label;
+}
 
 /* Kept for the values of records, in their arena. */
 struct kineto_state {
@@ -142,6 +166,33 @@ struct kineto_thread {
 	uint32_t last, last_set; /* the set last made, of this span */
 };
 
+/* What a call launches, as far as it says. Without padding: it is a key. */
+struct kineto_shape {
+	uint32_t name; /* string number, SONDE_NONE */
+	uint32_t grid[3]; /* zeros = not known */
+	uint32_t is_copy; /* or a memset */
+};
+
+/* A call that launched something while a graph was captured. */
+struct kineto_captured {
+	uint64_t ns;
+	uint32_t thread, shape;
+	uint32_t span; /* the innermost range open then, SONDE_NONE */
+	uint32_t capture; /* a number that counts up */
+};
+
+/* The calls of one capture, a slice of the captured ones. */
+struct kineto_capture {
+	uint64_t nr;
+	size_t first;
+};
+
+/* Where a capture begins or ends. */
+struct kineto_edge {
+	uint64_t ns;
+	bool is_end;
+};
+
 struct kineto_counts {
 	uint64_t events, damaged, too_long, no_time, no_call, overhead_ns, syncs, sync_ns;
 	uint64_t flows, linked; /* between forward and backward operators; operators linked */
@@ -153,7 +204,8 @@ struct kineto {
 	struct sonde_records *r;
 	struct sonde_err *err;
 	struct kineto_window window;
-	unsigned regions; /* bit per category that makes ranges */
+	bool keeps_modules, keeps_operators; /* as ranges */
+	bool is_capture; /* a trace of captures, which is read for another one */
 	size_t first_record, first_range, first_series; /* of this file */
 	uint64_t base_ns;
 	uint64_t cpu_pid; /* of the process that the trace calls CPU, 0 = none */
@@ -162,9 +214,16 @@ struct kineto {
 	uint64_t damage_at; /* byte */
 	uint64_t nr_in_vain, nr_all_in_vain; /* bytes of the last damaged event that were read, and of all of them */
 	struct kineto_beside beside;
-	/* A thread is a lane. Of ranges `what` is the label, of operators the link. */
+	/* A thread is a lane. Of ranges `what` is the label and its kind, of operators the link. */
 	struct sonde_spans ranges, ops;
-	struct sonde_launch_calls calls;
+	struct sonde_spans modules; /* until it is known whether they are ranges … */
+	size_t nr_modules; /* … and how many of these are */
+	struct sonde_launch_calls calls; /* `thread` has its shape plus one above the thread */
+	struct sonde_map shapes; /* struct kineto_shape each */
+	uint32_t plain_shape[2]; /* of calls that say nothing, kernels and copies: plus one, 0 = not yet */
+	SONDE_VEC(struct kineto_edge) edges; /* of captures */
+	SONDE_VEC(struct kineto_captured) captured; /* in order of time */
+	SONDE_VEC(struct kineto_capture) captures; /* by their number of calls */
 	size_t first_call; /* of the records' calls: these are the trace's */
 	SONDE_VEC(struct kineto_thread) threads;
 	struct sonde_map named;	   /* processes that the trace names, by pid … */
@@ -177,6 +236,8 @@ struct kineto {
 	struct kineto_counts counts;
 };
 
+/* A trace of which nothing was read. */
+struct kineto sonde_kineto__begin(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err);
 /* Each: 0 or a negative code with `k->err` filled in. */
 int sonde_kineto__read_document(struct kineto *k);
 /* Keeps the parts of an event that are needed; short memory is remembered (source.h). */
@@ -184,6 +245,19 @@ void sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
 /* Puts samples on the axis of the records, once the clock is known. */
 void sonde_kineto__place_counters(struct kineto *k);
 int sonde_kineto__join_calls(struct kineto *k);
+bool sonde_kineto__is_module(struct sonde_str name);
+bool sonde_kineto__is_forward(struct sonde_str name);
+uint32_t sonde_kineto__shape(struct kineto *k, struct sonde_str call, const struct kineto_args *a);
+/* Keeps a call that begins or ends a capture. */
+void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e);
+void sonde_kineto__find_captured(struct kineto *k, const bool *has_work); /* has_work: by call */
+void sonde_kineto__place_captured(struct kineto *k); /* when ranges are nested */
+/* Offers the traces of captures that belong to a trace, one after the other. */
+typedef void sonde_kineto_capture_fn(void *of, struct kineto *from);
+int sonde_kineto__each_capture(struct kineto *k, sonde_kineto_capture_fn *fn, void *of);
+int sonde_kineto__join_graphs(struct kineto *k); /* when records are placed */
+/* Nests the ranges, with the modules where these become ranges too. */
+void sonde_kineto__add_modules(struct kineto *k);
 int sonde_kineto__place_launches(struct kineto *k);
 void sonde_kineto__find_origins(struct kineto *k); /* before the records are placed */
 

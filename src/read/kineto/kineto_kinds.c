@@ -51,6 +51,12 @@ static void keep_span(
 			.lane = thread_of(k, e->pid, e->tid)});
 }
 
+static void keep_range(
+	struct kineto *k, struct sonde_spans *to, const struct kineto_event *e, enum kineto_span_kind kind)
+{
+	keep_span(k, to, e, kineto_what(kind, sonde_kineto__text(k, &e->name)));
+}
+
 static void keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t link)
 {
 	keep_span(k, &k->ops, e, link);
@@ -125,8 +131,10 @@ static void keep_call(struct kineto *k, const struct kineto_event *e)
 	sonde_kineto__read_args(e->args, &a);
 	if (kineto_has(&a, KINETO_CORRELATION) && a.number[KINETO_CORRELATION])
 		sonde_put(&k->src->work, &k->calls,
-			(struct sonde_launch_call){
-				.id = a.number[KINETO_CORRELATION], .ns = e->ts_ns, .thread = thread});
+			(struct sonde_launch_call){.id = a.number[KINETO_CORRELATION],
+				.ns = e->ts_ns,
+				.thread = (uint64_t)sonde_kineto__shape(k, e->name.raw, &a) << 32 | thread});
+	sonde_kineto__note_capture(k, e);
 }
 
 static uint32_t small_arg(const struct kineto_args *a, enum kineto_arg arg)
@@ -157,6 +165,7 @@ static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 		.in_elements = large_arg(a, KINETO_IN_ELEMENTS),
 		.graph = large_arg(a, KINETO_GRAPH),
 		.node = large_arg(a, KINETO_NODE),
+		.mark = large_arg(a, KINETO_NODE) ? text_arg(k, a, KINETO_NAME) : SONDE_NONE,
 		.sequence = kineto_has(a, KINETO_COLLECTIVE_SEQUENCE)
 				    ? a->number[KINETO_COLLECTIVE_SEQUENCE] + 1
 				    : 0};
@@ -344,10 +353,19 @@ static void keep_name(struct kineto *k, const struct kineto_event *e)
 
 static void keep_complete(struct kineto *k, const struct kineto_event *e)
 {
-	if (k->regions >> e->category & 1)
-		keep_span(k, &k->ranges, e, sonde_kineto__text(k, &e->name));
 	switch (e->category) {
+	case KINETO_ANNOTATION:
+		keep_range(k, &k->ranges, e, KINETO_SPAN_ANNOTATION);
+		break;
+	case KINETO_PYTHON:
+		if (k->keeps_modules && sonde_kineto__is_module(e->name.raw))
+			keep_range(k, &k->modules, e, KINETO_SPAN_MODULE);
+		else if (k->keeps_modules && k->is_capture && sonde_kineto__is_forward(e->name.raw))
+			keep_range(k, &k->modules, e, KINETO_SPAN_FRAME);
+		break;
 	case KINETO_OPERATOR:
+		if (k->keeps_operators)
+			keep_range(k, &k->ranges, e, KINETO_SPAN_OPERATOR);
 		keep_operator(k, e);
 		break;
 	case KINETO_CALL:

@@ -10,8 +10,11 @@
 static void match_calls(struct kineto *k)
 {
 	size_t i, n;
+	bool *has_work = NULL;
 
 	sonde_launch_calls__sort(&k->calls, k->src);
+	if (k->edges.nr || k->is_capture)
+		has_work = sonde_arena_calloc(&k->src->work, k->calls.nr + 1, sizeof(*has_work));
 	for (i = k->first_record; i < k->r->records.nr; i++) {
 		struct sonde_record *rec = &k->r->records.at[i];
 		bool is_there;
@@ -21,7 +24,11 @@ static void match_calls(struct kineto *k)
 		rec->call = is_there ? (uint32_t)k->calls.at[n].thread : SONDE_NONE;
 		rec->call_ns = is_there ? k->calls.at[n].ns : 0;
 		k->counts.no_call += !is_there;
+		if (has_work && is_there)
+			has_work[n] = true;
 	}
+	if (has_work)
+		sonde_kineto__find_captured(k, has_work);
 	sonde_vec_release(&k->calls);
 }
 
@@ -50,7 +57,7 @@ static void order_records(struct kineto *k)
 int sonde_kineto__join_calls(struct kineto *k)
 {
 	if (k->r->records.nr >= SONDE_NONE || k->calls.nr >= SONDE_NONE ||
-		k->ranges.nr >= SONDE_NONE || k->ops.nr >= SONDE_NONE)
+		k->ranges.nr + k->modules.nr >= SONDE_NONE || k->ops.nr >= SONDE_NONE)
 		return sonde_err_set(k->err, SONDE_ERR_LIMIT, 
 			"%s: more than 4 billion events: record a shorter time",
 			k->src->path);
@@ -184,14 +191,17 @@ int sonde_kineto__place_launches(struct kineto *k)
 {
 	int rc;
 
-	sonde_spans__nest(&k->ranges, k->src, k->threads.nr);
+	sonde_kineto__add_modules(k);
 	add_processes(k);
 	add_ranges(k);
 	rc = sonde_source__status(k->src, k->r, k->err);
 	if (rc)
 		return rc;
 	sonde_kineto__find_origins(k);
+	if (k->captured.nr)
+		sonde_kineto__place_captured(k);
 	place_calls(k);
 	place_records(k);
-	return 0;
+	rc = sonde_source__status(k->src, k->r, k->err);
+	return rc ? rc : sonde_kineto__join_graphs(k);
 }

@@ -1,0 +1,521 @@
+/*
+ * Graphs: work that was launched by a graph gets the regions in which it was captured.
+ *
+ * A launch of a graph is a call with many pieces of work. The calls of its capture ran nothing: they are in this
+ * trace, if the capture is, or in a trace of the capture (`capture_traces/` beside the trace, as serving engines
+ * write it). The n-th of them is the n-th piece of work: by the id of its node, which counts up while
+ * a graph is captured, else by its start, on each stream by itself. Names and grids are compared where both
+ * sides have them. A capture that does not fit is not used.
+ *
+ * Regions of another trace were not entered in this one. They are ranges without times that nobody counts.
+ */
+#include "base/bisect.h"
+#include "read/kineto/kineto_int.h"
+
+#include <stdio.h>
+
+#define MAX_TRIES   64 /* captures with as many launches that one graph is compared with, per trace */
+#define MAX_STREAMS 64 /* of one graph */
+
+/* How far a graph and a capture are alike. */
+enum fit {
+	FITS,
+	FITS_BY_NUMBER, /* the capture has no names */
+	OTHER_NUMBER,
+	OTHER_ORDER, /* there is no name to tell how streams took turns */
+	OTHER_WORK,
+};
+
+/* A launch of a graph: its records follow each other. */
+struct graph {
+	size_t first, nr;
+	uint32_t open; /* what was open when it was launched */
+	bool is_settled;   /* it has its regions, and keeps them */
+	bool is_by_number; /* its regions are those of a capture without names */
+	bool is_unclear;   /* several captures without names have as many launches */
+	/* The capture that comes nearest: */
+	enum fit why;
+	const char *path; /* NULL = there was none */
+	uint64_t nr_captured, at; /* its launches; the first that is other work */
+};
+
+struct join {
+	struct kineto *k; /* the trace */
+	struct sonde_arena work;
+	SONDE_VEC(struct graph) graphs;
+	struct sonde_map phantoms; /* {parent, label} of ranges that are elsewhere */
+	size_t first_phantom;
+	uint32_t *order; /* of the graph at hand: its records by launch */
+	struct kineto *from; /* the trace of the captures at hand */
+	uint32_t *range_of; /* by span of it: range plus one, 0 = not made */
+	uint64_t nr_files;
+};
+
+/* --- the launches of graphs ------------------------------------------------------------------------ */
+
+static bool is_same_call(const struct sonde_record *a, const struct sonde_record *b)
+{
+	return a->call_ns && a->call_ns == b->call_ns && a->caller == b->caller;
+}
+
+static size_t find_graphs(struct join *j)
+{
+	const struct sonde_records *r = j->k->r;
+	size_t i, end, longest = 0;
+
+	for (i = j->k->first_record; i < r->records.nr; i = end) {
+		for (end = i + 1; end < r->records.nr && is_same_call(&r->records.at[i], &r->records.at[end]); end++)
+			;
+		if (end - i > 1)
+			sonde_put(&j->work, &j->graphs, (struct graph){.first = i, .nr = end - i, .open = r->records.at[i].open});
+		longest = end - i > longest ? end - i : longest;
+	}
+	return longest;
+}
+
+/* --- whether a capture fits ------------------------------------------------------------------------ */
+
+static const struct kineto_facts *facts_of(const struct join *j, const struct sonde_record *rec)
+{
+	return rec->kind == SONDE_RESULT_KERNEL
+		       ? (const struct kineto_facts *)(const void *)j->k->facts->keys[rec->payload].p
+		       : NULL;
+}
+
+static const struct kineto_shape *shape_of(const struct join *j, const struct kineto_captured *c)
+{
+	return (const struct kineto_shape *)(const void *)j->from->shapes.keys[c->shape].p;
+}
+
+/* Kernels of the driver copy and set memory on AMD's GPUs. */
+static bool may_be_copy(const struct join *j, const struct sonde_record *rec)
+{
+	return rec->kind != SONDE_RESULT_KERNEL ||
+	       sonde_str_starts(sonde_records_str(j->k->r, rec->function), "__amd_rocclr");
+}
+
+static bool is_work_of(const struct join *j, const struct kineto_captured *c, const struct sonde_record *rec)
+{
+	const struct kineto_shape *shape = shape_of(j, c);
+	const struct kineto_facts *f = facts_of(j, rec);
+
+	if (shape->is_copy || !f)
+		return shape->is_copy && may_be_copy(j, rec);
+	if (shape->name != SONDE_NONE && shape->name != rec->function)
+		return false;
+	return !shape->grid[0] || !f->grid[0] || memcmp(shape->grid, f->grid, sizeof(f->grid)) == 0;
+}
+
+static const struct sonde_record *record_at(const struct join *j, const struct graph *g, size_t i)
+{
+	return &j->k->r->records.at[g->first + i];
+}
+
+/* Whether every record has a node; then `order` is by node. */
+static bool order_by_node(struct join *j, const struct graph *g)
+{
+	SONDE_VEC(struct sonde_keyed) nodes = {0};
+	size_t i;
+	bool ok = sonde_vec_reserve(&nodes, g->nr);
+
+	j->work.failed |= !ok;
+	for (i = 0; i < g->nr && ok; i++) {
+		const struct kineto_facts *f = facts_of(j, record_at(j, g, i));
+
+		ok = f && f->node;
+		nodes.at[nodes.nr++] = (struct sonde_keyed){f ? f->node : 0, (uint32_t)i};
+	}
+	if (ok && !sonde_keysort(nodes.at, nodes.nr))
+		j->work.failed = true, ok = false;
+	for (i = 0; i < nodes.nr && ok; i++) {
+		ok = i == 0 || nodes.at[i].key != nodes.at[i - 1].key;
+		j->order[i] = nodes.at[i].index;
+	}
+	sonde_vec_release(&nodes);
+	return ok;
+}
+
+/* Whether work on one stream ran in this order. */
+static bool runs_in_order(const struct join *j, const struct graph *g)
+{
+	struct {
+		uint32_t queue;
+		uint64_t start_ns;
+	} last[MAX_STREAMS];
+	size_t i, s, nr = 0;
+
+	for (i = 0; i < g->nr; i++) {
+		const struct sonde_record *rec = record_at(j, g, j->order[i]);
+
+		for (s = 0; s < nr && last[s].queue != rec->queue; s++)
+			;
+		if (s == MAX_STREAMS || (s < nr && last[s].start_ns > rec->time.start_ns))
+			return false;
+		nr += s == nr;
+		last[s].queue = rec->queue;
+		last[s].start_ns = rec->time.start_ns;
+	}
+	return true;
+}
+
+static enum fit compare(struct join *j, struct graph *g, const struct kineto_captured *c)
+{
+	bool has_names = false;
+	size_t i;
+
+	for (i = 0; i < g->nr; i++) {
+		if (!is_work_of(j, &c[i], record_at(j, g, j->order[i]))) {
+			g->at = i;
+			return OTHER_WORK;
+		}
+		has_names |= shape_of(j, &c[i])->name != SONDE_NONE;
+	}
+	return has_names ? FITS : FITS_BY_NUMBER;
+}
+
+/*
+ * Streams took turns: a launch is the next work of some stream. Of several it is the one of the launch
+ * before, as programs fill one stream after the other, else the one that ran first.
+ */
+static enum fit take_turns(struct join *j, struct graph *g, const struct kineto_captured *c)
+{
+	struct {
+		uint32_t queue;
+		size_t next; /* of its records, g->nr = none is left */
+	} head[MAX_STREAMS];
+	size_t i, k, s, best, last = MAX_STREAMS + 1, nr = 0;
+
+	for (i = 0; i < g->nr; i++) {
+		for (s = 0; s < nr && head[s].queue != record_at(j, g, i)->queue; s++)
+			;
+		if (s == MAX_STREAMS)
+			return OTHER_ORDER;
+		if (s == nr)
+			head[nr].queue = record_at(j, g, i)->queue, head[nr++].next = i;
+	}
+	for (i = 0; i < g->nr; i++) {
+		if (shape_of(j, &c[i])->name == SONDE_NONE && !shape_of(j, &c[i])->is_copy)
+			return OTHER_ORDER;
+		for (best = MAX_STREAMS, s = 0; s < nr && best != last; s++)
+			if (head[s].next < g->nr && is_work_of(j, &c[i], record_at(j, g, head[s].next)) &&
+				(best == MAX_STREAMS || s == last || head[s].next < head[best].next))
+				best = s;
+		if (best == MAX_STREAMS) {
+			g->at = i;
+			return OTHER_WORK;
+		}
+		j->order[i] = (uint32_t)head[best].next;
+		for (k = head[best].next + 1; k < g->nr && record_at(j, g, k)->queue != head[best].queue; k++)
+			;
+		head[best].next = k;
+		last = best;
+	}
+	return FITS;
+}
+
+/* Fills `order` where it fits. */
+static enum fit fit_capture(struct join *j, struct graph *g, const struct kineto_capture *c)
+{
+	const struct kineto_captured *at = &j->from->captured.at[c->first];
+	enum fit fit = OTHER_ORDER;
+	bool is_one = true;
+	size_t i;
+
+	if (c->nr != g->nr)
+		return OTHER_NUMBER;
+	if (order_by_node(j, g) && runs_in_order(j, g))
+		fit = compare(j, g, at);
+	if (fit <= FITS_BY_NUMBER)
+		return fit;
+	for (i = 0; i < g->nr; i++) {
+		j->order[i] = (uint32_t)i;
+		is_one &= record_at(j, g, i)->queue == record_at(j, g, 0)->queue;
+	}
+	return is_one ? compare(j, g, at) : take_turns(j, g, at);
+}
+
+/* --- regions of other traces ----------------------------------------------------------------------- */
+
+/* The range called `label` inside `parent`, which is not entered here; made when new. */
+static uint32_t phantom_of(struct join *j, uint32_t parent, uint32_t label, uint32_t process)
+{
+	struct sonde_records *r = j->k->r;
+	uint32_t key[2] = {parent, label}, n;
+	bool is_new;
+
+	n = sonde_intern_copy(&j->work, &j->phantoms, SONDE_BYTES(key), &is_new);
+	if (is_new)
+		sonde_put(&r->arena, &r->ranges,
+			(struct sonde_range){.parent = parent,
+				.label = label,
+				.domain = SONDE_NONE,
+				.process = process,
+				.kind = SONDE_PUSH_POP,
+				.is_inherited = true,
+				.begun = SONDE_AHEAD,
+				.ended = SONDE_AHEAD});
+	return (uint32_t)(j->first_phantom + n);
+}
+
+/* `vllm/attention/backend.py(107): forward` is `backend.forward`. */
+static uint32_t frame_label(struct kineto *k, uint32_t label)
+{
+	struct sonde_str name = sonde_records_str(k->r, label), file = name;
+	const char *function = memrchr(name.p, ' ', name.n), *line;
+
+	file.n = function ? (size_t)(function - name.p) : 0;
+	line = memmem(file.p, file.n, ".py(", 4);
+	if (!line)
+		return label; /* it was written with escapes */
+	file.n = (size_t)(line - name.p);
+	file = sonde_str_base(file);
+	sonde_buf_clear(&k->scratch);
+	sonde_buf_printf(&k->scratch, "%.*s.%.*s", SONDE_STR_ARG(file), (int)(name.p + name.n - function - 1),
+		function + 1);
+	k->src->work.failed |= k->scratch.failed;
+	return sonde_records__copied(k->r, sonde_buf_view(&k->scratch));
+}
+
+/* The innermost span that is no frame. */
+static uint32_t beyond_frames(const struct kineto *from, uint32_t span)
+{
+	while (span != SONDE_NONE && kineto_kind(&from->ranges.at[span]) == KINETO_SPAN_FRAME)
+		span = from->ranges.at[span].parent;
+	return span;
+}
+
+/*
+ * The range of a span of the other trace and of all around it. A frame is one only where no module says what runs:
+ * in a piece of a compiled model, or outside all modules.
+ */
+static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
+{
+	const struct kineto *from = j->from;
+	uint32_t chain[513], nr = 0, at = beyond_frames(from, span), range = SONDE_NONE;
+	bool is_frame = span != at && (at == SONDE_NONE || kineto_kind(&from->ranges.at[at]) == KINETO_SPAN_PIECE);
+
+	if (span != SONDE_NONE && j->range_of[span])
+		return j->range_of[span] - 1;
+	for (; at != SONDE_NONE && !j->range_of[at] && nr < 513; at = beyond_frames(from, from->ranges.at[at].parent))
+		chain[nr++] = at;
+	range = at == SONDE_NONE ? SONDE_NONE : j->range_of[at] - 1;
+	while (nr) {
+		at = chain[--nr];
+		range = phantom_of(j, range, (uint32_t)from->ranges.at[at].what, process);
+		j->range_of[at] = range + 1;
+	}
+	if (is_frame)
+		range = phantom_of(j, range, frame_label(j->k, (uint32_t)from->ranges.at[span].what), process);
+	if (span != SONDE_NONE)
+		j->range_of[span] = range + 1;
+	return range;
+}
+
+/* --- joining --------------------------------------------------------------------------------------- */
+
+/* Work launched outside any range is in the range itself. */
+static void give_region(struct join *j, struct sonde_record *rec, uint32_t range)
+{
+	if (range == SONDE_NONE)
+		return;
+	if (rec->open) {
+		rec->origin = range;
+		rec->origin_kind = SONDE_ORIGIN_GRAPH;
+	} else {
+		rec->open = sonde_records__set(j->k->r, &range, 1);
+	}
+}
+
+static void take_regions(struct join *j, struct graph *g, const struct kineto_capture *c)
+{
+	size_t i;
+
+	for (i = 0; i < g->nr && !j->k->r->arena.failed; i++) {
+		struct sonde_record *rec = &j->k->r->records.at[g->first + j->order[i]];
+		uint32_t span = j->from->captured.at[c->first + i].span;
+
+		if (j->from != j->k)
+			give_region(j, rec, phantom_path(j, span, sonde_record_caller(j->k->r, rec)->process));
+		else if (span != SONDE_NONE)
+			give_region(j, rec, (uint32_t)j->k->first_range + span);
+	}
+}
+
+/* Two captures without names fit: nothing tells which it was. */
+static void forget_regions(struct join *j, struct graph *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->nr; i++) {
+		struct sonde_record *rec = &j->k->r->records.at[g->first + i];
+
+		rec->open = g->open;
+		rec->origin_kind = SONDE_ORIGIN_NONE;
+	}
+	g->is_unclear = true;
+	g->is_by_number = false;
+}
+
+/* The captures with as many launches come first in question; others are only named. */
+static void join_graph(struct join *j, struct graph *g)
+{
+	const struct kineto *from = j->from;
+	size_t low = 0, n;
+
+	sonde_bisect(low, from->captures.nr, mid, from->captures.at[mid].nr < g->nr);
+	for (n = 0; n < MAX_TRIES && low < from->captures.nr && !g->is_settled; n++, low++) {
+		const struct kineto_capture *c = &from->captures.at[low];
+		enum fit fit = fit_capture(j, g, c);
+
+		if (fit > FITS_BY_NUMBER && (!g->path || fit >= g->why)) {
+			g->why = fit;
+			g->path = from->src->path;
+			g->nr_captured = c->nr;
+		}
+		if (fit == OTHER_NUMBER)
+			return;
+		if (fit == FITS_BY_NUMBER && (g->is_by_number || g->is_unclear)) {
+			forget_regions(j, g);
+		} else if (fit <= FITS_BY_NUMBER) {
+			take_regions(j, g, c);
+			g->is_settled = fit == FITS;
+			g->is_by_number = fit == FITS_BY_NUMBER;
+		}
+	}
+	if (!g->path && from->captures.nr) {
+		g->why = OTHER_NUMBER;
+		g->path = from->src->path;
+		g->nr_captured = from->captures.at[from->captures.nr - 1].nr;
+	}
+}
+
+static void join_from(void *of, struct kineto *from)
+{
+	struct join *j = of;
+	size_t i;
+
+	j->from = from;
+	j->nr_files += from->captures.nr != 0;
+	j->range_of = from == j->k ? NULL
+				   : sonde_arena_calloc(&from->src->work, from->ranges.nr + 1, sizeof(*j->range_of));
+	j->k->src->work.failed |= from->src->work.failed;
+	for (i = 0; i < j->graphs.nr && !j->k->src->work.failed && !j->work.failed; i++)
+		if (!j->graphs.at[i].is_settled)
+			join_graph(j, &j->graphs.at[i]);
+}
+
+/* --- marks ----------------------------------------------------------------------------------------- */
+
+/* PyTorch's mark_kernels: an argument `name` of work that has a node. The mark is inside the region it was captured in. */
+static void take_marks(struct join *j, struct graph *g)
+{
+	uint32_t none = SONDE_NONE;
+	size_t i, nr = 0;
+
+	for (i = 0; i < g->nr; i++) {
+		const struct kineto_facts *f = facts_of(j, record_at(j, g, i));
+
+		nr += f && f->mark != SONDE_NONE;
+	}
+	if (!nr || (!g->open && (g->is_settled || g->is_by_number)))
+		return;
+	for (i = 0; i < g->nr && !j->k->r->arena.failed && !j->work.failed; i++) {
+		struct sonde_record *rec = &j->k->r->records.at[g->first + i];
+		const struct kineto_facts *f = facts_of(j, rec);
+		uint32_t process = sonde_record_caller(j->k->r, rec)->process;
+		bool has = rec->origin_kind == SONDE_ORIGIN_GRAPH;
+		uint32_t around = has ? rec->origin : SONDE_NONE;
+
+		if (!has && rec->open) {
+			if (none == SONDE_NONE)
+				none = phantom_of(j, SONDE_NONE,
+					sonde_records__string(j->k->r, SONDE_STR("(graph)")), process);
+			around = none;
+		}
+		if (f && f->mark != SONDE_NONE)
+			around = phantom_of(j, around, f->mark, process);
+		give_region(j, rec, around);
+	}
+	g->is_settled = true;
+}
+
+/* --- what became of them --------------------------------------------------------------------------- */
+
+static void say_refused(const struct join *j, const struct graph *g, size_t nr)
+{
+	struct sonde_notes *notes = &j->k->r->notes;
+	const char *path = j->k->src->path;
+	char others[64] = "";
+
+	if (nr > 1)
+		snprintf(others, sizeof(others), " (and %zu more)", nr - 1);
+	if (g->is_unclear)
+		sonde_note(notes,
+			"%s: several captures have %zu launches and no names, so a launch of a graph%s stays "
+			"without their regions",
+			path, g->nr, others);
+	else if (g->why == OTHER_WORK)
+		sonde_note(notes,
+			"%s: a launch of a graph%s and the capture in %s have %zu launches each, but not the same from "
+			"launch %llu on: it stays without its regions",
+			path, others, g->path, g->nr, (unsigned long long)g->at + 1);
+	else if (g->why == OTHER_ORDER)
+		sonde_note(notes,
+			"%s: a launch of a graph%s ran on several streams, and the capture in %s has no names to tell "
+			"their order: it stays without its regions",
+			path, others, g->path);
+	else
+		sonde_note(notes,
+			"%s: a launch of a graph%s has %zu kernels and copies, the capture in %s has %llu: it stays without its "
+			"regions",
+			path, others, g->nr, g->path, (unsigned long long)g->nr_captured);
+}
+
+static void count_graphs(const struct join *j)
+{
+	struct sonde_input *in = &j->k->r->inputs.at[j->k->src->input];
+	const struct graph *refused = NULL;
+	size_t i, nr_refused = 0, nr_alone = 0;
+
+	for (i = 0; i < j->graphs.nr; i++) {
+		const struct graph *g = &j->graphs.at[i];
+		bool has = g->is_settled || g->is_by_number;
+
+		in->nr_graphed += g->nr;
+		in->nr_regained += has ? g->nr : 0;
+		nr_alone += !has && !g->path && !g->is_unclear;
+		if (has || (!g->path && !g->is_unclear))
+			continue;
+		nr_refused++;
+		refused = refused ? refused : g;
+	}
+	if (refused)
+		say_refused(j, refused, nr_refused);
+	if (nr_alone)
+		sonde_source__note(j->k->src, j->k->r, nr_alone,
+			"launch of a graph is one place: with the trace of its capture in capture_traces/ beside this "
+			"one (report.kineto.captures) it is divided into the regions it was captured in",
+			"launches of graphs are one place each: with the trace of their capture in capture_traces/ beside "
+			"this one (report.kineto.captures) they are divided into the regions they were captured in");
+}
+
+int sonde_kineto__join_graphs(struct kineto *k)
+{
+	struct join j = {.k = k, .first_phantom = k->r->ranges.nr};
+	size_t i, longest = find_graphs(&j);
+	int rc = 0;
+
+	if (j.graphs.nr) {
+		j.order = sonde_arena_alloc(&j.work, longest * sizeof(*j.order));
+		if (!j.work.failed) {
+			join_from(&j, k);
+			rc = sonde_kineto__each_capture(k, join_from, &j);
+		}
+		for (i = 0; i < j.graphs.nr && rc == 0 && !j.work.failed; i++)
+			take_marks(&j, &j.graphs.at[i]);
+		count_graphs(&j);
+	}
+	k->src->work.failed |= j.work.failed;
+	sonde_arena_release(&j.work);
+	return rc;
+}
