@@ -23,8 +23,8 @@ int sonde_cellfile_write(struct sonde_parts *parts, struct sonde_sink *to, struc
 /* --- layout: a head, then sections -------------------------------------------------------------- */
 
 #define SONDE_CELLFILE_MAGIC   "SONDECEL"
-#define SONDE_CELLFILE_VERSION 14
-#define SONDE_CELLFILE_OLDEST  13 /* that is read; 14: entries have a wall time */
+#define SONDE_CELLFILE_VERSION 15
+#define SONDE_CELLFILE_OLDEST  13 /* that is read; 14: entries have a wall time; 15: they have arguments, and inputs count modules */
 
 /* Sections. Kinds from SONDE_CELLFILE_OPTIONAL on are skipped by readers that do not know them. */
 enum sonde_cellfile_kind {

@@ -81,6 +81,11 @@ static void move_inputs(struct sonde_walk *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, in->nr_unrecorded);
 		MOVE_NUMBER(w, in->captured_ns);
 		MOVE_NUMBER(w, in->total_ns);
+		if (sonde_walk_knows(w, 15)) {
+			MOVE_NUMBER(w, in->nr_modules);
+			MOVE_NUMBER(w, in->nr_graphed);
+			MOVE_NUMBER(w, in->nr_regained);
+		}
 		move_has(w, in, c->metric_names.nr);
 	}
 	sonde_walk_require(w, c->inputs.nr);

@@ -87,6 +87,23 @@ static bool has_figures(const struct sonde_tree *t)
 	return false;
 }
 
+/* "; 84 calls of PyTorch modules are regions; 544 of 544 launches of graphs are where they were captured". */
+static void add_torch(const struct sonde_tree *t, struct sonde_buf *line)
+{
+	struct sonde_torch_regions torch;
+
+	if (!sonde_torch_regions_build(&torch, t))
+		return;
+	if (torch.modules)
+		sonde_buf_printf(line,
+			"; %" PRIu64 " call%s of PyTorch modules %s (report.kineto.regions=annotations leaves %s out)",
+			torch.modules, torch.modules == 1 ? "" : "s",
+			torch.modules == 1 ? "is a region" : "are regions", torch.modules == 1 ? "it" : "them");
+	if (torch.graphed)
+		sonde_buf_printf(line, "; %" PRIu64 " of %" PRIu64 " launches of graphs are where they were captured",
+			torch.regained, torch.graphed);
+}
+
 void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 	const struct sonde_export_options *o, bool is_ranges)
 {
@@ -117,6 +134,8 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
 	if (unrecorded && !is_ranges)
 		sonde_buf_printf(line, "; %" PRIu64 " more %s", unrecorded, no_record);
+	if (!is_ranges)
+		add_torch(t, line);
 	if (!sonde_windows_build(&windows, t))
 		return;
 	sonde_buf_printf(line, "; captured in %" PRIu64 " window%s, %.3f of %.3f s", windows.nr,

@@ -257,6 +257,19 @@ static void write_windows(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
+static void write_torch(struct sonde_json_export *x)
+{
+	struct sonde_torch_regions torch;
+
+	if (!sonde_torch_regions_build(&torch, x->tree))
+		return;
+	sonde_json_open(&x->w, "torch", '{', true);
+	sonde_json_u64(&x->w, "module_calls", torch.modules);
+	sonde_json_u64(&x->w, "graph_launches", torch.graphed);
+	sonde_json_u64(&x->w, "graph_launches_at_capture", torch.regained);
+	sonde_json_close(&x->w, '}');
+}
+
 static void write_coverage(struct sonde_json_export *x)
 {
 	const struct sonde_cells *l = x->tree->cells;
@@ -271,6 +284,7 @@ static void write_coverage(struct sonde_json_export *x)
 	sonde_json_u64(&x->w, "launches_adopted", l->tally.nr_adopted);
 	if (unrecorded)
 		sonde_json_u64(&x->w, "launches_without_record", unrecorded);
+	write_torch(x);
 	write_windows(x);
 	sonde_json_open(&x->w, "unattributed_by", '{', true);
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)

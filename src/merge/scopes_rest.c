@@ -500,6 +500,9 @@ static void count_input(const struct moving *m)
 	in->is_windowed |= from->inputs.at[0].is_windowed;
 	in->is_running |= from->inputs.at[0].is_running;
 	sonde_sum__count(&m->m, &in->nr_unrecorded, from->inputs.at[0].nr_unrecorded);
+	sonde_sum__count(&m->m, &in->nr_modules, from->inputs.at[0].nr_modules);
+	sonde_sum__count(&m->m, &in->nr_graphed, from->inputs.at[0].nr_graphed);
+	sonde_sum__count(&m->m, &in->nr_regained, from->inputs.at[0].nr_regained);
 	sonde_sum__count(&m->m, &in->nr_windows, from->inputs.at[0].nr_windows);
 	sonde_sum__count(&m->m, &in->captured_ns, from->inputs.at[0].captured_ns);
 	sonde_sum__count(&m->m, &in->total_ns, from->inputs.at[0].total_ns);

@@ -224,6 +224,21 @@ uint64_t sonde_tree_unrecorded(const struct sonde_tree *t)
 	return sum;
 }
 
+bool sonde_torch_regions_build(struct sonde_torch_regions *out, const struct sonde_tree *t)
+{
+	size_t i;
+
+	*out = (struct sonde_torch_regions){0};
+	for (i = 0; i < t->cells->inputs.nr; i++) {
+		const struct sonde_input *in = &t->cells->inputs.at[i];
+
+		out->modules += in->nr_modules;
+		out->graphed += in->nr_graphed;
+		out->regained += in->nr_regained;
+	}
+	return out->modules || out->graphed;
+}
+
 bool sonde_windows_build(struct sonde_windows *out, const struct sonde_tree *t)
 {
 	bool found = false;

@@ -69,6 +69,13 @@ struct sonde_coverage {
 };
 /* Launches of whose work there is no record: they are in no figure. */
 uint64_t sonde_tree_unrecorded(const struct sonde_tree *t);
+/* Where the regions of torch.profiler traces come from. */
+struct sonde_torch_regions {
+	uint64_t modules; /* calls of modules that are ranges */
+	uint64_t graphed, regained; /* launches by graphs; those that are in the regions they were captured in */
+};
+/* False when no input has modules or graphs. */
+bool sonde_torch_regions_build(struct sonde_torch_regions *out, const struct sonde_tree *t);
 /* When the inputs were captured that have windows (capture.window, a budget); false when none has. */
 struct sonde_windows {
 	uint64_t nr;
