@@ -329,6 +329,7 @@ static void move_launches(struct sonde_walk *w, const struct sonde_cells *c, str
 
 		MOVE_NUMBER(w, l->start_ns);
 		MOVE_NUMBER(w, l->end_ns);
+		MOVE_NUMBER(w, l->call_ns);
 		MOVE_NUMBER(w, l->thread);
 		MOVE_NUMBER(w, l->stream);
 		MOVE_NUMBER(w, l->context);
@@ -344,6 +345,7 @@ static void move_launches(struct sonde_walk *w, const struct sonde_cells *c, str
 static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_timeline *t)
 {
 	struct sonde_timeline_entry *e;
+	struct sonde_timeline_gap *gap;
 	struct sonde_timeline_mark *mark;
 	struct sonde_timeline_thread *thread;
 
@@ -355,6 +357,12 @@ static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struc
 		MOVE_REF(w, c, e->region, region);
 		MOVE_REF(w, c, e->label, string);
 		MOVE_NUMBER(w, e->kind);
+	}
+	MOVE_ROWS(w, &t->gaps, gap) {
+		MOVE_NUMBER(w, gap->begin_ns);
+		MOVE_NUMBER(w, gap->ns);
+		MOVE_REF(w, c, gap->scope, scope);
+		MOVE_INDEX(w, gap->cause, SONDE_NR_IDLE_CAUSES);
 	}
 	MOVE_ROWS(w, &t->marks, mark) {
 		MOVE_NUMBER(w, mark->ns);

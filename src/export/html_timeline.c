@@ -6,6 +6,8 @@
 
 /* Beyond so many events the page would take seconds to open. */
 #define MAX_EVENTS 2000000u
+/* Shorter gaps are left out: there may be one for every launch. */
+#define LEAST_GAP_NS 1000u
 
 static void write_starts(struct sonde_json *w, const struct sonde_track_event *e, size_t nr, uint64_t t0)
 {
@@ -33,6 +35,24 @@ static void write_raw(struct sonde_json *w, const struct sonde_cells *c,
 	SONDE_JSON_LIST(w, "raw", i, nr, e[i].name == c->regions.at[e[i].region].label ? -1.0 : e[i].name);
 }
 
+/* How long each launch was queued, from its call to its start, and the tracks of the threads that called; null = not known. */
+static void write_calls(struct sonde_json *w, const struct sonde_track_event *e, size_t nr)
+{
+	size_t i, first;
+
+	for (first = 0; first < nr && !e[first].call_ns; first++)
+		;
+	if (first == nr)
+		return;
+	SONDE_JSON_LIST(w, "q", i, nr, e[i].call_ns ? (double)e[i].start_ns - (double)e[i].call_ns : NAN);
+	for (i = first; i < nr && (!e[i].call_ns || e[i].caller == e[first].caller); i++)
+		;
+	if (i == nr && e[first].caller != SONDE_NONE)
+		sonde_json_u64(w, "t", e[first].caller);
+	else
+		SONDE_JSON_LIST(w, "t", i, nr, e[i].caller == SONDE_NONE ? -1.0 : e[i].caller);
+}
+
 static void write_track(struct sonde_json *w, const struct sonde_cells *c,
 	const struct sonde_tracks *s, const struct sonde_track *track)
 {
@@ -53,6 +73,8 @@ static void write_track(struct sonde_json *w, const struct sonde_cells *c,
 	else
 		write_raw(w, c, e, track->nr);
 	SONDE_JSON_LIST(w, "r", i, track->nr, e[i].region == SONDE_NONE ? -1.0 : e[i].region);
+	if (track->kind == SONDE_TRACK_STREAM)
+		write_calls(w, e, track->nr);
 	sonde_json_close(w, '}');
 }
 
@@ -107,6 +129,56 @@ static void write_curves(
 	}
 }
 
+/* The gaps of one scope, from `at` on; a letter for each says its cause. Returns where the next scope begins. */
+static size_t write_gaps_of(struct sonde_html *h, const struct sonde_tracks *s, size_t at)
+{
+	const struct sonde_cells *c = h->x.tree->cells;
+	const struct sonde_timeline_gap *g = c->timeline->gaps.at;
+	const struct sonde_scope *scope = &c->scopes.at[g[at].scope];
+	struct sonde_json *w = &h->x.w;
+	struct sonde_buf causes = {0};
+	size_t end, i, k;
+
+	for (end = at; end < c->timeline->gaps.nr && g[end].scope == g[at].scope; end++)
+		;
+	sonde_json_open(w, NULL, '{', true);
+	sonde_json_u64(w, "process", scope->process);
+	sonde_json_u64(w, "device", scope->device);
+	for (k = 0; k < 2; k++) {
+		uint64_t last = s->first_ns;
+		bool is_first = true;
+
+		sonde_json_open(w, k ? "d" : "s", '[', true);
+		for (i = at; i < end; i++) {
+			if (g[i].ns < LEAST_GAP_NS || g[i].begin_ns < last)
+				continue;
+			sonde_json_tight(w, (double)(k ? g[i].ns : g[i].begin_ns - last), is_first);
+			if (k)
+				sonde_buf_putc(&causes, (char)('a' + g[i].cause));
+			is_first = false;
+			last = g[i].begin_ns;
+		}
+		sonde_json_close(w, ']');
+	}
+	sonde_json_str(w, "c", sonde_buf_view(&causes));
+	sonde_json_close(w, '}');
+	h->json.buf.failed |= causes.failed;
+	sonde_buf_release(&causes);
+	sonde_html__drain(h);
+	return end;
+}
+
+/* When nothing ran on a device, and why. */
+static void write_gaps(struct sonde_html *h, const struct sonde_tracks *s)
+{
+	size_t at;
+
+	sonde_json_open(&h->x.w, "gaps", '[', true);
+	for (at = 0; at < h->x.tree->cells->timeline->gaps.nr;)
+		at = write_gaps_of(h, s, at);
+	sonde_json_close(&h->x.w, ']');
+}
+
 int sonde_html__write_timeline(struct sonde_html *h)
 {
 	struct sonde_json *w = &h->x.w;
@@ -129,6 +201,7 @@ int sonde_html__write_timeline(struct sonde_html *h)
 	sonde_json_array(w, "tracks", true, i, s.tracks.nr)
 		write_track(w, h->x.tree->cells, &s, &s.tracks.at[i]);
 	write_curves(w, h->x.tree->cells, &s);
+	write_gaps(h, &s);
 	sonde_json_close(w, '}');
 	sonde_tracks_release(&s);
 	return 0;

@@ -11,6 +11,8 @@ struct build {
 	const struct sonde_cells *c;
 	struct sonde_map keys;
 	struct sonde_map names; /* {process, thread}: number in the timeline's threads */
+	struct sonde_map threads; /* {process, thread}: number in `thread_tracks`, those that have a track */
+	SONDE_VEC(uint32_t) thread_tracks;
 	uint32_t last[6], last_track; /* the key looked up last, and its track; all 0 at first */
 	size_t max_events;
 	bool failed;
@@ -73,6 +75,25 @@ static struct sonde_str track_name(struct build *b, const struct key *k)
 		SONDE_STR_ARG(name), SONDE_STR_ARG(sonde_cells_str(b->c, k->domain)));
 }
 
+/* The first track of a thread: it has one for each domain. False: no memory. */
+static bool note_thread(struct build *b, const struct key *k, uint32_t track)
+{
+	uint64_t words[2] = {k->process, k->line};
+	bool is_new = false;
+
+	if (sonde_map_keep(&b->threads, &b->out->arena, SONDE_BYTES(words), &is_new) == SONDE_NONE)
+		return false;
+	return !is_new || sonde_vec_put(&b->thread_tracks, track);
+}
+
+static uint32_t find_caller(const struct build *b, uint32_t process, uint64_t thread)
+{
+	uint64_t words[2] = {process, thread};
+	uint32_t n = sonde_map_find(&b->threads, SONDE_BYTES(words));
+
+	return n == SONDE_NONE ? SONDE_NONE : b->thread_tracks.at[n];
+}
+
 static uint32_t track_of(struct build *b, struct key k)
 {
 	uint32_t words[6] = {
@@ -87,6 +108,8 @@ static uint32_t track_of(struct build *b, struct key k)
 	b->last_track = number;
 	if (number == SONDE_NONE || !is_new)
 		return number;
+	if (k.kind == SONDE_TRACK_THREAD && !note_thread(b, &k, number))
+		return SONDE_NONE;
 	return sonde_vec_put(&b->out->tracks,
 		       (struct sonde_track){(uint8_t)k.kind, k.process, k.device,
 			       track_name(b, &k), 0, 0})
@@ -135,7 +158,7 @@ static void add_entries(struct build *b)
 			continue;
 		add_event(b, track_of(b, key),
 			&(struct sonde_track_event){
-				e->begin_ns, e->end_ns, e->label, e->region, 0});
+				e->begin_ns, e->end_ns, 0, SONDE_NONE, e->label, e->region, 0});
 	}
 }
 
@@ -154,7 +177,8 @@ static void add_launches(struct build *b)
 		if (!l->end_ns || l->state == SONDE_LAUNCH_NOT_SELECTED)
 			continue;
 		add_event(b, track_of(b, key),
-			&(struct sonde_track_event){l->start_ns, l->end_ns, l->kernel,
+			&(struct sonde_track_event){l->start_ns, l->end_ns, l->call_ns,
+				l->call_ns ? find_caller(b, scope->process, l->thread) : SONDE_NONE, l->kernel,
 				place->nr ? b->c->homes.at[place->first] : SONDE_NONE, 0});
 	}
 }
@@ -169,7 +193,7 @@ static void add_marks(struct build *b)
 		struct key key = {SONDE_TRACK_MARKS, m->process, SONDE_NONE, SONDE_NONE, 0};
 
 		add_event(b, track_of(b, key),
-			&(struct sonde_track_event){m->ns, m->ns, m->label, SONDE_NONE, 0});
+			&(struct sonde_track_event){m->ns, m->ns, 0, SONDE_NONE, m->label, SONDE_NONE, 0});
 	}
 }
 
@@ -259,8 +283,13 @@ static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 	}
 	for (i = 0; i < nr; i++)
 		s->tracks.at[i] = sorted[i];
-	for (i = 0; i < s->events.nr; i++)
-		s->events.at[i].track = place[s->events.at[i].track];
+	for (i = 0; i < s->events.nr; i++) {
+		struct sonde_track_event *e = &s->events.at[i];
+
+		e->track = place[e->track];
+		if (e->caller != SONDE_NONE)
+			e->caller = place[e->caller];
+	}
 	sonde_free(order);
 	sonde_free(sorted);
 	return sort_events(s) ? 0 : sonde_err_nomem(err);
@@ -294,6 +323,8 @@ int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, siz
 	add_marks(&b);
 	sonde_map_release(&b.keys);
 	sonde_map_release(&b.names);
+	sonde_map_release(&b.threads);
+	sonde_vec_release(&b.thread_tracks);
 	if (out->events.nr == 0)
 		span_curves(out, t->cells->timeline);
 	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : arrange(out, err);

@@ -20,6 +20,8 @@ enum sonde_track_kind {
 
 struct sonde_track_event {
 	uint64_t start_ns, end_ns; /* end is never before start */
+	uint64_t call_ns;	   /* launches: when the host called for it, 0 when unknown … */
+	uint32_t caller;	   /* … and the track of that thread, SONDE_NONE = it has none */
 	uint32_t name;		   /* string number */
 	uint32_t region; /* its own, or where it was launched; or SONDE_NONE */
 	uint32_t track;	 /* private */

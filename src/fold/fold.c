@@ -5,6 +5,7 @@
  * construction.
  */
 #include "fold/fold_int.h"
+#include "fold/timeline.h"
 
 #include "base/alloc.h"
 #include "fold/plans.h"
@@ -313,6 +314,8 @@ static int add_times(
 	struct sonde_folding *f = &x->f;
 	int rc;
 
+	if (request->keeps_timeline && !(f->c->timeline = sonde_calloc(1, sizeof(*f->c->timeline))))
+		return sonde_err_nomem(err);
 	if (!sonde_fold__communication(f) || !sonde_fold__visits(f) ||
 		!sonde_fold__collectives(f) || !sonde_fold__memory(f) || !sonde_fold__allocator(f))
 		return sonde_err_nomem(err);

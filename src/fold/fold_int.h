@@ -64,7 +64,7 @@ static inline bool sonde_fold__communicates(
 	return f->communicates && rec->kind == SONDE_RESULT_KERNEL &&
 	       f->communicates[sonde_record_function(f->r, rec)->name];
 }
-bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed); /* launches without times too */
+bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed); /* launches without times too; visits have added its gaps */
 /* "SM active % 41.2, DRAM GB/s 812.0": the device's samples on average; nothing of counters without a role. */
 bool sonde_fold__describe_load(
 	struct sonde_folding *f, const struct sonde_series *first, struct sonde_buf *to);

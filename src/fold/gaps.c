@@ -12,6 +12,7 @@
 #include "base/bisect.h"
 #include "base/keysort.h"
 #include "catalogue/causes.h"
+#include "fold/timeline.h"
 
 #include <assert.h>
 #include <string.h>
@@ -345,24 +346,30 @@ void sonde_gaps__release(struct sonde_gaps *g)
 	sonde_vec_release(&g->sums);
 }
 
+static uint8_t main_cause(const uint64_t by[SONDE_NR_IDLE_CAUSES])
+{
+	uint8_t cause = 0, i;
+
+	for (i = 1; i < SONDE_NR_IDLE_CAUSES; i++)
+		cause = by[i] > by[cause] ? i : cause;
+	return cause;
+}
+
 /* Keeps the longest, longest first; of equals the earlier. */
 static void note_longest(
 	struct sonde_gaps *g, const struct sonde_gap_ends *ends, const uint64_t *by)
 {
 	uint64_t ns = ends->to_ns - ends->from_ns;
-	size_t at = g->nr_longest, i;
-	uint8_t cause = 0;
+	size_t at = g->nr_longest;
 
 	while (at && g->longest[at - 1].gap.ns < ns)
 		at--;
 	if (at == SONDE_NR_GAPS)
 		return;
-	for (i = 1; i < SONDE_NR_IDLE_CAUSES; i++)
-		cause = by[i] > by[cause] ? (uint8_t)i : cause;
 	g->nr_longest += g->nr_longest < SONDE_NR_GAPS;
 	memmove(&g->longest[at + 1], &g->longest[at],
 		(g->nr_longest - at - 1) * sizeof(*g->longest));
-	g->longest[at] = (struct sonde_long_gap){{.cause = cause,
+	g->longest[at] = (struct sonde_long_gap){{.cause = main_cause(by),
 							 .begin_ns = ends->from_ns,
 							 .ns = ns,
 							 .since_ns = ends->from_ns - g->first_ns},
@@ -518,11 +525,31 @@ static void place_gap(
 	}
 }
 
+/* All of them as events. What each is due to is the difference of the sums. */
+static bool keep_gaps(const struct sonde_gaps *g, uint32_t scope, struct sonde_timeline *t)
+{
+	static const struct sonde_gap_sum nothing;
+	size_t i, k;
+
+	for (i = 0; i < g->sums.nr; i++) {
+		const struct sonde_gap_sum *sum = &g->sums.at[i], *last = i ? sum - 1 : &nothing;
+		uint64_t ns = sum->counted_ns - last->counted_ns, by[SONDE_NR_IDLE_CAUSES] = {[SONDE_IDLE_UNKNOWN] = ns};
+
+		for (k = 0; k < SONDE_IDLE_OTHER; k++) {
+			by[k] = sum->by[k] - last->by[k];
+			by[SONDE_IDLE_UNKNOWN] -= by[k];
+		}
+		if (ns && !sonde_vec_put(&t->gaps, (struct sonde_timeline_gap){sum->from_ns, ns, scope, main_cause(by)}))
+			return false;
+	}
+	return true;
+}
+
 bool sonde_gaps__scope(struct sonde_gaps *g, const struct sonde_timed_scope *timed, struct sonde_cells *c)
 {
 	size_t i;
 
-	if (!find_gaps(g, timed->launches, timed->nr_launches))
+	if (!find_gaps(g, timed->launches, timed->nr_launches) || (c->timeline && !keep_gaps(g, timed->scope, c->timeline)))
 		return false;
 	for (i = 0; i < g->nr_longest; i++) {
 		g->longest[i].gap.scope = timed->scope;

@@ -69,7 +69,7 @@ struct sonde_gaps {
 /* False: no memory; to be released in any case. Add all records to `hosts` before the first scope. */
 bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
-/* Finds the gaps of one scope from all its launches; the longest go to the cells. False: no memory. */
+/* Finds the gaps of one scope from all its launches; the longest go to the cells, all to their timeline. False: no memory. */
 bool sonde_gaps__scope(
 	struct sonde_gaps *g, const struct sonde_timed_scope *timed, struct sonde_cells *c);
 

@@ -311,6 +311,7 @@ static bool add_launches(struct sonde_folding *f, struct sonde_timeline *t)
 		t->launches.at[t->launches.nr++] = (struct sonde_timeline_launch){
 			.start_ns = rec->time.end_ns ? rec->time.start_ns : 0,
 			.end_ns = rec->time.end_ns,
+			.call_ns = rec->call_ns,
 			.thread = sonde_record_caller(f->r, rec)->thread,
 			.stream = q->stream,
 			.context = q->context,
@@ -346,8 +347,8 @@ static bool add_marks(struct sonde_folding *f, struct sonde_timeline *t)
 
 bool sonde_fold__timeline(struct sonde_folding *f, bool keeps_untimed)
 {
-	struct sonde_timeline *t = f->c->timeline = sonde_calloc(1, sizeof(*t));
-	bool ok = t && add_entries(f, t) && add_marks(f, t) && add_curves(f, t);
+	struct sonde_timeline *t = f->c->timeline;
+	bool ok = add_entries(f, t) && add_marks(f, t) && add_curves(f, t);
 
 	if (ok && (f->r->has_record_times || keeps_untimed))
 		ok = add_launches(f, t);
@@ -360,6 +361,7 @@ void sonde_timeline_free(struct sonde_timeline *t)
 		return;
 	sonde_vec_release(&t->launches);
 	sonde_vec_release(&t->entries);
+	sonde_vec_release(&t->gaps);
 	sonde_vec_release(&t->marks);
 	sonde_vec_release(&t->threads);
 	sonde_vec_release(&t->curves);

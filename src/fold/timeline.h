@@ -12,6 +12,7 @@
 
 struct sonde_timeline_launch {
 	uint64_t start_ns, end_ns; /* 0 when unknown */
+	uint64_t call_ns;	   /* when the host called for it, 0 when unknown */
 	uint64_t thread, stream;
 	uint32_t context, place, kernel;
 	uint32_t scope : 30, state : 2; /* enum sonde_launch_state; there may be millions of these */
@@ -23,6 +24,13 @@ struct sonde_timeline_entry {
 	uint32_t process, region;
 	uint32_t label; /* string number: as it was pushed, before report.labels */
 	uint8_t kind; /* enum sonde_range_kind */
+};
+
+/* A time in which nothing of a scope ran, whatever was selected. */
+struct sonde_timeline_gap {
+	uint64_t begin_ns, ns;
+	uint32_t scope;
+	uint8_t cause; /* enum sonde_idle_cause: what most of it is due to */
 };
 
 /* A moment the program marked. */
@@ -53,6 +61,7 @@ struct sonde_timeline_curve {
 struct sonde_timeline {
 	SONDE_VEC(struct sonde_timeline_launch) launches; /* by input, then in order of launch */
 	SONDE_VEC(struct sonde_timeline_entry) entries;	  /* those with times */
+	SONDE_VEC(struct sonde_timeline_gap) gaps; /* by scope, then in order of time */
 	SONDE_VEC(struct sonde_timeline_mark) marks;
 	SONDE_VEC(struct sonde_timeline_thread) threads;
 	SONDE_VEC(struct sonde_timeline_curve) curves;
