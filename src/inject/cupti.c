@@ -19,6 +19,7 @@
 #define NR_BUFFERS 64u
 #define LOOK_MS	   50u /* how long the runner waits for an answer at most */
 #define PENDING_MS 10u /* how long the program launches nothing before it counts as quiet */
+#define REST_NS	   3000000000u /* how long a sleeper waits for records, and for the collector to end */
 #define SOON_NS	   50000000u /* CUPTI is asked no more often than so, unless collect_ms is less */
 
 struct sonde_cupti sonde_cupti;
@@ -27,6 +28,7 @@ static uint8_t *buffers;
 static size_t buffer_bytes; /* of each */
 static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
 static _Atomic uint32_t ending;
+static _Atomic uint32_t collector_runs;
 
 /* --- finding libcupti.so ----------------------------------------------------------------------- */
 
@@ -182,21 +184,6 @@ void sonde_cupti__stamp(void)
 }
 
 /*
- * Whether the host's main thread has ended by itself. The process then ends with its last thread,
- * which must not be this one; what is left comes when buffers are full, and at exit.
- */
-static bool main_has_ended(void)
-{
-	char path[64], text[512], *p;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", sonde_inject.pid);
-	p = text + sonde_raw__slurp(path, text, sizeof(text));
-	while (p > text && *p != ')')
-		p--;
-	return p > text && p[1] && p[2] == 'Z';
-}
-
-/*
  * When CUPTI is asked for records: every collect_ms. A program that ends without its exit handlers takes with it what CUPTI
  * still has, so CUPTI is asked sooner where that disturbs hardly anybody: when launches have paused for a moment; and while
  * they go on, after an eighth of the time that they have gone on, so that most of a short program is written. Asking
@@ -274,7 +261,7 @@ static void *run_collector(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-collect");
 	when.regular_ns = when.asked_ns = when.quiet_ns = sonde_now_ns();
-	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !main_has_ended()) {
+	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !sonde_host__main_has_ended()) {
 		if (is_regular && sonde_presence__hold()) {
 			sonde_cupti__stamp();
 			sonde_presence__release();
@@ -293,6 +280,7 @@ static void *run_collector(void *arg)
 			sonde_rivals__look();
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 	}
+	atomic_store(&collector_runs, 0);
 	return NULL;
 }
 
@@ -437,34 +425,86 @@ void sonde_cupti__switch(bool is_on)
 		sonde_presence__go();
 }
 
-void sonde_cupti__start(void)
+/* Loads CUPTI and begins; false when there is none for us. */
+static bool begin_cupti(void)
 {
 	CUptiResult rc;
 
-	if (!sonde_inject.config.use_cupti) {
-		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
-		return;
-	}
 	if (!load_cupti(sonde_inject.config.cupti)) {
 		sonde_flusher__note("CUPTI not found: host times only, no kernels; "
 				    "pipeline.native.cupti can name one");
-		return;
+		return false;
 	}
 	buffer_bytes = (size_t)sonde_inject.config.levers.buffer_kb << 10;
-	buffers = sonde_ring__reserve(NR_BUFFERS * buffer_bytes);
+	buffers = buffers ? buffers : sonde_ring__reserve(NR_BUFFERS * buffer_bytes);
 	rc = buffers ? register_buffers() : CUPTI_ERROR_OUT_OF_MEMORY;
 	if (rc != CUPTI_SUCCESS) {
 		sonde_rivals__note_refusal(rc, "CUPTI does not start: host times only, no kernels");
-		return;
+		return false;
 	}
 	if (!sonde_launches__subscribe())
 		sonde_rivals__note_subscriber();
 	switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true, "CUPTI refused a kind of activity");
 	sonde_presence__begin();
+	return true;
+}
+
+void sonde_cupti__start(void)
+{
+	static bool has_begun;
+
+	if (!sonde_inject.config.use_cupti) {
+		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
+		return;
+	}
+	if (has_begun && sonde_presence__hold()) {
+		sonde_launches__choose_again();
+		sonde_presence__release();
+	}
+	if (has_begun)
+		sonde_devices__begin_again();
+	else if (!begin_cupti())
+		return;
 	atomic_store(&sonde_inject.traces_gpu, true);
 	sonde_window__settle();
-	if (atexit(collect_rest) || at_quick_exit(collect_rest))
+	if (!has_begun && (atexit(collect_rest) || at_quick_exit(collect_rest)))
 		sonde_flusher__note("no exit handler: the last GPU work may be missing");
-	if (!sonde_thread__start(run_collector))
-		sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
+	has_begun = true;
+}
+
+void sonde_cupti__collect(void)
+{
+	if (!atomic_load(&sonde_inject.traces_gpu))
+		return;
+	atomic_store(&collector_runs, 1);
+	if (sonde_thread__start(run_collector))
+		return;
+	atomic_store(&collector_runs, 0);
+	sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
+}
+
+bool sonde_cupti__is_ending(void)
+{
+	return atomic_load(&ending);
+}
+
+void sonde_cupti__rest(void)
+{
+	uint64_t until = sonde_now_ns() + REST_NS;
+
+	if (!atomic_load(&sonde_inject.traces_gpu))
+		return;
+	while (!sonde_presence__is_settled() && !atomic_load(&ending) && atomic_load(&collector_runs) &&
+		sonde_now_ns() < until)
+		sonde_futex__wait(&ending, 0, 5);
+	if (!atomic_load(&ending) && sonde_presence__hold()) {
+		sonde_cupti__stamp();
+		sonde_cupti.cuptiActivityFlushAll(0);
+		sonde_presence__release();
+	}
+	sonde_flusher__await_collectors();
+	atomic_store(&sonde_inject.traces_gpu, false);
+	atomic_store(&sonde_inject.on, false);
+	while (atomic_load(&collector_runs) && !atomic_load(&ending) && sonde_now_ns() < until + REST_NS)
+		sonde_futex__wait(&collector_runs, 1, 5);
 }

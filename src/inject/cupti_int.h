@@ -84,6 +84,9 @@ void sonde_presence__end_call(bool is_kernel);
 bool sonde_presence__is_kept(void);
 /* The collector lets CUPTI leave once it has nothing more; returns microseconds until it should ask again. */
 uint64_t sonde_presence__look(void);
+/* Nothing of a window that has closed is to come any more. */
+bool sonde_presence__is_settled(void);
+
 /* --- cupti.c ------------------------------------------------------------------------------------- */
 
 /* Starts CUPTI once more after it left; false when it refuses. */
@@ -98,6 +101,8 @@ void sonde_cupti__stamp(void);
 /* Asks to be called at every graph node, and once switched on at every launch and copy. False when
  * CUPTI refuses. */
 bool sonde_launches__subscribe(void);
+/* CUPTI is still there in another wake of a sleeper, which may want other calls. */
+void sonde_launches__choose_again(void);
 void sonde_launches__switch(bool is_on);
 /* A number that changes when there are launches. */
 uint64_t sonde_launches__sum(void);
@@ -106,6 +111,8 @@ uint64_t sonde_launches__sum(void);
 
 /* Writes what the driver says of new devices. CUPTI's own threads must not ask the driver: the collector does. */
 void sonde_devices__describe(void);
+/* Another capture of the process begins: devices that are known are to be written again. */
+void sonde_devices__begin_again(void);
 /* Writes one record as an event of this thread. */
 void sonde_cupti__record(struct thread *t, const CUpti_Activity *r);
 

@@ -368,20 +368,35 @@ void sonde_launches__switch(bool is_on)
 	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, false, is_on);
 }
 
+/* What is wanted depends on the configuration, of which a sleeper has another one in each wake. */
+static void choose_all(void)
+{
+	atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
+	choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
+	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.has_own_ids);
+}
+
+void sonde_launches__choose_again(void)
+{
+	if (!sonde_cupti.subscriber)
+		return;
+	choose_all();
+	switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, true, true);
+	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, true, true);
+}
+
 bool sonde_launches__subscribe(void)
 {
-	static bool is_chosen;
+	static uint32_t chosen; /* in which wake, plus one */
+	uint32_t wake = atomic_load(&sonde_inject.nr_wakes) + 1;
 
 	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, on_callback, NULL) != CUPTI_SUCCESS) {
 		sonde_cupti.subscriber = NULL;
 		return false;
 	}
-	if (!is_chosen) { /* the first time */
-		atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
-		choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
-		choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.has_own_ids);
-		is_chosen = true;
-	}
+	if (chosen != wake)
+		choose_all();
+	chosen = wake;
 	are_on = false;
 	switch_calls(CUPTI_CB_DOMAIN_DRIVER_API, true, true);
 	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, true, true);

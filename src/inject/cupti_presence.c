@@ -258,3 +258,8 @@ uint64_t sonde_presence__look(void)
 	sonde_presence__release();
 	return is_done ? UINT64_MAX : ROUND_NS / 1000;
 }
+
+bool sonde_presence__is_settled(void)
+{
+	return !atomic_load(&p.is_idle);
+}

@@ -191,7 +191,13 @@ static void write_overhead(struct thread *t, const overhead_record *o)
  * Compute gives these attributes, so that whatever reads them finds them.
  */
 
-static _Atomic uint64_t met, described; /* a bit for each device */
+static _Atomic uint64_t met, described; /* a bit for each device … */
+static _Atomic uint64_t unwritten; /* … and for those that an earlier capture of the process has */
+
+/* What CUPTI said of each; labels live as long as the process. */
+static struct {
+	struct sonde_event device, uuid;
+} known[MAX_DEVICES];
 
 static const struct {
 	CUdevice_attribute id;
@@ -212,19 +218,31 @@ static const struct {
 		SONDE_ATTR_SM_SHARED},
 };
 
-static void meet_device(uint32_t id)
+/* A text that is not in the table of labels is gone later: it is written as an empty one then. */
+static void meet_device(uint32_t id, const struct sonde_event *device, const struct sonde_event *uuid)
 {
-	if (id < MAX_DEVICES)
-		atomic_fetch_or(&met, 1ull << id);
+	if (id >= MAX_DEVICES || atomic_load(&met) >> id & 1)
+		return;
+	known[id].device = *device;
+	known[id].uuid = *uuid;
+	known[id].device.label.text = known[id].uuid.label.text = "";
+	known[id].device.label.nr_bytes = known[id].uuid.label.nr_bytes = 0;
+	atomic_fetch_or(&met, 1ull << id);
+}
+
+void sonde_devices__begin_again(void)
+{
+	atomic_store(&unwritten, atomic_load(&met));
+	atomic_store(&described, 0);
 }
 
 /* Written as nvidia-smi writes it. */
-static void write_uuid(struct thread *t, const device_record *d)
+static struct sonde_event write_uuid(struct thread *t, const device_record *d)
 {
 	static const char digits[] = "0123456789abcdef";
 	char text[4 + 36 + 1] = "GPU-", *p = text + 4;
 	const unsigned char *bytes = (const unsigned char *)d->uuid.bytes;
-	struct sonde_event e;
+	struct sonde_event e = {0};
 	struct label *l;
 	unsigned i;
 
@@ -239,13 +257,14 @@ static void write_uuid(struct thread *t, const device_record *d)
 	e.label = label_of(l, text, (size_t)(p - text));
 	e.field[0] = d->id;
 	sonde_ring__write(t, &e);
+	return e;
 }
 
 static void write_device(struct thread *t, const device_record *d)
 {
 	const char *text = d->name ? d->name : "";
 	size_t n = length_of(text);
-	struct sonde_event e;
+	struct sonde_event e = {0}, uuid;
 
 	e.type = SONDE_EVENT_DEVICE;
 	e.label = label_of(sonde_label__intern(SONDE_STRING_NAME, 0, text, n), text, n);
@@ -256,8 +275,10 @@ static void write_device(struct thread *t, const device_record *d)
 	e.field[SONDE_DEVICE_MEMORY_BYTES] = d->globalMemorySize;
 	e.field[SONDE_DEVICE_BANDWIDTH] = d->globalMemoryBandwidth * 1000; /* CUPTI says kB/s */
 	sonde_ring__write(t, &e);
-	write_uuid(t, d);
-	meet_device(d->id);
+	uuid = write_uuid(t, d);
+	if (d->id < MAX_DEVICES)
+		atomic_fetch_and(&unwritten, ~(1ull << d->id));
+	meet_device(d->id, &e, &uuid);
 }
 
 static void write_attribute(struct thread *t, uint32_t device, const char *name, int value)
@@ -274,10 +295,17 @@ static void write_attribute(struct thread *t, uint32_t device, const char *name,
 
 static void describe_device(struct thread *t, uint32_t device)
 {
+	struct sonde_event e;
 	size_t i;
 	int value;
 
-	for (i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
+	if (atomic_fetch_and(&unwritten, ~(1ull << device)) >> device & 1) {
+		e = known[device].device;
+		sonde_ring__write(t, &e);
+		e = known[device].uuid;
+		sonde_ring__write(t, &e);
+	}
+	for (i = 0; sonde_cupti.device_attribute && i < sizeof(attributes) / sizeof(*attributes); i++)
 		if (sonde_cupti.device_attribute(&value, attributes[i].id, (CUdevice)device) ==
 				CUDA_SUCCESS &&
 			value >= 0)
@@ -290,7 +318,7 @@ void sonde_devices__describe(void)
 	struct thread *t;
 	uint32_t i;
 
-	if (!which || !sonde_cupti.device_attribute)
+	if (!which)
 		return;
 	which &= ~atomic_fetch_or(&described, which);
 	t = hook_enter();

@@ -19,7 +19,8 @@
  * starts it; when that ends, the kernel gives it to the process that takes
  * orphans: the first process, or a nearer one that asked for them (a subreaper). Where that
  * is the host itself it would get a child that wait() does see: there
- * we start it as a child of the host's, which only __WALL finds.
+ * we start it as a child of the host's, which only __WALL finds. So we do in a sleeper, which lives on
+ * when the helper has ended: its own thread then asks for the helper's status, and nobody is left with a zombie.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
@@ -261,7 +262,7 @@ static int start_helper(void)
 {
 	int pid;
 
-	if (host_takes_orphans())
+	if (host_takes_orphans() || sonde_asleep__is_sleeper())
 		return clone_helper(STACK_BYTES);
 	pid = clone(run_starter, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
 	if (pid > 0)
@@ -290,12 +291,44 @@ bool sonde_helper__start(void (*what)(void))
 		sonde_inject.fault_errno = errno;
 	raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0);
 	errno = was;
+	if (started <= 0)
+		atomic_store(&sonde_inject.helper_runs, 0);
 	return started > 0;
 }
 
 bool sonde_helper__has_ended(void)
 {
 	return !IS_THREAD && !atomic_load(&sonde_inject.helper_runs);
+}
+
+bool sonde_helper__await_end(uint32_t ms)
+{
+	uint64_t until = sonde_now_ns() + (uint64_t)ms * 1000000;
+
+	if (IS_THREAD)
+		return atomic_load(&sonde_inject.done);
+	while (!sonde_helper__has_ended() && sonde_now_ns() < until)
+		sonde_futex__wait(&sonde_inject.helper_runs, 1, 1);
+	if (!sonde_helper__has_ended())
+		return false;
+	/* The kernel clears the word a moment before it can be waited for. */
+	while (started > 0 && raw_call(SYS_wait4, started, 0, __WALL | WNOHANG, 0, 0) == 0 && sonde_now_ns() < until)
+		sched_yield();
+	return true;
+}
+
+bool sonde_host__main_has_ended(void)
+{
+	char path[64], text[512], *p;
+	struct raw_text name = {path, 0, sizeof(path)};
+
+	sonde_raw__text(&name, "/proc/self/task/");
+	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
+	sonde_raw__text(&name, "/stat");
+	p = text + sonde_raw__slurp(path, text, sizeof(text));
+	while (p > text && *p != ')')
+		p--;
+	return p > text && p[1] && p[2] == 'Z';
 }
 
 bool sonde_thread__start(void *(*start)(void *))

@@ -1,5 +1,5 @@
 /*
- * The two exported functions, and the life of the library: the first call
+ * The exported functions, and the life of the library: the first call
  * starts it, a forked child resets it, the end of the process finishes it. The runner reads
  * what became of it in a page that both map (format/attach.h).
  */
@@ -21,6 +21,8 @@
 #endif
 
 #define EXPORT __attribute__((visibility("default")))
+
+#define REST_MS 2000u /* how long the process of the flusher may take to end */
 
 int InitializeInjection(void);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
@@ -64,11 +66,23 @@ static void find_runner(void)
 		memcpy(sonde_inject.runner, name, strlen(name) + 1);
 }
 
-/* Maps the page that says what became of us, and the one with the runner's orders; a private one where there is none. */
+static void unmap_page(struct sonde_attach *page)
+{
+	if (page && page != &nobody_reads)
+		munmap(page, SONDE_ATTACH_BYTES);
+}
+
+/*
+ * Maps the page that says what became of us, and the one with the runner's orders; a private one where there is none.
+ * Those of an earlier capture have been unused for a while.
+ */
 static void open_pages(const char *output)
 {
 	char own[sizeof(SONDE_ATTACH_OWN_NAME) + SONDE_RUNNER_LIMIT];
 
+	if (sonde_inject.attach != sonde_inject.orders)
+		unmap_page(sonde_inject.attach);
+	unmap_page(sonde_inject.orders);
 	find_runner();
 	sonde_inject.orders = sonde_inject.attach = map_page(output, SONDE_ATTACH_NAME);
 	if (!*sonde_inject.runner)
@@ -172,27 +186,17 @@ static bool is_chosen(const struct inject *g)
 	return false;
 }
 
-static void on_fork(void)
+/* Nothing has happened yet in this capture of the process. */
+static void clear_counts(struct inject *g)
 {
-	struct inject *g = &sonde_inject;
 	uint32_t i;
 
-	if (atomic_load(&life) != RUNNING || !atomic_load(&g->on))
-		return;
-	g->pid = getpid();
-	g->ppid = getppid();
-	sonde_ring__own();
-	/* A signal handler forked in the middle of a hook: that ends well, but is the last one. */
-	if (sonde_self && sonde_self->busy) {
-		atomic_store(&g->on, false);
-		return;
-	}
 	atomic_store(&g->flusher_runs, 0);
 	atomic_store(&g->wake, 0);
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
-	/* nr_streams goes on: it is part of the ids of ranges the parent started. */
-	atomic_store(&g->nr_collecting, 0); /* those threads are the parent's */
+	/* nr_streams goes on: it is part of the ids of ranges that were started before. */
+	atomic_store(&g->nr_collecting, 0); /* those threads are the parent's, or have ended */
 	atomic_store(&g->nr_lost, 0);
 	atomic_store(&g->nr_nested, 0);
 	atomic_store(&g->nr_inline, 0);
@@ -204,6 +208,23 @@ static void on_fork(void)
 	atomic_store(&g->losses, 0);
 	for (i = 0; i < MAX_NOTES; i++)
 		atomic_store(&g->notes[i], NULL);
+}
+
+static void on_fork(void)
+{
+	struct inject *g = &sonde_inject;
+
+	if (atomic_load(&life) != RUNNING || !atomic_load(&g->on))
+		return;
+	g->pid = getpid();
+	g->ppid = getppid();
+	sonde_ring__own();
+	/* A signal handler forked in the middle of a hook: that ends well, but is the last one. */
+	if (sonde_self && sonde_self->busy) {
+		atomic_store(&g->on, false);
+		return;
+	}
+	clear_counts(g);
 	if (g->traces_gpu)
 		sonde_flusher__note("forked after CUDA began: no kernels of this process");
 	g->traces_gpu = false;
@@ -222,38 +243,111 @@ __attribute__((destructor)) static void finish(void)
 		sonde_flusher__finish();
 }
 
-static bool start_library(void)
+/* The configuration is read; nothing has been reserved yet, or all of it in an earlier capture. */
+static bool reserve(struct inject *g)
 {
-	struct inject *g = &sonde_inject;
+	static bool is_done;
 
-	if (!sonde_setup__read(&g->config))
-		return false;
 	g->has_patterns = g->config.include.nr || g->config.exclude.nr;
 	g->gated = g->has_patterns || g->config.has_windows;
 	g->pid = getpid();
 	g->ppid = getppid();
-	find_rank(g);
-	if (!is_chosen(g))
-		return false;
 	open_pages(g->config.output);
 	if (!sonde_helper__is_possible()) {
 		atomic_fetch_add(&g->attach->nr_attached, 1);
 		sonde_attach__fault(SONDE_FAULT_SHARING, 0);
 		return false;
 	}
+	if (is_done)
+		return true;
 	clock_init(g);
-	if (!sonde_label__init(&g->labels) || !sonde_ring__init()) {
+	is_done = (g->labels.text || sonde_label__init(&g->labels)) && sonde_ring__init();
+	if (!is_done) {
 		atomic_fetch_add(&g->attach->nr_attached, 1);
 		sonde_attach__fault(SONDE_FAULT_MEMORY, ENOMEM);
+	}
+	return is_done;
+}
+
+static bool start_library(void)
+{
+	struct inject *g = &sonde_inject;
+
+	find_rank(g);
+	if (!sonde_setup__read(&g->config, secure_getenv("SONDE_INJECT_CONFIG"), false))
+		return sonde_asleep__begin() && !at_quick_exit(finish);
+	if (!is_chosen(g) || pthread_atfork(NULL, NULL, on_fork) || at_quick_exit(finish))
+		return false;
+	if (!reserve(g)) {
 		sonde_ring__release();
 		return false;
 	}
-	if (pthread_atfork(NULL, NULL, on_fork) || at_quick_exit(finish))
-		return false;
 	sonde_ring__own();
 	sonde_window__init();
 	atomic_store(&g->on, true);
 	return sonde_flusher__start();
+}
+
+/* --- one wake of a sleeper ---------------------------------------------------------------------- */
+
+/*
+ * Where CUPTI stays in a sleeper, its callbacks read the configuration meanwhile: what is as it was is not written,
+ * and that is all but the names of files.
+ */
+static void take_changes(void *to, const void *from, size_t nr_bytes)
+{
+	unsigned char *old = to;
+	const unsigned char *new = from;
+	size_t i;
+
+	for (i = 0; i < nr_bytes; i++)
+		if (old[i] != new[i])
+			old[i] = new[i];
+}
+
+int sonde_inject__wake(const char *path)
+{
+	static __typeof__(sonde_inject.config) config; /* too large for a stack; one thread wakes at a time */
+	struct inject *g = &sonde_inject;
+
+	errno = 0;
+	memset(&config, 0, sizeof(config));
+	if (!sonde_setup__read(&config, path, true))
+		return errno ? errno : EINVAL;
+	config.has_windows = true; /* what was open before is not known, as with any window */
+	take_changes(&g->config, &config, sizeof(config));
+	clear_counts(g);
+	if (!reserve(g))
+		return 0;
+	sonde_ring__discard();
+	sonde_label__regate();
+	sonde_gate__clear();
+	sonde_budget__forked();
+	sonde_window__reset();
+	g->first_stream = atomic_load(&g->nr_streams);
+	atomic_fetch_add(&g->nr_wakes, 1);
+	sonde_flusher__note("woken by `sonde attach`: ranges that were open then are not known, so what is in them "
+			    "has its place without them");
+	atomic_store(&g->on, true);
+	if (!sonde_flusher__start()) {
+		atomic_store(&g->on, false);
+		atomic_store(&g->flusher_runs, 0);
+	}
+	return 0;
+}
+
+bool sonde_inject__rest(void)
+{
+	if (!atomic_load(&sonde_inject.flusher_runs))
+		return true;
+	sonde_window__set(false);
+	sonde_cupti__rest();
+	atomic_store(&sonde_inject.on, false);
+	sonde_flusher__finish();
+	if (!sonde_helper__await_end(REST_MS))
+		return false;
+	sonde_ring__give_back();
+	return true;
 }
 
 /* Starts the library once; true when it runs. */
@@ -283,13 +377,17 @@ static bool alive(void)
 /* NVTX calls this once for each of its instances, at that instance's first use. */
 EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
-	return alive() && sonde_nvtx__attach(get_table);
+	return alive() && (sonde_asleep__is_sleeper() ? sonde_asleep__attach(get_table) : sonde_nvtx__attach(get_table));
 }
 
 /* The CUDA driver calls this when it is initialised. */
 EXPORT int InitializeInjection(void)
 {
-	if (alive())
+	if (alive() && sonde_asleep__is_sleeper()) {
+		sonde_asleep__meet_cuda();
+	} else if (alive()) {
 		sonde_cupti__start();
+		sonde_cupti__collect();
+	}
 	return 1;
 }

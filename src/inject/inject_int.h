@@ -1,7 +1,8 @@
 /*
  * Inside the injected library: the one state it has in a process, and what its files say to each other.
  *
- *   inject.c    the two exported functions; starts, forks and ends; the page that the runner reads
+ *   inject.c    the exported functions; starts, forks and ends; the page that the runner reads
+ *   asleep.c    without a runner: nothing, until `sonde attach` wakes it; asleep_hooks.c: the hooks meanwhile
  *   setup.c     reads the configuration
  *   nvtx.c      the hooks of NVTX: ranges, marks, names           (nvtx_int.h)
  *   cupti*.c    what CUPTI says of the GPU                        (cupti_int.h)
@@ -108,8 +109,8 @@ struct config {
 	} levers;
 };
 
-/* Reads the file $SONDE_INJECT_CONFIG names. False = there is no usable one. */
-bool sonde_setup__read(struct config *c);
+/* Reads the file at `path`, which may be NULL; with `is_own` it must be our user's, or root's. False = there is no usable one. */
+bool sonde_setup__read(struct config *c, const char *path, bool is_own);
 
 /* --- labels and the gate (label.c) ------------------------------------------------------------- */
 
@@ -156,6 +157,8 @@ unsigned sonde_label__gate(unsigned domain, const char *text);
 struct label *sonde_label__at(const struct labels *l, uint32_t offset8);
 /* The label behind a handle that we gave to the program; NULL when the handle is not ours. */
 struct label *sonde_label__of_handle(const void *handle);
+/* Asks the gate's patterns again about all labels: there are others now. */
+void sonde_label__regate(void);
 /* The number of the domain of that name, new or known. */
 unsigned sonde_label__domain(const char *name, size_t n);
 
@@ -171,6 +174,8 @@ const struct label *sonde_gate__held(uint32_t i, uint32_t epoch, uint64_t *id);
 #define MAX_HOLDERS 4096u
 /* Forgets it. False when it was ended before. */
 bool sonde_gate__let_go(uint64_t id, unsigned gate);
+/* Forgets all of them. */
+void sonde_gate__clear(void);
 
 /* --- threads and chunks (ring.c) --------------------------------------------------------------- */
 
@@ -220,6 +225,7 @@ struct thread { /* what every hook needs comes first: two cache lines */
 	uint32_t nr_open, nr_too_deep;
 	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
 	uint32_t epoch;		      /* of windows, when it last wrote a range or launch */
+	uint32_t wake;		      /* which one it last wrote in */
 	volatile bool busy;	      /* inside a hook */
 	bool is_left_out;     /* it is in an entry that was not asked for (windows.c) */
 	_Atomic uint64_t nr_owed;     /* launches for which CUPTI owes a record */
@@ -272,6 +278,11 @@ bool sonde_ring__init(void);
 void sonde_ring__forked(void);
 /* Makes a slot for the calling thread at its first hook. NULL when there are too many threads. */
 struct thread *sonde_ring__enroll(void);
+/* The library has slept since this thread's last hook: which ranges are open is not known. */
+void sonde_ring__renew(struct thread *t);
+/* Before a wake: nothing of an earlier one is written any more. After it: the memory of all events is given back. */
+void sonde_ring__discard(void);
+void sonde_ring__give_back(void);
 /*
  * Takes a chunk for the next event of `t`, whose chunk is full or missing. Returns where to write;
  * NULL when no chunk is free: the event is lost, and counted here.
@@ -312,7 +323,8 @@ struct windows {
 	_Atomic uint32_t nr_holding; /* ranges that hold a window open */
 	_Atomic uint32_t nr_marks, nr_written;
 	struct sonde_window_mark marks[NR_WINDOW_MARKS]; /* the baton's holder writes them */
-	uint64_t start_ns; /* when the library started */
+	_Atomic bool has_begun; /* before that nothing opens or closes */
+	uint64_t start_ns; /* when that was */
 	/* The flusher writes these; once there is CUPTI, the collector does: */
 	_Atomic uint32_t order;	   /* the last order from the runner that we obeyed */
 	_Atomic bool clock_wanted; /* what the clock wanted when last asked */
@@ -321,7 +333,12 @@ struct windows {
 	_Atomic uint32_t is_allowed; /* by the budget */
 };
 
+/* Begins; opens the window if it is to be open from the beginning. */
 void sonde_window__init(void);
+/* Before a wake: closed, and nothing is known. */
+void sonde_window__reset(void);
+/* Whether the window was open as often as it ever will be. */
+bool sonde_window__is_over(void);
 /* Resets a forked child: nobody holds the baton, the parent's marks are not written. */
 void sonde_window__forked(void);
 /* Opens or closes the window. If another thread is changing it already, that thread does this too. */
@@ -394,6 +411,13 @@ bool sonde_helper__start(void (*what)(void));
 bool sonde_helper__is_alone(void);
 /* In the host: whether that process has ended. */
 bool sonde_helper__has_ended(void);
+/* In a sleeper: waits for its end, and takes its status from the kernel. False when it goes on. */
+bool sonde_helper__await_end(uint32_t ms);
+/*
+ * Whether the host's main thread has ended by itself. The process then ends with its last thread,
+ * which must not be one of ours.
+ */
+bool sonde_host__main_has_ended(void);
 /* Runs `start` in a thread of ours that no signal disturbs. */
 bool sonde_thread__start(void *(*start)(void *));
 /* Sleeps until `word` is no longer `value`, woken or timed out. */
@@ -422,10 +446,34 @@ void sonde_outfile__drain(void);
 /* Switches the library off and says why. */
 void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 
+/* --- one wake of a sleeper (inject.c) ---------------------------------------------------------- */
+
+/* Begins a capture as the file at `path` says. An errno when it cannot be; 0 with `on` false: the page says why. */
+int sonde_inject__wake(const char *path);
+/* Ends it. False when a part of it goes on: then there cannot be another. */
+bool sonde_inject__rest(void);
+
+/* --- asleep (asleep.c, asleep_hooks.c) --------------------------------------------------------- */
+
+/* Begins to sleep, if the environment asks for that. */
+bool sonde_asleep__begin(void);
+/* Whether this process sleeps, or slept before it was woken. */
+bool sonde_asleep__is_sleeper(void);
+/* The process has initialised CUDA. */
+void sonde_asleep__meet_cuda(void);
+/* Somebody called: wakes up in a thread of its own. True when it is awake already. */
+bool sonde_asleep__stir(void);
+
 /* --- CUPTI (cupti.c) --------------------------------------------------------------------------- */
 
-/* Finds and starts it. Leaves a note when there is none; never fails the capture. */
+/* Finds and starts it, once; later wakes go on with it. Leaves a note when there is none; never fails the capture. */
 void sonde_cupti__start(void);
+/* Starts the collector. */
+void sonde_cupti__collect(void);
+/* Before a sleeper sleeps again: waits, not for long, until records of the window are there and nobody collects. */
+void sonde_cupti__rest(void);
+/* The process exits: CUPTI may be gone. */
+bool sonde_cupti__is_ending(void);
 /* Switches calls at launches and records of GPU work. Only the holder of the windows' baton may. */
 void sonde_cupti__switch(bool is_on);
 /* Ends records that went on after they were no longer wanted. */
@@ -439,6 +487,8 @@ enum { RECORDS_OFF, RECORDS_BEGIN, RECORDS_ON, RECORDS_END };
 
 struct inject {
 	_Atomic bool on;
+	_Atomic uint32_t nr_wakes; /* which capture of the process this is; 0 = the one it was started with */
+	uint32_t first_stream;	   /* of this capture */
 	_Atomic bool gated;	   /* hooks must look closer: there are patterns, or windows */
 	_Atomic unsigned allocator_domain; /* marks there are readings of PyTorch's allocator; 0 = nobody makes any */
 	bool has_patterns;
@@ -548,7 +598,7 @@ static inline struct thread *hook_enter(void)
 {
 	struct thread *t = sonde_self;
 
-	if (unlikely(!atomic_load_explicit(&sonde_inject.on, memory_order_relaxed)))
+	if (unlikely(!atomic_load_explicit(&sonde_inject.on, memory_order_acquire)))
 		return NULL;
 	if (unlikely(!t)) {
 		t = sonde_ring__enroll();
@@ -560,6 +610,8 @@ static inline struct thread *hook_enter(void)
 	t->busy = true;
 	t->frame = __builtin_frame_address(0);
 	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(t->wake != atomic_load_explicit(&sonde_inject.nr_wakes, memory_order_relaxed)))
+		sonde_ring__renew(t);
 	return t;
 }
 

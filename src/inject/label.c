@@ -155,6 +155,20 @@ static uint32_t add_label(struct labels *l, const struct label *key, const char 
 	return at / 8;
 }
 
+void sonde_label__regate(void)
+{
+	struct labels *l = &sonde_inject.labels;
+	uint32_t id, at, nr = atomic_load(&l->nr_ids);
+	struct label *e;
+
+	for (id = 1; id < nr && id < MAX_LABELS; id++) {
+		at = atomic_load_explicit(&l->by_id[id], memory_order_acquire);
+		e = at > LABEL_ABANDONED ? sonde_label__at(l, at) : NULL;
+		if (e && e->kind == SONDE_STRING_LABEL)
+			e->gate = (uint8_t)sonde_label__gate(e->domain, e->text);
+	}
+}
+
 static void publish(struct labels *l, uint32_t mine, uint32_t as)
 {
 	if (mine)
@@ -288,6 +302,16 @@ bool sonde_gate__let_go(uint64_t id, unsigned gate)
 	atomic_fetch_sub(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
 	atomic_fetch_sub(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
 	return true;
+}
+
+void sonde_gate__clear(void)
+{
+	size_t i;
+
+	for (i = 0; i < MAX_HOLDERS; i++)
+		atomic_store_explicit(&holders[i].id, 0, memory_order_relaxed);
+	atomic_store(&sonde_inject.nr_included, 0);
+	atomic_store(&sonde_inject.nr_excluded, 0);
 }
 
 bool sonde_gate__is_open(const struct thread *t, unsigned gate)

@@ -11,7 +11,7 @@
 #include "inject/nvtx_int.h"
 
 /* A start's id as the program holds it: our flags, the stream + 1, the number within it. */
-#define ID_SKIPPED    (1ull << 63) /* the gate left it out */
+#define ID_SKIPPED    SONDE_NVTX_SKIPPED /* the gate left it out */
 #define ID_INCLUDED   (1ull << 62) /* it holds the gate open */
 #define ID_EXCLUDED   (1ull << 61) /* it holds the gate shut */
 #define ID_WINDOW     (1ull << 60) /* it is of those that open windows … */
@@ -427,6 +427,8 @@ static void stop_range(uint64_t id)
 
 	if (!gate && id & ID_SKIPPED)
 		return;
+	if (unlikely(ID_STREAM(id) && ID_STREAM(id) <= sonde_inject.first_stream))
+		return; /* it began before the library slept */
 	t = hook_enter();
 	/* In this order: a window that has just opened begins inside this range, and may write that here. */
 	is_open = t && !(id & ID_SKIPPED) && (!is_gated() || sonde_window__is_open(t));
@@ -596,20 +598,23 @@ static nvtxDomainHandle_t domain_handle(const struct message *m)
 	return (nvtxDomainHandle_t)(void *)&sonde_inject.labels.domains[n];
 }
 
+/* These need no thread, and a sleeper has none: handles must be good when it is awake. */
+
 static nvtxDomainHandle_t NVTX_API domain_create_a(const char *text)
 {
-	nvtxDomainHandle_t d;
-	WITH_MESSAGE(
-		NULL, take_narrow(&m, SONDE_STRING_DOMAIN, text), d = domain_handle(&m));
-	return d;
+	struct message m = {0};
+
+	take_narrow(&m, SONDE_STRING_DOMAIN, text);
+	return domain_handle(&m);
 }
 
 static nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t *text)
 {
-	nvtxDomainHandle_t d;
-	WITH_MESSAGE(NULL, take_wide(&m, SONDE_STRING_DOMAIN, text, buf),
-		d = domain_handle(&m));
-	return d;
+	struct message m = {0};
+	char buf[WIDE_LIMIT];
+
+	take_wide(&m, SONDE_STRING_DOMAIN, text, buf);
+	return domain_handle(&m);
 }
 
 static void NVTX_API domain_destroy(nvtxDomainHandle_t d)
@@ -627,27 +632,24 @@ static nvtxStringHandle_t string_handle(const struct message *m)
 
 static nvtxStringHandle_t NVTX_API domain_register_a(nvtxDomainHandle_t d, const char *text)
 {
-	nvtxStringHandle_t h;
-	WITH_MESSAGE(NULL,
-		(m.domain = domain_of(d),
-			take_narrow(&m, SONDE_STRING_LABEL | LABEL_KEPT, text)),
-		h = string_handle(&m));
-	return h;
+	struct message m = {.domain = domain_of(d)};
+
+	take_narrow(&m, SONDE_STRING_LABEL | LABEL_KEPT, text);
+	return string_handle(&m);
 }
 
 static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t d, const wchar_t *text)
 {
-	nvtxStringHandle_t h;
-	WITH_MESSAGE(NULL,
-		(m.domain = domain_of(d),
-			take_wide(&m, SONDE_STRING_LABEL | LABEL_KEPT, text, buf)),
-		h = string_handle(&m));
-	return h;
+	struct message m = {.domain = domain_of(d)};
+	char buf[WIDE_LIMIT];
+
+	take_wide(&m, SONDE_STRING_LABEL | LABEL_KEPT, text, buf);
+	return string_handle(&m);
 }
 
 /* --- attaching ------------------------------------------------------------------------------- */
 
-static const NvtxFunctionPointer core[NVTX_CBID_CORE_SIZE] = {
+const NvtxFunctionPointer sonde_nvtx_core[NVTX_CBID_CORE_SIZE] = {
 	HOOK(NVTX_CBID_CORE_MarkEx, mark_ex),
 	HOOK(NVTX_CBID_CORE_MarkA, mark_a),
 	HOOK(NVTX_CBID_CORE_MarkW, mark_w),
@@ -663,7 +665,7 @@ static const NvtxFunctionPointer core[NVTX_CBID_CORE_SIZE] = {
 	HOOK(NVTX_CBID_CORE_NameOsThreadW, name_os_thread_w),
 };
 
-static const NvtxFunctionPointer core2[NVTX_CBID_CORE2_SIZE] = {
+const NvtxFunctionPointer sonde_nvtx_core2[NVTX_CBID_CORE2_SIZE] = {
 	HOOK(NVTX_CBID_CORE2_DomainMarkEx, domain_mark_ex),
 	HOOK(NVTX_CBID_CORE2_DomainRangeStartEx, domain_range_start_ex),
 	HOOK(NVTX_CBID_CORE2_DomainRangeEnd, domain_range_end),
@@ -677,8 +679,8 @@ static const NvtxFunctionPointer core2[NVTX_CBID_CORE2_SIZE] = {
 };
 
 static const struct sonde_nvtx_module modules[] = {
-	{NVTX_CB_MODULE_CORE, core, NVTX_CBID_CORE_SIZE},
-	{NVTX_CB_MODULE_CORE2, core2, NVTX_CBID_CORE2_SIZE},
+	{NVTX_CB_MODULE_CORE, sonde_nvtx_core, NVTX_CBID_CORE_SIZE},
+	{NVTX_CB_MODULE_CORE2, sonde_nvtx_core2, NVTX_CBID_CORE2_SIZE},
 };
 
 bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table)

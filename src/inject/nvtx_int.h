@@ -43,7 +43,12 @@ static inline bool sonde_nvtx__fill(
 	return true;
 }
 
-/* Puts all our hooks in place (nvtx.c). */
+/* Puts all our hooks in place (nvtx.c), or those of a sleeper, which lead to them when it is awake (asleep_hooks.c). */
 bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table);
+bool sonde_asleep__attach(NvtxGetExportTableFunc_t get_table);
+
+/* All our hooks, by callback id. */
+extern const NvtxFunctionPointer sonde_nvtx_core[NVTX_CBID_CORE_SIZE], sonde_nvtx_core2[NVTX_CBID_CORE2_SIZE];
+#define SONDE_NVTX_SKIPPED (1ull << 63) /* the id of a start/end range that is not recorded */
 
 #endif

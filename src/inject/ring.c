@@ -235,6 +235,30 @@ void sonde_ring__forked(void)
 	t->seq = 0;
 }
 
+/* The thread writes to a new stream, and no range of it is open. */
+static void begin_stream(struct thread *t)
+{
+	if (t->nr_too_deep)
+		memset(t->too_deep, 0, sizeof(t->too_deep));
+	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
+	t->nr_window = t->is_left_out = 0;
+	t->seq = 0;
+	t->wake = atomic_load_explicit(&sonde_inject.nr_wakes, memory_order_relaxed);
+	atomic_store_explicit(&t->launched, 0, memory_order_relaxed);
+	t->epoch = atomic_load(&sonde_inject.windows.epoch);
+	memset(t->recent, 0, sizeof(t->recent));
+	t->base.ticks = 0;
+	t->stream = atomic_fetch_add_explicit(&sonde_inject.nr_streams, 1, memory_order_relaxed);
+}
+
+void sonde_ring__renew(struct thread *t)
+{
+	begin_stream(t);
+	atomic_store(&t->nr_lost, 0);
+	atomic_store(&t->nr_owed, 0);
+	sonde_ring__hand_over(t);
+}
+
 struct thread *sonde_ring__enroll(void)
 {
 	uint32_t n = thread_take();
@@ -246,17 +270,8 @@ struct thread *sonde_ring__enroll(void)
 	}
 	t = &sonde_inject.threads[n];
 	t->busy = true; /* before anything that might call back into the host */
-	if (t->nr_too_deep)
-		memset(t->too_deep, 0, sizeof(t->too_deep));
-	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
-	t->nr_window = t->is_left_out = 0;
-	t->seq = 0;
-	atomic_store_explicit(&t->launched, 0, memory_order_relaxed);
-	t->epoch = atomic_load(&sonde_inject.windows.epoch);
-	memset(t->recent, 0, sizeof(t->recent));
-	t->base.ticks = 0;
+	begin_stream(t);
 	t->tid = (uint64_t)syscall(SYS_gettid);
-	t->stream = atomic_fetch_add_explicit(&sonde_inject.nr_streams, 1, memory_order_relaxed);
 	t->chunk = NULL;
 	sonde_ring__hand_over(t);
 	atomic_store(&t->is_live, true);
@@ -265,6 +280,24 @@ struct thread *sonde_ring__enroll(void)
 		pthread_setspecific(at_thread_end, t);
 	t->busy = false;
 	return t;
+}
+
+/* A thread hands its chunk over when it writes again; until then what is in it counts as written. */
+void sonde_ring__discard(void)
+{
+	struct inject *g = &sonde_inject;
+	uint32_t i;
+
+	for (i = 0; i < g->nr_chunks; i++)
+		if (atomic_load_explicit(&g->chunks[i].state, memory_order_acquire) != CHUNK_FREE)
+			g->chunks[i].flushed = atomic_load_explicit(&g->chunks[i].committed, memory_order_acquire);
+}
+
+void sonde_ring__give_back(void)
+{
+	struct inject *g = &sonde_inject;
+
+	madvise(g->data, (size_t)g->nr_chunks * CHUNK_BYTES, MADV_DONTNEED);
 }
 
 static bool is_in_handler_stack(void)

@@ -1,6 +1,6 @@
 /*
  * The configuration: one file of `key=value` lines, composed by whoever starts
- * the program, named by $SONDE_INJECT_CONFIG. Unknown keys are skipped, so that
+ * the program, named by $SONDE_INJECT_CONFIG, or by whoever wakes it (format/asleep.h). Unknown keys are skipped, so that
  * an older library serves a newer sonde.
  *
  *     output=/abs/dir        where the capture files go; the only one that must be there
@@ -28,9 +28,11 @@
  */
 #include "inject/inject_int.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MIN_BUFFER ((uint64_t)16 * CHUNK_BYTES)
@@ -138,14 +140,28 @@ static void set_key(struct config *c, const char *key, char *value)
 		pattern_add(&c->exclude, value);
 }
 
-static bool slurp(const char *path, char *to, size_t cap)
+/* Whether the file is one that our user, or root, has written. */
+static bool is_trusted(int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool slurp(const char *path, char *to, size_t cap, bool is_own)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_own ? O_NOFOLLOW : 0));
 	size_t n = 0;
 	ssize_t got = 0;
 
 	if (fd < 0)
 		return false;
+	if (is_own && !is_trusted(fd)) {
+		close(fd);
+		errno = EPERM;
+		return false;
+	}
 	while (n < cap - 1 && (got = read(fd, to + n, cap - 1 - n)) > 0)
 		n += (size_t)got;
 	close(fd);
@@ -153,9 +169,8 @@ static bool slurp(const char *path, char *to, size_t cap)
 	return got == 0;
 }
 
-bool sonde_setup__read(struct config *c)
+bool sonde_setup__read(struct config *c, const char *path, bool is_own)
 {
-	const char *path = secure_getenv("SONDE_INJECT_CONFIG");
 	char *line, *end, *value;
 
 	c->buffer_bytes = 64u << 20;
@@ -167,7 +182,7 @@ bool sonde_setup__read(struct config *c)
 	c->levers.call_ns = 700; /* measured on an H200 between operators of PyTorch … */
 	c->levers.record_ns = 2600; /* … see docs/performance.md */
 	c->window.end = UINT64_MAX;
-	if (!path || !slurp(path, c->text, sizeof(c->text)))
+	if (!path || !slurp(path, c->text, sizeof(c->text), is_own))
 		return false;
 	for (line = c->text; *line; line = end) {
 		end = line + strcspn(line, "\n");

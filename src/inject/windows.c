@@ -183,11 +183,12 @@ static void follow_order(void)
 
 uint64_t sonde_window__look(bool may_call)
 {
-	uint64_t now_us = since_start_us(), next_us = UINT64_MAX;
+	uint64_t now_us, next_us = UINT64_MAX;
 	bool wants;
 
-	if (!may_call && atomic_load(&sonde_inject.traces_gpu))
+	if (!atomic_load(&w->has_begun) || (!may_call && atomic_load(&sonde_inject.traces_gpu)))
 		return UINT64_MAX; /* the collector looks */
+	now_us = since_start_us();
 	if (sonde_inject.config.window.kind == WINDOW_TIME) {
 		wants = clock_wants(now_us, &next_us);
 		if (atomic_exchange(&w->clock_wanted, wants) != wants)
@@ -323,7 +324,32 @@ void sonde_window__init(void)
 			(w->order & 3) == SONDE_ORDER_START);
 	if (!sonde_inject.config.has_windows)
 		atomic_store(&w->epoch, 1);
-	settle_windows(false, false);
+	atomic_store(&w->has_begun, true);
+	settle_windows(true, false); /* of a sleeper CUPTI is there */
+}
+
+void sonde_window__reset(void)
+{
+	atomic_store(&w->has_begun, false);
+	atomic_store(&w->epoch, (atomic_load(&w->epoch) + 1) & ~1u);
+	atomic_store(&w->want, 0);
+	atomic_store(&w->baton, 0);
+	atomic_store(&w->nr_entries, 0);
+	atomic_store(&w->nr_ended, 0);
+	atomic_store(&w->nr_holding, 0);
+	atomic_store(&w->nr_marks, 0);
+	atomic_store(&w->nr_written, 0);
+	atomic_store(&w->clock_wanted, false);
+}
+
+bool sonde_window__is_over(void)
+{
+	const struct window_config *c = &sonde_inject.config.window;
+
+	if (c->kind == WINDOW_ENTRIES)
+		return atomic_load(&w->nr_ended) >= c->end - c->first;
+	return c->kind == WINDOW_TIME && c->for_us && !c->every_us && since_start_us() > c->after_us + c->for_us &&
+	       !(atomic_load(&w->epoch) & 1);
 }
 
 /* An open window goes on in the child, in a file of its own. */
