@@ -15,11 +15,13 @@ of the least stretches, and that of all stretches together (median over sets), w
   plain   nothing attached            empty    a library with empty NVTX hooks
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
   native  all of our library          proton   Triton's profiler
+  asleep  all of it asleep (`sonde env`); attached:N the same after N attaches of one second (`sonde attach`) before the rounds
   cupti:PART[+PART...]   parts of CUPTI alone, by the words of bench/lib/cupti_parts.c
   native:LINE[+LINE...]  all of our library, with these lines of its settings besides
   counters+VARIANT       the same while hardware counters are sampled beside it: the sampler of a `sonde run counters=basic`
                          is stopped (SIGSTOP) but for the stretches of this variant, and then has all the samples since to decode
 
+Asleep, and after ten attaches:  --only empty,asleep,attached:10
 A budget of 2 %, and with counters:  --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000
 """
 import argparse
@@ -255,10 +257,25 @@ def stretch_of(worker, sampler):
     return took
 
 
-def measure_set(variants, loop, steps, warm, rounds, make_sampler):
+def attach_to(worker, build, out, times):
+    """Attaches of one second each, while the loop goes on. The last one's report is kept."""
+    for number in range(times):
+        run = os.path.join(out, f"attached-{worker.pid}-{number}")
+        attach = subprocess.Popen([os.path.join(build, "sonde"), "attach", str(worker.pid), "--for", "1s", "-q", "-o", run], stdout=subprocess.DEVNULL)
+        while attach.poll() is None:
+            worker.stretch()
+        if attach.returncode:
+            raise SystemExit(f"attach {number + 1} ended with {attach.returncode}")
+    worker.stretch()  # CUPTI leaves with a call of the program
+
+
+def measure_set(variants, loop, steps, warm, rounds, make_sampler, attach):
     """The stretches of each variant, round by round."""
     started = {name: Worker(env, loop, steps, warm, name == "proton") for name, env in variants.items()}
     workers = {name: worker for name, worker in started.items() if worker.ready()}
+    for name, worker in workers.items():
+        if name.startswith("attached:"):
+            attach(worker, int(name.removeprefix("attached:")))
     sampler = make_sampler() if any(name.startswith(COUNTERS) for name in workers) else None
     order = list(workers)
     took = {name: [] for name in workers}
@@ -312,6 +329,7 @@ def environments(build, names, out):
         "kernels": parts,
         "native": {**ranges, "CUDA_INJECTION64_PATH": library},
         "proton": {},
+        "asleep": {"SONDE_ASLEEP": "1", "NVTX_INJECTION64_PATH": library, "CUDA_INJECTION64_PATH": library},
     }
     variants = {}
     for variant in names:
@@ -322,6 +340,8 @@ def environments(build, names, out):
             with open(conf, "w", encoding="utf-8") as f:
                 f.write(f"output={captures}\n" + name.removeprefix("native:").replace("+", "\n") + "\n")
             variants[variant] = {**known["native"], "SONDE_INJECT_CONFIG": conf}
+        elif name.startswith("attached:"):
+            variants[variant] = known["asleep"]
         elif name.startswith("cupti:"):
             variants[variant] = {**parts, "CUPTI_PARTS": name.removeprefix("cupti:")}
         else:
@@ -347,7 +367,7 @@ def main():
     loop = {"modules": modules, "bare": bare}[args.loop]
     sets = []
     for number in range(args.sets):
-        took = measure_set(variants, loop, args.steps, args.warm, args.rounds, lambda: Sampler(args.build, out))
+        took = measure_set(variants, loop, args.steps, args.warm, args.rounds, lambda: Sampler(args.build, out), lambda worker, times: attach_to(worker, args.build, out, times))
         sets.append(took)
         shown = (f"{os.path.basename(n)} {ratio(took, n, args.base):.3f}" for n in variants if n in took)
         print(f"set {number + 1}:", *shown, flush=True)

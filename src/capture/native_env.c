@@ -83,30 +83,45 @@ static int write_config(const char *path, const char *dir, const struct sonde_na
 	return sonde_sink_close(&sink, err);
 }
 
+int sonde_native_prepare(const char *dir, const char *seen_as, const struct sonde_native_request *q, struct sonde_err *err)
+{
+	char config[PATH_MAX + 16];
+	int rc = sonde_native_attach_make(dir, NULL, err);
+
+	snprintf(config, sizeof(config), "%s/inject.conf", dir);
+	if (rc == 0 && q->runner)
+		rc = sonde_native_attach_make(dir, q->runner, err);
+	return rc ? rc : write_config(config, seen_as, q, err);
+}
+
+int sonde_native_find_library(char *library, size_t size, struct sonde_err *err)
+{
+	char found[PATH_MAX], whole[PATH_MAX];
+
+	/* The whole path: the program may run elsewhere, or go there. */
+	if (!sonde_native_find(found, sizeof(found)) || !realpath(found, whole))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"libsonde_inject.so is neither beside sonde nor installed "
+			"(SONDE_INJECT_LIB names another place)");
+	snprintf(library, size, "%s", whole);
+	return 0;
+}
+
 /* Makes the directory with the library's configuration in it, and the variables that lead there. */
 static int build_env(
 	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err)
 {
-	char found[PATH_MAX], library[PATH_MAX], dir[PATH_MAX], config[PATH_MAX + 16];
-	int rc;
+	char library[PATH_MAX], dir[PATH_MAX];
+	int rc = sonde_native_find_library(library, sizeof(library), err);
 
-	/* The whole path: the program may run elsewhere, or go there. */
-	if (!sonde_native_find(found, sizeof(found)) || !realpath(found, library))
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"libsonde_inject.so is neither beside sonde nor installed "
-			"(SONDE_INJECT_LIB names another place)");
-	rc = sonde_dir_make(q->dir, err);
+	if (rc == 0)
+		rc = sonde_dir_make(q->dir, err);
 	if (rc)
 		return rc;
 	if (!realpath(q->dir, dir))
 		return sonde_err_io(err, q->dir, errno);
-	snprintf(config, sizeof(config), "%s/inject.conf", dir);
-	rc = sonde_native_attach_make(dir, NULL, err);
-	if (rc == 0 && q->runner)
-		rc = sonde_native_attach_make(dir, q->runner, err);
-	if (rc == 0)
-		rc = write_config(config, dir, q, err);
-	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s", config);
+	rc = sonde_native_prepare(dir, dir, q, err);
+	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s/inject.conf", dir);
 	/* Also where it is empty: ours may be a program of another run. */
 	sonde_argv_printf(env, SONDE_RUNNER_VARIABLE "=%s", q->runner ? q->runner : "");
 	if (q->mark)

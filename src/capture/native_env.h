@@ -20,6 +20,11 @@ struct sonde_native_request {
 
 /* The library: $SONDE_INJECT_LIB, beside the program, or installed. False when nowhere. */
 bool sonde_native_find(char *path, size_t size);
+/* The same by its whole path; SONDE_ERR_NOTFOUND. */
+int sonde_native_find_library(char *library, size_t size, struct sonde_err *err);
+
+/* Writes the library's configuration into `dir`, and makes its page there; programs see the directory as `seen_as`. */
+int sonde_native_prepare(const char *dir, const char *seen_as, const struct sonde_native_request *q, struct sonde_err *err);
 
 /* Whether there is a capture in `dir`: a program that uses neither NVTX nor CUDA leaves none. */
 bool sonde_native_is_there(const char *dir);

@@ -19,6 +19,7 @@ struct sonde_command {
 	bool runs_programs; /* whose status it owes, whoever reads what it prints */
 };
 
+int sonde_cmd_attach(int argc, char **argv);
 int sonde_cmd_config(int argc, char **argv);
 int sonde_cmd_ctl(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
@@ -35,6 +36,7 @@ int sonde_cmd_sample(int argc, char **argv);
 int sonde_cmd_top(int argc, char **argv);
 int sonde_cmd_whatif(int argc, char **argv);
 int sonde_cmd_doctor(int argc, char **argv);
+int sonde_cmd_env(int argc, char **argv);
 
 /* Prints `sonde: MESSAGE` to standard error; the exit status for it. */
 int sonde_cmd_fail(const struct sonde_err *err);

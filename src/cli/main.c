@@ -32,6 +32,8 @@ static const struct sonde_command commands[] = {
 	{"sample", "what a GPU does right now: its hardware counters, sampled", sonde_cmd_sample,
 		false},
 	{"ctl", "talk to a running `sonde run`: start, stop, mark, report", sonde_cmd_ctl, false},
+	{"attach", "wake a running program, profile it for a while, let it sleep again", sonde_cmd_attach, false},
+	{"env", "the variables that let programs sleep until `sonde attach` wakes them", sonde_cmd_env, false},
 	{"doctor", "can this machine profile, and if not, what to change", sonde_cmd_doctor, false},
 	{"config", "the configuration that would be used, and where it comes from",
 		sonde_cmd_config, false},

@@ -12,6 +12,7 @@
  *   run_advice.c    what to say when nothing matched
  *   run_nsys.c      the Nsight Systems stage
  *   run_torch.c     the torch.profiler stage
+ *   run_attach.c    the native stage of programs that run already (`sonde attach`)
  *   run_native.c    the native stage with its sampler, and the look at a program's ranges (program_look.h)
  *   run_live.c      meanwhile: `sonde ctl`, the tree so far (--every), old captures folded (capture.keep)
  *   run_report.c    captures → region report
@@ -23,6 +24,7 @@
 #include "base/argv.h"
 #include "capture/child.h"
 #include "capture/rundir.h"
+#include "capture/sleeper.h"
 #include "cli/program_look.h"
 #include "cli/messages.h"
 #include "capture/capture_settings.h"
@@ -35,10 +37,18 @@ struct sonde_run_request {
 	const char *config_dir, *config_name, *chip; /* NULL = not given */
 	bool is_dry, is_quiet, is_multirun;
 	bool hides_report; /* written, and not printed */
+	struct sonde_run_attach *attach; /* these run already; NULL = the program is started */
 	char *const *program; /* ends with NULL; empty = the configured one */
 };
 
 struct hydra_config;
+
+/* Programs that run already and are woken for the native stage. */
+struct sonde_run_attach {
+	struct sonde_sleepers *sleepers; /* each is held */
+	uint64_t for_ns; /* from the first that is awake; 0 = until its window is over, or somebody says so */
+	pid_t *pids; /* of all of them */
+};
 
 struct sonde_run {
 	struct sonde_capture_settings set;
@@ -47,6 +57,7 @@ struct sonde_run {
 	const char *job;      /* of a sweep, in words; NULL = a run of its own */
 	char *const *program; /* ends with NULL */
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
+	struct sonde_run_attach *attach; /* NULL = the program is started */
 	const char *chip;     /* --chip, NULL = the GPU here */
 	bool is_dry, is_quiet, hides_report;
 	bool is_module; /* the program is pipeline.workload.module */
@@ -108,6 +119,15 @@ int sonde_run_sweep(
 int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err);
 /* The program of a rank that is not profiled. Returns only when it cannot be this process itself. */
 int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err);
+
+/* Refuses what cannot be added to a program that runs, and says why. */
+int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err);
+/* Adds the variables of the first of them that decide which devices are sampled. */
+void sonde_run_attach_env(const struct sonde_run *r, struct sonde_argv *env);
+/* Wakes them, captures into `q->dir`, lets them sleep again. Meanwhile `spec` is called back. */
+struct sonde_native_request;
+int sonde_run_attached(struct sonde_child_end *end, struct sonde_run *r, const struct sonde_child_spec *spec,
+	const struct sonde_native_request *q, struct sonde_err *err);
 
 /* Each stage: 0 also when the program failed; negative when the stage itself could not be done. */
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);

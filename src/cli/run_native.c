@@ -54,6 +54,8 @@ static struct sonde_sampler *start_counters(
 		.lock_dir = local->owner >= 0 ? local->root : NULL,
 		.mark = local->owner >= 0 ? local->mark : mark_of(r, dir),
 		.rotation = {r->set.rotate_bytes, r->set.rotate_ns},
+		.pids = r->attach ? r->attach->pids : NULL,
+		.nr_pids = r->attach ? r->attach->sleepers->all.nr : 0,
 		.sampling = {.counters = has_names ? r->set.counters_names.at : &set,
 			.nr_counters = has_names ? r->set.counters_names.nr : 1,
 			.interval_ns = r->set.counters_interval_ns,
@@ -123,8 +125,9 @@ static int write_command(struct sonde_run *r, const struct sonde_local *l, struc
 	char name[64];
 	int rc;
 
-	sonde_buf_puts(&line, "CUDA_INJECTION64_PATH=libsonde_inject.so "
-			      "NVTX_INJECTION64_PATH=libsonde_inject.so ");
+	sonde_buf_puts(&line, r->attach ? "# woken by sonde attach: "
+					: "CUDA_INJECTION64_PATH=libsonde_inject.so "
+					  "NVTX_INJECTION64_PATH=libsonde_inject.so ");
 	sonde_run_record(r, &line, r->program);
 	sonde_buf_putc(&line, '\n');
 	snprintf(name, sizeof(name), "native/cmd%s.txt", r->dir.suffix);
@@ -191,7 +194,7 @@ static int run_captured(struct sonde_child_end *end, struct sonde_run *r,
 	if (rc)
 		return rc;
 	sampler = start_counters(r, q->dir, l);
-	rc = sonde_native_run(end, &spec, q, err);
+	rc = r->attach ? sonde_run_attached(end, r, &spec, q, err) : sonde_native_run(end, &spec, q, err);
 	sonde_run_live_close(&live);
 	end_counters(r, sampler);
 	return rc;
@@ -219,8 +222,8 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 	if (was_there || r->nr_native)
 		return;
 	r->has_failed = true;
-	if (!sonde_dir_exists(r->dir.path))
-		return; /* removed, which is told at the end */
+	if (!sonde_dir_exists(r->dir.path) || r->attach)
+		return; /* removed, which is told at the end; or sonde_run_attached said why */
 	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
 		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
 			  "a launcher that says each process its rank, or leave out ranks=",

@@ -196,6 +196,8 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	struct stat st;
 	const char *program = NULL;
 
+	if (r->attach)
+		return 0;
 	if (!r->set.workload_dir && !r->set.chdir)
 		return check_program(r, err);
 	if (r->set.workload_dir && (stat(r->set.workload_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
@@ -245,13 +247,18 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 		.chip = q->chip,
 		.is_dry = q->is_dry,
 		.is_quiet = q->is_quiet,
-		.hides_report = q->hides_report};
+		.hides_report = q->hides_report,
+		.attach = q->attach};
 	rc = sonde_capture_settings_read(&r->set, r->config, err);
 	r->set.run_dir = hydra_config_run_dir(config).p;
+	if (rc == 0 && r->attach)
+		rc = sonde_run_attach_check(r, err);
 	if (rc == 0)
 		rc = sonde_run_config_env(config, &r->env_words, false, err);
 	if (rc == 0)
 		rc = sonde_modules_env(&r->env_words, r->set.modules, err);
+	if (rc == 0 && r->attach)
+		sonde_run_attach_env(r, &r->env_words);
 	r->env = r->env_words.words.at;
 	if (rc == 0)
 		rc = choose_program(r, q->program, err);

@@ -89,7 +89,7 @@ static struct nvml *open_nvml(struct sonde_str uuid)
  * True when the process's environment lacks the mark, or is another user's and closed to us. A process that
  * ends has no environment any more, but the GPU for a moment yet: it may be one of ours.
  */
-static bool is_stranger(unsigned pid, const char *mark)
+static bool lacks_mark(unsigned pid, const char *mark)
 {
 	struct sonde_buf text = {0};
 	struct sonde_str rest;
@@ -105,12 +105,22 @@ static bool is_stranger(unsigned pid, const char *mark)
 	return is_so;
 }
 
+static bool is_stranger(unsigned pid, const struct sonde_sampler_spec *spec)
+{
+	size_t i;
+
+	for (i = 0; i < spec->nr_pids; i++)
+		if (spec->pids[i] == (pid_t)pid)
+			return false;
+	return pid != (unsigned)getpid() && (spec->nr_pids || lacks_mark(pid, spec->mark));
+}
+
 /*
  * How many programs use the device now that are not part of this run. A program of this
- * run has `mark` (NAME=VALUE) in its environment; a process that we cannot look at, as it
+ * run has its `mark` (NAME=VALUE) in its environment, or one of its numbers; a process that we cannot look at, as it
  * is in another container, is not counted.
  */
-static unsigned count_strangers(struct nvml *c, const char *mark)
+static unsigned count_strangers(struct nvml *c, const struct sonde_sampler_spec *spec)
 {
 	struct process_info all[MAX_PROCESSES];
 	unsigned nr = MAX_PROCESSES, i, nr_strangers = 0;
@@ -118,7 +128,7 @@ static unsigned count_strangers(struct nvml *c, const char *mark)
 	if (!c || c->processes(c->device, &nr, all) != 0)
 		return 0;
 	for (i = 0; i < nr && i < MAX_PROCESSES; i++)
-		nr_strangers += all[i].pid != (unsigned)getpid() && is_stranger(all[i].pid, mark);
+		nr_strangers += is_stranger(all[i].pid, spec);
 	return nr_strangers;
 }
 
@@ -228,7 +238,7 @@ static void look_around(struct process *p)
 	if (now == p->looked_s)
 		return;
 	p->looked_s = now;
-	sonde_samples_file_see_others(p->file, count_strangers(p->nvml, p->spec->mark));
+	sonde_samples_file_see_others(p->file, count_strangers(p->nvml, p->spec));
 }
 
 static void take_rows(void *of, const struct sonde_sample_rows *rows)

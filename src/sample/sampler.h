@@ -16,6 +16,8 @@
 #include "sample/samples_file.h"
 #include "sample/sampling.h"
 
+#include <sys/types.h>
+
 #define SONDE_SAMPLER_DEVICES 32 /* at most */
 
 struct sonde_sampler;
@@ -24,8 +26,10 @@ struct sonde_sampler_spec {
 	const char *dir;  /* of the run's native captures */
 	char *const *env; /* the program's, as it decides on devices; may be NULL */
 	const char *lock_dir; /* that all ranks of this node share: one samples a device; NULL = dir */
-	const char *mark; /* NAME=VALUE in every program of this run */
 	struct sonde_samples_rotation rotation; /* of its file */
+	const char *mark; /* NAME=VALUE in every program of this run … */
+	const pid_t *pids; /* … or, where these are given, their numbers */
+	size_t nr_pids;
 	struct sonde_sampling_request sampling; /* its device is ignored: all are sampled */
 };
 

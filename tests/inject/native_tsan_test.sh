@@ -45,6 +45,23 @@ presence() { # LINE…: until it went twice
 	FAKE_CUPTI_LOG=$TMP/log goes_on_until "logged gone 2" windows "$@" && logged gone 2
 }
 
+asleep() { # a server that is woken three times
+	local pid i status=0 fake=$PWD/build/tsan/fake
+	[ -e "$fake/fake_server" ] || return 0
+	rm -f "$TMP/served" # of the server before
+	(eval "$(SONDE_INJECT_LIB=$LIB "$SONDE" env)" && exec "$fake/fake_server" "$fake/libcupti_fake.so" "$@" >"$TMP/served") &
+	pid=$!
+	wait_for grep -qx ready "$TMP/served" || return
+	for i in 1 2 3; do
+		"$SONDE" attach $pid -o "$TMP/woken${1:-}$i" counters=off pipeline.native.cupti="$fake/libcupti_fake.so" --window 'request[0:20]' || status=1
+	done
+	kill $pid
+	wait $pid && [ $status = 0 ] && grep -qx 'served all' "$TMP/served" || {
+		cat "$TMP"/tsan.* 2>/dev/null
+		return 1
+	}
+}
+
 ok "16 threads under ThreadSanitizer show no race" quiet pairs 5000 16 64
 ok "320 short threads under ThreadSanitizer show no race" quiet faults threads 20
 ok "new labels under ThreadSanitizer show no race" quiet faults labels 5000
@@ -56,3 +73,5 @@ ok "windows by time and a budget under ThreadSanitizer show no race" windows win
 FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 ok "a budget inside windows of a range under ThreadSanitizer shows no race" windows window=range window.label=eval budget_ppm=200000 lever.call_ns=1000000
 ok "CUPTI that goes and comes back under ThreadSanitizer shows no race" presence window=time window.after_us=20000 window.for_us=20000 window.every_us=300000
 ok "CUPTI that goes between windows of a budget under ThreadSanitizer shows no race" presence budget_ppm=200000 lever.call_ns=30000
+ok "a program that is woken and sleeps again under ThreadSanitizer shows no race" asleep
+ok "a program that forks while it is woken under ThreadSanitizer shows no race" asleep fork

@@ -1,0 +1,431 @@
+#include "capture/sleeper_int.h"
+
+#include "base/argv.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "capture/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 64 /* of parents: more are a loop of recycled numbers */
+
+/* --- its page ------------------------------------------------------------------------------------ */
+
+/* What the process calls itself, in the innermost PID namespace it is in. */
+static uint32_t number_inside(pid_t pid)
+{
+	struct sonde_buf text = {0};
+	struct sonde_str rest, line, key, numbers;
+	uint64_t number = (uint64_t)pid, found;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	sonde_file_slurp(&text, path);
+	for (rest = sonde_buf_view(&text); rest.n;) {
+		line = sonde_str_cut(rest, '\n', &rest);
+		key = sonde_str_cut(line, ':', &numbers);
+		while (sonde_str_is(key, "NSpid") && numbers.n)
+			if (sonde_str_u64(sonde_str_trim(sonde_str_cut(numbers, '\t', &numbers)), &found))
+				number = found;
+	}
+	sonde_buf_release(&text);
+	return (uint32_t)number;
+}
+
+/* Whether a descriptor is a page that the library of process `pid` made, and nobody can shorten. */
+static bool is_page(int fd, pid_t pid, uid_t uid)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct sonde_asleep head;
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == SONDE_ASLEEP_BYTES &&
+	       (st.st_uid == uid || st.st_uid == 0) && !(st.st_mode & (S_IRWXG | S_IRWXO)) &&
+	       (fcntl(fd, F_GET_SEALS) & seals) == seals && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       head.magic == SONDE_ASLEEP_MAGIC && head.version == SONDE_ASLEEP_VERSION && head.pid == number_inside(pid);
+}
+
+/* Opens the page of a process. -1 with errno: EACCES, it is another's; ENOENT, it has none, or is gone. */
+static int open_page(pid_t pid, uid_t uid)
+{
+	static const char name[] = "/memfd:" SONDE_ASLEEP_NAME;
+	char path[64], link[64], target[sizeof(name)];
+	const struct dirent *e;
+	int fd = -1;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	d = opendir(path);
+	if (!d)
+		return -1;
+	while (fd < 0 && (e = readdir(d))) {
+		if (readlinkat(dirfd(d), e->d_name, target, sizeof(target)) != (ssize_t)sizeof(target) ||
+			memcmp(target, name, sizeof(name) - 1) != 0)
+			continue;
+		snprintf(link, sizeof(link), "/proc/%d/fd/%.20s", (int)pid, e->d_name);
+		fd = open(link, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !is_page(fd, pid, uid)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	closedir(d);
+	if (fd < 0)
+		errno = ENOENT;
+	return fd;
+}
+
+/* --- who sleeps ---------------------------------------------------------------------------------- */
+
+static bool slurp(struct sonde_buf *out, pid_t pid, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	return sonde_file_slurp(out, path);
+}
+
+bool sonde_sleeper_words(const struct sonde_sleeper *s, struct sonde_argv *out)
+{
+	struct sonde_buf text = {0};
+	struct sonde_str rest;
+
+	slurp(&text, s->pid, "cmdline");
+	for (rest = sonde_buf_view(&text); rest.n;) {
+		struct sonde_str word = sonde_str_cut(rest, '\0', &rest);
+
+		sonde_argv_printf(out, "%.*s", SONDE_STR_ARG(word));
+	}
+	sonde_buf_release(&text);
+	return out->words.nr > 0 && !out->failed;
+}
+
+bool sonde_sleeper_variable(const struct sonde_sleeper *s, const char *name, struct sonde_buf *out)
+{
+	return sonde_proc_variable(out, s->pid, name);
+}
+
+static struct sonde_str base_of(const char *path)
+{
+	return sonde_str_base(sonde_str_from(path));
+}
+
+/* `python3 train.py`: the program, and what it runs if that is a file. */
+static void name_sleeper(struct sonde_sleeper *s)
+{
+	struct sonde_argv words = {0};
+	const char *second;
+
+	if (!sonde_sleeper_words(s, &words)) {
+		snprintf(s->name, sizeof(s->name), "?");
+	} else {
+		second = words.words.nr > 1 && words.words.at[1][0] != '-' ? words.words.at[1] : "";
+		snprintf(s->name, sizeof(s->name), "%.*s%s%.*s", SONDE_STR_ARG(base_of(words.words.at[0])), *second ? " " : "",
+			SONDE_STR_ARG(base_of(second)));
+	}
+	sonde_argv_release(&words);
+}
+
+/* Whether process `pid` sleeps; fills in what can be known without holding it. errno as open_page. */
+static bool look_at(struct sonde_sleeper *s, pid_t pid)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct sonde_asleep head = {0};
+	struct stat st;
+	char path[64];
+	int fd;
+
+	*s = (struct sonde_sleeper){.pid = pid, .fd = -1, .dir_fd = -1, .pid_fd = -1};
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) < 0)
+		return false;
+	s->uid = st.st_uid;
+	fd = open_page(pid, s->uid);
+	if (fd < 0)
+		return false;
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		head = (struct sonde_asleep){0};
+	s->since_ns = head.since_ns;
+	s->phase = head.word & SONDE_PHASE_MASK;
+	s->nr_wakes = head.nr_wakes;
+	s->caller = head.caller;
+	s->called_ns = head.called_ns;
+	s->is_held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	close(fd);
+	name_sleeper(s);
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	pid_t x = ((const struct sonde_sleeper *)a)->pid, y = ((const struct sonde_sleeper *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+int sonde_sleepers_find(struct sonde_sleepers *out, struct sonde_err *err)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	struct sonde_sleeper s;
+	bool ok = true;
+
+	if (!d)
+		return sonde_err_io(err, "/proc", errno);
+	while (ok && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]) && look_at(&s, (pid_t)strtol(e->d_name, NULL, 10)))
+			ok = sonde_vec_put(&out->all, s);
+	closedir(d);
+	if (!ok)
+		return sonde_err_nomem(err);
+	if (out->all.nr)
+		qsort(out->all.at, out->all.nr, sizeof(*out->all.at), compare);
+	return 0;
+}
+
+/* --- those that a word means --------------------------------------------------------------------- */
+
+static bool is_below(pid_t pid, pid_t above)
+{
+	struct sonde_proc p;
+	int depth;
+
+	for (depth = 0; pid > 1 && depth < MAX_DEPTH && sonde_proc_find(&p, pid); depth++) {
+		pid = (pid_t)p.parent;
+		if (pid == above)
+			return true;
+	}
+	return false;
+}
+
+static bool has_name(const struct sonde_sleeper *s, const char *name)
+{
+	struct sonde_buf comm = {0};
+	struct sonde_argv words = {0};
+	bool has_it;
+	size_t i;
+
+	slurp(&comm, s->pid, "comm");
+	has_it = sonde_str_is(sonde_str_trim(sonde_buf_view(&comm)), name);
+	sonde_sleeper_words(s, &words);
+	for (i = 0; i < 2 && i < words.words.nr; i++)
+		has_it |= sonde_str_is(base_of(words.words.at[i]), name);
+	sonde_buf_release(&comm);
+	sonde_argv_release(&words);
+	return has_it;
+}
+
+static bool has_variable(pid_t pid, const char *name)
+{
+	struct sonde_buf value = {0};
+	bool has_it = sonde_proc_variable(&value, pid, name) && value.n;
+
+	sonde_buf_release(&value);
+	return has_it;
+}
+
+/* Why a process cannot be woken, and what to do. */
+static int explain(pid_t pid, struct sonde_err *err)
+{
+	char path[64];
+	DIR *d;
+
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"there is no process %d: `sonde attach` lists those that can be woken", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	d = opendir(path);
+	if (!d)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"process %d is not yours to look at (%s): attach as its user or as root; in a container "
+			"with the capability SYS_PTRACE",
+			(int)pid, strerror(errno));
+	closedir(d);
+	if (has_variable(pid, "SONDE_INJECT_CONFIG"))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"process %d is in a `sonde run` already: `sonde ctl %d report` has its tree so far", (int)pid,
+			(int)pid);
+	if (has_variable(pid, SONDE_ASLEEP_VARIABLE))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"process %d was started with `sonde env` and cannot be woken: it has used neither NVTX nor "
+			"CUDA yet (attach when it has), or it closed the descriptor sonde finds it by",
+			(int)pid);
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		"process %d was started without sonde, which cannot enter a running program: start it with "
+		"sonde asleep in it, `eval \"$(sonde env)\"` in the shell before (docs/production.md)",
+		(int)pid);
+}
+
+int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct sonde_err *err)
+{
+	struct sonde_sleepers found = {0};
+	uint64_t number = 0;
+	bool is_number = sonde_str_u64(sonde_str_from(word), &number) && number && number <= INT_MAX;
+	bool is_there = false, ok = true;
+	int rc = sonde_sleepers_find(&found, err);
+	size_t i;
+
+	for (i = 0; rc == 0 && is_number && i < found.all.nr; i++)
+		is_there |= found.all.at[i].pid == (pid_t)number;
+	for (i = 0; rc == 0 && ok && i < found.all.nr; i++) {
+		const struct sonde_sleeper *s = &found.all.at[i];
+
+		if (is_there	? s->pid == (pid_t)number
+			: is_number ? is_below(s->pid, (pid_t)number)
+				    : has_name(s, word))
+			ok = sonde_vec_put(&out->all, *s);
+	}
+	if (!ok)
+		rc = sonde_err_nomem(err);
+	sonde_vec_release(&found.all);
+	if (rc || out->all.nr)
+		return rc;
+	if (is_number)
+		return explain((pid_t)number, err);
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+		"no program called '%s' sleeps: `sonde attach` lists those that do; `eval \"$(sonde env)\"` in the "
+		"shell that starts a program lets it (docs/production.md)",
+		word);
+}
+
+void sonde_sleepers_release(struct sonde_sleepers *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->all.nr; i++)
+		sonde_sleeper_release(&s->all.at[i]);
+	sonde_vec_release(&s->all);
+}
+
+/* --- holding one --------------------------------------------------------------------------------- */
+
+/* A moment by the clock on the wall. */
+static void tell_time(char *to, size_t size, uint64_t ns)
+{
+	time_t s = (time_t)(ns / 1000000000u);
+	struct tm tm;
+
+	if (!localtime_r(&s, &tm) || !strftime(to, size, "%H:%M:%S", &tm))
+		snprintf(to, size, "a while ago");
+}
+
+/* In strict mode a process may do nothing: it would be killed when it wakes. */
+static bool is_sandboxed(pid_t pid)
+{
+	struct sonde_buf text = {0};
+	struct sonde_str after = {0};
+	bool is_so = slurp(&text, pid, "status") && sonde_str_has(sonde_buf_view(&text), "\nSeccomp:\t", &after) && after.n &&
+		     after.p[0] == '1';
+
+	sonde_buf_release(&text);
+	return is_so;
+}
+
+static int refuse_held(const struct sonde_sleeper *s, struct sonde_err *err)
+{
+	char when[32];
+
+	tell_time(when, sizeof(when), s->called_ns);
+	return sonde_err_set(err, SONDE_ERR_IO,
+		"process %d (%s) is being captured by another `sonde attach`: process %u, since %s; try again when that "
+		"has ended",
+		(int)s->pid, s->name, s->caller, when);
+}
+
+int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	void *page;
+
+	if (is_sandboxed(s->pid))
+		return sonde_err_set(err, SONDE_ERR_IO,
+			"process %d is in a strict sandbox (seccomp), which would kill it for waking: it is left alone",
+			(int)s->pid);
+	s->fd = open_page(s->pid, s->uid);
+	if (s->fd < 0)
+		return explain(s->pid, err);
+	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	if (fcntl(s->fd, F_OFD_SETLK, &lock) < 0) { /* of the open file: the library asks whether it is there */
+		look_at(s, s->pid); /* who it is may have changed */
+		return refuse_held(s, err);
+	}
+	page = mmap(NULL, SONDE_ASLEEP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (page == MAP_FAILED)
+		return sonde_err_system(err, errno, "the page of process %d", (int)s->pid);
+	s->page = page;
+	s->page->caller = (uint32_t)getpid();
+	s->page->called_ns = sonde_clock_ns(CLOCK_REALTIME);
+	return 0;
+}
+
+bool sonde_sleeper_call(struct sonde_sleeper *s)
+{
+	if ((atomic_load(&s->page->word) & SONDE_PHASE_MASK) != SONDE_PHASE_ASLEEP || !sonde_sleeper__hand_over(s))
+		return false;
+	memset(s->page->dir, 0, sizeof(s->page->dir));
+	memcpy(s->page->dir, s->there, strnlen(s->there, sizeof(s->page->dir) - 1));
+	atomic_fetch_add(&s->page->beat, 1);
+	if (!sonde_asleep_move(s->page, SONDE_PHASE_ASLEEP, SONDE_PHASE_CALLED))
+		return false;
+	s->number = atomic_load(&s->page->word) & ~SONDE_PHASE_MASK;
+	syscall(SYS_futex, &s->page->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return true;
+}
+
+enum sonde_phase sonde_sleeper_beat(struct sonde_sleeper *s)
+{
+	uint32_t word = atomic_load(&s->page->word);
+
+	atomic_fetch_add(&s->page->beat, 1);
+	if ((word & ~SONDE_PHASE_MASK) != s->number || (word & SONDE_PHASE_MASK) > SONDE_PHASE_RESTING)
+		return SONDE_PHASE_ASLEEP;
+	return word & SONDE_PHASE_MASK;
+}
+
+void sonde_sleeper_rest(struct sonde_sleeper *s)
+{
+	if (!s->page || !s->number)
+		return;
+	if (!sonde_asleep_move(s->page, SONDE_PHASE_CALLED, SONDE_PHASE_ASLEEP) &&
+		!sonde_asleep_move(s->page, SONDE_PHASE_WAKING, SONDE_PHASE_RESTING))
+		sonde_asleep_move(s->page, SONDE_PHASE_AWAKE, SONDE_PHASE_RESTING);
+	syscall(SYS_futex, &s->page->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool sonde_sleeper_is_gone(const struct sonde_sleeper *s)
+{
+	struct pollfd ended = {.fd = s->pid_fd, .events = POLLIN};
+	struct sonde_proc p;
+
+	if (s->pid_fd >= 0)
+		return poll(&ended, 1, 0) == 1;
+	return !sonde_proc_find(&p, s->pid) || p.state == 'Z' || p.state == 'X';
+}
+
+void sonde_sleeper_release(struct sonde_sleeper *s)
+{
+	if (s->page)
+		munmap(s->page, SONDE_ASLEEP_BYTES);
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->dir_fd >= 0)
+		close(s->dir_fd);
+	if (s->pid_fd >= 0)
+		close(s->pid_fd);
+	s->page = NULL;
+	s->fd = s->dir_fd = s->pid_fd = -1;
+}

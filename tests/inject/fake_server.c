@@ -1,0 +1,161 @@
+/*
+ * A server with a planted profile, for `sonde attach`: what a request does is known, so are the shares of its regions.
+ *
+ *     fake_server FAKE_CUPTI [SILENT]
+ *
+ * Each `request` has `prefill` (2 kernels), `decode` (5) and in the domain `serve` a `sample` (1), which a registered string names, and
+ * 2 kernels outside of these. All are below a range `serve forever` that begins before anybody can wake it, with a
+ * start/end range beside it. It prints `ready` and goes on until it is told to end (SIGTERM); then it says how many requests
+ * it has served, `served N`, which is what it was told, and whether everything was as without sonde: `threads`, `children`,
+ * `descriptors` counts. With SILENT=silent it makes no NVTX call but launches. SILENT=fork: each 20th request
+ * forks a child that serves one and exits; SILENT=pair: a child serves beside it, `child PID`. The file $FAKE_SERVER_COUNT has the number of requests so far.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <nvtx3/nvToolsExt.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void (*launch)(const char *, uint64_t);
+static volatile sig_atomic_t is_over;
+static nvtxDomainHandle_t domain;
+static nvtxStringHandle_t sample_name;
+
+static void on_term(int number)
+{
+	(void)number;
+	is_over = 1;
+}
+
+static void load(const char *path)
+{
+	const char *library = getenv("CUDA_INJECTION64_PATH");
+	void *cupti = dlopen(path, RTLD_NOW), *injected = library ? dlopen(library, RTLD_NOW) : NULL;
+	int (*initialize)(void);
+
+	if (!cupti)
+		exit(2);
+	*(void **)&launch = dlsym(cupti, "fake_launch");
+	if (!injected)
+		return;
+	*(void **)&initialize = dlsym(injected, "InitializeInjection");
+	initialize();
+}
+
+static void launch_some(int nr)
+{
+	for (; nr > 0; nr--)
+		launch("_Z9gemm_tileILi2EEvPKfS1_Pfi", 0);
+}
+
+static void serve_one(void)
+{
+	nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+		.message.registered = sample_name};
+
+	nvtxRangePushA("request");
+	nvtxRangePushA("prefill");
+	launch_some(2);
+	nvtxRangePop();
+	nvtxRangePushA("decode");
+	launch_some(5);
+	nvtxRangePop();
+	nvtxDomainRangePushEx(domain, &a);
+	launch_some(1);
+	nvtxDomainRangePop(domain);
+	launch_some(2);
+	nvtxRangePop();
+}
+
+static int count_entries(const char *path)
+{
+	DIR *d = opendir(path);
+	int nr = 0;
+
+	while (d && readdir(d))
+		nr++;
+	if (d)
+		closedir(d);
+	return nr - 2;
+}
+
+static uint64_t *open_count(void)
+{
+	static uint64_t nobody;
+	const char *path = getenv("FAKE_SERVER_COUNT");
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	void *at = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(nobody), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return at == MAP_FAILED ? &nobody : at;
+}
+
+static void fork_one(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		serve_one();
+		exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[2] : "";
+	uint64_t *count = open_count(), nr = 0;
+	nvtxRangeId_t outer = 0;
+	pid_t child = -1;
+	static uint64_t its_own;
+
+	signal(SIGTERM, on_term);
+	load(argc > 1 ? argv[1] : "");
+	if (strcmp(how, "silent")) {
+		domain = nvtxDomainCreateA("serve");
+		sample_name = nvtxDomainRegisterStringA(domain, "sample");
+		outer = nvtxRangeStartA("epoch");
+		nvtxRangePushA("serve forever");
+	}
+	if (!strcmp(how, "pair")) {
+		child = fork();
+		if (child)
+			printf("child %d\n", (int)child);
+		else
+			count = &its_own;
+	}
+	puts("ready");
+	fflush(stdout);
+	for (; !is_over; nr++) {
+		if (!strcmp(how, "silent"))
+			launch_some(10);
+		else
+			serve_one();
+		if (!strcmp(how, "fork") && nr % 20 == 19)
+			fork_one();
+		__atomic_store_n(count, nr + 1, __ATOMIC_RELAXED);
+		usleep(1000);
+	}
+	if (strcmp(how, "silent")) {
+		nvtxRangePop();
+		nvtxRangeEnd(outer);
+	}
+	if (child == 0)
+		return 0;
+	if (child > 0 && kill(child, SIGTERM) == 0)
+		waitpid(child, NULL, 0);
+	printf("served %s\n", nr == *count || !getenv("FAKE_SERVER_COUNT") ? "all" : "not all");
+	printf("threads %d, descriptors %d, children %s\n", count_entries("/proc/self/task"),
+		count_entries("/proc/self/fd") - 1, waitpid(-1, NULL, WNOHANG | __WALL) < 0 ? "none" : "some");
+	return 0;
+}
