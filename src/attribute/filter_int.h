@@ -51,6 +51,12 @@ bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text);
  */
 int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 	struct sonde_str with, struct sonde_buf *out);
+/*
+ * The named groups of a regex that takes `text`, one after the other by name (`*next` 0 at first); a name that
+ * is there twice comes twice, a group that is not part of the match is empty. False after the last.
+ */
+bool sonde_pattern__group(const struct sonde_pattern *p, struct sonde_str text, uint32_t *next,
+	struct sonde_str *name, struct sonde_str *group);
 void sonde_pool__release(struct sonde_pool *pool);
 
 /* --- NVTX expressions ------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  * Tools number what they do: `aten::mul, seq = 12, op_id = 40`, `ProfilerStep#3`.
  * Each number would be a region of its own. A rule is `REGEX => REPLACEMENT`,
  * applied to one label; rules run one after the other, before anything else
- * sees the label. Range entries keep their raw label in the records.
+ * sees the label. Range entries keep their raw label in the records. Named groups
+ * of a rule (`(?<batch>\d+)`) become arguments of the entries with that label.
  *
  * Serial are siblings whose labels differ in digits only, more than 64 of them,
  * each entered once while the range around them was entered once: a loop that
@@ -121,6 +122,7 @@ int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct 
 void sonde_labels__release(struct sonde_labels *l)
 {
 	sonde_vec_release(&l->rules);
+	sonde_buf_release(&l->arguments);
 	sonde_pool__release(&l->pool);
 }
 
@@ -134,6 +136,32 @@ static bool has_digit(struct sonde_str s)
 	return false;
 }
 
+/* Adds the named groups of a rule that fits to the arguments; a name that is there twice is the sum of both. */
+static void take_arguments(struct sonde_labels *l, const struct sonde_pattern *p, struct sonde_str label)
+{
+	struct sonde_str name, group, last = {NULL, 0};
+	uint64_t sum = 0, more;
+	uint32_t next = 0;
+	bool is_known = false; /* a sum of more than 64 bits is not */
+
+	while (sonde_pattern__group(p, label, &next, &name, &group)) {
+		if (!sonde_str_u64(group, &more)) {
+			sonde_arguments_put(&l->arguments, name, group); /* a real number, or none */
+			continue;
+		}
+		if (!sonde_str_eq(name, last)) {
+			if (is_known)
+				sonde_arguments_put_whole(&l->arguments, last, false, sum);
+			last = name;
+			sum = 0;
+			is_known = true;
+		}
+		is_known = is_known && !__builtin_add_overflow(sum, more, &sum);
+	}
+	if (is_known)
+		sonde_arguments_put_whole(&l->arguments, last, false, sum);
+}
+
 int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct sonde_buf *out,
 	bool *is_changed, struct sonde_err *err)
 {
@@ -143,16 +171,18 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 	int rc = 0;
 
 	*is_changed = false;
+	sonde_buf_clear(&l->arguments);
 	for (i = 0; i < l->rules.nr && rc >= 0; i++) {
 		struct sonde_label_pattern *r = &l->rules.at[i];
+		struct sonde_str text = *is_changed ? sonde_buf_view(&before) : label;
 		struct sonde_buf now = {0};
 
 		r->is_used = false;
 		if (r->is_known && !is_serial)
 			continue;
-		rc = sonde_pattern__replace(&r->pattern,
-			*is_changed ? sonde_buf_view(&before) : label, r->replacement, &now);
+		rc = sonde_pattern__replace(&r->pattern, text, r->replacement, &now);
 		if (rc > 0) {
+			take_arguments(l, &r->pattern, text);
 			*is_changed = r->is_used = true;
 			sonde_buf_release(&before);
 			before = now;
@@ -165,7 +195,7 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 	if (rc >= 0 && *is_changed)
 		sonde_buf_str(out, sonde_buf_view(&before));
 	sonde_buf_release(&before);
-	if (rc == SONDE_ERR_NOMEM || out->failed)
+	if (rc == SONDE_ERR_NOMEM || out->failed || l->arguments.failed)
 		return sonde_err_nomem(err);
 	return rc < 0 ? rc : 0;
 }
@@ -227,6 +257,19 @@ static int rewrite(struct sonde_build *b, struct sonde_labels *rules, struct son
 	return rc;
 }
 
+/* The arguments of the label that was rewritten just now. */
+static int keep_arguments(struct sonde_build *b, uint32_t string, struct sonde_err *err)
+{
+	struct sonde_str **of = &b->l->arguments_of, list = sonde_buf_view(&b->labels.arguments);
+
+	if (!*of)
+		*of = sonde_arena_calloc(&b->l->arena, b->r->strings.nr + 1, sizeof(**of));
+	if (!*of)
+		return sonde_err_nomem(err);
+	(*of)[string] = sonde_arena_dup(&b->l->arena, list);
+	return (*of)[string].p ? 0 : sonde_err_nomem(err);
+}
+
 /* The label number of each string that is the label of a range. */
 static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32_t **out,
 	struct sonde_err *err)
@@ -244,6 +287,10 @@ static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32
 
 		if ((*out)[string] == SONDE_NONE)
 			rc = rewrite(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
+		else
+			continue;
+		if (rc == 0 && rules == &b->labels && rules->arguments.n)
+			rc = keep_arguments(b, string, err);
 	}
 	return rc;
 }

@@ -53,6 +53,7 @@ struct sonde_launches {
 	SONDE_VEC(uint32_t) members;
 	struct sonde_notes notes; /* remarks, then why the selection leaves little or nothing */
 	size_t nr_remarks;
+	struct sonde_str *arguments_of; /* by string number: of entries with that label (read/arguments.h); NULL: no label has any */
 	struct sonde_map labels; /* labels.keys[n] is label number n, as report.labels has it */
 	/* Private to the room. */
 	struct sonde_arena arena;

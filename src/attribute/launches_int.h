@@ -16,6 +16,7 @@
 
 #include "attribute/filter_int.h"
 #include "attribute/launches.h"
+#include "read/arguments.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct sonde_label_pattern {
 struct sonde_labels {
 	struct sonde_pool pool;
 	SONDE_VEC(struct sonde_label_pattern) rules;
+	struct sonde_buf arguments; /* of the label that was rewritten last (read/arguments.h) */
 	bool has_known; /* the shipped rules are among them, and serial siblings are merged */
 };
 

@@ -49,7 +49,7 @@ static bool is_utf8(struct sonde_str s)
 
 static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct sonde_err *err)
 {
-	uint32_t options = PCRE2_NEVER_BACKSLASH_C;
+	uint32_t options = PCRE2_NEVER_BACKSLASH_C | PCRE2_DUPNAMES, nr_names = 0, nr_groups = 0;
 	pcre2_compile_context *context;
 	PCRE2_SIZE at = 0;
 	char why[160];
@@ -74,7 +74,11 @@ static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct s
 			err->pos = at;
 		return SONDE_ERR_USAGE;
 	}
-	re->match = pcre2_match_data_create(1, re->general);
+	/* Only named groups are ever asked for: without any, a match need not say where its groups are. */
+	pcre2_pattern_info(re->code, PCRE2_INFO_NAMECOUNT, &nr_names);
+	if (nr_names)
+		pcre2_pattern_info(re->code, PCRE2_INFO_CAPTURECOUNT, &nr_groups);
+	re->match = pcre2_match_data_create(nr_groups + 1, re->general);
 	return re->match ? 0 : sonde_err_nomem(err);
 }
 
@@ -134,6 +138,28 @@ static bool regex_takes(const struct sonde_regex *re, struct sonde_str text)
 
 	return pcre2_match(re->code, (PCRE2_SPTR)p, text.n, 0, PCRE2_NO_JIT, re->match,
 		       re->limits) >= 0;
+}
+
+bool sonde_pattern__group(const struct sonde_pattern *p, struct sonde_str text, uint32_t *next,
+	struct sonde_str *name, struct sonde_str *group)
+{
+	const struct sonde_regex *re = p->regex;
+	uint32_t nr = 0, size = 0, number;
+	PCRE2_SPTR table;
+	PCRE2_SIZE *at;
+
+	pcre2_pattern_info(re->code, PCRE2_INFO_NAMECOUNT, &nr);
+	if (*next >= nr || (!*next && !regex_takes(re, text)))
+		return false;
+	pcre2_pattern_info(re->code, PCRE2_INFO_NAMEENTRYSIZE, &size);
+	pcre2_pattern_info(re->code, PCRE2_INFO_NAMETABLE, &table);
+	table += (size_t)size * (*next)++; /* two bytes for the number of the group, then its name */
+	number = (uint32_t)table[0] << 8 | table[1];
+	at = pcre2_get_ovector_pointer(re->match) + (size_t)2 * number;
+	*name = sonde_str_from((const char *)table + 2);
+	*group = at[0] == PCRE2_UNSET || at[0] > at[1] ? (struct sonde_str){NULL, 0}
+						       : (struct sonde_str){text.p + at[0], at[1] - at[0]};
+	return true;
 }
 
 /* Whether a failed substitution is the replacement's fault, not the text's. */

@@ -183,6 +183,13 @@ void sonde_json_member_number(struct sonde_json *w, struct sonde_str member, dou
 	sonde_sink_write(w->sink, line, n);
 }
 
+void sonde_json_digits(struct sonde_json *w, struct sonde_str digits, bool is_first)
+{
+	if (!is_first)
+		sonde_sink_putc(w->sink, ',');
+	sonde_sink_str(w->sink, digits);
+}
+
 void sonde_json_tight(struct sonde_json *w, double v, bool is_first)
 {
 	char text[SONDE_NUMBER_MAX + 1] = ",";

@@ -47,6 +47,8 @@ void sonde_json_str_number(struct sonde_json *w, struct sonde_str key, double va
 void sonde_json_str_str(struct sonde_json *w, struct sonde_str key, struct sonde_str value);
 /* A number and no blanks, for long lists: in an array that holds nothing else. NaN: null. */
 void sonde_json_tight(struct sonde_json *w, double value, bool is_first);
+/* The same for a number that is text already. */
+void sonde_json_digits(struct sonde_json *w, struct sonde_str digits, bool is_first);
 /* Such a list: `value` is an expression of `i`, which counts to `nr`. */
 #define SONDE_JSON_LIST(w, key, i, nr, value)                                                      \
 	do {                                                                                       \

@@ -63,6 +63,10 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 		MOVE_NUMBER(w, e->span_ns);
 		MOVE_MAYBE_REF(w, c, e->label, string);
 		move_wall(w, e);
+		if (sonde_walk_knows(w, 15))
+			MOVE_MAYBE_REF(w, c, e->arguments, string);
+		else
+			e->arguments = SONDE_NONE;
 		last = e->begin_ns;
 	}
 	sonde_walk_require(w, v->entry_step || !v->nr_entries);
@@ -356,6 +360,7 @@ static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struc
 		MOVE_PROCESS(w, c, e->process);
 		MOVE_REF(w, c, e->region, region);
 		MOVE_REF(w, c, e->label, string);
+		MOVE_MAYBE_REF(w, c, e->arguments, string);
 		MOVE_NUMBER(w, e->kind);
 	}
 	MOVE_ROWS(w, &t->gaps, gap) {

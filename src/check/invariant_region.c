@@ -141,16 +141,31 @@ static int check_streams(struct sonde_validation *v, const json_t *region)
 static int check_entries(struct sonde_validation *v, const json_t *e, const json_t *with)
 {
 	size_t nr = json_array_size(json_object_get(e, "begin_ms"));
-	json_t *metric;
+	json_t *metric, *list;
 	const char *name;
 
 	(void)with;
+	json_object_foreach(json_object_get(e, "arguments"), name, list)
+	{
+		if (json_array_size(list) != nr)
+			return sonde_invariant__fail(v, "arguments", "do not have as many as begin_ms");
+	}
 	json_object_foreach(json_object_get(e, "metrics"), name, metric)
 	{
 		if (json_array_size(json_object_get(metric, "value")) != nr ||
 			json_array_size(json_object_get(metric, "error")) != nr)
 			return sonde_invariant__fail(v, "metrics", "do not have as many as begin_ms");
 	}
+	return 0;
+}
+
+/* The time that tokens per second are of is part of the entries' wall time. */
+static int check_tokens(struct sonde_validation *v, const json_t *region)
+{
+	double rate = sonde_invariant__number(region, "tokens_per_s"), tokens = sonde_invariant__number(region, "tokens");
+
+	if (rate > 0 && sonde_invariant__exceeds(1e3 * tokens / rate, sonde_invariant__number(region, "wall_ms")))
+		return sonde_invariant__fail(v, "tokens_per_s", "is less than tokens over wall_ms");
 	return 0;
 }
 
@@ -194,6 +209,8 @@ int sonde_invariant__check_region(struct sonde_validation *v, const json_t *regi
 		rc = SONDE_RELATIONS(v, region, relations);
 	if (rc == 0)
 		rc = check_streams(v, region);
+	if (rc == 0)
+		rc = check_tokens(v, region);
 	if (rc == 0)
 		rc = sonde_invariant__in(v, region, "entries", check_entries, NULL);
 	return rc ? rc : sonde_invariant__check_kernels(v, region);

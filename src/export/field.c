@@ -35,6 +35,18 @@ static double make_net(const struct sonde_report *r, const struct sonde_node *n)
 	return n->times.allocator.net / n->times.allocator.entries;
 }
 
+static double make_tokens_per_s(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->times.tokens_ns > 0 ? n->times.tokens / n->times.tokens_ns * 1e9 : NAN;
+}
+
+static double make_batch(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->times.nr_batches > 0 ? n->times.batches / n->times.nr_batches : NAN;
+}
+
 /* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
 enum type { MADE, NS, BYTES, COUNT };
 
@@ -89,6 +101,9 @@ const struct sonde_field sonde_fields[] = {
 	{"wall_ms", "wall_ms", "wall ms", MS, 0, MAYBE, IN(NS, times.wall_ns)},
 	{"host_ms", "host_ms", "host ms", MS, TIMED | HOST, MAYBE | ADDS, IN(NS, times.host_ns)},
 	{"cpu_ms", "cpu_ms", "cpu ms", MS, HOST, MAYBE | ADDS, IN(NS, times.cpu_ns)},
+	{"tokens", "tokens", "tokens", NUMBER, 0, MAYBE, IN(BYTES, times.tokens)},
+	{"tokens_per_s", "tokens_per_s", "tokens/s", SONDE_FIELD_RATIO, TIMED | HOST, MAYBE, BY(make_tokens_per_s)},
+	{"batch_mean", "batch_mean", "batch", SONDE_FIELD_RATIO, 0, MAYBE, BY(make_batch)},
 	HELD(allocated),
 	HELD(freed),
 	HELD(left),

@@ -3,6 +3,7 @@
 #include "tree/roofline.h"
 #include "export/folder.h"
 #include "export/json_int.h"
+#include "read/arguments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -387,6 +388,53 @@ static void write_labels(struct sonde_json_export *x, const struct listed *l)
 		sonde_json__write_string(x, NULL, l->at.at[i]->label);
 }
 
+static struct sonde_str arguments_of(const struct sonde_json_export *x, const struct sonde_entry *e)
+{
+	return sonde_tree_str(x->tree, e->arguments);
+}
+
+/* One argument of the listed entries; null where an entry has none of the name. */
+static void write_argument(struct sonde_json_export *x, const struct listed *l, struct sonde_str name)
+{
+	size_t i;
+
+	sonde_json_open_str(&x->w, name, '[', true);
+	for (i = 0; i < l->at.nr; i++) {
+		struct sonde_str rest = arguments_of(x, l->at.at[i]), digits = SONDE_STR("null");
+		struct sonde_argument a;
+
+		while (sonde_arguments_next(&rest, &a))
+			if (sonde_str_eq(a.name, name)) {
+				digits = a.digits;
+				break;
+			}
+		sonde_json_digits(&x->w, digits, i == 0);
+	}
+	sonde_json_close(&x->w, ']');
+}
+
+/* "arguments": {name: […]} of the same entries, names in the order they are met. */
+static void write_arguments(struct sonde_json_export *x, const struct listed *l)
+{
+	struct sonde_map names = {0};
+	struct sonde_argument a;
+	size_t i;
+
+	for (i = 0; i < l->at.nr; i++) {
+		struct sonde_str rest = arguments_of(x, l->at.at[i]);
+
+		while (names.nr < SONDE_MAX_ARGUMENTS && sonde_arguments_next(&rest, &a))
+			x->w.sink->buf.failed |= sonde_map_add(&names, a.name, NULL) == SONDE_NONE;
+	}
+	if (names.nr)
+		sonde_json_open(&x->w, "arguments", '{', true);
+	for (i = 0; i < names.nr; i++)
+		write_argument(x, l, names.keys[i]);
+	if (names.nr)
+		sonde_json_close(&x->w, '}');
+	sonde_map_release(&names);
+}
+
 static void write_summary(
 	struct sonde_json_export *x, const struct sonde_entry_summary *s, const struct listed *l)
 {
@@ -407,6 +455,7 @@ static void write_summary(
 	if (s->runs.has_gpu)
 		SONDE_JSON_LIST(&x->w, "gpu_ms", i, nr, (double)e[i]->gpu_ns / 1e6);
 	write_labels(x, l);
+	write_arguments(x, l);
 	write_loads(x, l);
 	sonde_json_close(&x->w, '}');
 }

@@ -5,6 +5,7 @@
 #include "export/format.h"
 
 #include "base/alloc.h"
+#include "read/arguments.h"
 #include "tree/entries.h"
 #include "export/field.h"
 
@@ -44,7 +45,7 @@ static const struct {
 		"launches INTEGER NOT NULL, total_ms REAL, busy_ms REAL"},
 	[SONDE_DB_ENTRY] = {"entries",
 		"region INTEGER NOT NULL REFERENCES regions, step INTEGER NOT NULL, begin_ms REAL NOT NULL, wall_ms REAL, "
-		"host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT NULL, label TEXT, sm_active_pct REAL, "
+		"host_ms REAL NOT NULL, gpu_ms REAL NOT NULL, span_ms REAL NOT NULL, label TEXT, arguments TEXT, sm_active_pct REAL, "
 		"sm_active_error REAL, tensor_pct REAL, tensor_error REAL, dram_pct REAL, dram_error REAL"},
 	[SONDE_DB_KERNEL] = {"kernels",
 		"id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes, region INTEGER REFERENCES regions, "
@@ -317,6 +318,7 @@ static void put_streams(
 static void put_entries(
 	struct sonde_db *d, const struct sonde_report *r, const struct sonde_node *n, const struct owner *o)
 {
+	struct sonde_buf arguments = {0};
 	struct sonde_entry_runs runs;
 	size_t i;
 
@@ -333,15 +335,24 @@ static void put_entries(
 				    tensor = sonde_load_figure(load, 1),
 				    dram = sonde_load_figure(load, 2);
 
+		sonde_buf_clear(&arguments);
+		if (e->arguments != SONDE_NONE)
+			sonde_arguments_put_json(&arguments, sonde_tree_str(d->tree, e->arguments));
+
 		SONDE_DB_ROW(d, SONDE_DB_ENTRY, SONDE_DB_ID(o->region), SONDE_DB_INT(runs.step),
 			SONDE_DB_REAL((double)(e->begin_ns - d->first_ns) / 1e6),
 			SONDE_DB_REAL(sonde_entry_wall_ms(e)), SONDE_DB_REAL((double)e->host_ns / 1e6),
 			SONDE_DB_REAL((double)e->gpu_ns / 1e6),
 			SONDE_DB_REAL((double)e->span_ns / 1e6),
-			SONDE_DB_TEXT(sonde_tree_str(d->tree, e->label)), SONDE_DB_REAL(sm.v),
+			SONDE_DB_TEXT(sonde_tree_str(d->tree, e->label)),
+			SONDE_DB_TEXT(e->arguments != SONDE_NONE ? sonde_buf_view(&arguments) : (struct sonde_str){0}),
+			SONDE_DB_REAL(sm.v),
 			SONDE_DB_REAL(sm.error), SONDE_DB_REAL(tensor.v), SONDE_DB_REAL(tensor.error),
 			SONDE_DB_REAL(dram.v), SONDE_DB_REAL(dram.error));
 	}
+	if (arguments.failed)
+		d->rc = sonde_err_nomem(d->err);
+	sonde_buf_release(&arguments);
 	sonde_entry_runs_release(&runs);
 }
 

@@ -17,7 +17,12 @@ struct slow {
 	uint32_t node;
 	uint8_t judged; /* enum sonde_entry_time */
 	const struct sonde_entry_load *load; /* NULL: too short for samples */
+	uint32_t arguments; /* as struct sonde_entry has them */
 };
+
+/* What the arguments of entries say of a region: columns of the table, where a region has them. */
+static const char *const said[] = {"batch_mean", "tokens_per_s"};
+#define NR_SAID (sizeof(said) / sizeof(*said))
 
 struct found {
 	struct sonde_entry_summary *of; /* by row of the listing */
@@ -64,7 +69,7 @@ static void find_slow(struct found *f, const struct sonde_cells *c,
 			double ns = (double)sonde_entry_ns(e, which);
 
 			consider(f, &(struct slow){ns - median, ns, median, e->begin_ns, node,
-					    (uint8_t)which, sonde_cells_load(c, e)});
+					    (uint8_t)which, sonde_cells_load(c, e), e->arguments});
 		}
 }
 
@@ -104,6 +109,34 @@ static void put_region(struct sonde_text_export *x, struct sonde_table *t,
 static const char *time_name(enum sonde_entry_time which)
 {
 	return which == SONDE_ENTRY_GPU ? "GPU" : "host";
+}
+
+static const struct sonde_field *find_field(const char *csv)
+{
+	const struct sonde_field *f = sonde_fields;
+
+	while (!sonde_field_is(f, csv))
+		f++;
+	return f;
+}
+
+static bool has_said(const struct sonde_report *r, const struct sonde_listing *l, const char *csv)
+{
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		if (!isnan(sonde_field_number(find_field(csv), r, &r->nodes.at[l->at[i]])))
+			return true;
+	return false;
+}
+
+static void put_said(struct sonde_table *t, const struct sonde_report *r, const struct sonde_listing *l, uint32_t node)
+{
+	size_t i;
+
+	for (i = 0; i < NR_SAID; i++)
+		if (has_said(r, l, said[i]))
+			sonde_table_number(t, sonde_field_number(find_field(said[i]), r, &r->nodes.at[node]), 2, "");
 }
 
 static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
@@ -156,9 +189,15 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	sonde_table_heads(&t, judged);
 	for (i = 0; i < NR_TIMES; i++)
 		sonde_scale_column(&t, &x->scales[i], sonde_str_from(heads[i]), drops[i]);
-	for (i = 0; i < f->nr; i++)
-		if (f->of[i].runs.nr_entries)
-			put_entry_row(x, &t, r, l->at[i], &f->of[i]);
+	for (i = 0; i < NR_SAID; i++)
+		if (has_said(r, l, said[i]))
+			sonde_table_column(&t, sonde_field_head(find_field(said[i]), r), true, 1);
+	for (i = 0; i < f->nr; i++) {
+		if (!f->of[i].runs.nr_entries)
+			continue;
+		put_entry_row(x, &t, r, l->at[i], &f->of[i]);
+		put_said(&t, r, l, l->at[i]);
+	}
 	return sonde_text__finish(x, &t, err);
 }
 
@@ -188,6 +227,16 @@ static void put_loads(
 	}
 }
 
+static bool have_arguments(const struct found *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_slowest; i++)
+		if (f->slowest[i].arguments != SONDE_NONE)
+			return true;
+	return false;
+}
+
 static int print_slowest(struct sonde_text_export *x, const struct sonde_report *r,
 	const struct found *f, struct sonde_err *err)
 {
@@ -202,6 +251,8 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 	for (i = 0; i < SONDE_NR_LOADS; i++)
 		if (has_load(f, i))
 			sonde_table_column(&t, sonde_metric_head(sonde_str_from(sonde_load_metrics[i])), true, 2);
+	if (have_arguments(f))
+		sonde_table_column(&t, SONDE_STR("arguments"), false, 2);
 	for (i = 0; i < f->nr_slowest; i++) {
 		const struct slow *s = &f->slowest[i];
 
@@ -211,6 +262,8 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 		sonde_scale_put(&t, &x->scales[MAX], s->ns / 1e6);
 		sonde_scale_put(&t, &x->scales[MEDIAN], s->median_ns / 1e6);
 		put_loads(&t, f, s->load);
+		if (have_arguments(f))
+			sonde_table_text(&t, sonde_tree_str(x->tree, s->arguments), SONDE_STYLE_PLAIN);
 	}
 	return sonde_text__finish(x, &t, err);
 }

@@ -10,6 +10,7 @@
 #include "export/format.h"
 #include "export/tracks.h"
 #include "fold/timeline.h"
+#include "read/arguments.h"
 
 #include <inttypes.h>
 
@@ -64,6 +65,10 @@ static void put_region(struct trace *x, const struct sonde_track_event *e)
 	if (e->region != SONDE_NONE) {
 		sonde_sink_puts(x->to, "\"region\":");
 		sonde_escape_json(&x->to->buf, x->tree->cells->regions.at[e->region].id);
+	}
+	if (e->arguments != SONDE_NONE) {
+		sonde_sink_puts(x->to, e->region != SONDE_NONE ? ",\"arguments\":" : "\"arguments\":");
+		sonde_arguments_put_json(&x->to->buf, sonde_tree_str(x->tree, e->arguments));
 	}
 	sonde_sink_puts(x->to, "}}");
 }

@@ -158,7 +158,7 @@ static void add_entries(struct build *b)
 			continue;
 		add_event(b, track_of(b, key),
 			&(struct sonde_track_event){
-				e->begin_ns, e->end_ns, 0, SONDE_NONE, e->label, e->region, 0});
+				e->begin_ns, e->end_ns, 0, SONDE_NONE, e->label, e->region, e->arguments, 0});
 	}
 }
 
@@ -179,7 +179,7 @@ static void add_launches(struct build *b)
 		add_event(b, track_of(b, key),
 			&(struct sonde_track_event){l->start_ns, l->end_ns, l->call_ns,
 				l->call_ns ? find_caller(b, scope->process, l->thread) : SONDE_NONE, l->kernel,
-				place->nr ? b->c->homes.at[place->first] : SONDE_NONE, 0});
+				place->nr ? b->c->homes.at[place->first] : SONDE_NONE, SONDE_NONE, 0});
 	}
 }
 
@@ -193,7 +193,7 @@ static void add_marks(struct build *b)
 		struct key key = {SONDE_TRACK_MARKS, m->process, SONDE_NONE, SONDE_NONE, 0};
 
 		add_event(b, track_of(b, key),
-			&(struct sonde_track_event){m->ns, m->ns, 0, SONDE_NONE, m->label, SONDE_NONE, 0});
+			&(struct sonde_track_event){m->ns, m->ns, 0, SONDE_NONE, m->label, SONDE_NONE, SONDE_NONE, 0});
 	}
 }
 

@@ -24,6 +24,7 @@ struct sonde_track_event {
 	uint32_t caller;	   /* … and the track of that thread, SONDE_NONE = it has none */
 	uint32_t name;		   /* string number */
 	uint32_t region; /* its own, or where it was launched; or SONDE_NONE */
+	uint32_t arguments; /* string number: a list of read/arguments.h, or SONDE_NONE */
 	uint32_t track;	 /* private */
 };
 

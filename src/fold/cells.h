@@ -150,6 +150,9 @@ struct sonde_times {
 	double idle_by[SONDE_NR_IDLE_CAUSES]; /* idle_ns by enum sonde_idle_cause: these add up to it */
 	double wall_ns; /* of the entries, as struct sonde_entry has it; NaN unless it is known of all */
 	struct sonde_allocator_use allocator;
+	/* Of entries whose arguments say so: their tokens, and how long at least one such entry was on its way (wall) … */
+	double tokens, tokens_ns;
+	double batches, nr_batches; /* … the sum of their batches, and how many had one */
 };
 #define SONDE_NR_TIMES (sizeof(struct sonde_times) / sizeof(double))
 #define SONDE_TIME(member) (offsetof(struct sonde_times, member) / sizeof(double)) /* its number */
@@ -240,6 +243,7 @@ struct sonde_entry {
 	/* From its begin to the end of the last work that was launched in it, selected or not, or to its own end. */
 	uint64_t wall_ns; /* never less than host_ns; SONDE_NO_WALL */
 	uint32_t label;	   /* string: as captured, where a rule changed it; SONDE_NONE = the region's */
+	uint32_t arguments; /* string: a list of read/arguments.h; SONDE_NONE = none */
 };
 
 /*

@@ -120,11 +120,12 @@ static struct sonde_entry make_entry(const struct sonde_folding *f, const struct
 		.gpu_ns = g.gpu_ns,
 		.span_ns = g.last_ns - g.first_ns,
 		.wall_ns = wall_of(f, ranges, number),
-		.label = range->label};
+		.label = range->label,
+		.arguments = f->arguments_of ? f->arguments_of[number] : SONDE_NONE};
 }
 
-static void count_entries(
-	const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
+static bool count_entries(
+	const struct sonde_folding *f, struct plan *plans, const struct gain *ranges, struct sonde_throughput *tokens)
 {
 	size_t i;
 
@@ -139,12 +140,16 @@ static void count_entries(
 		wall_ns = wall_of(f, ranges, i);
 		p->wall_ns += wall_ns == SONDE_NO_WALL ? NAN : (double)wall_ns;
 		p->has_wall = true;
+		if (!sonde_throughput__add(tokens, f, i, wall_ns))
+			return false;
 		if (!is_shown(f, i))
 			continue;
 		p->is_unsorted |= p->nr++ && (t->begin_ns < p->last.begin_ns ||
 						     (t->begin_ns == p->last.begin_ns && t->end_ns < p->last.end_ns));
 		p->last = *t;
 	}
+	sonde_throughput__end(tokens, f->c);
+	return true;
 }
 
 static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
@@ -257,17 +262,16 @@ static bool find_gains(const struct sonde_launches *l, struct gain **out)
 bool sonde_fold__entries(struct sonde_folding *f)
 {
 	struct plan *plans = sonde_calloc(f->c->visits.nr + 1, sizeof(*plans));
+	struct sonde_throughput *tokens = NULL;
 	struct gain *ranges = NULL;
-	bool ok = plans && find_gains(f->l, &ranges);
+	bool ok = plans && find_gains(f->l, &ranges) && sonde_throughput__begin(&tokens, f) &&
+		  count_entries(f, plans, ranges, tokens) && lay_out_entries(f->c, plans);
 
-	if (ok) {
-		count_entries(f, plans, ranges);
-		ok = lay_out_entries(f->c, plans);
-	}
 	if (ok) {
 		fill_entries(f, plans, ranges);
 		ok = keep_labels(f->c, f->r);
 	}
+	sonde_throughput__free(tokens);
 	sonde_free(plans);
 	sonde_free(ranges);
 	return ok;

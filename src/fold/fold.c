@@ -316,7 +316,7 @@ static int add_times(
 
 	if (request->keeps_timeline && !(f->c->timeline = sonde_calloc(1, sizeof(*f->c->timeline))))
 		return sonde_err_nomem(err);
-	if (!sonde_fold__communication(f) || !sonde_fold__visits(f) ||
+	if (!sonde_fold__communication(f) || !sonde_fold__arguments(f) || !sonde_fold__visits(f) ||
 		!sonde_fold__collectives(f) || !sonde_fold__memory(f) || !sonde_fold__allocator(f))
 		return sonde_err_nomem(err);
 	rc = sonde_fold__sampled(f, err);

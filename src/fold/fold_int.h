@@ -13,6 +13,7 @@
  *   memory.c             … GPU memory allocated, freed and held
  *   allocator.c          … what PyTorch's allocator had
  *   entry_rows.c         entries, one by one
+ *   entry_arguments.c    … what each was given, and the tokens of regions
  *   entry_loads.c        … how busy the device was in long ones
  *   timeline.c           single events, and counters over time (curves)
  *   unmixing.c           samples of the device → counters of cells (unmix/ has the arithmetic)
@@ -41,6 +42,7 @@ struct sonde_folding {
 	uint32_t *label_of; /* the same for the labels of the launches */
 	uint32_t *visit_of; /* by range: the visit it is an entry of, SONDE_NONE = counts nowhere;
 			     * NULL without times of ranges */
+	uint32_t *arguments_of; /* by range: string number of its arguments, SONDE_NONE = none; NULL: no range has any */
 	bool *communicates; /* by string number of the records: a kernel named so does; NULL: none */
 	struct sonde_arena scratch; /* of these, and whatever else is small and may go with them */
 };
@@ -53,6 +55,14 @@ bool sonde_fold__kits(struct sonde_folding *f, struct sonde_values *values);
 bool sonde_fold__visits(struct sonde_folding *f);
 /* The entries of visits: `visit_of` is there. */
 bool sonde_fold__entries(struct sonde_folding *f);
+/* Finds the arguments of all ranges. */
+bool sonde_fold__arguments(struct sonde_folding *f);
+/* Adds up tokens and batches of visits, entry by entry; `*out` NULL where no entry has arguments, and all others take that. */
+struct sonde_throughput;
+bool sonde_throughput__begin(struct sonde_throughput **out, const struct sonde_folding *f);
+bool sonde_throughput__add(struct sonde_throughput *t, const struct sonde_folding *f, size_t range, uint64_t wall_ns);
+void sonde_throughput__end(struct sonde_throughput *t, struct sonde_cells *c);
+void sonde_throughput__free(struct sonde_throughput *t);
 /* Fills in the memory of the visits. */
 bool sonde_fold__memory(struct sonde_folding *f);
 bool sonde_fold__allocator(struct sonde_folding *f);

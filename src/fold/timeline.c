@@ -290,6 +290,7 @@ static bool add_entries(struct sonde_folding *f, struct sonde_timeline *t)
 				.process = range->process,
 				.region = f->l->region_of.at[i],
 				.label = f->string_of[range->label],
+				.arguments = f->arguments_of ? f->arguments_of[i] : SONDE_NONE,
 				.kind = range->kind};
 	}
 	return true;

@@ -23,6 +23,7 @@ struct sonde_timeline_entry {
 	uint64_t thread;
 	uint32_t process, region;
 	uint32_t label; /* string number: as it was pushed, before report.labels */
+	uint32_t arguments; /* string number: a list of read/arguments.h, or SONDE_NONE */
 	uint8_t kind; /* enum sonde_range_kind */
 };
 

@@ -101,6 +101,7 @@ static bool take_entries(struct sonde_cells *to, struct sonde_sum_part *last)
 
 			e.label = sonde_number_in(last->of.string, e.label);
 			number[from->first_entry + k] = (uint32_t)to->entries.nr;
+			e.arguments = sonde_number_in(last->of.string, e.arguments);
 			to->entries.at[to->entries.nr++] = e;
 		}
 	}

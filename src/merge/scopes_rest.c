@@ -195,7 +195,7 @@ static bool add_entries_of(struct moving *m, const struct sonde_visit *v)
 		struct sonde_entry e = m->part->c->entries.at[v->first_entry + i];
 		uint64_t key[4] = {m->part->id, sonde_hash(id.p, id.n), i, v->scope};
 
-		e.label = SONDE_NONE; /* one of the part's strings */
+		e.label = e.arguments = SONDE_NONE; /* the part's strings */
 		if (!sonde_vec_put(&to->entries,
 			    (struct kept_entry){sonde_hash(key, sizeof(key)), m->part->number, e}))
 			return false;

@@ -68,6 +68,12 @@ struct sonde_range {
 	struct sonde_range_time time;
 };
 
+/* What an entry was given besides its label: a list of read/arguments.h. */
+struct sonde_range_arguments {
+	uint32_t range;
+	uint32_t list; /* string number */
+};
+
 /* When the GPU worked on it, in the source's clock; zeros when unknown. */
 struct sonde_record_time {
 	uint64_t start_ns, end_ns;
@@ -254,6 +260,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_device) devices;
 	SONDE_VEC(struct sonde_section) sections;
 	SONDE_VEC(struct sonde_range) ranges;	/* in order of entry per thread */
+	SONDE_VEC(struct sonde_range_arguments) arguments; /* by range, each once */
 	SONDE_VEC(struct sonde_record) records; /* in order of the inputs, then of launch */
 	struct sonde_map callers, queues, functions; /* see sonde_record_caller and its like */
 	SONDE_VEC(struct sonde_call) calls;	/* per thread in order of their ends */

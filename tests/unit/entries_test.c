@@ -342,6 +342,14 @@ static void test_wall__does_not_depend_on_the_selection_but_on_times(void **stat
 	made_release(&m);
 }
 
+/* Gives a range arguments of its own, as an NVTX payload does. */
+static void give(struct made *m, uint32_t range, const char *list)
+{
+	uint32_t string = sonde_map_add(&m->r->strings, sonde_str_from(list), NULL);
+
+	sonde_put(&m->r->arena, &m->r->arguments, (struct sonde_range_arguments){range, string});
+}
+
 static void test_entries__partial_reports_keep_them(void **state)
 {
 	struct sonde_fold_request request = {0};
@@ -356,6 +364,8 @@ static void test_entries__partial_reports_keep_them(void **state)
 	made_init(&m);
 	for (i = 0; i < 2 * SONDE_MAX_ENTRIES; i++)
 		enter(&m, MADE_ROOT, "A", 1000 + 10 * i, i % 9, 1 + i % 3); /* some end on the GPU */
+	for (i = 0; i < 2 * SONDE_MAX_ENTRIES; i += 3)
+		give(&m, (uint32_t)i, i % 2 ? "tokens=5" : "batch=-1.5 x=2");
 	c = folded(m.r, NULL);
 	assert_int_equal(sonde_launches_build(&l, m.r, &request.selection, NULL), 0);
 	part = sonde_vec_push(&parts.at);
@@ -374,13 +384,83 @@ static void test_entries__partial_reports_keep_them(void **state)
 
 		assert_true(x->begin_ns == y->begin_ns && x->host_ns == y->host_ns &&
 			    x->gpu_ns == y->gpu_ns && x->span_ns == y->span_ns && x->label == y->label &&
-			    x->wall_ns == y->wall_ns);
+			    x->wall_ns == y->wall_ns && x->arguments == y->arguments);
 	}
 	assert_int_equal(back->visits.at[0].entry_step, 2);
 	sonde_buf_release(&to.buf);
 	sonde_parts_release(&parts);
 	sonde_cells_free(back);
 	sonde_cells_free(c);
+	made_release(&m);
+}
+
+/* Steps overlap from 1000 to 1600 and are alone from 3000 to 3400: 1 µs in all, with 500 tokens. */
+static void test_tokens__are_over_the_time_that_entries_share(void **state)
+{
+	const struct sonde_node *n;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	enter(&m, MADE_ROOT, "execute_context_1(100)_generation_0(0)", 3000, 200, 400);
+	enter(&m, MADE_ROOT, "execute_context_2(300)_generation_0(0)", 1000, 500, 100);
+	enter(&m, MADE_ROOT, "execute_context_3(100)_generation_0(0)", 1200, 400, 100);
+	enter(&m, MADE_ROOT, "execute_context_0(0)_generation_8(8)", 5000, 400, 100);
+	enter(&m, MADE_ROOT, "other", 6000, 400, 100);
+	aggregate(&run, m.r, NULL);
+	n = node_named(&run, &run.t->reports.at[0], "execute_* prefill");
+	assert_true(n->times.tokens == 500 && n->times.tokens_ns == 1000);
+	assert_true(n->times.batches == 6 && n->times.nr_batches == 3);
+	n = node_named(&run, &run.t->reports.at[0], "execute_* decode");
+	assert_true(n->times.tokens == 8 && n->times.tokens_ns == 400);
+	n = node_named(&run, &run.t->reports.at[0], "other");
+	assert_true(isnan(n->times.tokens) && isnan(n->times.tokens_ns) && isnan(n->times.batches));
+	release(&run);
+	made_release(&m);
+}
+
+static void test_tokens__without_times_of_launches_have_no_rate(void **state)
+{
+	const struct sonde_node *n;
+	struct made m;
+	struct run run;
+	uint32_t range;
+
+	(void)state;
+	made_init(&m);
+	range = enter(&m, MADE_ROOT, "execute_context_1(100)_generation_0(0)", 3000, 200, 0);
+	made_launch(&m, "k", 1, &range);
+	aggregate(&run, m.r, NULL);
+	n = node_named(&run, &run.t->reports.at[0], "execute_* prefill");
+	assert_true(n->times.tokens == 100 && isnan(n->times.tokens_ns));
+	release(&run);
+	made_release(&m);
+}
+
+static void test_arguments__of_an_entry_come_before_those_of_its_label(void **state)
+{
+	struct sonde_entry_runs runs;
+	struct made m;
+	struct run run;
+
+	(void)state;
+	made_init(&m);
+	enter(&m, MADE_ROOT, "execute_context_1(100)_generation_0(0)", 3000, 200, 0);
+	give(&m, 0, "tokens=90 request=7");
+	enter(&m, MADE_ROOT, "execute_context_2(200)_generation_0(0)", 1000, 200, 0);
+	enter(&m, MADE_ROOT, "plain", 5000, 200, 0);
+	give(&m, 2, "payload=0.5");
+	aggregate(&run, m.r, NULL);
+	runs = found(&run, 0, "execute_* prefill"); /* by begin: the second comes first */
+	assert_true(sonde_str_is(sonde_tree_str(run.t, runs.at.at[0].at[0].arguments), "batch=2 tokens=200"));
+	assert_true(sonde_str_is(sonde_tree_str(run.t, runs.at.at[0].at[1].arguments), "tokens=90 request=7 batch=1"));
+	assert_true(node_named(&run, &run.t->reports.at[0], "execute_* prefill")->times.tokens == 290);
+	sonde_entry_runs_release(&runs);
+	runs = found(&run, 0, "plain");
+	assert_true(sonde_str_is(sonde_tree_str(run.t, runs.at.at[0].at[0].arguments), "payload=0.5"));
+	sonde_entry_runs_release(&runs);
+	release(&run);
 	made_release(&m);
 }
 
@@ -398,6 +478,9 @@ int main(void)
 		cmocka_unit_test(test_wall__entries_of_two_threads_at_once_each_count),
 		cmocka_unit_test(test_wall__does_not_depend_on_the_selection_but_on_times),
 		cmocka_unit_test(test_entries__partial_reports_keep_them),
+		cmocka_unit_test(test_tokens__are_over_the_time_that_entries_share),
+		cmocka_unit_test(test_tokens__without_times_of_launches_have_no_rate),
+		cmocka_unit_test(test_arguments__of_an_entry_come_before_those_of_its_label),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
