@@ -35,12 +35,27 @@ static const char *const known_rules[] = {
 	", (?:sizes|input_op_ids) = \\[.*?\\](?=, (?:seq|op_id|sizes|input_op_ids) = |$) => ",
 	"^ProfilerStep#\\d+$ => ProfilerStep#*",
 	"^((?i)step|iter|iteration|epoch|batch)([ _#])\\d+$ => $1$2*",
-	/* vLLM: requests and tokens of each kind. */
-	"^execute_context_\\d+\\([^()]*\\)_generation_\\d+\\([^()]*\\) => "
-	"execute_context_*(*)_generation_*(*)",
-	"^execute_\\d+_context_\\d+\\([^()]*\\)_generation_\\d+\\([^()]*\\) => "
-	"execute_*_context_*(*)_generation_*(*)",
-	"^execute_new_\\d+_cached_\\d+ => execute_new_*_cached_*",
+	/*
+	 * vLLM, and SGLang with its roofline annotations: requests of each phase, and their tokens (`sq`) in
+	 * brackets. What the first number counts differs between them. A step without requests is idle.
+	 */
+	"^execute_(?:\\d+_)?context_0\\([^()]*\\)_generation_0\\([^()]*\\) => execute_* idle",
+	"^execute_(?:\\d+_)?context_0\\([^()]*\\)_generation_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\) => "
+	"execute_* decode",
+	"^execute_(?:\\d+_)?context_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\)_generation_0\\([^()]*\\) => "
+	"execute_* prefill",
+	"^execute_(?:\\d+_)?context_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\)"
+	"_generation_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\) => execute_* mixed",
+	/* Older ones count requests that are new; whether others are past their prompt is not said. */
+	"^execute_new_(?<batch>\\d+)_cached_(?<batch>\\d+) => execute_new_*_cached_*",
+	/* SGLang. A step that decodes has no number of tokens: with speculation it is not that of requests. */
+	"^step\\[(\\w+) bs=(?<batch>\\d+)(?: toks=(?<tokens>\\d+))?[^\\]]*\\] => step[$1]",
+	/* TensorRT-LLM: requests of each phase. */
+	"^((?:\\[Executor\\] )?_forward_step)(?: \\d+)?: 0 ctx reqs, (?<batch>\\d+) gen reqs => $1 decode",
+	"^((?:\\[Executor\\] )?_forward_step)(?: \\d+)?: (?<batch>\\d+) ctx reqs, 0 gen reqs => $1 prefill",
+	"^((?:\\[Executor\\] )?_forward_step)(?: \\d+)?: (?<batch>\\d+) ctx reqs, (?<batch>\\d+) gen reqs => $1 mixed",
+	/* Their NVTX range of each layer: a Python dictionary with the sizes of its inputs. */
+	"^\\{'Module': [\"']+([^\"']+)[\"']+.*\\}$ => $1",
 	"\\b0x[0-9a-fA-F]{4,}\\b => 0x*",
 	"(?i)\\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\\b => *",
 	/* Ids without dashes: a name of twelve letters a to f, or a number, is none. */

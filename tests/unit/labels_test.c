@@ -43,15 +43,68 @@ static void test_labels__known_serial_numbers_go(void **state)
 	rewrites(NULL, "iter 0", "iter *");
 	rewrites(NULL, "epoch 1", "epoch *");
 	rewrites(NULL, "batch 99", "batch *");
-	rewrites(NULL, "execute_context_2(512)_generation_30(30)",
-		"execute_context_*(*)_generation_*(*)");
-	rewrites(NULL, "execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)",
-		"execute_*_context_*(*)_generation_*(*)");
-	rewrites(NULL, "execute_new_2_cached_7", "execute_new_*_cached_*");
 	rewrites(NULL, "free 0x7f3a10b4c000 now", "free 0x* now");
 	rewrites(NULL, "req 123e4567-e89b-12d3-a456-426614174000", "req *");
 	rewrites(NULL, "request 9f86d081884c7d659a2feaa0c55ad015", "request *");
 	rewrites(NULL, "## Call CompiledFxGraph fxy7abc3 ##", "## Call CompiledFxGraph * ##");
+}
+
+/* Expects arguments beside the new label. */
+static void says(const char *words, const char *from, const char *to, const char *arguments)
+{
+	struct sonde_labels l = {0};
+	struct sonde_words list = {&words, words ? 1 : 0};
+	struct sonde_buf out = {0};
+	struct sonde_err err = {0};
+	bool is_changed;
+
+	assert_int_equal(sonde_labels__init(&l, list, &err), 0);
+	assert_int_equal(sonde_labels__apply(&l, SONDE_STR("step_5 0x1234"), &out, &is_changed, &err), 0); /* leaves nothing behind */
+	sonde_buf_clear(&out);
+	assert_int_equal(sonde_labels__apply(&l, sonde_str_from(from), &out, &is_changed, &err), 0);
+	if (!sonde_str_is(sonde_buf_view(&out), to) || !sonde_str_is(sonde_buf_view(&l.arguments), arguments))
+		fail_msg("'%s' became '%.*s' with '%.*s', not '%s' with '%s'", from, SONDE_STR_ARG(sonde_buf_view(&out)),
+			SONDE_STR_ARG(sonde_buf_view(&l.arguments)), to, arguments);
+	sonde_buf_release(&out);
+	sonde_labels__release(&l);
+}
+
+static void test_labels__steps_of_servers_say_their_phase_batch_and_tokens(void **state)
+{
+	(void)state;
+	/* vLLM */
+	says(NULL, "execute_context_0(0)_generation_30(30)", "execute_* decode", "batch=30 tokens=30");
+	says(NULL, "execute_context_2(512)_generation_0(0)", "execute_* prefill", "batch=2 tokens=512");
+	says(NULL, "execute_context_2(512)_generation_30(30)", "execute_* mixed", "batch=32 tokens=542");
+	says(NULL, "execute_context_10(5120)_generation_10(10)", "execute_* mixed", "batch=20 tokens=5130");
+	says(NULL, "execute_context_0(0)_generation_0(0)", "execute_* idle", "");
+	says(NULL, "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)", "execute_* decode",
+		"batch=32 tokens=32");
+	says(NULL, "execute_64_context_1(sq60sk60sqsq3600sqsk3600)_generation_4(sq16sk900sqsq64sqsk3600)", "execute_* mixed",
+		"batch=5 tokens=76");
+	says(NULL, "execute_new_2_cached_7", "execute_new_*_cached_*", "batch=9");
+	/* SGLang */
+	says(NULL, "step[DECODE bs=32]", "step[DECODE]", "batch=32");
+	says(NULL, "step[EXTEND bs=17 toks=8192]", "step[EXTEND]", "batch=17 tokens=8192");
+	says(NULL, "step[EXTEND bs=1 toks=64 sq64sk64]", "step[EXTEND]", "batch=1 tokens=64");
+	/* TensorRT-LLM */
+	says(NULL, "[Executor] _forward_step 17: 0 ctx reqs, 32 gen reqs", "[Executor] _forward_step decode", "batch=32");
+	says(NULL, "[Executor] _forward_step: 3 ctx reqs, 0 gen reqs", "[Executor] _forward_step prefill", "batch=3");
+	says(NULL, "_forward_step 2: 10 ctx reqs, 20 gen reqs", "_forward_step mixed", "batch=30");
+	/* layers */
+	rewrites(NULL, "{'Module': 'model.layers.0.mlp', 'TrainableParams': {'weight': [8, 8]}, 'Inputs': [[32, 8]]}", "model.layers.0.mlp");
+	rewrites(NULL, "{'Module': \"'top'\", 'Inputs': [[1, 8]]}", "top");
+}
+
+static void test_labels__named_groups_of_a_rule_are_arguments(void **state)
+{
+	(void)state;
+	says("^req (?<id>\\d+) (?<tokens>\\d+)tok => req", "req 17 0128tok", "req", "id=17 tokens=128");
+	says("^at (?<share>[0-9.]+) => at", "at 0.25", "at", "share=0.25");
+	says("^(?<word>\\w+)-(?<n>\\d+)$ => $1", "loader-3", "loader", "n=3"); /* what is no number is none */
+	says("(?<a>1)|(?<b>2) => x", "2", "x", "b=2"); /* a group that is not part of the match */
+	says("^big (?<n>\\d+) => big", "big 18446744073709551615", "big", "n=18446744073709551615");
+	says("^(?<n>\\d+)\\+(?<n>\\d+) => sum", "18446744073709551615+7", "sum", ""); /* rather none than a wrong one */
 }
 
 static void test_labels__numbers_that_name_things_stay(void **state)
@@ -207,7 +260,7 @@ static void test_labels__what_the_selection_names_keeps_its_name(void **state)
 	assert_true(sonde_str_is(l->regions.at[1].id, "step_10") && l->regions.at[1].is_shown);
 	assert_false(noted(l, "matches no range"));
 	for (i = 0; i < l->label_rules.nr; i++)
-		if (memmem(l->label_rules.at[i].text.p, l->label_rules.at[i].text.n, "step", 4))
+		if (memmem(l->label_rules.at[i].text.p, l->label_rules.at[i].text.n, "epoch", 5))
 			assert_int_equal(l->label_rules.at[i].changed, 11);
 	sonde_launches_free(l);
 	made_release(&m);
@@ -343,6 +396,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels__known_serial_numbers_go),
+		cmocka_unit_test(test_labels__steps_of_servers_say_their_phase_batch_and_tokens),
+		cmocka_unit_test(test_labels__named_groups_of_a_rule_are_arguments),
 		cmocka_unit_test(test_labels__numbers_that_name_things_stay),
 		cmocka_unit_test(test_labels__rules_of_the_user_rewrite),
 		cmocka_unit_test(test_labels__bad_rules_are_refused),
