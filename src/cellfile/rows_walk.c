@@ -351,6 +351,7 @@ static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struc
 	struct sonde_timeline_entry *e;
 	struct sonde_timeline_gap *gap;
 	struct sonde_timeline_mark *mark;
+	struct sonde_timeline_gauge *count;
 	struct sonde_timeline_thread *thread;
 
 	MOVE_ROWS(w, &t->entries, e) {
@@ -373,6 +374,12 @@ static void move_ranges(struct sonde_walk *w, const struct sonde_cells *c, struc
 		MOVE_NUMBER(w, mark->ns);
 		MOVE_PROCESS(w, c, mark->process);
 		MOVE_REF(w, c, mark->label, string);
+	}
+	MOVE_ROWS(w, &t->gauges, count) {
+		MOVE_NUMBER(w, count->ns);
+		MOVE_PROCESS(w, c, count->process);
+		MOVE_REF(w, c, count->name, string);
+		MOVE_DOUBLE(w, count->v);
 	}
 	MOVE_ROWS(w, &t->threads, thread) {
 		MOVE_NUMBER(w, thread->thread);

@@ -129,6 +129,22 @@ static void put_count(struct trace *x, const struct sonde_timeline_curve *c, uin
 	sonde_sink_printf(x->to, ",\"args\":{\"value\":%s}}", text);
 }
 
+/* A sample of a counter of the program. */
+static void put_sample(struct trace *x, const struct sonde_timeline_gauge *c)
+{
+	char text[SONDE_NUMBER_MAX];
+
+	if (c->ns < x->tracks->first_ns)
+		return;
+	sonde_sink_printf(x->to, "%s{\"ph\":\"C\",\"pid\":%" PRIu64 ",\"tid\":0", x->has_any ? ",\n" : "",
+		x->tree->cells->processes.at[c->process].pid);
+	x->has_any = true;
+	put_text(x, "name", sonde_tree_str(x->tree, c->name));
+	put_us(x, "ts", c->ns - x->tracks->first_ns);
+	sonde_number_format(text, c->v);
+	sonde_sink_printf(x->to, ",\"args\":{\"value\":%s}}", text);
+}
+
 /* A counter holds until the next one: where samples are missing it is 0. */
 static void put_curve(struct trace *x, const struct sonde_timeline_curve *c)
 {
@@ -176,6 +192,8 @@ int sonde_export_perfetto(const struct sonde_tree *t, const struct sonde_export_
 	}
 	for (i = 0; i < t->cells->timeline->curves.nr; i++)
 		put_curve(&x, &t->cells->timeline->curves.at[i]);
+	for (i = 0; i < t->cells->timeline->gauges.nr; i++)
+		put_sample(&x, &t->cells->timeline->gauges.at[i]);
 	sonde_sink_puts(to, "\n]}\n");
 	to->buf.failed |= x.name.failed;
 	sonde_buf_release(&x.name);

@@ -26,6 +26,8 @@ static void mark_used(const struct sonde_folding *f, bool has_timeline, bool *us
 		mark_string(used, f->r->ranges.at[i].label);
 	for (i = 0; has_timeline && i < f->r->marks.nr; i++)
 		mark_string(used, f->r->marks.at[i].label);
+	for (i = 0; has_timeline && i < f->r->gauges.nr; i++)
+		mark_string(used, f->r->gauges.at[i].name);
 	for (i = 0; has_timeline && i < f->r->thread_names.nr; i++)
 		mark_string(used, f->r->thread_names.at[i].name);
 	for (i = 0; i < f->r->sections.nr; i++)

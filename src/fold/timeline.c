@@ -329,8 +329,15 @@ static bool add_marks(struct sonde_folding *f, struct sonde_timeline *t)
 	size_t i;
 
 	if (!sonde_vec_reserve(&t->marks, f->r->marks.nr + 1) ||
+		!sonde_vec_reserve(&t->gauges, f->r->gauges.nr + 1) ||
 		!sonde_vec_reserve(&t->threads, f->r->thread_names.nr + 1))
 		return false;
+	for (i = 0; i < f->r->gauges.nr; i++) {
+		const struct sonde_gauge *k = &f->r->gauges.at[i];
+
+		t->gauges.at[t->gauges.nr++] =
+			(struct sonde_timeline_gauge){k->ns, k->process, f->string_of[k->name], k->v};
+	}
 	for (i = 0; i < f->r->marks.nr; i++) {
 		const struct sonde_mark *m = &f->r->marks.at[i];
 
@@ -364,6 +371,7 @@ void sonde_timeline_free(struct sonde_timeline *t)
 	sonde_vec_release(&t->entries);
 	sonde_vec_release(&t->gaps);
 	sonde_vec_release(&t->marks);
+	sonde_vec_release(&t->gauges);
 	sonde_vec_release(&t->threads);
 	sonde_vec_release(&t->curves);
 	sonde_vec_release(&t->points);

@@ -40,6 +40,13 @@ struct sonde_timeline_mark {
 	uint32_t process, label;
 };
 
+/* A sample of a counter that the program keeps. */
+struct sonde_timeline_gauge {
+	uint64_t ns;
+	uint32_t process, name;
+	double v;
+};
+
 /* The name of a thread. */
 struct sonde_timeline_thread {
 	uint64_t thread;
@@ -64,6 +71,7 @@ struct sonde_timeline {
 	SONDE_VEC(struct sonde_timeline_entry) entries;	  /* those with times */
 	SONDE_VEC(struct sonde_timeline_gap) gaps; /* by scope, then in order of time */
 	SONDE_VEC(struct sonde_timeline_mark) marks;
+	SONDE_VEC(struct sonde_timeline_gauge) gauges;
 	SONDE_VEC(struct sonde_timeline_thread) threads;
 	SONDE_VEC(struct sonde_timeline_curve) curves;
 	SONDE_VEC(struct sonde_timeline_point) points;

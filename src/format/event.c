@@ -32,6 +32,7 @@ static const struct shape shapes[SONDE_EVENT_LAST + 1] = {
 	[SONDE_EVENT_CALL_ON] = {true, true, false, 4, 0},
 	[SONDE_EVENT_RETURN] = {true, true, false, 0, 0},
 	[SONDE_EVENT_ALLOCATOR] = {true, true, false, 4, 0},
+	[SONDE_EVENT_VALUE] = {true, true, true, 0, 4},
 	[SONDE_EVENT_KERNEL] = {true, false, true, NR_GPU, 10},
 	[SONDE_EVENT_MEMCPY] = {true, false, false, NR_GPU + 3, 0},
 	[SONDE_EVENT_MEMSET] = {true, false, false, NR_GPU + 2, 0},

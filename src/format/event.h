@@ -60,6 +60,7 @@ enum sonde_event_type {
 	SONDE_EVENT_CALL_ON = 25, /* SONDE_CALL_*: a CALL that names a stream or an event */
 	SONDE_EVENT_RETURN = 26,  /* the thread's last launch returned */
 	SONDE_EVENT_ALLOCATOR = 29, /* SONDE_ALLOCATOR_*: PyTorch's allocator, at a boundary of the thread's innermost range */
+	SONDE_EVENT_VALUE = 28,	  /* label: a name; SONDE_VALUE_*: a number of a range, or of a counter */
 	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */
 };
 
@@ -98,6 +99,11 @@ enum {
 	SONDE_ALLOCATOR_DEVICE = 1,
 	SONDE_ALLOCATOR_BYTES = 2, /* allocated */
 	SONDE_ALLOCATOR_PEAK = 3,  /* since the program last reset it */
+	/* of a number that the program gave */
+	SONDE_VALUE_WHAT = 0, /* enum sonde_value_what */
+	SONDE_VALUE_OF = 1,   /* the domain, or the id of the start; 0 for a counter */
+	SONDE_VALUE_TYPE = 2, /* enum sonde_value_type */
+	SONDE_VALUE_BITS = 3,
 	/* of a device */
 	SONDE_DEVICE_ID = 0,
 	SONDE_DEVICE_CC_MAJOR = 1,
@@ -113,6 +119,19 @@ enum {
 #define SONDE_COPY_TO_SHIFT   16
 #define SONDE_COPY_MASK	      0xffu
 #define SONDE_MEMORY_PAGEABLE 1u
+
+/* What a number is of. */
+enum sonde_value_what {
+	SONDE_VALUE_OF_PUSH,	/* the thread's innermost open range of a domain */
+	SONDE_VALUE_OF_START,	/* the start/end range that this thread has started last */
+	SONDE_VALUE_OF_COUNTER, /* a counter of the program, now */
+};
+
+enum sonde_value_type {
+	SONDE_VALUE_UNSIGNED,
+	SONDE_VALUE_NEGATIVE, /* its magnitude */
+	SONDE_VALUE_REAL,     /* a double: its 64 bits with the bytes reversed, which makes short varints */
+};
 
 enum sonde_memory_operation {
 	SONDE_MEMORY_ALLOC,

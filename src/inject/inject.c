@@ -26,6 +26,7 @@
 
 int InitializeInjection(void);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module);
 
 struct inject sonde_inject;
 
@@ -378,6 +379,12 @@ static bool alive(void)
 EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
 	return alive() && (sonde_asleep__is_sleeper() ? sonde_asleep__attach(get_table) : sonde_nvtx__attach(get_table));
+}
+
+/* NVTX calls this once for each extension that the program uses (payloads, counters), at its first use. Sleepers have none. */
+EXPORT int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module)
+{
+	return alive() && !sonde_asleep__is_sleeper() && sonde_nvtx__extend(module);
 }
 
 /* The CUDA driver calls this when it is initialised. */

@@ -5,6 +5,7 @@
  *   asleep.c    without a runner: nothing, until `sonde attach` wakes it; asleep_hooks.c: the hooks meanwhile
  *   setup.c     reads the configuration
  *   nvtx.c      the hooks of NVTX: ranges, marks, names           (nvtx_int.h)
+ *   payload.c   … the numbers that come with them, and counters  (payload_int.h)
  *   cupti*.c    what CUPTI says of the GPU                        (cupti_int.h)
  *   label.c     every distinct text once, and the gate of include and exclude patterns
  *   ring.c      threads of the host and the chunks of memory they write events to

@@ -9,6 +9,7 @@
 #include "format/allocator.h"
 #include "inject/inject_int.h"
 #include "inject/nvtx_int.h"
+#include "inject/payload_int.h"
 
 /* A start's id as the program holds it: our flags, the stream + 1, the number within it. */
 #define ID_SKIPPED    SONDE_NVTX_SKIPPED /* the gate left it out */
@@ -442,6 +443,66 @@ static void stop_range(uint64_t id)
 	hook_leave(t);
 }
 
+/* --- numbers that come with ranges (payload.c) ------------------------------------------------------ */
+
+/* Whether what belongs to ranges is written now. */
+static HOT bool is_written_now(struct thread *t)
+{
+	return !is_gated() || (sonde_window__is_open(t) && !t->is_left_out);
+}
+
+static RARE void put_values(struct thread *t, const struct values *v, unsigned what, uint64_t of, uint64_t now)
+{
+	unsigned i;
+	uint8_t *p;
+
+	for (i = 0; i < v->nr; i++) {
+		p = event_open(t, SONDE_EVENT_VALUE, now);
+		if (!p)
+			return;
+		p = sonde_varint_put(p, v->at[i].name->id);
+		p = sonde_varint_put(p, what);
+		p = sonde_varint_put(p, of);
+		p = sonde_varint_put(p, v->at[i].type);
+		event_close(t, sonde_varint_put(p, v->at[i].bits));
+	}
+}
+
+static HOT bool has_payload(const nvtxEventAttributes_t *a)
+{
+	return is_complete(a) && unlikely(a->payloadType != NVTX_PAYLOAD_UNKNOWN);
+}
+
+/* To the range that was pushed just now, unless it is not recorded. */
+static RARE void give_values(struct thread *t, const struct message *m, const struct values *v)
+{
+	if (!t->nr_too_deep && t->nr_open && t->open[t->nr_open - 1] & OPEN_RECORDED && is_written_now(t))
+		put_values(t, v, SONDE_VALUE_OF_PUSH, m->domain, m->now);
+}
+
+static RARE void push_payload(struct thread *t, const struct message *m, const nvtxEventAttributes_t *a)
+{
+	struct values v = {0};
+
+	sonde_payload__take(&v, m->domain, a);
+	give_values(t, m, &v);
+}
+
+/* To a start/end range that was started just now. */
+static RARE void give_start_values(struct thread *t, const struct message *m, uint64_t id, const struct values *v)
+{
+	if (!(id & ID_SKIPPED) && is_written_now(t))
+		put_values(t, v, SONDE_VALUE_OF_START, id & UINT32_MAX, m->now);
+}
+
+static RARE void start_payload(struct thread *t, const struct message *m, uint64_t id, const nvtxEventAttributes_t *a)
+{
+	struct values v = {0};
+
+	sonde_payload__take(&v, m->domain, a);
+	give_start_values(t, m, id, &v);
+}
+
 /* --- the hooks of ranges and marks ---------------------------------------------------------------------------------- */
 
 static int NVTX_API range_push_a(const char *text)
@@ -468,7 +529,7 @@ static int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAt
 {
 	WITH_MESSAGE(NVTX_NO_PUSH_POP_TRACKING,
 		(m.domain = domain_of(d), take_attributes(&m, t, a, buf)),
-		push_range(t, &m));
+		(push_range(t, &m), has_payload(a) ? push_payload(t, &m, a) : (void)0));
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
@@ -508,7 +569,7 @@ static nvtxRangeId_t NVTX_API domain_range_start_ex(
 	nvtxRangeId_t id;
 	WITH_MESSAGE(ID_SKIPPED,
 		(m.domain = domain_of(d), take_attributes(&m, t, a, buf)),
-		id = start_range(t, &m));
+		(id = start_range(t, &m), has_payload(a) ? start_payload(t, &m, id, a) : (void)0));
 	return id;
 }
 
@@ -564,7 +625,27 @@ static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)
 
 /* --- names of threads, domains and registered strings ------------------------------------------ */
 
-/* Names of categories and CUDA objects are left alone: no report has a place for them. */
+/* Names of CUDA objects are left alone: no report has a place for them. */
+
+static void NVTX_API domain_name_category_a(nvtxDomainHandle_t d, uint32_t category, const char *text)
+{
+	WITH_MESSAGE(, take_narrow(&m, SONDE_STRING_NAME, text), sonde_payload__name_category(domain_of(d), category, m.label));
+}
+
+static void NVTX_API domain_name_category_w(nvtxDomainHandle_t d, uint32_t category, const wchar_t *text)
+{
+	WITH_MESSAGE(, take_wide(&m, SONDE_STRING_NAME, text, buf), sonde_payload__name_category(domain_of(d), category, m.label));
+}
+
+static void NVTX_API name_category_a(uint32_t category, const char *text)
+{
+	domain_name_category_a(NULL, category, text);
+}
+
+static void NVTX_API name_category_w(uint32_t category, const wchar_t *text)
+{
+	domain_name_category_w(NULL, category, text);
+}
 
 static void name_thread(struct thread *t, const struct message *m, uint32_t tid)
 {
@@ -647,6 +728,106 @@ static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t d, const
 	return string_handle(&m);
 }
 
+/* --- extensions: payloads and counters ---------------------------------------------------------------- */
+
+#if SONDE_HAS_NVTX_PAYLOAD
+static uint64_t NVTX_API payload_schema_register(nvtxDomainHandle_t d, const nvtxPayloadSchemaAttr_t *a)
+{
+	return sonde_payload__register(domain_of(d), a);
+}
+
+/* The label of an event that has it in its payload. */
+static void take_message(struct message *m, struct thread *t, const struct values *v)
+{
+	struct label *e = v->registered ? sonde_label__of_handle(v->registered) : NULL;
+
+	if (e && e->domain == m->domain && e->kind == SONDE_STRING_LABEL)
+		m->label = e;
+	else
+		take_label(m, t, v->message ? v->message : "");
+}
+
+static int NVTX_API range_push_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *data, size_t nr)
+{
+	struct values v = {0};
+	WITH_MESSAGE(NVTX_NO_PUSH_POP_TRACKING,
+		(m.domain = domain_of(d), sonde_payload__take_data(&v, m.domain, data, nr), take_message(&m, t, &v)),
+		(push_range(t, &m), give_values(t, &m, &v)));
+	return NVTX_NO_PUSH_POP_TRACKING;
+}
+
+/* What is known at the end only: the tokens that a request came to. */
+static int NVTX_API range_pop_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *data, size_t nr)
+{
+	struct values v = {0};
+	struct thread *t = hook_enter();
+	uint32_t i;
+
+	if (t) {
+		sonde_payload__take_data(&v, domain_of(d), data, nr);
+		i = innermost(t, domain_of(d));
+		if (!t->nr_too_deep && i && t->open[i - 1] & OPEN_RECORDED && is_written_now(t))
+			put_values(t, &v, SONDE_VALUE_OF_PUSH, domain_of(d), ticks_now());
+		hook_leave(t);
+	}
+	return pop_range(domain_of(d));
+}
+
+static nvtxRangeId_t NVTX_API range_start_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *data, size_t nr)
+{
+	struct values v = {0};
+	nvtxRangeId_t id;
+	WITH_MESSAGE(ID_SKIPPED,
+		(m.domain = domain_of(d), sonde_payload__take_data(&v, m.domain, data, nr), take_message(&m, t, &v)),
+		(id = start_range(t, &m), give_start_values(t, &m, id, &v)));
+	return id;
+}
+
+static void NVTX_API range_end_payload(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxPayloadData_t *data, size_t nr)
+{
+	(void)d;
+	(void)data;
+	(void)nr;
+	stop_range(id);
+}
+#endif
+
+#if SONDE_HAS_NVTX_COUNTERS
+static uint64_t NVTX_API counter_register(nvtxDomainHandle_t d, const nvtxCounterAttr_t *a)
+{
+	return sonde_payload__register_counter(domain_of(d), a);
+}
+
+/* Writes samples of a counter: `take` fills in `v` of the domain `domain`. */
+#define SAMPLE(d, take)                                                                            \
+	uint64_t now = ticks_now();                                                                \
+	unsigned domain = domain_of(d);                                                            \
+	struct thread *t = hook_enter();                                                           \
+	struct values v = {0};                                                                     \
+                                                                                                   \
+	if (!t)                                                                                    \
+		return;                                                                            \
+	take;                                                                                      \
+	if (is_written_now(t))                                                                     \
+		put_values(t, &v, SONDE_VALUE_OF_COUNTER, 0, now);                                 \
+	hook_leave(t)
+
+static void NVTX_API counter_sample_int64(nvtxDomainHandle_t d, uint64_t id, int64_t value)
+{
+	SAMPLE(d, sonde_payload__sample_whole(&v, domain, id, value));
+}
+
+static void NVTX_API counter_sample_float64(nvtxDomainHandle_t d, uint64_t id, double value)
+{
+	SAMPLE(d, sonde_payload__sample_real(&v, domain, id, value));
+}
+
+static void NVTX_API counter_sample(nvtxDomainHandle_t d, uint64_t id, const void *value, size_t size)
+{
+	SAMPLE(d, sonde_payload__sample(&v, domain, id, value, size));
+}
+#endif
+
 /* --- attaching ------------------------------------------------------------------------------- */
 
 const NvtxFunctionPointer sonde_nvtx_core[NVTX_CBID_CORE_SIZE] = {
@@ -661,6 +842,8 @@ const NvtxFunctionPointer sonde_nvtx_core[NVTX_CBID_CORE_SIZE] = {
 	HOOK(NVTX_CBID_CORE_RangePushA, range_push_a),
 	HOOK(NVTX_CBID_CORE_RangePushW, range_push_w),
 	HOOK(NVTX_CBID_CORE_RangePop, range_pop),
+	HOOK(NVTX_CBID_CORE_NameCategoryA, name_category_a),
+	HOOK(NVTX_CBID_CORE_NameCategoryW, name_category_w),
 	HOOK(NVTX_CBID_CORE_NameOsThreadA, name_os_thread_a),
 	HOOK(NVTX_CBID_CORE_NameOsThreadW, name_os_thread_w),
 };
@@ -671,6 +854,8 @@ const NvtxFunctionPointer sonde_nvtx_core2[NVTX_CBID_CORE2_SIZE] = {
 	HOOK(NVTX_CBID_CORE2_DomainRangeEnd, domain_range_end),
 	HOOK(NVTX_CBID_CORE2_DomainRangePushEx, domain_range_push_ex),
 	HOOK(NVTX_CBID_CORE2_DomainRangePop, domain_range_pop),
+	HOOK(NVTX_CBID_CORE2_DomainNameCategoryA, domain_name_category_a),
+	HOOK(NVTX_CBID_CORE2_DomainNameCategoryW, domain_name_category_w),
 	HOOK(NVTX_CBID_CORE2_DomainRegisterStringA, domain_register_a),
 	HOOK(NVTX_CBID_CORE2_DomainRegisterStringW, domain_register_w),
 	HOOK(NVTX_CBID_CORE2_DomainCreateA, domain_create_a),
@@ -686,4 +871,41 @@ static const struct sonde_nvtx_module modules[] = {
 bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table)
 {
 	return sonde_nvtx__fill(get_table, modules, sizeof(modules) / sizeof(modules[0]));
+}
+
+bool sonde_nvtx__extend(struct nvtxExtModuleInfo_t *module)
+{
+#if SONDE_HAS_NVTX_PAYLOAD
+	static const intptr_t payload[] = {
+		[NVTX3EXT_CBID_nvtxPayloadSchemaRegister] = (intptr_t)payload_schema_register,
+		[NVTX3EXT_CBID_nvtxRangePushPayload] = (intptr_t)range_push_payload,
+		[NVTX3EXT_CBID_nvtxRangePopPayload] = (intptr_t)range_pop_payload,
+		[NVTX3EXT_CBID_nvtxRangeStartPayload] = (intptr_t)range_start_payload,
+		[NVTX3EXT_CBID_nvtxRangeEndPayload] = (intptr_t)range_end_payload,
+	};
+	const intptr_t *hooks = module->moduleId == NVTX_EXT_PAYLOAD_MODULEID ? payload : NULL;
+	size_t nr = sizeof(payload) / sizeof(*payload), i;
+#if SONDE_HAS_NVTX_COUNTERS
+	static const intptr_t counters[] = {
+		[NVTX3EXT_CBID_nvtxCounterRegister] = (intptr_t)counter_register,
+		[NVTX3EXT_CBID_nvtxCounterSampleInt64] = (intptr_t)counter_sample_int64,
+		[NVTX3EXT_CBID_nvtxCounterSampleFloat64] = (intptr_t)counter_sample_float64,
+		[NVTX3EXT_CBID_nvtxCounterSample] = (intptr_t)counter_sample,
+	};
+
+	if (module->moduleId == NVTX_EXT_COUNTERS_MODULEID) {
+		hooks = counters;
+		nr = sizeof(counters) / sizeof(*counters);
+	}
+#endif
+	if (!hooks || !module->segmentsCount || !module->segments)
+		return false;
+	for (i = 0; i < nr && i < module->segments[0].slotCount; i++)
+		if (hooks[i])
+			module->segments[0].functionSlots[i] = hooks[i];
+	return true;
+#else
+	(void)module;
+	return false;
+#endif
 }

@@ -50,5 +50,8 @@ bool sonde_asleep__attach(NvtxGetExportTableFunc_t get_table);
 /* All our hooks, by callback id. */
 extern const NvtxFunctionPointer sonde_nvtx_core[NVTX_CBID_CORE_SIZE], sonde_nvtx_core2[NVTX_CBID_CORE2_SIZE];
 #define SONDE_NVTX_SKIPPED (1ull << 63) /* the id of a start/end range that is not recorded */
+/* Puts our hooks of one of NVTX's extensions in place; false: it is none that we know. */
+struct nvtxExtModuleInfo_t;
+bool sonde_nvtx__extend(struct nvtxExtModuleInfo_t *module);
 
 #endif

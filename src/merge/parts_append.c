@@ -432,7 +432,7 @@ bool sonde_timeline__move(struct sonde_cells *to, struct sonde_cells *from, cons
 	}
 	ok = sonde_vec_append(&t->launches, &more->launches) && sonde_vec_append(&t->entries, &more->entries) &&
 	     sonde_vec_append(&t->gaps, &more->gaps) &&
-	     sonde_vec_append(&t->marks, &more->marks) && sonde_vec_append(&t->threads, &more->threads) &&
+	     sonde_vec_append(&t->marks, &more->marks) && sonde_vec_append(&t->gauges, &more->gauges) && sonde_vec_append(&t->threads, &more->threads) &&
 	     sonde_vec_append(&t->curves, &more->curves) && sonde_vec_append(&t->points, &more->points) &&
 	     sonde_vec_append(&t->curve_scopes, &more->curve_scopes);
 	sonde_timeline_free(more);

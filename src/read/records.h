@@ -194,6 +194,14 @@ struct sonde_mark {
 	uint32_t domain; /* string number, SONDE_NONE = the default domain */
 };
 
+/* A sample of a counter that the program keeps. */
+struct sonde_gauge {
+	uint64_t ns;
+	uint32_t process;
+	uint32_t name; /* string number */
+	double v;
+};
+
 /* The name of a thread, given by the program or else by the system. */
 struct sonde_thread_name {
 	uint64_t thread;
@@ -268,6 +276,7 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_memory) memory;	/* per process in order of time */
 	SONDE_VEC(struct sonde_reading) readings; /* of PyTorch's allocator, per thread in order of time */
 	SONDE_VEC(struct sonde_mark) marks;	/* per thread in order of time */
+	SONDE_VEC(struct sonde_gauge) gauges;	/* per thread in order of time */
 	SONDE_VEC(struct sonde_thread_name) thread_names;
 	SONDE_VEC(struct sonde_set) sets;
 	SONDE_VEC(uint32_t) members;

@@ -158,7 +158,7 @@ exit_ranges() {
 
 symbols() {
 	[ "$(nm -D --defined-only "$LIB" | awk '{print $3}' | sort | tr '\n' ' ')" = \
-		"InitializeInjection InitializeInjectionNvtx2 " ] &&
+		"InitializeInjection InitializeInjectionNvtx2 InitializeInjectionNvtxExtension " ] &&
 		[ "$(readelf -d "$LIB" | grep -c NEEDED)" -eq 1 ]
 }
 

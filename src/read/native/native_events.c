@@ -69,6 +69,10 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 	if (e->type == SONDE_EVENT_CARRIED)
 		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
 	edge.range = sonde_stream__start(s, label, domain);
+	if (e->type == SONDE_EVENT_START) {
+		s->start_id = (uint32_t)e->field[0];
+		s->started = edge.range;
+	}
 	if (edge.range != SONDE_NONE && e->type == SONDE_EVENT_CARRIED)
 		begin_with_window(s, &edge);
 	if (edge.range != SONDE_NONE)

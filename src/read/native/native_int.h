@@ -6,6 +6,7 @@
  *   native_stream.c   pieces → events, launches
  *   native_stack.c    pushes and pops → range entries
  *   native_events.c   all other events: start/end ranges, graphs, marks, calls, devices, what the GPU did
+ *   native_values.c   numbers that the program gave: arguments of entries, counters
  *   native_join.c     GPU work ↔ launches → records; start/end ranges, where graphs were captured
  *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
  *   native_reduce.c   what must stay of files that are folded
@@ -96,6 +97,14 @@ struct native_node {
 	uint32_t range;	       /* innermost open one of its thread, SONDE_NONE = outside any */
 };
 
+/* A number that a range was given. */
+struct native_value {
+	uint64_t range; /* the key they are sorted by */
+	uint64_t bits;
+	uint32_t name; /* string number */
+	uint8_t type;  /* enum sonde_value_type */
+};
+
 /* A time in which the program was captured. */
 struct native_window {
 	uint64_t begin, end; /* ticks; UINT64_MAX = to the end of the capture */
@@ -157,6 +166,7 @@ struct native {
 	SONDE_VEC(struct native_memory) memory;
 	size_t nr_works; /* of the GPU, memory included, as soon as they are all there */
 	SONDE_VEC(struct native_edge) edges;
+	SONDE_VEC(struct native_value) values;
 	SONDE_VEC(struct native_node) nodes;
 	SONDE_VEC(struct native_attribute) attributes;
 	/* From a sampler. */
@@ -223,6 +233,8 @@ void sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
 int sonde_native__read_blocks(struct native *n, struct sonde_err *err);
 int sonde_native__read_streams(struct native *n, struct sonde_err *err);
+/* After all streams: numbers of ranges → their arguments. */
+int sonde_native__read_values(struct native *n, struct sonde_err *err);
 int sonde_native__read_windows(struct native *n, struct sonde_err *err);
 /* The window a moment is in: its number, NATIVE_OUTSIDE, or NATIVE_ALL_TIME without windows. */
 uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks);

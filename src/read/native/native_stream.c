@@ -186,6 +186,8 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 		return sonde_stream__mark(s, e);
 	case SONDE_EVENT_ALLOCATOR:
 		return sonde_stream__reading(s, e);
+	case SONDE_EVENT_VALUE:
+		return sonde_stream__value(s, e);
 	case SONDE_EVENT_CALL:
 	case SONDE_EVENT_CALL_ON:
 		return sonde_stream__call(s, e);
@@ -296,6 +298,7 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	memset(s->left_out, 0, sizeof(s->left_out));
 	s->set_is_old = true;
 	memset(s->top, 0xff, sizeof(s->top));
+	s->started = SONDE_NONE;
 }
 
 /* A piece without its first `nr` bytes, which were read already. */

@@ -40,6 +40,7 @@ struct stream {
 	uint8_t when;	 /* enum sonde_when: when the piece being read is counted … */
 	uint8_t last_when; /* … and when the one before it is */
 	bool is_gap; /* chunks are missing because they were folded, not because they were lost */
+	uint32_t start_id, started; /* the thread's last start: its id, and the range that it is */
 	bool set_is_old;
 	uint32_t set;
 	SONDE_VEC(struct pending) pending;
@@ -79,6 +80,7 @@ void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
 bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at);
 bool sonde_stream__device(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e); /* of a device */
+bool sonde_stream__value(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__mark(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__reading(struct stream *s, const struct sonde_event *e); /* of PyTorch's allocator */
 bool sonde_stream__call(struct stream *s, const struct sonde_event *e); /* of CUDA */
