@@ -64,6 +64,8 @@ static const struct setting {
 	{"pipeline.native.graphs", TEXT, AT(native_graphs)},
 	{"pipeline.native.api", TEXT, AT(native_api)},
 	{"pipeline.native.memory", BOOL, AT(native_memory)},
+	{"pipeline.native.pc", TEXT, AT(native_pc)},
+	{"pipeline.native.cubins_mb", NUMBER, AT(native_cubins_mb)},
 	{"pipeline.native.budget", TEXT, AT(native_budget)},
 	{"pipeline.native.buffer_mb", NUMBER, AT(native_buffer_mb)},
 	{"pipeline.native.nvtx.include", LIST, AT(native_include)},
@@ -236,6 +238,29 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 	return 0;
 }
 
+#define PC_EXPONENT	15 /* a kernel of a millisecond has some 50 samples an SM, and the host pays for few */
+#define MIN_EXPONENT 5
+#define MAX_EXPONENT 31
+
+/* `off`, `on`, or cycles: CUPTI takes powers of two. */
+static int check_pc(struct sonde_capture_settings *s, struct sonde_err *err)
+{
+	const char *v = s->native_pc;
+	uint64_t cycles = 0;
+
+	if (!v || strcmp(v, "null") == 0 || strcmp(v, "off") == 0 || strcmp(v, "false") == 0)
+		return 0;
+	if (strcmp(v, "on") == 0 || strcmp(v, "true") == 0)
+		cycles = 1u << PC_EXPONENT;
+	else if (!sonde_str_u64(sonde_str_from(v), &cycles) || (cycles & (cycles - 1)) || cycles < 1u << MIN_EXPONENT ||
+		 cycles > 1u << MAX_EXPONENT)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"pipeline.native.pc=%s: not on, off or a power of two from 32 to 2147483648: write on, or 65536 for half as "
+			"many samples", v);
+	s->native_pc_exponent = (unsigned)__builtin_ctzll(cycles);
+	return 0;
+}
+
 /* ncu cannot leave kernels out, and of a replayed range nobody can afterwards. */
 static int check_ranges(const struct sonde_capture_settings *s, struct sonde_err *err)
 {
@@ -347,6 +372,8 @@ int sonde_capture_settings_read(
 		rc = check_cupti(out, err);
 	if (rc == 0)
 		rc = check_budget(out, err);
+	if (rc == 0)
+		rc = check_pc(out, err);
 	if (rc == 0)
 		rc = check_rotate(out, err);
 	if (rc == 0)

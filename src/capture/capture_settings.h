@@ -34,6 +34,9 @@ struct sonde_capture_settings {
 	const char *native_graphs; /* "nodes" or "whole" */
 	const char *native_api;	   /* "light" or "off" */
 	bool native_memory;
+	const char *native_pc; /* "off", "on" or a period as written … */
+	unsigned native_pc_exponent; /* … as a power of two, 0 = off */
+	long native_cubins_mb;
 	long native_buffer_mb;
 	const char *native_budget; /* as written … */
 	uint32_t native_budget_ppm; /* … in millionths of the program's time; 0 = any */

@@ -4,8 +4,10 @@
 #include "capture/native_env.h"
 #include "catalogue/advice.h"
 #include "sample/calibration.h"
+#include "sample/cupti_open.h"
 #include "sample/sampler.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -203,6 +205,34 @@ static void judge_sampling(struct sonde_diagnosis *d)
 		remedy.n ? sonde_arena_z(&d->arena, remedy) : NULL);
 }
 
+#define PC_SAMPLING_CC 7.0 /* Volta and newer */
+
+/* As far as it can be known without running a kernel: the chip, the permission, and whether CUPTI has the calls. */
+static void judge_lines(struct sonde_diagnosis *d, const struct sonde_machine *f)
+{
+	const char *why = NULL, *remedy = NULL;
+	struct sonde_buf says = {0};
+	void *lib;
+
+	if (!f->nr_gpus)
+		return; /* said already */
+	lib = sonde_cupti_open();
+	if (strtod(f->gpus[0].compute_capability, NULL) < PC_SAMPLING_CC)
+		why = "this GPU is older than compute capability 7.0";
+	else if (f->is_restricted == 1 && !f->can_admin)
+		why = "this user may not profile the GPU", remedy = sonde_advice_on(SONDE_WHEN_ADMIN_ONLY)->next;
+	else if (!lib)
+		why = "there is no CUPTI", remedy = sonde_advice_on(SONDE_WHEN_CUPTI_MISSING)->next;
+	else if (!dlsym(lib, "cuptiPCSamplingGetData") || !dlsym(lib, "cuptiGetCubinCrc"))
+		why = "this CUPTI has no PC sampling", remedy = "install CUPTI of CUDA 12 or newer";
+	if (!why) {
+		add_good(d, "lines", "PC samples can be taken (sonde run --lines), as far as is known without running a kernel");
+		return;
+	}
+	sonde_buf_printf(&says, "no PC samples (sonde run --lines): %s", why);
+	keep_symptom(d, "lines", SONDE_HEALTH_NOTE, &says, remedy);
+}
+
 bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_machine *f)
 {
 	*out = (struct sonde_diagnosis){0};
@@ -211,6 +241,7 @@ bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_machi
 	judge_others(out, f);
 	judge_permission(out, f);
 	judge_sampling(out);
+	judge_lines(out, f);
 	judge_company(out, f);
 	return !out->arena.failed;
 }

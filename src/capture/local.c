@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/md5.h"
+#include "base/sink.h"
 #include "capture/archive.h"
 #include "capture/native_env.h"
 #include "format/check.h"
@@ -281,6 +282,45 @@ static int add_whole(struct state *s, const char *path, int fd, const char *dir,
 	return rc;
 }
 
+static int copy_cubin(const char *from, const char *to, struct sonde_err *err)
+{
+	struct sonde_mapping file = {0};
+	int rc;
+
+	if (access(to, F_OK) == 0)
+		return 0; /* another rank had the same */
+	rc = sonde_mapping_open(&file, from, err);
+	if (rc == 0)
+		rc = sonde_file_write(to, file.data, err);
+	sonde_mapping_release(&file);
+	return rc;
+}
+
+/* Code of kernels goes beside the archive, where all ranks have it once. */
+static int copy_cubins(const char *dir, const char *to, struct sonde_err *err)
+{
+	char path[2048], from[4096], target[4096];
+	const struct dirent *e;
+	DIR *d;
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "%s/" SONDE_CUBINS_FOLDER, dir);
+	d = opendir(path);
+	if (!d)
+		return 0; /* there is none */
+	snprintf(target, sizeof(target), "%s/" SONDE_CUBINS_FOLDER, to);
+	rc = sonde_dir_make(target, err);
+	while (rc == 0 && (e = readdir(d))) {
+		if (!sonde_str_ends(sonde_str_from(e->d_name), ".cubin"))
+			continue;
+		snprintf(from, sizeof(from), "%s/%s", path, e->d_name);
+		snprintf(target, sizeof(target), "%.3500s/" SONDE_CUBINS_FOLDER "/%s", to, e->d_name);
+		rc = copy_cubin(from, target, err);
+	}
+	closedir(d);
+	return rc;
+}
+
 static int move_rank(const struct sonde_local *l, const struct sonde_rundir *d, const char *rank,
 	struct sonde_err *err)
 {
@@ -292,6 +332,8 @@ static int move_rank(const struct sonde_local *l, const struct sonde_rundir *d, 
 	snprintf(to, sizeof(to), "%s/native", d->path);
 	snprintf(dir, sizeof(dir), "%s/%.60s", l->root, rank);
 	rc = sonde_dir_make(to, err);
+	if (rc == 0)
+		rc = copy_cubins(dir, to, err);
 	if (rc)
 		return rc;
 	lock_fd = open_lock(lock);
@@ -309,19 +351,26 @@ static int move_rank(const struct sonde_local *l, const struct sonde_rundir *d, 
 
 /* --- what is left ------------------------------------------------------------------------------ */
 
-static void remove_rank(const struct sonde_local *l, const char *rank)
+static void remove_files(const char *path)
 {
-	char path[2048];
 	const struct dirent *e;
-	DIR *d;
+	DIR *d = opendir(path);
 
-	snprintf(path, sizeof(path), "%s/%.60s", l->root, rank);
-	d = opendir(path);
 	while (d && (e = readdir(d)))
 		unlinkat(dirfd(d), e->d_name, 0);
 	if (d)
 		closedir(d);
 	rmdir(path);
+}
+
+static void remove_rank(const struct sonde_local *l, const char *rank)
+{
+	char path[2048];
+
+	snprintf(path, sizeof(path), "%s/%.60s/" SONDE_CUBINS_FOLDER, l->root, rank);
+	remove_files(path);
+	snprintf(path, sizeof(path), "%s/%.60s", l->root, rank);
+	remove_files(path);
 	snprintf(path, sizeof(path), "%s/%.60s" OWNER, l->root, rank);
 	unlink(path);
 }

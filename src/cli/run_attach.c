@@ -28,6 +28,10 @@ int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"attach: --modules cannot be added to a program that runs: Python takes it up when it starts. Start "
 			"the program by `sonde run --modules`, or put ranges into it");
+	if (r->set.native_pc_exponent)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"attach: pipeline.native.pc (--lines) cannot be added to a program that runs: CUPTI samples contexts "
+			"from their beginning. Start the program by `sonde run --lines`");
 	if (r->set.window.kind == SONDE_WINDOW_CTL || r->set.window.kind == SONDE_WINDOW_SIGNAL)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"attach: capture.window=%s is for `sonde run`: here the window opens when the program is awake, and "

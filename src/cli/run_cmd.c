@@ -12,7 +12,7 @@ struct request {
 	const char *out, *window, *every, *modules;
 	struct sonde_word_list nvtx_include, metrics;
 	struct sonde_run_against against;
-	bool has_ncu, has_nsys;
+	bool has_ncu, has_nsys, has_lines;
 	struct sonde_run_request run; /* what it comes to */
 };
 
@@ -43,6 +43,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_KEY("modules", "DEPTH", MAYBE, modules, "pipeline.workload.modules",
 		"make a region of each PyTorch module, optimizer step, backward pass and data loading of a Python "
 		"program; =2: two deep, =all: leaves too, whatever they cost (pipeline.workload.modules)"),
+	SONDE_OPT_KEY("lines", NULL, FLAG, has_lines, "pipeline.native.pc=on",
+		"look inside kernels: why their warps wait, and on which line (pipeline.native.pc=on)"),
 	SONDE_OPT(0, "nvtx-include", "EXPR", WORDS, nvtx_include,
 		"only these regions: profile them with --ncu, else show them"),
 	SONDE_OPT(0, "metrics", "LIST", LIST, metrics,

@@ -76,6 +76,11 @@ const struct hydra_key sonde_keys[] = {
 	TEXT("pipeline.native.budget", "''",
 		"how much of the program's time the capture may take (2%): it then captures windows, "
 		"at random (docs/always-on.md); empty = any"),
+	TEXT("pipeline.native.pc", "'off'",
+		"PC samples, which tell why warps of a kernel wait and on which line (docs/kernels.md): off, on, or the period "
+		"in cycles of an SM, a power of two (on = 32768)"),
+	INT("pipeline.native.cubins_mb", "256", 0, 65536,
+		"with PC samples: how much code with line tables is kept beside the capture, per process; 0 = none"),
 	INT("pipeline.native.buffer_mb", "64", 1, 65536,
 		"memory for events not yet written, per process"),
 

@@ -20,6 +20,7 @@
 /* Version 2 has more events, and no attributes of ranges; 3 says when launches returned, and what calls wait for. All are read. */
 #define SONDE_CAPTURE_VERSION 3
 #define SONDE_CAPTURE_SUFFIX  ".sonde"
+#define SONDE_CUBINS_FOLDER   "cubins" /* beside captures: code of kernels, CHECKSUM.cubin */
 #define SONDE_SAMPLES_PREFIX  "samples-" /* file names of the sampler begin so */
 #define SONDE_BLOCK_MAGIC     0x4b4c4253u /* "SBLK" */
 #define SONDE_BLOCK_LIMIT     (1u << 20)  /* no block's payload is longer */
@@ -162,6 +163,8 @@ struct sonde_status {
 	uint64_t nr_too_deep;	 /* pushes below SONDE_OPEN_LIMIT open ones, with their pops */
 	/* Older files end here. */
 	uint64_t nr_owed; /* launches of kernels and graphs, of which CUPTI is to give at least a record each */
+	uint64_t nr_pc_dropped; /* PC samples that the hardware dropped … */
+	uint64_t nr_pc_full;	/* … and drains that found its buffer full, when CUPTI gives none */
 };
 
 #define SONDE_LABEL_LIMIT  16384

@@ -59,6 +59,12 @@ enum sonde_event_type {
 	/* Events of the host again. */
 	SONDE_EVENT_CALL_ON = 25, /* SONDE_CALL_*: a CALL that names a stream or an event */
 	SONDE_EVENT_RETURN = 26,  /* the thread's last launch returned */
+	/*
+	 * PC samples, as many as a drain of CUPTI's buffers brought. The second event comes first: it says
+	 * whose samples the first ones are that follow it in its chunk, up to the next of its kind.
+	 */
+	SONDE_EVENT_PC = 27,	      /* SONDE_PC_*; no time: that of its function's event */
+	SONDE_EVENT_PC_FUNCTION = 30, /* SONDE_PC_FUNCTION_*; label: the symbol. Its time is the drain's */
 	SONDE_EVENT_ALLOCATOR = 29, /* SONDE_ALLOCATOR_*: PyTorch's allocator, at a boundary of the thread's innermost range */
 	SONDE_EVENT_VALUE = 28,	  /* label: a name; SONDE_VALUE_*: a number of a range, or of a counter */
 	SONDE_EVENT_LAST = 31,	    /* no event has a higher type */
@@ -94,6 +100,15 @@ enum {
 	SONDE_CALL_ON_TICKS = 1, /* that it took */
 	SONDE_CALL_ON_STREAM = 2, /* CUPTI's id * 2, + 1 for the legacy default stream; 0 = not known */
 	SONDE_CALL_ON_EVENT = 3, /* its address; 0 = none */
+	/* of samples of one instruction for one reason … */
+	SONDE_PC_OFFSET = 0, /* bytes from the function's first instruction */
+	SONDE_PC_REASON = 1, /* number of its name in the string table */
+	SONDE_PC_SAMPLES = 2,
+	SONDE_PC_NOT_ISSUED = 3, /* likewise, counted by the reason's twin: no warp was issued then */
+	/* … and of the function they are in */
+	SONDE_PC_FUNCTION_DEVICE = 0,
+	SONDE_PC_FUNCTION_CUBIN = 1, /* CUPTI's checksum of the cubin: names the file in cubins/ */
+	SONDE_PC_FUNCTION_TICKS = 2, /* the samples were taken in so many ticks before the drain */
 	/* of PyTorch's allocator */
 	SONDE_ALLOCATOR_IS_END = 0, /* 1 = the range is about to end, 0 = it has just begun */
 	SONDE_ALLOCATOR_DEVICE = 1,

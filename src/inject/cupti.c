@@ -96,6 +96,7 @@ static bool load_cupti(const char *path)
 #endif
 	*(void **)&sonde_cupti.stream_id = dlsym(lib, "cuptiGetStreamIdEx");
 	find_driver(lib);
+	sonde_cupti.lib = lib;
 	return sonde_cupti.cuptiGetVersion(&sonde_cupti.version) == CUPTI_SUCCESS;
 }
 
@@ -293,6 +294,7 @@ static void collect_rest(void)
 	sonde_futex__wake(&ending);
 	if (sonde_presence__hold()) { /* for good */
 		sonde_cupti__stamp();
+		sonde_pc__end();
 		sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	}
 	sonde_flusher__await_collectors(); /* what the collector took is not in there */
@@ -412,6 +414,8 @@ void sonde_cupti__switch(bool is_on)
 		return;
 	}
 	was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
+	if (!was_on != !is_on)
+		sonde_pc__look();
 	if (is_on && !was_on)
 		sonde_launches__switch(true);
 	if (is_on || !sonde_presence__lingers())
@@ -465,6 +469,8 @@ void sonde_cupti__start(void)
 		sonde_devices__begin_again();
 	else if (!begin_cupti())
 		return;
+	if (!has_begun && !sonde_asleep__is_sleeper()) /* it needs contexts from their beginning */
+		sonde_pc__start(sonde_cupti.lib);
 	atomic_store(&sonde_inject.traces_gpu, true);
 	sonde_window__settle();
 	if (!has_begun && (atexit(collect_rest) || at_quick_exit(collect_rest)))

@@ -6,6 +6,7 @@
  *   cupti_records.c   its records, turned into events; the devices
  *   cupti_presence.c  it leaves the process when nothing is recorded, and comes back
  *   cupti_rivals.c    who else uses it
+ *   cupti_pc.c        PC samples: where warps are, and why they wait
  *   cupti_absent.c    in place of all these where its headers were not there to build against
  */
 #ifndef SONDE_INJECT_CUPTI_INT_H
@@ -48,6 +49,7 @@ struct sonde_cupti {
 	CUpti_SubscriberHandle subscriber;
 	/* The driver's own; NULL where it is not found. */
 	CUresult(CUDAAPI *device_attribute)(int *, CUdevice_attribute, CUdevice);
+	void *lib;
 	uint32_t version; /* of the one found, which need not be that of the headers */
 };
 
@@ -86,6 +88,17 @@ bool sonde_presence__is_kept(void);
 uint64_t sonde_presence__look(void);
 /* Nothing of a window that has closed is to come any more. */
 bool sonde_presence__is_settled(void);
+
+/* --- PC samples (cupti_pc.c) --------------------------------------------------------------------------- */
+
+/* Begins, if they are asked for and `lib` can; leaves a note when it cannot. */
+void sonde_pc__start(void *lib);
+/* For callbacks: a context was made or goes, a module was loaded. */
+void sonde_pc__resource(CUpti_CallbackId id, const CUpti_ResourceData *r);
+/* A window opened or closed: what was sampled before is another's. */
+void sonde_pc__look(void);
+/* At exit: takes the rest. */
+void sonde_pc__end(void);
 
 /* --- cupti.c ------------------------------------------------------------------------------------- */
 

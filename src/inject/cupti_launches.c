@@ -282,8 +282,11 @@ static void CUPTIAPI on_callback(
 	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	(void)user;
-	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE && (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
+							  id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED))
 		write_node(id, data);
+	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+		sonde_pc__resource(id, data);
 	else if (id < MAX_CALLBACKS &&
 		 (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API))
 		take_call(wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API][id], data,

@@ -182,7 +182,9 @@ static void status_put(void)
 		.nr_cut = atomic_load(&g->nr_cut),
 		.nr_no_slot = atomic_load(&g->nr_no_slot),
 		.nr_gpu_dropped = atomic_load(&g->nr_gpu_dropped),
-		.nr_too_deep = atomic_load(&g->nr_too_deep)};
+		.nr_too_deep = atomic_load(&g->nr_too_deep),
+		.nr_pc_dropped = atomic_load(&g->nr_pc_dropped),
+		.nr_pc_full = atomic_load(&g->nr_pc_full)};
 	uint32_t i, nr = atomic_load(&g->nr_used);
 
 	for (i = 0; i < nr && i < MAX_THREADS; i++) {
@@ -248,6 +250,8 @@ static void flush(bool last)
 	sonde_window__put(last);
 	sonde_budget__put(&f.budget);
 	status_put();
+	if (atomic_load(&sonde_inject.traces_gpu)) /* in a forked child they are the parent's */
+		sonde_cubins__put(last);
 }
 
 /* Nothing is in the new file yet: all names, notes and totals must be written again. */

@@ -205,6 +205,8 @@ static void clear_counts(struct inject *g)
 	atomic_store(&g->nr_no_slot, 0);
 	atomic_store(&g->nr_gpu_dropped, 0);
 	atomic_store(&g->nr_too_deep, 0);
+	atomic_store(&g->nr_pc_dropped, 0);
+	atomic_store(&g->nr_pc_full, 0);
 	atomic_store(&g->nr_notes, 0);
 	atomic_store(&g->losses, 0);
 	for (i = 0; i < MAX_NOTES; i++)

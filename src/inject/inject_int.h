@@ -11,6 +11,7 @@
  *   ring.c      threads of the host and the chunks of memory they write events to
  *   windows.c   when the process is captured
  *   budget.c    with a budget, when windows open                  (pace.h: the arithmetic)
+ *   cubins.c    code of kernels that is kept for PC samples
  *   helper.c    the process that the flusher runs in              (raw_int.h: its system calls)
  *   flusher.c   takes what threads have written …
  *   outfile.c   … and appends it to the capture file
@@ -27,7 +28,7 @@
  *                 what threads have committed and gives empty chunks back.
  *   the collector is one thread of ours, only with CUPTI: it asks CUPTI for finished
  *                 activity now and then. It shares the host's descriptors, since
- *                 the driver needs them.
+ *                 the driver needs them. With PC samples there is another, which drains them.
  *
  * Whatever fails first clears `on`, for good; the host goes on unharmed.
  */
@@ -80,6 +81,8 @@ struct config {
 	bool whole_graphs;
 	bool has_calls;	 /* CUDA calls that can wait */
 	bool has_memory; /* allocations and frees */
+	uint32_t pc_exponent; /* PC samples every so many cycles, as a power of two; 0 = none */
+	uint64_t cubin_bytes; /* of code that may be kept */
 	const char *ranks;	 /* which are captured; NULL = every process */
 	struct patterns include, exclude;
 	uint32_t budget_ppm; /* millionths of the program's time that the capture may take; 0 = any */
@@ -442,6 +445,15 @@ void sonde_outfile__put_block(unsigned type, const void *a, size_t nr_a, const v
 void sonde_outfile__put_clock(bool always);
 void sonde_outfile__drain(void);
 
+/* --- code of kernels (cubins.c) ------------------------------------------------------------------ */
+
+/* Copies code that was just loaded, if it has a line table and there is room. For callbacks of the driver. */
+void sonde_cubins__keep(const void *at, size_t nr_bytes);
+/* The thread that drains PC samples names what is new by its checksum; 0 = it has none, and is not written. */
+void sonde_cubins__name(uint64_t (*checksum)(const void *, size_t));
+/* The flusher writes one that has a name, or all. */
+void sonde_cubins__put(bool all);
+
 /* --- the page that the runner reads (inject.c) ------------------------------------------------- */
 
 /* Switches the library off and says why. */
@@ -521,7 +533,7 @@ struct inject {
 	_Atomic uint32_t flusher_runs, wake, stop, done;
 	_Atomic uint32_t nr_included, nr_excluded; /* start/end ranges that hold the gate */
 	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped,
-		nr_too_deep;
+		nr_too_deep, nr_pc_dropped, nr_pc_full;
 	_Atomic(const char *) notes[MAX_NOTES]; /* each once */
 	_Atomic uint32_t nr_notes;
 	_Atomic uint32_t losses; /* bit n: note n is about something that is missing */

@@ -295,6 +295,8 @@ static void put_meta(uint32_t part)
 	put_line(&t, "cupti=", c->use_cupti ? "wanted" : "off");
 	put_line(&t, "graphs=", c->whole_graphs ? "whole" : "nodes");
 	put_number(&t, "flush_ms=", c->flush_ms);
+	if (c->pc_exponent)
+		put_number(&t, "pc_period=", 1ull << c->pc_exponent);
 	if (c->window.text)
 		put_line(&t, "window=", c->window.text);
 	if (part)

@@ -104,10 +104,19 @@ ok doctor_tells_the_remedy grep -q 'NVreg_RestrictProfilingToAdminUsers=0' "$TMP
 ok doctor_sees_other_profilers grep -q 'nv-hostengine (77)' "$TMP/out"
 ok doctor_sees_the_container grep -q 'container (docker)' "$TMP/out"
 ok doctor_status_says_bad [ $rc -eq 1 ]
+ok doctor_says_why_there_are_no_lines grep -q '^note  lines .*may not profile the GPU' "$TMP/out"
 sed -i 's/Only: 1/Only: 0/' "$root/proc/driver/nvidia/params"
 PATH=$TMP/bin:$PATH do_ doctor --json
 ok doctor_status_says_good [ $rc -eq 0 ]
 ok doctor_json_is_json python3 -m json.tool "$TMP/out" /dev/null
+if [ -e "$BUILD/fake/libcupti_fake.so" ]; then
+	SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so PATH=$TMP/bin:$PATH do_ doctor
+	ok doctor_says_that_lines_can_be_had grep -q '^ok    lines .*sonde run --lines' "$TMP/out"
+fi
+printf '#!/bin/sh\necho "Tesla P100, 580.65.06, 6.0, 16000, GPU-1234, Disabled"\n' >"$TMP/old_smi"
+mkdir "$TMP/old" && mv "$TMP/old_smi" "$TMP/old/nvidia-smi" && chmod +x "$TMP/old/nvidia-smi"
+PATH=$TMP/old:$TMP/bin:$PATH do_ doctor
+ok doctor_knows_gpus_without_lines grep -q 'older than compute capability 7.0' "$TMP/out"
 SONDE_NCU=/nowhere/ncu PATH=$TMP/bin:/usr/bin:/bin do_ doctor
 ok doctor_without_ncu_is_good [ $rc -eq 0 ]
 ok doctor_notes_the_missing_ncu grep -q '^note  ncu .* not installed' "$TMP/out"

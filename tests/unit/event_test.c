@@ -3,12 +3,12 @@
 #include "format/event.h"
 #include "unit.h"
 
-static const unsigned types[] = {SONDE_EVENT_PUSH, SONDE_EVENT_POP, SONDE_EVENT_START,
+static const unsigned types[] = {SONDE_EVENT_PC, SONDE_EVENT_PC_FUNCTION, SONDE_EVENT_PUSH, SONDE_EVENT_POP, SONDE_EVENT_START,
 	SONDE_EVENT_STOP, SONDE_EVENT_MARK, SONDE_EVENT_NAME_THREAD, SONDE_EVENT_LAUNCH,
 	SONDE_EVENT_NODE, SONDE_EVENT_NODE_COPY, SONDE_EVENT_GPU_CLOCK, SONDE_EVENT_CALL,
 	SONDE_EVENT_KERNEL, SONDE_EVENT_MEMCPY, SONDE_EVENT_MEMSET, SONDE_EVENT_GRAPH,
 	SONDE_EVENT_OVERHEAD, SONDE_EVENT_DEVICE, SONDE_EVENT_ATTRIBUTE, SONDE_EVENT_MEMORY,
-	SONDE_EVENT_UUID};
+	SONDE_EVENT_UUID, SONDE_EVENT_VALUE};
 
 /* How many numbers an event of this type has, and whether it has a label. */
 static unsigned nr_fields(unsigned type, bool *has_label)
@@ -33,6 +33,14 @@ static unsigned nr_fields(unsigned type, bool *has_label)
 	case SONDE_EVENT_NODE_COPY:
 	case SONDE_EVENT_CALL:
 		return 2;
+	case SONDE_EVENT_PC:
+		return 4;
+	case SONDE_EVENT_VALUE:
+		*has_label = true;
+		return 4;
+	case SONDE_EVENT_PC_FUNCTION:
+		*has_label = true;
+		return 3;
 	case SONDE_EVENT_KERNEL:
 		*has_label = true;
 		return 16;
@@ -167,7 +175,7 @@ static void test_event__one_that_is_cut_is_none(void **state)
 
 static void test_event__types_nobody_writes_are_refused(void **state)
 {
-	static const uint8_t unknown[] = {0, SONDE_EVENT_BASE, 27, 28, 30, SONDE_EVENT_LAST};
+	static const uint8_t unknown[] = {0, SONDE_EVENT_BASE, SONDE_EVENT_LAST};
 	uint8_t bytes[64] = {0};
 	size_t i;
 

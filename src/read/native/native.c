@@ -105,6 +105,9 @@ static void note_losses(const struct native *n)
 	note(n, s->nr_cut, "label is " CUT, "labels are " CUT);
 #define DEEP "left out: nested deeper than " TEXT(SONDE_OPEN_LIMIT)
 	note(n, s->nr_too_deep, "push was " DEEP, "pushes were " DEEP);
+	note(n, s->nr_pc_dropped, "PC sample was dropped by the hardware", "PC samples were dropped by the hardware");
+#define PC_FULL "found the hardware's buffer of PC samples full: those are missing; a longer period in pipeline.native.pc loses none"
+	note_loss(n, s->nr_pc_full, "drain " PC_FULL, "drains " PC_FULL);
 	note_loss(n, s->nr_gpu_dropped, "activity record was dropped by CUPTI",
 		"activity records were dropped by CUPTI");
 }

@@ -10,6 +10,7 @@
  * fake_buffers.c    records on their way to the library
  * fake_cost.c       what is recorded, and what that costs the program
  * fake_work.c       what the program says its GPU did
+ * fake_warps.c      where warps of its kernels were found
  */
 #ifndef FAKE_CUPTI_H
 #define FAKE_CUPTI_H
@@ -87,6 +88,17 @@ uint64_t late_ns(void);
 /* Inside the call of a launch, whether it is recorded; and behind it. */
 int pay_in_call(void);
 void pay_behind_call(void);
+
+/* --- fake_warps.c ------------------------------------------------------------------------------ */
+
+/* A launch has run: its samples wait to be asked for. */
+void sample_launch(const char *name);
+/* A context is made, or goes. */
+void fake_context(int is_made);
+/* Code is loaded: samples are of it from now on. */
+void fake_module(const void *code, size_t nr_bytes);
+/* How often all there was has been asked for. */
+uint64_t fake_drains(void);
 
 /* --- fake_work.c: what the program tells, and of graphs --------------------------------------- */
 

@@ -1,0 +1,582 @@
+/*
+ * PC samples: at which instruction the GPU's warps were found, and why they did not go on.
+ *
+ * CUPTI samples all the time ("continuous" mode), from the moment that a context is made until it goes; kernels are
+ * not serialised. A thread of ours drains what CUPTI has gathered, adds it up by function, instruction and
+ * reason, and writes it as events with the time of this drain and the last one. It never starts or stops the sampling,
+ * which can hang the program: outside windows it throws away what it drains.
+ *
+ * The period is set once, when a context is made, since changing it means to begin again. What follows the load is the
+ * time between two drains: CUPTI adds up equal instructions meanwhile, so fewer drains cost less. A
+ * drain that took long makes the next one wait, so that all of them take 2 % of the time of one core at most
+ * (with a budget, half of that at most).
+ *
+ * CUPTI must not leave while it samples (cupti_presence.c), and a forked child never touches any of this.
+ */
+#include "inject/cupti_int.h"
+#include "inject/inject_int.h"
+
+#include <cupti_pcsampling.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define DRAIN_NS      20000000u
+#define SLOWEST_NS    500000000u
+#define COST_PPM      20000u
+#define NR_PCS	      2048u /* that CUPTI hands over at once */
+#define NR_REASONS    64u
+#define MAX_CONTEXTS  64u
+#define SCRATCH_BYTES ((size_t)64 << 20)
+#define NR_ROWS	      (1u << 16) /* added up before they are written */
+#define NR_SLOTS      (4 * NR_ROWS)
+#define NR_FUNCTIONS  4096u
+#define MAX_ROUNDS    4096u /* of one drain, should CUPTI never come to an end */
+#define LOCK_NS	      2000000000u
+#define LOOK_ROUNDS   25u /* between two looks whether the main thread has ended */
+
+#define PC_CALLS(X)                                                                                \
+	X(cuptiPCSamplingEnable)                                                                   \
+	X(cuptiPCSamplingDisable)                                                                  \
+	X(cuptiPCSamplingGetData)                                                                  \
+	X(cuptiPCSamplingSetConfigurationAttribute)                                                \
+	X(cuptiPCSamplingGetNumStallReasons)                                                       \
+	X(cuptiPCSamplingGetStallReasons)                                                          \
+	X(cuptiGetCubinCrc)                                                                        \
+	X(cuptiGetDeviceId)
+
+/* A buffer that CUPTI fills, with room for its PCs and their reasons. */
+struct filled {
+	CUpti_PCSamplingData data;
+	CUpti_PCSamplingPCData pcs[NR_PCS];
+	CUpti_PCSamplingStallReason reasons[NR_PCS][NR_REASONS];
+};
+
+enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_GONE };
+
+struct context {
+	_Atomic uint32_t state;
+	CUcontext it;
+	uint32_t device;
+	struct filled *rest; /* CUPTI puts here what it has when sampling ends */
+};
+
+/* A function with samples since the last drain; a list of its rows. */
+struct function {
+	const struct label *label;
+	uint64_t cubin;
+	uint32_t device;
+	uint32_t first; /* row + 1 */
+};
+
+struct row {
+	uint32_t function, pc, reason; /* reason: number of its string */
+	uint32_t next;		       /* row + 1, of the same function */
+	uint32_t slot;
+	uint32_t samples, not_issued;
+};
+
+static struct {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a field */
+#define FIELD(name) __typeof__(&(name)) name;
+	PC_CALLS(FIELD)
+#undef FIELD
+	_Atomic uint32_t lock; /* whoever drains has it */
+	_Atomic uint32_t wake; /* changes when the thread should look */
+	_Atomic bool is_on, ending;
+	_Atomic uint32_t nr_contexts;
+	struct context contexts[MAX_CONTEXTS];
+	_Atomic bool has_reasons;
+	uint32_t reasons[NR_REASONS]; /* by CUPTI's number: the string, 0 = none … */
+	bool is_twin[NR_REASONS];     /* … and whether it counts samples in which nothing was issued */
+	/* Of who drains. */
+	struct filled *filled;
+	struct function *functions;
+	struct row *rows;
+	uint32_t *slots; /* row + 1 */
+	uint32_t nr_functions, nr_rows;
+	uint64_t since; /* ticks of the last drain */
+	bool counts;	/* what is sampled now is in a window */
+} pc;
+
+/* --- adding up ------------------------------------------------------------------------------------ */
+
+static bool write_function(struct thread *t, const struct function *f, uint64_t now)
+{
+	struct sonde_event e = {.type = SONDE_EVENT_PC_FUNCTION, .ticks = now, .label = {.number = f->label->id}};
+	const uint8_t *before = t->at;
+
+	e.field[SONDE_PC_FUNCTION_DEVICE] = f->device;
+	e.field[SONDE_PC_FUNCTION_CUBIN] = f->cubin;
+	e.field[SONDE_PC_FUNCTION_TICKS] = now - pc.since;
+	sonde_ring__write(t, &e);
+	return t->at != before;
+}
+
+/* A chunk is understood by itself: one that goes on with rows begins with their function. */
+static void write_rows(struct thread *t, const struct function *f, uint64_t now)
+{
+	struct sonde_event e = {.type = SONDE_EVENT_PC, .ticks = now};
+	bool is_there = write_function(t, f, now);
+	uint32_t i, seq = t->seq;
+
+	for (i = f->first; i; i = pc.rows[i - 1].next) {
+		const struct row *r = &pc.rows[i - 1];
+
+		while (is_there && (t->seq != seq || t->at > t->limit)) {
+			is_there = write_function(t, f, now);
+			seq = t->seq;
+		}
+		if (!is_there) { /* no chunk is free: as many events are lost */
+			count_own(&t->nr_lost);
+			continue;
+		}
+		e.field[SONDE_PC_OFFSET] = r->pc;
+		e.field[SONDE_PC_REASON] = r->reason;
+		e.field[SONDE_PC_SAMPLES] = r->samples;
+		e.field[SONDE_PC_NOT_ISSUED] = r->not_issued;
+		sonde_ring__write(t, &e);
+	}
+}
+
+/* Writes all rows, or throws them away. */
+static void empty_rows(void)
+{
+	uint64_t now = ticks_now();
+	struct thread *t = pc.nr_rows && pc.counts ? hook_enter() : NULL;
+	uint32_t i;
+
+	for (i = 0; t && i < pc.nr_functions; i++)
+		write_rows(t, &pc.functions[i], now);
+	if (t)
+		hook_leave(t);
+	for (i = 0; i < pc.nr_rows; i++)
+		pc.slots[pc.rows[i].slot] = 0;
+	pc.nr_rows = pc.nr_functions = 0;
+}
+
+/* The function of a record: records of one come in a row, mostly. NULL when there is no room to name it. */
+static struct function *find_function(const CUpti_PCSamplingPCData *p, uint32_t device)
+{
+	const char *name = p->functionName ? p->functionName : "(unknown)";
+	struct label *label = sonde_label__intern(SONDE_STRING_KERNEL | LABEL_KEPT, 0, name, strlen(name));
+	uint32_t i;
+
+	if (!label)
+		return NULL;
+	for (i = pc.nr_functions; i-- > 0;) {
+		struct function *f = &pc.functions[i];
+
+		if (f->label == label && f->cubin == p->cubinCrc && f->device == device)
+			return f;
+	}
+	pc.functions[pc.nr_functions] = (struct function){label, p->cubinCrc, device, 0};
+	return &pc.functions[pc.nr_functions++];
+}
+
+static void add_row(struct function *f, uint32_t offset, uint32_t reason, const CUpti_PCSamplingStallReason *s)
+{
+	uint32_t number = (uint32_t)(f - pc.functions), samples = s->samples;
+	bool is_twin = pc.is_twin[s->pcSamplingStallReasonIndex];
+	uint64_t h = ((uint64_t)number << 40 ^ (uint64_t)offset << 8 ^ reason) * 0x9e3779b97f4a7c15u;
+	uint32_t at = (uint32_t)(h >> 32) & (NR_SLOTS - 1);
+	struct row *r;
+
+	for (; pc.slots[at]; at = (at + 1) & (NR_SLOTS - 1)) {
+		r = &pc.rows[pc.slots[at] - 1];
+		if (r->function == number && r->pc == offset && r->reason == reason)
+			break;
+	}
+	if (!pc.slots[at]) {
+		pc.rows[pc.nr_rows] = (struct row){number, offset, reason, f->first, at, 0, 0};
+		f->first = pc.slots[at] = ++pc.nr_rows;
+	}
+	r = &pc.rows[pc.slots[at] - 1];
+	*(is_twin ? &r->not_issued : &r->samples) += samples;
+}
+
+static void take_pc(const CUpti_PCSamplingPCData *p, uint32_t device)
+{
+	struct function *f;
+	size_t i;
+
+	if (pc.nr_rows + NR_REASONS > NR_ROWS || pc.nr_functions == NR_FUNCTIONS)
+		empty_rows();
+	f = p->pcOffset < UINT32_MAX ? find_function(p, device) : NULL;
+	for (i = 0; f && i < p->stallReasonCount && i < NR_REASONS; i++) {
+		const CUpti_PCSamplingStallReason *s = &p->stallReason[i];
+
+		if (s->samples && s->pcSamplingStallReasonIndex < NR_REASONS && pc.reasons[s->pcSamplingStallReasonIndex])
+			add_row(f, (uint32_t)p->pcOffset, pc.reasons[s->pcSamplingStallReasonIndex], s);
+	}
+}
+
+/* What CUPTI has put in a buffer. Its total of samples is wrong for chosen periods: records are counted by what they say. */
+static void take_filled(const struct filled *b, uint32_t device)
+{
+	size_t i;
+
+	atomic_fetch_add(&sonde_inject.nr_pc_dropped, pc.counts ? b->data.droppedSamples : 0);
+	atomic_fetch_add(&sonde_inject.nr_pc_full, pc.counts && b->data.hardwareBufferFull);
+	for (i = 0; i < b->data.totalNumPcs && i < NR_PCS; i++)
+		take_pc(&b->pcs[i], device);
+}
+
+static void empty_filled(struct filled *b)
+{
+	size_t i;
+
+	b->data = (CUpti_PCSamplingData){.size = sizeof(b->data), .collectNumPcs = NR_PCS, .pPcData = b->pcs};
+	for (i = 0; i < NR_PCS; i++) {
+		b->pcs[i].size = sizeof(b->pcs[i]);
+		b->pcs[i].stallReason = b->reasons[i];
+		b->pcs[i].stallReasonCount = 0;
+	}
+}
+
+/* --- draining ------------------------------------------------------------------------------------- */
+
+static bool lock_draining(void)
+{
+	uint64_t start = sonde_now_ns();
+	uint32_t none = 0;
+
+	while (!atomic_compare_exchange_strong(&pc.lock, &none, 1)) {
+		if (sonde_now_ns() - start > LOCK_NS)
+			return false;
+		sonde_futex__wait(&pc.lock, 1, 1);
+		none = 0;
+	}
+	return true;
+}
+
+static void unlock_draining(void)
+{
+	atomic_store(&pc.lock, 0);
+	sonde_futex__wake(&pc.lock);
+}
+
+static void drain_context(const struct context *c)
+{
+	CUpti_PCSamplingGetDataParams get = {
+		.size = CUpti_PCSamplingGetDataParamsSize, .ctx = c->it, .pcSamplingData = &pc.filled->data};
+	uint32_t i;
+	CUptiResult rc;
+
+	for (i = 0; i < MAX_ROUNDS; i++) {
+		empty_filled(pc.filled);
+		rc = pc.cuptiPCSamplingGetData(&get);
+		if (rc == CUPTI_ERROR_OUT_OF_MEMORY)
+			pc.filled->data.hardwareBufferFull = 1;
+		else if (rc != CUPTI_SUCCESS)
+			sonde_flusher__note_loss("CUPTI stopped giving PC samples: some are missing");
+		take_filled(pc.filled, c->device);
+		if (rc != CUPTI_SUCCESS || !pc.filled->data.totalNumPcs || !pc.filled->data.remainingNumPcs)
+			return;
+	}
+}
+
+/* Ends the sampling of a context. The rest that CUPTI has comes in the buffer it was given at first. */
+static void end_context(struct context *c)
+{
+	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = c->it};
+	uint32_t sampled = CONTEXT_SAMPLED;
+
+	if (!atomic_compare_exchange_strong(&c->state, &sampled, CONTEXT_GONE))
+		return;
+	drain_context(c);
+	empty_filled(c->rest);
+	if (pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS)
+		take_filled(c->rest, c->device);
+}
+
+/*
+ * Takes what was sampled since the last time. It counts if a window was open by then. A sample may be taken while its context
+ * is being drained: the time of a drain is from the beginning of the last one to its own end.
+ */
+static void drain_all(bool is_end)
+{
+	uint32_t i, nr = atomic_load(&pc.nr_contexts);
+	bool is_open = atomic_load(&sonde_inject.windows.gpu_on);
+	uint64_t begin = ticks_now();
+
+	for (i = 0; i < nr && i < MAX_CONTEXTS; i++) {
+		struct context *c = &pc.contexts[i];
+
+		if (is_end)
+			end_context(c);
+		else if (atomic_load(&c->state) == CONTEXT_SAMPLED)
+			drain_context(c);
+	}
+	empty_rows();
+	pc.since = begin;
+	pc.counts = is_open;
+}
+
+static uint64_t cubin_crc(const void *p, size_t n)
+{
+	CUpti_GetCubinCrcParams of = {.size = CUpti_GetCubinCrcParamsSize, .cubinSize = n, .cubin = p};
+
+	return pc.cuptiGetCubinCrc(&of) == CUPTI_SUCCESS ? of.cubinCrc : 0;
+}
+
+static uint64_t thread_ns(void)
+{
+	return sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* How long to wait after a drain that took `cost_ns` of this core. */
+static uint64_t pause_ns(uint64_t cost_ns)
+{
+	uint32_t budget = sonde_inject.config.budget_ppm / 2;
+	uint32_t ppm = budget && budget < COST_PPM ? budget : COST_PPM;
+	uint64_t ns = cost_ns * 1000000 / ppm;
+
+	return ns < DRAIN_NS ? DRAIN_NS : ns > SLOWEST_NS ? SLOWEST_NS : ns;
+}
+
+static void *run_drains(void *arg)
+{
+	uint64_t pause = DRAIN_NS, before;
+	uint32_t round, seen = atomic_load(&pc.wake);
+
+	(void)arg;
+	prctl(PR_SET_NAME, "sonde-pc");
+	for (round = 1; !atomic_load(&pc.ending) && atomic_load(&sonde_inject.on); round++) {
+		sonde_futex__wait(&pc.wake, seen, (uint32_t)(pause / 1000000));
+		seen = atomic_load(&pc.wake);
+		if (round % LOOK_ROUNDS == 0 && sonde_host__main_has_ended())
+			break;
+		if (!atomic_load(&pc.nr_contexts) || !sonde_presence__hold())
+			continue;
+		before = thread_ns();
+		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
+		if (!atomic_load(&pc.ending) && lock_draining()) {
+			drain_all(false);
+			sonde_cubins__name(cubin_crc);
+			unlock_draining();
+		}
+		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
+		sonde_presence__release();
+		before = thread_ns() - before;
+		sonde_budget__bear(before);
+		pause = pause_ns(before);
+	}
+	return NULL;
+}
+
+void sonde_pc__look(void)
+{
+	if (!atomic_load(&pc.is_on))
+		return;
+	atomic_fetch_add(&pc.wake, 1);
+	sonde_futex__wake(&pc.wake);
+}
+
+void sonde_pc__end(void)
+{
+	if (!atomic_load(&pc.is_on))
+		return;
+	atomic_store(&pc.ending, true);
+	sonde_pc__look();
+	if (!lock_draining()) {
+		sonde_flusher__note_loss("the last PC samples are missing: CUPTI did not answer");
+		return;
+	}
+	drain_all(true);
+	sonde_cubins__name(cubin_crc);
+	unlock_draining();
+}
+
+/* --- contexts and modules --------------------------------------------------------------------------- */
+
+/* One line says why; everything else goes on. */
+static void note_refusal(CUptiResult why)
+{
+	switch (why) {
+	case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+		sonde_flusher__note_loss("no PC samples: this user may not profile the GPU; `sonde doctor` says what to change");
+		break;
+	case CUPTI_ERROR_NOT_SUPPORTED:
+	case CUPTI_ERROR_NOT_COMPATIBLE:
+	case CUPTI_ERROR_INVALID_DEVICE:
+		sonde_flusher__note_loss("no PC samples: this GPU, or its driver, has no continuous PC sampling");
+		break;
+	case CUPTI_ERROR_HARDWARE_BUSY:
+	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+		sonde_flusher__note_loss("no PC samples: another profiler has the GPU's sampling hardware");
+		break;
+	default:
+		sonde_flusher__note_loss("no PC samples: CUPTI refused them");
+	}
+}
+
+/* The names of the reasons, once: they are the same for all devices of a kind, and the first context decides. */
+static CUptiResult learn_reasons(CUcontext context)
+{
+	static char texts[NR_REASONS][CUPTI_STALL_REASON_STRING_SIZE];
+	static const char twin[] = "_not_issued";
+	CUpti_PCSamplingGetNumStallReasonsParams count_of = {.size = CUpti_PCSamplingGetNumStallReasonsParamsSize, .ctx = context};
+	CUpti_PCSamplingGetStallReasonsParams get = {.size = CUpti_PCSamplingGetStallReasonsParamsSize, .ctx = context};
+	uint32_t index[NR_REASONS] = {0};
+	char *at[NR_REASONS];
+	size_t nr = 0, i, n;
+	CUptiResult rc;
+
+	count_of.numStallReasons = &nr;
+	rc = pc.cuptiPCSamplingGetNumStallReasons(&count_of);
+	if (rc != CUPTI_SUCCESS || nr > NR_REASONS)
+		return rc != CUPTI_SUCCESS ? rc : CUPTI_ERROR_NOT_SUPPORTED;
+	for (i = 0; i < nr; i++)
+		at[i] = texts[i];
+	get.numStallReasons = nr;
+	get.stallReasonIndex = index;
+	get.stallReasons = at;
+	rc = pc.cuptiPCSamplingGetStallReasons(&get);
+	for (i = 0; rc == CUPTI_SUCCESS && i < nr; i++) {
+		const struct label *label;
+
+		n = strnlen(at[i], CUPTI_STALL_REASON_STRING_SIZE);
+		if (index[i] >= NR_REASONS)
+			continue;
+		pc.is_twin[index[i]] = n > sizeof(twin) - 1 && !memcmp(at[i] + n - sizeof(twin) + 1, twin, sizeof(twin) - 1);
+		n -= pc.is_twin[index[i]] ? sizeof(twin) - 1 : 0;
+		label = sonde_label__intern(SONDE_STRING_NAME | LABEL_KEPT, 0, at[i], n);
+		pc.reasons[index[i]] = label ? label->id : 0;
+	}
+	return rc;
+}
+
+static CUptiResult configure(const struct context *c)
+{
+	CUpti_PCSamplingConfigurationInfo info[4] = {0};
+	CUpti_PCSamplingConfigurationInfoParams set = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+		.ctx = c->it, .numAttributes = sizeof(info) / sizeof(*info), .pPCSamplingConfigurationInfo = info};
+
+	info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
+	info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+	info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+	info[1].attributeData.samplingPeriodData.samplingPeriod = sonde_inject.config.pc_exponent;
+	info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
+	info[2].attributeData.scratchBufferSizeData.scratchBufferSize = SCRATCH_BYTES;
+	info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
+	info[3].attributeData.samplingDataBufferData.samplingDataBuffer = &c->rest->data;
+	return pc.cuptiPCSamplingSetConfigurationAttribute(&set);
+}
+
+static void begin_context(CUcontext it)
+{
+	CUpti_PCSamplingEnableParams enable = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = it};
+	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = it};
+	uint32_t number = atomic_load(&pc.nr_contexts);
+	struct context *c;
+	CUptiResult rc;
+
+	while (number < MAX_CONTEXTS && !atomic_compare_exchange_strong(&pc.nr_contexts, &number, number + 1))
+		;
+	c = number < MAX_CONTEXTS ? &pc.contexts[number] : NULL;
+	if (!c || !(c->rest = sonde_ring__reserve(sizeof(*c->rest)))) {
+		sonde_flusher__note_loss("no PC samples of some contexts: there are too many");
+		return;
+	}
+	c->it = it;
+	empty_filled(c->rest);
+	rc = pc.cuptiGetDeviceId(it, &c->device);
+	if (rc == CUPTI_SUCCESS)
+		rc = pc.cuptiPCSamplingEnable(&enable);
+	if (rc != CUPTI_SUCCESS) {
+		note_refusal(rc);
+		return;
+	}
+	if (!atomic_exchange(&pc.has_reasons, true))
+		rc = learn_reasons(it);
+	if (rc == CUPTI_SUCCESS)
+		rc = configure(c);
+	if (rc != CUPTI_SUCCESS) {
+		pc.cuptiPCSamplingDisable(&disable);
+		note_refusal(rc);
+		return;
+	}
+	atomic_store(&c->state, CONTEXT_SAMPLED);
+	sonde_pc__look();
+}
+
+/* The program waits for a drain that is under way. */
+static void leave_context(CUcontext it)
+{
+	uint32_t i, nr = atomic_load(&pc.nr_contexts);
+
+	if (atomic_load(&pc.ending) || !lock_draining())
+		return;
+	for (i = 0; i < nr && i < MAX_CONTEXTS; i++)
+		if (pc.contexts[i].it == it)
+			end_context(&pc.contexts[i]);
+	empty_rows(); /* of this context alone: the time of the last drain stays */
+	unlock_draining();
+}
+
+void sonde_pc__resource(CUpti_CallbackId id, const CUpti_ResourceData *r)
+{
+	const CUpti_ModuleResourceData *module = r->resourceDescriptor;
+
+	if (!atomic_load(&pc.is_on) || !atomic_load(&sonde_inject.traces_gpu) || !sonde_ring__is_own())
+		return;
+	if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+		begin_context(r->context);
+	else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+		leave_context(r->context);
+	else if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && module && module->pCubin)
+		sonde_cubins__keep(module->pCubin, module->cubinSize);
+}
+
+/* --- the beginning ------------------------------------------------------------------------------------ */
+
+static bool find_calls(void *lib)
+{
+#define LOAD(name)                                                                                 \
+	*(void **)&pc.name = dlsym(lib, #name);                                                    \
+	if (!pc.name)                                                                              \
+		return false;
+	PC_CALLS(LOAD)
+#undef LOAD
+	return true;
+}
+
+static bool make_room(void)
+{
+	pc.filled = sonde_ring__reserve(sizeof(*pc.filled));
+	pc.functions = sonde_ring__reserve(NR_FUNCTIONS * sizeof(*pc.functions));
+	pc.rows = sonde_ring__reserve(NR_ROWS * sizeof(*pc.rows));
+	pc.slots = sonde_ring__reserve(NR_SLOTS * sizeof(*pc.slots));
+	return pc.filled && pc.functions && pc.rows && pc.slots;
+}
+
+void sonde_pc__start(void *lib)
+{
+	static const CUpti_CallbackId ids[] = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+		CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED};
+	size_t i;
+
+	if (!sonde_inject.config.pc_exponent)
+		return;
+	if (!find_calls(lib)) {
+		sonde_flusher__note_loss("no PC samples: this CUPTI cannot take them; that of CUDA 12 or newer can");
+		return;
+	}
+	if (!sonde_cupti.subscriber || !make_room()) {
+		sonde_flusher__note_loss("no PC samples: CUPTI is another's, or memory is short");
+		return;
+	}
+	pc.since = ticks_now();
+	pc.counts = !sonde_inject.config.has_windows;
+	atomic_store(&pc.is_on, true);
+	if (!sonde_thread__start(run_drains)) {
+		atomic_store(&pc.is_on, false);
+		sonde_flusher__note_loss("no PC samples: there is no thread to take them");
+		return;
+	}
+	sonde_presence__stay();
+	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		sonde_cupti.cuptiEnableCallback(1, sonde_cupti.subscriber, CUPTI_CB_DOMAIN_RESOURCE, ids[i]);
+}

@@ -1,0 +1,272 @@
+/*
+ * PC sampling: every launch while a context is sampled leaves planted samples of its kernel, which wait here until
+ * somebody asks for them. $FAKE_PC_REFUSE names an error, $FAKE_PC_DROP and $FAKE_PC_FULL what is lost.
+ */
+#include "fake_cupti.h"
+
+#include <cupti_pcsampling.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX	   "smsp__pcsamp_warps_issue_stalled_"
+#define NR_REASONS 6u
+#define MAX_WAIT   4096u
+
+/* The index of a reason is no row of the list: the real ones need not be either. */
+static const struct {
+	uint32_t index;
+	const char *name;
+} reasons[NR_REASONS] = {{11, PREFIX "long_scoreboard"}, {12, PREFIX "long_scoreboard_not_issued"}, {3, PREFIX "barrier"},
+	{4, PREFIX "barrier_not_issued"}, {7, PREFIX "selected"}, {8, PREFIX "selected_not_issued"}};
+
+struct waiting {
+	char *name;
+	uint64_t pc;
+	uint32_t counts[NR_REASONS];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct waiting *waiting;
+static size_t nr_taken, nr_waiting, room; /* those before nr_taken are gone */
+static int is_enabled;
+static uint64_t cubin = 0x1234, drains;
+static uint32_t period;
+static CUpti_PCSamplingData *rest;
+
+static CUptiResult refusal(void)
+{
+	const char *why = getenv("FAKE_PC_REFUSE");
+
+	if (!why)
+		return CUPTI_SUCCESS;
+	return !strcmp(why, "privileges")   ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+	       : !strcmp(why, "unsupported") ? CUPTI_ERROR_NOT_SUPPORTED
+					     : CUPTI_ERROR_HARDWARE_BUSY;
+}
+
+static void add(char *name, uint64_t pc, uint32_t reason, uint32_t samples, uint32_t not_issued)
+{
+	struct waiting *w;
+
+	if (nr_waiting == room) {
+		room = room ? 2 * room : MAX_WAIT;
+		waiting = realloc(waiting, room * sizeof(*waiting));
+	}
+	w = &waiting[nr_waiting++];
+	memset(w, 0, sizeof(*w));
+	w->name = name;
+	w->pc = pc;
+	w->counts[2 * reason] = samples;
+	w->counts[2 * reason + 1] = not_issued;
+}
+
+/* One string for each function, as the real one has. */
+static char *kept_name(const char *name)
+{
+	static char *names[64];
+	size_t i;
+
+	for (i = 0; i < 63 && names[i] && strcmp(names[i], name) != 0; i++)
+		;
+	if (!names[i])
+		names[i] = strdup(name);
+	return names[i];
+}
+
+/*
+ * The planted truth of one launch: 60 samples wait for memory at 0x10 (30 not issued), 30 at a barrier at 0x20 or $FAKE_PC_BARRIER,
+ * 10 are issued at 0x10. With $FAKE_PC_MANY each launch has so many instructions of its own besides, a sample each.
+ */
+void sample_launch(const char *name)
+{
+	static uint64_t next = 0x1000;
+	const char *many = getenv("FAKE_PC_MANY"), *barrier = getenv("FAKE_PC_BARRIER");
+	long i, nr = many ? strtol(many, NULL, 10) : 0;
+
+	pthread_mutex_lock(&lock);
+	if (is_enabled) {
+		char *kept = kept_name(name);
+
+		add(kept, 0x10, 0, 60, 30);
+		add(kept, barrier ? strtoull(barrier, NULL, 0) : 0x20, 1, 30, 0);
+		add(kept, 0x10, 2, 10, 0);
+		for (i = 0; i < nr; i++, next += 16)
+			add(kept, next, 0, 1, 0);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* As many as fit, the oldest first. */
+static void hand_over(CUpti_PCSamplingData *to)
+{
+	size_t i, k, nr = nr_waiting - nr_taken < to->collectNumPcs ? nr_waiting - nr_taken : to->collectNumPcs;
+	const struct waiting *w = waiting + nr_taken;
+
+	for (i = 0; i < nr; i++) {
+		CUpti_PCSamplingPCData *p = &to->pPcData[i];
+
+		if (p->size != sizeof(*p) || !p->stallReason)
+			abort(); /* the real one would refuse it */
+		p->cubinCrc = cubin;
+		p->functionName = w[i].name;
+		p->pcOffset = w[i].pc;
+		p->stallReasonCount = 0;
+		for (k = 0; k < NR_REASONS; k++)
+			if (w[i].counts[k])
+				p->stallReason[p->stallReasonCount++] =
+					(CUpti_PCSamplingStallReason){reasons[k].index, w[i].counts[k]};
+	}
+	to->totalNumPcs = nr;
+	to->totalSamples = 252; /* the real one is wrong, too */
+	nr_taken += nr;
+	to->remainingNumPcs = nr_waiting - nr_taken;
+	if (nr_taken == nr_waiting)
+		nr_taken = nr_waiting = 0;
+}
+
+EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
+{
+	CUptiResult rc = refusal();
+
+	must_be_there();
+	if (p->size != CUpti_PCSamplingEnableParamsSize || !p->ctx)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	log_line(rc == CUPTI_SUCCESS ? "pc-enable" : "pc-refused", 0);
+	is_enabled = rc == CUPTI_SUCCESS;
+	return rc;
+}
+
+EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
+{
+	(void)p;
+	must_be_there();
+	pthread_mutex_lock(&lock);
+	if (is_enabled && rest)
+		hand_over(rest);
+	is_enabled = 0;
+	pthread_mutex_unlock(&lock);
+	log_line("pc-disable", 0);
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
+{
+	static int has_lost;
+	CUpti_PCSamplingData *to = p->pcSamplingData;
+	const char *drop = getenv("FAKE_PC_DROP");
+	CUptiResult rc = CUPTI_SUCCESS;
+
+	must_be_there();
+	if (p->size != CUpti_PCSamplingGetDataParamsSize || to->size != sizeof(*to))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&lock);
+	if (!is_enabled)
+		rc = CUPTI_ERROR_INVALID_OPERATION;
+	else if (!has_lost && getenv("FAKE_PC_FULL"))
+		rc = CUPTI_ERROR_OUT_OF_MEMORY;
+	else
+		hand_over(to);
+	if (!has_lost && drop)
+		to->droppedSamples = strtoull(drop, NULL, 10);
+	has_lost = 1;
+	drains += !to->remainingNumPcs;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+EXPORT CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->numAttributes; i++) {
+		const CUpti_PCSamplingConfigurationInfo *at = &p->pPCSamplingConfigurationInfo[i];
+
+		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
+			period = at->attributeData.samplingPeriodData.samplingPeriod;
+		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
+			rest = at->attributeData.samplingDataBufferData.samplingDataBuffer;
+		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL)
+			abort(); /* it hangs programs */
+		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE &&
+			at->attributeData.collectionModeData.collectionMode != CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
+			abort(); /* it serialises kernels */
+	}
+	log_line("pc-period", period);
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
+{
+	*p->numStallReasons = NR_REASONS;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->numStallReasons && i < NR_REASONS; i++) {
+		p->stallReasonIndex[i] = reasons[i].index;
+		snprintf(p->stallReasons[i], CUPTI_STALL_REASON_STRING_SIZE, "%s", reasons[i].name);
+	}
+	return CUPTI_SUCCESS;
+}
+
+static uint64_t sum_of(const unsigned char *p, size_t n)
+{
+	uint64_t h = 1469598103934665603u;
+
+	for (; n; n -= n < 4096 ? n : 4096, p += 4096) /* a byte of each page will do */
+		h = (h ^ *p) * 1099511628211u + n;
+	return h;
+}
+
+EXPORT CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
+{
+	p->cubinCrc = sum_of(p->cubin, p->cubinSize);
+	return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
+{
+	(void)context;
+	*device = 0;
+	return CUPTI_SUCCESS;
+}
+
+EXPORT void fake_context(int is_made)
+{
+	CUpti_ResourceData r;
+
+	memset(&r, 0, sizeof(r));
+	r.context = (CUcontext)(uintptr_t)0xc0;
+	tell(CUPTI_CB_DOMAIN_RESOURCE,
+		is_made ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &r, 0);
+}
+
+EXPORT void fake_module(const void *code, size_t nr_bytes)
+{
+	CUpti_ModuleResourceData m;
+	CUpti_ResourceData r;
+
+	memset(&m, 0, sizeof(m));
+	memset(&r, 0, sizeof(r));
+	m.pCubin = code;
+	m.cubinSize = nr_bytes;
+	r.context = (CUcontext)(uintptr_t)0xc0;
+	r.resourceDescriptor = &m;
+	cubin = sum_of(code, nr_bytes);
+	tell(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &r, 0);
+}
+
+EXPORT uint64_t fake_drains(void)
+{
+	uint64_t nr;
+
+	pthread_mutex_lock(&lock);
+	nr = drains;
+	pthread_mutex_unlock(&lock);
+	return nr;
+}

@@ -1,0 +1,166 @@
+/*
+ * A CUDA program without CUDA whose kernels are sampled:
+ *
+ *     fake_pc FAKE_CUPTI regions         A has 3 launches of gemm, B 5 of axpy; fill is outside
+ *     fake_pc FAKE_CUPTI windows         steps, each with one launch; waits until samples are drained around each
+ *     fake_pc FAKE_CUPTI many COUNT      COUNT launches of gemm in A
+ *     fake_pc FAKE_CUPTI loop            launches in A and B, until there is the file $FAKE_LOOP_STOP
+ *     fake_pc FAKE_CUPTI fork            a child launches and ends, too
+ *     fake_pc FAKE_CUPTI cubins COUNT    loads COUNT modules of 1 MiB with line tables, half of them twice, and one without
+ *     fake_pc FAKE_CUPTI code FILE NAME  loads a cubin and launches one of its kernels in A
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <nvtx3/nvToolsExt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GEMM "_Z9gemm_tileILi2EEvPKfS1_Pfi"
+#define MIB  (1u << 20)
+
+static void (*launch)(const char *, uint64_t);
+static void (*context)(int);
+static void (*module)(const void *, size_t);
+static uint64_t (*drains)(void);
+
+static void *find(void *lib, const char *name)
+{
+	void *p = dlsym(lib, name);
+
+	if (!p) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	return p;
+}
+
+static void in_region(const char *region, const char *kernel, long nr)
+{
+	nvtxRangePushA(region);
+	while (nr-- > 0)
+		launch(kernel, 0);
+	nvtxRangePop();
+}
+
+/* Until what was sampled by now has been asked for, and once more. */
+static void await_drain(void)
+{
+	uint64_t before = drains();
+
+	while (getenv("CUDA_INJECTION64_PATH") && drains() < before + 2)
+		usleep(1000);
+}
+
+static void run_windows(void)
+{
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		launch("_Z4fillPfif", 0); /* between steps: in no window */
+		await_drain();
+		nvtxRangePushA("step");
+		await_drain();
+		launch(GEMM, 0);
+		await_drain();
+		nvtxRangePop();
+		await_drain();
+	}
+}
+
+/* An ELF file with one section besides its names: a line table, or not. */
+static char *make_cubin(unsigned number, int has_lines)
+{
+	static const char names[] = "\0.debug_line\0.strtab";
+	char *p = calloc(1, MIB);
+	Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64}, .e_shoff = sizeof(head), .e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 2, .e_shstrndx = 1};
+	Elf64_Shdr sections[2] = {{.sh_name = has_lines ? 1 : 2}, {.sh_name = 13, .sh_offset = 1024, .sh_size = sizeof(names)}};
+
+	memcpy(p, &head, sizeof(head));
+	memcpy(p + sizeof(head), sections, sizeof(sections));
+	memcpy(p + 1024, names, sizeof(names));
+	memcpy(p + 4096, &number, sizeof(number));
+	p[8192] = (char)(number >> 8);
+	return p;
+}
+
+static void load_cubins(unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		char *p = make_cubin(i, 1);
+
+		module(p, MIB);
+		if (i % 2)
+			module(p, MIB);
+		memset(p, 0xff, MIB); /* what is kept must be a copy */
+		free(p);
+	}
+	module(make_cubin(7777, 0), MIB);
+	await_drain();
+}
+
+static void load_code(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *p = malloc(64 * MIB);
+	size_t n = f ? fread(p, 1, 64 * MIB, f) : 0;
+
+	if (!n)
+		exit(3);
+	module(p, n);
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH"), *mode = argc > 2 ? argv[2] : "regions";
+	void *cupti = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL, *injected = path ? dlopen(path, RTLD_NOW) : NULL;
+	long count = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
+	int (*initialize)(void);
+
+	if (!cupti)
+		return 2;
+	*(void **)&launch = find(cupti, "fake_launch");
+	*(void **)&context = find(cupti, "fake_context");
+	*(void **)&module = find(cupti, "fake_module");
+	*(void **)&drains = find(cupti, "fake_drains");
+	if (injected) {
+		*(void **)&initialize = find(injected, "InitializeInjection");
+		initialize();
+	}
+	context(1);
+	if (!strcmp(mode, "windows")) {
+		run_windows();
+	} else if (!strcmp(mode, "many")) {
+		in_region("A", GEMM, count);
+	} else if (!strcmp(mode, "loop")) {
+		for (count = 0; count < 20 || access(getenv("FAKE_LOOP_STOP"), F_OK) != 0; count++) {
+			in_region("A", GEMM, 3);
+			in_region("B", "_Z4axpyPfif", 5);
+			usleep(500);
+		}
+	} else if (!strcmp(mode, "cubins")) {
+		load_cubins((unsigned)count);
+	} else if (!strcmp(mode, "code")) {
+		load_code(argv[3]);
+		in_region("A", argv[4], 3);
+	} else {
+		in_region("A", GEMM, 3);
+		in_region("B", "_Z4axpyPfif", 5);
+		launch("_Z4fillPfif", 0);
+	}
+	if (!strcmp(mode, "fork") && fork() == 0) {
+		in_region("A", GEMM, 7);
+		exit(0);
+	}
+	wait(NULL);
+	if (!strcmp(mode, "regions"))
+		context(0);
+	puts("done");
+	return 0;
+}
