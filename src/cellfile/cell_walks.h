@@ -14,6 +14,7 @@ void sonde_walk_tables(struct sonde_walk *w, struct sonde_cells *c);
 void sonde_walk_visits(struct sonde_walk *w, struct sonde_cells *c);
 void sonde_walk_cells(struct sonde_walk *w, struct sonde_cells *c);
 void sonde_walk_sampled(struct sonde_walk *w, struct sonde_cells *c);
+void sonde_walk_stalls(struct sonde_walk *w, struct sonde_cells *c);
 /* The timeline of a part, which no file has. */
 void sonde_walk_timeline(struct sonde_walk *w, struct sonde_cells *c);
 

@@ -10,6 +10,7 @@ static const move_fn sections[] = {
 	[SONDE_CELLFILE_VISITS] = sonde_walk_visits,
 	[SONDE_CELLFILE_CELLS] = sonde_walk_cells,
 	[SONDE_CELLFILE_SAMPLED] = sonde_walk_sampled,
+	[SONDE_CELLFILE_STALLS] = sonde_walk_stalls,
 };
 
 /* --- reading ----------------------------------------------------------------------------------- */
@@ -92,14 +93,20 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
 	return 0;
 }
 
+/* Whether a part has what an optional section holds: such a section is written, and comes once. */
+static bool has_optional(const struct sonde_cells *c, uint32_t kind)
+{
+	return kind == SONDE_CELLFILE_SAMPLED ? c->sampled.nr : c->stall_sources.nr;
+}
+
 /* Comes after the cells of its part, once. */
-static int read_sampled(struct framing *f, size_t nr_before, struct sonde_str payload)
+static int read_optional(struct framing *f, size_t nr_before, uint32_t kind, struct sonde_str payload)
 {
 	struct sonde_cells *part = f->out->at.nr > nr_before ? f->out->at.at[f->out->at.nr - 1] : NULL;
 
-	if (!part || f->expected != SONDE_CELLFILE_TABLES || part->sampled.nr)
-		return refuse_damaged(f, "sampled counters come without their cells");
-	return move_section(f, SONDE_CELLFILE_SAMPLED, payload, part);
+	if (!part || f->expected != SONDE_CELLFILE_TABLES || has_optional(part, kind))
+		return refuse_damaged(f, "a section comes without its cells");
+	return move_section(f, kind, payload, part);
 }
 
 static bool is_end_right(struct framing *f, size_t nr_before, struct sonde_str payload)
@@ -132,8 +139,8 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 		return refuse_damaged(f, "a section is of an unknown kind");
 	if (!*is_end && s.kind <= SONDE_CELLFILE_CELLS)
 		rc = read_part(f, s.kind, payload);
-	if (s.kind == SONDE_CELLFILE_SAMPLED)
-		rc = read_sampled(f, nr_before, payload);
+	if (s.kind == SONDE_CELLFILE_SAMPLED || s.kind == SONDE_CELLFILE_STALLS)
+		rc = read_optional(f, nr_before, s.kind, payload);
 	f->at += sizeof(s) + s.nr_bytes;
 	return rc;
 }
@@ -177,12 +184,12 @@ static int write_part(
 	struct sonde_sink *to, struct sonde_cells *c, struct sonde_buf *b, struct sonde_err *err)
 {
 	static const uint32_t kinds[] = {SONDE_CELLFILE_TABLES, SONDE_CELLFILE_VISITS,
-		SONDE_CELLFILE_CELLS, SONDE_CELLFILE_SAMPLED};
+		SONDE_CELLFILE_CELLS, SONDE_CELLFILE_SAMPLED, SONDE_CELLFILE_STALLS};
 	struct sonde_walk w = {.to = b};
 	size_t i;
 
-	for (i = 0; i < 4 && !w.is_nomem && !to->buf.failed; i++) {
-		if (kinds[i] == SONDE_CELLFILE_SAMPLED && !c->sampled.nr)
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds) && !w.is_nomem && !to->buf.failed; i++) {
+		if (kinds[i] >= SONDE_CELLFILE_OPTIONAL && !has_optional(c, kinds[i]))
 			continue;
 		sections[kinds[i]](&w, c);
 		write_section(to, kinds[i], b);

@@ -34,6 +34,7 @@ enum sonde_cellfile_kind {
 	SONDE_CELLFILE_CELLS, /* ends it, but for what is optional */
 	SONDE_CELLFILE_OPTIONAL = 64,
 	SONDE_CELLFILE_SAMPLED = SONDE_CELLFILE_OPTIONAL, /* counters of cells, from samples of the device */
+	SONDE_CELLFILE_STALLS = 65, /* PC samples of cells */
 };
 
 struct sonde_cellfile_head {

@@ -77,6 +77,28 @@ struct sonde_region sonde_region_in(struct sonde_region r, const struct sonde_nu
 uint32_t sonde_region_meet(struct sonde_map *keys, struct sonde_arena *keep,
 	const struct sonde_region *r, bool *is_new);
 
+/* --- PC samples ---------------------------------------------------------------------------------------- */
+
+/* What tells the rows of the tables around stalls apart, while cells are being made. Start with `= {0}`. */
+struct sonde_stall_keys {
+	struct sonde_map symbols, reasons, lines;
+	struct sonde_arena arena;
+};
+void sonde_stall_keys_release(struct sonde_stall_keys *k);
+/* Each finds or adds a row: its number, SONDE_NONE when memory is short. Strings are those of `c`. */
+uint32_t sonde_symbol_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_symbol symbol);
+uint32_t sonde_stall_reason_meet(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string);
+uint32_t sonde_line_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line);
+
+/* The numbers of another's symbols, reasons and lines, by those they have there. Set `in` first. */
+struct sonde_stall_numbers {
+	struct sonde_arena *in; /* where these are */
+	uint32_t *symbol, *reason, *line;
+};
+/* Enters all of `from`, whose strings are `string_of` in `to`. False: no memory. */
+bool sonde_stall_tables_enter(struct sonde_stall_numbers *out, struct sonde_cells *to, struct sonde_stall_keys *k,
+	const struct sonde_cells *from, const uint32_t *string_of);
+
 /* --- timelines and samples -------------------------------------------------------------------------- */
 
 void sonde_timeline_free(struct sonde_timeline *t);

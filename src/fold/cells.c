@@ -404,6 +404,11 @@ void sonde_cells_shed(struct sonde_cells *c)
 	sonde_vec_release(&c->kits);
 	sonde_vec_release(&c->kit_of);
 	sonde_vec_release(&c->cells);
+	sonde_vec_release(&c->stalls);
+	sonde_vec_release(&c->symbols);
+	sonde_vec_release(&c->stall_reasons);
+	sonde_vec_release(&c->lines);
+	sonde_vec_release(&c->stall_sources);
 	sonde_notes_release(&c->notes);
 	sonde_timeline_free(c->timeline);
 	c->timeline = NULL;

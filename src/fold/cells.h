@@ -79,6 +79,53 @@ struct sonde_cell {
 	struct sonde_acc *acc; /* as many as its input's kit says */
 	uint32_t sampled;      /* number in `sampled`, SONDE_NONE = there are no samples of it … */
 	uint32_t first_class, nr_classes; /* … and which classes it is there */
+	uint32_t first_stall, nr_stalls; /* slice of `stalls`: where its warps were found */
+	double exact_stalls; /* of their samples: those of drains in which the kernel ran in no other place */
+};
+
+/*
+ * PC samples of cells: at which instruction warps were found, and why they did not go on.
+ *
+ * A stall is the samples of one cell at one instruction for one reason. A drain gives the samples of a function
+ * without their launches; the fold splits them by the time that its launches took in each place since the
+ * last drain (docs/attribution.md), so they need not be whole numbers. Where the function ran in one place only,
+ * nothing is split: `exact_stalls` of the cell counts these. A region's stalls are those of its cells, so
+ * inclusive = exclusive + children holds as for all figures.
+ */
+#define SONDE_PC_REST UINT32_MAX /* a pc that stands for many: there were too many different ones */
+
+struct sonde_stall {
+	uint32_t symbol; /* number in `symbols`: the function, which need not be the kernel itself */
+	uint32_t pc;	 /* bytes from its first instruction, or SONDE_PC_REST */
+	uint32_t reason; /* number in `stall_reasons` */
+	uint32_t line;	 /* number in `lines`, SONDE_NONE = not known */
+	double samples;	 /* all of them … */
+	double not_issued; /* … and what the reason's twin counted: no warp of the scheduler was issued then */
+};
+
+/* A function as the GPU runs it. */
+struct sonde_symbol {
+	uint32_t name; /* string number: as the cubin has it, mangled */
+	uint64_t cubin;	 /* CUPTI's checksum of the cubin */
+};
+
+/*
+ * A line of source. Code that was inlined has the line it was written in, and as its caller the line
+ * that it was called from, which may have a caller in turn.
+ */
+struct sonde_line {
+	uint32_t file;	 /* string number: a path as the compiler had it */
+	uint32_t line;	 /* from 1 */
+	uint32_t caller; /* number in `lines`, smaller than its own; SONDE_NONE = it was not inlined */
+};
+
+/* How a process was sampled; samples that are in no cell are counted here. */
+struct sonde_stall_source {
+	uint32_t process;
+	uint64_t period;  /* cycles between two samples of an SM; 0 = not known */
+	uint64_t samples; /* of all its functions … */
+	uint64_t unplaced; /* … of these in functions that no launch is of … */
+	uint64_t dropped, full; /* … and as struct sonde_pc_source has them */
 };
 
 /*
@@ -349,6 +396,11 @@ struct sonde_cells {
 	struct sonde_notes notes; /* of reading */
 	struct sonde_timeline *timeline; /* NULL: not kept */
 	SONDE_VEC(struct sonde_sampled *) sampled; /* by device that was sampled */
+	SONDE_VEC(struct sonde_stall) stalls; /* by cell, then symbol, pc and reason */
+	SONDE_VEC(struct sonde_symbol) symbols;
+	SONDE_VEC(uint32_t) stall_reasons; /* string numbers: "long_scoreboard" */
+	SONDE_VEC(struct sonde_line) lines;
+	SONDE_VEC(struct sonde_stall_source) stall_sources; /* by process that was sampled */
 	SONDE_VEC(const char *) sampled_others; /* private: counters of theirs that have no row in sampled.h's table */
 	struct sonde_arena arena;
 	SONDE_VEC(struct sonde_cells *) parts; /* private: whose memory united cells borrow */

@@ -317,7 +317,7 @@ static int add_times(
 	if (request->keeps_timeline && !(f->c->timeline = sonde_calloc(1, sizeof(*f->c->timeline))))
 		return sonde_err_nomem(err);
 	if (!sonde_fold__communication(f) || !sonde_fold__arguments(f) || !sonde_fold__visits(f) ||
-		!sonde_fold__collectives(f) || !sonde_fold__memory(f) || !sonde_fold__allocator(f))
+		!sonde_fold__collectives(f) || !sonde_fold__memory(f) || !sonde_fold__stalls(f) || !sonde_fold__allocator(f))
 		return sonde_err_nomem(err);
 	rc = sonde_fold__sampled(f, err);
 	if (rc == 0 && request->keeps_timeline && !sonde_fold__timeline(f, request->keeps_untimed))

@@ -20,6 +20,7 @@
  *   unmixing_launches.c  … classes of launches, the clock while they ran, when all that ran is known
  *   unmixing_notes.c     … what there is to say about it, among it clocks that disagree
  *   sampled.c            reading the counters off cells
+ *   stalls.c             PC samples → stalls of cells
  *   sampled_limits.c     … whose device it is, and what that can count at most
  *   cells.c              rows into cells (cell_tables.h), looking things up in them
  *   parts.c              cells of one input each, in one order
@@ -80,6 +81,8 @@ bool sonde_fold__describe_load(
 	struct sonde_folding *f, const struct sonde_series *first, struct sonde_buf *to);
 /* The collectives of all scopes, where they have times. */
 bool sonde_fold__collectives(struct sonde_folding *f);
+/* Gives the cells the PC samples of their launches. */
+bool sonde_fold__stalls(struct sonde_folding *f);
 /* Splits samples among the cells, where the device was sampled. 0, or a negative code. */
 int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err);
 

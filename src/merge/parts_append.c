@@ -24,6 +24,7 @@ struct uniting {
 	struct sonde_cells *c;
 	struct moving_part *parts; /* as c->parts */
 	struct sonde_map region_keys, kit_keys, section_ids, device_keys;
+	struct sonde_stall_keys stall_keys;
 	struct sonde_arena arena;
 };
 
@@ -351,6 +352,33 @@ static bool move_cells(struct uniting *u, struct moving_part *p)
 	return true;
 }
 
+/* Codes, reasons and lines that parts have in common become one. */
+static bool move_stalls(struct uniting *u, struct moving_part *p)
+{
+	struct sonde_cells *from = p->from, *to = u->c;
+	size_t first_cell = to->cells.nr - from->cells.nr, first = to->stalls.nr, i;
+	struct sonde_stall_numbers of = {.in = &u->arena};
+	struct sonde_stall_source *source;
+	struct sonde_stall *s;
+
+	if (!from->stall_sources.nr)
+		return true;
+	if (first + from->stalls.nr >= SONDE_NONE || !sonde_stall_tables_enter(&of, to, &u->stall_keys, from, p->of.string) ||
+		!sonde_vec_append(&to->stalls, &from->stalls) ||
+		!sonde_vec_append(&to->stall_sources, &from->stall_sources))
+		return false;
+	for (i = first_cell; i < to->cells.nr; i++)
+		to->cells.at[i].first_stall += (uint32_t)first;
+	EACH_MOVED(s, to->stalls, from->stalls) {
+		s->symbol = of.symbol[s->symbol];
+		s->reason = of.reason[s->reason];
+		s->line = sonde_number_in(of.line, s->line);
+	}
+	EACH_MOVED(source, to->stall_sources, from->stall_sources)
+		source->process += p->of.process;
+	return true;
+}
+
 /* Longest first, as each scope has them already. */
 static int by_scope_and_length(const void *a, const void *b)
 {
@@ -459,7 +487,7 @@ static bool move_all(struct uniting *u)
 	if (!settle_scopes(u) || !find_devices(u))
 		return false;
 	for (i = 0; i < c->parts.nr; i++)
-		if (!move_cells(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
+		if (!move_cells(u, &u->parts[i]) || !move_stalls(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
 			!sonde_timeline__move(c, u->parts[i].from, &u->parts[i].of))
 			return false;
 	if (c->parts.nr > 1)
@@ -505,6 +533,7 @@ static int unite_parts(struct sonde_cells *c, struct sonde_err *err)
 	sonde_map_release(&u.kit_keys);
 	sonde_map_release(&u.section_ids);
 	sonde_map_release(&u.device_keys);
+	sonde_stall_keys_release(&u.stall_keys);
 	sonde_arena_release(&u.arena);
 	return rc;
 }

@@ -123,7 +123,7 @@ static bool add_cell(const struct sonde_sum_part *p, const struct sonde_cell *fr
 		if (p->acc_of[i] != SONDE_NONE &&
 			!add_acc(p, &to->acc[i], &from->acc[p->acc_of[i]], p->sum->methods[i]))
 			return false;
-	return true;
+	return sonde_sum__add_stalls(p, from, to);
 }
 
 /* --- visits: what a part knows of each region ---------------------------------------------------- */
@@ -355,7 +355,7 @@ bool sonde_sum__enter(struct sonde_sum_part *p)
 		if (!enter_scope(p, i))
 			return false;
 	match_metrics(p);
-	return true;
+	return sonde_sum__enter_stalls(p);
 }
 
 /* --- in and out --------------------------------------------------------------------------------- */
@@ -403,6 +403,9 @@ void sonde_sum__release(struct sonde_sum *s)
 	sonde_map_release(&s->place_keys);
 	sonde_map_release(&s->cell_keys);
 	sonde_map_release(&s->visit_keys);
+	sonde_vec_release(&s->stalls);
+	sonde_map_release(&s->stall_rows);
+	sonde_stall_keys_release(&s->stall_keys);
 	sonde_map_release(&s->strings);
 	sonde_map_release(&s->texts);
 	sonde_cells_free(s->c);

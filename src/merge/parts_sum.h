@@ -25,7 +25,15 @@ struct sonde_sum_cell {
 	uint32_t scope, place, kernel;
 	uint64_t launches, copies, adopted;
 	struct sonde_exact time_ns, copy_ns, copy_bytes;
+	struct sonde_exact exact_stalls;
 	struct sonde_sum_acc *acc;
+};
+
+/* PC samples of a cell at one instruction for one reason. */
+struct sonde_sum_stall {
+	uint32_t cell; /* of the sum */
+	struct sonde_stall stall; /* but for its samples: */
+	struct sonde_exact samples, not_issued;
 };
 
 /* One region in one scope: what all parts knew of it. */
@@ -59,6 +67,12 @@ struct sonde_sum {
 	SONDE_VEC(struct sonde_sum_scope) scopes; /* one and only, unless of files */
 	SONDE_VEC(struct sonde_sum_cell) cells;
 	SONDE_VEC(struct sonde_sum_visit) visits;
+	/* PC samples; symbols, reasons and lines are those of `c`, and their strings the sum's. */
+	struct sonde_stall_keys stall_keys;
+	struct sonde_map stall_rows;
+	SONDE_VEC(struct sonde_sum_stall) stalls;
+	struct sonde_stall_source stall_source;
+	uint64_t nr_stall_sources;
 	struct sonde_arena arena;
 };
 
@@ -69,6 +83,7 @@ struct sonde_sum_part {
 	int sign;
 	struct sonde_numbers of; /* its numbers → the sum's */
 	uint32_t *acc_of; /* by accumulator of the sum: its own, SONDE_NONE = it has none */
+	struct sonde_stall_numbers stalls;
 	struct sonde_arena arena;
 };
 
@@ -81,6 +96,11 @@ bool sonde_sum__move(struct sonde_sum_part *p);	 /* all else */
 bool sonde_sum__add_cell(const struct sonde_sum_part *p, const struct sonde_cell *from);
 bool sonde_sum__add_visit(const struct sonde_sum_part *p, struct sonde_visit v);
 void sonde_sum__release(struct sonde_sum *s);
+
+/* PC samples (stalls_sum.c): names, rows of a cell, and what they come to; `cell_of` by cell of the sum, SONDE_NONE = gone. */
+bool sonde_sum__enter_stalls(struct sonde_sum_part *p);
+bool sonde_sum__add_stalls(const struct sonde_sum_part *p, const struct sonde_cell *from, struct sonde_sum_cell *to);
+bool sonde_sum__finish_stalls(struct sonde_sum *s, const uint32_t *string_of, const uint32_t *cell_of);
 
 /* The numbers 0 … nr-1 in the order of `compare`, or as they are without one. NULL: no memory. */
 uint32_t *sonde_sum__sort(struct sonde_arena *arena, size_t nr,

@@ -256,6 +256,7 @@ static bool finish_cell(struct finishing *f, struct sonde_sum_cell *from)
 	to->time_ns = sonde_exact_value(&from->time_ns);
 	to->copy_ns = sonde_exact_value(&from->copy_ns);
 	to->copy_bytes = sonde_exact_value(&from->copy_bytes);
+	to->exact_stalls = sonde_exact_value(&from->exact_stalls);
 	to->acc = sonde_arena_calloc(&f->c->arena, nr + 1, sizeof(*to->acc));
 	for (i = 0; to->acc && i < nr; i++)
 		if (!finish_acc(f, &to->acc[i], &from->acc[i], f->s->methods[i]))
@@ -277,12 +278,16 @@ static bool finish_cells(struct finishing *f)
 {
 	uint32_t *order = sonde_sum__sort(
 		&f->s->arena, f->s->cells.nr, f->regions ? by_place_and_kernel : NULL, f);
-	size_t i;
+	uint32_t *cell_of = sonde_arena_alloc(&f->s->arena, (f->s->cells.nr + 1) * sizeof(*cell_of));
+	size_t i, nr;
 
-	for (i = 0; order && i < f->s->cells.nr; i++)
+	for (i = 0; order && cell_of && i < f->s->cells.nr; i++) {
+		nr = f->c->cells.nr;
 		if (!finish_cell(f, &f->s->cells.at[order[i]]))
 			return false;
-	return order != NULL;
+		cell_of[order[i]] = f->c->cells.nr > nr ? (uint32_t)nr : SONDE_NONE;
+	}
+	return order && cell_of && sonde_sum__finish_stalls(f->s, f->n->string, cell_of);
 }
 
 struct sonde_cells *sonde_sum__finish(

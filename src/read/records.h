@@ -176,6 +176,46 @@ struct sonde_memory {
 	uint8_t when;	/* enum sonde_when */
 };
 
+/*
+ * PC samples: at which instruction warps of a function were found, and why they did not go on. A drain takes
+ * what the device has sampled since the last one: there is no time and no launch of a single sample. A batch
+ * is what one drain brought of one function: the samples belong to the launches of that function in the
+ * time since the last drain.
+ */
+struct sonde_pc_batch {
+	uint64_t begin_ns, end_ns; /* the last drain and this one, same clock as ranges */
+	uint64_t cubin;		   /* CUPTI's checksum of the code: DIR/cubins/%016x.cubin, if it was kept */
+	uint32_t process;
+	uint32_t device;
+	uint32_t symbol; /* string number: the name in the cubin, mangled … */
+	uint32_t name;	 /* … and as results of kernels have it: a full_name */
+	uint32_t first, nr; /* slice of `pc_samples` */
+	uint8_t when; /* enum sonde_when */
+};
+
+struct sonde_pc_sample {
+	uint32_t pc;	 /* bytes from the first instruction of the function */
+	uint32_t reason; /* string number: a name of catalogue/stall_reasons.h, or unknown there */
+	uint32_t samples;
+	uint32_t not_issued; /* counted by the reason's twin `…_not_issued`; never added to the samples */
+	uint32_t line;	     /* number in `pc_lines` + 1, 0 = not known */
+};
+
+/* A line of source that samples are in. */
+struct sonde_pc_line {
+	uint32_t file;	 /* string number: a path as the compiler had it */
+	uint32_t line;	 /* from 1 */
+	uint32_t caller; /* where it was inlined: a smaller number than its own, SONDE_NONE = it was not */
+};
+
+/* How a process was sampled. */
+struct sonde_pc_source {
+	uint32_t process;
+	uint64_t period;  /* cycles between two samples of an SM; 0 = not known */
+	uint64_t dropped; /* samples that the hardware or CUPTI lost … */
+	uint64_t full;	  /* … and drains that found the hardware's buffer full: then CUPTI has none */
+};
+
 /* What PyTorch's allocator had at the beginning or the end of an entry. */
 struct sonde_reading {
 	uint64_t ns;
@@ -274,6 +314,10 @@ struct sonde_records {
 	SONDE_VEC(struct sonde_call) calls;	/* per thread in order of their ends */
 	SONDE_VEC(uint64_t) returned_ns; /* with options.for_replay: when the call of each record returned, 0 = not known */
 	SONDE_VEC(struct sonde_memory) memory;	/* per process in order of time */
+	SONDE_VEC(struct sonde_pc_batch) pc_batches; /* per process in order of time */
+	SONDE_VEC(struct sonde_pc_sample) pc_samples; /* by batch */
+	SONDE_VEC(struct sonde_pc_line) pc_lines;
+	SONDE_VEC(struct sonde_pc_source) pc_sources; /* of processes with samples */
 	SONDE_VEC(struct sonde_reading) readings; /* of PyTorch's allocator, per thread in order of time */
 	SONDE_VEC(struct sonde_mark) marks;	/* per thread in order of time */
 	SONDE_VEC(struct sonde_gauge) gauges;	/* per thread in order of time */

@@ -8,6 +8,8 @@
  *     launch KIND NAME in PATH [+ PATH…] [captured in PATH]   in order of launch
  *     call KIND [ms=N]                             of CUDA, in order
  *     memory alloc|free BYTES in PATH [+ PATH…]
+ *     pc PERIOD samples=N unissued=N dropped=N full=N              of all PC samples of a process
+ *     pc SYMBOL REASON OFFSET N UNISSUED           of each drain
  *     mark LABEL
  *     thread NAME
  *     device NAME UUID ATTRIBUTE=VALUE…
@@ -190,6 +192,31 @@ static void print_host(const struct sonde_records *r, bool times)
 	}
 }
 
+static void print_pc(const struct sonde_records *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->pc_sources.nr; i++) {
+		uint64_t samples = 0, not_issued = 0;
+
+		for (k = 0; k < r->pc_samples.nr; k++) { /* of one process: tests have no more */
+			samples += r->pc_samples.at[k].samples;
+			not_issued += r->pc_samples.at[k].not_issued;
+		}
+		printf("pc %llu samples=%llu unissued=%llu dropped=%llu full=%llu\n",
+			(unsigned long long)r->pc_sources.at[i].period, (unsigned long long)samples,
+			(unsigned long long)not_issued, (unsigned long long)r->pc_sources.at[i].dropped,
+			(unsigned long long)r->pc_sources.at[i].full);
+	}
+	for (i = 0; i < r->pc_batches.nr; i++)
+		for (k = 0; k < r->pc_batches.at[i].nr; k++) {
+			const struct sonde_pc_sample *s = &r->pc_samples.at[r->pc_batches.at[i].first + k];
+
+			printf("pc %.*s %.*s 0x%x %u %u\n", SONDE_STR_ARG(sonde_records_str(r, r->pc_batches.at[i].symbol)),
+				SONDE_STR_ARG(sonde_records_str(r, s->reason)), s->pc, s->samples, s->not_issued);
+		}
+}
+
 static void print_notes(const struct sonde_records *r)
 {
 	size_t i;
@@ -230,6 +257,7 @@ int main(int argc, char **argv)
 		print_ranges(r, times);
 		print_records(r, times);
 		print_host(r, times);
+		print_pc(r);
 	}
 	print_notes(r);
 	sonde_records_free(r);

@@ -288,6 +288,7 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 		return rc;
 	add_rolled(n);
 	note_all(n);
+	sonde_native__lines(n);
 	sonde_native__keep_clock(n);
 	return sonde_native__keep_windows(n) ? 0 : sonde_err_nomem(err);
 }
@@ -306,6 +307,7 @@ static int read_capture(struct sonde_source *src, struct sonde_records *r, struc
 	n->first_range = (uint32_t)r->ranges.nr;
 	n->first_reading = r->readings.nr;
 	n->first_record = r->records.nr;
+	n->first_batch = r->pc_batches.nr;
 	rc = read_all(n, src->state, err);
 	sonde_buf_release(&n->cells);
 	sonde_vec_release(&n->windows);

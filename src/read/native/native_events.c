@@ -282,6 +282,49 @@ void sonde_native__devices(struct native *n)
 	}
 }
 
+/* --- PC samples ------------------------------------------------------------------------------------- */
+
+bool sonde_stream__pc_function(struct stream *s, const struct sonde_event *e)
+{
+	uint64_t ticks = e->field[SONDE_PC_FUNCTION_TICKS];
+	struct sonde_records *r = s->n->r;
+	uint32_t label, domain;
+
+	if (ticks > e->ticks || r->pc_samples.nr >= SONDE_NONE || !sonde_stream__label(s, e, &label, &domain))
+		return false;
+	sonde_put(&r->arena, &r->pc_batches,
+		(struct sonde_pc_batch){.begin_ns = sonde_clock_map__ns(&s->n->host, e->ticks - ticks),
+			.end_ns = sonde_stream__now(s),
+			.cubin = e->field[SONDE_PC_FUNCTION_CUBIN],
+			.process = s->n->process,
+			.device = (uint32_t)e->field[SONDE_PC_FUNCTION_DEVICE],
+			.symbol = label,
+			.first = (uint32_t)r->pc_samples.nr,
+			.when = s->when});
+	s->batch = (uint32_t)r->pc_batches.nr;
+	return true;
+}
+
+/* What a batch has is next to each other: no other stream is read meanwhile. */
+bool sonde_stream__pc(struct stream *s, const struct sonde_event *e)
+{
+	const uint64_t *f = e->field;
+	struct sonde_records *r = s->n->r;
+
+	if (!s->batch || f[SONDE_PC_OFFSET] >= UINT32_MAX || f[SONDE_PC_REASON] > UINT32_MAX ||
+		f[SONDE_PC_SAMPLES] > UINT32_MAX || f[SONDE_PC_NOT_ISSUED] > UINT32_MAX ||
+		r->pc_samples.nr >= SONDE_NONE)
+		return false;
+	sonde_put(&r->arena, &r->pc_samples,
+		(struct sonde_pc_sample){.pc = (uint32_t)f[SONDE_PC_OFFSET],
+			.reason = sonde_native__string(s->n, f[SONDE_PC_REASON]),
+			.samples = (uint32_t)f[SONDE_PC_SAMPLES],
+			.not_issued = (uint32_t)f[SONDE_PC_NOT_ISSUED]});
+	if (!sonde_native__failed(s->n))
+		r->pc_batches.at[s->batch - 1].nr++;
+	return true;
+}
+
 /* --- what the GPU did ------------------------------------------------------------------------------ */
 
 #define PINNED 2u /* CUPTI's number for such memory */

@@ -8,6 +8,7 @@
  *   native_events.c   all other events: start/end ranges, graphs, marks, calls, devices, what the GPU did
  *   native_values.c   numbers that the program gave: arguments of entries, counters
  *   native_join.c     GPU work ↔ launches → records; start/end ranges, where graphs were captured
+ *   native_lines.c    PC samples → lines of source, by the cubins beside the capture
  *   native_samples.c  sampled counters → series; series.c puts them on the records' axis
  *   native_reduce.c   what must stay of files that are folded
  *   native.c          the reader: all of that in order, notes, and the values of a record
@@ -133,6 +134,7 @@ struct native {
 	uint32_t first_range; /* of this file, in r->ranges … */
 	size_t first_reading; /* … and r->readings … */
 	size_t first_record;  /* … and r->records */
+	size_t first_batch;   /* … and r->pc_batches */
 	/* From the blocks. */
 	SONDE_VEC(struct native_string) strings; /* by number */
 	uint32_t domains[NATIVE_NR_DOMAINS];	 /* string number of each name, [0] SONDE_NONE */
@@ -261,6 +263,8 @@ struct sonde_str sonde_native__program(const struct native *n);
 struct sonde_str sonde_native__meta(const struct native *n, const char *key);
 /* The string number of a label; a stand-in when the file does not define it. */
 uint32_t sonde_native__string(struct native *n, uint64_t number);
+/* Finds the lines of PC samples in the cubins that were kept. */
+void sonde_native__lines(struct native *n);
 /* The domain of a label, NATIVE_NO_DOMAIN when the file does not define it. */
 uint32_t sonde_native__domain(const struct native *n, uint64_t number);
 /* Reads the event at this offset once more, its start not known: false when there is none. */

@@ -440,6 +440,31 @@ static void add_memory(struct joining *j)
 	sonde_free(t);
 }
 
+/* Names the functions of PC samples as kernels are named, and says how the process was sampled. */
+static void add_samples(struct joining *j)
+{
+	struct native *n = j->n;
+	struct sonde_records *r = n->r;
+	struct sonde_pc_source source = {.process = n->process};
+	size_t i;
+
+	if (!r->options.nr_files) { /* running totals: of files that are being folded the last one has them */
+		source.dropped = n->status.nr_pc_dropped;
+		source.full = n->status.nr_pc_full;
+	}
+
+	for (i = n->first_batch; i < r->pc_batches.nr && !sonde_native__failed(n); i++) {
+		uint32_t function = sonde_kernel_names__function(&j->names, r, r->pc_batches.at[i].symbol);
+
+		if (function != SONDE_NONE)
+			r->pc_batches.at[i].name = ((const struct sonde_function *)(const void *)r->functions.keys[function].p)->full_name;
+	}
+	sonde_str_u64(sonde_native__meta(n, "pc_period"), &source.period);
+	if (n->first_batch == r->pc_batches.nr && !source.dropped && !source.full)
+		return; /* nobody asked, or nothing came */
+	sonde_put(&r->arena, &r->pc_sources, source);
+}
+
 /* Says for each record when its call returned. */
 static void add_returns(struct native *n)
 {
@@ -469,6 +494,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 	if (!sonde_native__failed(n)) {
 		complete_records(&j);
 		add_memory(&j);
+		add_samples(&j);
 	}
 	n->nr_works = n->r->records.nr - n->first_record + n->memory.nr + j.nr_folded;
 	if (j.is_out_of_order)

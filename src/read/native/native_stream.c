@@ -74,6 +74,7 @@ static const uint8_t *read_base(
 	uint64_t nr_lost, nr_open;
 	uint32_t window;
 
+	s->batch = 0;
 	p = sonde_base_get(p, end, &s->at, &nr_lost, &nr_open);
 	if (!p || nr_open > SONDE_OPEN_LIMIT)
 		return NULL;
@@ -194,6 +195,10 @@ static bool read_event(struct stream *s, const struct sonde_event *e, const uint
 	case SONDE_EVENT_RETURN:
 		sonde_stream__return(s);
 		return true;
+	case SONDE_EVENT_PC_FUNCTION:
+		return sonde_stream__pc_function(s, e);
+	case SONDE_EVENT_PC:
+		return sonde_stream__pc(s, e);
 	case SONDE_EVENT_NAME_THREAD:
 		return sonde_stream__name(s, e);
 	case SONDE_EVENT_DEVICE:

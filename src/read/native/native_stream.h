@@ -43,6 +43,7 @@ struct stream {
 	uint32_t start_id, started; /* the thread's last start: its id, and the range that it is */
 	bool set_is_old;
 	uint32_t set;
+	uint32_t batch; /* number + 1 of the batch that PC samples of the chunk are in, 0 = none so far */
 	SONDE_VEC(struct pending) pending;
 	SONDE_VEC(struct sonde_record) works; /* of the GPU, in events of this stream; of the records' arena */
 };
@@ -80,6 +81,8 @@ void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
 bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uint8_t *at);
 bool sonde_stream__device(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__attribute(struct stream *s, const struct sonde_event *e); /* of a device */
+bool sonde_stream__pc_function(struct stream *s, const struct sonde_event *e);
+bool sonde_stream__pc(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__value(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__mark(struct stream *s, const struct sonde_event *e);
 bool sonde_stream__reading(struct stream *s, const struct sonde_event *e); /* of PyTorch's allocator */

@@ -1,0 +1,108 @@
+/* The PC samples of parts, added up and taken out again as cells are. */
+#include "merge/parts_sum.h"
+
+#include <stdlib.h>
+
+bool sonde_sum__enter_stalls(struct sonde_sum_part *p)
+{
+	struct sonde_sum *s = p->sum;
+	size_t i;
+
+	if (!p->c->stall_sources.nr)
+		return true;
+	for (i = 0; i < p->c->stall_sources.nr; i++) {
+		const struct sonde_stall_source *from = &p->c->stall_sources.at[i];
+		struct sonde_stall_source *to = &s->stall_source;
+
+		to->period = !s->nr_stall_sources || to->period == from->period ? from->period : 0;
+		sonde_sum__count(p, &s->nr_stall_sources, 1);
+		sonde_sum__count(p, &to->samples, from->samples);
+		sonde_sum__count(p, &to->unplaced, from->unplaced);
+		sonde_sum__count(p, &to->dropped, from->dropped);
+		sonde_sum__count(p, &to->full, from->full);
+	}
+	p->stalls.in = &p->arena;
+	return sonde_stall_tables_enter(&p->stalls, s->c, &s->stall_keys, p->c, p->of.string);
+}
+
+/* A line is where its instruction is, in every part that knows it. */
+static bool add_stall(const struct sonde_sum_part *p, uint32_t cell, const struct sonde_stall *from)
+{
+	struct sonde_sum *s = p->sum;
+	const uint32_t key[4] = {cell, p->stalls.symbol[from->symbol], from->pc, p->stalls.reason[from->reason]};
+	bool is_new = false;
+	uint32_t at = sonde_map_keep(&s->stall_rows, &s->arena, SONDE_BYTES(key), &is_new);
+	struct sonde_sum_stall *to;
+
+	if (at == SONDE_NONE || (is_new && !sonde_vec_put(&s->stalls, (struct sonde_sum_stall){.cell = cell,
+								  .stall = {key[1], key[2], key[3], SONDE_NONE, 0, 0}})))
+		return false;
+	to = &s->stalls.at[at];
+	if (to->stall.line == SONDE_NONE)
+		to->stall.line = sonde_number_in(p->stalls.line, from->line);
+	return sonde_sum__add(p, &to->samples, from->samples) && sonde_sum__add(p, &to->not_issued, from->not_issued);
+}
+
+bool sonde_sum__add_stalls(const struct sonde_sum_part *p, const struct sonde_cell *from, struct sonde_sum_cell *to)
+{
+	uint32_t i;
+
+	for (i = 0; i < from->nr_stalls; i++)
+		if (!add_stall(p, (uint32_t)(to - p->sum->cells.at), &p->c->stalls.at[from->first_stall + i]))
+			return false;
+	return !from->nr_stalls || sonde_sum__add(p, &to->exact_stalls, from->exact_stalls);
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct sonde_sum_stall *x = a, *y = b;
+
+	if (x->cell != y->cell)
+		return sonde_cmp(x->cell, y->cell);
+	if (x->stall.symbol != y->stall.symbol)
+		return sonde_cmp(x->stall.symbol, y->stall.symbol);
+	if (x->stall.pc != y->stall.pc)
+		return sonde_cmp(x->stall.pc, y->stall.pc);
+	return sonde_cmp(x->stall.reason, y->stall.reason);
+}
+
+static void name_tables(struct sonde_cells *c, const uint32_t *string_of)
+{
+	size_t i;
+
+	for (i = 0; i < c->symbols.nr; i++)
+		c->symbols.at[i].name = string_of[c->symbols.at[i].name];
+	for (i = 0; i < c->stall_reasons.nr; i++)
+		c->stall_reasons.at[i] = string_of[c->stall_reasons.at[i]];
+	for (i = 0; i < c->lines.nr; i++)
+		c->lines.at[i].file = string_of[c->lines.at[i].file];
+}
+
+bool sonde_sum__finish_stalls(struct sonde_sum *s, const uint32_t *string_of, const uint32_t *cell_of)
+{
+	struct sonde_cells *c = s->c;
+	size_t i;
+
+	if (!s->nr_stall_sources)
+		return true;
+	name_tables(c, string_of);
+	if (!sonde_vec_put(&c->stall_sources, s->stall_source) || !sonde_vec_reserve(&c->stalls, s->stalls.nr + 1))
+		return false;
+	for (i = 0; i < s->stalls.nr; i++)
+		s->stalls.at[i].cell = cell_of[s->stalls.at[i].cell];
+	sonde_vec_sort(&s->stalls, by_row);
+	for (i = 0; i < s->stalls.nr; i++) {
+		const struct sonde_sum_stall *from = &s->stalls.at[i];
+		struct sonde_stall to = from->stall;
+		struct sonde_cell *cell = from->cell == SONDE_NONE ? NULL : &c->cells.at[from->cell];
+
+		to.samples = sonde_exact_value(&from->samples);
+		to.not_issued = sonde_exact_value(&from->not_issued);
+		if (!cell || (to.samples == 0 && to.not_issued == 0))
+			continue; /* its part was taken out */
+		if (!cell->nr_stalls++)
+			cell->first_stall = (uint32_t)c->stalls.nr;
+		c->stalls.at[c->stalls.nr++] = to;
+	}
+	return true;
+}

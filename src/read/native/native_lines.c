@@ -1,0 +1,146 @@
+/*
+ * PC samples → lines of source.
+ *
+ * A capture of PC samples keeps the code that ran, once by content: cubins/ beside it has a cubin by its checksum.
+ * Their line tables are read here, so that a capture can be reported wherever it is taken. Code without line
+ * information, and code that was not kept, has no lines; samples have their instructions all the same.
+ */
+#include "base/file.h"
+#include "base/keysort.h"
+#include "read/cubin.h"
+#include "read/native/native_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_INLINED 64u /* calls that a chain of inlined code may have: more are left out */
+
+/* What is known of one cubin's rows while its batches are looked through. */
+struct lining {
+	struct native *n;
+	struct sonde_map *keys; /* of pc_lines from first_line on: file, line and caller */
+	uint32_t first_line;
+	const struct sonde_cubin *cubin;
+	uint32_t *line_of; /* by row: number in pc_lines + 1, 0 = not yet */
+	struct sonde_arena *scratch;
+};
+
+/* The file of a row as one path. */
+static uint32_t file_of(struct lining *l, const struct sonde_cubin_row *row)
+{
+	struct sonde_buf path = {0};
+	uint32_t file;
+
+	if (row->folder.n && !sonde_str_starts(row->file, "/")) {
+		sonde_buf_str(&path, row->folder);
+		sonde_buf_putc(&path, '/');
+	}
+	sonde_buf_str(&path, row->file);
+	l->n->r->arena.failed |= path.failed;
+	file = sonde_records__copied(l->n->r, sonde_buf_view(&path));
+	sonde_buf_release(&path);
+	return file;
+}
+
+/* The number + 1 of one row's line, whose caller's is known; 0: no memory, which the arena remembers. */
+static uint32_t enter_row(struct lining *l, uint32_t at, uint32_t caller)
+{
+	const struct sonde_cubin_row row = sonde_cubin_row(l->cubin, at);
+	const struct sonde_pc_line line = {file_of(l, &row), row.line, caller};
+	bool is_new = false;
+	uint32_t number = sonde_intern_copy(l->scratch, l->keys, SONDE_BYTES(line), &is_new);
+
+	if (is_new)
+		sonde_put(&l->n->r->arena, &l->n->r->pc_lines, line);
+	if (number >= l->n->r->pc_lines.nr - l->first_line)
+		return 0;
+	return l->line_of[at] = l->first_line + number + 1;
+}
+
+/* The line of a row after those of its callers, outermost first. */
+static uint32_t line_of(struct lining *l, uint32_t at)
+{
+	uint32_t chain[MAX_INLINED], nr = 0, known = 0;
+
+	for (; at != SONDE_CUBIN_NONE && nr < MAX_INLINED && !(known = l->line_of[at]);
+		at = sonde_cubin_row(l->cubin, at).caller)
+		chain[nr++] = at;
+	while (nr) {
+		known = enter_row(l, chain[--nr], known ? known - 1 : SONDE_NONE);
+		if (!known)
+			return 0;
+	}
+	return known;
+}
+
+static void find_lines(struct lining *l, const struct sonde_pc_batch *b)
+{
+	struct sonde_records *r = l->n->r;
+	const struct sonde_str symbol = sonde_records_str(r, b->symbol);
+	uint32_t i, at;
+
+	for (i = 0; i < b->nr; i++) {
+		struct sonde_pc_sample *s = &r->pc_samples.at[b->first + i];
+
+		at = sonde_cubin_find(l->cubin, symbol, s->pc);
+		if (at != SONDE_CUBIN_NONE)
+			s->line = line_of(l, at);
+	}
+}
+
+/* The batches of one cubin. False: it was not kept, or cannot be read. */
+static bool read_cubin(struct lining *l, const char *path, const struct sonde_keyed *batches, size_t nr)
+{
+	struct sonde_mapping file = {0};
+	struct sonde_cubin *cubin = NULL;
+	struct sonde_err err = {0};
+	bool ok = sonde_mapping_open(&file, path, &err) == 0 && sonde_cubin_open(&cubin, file.data, &err) == 0;
+	size_t i;
+
+	if (ok) {
+		l->cubin = cubin;
+		l->line_of = sonde_arena_calloc(l->scratch, sonde_cubin_nr_rows(cubin) + 1, sizeof(*l->line_of));
+		for (i = 0; i < nr && l->line_of; i++)
+			find_lines(l, &l->n->r->pc_batches.at[batches[i].index]);
+	}
+	sonde_cubin_free(cubin);
+	sonde_mapping_release(&file);
+	return ok;
+}
+
+static void note_missing(const struct native *n, uint64_t missing, uint64_t all)
+{
+	if (missing)
+		sonde_note(&n->r->notes,
+			"%s: %llu of the %llu cubins that PC samples are in cannot be read in cubins/ beside it: these kernels "
+			"have no source lines; copy that folder with the capture",
+			n->src->path, (unsigned long long)missing, (unsigned long long)all);
+}
+
+void sonde_native__lines(struct native *n)
+{
+	struct sonde_records *r = n->r;
+	const size_t nr = r->pc_batches.nr - n->first_batch;
+	const char *slash = strrchr(n->src->path, '/');
+	struct sonde_arena scratch = {0};
+	struct sonde_map keys = {0};
+	struct lining l = {.n = n, .keys = &keys, .first_line = (uint32_t)r->pc_lines.nr, .scratch = &scratch};
+	struct sonde_keyed *batches = nr ? sonde_arena_alloc(&scratch, nr * sizeof(*batches)) : NULL;
+	uint64_t missing = 0, all = 0;
+	size_t i, k;
+	char path[4096];
+
+	for (i = 0; i < nr && batches; i++)
+		batches[i] = (struct sonde_keyed){r->pc_batches.at[n->first_batch + i].cubin, (uint32_t)(n->first_batch + i)};
+	if (batches && sonde_keysort(batches, nr))
+		for (i = 0; i < nr; i = k, all++) {
+			for (k = i + 1; k < nr && batches[k].key == batches[i].key; k++)
+				;
+			snprintf(path, sizeof(path), "%.*scubins/%016llx.cubin", slash ? (int)(slash + 1 - n->src->path) : 0,
+				n->src->path, (unsigned long long)batches[i].key);
+			missing += !read_cubin(&l, path, &batches[i], k - i);
+		}
+	note_missing(n, missing, all);
+	r->arena.failed |= scratch.failed;
+	sonde_arena_release(&scratch);
+}
