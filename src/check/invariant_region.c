@@ -96,7 +96,7 @@ static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, co
 int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *region)
 {
 	double calls = 0, ms = 0, before = INFINITY;
-	const json_t *k;
+	const json_t *k, *stalls;
 	size_t i;
 
 	json_array_foreach(json_object_get(region, "kernels"), i, k)
@@ -113,6 +113,11 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 		if (nr == 0 ? !isnan(mean) : !isnan(total) && !sonde_invariant__is_close(mean * nr, total))
 			return fail_kernel(v, i, "mean_ms", "is not total_ms / calls");
 		before = isnan(total) ? before : total;
+		stalls = json_object_get(k, "stalls");
+		if (json_object_get(stalls, "lines") &&
+			!sonde_invariant__is_close(sonde_invariant__term(stalls, "lines[].samples + unlisted_samples"),
+				sonde_invariant__number(stalls, "samples")))
+			return fail_kernel(v, i, "stalls", "lines and unlisted_samples do not add up to samples");
 	}
 	if (calls != sonde_invariant__number(region, "kernel_count"))
 		return sonde_invariant__fail(v, "kernels", "calls do not sum up to kernel_count");
@@ -197,6 +202,10 @@ int sonde_invariant__check_region(struct sonde_validation *v, const json_t *regi
 		{NULL, "#per_stream", "=", "streams", "per_stream", "does not have as many as streams"},
 		{NULL, "per_stream[].kernel_count", "<=", "kernel_count", "per_stream", "has more than kernel_count"},
 		{NULL, "per_stream[].total_ms", "<=", "total_ms", "per_stream", "has more than total_ms"},
+		{"stalls", "reasons[].samples", "~", "samples", "reasons", "do not add up to samples"},
+		SONDE_AT_MOST("stalls", "exact_samples", "samples"),
+		{NULL, "stalls.sampled_ms", "<=", "total_ms", "stalls", "are of more time than total_ms"},
+		{"exclusive.stalls", "reasons[].samples", "~", "samples", "reasons", "do not add up to samples"},
 		{"entries", "#begin_ms", "<=", "count", "begin_ms", "has more than count"},
 		{"entries", "#wall_ms", "=", "#begin_ms", "wall_ms", "does not have as many as begin_ms"},
 		{"entries", "#host_ms", "=", "#begin_ms", "host_ms", "does not have as many as begin_ms"},

@@ -126,9 +126,8 @@ static int check_field(struct sonde_validation *v, struct rows *rows, const char
 	size_t i;
 
 	for (i = 0; i < rows->nr; i++) {
-		rows->incl[i] = sonde_invariant__number(rows->at[i], key);
-		rows->excl[i] =
-			sonde_invariant__number(json_object_get(rows->at[i], "exclusive"), key);
+		rows->incl[i] = sonde_invariant__term(rows->at[i], key);
+		rows->excl[i] = sonde_invariant__term(json_object_get(rows->at[i], "exclusive"), key);
 	}
 	return check_sums(v, rows, NULL, key);
 }
@@ -320,6 +319,8 @@ int sonde_invariant__check_report(
 		rc = check_field(v, &rows, "kernel_count");
 	if (rc == 0)
 		rc = check_field(v, &rows, "total_ms");
+	if (rc == 0)
+		rc = check_field(v, &rows, "stalls.samples");
 	if (rc == 0)
 		rc = check_parts(v, rows.at, rows.parent, rows.nr);
 	if (rc == 0)

@@ -29,9 +29,9 @@ struct request {
 	const char *format_name;
 	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
 	int colour;
-	size_t max_regions, max_kernels, width, cores;
+	size_t max_regions, max_kernels, max_lines, width, cores;
 	bool together, no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
-	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks;
+	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks, shows_stalls;
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };
 
@@ -94,6 +94,11 @@ static const struct sonde_option options[] = {
 		"text and md: GPU memory allocated, freed, left and held, by region"),
 	SONDE_OPT_KEY("ranks", NULL, FLAG, shows_ranks, "report.view=ranks",
 		"text and md: which rank is slow where, and who waits for whom at collectives"),
+	SONDE_OPT_KEY("stalls", NULL, FLAG, shows_stalls, "report.view=stalls",
+		"text and md: why warps did not go on, by region (with --flat by kernel); needs "
+		"PC samples (`sonde run --lines`)"),
+	SONDE_OPT_KEY("lines", "N", LIMIT, max_lines, "report.lines",
+		"text and md: the N hottest lines of source of each kernel; needs PC samples"),
 	SONDE_OPT_KEY("scope", "NAME", LIST, scopes, "report.scope",
 		"only these: aggregate, process:4519/device:0, globs"),
 	SONDE_OPT_KEY("entries", NULL, FLAG, entries, "report.entries=true",

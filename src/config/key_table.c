@@ -202,9 +202,11 @@ const struct hydra_key sonde_keys[] = {
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
 		"show each process and device in text, not only their summary; Markdown and JSON always do"),
-	WORD("report.view", "cost", "cost|idle|memory|ranks",
+	WORD("report.view", "cost", "cost|idle|memory|ranks|stalls",
 		"columns of tables in text and Markdown: launches and times, why the GPU was idle, "
-		"GPU memory, or communication with tables of ranks"),
+		"GPU memory, communication with tables of ranks, or why warps did not go on"),
+	INT("report.lines", "0", 0, 1000000,
+		"lines of source in text and Markdown: the hottest of each kernel, from PC samples; 0 = none"),
 	INT("report.scopes.keep", "64", 0, 1000000,
 		"inputs shown by themselves, of more the rest is added up as one scope; 0 = all"),
 	BOOL("report.entries", "false", "in text: how long single entries of each region took"),

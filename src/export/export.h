@@ -30,6 +30,7 @@ enum sonde_columns_view {
 	SONDE_VIEW_IDLE, /* why the GPU had nothing to do */
 	SONDE_VIEW_MEMORY, /* GPU memory allocated, freed and held */
 	SONDE_VIEW_RANKS,  /* communication, and who waits for whom: with tables of ranks behind */
+	SONDE_VIEW_STALLS, /* why warps did not go on: in text a table of its own */
 };
 
 /* All zero = the defaults. Borrowed. */
@@ -37,6 +38,7 @@ struct sonde_export_options {
 	/* The longest region and kernel tables in text and Markdown; 0 = the format's own default,
 	 * SONDE_NO_LIMIT = all. JSON and CSV are always complete. */
 	size_t max_regions, max_kernels;
+	size_t max_lines; /* of source, the hottest of each kernel, in text and Markdown; 0 = none */
 	size_t max_findings; /* in text and Markdown; 0 = SONDE_FEW_FINDINGS, SONDE_NO_LIMIT = all */
 	bool no_findings;
 	bool shows_all; /* text: every region and note; without, what fits a screen (field.h) */

@@ -244,7 +244,8 @@ const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view)
 		[SONDE_VIEW_MEMORY] = {"memory_",
 			"GPU memory is not in this capture: `sonde run pipeline.native.memory=true -- "
 			"COMMAND` records it, and with --modules what PyTorch's allocator has."},
-		[SONDE_VIEW_RANKS] = {0}};
+		[SONDE_VIEW_RANKS] = {0},
+		[SONDE_VIEW_STALLS] = {0}}; /* no column has them: stall_tables.h */
 	size_t i;
 
 	for (i = 0; i < sonde_nr_fields && views[view].prefix; i++)

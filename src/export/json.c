@@ -393,6 +393,7 @@ static void write_totals(struct sonde_json_export *x, const struct sonde_report 
 	sonde_json_number(&x->w, "total_ms", r->time_ns / 1e6);
 	sonde_tree_values(x->tree, r, SONDE_PART_TOTAL, 0, &x->figures);
 	sonde_json__write_metrics(x);
+	sonde_json__write_stalls(x, r, SONDE_PART_TOTAL, 0);
 	sonde_json_close(&x->w, '}');
 }
 
@@ -549,6 +550,7 @@ int sonde_export_json(const struct sonde_tree *t, const struct sonde_export_opti
 		sonde_json_open(&x.w, NULL, '{', false);
 		sonde_json_z(&x.w, "schema", "sonde.report/1");
 		sonde_json__write_head(&x);
+		sonde_json__write_pc_samples(&x);
 		sonde_json__write_ranks(&x);
 		sonde_json__write_findings(&x);
 		write_columns(&x);

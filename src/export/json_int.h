@@ -33,6 +33,10 @@ void sonde_json__write_entries(
 /* "ranks" of the document, and of a region in an aggregate: nothing where there are not two. */
 /* Nothing where there are none, or the report that they are about is not shown. */
 void sonde_json__write_findings(struct sonde_json_export *x);
+/* PC samples, where there are any: "stalls" of a part of a report, and "pc_samples" of the document. */
+void sonde_json__write_stalls(
+	struct sonde_json_export *x, const struct sonde_report *r, enum sonde_part part, uint32_t index);
+void sonde_json__write_pc_samples(struct sonde_json_export *x);
 void sonde_json__write_ranks(struct sonde_json_export *x);
 void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n);
 /* The fields of region `node`; x->stack holds its ancestors. */

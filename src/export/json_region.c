@@ -125,6 +125,7 @@ void sonde_json__write_kernels(
 			write_numbers(x);
 			write_texts(x);
 		}
+		sonde_json__write_stalls(x, r, SONDE_PART_KERNEL, i);
 		sonde_json_close(&x->w, '}');
 	}
 	sonde_json_close(&x->w, ']');
@@ -490,11 +491,13 @@ void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_re
 	sonde_json_z(&x->w, "bound", sonde_bound(x->tree, &x->figures, n));
 	write_roofline(x, n->time_ns);
 	sonde_json__write_metrics(x);
+	sonde_json__write_stalls(x, r, SONDE_PART_INCLUSIVE, node);
 	write_sections(x);
 	sonde_json_open(&x->w, "exclusive", '{', false);
 	write_fields(x, r, n, SONDE_FIELD_EXCLUSIVE);
 	sonde_tree_values(x->tree, r, SONDE_PART_EXCLUSIVE, node, &x->figures);
 	sonde_json__write_metrics(x);
+	sonde_json__write_stalls(x, r, SONDE_PART_EXCLUSIVE, node);
 	sonde_json_close(&x->w, '}');
 	if (r->is_aggregate) {
 		write_spread(x, n);

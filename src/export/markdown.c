@@ -5,8 +5,10 @@
 #include "base/alloc.h"
 #include "base/escape.h"
 #include "tree/idle.h"
+#include "tree/stall_profile.h"
 #include "export/markdown_int.h"
 #include "export/rank_tables.h"
+#include "export/stall_tables.h"
 
 #include <math.h>
 
@@ -279,6 +281,24 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 	sonde_markdown__finish(m, &t);
 }
 
+/* Why warps did not go on, by region and by line, as far as that is asked for. */
+static void write_stalls(struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_listing *l)
+{
+	struct sonde_table stalls = {.escape = sonde_escape_markdown, .is_utf8 = true}, lines = stalls;
+	bool asks = m->options->view == SONDE_VIEW_STALLS, has = sonde_tree_has_stalls(m->tree);
+
+	if ((asks || m->options->max_lines) && !has)
+		sonde_sink_puts(m->to, "\n" SONDE_LACKS_STALLS "\n");
+	if (asks && has)
+		sonde_stall_table_fill(&stalls, m->tree, r, m->options, l);
+	if (m->options->max_lines && has)
+		sonde_line_table_fill(&lines, m->tree, r, m->options);
+	if (m->options->max_lines && has && !lines.cells.nr)
+		sonde_sink_puts(m->to, "\n" SONDE_LACKS_LINES "\n");
+	sonde_markdown__finish(m, &stalls);
+	sonde_markdown__finish(m, &lines);
+}
+
 static int write_regions(struct sonde_markdown *m, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_listing l;
@@ -291,6 +311,7 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 	if (l.nr_left_out)
 		sonde_markdown__write_more(m, l.nr_left_out, "regions, each shorter than these");
 	write_gaps(m, r);
+	write_stalls(m, r, &l);
 	for (i = 0; i < l.nr; i++)
 		sonde_markdown__write_region(m, r, l.at[i], 3);
 	sonde_listing_release(&l);

@@ -28,7 +28,7 @@ size_t sonde_findings_shown(
 	size_t max = o->max_findings ? o->max_findings : SONDE_FEW_FINDINGS, nr = 0, i;
 
 	if (!f || o->no_findings || !sonde_report_is_shown(f->report, o) || o->is_flat ||
-		(o->view != SONDE_VIEW_COST && o->view != SONDE_VIEW_IDLE))
+		o->view == SONDE_VIEW_MEMORY || o->view == SONDE_VIEW_RANKS)
 		return 0;
 	for (i = 0; i < f->at.nr && i < SONDE_MAX_FINDINGS && nr < max; i++)
 		if (!is_grouped(o) || leader_of(f, i) == i)

@@ -5,8 +5,11 @@
 #include "export/format.h"
 
 #include "base/alloc.h"
+#include "catalogue/stall_reasons.h"
 #include "read/arguments.h"
 #include "tree/entries.h"
+#include "tree/hot_lines.h"
+#include "tree/stall_profile.h"
 #include "export/field.h"
 
 #include <math.h>
@@ -26,6 +29,8 @@ enum sonde_db_table {
 	SONDE_DB_METRIC,
 	SONDE_DB_LAUNCH,
 	SONDE_DB_LAUNCH_REGION,
+	SONDE_DB_STALL,
+	SONDE_DB_LINE,
 	SONDE_DB_REGION,
 	SONDE_DB_NR,
 };
@@ -62,6 +67,13 @@ static const struct {
 		"thread INTEGER, stream INTEGER, context INTEGER, start_ns INTEGER, end_ns INTEGER"},
 	[SONDE_DB_LAUNCH_REGION] = {"launch_regions",
 		"launch INTEGER NOT NULL REFERENCES launches, region TEXT NOT NULL"},
+	[SONDE_DB_STALL] = {"stalls",
+		"scope INTEGER NOT NULL REFERENCES scopes, part TEXT NOT NULL, region INTEGER REFERENCES regions, "
+		"kernel INTEGER REFERENCES kernels, reason TEXT NOT NULL, words TEXT NOT NULL, share_pct REAL NOT NULL, "
+		"samples REAL NOT NULL, not_issued REAL NOT NULL, method TEXT NOT NULL"},
+	[SONDE_DB_LINE] = {"lines",
+		"kernel INTEGER NOT NULL REFERENCES kernels, file TEXT NOT NULL, line INTEGER NOT NULL, samples REAL NOT NULL, "
+		"share_pct REAL NOT NULL, reason TEXT, callers TEXT"},
 	[SONDE_DB_REGION] = {"regions", /* the column table has the others */
 		"id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes, region_id TEXT NOT NULL, "
 		"name TEXT NOT NULL, parent INTEGER REFERENCES regions, depth INTEGER NOT NULL, domain TEXT, "
@@ -248,6 +260,71 @@ static void put_figures(struct sonde_db *d, const struct owner *o)
 	}
 }
 
+/* An empty text is "", not NULL: the column is NOT NULL. */
+static struct sonde_str never_null(struct sonde_str text)
+{
+	return text.n ? text : SONDE_STR("");
+}
+
+/* Why warps did not go on; nothing without samples. */
+static void put_stalls(struct sonde_db *d, const struct sonde_report *r, const struct owner *o, enum sonde_part part, uint32_t index)
+{
+	struct sonde_stall_profile p = {0};
+	size_t i;
+
+	if (d->rc == 0 && !sonde_stall_profile_make(&p, d->tree, r, part, index))
+		d->rc = sonde_err_nomem(d->err);
+	for (i = 0; i < p.at.nr; i++) {
+		const struct sonde_stall_share *s = &p.at.at[i];
+
+		SONDE_DB_ROW(d, SONDE_DB_STALL, SONDE_DB_ID(o->scope), SONDE_DB_WORD(o->part), SONDE_DB_ID(o->region),
+			SONDE_DB_ID(o->kernel), SONDE_DB_TEXT(never_null(s->name)), SONDE_DB_TEXT(never_null(sonde_stall_reason_words(s->name))),
+			SONDE_DB_REAL(100 * s->share), SONDE_DB_REAL(s->samples), SONDE_DB_REAL(s->not_issued),
+			SONDE_DB_WORD(sonde_stall_profile_is_exact(&p) ? "exact" : "by time"));
+	}
+	sonde_stall_profile_release(&p);
+}
+
+/* "b.cu:6, b.cu:10": where a line was inlined, the innermost first; empty where it was not. */
+static void name_callers(struct sonde_buf *out, const struct sonde_cells *c, uint32_t line)
+{
+	uint32_t at;
+
+	sonde_buf_clear(out);
+	for (at = c->lines.at[line].caller; at != SONDE_NONE; at = c->lines.at[at].caller) {
+		sonde_buf_puts(out, out->n ? ", " : "");
+		sonde_buf_str(out, sonde_cells_str(c, c->lines.at[at].file));
+		sonde_buf_printf(out, ":%u", c->lines.at[at].line);
+	}
+}
+
+static void put_lines(struct sonde_db *d, const struct sonde_report *r, int64_t kernel, uint32_t index)
+{
+	const struct sonde_cells *c = d->tree->cells;
+	struct sonde_hot_lines hot = {0};
+	struct sonde_buf callers = {0};
+	size_t i;
+
+	if (d->rc == 0 && !sonde_hot_lines_make(&hot, d->tree, r, SONDE_PART_KERNEL, index))
+		d->rc = sonde_err_nomem(d->err);
+	for (i = 0; i < hot.at.nr && d->rc == 0; i++) {
+		const struct sonde_hot_line *h = &hot.at.at[i];
+		struct sonde_str reason = {0};
+
+		name_callers(&callers, c, h->line);
+		if (h->reason != SONDE_NONE)
+			reason = sonde_cells_str(c, c->stall_reasons.at[h->reason]);
+		SONDE_DB_ROW(d, SONDE_DB_LINE, SONDE_DB_ID(kernel), SONDE_DB_TEXT(never_null(sonde_cells_str(c, c->lines.at[h->line].file))),
+			SONDE_DB_INT(c->lines.at[h->line].line), SONDE_DB_REAL(h->samples),
+			SONDE_DB_REAL(100 * h->samples / hot.samples), SONDE_DB_TEXT(reason),
+			SONDE_DB_TEXT(callers.n ? sonde_buf_view(&callers) : (struct sonde_str){0}));
+	}
+	if (d->rc == 0 && callers.failed)
+		d->rc = sonde_err_nomem(d->err);
+	sonde_buf_release(&callers);
+	sonde_hot_lines_release(&hot);
+}
+
 static void put_kernels(struct sonde_db *d, const struct sonde_report *r, struct owner o,
 	uint32_t first, uint32_t nr)
 {
@@ -264,13 +341,9 @@ static void put_kernels(struct sonde_db *d, const struct sonde_report *r, struct
 			SONDE_DB_REAL(sonde_kernel_mean_ms(k)));
 		sonde_tree_values(d->tree, r, SONDE_PART_KERNEL, i, &d->figures);
 		put_figures(d, &o);
+		put_stalls(d, r, &o, SONDE_PART_KERNEL, i);
+		put_lines(d, r, o.kernel, i);
 	}
-}
-
-/* An empty text is "", not NULL: the column is NOT NULL. */
-static struct sonde_str never_null(struct sonde_str text)
-{
-	return text.n ? text : SONDE_STR("");
 }
 
 /* Ids of regions grow with the node number: a parent's is known from the child's. */
@@ -367,9 +440,11 @@ static void put_region(struct sonde_db *d, const struct sonde_report *r, uint32_
 	put_entries(d, r, n, &o);
 	o.part = "inclusive";
 	put_figures(d, &o);
+	put_stalls(d, r, &o, SONDE_PART_INCLUSIVE, node);
 	o.part = "exclusive";
 	sonde_tree_values(d->tree, r, SONDE_PART_EXCLUSIVE, node, &d->figures);
 	put_figures(d, &o);
+	put_stalls(d, r, &o, SONDE_PART_EXCLUSIVE, node);
 	put_kernels(d, r, o, n->first_kernel, n->nr_kernels);
 }
 
@@ -396,6 +471,7 @@ static void put_report(struct sonde_db *d, const struct sonde_report *r, int64_t
 		put_region(d, r, (uint32_t)i, o);
 	sonde_tree_values(d->tree, r, SONDE_PART_TOTAL, 0, &d->figures);
 	put_figures(d, &o);
+	put_stalls(d, r, &o, SONDE_PART_TOTAL, 0);
 	o.part = "outside";
 	sonde_tree_values(d->tree, r, SONDE_PART_OUTSIDE, 0, &d->figures);
 	put_figures(d, &o);

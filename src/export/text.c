@@ -4,8 +4,10 @@
 #include "base/escape.h"
 #include "export/rank_tables.h"
 #include "export/shown_findings.h"
+#include "export/stall_tables.h"
 #include "export/text_int.h"
 #include "tree/idle.h"
+#include "tree/stall_profile.h"
 
 #include <string.h>
 
@@ -268,10 +270,44 @@ static int write_ranks(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
-static int write_report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+/* Why warps did not go on: a table of the regions or, where there are none to show, of the kernels. */
+static int write_stalls(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	if (r->is_ranges)
-		sonde_text__write_wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
+	struct sonde_table t = sonde_text__table(x->options, 24);
+	bool has_regions = r->nodes.nr && !x->options->is_flat;
+	struct sonde_listing l = {0};
+	int rc = has_regions ? sonde_listing_build(&l, x->tree, r, x->options, err) : 0;
+
+	if (rc)
+		return rc;
+	sonde_stall_table_fill(&t, x->tree, r, x->options, has_regions ? &l : NULL);
+	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	x->has[SONDE_MARK_CUT] |= t.is_last_cut;
+	sonde_table_release(&t);
+	sonde_listing_release(&l);
+	return rc;
+}
+
+/* The hottest lines of each kernel, behind the other tables. */
+static int write_lines(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	struct sonde_table t = sonde_text__table(x->options, 40);
+	int rc;
+
+	sonde_line_table_fill(&t, x->tree, r, x->options);
+	if (!t.cells.nr && !t.failed) {
+		sonde_table_release(&t);
+		sonde_text__write_wrapped(x, "", SONDE_STR(SONDE_LACKS_LINES));
+		return 0;
+	}
+	sonde_sink_putc(x->to, '\n');
+	rc = sonde_table_print(&t, x->to, x->width, &x->dropped, err);
+	sonde_table_release(&t);
+	return rc;
+}
+
+static int write_tables(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
 	if (r->nodes.nr && !x->options->is_flat) {
 		int rc = sonde_text__write_tree(x, r, err);
 
@@ -288,6 +324,21 @@ static int write_report(struct sonde_text_export *x, const struct sonde_report *
 			SONDE_STR("No NVTX range was open at any launch: nothing region-specific "
 				  "was profiled. All kernels of the run:"));
 	return sonde_text__write_kernels(x, r, err);
+}
+
+static int write_report(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
+{
+	bool asks = x->options->view == SONDE_VIEW_STALLS, has = sonde_tree_has_stalls(x->tree);
+	int rc;
+
+	if (r->is_ranges)
+		sonde_text__write_wrapped(x, "", sonde_str_from(sonde_report_caution(r)));
+	rc = asks && has ? write_stalls(x, r, err) : write_tables(x, r, err);
+	if (rc == 0 && x->options->max_lines && has)
+		rc = write_lines(x, r, err);
+	if (rc == 0 && (asks || x->options->max_lines) && !has)
+		sonde_text__write_wrapped(x, "", SONDE_STR(SONDE_LACKS_STALLS));
+	return rc;
 }
 
 static int write_reports(struct sonde_text_export *x, struct sonde_err *err)

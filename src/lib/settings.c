@@ -33,6 +33,7 @@ static enum sonde_columns_view view_named(struct sonde_str name)
 	return sonde_str_is(name, "idle")     ? SONDE_VIEW_IDLE
 	       : sonde_str_is(name, "memory") ? SONDE_VIEW_MEMORY
 	       : sonde_str_is(name, "ranks")  ? SONDE_VIEW_RANKS
+	       : sonde_str_is(name, "stalls") ? SONDE_VIEW_STALLS
 					      : SONDE_VIEW_COST;
 }
 
@@ -228,6 +229,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 		s->fold.keep = 0;
 	s->options.max_regions =
 		hydra_config_int(c, "report.max_regions") < 0 ? 0 : limit_of(hydra_config_int(c, "report.max_regions"));
+	s->options.max_lines = (size_t)hydra_config_int(c, "report.lines");
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
 	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));
 	if (rc == 0)

@@ -353,6 +353,16 @@ static void find_slice(const struct sonde_report *r, enum sonde_part part, uint3
 	}
 }
 
+const uint32_t *sonde_tree_cells(const struct sonde_report *r, enum sonde_part part, uint32_t index, uint32_t *nr)
+{
+	uint32_t first = 0;
+
+	*nr = 0;
+	if (r->cells.nr)
+		find_slice(r, part, index, &first, nr);
+	return *nr ? &r->cells.at[first] : NULL;
+}
+
 static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 	const struct sonde_column *column, const uint32_t *cells, size_t nr)
 {

@@ -6,7 +6,10 @@
 
 #include "base/glob.h"
 #include "catalogue/attributes.h"
+#include "catalogue/stall_reasons.h"
+#include "tree/hot_lines.h"
 #include "tree/judge.h"
+#include "tree/stall_profile.h"
 
 #include <math.h>
 #include <string.h>
@@ -242,7 +245,58 @@ static uint32_t descend_to_kernel(const struct sonde_finder *x, uint32_t node, u
 	return node;
 }
 
-static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const struct sonde_limiter *limit)
+/* "b.cu:17", without folders: the sentence is to be read. */
+static void say_line(struct sonde_buf *line, const struct sonde_cells *c, uint32_t at)
+{
+	sonde_buf_str(line, sonde_str_base(sonde_cells_str(c, c->lines.at[at].file)));
+	sonde_buf_printf(line, ":%u", c->lines.at[at].line);
+}
+
+/* On which line of the kernel warps wait most, and for what; without lines, for what. Nothing without PC samples. */
+static void say_waits(struct sonde_finder *x, struct sonde_buf *line, uint32_t row)
+{
+	const struct sonde_cells *c = x->t->cells;
+	struct sonde_stall_profile p = {0};
+	struct sonde_hot_lines hot = {0};
+	size_t i;
+
+	x->failed |= !sonde_stall_profile_make(&p, x->t, x->r, SONDE_PART_KERNEL, row) ||
+		     !sonde_hot_lines_make(&hot, x->t, x->r, SONDE_PART_KERNEL, row);
+	for (i = 0; i < hot.at.nr && hot.at.at[i].reason == SONDE_NONE; i++)
+		;
+	if (i < hot.at.nr) {
+		const struct sonde_hot_line *h = &hot.at.at[i];
+		struct sonde_str reason = sonde_stall_reason_words(sonde_cells_str(c, c->stall_reasons.at[h->reason]));
+		uint32_t outer = h->line;
+
+		while (c->lines.at[outer].caller != SONDE_NONE)
+			outer = c->lines.at[outer].caller;
+		sonde_buf_printf(line, ". %.0f%% of its PC samples are at ", 100 * h->samples / hot.samples);
+		say_line(line, c, h->line);
+		sonde_buf_puts(line, outer != h->line ? ", inlined in " : "");
+		if (outer != h->line)
+			say_line(line, c, outer);
+		sonde_buf_printf(line, ", mostly: %.*s", SONDE_STR_ARG(reason));
+	} else if (p.at.nr) {
+		sonde_buf_printf(line, ". %.0f%% of its PC samples: %.*s", 100 * p.at.at[0].share,
+			SONDE_STR_ARG(sonde_stall_reason_words(p.at.at[0].name)));
+	}
+	sonde_hot_lines_release(&hot);
+	sonde_stall_profile_release(&p);
+}
+
+/* The samples of a kernel, where there are any. */
+static void prove_samples(struct sonde_finder *x, struct sonde_finding *f, uint32_t row)
+{
+	struct sonde_stall_profile p = {0};
+
+	x->failed |= !sonde_stall_profile_make(&p, x->t, x->r, SONDE_PART_KERNEL, row);
+	if (p.at.nr)
+		sonde_finder__prove(f, (struct sonde_evidence){f->node, f->kernel, SONDE_STR("stalls.samples"), p.samples, NAN, "", "PC samples"});
+	sonde_stall_profile_release(&p);
+}
+
+static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const struct sonde_limiter *limit, uint32_t row)
 {
 	struct sonde_str name = sonde_tree_short_name(x->t, f->kernel);
 	size_t nr = name.n > LONG_NAME ? LONG_NAME : name.n;
@@ -259,6 +313,8 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.2g%% of its peak)", sonde_causes[f->cause].why, limit->pct);
 	else
 		sonde_buf_printf(&line, ", limited by %s, which is at %.0f%% of its peak", sonde_causes[f->cause].why, limit->pct);
+	if (!limit->word || strcmp(limit->word, "latency") == 0)
+		say_waits(x, &line, row);
 	sonde_finder__keep(x, f, &line);
 }
 
@@ -285,13 +341,14 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 	f->kernel = k->name;
 	f->stake_ns = limit.word ? f->run_ns * fmax(1 - limit.pct / 100, LEAST_STAKE) : 0;
 	sonde_finder__prove(f, (struct sonde_evidence){node, f->kernel, SONDE_STR("total_ms"), f->run_ns / 1e6, NAN, "ms", TIMES});
+	prove_samples(x, f, row);
 	if (limit.word) {
 		sonde_finder__prove_metric(x, f, limit.column);
 		prove_role(x, f, SONDE_ROLE_SM);
 		prove_role(x, f, SONDE_ROLE_MEMORY);
 		prove_role(x, f, cause == SONDE_CAUSE_WAVES ? SONDE_ROLE_WAVES : SONDE_ROLE_OCCUPANCY);
 	}
-	say_kernel(x, f, &limit);
+	say_kernel(x, f, &limit, row);
 }
 
 /* The longest kernels; those whose limiter nobody knows only if they take long. */

@@ -19,7 +19,7 @@
 #include "catalogue/causes.h"
 #include "tree/tree.h"
 
-#define SONDE_MAX_EVIDENCE 5
+#define SONDE_MAX_EVIDENCE 6
 #define SONDE_MAX_FINDINGS 64
 
 /* A figure that a finding rests on. */

@@ -179,6 +179,9 @@ enum sonde_part {
 void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t index, struct sonde_figures *out);
 
+/* The numbers of the cells that a part is made of, borrowed; how many in `*nr`. NULL where there are none. */
+const uint32_t *sonde_tree_cells(const struct sonde_report *r, enum sonde_part part, uint32_t index, uint32_t *nr);
+
 /* Shorthands for exporters. */
 const struct sonde_region *sonde_node_region(
 	const struct sonde_tree *t, const struct sonde_node *n);

@@ -7,6 +7,7 @@
  *   nested.c      replayed ranges inside others
  *   figure.c      figures of a region, a kernel or all of a report: cells merged
  *   entries.c     entries of regions and their distribution
+ *   stall_profile.c  why warps did not go on, by region and kernel
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
  *   idle.c        the longest gaps, and what they are due to

@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# PC samples of a CUPTI of our own (cupti/fake_warps.c has the planted truth): no GPU needed, and no proof that NVIDIA's behaves the
+# same (tests/gpu/pc_gpu.sh is).
+# Mostly waits.
+. "$(dirname "$0")/../native.sh"
+FAKE=$PWD/$BUILD/fake/libcupti_fake.so
+PC=$PWD/$BUILD/fake/fake_pc
+[ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
+
+sampled() { # MODE…: runs the program
+	env CUDA_INJECTION64_PATH="$LIB" SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" FAKE_CUPTI_LOG="$TMP/log" \
+		timeout -k 1 600 "$PC" "$FAKE" "$@"
+}
+with_pc() { # LINES…
+	rm -f "$TMP/log"
+	fresh cupti="$FAKE" pc=15 cubin_bytes=100000000 "$@"
+}
+report() {
+	settle
+	"$SONDE" report "$OUT" --format json >"$TMP/report.json" && "$SONDE" validate "$TMP/report.json" >/dev/null
+}
+ask() { # JQ: of the report
+	jq -c "$1" "$TMP/report.json"
+}
+
+truth() { # each launch has 60 + 30 + 10 samples
+	with_pc
+	[ "$(sampled)" = done ] && report && grep -q 'pc-period 15' "$TMP/log" &&
+		[ "$(ask '[.aggregate.regions[] | [.id, .stalls.method, .stalls.samples, (.stalls.reasons[] | .reason, .samples, .not_issued)]]')" = \
+			'[["A","exact",300,"long_scoreboard",180,90,"barrier",90,0,"selected",30,0],["B","exact",500,"long_scoreboard",300,150,"barrier",150,0,"selected",50,0]]' ] &&
+		[ "$(ask '.pc_samples[0] | [.period_cycles, .samples, .without_launch, .dropped]')" = '[32768,900,0,0]' ] &&
+		[ "$(ask '.aggregate.regions[0].kernels[0].stalls.reasons[0] | [.words, .share_pct]')" = '["waits for memory (long scoreboard)",60]' ]
+}
+is_off() { # nobody asked
+	fresh cupti="$FAKE"
+	rm -f "$TMP/log"
+	[ "$(sampled)" = done ] && report && [ "$(ask '[.pc_samples, .aggregate.regions[0].stalls]')" = '[null,null]' ] &&
+		! grep -qs 'pc-enable' "$TMP/log"
+}
+graph_stays() { # CUPTI stays for as long as it samples, also between windows
+	with_pc window=time window.after_us=0 window.for_us=1000
+	[ "$(sampled windows)" = done ] && ! grep -q finalize "$TMP/log"
+}
+partial() { # a partial report has the same
+	with_pc
+	[ "$(sampled)" = done ] && report && "$SONDE" report "$OUT" --partial -o "$TMP/x.sondecells" >/dev/null &&
+		"$SONDE" report "$TMP/x.sondecells" --format json >"$TMP/again.json" &&
+		diff <(ask '[.pc_samples, .aggregate.regions]') <(jq -c '[.pc_samples, .aggregate.regions]' "$TMP/again.json")
+}
+windows() { # of six steps two are asked for, and with them what is between the two
+	with_pc window=entries window.label=step window.first=2 window.end=4
+	[ "$(sampled windows)" = done ] && report && [ "$(ask '[.aggregate.regions[] | [.id, .stalls.samples]]')" = '[["step",200]]' ] &&
+		[ "$(ask '.pc_samples[0].samples')" = 300 ]
+}
+budget() { # it goes on with one, and every sample that is there has its launch
+	with_pc budget_ppm=500000
+	[ "$(sampled windows)" = done ] && report && [ "$(ask '.pc_samples[0] | .samples <= 1200 and .samples % 100 == 0')" = true ]
+}
+forked() { # a child never asks: the parent's samples are there, once
+	with_pc
+	[ "$(sampled fork)" = done ] && settle && [ "$(dump | grep -c '^pc 32768 samples=900 ')" = 1 ] &&
+		[ "$(grep -c pc-disable "$TMP/log")" = 1 ]
+}
+refused() { # WHY WORDS…: one line, and everything else is there
+	with_pc
+	[ "$(FAKE_PC_REFUSE=$1 sampled)" = done ] && report && dump | grep -c '^launch kernel' | grep -qx 9 &&
+		[ "$(ask '[.notes[] | select(startswith("no PC samples") or contains(": no PC samples"))] | length')" = 1 ] &&
+		grep -q "$2" "$TMP/report.json" && [ "$(ask '.losses | length')" = 1 ]
+}
+lost() { # dropped samples are a note, drains that found the buffer full a loss
+	with_pc
+	[ "$(FAKE_PC_DROP=17 FAKE_PC_FULL=1 sampled)" = done ] && report && [ "$(ask '.pc_samples[0] | [.dropped, .full_drains]')" = '[17,1]' ] &&
+		grep -q '17 PC samples were dropped by the hardware' "$TMP/report.json" && ask '.losses' | grep -q "1 drain found the hardware's buffer"
+}
+many() { # distinct instructions, more than are added up at once: all are there, and none is there twice
+	with_pc
+	[ "$(FAKE_PC_MANY=2000 sampled many 100)" = done ] && report && [ "$(ask '.aggregate.regions[0].stalls | [.samples, .method]')" = '[210000,"exact"]' ] &&
+		[ "$(dump | grep '^pc _Z9' | cut -d' ' -f4 | sort -u | wc -l)" = 200002 ]
+}
+cubins() { # code with line tables, each once, and the copy is from before the program threw it away
+	with_pc
+	[ "$(sampled cubins 40)" = done ] && settle && [ "$(ls "$OUT/cubins" | wc -l)" = 40 ] && ! ls "$OUT/cubins" | grep -qv '^[0-9a-f]\{16\}\.cubin$' &&
+		for f in "$OUT"/cubins/*; do head -c 4 "$f" | grep -q ELF || return; done
+}
+real_code() { # the bytes that the driver was given
+	with_pc
+	[ "$(sampled code tests/data/cubin/nested.cubin _Z4axpyPfif)" = done ] && settle && cmp tests/data/cubin/nested.cubin "$OUT"/cubins/*.cubin
+}
+lines() { # of code with a line table: nested.lines says what CUPTI finds at the two instructions of the stand-in's samples
+	with_pc
+	[ "$(FAKE_PC_BARRIER=0x90 sampled code tests/data/cubin/nested.cubin first)" = done ] && report &&
+		python3 - "$TMP/report.json" tests/data/cubin/nested.lines <<-'EOF' && "$SONDE" report "$OUT" --lines 1 | grep -q '^  /opt/demo/nested.cu:14 *70.0%  waits for memory'
+			import json, sys
+			table = {tuple(w[:2]): w[2] for w in map(str.split, open(sys.argv[2]))}
+			want = [(table["first", "0x10"], 70, "long_scoreboard"), (table["first", "0x90"], 30, "barrier")]
+			report = json.load(open(sys.argv[1]))
+			kernels = [k for r in report["aggregate"]["regions"] for k in r["kernels"]]
+			assert kernels
+			says = [f for f in report["findings"] if f.get("kernel") == "first"][0]
+			assert "70% of its PC samples are at nested.cu:14, mostly: waits for memory" in says["says"], says
+			assert [e["value"] for e in says["evidence"] if e["method"] == "PC samples"] == [300], says
+			for k in kernels:
+			    s = k["stalls"]
+			    assert abs(sum(l["samples"] for l in s["lines"]) + s["unlisted_samples"] - s["samples"]) < 1e-6 * s["samples"], s
+			    assert [("%s:%d" % (l["file"], l["line"]), round(l["share_pct"], 6), l["reason"]) for l in s["lines"]] == want, s["lines"]
+			    assert [c["line"] for c in s["lines"][1]["callers"]] == [6, 10, 15], s["lines"]
+		EOF
+}
+stacks() { # the same capture for a foreign tool: the lines have all of the kernel's time
+	"$SONDE" report "$OUT" --format pprof -o "$TMP/x.pb.gz" &&
+		go tool pprof -top "$TMP/x.pb.gz" 2>/dev/null | awk '/nested.cu:/ {n++; s += $2} END {exit !(n == 2 && s > 99.9)}'
+}
+tables() { # the same capture as a database
+	rm -f "$TMP/x.db"
+	"$SONDE" report "$OUT" --format sqlite -o "$TMP/x.db" && [ "$(sqlite3 "$TMP/x.db" "PRAGMA foreign_key_check;
+		SELECT DISTINCT region_id, part, reason, s.samples, round(s.share_pct), s.method FROM stalls s JOIN regions r ON r.id = s.region WHERE part = 'inclusive' AND s.scope = 1;
+		SELECT DISTINCT line, l.samples, reason, callers FROM lines l JOIN kernels k ON k.id = l.kernel WHERE k.scope = 1 ORDER BY 2 DESC")" = \
+		"A|inclusive|long_scoreboard|180.0|60.0|exact
+A|inclusive|barrier|90.0|30.0|exact
+A|inclusive|selected|30.0|10.0|exact
+14|210.0|long_scoreboard|
+2|90.0|barrier|/opt/demo/nested.cu:6, /opt/demo/nested.cu:10, /opt/demo/nested.cu:15" ]
+}
+few_cubins() { # 200 MiB of it, and 8 may be kept
+	with_pc cubin_bytes=8388608
+	[ "$(sampled cubins 200)" = done ] && settle && [ "$(du -sb --apparent-size "$OUT/cubins" | cut -f1)" -le 8400000 ] &&
+		dump | grep -q 'note some code was not kept, as there is more than pipeline.native.cubins_mb'
+}
+no_cubins() {
+	with_pc cubin_bytes=0
+	[ "$(sampled cubins 3)" = done ] && settle && [ ! -e "$OUT/cubins" ]
+}
+has_files() { [ "$(ls "$OUT" | grep -c sonde)" -ge "$1" ]; }
+rotated() { # files that are folded while the program runs: each sample counts once, whichever file it is in
+	local name
+	with_pc flush_ms=2 collect_ms=5 rotate_ms=20
+	[ "$(FAKE_PC_DROP=17 goes_on_until "has_files 6" sampled loop)" = done ] && settle && name=$(basename "$OUT"/*.sonde) && report &&
+		[ "$(ask '[.aggregate.regions[] | .stalls.samples == 100 * .kernel_count], .pc_samples[0].dropped')" = $'[true,true]\n17' ] &&
+		"$BUILD/tools/capture_roll" "$OUT/$name" $(($(ls "$OUT" | wc -l) - 2)) && cp "$TMP/report.json" "$TMP/whole.json" && report &&
+		grep -q 'its oldest files were folded' "$TMP/report.json" &&
+		diff <(ask '[.pc_samples, .aggregate.totals.stalls.samples]') <(jq -c '[.pc_samples, .aggregate.totals.stalls.samples]' "$TMP/whole.json")
+}
+as_a_run() { # sonde run --lines, and a period of one's own
+	rm -rf "$TMP/run"
+	"$SONDE" run -q --lines -o "$TMP/run" counters=off pipeline.native.cupti="$FAKE" -- "$PC" "$FAKE" regions >/dev/null &&
+		"$SONDE" report "$TMP/run" --format json | jq -e '.pc_samples[0].period_cycles == 32768 and .aggregate.regions[0].stalls.samples == 300' >/dev/null &&
+		rm -rf "$TMP/run" &&
+		"$SONDE" run -q -o "$TMP/run" counters=off pipeline.native.pc=65536 pipeline.native.cupti="$FAKE" -- "$PC" "$FAKE" regions >/dev/null &&
+		"$SONDE" report "$TMP/run" --format json | jq -e '.pc_samples[0].period_cycles == 65536' >/dev/null
+}
+locally() { # capture.local: code goes to the run directory with the captures, and nothing stays
+	rm -rf "$TMP/run" "$TMP/node"
+	mkdir "$TMP/node"
+	"$SONDE" run -q --lines -o "$TMP/run" counters=off capture.local="$TMP/node" pipeline.native.cupti="$FAKE" -- "$PC" "$FAKE" cubins 5 >/dev/null &&
+		[ "$(ls "$TMP/run/native/cubins" | wc -l)" = 5 ] && [ -z "$(find "$TMP/node" -name '*.cubin')" ] && [ -z "$(ls "$TMP/node")" ]
+}
+bad_period() {
+	! "$SONDE" run -n pipeline.native.pc=1000 -- true >"$TMP/bad" 2>&1 && grep -q 'pipeline.native.pc=1000: not on, off or a power of two' "$TMP/bad"
+}
+
+ok "samples are those that were planted, by region, kernel and reason" truth
+ok "nothing is sampled unless it is asked for" is_off
+ok "CUPTI stays between windows while it samples" graph_stays
+ok "a partial report has the same stalls" partial
+ok "only what is sampled in windows counts" windows
+ok "a budget and PC samples go together" budget
+ok "a forked child does not touch the sampling" forked
+ok "without permission there is one line, and everything else" refused privileges 'may not profile the GPU'
+ok "on a GPU without PC sampling there is one line" refused unsupported 'has no continuous PC sampling'
+ok "beside another profiler there is one line" refused busy 'another profiler'
+ok "what the hardware loses is counted" lost
+ok "many instructions are added up and all there" many
+ok "code with line tables is kept once" cubins
+ok "code is kept byte by byte" real_code
+ok "kernels have the lines of their code" lines
+if need go "go tool pprof has the lines of the kernel"; then ok "go tool pprof has the lines of the kernel" stacks; fi
+ok "a database has stalls and lines" tables
+ok "how much code is kept is bounded" few_cubins
+ok "no code is kept when none is asked for" no_cubins
+ok "files that are folded keep every sample" rotated
+ok "sonde run --lines takes PC samples" as_a_run
+ok "code that was captured on the node's own disk is in the run directory" locally
+ok "a period that CUPTI does not know is refused" bad_period
