@@ -1,6 +1,7 @@
 /*
- * Folded stacks: one line per region with something of its own,
- * `step;prefill;attn 27392`, as flame-graph tools read them.
+ * Folded stacks: one line per kernel in a region, `step;prefill;attn;gemm 27392`, as flame-graph tools read
+ * them; where kernels do not have what is asked for (host time, entries, metrics), one per region
+ * with something of its own.
  */
 #include "base/escape.h"
 #include "export/format.h"
@@ -32,13 +33,41 @@ static bool push(struct stack *s, const struct sonde_tree *t, const struct sonde
 	return !s->path.failed && !s->name.failed;
 }
 
+/* A line: the stack, the kernel on top of it and its line if there are, and the number. */
+static void write_line(struct sonde_sink *to, const struct sonde_tree *t, struct stack *s, const struct sonde_leaf *leaf)
+{
+	char number[SONDE_NUMBER_MAX];
+
+	sonde_sink_str(to, sonde_buf_view(&s->path));
+	if (leaf->kernel != SONDE_NONE) {
+		sonde_buf_clear(&s->name);
+		sonde_buf_putc(&s->name, ';');
+		sonde_escape_folded(&s->name, sonde_tree_short_name(t, leaf->kernel));
+		to->buf.failed |= s->name.failed;
+		sonde_sink_str(to, sonde_buf_view(&s->name));
+	}
+	if (leaf->line != SONDE_NONE) {
+		struct sonde_buf escaped = {0};
+
+		sonde_buf_clear(&s->name);
+		sonde_line_name(&s->name, t, leaf->line);
+		sonde_escape_folded(&escaped, sonde_buf_view(&s->name));
+		to->buf.failed |= s->name.failed || escaped.failed;
+		sonde_sink_putc(to, ';');
+		sonde_sink_str(to, sonde_buf_view(&escaped));
+		sonde_buf_release(&escaped);
+	}
+	sonde_sink_putc(to, ' ');
+	sonde_sink_write(to, number, sonde_number_format(number, round(leaf->v)));
+	sonde_sink_putc(to, '\n');
+}
+
 static int write_report(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	const char *by, struct sonde_err *err)
 {
 	struct sonde_weights w;
 	struct stack s = {0};
-	char number[SONDE_NUMBER_MAX];
-	size_t i;
+	size_t i, leaf = 0;
 	int rc = sonde_weights_build(&w, t, r, by, err);
 
 	if (rc)
@@ -46,12 +75,8 @@ static int write_report(struct sonde_sink *to, const struct sonde_tree *t, const
 	for (i = 0; i < r->nodes.nr && rc == 0; i++) {
 		if (!push(&s, t, &r->nodes.at[i]))
 			rc = sonde_err_nomem(err);
-		if (rc || w.own[i] <= 0)
-			continue;
-		sonde_sink_str(to, sonde_buf_view(&s.path));
-		sonde_sink_putc(to, ' ');
-		sonde_sink_write(to, number, sonde_number_format(number, round(w.own[i])));
-		sonde_sink_putc(to, '\n');
+		for (; !rc && leaf < w.leaves.nr && w.leaves.at[leaf].node == i; leaf++)
+			write_line(to, t, &s, &w.leaves.at[leaf]);
 	}
 	sonde_buf_release(&s.path);
 	sonde_buf_release(&s.name);

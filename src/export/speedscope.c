@@ -1,6 +1,7 @@
 /*
  * speedscope's file format, https://www.speedscope.app/file-format-schema.json:
- * one sampled profile per report, one sample per region with something of its own.
+ * one sampled profile per report. A sample is a kernel in a region; where kernels do not have what is asked for,
+ * a region with something of its own.
  */
 #include "export/field.h"
 #include "export/format.h"
@@ -16,20 +17,34 @@ static const char *unit_of(const struct sonde_weights *w)
 	return strcmp(w->unit, "byte") == 0 ? "bytes" : "none";
 }
 
-/* Frames are the regions of the run, in their order. */
-static void write_frames(struct sonde_json *w, const struct sonde_tree *t)
+/* What a frame behind the regions is of: a kernel, or a line. */
+struct end {
+	uint32_t is_line, number; /* of a string, or of a line */
+};
+
+/* Frames are the regions of the run, in their order, then the kernels and lines that samples have. */
+static void write_frames(struct sonde_json *w, const struct sonde_tree *t, const struct sonde_map *ends)
 {
 	const struct sonde_cells *l = t->cells;
 	struct sonde_buf name = {0};
 	size_t i;
 
 	sonde_json_open(w, "shared", '{', false);
-	sonde_json_each(w, "frames", false, i, l->regions.nr) {
+	sonde_json_each(w, "frames", false, i, l->regions.nr + ends->nr) {
 		const struct sonde_node node = {
-			.region = (uint32_t)i, .depth = l->regions.at[i].depth};
+			.region = (uint32_t)i, .depth = i < l->regions.nr ? l->regions.at[i].depth : 0};
+		struct end end;
 
 		sonde_buf_clear(&name);
-		sonde_frame_name(&name, t, &node);
+		if (i < l->regions.nr) {
+			sonde_frame_name(&name, t, &node);
+		} else {
+			memcpy(&end, ends->keys[i - l->regions.nr].p, sizeof(end));
+			if (end.is_line)
+				sonde_line_name(&name, t, end.number);
+			else
+				sonde_buf_str(&name, sonde_tree_short_name(t, end.number));
+		}
 		sonde_json_str(w, "name", sonde_buf_view(&name));
 	}
 	sonde_json_close(w, '}');
@@ -37,17 +52,28 @@ static void write_frames(struct sonde_json *w, const struct sonde_tree *t)
 	sonde_buf_release(&name);
 }
 
-/* The regions from the root down to `node`; `stack` holds the node at each depth. */
-static void write_sample(
-	struct sonde_json *w, const struct sonde_report *r, const uint32_t *stack, uint32_t depth)
+/* The frame of a kernel or a line; SONDE_NONE of none. */
+static uint32_t frame_of(const struct sonde_json_export *x, struct sonde_map *ends, struct sonde_arena *arena, struct end end)
 {
-	uint32_t d;
-
-	SONDE_JSON_LIST(w, NULL, d, depth + 1, r->nodes.at[stack[d]].region);
+	if (end.number == SONDE_NONE)
+		return SONDE_NONE;
+	return (uint32_t)x->tree->cells->regions.nr + sonde_intern_copy(arena, ends, SONDE_BYTES(end), NULL);
 }
 
-static void write_profile(struct sonde_json_export *x, const struct sonde_report *r,
-	const struct sonde_weights *weights)
+/* The regions from the root down to a node, and the frames of the kernel and the line there, as many as are no SONDE_NONE. */
+static void write_sample(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node, const uint32_t frames[2])
+{
+	const uint32_t depth = r->nodes.at[node].depth, nr = depth + 1 + (frames[0] != SONDE_NONE) + (frames[1] != SONDE_NONE);
+	uint32_t d, at = node;
+
+	for (d = depth + 1; d-- > 0; at = r->nodes.at[at].parent)
+		x->stack[d] = at;
+	SONDE_JSON_LIST(&x->w, NULL, d, nr, d <= depth ? r->nodes.at[x->stack[d]].region : frames[d - depth - 1]);
+}
+
+/* `ends` are the kernels and lines that have a frame so far. */
+static void write_profile(struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_weights *weights,
+	struct sonde_map *ends, struct sonde_arena *arena)
 {
 	struct sonde_json *w = &x->w;
 	double sum = 0;
@@ -57,22 +83,25 @@ static void write_profile(struct sonde_json_export *x, const struct sonde_report
 	sonde_json_z(w, "type", "sampled");
 	sonde_json_str(w, "name", r->name);
 	sonde_json_z(w, "unit", unit_of(weights));
-	sonde_json_array(w, "samples", false, i, r->nodes.nr) {
-		x->stack[r->nodes.at[i].depth] = (uint32_t)i;
-		if (weights->own[i] > 0)
-			write_sample(w, r, x->stack, r->nodes.at[i].depth);
+	sonde_json_array(w, "samples", false, i, weights->leaves.nr) {
+		const struct sonde_leaf *leaf = &weights->leaves.at[i];
+		uint32_t frames[2];
+
+		frames[0] = frame_of(x, ends, arena, (struct end){0, leaf->kernel});
+		frames[1] = frame_of(x, ends, arena, (struct end){1, leaf->line});
+		write_sample(x, r, leaf->node, frames);
 	}
-	sonde_json_array(w, "weights", true, i, r->nodes.nr) {
-		if (weights->own[i] > 0)
-			sonde_json_number(w, NULL, weights->own[i]);
-		sum += weights->own[i];
+	sonde_json_array(w, "weights", true, i, weights->leaves.nr) {
+		sonde_json_number(w, NULL, weights->leaves.at[i].v);
+		sum += weights->leaves.at[i].v;
 	}
 	sonde_json_number(w, "startValue", 0);
 	sonde_json_number(w, "endValue", sum);
 	sonde_json_close(w, '}');
 }
 
-static int write_profiles(struct sonde_json_export *x, struct sonde_err *err)
+static int write_profiles(
+	struct sonde_json_export *x, struct sonde_map *ends, struct sonde_arena *arena, struct sonde_err *err)
 {
 	const struct sonde_tree *t = x->tree;
 	const struct sonde_report *first = sonde_report_main(t, x->options);
@@ -89,7 +118,7 @@ static int write_profiles(struct sonde_json_export *x, struct sonde_err *err)
 		rc = sonde_weights_build(&weights, t, r, x->options->by, err);
 		if (rc)
 			break;
-		write_profile(x, r, &weights);
+		write_profile(x, r, &weights, ends, arena);
 		sonde_weights_release(&weights);
 		if (r == first)
 			active = at;
@@ -104,6 +133,8 @@ int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_expor
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	const struct sonde_cells *records = t->cells;
+	struct sonde_arena arena = {0};
+	struct sonde_map ends = {0};
 	struct sonde_json_export x;
 	int rc = sonde_json__init(&x, t, o, to, err);
 
@@ -113,11 +144,14 @@ int sonde_export_speedscope(const struct sonde_tree *t, const struct sonde_expor
 		sonde_json_z(&x.w, "exporter", "sonde " SONDE_VERSION);
 		sonde_json_str(&x.w, "name",
 			records->inputs.nr ? records->inputs.at[0].path : SONDE_STR("sonde"));
-		write_frames(&x.w, t);
-		rc = write_profiles(&x, err);
+		rc = write_profiles(&x, &ends, &arena, err);
+		write_frames(&x.w, t, &ends);
 		sonde_json_close(&x.w, '}');
 		sonde_sink_putc(to, '\n');
 	}
 	sonde_json__release(&x);
+	if (!rc)
+		rc = sonde_arena_status(&arena, err);
+	sonde_arena_release(&arena);
 	return rc;
 }

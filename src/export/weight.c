@@ -11,19 +11,25 @@ static const struct {
 	size_t at;     /* in a node: a double, … */
 	bool is_count; /* … or an uint64_t */
 	bool is_own;   /* does not include nested regions: their entries are no part of the entries around them */
+	size_t in_cell; /* likewise in a cell, 0 = kernels have no such thing */
 } quantities[] = {
-	{"time", "GPU time", "ns", offsetof(struct sonde_node, time_ns), false, false},
-	{"host", "host time", "ns", offsetof(struct sonde_node, times.host_ns), false, false},
-	{"launches", "launches", "", offsetof(struct sonde_node, launches), true, false},
-	{"entries", "entries", "", offsetof(struct sonde_node, instances), true, true},
+	{"time", "GPU time", "ns", offsetof(struct sonde_node, time_ns), false, false, offsetof(struct sonde_cell, time_ns)},
+	{"host", "host time", "ns", offsetof(struct sonde_node, times.host_ns), false, false, 0},
+	{"launches", "launches", "", offsetof(struct sonde_node, launches), true, false, offsetof(struct sonde_cell, launches)},
+	{"entries", "entries", "", offsetof(struct sonde_node, instances), true, true, 0},
 };
 #define NR_QUANTITIES (sizeof(quantities) / sizeof(quantities[0]))
 
+static double value_at(const void *of, size_t at, bool is_count)
+{
+	const void *v = (const char *)of + at;
+
+	return is_count ? (double)*(const uint64_t *)v : *(const double *)v;
+}
+
 static double value_of(const struct sonde_node *n, size_t which)
 {
-	const void *at = (const char *)n + quantities[which].at;
-
-	return quantities[which].is_count ? (double)*(const uint64_t *)at : *(const double *)at;
+	return value_at(n, quantities[which].at, quantities[which].is_count);
 }
 
 void sonde_frame_name(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
@@ -82,6 +88,87 @@ static int refuse(
 	return rc;
 }
 
+static int by_kernel(const void *a, const void *b)
+{
+	const struct sonde_leaf *x = a, *y = b;
+
+	return x->kernel != y->kernel ? sonde_cmp(x->kernel, y->kernel) : sonde_cmp(x->line, y->line);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct sonde_leaf *x = a, *y = b;
+
+	return x->v != y->v ? sonde_cmp(y->v, x->v) : by_kernel(a, b);
+}
+
+/* A cell: its time by the lines that its warps were found at, other quantities as they are. */
+static bool add_cell(struct sonde_weights *w, const struct sonde_cells *cells, uint32_t node, const struct sonde_cell *c)
+{
+	double v = value_at(c, quantities[w->which].in_cell, quantities[w->which].is_count), all = 0;
+	const struct sonde_stall *s = c->nr_stalls ? cells->stalls.at + c->first_stall : NULL;
+	bool is_split = !strcmp(quantities[w->which].word, "time") && cells->lines.nr;
+	uint32_t i;
+
+	if (!(v > 0))
+		return true;
+	for (i = 0; is_split && i < c->nr_stalls; i++)
+		all += s[i].samples;
+	if (!(all > 0))
+		return sonde_vec_put(&w->leaves, (struct sonde_leaf){node, c->kernel, SONDE_NONE, v});
+	for (i = 0; i < c->nr_stalls; i++)
+		if (s[i].samples > 0 && !sonde_vec_put(&w->leaves, (struct sonde_leaf){node, c->kernel, s[i].line, v * s[i].samples / all}))
+			return false;
+	return true;
+}
+
+/* The kernels of a node itself, those of several scopes added up, the largest first. */
+static bool add_kernels(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
+{
+	const size_t first = w->leaves.nr;
+	uint32_t nr, i;
+	const uint32_t *cells = sonde_tree_cells(r, SONDE_PART_EXCLUSIVE, node, &nr);
+	size_t to = first;
+
+	for (i = 0; cells && i < nr; i++)
+		if (!add_cell(w, t->cells, node, &t->cells->cells.at[cells[i]]))
+			return false;
+	if (w->leaves.nr == first)
+		return true;
+	qsort(w->leaves.at + first, w->leaves.nr - first, sizeof(*w->leaves.at), by_kernel);
+	for (i = (uint32_t)first; i < w->leaves.nr; i++)
+		if (to > first && by_kernel(&w->leaves.at[to - 1], &w->leaves.at[i]) == 0)
+			w->leaves.at[to - 1].v += w->leaves.at[i].v;
+		else
+			w->leaves.at[to++] = w->leaves.at[i];
+	w->leaves.nr = to;
+	qsort(w->leaves.at + first, to - first, sizeof(*w->leaves.at), by_size);
+	return true;
+}
+
+/* Kernels of each node, then what they leave of its own part. */
+static bool fill_leaves(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r)
+{
+	const bool has_kernels = w->which < NR_QUANTITIES && quantities[w->which].in_cell && !r->is_ranges;
+	size_t first, k;
+	uint32_t i;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		double rest = w->own[i];
+
+		first = w->leaves.nr;
+		if (has_kernels && !add_kernels(w, t, r, i))
+			return false;
+		for (k = first; k < w->leaves.nr; k++)
+			rest -= w->leaves.at[k].v;
+		/* Behind kernels there is only what is left of the subtraction. */
+		if (rest > (w->leaves.nr > first ? w->own[i] * 1e-9 : 0) &&
+			!sonde_vec_put(&w->leaves, (struct sonde_leaf){i, SONDE_NONE, SONDE_NONE, rest}))
+			return false;
+	}
+	return true;
+}
+
 static void fill_quantity(struct sonde_weights *w, const struct sonde_report *r, size_t which)
 {
 	size_t i;
@@ -127,6 +214,7 @@ static int fill_weights(struct sonde_weights *w, const struct sonde_tree *t, con
 			continue;
 		if (by && !is_in_capture(t, i))
 			return refuse(t, by, "is in no region of this capture", err);
+		w->which = i;
 		fill_quantity(w, r, i);
 		return 0;
 	}
@@ -142,7 +230,8 @@ int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 	size_t nr = r->nodes.nr, i;
 	int rc;
 
-	*out = (struct sonde_weights){.inclusive = sonde_calloc(nr + 1, sizeof(double)),
+	*out = (struct sonde_weights){.which = NR_QUANTITIES,
+		.inclusive = sonde_calloc(nr + 1, sizeof(double)),
 		.own = sonde_calloc(nr + 1, sizeof(double))};
 	rc = out->inclusive && out->own ? fill_weights(out, t, r, by, err) : sonde_err_nomem(err);
 	if (rc) {
@@ -163,12 +252,24 @@ int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 	for (i = 0; i < nr; i++)
 		if (out->own[i] < out->inclusive[i] * 1e-12) /* what is left of the subtraction */
 			out->own[i] = 0;
-	return 0;
+	if (fill_leaves(out, t, r))
+		return 0;
+	sonde_weights_release(out);
+	return sonde_err_nomem(err);
 }
 
 void sonde_weights_release(struct sonde_weights *w)
 {
 	sonde_free(w->inclusive);
 	sonde_free(w->own);
+	sonde_vec_release(&w->leaves);
 	*w = (struct sonde_weights){0};
+}
+
+void sonde_line_name(struct sonde_buf *out, const struct sonde_tree *t, uint32_t line)
+{
+	const struct sonde_line *l = &t->cells->lines.at[line];
+
+	sonde_buf_str(out, sonde_cells_str(t->cells, l->file));
+	sonde_buf_printf(out, ":%u", l->line);
 }

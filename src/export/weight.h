@@ -13,8 +13,25 @@
 
 #include "export/shown_reports.h"
 
+/*
+ * The end of a stack: a region, or a kernel in it that is in no region nested there; where it has PC samples with lines, a line
+ * of it. The time of a kernel is split over its lines by samples.
+ */
+struct sonde_leaf {
+	uint32_t node;
+	uint32_t kernel; /* string number, SONDE_NONE = the region itself */
+	uint32_t line;	 /* number in the cells' `lines`, SONDE_NONE = the kernel itself */
+	double v;	 /* above 0 */
+};
+
 struct sonde_weights {
 	double *inclusive, *own; /* by node; 0 where the quantity is missing */
+	/*
+	 * Own parts of all nodes once more, by node, the kernels with the largest part first. Kernels have time and
+	 * launches: of other quantities, and of what kernels leave, the leaf is the region.
+	 */
+	SONDE_VEC(struct sonde_leaf) leaves;
+	size_t which;		 /* private: the quantity */
 	const char *unit;	 /* "ns", "byte", … or "" */
 	struct sonde_str name;	 /* of the quantity, for people */
 	double total;		 /* of the roots of push/pop trees */
@@ -31,5 +48,7 @@ void sonde_weights_release(struct sonde_weights *w);
 /* A frame's name: `io@fetch` for the roots of a domain, `prefetch (start/end)`. Not escaped. */
 void sonde_frame_name(
 	struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n);
+/* The frame of a line: `/opt/demo/a.cu:17`. Not escaped. */
+void sonde_line_name(struct sonde_buf *out, const struct sonde_tree *t, uint32_t line);
 
 #endif

@@ -38,8 +38,23 @@ speedscope_numbers() { # weight by stack = exclusive time by path
 	report -f json $DATA/mpi2_kernel.ncu-rep | jq -c '[.aggregate.regions[] | select(.exclusive.total_ms > 0) |
 		[(.path | join("/")), (.exclusive.total_ms * 1e6 | round)]] | sort' >"$TMP/a"
 	report -f speedscope $DATA/mpi2_kernel.ncu-rep | jq -c '.shared.frames as $f | .profiles[.activeProfileIndex] |
-		[.samples, .weights] | transpose | map([(.[0] | map($f[.].name) | join("/")), (.[1] | round)]) | sort' >"$TMP/b"
+		[.samples, .weights] | transpose | map({path: (.[0][:-1] | map($f[.].name) | join("/")), v: .[1]}) | group_by(.path) |
+		map([.[0].path, (map(.v) | add | round)]) | sort' >"$TMP/b"
 	diff "$TMP/a" "$TMP/b"
+}
+speedscope_kernels() { # the last frame of a sample is a kernel of that region
+	report -f speedscope $DATA/mpi2_kernel.ncu-rep >"$TMP/a" && report -f json $DATA/mpi2_kernel.ncu-rep | jq -e --slurpfile s "$TMP/a" '
+		($s[0].shared.frames | map(.name)) as $f | [.aggregate.regions[].kernels[].kernel_name] as $names |
+		$s[0].profiles[$s[0].activeProfileIndex].samples | length > 0 and all($f[.[-1]] as $k | $names | any(contains($k)))'
+}
+
+# --- pprof
+pprof_numbers() { # CAPTURE
+	report -f pprof -o "$TMP/x.pb.gz" "$1" && report -f json "$1" >"$TMP/x.json" && python3 tests/cli/pprof_read.py "$TMP/x.pb.gz" "$TMP/x.json"
+}
+pprof_opens() { # in pprof itself: the sum over all is that of report.json
+	report -f pprof -o "$TMP/x.pb.gz" examples/h200_train && go tool pprof -top -sample_index=gpu-time -unit=ns "$TMP/x.pb.gz" >"$TMP/o" &&
+		grep -q "of $(report -f json examples/h200_train | jq '.aggregate.totals.total_ms * 1e6 | round')ns total" "$TMP/o"
 }
 
 # --- folded stacks
@@ -232,6 +247,7 @@ trace_numbers() {
 if need jq "speedscope, Hatchet and HTML data"; then
 	ok "speedscope profiles keep the rules of its schema" speedscope_rules
 	ok "speedscope has the times of report.json" speedscope_numbers
+	ok "speedscope has kernels as the ends of its stacks" speedscope_kernels
 	ok "hatchet literals are frame, metrics and children all the way down" hatchet_rules
 	ok "hatchet has the times of report.json" hatchet_numbers
 	ok "every root of hatchet has every metric" hatchet_roots

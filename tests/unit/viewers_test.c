@@ -62,10 +62,10 @@ static void check_export(exporter f, const struct sonde_export_options *o, const
 	made_release(&m);
 }
 
-static void test_folded__each_region_has_its_own_time(void **state)
+static void test_folded__kernels_are_leaves_of_their_regions(void **state)
 {
 	(void)state;
-	check_export(sonde_export_folded, NULL, "A 4000\nA;B 500\n");
+	check_export(sonde_export_folded, NULL, "A;gemm 4000\nA;B;axpy 500\n");
 }
 
 static void test_folded__stacks_may_count_launches(void **state)
@@ -73,7 +73,7 @@ static void test_folded__stacks_may_count_launches(void **state)
 	const struct sonde_export_options o = {.by = "launches"};
 
 	(void)state;
-	check_export(sonde_export_folded, &o, "A 2\nA;B 1\n");
+	check_export(sonde_export_folded, &o, "A;gemm 2\nA;B;axpy 1\n");
 }
 
 /* Entries of what is nested are no part of those around it: they are counted beside them. */
@@ -114,7 +114,7 @@ static void test_folded__hostile_labels_stay_in_their_frame(void **state)
 	(void)state;
 	small_run(&m, "x;y\n<b>");
 	out = exported(&m, sonde_export_folded, NULL);
-	assert_string_equal(out.p, "A 4000\nA;x\\x3by\\n<b> 500\n");
+	assert_string_equal(out.p, "A;gemm 4000\nA;x\\x3by\\n<b>;axpy 500\n");
 	sonde_buf_release(&out);
 	made_release(&m);
 }
@@ -336,7 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sha256__has_the_standard_values),
 		cmocka_unit_test(test_base64__pads_to_four),
-		cmocka_unit_test(test_folded__each_region_has_its_own_time),
+		cmocka_unit_test(test_folded__kernels_are_leaves_of_their_regions),
 		cmocka_unit_test(test_folded__stacks_may_count_launches),
 		cmocka_unit_test(test_weights__children_are_never_wider_than_their_parent),
 		cmocka_unit_test(test_folded__hostile_labels_stay_in_their_frame),
