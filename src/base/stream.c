@@ -280,3 +280,28 @@ bool sonde_is_gzip(struct sonde_str data)
 	return data.n >= 18 && (unsigned char)data.p[0] == 0x1f &&
 	       (unsigned char)data.p[1] == 0x8b && data.p[2] == 8;
 }
+
+#define GZIP_WINDOW (15 + 16) /* zlib's way to say: the largest window, with gzip's head */
+
+bool sonde_gzip_put(struct sonde_buf *out, struct sonde_str bytes)
+{
+	z_stream z = {.next_in = (unsigned char *)(uintptr_t)bytes.p};
+	unsigned char chunk[16384];
+	size_t left = bytes.n;
+	int rc = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY);
+
+	if (rc != Z_OK)
+		return false;
+	do {
+		if (!z.avail_in) {
+			z.avail_in = left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)left;
+			left -= z.avail_in;
+		}
+		z.next_out = chunk;
+		z.avail_out = sizeof(chunk);
+		rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		sonde_buf_add(out, chunk, sizeof(chunk) - z.avail_out);
+	} while (rc == Z_OK && !out->failed);
+	deflateEnd(&z);
+	return rc == Z_STREAM_END && !out->failed;
+}

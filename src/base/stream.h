@@ -52,5 +52,7 @@ int sonde_stream_all(
 struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_buf *text);
 
 bool sonde_is_gzip(struct sonde_str data);
+/* Appends the bytes as one gzip member, without a time or a name; false when memory is short. */
+bool sonde_gzip_put(struct sonde_buf *out, struct sonde_str bytes);
 
 #endif

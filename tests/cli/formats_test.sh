@@ -259,6 +259,10 @@ if need jq "speedscope, Hatchet and HTML data"; then
 	ok "folded stacks of a metric add up to its inclusive value" folded_sum
 	ok "the data of the page is JSON and the same every time" eval 'page_inert && page_data'
 fi
+for c in examples/h200_train examples/h200_transformer.ncu-rep $DATA/deep_kernel.ncu-rep $DATA/mpi2_kernel.ncu-rep; do
+	ok "pprof has the numbers of report.json: $(basename "$c")" pprof_numbers "$c"
+done
+if need go "pprof opens it" && need jq "pprof opens it"; then ok "pprof opens it" pprof_opens; fi
 ok "folded stacks are frames and a number, whatever the labels" folded_rules
 ok "folded stacks" golden seed_kernel.folded report -f folded $DATA/seed_kernel.ncu-rep
 hostile_boxes() { # a child may weigh more than its parent, or more than there is
@@ -290,7 +294,7 @@ ok "a format without widths refuses --by" fails 2 "--by is for -f svg, speedscop
 warns() { # TEXT COMMAND…: succeeds, with one line that says TEXT on standard error
 	fails 0 "$@"
 }
-for f in folded hatchet speedscope svg; do
+for f in folded hatchet pprof speedscope svg; do
 	ok "$f without regions says why on standard error" warns "no NVTX range was open" report -f $f $DATA/none_kernel.ncu-rep
 done
 ok "folded stacks of no selected launch say why on standard error" warns "no launch matches the kernel selection" \

@@ -1,0 +1,265 @@
+/*
+ * pprof's format (https://github.com/google/pprof/blob/main/proto/profile.proto), gzipped: opens in `go tool pprof`, Pyroscope, Parca.
+ *
+ * A sample is a kernel in a region, with its GPU time and its launches, or a region with its own wall time: what its entries
+ * took beyond those of the regions inside. Functions are regions and kernels. A region's numbers
+ * include those of its callees, as pprof adds them up.
+ */
+#include "base/alloc.h"
+#include "base/stream.h"
+#include "export/format.h"
+#include "export/weight.h"
+
+#include <math.h>
+
+/* Fields of the messages, as profile.proto numbers them. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+	TYPE_TYPE = 1,
+	TYPE_UNIT = 2,
+	SAMPLE_LOCATIONS = 1,
+	SAMPLE_VALUES = 2,
+	LOCATION_ID = 1,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_FILE = 4,
+};
+
+enum { GPU_TIME, LAUNCHES, WALL, NR_VALUES };
+
+struct pprof {
+	const struct sonde_tree *t;
+	const struct sonde_report *r;
+	struct sonde_buf out, part, inner; /* the profile, a message of it, one inside that */
+	struct sonde_map strings;
+	struct sonde_map functions; /* by name and kind: their numbers are ids, and those of their locations, from 1 */
+	struct sonde_arena arena;
+};
+
+/* --- protobuf ------------------------------------------------------------------------------------- */
+
+static void put_varint(struct sonde_buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		sonde_buf_putc(b, (char)(v | 0x80));
+	sonde_buf_putc(b, (char)v);
+}
+
+static void put_number(struct sonde_buf *b, unsigned field, uint64_t v)
+{
+	put_varint(b, field << 3);
+	put_varint(b, v);
+}
+
+/* Text, or a message that was put together before. */
+static void put_bytes(struct sonde_buf *b, unsigned field, struct sonde_str bytes)
+{
+	put_varint(b, field << 3 | 2);
+	put_varint(b, bytes.n);
+	sonde_buf_str(b, bytes);
+}
+
+static void put_part(struct pprof *p, unsigned field)
+{
+	put_bytes(&p->out, field, sonde_buf_view(&p->part));
+	sonde_buf_clear(&p->part);
+}
+
+/* --- the profile ------------------------------------------------------------------------------------- */
+
+static uint64_t string(struct pprof *p, struct sonde_str text)
+{
+	uint32_t n = sonde_intern_copy(&p->arena, &p->strings, text, NULL);
+
+	return n == SONDE_NONE ? 0 : n;
+}
+
+/* The id of a function: pprof tells them apart by name and file, so a kernel and a region of one name stay two. */
+static uint64_t function(struct pprof *p, struct sonde_str name, const char *file)
+{
+	const uint64_t key[2] = {string(p, name), string(p, sonde_str_from(file))};
+	uint32_t n = sonde_intern_copy(&p->arena, &p->functions, SONDE_BYTES(key), NULL);
+
+	return n == SONDE_NONE ? 0 : n + 1u;
+}
+
+static uint64_t region_function(struct pprof *p, uint32_t node)
+{
+	struct sonde_buf name = {0};
+	uint64_t id;
+
+	sonde_frame_name(&name, p->t, &p->r->nodes.at[node]);
+	p->arena.failed |= name.failed;
+	id = function(p, sonde_buf_view(&name), "region");
+	sonde_buf_release(&name);
+	return id;
+}
+
+static uint64_t line_function(struct pprof *p, uint32_t line)
+{
+	struct sonde_buf name = {0};
+	uint64_t id;
+
+	sonde_line_name(&name, p->t, line);
+	p->arena.failed |= name.failed;
+	id = function(p, sonde_buf_view(&name), "line");
+	sonde_buf_release(&name);
+	return id;
+}
+
+static void put_type(struct pprof *p, const char *type, const char *unit)
+{
+	put_number(&p->part, TYPE_TYPE, string(p, sonde_str_from(type)));
+	put_number(&p->part, TYPE_UNIT, string(p, sonde_str_from(unit)));
+	put_part(p, PROFILE_SAMPLE_TYPE);
+}
+
+/* The innermost location comes first. */
+static void put_sample(struct pprof *p, const struct sonde_leaf *leaf, const uint64_t values[NR_VALUES])
+{
+	uint32_t at;
+	size_t i;
+
+	sonde_buf_clear(&p->inner);
+	if (leaf->line != SONDE_NONE)
+		put_varint(&p->inner, line_function(p, leaf->line));
+	if (leaf->kernel != SONDE_NONE)
+		put_varint(&p->inner, function(p, sonde_tree_short_name(p->t, leaf->kernel), "kernel"));
+	for (at = leaf->node; at != SONDE_NONE; at = p->r->nodes.at[at].parent)
+		put_varint(&p->inner, region_function(p, at));
+	put_bytes(&p->part, SAMPLE_LOCATIONS, sonde_buf_view(&p->inner));
+	sonde_buf_clear(&p->inner);
+	for (i = 0; i < NR_VALUES; i++)
+		put_varint(&p->inner, values[i]);
+	put_bytes(&p->part, SAMPLE_VALUES, sonde_buf_view(&p->inner));
+	put_part(p, PROFILE_SAMPLE);
+}
+
+/* Kernels of all regions by `by`; `value` says which of the values it is. */
+static int put_kernels(struct pprof *p, const char *by, size_t value, struct sonde_err *err)
+{
+	struct sonde_weights w;
+	size_t i;
+	int rc = sonde_weights_build(&w, p->t, p->r, by, err);
+
+	for (i = 0; !rc && i < w.leaves.nr; i++) {
+		uint64_t values[NR_VALUES] = {0};
+
+		values[value] = (uint64_t)llround(w.leaves.at[i].v);
+		put_sample(p, &w.leaves.at[i], values);
+	}
+	if (!rc)
+		sonde_weights_release(&w);
+	return rc;
+}
+
+/* Wall time of regions beyond that of the regions inside, which may overlap: never less than nothing. */
+static int put_walls(struct pprof *p, struct sonde_err *err)
+{
+	const size_t nr = p->r->nodes.nr;
+	double *own = sonde_calloc(nr + 1, sizeof(*own));
+	size_t i;
+
+	if (!own)
+		return sonde_err_nomem(err);
+	for (i = 0; i < nr; i++) {
+		const struct sonde_node *n = &p->r->nodes.at[i];
+
+		if (!(n->times.wall_ns > 0))
+			continue;
+		own[i] += n->times.wall_ns;
+		if (n->parent != SONDE_NONE)
+			own[n->parent] -= n->times.wall_ns;
+	}
+	for (i = 0; i < nr; i++)
+		if (p->r->nodes.at[i].times.wall_ns > 0 && own[i] > 0)
+			put_sample(p, &(struct sonde_leaf){(uint32_t)i, SONDE_NONE, SONDE_NONE, own[i]}, (const uint64_t[NR_VALUES]){[WALL] = (uint64_t)llround(own[i])});
+	sonde_free(own);
+	return 0;
+}
+
+static bool has_time(const struct sonde_report *r)
+{
+	return r->launches && !isnan(r->time_ns);
+}
+
+static int put_samples(struct pprof *p, struct sonde_err *err)
+{
+	int rc = 0;
+
+	if (has_time(p->r))
+		rc = put_kernels(p, "time", GPU_TIME, err);
+	if (!rc && p->r->launches)
+		rc = put_kernels(p, "launches", LAUNCHES, err);
+	return rc ? rc : put_walls(p, err);
+}
+
+static void put_functions(struct pprof *p)
+{
+	uint64_t key[2], i;
+
+	for (i = 0; i < p->functions.nr; i++) {
+		memcpy(key, p->functions.keys[i].p, sizeof(key));
+		put_number(&p->part, FUNCTION_ID, i + 1);
+		put_number(&p->part, FUNCTION_NAME, key[0]);
+		put_number(&p->part, FUNCTION_FILE, key[1]);
+		put_part(p, PROFILE_FUNCTION);
+		sonde_buf_clear(&p->inner);
+		put_number(&p->inner, LINE_FUNCTION, i + 1);
+		put_number(&p->part, LOCATION_ID, i + 1);
+		put_bytes(&p->part, LOCATION_LINE, sonde_buf_view(&p->inner));
+		put_part(p, PROFILE_LOCATION);
+	}
+}
+
+static void put_rest(struct pprof *p)
+{
+	const struct sonde_cells *c = p->t->cells;
+	size_t i;
+
+	if (c->inputs.nr && c->inputs.at[0].created_s)
+		put_number(&p->out, PROFILE_TIME_NANOS, c->inputs.at[0].created_s * 1000000000u);
+	put_number(&p->out, PROFILE_COMMENT, string(p, SONDE_STR("sonde " SONDE_VERSION)));
+	put_number(&p->out, PROFILE_DEFAULT_TYPE, string(p, sonde_str_from(has_time(p->r) ? "gpu-time" : "wall")));
+	for (i = 0; i < p->strings.nr; i++)
+		put_bytes(&p->out, PROFILE_STRING, p->strings.keys[i]);
+}
+
+int sonde_export_pprof(const struct sonde_tree *t, const struct sonde_export_options *o,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct pprof p = {.t = t, .r = sonde_report_main(t, o)};
+	int rc = 0;
+
+	string(&p, SONDE_STR("")); /* number 0 is the empty one */
+	put_type(&p, "gpu-time", "nanoseconds");
+	put_type(&p, "launches", "count");
+	put_type(&p, "wall", "nanoseconds");
+	if (p.r)
+		rc = put_samples(&p, err);
+	put_functions(&p);
+	if (p.r)
+		put_rest(&p);
+	p.arena.failed |= p.out.failed || p.part.failed || p.inner.failed;
+	if (!rc)
+		rc = sonde_arena_status(&p.arena, err);
+	sonde_buf_clear(&p.part);
+	if (!rc && !sonde_gzip_put(&p.part, sonde_buf_view(&p.out)))
+		rc = sonde_err_nomem(err);
+	if (!rc)
+		sonde_sink_str(to, sonde_buf_view(&p.part));
+	sonde_buf_release(&p.out);
+	sonde_buf_release(&p.part);
+	sonde_buf_release(&p.inner);
+	sonde_arena_release(&p.arena);
+	return rc;
+}
