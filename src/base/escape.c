@@ -252,6 +252,22 @@ void sonde_escape_xml(struct sonde_buf *out, struct sonde_str text)
 	}
 }
 
+void sonde_escape_prometheus(struct sonde_buf *out, struct sonde_str text)
+{
+	struct sonde_buf seen = {0};
+	size_t i;
+
+	/* The visible escapes have a backslash themselves, which is one of the two characters that need another. */
+	sonde_escape_terminal(&seen, text, true);
+	for (i = 0; i < seen.n; i++) {
+		if (seen.p[i] == '"' || seen.p[i] == '\\')
+			sonde_buf_putc(out, '\\');
+		sonde_buf_putc(out, seen.p[i]);
+	}
+	out->failed |= seen.failed;
+	sonde_buf_release(&seen);
+}
+
 void sonde_escape_folded(struct sonde_buf *out, struct sonde_str text)
 {
 	size_t i = 0;

@@ -16,6 +16,7 @@
  *              the content of an HTML script element: nothing in it ends the element
  *              or opens a comment. The JSON stays the same value.
  *   XML        text and attribute values of HTML, SVG and XML.
+ *   Prometheus a label's value, between its quotes.
  *   folded     a frame of a flame-graph stack: no `;`, no line end.
  *   path       see folder.h.
  *
@@ -33,6 +34,7 @@ void sonde_escape_json_key(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_script(struct sonde_buf *out, struct sonde_str json);
 void sonde_escape_xml(struct sonde_buf *out, struct sonde_str text);
+void sonde_escape_prometheus(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_folded(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_csv(struct sonde_buf *out, struct sonde_str text);
 /* `is_utf8` false: everything beyond ASCII becomes visible escapes too. */

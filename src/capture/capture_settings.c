@@ -74,6 +74,7 @@ static const struct setting {
 	{"capture.rotate", TEXT, AT(rotate_text)},
 	{"capture.keep", TEXT, AT(keep_text)},
 	{"capture.every", SPAN, AT(every_ns)},
+	{"capture.prometheus", TEXT, AT(prometheus)},
 	{"counters.set", TEXT, AT(counters_set)},
 	{"counters.names", LIST, AT(counters_names)},
 	{"counters.interval", SPAN, AT(counters_interval_ns)},

@@ -62,6 +62,7 @@ struct sonde_capture_settings {
 	const char *window_text; /* when the program is captured; NULL = always … */
 	struct sonde_window window; /* … and what that means */
 	uint64_t every_ns; /* how often its tree is printed meanwhile; 0 = never */
+	const char *prometheus; /* where its numbers go then, instead of the tree, and at the end; NULL = nowhere */
 	const char *capture_local;    /* where captures are written first; NULL = the run directory */
 	struct sonde_rank_list ranks; /* that are profiled; empty = all */
 	struct sonde_arena arena;

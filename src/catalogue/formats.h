@@ -39,6 +39,7 @@ enum sonde_format_flag {
 	X(perfetto, "", SONDE_FORMAT_TIMELINE | SONDE_FORMAT_EVENTS)                               \
 	X(folded, ".folded", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                      \
 	X(pprof, ".pb.gz|.pprof", SONDE_FORMAT_REGIONS_ONLY)                                       \
+	X(prometheus, ".prom", SONDE_FORMAT_REGIONS_ONLY)                                          \
 	X(hatchet, "", SONDE_FORMAT_REGIONS_ONLY)                                                  \
 	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE | SONDE_FORMAT_EVENTS | SONDE_FORMAT_LAUNCHES)
 

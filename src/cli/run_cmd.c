@@ -9,7 +9,7 @@
 struct request {
 	struct sonde_args own; /* operands: overrides */
 	struct sonde_argv overrides; /* of both; an operand counts where both say something */
-	const char *out, *window, *every, *modules;
+	const char *out, *window, *every, *prometheus, *modules;
 	struct sonde_word_list nvtx_include, metrics;
 	struct sonde_run_against against;
 	bool has_ncu, has_nsys, has_lines;
@@ -40,6 +40,8 @@ static const struct sonde_option options[] = {
 		"capture only then: step[100:110], after=30s,for=10s, ... (capture.window)"),
 	SONDE_OPT_KEY("every", "TIME", WORD, every, "capture.every",
 		"print the tree so far this often while the program runs (capture.every)"),
+	SONDE_OPT_KEY("prometheus", "FILE", WORD, prometheus, "capture.prometheus",
+		"with --every: write the numbers so far there instead, for Prometheus' textfile collector (capture.prometheus)"),
 	SONDE_OPT_KEY("modules", "DEPTH", MAYBE, modules, "pipeline.workload.modules",
 		"make a region of each PyTorch module, optimizer step, backward pass and data loading of a Python "
 		"program; =2: two deep, =all: leaves too, whatever they cost (pipeline.workload.modules)"),

@@ -16,6 +16,12 @@ static int print_tree(const struct sonde_pipeline *p, struct sonde_err *err)
 		&out, sonde_export_text(p->tree, &p->settings.options, &out, err), err);
 }
 
+/* For dashboards, where that was asked for; the file appears complete. */
+static int write_prometheus(const struct sonde_run *r, struct sonde_pipeline *p, struct sonde_err *err)
+{
+	return r->set.prometheus ? sonde_pipeline_export(p, "prometheus", r->set.prometheus, err) : 0;
+}
+
 static int write_markdown(struct sonde_run *r, struct sonde_pipeline *p, struct sonde_err *err)
 {
 	const char *path = sonde_run_path(r, "report.md");
@@ -62,6 +68,8 @@ static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char 
 	o->is_coloured = sonde_terminal_is_coloured(SONDE_COLOUR_AUTO);
 	o->max_kernels = 0;
 	rc = print_tree(p, err);
+	if (rc == 0)
+		rc = write_prometheus(r, p, err);
 	if (rc == 0 && !p->tree->cells->regions.nr)
 		sonde_run_say_modules(r);
 	return rc;
@@ -140,7 +148,9 @@ static int show_captures(
 		rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
 		rc = sonde_pipeline_arrange(p, err);
-	return rc ? rc : print_tree(p, err);
+	if (rc)
+		return rc;
+	return r->set.prometheus ? write_prometheus(r, p, err) : print_tree(p, err);
 }
 
 int sonde_run_show(const struct sonde_run *r, const char *dir, struct sonde_err *err)

@@ -98,6 +98,9 @@ const struct hydra_key sonde_keys[] = {
 		"the run directory at the end, one file per node; empty = to the run directory at "
 		"once"),
 	TEXT("capture.every", "'off'", "print the tree so far this often while the program runs (60s)"),
+	TEXT("capture.prometheus", "''",
+		"a file for Prometheus' textfile collector: written whenever capture.every comes round, instead of the tree, and at "
+		"the end; empty = none"),
 
 	WORD("counters.set", "auto", "auto|off|basic|tensor|memory|nvlink|full",
 		"hardware counters sampled beside a native capture (group counters); auto = basic "
@@ -218,6 +221,8 @@ const struct hydra_key sonde_keys[] = {
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
 		"override"),
+	INT("report.series", "200", 1, 1000000,
+		"regions of a process and device with series of their own in -f prometheus; the rest is region \"other\""),
 	TEXT("report.findings", "3", "findings in text and Markdown: how many, all or none"),
 	BOOL("report.all", "false",
 		"in text: every region and note; without, 25 rows that tell the most time apart, and a row for the rest"),

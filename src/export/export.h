@@ -42,6 +42,7 @@ struct sonde_export_options {
 	size_t max_findings; /* in text and Markdown; 0 = SONDE_FEW_FINDINGS, SONDE_NO_LIMIT = all */
 	bool no_findings;
 	bool shows_all; /* text: every region and note; without, what fits a screen (field.h) */
+	size_t max_series; /* Prometheus: regions of a report with series of their own; 0 = 200 */
 	size_t max_folders; /* of regions in sonde_export_dir: the dearest; 0 = its default */
 	bool no_folders;
 	enum sonde_sort sort;	    /* siblings, in text, Markdown and CSV; JSON keeps the order */

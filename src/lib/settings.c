@@ -229,6 +229,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 		s->fold.keep = 0;
 	s->options.max_regions =
 		hydra_config_int(c, "report.max_regions") < 0 ? 0 : limit_of(hydra_config_int(c, "report.max_regions"));
+	s->options.max_series = (size_t)hydra_config_int(c, "report.series");
 	s->options.max_lines = (size_t)hydra_config_int(c, "report.lines");
 	s->options.max_kernels = limit_of(hydra_config_int(c, "report.max_kernels"));
 	s->options.sort = sort_named(hydra_config_str(c, "report.sort"));

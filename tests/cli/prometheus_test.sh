@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Series for Prometheus' textfile collector: the numbers of report.json, few, and written while a program runs.
+. "$(dirname "$0")/../lib.sh"
+. tests/native.sh
+
+alike() { # CAPTURE [MOST]
+	"$SONDE" report "$1" -f prometheus -o "$TMP/x.prom" ${2:+report.series=$2} && "$SONDE" report "$1" -f json >"$TMP/x.json" &&
+		python3 tests/cli/prometheus_read.py "$TMP/x.prom" "$TMP/x.json" ${2:+"$2"}
+}
+ok prometheus__has_the_numbers_of_the_report alike examples/h200_train
+ok prometheus__has_a_series_for_each_rank alike tests/data/ncu/mpi2_kernel.ncu-rep
+ok prometheus__many_regions_are_one_other alike examples/h200_train 5
+hostile_label() { # a quote, a backslash and a line end in a label stay inside it
+	"$SONDE" report tests/data/ncu/names_kernel.ncu-rep -f prometheus >"$TMP/x.prom" && "$SONDE" report tests/data/ncu/names_kernel.ncu-rep -f json >"$TMP/x.json" &&
+		python3 - "$TMP/x.prom" <<-'P'
+			import re, sys
+			for line in open(sys.argv[1], encoding="utf-8", newline="\n"):
+			    assert line[0] == "#" or re.fullmatch(r'[a-z_]+\{([a-z]+="([^"\\\n]|\\["\\n])*",?)*\} \S+\n', line), line
+		P
+}
+ok prometheus__labels_are_inert hostile_label
+if command -v promtool >/dev/null; then
+	checks() { "$SONDE" report "$1" -f prometheus | promtool check metrics; }
+	for c in examples/h200_train tests/data/ncu/mpi2_kernel.ncu-rep tests/data/ncu/names_kernel.ncu-rep; do ok "prometheus__promtool_takes_it: $(basename "$c")" checks "$c"; done
+else
+	skip prometheus__promtool_takes_it "promtool is not installed"
+fi
+
+# While a program runs: the file is there before its end, always whole, and has its last numbers afterwards.
+live() {
+	(cd "$TMP" && exec "$SONDE" run -q --every 1s --prometheus "$TMP/live.prom" hydra.run.dir="$TMP/run" -- "$WORK/resnet_cpu" 60) >"$TMP/o" 2>"$TMP/e" &
+	local pid=$! before
+	wait_for test -s "$TMP/live.prom" || return
+	before=$(sed -n 's/^sonde_region_entries_total{region="step"} //p' "$TMP/live.prom")
+	kill -0 "$pid" 2>/dev/null && [ -n "$before" ] || { echo "the program had ended before"; return 1; }
+	wait "$pid" && [ "$(sed -n 's/^sonde_region_entries_total{region="step"} //p' "$TMP/live.prom")" = 60 ] && ! grep -q '^region' "$TMP/e"
+}
+if [ -e "$BUILD/libsonde_inject.so" ]; then
+	ok prometheus__is_written_while_the_program_runs live
+else
+	skip prometheus__is_written_while_the_program_runs "the injected library is not built: no NVTX headers"
+fi
