@@ -294,7 +294,7 @@ analyze:
 # The validator has the schemas built in (.incbin, which the compiler does not list as a dependency).
 $(BUILD)/src/check/schema.o: $(wildcard schema/*.json)
 # So has the HTML exporter its page.
-$(BUILD)/src/export/html.o: $(wildcard src/export/html/*)
+$(BUILD)/src/export/html_page.o: $(wildcard src/export/html/*)
 
 # Everything that tests compare with: files of golden/, and in pages what sonde prints.
 accept: all tools

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
-#include "base/sha256.h"
 #include "tree/roofline.h"
 #include "export/html_int.h"
 
@@ -20,20 +19,9 @@
 /* Beyond so many figures, rows carry the headline metrics only. */
 #define MAX_FIGURES 1500000u
 
-#define DRAIN_AT_ONCE 65536u
-
 void sonde_html__drain(struct sonde_html *h)
 {
-	struct sonde_str rest = sonde_buf_view(&h->json.buf);
-
-	while (rest.n) {
-		size_t n = rest.n < DRAIN_AT_ONCE ? rest.n : DRAIN_AT_ONCE;
-
-		sonde_escape_script(&h->to->buf, (struct sonde_str){rest.p, n});
-		sonde_sink_puts(h->to, ""); /* lets the sink write what it has */
-		rest = (struct sonde_str){rest.p + n, rest.n - n};
-	}
-	sonde_buf_clear(&h->json.buf);
+	sonde_html__pour(h->to, &h->json);
 }
 
 static int choose_columns(struct sonde_html *h, uint32_t **columns, size_t *nr, size_t nr_rows)
@@ -115,6 +103,8 @@ static void write_roles(struct sonde_html *h)
 		sonde_json_z(&h->x.w, "word", sonde_bound_words[i].word);
 		sonde_json_z(&h->x.w, "colour", sonde_bound_words[i].colour);
 		sonde_json_z(&h->x.w, "family", families[sonde_bound_words[i].family]);
+		if (sonde_causes[sonde_cause_of_limiter(sonde_bound_words[i].word)].limiter)
+			sonde_json_z(&h->x.w, "do", sonde_causes[sonde_cause_of_limiter(sonde_bound_words[i].word)].action);
 	}
 }
 
@@ -166,6 +156,7 @@ static void write_fields(struct sonde_html *h)
 			shown |= sonde_fields_in_table(&t->reports.at[i], SONDE_VIEW_COST);
 	sonde_json_each(w, "fields", true, i, sonde_nr_fields) {
 		sonde_json_z(w, "key", sonde_fields[i].csv);
+		sonde_json_z(w, "json", sonde_fields[i].key);
 		sonde_json_z(w, "head", sonde_fields[i].head);
 		sonde_json_z(w, "form", forms[sonde_fields[i].form]);
 		sonde_json_bool(w, "shown", shown >> i & 1);
@@ -271,12 +262,32 @@ static void write_lines(struct sonde_html *h)
 		sonde_json_z(w, "of_pipes", sonde_roofline_source(h->x.tree));
 }
 
-/* What to change first: all findings, each with the region that it leads to. */
+/* The figures that a finding rests on. */
+static void write_evidence(struct sonde_json *w, const struct sonde_report *r, const struct sonde_finding *of)
+{
+	size_t i;
+
+	sonde_json_each(w, "evidence", true, i, of->nr_evidence) {
+		const struct sonde_evidence *e = &of->evidence[i];
+
+		sonde_json_number(w, "region", e->node == SONDE_NONE ? -1.0 : (double)r->nodes.at[e->node].region);
+		if (e->kernel != SONDE_NONE)
+			sonde_json_u64(w, "kernel", e->kernel);
+		sonde_json_str(w, "figure", e->figure);
+		sonde_json_number(w, "v", e->value);
+		sonde_json_number(w, "error", e->error);
+		sonde_json_z(w, "unit", e->unit);
+		sonde_json_z(w, "method", e->method);
+	}
+}
+
+/* Writes all findings, each with the region that it leads to, its gain and its evidence. */
 static void write_findings(struct sonde_html *h)
 {
 	const struct sonde_findings *f = h->x.tree->findings;
 	struct sonde_json *w = &h->x.w;
 	struct sonde_buf line = {0};
+	double step_ns = f ? f->step_ns + f->between_ns : NAN;
 	size_t i;
 
 	if (!f || !sonde_report_is_shown(f->report, h->x.options))
@@ -289,7 +300,14 @@ static void write_findings(struct sonde_html *h)
 		sonde_json_str(w, "says", a->says);
 		sonde_json_number(w, "pct", 100 * a->share);
 		sonde_json_str(w, "do", a->action);
-		sonde_json_str(w, "next", a->next);
+		sonde_json_z(w, "cause", sonde_causes[a->cause].name);
+		if (a->kernel != SONDE_NONE)
+			sonde_json_u64(w, "kernel", a->kernel);
+		sonde_json_number(w, "gain_pct", 100 * a->gain_ns / step_ns);
+		sonde_json_number(w, "gain_ms", a->gain_ns / 1e6);
+		sonde_json_number(w, "low_ms", a->gain_low_ns / 1e6);
+		sonde_json_number(w, "high_ms", a->gain_high_ns / 1e6);
+		write_evidence(w, f->report, a);
 		sonde_buf_clear(&line);
 		sonde_finding_say_gain(&line, f, a);
 		sonde_json_str(w, "gain", sonde_buf_view(&line));
@@ -298,8 +316,9 @@ static void write_findings(struct sonde_html *h)
 	sonde_buf_release(&line);
 }
 
-static int write_data(struct sonde_html *h)
+static int write_data(void *of)
 {
+	struct sonde_html *h = of;
 	struct sonde_json *w = &h->x.w;
 	const struct sonde_tree *t = h->x.tree;
 	size_t i, nr_nodes = 0, nr_kernels = 0;
@@ -337,103 +356,25 @@ static int write_data(struct sonde_html *h)
 	return rc;
 }
 
-static void put_hash(struct sonde_sink *to, struct sonde_str text)
+static void write_plain(void *of)
 {
-	unsigned char digest[SONDE_SHA256_BYTES];
-	struct sonde_sha256 hash;
+	struct sonde_html *h = of;
 
-	sonde_sha256_init(&hash);
-	sonde_sha256_add(&hash, text);
-	sonde_sha256_end(&hash, digest);
-	sonde_sink_puts(to, "'sha256-");
-	sonde_base64(&to->buf, digest, sizeof(digest));
-	sonde_sink_putc(to, '\'');
-}
-
-static void put_title(struct sonde_sink *to, const struct sonde_tree *t)
-{
-	const struct sonde_cells *r = t->cells;
-
-	sonde_escape_xml(&to->buf, sonde_str_base(r->inputs.nr ? r->inputs.at[0].path : SONDE_STR("report")));
-}
-
-/*
- * The page as it is written in src/export/html/, built in: an uninstalled binary
- * works, and the page needs no other file.
- */
-#define ASSET(name, files)                                                                         \
-	__asm__(".section .rodata\n"                                                               \
-		".global sonde_html_" #name "_begin\n"                                             \
-		".global sonde_html_" #name "_end\n"                                               \
-		"sonde_html_" #name "_begin:\n" files "sonde_html_" #name "_end:\n"                \
-		".byte 0\n"                                                                        \
-		".previous\n");                                                                    \
-	extern const char sonde_html_##name##_begin[] __attribute__((visibility("hidden")));       \
-	extern const char sonde_html_##name##_end[] __attribute__((visibility("hidden")));         \
-	static struct sonde_str asset_##name(void)                                                 \
-	{                                                                                          \
-		return (struct sonde_str){sonde_html_##name##_begin,                               \
-			(size_t)((uintptr_t)sonde_html_##name##_end -                              \
-				 (uintptr_t)sonde_html_##name##_begin)};                           \
-	}
-
-#define FILE_OF(name) ".incbin \"src/export/html/" name "\"\n"
-
-ASSET(page, FILE_OF("page.html"))
-ASSET(style, FILE_OF("style.css"))
-/* In this order: each may use those before it. */
-ASSET(script,
-	FILE_OF("base.js") FILE_OF("model.js") FILE_OF("colour.js") FILE_OF("header.js")
-		FILE_OF("icicle.js") FILE_OF("columns.js") FILE_OF("table.js") FILE_OF("entries.js")
-			FILE_OF("panel.js") FILE_OF("roofline.js") FILE_OF("timeline.js")
-				FILE_OF("ranks.js") FILE_OF("app.js"))
-
-/* page.html names the places of the other parts: {{title}}, {{csp}}, {{style}}, {{data}},
- * {{script}}. */
-static int put_page(struct sonde_html *h)
-{
-	struct sonde_sink *to = h->to;
-	struct sonde_str rest = asset_page();
-	struct sonde_str style = asset_style(), script = asset_script();
-	int rc = 0;
-
-	while (rest.n && rc == 0) {
-		const char *mark = memmem(rest.p, rest.n, "{{", 2);
-		size_t before = mark ? (size_t)(mark - rest.p) : rest.n;
-		struct sonde_str name;
-
-		sonde_sink_write(to, rest.p, before);
-		if (!mark)
-			break;
-		name = sonde_str_cut((struct sonde_str){mark + 2, rest.n - before - 2}, '}', &rest);
-		rest.p++; /* the second brace */
-		rest.n--;
-		if (sonde_str_is(name, "title"))
-			put_title(to, h->x.tree);
-		else if (sonde_str_is(name, "style"))
-			sonde_sink_str(to, style);
-		else if (sonde_str_is(name, "script"))
-			sonde_sink_str(to, script);
-		else if (sonde_str_is(name, "style_hash"))
-			put_hash(to, style);
-		else if (sonde_str_is(name, "script_hash"))
-			put_hash(to, script);
-		else if (sonde_str_is(name, "data"))
-			rc = write_data(h);
-	}
-	return rc;
+	sonde_sink_puts(h->to, "<p>This report draws itself with the script inside it. With scripts switched off, read report.md or report.json instead.</p>");
 }
 
 int sonde_export_html(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_html h = {.err = err, .to = to};
+	const struct sonde_html_page page = {SONDE_PAGE_REPORT,
+		sonde_str_base(t->cells->inputs.nr ? t->cells->inputs.at[0].path : SONDE_STR("report")), write_data, write_plain, &h};
 	int rc;
 
 	sonde_sink_init_string(&h.json);
 	rc = sonde_json__init(&h.x, t, o, &h.json, err);
 	if (rc == 0)
-		rc = put_page(&h);
+		rc = sonde_html__put_page(to, &page);
 	sonde_free(h.region_columns);
 	sonde_free(h.kernel_columns);
 	sonde_json__release(&h.x);

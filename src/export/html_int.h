@@ -1,8 +1,10 @@
 /*
  * Private to the HTML page.
  *
- *   html.c          the page, its policy, and the names in its data
+ *   html_page.c     a page from its parts, with its policy; for reports and comparisons (diff_html.c)
+ *   html.c          the names in the data of a report
  *   html_report.c   a report's figures, column by column
+ *   html_stalls.c   why kernels wait, and where in their source
  *   html_timeline.c the time line
  *   html_ranks.c    ranks side by side
  */
@@ -20,13 +22,28 @@ struct sonde_html {
 	struct sonde_err *err;
 };
 
+/* A page: its script, its data as JSON, and what is shown where scripts are switched off. */
+enum sonde_page_kind { SONDE_PAGE_REPORT, SONDE_PAGE_DIFF };
+struct sonde_html_page {
+	enum sonde_page_kind kind;
+	struct sonde_str title;
+	int (*write_data)(void *of);
+	void (*write_plain)(void *of);
+	void *of;
+};
+int sonde_html__put_page(struct sonde_sink *to, const struct sonde_html_page *p);
+/* Puts JSON into the page's script and empties it: a million regions would not fit in memory twice. */
+void sonde_html__pour(struct sonde_sink *to, struct sonde_sink *json);
+
 /* `[1,2,null]`; NaN is null. */
 void sonde_html__write_list(struct sonde_json *w, const char *key, const double *at, size_t nr);
 
-/* Puts what was written into the page: a million regions would not fit in memory twice. */
+/* Puts what was written into the page. */
 void sonde_html__drain(struct sonde_html *h);
 /* The parts of the data. */
 int sonde_html__write_reports(struct sonde_html *h);
+/* Members of a report's kernels: nothing where no program was sampled for them. */
+int sonde_html__write_stalls(struct sonde_html *h, const struct sonde_report *r);
 int sonde_html__write_timeline(struct sonde_html *h);
 int sonde_html__write_ranks(struct sonde_html *h); /* nothing where there are not two */
 

@@ -295,7 +295,9 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 	struct sonde_json *w = &h->x.w;
 	size_t nr = r->kernels.nr, i;
 	struct sonde_roofline *roofs = sonde_calloc(nr + 1, sizeof(*roofs));
+	struct sonde_buf limiters = {0};
 	struct matrix m = {0};
+	int rc;
 
 	if (!roofs || matrix_init(&m, nr, h->kernel_columns, h->nr_kernel_columns, t->cells->sampled.nr > 0)) {
 		sonde_free(roofs);
@@ -305,17 +307,22 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
 		matrix_set(&m, t, i, &h->x.figures);
 		roofs[i] = sonde_roofline_of(t, &h->x.figures, k[i].time_ns);
+		sonde_buf_putc(&limiters, letter_of(sonde_limiter(t, &h->x.figures)));
 	}
 	sonde_json_open(w, "kernels", '{', true);
 	SONDE_JSON_LIST(w, "name", i, nr, k[i].name);
 	SONDE_JSON_LIST(w, "calls", i, nr, (double)k[i].calls);
 	SONDE_JSON_LIST(w, "ns", i, nr, k[i].time_ns);
+	sonde_json_str(w, "limiter", sonde_buf_view(&limiters));
 	write_rooflines(w, roofs, nr);
 	matrix_write(&m, t, "m", w);
+	rc = sonde_html__write_stalls(h, r);
 	sonde_json_close(w, '}');
 	matrix_release(&m);
+	h->json.buf.failed |= limiters.failed;
+	sonde_buf_release(&limiters);
 	sonde_free(roofs);
-	return 0;
+	return rc;
 }
 
 static void write_streams(struct sonde_html *h, const struct sonde_report *r)

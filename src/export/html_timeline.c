@@ -179,6 +179,16 @@ static void write_gaps(struct sonde_html *h, const struct sonde_tracks *s)
 	sonde_json_close(&h->x.w, ']');
 }
 
+static void write_process(struct sonde_json *w, const struct sonde_process *p)
+{
+	sonde_json_open(w, NULL, '{', true);
+	sonde_json_u64(w, "id", p->pid);
+	sonde_json_str(w, "host", p->host);
+	if (p->has_rank)
+		sonde_json_u64(w, "rank", p->rank);
+	sonde_json_close(w, '}');
+}
+
 int sonde_html__write_timeline(struct sonde_html *h)
 {
 	struct sonde_json *w = &h->x.w;
@@ -197,7 +207,7 @@ int sonde_html__write_timeline(struct sonde_html *h)
 	sonde_json_number(w, "entered", (double)h->x.first_ns - (double)s.first_ns);
 	sonde_json_u64(w, "left_out", s.nr_left_out);
 	sonde_json_array(w, "processes", true, i, h->x.tree->cells->processes.nr)
-		sonde_json_u64(w, NULL, h->x.tree->cells->processes.at[i].pid);
+		write_process(w, &h->x.tree->cells->processes.at[i]);
 	sonde_json_array(w, "tracks", true, i, s.tracks.nr)
 		write_track(w, h->x.tree->cells, &s, &s.tracks.at[i]);
 	write_curves(w, h->x.tree->cells, &s);

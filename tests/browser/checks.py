@@ -27,7 +27,7 @@ ROWS = """[...document.querySelectorAll('#rows tr[data-node]')].filter((r) => !r
     cells: Object.fromEntries([...r.querySelectorAll('td[data-key]')].map((c) => [c.dataset.key, c.dataset.v === undefined ? null : c.dataset.v]))}))"""
 FIELDS = {"instances": ("instances",), "launches": ("kernel_count",), "inclusive_ms": ("total_ms",), "share_pct": ("share_pct",),
           "exclusive_ms": ("exclusive", "total_ms"), "exclusive_launches": ("exclusive", "kernel_count"), "host_ms": ("host_ms",),
-          "busy_ms": ("busy_ms",), "span_ms": ("span_ms",), "imbalance": ("imbalance",), "idle_ms": ("idle_ms",), "cpu_ms": ("cpu_ms",), "copy_ms": ("copy_ms",)}
+          "busy_ms": ("busy_ms",), "span_ms": ("span_ms",), "imbalance": ("imbalance",), "idle_ms": ("idle_ms",), "cpu_ms": ("cpu_ms",), "wall_ms": ("wall_ms",), "copy_ms": ("copy_ms",)}
 
 
 def same_rows(page, report):
@@ -50,6 +50,13 @@ def same_rows(page, report):
             assert (text is None) == (value is None) and (text is None or near(float(text), value)), (row["id"], key, text, value)
             nr += 1
     return nr
+
+
+def spot_of(page, expression):
+    """Where in the timeline, on the screen: `expression` gives [time, y in the canvas]."""
+    page.js("byId('time-canvas').scrollIntoView({block: 'center'})")
+    page.settle()
+    return page.js(f"(() => {{ const [t, y] = {expression}, b = byId('time-canvas').getBoundingClientRect(); return [b.left + (t - view.from) / (view.to - view.from) * b.width, b.top + y - byId('time-box').scrollTop]; }})()")
 
 
 def clean(page):

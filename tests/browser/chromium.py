@@ -10,6 +10,7 @@ import atexit
 import base64
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -170,6 +171,15 @@ class Page:
         if not spot:
             raise LookupError(selector)
         self.click_at(*spot)
+
+    def hover(self, x, y):
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.settle()
+
+    def sheets(self):
+        """How many the page takes on paper."""
+        pdf = base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
+        return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
     def key(self, name, text=None):
         params = {"key": name, "windowsVirtualKeyCode": KEYS.get(name, ord(name[0].upper()))}

@@ -37,8 +37,8 @@ def metrics_in_the_panel_are_those_of_report_json():
         for metric, value in metrics.items():
             assert value is None or near(float(shown[metric]), value), metric
         assert len(shown) >= len(metrics)
-        kernels = page.js("[...document.querySelectorAll('#panel .kernels tbody td[data-v]')].map((c) => Number(c.dataset.v))")
-        assert all(map(near, kernels, [k["total_ms"] for k in region["kernels"]])), kernels
+        kernels = page.js("[...document.querySelectorAll('#kernel-rows td[data-v]')].map((c) => Number(c.dataset.v))")
+        assert kernels and all(map(near, kernels, sorted((k["total_ms"] for k in region["kernels"]), reverse=True))), kernels
         how = page.js("document.querySelector('#rows td[data-key^=m]').title")
         assert "weighted" in how or "constituents" in how, how
         clean(page)
@@ -94,9 +94,9 @@ def adopted_launches_are_told_in_words():
 
 def without_a_region_all_kernels_are_listed_by_short_names():
     with page_of("train") as page:
-        assert page.js("document.querySelector('#panel h3').textContent") == "All kernels"
+        assert page.js("byId('kernel-title').textContent") == "All kernels"
         assert page.js("state.report.kernels.calls.slice(state.report.flat_k0, state.report.flat_k0 + state.report.flat_kn).reduce((a, b) => a + b)") == report_of("train")["coverage"]["launches_total"]
-        names = page.js("[...document.querySelectorAll('#panel .kernels tbody td:first-child')].map((d) => [d.textContent, d.title])")
+        names = page.js("[...document.querySelectorAll('#kernel-rows td.name')].map((d) => [d.textContent, d.title])")
         assert len({short for short, _ in names}) == len(names) and any(len(short) < len(whole) / 2 for short, whole in names), names
         clean(page)
 
@@ -115,13 +115,13 @@ def no_region_is_busy_for_more_than_all_of_the_time():
 
 def a_capture_without_regions_shows_its_kernels():
     with page_of("none_kernel") as page:
-        assert page.js("document.querySelectorAll('#panel .kernels tbody tr').length") == 4
+        assert page.js("document.querySelectorAll('#kernel-rows tr').length") == 4
         assert "No NVTX range" in page.js("document.getElementById('overview').textContent")
         clean(page)
 
 
 def no_number_is_ever_cut():
-    cut_cells = "[...document.querySelectorAll('#rows td[data-key], #panel .kernels td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
+    cut_cells = "[...document.querySelectorAll('#rows td[data-key], #kernel-rows td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
     for name in ("h200_transformer", "mpi2_kernel", "domains_kernel", "native", "hostile"):
         for width in (1280, 390):
             if not os.path.exists(f"{folder}/{name}.html"):

@@ -20,11 +20,13 @@ page() { # NAME INPUT: NAME.html and the NAME.json it is compared with
 page train tests/data/kineto/h200_train.json.gz || exit 1
 page serial tests/data/kineto/nccl_cut.json.gz || exit 1
 page sampled tests/data/sampled_capture || exit 1
+page run examples/h200_train || exit 1
 for f in tests/data/ncu/*.ncu-rep examples/*.ncu-rep; do
 	page "$(basename "$f" .ncu-rep)" "$f" || exit 1
 done
 if [ -x "$BUILD/tools/ranks_make" ]; then
 	"$BUILD/tools/ranks_make" "$TMP/ranks" slow_rank=3 && page ranks "$TMP/ranks" || exit 1
+	"$BUILD/tools/ranks_make" "$TMP/ranks64" ranks=64 per_host=8 steps=6 layers=8 slow_rank=13 spread=2 && page ranks64 "$TMP/ranks64" || exit 1
 fi
 PYTHONDONTWRITEBYTECODE=1 python3 tests/browser/make_csv.py hostile >"$TMP/hostile.csv" && page hostile "$TMP/hostile.csv" || exit 1
 if [ -e "$BUILD/libsonde_inject.so" ]; then
@@ -38,4 +40,12 @@ if [ -e "$BUILD/fake/fake_cuda" ]; then
 		"$BUILD/fake/fake_cuda" "$PWD/$BUILD/fake/libcupti_fake.so" >/dev/null
 	page gpu "$TMP/gpu" || exit 1
 fi
+mkdir -p "$pages/diff"
+compared() { # NAME BASE NEW: two sides, beside the JSON they are compared with
+	"$SONDE" diff "$2" "$3" -f html -o "$pages/diff/$1.html" && "$SONDE" diff "$2" "$3" -f json -o "$pages/diff/$1.json"
+}
+for pair in graph:eager.sonde.gz:graph.sonde.gz fused:eager.sonde.gz:fused.sonde.gz entries:n5_a.json.gz:n5_b.json.gz; do
+	IFS=: read -r name base new <<<"$pair"
+	compared "$name" "tests/data/diff/$base" "tests/data/diff/$new" || exit 1
+done
 PYTHONDONTWRITEBYTECODE=1 python3 tests/browser/page_checks.py "$pages"

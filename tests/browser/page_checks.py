@@ -1,12 +1,15 @@
 """The HTML page in a real browser: one line `ok NAME` or `not ok NAME` per test.
 
-    page_checks.py FOLDER    FOLDER/NAME.html and FOLDER/NAME.json for every capture
+    page_checks.py FOLDER [WORD…]    FOLDER/NAME.html and FOLDER/NAME.json for every capture
 """
 import sys
 import traceback
 
+import diff_checks
 import figure_checks
+import time_checks
 import use_checks
+import view_checks
 
 failed = False
 
@@ -23,7 +26,9 @@ def test(f):
         print("not ok", name)
 
 
-for module in (figure_checks, use_checks):
+words = sys.argv[2:]  # of the names of checks; none = all of them
+for module in (figure_checks, use_checks, view_checks, time_checks, diff_checks):
     for check in [f for f in vars(module).values() if callable(f) and f.__module__ == module.__name__]:
-        test(check)
+        if not words or any(w in check.__name__ for w in words):
+            test(check)
 sys.exit(failed)

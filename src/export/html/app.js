@@ -1,34 +1,68 @@
 /* Puts the views together: first what is seen first, the rest a moment later. */
 
+const KEY_LIST = [
+	["/", "search regions and kernels"], ["Escape", "leave the search, else zoom the chart out"], ["?", "this list"],
+	["↑ ↓", "the region before and after, in the table"], ["← →", "close and open a region in the table; the one beside it in the chart"], ["Enter", "zoom the chart into the region"],
+	["+ −  or  w s", "zoom the timeline around the pointer"], ["a d  or  ← →", "move the timeline"], ["0", "the whole timeline"],
+	["Ctrl + wheel", "zoom the timeline"], ["Shift + wheel", "move the timeline"],
+];
+
 function globalKey(event) {
 	const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-	if (event.key === "/" && !isTyping) {
+	if (event.ctrlKey || event.metaKey || event.altKey || byId("keys") && byId("keys").open)
+		return;
+	if (event.key === "Escape" && isTyping) {
+		leaveSearch(event.target);
+	} else if (event.key === "Escape") {
+		const zoom = zoomNode();
+		change({zoom: zoom >= 0 && state.report.parent[zoom] >= 0 ? state.report.region[state.report.parent[zoom]] : -1});
+	} else if (isTyping) {
+		return;
+	} else if (event.key === "/") {
 		byId("search").focus();
 		event.preventDefault();
-	} else if (event.key === "Escape") {
-		if (isTyping && event.target.value) {
-			event.target.value = "";
-			event.target.dispatchEvent(new Event("input"));
-		} else {
-			const zoom = zoomNode();
-			change({zoom: zoom >= 0 && state.report.parent[zoom] >= 0 ? state.report.region[state.report.parent[zoom]] : -1});
-		}
+	} else if (event.key === "?") {
+		showHelp();
+		event.preventDefault();
+	} else if (view.isOver && event.target.id !== "time-canvas") {
+		timelineKey(event);
 	}
 }
 
 function followAddress() {
-	change(fromFragment(location.hash));
+	const asked = fromFragment(location.hash);
+	change(asked);
+	byId("search").value = state.search;
+	showTab(asked.tab);
 }
 
-function startTheme() {
-	theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+/* --- parts of the page ---------------------------------------------------------------------------- */
+
+const TABS = [["overview", "Chart"], ["table", "Regions"], ["kernels", "Kernels"], ["timeline", "Timeline"], ["ranks", "Ranks"], ["roofline", "Roofline"], ["about", "About"]];
+
+function showTab(id) {
+	const e = TABS.some(([tab]) => tab === id) ? byId(id) : null;
+	if (e && !e.hidden)
+		e.scrollIntoView({block: "start"});
 }
+
+function drawTabs() {
+	const has = TABS.filter(([id]) => !byId(id).hidden);
+	byId("tabs").replaceChildren(...has.map(([id, name]) => el("button", {type: "button", "data-tab": id, "aria-current": state.tab === id ? "true" : null, onclick: () => {
+		change({tab: id});
+		showTab(id);
+	}}, name)));
+}
+
+/* --- start ---------------------------------------------------------------------------------------- */
 
 function drawFirst(linked) {
 	state.report = linked.report;
 	fitReport(state.report);
 	openSome();
 	byId("table").hidden = !state.report.nr;
+	Object.assign(state, {by: linked.by, zoom: linked.zoom, sort: linked.sort, isDown: linked.isDown, exclusive: linked.exclusive, search: linked.search});
+	byId("search").value = state.search;
 	drawIcicle();
 	drawTable();
 	drawPanel();
@@ -36,17 +70,23 @@ function drawFirst(linked) {
 		change({region: linked.region});
 }
 
-function drawRest() {
+function drawRest(linked) {
 	if (hasRoofline())
 		drawRoofline();
+	initKernels();
 	initRanks();
 	initTimeline();
 	drawAbout();
+	drawTabs();
+	/* A click made meanwhile counts more than an address that does not name its part of the state. */
+	change({kernel: linked.kernel >= 0 ? linked.kernel : state.kernel, tab: linked.tab || state.tab, ...linked.from === null ? {} : {from: linked.from, to: linked.to}});
+	showTab(linked.tab);
 	document.documentElement.dataset.ready = "yes";
 }
 
 function listenToWindow() {
-	listenTo(["region", "report"], () => history.replaceState(null, "", toFragment() || location.pathname + location.search));
+	listen(followState);
+	listenTo(["tab", "report"], drawTabs);
 	addEventListener("hashchange", followAddress);
 	addEventListener("keydown", globalKey);
 	let width = innerWidth;
@@ -57,6 +97,7 @@ function listenToWindow() {
 		}
 		width = innerWidth;
 	});
+	printOpen();
 }
 
 function start() {
@@ -71,12 +112,14 @@ function start() {
 		return;
 	}
 	loadTimeline();
+	drawFindings();
 	initIcicle();
 	initTable();
 	initPanel();
 	initRoofline();
-	drawFirst(fromFragment(location.hash));
-	requestAnimationFrame(() => setTimeout(drawRest)); /* after the first paint */
+	const linked = fromFragment(location.hash);
+	drawFirst(linked);
+	requestAnimationFrame(() => setTimeout(() => drawRest(linked))); /* after the first paint */
 	listenToWindow();
 }
 

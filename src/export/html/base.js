@@ -101,6 +101,39 @@ function seen(text) {
 		"\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
+/* A long text without its middle: names mostly differ at their ends. */
+function cutMiddle(text, most) {
+	if (text.length <= most)
+		return text;
+	const head = Math.ceil((most - 1) / 2);
+	return text.slice(0, head) + "…" + text.slice(text.length - (most - 1 - head));
+}
+
+/* Texts cut to `most` characters, different ones never to the same: then the part in which they differ is kept. */
+function cutApart(texts, most) {
+	const cut = texts.map((text) => cutMiddle(text, most)), groups = new Map();
+	cut.forEach((text, i) => groups.set(text, [...(groups.get(text) || []), i]));
+	for (const members of groups.values()) {
+		const whole = members.map((i) => texts[i]);
+		if (new Set(whole).size < 2)
+			continue;
+		let same = 0;
+		while (whole.every((text) => text[same] !== undefined && text[same] === whole[0][same]))
+			same++;
+		members.forEach((i) => {
+			const tail = texts[i].slice(Math.max(0, same - 2));
+			cut[i] = "…" + (tail.length > most - 1 ? tail.slice(0, most - 2) + "…" : tail);
+		});
+	}
+	const seenBefore = new Map();
+	return cut.map((text, i) => {
+		const other = seenBefore.get(text);
+		if (other === undefined)
+			seenBefore.set(text, texts[i]);
+		return other === undefined || other === texts[i] ? text : text + " #" + (i + 1);
+	});
+}
+
 const EMPTY_LABEL = "(empty label)";
 
 function labelOf(text) {
@@ -129,6 +162,12 @@ function time(ns) {
 		if (Math.abs(ns) >= size)
 			return (ns / size).toFixed(ns % size === 0 ? 0 : 2) + " " + name;
 	return ns.toFixed(ns === Math.floor(ns) ? 0 : 2) + " ns";
+}
+
+/* A moment, with as many digits as moments `step` ns apart need to differ. */
+function moment(ns, step) {
+	const [size, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([one]) => Math.abs(ns) >= one || step >= one) || [1, "ns"];
+	return (ns / size).toFixed(Math.max(0, Math.min(9, Math.ceil(Math.log10(size / step) - 1e-9)))) + " " + name;
 }
 
 function human(v, unit) {
@@ -195,4 +234,86 @@ function copyButton(text, what, name = "Copy") {
 		setTimeout(() => { b.textContent = name; }, 1500);
 	});
 	return b;
+}
+
+/* --- what is chosen: views read `state` and listen, only `change` writes it ----------------------------- */
+
+const listeners = [];
+
+function listen(f) {
+	listeners.push(f);
+}
+
+/* Calls back when one of these changes. */
+function listenTo(keys, f) {
+	listen((changed) => keys.some((key) => changed.has(key)) && f());
+}
+
+function change(what) {
+	const changed = new Set(Object.keys(what).filter((key) => state[key] !== what[key]));
+	if (!changed.size)
+		return;
+	Object.assign(state, what);
+	for (const f of listeners)
+		f(changed);
+}
+
+/* --- themes and keys ------------------------------------------------------------------------------------ */
+
+/* Black or white, whichever reads better on `colour`. */
+function inkOn(colour) {
+	const [r, g, b] = [1, 3, 5].map((i) => (parseInt(colour.slice(i, i + 2), 16) / 255) ** 2.2);
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.25 ? "#14171a" : "#ffffff";
+}
+
+function theme(name) {
+	document.documentElement.dataset.theme = name;
+	byId("theme").textContent = name === "dark" ? "Light" : "Dark";
+	byId("theme").setAttribute("aria-label", "Switch to the " + (name === "dark" ? "light" : "dark") + " theme");
+	change({theme: name});
+}
+
+function themeButton() {
+	const system = matchMedia("(prefers-color-scheme: dark)");
+	const b = el("button", {type: "button", id: "theme"});
+	b.addEventListener("click", () => {
+		b.dataset.chosen = "yes";
+		theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+	});
+	system.addEventListener("change", () => b.dataset.chosen || theme(system.matches ? "dark" : "light"));
+	return b;
+}
+
+function startTheme() {
+	theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+
+function helpButton() {
+	return el("button", {type: "button", id: "help", "aria-label": "Keys", title: "Keys (?)", onclick: showHelp}, "?");
+}
+
+function showHelp() {
+	if (!byId("keys")) {
+		const close = el("button", {type: "button", onclick: () => byId("keys").close()}, "Close");
+		document.body.append(el("dialog", {id: "keys", "aria-label": "Keys"}, el("h2", {}, "Keys"),
+			el("dl.kv", {}, ...KEY_LIST.flatMap(([key, words]) => [el("dt", {}, key), el("dd", {}, words)])), close));
+	}
+	if (!byId("keys").open)
+		byId("keys").showModal();
+}
+
+function leaveSearch(box) {
+	box.value = "";
+	box.dispatchEvent(new Event("input"));
+	box.blur();
+}
+
+/* Notes are open on paper. */
+function printOpen() {
+	let opened = [];
+	addEventListener("beforeprint", () => {
+		opened = [...document.querySelectorAll("details.notes:not([open])")];
+		opened.forEach((d) => d.open = true);
+	});
+	addEventListener("afterprint", () => opened.forEach((d) => d.open = false));
 }

@@ -2,22 +2,19 @@
 
 const CIVIDIS = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120], [165, 156, 116],
 	[195, 179, 105], [225, 204, 85], [254, 232, 56]];
-/* What a region may be called, by letter: [colour, word]. The words and colours are those of the charts in SVG. */
+/* The names that a region may have, by letter: [colour, word]. The words and colours are those of the charts in SVG. */
 const NO_WORD = ["#cfd3d6", "unknown"];
 const LETTERS = Object.fromEntries([...data.words.map((w, i) => ["abcdefghijklmnopqr"[i], [w.colour, w.word, w.family]]), ["-", NO_WORD]]);
 const WORDS = {bound: LETTERS, limiter: LETTERS};
+/* Why the GPU was idle, by cause; drawn in stripes, so that no idle time looks like work. */
+const IDLE = {launch: "#e0a93b", sync: "#c06c9f", copy: "#5b9bd0", alloc: "#8672c4", host: "#d2774f", queued: "#4fa884", other_stream: "#b4bac0", unknown: "#9aa2aa"};
+const CAUSES = Object.keys(data.causes);
 const DEPTHS = ["#8fb3d6", "#a9c5df", "#bdd2e6", "#9dbcd9", "#b3cce3"];
 
 function ramp(share) {
 	const x = Math.max(0, Math.min(1, share)) * (CIVIDIS.length - 1), i = Math.min(Math.floor(x), CIVIDIS.length - 2);
 	const mix = CIVIDIS[i].map((c, k) => Math.round(c + (CIVIDIS[i + 1][k] - c) * (x - i)));
 	return "#" + mix.map((c) => c.toString(16).padStart(2, "0")).join("");
-}
-
-/* Black or white, whichever reads better on `colour`. */
-function inkOn(colour) {
-	const [r, g, b] = [1, 3, 5].map((i) => (parseInt(colour.slice(i, i + 2), 16) / 255) ** 2.2);
-	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.25 ? "#14171a" : "#ffffff";
 }
 
 const AMOUNTS = [["SM %", data.roles.sm], ["Memory %", data.roles.memory], ["Occupancy", data.roles.occupancy]];
@@ -27,7 +24,7 @@ function tells(word) {
 	return reports.some((r) => /[^-]/.test(r[word]));
 }
 
-/* What colours may stand for: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
+/* The meanings that colours may have: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
 function colourings() {
 	const list = [];
 	for (const [text, columns] of AMOUNTS) {
@@ -69,5 +66,23 @@ function legend() {
 		const stops = CIVIDIS.map((_, i) => ramp(i / (CIVIDIS.length - 1))).join(",");
 		box.append("0 %", el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), state.top + " %");
 	}
+	if (state.by === "wall_ms")
+		for (const cause of CAUSES)
+			if ((state.report.f[fieldOf.get("idle_" + cause + "_ms")] || []).some((v) => v > 0))
+				box.append(el("span", {title: "the GPU was idle: " + data.causes[cause]}, el("span.swatch", {style: {background: stripes(IDLE[cause])}}), "idle: " + causeWord(cause)));
 	return box;
+}
+
+function stripes(colour) {
+	return "repeating-linear-gradient(135deg," + colour + " 0 3px,transparent 3px 6px)";
+}
+
+function causeWord(cause) {
+	return cause.replace("_", " ");
+}
+
+/* Idle time of a node itself by cause: [cause, ms], the longest first. */
+function idleCauses(report, node) {
+	const of = (n, cause) => field(report, n, "idle_" + cause + "_ms") || 0;
+	return CAUSES.map((cause) => [cause, report.children[node].reduce((rest, child) => rest - of(child, cause), of(node, cause))]).filter(([, ms]) => ms > 0).sort((a, b) => b[1] - a[1]);
 }

@@ -2,19 +2,44 @@
 
 /* A column: head, title, form, and `get(report, node)` with value, mark and how it was made. */
 const EXCLUSIVE_OF = {launches: "exclusive_launches", inclusive_ms: "exclusive_ms"};
-const FIELD_TITLES = {
-	instances: "how often the region was entered", launches: "kernels and copies launched inside",
-	inclusive_ms: "GPU time with nested regions, ms", exclusive_ms: "GPU time without nested regions, ms",
-	exclusive_launches: "launches outside nested regions", busy_ms: "time the GPU was busy, overlaps counted once, ms",
-	span_ms: "from the first start to the last end, ms", idle_ms: "without work between the first and last launch of an entry, ms",
-	cpu_ms: "CPU time of the threads inside the range, ms", copy_ms: "GPU time of copies, ms", host_ms: "time the host was inside the range, ms",
-	wall_ms: "from the begin of each entry until it and all that it launched had ended, ms",
-	share_pct: "share of all GPU time inside regions", imbalance: "longest time of a scope ÷ mean over scopes",
+/* Words of fields: the head of a column, and what it is. One that is not here goes by the head that every format has. */
+const FIELD_WORDS = {
+	instances: ["entries", "how often the region was entered"], launches: ["launches", "kernels and copies launched inside"],
+	inclusive_ms: ["GPU ms", "GPU time with nested regions"], exclusive_ms: ["own GPU ms", "GPU time without nested regions"],
+	exclusive_launches: ["own launches", "launches outside nested regions"], busy_ms: ["busy ms", "the GPU was busy, overlaps counted once"],
+	span_ms: ["span ms", "from the first start to the last end"], idle_ms: ["idle ms", "without work between the first and last launch of an entry"],
+	tail_ms: ["tail ms", "nothing ran from the last launch to the end of an entry"],
+	queue_ms: ["queue ms", "from launch calls to starts, summed"], queue_mean_ms: ["queue mean ms", "from the launch call to the start, on average"],
+	comm_ms: ["comm ms", "communication between ranks"], exposed_comm_ms: ["exposed ms", "communication while no other kernel ran"],
+	comm_wait_ms: ["waited ms", "in communication for the last rank"],
+	cpu_ms: ["CPU ms", "CPU time of the threads inside the range"], copy_ms: ["copy ms", "GPU time of copies"], copy_count: ["copies", "how many"], copy_bytes: ["copied bytes", "by copies"],
+	host_ms: ["host ms", "time the host was inside the range"],
+	wall_ms: ["wall ms", "from the begin of each entry until it and all that it launched had ended"],
+	memory_allocated_bytes: ["allocated", "bytes of GPU memory allocated inside"], memory_freed_bytes: ["freed", "bytes of GPU memory freed inside"],
+	memory_left_bytes: ["left", "bytes allocated in entries and still there at their end"], memory_peak_bytes: ["peak", "the most bytes that the process held meanwhile"],
+	streams: ["streams", "that its work ran in"], share_pct: ["share", "of all GPU time inside regions"],
+	imbalance: ["imbalance", "longest time of a scope ÷ mean over scopes"], adopted_launches: ["adopted", "launches by threads without ranges of their own"],
+	tokens: ["tokens", "of the entries, as their labels or payloads say"], tokens_per_s: ["tokens/s", "over the time in which at least one entry that has some was on its way"],
+	batch_mean: ["batch", "of an entry, on average"],
 };
 
+/* [head, what it is] of a field of the data. */
+function wordsOf(f) {
+	const cause = /^idle_(.*)_ms$/.exec(f.key);
+	if (cause && data.causes[cause[1]])
+		return ["idle: " + causeWord(cause[1]) + " ms", "idle, because " + data.causes[cause[1]]];
+	return FIELD_WORDS[f.key] || [f.head, f.key.replaceAll("_", " ")];
+}
+
+function fieldWords(f) {
+	const [head, words] = wordsOf(f);
+	return head + (words ? " (" + words + ")" : "");
+}
+
 function fieldColumn(f) {
+	const [head, title] = wordsOf(f);
 	return {
-		key: f.key, head: f.head, title: FIELD_TITLES[f.key] || f.key, form: f.form,
+		key: f.key, head, title, form: f.form,
 		get(report, node, isExclusive) {
 			const key = isExclusive ? EXCLUSIVE_OF[f.key] || f.key : f.key;
 			return {v: field(report, node, key), mark: ""};
@@ -48,13 +73,25 @@ function hasAny(column, report) {
 	return i === undefined || report.f[i] !== null || column.key === "launches";
 }
 
+/* Whether the capture has anything to show in a column. */
+function isCaptured(column) {
+	if (column.form === "word")
+		return tells(column.key);
+	if (column.form === "metric")
+		return reports.some((r) => {
+			const v = r.inc.v[slotOf.get(column.metric)];
+			return Array.isArray(v) ? v.some((one) => one !== null) : v !== null;
+		});
+	return reports.some((r) => (r.f[fieldOf.get(column.key)] || []).some((v) => v > 0));
+}
+
 /* Left out one after the other where there is no room, as in a narrow terminal. */
 const LEFT_OUT = ["busy_ms", "host_ms", "exclusive_ms"];
 
 /* As many of the columns as fit into so many pixels, two metrics at least among them. */
 function fittingColumns(keys, room) {
 	const metrics = keys.filter((key) => columnByKey.get(key).form === "metric");
-	const first = LEFT_OUT.filter((key) => keys.includes(key)), rest = [...first, ...metrics.slice(2).reverse(), "idle_ms"];
+	const first = LEFT_OUT.filter((key) => keys.includes(key)), rest = [...first, ...metrics.slice(2).reverse(), "wall_ms", "idle_ms"];
 	const shown = new Set(keys), width = () => [...shown].reduce((sum, key) => sum + columnWidth(columnByKey.get(key)), 0);
 	for (const key of rest)
 		if (width() > room)
@@ -64,12 +101,14 @@ function fittingColumns(keys, room) {
 
 function defaultColumns() {
 	const keys = data.fields.filter((f) => f.shown).map((f) => f.key);
+	if (!keys.includes("wall_ms"))
+		keys.splice(Math.max(0, keys.indexOf("inclusive_ms")), 0, "wall_ms");
 	for (const column of data.headline)
 		if (slotOf.has(column))
 			keys.push("m" + column);
 	if (tells("bound"))
 		keys.push("bound");
-	return keys.filter((key) => reports.some((r) => hasAny(columnByKey.get(key), r)));
+	return keys.filter((key) => key === "wall_ms" ? isCaptured(columnByKey.get(key)) : reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 
 /* The longest text of a field in a report: that of its greatest number, sums included. */
@@ -95,12 +134,16 @@ function errorWidth(column, report) {
 	return report.errorWidths.get(slot);
 }
 
+/* In pixels: a figure with its mark. */
+function metricWidth(column) {
+	const unit = data.metrics[column].u;
+	return 18 + 8.7 * (unit === "%" ? 6 : unit === "ns" ? 10 : unit.startsWith("byte") ? 8 + unit.length - 4 : 7);
+}
+
 /* In pixels: wide enough that no number is ever cut. */
 function columnWidth(column) {
-	const unit = column.form === "metric" ? data.metrics[column.metric].u : "";
-	const characters = column.form === "word" ? 8 : column.form !== "metric" ? longestField(column, state.report) :
-		unit === "%" ? 6 : unit === "ns" ? 10 : unit.startsWith("byte") ? 8 + unit.length - 4 : 7; /* with its mark */
-	return Math.max(18 + 8.7 * characters + (column.form === "metric" ? errorWidth(column, state.report) : 0), Math.min(150, 18 + 7.2 * column.head.length));
+	const width = column.form === "metric" ? metricWidth(column.metric) + errorWidth(column, state.report) : 18 + 8.7 * (column.form === "word" ? 9.5 : longestField(column, state.report));
+	return Math.max(width, Math.min(150, 18 + 7.2 * column.head.length));
 }
 
 function cellText(column, cell) {
@@ -121,12 +164,12 @@ function columnChooser(shown, then) {
 		const word = filter.value.toLowerCase();
 		list.replaceChildren();
 		for (const column of allColumns) {
-			if (word && !(column.head + " " + column.title).toLowerCase().includes(word))
+			if (!isCaptured(column) || word && !(column.head + " " + column.title).toLowerCase().includes(word))
 				continue;
 			const tick = el("input", {type: "checkbox"});
 			tick.checked = shown().includes(column.key);
 			tick.addEventListener("change", () => then(column.key, tick.checked));
-			list.append(el("label", {title: column.title}, tick, column.metric === undefined ? column.head + " – " + column.title : column.title));
+			list.append(el("label", {title: column.title}, tick, el("span", {}, column.head, column.head === column.title ? null : el("span.soft", {}, " – " + column.title))));
 		}
 	};
 	filter.addEventListener("input", fill);

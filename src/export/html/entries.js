@@ -29,17 +29,19 @@ function slowest(e, region) {
 	const byGpu = e.gpu_ms && e.gpu_ms.filter((v) => v > 0).length > 1; /* of a single one nothing is slow */
 	const list = byGpu ? e.gpu_ms : e.host_ms, name = byGpu ? "GPU" : "host", median = (byGpu ? e.gpu : e.host).median_ms;
 	const loads = Object.values(e.metrics || {}), heads = Object.keys(e.metrics || {}).map((name) => (data.metrics.find((m) => m.n === name) || {}).h || name);
+	const given = Object.entries(e.arguments || {});
 	const order = list.map((_, i) => i).filter((i) => list[i] > median).sort((a, b) => list[b] - list[a] || a - b).slice(0, NR_SLOWEST);
 	const row = (i) => {
 		const text = time(Math.round(list[i] * 1e6)), began = (data.timeline ? data.timeline.entered : 0) + e.begin_ms[i] * 1e6, begin = time(Math.round(began)), raw = rawLabel(region, began);
 		return el("tr", {}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(e.begin_ms[i], e.host_ms[i])}, begin) : begin, raw ? " " + seen(raw) : ""),
 			el("td", {}, text), el("td", {}, time(Math.round(e.host_ms[i] * 1e6))), el("td", {}, median > 0 ? (list[i] / median).toFixed(2) + " ×" : "–"),
 			...loads.map((m) => el("td", {title: isNumber(m.value[i]) ? "± " + human(m.error[i], "%") + ": sampled while the entry ran" : "too short for samples to tell"},
-				isNumber(m.value[i]) ? "~" + human(m.value[i], "%") : "–")));
+				isNumber(m.value[i]) ? "~" + human(m.value[i], "%") : "–")),
+			...given.map(([, values]) => el("td", {}, isNumber(values[i]) ? String(values[i]) : "–")));
 	};
 	if (!order.length)
 		return null;
-	return el("div.wide", {}, el("table.metrics.slowest", {"aria-label": "Slowest entries"}, headRow("slowest, begun at", name, "host", "of median", ...heads),
+	return el("div.wide", {}, el("table.metrics.slowest", {"aria-label": "Slowest entries"}, headRow("slowest, begun at", name, "host", "of median", ...heads, ...given.map(([name]) => name)),
 		el("tbody", {}, ...order.map(row))));
 }
 

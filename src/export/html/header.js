@@ -1,29 +1,13 @@
 /* What was captured, where and with what; how much of it is in regions; how to make this page again. */
 
+const MANY_FILES = 6;
+
 function baseName(path) {
 	return path.replace(/\/+$/, "").replace(/.*\//, "");
 }
 
 function unique(list) {
 	return [...new Set(list.filter((v) => v !== null && v !== undefined && v !== ""))];
-}
-
-function theme(name) {
-	document.documentElement.dataset.theme = name;
-	byId("theme").textContent = name === "dark" ? "Light" : "Dark";
-	byId("theme").setAttribute("aria-label", "Switch to the " + (name === "dark" ? "light" : "dark") + " theme");
-	change({theme: name});
-}
-
-function themeButton() {
-	const system = matchMedia("(prefers-color-scheme: dark)");
-	const b = el("button", {type: "button", id: "theme"});
-	b.addEventListener("click", () => {
-		b.dataset.chosen = "yes";
-		theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-	});
-	system.addEventListener("change", () => b.dataset.chosen || theme(system.matches ? "dark" : "light"));
-	return b;
 }
 
 function scopeChoice() {
@@ -67,43 +51,17 @@ function drawHeader() {
 	top.append(
 		el("div.row.between", {},
 			el("h1", {title: capture.files.join("\n")}, seen(title)),
-			el("div.row.controls", {}, scopeChoice(), themeButton())),
+			el("div.row.controls", {}, scopeChoice(), helpButton(), themeButton())),
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
-		...(data.ranks ? data.ranks.slow.slice(0, 3) : []).map((line, i) => el("p.slow", {}, el("b", {}, i ? "Also: " : "Slow: "), seen(line))),
-		...data.coverage_lines.map((line) => el("p", {id: "coverage"}, line)));
-	drawFindings(top);
+		);
+	/* A finding may have said it already. */
+	const slow = (data.ranks ? data.ranks.slow : []).filter((line) => !(data.findings || []).some((f) => f.says.includes(line.replace(/\.$/, "")))).slice(0, 3);
+	byId("about-figures").append(
+		...slow.map((line, i) => el("p.slow", {}, el("b", {}, i ? "Also: " : "Slow: "), inPage(line))),
+		...data.coverage_lines.map((line) => el("p.coverage", {}, line)));
 	if (data.notes.length)
-		top.append(el("details.notes.small", {}, el("summary", {}, data.notes.length === 1 ? "One note on these figures" : data.notes.length + " notes on these figures"),
+		byId("about-figures").append(el("details.notes.small", {}, el("summary", {}, data.notes.length === 1 ? "One note on these figures" : data.notes.length + " notes on these figures"),
 			el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));
-}
-
-const FEW_FINDINGS = 3;
-
-/* A finding as a card: where it is leads to the region. */
-function findingCard(f, i) {
-	const where = f.region >= 0 ? el("button.link", {type: "button", onclick: () => change({region: f.region})}, seen(f.where)) : el("b", {}, seen(f.where));
-	return el("li.card", {}, el("div.row.between", {}, el("h3", {}, i + 1 + ". ", where), el("b.pct", {}, Math.round(f.pct) + " %")),
-		el("p", {}, seen(f.says)), el("p", {}, el("b", {}, "Do: "), seen(f.do)), el("p.soft", {}, el("b", {}, "Gain: "), seen(f.gain)),
-		el("p.soft", {}, el("b", {}, "More: "), el("code", {}, seen(f.next))));
-}
-
-/* What to change first; the rest of the list on demand. */
-function drawFindings(top) {
-	const all = data.findings || [];
-	if (!all.length)
-		return;
-	const list = el("ol", {id: "findings", "aria-label": "What to change first"});
-	const fill = (nr) => list.replaceChildren(...all.slice(0, nr).map(findingCard));
-	fill(FEW_FINDINGS);
-	top.append(list);
-	if (all.length > FEW_FINDINGS) {
-		const more = el("button", {type: "button", id: "more-findings"}, "show all " + all.length + " findings");
-		more.addEventListener("click", () => {
-			fill(all.length);
-			more.remove();
-		});
-		top.append(more);
-	}
 }
 
 function pair(list, key, value) {
@@ -117,14 +75,16 @@ function code(text, what) {
 
 function drawAbout() {
 	const head = data.head, capture = head.capture, list = el("dl.kv");
-	pair(list, "Files", capture.files.join(", "));
+	pair(list, "Files", capture.files.slice(0, MANY_FILES).join(", ") + (capture.files.length > MANY_FILES ? " and " + (capture.files.length - MANY_FILES) + " more" : ""));
 	pair(list, "Taken", unique(capture.inputs.map((i) => i.created_at)).join(", "));
 	pair(list, "Written", head.generated_at);
 	pair(list, "By", head.generator + " · settings " + head.config_fingerprint);
 	for (const d of capture.devices.slice(0, 8))
 		pair(list, "Device " + d.id, [d.name, d.cc && "compute capability " + d.cc].filter(Boolean).join(", "));
 	for (const p of capture.processes.slice(0, 16))
-		pair(list, "Process " + p.id, [p.name, p.host].filter(Boolean).join(" on "));
+		pair(list, "Process " + p.id, [p.name, p.host && "on " + p.host, p.rank !== undefined && "rank " + p.rank].filter(Boolean).join(" "));
+	if (capture.processes.length > 16)
+		pair(list, "Processes", capture.processes.length + " in all");
 	byId("about").append(el("h2", {}, "About this report"), list);
 	if (capture.command && capture.command !== "mixed")
 		byId("about").append(el("h3", {}, "The capture was taken with"), code(capture.command, "the capture command"));
@@ -132,7 +92,6 @@ function drawAbout() {
 		byId("about").append(el("h3", {}, "This page was made with"), code(data.reproduce, "the command of this page"));
 	if (head.config)
 		byId("about").append(el("details", {}, el("summary", {}, "Settings"), code(head.config, "the settings")));
-	const legendLine = "≈ approximate · ≤ ≥ a bound · ~ sampled while the program ran, ± its 95 % interval · inclusive: with nested regions, exclusive: without · " +
-		"keys: / search, arrows move, Enter zooms the chart, Escape zooms out";
+	const legendLine = "≈ approximate · ≤ ≥ a bound · ~ sampled while the program ran, ± its 95 % interval · inclusive: with nested regions, exclusive: without · ? lists the keys";
 	byId("about").append(el("p.small.soft", {}, legendLine));
 }

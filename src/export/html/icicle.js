@@ -29,13 +29,18 @@ function layout(report, roots, total, widthPx) {
 		if (w * widthPx < LEAST_PX)
 			continue;
 		out.push([node, left, w, level]);
+		/* Wall times of neighbours may overlap: then all are drawn that much narrower. */
+		const own = weightOf(report, node, state.by), inside = report.children[node].reduce((sum, child) => sum + weightOf(report, child, state.by), 0);
+		const scale = own > 0 ? w / Math.max(own, inside) : 0;
 		let next = left;
-		const own = weightOf(report, node, state.by);
 		for (const child of report.children[node]) {
-			const cw = own > 0 ? Math.min(w * weightOf(report, child, state.by) / own, left + w - next) : 0;
+			const cw = weightOf(report, child, state.by) * scale;
 			stack.push([child, next, cw, level + 1]);
 			next += cw;
 		}
+		const idle = state.by === "wall_ms" ? Math.min(ownIdle(report, node) * scale, left + w - next) : 0;
+		if (idle * widthPx >= LEAST_PX)
+			out.push([node, next, idle, level + 1, "idle"]);
 	}
 	return out;
 }
@@ -62,6 +67,20 @@ function describe(report, node, total) {
 		if (report[word][node] !== "-")
 			lines.push(word + ": " + WORDS[word][report[word][node]][1]);
 	return lines.join("\n");
+}
+
+function describeIdle(report, node) {
+	const region = regionOf(report, node), ms = (v) => fieldText(v, "ms") + " ms";
+	return ["GPU idle in " + titleOf(region) + (report.children[node].length ? ", outside what is nested in it" : ""), ms(ownIdle(report, node)),
+		...idleCauses(report, node).map(([cause, v]) => ms(v) + ": " + data.causes[cause])].join("\n");
+}
+
+function idleFrame(report, [node, left, w, level], widthPx) {
+	const [cause] = (idleCauses(report, node)[0] || ["unknown"]), text = "idle: " + causeWord(cause);
+	const e = el("div.frame.idle", {role: "treeitem", "aria-level": String(report.depth[node] + 2), "aria-label": describeIdle(report, node).replaceAll("\n", ", "),
+		style: {left: left * 100 + "%", width: w * 100 + "%", top: level * ROW_PX + "px", background: stripes(IDLE[cause])}}, w * widthPx > 60 ? el("span", {}, text) : "");
+	e.dataset.node = node;
+	return e;
 }
 
 function frame(report, [node, left, w, level], total, widthPx) {
@@ -93,7 +112,7 @@ function drawStrip(box, group, widthPx) {
 	if (path.length) {
 		path.slice(0, -1).forEach((node, level) => rects.push([node, 0, 1, level]));
 		const below = layout(report, [zoom], weightOf(report, zoom, state.by), widthPx);
-		rects = rects.concat(below.map(([n, x, w, level]) => [n, x, w, level + path.length - 1]));
+		rects = rects.concat(below.map(([n, x, w, level, idle]) => [n, x, w, level + path.length - 1, idle]));
 	} else if (group.isApart) {
 		group.roots.forEach((root, i) => rects.push([root, 0, all > 0 ? weightOf(report, root, state.by) / all : 0, i]));
 		rects = rects.filter(([, , w]) => w * widthPx >= LEAST_PX);
@@ -106,7 +125,7 @@ function drawStrip(box, group, widthPx) {
 	const strip = el("div.strip", {role: "group", style: {height: height + "px"}});
 	strip.dataset.total = sum;
 	strip.append(...rects.map((r) => {
-		const e = frame(report, r, sum, widthPx);
+		const e = r[4] ? idleFrame(report, r, widthPx) : frame(report, r, sum, widthPx);
 		if (path.length > 1 && r[3] < path.length - 1)
 			e.classList.add("above");
 		return e;
@@ -122,14 +141,14 @@ function drawCrumbs() {
 	const report = state.report, zoom = zoomNode(), box = byId("crumbs");
 	box.replaceChildren();
 	if (zoom < 0) {
-		box.append(el("span.soft.small", {}, report.nr ? "Each region is as wide as its part of the whole. Click one to zoom into it." : ""));
+		box.append(el("span.soft.small", {}, report.nr ? (state.by === "wall_ms" ? "Each region is as wide as its wall time; striped is time in which the GPU was idle." : "Each region is as wide as its part of the whole.") + " Click one to zoom into it." : ""));
 		return;
 	}
 	box.append(el("button", {type: "button", onclick: () => change({zoom: -1})}, "all regions"));
 	const path = pathOf(report, zoom);
 	path.forEach((node, i) => {
 		const name = seen(regionOf(report, node).n) || EMPTY_LABEL;
-		box.append("›", i + 1 < path.length ?
+		box.append(el("span.soft", {"aria-hidden": "true"}, "›"), i + 1 < path.length ?
 			el("button", {type: "button", onclick: () => change({zoom: report.region[node], region: report.region[node]})}, name) :
 			el("span.here", {"aria-current": "location"}, name));
 	});
@@ -184,12 +203,28 @@ function icicleKey(event) {
 
 function frameUnder(event) {
 	const e = event.target.closest(".frame");
-	return e ? Number(e.dataset.node) : -1;
+	return e && e.dataset.node ? Number(e.dataset.node) : -1;
+}
+
+/* Wall time or GPU time by a switch, anything else that adds up by a list. */
+function widthControls() {
+	const list = additive(state.report), main = list.filter(([by]) => by === "wall_ms" || by === "inclusive_ms"), rest = list.filter((one) => !main.includes(one));
+	const pick = (by) => change({by});
+	const buttons = main.length > 1 ? segments("Width", main, state.by, pick) : null;
+	const others = choice(buttons ? "or" : "Width", buttons ? [["", "other widths"], ...rest] : [...main, ...rest], state.by, (by) => by && pick(by));
+	const show = () => {
+		if (buttons)
+			[...buttons.children].forEach((b, i) => b.setAttribute("aria-pressed", String(main[i][0] === state.by)));
+		others.querySelector("select").value = !buttons || rest.some(([by]) => by === state.by) ? state.by : "";
+	};
+	listenTo(["by"], show);
+	show();
+	return [buttons ? el("span.row.tight", {}, el("span.soft", {}, "Width"), buttons) : null, others];
 }
 
 function initIcicle() {
-	const byList = additive(state.report), colours = colourings();
-	state.by = byList[0][0];
+	const colours = colourings();
+	state.by = state.firstBy = additive(state.report)[0][0];
 	/* One word everywhere says little: then amounts. */
 	const [first] = colours[0];
 	state.colour = WORDS[first] && new Set(state.report[first]).size < 2 ? colours[1][0] : first;
@@ -197,11 +232,8 @@ function initIcicle() {
 	byId("overview").append(
 		el("div.row.between", {},
 			el("h2", {}, "Where it went"),
-			el("div.row.controls", {},
-				choice("Width", byList, state.by, (by) => change({by})),
-				choice("Colour", colours, state.colour, (colour) => change({colour})),
-				el("span", {id: "legend"}))),
-		el("nav.crumbs", {id: "crumbs", "aria-label": "Zoomed region"}), frames);
+			el("div.row.controls", {}, ...widthControls(), choice("Colour", colours, state.colour, (colour) => change({colour})))),
+		el("nav.crumbs", {id: "crumbs", "aria-label": "Zoomed region"}), frames, el("div", {id: "legend"}));
 	frames.addEventListener("click", (event) => {
 		const node = frameUnder(event);
 		if (node >= 0)
@@ -210,7 +242,7 @@ function initIcicle() {
 	frames.addEventListener("mousemove", (event) => {
 		const node = frameUnder(event);
 		if (node >= 0)
-			showTip(event, describe(state.report, node, Number(event.target.closest(".strip").dataset.total)));
+			showTip(event, event.target.closest(".idle") ? describeIdle(state.report, node) : describe(state.report, node, Number(event.target.closest(".strip").dataset.total)));
 		else
 			hideTip();
 	});

@@ -90,7 +90,7 @@ function howMade(column, f) {
 	return text;
 }
 
-/* What a kernel is called: short, its whole name is data.strings[string]. */
+/* The short name of a kernel; its whole name is data.strings[string]. */
 function kernelName(string) {
 	return data.short[string] || data.strings[string];
 }
@@ -124,7 +124,7 @@ function pathText(region) {
 	return seen(region.s ? region.id.slice(0, -2) : region.id) + kindMark(region);
 }
 
-/* What a region is that was never open itself. */
+/* The row of a region that was never open itself. */
 function originOf(region) {
 	return region.o === "graph" ? "No range was open here: this work was launched in the region above, as part of a CUDA graph, and captured in a range of this name." :
 		"No range was open here: this is the backward pass, launched in the region above, of operators whose forward pass ran in a range of this name.";
@@ -134,6 +134,8 @@ function originOf(region) {
 function additive(report) {
 	const list = [];
 	const has = (key) => report.f[fieldOf.get(key)] !== null && report.f[fieldOf.get(key)].some((v) => v > 0);
+	if (has("wall_ms"))
+		list.push(["wall_ms", "wall time"]);
 	if (has("inclusive_ms"))
 		list.push(["inclusive_ms", "GPU time"]);
 	if (has("host_ms"))
@@ -165,35 +167,29 @@ function weightOf(report, node, by) {
 	return isNumber(v) && v > 0 ? v : 0;
 }
 
-/* What is chosen. `region` is a number in data.regions, or -1. */
-const state = {report: reports[0], region: -1, zoom: -1, by: "", colour: "", exclusive: false, search: ""};
-const listeners = [];
-
-function listen(f) {
-	listeners.push(f);
+/* Whether region `inner` is region `outer`, or nested in it. */
+function isInside(report, inner, outer) {
+	for (let node = report.nodeOf.get(inner); node !== undefined && node >= 0; node = report.parent[node])
+		if (report.region[node] === outer)
+			return true;
+	return false;
 }
 
-/* Calls back when one of these changes. */
-function listenTo(keys, f) {
-	listen((changed) => keys.some((key) => changed.has(key)) && f());
+/* Idle time inside a node, but in none of its children. */
+function ownIdle(report, node) {
+	const all = field(report, node, "idle_ms");
+	return isNumber(all) ? Math.max(0, report.children[node].reduce((rest, child) => rest - (field(report, child, "idle_ms") || 0), all)) : 0;
 }
 
+/* The choices of the user. `kernel` is the string number of the one that is open, `from` and `to` what the timeline shows, in ns. `region` is a number in data.regions, or -1. */
+const state = {report: reports[0], region: -1, zoom: -1, by: "", colour: "", exclusive: false, search: "", sort: null, isDown: true, kernel: -1, tab: "", from: null, to: null};
 /* The longest GPU time of a report decides how many decimals its times get; without any, the host's. */
 function fitReport(report) {
 	const longest = (name) => (report.f[fieldOf.get(name)] || []).reduce((m, v) => Math.max(m, v || 0), 0);
 	fitDigits(Math.max(longest("inclusive_ms"), report.ms || 0) || longest("host_ms"));
 }
 
-function change(what) {
-	const changed = new Set(Object.keys(what).filter((key) => state[key] !== what[key]));
-	if (!changed.size)
-		return;
-	Object.assign(state, what);
-	if (changed.has("report"))
-		fitReport(state.report);
-	for (const f of listeners)
-		f(changed);
-}
+listenTo(["report"], () => fitReport(state.report));
 
 function selectedNode() {
 	return state.report && state.region >= 0 && state.report.nodeOf.has(state.region) ? state.report.nodeOf.get(state.region) : -1;
@@ -201,34 +197,4 @@ function selectedNode() {
 
 function selectNode(node) {
 	change({region: node < 0 ? -1 : state.report.region[node]});
-}
-
-/* The address: #scope=…&region=…, so that a link leads to what its sender saw. */
-function toFragment() {
-	const parts = [];
-	if (reports.length > 1)
-		parts.push("scope=" + encodeURIComponent(state.report.scope));
-	if (state.region >= 0) {
-		const region = data.regions[state.region];
-		parts.push("region=" + encodeURIComponent(region.id));
-		if (region.s)
-			parts.push("kind=start_end");
-	}
-	return parts.length ? "#" + parts.join("&") : "";
-}
-
-function fromFragment(hash) {
-	const parts = new Map(hash.replace(/^#/, "").split("&").map((part) => {
-		const [key, value] = part.split("=");
-		try {
-			return [key, decodeURIComponent(value || "")];
-		} catch {
-			return [key, ""];
-		}
-	}));
-	const report = reports.find((r) => r.scope === parts.get("scope")) || state.report;
-	const isStart = parts.get("kind") === "start_end";
-	const region = parts.has("region") ?
-		data.regions.findIndex((r) => r.id === parts.get("region") && Boolean(r.s) === isStart) : -1;
-	return {report, region};
 }

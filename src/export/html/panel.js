@@ -1,6 +1,6 @@
 /* Everything about the selected region, or about the whole run when none is. */
 
-const MANY_KERNELS = 10, MANY_STREAMS = 16;
+const FEW_KERNELS = 6, MANY_STREAMS = 16;
 
 /* The 95 % interval of a sampled figure along a scale from 0 to `most`. */
 function whisker(f, most) {
@@ -70,6 +70,17 @@ function fact(name, text, title, raw) {
 	return text === null ? null : el("div", {title: title || null}, el("dt", {}, name), dd);
 }
 
+/* Fields that facts() shows in its own way, or not at all: parts of others. */
+const TOLD = /^(inclusive_ms|exclusive_ms|share_pct|launches|exclusive_launches|instances|busy_ms|span_ms|idle_.*|tail_ms|queue_ms|queue_mean_ms|comm_ms|exposed_comm_ms|copy_.*|memory_(peak|allocated|freed|left)_bytes|wall_ms|host_ms|cpu_ms|streams|adopted_launches)$/;
+
+/* Whatever else the capture knows of a region. */
+function otherFacts(get) {
+	return data.fields.filter((f) => !TOLD.test(f.key) && isNumber(get(f.key))).map((f) => {
+		const [head, words] = wordsOf(f), v = get(f.key);
+		return fact(head.replace(/ ms$/, ""), /bytes$/.test(f.key) ? factor(v, "B") : fieldText(v, f.form) + (f.form === "ms" ? " ms" : ""), words, v);
+	});
+}
+
 function facts(report, node) {
 	const list = el("dl.facts");
 	const ms = (v) => isNumber(v) ? fieldText(v, "ms") + " ms" : null;
@@ -103,7 +114,12 @@ function facts(report, node) {
 		fact("GPU memory", get("memory_peak_bytes") > 0 ? factor(get("memory_peak_bytes"), "B") : null, "the most the process held on the device while this was open", get("memory_peak_bytes")),
 		fact("allocated", get("memory_allocated_bytes") > 0 ? factor(get("memory_allocated_bytes"), "B") : null,
 			"freed: " + fieldText(get("memory_freed_bytes"), "count") + " bytes; left at the end of entries: " + fieldText(get("memory_left_bytes"), "count") + " bytes"),
+		fact("PyTorch memory", get("allocator_entries") > 0 ? factor(get("allocator_peak_bytes"), "B") : null,
+			"held at most in the " + fieldText(get("allocator_entries"), "count") + " entries that were read; above what an entry began with: " +
+			fieldText(get("allocator_rise_bytes"), "count") + " bytes; left by an entry on average: " + fieldText(get("allocator_net_bytes"), "count") + " bytes"),
 		fact("wall", ms(get("wall_ms")), "from the begin of each entry until it and all that it launched had ended"),
+		fact("tokens/s", isNumber(get("tokens_per_s")) ? fieldText(get("tokens_per_s"), "ratio") : null, fieldText(get("tokens"), "count") + " tokens, over the time in which at least one entry that has some was on its way"),
+		fact("batch", isNumber(get("batch_mean")) ? fieldText(get("batch_mean"), "ratio") : null, "of an entry, on average"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
 		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),
 		fact("occupancy possible", isNumber(possible) ? possible.toFixed(1) + " %" : null, "with the launch configurations of this region"),
@@ -111,41 +127,23 @@ function facts(report, node) {
 		fact("rate", isNumber(flop) && seconds > 0 ? least + factor(flop / seconds, "FLOP/s") : null, why),
 		fact("DRAM", isNumber(dram) && seconds > 0 ? factor(dram / seconds, "B/s") : null, "bytes read and written per second"),
 		fact("not counted", isLeast ? "tensor operations" : null, data.uncounted),
+		...otherFacts(get),
 	].filter(Boolean));
 	return list;
 }
 
-/* The metrics of a kernel's row: those with a short head. */
-const kernelHeads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 3);
-
-function kernelRow(report, kernel, most) {
-	const k = report.kernels, name = k.name[kernel], ms = k.ns[kernel] === null ? null : k.ns[kernel] / 1e6;
-	const share = el("td.share", {role: "cell"}, el("i", {style: {width: most > 0 ? 92 * k.ns[kernel] / most + "%" : "0"}}), el("b", {}, fieldText(ms, "ms")));
-	if (ms !== null)
-		share.dataset.v = ms;
-	return el("tr", {role: "row"}, el("td", {title: seen(data.strings[name]), role: "cell"}, el("span.label", {}, seen(kernelName(name)))), el("td", {role: "cell"}, fieldText(k.calls[kernel], "count")), share,
-		...kernelHeads.map((c) => {
-			const f = kernelFigure(report, kernel, c);
-			return el("td", {role: "cell", title: howMade(c, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, data.metrics[c].u));
-		}));
-}
-
-function kernelTable(title, report, first, nr) {
+/* The longest kernels here, each a link to its row; all are in the table of kernels. */
+function kernelList(title, report, first, nr) {
 	if (!nr)
 		return null;
-	const most = Math.max(...report.kernels.ns.slice(first, first + nr).map((v) => v || 0));
-	const body = el("tbody", {});
-	const fill = (count) => body.replaceChildren(...Array.from({length: count}, (_, i) => kernelRow(report, first + i, most)));
-	fill(Math.min(nr, MANY_KERNELS));
-	const more = nr > MANY_KERNELS ? el("button", {type: "button"}, "show all " + nr + " kernels") : null;
-	if (more)
-		more.addEventListener("click", () => {
-			fill(nr);
-			more.remove();
-		});
-	return el("div", {}, el("h3", {}, title), el("div.wide", {}, el("table.kernels", {"aria-label": "Kernels", role: "table"},
-		headRow("kernel", "calls", "ms", ...kernelHeads.map((c) => data.metrics[c].h)),
-		body)), more);
+	const k = report.kernels, most = Math.max(...k.ns.slice(first, first + nr).map((v) => v || 0));
+	const row = (_, i) => {
+		const at = first + i, name = k.name[at];
+		return el("tr", {}, el("td", {title: seen(data.strings[name])}, el("button.link", {type: "button", onclick: () => openKernel(name, state.region)}, seen(cutMiddle(kernelName(name), 44)))),
+			el("td.share", {}, el("i", {style: {width: most > 0 ? 92 * k.ns[at] / most + "%" : "0"}}), el("b", {}, fieldText(k.ns[at] === null ? null : k.ns[at] / 1e6, "ms"))));
+	};
+	return el("div", {}, el("h3", {}, title), el("table.metrics.few", {"aria-label": title}, headRow("kernel", "ms"), el("tbody", {}, ...Array.from({length: Math.min(nr, FEW_KERNELS)}, row))),
+		nr > FEW_KERNELS ? el("p.small", {}, el("button.link", {type: "button", onclick: () => showTab("kernels")}, "all " + nr + " kernels")) : null);
 }
 
 /* Launches by threads that have no ranges: why they are here. */
@@ -163,13 +161,13 @@ function gapTable(report, node) {
 		return null;
 	const at = (gap) => time(Math.round((data.timeline ? data.timeline.entered : 0) + gap.begin_ms * 1e6));
 	const where = (gap) => gap.region >= 0 ? pathText(data.regions[gap.region]) : gap.before >= 0 ? "before " + pathText(data.regions[gap.before]) : "outside any range";
-	const row = (gap) => el("tr", {title: where(gap)}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(gap.begin_ms, gap.ms)}, at(gap)) : at(gap)),
+	const row = (gap) => el("tr", {title: where(gap)}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showGap(gap)}, at(gap)) : at(gap)),
 		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, data.causes[gap.cause]));
 	return el("div", {id: "gaps"}, el("h3", {}, "Longest gaps"), el("table.metrics.slowest", {"aria-label": "Longest gaps"},
 		headRow("begun at", "ms", "because"), el("tbody", {}, ...list.map(row))));
 }
 
-/* What each stream did, where there are several. */
+/* The work of each stream, where there are several. */
 function streamTable(report, node) {
 	const nr = field(report, node, "streams") || 0, s = report.streams;
 	if (nr < 2 || !s)
@@ -257,8 +255,8 @@ function spread(region) {
 function drawWhole(panel, report) {
 	panel.append(el("h2", {}, report.scope), el("p.soft.small", {}, report.nr ? "Select a region for its metrics and kernels." :
 		report.flat_kn ? "No regions: these are the kernels of the whole run." : "No launch to show."), facts(report, report.nr ? report.nr : 1), meters(report, report.nr ? report.nr : 1));
-	panel.append(kernelTable("All kernels", report, report.flat_k0, report.flat_kn) || "",
-		report.nr && kernelTable("Kernels outside any range", report, report.outside_k0, report.outside_kn) || "", gapTable(report, report.nr) || "");
+	panel.append(kernelList("Longest kernels", report, report.flat_k0, report.flat_kn) || "",
+		report.nr && kernelList("Outside any range", report, report.outside_k0, report.outside_kn) || "", gapTable(report, report.nr) || "");
 }
 
 function drawPanel() {
@@ -273,7 +271,7 @@ function drawPanel() {
 	const region = regionOf(report, node), path = pathOf(report, node).slice(0, -1);
 	panel.append(
 		path.length || region.d !== undefined ? el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
-			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || EMPTY_LABEL), "›"])) : "",
+			el("button", {type: "button", onclick: () => selectNode(up)}, seen(regionOf(report, up).n) || EMPTY_LABEL), el("span.soft", {}, "›")])) : "",
 		el("div.row.between", {}, el("h2", {id: "selected"}, labelOf(region.n), region.s || region.o ? el("span.tag", {}, region.o || "start/end") : null),
 			el("span.controls", {}, copyButton(location.href.replace(/#.*/, "") + toFragment(), "a link to this region", "Copy link"))));
 	if (region.o)
@@ -283,7 +281,7 @@ function drawPanel() {
 	if (field(report, node, "adopted_launches") > 0)
 		panel.append(el("p.soft", {id: "adopted"}, adoptedIn(report, node)));
 	for (const part of [waited(report, node), verdict(report, node), facts(report, node), meters(report, node), spread(state.region), entries(report, node), gapTable(report, node),
-		kernelTable("Kernels", report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
+		kernelList("Kernels", report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);
 	panel.scrollTop = 0;

@@ -1,6 +1,6 @@
 /* Ranks side by side: a map of ranks × regions, coloured by how far each is from the median; then tables. */
 
-const MAP = {left: 190, top: 120, cell: 26, low: 3, high: 20, most: 640};
+const MAP = {left: 190, top: 120, right: 90, cell: 26, low: 3, high: 20, most: 640}, PRINT_RANKS = 24;
 const SLOW = [179, 88, 6], EVEN = [247, 247, 247], FAST = [33, 102, 172]; /* apart for every colour vision */
 
 /* Per cent to colour: white at the median, full at ±`top`. */
@@ -15,11 +15,14 @@ function mapTop(values) {
 	return [5, 10, 20, 50].find((top) => most <= top) || 100;
 }
 
+/* The map is as wide as its card: names take a third of it at most. */
 function mapSize(box, ranks) {
-	const nrColumns = ranks.regions.length, nrRows = ranks.v.length / nrColumns;
+	const nrColumns = ranks.regions.length, nrRows = ranks.v.length / nrColumns, width = box.clientWidth || 900;
+	MAP.left = Math.min(190, 0.32 * width);
+	MAP.right = Math.min(90, 0.12 * width);
 	return {
-		nrColumns, nrRows,
-		w: Math.max(10, Math.min(MAP.cell * 2, (box.clientWidth - MAP.left - 40) / nrColumns)),
+		nrColumns, nrRows, width,
+		w: Math.min(MAP.cell * 2, (width - MAP.left - MAP.right) / nrColumns),
 		h: Math.max(MAP.low, Math.min(MAP.high, MAP.most / nrRows)),
 	};
 }
@@ -30,40 +33,33 @@ function rowName(ranks, row) {
 	return seen(ranks.names[first]) + (last > first ? " … " + seen(ranks.names[last]) : "");
 }
 
-function cutText(context, text, width) {
-	if (context.measureText(text).width <= width)
-		return text;
-	while (text.length > 1 && context.measureText(text + "…").width > width)
-		text = text.slice(0, -1);
-	return text + "…";
-}
-
 function drawMapHeads(context, ranks, s) {
+	const every = Math.max(1, Math.ceil(11 / s.w)), chars = Math.floor((MAP.top - 12) / 0.71 / 6);
+	const heads = cutApart(ranks.regions.map((r) => pathText(data.regions[r])), chars);
 	context.textAlign = "left";
-	for (let c = 0; c < s.nrColumns; c++) {
+	for (let c = 0; c < s.nrColumns; c += every) {
 		context.save();
 		context.translate(MAP.left + (c + 0.5) * s.w + 3, MAP.top - 6);
 		context.rotate(-Math.PI / 4);
-		context.fillText(cutText(context, titleOf(data.regions[ranks.regions[c]]), 150), 0, 0);
+		context.fillText(heads[c], 0, 0);
 		context.restore();
 	}
-	const step = Math.ceil(13 / s.h);
+	const step = Math.ceil(13 / s.h), names = cutApart(Array.from({length: s.nrRows}, (_, r) => rowName(ranks, r)), Math.floor((MAP.left - 14) / 5.9));
 	context.textAlign = "right";
 	for (let r = 0; r < s.nrRows; r += step)
-		context.fillText(cutText(context, rowName(ranks, r), MAP.left - 14), MAP.left - 6, MAP.top + r * s.h + Math.min(s.h, 13) - 2);
+		context.fillText(names[r], MAP.left - 6, MAP.top + r * s.h + Math.min(s.h, 13) - 2);
 }
 
 function drawMap() {
 	const ranks = data.ranks, canvas = byId("map"), s = mapSize(canvas.parentNode, ranks), top = mapTop(ranks.v);
-	const width = MAP.left + s.nrColumns * s.w + 90, {g, colour} = openCanvas(canvas, width, MAP.top + s.nrRows * s.h + 4, "11px");
-	canvas.style.width = width + "px";
+	const {g, colour} = openCanvas(canvas, s.width, MAP.top + s.nrRows * s.h + 4, "11px");
 	g.fillStyle = colour("soft");
 	drawMapHeads(g, ranks, s);
 	for (let r = 0; r < s.nrRows; r++)
 		for (let c = 0; c < s.nrColumns; c++) {
 			const v = ranks.v[r * s.nrColumns + c];
 			g.fillStyle = v === null ? colour("line") : apart(v, top);
-			g.fillRect(MAP.left + c * s.w, MAP.top + r * s.h, s.w - 1, s.h - (s.h > 6 ? 1 : 0));
+			g.fillRect(MAP.left + c * s.w, MAP.top + r * s.h, s.w - (s.w > 4 ? 1 : 0), s.h - (s.h > 6 ? 1 : 0));
 		}
 	byId("map-low").textContent = "−" + top + " %";
 	byId("map-high").textContent = "+" + top + " %";
@@ -83,12 +79,18 @@ function mapTip(cell) {
 		(median * (1 + v / 100)).toFixed(3) + " ms, " + (v < 0 ? "" : "+") + v.toFixed(1) + " % against the median of " + median.toFixed(3) + " ms");
 }
 
+/* Long words are cut in the middle, and never to the same; paper has the first rows. */
 function rankTable(table) {
-	const nr = table.heads.length, rows = [];
-	for (let i = 0; i < table.cells.length; i += nr)
-		rows.push(el("tr", {}, ...table.cells.slice(i, i + nr).map((text, k) => el(table.words[k] ? "td.words" : "td", {title: seen(text)}, seen(text)))));
+	const nr = table.heads.length, nrRows = table.cells.length / nr, rows = [];
+	const columns = table.heads.map((_, k) => {
+		const whole = Array.from({length: nrRows}, (__, i) => seen(table.cells[i * nr + k]));
+		return {whole, cut: table.words[k] ? cutApart(whole, 48) : whole};
+	});
+	for (let i = 0; i < nrRows; i++)
+		rows.push(el(i < PRINT_RANKS ? "tr" : "tr.screen", {}, ...columns.map((c, k) => el(table.words[k] ? "td.words" : "td", {title: c.whole[i]}, c.cut[i]))));
 	return el("div.wide", {}, el("table.ranks", {},
-		el("thead", {}, el("tr", {}, ...table.heads.map((head, k) => el(table.words[k] ? "th.words" : "th", {scope: "col"}, head)))), el("tbody", {}, ...rows)));
+		el("thead", {}, el("tr", {}, ...table.heads.map((head, k) => el(table.words[k] ? "th.words" : "th", {scope: "col"}, head)))), el("tbody", {}, ...rows)),
+	nrRows > PRINT_RANKS ? el("p.small.soft.paper", {}, "… and " + (nrRows - PRINT_RANKS) + " more rows in the page.") : null);
 }
 
 function initRanks() {
@@ -101,7 +103,7 @@ function initRanks() {
 	canvas.addEventListener("click", (event) => mapCell(event) && change({region: ranks.regions[mapCell(event).c]}));
 	const stops = [apart(-1, 1), apart(0, 1), apart(1, 1)].join(",");
 	const key = el("span.legend", {}, el("span", {id: "map-low"}), el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), el("span", {id: "map-high"}));
-	const longest = ranks.regions.reduce((most, r) => Math.max(most, titleOf(data.regions[r]).length), 0);
+	const longest = ranks.regions.reduce((most, r) => Math.max(most, pathText(data.regions[r]).length), 0);
 	MAP.top = Math.min(MAP.top, 30 + 4.4 * longest); /* heads are aslant */
 	byId("ranks").hidden = false;
 	byId("ranks").append(el("div.row.between", {}, el("h2", {}, ranks.names.length + " ranks"), key),

@@ -1,6 +1,6 @@
 /* Work per byte against work per second, both logarithmic; ceilings where the report knows the device's peaks. */
 
-const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44}, MANY_POINTS = 400;
+const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44}, MANY_POINTS = 400; /* the size of the one being drawn */
 
 function pointOf(flop, dram, ns, what) {
 	return flop > 0 && dram > 0 && ns > 0 ? {x: flop / dram, y: flop / ns * 1e9, ...what} : null;
@@ -73,7 +73,7 @@ function drawAxes(s) {
 	return parts;
 }
 
-/* What the device can do: DRAM bandwidth, single precision, 16-bit floats in the tensor cores. */
+/* The peaks of the device: DRAM bandwidth, single precision, 16-bit floats in the tensor cores. */
 function drawCeilings(s, peaks) {
 	const parts = [], x1 = 10 ** s.x1, y0 = 10 ** s.y0, bytes = peaks.bytes_per_s;
 	if (bytes) {

@@ -1,7 +1,7 @@
 /* The tree table. Only rows in view are in the document, so ten regions and ten thousand feel the same. */
 
 const LINE_PX = 27, OVERSCAN = 12, PRINT_ROWS = 1000;
-const table = {columns: [], open: new Set(), sort: null, isDown: true, rows: [], matches: null, first: -1, last: -1};
+const table = {columns: [], open: new Set(), rows: [], matches: null, first: -1, last: -1};
 
 function matcher() {
 	const word = state.search.trim().toLowerCase();
@@ -29,10 +29,10 @@ function findMatches(report) {
 }
 
 function sortedChildren(report, nodes) {
-	if (!table.sort)
+	if (!state.sort)
 		return nodes;
-	const column = columnByKey.get(table.sort), sign = table.isDown ? -1 : 1;
-	const key = (node) => table.sort === "name" ? regionOf(report, node).n : column.get(report, node, state.exclusive).v;
+	const column = columnByKey.get(state.sort), sign = state.isDown ? -1 : 1;
+	const key = (node) => state.sort === "name" ? regionOf(report, node).n : column.get(report, node, state.exclusive).v;
 	const keys = new Map(nodes.map((node) => [node, key(node)]));
 	return [...nodes].sort((a, b) => {
 		const x = keys.get(a), y = keys.get(b), noX = x === null || x === undefined, noY = y === null || y === undefined;
@@ -121,7 +121,9 @@ function valueCell(report, node, column) {
 	td.dataset.key = column.key;
 	if (cell.mark)
 		td.append(el("span.q", {}, cell.mark));
-	if (column.key === "share_pct" && isNumber(cell.v)) {
+	if (column.form === "word" && cell.v) {
+		td.append(el("span.swatch", {style: {background: LETTERS[report[column.key][node]][0]}}), text);
+	} else if (column.key === "share_pct" && isNumber(cell.v)) {
 		td.classList.add("share");
 		td.append(el("i", {style: {width: Math.min(100, cell.v) * 0.9 + "%"}}), el("b", {}, text));
 	} else {
@@ -181,9 +183,9 @@ function fitColumns() {
 
 function drawHeads() {
 	const head = (key, text, title) => {
-		const b = el("button", {type: "button", title: title + "\nclick to sort"}, text + (table.sort === key ? table.isDown ? " ↓" : " ↑" : ""));
+		const b = el("button", {type: "button", title: title + "\nclick to sort"}, text + (state.sort === key ? state.isDown ? " ↓" : " ↑" : ""));
 		b.addEventListener("click", () => sortBy(key));
-		return el("th", {scope: "col", role: "columnheader", "aria-sort": table.sort === key ? table.isDown ? "descending" : "ascending" : "none"}, b);
+		return el("th", {scope: "col", role: "columnheader", "aria-sort": state.sort === key ? state.isDown ? "descending" : "ascending" : "none"}, b);
 	};
 	const heads = [head("name", "region", "label of the range"), ...table.columns.map((key) => {
 		const c = columnByKey.get(key);
@@ -202,18 +204,19 @@ function drawTable() {
 	drawHeads();
 	byId("grid").setAttribute("aria-rowcount", String(table.rows.length + 1));
 	byId("found").textContent = !table.matches ? "" : table.matches.hits.size ? table.matches.hits.size + " found" :
-		"no region and no kernel of this scope has “" + seen(state.search.trim()) + "” in its name; Escape clears the search";
+		"no region and no kernel of this scope has “" + seen(state.search.trim()) + "” in its name; Escape leaves the search";
 	drawRows(true);
 }
 
+/* Down, up, then back to the order of entry; names up first. */
 function sortBy(key) {
-	if (table.sort !== key)
-		[table.sort, table.isDown] = [key, key !== "name"];
-	else if (table.isDown === (key !== "name"))
-		table.isDown = !table.isDown;
+	const first = key !== "name";
+	if (state.sort !== key)
+		change({sort: key, isDown: first});
+	else if (state.isDown === first)
+		change({isDown: !first});
 	else
-		table.sort = null; /* back to the order of entry */
-	drawTable();
+		change({sort: null, isDown: true});
 }
 
 function toggle(node) {
@@ -272,8 +275,10 @@ function tableControls() {
 				table.open.add(state.report.region[i]);
 		drawTable();
 	};
+	const figures = segments("Figures", [[false, "inclusive"], [true, "exclusive"]], state.exclusive, (exclusive) => change({exclusive}));
+	listenTo(["exclusive"], () => [...figures.children].forEach((b, i) => b.setAttribute("aria-pressed", String(Boolean(i) === state.exclusive))));
 	return el("div.row.controls", {}, search, el("span.small.soft", {id: "found", role: "status"}),
-		segments("Figures", [[false, "inclusive"], [true, "exclusive"]], state.exclusive, (exclusive) => change({exclusive})),
+		figures,
 		el("span.seg", {role: "group", "aria-label": "Open and close"},
 			el("button", {type: "button", id: "open-all", onclick: all(true)}, "open all"),
 			el("button", {type: "button", id: "close-all", onclick: all(false)}, "close all")),
@@ -285,7 +290,7 @@ function tableControls() {
 }
 
 function tableChanged(changed) {
-	if (changed.has("report") || changed.has("exclusive") || changed.has("search")) {
+	if (["report", "exclusive", "search", "sort", "isDown"].some((key) => changed.has(key))) {
 		if (changed.has("report"))
 			openSome();
 		byId("table").hidden = !state.report.nr;

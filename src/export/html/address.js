@@ -1,0 +1,76 @@
+/* The address: #scope=…&region=…&tab=…, so that a link leads to what its sender saw. */
+
+/* A region in the address: its id, and `~` behind it where it is a start/end range. */
+function regionKey(number) {
+	return data.regions[number].id + (data.regions[number].s ? "~start" : "");
+}
+
+function regionNumber(text) {
+	const isStart = text.endsWith("~start"), id = isStart ? text.slice(0, -6) : text;
+	return data.regions.findIndex((r) => r.id === id && Boolean(r.s) === isStart);
+}
+
+function toFragment() {
+	const parts = [], put = (key, value) => parts.push(key + "=" + encodeURIComponent(value));
+	if (reports.length > 1)
+		put("scope", state.report.scope);
+	if (state.region >= 0)
+		put("region", regionKey(state.region));
+	if (state.zoom >= 0)
+		put("zoom", regionKey(state.zoom));
+	if (state.kernel >= 0)
+		put("kernel", data.strings[state.kernel]);
+	if (state.by !== state.firstBy)
+		put("by", state.by);
+	if (state.sort)
+		put("sort", (state.isDown ? "" : "-") + state.sort);
+	if (state.exclusive)
+		put("figures", "exclusive");
+	if (state.search)
+		put("search", state.search);
+	if (state.from !== null)
+		put("time", Math.round(state.from) + "-" + Math.round(state.to));
+	if (state.tab)
+		put("tab", state.tab);
+	return parts.length ? "#" + parts.join("&") : "";
+}
+
+/* The state that an address asks for; the rest is as at the start. */
+function fromFragment(hash) {
+	const parts = new Map(hash.replace(/^#/, "").split("&").map((part) => {
+		const [key, value] = part.split("=");
+		try {
+			return [key, decodeURIComponent(value || "")];
+		} catch {
+			return [key, ""];
+		}
+	}));
+	const get = (key) => parts.get(key) || "", region = (key) => parts.has(key) ? regionNumber(get(key) + (key === "region" && get("kind") === "start_end" ? "~start" : "")) : -1;
+	const sort = get("sort").replace(/^-/, ""), time = /^(\d+)-(\d+)$/.exec(get("time"));
+	return {
+		report: reports.find((r) => r.scope === get("scope")) || state.report,
+		region: region("region"), zoom: region("zoom"), kernel: parts.has("kernel") ? data.strings.indexOf(get("kernel")) : -1,
+		by: additive(state.report).some(([by]) => by === get("by")) ? get("by") : state.firstBy,
+		sort: sort === "name" || columnByKey.has(sort) ? sort : null, isDown: !get("sort").startsWith("-"),
+		exclusive: get("figures") === "exclusive", search: get("search"), tab: get("tab"),
+		from: time ? Number(time[1]) : null, to: time ? Number(time[2]) : null,
+	};
+}
+
+/* Browsers allow some hundred changes of the address in half a minute: the last of many is enough. */
+let addressTimer = 0;
+
+function writeAddress() {
+	clearTimeout(addressTimer);
+	addressTimer = 0;
+	history.replaceState(null, "", toFragment() || location.pathname + location.search);
+}
+
+function followState(changed) {
+	if (changed.has("theme") && changed.size === 1)
+		return;
+	if (changed.has("from") || changed.has("search"))
+		addressTimer = addressTimer || setTimeout(writeAddress, 250);
+	else
+		writeAddress();
+}

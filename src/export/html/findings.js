@@ -1,0 +1,80 @@
+/* Findings: a card for each, with its gain, where it is and the figures it rests on. */
+
+const FEW_FINDINGS = 3;
+
+/* Words for a terminal in the page's own: no options of commands. */
+function inPage(text) {
+	return seen(text.replace(/ \([\w-]+ -[^)]*\)/g, "").replace(/`sonde whatif RUN ([^`]*)` may tell/, "a replay of the change “$1” may tell"));
+}
+
+function regionLink(region, text) {
+	return el("button.link", {type: "button", onclick: () => change({region})}, text);
+}
+
+/* The words of a figure: those of the table where it has a column, the head of a metric, else its key in words. */
+function figureWords(key) {
+	const f = data.fields.find((one) => one.json === key), metric = data.metrics.find((m) => m.n === key);
+	return f ? fieldWords(f) : metric ? metric.h || metric.n : key.replaceAll("_", " ");
+}
+
+function evidenceText(e) {
+	const unit = e.unit === "%" ? " %" : e.unit ? " " + e.unit : "";
+	const digits = (v) => e.unit === "%" ? v.toFixed(1) : e.unit === "ms" ? v.toFixed(3) : human(v, "");
+	return isNumber(e.v) ? digits(e.v) + (isNumber(e.error) ? " ± " + digits(e.error) : "") + unit : "not known";
+}
+
+/* The figures behind a card: shown while the pointer or the focus is on it, and printed. */
+function evidence(f, id) {
+	const row = (e) => el("div", {title: e.method},
+		el("dt", {}, figureWords(e.figure), el("span.soft", {}, e.kernel !== undefined ? " of " + seen(kernelName(e.kernel)) : e.region >= 0 ? " of " + pathText(data.regions[e.region]) : "")),
+		el("dd", {}, evidenceText(e), el("span.soft", {}, " · " + e.method)));
+	return f.evidence.length ? el("dl.evidence", {id, role: "note", "aria-label": "Evidence"}, ...f.evidence.map(row)) : null;
+}
+
+function gainText(f) {
+	const ms = (v) => v.toFixed(Math.abs(v) < 10 ? 2 : 1);
+	return isNumber(f.gain_ms) ? "saves " + ms(f.gain_ms) + " ms of each step (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")" : inPage(f.gain);
+}
+
+/* Where a finding leads: its kernel, or the longest gap of its cause. */
+function leads(f) {
+	const box = el("span.leads", {}), report = state.report;
+	if (f.kernel !== undefined)
+		box.append(el("button.link", {type: "button", onclick: () => openKernel(f.kernel, f.region)}, "the kernel"));
+	const gap = (report.gaps || []).find((g) => g.cause === f.cause && (f.region < 0 || g.region >= 0 && isInside(report, g.region, f.region)));
+	if (gap && view.tracks.length)
+		box.append(el("button.link", {type: "button", onclick: () => showGap(gap)}, "its longest gap in the timeline"));
+	return box.children.length ? el("p.small", {}, "See ", ...[...box.children].flatMap((b, i) => i ? [", ", b] : [b])) : null;
+}
+
+function findingCard(f, i) {
+	const id = "evidence" + i, known = isNumber(f.gain_pct), facts = evidence(f, id);
+	const where = f.region >= 0 ? regionLink(f.region, seen(f.where)) : el("b", {}, seen(f.where));
+	return el("li.card", {tabindex: "0", "aria-describedby": facts ? id : null},
+		el("div.row.between.nowrap", {}, el("h3", {}, i + 1 + ". ", where),
+			el(known ? "b.gain" : "b.gain.unknown", {title: known ? "of the time of a step: what the change would save" : "of the time: what it takes; what a change would save is not known"},
+				known ? "−" + Math.round(f.gain_pct) + " %" : Math.round(f.pct) + " %")),
+		el("p", {}, inPage(f.says)), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {title: seen(f.gain)}, el("b", {}, "Gain: "), gainText(f)), leads(f), facts);
+}
+
+/* The rest of the list on demand, and on paper. */
+function drawFindings() {
+	const all = data.findings || [], box = byId("findings-box");
+	box.hidden = !all.length;
+	if (!all.length)
+		return;
+	const list = el("ol", {id: "findings"});
+	const fill = (some) => list.replaceChildren(...some.map(findingCard)), few = all.filter((f) => f === all.find((g) => g.do === f.do)).slice(0, FEW_FINDINGS);
+	fill(few);
+	box.append(el("h2", {}, "What to change first"), list);
+	if (all.length > few.length) {
+		const more = el("button", {type: "button", id: "more-findings"}, "show all " + all.length + " findings");
+		const open = () => {
+			fill(all);
+			more.remove();
+		};
+		more.addEventListener("click", open);
+		addEventListener("beforeprint", open);
+		box.append(more);
+	}
+}
