@@ -45,6 +45,21 @@ bool sonde_rundir_is_timed(const char *path)
 	return true;
 }
 
+void sonde_rundir_link_latest(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int nr_parent = (int)(name - path);
+	char latest[3100], made[3132];
+	struct stat st;
+
+	snprintf(latest, sizeof(latest), "%.*slatest", nr_parent, path);
+	snprintf(made, sizeof(made), "%s.%ld", latest, (long)getpid()); /* renamed: the link is there at all times */
+	if (lstat(latest, &st) == 0 && !S_ISLNK(st.st_mode))
+		return;
+	if (symlink(name, made) == 0 && rename(made, latest) < 0)
+		unlink(made);
+}
+
 bool sonde_rundir_is_taken(const char *path)
 {
 	static const char *const marks[] = {

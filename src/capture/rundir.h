@@ -50,6 +50,8 @@ int sonde_rundir_open_sweep(struct sonde_rundir *out, const char *wanted, struct
 int sonde_rundir_open_job(struct sonde_rundir *out, const char *wanted, struct sonde_err *err);
 bool sonde_rundir_is_taken(const char *path); /* it holds a run already */
 bool sonde_rundir_is_timed(const char *path); /* named by the time: nobody chose it */
+/* Makes `latest` beside the directory a link to it, in place of an older link; anything else of that name stays. */
+void sonde_rundir_link_latest(const char *path);
 
 /*
  * Until sonde_rundir_end_private, which takes what this returned, files that

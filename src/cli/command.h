@@ -28,6 +28,7 @@ int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others)
 int sonde_cmd_diff(int argc, char **argv);
 /* Finds out what is wrong with its words, before a long run that it will follow. */
 int sonde_cmd_diff_check(int argc, char **argv, struct sonde_err *err);
+int sonde_cmd_view(int argc, char **argv);
 int sonde_cmd_validate(int argc, char **argv);
 int sonde_cmd_run(int argc, char **argv);
 int sonde_cmd_regions(int argc, char **argv);

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "check/validate.h"
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/messages.h"
 #include "cli/overrides.h"
@@ -29,7 +30,8 @@ struct request {
 	const char *output, *min_effect, *format; /* format NULL = text */
 	int colour;
 	size_t width, max_regions, rounds;
-	bool together, is_forced, is_selftest, shows_all;
+	bool together, is_forced, is_selftest, is_opened, shows_all;
+	char made[SONDE_PAGE_PATH]; /* --open without -o: where the page is */
 };
 
 static void release_request(struct request *q)
@@ -71,6 +73,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('f', "format", SONDE_DIFF_FORMAT_WORDS, ONE_OF, format, "what to print (text)"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write it there instead of printing it; the ending says the format unless -f does "
 		"(.html, .json, .md, .xml for junit); a directory (DIR/) gets all of them beside the text"),
+	SONDE_OPT(0, "open", NULL, FLAG, is_opened,
+		"make the page (html) and show it in a browser, as `sonde view` does"),
 	SONDE_OPT(0, "min-effect", "PCT", WORD, min_effect, "smaller changes are none (2%)"),
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, limit_words,
 		"exit with 3 when the step, the repeated region with the most time, is slower by more "
@@ -364,6 +368,36 @@ static int write_diff(const struct sonde_diff *d, const struct request *q, struc
 	return write_one(d, q, q->format ? q->format : "text", q->output, err);
 }
 
+/* --open shows a page: that of -o, or one made for it. */
+static int place_page(struct request *q, struct sonde_err *err)
+{
+	bool is_page = q->format && strcmp(q->format, "html") == 0;
+	int rc;
+
+	if (!q->is_opened || writes_dir(q) || (q->output && is_page))
+		return 0;
+	if (q->output || q->is_selftest || (q->format && !is_page))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"diff: --open shows the page: leave out --self-test and other formats than html");
+	rc = sonde_look_place(q->made, err);
+	q->output = q->made;
+	q->format = "html";
+	return rc;
+}
+
+static int look_at_page(const struct request *q, struct sonde_err *err)
+{
+	struct sonde_look look = {.is_made = q->made[0]};
+	struct sonde_buf page = {0};
+	int rc;
+
+	sonde_buf_printf(&page, writes_dir(q) ? "%s/diff.html" : "%s", q->output);
+	look.page = page.p;
+	rc = page.failed ? sonde_err_nomem(err) : sonde_look_at(&look, err);
+	sonde_buf_release(&page);
+	return rc;
+}
+
 static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 {
 	sonde_say_notes(&d->reasons);
@@ -475,7 +509,11 @@ int sonde_cmd_diff(int argc, char **argv)
 	int status = 0, rc = read_request(&q, argc, argv, &err);
 
 	if (rc == 0)
+		rc = place_page(&q, &err);
+	if (rc == 0)
 		rc = run_diff(&q, &status, &err);
+	if (rc == 0 && q.is_opened)
+		rc = look_at_page(&q, &err);
 	release_request(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : status;
 }

@@ -19,6 +19,7 @@ static const struct sonde_command commands[] = {
 	{"run", "profile a program: times and counters of each region, from one run", sonde_cmd_run,
 		true},
 	{"report", "region tree and reports from existing captures", sonde_cmd_report, false},
+	{"view", "the page of a run in a browser, here or by ssh", sonde_cmd_view, false},
 	{"diff", "two profiles compared: what got slower, why, and how sure that is",
 		sonde_cmd_diff, false},
 	{"whatif", "a run replayed with changes: what each would gain, and how sure that is",

@@ -1,8 +1,10 @@
 #include "base/argv.h"
 #include "base/file.h"
 #include "capture/capture_settings.h"
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/messages.h"
+#include "cli/newest_run.h"
 #include "cli/option.h"
 #include "cli/overrides.h"
 #include "cli/terminal.h"
@@ -31,7 +33,8 @@ struct request {
 	int colour;
 	size_t max_regions, max_kernels, max_lines, width, cores;
 	bool together, no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
-	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks, shows_stalls;
+	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks, shows_stalls, is_opened;
+	char made[SONDE_PAGE_PATH]; /* --open without -o: where the page is */
 	struct sonde_buf command; /* as typed, quoted for a shell */
 };
 
@@ -57,6 +60,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('o', "output", "PATH", WORD, output,
 		"with --format, write that to the file PATH; without, write report.json, "
 		"report.md, report.html and a folder per region into the directory PATH"),
+	SONDE_OPT(0, "open", NULL, FLAG, is_opened,
+		"make the page (html) and show it in a browser, as `sonde view` does"),
 	SONDE_OPT(0, "partial", NULL, FLAG, partial,
 		"write a partial report to the file -o PATH: small, without single launches, an "
 		"input for later reports"),
@@ -135,12 +140,13 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_COLOUR(colour),
 };
 
-static const struct sonde_usage usage = {"sonde report INPUT... [KEY=VALUE...] [options]",
+static const struct sonde_usage usage = {"sonde report [INPUT...] [KEY=VALUE...] [options]",
 	"Shows what each NVTX region of a capture cost. Reads Nsight Compute reports\n"
 	"(.ncu-rep, or `ncu --csv --page raw` output), Nsight Systems exports (.sqlite),\n"
 	"torch.profiler traces (.json), Proton profiles, memory snapshots of PyTorch\n"
 	"(.pickle), native captures (.sonde), each also as .gz or in a .tar, partial\n"
 	"reports (.sondecells), and directories of them, such as those of `sonde run`.\n"
+	"Without INPUT the newest run is read.\n"
 	"Needs no GPU and no NVIDIA software.\n"
 	"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
 	"short for keys below report.",
@@ -221,11 +227,44 @@ static int check_output(const struct request *q, struct sonde_err *err)
 	return 0;
 }
 
+/* --open shows a page: that of -o, or one made for it. */
+static int place_page(struct request *q, struct sonde_err *err)
+{
+	bool is_page = q->format && strcmp(q->format->name, "html") == 0;
+	int rc;
+
+	if (!q->is_opened || writes_dir(q) || (q->output && is_page))
+		return 0;
+	if (q->output || q->partial || q->lists_metrics || (q->format && !is_page))
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"report: --open shows the page: leave out --partial, --list-metrics and other formats than html");
+	rc = sonde_look_place(q->made, err);
+	q->output = q->made;
+	q->format = sonde_format_named(SONDE_STR("html"));
+	return rc;
+}
+
+static int look_at_page(const struct request *q, struct sonde_err *err)
+{
+	struct sonde_look look = {.page = q->output, .is_made = q->made[0]};
+	struct sonde_buf page = {0};
+	int rc;
+
+	if (writes_dir(q))
+		sonde_buf_printf(&page, "%s/report.html", q->output);
+	look.page = page.n ? page.p : q->output;
+	rc = page.failed ? sonde_err_nomem(err) : sonde_look_at(&look, err);
+	sonde_buf_release(&page);
+	return rc;
+}
+
 /* Operands are inputs or overrides; options become overrides behind them. */
 static int sort_operands(struct request *q, struct sonde_err *err)
 {
 	struct sonde_argv *o = &q->overrides;
+	const char *newest;
 	size_t i;
+	int rc;
 
 	for (i = 0; i < q->args.operands.nr; i++) {
 		const char *operand = q->args.operands.at[i];
@@ -238,11 +277,13 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	sonde_overrides_take(o, &q->args);
 	if (q->lists_metrics && !q->metrics.nr)
 		sonde_argv_add(o, "report.metrics=[all]");
-	if (q->inputs.nr == 0)
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: no input: name a capture or a run directory (`sonde report "
-			"--help`)");
-	return o->failed ? sonde_err_nomem(err) : check_output(q, err);
+	rc = o->failed ? sonde_err_nomem(err) : check_output(q, err);
+	if (rc == 0)
+		rc = place_page(q, err);
+	if (rc || q->inputs.nr)
+		return rc;
+	rc = sonde_newest_run(&newest, "report", &o->arena, err);
+	return rc || sonde_word_list_add(&q->inputs, newest) ? rc : sonde_err_nomem(err);
 }
 
 /* 0, more than 0 when it was a call for help, or an error. Release it in any case. */
@@ -475,6 +516,8 @@ int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others)
 		rc = export_inputs(&q, &err);
 	if (rc == 0)
 		rc = run_report(&q, others, &err);
+	if (rc == 0 && q.is_opened)
+		rc = look_at_page(&q, &err);
 	release_request(&q);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

@@ -4,9 +4,11 @@
  * (clocks, temperature, neighbours) then meets both sides alike.
  */
 #include "cli/command.h"
+#include "cli/newest_run.h"
 #include "cli/overrides.h"
 #include "cli/run_int.h"
 
+#include <string.h>
 #include <time.h>
 
 struct series {
@@ -33,6 +35,7 @@ static int run_side(const struct series *s, const char *side, size_t number, cha
 	q.overrides = (struct sonde_words){(const char *const *)lines.words.at, lines.words.nr};
 	q.program = program;
 	q.hides_report = true;
+	q.is_opened = false;
 	if (lines.failed || dir.failed) {
 		sonde_err_nomem(s->err);
 		status = sonde_cmd_fail(s->err);
@@ -81,9 +84,47 @@ static int build_diff(struct series *s)
 		sonde_argv_add(&s->diff, "--partial-inputs");
 	if (a->accepts_single)
 		sonde_argv_add(&s->diff, "--single");
+	if (s->q->is_opened)
+		sonde_argv_add(&s->diff, "--open");
+	sonde_argv_printf(&s->diff, "--output=%s/", s->dir);
 	if (s->diff.failed)
 		return sonde_err_nomem(s->err);
 	return sonde_cmd_diff_check((int)s->diff.words.nr, s->diff.words.at, s->err);
+}
+
+/* Makes the directory of all runs. One named by the time gets a number where another run began in this second. */
+static int open_dir(struct series *s, struct sonde_rundir *d)
+{
+	int rc = sonde_rundir_open_sweep(d, s->dir, s->err);
+
+	if (rc || strcmp(d->path, s->dir) == 0)
+		return rc;
+	s->dir = d->path;
+	sonde_argv_release(&s->diff);
+	s->diff = (struct sonde_argv){0};
+	return build_diff(s);
+}
+
+static int run_and_compare(struct series *s, bool is_timed)
+{
+	struct sonde_rundir dir = {0};
+	int status;
+
+	if (s->q->is_dry)
+		return run_all(s);
+	sonde_rank_find(&dir.rank);
+	if (open_dir(s, &dir))
+		return sonde_cmd_fail(s->err);
+	status = run_all(s);
+	sonde_rundir_finish(&dir);
+	if (status)
+		return status;
+	if (is_timed)
+		sonde_rundir_link_latest(dir.path);
+	status = sonde_cmd_diff((int)s->diff.words.nr, s->diff.words.at);
+	sonde_say("the comparison is in %s: diff.html, diff.json, diff.md, diff.txt and diff.xml (JUnit)", s->dir);
+	sonde_run_say_view(s->dir);
+	return status;
 }
 
 int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_against *a,
@@ -96,10 +137,8 @@ int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_
 	int status;
 
 	if (localtime_r(&now, &tm))
-		strftime(timed, sizeof(timed), "tmp/profile-output/%Y%m%d-%H%M%S", &tm);
-	status = build_diff(&s) ? sonde_cmd_fail(err) : run_all(&s);
-	if (status == 0 && !q->is_dry)
-		status = sonde_cmd_diff((int)s.diff.words.nr, s.diff.words.at);
+		strftime(timed, sizeof(timed), SONDE_RUNS "/%Y%m%d-%H%M%S", &tm);
+	status = build_diff(&s) ? sonde_cmd_fail(err) : run_and_compare(&s, !out);
 	sonde_argv_release(&s.diff);
 	return status;
 }

@@ -32,6 +32,8 @@ static int take_program(struct request *q, int argc, char **argv, int nr_own, st
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	SONDE_OPT('o', "out", "DIR", WORD, out, "the run directory (hydra.run.dir)"),
+	SONDE_OPT(0, "open", NULL, FLAG, run.is_opened,
+		"then show the page in a browser, as `sonde view` does; with a base, that of the comparison"),
 	SONDE_OPT_KEY("ncu", NULL, FLAG, has_ncu, "pipeline.ncu.enable=true",
 		"run Nsight Compute (pipeline.ncu.enable=true)"),
 	SONDE_OPT_KEY("nsys", NULL, FLAG, has_nsys, "pipeline.nsys.enable=true",
@@ -85,6 +87,7 @@ static const struct sonde_usage usage = {
 	"it runs under Nsight Compute, with --nsys under Nsight Systems, as the configuration\n"
 	"says. Everything goes to one run directory: tmp/profile-output/TIME, or DIR with\n"
 	"-o DIR. Without COMMAND the configured workload runs.\n"
+	"`sonde view` shows the newest run, which is also tmp/profile-output/latest.\n"
 	"Exit status: the program's; 125 when it or a profiler could not be started; 1 when\n"
 	"profiling failed though the program did well; 3 and 4 for a gate, as `sonde diff`.",
 	options, sizeof(options) / sizeof(*options),

@@ -36,7 +36,8 @@ struct sonde_run_request {
 	struct sonde_words overrides;
 	const char *config_dir, *config_name, *chip; /* NULL = not given */
 	bool is_dry, is_quiet, is_multirun;
-	bool hides_report; /* written, and not printed */
+	bool is_opened;	   /* then show its page */
+	bool hides_report; /* written, and not printed: one of several runs, of which another tells more */
 	struct sonde_run_attach *attach; /* these run already; NULL = the program is started */
 	char *const *program; /* ends with NULL; empty = the configured one */
 };
@@ -59,7 +60,7 @@ struct sonde_run {
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	struct sonde_run_attach *attach; /* NULL = the program is started */
 	const char *chip;     /* --chip, NULL = the GPU here */
-	bool is_dry, is_quiet, hides_report;
+	bool is_dry, is_quiet, hides_report, is_opened;
 	bool is_module; /* the program is pipeline.workload.module */
 	bool is_bystander; /* a rank that is not profiled */
 	const char *chosen; /* the ranks that are, "0,8"; NULL = all */
@@ -107,6 +108,9 @@ struct sonde_run_against {
  */
 int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_against *a,
 	const char *out, struct sonde_err *err);
+
+/* Says how to look at the page in `dir`; NULL = it is that of the newest run, which needs no name. */
+void sonde_run_say_view(const char *dir);
 
 /* All jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
 int sonde_run_sweep(

@@ -2,7 +2,9 @@
 #include "base/file.h"
 #include "capture/child.h"
 #include "capture/machine.h"
+#include "cli/browser.h"
 #include "cli/command.h"
+#include "cli/newest_run.h"
 #include "cli/run_int.h"
 
 #include <signal.h>
@@ -210,7 +212,17 @@ static int run_bare(struct sonde_run *r, const struct sonde_err *why)
 	return 0;
 }
 
-/* Says where the results are, the page last. */
+void sonde_run_say_view(const char *dir)
+{
+	char *words[] = {"sonde", "view", (char *)(uintptr_t)dir, NULL};
+	struct sonde_buf line = {0};
+
+	sonde_argv_show(&line, words);
+	sonde_say("to look at it: %s", line.failed ? "sonde view" : line.p);
+	sonde_buf_release(&line);
+}
+
+/* Says where the results are, and last how to look at them. One of several runs has one line. */
 static void say_where(const struct sonde_run *r, bool is_last)
 {
 	if (!is_last && r->dir.is_first)
@@ -222,7 +234,17 @@ static void say_where(const struct sonde_run *r, bool is_last)
 		return; /* nothing ran */
 	sonde_say_where(r->is_stopped ? "stopped; what was captured is in" : "everything is in", r->dir.path);
 	if (r->has_page)
-		sonde_say("open %s/report.html", r->dir.path);
+		sonde_run_say_view(sonde_str_starts(sonde_str_from(r->dir.path), SONDE_RUNS "/") ? NULL : r->dir.path);
+}
+
+/* The status of the run is the program's: a page that cannot be shown is said, and no more. */
+static void open_page(struct sonde_run *r)
+{
+	struct sonde_err why = {0};
+	struct sonde_look look = {.page = sonde_run_path(r, "report.html")};
+
+	if (r->is_opened && r->has_page && look.page && sonde_look_at(&look, &why))
+		sonde_say("%s", why.msg);
 }
 
 int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
@@ -259,7 +281,10 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 	}
 	end_env(env);
 	fflush(stdout);
+	if (!r->job && sonde_rundir_is_timed(r->set.run_dir))
+		sonde_rundir_link_latest(r->dir.path);
 	say_where(r, is_last);
+	open_page(r);
 	return rc;
 }
 

@@ -247,6 +247,7 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 		.chip = q->chip,
 		.is_dry = q->is_dry,
 		.is_quiet = q->is_quiet,
+		.is_opened = q->is_opened,
 		.hides_report = q->hides_report,
 		.attach = q->attach};
 	rc = sonde_capture_settings_read(&r->set, r->config, err);

@@ -18,7 +18,7 @@ try() { # NUMBER PROGRAM…: a command of theirs, around a program that has what
 	bash -c "$(sed -n "${n}p" "$TMP/lines" | tr '\f' '\n')${1:+ -- $*}" >"$TMP/out" 2>"$TMP/err" </dev/null
 	rc=$?
 	[ $rc -eq 0 ] || tail -8 "$TMP/err"
-	dir=$(echo tmp/profile-output/*)
+	dir=$(echo tmp/profile-output/[0-9]*)
 	ok "$what ends well" [ $rc -eq 0 ]
 	# Where nothing is selected the real ncu writes no file.
 	[ -n "${REAL_NCU:-}" ] && { [ $# -eq 0 ] || [ "$n" = 4 ]; } || files="$files ncu/raw.csv ncu/sections_report.txt ncu/*.ncu-rep"

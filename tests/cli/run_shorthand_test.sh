@@ -13,11 +13,11 @@ plans() { grep -qF -e "$1" "$TMP/out" || { cat "$TMP/out" "$TMP/err" && false; }
 
 out() { run -o "$TMP/a b" -- "$PROG" 3 && [ $rc -eq 0 ] && [ -s "$TMP/a b/native/regions/report.json" ]; }
 page() { # the page lies at the top, and the last line says so
-	[ "$(tail -1 "$TMP/err")" = "sonde: open $TMP/a b/report.html" ] && grep -q '<html' "$TMP/a b/report.html" &&
+	[ "$(tail -1 "$TMP/err")" = "sonde: to look at it: sonde view '$TMP/a b'" ] && grep -q '<html' "$TMP/a b/report.html" &&
 		cmp "$TMP/a b/report.html" "$TMP/a b/native/regions/report.html" && "$SONDE" validate "$TMP/a b/report.json" &&
 		[ "$("$SONDE" report "$TMP/a b" | tail -1)" = "$("$SONDE" report "$TMP/a b/native" | tail -1)" ] && "$SONDE" diff "$TMP/a b" "$TMP/a b/report.json" >/dev/null
 }
-no_page() { run -o "$TMP/no_page" 'report.formats=[json]' -- "$PROG" 3 && [ $rc -eq 0 ] && ! grep -q 'open ' "$TMP/err"; }
+no_page() { run -o "$TMP/no_page" 'report.formats=[json]' -- "$PROG" 3 && [ $rc -eq 0 ] && ! grep -q 'to look at it' "$TMP/err"; }
 later() { run -o "$TMP/one" -o "$TMP/two" hydra.run.dir="$TMP/key" -- "$PROG" 3 && [ -d "$TMP/key" ] && [ ! -d "$TMP/two" ]; }
 ncu() { run -n --ncu --nvtx-include 'it'\''s*' --metrics sm__a.sum,sm__b.avg -- "$PROG" && plans "it'\\''s" && plans "--metrics sm__a.sum,sm__b.avg"; }
 slashes() { run -n --ncu --nvtx-include 'regex:a\d\\' -- "$PROG" && plans 'a\d\\'; }

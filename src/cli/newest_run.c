@@ -1,0 +1,24 @@
+#include "cli/newest_run.h"
+
+#include "base/file.h"
+#include "cli/messages.h"
+#include "read/folder_in.h"
+
+int sonde_newest_run(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err)
+{
+	struct sonde_folder f = {.dir = SONDE_RUNS};
+	struct sonde_notes others = {0}; /* that there are more runs is no news to somebody who named none */
+
+	*out = NULL;
+	if (sonde_dir_exists(f.dir) && sonde_folder_expand(&f, arena, &others, NULL) == 0)
+		*out = f.run;
+	sonde_vec_release(&f.files);
+	sonde_notes_release(&others);
+	if (!*out)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"%s: no input, and no run in " SONDE_RUNS " to take instead: name a capture or a run "
+			"directory, or make one with `sonde run -- COMMAND`",
+			command);
+	sonde_say("the newest run: %s", *out);
+	return 0;
+}
