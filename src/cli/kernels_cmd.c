@@ -53,7 +53,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "ncu-config", "YAML", WORD, ncu_config,
 		"a profiling/ncu preset: set, sections and metrics come from it"),
 	SONDE_OPT(0, "num-kernel-call-skip", "N", WORD, skip,
-		"launches of a kernel to let pass first (200)"),
+		"launches of a kernel to let pass first (0)"),
 	SONDE_OPT(0, "num-kernel-call-profile", "M", LIMIT, profile,
 		"launches to profile then (1)"),
 	SONDE_OPT(0, "force-overwrite", NULL, FLAG, force,
@@ -70,8 +70,8 @@ static const struct sonde_usage usage = {"sonde kernels (--kernel-config YAML | 
 	options, sizeof(options) / sizeof(*options),
 	{{"the three longest kernels",
 		 "sonde kernels --kernel-config top.yaml --topk 3 -- ./train"},
-		{"one kernel, from its first launch on",
-			"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 0 -- ./train"}}};
+		{"one kernel, after 200 launches to warm up",
+			"sonde kernels --kernel-regex '^gemm' --num-kernel-call-skip 200 -- ./train"}}};
 
 static int read_words(struct request *q, int argc, char **argv, struct sonde_err *err)
 {
@@ -135,7 +135,7 @@ static int read_preset(struct job *j)
 static int set_skip(struct job *j)
 {
 	char *end;
-	long n = j->q->skip ? strtol(j->q->skip, &end, 10) : 200;
+	long n = j->q->skip ? strtol(j->q->skip, &end, 10) : 0;
 
 	if (j->q->skip && (*end || end == j->q->skip || n < 0 || n > 1000000000))
 		return sonde_err_set(j->err, SONDE_ERR_USAGE,
@@ -295,7 +295,7 @@ static int run_ncu(struct job *j, const char *dir, const char *regex, const char
 		rc = sonde_child_run(&end, &spec, j->err);
 		sonde_progress_end(&progress);
 		sonde_say_log(&progress.log, log);
-		if (sonde_ncu_log_has(&progress.log, SONDE_WHEN_NOTHING))
+		if (q.launch_skip > 0 && sonde_ncu_log_has(&progress.log, SONDE_WHEN_NOTHING))
 			sonde_say("  fewer launches than --num-kernel-call-skip %ld? try 0",
 				q.launch_skip);
 		if (j->status == 0)

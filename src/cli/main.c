@@ -49,10 +49,10 @@ static void print_help(struct sonde_sink *out)
 	size_t i;
 
 	sonde_sink_puts(out, "sonde " SONDE_VERSION ": GPU profiling by NVTX region.\n\n"
-			     "usage: sonde COMMAND [options]\n\ncommands:\n");
+			     "usage: sonde COMMAND [options]\n       sonde FILE [options]\n\ncommands:\n");
 	for (i = 0; i < NR_COMMANDS; i++)
 		sonde_sink_printf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	sonde_sink_puts(out, "\n`sonde help COMMAND` explains one of them.\n\nexamples:\n"
+	sonde_sink_puts(out, "\n`sonde help COMMAND` explains one of them; `sonde FILE` is short for `sonde report FILE`.\n\nexamples:\n"
 			     "  sonde run -- python3 train.py\n"
 			     "  sonde report kernels.ncu-rep --nvtx-include 'decode*' -o out\n");
 }
@@ -126,6 +126,9 @@ static int refuse_unknown(const char *word)
 		sonde_nearest_offer(&near, sonde_str_from(commands[i].name));
 	if (word[0] == '-')
 		sonde_say("unknown option '%s': a command comes first; `sonde --help` lists them", word);
+	else if (strpbrk(word, "/."))
+		sonde_say("%s: no such file, and no command; `sonde FILE` reports on a file, `sonde --help` lists the "
+			  "commands", word);
 	else if (near.best.n)
 		sonde_say("unknown command '%s', did you mean '%s'?", word, near.best.p);
 	else
@@ -174,6 +177,8 @@ int main(int argc, char **argv)
 			return answer(i);
 	word = is_help ? argv[2] : word;
 	c = find_command(word);
+	if (!c && !is_help && access(word, F_OK) == 0)
+		return sonde_cmd_report(argc, argv); /* `sonde FILE` */
 	if (!c)
 		return refuse_unknown(word);
 	if (is_help)

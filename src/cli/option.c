@@ -62,11 +62,13 @@ static int set_number(struct parse *p, const struct sonde_option *o, const char 
 static int set_choice(struct parse *p, const struct sonde_option *o, const char *value)
 {
 	struct sonde_str rest = sonde_str_from(o->arg);
+	struct sonde_nearest near = {.word = sonde_str_from(value), .below = 4};
 	int i;
 
 	for (i = 0; rest.n; i++) {
 		struct sonde_str word = sonde_str_cut(rest, '|', &rest);
 
+		sonde_nearest_offer(&near, word);
 		if (!sonde_str_is(word, value))
 			continue;
 		if (o->kind == SONDE_OPTION_ONE_OF)
@@ -75,6 +77,9 @@ static int set_choice(struct parse *p, const struct sonde_option *o, const char 
 			*(int *)into_of(p, o) = i;
 		return 0;
 	}
+	if (near.best.n)
+		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s: '%s' is none of %s; did you mean '%.*s'?", o->name,
+			value, o->arg, SONDE_STR_ARG(near.best));
 	return sonde_err_set(
 		p->err, SONDE_ERR_USAGE, "--%s: '%s' is none of %s", o->name, value, o->arg);
 }

@@ -58,8 +58,9 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('f', "format", SONDE_FORMAT_WORDS(SONDE_FORMATS), ONE_OF, format_name,
 		"what to print (text)"),
 	SONDE_OPT('o', "output", "PATH", WORD, output,
-		"with --format, write that to the file PATH; without, write report.json, "
-		"report.md, report.html and a folder per region into the directory PATH"),
+		"write to the file PATH, whose ending says the format unless -f does (.html, .json, .csv, "
+		".svg ...); a PATH without such an ending is a directory: report.json, report.md, "
+		"report.html and a folder per region"),
 	SONDE_OPT(0, "open", NULL, FLAG, is_opened,
 		"make the page (html) and show it in a browser, as `sonde view` does"),
 	SONDE_OPT(0, "partial", NULL, FLAG, partial,
@@ -146,7 +147,8 @@ static const struct sonde_usage usage = {"sonde report [INPUT...] [KEY=VALUE...]
 	"torch.profiler traces (.json), Proton profiles, memory snapshots of PyTorch\n"
 	"(.pickle), native captures (.sonde), each also as .gz or in a .tar, partial\n"
 	"reports (.sondecells), and directories of them, such as those of `sonde run`.\n"
-	"Without INPUT the newest run is read.\n"
+	"Without INPUT the newest run is read, and `sonde FILE` is short for\n"
+	"`sonde report FILE`.\n"
 	"Needs no GPU and no NVIDIA software.\n"
 	"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
 	"short for keys below report.",
@@ -190,24 +192,26 @@ static int check_partial(const struct request *q, struct sonde_err *err)
 	if (q->partial && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: --partial needs a file: name one with -o FILE.sondecells");
-	if (!q->partial && q->output && !sonde_dir_exists(q->output) &&
-		sonde_str_ends(sonde_str_from(q->output), ".sondecells"))
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: %s is the name of a partial report: add --partial to write one",
-			q->output);
 	return 0;
+}
+
+/* `-o page.html` is that page: the ending of a file says its format where no option does. */
+static void infer_format(struct request *q)
+{
+	if (!writes_dir(q) || sonde_dir_exists(q->output))
+		return;
+	q->format = sonde_format_of_file(sonde_str_from(q->output));
+	q->partial = sonde_str_ends(sonde_str_from(q->output), ".sondecells");
 }
 
 /* Refuses combinations that would write something else than was meant. */
 static int check_output(const struct request *q, struct sonde_err *err)
 {
-	const struct sonde_format *f = q->format, *meant = NULL;
+	const struct sonde_format *f = q->format;
 	int rc = check_partial(q, err);
 
 	if (rc)
 		return rc;
-	if (writes_dir(q) && !sonde_dir_exists(q->output))
-		meant = sonde_format_of_file(sonde_str_from(q->output));
 	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: -f %s needs a file of its own: name one with -o FILE", f->name);
@@ -216,11 +220,6 @@ static int check_output(const struct request *q, struct sonde_err *err)
 			"report: %s is a directory, and --format writes one file: name it, or "
 			"leave --format out for a directory of all (report.formats)",
 			q->output);
-	if (meant)
-		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report: -o without -f writes a directory, and %s looks like a file: add "
-			"-f %s for one file, or a slash (-o %s/) for a directory of that name",
-			q->output, meant->name, q->output);
 	if (q->by && !(f && (f->flags & SONDE_FORMAT_WIDTHS)) &&
 		!writes_dir(q))
 		return refuse_by(err);
@@ -277,6 +276,7 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	sonde_overrides_take(o, &q->args);
 	if (q->lists_metrics && !q->metrics.nr)
 		sonde_argv_add(o, "report.metrics=[all]");
+	infer_format(q);
 	rc = o->failed ? sonde_err_nomem(err) : check_output(q, err);
 	if (rc == 0)
 		rc = place_page(q, err);

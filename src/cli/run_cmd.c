@@ -34,6 +34,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('o', "out", "DIR", WORD, out, "the run directory (hydra.run.dir)"),
 	SONDE_OPT(0, "open", NULL, FLAG, run.is_opened,
 		"then show the page in a browser, as `sonde view` does; with a base, that of the comparison"),
+	SONDE_OPT(0, "demo", NULL, FLAG, run.is_demo, "run the bundled workload"),
 	SONDE_OPT_KEY("ncu", NULL, FLAG, has_ncu, "pipeline.ncu.enable=true",
 		"run Nsight Compute (pipeline.ncu.enable=true)"),
 	SONDE_OPT_KEY("nsys", NULL, FLAG, has_nsys, "pipeline.nsys.enable=true",
@@ -86,7 +87,7 @@ static const struct sonde_usage usage = {
 	"hardware counters where this machine permits it (counters=off|basic|full). With --ncu\n"
 	"it runs under Nsight Compute, with --nsys under Nsight Systems, as the configuration\n"
 	"says. Everything goes to one run directory: tmp/profile-output/TIME, or DIR with\n"
-	"-o DIR. Without COMMAND the configured workload runs.\n"
+	"-o DIR. Without COMMAND the configured workload runs, with --demo the bundled one.\n"
 	"`sonde view` shows the newest run, which is also tmp/profile-output/latest.\n"
 	"Exit status: the program's; 125 when it or a profiler could not be started; 1 when\n"
 	"profiling failed though the program did well; 3 and 4 for a gate, as `sonde diff`.",
@@ -190,7 +191,7 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 
 int sonde_cmd_run(int argc, char **argv)
 {
-	struct request q = {0};
+	struct request q = {.run.is_bare = argc == 1};
 	struct sonde_err err = {0};
 	const char *out = NULL;
 	int rc = read_words(&q, argc, argv, &err), status = 0;

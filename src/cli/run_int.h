@@ -36,6 +36,8 @@ struct sonde_run_request {
 	struct sonde_words overrides;
 	const char *config_dir, *config_name, *chip; /* NULL = not given */
 	bool is_dry, is_quiet, is_multirun;
+	bool is_bare;	   /* no word at all: the bundled workload is not meant */
+	bool is_demo;	   /* the bundled workload, whatever is configured */
 	bool is_opened;	   /* then show its page */
 	bool hides_report; /* written, and not printed: one of several runs, of which another tells more */
 	struct sonde_run_attach *attach; /* these run already; NULL = the program is started */
@@ -60,7 +62,7 @@ struct sonde_run {
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
 	struct sonde_run_attach *attach; /* NULL = the program is started */
 	const char *chip;     /* --chip, NULL = the GPU here */
-	bool is_dry, is_quiet, hides_report, is_opened;
+	bool is_dry, is_quiet, hides_report, is_bare, is_demo, is_opened;
 	bool is_module; /* the program is pipeline.workload.module */
 	bool is_bystander; /* a rank that is not profiled */
 	const char *chosen; /* the ranks that are, "0,8"; NULL = all */

@@ -101,6 +101,10 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 		       access("/proc/driver/nvidia/version", F_OK) == 0;
 	char path[2 * PATH_MAX];
 
+	if (r->is_bare)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"run: no program: `sonde run -- COMMAND` profiles yours, `sonde run --demo` the bundled "
+			"workload; `sonde help run` has the rest");
 	if ((is_resnet && has_gpu && is_bundled(path, sizeof(path), "resnet")) ||
 		(is_resnet && is_bundled(path, sizeof(path), "resnet_cpu")) ||
 		(!is_resnet && is_bundled(path, sizeof(path), name))) {
@@ -144,15 +148,19 @@ static int choose_program(struct sonde_run *r, char *const *given, struct sonde_
 	size_t i;
 	int rc = 0;
 
+	if (*given && r->is_demo)
+		return sonde_err_set(err, SONDE_ERR_USAGE, "run: --demo is the bundled workload: leave out %s", *given);
 	if (*given)
 		sonde_argv_all(to, given);
+	else if (r->is_demo)
+		rc = find_bundled(r, to, err);
 	else if (r->set.workload.nr == 0 && r->set.workload_module)
 		add_module(r, to);
 	else if (r->set.workload.nr == 0)
 		rc = find_bundled(r, to, err);
-	for (i = 0; !*given && i < r->set.workload.nr; i++)
+	for (i = 0; !*given && !r->is_demo && i < r->set.workload.nr; i++)
 		sonde_argv_add(to, r->set.workload.at[i]);
-	if (*given || r->set.workload.nr == 0)
+	if (*given || r->is_demo || r->set.workload.nr == 0)
 		sonde_argv_all(&r->recorded_words, to->words.at ? to->words.at : given);
 	else
 		sonde_run_config_command(r->config, &r->recorded_words);
@@ -247,6 +255,8 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 		.chip = q->chip,
 		.is_dry = q->is_dry,
 		.is_quiet = q->is_quiet,
+		.is_bare = q->is_bare,
+		.is_demo = q->is_demo,
 		.is_opened = q->is_opened,
 		.hides_report = q->hides_report,
 		.attach = q->attach};

@@ -1,7 +1,11 @@
+#include "base/escape.h"
+#include "base/json_out.h"
 #include "capture/kernel_list.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/messages.h"
+#include "cli/newest_run.h"
+#include "cli/overrides.h"
 #include "cli/terminal.h"
 #include "export/export.h"
 #include "lib/pipeline.h"
@@ -13,20 +17,25 @@
 #include <string.h>
 
 struct request {
+	struct sonde_word_list nvtx_include;
+	struct sonde_argv overrides;
 	const char *output, *format;
 	size_t topk, width;
 	int sort;
 	bool full_names, together;
 };
 
-/* A file named as a list gets one. */
-static bool wants_list(const struct request *q)
+/* The format that was asked for, else that of a file with such an ending, else text. */
+static const char *format_of(const struct request *q)
 {
-	struct sonde_str file = sonde_str_from(q->output);
+	static const char *const endings[][2] = {
+		{".yaml", "yaml"}, {".yml", "yaml"}, {".json", "json"}, {".csv", "csv"}};
+	size_t i;
 
-	if (q->format)
-		return strcmp(q->format, "yaml") == 0;
-	return sonde_str_ends(file, ".yaml") || sonde_str_ends(file, ".yml");
+	for (i = 0; !q->format && q->output && i < sizeof(endings) / sizeof(*endings); i++)
+		if (sonde_str_ends(sonde_str_from(q->output), endings[i][0]))
+			return endings[i][1];
+	return q->format ? q->format : "text";
 }
 
 static int write_list(const struct sonde_ranking *ranking, const struct request *q,
@@ -49,6 +58,49 @@ static int write_list(const struct sonde_ranking *ranking, const struct request 
 		sonde_kernel_list_write(&list, to);
 	sonde_kernel_list_release(&list);
 	return rc;
+}
+
+static int write_json(const struct sonde_ranking *ranking, const struct request *q,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	struct sonde_json w = {.sink = to};
+	size_t i, nr = ranking->kernels.nr < q->topk ? ranking->kernels.nr : q->topk;
+
+	(void)err;
+	sonde_json_open(&w, NULL, '{', false);
+	sonde_json_array(&w, "kernels", false, i, nr)
+	{
+		const struct sonde_ranked *k = &ranking->kernels.at[i];
+
+		sonde_json_open(&w, NULL, '{', true);
+		sonde_json_str(&w, "name", k->name);
+		sonde_json_number(&w, "launches", k->calls ? (double)k->calls : NAN);
+		sonde_json_number(&w, "time_ns", k->time_ns);
+		sonde_json_number(&w, "time_pct", k->time_pct);
+		sonde_json_close(&w, '}');
+	}
+	sonde_json_close(&w, '}');
+	sonde_sink_putc(to, '\n');
+	return 0;
+}
+
+static int write_csv(const struct sonde_ranking *ranking, const struct request *q,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	size_t i;
+
+	(void)err;
+	sonde_sink_puts(to, "name,launches,time_ns,time_pct\n");
+	for (i = 0; i < ranking->kernels.nr && i < q->topk; i++) {
+		const struct sonde_ranked *k = &ranking->kernels.at[i];
+
+		sonde_escape_csv(&to->buf, k->name);
+		sonde_sink_putc(to, ',');
+		if (k->calls)
+			sonde_sink_printf(to, "%" PRIu64, k->calls);
+		sonde_sink_printf(to, ",%.0f,%.2f\n", k->time_ns, k->time_pct);
+	}
+	return 0;
 }
 
 static int write_table(const struct sonde_ranking *ranking, const struct request *q,
@@ -107,23 +159,38 @@ static int rank_capture(struct sonde_ranking *ranking, struct sonde_pipeline *p,
 static int write_ranking(
 	const struct sonde_ranking *ranking, const struct request *q, struct sonde_err *err)
 {
+	static const struct {
+		const char *name;
+		int (*write)(const struct sonde_ranking *ranking, const struct request *q, struct sonde_sink *to,
+			struct sonde_err *err);
+	} formats[] = {{"text", write_table}, {"yaml", write_list}, {"json", write_json}, {"csv", write_csv}};
+	const char *format = format_of(q);
 	struct sonde_sink out;
+	size_t i = 0;
 	int rc = sonde_output_open(&out, q->output, err);
 
 	if (rc)
 		return rc;
-	rc = wants_list(q) ? write_list(ranking, q, &out, err) : write_table(ranking, q, &out, err);
-	return sonde_sink_finish(&out, rc, err);
+	while (strcmp(formats[i].name, format) != 0)
+		i++;
+	return sonde_sink_finish(&out, formats[i].write(ranking, q, &out, err), err);
 }
 
 static int write_top(const char *input, const struct request *q, struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
 	struct sonde_ranking ranking = {0};
+	size_t i;
 	int rc = p ? sonde_ranking_open(&ranking, input, err) : sonde_err_nomem(err);
 
-	if (rc == SONDE_NO_SUMMARY && q->together && sonde_pipeline_set(p, "report.together=true"))
-		rc = sonde_err_nomem(err);
+	if (rc == 0 && q->overrides.words.nr)
+		rc = sonde_err_set(err, SONDE_ERR_USAGE,
+			"top: %s is a kernel summary, which has no regions and no runs: leave out --nvtx-include and "
+			"--together",
+			input);
+	for (i = 0; rc == SONDE_NO_SUMMARY && i < q->overrides.words.nr; i++)
+		if (sonde_pipeline_set(p, q->overrides.words.at[i]))
+			rc = sonde_err_nomem(err);
 	if (rc == SONDE_NO_SUMMARY)
 		rc = rank_capture(&ranking, p, input, err);
 	if (rc == 0 && ranking.kernels.nr == 0)
@@ -139,23 +206,26 @@ static int write_top(const char *input, const struct request *q, struct sonde_er
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	SONDE_OPT('k', "topk", "K", LIMIT, topk, "how many kernels (10; all)"),
-	SONDE_OPT('f', "format", "text|yaml", ONE_OF, format,
-		"a table, or a list for `sonde kernels` (text; yaml for a FILE.yaml)"),
+	SONDE_OPT('f', "format", "text|yaml|json|csv", ONE_OF, format,
+		"a table, a list for `sonde kernels` (yaml), or for programs (text; with -o the ending of "
+		"FILE says it)"),
+	SONDE_OPT_KEY("nvtx-include", "EXPR", WORDS, nvtx_include, "report.nvtx.include",
+		"only launches inside these ranges, as for `sonde report`; may be repeated"),
 	SONDE_OPT(0, "full-names", NULL, FLAG, full_names,
 		"whole C++ names in the table, not short ones"),
 	SONDE_OPT(0, "sort-by", "time_pct|time_ns", CHOICE, sort,
 		"both rank by total time (time_pct)"),
-	SONDE_OPT(0, "together", NULL, FLAG, together,
+	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
 		"a folder is all runs and jobs in it, added up; without, its newest run"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
 	SONDE_OPT_WIDTH(width),
 };
 
-static const struct sonde_usage usage = {"sonde top INPUT [options]",
+static const struct sonde_usage usage = {"sonde top [INPUT] [options]",
 	"The kernels that take the most time: a table, or a list that `sonde kernels\n"
 	"--kernel-config` reads: name, an exact regular expression, a description. INPUT\n"
 	"is a kernel summary of Nsight Systems (CSV), or any capture or run directory\n"
-	"sonde reads.",
+	"sonde reads. Without INPUT it is the newest run.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the three longest kernels of a run",
 		 "sonde top tmp/profile-output/20260131-120000 --topk 3"},
@@ -167,15 +237,22 @@ int sonde_cmd_top(int argc, char **argv)
 	struct request q = {.topk = 10};
 	struct sonde_args args = {0};
 	struct sonde_err err = {0};
+	const char *input = NULL;
 	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
 
-	if (rc == 0 && args.operands.nr != 1) {
+	if (rc == 0 && args.operands.nr > 1)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE,
 			"top: name one input: a capture, a run directory or a kernel summary of "
 			"nsys");
-	} else if (rc == 0) {
-		rc = write_top(args.operands.at[0], &q, &err);
+	else if (rc == 0 && args.operands.nr)
+		input = args.operands.at[0];
+	else if (rc == 0)
+		rc = sonde_newest_run(&input, "top", &args.arena, &err);
+	if (rc == 0) {
+		sonde_overrides_take(&q.overrides, &args);
+		rc = q.overrides.failed ? sonde_err_nomem(&err) : write_top(input, &q, &err);
 	}
 	sonde_args_release(&args);
+	sonde_argv_release(&q.overrides);
 	return rc < 0 ? sonde_cmd_fail(&err) : 0;
 }

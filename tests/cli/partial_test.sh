@@ -109,7 +109,8 @@ ok "what was left out is named" fails 2 'was left out when a partial report was 
 	report "$TMP/a.sondecells" --metrics device__attribute_clock_rate
 ok "it needs a file" fails 2 'needs a file' report "$D/seed_kernel.ncu-rep" --partial
 ok "it has no other format" fails 2 'format of its own' report "$D/seed_kernel.ncu-rep" --partial -f json -o "$TMP/x"
-ok "its name without the flag is refused" fails 2 'add --partial' report "$D/seed_kernel.ncu-rep" -o "$TMP/x.sondecells"
+by_name() { "$SONDE" report "$D/seed_kernel.ncu-rep" -o "$TMP/x.sondecells" && "$SONDE" report "$D/seed_kernel.ncu-rep" --partial -o "$TMP/y" && cmp "$TMP/x.sondecells" "$TMP/y"; }
+ok "its name is enough" by_name
 head -c 1000 "$TMP/a.sondecells" >"$TMP/cut.sondecells"
 ok "damage is an error" fails 1 'damaged or cut off' "$SONDE" report "$TMP/cut.sondecells"
 

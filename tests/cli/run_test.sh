@@ -486,7 +486,7 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	run model.channels=5000 -- "$BUILD/workloads/resnet_cpu"
 	ok the_workload_refuses_other_sizes says 'SONDE_MODEL_CHANNELS=5000 is out of range'
 	make -s -o all BUILD="$BUILD" PREFIX=/p DESTDIR="$TMP/installed" install >"$TMP/out" 2>"$TMP/err"
-	"$TMP/installed/p/bin/sonde" run "hydra.run.dir=$TMP/installed/run" infer.steps=1 >"$TMP/out" 2>"$TMP/err" </dev/null
+	"$TMP/installed/p/bin/sonde" run --demo "hydra.run.dir=$TMP/installed/run" infer.steps=1 >"$TMP/out" 2>"$TMP/err" </dev/null
 	ok an_installed_sonde_has_the_workload grep -q 'block.conv1' "$TMP/out"
 	run pipeline.workload.name=nosuch
 	ok a_workload_that_is_not_there_is_named says "there is no workload 'nosuch'"

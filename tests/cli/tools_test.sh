@@ -21,6 +21,21 @@ printf 'Time (%%),Total Time (ns),Instances,Name\n70.0,700,7,"void gemm<float>(f
 do_ top "$TMP/sum.csv" -o "$TMP/top.yaml"
 ok top_reads_a_kernel_summary grep -q 'gemm<float>(float \*, int)' "$TMP/top.yaml"
 ok top_ranks_by_time output_has axpy head -2 "$TMP/top.yaml"
+same_kernels() { # in JSON and CSV, by the ending of the file
+	"$SONDE" top tests/data/ncu/seed_kernel.ncu-rep -o "$TMP/top.json" && "$SONDE" top tests/data/ncu/seed_kernel.ncu-rep -o "$TMP/top.csv" &&
+		python3 -c 'import csv, json, sys
+j = json.load(open(sys.argv[1]))["kernels"]; c = list(csv.DictReader(open(sys.argv[2])))
+assert len(j) == 4 and [k["name"] for k in j] == [k["name"] for k in c] and [k["launches"] for k in j] == [int(k["launches"]) for k in c] == [6, 9, 12, 2]
+assert abs(sum(k["time_pct"] for k in j) - 100) < 1e-6' "$TMP/top.json" "$TMP/top.csv"
+}
+ok top_has_json_and_csv same_kernels
+one_region() { # as many launches as the report has in that region
+	[ "$("$SONDE" top tests/data/ncu/seed_kernel.ncu-rep --nvtx-include B -f csv | python3 -c 'import csv, sys; print(sum(int(k["launches"]) for k in csv.DictReader(sys.stdin)))')" = \
+		"$("$SONDE" report tests/data/ncu/seed_kernel.ncu-rep --nvtx-include B -f csv | python3 -c 'import csv, sys; print(next(r for r in csv.DictReader(sys.stdin) if r["id"] == "B")["launches"])')" ]
+}
+ok top_of_a_region one_region
+do_ top "$TMP/sum.csv" --nvtx-include B
+ok top_of_a_summary_has_no_regions [ $rc -eq 2 ]
 do_ top "$TMP/none.csv"
 ok top_missing_input_fails [ $rc -eq 1 ]
 do_ top
@@ -45,7 +60,7 @@ for f in ncu.details.csv ncu.section_Occupancy.csv ncu.section_LaunchStats.csv n
 done
 ok kernels_writes_provenance grep -qF -e '- "a b"' "$TMP/k/command.yaml"
 tr '\0' '\n' <"$TMP/record" >"$TMP/args"
-ok kernels_skips_200_launches output_has '^200$' grep -A1 -x -e --launch-skip "$TMP/args"
+ok kernels_skips_nothing_by_default absent -vx 0 <(grep -A1 -x -e --launch-skip "$TMP/args" | grep -v -e --)
 ok kernels_profiles_one output_has '^1$' grep -A1 -x -e --launch-count "$TMP/args"
 ok kernels_names_the_kernel grep -qxF 'regex:^axpy\(float \*\)$' "$TMP/args"
 do_ kernels --kernel-config "$TMP/top.yaml" --topk 1 -o "$TMP/k" -- /bin/true
@@ -78,7 +93,7 @@ for i in 1 2 3; do
 done
 wait
 ok kernels_of_the_same_second_have_directories_of_their_own [ "$(find "$TMP/same" -name command.yaml | wc -l)" = 3 ]
-STANDIN_FAIL=nothing do_ kernels --kernel-regex x -o "$TMP/k3" -- /bin/true
+STANDIN_FAIL=nothing do_ kernels --kernel-regex x --num-kernel-call-skip 200 -o "$TMP/k3" -- /bin/true
 ok kernels_nothing_profiled_names_the_skip grep -q -e 'num-kernel-call-skip 200' "$TMP/err"
 
 # --- doctor
