@@ -12,13 +12,17 @@
 #   make sonde-mpi    build/sonde-mpi, where mpicc is (MPICC=mpicc.mpich: another one)
 #   make install      PREFIX=/usr/local DESTDIR=
 #   make uninstall    removes what install put there
+#   make tarball      build/packages/sonde-VERSION-linux-ARCH.tar.gz, which needs glibc alone
+#   make wheel        the same tree as a Python wheel, with `import sonde`
+#   make deb          packages for Debian (debhelper, lintian)
 #   make accept       rewrite every output that tests compare with: tests/cli/golden/, README, docs
 #   make lint         clang-tidy over src/ and lib/
 #   make analyze      its slow checks, and cppcheck
 #   make clean        removes build/
 #
 # Rooms are folders under src/, lib/hydra is the composer; a new .c file in one, or in a folder of one, is picked up by itself.
-# make/ has the parts with jobs of their own: sonde-mpi (mpi.mk), installing (install.mk), stand-ins for a GPU (fakes.mk).
+# make/ has the parts with jobs of their own: sonde-mpi (mpi.mk), installing (install.mk), packages (packages.mk),
+# stand-ins for a GPU (fakes.mk).
 
 VERSION   := 0.1.0
 PREFIX    ?= /usr/local
@@ -90,8 +94,8 @@ $(BUILD)/libsonde.a: $(API_OBJ) $(BUILD)/rooms.a
 # Its prefix is where the file lies, so that an installation can be moved.
 $(BUILD)/sonde.pc: Makefile
 	@mkdir -p $(@D)
-	printf '%s\n' 'prefix=$${pcfiledir}/../..' 'Name: sonde' 'Description: GPU profiles by NVTX region' 'Version: $(VERSION)' \
-		'Requires.private: $(filter-out jansson libxxhash,$(PKGS))' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lsonde' \
+	printf '%s\n' 'prefix=$${pcfiledir}/$(if $(findstring /,$(LIBFOLDER)),../../..,../..)' 'Name: sonde' 'Description: GPU profiles by NVTX region' 'Version: $(VERSION)' \
+		'Requires.private: $(filter-out jansson libxxhash,$(PKGS))' 'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/$(LIBFOLDER) -lsonde' \
 		'Libs.private: -lm -lpthread -ldl' >$@
 # ----------------------------------------------------------------------------------------------
 
@@ -278,6 +282,7 @@ $(BUILD)/tests/%_fuzz: $(BUILD)/lib/hydra/tests/%_fuzz.o $(BUILD)/libhydra.a
 	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
 include make/install.mk
+include make/packages.mk
 
 # The vendor headers are those of the injected library and of src/capture/passes.c.
 LINT_FLAGS = $(CPPFLAGS) $(CFLAGS) -isystem src/sample/c_only $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC)) \

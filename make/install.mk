@@ -1,4 +1,5 @@
-# make install, make uninstall: PREFIX=/usr/local DESTDIR=
+# make install, make uninstall: PREFIX=/usr/local DESTDIR= LIBFOLDER=lib (where libsonde goes below PREFIX)
+LIBFOLDER ?= lib
 SHARE := $(DESTDIR)$(PREFIX)/share
 DATA  := $(SHARE)/sonde
 DOC   := $(SHARE)/doc/sonde
@@ -6,7 +7,7 @@ MAN   := $(SHARE)/man/man1
 # The manual and the completions are made from the tables of options that --help is made from.
 COMMANDS = $(shell $(BUILD)/sonde --help=table | cut -f1)
 
-LIBDIR := $(DESTDIR)$(PREFIX)/lib
+LIBDIR := $(DESTDIR)$(PREFIX)/$(LIBFOLDER)
 INCDIR := $(DESTDIR)$(PREFIX)/include
 
 install: all install-lib
@@ -37,7 +38,7 @@ install-lib: lib
 
 # Folders that only sonde has go whole; those it shares with others stay.
 uninstall:
-	rm -rf $(DATA) $(DOC) $(LIBDIR)/sonde
+	rm -rf $(DATA) $(DOC) $(DESTDIR)$(PREFIX)/lib/sonde
 	rm -f $(DESTDIR)$(PREFIX)/bin/sonde $(DESTDIR)$(PREFIX)/bin/sonde-mpi $(MAN)/sonde.1 $(MAN)/sonde-*.1
 	rm -f $(SHARE)/bash-completion/completions/sonde $(SHARE)/zsh/site-functions/_sonde $(SHARE)/fish/vendor_completions.d/sonde.fish
 	rm -f $(LIBDIR)/libsonde.so $(LIBDIR)/$(SONAME) $(LIBDIR)/libsonde.so.$(VERSION) $(LIBDIR)/libsonde.a $(LIBDIR)/pkgconfig/sonde.pc
