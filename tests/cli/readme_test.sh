@@ -51,6 +51,30 @@ links_lead_somewhere() {
 	done
 	return $rc
 }
+# Lines that people copy: each is run on a capture of the repository, or planned where it would start a program.
+one_liners_work() {
+	local line rc=0 nr=0 program
+	for program in program server; do cp /bin/true "$TMP/$program"; done
+	while IFS= read -r line; do
+		line=${line%%  #*}
+		case $line in
+		*'|'*) line=${line%%|*} ;;
+		esac
+		case $line in
+		'    sonde report RUN'* | '    sonde whatif RUN'*) line=${line//RUN/examples/h200_train} ;;
+		'    sonde run '*'--base-cmd'*) continue ;; # has no plan
+		*'sonde run '*) line="    sonde run -n ${line#*sonde run }" ;;
+		'    sonde diff before/'*) line="    sonde diff examples/h200_train examples/h200_train" ;;
+		*) continue ;;
+		esac
+		nr=$((nr + 1))
+		eval "(cd '$TMP' && ln -sfn '$PWD/examples' examples && sonde ${line#*sonde } >out 2>err)" || { echo "$line"; tail -3 "$TMP/err"; rc=1; }
+	done < <(grep '^    .*sonde ' docs/one-liners.md)
+	[ "$nr" -ge 25 ] && return $rc
+}
+few_words() { [ "$(wc -w <README.md)" -le 900 ]; }
+ok "README has at most 900 words" few_words
+ok "one-liners are commands that work" one_liners_work
 ok "README and docs show all that sonde prints" pages_are_current
 ok "each command has a page with its help" commands_have_pages
 ok "links in README and docs lead somewhere" links_lead_somewhere
