@@ -375,7 +375,7 @@ static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const
 		rc = take_change(w, &list[i], &errors[i], changes[i], &arena, err);
 	if (rc == 0 && !w->refusal)
 		rc = sonde_replay_predict(w->replay, &gain, list, nr, is_rough, err);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr && rc == 0; i++)
 		worst = fmax(worst, errors[i]);
 	if (rc == 0 && !w->refusal && worst > 0)
 		rc = widen(w, &gain, list, errors, nr, err);
