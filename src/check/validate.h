@@ -3,7 +3,7 @@
  *
  * The mirror of the JSON exporter. First the shape, by evaluating the shipped
  * JSON Schema itself (schema/sonde.report-1.schema.json, built into the
- * binary), then the arithmetic of docs/report-format.md: regions depth-first
+ * binary), then the arithmetic of docs/report-format-reference.md: regions depth-first
  * with their parents, inclusive = exclusive + children, kernels and scopes that
  * sum up to their totals. For a comparison (sonde.diff/1): verdicts that follow
  * from their intervals, and totals that count them.

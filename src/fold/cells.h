@@ -244,7 +244,7 @@ struct sonde_gap {
 	uint64_t since_ns;     /* … and since the scope's first launch began */
 };
 
-/* The operation of an NCCL kernel; docs/ranks.md says how it is recognised. */
+/* The operation of an NCCL kernel; docs/ranks-internals.md says how it is recognised. */
 enum sonde_collective_kind {
 	SONDE_COLLECTIVE_OTHER,
 	SONDE_COLLECTIVE_ALL_REDUCE,

@@ -49,7 +49,7 @@ struct sonde_unmixing {
 
 /*
  * Added to the times of launches, ns: how a kernel's work is aligned with its timestamps, as calibrated,
- * else as it is on an H200 (docs/counters.md).
+ * else as it is on an H200 (docs/counters-internals.md).
  */
 #define SONDE_SAMPLE_OFFSET_NS (-250)
 static inline int64_t sonde_unmixing__offset(const struct sonde_unmixing *x)

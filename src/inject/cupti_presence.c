@@ -2,7 +2,7 @@
  * CUPTI comes and goes.
  *
  * Once CUPTI has recorded kernels, every launch of the process is slower, recorded or not, for as
- * long as CUPTI is there (docs/performance.md). Only cuptiFinalize cures that, and CUPTI wants it
+ * long as CUPTI is there (docs/performance-internals.md). Only cuptiFinalize cures that, and CUPTI wants it
  * called at the end of a CUDA call. So when nothing is to be recorded any more, what CUPTI still has
  * is fetched, and then the next call of the program that ends takes CUPTI with it. It comes back
  * when GPU work is to be timed again. That takes some 10 ms, so it must not be asked for often.

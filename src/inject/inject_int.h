@@ -87,7 +87,7 @@ struct config {
 	struct patterns include, exclude;
 	uint32_t budget_ppm; /* millionths of the program's time that the capture may take; 0 = any */
 	bool has_windows;    /* there is a window or a budget: it is captured at times only */
-	/* When to capture; docs/always-on.md. Times count from the start of the library. */
+	/* When to capture; docs/always-on-reference.md. Times count from the start of the library. */
 	struct window_config {
 		enum window_kind {
 			WINDOW_ALL,	 /* always, until somebody says otherwise */

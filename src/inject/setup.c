@@ -184,7 +184,7 @@ bool sonde_setup__read(struct config *c, const char *path, bool is_own)
 	c->has_calls = true;
 	c->levers.buffer_kb = 256;
 	c->levers.call_ns = 700; /* measured on an H200 between operators of PyTorch … */
-	c->levers.record_ns = 2600; /* … see docs/performance.md */
+	c->levers.record_ns = 2600; /* … see docs/performance-internals.md */
 	c->window.end = UINT64_MAX;
 	if (!path || !slurp(path, c->text, sizeof(c->text), is_own))
 		return false;

@@ -12,7 +12,7 @@
 
 /*
  * The share of the host's time that a profiler takes, by source. Native: 15.5 % of loops of operators with
- * some 66 launches in 0.95 ms, measured side by side (docs/performance.md). torch.profiler: 7.9 µs
+ * some 66 launches in 0.95 ms, measured side by side (docs/performance-internals.md). torch.profiler: 7.9 µs
  * a call, measured once with its stacks off. Nsight Systems: not measured here; about what CUPTI's
  * records and callbacks take.
  */

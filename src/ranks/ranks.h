@@ -11,7 +11,7 @@
  *
  * Times of different clocks (two hosts, or two captures that do not name their host) are compared only
  * after the clocks were aligned by the ends of collectives, which are nearly the same
- * moment on all ranks. docs/ranks.md has the rules and their limits.
+ * moment on all ranks. docs/ranks-internals.md has the rules and their limits.
  *
  * A report of many ranks keeps some as scopes and adds the others up (report.scopes.keep); here all
  * are compared, by the little that is kept of each.

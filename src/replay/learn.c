@@ -18,7 +18,7 @@
 #define LATE_NS	    8000  /* work that starts so much later than usual waited for another stream … */
 #define LARGE_COPY  1000000
 
-/* Where the run itself has none, as an H200 had it (docs/whatif.md). */
+/* Where the run itself has none, as an H200 had it (docs/whatif-internals.md). */
 #define PINNED_RATE   55.0   /* of copies from pinned memory, in GB/s: PCIe 5 */
 #define NODE_GAP_NS   500.0  /* between the nodes of a graph */
 #define GRAPH_CALL_NS 9000.0 /* the call that launches one */

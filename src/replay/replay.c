@@ -13,7 +13,7 @@
 #define FAR	      3	  /* periods: the next step is of another row */
 #define NR_RESAMPLES  400 /* of the bootstrap */
 #define COST_RANGE    0.5 /* what the profiler takes is known to that share */
-#define PROCESSES     0.08 /* of the gain: two processes of one program differ by that (docs/whatif.md) */
+#define PROCESSES     0.08 /* of the gain: two processes of one program differ by that (docs/whatif-internals.md) */
 
 /* --- input ------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "catalogue/limits.h"
 
 /* Kernels of one name differ by about this from their time's share: in another layer by 0.01, at
- * another size by 0.4 (docs/counters.md). */
+ * another size by 0.4 (docs/counters-internals.md). */
 #define POOLED_SPREAD 0.3
 
 /* The part of an unknown that a sum takes. */

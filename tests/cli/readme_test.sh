@@ -51,10 +51,28 @@ links_lead_somewhere() {
 	done
 	return $rc
 }
+# A page that the index does not name is not found.
+pages_are_on_a_shelf() {
+	local page rc=0
+	for page in docs/*.md; do
+		page=${page#docs/}
+		[ "$page" = index.md ] || grep -qF "($page)" docs/index.md || { echo "$page"; rc=1; }
+	done
+	return $rc
+}
+# Tasks are two screens: how it works and what was measured has pages of its own.
+tasks_are_short() {
+	local page words rc=0
+	for page in quickstart whatif counters kernels always-on performance report-format scale ranks; do
+		words=$(wc -w <"docs/$page.md")
+		[ "$words" -le 950 ] || { echo "docs/$page.md has $words words"; rc=1; }
+	done
+	return $rc
+}
 # Lines that people copy: each is run on a capture of the repository, or planned where it would start a program.
 one_liners_work() {
 	local line rc=0 nr=0 program
-	for program in program server; do cp /bin/true "$TMP/$program"; done
+	for program in program server python3 torchrun; do cp /bin/true "$TMP/$program"; done
 	while IFS= read -r line; do
 		line=${line%%  #*}
 		case $line in
@@ -69,12 +87,14 @@ one_liners_work() {
 		esac
 		nr=$((nr + 1))
 		eval "(cd '$TMP' && ln -sfn '$PWD/examples' examples && sonde ${line#*sonde } >out 2>err)" || { echo "$line"; tail -3 "$TMP/err"; rc=1; }
-	done < <(grep '^    .*sonde ' docs/one-liners.md)
-	[ "$nr" -ge 25 ] && return $rc
+	done < <(grep -h '^    .*sonde ' docs/one-liners.md docs/recipes.md)
+	[ "$nr" -ge 35 ] && return $rc
 }
 few_words() { [ "$(wc -w <README.md)" -le 900 ]; }
 ok "README has at most 900 words" few_words
 ok "one-liners are commands that work" one_liners_work
 ok "README and docs show all that sonde prints" pages_are_current
 ok "each command has a page with its help" commands_have_pages
+ok "every page is in the index" pages_are_on_a_shelf
+ok "task pages are short" tasks_are_short
 ok "links in README and docs lead somewhere" links_lead_somewhere

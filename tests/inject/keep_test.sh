@@ -17,7 +17,7 @@ same() { # WHOLE FOLDED: two directories have the same report, but for single en
 		bad = []
 
 		def is_same(path, a, b):
-		    # A cut takes gaps from a cause, or from the tail, and never adds to one; idle ones go to other_stream (docs/always-on.md).
+		    # A cut takes gaps from a cause, or from the tail, and never adds to one; idle ones go to other_stream (docs/always-on-reference.md).
 		    if path.endswith("other_stream_ms") or path.endswith("tail_ms") or ".idle." in path:
 		        return b >= a - 1e-3 if path.endswith("other_stream_ms") else b <= a + 1e-3
 		    if isinstance(a, float) or isinstance(b, float):

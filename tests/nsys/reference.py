@@ -4,7 +4,7 @@
   reference.py make EXPORT SEED     a random export: processes, threads, devices, domains, ranges of both kinds
   reference.py check EXPORT REPORT  compares a report of it (-f json, report.labels=raw report.nesting=stack)
 
-The rules are those of docs/attribution.md and docs/report-format.md. Every number is looked for in the slowest and
+The rules are those of docs/attribution.md and docs/report-format-reference.md. Every number is looked for in the slowest and
 plainest way, so that it can be read: nothing here is made for large exports.
 """
 import json

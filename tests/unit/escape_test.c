@@ -53,7 +53,7 @@ static void test_json__bytes_that_are_not_utf8_can_be_restored(void **state)
 	CHECK(sonde_escape_json, "\uFFFDFF", "\"\uFFFDEF\uFFFDBF\uFFFDBDFF\"");
 }
 
-/* Undoes the escaping of invalid bytes, as docs/report-format.md tells readers to. */
+/* Undoes the escaping of invalid bytes, as docs/report-format-reference.md tells readers to. */
 static void restore(struct sonde_buf *out, const char *p, size_t n)
 {
 	size_t i = 0;

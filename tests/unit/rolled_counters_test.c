@@ -26,7 +26,7 @@
 #define STEP_NS	  200000u
 #define FILE_NS	  ((uint64_t)NR_STEPS * STEP_NS)
 #define SAMPLE_NS 50000u
-#define AHEAD_NS  250 /* work is done so long before its stamps: docs/counters.md */
+#define AHEAD_NS  250 /* work is done so long before its stamps: docs/counters-internals.md */
 
 enum { SMALL, LARGE, OTHER, NR_KERNELS };
 static const struct {

@@ -25,7 +25,7 @@
 #define SMS	  132
 #define CLOCK_KHZ 1500000
 #define SLICES	  94 /* of L2, each at 1.2 GHz */
-#define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters.md */
+#define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters-internals.md */
 
 enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, L2, L2_ELAPSED, WRITTEN, TENSOR, L1, NR_COUNTERS };
 static const char *const roles[NR_COUNTERS] = {

@@ -2,7 +2,7 @@
  * Do 95 % intervals hold the truth where launches of a class are not alike, and where samples are few?
  *
  *     unmix_cover_test             a few programs of some cases, with bars
- *     unmix_cover_test PROGRAMS    so many of every case, without: the table of docs/counters.md
+ *     unmix_cover_test PROGRAMS    so many of every case, without: the table of docs/counters-internals.md
  *
  * A made-up program decodes: some thirty kernels a step in eight regions, seven counters, and beside it, in some cases,
  * another stream. The records and samples go through the fold, as those of a capture do. By case there are the share of
@@ -19,7 +19,7 @@
 
 #define SMS	      132
 #define CYCLES_PER_NS (SMS * 1.755)
-#define OFFSET_NS     250 /* work is done so long before its stamps: docs/counters.md */
+#define OFFSET_NS     250 /* work is done so long before its stamps: docs/counters-internals.md */
 #define TEST_STEPS    500 /* of a program, at most, where bars are checked */
 #define BAR	      0.93
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Unmixes recorded samples of an H200 and compares with what Nsight Compute measured there.
-# The bars are those of docs/counters.md; tests/data/sampled/README.md says where the data comes from.
+# The bars are those of docs/counters-internals.md; tests/data/sampled/README.md says where the data comes from.
 . "$(dirname "$0")/../lib.sh"
 data=tests/data/sampled
 tool=$BUILD/tools/unmix_data

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Work and memory of unmixing grow with the samples and no faster: bench/unmix_bench, small. The bar is 1,000,000 samples of
-# 64 counters and 10,000 classes in seconds (docs/performance.md has it); something quadratic in the samples
+# 64 counters and 10,000 classes in seconds (docs/performance-internals.md has it); something quadratic in the samples
 # would take sixteen times as long for four times as many, and hours there. Steps are counted, seconds depend on the machine.
 . "$(dirname "$0")/../lib.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 # what was freed is not held
