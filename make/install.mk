@@ -21,6 +21,7 @@ install: all install-lib
 	umask 022; scripts/completions $(BUILD)/sonde fish >$(SHARE)/fish/vendor_completions.d/sonde.fish
 	install -m644 schema/*.json $(DATA)/
 	install -m644 README.md LICENSE docs/*.md $(DOC)/
+	install -d $(DOC)/img && install -m644 docs/img/*.png $(DOC)/img/
 	@if [ -f conf/config.yaml ]; then cd conf && find . -name '*.yaml' -exec install -Dm644 {} $(DATA)/conf/{} \; ; fi
 	@if [ -f $(BUILD)/libsonde_inject.so ]; then install -Dm755 $(BUILD)/libsonde_inject.so $(DESTDIR)$(PREFIX)/lib/sonde/libsonde_inject.so; fi
 	@if [ -f $(BUILD)/python/libsonde_modules.so ]; then install -Dm755 $(BUILD)/python/libsonde_modules.so $(DESTDIR)$(PREFIX)/lib/sonde/python/libsonde_modules.so && install -m644 $(BUILD)/python/sitecustomize.py $(DESTDIR)$(PREFIX)/lib/sonde/python/; fi

@@ -122,7 +122,7 @@ void sonde_text__add_metric_columns(struct sonde_text_export *x, struct sonde_ta
 
 		sonde_table_name(t, head_of(x->tree, i));
 		sonde_table_column(t, sonde_buf_view(&t->cell), true,
-			i < LASTING && sonde_text__has_sampled(x)
+			i < LASTING && sonde_text__has_sampled(x) && x->options->view != SONDE_VIEW_IDLE /* causes were asked for */
 				? 1
 				: DROP + (unsigned)i + (is_text ? (unsigned)x->tree->nr_headline : 0));
 		if (may_be_cut(x->tree, i))

@@ -1,4 +1,5 @@
 """The page of a comparison: the page of a report with two sides."""
+import base64
 import json
 
 from checks import clean, folder, near
@@ -82,6 +83,29 @@ def it_has_kernels_of_both_sides_and_entries_side_by_side():
         rows = page.js("[...document.querySelectorAll('#kernel-rows tr')].map((r) => [...r.cells].map((c) => c.textContent))")
         assert any(r[1] != "–" for r in rows) and any(r[2] != "–" for r in rows), rows
         clean(page)
+
+
+def letters_of_a_search_are_one_change_of_the_address():
+    with diff_page("fused") as page:
+        page.js("globalThis.changes = 0; history.replaceState = new Proxy(history.replaceState, {apply: (f, self, args) => { changes++; return Reflect.apply(f, self, args); }})")
+        page.key("/", "/")
+        for letter in "backward":
+            page.type(letter)
+        page.js("new Promise((done) => setTimeout(done, 400))")
+        assert page.js("changes") in (1, 2, 3), page.js("changes")  # eight letters in 250 ms or some more
+        assert page.js("location.hash") == "#search=backward", page.js("location.hash")
+        clean(page)
+
+
+def pages_work_in_a_frame_made_of_text():
+    for name in ("diff/fused", "run"):
+        with open(f"{folder}/{name}.html", "rb") as text:
+            page_text = base64.b64encode(text.read()).decode()
+        with Page("data:text/html;base64," + page_text) as page:
+            for what in ("{search: 'backward'}", "{search: ''}", "{region: 1}", "{region: -1}"):
+                page.js(f"change({what}); new Promise((done) => setTimeout(done, 300))")
+            assert page.js("document.documentElement.dataset.ready") == "yes"
+            assert not page.errors, page.errors
 
 
 def text_can_be_read_in_both_themes():

@@ -39,6 +39,10 @@ if [ -e "$BUILD/fake/fake_cuda" ]; then
 	SONDE_INJECT_CONFIG=$TMP/gpu.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so CUDA_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so \
 		"$BUILD/fake/fake_cuda" "$PWD/$BUILD/fake/libcupti_fake.so" >/dev/null
 	page gpu "$TMP/gpu" || exit 1
+	mkdir -p "$TMP/lines" && printf 'output=%s\ncupti=%s\npc=15\ncubin_bytes=100000000\n' "$TMP/lines" "$PWD/$BUILD/fake/libcupti_fake.so" >"$TMP/lines.conf"
+	FAKE_PC_BARRIER=0x90 SONDE_INJECT_CONFIG=$TMP/lines.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so CUDA_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so \
+		"$BUILD/fake/fake_pc" "$PWD/$BUILD/fake/libcupti_fake.so" code tests/data/cubin/nested.cubin first >/dev/null
+	page lines "$TMP/lines" || exit 1
 fi
 mkdir -p "$pages/diff"
 compared() { # NAME BASE NEW: two sides, beside the JSON they are compared with

@@ -1,7 +1,8 @@
 """Views of the HTML page: findings, chart, kernels, addresses, keys, widths, paper."""
+import os
 import re
 
-from checks import ROWS, clean, page_of, report_of
+from checks import ROWS, clean, folder, page_of, report_of
 
 
 def evidence_of_a_finding_is_shown_on_hover_and_focus():
@@ -89,13 +90,25 @@ def a_kernel_takes_a_line_and_a_click_opens_it():
         clean(page)
 
 
-def what_else_is_known_of_a_kernel_or_a_region_is_shown_by_itself():
+def a_kernel_has_its_stalls_and_lines():
+    if not os.path.exists(f"{folder}/lines.html"):
+        return "no stand-in of CUPTI was built"
+    stalls = next(r for r in report_of("lines")["aggregate"]["regions"] if r["id"] == "A")["kernels"][0]["stalls"]
+    with page_of("lines") as page:
+        page.settle()
+        page.js("change({tab: 'kernels'})")
+        page.js("(() => { const k = state.report.kernels; change({kernel: k.name[kernelGrid.rows[0]]}); })()")
+        text = page.js("document.querySelector('tr.detail').textContent")
+        for reason in stalls["reasons"][:2]:
+            assert f"{reason['share_pct']:.1f} %" in text, (reason, text)
+        for line in stalls["lines"]:
+            assert f"{line['file'].split('/')[-1]}:{line['line']}{line['share_pct']:.1f} %" in text, (line, text)
+        clean(page)
+
+
+def a_region_shows_what_else_is_known_of_it():
     with page_of("run") as page:
         page.settle()
-        page.js("""(() => { const k = state.report.kernels, i = kernelGrid.rows[0]; k.stalls = k.name.map(() => null); k.stalls[i] = [['long scoreboard', 61.5]];
-            k.lines = k.name.map(() => null); k.lines[i] = [{line: 'gemm.cu:17', pct: 40}]; change({kernel: k.name[i]}); })()""")
-        text = page.js("document.querySelector('tr.detail').textContent")
-        assert "long scoreboard61.5 %" in text and "gemm.cu:1740.0 %" in text, text
         page.js("(() => { const f = {key: 'tokens_per_s', head: 'tokens/s', form: 'ratio'}; fieldOf.set(f.key, data.fields.push(f) - 1); state.report.f.push(state.report.region.map(() => 1234.5)); change({region: regionNumber('step')}); })()")
         assert "tokens/s1234.50" in page.js("document.querySelector('#panel .facts').textContent"), page.js("document.querySelector('#panel .facts').textContent")
         clean(page)

@@ -51,6 +51,15 @@ links_lead_somewhere() {
 	done
 	return $rc
 }
+# Pictures are small, and each is made by the script and shown somewhere.
+pictures_are_shown() {
+	local picture name rc=0
+	for picture in docs/img/*.png; do
+		name=$(basename "$picture")
+		[ "$(wc -c <"$picture")" -le 150000 ] && grep -qF "(img/$name)" docs/*.md && grep -qF "\"${name%.png}\"," tests/browser/shots.py || { echo "$picture"; rc=1; }
+	done
+	return $rc
+}
 # A page that the index does not name is not found.
 pages_are_on_a_shelf() {
 	local page rc=0
@@ -95,6 +104,7 @@ ok "README has at most 900 words" few_words
 ok "one-liners are commands that work" one_liners_work
 ok "README and docs show all that sonde prints" pages_are_current
 ok "each command has a page with its help" commands_have_pages
+ok "pictures are small, made by a script, and shown" pictures_are_shown
 ok "every page is in the index" pages_are_on_a_shelf
 ok "task pages are short" tasks_are_short
 ok "links in README and docs lead somewhere" links_lead_somewhere

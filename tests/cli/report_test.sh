@@ -44,6 +44,7 @@ ok "without UTF-8 a bound is marked <=" ascii_bounds
 ok "golden kernels.txt" golden kernels.txt report --max-kernels 2 --sort time $DATA/seed_kernel.ncu-rep
 TIMED=tests/data/kineto/h200_train.json.gz
 ok "golden idle.txt" golden idle.txt report --idle --width 100 $TIMED
+ok idle__causes_stay_on_a_narrow_terminal_and_counters_give_way output_has '^region +idle ms +launch ms ' "$SONDE" report --idle --width 100 examples/h200_train
 ok "golden entries.txt" golden entries.txt report --entries --width 130 $TIMED
 ok "golden flat.txt" golden flat.txt report --flat --max-kernels 8 $TIMED
 ok "without their times there are no entries to show" output_has '^The capture has no times of single entries' "$SONDE" report --entries $DATA/seed_kernel.ncu-rep

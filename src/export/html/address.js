@@ -56,21 +56,3 @@ function fromFragment(hash) {
 		from: time ? Number(time[1]) : null, to: time ? Number(time[2]) : null,
 	};
 }
-
-/* Browsers allow some hundred changes of the address in half a minute: the last of many is enough. */
-let addressTimer = 0;
-
-function writeAddress() {
-	clearTimeout(addressTimer);
-	addressTimer = 0;
-	history.replaceState(null, "", toFragment() || location.pathname + location.search);
-}
-
-function followState(changed) {
-	if (changed.has("theme") && changed.size === 1)
-		return;
-	if (changed.has("from") || changed.has("search"))
-		addressTimer = addressTimer || setTimeout(writeAddress, 250);
-	else
-		writeAddress();
-}

@@ -258,6 +258,30 @@ function change(what) {
 		f(changed);
 }
 
+/* --- the address ----------------------------------------------------------------------------------------- */
+
+/* Browsers allow some hundred changes of the address in half a minute: the last of many is enough. */
+let addressTimer = 0;
+
+function writeAddress() {
+	clearTimeout(addressTimer);
+	addressTimer = 0;
+	try {
+		history.replaceState(null, "", toFragment() || location.href.split("#")[0]);
+	} catch {
+		/* In a frame made of text, as in a notebook, the address may not be changed: the page goes on without. */
+	}
+}
+
+function followState(changed) {
+	if (changed.has("theme") && changed.size === 1)
+		return;
+	if (changed.has("from") || changed.has("search"))
+		addressTimer = addressTimer || setTimeout(writeAddress, 250);
+	else
+		writeAddress();
+}
+
 /* --- themes and keys ------------------------------------------------------------------------------------ */
 
 /* Black or white, whichever reads better on `colour`. */

@@ -79,7 +79,7 @@ function startDiff() {
 	showDiffTab(state.tab);
 	listenTo(["region", "theme"], drawDiffPanel);
 	listenTo(["tab"], drawDiffTabs);
-	listen(() => history.replaceState(null, "", toFragment() || location.pathname + location.search));
+	listen(followState);
 	addEventListener("hashchange", () => {
 		change(fromFragment(location.hash));
 		byId("search").value = state.search;
