@@ -77,6 +77,7 @@ static const struct setting {
 	{"capture.prometheus", TEXT, AT(prometheus)},
 	{"counters.set", TEXT, AT(counters_set)},
 	{"counters.names", LIST, AT(counters_names)},
+	{"counters.source", TEXT, AT(counters_source)},
 	{"counters.interval", SPAN, AT(counters_interval_ns)},
 	{"counters.burst", SPAN, AT(counters_burst_ns)},
 	{"pipeline.workload.command", ARGS, AT(workload)},

@@ -43,6 +43,7 @@ struct sonde_capture_settings {
 	/* Hardware counters sampled beside the native capture. */
 	const char *counters_set;	  /* "auto", "off" or a set of sample/roles.h */
 	struct sonde_words counters_names; /* instead of a set */
+	const char *counters_source;	  /* "auto", "pm", "gpm" or "both" */
 	uint64_t counters_interval_ns;	  /* 0 = auto */
 	uint64_t counters_burst_ns;	  /* 0 = off */
 	/* The program when none is given on the command line. */

@@ -43,6 +43,17 @@ static const char *mark_of(struct sonde_run *r, const char *dir)
 		       : NULL;
 }
 
+static enum sonde_sampling_source source_of(const struct sonde_capture_settings *set)
+{
+	static const char *const names[] = {
+		[SONDE_SAMPLING_PM] = "pm", [SONDE_SAMPLING_AUTO] = "auto", [SONDE_SAMPLING_GPM] = "gpm", [SONDE_SAMPLING_BOTH] = "both"};
+	enum sonde_sampling_source i;
+
+	for (i = 0; i < SONDE_SAMPLING_BOTH && strcmp(set->counters_source, names[i]) != 0; i++)
+		;
+	return i;
+}
+
 /* Samples hardware counters from now on, if they are wanted and can be had; else NULL. Nothing about it makes a run fail. */
 static struct sonde_sampler *start_counters(
 	struct sonde_run *r, const char *dir, const struct sonde_local *local)
@@ -59,7 +70,8 @@ static struct sonde_sampler *start_counters(
 		.sampling = {.counters = has_names ? r->set.counters_names.at : &set,
 			.nr_counters = has_names ? r->set.counters_names.nr : 1,
 			.interval_ns = r->set.counters_interval_ns,
-			.burst_ns = r->set.counters_burst_ns}};
+			.burst_ns = r->set.counters_burst_ns,
+			.source = (uint8_t)source_of(&r->set)}};
 	struct sonde_sampler *sampler = NULL;
 	struct sonde_err why = {0};
 

@@ -108,6 +108,9 @@ const struct hydra_key sonde_keys[] = {
 	LIST("counters.names", "[]",
 		"counters instead of a set: roles (dram.read_bytes) or NVIDIA's names "
 		"(lts__t_sectors.sum)"),
+	WORD("counters.source", "auto", "auto|pm|gpm|both",
+		"who counts: CUPTI's PM sampling (pm), NVML's GPM (gpm: every 100 ms, needs no permission), "
+		"or both, to compare them; auto = gpm where pm is refused"),
 	TEXT("counters.interval", "auto",
 		"length of a sample: 50us, 1ms; auto = as short as this machine can decode"),
 	TEXT("counters.burst", "'off'",

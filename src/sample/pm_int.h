@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "sample/gpm.h"
 #include "sample/sampling.h"
 
 /* cupti_profiler_host.h includes C++'s <string> by mistake; c_only/ has an empty one. */
@@ -109,6 +110,7 @@ struct sonde_sampling {
 	struct sonde_sampling_facts facts;
 	uint8_t *available; /* CUPTI's availability image of the device */
 	CUpti_PmSampling_Object *object;
+	struct sonde_gpm *gpm; /* NULL = only PM sampling counts */
 	struct pm_set *sets; /* PM_MAX_SETS of them */
 	size_t current;
 	uint64_t interval_ns;	   /* wanted */

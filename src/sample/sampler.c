@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "format/capture.h"
+#include "sample/gpm.h"
+#include "sample/nvml.h"
 #include "sample/samples_file.h"
 
 #include <dlfcn.h>
@@ -53,36 +55,22 @@ struct process_info {
 	unsigned gpu_instance, compute_instance;
 };
 
-/* NVML, found at run time. */
-struct nvml {
-	void *library, *device;
-	int (*init)(void);
-	int (*by_uuid)(const char *uuid, void **device);
-	int (*processes)(void *device, unsigned *nr, struct process_info *out);
+/* Who is on the device; without `get` nobody can tell. */
+struct processes {
+	void *device;
+	int (*get)(void *device, unsigned *nr, struct process_info *out);
 };
 
-static bool load_nvml(struct nvml *c)
+static struct processes open_processes(const char *uuid)
 {
-	c->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!c->library)
-		return false;
-	*(void **)&c->init = dlsym(c->library, "nvmlInit_v2");
-	*(void **)&c->by_uuid = dlsym(c->library, "nvmlDeviceGetHandleByUUID");
-	*(void **)&c->processes = dlsym(c->library, "nvmlDeviceGetComputeRunningProcesses_v3");
-	return c->init && c->by_uuid && c->processes && c->init() == 0;
-}
+	struct processes c = {0};
+	struct sonde_nvml nvml;
 
-/* NULL when NVML or the device is not there: then nobody can tell. It stays until the process ends. */
-static struct nvml *open_nvml(struct sonde_str uuid)
-{
-	struct nvml *c = sonde_calloc(1, sizeof(*c));
-	char name[96];
-
-	snprintf(name, sizeof(name), "%.*s", SONDE_STR_ARG(uuid));
-	if (c && load_nvml(c) && c->by_uuid(name, &c->device) == 0)
-		return c;
-	sonde_free(c);
-	return NULL;
+	if (uuid[0] && sonde_nvml_open(&nvml, sonde_str_from(uuid))) {
+		c.device = nvml.device;
+		*(void **)&c.get = dlsym(nvml.library, "nvmlDeviceGetComputeRunningProcesses_v3");
+	}
+	return c;
 }
 
 /*
@@ -120,12 +108,12 @@ static bool is_stranger(unsigned pid, const struct sonde_sampler_spec *spec)
  * run has its `mark` (NAME=VALUE) in its environment, or one of its numbers; a process that we cannot look at, as it
  * is in another container, is not counted.
  */
-static unsigned count_strangers(struct nvml *c, const struct sonde_sampler_spec *spec)
+static unsigned count_strangers(const struct processes *c, const struct sonde_sampler_spec *spec)
 {
 	struct process_info all[MAX_PROCESSES];
 	unsigned nr = MAX_PROCESSES, i, nr_strangers = 0;
 
-	if (!c || c->processes(c->device, &nr, all) != 0)
+	if (!c->get || c->get(c->device, &nr, all) != 0)
 		return 0;
 	for (i = 0; i < nr && i < MAX_PROCESSES; i++)
 		nr_strangers += is_stranger(all[i].pid, spec);
@@ -141,7 +129,7 @@ struct process {
 	char host[72], uuid[64];
 	struct sonde_sampling *sampling;
 	struct sonde_samples_file *file;
-	struct nvml *nvml;
+	struct processes processes;
 	time_t looked_s; /* when it last looked for other programs */
 	bool is_ready;
 	bool has_written; /* nothing failed to be */
@@ -238,7 +226,7 @@ static void look_around(struct process *p)
 	if (now == p->looked_s)
 		return;
 	p->looked_s = now;
-	sonde_samples_file_see_others(p->file, count_strangers(p->nvml, p->spec));
+	sonde_samples_file_see_others(p->file, count_strangers(&p->processes, p->spec));
 }
 
 static void take_rows(void *of, const struct sonde_sample_rows *rows)
@@ -265,6 +253,12 @@ static void note_choice(struct process *p)
 	const struct sonde_sampling_facts *facts = sonde_sampling_facts(p->sampling);
 	char text[1024];
 
+	if (facts->by_gpm.n) {
+		snprintf(text, sizeof(text),
+			"counters are NVML's GPM, every %u ms, which only shows regions that last longer (docs/production.md), because %.700s",
+			SONDE_GPM_PERIOD_NS / 1000000u, facts->by_gpm.p);
+		sonde_samples_file_note(p->file, text);
+	}
 	if (facts->nr_sets > 1) {
 		snprintf(text, sizeof(text),
 			"the counters do not fit into one pass of the hardware: %zu sets took "
@@ -293,7 +287,7 @@ static int open_device(struct process *p, struct sonde_err *err)
 	rc = sonde_samples_file_open(&p->file, path, p->sampling, p->spec->rotation, err);
 	if (rc == 0)
 		note_choice(p);
-	p->nvml = open_nvml(sonde_str_from(p->uuid));
+	p->processes = open_processes(p->uuid);
 	return rc;
 }
 
@@ -308,8 +302,8 @@ static void report_end(const struct process *p)
 
 	for (i = 0; i < facts->nr_sets; i++)
 		nr += sonde_sampling_set(p->sampling, i)->nr;
-	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s) every %.10g µs, %llu samples", nr,
-		p->device, SONDE_STR_ARG(set->product),
+	sonde_buf_printf(&b, "%u counters of GPU %u (%.*s)%s every %.10g µs, %llu samples", nr,
+		p->device, SONDE_STR_ARG(set->product), facts->by_gpm.n ? " by NVML's GPM" : "",
 		(double)set->interval_ns / 1e3, (unsigned long long)st->nr_samples);
 	if (st->nr_gaps || st->nr_overflows)
 		sonde_buf_printf(&b, ", %.1f ms missing in %llu gap%s%s", (double)st->gap_ns / 1e6,

@@ -282,8 +282,12 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 {
 	size_t i;
 
-	if (f->set != rows->set)
+	if (f->set != rows->set) { /* idle time at the end may go on in the next rows, but not in another set's */
+		if (f->set)
+			end_idle(f);
+		flush(f);
 		begin_set(f, rows->set);
+	}
 	put_set(f);
 	for (i = 0; i < rows->nr; i++) {
 		const double *row = &rows->values[i * rows->set->nr];
@@ -293,9 +297,6 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 		end_idle(f);
 		put_row(f, rows->start_ns[i], rows->end_ns[i], row);
 	}
-	/* Idle time at the end may go on in the next rows, unless another set is next. */
-	if (sonde_sampling_facts(f->s)->nr_sets > 1)
-		end_idle(f);
 	flush(f);
 }
 

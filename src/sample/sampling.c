@@ -154,6 +154,48 @@ static double find_bandwidth(const struct sonde_sampling *s)
 	return 2.0 * khz * bits / 8 / 1e6; /* two words a clock */
 }
 
+/* Finds the counters on the chip, and has the device for itself. */
+static int reserve(struct sonde_sampling *s, struct sonde_err *err)
+{
+	int rc = get_available(s, err);
+
+	if (rc == 0)
+		rc = pm_choose(s, err);
+	if (rc)
+		return rc;
+	s->facts.bytes_per_ns = find_bandwidth(s);
+	s->interval_ns = first_interval(s);
+	s->buffer_bytes = s->q.burst_ns ? BURST_BUFFER_BYTES : BUFFER_BYTES;
+	rc = pm_device_open(s, err);
+	return rc ? rc : choose_sizes(s, err);
+}
+
+/* Opens GPM where it is asked for, or where the driver refused the rest: `rc`, `err`. */
+static int open_gpm(struct sonde_sampling *s, int rc, struct sonde_err *err)
+{
+	bool is_refused = rc == SONDE_ERR_IO && s->q.source != SONDE_SAMPLING_PM;
+	struct sonde_err why = {0};
+
+	if (!is_refused && (rc || s->q.source == SONDE_SAMPLING_PM || s->q.source == SONDE_SAMPLING_AUTO))
+		return rc;
+	if (sonde_gpm_open(&s->gpm, &s->sets[0].names, &why)) {
+		if (s->q.source == SONDE_SAMPLING_GPM)
+			return sonde_err_set(err, why.code, "NVML's GPM cannot count here: %s", why.msg);
+		if (!is_refused) /* the other source of the two goes on */
+			sonde_buf_printf(&s->facts.left_out, "%sGPM (%s)", s->facts.left_out.n ? ", " : "", why.msg);
+		return rc;
+	}
+	if (s->q.source == SONDE_SAMPLING_GPM)
+		sonde_buf_puts(&s->facts.by_gpm, "counters.source=gpm asks for them");
+	else if (is_refused)
+		sonde_buf_puts(&s->facts.by_gpm, err && err->msg[0] ? err->msg : "PM sampling is refused");
+	if (s->facts.by_gpm.n)
+		s->facts.nr_sets = 1;
+	if (err && is_refused)
+		*err = (struct sonde_err){0};
+	return 0;
+}
+
 int sonde_sampling_open(
 	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err)
 {
@@ -170,18 +212,11 @@ int sonde_sampling_open(
 		rc = pm_load(&s->pm, err);
 	if (rc == 0)
 		rc = pm_describe(s, &s->sets[0].names, err);
-	if (rc == 0)
-		rc = get_available(s, err);
-	if (rc == 0)
-		rc = pm_choose(s, err);
 	if (rc == 0) {
-		s->facts.bytes_per_ns = find_bandwidth(s);
-		s->interval_ns = first_interval(s);
-		s->buffer_bytes = s->q.burst_ns ? BURST_BUFFER_BYTES : BUFFER_BYTES;
-		rc = pm_device_open(s, err);
+		if (q->source != SONDE_SAMPLING_GPM)
+			rc = reserve(s, err);
+		rc = open_gpm(s, rc, err);
 	}
-	if (rc == 0)
-		rc = choose_sizes(s, err);
 	if (rc) {
 		sonde_sampling_close(s);
 		return rc;
@@ -204,6 +239,8 @@ void sonde_sampling_close(struct sonde_sampling *s)
 	}
 	sonde_free(s->sets);
 	sonde_free(s->available);
+	sonde_gpm_close(s->gpm);
+	sonde_buf_release(&s->facts.by_gpm);
 	sonde_buf_release(&s->facts.left_out);
 	sonde_arena_release(&s->arena);
 	sonde_free(s);
@@ -216,5 +253,5 @@ const struct sonde_sampling_facts *sonde_sampling_facts(const struct sonde_sampl
 
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i)
 {
-	return &s->sets[i].names;
+	return s->facts.by_gpm.n ? sonde_gpm_set(s->gpm) : &s->sets[i].names;
 }

@@ -8,6 +8,8 @@
  *
  * A session may hold several sets of counters where they do not fit into one
  * pass of the hardware; the sets then take turns.
+ *
+ * Where PM sampling is refused, NVML's GPM can take its place (gpm.h), or go on beside it.
  */
 #ifndef SONDE_SAMPLE_SAMPLING_H
 #define SONDE_SAMPLE_SAMPLING_H
@@ -18,12 +20,21 @@
 
 struct sonde_sampling; /* one device, set up */
 
+/* Who counts. */
+enum sonde_sampling_source {
+	SONDE_SAMPLING_PM,   /* CUPTI's PM sampling or nobody */
+	SONDE_SAMPLING_AUTO, /* GPM where the driver refuses PM sampling */
+	SONDE_SAMPLING_GPM,
+	SONDE_SAMPLING_BOTH, /* to compare them */
+};
+
 struct sonde_sampling_request {
 	unsigned device;	     /* CUDA's number of it */
 	const char *const *counters; /* names of sets (roles.h), of roles, or NVIDIA's */
 	size_t nr_counters;
 	uint64_t interval_ns; /* 0 = as short as this machine can decode, 50 µs or more */
 	uint64_t burst_ns;    /* sample so long, then pause at random; 0 = all the time */
+	uint8_t source;	      /* enum sonde_sampling_source */
 };
 
 /* Samples of one set, in order; its interval may be another one than before. Valid during the call only. */
@@ -62,6 +73,7 @@ struct sonde_sampling_facts {
 	char chip[64];
 	size_t nr_sets;
 	double bytes_per_ns; /* that the device's memory moves at most; 0 = not known */
+	struct sonde_buf by_gpm;   /* why GPM counts and not PM sampling; empty = PM sampling does */
 	struct sonde_buf left_out; /* what was asked for and is not counted, in words; empty = nothing */
 	struct sonde_sampler_status status; /* up to now */
 };

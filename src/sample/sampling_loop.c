@@ -31,6 +31,7 @@
 #define MARGIN_NS    (2 * MS) /* by which the clocks of host and GPU may be apart */
 #define LEAST_PAUSE  (5 * MS) /* between decodes: even one that finds nothing takes a millisecond */
 #define MOST_PAUSE   (20 * MS)
+#define GPM_PAUSE    (2 * MS)
 #define MOST_DECODES 64 /* after a stop: usually two */
 #define HURRY	     4	  /* times the interval of the trial: how far it grows for decodes that wait */
 #define FAST	     0.95 /* a pace at which decodes hardly end */
@@ -265,6 +266,18 @@ static uint64_t pause_of(const struct loop *l)
 	return left < ns ? left : ns;
 }
 
+/* GPM's news, if there are any. */
+static void take_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to)
+{
+	struct sonde_sample_rows rows;
+
+	if (!sonde_gpm_tick(s->gpm, sonde_sampling_now(s), &rows))
+		return;
+	if (s->facts.by_gpm.n) /* else they are told by the other source */
+		s->facts.status.nr_samples += rows.nr;
+	to->take(to->of, &rows);
+}
+
 /* Samples until the stretch should end. */
 static enum next sample_stretch(struct loop *l)
 {
@@ -278,6 +291,8 @@ static enum next sample_stretch(struct loop *l)
 		if (sonde_now_ns() >= l->until_ns)
 			return TURN_OVER;
 		sleep_ns(pause_of(l));
+		if (l->s->gpm && !l->is_trial)
+			take_gpm(l->s, l->to);
 		if (!l->is_trial && !l->s->q.burst_ns)
 			next = drain_running(l);
 	}
@@ -364,6 +379,16 @@ static void plan_next_stretch(struct loop *l, enum next why)
 		take_turns(l);
 }
 
+/* Where only GPM counts. */
+static int run_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to)
+{
+	while (!to->is_over(to->of)) {
+		take_gpm(s, to);
+		sleep_ns(GPM_PAUSE);
+	}
+	return 0;
+}
+
 int sonde_sampling_run(
 	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err)
 {
@@ -377,6 +402,8 @@ int sonde_sampling_run(
 	enum next next = GO_ON;
 	int rc = 0;
 
+	if (s->facts.by_gpm.n)
+		return run_gpm(s, to);
 	while (next != ALL_OVER && next != FAILED) {
 		rc = start_stretch(&l);
 		next = rc ? FAILED : sample_stretch(&l);
