@@ -2,6 +2,8 @@
 
 double sonde_limit_of(struct sonde_str role, double cycles_per_ns, double bytes_per_ns)
 {
+	if (sonde_str_starts(role, "gpm.")) /* nanoseconds */
+		return 1;
 	if (sonde_str_starts(role, "dram.") && sonde_str_ends(role, "_bytes"))
 		return bytes_per_ns > 0 ? bytes_per_ns : 0;
 	if (!(cycles_per_ns > 0))

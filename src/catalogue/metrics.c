@@ -9,8 +9,8 @@
 /* Which metrics play which role, the best one first: sources have one or another of them. */
 const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_SM] = {{{SONDE_METRIC_SM, "SM %"}}, true},
-	[SONDE_ROLE_SM_ACTIVE] = {{{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, "SM act %"}}, true},
-	[SONDE_ROLE_TENSOR] = {{{SONDE_COUNTER_TENSOR SONDE_OF_PEAK, "Tensor %"}}, true},
+	[SONDE_ROLE_SM_ACTIVE] = {{{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, "SM act %"}, {SONDE_METRIC_GPM_SM, "SM act % gpm"}}, true},
+	[SONDE_ROLE_TENSOR] = {{{SONDE_COUNTER_TENSOR SONDE_OF_PEAK, "Tensor %"}, {SONDE_METRIC_GPM_TENSOR, "Tensor % gpm"}}, true},
 	[SONDE_ROLE_ISSUE] = {{{SONDE_COUNTER_INSTRUCTIONS SONDE_OF_PEAK, "Issue %"}}, false},
 	[SONDE_ROLE_FMA] = {{{SONDE_COUNTER_FMA SONDE_OF_PEAK, NULL}}, false},
 	[SONDE_ROLE_ALU] = {{{SONDE_COUNTER_ALU SONDE_OF_PEAK, NULL}}, false},
@@ -18,9 +18,10 @@ const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_MEMORY] = {{{"gpu__compute_memory_throughput" SONDE_OF_PEAK, "Mem %"},
 				       {"gpu__dram_throughput" SONDE_OF_PEAK, "DRAM %"},
 				       {SONDE_METRIC_DRAM, "DRAM %"},
-				       {SONDE_COUNTER_DRAM SONDE_OF_PEAK_SUM, "DRAM %"}},
+				       {SONDE_COUNTER_DRAM SONDE_OF_PEAK_SUM, "DRAM %"},
+				       {SONDE_METRIC_GPM_DRAM, "DRAM % gpm"}},
 		true},
-	[SONDE_ROLE_OCCUPANCY] = {{{SONDE_COUNTER_WARPS SONDE_OF_PEAK_ACTIVE, "Occ %"}}, true},
+	[SONDE_ROLE_OCCUPANCY] = {{{SONDE_COUNTER_WARPS SONDE_OF_PEAK_ACTIVE, "Occ %"}, {SONDE_METRIC_GPM_OCCUPANCY, "Occ % gpm"}}, true},
 	[SONDE_ROLE_L2] = {{{"lts__throughput" SONDE_OF_PEAK, "L2 %"}, {SONDE_COUNTER_L2 SONDE_OF_PEAK, "L2 %"}}, false},
 	[SONDE_ROLE_L1] = {{{"l1tex__throughput" SONDE_OF_PEAK_ACTIVE, "L1 %"},
 				   {SONDE_COUNTER_L1 SONDE_OF_PEAK, NULL}},

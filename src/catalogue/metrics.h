@@ -48,6 +48,12 @@
 #define SONDE_METRIC_SM "sm__throughput" SONDE_OF_PEAK
 #define SONDE_METRIC_DRAM "dram__throughput" SONDE_OF_PEAK
 #define SONDE_METRIC_INSTRUCTIONS "smsp__inst_executed.sum"
+/* By NVML's GPM, in % of the time that kernels ran; occupancy of the time that an SM had a warp. */
+#define SONDE_METRICS_GPM	   "gpm__"
+#define SONDE_METRIC_GPM_SM	   SONDE_METRICS_GPM "sm_active.pct"
+#define SONDE_METRIC_GPM_TENSOR	   SONDE_METRICS_GPM "tensor.pct"
+#define SONDE_METRIC_GPM_DRAM	   SONDE_METRICS_GPM "dram.pct"
+#define SONDE_METRIC_GPM_OCCUPANCY SONDE_METRICS_GPM "occupancy.pct"
 #define SONDE_METRIC_SM_CLOCK SONDE_COUNTER_SM_CYCLES ".avg.per_second"
 
 /* How a kernel was launched. */
@@ -106,7 +112,7 @@ enum sonde_metric_role {
 	SONDE_NR_ROLES,
 };
 
-#define SONDE_ROLE_METRICS 4 /* at most that many can play one */
+#define SONDE_ROLE_METRICS 5 /* at most that many can play one */
 
 struct sonde_role_metric {
 	const char *name;

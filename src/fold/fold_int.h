@@ -18,6 +18,7 @@
  *   timeline.c           single events, and counters over time (curves)
  *   unmixing.c           samples of the device → counters of cells (unmix/ has the arithmetic)
  *   unmixing_launches.c  … classes of launches, the clock while they ran, when all that ran is known
+ *   unmixing_gpm.c       … samples of GPM, which are long and late
  *   unmixing_notes.c     … what there is to say about it, among it clocks that disagree
  *   sampled.c            reading the counters off cells
  *   stalls.c             PC samples → stalls of cells

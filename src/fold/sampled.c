@@ -11,6 +11,8 @@
 
 /* The figures of sampled counters: a table of those that Nsight Compute has too, and the counters beyond it. */
 
+#define SM_NS "gpm.sm_ns"
+
 const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{SONDE_COUNTER_SM_ACTIVE ".sum", {"sm.active_cycles"}, SONDE_OVER_NOTHING, 0},
 	{SONDE_COUNTER_INSTRUCTIONS ".sum", {"sm.instructions"}, SONDE_OVER_NOTHING, 0},
@@ -37,17 +39,26 @@ const struct sonde_sampled_metric sonde_sampled_metrics[] = {
 	{SONDE_COUNTER_L1 SONDE_OF_PEAK, {"l1.wavefronts"}, SONDE_OVER_ELAPSED, 0},
 	{SONDE_COUNTER_L2 SONDE_OF_PEAK, {"l2.sectors"}, SONDE_OVER_ELAPSED, 0},
 	{SONDE_METRIC_SM_CLOCK, {NULL}, SONDE_OVER_TIME, 0},
+	{SONDE_METRIC_GPM_SM, {SM_NS}, SONDE_OVER_RUNNING, 1},
+	{SONDE_METRIC_GPM_TENSOR, {"gpm.tensor_ns"}, SONDE_OVER_RUNNING, 1},
+	{SONDE_METRIC_GPM_DRAM, {"gpm.dram_ns"}, SONDE_OVER_RUNNING, 1},
+	{SONDE_METRIC_GPM_OCCUPANCY, {"gpm.warp_ns"}, SONDE_OVER_BUSY, 1},
 	{SONDE_COUNTER_DRAM SONDE_OF_PEAK_SUM, {"dram.read_bytes", "dram.write_bytes"}, SONDE_OVER_DRAM, 1},
 };
 #define NR_METRICS (sizeof(sonde_sampled_metrics) / sizeof(*sonde_sampled_metrics))
 
-/* Whether the table has the sum of a counter. */
+static bool is_gpm(uint8_t over)
+{
+	return over == SONDE_OVER_RUNNING || over == SONDE_OVER_BUSY;
+}
+
+/* Whether the table has the sum of a counter, or all that there is to say of it. */
 static bool is_in_table(struct sonde_str role)
 {
 	size_t i;
 
 	for (i = 0; i < NR_METRICS; i++)
-		if (sonde_sampled_metrics[i].over == SONDE_OVER_NOTHING &&
+		if ((sonde_sampled_metrics[i].over == SONDE_OVER_NOTHING || is_gpm(sonde_sampled_metrics[i].over)) &&
 			sonde_str_is(role, sonde_sampled_metrics[i].roles[0]))
 			return true;
 	return false;
@@ -153,6 +164,8 @@ static bool has_metric(const struct sonde_sampled *s, const struct sonde_sampled
 		return s->cycles_per_ns > 0 && most_of(s, m) > 0;
 	case SONDE_OVER_ACTIVE:
 		return find_role(s, "sm.active_cycles", &set, &counter);
+	case SONDE_OVER_BUSY:
+		return find_role(s, SM_NS, &set, &counter);
 	case SONDE_OVER_DRAM:
 		return s->bytes_per_ns > 0;
 	case SONDE_OVER_TIME:
@@ -252,24 +265,30 @@ static void add_share(
 		x->above += sum_elapsed(h) / h->s->nr_sms;
 		x->below += h->time_ns;
 	}
-	if (m->over == SONDE_OVER_ACTIVE) {
-		f = sum_role(h, "sm.active_cycles");
+	if (m->over == SONDE_OVER_RUNNING)
+		x->below += m->most * h->time_ns;
+	if (m->over == SONDE_OVER_ACTIVE || m->over == SONDE_OVER_BUSY) {
+		f = sum_role(h, m->over == SONDE_OVER_BUSY ? SM_NS : "sm.active_cycles");
 		x->below += m->most * f.value;
 		x->below_variance += m->most * f.error * m->most * f.error;
 	}
 }
 
+#define MOST_GPM_ERROR 5 /* points, of the 95 % interval: what GPM knows less well has no figure */
+
 /* Above and below rise and fall together, so that taking them for independent errs upwards. */
 static struct sonde_unmix_figure divide_figures(const struct fraction *x, uint8_t over)
 {
-	double r = x->above / x->below, scale = over == SONDE_OVER_TIME ? 1e9 : 100;
+	double r = x->above / x->below, scale = over == SONDE_OVER_TIME ? 1e9 : 100, error;
 
 	if (over == SONDE_OVER_NOTHING)
 		return (struct sonde_unmix_figure){x->above, sqrt(x->above_variance)};
 	if (!(x->below > 0))
 		return (struct sonde_unmix_figure){NAN, NAN};
-	return (struct sonde_unmix_figure){scale * r,
-		scale * sqrt(x->above_variance + r * r * x->below_variance) / x->below};
+	error = scale * sqrt(x->above_variance + r * r * x->below_variance) / x->below;
+	if (is_gpm(over) && !(1.96 * error <= MOST_GPM_ERROR))
+		return (struct sonde_unmix_figure){NAN, NAN};
+	return (struct sonde_unmix_figure){scale * r, error};
 }
 
 static size_t count_classes(const struct sonde_cells *c, const uint32_t *cells, size_t nr)

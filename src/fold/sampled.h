@@ -20,6 +20,8 @@ enum sonde_sampled_over {
 	SONDE_OVER_ACTIVE,  /* cycles of SMs with a warp resident */
 	SONDE_OVER_DRAM,    /* what the memory could move while the launches ran */
 	SONDE_OVER_TIME,    /* the time they ran: the clock of an SM */
+	SONDE_OVER_RUNNING, /* the time they ran: of GPM's busy nanoseconds */
+	SONDE_OVER_BUSY,    /* GPM's nanoseconds of SMs with a warp resident */
 };
 
 struct sonde_sampled_metric {

@@ -31,6 +31,9 @@ static const struct recipe recipes[] = {
 	{"SM active %", {"sm.active_cycles"}, true, 100},
 	{"DRAM GB/s", {"dram.read_bytes", "dram.write_bytes"}, false, 1},
 	{"Tensor %", {"tensor.cycles"}, true, 100.0 / SONDE_SM_TENSOR_PIPES},
+	{"SM active % gpm", {"gpm.sm_ns"}, false, 100},
+	{"DRAM % gpm", {"gpm.dram_ns"}, false, 100},
+	{"Tensor % gpm", {"gpm.tensor_ns"}, false, 100},
 };
 
 struct drawing {

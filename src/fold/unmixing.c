@@ -111,9 +111,9 @@ static bool take_samples(struct sonde_unmixing *x)
 	return true;
 }
 
-static int solve_set(struct sonde_unmixing *x, struct sonde_sampled_set *set, struct sonde_err *err)
+static int solve_set(struct sonde_unmixing *x, struct sonde_sampled_set *set, bool is_gpm, struct sonde_err *err)
 {
-	const struct sonde_unmix_input in = {.classes = x->classes.at,
+	const struct sonde_unmix_input in = {.classes = is_gpm ? x->units.at : x->classes.at,
 		.nr_classes = (uint32_t)x->classes.nr,
 		.launches = x->launches.at,
 		.nr_launches = x->launches.nr,
@@ -124,7 +124,8 @@ static int solve_set(struct sonde_unmixing *x, struct sonde_sampled_set *set, st
 		.nr_counters = (uint32_t)x->columns.nr,
 		.limits_per_ns = x->limits.at};
 
-	const struct sonde_unmix_options options = {.offset_ns = sonde_unmixing__offset(x)};
+	const struct sonde_unmix_options options = {
+		.offset_ns = is_gpm ? SONDE_GPM_LATE_NS / 2 : sonde_unmixing__offset(x), .is_by_name = is_gpm};
 
 	return sonde_unmix_solve(&set->unmixed, &in, &options, err);
 }
@@ -165,6 +166,19 @@ static bool forget_hardly_seen(struct sonde_sampled_set *set)
 	return is_there;
 }
 
+/* Of a region that GPM saw too seldom there are no figures. */
+static void forget_few(struct sonde_unmixing *x, struct sonde_sampled_set *set)
+{
+	struct sonde_unmix_state s = sonde_unmixed_state(set->unmixed);
+	size_t i;
+
+	for (i = 0; i < s.nr_classes; i++)
+		if (x->is_few.at[i])
+			s.classes[i] = (struct sonde_unmix_class_result){.fate = SONDE_UNMIX_UNSEEN,
+				.unknown = SONDE_UNMIX_NONE,
+				.nr_launches = s.classes[i].nr_launches};
+}
+
 /* There are no figures of these counters. */
 static int drop_set(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 {
@@ -182,6 +196,7 @@ static int unmix_set(
 	const struct sonde_records *r = x->f->r;
 	struct sonde_sampled_set *set = &x->s->sets[x->s->nr_sets];
 	const struct sonde_series *series = &r->series.at[number];
+	bool is_gpm = sonde_series__is_gpm(r, series);
 	size_t i;
 	int rc;
 
@@ -201,7 +216,9 @@ static int unmix_set(
 		return sonde_err_nomem(err);
 	if (!x->columns.nr) /* none of them can be split */
 		return drop_set(x, set);
-	rc = solve_set(x, set, err);
+	if (is_gpm && !sonde_unmixing__units(x))
+		return sonde_err_nomem(err);
+	rc = solve_set(x, set, is_gpm, err);
 	if (rc == SONDE_ERR_LIMIT || rc == SONDE_ERR_USAGE) { /* times only, then */
 		sonde_note(&x->f->c->notes, "the samples of %.*s are not used: %s",
 			SONDE_STR_ARG(d->name), err->msg);
@@ -209,12 +226,14 @@ static int unmix_set(
 		return drop_set(x, set);
 	}
 	if (rc == 0 && !(sonde_unmixed_quality(set->unmixed)->seen_time > 0)) {
-		sonde_note(&x->f->c->notes,
-			"the samples of %.*s are not used: no launch ran during any sample",
-			SONDE_STR_ARG(d->name));
+		sonde_note(&x->f->c->notes, "the samples of %.*s are not used: no %s",
+			SONDE_STR_ARG(d->name),
+			is_gpm ? "region lasted as long as two of GPM's" : "launch ran during any sample");
 		return drop_set(x, set);
 	}
-	if (rc == 0 && (!forget_hardly_seen(set) || !sonde_loads__add(x->loads, x, set) ||
+	if (rc == 0 && is_gpm)
+		forget_few(x, set);
+	else if (rc == 0 && (!forget_hardly_seen(set) || !sonde_loads__add(x->loads, x, set) ||
 			       !sonde_unmixing__check_offset(x, set, d) ||
 			       !sonde_unmixing__note_set(x, set, d)))
 		rc = sonde_err_nomem(err);
@@ -306,6 +325,8 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_vec_release(&x.values);
 		sonde_vec_release(&x.limits);
 		sonde_vec_release(&x.columns);
+		sonde_vec_release(&x.units);
+		sonde_vec_release(&x.is_few);
 		sonde_vec_release(&x.known);
 		sonde_vec_release(&x.others);
 		sonde_arena_release(&x.arena);

@@ -41,6 +41,9 @@ struct sonde_unmixing {
 	SONDE_VEC(int64_t) starts, ends;
 	SONDE_VEC(double) values, limits;
 	SONDE_VEC(uint32_t) columns; /* of the set's counters: those with a role */
+	/* For GPM's samples: classes by the region that is their unknown, and whether that has too few of them. */
+	SONDE_VEC(struct sonde_unmix_class) units;
+	SONDE_VEC(bool) is_few;
 	SONDE_VEC(struct sonde_window_time) known; /* when all that programs with windows ran was recorded */
 	SONDE_VEC(const struct sonde_records *) others; /* captures beside this one, with work on the device … */
 	uint64_t known_ns; /* … all of which is known from then on */
@@ -56,6 +59,14 @@ static inline int64_t sonde_unmixing__offset(const struct sonde_unmixing *x)
 {
 	return x->first->is_calibrated ? x->first->offset_ns : SONDE_SAMPLE_OFFSET_NS;
 }
+/*
+ * For samples of GPM (unmixing_gpm.c): finds `units` and `is_few`, and drops all samples but those that are about one
+ * unit or an idle device. False: no memory.
+ */
+bool sonde_series__is_gpm(const struct sonde_records *r, const struct sonde_series *s);
+bool sonde_unmixing__units(struct sonde_unmixing *x);
+/* How late GPM's values are, at most; what they are about is taken to have been in the middle. */
+#define SONDE_GPM_LATE_NS 100000000
 /* Says so in a note when the set's samples contradict the offset in use. False: no memory. */
 bool sonde_unmixing__check_offset(
 	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);

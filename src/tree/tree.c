@@ -44,6 +44,7 @@ static bool is_text(const struct sonde_tree *t, uint32_t metric)
 }
 
 #define SAMPLED "samples of the device, split among the launches by least squares"
+#define GPM	"gpm: samples of the device by NVML's GPM, every 100 ms, split among the regions that fill them"
 
 /* Columns know how their figures are made and whether they are words. */
 static void describe_columns(struct sonde_tree *t)
@@ -57,7 +58,7 @@ static void describe_columns(struct sonde_tree *t)
 		uint32_t at;
 
 		if (c->metric == SONDE_NONE) {
-			c->methods[0] = SAMPLED;
+			c->methods[0] = sonde_str_starts(c->name, SONDE_METRICS_GPM) ? GPM : SAMPLED;
 			c->quality = SONDE_QUALITY_SAMPLED;
 			continue;
 		}

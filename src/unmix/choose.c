@@ -49,7 +49,7 @@ static int sort_classes(struct keys *keys, struct sonde_arena *arena,
 	for (k = 0; k < in->nr_classes; k++) {
 		uint32_t key = by_group ? in->classes[k].group : in->classes[k].name;
 
-		if (key != SONDE_UNMIX_NONE && plan->unknown[k] != SONDE_UNMIX_NONE)
+		if (key != SONDE_UNMIX_NONE && (plan->unknown == NULL || plan->unknown[k] != SONDE_UNMIX_NONE))
 			keys->at[keys->nr++] = (struct keyed){key, k};
 	}
 	qsort(keys->at, keys->nr, sizeof(*keys->at), compare_keys);
@@ -63,6 +63,21 @@ static uint32_t end_of_key(const struct keys *keys, uint32_t from)
 	while (to < keys->nr && keys->at[to].key == keys->at[from].key)
 		to++;
 	return to;
+}
+
+int sonde_unmix__merge_names(
+	struct sonde_unmix__plan *plan, struct sonde_arena *arena, const struct sonde_unmix_input *in)
+{
+	struct keys keys;
+	uint32_t i;
+
+	if (sort_classes(&keys, arena, in, plan, false) < 0)
+		return SONDE_ERR_NOMEM;
+	for (i = 1; i < keys.nr; i++)
+		if (keys.at[i].key == keys.at[i - 1].key)
+			sonde_unmix__plan_join(plan, keys.at[i - 1].class, keys.at[i].class, SONDE_UNMIX_MERGED);
+	plan->without_bins = true;
+	return 0;
 }
 
 int sonde_unmix__pool_names(uint32_t *nr_joined, struct sonde_unmix__plan *plan,

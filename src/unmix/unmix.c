@@ -211,21 +211,22 @@ static int solve_plan(struct sonde_unmixed *u, struct sonde_unmix__round *r,
 
 /* With the finest unknowns first, then with those that turned out to be bearable. */
 static int solve_twice(struct sonde_unmixed *u, struct sonde_unmix__round *r,
-	struct sonde_arena *arena, int64_t offset_ns)
+	struct sonde_arena *arena, const struct sonde_unmix_options *opt)
 {
 	struct sonde_unmix__plan plan;
 	uint32_t nr_joined;
 	int rc;
 
-	if (sonde_unmix__plan_init(&plan, arena, r->in) < 0)
+	if (sonde_unmix__plan_init(&plan, arena, r->in) < 0 ||
+		(opt->is_by_name && sonde_unmix__merge_names(&plan, arena, r->in) < 0))
 		return SONDE_ERR_NOMEM;
-	rc = solve_plan(u, r, &plan, offset_ns);
-	if (rc < 0)
+	rc = solve_plan(u, r, &plan, opt->offset_ns);
+	if (rc < 0 || opt->is_by_name)
 		return rc;
 	sonde_unmix__plan_smooth(&plan, r->in, r->has_edges);
 	if (sonde_unmix__coarsen(&nr_joined, &plan, arena, r->in, u) < 0)
 		return SONDE_ERR_NOMEM;
-	return nr_joined > 0 ? solve_plan(u, r, &plan, offset_ns) : 0;
+	return nr_joined > 0 ? solve_plan(u, r, &plan, opt->offset_ns) : 0;
 }
 
 static int solve_input(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
@@ -242,7 +243,7 @@ static int solve_input(struct sonde_unmixed *u, const struct sonde_unmix_input *
 		rc = sonde_unmix__windows_make(
 			&windows, &u->quality, &arena, in, u->limits, opt->offset_ns);
 	if (rc == 0)
-		rc = solve_twice(u, &round, &arena, opt->offset_ns);
+		rc = solve_twice(u, &round, &arena, opt);
 	if (rc == 0)
 		count_seen(u, in, &windows, opt->offset_ns);
 	sonde_unmix__round_release(&round);

@@ -69,6 +69,7 @@ struct sonde_unmix_input {
 
 struct sonde_unmix_options {
 	int64_t offset_ns;	/* added to the times of launches: the clocks' fixed difference */
+	bool is_by_name; /* samples are too long for more: classes of a name are one unknown, never split */
 	double most_work; /* multiplications allowed; more makes unknowns coarser. 0 = 2e11, minutes
 			   */
 };

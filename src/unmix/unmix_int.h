@@ -301,6 +301,9 @@ void sonde_unmix__spread(float *deviations, size_t stride, struct sonde_unmix__f
 /* Fits all counters and their deviations into `u`. */
 int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r);
 
+/* Joins all classes of a name from the beginning, without time bins and trends. */
+int sonde_unmix__merge_names(
+	struct sonde_unmix__plan *plan, struct sonde_arena *arena, const struct sonde_unmix_input *in);
 /* Joins all classes of a name; `*nr_joined` = 0 when there is nothing left to join. */
 int sonde_unmix__pool_names(uint32_t *nr_joined, struct sonde_unmix__plan *plan,
 	struct sonde_arena *arena, const struct sonde_unmix_input *in);

@@ -1,0 +1,231 @@
+/*
+ * GPM's samples: a tenth of a second long, and late.
+ *
+ * What a sample counts happened up to LATE_NS before its stamps: the driver gathers the values and shows them
+ * later, by how much is not documented (75 to 80 ms on an H200). And a tenth of a second holds thousands of kernels, always
+ * in the same mixture, which no solve tells apart. So only those samples count during which one region ran, or nothing
+ * did, as evenly as before: whatever the delay, they are about that. The unknowns are regions that have
+ * enough of these; what has fewer is one unknown with the region around it, and further out.
+ */
+#include "fold/unmixing_int.h"
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LATE_NS SONDE_GPM_LATE_NS
+#define ENOUGH	10   /* samples of a region */
+#define ALONE	0.95 /* of the launches' time is a region's in a sample that is about it … */
+#define EVEN	0.1  /* … and before it launches filled as much of the time, give or take this share */
+
+/* How long launches of a region ran during a sample and during LATE_NS before it. */
+struct part {
+	uint32_t sample, region; /* SONDE_NONE = outside of regions */
+	double before_ns, during_ns;
+};
+
+struct gpm {
+	struct sonde_unmixing *x;
+	struct sonde_map keys; /* {sample, region} → part */
+	struct sonde_arena arena;
+	SONDE_VEC(struct part) parts;
+	uint32_t nr_regions;
+	uint32_t *around;  /* by region, the last one for what is outside: itself, or the one it has become part of */
+	uint32_t *nr_even; /* by unit: samples about it */
+	uint32_t *about;   /* by sample: the unit; SONDE_NONE = several, nr_regions + 1 = nothing ran */
+	double *ns;	   /* by unit: twice, before and during the sample at hand; zeros between samples */
+};
+
+/* The region whose unknown this one is part of. */
+static uint32_t unit_of(const struct gpm *g, uint32_t region)
+{
+	while (g->around[region] != region)
+		region = g->around[region];
+	return region;
+}
+
+static double overlap_ns(const struct sonde_unmix_launch *l, int64_t from, int64_t to)
+{
+	from = l->start_ns > from ? l->start_ns : from;
+	to = l->end_ns < to ? l->end_ns : to;
+	return to > from ? (double)(to - from) : 0;
+}
+
+static bool add_part(struct gpm *g, uint32_t sample, uint32_t region, double before, double during)
+{
+	const uint32_t key[2] = {sample, region};
+	uint32_t number = sonde_map_keep(&g->keys, &g->arena, SONDE_BYTES(key), NULL);
+	struct part *part = sonde_map_slot(&g->parts, number);
+
+	if (!part)
+		return false;
+	*part = (struct part){sample, region, part->before_ns + before, part->during_ns + during};
+	return true;
+}
+
+static bool find_parts(struct gpm *g)
+{
+	const struct sonde_unmixing *x = g->x;
+	size_t i, k;
+
+	for (i = 0; i < x->launches.nr; i++) {
+		const struct sonde_unmix_launch *l = &x->launches.at[i];
+		uint32_t region = x->classes.at[l->class].group;
+
+		k = 0;
+		sonde_bisect(k, x->ends.nr, mid, x->ends.at[mid] <= l->start_ns);
+		for (; k < x->starts.nr && x->starts.at[k] - LATE_NS < l->end_ns; k++)
+			if (!add_part(g, (uint32_t)k, region == SONDE_UNMIX_NONE ? g->nr_regions : region,
+				    overlap_ns(l, x->starts.at[k] - LATE_NS, x->starts.at[k]),
+				    overlap_ns(l, x->starts.at[k], x->ends.at[k])))
+				return false;
+	}
+	return true;
+}
+
+static int by_sample(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->sample != y->sample)
+		return sonde_cmp(x->sample, y->sample);
+	return sonde_cmp(x->region, y->region);
+}
+
+/* The unit that the parts of one sample, from `p` to before `end`, are about. */
+static uint32_t find_unit(struct gpm *g, const struct part *p, const struct part *end)
+{
+	const struct sonde_unmixing *x = g->x;
+	double length = (double)(x->ends.at[p->sample] - x->starts.at[p->sample]), before = 0, during = 0;
+	uint32_t most = unit_of(g, p->region), unit;
+	const struct part *q;
+	bool is_alone;
+
+	for (q = p; q < end; q++) {
+		double *ns;
+
+		unit = unit_of(g, q->region);
+		ns = &g->ns[2 * (size_t)unit];
+		before += q->before_ns;
+		during += q->during_ns;
+		ns[0] += q->before_ns;
+		ns[1] += q->during_ns;
+		if (ns[1] > g->ns[2 * (size_t)most + 1])
+			most = unit;
+	}
+	is_alone = g->ns[2 * (size_t)most] >= ALONE * before && g->ns[2 * (size_t)most + 1] >= ALONE * during;
+	for (q = p; q < end; q++) {
+		unit = unit_of(g, q->region);
+		g->ns[2 * (size_t)unit] = g->ns[2 * (size_t)unit + 1] = 0;
+	}
+	return is_alone && fabs(before / LATE_NS - during / length) <= EVEN * during / length ? most : SONDE_NONE;
+}
+
+/* What each sample is about, with the units as they are. */
+static void judge_samples(struct gpm *g)
+{
+	const struct part *p = g->parts.at, *end = p + g->parts.nr, *q;
+	size_t i;
+
+	for (i = 0; i < g->x->starts.nr; i++)
+		g->about[i] = g->nr_regions + 1;
+	for (i = 0; i <= g->nr_regions; i++)
+		g->nr_even[i] = 0;
+	for (; p < end; p = q) {
+		uint32_t unit;
+
+		for (q = p; q < end && q->sample == p->sample; q++)
+			;
+		unit = find_unit(g, p, q);
+		g->about[p->sample] = unit;
+		if (unit != SONDE_NONE)
+			g->nr_even[unit]++;
+	}
+}
+
+/* Regions with too few samples of their own become part of those around them, the innermost first. */
+static void choose_units(struct gpm *g)
+{
+	const struct sonde_region *regions = g->x->f->l->regions.at;
+	uint32_t depth = 0, i;
+
+	for (i = 0; i < g->nr_regions; i++)
+		depth = regions[i].depth > depth ? regions[i].depth : depth;
+	for (depth++; depth-- > 0;) {
+		judge_samples(g);
+		for (i = 0; i < g->nr_regions; i++)
+			if (regions[i].depth == depth && g->nr_even[i] < ENOUGH)
+				g->around[i] = regions[i].parent == SONDE_NONE ? g->nr_regions : regions[i].parent;
+	}
+	judge_samples(g);
+}
+
+/* Only samples about one unit, or about nothing, are left. */
+static void drop_mixed(struct gpm *g)
+{
+	struct sonde_unmixing *x = g->x;
+	size_t i, k, nr = 0, nr_columns = x->columns.nr;
+
+	for (i = 0; i < x->starts.nr; i++) {
+		if (g->about[i] == SONDE_NONE)
+			continue;
+		x->starts.at[nr] = x->starts.at[i];
+		x->ends.at[nr] = x->ends.at[i];
+		for (k = 0; k < nr_columns; k++)
+			x->values.at[nr * nr_columns + k] = x->values.at[i * nr_columns + k];
+		nr++;
+	}
+	x->starts.nr = x->ends.nr = nr;
+	x->values.nr = nr * nr_columns;
+}
+
+/* Classes by the unit they are in. */
+static bool name_units(struct gpm *g)
+{
+	struct sonde_unmixing *x = g->x;
+	size_t i;
+
+	if (!sonde_vec_reserve(&x->units, x->classes.nr + 1) || !sonde_vec_reserve(&x->is_few, x->classes.nr + 1))
+		return false;
+	for (i = 0; i < x->classes.nr; i++) {
+		uint32_t region = x->classes.at[i].group, unit = unit_of(g, region == SONDE_UNMIX_NONE ? g->nr_regions : region);
+
+		x->units.at[i] = (struct sonde_unmix_class){.name = unit, .group = SONDE_UNMIX_NONE};
+		x->is_few.at[i] = g->nr_even[unit] < ENOUGH;
+	}
+	x->units.nr = x->is_few.nr = x->classes.nr;
+	return true;
+}
+
+bool sonde_series__is_gpm(const struct sonde_records *r, const struct sonde_series *s)
+{
+	return s->counters.nr && sonde_str_starts(sonde_records_str(r, s->counters.at[0].role), "gpm.");
+}
+
+bool sonde_unmixing__units(struct sonde_unmixing *x)
+{
+	struct gpm g = {.x = x, .nr_regions = (uint32_t)x->f->l->regions.nr};
+	bool ok;
+	uint32_t i;
+
+	g.around = sonde_arena_alloc(&g.arena, (g.nr_regions + 1) * sizeof(*g.around));
+	g.nr_even = sonde_arena_calloc(&g.arena, g.nr_regions + 1, sizeof(*g.nr_even));
+	g.about = sonde_arena_alloc(&g.arena, (x->starts.nr + 1) * sizeof(*g.about));
+	g.ns = sonde_arena_calloc(&g.arena, 2 * ((size_t)g.nr_regions + 1), sizeof(*g.ns));
+	ok = !g.arena.failed;
+	for (i = 0; ok && i <= g.nr_regions; i++)
+		g.around[i] = i;
+	ok = ok && find_parts(&g);
+	if (ok) {
+		sonde_vec_sort(&g.parts, by_sample);
+		choose_units(&g);
+		drop_mixed(&g);
+		ok = name_units(&g);
+	}
+	sonde_map_release(&g.keys);
+	sonde_vec_release(&g.parts);
+	sonde_arena_release(&g.arena);
+	return ok;
+}
