@@ -353,6 +353,7 @@ test-gpu:
 	tests/gpu/real_gpu.sh $(BUILD)
 	tests/gpu/idle_gpu.sh $(BUILD)
 	tests/gpu/counters_gpu.sh $(BUILD)
+	tests/gpu/gpm_gpu.sh $(BUILD)
 	tests/run $(BUILD) native_gpu
 	REAL_NCU=1 tests/run $(BUILD) llm_perf_opt
 
