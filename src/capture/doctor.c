@@ -5,6 +5,7 @@
 #include "catalogue/advice.h"
 #include "sample/calibration.h"
 #include "sample/cupti_open.h"
+#include "sample/gpm.h"
 #include "sample/sampler.h"
 
 #include <dlfcn.h>
@@ -178,6 +179,24 @@ static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_coun
 		"`sonde sample --calibrate`, once, while the GPU is idle (2 s)");
 }
 
+/* Coarse counters, for where the others are refused. */
+static bool judge_gpm(struct sonde_diagnosis *d)
+{
+	struct sonde_gpm *g = NULL;
+	struct sonde_err err = {0};
+	struct sonde_buf says = {0};
+
+	if (sonde_gpm_open(&g, NULL, &err) == 0) {
+		sonde_gpm_close(g);
+		add_good(d, "gpm", "NVML's GPM has SM active, occupancy, tensor and DRAM %% every %u ms, without a permission",
+			SONDE_GPM_PERIOD_NS / 1000000u);
+		return true;
+	}
+	sonde_buf_printf(&says, "NVML's GPM, the counters without a permission, is not there: %s", err.msg);
+	keep_symptom(d, "gpm", SONDE_HEALTH_NOTE, &says, NULL);
+	return false;
+}
+
 /* By trying: only the driver knows whether it lets this process sample. */
 static void judge_sampling(struct sonde_diagnosis *d)
 {
@@ -187,9 +206,11 @@ static void judge_sampling(struct sonde_diagnosis *d)
 	struct sonde_err err = {0};
 	struct sonde_str remedy;
 	struct sonde_buf says = {0};
+	bool has_gpm;
 
 	if (!sonde_sampler_has_gpu())
 		return; /* said already */
+	has_gpm = judge_gpm(d);
 	if (sonde_sampling_open(&s, &q, &err) == 0) {
 		add_good(d, "counters",
 			"%u counters of %s can be sampled beside a native capture (counters=basic)",
@@ -198,10 +219,11 @@ static void judge_sampling(struct sonde_diagnosis *d)
 		sonde_sampling_close(s);
 		return;
 	}
-	sonde_buf_puts(&says, "hardware counters cannot be sampled, so native captures have times "
-			      "only: ");
+	has_gpm &= err.code == SONDE_ERR_IO; /* it takes the place of what the driver refuses */
+	sonde_buf_printf(&says, "hardware counters cannot be sampled, so native captures %s: ",
+		has_gpm ? "fall back to GPM" : "have times only");
 	sonde_buf_str(&says, sonde_advice_split(sonde_str_from(err.msg), &remedy));
-	keep_symptom(d, "counters", SONDE_HEALTH_BAD, &says,
+	keep_symptom(d, "counters", has_gpm ? SONDE_HEALTH_NOTE : SONDE_HEALTH_BAD, &says,
 		remedy.n ? sonde_arena_z(&d->arena, remedy) : NULL);
 }
 

@@ -1,9 +1,16 @@
 /*
  * As much of NVML as the sampler calls. The programs on the device are those in the file $FAKE_NVML_PIDS, a line each. $FAKE_PM_TOLD
  * is told of each look: `looked PROGRAMS 0`.
+ *
+ * Its GPM has new values every 100 ms of real time, as an H200's has: $FAKE_GPM, the per cent by metric, `2=50 10=25.5`; others
+ * are 0. Between them two snapshots differ in nothing, which is no number. Without it the GPU is too old, and
+ * $FAKE_GPM_MIG splits it. Row by row it tells of `news 0 0`.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 struct process_info {
 	unsigned pid;
@@ -13,6 +20,7 @@ struct process_info {
 
 int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **device);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *nr, struct process_info *out);
 
 int nvmlInit_v2(void)
@@ -28,13 +36,18 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 	return uuid[0] ? 0 : 2;
 }
 
-static void tell(unsigned nr)
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+	return index ? 2 : nvmlDeviceGetHandleByUUID("GPU-", device);
+}
+
+static void tell(const char *what, unsigned nr)
 {
 	const char *path = getenv("FAKE_PM_TOLD");
 	FILE *f = path ? fopen(path, "a") : NULL;
 
 	if (f) {
-		fprintf(f, "looked %u 0\n", nr);
+		fprintf(f, "%s %u 0\n", what, nr);
 		fclose(f);
 	}
 }
@@ -51,6 +64,97 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *nr, struct p
 		(*nr)++;
 	if (f)
 		fclose(f);
-	tell(*nr);
+	tell("looked", *nr);
+	return 0;
+}
+
+/* --- GPM ---------------------------------------------------------------------------------------- */
+
+struct support {
+	unsigned version, is_supported;
+};
+
+struct metrics {
+	unsigned version, nr;
+	const long *from, *to;
+	struct {
+		unsigned id;
+		int rc;
+		double value;
+		const char *names[3];
+	} at[333];
+};
+
+int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *pending);
+int nvmlGpmQueryDeviceSupport(void *device, struct support *out);
+int nvmlGpmSampleAlloc(long **out);
+int nvmlGpmSampleFree(long *snapshot);
+int nvmlGpmSampleGet(void *device, long *snapshot);
+int nvmlGpmMetricsGet(struct metrics *of);
+
+int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *pending)
+{
+	(void)device;
+	*now = *pending = getenv("FAKE_GPM_MIG") != NULL;
+	return 0;
+}
+
+int nvmlGpmQueryDeviceSupport(void *device, struct support *out)
+{
+	(void)device;
+	out->is_supported = getenv("FAKE_GPM") != NULL;
+	return out->version == 1 ? 0 : 25;
+}
+
+int nvmlGpmSampleAlloc(long **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : 20;
+}
+
+int nvmlGpmSampleFree(long *snapshot)
+{
+	free(snapshot);
+	return 0;
+}
+
+/* A snapshot is the number of its period. */
+int nvmlGpmSampleGet(void *device, long *snapshot)
+{
+	struct timespec t;
+
+	(void)device;
+	clock_gettime(CLOCK_REALTIME, &t);
+	*snapshot = (long)t.tv_sec * 10 + t.tv_nsec / 100000000;
+	return 0;
+}
+
+static double value_of(unsigned id)
+{
+	const char *at = getenv("FAKE_GPM");
+	char *end;
+
+	for (; at && *at; at = *end ? end + 1 : end) {
+		unsigned found = (unsigned)strtoul(at, &end, 10);
+		double v = *end == '=' ? strtod(end + 1, &end) : 0;
+
+		if (found == id)
+			return v;
+	}
+	return 0;
+}
+
+int nvmlGpmMetricsGet(struct metrics *of)
+{
+	unsigned i;
+
+	if (of->version != 1)
+		return 25;
+	for (i = 0; i < of->nr; i++) {
+		of->at[i].rc = 0;
+		of->at[i].value = *of->from == *of->to ? (of->at[i].id == 2 ? 0 : NAN) : value_of(of->at[i].id);
+	}
+	if (*of->from != *of->to)
+		tell("news", 0);
 	return 0;
 }

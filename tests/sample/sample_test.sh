@@ -150,6 +150,23 @@ ok doctor__sampling_is_possible doctor X= "13 counters of GF999 can be sampled" 
 ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGPUCTRPERM" "remedy: as root"
 ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
 
+gpm() { # ENV TOPIC TEXT: with NVML, and what there is of GPM
+	env "$1" LD_LIBRARY_PATH="$PWD/$BUILD/fake/nvml" "$SONDE" doctor >"$TMP/out" 2>&1
+	grep "^[a-z]*  *$2 " "$TMP/out" >"$TMP/line"
+	has "$3" "$TMP/line"
+}
+gpm_without() {
+	"$SONDE" doctor >"$TMP/out" 2>&1
+	grep "^[a-z]*  *$1 " "$TMP/out" >"$TMP/line"
+	has "$2" "$TMP/line"
+}
+refused_gpm() { FAKE_PM_ERROR=enable:35 gpm FAKE_GPM=2=50 counters "fall back to GPM" && grep -q "^note" "$TMP/line"; }
+ok doctor__gpm_is_there gpm FAKE_GPM=2=50 gpm "every 100 ms, without a permission"
+ok doctor__what_is_refused_falls_back_to_gpm refused_gpm
+ok doctor__no_nvml_is_told gpm_without gpm "libnvidia-ml.so.1) or its device is not there"
+ok doctor__an_old_gpu_is_told gpm X= gpm "older than Hopper"
+ok doctor__gpm_of_a_split_gpu_is_told gpm FAKE_GPM_MIG=1 gpm "the GPU is split (MIG)"
+
 # --- calibration: kernels of sonde's own, whose work begins 700 ns after their stamps and ends 300 ns before them
 export XDG_CACHE_HOME=$TMP/cache
 calibrate() { # ENV…
@@ -215,6 +232,28 @@ ok sampling__full_is_all_of_one_pass full
 basic() { UNTIL="gave 1000" run counters=basic && dump && dumped_all && [ "$(number series counters)" = 13 ] && has "13 counters of GPU 0" "$TMP/err"; }
 off() { run counters=off && dump && lacks series "$TMP/dump" && lacks counters "$TMP/err"; }
 named() { UNTIL="gave 10" run 'counters=[dram.read_bytes,l2.sectors]' counters.interval=1ms && dump && [ "$(number series counters)" = 2 ] && [ "$(number series interval_us)" = 1000 ]; }
+# GPM's percentages are planted: every row has them, and so has the load in the report.
+by_gpm() { # KEYS…
+	LD_LIBRARY_PATH=$PWD/$BUILD/fake/nvml FAKE_GPM="2=50 3=25 5=40 10=12.5" UNTIL="news 6" run counters=basic "$@" && dump
+}
+news() { [ "$(grep -c ^news "$TMP/told")" -ge "$1" ]; }
+export -f news
+planted() { # REASON
+	has "4 counters of GPU 0 (NVIDIA Fake) by NVML's GPM every 100000 µs" "$TMP/err" && lacks "no hardware counters" "$TMP/err" &&
+		has "counter gpm.sm_ns GPM_SM_UTIL" "$TMP/dump" && has "counters are NVML's GPM, every 100 ms" "$TMP/dump" && has "$1" "$TMP/dump" &&
+		grep -q "SM active % gpm 50.0, DRAM % gpm 12.5, Tensor % gpm 40.0" "$dir/native/regions/report.json"
+}
+gpm_instead() { FAKE_PM_ERROR=$1 by_gpm && planted "$2"; }
+gpm_asked() { by_gpm counters.source=gpm && planted "counters.source=gpm asks for them"; }
+gpm_beside() { # in the same file, in a series of its own; PM sampling loses nothing by it
+	by_gpm counters.source=both && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "13 counters of GPU 0" "$TMP/err" && has "counter gpm.sm_ns" "$TMP/dump" &&
+		grep -q "SM active % gpm 50.0" "$dir/native/regions/report.json" && grep -q "SM active % [0-9]" "$dir/native/regions/report.json"
+}
+no_gpm() { # asked for, and not there
+	UNTIL=true run counters=basic counters.source=gpm && has "NVML's GPM cannot count here: the driver's NVML" "$TMP/err"
+}
+only_pm() { LD_LIBRARY_PATH=$PWD/$BUILD/fake/nvml FAKE_GPM=2=50 FAKE_PM_ERROR=enable:35 run counters=basic counters.source=pm && has "no hardware counters: the counters are for administrators" "$TMP/err"; }
+
 without() { # ENV MESSAGE: times only, one line, a note in the report, the program as ever
 	export "${1?}"
 	run counters=basic
@@ -327,6 +366,12 @@ ok run__counters_off_writes_none off
 ok run__counters_by_name named
 ok run__counters_by_nvidias_name_have_their_role by_name
 ok run__without_permission_has_times_only without FAKE_PM_ERROR=enable:35 "ERR_NVGPUCTRPERM"
+ok run__without_permission_gpm_counts gpm_instead enable:35 "because the counters are for administrators only"
+ok run__a_taken_device_is_counted_by_gpm gpm_instead enable:7 "because another program samples this GPU already"
+ok run__gpm_counts_where_it_is_asked_for gpm_asked
+ok run__gpm_counts_beside_pm_sampling gpm_beside
+ok run__gpm_that_is_not_there_is_told no_gpm
+ok run__only_pm_sampling_if_that_is_asked_for only_pm
 ok run__without_cupti_has_times_only without SONDE_CUPTI=/nowhere "CUPTI was not found"
 ok run__with_an_old_cupti_has_times_only without "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "this CUPTI is too old"
 ok run__a_taken_device_has_times_only without FAKE_PM_ERROR=enable:7 "another program samples this GPU"
