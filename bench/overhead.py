@@ -11,17 +11,20 @@ and whoever has it runs a stretch of the loop. Variants are so compared within m
 on the same core, and what else the machine does cancels out. A set's ratio is the median over its rounds
 of stretch / plain stretch of that round; the table has the median over sets, the range, the ratio
 of the least stretches, and that of all stretches together (median over sets), which has in it what happens now and then. With --base NAME ratios are to that variant, and plain does not run.
+Variants with a bar (asleep 1.005, attached:N 1.01) have an `ok` or `not ok` line at the end, by the median over sets, with its interval; one
+that is not held, or that did not run, makes the exit status 1.
 
   plain   nothing attached            empty    a library with empty NVTX hooks
   ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
   native  all of our library          proton   Triton's profiler
-  asleep  all of it asleep (`sonde env`); attached:N the same after N attaches of one second (`sonde attach`) before the rounds
+  asleep  all of it asleep (`sonde env`)
+  attached:N  the same after N attaches of one second, hardware counters included, each to the loops of all sets together, before the rounds
   cupti:PART[+PART...]   parts of CUPTI alone, by the words of bench/lib/cupti_parts.c
   native:LINE[+LINE...]  all of our library, with these lines of its settings besides
   counters+VARIANT       the same while hardware counters are sampled beside it: the sampler of a `sonde run counters=basic`
                          is stopped (SIGSTOP) but for the stretches of this variant, and then has all the samples since to decode
 
-Asleep, and after ten attaches:  --only empty,asleep,attached:10
+Asleep, and after ten attaches (three minutes):  --loop bare --only empty,asleep,attached:10
 A budget of 2 %, and with counters:  --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000
 """
 import argparse
@@ -29,15 +32,18 @@ import glob
 import json
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import traceback
 
 DIM, LAYERS, HEADS = 512, 6, 8
 COUNTERS = "counters+"
+BARS = {"asleep": 1.005, "attached": 1.01}  # of the plain run, by what comes before a colon
 
 
 class Region:
@@ -257,25 +263,39 @@ def stretch_of(worker, sampler):
     return took
 
 
-def attach_to(worker, build, out, times):
-    """Attaches of one second each, while the loop goes on. The last one's report is kept."""
+def attach_to(workers, build, out, times):
+    """Attaches of one second each, while the loops go on by turns. The last one's report is kept."""
+    pids = [str(worker.pid) for worker in workers]
     for number in range(times):
-        run = os.path.join(out, f"attached-{worker.pid}-{number}")
-        attach = subprocess.Popen([os.path.join(build, "sonde"), "attach", str(worker.pid), "--for", "1s", "-q", "-o", run], stdout=subprocess.DEVNULL)
+        run = os.path.join(out, f"attached-{pids[0]}-{number}")
+        attach = subprocess.Popen([os.path.join(build, "sonde"), "attach", *pids, "--for", "1s", "-q", "-o", run], stdout=subprocess.DEVNULL)
         while attach.poll() is None:
-            worker.stretch()
+            for worker in workers:
+                worker.stretch()
         if attach.returncode:
             raise SystemExit(f"attach {number + 1} ended with {attach.returncode}")
-    worker.stretch()  # CUPTI leaves with a call of the program
+        if number + 1 < times:
+            shutil.rmtree(run)
+    for worker in workers:
+        worker.stretch()  # CUPTI leaves with a call of the program
 
 
-def measure_set(variants, loop, steps, warm, rounds, make_sampler, attach):
-    """The stretches of each variant, round by round."""
-    started = {name: Worker(env, loop, steps, warm, name == "proton") for name, env in variants.items()}
-    workers = {name: worker for name, worker in started.items() if worker.ready()}
-    for name, worker in workers.items():
+def start_attached(variants, start, sets, build, out):
+    """Of variants `attached:N` the loops of all sets, attached to: an attach is seconds long. A list for each such variant."""
+    begun = {}
+    for name in variants:
         if name.startswith("attached:"):
-            attach(worker, int(name.removeprefix("attached:")))
+            begun[name] = [worker for worker in [start(name) for _ in range(sets)] if worker.ready()]
+            if begun[name]:
+                attach_to(begun[name], build, out, int(name.removeprefix("attached:")))
+    return begun
+
+
+def measure_set(variants, start, begun, rounds, make_sampler):
+    """The stretches of each variant, round by round. Those of `begun` run already."""
+    started = {name: start(name) for name in variants if name not in begun}
+    workers = {name: worker for name, worker in started.items() if worker.ready()}
+    workers.update((name, waiting.pop()) for name, waiting in begun.items() if waiting)
     sampler = make_sampler() if any(name.startswith(COUNTERS) for name in workers) else None
     order = list(workers)
     took = {name: [] for name in workers}
@@ -308,6 +328,17 @@ def ratio(took, name, base):
 def whole(took, name, base):
     """Of a set: all stretches together / all of the base's; what happens now and then is in it."""
     return sum(took[name]) / sum(took[base])
+
+
+def judge(name, ratios):
+    """The line of a variant with a bar, None for one without. The interval is that of all sets: seven have the median in it by 98 %."""
+    bar = BARS.get(name.split(":")[0])
+    if bar is None:
+        return None
+    if not ratios:
+        return f"not ok {name} did not run"
+    middle = statistics.median(ratios)
+    return f"{'ok' if middle <= bar else 'not ok'} {name} {middle:.4f} [{min(ratios):.4f}, {max(ratios):.4f}], bar {bar}"
 
 
 def least(sets, name):
@@ -354,8 +385,8 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--loop", choices=("modules", "bare"), default="modules")
     parser.add_argument("--sets", type=int, default=7)
-    parser.add_argument("--warm", type=float, default=0, help="seconds that all run before they take turns")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--warm", type=float, help="seconds that all run before they take turns: 0; 2 where a variant has a bar")
+    parser.add_argument("--rounds", type=int, help="15; 40 where a variant has a bar")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--only", default="empty,ranges,kernels,native,proton")
     parser.add_argument("--base", default="plain")
@@ -364,29 +395,38 @@ def main():
 
     out = tempfile.mkdtemp()
     variants = environments(args.build, [args.base] + args.only.split(","), out)
+    has_bar = any(judge(name, []) for name in variants)
+    rounds, warm = args.rounds or (40 if has_bar else 15), 2 * has_bar if args.warm is None else args.warm
     loop = {"modules": modules, "bare": bare}[args.loop]
-    sets = []
+
+    def start(name):
+        return Worker(variants[name], loop, args.steps, warm, name == "proton")
+
+    begun, sets = start_attached(variants, start, args.sets, args.build, out), []
     for number in range(args.sets):
-        took = measure_set(variants, loop, args.steps, args.warm, args.rounds, lambda: Sampler(args.build, out), lambda worker, times: attach_to(worker, args.build, out, times))
+        took = measure_set(variants, start, begun, rounds, lambda: Sampler(args.build, out))
         sets.append(took)
         shown = (f"{os.path.basename(n)} {ratio(took, n, args.base):.3f}" for n in variants if n in took)
         print(f"set {number + 1}:", *shown, flush=True)
         for path in glob.glob(f"{out}/*.sonde") + glob.glob(f"{out}/captures*/*.sonde"):
             if number + 1 < args.sets:
                 os.unlink(path)
-    print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {args.rounds} rounds")
+    print(f"decode loop '{args.loop}', stretches of {args.steps} steps, {args.sets} sets of {rounds} rounds")
     print(f"{'':14}{'ms/step':>9}{'ratio':>8}{'range':>15}{'least':>8}{'whole':>8}")
+    ratios = {name: [ratio(took, name, args.base) for took in sets if name in took] for name in variants}
     for name in variants:
-        ratios = [ratio(took, name, args.base) for took in sets if name in took]
-        if not ratios:
+        if not ratios[name]:
             print(f"{os.path.basename(name):14}  did not run")
             continue
         step = statistics.median(statistics.median(took[name]) for took in sets if name in took) / args.steps * 1e3
-        print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios):8.3f}", end="")
-        print(f"{min(ratios):9.3f}-{max(ratios):.3f}{least(sets, name) / least(sets, args.base):8.3f}", end="")
+        print(f"{os.path.basename(name):14}{step:9.3f}{statistics.median(ratios[name]):8.3f}", end="")
+        print(f"{min(ratios[name]):9.3f}-{max(ratios[name]):.3f}{least(sets, name) / least(sets, args.base):8.3f}", end="")
         print(f"{statistics.median(whole(took, name, args.base) for took in sets if name in took):8.3f}")
     tell_windows(args.build, out, list(variants))
+    verdicts = [line for line in (judge(name, ratios[name]) for name in variants if args.base == "plain") if line]
+    print(*verdicts, sep="\n", end="\n" if verdicts else "")
+    return 1 if any(line.startswith("not ok") for line in verdicts) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
