@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A name that was cut: its beginning, dots, and another part of it, which may end in dots too. */
@@ -31,14 +32,14 @@ static size_t word_begin(struct sonde_str s, size_t i)
 	return i;
 }
 
-/* The word in which two names begin to differ. */
+/* The word in which two names begin to differ; 0 where `a` is a beginning of `b`: no word of it is its own. */
 static size_t first_difference(struct sonde_str a, struct sonde_str b)
 {
 	size_t i;
 
 	for (i = 0; i < a.n && i < b.n && a.p[i] == b.p[i]; i++)
 		;
-	return word_begin(a, i);
+	return i < a.n ? word_begin(a, i) : 0;
 }
 
 /* The same for a reader: with the word before, if it is a number. */
@@ -94,6 +95,114 @@ static struct cut_name cut_name_to(
 	c.is_rest_cut = sonde_width(tail) > room;
 	c.rest = c.is_rest_cut ? sonde_width_cut(tail, room - nr_dots) : tail;
 	return c;
+}
+
+/* The names of the first column as they are printed. */
+struct shown_name {
+	struct sonde_str text;
+	size_t nr_begin; /* bytes of it before the first dots */
+};
+
+struct shown_names {
+	struct sonde_table *t;
+	struct sonde_map taken;	      /* what is shown, … */
+	SONDE_VEC(struct sonde_str) owners; /* … and the name that it stands for */
+	SONDE_VEC(struct shown_name) at;    /* by row */
+	size_t room, number; /* the last number that told names apart */
+	const char *dots;
+};
+
+/* Takes this text for the name. False where it already stands for another one. */
+static bool take_text(struct shown_names *s, const struct sonde_cell_text *own, struct sonde_str text)
+{
+	uint32_t n = sonde_map_find(&s->taken, text);
+
+	if (n != SONDE_NONE)
+		return sonde_str_eq(s->owners.at[n], own->text);
+	if (sonde_map_add(&s->taken, text, NULL) == SONDE_NONE || !sonde_vec_put(&s->owners, own->text))
+		s->t->failed = true;
+	return true;
+}
+
+static bool take_cut(struct shown_names *s, const struct sonde_cell_text *own, struct cut_name c, const char *mark)
+{
+	struct sonde_buf b = {0};
+	struct sonde_str text;
+
+	sonde_buf_str(&b, c.begin);
+	sonde_buf_puts(&b, s->dots);
+	sonde_buf_str(&b, c.rest);
+	sonde_buf_puts(&b, c.is_rest_cut ? s->dots : mark);
+	text = sonde_arena_dup(&s->t->arena, sonde_buf_view(&b));
+	s->t->failed |= b.failed || !text.p;
+	sonde_buf_release(&b);
+	if (s->t->failed)
+		return true;
+	s->at.at[s->at.nr - 1] = (struct shown_name){text, c.begin.n};
+	return take_text(s, own, text);
+}
+
+/*
+ * Cuts a name that would look like another one differently: with more of its end, or another part of
+ * its middle. Names that differ in nothing there is room for get a number.
+ */
+static void cut_otherwise(struct shown_names *s, const struct sonde_cell_text *own, size_t nr_dots)
+{
+	const size_t lines = sonde_width((struct sonde_str){own->text.p, own->nr_dim}),
+		     free = s->room > lines ? s->room - lines : 0, part = free > free / 3 + nr_dots ? free - free / 3 - nr_dots : 0;
+	struct cut_name c = {.begin = sonde_width_cut(own->text, lines + free / 3)};
+	char mark[24];
+	size_t at;
+
+	c.rest = sonde_width_end(own->text, free - free / 3);
+	if (part && take_cut(s, own, c, ""))
+		return;
+	c.is_rest_cut = true;
+	for (at = c.rest.n ? (size_t)(c.rest.p - own->text.p) : 0; part && at > c.begin.n;) {
+		size_t before = at;
+
+		at = word_begin(own->text, at - 1);
+		if (at <= c.begin.n || at == before)
+			break;
+		c.rest = sonde_width_cut((struct sonde_str){own->text.p + at, own->text.n - at}, part);
+		if (take_cut(s, own, c, ""))
+			return;
+	}
+	do {
+		size_t n = (size_t)snprintf(mark, sizeof(mark), "(%zu)", ++s->number);
+
+		c = (struct cut_name){.begin = sonde_width_cut(own->text, s->room > n ? s->room - n : 0)};
+	} while (!take_cut(s, own, c, mark));
+}
+
+/* Chooses what is shown of each name, so that no two different ones look the same. */
+static bool choose_names(struct shown_names *s)
+{
+	struct sonde_table *t = s->t;
+	const size_t width = t->columns.at[0].width, nr_dots = t->is_utf8 ? 1 : 3;
+	size_t i;
+
+	s->dots = t->is_utf8 ? "\u2026" : "...";
+	s->room = width > nr_dots ? width - nr_dots : 0;
+	for (i = 0; i + t->columns.nr <= t->cells.nr; i += t->columns.nr)
+		if (sonde_width(t->cells.at[i].text) <= width)
+			take_text(s, &t->cells.at[i], t->cells.at[i].text);
+	for (i = 0; i + t->columns.nr <= t->cells.nr && !t->failed; i += t->columns.nr) {
+		const struct sonde_cell_text *own = &t->cells.at[i];
+
+		if (!sonde_vec_put(&s->at, (struct shown_name){own->text, own->text.n}))
+			t->failed = true;
+		else if (sonde_width(own->text) > width && !take_cut(s, own, cut_name_to(t, i, s->room, nr_dots), ""))
+			cut_otherwise(s, own, nr_dots);
+	}
+	return !t->failed;
+}
+
+static void release_names(struct shown_names *s)
+{
+	sonde_map_release(&s->taken);
+	sonde_vec_release(&s->owners);
+	sonde_vec_release(&s->at);
 }
 
 #define GAP 2
@@ -384,8 +493,6 @@ static void fit_columns(struct sonde_table *t, size_t width, struct sonde_buf *d
 static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t column,
 	const struct sonde_cell_text *cell, bool is_last)
 {
-	struct cut_name name = {0};
-	const char *dots = t->is_utf8 ? "\u2026" : "...";
 	const struct sonde_table_column *c = &t->columns.at[column];
 	size_t used = sonde_width(cell->text), nr_dim = cell->nr_dim;
 	struct sonde_str text = cell->text;
@@ -393,13 +500,9 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 
 	if (is_cut) {
 		size_t nr_dots = t->is_utf8 ? 1 : 3;
-		size_t room = c->width > nr_dots ? c->width - nr_dots : 0;
 
-		if (column == 0 && cell >= t->cells.at && cell < t->cells.at + t->cells.nr)
-			name = cut_name_to(t, (size_t)(cell - t->cells.at), room, nr_dots);
-		text = name.begin.n ? name.begin : sonde_width_cut(text, room);
-		used = sonde_width(text) + sonde_width(name.rest) +
-		       (name.is_rest_cut ? 2 : 1) * nr_dots;
+		text = sonde_width_cut(text, c->width > nr_dots ? c->width - nr_dots : 0);
+		used = sonde_width(text) + nr_dots;
 		nr_dim = nr_dim < text.n ? nr_dim : text.n;
 	}
 	if (c->is_right && used < c->width)
@@ -412,19 +515,23 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 	}
 	sonde_style_on(to, cell->style, t->is_coloured && text.n);
 	sonde_sink_str(to, text);
-	sonde_sink_puts(to, is_cut ? dots : "");
-	sonde_sink_str(to, name.rest);
-	sonde_sink_puts(to, name.is_rest_cut ? dots : "");
+	sonde_sink_puts(to, !is_cut ? "" : t->is_utf8 ? "\u2026" : "...");
 	sonde_style_off(to, cell->style, t->is_coloured && text.n);
 	if (!c->is_right && used < c->width && !is_last)
 		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");
 }
 
-static void print_row(
-	struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row)
+/* `name`: what is shown in the first column; NULL = the cell itself. */
+static void print_row(struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row,
+	const struct shown_name *name)
 {
+	struct sonde_cell_text first = row[0];
 	size_t k, last = 0;
 
+	if (name) {
+		first.text = name->text;
+		first.nr_dim = first.nr_dim < name->nr_begin ? first.nr_dim : name->nr_begin;
+	}
 	/* No blanks at the end of a line. */
 	for (k = 0; k < t->columns.nr; k++)
 		if (!t->columns.at[k].is_gone && row[k].text.n)
@@ -434,7 +541,7 @@ static void print_row(
 			continue;
 		if (k)
 			sonde_sink_printf(to, "%*s", GAP, "");
-		print_cell(t, to, k, &row[k], k == last);
+		print_cell(t, to, k, k ? &row[k] : &first, k == last);
 	}
 	sonde_sink_putc(to, '\n');
 }
@@ -443,6 +550,7 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 	struct sonde_buf *dropped, struct sonde_err *err)
 {
 	SONDE_VEC(struct sonde_cell_text) heads = {0};
+	struct shown_names names = {.t = t, .number = 1};
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++)
@@ -451,10 +559,13 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 	if (!t->failed) {
 		measure(t);
 		fit_columns(t, width, dropped);
-		print_row(t, to, heads.at);
-		for (i = 0; i + t->columns.nr <= t->cells.nr; i += t->columns.nr)
-			print_row(t, to, &t->cells.at[i]);
 	}
+	if (!t->failed && choose_names(&names)) {
+		print_row(t, to, heads.at, NULL);
+		for (i = 0; i + t->columns.nr <= t->cells.nr; i += t->columns.nr)
+			print_row(t, to, &t->cells.at[i], &names.at.at[i / t->columns.nr]);
+	}
+	release_names(&names);
 	sonde_vec_release(&heads);
 	return t->failed ? sonde_err_nomem(err) : 0;
 }

@@ -1,6 +1,8 @@
 #include "base/alloc.h"
 #include "export/folder.h"
 #include "check/validate.h"
+#include "export/table.h"
+#include "base/escape.h"
 #include "compare/report_in.h"
 
 #include "exported.h"
@@ -393,6 +395,77 @@ static void test_text__cut_names_stay_apart(void **state)
 	made_release(&m);
 }
 
+/* The lines of a table of these names, each at most `width` wide, with a number behind each. */
+static struct sonde_buf cut_names(char (*names)[128], size_t nr, size_t width, bool is_utf8)
+{
+	static const char *const heads[] = {"0name", ">0n", NULL};
+	struct sonde_table t = {.is_utf8 = is_utf8, .least_name = 12};
+	struct sonde_buf dropped = {0};
+	struct sonde_err err = {0};
+	struct sonde_sink to;
+	size_t i;
+
+	sonde_sink_init_string(&to);
+	sonde_table_heads(&t, heads);
+	for (i = 0; i < nr; i++) {
+		sonde_table_text(&t, sonde_str_from(names[i]), SONDE_STYLE_PLAIN);
+		sonde_table_number(&t, 7, 0, "");
+	}
+	assert_int_equal(sonde_table_print(&t, &to, width, &dropped, &err), 0);
+	assert_false(to.buf.failed);
+	sonde_buf_release(&dropped);
+	sonde_table_release(&t);
+	return to.buf;
+}
+
+/* Of every name its line; that of another name is never the same, that of the same is. */
+static void check_names_differ(char (*names)[128], size_t nr, size_t width, bool is_utf8)
+{
+	struct sonde_buf b = cut_names(names, nr, width, is_utf8);
+	struct sonde_str rest = sonde_buf_view(&b), lines[64];
+	size_t i, k;
+
+	sonde_str_cut(rest, '\n', &rest); /* the heads */
+	for (i = 0; i < nr; i++) {
+		lines[i] = sonde_str_cut(rest, '\n', &rest);
+		assert_true(sonde_width(lines[i]) <= width);
+		for (k = 0; k < i; k++)
+			if (strcmp(names[i], names[k]) && sonde_str_eq(lines[i], lines[k]))
+				fail_msg("%zu columns: '%s' and '%s' look the same: %.*s", width, names[i], names[k],
+					SONDE_STR_ARG(lines[i]));
+	}
+	sonde_buf_release(&b);
+}
+
+static void test_text__two_names_never_look_the_same_at_any_width(void **state)
+{
+	static const char *const parts[] = {"ProfilerStep#*", "/## forward ##", "/## sparse_data_dist ##",
+		"/DistributedDataParallel.forward", "12", "3", ".weight", "/注意力", "…"};
+	const size_t nr_parts = sizeof(parts) / sizeof(*parts);
+	char names[64][128];
+	uint64_t random = 7;
+	size_t round, i, width;
+
+	(void)state;
+	for (round = 0; round < 40; round++) {
+		for (i = 0; i < 64; i++) {
+			names[i][0] = '\0';
+			/* Beginnings of each other, too: each name goes on from an earlier one, or stands alone. */
+			if (i % 4)
+				memcpy(names[i], names[i - 1 - i % 3 % i], sizeof(names[i]));
+			do {
+				const char *part = parts[(random >> 33) % nr_parts];
+
+				if (strlen(names[i]) + strlen(part) < sizeof(names[i]))
+					strcat(names[i], part);
+				random = random * 6364136223846793005u + 1442695040888963407u;
+			} while (random >> 62);
+		}
+		for (width = 16; width <= 200; width += width < 60 ? 11 : 7)
+			check_names_differ(names, 64, width, round % 2);
+	}
+}
+
 static void test_text__a_run_without_ranges_gets_the_kernel_table(void **state)
 {
 	struct made m;
@@ -585,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_tables__siblings_are_sorted_as_asked),
 		cmocka_unit_test(test_text__deep_trees_fit_the_width),
 		cmocka_unit_test(test_text__cut_names_stay_apart),
+		cmocka_unit_test(test_text__two_names_never_look_the_same_at_any_width),
 		cmocka_unit_test(test_text__a_run_without_ranges_gets_the_kernel_table),
 		cmocka_unit_test(test_text__no_two_metrics_have_the_same_head),
 		cmocka_unit_test(test_text__long_words_leave_room_for_numbers),
