@@ -4,6 +4,8 @@
  */
 #include "base/sink.h"
 
+#include "base/stream.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -92,25 +94,44 @@ int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *er
 	return 0;
 }
 
-static void flush(struct sonde_sink *s)
+void sonde_sink_pack(struct sonde_sink *s)
+{
+	s->pack = sonde_gzip_begin();
+	s->buf.failed |= !s->pack;
+}
+
+static void write_bytes(struct sonde_sink *s, struct sonde_str bytes)
 {
 	size_t done = 0;
 
-	while (done < s->buf.n && !s->saved_errno) {
-		ssize_t n = write(s->fd, s->buf.p + done, s->buf.n - done);
+	while (done < bytes.n && !s->saved_errno) {
+		ssize_t n = write(s->fd, bytes.p + done, bytes.n - done);
 
 		if (n >= 0)
 			done += (size_t)n;
 		else if (errno != EINTR)
 			s->saved_errno = errno;
 	}
+}
+
+static void flush(struct sonde_sink *s, bool is_last)
+{
+	struct sonde_buf packed = {0};
+
+	if (!s->pack)
+		write_bytes(s, sonde_buf_view(&s->buf));
+	else if (sonde_gzip_some(&packed, s->pack, sonde_buf_view(&s->buf), is_last))
+		write_bytes(s, sonde_buf_view(&packed));
+	else
+		s->saved_errno = ENOMEM;
+	sonde_buf_release(&packed);
 	sonde_buf_clear(&s->buf);
 }
 
 static void flush_if_full(struct sonde_sink *s)
 {
 	if (s->fd >= 0 && s->buf.n >= FLUSH_AT)
-		flush(s);
+		flush(s, false);
 }
 
 void sonde_sink_write(struct sonde_sink *s, const void *p, size_t n)
@@ -149,6 +170,8 @@ static void release(struct sonde_sink *s)
 	sonde_buf_release(&s->buf);
 	sonde_buf_release(&s->path);
 	sonde_buf_release(&s->temp);
+	sonde_gzip_free(s->pack);
+	s->pack = NULL;
 	s->fd = -1;
 }
 
@@ -160,7 +183,7 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 	if (s->buf.failed)
 		s->saved_errno = ENOMEM;
 	if (s->fd >= 0 && !s->saved_errno)
-		flush(s);
+		flush(s, true);
 	if (!is_file && s->saved_errno == EPIPE) /* the reader has what it wanted */
 		s->saved_errno = 0;
 	if (is_file && close(s->fd) != 0 && !s->saved_errno)

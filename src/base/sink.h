@@ -25,11 +25,14 @@ struct sonde_sink {
 	int saved_errno;       /* of the first failed write, 0 while all is well */
 	struct sonde_buf path; /* the final name, empty unless a file sink */
 	struct sonde_buf temp;
+	struct z_stream_s *pack; /* compresses what is written; NULL = it is written as it is */
 };
 
 void sonde_sink_init_fd(struct sonde_sink *s, int fd); /* does not take over the descriptor */
 void sonde_sink_init_string(struct sonde_sink *s);     /* result: sonde_buf_view(&s->buf) */
 int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *err);
+/* From here on what is written is compressed, as one gzip member. Not for a string. */
+void sonde_sink_pack(struct sonde_sink *s);
 /*
  * The temporary file of a file sink, for writers that need a file by name (SQLite): they write
  * there and not to the sink. NULL when there is none: a string, a descriptor, a device, a pipe.

@@ -283,25 +283,49 @@ bool sonde_is_gzip(struct sonde_str data)
 
 #define GZIP_WINDOW (15 + 16) /* zlib's way to say: the largest window, with gzip's head */
 
-bool sonde_gzip_put(struct sonde_buf *out, struct sonde_str bytes)
+struct z_stream_s *sonde_gzip_begin(void)
 {
-	z_stream z = {.next_in = (unsigned char *)(uintptr_t)bytes.p};
+	z_stream *z = sonde_calloc(1, sizeof(*z));
+
+	if (z && deflateInit2(z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) == Z_OK)
+		return z;
+	sonde_free(z);
+	return NULL;
+}
+
+bool sonde_gzip_some(struct sonde_buf *out, struct z_stream_s *z, struct sonde_str bytes, bool is_last)
+{
 	unsigned char chunk[16384];
 	size_t left = bytes.n;
-	int rc = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY);
+	int rc;
 
-	if (rc != Z_OK)
-		return false;
+	z->next_in = (unsigned char *)(uintptr_t)bytes.p;
+	z->avail_in = 0;
 	do {
-		if (!z.avail_in) {
-			z.avail_in = left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)left;
-			left -= z.avail_in;
+		if (!z->avail_in) {
+			z->avail_in = left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)left;
+			left -= z->avail_in;
 		}
-		z.next_out = chunk;
-		z.avail_out = sizeof(chunk);
-		rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-		sonde_buf_add(out, chunk, sizeof(chunk) - z.avail_out);
-	} while (rc == Z_OK && !out->failed);
-	deflateEnd(&z);
-	return rc == Z_STREAM_END && !out->failed;
+		z->next_out = chunk;
+		z->avail_out = sizeof(chunk);
+		rc = deflate(z, is_last && !left ? Z_FINISH : Z_NO_FLUSH);
+		sonde_buf_add(out, chunk, sizeof(chunk) - z->avail_out);
+	} while (rc == Z_OK && !out->failed && (is_last || left || z->avail_in || !z->avail_out));
+	return rc == (is_last ? Z_STREAM_END : Z_OK) && !out->failed;
+}
+
+void sonde_gzip_free(struct z_stream_s *z)
+{
+	if (z)
+		deflateEnd(z);
+	sonde_free(z);
+}
+
+bool sonde_gzip_put(struct sonde_buf *out, struct sonde_str bytes)
+{
+	z_stream *z = sonde_gzip_begin();
+	bool ok = z && sonde_gzip_some(out, z, bytes, true);
+
+	sonde_gzip_free(z);
+	return ok;
 }

@@ -54,5 +54,12 @@ struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_
 bool sonde_is_gzip(struct sonde_str data);
 /* Appends the bytes as one gzip member, without a time or a name; false when memory is short. */
 bool sonde_gzip_put(struct sonde_buf *out, struct sonde_str bytes);
+/*
+ * The same piece by piece: `z` (zlib's z_stream) starts with begin, `is_last` ends the member. NULL, and false, when memory
+ * is short.
+ */
+struct z_stream_s *sonde_gzip_begin(void);
+bool sonde_gzip_some(struct sonde_buf *out, struct z_stream_s *z, struct sonde_str bytes, bool is_last);
+void sonde_gzip_free(struct z_stream_s *z);
 
 #endif

@@ -22,6 +22,7 @@ enum sonde_format_flag {
 	SONDE_FORMAT_HEADLINE = 64,	/* shows the headline metrics only, unless others are named */
 	SONDE_FORMAT_EVENTS = 128,	/* shows single launches and entries that have times */
 	SONDE_FORMAT_LAUNCHES = 256,	/* lists launches without times too */
+	SONDE_FORMAT_PACKED = 512,	/* is compressed whatever its file is called */
 };
 
 /* Files that a directory may have, in reverse order of writing: where report.json is, all others are. */
@@ -38,7 +39,7 @@ enum sonde_format_flag {
 	X(speedscope, "", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                         \
 	X(perfetto, "", SONDE_FORMAT_TIMELINE | SONDE_FORMAT_EVENTS)                               \
 	X(folded, ".folded", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                      \
-	X(pprof, ".pb.gz|.pprof", SONDE_FORMAT_REGIONS_ONLY)                                       \
+	X(pprof, ".pb.gz|.pprof", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_PACKED)                 \
 	X(prometheus, ".prom", SONDE_FORMAT_REGIONS_ONLY)                                          \
 	X(hatchet, "", SONDE_FORMAT_REGIONS_ONLY)                                                  \
 	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE | SONDE_FORMAT_EVENTS | SONDE_FORMAT_LAUNCHES)
@@ -46,5 +47,9 @@ enum sonde_format_flag {
 /* The names of such a list as one constant text, "json|md|html|csv". */
 #define SONDE_FORMAT_WORD(name, extensions, flags) "|" #name
 #define SONDE_FORMAT_WORDS(list) (&(list(SONDE_FORMAT_WORD))[1])
+
+/* The ends of their files, ".json|.md". */
+#define SONDE_FORMAT_END(name, extensions, flags) "|" extensions
+#define SONDE_FORMAT_ENDS(list) list(SONDE_FORMAT_END)
 
 #endif

@@ -237,8 +237,10 @@ static int read_request(
 			"diff: --min-effect is a percentage such as 2%%, not '%s'", q->min_effect);
 	if (rc == 0)
 		rc = read_limits(q, err);
+	if (rc == 0 && !q->format && q->output && !q->is_selftest)
+		rc = sonde_output_check("diff", q->output, SONDE_DIFF_FORMAT_ENDS, err);
 	if (!q->format && q->output)
-		q->format = sonde_diff_format_of_file(q->output);
+		q->format = sonde_diff_format_of_file(sonde_output_stem(q->output));
 	return rc ? rc : sort_operands(q, err);
 }
 

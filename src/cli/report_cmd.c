@@ -201,6 +201,8 @@ static void infer_format(struct request *q)
 	if (!writes_dir(q) || sonde_dir_exists(q->output))
 		return;
 	q->format = sonde_format_of_file(sonde_str_from(q->output));
+	if (!q->format)
+		q->format = sonde_format_of_file(sonde_output_stem(q->output));
 	q->partial = sonde_str_ends(sonde_str_from(q->output), ".sondecells");
 }
 
@@ -210,8 +212,12 @@ static int check_output(const struct request *q, struct sonde_err *err)
 	const struct sonde_format *f = q->format;
 	int rc = check_partial(q, err);
 
+	if (rc == 0 && writes_dir(q))
+		rc = sonde_output_check("report", q->output, SONDE_FORMAT_ENDS(SONDE_FORMATS) "|.sondecells", err);
 	if (rc)
 		return rc;
+	if (f && (f->flags & SONDE_FORMAT_FILE) && q->output && sonde_str_ends(sonde_str_from(q->output), ".gz"))
+		return sonde_err_set(err, SONDE_ERR_USAGE, "report: -f %s cannot be written compressed: leave out .gz", f->name);
 	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: -f %s needs a file of its own: name one with -o FILE", f->name);
@@ -392,7 +398,8 @@ static int export_one(
 		q->format ? q->format : sonde_format_named(SONDE_STR("text"));
 	const struct sonde_export_options *o = &p->settings.options;
 	struct sonde_sink out;
-	int rc = sonde_output_open(&out, q->output, err);
+	bool is_packed = f->flags & SONDE_FORMAT_PACKED;
+	int rc = is_packed && q->output ? sonde_sink_open(&out, q->output, err) : sonde_output_open(&out, q->output, err);
 
 	if (rc)
 		return rc;

@@ -25,15 +25,19 @@ struct request {
 	bool full_names, together;
 };
 
+#define ENDINGS(X) X(".txt", "text") X(".yaml", "yaml") X(".yml", "yaml") X(".json", "json") X(".csv", "csv")
+#define ENDING(ending, name) "|" ending
+
 /* The format that was asked for, else that of a file with such an ending, else text. */
 static const char *format_of(const struct request *q)
 {
-	static const char *const endings[][2] = {
-		{".yaml", "yaml"}, {".yml", "yaml"}, {".json", "json"}, {".csv", "csv"}};
+#define PAIR(ending, name) {ending, name},
+	static const char *const endings[][2] = {ENDINGS(PAIR)};
+#undef PAIR
 	size_t i;
 
 	for (i = 0; !q->format && q->output && i < sizeof(endings) / sizeof(*endings); i++)
-		if (sonde_str_ends(sonde_str_from(q->output), endings[i][0]))
+		if (sonde_str_ends(sonde_output_stem(q->output), endings[i][0]))
 			return endings[i][1];
 	return q->format ? q->format : "text";
 }
@@ -240,6 +244,8 @@ int sonde_cmd_top(int argc, char **argv)
 	const char *input = NULL;
 	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
 
+	if (rc == 0 && q.output && !q.format)
+		rc = sonde_output_check("top", q.output, ENDINGS(ENDING), &err);
 	if (rc == 0 && args.operands.nr > 1)
 		rc = sonde_err_set(&err, SONDE_ERR_USAGE,
 			"top: name one input: a capture, a run directory or a kernel summary of "

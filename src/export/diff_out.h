@@ -31,7 +31,9 @@ typedef int sonde_diff_writer(const struct sonde_diff *d, const struct sonde_dif
 
 /* The writer of a format by its name, or NULL. */
 sonde_diff_writer *sonde_diff_writer_named(const char *format);
+#define SONDE_DIFF_FORMAT_END(name, extension) "|" extension
+#define SONDE_DIFF_FORMAT_ENDS SONDE_DIFF_FORMATS(SONDE_DIFF_FORMAT_END)
 /* The name of the format that a file of this name has by its extension, or NULL. */
-const char *sonde_diff_format_of_file(const char *path);
+const char *sonde_diff_format_of_file(struct sonde_str path);
 
 #endif

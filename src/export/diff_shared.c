@@ -390,12 +390,12 @@ sonde_diff_writer *sonde_diff_writer_named(const char *format)
 	return NULL;
 }
 
-const char *sonde_diff_format_of_file(const char *path)
+const char *sonde_diff_format_of_file(struct sonde_str path)
 {
 	size_t i;
 
 	for (i = 0; i < NR_FORMATS; i++)
-		if (sonde_str_ends(sonde_str_from(path), formats[i].extension))
+		if (sonde_str_ends(path, formats[i].extension))
 			return formats[i].name;
 	return NULL;
 }

@@ -111,7 +111,7 @@ static uint32_t track_of(struct build *b, struct key k)
 	if (k.kind == SONDE_TRACK_THREAD && !note_thread(b, &k, number))
 		return SONDE_NONE;
 	return sonde_vec_put(&b->out->tracks,
-		       (struct sonde_track){(uint8_t)k.kind, k.process, k.device,
+		       (struct sonde_track){(uint8_t)k.kind, k.process, k.device, k.line,
 			       track_name(b, &k), 0, 0})
 		       ? number
 		       : SONDE_NONE;

@@ -32,6 +32,7 @@ struct sonde_track {
 	uint8_t kind;	       /* enum sonde_track_kind */
 	uint32_t process;      /* in the cells */
 	uint32_t device;       /* streams only, else SONDE_NONE */
+	uint64_t line;	       /* number of the thread or stream, else 0 */
 	struct sonde_str name; /* "thread 4519 loader · io", "GPU 0 · stream 7" */
 	size_t first, nr;      /* slice of the events */
 };

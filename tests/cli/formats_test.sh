@@ -226,7 +226,7 @@ trace_rules() {
 	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"
 	SONDE_INJECT_CONFIG=$TMP/inject.conf NVTX_INJECTION64_PATH=$PWD/$BUILD/libsonde_inject.so "$BUILD/workloads/resnet_cpu" 5 || return
 	report -f perfetto "$TMP/capture" >"$TMP/trace.json" && jq -e '.traceEvents | length > 0 and
-		all(.ph as $ph | (["X", "M", "b", "e", "i"] | index($ph)) and (.pid | type == "number") and (.tid | type == "number") and (.name | type == "string")) and
+		all(.ph as $ph | (["X", "M", "b", "e", "i", "s", "f"] | index($ph)) and (.pid | type == "number") and (.tid | type == "number") and (.name | type == "string")) and
 		all(.[] | select(.ph == "X"); .ts >= 0 and .dur >= 0) and
 		([.[] | select(.ph == "b") | .id] | sort) == ([.[] | select(.ph == "e") | .id] | sort) and
 		([.[] | select(.ph == "X" and .args.region == "step")] | length) == 5' "$TMP/trace.json"
@@ -234,6 +234,21 @@ trace_rules() {
 trace_nests() { # complete events of one track lie inside each other or apart
 	jq -r '.traceEvents[] | select(.ph == "X") | [.tid, (.ts * 1000 | round), ((.ts + .dur) * 1000 | round)] | @tsv' "$TMP/trace.json" |
 		sort -k1,1n -k2,2n -k3,3nr | awk '$1 != t {n = 0; t = $1} {while (n && end[n] <= $2) n--; if (n && $3 > end[n]) bad = 1; end[++n] = $3} END {exit bad}'
+}
+trace_flows() { # each arrow leaves from inside a range of the calling thread and ends where a kernel starts; ranks have names
+	report -f perfetto tests/data/kineto/dlrm_two_ranks.tar.gz >"$TMP/flows.json" && jq -e '.traceEvents as $all |
+		[$all[] | select(.ph == "s")] as $s | [$all[] | select(.ph == "f")] as $f |
+		($all | map(select(.ph == "X")) | group_by([.pid, .tid]) | map({key: "\(.[0].pid)/\(.[0].tid)", value: .}) | from_entries) as $on |
+		($s | length) > 300 and ($s | map(.id)) == ($f | map(.id)) and ($s | map(.id) | unique | length) == ($s | length) and
+		all(range($s | length); $s[.].ts <= $f[.].ts) and
+		all($s[]; . as $e | any($on["\(.pid)/\(.tid)"][]; .cat == "nvtx" and .ts <= $e.ts and .ts + .dur >= $e.ts)) and
+		all($f[]; . as $e | any($on["\(.pid)/\(.tid)"][]; .cat == "gpu" and .ts == $e.ts)) and
+		all($all[] | select(.cat == "gpu"); .args | has("device") and has("stream")) and
+		([$all[] | select(.name == "process_name") | .args.name] | unique) == ["rank 0 · python3", "rank 1 · python3"]' "$TMP/flows.json"
+}
+trace_packed() { # the same bytes, compressed: one gzip member
+	report -f perfetto tests/data/kineto/dlrm_two_ranks.tar.gz -o "$TMP/flows.json.gz" && zcat "$TMP/flows.json.gz" | cmp - "$TMP/flows.json" &&
+		python3 -c 'import sys, zlib; d = zlib.decompressobj(31); d.decompress(open(sys.argv[1], "rb").read()); assert d.eof and not d.unused_data' "$TMP/flows.json.gz"
 }
 hatchet_host() {
 	report -f hatchet "$TMP/capture" | jq -e 'all(.. | objects | select(has("frame")) | .metrics;
@@ -343,5 +358,7 @@ elif need jq "traces of a program"; then
 	ok "a trace keeps Chrome's rules" trace_rules
 	ok "complete events nest" trace_nests
 	ok "a trace has the host times of report.json" trace_numbers
+	ok "arrows lead from the host's call to the kernel" trace_flows
+	ok "a trace as .json.gz is the same, compressed" trace_packed
 	ok "hatchet has a time where no GPU was used" hatchet_host
 fi

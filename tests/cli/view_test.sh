@@ -20,6 +20,24 @@ slash() { "$SONDE" report "$CAPTURE" -o d.html/ && [ -f d.html/report.json ]; }
 ok report__a_slash_makes_it_a_directory slash
 other() { "$SONDE" report "$CAPTURE" -f json -o y.html && "$SONDE" validate y.html; }
 ok report__f_wins_over_the_ending other
+unknown() { # TEXT COMMAND… -o FILE: an ending that no format has is refused, and nothing is written
+	status 2 "${@:2}" && says "$1" && [ ! -e "${@: -1}" ]
+}
+ok report__an_unknown_ending_is_refused unknown 'did you mean .html?' "$SONDE" report "$CAPTURE" -o x.htm
+ok report__another_unknown_ending_is_refused unknown 'no format has the ending .tsv, did you mean .csv?' "$SONDE" report "$CAPTURE" -o o.z.tsv
+ok report__an_ending_near_to_none_gets_the_list unknown 'The endings are .txt, .json, .md, .html' "$SONDE" report "$CAPTURE" -o x.docx
+ok report__gz_alone_says_no_format unknown 'no format has the ending .gz' "$SONDE" report "$CAPTURE" -o x.gz
+ok report__a_database_is_not_compressed unknown 'leave out .gz' "$SONDE" report "$CAPTURE" -o x.db.gz
+ok diff__an_unknown_ending_is_refused unknown 'did you mean .html?' "$SONDE" diff "$CAPTURE" "$CAPTURE" -o d.htm
+ok top__a_page_is_refused unknown 'no format has the ending .html' "$SONDE" top "$CAPTURE" -o t.html
+no_ending() { "$SONDE" report "$CAPTURE" -o run.2 && [ -f run.2/report.json ] && "$SONDE" report "$CAPTURE" -f md -o notes.htm && [ -f notes.htm ]; }
+ok report__a_number_is_no_ending_and_f_takes_any no_ending
+packed() { # .gz behind an ending: the same file, compressed
+	"$SONDE" report "$CAPTURE" --deterministic -o x.json.gz && zcat x.json.gz >unpacked.json && "$SONDE" validate unpacked.json &&
+		"$SONDE" diff "$CAPTURE" "$CAPTURE" -o d.json.gz && zcat d.json.gz | grep -q 'sonde.diff/1' &&
+		"$SONDE" top "$CAPTURE" -o t.csv.gz && zcat t.csv.gz | grep -q '^name,' && "$SONDE" report "$CAPTURE" -o x.pb.gz && [ "$(zcat x.pb.gz | head -c2 | od -An -tx1)" != " 1f 8b" ]
+}
+ok gz_behind_an_ending_compresses packed
 diff_formats() {
 	"$SONDE" diff "$CAPTURE" "$CAPTURE" -o d.xml && grep -q '<testsuites' d.xml && "$SONDE" diff "$CAPTURE" "$CAPTURE" -o d.json && grep -q 'sonde.diff/1' d.json &&
 		"$SONDE" diff "$CAPTURE" "$CAPTURE" -o d.page.html && grep -q '<html' d.page.html
