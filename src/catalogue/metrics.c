@@ -58,6 +58,77 @@ struct sonde_str sonde_metric_head(struct sonde_str metric)
 	return metric;
 }
 
+/* --- descriptions ----------------------------------------------------------------------------- */
+
+/* The first pattern that fits. The counter says it; its end (`.sum`, `.avg.per_second`) says of what kind the number is. */
+static const struct {
+	const char *pattern, *about;
+} abouts[] = {
+	{"gpu__time_duration.*", "time on the GPU"},
+	{SONDE_METRIC_COPIED, "bytes that copies moved"},
+	{"breakdown:*", "the units that this throughput is the busiest of"},
+	{"sm__throughput.*", "how busy the multiprocessors are: the busiest of their units"},
+	{SONDE_COUNTER_SM_ACTIVE ".*", "cycles in which multiprocessors had work"},
+	{"*__cycles_elapsed.*", "cycles that went by, on that unit's clock"},
+	{"*__cycles_active.*", "cycles in which that unit had work"},
+	{SONDE_COUNTER_WARPS ".*", "warps resident on multiprocessors: occupancy"},
+	{"sm*__maximum_warps_*", "the occupancy that the launch's block size and registers allow"},
+	{SONDE_COUNTER_TENSOR ".*", "work of the tensor cores"},
+	{"sm__inst_executed_pipe_tensor*", "instructions on the tensor cores"},
+	{SONDE_COUNTER_FMA "*", "instructions on the pipe of multiply-adds (FP32)"},
+	{SONDE_COUNTER_ALU "*", "instructions on the pipe of integers and logic"},
+	{SONDE_COUNTER_FP64 "*", "work of the pipe of FP64"},
+	{"sm__inst_executed.*", "instructions that warps executed"},
+	{SONDE_METRIC_INSTRUCTIONS, "instructions that warps executed"},
+	{SONDE_METRICS_FLOP "*", "operations of threads outside the tensor cores, by type"},
+	{SONDE_METRICS_TENSOR_FLOP "*", "operations on the tensor cores, by type"},
+	{"smsp__average_warp*_issue_stalled_*", "warps that waited, by reason"},
+	{"gpu__compute_memory_throughput.*", "how busy the memory system is: the busiest of its units"},
+	{"*dram__throughput.*", "how busy the GPU's memory (DRAM) is"},
+	{SONDE_COUNTER_DRAM_READ ".*", "bytes read from the GPU's memory (DRAM)"},
+	{SONDE_COUNTER_DRAM_WRITTEN ".*", "bytes written to the GPU's memory (DRAM)"},
+	{SONDE_COUNTER_DRAM ".*", "bytes to and from the GPU's memory (DRAM)"},
+	{"lts__throughput.*", "how busy the L2 cache is"},
+	{"lts__t_sector_hit_rate.*", "accesses that the L2 cache had"},
+	{"lts__t_sectors*", "sectors of 32 bytes asked of the L2 cache"},
+	{"l1tex__throughput.*", "how busy the L1 caches are"},
+	{"l1tex__t_sector_hit_rate.*", "accesses that the L1 caches had"},
+	{SONDE_COUNTER_L1 "_mem_shared*", "work of shared memory"},
+	{SONDE_COUNTER_L1 "*", "work of the L1 caches"},
+	{SONDE_COUNTER_PCIE_READ "*", "bytes that came over PCIe"},
+	{SONDE_COUNTER_PCIE_WRITTEN "*", "bytes sent over PCIe"},
+	{SONDE_COUNTER_NVLINK_RECEIVED "*", "bytes that came over NVLink"},
+	{SONDE_COUNTER_NVLINK_SENT "*", "bytes sent over NVLink"},
+	{"launch__grid_*", "blocks of the launch"},
+	{"launch__block_*", "threads of a block"},
+	{SONDE_METRIC_THREADS, "threads of the launch"},
+	{SONDE_METRIC_REGISTERS "*", "registers that a thread has"},
+	{SONDE_METRIC_SHARED "*", "shared memory that a block has"},
+	{"launch__waves_per_multiprocessor", "blocks of the launch, in what the GPU holds at once"},
+	{"launch__occupancy_limit_*", "blocks that a multiprocessor holds by this limit alone"},
+	{"launch__occupancy_per_*", "the occupancy that other values would give"},
+	{"launch__*", "how the kernel was launched"},
+	{"device__*", "a fact about the GPU"},
+	{"nvlink__*", "how GPUs are connected"},
+	{"numa__*", "how the GPU is connected to the host"},
+	{"c2clink__*", "how the GPU is connected to the host"},
+	{"profiler__*", "how Nsight Compute measured"},
+	{SONDE_METRIC_HELD, "bytes of PyTorch's allocator, held when its snapshot was made"},
+	{SONDE_METRIC_HELD_AT_PEAK, "bytes of PyTorch's allocator, when most were held"},
+	{SONDE_METRIC_MESSAGE, "bytes that ranks hand to a collective"},
+	{"nccl__*", "which collective it is, and of whom"},
+};
+
+const char *sonde_metric_about(struct sonde_str metric)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(abouts) / sizeof(*abouts); i++)
+		if (sonde_str_glob(metric, sonde_str_from(abouts[i].pattern)))
+			return abouts[i].about;
+	return "";
+}
+
 /*
  * --- units ------------------------------------------------------------------------------------
  *

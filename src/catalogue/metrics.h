@@ -133,6 +133,9 @@ struct sonde_str sonde_metric_head(struct sonde_str metric);
 /* Its unit, read off its name, as Nsight Compute has it; "" when it has none. */
 const char *sonde_metric_unit(struct sonde_str metric);
 
+/* What it tells, in a few words, for those that do not know its name; "" of one that sonde does not know either. */
+const char *sonde_metric_about(struct sonde_str metric);
+
 /*
  * Metrics of nvprof, which presets and scripts still name: the metrics of Nsight Compute that took the
  * place of `name`; none where it is no such name or nothing did. Static.

@@ -83,7 +83,7 @@ static const struct sonde_option options[] = {
 		"than the usual"),
 	SONDE_OPT(0, "list-metrics", NULL, FLAG, lists_metrics,
 		"print the metrics of the capture: name, unit, how it rolls up, whether a report "
-		"has it by default"),
+		"has it by default, what it tells; a table on a terminal or with --width, else tabs"),
 	SONDE_OPT_KEY("sections", "ID,...", LIST, sections, "report.sections",
 		"report these sections and their metrics"),
 	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
@@ -403,7 +403,7 @@ static int export_one(
 
 	if (rc)
 		return rc;
-	rc = q->lists_metrics ? sonde_export_metric_list(p->tree, &out, o->is_utf8, err)
+	rc = q->lists_metrics ? sonde_export_metric_list(p->tree, o, !q->output && (q->width || isatty(STDOUT_FILENO)), &out, err)
 			      : sonde_export(f, p->tree, o, &out, err);
 	return sonde_sink_finish(&out, rc, err);
 }

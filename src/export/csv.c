@@ -1,7 +1,9 @@
 #include "export/csv.h"
 
 #include "base/escape.h"
+#include "catalogue/metrics.h"
 #include "export/format.h"
+#include "export/table.h"
 #include "base/number.h"
 #include "tree/entries.h"
 
@@ -197,12 +199,8 @@ void sonde_csv__write_kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	}
 }
 
-/*
- * For people who want to choose some: name, unit, how they roll up, and `default` where a report has them unless
- * others were chosen.
- */
-int sonde_export_metric_list(
-	const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8, struct sonde_err *err)
+/* For programs: name, unit, how it rolls up, `default`, description; a tab between each. */
+static void list_columns(const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8)
 {
 	size_t i;
 
@@ -212,8 +210,38 @@ int sonde_export_metric_list(
 		sonde_escape_terminal(&to->buf, c->name, is_utf8);
 		sonde_sink_putc(to, '\t');
 		sonde_escape_terminal(&to->buf, sonde_str_from(c->unit), is_utf8);
-		sonde_sink_printf(
-			to, "\t%s%s\n", c->methods[0], c->is_default ? "\tdefault" : "");
+		sonde_sink_printf(to, "\t%s\t%s\t%s\n", c->methods[0], c->is_default ? "default" : "",
+			sonde_metric_about(c->name));
 	}
-	return to->buf.failed ? sonde_err_nomem(err) : 0;
+}
+
+int sonde_export_metric_list(const struct sonde_tree *t, const struct sonde_export_options *o, bool is_table,
+	struct sonde_sink *to, struct sonde_err *err)
+{
+	static const char *const heads[] = {"0metric", "0unit", "2rolls up by", "3in reports", "1what it tells", NULL};
+	struct sonde_table table = {.is_utf8 = o->is_utf8, .is_coloured = o->is_coloured, .least_name = 48, .least_last = 30};
+	struct sonde_buf dropped = {0};
+	size_t i;
+	int rc;
+
+	if (!is_table) {
+		list_columns(t, to, o->is_utf8);
+		return to->buf.failed ? sonde_err_nomem(err) : 0;
+	}
+	sonde_table_heads(&table, heads);
+	for (i = 0; i < t->columns.nr; i++) {
+		const struct sonde_column *c = &t->columns.at[i];
+
+		sonde_table_text(&table, c->name, SONDE_STYLE_PLAIN);
+		sonde_table_text(&table, sonde_str_from(c->unit), SONDE_STYLE_PLAIN);
+		sonde_table_words(&table, c->methods[0]);
+		sonde_table_words(&table, c->is_default ? "default" : "");
+		sonde_table_words(&table, sonde_metric_about(c->name));
+	}
+	rc = sonde_table_print(&table, to, o->width, &dropped, err);
+	if (rc == 0 && dropped.n)
+		sonde_sink_printf(to, "no room for: %.*s (--width, or a pipe)\n", SONDE_STR_ARG(sonde_buf_view(&dropped)));
+	sonde_buf_release(&dropped);
+	sonde_table_release(&table);
+	return rc;
 }

@@ -84,9 +84,12 @@ bool sonde_roofline_exists(const struct sonde_tree *t, const struct sonde_export
 int sonde_export_dir(const struct sonde_tree *t, const struct sonde_export_options *o,
 	const char *dir, struct sonde_err *err);
 
-/* The metrics of the tree, one per line: name, unit, how it rolls up, with tabs between. */
-int sonde_export_metric_list(
-	const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8, struct sonde_err *err);
+/*
+ * The metrics of the tree, for people who want to choose some: name, unit, how it rolls up, `default` where a report has it
+ * unless others were chosen, what it tells. A table as wide as the options say, or a line each with tabs between.
+ */
+int sonde_export_metric_list(const struct sonde_tree *t, const struct sonde_export_options *o, bool is_table,
+	struct sonde_sink *to, struct sonde_err *err);
 
 /*
  * A ranking as a table for people: its first o->max_kernels kernels (0: the default). Short names are

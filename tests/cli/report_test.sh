@@ -89,10 +89,35 @@ ok "golden mixed.txt" golden mixed.txt report $DATA/seed_kernel.ncu-rep $DATA/se
 ok "golden colour.txt" golden colour.txt report --color always $DATA/seed_kernel.ncu-rep
 
 lists_metrics() {
-	"$SONDE" report --list-metrics $DATA/seed_kernel.ncu-rep >"$TMP/names" && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault$' "$TMP/names" &&
-		grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound$' "$TMP/names" && [ "$(wc -l <"$TMP/names")" = 295 ]
+	"$SONDE" report --list-metrics $DATA/seed_kernel.ncu-rep >"$TMP/names" && grep -qP '^dram__bytes_read.sum\tbyte\tsum\tdefault\tbytes read from the GPU.s memory \(DRAM\)$' "$TMP/names" &&
+		grep -qP '^dram__bytes_read.max\tbyte\tsum of max: upper bound\t\t' "$TMP/names" && [ "$(wc -l <"$TMP/names")" = 295 ]
 }
 ok "the metrics of a capture are listed with unit and method" lists_metrics
+metric_table() { # on a terminal: the same words below heads, each column where its head is; no name is cut
+	python3 - "$SONDE" $DATA/seed_kernel.ncu-rep "$TMP/names" <<-'END'
+	import os, pty, subprocess, sys
+	sonde, capture, names = sys.argv[1:]
+	master, slave = pty.openpty()
+	out = b""
+	with subprocess.Popen([sonde, "report", "--list-metrics", capture], stdout=slave, env=dict(os.environ, COLUMNS="220", NO_COLOR="1")) as p:
+	    os.close(slave)
+	    while True:
+	        try:
+	            piece = os.read(master, 65536)
+	        except OSError:
+	            break
+	        out += piece
+	lines = out.decode().replace("\r", "").splitlines()
+	heads = ["metric", "unit", "rolls up by", "in reports", "what it tells"]
+	at = [lines[0].index(h) for h in heads] + [None]
+	cells = ["\t".join(line[a:b].strip() for a, b in zip(at, at[1:])) for line in lines[1:]]
+	assert cells == [line.rstrip("\n") for line in open(names)], "not the words of the list with tabs"
+	assert sum(bool(c.split("\t")[4]) for c in cells) > 200
+	END
+}
+ok "on a terminal the list of metrics is a table" metric_table
+metric_width() { "$SONDE" report --list-metrics --width 90 $DATA/seed_kernel.ncu-rep >"$TMP/table" && absent -P '\t|.{91}' "$TMP/table" && grep -q '^dram__bytes_read.sum  ' "$TMP/table" && grep -q 'no room for' "$TMP/table"; }
+ok "with --width it is a table too" metric_width
 json_has() { "$SONDE" report -f json "${@:2}" | jq -e "$1"; } # JQ ARGS…
 ok "--metrics all reports every one of them" json_has '.metric_info | length == 295' --metrics all $DATA/seed_kernel.ncu-rep
 one_tree() { # by default what the report shows and what was asked for; the only scope has the tree as the aggregate has
