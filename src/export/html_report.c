@@ -371,6 +371,8 @@ static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
 			w, "begin_ms", ((double)at[i]->begin_ns - (double)h->x.first_ns) / 1e6);
 		sonde_json_number(w, "ms", (double)at[i]->ns / 1e6);
 		sonde_json_z(w, "cause", sonde_idle_cause_name(at[i]->cause));
+		if (r->nr_scopes > 1)
+			sonde_json_str(w, "on", h->x.tree->reports.at[at[i]->scope].name);
 	}
 }
 

@@ -258,7 +258,8 @@ static void write_findings(struct sonde_markdown *m)
 /* The longest gaps, and what they are due to. */
 static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 {
-	static const char *const heads[] = {"0longest gap", ">0ms", ">0at ms", "0cause", NULL};
+	const bool has_scopes = r->nr_scopes > 1;
+	const char *const heads[] = {"0longest gap", ">0ms", ">0at ms", "0cause", has_scopes ? "0on" : NULL, NULL};
 	struct sonde_table t = {.escape = sonde_escape_markdown};
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	size_t nr = sonde_report_gaps(m->tree, r, at), i;
@@ -277,6 +278,8 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 		sonde_table_number(&t, (double)at[i]->ns / 1e6, 4, "");
 		sonde_table_number(&t, (double)at[i]->since_ns / 1e6, 4, "");
 		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
+		if (has_scopes)
+			sonde_table_text(&t, m->tree->reports.at[at[i]->scope].name, SONDE_STYLE_PLAIN);
 	}
 	sonde_markdown__finish(m, &t);
 }

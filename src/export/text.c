@@ -186,6 +186,7 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	struct sonde_table t = sonde_text__table(x->options, 24);
 	size_t nr = sonde_report_gaps(x->tree, r, at), i;
 	struct sonde_scale took = {0}, since = {0};
+	bool has_scopes = r->nr_scopes > 1;
 
 	if (!nr)
 		return 0;
@@ -199,11 +200,15 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	sonde_scale_column(&t, &took, SONDE_STR("ms"), 0);
 	sonde_scale_column(&t, &since, SONDE_STR("at ms"), 0);
 	sonde_table_column(&t, SONDE_STR("cause"), false, 0);
+	if (has_scopes)
+		sonde_table_column(&t, SONDE_STR("on"), false, 0);
 	for (i = 0; i < nr; i++) {
 		put_place(x, &t, at[i]);
 		sonde_scale_put(&t, &took, (double)at[i]->ns / 1e6);
 		sonde_scale_put(&t, &since, (double)at[i]->since_ns / 1e6);
 		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
+		if (has_scopes)
+			sonde_table_text(&t, x->tree->reports.at[at[i]->scope].name, SONDE_STYLE_PLAIN);
 	}
 	return sonde_text__finish(x, &t, err);
 }

@@ -165,6 +165,14 @@ units() { # GPU time in ms beside means in µs: each column has the unit of its 
 		report --width 120 $DATA/seed_kernel.ncu-rep | grep -q '^region .* incl µs  excl µs '
 }
 ok "each column of times has one unit, that of its longest" units
+gap_ranks() { # where there are several scopes, the longest gaps say on which of them; one alone has no such column
+	local two=tests/data/kineto/dlrm_two_ranks.tar.gz
+	report -f json $two | jq -r '.aggregate.longest_gaps[].scope' >"$TMP/on" && [ "$(sort -u "$TMP/on" | wc -l)" = 2 ] &&
+		report --idle --width 160 $two | sed -n '/^longest gaps .* on$/,/^2 scopes/p' | sed '1d;$d' | grep -o 'rank [01] · GPU [01]$' | cmp - "$TMP/on" &&
+		report --idle -f md $two | sed -n '/^| longest gap .* on |$/,/^$/p' | grep -o 'rank [01] · GPU [01]' | cmp - "$TMP/on" &&
+		report -f html $two | grep -o '"on": "[^"]*"' | cut -d'"' -f4 | cmp - "$TMP/on" && ! report --idle $TIMED | grep -q '^longest gaps .* on$'
+}
+ok "the longest gaps of several ranks name theirs" gap_ranks
 everything() { # what a long table folds is there with --all, and the page of findings too
 	report tests/data/nsys/h100.sqlite >"$TMP/few" && report tests/data/nsys/h100.sqlite --all --findings all >"$TMP/all" &&
 		grep -q ' more: --all' "$TMP/few" && ! grep -q ' more: --all' "$TMP/all" && [ "$(wc -l <"$TMP/all")" -gt "$(wc -l <"$TMP/few")" ] &&
