@@ -47,17 +47,22 @@ static int write_list(const struct sonde_ranking *ranking, const struct request 
 {
 	struct sonde_kernel_list list = {0};
 	char text[128];
-	size_t i;
+	size_t i, nr = 0;
 	int rc = 0;
 
-	for (i = 0; i < ranking->kernels.nr && i < q->topk && rc == 0; i++) {
+	for (i = 0; i < ranking->kernels.nr && nr < q->topk && rc == 0; i++) {
 		const struct sonde_ranked *k = &ranking->kernels.at[i];
 
+		if (k->is_copy)
+			continue;
+		nr++;
 		snprintf(text, sizeof(text), "%.1f %% of the time, %.0f ns, %" PRIu64 " %s",
 			k->time_pct, k->time_ns, k->calls, k->calls == 1 ? "call" : "calls");
 		if (!sonde_kernel_list_add(&list, k->name, NULL, text))
 			rc = sonde_err_nomem(err);
 	}
+	if (rc == 0 && !nr)
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "top: no kernel to list: all of the work are copies, which -f text shows");
 	if (rc == 0)
 		sonde_kernel_list_write(&list, to);
 	sonde_kernel_list_release(&list);
@@ -78,6 +83,7 @@ static int write_json(const struct sonde_ranking *ranking, const struct request 
 
 		sonde_json_open(&w, NULL, '{', true);
 		sonde_json_str(&w, "name", k->name);
+		sonde_json_z(&w, "kind", k->is_copy ? "copy" : "kernel");
 		sonde_json_number(&w, "launches", k->calls ? (double)k->calls : NAN);
 		sonde_json_number(&w, "time_ns", k->time_ns);
 		sonde_json_number(&w, "time_pct", k->time_pct);
@@ -94,7 +100,7 @@ static int write_csv(const struct sonde_ranking *ranking, const struct request *
 	size_t i;
 
 	(void)err;
-	sonde_sink_puts(to, "name,launches,time_ns,time_pct\n");
+	sonde_sink_puts(to, "name,launches,time_ns,time_pct,kind\n");
 	for (i = 0; i < ranking->kernels.nr && i < q->topk; i++) {
 		const struct sonde_ranked *k = &ranking->kernels.at[i];
 
@@ -102,7 +108,7 @@ static int write_csv(const struct sonde_ranking *ranking, const struct request *
 		sonde_sink_putc(to, ',');
 		if (k->calls)
 			sonde_sink_printf(to, "%" PRIu64, k->calls);
-		sonde_sink_printf(to, ",%.0f,%.2f\n", k->time_ns, k->time_pct);
+		sonde_sink_printf(to, ",%.0f,%.2f,%s\n", k->time_ns, k->time_pct, k->is_copy ? "copy" : "kernel");
 	}
 	return 0;
 }
@@ -119,7 +125,7 @@ static int write_table(const struct sonde_ranking *ranking, const struct request
 	return sonde_export_ranking(ranking, &o, to, err);
 }
 
-/* All kernels of the run, whichever regions they are in. Copies are no kernels. */
+/* All kernels and copies of the run, whichever regions they are in. */
 static int take_kernels(
 	struct sonde_ranking *ranking, const struct sonde_tree *t, const struct sonde_report *r)
 {
@@ -128,10 +134,9 @@ static int take_kernels(
 	for (i = 0; i < r->nr_flat_kernels; i++) {
 		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
 
-		if (!sonde_kernel_is_copy(t, r, k) &&
-			!sonde_vec_put(&ranking->kernels,
-				(struct sonde_ranked){sonde_tree_str(t, k->name), k->calls,
-					isnan(k->time_ns) ? 0 : k->time_ns, NAN}))
+		if (!sonde_vec_put(&ranking->kernels,
+			    (struct sonde_ranked){sonde_tree_str(t, k->name), k->calls, isnan(k->time_ns) ? 0 : k->time_ns, NAN,
+				    sonde_kernel_is_copy(t, r, k)}))
 			return SONDE_ERR_NOMEM;
 	}
 	return 0;
@@ -226,10 +231,10 @@ static const struct sonde_option options[] = {
 };
 
 static const struct sonde_usage usage = {"sonde top [INPUT] [options]",
-	"The kernels that take the most time: a table, or a list that `sonde kernels\n"
-	"--kernel-config` reads: name, an exact regular expression, a description. INPUT\n"
-	"is a kernel summary of Nsight Systems (CSV), or any capture or run directory\n"
-	"sonde reads. Without INPUT it is the newest run.",
+	"The kernels and copies that take the most time: a table, or a list of kernels\n"
+	"that `sonde kernels --kernel-config` reads: name, an exact regular expression, a\n"
+	"description. INPUT is a kernel summary of Nsight Systems (CSV), or any capture or\n"
+	"run directory sonde reads. Without INPUT it is the newest run.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the three longest kernels of a run",
 		 "sonde top tmp/profile-output/20260131-120000 --topk 3"},

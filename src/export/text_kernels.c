@@ -93,7 +93,7 @@ int sonde_text__write_kernels(
 		const struct sonde_kernel *k = &r->kernels.at[r->flat_first_kernel + i];
 
 		rows[i] = (struct sonde_ranked){sonde_kernel_name(x->tree, x->options, k->name),
-			k->calls, k->time_ns, 100 * k->time_ns / (r->time_ns + r->outside_time_ns)};
+			k->calls, k->time_ns, 100 * k->time_ns / (r->time_ns + r->outside_time_ns), false};
 	}
 	rc = rows ? print_rows(x, rows, nr, r->nr_flat_kernels, r, err) : sonde_err_nomem(err);
 	sonde_free(rows);

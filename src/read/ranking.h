@@ -11,6 +11,7 @@ struct sonde_ranked {
 	struct sonde_str name; /* demangled */
 	uint64_t calls;	       /* 0 = unknown */
 	double time_ns, time_pct;
+	bool is_copy;	       /* by copy engines, or a memset: no kernel to profile by itself */
 };
 
 /* All zero is an empty one. */

@@ -29,6 +29,19 @@ assert len(j) == 4 and [k["name"] for k in j] == [k["name"] for k in c] and [k["
 assert abs(sum(k["time_pct"] for k in j) - 100) < 1e-6' "$TMP/top.json" "$TMP/top.csv"
 }
 ok top_has_json_and_csv same_kernels
+copies() { # are rows by their time, marked for programs; a list for `sonde kernels` has none
+	"$SONDE" top examples/h200_train -k all -f csv >"$TMP/copies.csv" 2>"$TMP/err" && "$SONDE" report examples/h200_train -f json >"$TMP/run.json" &&
+		"$SONDE" top examples/h200_train -k 1 | grep -qF '[CUDA memcpy Host-to-Device] ' && "$SONDE" top examples/h200_train -k 3 -f yaml >"$TMP/copies.yaml" &&
+		[ "$(grep -c 'name:' "$TMP/copies.yaml")" = 3 ] && absent memcpy "$TMP/copies.yaml" && "$SONDE" top examples/h200_train -k 1 -f json | jq -e '.kernels[0].kind == "copy"' &&
+		python3 -c '
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+totals = json.load(open(sys.argv[2]))["aggregate"]["totals"]
+assert {r["kind"] for r in rows} == {"kernel", "copy"} and [r["kind"] for r in rows if "memcpy" in r["name"]] != []
+assert all(("memcpy" in r["name"]) <= (r["kind"] == "copy") for r in rows)
+assert abs(sum(float(r["time_ns"]) for r in rows if r["kind"] == "kernel") / 1e6 / totals["total_ms"] - 1) < 1e-6' "$TMP/copies.csv" "$TMP/run.json"
+}
+ok top_has_copies_as_rows copies
 one_region() { # as many launches as the report has in that region
 	[ "$("$SONDE" top tests/data/ncu/seed_kernel.ncu-rep --nvtx-include B -f csv | python3 -c 'import csv, sys; print(sum(int(k["launches"]) for k in csv.DictReader(sys.stdin)))')" = \
 		"$("$SONDE" report tests/data/ncu/seed_kernel.ncu-rep --nvtx-include B -f csv | python3 -c 'import csv, sys; print(next(r for r in csv.DictReader(sys.stdin) if r["id"] == "B")["launches"])')" ]
