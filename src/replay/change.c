@@ -11,10 +11,16 @@ const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES] = {
 	[SONDE_CHANGE_NOSYNC] = {"nosync", "REGION", "the host does not wait there"},
 	[SONDE_CHANGE_ASYNC_COPY] = {"async-copy", "REGION",
 		"copies are from pinned memory, and the host goes on"},
+	[SONDE_CHANGE_GATHER] = {"gather", "REGION",
+		"the copies of an entry become one of the same bytes"},
+	[SONDE_CHANGE_NOALLOC] = {"noalloc", "REGION",
+		"allocations take no time and wait for nothing, as from a pool"},
+	[SONDE_CHANGE_AHEAD] = {"ahead", "REGION",
+		"the host's own work there is done ahead, in other threads: the most that can gain"},
 	[SONDE_CHANGE_KERNEL] = {"kernel", "NAME=0.5x",
 		"a kernel takes half its time, or 'roofline'"},
 	[SONDE_CHANGE_OVERLAP_COMM] = {"overlap-comm", "REGION",
-		"collectives run beside the rest of the step"},
+		"collectives start earlier, and run beside the rest of the step"},
 	[SONDE_CHANGE_LEVEL_RANKS] = {"level-ranks", NULL,
 		"no rank waits for a later one in a collective"},
 	[SONDE_CHANGE_REMOVE] = {"remove", "REGION",
@@ -25,7 +31,7 @@ static int refuse(struct sonde_err *err, const char *text, const char *why)
 {
 	return sonde_err_set(err, SONDE_ERR_USAGE,
 		"'%.200s': %s; changes are graph:REGION fuse:REGION nosync:REGION "
-		"async-copy:REGION "
+		"async-copy:REGION gather:REGION noalloc:REGION ahead:REGION "
 		"kernel:NAME=0.5x|roofline overlap-comm:REGION level-ranks remove:REGION",
 		text, why);
 }

@@ -2,8 +2,8 @@
  * Changes: what a what-if can do to a program. One table has them all: how each is written, and
  * what it means.
  *
- *     graph:REGION  fuse:REGION  nosync:REGION  async-copy:REGION  overlap-comm:REGION
- * remove:REGION kernel:NAME=0.5x  kernel:NAME=roofline  level-ranks
+ *     graph:REGION  fuse:REGION  nosync:REGION  async-copy:REGION  gather:REGION  noalloc:REGION
+ *     ahead:REGION  overlap-comm:REGION  remove:REGION  kernel:NAME=0.5x  kernel:NAME=roofline  level-ranks
  */
 #ifndef SONDE_REPLAY_CHANGE_H
 #define SONDE_REPLAY_CHANGE_H
@@ -16,6 +16,9 @@ enum sonde_change_kind {
 	SONDE_CHANGE_FUSE,
 	SONDE_CHANGE_NOSYNC,
 	SONDE_CHANGE_ASYNC_COPY,
+	SONDE_CHANGE_GATHER,
+	SONDE_CHANGE_NOALLOC,
+	SONDE_CHANGE_AHEAD,
 	SONDE_CHANGE_KERNEL,
 	SONDE_CHANGE_OVERLAP_COMM,
 	SONDE_CHANGE_LEVEL_RANKS,

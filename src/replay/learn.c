@@ -31,6 +31,7 @@ enum sampled {
 	OF_GRAPH_CALL,
 	OF_NODE_GAP,
 	OF_KERNEL,
+	OF_COPY,
 	NR_SAMPLED
 };
 #define MOST_SAMPLES 4096u /* of each: every n-th when there are more */
@@ -217,6 +218,8 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 			p->device_end = w->end_ns;
 		if (w->kind == SONDE_REPLAY_KERNEL)
 			take_sample(&p->samples[OF_KERNEL], since(w->end_ns, w->start_ns));
+		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host)
+			take_sample(&p->samples[OF_COPY], since(w->end_ns, w->start_ns));
 		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host && fate->wait != WAIT_TIED &&
 			w->bytes >= LARGE_COPY && w->end_ns > w->start_ns)
 			p->r->learned.pinned_rate = later(p->r->learned.pinned_rate,
@@ -403,6 +406,7 @@ static void keep_learned(struct pass *p)
 	if (!l->node_gap.nr)
 		l->node_gap = (struct spread){NODE_GAP_NS / 2, NODE_GAP_NS, NODE_GAP_NS * 2, 0};
 	l->least_kernel_ns = spread_of(&p->samples[OF_KERNEL]).low;
+	l->least_copy_ns = spread_of(&p->samples[OF_COPY]).low;
 	if (!(l->pinned_rate > 0))
 		l->pinned_rate = PINNED_RATE;
 	p->r->summary.latency_ns = l->latency[SONDE_REPLAY_KERNEL].mid;

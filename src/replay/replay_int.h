@@ -35,6 +35,7 @@ struct learned {
 	struct spread node_gap;	  /* between the nodes of a graph */
 	double least_kernel_ns; /* kernels are hardly ever shorter: what each costs however small it
 				   is */
+	double least_copy_ns;	/* the same of copies */
 	double pinned_rate;	/* bytes a nanosecond of copies that are not pageable */
 };
 

@@ -11,6 +11,8 @@
 #define EMPTY_SYNC_NS 1500 /* a synchronisation that finds nothing to wait for */
 #define MOST_COST     0.8  /* the profiler never took more of a stretch of the host's time */
 #define SHORT_GAP_NS  1000 /* between kernels, where the run never had one behind another */
+#define OWN_LAUNCH_NS 100000 /* of the host behind a launch: what the next one needs (docs/idle.md) … */
+#define OWN_CALL_NS   10000  /* … and behind another call */
 
 /* How far a change goes, by enum assume. */
 static const struct range {
@@ -20,10 +22,13 @@ static const struct range {
 			      is */
 	double fuse_least; /* … and of that cost */
 	double copy_rate;  /* of the rate of pinned copies */
+	double gather_host; /* the part of the host's work between gathered copies that stays */
+	double comm_waits; /* the part of the step before a collective that it needs the results of */
+	double pool_calls; /* launch calls that an allocation from a pool takes */
 } ranges[NR_ASSUMES] = {
-	[ASSUME_USUAL] = {0.03, 1, 0.5, 0, 1},
-	[ASSUME_BEST] = {0, 0.5, 0.1, 0, 1.1},
-	[ASSUME_WORST] = {0.12, 1, 1, 1, 0.5},
+	[ASSUME_USUAL] = {0.03, 1, 0.5, 0, 1, 0.1, 0.5, 0},
+	[ASSUME_BEST] = {0, 0.5, 0.1, 0, 1.1, 0, 0, 0},
+	[ASSUME_WORST] = {0.12, 1, 1, 1, 0.5, 0.5, 1, 1},
 };
 
 struct relay {
@@ -37,12 +42,20 @@ struct relay {
 	bool is_fused;	   /* in a region whose kernels become one: the first was launched */
 	double tail_ns;	   /* the host's work since the last launch there … */
 	double between_ns; /* … and before it */
+	uint32_t gathering; /* number of the copy that others are gathered into, 0 = none yet */
+	bool is_gathering;  /* the last call was such a copy … */
+	double pause_ns;    /* … and this the host's work since */
+	double own_ns;	    /* of the host's work, what still belongs to the call before it */
+	bool is_ahead;	    /* between two steps whose host's work is done ahead */
+	double helper;	    /* when the thread that does it has done all of it so far, 0 = never begun */
 };
 
 struct stream {
 	double end;	   /* of all its work so far */
 	double wait;	   /* for an event of another stream */
 	uint32_t fused_in; /* entry whose kernels become one here */
+	uint32_t gathered; /* the copy that others here join, as in struct relay … */
+	uint32_t gathered_kernel; /* … if they go the same way */
 };
 
 struct sim {
@@ -55,13 +68,15 @@ struct sim {
 	double *begins, *lasts; /* by entry: when it began, the end of its last work so far */
 	uint32_t *outer;	/* by entry: the open one around it */
 	bool *has_left;		/* by entry */
-	uint8_t *masks; /* by region: bits of the kinds of changes that are about it; NULL = none */
+	uint16_t *masks; /* by region: bits of the kinds of changes that are about it; NULL = none */
 	double *factors; /* by kernel; NULL = 1 */
 	double *step_begin, *step_end;
 	double device_end;   /* of all work */
 	double blocking_end; /* of work in streams that keep to the default stream's rule */
 	double comm_end;     /* of collectives that run beside everything else … */
 	double floor;	     /* … which the next step waits for */
+	double step_at;	     /* when the GPU could begin the last step */
+	uint32_t nr_gathered;
 	bool is_level;
 	struct sonde_arena arena;
 };
@@ -75,8 +90,10 @@ static void enter(struct sim *m, struct relay *l, uint32_t entry, double now)
 	m->begins[entry] = m->lasts[entry] = now;
 	m->outer[entry] = l->top;
 	l->top = entry;
-	if (step != REPLAY_NONE)
-		m->step_begin[step] = now;
+	if (step == REPLAY_NONE)
+		return;
+	m->step_begin[step] = now;
+	m->step_at = later(now, m->device_end);
 }
 
 static void leave(struct sim *m, struct relay *l, uint32_t entry, double now)
@@ -140,16 +157,51 @@ static void advance(struct relay *l, double ns)
 	l->debt_ns -= cost;
 	if (l->on[SONDE_CHANGE_FUSE] && l->is_fused)
 		l->tail_ns += ns - cost;
+	else if (l->is_gathering)
+		l->pause_ns += ns - cost;
 	else
 		l->now += ns - cost;
 }
 
+/*
+ * The host works between two calls. What happens ahead does not hold it up: at best there are threads enough, at worst it is one,
+ * which takes as long for it.
+ */
+static void work(const struct sim *m, struct relay *l, double ns)
+{
+	double own = sooner(ns, l->own_ns), cost;
+
+	if (!l->on[SONDE_CHANGE_AHEAD] && !l->is_ahead) {
+		advance(l, ns);
+		return;
+	}
+	advance(l, own);
+	l->own_ns -= own;
+	cost = sooner(l->debt_ns, MOST_COST * (ns - own));
+	l->debt_ns -= cost;
+	if (m->s->assume != ASSUME_WORST)
+		return;
+	l->helper = (l->helper > 0 ? l->helper : l->now) + ns - own - cost;
+	l->now = later(l->now, l->helper);
+}
+
+/* No more copies are gathered with those before: the host's work since the last of them is its own. */
+static void end_gathering(struct relay *l)
+{
+	l->is_gathering = false;
+	l->now += l->pause_ns;
+	l->pause_ns = 0;
+}
+
 static void set_changes(const struct sim *m, struct relay *l, uint32_t entry, bool is_enter)
 {
-	uint8_t mask = m->masks ? m->masks[m->r->in.entry_regions[entry]] : 0;
+	uint16_t mask = m->masks ? m->masks[m->r->in.entry_regions[entry]] : 0;
 	const struct range *range = &ranges[m->s->assume];
+	uint32_t step = m->r->steps[entry];
 	unsigned kind;
 
+	if (step != REPLAY_NONE)
+		l->is_ahead = !is_enter && mask >> SONDE_CHANGE_AHEAD & 1 && !m->r->is_last[step];
 	for (kind = 0; mask >> kind; kind++) {
 		if (!(mask >> kind & 1))
 			continue;
@@ -163,6 +215,12 @@ static void set_changes(const struct sim *m, struct relay *l, uint32_t entry, bo
 		}
 		if (kind == SONDE_CHANGE_GRAPH)
 			l->is_grouped = false;
+		if (kind == SONDE_CHANGE_AHEAD)
+			l->own_ns = 0;
+		if (kind == SONDE_CHANGE_GATHER && l->on[kind] <= 1) {
+			end_gathering(l);
+			l->gathering = 0;
+		}
 		if (kind == SONDE_CHANGE_FUSE && l->on[kind] <= 1) {
 			l->is_fused = false;
 			l->tail_ns = l->between_ns = 0;
@@ -254,7 +312,12 @@ static double put_launch(struct sim *m, struct relay *l, const struct sonde_repl
 	else
 		gap = sonde_replay__clamp((double)fate->lag_ns, &k->gap[kind]);
 	if (w->is_collective && l->on[SONDE_CHANGE_OVERLAP_COMM]) {
-		start = later(issued + latency, later(m->comm_end, order_of(m, w->stream, gap)));
+		start = later(issued + latency, order_of(m, w->stream, gap));
+		if (before->before != REPLAY_NONE)
+			start = later(start, m->ends[before->before] + (double)before->lag_ns);
+		if (start > m->step_at)
+			start = m->step_at + ranges[m->s->assume].comm_waits * (start - m->step_at);
+		start = later(start, later(m->comm_end, m->floor));
 		m->comm_end = start + length_of(m, l, w);
 		end_work(m, l, op->what, m->comm_end);
 		return start;
@@ -301,19 +364,24 @@ static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_
 {
 	const struct range *range = &ranges[m->s->assume];
 	struct stream *s = &m->streams[m->r->in.works[op->what].stream];
+	struct sonde_replay_op first = *op;
+	uint32_t i = op->what;
 	double ns, more;
-	uint32_t i;
 
 	if (!l->is_fused || s->fused_in != l->top) {
-		l->is_fused = true;
 		s->fused_in = l->top;
-		put_launch(m, l, op, fate, l->now);
-		l->now += m->r->learned.call.mid;
-		return;
+		first.nr = 1;
+		put_launch(m, l, &first, fate, l->now);
+		l->debt_ns += m->s->launch_cost_ns;
+		l->is_fused = false;
+		advance(l, m->r->learned.call.nr ? m->r->learned.call.mid : took(op));
+		l->is_fused = true;
+		i++;
+	} else {
+		l->between_ns += l->tail_ns + took(op);
+		l->tail_ns = 0;
 	}
-	l->between_ns += l->tail_ns + took(op);
-	l->tail_ns = 0;
-	for (i = op->what; i < op->what + op->nr; i++) {
+	for (; i < op->what + op->nr; i++) {
 		ns = length_of(m, l, &m->r->in.works[i]);
 		more = range->fuse_gpu * later(0, ns - m->r->learned.least_kernel_ns) +
 		       range->fuse_least * sooner(ns, m->r->learned.least_kernel_ns);
@@ -321,15 +389,55 @@ static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_
 	}
 }
 
+/* Whether a copy is gathered; the first of them in its stream begins what others join. */
+static bool is_gathered(struct sim *m, struct relay *l, const struct sonde_replay_work *w)
+{
+	struct stream *s = &m->streams[w->stream];
+
+	if (l->gathering && s->gathered == l->gathering && s->gathered_kernel == w->kernel)
+		return true;
+	s->gathered = l->gathering = ++m->nr_gathered;
+	s->gathered_kernel = w->kernel;
+	return false;
+}
+
+/* A copy that joins those before: its bytes make them longer, and the host does hardly more than put them there. */
+static void put_gathered(struct sim *m, struct relay *l, const struct sonde_replay_op *op, const struct op_fate *fate)
+{
+	const struct range *range = &ranges[m->s->assume];
+	const struct sonde_replay_work *w = &m->r->in.works[op->what];
+	const struct learned *k = &m->r->learned;
+	double ns = later(0, length_of(m, l, w) - k->least_copy_ns);
+
+	if (w->bytes)
+		ns = sooner(ns, (double)w->bytes / (k->pinned_rate * range->copy_rate));
+	put_work(m, l, op->what, m->streams[w->stream].end + ns);
+	l->debt_ns += m->s->launch_cost_ns;
+	l->is_gathering = true;
+	advance(l, fate->wait == WAIT_TIED ? sooner(took(op), k->call.mid) : took(op));
+	l->now += range->gather_host * l->pause_ns;
+	l->pause_ns = 0;
+	if (fate->wait == WAIT_TIED)
+		l->now = later(l->now, m->ends[op->what]);
+}
+
 static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate)
 {
 	const struct sonde_replay_work *w = &m->r->in.works[op->what];
 	bool is_host_copy = w->kind == SONDE_REPLAY_COPY && w->is_of_host;
-	double begin = l->now, start;
+	bool gathers = is_host_copy && l->on[SONDE_CHANGE_GATHER];
+	double begin, start;
 
 	if (l->on[SONDE_CHANGE_REMOVE])
 		return;
+	if (gathers && is_gathered(m, l, w)) {
+		put_gathered(m, l, op, fate);
+		return;
+	}
+	end_gathering(l);
+	begin = l->now;
+	l->own_ns = OWN_LAUNCH_NS;
 	if (l->on[SONDE_CHANGE_GRAPH] && !(is_host_copy && fate->wait == WAIT_TIED)) {
 		put_grouped(m, l, op);
 		return;
@@ -352,6 +460,7 @@ static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op 
 	} else {
 		advance(l, took(op));
 	}
+	l->is_gathering = gathers;
 }
 
 /* --- calls that wait --------------------------------------------------------------------- */
@@ -364,6 +473,12 @@ static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_o
 
 	if (l->on[SONDE_CHANGE_REMOVE])
 		return;
+	end_gathering(l);
+	l->own_ns = OWN_CALL_NS;
+	if (op->kind == SONDE_REPLAY_MEMORY && l->on[SONDE_CHANGE_NOALLOC]) {
+		advance(l, sooner(took(op), ranges[m->s->assume].pool_calls * m->r->learned.call.mid));
+		return;
+	}
 	if (fate->wait == WAIT_NOTHING) {
 		advance(l, took(op));
 		return;
@@ -371,6 +486,7 @@ static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_o
 	if (l->on[SONDE_CHANGE_NOSYNC] || l->on[SONDE_CHANGE_ASYNC_COPY])
 		return;
 	l->is_grouped = false;
+	l->gathering = 0; /* what comes now may need what came before */
 	if (fate->wait == WAIT_STREAM)
 		done = m->streams[fate->of].end;
 	if (fate->wait == WAIT_EVENT)
@@ -406,7 +522,7 @@ static void simulate_op(struct sim *m, size_t i)
 	struct relay *l = &m->relays[fate->relay];
 
 	if (l->at_ns && op->begin_ns > l->at_ns)
-		advance(l, (double)(op->begin_ns - l->at_ns));
+		work(m, l, (double)(op->begin_ns - l->at_ns));
 	else if (!l->at_ns)
 		l->now = (double)(op->begin_ns - m->r->in.ops[0].begin_ns);
 	if (op->begin_ns > l->at_ns)
@@ -456,7 +572,7 @@ static bool set_masks(struct sim *m)
 		return false;
 	for (k = 0; m->factors && k < in->nr_kernels; k++)
 		m->factors[k] = 1;
-	m->masks = m->s->nr_changes ? sonde_arena_calloc(&m->arena, in->nr_regions + 1, 1) : NULL;
+	m->masks = m->s->nr_changes ? sonde_arena_calloc(&m->arena, in->nr_regions + 1, sizeof(*m->masks)) : NULL;
 	if (m->s->nr_changes && !m->masks)
 		return false;
 	for (i = 0; i < m->s->nr_changes; i++) {
@@ -469,12 +585,12 @@ static bool set_masks(struct sim *m)
 		} else if (c->kind != SONDE_CHANGE_LEVEL_RANKS) {
 			for (k = 0; k < in->nr_regions; k++)
 				if (!c->is_meant || c->is_meant[k])
-					m->masks[k] |= (uint8_t)(1u << c->kind);
+					m->masks[k] |= (uint16_t)(1u << c->kind);
 		}
 	}
 	return true;
 }
-_Static_assert(SONDE_NR_CHANGES <= 8, "a bit for each");
+_Static_assert(SONDE_NR_CHANGES <= 16, "a bit for each");
 
 static bool open_sim(struct sim *m)
 {

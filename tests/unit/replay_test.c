@@ -352,6 +352,114 @@ static void test_replay__a_pageable_copy_that_becomes_asynchronous_lets_the_host
 	end_made(m, r);
 }
 
+/* 50 copies of 2 KB in 2 us each, from pinned memory, with 6 us of the host behind each; then a kernel. */
+static void test_replay__gathered_copies_are_one_call_with_all_bytes(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change gather = in_region(SONDE_CHANGE_GATHER, WORK), async = in_region(SONDE_CHANGE_ASYNC_COPY, WORK);
+	struct sonde_replay *r;
+	int i, k;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, WORK);
+		for (k = 0; k < 50; k++) {
+			launch(m, STREAM_A, COPY, 2);
+			m->works.at[m->works.nr - 1].kind = SONDE_REPLAY_COPY;
+			m->works.at[m->works.nr - 1].bytes = 2000;
+			m->works.at[m->works.nr - 1].is_of_host = true;
+			host(m, 6);
+		}
+		leave(m);
+		launch(m, STREAM_A, LARGE, 100);
+		sync_stream(m, STREAM_A);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 607, 2);
+	assert_near(step_with(r, &async, 1), 607, 2); /* they are asynchronous as they are */
+	/* One call and the 6 us behind the last; of 49 times 10 us a tenth; the kernel with its ends. */
+	assert_near(step_with(r, &gather, 1), 4 + 6 + 49 + 107, 3);
+	end_made(m, r);
+}
+
+/* A kernel of 100 us, an allocation that waits for it and takes 300 us more. */
+static void test_replay__memory_from_a_pool_takes_no_time_and_waits_for_nothing(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change noalloc = in_region(SONDE_CHANGE_NOALLOC, WORK), nosync = in_region(SONDE_CHANGE_NOSYNC, WORK);
+	struct sonde_replay *r;
+	uint64_t begin;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, WORK);
+		launch(m, STREAM_A, LARGE, 100);
+		begin = m->now;
+		m->now = m->busy[STREAM_A] + 300 * US;
+		put(m, (struct sonde_replay_op){begin, m->now, 0, SONDE_REPLAY_NONE, SONDE_REPLAY_NONE, SONDE_REPLAY_MEMORY});
+		leave(m);
+		host(m, 50);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 455, 2);
+	assert_near(step_with(r, &noalloc, 1), 101, 2); /* the GPU's: the host's 54 us are hidden */
+	assert_true(step_with(r, &nosync, 1) <= 455);
+	end_made(m, r);
+}
+
+/* The host works for 400 us in the step and 200 behind it, the GPU for 300. */
+static struct made *make_starved(void)
+{
+	struct made *m = begin_made();
+	int i;
+
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, LOG);
+		host(m, 400);
+		leave(m);
+		launch(m, STREAM_A, LARGE, 300);
+		sync_stream(m, STREAM_A);
+		leave(m);
+		host(m, 200);
+	}
+	return m;
+}
+
+static void test_replay__work_of_the_host_that_is_done_ahead_holds_nothing_up(void **state)
+{
+	struct made *m = make_starved();
+	struct sonde_replay *r = open_made(m);
+	struct sonde_replay_change in_log = in_region(SONDE_CHANGE_AHEAD, LOG), in_step = in_region(SONDE_CHANGE_AHEAD, STEP);
+	struct sonde_replay_gain gain;
+
+	(void)state;
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 907, 6);
+	assert_near(step_with(r, &in_log, 1), 507, 6);
+	/* Of the step also what is between its entries; of each pause 10 us belong to the call before. */
+	assert_near(step_with(r, &in_step, 1), 317, 12);
+	/* One thread is no faster than the 600 us that it takes for both. */
+	assert_int_equal(sonde_replay_predict(r, &gain, &in_step, 1, false, NULL), 0);
+	assert_true(gain.low_ns / US < 907 - 580 && gain.low_ns / US > 907 - 700);
+	end_made(m, r);
+}
+
+static void test_replay__what_a_launch_needs_of_the_host_is_not_done_ahead(void **state)
+{
+	struct made *m = make_launch_bound();
+	struct sonde_replay *r = open_made(m);
+	struct sonde_replay_change ahead = in_region(SONDE_CHANGE_AHEAD, WORK);
+
+	(void)state;
+	assert_near(step_with(r, &ahead, 1), 130, 1);
+	end_made(m, r);
+}
+
 static void order(struct made *m, uint32_t stream, uint8_t kind)
 {
 	put(m, (struct sonde_replay_op){m->now, m->now + US, 0, stream, 0, kind});
@@ -476,6 +584,35 @@ static void test_replay__nodes_of_a_graph_keep_their_order(void **state)
 	end_made(m, r);
 }
 
+/* One launch of a graph with 100 nodes of 2 us, a microsecond apart. */
+static void test_replay__the_nodes_of_a_graph_can_be_fused(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change fuse = in_region(SONDE_CHANGE_FUSE, STEP);
+	struct sonde_replay *r;
+	uint64_t start;
+	int i, k;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, SMALL, 2);
+		for (k = 1; k < 100; k++) {
+			start = m->busy[STREAM_A] + US;
+			m->busy[STREAM_A] = start + 2 * US;
+			assert_true(sonde_vec_put(&m->works, (struct sonde_replay_work){.start_ns = start,
+								     .end_ns = m->busy[STREAM_A], .stream = STREAM_A, .kernel = SMALL}));
+		}
+		m->ops.at[m->ops.nr - 1].nr = 100;
+		sync_stream(m, STREAM_A);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 306, 2);
+	assert_near(step_with(r, &fuse, 1), 9, 3); /* kernels that short are nothing but their start */
+	end_made(m, r);
+}
+
 static void test_replay__a_full_queue_lets_the_host_go_on_when_work_is_done(void **state)
 {
 	struct made *m = begin_made();
@@ -529,6 +666,35 @@ static void test_replay__collectives_run_beside_the_rest_or_wait_for_nobody(void
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 168, 2);
 	assert_near(step_with(r, &level, 1), 128, 2);
 	assert_near(step_with(r, &beside, 1), 111, 2);
+	end_made(m, r);
+}
+
+/* 300 us of work, then collectives of 100 us on a stream that waits for it: they may start when half of the work is done. */
+static void test_replay__collectives_may_start_before_all_work_is_done(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change beside = in_region(SONDE_CHANGE_OVERLAP_COMM, STEP);
+	struct sonde_replay_gain gain;
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		launch(m, STREAM_A, LARGE, 300);
+		order(m, STREAM_A, SONDE_REPLAY_RECORD);
+		order(m, STREAM_B, SONDE_REPLAY_AWAIT);
+		launch_after(m, STREAM_B, SMALL, 200, m->busy[STREAM_A]);
+		m->works.at[m->works.nr - 1].is_collective = true;
+		sync_stream(m, STREAM_B);
+		leave(m);
+	}
+	m->in.has_events = true;
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 507, 2);
+	assert_near(step_with(r, &beside, 1), 355, 6);
+	assert_int_equal(sonde_replay_predict(r, &gain, &beside, 1, false, NULL), 0);
+	assert_true(gain.high_ns / US > 190 && gain.low_ns / US < 10); /* from the begin at best, never earlier at worst */
 	end_made(m, r);
 }
 
@@ -740,7 +906,8 @@ static void test_replay__odd_runs_are_survived(void **state)
 		in_region(SONDE_CHANGE_FUSE, STEP), in_region(SONDE_CHANGE_NOSYNC, LOG),
 		of_kernel(LARGE, 0), {SONDE_CHANGE_LEVEL_RANKS, NULL, 1},
 		in_region(SONDE_CHANGE_OVERLAP_COMM, STEP),
-		in_region(SONDE_CHANGE_ASYNC_COPY, STEP)};
+		in_region(SONDE_CHANGE_ASYNC_COPY, STEP), in_region(SONDE_CHANGE_GATHER, STEP),
+		in_region(SONDE_CHANGE_NOALLOC, STEP), in_region(SONDE_CHANGE_AHEAD, WORK)};
 	struct sonde_replay_gain gain;
 	struct sonde_replay *r;
 	size_t i, nr;
@@ -799,6 +966,10 @@ static void test_change__each_is_read_as_it_is_written(void **state)
 	assert_true(isnan(c.factor));
 	assert_int_equal(sonde_change_read(&c, "level-ranks", &err), 0);
 	assert_int_equal(c.kind, SONDE_CHANGE_LEVEL_RANKS);
+	assert_int_equal(sonde_change_read(&c, "gather:pack", &err), 0);
+	assert_int_equal(c.kind, SONDE_CHANGE_GATHER);
+	assert_int_equal(sonde_change_read(&c, "noalloc:pack", &err), 0);
+	assert_int_equal(sonde_change_read(&c, "ahead:pack", &err), 0);
 	assert_int_equal(sonde_change_read(&c, "graph", &err), SONDE_ERR_USAGE);
 	assert_int_equal(sonde_change_read(&c, "graph:", &err), SONDE_ERR_USAGE);
 	assert_int_equal(sonde_change_read(&c, "graphs:a", &err), SONDE_ERR_USAGE);
@@ -821,6 +992,12 @@ int main(void)
 		cmocka_unit_test(test_replay__without_a_wait_host_and_gpu_work_side_by_side),
 		cmocka_unit_test(
 			test_replay__a_pageable_copy_that_becomes_asynchronous_lets_the_host_go_on),
+		cmocka_unit_test(test_replay__gathered_copies_are_one_call_with_all_bytes),
+		cmocka_unit_test(test_replay__memory_from_a_pool_takes_no_time_and_waits_for_nothing),
+		cmocka_unit_test(test_replay__work_of_the_host_that_is_done_ahead_holds_nothing_up),
+		cmocka_unit_test(test_replay__what_a_launch_needs_of_the_host_is_not_done_ahead),
+		cmocka_unit_test(test_replay__the_nodes_of_a_graph_can_be_fused),
+		cmocka_unit_test(test_replay__collectives_may_start_before_all_work_is_done),
 		cmocka_unit_test(test_replay__a_stream_waits_for_an_event_of_another),
 		cmocka_unit_test(test_replay__without_events_the_order_of_streams_is_guessed),
 		cmocka_unit_test(test_replay__streams_keep_to_the_rule_of_the_default_stream),
