@@ -59,6 +59,7 @@ struct sonde_cause_row {
 	const char *next;     /* the command that shows more; %r is the region's id, %k the kernel */
 	const char *change;   /* for `sonde whatif`: "graph:%r"; NULL = it can replay no such change */
 	const char *limiter;  /* of a kernel's cause: the word of its row; NULL = it is no limiter */
+	bool is_near;	      /* the change is only something like what to do: that it gains nothing does not say that this would not */
 };
 extern const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES];
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MOST_OFFERS 10u
+#define NOTHING_NS  10 /* no gain: two digits of a us do not show it */
 #define LEAST_SHOWN 0.01 /* of the step's wall time: regions with less are in JSON only */
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
@@ -80,7 +81,15 @@ static void put_answers(struct job *j, struct sonde_buf *out)
 			sonde_buf_printf(out, ": not known; %s\n", a->gain.why);
 			continue;
 		}
-		sonde_buf_puts(out, ": saves ");
+		if (a->gain.ns_per_step < NOTHING_NS) {
+			sonde_buf_puts(out, ": gains nothing (95 %: ");
+			put_ms(out, a->gain.low_ns);
+			sonde_buf_puts(out, " to ");
+			put_ms(out, a->gain.high_ns);
+			sonde_buf_puts(out, " of a step)\n");
+			continue;
+		}
+		sonde_buf_puts(out, a->gain.is_most ? ": saves at most " : ": saves ");
 		put_ms(out, a->gain.ns_per_step);
 		sonde_buf_printf(
 			out, " of a step (%.0f %%; 95 %%: ", 100 * a->gain.ns_per_step / base);

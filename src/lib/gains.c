@@ -40,7 +40,7 @@ static bool find_gains(struct sonde_gain *out, const char *const *changes, size_
 	if (c->has_times && c->entries.nr)
 		return sonde_whatif_gains(out, changes, nr, source, NULL) != SONDE_ERR_NOMEM;
 	for (i = 0; i < nr; i++)
-		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed"};
+		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed", false};
 	return true;
 }
 
@@ -75,7 +75,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 		return sonde_err_nomem(err);
 	for (i = 0; i < nr; i++)
 		sonde_finding_set_gain(f, asked[i], (const double[3]){gains[i].ns_per_step, gains[i].low_ns, gains[i].high_ns},
-			sonde_str_from(gains[i].why));
+			gains[i].is_most, sonde_str_from(gains[i].why));
 	sonde_findings_rank(f);
 	return 0;
 }

@@ -338,7 +338,8 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 #define FASTER "the run replayed with a kernel that takes that much of its time"
 #define AT_ROOF                                                                                        \
 	"the run replayed with a kernel that takes the part of its time that its limiter is at of " \
-	"its peak"
+	"its peak, an upper bound"
+#define AT_MOST "the run replayed with the change, an upper bound"
 
 /* Widens the interval to that of the same changes with kernels whose factors are off by ± their errors. */
 static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct sonde_replay_change *list, const double *errors, size_t nr,
@@ -360,6 +361,13 @@ static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct 
 	return rc;
 }
 
+/* Changes that nobody can quite make: they say what there is to gain at most. */
+static bool is_upper_bound(const struct sonde_replay_change *c, const char *text)
+{
+	return c->kind == SONDE_CHANGE_AHEAD || c->kind == SONDE_CHANGE_REMOVE ||
+	       (c->kind == SONDE_CHANGE_KERNEL && sonde_str_ends(sonde_str_from(text), "=roofline"));
+}
+
 static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
 {
@@ -367,12 +375,15 @@ static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const
 	struct sonde_replay_change *list = sonde_arena_calloc(&arena, nr + 1, sizeof(*list));
 	double *errors = sonde_arena_calloc(&arena, nr + 1, sizeof(*errors)), worst = 0;
 	struct sonde_replay_gain gain;
+	bool is_most = false;
 	int rc = list && errors ? 0 : sonde_err_nomem(err);
 	size_t i;
 
-	*out = (struct sonde_gain){NAN, NAN, NAN, w->refusal};
-	for (i = 0; i < nr && rc == 0; i++)
+	*out = (struct sonde_gain){NAN, NAN, NAN, w->refusal, false};
+	for (i = 0; i < nr && rc == 0; i++) {
 		rc = take_change(w, &list[i], &errors[i], changes[i], &arena, err);
+		is_most |= rc == 0 && is_upper_bound(&list[i], changes[i]);
+	}
 	if (rc == 0 && !w->refusal)
 		rc = sonde_replay_predict(w->replay, &gain, list, nr, is_rough, err);
 	for (i = 0; i < nr && rc == 0; i++)
@@ -381,9 +392,8 @@ static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const
 		rc = widen(w, &gain, list, errors, nr, err);
 	if (rc == 0 && !w->refusal)
 		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns,
-			nr > 1 || list->kind != SONDE_CHANGE_KERNEL ? HOW
-			: sonde_str_ends(sonde_str_from(changes[0]), "=roofline") ? AT_ROOF
-										  : FASTER};
+			nr > 1 || list->kind != SONDE_CHANGE_KERNEL ? is_most ? AT_MOST : HOW
+			: is_most ? AT_ROOF : FASTER, is_most};
 	sonde_arena_release(&arena);
 	return rc;
 }
@@ -433,13 +443,13 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed"};
+		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed", false};
 		own = (struct sonde_err){0};
 		if (rc == 0 && ask(w, &out[i], &changes[i], 1, false, &own) < 0)
-			out[i] = (struct sonde_gain){NAN, NAN, NAN, why_not(changes[i])};
+			out[i] = (struct sonde_gain){NAN, NAN, NAN, why_not(changes[i]), false};
 		else if (rc == 0 && removes_launches(w, changes[i]))
 			out[i] = (struct sonde_gain){
-				NAN, NAN, NAN, "how much of it a fix leaves is not known"};
+				NAN, NAN, NAN, "how much of it a fix leaves is not known", false};
 		else if (rc == 0 && w->refusal)
 			out[i].why = "the replay of the run as it was differs from the run by more "
 				     "than 5 % of the step";

@@ -33,6 +33,7 @@ struct sonde_gain {
 	double ns_per_step, low_ns, high_ns; /* NaN = unknown */
 	const char
 		*why; /* how it is known, or why not; lives as long as what gave it, or for ever */
+	bool is_most; /* an upper bound: what a fix would leave of it is not known */
 };
 
 struct sonde_whatif;

@@ -18,6 +18,8 @@
 #define LEAST_STEP 0.001 /* of the run: less is no step */
 #define LEAST_TOP  0.001 /* of the run: a region beside the step that is worth a look */
 #define MOST_SAVED   0.75 /* of what is at stake, where no replay told: hardly a change saves all of it */
+#define FAR_BELOW  0.25 /* of what is at stake: such a gain of a change that is not quite the advice says nothing about that */
+#define NOTHING_NS 500 /* no gain: three digits of a ms do not show it */
 #define MOST_OUTSIDE 0.5 /* of the GPU's time: worth a finding; of the time of regions and of this: it comes first */
 
 uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
@@ -164,8 +166,7 @@ static void complete(struct sonde_finder *x, struct sonde_finding *f)
 	f->action = sonde_str_from(x->is_torch && row->torch ? row->torch : row->action);
 	sonde_cause_fill(&line, row->next, id, kernel);
 	f->next = keep(x, &line);
-	/* GPU work of a region stays, whatever its host does: only a region without work can be left out. */
-	if (row->change && (strncmp(row->change, "remove:", 7) != 0 || !x->r->nodes.at[f->node].launches)) {
+	if (row->change) {
 		sonde_cause_fill(&line, row->change, id, kernel);
 		f->change = keep(x, &line);
 	}
@@ -183,7 +184,7 @@ static double rank_value(const struct sonde_findings *f, const struct sonde_find
 {
 	double gain = a->gain_ns * (double)f->nr_entries;
 
-	if (isnan(gain))
+	if (isnan(gain) || (sonde_causes[a->cause].is_near && gain < FAR_BELOW * a->stake_ns))
 		return MOST_SAVED * a->stake_ns;
 	/* What a synchronisation costs is not the time in it: the GPU has nothing to do until the host has caught up. */
 	if (a->cause == SONDE_CAUSE_SYNC)
@@ -217,11 +218,12 @@ void sonde_findings_rank(struct sonde_findings *f)
 }
 
 void sonde_finding_set_gain(
-	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], struct sonde_str from)
+	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], bool is_most, struct sonde_str from)
 {
 	to->gain_ns = gain_ns[0];
 	to->gain_low_ns = gain_ns[1];
 	to->gain_high_ns = gain_ns[2];
+	to->is_most = is_most;
 	to->gain_from = sonde_arena_dup(&f->arena, from);
 }
 
@@ -233,7 +235,12 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		sonde_buf_printf(out, "not known: %.*s", SONDE_STR_ARG(of->gain_from));
 		return;
 	}
-	sonde_buf_printf(out, "saves %.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s (%.*s)", of->gain_ns / 1e6, of->gain_low_ns / 1e6,
+	if (of->gain_ns < NOTHING_NS) {
+		sonde_buf_printf(out, "this change gains nothing (%.3f to %.3f ms of %.3f ms of each step): %.*s (%.*s)", of->gain_low_ns / 1e6,
+			of->gain_high_ns / 1e6, whole / 1e6, SONDE_STR_ARG(of->gain_from), SONDE_STR_ARG(of->change));
+		return;
+	}
+	sonde_buf_printf(out, "saves %s%.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s (%.*s)", of->is_most ? "at most " : "", of->gain_ns / 1e6, of->gain_low_ns / 1e6,
 		of->gain_high_ns / 1e6, whole / 1e6, 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from),
 		SONDE_STR_ARG(of->change));
 }

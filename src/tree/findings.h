@@ -42,6 +42,7 @@ struct sonde_finding {
 	double share;	 /* of the step with what follows it, else of the run */
 	/* Saved per entry of the step, and its 95 % interval. NaN until a replay has told. */
 	double gain_ns, gain_low_ns, gain_high_ns;
+	bool is_most;		    /* the gain is an upper bound: what a fix would leave is not known */
 	struct sonde_str gain_from; /* how the gain is known, or which measurement would tell */
 	struct sonde_str where;	    /* the region's labels, as the program wrote them */
 	struct sonde_str says;	    /* the sentence behind it */
@@ -73,11 +74,11 @@ int sonde_findings_build(struct sonde_findings **out, const struct sonde_tree *t
 	struct sonde_err *err);
 void sonde_findings_free(struct sonde_findings *f);
 
-/* Fills in a gain per entry of the step, with its 95 % interval; `from` says how it is known. Rank them after that. */
+/* Fills in a gain per entry of the step, with its 95 % interval, or the most that it is; `from` says how it is known. Rank them after that. */
 void sonde_finding_set_gain(
-	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], struct sonde_str from);
+	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], bool is_most, struct sonde_str from);
 void sonde_findings_rank(struct sonde_findings *f);
-/* A gain in words: "saves 4.600 ms (4.300 to 4.900) of a step, 65%: …", or that it is not known, and what would tell. */
+/* A gain in words: "saves 4.600 ms (4.300 to 4.900) of a step, 65%: …", that it is at most so much, that the change gains nothing, or that it is not known, and what would tell. */
 void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of);
 
 /* The labels of a region as the program wrote them, with its domain before and its kind behind: "LLM@decode/step". */

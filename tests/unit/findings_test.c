@@ -731,12 +731,41 @@ static void test_findings__gains_rank_before_costs(void **state)
 	f = p.run.t->findings;
 	assert_true(f->at.nr >= 2);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_BETWEEN);
-	sonde_finding_set_gain(f, &f->at.at[0], gain, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], gain, false, SONDE_STR("replayed"));
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_LAUNCH);
 	near(f->at.at[1].gain_ns, 9e4);
 	sonde_finding_say_gain(&words, f, &f->at.at[1]);
 	assert_non_null(strstr(words.p, "saves 0.090 ms (0.080 to 0.100)"));
+	sonde_buf_release(&words);
+	done(&p);
+}
+
+/* A change that is not quite the advice, and gains nothing, does not make a finding small. */
+static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out(void **state)
+{
+	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
+	const double none[3] = {-22e3, -24e3, -7e3}, most[3] = {9e4, 8e4, 10e4};
+	struct sonde_buf words = {0};
+	struct sonde_findings *f;
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	f = p.run.t->findings;
+	f->at.at[0].cause = SONDE_CAUSE_COPIES; /* asks for async-copy, and its advice is another stream */
+	sonde_finding_set_gain(f, &f->at.at[0], none, false, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[1], most, true, SONDE_STR("replayed"));
+	sonde_findings_rank(f);
+	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_COPIES);
+	sonde_finding_say_gain(&words, f, &f->at.at[0]);
+	assert_non_null(strstr(words.p, "this change gains nothing (-0.024 to -0.007 ms"));
+	assert_null(strstr(words.p, "saves"));
+	sonde_finding_say_gain(&words, f, &f->at.at[1]);
+	assert_non_null(strstr(words.p, "saves at most 0.090 ms (0.080 to 0.100)"));
+	f->at.at[0].cause = SONDE_CAUSE_TINY_KERNELS; /* fuse: is what it advises */
+	sonde_findings_rank(f);
+	assert_int_equal(f->at.at[f->at.nr - 1].cause, SONDE_CAUSE_TINY_KERNELS);
 	sonde_buf_release(&words);
 	done(&p);
 }
@@ -774,6 +803,7 @@ int main(void)
 		cmocka_unit_test(test_findings__evidence_is_in_the_rows),
 		cmocka_unit_test(test_findings__the_user_may_choose_the_step),
 		cmocka_unit_test(test_findings__gains_rank_before_costs),
+		cmocka_unit_test(test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out),
 		cmocka_unit_test(test_findings__labels_are_as_the_program_wrote_them),
 	};
 

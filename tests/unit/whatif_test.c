@@ -11,12 +11,13 @@ static const struct sonde_whatif_source source = {.paths = resnet, .nr_paths = 1
 static void test_whatif__gains_are_told_one_by_one(void **state)
 {
 	static const char *const changes[] = {"kernel:conv2d=0.5x", "graph:nowhere", "no change",
-		"kernel:conv2d=roofline", "remove:residual"};
-	struct sonde_gain gains[5];
+		"kernel:conv2d=roofline", "remove:residual",
+		"ahead:residual"};
+	struct sonde_gain gains[6];
 	struct sonde_err err = {0};
 
 	(void)state;
-	assert_int_equal(sonde_whatif_gains(gains, changes, 5, &source, &err), 0);
+	assert_int_equal(sonde_whatif_gains(gains, changes, 6, &source, &err), 0);
 	assert_true(gains[0].ns_per_step > 1.5e6 && gains[0].ns_per_step < 1.8e6);
 	assert_true(
 		gains[0].low_ns < gains[0].ns_per_step && gains[0].ns_per_step < gains[0].high_ns);
@@ -24,6 +25,8 @@ static void test_whatif__gains_are_told_one_by_one(void **state)
 	assert_true(isnan(gains[2].ns_per_step) && gains[2].why);
 	assert_non_null(strstr(gains[3].why, "roofline"));
 	assert_true(isnan(gains[4].ns_per_step)); /* that is no fix */
+	assert_true(gains[5].is_most && strstr(gains[5].why, "upper bound"));
+	assert_false(gains[0].is_most);
 }
 
 static void test_whatif__what_cannot_be_replayed_has_no_gain_and_says_why(void **state)
@@ -34,7 +37,7 @@ static void test_whatif__what_cannot_be_replayed_has_no_gain_and_says_why(void *
 					 far = {.paths = resnet,
 						 .nr_paths = 1,
 						 .step = "no such step"};
-	struct sonde_gain gain = {1, 1, 1, NULL};
+	struct sonde_gain gain = {1, 1, 1, NULL, false};
 	struct sonde_err err = {0};
 
 	(void)state;
