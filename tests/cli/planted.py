@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes traces of programs with one planted problem each: planted.py DIR.
+"""Makes traces of programs with one or two planted problems each: planted.py DIR.
 
 Written from the list of causes that a report may name, without a look at how it finds
 them: whole training and serving loops with noise, several regions, ordinary work beside
-the problem. truth.tsv in DIR says for each file which causes and regions are right.
+the problem. truth.tsv in DIR says for each file which causes and regions are right; where
+there are two problems, also those of the second, which is the smaller one.
 """
 import json
 import random
@@ -268,6 +269,143 @@ def unfused_optimizer(p):
     loop(p, step)
 
 
+def next_batch(q, us):
+    q.push("next_batch")
+    q.host(us)
+    q.pop()
+
+
+def copies_and_loading(p):
+    def step(q):
+        next_batch(q, 400)
+        q.push("pack")
+        for _ in range(300):
+            q.copy(1.6, 2048)
+            q.host(1)
+        q.pop()
+        q.push("forward")
+        q.ops(5, 90)
+        q.pop()
+    loop(p, step)
+
+
+def graph_and_loading(p):
+    def step(q):
+        next_batch(q, 100)
+        begin = q.now
+        c = q.call("cudaGraphLaunch", 14)
+        at = begin + 12
+        for i in range(420):
+            at = q.work("kernel", f"elementwise_kernel_{i % 4}", at, q.noisy(1.3), 7, c, **{"graph node id": i + 1}) + 0.9
+    loop(p, step)
+
+
+def comm_and_loading(p):
+    def step(q):
+        next_batch(q, 500)
+        q.train()
+        q.push("sync_gradients")
+        for _ in range(3):
+            end = q.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 1500, 20, q.free[7] + 6)
+        q.free[7] = end + 4
+        q.pop()
+        q.kernel("sm90_xmma_gemm_bf16", 100)
+    loop(p, step)
+
+
+def pageable_and_augment(p):
+    def step(q):
+        q.push("to_device")
+        for _ in range(3):
+            q.copy(2200, 14 << 20, "Pageable", blocks=True)
+        q.pop()
+        q.push("forward")
+        q.ops(12, 90)
+        q.sync()
+        q.pop()
+        q.push("augment")
+        q.host(1500)
+        q.pop()
+        q.push("backward")
+        q.ops(18, 110)
+        q.pop()
+    loop(p, step)
+
+
+def allocations_and_metrics(p):
+    def step(q):
+        q.push("forward")
+        for _ in range(6):
+            q.call("cudaMalloc", q.noisy(520))
+            q.kernel("elementwise_kernel", 120)
+            q.call("cudaFree", max(q.free[7] - q.now, 0) + q.noisy(380))
+        q.pop()
+        q.push("metrics")
+        q.host(1300)
+        q.pop()
+    for _ in range(20):
+        p.push("train_step")
+        step(p)
+        p.pop()
+
+
+def optimizer_and_metrics(p):
+    def step(q):
+        q.push("forward")
+        q.ops(10, 90)
+        q.pop()
+        q.push("optimizer")
+        q.sync()
+        q.ops(350, 3.5, "vectorized_elementwise_kernel", 6)
+        q.sync()
+        q.pop()
+        q.push("metrics")
+        q.host(900)
+        q.pop()
+    for _ in range(20):
+        p.push("train_step")
+        step(p)
+        p.pop()
+
+
+def loading_and_pageable(p):
+    def step(q):
+        q.push("to_device")
+        q.copy(1400, 9 << 20, "Pageable", blocks=True)
+        q.pop()
+        q.train()
+    loop(p, step, lambda q: q.host(4500))
+
+
+def loading_and_pinned(p):
+    """Copies that are pinned and asynchronous already, but in the stream of the kernels: async-copy gains nothing."""
+    def step(q):
+        next_batch(q, 700)
+        q.push("to_device")
+        for _ in range(4):
+            q.copy(900, 48 << 20)
+        q.pop()
+        q.train()
+    loop(p, step)
+
+
+def item_and_copies(p):
+    def step(q):
+        q.push("forward")
+        for _ in range(25):
+            q.kernel("sm90_xmma_gemm_bf16", 60)
+            q.copy(1.5, 4, "Device")
+            q.sync()
+            q.now += 5
+        q.pop()
+        q.push("pack")
+        for _ in range(30):
+            q.copy(1.6, 2048)
+            q.host(1)
+        q.pop()
+    loop(p, step)
+
+
 def late_rank(folder):
     ranks = [Program(50 + r, r, 4) for r in range(4)]
     for step in range(20):
@@ -329,15 +467,27 @@ PLANTED = [  # the program, causes that are right, regions that are right
     (unfused_optimizer, "launch", "train_step/optimizer"),
 ]
 
+PAIRS = [  # the same of two problems, the larger one first
+    (copies_and_loading, "small_copies", "train_step/pack", "head", "train_step/next_batch"),
+    (graph_and_loading, "tiny_kernels", "train_step", "head", "train_step/next_batch"),
+    (comm_and_loading, "exposed_comm", "train_step/sync_gradients", "head", "train_step/next_batch"),
+    (pageable_and_augment, "pageable_copies|copy", "train_step/to_device", "host", "train_step/augment"),
+    (allocations_and_metrics, "alloc", "train_step/forward", "tail", "train_step/metrics"),
+    (optimizer_and_metrics, "launch", "train_step/optimizer", "tail", "train_step/metrics"),
+    (loading_and_pageable, "between", "train_step", "pageable_copies|copy", "train_step/to_device"),
+    (loading_and_pinned, "copies", "train_step/to_device", "head", "train_step/next_batch"),
+    (item_and_copies, "sync", "train_step/forward", "small_copies", "train_step/pack"),
+]
+
 
 def main():
     to = Path(sys.argv[1])
     lines = []
-    for seed, (make, causes, where) in enumerate(PLANTED):
+    for seed, (make, *truth) in enumerate(PLANTED + PAIRS):
         p = Program(seed)
         make(p)
         p.write(to / f"{make.__name__}.json")
-        lines.append(f"{make.__name__}.json\t{causes}\t{where}")
+        lines.append("\t".join([f"{make.__name__}.json", *truth]))
     late_rank(to / "late_rank")
     lines.append("late_rank\tlate_rank\ttrain_step/sync_gradients")
     l1_bound(to / "l1_bound.csv")

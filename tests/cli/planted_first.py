@@ -1,9 +1,11 @@
-"""planted_first.py REPORT CAUSES REGIONS: whether the first finding is one of these causes at one of these regions."""
+"""planted_first.py REPORT CAUSES REGIONS…: whether the first finding is one of these causes at one of these regions, the second of the next."""
 import json
 import sys
 
-first = json.load(open(sys.argv[1]))["findings"][0]
-right = first["cause"] in sys.argv[2].split("|") and first["where"] in sys.argv[3].split("|")
-if not right:
-    print(f"{first['cause']} at {first['where']}: {first['says']}")
-sys.exit(not right)
+findings, truth = json.load(open(sys.argv[1]))["findings"], sys.argv[2:]
+right = True
+for finding, causes, regions in zip(findings, truth[::2], truth[1::2]):
+    if finding["cause"] not in causes.split("|") or finding["where"] not in regions.split("|"):
+        print(f"{finding['cause']} at {finding['where']}: {finding['says']} {finding['gain']}")
+        right = False
+sys.exit(not right or len(findings) < len(truth) // 2)

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Made programs with a planted problem each, written from the list of causes alone: the first finding names it (planted.py).
+# Made programs with a planted problem each, written from the list of causes alone: the first finding names it (planted.py). Of two
+# problems the first finding names the larger one, the second the other.
 . "$(dirname "$0")/../lib.sh"
 
 mkdir "$TMP/planted" && python3 tests/cli/planted.py "$TMP/planted"
 
-first() { # FILE CAUSES REGIONS: alternatives are separated by |
+first() { # FILE CAUSES REGIONS [CAUSES REGIONS]: alternatives are separated by |
 	"$SONDE" report "$TMP/planted/$1" -f json >"$TMP/report.json" && "$SONDE" validate "$TMP/report.json" >/dev/null &&
-		python3 tests/cli/planted_first.py "$TMP/report.json" "$2" "$3"
+		python3 tests/cli/planted_first.py "$TMP/report.json" "${@:2}"
 }
-while IFS=$'\t' read -r file causes where; do
-	ok "${file%.*}: the first finding is $causes at $where" first "$file" "$causes" "$where"
+while IFS=$'\t' read -r file causes where second there; do
+	ok "${file%.*}: the first finding is $causes at $where${second:+, then $second at $there}" first "$file" "$causes" "$where" ${second:+"$second" "$there"}
 done <"$TMP/planted/truth.tsv"
 
 grouped() { # one cause is one finding, its other places are named; all are there when asked for
