@@ -11,21 +11,31 @@
 #define MOST_ASKED    6u      /* findings: those that are shown first */
 #define MOST_LAUNCHES 1000000u /* a report of more is not to wait for a replay */
 
-/* One capture in which one process used the GPU: of several the replay would be of one of them. */
+/*
+ * One capture, or those of the ranks of one job: gains are means of its processes. Several captures that are no ranks, or runs
+ * that are added up, are programs that have nothing to do with each other.
+ */
 static bool is_one_run(const struct sonde_pipeline *p)
 {
 	const struct sonde_cells *c = p->cells;
-	uint32_t process = SONDE_NONE;
-	size_t i;
+	bool is_one = p->inputs.nr == 1 && !p->settings.fold.read.together, are_ranks = true;
+	uint32_t last = SONDE_NONE, world = 0;
+	size_t i, nr = 0;
 
 	for (i = 0; i < c->scopes.nr; i++) {
-		if (c->scopes.at[i].device == SONDE_NONE)
+		const struct sonde_scope *s = &c->scopes.at[i];
+
+		if (s->device == SONDE_NONE || s->process == last)
 			continue;
-		if (c->scopes.at[i].nr_folded || (process != SONDE_NONE && process != c->scopes.at[i].process))
+		if (s->nr_folded)
 			return false;
-		process = c->scopes.at[i].process;
+		last = s->process;
+		are_ranks = are_ranks && c->processes.at[last].has_rank && (!nr || world == c->processes.at[last].world_size);
+		world = c->processes.at[last].world_size;
+		nr++;
 	}
-	return p->inputs.nr == 1 && process != SONDE_NONE && c->tally.nr_launches <= MOST_LAUNCHES;
+	are_ranks = are_ranks && nr > 1 && (!world || nr <= world);
+	return nr && (is_one || are_ranks || (nr == 1 && p->inputs.nr == 1)) && c->tally.nr_launches <= MOST_LAUNCHES;
 }
 
 /*

@@ -19,7 +19,7 @@ static bool is_timed(const struct sonde_record *rec)
 }
 
 static int choose_process(
-	struct sonde_replay_arrays *a, const struct sonde_records *r, struct sonde_err *err)
+	struct sonde_replay_arrays *a, const struct sonde_records *r, uint32_t process, struct sonde_err *err)
 {
 	uint64_t *nr = sonde_calloc(r->processes.nr + 1, sizeof(*nr)), most = 0;
 	size_t i;
@@ -30,7 +30,7 @@ static int choose_process(
 		nr[sonde_record_caller(r, &r->records.at[i])->process] +=
 			is_timed(&r->records.at[i]) && r->records.at[i].call_ns;
 	for (i = 0; i < r->processes.nr; i++)
-		if (nr[i] > most)
+		if (nr[i] > most && (process == SONDE_NONE || process == i))
 			most = nr[i], a->process = (uint32_t)i;
 	sonde_free(nr);
 	return most ? 0
@@ -362,13 +362,13 @@ static bool build(struct building *b)
 }
 
 int sonde_replay_arrays_build(
-	struct sonde_replay_arrays *out, const struct sonde_launches *l, struct sonde_err *err)
+	struct sonde_replay_arrays *out, const struct sonde_launches *l, uint32_t process, struct sonde_err *err)
 {
 	struct building b = {.a = out,
 		.l = l,
 		.r = l->records,
 		.bytes_metric = sonde_records_metric(l->records, SONDE_METRIC_COPIED)};
-	int rc = choose_process(out, b.r, err);
+	int rc = choose_process(out, b.r, process, err);
 
 	out->input.default_stream = out->input.step = SONDE_NONE;
 	if (rc == 0)

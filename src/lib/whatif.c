@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/glob.h"
+#include "base/hypot.h"
 #include "base/quantile.h"
 #include "lib/replay_in.h"
 #include "lib/roof.h"
@@ -25,11 +26,20 @@ static const struct profiler {
 	{"nsys", 2500, 1000},
 };
 
+#define MOST_PARTS 64u /* processes that are replayed: those of a large job are much alike */
+
+/* A process of the job: each is replayed by itself, and what is predicted of a step is the mean. */
+struct part {
+	struct sonde_replay_arrays arrays;
+	struct sonde_replay *replay;
+};
+
 struct sonde_whatif {
 	struct sonde_records *records;
 	struct sonde_launches *launches;
-	struct sonde_replay_arrays arrays;
-	struct sonde_replay *replay;
+	struct part parts[MOST_PARTS]; /* the first is the one with the most launches, whose regions are shown */
+	size_t nr_parts;
+	struct sonde_replay_summary summary; /* of the first, its step's times and error those of all */
 	struct sonde_notes notes;
 	const char *refusal;
 	const struct sonde_tree *report; /* of the same capture; NULL = none */
@@ -38,10 +48,14 @@ struct sonde_whatif {
 
 void sonde_whatif_free(struct sonde_whatif *w)
 {
+	size_t i;
+
 	if (!w)
 		return;
-	sonde_replay_free(w->replay);
-	sonde_replay_arrays_release(&w->arrays);
+	for (i = 0; i < MOST_PARTS; i++) {
+		sonde_replay_free(w->parts[i].replay);
+		sonde_replay_arrays_release(&w->parts[i].arrays);
+	}
 	sonde_launches_free(w->launches);
 	sonde_records_free(w->records);
 	sonde_notes_release(&w->notes);
@@ -51,12 +65,12 @@ void sonde_whatif_free(struct sonde_whatif *w)
 
 const struct sonde_replay_summary *sonde_whatif_summary(const struct sonde_whatif *w)
 {
-	return sonde_replay_summary(w->replay);
+	return &w->summary;
 }
 
 const struct sonde_replay_region *sonde_whatif_regions(const struct sonde_whatif *w)
 {
-	return sonde_replay_regions(w->replay);
+	return sonde_replay_regions(w->parts[0].replay);
 }
 
 size_t sonde_whatif_nr_regions(const struct sonde_whatif *w)
@@ -112,16 +126,16 @@ static int find_paths(struct sonde_whatif *w, const struct sonde_whatif_source *
 	return 0;
 }
 
-static void set_costs(struct sonde_whatif *w)
+static void set_costs(struct sonde_whatif *w, struct sonde_replay_arrays *a)
 {
-	const struct sonde_process *p = &w->records->processes.at[w->arrays.process];
+	const struct sonde_process *p = &w->records->processes.at[a->process];
 	struct sonde_str source = w->records->inputs.at[p->input].source;
 	size_t i;
 
 	for (i = 0; i < sizeof(profilers) / sizeof(*profilers); i++)
 		if (sonde_str_starts(source, profilers[i].source)) {
-			w->arrays.input.launch_cost_ns = profilers[i].launch_ns;
-			w->arrays.input.call_cost_ns = profilers[i].call_ns;
+			a->input.launch_cost_ns = profilers[i].launch_ns;
+			a->input.call_cost_ns = profilers[i].call_ns;
 		}
 }
 
@@ -131,8 +145,8 @@ static int set_step(struct sonde_whatif *w, const char *step, struct sonde_err *
 
 	for (i = 0; step && i < w->launches->regions.nr; i++)
 		if (sonde_str_eq(w->launches->regions.at[i].id, sonde_str_from(step)))
-			w->arrays.input.step = (uint32_t)i;
-	if (step && w->arrays.input.step == SONDE_NONE)
+			w->parts[0].arrays.input.step = (uint32_t)i;
+	if (step && w->parts[0].arrays.input.step == SONDE_NONE)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"there is no region '%.200s' to be the step; `sonde report` shows their "
 			"ids",
@@ -142,12 +156,12 @@ static int set_step(struct sonde_whatif *w, const char *step, struct sonde_err *
 
 static void note_source(struct sonde_whatif *w)
 {
-	const struct sonde_replay_arrays *a = &w->arrays;
+	const struct sonde_replay_arrays *a = &w->parts[0].arrays;
 
-	if (w->records->processes.nr > 1 && a->nr_ranks > 1)
+	if (w->nr_parts > 1)
 		sonde_note(&w->notes,
-			"the figures are of one of %zu processes, the one with the most launches",
-			w->records->processes.nr);
+			"times of the step and gains are means of %zu processes; regions are those of the one with the most launches",
+			w->nr_parts);
 	if (!a->has_events && a->input.nr_streams > 1)
 		sonde_note(&w->notes, "the capture does not say which events order its streams: "
 				      "what one stream waits for in another is not known");
@@ -157,23 +171,23 @@ static void note_source(struct sonde_whatif *w)
 			(unsigned long long)a->nr_uncalled);
 }
 
-/* Judges the replay of the run as it was. */
-static int judge(struct sonde_whatif *w, struct sonde_err *err)
+/* Judges the replay of a process as it was; the first reason to refuse counts. */
+static int judge(struct sonde_whatif *w, const struct part *p, struct sonde_err *err)
 {
-	const struct sonde_replay_summary *s = sonde_replay_summary(w->replay);
+	const struct sonde_replay_summary *s = sonde_replay_summary(p->replay);
 	const struct sonde_input *in =
-		&w->records->inputs.at[w->records->processes.at[w->arrays.process].input];
+		&w->records->inputs.at[w->records->processes.at[p->arrays.process].input];
 	const char *why = "the run depended on something that the capture does not show";
 
 	if (s->step == SONDE_NONE || s->nr_steps < 3)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"nothing to replay: no region was entered three times or more; mark a step "
 			"of the program with an NVTX range");
-	if (fabs(s->error) <= SONDE_REPLAY_MOST_ERROR)
+	if (w->refusal || fabs(s->error) <= SONDE_REPLAY_MOST_ERROR)
 		return 0;
 	if (in->budget_ppm || in->is_windowed)
 		why = "the capture has parts of the run only";
-	else if (!w->arrays.has_events && w->arrays.input.nr_streams > 1)
+	else if (!p->arrays.has_events && p->arrays.input.nr_streams > 1)
 		why = "its streams depend on each other, and the capture does not say how";
 	else if (s->nr_relays > 1)
 		why = "its threads depend on each other, which no call of CUDA shows";
@@ -182,6 +196,72 @@ static int judge(struct sonde_whatif *w, struct sonde_err *err)
 		100 * s->error, why)
 			     .p;
 	return w->refusal ? 0 : sonde_err_nomem(err);
+}
+
+/* Replays one more process as it was; SONDE_ERR_NOTFOUND when it has nothing to replay. */
+static int open_part(struct sonde_whatif *w, struct part *p, uint32_t process, const char *step, struct sonde_err *err)
+{
+	int rc = sonde_replay_arrays_build(&p->arrays, w->launches, process, err);
+
+	if (rc == 0 && p == w->parts)
+		rc = set_step(w, step, err);
+	else if (rc == 0)
+		p->arrays.input.step = sonde_replay_summary(w->parts[0].replay)->step;
+	if (rc)
+		return rc;
+	set_costs(w, &p->arrays);
+	rc = sonde_replay_open(&p->replay, &p->arrays.input, err);
+	return rc ? rc : judge(w, p, err);
+}
+
+static void close_part(struct part *p)
+{
+	sonde_replay_free(p->replay);
+	sonde_replay_arrays_release(&p->arrays);
+	*p = (struct part){0};
+}
+
+/* The other processes that have the step; of more than there is room for every so many-th. */
+static int open_others(struct sonde_whatif *w, struct sonde_err *err)
+{
+	uint32_t i, nr = (uint32_t)w->records->processes.nr, stride = 1 + nr / MOST_PARTS;
+	int rc = 0;
+
+	for (i = 0; i < nr && rc == 0 && w->nr_parts < MOST_PARTS; i += stride) {
+		struct sonde_err own = {0};
+		struct part *p = &w->parts[w->nr_parts];
+
+		if (i == w->parts[0].arrays.process)
+			continue;
+		rc = open_part(w, p, i, NULL, &own);
+		if (rc == 0)
+			w->nr_parts++;
+		else
+			close_part(p);
+		if (rc == SONDE_ERR_NOTFOUND)
+			rc = 0;
+		else if (rc)
+			*err = own;
+	}
+	return rc;
+}
+
+/* Means over the processes of what each has of a step. */
+static void sum_up(struct sonde_whatif *w)
+{
+	struct sonde_replay_summary *s = &w->summary;
+	double n = (double)w->nr_parts;
+	size_t i;
+
+	*s = *sonde_replay_summary(w->parts[0].replay);
+	s->measured_ns = s->base_ns = s->error = 0;
+	for (i = 0; i < w->nr_parts; i++) {
+		const struct sonde_replay_summary *p = sonde_replay_summary(w->parts[i].replay);
+
+		s->measured_ns += p->measured_ns / n;
+		s->base_ns += p->base_ns / n;
+		s->error += p->error / n;
+	}
 }
 
 static int open_whatif(
@@ -204,16 +284,16 @@ static int open_whatif(
 		rc = sonde_launches_build(
 			&w->launches, w->records, s->selection ? s->selection : &all, err);
 	if (rc == 0)
-		rc = sonde_replay_arrays_build(&w->arrays, w->launches, err);
+		rc = open_part(w, &w->parts[0], SONDE_NONE, s->step, err);
 	if (rc == 0)
-		rc = set_step(w, s->step, err);
+		w->nr_parts = 1;
+	if (rc == 0)
+		rc = open_others(w, err);
 	if (rc)
 		return rc;
-	set_costs(w);
-	rc = sonde_replay_open(&w->replay, &w->arrays.input, err);
-	if (rc == 0)
-		note_source(w);
-	return rc ? rc : judge(w, err);
+	sum_up(w);
+	note_source(w);
+	return 0;
 }
 
 int sonde_whatif_open(
@@ -315,7 +395,7 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 		return rc;
 	*out = (struct sonde_replay_change){c.kind, is_meant, c.factor};
 	if (c.kind == SONDE_CHANGE_LEVEL_RANKS)
-		return w->arrays.nr_ranks > 1 ? 0
+		return w->parts[0].arrays.nr_ranks > 1 ? 0
 					      : sonde_err_set(err, SONDE_ERR_USAGE,
 							"level-ranks needs captures of several "
 							"ranks, with their collectives");
@@ -341,6 +421,32 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 	"its peak, an upper bound"
 #define AT_MOST "the run replayed with the change, an upper bound"
 
+/*
+ * The mean gain of the processes. Its interval has what theirs have on average, and how far they are apart: which of them the
+ * rest of the job waits for is not in the model.
+ */
+static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const struct sonde_replay_change *list, size_t nr, bool is_rough,
+	struct sonde_err *err)
+{
+	struct sonde_replay_gain gains[MOST_PARTS], sum = {0, 0, 0};
+	double n = (double)w->nr_parts, square = 0, apart;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < w->nr_parts && rc == 0; i++)
+		rc = sonde_replay_predict(w->parts[i].replay, &gains[i], list, nr, is_rough, err);
+	for (i = 0; i < w->nr_parts && rc == 0; i++) {
+		sum.ns += gains[i].ns / n;
+		sum.low_ns += (gains[i].ns - gains[i].low_ns) / n;
+		sum.high_ns += (gains[i].high_ns - gains[i].ns) / n;
+	}
+	for (i = 0; i < w->nr_parts && rc == 0; i++)
+		square += (gains[i].ns - sum.ns) * (gains[i].ns - sum.ns);
+	apart = w->nr_parts > 1 ? 1.96 * sqrt(square / (n - 1) / n) : 0;
+	*out = (struct sonde_replay_gain){sum.ns, sum.ns - sonde_hypot(sum.low_ns, apart), sum.ns + sonde_hypot(sum.high_ns, apart)};
+	return rc;
+}
+
 /* Widens the interval to that of the same changes with kernels whose factors are off by ± their errors. */
 static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct sonde_replay_change *list, const double *errors, size_t nr,
 	struct sonde_err *err)
@@ -352,7 +458,7 @@ static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct 
 	for (sign = -1; sign <= 1 && rc == 0; sign += 2) {
 		for (i = 0; i < nr; i++)
 			list[i].factor += sign < 0 ? -errors[i] : 2 * errors[i];
-		rc = sonde_replay_predict(w->replay, &other, list, nr, false, err);
+		rc = predict(w, &other, list, nr, false, err);
 		if (rc == 0) {
 			gain->low_ns = fmin(gain->low_ns, other.low_ns);
 			gain->high_ns = fmax(gain->high_ns, other.high_ns);
@@ -385,7 +491,7 @@ static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const
 		is_most |= rc == 0 && is_upper_bound(&list[i], changes[i]);
 	}
 	if (rc == 0 && !w->refusal)
-		rc = sonde_replay_predict(w->replay, &gain, list, nr, is_rough, err);
+		rc = predict(w, &gain, list, nr, is_rough, err);
 	for (i = 0; i < nr && rc == 0; i++)
 		worst = fmax(worst, errors[i]);
 	if (rc == 0 && !w->refusal && worst > 0)
@@ -463,6 +569,8 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 
 #define MOST_TRIED   40u  /* changes that are tried at most */
 #define LEAST_PART   0.01 /* of the step: what is less is not offered, or not tried */
+#define LONG_NS	     20000.0
+#define MANY_COPIES  8	/* in an entry: then they are worth being one */
 #define FEW_LAUNCHES 4	  /* an entry with fewer is no graph, and nothing to fuse */
 
 struct offering {
@@ -503,24 +611,28 @@ static void try_region(struct offering *o, uint32_t region)
 
 	if (r->wall_ns < least)
 		return;
-	if (per_entry >= FEW_LAUNCHES && !r->nr_graphs) {
+	if (per_entry >= FEW_LAUNCHES && !r->nr_graphs)
 		try_change(o, say(o, "graph", id, ""));
-		/* Long kernels do not become one. */
-		if (r->busy_ns < 20000 * (double)r->nr_launches && region != s->step)
-			try_change(o, say(o, "fuse", id, ""));
-	}
+	/* Long kernels do not become one, nor do all of a step, unless they are one graph. */
+	if ((double)r->nr_kernels >= FEW_LAUNCHES * (double)r->nr_entries && r->busy_ns < LONG_NS * (double)r->nr_kernels &&
+		(region != s->step || r->nr_graphs))
+		try_change(o, say(o, "fuse", id, ""));
 	if (r->waited_ns > least)
 		try_change(o, say(o, "nosync", id, ""));
 	if (r->copied_ns > least)
 		try_change(o, say(o, "async-copy", id, ""));
-	/* Work of the host alone: whatever is done about it, that is the most. */
-	if (region != s->step && !r->nr_launches && !r->copied_ns && !r->waited_ns)
-		try_change(o, say(o, "remove", id, ""));
+	if (r->nr_copies >= MANY_COPIES * r->nr_entries)
+		try_change(o, say(o, "gather", id, ""));
+	if (r->allocated_ns > least)
+		try_change(o, say(o, "noalloc", id, ""));
+	/* Work of the host alone, or between the steps. */
+	if (region == s->step || (!r->nr_launches && !r->copied_ns && !r->waited_ns))
+		try_change(o, say(o, "ahead", id, ""));
 }
 
 static void try_kernels(struct offering *o)
 {
-	const double *ns = sonde_replay_kernels(o->w->replay);
+	const double *ns = sonde_replay_kernels(o->w->parts[0].replay);
 	const struct sonde_records *r = o->w->records;
 	size_t i, k, best;
 	bool *is_tried = sonde_arena_calloc(&o->w->arena, r->functions.nr + 1, sizeof(*is_tried));
@@ -587,7 +699,7 @@ int sonde_whatif_offers(
 			try_region(&o, i);
 	if (o.rc == 0)
 		try_kernels(&o);
-	if (o.rc == 0 && w->arrays.nr_ranks > 1)
+	if (o.rc == 0 && w->parts[0].arrays.nr_ranks > 1)
 		try_change(&o, "level-ranks");
 	if (o.rc)
 		return o.rc;

@@ -265,6 +265,8 @@ static void sum_op(struct walk *w, size_t i)
 
 		region->nr_launches += op->nr && !is_copy;
 		region->nr_graphs += op->nr > 1;
+		region->nr_kernels += is_copy ? 0 : op->nr;
+		region->nr_copies += is_copy && r->in.works[op->what].is_of_host;
 		region->copied_ns +=
 			is_copy && fate->wait == WAIT_TIED && r->in.works[op->what].is_of_host
 				? took
@@ -275,6 +277,8 @@ static void sum_op(struct walk *w, size_t i)
 			region->busy_ns += is_copy ? 0 : ns;
 			r->kernels[r->in.works[k].kernel] += w->nr_steps[fate->relay] ? ns : 0;
 		}
+	} else if (op->kind == SONDE_REPLAY_MEMORY) {
+		region->allocated_ns += took;
 	} else if (op->kind >= SONDE_REPLAY_SYNC_STREAM && op->kind <= SONDE_REPLAY_SYNC_DEVICE &&
 		   !fate->is_idle) {
 		region->waited_ns += took;
@@ -306,9 +310,12 @@ static bool sum_regions(struct sonde_replay *r)
 			continue;
 		up->nr_launches += own->nr_launches;
 		up->nr_graphs += own->nr_graphs;
+		up->nr_kernels += own->nr_kernels;
+		up->nr_copies += own->nr_copies;
 		up->busy_ns += own->busy_ns;
 		up->waited_ns += own->waited_ns;
 		up->copied_ns += own->copied_ns;
+		up->allocated_ns += own->allocated_ns;
 	}
 	sonde_arena_release(&arena);
 	return ok;

@@ -119,9 +119,12 @@ struct sonde_replay_region {
 	/* For those who look for changes worth trying, in all entries: */
 	uint64_t nr_launches; /* of kernels and fills, graphs as one */
 	uint64_t nr_graphs;   /* of them graphs */
-	double busy_ns;	      /* of these */
+	uint64_t nr_kernels;  /* … the kernels and fills in these */
+	uint64_t nr_copies;   /* from and to the host */
+	double busy_ns;	      /* of kernels and fills */
 	double waited_ns;     /* in synchronisations, until the work was done */
 	double copied_ns;     /* in blocking copies of host memory */
+	double allocated_ns;  /* in allocations */
 };
 
 struct sonde_replay_summary {

@@ -296,6 +296,24 @@ static void put_nodes(
 	m->streams[works[op->what].stream].end = later(m->streams[works[op->what].stream].end, all);
 }
 
+/*
+ * A collective that starts earlier than it would, beside everything else: some of the step is done by then. What it waits for a
+ * later rank it does not gain.
+ */
+static void put_overlapped(struct sim *m, struct relay *l, uint32_t work, double usual)
+{
+	const struct sonde_replay_work *w = &m->r->in.works[work];
+	double ns = length_of(m, l, w), start = usual;
+
+	if (usual > m->step_at)
+		start = m->step_at + ranges[m->s->assume].comm_waits * (usual - m->step_at);
+	start = later(start, later(m->comm_end, m->floor));
+	m->comm_end = start + ns;
+	if (w->level_ns < ns)
+		m->comm_end = later(m->comm_end, usual + ns - w->level_ns);
+	end_work(m, l, work, m->comm_end);
+}
+
 /* Puts the work of a launch that was issued then; returns when it starts. */
 static double put_launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate, double issued)
@@ -311,20 +329,13 @@ static double put_launch(struct sim *m, struct relay *l, const struct sonde_repl
 		latency = sonde_replay__clamp((double)fate->lag_ns, &k->latency[kind]);
 	else
 		gap = sonde_replay__clamp((double)fate->lag_ns, &k->gap[kind]);
-	if (w->is_collective && l->on[SONDE_CHANGE_OVERLAP_COMM]) {
-		start = later(issued + latency, order_of(m, w->stream, gap));
-		if (before->before != REPLAY_NONE)
-			start = later(start, m->ends[before->before] + (double)before->lag_ns);
-		if (start > m->step_at)
-			start = m->step_at + ranges[m->s->assume].comm_waits * (start - m->step_at);
-		start = later(start, later(m->comm_end, m->floor));
-		m->comm_end = start + length_of(m, l, w);
-		end_work(m, l, op->what, m->comm_end);
-		return start;
-	}
 	start = later(issued + latency, order_of(m, w->stream, gap));
 	if (op->nr == 1 && before->before != REPLAY_NONE)
 		start = later(start, m->ends[before->before] + (double)before->lag_ns);
+	if (w->is_collective && l->on[SONDE_CHANGE_OVERLAP_COMM]) {
+		put_overlapped(m, l, op->what, start);
+		return start;
+	}
 	if (op->nr > 1)
 		put_nodes(m, l, op, start);
 	else

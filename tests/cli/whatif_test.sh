@@ -84,6 +84,49 @@ roofline() { # DRAM is at 51 ± 4 % of its peak: at its roofline the kernel take
 	P
 }
 
+level_ranks() { # a late rank: the gain is what the ranks waited in collectives of 300 us, on average, and reports say the same
+	mkdir -p "$TMP/planted" && python3 tests/cli/planted.py "$TMP/planted" && "$SONDE" whatif "$TMP/planted/late_rank" level-ranks -f json >"$TMP/level.json" &&
+		"$SONDE" report "$TMP/planted/late_rank" -f json >"$TMP/late.json" && "$SONDE" validate "$TMP/late.json" &&
+		"$SONDE" report "$TMP"/planted/late_rank/*.json -f json >"$TMP/each.json" && python3 - "$TMP" <<-'P'
+			import glob, json, sys
+			load = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
+			waits = [e["dur"] / 1e3 - 0.3 for n in range(4) for e in load(f"planted/late_rank/rank{n}.json")["traceEvents"] if e["name"].startswith("nccl")]
+			truth, whatif = sum(waits) / len(waits), load("level.json")
+			said = whatif["changes"][0]
+			assert truth > 2 and abs(said["gain_ms"] / truth - 1) < 0.05 and said["low_ms"] < truth < said["high_ms"], (truth, said)
+			assert any("means of 4 processes" in n for n in whatif["notes"]), whatif["notes"]
+			for name in "late.json", "each.json": # a folder of a job, and its ranks one by one
+			    gains = {f["change"].split(":")[0]: f["gain"] for f in load(name)["findings"]}
+			    assert gains["level-ranks"]["step_ms"] == said["gain_ms"], gains
+			    # To start collectives earlier does not bring the late rank.
+			    assert gains["overlap-comm"]["step_ms"] < 0.31, gains
+		P
+}
+
+strangers() { # captures that are no ranks of one job have no gains together
+	"$SONDE" report "$TMP/planted/item.json" "$TMP/planted/tail.json" -f json >"$TMP/two.json" &&
+		python3 -c 'import json, sys; f = json.load(open(sys.argv[1]))["findings"]; assert f and all(x["gain"]["step_ms"] is None for x in f), f' "$TMP/two.json"
+}
+
+bounds() { # what nobody can quite make is at most so much; a change that gains nothing says so
+	"$SONDE" report "$TMP/planted/loader_inside.json" --width 400 | grep -q 'Gain: saves at most [45]' && "$SONDE" report "$TMP/planted/loader_inside.json" -f json |
+		python3 -c 'import json, sys; f = json.load(sys.stdin)["findings"][0]; assert f["change"] == "ahead:train_step/next_batch" and "upper bound" in f["gain"]["from"], f' &&
+		"$SONDE" whatif "$TMP/planted/small_copies.json" async-copy:pack | grep -q 'pack: gains nothing (95 %'
+}
+
+offers() { # PLANTED CHANGE: among what `sonde whatif` offers
+	"$SONDE" whatif "$TMP/planted/$1.json" -f json | python3 -c 'import json, sys; o = [c["change"] for c in json.load(sys.stdin)["changes"]]; assert sys.argv[1] in o, o' "$2"
+}
+
+fused_graph() { # the nodes of one graph launch become one kernel: the gain lies between nothing and all of it
+	"$SONDE" whatif tests/data/diff/graph.sonde.gz fuse:decode/step -f json >"$TMP/fused.json" && python3 - "$TMP/fused.json" <<-'P'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		base, gain = d["step"]["base_ms"], d["changes"][0]
+		assert 0.3 * base < gain["gain_ms"] < 0.9 * base and 0 < gain["low_ms"] < gain["high_ms"] < base, (base, gain)
+	P
+}
+
 ok whatif__text golden whatif.txt "$SONDE" whatif $RESNET
 ok whatif__json golden whatif.json "$SONDE" whatif $RESNET 'kernel:conv2d=0.5x' -f json
 ok whatif__of_an_old_capture golden whatif_old.txt "$SONDE" whatif $OLD graph:decode/step
@@ -99,5 +142,13 @@ ok whatif__a_region_that_is_not_there_is_an_error refuses 'no region of the run 
 ok whatif__a_kernel_that_is_not_there_is_an_error refuses 'no kernel has that name' "$SONDE" whatif $RESNET 'kernel:gemm=0.5x'
 ok whatif__a_kernel_at_its_roofline_takes_what_its_counters_leave roofline
 ok whatif__roofline_says_what_it_needs refuses 'how far a kernel is from its roofline' "$SONDE" whatif $RESNET 'kernel:conv2d=roofline'
+ok whatif__levelled_ranks_gain_what_they_waited level_ranks
+ok whatif__captures_that_are_no_ranks_have_no_gains_together strangers
+ok whatif__upper_bounds_and_changes_that_gain_nothing_say_so bounds
+ok whatif__a_graph_can_be_fused fused_graph
+ok whatif__offers_to_fuse_a_graph offers graph_of_tiny fuse:train_step
+ok whatif__offers_to_gather_copies offers small_copies gather:train_step/pack
+ok whatif__offers_a_pool offers allocations noalloc:train_step/forward
+ok whatif__offers_to_work_ahead_between_the_steps offers loader_between ahead:train_step
 ok whatif__level_ranks_needs_ranks refuses 'needs captures of several ranks' "$SONDE" whatif $RESNET level-ranks
 ok whatif__without_a_run_is_an_error refuses 'name a run directory' "$SONDE" whatif
