@@ -11,7 +11,9 @@
 
 #define MAX_REGIONS 100
 #define FEW	    16	  /* regions: a table of no more shows everything */
-#define SCREEN	    25	  /* rows of a brief table */
+#define SCREEN	    25	  /* rows of a brief table … */
+#define STEPLESS    18	  /* … where there is no step: its findings name places all over the run, and are longer */
+#define LAST	    1e-6  /* of its worth keeps what has a row only where there is room */
 #define LEAST_SHARE 0.005 /* of the time */
 #define OFTEN	    3	  /* entries of a scope: what is entered less often is a start-up, or an end */
 
@@ -187,14 +189,19 @@ static double worth_of(const struct sonde_report *r, const double *cost, const s
 	return gpu >= LEAST_SHARE || (is_host && n->parent == SONDE_NONE) ? gpu : 0;
 }
 
-/* Whether the inside of a region stays shut: it ran once, and took less time than the step. */
+static bool has_step(const struct sonde_tree *t)
+{
+	return t->findings && t->findings->step != SONDE_NONE;
+}
+
+/* Whether the inside of a region stays shut: it ran once, and took less time than the step. Without a step: as far as needed. */
 static bool is_shut(const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_findings *f = t->findings;
 	const struct sonde_node *n = &r->nodes.at[node];
 
-	return f && f->step != SONDE_NONE && ran_once(r, n) && !holds_step(t, n->region) &&
-	       n->time_ns < f->report->nodes.at[f->step].time_ns;
+	return f && ran_once(r, n) && !holds_step(t, n->region) &&
+	       (!has_step(t) || n->time_ns < f->report->nodes.at[f->step].time_ns);
 }
 
 static void find_worth(struct screen *s, const struct sonde_tree *t, const struct sonde_report *r, const struct sorting *by,
@@ -215,7 +222,7 @@ static void find_worth(struct screen *s, const struct sonde_tree *t, const struc
 		bool is_named = sonde_findings_name(t, r, o, (uint32_t)i) || holds_step(t, nodes[i].region);
 
 		is_inside[i] = parent != SONDE_NONE && (is_inside[parent] || is_shut(t, r, parent));
-		s->worth[i] = is_named ? HUGE_VAL : is_inside[i] ? 0 : worth_of(r, by->cost, s, (uint32_t)i);
+		s->worth[i] = is_named ? HUGE_VAL : worth_of(r, by->cost, s, (uint32_t)i) * (!is_inside[i] ? 1 : has_step(t) ? 0 : LAST);
 		s->children[parent == SONDE_NONE ? r->nodes.nr : parent]++;
 	}
 	for (i = r->nodes.nr; i-- > 0;) /* parents come before their children */
@@ -307,7 +314,7 @@ static bool list_regions(struct sonde_listing *out, struct sorting *s, const str
 		if (ok) {
 			memset(out->next, 0xff, nr * sizeof(*out->next));
 			find_worth(&screen, s->tree, r, s, o);
-			choose_rows(&screen, r, scratch, o->max_regions ? o->max_regions : SCREEN);
+			choose_rows(&screen, r, scratch, o->max_regions ? o->max_regions : has_step(s->tree) ? SCREEN : STEPLESS);
 			s->is_shown = screen.is_shown;
 		}
 	}

@@ -451,6 +451,20 @@ escaped_errors() { # a file's text in an error cannot move the cursor or begin a
 }
 ok "errors are escaped for the terminal" escaped_errors
 
+fits() { # what a report says by itself is no longer than a screen of 50 lines, whatever program was captured
+	local file lines nr=0
+	while read -r file; do
+		lines=$(report --width 100 "$file" 2>/dev/null | wc -l)
+		nr=$((nr + 1))
+		[ "$lines" -le 50 ] || {
+			echo "$file: $lines lines"
+			return 1
+		}
+	done < <(find examples tests/data/{kineto,nsys,ncu,diff,whatif,first,sampled_capture} -type f \( -name '*.sonde' -o -name '*.sonde.gz' -o -name '*.json.gz' -o -name '*.sqlite' -o -name '*.ncu-rep' \))
+	[ "$nr" -gt 40 ]
+}
+ok "a report fits a screen" fits
+
 # Nobody reads, or writing fails.
 closed_pipe() { # the reader is gone before the first write
 	unread "$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep 2>"$TMP/err"
