@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #define MAX_CUBINS 1024u
+#define PUT_BYTES  (1u << 20) /* and a last one, at a time */
 
 enum { CUBIN_NONE, CUBIN_COPIED, CUBIN_NAMED, CUBIN_DONE };
 
@@ -49,16 +50,26 @@ static bool has_section(const uint8_t *p, size_t n, const char *name)
 	return false;
 }
 
+/* A module that is refused takes nothing from those after it. */
+static bool take_room(size_t nr_bytes)
+{
+	uint64_t limit = sonde_inject.config.cubin_bytes, kept = atomic_load(&kept_bytes);
+
+	do {
+		if (atomic_load(&nr_cubins) >= MAX_CUBINS || nr_bytes > limit || kept > limit - nr_bytes)
+			return false;
+	} while (!atomic_compare_exchange_weak(&kept_bytes, &kept, kept + nr_bytes));
+	return true;
+}
+
 void sonde_cubins__keep(const void *at, size_t nr_bytes)
 {
-	uint64_t limit = sonde_inject.config.cubin_bytes;
 	uint32_t number;
 	void *copy;
 
-	if (!limit || !has_section(at, nr_bytes, ".debug_line"))
+	if (!sonde_inject.config.cubin_bytes || !has_section(at, nr_bytes, ".debug_line"))
 		return;
-	if (atomic_load(&nr_cubins) >= MAX_CUBINS || nr_bytes > limit ||
-		atomic_fetch_add(&kept_bytes, nr_bytes) + nr_bytes > limit) {
+	if (!take_room(nr_bytes)) {
 		sonde_flusher__note("some code was not kept, as there is more than pipeline.native.cubins_mb: its PC samples have no "
 				    "source lines");
 		return;
@@ -66,6 +77,7 @@ void sonde_cubins__keep(const void *at, size_t nr_bytes)
 	copy = mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	number = copy == MAP_FAILED ? MAX_CUBINS : atomic_fetch_add(&nr_cubins, 1);
 	if (number >= MAX_CUBINS) {
+		atomic_fetch_sub(&kept_bytes, nr_bytes);
 		if (copy != MAP_FAILED)
 			munmap(copy, nr_bytes);
 		return;
@@ -148,6 +160,7 @@ static void write_cubin(const struct cubin *c)
 void sonde_cubins__put(bool all)
 {
 	uint32_t i, nr = count_cubins();
+	size_t done = 0;
 
 	for (i = 0; i < nr; i++) {
 		struct cubin *c = &cubins[i];
@@ -158,7 +171,8 @@ void sonde_cubins__put(bool all)
 			write_cubin(c);
 		raw_call(SYS_munmap, (long)c->at, (long)c->nr_bytes, 0, 0, 0);
 		atomic_store(&c->state, CUBIN_DONE);
-		if (!all)
+		done += c->nr_bytes;
+		if (!all && done >= PUT_BYTES)
 			return; /* events must not wait for long */
 	}
 }

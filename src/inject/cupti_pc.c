@@ -25,6 +25,13 @@
 #define DRAIN_NS      20000000u
 #define SLOWEST_NS    500000000u
 #define COST_PPM      20000u
+/*
+ * CUPTI's threads take samples from the GPU, then name their code, each when it wakes: so often, which is 100 ms unless it is
+ * told. A sample may come so much later than it was taken.
+ */
+#define WORKER_MS     10u
+#define LAG_MS	      (2 * WORKER_MS + 5)
+#define OLD_LAG_MS    205u /* of a CUPTI that cannot be told */
 #define NR_PCS	      2048u /* that CUPTI hands over at once */
 #define NR_REASONS    64u
 #define MAX_CONTEXTS  64u
@@ -53,7 +60,8 @@ struct filled {
 	CUpti_PCSamplingStallReason reasons[NR_PCS][NR_REASONS];
 };
 
-enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_GONE };
+/* A slot whose context is gone, or was refused, is another's. */
+enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_ENDING, CONTEXT_GONE };
 
 struct context {
 	_Atomic uint32_t state;
@@ -87,7 +95,8 @@ static struct {
 	_Atomic bool is_on, ending;
 	_Atomic uint32_t nr_contexts;
 	struct context contexts[MAX_CONTEXTS];
-	_Atomic bool has_reasons;
+	_Atomic uint32_t learning; /* whoever learns the reasons has it */
+	bool has_reasons;
 	uint32_t reasons[NR_REASONS]; /* by CUPTI's number: the string, 0 = none … */
 	bool is_twin[NR_REASONS];     /* … and whether it counts samples in which nothing was issued */
 	/* Of who drains. */
@@ -97,6 +106,7 @@ static struct {
 	uint32_t *slots; /* row + 1 */
 	uint32_t nr_functions, nr_rows;
 	uint64_t since; /* ticks of the last drain */
+	_Atomic uint32_t lag_ms;
 	bool counts;	/* what is sampled now is in a window */
 } pc;
 
@@ -109,7 +119,7 @@ static bool write_function(struct thread *t, const struct function *f, uint64_t 
 
 	e.field[SONDE_PC_FUNCTION_DEVICE] = f->device;
 	e.field[SONDE_PC_FUNCTION_CUBIN] = f->cubin;
-	e.field[SONDE_PC_FUNCTION_TICKS] = now - pc.since;
+	e.field[SONDE_PC_FUNCTION_TICKS] = now - pc.since + atomic_load(&pc.lag_ms) * (sonde_inject.tick_hz / 1000);
 	sonde_ring__write(t, &e);
 	return t->at != before;
 }
@@ -140,6 +150,13 @@ static void write_rows(struct thread *t, const struct function *f, uint64_t now)
 	}
 }
 
+static uint64_t cubin_crc(const void *p, size_t n)
+{
+	CUpti_GetCubinCrcParams of = {.size = CUpti_GetCubinCrcParamsSize, .cubinSize = n, .cubin = p};
+
+	return pc.cuptiGetCubinCrc(&of) == CUPTI_SUCCESS ? of.cubinCrc : 0;
+}
+
 /* Writes all rows, or throws them away. */
 static void empty_rows(void)
 {
@@ -147,6 +164,7 @@ static void empty_rows(void)
 	struct thread *t = pc.nr_rows && pc.counts ? hook_enter() : NULL;
 	uint32_t i;
 
+	sonde_cubins__name(cubin_crc); /* a file that has samples is not over before the flusher knows their code */
 	for (i = 0; t && i < pc.nr_functions; i++)
 		write_rows(t, &pc.functions[i], now);
 	if (t)
@@ -160,7 +178,8 @@ static void empty_rows(void)
 static struct function *find_function(const CUpti_PCSamplingPCData *p, uint32_t device)
 {
 	const char *name = p->functionName ? p->functionName : "(unknown)";
-	struct label *label = sonde_label__intern(SONDE_STRING_KERNEL | LABEL_KEPT, 0, name, strlen(name));
+	struct label *label =
+		sonde_label__intern(SONDE_STRING_KERNEL | LABEL_KEPT, 0, name, strnlen(name, SONDE_LABEL_LIMIT));
 	uint32_t i;
 
 	if (!label)
@@ -237,24 +256,34 @@ static void empty_filled(struct filled *b)
 
 /* --- draining ------------------------------------------------------------------------------------- */
 
-static bool lock_draining(void)
+static bool take_lock(_Atomic uint32_t *lock)
 {
 	uint64_t start = sonde_now_ns();
 	uint32_t none = 0;
 
-	while (!atomic_compare_exchange_strong(&pc.lock, &none, 1)) {
+	while (!atomic_compare_exchange_strong(lock, &none, 1)) {
 		if (sonde_now_ns() - start > LOCK_NS)
 			return false;
-		sonde_futex__wait(&pc.lock, 1, 1);
+		sonde_futex__wait(lock, 1, 1);
 		none = 0;
 	}
 	return true;
 }
 
+static void give_lock(_Atomic uint32_t *lock)
+{
+	atomic_store(lock, 0);
+	sonde_futex__wake(lock);
+}
+
+static bool lock_draining(void)
+{
+	return take_lock(&pc.lock);
+}
+
 static void unlock_draining(void)
 {
-	atomic_store(&pc.lock, 0);
-	sonde_futex__wake(&pc.lock);
+	give_lock(&pc.lock);
 }
 
 static void drain_context(const struct context *c)
@@ -283,17 +312,18 @@ static void end_context(struct context *c)
 	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = c->it};
 	uint32_t sampled = CONTEXT_SAMPLED;
 
-	if (!atomic_compare_exchange_strong(&c->state, &sampled, CONTEXT_GONE))
+	if (!atomic_compare_exchange_strong(&c->state, &sampled, CONTEXT_ENDING))
 		return;
 	drain_context(c);
 	empty_filled(c->rest);
 	if (pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS)
 		take_filled(c->rest, c->device);
+	atomic_store(&c->state, CONTEXT_GONE);
 }
 
 /*
  * Takes what was sampled since the last time. It counts if a window was open by then. A sample may be taken while its context
- * is being drained: the time of a drain is from the beginning of the last one to its own end.
+ * is being drained: the time of a drain is from the beginning of the last one, and CUPTI's lag, to its own end.
  */
 static void drain_all(bool is_end)
 {
@@ -312,13 +342,6 @@ static void drain_all(bool is_end)
 	empty_rows();
 	pc.since = begin;
 	pc.counts = is_open;
-}
-
-static uint64_t cubin_crc(const void *p, size_t n)
-{
-	CUpti_GetCubinCrcParams of = {.size = CUpti_GetCubinCrcParamsSize, .cubinSize = n, .cubin = p};
-
-	return pc.cuptiGetCubinCrc(&of) == CUPTI_SUCCESS ? of.cubinCrc : 0;
 }
 
 static uint64_t thread_ns(void)
@@ -354,7 +377,6 @@ static void *run_drains(void *arg)
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&pc.ending) && lock_draining()) {
 			drain_all(false);
-			sonde_cubins__name(cubin_crc);
 			unlock_draining();
 		}
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
@@ -385,7 +407,6 @@ void sonde_pc__end(void)
 		return;
 	}
 	drain_all(true);
-	sonde_cubins__name(cubin_crc);
 	unlock_draining();
 }
 
@@ -412,8 +433,8 @@ static void note_refusal(CUptiResult why)
 	}
 }
 
-/* The names of the reasons, once: they are the same for all devices of a kind, and the first context decides. */
-static CUptiResult learn_reasons(CUcontext context)
+/* The names of the reasons. */
+static CUptiResult ask_reasons(CUcontext context)
 {
 	static char texts[NR_REASONS][CUPTI_STALL_REASON_STRING_SIZE];
 	static const char twin[] = "_not_issued";
@@ -448,9 +469,27 @@ static CUptiResult learn_reasons(CUcontext context)
 	return rc;
 }
 
+/*
+ * Once: they are the same for all devices of a kind, and the first context that has them decides. No context is sampled
+ * before, so that nobody reads them meanwhile.
+ */
+static CUptiResult learn_reasons(CUcontext context)
+{
+	CUptiResult rc = CUPTI_SUCCESS;
+
+	if (!take_lock(&pc.learning))
+		return CUPTI_ERROR_UNKNOWN;
+	if (!pc.has_reasons)
+		rc = ask_reasons(context);
+	pc.has_reasons |= rc == CUPTI_SUCCESS;
+	give_lock(&pc.learning);
+	return rc;
+}
+
 static CUptiResult configure(const struct context *c)
 {
-	CUpti_PCSamplingConfigurationInfo info[4] = {0};
+	CUpti_PCSamplingConfigurationInfo info[5] = {0};
+	CUptiResult rc;
 	CUpti_PCSamplingConfigurationInfoParams set = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
 		.ctx = c->it, .numAttributes = sizeof(info) / sizeof(*info), .pPCSamplingConfigurationInfo = info};
 
@@ -462,21 +501,52 @@ static CUptiResult configure(const struct context *c)
 	info[2].attributeData.scratchBufferSizeData.scratchBufferSize = SCRATCH_BYTES;
 	info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
 	info[3].attributeData.samplingDataBufferData.samplingDataBuffer = &c->rest->data;
-	return pc.cuptiPCSamplingSetConfigurationAttribute(&set);
+	info[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
+	info[4].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = WORKER_MS;
+	rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
+	if (rc != CUPTI_SUCCESS) { /* old ones do not know the last */
+		set.numAttributes--;
+		rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
+		if (rc == CUPTI_SUCCESS)
+			atomic_store(&pc.lag_ms, OLD_LAG_MS);
+	}
+	return rc;
+}
+
+/* A slot of its own, with a buffer; NULL: there is none. */
+static struct context *find_slot(void)
+{
+	uint32_t number = atomic_load(&pc.nr_contexts), i, gone;
+	struct context *c = NULL;
+
+	for (i = 0; i < number && !c; i++) {
+		gone = CONTEXT_GONE;
+		if (atomic_compare_exchange_strong(&pc.contexts[i].state, &gone, CONTEXT_NONE))
+			c = &pc.contexts[i];
+	}
+	while (!c && number < MAX_CONTEXTS)
+		if (atomic_compare_exchange_strong(&pc.nr_contexts, &number, number + 1))
+			c = &pc.contexts[number];
+	if (!c || c->rest || (c->rest = sonde_ring__reserve(sizeof(*c->rest))))
+		return c;
+	atomic_store(&c->state, CONTEXT_GONE);
+	return NULL;
+}
+
+static void refuse_context(struct context *c, CUptiResult why)
+{
+	note_refusal(why);
+	atomic_store(&c->state, CONTEXT_GONE);
 }
 
 static void begin_context(CUcontext it)
 {
 	CUpti_PCSamplingEnableParams enable = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = it};
 	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = it};
-	uint32_t number = atomic_load(&pc.nr_contexts);
-	struct context *c;
+	struct context *c = find_slot();
 	CUptiResult rc;
 
-	while (number < MAX_CONTEXTS && !atomic_compare_exchange_strong(&pc.nr_contexts, &number, number + 1))
-		;
-	c = number < MAX_CONTEXTS ? &pc.contexts[number] : NULL;
-	if (!c || !(c->rest = sonde_ring__reserve(sizeof(*c->rest)))) {
+	if (!c) {
 		sonde_flusher__note_loss("no PC samples of some contexts: there are too many");
 		return;
 	}
@@ -486,16 +556,15 @@ static void begin_context(CUcontext it)
 	if (rc == CUPTI_SUCCESS)
 		rc = pc.cuptiPCSamplingEnable(&enable);
 	if (rc != CUPTI_SUCCESS) {
-		note_refusal(rc);
+		refuse_context(c, rc);
 		return;
 	}
-	if (!atomic_exchange(&pc.has_reasons, true))
-		rc = learn_reasons(it);
+	rc = learn_reasons(it);
 	if (rc == CUPTI_SUCCESS)
 		rc = configure(c);
 	if (rc != CUPTI_SUCCESS) {
 		pc.cuptiPCSamplingDisable(&disable);
-		note_refusal(rc);
+		refuse_context(c, rc);
 		return;
 	}
 	atomic_store(&c->state, CONTEXT_SAMPLED);
@@ -510,7 +579,7 @@ static void leave_context(CUcontext it)
 	if (atomic_load(&pc.ending) || !lock_draining())
 		return;
 	for (i = 0; i < nr && i < MAX_CONTEXTS; i++)
-		if (pc.contexts[i].it == it)
+		if (atomic_load(&pc.contexts[i].state) == CONTEXT_SAMPLED && pc.contexts[i].it == it)
 			end_context(&pc.contexts[i]);
 	empty_rows(); /* of this context alone: the time of the last drain stays */
 	unlock_draining();
@@ -569,6 +638,7 @@ void sonde_pc__start(void *lib)
 		return;
 	}
 	pc.since = ticks_now();
+	atomic_store(&pc.lag_ms, LAG_MS);
 	pc.counts = !sonde_inject.config.has_windows;
 	atomic_store(&pc.is_on, true);
 	if (!sonde_thread__start(run_drains)) {

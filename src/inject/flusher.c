@@ -272,6 +272,8 @@ static void rotate(void)
 {
 	uint32_t i;
 
+	if (atomic_load(&sonde_inject.traces_gpu))
+		sonde_cubins__put(true); /* the file may be folded as soon as it is over: with the lines of its code */
 	if (!sonde_outfile__next())
 		return;
 	begin_file();

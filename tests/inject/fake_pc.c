@@ -4,9 +4,13 @@
  *     fake_pc FAKE_CUPTI regions         A has 3 launches of gemm, B 5 of axpy; fill is outside
  *     fake_pc FAKE_CUPTI windows         steps, each with one launch; waits until samples are drained around each
  *     fake_pc FAKE_CUPTI many COUNT      COUNT launches of gemm in A
+ *     fake_pc FAKE_CUPTI slowly          50 functions, one launch each in 5 ms, in A
+ *     fake_pc FAKE_CUPTI contexts COUNT  COUNT contexts, one after the other, each with a launch of gemm in A
+ *     fake_pc FAKE_CUPTI long            a launch in A of a function whose name is 100,003 bytes
  *     fake_pc FAKE_CUPTI loop            launches in A and B, until there is the file $FAKE_LOOP_STOP
  *     fake_pc FAKE_CUPTI fork            a child launches and ends, too
  *     fake_pc FAKE_CUPTI cubins COUNT    loads COUNT modules of 1 MiB with line tables, half of them twice, and one without
+ *     fake_pc FAKE_CUPTI big             loads modules of 6, 5 and 1 MiB with line tables
  *     fake_pc FAKE_CUPTI code FILE NAME  loads a cubin and launches one of its kernels in A
  */
 #include <dlfcn.h>
@@ -72,10 +76,10 @@ static void run_windows(void)
 }
 
 /* An ELF file with one section besides its names: a line table, or not. */
-static char *make_cubin(unsigned number, int has_lines)
+static char *make_cubin(unsigned number, int has_lines, size_t nr_bytes)
 {
 	static const char names[] = "\0.debug_line\0.strtab";
-	char *p = calloc(1, MIB);
+	char *p = calloc(1, nr_bytes);
 	Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64}, .e_shoff = sizeof(head), .e_shentsize = sizeof(Elf64_Shdr),
 		.e_shnum = 2, .e_shstrndx = 1};
 	Elf64_Shdr sections[2] = {{.sh_name = has_lines ? 1 : 2}, {.sh_name = 13, .sh_offset = 1024, .sh_size = sizeof(names)}};
@@ -93,7 +97,7 @@ static void load_cubins(unsigned nr)
 	unsigned i;
 
 	for (i = 0; i < nr; i++) {
-		char *p = make_cubin(i, 1);
+		char *p = make_cubin(i, 1, MIB);
 
 		module(p, MIB);
 		if (i % 2)
@@ -101,7 +105,7 @@ static void load_cubins(unsigned nr)
 		memset(p, 0xff, MIB); /* what is kept must be a copy */
 		free(p);
 	}
-	module(make_cubin(7777, 0), MIB);
+	module(make_cubin(7777, 0, MIB), MIB);
 	await_drain();
 }
 
@@ -114,6 +118,26 @@ static void load_code(const char *path)
 	if (!n)
 		exit(3);
 	module(p, n);
+}
+
+static void launch_slowly(void)
+{
+	static char names[50][16]; /* records have them until they are read */
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		snprintf(names[i], sizeof(names[i]), "slowly%d", i);
+		in_region("A", names[i], 1);
+		usleep(5000);
+	}
+}
+
+static void launch_long(void)
+{
+	static char name[100004];
+
+	memset(name, 'x', sizeof(name) - 1);
+	in_region("A", name, 1);
 }
 
 int main(int argc, char **argv)
@@ -144,6 +168,22 @@ int main(int argc, char **argv)
 			in_region("B", "_Z4axpyPfif", 5);
 			usleep(500);
 		}
+	} else if (!strcmp(mode, "slowly")) {
+		launch_slowly();
+	} else if (!strcmp(mode, "long")) {
+		launch_long();
+	} else if (!strcmp(mode, "contexts")) {
+		for (; count > 0; count--) {
+			in_region("A", GEMM, 1);
+			context(0);
+			if (count > 1)
+				context(1);
+		}
+	} else if (!strcmp(mode, "big")) {
+		module(make_cubin(1, 1, 6 * MIB), 6 * MIB);
+		module(make_cubin(2, 1, 5 * MIB), 5 * MIB);
+		module(make_cubin(3, 1, MIB), MIB);
+		await_drain();
 	} else if (!strcmp(mode, "cubins")) {
 		load_cubins((unsigned)count);
 	} else if (!strcmp(mode, "code")) {

@@ -61,6 +61,24 @@ forked() { # a child never asks: the parent's samples are there, once
 	[ "$(sampled fork)" = done ] && settle && [ "$(dump | grep -c '^pc 32768 samples=900 ')" = 1 ] &&
 		[ "$(grep -c pc-disable "$TMP/log")" = 1 ]
 }
+on_time() { # samples come later than they were taken: the time of a drain is wide enough for it
+	with_pc
+	[ "$(FAKE_PC_LAG=1 sampled slowly)" = done ] && settle && dump | grep -q '^pc 32768 samples=5000 .* strays=0$'
+}
+contexts() { # one behind the other, as cudaDeviceReset makes them: more than there are places for at once
+	with_pc
+	[ "$(sampled contexts 100)" = done ] && report && [ "$(ask '[.pc_samples[0].samples, .aggregate.regions[0].stalls.samples, .losses]')" = '[10000,10000,[]]' ]
+}
+second_context() { # CUPTI has no reasons for the first one: those after it are sampled
+	with_pc
+	[ "$(FAKE_PC_REFUSALS=1 sampled contexts 3)" = done ] && report && [ "$(ask '.pc_samples[0].samples')" = 200 ] &&
+		dump | grep -q 'note no PC samples: CUPTI refused them'
+}
+long_name() { # as kernel records have it: cut, so that samples find their launch
+	with_pc
+	[ "$(sampled long)" = done ] && report &&
+		[ "$(ask '[.pc_samples[0].samples, .pc_samples[0].without_launch, (.aggregate.regions[0].kernels[0] | .stalls.samples, (.kernel_name | length))]')" = '[100,0,100,16384]' ]
+}
 refused() { # WHY WORDS…: one line, and everything else is there
 	with_pc
 	[ "$(FAKE_PC_REFUSE=$1 sampled)" = done ] && report && dump | grep -c '^launch kernel' | grep -qx 9 &&
@@ -130,6 +148,10 @@ no_cubins() {
 	with_pc cubin_bytes=0
 	[ "$(sampled cubins 3)" = done ] && settle && [ ! -e "$OUT/cubins" ]
 }
+big_cubin() { # the second of three does not fit: the third does
+	with_pc cubin_bytes=8388608
+	[ "$(sampled big)" = done ] && settle && [ "$(ls "$OUT/cubins" | wc -l)" = 2 ]
+}
 has_files() { [ "$(ls "$OUT" | grep -c sonde)" -ge "$1" ]; }
 rotated() { # files that are folded while the program runs: each sample counts once, whichever file it is in
 	local name
@@ -165,6 +187,10 @@ ok "a partial report has the same stalls" partial
 ok "only what is sampled in windows counts" windows
 ok "a budget and PC samples go together" budget
 ok "a forked child does not touch the sampling" forked
+ok "samples that come late are in the time of their launches" on_time
+ok "contexts one behind the other are all sampled" contexts
+ok "a context that is refused does not silence the next" second_context
+ok "a kernel name beyond the limit is cut as in its record" long_name
 ok "without permission there is one line, and everything else" refused privileges 'may not profile the GPU'
 ok "on a GPU without PC sampling there is one line" refused unsupported 'has no continuous PC sampling'
 ok "beside another profiler there is one line" refused busy 'another profiler'
@@ -173,9 +199,14 @@ ok "many instructions are added up and all there" many
 ok "code with line tables is kept once" cubins
 ok "code is kept byte by byte" real_code
 ok "kernels have the lines of their code" lines
-if need go "go tool pprof has the lines of the kernel"; then ok "go tool pprof has the lines of the kernel" stacks; fi
+if command -v go >/dev/null; then
+	ok "go tool pprof has the lines of the kernel" stacks
+else
+	skip "go tool pprof has the lines of the kernel" "there is no go here"
+fi
 ok "a database has stalls and lines" tables
 ok "how much code is kept is bounded" few_cubins
+ok "code that is too large does not keep out what follows" big_cubin
 ok "no code is kept when none is asked for" no_cubins
 ok "files that are folded keep every sample" rotated
 ok "sonde run --lines takes PC samples" as_a_run

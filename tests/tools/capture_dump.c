@@ -8,7 +8,8 @@
  *     launch KIND NAME in PATH [+ PATH…] [captured in PATH]   in order of launch
  *     call KIND [ms=N]                             of CUDA, in order
  *     memory alloc|free BYTES in PATH [+ PATH…]
- *     pc PERIOD samples=N unissued=N dropped=N full=N              of all PC samples of a process
+ *     pc PERIOD samples=N unissued=N dropped=N full=N strays=N     of all PC samples of a process; strays: there was no launch
+ *                                                  of their function when they are said to have been taken
  *     pc SYMBOL REASON OFFSET N UNISSUED           of each drain
  *     mark LABEL
  *     thread NAME
@@ -192,6 +193,32 @@ static void print_host(const struct sonde_records *r, bool times)
 	}
 }
 
+/* Whether a launch of the batch's function ran in its time. */
+static int has_launch(const struct sonde_records *r, const struct sonde_pc_batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < r->records.nr; i++) {
+		const struct sonde_record *rec = &r->records.at[i];
+
+		if (rec->kind == SONDE_RESULT_KERNEL && sonde_record_function(r, rec)->full_name == b->name &&
+			rec->time.start_ns < b->end_ns && rec->time.end_ns > b->begin_ns)
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t count_strays(const struct sonde_records *r)
+{
+	uint64_t nr = 0;
+	size_t i, k;
+
+	for (i = 0; i < r->pc_batches.nr; i++)
+		for (k = 0; k < r->pc_batches.at[i].nr && !has_launch(r, &r->pc_batches.at[i]); k++)
+			nr += r->pc_samples.at[r->pc_batches.at[i].first + k].samples;
+	return nr;
+}
+
 static void print_pc(const struct sonde_records *r)
 {
 	size_t i, k;
@@ -203,10 +230,10 @@ static void print_pc(const struct sonde_records *r)
 			samples += r->pc_samples.at[k].samples;
 			not_issued += r->pc_samples.at[k].not_issued;
 		}
-		printf("pc %llu samples=%llu unissued=%llu dropped=%llu full=%llu\n",
+		printf("pc %llu samples=%llu unissued=%llu dropped=%llu full=%llu strays=%llu\n",
 			(unsigned long long)r->pc_sources.at[i].period, (unsigned long long)samples,
 			(unsigned long long)not_issued, (unsigned long long)r->pc_sources.at[i].dropped,
-			(unsigned long long)r->pc_sources.at[i].full);
+			(unsigned long long)r->pc_sources.at[i].full, (unsigned long long)count_strays(r));
 	}
 	for (i = 0; i < r->pc_batches.nr; i++)
 		for (k = 0; k < r->pc_batches.at[i].nr; k++) {

@@ -1,6 +1,8 @@
 /*
  * PC sampling: every launch while a context is sampled leaves planted samples of its kernel, which wait here until
- * somebody asks for them. $FAKE_PC_REFUSE names an error, $FAKE_PC_DROP and $FAKE_PC_FULL what is lost.
+ * somebody asks for them. $FAKE_PC_REFUSE names an error, the first $FAKE_PC_REFUSALS contexts that are asked for their
+ * reasons have none, $FAKE_PC_DROP and $FAKE_PC_FULL say what is lost. With $FAKE_PC_LAG samples come as late as those of the real one may: two threads
+ * one behind the other have them, each sleeps for as long as it was told.
  */
 #include "fake_cupti.h"
 
@@ -23,7 +25,7 @@ static const struct {
 
 struct waiting {
 	char *name;
-	uint64_t pc;
+	uint64_t pc, ready_ns;
 	uint32_t counts[NR_REASONS];
 };
 
@@ -32,7 +34,7 @@ static struct waiting *waiting;
 static size_t nr_taken, nr_waiting, room; /* those before nr_taken are gone */
 static int is_enabled;
 static uint64_t cubin = 0x1234, drains;
-static uint32_t period;
+static uint32_t period, sleep_ms = 100;
 static CUpti_PCSamplingData *rest;
 
 static CUptiResult refusal(void)
@@ -58,6 +60,7 @@ static void add(char *name, uint64_t pc, uint32_t reason, uint32_t samples, uint
 	memset(w, 0, sizeof(*w));
 	w->name = name;
 	w->pc = pc;
+	w->ready_ns = now_ns() + (getenv("FAKE_PC_LAG") ? 2 * sleep_ms * 1000000ull : 0);
 	w->counts[2 * reason] = samples;
 	w->counts[2 * reason + 1] = not_issued;
 }
@@ -98,12 +101,15 @@ void sample_launch(const char *name)
 	pthread_mutex_unlock(&lock);
 }
 
-/* As many as fit, the oldest first. */
-static void hand_over(CUpti_PCSamplingData *to)
+/* As many as fit of those that are ready by then, the oldest first. */
+static void hand_over(CUpti_PCSamplingData *to, uint64_t by_ns)
 {
-	size_t i, k, nr = nr_waiting - nr_taken < to->collectNumPcs ? nr_waiting - nr_taken : to->collectNumPcs;
 	const struct waiting *w = waiting + nr_taken;
+	size_t i, k, nr = 0, nr_ready = nr_waiting - nr_taken;
 
+	while (nr_ready && w[nr_ready - 1].ready_ns > by_ns)
+		nr_ready--;
+	nr = nr_ready < to->collectNumPcs ? nr_ready : to->collectNumPcs;
 	for (i = 0; i < nr; i++) {
 		CUpti_PCSamplingPCData *p = &to->pPcData[i];
 
@@ -121,7 +127,7 @@ static void hand_over(CUpti_PCSamplingData *to)
 	to->totalNumPcs = nr;
 	to->totalSamples = 252; /* the real one is wrong, too */
 	nr_taken += nr;
-	to->remainingNumPcs = nr_waiting - nr_taken;
+	to->remainingNumPcs = nr_ready - nr;
 	if (nr_taken == nr_waiting)
 		nr_taken = nr_waiting = 0;
 }
@@ -144,7 +150,7 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
 	must_be_there();
 	pthread_mutex_lock(&lock);
 	if (is_enabled && rest)
-		hand_over(rest);
+		hand_over(rest, UINT64_MAX);
 	is_enabled = 0;
 	pthread_mutex_unlock(&lock);
 	log_line("pc-disable", 0);
@@ -167,7 +173,7 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 	else if (!has_lost && getenv("FAKE_PC_FULL"))
 		rc = CUPTI_ERROR_OUT_OF_MEMORY;
 	else
-		hand_over(to);
+		hand_over(to, now_ns());
 	if (!has_lost && drop)
 		to->droppedSamples = strtoull(drop, NULL, 10);
 	has_lost = 1;
@@ -185,6 +191,8 @@ EXPORT CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConf
 
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
 			period = at->attributeData.samplingPeriodData.samplingPeriod;
+		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN)
+			sleep_ms = at->attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan;
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
 			rest = at->attributeData.samplingDataBufferData.samplingDataBuffer;
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL)
@@ -199,7 +207,12 @@ EXPORT CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConf
 
 EXPORT CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
 {
+	static long nr_asked;
+	const char *refusals = getenv("FAKE_PC_REFUSALS");
+
 	*p->numStallReasons = NR_REASONS;
+	if (refusals && nr_asked++ < strtol(refusals, NULL, 10))
+		return CUPTI_ERROR_UNKNOWN;
 	return CUPTI_SUCCESS;
 }
 
