@@ -108,7 +108,9 @@ enum {
 	/* … and of the function they are in */
 	SONDE_PC_FUNCTION_DEVICE = 0,
 	SONDE_PC_FUNCTION_CUBIN = 1, /* CUPTI's checksum of the cubin: names the file in cubins/ */
-	SONDE_PC_FUNCTION_TICKS = 2, /* the samples were taken in so many ticks before the drain */
+	SONDE_PC_FUNCTION_TICKS = 2, /* the samples were taken in so many ticks before the drain … */
+	SONDE_PC_FUNCTION_PERIOD = 3, /* … every 2^this cycles */
+	SONDE_PC_FUNCTION_IS_KEPT = 4, /* 1: the cubin has a line table, and is in cubins/ */
 	/* of PyTorch's allocator */
 	SONDE_ALLOCATOR_IS_END = 0, /* 1 = the range is about to end, 0 = it has just begun */
 	SONDE_ALLOCATOR_DEVICE = 1,

@@ -106,6 +106,18 @@ void sonde_cubins__name(uint64_t (*checksum)(const void *, size_t))
 		}
 }
 
+bool sonde_cubins__has(uint64_t checksum)
+{
+	uint32_t i, nr = count_cubins(), state;
+
+	for (i = 0; i < nr; i++) {
+		state = atomic_load(&cubins[i].state);
+		if ((state == CUBIN_NAMED || state == CUBIN_DONE) && cubins[i].checksum == checksum)
+			return checksum;
+	}
+	return false;
+}
+
 /* --- the flusher ------------------------------------------------------------------------------------- */
 
 static void add_path(struct raw_text *t, const char *name, uint64_t checksum)

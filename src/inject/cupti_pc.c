@@ -120,6 +120,8 @@ static bool write_function(struct thread *t, const struct function *f, uint64_t 
 	e.field[SONDE_PC_FUNCTION_DEVICE] = f->device;
 	e.field[SONDE_PC_FUNCTION_CUBIN] = f->cubin;
 	e.field[SONDE_PC_FUNCTION_TICKS] = now - pc.since + atomic_load(&pc.lag_ms) * (sonde_inject.tick_hz / 1000);
+	e.field[SONDE_PC_FUNCTION_PERIOD] = sonde_inject.config.pc_exponent;
+	e.field[SONDE_PC_FUNCTION_IS_KEPT] = sonde_cubins__has(f->cubin);
 	sonde_ring__write(t, &e);
 	return t->at != before;
 }

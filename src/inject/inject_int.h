@@ -451,6 +451,8 @@ void sonde_outfile__drain(void);
 void sonde_cubins__keep(const void *at, size_t nr_bytes);
 /* The thread that drains PC samples names what is new by its checksum; 0 = it has none, and is not written. */
 void sonde_cubins__name(uint64_t (*checksum)(const void *, size_t));
+/* Whether code with this checksum, by then named, is kept. */
+bool sonde_cubins__has(uint64_t checksum);
 /* The flusher writes some of those that have a name, or all. */
 void sonde_cubins__put(bool all);
 

@@ -184,13 +184,14 @@ struct sonde_memory {
  */
 struct sonde_pc_batch {
 	uint64_t begin_ns, end_ns; /* the last drain and this one, same clock as ranges */
-	uint64_t cubin;		   /* CUPTI's checksum of the code: DIR/cubins/%016x.cubin, if it was kept */
+	uint64_t cubin;		   /* CUPTI's checksum of the code: DIR/cubins/%016x.cubin, where has_code */
 	uint32_t process;
 	uint32_t device;
 	uint32_t symbol; /* string number: the name in the cubin, mangled … */
 	uint32_t name;	 /* … and as results of kernels have it: a full_name */
 	uint32_t first, nr; /* slice of `pc_samples` */
 	uint8_t when; /* enum sonde_when */
+	bool has_code; /* with a line table, in DIR/cubins/ */
 };
 
 struct sonde_pc_sample {

@@ -176,6 +176,21 @@ locally() { # capture.local: code goes to the run directory with the captures, a
 	"$SONDE" run -q --lines -o "$TMP/run" counters=off capture.local="$TMP/node" pipeline.native.cupti="$FAKE" -- "$PC" "$FAKE" cubins 5 >/dev/null &&
 		[ "$(ls "$TMP/run/native/cubins" | wc -l)" = 5 ] && [ -z "$(find "$TMP/node" -name '*.cubin')" ] && [ -z "$(ls "$TMP/node")" ]
 }
+local_lines() { # the captures are in an archive: their lines are those of the same captures beside their code
+	rm -rf "$TMP/run" "$TMP/node"
+	mkdir "$TMP/node"
+	FAKE_PC_BARRIER=0x90 "$SONDE" run -q --lines -o "$TMP/run" counters=off capture.local="$TMP/node" pipeline.native.cupti="$FAKE" -- \
+		"$PC" "$FAKE" code tests/data/cubin/nested.cubin first >/dev/null &&
+		ls "$TMP/run/native" | grep -q 'sonde.tar$' && "$SONDE" report "$TMP/run" --format json >"$TMP/report.json" &&
+		[ "$(ask '[.aggregate.regions[0].kernels[0].stalls.lines[] | [.file, .line, .samples]]')" = '[["/opt/demo/nested.cu",14,210],["/opt/demo/nested.cu",2,90]]' ] &&
+		! grep -q 'copy that folder' "$TMP/report.json"
+}
+left_behind() { # code that was kept and is not there is said so; code without a line table, which never was, is not
+	with_pc
+	[ "$(sampled)" = done ] && report && ! grep -q 'cubins' "$TMP/report.json" &&
+		with_pc && [ "$(sampled code tests/data/cubin/nested.cubin first)" = done ] && settle && rm -r "$OUT/cubins" && report &&
+		ask '.notes' | grep -q '1 of the 1 cubins with line tables that PC samples are in cannot be read'
+}
 bad_period() {
 	! "$SONDE" run -n pipeline.native.pc=1000 -- true >"$TMP/bad" 2>&1 && grep -q 'pipeline.native.pc=1000: not on, off or a power of two' "$TMP/bad"
 }
@@ -211,4 +226,6 @@ ok "no code is kept when none is asked for" no_cubins
 ok "files that are folded keep every sample" rotated
 ok "sonde run --lines takes PC samples" as_a_run
 ok "code that was captured on the node's own disk is in the run directory" locally
+ok "captures from the node's own disk have their lines" local_lines
+ok "code that was left behind is said to be missing, code without lines is not" left_behind
 ok "a period that CUPTI does not know is refused" bad_period

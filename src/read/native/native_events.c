@@ -300,7 +300,8 @@ bool sonde_stream__pc_function(struct stream *s, const struct sonde_event *e)
 			.device = (uint32_t)e->field[SONDE_PC_FUNCTION_DEVICE],
 			.symbol = label,
 			.first = (uint32_t)r->pc_samples.nr,
-			.when = s->when});
+			.when = s->when,
+			.has_code = e->field[SONDE_PC_FUNCTION_IS_KEPT]});
 	s->batch = (uint32_t)r->pc_batches.nr;
 	return true;
 }

@@ -12,7 +12,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#define TAR	    ".tar" /* of the captures of a node (capture/local.h) */
 #define MAX_INLINED 64u /* calls that a chain of inlined code may have: more are left out */
 
 /* What is known of one cubin's rows while its batches are looked through. */
@@ -88,7 +90,26 @@ static void find_lines(struct lining *l, const struct sonde_pc_batch *b)
 	}
 }
 
-/* The batches of one cubin. False: it was not kept, or cannot be read. */
+/*
+ * The folder that cubins/ is in: that of the capture, or of the archive it is in, with how long it is; 0 = here. Ranks of a
+ * node share an archive and the code beside it.
+ */
+static size_t folder_of(const char *path)
+{
+	const char *end = path + strlen(path), *tar = NULL, *at;
+	char archive[4096];
+	struct stat st;
+
+	for (at = strstr(path, TAR "/"); at; at = strstr(at + 1, TAR "/"))
+		tar = at + strlen(TAR);
+	if (tar && snprintf(archive, sizeof(archive), "%.*s", (int)(tar - path), path) < (int)sizeof(archive) &&
+		stat(archive, &st) == 0 && S_ISREG(st.st_mode))
+		end = tar;
+	at = memrchr(path, '/', (size_t)(end - path));
+	return at ? (size_t)(at + 1 - path) : 0;
+}
+
+/* The batches of one cubin. False: it is not there, or cannot be read. */
 static bool read_cubin(struct lining *l, const char *path, const struct sonde_keyed *batches, size_t nr)
 {
 	struct sonde_mapping file = {0};
@@ -112,33 +133,45 @@ static void note_missing(const struct native *n, uint64_t missing, uint64_t all)
 {
 	if (missing)
 		sonde_note(&n->r->notes,
-			"%s: %llu of the %llu cubins that PC samples are in cannot be read in cubins/ beside it: these kernels "
-			"have no source lines; copy that folder with the capture",
+			"%s: %llu of the %llu cubins with line tables that PC samples are in cannot be read in cubins/ beside it: these "
+			"kernels have no source lines; copy that folder with the capture",
 			n->src->path, (unsigned long long)missing, (unsigned long long)all);
+}
+
+static bool was_kept(const struct sonde_records *r, const struct sonde_keyed *batches, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr && !r->pc_batches.at[batches[i].index].has_code; i++)
+		;
+	return i < nr;
 }
 
 void sonde_native__lines(struct native *n)
 {
 	struct sonde_records *r = n->r;
 	const size_t nr = r->pc_batches.nr - n->first_batch;
-	const char *slash = strrchr(n->src->path, '/');
 	struct sonde_arena scratch = {0};
 	struct sonde_map keys = {0};
 	struct lining l = {.n = n, .keys = &keys, .first_line = (uint32_t)r->pc_lines.nr, .scratch = &scratch};
 	struct sonde_keyed *batches = nr ? sonde_arena_alloc(&scratch, nr * sizeof(*batches)) : NULL;
 	uint64_t missing = 0, all = 0;
+	bool is_there, is_kept;
 	size_t i, k;
 	char path[4096];
 
 	for (i = 0; i < nr && batches; i++)
 		batches[i] = (struct sonde_keyed){r->pc_batches.at[n->first_batch + i].cubin, (uint32_t)(n->first_batch + i)};
 	if (batches && sonde_keysort(batches, nr))
-		for (i = 0; i < nr; i = k, all++) {
+		for (i = 0; i < nr; i = k) {
 			for (k = i + 1; k < nr && batches[k].key == batches[i].key; k++)
 				;
-			snprintf(path, sizeof(path), "%.*scubins/%016llx.cubin", slash ? (int)(slash + 1 - n->src->path) : 0,
-				n->src->path, (unsigned long long)batches[i].key);
-			missing += !read_cubin(&l, path, &batches[i], k - i);
+			snprintf(path, sizeof(path), "%.*scubins/%016llx.cubin", (int)folder_of(n->src->path), n->src->path,
+				(unsigned long long)batches[i].key);
+			is_there = read_cubin(&l, path, &batches[i], k - i);
+			is_kept = was_kept(r, &batches[i], k - i);
+			missing += is_kept && !is_there;
+			all += is_kept;
 		}
 	note_missing(n, missing, all);
 	r->arena.failed |= scratch.failed;
