@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define MACHINE_CUDA 190 /* EM_CUDA, which not every elf.h has */
+#define MAX_NAME     16384u	/* bytes of a function's: captures cut them there, too */
+#define MAX_ROWS     (1u << 21) /* 64 MB: beyond, the rest of the table is not there */
 
 /* Opcodes of line programs. Those from 10 on are versions 3 and 4: their operands are skipped by their count. */
 enum {
@@ -54,6 +56,7 @@ struct relocation {
 	uint64_t offset; /* in the line table */
 	uint64_t address;
 	uint32_t section;
+	bool adds; /* to what is in the table */
 };
 
 struct sonde_cubin {
@@ -90,13 +93,19 @@ static struct sonde_str section_bytes(const struct sonde_cubin *c, const Elf64_S
 	return s->sh_type == SHT_NOBITS ? (struct sonde_str){0} : slice(c->bytes, s->sh_offset, s->sh_size);
 }
 
-/* The text at `at` of a table of strings, without a NUL at the end of the table to the end. */
+/* The text at `at` of a table of strings: to its NUL, the end of the table or MAX_NAME. */
 static struct sonde_str text_at(struct sonde_str table, uint64_t at)
 {
 	struct sonde_str s = at < table.n ? slice(table, at, table.n - at) : (struct sonde_str){0};
 
+	s.n = s.n < MAX_NAME ? s.n : MAX_NAME;
 	s.n = sonde_str_find(s, '\0');
 	return s;
+}
+
+static bool is_text_at(struct sonde_str table, uint64_t at, const char *text)
+{
+	return sonde_str_eq(slice(table, at, strlen(text) + 1), (struct sonde_str){text, strlen(text) + 1});
 }
 
 /* The section of a name; false where there is none. */
@@ -108,7 +117,7 @@ static bool find_section(const struct sonde_cubin *c, const Elf64_Ehdr *head, co
 	if (!section_at(c, head, head->e_shstrndx, &names))
 		return false;
 	for (i = 0; i < head->e_shnum; i++)
-		if (section_at(c, head, i, out) && sonde_str_is(text_at(section_bytes(c, &names), out->sh_name), name))
+		if (section_at(c, head, i, out) && is_text_at(section_bytes(c, &names), out->sh_name, name))
 			return true;
 	return false;
 }
@@ -121,36 +130,47 @@ static bool symbol_at(struct sonde_str symbols, uint64_t number, Elf64_Sym *out)
 	return true;
 }
 
+/* Names may share bytes, but those of all functions together are not many times what the table has. */
 static void read_functions(struct sonde_cubin *c, const Elf64_Ehdr *head, struct sonde_str symbols)
 {
+	struct sonde_str table, name;
 	Elf64_Shdr strings;
 	Elf64_Sym s;
-	uint64_t i;
+	uint64_t i, left;
 
 	if (!find_section(c, head, ".strtab", &strings))
 		return;
-	for (i = 0; symbol_at(symbols, i, &s); i++)
-		if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF)
-			sonde_put(&c->arena, &c->functions,
-				(struct function){text_at(section_bytes(c, &strings), s.st_name), s.st_value, s.st_shndx});
+	table = section_bytes(c, &strings);
+	left = 4 * (uint64_t)table.n;
+	for (i = 0; symbol_at(symbols, i, &s); i++) {
+		if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || s.st_shndx == SHN_UNDEF)
+			continue;
+		name = text_at(table, s.st_name);
+		if (name.n > left)
+			return;
+		left -= name.n;
+		sonde_put(&c->arena, &c->functions, (struct function){name, s.st_value, s.st_shndx});
+	}
 }
 
-static void read_relocations(struct sonde_cubin *c, const Elf64_Ehdr *head, struct sonde_str symbols)
+/* They are of two kinds: with what is to be added to the symbol's address, or with that in the line table itself. */
+static void read_relocations(struct sonde_cubin *c, const Elf64_Ehdr *head, struct sonde_str symbols, bool adds)
 {
+	const size_t nr_bytes = adds ? sizeof(Elf64_Rel) : sizeof(Elf64_Rela);
 	struct sonde_str bytes;
 	Elf64_Shdr section;
-	Elf64_Rela r;
+	Elf64_Rela r = {0};
 	Elf64_Sym s;
 	size_t i;
 
-	if (!find_section(c, head, ".rela.debug_line", &section))
+	if (!find_section(c, head, adds ? ".rel.debug_line" : ".rela.debug_line", &section))
 		return;
 	bytes = section_bytes(c, &section);
-	for (i = 0; i + sizeof(r) <= bytes.n; i += sizeof(r)) {
-		memcpy(&r, bytes.p + i, sizeof(r));
+	for (i = 0; i + nr_bytes <= bytes.n; i += nr_bytes) {
+		memcpy(&r, bytes.p + i, nr_bytes); /* the first is the beginning of the second */
 		if (symbol_at(symbols, ELF64_R_SYM(r.r_info), &s))
 			sonde_put(&c->arena, &c->relocations,
-				(struct relocation){r.r_offset, s.st_value + (uint64_t)r.r_addend, s.st_shndx});
+				(struct relocation){r.r_offset, s.st_value + (uint64_t)r.r_addend, s.st_shndx, adds});
 	}
 }
 
@@ -196,8 +216,9 @@ static uint64_t take_leb(struct cursor *c, bool is_signed)
 
 static struct sonde_str take_text(struct cursor *c)
 {
-	const struct sonde_str s = text_at((struct sonde_str){(const char *)c->at, (size_t)(c->end - c->at)}, 0);
+	struct sonde_str s = {(const char *)c->at, (size_t)(c->end - c->at)};
 
+	s.n = sonde_str_find(s, '\0');
 	c->at += s.n;
 	take(c, 1);
 	return s;
@@ -263,8 +284,10 @@ static void emit(struct line_program *p)
 	/* The compiler repeats a row where a function begins inside its section, and does not count it for contexts. */
 	if (nr && memcmp(&c->rows.at[c->rows.nr - 1], &row, sizeof(row)) == 0)
 		return;
-	if (c->rows.nr < SONDE_CUBIN_NONE - 1)
+	if (c->rows.nr < MAX_ROWS)
 		sonde_put(&c->arena, &c->rows, row);
+	else
+		p->at.is_cut = true;
 }
 
 static void begin_sequence(struct line_program *p)
@@ -292,14 +315,18 @@ static void set_address(struct line_program *p, unsigned nr_bytes)
 
 	sonde_bisect(low, c->relocations.nr, mid, c->relocations.at[mid].offset < offset);
 	p->state.is_known = low < c->relocations.nr && c->relocations.at[low].offset == offset;
-	p->state.address = p->state.is_known ? c->relocations.at[low].address : address;
-	p->state.section = p->state.is_known ? c->relocations.at[low].section : 0;
+	p->state.address = address;
+	p->state.section = 0;
+	if (!p->state.is_known)
+		return;
+	p->state.address = c->relocations.at[low].address + (c->relocations.at[low].adds ? address : 0);
+	p->state.section = c->relocations.at[low].section;
 }
 
 static void run_extended(struct line_program *p)
 {
 	const uint64_t n = take_leb(&p->at, false);
-	const uint8_t *next = p->at.at + n;
+	const uint8_t *next;
 
 	if (n > (uint64_t)(p->at.end - p->at.at)) {
 		p->at.is_cut = true;
@@ -307,6 +334,7 @@ static void run_extended(struct line_program *p)
 	}
 	if (!n)
 		return;
+	next = p->at.at + n;
 	switch (take(&p->at, 1)) {
 	case LINE_END_SEQUENCE:
 		end_sequence(p);
@@ -463,7 +491,8 @@ int sonde_cubin_open(struct sonde_cubin **out, struct sonde_str bytes, struct so
 	if (find_section(c, &head, ".symtab", &section))
 		symbols = section_bytes(c, &section);
 	read_functions(c, &head, symbols);
-	read_relocations(c, &head, symbols);
+	read_relocations(c, &head, symbols, false);
+	read_relocations(c, &head, symbols, true);
 	sonde_vec_sort(&c->functions, by_name);
 	sonde_vec_sort(&c->relocations, by_offset);
 	if (find_section(c, &head, ".debug_line", &section))

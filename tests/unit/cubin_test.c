@@ -4,9 +4,11 @@
 #include "base/file.h"
 #include "read/cubin.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define CUBIN "tests/data/cubin/nested.cubin"
 
@@ -191,6 +193,131 @@ static void test_cubin__damage_gives_an_error_or_fewer_lines(void **state)
 	sonde_buf_release(&bytes);
 }
 
+/* The section of an ELF file with this name, for tests to change. */
+static Elf64_Shdr *section_of(struct sonde_buf *bytes, const char *name)
+{
+	Elf64_Ehdr *head = (void *)bytes->p;
+	Elf64_Shdr *sections = (void *)(bytes->p + head->e_shoff);
+	unsigned i;
+
+	for (i = 0; i < head->e_shnum; i++)
+		if (!strcmp(bytes->p + sections[head->e_shstrndx].sh_offset + sections[i].sh_name, name))
+			return &sections[i];
+	fail_msg("no section %s", name);
+	return NULL;
+}
+
+/* The same relocations as older compilers have them: what they add is in the line table. */
+static void make_older(struct sonde_buf *bytes, uint64_t adds)
+{
+	Elf64_Shdr *section = section_of(bytes, ".rela.debug_line"), *lines = section_of(bytes, ".debug_line");
+	size_t i, nr = section->sh_size / sizeof(Elf64_Rela);
+	Elf64_Rela r;
+	uint64_t put;
+
+	for (i = 0; i < nr; i++) {
+		memcpy(&r, bytes->p + section->sh_offset + i * sizeof(r), sizeof(r));
+		put = (uint64_t)r.r_addend + adds;
+		memcpy(bytes->p + lines->sh_offset + r.r_offset, &put, sizeof(put));
+		memcpy(bytes->p + section->sh_offset + i * sizeof(Elf64_Rel), &r, sizeof(Elf64_Rel));
+	}
+	section->sh_name += 0x11; /* behind ".rela.debug_line" there is ".rel.debug_line" */
+	section->sh_type = SHT_REL;
+	section->sh_size = nr * sizeof(Elf64_Rel);
+	section->sh_entsize = sizeof(Elf64_Rel);
+	assert_ptr_equal(section_of(bytes, ".rel.debug_line"), section);
+}
+
+static void test_cubin__relocations_may_add_to_the_table(void **state)
+{
+	struct sonde_buf bytes = {0};
+	struct sonde_err err = {0};
+	struct sonde_cubin *c;
+	char chain[128];
+	unsigned adds;
+
+	(void)state;
+	for (adds = 0; adds <= 32; adds += 32) {
+		assert_true(sonde_file_slurp(&bytes, CUBIN));
+		make_older(&bytes, adds);
+		assert_int_equal(sonde_cubin_open(&c, sonde_buf_view(&bytes), &err), 0);
+		chain_of(c, "first", 0x90 + adds, chain, sizeof(chain));
+		assert_string_equal(chain, "2 < 6 < 10 < 15");
+		sonde_cubin_free(c);
+		sonde_buf_release(&bytes);
+	}
+}
+
+/* A cubin of a table of strings, symbols, and a line table behind them. */
+static void make_cubin(struct sonde_buf *to, struct sonde_str strings, struct sonde_str symbols, struct sonde_str lines)
+{
+	static const char names[] = "\0.strtab\0.symtab\0.debug_line";
+	const uint64_t at = sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Shdr);
+	const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB}, .e_machine = 190,
+		.e_shoff = sizeof(head), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4, .e_shstrndx = 0};
+	const Elf64_Shdr sections[4] = {{.sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = sizeof(names)},
+		{.sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = at + sizeof(names), .sh_size = strings.n},
+		{.sh_name = 9, .sh_type = SHT_SYMTAB, .sh_offset = at + sizeof(names) + strings.n, .sh_size = symbols.n},
+		{.sh_name = 17, .sh_type = SHT_PROGBITS, .sh_offset = at + sizeof(names) + strings.n + symbols.n, .sh_size = lines.n}};
+
+	sonde_buf_str(to, SONDE_BYTES(head));
+	sonde_buf_str(to, SONDE_BYTES(sections));
+	sonde_buf_str(to, SONDE_BYTES(names));
+	sonde_buf_str(to, strings);
+	sonde_buf_str(to, symbols);
+	sonde_buf_str(to, lines);
+}
+
+/* 40,000 names that begin one byte behind each other and go on to the end of 20 MB: in one go that is 800 GB. */
+static void test_cubin__names_that_never_end_take_no_time(void **state)
+{
+	const size_t nr = 40000, nr_bytes = 20000000;
+	Elf64_Sym *symbols = calloc(nr, sizeof(*symbols));
+	char *strings = malloc(nr_bytes);
+	struct sonde_buf bytes = {0};
+	struct sonde_err err = {0};
+	struct sonde_cubin *c;
+	clock_t start;
+	size_t i;
+
+	(void)state;
+	memset(strings, 'x', nr_bytes);
+	for (i = 0; i < nr; i++)
+		symbols[i] = (Elf64_Sym){.st_name = (uint32_t)i, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1};
+	make_cubin(&bytes, (struct sonde_str){strings, nr_bytes}, (struct sonde_str){(char *)symbols, nr * sizeof(*symbols)},
+		(struct sonde_str){0});
+	start = clock();
+	assert_int_equal(sonde_cubin_open(&c, sonde_buf_view(&bytes), &err), 0);
+	assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+	sonde_cubin_free(c);
+	sonde_buf_release(&bytes);
+	free(symbols);
+	free(strings);
+}
+
+/* Each byte of the program is a row: there is an end to them. */
+static void test_cubin__rows_have_an_end(void **state)
+{
+	static const uint8_t head[] = {2, 0, 16, 0, 0, 0, 16, 1, 0, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0};
+	const size_t nr = 20000000;
+	const uint32_t length = (uint32_t)(sizeof(head) + nr);
+	char *lines = malloc(4 + length);
+	struct sonde_buf bytes = {0};
+	struct sonde_err err = {0};
+	struct sonde_cubin *c;
+
+	(void)state;
+	memcpy(lines, &length, 4);
+	memcpy(lines + 4, head, sizeof(head));
+	memset(lines + 4 + sizeof(head), 10 + 1, nr); /* the line after the last one */
+	make_cubin(&bytes, (struct sonde_str){0}, (struct sonde_str){0}, (struct sonde_str){lines, 4 + length});
+	assert_int_equal(sonde_cubin_open(&c, sonde_buf_view(&bytes), &err), 0);
+	assert_int_equal(sonde_cubin_nr_rows(c), 1u << 21);
+	sonde_cubin_free(c);
+	sonde_buf_release(&bytes);
+	free(lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +325,9 @@ int main(void)
 		cmocka_unit_test(test_cubin__inlined_code_knows_its_callers),
 		cmocka_unit_test(test_cubin__every_chain_is_one_of_the_source),
 		cmocka_unit_test(test_cubin__what_is_not_there_is_not_found),
+		cmocka_unit_test(test_cubin__relocations_may_add_to_the_table),
+		cmocka_unit_test(test_cubin__names_that_never_end_take_no_time),
+		cmocka_unit_test(test_cubin__rows_have_an_end),
 		cmocka_unit_test(test_cubin__damage_gives_an_error_or_fewer_lines),
 	};
 
