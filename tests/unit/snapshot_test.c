@@ -138,6 +138,73 @@ static void test_snapshot__a_list_that_holds_itself_is_no_trap(void **state)
 	survive(bytes, n); /* nothing recurses */
 }
 
+/* A file of the fuzzer's corpus. */
+static struct sonde_records *read_corpus(const char *path)
+{
+	struct sonde_records *r = NULL;
+	struct sonde_err err;
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	assert_int_equal(read_bytes(&r, bytes, n, &err), 0);
+	return r;
+}
+
+/* L = [{…, "frames": L}], as the blocks of a segment, or as the history. */
+static void test_snapshot__a_list_of_blocks_or_events_has_no_frames(void **state)
+{
+	static const char *const paths[] = {
+		"tests/fuzz/corpus/snapshot/blocks_are_frames.pickle", "tests/fuzz/corpus/snapshot/trace_is_frames.pickle"};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct sonde_records *r = read_corpus(paths[i]);
+
+		assert_int_equal(r->records.nr, 1);
+		assert_int_equal(r->ranges.nr, 1);
+		assert_true(sonde_str_is(sonde_records_str(r, r->ranges.at[0].label), "(no stack)"));
+		sonde_records_free(r);
+	}
+}
+
+/* The function of the one allocation there is, whose frame of C++ says its operator behind so many bytes. */
+static bool finds_operator_behind(unsigned nr_bytes)
+{
+	struct sonde_records *r;
+	struct sonde_err err;
+	size_t n = 0, name;
+	bool found;
+	unsigned i;
+
+	begin_segment(&n);
+	PUT(&n, "](}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x10" "active_allocated\x8c\x06" "frames](}(\x8c\x04nameX");
+	name = n;
+	PUT(&n, "\0\0\0\0");
+	for (i = 0; i < nr_bytes; i++)
+		PUT(&n, "x");
+	PUT(&n, "at::_ops::bmm::call(int)");
+	for (i = 0; i < 4; i++)
+		bytes[name + i] = (char)((n - name - 4) >> 8 * i);
+	PUT(&n, "ueueueu.");
+	assert_int_equal(read_bytes(&r, bytes, n, &err), 0);
+	assert_int_equal(r->records.nr, 1);
+	found = sonde_str_is(sonde_records_str(r, sonde_record_function(r, &r->records.at[0])->name), "bmm");
+	sonde_records_free(r);
+	return found;
+}
+
+/* A name may be shared by all frames: if each looked at all of it, work would grow with the square of the size. */
+static void test_snapshot__of_a_long_name_the_beginning_is_looked_at(void **state)
+{
+	(void)state;
+	assert_true(finds_operator_behind(4000));
+	assert_false(finds_operator_behind(4096));
+}
+
 static void test_snapshot__a_pickle_that_is_none_says_so(void **state)
 {
 	static const char list[] = "\x80\x04](K\x01" "e.", call[] = "\x80\x04" "cos\nsystem\n(\x8c\x01lt" "R.";
@@ -159,6 +226,8 @@ int main(void)
 		cmocka_unit_test(test_snapshot__survives_every_failed_allocation),
 		cmocka_unit_test(test_snapshot__work_grows_with_the_size_whatever_is_shared),
 		cmocka_unit_test(test_snapshot__a_list_that_holds_itself_is_no_trap),
+		cmocka_unit_test(test_snapshot__a_list_of_blocks_or_events_has_no_frames),
+		cmocka_unit_test(test_snapshot__of_a_long_name_the_beginning_is_looked_at),
 		cmocka_unit_test(test_snapshot__a_pickle_that_is_none_says_so),
 	};
 

@@ -18,12 +18,12 @@
 #include <math.h>
 
 #define MAX_DEPTH   256		 /* frames of a stack that become regions */
-#define MAX_LABEL   512		 /* bytes of a frame's label */
+#define MAX_LABEL   512		 /* bytes of a frame's label … */
+#define MAX_SEEN    4096	 /* … and of its name and file that are looked at */
 #define PATHS_SHARE 64		 /* bytes of paths of regions, for each byte of the file … */
 #define PATHS_ALWAYS (16u << 20) /* … and in any case */
 #define MAX_DEVICES 256
 #define MAX_BYTES   (INT64_C(1) << 50) /* no memory has more */
-#define NO_LABEL    UINT32_MAX	 /* of a frame that is no region */
 
 enum figure {
 	HELD,	     /* bytes asked for, held at the snapshot … */
@@ -57,10 +57,23 @@ struct snapshot_state {
 	uint32_t metrics[NR_FIGURES]; /* SONDE_NONE = not in this snapshot */
 };
 
+/* What a frame says; SONDE_NONE = it does not. */
+struct frame {
+	uint32_t label;	   /* of Python: a region, `forward model.py:22` */
+	uint32_t operator; /* of C++: `bmm` … */
+	uint32_t backward; /* … or `BmmBackward0` */
+};
+
 /* Where a list of frames leads. */
 struct stack {
 	uint32_t range, function;
 };
+
+/*
+ * What a value was taken for, in its mark: a block, an event or a list of them (TAKEN), else from FIRST_FOUND on the
+ * number of its frame or stack.
+ */
+enum { UNTAKEN, TAKEN, FIRST_FOUND };
 
 /* An address that was allocated at some time. */
 struct block {
@@ -92,8 +105,9 @@ struct snapshot {
 	struct snapshot_state *state;
 	struct sonde_pickle p;
 	uint32_t process, caller;
-	SONDE_VEC(struct stack) stacks;
-	SONDE_VEC(uint32_t) frames;	/* of the stack at hand, the innermost first */
+	SONDE_VEC(struct frame) known;	/* frames by their marks … */
+	SONDE_VEC(struct stack) stacks; /* … and lists of them */
+	SONDE_VEC(struct frame) frames;	/* of the stack at hand, the innermost first */
 	struct sonde_map ranges;	/* parent and label → number in path_bytes … */
 	SONDE_VEC(uint64_t) path_bytes; /* … which is that of the range, too */
 	struct sonde_map places;	/* device, range, function → number in state->held */
@@ -144,30 +158,77 @@ static bool is_plumbing(struct sonde_str name, struct sonde_str file)
 	       sonde_str_ends(file, "torch/nn/modules/module.py");
 }
 
-/* The label of a frame of Python, `forward model.py:22`; found once for each frame, however many stacks have it. */
-static uint32_t label_of(struct snapshot *s, uint32_t frame)
+/* The label of a frame of Python, `forward model.py:22`. */
+static uint32_t label_of(struct snapshot *s, uint32_t dict, struct sonde_str name, struct sonde_str file)
 {
-	struct sonde_str name, file, text;
-	uint32_t label = NO_LABEL;
+	struct sonde_str text;
 
-	if (s->p.values.at[frame].type != SONDE_PICKLE_DICT)
-		return NO_LABEL;
-	if (s->p.values.at[frame].mark)
-		return s->p.values.at[frame].mark - 2;
-	name = text_of(s, frame, "name");
-	file = text_of(s, frame, "filename");
-	if (is_python(file) && !is_plumbing(name, file)) {
-		sonde_buf_clear(&s->scratch);
-		sonde_buf_str(&s->scratch, name);
-		sonde_buf_putc(&s->scratch, ' ');
-		sonde_buf_str(&s->scratch, sonde_str_base(file));
-		sonde_buf_printf(&s->scratch, ":%" PRId64, number_of(s, frame, "line", 0));
-		text = sonde_buf_view(&s->scratch);
-		text.n = text.n < MAX_LABEL ? text.n : MAX_LABEL;
-		label = text.p ? sonde_records__copied(s->r, text) : SONDE_NONE;
-	}
-	s->p.values.at[frame].mark = label + 2; /* NO_LABEL is 1, 0 stays "not looked at" */
-	return label;
+	sonde_buf_clear(&s->scratch);
+	sonde_buf_str(&s->scratch, name);
+	sonde_buf_putc(&s->scratch, ' ');
+	sonde_buf_str(&s->scratch, sonde_str_base(file));
+	sonde_buf_printf(&s->scratch, ":%" PRId64, number_of(s, dict, "line", 0));
+	text = sonde_buf_view(&s->scratch);
+	text.n = text.n < MAX_LABEL ? text.n : MAX_LABEL;
+	return text.p ? sonde_records__copied(s->r, text) : SONDE_NONE;
+}
+
+/* Cuts `at::_ops::bmm::call(…)` to `bmm`; false for other frames. */
+static bool find_operator(struct sonde_str name, struct sonde_str *out)
+{
+	struct sonde_str after;
+
+	if (!sonde_str_has(name, "at::_ops::", &after))
+		return false;
+	*out = (struct sonde_str){after.p, sonde_str_find(after, ':')};
+	return out->n > 0 && out->n < after.n && out->n < MAX_LABEL;
+}
+
+/* Cuts `torch::autograd::generated::BmmBackward0::apply(…)` to `BmmBackward0`; false for other frames. */
+static bool find_backward(struct sonde_str name, struct sonde_str *out)
+{
+	struct sonde_str after;
+
+	if (!sonde_str_has(name, "torch::autograd::generated::", &after))
+		return false;
+	*out = (struct sonde_str){after.p, sonde_str_find(after, ':')};
+	return out->n > 0 && sonde_str_starts((struct sonde_str){after.p + out->n, after.n - out->n}, "::apply(") &&
+	       out->n < MAX_LABEL;
+}
+
+static struct frame read_frame(struct snapshot *s, uint32_t dict)
+{
+	struct frame f = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
+	struct sonde_str name = text_of(s, dict, "name"), file = text_of(s, dict, "filename"), word;
+	size_t nr_left_out = file.n > MAX_SEEN ? file.n - MAX_SEEN : 0;
+	bool is_of_python = is_python(file);
+
+	/* Many frames may share one text: what each looks at of it is bounded. */
+	name.n = name.n < MAX_SEEN ? name.n : MAX_SEEN;
+	file = (struct sonde_str){file.p + nr_left_out, file.n - nr_left_out};
+	if (is_of_python && !is_plumbing(name, file))
+		f.label = label_of(s, dict, name, file);
+	else if (find_operator(name, &word))
+		f.operator = sonde_records__copied(s->r, word);
+	else if (find_backward(name, &word))
+		f.backward = sonde_records__copied(s->r, word);
+	return f;
+}
+
+/* What a frame says; found once for each, however many stacks have it. */
+static struct frame frame_of(struct snapshot *s, uint32_t dict)
+{
+	struct frame f = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
+	uint32_t mark = s->p.values.at[dict].mark;
+
+	if (s->p.values.at[dict].type != SONDE_PICKLE_DICT || mark == TAKEN)
+		return f;
+	if (mark >= FIRST_FOUND)
+		return s->known.at[mark - FIRST_FOUND];
+	f = read_frame(s, dict);
+	sonde_put(&s->src->work, &s->known, f);
+	s->p.values.at[dict].mark = FIRST_FOUND + (uint32_t)s->known.nr - 1;
+	return f;
 }
 
 /* The region `label` below `parent`; `parent` itself where there is no memory left for its path. */
@@ -200,59 +261,34 @@ static uint32_t range_named(struct snapshot *s, uint32_t parent, struct sonde_st
 	return s->r->arena.failed ? SONDE_NONE : range_below(s, parent, string);
 }
 
-/* Cuts `at::_ops::bmm::call(…)` to `bmm`; false for other frames. */
-static bool find_operator(struct sonde_str name, struct sonde_str *out)
-{
-	struct sonde_str after;
-
-	if (!sonde_str_has(name, "at::_ops::", &after))
-		return false;
-	*out = (struct sonde_str){after.p, sonde_str_find(after, ':')};
-	return out->n > 0 && out->n < after.n && out->n < MAX_LABEL;
-}
-
-/* Cuts `torch::autograd::generated::BmmBackward0::apply(…)` to `BmmBackward0`; false for other frames. */
-static bool find_backward(struct sonde_str name, struct sonde_str *out)
-{
-	struct sonde_str after;
-
-	if (!sonde_str_has(name, "torch::autograd::generated::", &after))
-		return false;
-	*out = (struct sonde_str){after.p, sonde_str_find(after, ':')};
-	return out->n > 0 && sonde_str_starts((struct sonde_str){after.p + out->n, after.n - out->n}, "::apply(") &&
-	       out->n < MAX_LABEL;
-}
-
 /*
  * The operator that allocated: the outermost one inside the innermost frame of Python. Stacks without C++
  * (stacks="python") do not name it.
  */
 static uint32_t function_of(struct snapshot *s, size_t nr_inside)
 {
-	struct sonde_str name = SONDE_STR("(allocation)");
-	uint32_t string;
+	uint32_t name = SONDE_NONE;
 	size_t i;
 
-	for (i = nr_inside; i-- > 0;)
-		if (find_operator(text_of(s, s->frames.at[i], "name"), &name))
-			break;
-	string = sonde_records__copied(s->r, name);
-	return sonde_records__function(s->r, string, string);
+	for (i = nr_inside; i-- > 0 && name == SONDE_NONE;)
+		name = s->frames.at[i].operator;
+	if (name == SONDE_NONE)
+		name = sonde_records__copied(s->r, SONDE_STR("(allocation)"));
+	return sonde_records__function(s->r, name, name);
 }
 
 /* The region of a stack without Python: threads of autograd have none, but the backward they run. */
 static uint32_t range_without_python(struct snapshot *s)
 {
 	uint32_t range;
-	struct sonde_str name;
 	size_t i;
 
 	if (!s->frames.nr)
 		return range_named(s, SONDE_NONE, SONDE_STR("(no stack)"));
 	range = range_named(s, SONDE_NONE, SONDE_STR("(no Python frame)"));
-	for (i = 0; i < s->frames.nr; i++)
-		if (find_backward(text_of(s, s->frames.at[i], "name"), &name))
-			return range_named(s, range, name);
+	for (i = 0; i < s->frames.nr && range != SONDE_NONE; i++)
+		if (s->frames.at[i].backward != SONDE_NONE)
+			return range_below(s, range, s->frames.at[i].backward);
 	return range;
 }
 
@@ -262,37 +298,36 @@ static void collect_frames(struct snapshot *s, uint32_t list)
 	uint32_t frame;
 
 	s->frames.nr = 0;
-	while ((frame = sonde_pickle__next(&s->p, &w)) != SONDE_NONE)
-		sonde_put(&s->src->work, &s->frames, frame);
+	while ((frame = sonde_pickle__next(&s->p, &w)) != SONDE_NONE && !s->r->arena.failed && !s->src->work.failed)
+		sonde_put(&s->src->work, &s->frames, frame_of(s, frame));
 }
 
 /* Frames from the outermost to the innermost become regions. A list of frames is walked once, whoever shares it. */
 static struct stack stack_of(struct snapshot *s, uint32_t list)
 {
 	struct stack out = {SONDE_NONE, SONDE_NONE};
+	uint32_t mark = list == SONDE_NONE ? UNTAKEN : s->p.values.at[list].mark;
 	size_t i, nr_inside, depth = 0;
-	uint32_t label;
 
-	if (list != SONDE_NONE && s->p.values.at[list].mark)
-		return s->stacks.at[s->p.values.at[list].mark - 1];
-	collect_frames(s, list);
+	if (mark >= FIRST_FOUND)
+		return s->stacks.at[mark - FIRST_FOUND];
+	collect_frames(s, mark == TAKEN ? SONDE_NONE : list); /* a list of blocks or events has no frames */
 	nr_inside = s->frames.nr;
 	for (i = s->frames.nr; i-- > 0 && !s->r->arena.failed && !s->src->work.failed;) {
-		label = label_of(s, s->frames.at[i]);
-		if (label == NO_LABEL)
+		if (s->frames.at[i].label == SONDE_NONE)
 			continue;
 		nr_inside = i;
 		if (depth++ < MAX_DEPTH)
-			out.range = range_below(s, out.range, label);
+			out.range = range_below(s, out.range, s->frames.at[i].label);
 	}
 	s->nr_cut_stacks += depth > MAX_DEPTH;
 	if (out.range == SONDE_NONE && !s->r->arena.failed)
 		out.range = range_without_python(s);
 	out.function = function_of(s, nr_inside);
-	if (list == SONDE_NONE)
+	if (list == SONDE_NONE || mark == TAKEN)
 		return out;
 	sonde_put(&s->src->work, &s->stacks, out);
-	s->p.values.at[list].mark = (uint32_t)s->stacks.nr;
+	s->p.values.at[list].mark = FIRST_FOUND + (uint32_t)s->stacks.nr - 1;
 	return out;
 }
 
@@ -356,7 +391,7 @@ static bool is_first(struct snapshot *s, uint32_t value)
 		s->nr_twice++;
 		return false;
 	}
-	s->p.values.at[value].mark = 1;
+	s->p.values.at[value].mark = TAKEN;
 	return true;
 }
 
