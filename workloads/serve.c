@@ -1,11 +1,14 @@
 /*
  * A server without a GPU: THREADS threads serve REQUESTS requests, several at a time. Ranges say how many tokens they are of, in
  * each of the ways NVTX has: `request T-N` by a payload in the category `tokens`, `prefill` by an extended payload with
- * a schema, `decode` by one that comes with its end; the queue is a counter. What they should come to is printed:
+ * a schema, `decode` by one that comes with its end, `answer` by one that comes with its end in another thread; the queue is a
+ * counter, and `check` takes very many samples. What they should come to is printed:
  *
  *     request T-N TOKENS BEGIN_NS END_NS    around the range, by the program's own clock
  *     prefill BATCH TOKENS SHARE
  *     decode TOKENS
+ *     answer TOKENS
+ *     check TOKENS LAST
  *
  *     serve [REQUESTS [THREADS]]
  */
@@ -23,6 +26,8 @@
 
 #define MAX_THREADS 16
 #define TOKENS	    7 /* a category */
+#define MAX_ANSWERS 4096
+#define SAMPLES	    100
 
 struct prefill {
 	uint8_t priority; /* what follows is aligned */
@@ -31,11 +36,23 @@ struct prefill {
 	float share;
 };
 
+struct check {
+	const char *label;
+	uint64_t tokens;
+	double odd; /* no message, though its layout says so */
+};
+
+struct answer {
+	nvtxRangeId_t range;
+	int32_t tokens;
+};
+
 static int nr_requests = 160, nr_threads = 4;
 static atomic_int next_request;
 static pthread_barrier_t together;
 #ifdef NVTX_COUNTER_CALLBACK_ID_V1
-static uint64_t prefill_schema, decode_schema, queue, load;
+static uint64_t prefill_schema, decode_schema, check_schema, queue, load, sample;
+static struct answer answers[MAX_ANSWERS]; /* by request */
 #endif
 
 static uint64_t now_ns(void)
@@ -63,6 +80,11 @@ static void register_layouts(void)
 		{.type = NVTX_PAYLOAD_ENTRY_TYPE_FLOAT, .name = "share"},
 	};
 	static const nvtxPayloadSchemaEntry_t of_decode[] = {{.type = NVTX_PAYLOAD_ENTRY_TYPE_INT32, .name = "tokens"}};
+	static const nvtxPayloadSchemaEntry_t of_check[] = {
+		{.flags = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, .type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT64, .name = "tokens"},
+		{.flags = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, .type = NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, .name = "odd"},
+	};
 	nvtxPayloadSchemaAttr_t a = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
 						  NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
 		.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
@@ -76,10 +98,16 @@ static void register_layouts(void)
 	a.numEntries = 1;
 	a.payloadStaticSize = sizeof(int32_t);
 	decode_schema = nvtxPayloadSchemaRegister(NULL, &a);
+	a.entries = of_check;
+	a.numEntries = 3;
+	a.payloadStaticSize = sizeof(struct check);
+	check_schema = nvtxPayloadSchemaRegister(NULL, &a);
 	queue = nvtxCounterRegister(NULL, &c);
 	c.schemaId = NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE;
 	c.name = "load";
 	load = nvtxCounterRegister(NULL, &c);
+	c.name = "sample";
+	sample = nvtxCounterRegister(NULL, &c);
 }
 #endif
 
@@ -113,9 +141,42 @@ static void serve_stages(int n)
 	data = (nvtxPayloadData_t){decode_schema, sizeof(decoded), &decoded};
 	nvtxRangePopPayload(NULL, &data, 1);
 	printf("decode %d\n", (int)decoded);
+	if (n < MAX_ANSWERS) /* main ends it */
+		answers[n] = (struct answer){nvtxRangeStartA("answer"), 3 * n};
 #else
 	(void)n;
 	work(40);
+#endif
+}
+
+/* What threads have started, ended in this one: by then it is known how many tokens each came to. */
+static void end_answers(void)
+{
+#ifdef NVTX_COUNTER_CALLBACK_ID_V1
+	nvtxPayloadData_t data = {decode_schema, sizeof(int32_t), NULL};
+	int i;
+
+	for (i = 0; i < nr_requests && i < MAX_ANSWERS; i++) {
+		data.payload = &answers[i].tokens;
+		nvtxRangeEndPayload(NULL, answers[i].range, &data, 1);
+		printf("answer %d\n", (int)answers[i].tokens);
+	}
+#endif
+}
+
+/* A range with more samples than an entry has arguments. */
+static void check(void)
+{
+#ifdef NVTX_COUNTER_CALLBACK_ID_V1
+	struct check c = {"check", 11, 1.5};
+	nvtxPayloadData_t data = {check_schema, sizeof(c), &c};
+	int i;
+
+	nvtxRangePushPayload(NULL, &data, 1);
+	for (i = 0; i < SAMPLES; i++)
+		nvtxCounterSampleFloat64(NULL, sample, i);
+	nvtxRangePop();
+	printf("check 11 %d\n", SAMPLES - 1);
 #endif
 }
 
@@ -164,5 +225,7 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, serve, (void *)(intptr_t)i);
 	for (i = 0; i < nr_threads; i++)
 		pthread_join(threads[i], NULL);
+	end_answers();
+	check();
 	return 0;
 }

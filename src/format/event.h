@@ -118,7 +118,7 @@ enum {
 	SONDE_ALLOCATOR_PEAK = 3,  /* since the program last reset it */
 	/* of a number that the program gave */
 	SONDE_VALUE_WHAT = 0, /* enum sonde_value_what */
-	SONDE_VALUE_OF = 1,   /* the domain, or the id of the start; 0 for a counter */
+	SONDE_VALUE_OF = 1,   /* the domain, or the id of the start or stop; 0 for a counter */
 	SONDE_VALUE_TYPE = 2, /* enum sonde_value_type */
 	SONDE_VALUE_BITS = 3,
 	/* of a device */
@@ -142,6 +142,7 @@ enum sonde_value_what {
 	SONDE_VALUE_OF_PUSH,	/* the thread's innermost open range of a domain */
 	SONDE_VALUE_OF_START,	/* the start/end range that this thread has started last */
 	SONDE_VALUE_OF_COUNTER, /* a counter of the program, now */
+	SONDE_VALUE_OF_STOP,	/* the start/end range that this thread has ended last, whoever started it */
 };
 
 enum sonde_value_type {

@@ -418,7 +418,26 @@ static void write_stop(struct thread *t, uint64_t id)
 	sonde_ring__write(t, &e);
 }
 
-static void stop_range(uint64_t id)
+/* Numbers that come with events (payload.c). */
+static RARE void put_values(struct thread *t, const struct values *v, unsigned what, uint64_t of, uint64_t now)
+{
+	unsigned i;
+	uint8_t *p;
+
+	for (i = 0; i < v->nr; i++) {
+		p = event_open(t, SONDE_EVENT_VALUE, now);
+		if (!p)
+			return;
+		p = sonde_varint_put(p, v->at[i].name->id);
+		p = sonde_varint_put(p, what);
+		p = sonde_varint_put(p, of);
+		p = sonde_varint_put(p, v->at[i].type);
+		event_close(t, sonde_varint_put(p, v->at[i].bits));
+	}
+}
+
+/* `v`: what the end comes with, NULL = nothing. */
+static void stop_range(uint64_t id, const struct values *v)
 {
 	unsigned gate = (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
 			(id & ID_EXCLUDED ? GATE_EXCLUDED : 0u) |
@@ -436,8 +455,11 @@ static void stop_range(uint64_t id)
 	is_first = is_gated() && sonde_gate__let_go(id, gate);
 	if (!t)
 		return;
-	if (is_open)
+	if (is_open) {
 		write_stop(t, id);
+		if (v)
+			put_values(t, v, SONDE_VALUE_OF_STOP, id & UINT32_MAX, ticks_now());
+	}
 	if (is_first && gate & GATE_WINDOW)
 		sonde_window__leave(t, id & ID_CLOSES);
 	hook_leave(t);
@@ -449,23 +471,6 @@ static void stop_range(uint64_t id)
 static HOT bool is_written_now(struct thread *t)
 {
 	return !is_gated() || (sonde_window__is_open(t) && !t->is_left_out);
-}
-
-static RARE void put_values(struct thread *t, const struct values *v, unsigned what, uint64_t of, uint64_t now)
-{
-	unsigned i;
-	uint8_t *p;
-
-	for (i = 0; i < v->nr; i++) {
-		p = event_open(t, SONDE_EVENT_VALUE, now);
-		if (!p)
-			return;
-		p = sonde_varint_put(p, v->at[i].name->id);
-		p = sonde_varint_put(p, what);
-		p = sonde_varint_put(p, of);
-		p = sonde_varint_put(p, v->at[i].type);
-		event_close(t, sonde_varint_put(p, v->at[i].bits));
-	}
 }
 
 static HOT bool has_payload(const nvtxEventAttributes_t *a)
@@ -580,13 +585,13 @@ static nvtxRangeId_t NVTX_API range_start_ex(const nvtxEventAttributes_t *a)
 
 static void NVTX_API range_end(nvtxRangeId_t id)
 {
-	stop_range(id);
+	stop_range(id, NULL);
 }
 
 static void NVTX_API domain_range_end(nvtxDomainHandle_t d, nvtxRangeId_t id)
 {
 	(void)d;
-	stop_range(id);
+	stop_range(id, NULL);
 }
 
 static void NVTX_API mark_a(const char *text)
@@ -785,10 +790,10 @@ static nvtxRangeId_t NVTX_API range_start_payload(nvtxDomainHandle_t d, const nv
 
 static void NVTX_API range_end_payload(nvtxDomainHandle_t d, nvtxRangeId_t id, const nvtxPayloadData_t *data, size_t nr)
 {
-	(void)d;
-	(void)data;
-	(void)nr;
-	stop_range(id);
+	struct values v = {0};
+
+	sonde_payload__take_data(&v, domain_of(d), data, nr);
+	stop_range(id, &v);
 }
 #endif
 

@@ -190,6 +190,13 @@ static const struct schema *find_schema(unsigned domain, uint64_t id)
 	return NULL;
 }
 
+/* Whether such a field can be an event's message: bytes of any other type are no address of a text. */
+static bool is_text(uint64_t type)
+{
+	return type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8 ||
+	       type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
+}
+
 /*
  * The fields of a fixed size. Behind one whose size is not known (an array, another schema), only fields that say their offset
  * are found.
@@ -204,7 +211,7 @@ static void lay_out(struct schema *s, const nvtxPayloadSchemaAttr_t *a, const st
 	for (i = 0; i < a->numEntries; i++) {
 		const nvtxPayloadSchemaEntry_t *e = &a->entries[i];
 		struct type type = type_of(e->type);
-		bool is_message = e->flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE;
+		bool is_message = e->flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE && is_text(e->type);
 		bool is_plain = !(e->flags & ~(uint64_t)(NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE | NVTX_PAYLOAD_ENTRY_FLAG_HIDE)) && !e->arrayOrUnionDetail;
 		uint64_t align = is_packed && type.size > a->packAlign ? a->packAlign : type.size;
 
@@ -266,11 +273,10 @@ uint64_t sonde_payload__register(unsigned domain, const nvtxPayloadSchemaAttr_t 
 
 static void take_message(struct values *to, const struct field *f, const char *at)
 {
-	if (f->is_registered) {
+	if (f->is_registered)
 		memcpy(&to->registered, at, sizeof(to->registered));
-	} else if (f->type.size == sizeof(char *)) {
+	else
 		memcpy(&to->message, at, sizeof(to->message));
-	}
 }
 
 void sonde_payload__take_data(struct values *to, unsigned domain, const nvtxPayloadData_t *data, size_t nr)

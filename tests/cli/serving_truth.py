@@ -146,6 +146,8 @@ def served(printed, report, trace):
         "request *-*": [{"tokens": int(w[2])} for w in lines if w[0] == "request"],
         "request *-*/prefill": [{"priority": 200, "batch": int(w[1]), "tokens": int(w[2]), "share": float(w[3])} for w in lines if w[0] == "prefill"],
         "request *-*/decode": [{"tokens": int(w[1])} for w in lines if w[0] == "decode"],
+        "answer@@": [{"tokens": int(w[1])} for w in lines if w[0] == "answer"],
+        "check": [{"tokens": int(w[1]), "odd": 1.5, "sample": float(w[2])} for w in lines if w[0] == "check"],
     }
     for name, list_ in want.items():
         r = regions[name]

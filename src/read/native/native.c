@@ -277,9 +277,9 @@ static int read_all(struct native *n, struct sonde_launch_metrics *m, struct son
 	if (!rc)
 		rc = sonde_native__read_streams(n, err);
 	if (!rc)
-		rc = sonde_native__read_values(n, err);
-	if (!rc)
 		rc = sonde_native__join(n, err);
+	if (!rc)
+		rc = sonde_native__read_values(n, err);
 	if (!rc && n->nr_works)
 		add_metrics(n, m);
 	if (!rc && n->kept)

@@ -60,6 +60,8 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 	if (e->type == SONDE_EVENT_STOP) {
 		edge.is_stop = true;
 		edge.key = e->field[0] << 32 | (uint32_t)e->field[1];
+		s->stop_id = (uint32_t)e->field[1];
+		s->stopped = (uint32_t)s->n->edges.nr;
 		sonde_put(&s->n->src->work, &s->n->edges, edge);
 		return true;
 	}

@@ -98,12 +98,16 @@ struct native_node {
 	uint32_t range;	       /* innermost open one of its thread, SONDE_NONE = outside any */
 };
 
+#define NATIVE_OF_STOP (UINT64_C(1) << 32)
+
 /* A number that a range was given. */
 struct native_value {
-	uint64_t range; /* the key they are sorted by */
+	uint64_t range; /* the key they are sorted by; with NATIVE_OF_STOP the edge that ends it */
 	uint64_t bits;
 	uint32_t name; /* string number */
 	uint8_t type;  /* enum sonde_value_type */
+	bool is_sample;	 /* of a counter */
+	bool is_renewed; /* a later number of the range has this name: that one counts */
 };
 
 /* A time in which the program was captured. */
@@ -235,7 +239,7 @@ void sonde_native__devices(struct native *n);
 /* Each: 0 or a negative code with `err` filled in; damage is counted, not an error. */
 int sonde_native__read_blocks(struct native *n, struct sonde_err *err);
 int sonde_native__read_streams(struct native *n, struct sonde_err *err);
-/* After all streams: numbers of ranges → their arguments. */
+/* After sonde_native__join: numbers of ranges → their arguments. */
 int sonde_native__read_values(struct native *n, struct sonde_err *err);
 int sonde_native__read_windows(struct native *n, struct sonde_err *err);
 /* The window a moment is in: its number, NATIVE_OUTSIDE, or NATIVE_ALL_TIME without windows. */

@@ -303,7 +303,7 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	memset(s->left_out, 0, sizeof(s->left_out));
 	s->set_is_old = true;
 	memset(s->top, 0xff, sizeof(s->top));
-	s->started = SONDE_NONE;
+	s->started = s->stopped = SONDE_NONE;
 }
 
 /* A piece without its first `nr` bytes, which were read already. */

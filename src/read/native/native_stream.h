@@ -40,7 +40,8 @@ struct stream {
 	uint8_t when;	 /* enum sonde_when: when the piece being read is counted … */
 	uint8_t last_when; /* … and when the one before it is */
 	bool is_gap; /* chunks are missing because they were folded, not because they were lost */
-	uint32_t start_id, started; /* the thread's last start: its id, and the range that it is */
+	uint32_t start_id, started; /* the thread's last start: its id, and the range that it is … */
+	uint32_t stop_id, stopped;  /* … and its last stop: the id, and which edge it is */
 	bool set_is_old;
 	uint32_t set;
 	uint32_t batch; /* number + 1 of the batch that PC samples of the chunk are in, 0 = none so far */
