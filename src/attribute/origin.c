@@ -286,11 +286,15 @@ static uint32_t hang_path(struct sonde_build *b, uint32_t place, uint32_t origin
 
 /* --- what origins have in common, by group ---------------------------------------------------- */
 
-/* Stacks launched together are of one graph: a forest of them, and per root the path they share. */
+/*
+ * Stacks launched together are of one graph, and graphs launched in one entry of a range are parts of one step, as
+ * layers are: a forest of stacks, and per root the path they share.
+ */
 struct graphs {
 	uint32_t *up;	  /* by stack: towards the root; itself = a root, SONDE_NONE = no origin */
 	uint32_t *shared; /* by root */
 	bool *has_shared;
+	uint32_t *of_entry; /* by range: a stack whose work was launched in it, SONDE_NONE = none */
 };
 
 static uint32_t root_of(struct graphs *g, uint32_t stack)
@@ -327,14 +331,17 @@ static void find_shared(const struct sonde_build *b, struct graphs *g)
 	}
 }
 
-static bool graphs_init(struct graphs *g, size_t nr)
+static bool graphs_init(struct graphs *g, size_t nr, size_t nr_ranges)
 {
 	g->up = sonde_malloc((nr + 1) * sizeof(*g->up));
 	g->shared = sonde_malloc((nr + 1) * sizeof(*g->shared));
 	g->has_shared = sonde_calloc(nr + 1, sizeof(*g->has_shared));
+	g->of_entry = sonde_malloc((nr_ranges + 1) * sizeof(*g->of_entry));
 	if (g->up)
 		memset(g->up, 0xff, nr * sizeof(*g->up));
-	return g->up && g->shared && g->has_shared;
+	if (g->of_entry)
+		memset(g->of_entry, 0xff, nr_ranges * sizeof(*g->of_entry));
+	return g->up && g->shared && g->has_shared && g->of_entry;
 }
 
 static void graphs_release(struct graphs *g)
@@ -342,6 +349,7 @@ static void graphs_release(struct graphs *g)
 	sonde_free(g->up);
 	sonde_free(g->shared);
 	sonde_free(g->has_shared);
+	sonde_free(g->of_entry);
 }
 
 /* The path that all backward origins launched at one stack share. */
@@ -371,8 +379,8 @@ static uint32_t shared_at(const struct passes *p, uint32_t place)
 
 /* --- origins of records ------------------------------------------------------------------------ */
 
-/* The stack of the same domain that a launch with an origin hangs below. SONDE_NONE: outside. */
-static uint32_t place_of_launch(const struct sonde_build *b, uint32_t launch)
+/* The range of the same domain that a launch with an origin hangs below. SONDE_NONE: outside. */
+static uint32_t entry_of_launch(const struct sonde_build *b, uint32_t launch)
 {
 	const struct sonde_record *rec = &b->r->records.at[launch];
 	const uint32_t *members;
@@ -384,9 +392,16 @@ static uint32_t place_of_launch(const struct sonde_build *b, uint32_t launch)
 		const struct sonde_range *g = &b->r->ranges.at[members[i]];
 
 		if (g->kind == SONDE_PUSH_POP && g->domain == b->r->ranges.at[rec->origin].domain)
-			return b->stack_of[members[i]];
+			return members[i];
 	}
 	return SONDE_NONE;
+}
+
+static uint32_t place_of_launch(const struct sonde_build *b, uint32_t launch)
+{
+	uint32_t entry = entry_of_launch(b, launch);
+
+	return entry == SONDE_NONE ? SONDE_NONE : b->stack_of[entry];
 }
 
 static bool is_same_call(const struct sonde_record *a, const struct sonde_record *c)
@@ -397,7 +412,7 @@ static bool is_same_call(const struct sonde_record *a, const struct sonde_record
 static bool group_records(struct sonde_build *b, struct graphs *g, struct passes *p)
 {
 	const struct sonde_record *last = NULL;
-	uint32_t place;
+	uint32_t place, entry;
 	size_t i;
 
 	for (i = 0; i < b->hung.nr; i++) {
@@ -407,6 +422,11 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 			unite_graphs(g, b->stack_of[rec->origin],
 				b->stack_of[last && is_same_call(last, rec) ? last->origin
 									    : rec->origin]);
+			entry = entry_of_launch(b, b->hung.at[i].launch);
+			if (entry != SONDE_NONE && g->of_entry[entry] != SONDE_NONE)
+				unite_graphs(g, b->stack_of[rec->origin], g->of_entry[entry]);
+			if (entry != SONDE_NONE)
+				g->of_entry[entry] = b->stack_of[rec->origin];
 			last = rec;
 		}
 		place = rec->origin_kind == SONDE_ORIGIN_BACKWARD
@@ -445,7 +465,7 @@ int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err)
 
 	if (!b->hung.nr)
 		return 0;
-	ok = graphs_init(&g, b->stacks.nr) && group_records(b, &g, &p);
+	ok = graphs_init(&g, b->stacks.nr, b->r->ranges.nr) && group_records(b, &g, &p);
 	for (i = 0; i < b->hung.nr && ok; i++)
 		ok = hang_record(b, &g, &p, &b->hung.at[i]);
 	graphs_release(&g);

@@ -105,6 +105,10 @@ head -c 5000 "$DATA/sglang_decode/capture_traces/bs_32_rank0.json.gz" >"$TMP/ser
 cp "$TMP/serving/capture_traces/bs_1_rank0.json.gz" "$TMP/serving/capture_traces/bs_1_rank1.json.gz"
 says graphs__of_several_captures_the_one_that_fits_is_taken "544 of 544 launches of graphs are where they were captured" \
 	"$SONDE" report "$TMP/serving"
+head -c 4000 "$TMP/serving/capture_traces/bs_1_rank0.json.gz" >"$TMP/serving/capture_traces/zz_rank0.json.gz"
+"$SONDE" report "$TMP/serving" >"$TMP/out" 2>&1
+ok graphs__captures_behind_the_one_that_fits_are_not_read absent zz_rank0 "$TMP/out"
+rm "$TMP/serving/capture_traces/zz_rank0.json.gz"
 says graphs__the_captures_alone_are_traces_too "capture_32_DECODE" "$SONDE" report "$DATA/sglang_decode/capture_traces"
 "$SONDE" report "$TMP/serving" --partial -o "$TMP/serving.sondecells"
 says graphs__a_partial_report_has_them "544 of 544 launches of graphs are where they were captured" \

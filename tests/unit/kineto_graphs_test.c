@@ -262,7 +262,111 @@ static void test_graphs__without_names_the_number_must_be_of_one_capture(void **
 	r = open_with(trace, TRACE(NAMELESS_CAPTURE("A_0", "1") NAMELESS_CAPTURE("B_0", "2") LAST), 0);
 	assert_string_equal(origin_of(r, 0), "");
 	assert_string_equal(path_of(r, 0), "step");
-	assert_true(noted(r, "several captures have 2 launches and no names"));
+	assert_true(noted(r, "2 captures fit a launch of a graph of 2 kernels and copies, and nothing tells which of them it is"));
+	sonde_records_free(r);
+}
+
+/* Four captures of a layer each, of the same kernels; so many regions around each. */
+#define LAYER_CAPTURE(module, at)                                                                  \
+	BEGIN(at "1") MODULE(module, at "2", "7") MODULE("Attn_0", at "3", "2") CAPTURED("a", at "03", at "3") \
+	MODULE("Mlp_0", at "6", "2") CAPTURED("b", at "04", at "6") END(at "9.5")
+#define LAYERS                                                                                     \
+	TRACE(LAYER_CAPTURE("Layer_0", "1") LAYER_CAPTURE("Layer_1", "2") LAYER_CAPTURE("Layer_2", "3") LAST)
+#define PLAY(id, ts, more)                                                                         \
+	GRAPH_LAUNCH(id, ts) WORK("a", id, "7", ts "1", more) WORK("b", id, "7", ts "2", more)
+
+static void assert_layers(const struct sonde_records *r, const char *digits)
+{
+	char path[64];
+	uint32_t i;
+
+	for (i = 0; digits[i]; i++) {
+		snprintf(path, sizeof(path), "Layer_%c/Attn", digits[i]);
+		assert_string_equal(origin_of(r, 2 * i), path);
+		snprintf(path, sizeof(path), "Layer_%c/Mlp", digits[i]);
+		assert_string_equal(origin_of(r, 2 * i + 1), path);
+	}
+	assert_int_equal(r->records.nr, 2 * strlen(digits));
+}
+
+static void test_graphs__of_captures_that_are_alike_each_round_has_each_once(void **state)
+{
+	struct sonde_records *r = open_with(TRACE(STEP("step", "10", "9") PLAY("1", "11", "") PLAY("2", "12", "") PLAY("3", "13", "")
+						    STEP("step", "20", "9") PLAY("4", "21", "") PLAY("5", "22", "") PLAY("6", "23", "") LAST),
+		LAYERS, 0);
+
+	(void)state;
+	assert_layers(r, "012012");
+	assert_int_equal(r->inputs.at[0].nr_regained, 12);
+	sonde_records_free(r);
+}
+
+static void test_graphs__ids_of_graphs_tell_captures_that_are_alike(void **state)
+{
+	struct sonde_records *r =
+		open_with(TRACE(STEP("step", "10", "9") PLAY("1", "11", ",\"graph id\":30") PLAY("2", "12", ",\"graph id\":10")
+					PLAY("3", "13", ",\"graph id\":20") PLAY("4", "14", ",\"graph id\":30") LAST),
+			LAYERS, 0);
+
+	(void)state;
+	assert_layers(r, "2012");
+	sonde_records_free(r);
+}
+
+/* Two of three layers ran: which ones is not known, but what is inside of a layer. */
+static void test_graphs__without_a_round_only_what_captures_share_is_known(void **state)
+{
+	static const char odd[] = TRACE(LAYER_CAPTURE("Layer_0", "1") BEGIN("21") MODULE("Other_0", "22", "7") CAPTURED("a", "203", "23")
+			CAPTURED("b", "204", "26") END("29.5") LAST);
+	struct sonde_records *r =
+		open_with(TRACE(STEP("step", "10", "9") PLAY("1", "11", "") PLAY("2", "12", "") LAST), LAYERS, 0);
+
+	(void)state;
+	assert_origins(r, "a", "Attn");
+	assert_origins(r, "b", "Mlp");
+	sonde_records_free(r);
+	r = open_with(TRACE(STEP("step", "10", "9") PLAY("1", "11", "") LAST), odd, 0);
+	assert_origins(r, "a", "");
+	assert_true(noted(r, "2 captures fit a launch of a graph of 2 kernels and copies"));
+	sonde_records_free(r);
+}
+
+/* Thread 2 begins a capture inside that of thread 1, whose other call comes from a thread without any. */
+static void test_graphs__captures_of_two_threads_may_overlap(void **state)
+{
+#define OF_THREAD(tid, call, more, id, ts)                                                         \
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" call "\",\"pid\":9,\"tid\":" tid ",\"ts\":" ts \
+	",\"dur\":0.1,\"args\":{" more "\"correlation\":" id "}},"
+	static const char captures[] = TRACE(OF_THREAD("1", "cudaStreamBeginCapture", "", "901", "1") RANGE("one", "1", "1", "20")
+			"," RANGE("two", "2", "1", "20") "," RANGE("three", "3", "1", "20") ","
+			OF_THREAD("1", "hipLaunchKernel", "\"kernel\":\"a\",", "1", "2")
+			OF_THREAD("2", "cudaStreamBeginCapture", "", "902", "3")
+			OF_THREAD("1", "hipLaunchKernel", "\"kernel\":\"b\",", "2", "4")
+			OF_THREAD("2", "hipLaunchKernel", "\"kernel\":\"c\",", "3", "5")
+			OF_THREAD("1", "cudaStreamEndCapture", "", "903", "6")
+			OF_THREAD("3", "hipLaunchKernel", "\"kernel\":\"d\",", "4", "7")
+			OF_THREAD("2", "cudaStreamEndCapture", "", "904", "8") LAST);
+	struct sonde_records *r = open_with(TRACE(STEP("step", "10", "9") PLAY("1", "11", "") GRAPH_LAUNCH("2", "12")
+						    WORK("c", "2", "7", "121", "") WORK("d", "2", "7", "122", "") LAST),
+		captures, 0);
+
+	(void)state;
+	assert_origins(r, "a", "one");
+	assert_origins(r, "b", "one");
+	assert_origins(r, "c", "two");
+	assert_origins(r, "d", "three");
+	sonde_records_free(r);
+}
+
+/* The trace has a capture without names, the other trace one with names: that one counts alone. */
+static void test_graphs__names_of_another_trace_take_the_place_of_numbers(void **state)
+{
+	struct sonde_records *r = open_with(
+		TRACE(NAMELESS_CAPTURE("A_0", "1") PLAY("8", "50", "") LAST), TRACE(LAYER_CAPTURE("Layer_0", "1") LAST), SONDE_KINETO_MODULES);
+
+	(void)state;
+	assert_string_equal(path_of(r, 0), "Layer/Attn");
+	assert_string_equal(origin_of(r, 0), "");
 	sonde_records_free(r);
 }
 
@@ -361,6 +465,11 @@ int main(void)
 		cmocka_unit_test(test_graphs__streams_take_turns),
 		cmocka_unit_test(test_graphs__ids_of_nodes_are_in_order_of_capture),
 		cmocka_unit_test(test_graphs__without_names_the_number_must_be_of_one_capture),
+		cmocka_unit_test(test_graphs__of_captures_that_are_alike_each_round_has_each_once),
+		cmocka_unit_test(test_graphs__ids_of_graphs_tell_captures_that_are_alike),
+		cmocka_unit_test(test_graphs__without_a_round_only_what_captures_share_is_known),
+		cmocka_unit_test(test_graphs__captures_of_two_threads_may_overlap),
+		cmocka_unit_test(test_graphs__names_of_another_trace_take_the_place_of_numbers),
 		cmocka_unit_test(test_graphs__a_capture_may_be_in_the_trace_itself),
 		cmocka_unit_test(test_graphs__marks_of_kernels_are_regions),
 		cmocka_unit_test(test_graphs__pieces_of_compiled_models_are_numbered_as_they_come),

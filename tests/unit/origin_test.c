@@ -89,22 +89,48 @@ static void test_origin__nodes_hang_below_the_launch_of_their_graph(void **state
 	made_init(&m);
 	make_graphs(&m);
 	l = build(m.r, false);
-	is_in(l, 0, "decode/step/layer0/attn");
-	is_in(l, 1, "decode/step/layer1/mlp");
+	is_in(l, 0, "decode/step/capture/layer0/attn");
+	is_in(l, 1, "decode/step/capture/layer1/mlp");
 	is_in(l, 2, "decode/step");
-	is_in(l, 3, "decode/step/layer0"); /* each graph is cut by what its own nodes share */
-	is_in(l, 4, "decode/step/y");
-	is_in(l, 5, "decode/step/layer0/attn");
-	assert_int_equal(region(l, "decode/step/layer0")->kind, SONDE_REGION_GRAPH);
-	assert_int_equal(region(l, "decode/step/layer0/attn")->kind, SONDE_REGION_GRAPH);
+	is_in(l, 3, "decode/step/other/layer0"); /* where graphs of one step differ, they are not cut */
+	is_in(l, 4, "decode/step/other/y");
+	is_in(l, 5, "decode/step/capture/layer0/attn");
+	assert_int_equal(region(l, "decode/step/capture/layer0")->kind, SONDE_REGION_GRAPH);
+	assert_int_equal(region(l, "decode/step/capture/layer0/attn")->kind, SONDE_REGION_GRAPH);
 	assert_int_equal(region(l, "decode/step")->kind, SONDE_REGION_PUSH_POP);
 	assert_int_equal(region(l, "capture/layer0/attn")->kind, SONDE_REGION_PUSH_POP);
-	assert_int_equal(entries(l, "decode/step/layer0/attn"), 0);
+	assert_int_equal(entries(l, "decode/step/capture/layer0/attn"), 0);
 	assert_int_equal(entries(l, "capture/layer0/attn"), 1);
 	assert_int_equal(entries(l, "decode/step"), 2);
 	sonde_launches_free(l);
 	l = build(m.r, true);
 	is_in(l, 0, "decode/step");
+	sonde_launches_free(l);
+	made_release(&m);
+}
+
+/* One graph a step: of another batch in each, say. */
+static void test_origin__a_graph_is_cut_by_what_its_own_nodes_share(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+	uint32_t capture, attn, mlp, step, i;
+
+	(void)state;
+	made_init(&m);
+	for (i = 0; i < 2; i++) {
+		int t = 100 * (int)i;
+
+		capture = made_push_at(&m, 1, MADE_ROOT, i ? "capture_2" : "capture_1", t + 10, t + 40);
+		attn = made_push_at(&m, 1, capture, "attn", t + 11, t + 20);
+		mlp = made_push_at(&m, 1, capture, "mlp", t + 21, t + 30);
+		step = made_push_at(&m, 1, MADE_ROOT, "step", t + 50, t + 90);
+		written(&m, t + 51, step, attn, SONDE_ORIGIN_GRAPH);
+		written(&m, t + 51, step, mlp, SONDE_ORIGIN_GRAPH);
+	}
+	l = build(m.r, false);
+	for (i = 0; i < 4; i++)
+		is_in(l, i, i % 2 ? "step/mlp" : "step/attn");
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -409,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_origin__nodes_hang_below_the_launch_of_their_graph),
+		cmocka_unit_test(test_origin__a_graph_is_cut_by_what_its_own_nodes_share),
 		cmocka_unit_test(test_origin__filters_see_the_path_that_was_hung),
 		cmocka_unit_test(test_origin__a_region_entered_elsewhere_is_one_region),
 		cmocka_unit_test(test_origin__a_region_only_another_process_entered_is_known),

@@ -56,21 +56,57 @@ uint32_t sonde_kineto__shape(struct kineto *k, struct sonde_str call, const stru
 	return *plain = sonde_intern_copy(&k->src->work, &k->shapes, SONDE_BYTES(shape), NULL) + 1;
 }
 
-void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e)
+void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e, uint32_t thread)
 {
 	struct sonde_str bare = bare_name(e->name.raw);
 	bool is_begin = sonde_str_starts(bare, "StreamBeginCapture");
 
 	if (is_begin || sonde_str_starts(bare, "StreamEndCapture"))
-		sonde_put(&k->src->work, &k->edges, (struct kineto_edge){e->ts_ns, !is_begin});
+		sonde_put(&k->src->work, &k->edges, (struct kineto_edge){e->ts_ns, thread, !is_begin});
+}
+
+/* Captures that are open: at most one of a thread. */
+struct open_captures {
+	uint64_t *of_thread; /* numbers, 0 = none */
+	uint64_t nr, numbers, threads; /* how many, and the sums: where there is one, it */
+	uint64_t last; /* number */
+};
+
+static void end_capture(struct open_captures *o, uint32_t thread)
+{
+	if (!o->of_thread[thread] && o->nr == 1)
+		thread = (uint32_t)o->threads; /* another thread ends it */
+	if (!o->of_thread[thread])
+		return;
+	o->nr--;
+	o->numbers -= o->of_thread[thread];
+	o->threads -= thread;
+	o->of_thread[thread] = 0;
+}
+
+static void begin_capture(struct open_captures *o, uint32_t thread)
+{
+	if (o->of_thread[thread])
+		end_capture(o, thread);
+	o->nr++;
+	o->numbers += o->of_thread[thread] = ++o->last;
+	o->threads += thread;
+}
+
+/* The capture that a call of this thread is in: its own, or another's where that is the only one; 0 = none. */
+static uint64_t capture_of(const struct open_captures *o, uint32_t thread)
+{
+	return o->of_thread[thread] ? o->of_thread[thread] : o->nr == 1 ? o->numbers : 0;
 }
 
 /* Calls that launched something of which there is no work, in order of time. */
 void sonde_kineto__find_captured(struct kineto *k, const bool *has_work)
 {
-	uint32_t capture = 0;
-	bool is_open = !k->edges.nr;
+	struct open_captures o = {sonde_arena_calloc(&k->src->work, k->threads.nr + 1, sizeof(*o.of_thread)), 0, 0, 0, 0};
 	size_t i, edge = 0;
+
+	if (!o.of_thread)
+		return;
 
 	for (i = 0; i < k->calls.nr; i++) {
 		const struct sonde_launch_call *c = &k->calls.at[i];
@@ -84,14 +120,12 @@ void sonde_kineto__find_captured(struct kineto *k, const bool *has_work)
 	}
 	k->src->work.failed |= !sonde_keysort(k->captured.at, k->captured.nr) ||
 			       !sonde_keysort(k->edges.at, k->edges.nr);
-	for (i = 0; i < k->captured.nr; i++) {
-		for (; edge < k->edges.nr && k->edges.at[edge].ns <= k->captured.at[i].ns; edge++) {
-			is_open = !k->edges.at[edge].is_end;
-			capture += is_open;
-		}
-		k->captured.at[i].capture = is_open ? capture : SONDE_NONE;
+	for (i = 0; i < k->captured.nr && k->edges.nr; i++) {
+		for (; edge < k->edges.nr && k->edges.at[edge].ns <= k->captured.at[i].ns; edge++)
+			(k->edges.at[edge].is_end ? end_capture : begin_capture)(&o, k->edges.at[edge].thread);
+		k->captured.at[i].capture = capture_of(&o, k->captured.at[i].thread);
 	}
-	sonde_vec_filter(&k->captured, n, k->captured.at[n].capture != SONDE_NONE);
+	sonde_vec_filter(&k->captured, n, !k->edges.nr || k->captured.at[n].capture);
 }
 
 /* Finds the regions of captured launches, and lists the captures: those with few launches first. */
@@ -100,10 +134,14 @@ void sonde_kineto__place_captured(struct kineto *k)
 	size_t i;
 
 	sonde_spans__rewind(&k->ranges);
+	for (i = 0; i < k->captured.nr; i++)
+		k->captured.at[i].span = sonde_spans__open_at(&k->ranges, k->captured.at[i].thread, k->captured.at[i].ns);
+	/* Captures of several threads may take turns. */
+	k->src->work.failed |= k->captured.nr && !sonde_order_apply(
+		sonde_order_by_field(k->captured.at, k->captured.nr, capture), k->captured.at, k->captured.nr, sizeof(*k->captured.at));
 	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++) {
-		struct kineto_captured *c = &k->captured.at[i];
+		const struct kineto_captured *c = &k->captured.at[i];
 
-		c->span = sonde_spans__open_at(&k->ranges, c->thread, c->ns);
 		if (i == 0 || c[-1].capture != c->capture)
 			sonde_put(&k->src->work, &k->captures, (struct kineto_capture){.first = i});
 		if (k->captures.nr)
@@ -115,7 +153,7 @@ void sonde_kineto__place_captured(struct kineto *k)
 /* --- traces of captures ---------------------------------------------------------------------------- */
 
 /* Reads one and hands it to `fn`. Its work leaves no record. */
-static int read_capture(struct kineto *k, struct sonde_source *src, sonde_kineto_capture_fn *fn, void *of)
+static int read_capture(struct kineto *k, struct sonde_source *src, sonde_kineto_capture_fn *fn, void *of, bool *is_enough)
 {
 	struct sonde_map facts = {0};
 	struct kineto from = sonde_kineto__begin(src, k->r, k->err);
@@ -136,14 +174,14 @@ static int read_capture(struct kineto *k, struct sonde_source *src, sonde_kineto
 		sonde_kineto__place_captured(&from);
 		rc = sonde_source__status(src, k->r, k->err);
 		if (rc == 0)
-			fn(of, &from);
+			*is_enough = !fn(of, &from);
 	}
 	sonde_kineto__window_release(&from.window);
 	sonde_buf_release(&from.scratch);
 	return rc;
 }
 
-static int open_capture(struct kineto *k, const char *path, sonde_kineto_capture_fn *fn, void *of)
+static int open_capture(struct kineto *k, const char *path, sonde_kineto_capture_fn *fn, void *of, bool *is_enough)
 {
 	struct sonde_source src = {.ops = k->src->ops, .path = path, .input = k->src->input};
 	struct sonde_stream packed, text;
@@ -158,7 +196,7 @@ static int open_capture(struct kineto *k, const char *path, sonde_kineto_capture
 		rc = sonde_stream_from_gzip(&text, &packed, k->err);
 	src.stream = is_gzip ? &text : NULL;
 	if (rc == 0)
-		rc = read_capture(k, &src, fn, of);
+		rc = read_capture(k, &src, fn, of, is_enough);
 	if (is_gzip)
 		sonde_stream_release(&text);
 	sonde_stream_release(&packed);
@@ -206,6 +244,7 @@ int sonde_kineto__each_capture(struct kineto *k, sonde_kineto_capture_fn *fn, vo
 	struct sonde_notes unsaid = {0};
 	struct sonde_err why = {0};
 	struct stat st;
+	bool is_enough = false;
 	size_t i;
 	int rc = 0;
 
@@ -218,11 +257,11 @@ int sonde_kineto__each_capture(struct kineto *k, sonde_kineto_capture_fn *fn, vo
 	else if (named == k->r->options.kineto_captures)
 		sonde_note_loss(&k->r->notes, "%s: %s (report.kineto.captures) is not there", k->src->path, named);
 	rc = rc == SONDE_ERR_NOMEM ? sonde_err_nomem(k->err) : 0;
-	for (i = 0; i < f.files.nr && rc == 0; i++) {
+	for (i = 0; i < f.files.nr && rc == 0 && !is_enough; i++) {
 		if (is_other_rank(k, f.files.at[i]))
 			continue;
-		rc = open_capture(k, f.files.at[i], fn, of);
-		if (rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO) {
+		rc = open_capture(k, f.files.at[i], fn, of, &is_enough);
+		if (rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO || rc == SONDE_ERR_LIMIT) {
 			sonde_note_loss(&k->r->notes, "%s; it is left out", k->err->msg);
 			rc = 0;
 		}

@@ -7,6 +7,11 @@
  * a graph is captured, else by its start, on each stream by itself. Names and grids are compared where both
  * sides have them. A capture that does not fit is not used.
  *
+ * Several captures of one trace may fit: of layers that are alike, or of one model with another batch. Launches with
+ * as many ids of graphs as there are captures are of these in order, and so are those of a round: a step that launched
+ * each of them once, or as often as the others. Else, if the captures differ in what is around them alone, work gets the
+ * regions inside of that, which are the same in each; if not, none.
+ *
  * Regions of another trace were not entered in this one. They are ranges without times that nobody counts.
  */
 #include "base/bisect.h"
@@ -16,6 +21,7 @@
 
 #define MAX_TRIES   64 /* captures with as many launches that one graph is compared with, per trace */
 #define MAX_STREAMS 64 /* of one graph */
+#define MAX_CHAIN   513 /* spans in each other */
 
 /* How far a graph and a capture are alike. */
 enum fit {
@@ -32,11 +38,24 @@ struct graph {
 	uint32_t open; /* what was open when it was launched */
 	bool is_settled;   /* it has its regions, and keeps them */
 	bool is_by_number; /* its regions are those of a capture without names */
-	bool is_unclear;   /* several captures without names have as many launches */
+	uint32_t nr_fitting; /* captures that fit, and nothing tells which it is; 0 = that is not so */
 	/* The capture that comes nearest: */
 	enum fit why;
 	const char *path; /* NULL = there was none */
 	uint64_t nr_captured, at; /* its launches; the first that is other work */
+};
+
+/* Captures of one trace, by number, that a launch of a graph fits. */
+struct fits {
+	size_t at[MAX_TRIES]; /* in order of capture */
+	uint32_t nr;
+	enum fit fit;
+};
+
+/* A launch of a graph that fits several captures. */
+struct doubt {
+	uint64_t key; /* the same for those that fit the same ones: the first, and how many */
+	uint32_t graph;
 };
 
 struct join {
@@ -48,7 +67,7 @@ struct join {
 	uint32_t *order; /* of the graph at hand: its records by launch */
 	struct kineto *from; /* the trace of the captures at hand */
 	uint32_t *range_of; /* by span of it: range plus one, 0 = not made */
-	uint64_t nr_files;
+	SONDE_VEC(struct doubt) doubts;
 };
 
 /* --- the launches of graphs ------------------------------------------------------------------------ */
@@ -284,19 +303,24 @@ static uint32_t beyond_frames(const struct kineto *from, uint32_t span)
 	return span;
 }
 
-/*
- * The range of a span of the other trace and of all around it. A frame is one only where no module says what runs:
- * in a piece of a compiled model, or outside all modules.
- */
+/* The label of a frame that is a region: where no module says what runs, in a piece of a compiled model or outside all modules. */
+static uint32_t frame_of(struct join *j, uint32_t span)
+{
+	uint32_t at = beyond_frames(j->from, span);
+	bool is_region = span != at && (at == SONDE_NONE || kineto_kind(&j->from->ranges.at[at]) == KINETO_SPAN_PIECE);
+
+	return is_region ? frame_label(j->k, (uint32_t)j->from->ranges.at[span].what) : SONDE_NONE;
+}
+
+/* The range of a span of the other trace and of all around it. */
 static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
 {
 	const struct kineto *from = j->from;
-	uint32_t chain[513], nr = 0, at = beyond_frames(from, span), range = SONDE_NONE;
-	bool is_frame = span != at && (at == SONDE_NONE || kineto_kind(&from->ranges.at[at]) == KINETO_SPAN_PIECE);
+	uint32_t chain[MAX_CHAIN], nr = 0, at = beyond_frames(from, span), range = SONDE_NONE, frame;
 
 	if (span != SONDE_NONE && j->range_of[span])
 		return j->range_of[span] - 1;
-	for (; at != SONDE_NONE && !j->range_of[at] && nr < 513; at = beyond_frames(from, from->ranges.at[at].parent))
+	for (; at != SONDE_NONE && !j->range_of[at] && nr < MAX_CHAIN; at = beyond_frames(from, from->ranges.at[at].parent))
 		chain[nr++] = at;
 	range = at == SONDE_NONE ? SONDE_NONE : j->range_of[at] - 1;
 	while (nr) {
@@ -304,8 +328,9 @@ static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
 		range = phantom_of(j, range, (uint32_t)from->ranges.at[at].what, process);
 		j->range_of[at] = range + 1;
 	}
-	if (is_frame)
-		range = phantom_of(j, range, frame_label(j->k, (uint32_t)from->ranges.at[span].what), process);
+	frame = frame_of(j, span);
+	if (frame != SONDE_NONE)
+		range = phantom_of(j, range, frame, process);
 	if (span != SONDE_NONE)
 		j->range_of[span] = range + 1;
 	return range;
@@ -326,22 +351,6 @@ static void give_region(struct join *j, struct sonde_record *rec, uint32_t range
 	}
 }
 
-static void take_regions(struct join *j, struct graph *g, const struct kineto_capture *c)
-{
-	size_t i;
-
-	for (i = 0; i < g->nr && !j->k->r->arena.failed; i++) {
-		struct sonde_record *rec = &j->k->r->records.at[g->first + j->order[i]];
-		uint32_t span = j->from->captured.at[c->first + i].span;
-
-		if (j->from != j->k)
-			give_region(j, rec, phantom_path(j, span, sonde_record_caller(j->k->r, rec)->process));
-		else if (span != SONDE_NONE)
-			give_region(j, rec, (uint32_t)j->k->first_range + span);
-	}
-}
-
-/* Two captures without names fit: nothing tells which it was. */
 static void forget_regions(struct join *j, struct graph *g)
 {
 	size_t i;
@@ -352,56 +361,279 @@ static void forget_regions(struct join *j, struct graph *g)
 		rec->open = g->open;
 		rec->origin_kind = SONDE_ORIGIN_NONE;
 	}
-	g->is_unclear = true;
-	g->is_by_number = false;
+	g->is_settled = g->is_by_number = false;
 }
 
-/* The captures with as many launches come first in question; others are only named. */
-static void join_graph(struct join *j, struct graph *g)
+static const struct kineto_captured *captured_at(const struct join *j, size_t capture)
+{
+	return &j->from->captured.at[j->from->captures.at[capture].first];
+}
+
+/* The regions of a capture that fits, in place of those it has. */
+static void take_regions(struct join *j, struct graph *g, size_t capture)
+{
+	enum fit fit = fit_capture(j, g, &j->from->captures.at[capture]); /* fills `order` */
+	size_t i;
+
+	if (fit > FITS_BY_NUMBER)
+		return;
+	forget_regions(j, g);
+	for (i = 0; i < g->nr && !j->k->r->arena.failed; i++) {
+		struct sonde_record *rec = &j->k->r->records.at[g->first + j->order[i]];
+		uint32_t span = captured_at(j, capture)[i].span;
+
+		if (j->from != j->k)
+			give_region(j, rec, phantom_path(j, span, sonde_record_caller(j->k->r, rec)->process));
+		else if (span != SONDE_NONE)
+			give_region(j, rec, (uint32_t)j->k->first_range + span);
+	}
+	g->is_settled = fit == FITS;
+	g->is_by_number = fit == FITS_BY_NUMBER;
+	g->nr_fitting = 0;
+}
+
+/* --- captures that are alike ----------------------------------------------------------------------- */
+
+/* The labels around a call of a capture, outermost first; how many there are. */
+static uint32_t labels_around(struct join *j, uint32_t span, uint32_t labels[MAX_CHAIN + 1])
+{
+	uint32_t nr = 0, i, at, frame = frame_of(j, span);
+
+	for (at = beyond_frames(j->from, span); at != SONDE_NONE && nr < MAX_CHAIN; at = beyond_frames(j->from, j->from->ranges.at[at].parent))
+		labels[nr++] = (uint32_t)j->from->ranges.at[at].what;
+	for (i = 0; i < nr / 2; i++) {
+		uint32_t outer = labels[nr - 1 - i];
+
+		labels[nr - 1 - i] = labels[i];
+		labels[i] = outer;
+	}
+	if (frame != SONDE_NONE)
+		labels[nr++] = frame;
+	return nr;
+}
+
+/* How many of them all calls of a capture have in common. */
+static uint32_t common_around(struct join *j, size_t capture, size_t nr)
+{
+	uint32_t first[MAX_CHAIN + 1], labels[MAX_CHAIN + 1], common, n, k;
+	size_t i;
+
+	common = labels_around(j, captured_at(j, capture)->span, first);
+	for (i = 1; i < nr && common; i++) {
+		n = labels_around(j, captured_at(j, capture)[i].span, labels);
+		for (k = 0; k < common && k < n && labels[k] == first[k]; k++)
+			;
+		common = k;
+	}
+	return common;
+}
+
+/* Whether two captures have the same regions, and some at all, behind the first so many labels of each. */
+static bool are_alike(struct join *j, size_t nr, size_t a, uint32_t behind_a, size_t b, uint32_t behind_b)
+{
+	uint32_t x[MAX_CHAIN + 1], y[MAX_CHAIN + 1], nr_x, nr_y;
+	bool has_some = false;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		nr_x = labels_around(j, captured_at(j, a)[i].span, x) - behind_a;
+		nr_y = labels_around(j, captured_at(j, b)[i].span, y) - behind_b;
+		if (nr_x != nr_y || memcmp(x + behind_a, y + behind_b, nr_x * sizeof(*x)) != 0)
+			return false;
+		has_some |= nr_x > 0;
+	}
+	return has_some;
+}
+
+/* Gives work the regions that are inside what all of the capture have in common. */
+static void take_inner_regions(struct join *j, struct graph *g, size_t capture, uint32_t behind)
+{
+	uint32_t labels[MAX_CHAIN + 1], nr, k, range;
+	size_t i;
+
+	take_regions(j, g, capture);
+	if (!g->is_settled && !g->is_by_number)
+		return;
+	for (i = 0; i < g->nr && !j->k->r->arena.failed && !j->work.failed; i++) {
+		struct sonde_record *rec = &j->k->r->records.at[g->first + j->order[i]];
+
+		rec->open = g->open;
+		rec->origin_kind = SONDE_ORIGIN_NONE;
+		nr = labels_around(j, captured_at(j, capture)[i].span, labels);
+		for (range = SONDE_NONE, k = behind; k < nr; k++)
+			range = phantom_of(j, range, labels[k], sonde_record_caller(j->k->r, rec)->process);
+		give_region(j, rec, range);
+	}
+}
+
+/*
+ * Whether captures have the same regions, in all or inside what all calls of each have in common: `*behind` says how many
+ * labels that is of the first.
+ */
+static bool are_all_alike(struct join *j, const struct fits *f, size_t nr, bool inside, uint32_t *behind)
+{
+	uint32_t i;
+
+	*behind = inside ? common_around(j, f->at[0], nr) : 0;
+	for (i = 1; i < f->nr; i++)
+		if (!are_alike(j, nr, f->at[0], *behind, f->at[i], inside ? common_around(j, f->at[i], nr) : 0))
+			return false;
+	return true;
+}
+
+/* --- joining --------------------------------------------------------------------------------------- */
+
+static void note_nearest(struct join *j, struct graph *g, enum fit why, uint64_t nr_captured)
+{
+	if (g->path && why < g->why)
+		return;
+	g->why = why;
+	g->path = j->from->src->path;
+	g->nr_captured = nr_captured;
+}
+
+/* The captures that fit; others are only named. Where some have names, those without are not asked. */
+static struct fits find_fits(struct join *j, struct graph *g)
 {
 	const struct kineto *from = j->from;
+	struct fits f = {.fit = OTHER_NUMBER};
 	size_t low = 0, n;
 
 	sonde_bisect(low, from->captures.nr, mid, from->captures.at[mid].nr < g->nr);
-	for (n = 0; n < MAX_TRIES && low < from->captures.nr && !g->is_settled; n++, low++) {
-		const struct kineto_capture *c = &from->captures.at[low];
-		enum fit fit = fit_capture(j, g, c);
+	for (n = 0; n < MAX_TRIES && low < from->captures.nr; n++, low++) {
+		enum fit fit = fit_capture(j, g, &from->captures.at[low]);
 
-		if (fit > FITS_BY_NUMBER && (!g->path || fit >= g->why)) {
-			g->why = fit;
-			g->path = from->src->path;
-			g->nr_captured = c->nr;
-		}
+		if (fit > FITS_BY_NUMBER)
+			note_nearest(j, g, fit, from->captures.at[low].nr);
 		if (fit == OTHER_NUMBER)
-			return;
-		if (fit == FITS_BY_NUMBER && (g->is_by_number || g->is_unclear)) {
-			forget_regions(j, g);
-		} else if (fit <= FITS_BY_NUMBER) {
-			take_regions(j, g, c);
-			g->is_settled = fit == FITS;
-			g->is_by_number = fit == FITS_BY_NUMBER;
-		}
+			return f;
+		if (fit > FITS_BY_NUMBER || fit > f.fit)
+			continue;
+		if (fit < f.fit)
+			f = (struct fits){.fit = fit};
+		f.at[f.nr++] = low;
 	}
-	if (!g->path && from->captures.nr) {
-		g->why = OTHER_NUMBER;
-		g->path = from->src->path;
-		g->nr_captured = from->captures.at[from->captures.nr - 1].nr;
+	if (!g->path && from->captures.nr)
+		note_nearest(j, g, OTHER_NUMBER, from->captures.at[from->captures.nr - 1].nr);
+	return f;
+}
+
+static void join_graph(struct join *j, uint32_t graph)
+{
+	struct graph *g = &j->graphs.at[graph];
+	struct fits f = find_fits(j, g);
+
+	if (!f.nr)
+		return;
+	if (f.fit == FITS_BY_NUMBER && (g->is_by_number || g->nr_fitting)) { /* one of an earlier trace does, too */
+		forget_regions(j, g);
+		g->nr_fitting += f.nr + !g->nr_fitting;
+		return;
+	}
+	if (f.nr == 1)
+		take_regions(j, g, f.at[0]);
+	else
+		sonde_put(&j->work, &j->doubts, (struct doubt){(uint64_t)f.at[0] << 32 | f.nr, graph});
+}
+
+static uint64_t id_of(const struct join *j, const struct doubt *d)
+{
+	const struct kineto_facts *f = facts_of(j, record_at(j, &j->graphs.at[d->graph], 0));
+
+	return f ? f->graph : 0;
+}
+
+/* The i-th of the graphs' ids, which count up as graphs are made, is the i-th capture; false where there are more or fewer. */
+static bool hand_out_by_id(struct join *j, const struct doubt *d, size_t nr, const struct fits *f)
+{
+	uint64_t ids[MAX_TRIES];
+	uint32_t nr_ids = 0, k;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t id = id_of(j, &d[i]);
+
+		for (k = 0; k < nr_ids && ids[k] < id; k++)
+			;
+		if (k < nr_ids && ids[k] == id)
+			continue;
+		if (!id || nr_ids == f->nr)
+			return false;
+		memmove(ids + k + 1, ids + k, (nr_ids++ - k) * sizeof(*ids));
+		ids[k] = id;
+	}
+	for (i = 0; i < nr && nr_ids == f->nr; i++) {
+		for (k = 0; ids[k] != id_of(j, &d[i]); k++)
+			;
+		take_regions(j, &j->graphs.at[d[i].graph], f->at[k]);
+	}
+	return nr_ids == f->nr;
+}
+
+/* The launches of rounds that have as many of each capture, in order; false where one has not. */
+static bool hand_out_rounds(struct join *j, const struct doubt *d, size_t nr, const struct fits *f)
+{
+	size_t i, begin = 0;
+
+	for (i = 1; i <= nr; i++) {
+		if (id_of(j, &d[i - 1]))
+			return false;
+		if (i < nr && j->graphs.at[d[i].graph].open == j->graphs.at[d[i - 1].graph].open)
+			continue;
+		if ((i - begin) % f->nr)
+			return false;
+		begin = i;
+	}
+	for (i = 0; i < nr; i++)
+		take_regions(j, &j->graphs.at[d[i].graph], f->at[i % f->nr]);
+	return true;
+}
+
+/* Launches that fit the same captures. */
+static void hand_out(struct join *j, const struct doubt *d, size_t nr)
+{
+	size_t nr_work = j->graphs.at[d->graph].nr, i;
+	struct fits f = find_fits(j, &j->graphs.at[d->graph]);
+	uint32_t behind;
+	bool is_same = are_all_alike(j, &f, nr_work, false, &behind);
+
+	if (!is_same && (hand_out_by_id(j, d, nr, &f) || hand_out_rounds(j, d, nr, &f)))
+		return;
+	is_same = is_same || are_all_alike(j, &f, nr_work, true, &behind);
+	for (i = 0; i < nr; i++) {
+		struct graph *g = &j->graphs.at[d[i].graph];
+
+		if (!is_same)
+			g->nr_fitting = f.nr;
+		else if (!behind)
+			take_regions(j, g, f.at[0]);
+		else
+			take_inner_regions(j, g, f.at[0], behind);
 	}
 }
 
-static void join_from(void *of, struct kineto *from)
+static bool join_from(void *of, struct kineto *from)
 {
 	struct join *j = of;
-	size_t i;
+	size_t i, end, nr_open = 0;
 
 	j->from = from;
-	j->nr_files += from->captures.nr != 0;
+	j->doubts.nr = 0;
 	j->range_of = from == j->k ? NULL
 				   : sonde_arena_calloc(&from->src->work, from->ranges.nr + 1, sizeof(*j->range_of));
 	j->k->src->work.failed |= from->src->work.failed;
 	for (i = 0; i < j->graphs.nr && !j->k->src->work.failed && !j->work.failed; i++)
 		if (!j->graphs.at[i].is_settled)
-			join_graph(j, &j->graphs.at[i]);
+			join_graph(j, (uint32_t)i);
+	j->work.failed |= !sonde_keysort(j->doubts.at, j->doubts.nr);
+	for (i = 0; i < j->doubts.nr && !j->k->src->work.failed && !j->work.failed; i = end) {
+		for (end = i + 1; end < j->doubts.nr && j->doubts.at[end].key == j->doubts.at[i].key; end++)
+			;
+		hand_out(j, &j->doubts.at[i], end - i);
+	}
+	for (i = 0; i < j->graphs.nr; i++)
+		nr_open += !j->graphs.at[i].is_settled;
+	return nr_open > 0;
 }
 
 /* --- marks ----------------------------------------------------------------------------------------- */
@@ -449,11 +681,11 @@ static void say_refused(const struct join *j, const struct graph *g, size_t nr)
 
 	if (nr > 1)
 		snprintf(others, sizeof(others), " (and %zu more)", nr - 1);
-	if (g->is_unclear)
+	if (g->nr_fitting)
 		sonde_note(notes,
-			"%s: several captures have %zu launches and no names, so a launch of a graph%s stays "
-			"without their regions",
-			path, g->nr, others);
+			"%s: %u captures fit a launch of a graph%s of %zu kernels and copies, and nothing tells which of them it is: "
+			"it stays without their regions",
+			path, g->nr_fitting, others, g->nr);
 	else if (g->why == OTHER_WORK)
 		sonde_note(notes,
 			"%s: a launch of a graph%s and the capture in %s have %zu launches each, but not the same from "
@@ -483,8 +715,8 @@ static void count_graphs(const struct join *j)
 
 		in->nr_graphed += g->nr;
 		in->nr_regained += has ? g->nr : 0;
-		nr_alone += !has && !g->path && !g->is_unclear;
-		if (has || (!g->path && !g->is_unclear))
+		nr_alone += !has && !g->path && !g->nr_fitting;
+		if (has || (!g->path && !g->nr_fitting))
 			continue;
 		nr_refused++;
 		refused = refused ? refused : g;
@@ -508,8 +740,8 @@ int sonde_kineto__join_graphs(struct kineto *k)
 	if (j.graphs.nr) {
 		j.order = sonde_arena_alloc(&j.work, longest * sizeof(*j.order));
 		if (!j.work.failed) {
-			join_from(&j, k);
-			rc = sonde_kineto__each_capture(k, join_from, &j);
+			if (join_from(&j, k))
+				rc = sonde_kineto__each_capture(k, join_from, &j);
 		}
 		for (i = 0; i < j.graphs.nr && rc == 0 && !j.work.failed; i++)
 			take_marks(&j, &j.graphs.at[i]);

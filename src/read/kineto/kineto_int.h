@@ -177,8 +177,8 @@ struct kineto_shape {
 struct kineto_captured {
 	uint64_t ns;
 	uint32_t thread, shape;
+	uint64_t capture; /* a number that counts up */
 	uint32_t span; /* the innermost range open then, SONDE_NONE */
-	uint32_t capture; /* a number that counts up */
 };
 
 /* The calls of one capture, a slice of the captured ones. */
@@ -190,6 +190,7 @@ struct kineto_capture {
 /* Where a capture begins or ends. */
 struct kineto_edge {
 	uint64_t ns;
+	uint32_t thread;
 	bool is_end;
 };
 
@@ -249,11 +250,11 @@ bool sonde_kineto__is_module(struct sonde_str name);
 bool sonde_kineto__is_forward(struct sonde_str name);
 uint32_t sonde_kineto__shape(struct kineto *k, struct sonde_str call, const struct kineto_args *a);
 /* Keeps a call that begins or ends a capture. */
-void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e);
+void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e, uint32_t thread);
 void sonde_kineto__find_captured(struct kineto *k, const bool *has_work); /* has_work: by call */
 void sonde_kineto__place_captured(struct kineto *k); /* when ranges are nested */
-/* Offers the traces of captures that belong to a trace, one after the other. */
-typedef void sonde_kineto_capture_fn(void *of, struct kineto *from);
+/* Offers the traces of captures that belong to a trace, one after the other, until `fn` needs no more: false. */
+typedef bool sonde_kineto_capture_fn(void *of, struct kineto *from);
 int sonde_kineto__each_capture(struct kineto *k, sonde_kineto_capture_fn *fn, void *of);
 int sonde_kineto__join_graphs(struct kineto *k); /* when records are placed */
 /* Nests the ranges, with the modules where these become ranges too. */

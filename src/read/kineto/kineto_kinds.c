@@ -134,7 +134,7 @@ static void keep_call(struct kineto *k, const struct kineto_event *e)
 			(struct sonde_launch_call){.id = a.number[KINETO_CORRELATION],
 				.ns = e->ts_ns,
 				.thread = (uint64_t)sonde_kineto__shape(k, e->name.raw, &a) << 32 | thread});
-	sonde_kineto__note_capture(k, e);
+	sonde_kineto__note_capture(k, e, thread);
 }
 
 static uint32_t small_arg(const struct kineto_args *a, enum kineto_arg arg)
