@@ -28,7 +28,7 @@
 /* A range that is opened again and again. */
 struct label {
 	nvtxStringHandle_t handle; /* NULL = it has none */
-	uint32_t nr_until_read;	   /* entries to come before the allocator is read at one */
+	uint32_t nr_entries;	   /* at which the allocator might have been read */
 };
 
 struct named {
@@ -123,7 +123,9 @@ static uint64_t nr_pairs;	       /* ranges so far … */
 static uint64_t nr_timed = 1; /* … of the first calls, which were timed: at least 1, to divide by … */
 static double ns_pairs;	       /* … and what opening and closing these took */
 static unsigned nr_outermost;
-static uint64_t first_ns, first_pairs;
+static uint64_t first_ns, first_pairs, first_read;
+static uint64_t ns_reading; /* what readings of the allocator took so far */
+static double late_ns, late_pairs; /* time without readings, and ranges in it, of the last calls: old ones fade */
 
 static _Thread_local struct {
 	unsigned depth;	     /* modules that are running */
@@ -142,9 +144,37 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* How long an entry takes of late, the time up to the next one included; 0 = not known. */
+static double entry_ns(void)
+{
+	return late_pairs > 0 ? late_ns / late_pairs : 0;
+}
+
+/* At the beginning of an outermost call: what happened since the last one. */
+static void watch_entries(void)
+{
+	static uint64_t last_ns, last_pairs, last_reading;
+	static unsigned nr;
+	uint64_t now = now_ns();
+	double pairs = (double)(nr_pairs - last_pairs), ns = (double)(now - last_ns) - (double)(ns_reading - last_reading);
+
+	if (nr > WARM_UP && pairs > 0) {
+		/* A pause is no work: it says little. */
+		if (entry_ns() > 0 && ns > 2 * entry_ns() * pairs)
+			ns = 2 * entry_ns() * pairs;
+		late_ns = late_ns * 7 / 8 + ns;
+		late_pairs = late_pairs * 7 / 8 + pairs;
+	}
+	nr += nr <= WARM_UP;
+	last_ns = now;
+	last_pairs = nr_pairs;
+	last_reading = ns_reading;
+}
+
 /* At the beginning of an outermost call. */
 static void watch_cost(void)
 {
+	double cost;
 	uint64_t ns;
 
 	if (!leaves_may_go || leaves_are_gone || nr_outermost > WARM_UP + MEASURED)
@@ -153,10 +183,12 @@ static void watch_cost(void)
 	if (nr_outermost == WARM_UP) {
 		first_ns = now_ns();
 		first_pairs = nr_pairs;
+		first_read = ns_reading;
 	} else if (nr_outermost == WARM_UP + MEASURED) {
 		ns = now_ns() - first_ns;
 		/* A call through a guard costs about as much again as its range: a method, a tuple, a look-up. */
-		leaves_are_gone = (double)(nr_pairs - first_pairs) * 2 * ns_pairs / (double)nr_timed > (double)ns * MOST_PCT / 100;
+		cost = (double)(nr_pairs - first_pairs) * 2 * ns_pairs / (double)nr_timed + (double)(ns_reading - first_read);
+		leaves_are_gone = cost > (double)ns * MOST_PCT / 100;
 	}
 }
 
@@ -179,20 +211,23 @@ PyObject *sonde_modules_outermost(void)
 
 /*
  * What is allocated, and the peak, at both ends of an entry: by PyTorch's own function, which makes a dict of all its
- * statistics. That takes longer than a range, so every so many-th entry of each range is read: as many as keep the
- * cost at MOST_READ_NS an entry, by what a reading took so far. Where the ranges inside are entered as often, all of one
- * step are read together, so that their figures belong to each other.
+ * statistics. That takes much longer than a range, so every so many-th entry of each range is read: as many as keep the
+ * cost at READ_PCT of the program's time, by what readings and entries took of late. The number is a power of two,
+ * the same for all: ranges that are entered as often as their step are read together with it, so that their figures
+ * belong to each other.
  *
  * Nothing is read before the program has used CUDA: asking would make a context. Nor in a forked child: the
  * allocator's lock may have been held by another thread.
  */
-#define MOST_READ_NS 1000u
-#define MOST_UNREAD  10000u /* entries: after one slow reading, a region has another chance */
+#define READ_PCT    1
+#define READ_NS	    1000  /* an entry, as long as it is not known what entries take */
+#define MOST_UNREAD 8192u /* entries: after one slow reading, a region has another chance */
 
 static PyObject *stats_of, *device_now, *cuda_names; /* NULL = off */
 static pid_t reader_pid;
 static nvtxDomainHandle_t readings;
 static uint64_t read_ns; /* what a reading takes, about; 0 = none was made */
+static uint32_t unread = 1; /* of so many entries one is read */
 
 void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda)
 {
@@ -249,15 +284,8 @@ static bool is_cuda_used(void)
 /* Whether it is to be asked at this entry. */
 static bool is_read_here(struct label *l)
 {
-	uint64_t nr = 2 * read_ns / MOST_READ_NS; /* entries that go without, for two readings */
-
-	if (!stats_of)
+	if (!stats_of || l->nr_entries++ & (unread - 1))
 		return false;
-	if (l->nr_until_read) {
-		l->nr_until_read--;
-		return false;
-	}
-	l->nr_until_read = nr < MOST_UNREAD ? (uint32_t)nr : MOST_UNREAD;
 	return is_cuda_used() && getpid() == reader_pid;
 }
 
@@ -268,6 +296,7 @@ static void mark_allocator(bool is_end)
 		.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64, .colorType = NVTX_COLOR_ARGB};
 	struct sonde_allocator_reading r = {.is_end = is_end};
 	uint64_t begin = now_ns(), ns;
+	double budget;
 
 	if (!stats_of)
 		return;
@@ -280,6 +309,10 @@ static void mark_allocator(bool is_end)
 	ns = now_ns() - begin;
 	/* A reading that was interrupted says nothing about the next: what is long counts little. */
 	read_ns = !read_ns || ns < read_ns ? ns : read_ns + ((ns < 2 * read_ns ? ns : 2 * read_ns) - read_ns) / 8;
+	ns_reading += ns;
+	budget = entry_ns() > 0 ? entry_ns() * READ_PCT / 100 : READ_NS;
+	for (unread = 1; unread < MOST_UNREAD && unread * budget < 2 * (double)read_ns; unread *= 2)
+		;
 }
 
 /* --- guards -------------------------------------------------------------------------------------- */
@@ -355,6 +388,7 @@ void sonde_modules_steps(PyObject *is_grad_enabled)
 	Py_IncRef(is_grad_enabled);
 	grad_is_on = is_grad_enabled;
 	step_label.handle = nvtxDomainRegisterStringA(NULL, "step");
+	step_label.nr_entries = 1; /* the first iteration is over before it is known that there are steps */
 }
 
 static bool is_true(PyObject *value)
@@ -427,6 +461,7 @@ static PyObject *call_module(const struct guard *g, PyObject *args, PyObject *kw
 	if (!module)
 		return PyObject_Call(g->original, args, kwargs);
 	if (!depth) {
+		watch_entries();
 		watch_cost();
 		begin_step(module);
 		here.outermost = module;
