@@ -260,6 +260,10 @@ static int check_pc(struct sonde_capture_settings *s, struct sonde_err *err)
 			"pipeline.native.pc=%s: not on, off or a power of two from 32 to 2147483648: write on, or 65536 for half as "
 			"many samples", v);
 	s->native_pc_exponent = (unsigned)__builtin_ctzll(cycles);
+	if (strcmp(s->counters_source, "pm") == 0 || strcmp(s->counters_source, "both") == 0)
+		return sonde_err_set(err, SONDE_ERR_USAGE,
+			"counters.source=%s: a GPU has no PM samples while PC samples are taken (pipeline.native.pc, --lines): leave one of "
+			"them out; counters.source=auto counts by NVML's GPM beside them", s->counters_source);
 	return 0;
 }
 

@@ -43,12 +43,23 @@ static const char *mark_of(struct sonde_run *r, const char *dir)
 		       : NULL;
 }
 
+/*
+ * CUPTI 13.0 gives PC samples or PM samples of a GPU, not both: beside PM sampling the calls that fetch PC samples fail, and some of
+ * them crash the program (seen on an H200). GPM counts beside them.
+ */
+static bool leaves_pm_sampling(const struct sonde_capture_settings *set)
+{
+	return set->native_pc_exponent && strcmp(set->counters_source, "auto") == 0;
+}
+
 static enum sonde_sampling_source source_of(const struct sonde_capture_settings *set)
 {
 	static const char *const names[] = {
 		[SONDE_SAMPLING_PM] = "pm", [SONDE_SAMPLING_AUTO] = "auto", [SONDE_SAMPLING_GPM] = "gpm", [SONDE_SAMPLING_BOTH] = "both"};
 	enum sonde_sampling_source i;
 
+	if (leaves_pm_sampling(set))
+		return SONDE_SAMPLING_GPM;
 	for (i = 0; i < SONDE_SAMPLING_BOTH && strcmp(set->counters_source, names[i]) != 0; i++)
 		;
 	return i;
@@ -71,7 +82,9 @@ static struct sonde_sampler *start_counters(
 			.nr_counters = has_names ? r->set.counters_names.nr : 1,
 			.interval_ns = r->set.counters_interval_ns,
 			.burst_ns = r->set.counters_burst_ns,
-			.source = (uint8_t)source_of(&r->set)}};
+			.source = (uint8_t)source_of(&r->set),
+			.why_gpm = leaves_pm_sampling(&r->set) ? "a GPU has no PM samples while PC samples are taken (--lines)"
+							       : NULL}};
 	struct sonde_sampler *sampler = NULL;
 	struct sonde_err why = {0};
 

@@ -186,7 +186,7 @@ static int open_gpm(struct sonde_sampling *s, int rc, struct sonde_err *err)
 		return rc;
 	}
 	if (s->q.source == SONDE_SAMPLING_GPM)
-		sonde_buf_puts(&s->facts.by_gpm, "counters.source=gpm asks for them");
+		sonde_buf_puts(&s->facts.by_gpm, s->q.why_gpm ? s->q.why_gpm : "counters.source=gpm asks for them");
 	else if (is_refused)
 		sonde_buf_puts(&s->facts.by_gpm, err && err->msg[0] ? err->msg : "PM sampling is refused");
 	if (s->facts.by_gpm.n)

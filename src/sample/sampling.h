@@ -35,6 +35,7 @@ struct sonde_sampling_request {
 	uint64_t interval_ns; /* 0 = as short as this machine can decode, 50 µs or more */
 	uint64_t burst_ns;    /* sample so long, then pause at random; 0 = all the time */
 	uint8_t source;	      /* enum sonde_sampling_source */
+	const char *why_gpm;  /* why GPM alone is to count, as the end of a sentence; NULL = it was asked for */
 };
 
 /* Samples of one set, in order; its interval may be another one than before. Valid during the call only. */

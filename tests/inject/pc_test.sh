@@ -194,6 +194,9 @@ left_behind() { # code that was kept and is not there is said so; code without a
 bad_period() {
 	! "$SONDE" run -n pipeline.native.pc=1000 -- true >"$TMP/bad" 2>&1 && grep -q 'pipeline.native.pc=1000: not on, off or a power of two' "$TMP/bad"
 }
+no_pm() { # it would crash the program
+	! "$SONDE" run -n --lines counters.source=pm -- true >"$TMP/bad" 2>&1 && grep -q 'counters.source=pm: a GPU has no PM samples while' "$TMP/bad"
+}
 
 ok "samples are those that were planted, by region, kernel and reason" truth
 ok "nothing is sampled unless it is asked for" is_off
@@ -229,3 +232,4 @@ ok "code that was captured on the node's own disk is in the run directory" local
 ok "captures from the node's own disk have their lines" local_lines
 ok "code that was left behind is said to be missing, code without lines is not" left_behind
 ok "a period that CUPTI does not know is refused" bad_period
+ok "PM sampling beside PC samples is refused" no_pm

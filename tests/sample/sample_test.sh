@@ -249,6 +249,7 @@ gpm_beside() { # in the same file, in a series of its own; PM sampling loses not
 	by_gpm counters.source=both && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "13 counters of GPU 0" "$TMP/err" && has "counter gpm.sm_ns" "$TMP/dump" &&
 		grep -q "SM active % gpm 50.0" "$dir/native/regions/report.json" && grep -q "SM active % [0-9]" "$dir/native/regions/report.json"
 }
+gpm_beside_lines() { by_gpm pipeline.native.pc=on && planted "a GPU has no PM samples while PC samples are taken"; }
 no_gpm() { # asked for, and not there
 	UNTIL=true run counters=basic counters.source=gpm && has "NVML's GPM cannot count here: the driver's NVML" "$TMP/err"
 }
@@ -370,6 +371,7 @@ ok run__without_permission_gpm_counts gpm_instead enable:35 "because the counter
 ok run__a_taken_device_is_counted_by_gpm gpm_instead enable:7 "because another program samples this GPU already"
 ok run__gpm_counts_where_it_is_asked_for gpm_asked
 ok run__gpm_counts_beside_pm_sampling gpm_beside
+ok run__gpm_counts_beside_pc_samples gpm_beside_lines
 ok run__gpm_that_is_not_there_is_told no_gpm
 ok run__only_pm_sampling_if_that_is_asked_for only_pm
 ok run__without_cupti_has_times_only without SONDE_CUPTI=/nowhere "CUPTI was not found"
