@@ -20,7 +20,7 @@
 #define NR_GAPS	    10
 #define NR_LAUNCHES 400
 #define PAUSE_US    2000
-#define BETWEEN_NS  100000 /* a longer pause behind a launch is `host`: docs/idle.md */
+#define BETWEEN_NS  100000 /* a longer pause behind a launch is `host`: docs/idle-internals.md */
 
 struct stamp {
 	volatile uint64_t start_ns, end_ns; /* on the device's clock */

@@ -72,7 +72,7 @@ pages_are_on_a_shelf() {
 # Tasks are two screens: how it works and what was measured has pages of its own.
 tasks_are_short() {
 	local page words rc=0
-	for page in quickstart whatif counters kernels always-on performance report-format scale ranks; do
+	for page in quickstart findings idle whatif counters kernels always-on performance report-format scale ranks; do
 		words=$(wc -w <"docs/$page.md")
 		[ "$words" -le 950 ] || { echo "docs/$page.md has $words words"; rc=1; }
 	done

@@ -3,7 +3,7 @@
 
     idle_reading.py SONDE FILE…      prints ok/not ok per file
 
-Written from docs/idle.md, not from the code: every gap is cut wherever a host thread began or ended something, and
+Written from docs/idle-internals.md, not from the code: every gap is cut wherever a host thread began or ended something, and
 each piece is explained by itself. Compared are idle_ms and its causes of every region of every process and device.
 """
 import bisect
