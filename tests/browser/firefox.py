@@ -109,10 +109,11 @@ def look(firefox, url, width, dark):
     views = firefox.js(VIEWS)
     if len(views) < 3:
         return f"it has no more views than {views}"
-    broken = firefox.js("""let broken = null; const old = onerror; onerror = (why) => { broken = why; };
-        for (const what of [{region: 1}, {search: 'a'}, {search: ''}, {region: -1}]) change(what);
-        byId('theme').click(); byId('theme').click(); onerror = old; return broken;""")
-    return broken
+    return firefox.js("""let broken = null; window.addEventListener("error", (e) => { broken = e.message; });
+        for (const what of [{region: 1}, {search: "a"}, {search: ""}]) change(what);
+        if (!location.hash.includes("region=")) return "a selection is not in the address: " + location.hash;
+        for (const id of ["theme", "open-all", "theme"]) document.getElementById(id).click();
+        return broken;""")
 
 
 def main():
