@@ -10,6 +10,8 @@
 #include "base/alloc.h"
 #include "base/keysort.h"
 
+#include <math.h>
+
 /*
  * The name of a counter: its role, or NVIDIA's name. Empty for counters that cannot be split: elapsed cycles, which go
  * on whether or not anything runs, and those that are not sums over their time, as counters of traces may be.
@@ -52,9 +54,11 @@ static bool can_be_split(const struct sonde_records *r, const struct sonde_serie
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static bool choose_columns(
-	struct sonde_unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series)
+/* The clock falls where the GPU draws much power: no sample is above the limits of the highest one. */
+static bool choose_columns(struct sonde_unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series,
+	const struct sonde_device *d)
 {
+	double most_cycles_per_ns = fmax(x->s->cycles_per_ns, sonde_sampled__nominal_clock(d));
 	size_t i;
 
 	x->columns.nr = x->limits.nr = x->found.nr = x->starts.nr = x->ends.nr = x->values.nr = 0;
@@ -65,7 +69,7 @@ static bool choose_columns(
 			continue;
 		if (!sonde_cells_keep(x->f->c, &role) || !sonde_vec_put(&set->roles, role) ||
 			!sonde_vec_put(&x->columns, (uint32_t)i) ||
-			!sonde_vec_put(&x->limits, sonde_limit_of(role, x->s->cycles_per_ns, x->s->bytes_per_ns)) ||
+			!sonde_vec_put(&x->limits, sonde_limit_of(role, most_cycles_per_ns, x->s->bytes_per_ns)) ||
 			!sonde_vec_put(&set->peaks,
 				sonde_sampled__peak(x->f->r, series, i, x->s->nr_sms)))
 			return false;
@@ -206,7 +210,7 @@ static int unmix_set(
 			return 0;
 	*set = (struct sonde_sampled_set){0};
 	x->s->nr_sets++;
-	if (!choose_columns(x, set, series))
+	if (!choose_columns(x, set, series, d))
 		return sonde_err_nomem(err);
 	for (i = number; i < r->series.nr; i++)
 		if (sonde_series__is_same_device(&r->series.at[i], series) &&

@@ -40,6 +40,7 @@ static const char *const names[NR_COUNTERS] = {
 /* How the program is sampled. */
 struct sampling {
 	double dram_factor;  /* 1, or what no device can do */
+	double active;	     /* part of the cycles in which SMs work while something runs; 0 = half */
 	bool no_elapsed;     /* the series lacks the clock */
 	bool is_in_two;	     /* two samplers, the second one first in the inputs */
 	uint64_t from, upto; /* samples there are: of so many thousandths of the run */
@@ -139,7 +140,7 @@ static inline void count_into(const struct program *p, const struct sonde_record
 		if (end <= begin)
 			break;
 		row[ACTIVE] += how->is_by_count ? part * p->counts.at[i]
-						: 0.5 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
+						: (how->active > 0 ? how->active : 0.5) * SMS * CLOCK_KHZ * 1e-6 * (end - begin);
 		row[EXECUTED] += part * p->counts.at[i];
 		row[L2] += 0.2 * 3 * SLICES * 1.2 * (end - begin);
 		row[FMA] += 0.1 * SMS * CLOCK_KHZ * 1e-6 * (end - begin);

@@ -98,6 +98,23 @@ static void test_sampled__each_region_has_its_clock(void **state)
 	end_program(&p);
 }
 
+/* While the clock is high more is counted than the mean clock has cycles: that is no fault of the counter. */
+static void test_sampled__a_clock_that_changes_is_no_wrong_counter(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.slows_down = true;
+	how.active = 0.99;
+	run_program(&p, &how);
+	fold_program(&run, &p);
+	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 99);
+	release(&run);
+	end_program(&p);
+}
+
 #define NR_EPOCHS 40
 #define NR_IN_EPOCH 60
 
@@ -456,6 +473,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sampled__figures_hold_what_launches_counted),
 		cmocka_unit_test(test_sampled__limiter_and_roofline_follow_from_the_figures),
+		cmocka_unit_test(test_sampled__a_clock_that_changes_is_no_wrong_counter),
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
 		cmocka_unit_test(test_sampled__each_region_has_its_clock),
 		cmocka_unit_test(test_sampled__long_entries_have_figures_of_their_own),
