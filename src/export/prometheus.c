@@ -237,6 +237,13 @@ static bool needs_process(const struct sonde_tree *t)
 	return false;
 }
 
+static bool is_by_gpm(const struct writer *w)
+{
+	uint32_t sm = w->column[SM_ACTIVE];
+
+	return sm != SONDE_NONE && sonde_str_starts(w->t->columns.at[sm].name, SONDE_METRICS_GPM);
+}
+
 int sonde_export_prometheus(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -251,7 +258,7 @@ int sonde_export_prometheus(const struct sonde_tree *t, const struct sonde_expor
 	for (value = 0; value < NR_VALUES && !rc; value++)
 		rc = put_family(&w, (enum value)value, err);
 	sonde_sink_puts(to, "# HELP sonde_info The sonde that wrote this.\n# TYPE sonde_info gauge\n");
-	sonde_sink_puts(to, "sonde_info{version=\"" SONDE_VERSION "\"} 1\n");
+	sonde_sink_printf(to, "sonde_info{version=\"" SONDE_VERSION "\"%s} 1\n", is_by_gpm(&w) ? ",counters=\"gpm\"" : "");
 	sonde_figures_release(&w.figures);
 	sonde_buf_release(&w.label);
 	return rc;

@@ -22,7 +22,7 @@
 
 /* How long launches of a region ran during a sample and during LATE_NS before it. */
 struct part {
-	uint32_t sample, region; /* SONDE_NONE = outside of regions */
+	uint32_t sample, region;
 	double before_ns, during_ns;
 };
 
@@ -31,10 +31,12 @@ struct gpm {
 	struct sonde_map keys; /* {sample, region} → part */
 	struct sonde_arena arena;
 	SONDE_VEC(struct part) parts;
-	uint32_t nr_regions;
-	uint32_t *around;  /* by region, the last one for what is outside: itself, or the one it has become part of */
+	/* Behind the regions: what is outside of them; launches that are in no cell; for samples, that nothing ran. */
+	uint32_t nr_regions, others, nothing;
+	uint32_t *region;  /* by class */
+	uint32_t *around;  /* by region: itself, or the one it has become part of */
 	uint32_t *nr_even; /* by unit: samples about it */
-	uint32_t *about;   /* by sample: the unit; SONDE_NONE = several, nr_regions + 1 = nothing ran */
+	uint32_t *about;   /* by sample: the unit; SONDE_NONE = several */
 	double *ns;	   /* by unit: twice, before and during the sample at hand; zeros between samples */
 };
 
@@ -72,12 +74,10 @@ static bool find_parts(struct gpm *g)
 
 	for (i = 0; i < x->launches.nr; i++) {
 		const struct sonde_unmix_launch *l = &x->launches.at[i];
-		uint32_t region = x->classes.at[l->class].group;
-
 		k = 0;
 		sonde_bisect(k, x->ends.nr, mid, x->ends.at[mid] <= l->start_ns);
 		for (; k < x->starts.nr && x->starts.at[k] - LATE_NS < l->end_ns; k++)
-			if (!add_part(g, (uint32_t)k, region == SONDE_UNMIX_NONE ? g->nr_regions : region,
+			if (!add_part(g, (uint32_t)k, g->region[l->class],
 				    overlap_ns(l, x->starts.at[k] - LATE_NS, x->starts.at[k]),
 				    overlap_ns(l, x->starts.at[k], x->ends.at[k])))
 				return false;
@@ -130,8 +130,8 @@ static void judge_samples(struct gpm *g)
 	size_t i;
 
 	for (i = 0; i < g->x->starts.nr; i++)
-		g->about[i] = g->nr_regions + 1;
-	for (i = 0; i <= g->nr_regions; i++)
+		g->about[i] = g->nothing;
+	for (i = 0; i < g->nothing; i++)
 		g->nr_even[i] = 0;
 	for (; p < end; p = q) {
 		uint32_t unit;
@@ -169,7 +169,7 @@ static void drop_mixed(struct gpm *g)
 	size_t i, k, nr = 0, nr_columns = x->columns.nr;
 
 	for (i = 0; i < x->starts.nr; i++) {
-		if (g->about[i] == SONDE_NONE)
+		if (g->about[i] == SONDE_NONE || g->about[i] == g->others)
 			continue;
 		x->starts.at[nr] = x->starts.at[i];
 		x->ends.at[nr] = x->ends.at[i];
@@ -190,10 +190,10 @@ static bool name_units(struct gpm *g)
 	if (!sonde_vec_reserve(&x->units, x->classes.nr + 1) || !sonde_vec_reserve(&x->is_few, x->classes.nr + 1))
 		return false;
 	for (i = 0; i < x->classes.nr; i++) {
-		uint32_t region = x->classes.at[i].group, unit = unit_of(g, region == SONDE_UNMIX_NONE ? g->nr_regions : region);
+		uint32_t unit = unit_of(g, g->region[i]);
 
 		x->units.at[i] = (struct sonde_unmix_class){.name = unit, .group = SONDE_UNMIX_NONE};
-		x->is_few.at[i] = g->nr_even[unit] < ENOUGH;
+		x->is_few.at[i] = unit == g->others || g->nr_even[unit] < ENOUGH;
 	}
 	x->units.nr = x->is_few.nr = x->classes.nr;
 	return true;
@@ -206,17 +206,24 @@ bool sonde_series__is_gpm(const struct sonde_records *r, const struct sonde_seri
 
 bool sonde_unmixing__units(struct sonde_unmixing *x)
 {
-	struct gpm g = {.x = x, .nr_regions = (uint32_t)x->f->l->regions.nr};
+	uint32_t nr = (uint32_t)x->f->l->regions.nr, i, k;
+	struct gpm g = {.x = x, .nr_regions = nr, .others = nr + 1, .nothing = nr + 2};
 	bool ok;
-	uint32_t i;
 
-	g.around = sonde_arena_alloc(&g.arena, (g.nr_regions + 1) * sizeof(*g.around));
-	g.nr_even = sonde_arena_calloc(&g.arena, g.nr_regions + 1, sizeof(*g.nr_even));
+	g.region = sonde_arena_alloc(&g.arena, (x->classes.nr + 1) * sizeof(*g.region));
+	g.around = sonde_arena_alloc(&g.arena, g.nothing * sizeof(*g.around));
+	g.nr_even = sonde_arena_calloc(&g.arena, g.nothing, sizeof(*g.nr_even));
 	g.about = sonde_arena_alloc(&g.arena, (x->starts.nr + 1) * sizeof(*g.about));
-	g.ns = sonde_arena_calloc(&g.arena, 2 * ((size_t)g.nr_regions + 1), sizeof(*g.ns));
+	g.ns = sonde_arena_calloc(&g.arena, 2 * (size_t)g.nothing, sizeof(*g.ns));
 	ok = !g.arena.failed;
-	for (i = 0; ok && i <= g.nr_regions; i++)
+	for (i = 0; ok && i < g.nothing; i++)
 		g.around[i] = i;
+	for (i = 0; ok && i < x->kinds.nr; i++) {
+		const struct sonde_unmixing_kind *kind = &x->kinds.at[i];
+
+		for (k = 0; k < kind->nr; k++)
+			g.region[kind->first + k] = !kind->counts ? g.others : kind->region == SONDE_NONE ? nr : kind->region;
+	}
 	ok = ok && find_parts(&g);
 	if (ok) {
 		sonde_vec_sort(&g.parts, by_sample);

@@ -16,6 +16,7 @@ struct sonde_unmixing_kind {
 	uint32_t name, region;
 	uint32_t entry, turn; /* of the last launch met */
 	uint32_t first, nr;   /* its classes */
+	bool counts;	      /* its launches are in cells: selected, and of the time that is reported */
 };
 
 /* A sample in its series. */

@@ -21,7 +21,7 @@ static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_
 {
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
 	const struct sonde_unmixing_kind kind = {
-		.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1};
+		.name = key[2], .region = region, .entry = SONDE_NONE, .nr = 1, .counts = key[0] != SONDE_NONE && key[1] != SONDE_NONE};
 	bool is_new;
 	uint32_t number = sonde_map_keep(&x->keys, &x->arena, bytes, &is_new);
 

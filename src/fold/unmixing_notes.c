@@ -15,7 +15,7 @@
 
 void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_device *d)
 {
-	if (sonde_sampled__clock(x->f->r, x->first) > 0 || !(x->s->cycles_per_ns > 0))
+	if (sonde_series__is_gpm(x->f->r, x->first) || sonde_sampled__clock(x->f->r, x->first) > 0 || !(x->s->cycles_per_ns > 0))
 		return;
 	sonde_note(&x->f->c->notes,
 		"%.*s: elapsed cycles were not sampled, so %% of the SMs' cycles is taken of %.0f "

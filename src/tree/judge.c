@@ -97,8 +97,12 @@ struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct
 
 	if (isnan(sm.pct) || isnan(memory.pct))
 		return (struct sonde_limiter){.pct = NAN, .column = SONDE_NONE};
-	if (sm.pct < SONDE_LOW_PCT && memory.pct < SONDE_LOW_PCT)
-		out.word = "latency";
+	if (sm.pct >= SONDE_LOW_PCT || memory.pct >= SONDE_LOW_PCT)
+		return out;
+	/* GPM sees the tensor pipes alone: where they are idle, another may be busy. */
+	if (sm.of.column != SONDE_NONE && sonde_str_starts(t->columns.at[sm.of.column].name, SONDE_METRICS_GPM))
+		return (struct sonde_limiter){.pct = NAN, .column = SONDE_NONE};
+	out.word = "latency";
 	return out;
 }
 

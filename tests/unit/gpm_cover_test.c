@@ -5,9 +5,11 @@
  *     gpm_cover_test             a few programs, with bars
  *     gpm_cover_test PROGRAMS    so many, without: the table of docs/production.md
  */
+#include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
 #include "fold/sampled.h"
 
+#include "tree/judge.h"
 #include "treed.h"
 
 #include <stdio.h>
@@ -145,11 +147,16 @@ static void be_late(struct program *p)
 
 static void make_program(struct program *p, int seed, int rounds)
 {
-	struct sonde_device d = {.name = SONDE_STR("made GPU"), .uuid = SONDE_STR("GPU-1")};
+	struct sonde_attribute *at;
+	struct sonde_device d = {.name = SONDE_STR("made GPU"), .uuid = SONDE_STR("GPU-1"), .nr_attributes = 2};
 	uint32_t c;
 
 	*p = (struct program){.seed = (uint64_t)seed * 1000003, .now = 220 * MS};
 	made_init(&p->m);
+	at = sonde_arena_calloc(&p->m.r->arena, d.nr_attributes, sizeof(*at));
+	at[0] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_SMS), .value = 132};
+	at[1] = (struct sonde_attribute){.name = SONDE_STR(SONDE_ATTR_CLOCK), .value = 1980000};
+	d.attributes = at;
 	d.process = p->m.process;
 	sonde_records__device(p->m.r, &d);
 	p->series = sonde_push(&p->m.r->arena, &p->m.r->series);
@@ -251,11 +258,44 @@ static void test_gpm__what_never_fills_a_sample_has_no_figure(void **state)
 			assert_true(scores[i].nr_held == scores[i].nr && scores[i].nr <= 2);
 }
 
+/* What limits a region: a pipe or the memory where it is busy; GPM does not see the other pipes, so nothing is latency. */
+static const char *limiter_of(struct run *run, uint32_t place)
+{
+	const struct sonde_report *r = &run->t->reports.at[0];
+
+	figure(run, 0, SONDE_PART_INCLUSIVE, (uint32_t)(node_named(run, r, places[place].id) - r->nodes.at), metrics[SM]);
+	return sonde_limiter(run->t, &run->f);
+}
+
+static void test_gpm__figures_are_marked_and_tell_only_what_they_know(void **state)
+{
+	const struct sonde_column *c;
+	struct program p;
+	struct run run;
+	size_t i;
+
+	(void)state;
+	make_program(&p, 3, 16);
+	aggregate(&run, p.m.r, NULL);
+	assert_string_equal(limiter_of(&run, MATMUL), "tensor");
+	assert_string_equal(limiter_of(&run, COPY), "dram");
+	assert_null(limiter_of(&run, FEW));
+	c = &run.t->columns.at[sonde_tree_role(run.t, SONDE_ROLE_SM_ACTIVE)];
+	assert_true(sonde_str_is(c->name, SONDE_METRIC_GPM_SM) && sonde_str_is(sonde_metric_head(c->name), "SM act % gpm"));
+	assert_memory_equal(c->methods[0], "gpm: ", 5);
+	assert_int_equal(sonde_tree_column(run.t, "gpm.sm_ns"), SONDE_NONE); /* a figure of its own it is not */
+	for (i = 0; i < run.c->notes.texts.nr; i++)
+		assert_null(strstr(run.c->notes.texts.keys[i].p, "elapsed cycles")); /* GPM's are no cycles */
+	release(&run);
+	made_release(&p.m);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gpm__regions_that_fill_samples_have_figures_that_hold_the_truth),
 		cmocka_unit_test(test_gpm__what_never_fills_a_sample_has_no_figure),
+		cmocka_unit_test(test_gpm__figures_are_marked_and_tell_only_what_they_know),
 	};
 	struct score scores[NR_PLACES] = {0};
 
