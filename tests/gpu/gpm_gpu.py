@@ -3,8 +3,10 @@
 
     gpm_gpu.py work ROUNDS            phases of half a second each, by turns
     gpm_gpu.py agree REPORT.json      a run with counters.source=both: each figure of GPM within 3 points of PM sampling's
+    gpm_gpu.py late TRACE.json        the same run for Perfetto: how late GPM's values are; the fold takes them for 0 to 100 ms
     gpm_gpu.py figures REPORT.json    a run by GPM alone: what must be there, and plausible
 """
+import bisect
 import json
 import sys
 import time
@@ -91,6 +93,41 @@ def agree(path):
     return 1 if bad or nr < 12 else 0
 
 
+def curve(events, name):
+    """(start in ms, value), up to the next one"""
+    return sorted((e["ts"] / 1e3, e["args"]["value"]) for e in events if e["ph"] == "C" and e["name"].endswith(" · " + name))
+
+
+def lag_of(gpm, pm):
+    """Which shift makes PM's means over GPM's intervals most alike them: ms, and the root of the mean square left, in points."""
+    at, sums = [t for t, _ in pm], [0]
+    for (t, v), (u, _) in zip(pm, pm[1:]):
+        sums.append(sums[-1] + v * (u - t))
+
+    def integral(t):
+        i = min(max(bisect.bisect_right(at, t) - 1, 0), len(at) - 1)
+        return sums[i] + (min(t, at[-1]) - at[i]) * pm[i][1] if t > at[0] else 0
+
+    def misfit(lag):
+        rows = [((integral(u - lag) - integral(t - lag)) / (u - t), v) for (t, v), (u, _) in zip(gpm, gpm[1:])
+                if t - 200 > at[0] and u < at[-1]]
+        return (sum((a - b) ** 2 for a, b in rows) / len(rows)) ** .5
+
+    return min((misfit(lag), lag) for lag in range(-50, 251))[::-1]
+
+
+def late(path):
+    events = json.load(open(path))["traceEvents"]
+    gpm, pm = curve(events, "SM active % gpm"), curve(events, "SM active %")
+    half = len(gpm) // 2
+    for words, part in (("all", gpm), ("first half", gpm[:half]), ("second half", gpm[half:])):
+        lag, left = lag_of(part, pm)
+        print("# %s: GPM's values are %d ms late, %.1f points are left" % (words, lag, left))
+        if not 0 <= lag <= 100:
+            return 1
+    return 0
+
+
 def figures(path):
     found = regions(path)
     at = {name: show(found, name, [g for _, g, _ in PAIRS]) for name in FILLING + ["step/forward", "short"]}
@@ -106,4 +143,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "work":
         work(int(sys.argv[2]))
     else:
-        sys.exit({"agree": agree, "figures": figures}[sys.argv[1]](sys.argv[2]))
+        sys.exit({"agree": agree, "late": late, "figures": figures}[sys.argv[1]](sys.argv[2]))

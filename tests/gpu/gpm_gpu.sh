@@ -32,6 +32,8 @@ run() { # NAME ROUNDS KEYS…: $AS, a command in front
 }
 
 run both 8 counters=basic counters.source=both
+"$SONDE" report "$T/both/native" -f perfetto >"$T/both.trace" 2>>"$T/both.err"
+check "GPM is late by no more than a period" python3 "$P" late "$T/both.trace"
 check "GPM and PM sampling agree in one run" python3 "$P" agree "$T/both.json"
 
 export HOME=$T XDG_CACHE_HOME=$T/cache
