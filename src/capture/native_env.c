@@ -20,6 +20,9 @@
 
 #define SETTLE_MS 1000u
 #define STEP_MS	  5u
+#define CONFIG_NAME "inject.conf"
+
+static const char zeros[SONDE_ATTACH_BYTES]; /* a page that says nothing yet */
 
 /* --- the run ----------------------------------------------------------------------------------- */
 
@@ -60,38 +63,68 @@ static int check_patterns(const char *key, struct sonde_words values, struct son
 	return 0;
 }
 
-static int write_config(const char *path, const char *dir, const struct sonde_native_request *q,
-	struct sonde_err *err)
+/* The text of the library's configuration, in a string sink. */
+static int compose_config(struct sonde_sink *to, const char *dir, const struct sonde_native_request *q, struct sonde_err *err)
 {
-	struct sonde_sink sink;
 	int rc = check_patterns("nvtx.include", q->nvtx_include, err);
 
+	sonde_sink_init_string(to);
 	if (rc == 0)
 		rc = check_patterns("nvtx.exclude", q->nvtx_exclude, err);
 	if (rc == 0 && strchr(dir, '\n'))
 		rc = sonde_err_set(err, SONDE_ERR_USAGE,
 			"the run directory's path has a line end, which a native capture cannot "
 			"take: choose another (hydra.run.dir=DIR)");
-	if (rc == 0)
-		rc = sonde_sink_open(&sink, path, err);
-	if (rc)
-		return rc;
-	sonde_sink_printf(&sink, "output=%s\n", dir);
-	add_lines(&sink, "nvtx.include", q->nvtx_include);
-	add_lines(&sink, "nvtx.exclude", q->nvtx_exclude);
-	add_lines(&sink, "", q->options);
-	return sonde_sink_close(&sink, err);
+	sonde_sink_printf(to, "output=%s\n", dir);
+	add_lines(to, "nvtx.include", q->nvtx_include);
+	add_lines(to, "nvtx.exclude", q->nvtx_exclude);
+	add_lines(to, "", q->options);
+	return rc == 0 && to->buf.failed ? sonde_err_nomem(err) : rc;
 }
 
-int sonde_native_prepare(const char *dir, const char *seen_as, const struct sonde_native_request *q, struct sonde_err *err)
+int sonde_native_prepare(const char *dir, const struct sonde_native_request *q, struct sonde_err *err)
 {
-	char config[PATH_MAX + 16];
-	int rc = sonde_native_attach_make(dir, NULL, err);
+	char path[PATH_MAX + 16];
+	struct sonde_sink config;
+	int rc = compose_config(&config, dir, q, err);
 
-	snprintf(config, sizeof(config), "%s/inject.conf", dir);
+	snprintf(path, sizeof(path), "%s/" CONFIG_NAME, dir);
+	if (rc == 0)
+		rc = sonde_native_attach_make(dir, NULL, err);
 	if (rc == 0 && q->runner)
 		rc = sonde_native_attach_make(dir, q->runner, err);
-	return rc ? rc : write_config(config, seen_as, q, err);
+	if (rc == 0)
+		rc = sonde_file_write(path, sonde_buf_view(&config.buf), err);
+	sonde_sink_abort(&config);
+	return rc;
+}
+
+/* A file that was not there; no link leads it elsewhere. */
+static int write_new(int dir, const char *name, struct sonde_str text, struct sonde_err *err)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), error = fd < 0 ? errno : 0;
+	struct sonde_sink sink;
+
+	if (error)
+		return sonde_err_io(err, name, error);
+	sonde_sink_init_fd(&sink, fd);
+	sonde_sink_str(&sink, text);
+	error = sonde_sink_close(&sink, err);
+	close(fd);
+	return error;
+}
+
+int sonde_native_prepare_at(int dir, const char *seen_as, const struct sonde_native_request *q, struct sonde_err *err)
+{
+	struct sonde_sink config;
+	int rc = compose_config(&config, seen_as, q, err);
+
+	if (rc == 0)
+		rc = write_new(dir, SONDE_ATTACH_NAME, (struct sonde_str){zeros, sizeof(zeros)}, err);
+	if (rc == 0)
+		rc = write_new(dir, CONFIG_NAME, sonde_buf_view(&config.buf), err);
+	sonde_sink_abort(&config);
+	return rc;
 }
 
 int sonde_native_find_library(char *library, size_t size, struct sonde_err *err)
@@ -120,8 +153,8 @@ static int build_env(
 		return rc;
 	if (!realpath(q->dir, dir))
 		return sonde_err_io(err, q->dir, errno);
-	rc = sonde_native_prepare(dir, dir, q, err);
-	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s/inject.conf", dir);
+	rc = sonde_native_prepare(dir, q, err);
+	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s/" CONFIG_NAME, dir);
 	/* Also where it is empty: ours may be a program of another run. */
 	sonde_argv_printf(env, SONDE_RUNNER_VARIABLE "=%s", q->runner ? q->runner : "");
 	if (q->mark)
@@ -174,7 +207,6 @@ int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec 
 /* Makes a page of zeros under a temporary name, which is filled in; false with errno. */
 static bool write_zeros(char *name)
 {
-	static const char zeros[SONDE_ATTACH_BYTES];
 	int fd = mkostemp(name, O_CLOEXEC);
 	bool ok = fd >= 0 && write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros);
 
@@ -221,7 +253,7 @@ static bool read_attach(struct sonde_attach *out, const char *dir, const char *r
 	bool ok;
 
 	name_page(path, dir, runner);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	ok = fd >= 0 && read(fd, out, sizeof(*out)) == (ssize_t)sizeof(*out);
 	if (fd >= 0)
 		close(fd);

@@ -23,8 +23,13 @@ bool sonde_native_find(char *path, size_t size);
 /* The same by its whole path; SONDE_ERR_NOTFOUND. */
 int sonde_native_find_library(char *library, size_t size, struct sonde_err *err);
 
-/* Writes the library's configuration into `dir`, and makes its page there; programs see the directory as `seen_as`. */
-int sonde_native_prepare(const char *dir, const char *seen_as, const struct sonde_native_request *q, struct sonde_err *err);
+/* Writes the library's configuration into `dir`, a whole path, and makes its page there. */
+int sonde_native_prepare(const char *dir, const struct sonde_native_request *q, struct sonde_err *err);
+/*
+ * The same for a directory that is open and new, which the program sees as `seen_as`: neither file may be there,
+ * and no link leads them elsewhere, whoever else writes there.
+ */
+int sonde_native_prepare_at(int dir, const char *seen_as, const struct sonde_native_request *q, struct sonde_err *err);
 
 /* Whether there is a capture in `dir`: a program that uses neither NVTX nor CUDA leaves none. */
 bool sonde_native_is_there(const char *dir);

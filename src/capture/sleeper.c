@@ -1,4 +1,4 @@
-#include "capture/sleeper_int.h"
+#include "capture/sleeper.h"
 
 #include "base/argv.h"
 #include "base/clock.h"
@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,25 +26,53 @@
 
 /* --- its page ------------------------------------------------------------------------------------ */
 
-/* What the process calls itself, in the innermost PID namespace it is in. */
-static uint32_t number_inside(pid_t pid)
+static bool slurp(struct sonde_buf *out, pid_t pid, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	return sonde_file_slurp(out, path);
+}
+
+/* What the kernel says of a process: the numbers of a line of /proc/PID/status. How many, at most `max`. */
+static size_t read_status(uint64_t *out, size_t max, pid_t pid, const char *wanted)
 {
 	struct sonde_buf text = {0};
 	struct sonde_str rest, line, key, numbers;
-	uint64_t number = (uint64_t)pid, found;
-	char path[64];
+	size_t nr = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	sonde_file_slurp(&text, path);
+	slurp(&text, pid, "status");
 	for (rest = sonde_buf_view(&text); rest.n;) {
 		line = sonde_str_cut(rest, '\n', &rest);
 		key = sonde_str_cut(line, ':', &numbers);
-		while (sonde_str_is(key, "NSpid") && numbers.n)
-			if (sonde_str_u64(sonde_str_trim(sonde_str_cut(numbers, '\t', &numbers)), &found))
-				number = found;
+		numbers = sonde_str_trim(numbers);
+		while (sonde_str_is(key, wanted) && numbers.n && nr < max &&
+			sonde_str_u64(sonde_str_trim(sonde_str_cut(numbers, '\t', &numbers)), &out[nr]))
+			nr++;
 	}
 	sonde_buf_release(&text);
-	return (uint32_t)number;
+	return nr;
+}
+
+/* What the process calls itself, in the innermost PID namespace it is in. */
+static uint32_t number_inside(pid_t pid)
+{
+	uint64_t numbers[MAX_DEPTH];
+	size_t nr = read_status(numbers, MAX_DEPTH, pid, "NSpid");
+
+	return (uint32_t)(nr ? numbers[nr - 1] : (uint64_t)pid);
+}
+
+/* Whose files it makes. /proc/PID itself is root's where a process may not be looked at. */
+static bool find_user(struct sonde_sleeper *s)
+{
+	uint64_t uids[4], gids[4]; /* real, effective, saved, of files */
+
+	if (read_status(uids, 4, s->pid, "Uid") != 4 || read_status(gids, 4, s->pid, "Gid") != 4)
+		return false;
+	s->uid = (uid_t)uids[3];
+	s->gid = (gid_t)gids[3];
+	return true;
 }
 
 /* Whether a descriptor is a page that the library of process `pid` made, and nobody can shorten. */
@@ -77,7 +106,7 @@ static int open_page(pid_t pid, uid_t uid)
 			memcmp(target, name, sizeof(name) - 1) != 0)
 			continue;
 		snprintf(link, sizeof(link), "/proc/%d/fd/%.20s", (int)pid, e->d_name);
-		fd = open(link, O_RDWR | O_CLOEXEC);
+		fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* it may be anything by now */
 		if (fd >= 0 && !is_page(fd, pid, uid)) {
 			close(fd);
 			fd = -1;
@@ -90,14 +119,6 @@ static int open_page(pid_t pid, uid_t uid)
 }
 
 /* --- who sleeps ---------------------------------------------------------------------------------- */
-
-static bool slurp(struct sonde_buf *out, pid_t pid, const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	return sonde_file_slurp(out, path);
-}
 
 bool sonde_sleeper_words(const struct sonde_sleeper *s, struct sonde_argv *out)
 {
@@ -145,15 +166,11 @@ static bool look_at(struct sonde_sleeper *s, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct sonde_asleep head = {0};
-	struct stat st;
-	char path[64];
 	int fd;
 
 	*s = (struct sonde_sleeper){.pid = pid, .fd = -1, .dir_fd = -1, .pid_fd = -1};
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &st) < 0)
+	if (!find_user(s))
 		return false;
-	s->uid = st.st_uid;
 	fd = open_page(pid, s->uid);
 	if (fd < 0)
 		return false;
@@ -270,6 +287,16 @@ static int explain(pid_t pid, struct sonde_err *err)
 		(int)pid);
 }
 
+static bool has(const struct sonde_sleepers *all, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < all->all.nr; i++)
+		if (all->all.at[i].pid == pid)
+			return true;
+	return false;
+}
+
 int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct sonde_err *err)
 {
 	struct sonde_sleepers found = {0};
@@ -284,9 +311,7 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 	for (i = 0; rc == 0 && ok && i < found.all.nr; i++) {
 		const struct sonde_sleeper *s = &found.all.at[i];
 
-		if (is_there	? s->pid == (pid_t)number
-			: is_number ? is_below(s->pid, (pid_t)number)
-				    : has_name(s, word))
+		if (!has(out, s->pid) && (is_there ? s->pid == (pid_t)number : is_number ? is_below(s->pid, (pid_t)number) : has_name(s, word)))
 			ok = sonde_vec_put(&out->all, *s);
 	}
 	if (!ok)
@@ -326,13 +351,44 @@ static void tell_time(char *to, size_t size, uint64_t ns)
 /* In strict mode a process may do nothing: it would be killed when it wakes. */
 static bool is_sandboxed(pid_t pid)
 {
-	struct sonde_buf text = {0};
-	struct sonde_str after = {0};
-	bool is_so = slurp(&text, pid, "status") && sonde_str_has(sonde_buf_view(&text), "\nSeccomp:\t", &after) && after.n &&
-		     after.p[0] == '1';
+	uint64_t mode;
 
-	sonde_buf_release(&text);
-	return is_so;
+	return read_status(&mode, 1, pid, "Seccomp") && mode == 1;
+}
+
+/*
+ * Processes of ours that go on by themselves have nothing of a page: a lock would last as long as they do. A mapping
+ * holds the open file, too.
+ */
+static SONDE_VEC(int) held;
+
+static void let_go(void)
+{
+	size_t i;
+
+	for (i = 0; i < held.nr; i++)
+		close(held.at[i]);
+}
+
+static bool keep_from_children(const struct sonde_sleeper *s)
+{
+	static bool is_known;
+
+	if (!is_known && pthread_atfork(NULL, NULL, let_go))
+		return false;
+	is_known = true;
+	return madvise(s->page, SONDE_ASLEEP_BYTES, MADV_DONTFORK) == 0 && sonde_vec_put(&held, s->fd);
+}
+
+static void forget_held(int fd)
+{
+	size_t i;
+
+	for (i = 0; i < held.nr; i++)
+		if (held.at[i] == fd)
+			held.at[i--] = held.at[--held.nr];
+	if (!held.nr)
+		sonde_vec_release(&held);
 }
 
 static int refuse_held(const struct sonde_sleeper *s, struct sonde_err *err)
@@ -355,11 +411,12 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 		return sonde_err_set(err, SONDE_ERR_IO,
 			"process %d is in a strict sandbox (seccomp), which would kill it for waking: it is left alone",
 			(int)s->pid);
-	s->fd = open_page(s->pid, s->uid);
-	if (s->fd < 0)
-		return explain(s->pid, err);
 	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	s->fd = find_user(s) ? open_page(s->pid, s->uid) : -1;
+	if (s->fd < 0 || sonde_sleeper_is_gone(s)) /* else the page is that of the process we have */
+		return explain(s->pid, err);
 	if (fcntl(s->fd, F_OFD_SETLK, &lock) < 0) { /* of the open file: the library asks whether it is there */
+		sonde_sleeper_release(s);
 		look_at(s, s->pid); /* who it is may have changed */
 		return refuse_held(s, err);
 	}
@@ -367,6 +424,8 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 	if (page == MAP_FAILED)
 		return sonde_err_system(err, errno, "the page of process %d", (int)s->pid);
 	s->page = page;
+	if (!keep_from_children(s))
+		return sonde_err_nomem(err);
 	s->page->caller = (uint32_t)getpid();
 	s->page->called_ns = sonde_clock_ns(CLOCK_REALTIME);
 	return 0;
@@ -374,7 +433,7 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 
 bool sonde_sleeper_call(struct sonde_sleeper *s)
 {
-	if ((atomic_load(&s->page->word) & SONDE_PHASE_MASK) != SONDE_PHASE_ASLEEP || !sonde_sleeper__hand_over(s))
+	if ((atomic_load(&s->page->word) & SONDE_PHASE_MASK) != SONDE_PHASE_ASLEEP)
 		return false;
 	memset(s->page->dir, 0, sizeof(s->page->dir));
 	memcpy(s->page->dir, s->there, strnlen(s->there, sizeof(s->page->dir) - 1));
@@ -420,8 +479,10 @@ void sonde_sleeper_release(struct sonde_sleeper *s)
 {
 	if (s->page)
 		munmap(s->page, SONDE_ASLEEP_BYTES);
-	if (s->fd >= 0)
+	if (s->fd >= 0) {
+		forget_held(s->fd);
 		close(s->fd);
+	}
 	if (s->dir_fd >= 0)
 		close(s->dir_fd);
 	if (s->pid_fd >= 0)

@@ -20,13 +20,15 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "capture/native_env.h"
 #include "format/asleep.h"
 
 #include <sys/types.h>
 
 struct sonde_sleeper {
 	pid_t pid; /* as we see it */
-	uid_t uid;
+	uid_t uid; /* whose files it makes */
+	gid_t gid;
 	char name[64];	   /* the program, and the script that it runs */
 	uint64_t since_ns; /* when it fell asleep first, by CLOCK_REALTIME */
 	enum sonde_phase phase;
@@ -50,7 +52,7 @@ struct sonde_sleepers {
 /* Everybody who sleeps and whom we may look at. */
 int sonde_sleepers_find(struct sonde_sleepers *out, struct sonde_err *err);
 /*
- * Those that `word` means: a process, or else the sleepers among those it started; or all of that
+ * Adds those that `word` means, each once: a process, or else the sleepers among those it started; or all of that
  * name. SONDE_ERR_NOTFOUND says why there is none, and how programs are started asleep.
  */
 int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct sonde_err *err);
@@ -58,14 +60,19 @@ void sonde_sleepers_release(struct sonde_sleepers *s); /* and each that is held 
 
 /* SONDE_ERR_IO when somebody else holds it, and who. */
 int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err);
-/* `dir` serves where the sleeper sees it too and is our user's; else it gets a directory in its own /tmp. */
-int sonde_sleeper_place(struct sonde_sleeper *s, const char *dir, struct sonde_err *err);
-/* Its place has the configuration (native_env.h). False when it is not asleep (yet, or any more). */
+/*
+ * Makes its place, with the configuration in it. `q->dir` serves where the sleeper sees it too and is our user's; else it
+ * gets a directory in its own /tmp, as its own user.
+ */
+int sonde_sleeper_place(struct sonde_sleeper *s, const struct sonde_native_request *q, struct sonde_err *err);
+/* False when it is not asleep (yet, or any more). */
 bool sonde_sleeper_call(struct sonde_sleeper *s);
 /* The phase of our call; ASLEEP = it is over. */
 enum sonde_phase sonde_sleeper_beat(struct sonde_sleeper *s);
 void sonde_sleeper_rest(struct sonde_sleeper *s);
 bool sonde_sleeper_is_gone(const struct sonde_sleeper *s);
+/* What the library says of a place of the sleeper's own, as sonde_native_fault. */
+bool sonde_sleeper_fault(const struct sonde_sleeper *s, char *text, size_t size);
 /* Moves captures from the sleeper's own place to `dir`, and removes the place. */
 int sonde_sleeper_fetch(struct sonde_sleeper *s, const char *dir, struct sonde_err *err);
 void sonde_sleeper_release(struct sonde_sleeper *s);

@@ -3,11 +3,13 @@
  * ours serves where both are ours too. Else it gets one below its own /tmp, which we reach by
  * /proc/PID/root, and its files are moved to us at the end.
  *
- * What is in there is the sleeper's: no link of its own leads us elsewhere, and only captures are taken.
+ * What is in there is the sleeper's, and so may be the file systems: its user can mount there what he likes, and change
+ * links at any moment. So root does all of it as that user, who could have done it himself; no link and no
+ * mount in the place leads elsewhere, files are made that were not there, and only captures are taken.
  */
+#include "base/alloc.h"
 #include "base/file.h"
-#include "capture/sleeper_int.h"
-#include "format/attach.h"
+#include "capture/sleeper.h"
 #include "format/capture.h"
 
 #include <dirent.h>
@@ -18,11 +20,62 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define COPY_BYTES (1u << 20)
+
+/* --- as the sleeper's user ----------------------------------------------------------------------- */
+
+/* Who we are, while this thread opens files as somebody else. */
+struct myself {
+	bool is_other; /* we are the sleeper's user just now */
+	gid_t *groups;
+	int nr_groups;
+};
+
+/* The file rights of root end with this, and all of them return. errno stays. */
+static void be_myself(struct myself *m)
+{
+	int was = errno;
+
+	if (m->is_other) {
+		setfsuid(geteuid());
+		setfsgid(getegid());
+		syscall(SYS_setgroups, m->nr_groups, m->groups);
+	}
+	sonde_free(m->groups);
+	*m = (struct myself){0};
+	errno = was;
+}
+
+/* From here on until be_myself. False with errno: nothing has changed. The groups by the kernel's call: libc's is for all threads. */
+static bool be_sleeper(struct myself *m, const struct sonde_sleeper *s)
+{
+	const uid_t ask = (uid_t)-1; /* no user: tells who it is */
+
+	*m = (struct myself){0};
+	if (s->uid == geteuid())
+		return true;
+	m->nr_groups = getgroups(0, NULL);
+	m->groups = sonde_calloc((size_t)m->nr_groups + 1, sizeof(*m->groups));
+	if (!m->groups || getgroups(m->nr_groups, m->groups) != m->nr_groups || syscall(SYS_setgroups, 0, NULL) < 0) {
+		be_myself(m);
+		return false;
+	}
+	m->is_other = true;
+	setfsgid(s->gid);
+	setfsuid(s->uid);
+	if ((uid_t)setfsuid(ask) == s->uid && (gid_t)setfsgid((gid_t)ask) == s->gid)
+		return true;
+	be_myself(m);
+	errno = EPERM;
+	return false;
+}
+
+/* --- the place ----------------------------------------------------------------------------------- */
 
 /* Whether the sleeper finds our directory where we find it. */
 static bool sees(const struct sonde_sleeper *s, const char *dir)
@@ -42,79 +95,111 @@ static int open_inside(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Makes a directory of that name, which nobody but us may enter yet; -1 with errno. */
-static int make_inside(int parent, const char *name)
+/* Opens what is in a directory itself: not what a link or a mount there leads to. */
+static int open_beneath(int dir, const char *name, int flags)
 {
-	int fd = mkdirat(parent, name, 0700) == 0 ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-	struct stat st;
+	struct open_how how = {.flags = (uint64_t)flags | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid())) {
-		close(fd);
-		errno = EPERM;
-		return -1;
-	}
-	return fd;
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }
 
-static int make_place(struct sonde_sleeper *s, struct sonde_err *err)
+/* Makes a directory of that name, of that user; -1 with errno. */
+static int make_inside(int parent, const char *name, uid_t uid)
+{
+	int fd, error;
+	struct stat st;
+
+	if (mkdirat(parent, name, 0700) < 0)
+		return -1;
+	fd = open_beneath(parent, name, O_RDONLY | O_DIRECTORY);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == uid)
+		return fd;
+	error = fd < 0 ? errno : EPERM;
+	if (fd >= 0)
+		close(fd);
+	unlinkat(parent, name, AT_REMOVEDIR);
+	errno = error;
+	return -1;
+}
+
+/* As its user. -1 with errno. */
+static int make_below(struct sonde_sleeper *s, int root)
 {
 	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
-	char path[64], name[64];
-	int root, parent, error = ENOENT;
+	char name[64];
+	int parent, fd = -1, error = ENOENT;
 	size_t i;
 
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)s->pid);
 	snprintf(name, sizeof(name), "sonde-attach-%d-%d", (int)s->pid, (int)getpid());
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	error = root < 0 ? errno : error;
-	for (i = 0; root >= 0 && s->dir_fd < 0 && i < sizeof(places) / sizeof(*places); i++) {
+	for (i = 0; fd < 0 && i < sizeof(places) / sizeof(*places); i++) {
 		parent = open_inside(root, places[i] + 1);
-		s->dir_fd = parent < 0 ? -1 : make_inside(parent, name);
-		error = s->dir_fd < 0 ? errno : 0;
+		fd = parent < 0 ? -1 : make_inside(parent, name, s->uid);
+		error = fd < 0 ? errno : 0;
 		if (parent >= 0)
 			close(parent);
 		snprintf(s->there, sizeof(s->there), "%s/%s", places[i], name);
+	}
+	errno = error;
+	return fd;
+}
+
+static int make_place(struct sonde_sleeper *s, const struct sonde_native_request *q, struct sonde_err *err)
+{
+	struct myself m;
+	char path[64];
+	int root, error, rc = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)s->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* its user may not look there if the program is not dumpable */
+	if (root >= 0 && sonde_sleeper_is_gone(s)) { /* the number may be another's by now */
+		close(root);
+		root = -1;
+		errno = ESRCH;
+	}
+	if (root >= 0 && be_sleeper(&m, s)) {
+		s->dir_fd = make_below(s, root);
+		error = errno;
+		if (s->dir_fd >= 0)
+			rc = sonde_native_prepare_at(s->dir_fd, s->there, q, err);
+		be_myself(&m);
+	} else {
+		error = errno;
 	}
 	if (root >= 0)
 		close(root);
 	if (s->dir_fd < 0)
 		return sonde_err_set(err, SONDE_ERR_IO,
 			"process %d has no place for its capture (%s): it sees another file system than you, and there is "
-			"no /tmp, /var/tmp or /dev/shm in it that can be written to: mount one",
+			"no /tmp, /var/tmp or /dev/shm in it that its user can write to: mount one",
 			(int)s->pid, strerror(error));
 	snprintf(s->here, sizeof(s->here), "/proc/self/fd/%d", s->dir_fd);
-	return 0;
+	return rc;
 }
 
-int sonde_sleeper_place(struct sonde_sleeper *s, const char *dir, struct sonde_err *err)
+int sonde_sleeper_place(struct sonde_sleeper *s, const struct sonde_native_request *q, struct sonde_err *err)
 {
 	char whole[PATH_MAX];
 
 	s->here[0] = '\0';
-	if (!realpath(dir, whole))
-		return sonde_err_io(err, dir, errno);
+	if (!realpath(q->dir, whole))
+		return sonde_err_io(err, q->dir, errno);
 	if (s->uid != geteuid() || strlen(whole) >= sizeof(s->there) || !sees(s, whole))
-		return make_place(s, err);
+		return make_place(s, q, err);
 	memcpy(s->there, whole, strlen(whole) + 1);
-	return 0;
+	return sonde_native_prepare(whole, q, err);
 }
 
-bool sonde_sleeper__hand_over(const struct sonde_sleeper *s)
+bool sonde_sleeper_fault(const struct sonde_sleeper *s, char *text, size_t size)
 {
-	static const char *const files[] = {"inject.conf", SONDE_ATTACH_NAME};
-	struct stat st;
-	char path[64];
-	size_t i;
+	struct myself m;
+	bool has_fault;
 
-	if (s->dir_fd < 0 || s->uid == geteuid())
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d", (int)s->pid);
-	if (stat(path, &st) < 0)
+	if (s->dir_fd < 0 || !be_sleeper(&m, s))
 		return false;
-	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (fchownat(s->dir_fd, files[i], s->uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
-			return false;
-	return fchown(s->dir_fd, s->uid, st.st_gid) == 0; /* last: nobody else was in it until now */
+	has_fault = sonde_native_fault(text, size, s->here, NULL);
+	be_myself(&m);
+	return has_fault;
 }
 
 /* --- taking captures out ------------------------------------------------------------------------- */
@@ -156,10 +241,16 @@ static int make_copy(int dir, const char *name)
 
 static bool fetch_file(const struct sonde_sleeper *s, int dir, const char *name)
 {
-	int from = openat(s->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), to = -1;
+	struct myself m;
+	int from = -1, to = -1;
 	struct stat st;
-	bool ok = from >= 0 && fstat(from, &st) == 0 && S_ISREG(st.st_mode);
+	bool ok;
 
+	if (be_sleeper(&m, s)) {
+		from = open_beneath(s->dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		be_myself(&m);
+	}
+	ok = from >= 0 && fstat(from, &st) == 0 && S_ISREG(st.st_mode);
 	if (ok)
 		to = make_copy(dir, name);
 	ok = ok && to >= 0 && copy_bytes(from, to);
@@ -170,16 +261,31 @@ static bool fetch_file(const struct sonde_sleeper *s, int dir, const char *name)
 	return ok;
 }
 
+static void remove_file(const struct sonde_sleeper *s, const char *name)
+{
+	struct myself m;
+
+	if (!be_sleeper(&m, s))
+		return;
+	unlinkat(s->dir_fd, name, 0);
+	be_myself(&m);
+}
+
 /* Removes the place if it is empty: what else the sleeper put there is its own. */
 static void remove_place(const struct sonde_sleeper *s)
 {
-	int parent = openat(s->dir_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *name = strrchr(s->there, '/') + 1;
+	struct myself m;
+	int parent;
 
+	if (!be_sleeper(&m, s))
+		return;
+	parent = openat(s->dir_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (parent >= 0) {
 		unlinkat(parent, name, AT_REMOVEDIR);
 		close(parent);
 	}
+	be_myself(&m);
 }
 
 int sonde_sleeper_fetch(struct sonde_sleeper *s, const char *dir, struct sonde_err *err)
@@ -200,7 +306,7 @@ int sonde_sleeper_fetch(struct sonde_sleeper *s, const char *dir, struct sonde_e
 		if (is_capture(e->d_name) && !fetch_file(s, to, e->d_name))
 			error = errno ? errno : EIO;
 		else if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			unlinkat(s->dir_fd, e->d_name, 0);
+			remove_file(s, e->d_name);
 	}
 	if (d)
 		closedir(d);

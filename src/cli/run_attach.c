@@ -1,5 +1,4 @@
 #include "base/clock.h"
-#include "capture/native_env.h"
 #include "cli/run_int.h"
 
 #include <signal.h>
@@ -228,28 +227,22 @@ static void say_end(struct watch *w, size_t i)
 	w->run->has_failed = true;
 }
 
-/* Each writes to q->dir, or to a place of its own. */
-static int prepare(struct sonde_sleeper *s, const struct sonde_native_request *q, struct sonde_err *err)
-{
-	int rc = sonde_sleeper_place(s, q->dir, err);
-
-	return rc ? rc : sonde_native_prepare(s->here[0] ? s->here : q->dir, s->there, q, err);
-}
-
 static int call_all(struct watch *w, const struct sonde_native_request *q, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < w->all->all.nr && rc == 0; i++)
-		rc = prepare(&w->all->all.at[i], q, err);
+		rc = sonde_sleeper_place(&w->all->all.at[i], q, err);
 	for (i = 0; i < w->all->all.nr && rc == 0; i++) {
 		uint64_t until = sonde_now_ns() + REST_NS;
 
 		/* It may still be on its way to sleep, after an attach that was killed. */
 		while (!(w->is_called[i] = sonde_sleeper_call(&w->all->all.at[i])) && !is_interrupted &&
-			sonde_now_ns() < until && !(w->is_gone[i] = sonde_sleeper_is_gone(&w->all->all.at[i])))
+			sonde_now_ns() < until && !(w->is_gone[i] = sonde_sleeper_is_gone(&w->all->all.at[i]))) {
+			look(w); /* those that are called already hear from us meanwhile */
 			pause_for(w, TICK_MS);
+		}
 	}
 	w->called_ns = sonde_now_ns();
 	return rc;
@@ -264,7 +257,7 @@ static void fetch_all(struct watch *w, const struct sonde_native_request *q)
 	for (i = 0; i < w->all->all.nr; i++) {
 		struct sonde_sleeper *s = &w->all->all.at[i];
 
-		if (s->here[0] && s->dir_fd >= 0 && sonde_native_fault(fault, sizeof(fault), s->here, NULL))
+		if (sonde_sleeper_fault(s, fault, sizeof(fault)))
 			sonde_say("%s", fault);
 		if (sonde_sleeper_fetch(s, q->dir, &why))
 			sonde_say("%s", why.msg);

@@ -26,7 +26,7 @@
 
 #define LOOK_MS	 20u /* how often the keeper looks */
 #define HIGH_FD	 768 /* programs count descriptors from 0: ours is out of their way … */
-#define REST_MS	 60000u /* how long the thread of --thread sleeps at a time */
+#define REST_MS	 1000u /* how long the thread of --thread sleeps at a time: the process of a main thread that has left ends so soon */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
 #endif
@@ -290,7 +290,10 @@ static void on_fork(void)
 	atomic_store(&a.is_broken, false);
 	sonde_label__forked(&g->labels);
 	sonde_window__reset();
-	if (g->threads)
+	/* A signal handler forked in the middle of a hook: that ends well, but no other one wakes in this process. */
+	if (sonde_self && sonde_self->busy)
+		atomic_store(&a.is_broken, true);
+	else if (g->threads)
 		sonde_ring__forked();
 	errno = was;
 }

@@ -151,6 +151,12 @@ static bool host_is_gone(const struct host *now)
 				     ((now->state == 'Z' || now->state == 'X') && now->nr_threads <= 1));
 }
 
+/* Of a program that may not be looked at the kernel tells where its stack is to nobody. Its memory is ours, so we know that it is one. */
+static bool is_hidden(const struct host *now)
+{
+	return !now->stack_at && raw_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
+}
+
 /* Whether the host has ended or become another program. */
 bool sonde_helper__is_alone(void)
 {
@@ -171,7 +177,7 @@ bool sonde_helper__is_alone(void)
 		return true;
 	if (now.state == 'Z' || !now.state)
 		return false; /* a main thread that has ended alone has no memory any more */
-	return same > 0 || (at_start.stack_at && now.stack_at != at_start.stack_at);
+	return same > 0 || (at_start.stack_at && now.stack_at != at_start.stack_at && !is_hidden(&now));
 }
 
 /* --- starting it -------------------------------------------------------------------------------- */

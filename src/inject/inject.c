@@ -339,6 +339,13 @@ int sonde_inject__wake(const char *path)
 	return 0;
 }
 
+/* Patterns are in a text that the next wake writes anew, and programs register strings meanwhile. */
+static void forget_patterns(struct inject *g)
+{
+	g->has_patterns = false;
+	g->config.include.nr = g->config.exclude.nr = g->config.window.label.nr = 0;
+}
+
 bool sonde_inject__rest(void)
 {
 	if (!atomic_load(&sonde_inject.flusher_runs))
@@ -347,6 +354,7 @@ bool sonde_inject__rest(void)
 	sonde_cupti__rest();
 	atomic_store(&sonde_inject.on, false);
 	sonde_flusher__finish();
+	forget_patterns(&sonde_inject);
 	if (!sonde_helper__await_end(REST_MS))
 		return false;
 	sonde_ring__give_back();

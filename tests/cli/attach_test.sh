@@ -147,6 +147,28 @@ c = json.load(open(sys.argv[1]))["coverage"]
 print(c)
 assert c["launches_unattributed"] >= 10' "$run/report.json"
 }
+waits_for_no_main() { # the thread that waits does not keep a process whose main thread has left
+	(THREAD=--thread asleep timeout -k 1 20 "$WORK/lifetimes" mainexit 20)
+}
+handler_forks() { # in the middle of a hook: the child goes on in it, and exits
+	begin moment && attach $pid --window 'request[0:100]' && attach $pid --window 'request[0:20]' || return
+	kill $pid && wait $pid && ! grep crashed "$TMP/served"
+}
+named_twice() { begin && attach $pid fake_server $pid --window 'request[0:5]' && finish; }
+waits_for_another() { # longer than a program stays awake of which nobody hears: the first one is captured all the same
+	local child
+	begin pair && child=$(sed -n 's/^child //p' "$TMP/served") && phase "$child" 4 || return
+	(sleep 8 && phase "$child" 0) &
+	attach $pid "$child" --for 300ms && finish && ls "$run"/native/$pid.0.sonde "$run"/native/$child.0.sonde && ! tr '\n' ' ' <"$TMP/out" | grep -q 'stopped or killed'
+}
+phase() { # PID PHASE: as its page has it
+	python3 - "$@" <<-'P'
+		import mmap, os, struct, sys
+		fds = f"/proc/{sys.argv[1]}/fd/"
+		m = mmap.mmap(os.open(next(fds + n for n in os.listdir(fds) if "sonde-asleep" in os.readlink(fds + n)), os.O_RDWR), 4096)
+		m[40:44] = struct.pack("<I", struct.unpack_from("<I", m, 40)[0] & ~7 | int(sys.argv[2]))
+	P
+}
 forks() { begin fork && attach $pid $FIFTY && shares '' "$run/report.json" && finish; }
 
 refused() { # STATUS TEXT ARGUMENT…
@@ -188,9 +210,74 @@ roots() { # root wakes another user's, who writes to a place of his own
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$LIB" -a -x "$SERVER" || cannot "another user cannot run the program here" || return
 	INSIDE="setpriv --reuid 65534 --regid 65534 --clear-groups" begin && attach $pid $FIFTY && shares '' "$run/report.json" && finish && ! ls -d /tmp/sonde-attach-$pid-*
 }
+undumpable() { # /proc/PID is root's then, the process is not
+	[ "$(id -u)" = 0 ] || cannot "only root may look at it" || return
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$LIB" -a -x "$SERVER" || cannot "another user cannot run the program here" || return
+	INSIDE="setpriv --reuid 65534 --regid 65534 --clear-groups" begin undumpable && "$SONDE" attach | grep -E "^ *$pid  nobody" && attach $pid $FIFTY && shares '' "$run/report.json" && finish
+}
+# Programs of a user who makes traps for root: $victim is root's, and must stay as it is.
+trapped() { # COMMAND: by which the program's namespace begins
+	[ "$(id -u)" = 0 ] || cannot "only root can be another user" || return
+	case $SERVER in /tmp/*) cannot "the build is in /tmp, which is hidden here" || return ;; esac
+	setpriv --reuid 65534 --regid 65534 --clear-groups unshare --user --map-root-user --mount test -r "$LIB" -a -x "$SERVER" || cannot "another user cannot make namespaces here" || return
+	victim=$(mktemp -d /var/tmp/victim.XXXXXX) && chmod 755 "$TMP" "$victim" && touch -d 2000-01-01 "$victim" || return
+	printf '#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups unshare --user --map-root-user --mount sh -c '"'%s && exec"' "$@"'"'"' %s "$@"\n' "$1" "$victim" >"$TMP/trap" && chmod 755 "$TMP/trap" && INSIDE=$TMP/trap begin
+}
+unharmed() { [ "$(stat -c '%U %Y' "$victim")" = "root $(date -d 2000-01-01 +%s)" ] && rmdir "$victim"; }
+mounted_tmp() { # its /tmp is a directory of root's: another place serves
+	trapped 'mount --bind "$0" /tmp' && attach $pid $FIFTY && unharmed && shares '' "$run/report.json" && finish
+}
+mounted_place() { # the program mounts such a directory on the place as soon as there is one
+	local asan
+	command -v gcc >/dev/null || cannot "there is no gcc" || return
+	asan=$(ldd "$SONDE" | sed -n 's/.*=> \(.*libasan[^ ]*\).*/\1/p')
+	cat >"$TMP/quick.c" <<-'C' && gcc -shared -fPIC -o "$TMP/quick.so" "$TMP/quick.c" || return
+		#define _GNU_SOURCE
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/stat.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		int mkdirat(int dir, const char *name, mode_t mode)
+		{
+			int rc = (int)syscall(SYS_mkdirat, dir, name, mode);
+			const char *trap = getenv("TRAP");
+
+			if (rc == 0 && trap && strstr(name, "sonde-attach-") && setenv("PLACE", name, 1) == 0)
+				return system(trap);
+			return rc;
+		}
+	C
+	trapped true || return
+	TRAP="setpriv --reuid 65534 --regid 65534 --clear-groups nsenter --preserve-credentials -t $pid -U -m mount --bind $victim /tmp/\$PLACE && echo \$PLACE >$TMP/place; true" LD_PRELOAD="$asan $TMP/quick.so" attach $pid $FIFTY && unharmed && shares '' "$run/report.json" && finish
+	code=$?
+	[ -s "$TMP/place" ] && return $code # the trap was there
+}
+leased() { # a file that is called like a page, and that cannot be opened before its owner lets it
+	unshare --mount true 2>/dev/null || cannot "namespaces cannot be made here" || return
+	unshare --mount python3 - "$TMP" <<-'P' &
+		import fcntl, os, subprocess, sys, time
+		here = sys.argv[1] + "/leased"
+		os.mkdir(here)
+		subprocess.run(["mount", "-t", "tmpfs", "tmpfs", here], check=True)
+		f = os.open(here + "/memfd:sonde-asleep (deleted)", os.O_RDWR | os.O_CREAT)
+		fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+		fcntl.fcntl(f, fcntl.F_SETSIG, 17)  # told by a signal that is ignored
+		subprocess.run(["umount", "-l", here], check=True)
+		open(sys.argv[1] + "/is_leased", "w").close()
+		end = time.monotonic() + 60
+		while time.monotonic() < end: time.sleep(1)
+	P
+	local owner=$!
+	begin && wait_for test -e "$TMP/is_leased" && readlink /proc/$owner/fd/* | grep memfd && timeout 10 "$SONDE" attach | grep "^ *$pid "
+	code=$?
+	kill -9 $owner
+	finish && return $code
+}
 container() { # PID and mount namespaces: it is 1, or so, and sees another /tmp
 	local outside
 	unshare --pid --mount --fork --mount-proc true 2>/dev/null || cannot "namespaces cannot be made here" || return
+	case $SERVER in /tmp/*) cannot "the build is in /tmp, which is hidden here" || return ;; esac
 	rm -f "$TMP/served"
 	end_server
 	(asleep unshare --pid --mount --fork --mount-proc --kill-child sh -c 'mount -t tmpfs tmpfs /tmp && exec "$0" "$1"' "$SERVER" "$FAKE" >"$TMP/served") &
@@ -261,12 +348,20 @@ ok "a window ends an attach" by_window
 ok "each attach has settings of its own" other_settings
 ok "a program without NVTX calls is told how it can be woken" silent
 ok "with a thread it needs no NVTX call" with_thread
+ok "the thread that waits does not keep a process" waits_for_no_main
 ok "a program may fork meanwhile" forks
+ok "a signal handler may fork in the middle of an NVTX call" handler_forks
+ok "a program that is named twice is captured once" named_twice
+ok "one that waits for another stays awake" waits_for_another
 ok "who cannot be woken is told why" errors
 ok "a program of a run is told" in_a_run
 ok "sonde run is as ever beside the variables" run_wins
 may_skip "another user is refused" other_user
 may_skip "root wakes another user's program" roots
+may_skip "root wakes a program that nobody else may look at" undumpable
+may_skip "root makes nothing where the program's user could not" mounted_tmp
+may_skip "root follows no mount of the program's user" mounted_place
+may_skip "a file that is only called like a page is not waited for" leased
 may_skip "a program in a container is woken from outside" container
 ok "orders that are none do no harm" hostile
 end_server

@@ -9,6 +9,8 @@
  * it has served, `served N`, which is what it was told, and whether everything was as without sonde: `threads`, `children`,
  * `descriptors` counts. With SILENT=silent it makes no NVTX call but launches. SILENT=fork: each 20th request
  * forks a child that serves one and exits; SILENT=pair: a child serves beside it, `child PID`. The file $FAKE_SERVER_COUNT has the number of requests so far.
+ * SILENT=moment: a signal handler forks in the middle of NVTX calls, which the child completes before it exits, `crashed N` of these.
+ * SILENT=undumpable: nobody but root may look at it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +104,51 @@ static uint64_t *open_count(void)
 	return at == MAP_FAILED ? &nobody : at;
 }
 
+static volatile sig_atomic_t is_child, nr_crashed;
+
+static void fork_here(int number)
+{
+	pid_t child = is_child ? -1 : fork();
+	int status = 0;
+
+	(void)number;
+	if (child == 0)
+		is_child = 1;
+	else if (child > 0 && waitpid(child, &status, 0) == child && status)
+		nr_crashed++;
+}
+
+/* Signals come only here: nothing else is safe to fork in. */
+static void serve_under_signals(void)
+{
+	sigset_t alarm;
+	int i;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	for (i = 0; i < 2000 && !is_child; i++) {
+		nvtxRangePushA("prefill");
+		nvtxRangePop();
+	}
+	sigprocmask(SIG_BLOCK, &alarm, NULL);
+	if (is_child)
+		_exit(0);
+}
+
+static void begin_signals(void)
+{
+	const struct sigaction by = {.sa_handler = fork_here, .sa_flags = SA_RESTART};
+	const struct itimerval often = {{0, 2000}, {0, 2000}};
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_BLOCK, &alarm, NULL);
+	sigaction(SIGALRM, &by, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+}
+
 static void fork_one(void)
 {
 	pid_t child = fork();
@@ -134,6 +183,10 @@ int main(int argc, char **argv)
 		else
 			count = &its_own;
 	}
+	if (!strcmp(how, "undumpable"))
+		prctl(PR_SET_DUMPABLE, 0);
+	if (!strcmp(how, "moment"))
+		begin_signals();
 	puts("ready");
 	fflush(stdout);
 	for (; !is_over; nr++) {
@@ -143,6 +196,8 @@ int main(int argc, char **argv)
 			serve_one();
 		if (!strcmp(how, "fork") && nr % 20 == 19)
 			fork_one();
+		if (!strcmp(how, "moment"))
+			serve_under_signals();
 		__atomic_store_n(count, nr + 1, __ATOMIC_RELAXED);
 		usleep(1000);
 	}
@@ -154,6 +209,8 @@ int main(int argc, char **argv)
 		return 0;
 	if (child > 0 && kill(child, SIGTERM) == 0)
 		waitpid(child, NULL, 0);
+	if (nr_crashed)
+		printf("crashed %d\n", (int)nr_crashed);
 	printf("served %s\n", nr == *count || !getenv("FAKE_SERVER_COUNT") ? "all" : "not all");
 	printf("threads %d, descriptors %d, children %s\n", count_entries("/proc/self/task"),
 		count_entries("/proc/self/fd") - 1, waitpid(-1, NULL, WNOHANG | __WALL) < 0 ? "none" : "some");
