@@ -60,6 +60,7 @@ same_as_a_run() { # a planted program, as `sonde run` sees all of it and as an a
 	FAKE_CUPTI_LOG= "$SONDE" run -q -o "$TMP/whole" counters=off pipeline.native.cupti="$FAKE" -- timeout -s TERM 1 "$SERVER" "$FAKE" >/dev/null 2>&1
 	shares 'serve forever/' "$TMP/whole/report.json" && begin && attach $pid --window 'request[0:200]' && shares '' "$run/report.json" && finish
 }
+on_the_stand_in() { FAKE_CUPTI_LOG= FAKE_SERVER_COUNT= WHOLE=1 WARM=0 FOR=300ms KEEP=$TMP/agree OVERRIDES="counters=off pipeline.native.cupti=$FAKE" tests/gpu/attach_gpu.sh "$BUILD" "$SERVER" "$FAKE"; }
 reports() { # as `sonde run` does: the tree, findings, files, and what is not known
 	begin && attach $pid --for 300ms && finish && grep -q '^request ' "$TMP/out" && tr -s '\n ' ' ' <"$TMP/out" | grep -q 'ranges that were open then are not known' &&
 		grep -q "fake_server.*($pid) is awake, captured for 0.3 s" "$TMP/err" && for f in report.html report.json report.md inputs.yaml config.yaml native/cmd.txt; do [ -s "$run/$f" ] || return; done &&
@@ -335,6 +336,7 @@ may_skip "a setuid program does not listen" setuid
 ok "who sleeps is listed" lists
 ok "an attach reports as a run does, and says what it cannot know" reports
 ok "the shares of an attach are those of the whole run" same_as_a_run
+ok "the GPU's test of an attach holds on the stand-in" on_the_stand_in
 ok "ten attaches leave nothing behind" again
 ok "a name stands for all that have it, and a child has a number of its own" by_name
 ok "a process stands for the sleepers below it" below
