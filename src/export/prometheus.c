@@ -52,7 +52,7 @@ struct writer {
 	struct sonde_sink *to;
 	struct sonde_figures figures;
 	uint32_t column[NR_VALUES]; /* of gauges that are metrics, SONDE_NONE = the capture has none */
-	bool names_process; /* processes have no ranks that tell them apart */
+	bool names_process; /* device and rank do not tell them apart */
 	struct sonde_buf label;
 };
 
@@ -147,6 +147,31 @@ static double own_of(const struct sonde_node *n, enum value value)
 	}
 }
 
+/* The same of what regions have with those inside, and not by themselves: wall and idle time. */
+static double span_of(const struct sonde_node *n, enum value value, int cause)
+{
+	double ns = value == WALL_SECONDS ? n->times.wall_ns : value == IDLE_SECONDS ? n->times.idle_by[cause] : 0;
+
+	return ns > 0 ? ns / 1e9 : 0;
+}
+
+static double other_of(const struct sonde_report *r, const bool *is_chosen, enum value value, int cause)
+{
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->nodes.nr; i++) {
+		const struct sonde_node *n = &r->nodes.at[i];
+		bool is_within = n->parent != SONDE_NONE && !is_chosen[n->parent]; /* a region that is added already */
+
+		if (!is_chosen[i])
+			sum += own_of(n, value) + (is_within ? 0 : span_of(n, value, cause));
+		else if (is_within)
+			sum -= span_of(n, value, cause);
+	}
+	return sum;
+}
+
 static void put_node(struct writer *w, const struct sonde_report *r, uint32_t node, enum value value)
 {
 	const struct sonde_str id = sonde_node_region(w->t, &r->nodes.at[node])->id;
@@ -190,7 +215,8 @@ static bool *choose(const struct sonde_report *r, size_t most)
 static int put_report(struct writer *w, const struct sonde_report *r, enum value value, struct sonde_err *err)
 {
 	bool *is_chosen = choose(r, w->o->max_series ? w->o->max_series : FEW_SERIES);
-	double other = 0;
+	int cause, nr_causes = value == IDLE_SECONDS ? SONDE_NR_IDLE_CAUSES : 1;
+	double other;
 	uint32_t i;
 
 	if (!is_chosen)
@@ -198,10 +224,12 @@ static int put_report(struct writer *w, const struct sonde_report *r, enum value
 	for (i = 0; i < r->nodes.nr; i++)
 		if (is_chosen[i])
 			put_node(w, r, i, value);
-		else
-			other += own_of(&r->nodes.at[i], value);
-	if (other > 0)
-		put_series(w, r, &families[value], SONDE_STR("other"), NULL, other);
+	for (cause = 0; cause < nr_causes; cause++) {
+		other = other_of(r, is_chosen, value, cause);
+		if (other > 0)
+			put_series(w, r, &families[value], SONDE_STR("other"),
+				value == IDLE_SECONDS ? sonde_idle_cause_name((enum sonde_idle_cause)cause) : NULL, other);
+	}
 	sonde_free(is_chosen);
 	return 0;
 }
@@ -225,16 +253,27 @@ static int put_family(struct writer *w, enum value value, struct sonde_err *err)
 	return rc;
 }
 
-/* Whether two scopes would have the same labels: then their processes are named too. */
+/* Whether two processes would have series with the same labels: then they are named too. */
 static bool needs_process(const struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
-	size_t i;
+	struct sonde_keyed *by = sonde_calloc(c->scopes.nr + 1, sizeof(*by));
+	bool needs_it = false;
+	size_t i, nr = 0;
 
-	for (i = 0; i < c->processes.nr; i++)
-		if (!c->processes.at[i].has_rank && c->processes.nr > 1)
-			return true;
-	return false;
+	for (i = 0; i < c->scopes.nr && by; i++) {
+		const struct sonde_scope *s = &c->scopes.at[i];
+		const struct sonde_process *p = &c->processes.at[s->process];
+
+		if (s->measured == SONDE_MEASURED_KERNEL)
+			by[nr++] = (struct sonde_keyed){(uint64_t)s->device << 32 | (p->has_rank ? p->rank : SONDE_NONE), s->process};
+	}
+	if (!by || !sonde_keysort(by, nr))
+		needs_it = true;
+	for (i = 1; i < nr && !needs_it; i++)
+		needs_it = by[i].key == by[i - 1].key && by[i].index != by[i - 1].index;
+	sonde_free(by);
+	return needs_it;
 }
 
 static bool is_by_gpm(const struct writer *w)

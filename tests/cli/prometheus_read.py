@@ -58,4 +58,14 @@ for s in report["scopes"]:
         for cause, ms in (r.get("idle") or {}).items():
             assert abs(find("sonde_region_idle_seconds_total", scope, r["id"], cause=cause[:-3]) * 1e3 - ms) < 1e-6
         seen += 1
+    # What has no series is in "other", once: wall and idle time of regions include those inside.
+    has = {r["id"] for r in s["regions"] if find("sonde_region_launches_total", scope, r["id"]) is not None}
+    for name, cause in [("wall", None), *(("idle", c) for c in ("launch", "sync", "host"))]:
+        rest = 0
+        for r in s["regions"]:
+            ms = r.get("wall_ms") if cause is None else (r.get("idle") or {}).get(cause + "_ms")
+            is_within = r["parent_id"] is not None and r["parent_id"] not in has
+            rest += (ms or 0) * ((r["id"] not in has and not is_within) - (r["id"] in has and is_within))
+        got = find(f"sonde_region_{name}_seconds_total", scope, "other", **({"cause": cause} if cause else {}))
+        assert abs((got or 0) * 1e3 - max(rest, 0)) < 1e-6, (name, cause, got, rest)
 assert seen

@@ -10,6 +10,12 @@ alike() { # CAPTURE [MOST]
 ok prometheus__has_the_numbers_of_the_report alike examples/h200_train
 ok prometheus__has_a_series_for_each_rank alike tests/data/ncu/mpi2_kernel.ncu-rep
 ok prometheus__many_regions_are_one_other alike examples/h200_train 5
+same_rank() { # two programs of one rank that use the same device
+	local dir=$TMP/same
+	rm -rf "$dir"
+	(cd "$TMP" && RANK=0 WORLD_SIZE=2 exec "$SONDE" run -q hydra.run.dir="$dir" -- sh -c '"$0" 2 & "$0" 3; wait' "$WORK/resnet_cpu") >"$TMP/o" 2>&1 && alike "$(dirname "$(ls "$TMP"/same*/native/*.sonde | head -1)")" &&
+		grep -q 'entries_total{region="step",rank="0",process="[0-9]*"} 2' "$TMP/x.prom" && grep -q 'entries_total{region="step",rank="0",process="[0-9]*"} 3' "$TMP/x.prom"
+}
 hostile_label() { # a quote, a backslash and a line end in a label stay inside it
 	"$SONDE" report tests/data/ncu/names_kernel.ncu-rep -f prometheus >"$TMP/x.prom" && "$SONDE" report tests/data/ncu/names_kernel.ncu-rep -f json >"$TMP/x.json" &&
 		python3 - "$TMP/x.prom" <<-'P'
@@ -36,7 +42,9 @@ live() {
 	wait "$pid" && [ "$(sed -n 's/^sonde_region_entries_total{region="step"} //p' "$TMP/live.prom")" = 60 ] && ! grep -q '^region' "$TMP/e"
 }
 if [ -e "$BUILD/libsonde_inject.so" ]; then
+	ok prometheus__two_processes_of_a_rank_are_told_apart same_rank
 	ok prometheus__is_written_while_the_program_runs live
 else
+	skip prometheus__two_processes_of_a_rank_are_told_apart "the injected library is not built: no NVTX headers"
 	skip prometheus__is_written_while_the_program_runs "the injected library is not built: no NVTX headers"
 fi
