@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DEVICES	   "CUDA_VISIBLE_DEVICES"
 #define TICK_MS	   50
 #define PATIENCE_NS 3000000000u	 /* so long without an NVTX call, and the user is told what it waits for … */
 #define GIVE_UP_NS 10000000000u /* … and so long, or as long as --for says, and it waits no more */
@@ -42,13 +43,41 @@ int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
+static bool has_word(struct sonde_str list, struct sonde_str word)
+{
+	while (list.n)
+		if (sonde_str_eq(sonde_str_cut(list, ',', &list), word))
+			return true;
+	return false;
+}
+
+/*
+ * Whoever samples beside them sees the devices that any of them sees. Where one sees all, as it does without
+ * the variable, so do we: a word without a value takes ours away.
+ */
 void sonde_run_attach_env(const struct sonde_run *r, struct sonde_argv *env)
 {
-	struct sonde_buf devices = {0};
+	const struct sonde_sleepers *s = r->attach->sleepers;
+	struct sonde_buf all = {0}, one = {0};
+	struct sonde_str rest, word;
+	bool is_limited = true;
+	size_t i;
 
-	if (sonde_sleeper_variable(&r->attach->sleepers->all.at[0], "CUDA_VISIBLE_DEVICES", &devices))
-		sonde_argv_printf(env, "CUDA_VISIBLE_DEVICES=%s", devices.p ? devices.p : "");
-	sonde_buf_release(&devices);
+	for (i = 0; i < s->all.nr && is_limited; i++) {
+		sonde_buf_clear(&one);
+		is_limited = sonde_sleeper_variable(&s->all.at[i], DEVICES, &one);
+		for (rest = sonde_buf_view(&one); rest.n;) {
+			word = sonde_str_cut(rest, ',', &rest);
+			if (has_word(sonde_buf_view(&all), word))
+				continue;
+			sonde_buf_puts(&all, all.n ? "," : "");
+			sonde_buf_str(&all, word);
+		}
+	}
+	sonde_argv_printf(env, is_limited ? DEVICES "=%s" : DEVICES, all.p ? all.p : "");
+	env->failed |= all.failed || one.failed;
+	sonde_buf_release(&all);
+	sonde_buf_release(&one);
 }
 
 /* --- signals ------------------------------------------------------------------------------------- */

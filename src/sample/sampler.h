@@ -24,7 +24,7 @@ struct sonde_sampler;
 
 struct sonde_sampler_spec {
 	const char *dir;  /* of the run's native captures */
-	char *const *env; /* the program's, as it decides on devices; may be NULL */
+	char *const *env; /* the program's, as it decides on devices; a NAME alone is taken away; may be NULL */
 	const char *lock_dir; /* that all ranks of this node share: one samples a device; NULL = dir */
 	struct sonde_samples_rotation rotation; /* of its file */
 	const char *mark; /* NAME=VALUE in every program of this run … */

@@ -113,6 +113,38 @@ killed() { # nobody tells the program: it notices by itself, and can be woken ag
 	wait $first
 	wait_for sh -c "'$SONDE' attach | grep -q '^ *$pid .*:[0-9]*  asleep '" && "$SONDE" report "$TMP/killed" >"$TMP/out" && grep -q '^request ' "$TMP/out" && tr '\n' ' ' <"$TMP/out" | grep -q 'stopped or killed: the *program went back to' && attach $pid --for 50ms && finish
 }
+PM=$PWD/$BUILD/fake/libpm_fake.so
+counted() { # SONDE_ATTACH ARGUMENT…: attach with counters, of a device that says what it did
+	[ -e "$PM" ] || cannot "CUPTI's headers (12.6 or newer) were not found when building" || return
+	rm -f "$TMP/told"
+	SONDE_CUPTI=$PM FAKE_PM_TOLD=$TMP/told attach "$@" counters=basic
+}
+with_counters() { # sampled beside it, and once more
+	begin && counted $pid --for 500ms && counted $pid --for 500ms && finish && grep -q '^gave 0 [1-9]' "$TMP/told" && ls "$run"/native/samples-*.sonde && "$SONDE" validate "$run/report.json" && shares '' "$run/report.json" && grep -q 'was sampled for 0' "$run/report.md"
+}
+sees() { # DEVICES: so the sampler did
+	grep '^visible' "$TMP/told" | sort -u | grep -qx "visible $1" || { cat "$TMP/told" && return 1; }
+}
+devices_of_all() { # those that any of the programs sees
+	local other
+	FAKE_SERVER_COUNT= CUDA_VISIBLE_DEVICES=2,0 begin && other=$pid && pid= && CUDA_VISIBLE_DEVICES=0,1 begin && CUDA_VISIBLE_DEVICES=7 counted $other $pid --for 200ms && sees 2,0,1 && CUDA_VISIBLE_DEVICES=7 counted $other --for 200ms && sees 2,0 && kill $other && finish || return
+	FAKE_SERVER_COUNT= begin && other=$pid && pid= && CUDA_VISIBLE_DEVICES=1 begin && CUDA_VISIBLE_DEVICES=7 counted $other $pid --for 200ms && sees all && kill $other && finish
+}
+outlived() { # the sampler goes on by itself, and does not keep the program awake
+	local first sampler left=
+	[ -e "$PM" ] || cannot "CUPTI's headers (12.6 or newer) were not found when building" || return
+	begin || return
+	SONDE_CUPTI=$PM "$SONDE" attach $pid -o "$TMP/outlived" counters=basic pipeline.native.cupti="$FAKE" --for 60s >/dev/null 2>"$TMP/err" &
+	first=$!
+	awake_for 20 && sampler=$(pgrep -P $first) && kill -STOP $sampler && kill -9 $first
+	wait $first
+	for _ in $(seq 20); do
+		"$SONDE" attach | grep -q "^ *$pid .*:[0-9]*  asleep " && left=yes && break
+		sleep 0.1
+	done
+	kill -9 $sampler
+	[ $left ] && attach $pid --for 50ms && finish
+}
 stopped() { # a caller that does not go on holds it for some seconds, no longer
 	local first
 	begin || return
@@ -343,6 +375,9 @@ ok "a process stands for the sleepers below it" below
 ok "the second is told who is first" second_is_told
 ok "Ctrl-C ends the capture, and the report comes" interrupted
 ok "a program whose attach is killed goes back to sleep" killed
+may_skip "counters are sampled beside an attach" with_counters
+may_skip "counters are of the devices that any of the programs sees" devices_of_all
+may_skip "what an attach has started keeps no program awake" outlived
 ok "a program whose attach is stopped goes back to sleep" stopped
 ok "a program that is killed meanwhile is reported" ends -KILL
 ok "a program that ends meanwhile is reported" ends -TERM

@@ -15,7 +15,7 @@
  *   FAKE_PM_OVERFLOW=N        decoding for the Nth time finds the hardware buffer full
  *   FAKE_PM_IDLE=1            nothing runs on the device
  *   FAKE_PM_BUSY=PATH         the device is another client's while a file is locked there
- *   FAKE_PM_TOLD=PATH         appends what it did: `start DEVICE INTERVAL_NS`, `gave DEVICE SAMPLES`, `full DEVICE 0`
+ *   FAKE_PM_TOLD=PATH         appends what it did: `start DEVICE INTERVAL_NS`, `gave DEVICE SAMPLES`, `full DEVICE 0`, `visible LIST`
  *   FAKE_PM_KERNELS=PATH      kernels can be launched; their times go there, and samples count them
  *   FAKE_PM_FIRST_NS=N        … from so long after a kernel's first stamp …
  *   FAKE_PM_LAST_NS=N         … until so long after its second
