@@ -4,15 +4,18 @@
     attach_chaos.py BUILD [ROUNDS [SEED]]
 
 Servers (tests/inject/fake_server.c) sleep; each round attaches to one for a random time, and at a random moment something
-happens to the attach (SIGINT, SIGKILL), to the server (SIGTERM, SIGKILL), a second attach comes, or nothing does. A server that was not
-killed must end as one that never had sonde: its own word for its threads, children and descriptors. Whatever a round left on disk must be a
-report that `sonde validate` accepts; no process of ours and no file outside the run directories may be left.
+happens to the attach (SIGINT, SIGKILL), to the server (SIGTERM, SIGKILL), a second attach comes, or nothing does. For root some servers are
+another user's. A server that was not killed must end as one that never had sonde: its own word for its threads, children and descriptors. Whatever a round left on disk must be a
+report that `sonde validate` accepts; no process of ours and no file outside the run directories may be left, but for the place of a capture
+whose attach was killed (docs/production.md).
 """
 import atexit
 import glob
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +31,9 @@ class Server:
             for line in subprocess.run([f"{build}/sonde", "env"], capture_output=True, text=True, check=True).stdout.splitlines():
                 name, value = line.removeprefix("export ").split("=", 1)
                 env[name] = value.strip("'")
-        self.process = subprocess.Popen([f"{build}/fake/fake_server", f"{build}/fake/libcupti_fake.so", self.how], env=env, stdout=subprocess.PIPE, text=True)
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 and random.random() < 0.4 else {}
+        self.whose = "another's" if user else "own"
+        self.process = subprocess.Popen([f"{build}/fake/fake_server", f"{build}/fake/libcupti_fake.so", self.how], env=env, stdout=subprocess.PIPE, text=True, **user)
         atexit.register(self.process.kill)
         assert self.process.stdout.readline() == "ready\n"
 
@@ -46,12 +51,32 @@ def sleeps(build, server):
 
 def attach(build, server, out, seconds):
     command = [f"{build}/sonde", "attach", str(server.process.pid), "--for", f"{int(seconds * 1000)}ms", "-o", out, "counters=off", f"pipeline.native.cupti={build}/fake/libcupti_fake.so"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    attaches.append(process.pid)
+    return process
+
+
+attaches = []  # the numbers of all there were
+
+
+def places(number):
+    """Of captures for the attach of that number."""
+    return [place for tmp in ("/tmp", "/var/tmp", "/dev/shm") for place in glob.glob(f"{tmp}/sonde-attach-*-{number}")]
+
+
+def remove_places(number):
+    """Of an attach that was killed: there is a capture in them, and nothing else."""
+    found = places(number)
+    for place in found:
+        for name in os.listdir(place):
+            assert name in ("inject.conf", "inject.status") or re.fullmatch(r"\d+\.\d+\.sonde", name), (place, name)
+        shutil.rmtree(place)
+    return len(found)
 
 
 def leftovers(build):
     """Processes of ours beside servers of this build, and places of captures."""
-    left = glob.glob(f"/tmp/sonde-attach-*-{os.getpid()}")
+    left = [place for number in attaches for place in places(number)]
     for path in glob.glob("/proc/[0-9]*/comm"):
         try:
             with open(path, encoding="utf-8") as f, open(path.replace("/comm", "/maps"), encoding="utf-8") as maps:
@@ -80,7 +105,7 @@ def check_report(build, run):
 
 
 def play(build, server, run):
-    """One round. Returns what happened, and whether the server is still there."""
+    """One round. Returns what happened, whether the server is still there, and the number of the attach."""
     seconds = random.choice([0.02, 0.1, 0.3, 0.6])
     what = random.choice(["nothing", "nothing", "INT to attach", "KILL to attach", "KILL to server", "TERM to server", "second attach"])
     first = attach(build, server, run, seconds)
@@ -98,7 +123,7 @@ def play(build, server, run):
     if what in ("nothing", "second attach") and "captured by another" not in said:
         assert first.returncode == 0 and check_report(build, run) >= 0, said
     assert "AddressSanitizer" not in said and first.returncode in (0, 1, -9, -2, 130), (first.returncode, said)
-    return what, not what.endswith("server")
+    return what, not what.endswith("server"), first.pid
 
 
 def main():
@@ -110,16 +135,17 @@ def main():
     before = leftovers(build)
     plain = Server(build, plain=True)
     wanted = plain.end().replace("descriptors 3", "descriptors 4")
-    nr_launches, happened, server = 0, {}, None
+    nr_launches, nr_kept, happened, server = 0, 0, {}, None
     with tempfile.TemporaryDirectory() as out:
         for number in range(rounds):
             server = server or Server(build)
             run = f"{out}/{number}"
-            what, is_there = play(build, server, run)
-            happened[what] = happened.get(what, 0) + 1
+            what, is_there, first = play(build, server, run)
+            happened[what, server.whose] = happened.get((what, server.whose), 0) + 1
             deadline = time.monotonic() + 60
             while what == "KILL to attach" and not sleeps(build, server) and time.monotonic() < deadline:
                 time.sleep(0.05)  # it notices by itself
+            nr_kept += remove_places(first) if what == "KILL to attach" else 0
             if not is_there or random.random() < 0.2:
                 said = server.end()
                 # One that ends while it is captured has ours in it at that moment.
@@ -133,7 +159,8 @@ def main():
         while leftovers(build) - before and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not leftovers(build) - before, leftovers(build) - before
-    print(f"{happened}; {nr_launches} launches in reports")
+    print(*(f"{what}, {whose} server: {nr}" for (what, whose), nr in sorted(happened.items())), sep="\n")
+    print(f"{nr_launches} launches in reports; {nr_kept} places of captures whose attach was killed")
     assert nr_launches > 0
 
 
