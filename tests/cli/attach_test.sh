@@ -6,7 +6,10 @@ FAKE=$PWD/$BUILD/fake/libcupti_fake.so SERVER=$PWD/$BUILD/fake/fake_server
 [ -e "$SERVER" ] || skip_all "the CUPTI headers were not found when building"
 export FAKE_CUPTI_LOG=$TMP/log FAKE_SERVER_COUNT=$TMP/count
 
-asleep() { eval "$("$SONDE" env ${THREAD:-})" && exec "$@"; } # in a subshell
+asleep() { # in a subshell
+	eval "$("$SONDE" env ${THREAD:-})" || return
+	case $1 in refusing) "$@" ;; *) exec "$@" ;; esac
+}
 pid=
 end_server() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null || true; } # of a test that failed
 begin() { # [HOW]: a server that sleeps and can be woken; $pid is its number
@@ -340,6 +343,25 @@ env_forms() {
 	[ "$("$SONDE" env --library "/a b/it's.so" | sed -n 2p)" = "export CUDA_INJECTION64_PATH='/a b/it'\''s.so'" ] && [ "$("$SONDE" env -f docker --library '/x"$y' | tail -1)" = 'ENV NVTX_INJECTION64_PATH="/x\"\$y"' ] &&
 		[ "$("$SONDE" env -f systemd --thread --library /l%n.so | head -2)" = $'Environment="SONDE_ASLEEP=thread"\nEnvironment="CUDA_INJECTION64_PATH=/l%%n.so"' ] && [ "$("$SONDE" env -f kubernetes --library /l.so | head -2)" = $'- name: SONDE_ASLEEP\n  value: "1"' ] && status 2 "$SONDE" env --library l.so
 }
+refusing() { # NUMBERS COMMAND…: as a unit with SystemCallFilter= and SystemCallErrorNumber=EPERM, without these system calls (x86-64)
+	exec python3 - "$@" <<-'P'
+		import ctypes, os, struct, sys
+		numbers = [int(n) for n in sys.argv[1].split(",")]
+		code = struct.pack("HBBI", 0x20, 0, 0, 0)
+		for i, n in enumerate(numbers): code += struct.pack("HBBI", 0x15, len(numbers) - i, 0, n)
+		code += struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000) + struct.pack("HBBI", 0x06, 0, 0, 0x00050001)
+		at = ctypes.create_string_buffer(code)
+		program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(at)))
+		libc = ctypes.CDLL(None)
+		assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+		os.execv(sys.argv[2], sys.argv[2:])
+	P
+}
+filtered() { # kcmp, memfd_create, statx, pidfd_open, close_range: those that a list may not have
+	[ "$(uname -m)" = x86_64 ] || cannot "the numbers of system calls are those of x86-64" || return
+	INSIDE="refusing 312,332,434,436" begin && attach $pid $FIFTY && shares '' "$run/report.json" && finish || return
+	INSIDE="refusing 319" begin && refused 1 'cannot be woken' $pid && kill $pid && wait $pid && grep -qx 'served all' "$TMP/served"
+}
 hostile() { # orders that are none do no harm, and the next good one is obeyed
 	begin && mkdir -p "$TMP/orders" && ln -sf /dev/zero "$TMP/orders/inject.conf" && python3 - $pid "$TMP" <<-'P' && attach $pid $FIFTY && shares '' "$run/report.json" && finish
 		import mmap, os, random, struct, sys, time
@@ -400,5 +422,6 @@ may_skip "root makes nothing where the program's user could not" mounted_tmp
 may_skip "root follows no mount of the program's user" mounted_place
 may_skip "a file that is only called like a page is not waited for" leased
 may_skip "a program in a container is woken from outside" container
+may_skip "a program that may not make some system calls goes on" filtered
 ok "orders that are none do no harm" hostile
 end_server

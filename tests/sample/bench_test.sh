@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/sampling.py beside the stand-in for a GPU, with a stand-in for PyTorch: it runs where it has to run without
-# being tried, and says what it is for. Its figures mean nothing here.
+# bench/sampling.py and bench/overhead.py beside the stand-in for a GPU, with a stand-in for PyTorch: they run where they have to run without
+# being tried, and say what they are for. Their figures mean nothing here.
 . "$(dirname "$0")/../lib.sh"
 export SONDE_CUPTI=$PWD/$BUILD/fake/libpm_fake.so PYTHONPATH=$PWD/tests/standin/python PYTHONDONTWRITEBYTECODE=1
 export FAKE_PM_COST_US=0 # a decode ends, whatever this machine is busy with
@@ -23,5 +23,37 @@ too_slow() {
 }
 no_sampler() { bench 1 --counters off && grep -q "has no sampler here" "$TMP/err"; }
 
+overhead() { # a loop that takes no time, and an attach that says to whom
+	mkdir -p "$TMP/build" "$TMP/loop/torch" && cat >"$TMP/loop/torch/__init__.py" <<-'P' && cat >"$TMP/build/sonde" <<-'S' && chmod +x "$TMP/build/sonde" || return
+		import time
+		from unittest.mock import MagicMock
+		float16 = None
+		cuda = MagicMock()
+		cuda.synchronize = lambda: time.sleep(0.001)
+		class Tensor:
+		    def chunk(self, *_): return self, self, self
+		    def __getattr__(self, _): return lambda *_: self
+		    def __getitem__(self, _): return self
+		    def op(self, _): return self
+		    __matmul__ = __add__ = __mul__ = __truediv__ = op
+		def randn(*_, **__): return Tensor()
+		def manual_seed(_): pass
+		no_grad = MagicMock()
+		relu = softmax = lambda x, *_: x
+		nn = MagicMock()
+		nn.functional.layer_norm = relu
+	P
+		#!/bin/sh
+		for word; do [ "$last" != -o ] || mkdir "$word"; last=$word; done
+		echo "$@" >>"$0.told"
+		sleep 0.1
+	S
+	PYTHONPATH=$TMP/loop timeout 120 bench/overhead.py "$TMP/build" --loop bare --only empty,asleep,attached:2 --sets 3 --rounds 4 --steps 5 --warm 0 >"$TMP/out" 2>"$TMP/err"
+	local code=$? number="[0-9]+\.[0-9]{4}"
+	has "^(not )?ok asleep $number \[$number, $number\], bar 1.005$" && has "^(not )?ok attached:2 $number \[$number, $number\], bar 1.01$" && ! grep 'ok empty' "$TMP/out" || { cat "$TMP/err" && return 1; }
+	[ "$code" = "$(grep -c '^not ok' "$TMP/out" | sed 's/2/1/')" ] && [ "$(wc -l <"$TMP/build/sonde.told")" = 2 ] && grep -qE '^attach [0-9]+ [0-9]+ [0-9]+ --for 1s' "$TMP/build/sonde.told"
+}
+
+ok bench__overhead_says_whether_its_bars_hold overhead
 ok bench__sampling_says_what_it_found_and_judges_it too_slow
 ok bench__sampling_without_a_sampler_is_told no_sampler
