@@ -90,6 +90,17 @@ uint32_t sonde_symbol_meet(struct sonde_cells *c, struct sonde_stall_keys *k, st
 uint32_t sonde_stall_reason_meet(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string);
 uint32_t sonde_line_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line);
 
+/* Rows that cells have at most, or a sum of them: where there are more, instructions are not told apart, and a note says so. */
+#define SONDE_MAX_STALLS (4u << 20)
+void sonde_stalls_note_rest(struct sonde_notes *notes);
+
+static inline struct sonde_stall sonde_stall_rest(struct sonde_stall s)
+{
+	s.pc = SONDE_PC_REST;
+	s.line = SONDE_NONE;
+	return s;
+}
+
 /* The numbers of another's symbols, reasons and lines, by those they have there. Set `in` first. */
 struct sonde_stall_numbers {
 	struct sonde_arena *in; /* where these are */

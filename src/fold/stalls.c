@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 #define MAX_SHARES 32u		  /* cells that the samples of a batch are split over: the longest */
-#define MAX_STALLS (4u << 20)	  /* rows; beyond, new instructions become SONDE_PC_REST */
 #define FIRST_MERGE (256u << 10)  /* rows before the first time that equal ones are added up */
 #define WALKS	    16u		  /* launches looked at, for each that there is and each batch */
 
@@ -101,9 +100,16 @@ struct share {
 	double ns;
 };
 
+struct shares {
+	struct share at[MAX_SHARES];
+	uint32_t nr;
+	double ns;
+};
+
 /* Launches of one function on one device, by start: a slice of `launches`. */
 struct group {
 	size_t first, nr;
+	struct shares *all; /* of all of them, where that was asked for */
 };
 
 struct work {
@@ -121,6 +127,7 @@ struct work {
 	uint32_t *line_of; /* by number of the records' lines: among those of the cells */
 	SONDE_VEC(struct row) rows;
 	size_t merge_at;
+	bool forgets_pcs;
 	struct sonde_arena arena;
 };
 
@@ -156,27 +163,35 @@ static void merge_rows(struct work *w)
 	w->rows.nr = nr;
 }
 
+void sonde_stalls_note_rest(struct sonde_notes *notes)
+{
+	sonde_note(notes,
+		"PC samples are at more than %u million combinations of region, instruction and reason: they are kept by "
+		"function and reason, without instructions",
+		SONDE_MAX_STALLS >> 20);
+}
+
 /* Too many instructions: from now on they are not told apart. Sums stay what they are. */
 static void forget_pcs(struct work *w)
 {
 	size_t i;
 
-	for (i = 0; i < w->rows.nr; i++) {
-		w->rows.at[i].stall.pc = SONDE_PC_REST;
-		w->rows.at[i].stall.line = SONDE_NONE;
-	}
+	if (w->forgets_pcs)
+		return;
+	w->forgets_pcs = true;
+	for (i = 0; i < w->rows.nr; i++)
+		w->rows.at[i].stall = sonde_stall_rest(w->rows.at[i].stall);
 	merge_rows(w);
-	sonde_note(&w->c->notes,
-		"PC samples are at more than %u million combinations of region, instruction and reason: they are kept by "
-		"function and reason, without instructions",
-		MAX_STALLS >> 20);
+	sonde_stalls_note_rest(&w->c->notes);
 }
 
 static bool add_row(struct work *w, struct row row)
 {
+	if (w->forgets_pcs)
+		row.stall = sonde_stall_rest(row.stall);
 	if (w->rows.nr >= w->merge_at) {
 		merge_rows(w);
-		if (w->rows.nr > MAX_STALLS)
+		if (w->rows.nr > SONDE_MAX_STALLS)
 			forget_pcs(w);
 		w->merge_at = 2 * w->rows.nr > FIRST_MERGE ? 2 * w->rows.nr : FIRST_MERGE;
 	}
@@ -294,12 +309,6 @@ static uint32_t cell_of(const struct work *w, uint32_t record)
 	return sonde_map_find(&w->cell_keys, SONDE_BYTES(key));
 }
 
-struct shares {
-	struct share at[MAX_SHARES];
-	uint32_t nr;
-	double ns;
-};
-
 /* Beyond MAX_SHARES the shortest has to go: what is left is split by the time of the others. */
 static void add_share(struct shares *s, uint32_t cell, double ns)
 {
@@ -320,15 +329,40 @@ static void add_share(struct shares *s, uint32_t cell, double ns)
 	s->ns += ns;
 }
 
-/* The cells of the group's launches between two drains, each with the time they took. */
-static void find_shares(struct work *w, const struct sonde_pc_batch *b, struct shares *s)
+/* The cells of all of a group's launches: found once. False: no memory. */
+static bool find_all_shares(struct work *w, struct group *g)
 {
-	const struct group *g = &w->groups.at[group_of(w, b->process, b->device, b->name, NULL)];
+	size_t i;
+
+	if (g->all)
+		return true;
+	g->all = sonde_arena_calloc(&w->arena, 1, sizeof(*g->all));
+	for (i = g->first; g->all && i < g->first + g->nr; i++) {
+		const struct sonde_record_time *t = &w->r->records.at[w->launches.at[i].index].time;
+
+		if (t->end_ns > t->start_ns)
+			add_share(g->all, cell_of(w, w->launches.at[i].index), (double)(t->end_ns - t->start_ns));
+	}
+	return g->all;
+}
+
+/*
+ * The cells of the group's launches between two drains, each with the time they took. Where launches overlap so much that
+ * this would take too long, those of all its launches: that is exact only if there is one cell.
+ */
+static bool find_shares(struct work *w, const struct sonde_pc_batch *b, struct shares *s)
+{
+	struct group *g = &w->groups.at[group_of(w, b->process, b->device, b->name, NULL)];
 	size_t low = g->first, i;
 
 	*s = (struct shares){0};
 	sonde_bisect(low, g->first + g->nr, mid, w->launches.at[mid].key < b->end_ns);
-	for (i = low; i > g->first && w->ended.at[i - 1] > b->begin_ns && w->nr_walks; i--, w->nr_walks--) {
+	for (i = low; i > g->first && w->ended.at[i - 1] > b->begin_ns; i--, w->nr_walks--) {
+		if (!w->nr_walks) {
+			if (find_all_shares(w, g))
+				*s = *g->all;
+			return g->all;
+		}
 		const struct sonde_record_time *t = &w->r->records.at[w->launches.at[i - 1].index].time;
 		uint64_t from = t->start_ns > b->begin_ns ? t->start_ns : b->begin_ns;
 		uint64_t to = t->end_ns < b->end_ns ? t->end_ns : b->end_ns;
@@ -338,6 +372,7 @@ static void find_shares(struct work *w, const struct sonde_pc_batch *b, struct s
 	}
 	if (!s->nr && g->nr)
 		add_share(s, cell_of(w, w->launches.at[low > g->first ? low - 1 : low].index), 1);
+	return true;
 }
 
 /* --- batches ----------------------------------------------------------------------------------------------- */
@@ -418,7 +453,8 @@ static bool add_batch(struct work *w, const struct sonde_pc_batch *b)
 
 	if (number == SONDE_NONE)
 		return false;
-	find_shares(w, b, &s);
+	if (!find_shares(w, b, &s))
+		return false;
 	for (i = 0; i < b->nr; i++) {
 		const struct sonde_pc_sample *p = &w->r->pc_samples.at[b->first + i];
 
@@ -437,7 +473,7 @@ static bool hand_out(struct work *w)
 	size_t i;
 
 	merge_rows(w);
-	if (w->rows.nr > MAX_STALLS)
+	if (w->rows.nr > SONDE_MAX_STALLS)
 		forget_pcs(w);
 	if (!sonde_vec_reserve(&w->c->stalls, w->rows.nr + 1))
 		return false;

@@ -254,6 +254,7 @@ bool sonde_sum__init(struct sonde_sum *s, const struct sonde_cells *as, const st
 	if (!c || !sonde_cells_add_input(c, in) || !sonde_cells_add_process(c, process) ||
 		!keep_kit(c, as) || !keep_rules(c, as))
 		return false;
+	s->max_stalls = SONDE_MAX_STALLS;
 	s->nr_acc = c->kits.at[0].nr;
 	s->methods = sonde_kit_find_methods(&c->kits.at[0], &c->metric_names, &s->arena);
 	return s->methods != NULL;

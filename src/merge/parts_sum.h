@@ -71,6 +71,8 @@ struct sonde_sum {
 	struct sonde_stall_keys stall_keys;
 	struct sonde_map stall_rows;
 	SONDE_VEC(struct sonde_sum_stall) stalls;
+	size_t max_stalls; /* rows: SONDE_MAX_STALLS … */
+	bool forgets_pcs;  /* … there were more: instructions are not told apart */
 	struct sonde_stall_source stall_source;
 	uint64_t nr_stall_sources;
 	struct sonde_arena arena;

@@ -25,21 +25,75 @@ bool sonde_sum__enter_stalls(struct sonde_sum_part *p)
 	return sonde_stall_tables_enter(&p->stalls, s->c, &s->stall_keys, p->c, p->of.string);
 }
 
+/* What two rows have, in the first. */
+static bool join(struct sonde_sum *s, struct sonde_exact *to, const struct sonde_exact *from)
+{
+	uint32_t i;
+
+	for (i = 0; i < from->nr; i++)
+		if (!sonde_exact_add(to, &s->arena, from->at[i]))
+			return false;
+	return true;
+}
+
+/* The row of a stall: its number, SONDE_NONE = no memory. */
+static uint32_t row_of(struct sonde_sum *s, uint32_t cell, struct sonde_stall stall, bool *is_new)
+{
+	const uint32_t key[4] = {cell, stall.symbol, stall.pc, stall.reason};
+
+	return sonde_map_keep(&s->stall_rows, &s->arena, SONDE_BYTES(key), is_new);
+}
+
+/*
+ * Too many: from now on instructions are not told apart, as in a fold. What is added later, or taken out again, meets the
+ * row that it would have met before.
+ */
+static bool forget_pcs(struct sonde_sum *s)
+{
+	const size_t nr = s->stalls.nr;
+	size_t i;
+
+	s->forgets_pcs = true;
+	sonde_map_release(&s->stall_rows);
+	s->stall_rows = (struct sonde_map){0};
+	s->stalls.nr = 0;
+	for (i = 0; i < nr; i++) {
+		struct sonde_sum_stall row = s->stalls.at[i];
+		bool is_new = false;
+		uint32_t at;
+
+		row.stall = sonde_stall_rest(row.stall);
+		at = row_of(s, row.cell, row.stall, &is_new);
+		if (is_new && at != SONDE_NONE)
+			s->stalls.at[s->stalls.nr++] = row;
+		else if (at == SONDE_NONE || !join(s, &s->stalls.at[at].samples, &row.samples) ||
+			 !join(s, &s->stalls.at[at].not_issued, &row.not_issued))
+			return false;
+	}
+	return true;
+}
+
 /* A line is where its instruction is, in every part that knows it. */
 static bool add_stall(const struct sonde_sum_part *p, uint32_t cell, const struct sonde_stall *from)
 {
 	struct sonde_sum *s = p->sum;
-	const uint32_t key[4] = {cell, p->stalls.symbol[from->symbol], from->pc, p->stalls.reason[from->reason]};
-	bool is_new = false;
-	uint32_t at = sonde_map_keep(&s->stall_rows, &s->arena, SONDE_BYTES(key), &is_new);
+	struct sonde_stall stall = {p->stalls.symbol[from->symbol], from->pc, p->stalls.reason[from->reason],
+		sonde_number_in(p->stalls.line, from->line), 0, 0};
 	struct sonde_sum_stall *to;
+	bool is_new = false;
+	uint32_t at;
 
-	if (at == SONDE_NONE || (is_new && !sonde_vec_put(&s->stalls, (struct sonde_sum_stall){.cell = cell,
-								  .stall = {key[1], key[2], key[3], SONDE_NONE, 0, 0}})))
+	if (s->stalls.nr >= s->max_stalls && !s->forgets_pcs && !forget_pcs(s))
+		return false;
+	if (s->forgets_pcs)
+		stall = sonde_stall_rest(stall);
+	at = row_of(s, cell, stall, &is_new);
+	if (at == SONDE_NONE ||
+		(is_new && !sonde_vec_put(&s->stalls, (struct sonde_sum_stall){.cell = cell, .stall = stall})))
 		return false;
 	to = &s->stalls.at[at];
 	if (to->stall.line == SONDE_NONE)
-		to->stall.line = sonde_number_in(p->stalls.line, from->line);
+		to->stall.line = stall.line;
 	return sonde_sum__add(p, &to->samples, from->samples) && sonde_sum__add(p, &to->not_issued, from->not_issued);
 }
 
@@ -86,6 +140,8 @@ bool sonde_sum__finish_stalls(struct sonde_sum *s, const uint32_t *string_of, co
 	if (!s->nr_stall_sources)
 		return true;
 	name_tables(c, string_of);
+	if (s->forgets_pcs)
+		sonde_stalls_note_rest(&c->notes);
 	if (!sonde_vec_put(&c->stall_sources, s->stall_source) || !sonde_vec_reserve(&c->stalls, s->stalls.nr + 1))
 		return false;
 	for (i = 0; i < s->stalls.nr; i++)

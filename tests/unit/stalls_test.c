@@ -139,6 +139,45 @@ static void test_stalls__are_split_by_time_and_exact_in_one_region(void **state)
 	made_release(&m);
 }
 
+/*
+ * A launch that goes on over all others: to look at all that run in each interval would take forever. Then samples are
+ * split over all regions of the function, and are not exact.
+ */
+static void test_stalls__of_launches_that_overlap_much_are_split_over_all(void **state)
+{
+	const uint32_t nr = 400;
+	double samples = 0, exact = 0;
+	struct sonde_cells *part = NULL;
+	const struct sonde_fold_request request = {0};
+	struct made m;
+	uint32_t range[2], i;
+
+	(void)state;
+	made_init(&m);
+	m.r->has_record_times = m.r->has_range_times = true;
+	range[0] = made_push(&m, MADE_ROOT, "A");
+	range[1] = made_push(&m, MADE_ROOT, "B");
+	for (i = 0; i < 2; i++)
+		m.r->ranges.at[range[i]].time = (struct sonde_range_time){1000, 900000, 0};
+	launch(&m, "gemm", range[0], 1000, 900000);
+	for (i = 1; i < nr; i++)
+		launch(&m, "gemm", range[1], 1000 + 10 * i, 1001 + 10 * i);
+	for (i = 0; i < nr; i++) {
+		batch(&m, "gemm", 100000 + 100 * i, 100100 + 100 * i); /* the long one alone runs then */
+		sample(&m, 0x10, LONG, 10);
+	}
+	sonde_put(&m.r->arena, &m.r->pc_sources, (struct sonde_pc_source){m.process, 32768, 0, 0});
+	assert_int_equal(sonde_cells_fold_records(&part, m.r, &request, NULL), 0);
+	for (i = 0; i < part->cells.nr; i++)
+		exact += part->cells.at[i].exact_stalls;
+	for (i = 0; i < part->stalls.nr; i++)
+		samples += part->stalls.at[i].samples;
+	near(samples, 10.0 * nr);
+	assert_true(exact >= 10 && exact <= 10 * 32 + 10); /* of the batches that could be looked at: 16 launches each */
+	sonde_cells_free(part);
+	made_release(&m);
+}
+
 /* What was not selected takes its share with it. */
 static void test_stalls__of_kernels_that_are_not_selected_are_left_out(void **state)
 {
@@ -292,6 +331,45 @@ static void test_stalls__of_scopes_that_are_added_up(void **state)
 	}
 }
 
+/* More instructions than a sum has room for are not told apart: samples are all there, and what is taken out is gone. */
+static void test_stalls__of_many_instructions_are_added_up_without_them(void **state)
+{
+	const struct sonde_fold_request request = {0};
+	struct sonde_cells *parts[2] = {NULL, NULL}, *c;
+	struct sonde_numbers n = {0};
+	struct sonde_sum sum = {0};
+	double samples = 0;
+	struct made m;
+	size_t i;
+
+	(void)state;
+	make(&m);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(sonde_cells_fold_records(&parts[i], m.r, &request, NULL), 0);
+	assert_true(sonde_sum__init(&sum, parts[0], &parts[0]->inputs.at[0], &parts[0]->processes.at[0]));
+	sum.max_stalls = 5; /* of nine */
+	for (i = 0; i < 3; i++) {
+		struct sonde_sum_part p = {.sum = &sum, .c = parts[i % 2], .sign = i == 2 ? -1 : 1};
+
+		assert_true(sonde_sum__enter(&p) && sonde_sum__move(&p));
+		sonde_arena_release(&p.arena);
+	}
+	c = sonde_sum__finish(&sum, NULL, &n);
+	assert_non_null(c);
+	for (i = 0; i < c->stalls.nr; i++) {
+		assert_int_equal(c->stalls.at[i].pc, SONDE_PC_REST);
+		samples += c->stalls.at[i].samples;
+	}
+	near(samples, 80 + 40 + 20 + 8);
+	assert_int_equal(c->notes.texts.nr, 1);
+	assert_non_null(strstr(c->notes.texts.keys[0].p, "without instructions"));
+	sonde_cells_free(c);
+	sonde_sum__release(&sum);
+	sonde_cells_free(parts[0]);
+	sonde_cells_free(parts[1]);
+	made_release(&m);
+}
+
 /* What a report says of stalls adds up, and the validator knows when it does not. */
 static void test_stalls__in_json_add_up(void **state)
 {
@@ -331,11 +409,11 @@ static void test_stalls__are_read_from_a_capture(void **state)
 	capture_block(&c, SONDE_BLOCK_META, meta, sizeof(meta) - 1);
 	capture_block(&c, SONDE_BLOCK_STATUS, &status, sizeof(status));
 	event_base(&c, 1000, 0, 0);
-	/* ticks since the base; device, cubin, ticks before the drain; label */
-	event(&c, SONDE_EVENT_PC_FUNCTION, 5, 500, 0, 0xabc, 300, 4);
+	/* ticks since the base; device, cubin, ticks before the drain, period, whether there is code; label */
+	event(&c, SONDE_EVENT_PC_FUNCTION, 7, 500, 0, 0xabc, 300, 15, 1, 4);
 	event(&c, SONDE_EVENT_PC, 4, 0x70, 5, 11, 3);
 	event(&c, SONDE_EVENT_PC, 4, 0x80, 5, 2, 0);
-	event(&c, SONDE_EVENT_PC_FUNCTION, 5, 400, 0, 0xabc, 400, 4);
+	event(&c, SONDE_EVENT_PC_FUNCTION, 7, 400, 0, 0xabc, 400, 15, 0, 4);
 	event(&c, SONDE_EVENT_PC, 4, 0x70, 5, 1, 1);
 	capture_chunk(&c, 3, 0, 80);
 	r = open_capture(&c);
@@ -344,6 +422,7 @@ static void test_stalls__are_read_from_a_capture(void **state)
 	assert_int_equal(r->pc_batches.at[0].end_ns, EPOCH + 1500);
 	assert_int_equal(r->pc_batches.at[0].cubin, 0xabc);
 	assert_int_equal(r->pc_batches.at[0].nr, 2);
+	assert_true(r->pc_batches.at[0].has_code && !r->pc_batches.at[1].has_code);
 	assert_int_equal(r->pc_batches.at[1].first, 2);
 	assert_true(is(r, r->pc_batches.at[0].symbol, "_Z9gemm_tileILi2EEvPKfS1_Pfi"));
 	assert_int_equal(r->pc_batches.at[0].name, sonde_record_function(r, &r->records.at[0])->full_name);
@@ -365,13 +444,13 @@ static void test_stalls__without_a_function_are_damage(void **state)
 	kernels(&c);
 	capture_string(&c, 5, SONDE_STRING_NAME, 0, LONG);
 	event_base(&c, 1000, 0, 0);
-	event(&c, SONDE_EVENT_PC_FUNCTION, 5, 500, 0, 0xabc, 300, 4);
+	event(&c, SONDE_EVENT_PC_FUNCTION, 7, 500, 0, 0xabc, 300, 15, 1, 4);
 	capture_chunk(&c, 3, 0, 80);
 	event_base(&c, 2000, 0, 0);
 	event(&c, SONDE_EVENT_PC, 4, 0x70, 5, 11, 3);
 	capture_chunk(&c, 3, 1, 80);
 	event_base(&c, 1000, 0, 0);
-	event(&c, SONDE_EVENT_PC_FUNCTION, 5, 500, 0, 0xabc, 1600, 4); /* the interval began before time itself */
+	event(&c, SONDE_EVENT_PC_FUNCTION, 7, 500, 0, 0xabc, 1600, 15, 1, 4); /* the interval began before time itself */
 	capture_chunk(&c, 4, 0, 81);
 	r = open_capture(&c);
 	assert_int_equal(r->pc_batches.nr, 1);
@@ -413,12 +492,12 @@ static void make_lined(struct lined *l)
 	capture_string(&c, 5, SONDE_STRING_NAME, 0, LONG);
 	capture_string(&c, 6, SONDE_STRING_KERNEL, 0, "first");
 	event_base(&c, 1000, 0, 0);
-	event(&c, SONDE_EVENT_PC_FUNCTION, 5, 500, 0, 0xabc, 300, 6);
+	event(&c, SONDE_EVENT_PC_FUNCTION, 7, 500, 0, 0xabc, 300, 15, 1, 6);
 	event(&c, SONDE_EVENT_PC, 4, 0x90, 5, 11, 3);  /* line 2, inlined at 6, at 10, at 15 */
 	event(&c, SONDE_EVENT_PC, 4, 0x10, 5, 2, 0);   /* line 14 */
 	event(&c, SONDE_EVENT_PC, 4, 0x80, 5, 1, 0);   /* as the first */
 	event(&c, SONDE_EVENT_PC, 4, 0x9000, 5, 1, 0); /* behind the function */
-	event(&c, SONDE_EVENT_PC_FUNCTION, 5, 400, 0, 0xdef, 400, 6);
+	event(&c, SONDE_EVENT_PC_FUNCTION, 7, 400, 0, 0xdef, 400, 15, 1, 6);
 	event(&c, SONDE_EVENT_PC, 4, 0x10, 5, 1, 1); /* its cubin was not kept */
 	capture_chunk(&c, 3, 0, 80);
 	capture_block(&c, SONDE_BLOCK_END, NULL, 0);
@@ -672,6 +751,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stalls__are_split_by_time_and_exact_in_one_region),
+		cmocka_unit_test(test_stalls__of_launches_that_overlap_much_are_split_over_all),
+		cmocka_unit_test(test_stalls__of_many_instructions_are_added_up_without_them),
 		cmocka_unit_test(test_stalls__of_kernels_that_are_not_selected_are_left_out),
 		cmocka_unit_test(test_stalls__partial_reports_have_them_all),
 		cmocka_unit_test(test_stalls__parts_are_put_side_by_side),
