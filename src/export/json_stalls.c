@@ -7,6 +7,7 @@
 
 #define MOST_LINES   100
 #define MOST_CALLERS 64
+#define MOST_PCS     20
 
 static void write_place(struct sonde_json_export *x, const struct sonde_line *line)
 {
@@ -29,6 +30,35 @@ static void write_callers(struct sonde_json_export *x, const struct sonde_line *
 	sonde_json_close(&x->w, ']');
 }
 
+static void write_reason(struct sonde_json_export *x, uint32_t reason)
+{
+	const struct sonde_cells *c = x->tree->cells;
+
+	if (reason == SONDE_NONE)
+		sonde_json_null(&x->w, "reason");
+	else
+		sonde_json_str(&x->w, "reason", sonde_cells_str(c, c->stall_reasons.at[reason]));
+}
+
+/* The hottest instructions, of code without line tables too. */
+static void write_pcs(struct sonde_json_export *x, const struct sonde_hot_lines *hot)
+{
+	const struct sonde_cells *c = x->tree->cells;
+	size_t i, nr = hot->at.nr < MOST_PCS ? hot->at.nr : MOST_PCS;
+
+	sonde_json_each(&x->w, "instructions", false, i, nr) {
+		const struct sonde_hot_line *h = &hot->at.at[i];
+
+		sonde_json_str(&x->w, "function", sonde_cells_str(c, c->symbols.at[h->symbol].name));
+		sonde_json_u64(&x->w, "offset", h->pc);
+		sonde_json_number(&x->w, "samples", h->samples);
+		sonde_json_number(&x->w, "share_pct", 100 * h->samples / hot->samples);
+		write_reason(x, h->reason);
+		if (h->line != SONDE_NONE)
+			write_place(x, &c->lines.at[h->line]);
+	}
+}
+
 /* The hottest lines, and how many samples are in others or in none. */
 static void write_lines(struct sonde_json_export *x, const struct sonde_hot_lines *hot)
 {
@@ -42,10 +72,7 @@ static void write_lines(struct sonde_json_export *x, const struct sonde_hot_line
 		write_place(x, &c->lines.at[h->line]);
 		sonde_json_number(&x->w, "samples", h->samples);
 		sonde_json_number(&x->w, "share_pct", 100 * h->samples / hot->samples);
-		if (h->reason == SONDE_NONE)
-			sonde_json_null(&x->w, "reason");
-		else
-			sonde_json_str(&x->w, "reason", sonde_cells_str(c, c->stall_reasons.at[h->reason]));
+		write_reason(x, h->reason);
 		write_callers(x, &c->lines.at[h->line]);
 		left -= h->samples;
 	}
@@ -79,6 +106,10 @@ void sonde_json__write_stalls(
 		if (part == SONDE_PART_KERNEL && x->tree->cells->lines.nr) {
 			x->w.sink->buf.failed |= !sonde_hot_lines_make(&hot, x->tree, r, part, index);
 			write_lines(x, &hot);
+		}
+		if (part == SONDE_PART_KERNEL) {
+			x->w.sink->buf.failed |= !sonde_hot_lines_make_pcs(&hot, x->tree, r, part, index);
+			write_pcs(x, &hot);
 		}
 		sonde_json_close(&x->w, '}');
 	}

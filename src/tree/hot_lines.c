@@ -2,11 +2,19 @@
 
 #include "catalogue/stall_reasons.h"
 
-static int by_line_and_reason(const void *pa, const void *pb)
+static int by_place(const struct sonde_hot_line *a, const struct sonde_hot_line *b)
+{
+	if (a->line != b->line)
+		return sonde_cmp(a->line, b->line);
+	return a->symbol != b->symbol ? sonde_cmp(a->symbol, b->symbol) : sonde_cmp(a->pc, b->pc);
+}
+
+static int by_place_and_reason(const void *pa, const void *pb)
 {
 	const struct sonde_hot_line *a = pa, *b = pb;
+	int order = by_place(a, b);
 
-	return a->line != b->line ? sonde_cmp(a->line, b->line) : sonde_cmp(a->reason, b->reason);
+	return order ? order : sonde_cmp(a->reason, b->reason);
 }
 
 static int by_samples(const void *pa, const void *pb)
@@ -15,11 +23,12 @@ static int by_samples(const void *pa, const void *pb)
 
 	if (a->samples != b->samples)
 		return a->samples > b->samples ? -1 : 1;
-	return sonde_cmp(a->line, b->line);
+	return by_place(a, b);
 }
 
-/* A row for each sample that has a line. */
-static bool list_samples(struct sonde_hot_lines *out, const struct sonde_cells *c, const uint32_t *cells, uint32_t nr)
+/* A row for each sample that has a line, or is at a known instruction. */
+static bool list_samples(
+	struct sonde_hot_lines *out, const struct sonde_cells *c, const uint32_t *cells, uint32_t nr, bool is_of_pcs)
 {
 	uint32_t i, k;
 
@@ -29,22 +38,28 @@ static bool list_samples(struct sonde_hot_lines *out, const struct sonde_cells *
 		for (k = 0; k < cell->nr_stalls; k++) {
 			const struct sonde_stall *s = &c->stalls.at[cell->first_stall + k];
 
+			struct sonde_hot_line of = {.line = s->line, .reason = s->reason, .samples = s->samples};
+
 			out->samples += s->samples;
-			if (s->line != SONDE_NONE && s->samples > 0 &&
-				!sonde_vec_put(&out->at, (struct sonde_hot_line){s->line, s->reason, s->samples, 0}))
+			if (is_of_pcs) {
+				of.symbol = s->symbol;
+				of.pc = s->pc;
+			}
+			if ((is_of_pcs ? s->pc != SONDE_PC_REST : s->line != SONDE_NONE) && s->samples > 0 &&
+				!sonde_vec_put(&out->at, of))
 				return false;
 		}
 	}
 	return true;
 }
 
-/* One row for each line and reason, in their order. Cells are in the same order each time, and so is the sum. */
+/* One row for each place and reason, in their order. Cells are in the same order each time, and so is the sum. */
 static void add_reasons(struct sonde_hot_lines *l)
 {
 	size_t i, nr = 0;
 
 	for (i = 0; i < l->at.nr; i++)
-		if (nr && by_line_and_reason(&l->at.at[nr - 1], &l->at.at[i]) == 0)
+		if (nr && by_place_and_reason(&l->at.at[nr - 1], &l->at.at[i]) == 0)
 			l->at.at[nr - 1].samples += l->at.at[i].samples;
 		else
 			l->at.at[nr++] = l->at.at[i];
@@ -58,16 +73,16 @@ static bool is_issue(const struct sonde_cells *c, uint32_t reason)
 	return r && r->is_issue;
 }
 
-/* One row for each line. */
-static void add_lines(struct sonde_hot_lines *l, const struct sonde_cells *c)
+/* One row for each place. */
+static void add_places(struct sonde_hot_lines *l, const struct sonde_cells *c)
 {
 	size_t i, nr = 0;
 
 	for (i = 0; i < l->at.nr; i++) {
 		struct sonde_hot_line of = l->at.at[i], *to;
 
-		if (!nr || l->at.at[nr - 1].line != of.line)
-			l->at.at[nr++] = (struct sonde_hot_line){of.line, SONDE_NONE, 0, 0};
+		if (!nr || by_place(&l->at.at[nr - 1], &of) != 0)
+			l->at.at[nr++] = (struct sonde_hot_line){of.line, of.symbol, of.pc, SONDE_NONE, 0, 0};
 		to = &l->at.at[nr - 1];
 		to->samples += of.samples;
 		if (of.samples > to->reason_samples && !is_issue(c, of.reason)) {
@@ -78,24 +93,39 @@ static void add_lines(struct sonde_hot_lines *l, const struct sonde_cells *c)
 	l->at.nr = nr;
 }
 
-bool sonde_hot_lines_make(struct sonde_hot_lines *out, const struct sonde_tree *t, const struct sonde_report *r,
-	enum sonde_part part, uint32_t index)
+static bool make(struct sonde_hot_lines *out, const struct sonde_tree *t, bool is_of_pcs, const uint32_t *cells, uint32_t nr)
 {
 	const struct sonde_cells *c = t->cells;
-	uint32_t nr = 0;
-	const uint32_t *cells = sonde_tree_cells(r, part, index, &nr);
 
 	out->at.nr = 0;
 	out->samples = 0;
 	if (!c || !c->stalls.nr)
 		return true;
-	if (!list_samples(out, c, cells, nr))
+	if (!list_samples(out, c, cells, nr, is_of_pcs))
 		return false;
-	sonde_vec_sort(&out->at, by_line_and_reason);
+	sonde_vec_sort(&out->at, by_place_and_reason);
 	add_reasons(out);
-	add_lines(out, c);
+	add_places(out, c);
 	sonde_vec_sort(&out->at, by_samples);
 	return true;
+}
+
+bool sonde_hot_lines_make(struct sonde_hot_lines *out, const struct sonde_tree *t, const struct sonde_report *r,
+	enum sonde_part part, uint32_t index)
+{
+	uint32_t nr = 0;
+	const uint32_t *cells = sonde_tree_cells(r, part, index, &nr);
+
+	return make(out, t, false, cells, nr);
+}
+
+bool sonde_hot_lines_make_pcs(struct sonde_hot_lines *out, const struct sonde_tree *t, const struct sonde_report *r,
+	enum sonde_part part, uint32_t index)
+{
+	uint32_t nr = 0;
+	const uint32_t *cells = sonde_tree_cells(r, part, index, &nr);
+
+	return make(out, t, true, cells, nr);
 }
 
 void sonde_hot_lines_release(struct sonde_hot_lines *l)

@@ -10,7 +10,8 @@
 #include "tree/tree.h"
 
 struct sonde_hot_line {
-	uint32_t line;	 /* number in the cells' `lines` */
+	uint32_t line;	 /* number in the cells' `lines`; of an instruction SONDE_NONE where it has none */
+	uint32_t symbol, pc; /* of an instruction: as struct sonde_stall has them */
 	uint32_t reason; /* the most frequent one that is no issue, a number in `stall_reasons`; SONDE_NONE = all were issued */
 	double samples, reason_samples;
 };
@@ -25,6 +26,9 @@ struct sonde_hot_lines {
  * ask as often as you like, then release. False when memory is short.
  */
 bool sonde_hot_lines_make(struct sonde_hot_lines *out, const struct sonde_tree *t, const struct sonde_report *r,
+	enum sonde_part part, uint32_t index);
+/* The same of instructions, which are there without line tables too; but not where there were too many to tell apart. */
+bool sonde_hot_lines_make_pcs(struct sonde_hot_lines *out, const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t index);
 void sonde_hot_lines_release(struct sonde_hot_lines *l);
 

@@ -719,6 +719,9 @@ static void test_stalls__lines_in_json_add_up(void **state)
 	if (sonde_validate_text(sonde_buf_view(&json), "x.json", &err))
 		fail_msg("%s", err.msg);
 	sonde_buf_putc(&json, '\0');
+	/* `sum` has no line: half of its 8 samples are in A. */
+	assert_non_null(strstr(json.p, "\"instructions\": [\n"));
+	assert_non_null(strstr(json.p, "{\"function\": \"sum\", \"offset\": 80, \"samples\": 4, \"share_pct\": 100, \"reason\": \"long_scoreboard\"}"));
 	assert_non_null(strstr(json.p, "\"reason\": \"long_scoreboard\", \"callers\": [{\"file\": \"" SOURCE "\", \"line\": 4}]"));
 	at = strstr(json.p, is);
 	assert_non_null(at);
