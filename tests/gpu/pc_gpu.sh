@@ -106,6 +106,10 @@ together() {
 	check "no sample is lost beside counters" clean "$T/counters.json"
 	says "sonde ctl starts and stops beside PC samples" told
 	check "what it asked for has samples" has "$T/told.json" "r['pc_samples'][0]['samples'] > 0 and not r['pc_samples'][0]['dropped']"
+	# A budget so small that every drain costs too much: the period must grow under load, and the program goes on.
+	run slower counters=off --lines pipeline.native.budget=0.05% -- python3 workloads/torch_decode.py --seconds 10
+	check "the period grows under load" has "$T/slower.json" \
+		"any('less often' in n for n in r['notes']) and not any('another period' in n for n in r['notes'] + [str(x) for x in r['losses']])"
 	if ! command -v nvcc >/dev/null || ! nvcc -O2 -lineinfo -o "$T/reset_program" tests/gpu/reset.cu >"$T/nvcc.log" 2>&1; then
 		echo "skip cudaDeviceReset under load: nvcc cannot build it here"
 		return
