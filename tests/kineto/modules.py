@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Modules and graphs of torch.profiler traces, read independently and compared with what sonde reports.
 
-    modules.py SONDE TRACE [CAPTURE]      prints ok/not ok; CAPTURE: the trace in which the graph was captured
+    modules.py SONDE TRACE [CAPTURE]      prints ok/not ok; CAPTURE: the trace in which the graph was captured, which may be TRACE
 
 Written from docs/sources.md, not from the reader. The truth is a dict: for each piece of work the path of
 the region it must be in. Every region of sonde's report must have the launches that this says, and no other may exist
@@ -155,7 +155,7 @@ def truth(trace, capture):
         if capture and len(names) > 1:
             captured = capture.captured()
             counts["graph"] += len(names)
-            if [name for name, _ in captured] == names:
+            if len(captured) == len(names) and all(c in (None, name) for (c, _), name in zip(captured, names)):
                 counts["joined"] += len(names)
                 cut = common([p for _, p in captured])
                 inner = [p[cut:] for _, p in captured]
@@ -178,9 +178,10 @@ def layers_differ(paths):
 
 def main():
     sonde, path = sys.argv[1:3]
-    capture = Trace(sys.argv[3], True) if len(sys.argv) > 3 else None
+    named = sys.argv[3] if len(sys.argv) > 3 else None
+    capture = Trace(named, named != path) if named else None  # of a trace's own captures no frames are kept
     out = subprocess.run([sonde, "report", path, "-f", "json", "--nesting", "stack", "report.labels=raw",
-                          "report.kineto.captures=" + (sys.argv[3] if capture else "none")], capture_output=True, check=False)
+                          "report.kineto.captures=" + (named if named and named != path else "none")], capture_output=True, check=False)
     if out.returncode:
         raise SystemExit(f"not ok {path}: {out.stderr.decode()}")
     report = json.loads(out.stdout)

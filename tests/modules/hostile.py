@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Hostile Python programs, with and without sonde --modules: the same output, errors and status.
 
-    hostile.py BUILD TMP        prints `ok NAME` or `not ok NAME` for each
+    hostile.py BUILD TMP [--real]    prints `ok NAME` or `not ok NAME` for each; --real: with the PyTorch that is installed
 
 A case is a name, the interpreter's words before the script (flags; `-c`, `-m` and `-` take the source their own
 way), and the source. All run with the stand-in for torch beside this file; PRELUDE is above each but where it
-begins with `#bare`.
+begins with `#bare`. With the real PyTorch what the stand-in is made easy in is made as easy: REAL.
 """
 import os
 import subprocess
@@ -31,6 +31,18 @@ class Net(nn.Module):
         for l in self.layers:
             x = l(x)
         return self.head(x)
+"""
+REAL = """
+import torch
+from torch import nn
+class Linear(nn.Module):
+    def forward(self, x):
+        return 2 * x
+nn.Linear = torch.nn.Linear = Linear
+class SGD(torch.optim.SGD):
+    def __init__(self):
+        super().__init__([torch.zeros(1, requires_grad=True)], lr=0.1)
+torch.optim.SGD = SGD
 """
 
 CASES = [
@@ -265,15 +277,15 @@ print("done")
 ]
 
 
-def run(build, tmp, case, is_on):
+def run(build, tmp, case, is_on, is_real):
     name, how, source = case
     folder = os.path.join(tmp, name)
     os.makedirs(folder, exist_ok=True)
     script = os.path.join(folder, "program.py")
-    source = source if source.startswith("#bare") else PRELUDE + source
+    source = source if source.startswith("#bare") else (REAL if is_real else "") + PRELUDE + source
     with open(script, "w") as f:
         f.write(source)
-    path = [HERE]
+    path = [] if is_real else [HERE]
     if how.startswith(("site=", "broken=")):
         kind, text = how.split("=", 1)
         os.makedirs(os.path.join(folder, kind), exist_ok=True)
@@ -291,17 +303,19 @@ def run(build, tmp, case, is_on):
         env.update(SONDE_MODULES="all", SONDE_INJECT_CONFIG=os.path.join(capture, "inject.conf"),
             NVTX_INJECTION64_PATH=os.path.join(build, "libsonde_inject.so"))
     env["PYTHONPATH"] = ":".join(path)
+    if not path:
+        del env["PYTHONPATH"]
     words = ["-c", source] if how == "-c" else ["-m", "program"] if how == "-m" else ["-"] if how == "-" else \
         (how.split() if how.startswith("-") else []) + [script]
     done = subprocess.run([sys.executable] + words, env=env, cwd=folder, input=source if how == "-" else "", capture_output=True,
-        text=True, timeout=120)
+        text=True, timeout=240)
     return done.returncode, done.stdout, done.stderr
 
 
 def main():
-    build, tmp = os.path.abspath(sys.argv[1]), sys.argv[2]
-    with ThreadPoolExecutor(2) as pool:
-        pairs = list(pool.map(lambda c: (run(build, tmp, c, False), run(build, tmp, c, True)), CASES))
+    build, tmp, is_real = os.path.abspath(sys.argv[1]), sys.argv[2], "--real" in sys.argv
+    with ThreadPoolExecutor(max(2, os.cpu_count() // 2) if is_real else 2) as pool:
+        pairs = list(pool.map(lambda c: (run(build, tmp, c, False, is_real), run(build, tmp, c, True, is_real)), CASES))
     for case, (without, with_) in zip(CASES, pairs):
         if without == with_:
             print("ok modules__hostile_" + case[0])

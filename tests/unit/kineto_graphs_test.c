@@ -372,15 +372,20 @@ static void test_graphs__names_of_another_trace_take_the_place_of_numbers(void *
 
 static void test_graphs__a_capture_may_be_in_the_trace_itself(void **state)
 {
-	struct sonde_records *r =
-		open_with(TRACE(STEP("warm", "0", "60") NAMELESS_CAPTURE("A_0", "1") STEP("step", "100", "9") GRAPH_LAUNCH("8",
-				  "105") WORK("x", "8", "7", "151", "") WORK("y", "8", "7", "152", "") LAST),
-			NULL, SONDE_KINETO_MODULES);
+	static const unsigned regions[] = {SONDE_KINETO_MODULES, SONDE_KINETO_AUTO};
+	unsigned i;
 
 	(void)state;
-	assert_string_equal(path_of(r, 0), "step");
-	assert_string_equal(origin_of(r, 0), "warm/A");
-	sonde_records_free(r);
+	for (i = 0; i < 2; i++) {
+		struct sonde_records *r =
+			open_with(TRACE(STEP("warm", "0", "60") NAMELESS_CAPTURE("A_0", "1") STEP("step", "100", "9")
+						GRAPH_LAUNCH("8", "105") WORK("x", "8", "7", "151", "") WORK("y", "8", "7", "152", "") LAST),
+				NULL, regions[i]);
+
+		assert_string_equal(path_of(r, 0), "step");
+		assert_string_equal(origin_of(r, 0), "warm/A");
+		sonde_records_free(r);
+	}
 }
 
 static void test_graphs__marks_of_kernels_are_regions(void **state)

@@ -95,8 +95,10 @@ static bool wants_modules(struct kineto *k)
 
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
-	for (i = 0; i < k->captured.nr && k->is_capture; i++)
+	for (i = 0; i < k->captured.nr; i++) /* their work has the regions that they have */
 		judge(k, &v, k->captured.at[i].thread, k->captured.at[i].ns);
+	sonde_spans__rewind(&k->ranges);
+	sonde_spans__rewind(&k->modules);
 	for (i = k->first_record; i < k->r->records.nr; i++)
 		judge(k, &v, k->r->records.at[i].call, k->r->records.at[i].call_ns);
 	return v.nr ? v.nr_little * 2 >= v.nr : !k->ranges.nr;
