@@ -87,15 +87,26 @@ static bool ran_once(const struct sonde_report *r, const struct sonde_node *n)
 	return n->instances && n->instances < OFTEN * (uint64_t)(r->is_aggregate && r->nr_scopes ? r->nr_scopes : 1);
 }
 
+/* SONDE_NONE = there is no step. */
+static uint32_t step_of(const struct sonde_tree *t)
+{
+	const struct sonde_findings *f = t->findings;
+
+	return f && f->step != SONDE_NONE ? f->report->nodes.at[f->step].region : SONDE_NONE;
+}
+
+/* Whether `inner` is `outer` or inside of it. */
+static bool lies_in(const struct sonde_tree *t, uint32_t inner, uint32_t outer)
+{
+	while (inner != SONDE_NONE && inner != outer)
+		inner = t->cells->regions.at[inner].parent;
+	return inner != SONDE_NONE;
+}
+
 /* Whether `region` is the step's or around it. */
 static bool holds_step(const struct sonde_tree *t, uint32_t region)
 {
-	const struct sonde_findings *f = t->findings;
-	uint32_t at = f && f->step != SONDE_NONE ? f->report->nodes.at[f->step].region : SONDE_NONE;
-
-	while (at != SONDE_NONE && at != region)
-		at = t->cells->regions.at[at].parent;
-	return at != SONDE_NONE;
+	return lies_in(t, step_of(t), region);
 }
 
 /* 0 = the step or around it, 1 = entered again and again, 2 = others. */
@@ -191,17 +202,20 @@ static double worth_of(const struct sonde_report *r, const double *cost, const s
 
 static bool has_step(const struct sonde_tree *t)
 {
-	return t->findings && t->findings->step != SONDE_NONE;
+	return step_of(t) != SONDE_NONE;
 }
 
-/* Whether the inside of a region stays shut: it ran once, and took less time than the step. Without a step: as far as needed. */
+/*
+ * Whether the inside of a region stays shut: it ran once, apart from the step, and took less time than that. Without a step: as far
+ * as needed.
+ */
 static bool is_shut(const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_findings *f = t->findings;
 	const struct sonde_node *n = &r->nodes.at[node];
 
 	return f && ran_once(r, n) && !holds_step(t, n->region) &&
-	       (!has_step(t) || n->time_ns < f->report->nodes.at[f->step].time_ns);
+	       (!has_step(t) || (!lies_in(t, n->region, step_of(t)) && n->time_ns < f->report->nodes.at[f->step].time_ns));
 }
 
 static void find_worth(struct screen *s, const struct sonde_tree *t, const struct sonde_report *r, const struct sorting *by,

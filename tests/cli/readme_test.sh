@@ -17,8 +17,8 @@ with_outputs() { # PAGE
 			case $line in '```'*) printf '```\n' ;; esac
 			;;
 		'<!-- end -->') inside= ;;
-		*' -o '* | *'|'* | *'-f names'*) [ "$inside" != printed ] || inside= ;;
-		'$ sonde '*' tests/data/'* | '$ sonde '*' examples/'*)
+		*' -o '* | '$ '*'|'*'jq'* | '$ '*'|' | *'-f names'*) [ "$inside" != printed ] || inside= ;;
+		'$ sonde '*' tests/data/'* | '$ sonde '*' examples/'*) # also with `| head -N`
 			inside=printed
 			printf '%s\n' "$line"
 			eval "${line#\$ }" 2>&1 </dev/null
