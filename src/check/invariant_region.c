@@ -191,6 +191,8 @@ int sonde_invariant__check_region(struct sonde_validation *v, const json_t *regi
 		SONDE_AT_MOST(NULL, "exposed_comm_ms", "comm_ms"),
 		SONDE_AT_MOST(NULL, "host_ms", "wall_ms"),
 		SONDE_AT_MOST("memory", "left_bytes", "allocated_bytes"),
+		SONDE_AT_MOST("allocator", "allocated_bytes", "peak_bytes"),
+		SONDE_AT_MOST("allocator", "net_bytes", "allocated_bytes"),
 		SONDE_AT_MOST("allocator", "rise_bytes", "peak_bytes"),
 		SONDE_AT_MOST("allocator", "net_bytes", "rise_bytes"),
 		DISTRIBUTION("entries.wall"),

@@ -35,6 +35,12 @@ static double make_net(const struct sonde_report *r, const struct sonde_node *n)
 	return n->times.allocator.net / n->times.allocator.entries;
 }
 
+static double make_held(const struct sonde_report *r, const struct sonde_node *n)
+{
+	(void)r;
+	return n->times.allocator_end / n->times.allocator.entries;
+}
+
 static double make_tokens_per_s(const struct sonde_report *r, const struct sonde_node *n)
 {
 	(void)r;
@@ -109,6 +115,7 @@ const struct sonde_field sonde_fields[] = {
 	HELD(left),
 	HELD(peak),
 	{"allocator.entries", "allocator_entries", "read entries", NUMBER, MEMORY, MAYBE, IN(BYTES, times.allocator.entries)},
+	{"allocator.allocated_bytes", "allocator_allocated_bytes", "torch held", NUMBER, MEMORY, MAYBE, BY(make_held)},
 	{"allocator.peak_bytes", "allocator_peak_bytes", "torch peak", NUMBER, MEMORY, MAYBE, IN(BYTES, times.allocator.peak)},
 	{"allocator.rise_bytes", "allocator_rise_bytes", "torch rise", NUMBER, MEMORY, MAYBE, IN(BYTES, times.allocator.rise)},
 	{"allocator.net_bytes", "allocator_net_bytes", "torch net", NUMBER, MEMORY, MAYBE, BY(make_net)},

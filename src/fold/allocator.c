@@ -75,15 +75,19 @@ static double most_between(const struct work *w, size_t from, size_t to)
 static void add_entry(const struct work *w, uint32_t range)
 {
 	const struct sonde_reading *begin = nth(w, w->begin[range]), *end = nth(w, w->end[range]);
-	struct sonde_allocator_use *u = &w->f->c->visits.at[w->f->visit_of[range]].times.allocator;
+	struct sonde_times *t = &w->f->c->visits.at[w->f->visit_of[range]].times;
+	struct sonde_allocator_use *u = &t->allocator;
 	double most = most_between(w, w->begin[range], w->end[range]), rise = most - (double)begin->allocated;
 
-	if (isnan(u->entries))
+	if (isnan(u->entries)) {
 		*u = (struct sonde_allocator_use){0};
+		t->allocator_end = 0;
+	}
 	u->entries++;
 	u->peak = fmax(u->peak, most);
 	u->rise = fmax(u->rise, rise);
 	u->net += (double)end->allocated - (double)begin->allocated;
+	t->allocator_end += (double)end->allocated;
 }
 
 bool sonde_fold__allocator(struct sonde_folding *f)

@@ -200,6 +200,7 @@ struct sonde_times {
 	/* Of entries whose arguments say so: their tokens, and how long at least one such entry was on its way (wall) … */
 	double tokens, tokens_ns;
 	double batches, nr_batches; /* … the sum of their batches, and how many had one */
+	double allocator_end; /* what PyTorch's allocator had at the end of the entries of `allocator`: a sum */
 };
 #define SONDE_NR_TIMES (sizeof(struct sonde_times) / sizeof(double))
 #define SONDE_TIME(member) (offsetof(struct sonde_times, member) / sizeof(double)) /* its number */

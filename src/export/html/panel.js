@@ -115,7 +115,8 @@ function facts(report, node) {
 		fact("allocated", get("memory_allocated_bytes") > 0 ? factor(get("memory_allocated_bytes"), "B") : null,
 			"freed: " + fieldText(get("memory_freed_bytes"), "count") + " bytes; left at the end of entries: " + fieldText(get("memory_left_bytes"), "count") + " bytes"),
 		fact("PyTorch memory", get("allocator_entries") > 0 ? factor(get("allocator_peak_bytes"), "B") : null,
-			"held at most in the " + fieldText(get("allocator_entries"), "count") + " entries that were read; above what an entry began with: " +
+			"held at most in the " + fieldText(get("allocator_entries"), "count") + " entries that were read; at their ends on average: " +
+			fieldText(get("allocator_allocated_bytes"), "count") + " bytes; above what an entry began with: " +
 			fieldText(get("allocator_rise_bytes"), "count") + " bytes; left by an entry on average: " + fieldText(get("allocator_net_bytes"), "count") + " bytes"),
 		fact("wall", ms(get("wall_ms")), "from the begin of each entry until it and all that it launched had ended"),
 		fact("tokens/s", isNumber(get("tokens_per_s")) ? fieldText(get("tokens_per_s"), "ratio") : null, fieldText(get("tokens"), "count") + " tokens, over the time in which at least one entry that has some was on its way"),
