@@ -2,6 +2,7 @@
 #include "config/config_int.h"
 
 #include "base/file.h"
+#include "base/nearest.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -252,13 +253,100 @@ void sonde_config__find_sources(
 
 /* --- composing --------------------------------------------------------------------------------- */
 
+/*
+ * The library says what Hydra would: of defaults lists and search paths. Whoever mistyped an override needs to know which
+ * one it was, what there is, and what to write.
+ */
+
+/* What stands between the quotes behind `mark`; none where that is not there. */
+static struct sonde_str quoted_behind(struct sonde_str text, const char *mark)
+{
+	const char *at = memmem(text.p, text.n, mark, strlen(mark));
+	struct sonde_str s = {0};
+
+	if (at) {
+		s.p = at + strlen(mark);
+		s.n = sonde_str_find((struct sonde_str){s.p, text.n - (size_t)(s.p - text.p)}, '\'');
+	}
+	return s;
+}
+
+/* The override that sets `value`, or NULL. */
+static const char *override_of(const struct sonde_config_request *req, struct sonde_str value)
+{
+	size_t i;
+
+	for (i = 0; i < req->nr_overrides; i++) {
+		const char *sign = strchr(req->overrides[i], '=');
+
+		if (sign && sonde_str_is(value, sign + 1))
+			return req->overrides[i];
+	}
+	return NULL;
+}
+
+/* A preset that is not there: the nearest that is, and all. */
+static void say_no_preset(const struct sonde_config_request *req, struct sonde_str msg, struct sonde_err *err)
+{
+	static const char list[] = "Available options in '";
+	struct sonde_str path = quoted_behind(msg, "Could not find '"), group = quoted_behind(msg, list), name, rest, options;
+	struct sonde_nearest near = {.below = 4};
+	const char *word;
+
+	if (!path.n || !group.n || path.n <= group.n + 1 || memcmp(path.p, group.p, group.n) != 0)
+		return;
+	name = (struct sonde_str){path.p + group.n + 1, path.n - group.n - 1};
+	word = override_of(req, name);
+	if (!word) /* a file asks for it, whose place is in the message */
+		return;
+	options = (struct sonde_str){group.p + group.n, msg.n - (size_t)(group.p + group.n - msg.p)};
+	options = (struct sonde_str){options.p + 2, options.n > 2 ? options.n - 2 : 0}; /* "':" */
+	near.word = name;
+	for (rest = options; rest.n;)
+		sonde_nearest_offer(&near, sonde_str_trim(sonde_str_cut(rest, ',', &rest)));
+	sonde_err_set(err, err->code, "override '%s': '%.*s' is none of%.*s%s%.*s%s", word, SONDE_STR_ARG(name), SONDE_STR_ARG(options),
+		near.best.n ? "; did you mean '" : "", SONDE_STR_ARG(near.best), near.best.n ? "'?" : "");
+}
+
+static void say_for_users(const struct sonde_config_request *req, struct sonde_err *err)
+{
+	static const char parsing[] = "Error parsing override '", no_match[] = "No match in the defaults list";
+	char copy[sizeof(err->msg)];
+	struct sonde_str msg = {copy, strlen(err->msg)}, line, why;
+	size_t i;
+
+	memcpy(copy, err->msg, sizeof(copy));
+	for (i = 0; i < req->nr_overrides && sonde_str_starts(msg, parsing); i++) {
+		line = (struct sonde_str){copy + sizeof(parsing) - 1, strlen(req->overrides[i])};
+		why = (struct sonde_str){line.p + line.n + 3, msg.n - (sizeof(parsing) - 1) - line.n - 3}; /* "'; " */
+		if (msg.n <= sizeof(parsing) + line.n + 2 || !sonde_str_is(line, req->overrides[i]))
+			continue;
+		sonde_err_set(err, err->code, "override '%.*s': %.*s%s", SONDE_STR_ARG(line), SONDE_STR_ARG(why),
+			sonde_str_is(why, "it ends too early")
+				? ": a bracket or a quote is not closed; a list is KEY=[a,b], in quotes for the shell"
+				: "; put the value in quotes: 'KEY=\"VALUE\"'");
+		return;
+	}
+	line = quoted_behind(msg, "Could not override '");
+	if (line.p && memmem(msg.p, msg.n, no_match, strlen(no_match))) {
+		for (i = 0; i < req->nr_overrides && !line.n; i++)
+			if (req->overrides[i][0] == '=')
+				sonde_err_set(err, err->code, "override '%s': there is no key before the '='", req->overrides[i]);
+		if (line.n)
+			sonde_err_set(err, err->code, "'%.*s': no preset of that group is in use that could be replaced; +%.*s=NAME adds one",
+				SONDE_STR_ARG(line), SONDE_STR_ARG(line));
+	}
+	say_no_preset(req, msg, err);
+}
+
 int sonde_config_open(
 	struct hydra_config **out, const struct sonde_config_request *req, struct sonde_err *err)
 {
 	struct sonde_config_sources sources = {0};
+	int rc;
 
 	sonde_config__find_sources(&sources, req);
-	return hydra_config_open(out,
+	rc = hydra_config_open(out,
 		&(struct hydra_request){.sources = sources.at,
 			.nr_sources = sources.nr,
 			.overrides = req->overrides,
@@ -271,6 +359,9 @@ int sonde_config_open(
 			.keeps_env = req->is_recorded,
 			.raw = req->raw},
 		err);
+	if (rc && err && rc != SONDE_ERR_NOMEM)
+		say_for_users(req, err);
+	return rc;
 }
 
 struct hydra_dump sonde_config_record(

@@ -36,6 +36,19 @@ refused unknown_key_suggests_the_nearest "unknown key 'report.metrcs', did you m
 refused unknown_key_without_a_near_one_says_how_to_add_it "unknown key 'report.zzzzzzzz'; +report.zzzzzzzz=VALUE adds one on purpose" 'report.zzzzzzzz=1'
 refused unknown_key_suggests_the_nearest_before_a_new_key "sonde: unknown key 'pipeline.ncu.enabled', did you mean 'pipeline.ncu.enable'?" pipeline.ncu.enabled=true
 refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@pipeline.ncu=nosuch
+refused unknown_preset_suggests_the_nearest "override 'counters=fulll': 'fulll' is none of auto, basic, full, memory, nvlink, off, tensor; did you mean 'full'?" counters=fulll
+refused unknown_preset_of_a_package_suggests_the_nearest "did you mean 'ncu.high'?" profiling/ncu@pipeline.ncu=ncu.hihg
+refused preset_that_is_not_in_use_says_how_to_add_it "'model': no preset of that group is in use that could be replaced; +model=NAME adds one" model=resnet
+refused open_list_says_what_to_write "override 'report.metrics=[a': it ends too early: a bracket or a quote is not closed; a list is KEY=[a,b], in quotes for the shell" 'report.metrics=[a'
+refused odd_value_says_what_to_write "override 'device=device=': unexpected '='; put the value in quotes: 'KEY=\"VALUE\"'" device=device=
+refused no_key_is_said "override '=x': there is no key before the '='" =x
+for bad in counters=fulll 'report.metrics=[a' device=device= =x model=resnet; do # in other commands too, and never in Hydra's words
+	for c in "report tests/data/ncu/seed_kernel.ncu-rep $bad" "diff tests/data/ncu/seed_kernel.ncu-rep tests/data/ncu/seed_kernel.ncu-rep $bad"; do
+		# shellcheck disable=SC2086
+		"$SONDE" $c >/dev/null 2>"$TMP/err" || ! grep -q 'defaults list\|Could not\|Error parsing\|search path' "$TMP/err" && [ -s "$TMP/err" ]
+		verdict "${c%% *}_speaks_of_$bad" $?
+	done
+done
 refused sweep_without_m_says_so '--multirun' report.sort=time,name
 refused syntax_error_names_the_override "'report.metrics=[a'" 'report.metrics=[a'
 refused unquoted_character_names_the_column 'column 14' 'report.scope=é'
