@@ -126,6 +126,18 @@ struct gauges {
 	struct pile *piles;	       /* of one region: side × column */
 };
 
+/* The short head of a column: its name where another column has the same. */
+static struct sonde_str head_of(const struct sonde_diff *d, size_t i)
+{
+	struct sonde_str name = d->columns.at[i].name, head = sonde_metric_head(name);
+	size_t k;
+
+	for (k = 0; k < d->columns.nr; k++)
+		if (k != i && sonde_str_eq(head, sonde_metric_head(d->columns.at[k].name)))
+			return name;
+	return head;
+}
+
 /* Those a table of some run shows, in its order. */
 static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
@@ -143,9 +155,10 @@ static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m
 			ok = sonde_map_add(&names, c->name, &is_new) != SONDE_NONE;
 			if (ok && is_new)
 				ok = sonde_vec_put(&d->columns,
-					(struct sonde_diff_column){
-						c->name, sonde_metric_head(c->name), c->unit});
+					(struct sonde_diff_column){c->name, c->name, c->unit});
 		}
+	for (i = 0; i < d->columns.nr; i++)
+		d->columns.at[i].head = head_of(d, i);
 	sonde_map_release(&names);
 	return ok;
 }

@@ -274,6 +274,20 @@ struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i)
 	return head;
 }
 
+struct sonde_str sonde_column_head(const struct sonde_tree *t, size_t column)
+{
+	struct sonde_str name = t->columns.at[column].name, head = sonde_metric_head(name);
+	size_t i;
+
+	for (i = 0; i < t->nr_headline; i++)
+		if (t->headline[i] == column)
+			return sonde_headline_head(t, i);
+	for (i = 0; i < t->columns.nr && !sonde_str_eq(head, name); i++)
+		if (i != column && sonde_str_eq(head, sonde_metric_head(t->columns.at[i].name)))
+			return name;
+	return head;
+}
+
 struct sonde_str sonde_kernel_name(
 	const struct sonde_tree *t, const struct sonde_export_options *o, uint32_t string)
 {

@@ -78,6 +78,8 @@ bool sonde_report_is_figures(const struct sonde_report *r);
 
 /* The head of headline metric `i`: its full name where another one has the same short head. */
 struct sonde_str sonde_headline_head(const struct sonde_tree *t, size_t i);
+/* The same of any column, which stands beside all others: a headline metric's short head is its own. */
+struct sonde_str sonde_column_head(const struct sonde_tree *t, size_t column);
 
 /* The time of a launch of the kernel, on average; NaN where it was never launched. */
 static inline double sonde_kernel_mean_ms(const struct sonde_kernel *k)

@@ -116,7 +116,7 @@ static void write_metrics(struct sonde_html *h)
 
 	sonde_json_each(w, "metrics", true, i, t->columns.nr) {
 		const struct sonde_column *c = &t->columns.at[i];
-		struct sonde_str head = sonde_metric_head(c->name);
+		struct sonde_str head = sonde_column_head(t, i);
 
 		sonde_json_str(w, "n", c->name);
 		if (!sonde_str_eq(head, c->name))

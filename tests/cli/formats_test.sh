@@ -221,6 +221,10 @@ uncounted() { # tensor operations that nobody counted: every format says so, and
 		report -f html "$of" | grep -qF '"least":' && ! report -f html $DATA/seed_kernel.ncu-rep | grep -qF '"least":'
 }
 
+heads_differ() { # COMMAND…: of two sources that have DRAM's throughput by different names
+	"$@" 2>"$TMP/e" | grep -o '"h": *"[^"]*"' | sort >"$TMP/heads" && [ "$(wc -l <"$TMP/heads")" -gt 4 ] && [ -z "$(uniq -d "$TMP/heads")" ]
+}
+
 # --- Chrome traces, of a program that really ran
 trace_rules() {
 	mkdir -p "$TMP/capture" && echo "output=$TMP/capture" >"$TMP/inject.conf"
@@ -331,6 +335,8 @@ fi
 ok "what is no file is written to, not replaced" through
 ok "ceilings stay inside the roofline" ceilings_inside
 ok "labels are inert in svg" svg_inert
+ok "no two metrics have the same head in the page" heads_differ report -f html $DATA/seed_kernel.ncu-rep examples/h200_train
+ok "no two metrics have the same head in a comparison" heads_differ "$SONDE" diff --force -f html $DATA/seed_kernel.ncu-rep examples/h200_train
 ok "the page takes at most 220 kB before its data" page_small
 ok "nothing in the data ends its element" page_inert
 if need openssl "the policy's hashes"; then
