@@ -567,13 +567,15 @@ static void say_insufficient(struct sonde_diff *d)
 	}
 	if (!most)
 		return;
+	sonde_diff_needed_put(&needed, most);
 	if (!(most->low > 0)) {
-		sonde_note(&d->sentences, "%.*s%s is undecided: it takes %d entries a side to tell, there are %u and %u",
+		sonde_note(&d->sentences, "%.*s%s is undecided: it takes %.*s a side to tell, there are %u and %u",
 			SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
-			SONDE_LEAST_ENTRIES, most->base.nr_values, most->new_half.nr_values);
+			SONDE_STR_ARG(sonde_buf_view(&needed)), most->needs_runs ? most->base.nr_runs : most->base.nr_values,
+			most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);
+		sonde_buf_release(&needed);
 		return;
 	}
-	sonde_diff_needed_put(&needed, most);
 	if (sonde_diff_interval_tells(most))
 		sonde_buf_printf(&known, " (95 %%: %+.1f to %+.1f %%)", 100 * (most->low - 1), 100 * (most->high - 1));
 	sonde_note(&d->sentences, "%.*s%s is undecided%.*s: %s%.*s a side would do, there are %u and %u",

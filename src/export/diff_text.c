@@ -13,6 +13,16 @@
 #define MAX_ROWS   20
 #define MAX_ALL	   100
 
+/* The regions that have a row: the numbers in `order` that `is_shown` says, in that order. */
+struct rows {
+	const struct sonde_diff *d;
+	uint32_t *order; /* all regions, depth-first; then the shown ones alone */
+	bool *is_shown;	 /* by region */
+	bool takes_undecided;	 /* asked for, or there is nothing else … */
+	bool is_undecided;	 /* … as is so here */
+	size_t nr, nr_undecided; /* shown; left out as nothing can be said of them */
+};
+
 /* How times are printed: of the two sides alike, and of what changed. */
 struct scales {
 	struct sonde_scale side, delta;
@@ -48,12 +58,28 @@ static uint8_t style_of(const struct sonde_diff_region *r)
 	}
 }
 
-static void put_name(struct sonde_table *t, const struct sonde_diff_region *r)
+/* Indented by the rows it is in; regions between that have no row are part of its name. */
+static void put_name(struct sonde_table *t, const struct rows *rows, const struct sonde_diff_region *r)
 {
-	uint32_t d;
+	const struct sonde_diff_region *all = rows->d->regions.at, *hidden[MAX_INDENT], *top = r;
+	size_t depth = 0, nr = 0;
+	uint32_t i;
 
-	for (d = 0; d < r->depth && d < MAX_INDENT; d++)
+	for (i = r->parent; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent) {
+		top = &all[i];
+		if (nr < MAX_INDENT)
+			hidden[nr++] = top;
+	}
+	for (; i != SONDE_NONE; i = all[i].parent)
+		depth += rows->is_shown[i];
+	for (depth = depth < MAX_INDENT ? depth : MAX_INDENT; depth; depth--)
 		sonde_buf_puts(&t->cell, "  ");
+	if (nr && hidden[nr - 1] != top)
+		sonde_buf_puts(&t->cell, t->is_utf8 ? "\u2026/" : ".../");
+	for (; nr; nr--) {
+		sonde_table_label(t, hidden[nr - 1]->depth == 0 ? hidden[nr - 1]->domain : (struct sonde_str){0}, hidden[nr - 1]->label);
+		sonde_buf_putc(&t->cell, '/');
+	}
 	sonde_table_label(t, r->depth == 0 ? r->domain : (struct sonde_str){0}, r->label);
 	sonde_table_words(t, sonde_region_kind_mark(r->kind));
 }
@@ -92,13 +118,12 @@ static struct scales choose_scales(
 	return s;
 }
 
-static void put_row(struct sonde_table *t, const struct sonde_diff *d,
-	const struct sonde_diff_region *r, const struct scales *s)
+static void put_row(struct sonde_table *t, const struct rows *rows, const struct sonde_diff_region *r, const struct scales *s)
 {
 	double delta = sonde_diff_region_delta(r);
 	struct sonde_buf verdict = {0};
 
-	put_name(t, r);
+	put_name(t, rows, r);
 	put_entries(t, r);
 	sonde_scale_put(t, &s->side, side_ms(&r->base));
 	sonde_scale_put(t, &s->side, side_ms(&r->new_half));
@@ -112,21 +137,13 @@ static void put_row(struct sonde_table *t, const struct sonde_diff *d,
 	sonde_table_put(t, SONDE_STYLE_DIM);
 	sonde_diff_out__figure(&t->cell, r, SONDE_DIFF_GPU);
 	sonde_table_put(t, SONDE_STYLE_DIM);
-	sonde_diff_out__verdict(&verdict, d, r);
+	sonde_diff_out__verdict(&verdict, rows->d, r);
 	sonde_table_text(t, sonde_buf_view(&verdict), style_of(r));
 	t->failed |= verdict.failed;
 	sonde_buf_release(&verdict);
 }
 
 /* --- which rows ------------------------------------------------------------------------------- */
-
-/* The regions that have a row: the numbers in `order` that `is_shown` says, in that order. */
-struct rows {
-	const struct sonde_diff *d;
-	uint32_t *order; /* all regions, depth-first; then the shown ones alone */
-	bool *is_shown;	 /* by region */
-	size_t nr, nr_undecided; /* shown; left out as nothing can be said of them */
-};
 
 static int by_weight(const void *a, const void *b, void *context)
 {
@@ -137,6 +154,16 @@ static int by_weight(const void *a, const void *b, void *context)
 	return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
 }
 
+static bool is_undecided(const struct sonde_diff_region *r)
+{
+	return r->verdict == SONDE_VERDICT_INSUFFICIENT;
+}
+
+static bool takes(const struct rows *rows, uint32_t region)
+{
+	return rows->takes_undecided || !is_undecided(&rows->d->regions.at[region]);
+}
+
 /* Shows a region with those it is in, if all of them fit. */
 static void show(struct rows *rows, uint32_t region, size_t max)
 {
@@ -145,29 +172,20 @@ static void show(struct rows *rows, uint32_t region, size_t max)
 	uint32_t i;
 
 	for (i = region; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent)
-		missing++;
+		missing += takes(rows, i);
 	if (rows->nr + missing > max)
 		return;
 	for (i = region; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent)
-		rows->is_shown[i] = true;
+		rows->is_shown[i] = takes(rows, i);
 	rows->nr += missing;
 }
 
-static bool is_undecided(const struct sonde_diff_region *r)
-{
-	return r->verdict == SONDE_VERDICT_INSUFFICIENT;
-}
-
-/*
- * Chooses the regions that changed most. Undecided ones have a row when they are asked for, lead
- * to one that changed, or nothing else is there to be shown.
- */
+/* Chooses the regions that changed most. Undecided ones have a row when they are asked for, or nothing else is there to be shown. */
 static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct sonde_err *err)
 {
 	const struct sonde_diff *d = rows->d;
 	size_t max = o->max_regions ? o->max_regions : o->shows_all ? MAX_ALL : MAX_ROWS, nr = d->regions.nr, i, n = 0;
 	uint32_t *heaviest = sonde_malloc((nr + 1) * sizeof(*heaviest));
-	bool takes_all = o->shows_all;
 
 	rows->is_shown = sonde_calloc(nr + 1, sizeof(*rows->is_shown));
 	if (!heaviest || !rows->is_shown) {
@@ -178,18 +196,17 @@ static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct
 		heaviest[i] = (uint32_t)i;
 		rows->nr_undecided += is_undecided(&d->regions.at[i]);
 	}
-	takes_all |= rows->nr_undecided == nr;
+	rows->takes_undecided = o->shows_all || rows->nr_undecided == nr;
 	qsort_r(heaviest, nr, sizeof(*heaviest), by_weight, d->regions.at);
 	for (i = 0; i < nr; i++)
-		if (takes_all || !is_undecided(&d->regions.at[heaviest[i]]))
+		if (takes(rows, heaviest[i]))
 			show(rows, heaviest[i], max);
 	sonde_free(heaviest);
-	rows->nr_undecided = 0;
-	for (i = 0; i < nr; i++) {
-		rows->nr_undecided += !takes_all && is_undecided(&d->regions.at[i]) && !rows->is_shown[i];
+	rows->is_undecided = rows->nr_undecided == nr;
+	rows->nr_undecided = rows->takes_undecided ? 0 : rows->nr_undecided;
+	for (i = 0; i < nr; i++)
 		if (rows->is_shown[rows->order[i]])
 			rows->order[n++] = rows->order[i];
-	}
 	return 0;
 }
 
@@ -200,6 +217,9 @@ static void write_rest(const struct rows *rows, struct sonde_sink *to)
 
 	if (nr)
 		sonde_sink_printf(to, "... and %zu more region%s (--max-regions, -f json)\n", nr, nr == 1 ? "" : "s");
+	if (rows->is_undecided)
+		sonde_sink_puts(to, "no region has entries enough, or quiet enough, to tell whether it changed: several runs a side tell more (`sonde run "
+				    "--base-cmd`)\n");
 	if (rows->nr_undecided)
 		sonde_sink_printf(to, "%zu region%s too few or too noisy entries to be compared (--all)\n",
 			rows->nr_undecided, rows->nr_undecided == 1 ? " has" : "s have");
@@ -220,7 +240,7 @@ static int write_table(const struct rows *rows, const struct sonde_diff_out *o, 
 
 	put_heads(&t, &scales);
 	for (i = 0; i < rows->nr; i++)
-		put_row(&t, d, &d->regions.at[rows->order[i]], &scales);
+		put_row(&t, rows, &d->regions.at[rows->order[i]], &scales);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
 	if (rc == 0)
 		write_rest(rows, to);

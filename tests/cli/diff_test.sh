@@ -41,11 +41,18 @@ unnamed() { "$SONDE" diff "$@" | sed 1,2d; } # the comparison without the names 
 ok diff__text golden diff.txt "$SONDE" diff "$EAGER" "$GRAPH" --width 110
 short_text() { # both sides by name, at most 20 rows, and who has none is counted
 	status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 && grep -qx "base: $EAGER" "$TMP/out" && grep -qx "new:  $GRAPH" "$TMP/out" &&
-		[ "$(sed -n '/^region/,/^\.\.\. and/p' "$TMP/out" | sed '1d;$d' | wc -l)" = 20 ] && grep -q '^13 regions have too few or too noisy entries to be compared (--all)' "$TMP/out" &&
-		! grep -q 'needs 8 entries' "$TMP/out" && status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 --all && grep -q 'insufficient, needs 8 entries' "$TMP/out" &&
+		[ "$(sed -n '/^region/,/^\.\.\. and/p' "$TMP/out" | sed '1d;$d' | wc -l)" = 20 ] && grep -q '^15 regions have too few or too noisy entries to be compared (--all)' "$TMP/out" &&
+		sed -n '/^region/,/^\.\.\. and/p' "$TMP/out" | absent insufficient && grep -q '^decode/step ' "$TMP/out" && status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 --all && grep -q 'insufficient, needs 8 entries' "$TMP/out" &&
 		! grep -q 'entries to be compared (--all)' "$TMP/out"
 }
 ok diff__text_is_short_and_names_its_sides short_text
+undecided() { # where nothing can be told all have a row, and why; the sentence and the table need the same
+	local one=tests/data/ncu/seed_kernel.ncu-rep
+	status 0 "$SONDE" diff --base $one $one --new $one $one && grep -q '^1\. A is undecided: it takes 8 runs a side to tell, there are 2 and 2$' "$TMP/out" &&
+		grep -q '^A .* insufficient, needs 8 runs$' "$TMP/out" && grep -q '^no region has entries enough, or quiet enough, to tell' "$TMP/out" &&
+		status 0 "$SONDE" diff "$EAGER" "$GRAPH" && absent '^no region has entries' "$TMP/out"
+}
+ok diff__why_nothing_can_be_told undecided
 ok diff__markdown golden diff.md "$SONDE" diff "$EAGER" "$GRAPH" -f md --max-regions 12
 for f in json html junit; do
 	ok "diff__${f}_is_the_same_every_time" cmp <(unnamed "$EAGER" "$GRAPH" -f $f) <(unnamed "$EAGER" "$GRAPH" -f $f)
