@@ -124,6 +124,7 @@ static int refuse_unknown(const char *word)
 
 	for (i = 0; i < NR_COMMANDS; i++)
 		sonde_nearest_offer(&near, sonde_str_from(commands[i].name));
+	sonde_nearest_offer(&near, SONDE_STR("help"));
 	if (word[0] == '-')
 		sonde_say("unknown option '%s': a command comes first; `sonde --help` lists them", word);
 	else if (strpbrk(word, "/."))
@@ -161,7 +162,7 @@ static void prepare(void)
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
-	bool is_help = argc > 2 && strcmp(word, "help") == 0;
+	bool is_help = argc > 2 && strcmp(word, "help") == 0 && strcmp(argv[2], "help") != 0;
 	char *help_argv[] = {is_help ? argv[2] : NULL, "--help", NULL};
 	const struct sonde_command *c;
 	size_t i;

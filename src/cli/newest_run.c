@@ -4,6 +4,9 @@
 #include "cli/messages.h"
 #include "read/folder_in.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 int sonde_newest_run(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err)
 {
 	struct sonde_folder f = {.dir = SONDE_RUNS};
@@ -20,5 +23,20 @@ int sonde_newest_run(const char **out, const char *command, struct sonde_arena *
 			"directory, or make one with `sonde run -- COMMAND`",
 			command);
 	sonde_say("the newest run: %s", *out);
+	return 0;
+}
+
+int sonde_newest_page(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err)
+{
+	char name[NAME_MAX + 1];
+	ssize_t n = readlink(SONDE_RUNS "/latest", name, sizeof(name));
+
+	/* The link leads to what was made last. */
+	if (n <= 0 || (size_t)n >= sizeof(name) || access(SONDE_RUNS "/latest/diff.html", R_OK) != 0)
+		return sonde_newest_run(out, command, arena, err);
+	*out = sonde_arena_printf(arena, SONDE_RUNS "/%.*s", (int)n, name).p;
+	if (!*out)
+		return sonde_err_nomem(err);
+	sonde_say("the newest comparison: %s", *out);
 	return 0;
 }

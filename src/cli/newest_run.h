@@ -12,5 +12,7 @@
 
 /* Finds it and says which it is; the path is in the arena. SONDE_ERR_USAGE when there is none, with what to do. */
 int sonde_newest_run(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err);
+/* The same, or the comparison that is newer (`sonde run --base-cmd`), whose page is there. */
+int sonde_newest_page(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err);
 
 #endif

@@ -3,6 +3,7 @@
  * `sonde diff`. With --base-cmd the base runs too, in turns with it: what drifts on a machine
  * (clocks, temperature, neighbours) then meets both sides alike.
  */
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/newest_run.h"
 #include "cli/overrides.h"
@@ -10,6 +11,7 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct series {
 	const struct sonde_run_request *q;
@@ -84,8 +86,6 @@ static int build_diff(struct series *s)
 		sonde_argv_add(&s->diff, "--partial-inputs");
 	if (a->accepts_single)
 		sonde_argv_add(&s->diff, "--single");
-	if (s->q->is_opened)
-		sonde_argv_add(&s->diff, "--open");
 	sonde_argv_printf(&s->diff, "--output=%s/", s->dir);
 	if (s->diff.failed)
 		return sonde_err_nomem(s->err);
@@ -105,6 +105,36 @@ static int open_dir(struct series *s, struct sonde_rundir *d)
 	return build_diff(s);
 }
 
+/* A directory has one comparison. Of a parallel job another rank may have begun this one. */
+static int refuse_used(struct series *s, const struct sonde_rank *rank)
+{
+	struct sonde_buf path = {0};
+	bool is_used;
+
+	sonde_buf_printf(&path, "%s/new-1", s->dir);
+	is_used = !path.failed && !rank->is_parallel && access(path.p, F_OK) == 0;
+	sonde_buf_release(&path);
+	if (!is_used)
+		return 0;
+	return sonde_err_set(s->err, SONDE_ERR_USAGE,
+		"run: -o %s: that directory has the runs of a comparison already: choose another one with -o, or remove %s", s->dir, s->dir);
+}
+
+/* --open: the page of the comparison, if there is one. */
+static int look(struct series *s)
+{
+	struct sonde_buf page = {0};
+	int rc = 0;
+
+	sonde_buf_printf(&page, "%s/diff.html", s->dir);
+	if (page.failed)
+		rc = sonde_err_nomem(s->err);
+	else if (access(page.p, R_OK) == 0)
+		rc = sonde_look_at(&(struct sonde_look){.page = page.p}, s->err);
+	sonde_buf_release(&page);
+	return rc;
+}
+
 static int run_and_compare(struct series *s, bool is_timed)
 {
 	struct sonde_rundir dir = {0};
@@ -113,6 +143,8 @@ static int run_and_compare(struct series *s, bool is_timed)
 	if (s->q->is_dry)
 		return run_all(s);
 	sonde_rank_find(&dir.rank);
+	if (!is_timed && refuse_used(s, &dir.rank))
+		return sonde_cmd_fail(s->err);
 	if (open_dir(s, &dir))
 		return sonde_cmd_fail(s->err);
 	status = run_all(s);
@@ -124,6 +156,8 @@ static int run_and_compare(struct series *s, bool is_timed)
 	status = sonde_cmd_diff((int)s->diff.words.nr, s->diff.words.at);
 	sonde_say("the comparison is in %s: diff.html, diff.json, diff.md, diff.txt and diff.xml (JUnit)", s->dir);
 	sonde_run_say_view(s->dir);
+	if (s->q->is_opened && look(s))
+		return sonde_cmd_fail(s->err);
 	return status;
 }
 

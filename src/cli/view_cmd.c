@@ -26,7 +26,7 @@ static const struct sonde_usage usage = {"sonde view [INPUT... [KEY=VALUE...]] [
 	"that nobody can guess, until Ctrl-C; the ssh command that leads there from another\n"
 	"machine is printed. INPUT is what `sonde report` reads, a page\n"
 	"(.html), or the directory of a comparison (`sonde run --base-cmd`).\n"
-	"Without INPUT it is the newest run.",
+	"Without INPUT it is the newest run or comparison.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the newest run", "sonde view"},
 		{"a capture, for a browser on another machine", "sonde view kernels.ncu-rep --serve --port 8080"}}};
@@ -77,7 +77,7 @@ static int make_page(const struct sonde_word_list *inputs, const char *page)
 static int take_newest(struct request *q, struct sonde_err *err)
 {
 	const char *newest;
-	int rc = sonde_newest_run(&newest, "view", &q->args.arena, err);
+	int rc = sonde_newest_page(&newest, "view", &q->args.arena, err);
 
 	return rc || sonde_word_list_add(&q->args.operands, newest) ? rc : sonde_err_nomem(err);
 }

@@ -54,6 +54,8 @@ short() { cmp <("$SONDE" "$CAPTURE" --width 90) <("$SONDE" report "$CAPTURE" --w
 ok a_file_alone_is_reported short
 no_file() { status 2 "$SONDE" missing.ncu-rep && says 'missing.ncu-rep: no such file, and no command'; }
 ok a_file_that_is_not_there_is_no_unknown_command no_file
+helps() { cmp <("$SONDE" help help) <("$SONDE" help) && status 2 "$SONDE" hepl && says "unknown command 'hepl', did you mean 'help'?"; }
+ok help_has_help_and_is_suggested helps
 near_format() { status 2 "$SONDE" report "$CAPTURE" -f jsno && says "did you mean 'json'?"; }
 ok a_format_has_its_nearest near_format
 no_run() { status 2 "$SONDE" report && says 'no run in tmp/profile-output' && status 2 "$SONDE" view && says 'sonde run -- COMMAND'; }
@@ -182,6 +184,22 @@ if [ -x "$PROG" ]; then
 			grep -q '<testsuites' tmp/profile-output/latest/diff.xml && grep -q 'sonde.diff/1' tmp/profile-output/latest/diff.json
 	}
 	ok run__base_cmd_leaves_its_comparison_and_works_twice_a_second twice
+	view_compared() { # not the run in it that is newest
+		status 0 env BROWSER=/bin/echo "$SONDE" view && says "the newest comparison: tmp/profile-output/$(readlink tmp/profile-output/latest)" &&
+			grep -qF "/$(readlink tmp/profile-output/latest)/diff.html" "$TMP/out" && status 0 "$SONDE" run -- "$PROG" 3 && status 0 env BROWSER=/bin/echo "$SONDE" view &&
+			says 'the newest run: ' && grep -q 'report.html' "$TMP/out"
+	}
+	ok view__the_newest_comparison_too view_compared
+	used() { # by a comparison: the way out is the option that was typed
+		status 0 "$SONDE" run -o there --base-cmd "$PROG 3" -- "$PROG" 3 && status 2 "$SONDE" run -o there --base-cmd "$PROG 3" -- "$PROG" 3 &&
+			says 'run: -o there: that directory has the runs of a comparison already: choose another one with -o, or remove there'
+	}
+	ok run__base_cmd_names_the_directory_that_is_used used
+	told() { # where it is, before the page is served: that goes on until somebody ends it
+		"$SONDE" run -o told --open --base-cmd "$PROG 3" -- "$PROG" 3 >"$TMP/out" 2>"$TMP/err" &
+		wait_for grep -q '^http' "$TMP/out" && kill -INT $! && wait $! && says 'the comparison is in told: ' && says 'to look at it: sonde view told'
+	}
+	ok run__base_cmd_says_where_it_is_before_it_serves told
 	ok run__base_cmd_opens_the_comparison opened "$SONDE" run --open --base-cmd "$PROG 3" -- "$PROG" 3
 else
 	skip runs "the NVTX headers were not found when building"
