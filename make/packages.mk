@@ -8,7 +8,10 @@ RELEASE_OPT ?= -O2
 ARCH      := $(shell uname -m)
 NAME      := sonde-$(VERSION)
 # The day of the version, from CHANGELOG.md.
-export SOURCE_DATE_EPOCH ?= $(shell date -u -d "$$(sed -n 's/^\#\# $(VERSION), //p' CHANGELOG.md)" +%s)
+ifndef SOURCE_DATE_EPOCH
+SOURCE_DATE_EPOCH := $(shell date -u -d "$$(sed -n 's/^\#\# $(VERSION), //p' CHANGELOG.md)" +%s)
+endif
+export SOURCE_DATE_EPOCH
 TARBALL   := $(PACKAGES)/$(NAME)-linux-$(ARCH).tar.gz
 STAGE     := $(PACKAGES)/$(NAME)
 HERE      := $(CURDIR)
