@@ -1,9 +1,21 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds sonde, and shows it at work.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")"
 scripts/install-deps build
-make -j"$(nproc)" --no-print-directory -s
+
+build() { # WHAT TARGET…: with a line of progress
+	local what=$1 nr
+	shift
+	nr=$(make -n --no-print-directory "$@" 2>/dev/null | grep -c ' -c ') || true
+	[ -t 1 ] || echo "building $what: $nr files"
+	make -j"$(nproc)" --no-print-directory "$@" | if [ -t 1 ]; then
+		awk -v nr="$nr" -v what="$what" '/ -c / {printf "\rbuilding %s: %d of %d files", what, ++n, nr; fflush()} END {printf "\r\033[K"}'
+	else
+		cat >/dev/null
+	fi
+}
+build sonde build/sonde # the first screen needs no more
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || say() { printf '\n%s\n' "$*"; }
@@ -22,6 +34,8 @@ show() { # ARGS…: the command, then what it prints
 say "1. PyTorch training steps on an H200, recorded with 'sonde run -- python3 train.py': each region's share of
    the GPU's time, and hardware counters that were sampled meanwhile (read here without a GPU or NVIDIA software):"
 show report examples/h200_train --nvtx-exclude warmup
+echo
+build "what captures programs" all
 
 say "2. A capture by Nsight Compute, of a transformer on the same GPU: exact counters of every kernel, rolled up by region:"
 show report examples/h200_transformer.ncu-rep
