@@ -352,6 +352,7 @@ test-gpu:
 	tests/gpu/run_gpu.sh $(BUILD)
 	tests/gpu/real_gpu.sh $(BUILD)
 	tests/gpu/idle_gpu.sh $(BUILD)
+	tests/gpu/findings_gpu.sh $(BUILD)
 	tests/gpu/counters_gpu.sh $(BUILD)
 	tests/gpu/gpm_gpu.sh $(BUILD)
 	tests/run $(BUILD) native_gpu

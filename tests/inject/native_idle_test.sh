@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/gpu/idle_gpu.sh without a GPU: each cause of idle time, as a program did it under a CUPTI of our own.
+# tests/gpu/idle_gpu.sh and findings_gpu.sh without a GPU: each cause of idle time, as a program did it under a CUPTI of our own.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
@@ -10,4 +10,9 @@ for i in 1 2 3 4 5; do
 	KEEP=$TMP/idle.$i OVERRIDES="pipeline.native.cupti=$FAKE" tests/gpu/idle_gpu.sh "$BUILD" "$PWD/$BUILD/fake/fake_idle" "$FAKE" >"$TMP/log" && break
 done
 cat "$TMP/log"
+for i in 1 2 3 4 5; do
+	IDLE="$PWD/$BUILD/fake/fake_idle $FAKE" KEEP=$TMP/first.$i OVERRIDES="pipeline.native.cupti=$FAKE" tests/gpu/findings_gpu.sh "$BUILD" idle >"$TMP/first" && break
+done
+cat "$TMP/first"
+ok "the first finding of each was judged" test "$(grep -c '^ok findings: ' "$TMP/first")" -ge 8
 ok "every cause was judged" test "$(grep -c '^ok idle: .* within 10 %' "$TMP/log")" -ge 10
