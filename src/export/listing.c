@@ -12,7 +12,7 @@
 #define MAX_REGIONS 100
 #define FEW	    16	  /* regions: a table of no more shows everything */
 #define SCREEN	    25	  /* rows of a brief table … */
-#define STEPLESS    18	  /* … where there is no step: its findings name places all over the run, and are longer */
+#define STEPLESS    2	  /* … less so many for each finding where there is no step: it names places all over the run, and is longer */
 #define LAST	    1e-6  /* of its worth keeps what has a row only where there is room */
 #define LEAST_SHARE 0.005 /* of the time */
 #define OFTEN	    3	  /* entries of a scope: what is entered less often is a start-up, or an end */
@@ -205,6 +205,14 @@ static bool has_step(const struct sonde_tree *t)
 	return step_of(t) != SONDE_NONE;
 }
 
+static size_t screen_rows(const struct sonde_tree *t, const struct sonde_export_options *o)
+{
+	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
+	size_t nr = has_step(t) ? 0 : sonde_findings_shown(shown, t, o);
+
+	return STEPLESS * nr < SCREEN / 2 ? SCREEN - STEPLESS * nr : SCREEN / 2;
+}
+
 /*
  * Whether the inside of a region stays shut: it ran once, apart from the step, and took less time than that. Without a step: as far
  * as needed.
@@ -328,7 +336,7 @@ static bool list_regions(struct sonde_listing *out, struct sorting *s, const str
 		if (ok) {
 			memset(out->next, 0xff, nr * sizeof(*out->next));
 			find_worth(&screen, s->tree, r, s, o);
-			choose_rows(&screen, r, scratch, o->max_regions ? o->max_regions : has_step(s->tree) ? SCREEN : STEPLESS);
+			choose_rows(&screen, r, scratch, o->max_regions ? o->max_regions : screen_rows(s->tree, o));
 			s->is_shown = screen.is_shown;
 		}
 	}
