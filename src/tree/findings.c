@@ -227,6 +227,12 @@ void sonde_finding_set_gain(
 	to->gain_from = sonde_arena_dup(&f->arena, from);
 }
 
+/* To three digits; a little less than none is none, without a sign. */
+static double in_ms(double ns)
+{
+	return round(ns / 1e3) / 1e3 + 0.0;
+}
+
 void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
 {
 	double whole = f->step_ns + f->between_ns;
@@ -236,12 +242,12 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		return;
 	}
 	if (of->gain_ns < NOTHING_NS) {
-		sonde_buf_printf(out, "this change gains nothing (%.3f to %.3f ms of %.3f ms of each step): %.*s (%.*s)", of->gain_low_ns / 1e6,
-			of->gain_high_ns / 1e6, whole / 1e6, SONDE_STR_ARG(of->gain_from), SONDE_STR_ARG(of->change));
+		sonde_buf_printf(out, "this change gains nothing (%.3f to %.3f ms of %.3f ms of each step): %.*s (%.*s)", in_ms(of->gain_low_ns),
+			in_ms(of->gain_high_ns), in_ms(whole), SONDE_STR_ARG(of->gain_from), SONDE_STR_ARG(of->change));
 		return;
 	}
-	sonde_buf_printf(out, "saves %s%.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s (%.*s)", of->is_most ? "at most " : "", of->gain_ns / 1e6, of->gain_low_ns / 1e6,
-		of->gain_high_ns / 1e6, whole / 1e6, 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from),
+	sonde_buf_printf(out, "saves %s%.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s (%.*s)", of->is_most ? "at most " : "", in_ms(of->gain_ns), in_ms(of->gain_low_ns),
+		in_ms(of->gain_high_ns), in_ms(whole), 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from),
 		SONDE_STR_ARG(of->change));
 }
 
