@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tarball and wheel run by themselves and have the same bytes when made again; recipes say the version that the Makefile says.
-# WITH_DEB=1: the Debian packages too, which takes debhelper, lintian, debootstrap, root and two minutes.
+# WITH_DEB=1: two builds from the source in different folders too, and the Debian packages, which takes debhelper, lintian, debootstrap, root
+# and some minutes.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 version=$(sed -n 's/^VERSION *:= //p' Makefile)
@@ -74,8 +75,23 @@ else
 	ok wheel__files_are_as_their_record_says python3 tests/packages/load.py --record "$wheel"
 fi
 
-# --- the Debian packages, in a bare Debian ---------------------------------------------------------------
+# --- from another place: two clean clones in folders of different depth -----------------------------------
 [ -n "${WITH_DEB:-}" ] || exit 0
+clones_alike() {
+	local one=$TMP/one two=$TMP/further/down/two d
+	for d in "$one" "$two"; do
+		git clone -q . "$d" && make -s -C "$d" -j"$(nproc)" tarball wheel RELEASE_OPT=-O1 || return
+	done
+	cmp "$one/build/packages/$(basename "$tarball")" "$two/build/packages/$(basename "$tarball")" &&
+		cmp "$one/build/packages/$(basename "$wheel")" "$two/build/packages/$(basename "$wheel")"
+}
+if git rev-parse HEAD >/dev/null 2>&1; then
+	ok packages__built_in_another_folder_they_have_the_same_bytes clones_alike
+else
+	skip packages__built_in_another_folder_they_have_the_same_bytes "this is no clone of the repository"
+fi
+
+# --- the Debian packages, in a bare Debian ---------------------------------------------------------------
 ok deb__is_built_and_lintian_is_content one_make packages -s deb PACKAGES=$made
 bare_debian_runs_it() {
 	debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$TMP/bare" ${DEBIAN_MIRROR:-} &&
