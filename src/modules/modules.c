@@ -134,6 +134,7 @@ static _Thread_local struct {
 	bool is_in_step;
 	bool was_called; /* in this step: a module */
 	bool is_step_read; /* the allocator was, at its beginning */
+	const struct guard *to_load; /* a loader that waits for its sampler: there may be no more data */
 } here;
 
 static uint64_t now_ns(void)
@@ -325,6 +326,7 @@ enum use {
 	USE_OPTIMIZER, /* a step ends with it */
 	USE_OWN_PUSH, /* opens a range of the program's own: it has none of ours */
 	USE_OWN_POP,
+	USE_INDEX, /* a loader's sampler has more */
 };
 
 struct guard {
@@ -380,6 +382,7 @@ static PyObject *call_marked(const struct guard *g, struct label *label, PyObjec
  */
 static bool has_optimizer;   /* one has stepped: there is a training loop */
 static bool has_own_ranges;
+static bool has_samplers; /* they are guarded */
 static PyObject *grad_is_on; /* torch.is_grad_enabled */
 static struct label step_label;
 
@@ -436,6 +439,62 @@ static void begin_step(PyObject *module)
 	here.was_called = here.is_in_step && module;
 }
 
+/* --- loading of data ----------------------------------------------------------------------------- */
+
+static bool take_number(PyObject *of, const char *name, long long *out)
+{
+	PyObject *number = PyObject_GetAttrString(of, name);
+
+	*out = number ? PyLong_AsLongLong(number) : 0;
+	if (number)
+		Py_DecRef(number);
+	if (!PyErr_Occurred())
+		return number != NULL;
+	PyErr_Clear();
+	return false;
+}
+
+/*
+ * The call that finds no more data begins no step. A loader with workers knows it beforehand: it has asked them for no more
+ * than it got. One without asks its sampler first, so its step begins when the sampler has answered.
+ */
+static PyObject *call_loader(struct guard *g, PyObject *args, PyObject *kwargs)
+{
+	PyObject *loader = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+	bool may_begin = grad_is_on && has_optimizer && !has_own_ranges && !here.depth && !here.nr_own && !here.is_in_step;
+	long long nr_got = 0, nr_asked = 0;
+	bool has_workers = loader && take_number(loader, "_rcvd_idx", &nr_got) && take_number(loader, "_send_idx", &nr_asked);
+	PyObject *result;
+
+	if (may_begin && has_samplers && !has_workers) {
+		here.to_load = g;
+		result = PyObject_Call(g->original, args, kwargs);
+		if (!here.to_load)
+			nvtxDomainRangePop(NULL);
+		here.to_load = NULL;
+	} else {
+		if (!has_workers || nr_got < nr_asked)
+			begin_step(NULL);
+		result = call_marked(g, &g->label, args, kwargs);
+	}
+	if (!result && !here.was_called)
+		end_step(); /* the data has come to its end */
+	return result;
+}
+
+static PyObject *call_sampler(const struct guard *g, PyObject *args, PyObject *kwargs)
+{
+	PyObject *index = PyObject_Call(g->original, args, kwargs);
+	const struct guard *loader = here.to_load;
+
+	if (!index || !loader)
+		return index;
+	here.to_load = NULL;
+	begin_step(NULL);
+	push_label(loader->label.handle);
+	return index;
+}
+
 /* --- calls --------------------------------------------------------------------------------------- */
 
 /* The namer is Python, called once for each module. It may run anything: the table is looked at again. */
@@ -483,11 +542,9 @@ static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
 	case USE_MODULE:
 		return call_module(g, args, kwargs);
 	case USE_LOADER:
-		begin_step(NULL);
-		result = call_marked(g, &g->label, args, kwargs);
-		if (!result && !here.was_called)
-			end_step(); /* the data has come to its end */
-		return result;
+		return call_loader(g, args, kwargs);
+	case USE_INDEX:
+		return call_sampler(g, args, kwargs);
 	case USE_OPTIMIZER:
 		result = call_marked(g, &g->label, args, kwargs);
 		has_optimizer = true;
@@ -546,6 +603,7 @@ PyObject *sonde_modules_guard(PyObject *original, int use, PyObject *namer, cons
 	g->original = original;
 	g->namer = namer;
 	g->use = (enum use)use;
+	has_samplers |= g->use == USE_INDEX;
 	g->label.handle = label ? nvtxDomainRegisterStringA(NULL, label) : NULL;
 	Py_IncRef(&g->head);
 	return &g->head;

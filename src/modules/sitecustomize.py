@@ -110,7 +110,7 @@ class _Names:
 
 
 # How a guard is used: enum use of modules.c.
-_RANGE, _MODULE, _LOADER, _OPTIMIZER, _OWN_PUSH, _OWN_POP = range(6)
+_RANGE, _MODULE, _LOADER, _OPTIMIZER, _OWN_PUSH, _OWN_POP, _INDEX = range(7)
 
 _COLLECTIVES = (
     "all_reduce all_gather all_gather_into_tensor all_gather_object all_to_all all_to_all_single barrier broadcast "
@@ -188,6 +188,8 @@ class _Watcher:
 
     def guard_loading(self, module):
         self.put_guard(module._BaseDataLoaderIter, "__next__", "DataLoader", _LOADER)
+        if hasattr(module._BaseDataLoaderIter, "_next_index"):
+            self.put_guard(module._BaseDataLoaderIter, "_next_index", None, _INDEX)
 
     def guard_graphs(self, module):
         self.put_guard(module.CUDAGraph, "replay", "CUDAGraph.replay")

@@ -25,19 +25,20 @@ class Net(nn.Module):
         for l in self.layers:
             x = l(x)
         return self.head(x)
+import sys
 net, opt = Net(), torch.optim.SGD()
-for x in torch.utils.data.DataLoader(range(6)):
+for x in torch.utils.data.DataLoader(range(6), num_workers=int(sys.argv[1])):
     torch.autograd.backward(net(x))
     opt.step()
 torch.cuda.graphs.CUDAGraph().replay()
 PY
 export PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1
-list() { # ARGS…: the regions of the training loop, as NAME ENTRIES by depth
-	"$SONDE" regions -f json "$@" -- python3 "$TMP/train.py" 2>"$TMP/err" | jq -r '.regions[] | "\(.depth) \(.name) \(.instances)"' >"$TMP/list"
+list() { # ARGS…: the regions of the training loop, as NAME ENTRIES by depth; $WORKERS load its data
+	"$SONDE" regions -f json "$@" -- python3 "$TMP/train.py" "${WORKERS:-0}" 2>"$TMP/err" | jq -r '.regions[] | "\(.depth) \(.name) \(.instances)"' >"$TMP/list"
 }
-has_the_tree() {
-	list --modules=all && diff "$TMP/list" - <<'LIST'
-0 DataLoader 1
+has_the_tree() { # N: calls of the loader outside steps
+	list --modules=all && diff "$TMP/list" - <<LIST
+0 DataLoader $1
 0 Net 1
 1 layers.0 1
 2 attn 1
@@ -52,8 +53,8 @@ has_the_tree() {
 1 head 1
 0 backward 1
 0 SGD.step 1
-0 step 6
-1 DataLoader 6
+0 step 5
+1 DataLoader 5
 1 Net 5
 2 layers.0 5
 3 attn 5
@@ -73,7 +74,9 @@ LIST
 }
 is_two_deep() { list --modules=2 && [ "$(grep -c 'layers.0' "$TMP/list")" = 2 ] && ! grep -q attn "$TMP/list"; }
 ranges_are_balanced() { list --modules && ! grep -qE 'never popped|never closed' "$TMP/err"; }
-ok modules__names_are_attribute_paths_and_steps_are_found has_the_tree
+with_workers() { WORKERS=2 has_the_tree 2; } # the first, when it is not known yet that there are steps, and the last, which finds no data
+ok modules__names_are_attribute_paths_and_steps_are_found has_the_tree 1
+ok modules__no_step_begins_with_data_that_does_not_come with_workers
 ok modules__a_depth_ends_the_tree is_two_deep
 ok modules__every_range_is_closed ranges_are_balanced
 
