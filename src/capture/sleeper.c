@@ -302,7 +302,7 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 	struct sonde_sleepers found = {0};
 	uint64_t number = 0;
 	bool is_number = sonde_str_u64(sonde_str_from(word), &number) && number && number <= INT_MAX;
-	bool is_there = false, ok = true;
+	bool is_there = false, is_meant = false, ok = true;
 	int rc = sonde_sleepers_find(&found, err);
 	size_t i;
 
@@ -311,13 +311,17 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 	for (i = 0; rc == 0 && ok && i < found.all.nr; i++) {
 		const struct sonde_sleeper *s = &found.all.at[i];
 
-		if (!has(out, s->pid) && (is_there ? s->pid == (pid_t)number : is_number ? is_below(s->pid, (pid_t)number) : has_name(s, word)))
-			ok = sonde_vec_put(&out->all, *s);
+		if (!(is_there	  ? s->pid == (pid_t)number
+			    : is_number ? is_below(s->pid, (pid_t)number)
+					: has_name(s, word)))
+			continue;
+		is_meant = true;
+		ok = has(out, s->pid) || sonde_vec_put(&out->all, *s);
 	}
 	if (!ok)
 		rc = sonde_err_nomem(err);
 	sonde_vec_release(&found.all);
-	if (rc || out->all.nr)
+	if (rc || is_meant)
 		return rc;
 	if (is_number)
 		return explain((pid_t)number, err);
