@@ -251,7 +251,7 @@ static bool reserve(struct inject *g)
 {
 	static bool is_done;
 
-	g->has_patterns = g->config.include.nr || g->config.exclude.nr;
+	atomic_store(&g->has_patterns, g->config.include.nr || g->config.exclude.nr || g->config.window.label.nr);
 	g->gated = g->has_patterns || g->config.has_windows;
 	g->pid = getpid();
 	g->ppid = getppid();
@@ -339,13 +339,6 @@ int sonde_inject__wake(const char *path)
 	return 0;
 }
 
-/* Patterns are in a text that the next wake writes anew, and programs register strings meanwhile. */
-static void forget_patterns(struct inject *g)
-{
-	g->has_patterns = false;
-	g->config.include.nr = g->config.exclude.nr = g->config.window.label.nr = 0;
-}
-
 bool sonde_inject__rest(void)
 {
 	if (!atomic_load(&sonde_inject.flusher_runs))
@@ -354,7 +347,8 @@ bool sonde_inject__rest(void)
 	sonde_cupti__rest();
 	atomic_store(&sonde_inject.on, false);
 	sonde_flusher__finish();
-	forget_patterns(&sonde_inject);
+	/* Patterns are in a text that the next wake writes anew, and programs register strings meanwhile. */
+	atomic_store(&sonde_inject.has_patterns, false);
 	if (!sonde_helper__await_end(REST_MS))
 		return false;
 	sonde_ring__give_back();

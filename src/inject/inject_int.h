@@ -507,7 +507,7 @@ struct inject {
 	uint32_t first_stream;	   /* of this capture */
 	_Atomic bool gated;	   /* hooks must look closer: there are patterns, or windows */
 	_Atomic unsigned allocator_domain; /* marks there are readings of PyTorch's allocator; 0 = nobody makes any */
-	bool has_patterns;
+	_Atomic bool has_patterns; /* of ranges, or of the window's; a sleeper has none */
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
 	_Atomic bool has_own_ids;  /* its runtime calls have other ids than the driver's in them */
 	_Atomic bool is_collected; /* the exit handlers have collected; later records stay with CUPTI */

@@ -118,7 +118,7 @@ unsigned sonde_label__gate(unsigned domain, const char *text)
 	const char *name = of ? of->text : "";
 	unsigned gate = 0;
 
-	if (!g->has_patterns && !g->config.window.label.nr)
+	if (!atomic_load(&g->has_patterns))
 		return 0;
 	if (matches(&g->config.include, name, text))
 		gate |= GATE_INCLUDED;
