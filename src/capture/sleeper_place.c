@@ -157,17 +157,23 @@ static int make_place(struct sonde_sleeper *s, const struct sonde_native_request
 		root = -1;
 		errno = ESRCH;
 	}
-	if (root >= 0 && be_sleeper(&m, s)) {
+	error = errno;
+	if (root >= 0 && !be_sleeper(&m, s)) {
+		error = errno;
+		close(root);
+		return sonde_err_set(err, SONDE_ERR_IO,
+			"process %d is another user's, and its capture has to be made as that user, which this process may not "
+			"(%s): in a container it needs the capabilities SETUID and SETGID",
+			(int)s->pid, strerror(error));
+	}
+	if (root >= 0) {
 		s->dir_fd = make_below(s, root);
 		error = errno;
 		if (s->dir_fd >= 0)
 			rc = sonde_native_prepare_at(s->dir_fd, s->there, q, err);
 		be_myself(&m);
-	} else {
-		error = errno;
-	}
-	if (root >= 0)
 		close(root);
+	}
 	if (s->dir_fd < 0)
 		return sonde_err_set(err, SONDE_ERR_IO,
 			"process %d has no place for its capture (%s): it sees another file system than you, and there is "

@@ -246,6 +246,11 @@ roots() { # root wakes another user's, who writes to a place of his own
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$LIB" -a -x "$SERVER" || cannot "another user cannot run the program here" || return
 	INSIDE="setpriv --reuid 65534 --regid 65534 --clear-groups" begin && attach $pid $FIFTY && shares '' "$run/report.json" && finish && ! ls -d /tmp/sonde-attach-$pid-*
 }
+weak_root() { # root who may not be another user
+	[ "$(id -u)" = 0 ] || cannot "only root can be another user" || return
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$LIB" -a -x "$SERVER" || cannot "another user cannot run the program here" || return
+	INSIDE="setpriv --reuid 65534 --regid 65534 --clear-groups" begin && status 1 setpriv --bounding-set -setuid,-setgid "$SONDE" attach $pid -o "$TMP/weak" counters=off && grep -q 'needs the capabilities SETUID and SETGID' "$TMP/err" && finish
+}
 undumpable() { # /proc/PID is root's then, the process is not
 	[ "$(id -u)" = 0 ] || cannot "only root may look at it" || return
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$LIB" -a -x "$SERVER" || cannot "another user cannot run the program here" || return
@@ -417,6 +422,7 @@ ok "a program of a run is told" in_a_run
 ok "sonde run is as ever beside the variables" run_wins
 may_skip "another user is refused" other_user
 may_skip "root wakes another user's program" roots
+may_skip "root who may not be another user is told" weak_root
 may_skip "root wakes a program that nobody else may look at" undumpable
 may_skip "root makes nothing where the program's user could not" mounted_tmp
 may_skip "root follows no mount of the program's user" mounted_place
