@@ -211,9 +211,15 @@ class Worker:
         """Waits until it has warmed up; False if it failed before."""
         return self.answers.readline() == "ready\n"
 
-    def stretch(self):
+    def go(self):
         os.write(self.orders, b"x")
+
+    def took(self):
         return float(self.answers.readline())
+
+    def stretch(self):
+        self.go()
+        return self.took()
 
     def end(self):
         os.write(self.orders, b".")
@@ -264,14 +270,16 @@ def stretch_of(worker, sampler):
 
 
 def attach_to(workers, build, out, times):
-    """Attaches of one second each, while the loops go on by turns. The last one's report is kept."""
+    """Attaches of one second each, while the loops go on, all at once: each wakes by a call of its own. The last one's report is kept."""
     pids = [str(worker.pid) for worker in workers]
     for number in range(times):
         run = os.path.join(out, f"attached-{pids[0]}-{number}")
         attach = subprocess.Popen([os.path.join(build, "sonde"), "attach", *pids, "--for", "1s", "-q", "-o", run], stdout=subprocess.DEVNULL)
         while attach.poll() is None:
             for worker in workers:
-                worker.stretch()
+                worker.go()
+            for worker in workers:
+                worker.took()
         if attach.returncode:
             raise SystemExit(f"attach {number + 1} ended with {attach.returncode}")
         if number + 1 < times:
