@@ -2,6 +2,7 @@
 #include "capture/modules_env.h"
 #include "cli/run_int.h"
 #include "cli/terminal.h"
+#include "export/source_note.h"
 #include "lib/run_in.h"
 
 #include <string.h>
@@ -116,6 +117,16 @@ void sonde_run_write_notes(struct sonde_run *r)
 	sonde_buf_release(&text);
 }
 
+/* What the source files are, while they are what the program was made of. A report goes without. */
+static void note_sources(struct sonde_run *r, const struct sonde_pipeline *p, const char *stage)
+{
+	const char *path = sonde_run_path(r, "%s/" SONDE_SOURCE_NOTES, stage);
+	struct sonde_err why = {0};
+
+	if (path && sonde_source_note(p->tree->cells, path, &why))
+		sonde_say("source files were not noted: %s", why.msg);
+}
+
 static int write_report(struct sonde_run *r, struct sonde_pipeline *p, const char *stage, bool is_shown,
 	struct sonde_err *err)
 {
@@ -132,6 +143,8 @@ static int write_report(struct sonde_run *r, struct sonde_pipeline *p, const cha
 		rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
 		rc = sonde_pipeline_arrange(p, err);
+	if (rc == 0)
+		note_sources(r, p, stage);
 	return rc ? rc : export_all(r, p, to, is_shown, err);
 }
 

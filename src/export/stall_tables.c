@@ -1,20 +1,14 @@
 #include "export/stall_tables.h"
 
-#include "base/file.h"
 #include "catalogue/stall_reasons.h"
+#include "export/source_text.h"
 #include "tree/hot_lines.h"
 #include "tree/stall_profile.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MOST_REASONS 4
 #define LEAST_SHARE  0.05 /* of a reason with a row; the first has one in any case */
 #define MOST_KERNELS 10
 #define MOST_CALLERS 8
-#define MOST_SOURCE  (4u << 20) /* bytes of a file whose lines are shown */
 #define LEAST_LAST   16
 
 static bool is_issue(struct sonde_str reason)
@@ -100,59 +94,15 @@ void sonde_stall_table_fill(struct sonde_table *t, const struct sonde_tree *tree
 
 /* --- lines --------------------------------------------------------------------------------------- */
 
-/* When the first process that was sampled began, in ns of real time; 0 = not known. */
-static uint64_t captured_ns(const struct sonde_cells *c)
+/* A cell with the text of a line, empty where its file is not there. */
+static void put_source(struct sonde_table *t, struct sonde_source_texts *sources, const struct sonde_line *line)
 {
-	uint64_t first = 0;
-	size_t i;
+	struct sonde_str text;
 
-	for (i = 0; i < c->stall_sources.nr; i++) {
-		uint64_t ns = c->processes.at[c->stall_sources.at[i].process].first_ns;
-
-		first = ns && (!first || ns < first) ? ns : first;
-	}
-	return first;
-}
-
-/*
- * Appends a whole file that is older than the capture. The path is the capture's, so it may name anything: only
- * regular files are read, and a FIFO is not waited for. A relative path was seen from a folder that is not known.
- */
-static bool read_source(struct sonde_buf *out, struct sonde_str path, uint64_t not_after_ns)
-{
-	struct stat st;
-	int fd;
-
-	if (!path.n || path.p[0] != '/' || memchr(path.p, '\0', path.n))
-		return false;
-	sonde_buf_clear(out);
-	sonde_buf_str(out, path);
-	fd = out->failed ? -1 : open(out->p, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	sonde_buf_clear(out);
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MOST_SOURCE && st.st_mtim.tv_sec >= 0 &&
-		(uint64_t)st.st_mtim.tv_sec < not_after_ns / 1000000000)
-		sonde_fd_slurp(out, fd);
-	close(fd);
-	return out->n > 0;
-}
-
-/* A cell with the text of a line, empty where the file is not there or was changed since. */
-static void put_source(struct sonde_table *t, const struct sonde_cells *c, const struct sonde_line *line)
-{
-	struct sonde_buf text = {0};
-	struct sonde_str rest, at = {0};
-	uint32_t i;
-
-	if (read_source(&text, sonde_cells_str(c, line->file), captured_ns(c)))
-		for (rest = sonde_buf_view(&text), i = 0; i < line->line && (rest.n || !i); i++)
-			at = sonde_str_cut(rest, '\n', &rest);
+	if (sonde_source_text(sources, line, &text) == SONDE_SOURCE_CHANGED)
+		sonde_table_words(t, "(the file has changed)");
 	else
-		i = 0;
-	sonde_table_text(t, i == line->line ? sonde_str_trim(at) : (struct sonde_str){0}, SONDE_STYLE_PLAIN);
-	t->failed |= text.failed;
-	sonde_buf_release(&text);
+		sonde_table_text(t, text, SONDE_STYLE_PLAIN);
 }
 
 static void put_place(struct sonde_table *t, const char *before, const struct sonde_cells *c, const struct sonde_line *line)
@@ -164,8 +114,9 @@ static void put_place(struct sonde_table *t, const char *before, const struct so
 }
 
 /* A line, and a row for each line that it was inlined in. */
-static void put_line(struct sonde_table *t, const struct sonde_cells *c, const struct sonde_hot_line *hot, double all)
+static void put_line(struct sonde_table *t, struct sonde_source_texts *sources, const struct sonde_hot_line *hot, double all)
 {
+	const struct sonde_cells *c = sources->c;
 	const struct sonde_line *line = &c->lines.at[hot->line];
 	size_t i;
 
@@ -175,12 +126,12 @@ static void put_line(struct sonde_table *t, const struct sonde_cells *c, const s
 		sonde_table_words(t, "issued only");
 	else
 		sonde_table_text(t, sonde_stall_reason_words(sonde_cells_str(c, c->stall_reasons.at[hot->reason])), SONDE_STYLE_PLAIN);
-	put_source(t, c, line);
+	put_source(t, sources, line);
 	for (i = 0; line->caller != SONDE_NONE && i < MOST_CALLERS; i++) {
 		line = &c->lines.at[line->caller];
 		put_place(t, "    inlined at ", c, line);
 		put_empty(t, 2);
-		put_source(t, c, line);
+		put_source(t, sources, line);
 	}
 }
 
@@ -190,7 +141,9 @@ void sonde_line_table_fill(struct sonde_table *t, const struct sonde_tree *tree,
 	static const char *const heads[] = {"0kernel, line", ">0share", "0mostly", "1source", NULL};
 	size_t i, k, left = o->max_kernels ? o->max_kernels : MOST_KERNELS;
 	struct sonde_hot_lines lines = {0};
+	struct sonde_source_texts sources;
 
+	sonde_source_texts_open(&sources, tree->cells);
 	sonde_table_heads(t, heads);
 	t->least_last = LEAST_LAST;
 	for (i = 0; i < r->nr_flat_kernels && left; i++) {
@@ -203,7 +156,9 @@ void sonde_line_table_fill(struct sonde_table *t, const struct sonde_tree *tree,
 		sonde_table_text(t, sonde_kernel_name(tree, o, r->kernels.at[index].name), SONDE_STYLE_BOLD);
 		put_empty(t, 3);
 		for (k = 0; k < lines.at.nr && k < o->max_lines; k++)
-			put_line(t, tree->cells, &lines.at.at[k], lines.samples);
+			put_line(t, &sources, &lines.at.at[k], lines.samples);
 	}
+	t->failed |= sources.arena.failed;
+	sonde_source_texts_release(&sources);
 	sonde_hot_lines_release(&lines);
 }

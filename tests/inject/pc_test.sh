@@ -203,6 +203,19 @@ left_behind() { # code that was kept and is not there is said so; code without a
 		with_pc && [ "$(sampled code tests/data/cubin/nested.cubin first)" = done ] && settle && rm -r "$OUT/cubins" && report &&
 		ask '.notes' | grep -q '1 of the 1 cubins with line tables that PC samples are in cannot be read'
 }
+source_notes() { # what a file was when the program ended: its text is shown for as long as it is that
+	local dir status=1
+	dir=$(mktemp -d /tmp/XXXX) || return # as long as /opt/demo, which is in the cubin
+	cp tests/data/cubin/nested.cu "$dir/" && touch -d 2001-01-01 "$dir/nested.cu"
+	LC_ALL=C sed "s|/opt/demo|$dir|" tests/data/cubin/nested.cubin >"$TMP/here.cubin"
+	rm -rf "$TMP/run"
+	"$SONDE" run -q --lines -o "$TMP/run" counters=off pipeline.native.cupti="$FAKE" -- "$PC" "$FAKE" code "$TMP/here.cubin" first >/dev/null &&
+		grep -q "^[0-9a-f]\{32\} $dir/nested.cu$" "$TMP/run/native/sources.txt" && touch "$dir/nested.cu" &&
+		"$SONDE" report "$TMP/run" --lines 1 | grep -q 'nested.cu:14 .*float v = ' && sed -i 14s/$/x/ "$dir/nested.cu" &&
+		touch -d 2001-01-01 "$dir/nested.cu" && "$SONDE" report "$TMP/run" --lines 1 | grep -q 'nested.cu:14 .*(the file has changed)$' && status=0
+	rm -r "$dir"
+	return $status
+}
 bad_period() {
 	! "$SONDE" run -n pipeline.native.pc=1000 -- true >"$TMP/bad" 2>&1 && grep -q 'pipeline.native.pc=1000: not on, off or a power of two' "$TMP/bad"
 }
@@ -245,5 +258,6 @@ ok "sonde run --lines takes PC samples" as_a_run
 ok "code that was captured on the node's own disk is in the run directory" locally
 ok "captures from the node's own disk have their lines" local_lines
 ok "code that was left behind is said to be missing, code without lines is not" left_behind
+ok "source files are noted, and text is shown while they are what they were" source_notes
 ok "a period that CUPTI does not know is refused" bad_period
 ok "PM sampling beside PC samples is refused" no_pm
