@@ -61,6 +61,38 @@ static void test_whatif__the_step_can_be_chosen(void **state)
 	sonde_whatif_free(w);
 }
 
+/* A process that never enters the step has no part in what is said of it. */
+static void test_whatif__processes_without_the_step_are_left_out(void **state)
+{
+	static const char *const paths[] = {"tests/data/whatif/resnet.sonde", "tests/data/sampled_capture/decode.sonde"},
+				 *const change[] = {"graph:layer0/attn"};
+	const struct sonde_whatif_source both = {.paths = paths, .nr_paths = 2, .step = "decode/step"},
+					 alone = {.paths = paths + 1, .nr_paths = 1, .step = "decode/step"};
+	struct sonde_gain one, of_both;
+	struct sonde_whatif *w;
+	struct sonde_err err = {0};
+	uint64_t n;
+	int rc = -1;
+
+	(void)state;
+	assert_int_equal(sonde_whatif_open(&w, &alone, &err), 0);
+	assert_int_equal(sonde_whatif_ask(w, &one, change, 1, &err), 0);
+	sonde_whatif_free(w);
+	for (n = 1; rc < 0 && n < 1u << 24; n += 1 + n / 3) {
+		sonde_alloc_fail_at(n);
+		err = (struct sonde_err){0};
+		rc = sonde_whatif_open(&w, &both, &err);
+		sonde_alloc_fail_at(0);
+		assert_true(rc == 0 || err.code);
+		if (rc == 0)
+			sonde_whatif_free(w);
+	}
+	assert_int_equal(sonde_whatif_open(&w, &both, &err), 0);
+	assert_int_equal(sonde_whatif_ask(w, &of_both, change, 1, &err), 0);
+	assert_true(of_both.ns_per_step == one.ns_per_step);
+	sonde_whatif_free(w);
+}
+
 static void test_whatif__every_failing_allocation_is_an_error(void **state)
 {
 	static const char *const change[] = {"remove:block.conv1"};
@@ -93,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_whatif__gains_are_told_one_by_one),
 		cmocka_unit_test(test_whatif__what_cannot_be_replayed_has_no_gain_and_says_why),
 		cmocka_unit_test(test_whatif__the_step_can_be_chosen),
+		cmocka_unit_test(test_whatif__processes_without_the_step_are_left_out),
 		cmocka_unit_test(test_whatif__every_failing_allocation_is_an_error),
 	};
 
