@@ -134,7 +134,7 @@ void sonde_kineto__place_captured(struct kineto *k)
 	size_t i;
 
 	sonde_spans__rewind(&k->ranges);
-	for (i = 0; i < k->captured.nr; i++)
+	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++)
 		k->captured.at[i].span = sonde_spans__open_at(&k->ranges, k->captured.at[i].thread, k->captured.at[i].ns);
 	/* Captures of several threads may take turns. */
 	k->src->work.failed |= k->captured.nr && !sonde_order_apply(

@@ -95,7 +95,7 @@ static bool wants_modules(struct kineto *k)
 
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
-	for (i = 0; i < k->captured.nr; i++) /* their work has the regions that they have */
+	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++) /* their work has the regions that they have */
 		judge(k, &v, k->captured.at[i].thread, k->captured.at[i].ns);
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
