@@ -106,6 +106,21 @@ def a_kernel_has_its_stalls_and_lines():
         clean(page)
 
 
+def the_source_of_a_kernel_is_beside_its_samples():
+    with page_of("run") as page:
+        page.settle()
+        page.js("change({tab: 'kernels'})")
+        page.js("""(() => { const k = state.report.kernels, i = kernelGrid.rows[0]; k.stalls = k.name.map(() => null); k.stalls[i] = [['long scoreboard', 61.5]];
+            k.places = ['/src/gemm.cu:17', '/src/gemm.cu:30', '/src/gemm.cu:4']; k.texts = ['x = <b>;', 0, null]; k.reasons = ['barrier', 'waits for memory'];
+            k.lines = k.name.map(() => null); k.lines[i] = [[0, 40, 1, 1], [2, 20, null]];
+            k.code = k.name.map(() => null); k.code[i] = [[496, 30, 0, 0], [512, 10, null]]; change({kernel: k.name[i]}); })()""")
+        text = page.js("document.querySelector('tr.detail').textContent")
+        assert "long scoreboard61.5 %" in text and "gemm.cu:1740.0 %waits for memoryx = <b>;" in text, text
+        assert "in gemm.cu:30the file has changed" in text and "gemm.cu:420.0 %issued only" in text, text
+        assert "+0x1f030.0 %barriergemm.cu:17" in text and "+0x20010.0 %issued only" in text, text
+        clean(page)
+
+
 def a_region_shows_what_else_is_known_of_it():
     with page_of("run") as page:
         page.settle()

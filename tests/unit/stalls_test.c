@@ -747,6 +747,14 @@ static void test_stalls__are_in_the_page_by_kernel(void **state)
 	/* `copy` alone: 15 of 20 samples wait for memory. */
 	assert_non_null(strstr(b.p, "\"stalls\": ["));
 	assert_non_null(strstr(b.p, "(long scoreboard)\", 75"));
+	/* `copy` has no line, gemm one that is inlined: places are told once, with their text where the file is there. */
+	plant_lines(&m, SOURCE);
+	sonde_buf_release(&b);
+	b = exported(&m, sonde_export_html, &o);
+	sonde_buf_putc(&b, '\0');
+	assert_non_null(strstr(b.p, "\"places\": [\"" SOURCE ":"));
+	assert_non_null(strstr(b.p, "\"texts\": [null,"));
+	assert_non_null(strstr(b.p, "\"code\": [[["));
 	sonde_buf_release(&b);
 	made_release(&m);
 }

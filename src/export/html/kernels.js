@@ -225,13 +225,24 @@ function kernelRoof(report, i) {
 	return el("div", {}, el("h3", {}, "Roofline"), drawing, el("p.small.soft", {}, roofTip(point).split("\n").slice(1).join(" · ")));
 }
 
-/* Shares of a kernel: `stalls` and `lines` of the data are lists by kernel of {name, pct} or [name, pct]. */
-function shares(title, rows) {
+/* Shares of a kernel: rows of [name, pct, …more cells]. */
+function shares(title, rows, wide) {
 	if (!rows || !rows.length)
 		return null;
-	const pair = (r) => Array.isArray(r) ? r : [r.name === undefined ? r.line : r.name, r.pct], most = Math.max(...rows.map((r) => pair(r)[1] || 0));
-	return el("div", {}, el("h3", {}, title), el("table.metrics.few", {"aria-label": title}, el("tbody", {}, ...rows.slice(0, 20).map((r) => el("tr", {}, el("td", {}, seen(String(pair(r)[0]))),
-		el("td.share", {}, el("i", {style: {width: most > 0 ? 92 * pair(r)[1] / most + "%" : "0"}}), el("b", {}, isNumber(pair(r)[1]) ? pair(r)[1].toFixed(1) + " %" : "–")))))));
+	const most = Math.max(...rows.map((r) => r[1] || 0));
+	return el(wide ? "div.wide" : "div", {}, el("h3", {}, title), el("table.metrics.few", {"aria-label": title}, el("tbody", {}, ...rows.map(([name, pct, ...more]) => el("tr", {}, el("td", {}, name),
+		el("td.share", {}, ...(isNumber(pct) ? [el("i", {style: {width: most > 0 ? 92 * pct / most + "%" : "0"}}), el("b", {}, pct.toFixed(1) + " %")] : [])), ...more.map((m) => el("td", {}, m)))))));
+}
+
+/* The source beside its samples: a line with its share, what its warps mostly wait for, and below where it was inlined. */
+function sourceRows(k, i) {
+	const place = (at, before) => el("span.mono", {title: seen(k.places[at])}, (before || "") + seen(k.places[at].split("/").pop()));
+	const text = (at) => k.texts[at] === 0 ? el("i.soft", {}, "the file has changed") : el("span.mono", {}, k.texts[at] === null ? "" : seen(k.texts[at]));
+	const why = (r) => r === null ? "issued only" : k.reasons[r];
+	const lines = (k.lines && k.lines[i] || []).flatMap(([at, pct, reason, ...callers]) => [[place(at), pct, why(reason), text(at)],
+		...callers.map((c) => [place(c, "\u00a0\u00a0in "), null, "", text(c)])]);
+	const code = (k.code && k.code[i] || []).map(([pc, pct, reason, at]) => [el("span.mono", {}, "+0x" + pc.toString(16)), pct, why(reason), at === undefined ? "" : place(at)]);
+	return [shares("Lines", lines, true), shares("Instructions", code, true)];
 }
 
 /* Advice: the findings about this kernel, else the action for its limiter. */
@@ -246,7 +257,7 @@ function kernelAdvice(report, i) {
 
 function kernelDetail(report, i) {
 	const k = report.kernels, name = k.name[i], extra = (key) => k[key] ? k[key][i] : null;
-	const parts = [kernelRoof(report, i), kernelMetrics(report, i), shares("Stalls", extra("stalls")), shares("Lines", extra("lines"))].filter(Boolean);
+	const parts = [kernelRoof(report, i), kernelMetrics(report, i), shares("Stalls", (extra("stalls") || []).map((r) => [seen(r[0]), r[1]])), ...sourceRows(k, i)].filter(Boolean);
 	return el("div.kernel-detail", {}, el("p.mono", {}, seen(data.strings[name]), " ", copyButton(data.strings[name], "the name of the kernel")), kernelAdvice(report, i) || "", sparkBox(name) || "",
 		el("div.columns", {}, ...parts));
 }
