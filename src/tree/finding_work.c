@@ -17,6 +17,7 @@
 #define TINY_NS	      5000 /* a kernel this short is mostly its start and its end */
 #define MANY_KERNELS  30   /* in an entry: then it matters */
 #define SMALL_BYTES   (256 << 10)
+#define LEAST_PINNED  (16 << 10) /* bytes of a copy: of fewer it does not matter where they are */
 #define MANY_COPIES   8	  /* in an entry */
 #define MOST_KERNELS  6	  /* looked at, the longest of a region */
 #define LEAST_KERNEL  0.1 /* of the region's time */
@@ -61,9 +62,11 @@ static bool has_pageable(const struct sonde_finder *x, const struct sonde_node *
 
 static enum sonde_cause copies_cause(const struct sonde_finder *x, const struct sonde_node *n, double called_ns, double cost_ns)
 {
-	if (has_pageable(x, n))
+	double bytes = n->copies ? n->copy_bytes / (double)n->copies : 0;
+
+	if (bytes >= LEAST_PINNED && has_pageable(x, n))
 		return SONDE_CAUSE_PAGEABLE;
-	if (per_entry(n, (double)n->copies) >= MANY_COPIES && n->copy_bytes < SMALL_BYTES * (double)n->copies)
+	if (bytes < SMALL_BYTES && per_entry(n, (double)n->copies) >= MANY_COPIES)
 		return SONDE_CAUSE_SMALL_COPIES;
 	return called_ns > cost_ns / 2 ? SONDE_CAUSE_COPY_CALL : SONDE_CAUSE_COPIES;
 }

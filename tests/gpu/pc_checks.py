@@ -35,6 +35,11 @@ def hottest_kernel(region):
     return max((k for k in region["kernels"] if "stalls" in k), key=lambda k: k["total_ms"], default=None)
 
 
+def base(name):
+    """Without arguments of templates and functions, which demanglers spell in more ways than one."""
+    return re.sub(r"[<(].*", "", name.removeprefix("void ")).split("::")[-1].strip()
+
+
 def truth(kernel):
     m = {k.removeprefix(PREFIX): v for k, v in kernel["metrics"].items() if k.startswith(PREFIX) and "not_issued" not in k}
     total = sum(v or 0 for v in m.values())
@@ -45,7 +50,7 @@ def agree(native, ncu, points="3"):
     native, ncu, points, bad, seen = regions(native), regions(ncu), float(points), 0, []
     for name in KERNELS:
         mine = hottest_kernel(native[name]) if name in native else None
-        theirs = [k for k in ncu.get(name, {}).get("kernels", []) if mine and k["kernel_name"] == mine["kernel_name"]]
+        theirs = [k for k in ncu.get(name, {}).get("kernels", []) if mine and base(k["kernel_name"]) == base(mine["kernel_name"])]
         want = truth(theirs[0]) if theirs else {}
         if not want:
             print(f"MISSING {name}: {'no samples' if not mine else 'not in the report of ncu: ' + mine['kernel_name'][:80]}")

@@ -101,7 +101,7 @@ told() {
 together() {
 	run counters counters=basic --lines -- python3 workloads/torch_decode.py --steps 1500
 	check "counters beside PC samples: both are there" has "$T/counters.json" \
-		"r['pc_samples'][0]['samples'] > 0 and not r['losses'] and any(any('throughput' in m for m in g.get('metrics', {})) for g in r['aggregate']['regions'])"
+		"r['pc_samples'][0]['samples'] > 0 and not r['losses'] and any(any('gpm__' in m for m in g.get('metrics', {})) for g in r['aggregate']['regions'])"
 	grep -h 'counters of GPU' "$T/counters.err" | head -2 | sed 's/^/#   /'
 	check "no sample is lost beside counters" clean "$T/counters.json"
 	says "sonde ctl starts and stops beside PC samples" told

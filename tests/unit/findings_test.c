@@ -169,6 +169,18 @@ static void copies_block(struct program *p)
 	wait(p, 0, 0);
 }
 
+static void copies_are_of_a_word(struct program *p)
+{
+	int i;
+
+	push(p, "h2d");
+	for (i = 0; i < 10; i++)
+		copy(p, 0, "[CUDA memcpy Host-to-Device, pageable]", 150, 4, 5);
+	pop(p);
+	kernel(p, "gemm", 100);
+	wait(p, 0, 0);
+}
+
 static void copies_are_pageable(struct program *p)
 {
 	push(p, "h2d");
@@ -467,6 +479,7 @@ static const struct planted {
 	{"a synchronisation to log", syncs_in_log, nothing, nothing, "sync", "step/log", NULL},
 	{"a synchronisation between steps", busy, nothing, sync_outside, "sync", "step", NULL},
 	{"a blocking copy", copies_block, nothing, nothing, "copy", "step", NULL},
+	{"copies of a word from pageable memory", copies_are_of_a_word, nothing, nothing, "small_copies", "step/h2d", NULL},
 	{"copies from pageable memory", copies_are_pageable, nothing, nothing, "pageable_copies", "step/h2d", NULL},
 	{"many small copies", copies_are_small, nothing, nothing, "small_copies", "step", NULL},
 	{"large copies in line with kernels", copies_are_exposed, nothing, nothing, "copies", "step", NULL},
