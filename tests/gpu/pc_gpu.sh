@@ -45,7 +45,7 @@ run() { # NAME KEYS… -- PROGRAM…: a run and its report
 	local name=$1 begin=$SECONDS
 	shift
 	rm -rf "${T:?}/$name"
-	"$SONDE" run -q -o "$T/$name" "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null || tail -5 "$T/$name.err" | sed 's/^/#   /'
+	timeout -k 5 "${LIMIT:-60}" "$SONDE" run -q -o "$T/$name" "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null || tail -5 "$T/$name.err" | sed 's/^/#   /'
 	"$SONDE" report "$T/$name" -f json --metrics '*' >"$T/$name.json" 2>>"$T/$name.err"
 	echo "# $name: $((SECONDS - begin)) s $(grep -h '^inner' "$T/$name.out")"
 }
