@@ -115,6 +115,8 @@ says graphs__a_partial_report_has_them "544 of 544 launches of graphs are where 
 	"$SONDE" report "$TMP/serving.sondecells"
 "$SONDE" report "$TMP/serving" -f json >"$TMP/serving.json"
 ok graphs__the_report_is_valid "$SONDE" validate "$TMP/serving.json"
+says graphs__layers_captured_one_by_one_are_layers "─ Layer_2 (graph) 4" \
+	"$SONDE" report --findings none tests/fuzz/corpus/kineto/layers.json
 says modules__of_the_only_step_the_layers_have_rows "BertLayer_3" \
 	"$SONDE" report --findings none "$DATA"/h100__gaunernst_bert-small-uncased__1016001.json.gz
 says modules__are_said_in_the_line_of_coverage "84 calls of PyTorch modules are regions" \
