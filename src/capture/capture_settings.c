@@ -240,7 +240,6 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 	return 0;
 }
 
-#define PC_MOST_EXPONENT 21 /* of a period that may grow: two samples a second and SM are no use */
 #define PC_EXPONENT	15 /* a kernel of a millisecond has some 50 samples an SM, and the host pays for few */
 #define MIN_EXPONENT 5
 #define MAX_EXPONENT 31
@@ -261,7 +260,6 @@ static int check_pc(struct sonde_capture_settings *s, struct sonde_err *err)
 			"pipeline.native.pc=%s: not on, off or a power of two from 32 to 2147483648: write on, or 65536 for half as "
 			"many samples", v);
 	s->native_pc_exponent = (unsigned)__builtin_ctzll(cycles);
-	s->native_pc_most = v[0] >= '0' && v[0] <= '9' ? s->native_pc_exponent : PC_MOST_EXPONENT;
 	if (strcmp(s->counters_source, "pm") == 0 || strcmp(s->counters_source, "both") == 0)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"counters.source=%s: a GPU has no PM samples while PC samples are taken (pipeline.native.pc, --lines): leave one of "

@@ -35,8 +35,7 @@ struct sonde_capture_settings {
 	const char *native_api;	   /* "light" or "off" */
 	bool native_memory;
 	const char *native_pc; /* "off", "on" or a period as written … */
-	unsigned native_pc_exponent; /* … as a power of two, 0 = off … */
-	unsigned native_pc_most;     /* … and how far it may grow where draining costs too much */
+	unsigned native_pc_exponent; /* … as a power of two, 0 = off */
 	long native_cubins_mb;
 	long native_buffer_mb;
 	const char *native_budget; /* as written … */

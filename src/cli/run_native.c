@@ -173,7 +173,7 @@ static void add_options(struct sonde_argv *to, const struct sonde_run *r)
 	sonde_argv_printf(to, "buffer_bytes=%ld", set->native_buffer_mb << 20);
 	sonde_argv_printf(to, "api=%s", set->native_api);
 	sonde_argv_add(to, set->native_memory ? "memory=on" : "memory=off");
-	sonde_argv_printf(to, "pc=%u\npc_most=%u\ncubin_bytes=%ld", set->native_pc_exponent, set->native_pc_most, set->native_cubins_mb << 20);
+	sonde_argv_printf(to, "pc=%u\ncubin_bytes=%ld", set->native_pc_exponent, set->native_cubins_mb << 20);
 	/* A rank that runs sonde itself is chosen already: its children may be ranks of another job. */
 	if (r->chosen && !r->dir.rank.is_parallel)
 		sonde_argv_printf(to, "ranks=%s", r->chosen);

@@ -6,10 +6,10 @@
  * reason, and writes it as events with the time of this drain and the last one. It never starts or stops the sampling,
  * which can hang the program: outside windows it throws away what it drains.
  *
- * CUPTI adds up equal instructions between two drains, so fewer drains cost less: one that took long makes the next one
- * wait, so that all of them take 2 % of the time of one core at most (with a budget, half of that at most). Where even
- * the longest wait is not enough, the period grows, unless it is one of the user's own: sampling ends and begins again
- * with half as many samples. Each batch says its period, and readers count it as what the first would have brought.
+ * The period is set once, when a context is made, since changing it means to begin again. What follows the load is the
+ * time between two drains: CUPTI adds up equal instructions meanwhile, so fewer drains cost less. A
+ * drain that took long makes the next one wait, so that all of them take 2 % of the time of one core at most
+ * (with a budget, half of that at most).
  *
  * CUPTI must not leave while it samples (cupti_presence.c), and a forked child never touches any of this.
  */
@@ -25,7 +25,6 @@
 #define DRAIN_NS      20000000u
 #define SLOWEST_NS    500000000u
 #define COST_PPM      20000u
-#define NR_COSTLY     3u /* drains in a row that cost too much at the longest wait, before the period grows */
 /*
  * CUPTI's threads take samples from the GPU, then name their code, each when it wakes: so often, which is 100 ms unless it is
  * told. A sample may come so much later than it was taken.
@@ -68,7 +67,6 @@ struct context {
 	_Atomic uint32_t state;
 	CUcontext it;
 	uint32_t device;
-	uint32_t exponent; /* its period */
 	struct filled *rest; /* CUPTI puts here what it has when sampling ends */
 };
 
@@ -76,7 +74,7 @@ struct context {
 struct function {
 	const struct label *label;
 	uint64_t cubin;
-	uint32_t device, exponent;
+	uint32_t device;
 	uint32_t first; /* row + 1 */
 };
 
@@ -109,8 +107,6 @@ static struct {
 	uint32_t nr_functions, nr_rows;
 	uint64_t since; /* ticks of the last drain */
 	_Atomic uint32_t lag_ms;
-	_Atomic uint32_t exponent; /* of contexts that begin */
-	uint32_t nr_costly;
 	bool counts;	/* what is sampled now is in a window */
 } pc;
 
@@ -124,7 +120,7 @@ static bool write_function(struct thread *t, const struct function *f, uint64_t 
 	e.field[SONDE_PC_FUNCTION_DEVICE] = f->device;
 	e.field[SONDE_PC_FUNCTION_CUBIN] = f->cubin;
 	e.field[SONDE_PC_FUNCTION_TICKS] = now - pc.since + atomic_load(&pc.lag_ms) * (sonde_inject.tick_hz / 1000);
-	e.field[SONDE_PC_FUNCTION_PERIOD] = f->exponent;
+	e.field[SONDE_PC_FUNCTION_PERIOD] = sonde_inject.config.pc_exponent;
 	e.field[SONDE_PC_FUNCTION_IS_KEPT] = sonde_cubins__has(f->cubin);
 	sonde_ring__write(t, &e);
 	return t->at != before;
@@ -181,7 +177,7 @@ static void empty_rows(void)
 }
 
 /* The function of a record: records of one come in a row, mostly. NULL when there is no room to name it. */
-static struct function *find_function(const CUpti_PCSamplingPCData *p, const struct context *c)
+static struct function *find_function(const CUpti_PCSamplingPCData *p, uint32_t device)
 {
 	const char *name = p->functionName ? p->functionName : "(unknown)";
 	struct label *label =
@@ -193,10 +189,10 @@ static struct function *find_function(const CUpti_PCSamplingPCData *p, const str
 	for (i = pc.nr_functions; i-- > 0;) {
 		struct function *f = &pc.functions[i];
 
-		if (f->label == label && f->cubin == p->cubinCrc && f->device == c->device && f->exponent == c->exponent)
+		if (f->label == label && f->cubin == p->cubinCrc && f->device == device)
 			return f;
 	}
-	pc.functions[pc.nr_functions] = (struct function){label, p->cubinCrc, c->device, c->exponent, 0};
+	pc.functions[pc.nr_functions] = (struct function){label, p->cubinCrc, device, 0};
 	return &pc.functions[pc.nr_functions++];
 }
 
@@ -221,14 +217,14 @@ static void add_row(struct function *f, uint32_t offset, uint32_t reason, const 
 	*(is_twin ? &r->not_issued : &r->samples) += samples;
 }
 
-static void take_pc(const CUpti_PCSamplingPCData *p, const struct context *c)
+static void take_pc(const CUpti_PCSamplingPCData *p, uint32_t device)
 {
 	struct function *f;
 	size_t i;
 
 	if (pc.nr_rows + NR_REASONS > NR_ROWS || pc.nr_functions == NR_FUNCTIONS)
 		empty_rows();
-	f = p->pcOffset < UINT32_MAX ? find_function(p, c) : NULL;
+	f = p->pcOffset < UINT32_MAX ? find_function(p, device) : NULL;
 	for (i = 0; f && i < p->stallReasonCount && i < NR_REASONS; i++) {
 		const CUpti_PCSamplingStallReason *s = &p->stallReason[i];
 
@@ -238,14 +234,14 @@ static void take_pc(const CUpti_PCSamplingPCData *p, const struct context *c)
 }
 
 /* What CUPTI has put in a buffer. Its total of samples is wrong for chosen periods: records are counted by what they say. */
-static void take_filled(const struct filled *b, const struct context *c)
+static void take_filled(const struct filled *b, uint32_t device)
 {
 	size_t i;
 
 	atomic_fetch_add(&sonde_inject.nr_pc_dropped, pc.counts ? b->data.droppedSamples : 0);
 	atomic_fetch_add(&sonde_inject.nr_pc_full, pc.counts && b->data.hardwareBufferFull);
 	for (i = 0; i < b->data.totalNumPcs && i < NR_PCS; i++)
-		take_pc(&b->pcs[i], c);
+		take_pc(&b->pcs[i], device);
 }
 
 static void empty_filled(struct filled *b)
@@ -306,33 +302,24 @@ static void drain_context(const struct context *c)
 			pc.filled->data.hardwareBufferFull = 1;
 		else if (rc != CUPTI_SUCCESS)
 			sonde_flusher__note_loss("CUPTI stopped giving PC samples: some are missing");
-		take_filled(pc.filled, c);
+		take_filled(pc.filled, c->device);
 		if (rc != CUPTI_SUCCESS || !pc.filled->data.totalNumPcs || !pc.filled->data.remainingNumPcs)
 			return;
 	}
 }
 
 /* Ends the sampling of a context. The rest that CUPTI has comes in the buffer it was given at first. */
-static bool stop_sampling(struct context *c)
-{
-	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = c->it};
-	bool ok;
-
-	drain_context(c);
-	empty_filled(c->rest);
-	ok = pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS;
-	if (ok)
-		take_filled(c->rest, c);
-	return ok;
-}
-
 static void end_context(struct context *c)
 {
+	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = c->it};
 	uint32_t sampled = CONTEXT_SAMPLED;
 
 	if (!atomic_compare_exchange_strong(&c->state, &sampled, CONTEXT_ENDING))
 		return;
-	stop_sampling(c);
+	drain_context(c);
+	empty_filled(c->rest);
+	if (pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS)
+		take_filled(c->rest, c->device);
 	atomic_store(&c->state, CONTEXT_GONE);
 }
 
@@ -357,73 +344,6 @@ static void drain_all(bool is_end)
 	empty_rows();
 	pc.since = begin;
 	pc.counts = is_open;
-}
-
-/* --- the period ------------------------------------------------------------------------------------- */
-
-static CUptiResult configure(const struct context *c)
-{
-	CUpti_PCSamplingConfigurationInfo info[5] = {0};
-	CUptiResult rc;
-	CUpti_PCSamplingConfigurationInfoParams set = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
-		.ctx = c->it, .numAttributes = sizeof(info) / sizeof(*info), .pPCSamplingConfigurationInfo = info};
-
-	info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
-	info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
-	info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
-	info[1].attributeData.samplingPeriodData.samplingPeriod = c->exponent;
-	info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
-	info[2].attributeData.scratchBufferSizeData.scratchBufferSize = SCRATCH_BYTES;
-	info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
-	info[3].attributeData.samplingDataBufferData.samplingDataBuffer = &c->rest->data;
-	info[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
-	info[4].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = WORKER_MS;
-	rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
-	if (rc != CUPTI_SUCCESS) { /* old ones do not know the last */
-		set.numAttributes--;
-		rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
-		if (rc == CUPTI_SUCCESS)
-			atomic_store(&pc.lag_ms, OLD_LAG_MS);
-	}
-	return rc;
-}
-
-/* Sampling ends and begins again: the context loses what is sampled meanwhile. */
-static void sample_less(struct context *c)
-{
-	CUpti_PCSamplingEnableParams enable = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = c->it};
-
-	if (!stop_sampling(c))
-		return; /* it goes on as it did */
-	c->exponent = atomic_load(&pc.exponent);
-	empty_filled(c->rest);
-	if (pc.cuptiPCSamplingEnable(&enable) == CUPTI_SUCCESS && configure(c) == CUPTI_SUCCESS)
-		return;
-	sonde_flusher__note_loss("CUPTI did not go on with another period: PC samples end there");
-	atomic_store(&c->state, CONTEXT_GONE);
-}
-
-/* Half as many samples. */
-static void sample_all_less(void)
-{
-	uint32_t i, nr = atomic_load(&pc.nr_contexts);
-
-	atomic_fetch_add(&pc.exponent, 1);
-	for (i = 0; i < nr && i < MAX_CONTEXTS; i++)
-		if (atomic_load(&pc.contexts[i].state) == CONTEXT_SAMPLED)
-			sample_less(&pc.contexts[i]);
-	empty_rows(); /* the time of the last drain stays */
-	sonde_flusher__note("PC samples were taken less often after a while, to cost less: they are counted as if they had not been");
-}
-
-/* Whether drains cost too much, however seldom they are. */
-static bool is_too_much(uint64_t pause)
-{
-	pc.nr_costly = pause < SLOWEST_NS ? 0 : pc.nr_costly + 1;
-	if (pc.nr_costly < NR_COSTLY || atomic_load(&pc.exponent) >= sonde_inject.config.pc_most)
-		return false;
-	pc.nr_costly = 0;
-	return true;
 }
 
 static uint64_t thread_ns(void)
@@ -459,8 +379,6 @@ static void *run_drains(void *arg)
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&pc.ending) && lock_draining()) {
 			drain_all(false);
-			if (is_too_much(pause_ns(thread_ns() - before)))
-				sample_all_less();
 			unlock_draining();
 		}
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
@@ -570,6 +488,33 @@ static CUptiResult learn_reasons(CUcontext context)
 	return rc;
 }
 
+static CUptiResult configure(const struct context *c)
+{
+	CUpti_PCSamplingConfigurationInfo info[5] = {0};
+	CUptiResult rc;
+	CUpti_PCSamplingConfigurationInfoParams set = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+		.ctx = c->it, .numAttributes = sizeof(info) / sizeof(*info), .pPCSamplingConfigurationInfo = info};
+
+	info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
+	info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+	info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+	info[1].attributeData.samplingPeriodData.samplingPeriod = sonde_inject.config.pc_exponent;
+	info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
+	info[2].attributeData.scratchBufferSizeData.scratchBufferSize = SCRATCH_BYTES;
+	info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
+	info[3].attributeData.samplingDataBufferData.samplingDataBuffer = &c->rest->data;
+	info[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
+	info[4].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = WORKER_MS;
+	rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
+	if (rc != CUPTI_SUCCESS) { /* old ones do not know the last */
+		set.numAttributes--;
+		rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
+		if (rc == CUPTI_SUCCESS)
+			atomic_store(&pc.lag_ms, OLD_LAG_MS);
+	}
+	return rc;
+}
+
 /* A slot of its own, with a buffer; NULL: there is none. */
 static struct context *find_slot(void)
 {
@@ -608,7 +553,6 @@ static void begin_context(CUcontext it)
 		return;
 	}
 	c->it = it;
-	c->exponent = atomic_load(&pc.exponent);
 	empty_filled(c->rest);
 	rc = pc.cuptiGetDeviceId(it, &c->device);
 	if (rc == CUPTI_SUCCESS)
@@ -697,7 +641,6 @@ void sonde_pc__start(void *lib)
 	}
 	pc.since = ticks_now();
 	atomic_store(&pc.lag_ms, LAG_MS);
-	atomic_store(&pc.exponent, sonde_inject.config.pc_exponent);
 	pc.counts = !sonde_inject.config.has_windows;
 	atomic_store(&pc.is_on, true);
 	if (!sonde_thread__start(run_drains)) {

@@ -81,8 +81,7 @@ struct config {
 	bool whole_graphs;
 	bool has_calls;	 /* CUDA calls that can wait */
 	bool has_memory; /* allocations and frees */
-	uint32_t pc_exponent; /* PC samples every so many cycles, as a power of two; 0 = none … */
-	uint32_t pc_most;     /* … and of fewer where they cost too much, down to this */
+	uint32_t pc_exponent; /* PC samples every so many cycles, as a power of two; 0 = none */
 	uint64_t cubin_bytes; /* of code that may be kept */
 	const char *ranks;	 /* which are captured; NULL = every process */
 	struct patterns include, exclude;

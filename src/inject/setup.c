@@ -128,8 +128,6 @@ static void set_key(struct config *c, const char *key, char *value)
 		c->has_memory = !strcmp(value, "on");
 	else if (!strcmp(key, "pc"))
 		c->pc_exponent = strcmp(value, "0") ? (uint32_t)number(value, 5, 31) : 0;
-	else if (!strcmp(key, "pc_most"))
-		c->pc_most = (uint32_t)number(value, 5, 31);
 	else if (!strcmp(key, "cubin_bytes"))
 		c->cubin_bytes = number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, "ranks"))

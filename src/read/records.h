@@ -191,7 +191,6 @@ struct sonde_pc_batch {
 	uint32_t name;	 /* … and as results of kernels have it: a full_name */
 	uint32_t first, nr; /* slice of `pc_samples` */
 	uint8_t when; /* enum sonde_when */
-	uint8_t period; /* a power of two, cycles; counts are as if it were the process's */
 	bool has_code; /* with a line table, in DIR/cubins/ */
 };
 

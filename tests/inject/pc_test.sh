@@ -79,18 +79,6 @@ long_name() { # as kernel records have it: cut, so that samples find their launc
 	[ "$(sampled long)" = done ] && report &&
 		[ "$(ask '[.pc_samples[0].samples, .pc_samples[0].without_launch, (.aggregate.regions[0].kernels[0] | .stalls.samples, (.kernel_name | length))]')" = '[100,0,100,16384]' ]
 }
-slows_down() { [ "$(grep -c pc-period "$TMP/log")" -ge 3 ]; }
-costly() { # many instructions: the period grows twice, and what is counted is what the first one would have brought
-	with_pc pc_most=20
-	[ "$(FAKE_PC_BY_PERIOD=1 FAKE_PC_MANY=128 goes_on_until slows_down sampled loop)" = done ] && report &&
-		grep -q 'pc-period 16' "$TMP/log" && grep -q 'pc-period 17' "$TMP/log" &&
-		[ "$(ask '[(.aggregate.regions[] | .stalls.samples == (6400 + 128) * .kernel_count), .pc_samples[0].period_cycles]')" = '[true,true,32768]' ] &&
-		grep -q 'PC samples were taken less often after a while' "$TMP/report.json"
-}
-own_period() { # that of a user stays
-	with_pc
-	[ "$(FAKE_PC_MANY=4096 sampled many 300)" = done ] && settle && [ "$(grep -c pc-period "$TMP/log")" = 1 ]
-}
 refused() { # WHY WORDS…: one line, and everything else is there
 	with_pc
 	[ "$(FAKE_PC_REFUSE=$1 sampled)" = done ] && report && dump | grep -c '^launch kernel' | grep -qx 9 &&
@@ -234,8 +222,6 @@ ok "samples that come late are in the time of their launches" on_time
 ok "contexts one behind the other are all sampled" contexts
 ok "a context that is refused does not silence the next" second_context
 ok "a kernel name beyond the limit is cut as in its record" long_name
-ok "where drains cost too much the period grows, and counts stay" costly
-ok "a period of the user's own stays" own_period
 ok "without permission there is one line, and everything else" refused privileges 'may not profile the GPU'
 ok "on a GPU without PC sampling there is one line" refused unsupported 'has no continuous PC sampling'
 ok "beside another profiler there is one line" refused busy 'another profiler'

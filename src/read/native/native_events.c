@@ -303,7 +303,6 @@ bool sonde_stream__pc_function(struct stream *s, const struct sonde_event *e)
 			.symbol = label,
 			.first = (uint32_t)r->pc_samples.nr,
 			.when = s->when,
-			.period = (uint8_t)(e->field[SONDE_PC_FUNCTION_PERIOD] & 63),
 			.has_code = e->field[SONDE_PC_FUNCTION_IS_KEPT]});
 	s->batch = (uint32_t)r->pc_batches.nr;
 	return true;

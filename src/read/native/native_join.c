@@ -440,20 +440,6 @@ static void add_memory(struct joining *j)
 	sonde_free(t);
 }
 
-/* Counts of a longer period are of fewer samples: each stands for as many as the first period would have brought. */
-static void scale_batch(struct sonde_records *r, const struct sonde_pc_batch *b, uint64_t first)
-{
-	uint64_t by = first ? (1ull << b->period) / first : 0;
-	uint32_t i;
-
-	for (i = 0; i < b->nr && by > 1; i++) {
-		struct sonde_pc_sample *s = &r->pc_samples.at[b->first + i];
-
-		s->samples = s->samples < UINT32_MAX / by ? (uint32_t)(s->samples * by) : UINT32_MAX;
-		s->not_issued = s->not_issued < UINT32_MAX / by ? (uint32_t)(s->not_issued * by) : UINT32_MAX;
-	}
-}
-
 /* Names the functions of PC samples as kernels are named, and says how the process was sampled. */
 static void add_samples(struct joining *j)
 {
@@ -462,7 +448,6 @@ static void add_samples(struct joining *j)
 	struct sonde_pc_source source = {.process = n->process};
 	size_t i;
 
-	sonde_str_u64(sonde_native__meta(n, "pc_period"), &source.period);
 	if (!r->options.nr_files) { /* running totals: of files that are being folded the last one has them */
 		source.dropped = n->status.nr_pc_dropped;
 		source.full = n->status.nr_pc_full;
@@ -473,8 +458,8 @@ static void add_samples(struct joining *j)
 
 		if (function != SONDE_NONE)
 			r->pc_batches.at[i].name = ((const struct sonde_function *)(const void *)r->functions.keys[function].p)->full_name;
-		scale_batch(r, &r->pc_batches.at[i], source.period);
 	}
+	sonde_str_u64(sonde_native__meta(n, "pc_period"), &source.period);
 	if (n->first_batch == r->pc_batches.nr && !source.dropped && !source.full)
 		return; /* nobody asked, or nothing came */
 	sonde_put(&r->arena, &r->pc_sources, source);

@@ -81,22 +81,20 @@ static char *kept_name(const char *name)
 /*
  * The planted truth of one launch: 60 samples wait for memory at 0x10 (30 not issued), 30 at a barrier at 0x20 or $FAKE_PC_BARRIER,
  * 10 are issued at 0x10. With $FAKE_PC_MANY each launch has so many instructions of its own besides, a sample each.
- * With $FAKE_PC_BY_PERIOD it has 64 times as many, and half of them with each doubling of the period from 2^15.
  */
 void sample_launch(const char *name)
 {
 	static uint64_t next = 0x1000;
 	const char *many = getenv("FAKE_PC_MANY"), *barrier = getenv("FAKE_PC_BARRIER");
-	const uint32_t less = getenv("FAKE_PC_BY_PERIOD") ? period - 15 : 0, by = getenv("FAKE_PC_BY_PERIOD") ? 64 : 1;
-	long i, nr = (many ? strtol(many, NULL, 10) : 0) >> less;
+	long i, nr = many ? strtol(many, NULL, 10) : 0;
 
 	pthread_mutex_lock(&lock);
 	if (is_enabled) {
 		char *kept = kept_name(name);
 
-		add(kept, 0x10, 0, 60 * by >> less, 30 * by >> less);
-		add(kept, barrier ? strtoull(barrier, NULL, 0) : 0x20, 1, 30 * by >> less, 0);
-		add(kept, 0x10, 2, 10 * by >> less, 0);
+		add(kept, 0x10, 0, 60, 30);
+		add(kept, barrier ? strtoull(barrier, NULL, 0) : 0x20, 1, 30, 0);
+		add(kept, 0x10, 2, 10, 0);
 		for (i = 0; i < nr; i++, next += 16)
 			add(kept, next, 0, 1, 0);
 	}
