@@ -61,7 +61,7 @@ struct filled {
 };
 
 /* A slot whose context is gone, or was refused, is another's. */
-enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_ENDING, CONTEXT_GONE };
+enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_ENDING, CONTEXT_GONE, CONTEXT_LOST /* CUPTI failed: it is left alone */ };
 
 struct context {
 	_Atomic uint32_t state;
@@ -288,7 +288,18 @@ static void unlock_draining(void)
 	give_lock(&pc.lock);
 }
 
-static void drain_context(const struct context *c)
+/*
+ * Beside PM sampling of the same GPU CUPTI 13.0 fails with "unknown error", what it has filled in is no data, and another call may
+ * crash: it is not asked again, not to disable the sampling either.
+ */
+static void leave_alone(struct context *c)
+{
+	atomic_store(&c->state, CONTEXT_LOST);
+	sonde_flusher__note_loss("CUPTI stopped giving PC samples, as it does when somebody samples the counters of the same GPU: the rest is "
+				 "missing");
+}
+
+static void drain_context(struct context *c)
 {
 	CUpti_PCSamplingGetDataParams get = {
 		.size = CUpti_PCSamplingGetDataParamsSize, .ctx = c->it, .pcSamplingData = &pc.filled->data};
@@ -298,10 +309,12 @@ static void drain_context(const struct context *c)
 	for (i = 0; i < MAX_ROUNDS; i++) {
 		empty_filled(pc.filled);
 		rc = pc.cuptiPCSamplingGetData(&get);
-		if (rc == CUPTI_ERROR_OUT_OF_MEMORY)
+		if (rc == CUPTI_ERROR_OUT_OF_MEMORY) {
 			pc.filled->data.hardwareBufferFull = 1;
-		else if (rc != CUPTI_SUCCESS)
-			sonde_flusher__note_loss("CUPTI stopped giving PC samples: some are missing");
+		} else if (rc != CUPTI_SUCCESS) {
+			leave_alone(c);
+			return;
+		}
 		take_filled(pc.filled, c->device);
 		if (rc != CUPTI_SUCCESS || !pc.filled->data.totalNumPcs || !pc.filled->data.remainingNumPcs)
 			return;
@@ -317,6 +330,8 @@ static void end_context(struct context *c)
 	if (!atomic_compare_exchange_strong(&c->state, &sampled, CONTEXT_ENDING))
 		return;
 	drain_context(c);
+	if (atomic_load(&c->state) == CONTEXT_LOST)
+		return;
 	empty_filled(c->rest);
 	if (pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS)
 		take_filled(c->rest, c->device);

@@ -85,6 +85,11 @@ refused() { # WHY WORDS…: one line, and everything else is there
 		[ "$(ask '[.notes[] | select(startswith("no PC samples") or contains(": no PC samples"))] | length')" = 1 ] &&
 		grep -q "$2" "$TMP/report.json" && [ "$(ask '.losses | length')" = 1 ]
 }
+broken() { # beside PM sampling CUPTI fails: it is left alone from then on, and the program and its kernels are all right
+	with_pc
+	[ "$(FAKE_PC_BREAK=1 sampled slowly)" = done ] && report && dump | grep -c '^launch kernel' | grep -qx 50 && ! grep -q pc-disable "$TMP/log" &&
+		ask '.losses' | grep -q 'CUPTI stopped giving PC samples'
+}
 lost() { # dropped samples are a note, drains that found the buffer full a loss
 	with_pc
 	[ "$(FAKE_PC_DROP=17 FAKE_PC_FULL=1 sampled)" = done ] && report && [ "$(ask '.pc_samples[0] | [.dropped, .full_drains]')" = '[17,1]' ] &&
@@ -245,5 +250,6 @@ ok "code that was captured on the node's own disk is in the run directory" local
 ok "captures from the node's own disk have their lines" local_lines
 ok "code that was left behind is said to be missing, code without lines is not" left_behind
 ok "source files are noted, and text is shown while they are what they were" source_notes
+ok "a CUPTI that fails is left alone" broken
 ok "a period that CUPTI does not know is refused" bad_period
 ok "PM sampling beside PC samples is refused" no_pm

@@ -32,7 +32,7 @@ struct waiting {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting *waiting;
 static size_t nr_taken, nr_waiting, room; /* those before nr_taken are gone */
-static int is_enabled;
+static int is_enabled, is_broken;
 static uint64_t cubin = 0x1234, drains;
 static uint32_t period, sleep_ms = 100;
 static CUpti_PCSamplingData *rest;
@@ -168,9 +168,16 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 	if (p->size != CUpti_PCSamplingGetDataParamsSize || to->size != sizeof(*to))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&lock);
+	if (is_broken) /* NVIDIA's may crash */
+		abort();
 	if (!is_enabled)
 		rc = CUPTI_ERROR_INVALID_OPERATION;
-	else if (!has_lost && getenv("FAKE_PC_FULL"))
+	else if (getenv("FAKE_PC_BREAK") && nr_waiting > nr_taken) {
+		is_broken = 1;
+		rc = CUPTI_ERROR_UNKNOWN;
+		to->totalNumPcs = to->collectNumPcs;
+		to->pPcData[0].functionName = (char *)1; /* what it fills in then is no data */
+	} else if (!has_lost && getenv("FAKE_PC_FULL"))
 		rc = CUPTI_ERROR_OUT_OF_MEMORY;
 	else
 		hand_over(to, now_ns());
