@@ -180,13 +180,14 @@ def own(native, file):
         if not name.startswith("triton") or not kernel:
             continue
         lines = kernel["stalls"].get("lines", [])[:5]
-        seen += bool(lines)
+        seen += any(line["file"].endswith("/" + file) for line in lines)
+        has_callers = any(line["callers"] for line in kernel["stalls"].get("lines", []))
         print(f"{name}: {len(lines)} lines")
         for line in lines:
             places = [f"{p['file'].rsplit('/', 1)[-1]}:{p['line']}" for p in [line] + line["callers"]]
             is_own = any(p.startswith(file + ":") for p in places)
-            ok &= is_own
-            print(f"  {'   ' if is_own else 'OFF'} {line['share_pct']:5.1f} %  {line['reason']}  {' < '.join(places)}")
+            ok &= is_own or not has_callers  # Triton 3.6 writes no calls into its line tables
+            print(f"  {'own' if is_own else 'OFF' if has_callers else '   '} {line['share_pct']:5.1f} %  {line['reason']}  {' < '.join(places)}")
     return ok and seen == 2
 
 
