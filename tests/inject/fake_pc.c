@@ -6,6 +6,7 @@
  *     fake_pc FAKE_CUPTI many COUNT      COUNT launches of gemm in A
  *     fake_pc FAKE_CUPTI slowly          50 functions, one launch each in 5 ms, in A
  *     fake_pc FAKE_CUPTI contexts COUNT  COUNT contexts, one after the other, each with a launch of gemm in A
+ *     fake_pc FAKE_CUPTI threads COUNT   COUNT threads, each with contexts and launches of its own
  *     fake_pc FAKE_CUPTI long            a launch in A of a function whose name is 100,003 bytes
  *     fake_pc FAKE_CUPTI loop            launches in A and B, until there is the file $FAKE_LOOP_STOP
  *     fake_pc FAKE_CUPTI fork            a child launches and ends, too
@@ -16,6 +17,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +122,32 @@ static void load_code(const char *path)
 	module(p, n);
 }
 
+static void *run_thread(void *arg)
+{
+	int i;
+
+	(void)arg;
+	for (i = 0; i < 20; i++) {
+		context(1);
+		in_region("A", GEMM, 1);
+		context(0);
+	}
+	return NULL;
+}
+
+static void run_threads(long nr)
+{
+	pthread_t threads[64];
+	long i;
+
+	nr = nr < 64 ? nr : 64;
+	for (i = 0; i < nr; i++)
+		if (pthread_create(&threads[i], NULL, run_thread, NULL))
+			exit(4);
+	for (i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void launch_slowly(void)
 {
 	static char names[50][16]; /* records have them until they are read */
@@ -170,6 +198,8 @@ int main(int argc, char **argv)
 		}
 	} else if (!strcmp(mode, "slowly")) {
 		launch_slowly();
+	} else if (!strcmp(mode, "threads")) {
+		run_threads(count);
 	} else if (!strcmp(mode, "long")) {
 		launch_long();
 	} else if (!strcmp(mode, "contexts")) {

@@ -45,6 +45,26 @@ presence() { # LINE…: until it went twice
 	FAKE_CUPTI_LOG=$TMP/log goes_on_until "logged gone 2" windows "$@" && logged gone 2
 }
 
+warps() { # LINE… -- MODE…: PC samples, drained beside the program
+	local lines=()
+	[ -e build/tsan/fake/fake_pc ] || return 0
+	for (( ; $# > 0; )); do
+		[ "$1" = -- ] && shift && break
+		lines+=("$1")
+		shift
+	done
+	fresh cupti="$PWD/build/tsan/fake/libcupti_fake.so" collect_ms=1 flush_ms=2 pc=15 cubin_bytes=100000000 "${lines[@]}"
+	rm -f "$TMP/log"
+	CUDA_INJECTION64_PATH=$LIB FAKE_CUPTI_LOG=$TMP/log traced build/tsan/fake/fake_pc "$PWD/build/tsan/fake/libcupti_fake.so" "$@" || {
+		cat "$TMP"/tsan.* 2>/dev/null
+		return 1
+	}
+}
+
+growing() { # the period changes in between
+	FAKE_PC_MANY=128 goes_on_until "logged pc-period 3" warps pc_most=20 -- loop
+}
+
 asleep() { # a server that is woken three times
 	local pid i status=0 fake=$PWD/build/tsan/fake
 	[ -e "$fake/fake_server" ] || return 0
@@ -73,5 +93,10 @@ ok "windows by time and a budget under ThreadSanitizer show no race" windows win
 FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 ok "a budget inside windows of a range under ThreadSanitizer shows no race" windows window=range window.label=eval budget_ppm=200000 lever.call_ns=1000000
 ok "CUPTI that goes and comes back under ThreadSanitizer shows no race" presence window=time window.after_us=20000 window.for_us=20000 window.every_us=300000
 ok "CUPTI that goes between windows of a budget under ThreadSanitizer shows no race" presence budget_ppm=200000 lever.call_ns=30000
+ok "PC samples of many contexts under ThreadSanitizer show no race" warps -- contexts 100
+ok "PC samples of two contexts at once under ThreadSanitizer show no race" warps -- threads 8
+ok "PC samples of many modules under ThreadSanitizer show no race" warps -- cubins 40
+ok "PC samples in files that rotate under ThreadSanitizer show no race" warps rotate_ms=20 -- many 3000
+ok "a period that grows under ThreadSanitizer shows no race" growing
 ok "a program that is woken and sleeps again under ThreadSanitizer shows no race" asleep
 ok "a program that forks while it is woken under ThreadSanitizer shows no race" asleep fork

@@ -32,10 +32,27 @@ struct waiting {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting *waiting;
 static size_t nr_taken, nr_waiting, room; /* those before nr_taken are gone */
-static int is_enabled, is_broken;
+static int nr_enabled; /* contexts */
+static int is_broken;
 static uint64_t cubin = 0x1234, drains;
 static uint32_t period, sleep_ms = 100;
-static CUpti_PCSamplingData *rest;
+static CUpti_PCSamplingData *rest[64]; /* by context */
+
+/* Each thread has a context of its own. */
+static CUcontext own_context(void)
+{
+	static _Atomic uintptr_t nr_threads;
+	static _Thread_local uintptr_t own;
+
+	if (!own)
+		own = 0xc0 + 16 * (nr_threads++ % 64);
+	return (CUcontext)own;
+}
+
+static CUpti_PCSamplingData **rest_of(CUcontext context)
+{
+	return &rest[((uintptr_t)context - 0xc0) / 16 % 64];
+}
 
 static CUptiResult refusal(void)
 {
@@ -89,7 +106,7 @@ void sample_launch(const char *name)
 	long i, nr = many ? strtol(many, NULL, 10) : 0;
 
 	pthread_mutex_lock(&lock);
-	if (is_enabled) {
+	if (nr_enabled) {
 		char *kept = kept_name(name);
 
 		add(kept, 0x10, 0, 60, 30);
@@ -140,18 +157,19 @@ EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 	if (p->size != CUpti_PCSamplingEnableParamsSize || !p->ctx)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	log_line(rc == CUPTI_SUCCESS ? "pc-enable" : "pc-refused", 0);
-	is_enabled = rc == CUPTI_SUCCESS;
+	pthread_mutex_lock(&lock);
+	nr_enabled += rc == CUPTI_SUCCESS;
+	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
 EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
 {
-	(void)p;
 	must_be_there();
 	pthread_mutex_lock(&lock);
-	if (is_enabled && rest)
-		hand_over(rest, UINT64_MAX);
-	is_enabled = 0;
+	if (nr_enabled && *rest_of(p->ctx))
+		hand_over(*rest_of(p->ctx), UINT64_MAX);
+	nr_enabled -= nr_enabled > 0;
 	pthread_mutex_unlock(&lock);
 	log_line("pc-disable", 0);
 	return CUPTI_SUCCESS;
@@ -170,7 +188,7 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 	pthread_mutex_lock(&lock);
 	if (is_broken) /* NVIDIA's may crash */
 		abort();
-	if (!is_enabled)
+	if (!nr_enabled)
 		rc = CUPTI_ERROR_INVALID_OPERATION;
 	else if (getenv("FAKE_PC_BREAK") && nr_waiting > nr_taken) {
 		is_broken = 1;
@@ -193,6 +211,7 @@ EXPORT CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConf
 {
 	size_t i;
 
+	pthread_mutex_lock(&lock);
 	for (i = 0; i < p->numAttributes; i++) {
 		const CUpti_PCSamplingConfigurationInfo *at = &p->pPCSamplingConfigurationInfo[i];
 
@@ -201,20 +220,22 @@ EXPORT CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConf
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN)
 			sleep_ms = at->attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan;
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
-			rest = at->attributeData.samplingDataBufferData.samplingDataBuffer;
+			*rest_of(p->ctx) = at->attributeData.samplingDataBufferData.samplingDataBuffer;
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL)
 			abort(); /* it hangs programs */
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE &&
 			at->attributeData.collectionModeData.collectionMode != CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
 			abort(); /* it serialises kernels */
 	}
-	log_line("pc-period", period);
+	i = period;
+	pthread_mutex_unlock(&lock);
+	log_line("pc-period", i);
 	return CUPTI_SUCCESS;
 }
 
 EXPORT CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
 {
-	static long nr_asked;
+	static _Atomic long nr_asked;
 	const char *refusals = getenv("FAKE_PC_REFUSALS");
 
 	*p->numStallReasons = NR_REASONS;
@@ -261,7 +282,7 @@ EXPORT void fake_context(int is_made)
 	CUpti_ResourceData r;
 
 	memset(&r, 0, sizeof(r));
-	r.context = (CUcontext)(uintptr_t)0xc0;
+	r.context = own_context();
 	tell(CUPTI_CB_DOMAIN_RESOURCE,
 		is_made ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &r, 0);
 }
@@ -275,9 +296,11 @@ EXPORT void fake_module(const void *code, size_t nr_bytes)
 	memset(&r, 0, sizeof(r));
 	m.pCubin = code;
 	m.cubinSize = nr_bytes;
-	r.context = (CUcontext)(uintptr_t)0xc0;
+	r.context = own_context();
 	r.resourceDescriptor = &m;
+	pthread_mutex_lock(&lock);
 	cubin = sum_of(code, nr_bytes);
+	pthread_mutex_unlock(&lock);
 	tell(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &r, 0);
 }
 
