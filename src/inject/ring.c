@@ -72,18 +72,22 @@ static struct {
 	void *at;
 	size_t bytes;
 } reserved[16];
-static unsigned nr_reserved;
+static _Atomic unsigned nr_reserved;
 
 void *sonde_ring__reserve(size_t bytes)
 {
+	const unsigned limit = sizeof(reserved) / sizeof(*reserved);
+	unsigned at = atomic_load(&nr_reserved);
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	if (nr_reserved < sizeof(reserved) / sizeof(*reserved)) {
-		reserved[nr_reserved].at = p;
-		reserved[nr_reserved++].bytes = bytes;
+	while (at < limit && !atomic_compare_exchange_weak(&nr_reserved, &at, at + 1))
+		; /* contexts may begin in several threads */
+	if (at < limit) {
+		reserved[at].at = p;
+		reserved[at].bytes = bytes;
 	}
 	return p;
 }
