@@ -74,7 +74,11 @@ static void find_driver(void *lib)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
-	*(void **)&sonde_cupti.device_attribute = dlsym(cuda ? cuda : lib, "cuDeviceGetAttribute");
+	cuda = cuda ? cuda : lib;
+	*(void **)&sonde_cupti.device_attribute = dlsym(cuda, "cuDeviceGetAttribute");
+	*(void **)&sonde_cupti.device_name = dlsym(cuda, "cuDeviceGetName");
+	*(void **)&sonde_cupti.device_uuid = dlsym(cuda, "cuDeviceGetUuid_v2");
+	*(void **)&sonde_cupti.device_memory = dlsym(cuda, "cuDeviceTotalMem_v2");
 }
 
 /* Finds a CUPTI: the one already loaded, the configured one, the usual places. */

@@ -49,6 +49,9 @@ struct sonde_cupti {
 	CUpti_SubscriberHandle subscriber;
 	/* The driver's own; NULL where it is not found. */
 	CUresult(CUDAAPI *device_attribute)(int *, CUdevice_attribute, CUdevice);
+	CUresult(CUDAAPI *device_name)(char *, int, CUdevice);
+	CUresult(CUDAAPI *device_uuid)(CUuuid *, CUdevice);
+	CUresult(CUDAAPI *device_memory)(size_t *, CUdevice);
 	void *lib;
 	uint32_t version; /* of the one found, which need not be that of the headers */
 };

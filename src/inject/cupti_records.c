@@ -48,8 +48,19 @@ static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
 }
 
 /* The vendor's records have these in common, by name only. */
+static _Atomic uint64_t used; /* a bit for each device that has done something */
+
+static void use_device(uint32_t id)
+{
+	uint64_t bit = id < MAX_DEVICES ? 1ull << id : 0;
+
+	if (bit & ~atomic_load_explicit(&used, memory_order_relaxed))
+		atomic_fetch_or(&used, bit);
+}
+
 #define WHERE(e, r)                                                                                \
 	do {                                                                                       \
+		use_device((r)->deviceId);                                                         \
 		(e)->field[SONDE_GPU_START] = (r)->start;                                          \
 		(e)->field[SONDE_GPU_DURATION] =                                                   \
 			(r)->end > (r)->start ? (r)->end - (r)->start : 0;                         \
@@ -188,7 +199,8 @@ static void write_overhead(struct thread *t, const overhead_record *o)
 
 /*
  * Each device is written when CUPTI names it. The collector then adds what the driver says, under the names Nsight
- * Compute gives these attributes, so that whatever reads them finds them.
+ * Compute gives these attributes, so that whatever reads them finds them. CUPTI names no device whose context is older
+ * than its subscriber, as in a program that was woken: the driver says all of it then.
  */
 
 static _Atomic uint64_t met, described; /* a bit for each device … */
@@ -281,6 +293,36 @@ static void write_device(struct thread *t, const device_record *d)
 	meet_device(d->id, &e, &uuid);
 }
 
+static int ask_driver(uint32_t device, CUdevice_attribute which)
+{
+	int value;
+
+	return sonde_cupti.device_attribute && sonde_cupti.device_attribute(&value, which, (CUdevice)device) == CUDA_SUCCESS &&
+			       value > 0 ? value : 0;
+}
+
+/* A device that CUPTI has not named, by the driver. */
+static void name_device(struct thread *t, uint32_t id)
+{
+	char name[256] = "";
+	size_t bytes = 0;
+	device_record d = {.kind = CUPTI_ACTIVITY_KIND_DEVICE, .id = id};
+
+	if (!sonde_cupti.device_name || !sonde_cupti.device_uuid ||
+		sonde_cupti.device_name(name, (int)sizeof(name) - 1, (CUdevice)id) != CUDA_SUCCESS ||
+		sonde_cupti.device_uuid(&d.uuid, (CUdevice)id) != CUDA_SUCCESS)
+		return;
+	if (sonde_cupti.device_memory && sonde_cupti.device_memory(&bytes, (CUdevice)id) == CUDA_SUCCESS)
+		d.globalMemorySize = bytes;
+	d.name = name;
+	d.computeCapabilityMajor = (uint32_t)ask_driver(id, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	d.computeCapabilityMinor = (uint32_t)ask_driver(id, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	d.numMultiprocessors = (uint32_t)ask_driver(id, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	d.globalMemoryBandwidth = (uint64_t)ask_driver(id, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+				  (uint64_t)ask_driver(id, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 * 2; /* kB/s */
+	write_device(t, &d);
+}
+
 static void write_attribute(struct thread *t, uint32_t device, const char *name, int value)
 {
 	struct label *l = sonde_label__intern(SONDE_STRING_NAME, 0, name, strlen(name));
@@ -314,14 +356,15 @@ static void describe_device(struct thread *t, uint32_t device)
 
 void sonde_devices__describe(void)
 {
-	uint64_t which = atomic_load(&met) & ~atomic_load(&described);
-	struct thread *t;
+	uint64_t unnamed = atomic_load(&used) & ~atomic_load(&met), which = unnamed | (atomic_load(&met) & ~atomic_load(&described));
+	struct thread *t = which ? hook_enter() : NULL;
 	uint32_t i;
 
-	if (!which)
-		return;
+	for (i = 0; i < MAX_DEVICES && t; i++)
+		if (unnamed >> i & 1)
+			name_device(t, i);
+	which = atomic_load(&met) & ~atomic_load(&described);
 	which &= ~atomic_fetch_or(&described, which);
-	t = hook_enter();
 	for (i = 0; i < MAX_DEVICES && t; i++)
 		if (which >> i & 1)
 			describe_device(t, i);

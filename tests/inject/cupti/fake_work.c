@@ -2,6 +2,7 @@
 #include "fake_cupti.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -216,9 +217,33 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdev
 	case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
 		*value = 4096;
 		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*value = 9;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+		*value = 132;
+		return CUDA_SUCCESS;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
+}
+
+static const char uuid[16] = "\x12\x34\x56\x78\x9a\xbc\xde\xf0 sonde.";
+
+EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+	snprintf(name, (size_t)size, "Fake GPU");
+	return device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+/* FAKE_CUPTI_SAMPLED: it is the device that the stand-in for PM sampling has. */
+EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice device)
+{
+	if (getenv("FAKE_CUPTI_SAMPLED"))
+		memset(out->bytes, 0xa0, sizeof(out->bytes));
+	else
+		memcpy(out->bytes, uuid, sizeof(out->bytes));
+	return device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
 EXPORT void fake_node(uint64_t id, uint64_t original)
@@ -255,6 +280,6 @@ EXPORT void fake_device(void)
 	d.name = "Fake GPU";
 	d.computeCapabilityMajor = 9;
 	d.numMultiprocessors = 132;
-	memcpy(d.uuid.bytes, "\x12\x34\x56\x78\x9a\xbc\xde\xf0 sonde.", 15);
+	memcpy(d.uuid.bytes, uuid, sizeof(uuid));
 	add_record(&d, sizeof(d));
 }
