@@ -574,8 +574,14 @@ static PyObject *guard_get(PyObject *self, PyObject *instance, PyObject *owner)
 	return self;
 }
 
+/*
+ * A guard looks like what it guards, but is bound and called as itself: learning rate schedulers wrap `optimizer.step.__func__`
+ * and bind it anew.
+ */
 static PyObject *guard_attribute(PyObject *self, PyObject *name)
 {
+	if (PyUnicode_CompareWithASCIIString(name, "__get__") == 0 || PyUnicode_CompareWithASCIIString(name, "__call__") == 0)
+		return PyObject_GenericGetAttr(self, name);
 	return PyObject_GetAttr(((struct guard *)self)->original, name);
 }
 

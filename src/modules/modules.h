@@ -30,6 +30,8 @@ PyObject *PyMethod_New(PyObject *function, PyObject *self);
 PyObject *PyObject_Call(PyObject *callable, PyObject *args, PyObject *kwargs);
 PyObject *PyObject_CallFunctionObjArgs(PyObject *callable, ...);
 PyObject *PyObject_GetAttr(PyObject *o, PyObject *name);
+PyObject *PyObject_GenericGetAttr(PyObject *o, PyObject *name);
+int PyUnicode_CompareWithASCIIString(PyObject *text, const char *with);
 PyObject *PyObject_GetAttrString(PyObject *o, const char *name);
 int PyObject_IsTrue(PyObject *o);
 int PyObject_SetAttr(PyObject *o, PyObject *name, PyObject *value);

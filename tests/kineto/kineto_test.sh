@@ -117,6 +117,13 @@ says graphs__a_partial_report_has_them "544 of 544 launches of graphs are where 
 ok graphs__the_report_is_valid "$SONDE" validate "$TMP/serving.json"
 says graphs__layers_captured_one_by_one_are_layers "─ Layer_2 (graph) 4" \
 	"$SONDE" report --findings none tests/fuzz/corpus/kineto/layers.json
+# One model, called by its modules and replayed as a graph of CUDA: each layer has the same kernels in the same order.
+a_graph_of_cuda() {
+	for f in h200_modules h200_module_graph; do "$SONDE" report "$DATA/$f.json.gz" -f json >"$TMP/$f.json" || return; done
+	python3 tests/kineto/layers.py "$TMP/h200_modules.json" "$TMP/h200_module_graph.json"
+}
+ok graphs__a_graph_of_cuda_has_the_kernels_of_each_layer a_graph_of_cuda
+says graphs__all_of_it_is_at_its_layers "102 of 102 launches of graphs are where they were captured" "$SONDE" report "$DATA/h200_module_graph.json.gz"
 says modules__of_the_only_step_the_layers_have_rows "BertLayer_3" \
 	"$SONDE" report --findings none "$DATA"/h100__gaunernst_bert-small-uncased__1016001.json.gz
 says modules__are_said_in_the_line_of_coverage "84 calls of PyTorch modules are regions" \

@@ -27,6 +27,9 @@ class Net(nn.Module):
         return self.head(x)
 import sys
 net, opt = Net(), torch.optim.SGD()
+if "scheduled" in sys.argv: # as learning rate schedulers of PyTorch do
+    step, of = opt.step.__func__, type(opt)
+    opt.step = lambda *args: step.__get__(opt, of)(*args)
 for x in torch.utils.data.DataLoader(range(6), num_workers=int(sys.argv[1])):
     torch.autograd.backward(net(x))
     opt.step()
@@ -34,7 +37,7 @@ torch.cuda.graphs.CUDAGraph().replay()
 PY
 export PYTHONPATH=$here PYTHONDONTWRITEBYTECODE=1
 list() { # ARGS…: the regions of the training loop, as NAME ENTRIES by depth; $WORKERS load its data
-	"$SONDE" regions -f json "$@" -- python3 "$TMP/train.py" "${WORKERS:-0}" 2>"$TMP/err" | jq -r '.regions[] | "\(.depth) \(.name) \(.instances)"' >"$TMP/list"
+	"$SONDE" regions -f json "$@" -- python3 "$TMP/train.py" "${WORKERS:-0}" ${SCHEDULED:-} 2>"$TMP/err" | jq -r '.regions[] | "\(.depth) \(.name) \(.instances)"' >"$TMP/list"
 }
 has_the_tree() { # N: calls of the loader outside steps
 	list --modules=all && diff "$TMP/list" - <<LIST
@@ -76,6 +79,8 @@ is_two_deep() { list --modules=2 && [ "$(grep -c 'layers.0' "$TMP/list")" = 2 ] 
 ranges_are_balanced() { list --modules && ! grep -qE 'never popped|never closed' "$TMP/err"; }
 with_workers() { WORKERS=2 has_the_tree 2; } # the first, when it is not known yet that there are steps, and the last, which finds no data
 ok modules__names_are_attribute_paths_and_steps_are_found has_the_tree 1
+with_scheduler() { SCHEDULED=scheduled has_the_tree 1; }
+ok modules__a_learning_rate_scheduler_changes_nothing with_scheduler
 ok modules__no_step_begins_with_data_that_does_not_come with_workers
 ok modules__a_depth_ends_the_tree is_two_deep
 ok modules__every_range_is_closed ranges_are_balanced
@@ -181,9 +186,11 @@ handle = m.register_forward_hook(lambda m, i, o: print("hook"))
 m(x)
 handle.remove()
 opt = torch.optim.AdamW(m.parameters())
+rate = torch.optim.lr_scheduler.StepLR(opt, 10)
 for b in torch.utils.data.DataLoader(torch.ones(8, 4), batch_size=2):
     m(b).sum().backward()
     opt.step()
+    rate.step()
 PY
 real_is_the_same() {
 	"$python" "$TMP/real.py" >"$TMP/without" 2>&1
