@@ -9,6 +9,7 @@
 #include "lib/run_in.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -100,7 +101,15 @@ const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w)
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* A run directory has captures of several stages: the first that has times of launches. */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/*
+ * A run directory has captures of several stages: the first that has times of launches. In the order of their names: of work
+ * that begins in the same nanosecond the first one read comes first, and gains depend on no order of arguments.
+ */
 static int find_paths(struct sonde_whatif *w, const struct sonde_whatif_source *s,
 	const char ***out, struct sonde_err *err)
 {
@@ -122,6 +131,7 @@ static int find_paths(struct sonde_whatif *w, const struct sonde_whatif_source *
 			break;
 		}
 	}
+	qsort(paths, s->nr_paths, sizeof(*paths), by_name);
 	*out = paths;
 	return 0;
 }
@@ -421,6 +431,17 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 	"its peak, an upper bound"
 #define AT_MOST "the run replayed with the change, an upper bound"
 
+static int by_ns(const void *a, const void *b)
+{
+	const struct sonde_replay_gain *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	if (x->low_ns != y->low_ns)
+		return x->low_ns < y->low_ns ? -1 : 1;
+	return (x->high_ns > y->high_ns) - (x->high_ns < y->high_ns);
+}
+
 /*
  * The mean gain of the processes. Its interval has what theirs have on average, and how far they are apart: which of them the
  * rest of the job waits for is not in the model.
@@ -435,6 +456,7 @@ static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const 
 
 	for (i = 0; i < w->nr_parts && rc == 0; i++)
 		rc = sonde_replay_predict(w->parts[i].replay, &gains[i], list, nr, is_rough, err);
+	qsort(gains, rc ? 0 : w->nr_parts, sizeof(*gains), by_ns); /* sums of the same bits, in whichever order inputs came */
 	for (i = 0; i < w->nr_parts && rc == 0; i++) {
 		sum.ns += gains[i].ns / n;
 		sum.low_ns += (gains[i].ns - gains[i].low_ns) / n;

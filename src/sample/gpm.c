@@ -56,6 +56,7 @@ static const struct {
 #define NR_COUNTERS (sizeof(counters) / sizeof(*counters))
 
 struct sonde_gpm {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a name and parameters */
 #define FIELD(name, symbol, arguments) int(*name) arguments;
 	CALLS(FIELD)
 #undef FIELD

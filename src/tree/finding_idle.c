@@ -4,6 +4,7 @@
  * no entry at all.
  */
 #include "tree/findings_int.h"
+#include "tree/judge.h"
 
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -235,6 +236,7 @@ double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 {
 	const struct sonde_report *r = x->r;
 	struct sonde_entry_runs runs;
+	struct sonde_windows windows;
 	struct pauses p = {0};
 	double sum = 0;
 	size_t i;
@@ -261,6 +263,8 @@ double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 	}
 	sonde_vec_release(&p.at);
 	sonde_entry_runs_release(&runs);
+	if (sonde_windows_build(&windows, x->t)) /* between windows nobody knows what the host did */
+		sum = fmin(sum, fmax(0, windows.captured_ns - sonde_node__wall_ns(&r->nodes.at[step])));
 	sum -= r->outside_time_ns > 0 ? r->outside_time_ns : 0;
 	return fmax(0, fmin(sum, sonde_finder__idle_at_most(x)));
 }
