@@ -74,7 +74,7 @@ static const struct {
 	{SONDE_COUNTER_WARPS ".*", "warps resident on multiprocessors: occupancy"},
 	{"sm*__maximum_warps_*", "the occupancy that the launch's block size and registers allow"},
 	{SONDE_COUNTER_TENSOR ".*", "work of the tensor cores"},
-	{"sm__inst_executed_pipe_tensor*", "instructions on the tensor cores"},
+	{SONDE_COUNTERS_TENSOR_INSTRUCTIONS "*", "instructions on the tensor cores"},
 	{SONDE_COUNTER_FMA "*", "instructions on the pipe of multiply-adds (FP32)"},
 	{SONDE_COUNTER_ALU "*", "instructions on the pipe of integers and logic"},
 	{SONDE_COUNTER_FP64 "*", "work of the pipe of FP64"},

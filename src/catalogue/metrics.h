@@ -27,6 +27,7 @@
 #define SONDE_COUNTER_WARPS "sm__warps_active"
 #define SONDE_COUNTER_INSTRUCTIONS "sm__inst_executed"
 #define SONDE_COUNTER_TENSOR "sm__pipe_tensor_cycles_active"
+#define SONDE_COUNTERS_TENSOR_INSTRUCTIONS "sm__inst_executed_pipe_tensor" /* by type */
 #define SONDE_COUNTER_FMA "sm__inst_executed_pipe_fma"
 #define SONDE_COUNTER_ALU "sm__inst_executed_pipe_alu"
 #define SONDE_COUNTER_FP64 "sm__pipe_fp64_cycles_active"

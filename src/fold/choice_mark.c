@@ -13,7 +13,7 @@
 const char *const sonde_tensor_patterns[SONDE_NR_TENSOR] = {
 	"sm__pipe_tensor_*_cycles_active.avg*",
 	SONDE_COUNTER_TENSOR ".avg*",
-	"sm__inst_executed_pipe_tensor*.sum",
+	SONDE_COUNTERS_TENSOR_INSTRUCTIONS "*.sum",
 };
 
 static const char pseudo_section[] = "section0"; /* Nsight's name for metrics given by --metrics */

@@ -37,15 +37,15 @@ kinds=("$TMP"/ranks/rank0000{0,1}.sonde "$TMP/window/rank00000.sonde" "$TMP/budg
 	"$T/kineto/h200_graph.json.gz" "$T/nsys/mock.sqlite" "$T/proton/cuda.json" "$T/ncu/seed_range_A.ncu-rep" "$T/ncu/deep_kernel.raw.csv")
 nr=${#kinds[@]}
 for ((i = 0; i < nr; i++)); do partial "k$i.sondecells" "${kinds[i]}" || not_ok "a partial report of ${kinds[i]}"; done
-beside() { # I K: the capture itself, then its partial report, in both orders
-	report -f json "${kinds[$1]}" "${kinds[$2]}" >"$TMP/want" && report -f json "$TMP"/k{"$1","$2"}.sondecells | cmp - "$TMP/want" &&
-		report -f json "$TMP"/k{"$2","$1"}.sondecells | cmp - "$TMP/want"
+beside() { # I K: the capture itself, then its partial report, in both orders; gains need the launches
+	report -f json report.whatif=off "${kinds[$1]}" "${kinds[$2]}" >"$TMP/want" && report -f json report.whatif=off "$TMP"/k{"$1","$2"}.sondecells | cmp - "$TMP/want" &&
+		report -f json report.whatif=off "$TMP"/k{"$2","$1"}.sondecells | cmp - "$TMP/want"
 }
 grouped() { # I K L: (I K) L and I (K L)
-	report -f json "${kinds[$1]}" "${kinds[$2]}" "${kinds[$3]}" >"$TMP/want" && report "$TMP"/k{"$1","$2"}.sondecells --partial -o "$TMP/ik.sondecells" &&
+	report -f json report.whatif=off "${kinds[$1]}" "${kinds[$2]}" "${kinds[$3]}" >"$TMP/want" && report "$TMP"/k{"$1","$2"}.sondecells --partial -o "$TMP/ik.sondecells" &&
 		report "$TMP"/k{"$3","$2"}.sondecells --partial -o "$TMP/kl.sondecells" &&
-		report -f json "$TMP/k$3.sondecells" "$TMP/ik.sondecells" | cmp - "$TMP/want" &&
-		report -f json "$TMP/kl.sondecells" "$TMP/k$1.sondecells" | cmp - "$TMP/want"
+		report -f json report.whatif=off "$TMP/k$3.sondecells" "$TMP/ik.sondecells" | cmp - "$TMP/want" &&
+		report -f json report.whatif=off "$TMP/kl.sondecells" "$TMP/k$1.sondecells" | cmp - "$TMP/want"
 }
 every_kind() {
 	local i
