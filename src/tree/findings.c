@@ -16,6 +16,7 @@
 
 #define OFTEN	   3	/* entries of a scope: what happens again and again matters more than a start-up */
 #define LEAST_STEP 0.001 /* of the run: less is no step */
+#define LEAST_PART 0.005 /* of the run: less is no finding beside the step */
 #define LEAST_TOP  0.001 /* of the run: a region beside the step that is worth a look */
 #define MOST_SAVED   0.75 /* of what is at stake, where no replay told: hardly a change saves all of it */
 #define FAR_BELOW  0.25 /* of what is at stake: such a gain of a change that is not quite the advice says nothing about that */
@@ -89,7 +90,7 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 	bool is_in_step = x->top == x->out->step && x->top != SONDE_NONE;
 	struct sonde_finding *f;
 
-	if (!(cost_ns > 0) || cost_ns < SONDE_LEAST_SHARE * x->top_ns)
+	if (!(cost_ns > 0) || cost_ns < SONDE_LEAST_SHARE * x->top_ns || (!is_in_step && cost_ns < LEAST_PART * x->run_ns))
 		return NULL;
 	f = sonde_vec_push(&x->out->at);
 	if (!f) {
