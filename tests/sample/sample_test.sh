@@ -340,7 +340,7 @@ two_ranks() { # NAME ARGS…: both programs run at once; the rank that does not 
 		pids+=($!)
 	done
 	wait_for ls "$TMP/here0" "$TMP/here1" && wait_for grep gave "$TMP"/told.? || return
-	[ -e "$TMP/told.0" ] && other=1 || other=0
+	grep -qs gave "$TMP/told.0" && other=1 || other=0
 	touch "$TMP/end$other"
 	wait "${pids[$other]}"
 	touch "$TMP/end$((1 - other))"
