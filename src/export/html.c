@@ -307,6 +307,8 @@ static void write_findings(struct sonde_html *h)
 		sonde_json_number(w, "gain_ms", a->gain_ns / 1e6);
 		sonde_json_number(w, "low_ms", a->gain_low_ns / 1e6);
 		sonde_json_number(w, "high_ms", a->gain_high_ns / 1e6);
+		if (a->is_most)
+			sonde_json_bool(w, "is_most", true);
 		write_evidence(w, f->report, a);
 		sonde_buf_clear(&line);
 		sonde_finding_say_gain(&line, f, a);

@@ -20,6 +20,9 @@ def evidence_of_a_finding_is_shown_on_hover_and_focus():
         page.js("document.querySelector('#findings li').focus()")
         assert page.js(shown) == "block"
         assert f"−{round(100 * want['gain']['step_ms'] / (want['cost']['step_ms'] / want['cost']['share_pct'] * 100))} %" == page.js("document.querySelector('#findings .gain').textContent")
+        for i, f in enumerate(report_of("run")["findings"][:3]):
+            card = page.js(f"document.querySelectorAll('#findings li')[{i}].textContent")
+            assert ("at most" in card) == ("upper bound" in f["gain"]["from"]), card
         clean(page)
 
 

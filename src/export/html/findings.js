@@ -33,7 +33,11 @@ function evidence(f, id) {
 
 function gainText(f) {
 	const ms = (v) => v.toFixed(Math.abs(v) < 10 ? 2 : 1);
-	return isNumber(f.gain_ms) ? "saves " + ms(f.gain_ms) + " ms of each step (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")" : inPage(f.gain);
+	if (!isNumber(f.gain_ms))
+		return inPage(f.gain);
+	if (f.gain_ms < 0.0005)
+		return "this change gains nothing (" + ms(f.low_ms) + " to " + ms(f.high_ms) + " ms of each step)";
+	return "saves " + (f.is_most ? "at most " : "") + ms(f.gain_ms) + " ms of each step (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")";
 }
 
 /* Where a finding leads: its kernel, or the longest gap of its cause. */
@@ -53,7 +57,7 @@ function findingCard(f, i) {
 	return el("li.card", {tabindex: "0", "aria-describedby": facts ? id : null},
 		el("div.row.between.nowrap", {}, el("h3", {}, i + 1 + ". ", where),
 			el(known ? "b.gain" : "b.gain.unknown", {title: known ? "of the time of a step: what the change would save" : "of the time: what it takes; what a change would save is not known"},
-				known ? "−" + Math.round(f.gain_pct) + " %" : Math.round(f.pct) + " %")),
+				known && f.gain_ms < 0.0005 ? "0 %" : known ? (f.is_most ? "≤ " : "−") + Math.round(f.gain_pct) + " %" : Math.round(f.pct) + " %")),
 		el("p", {}, inPage(f.says)), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {title: seen(f.gain)}, el("b", {}, "Gain: "), gainText(f)), leads(f), facts);
 }
 
