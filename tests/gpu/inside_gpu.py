@@ -59,5 +59,5 @@ for name, run in kernels.items():
     torch.cuda.nvtx.range_push(name)
     for _ in range(1 if args.once else args.rounds):
         run()
-        torch.cuda.synchronize()  # alone: a kernel of cuBLAS begins while the one before it ends
+        torch.cuda.synchronize()  # alone, as under ncu
     torch.cuda.nvtx.range_pop()

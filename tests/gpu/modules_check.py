@@ -73,8 +73,7 @@ def holds(report, seen, truth):
         if not min(nets) - 512 <= a["net_bytes"] <= max(nets) + 512:
             wrong += 1
             print("  %s: an entry leaves %s bytes, not %d to %d" % (name, a["net_bytes"], min(nets), max(nets)))
-        # Another process, with other blocks in its cache: PyTorch does not split off less than 1 MiB, of one or two tensors here.
-        if a["peak_bytes"] > peak + (2 << 20) or a["rise_bytes"] > rise + (2 << 20):
+        if a["peak_bytes"] > peak + 512 or a["rise_bytes"] > rise + 512:
             wrong += 1
             print("  %s: a peak of %s (rise %s) where the most was %d (%d)" % (name, a["peak_bytes"], a["rise_bytes"], peak, rise))
     reads = [a["entries"] for a in found.values()]
