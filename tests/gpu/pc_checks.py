@@ -6,7 +6,6 @@
     pc_checks.py own NATIVE.json FILE                  top five lines of Triton kernels: of FILE, or inlined there
     pc_checks.py clean NATIVE.json [SAMPLES]           so many samples at least; none lost, none without its launch
     pc_checks.py launches NATIVE.json OTHER.json       the same kernels as often in every region, each with samples
-    pc_checks.py turns OFF.txt ON.txt LIMIT            medians of seconds of the loop and of CPU time
     pc_checks.py has REPORT.json EXPRESSION            a Python expression of `r`, the report
 
 Reports are those of `sonde report -f json --metrics '*'`; the CSVs of `ncu --page source --csv --print-source sass` and `cuda`.
@@ -14,7 +13,6 @@ Reports are those of `sonde report -f json --metrics '*'`; the CSVs of `ncu --pa
 import csv
 import json
 import re
-import statistics
 import sys
 
 PREFIX = "smsp__pcsamp_warps_issue_stalled_"
@@ -219,25 +217,6 @@ def launches(native, other):
     return ok and kernels > 0 and not bare
 
 
-def turns(off, on, limit):
-    def rows(path):
-        with open(path) as f:
-            return [tuple(map(float, line.split())) for line in f]
-
-    a, b = rows(off), rows(on)
-    if min(len(a), len(b)) < 5:
-        print(f"{len(a)} and {len(b)} turns: at least 5 are needed")
-        return False
-    names = ("loop s", "CPU s of the process")
-    medians = [(statistics.median(x[i] for x in a), statistics.median(x[i] for x in b)) for i in range(2)]
-    for i in range(2):
-        print(f"{names[i]}: {medians[i][0]:.3f} without, {medians[i][1]:.3f} with sampling, ratio {medians[i][1] / medians[i][0]:.4f}; "
-              f"ranges {min(x[i] for x in a):.3f}-{max(x[i] for x in a):.3f} and {min(x[i] for x in b):.3f}-{max(x[i] for x in b):.3f}")
-    pairs = statistics.median(y[0] / x[0] for x, y in zip(a, b))
-    print(f"median of the turns' ratios {pairs:.4f}, limit {limit}; extra CPU {100 * (medians[1][1] - medians[1][0]) / medians[0][0]:.1f} % of the loop")
-    return medians[0][1] / medians[0][0] <= float(limit)
-
-
 def has(report, expression):
     r = load(report)
     value = eval(expression, {"r": r, "any": any, "all": all, "sum": sum, "len": len, "max": max, "min": min})
@@ -245,6 +224,6 @@ def has(report, expression):
     return bool(value)
 
 
-WHAT = {f.__name__: f for f in (agree, hottest, own, clean, launches, turns, has)}
+WHAT = {f.__name__: f for f in (agree, hottest, own, clean, launches, has)}
 if __name__ == "__main__":
     sys.exit(not WHAT[sys.argv[1]](*sys.argv[2:]))

@@ -6,7 +6,7 @@
 #   PARTS=agree tests/gpu/pc_gpu.sh build/gpu      on the machine with the GPU, ncu and PyTorch: each part takes less than 5 minutes
 #
 # One `ok`, `not ok` or `skip` line per check, figures behind `#`. $PARTS: what to do of `agree graph together cost` (all of it);
-# $COSTS: of `gpu graph launch` (all); $TURNS: how often each way (5); $KEEP: a folder for the runs.
+# $COSTS: of `gpu graph launch` (all); $KEEP: a folder for the runs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}
@@ -121,29 +121,10 @@ together() {
 		"all(l['file'].endswith('reset.cu') for k in r['aggregate']['unattributed']['kernels'] for l in k['stalls']['lines'][:3])"
 }
 
-# CUPTI cannot begin to sample in the middle of a process without waiting for the GPU, so that turns are processes: those with and
-# without sampling alternate, and change places each time.
-turns() { # NAME LIMIT PROGRAM…
-	local name=$1 limit=$2 i key
-	shift 2
-	rm -f "$T/$name".{on,off}
-	for ((i = 0; i < ${TURNS:-5}; i++)); do
-		for key in $([ $((i % 2)) = 0 ] && echo off on || echo on off); do
-			rm -rf "${T:?}/turn"
-			"$SONDE" run -q -o "$T/turn" counters=off pipeline.native.pc=$key -- python3 tests/gpu/timed.py "$T/$name.$key" "$@" >"$T/turn.out" 2>&1 </dev/null ||
-				tail -3 "$T/turn.out" | sed 's/^/#   /'
-		done
-	done
-	check "$name: sampling costs at most $limit" turns "$T/$name.off" "$T/$name.on" "$limit"
-}
 cost() {
 	local kind
-	for kind in ${COSTS:-gpu graph launch}; do
-		case $kind in
-		gpu) turns gpu_bound 1.03 workloads/torch_train.py --steps 300 --fused ;;
-		graph) turns graphs 1.03 workloads/torch_decode.py --steps 6000 --graph ;;
-		launch) turns launch_bound 1.05 workloads/torch_decode.py --steps 1500 ;;
-		esac
+	for kind in ${COSTS:-gpu graph launch}; do # each is a line `ok` or `not ok`
+		bench/pc_cost.py "$BUILD" --only "$kind" || failed=$((failed + 1))
 	done
 }
 
