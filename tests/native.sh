@@ -25,16 +25,21 @@ traced() {
 	env SONDE_INJECT_CONFIG="$CONF" NVTX_INJECTION64_PATH="$LIB" timeout -k 1 600 "$@"
 }
 
-# Whether it happens after a tenth of a second or after ten, a loop that waits for it is right on any machine.
+# Whether it happens after a tenth of a second or after ten, a loop that waits for it is right on any machine. The loop's end
+# without it is no success: a test of what never comes would wait for nothing.
 goes_on_until() { # "CONDITION…" COMMAND…: what the command, whose loop ends by then, returns
 	local watcher code
-	rm -f "$TMP/stop"
-	(wait_for $1; : >"$TMP/stop") &
+	rm -f "$TMP/stop" "$TMP/never"
+	(wait_for $1 || : >"$TMP/never"; : >"$TMP/stop") &
 	watcher=$!
 	FAKE_LOOP_STOP=$TMP/stop "${@:2}"
 	code=$?
 	kill $watcher 2>/dev/null # where it ended by itself
 	wait $watcher
+	[ ! -e "$TMP/never" ] || {
+		echo "the loop was stopped: '$1' did not come"
+		return 1
+	}
 	return $code
 }
 # The log of the stand-in of CUPTI ($FAKE_CUPTI_LOG), and a moment to see what comes next.
