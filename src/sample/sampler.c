@@ -255,7 +255,7 @@ static void note_choice(struct process *p)
 
 	if (facts->by_gpm.n) {
 		snprintf(text, sizeof(text),
-			"counters are NVML's GPM, every %u ms, which only shows regions that last longer (docs/production.md), because %.700s",
+			"counters are NVML's GPM, every %u ms, which only shows regions that last longer (docs/counters.md), because %.700s",
 			SONDE_GPM_PERIOD_NS / 1000000u, facts->by_gpm.p);
 		sonde_samples_file_note(p->file, text);
 	}

@@ -7,7 +7,7 @@ Servers (tests/inject/fake_server.c) sleep; each round attaches to one for a ran
 happens to the attach (SIGINT, SIGKILL), to the server (SIGTERM, SIGKILL), a second attach comes, or nothing does. For root some servers are
 another user's. A server that was not killed must end as one that never had sonde: its own word for its threads, children and descriptors. Whatever a round left on disk must be a
 report that `sonde validate` accepts; no process of ours and no file outside the run directories may be left, but for the place of a capture
-whose attach was killed (docs/production.md).
+whose attach was killed (docs/production-internals.md).
 """
 import atexit
 import glob

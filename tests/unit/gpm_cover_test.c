@@ -3,7 +3,7 @@
  * 95 % intervals hold the truth?
  *
  *     gpm_cover_test             a few programs, with bars
- *     gpm_cover_test PROGRAMS    so many, without: the table of docs/production.md
+ *     gpm_cover_test PROGRAMS    so many, without: the table of docs/counters-internals.md
  */
 #include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
