@@ -437,6 +437,30 @@ static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, 
 	return true;
 }
 
+/* Whether more labels than siblings may be differ in digits only: most captures have none, and need no trie. */
+static bool has_many_of_a_shape(struct sonde_build *b)
+{
+	struct sonde_map shapes = {0};
+	SONDE_VEC(uint32_t) sizes = {0};
+	struct sonde_buf shape = {0};
+	bool has_many = false, ok = true;
+	size_t i;
+
+	for (i = 0; i < b->l->labels.nr && ok && !has_many; i++) {
+		uint32_t *size;
+
+		if (!make_shape(&shape, b->l->labels.keys[i]))
+			continue;
+		size = sonde_map_slot(&sizes, sonde_map_keep(&shapes, &b->l->arena, sonde_buf_view(&shape), NULL));
+		ok = size && !shape.failed;
+		has_many = ok && ++*size > MANY_SIBLINGS;
+	}
+	sonde_map_release(&shapes);
+	sonde_vec_release(&sizes);
+	sonde_buf_release(&shape);
+	return has_many || !ok;
+}
+
 /* `*out` gets the label of each range with serial siblings merged, `*nr_merged` how many labels were. */
 static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint32_t **out,
 	uint64_t *nr_merged)
@@ -508,7 +532,7 @@ int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 	uint64_t nr_merged = 0;
 	bool ok;
 
-	if (!b->labels.has_known)
+	if (!b->labels.has_known || !has_many_of_a_shape(b))
 		return 0;
 	ok = merge_serial(b, b->label_of, &merged, &nr_merged);
 	if (!ok || !nr_merged) {
