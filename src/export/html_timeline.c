@@ -6,8 +6,6 @@
 
 /* Beyond so many events the page would take seconds to open. */
 #define MAX_EVENTS 2000000u
-/* Shorter gaps are left out: there may be one for every launch. */
-#define LEAST_GAP_NS 1000u
 
 static void write_starts(struct sonde_json *w, const struct sonde_track_event *e, size_t nr, uint64_t t0)
 {
@@ -150,7 +148,7 @@ static size_t write_gaps_of(struct sonde_html *h, const struct sonde_tracks *s, 
 
 		sonde_json_open(w, k ? "d" : "s", '[', true);
 		for (i = at; i < end; i++) {
-			if (g[i].ns < LEAST_GAP_NS || g[i].begin_ns < last)
+			if (g[i].begin_ns < last)
 				continue;
 			sonde_json_tight(w, (double)(k ? g[i].ns : g[i].begin_ns - last), is_first);
 			if (k)

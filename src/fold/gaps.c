@@ -398,7 +398,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends, boo
 	return true;
 }
 
-/* How many there are: growing step by step, their sums would be there twice. */
+/* Counts the gaps, so that memory for their sums is taken once: an array that grows is there twice meanwhile. */
 static size_t count_gaps(const struct sonde_timed_launch *stamps, size_t nr)
 {
 	uint64_t last_ns = UINT64_MAX;
@@ -525,22 +525,33 @@ static void place_gap(
 	}
 }
 
-/* All of them as events. What each is due to is the difference of the sums. */
+/* How much of gap `i` counts; its causes are differences of the sums, too. */
+static uint64_t counted_of(const struct sonde_gaps *g, size_t i)
+{
+	return g->sums.at[i].counted_ns - (i ? g->sums.at[i - 1].counted_ns : 0);
+}
+
+/* Puts the gaps that are long enough to be seen into the timeline. */
 static bool keep_gaps(const struct sonde_gaps *g, uint32_t scope, struct sonde_timeline *t)
 {
 	static const struct sonde_gap_sum nothing;
-	size_t i, k;
+	size_t i, k, nr = t->gaps.nr;
 
+	for (i = 0; i < g->sums.nr; i++)
+		nr += counted_of(g, i) >= SONDE_TIMELINE_GAP_NS;
+	if (nr > t->gaps.nr && !sonde_vec_reserve(&t->gaps, nr)) /* growing step by step, they would be there twice */
+		return false;
 	for (i = 0; i < g->sums.nr; i++) {
 		const struct sonde_gap_sum *sum = &g->sums.at[i], *last = i ? sum - 1 : &nothing;
-		uint64_t ns = sum->counted_ns - last->counted_ns, by[SONDE_NR_IDLE_CAUSES] = {[SONDE_IDLE_UNKNOWN] = ns};
+		uint64_t ns = counted_of(g, i), by[SONDE_NR_IDLE_CAUSES] = {[SONDE_IDLE_UNKNOWN] = ns};
 
+		if (ns < SONDE_TIMELINE_GAP_NS)
+			continue;
 		for (k = 0; k < SONDE_IDLE_OTHER; k++) {
 			by[k] = sum->by[k] - last->by[k];
 			by[SONDE_IDLE_UNKNOWN] -= by[k];
 		}
-		if (ns && !sonde_vec_put(&t->gaps, (struct sonde_timeline_gap){sum->from_ns, ns, scope, main_cause(by)}))
-			return false;
+		t->gaps.at[t->gaps.nr++] = (struct sonde_timeline_gap){sum->from_ns, ns, scope, main_cause(by)};
 	}
 	return true;
 }

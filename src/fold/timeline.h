@@ -27,6 +27,9 @@ struct sonde_timeline_entry {
 	uint8_t kind; /* enum sonde_range_kind */
 };
 
+/* Shorter gaps are not in the timeline: there may be one for every launch. */
+#define SONDE_TIMELINE_GAP_NS 1000u
+
 /* A time in which nothing of a scope ran, whatever was selected. */
 struct sonde_timeline_gap {
 	uint64_t begin_ns, ns;
