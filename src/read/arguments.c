@@ -22,7 +22,7 @@ static size_t skip_digits(struct sonde_str s, size_t i)
 	return i;
 }
 
-/* A number as JSON has it. `*is_whole`: without a fraction and an exponent. */
+/* Whether `s` is a number as JSON writes it. `*is_whole`: it has no fraction and no exponent. */
 static bool is_number(struct sonde_str s, bool *is_whole)
 {
 	size_t first = s.n && s.p[0] == '-', i = skip_digits(s, first), next;
@@ -93,7 +93,7 @@ void sonde_arguments_put(struct sonde_buf *to, struct sonde_str name, struct son
 	bool is_whole;
 	size_t i;
 
-	while (digits.n > 1 && digits.p[0] == '0' && isdigit((unsigned char)digits.p[1])) { /* `007` */
+	while (digits.n > 1 && digits.p[0] == '0' && isdigit((unsigned char)digits.p[1])) { /* JSON allows no leading zeros */
 		digits.p++;
 		digits.n--;
 	}
@@ -119,7 +119,7 @@ void sonde_arguments_put_real(struct sonde_buf *to, struct sonde_str name, doubl
 {
 	char text[SONDE_NUMBER_MAX];
 
-	sonde_number_format(text, v); /* `null` is no number and is left out */
+	sonde_number_format(text, v); /* NaN is written as `null`, which is not a number and so is left out */
 	sonde_arguments_put(to, name, sonde_str_from(text));
 }
 

@@ -29,7 +29,10 @@ void sonde_clock_map__init(struct sonde_clock_map *c)
 	if (!c->points.nr)
 		return;
 	sonde_vec_sort(&c->points, by_from);
-	/* Points too close together give no good slope: keep the first and what is 1 ms later. */
+	/*
+	 * Points too close together give no good slope: keep the first, then each one that is at least 1 ms after the
+	 * last one kept.
+	 */
 	for (i = 1; i < c->points.nr; i++) {
 		const struct sonde_clock_point *p = &c->points.at[i];
 

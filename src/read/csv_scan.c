@@ -13,7 +13,7 @@ static void end_row(struct csv_cursor *c)
 		c->p++;
 }
 
-/* After a cell: a comma, or the end of the row. */
+/* Moves past what follows a cell: a comma, or the end of the row. */
 static void end_cell(struct csv_cursor *c)
 {
 	if (c->p < c->end && *c->p == ',')
@@ -22,7 +22,10 @@ static void end_cell(struct csv_cursor *c)
 		end_row(c);
 }
 
-/* ncu does not double the quotes inside NVTX labels: only one before a border ends the cell. */
+/*
+ * ncu does not double the quotes inside NVTX labels, so a quote ends the cell only before a comma, a line end or the
+ * end of the data.
+ */
 static bool ends_cell(const struct csv_cursor *c, const char *quote)
 {
 	return quote + 1 == c->end || memchr(",\r\n", quote[1], 3);
@@ -61,7 +64,10 @@ bool csv_next(struct csv_cursor *c, struct csv_cell *cell)
 	return false;
 }
 
-/* Into `p`, which has room for all of it. */
+/*
+ * Copies the cell's text to `p`, with single quotes for doubled ones. `p` has room for cell->raw.n bytes; NULL = out
+ * of memory.
+ */
 static struct sonde_str unquote(char *p, const struct csv_cell *cell)
 {
 	size_t i, nr = 0;
@@ -119,7 +125,7 @@ bool csv_is_missing(struct sonde_str text)
 	return false;
 }
 
-/* Times, as ncu of any age writes them. */
+/* Units of time, in the spellings of all versions of ncu. */
 static const struct {
 	const char *name;
 	double ns;

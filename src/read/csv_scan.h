@@ -26,11 +26,11 @@ struct csv_cell {
 bool csv_next(struct csv_cursor *c, struct csv_cell *cell);
 /* The cell's text, copied to the arena only when it has quotes inside; p NULL: out of memory. */
 struct sonde_str csv_text(struct sonde_arena *a, const struct csv_cell *cell);
-/* The same, until `scratch` is used again. */
+/* The same, but copied to `scratch`: valid until `scratch` is used again. */
 struct sonde_str csv_text_in(struct sonde_buf *scratch, const struct csv_cell *cell);
 /* `1,980,000.00` → the number; NaN for anything else. */
 double csv_number(struct sonde_str text);
-/* Whether ncu means "there is no value". */
+/* Whether ncu writes this text for "there is no value". */
 bool csv_is_missing(struct sonde_str text);
 /* The factor to base units (`usecond` → 1000) and the base unit's name (`ns`), in the arena. */
 double csv_unit(struct sonde_arena *a, struct sonde_str unit, struct sonde_str *base);

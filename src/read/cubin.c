@@ -9,10 +9,13 @@
 #include <string.h>
 
 #define MACHINE_CUDA 190 /* EM_CUDA, which not every elf.h has */
-#define MAX_NAME     16384u	/* bytes of a function's: captures cut them there, too */
-#define MAX_ROWS     (1u << 21) /* 64 MB: beyond, the rest of the table is not there */
+#define MAX_NAME     16384u	/* bytes of a function's name: captures cut names at the same length */
+#define MAX_ROWS     (1u << 21) /* 48 MiB of rows; the rest of the table is ignored */
 
-/* Opcodes of line programs. Those from 10 on are versions 3 and 4: their operands are skipped by their count. */
+/*
+ * Opcodes of line programs. Those from 10 on came with versions 3 and 4 of DWARF: they are skipped, by their number
+ * of operands.
+ */
 enum {
 	LINE_EXTENDED = 0,
 	LINE_COPY = 1,
@@ -21,14 +24,14 @@ enum {
 	LINE_SET_FILE = 4,
 	LINE_CONST_ADD_PC = 8,
 	LINE_FIXED_ADVANCE_PC = 9,
-	LINE_END_SEQUENCE = 1, /* extended ones */
+	LINE_END_SEQUENCE = 1, /* extended opcodes, from here on */
 	LINE_SET_ADDRESS = 2,
-	LINE_INLINED_CALL = 0x90, /* NVIDIA's: row of the call in this sequence, from 1; name of the function */
+	LINE_INLINED_CALL = 0x90, /* NVIDIA's own. Operands: row of the call in this sequence, from 1; name of the function */
 };
 
 struct row {
-	uint64_t address; /* in its section */
-	uint32_t file;	  /* number in `files`, SONDE_CUBIN_NONE = there is no such file */
+	uint64_t address; /* address in its section */
+	uint32_t file;	  /* number in `files`; SONDE_CUBIN_NONE = not known */
 	uint32_t line;
 	uint32_t caller;
 	uint32_t zero;
@@ -37,7 +40,7 @@ struct row {
 /* Rows of one stretch of code, in the order of their addresses. */
 struct sequence {
 	uint32_t section;
-	uint32_t first, nr; /* of `rows` */
+	uint32_t first, nr; /* slice of `rows` */
 	uint64_t begin, end;
 };
 
@@ -47,25 +50,25 @@ struct file {
 
 struct function {
 	struct sonde_str name;
-	uint64_t address; /* in its section */
+	uint64_t address; /* address in its section */
 	uint32_t section;
 };
 
-/* The line table has addresses of no section: the linker writes them, by relocations. */
+/* The addresses in the line table are only filled in by relocations: each gives the section and the address for one place. */
 struct relocation {
 	uint64_t offset; /* in the line table */
 	uint64_t address;
 	uint32_t section;
-	bool adds; /* to what is in the table */
+	bool adds; /* the value in the table is added to `address` */
 };
 
 struct sonde_cubin {
 	struct sonde_str bytes;
-	SONDE_VEC(struct function) functions; /* by name */
-	SONDE_VEC(struct relocation) relocations; /* by offset */
+	SONDE_VEC(struct function) functions; /* sorted by name */
+	SONDE_VEC(struct relocation) relocations; /* sorted by offset */
 	SONDE_VEC(struct file) files;
 	SONDE_VEC(struct row) rows;
-	SONDE_VEC(struct sequence) sequences; /* by section and address */
+	SONDE_VEC(struct sequence) sequences; /* sorted by section and address */
 	struct sonde_arena arena;
 };
 
@@ -93,7 +96,7 @@ static struct sonde_str section_bytes(const struct sonde_cubin *c, const Elf64_S
 	return s->sh_type == SHT_NOBITS ? (struct sonde_str){0} : slice(c->bytes, s->sh_offset, s->sh_size);
 }
 
-/* The text at `at` of a table of strings: to its NUL, the end of the table or MAX_NAME. */
+/* The string at offset `at` of a string table: up to its NUL, the end of the table or MAX_NAME bytes. */
 static struct sonde_str text_at(struct sonde_str table, uint64_t at)
 {
 	struct sonde_str s = at < table.n ? slice(table, at, table.n - at) : (struct sonde_str){0};
@@ -108,7 +111,7 @@ static bool is_text_at(struct sonde_str table, uint64_t at, const char *text)
 	return sonde_str_eq(slice(table, at, strlen(text) + 1), (struct sonde_str){text, strlen(text) + 1});
 }
 
-/* The section of a name; false where there is none. */
+/* Finds a section by its name; false when there is none. */
 static bool find_section(const struct sonde_cubin *c, const Elf64_Ehdr *head, const char *name, Elf64_Shdr *out)
 {
 	Elf64_Shdr names;
@@ -130,7 +133,10 @@ static bool symbol_at(struct sonde_str symbols, uint64_t number, Elf64_Sym *out)
 	return true;
 }
 
-/* Names may share bytes, but those of all functions together are not many times what the table has. */
+/*
+ * Names may share bytes of the table. So that a hostile file cannot ask for much memory, all names together are
+ * limited to 4 times the table.
+ */
 static void read_functions(struct sonde_cubin *c, const Elf64_Ehdr *head, struct sonde_str symbols)
 {
 	struct sonde_str table, name;
@@ -153,7 +159,7 @@ static void read_functions(struct sonde_cubin *c, const Elf64_Ehdr *head, struct
 	}
 }
 
-/* They are of two kinds: with what is to be added to the symbol's address, or with that in the line table itself. */
+/* There are two kinds: .rela has the number to add to the symbol's address in the entry, .rel has it in the line table itself. */
 static void read_relocations(struct sonde_cubin *c, const Elf64_Ehdr *head, struct sonde_str symbols, bool adds)
 {
 	const size_t nr_bytes = adds ? sizeof(Elf64_Rel) : sizeof(Elf64_Rela);
@@ -167,7 +173,7 @@ static void read_relocations(struct sonde_cubin *c, const Elf64_Ehdr *head, stru
 		return;
 	bytes = section_bytes(c, &section);
 	for (i = 0; i + nr_bytes <= bytes.n; i += nr_bytes) {
-		memcpy(&r, bytes.p + i, nr_bytes); /* the first is the beginning of the second */
+		memcpy(&r, bytes.p + i, nr_bytes); /* Elf64_Rel is the beginning of Elf64_Rela */
 		if (symbol_at(symbols, ELF64_R_SYM(r.r_info), &s))
 			sonde_put(&c->arena, &c->relocations,
 				(struct relocation){r.r_offset, s.st_value + (uint64_t)r.r_addend, s.st_shndx, adds});
@@ -176,7 +182,7 @@ static void read_relocations(struct sonde_cubin *c, const Elf64_Ehdr *head, stru
 
 /* --- line programs ---------------------------------------------------------------------------------- */
 
-/* Reading forwards; what is beyond the end is 0, and `is_cut` says so. */
+/* Reads forwards. Reads beyond the end return 0 and set `is_cut`. */
 struct cursor {
 	const uint8_t *at, *end;
 	bool is_cut;
@@ -228,24 +234,24 @@ static struct sonde_str take_text(struct cursor *c)
 struct line_state {
 	uint64_t address;
 	uint64_t file, line;
-	uint64_t context; /* row of this sequence that the code was inlined at, from 1; 0 = it was not */
+	uint64_t context; /* row in this sequence of the call that the code was inlined at, from 1; 0 = not inlined */
 	uint32_t section;
-	bool is_known; /* the section is */
+	bool is_known; /* `section` is known */
 };
 
 struct line_program {
 	struct sonde_cubin *cubin;
-	const uint8_t *table; /* offsets of relocations are from here */
+	const uint8_t *table; /* start of .debug_line, from which the offsets of relocations count */
 	struct cursor at;
 	uint32_t first_file, nr_files;
-	uint32_t first_row; /* of this sequence */
+	uint32_t first_row; /* first row of this sequence */
 	uint8_t min_length, line_range, opcode_base;
 	int8_t line_base;
-	const uint8_t *nr_operands; /* by opcode - 1 */
+	const uint8_t *nr_operands; /* number of operands by opcode - 1 */
 	struct line_state state;
 };
 
-/* The directories, then the files: names as the compiler had them. */
+/* Reads the directories, then the files. Names are as the compiler wrote them. */
 static void read_files(struct line_program *p)
 {
 	struct sonde_arena scratch = {0};
@@ -259,8 +265,8 @@ static void read_files(struct line_program *p)
 	p->first_file = (uint32_t)c->files.nr;
 	while (!p->at.is_cut && (name = take_text(&p->at)).n) {
 		folder = take_leb(&p->at, false);
-		take_leb(&p->at, false); /* when it was changed … */
-		take_leb(&p->at, false); /* … and its size: both often 0 */
+		take_leb(&p->at, false); /* time of the last change … */
+		take_leb(&p->at, false); /* … and size of the file: both often 0 */
 		sonde_put(&c->arena, &c->files,
 			(struct file){folder && folder <= folders.nr ? folders.at[folder - 1] : (struct sonde_str){0}, name});
 	}
@@ -278,10 +284,13 @@ static void emit(struct line_program *p)
 
 	if (s->file && s->file <= p->nr_files)
 		row.file = p->first_file + (uint32_t)s->file - 1;
-	/* A call comes before what was inlined there. Otherwise chains of callers might never end. */
+	/* A call must come before the rows inlined there; otherwise chains of callers might never end. */
 	if (s->context && s->context <= nr)
 		row.caller = p->first_row + (uint32_t)s->context - 1;
-	/* The compiler repeats a row where a function begins inside its section, and does not count it for contexts. */
+	/*
+	 * Where a function begins inside its section, the compiler repeats a row, and does not count the copy when it
+	 * numbers rows for contexts.
+	 */
 	if (nr && memcmp(&c->rows.at[c->rows.nr - 1], &row, sizeof(row)) == 0)
 		return;
 	if (c->rows.nr < MAX_ROWS)
@@ -385,13 +394,13 @@ static void run_standard(struct line_program *p, unsigned opcode)
 	case LINE_FIXED_ADVANCE_PC:
 		s->address += take(&p->at, 2);
 		break;
-	default: /* columns, statements, blocks, and what later versions add */
+	default: /* columns, statements, blocks, and opcodes of later versions */
 		for (i = 0; i < p->nr_operands[opcode - 1]; i++)
 			take_leb(&p->at, false);
 	}
 }
 
-/* One table: a head, directories, files, a program. `unit` ends where the table does. */
+/* Reads one table: a head, directories, files, a program. The cursor `unit` ends where the table does. */
 static void read_unit(struct sonde_cubin *c, const uint8_t *table, struct cursor unit)
 {
 	struct line_program p = {.cubin = c, .table = table, .at = unit};
@@ -405,8 +414,8 @@ static void read_unit(struct sonde_cubin *c, const uint8_t *table, struct cursor
 	program += head_length;
 	p.min_length = (uint8_t)take(&p.at, 1);
 	if (version == 4)
-		take(&p.at, 1); /* operations in an instruction: VLIW only */
-	take(&p.at, 1);		/* whether rows are statements, to begin with */
+		take(&p.at, 1); /* operations per instruction: for VLIW only */
+	take(&p.at, 1);		/* initial value of the is_statement flag */
 	p.line_base = (int8_t)take(&p.at, 1);
 	p.line_range = (uint8_t)take(&p.at, 1);
 	p.opcode_base = (uint8_t)take(&p.at, 1);
@@ -435,7 +444,7 @@ static void read_lines(struct sonde_cubin *c, struct sonde_str bytes)
 
 	while (!at.is_cut && at.at < at.end) {
 		length = take(&at, 4);
-		if (length >= 0xfffffff0 || length > (uint64_t)(at.end - at.at)) /* 64-bit DWARF, which no cubin has */
+		if (length >= 0xfffffff0 || length > (uint64_t)(at.end - at.at)) /* cut off, or 64-bit DWARF, which no cubin has */
 			return;
 		unit = (struct cursor){at.at, at.at + length, false};
 		read_unit(c, table, unit);

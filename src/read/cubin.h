@@ -21,22 +21,22 @@ struct sonde_cubin;
 
 /* A row of the line table: code of one line, until the next row. */
 struct sonde_cubin_row {
-	struct sonde_str folder; /* "" where the file's name has it, or nothing has */
+	struct sonde_str folder; /* "" when the file's name contains it, or when it is not known */
 	struct sonde_str file;
 	uint32_t line;
-	uint32_t caller; /* the row it was inlined at, smaller than its own; SONDE_CUBIN_NONE = it was not inlined */
+	uint32_t caller; /* row of the call that it was inlined at, smaller than its own number; SONDE_CUBIN_NONE = not inlined */
 };
 
 /*
- * Reads the tables. What is damaged in a line table ends that table: rows before are there. An error is only what is
- * no cubin at all, and memory.
+ * Reads the tables. Damage in a line table ends that table; the finished sequences of rows before it are kept. The
+ * only errors are bytes that are not a cubin, and lack of memory.
  */
 int sonde_cubin_open(struct sonde_cubin **out, struct sonde_str bytes, struct sonde_err *err);
 void sonde_cubin_free(struct sonde_cubin *c);
 
-/* Rows have the numbers below this; 0: there is no line information. */
+/* The number of rows, which are numbered from 0; 0 = there is no line information. */
 uint32_t sonde_cubin_nr_rows(const struct sonde_cubin *c);
-/* The row of the instruction `pc` bytes behind the first one of a function, SONDE_CUBIN_NONE where there is none. */
+/* The row of the instruction `pc` bytes after the first one of a function; SONDE_CUBIN_NONE when there is none. */
 uint32_t sonde_cubin_find(const struct sonde_cubin *c, struct sonde_str function, uint64_t pc);
 struct sonde_cubin_row sonde_cubin_row(const struct sonde_cubin *c, uint32_t number);
 

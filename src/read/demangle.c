@@ -1,23 +1,23 @@
 /*
- * Names of C++ functions (the Itanium ABI), printed the way Nsight's reports
- * hold them: qualifiers first, a blank before `*`, constants with their type,
+ * Demangles names of C++ functions (the Itanium ABI) in the style of Nsight's
+ * reports: qualifiers first, a blank before `*`, constants with their type,
  * template parameters of the signature as T1, T2 …
  *
- * Not all of the grammar: expressions in template arguments, member pointers
- * and vector types are left alone, and a name with one of them is returned as
- * it is. What a kernel is called in practice is covered.
+ * The grammar is not complete: expressions in template arguments, member pointers
+ * and vector types are not supported, and a name with one of them is returned
+ * unchanged. The names that kernels have in practice are covered.
  *
- * Each function reads what is at the cursor and moves it. Text that cannot be read sets `bad`, and
- * from then on every function gives nothing: callers need not ask.
+ * Each function reads from the cursor and moves it. Text that cannot be read sets `bad`; from then on
+ * the results of all functions are meaningless and are dropped at the end, so callers need not check.
  */
 #include "read/demangle.h"
 
 #include <string.h>
 
 /*
- * A file decides what its names are, and substitutions make long names of few bytes: a printed
- * name is at most this many times as long as the mangled one (real ones: 2 to 5 times), and all
- * the pieces it was put together from take at most MAX_WORK bytes. A name beyond stays mangled.
+ * Names come from a file, which may be hostile, and substitutions turn few bytes into long names. Therefore a printed
+ * name is at most MAX_GROWTH times as long as the mangled one (real ones: 2 to 5 times), and all the pieces that it
+ * is built from take at most MAX_WORK bytes. A name beyond these limits stays mangled.
  */
 #define MAX_GROWTH 16u
 #define MAX_WORK   (4096u * 1024u)
@@ -26,14 +26,14 @@
 #define MAX_DEPTH  100
 #define MAX_TEXT   65536 /* bytes of a name */
 
-/* A type: its text before and its text after a declared name. */
+/* A type: the text before a declared name, and the text after it. */
 struct dem_type {
 	struct sonde_str pre, post;
 };
 
 struct dem {
 	const char *p, *end;
-	struct sonde_arena *arena; /* of the pieces */
+	struct sonde_arena *arena; /* memory of the pieces */
 	size_t max_text;
 	struct dem_type subs[MAX_SUBS];
 	unsigned nr_subs, depth;
@@ -98,7 +98,7 @@ static struct sonde_str dem_whole(struct dem *d, struct dem_type t)
 	return t.post.n ? dem_join(d, t.pre, t.post) : t.pre;
 }
 
-/* Keeps a type for substitutions. */
+/* Remembers a type, so that a substitution can refer to it. */
 static void dem_remember(struct dem *d, struct dem_type t)
 {
 	if (d->nr_subs < MAX_SUBS)
@@ -118,7 +118,7 @@ static size_t dem_number(struct dem *d)
 	return v;
 }
 
-/* `_` is 0, `0_` is 1, in base 36 `Z_` is 36. */
+/* Reads an index: `_` is 0, `0_` is 1; in base 36 `Z_` is 36. */
 static size_t dem_index(struct dem *d, unsigned base)
 {
 	size_t v = 0;
@@ -161,7 +161,7 @@ static struct sonde_str read_identifier(struct dem *d)
 	return sonde_str_starts(s, "_GLOBAL__N_") ? SONDE_STR("<unnamed>") : s;
 }
 
-/* Types up to one of `stops`, separated by commas. */
+/* Reads types up to one of `stops`; returns them separated by commas. */
 static struct sonde_str dem_list(struct dem *d, const char *stops)
 {
 	struct sonde_str list = {"", 0}, one;
@@ -277,7 +277,7 @@ static struct sonde_str read_argument(struct dem *d)
 	return list;
 }
 
-/* The arguments of a template, after the `I`. */
+/* Reads the arguments of a template, after the `I`. */
 static struct sonde_str dem_arguments(struct dem *d)
 {
 	struct sonde_str list = {"<", 1}, one;
@@ -320,7 +320,7 @@ static struct dem_type dem_substitution(struct dem *d)
 	return i < d->nr_subs ? d->subs[i] : dem_fail(d);
 }
 
-/* After the `N`, up to and with its `E`. */
+/* Reads a nested name, after the `N`, through its `E`. */
 static struct sonde_str read_nested(struct dem *d)
 {
 	struct sonde_str s = {"", 0}, part;

@@ -6,11 +6,11 @@
 #include "base/str.h"
 
 /*
- * A C++ name as a person writes it, the way Nsight does: `void f<(int)2>(const float *, int)`.
- * Lives in `arena`. A name that is not mangled, or in a way not known here, comes back as it is.
+ * Demangles a C++ name in Nsight's style: `void f<(int)2>(const float *, int)`. The result is allocated from `arena`.
+ * A name that is not mangled, or that has syntax not supported here, is returned unchanged.
  */
 struct sonde_str sonde_demangle(struct sonde_arena *arena, struct sonde_str mangled);
-/* Only the function of a demangled name: `f`, a slice of it. Without arguments it is the name itself. */
+/* The function's own name in a demangled name: `f`, a slice of `full`. A name without arguments is returned unchanged. */
 struct sonde_str sonde_demangle_function(struct sonde_str full);
 
 #endif

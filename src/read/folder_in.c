@@ -25,32 +25,32 @@ static const char *const suffixes[NR_KINDS] = {
 
 struct found {
 	const char *path;
-	size_t run; /* it is in, NO_RUN = in none */
+	size_t run; /* run directory it is in (number in `runs`), NO_RUN = none */
 	unsigned kind;
 	bool is_empty;
-	bool is_of_capture; /* a trace that is read for the one beside its folder */
+	bool is_of_capture; /* in capture_traces/: read together with the trace beside that folder */
 };
 
 /* A run directory that was found. */
 struct run {
 	const char *path;
-	char when[32]; /* its start as digits, which sort */
-	size_t nr;     /* captures in it */
+	char when[32]; /* its start as digits, so that text sorts by time */
+	size_t nr;     /* number of captures in it */
 };
 
 /* A link to a file. */
 struct link {
-	const char *path; /* of the file */
+	const char *path; /* path of the file it points to */
 	unsigned kind;
-	size_t run; /* the link is in */
+	size_t run; /* run directory the link is in, NO_RUN = none */
 	struct stat st;
 };
 
 struct walk {
 	SONDE_VEC(struct found) found;
-	const char *top; /* without links; NULL = not known */
-	struct sonde_map files; /* device and number of each that was found */
-	SONDE_VEC(struct link) links; /* followed at the end: most lead to what is found anyway */
+	const char *top; /* real path of the directory, without links; NULL = not known */
+	struct sonde_map files; /* device and inode numbers of each file found */
+	SONDE_VEC(struct link) links; /* followed at the end: most point to files that are found anyway */
 	SONDE_VEC(struct run) runs;
 	struct sonde_arena *arena;
 	struct sonde_notes *notes;
@@ -87,7 +87,10 @@ static bool is_inside_run(const char *dir)
 	return snprintf(path, sizeof(path), "%s/../..", dir) < (int)sizeof(path) && is_run(path);
 }
 
-/* The start of a run, from its name (`20260131-120000`, perhaps with a number after it), else from its settings' time. */
+/*
+ * Finds the start of a run: from its name (`20260131-120000`, perhaps with a number after it), else from the time of
+ * its inputs.yaml.
+ */
 static void find_start(struct run *r)
 {
 	static const char form[] = "dddddddd-dddddd";
@@ -109,7 +112,7 @@ static void find_start(struct run *r)
 	}
 }
 
-/* Runs of the same second have a number, or a name: a longer number is a later one. */
+/* Runs of the same second have a number, or a name, after the time: of two numbers the longer one is later. */
 static bool is_newer(const struct run *a, const struct run *b)
 {
 	int c = strcmp(a->when, b->when);
@@ -133,14 +136,14 @@ static int add_run(struct walk *w, const char *path)
 
 /* --- walking ---------------------------------------------------------------------------------- */
 
-/* The kind of a file by its name, NR_KINDS for none. */
+/* The kind of a file by its name; NR_KINDS = none. */
 static unsigned kind_of(struct sonde_str s)
 {
 	unsigned i;
 
 	if (sonde_str_ends(s, ".gz"))
 		s.n -= strlen(".gz");
-	if (sonde_str_ends(s, ".tar")) /* of several of a kind: node3.sonde.tar */
+	if (sonde_str_ends(s, ".tar")) /* an archive of several captures of one kind: node3.sonde.tar */
 		s.n -= strlen(".tar");
 	for (i = 0; i < NR_KINDS && !sonde_str_ends(s, suffixes[i]); i++)
 		;
@@ -159,7 +162,7 @@ bool sonde_folder_is_samples(const char *path)
 	return sonde_str_starts(sonde_str_base(all), SONDE_SAMPLES_PREFIX) && sonde_str_ends(all, SONDE_CAPTURE_SUFFIX);
 }
 
-/* Traces of captured graphs are in a folder of that name, beside the traces they belong to. */
+/* Whether this is a trace of a captured graph: those are in a folder of that name, beside the traces they belong to. */
 static bool is_of_capture(const char *path, unsigned kind)
 {
 	struct sonde_str dir = sonde_str_from(path);
@@ -174,7 +177,7 @@ static int add_file(struct walk *w, const char *path, unsigned kind, size_t run,
 	bool is_empty = st->st_size == 0;
 
 	if (kind == NR_KINDS || (kind == TRACES && !is_empty && !sonde_is_trace(path)))
-		return 0; /* JSON is much else, too */
+		return 0; /* not every .json file is a trace */
 	return sonde_map_keep(&w->files, w->arena, SONDE_BYTES(id), NULL) != SONDE_NONE &&
 			       sonde_vec_put(&w->found,
 				       (struct found){path, run, kind, is_empty, is_of_capture(path, kind)})
@@ -190,8 +193,8 @@ static bool is_below(const char *path, const char *top)
 }
 
 /*
- * Links to files are followed, as people collect captures by them; those to folders are not, as
- * they may go round in circles. The path is kept without links: files that belong to a capture are beside it.
+ * Links to files are followed, because people collect captures with links; links to folders are not, because they
+ * may form a loop. The path that is kept has no links: the other files of a capture are beside the real file.
  */
 static int add_link(struct walk *w, const char *path, size_t run)
 {
@@ -212,7 +215,7 @@ static int add_link(struct walk *w, const char *path, size_t run)
 	return link.path && sonde_vec_put(&w->links, link) ? 0 : sonde_err_nomem(w->err);
 }
 
-/* Adds links to files that were not found without them. */
+/* Adds the files that only links lead to. */
 static int add_links(struct walk *w)
 {
 	size_t i;
@@ -293,8 +296,8 @@ static void note_others(const struct walk *w, unsigned taken, const char *dir)
 }
 
 /*
- * An empty file is no capture: its writer was stopped, or had no room. An empty .json may be
- * anything, unless there are traces beside it.
+ * An empty file is not a capture: its writer was stopped, or the disk was full. An empty .json may be anything, so it
+ * is noted only when there are traces beside it.
  */
 static void note_empty(const struct walk *w, unsigned taken)
 {

@@ -1,6 +1,6 @@
 /*
- * Everything captured apart from the results: inputs, processes, devices, and
- * the metrics. Records have these tables, and cells keep them.
+ * Everything that was captured apart from the results: inputs, processes, devices, and
+ * the metrics. Records contain these tables, and cells keep them.
  */
 #ifndef SONDE_READ_INPUTS_H
 #define SONDE_READ_INPUTS_H
@@ -23,31 +23,34 @@ struct sonde_input {
 	struct sonde_str command;     /* the profiler's command line, empty when unknown */
 	struct sonde_str replay_mode; /* "kernel", "range", "app-range", "application", "native" */
 	uint64_t created_s;	      /* seconds since the epoch, 0 when unknown */
-	uint32_t nr_folded;	      /* it is the sum of so many inputs; 0 = a real one */
-	/* Captured at times only: how many windows, how long they were, how long the program ran. */
+	uint32_t nr_folded;	      /* number of inputs that this one is the sum of; 0 = a single input */
+	/* A capture with windows: how many, their total length, how long the program ran. */
 	bool is_windowed;
 	uint64_t nr_windows, captured_ns, total_ns;
-	/* With a budget: millionths of the program's time, allowed and taken; 0 = there is none. */
+	/* With a budget: what capturing may cost and what it cost, in millionths of the program's time; 0 = no budget. */
 	uint64_t budget_ppm, cost_ppm;
-	bool is_sampled; /* older partial reports: numbers of launches are estimates, as times are with any such budget */
-	uint64_t nr_unrecorded; /* launches of kernels and graphs whose work has no record */
-	/* Traces of torch.profiler: calls of modules that are ranges; launches by graphs, and how many of them are where they were captured. */
+	bool is_sampled; /* only in older partial reports: with a budget, numbers of launches are estimates too, as times are */
+	uint64_t nr_unrecorded; /* launches of kernels and graphs whose GPU work has no record */
+	/*
+	 * Traces of torch.profiler: calls of modules that became ranges; launches by graphs; those of them that were
+	 * assigned to where their graph was captured.
+	 */
 	uint64_t nr_modules, nr_graphed, nr_regained;
-	bool is_running;      /* its program runs and writes on: what is open is no fault */
-	bool is_cut_anywhere; /* by a budget, the clock or an order: its windows are not at the same point of the program as other ranks' */
-	SONDE_VEC(bool) has; /* by metric number: some result has it; none beyond the end does */
+	bool is_running;      /* its program still runs and writes: what is open is not an error */
+	bool is_cut_anywhere; /* its windows, chosen by a budget, the clock or an order, are at other points of the program than other ranks' */
+	SONDE_VEC(bool) has; /* by metric number: whether some result has it; false beyond the end */
 };
 
 struct sonde_process {
 	uint64_t pid;
 	struct sonde_str host, name;
 	uint32_t input; /* the input it came from */
-	uint32_t rank;	/* in its job, where the source says so */
-	uint32_t world_size; /* of that job, 0 = not known */
+	uint32_t rank;	/* rank in its job; only with has_rank */
+	uint32_t world_size; /* number of ranks of that job, 0 = not known */
 	bool has_rank;
-	bool has_calls; /* of CUDA by the host: the source has all, also if there are none to wait in */
-	uint64_t first_ns, last_ns; /* what is known of it, ranges and work; zeros = no times */
-	/* Its launches: how many, and a hash of their names and devices in order. */
+	bool has_calls; /* the source records the host's CUDA calls; true also when the process made none that can wait */
+	uint64_t first_ns, last_ns; /* from its first range or GPU work to the last; zeros = no times known */
+	/* Number of its launches, and a hash of their names and devices in order. */
 	uint64_t nr_launches, trail;
 };
 
@@ -77,27 +80,27 @@ struct sonde_section {
 struct sonde_metric {
 	struct sonde_str name;
 	struct sonde_str
-		unit; /* as the source says, after scaling to base units; empty = says nothing */
+		unit; /* base unit, to which the values are scaled; empty = the source names none */
 };
 
 /* Which events of a torch.profiler trace become ranges. Partial reports have these numbers. */
 enum sonde_kineto_regions {
-	SONDE_KINETO_AUTO,	      /* annotations; modules too, where annotations say little */
+	SONDE_KINETO_AUTO,	      /* annotations; modules too, if most launches inside modules have no closer annotation */
 	SONDE_KINETO_ANNOTATIONS = 1, /* record_function, NVTX */
 	SONDE_KINETO_OPS = 3,	      /* annotations, modules and every cpu_op */
 	SONDE_KINETO_MODULES = 8,     /* annotations and calls of nn.Module, where stacks were recorded */
 };
 
-/* Options of reading. All zero are the configuration's defaults. */
+/* Options for reading. All zero is the configuration's default. */
 struct sonde_read_options {
 	unsigned kineto_regions; /* enum sonde_kineto_regions */
 	const char *kineto_captures; /* where the traces of captured graphs are; NULL = beside each trace. Borrowed */
-	bool for_replay; /* also what a simulation needs: when launches returned, which events order streams */
-	bool together; /* add up all runs and jobs of a folder; else it must hold one (jobs.h) */
-	/* For the first input, a native capture that goes on in further files (rolled.h): */
-	uint32_t nr_files; /* only so many files, the first one included; 0 = all */
-	bool looks_ahead;  /* the last of these is not counted: it has late records of the others' work */
-	struct sonde_buf *reduced; /* these files, reduced to what later ones need, are appended here; NULL = do not reduce */
+	bool for_replay; /* also read what a simulation needs: when launches returned, which events order streams */
+	bool together; /* add up all runs and jobs of a folder; otherwise it must contain only one (jobs.h) */
+	/* For the first input, if it is a native capture in several files (rolled.h): */
+	uint32_t nr_files; /* read only this many files, including the first; 0 = all */
+	bool looks_ahead;  /* do not count the last of these files: it is read for late records of work launched before it */
+	struct sonde_buf *reduced; /* these files, reduced to what later files need, are appended here; NULL = do not reduce */
 };
 
 bool sonde_input_has(const struct sonde_input *in, uint32_t metric);

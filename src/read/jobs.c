@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #define SECOND	     1000000000u
-#define EPOCH_NS     100000000000000000u /* less is not counted from 1970 */
-#define SLACK_NS     SECOND		 /* of clocks of different hosts */
+#define EPOCH_NS     100000000000000000u /* smaller times do not count from 1970 */
+#define SLACK_NS     SECOND		 /* tolerance for the clocks of different hosts */
 #define HALF_DAY_NS  (43200ull * SECOND)
-#define AROUND_S     1800 /* of a capture that only says when it was made */
-#define MOST_JOBS    5	  /* that are listed … */
-#define MOST_FILES   3	  /* … with so many files each */
+#define AROUND_S     1800 /* half the span assumed for a capture that only says when it was made */
+#define MOST_JOBS    5	  /* jobs listed in the error … */
+#define MOST_FILES   3	  /* … and files listed for each */
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
@@ -33,7 +33,10 @@ static struct sonde_str keep_text(struct sonde_jobs *j, struct sonde_str text)
 	return copy;
 }
 
-/* The program with its arguments, from the end of a profiler's command line; the program alone when it is not in it. */
+/*
+ * The program with its arguments, from the end of a profiler's command line; the program alone if the command line
+ * does not contain it.
+ */
 static struct sonde_str program_arguments(struct sonde_str command, struct sonde_str program)
 {
 	size_t at;
@@ -98,7 +101,7 @@ void sonde_jobs_release(struct sonde_jobs *j)
 struct linking {
 	struct sonde_jobs *j;
 	struct sonde_map keys;
-	SONDE_VEC(uint32_t) first; /* by key: the first that has it */
+	SONDE_VEC(uint32_t) first; /* by number of a key: the first sighting that has it */
 	struct sonde_arena arena;
 	bool failed;
 };
@@ -146,7 +149,7 @@ static bool is_timed(const struct sonde_sighting *s)
 	return s->last_ns;
 }
 
-/* Captures beside the library's settings (inject.conf) are one run, with all its processes. */
+/* All captures in a folder with the library's settings (inject.conf) are of one run. */
 static void link_places(struct linking *l)
 {
 	struct sonde_jobs *j = l->j;
@@ -178,7 +181,7 @@ static uint64_t process_key(const void *of, uint32_t i)
 	return ((const struct sonde_sighting *)of)[i].pid;
 }
 
-/* Whether two files have the same process. */
+/* Whether two files are of the same process. */
 static bool are_one_process(const struct sonde_sighting *a, const struct sonde_sighting *b)
 {
 	return a->pid && a->pid == b->pid && !a->host.n && !b->host.n && sonde_str_eq(a->program, b->program);
@@ -196,7 +199,7 @@ static uint64_t size_key(const void *of, uint32_t i)
 	return rank_key(of, i) >> 32;
 }
 
-/* The sightings by a key, then by time; NULL when memory is short. */
+/* The sightings sorted by a key, then by time; NULL when memory is short. */
 static struct sonde_keyed *order_sightings(struct linking *l, sonde_key_fn *by)
 {
 	sonde_key_fn *const keys[] = {time_key, by};
@@ -206,7 +209,7 @@ static struct sonde_keyed *order_sightings(struct linking *l, sonde_key_fn *by)
 	return out;
 }
 
-/* Links sightings of the same time: on the same host, of the same program on the same GPU, of ranks of one size. */
+/* Links sightings of the same time that are on one host, run one program on one kind of GPU, or are ranks of jobs of one size. */
 static void link_times(struct linking *l)
 {
 	struct sonde_keyed *at = order_sightings(l, NULL);
@@ -248,11 +251,11 @@ static void link_processes(struct linking *l)
 	sonde_free(at);
 }
 
-/* Collects the sizes of jobs that have a rank twice, one after the other. */
+/* Collects the sizes of jobs in which some rank appears twice, one after the other. */
 static void find_repeated(struct linking *l, struct sonde_map *sizes)
 {
 	struct sonde_keyed *at = order_sightings(l, rank_key);
-	const struct sonde_sighting *last = NULL; /* of the same rank, the one that ended last */
+	const struct sonde_sighting *last = NULL; /* the sighting of the same rank that ended last */
 	size_t k;
 
 	for (k = 0; at && k < l->j->seen.nr; k++) {
@@ -270,7 +273,7 @@ static void find_repeated(struct linking *l, struct sonde_map *sizes)
 	sonde_free(at);
 }
 
-/* Links ranks of one job, which need not be captured at the same time, if each rank is there once. */
+/* Links the ranks of one job, which may be captured at different times, if each rank appears once. */
 static void link_ranks(struct linking *l)
 {
 	struct sonde_keyed *at;
@@ -298,7 +301,7 @@ static void link_ranks(struct linking *l)
 	sonde_map_release(&repeated);
 }
 
-/* The signs of a sighting without a time: its job's size, or program and GPU; empty = none is known. */
+/* Writes what identifies a sighting without a time: its job's size, or program and GPU; empty = none is known. */
 static void put_signs(struct sonde_buf *b, const struct sonde_sighting *s, bool program, bool gpu)
 {
 	sonde_buf_clear(b);
@@ -309,7 +312,7 @@ static void put_signs(struct sonde_buf *b, const struct sonde_sighting *s, bool 
 			SONDE_STR_ARG(gpu ? s->gpu : SONDE_STR("")));
 }
 
-/* The first sighting with a time or a sign. */
+/* The first sighting that has a time, a rank, a program or a GPU. */
 static uint32_t find_known(const struct sonde_jobs *j)
 {
 	uint32_t i;
@@ -323,7 +326,7 @@ static uint32_t find_known(const struct sonde_jobs *j)
 	return 0;
 }
 
-/* Links sightings without a time to those with the same signs; without any sign, to the first known one. */
+/* Links sightings without a time to those with the same identification; those without any, to the first known one. */
 static void link_timeless(struct linking *l)
 {
 	struct sonde_jobs *j = l->j;
@@ -372,7 +375,7 @@ static int by_job(const void *pa, const void *pb)
 	return sonde_str_cmp(a->path, b->path);
 }
 
-/* The folder that holds all files of a job, and of no other; NULL = there is none below `dir`. */
+/* The folder that contains all files of a job, and no file of another; NULL = there is none below `dir`. */
 static const char *own_folder(struct sonde_jobs *j, size_t at, size_t end, const char *dir)
 {
 	struct sonde_str common = j->seen.at[at].path;
@@ -396,7 +399,7 @@ static const char *own_folder(struct sonde_jobs *j, size_t at, size_t end, const
 	return sonde_arena_z(&j->arena, (struct sonde_str){common.p, common.n - 1});
 }
 
-/* As it is typed. */
+/* Appends a word, quoted as it must be typed in a shell. */
 static void put_word(struct sonde_buf *b, const char *word)
 {
 	char *const words[] = {(char *)(uintptr_t)word, NULL};
@@ -463,7 +466,7 @@ static int refuse_jobs(struct sonde_jobs *j, size_t nr_jobs, const char *dir, st
 	return SONDE_ERR_USAGE;
 }
 
-/* Sorted, as files are read in any order. */
+/* Files are read in any order. */
 static int by_path(const void *pa, const void *pb)
 {
 	const struct sonde_sighting *a = pa, *b = pb;

@@ -52,7 +52,10 @@ enum sonde_scan_rc sonde_scan__ends(
 	return *p == ',' ? is_key_at(s, skip_space(p + 1, s->end)) : SONDE_SCAN_BAD;
 }
 
-/* From inside a string: the place after its closing quote, or NULL and in `*at` where to go on with more bytes. */
+/*
+ * From inside a string: returns the place after its closing quote; or NULL, with `*at` where to continue when there
+ * are more bytes.
+ */
 static const char *skip_string(const char *p, const char *end, const char **at)
 {
 	for (;;) {
@@ -96,7 +99,7 @@ enum sonde_scan_rc sonde_scan_skip(struct sonde_scan *s, struct sonde_scan_skip 
 	return depth || state->is_in_string ? SONDE_SCAN_MORE : SONDE_SCAN_OK;
 }
 
-/* As above, with strings as the cursor takes them. */
+/* Skips a value whose strings may contain quotes without a backslash. */
 static enum sonde_scan_rc skip_lenient(struct sonde_scan *s)
 {
 	struct sonde_scan_text text;
@@ -151,7 +154,7 @@ static void add_utf8(struct sonde_buf *out, unsigned cp)
 	sonde_buf_add(out, bytes, sonde_utf8_encode(bytes, cp));
 }
 
-/* `\uXXXX` at p, or a pair of them: how many bytes, 0 when it is none. */
+/* Appends the character of `\uXXXX` at p, or of a pair of them; returns how many bytes they take, 0 when they are malformed. */
 static size_t add_unicode(struct sonde_buf *out, const char *p, const char *end)
 {
 	int high = end - p >= 6 ? hex4(p + 2) : -1, low = -1;
@@ -203,7 +206,7 @@ bool sonde_scan_double(struct sonde_str word, double *out)
 	return *end == '\0' && isfinite(*out);
 }
 
-/* With an exponent, which no writer of traces uses: by the library. */
+/* Numbers with an exponent, which no writer of traces uses: strtod reads them. */
 static bool slow_decimal(struct sonde_str word, unsigned scale, uint64_t *out, bool *is_negative)
 {
 	double v;

@@ -1,15 +1,15 @@
 /*
  * A JSON scanner for large files: a cursor over bytes in memory, no tree.
  *
- * By hand because it is the hot loop of reading traces, most of whose text
- * nobody wants: values are skipped at the speed of memory, and a value that
- * does not end inside the bytes at hand is reported as such, so that the caller
- * fetches more and begins it again. jansson and its like want all of a document
- * and make all of it.
+ * It is written by hand because it is the hot loop of reading traces, and most of their
+ * text is not needed: values are skipped at the speed of memory. A value that does not
+ * end inside the bytes at hand is reported as such, so that the caller can fetch more
+ * bytes and read the value again. jansson and its like need the whole document and build
+ * a tree of it.
  *
- * It takes what traces really hold: bytes that are no UTF-8, raw control
- * characters in strings, NaN and Infinity, integers of any size. With
- * `is_lenient` a quote that nothing of JSON's follows belongs to its string.
+ * The scanner accepts what traces really contain: bytes that are not UTF-8, raw control
+ * characters in strings, NaN and Infinity, integers of any size. With `is_lenient`, a
+ * quote that is not followed by JSON syntax is part of its string.
  */
 #ifndef SONDE_READ_JSON_SCAN_H
 #define SONDE_READ_JSON_SCAN_H
@@ -23,7 +23,7 @@
 
 enum sonde_scan_rc {
 	SONDE_SCAN_OK,
-	SONDE_SCAN_MORE, /* the bytes end inside of it */
+	SONDE_SCAN_MORE, /* the bytes end inside the value */
 	SONDE_SCAN_BAD,
 };
 
@@ -35,9 +35,9 @@ struct sonde_scan {
 
 /* The place of a string, which decides what may follow its closing quote. */
 enum sonde_scan_place {
-	SONDE_SCAN_KEY,	  /* whatever it is: also of values that are never free text */
-	SONDE_SCAN_VALUE, /* of a member: another member or a closing bracket */
-	SONDE_SCAN_INNER, /* anywhere in a value that is skipped */
+	SONDE_SCAN_KEY,	  /* anything may follow; also for values that are never free text */
+	SONDE_SCAN_VALUE, /* value of a member: another member or a closing bracket follows */
+	SONDE_SCAN_INNER, /* string anywhere in a value that is skipped */
 };
 
 /* A cursor over a whole text, which may be empty. */
@@ -112,11 +112,11 @@ static inline const char *sonde_scan__bracket(const char *p, const char *end)
 	return p;
 }
 
-/* Whether the quote before `p` ends its string, by what follows: only asked when lenient. */
+/* Whether the quote before `p` ends its string, judged by what follows. Called only when lenient. */
 enum sonde_scan_rc sonde_scan__ends(
 	const struct sonde_scan *s, const char *p, enum sonde_scan_place place);
 
-/* A string; the cursor is at its quote. */
+/* Reads a string; the cursor is at its opening quote. */
 static inline enum sonde_scan_rc sonde_scan_string(
 	struct sonde_scan *s, struct sonde_scan_text *out, enum sonde_scan_place place)
 {
@@ -148,7 +148,7 @@ static inline enum sonde_scan_rc sonde_scan_string(
 	return SONDE_SCAN_OK;
 }
 
-/* A number or a word: everything up to the next delimiter. */
+/* Reads a number or a word: everything up to the next delimiter. */
 static inline enum sonde_scan_rc sonde_scan_word(struct sonde_scan *s, struct sonde_str *out)
 {
 	const char *p = s->p;
@@ -168,12 +168,12 @@ static inline enum sonde_scan_rc sonde_scan_word(struct sonde_scan *s, struct so
 /* Skips a value of any kind; the cursor is at its first byte. */
 enum sonde_scan_rc sonde_scan_value(struct sonde_scan *s);
 /*
- * The same for a value of any length: takes what there is, OK when the value ended. Start with
- * `= {0}`, call again with more bytes. Never lenient.
+ * Skips a value of any length in several calls: consumes the bytes at hand; OK when the value has ended. Start with
+ * a `state` of `= {0}`, and call again with more bytes. Never lenient.
  */
 enum sonde_scan_rc sonde_scan_skip(struct sonde_scan *s, struct sonde_scan_skip *state);
 
-/* A string, number or word; a list or an object is skipped, and `out->raw.p` is NULL. */
+/* Reads a string, number or word. A list or an object is skipped, and `out->raw.p` is NULL. */
 static inline enum sonde_scan_rc sonde_scan_scalar(
 	struct sonde_scan *s, struct sonde_scan_text *out)
 {
@@ -183,7 +183,7 @@ static inline enum sonde_scan_rc sonde_scan_scalar(
 	return *s->p == '{' || *s->p == '[' ? sonde_scan_value(s) : sonde_scan_word(s, &out->raw);
 }
 
-/* The comma before an element, or the closing bracket. */
+/* Moves past the comma before an element, or past the closing bracket. */
 static inline enum sonde_scan_rc sonde_scan__step(
 	struct sonde_scan *s, bool is_first, char close, bool *is_end)
 {
@@ -205,9 +205,9 @@ static inline enum sonde_scan_rc sonde_scan__step(
 }
 
 /*
- * Members of an object or elements of an array, one after the other; the cursor is after the
- * opening bracket at first, and after a value later. OK: the cursor is at a value, in an object
- * after its key. `*is_end`: the closing bracket was read.
+ * Moves to the next member of an object or element of an array. The cursor is behind the opening
+ * bracket at first, and behind a value later. OK: the cursor is at the next value, in an object
+ * behind its key. `*is_end`: the closing bracket was read instead.
  */
 static inline enum sonde_scan_rc sonde_scan_member(
 	struct sonde_scan *s, bool is_first, struct sonde_scan_text *key, bool *is_end)
@@ -235,12 +235,12 @@ static inline enum sonde_scan_rc sonde_scan_element(
 	return sonde_scan__step(s, is_first, ']', is_end);
 }
 
-/* The text of a string with its escapes resolved, appended; what is no escape stays as it is. */
+/* Appends the text of a string with its escapes resolved; an invalid escape stays as it is. */
 void sonde_scan_unescape(struct sonde_buf *out, struct sonde_str raw);
 
 /*
- * A decimal number times 10^scale, rounded half up: with 3, µs become ns. False for what is no
- * number, NaN, or beyond 64 bits. `*is_negative` then says the sign.
+ * Reads a decimal number times 10^scale, rounded half up: with 3, µs become ns. `*out` is its absolute
+ * value, `*is_negative` its sign. False for text that is not a number, NaN, or beyond 64 bits.
  */
 bool sonde_scan_decimal(struct sonde_str word, unsigned scale, uint64_t *out, bool *is_negative);
 /* Any finite number; false for anything else. */

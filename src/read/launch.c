@@ -101,7 +101,7 @@ void sonde_launch_metrics__add(struct sonde_launch_metrics *m, struct sonde_reco
 	}
 }
 
-/* Returns the product. */
+/* Returns the product of the dimensions. */
 static double set_dimensions(const struct sonde_launch_metrics *m, struct sonde_values *v,
 	enum sonde_launch_metric first, const uint64_t at[3])
 {

@@ -40,7 +40,7 @@ static bool take_header(struct columns *c, struct csv_cursor line)
 	return c->time >= 0 && c->name >= 0;
 }
 
-/* A cell that is no number counts as 0. */
+/* A cell that is not a number counts as 0. */
 static double number_in(struct sonde_str field)
 {
 	double v = csv_number(sonde_str_trim(field));
@@ -71,7 +71,7 @@ static int take_row(struct sonde_ranking *r, const struct columns *c, struct csv
 	return sonde_vec_put(&r->kernels, row) ? 0 : sonde_err_nomem(err);
 }
 
-/* Whether the first bytes are those of a summary; a compressed trace is not inflated to find out. */
+/* Whether the first bytes are those of a summary. Only they are read, so a compressed trace is not inflated as a whole. */
 static bool is_summary(const char *path)
 {
 	struct sonde_buf head = {0};

@@ -1,6 +1,6 @@
 /*
- * Results come by the million and name few callers, queues and functions, mostly those of the one
- * before: each has a number, and the last one is tried before the table.
+ * There are millions of results but few callers, queues and functions, and a result mostly has those of the
+ * result before. Each has a number; before the table is searched, the number returned last is tried.
  */
 #include "read/records.h"
 
@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(struct sonde_record) == 56, "there are millions of them");
 
-#define MUCH_OVERHEAD 0.1 /* of the time from the first launch to the end of the last */
+#define MUCH_OVERHEAD 0.1 /* share of the time from the first launch to the end of the last */
 
 uint32_t sonde_records__string(struct sonde_records *r, struct sonde_str text)
 {
@@ -28,7 +28,7 @@ uint32_t sonde_records__copied(struct sonde_records *r, struct sonde_str text)
 	return sonde_intern_copy(&r->arena, &r->strings, text, NULL);
 }
 
-/* Mostly the one that was asked for last. */
+/* Tries the number returned last first: mostly it is the one. */
 static uint32_t number_of(
 	struct sonde_records *r, struct sonde_map *table, uint32_t *last, struct sonde_str what)
 {
@@ -79,7 +79,7 @@ void sonde_source__passed(const struct sonde_source *src, uint64_t at, uint64_t 
 
 uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 {
-	/* Inputs are read one after the other: the last one has it. */
+	/* Inputs are read one after the other, so the metric belongs to the last one. */
 	struct sonde_input *in = &r->inputs.at[r->inputs.nr - 1];
 	bool is_new;
 	uint32_t n = sonde_intern(&r->arena, &r->metric_names, name, &is_new);
@@ -92,7 +92,7 @@ uint32_t sonde_records__metric(struct sonde_records *r, struct sonde_str name)
 	return n;
 }
 
-/* Whether `ns` are much of the time known so far, which can only grow. */
+/* Whether `ns` are a large part of the time known so far, which can only grow. */
 static bool may_be_much(uint64_t ns, uint64_t first, uint64_t last)
 {
 	return last <= first || (double)ns > MUCH_OVERHEAD * (double)(last - first);
@@ -199,7 +199,7 @@ int sonde_records_open(struct sonde_records **out, const char *const *paths, siz
 
 	*out = NULL;
 	if (!err)
-		err = &local; /* notes quote it */
+		err = &local; /* notes quote its message */
 	if (!r)
 		return sonde_err_nomem(err);
 	sonde_push(&r->arena, &r->sets);
@@ -244,7 +244,7 @@ void sonde_records_free(struct sonde_records *r)
 	}
 	for (i = 0; i < r->rolled.nr; i++)
 		sonde_buf_release(&r->rolled.at[i].cells);
-	sonde_vec_release(&r->windows); /* these two may have grown without the arena */
+	sonde_vec_release(&r->windows); /* these two may have grown outside the arena */
 	sonde_vec_release(&r->records);
 	sonde_notes_release(&r->notes);
 	sonde_arena_release(&r->arena);
@@ -271,7 +271,7 @@ bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_st
 	return sonde_vec_put(&v->texts, (struct sonde_text_value){.metric = metric, .text = text});
 }
 
-#define MOST_VALUE   1e60 /* products of three of them still add up to a number */
+#define MOST_VALUE   1e60 /* a product of three such values is still finite */
 #define MOST_TIME_NS 1e18  /* 31 years */
 
 /* Removes impossible numbers; returns the metric of one of them, SONDE_NONE = there was none. */

@@ -1,21 +1,21 @@
 /*
- * Completing the records after all inputs are read: what has times is known, every entry has an end, and every
- * process knows what it launched. Impossible times are left out: one of them would make years of idleness,
- * and advice on it.
+ * Completes the records after all inputs are read: finds out whether ranges and records have times, gives every
+ * entry an end, and counts what every process launched. Impossible times are left out: one of them would look like
+ * years of idleness, with advice about them.
  */
 #include "base/alloc.h"
 #include "read/source.h"
 
-#define LAST_NS	  ((uint64_t)INT64_MAX) /* the year 2262; a later time was negative once */
+#define LAST_NS	  ((uint64_t)INT64_MAX) /* the year 2262; a later time is a negative signed number */
 #define SPAN_BITS 55 /* 2^55 ns are 417 days, and nobody captures longer */
 #define TRAIL 0x9e3779b97f4a7c15u /* odd, and its bits look like chance */
 
 /* --- impossible times ------------------------------------------------------------------------------ */
 
-/* The span that most times of a process are in, by a vote that needs one look at each. */
+/* The span of time that most times of a process are in. A majority vote finds it in one pass. */
 struct vote {
 	uint64_t span;
-	size_t nr; /* 0: nobody knows */
+	size_t nr; /* votes left for `span`; 0 = no majority known */
 };
 
 static bool is_apart(uint64_t ns, uint64_t span)
@@ -222,12 +222,12 @@ bool sonde_records__complete_times(struct sonde_records *r)
 /* --- the same capture under two names -------------------------------------------------------------- */
 
 /*
- * A copy, or a report and its CSV: every launch would count twice. Processes of two inputs are taken for the
- * same one when id, host and the sequence of functions and devices agree (a CSV demangles template arguments
+ * A capture and its copy, or a report and its CSV: every launch would count twice. Processes of two inputs are taken
+ * for the same one when id, host and the sequence of functions and devices agree (a CSV demangles template arguments
  * in its own way). The sequence is a hash over texts, so that it means the same wherever it is compared.
  */
 
-/* Extends the time that a process is known to have run in. */
+/* Extends the time in which a process is known to have run. */
 static void extend_process(struct sonde_process *p, uint64_t first_ns, uint64_t last_ns)
 {
 	if (!first_ns || last_ns < first_ns)
@@ -296,7 +296,7 @@ void sonde_inputs_note_doubled(struct sonde_notes *notes, const struct sonde_inp
 			first[n] = i;
 		other = &inputs[processes[first[n]].input];
 		if (!are_of_one_time(other, in))
-			first[n] = i; /* another run of the same: its copies come later */
+			first[n] = i; /* another run of the same program: copies of it come later */
 		else if (other != in)
 			sonde_note(notes,
 				"%.*s and %.*s look like the same capture (same process, same "

@@ -1,11 +1,11 @@
 /*
- * Series of samples, when all inputs are read: their times go onto the axis of
- * the records, and they are found by device and role.
+ * Series of samples, after all inputs were read: moves their times to the axis of the
+ * records, and finds series by device and counters by role.
  */
 #include "read/clock_map.h"
 #include "read/source.h"
 
-/* Two mappings of one clock agree to microseconds; beyond this they are of two clocks. */
+/* Two mappings of one clock agree to microseconds; a larger difference means two clocks. */
 #define MAX_APART_NS 1000000u
 
 static struct sonde_gpu_clock *own_clock(struct sonde_records *r, const struct sonde_series *s)
@@ -18,7 +18,7 @@ static struct sonde_gpu_clock *own_clock(struct sonde_records *r, const struct s
 	return NULL;
 }
 
-/* The clock of the process that ran most on this host. */
+/* The clock of the process on this host that launched most GPU work. */
 static struct sonde_gpu_clock *kernel_clock(struct sonde_records *r, const struct sonde_series *s)
 {
 	struct sonde_gpu_clock *best = NULL;
@@ -56,7 +56,7 @@ static void place_samples(struct sonde_records *r, struct sonde_series *s)
 	}
 	if (!use)
 		use = own;
-	for (i = 0; i < s->times.nr; i++) { /* in order still, whatever the clock's points are */
+	for (i = 0; i < s->times.nr; i++) { /* keeps the samples in order, whatever the points of the clock are */
 		struct sonde_sample_time *t = &s->times.at[i];
 
 		a = sonde_clock_map__ns(&use->clock, t->start_ns);
@@ -81,7 +81,7 @@ bool sonde_series_is_of(const struct sonde_series *series, const struct sonde_re
 
 	if (d && d->uuid.n && series->uuid.n)
 		return sonde_str_eq(d->uuid, series->uuid);
-	if (!series->host.n) /* of a trace: it knows its own devices */
+	if (!series->host.n) /* the series of a trace: traces number their own devices */
 		return series->device == id && series->input == r->processes.at[process].input;
 	return series->device == id && sonde_str_eq(series->host, r->processes.at[process].host);
 }

@@ -2,7 +2,7 @@
 
 #include "base/keysort.h"
 
-#define MAX_DEPTH 512 /* the ids of regions grow with the square of it */
+#define MAX_DEPTH 512 /* the ids of regions grow with the square of the depth */
 
 static const struct sonde_span *span_at(const void *spans, uint32_t i)
 {
@@ -38,7 +38,7 @@ static void leave_ended(const struct sonde_spans *s, struct sonde_lane *lane, ui
 		lane->top = s->at[lane->top].parent;
 }
 
-/* Opens a span on its lane, inside the one that is open there, as number `n`. */
+/* Opens a span on its lane, inside the span that is open there, and stores it as number `n`. */
 static void open_span(struct sonde_spans *s, struct sonde_lane *lane, struct sonde_span span, size_t n)
 {
 	span.parent = lane->top;

@@ -16,7 +16,7 @@
 
 #define MAX_LABELS  256
 #define MAX_ENTRIES 16
-#define MAX_MEMBERS (1u << 27) /* of all sets: 512 MiB; then a launch has but one such entry */
+#define MAX_MEMBERS (1u << 27) /* of all sets together: 512 MiB; beyond, a launch gets one such entry only */
 
 struct edge {
 	uint64_t ns;
@@ -24,7 +24,7 @@ struct edge {
 	bool is_end;
 };
 
-/* Open entries of one label, oldest first; and the label among all that have some. */
+/* The open entries of one label, oldest first; and the label's place in the list of labels with open entries. */
 struct label {
 	uint32_t first, last;  /* ranges, SONDE_NONE = none */
 	uint32_t older, newer; /* labels, SONDE_NONE = none */
@@ -41,20 +41,20 @@ struct sonde_starts {
 	struct sonde_map keys; /* {process, domain, label} */
 	SONDE_VEC(struct label) labels;
 	SONDE_VEC(struct edge) edges;
-	struct link *links;  /* by range, from `first_range` on */
-	uint32_t *label_of;  /* likewise */
+	struct link *links;  /* by range number - first_range */
+	uint32_t *label_of;  /* by range number - first_range */
 	size_t next;	     /* edge */
-	uint32_t process;    /* of the last launch … */
-	uint64_t ns;	     /* … and when that was */
+	uint32_t process;    /* process of the last launch … */
+	uint64_t ns;	     /* … and its time */
 	uint32_t newest;     /* label, SONDE_NONE = none is open */
 	uint32_t nr_open;    /* labels */
-	uint32_t plain, made; /* the last set asked for, and what came of it */
+	uint32_t plain, made; /* the set asked for last, and the set returned for it */
 	bool has_changed;
 	SONDE_VEC(uint32_t) members;
 	uint64_t nr_cut;
 };
 
-/* Ends come last: a range that begins and ends at once was open. */
+/* Of equal times ends come last: a range that begins and ends at once was open. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
@@ -76,7 +76,7 @@ static void add_range(struct sonde_starts *s, uint32_t range)
 	if (is_new)
 		sonde_put(&s->arena, &s->labels, (struct label){.first = SONDE_NONE, .last = SONDE_NONE});
 	sonde_put(&s->arena, &s->edges, (struct edge){begin, g->process, range, false});
-	if (end) /* after its begin, whatever the times are: `end_entry` relies on it */
+	if (end) /* never before its begin, whatever the times are: `end_entry` relies on that */
 		sonde_put(&s->arena, &s->edges, (struct edge){end > begin ? end : begin, g->process, range, true});
 }
 
@@ -154,7 +154,10 @@ static void end_entry(struct sonde_starts *s, uint32_t range)
 		close_label(s, n);
 }
 
-/* Fills the end of `at` with the last entries begun of the last labels begun; returns where they start in it. */
+/*
+ * Fills `at` backwards from `end` with the entries begun last, of the labels begun last; returns the index of the first
+ * one filled.
+ */
 static size_t list_open(const struct sonde_starts *s, uint32_t *at, size_t end, uint32_t labels, uint32_t entries)
 {
 	uint32_t n = s->newest, range, i, k;
@@ -169,7 +172,7 @@ static size_t list_open(const struct sonde_starts *s, uint32_t *at, size_t end, 
 	return end;
 }
 
-/* The set `plain` with the open start/end ranges added, label by label in order of their start. */
+/* Returns the set `plain` with the open start/end ranges added, label by label in order of their start. */
 static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 {
 	struct sonde_records *r = s->r;
@@ -226,7 +229,7 @@ uint32_t sonde_starts__open_at(
 		if (e->process > process || (e->process == process && e->ns > ns))
 			break;
 		if (e->process < process)
-			continue; /* nobody launched anything any more */
+			continue; /* a range of an earlier process, which has no launch left to ask about */
 		if (e->is_end)
 			end_entry(s, e->range);
 		else

@@ -1,6 +1,6 @@
 /*
- * Whatever is not a header where one must be is passed over, block by block, until there is one:
- * a flipped bit in a header costs that member and not all after it.
+ * Where a header must be, everything else is skipped block by block until there is one: a flipped bit in a header then
+ * costs that member only, not all members after it.
  */
 #include "read/tar.h"
 
@@ -12,9 +12,9 @@
 
 #define BLOCK	  SONDE_TAR_BLOCK
 #define MAX_EXTRA (64u * 1024u) /* bytes of a long name or a pax header */
-#define MAX_NAME  4096u		/* bytes of a name: no system has longer ones */
+#define MAX_NAME  4096u		/* bytes of a name: no system allows longer ones */
 
-/* Octal, or base 256 where the first bit says so. */
+/* Reads a number of a header: octal, or base 256 if the first bit is set. */
 static uint64_t header_number(const char *p, size_t n)
 {
 	uint64_t v = 0;
@@ -32,14 +32,14 @@ static uint64_t header_number(const char *p, size_t n)
 	return v;
 }
 
-/* Nothing else has the right sum by chance. */
+/* A block without a header's checksum is not a header; other bytes do not match it by chance. */
 static bool is_header(const struct sonde_tar_head *h)
 {
 	return h->name[0] && memcmp(h->magic, "ustar", 5) == 0 &&
 	       header_number(h->checksum, sizeof(h->checksum)) == sonde_tar_checksum(h);
 }
 
-/* A damaged first header still has the signature of one: NULs in it, which no text has. */
+/* Recognises a first header that is damaged: its signature contains NULs, which no text does. */
 static bool has_signature(const struct sonde_tar_head *h)
 {
 	return memcmp(h->magic, "ustar\0" "00", 8) == 0 || memcmp(h->magic, "ustar  ", 8) == 0;
@@ -70,7 +70,7 @@ void sonde_tar_release(struct sonde_tar *t)
 	*t = (struct sonde_tar){0};
 }
 
-/* Returns how many of the bytes are not there. */
+/* Returns how many of the bytes are missing. */
 static uint64_t skip_bytes(struct sonde_stream *s, uint64_t n)
 {
 	while (n) {
@@ -103,7 +103,7 @@ static void count_left(struct sonde_tar_left *l, const struct sonde_buf *name)
 		sonde_buf_str(&l->first, sonde_buf_view(name));
 }
 
-/* Empty blocks end an archive, unless more follows them. */
+/* Counts the empty blocks that were skipped. They end an archive, so they are a hole if a header follows, else damage. */
 static void count_empty(struct sonde_tar *t, bool is_before_header)
 {
 	if (t->is_lost)
@@ -218,7 +218,7 @@ static void take_pax(struct sonde_tar *t, struct sonde_str text)
 	}
 }
 
-/* Reads a header about the next member: a long name, or a pax header. */
+/* Reads a header that describes the next member: a long name, or a pax header. */
 static void take_extra(struct sonde_tar *t, const struct sonde_tar_head *h)
 {
 	uint64_t n = header_number(h->size, sizeof(h->size)), pad = (BLOCK - n % BLOCK) % BLOCK;
@@ -240,7 +240,7 @@ static void take_extra(struct sonde_tar *t, const struct sonde_tar_head *h)
 	sonde_buf_release(&text);
 }
 
-/* A list of holes that is too long for the header goes on in blocks before the member's bytes. */
+/* If the list of holes is too long for the header, it continues in blocks before the member's bytes. */
 static void skip_sparse_map(struct sonde_tar *t, const struct sonde_tar_head *h)
 {
 	char block[BLOCK];
@@ -281,7 +281,7 @@ static bool is_empty(const struct sonde_tar_head *h)
 	return memcmp(h, &empty, sizeof(empty)) == 0;
 }
 
-/* The next header, over everything else; false at the end. */
+/* Moves to the next header, past everything else; false at the end. */
 static bool next_header(struct sonde_tar *t, struct sonde_tar_head *h)
 {
 	uint64_t at;
@@ -294,7 +294,7 @@ static bool next_header(struct sonde_tar *t, struct sonde_tar_head *h)
 		}
 		if (!is_empty(h)) {
 			count_damage(t, at, BLOCK);
-			leave_member(t); /* forgets what was said about it */
+			leave_member(t); /* forgets the name and size that earlier headers gave */
 			continue;
 		}
 		if (!t->nr_empty)
@@ -306,7 +306,7 @@ static bool next_header(struct sonde_tar *t, struct sonde_tar_head *h)
 	return false;
 }
 
-/* A member that is no plain file: one that would be a capture is counted. */
+/* Skips a member that is not a plain file. It is counted if it might have been a capture. */
 static void pass_over(struct sonde_tar *t, const struct sonde_tar_head *h)
 {
 	if (h->type == 'S' || t->is_sparse) {
@@ -316,7 +316,7 @@ static void pass_over(struct sonde_tar *t, const struct sonde_tar_head *h)
 		add_field(&t->name, h->link, sizeof(h->link));
 		count_left(&t->links, &t->name);
 	}
-	if (h->type == '1') /* it has no bytes, whatever size is said: that of what it leads to */
+	if (h->type == '1') /* a hard link has no bytes; its size is that of the file it points to */
 		t->member.size = t->padding = 0;
 }
 

@@ -1,4 +1,4 @@
-/* Files are known by their first bytes and never by their names, which people change. */
+/* Files are recognised by their first bytes, never by their names, which people change. */
 #include "read/unpack.h"
 
 #include "base/alloc.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define REPORT_HEAD 256 /* bytes: a report says first what it is */
-#define RECOGNISED_BY (2u << 20) /* bytes: a table may follow a MiB of its program's output */
+#define REPORT_HEAD 256 /* bytes in which a report says what it is */
+#define RECOGNISED_BY (2u << 20) /* bytes: ncu's table may come after a MiB of the program's own output */
 #define MAX_LAYERS  4 /* a gzip file in an archive in a gzip file, and one more */
 
 #define SOURCE(name) &sonde_source_##name,
@@ -35,7 +35,7 @@ bool sonde_source__is_report(struct sonde_str data)
 		     memmem(data.p, n, "\"sonde.region", 13));
 }
 
-/* The error for a file that is no capture; it names the formats people mix up with captures. */
+/* The error for a file that is not a capture. It names the formats that people mistake for captures. */
 static int refuse(const char *path, struct sonde_str data, struct sonde_err *err)
 {
 	struct sonde_str name = sonde_str_from(path);
@@ -99,7 +99,7 @@ static struct sonde_source *add_source(struct sonde_records *r, const char *path
 	return r->arena.failed ? NULL : src;
 }
 
-/* Reads `src`, whose bytes are there. What came before damage is enough. */
+/* Reads `src`, whose bytes are at hand. If something was read before damage, the damage is only a note. */
 static int read_source(struct sonde_records *r, struct sonde_source *src, struct sonde_err *err)
 {
 	size_t records = r->records.nr, ranges = r->ranges.nr;
@@ -137,7 +137,7 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	if (!src)
 		return sonde_err_nomem(err);
 	text = &src->file.inflated;
-	/* Recognised by its beginning before all is unpacked: it may have gigabytes. */
+	/* The beginning decides what it is, before everything is unpacked, which may be gigabytes. */
 	while (sonde_stream_some(stream, text, RECOGNISED_BY))
 		;
 	src->ops = text->n ? recognise(sonde_buf_view(text)) : NULL;
@@ -174,7 +174,7 @@ static int read_streamed(struct sonde_records *r, const char *path, struct sonde
 static int read_stream(struct sonde_records *r, const char *path, struct sonde_stream *stream,
 	unsigned layers, struct sonde_err *err);
 
-/* Notes the parts of an archive that are missing. An archive without any capture is an error, with the first reason. */
+/* Notes the parts of an archive that are missing. An archive without any capture is an error that gives the first reason. */
 static int note_losses(struct sonde_records *r, const char *path, struct sonde_tar *tar,
 	size_t nr_read, struct sonde_err *err)
 {
@@ -185,7 +185,7 @@ static int note_losses(struct sonde_records *r, const char *path, struct sonde_t
 
 	if (sonde_stream_damage(tar->from, &why).p) {
 		sonde_note_loss(&lost, "%s", why.p);
-		tar->is_cut = false; /* which is why */
+		tar->is_cut = false; /* damage of the stream explains the cut */
 	}
 	sonde_tar_losses(tar, &lost);
 	for (i = 0; i < lost.texts.nr; i++)
@@ -316,7 +316,7 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
 }
 
-/* The captures of a directory. One that cannot be read is a note, unless it is so with all. */
+/* Reads the captures of a directory. One that cannot be read is a note, unless none can be read. */
 static int read_directory(struct sonde_records *r, const char *path, struct sonde_err *err)
 {
 	struct sonde_folder f = {.dir = path, .together = r->options.together};
@@ -331,7 +331,7 @@ static int read_directory(struct sonde_records *r, const char *path, struct sond
 		else
 			rc = one;
 	}
-	/* Whether that is one job is checked when the times of all processes are known. */
+	/* Whether they are of one job is checked when the times of all processes are known. */
 	if (rc == 0 && !f.is_run && !f.together) {
 		sonde_put(&r->arena, &r->folders, (struct sonde_read_folder){path, first, r->processes.nr});
 		rc = sonde_arena_status(&r->arena, err);
