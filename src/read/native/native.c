@@ -1,4 +1,4 @@
-/* The reader of native captures: libsonde_inject.so's files. */
+/* The reader of native captures, the files that libsonde_inject.so writes. */
 #include "base/alloc.h"
 #include "read/launch.h"
 #include "read/native/native_int.h"
@@ -29,9 +29,9 @@ static void note_loss(const struct native *n, uint64_t nr, const char *one, cons
 }
 
 /*
- * For older captures, which do not count what CUPTI owes: launches after the last one whose work is known.
- * Some launches make no work (a copy from host to host), so one in between means nothing; at the end of a
- * program that was killed they are the launches whose work CUPTI still had.
+ * For older captures, which do not say how many launches should have a record: counts the launches after the last
+ * one whose work is known. Some launches make no work (a copy from host to host), so one in between means nothing;
+ * at the end of a program that was killed, they are launches whose work CUPTI had not handed over.
  */
 static uint64_t count_unfinished(const struct native *n)
 {
@@ -60,7 +60,7 @@ static void note_end(const struct native *n)
 			n->src->path, (unsigned long long)nr, nr == 1 ? "" : "es");
 	else if (is_gone)
 		sonde_note(&n->r->notes, "%s: " GONE "; the work of its last launch is there", n->src->path);
-	if (n->ended && n->end == SONDE_END_FULL && !n->says_loss) /* older captures have but a note */
+	if (n->ended && n->end == SONDE_END_FULL && !n->says_loss) /* older captures have only a NOTE about it */
 		sonde_note_loss(&n->r->notes, "%s: the capture ended before the program did",
 			n->src->path);
 }
@@ -139,9 +139,8 @@ static void note_ranges(const struct native *n)
 }
 
 /*
- * There is no note for a program that runs, whose work is on its way, and for files that are just being folded.
- * With windows, work at their edges has no record in any case: it is worth a note only when the program did not
- * end by exit.
+ * There is no note for a program that still runs, whose work is yet to come, or for files that are being folded. With
+ * windows, work at their edges never has a record, so a note makes sense only when the program did not end by exit.
  */
 static void note_unrecorded(const struct native *n)
 {
@@ -180,7 +179,7 @@ static void note_work(const struct native *n)
 	sonde_records__note_overhead(n->r, n->src->path, c->overhead_ns);
 }
 
-/* PyTorch's allocator is read at some entries, where reading takes long. */
+/* PyTorch's allocator is read at only some entries when reading it takes long. */
 static void note_readings(const struct native *n)
 {
 	size_t i, nr = 0, nr_entries = n->r->ranges.nr - n->first_range;
@@ -223,7 +222,7 @@ static void describe_input(struct native *n)
 	in->tool = sonde_native__meta(n, "tool");
 	in->command = sonde_native__meta(n, "command");
 	in->created_s = n->head.start_ns / 1000000000u;
-	if (sonde_native__is_sampler(n)) /* which is no process of the program's */
+	if (sonde_native__is_sampler(n)) /* a sampler is not a process of the program */
 		return;
 	n->process = sonde_records__process(n->r, n->src->input, n->head.pid,
 		sonde_native__meta(n, "host"), sonde_native__program(n));
@@ -237,7 +236,7 @@ static void describe_input(struct native *n)
 static_assert(sizeof(struct native_counts) <= SONDE_MAX_ROLLED_COUNTS * sizeof(uint64_t),
 	"they have room in the file");
 
-/* Adds the counts of files that were folded, and hands on their cells. */
+/* Adds the counts of files that were folded, and passes on their cells. */
 static void add_rolled(struct native *n)
 {
 	uint64_t *counts = (uint64_t *)(void *)&n->counts;

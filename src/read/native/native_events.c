@@ -1,6 +1,6 @@
 /*
- * The events that are not pushes and pops: labels, start/end ranges, graph nodes, marks and CUDA calls,
- * names of threads, devices, and what the GPU did.
+ * All events except pushes and pops: labels, start/end ranges, graph nodes, marks and CUDA calls,
+ * names of threads, devices, and GPU work.
  */
 #include "read/native/native_stream.h"
 
@@ -38,7 +38,10 @@ void sonde_stream__read_node(struct stream *s, const struct sonde_event *e)
 			.range = copy ? SONDE_NONE : s->top[0]});
 }
 
-/* A range that was open already: whoever came first in the window says so, for all of it. */
+/*
+ * A range that was open when a window opened. One thread writes it, the first one in the window; it is open for all
+ * of the window.
+ */
 static void begin_with_window(struct stream *s, struct native_edge *edge)
 {
 	struct sonde_range_time *t = &s->n->r->ranges.at[edge->range].time;
@@ -124,7 +127,7 @@ bool sonde_stream__reading(struct stream *s, const struct sonde_event *e)
 		f[SONDE_ALLOCATOR_PEAK] > MOST_BYTES || f[SONDE_ALLOCATOR_PEAK] < f[SONDE_ALLOCATOR_BYTES])
 		return false;
 	if (range == SONDE_NONE || s->left_out[0])
-		return true; /* the range was not captured */
+		return true; /* the range it belongs to was not captured */
 	sonde_put(&s->n->r->arena, &s->n->r->readings,
 		(struct sonde_reading){.ns = sonde_stream__now(s),
 			.allocated = f[SONDE_ALLOCATOR_BYTES],
@@ -144,7 +147,7 @@ bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 		return false;
 	begin_ns = sonde_clock_map__ns(&s->n->host, e->ticks - e->field[SONDE_CALL_ON_TICKS]);
 	if (kind == SONDE_CALL_COPY)
-		sonde_stream__return(s); /* it is the thread's last launch, whenever the runtime was called */
+		sonde_stream__return(s); /* the copy is the thread's last launch, whichever runtime call made it */
 	if (kind >= SONDE_NR_WAITS && !s->n->r->options.for_replay)
 		return true;
 	if (e->type == SONDE_EVENT_CALL_ON)
@@ -162,7 +165,7 @@ bool sonde_stream__call(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
-/* The program's own name for a thread is given up for no other. */
+/* A name that the program gave to a thread is replaced only by another one from the program. */
 static void set_name(struct native *n, uint64_t tid, uint32_t name, bool is_given)
 {
 	struct sonde_thread_name *t;
@@ -191,9 +194,9 @@ bool sonde_stream__name(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
-#define SYSTEM_NAME 15u /* bytes of a name the system keeps */
+#define SYSTEM_NAME 15u /* bytes of a name that the system keeps */
 
-/* Threads are called like the program until somebody gives them another name. */
+/* A thread has the program's name until it gets another one. */
 static bool is_program_name(const struct native *n, struct sonde_str name)
 {
 	struct sonde_str base = sonde_native__program(n);
@@ -211,10 +214,10 @@ void sonde_native__name_thread(struct native *n, uint64_t tid, struct sonde_str 
 /* --- devices --------------------------------------------------------------------------------------- */
 
 /*
- * One event says that there is a device, others what the driver says about it. These come from other
- * threads, so they are put together when all are read.
+ * One event says that a device exists, others contain what the driver says about it. They come from other threads, so
+ * they are put together after all streams are read.
  */
-#define MAX_ATTRIBUTES 64u /* of a device; more is damage */
+#define MAX_ATTRIBUTES 64u /* per device; more is damage */
 
 static void add_attribute(
 	struct sonde_records *r, struct sonde_device *d, struct sonde_str name, double value)
@@ -308,7 +311,7 @@ bool sonde_stream__pc_function(struct stream *s, const struct sonde_event *e)
 	return true;
 }
 
-/* What a batch has is next to each other: no other stream is read meanwhile. */
+/* The samples of a batch are next to each other, because no other stream is read in between. */
 bool sonde_stream__pc(struct stream *s, const struct sonde_event *e)
 {
 	const uint64_t *f = e->field;
@@ -330,7 +333,7 @@ bool sonde_stream__pc(struct stream *s, const struct sonde_event *e)
 
 /* --- what the GPU did ------------------------------------------------------------------------------ */
 
-#define PINNED 2u /* CUPTI's number for such memory */
+#define PINNED 2u /* CUPTI's number for pinned memory */
 
 static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 {
@@ -348,7 +351,7 @@ static void add_memory(struct stream *s, const uint64_t *f, uint64_t at)
 		.is_host = f[SONDE_MEMORY_KIND] == PINNED};
 }
 
-/* CUPTI's kind of a copy, and whether memory of the host is pageable there. */
+/* CUPTI's kind of a copy, with a flag if memory of the host on either side is pageable. */
 static uint32_t copy_kind(uint64_t field)
 {
 	bool is_pageable = (field >> SONDE_COPY_FROM_SHIFT & SONDE_COPY_MASK) == SONDE_MEMORY_PAGEABLE ||

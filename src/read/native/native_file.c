@@ -1,10 +1,11 @@
 /*
- * The file of a capture: its blocks → strings, clocks, texts, and the pieces of each stream. A good block
- * follows the last one; where it does not, the next good one is looked for byte by byte.
+ * The file of a capture: its blocks → strings, clocks, texts, and the pieces of each stream. Good blocks follow
+ * each other; after damage the next good block is searched for byte by byte.
  *
- * A capture may go on in further files: PATH, then PATH.1, PATH.2, … are mapped side by side and read as
- * one. Files that the runner has folded are gone (PATH says which file is the first that remains), and one may
- * go while we look: PATH is replaced first, so whoever misses a file looks at PATH again.
+ * A capture may continue in further files: PATH, then PATH.1, PATH.2, … are mapped side by side and read as
+ * one. Files that the runner has folded are gone (PATH says which file is the first that remains), and a file may
+ * disappear while it is being opened. PATH is replaced before files are removed, so a reader that misses a file
+ * reads PATH again.
  */
 #include "format/check.h"
 #include "format/varint.h"
@@ -15,10 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Looking for blocks costs at most this many times the bytes of the file. */
+/* The search for blocks reads at most this many times the bytes of the file. */
 #define MAX_VAIN 16u
 #define MAX_PAGE 65536u
-#define MAX_TRIES 100 /* each time the runner was faster */
+#define MAX_TRIES 100 /* attempts; each fails because the runner was faster */
 
 /* --- blocks, one after the other ------------------------------------------------------------------- */
 
@@ -26,9 +27,9 @@ struct walk {
 	const uint8_t *base, *end;
 	const uint8_t *at;
 	uint64_t next_seq;
-	uint64_t nr_vain; /* bytes hashed of what turned out to be no block */
-	uint32_t nr_files; /* that have begun, the first one included */
-	bool is_cut;	  /* what was passed over last began as a block that reaches past the end */
+	uint64_t nr_vain; /* bytes that were hashed but turned out not to be a block */
+	uint32_t nr_files; /* number of files that have begun, the first one included */
+	bool is_cut;	  /* the bytes skipped last began like a block that reaches past the end */
 };
 
 static bool block_at(struct walk *w, const uint8_t *p, struct sonde_block_head *h)
@@ -59,8 +60,8 @@ static bool is_cut_at(const struct walk *w, const uint8_t *p)
 }
 
 /*
- * Where the blocks of the next file begin, NULL when no file begins here: zeros up to a whole page
- * may be before it, `nr_zeros` at most.
+ * Returns where the blocks of the next file begin, NULL when no file begins at p. Up to `nr_zeros` zeros may come before
+ * the file, as they fill the last page of the one before.
  */
 static const uint8_t *file_at(const struct walk *w, const uint8_t *p, size_t nr_zeros)
 {
@@ -77,7 +78,7 @@ static const uint8_t *file_at(const struct walk *w, const uint8_t *p, size_t nr_
 		       : NULL;
 }
 
-/* The next good block, NULL at the end. `*skipped` when bytes had to be passed over. */
+/* Moves to the next good block; NULL at the end. `*skipped`: bytes before it had to be skipped. */
 static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, bool *skipped)
 {
 	const uint32_t magic = SONDE_BLOCK_MAGIC;
@@ -101,7 +102,10 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 		if (!*skipped)
 			w->is_cut = is_cut_at(w, p);
 		*skipped = true;
-		/* Damage makes few false starts; a file made of them is not worth the search. */
+		/*
+		 * Damage looks like a block only a few times; a file made to look like blocks everywhere is not worth
+		 * the search.
+		 */
 		p = w->nr_vain > max_vain
 			    ? NULL
 			    : memmem(p + 1, (size_t)(w->end - p - 1), &magic, sizeof(magic));
@@ -114,7 +118,7 @@ static const uint8_t *block_next(struct walk *w, struct sonde_block_head *h, boo
 
 /* --- further files --------------------------------------------------------------------------------- */
 
-/* The first of the further files that is there. */
+/* The number of the first further file that exists. */
 static uint32_t first_part(struct sonde_str data)
 {
 	uint32_t next = sonde_rolled_next(data.p, data.n);
@@ -122,7 +126,7 @@ static uint32_t first_part(struct sonde_str data)
 	return next ? next : 1;
 }
 
-/* The names of PATH and all files from `part` on; SONDE_ERR_NOMEM, or 0. */
+/* Lists PATH and all files from number `part` on. Returns SONDE_ERR_NOMEM, or 0. */
 static int find_parts(const struct native *n, uint32_t part, struct sonde_word_list *out)
 {
 	uint32_t nr_files = sonde_native__options(n).nr_files, max = nr_files ? nr_files - 1 : UINT32_MAX, i;
@@ -141,7 +145,7 @@ static int find_parts(const struct native *n, uint32_t part, struct sonde_word_l
 	return 0;
 }
 
-/* One look: 1 when PATH was replaced meanwhile. */
+/* Tries once to map all files; returns 1 if PATH was replaced meanwhile. */
 static int try_map_files(struct native *n, struct sonde_mapping *out, struct sonde_err *err)
 {
 	uint32_t part = first_part(n->src->file.data);
@@ -168,7 +172,7 @@ int sonde_native__map_files(struct native *n, struct sonde_err *err)
 	unsigned i;
 	int rc = 1;
 
-	if (!n->src->file.base) /* it was unpacked: there is nothing beside it */
+	if (!n->src->file.base) /* it was unpacked from an archive: no further files are beside it */
 		return 0;
 	for (i = 0; i < MAX_TRIES && rc == 1; i++) {
 		rc = try_map_files(n, &all, err);
@@ -276,7 +280,7 @@ static void define_string(struct native *n, const uint64_t *field, struct sonde_
 			n->domains[field[2]] = sonde_records__string(n->r, text);
 		return;
 	}
-	/* Every string takes bytes of the file, so no honest number is larger than that. */
+	/* Every string takes bytes of the file, so a number larger than the file is damage. */
 	if (number > n->src->file.data.n || number >= SONDE_STRING_LIMIT ||
 		field[2] >= NATIVE_MAX_DOMAINS || !sonde_fill(&n->src->work, &n->strings, number + 1))
 		return;
@@ -301,7 +305,7 @@ static void read_strings(struct native *n, const uint8_t *p, const uint8_t *end)
 	}
 }
 
-/* Samples are cut off where they are no longer needed: only captures count from a file on. */
+/* Whether some files of a capture were counted before. The folded files of a sampler are only dropped: nothing in them was counted. */
 static bool is_rolled_capture(const struct native *n)
 {
 	return n->rolled.next && !sonde_native__is_sampler(n);
@@ -315,7 +319,7 @@ static void read_clock(struct native *n, const uint8_t *p, size_t nr)
 	if (nr < sizeof(c))
 		return;
 	memcpy(&c, p, sizeof(c));
-	/* Real time may be set while the program runs; the first offset is kept for all. */
+	/* Real time may be changed while the program runs, so the first offset is used for the whole capture. */
 	if (!n->host.points.nr)
 		n->epoch_ns = c.real_ns - c.mono_ns;
 	ns = c.mono_ns + n->epoch_ns;
@@ -374,7 +378,7 @@ static void read_block(struct native *n, const struct sonde_block_head *h, const
 
 	switch (h->type) {
 	case SONDE_BLOCK_META:
-		n->meta = n->meta.n ? n->meta : text; /* further files say the same, and which they are */
+		n->meta = n->meta.n ? n->meta : text; /* further files repeat it, with their own number */
 		break;
 	case SONDE_BLOCK_NOTE:
 		sonde_note(&n->r->notes, "%s: %.*s", n->src->path, SONDE_STR_ARG(text));
@@ -431,14 +435,14 @@ static void read_block(struct native *n, const struct sonde_block_head *h, const
 		if (h->nr_bytes >= sizeof(n->sampler))
 			memcpy(&n->sampler, p, sizeof(n->sampler));
 		break;
-	default: /* a later version's */
+	default: /* block type of a later version: skipped */
 		break;
 	}
 }
 
 /*
- * The pieces of a chunk in the order of the files: a later file may begin with bytes that an earlier one ends with, and
- * what an event counts with is where its bytes are first.
+ * Sorts the pieces of a chunk by their place in the files. A later file may begin with bytes that an earlier one
+ * ends with, and an event counts with the file in which its bytes come first.
  */
 static int by_place(const void *a, const void *b)
 {
@@ -484,8 +488,8 @@ void sonde_native__each_block(const struct native *n,
 }
 
 /*
- * Where some files were folded, those up to the first further one were counted; struct sonde_rolled says why
- * that one is still there. `nr` files have begun by now, the last of them here.
+ * If some files were folded, everything up to the end of the first further file was counted already; struct sonde_rolled
+ * says why that file still exists. `nr` files have begun by now; the last of them begins at `offset`.
  */
 static void begin_file(struct native *n, uint32_t nr, size_t offset)
 {

@@ -1,4 +1,4 @@
-/* Putting the parts together: which launch made which work, and the records in order of launch. */
+/* Joins the parts: finds the launch of each piece of GPU work, and puts the records in order of launch. */
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "read/launch.h"
@@ -10,8 +10,8 @@
 /* --- start/end ranges: which stop ends which start, and which were open at each launch ------------- */
 
 /*
- * The last of `t` with `key`, SONDE_NONE when there is none; to be asked for ever larger keys, with `*i` 0 at
- * first. Matching goes by sorting, which no choice of numbers makes slow.
+ * The last element of `t` with `key`, SONDE_NONE when there is none. Call it with ever larger keys, and with `*i` 0
+ * at first. Matching by sorting is fast whatever numbers the file contains.
  */
 static uint32_t last_with_key(const struct sonde_keyed *t, size_t nr, size_t *i, uint64_t key)
 {
@@ -33,7 +33,7 @@ static void match_stop(struct native *n, struct native_edge *stop, uint32_t star
 	stop->other = start;
 }
 
-/* A range that was never ended; one that began in a window is known up to the end of the window. */
+/* A range that was never ended. If it began in a window, it lasts to the end of the window. */
 static void leave_open(struct native *n, const struct native_edge *start)
 {
 	uint64_t end_ns = sonde_native__window_end_ns(n, start->window);
@@ -73,7 +73,10 @@ static void match_edges(struct native *n)
 	sonde_vec_release(&stops);
 }
 
-/* Whether the launches are few runs in order of time, one a thread: going back so often costs less than sorting. */
+/*
+ * Whether the launches consist of few runs in order of time, as one per thread: restarting the sweep for each costs
+ * less than sorting.
+ */
 static bool are_few_runs(const struct native *n)
 {
 	size_t i, nr = 1;
@@ -104,12 +107,12 @@ static void add_starts(struct native *n)
 /* --- where the nodes of CUDA graphs were captured -------------------------------------------------- */
 
 /*
- * The work of a graph was written in the range that was open when its node was added to the graph. Copies
- * of a graph keep their nodes' origin. Start with `= {0}`; it is work of the source.
+ * The work of a graph belongs to the range that was open when its node was added to the graph. Copies of a graph keep
+ * the origins of their nodes. Start with `= {0}`; memory is work of the source.
  */
 struct native_origins {
-	struct sonde_map ids; /* of nodes that have an origin, 8 bytes each */
-	SONDE_VEC(uint32_t) ranges; /* by number in `ids` */
+	struct sonde_map ids; /* ids (8 bytes) of nodes that have an origin */
+	SONDE_VEC(uint32_t) ranges; /* by number in `ids`: the range */
 };
 
 static void add_node(struct native *n, struct native_origins *s, const struct native_node *node)
@@ -125,8 +128,8 @@ static void add_node(struct native *n, struct native_origins *s, const struct na
 }
 
 /*
- * In order of time, over all threads: a copy takes the origin of what it was copied from, which
- * was there earlier, but maybe in a thread that is read later.
+ * Goes through the nodes in order of time, over all threads: a copy takes the origin of its original, which existed
+ * earlier but may be in a thread that is read later.
  */
 static void find_origins(struct native *n, struct native_origins *out)
 {
@@ -150,14 +153,14 @@ static uint32_t origin_of(const struct native_origins *o, uint64_t id)
 /* --- launches by correlation id -------------------------------------------------------------------- */
 
 /*
- * Which launch has a correlation id. Ids of one run are close together, so that a plain array has them;
- * where they do not, the launches are sorted by them.
+ * Finds the launch with a correlation id. Ids of one run are mostly close together, so a plain array maps them; if they
+ * are far apart, the launches are sorted by id.
  */
 struct launch_ids {
 	uint32_t least;
 	size_t nr;
-	uint32_t *launches;	    /* by id − least; or NULL, and … */
-	struct sonde_keyed *sorted; /* … all of them by id */
+	uint32_t *launches;	    /* by id − least; or NULL, and then … */
+	struct sonde_keyed *sorted; /* … all launches, sorted by id */
 };
 
 static uint64_t id_of(const void *launches, uint32_t i)
@@ -227,14 +230,14 @@ struct joining {
 	struct launch_ids ids;
 	struct native_origins origins;
 	struct sonde_kernel_names names;
-	bool *has_record; /* by launch: work of a kernel or graph is there; NULL = nobody asks */
-	uint32_t last_alone; /* id of the last such work whose launch is not there */
+	bool *has_record; /* by launch: it has a record of a kernel or a graph; NULL = nobody asks */
+	uint32_t last_alone; /* correlation id of the last such record whose launch is missing */
 	size_t nr_folded, nr_uncalled;
-	uint64_t last_ns, last_start_ns; /* of the record before … */
-	bool is_out_of_order;		 /* … and whether one came before that */
+	uint64_t last_ns, last_start_ns; /* times of the previous record … */
+	bool is_out_of_order;		 /* … and whether some record came before the one it follows */
 };
 
-/* Until records are in order, one without a launch counts as called for when it started. */
+/* Until the records are in order, the call time of a record without a launch is its start. */
 static void follow_order(struct joining *j, struct sonde_record *rec)
 {
 	uint64_t start_ns = rec->time.start_ns;
@@ -268,18 +271,18 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 {
 	uint64_t nr_ns = t->end_ns - t->start_ns;
 
-	/* CUPTI writes zeros when it has no time for this one; zeros mean that in records too. */
+	/* When CUPTI has no times for a piece of work it writes zeros, which mean the same in records. */
 	if (!t->start_ns && !t->end_ns) {
 		n->count->no_time++;
 		return;
 	}
 	t->start_ns = sonde_clock_map__ns(&n->gpu, t->start_ns);
-	/* Lengths are the GPU's own, not scaled to the host's clock. */
+	/* The length is the GPU's own, not scaled to the host's clock. */
 	if (__builtin_add_overflow(t->start_ns, nr_ns, &t->end_ns))
 		t->end_ns = UINT64_MAX;
 }
 
-/* Fills in everything that the launch of a record knows, or that it is not there. */
+/* Fills in what is known from a record's launch, or counts that the launch is missing. */
 static void complete_launch(struct native *n, struct sonde_record *rec)
 {
 	const struct native_launch *l = rec->call == SONDE_NONE ? NULL : &n->launches.at[rec->call];
@@ -307,7 +310,10 @@ static void complete_record(struct joining *j, struct sonde_record *rec)
 	name_record(j, rec);
 }
 
-/* Each launch of a kernel or graph counts once, also one that was not written. `id` is the record's correlation id. */
+/*
+ * Counts each launch of a kernel or graph once, even if the launch itself was not written. `id` is the record's
+ * correlation id.
+ */
 static void count_recorded(struct joining *j, const struct sonde_record *rec, uint32_t id)
 {
 	bool is_of_graph = rec->call_ns != 0;
@@ -323,9 +329,9 @@ static void count_recorded(struct joining *j, const struct sonde_record *rec, ui
 }
 
 /*
- * When work is counted: with the file that its record is in, or with the one before or behind if its launch is there.
- * So most late records count where their work was launched; and which of the three it is can be told whenever one of them
- * is counted, whichever older launches are still known.
+ * When work is counted: with the file that contains its launch, if that is the file of its record or one next to it, else
+ * with the file of its record. So most late records count where their work was launched. All three files are read whenever
+ * one of them is counted, so the decision is always the same, whichever older launches are still known.
  */
 static enum sonde_when when_of_work(const struct native *n, uint64_t offset, uint32_t launch)
 {
@@ -353,7 +359,7 @@ static void complete_records(struct joining *j)
 		recs[i].when = when_of_work(n, recs[i].payload, recs[i].call);
 		n->count = recs[i].when == SONDE_NOW ? &n->counts : &n->uncounted;
 		if (recs[i].call == SONDE_NONE && n->rolled.next && recs[i].payload < n->head_bytes) {
-			j->nr_folded++; /* it was counted, and its launch was not kept */
+			j->nr_folded++; /* it was counted before, and its launch was not kept */
 			continue;
 		}
 		if (j->has_record)
@@ -368,7 +374,7 @@ static void complete_records(struct joining *j)
 
 /* --- the order of launch ------------------------------------------------------------------------ */
 
-/* Orders records by launch, and the work of one launch by its start. */
+/* Sorts records by launch, and the work of one launch by its start. */
 static void order_records(struct native *n)
 {
 	size_t i, first, nr = n->r->records.nr - n->first_record;
@@ -440,7 +446,7 @@ static void add_memory(struct joining *j)
 	sonde_free(t);
 }
 
-/* Names the functions of PC samples as kernels are named, and says how the process was sampled. */
+/* Names the functions of PC samples like kernels, and adds how the process was sampled. */
 static void add_samples(struct joining *j)
 {
 	struct native *n = j->n;
@@ -448,7 +454,7 @@ static void add_samples(struct joining *j)
 	struct sonde_pc_source source = {.process = n->process};
 	size_t i;
 
-	if (!r->options.nr_files) { /* running totals: of files that are being folded the last one has them */
+	if (!r->options.nr_files) { /* they are running totals: when files are folded, only the last file counts them */
 		source.dropped = n->status.nr_pc_dropped;
 		source.full = n->status.nr_pc_full;
 	}
@@ -461,11 +467,11 @@ static void add_samples(struct joining *j)
 	}
 	sonde_str_u64(sonde_native__meta(n, "pc_period"), &source.period);
 	if (n->first_batch == r->pc_batches.nr && !source.dropped && !source.full)
-		return; /* nobody asked, or nothing came */
+		return; /* PC sampling was off, or found nothing */
 	sonde_put(&r->arena, &r->pc_sources, source);
 }
 
-/* Says for each record when its call returned. */
+/* Adds for each record when its call returned. */
 static void add_returns(struct native *n)
 {
 	size_t i;

@@ -1,9 +1,9 @@
 /*
  * PC samples → lines of source.
  *
- * A capture of PC samples keeps the code that ran, once by content: cubins/ beside it has a cubin by its checksum.
- * Their line tables are read here, so that a capture can be reported wherever it is taken. Code without line
- * information, and code that was not kept, has no lines; samples have their instructions all the same.
+ * A capture with PC samples keeps the code that ran, each cubin once: as a file in cubins/ beside the capture, named by
+ * its checksum. The line tables are read here, so that a capture can be reported on any machine. Samples in code that
+ * was not kept, or has no line information, have no lines, but still their instructions.
  */
 #include "base/file.h"
 #include "base/keysort.h"
@@ -14,20 +14,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TAR	    ".tar" /* of the captures of a node (capture/local.h) */
-#define MAX_INLINED 64u /* calls that a chain of inlined code may have: more are left out */
+#define TAR	    ".tar" /* archive of the captures of a node (capture/local.h) */
+#define MAX_INLINED 64u /* inlined calls around one instruction; more are left out */
 
-/* What is known of one cubin's rows while its batches are looked through. */
+/* The state while the batches of one cubin are looked up. */
 struct lining {
 	struct native *n;
-	struct sonde_map *keys; /* of pc_lines from first_line on: file, line and caller */
+	struct sonde_map *keys; /* keys of pc_lines from number first_line on: file, line and caller */
 	uint32_t first_line;
 	const struct sonde_cubin *cubin;
-	uint32_t *line_of; /* by row: number in pc_lines + 1, 0 = not yet */
+	uint32_t *line_of; /* by row: number in pc_lines + 1, 0 = not looked up yet */
 	struct sonde_arena *scratch;
 };
 
-/* The file of a row as one path. */
+/* The path of a row's file. */
 static uint32_t file_of(struct lining *l, const struct sonde_cubin_row *row)
 {
 	struct sonde_buf path = {0};
@@ -44,7 +44,7 @@ static uint32_t file_of(struct lining *l, const struct sonde_cubin_row *row)
 	return file;
 }
 
-/* The number + 1 of one row's line, whose caller's is known; 0: no memory, which the arena remembers. */
+/* Enters one row whose caller's line is known; returns its number in pc_lines + 1. 0: no memory, which the arena remembers. */
 static uint32_t enter_row(struct lining *l, uint32_t at, uint32_t caller)
 {
 	const struct sonde_cubin_row row = sonde_cubin_row(l->cubin, at);
@@ -59,7 +59,7 @@ static uint32_t enter_row(struct lining *l, uint32_t at, uint32_t caller)
 	return l->line_of[at] = l->first_line + number + 1;
 }
 
-/* The line of a row after those of its callers, outermost first. */
+/* Enters the rows of all callers, outermost first, then the row; returns its number + 1. */
 static uint32_t line_of(struct lining *l, uint32_t at)
 {
 	uint32_t chain[MAX_INLINED], nr = 0, known = 0;
@@ -91,8 +91,8 @@ static void find_lines(struct lining *l, const struct sonde_pc_batch *b)
 }
 
 /*
- * The folder that cubins/ is in: that of the capture, or of the archive it is in, with how long it is; 0 = here. Ranks of a
- * node share an archive and the code beside it.
+ * The length of the path of the folder that contains cubins/, 0 = the current one. It is the folder of the capture, or
+ * of the archive that the capture is in: ranks of a node share an archive and the code beside it.
  */
 static size_t folder_of(const char *path)
 {
@@ -109,7 +109,7 @@ static size_t folder_of(const char *path)
 	return at ? (size_t)(at + 1 - path) : 0;
 }
 
-/* The batches of one cubin. False: it is not there, or cannot be read. */
+/* Looks up the batches of one cubin. False when it is missing or cannot be read. */
 static bool read_cubin(struct lining *l, const char *path, const struct sonde_keyed *batches, size_t nr)
 {
 	struct sonde_mapping file = {0};

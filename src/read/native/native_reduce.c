@@ -1,10 +1,11 @@
 /*
- * Reducing files whose launches were folded to what the files after them need: chunks with devices and
- * nodes of graphs, with the beginnings of ranges that are open at the cut, with the last work of each such
- * range and of each device, with launches whose work is still to come, with memory that is still allocated,
- * and the clocks around these moments. Chunks stay as they are: the rest of their events is read again and not
- * counted (enum sonde_when). Nothing may seem to last because its end is in a chunk that goes: the last chunk of each thread says
- * which of its ranges are open, and frees of memory and stops of start/end ranges are written again.
+ * Reduces files whose launches were folded to what the files after them need: chunks with devices and
+ * nodes of graphs, with the beginnings of ranges that are open at the cut, with the last work in each such
+ * range and on each device, with launches whose work is still to come, with memory that is still allocated,
+ * and the clocks around these moments. Chunks are kept unchanged: the rest of their events is read again but not
+ * counted (enum sonde_when). Nothing may seem to last longer because its end is in a chunk that is dropped: the last
+ * chunk of each thread says which of its ranges are open, and frees of memory and stops of start/end ranges are
+ * written again.
  */
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -14,17 +15,17 @@
 
 #include <string.h>
 
-#define AWAITED_NS 60000000000u /* how long the work of a launch is waited for */
-#define END_BYTES  32768u     /* of a chunk with ends that are written again … */
-#define END_STREAM UINT32_MAX /* … in this stream, which is no thread's */
+#define AWAITED_NS 60000000000u /* how long sonde waits for the work of a launch */
+#define END_BYTES  32768u     /* bytes of a chunk with ends that are written again … */
+#define END_STREAM UINT32_MAX /* … in this stream, which belongs to no thread */
 
 struct reducing {
 	struct native *n;
 	struct sonde_buf *out;
 	uint32_t seq;
-	struct sonde_keyed *by_place; /* pieces, by where they are */
-	SONDE_VEC(struct sonde_keyed) moments; /* whose clocks are to be kept */
-	uint32_t *ends; /* by number of n->memory: the next operation at that address; SONDE_NONE = none so far */
+	struct sonde_keyed *by_place; /* pieces, sorted by their offset */
+	SONDE_VEC(struct sonde_keyed) moments; /* moments whose neighbouring clocks are kept */
+	uint32_t *ends; /* by number of n->memory: number of the next operation at the same address; SONDE_NONE = none yet */
 	bool no_memory;
 };
 
@@ -37,7 +38,7 @@ bool sonde_native__is_lasting(unsigned type)
 	       type == SONDE_EVENT_UUID;
 }
 
-/* Whether the piece with the event at this offset is kept; with its chunk, once all are chosen. */
+/* Points to whether the piece that contains this offset is kept. Once all are chosen, its whole chunk is kept. */
 static bool *is_kept(const struct reducing *x, uint64_t at)
 {
 	size_t low = 0;
@@ -88,12 +89,12 @@ static void keep_work(struct reducing *x, const struct sonde_record *rec)
 		keep_launch(x, rec->call);
 }
 
-/* Keeps the work that ended last on each device: the gap to the next begins there. */
+/* Keeps the work that ended last on each device, because the gap before the next work begins there. */
 static void keep_last(struct reducing *x)
 {
 	const struct sonde_records *r = x->n->r;
 	struct sonde_map devices = {0};
-	SONDE_VEC(uint32_t) last = {0}; /* by number of a device */
+	SONDE_VEC(uint32_t) last = {0}; /* by number of a device: its record that ended last */
 	size_t i;
 
 	for (i = x->n->first_record; i < r->records.nr && !x->no_memory; i++) {
@@ -113,7 +114,7 @@ static void keep_last(struct reducing *x)
 	sonde_map_release(&devices);
 }
 
-/* Keeps the chunk that a range begins in and the next one, whose reading of the CPU clock tells what it was then. */
+/* Keeps the chunk in which a range begins and the next one: its reading of the CPU clock gives the CPU time at the begin. */
 static void keep_begin(struct reducing *x, uint32_t piece)
 {
 	const struct native_piece *at = x->n->pieces.at;
@@ -126,7 +127,7 @@ static void keep_begin(struct reducing *x, uint32_t piece)
 		x->n->kept[i] = true;
 }
 
-/* Keeps ranges that are open, and the work that ended last in each. */
+/* Keeps open ranges, and the work that ended last in each. */
 static void keep_open(struct reducing *x)
 {
 	struct native *n = x->n;
@@ -185,7 +186,7 @@ static bool find_ends(struct reducing *x)
 	struct native *n = x->n;
 	struct sonde_keyed *order = sonde_native__order_memory(n);
 	struct sonde_map addresses = {0};
-	SONDE_VEC(uint32_t) last = {0}; /* by number of an address */
+	SONDE_VEC(uint32_t) last = {0}; /* by number of an address: the last operation there */
 	bool ok = order != NULL;
 	size_t i;
 
@@ -210,7 +211,7 @@ static bool find_ends(struct reducing *x)
 	return ok && x->ends;
 }
 
-/* Keeps memory that is allocated, with the calls that allocated it. */
+/* Keeps memory that is still allocated, with the calls that allocated it. */
 static void keep_memory(struct reducing *x)
 {
 	const struct native *n = x->n;
@@ -246,8 +247,9 @@ static void put_block(struct reducing *x, unsigned type, const void *a, size_t n
 }
 
 /*
- * A chunk is kept whole, or not at all, and with it the last one of its stream. That one is also kept if it may go on
- * in the next file: its launches must not seem to be the next file's. Ends that were written before are made anew.
+ * A chunk is kept as a whole or not at all. If a stream keeps any chunk, it keeps its last one too. The last one is also
+ * kept if it may continue in the next file: otherwise its launches would seem to be in that file. Ends that an earlier
+ * reduction wrote are made anew.
  */
 static void keep_chunks(struct reducing *x)
 {
@@ -271,7 +273,7 @@ static void keep_chunks(struct reducing *x)
 	}
 }
 
-/* Writes each byte once: pieces of a chunk may overlap. */
+/* Writes each byte once, because pieces of a chunk may overlap. */
 static void put_chunks(struct reducing *x)
 {
 	const struct native *n = x->n;
@@ -295,7 +297,7 @@ static void put_chunks(struct reducing *x)
 	}
 }
 
-/* Writes the end of an allocation that is kept, when its own free is not: a free without a call. */
+/* Writes a free, without a call, for an allocation that is kept although its own free is not. */
 static uint8_t *put_end(const struct reducing *x, uint8_t *p, struct sonde_event_base *base, uint32_t number)
 {
 	const struct native_memory *by = &x->n->memory.at[x->ends[number]];
@@ -318,7 +320,7 @@ static void put_end_chunk(struct reducing *x, struct sonde_events *head, const u
 	head->chunk++;
 }
 
-/* Whether the end of an allocation, or of a start/end range, goes although the beginning stays. */
+/* Whether the end of an allocation, or of a start/end range, is dropped although its beginning is kept. */
 static bool loses_end(const struct reducing *x, size_t memory)
 {
 	const struct native_memory *at = x->n->memory.at;
@@ -354,7 +356,7 @@ static void put_ends(struct reducing *x)
 
 		if (stop ? !loses_stop(x, stop) : !loses_end(x, i))
 			continue;
-		if (stop && p != bytes && stop->ticks < base.ticks) { /* a chunk has them in order */
+		if (stop && p != bytes && stop->ticks < base.ticks) { /* the events of a chunk are in order of time */
 			put_end_chunk(x, &head, bytes, p);
 			p = bytes;
 		}
@@ -372,7 +374,7 @@ static void put_ends(struct reducing *x)
 	sonde_free(bytes);
 }
 
-/* Whether a clock is needed: those on both sides of a moment, the first and the last ones. */
+/* Whether a clock is kept: the two around a moment, the first and the last ones. */
 static bool is_needed(const struct reducing *x, size_t point)
 {
 	const struct sonde_clock_point *p = x->n->host.points.at;
@@ -406,7 +408,7 @@ static void put_other(void *of, const struct sonde_block_head *h, const uint8_t 
 static void write_file(struct reducing *x)
 {
 	const struct native *n = x->n;
-	/* All files that were read are gone from then on; a first file that was reduced before is not one of them. */
+	/* All files that were read are removed after this. The reduced first file of an earlier folding is not counted as one. */
 	struct sonde_rolled rolled = {
 		.next = n->rolled.next + n->r->options.nr_files - (n->rolled.next > 0), .rules = SONDE_ROLLED_RULES};
 
@@ -451,7 +453,7 @@ int sonde_capture_complete(struct sonde_buf *file, const uint64_t *counts, size_
 	struct sonde_rolled rolled;
 	size_t at = sizeof(struct sonde_capture_head), more;
 
-	memcpy(&h, file->p + at, sizeof(h)); /* META; ROLLED follows it */
+	memcpy(&h, file->p + at, sizeof(h)); /* META, which ROLLED follows */
 	at += sizeof(h) + h.nr_bytes;
 	memcpy(&h, file->p + at, sizeof(h));
 	memcpy(&rolled, file->p + at + sizeof(h), sizeof(rolled));
@@ -462,7 +464,7 @@ int sonde_capture_complete(struct sonde_buf *file, const uint64_t *counts, size_
 	memcpy(file->p + at, &h, sizeof(h));
 	for (; at < file->n; at += sizeof(h) + h.nr_bytes, x.seq++)
 		memcpy(&h, file->p + at, sizeof(h));
-	x.seq++; /* META, which was not counted */
+	x.seq++; /* for META, which the loop did not count */
 	for (at = 0; at < cells.n; at += more) {
 		more = cells.n - at < SONDE_BLOCK_LIMIT ? cells.n - at : SONDE_BLOCK_LIMIT;
 		put_block(&x, SONDE_BLOCK_CELLS, cells.p + at, more, NULL, 0);

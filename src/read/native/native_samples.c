@@ -11,7 +11,7 @@ bool sonde_native__is_sampler(const struct native *n)
 	return sonde_str_is(sonde_native__meta(n, "kind"), "samples");
 }
 
-#define MOST_OFFSET_NS 20000 /* a larger one is damage */
+#define MOST_OFFSET_NS 20000 /* a larger offset is damage */
 
 static void read_offset(const struct native *n, struct sonde_series *s)
 {
@@ -43,7 +43,7 @@ static void add_counters(
 	}
 }
 
-/* A set that is named anew (its interval changed) goes on in another series. */
+/* Defines a set of counters. A set that is defined again (its interval changed) continues in a new series. */
 void sonde_native__counters(struct native *n, struct sonde_str payload)
 {
 	struct sonde_counter_set *c = sonde_malloc(sizeof(*c));
@@ -66,7 +66,7 @@ void sonde_native__counters(struct native *n, struct sonde_str payload)
 	sonde_free(c);
 }
 
-/* Times stay the GPU's here: series.c puts them on the axis of the records. */
+/* The times are still in the GPU's clock: series.c moves them to the axis of the records. */
 static void add_samples(struct native *n, struct sonde_series *s, struct sonde_samples_in *in)
 {
 	uint64_t start = 0, end = 0, last = s->times.nr ? s->times.at[s->times.nr - 1].end_ns : 0;

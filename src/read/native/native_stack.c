@@ -1,15 +1,15 @@
 /*
- * The ranges a thread has open: entries with their times, one stack a domain.
+ * The ranges that a thread has open: entries with their times, one stack per domain.
  *
- * Stacks are as deep as the writer lets them be, and long region paths get a
- * share of memory that grows with the file: every region is identified by its
- * path later on, so few bytes of pushes could ask for any amount of memory.
+ * Stacks are as deep as the writer allows. Memory for long region paths is limited to a
+ * share that grows with the file: every region is identified by its path later on, so
+ * otherwise a few bytes of pushes could take any amount of memory.
  */
 #include "read/native/native_stream.h"
 
-#define LONG_PATH	  1024u	      /* bytes; shorter ones are free */
-#define LONG_PATHS_ALWAYS (16u << 20) /* bytes of long paths in any file … */
-#define LONG_PATHS_SHARE  16u	      /* … and this much more for each of its bytes */
+#define LONG_PATH	  1024u	      /* bytes; shorter paths are not counted */
+#define LONG_PATHS_ALWAYS (16u << 20) /* bytes of long paths allowed in any file … */
+#define LONG_PATHS_SHARE  16u	      /* … plus this many for each byte of the file */
 
 /* --- CPU time --------------------------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ void sonde_stream__share_cpu(struct stream *s, uint64_t ticks, uint64_t cpu_ns)
 	double share = ticks > s->cpu_ticks ? (double)spent / (double)(ticks - s->cpu_ticks) : 0;
 	size_t i;
 
-	/* Between two readings the thread is taken to have run evenly. */
+	/* The thread is assumed to have run evenly between two readings. */
 	for (i = 0; i < s->pending.nr; i++) {
 		struct pending *p = &s->pending.at[i];
 		struct sonde_range_time *t = &s->n->r->ranges.at[p->range].time;
@@ -45,7 +45,7 @@ static void cpu_later(struct stream *s, uint32_t range, bool is_end)
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-/* A domain whose name was not written is not the default one. */
+/* Gives a name to a domain whose name was not written, so that it is not taken for the default one. */
 static void name_domain(struct stream *s, uint32_t domain)
 {
 	struct sonde_records *r = s->n->r;
@@ -59,7 +59,7 @@ static void name_domain(struct stream *s, uint32_t domain)
 	*name = sonde_records__string(r, text);
 }
 
-/* A new range entry beginning now, without a parent. SONDE_NONE when memory is short. */
+/* Adds a range entry that begins now, without a parent. SONDE_NONE when memory is short. */
 static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
 {
 	struct native *n = s->n;
@@ -81,13 +81,13 @@ static uint32_t new_range(struct stream *s, uint32_t label, uint32_t domain, uns
 	return sonde_native__failed(n) ? SONDE_NONE : (uint32_t)(r->ranges.nr - 1);
 }
 
-/* The bytes of a path of `above` bytes with `label` appended, and a separator. */
+/* The length of a path of `above` bytes after appending a separator and `label`. */
 static size_t path_bytes(const struct stream *s, size_t above, uint32_t label)
 {
 	return above + sonde_records_str(s->n->r, label).n + 1;
 }
 
-/* A hash that identifies the region of a range, well enough to count it once. */
+/* A hash that identifies the region of a range, so that its path is counted once. */
 static uint64_t region_hash(const struct stream *s, uint32_t label, uint32_t domain, unsigned kind)
 {
 	uint32_t words[SONDE_OPEN_LIMIT + 3] = {domain, kind, label}, nr = 3, range;
@@ -141,7 +141,7 @@ static bool may_open(struct stream *s, uint32_t label, uint32_t domain, size_t *
 {
 	bool is_outermost = s->top[domain] == SONDE_NONE;
 
-	/* A range inside one that is left out is left out too, or pops would not match their pushes. */
+	/* A range inside one that was left out is left out too; otherwise pops would not match their pushes. */
 	if (s->left_out[domain] || s->nr_deep >= SONDE_OPEN_LIMIT)
 		return false;
 	*nr_bytes = path_bytes(
@@ -177,8 +177,8 @@ void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
 }
 
 /*
- * The domain of a range whose label was not written is unknown: the pop that ends it is found by the
- * order. It would otherwise end a range around it, in a domain that has nothing to do with it.
+ * If the label of a range was not written, its domain is unknown. The pop that ends such a range is recognised by the
+ * order of pushes. Otherwise it would end a range around it, in a domain that has nothing to do with it.
  */
 static uint64_t domain_of_pop(const struct stream *s, uint64_t domain)
 {
@@ -238,7 +238,7 @@ void sonde_stream__end_window(struct stream *s)
 			if (ranges[range].is_inherited)
 				continue;
 			ranges[range].time.end_ns = end_ns > begin_ns ? end_ns : begin_ns + 1;
-			ranges[range].time.cpu_ns = 0; /* the thread's clock was not read then */
+			ranges[range].time.cpu_ns = 0; /* the thread's CPU clock was not read at that moment */
 			ranges[range].ended = ended;
 			s->n->counts.cut_by_windows += ended == SONDE_NOW;
 		}
@@ -266,7 +266,7 @@ void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *lab
 		range = s->top[domain];
 		end_range(s, domain);
 		s->n->count->closed_by_loss += !s->is_gap;
-		if (s->is_gap) { /* it ended in a file that was folded, and was counted there */
+		if (s->is_gap) { /* it ended in a file that was folded, where it was counted */
 			s->n->r->ranges.at[range].time.end_ns = ranges[range].time.begin_ns + 1;
 			s->n->r->ranges.at[range].ended = SONDE_BEFORE;
 		}

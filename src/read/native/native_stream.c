@@ -1,11 +1,11 @@
-/* The events of each thread, in order: pushes and pops, and the launches with what was open. */
+/* The events of each thread, in order: pushes and pops, and launches with the ranges open at them. */
 #include "read/native/native_stream.h"
 
 #include <string.h>
 
 /* --- the events ------------------------------------------------------------------------------- */
 
-/* The ranges a chunk begins in. */
+/* The ranges that are open at the beginning of a chunk. */
 struct open_ranges {
 	uint32_t nr;
 	uint32_t labels[SONDE_OPEN_LIMIT];
@@ -29,7 +29,7 @@ static const uint8_t *read_open(
 	return p;
 }
 
-/* After a loss: what the thread has open by now. */
+/* After a loss: makes the thread's open ranges those that the chunk names. */
 static void reopen_ranges(struct stream *s, const struct open_ranges *o)
 {
 	uint32_t nr[NATIVE_NR_DOMAINS] = {0}, mine[SONDE_OPEN_LIMIT], nr_mine, i, j;
@@ -49,8 +49,8 @@ static void reopen_ranges(struct stream *s, const struct open_ranges *o)
 }
 
 /*
- * Ranges that are open when a stream begins were opened before a fork, in another process: their time and
- * their entry count there.
+ * Ranges that are open when a stream begins were entered before a fork, in another process: their entry and
+ * their time count there.
  */
 static void mark_inherited(struct stream *s)
 {
@@ -136,7 +136,7 @@ static void read_launch(struct stream *s, const struct sonde_event *e)
 
 #define SAME_CALL_NS 3000u
 
-/* Where calls of the runtime and of the driver have ids of their own, the last two launches may be one. */
+/* Where runtime and driver calls have separate ids, the last two launches may be one call. */
 void sonde_stream__return(struct stream *s)
 {
 	const struct native *n = s->n;
@@ -242,7 +242,7 @@ static void stream_end(struct stream *s)
 	struct sonde_records *r = s->n->r;
 	uint32_t i, range;
 
-	/* No later reading: the thread is taken to have run all the time since the last. */
+	/* There is no later reading: the thread is assumed to have run all the time since the last one. */
 	if (s->pending.nr) {
 		uint64_t last = s->pending.at[s->pending.nr - 1].ticks;
 		uint64_t since = sonde_clock_map__ns(&s->n->host, last) -
@@ -264,8 +264,8 @@ static void stream_end(struct stream *s)
 }
 
 /*
- * One stream has nearly all work, and the work of others mostly comes later: it is appended, so that
- * little has to move.
+ * Nearly all GPU work is in one stream. Its vector becomes that of the records, and the works of other streams, which
+ * are mostly later, are appended: little has to move.
  */
 static void take_works(struct stream *s)
 {
@@ -293,7 +293,7 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->window = NATIVE_ALL_TIME;
 	s->number = first->stream;
 	s->when = SONDE_BEFORE;
-	/* Its losses up to then were counted. UINT64_MAX: not known how much. */
+	/* Losses in folded files were counted. UINT64_MAX = the number lost so far is not known. */
 	s->nr_lost = s->n->rolled.next && first->chunk ? UINT64_MAX : 0;
 	s->cpu_ns = s->cpu_ticks = 0;
 	s->at = (struct sonde_event_base){0};
@@ -306,7 +306,7 @@ static void stream_begin(struct stream *s, const struct native_piece *first)
 	s->started = s->stopped = SONDE_NONE;
 }
 
-/* A piece without its first `nr` bytes, which were read already. */
+/* A piece without its first `nr` bytes, which were already read. */
 static struct native_piece rest_of(const struct native_piece *p, uint32_t nr)
 {
 	struct native_piece rest = *p;
@@ -317,7 +317,7 @@ static struct native_piece rest_of(const struct native_piece *p, uint32_t nr)
 	return rest;
 }
 
-/* All pieces of one stream, from `i`; returns the index after the last. */
+/* Reads all pieces of one stream, from number `i`; returns the number after the last. */
 static size_t read_stream(struct stream *s, size_t i)
 {
 	struct native_piece *pieces = s->n->pieces.at;
@@ -334,7 +334,7 @@ static size_t read_stream(struct stream *s, size_t i)
 		s->last_when = s->when;
 		s->when = (uint8_t)sonde_native__when(s->n, sonde_native__offset(s->n, &p));
 		s->n->count = s->when == SONDE_NOW ? &s->n->counts : &s->n->uncounted;
-		pieces[i].tid = s->tid; /* one thread writes a stream */
+		pieces[i].tid = s->tid; /* each stream is written by one thread */
 		if (p.chunk != chunk || i == first) {
 			resync |= i == first || !whole || p.chunk != chunk + 1;
 			chunk = p.chunk;
@@ -342,7 +342,7 @@ static size_t read_stream(struct stream *s, size_t i)
 			whole = true;
 			is_counted = false;
 		}
-		/* Two files of a capture may have the same bytes: see struct sonde_rolled. */
+		/* Two files of a capture may contain the same bytes: see struct sonde_rolled. */
 		if (whole && p.offset < offset)
 			p = rest_of(&p, offset - p.offset < p.nr_bytes ? offset - p.offset : p.nr_bytes);
 		if (!p.nr_bytes)

@@ -1,4 +1,4 @@
-/* Numbers that the program gave: of ranges, which become their arguments, and of counters. */
+/* Numbers that the program gave: for ranges, which become their arguments, and as samples of counters. */
 #include "read/native/native_stream.h"
 
 #include "base/alloc.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* The range a number belongs to, SONDE_NONE = none that is kept. */
+/* The range that a number belongs to; SONDE_NONE = none that is kept. */
 static uint64_t range_of(const struct stream *s, const struct sonde_event *e)
 {
 	uint64_t of = e->field[SONDE_VALUE_OF];
@@ -17,9 +17,9 @@ static uint64_t range_of(const struct stream *s, const struct sonde_event *e)
 		return of < NATIVE_MAX_DOMAINS && !s->left_out[of] ? s->top[of] : SONDE_NONE;
 	case SONDE_VALUE_OF_START:
 		return s->start_id == (uint32_t)of ? s->started : SONDE_NONE;
-	case SONDE_VALUE_OF_STOP: /* it may have been started by a thread that is read later */
+	case SONDE_VALUE_OF_STOP: /* the range may have been started by a thread that is read later */
 		return s->stopped != SONDE_NONE && s->stop_id == (uint32_t)of ? NATIVE_OF_STOP | s->stopped : SONDE_NONE;
-	default: /* a sample: the range that was entered last, in whichever domain */
+	default: /* a sample of a counter: the range entered last, in any domain */
 		for (i = 0; i < s->nr_seen; i++)
 			if (s->top[s->seen[i]] != SONDE_NONE && (last == SONDE_NONE || s->top[s->seen[i]] > last))
 				last = s->top[s->seen[i]];
@@ -77,7 +77,7 @@ static void put_value(struct sonde_buf *list, const struct native *n, const stru
 		sonde_arguments_put_whole(list, name, v->type == SONDE_VALUE_NEGATIVE, v->bits);
 }
 
-/* The range of a number, if it is one of this process. */
+/* The range of a number; SONDE_NONE = none, or one inherited from another process. */
 static uint64_t resolve(const struct native *n, uint64_t range)
 {
 	if (range & NATIVE_OF_STOP) {
@@ -88,13 +88,16 @@ static uint64_t resolve(const struct native *n, uint64_t range)
 	return range == SONDE_NONE || n->r->ranges.at[range].is_inherited ? SONDE_NONE : range;
 }
 
-/* Puts the numbers of one range into `list`: the last one of each name, samples of counters where there is room left. */
+/*
+ * Appends the numbers of one range to `list`: the last one of each name. Samples of counters come last, while there is
+ * room.
+ */
 static void put_values(struct sonde_buf *list, const struct native *n, struct native_value *at, struct native_value *end, uint32_t *seen)
 {
 	uint32_t nr = 0, samples;
 	struct native_value *v;
 
-	for (v = end; v-- > at;) { /* `seen`: by name, the last range that has it, plus one */
+	for (v = end; v-- > at;) { /* `seen`: by name, 1 + the last range that has it */
 		v->is_renewed = seen[v->name] == (uint32_t)at->range + 1;
 		seen[v->name] = (uint32_t)at->range + 1;
 	}

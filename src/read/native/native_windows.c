@@ -1,7 +1,6 @@
 /*
- * Windows: when the program was captured. Marks of the file, in the order in which
- * they were written, which is that of time, become windows; a chunk is in the
- * one its first event is in.
+ * Windows: when the program was captured. The marks of the file become windows. Marks are
+ * written in order of time. A chunk belongs to the window that its first event is in.
  */
 #include "read/native/native_int.h"
 
@@ -32,7 +31,7 @@ int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 			last->ended = (uint8_t)m->reserved;
 			is_open = false;
 		} else if (m->state == SONDE_WINDOW_CLOSED && is_first) {
-			/* A file whose first mark is a closing was open from its beginning. */
+			/* If the first mark of a file closes a window, that window was open from the file's beginning. */
 			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks, (uint8_t)m->reserved});
 		} else if (m->state == SONDE_WINDOW_OPEN && !is_open) {
 			is_open = ok = sonde_vec_put(
@@ -49,7 +48,7 @@ uint32_t sonde_native__window_at(const struct native *n, uint64_t ticks)
 
 	if (!n->is_windowed)
 		return NATIVE_ALL_TIME;
-	/* the first that ends later */
+	/* the first window that ends later */
 	sonde_bisect(low, n->windows.nr, mid, n->windows.at[mid].end <= ticks);
 	return low < n->windows.nr && n->windows.at[low].begin <= ticks ? (uint32_t)low
 									 : NATIVE_OUTSIDE;
@@ -110,7 +109,7 @@ static uint64_t captured_ns(struct native *n, const struct native_window *all)
 	return sum;
 }
 
-/* How a window that never opened could have been opened, by the way it was asked for. */
+/* Says how a window that never opened could have been opened, depending on how it was asked for. */
 static const char *opener_of(struct sonde_str text)
 {
 	static const char *const openers[][2] = {{"ctl", "`sonde ctl PID start` opens it"},
