@@ -1,7 +1,7 @@
 /*
  * Profiles as Hatchet literals: what Triton's Proton writes, and any other list
  * of nodes with a frame, metrics and children. Nodes with children are regions.
- * A leaf is a kernel, added up over all its launches: its time is that of all of
+ * A leaf is a kernel, summed over all its launches: its time is that of all of
  * them, and nothing is known about a single launch.
  */
 #include "catalogue/attributes.h"
@@ -16,9 +16,9 @@
 struct hatchet_node {
 	uint32_t parent; /* SONDE_NONE = a root */
 	uint32_t name;	 /* string number */
-	uint32_t range;	 /* its region, SONDE_NONE = it is none */
-	struct sonde_str metrics; /* the object's text */
-	bool has_children, is_region; /* is_region: it says so itself */
+	uint32_t range;	 /* number of its range, SONDE_NONE = not a region */
+	struct sonde_str metrics; /* text of the object with its metrics */
+	bool has_children, is_region; /* is_region: the file marks it as a region */
 };
 
 struct hatchet_figure {
@@ -27,7 +27,7 @@ struct hatchet_figure {
 };
 
 struct hatchet_state {
-	SONDE_VEC(struct hatchet_figure) figures; /* record after record; metric SONDE_NONE ends one */
+	SONDE_VEC(struct hatchet_figure) figures; /* figures of all records, one record after the other; metric SONDE_NONE ends a record */
 };
 
 struct hatchet {
@@ -36,14 +36,14 @@ struct hatchet {
 	struct sonde_err *err;
 	struct hatchet_state *state;
 	struct sonde_scan scan;
-	const char *begin; /* of the last node that began */
+	const char *begin; /* where the last node began */
 	struct sonde_str devices; /* text of the object that lists devices */
 	uint32_t process, caller;
 	SONDE_VEC(struct hatchet_node) nodes;
 	struct sonde_buf scratch;
 	bool has_time, has_plain_time;
-	uint64_t nr_bad_counts; /* counts that are no number of launches */
-	uint64_t nr_no_numbers; /* NaN, Infinity, 1e999 */
+	uint64_t nr_bad_counts; /* counts that cannot be a number of launches */
+	uint64_t nr_no_numbers; /* metrics that are NaN, Infinity or 1e999 */
 };
 
 /* --- text → nodes, parents first ------------------------------------------------------------------ */
@@ -122,7 +122,7 @@ static int read_member(struct hatchet *h, uint32_t number, struct sonde_str key,
 	return rc;
 }
 
-/* One object: a node, or at the top the list of devices. */
+/* Reads one object: a node, or at the top level the list of devices. */
 static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
 {
 	struct hatchet_node *node = sonde_push(&h->src->work, &h->nodes);
@@ -142,13 +142,13 @@ static int read_node(struct hatchet *h, uint32_t parent, unsigned depth)
 		rc = read_member(h, number, key.raw, depth);
 	}
 	if (rc == 0 && h->nodes.at[number].name == SONDE_NONE && number + 1 == h->nodes.nr) {
-		h->nodes.nr--; /* no frame: facts about devices */
+		h->nodes.nr--; /* an object without a frame lists devices */
 		h->devices = (struct sonde_str){begin, (size_t)(h->scan.p - begin)};
 	}
 	return rc;
 }
 
-/* The nodes of a list, after its bracket; what came before damage stays. */
+/* Reads the nodes of a list, after its bracket; nodes before damage are kept. */
 static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth)
 {
 	bool is_first, is_end;
@@ -168,7 +168,7 @@ static int read_nodes(struct hatchet *h, uint32_t parent, unsigned depth)
 
 /* --- nodes → ranges and records ------------------------------------------------------------------- */
 
-/* Proton's root is no scope of the program. */
+/* Proton's root node is not a scope of the program. */
 static bool is_hidden(const struct hatchet *h, const struct hatchet_node *n)
 {
 	return n->parent == SONDE_NONE && n->has_children &&
@@ -187,7 +187,7 @@ static void add_range(struct hatchet *h, struct hatchet_node *n)
 			.kind = SONDE_PUSH_POP});
 }
 
-/* Cuts the unit off a name, `time (ns)`; returns how many base units one is. */
+/* Cuts the unit off a name like `time (ns)`; returns how many base units it is. */
 static double cut_unit(struct sonde_str *name, struct sonde_str *unit)
 {
 	static const struct {
@@ -207,7 +207,7 @@ static double cut_unit(struct sonde_str *name, struct sonde_str *unit)
 	return 1;
 }
 
-/* The metric that a key is reported as: names with `__` are a profiler's and stay, others get `.sum`. */
+/* The metric for a key. Names with `__` come from a profiler and are kept; others get `.sum`. */
 static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale)
 {
 	struct sonde_str name = key, unit;
@@ -221,7 +221,7 @@ static uint32_t metric_of(struct hatchet *h, struct sonde_str key, double *scale
 		sonde_buf_str(&h->scratch, name);
 	if (h->scratch.n && !memmem(h->scratch.p, h->scratch.n, "__", 2))
 		sonde_buf_puts(&h->scratch, ".sum");
-	if (!h->scratch.p) /* no memory for any key */
+	if (!h->scratch.p) /* out of memory */
 		return SONDE_NONE;
 	name = sonde_buf_view(&h->scratch);
 	h->has_time |= sonde_str_is(name, SONDE_METRIC_TIME);
@@ -243,7 +243,7 @@ static bool is_like_number(struct sonde_str word)
 	return word.n && word.p[-1] != '"' && strchr("0123456789-+.NI", word.p[0]);
 }
 
-/* One metric of a node. Totals over a node's children are skipped: sonde adds them up itself. */
+/* Adds one metric of a node. Totals that include children are skipped: sonde adds them up itself. */
 static void add_metric(struct hatchet *h, struct sonde_str key, struct sonde_str word,
 	struct sonde_record *rec, uint32_t *device)
 {
@@ -288,7 +288,7 @@ static void read_metrics(
 	}
 }
 
-/* The launches of a leaf, or the metrics that a region has itself. */
+/* Adds the record for the launches of a leaf, or for the metrics that a region has itself. */
 static void add_record(struct hatchet *h, const struct hatchet_node *n)
 {
 	uint32_t range = n->range != SONDE_NONE	   ? n->range
@@ -297,7 +297,7 @@ static void add_record(struct hatchet *h, const struct hatchet_node *n)
 	struct sonde_record rec = {.caller = h->caller,
 		.payload = h->state->figures.nr,
 		.is_sum = true,
-		.nr_launches = n->range == SONDE_NONE}; /* a region has launches only if it says how many */
+		.nr_launches = n->range == SONDE_NONE}; /* a region has launches only if it has a count */
 	uint32_t device = 0, name = n->name;
 	bool is_any = false;
 	size_t i;
@@ -350,7 +350,7 @@ static const struct {
 };
 #define NR_ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
 
-/* "90" is 9.0, "100" is 10.0; other vendors have names. */
+/* Sets the compute capability: "90" is 9.0, "100" is 10.0. Other vendors have names. */
 static void set_arch(struct sonde_device *d, struct sonde_str arch)
 {
 	double v;
@@ -363,7 +363,7 @@ static void set_arch(struct sonde_device *d, struct sonde_str arch)
 	}
 }
 
-/* The facts of one device; the cursor is at its object. */
+/* Reads the facts of one device; the cursor is at its object. */
 static void add_device(struct hatchet *h, struct sonde_scan *s, uint32_t id)
 {
 	struct sonde_attribute *list = sonde_arena_calloc(&h->r->arena, NR_ATTRIBUTES, sizeof(*list));
@@ -461,10 +461,10 @@ static int read_all(struct hatchet *h)
 	add_nodes(h);
 	add_devices(h);
 	h->src->work.failed |= h->scratch.failed;
-	if (h->devices.n) /* nobody else lists devices */
+	if (h->devices.n) /* only Proton lists devices */
 		h->r->inputs.at[h->src->input].tool = SONDE_STR("Proton");
 	note_all(h);
-	return rc; /* the nodes before damage were added */
+	return rc; /* the nodes before the damage were added */
 }
 
 static int read_hatchet(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

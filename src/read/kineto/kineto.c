@@ -1,13 +1,13 @@
 /*
  * torch.profiler (Kineto) traces: Chrome trace JSON, plain or compressed.
- * Kernels, copies and memsets with their times, the host calls that asked for
- * them, and annotations as ranges. docs/sources.md says what is read.
+ * Reads kernels, copies and memsets with their times, the host calls that
+ * launched them, and annotations as ranges. docs/sources.md lists what is read.
  */
 #include "read/kineto/kineto_int.h"
 
 #include <stdio.h>
 
-/* Any JSON may have events somewhere; reading a file without any gives an error. */
+/* Any JSON may contain events somewhere; reading a file that has none gives an error. */
 static bool knows(struct sonde_str data)
 {
 	size_t i = sonde_str_starts(data, "\xef\xbb\xbf") ? 3 : 0;
@@ -34,7 +34,7 @@ static void add_names(struct kineto *k)
 	sonde_vec_release(&names.of);
 }
 
-/* Devices that did something; a trace lists all there are, and the first one of an id counts. */
+/* Adds the devices that did some work. A trace lists all devices; if it lists an id twice, the first one counts. */
 static void add_devices(struct kineto *k)
 {
 	uint32_t caller = SONDE_NONE, queue = SONDE_NONE, number;
@@ -84,7 +84,7 @@ static const struct kineto_facts *facts_of(const struct kineto_state *s, uint64_
 	return (const struct kineto_facts *)(const void *)s->facts.keys[number].p;
 }
 
-/* Which metrics the kernels of this trace have. */
+/* Finds the metrics that the kernels of this trace have. */
 static void find_metrics(const struct kineto_state *s, bool has[NR_LAUNCH_METRICS])
 {
 	size_t i;
@@ -110,7 +110,7 @@ static void find_metrics(const struct kineto_state *s, bool has[NR_LAUNCH_METRIC
 	}
 }
 
-/* Registers the metrics that some launch has. */
+/* Registers the metrics that at least one launch has. */
 static void add_metrics(struct kineto *k, struct kineto_state *s)
 {
 	bool has[NR_LAUNCH_METRICS] = {false};
@@ -130,7 +130,7 @@ static void set_number(const struct kineto_state *s, struct sonde_values *v, enu
 		sonde_launch_metrics__set(&s->metrics, v, m, (double)value);
 }
 
-/* Bytes of one element, by PyTorch's names of types. */
+/* The number of bytes of one element, by PyTorch's name of its type; 0 = unknown type. */
 static unsigned size_of(struct sonde_str dtype)
 {
 	static const struct {
@@ -236,7 +236,7 @@ static void note_all(const struct kineto *k)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* The text ends in the middle, and nothing says how long it was. */
+/* The error for a text that ends in the middle. Nothing says how long it was. */
 static int say_cut(struct kineto *k)
 {
 	uint64_t at = sonde_kineto__window_pos(&k->window);
@@ -248,7 +248,7 @@ static int say_cut(struct kineto *k)
 	return sonde_source__truncated(k->src, what, at, end, k->err);
 }
 
-/* Why the text ended early, if it did; what was before is read. */
+/* Returns the error that says why the text ended early, or 0; what came before was read. */
 static int end_of_text(struct kineto *k)
 {
 	sonde_buf_clear(&k->scratch);
@@ -312,7 +312,7 @@ static int read_trace(struct sonde_source *src, struct sonde_records *r, struct 
 	s->r = r;
 	rc = read_all(&k, s);
 	if (rc && rc != SONDE_ERR_FORMAT)
-		r->records.nr = k.first_record, r->calls.nr = k.first_call; /* not whole */
+		r->records.nr = k.first_record, r->calls.nr = k.first_call; /* they are incomplete */
 	sonde_kineto__window_release(&k.window);
 	sonde_buf_release(&k.scratch);
 	return rc;

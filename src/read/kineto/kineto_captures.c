@@ -1,6 +1,6 @@
 /*
- * Captures of graphs: the calls that were made while a graph was captured. They ran nothing then. They are in the
- * trace itself, between the calls that begin and end a capture, or in traces of their own.
+ * Captures of graphs: the calls that were made while a graph was captured. Those calls launched nothing then. They are
+ * in the trace itself, between the calls that begin and end a capture, or in traces of their own.
  */
 #include "read/folder_in.h"
 #include "read/kineto/kineto_int.h"
@@ -9,7 +9,7 @@
 
 /* --- calls ----------------------------------------------------------------------------------------- */
 
-/* A name without what the vendor puts before it: there are many calls, so each is looked at from its beginning alone. */
+/* The name of a call without the vendor's prefix. There are many calls, so their names are compared from the beginning only. */
 static struct sonde_str bare_name(struct sonde_str name)
 {
 	size_t n = sonde_str_starts(name, "cuda") ? 4 : sonde_str_starts(name, "hip") ? 3 : sonde_str_starts(name, "cu") ? 2 : 0;
@@ -34,7 +34,7 @@ static bool is_kernel_launch(struct sonde_str bare)
 	return false;
 }
 
-/* The number of what a call launches, plus one; 0 = it launches nothing by itself. */
+/* The number of the shape of what a call launches, plus one; 0 = it launches nothing by itself. */
 uint32_t sonde_kineto__shape(struct kineto *k, struct sonde_str call, const struct kineto_args *a)
 {
 	struct kineto_shape shape = {.name = SONDE_NONE};
@@ -65,17 +65,17 @@ void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e, 
 		sonde_put(&k->src->work, &k->edges, (struct kineto_edge){e->ts_ns, thread, !is_begin});
 }
 
-/* Captures that are open: at most one of a thread. */
+/* The captures that are open: at most one per thread. */
 struct open_captures {
-	uint64_t *of_thread; /* numbers, 0 = none */
-	uint64_t nr, numbers, threads; /* how many, and the sums: where there is one, it */
-	uint64_t last; /* number */
+	uint64_t *of_thread; /* number of the open capture, 0 = none */
+	uint64_t nr, numbers, threads; /* how many are open, and the sums of their numbers and threads: with one open, the sums are its own */
+	uint64_t last; /* number of the last capture */
 };
 
 static void end_capture(struct open_captures *o, uint32_t thread)
 {
 	if (!o->of_thread[thread] && o->nr == 1)
-		thread = (uint32_t)o->threads; /* another thread ends it */
+		thread = (uint32_t)o->threads; /* the capture was begun by another thread */
 	if (!o->of_thread[thread])
 		return;
 	o->nr--;
@@ -93,13 +93,16 @@ static void begin_capture(struct open_captures *o, uint32_t thread)
 	o->threads += thread;
 }
 
-/* The capture that a call of this thread is in: its own, or another's where that is the only one; 0 = none. */
+/*
+ * The number of the capture that a call of this thread belongs to: the thread's own, or another's if that is the only
+ * one; 0 = none.
+ */
 static uint64_t capture_of(const struct open_captures *o, uint32_t thread)
 {
 	return o->of_thread[thread] ? o->of_thread[thread] : o->nr == 1 ? o->numbers : 0;
 }
 
-/* Calls that launched something of which there is no work, in order of time. */
+/* Collects, in order of time, the calls that launched something for which the trace has no work. */
 void sonde_kineto__find_captured(struct kineto *k, const bool *has_work)
 {
 	struct open_captures o = {sonde_arena_calloc(&k->src->work, k->threads.nr + 1, sizeof(*o.of_thread)), 0, 0, 0, 0};
@@ -128,7 +131,7 @@ void sonde_kineto__find_captured(struct kineto *k, const bool *has_work)
 	sonde_vec_filter(&k->captured, n, !k->edges.nr || k->captured.at[n].capture);
 }
 
-/* Finds the regions of captured launches, and lists the captures: those with few launches first. */
+/* Finds the regions of captured launches, and lists the captures sorted by their number of launches. */
 void sonde_kineto__place_captured(struct kineto *k)
 {
 	size_t i;
@@ -136,7 +139,7 @@ void sonde_kineto__place_captured(struct kineto *k)
 	sonde_spans__rewind(&k->ranges);
 	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++)
 		k->captured.at[i].span = sonde_spans__open_at(&k->ranges, k->captured.at[i].thread, k->captured.at[i].ns);
-	/* Captures of several threads may take turns. */
+	/* Calls of captures in several threads may alternate. */
 	k->src->work.failed |= k->captured.nr && !sonde_order_apply(
 		sonde_order_by_field(k->captured.at, k->captured.nr, capture), k->captured.at, k->captured.nr, sizeof(*k->captured.at));
 	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++) {
@@ -152,7 +155,7 @@ void sonde_kineto__place_captured(struct kineto *k)
 
 /* --- traces of captures ---------------------------------------------------------------------------- */
 
-/* Reads one and hands it to `fn`. Its work leaves no record. */
+/* Reads a trace of captures and passes it to `fn`. Its work leaves no records. */
 static int read_capture(struct kineto *k, struct sonde_source *src, sonde_kineto_capture_fn *fn, void *of, bool *is_enough)
 {
 	struct sonde_map facts = {0};
@@ -206,7 +209,7 @@ static int open_capture(struct kineto *k, const char *path, sonde_kineto_capture
 	return rc;
 }
 
-/* Whether the name says that it is of another rank: `bs_32_rank1.json.gz`. */
+/* Whether the file's name says that it belongs to another rank: `bs_32_rank1.json.gz`. */
 static bool is_other_rank(const struct kineto *k, const char *path)
 {
 	struct sonde_str name = sonde_str_base(sonde_str_from(path));
@@ -224,7 +227,7 @@ static bool is_other_rank(const struct kineto *k, const char *path)
 	return rank != k->rank;
 }
 
-/* The folder that was named, or the one beside the trace; "" = there is none. */
+/* The folder named by the option, or the one beside the trace; "" = none is wanted. */
 static const char *captures_folder(struct kineto *k)
 {
 	struct sonde_str path = sonde_str_from(k->src->path), base = sonde_str_base(path);

@@ -1,28 +1,28 @@
 /*
  * The top level of a trace: an object with `traceEvents` and facts around it in
- * any order, or just an array of events. Damage costs the event it is in.
+ * any order, or just an array of events. Damage costs only the event it is in.
  *
- * The text is a mapped file, or a part of a stream: an event that the bytes at hand cut off is begun again
- * with more, and its beginning stays in the window.
+ * The text is a mapped file, or comes from a stream piece by piece: if the bytes in memory end inside an event, more
+ * are fetched and the event is read again, with its beginning kept in the window.
  */
 #include "read/kineto/kineto_int.h"
 
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
 
-#define WINDOW (512u * 1024u) /* bytes of a stream at hand, at first */
+#define WINDOW (512u * 1024u) /* bytes of a stream in memory, at first */
 #define MAX_IN_VAIN (1u << 20) /* bytes */
 
 /* --- the bytes at hand ----------------------------------------------------------------------------- */
 
 enum kineto_more {
 	KINETO_MORE,
-	KINETO_END,   /* of the text */
-	KINETO_FULL,  /* what is to be kept is longer than KINETO_MAX_EVENT */
+	KINETO_END,   /* end of the text */
+	KINETO_FULL,  /* the bytes to be kept are longer than KINETO_MAX_EVENT */
 	KINETO_NOMEM,
 };
 
-/* Makes room after the bytes that are kept: half of the window at least. */
+/* Makes room behind the bytes that are kept: at least half of the window. */
 static enum kineto_more make_room(struct kineto_window *w, size_t kept)
 {
 	char *bigger;
@@ -39,7 +39,7 @@ static enum kineto_more make_room(struct kineto_window *w, size_t kept)
 	return KINETO_MORE;
 }
 
-/* Fetches more after the bytes at hand and keeps everything from `*mark` on, which may move. */
+/* Fetches more bytes and keeps those from `*mark` on; `*mark` is moved with them. */
 static enum kineto_more window_more(struct kineto_window *w, const char **mark)
 {
 	size_t kept = (size_t)(w->scan.end - *mark), got;
@@ -58,7 +58,6 @@ static enum kineto_more window_more(struct kineto_window *w, const char **mark)
 	return more;
 }
 
-/* The whole text, or what `stream` gives. */
 int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
 	struct sonde_stream *stream, struct sonde_err *err)
 {
@@ -93,7 +92,7 @@ uint64_t sonde_kineto__window_pos(const struct kineto_window *w)
 
 /* --- facts around the events: clock, rank, devices ------------------------------------------------- */
 
-/* A number that is not negative; `*is_known` false: the value is something else. */
+/* Reads a number that is not negative; `*is_known` false: the value is something else. */
 static enum sonde_scan_rc take_number(struct sonde_scan *s, uint64_t *out, bool *is_known)
 {
 	struct sonde_scan_text text;
@@ -118,7 +117,7 @@ static enum sonde_scan_rc take_base(struct kineto *k, struct sonde_scan *s, void
 	return rc;
 }
 
-/* The members of an object, each offered to `fn`; anything but an object is skipped. */
+/* Calls `fn` for each member of an object; anything but an object is skipped. */
 static enum sonde_scan_rc each_member(struct kineto *k, struct sonde_scan *s,
 	enum sonde_scan_rc (*fn)(struct kineto *, struct sonde_scan *, struct sonde_str, void *),
 	void *into)
@@ -160,7 +159,7 @@ static enum sonde_scan_rc take_ranks(struct kineto *k, struct sonde_scan *s, voi
 	return each_member(k, s, take_rank_member, into);
 }
 
-/* Numbers a device has, under the names that Nsight Compute gives them. */
+/* Attributes of a device, with the names that Nsight Compute gives them. */
 static const struct {
 	const char *key, *name;
 } attributes[] = {
@@ -247,13 +246,13 @@ static enum sonde_scan_rc take_devices(struct kineto *k, struct sonde_scan *s, v
 
 /* --- reading something whole ----------------------------------------------------------------------- */
 
-/* Reads one thing as a whole; called again from its beginning when the bytes end inside of it. */
+/* Reads one thing as a whole; called again from its beginning when the bytes end inside it. */
 typedef enum sonde_scan_rc (*take_fn)(struct kineto *k, struct sonde_scan *s, void *into);
 
 enum outcome {
 	TAKEN,
 	DAMAGED,  /* the cursor is where it began */
-	CUT,	  /* the text ends inside of it */
+	CUT,	  /* the text ends inside the thing */
 	LOST,	  /* damaged, and no event follows */
 	TOO_LONG, /* the cursor is where it began */
 	NO_MEMORY,
@@ -281,7 +280,7 @@ static enum outcome take_whole(struct kineto *k, take_fn fn, void *into)
 	}
 }
 
-/* Skips a value however long it is, without keeping any of it. */
+/* Skips a value of any length without keeping its bytes. */
 static enum outcome skip_value(struct kineto *k)
 {
 	struct kineto_window *w = &k->window;
@@ -320,7 +319,7 @@ static enum sonde_scan_rc take_event(struct kineto *k, struct sonde_scan *s, voi
 	return rc;
 }
 
-/* Whether an event begins at the brace at p: its first key is one that events have. */
+/* Whether the brace at p begins an event: its first key is one that events have. */
 static bool is_event_at(const char *p, const char *end)
 {
 	static const char *const keys[] = {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"ts\""};
@@ -335,9 +334,9 @@ static bool is_event_at(const char *p, const char *end)
 }
 
 /*
- * An event that begins inside a damaged one is tried, too. A hostile text can have very many events that all
- * turn out to be damaged far after their beginnings. When that has taken several times as long as the text
- * is, the bytes that were read in vain are skipped with their event.
+ * After damage, events that seem to begin inside the damaged one are tried too. A hostile text can have very many
+ * events that turn out to be damaged far behind their beginnings. When reading them in vain has taken several times the
+ * length of the text, a damaged event is skipped together with all bytes that were read of it.
  */
 static bool has_tried_enough(struct kineto *k)
 {
@@ -355,7 +354,7 @@ static enum outcome find_event(struct kineto *k)
 	p += skips ? k->nr_in_vain : 0;
 	while (p < s->end && (sonde_scan__is_space(*p) || *p == ','))
 		p++;
-	p += !skips && p < s->end; /* its own brace */
+	p += !skips && p < s->end; /* skips the brace of the damaged event */
 	for (;;) {
 		enum kineto_more more;
 
@@ -376,7 +375,7 @@ static enum outcome find_event(struct kineto *k)
 	}
 }
 
-/* Past an event that is too long, or past one that is damaged. */
+/* Moves past an event that is too long or damaged. */
 static enum outcome pass_over(struct kineto *k, struct step *step, enum outcome why)
 {
 	struct sonde_scan *s = &k->window.scan;
@@ -391,7 +390,7 @@ static enum outcome pass_over(struct kineto *k, struct step *step, enum outcome 
 	}
 	if (!k->counts.damaged++)
 		k->damage_at = sonde_kineto__window_pos(&k->window);
-	step->is_first = true; /* no comma any more */
+	step->is_first = true; /* after damage no comma is expected */
 	return find_event(k);
 }
 
@@ -404,7 +403,7 @@ static enum outcome read_events(struct kineto *k)
 	k->has_events = k->is_in_events = true;
 	while (out == TAKEN) {
 		out = take_whole(k, take_event, &step);
-		if (out == DAMAGED) { /* a quote without its backslash? */
+		if (out == DAMAGED) { /* perhaps a string contains a quote without a backslash */
 			k->nr_all_in_vain += k->nr_in_vain;
 			s->is_lenient = true;
 			out = take_whole(k, take_event, &step);

@@ -1,10 +1,10 @@
 /*
- * Most of a trace's text is arguments, and most events are not kept: arguments are skipped first, as a
- * slice, and read when their event turns out to be kept.
+ * Most of a trace's text is arguments, and most events are not kept. So arguments are skipped as a slice first, and
+ * read only if their event is kept.
  */
 #include "read/kineto/kineto_int.h"
 
-#define MOST_NS 1000000000000000000u /* 31 years: nothing takes longer */
+#define MOST_NS 1000000000000000000u /* 31 years: nothing takes that long */
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
@@ -17,7 +17,7 @@ struct word {
 		{text, sizeof(text) - 1}, number                                                   \
 	}
 
-/* The number of a word, `none` when it is not among them. */
+/* The number of a word, `none` when it is not in the list. */
 static inline uint8_t find_word(
 	const struct word *words, size_t nr, struct sonde_str name, uint8_t none)
 {
@@ -29,7 +29,7 @@ static inline uint8_t find_word(
 	return none;
 }
 
-/* As they were called over the years, compared without case. */
+/* Names that PyTorch used over the years, compared without case. */
 static const struct word categories[] = {
 	WORD("kernel", KINETO_KERNEL),
 	WORD("gpu_memcpy", KINETO_MEMCPY),
@@ -79,7 +79,7 @@ static uint64_t number_of(struct sonde_str word, bool *is_known)
 	return !*is_known ? 0 : is_negative ? -v : v;
 }
 
-/* An id: mostly a number; a text that is none has the number of its bytes. */
+/* Reads an id. It is mostly a number; another text is replaced by its hash. */
 static enum sonde_scan_rc read_id(struct sonde_scan *s, uint64_t *out, bool *has)
 {
 	struct sonde_scan_text text;
@@ -107,7 +107,7 @@ static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e
 		return SONDE_SCAN_BAD;
 	if (rc != SONDE_SCAN_OK)
 		return rc;
-	/* Beyond the year 2262 it is no time, and nothing takes 31 years. */
+	/* A time beyond the year 2262 is damage, and so is a duration of more than 31 years. */
 	if (!sonde_scan_decimal(text.raw, 3, &ns, &is_negative) || (is_negative && ns) || ns > INT64_MAX ||
 		(is_dur && ns > MOST_NS)) {
 		e->is_bad = true;
@@ -118,7 +118,7 @@ static enum sonde_scan_rc read_time(struct sonde_scan *s, struct kineto_event *e
 	return rc;
 }
 
-/* A string; empty where the value is something else. */
+/* Reads a string; empty if the value is something else. */
 static enum sonde_scan_rc read_text(
 	struct sonde_scan *s, struct sonde_scan_text *out, enum sonde_scan_place place)
 {
@@ -126,7 +126,7 @@ static enum sonde_scan_rc read_text(
 	return *s->p == '"' ? sonde_scan_string(s, out, place) : sonde_scan_value(s);
 }
 
-/* A name is the only text of an event that may lack backslashes; it never holds another event. */
+/* A name is the only text of an event that may lack backslashes; it never contains another event. */
 static enum sonde_scan_rc read_name(struct sonde_scan *s, struct sonde_scan_text *out)
 {
 	enum sonde_scan_rc rc = read_text(s, out, SONDE_SCAN_VALUE);
@@ -173,7 +173,7 @@ static enum sonde_scan_rc read_member(
 	return rc;
 }
 
-/* The members of an event, up to a phase that is not among `wanted`: the rest is skipped. */
+/* Reads the members of an event until its phase turns out not to be in `wanted`; then skips the rest. */
 static enum sonde_scan_rc read_members(
 	struct sonde_scan *s, struct kineto_event *e, const char *wanted)
 {
@@ -197,7 +197,7 @@ static enum sonde_scan_rc read_members(
 	}
 }
 
-/* There are many flows and marks: only those that link operators are read a second time. */
+/* There are many flows and marks: only flows that link operators are read a second time. */
 enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e)
 {
 	const char *begin = s->p;
@@ -280,7 +280,7 @@ static enum sonde_scan_rc read_arg(struct sonde_scan *s, struct kineto_args *a, 
 	return rc;
 }
 
-/* The text was scanned once; what cannot be read of it the second time is left out. */
+/* The text was scanned once before; a part that cannot be read this time is left out. */
 void sonde_kineto__read_args(struct sonde_str text, struct kineto_args *a)
 {
 	struct sonde_scan s = sonde_scan_of(text);

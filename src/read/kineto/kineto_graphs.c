@@ -1,72 +1,73 @@
 /*
  * Graphs: work that was launched by a graph gets the regions in which it was captured.
  *
- * A launch of a graph is a call with many pieces of work. The calls of its capture ran nothing: they are in this
- * trace, if the capture is, or in a trace of the capture (`capture_traces/` beside the trace, as serving engines
- * write it). The n-th of them is the n-th piece of work: by the id of its node, which counts up while
- * a graph is captured, else by its start, on each stream by itself. Names and grids are compared where both
- * sides have them. A capture that does not fit is not used.
+ * A launch of a graph is a call with many pieces of work. The calls of its capture launched nothing when they were
+ * made: they are in this trace, if it contains the capture, or in a trace of the capture (`capture_traces/` beside the
+ * trace, as serving engines write it). The n-th of these calls is the n-th piece of work. Work is ordered by the id of
+ * its node, which counts up while a graph is captured, else by its start, on each stream separately. Names and grids
+ * are compared if both sides have them. A capture that does not fit is not used.
  *
- * Several captures of one trace may fit: of layers that are alike, or of one model with another batch. Launches with
- * as many ids of graphs as there are captures are of these in order, and so are those of a round: a step that launched
- * each of them once, or as often as the others. Else, if the captures differ in what is around them alone, work gets the
- * regions inside of that, which are the same in each; if not, none.
+ * Several captures of one trace may fit: of layers that are alike, or of one model with another batch. They are told
+ * apart by order: if the launches have as many different graph ids as there are captures, the i-th id is the i-th
+ * capture; if each step (round) launches every capture equally often, the launches are the captures in turn. Otherwise,
+ * if the captures differ only in the regions around all their calls, work gets the regions inside those, which are the
+ * same in each capture; if not, it gets none.
  *
- * Regions of another trace were not entered in this one. They are ranges without times that nobody counts.
+ * Regions of another trace were not entered in this one. They become ranges without times that are not counted.
  */
 #include "base/bisect.h"
 #include "read/kineto/kineto_int.h"
 
 #include <stdio.h>
 
-#define MAX_TRIES   64 /* captures with as many launches that one graph is compared with, per trace */
-#define MAX_STREAMS 64 /* of one graph */
-#define MAX_CHAIN   513 /* spans in each other */
+#define MAX_TRIES   64 /* captures with equally many launches that one graph is compared with, per trace */
+#define MAX_STREAMS 64 /* streams of one graph */
+#define MAX_CHAIN   513 /* spans nested in each other */
 
-/* How far a graph and a capture are alike. */
+/* How well a graph and a capture fit. */
 enum fit {
 	FITS,
 	FITS_BY_NUMBER, /* the capture has no names */
 	OTHER_NUMBER,
-	OTHER_ORDER, /* there is no name to tell how streams took turns */
+	OTHER_ORDER, /* without names it is not known in which order streams were used */
 	OTHER_WORK,
 };
 
-/* A launch of a graph: its records follow each other. */
+/* A launch of a graph. Its records are next to each other. */
 struct graph {
 	size_t first, nr;
-	uint32_t open; /* what was open when it was launched */
-	bool is_settled;   /* it has its regions, and keeps them */
-	bool is_by_number; /* its regions are those of a capture without names */
-	uint32_t nr_fitting; /* captures that fit, and nothing tells which it is; 0 = that is not so */
-	/* The capture that comes nearest: */
+	uint32_t open; /* set of ranges open at the launch */
+	bool is_settled;   /* its regions are final */
+	bool is_by_number; /* its regions come from a capture without names */
+	uint32_t nr_fitting; /* number of captures that fit without a way to choose; 0 = not in doubt */
+	/* The capture that fits best, of those that do not fit: */
 	enum fit why;
-	const char *path; /* NULL = there was none */
-	uint64_t nr_captured, at; /* its launches; the first that is other work */
+	const char *path; /* its trace; NULL = there was no capture */
+	uint64_t nr_captured, at; /* number of its launches; the first of them that is other work */
 };
 
-/* Captures of one trace, by number, that a launch of a graph fits. */
+/* The captures of one trace, by number, that fit a launch of a graph. */
 struct fits {
-	size_t at[MAX_TRIES]; /* in order of capture */
+	size_t at[MAX_TRIES]; /* in the order of `captures` */
 	uint32_t nr;
 	enum fit fit;
 };
 
 /* A launch of a graph that fits several captures. */
 struct doubt {
-	uint64_t key; /* the same for those that fit the same ones: the first, and how many */
+	uint64_t key; /* the first capture that fits, and how many fit: equal for launches that fit the same captures */
 	uint32_t graph;
 };
 
 struct join {
-	struct kineto *k; /* the trace */
+	struct kineto *k; /* the trace being read */
 	struct sonde_arena work;
 	SONDE_VEC(struct graph) graphs;
-	struct sonde_map phantoms; /* {parent, label} of ranges that are elsewhere */
+	struct sonde_map phantoms; /* {parent, label} of ranges of other traces */
 	size_t first_phantom;
-	uint32_t *order; /* of the graph at hand: its records by launch */
-	struct kineto *from; /* the trace of the captures at hand */
-	uint32_t *range_of; /* by span of it: range plus one, 0 = not made */
+	uint32_t *order; /* of the current graph: its records in the order of their launches in the capture */
+	struct kineto *from; /* the trace of the captures being compared */
+	uint32_t *range_of; /* by span of that trace: its range plus one, 0 = not made */
 	SONDE_VEC(struct doubt) doubts;
 };
 
@@ -106,7 +107,7 @@ static const struct kineto_shape *shape_of(const struct join *j, const struct ki
 	return (const struct kineto_shape *)(const void *)j->from->shapes.keys[c->shape].p;
 }
 
-/* Kernels of the driver copy and set memory on AMD's GPUs. */
+/* On AMD's GPUs, kernels of the driver copy and set memory. */
 static bool may_be_copy(const struct join *j, const struct sonde_record *rec)
 {
 	return rec->kind != SONDE_RESULT_KERNEL ||
@@ -130,7 +131,7 @@ static const struct sonde_record *record_at(const struct join *j, const struct g
 	return &j->k->r->records.at[g->first + i];
 }
 
-/* Whether every record has a node; then `order` is by node. */
+/* Whether every record has a node, all different; if so, `order` is sorted by node. */
 static bool order_by_node(struct join *j, const struct graph *g)
 {
 	SONDE_VEC(struct sonde_keyed) nodes = {0};
@@ -154,7 +155,7 @@ static bool order_by_node(struct join *j, const struct graph *g)
 	return ok;
 }
 
-/* Whether work on one stream ran in this order. */
+/* Whether, on each stream, work started in this order. */
 static bool runs_in_order(const struct join *j, const struct graph *g)
 {
 	struct {
@@ -193,14 +194,14 @@ static enum fit compare(struct join *j, struct graph *g, const struct kineto_cap
 }
 
 /*
- * Streams took turns: a launch is the next work of some stream. Of several it is the one of the launch
- * before, as programs fill one stream after the other, else the one that ran first.
+ * Fits work of several streams: each launch of the capture is the next work of some stream. If several streams match,
+ * take the stream of the launch before, because programs fill one stream after the other, else the work that ran first.
  */
 static enum fit take_turns(struct join *j, struct graph *g, const struct kineto_captured *c)
 {
 	struct {
 		uint32_t queue;
-		size_t next; /* of its records, g->nr = none is left */
+		size_t next; /* number of its next record, g->nr = none is left */
 	} head[MAX_STREAMS];
 	size_t i, k, s, best, last = MAX_STREAMS + 1, nr = 0;
 
@@ -232,7 +233,7 @@ static enum fit take_turns(struct join *j, struct graph *g, const struct kineto_
 	return FITS;
 }
 
-/* Fills `order` where it fits. */
+/* Compares a graph with a capture; fills `order` if they fit. */
 static enum fit fit_capture(struct join *j, struct graph *g, const struct kineto_capture *c)
 {
 	const struct kineto_captured *at = &j->from->captured.at[c->first];
@@ -255,7 +256,7 @@ static enum fit fit_capture(struct join *j, struct graph *g, const struct kineto
 
 /* --- regions of other traces ----------------------------------------------------------------------- */
 
-/* The range called `label` inside `parent`, which is not entered here; made when new. */
+/* The range called `label` inside `parent`, which was not entered in this trace; added when it is new. */
 static uint32_t phantom_of(struct join *j, uint32_t parent, uint32_t label, uint32_t process)
 {
 	struct sonde_records *r = j->k->r;
@@ -276,7 +277,7 @@ static uint32_t phantom_of(struct join *j, uint32_t parent, uint32_t label, uint
 	return (uint32_t)(j->first_phantom + n);
 }
 
-/* `vllm/attention/backend.py(107): forward` is `backend.forward`. */
+/* The label of a frame: `vllm/attention/backend.py(107): forward` becomes `backend.forward`. */
 static uint32_t frame_label(struct kineto *k, uint32_t label)
 {
 	struct sonde_str name = sonde_records_str(k->r, label), file = name;
@@ -285,7 +286,7 @@ static uint32_t frame_label(struct kineto *k, uint32_t label)
 	file.n = function ? (size_t)(function - name.p) : 0;
 	line = memmem(file.p, file.n, ".py(", 4);
 	if (!line)
-		return label; /* it was written with escapes */
+		return label; /* the name has escapes, so it is kept as it is */
 	file.n = (size_t)(line - name.p);
 	file = sonde_str_base(file);
 	sonde_buf_clear(&k->scratch);
@@ -295,7 +296,7 @@ static uint32_t frame_label(struct kineto *k, uint32_t label)
 	return sonde_records__copied(k->r, sonde_buf_view(&k->scratch));
 }
 
-/* The innermost span that is no frame. */
+/* The innermost span at or around `span` that is not a frame. */
 static uint32_t beyond_frames(const struct kineto *from, uint32_t span)
 {
 	while (span != SONDE_NONE && kineto_kind(&from->ranges.at[span]) == KINETO_SPAN_FRAME)
@@ -303,7 +304,10 @@ static uint32_t beyond_frames(const struct kineto *from, uint32_t span)
 	return span;
 }
 
-/* The label of a frame that is a region: where no module says what runs, in a piece of a compiled model or outside all modules. */
+/*
+ * The label of a frame that is a region: one outside all modules or in a piece of a compiled model, where no module
+ * names the work.
+ */
 static uint32_t frame_of(struct join *j, uint32_t span)
 {
 	uint32_t at = beyond_frames(j->from, span);
@@ -312,7 +316,7 @@ static uint32_t frame_of(struct join *j, uint32_t span)
 	return is_region ? frame_label(j->k, (uint32_t)j->from->ranges.at[span].what) : SONDE_NONE;
 }
 
-/* The range of a span of the other trace and of all around it. */
+/* Returns the range for a span of the other trace; makes those of all spans around it too. */
 static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
 {
 	const struct kineto *from = j->from;
@@ -338,7 +342,7 @@ static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
 
 /* --- joining --------------------------------------------------------------------------------------- */
 
-/* Work launched outside any range is in the range itself. */
+/* Gives work the range it was captured in: as its origin, or as its open range if it was launched outside any range. */
 static void give_region(struct join *j, struct sonde_record *rec, uint32_t range)
 {
 	if (range == SONDE_NONE)
@@ -369,10 +373,10 @@ static const struct kineto_captured *captured_at(const struct join *j, size_t ca
 	return &j->from->captured.at[j->from->captures.at[capture].first];
 }
 
-/* The regions of a capture that fits, in place of those it has. */
+/* Gives a graph's work the regions of a capture that fits, in place of those it has. */
 static void take_regions(struct join *j, struct graph *g, size_t capture)
 {
-	enum fit fit = fit_capture(j, g, &j->from->captures.at[capture]); /* fills `order` */
+	enum fit fit = fit_capture(j, g, &j->from->captures.at[capture]); /* also fills `order` */
 	size_t i;
 
 	if (fit > FITS_BY_NUMBER)
@@ -394,7 +398,7 @@ static void take_regions(struct join *j, struct graph *g, size_t capture)
 
 /* --- captures that are alike ----------------------------------------------------------------------- */
 
-/* The labels around a call of a capture, outermost first; how many there are. */
+/* Lists the labels around a call of a capture, outermost first; returns how many there are. */
 static uint32_t labels_around(struct join *j, uint32_t span, uint32_t labels[MAX_CHAIN + 1])
 {
 	uint32_t nr = 0, i, at, frame = frame_of(j, span);
@@ -412,7 +416,7 @@ static uint32_t labels_around(struct join *j, uint32_t span, uint32_t labels[MAX
 	return nr;
 }
 
-/* How many of them all calls of a capture have in common. */
+/* Returns how many of these labels, from the outermost on, all calls of a capture have in common. */
 static uint32_t common_around(struct join *j, size_t capture, size_t nr)
 {
 	uint32_t first[MAX_CHAIN + 1], labels[MAX_CHAIN + 1], common, n, k;
@@ -428,7 +432,7 @@ static uint32_t common_around(struct join *j, size_t capture, size_t nr)
 	return common;
 }
 
-/* Whether two captures have the same regions, and some at all, behind the first so many labels of each. */
+/* Whether the calls of two captures have the same labels, and some labels at all, behind the first `behind_a` and `behind_b`. */
 static bool are_alike(struct join *j, size_t nr, size_t a, uint32_t behind_a, size_t b, uint32_t behind_b)
 {
 	uint32_t x[MAX_CHAIN + 1], y[MAX_CHAIN + 1], nr_x, nr_y;
@@ -445,7 +449,7 @@ static bool are_alike(struct join *j, size_t nr, size_t a, uint32_t behind_a, si
 	return has_some;
 }
 
-/* Gives work the regions that are inside what all of the capture have in common. */
+/* Gives work only the regions inside those that all calls of the capture have in common. */
 static void take_inner_regions(struct join *j, struct graph *g, size_t capture, uint32_t behind)
 {
 	uint32_t labels[MAX_CHAIN + 1], nr, k, range;
@@ -467,8 +471,8 @@ static void take_inner_regions(struct join *j, struct graph *g, size_t capture, 
 }
 
 /*
- * Whether captures have the same regions, in all or inside what all calls of each have in common: `*behind` says how many
- * labels that is of the first.
+ * Whether all captures have the same regions: completely, or (`inside`) within what all calls of each have in common.
+ * `*behind` is the number of common labels of the first capture.
  */
 static bool are_all_alike(struct join *j, const struct fits *f, size_t nr, bool inside, uint32_t *behind)
 {
@@ -492,7 +496,10 @@ static void note_nearest(struct join *j, struct graph *g, enum fit why, uint64_t
 	g->nr_captured = nr_captured;
 }
 
-/* The captures that fit; others are only named. Where some have names, those without are not asked. */
+/*
+ * Returns the captures that fit; of the others the nearest is remembered. If some that fit have names, those without
+ * are dropped.
+ */
 static struct fits find_fits(struct join *j, struct graph *g)
 {
 	const struct kineto *from = j->from;
@@ -525,7 +532,7 @@ static void join_graph(struct join *j, uint32_t graph)
 
 	if (!f.nr)
 		return;
-	if (f.fit == FITS_BY_NUMBER && (g->is_by_number || g->nr_fitting)) { /* one of an earlier trace does, too */
+	if (f.fit == FITS_BY_NUMBER && (g->is_by_number || g->nr_fitting)) { /* a capture of an earlier trace fits, too */
 		forget_regions(j, g);
 		g->nr_fitting += f.nr + !g->nr_fitting;
 		return;
@@ -543,7 +550,7 @@ static uint64_t id_of(const struct join *j, const struct doubt *d)
 	return f ? f->graph : 0;
 }
 
-/* The i-th of the graphs' ids, which count up as graphs are made, is the i-th capture; false where there are more or fewer. */
+/* Gives launches with the i-th graph id the i-th capture, as ids count up while graphs are made; false if the numbers differ. */
 static bool hand_out_by_id(struct join *j, const struct doubt *d, size_t nr, const struct fits *f)
 {
 	uint64_t ids[MAX_TRIES];
@@ -570,7 +577,10 @@ static bool hand_out_by_id(struct join *j, const struct doubt *d, size_t nr, con
 	return nr_ids == f->nr;
 }
 
-/* The launches of rounds that have as many of each capture, in order; false where one has not. */
+/*
+ * Gives the launches of each round (one set of open ranges) the captures in turn; false if a round does not launch
+ * them equally often.
+ */
 static bool hand_out_rounds(struct join *j, const struct doubt *d, size_t nr, const struct fits *f)
 {
 	size_t i, begin = 0;
@@ -589,7 +599,7 @@ static bool hand_out_rounds(struct join *j, const struct doubt *d, size_t nr, co
 	return true;
 }
 
-/* Launches that fit the same captures. */
+/* Decides for launches that fit the same captures. */
 static void hand_out(struct join *j, const struct doubt *d, size_t nr)
 {
 	size_t nr_work = j->graphs.at[d->graph].nr, i;
@@ -638,7 +648,10 @@ static bool join_from(void *of, struct kineto *from)
 
 /* --- marks ----------------------------------------------------------------------------------------- */
 
-/* PyTorch's mark_kernels: an argument `name` of work that has a node. The mark is inside the region it was captured in. */
+/*
+ * PyTorch's mark_kernels: work with a node has an argument `name`. That mark becomes a range inside the region the
+ * work was captured in.
+ */
 static void take_marks(struct join *j, struct graph *g)
 {
 	uint32_t none = SONDE_NONE;

@@ -1,19 +1,19 @@
 /*
  * Inside the reader of torch.profiler (Kineto) traces.
  *
- *   kineto_document.c   the top level of the file; events one after the other, also past damage
+ *   kineto_document.c   the top level of the file; one event after the other, also past damage
  *   kineto_event.c      the text of one event → its fields
  *   kineto_kinds.c      what each kind of event becomes
- *   kineto_modules.c    calls of PyTorch modules as ranges: whether, and their names
- *   kineto_launches.c   GPU work ↔ the calls that asked for it, and the ranges open then
- *   kineto_origin.c     where backward work was written
+ *   kineto_modules.c    calls of PyTorch modules as ranges: whether to use them, and their names
+ *   kineto_launches.c   GPU work ↔ the calls that launched it, and the ranges open at the call
+ *   kineto_origin.c     backward work → the place of its forward operator
  *   kineto_captures.c   calls made while a graph was captured; traces of captures
  *   kineto_graphs.c     launches of graphs ↔ captures: work gets the regions it was captured in
  *   kineto.c            the reader: all of that in order, names, devices, values, notes
  *
- * One pass over the text. An event that is kept leaves 32 bytes (a range, a
- * linked operator), 24 (a call) or a record; everything else
- * leaves nothing, so memory does not depend on how much else a trace holds.
+ * The text is read once. An event that is kept takes 32 bytes (a range, a
+ * linked operator), 24 bytes (a call) or a record. Other events take nothing,
+ * so memory does not depend on how much else a trace contains.
  */
 #ifndef SONDE_READ_KINETO_INT_H
 #define SONDE_READ_KINETO_INT_H
@@ -24,26 +24,26 @@
 #include "read/launch.h"
 #include "read/spans.h"
 
-#define KINETO_MAX_EVENT (64u << 20) /* bytes of text: longer ones are left out */
+#define KINETO_MAX_EVENT (64u << 20) /* bytes of text; longer events are left out */
 /*
- * The link of an operator: a sequence number, or the id of a flow (marked by its highest bit), below;
- * above it the forward thread's number, 0 = it is a forward operator.
+ * The link of an operator. Lower bits: a sequence number, or the id of a flow (marked by its highest bit).
+ * Above them: the forward thread's number; 0 = this is a forward operator.
  */
 #define KINETO_LINK_BITS 48
 #define KINETO_LINK_MASK ((UINT64_C(1) << KINETO_LINK_BITS) - 1)
 #define KINETO_FLOW_BIT	 (UINT64_C(1) << (KINETO_LINK_BITS - 1))
-#define KINETO_ENGINE	 UINT64_MAX /* what autograd puts around an operator: linked as that one is */
+#define KINETO_ENGINE	 UINT64_MAX /* the span that autograd puts around an operator; it takes over that operator's link */
 
 struct kineto_window {
 	struct sonde_scan scan;
 	struct sonde_stream *stream; /* NULL: everything is in `scan` */
 	char *buf;
 	size_t cap;
-	uint64_t base; /* position in the text of the first byte at hand */
+	uint64_t base; /* position in the text of the first byte in memory */
 	const char *first;
 };
 
-/* The whole text, or what `stream` gives. */
+/* Opens a window on the whole text, or on the bytes that `stream` returns. */
 int sonde_kineto__window_open(struct kineto_window *w, struct sonde_str text,
 	struct sonde_stream *stream, struct sonde_err *err);
 void sonde_kineto__window_release(struct kineto_window *w);
@@ -66,11 +66,11 @@ enum kineto_category {
 
 struct kineto_event {
 	struct sonde_scan_text name;
-	struct sonde_str args; /* its text, with the braces; p NULL = none */
+	struct sonde_str args; /* text of the arguments, with the braces; p NULL = none */
 	uint64_t ts_ns, dur_ns, pid, tid, id;
-	char ph; /* 0: no event */
+	char ph; /* 0 = this is not an event */
 	uint8_t category;
-	bool has_ts, has_dur, has_id, is_bad; /* is_bad: a time is no number */
+	bool has_ts, has_dur, has_id, is_bad; /* is_bad: a time is not a valid number */
 };
 
 enum kineto_arg {
@@ -96,7 +96,7 @@ enum kineto_arg {
 	KINETO_DTYPE,
 	KINETO_NAME,
 	KINETO_LABELS,
-	KINETO_KERNEL_NAME, /* of a call: what it launches */
+	KINETO_KERNEL_NAME, /* only of a call: name of the kernel it launches */
 	KINETO_NR_ARGS,
 };
 
@@ -112,34 +112,34 @@ static inline bool kineto_has(const struct kineto_args *a, enum kineto_arg arg)
 	return a->has >> arg & 1;
 }
 
-/* The event at the cursor. */
+/* Reads the event at the cursor. */
 enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event *e);
 void sonde_kineto__read_args(struct sonde_str text, struct kineto_args *a);
 
-/* The last operator without a sequence number, or the last flow: the two are neighbours in the text. */
+/* The last operator without a sequence number, or the last flow: an operator and its flow are neighbours in the text. */
 struct kineto_beside {
 	uint64_t pid, tid, begin_ns, end_ns;
-	uint64_t link; /* of a flow, with its forward thread; 0 = an operator */
+	uint64_t link; /* of a flow: its link with the forward thread; 0 = this is an operator */
 	bool is_there;
 };
 
-/* The facts of a kernel besides its times; many launches share them. Without padding: it is a key. */
+/* The properties of a kernel besides its times; many launches share them. The struct is a key, so it has no padding. */
 struct kineto_facts {
 	uint32_t grid[3], block[3], registers, shared;
-	uint32_t collective, group, dtype; /* string numbers, SONDE_NONE */
+	uint32_t collective, group, dtype; /* string numbers; SONDE_NONE = not given */
 	uint32_t group_size;
 	uint64_t in_elements, graph, node;
-	uint64_t sequence; /* of a collective plus one, 0 = not known */
-	uint32_t mark, zero; /* string number: its annotation in a graph, SONDE_NONE */
+	uint64_t sequence; /* 1 + the sequence number of a collective, 0 = not known */
+	uint32_t mark, zero; /* `mark`: string number of its annotation in a graph, SONDE_NONE = none */
 };
 
-/* What a span of `ranges` is: above its label in `what`. */
+/* The kind of a span of `ranges`: the upper half of `what`, whose lower half is the label. */
 enum kineto_span_kind {
 	KINETO_SPAN_ANNOTATION,
 	KINETO_SPAN_MODULE,
-	KINETO_SPAN_PIECE, /* of a compiled model */
+	KINETO_SPAN_PIECE, /* a piece of a compiled model */
 	KINETO_SPAN_OPERATOR,
-	KINETO_SPAN_FRAME, /* a forward function of Python, of traces of captures alone */
+	KINETO_SPAN_FRAME, /* a forward function of Python; only in traces of captures */
 };
 
 static inline enum kineto_span_kind kineto_kind(const struct sonde_span *span)
@@ -152,42 +152,42 @@ static inline uint64_t kineto_what(enum kineto_span_kind kind, uint32_t label)
 	return (uint64_t)kind << 32 | label;
 }
 
-/* Kept for the values of records, in their arena. */
+/* Kept to decode the values of records; memory from the records' arena. */
 struct kineto_state {
 	const struct sonde_records *r;
 	struct sonde_launch_metrics metrics;
-	struct sonde_map facts; /* struct kineto_facts each, by number */
+	struct sonde_map facts; /* keys are struct kineto_facts; records name them by number */
 };
 
 struct kineto_thread {
 	uint64_t pid, tid;
 	uint32_t process;
-	bool has_calls; /* of CUDA: the trace has them */
-	uint32_t last, last_set; /* the set last made, of this span */
+	bool has_calls; /* the trace contains CUDA calls of this thread */
+	uint32_t last, last_set; /* the span for which a set was made last, and that set */
 };
 
-/* What a call launches, as far as it says. Without padding: it is a key. */
+/* What a call launches, as far as the trace says. The struct is a key, so it has no padding. */
 struct kineto_shape {
 	uint32_t name; /* string number, SONDE_NONE */
 	uint32_t grid[3]; /* zeros = not known */
-	uint32_t is_copy; /* or a memset */
+	uint32_t is_copy; /* a copy or a memset */
 };
 
-/* A call that launched something while a graph was captured. */
+/* A call made while a graph was captured, which launched a node of the graph. */
 struct kineto_captured {
 	uint64_t ns;
 	uint32_t thread, shape;
-	uint64_t capture; /* a number that counts up */
-	uint32_t span; /* the innermost range open then, SONDE_NONE */
+	uint64_t capture; /* number of the capture, counted up */
+	uint32_t span; /* innermost range open at the call, SONDE_NONE = none */
 };
 
-/* The calls of one capture, a slice of the captured ones. */
+/* The calls of one capture: a slice of `captured`. */
 struct kineto_capture {
 	uint64_t nr;
 	size_t first;
 };
 
-/* Where a capture begins or ends. */
+/* The moment when a capture begins or ends. */
 struct kineto_edge {
 	uint64_t ns;
 	uint32_t thread;
@@ -196,7 +196,7 @@ struct kineto_edge {
 
 struct kineto_counts {
 	uint64_t events, damaged, too_long, no_time, no_call, overhead_ns, syncs, sync_ns;
-	uint64_t flows, linked; /* between forward and backward operators; operators linked */
+	uint64_t flows, linked; /* flows between forward and backward operators; operators that have a link */
 };
 
 /* One trace being read. Its vectors and maps are work of the source. */
@@ -205,30 +205,30 @@ struct kineto {
 	struct sonde_records *r;
 	struct sonde_err *err;
 	struct kineto_window window;
-	bool keeps_modules, keeps_operators; /* as ranges */
-	bool is_capture; /* a trace of captures, which is read for another one */
-	size_t first_record, first_range, first_series; /* of this file */
+	bool keeps_modules, keeps_operators; /* keep them as ranges */
+	bool is_capture; /* this is a trace of captures, read to understand another trace */
+	size_t first_record, first_range, first_series; /* number of the first one of this file */
 	uint64_t base_ns;
-	uint64_t cpu_pid; /* of the process that the trace calls CPU, 0 = none */
-	uint32_t rank, world_size; /* SONDE_NONE = not said */
-	bool has_events, is_in_events, is_cut; /* is_in_events: its list has not ended */
-	uint64_t damage_at; /* byte */
-	uint64_t nr_in_vain, nr_all_in_vain; /* bytes of the last damaged event that were read, and of all of them */
+	uint64_t cpu_pid; /* pid of the process that the trace calls CPU, 0 = none */
+	uint32_t rank, world_size; /* SONDE_NONE = the trace does not say */
+	bool has_events, is_in_events, is_cut; /* is_in_events: the list of events has not ended */
+	uint64_t damage_at; /* position of the first damage */
+	uint64_t nr_in_vain, nr_all_in_vain; /* bytes read of the last damaged event, and of all damaged events */
 	struct kineto_beside beside;
-	/* A thread is a lane. Of ranges `what` is the label and its kind, of operators the link. */
+	/* Each thread is a lane. In `ranges`, `what` is the label and its kind; in `ops` it is the link. */
 	struct sonde_spans ranges, ops;
-	struct sonde_spans modules; /* until it is known whether they are ranges … */
-	size_t nr_modules; /* … and how many of these are */
-	struct sonde_launch_calls calls; /* `thread` has its shape plus one above the thread */
-	struct sonde_map shapes; /* struct kineto_shape each */
-	uint32_t plain_shape[2]; /* of calls that say nothing, kernels and copies: plus one, 0 = not yet */
-	SONDE_VEC(struct kineto_edge) edges; /* of captures */
+	struct sonde_spans modules; /* kept here until it is known whether they become ranges … */
+	size_t nr_modules; /* … and how many became ranges */
+	struct sonde_launch_calls calls; /* upper half of `thread`: number of its shape plus one; lower half: the thread */
+	struct sonde_map shapes; /* keys are struct kineto_shape */
+	uint32_t plain_shape[2]; /* shapes of calls without any details, of kernels and of copies: number plus one, 0 = not made yet */
+	SONDE_VEC(struct kineto_edge) edges; /* begins and ends of captures */
 	SONDE_VEC(struct kineto_captured) captured; /* in order of time */
-	SONDE_VEC(struct kineto_capture) captures; /* by their number of calls */
-	size_t first_call; /* of the records' calls: these are the trace's */
+	SONDE_VEC(struct kineto_capture) captures; /* sorted by their number of calls */
+	size_t first_call; /* first of the records' calls that belongs to this trace */
 	SONDE_VEC(struct kineto_thread) threads;
-	struct sonde_map named;	   /* processes that the trace names, by pid … */
-	SONDE_VEC(uint32_t) names; /* … and how: string numbers */
+	struct sonde_map named;	   /* pids of processes that the trace names … */
+	SONDE_VEC(uint32_t) names; /* … and their names: string numbers */
 	SONDE_VEC(struct sonde_device) devices;
 	struct sonde_map thread_keys, series_keys;
 	struct sonde_map *facts;
@@ -237,32 +237,32 @@ struct kineto {
 	struct kineto_counts counts;
 };
 
-/* A trace of which nothing was read. */
+/* Returns a trace of which nothing was read yet. */
 struct kineto sonde_kineto__begin(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err);
-/* Each: 0 or a negative code with `k->err` filled in. */
+/* Each of these returns 0, or a negative code with `k->err` filled in. */
 int sonde_kineto__read_document(struct kineto *k);
-/* Keeps the parts of an event that are needed; short memory is remembered (source.h). */
+/* Keeps the parts of an event that are needed; lack of memory is remembered (source.h). */
 void sonde_kineto__keep(struct kineto *k, const struct kineto_event *e);
-/* Puts samples on the axis of the records, once the clock is known. */
+/* Moves samples to the axis of the records, when the clock is known. */
 void sonde_kineto__place_counters(struct kineto *k);
 int sonde_kineto__join_calls(struct kineto *k);
 bool sonde_kineto__is_module(struct sonde_str name);
 bool sonde_kineto__is_forward(struct sonde_str name);
 uint32_t sonde_kineto__shape(struct kineto *k, struct sonde_str call, const struct kineto_args *a);
-/* Keeps a call that begins or ends a capture. */
+/* Keeps a call if it begins or ends a capture. */
 void sonde_kineto__note_capture(struct kineto *k, const struct kineto_event *e, uint32_t thread);
-void sonde_kineto__find_captured(struct kineto *k, const bool *has_work); /* has_work: by call */
-void sonde_kineto__place_captured(struct kineto *k); /* when ranges are nested */
-/* Offers the traces of captures that belong to a trace, one after the other, until `fn` needs no more: false. */
+void sonde_kineto__find_captured(struct kineto *k, const bool *has_work); /* has_work: by number of the call */
+void sonde_kineto__place_captured(struct kineto *k); /* call it when ranges are nested */
+/* Passes the traces of captures that belong to a trace to `fn`, one after the other, until it returns false: it needs no more. */
 typedef bool sonde_kineto_capture_fn(void *of, struct kineto *from);
 int sonde_kineto__each_capture(struct kineto *k, sonde_kineto_capture_fn *fn, void *of);
-int sonde_kineto__join_graphs(struct kineto *k); /* when records are placed */
-/* Nests the ranges, with the modules where these become ranges too. */
+int sonde_kineto__join_graphs(struct kineto *k); /* call it when records are placed */
+/* Nests the ranges; first adds the modules to them, if they become ranges too. */
 void sonde_kineto__add_modules(struct kineto *k);
 int sonde_kineto__place_launches(struct kineto *k);
-void sonde_kineto__find_origins(struct kineto *k); /* before the records are placed */
+void sonde_kineto__find_origins(struct kineto *k); /* call it before the records are placed */
 
-/* String number of a text, copied when new. */
+/* The string number of a text, which is copied if it is new. */
 uint32_t sonde_kineto__text(struct kineto *k, const struct sonde_scan_text *text);
 
 #endif

@@ -64,8 +64,8 @@ static void keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t
 }
 
 /*
- * A flow and the operator it begins or ends at are neighbours in a trace, mostly the
- * operator first. Operators with a sequence number need no flow.
+ * A flow and the operator at which it begins or ends are neighbours in a trace, mostly the operator comes first.
+ * Operators with a sequence number need no flow.
  */
 static void link_operator(struct kineto *k, const struct kineto_event *e, uint64_t link)
 {
@@ -93,7 +93,7 @@ static void keep_flow(struct kineto *k, const struct kineto_event *e)
 	link_operator(k, e, e->ph == 's' ? link : link | UINT64_C(1) << KINETO_LINK_BITS);
 }
 
-/* Keeps only the link from backward work to its forward operator. */
+/* Keeps an operator only for the link from backward work to its forward operator. */
 static void keep_operator(struct kineto *k, const struct kineto_event *e)
 {
 	struct kineto_args a;
@@ -112,14 +112,14 @@ static void keep_operator(struct kineto *k, const struct kineto_event *e)
 	}
 }
 
-/* Until calls are placed, their thread is a number of the trace's. */
+/* Until place_calls, `thread` of a call is a number in `threads`, not a thread id. */
 static void keep_call(struct kineto *k, const struct kineto_event *e)
 {
 	const struct sonde_call_name *name = sonde_call_find(e->name.raw.p, e->name.raw.n);
 	uint32_t thread = thread_of(k, e->pid, e->tid);
 	struct kineto_args a;
 
-	if (name && name->kind < SONDE_NR_WAITS) /* the host may have waited in it */
+	if (name && name->kind < SONDE_NR_WAITS) /* the host may wait in this call */
 		sonde_put(&k->r->arena, &k->r->calls,
 			(struct sonde_call){.begin_ns = e->ts_ns,
 				.end_ns = end_of(e),
@@ -153,7 +153,7 @@ static uint32_t text_arg(struct kineto *k, const struct kineto_args *a, enum kin
 				  : SONDE_NONE;
 }
 
-/* The number of a kernel's facts, in `facts`. */
+/* Returns the number of a kernel's facts in `facts`. */
 static uint32_t keep_facts(struct kineto *k, const struct kineto_args *a)
 {
 	struct kineto_facts f = {.registers = small_arg(a, KINETO_REGISTERS),
@@ -182,7 +182,7 @@ static struct sonde_str copy_name(struct sonde_str name)
 {
 	static const struct {
 		const char *word;
-		uint64_t kind; /* CUPTI's */
+		uint64_t kind; /* CUPTI's number of the kind */
 	} kinds[] = {{"HtoD", 1}, {"DtoH", 2}, {"HtoA", 3}, {"AtoH", 4}, {"AtoA", 5}, {"AtoD", 6},
 		{"DtoA", 7}, {"DtoD", 8}, {"HtoH", 9}, {"PtoP", 10}};
 	size_t i;
@@ -208,8 +208,8 @@ static uint32_t name_of(struct kineto *k, const struct kineto_event *e)
 }
 
 /*
- * A record as far as the event says it: `call_ns` is the correlation until the call is known, and
- * `function` the kernel's name until all are there.
+ * Makes a record of what the event says. `call_ns` is the correlation id until the call is known, and `function`
+ * is the string number of the name until all records are there.
  */
 static void keep_work(struct kineto *k, const struct kineto_event *e)
 {
@@ -235,11 +235,11 @@ static void keep_work(struct kineto *k, const struct kineto_event *e)
 /* --- sampled counters ------------------------------------------------------------------------------ */
 
 /*
- * Events `ph: "C"` of the category hardware_counters with one name on one device are a series, their
- * arguments its counters. A sample begins where the one before it ended.
+ * Events `ph: "C"` of the category hardware_counters with one name on one device are one series; their
+ * arguments are its counters. A sample begins when the sample before it ended.
  */
 
-/* The series of a device and name, made when new. */
+/* The series of a device and name, added when it is new. */
 static struct sonde_series *series_of(struct kineto *k, const struct kineto_event *e)
 {
 	uint64_t key[2] = {e->pid, sonde_kineto__text(k, &e->name)};
@@ -251,7 +251,7 @@ static struct sonde_series *series_of(struct kineto *k, const struct kineto_even
 	return s;
 }
 
-/* The counter called `key`; counters come with the first sample, later ones are left out. */
+/* The counter called `key`. The first sample defines the counters; others that appear later are left out. */
 static struct sonde_counter *counter_of(
 	struct kineto *k, struct sonde_series *s, const struct sonde_scan_text *key)
 {
@@ -266,7 +266,7 @@ static struct sonde_counter *counter_of(
 	return NULL;
 }
 
-/* Offers each number among the arguments: first for the counters there are, then for values. */
+/* Goes through the numbers among the arguments: with `row` NULL it adds the counters, otherwise it stores the values in `row`. */
 static void each_value(struct kineto *k, struct sonde_series *s, struct sonde_str args, double *row)
 {
 	struct sonde_scan scan = sonde_scan_of(args);
@@ -291,7 +291,7 @@ static void each_value(struct kineto *k, struct sonde_series *s, struct sonde_st
 	}
 }
 
-/* One sample. */
+/* Adds one sample. */
 static void keep_counters(struct kineto *k, const struct kineto_event *e)
 {
 	struct sonde_series *s;

@@ -1,12 +1,15 @@
 /*
- * Launches: the host calls that asked for them, by correlation id, and the ranges that were open then.
- * Everything is walked in order of time beside the ranges of all threads: one step each.
+ * Launches: finds their host calls by correlation id, and the ranges that were open at the call. Records and
+ * the ranges of all threads are walked together in order of time, so each takes one step.
  */
 #include "read/kineto/kineto_int.h"
 
 /* --- GPU work ↔ the calls that asked for it -------------------------------------------------------- */
 
-/* Until it is placed, `call` is the thread of the call; until now `call_ns` was the id. */
+/*
+ * Until place_records, a record's `call` is the thread of the call; its `call_ns`, which was the correlation id,
+ * becomes the time.
+ */
 static void match_calls(struct kineto *k)
 {
 	size_t i, n;
@@ -44,7 +47,7 @@ static uint64_t time_of(const void *records, uint32_t i)
 	return rec->call_ns ? rec->call_ns : rec->time.start_ns;
 }
 
-/* Orders records by their call, or their start without one; records of one call by their start. */
+/* Sorts records by their call (or their start, without a call), and records of one call by their start. */
 static void order_records(struct kineto *k)
 {
 	static sonde_key_fn *const keys[] = {start_of, time_of};
@@ -68,7 +71,7 @@ int sonde_kineto__join_calls(struct kineto *k)
 
 /* --- which ranges were open ------------------------------------------------------------------------ */
 
-/* The process of a thread; the trace may name it. */
+/* The process with this pid, with the name that the trace gives it. */
 static uint32_t process_of(struct kineto *k, uint64_t pid)
 {
 	uint32_t process, number = sonde_map_find(&k->named, SONDE_BYTES(pid));
@@ -119,7 +122,7 @@ static void add_ranges(struct kineto *k)
 	}
 }
 
-/* The set of one range and those around it. */
+/* The set of one range, which implies those around it. */
 static uint32_t set_of(struct kineto *k, struct kineto_thread *t, uint32_t span)
 {
 	uint32_t number = (uint32_t)k->first_range + span;
@@ -133,7 +136,7 @@ static uint32_t set_of(struct kineto *k, struct kineto_thread *t, uint32_t span)
 	return t->last_set;
 }
 
-/* Work without a call belongs to the process that was traced. */
+/* Work without a call belongs to the process of the trace. */
 static void place_stray(struct kineto *k, struct sonde_record *rec)
 {
 	uint32_t process = k->threads.nr ? k->threads.at[0].process : process_of(k, k->cpu_pid);

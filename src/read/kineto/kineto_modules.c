@@ -1,14 +1,14 @@
 /*
- * Modules as regions. Where stacks were recorded, a trace has a Python event for each call of a module:
- * `nn.Module: Linear_14`, its class and the number of the instance within its class. The frames between them
- * are of no interest. They nest with annotations by time.
+ * Modules as regions. If stacks were recorded, a trace has a Python event for each call of a module:
+ * `nn.Module: Linear_14`, its class and the number of the instance within its class. The frames between modules
+ * are ignored. Modules and annotations nest by their times.
  *
- * A region is named by the class and the place among the modules of that class inside the same module, so that
+ * A region is named by the class and the position among the modules of that class inside the same module, so that
  * all layers have the same children: `DecoderLayer_3/Attention/Linear_2`. A module that is the only one of
  * its class there has no number.
  *
  * Pieces of compiled models cannot be told apart by their numbers: each GraphModule is number 0 of a class of
- * its own, and a compiled graph is known by a hash that layers share. They are numbered as they are called.
+ * its own, and a compiled graph is named by a hash that layers share. They are numbered in the order of their calls.
  */
 #include "read/kineto/kineto_int.h"
 
@@ -21,8 +21,8 @@ bool sonde_kineto__is_module(struct sonde_str name)
 }
 
 /*
- * A function of a file that is a forward, as `vllm/attention.py(107): forward`. PyTorch's own are around every
- * module and say nothing.
+ * Whether a name is that of a forward function in a file, such as `vllm/attention.py(107): forward`. PyTorch's own
+ * are excluded: they are around every module and say nothing.
  */
 bool sonde_kineto__is_forward(struct sonde_str name)
 {
@@ -37,9 +37,9 @@ bool sonde_kineto__is_forward(struct sonde_str name)
 /* --- whether modules become regions ---------------------------------------------------------------- */
 
 struct verdict {
-	uint32_t annotation, module; /* of the last launch … */
-	bool is_in_modules, is_little; /* … and what was found for them */
-	uint64_t nr, nr_little; /* launches inside modules */
+	uint32_t annotation, module; /* spans around the last launch … */
+	bool is_in_modules, is_little; /* … and the verdict for it */
+	uint64_t nr, nr_little; /* launches inside modules, and those among them about which annotations say little */
 };
 
 static uint32_t no_compiled_graph(const struct kineto *k, uint32_t range)
@@ -51,8 +51,8 @@ static uint32_t no_compiled_graph(const struct kineto *k, uint32_t range)
 }
 
 /*
- * An annotation says little about a launch if most modules around the launch are inside of it. PyTorch's own around
- * compiled graphs do not count.
+ * An annotation says little about a launch if more than half of the modules around the launch are inside the
+ * annotation. PyTorch's own annotations around compiled graphs do not count.
  */
 static void look_around(const struct kineto *k, struct verdict *v)
 {
@@ -87,7 +87,7 @@ static void judge(struct kineto *k, struct verdict *v, uint32_t thread, uint64_t
 	v->nr_little += v->is_in_modules && v->is_little;
 }
 
-/* Whether annotations say little about most launches that are inside modules. Both are nested. */
+/* Whether annotations say little about at least half of the launches inside modules. Call it when both are nested. */
 static bool wants_modules(struct kineto *k)
 {
 	struct verdict v = {.annotation = SONDE_NONE, .module = SONDE_NONE};
@@ -95,7 +95,7 @@ static bool wants_modules(struct kineto *k)
 
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
-	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++) /* their work has the regions that they have */
+	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++) /* a graph's work gets the regions of its captured calls */
 		judge(k, &v, k->captured.at[i].thread, k->captured.at[i].ns);
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
@@ -106,30 +106,30 @@ static bool wants_modules(struct kineto *k)
 
 /* --- names ----------------------------------------------------------------------------------------- */
 
-/* A label of the trace, taken apart. */
+/* A label of the trace, split into its parts. */
 struct module_name {
 	uint32_t class; /* string number */
 	uint32_t instance;
-	bool is_module, is_piece; /* is_piece: of a compiled model */
+	bool is_module, is_piece; /* is_piece: a piece of a compiled model */
 };
 
-/* A module in one place of the tree. */
+/* A module at one position of the tree. */
 struct module_node {
-	uint32_t family, place; /* in it */
-	uint32_t label; /* string number, SONDE_NONE = not made yet */
+	uint32_t family, place; /* `place`: position in the family */
+	uint32_t label; /* string number; SONDE_NONE = not made yet */
 	uint32_t class;
 };
 
 struct naming {
 	struct kineto *k;
 	struct sonde_arena work;
-	struct sonde_map labels; /* string numbers … */
-	SONDE_VEC(struct module_name) names; /* … and what they say */
+	struct sonde_map labels; /* labels (string numbers, is_module) … */
+	SONDE_VEC(struct module_name) names; /* … and their parts */
 	struct sonde_map node_keys; /* {node around it, class, instance} */
 	SONDE_VEC(struct module_node) nodes;
-	struct sonde_map families;  /* {node around it, class} … */
-	SONDE_VEC(uint32_t) sizes;  /* … and how many there are */
-	struct sonde_map calls;	    /* {span around it, class}, of pieces … */
+	struct sonde_map families;  /* {node around it, class}: modules of one class in one place … */
+	SONDE_VEC(uint32_t) sizes;  /* … and the number of modules in each */
+	struct sonde_map calls;	    /* pieces: {span of the module around it, class} … */
 	SONDE_VEC(uint32_t) nr_calls; /* … and how often they were called so far */
 	uint32_t *node, *inner; /* by span: its innermost module, as a node and as a span */
 };
@@ -172,7 +172,7 @@ static const struct module_name *name_of(struct naming *n, const struct sonde_sp
 	return number < n->names.nr ? &n->names.at[number] : NULL;
 }
 
-/* How many pieces of this class were called before by the same module entry. */
+/* How many pieces of this class were called before in the same call of the module around them. */
 static uint32_t count_call(struct naming *n, uint32_t span, uint32_t class)
 {
 	uint32_t key[2] = {span, class}, number;
@@ -228,7 +228,10 @@ static uint32_t label_of(struct naming *n, struct module_node *node)
 	return node->label;
 }
 
-/* Parents come before what is inside them. A family is complete when all spans were seen. */
+/*
+ * Names the modules. Parents come before their children. The size of a family is known only after all spans were
+ * seen, hence two passes.
+ */
 static void name_modules(struct naming *n)
 {
 	struct kineto *k = n->k;
@@ -250,7 +253,7 @@ static void name_modules(struct naming *n)
 	sonde_arena_release(&n->work);
 }
 
-/* Adds the modules to the ranges, if they are wanted, and names them. */
+/* Adds the modules to the ranges, if they become ranges, and names them. */
 void sonde_kineto__add_modules(struct kineto *k)
 {
 	bool is_auto = k->r->options.kineto_regions == SONDE_KINETO_AUTO;

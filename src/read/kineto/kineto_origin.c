@@ -1,15 +1,15 @@
 /*
- * Where backward work was written. A backward operator carries the sequence
+ * Finds where backward work comes from. A backward operator carries the sequence
  * number of its forward operator and the number of the forward thread. When
- * several operators have one sequence number, the last to begin made the node
- * of the graph: those before it only looked at the counter.
+ * several operators have one sequence number, the last one to begin made the node
+ * of autograd's graph: those before it only looked at the counter.
  *
  * Counters are per thread, and the forward thread is given by a number of
- * PyTorch's own. It is taken for the thread that has forward operators for most
- * of the sequence numbers that name it.
+ * PyTorch's own. That number is taken for the thread that has forward operators
+ * for most of the sequence numbers that come with it.
  *
  * Where operators have no sequence numbers, flows (`fwdbwd`) link them. The id
- * of a flow is of one pair alone, on whatever threads.
+ * of a flow belongs to one pair only, on any threads.
  */
 #include "base/bisect.h"
 #include "read/kineto/kineto_int.h"
@@ -22,9 +22,9 @@ struct vote {
 struct origins {
 	struct kineto *k;
 	struct sonde_arena *work;
-	SONDE_VEC(struct sonde_keyed) forward; /* by link, then by begin */
-	uint32_t *home;	 /* by operator: the range its forward operator ran in, SONDE_NONE */
-	SONDE_VEC(struct vote) votes; /* few: forward threads × threads */
+	SONDE_VEC(struct sonde_keyed) forward; /* sorted by link, then by begin */
+	uint32_t *home;	 /* by operator: the range that its forward operator ran in, SONDE_NONE = not known */
+	SONDE_VEC(struct vote) votes; /* one for each pair of forward thread and thread: few */
 };
 
 static uint32_t fwd_of(const struct sonde_span *op)
@@ -48,7 +48,7 @@ static void list_forward(struct origins *o)
 	o->work->failed |= !sonde_keysort(o->forward.at, o->forward.nr);
 }
 
-/* The first forward operator with the link of `op`; they follow each other. */
+/* The first forward operator with the link of `op`; others with the same link follow it. */
 static size_t find_forward(const struct origins *o, const struct sonde_span *op)
 {
 	uint64_t want = op->what & KINETO_LINK_MASK;
@@ -73,13 +73,13 @@ static struct vote *vote_of(struct origins *o, uint32_t fwd, uint32_t thread)
 		if (o->votes.at[i].fwd == fwd && o->votes.at[i].thread == thread)
 			return &o->votes.at[i];
 	if (o->votes.nr == 4096)
-		return NULL; /* no program has so many; the search stays short */
+		return NULL; /* no program has that many; the limit keeps the search short */
 	v = sonde_push(o->work, &o->votes);
 	*v = (struct vote){fwd, thread, 0};
 	return v;
 }
 
-#define MAX_SAME 64 /* operators with one link that are looked at */
+#define MAX_SAME 64 /* operators with the same link that are tried */
 
 static void cast_votes(struct origins *o)
 {
@@ -105,7 +105,7 @@ static void cast_votes(struct origins *o)
 	}
 }
 
-/* The thread with most votes; with equally many, not the backward thread itself. */
+/* The thread with the most votes; of equals, not the backward thread itself. */
 static uint32_t forward_thread(const struct origins *o, const struct sonde_span *op)
 {
 	const struct vote *best = NULL;
@@ -122,7 +122,7 @@ static uint32_t forward_thread(const struct origins *o, const struct sonde_span 
 	return best ? best->thread : SONDE_NONE;
 }
 
-/* The forward operator of a backward one, SONDE_NONE. */
+/* The forward operator of a backward one; SONDE_NONE = not found. */
 static uint32_t forward_of(const struct origins *o, const struct sonde_span *op)
 {
 	uint32_t thread = forward_thread(o, op), found = SONDE_NONE;
@@ -135,7 +135,7 @@ static uint32_t forward_of(const struct origins *o, const struct sonde_span *op)
 	return found;
 }
 
-/* The span that autograd puts around an operator gets the operator's home; it comes before the operator. */
+/* The span that autograd puts around an operator gets the operator's range. It comes before the operator. */
 static void pass_on(struct origins *o, size_t i)
 {
 	const struct sonde_span *op = &o->k->ops.at[i];
@@ -144,7 +144,7 @@ static void pass_on(struct origins *o, size_t i)
 		o->home[op->parent] = o->home[i];
 }
 
-/* The ranges of forward operators first, then those of the backward ones that belong to them. */
+/* Finds the ranges of forward operators first, then gives them to the backward operators. */
 static void find_homes(struct origins *o)
 {
 	struct kineto *k = o->k;
@@ -164,7 +164,7 @@ static void find_homes(struct origins *o)
 	}
 }
 
-/* Sets the origin of every launch called for inside a backward operator. Records are in order of their calls. */
+/* Sets the origin of every launch made inside a backward operator. Records are in order of their calls. */
 static void set_origins(struct origins *o)
 {
 	struct kineto *k = o->k;
