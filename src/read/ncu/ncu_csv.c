@@ -1,9 +1,9 @@
 /*
  * The output of `ncu --csv --page raw`: a header row, a row of units, one row
- * per result. Second best to the report it was made from: numbers are rounded
- * as printed, NVTX cells cannot be cut with certainty, entries into a range
- * cannot be distinguished. Lines that are no rows (`==PROF== …`, what the program
- * printed) are skipped. Values are decoded from the row's bytes when asked for.
+ * per result. The report it was made from is better: here numbers are rounded
+ * as printed, NVTX cells cannot be cut with certainty, and entries into a range
+ * cannot be distinguished. Lines that are not rows (`==PROF== …`, the program's
+ * output) are skipped. Values are decoded from the row's bytes when requested.
  */
 #include "catalogue/attributes.h"
 #include "catalogue/metrics.h"
@@ -26,13 +26,13 @@ enum csv_role {
 	CSV_PROCESS,
 	CSV_HOST,
 	CSV_PUSH_POP,
-	CSV_START_END, /* right after push/pop: csv_read_nvtx takes the two */
+	CSV_START_END, /* must follow push/pop: csv_read_nvtx takes both */
 	CSV_KERNEL,
 	CSV_CONTEXT,
 	CSV_STREAM,
 	CSV_DEVICE,
 	CSV_CC,
-	/* Only in tables by range, which scripts make of the raw page: a row has everything that ran in a range. */
+	/* Only in tables by range, which scripts make from the raw page: a row sums up everything that ran in a range. */
 	CSV_RANGE,
 	CSV_CALLS,
 	CSV_UNUSED,
@@ -42,13 +42,13 @@ enum csv_role {
 
 struct csv_column {
 	uint32_t role;	 /* enum csv_role */
-	uint32_t metric; /* SONDE_NONE unless a metric */
-	double factor;	 /* to base units */
+	uint32_t metric; /* metric number; SONDE_NONE = the column is not a metric */
+	double factor;	 /* factor to base units */
 };
 
-/* A text value with quotes inside, as it reads without the doubling. */
+/* A text value that has quotes inside, without their doubling. */
 struct csv_quoted {
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* offset of the cell in the file */
 	struct sonde_str text;
 };
 
@@ -56,16 +56,16 @@ struct csv_table {
 	struct sonde_source *src;
 	struct sonde_records *r;
 	SONDE_VEC(struct csv_column) columns;
-	SONDE_VEC(struct csv_quoted) quoted; /* by offset */
+	SONDE_VEC(struct csv_quoted) quoted; /* sorted by offset */
 	struct csv_nvtx nvtx;
-	struct sonde_buf ranges[2]; /* the ranges of the row at hand, without the CSV's quotes */
-	uint32_t display_name; /* the column with the device's name, SONDE_NONE without */
-	uint64_t nr_skipped;   /* lines in the table that are no rows … */
+	struct sonde_buf ranges[2]; /* the NVTX cells of the current row, without the CSV's quotes */
+	uint32_t display_name; /* number of the column with the device's name, SONDE_NONE = none */
+	uint64_t nr_skipped;   /* lines in the table that are not rows … */
 	uint64_t nr_broken;    /* … and rows with more or fewer cells than the head */
-	bool has[NR_CSV_ROLES]; /* which columns there are */
-	bool has_time;	       /* among the metrics: `Total Time` is not needed */
-	uint32_t total_time;   /* the column `Total Time`, SONDE_NONE without … */
-	bool is_unitless;      /* … and nothing says in which unit */
+	bool has[NR_CSV_ROLES]; /* by role: whether the table has such a column */
+	bool has_time;	       /* the time is among the metrics, so `Total Time` is not needed */
+	uint32_t total_time;   /* number of the column `Total Time`, SONDE_NONE = none … */
+	bool is_unitless;      /* … and it has no unit */
 };
 
 static struct csv_cursor cursor_at(const struct sonde_source *src, uint64_t offset)
@@ -80,7 +80,7 @@ static uint64_t offset_of(const struct csv_table *t, const char *p)
 	return (uint64_t)(p - t->src->file.data.p);
 }
 
-/* The table ends inside of `what`, which begins at `begin`. */
+/* The error for a table that ends inside `what`, which begins at `begin`. */
 static int table_ends_in(
 	const struct csv_table *t, const char *what, const char *begin, struct sonde_err *err)
 {
@@ -97,7 +97,7 @@ static void skip_line(struct csv_cursor *c)
 
 /* --- the head: where the table begins, which column is what, in which unit ------------------------- */
 
-/* By the beginning of the header cell. */
+/* Roles by the header cell; entries with a colon match its beginning. */
 static const struct {
 	const char *head;
 	enum csv_role role;
@@ -135,7 +135,7 @@ static enum csv_role role_of(struct sonde_str name)
 	return CSV_METRIC;
 }
 
-/* A table by range: it names the range, and something that is counted or measured of it. */
+/* Whether this is the header of a table by range: it has a range, and something that was counted or measured for it. */
 static bool is_range_header(struct csv_cursor c)
 {
 	bool has_range = false, has_figure = false;
@@ -162,7 +162,7 @@ static bool is_header(const struct csv_cursor *c)
 	       ((sonde_str_starts(rest, "\"") || (*c->p >= 'A' && *c->p <= 'Z')) && is_range_header(*c));
 }
 
-/* Puts `c` on the header row; false when there is none within reach. */
+/* Moves `c` to the header row; false when there is none near the beginning. */
 static bool find_header(struct csv_cursor *c)
 {
 	const char *limit = (size_t)(c->end - c->p) > SEARCH_MAX ? c->p + SEARCH_MAX : c->end;
@@ -215,7 +215,7 @@ static int read_header(struct csv_table *t, struct csv_cursor *c, struct sonde_e
 	return rc;
 }
 
-/* The row of units, recognised by its empty ID; where results have none, by having no number either. */
+/* Whether this is the row of units: its ID is empty. If rows have no ID, its first cell is empty and no cell is a number. */
 static bool is_units(const struct csv_table *t, struct csv_cursor c)
 {
 	struct csv_cell cell;
@@ -253,8 +253,8 @@ static int read_units(struct csv_table *t, struct csv_cursor *c, struct sonde_er
 }
 
 /*
- * `Total Time (ns)`, `Total Time`: is the time of a table that has no other. Without a unit it is
- * in milliseconds, as the scripts that write such tables read it.
+ * `Total Time (ns)`, `Total Time`: used as the time of a table that has no other. Without a unit it is
+ * in milliseconds, as the scripts that write such tables assume.
  */
 static void set_total_time(struct csv_table *t, struct csv_cursor head)
 {
@@ -281,7 +281,7 @@ static int read_head(struct csv_table *t, struct csv_cursor *c, struct sonde_err
 	int rc = read_header(t, c, err);
 
 	if (rc == 0)
-		rc = sonde_arena_status(&t->r->arena, err); /* before columns are used by their numbers */
+		rc = sonde_arena_status(&t->r->arena, err); /* columns are used by their numbers from here on */
 	if (rc == 0 && t->total_time != SONDE_NONE && !t->has_time)
 		set_total_time(t, head);
 	return rc ? rc : read_units(t, c, err);
@@ -289,7 +289,7 @@ static int read_head(struct csv_table *t, struct csv_cursor *c, struct sonde_err
 
 /* --- rows → records -------------------------------------------------------------------------------- */
 
-/* One row, as far as a record needs it. */
+/* The cells of one row that a record needs. */
 struct row {
 	struct csv_cell cells[NR_CSV_ROLES];
 	struct csv_cell display_name;
@@ -343,7 +343,7 @@ static bool is_attribute(const struct csv_table *t, const struct csv_column *col
 	       sonde_str_starts(t->r->metrics.at[col->metric].name, SONDE_ATTR_PREFIX);
 }
 
-/* Every result repeats the attributes of its device: those of the first are taken. */
+/* Every result repeats the attributes of its device; those of the first result are taken. */
 static void add_attributes(struct csv_table *t, struct sonde_device *d, uint64_t row)
 {
 	struct csv_cursor c = cursor_at(t->src, row);
@@ -392,7 +392,7 @@ static uint8_t kind_of(struct sonde_str kernel)
 						 : SONDE_RESULT_KERNEL;
 }
 
-/* Texts that live as long as the records, those of ranges as long as the row is read. */
+/* Reads the texts of a row. They live as long as the records, those of ranges only until the next row is read. */
 static void texts_of(
 	struct csv_table *t, const struct row *row, struct sonde_str texts[NR_CSV_ROLES])
 {
@@ -415,7 +415,7 @@ static int add_record(
 	int rc;
 
 	texts_of(t, row, texts);
-	if (!t->has[CSV_KERNEL]) /* by range: so many launches of it, or a replayed range */
+	if (!t->has[CSV_KERNEL]) /* a row of a table by range sums up its launches, or is a replayed range */
 		texts[CSV_KERNEL] = t->has[CSV_CALLS] ? SONDE_STR("(all kernels)") : SONDE_STR("range");
 	res->rec.kind = kind_of(texts[CSV_KERNEL]);
 	if (t->has[CSV_CALLS]) {
@@ -429,7 +429,7 @@ static int add_record(
 	full_name = sonde_records__string(t->r, texts[CSV_KERNEL]);
 	res->rec.function = sonde_records__function(t->r,
 		sonde_records__string(t->r, sonde_demangle_function(texts[CSV_KERNEL])), full_name);
-	rc = sonde_arena_status(&t->r->arena, err); /* before the process is used by its number */
+	rc = sonde_arena_status(&t->r->arena, err); /* the process is used by its number from here on */
 	if (rc)
 		return rc;
 	if (t->has[CSV_RANGE] && !t->has[CSV_PUSH_POP])
@@ -442,7 +442,7 @@ static int add_record(
 	return 0;
 }
 
-/* Results are numbered; rows of a table by range need not be. */
+/* Rows with an ID begin with a number. Rows of a table by range may have no ID. */
 static bool is_row(const struct csv_table *t, const struct csv_cursor *c)
 {
 	const char *p = c->p + (*c->p == '"');
@@ -468,7 +468,7 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 		return rc;
 	if (row.nr < t->columns.nr && c->p == c->end)
 		return table_ends_in(t, "a row", t->src->file.data.p + res.rec.payload, err);
-	if (row.nr != t->columns.nr) { /* a line with commas is a row, and something happened to it */
+	if (row.nr != t->columns.nr) { /* a line with commas is a row, but a damaged one */
 		*(row.nr > 1 ? &t->nr_broken : &t->nr_skipped) += 1;
 		return 0;
 	}

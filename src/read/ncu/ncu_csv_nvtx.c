@@ -4,9 +4,9 @@
  *   push/pop    `1108  "DOMAIN:LABEL:6 fields"  "DOMAIN:LABEL:6 fields" `   thread, outermost first
  *   start/end   ` "ID:DOMAIN:LABEL:6 fields"  "…" `
  *
- * Nothing in a cell is escaped, so it is cut where it most likely was joined.
- * Rows say nothing about entries: equal neighbours of one thread are taken for
- * one entry, which makes instance counts lower bounds.
+ * Nothing in a cell is escaped, so a cell is cut at the most likely borders.
+ * Rows do not say which entry of a range they belong to: equal rows of one thread in
+ * sequence count as one entry, so instance counts are lower bounds.
  */
 #include "read/ncu/ncu_csv_nvtx.h"
 
@@ -15,8 +15,8 @@
 #include <string.h>
 
 #define NR_FIELDS  6   /* payload type, value, colour type, colour, message type, message */
-#define MAX_FRAMES 512 /* of one cell; deeper ones count in their ancestor */
-#define MAX_TRIES  64  /* at separating a label from the message that repeats it */
+#define MAX_FRAMES 512 /* ranges of one cell; deeper ones count in their ancestor */
+#define MAX_TRIES  64  /* attempts to separate a label from the message that repeats it */
 
 static size_t count_char(struct sonde_str s, char c)
 {
@@ -37,7 +37,7 @@ static struct sonde_str cut_fields(struct sonde_str s, int nr)
 	return nr == 0 ? (struct sonde_str){s.p, i} : s;
 }
 
-/* `LABEL:…:MESSAGE` where the message repeats the label, colons and all; p NULL if it does not. */
+/* Returns LABEL of `LABEL:…:MESSAGE` if the message repeats the label, which may contain colons; p NULL if it does not. */
 static struct sonde_str repeated_label(struct sonde_str s)
 {
 	size_t at = 0, tries;
@@ -66,7 +66,7 @@ static struct sonde_str label_of(struct sonde_str s)
 	return label.p ? label : cut_fields(s, NR_FIELDS);
 }
 
-/* One quoted item. */
+/* Reads one quoted item. */
 static void read_item(
 	struct csv_nvtx *n, struct sonde_records *r, struct sonde_str s, enum sonde_range_kind kind)
 {
@@ -96,7 +96,7 @@ static void read_item(
 	item->label = sonde_records__copied(r, label);
 }
 
-/* Where the item ends because another begins: the first `"  "`, or s.n. */
+/* Returns where the item ends because another begins, at the first `" "`; or s.n. */
 static size_t find_border(struct sonde_str s)
 {
 	size_t at = 0;
@@ -111,7 +111,7 @@ static size_t find_border(struct sonde_str s)
 	return s.n;
 }
 
-/* The items of a cell: `"…"  "…" `. A quote ends one if the cell ends there or another begins. */
+/* Reads the items of a cell: `"…" "…" `. A quote ends an item if the cell ends there or another item begins. */
 static void read_items(
 	struct csv_nvtx *n, struct sonde_records *r, struct sonde_str cell, enum sonde_range_kind kind)
 {
@@ -139,7 +139,7 @@ static void read_items(
 	}
 }
 
-/* The stack of one domain: the items from `first` on that are of its domain. */
+/* Reads the stack of one domain: the items of that domain from `first` on. */
 static void read_stack(
 	struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res, size_t first)
 {
@@ -160,7 +160,7 @@ static void read_stack(
 		range.label = n->items.at[i].label;
 		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && i == last);
 		ncu_stack_frame(stack, r, depth++, &range, 0, &same);
-		n->items.at[i].id = 1; /* done */
+		n->items.at[i].id = 1; /* handled */
 	}
 	stack->frames.nr = depth;
 	sonde_put(&r->arena, &n->entries.members, range.parent);
@@ -180,7 +180,7 @@ static void read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct cs
 	for (i = 0; i < n->items.nr; i++) {
 		if (n->items.at[i].id)
 			continue;
-		if (++nr_domains > 64) { /* nobody has: bounds a hostile cell */
+		if (++nr_domains > 64) { /* no program has that many; the limit bounds a hostile cell */
 			n->nr_lost++;
 			break;
 		}
@@ -188,7 +188,7 @@ static void read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct cs
 	}
 }
 
-/* The entry of last time's list that `item` continues. */
+/* Finds the entry, in the list of the row before, that `item` continues. */
 static const struct ncu_frame *find_started(
 	const struct ncu_stack *stack, const struct csv_item *item, const struct sonde_records *r)
 {
@@ -204,7 +204,7 @@ static const struct ncu_frame *find_started(
 	return NULL;
 }
 
-/* The ranges of all domains are in one list. */
+/* Reads the start/end ranges; one list has those of all domains. */
 static void read_started(struct csv_nvtx *n, struct sonde_records *r, const struct csv_result *res,
 	struct sonde_str cell)
 {
@@ -247,7 +247,7 @@ void csv_read_range(struct csv_nvtx *n, struct sonde_records *r, struct csv_resu
 		.label = sonde_records__copied(r, label.n ? label : SONDE_STR("(unlabeled)"))};
 	bool is_same = true;
 
-	/* The row's place distinguishes entries, as API calls do in a report. */
+	/* The offset of the row distinguishes entries, as ids of API calls do in a report. */
 	ncu_stack_frame(
 		ncu_entries_stack(&n->entries, r, &range), r, 0, &range, res->rec.payload + 1, &is_same);
 	res->rec.open = sonde_records__set(r, &range.parent, 1);

@@ -14,14 +14,14 @@ void ncu_stack_frame(struct ncu_stack *s, struct sonde_records *r, size_t depth,
 {
 	uint32_t number = (uint32_t)r->ranges.nr;
 
-	if (r->arena.failed) /* the frames below may be missing */
+	if (r->arena.failed) /* the frames below this one may be missing */
 		return;
 	*is_same = *is_same && depth < s->frames.nr && s->frames.at[depth].label == range->label &&
 		   s->frames.at[depth].api == api;
 	if (*is_same) {
 		number = s->frames.at[depth].range;
 	} else {
-		s->frames.nr = depth; /* the entries above are over */
+		s->frames.nr = depth; /* the entries above have ended */
 		sonde_put(&r->arena, &r->ranges, *range);
 		sonde_put(&r->arena, &s->frames, (struct ncu_frame){number, range->label, api, 0});
 	}

@@ -150,7 +150,7 @@ static int read_device(struct ncu_report *n, struct sonde_str msg, struct sonde_
 	return 0;
 }
 
-/* VersionInfo{1 provider, 2 version}: the profiler's own line becomes "ncu 2025.3.1.0". */
+/* VersionInfo{1 provider, 2 version}: the profiler's own entry becomes "ncu 2025.3.1.0". */
 static void read_version(struct ncu_report *n, struct sonde_str msg)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
@@ -189,7 +189,7 @@ static struct sonde_str replay_mode(struct sonde_str command)
 	return SONDE_STR("kernel");
 }
 
-/* Session facts arrive in pieces over several blocks: take what is there. */
+/* Session facts are spread over several blocks: takes those that are here. */
 static int read_session(struct ncu_report *n, struct sonde_str msg, struct sonde_err *err)
 {
 	struct sonde_input *in = &n->r->inputs.at[n->src->input];
@@ -212,7 +212,7 @@ static int read_session(struct ncu_report *n, struct sonde_str msg, struct sonde
 	return rc ? rc : w.bad ? ncu_damage(n, &w, err) : 0;
 }
 
-/* First what later parts need (process, strings), then the session. */
+/* First the process and the strings, which later parts need; then the session. */
 static int read_block_header(
 	struct ncu_report *n, struct sonde_str msg, struct block *b, struct sonde_err *err)
 {
@@ -239,7 +239,7 @@ static int read_block_header(
 	return rc ? rc : sonde_arena_status(&n->r->arena, err);
 }
 
-/* Takes `n` bytes off the front of `*s`, or says where the file ends too early. */
+/* Takes `size` bytes off the front of `*s`; an error says where the file ends too early. */
 static int take_bytes(const struct ncu_report *n, struct sonde_str *s, uint64_t size, const char *what,
 	struct sonde_str *out, struct sonde_err *err)
 {
@@ -252,7 +252,7 @@ static int take_bytes(const struct ncu_report *n, struct sonde_str *s, uint64_t 
 	return 0;
 }
 
-/* A u32 length and that many bytes. */
+/* Takes a u32 length and that many bytes. */
 static int take_item(const struct ncu_report *n, struct sonde_str *s, const char *what,
 	struct sonde_str *out, struct sonde_err *err)
 {
@@ -271,7 +271,7 @@ static int read_payload(struct ncu_report *n, struct sonde_str payload, const st
 	int rc = 0;
 
 	for (i = 0; i < b->counts[0] && rc == 0; i++)
-		rc = take_item(n, &payload, "a source", &item, err); /* cubins: never touched */
+		rc = take_item(n, &payload, "a source", &item, err); /* cubins: never looked at */
 	for (k = 0; k < 4; k++)
 		for (i = 0; i < b->counts[k + 1] && rc == 0; i++) {
 			rc = take_item(n, &payload, "a result", &item, err);
@@ -291,7 +291,7 @@ static int read_block(struct ncu_report *n, struct sonde_str *rest, struct sonde
 		rc = read_block_header(n, header, &b, err);
 	if (rc)
 		return rc;
-	if (b.payload_size > rest->n) { /* cut off: read the results that are whole */
+	if (b.payload_size > rest->n) { /* the file is cut off: read the results that are complete */
 		rc = read_payload(n, *rest, &b, err);
 		rest->n = 0;
 		return rc;

@@ -4,26 +4,26 @@
  * Every result repeats the whole state of its process: domains with their
  * registered strings, the push/pop stack of every thread, the open start/end
  * ranges. Only the launching thread's stacks matter. A frame is the same
- * entry as last time when its label and the id of the last API call before
- * it was pushed are the same. An entry is over once it leaves its thread's
- * stack, so comparing with the previous stack of that thread is enough.
+ * entry as in the result before when both its label and the id of the last API
+ * call before it was pushed are the same. An entry is over once it leaves its
+ * thread's stack, so comparing with the previous stack of that thread is enough.
  */
 #include "read/ncu/ncu_int.h"
 
 #include <stdlib.h>
 
-/* One frame as the message has it. */
+/* One frame of a message. */
 struct ncu_frame_msg {
 	struct sonde_str label;
 	uint64_t api, id, thread;
 };
 
-/* One NVTX state while it is read. */
+/* One NVTX state while it is being read. */
 struct ncu_state {
 	struct sonde_str msg;
 	uint64_t default_domain;
 	uint64_t scope;	       /* 0: push/pop ranges belong to their thread; else to the process */
-	unsigned lookups_left; /* registered strings still looked at: bounds hostile states */
+	unsigned lookups_left; /* how many registered strings may still be looked at: bounds hostile states */
 };
 
 /* --- names: the domains of a state, the labels of its ranges --------------------------------------- */
@@ -35,7 +35,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The domains of a state, into `n->domains`. */
+/* Reads the domains of a state into `n->domains`. */
 static void read_domains(struct ncu_report *n, const struct ncu_state *s)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg), inner;
@@ -57,7 +57,7 @@ static void read_domains(struct ncu_report *n, const struct ncu_state *s)
 	sonde_vec_sort(&n->domains, by_id);
 }
 
-/* All empty when the state does not list it. */
+/* All members but the id are empty when the state does not list the domain. */
 static struct ncu_domain find_domain(const struct ncu_report *n, uint64_t id)
 {
 	struct ncu_domain key = {.id = id}, *d;
@@ -80,7 +80,7 @@ static uint32_t domain_string(struct ncu_report *n, const struct ncu_state *s, u
 	return sonde_records__string(n->r, name);
 }
 
-/* A registered string of a domain, by its id. Rarely needed: Nsight writes the text as well. */
+/* Finds a registered string of a domain by its id. Rarely needed, because Nsight writes the text as well. */
 static struct sonde_str registered_string(
 	const struct ncu_report *n, struct ncu_state *s, uint64_t domain, uint64_t id)
 {
@@ -130,7 +130,7 @@ static struct sonde_str attribute_label(
 	return type == 3 && !text.n ? registered_string(n, s, domain, id) : text;
 }
 
-/* push/pop: 1 name, 2 attributes, 3 api. start/end: 1 id, 2 name, 3 attributes, 4 api, 5 thread. */
+/* Reads a frame. Fields of push/pop: 1 name, 2 attributes, 3 api. Of start/end: 1 id, 2 name, 3 attributes, 4 api, 5 thread. */
 static struct ncu_frame_msg read_frame(const struct ncu_report *n, struct ncu_state *s,
 	uint64_t domain, struct sonde_str msg, enum sonde_range_kind kind)
 {
@@ -171,9 +171,9 @@ static size_t count_frames(struct sonde_str msg)
 }
 
 /*
- * One domain's push/pop stack of one thread: {1 domain id, 3 repeated range}.
- * Frames equal to last time's keep their entry; the rest are new ones. A range
- * result is always a new entry of its innermost range.
+ * Reads one domain's push/pop stack of one thread: {1 domain id, 3 repeated range}.
+ * Frames equal to those of the result before keep their entry; the rest are new ones. A
+ * range result is always a new entry of its innermost range.
  */
 static void read_stack(
 	struct ncu_report *n, struct ncu_state *s, struct sonde_str msg, const struct ncu_result *res)
@@ -209,7 +209,7 @@ static void read_stack(
 		sonde_put(&n->r->arena, &n->entries.members, range.parent);
 }
 
-/* Both lists are in order of their start, that is of ids: one walk over the old one serves all. */
+/* Both lists are in order of their start, that is of ids, so one walk over the old list finds all. */
 static const struct ncu_frame *find_started(const struct ncu_stack *stack, size_t *cursor,
 	uint32_t label, const struct ncu_frame_msg *frame)
 {
@@ -222,7 +222,7 @@ static const struct ncu_frame *find_started(const struct ncu_stack *stack, size_
 											    : NULL;
 }
 
-/* One domain's open start/end ranges; those of last time's list keep their entry. */
+/* Reads one domain's open start/end ranges; those in the list of the result before keep their entry. */
 static void read_started(
 	struct ncu_report *n, struct ncu_state *s, struct sonde_str msg, const struct ncu_result *res)
 {
@@ -256,7 +256,7 @@ static void read_started(
 	*stack = now;
 }
 
-/* The stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
+/* Reads the stacks of thread `msg`: {1 tid, 2 repeated domain stack}. */
 static void read_thread(
 	struct ncu_report *n, struct ncu_state *s, struct sonde_str msg, const struct ncu_result *res)
 {
@@ -279,7 +279,7 @@ static uint64_t thread_id(struct sonde_str msg)
 	return 0;
 }
 
-/* Whether a thread has anything open. */
+/* Whether a thread has any range open. */
 static bool has_ranges(struct sonde_str thread)
 {
 	struct sonde_wire w = sonde_wire_on(thread);
@@ -291,7 +291,7 @@ static bool has_ranges(struct sonde_str thread)
 	return false;
 }
 
-/* The ranges of the one other thread that has some: attribution may take them. */
+/* Lends a launch the ranges of the only other thread that has some open. Attribution decides whether to use them. */
 static void lend_ranges(struct ncu_report *n, struct ncu_state *s, struct ncu_result *res)
 {
 	struct sonde_wire w = sonde_wire_on(s->msg);
@@ -320,8 +320,8 @@ static void lend_ranges(struct ncu_report *n, struct ncu_state *s, struct ncu_re
 }
 
 /*
- * Push/pop ranges: those of the launching thread. With Nsight's process-wide
- * scope a thread without ranges of its own takes those of the first thread
+ * Reads the push/pop ranges of the launching thread. With Nsight's process-wide
+ * scope, a thread without ranges of its own takes those of the first thread
  * that has some.
  */
 static void read_threads(struct ncu_report *n, struct ncu_state *s, struct ncu_result *res)

@@ -1,6 +1,6 @@
 /*
- * One result of an .ncu-rep: identity, sections, and, on request, its metric
- * values. Reading a result walks its fields once but decodes no value.
+ * One result of an .ncu-rep: identity, sections, and, when requested, its metric
+ * values. Reading a result walks its fields once and decodes no value but the device.
  */
 #include "read/ncu/ncu_int.h"
 
@@ -8,10 +8,10 @@
 
 #define MAX_SECTION_METRICS 1000 /* real ones have under 200 */
 
-/* The first byte of a field: metrics and their values are so many that they get short cuts. */
+/* The first byte of a field. Metrics and their values are so many that they are compared with it directly. */
 #define KEY(number, type) ((unsigned char)((number) << 3 | (type)))
 
-/* A value message that is one number and nothing else, as nearly all of them are. */
+/* Reads a value message that is one number and nothing else, as nearly all are. */
 static inline bool quick_value(struct sonde_str msg, double *out)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -76,7 +76,7 @@ double ncu_value(struct sonde_str msg, struct sonde_str *text)
 	return isfinite(v) ? v : NAN;
 }
 
-/* The string number a metric message names, its first field as a rule. */
+/* The string number that a metric message names, mostly in its first field. */
 static inline bool metric_string(struct sonde_str msg, uint64_t *out)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -105,7 +105,7 @@ static struct sonde_str metric_value_msg(struct sonde_str msg)
 	return (struct sonde_str){NULL, 0};
 }
 
-/* Makes sure the metric has a number; remembers the device when this is its metric. */
+/* Gives the metric a number if it has none; if it is the metric of the device, remembers the device. */
 static void note_metric(struct ncu_report *n, struct sonde_str msg, struct ncu_result *res)
 {
 	uint64_t string;
@@ -140,7 +140,7 @@ static void add_section_metric(struct ncu_report *n, struct sonde_section *s, st
 	sonde_put(&n->r->arena, &s->metrics, string);
 }
 
-/* Collects every {1 name} of header metrics (field 2) or of the section's own list (field 1). */
+/* Collects every {1 name}: in header metrics they are in field 2, in the section's own list in field 1. */
 static void section_metrics(
 	struct ncu_report *n, struct sonde_section *s, struct sonde_str msg, uint32_t field)
 {
@@ -156,7 +156,7 @@ static void section_metrics(
 	}
 }
 
-/* The section with this identifier, made when new. */
+/* Fills the section with this identifier, which is added if it is new. */
 static void fill_section(struct ncu_report *n, struct sonde_str id, struct sonde_str msg)
 {
 	uint32_t number = sonde_intern(&n->r->arena, &n->r->section_ids, id, NULL);
@@ -175,7 +175,7 @@ static void fill_section(struct ncu_report *n, struct sonde_str id, struct sonde
 	}
 }
 
-/* Results repeat their sections word for word: the first of each identifier is enough. */
+/* Results repeat their sections unchanged: the first one of each identifier is enough. */
 static void read_section(struct ncu_report *n, struct sonde_str msg)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -275,7 +275,7 @@ int ncu_read_result(struct ncu_report *n, struct sonde_str msg, const struct ncu
 	return sonde_arena_status(&n->r->arena, err);
 }
 
-/* A metric message: {1 string, 2 value}, as a rule in that order. */
+/* Splits a metric message: {1 string, 2 value}, mostly in that order. */
 static inline void split_metric(struct sonde_str msg, uint64_t *string, struct sonde_str *value)
 {
 	struct sonde_wire w = sonde_wire_on(msg);
@@ -298,7 +298,7 @@ static inline void split_metric(struct sonde_str msg, uint64_t *string, struct s
 		} else if (sonde_field_is_bytes(&f, 2)) {
 			*value = f.bytes;
 			if (*string != UINT64_MAX)
-				return; /* what follows are per-instance values, maybe thousands */
+				return; /* per-instance values follow, maybe thousands */
 		}
 	}
 }
@@ -314,8 +314,8 @@ static bool take_value(const struct ncu_report *n, struct sonde_str msg, struct 
 		return true;
 	metric = n->metric_of.at[string];
 	if (metric == SONDE_NONE)
-		return true; /* the string came after the result that names it: counted as bad */
-	v->num[metric] = ncu_value(value, &text); /* a name met twice keeps the last value */
+		return true; /* the string came after the result that names it, which was counted in bad_strings */
+	v->num[metric] = ncu_value(value, &text); /* if a name appears twice, the last value counts */
 	return !text.p || sonde_values__text(v, metric, text);
 }
 

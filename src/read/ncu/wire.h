@@ -1,10 +1,10 @@
 /*
  * The protobuf wire format, read in place.
  *
- * A cursor walks one message; fields come out one by one, sub-messages as
- * slices to put a new cursor on. Nothing is copied and nothing outside
- * [p, end) is ever touched. (Invariant 12.) Written by hand because it is small and hot: a
- * report is a few hundred such fields per kernel.
+ * A cursor walks one message and returns its fields one by one. A sub-message is
+ * returned as a slice, to be read with a new cursor. Nothing is copied and nothing
+ * outside [p, end) is ever touched. (Invariant 12.) Written by hand because it is small
+ * and hot: a report has a few hundred such fields per kernel.
  */
 #ifndef SONDE_READ_WIRE_H
 #define SONDE_READ_WIRE_H
@@ -15,7 +15,7 @@
 
 struct sonde_wire {
 	const unsigned char *p, *end;
-	const char *bad; /* why the message is malformed, NULL while it is fine; `p` stays there */
+	const char *bad; /* why the message is malformed, NULL while it is fine; `p` then points to the damage */
 };
 
 enum sonde_wire_type {
@@ -29,7 +29,7 @@ struct sonde_wire_field {
 	uint32_t number;
 	uint32_t type;		/* enum sonde_wire_type */
 	uint64_t value;		/* varint, or the bits of a fixed field */
-	struct sonde_str bytes; /* for SONDE_WIRE_BYTES */
+	struct sonde_str bytes; /* only for SONDE_WIRE_BYTES */
 };
 
 static inline struct sonde_wire sonde_wire_on(struct sonde_str s)
@@ -102,7 +102,7 @@ static inline bool sonde_wire_bytes(struct sonde_wire *w, struct sonde_str *out)
 	return true;
 }
 
-/* The next field: true, or false at the end (`w->bad` NULL) or at damage (`w->bad` set). */
+/* Reads the next field: true, or false at the end (`w->bad` NULL) or at damage (`w->bad` set). */
 static inline bool sonde_wire_next(struct sonde_wire *w, struct sonde_wire_field *f)
 {
 	uint64_t key;
@@ -126,7 +126,7 @@ static inline bool sonde_wire_next(struct sonde_wire *w, struct sonde_wire_field
 	}
 }
 
-/* Whether `f` is sub-message or string number `n`. */
+/* Whether `f` is the field with number `n`, a sub-message or string. */
 static inline bool sonde_field_is_bytes(const struct sonde_wire_field *f, uint32_t n)
 {
 	return f->number == n && f->type == SONDE_WIRE_BYTES;

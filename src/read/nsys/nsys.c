@@ -1,17 +1,17 @@
 /*
  * Nsight Systems: its SQLite export (`nsys export --type sqlite`). Kernels,
  * copies and memsets with their times, and NVTX ranges; no counters. A launch
- * belongs to the ranges that were open on the thread that made the call (found
- * through the correlation id), not to those open when it ran.
+ * belongs to the ranges that were open on the calling thread at the call (found
+ * through the correlation id), not to those open when the work ran.
  *
- * The file is read from its mapping, never written, and only real tables are
- * asked: a view could run anything.
+ * The file is read from its mapping and never written. Only real tables are
+ * queried, because a view could run anything.
  */
 #include "read/nsys/nsys_int.h"
 
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
 
-#define MIN_ROW_BYTES 4 /* fewer do not make a row of the tables we ask */
+#define MIN_ROW_BYTES 4 /* every row of the tables read here takes at least this */
 
 static bool knows(struct sonde_str data)
 {
@@ -90,7 +90,7 @@ static void find_text(struct nsys *n, struct nsys_text *t)
 		t->call = call->kind;
 }
 
-/* Looked up here and not by a join, as the same few texts are asked for again and again. */
+/* Texts are looked up here and not by a join, because the same few are needed again and again. */
 struct nsys_text sonde_nsys__text(struct nsys *n, sqlite3_stmt *q, int column)
 {
 	struct nsys_text t = {sqlite3_column_int64(q, column), SONDE_NONE, SONDE_NR_CALL_KINDS, true};
@@ -134,7 +134,7 @@ static void note_bad_times(const struct nsys *n)
 		"kernels, copies or memsets have" BAD);
 }
 
-/* A damaged table gives what comes before the damage; none of it is an error. */
+/* A damaged table gives the rows before the damage; it is an error if there are none. */
 int sonde_nsys__read_rows(
 	struct nsys *n, const char *sql, int (*take)(struct nsys *, sqlite3_stmt *))
 {
@@ -195,12 +195,11 @@ int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 /* --- an export that was not copied whole ----------------------------------------------------------- */
 
 /*
- * The header says how many pages there were; SQLite refuses
- * to read fewer, so it gets a copy of the file whose header says how many there are. Tables then
- * give the rows before the first page that is missing.
+ * The header says how many pages the file had; SQLite refuses to read a file with fewer. So SQLite gets a copy of the
+ * file whose header has the number of pages that are there. Tables then give the rows before the first missing page.
  */
-#define PAGE_SIZE  16 /* where the header has it: two bytes, 1 means 65536 */
-#define PAGE_COUNT 28 /* four bytes */
+#define PAGE_SIZE  16 /* offset in the header: two bytes, 1 means 65536 */
+#define PAGE_COUNT 28 /* offset in the header: four bytes */
 
 static uint32_t number_at(struct sonde_str data, size_t at, size_t n)
 {
@@ -212,7 +211,7 @@ static uint32_t number_at(struct sonde_str data, size_t at, size_t n)
 	return v;
 }
 
-/* Makes `mended` where the file is shorter than its header says. */
+/* Makes `mended` if the file is shorter than its header says. */
 static int mend_cut(struct nsys *n)
 {
 	struct sonde_source *src = n->src;
@@ -235,7 +234,7 @@ static int mend_cut(struct nsys *n)
 	return 0;
 }
 
-/* The error or note about such a file, after reading it gave `rc`. */
+/* Adds the error or note about a file that was cut, after reading it returned `rc`. */
 static int say_cut(struct nsys *n, int rc)
 {
 	if (!n->cut_pct || (rc && rc != SONDE_ERR_FORMAT))
@@ -278,7 +277,7 @@ static int open_db(struct nsys *n)
 	return 0;
 }
 
-/* The metrics an export has: times, and bytes of copies. */
+/* Registers the metrics that an export has: times, and bytes of copies. */
 static int open_metrics(struct nsys *n)
 {
 	const bool has[NR_LAUNCH_METRICS] = {[LAUNCH_TIME] = true,

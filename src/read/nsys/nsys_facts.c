@@ -1,13 +1,13 @@
 /*
- * Facts of an export of Nsight Systems: devices, processes, the host, and the ranks of processes.
+ * Facts of an export of Nsight Systems: devices, processes, ranks of processes, the host.
  */
 #include "catalogue/attributes.h"
 #include "format/launcher.h"
 #include "read/nsys/nsys_int.h"
 
-enum { ID, CUDA_ID, PID, NAME, MAJOR, MINOR, UUID, SMS, CLOCK, BANDWIDTH }; /* of devices */
+enum { ID, CUDA_ID, PID, NAME, MAJOR, MINOR, UUID, SMS, CLOCK, BANDWIDTH }; /* columns of devices */
 
-/* The UUID as drivers write it; without one, a name that is unique in this export, for its samples. */
+/* The UUID as drivers write it. Without one, a name that is unique in this export, so that its samples find it. */
 static struct sonde_str take_uuid(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_str uuid = sonde_records_str(n->r, sonde_nsys__intern(n, q, UUID));
@@ -38,7 +38,7 @@ static const struct sonde_attribute *take_attributes(
 	return list;
 }
 
-/* A device as one process, or every one, calls it. */
+/* Adds a device, under the number that one process has for it, or every process. */
 static int take_device(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_device d = {.id = (uint32_t)sqlite3_column_int64(q, CUDA_ID),
@@ -67,7 +67,7 @@ static int take_device(struct nsys *n, sqlite3_stmt *q)
 	return 0;
 }
 
-/* The process of this export with a serialised id, NULL: it did nothing that is read. */
+/* The process of this export with a serialised id; NULL = it did nothing that is read. */
 static struct sonde_process *process_of(struct nsys *n, sqlite3_int64 global)
 {
 	uint32_t number = sonde_records__find_process(n->r, n->src->input, sonde_nsys__pid(global));
@@ -84,7 +84,7 @@ static int take_process_name(struct nsys *n, sqlite3_stmt *q)
 	return 0;
 }
 
-/* A program with MPI has the rank of each process in a table (`nsys --trace=mpi`). */
+/* For a program with MPI, a table has the rank of each process (`nsys --trace=mpi`). */
 static int take_rank(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_process *p = process_of(n, sqlite3_column_int64(q, 0));
@@ -120,7 +120,7 @@ static struct sonde_str variable_in(struct sonde_str list, const char *name)
 	return (struct sonde_str){NULL, 0};
 }
 
-/* The one process of this export that used the GPU, NULL: none or several did. */
+/* The only process of this export that used the GPU; NULL = none or several did. */
 static struct sonde_process *only_process(struct nsys *n)
 {
 	uint32_t only = SONDE_NONE;
@@ -138,7 +138,7 @@ static struct sonde_process *only_process(struct nsys *n)
 	return only == SONDE_NONE ? NULL : &n->r->processes.at[only];
 }
 
-/* The environment of nsys is that of the process it traced, if that is the only one. */
+/* If nsys traced one process, its environment is that of nsys. */
 static int take_environment(struct nsys *n, sqlite3_stmt *q)
 {
 	struct sonde_str list = sonde_records_str(n->r, sonde_nsys__intern(n, q, 0));
@@ -178,7 +178,7 @@ static int read_system(struct nsys *n)
 	return rc;
 }
 
-/* Appends `ALIAS.NAME, ` to a statement, or NULL where the table has no such column. */
+/* Appends `ALIAS.NAME, ` to a statement, or NULL if the table has no such column. */
 static void add_column(struct sonde_buf *sql, struct nsys *n, const char *table, const char *alias,
 	const char *name)
 {

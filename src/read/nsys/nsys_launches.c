@@ -1,20 +1,20 @@
 /*
- * Launches of an export: kernels, copies and memsets, three tables of much the same shape, and the calls
- * of CUDA that made them. A launch names its call by an id; the host may have waited in some calls.
+ * Launches of an export: kernels, copies and memsets (three tables of nearly the same shape), and the CUDA
+ * calls that made them. A launch names its call by an id; in some calls the host may have waited.
  *
- * Calls are looked up here and not by a join: SQLite would make an index of the table, which takes
- * longer than all else.
+ * Calls are looked up here and not by a join: SQLite would build an index of the table, which takes
+ * longer than everything else.
  */
 #include "read/nsys/nsys_int.h"
 
 /* --- calls ------------------------------------------------------------------------------------------ */
 
 #define RUNTIME	      "CUPTI_ACTIVITY_KIND_RUNTIME"
-#define MAX_PROCESSES 256 /* that are searched where an export does not say which one launched */
+#define MAX_PROCESSES 256 /* processes searched if an export does not say which one launched */
 
 enum { CALL_TID, CALL_START, CALL_END, CALL_CORRELATION, CALL_NAME };
 
-/* CUPTI's ids have 32 bits and are a process's own; `process` may be the id of its thread. */
+/* A key for a call: CUPTI's ids have 32 bits and are unique per process only. `process` may be the serialised id of a thread. */
 static uint64_t call_id(sqlite3_int64 correlation, sqlite3_int64 process)
 {
 	return (uint64_t)correlation << 32 | (uint32_t)(process >> 24);
@@ -69,7 +69,7 @@ static int read_calls(struct nsys *n)
 	return rc;
 }
 
-/* The earliest call with this id, of the process with a serialised id, 0 = any; NULL: not in the trace. */
+/* The earliest call with this id in the process with this serialised id, 0 = any process; NULL = not in the trace. */
 static const struct sonde_launch_call *find_call(
 	const struct nsys *n, sqlite3_int64 correlation, sqlite3_int64 process)
 {
@@ -87,10 +87,10 @@ static const struct sonde_launch_call *find_call(
 
 /* --- what the GPU did ------------------------------------------------------------------------------- */
 
-/* Columns that all kinds of work have; after them those that only some have. */
+/* Columns that all kinds of work have; behind them, columns that only some have. */
 #define COLUMNS "start end deviceId contextId streamId globalPid correlationId "
 enum { START, END, DEVICE, CONTEXT, STREAM, PID, CORRELATION, FULL_NAME, NAME, COPY, BYTES, FROM, TO };
-#define PAGEABLE 0 /* nsys's number for such memory, in FROM and TO */
+#define PAGEABLE 0 /* nsys's number for pageable memory, in FROM and TO */
 
 static const struct kind {
 	const char *table, *columns;
@@ -118,7 +118,7 @@ static uint32_t name_of(struct nsys *n, sqlite3_stmt *q)
 	return sonde_records__string(n->r, text);
 }
 
-/* A missing name is replaced by the other one; without either, by the kind of work. */
+/* A missing name is replaced by the other one; if both are missing, by the kind of work. */
 static void set_names(struct nsys *n, sqlite3_stmt *q, struct sonde_record *rec)
 {
 	uint32_t full_name = sonde_nsys__text(n, q, FULL_NAME).string,

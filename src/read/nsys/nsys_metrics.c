@@ -1,7 +1,7 @@
 /*
  * GPU metrics of an export (`nsys --gpu-metrics-devices`): one series per GPU. A row is one
- * metric at one moment; the sample it belongs to began with the moment before it. Those that
- * sonde samples itself get their roles, where the export knows the GPU.
+ * metric at one moment; its sample began at the moment before. Metrics that sonde also samples
+ * itself get their roles, if the export knows the GPU.
  */
 #include "read/nsys/nsys_int.h"
 
@@ -12,8 +12,8 @@
 #define METRICS "GPU_METRICS"
 #define NAMES	"TARGET_INFO_GPU_METRICS"
 
-enum { DEVICE, METRIC, NAME }; /* of names */
-enum { AT = 1, ID, VALUE };    /* of rows, after the device */
+enum { DEVICE, METRIC, NAME }; /* columns of names */
+enum { AT = 1, ID, VALUE };    /* columns of values, after the device */
 
 static struct sonde_series *series_of(struct nsys *n, uint32_t device)
 {
@@ -25,7 +25,7 @@ static struct sonde_series *series_of(struct nsys *n, uint32_t device)
 	return NULL;
 }
 
-/* Counters are in order of their numbers, which are in `n->metrics`. */
+/* Adds a counter to its device's series and remembers the number of its metric in `n->metrics`. */
 static int take_name(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t device = (uint32_t)sqlite3_column_int64(q, DEVICE);
@@ -45,7 +45,7 @@ static int take_name(struct nsys *n, sqlite3_stmt *q)
 	return 0;
 }
 
-/* Rows come sorted: a new moment is a new sample, whose values are not known yet. */
+/* Rows are sorted: a new moment begins a new sample, whose values are not known yet. */
 static void begin_sample(struct sonde_arena *a, struct sonde_series *s, uint64_t ns)
 {
 	struct sonde_sample_time *last = s->times.nr ? &s->times.at[s->times.nr - 1] : NULL;
@@ -80,7 +80,7 @@ static int take_value(struct nsys *n, sqlite3_stmt *q)
 	return 0;
 }
 
-/* The first moment ends a sample whose beginning is not known: it gets the usual length. */
+/* The first moment ends a sample whose begin is not known, so it gets the usual length. */
 static void begin_first(struct sonde_series *s)
 {
 	if (s->times.nr && s->times.at[0].end_ns >= s->interval_ns)
@@ -90,8 +90,8 @@ static void begin_first(struct sonde_series *s)
 /* --- what sonde's own samplers count, made of percentages ------------------------------------ */
 
 /*
- * Metrics that have a role: percentages of what the SMs, or the memory, can do at most. `most` is what
- * an SM counts in a cycle at 100 %, 0 = it is the memory's.
+ * Metrics that have a role: percentages of the most that the SMs, or the memory, can do. `most` is what
+ * an SM counts in a cycle at 100 %; 0 = the metric is the memory's.
  */
 static const struct {
 	const char *name, *role;
@@ -125,7 +125,7 @@ static uint32_t counter_of(const struct nsys *n, const struct sonde_series *s, c
 	return SONDE_NONE;
 }
 
-/* Percentages become counts, which can be split among launches. */
+/* Turns percentages into counts, which can be split among launches. */
 static void count_percentages(struct sonde_series *s, const struct nsys_gpu *gpu, uint32_t counter, double most,
 	uint32_t clock)
 {
@@ -140,7 +140,7 @@ static void count_percentages(struct sonde_series *s, const struct nsys_gpu *gpu
 	}
 }
 
-/* The clock first, as cycles of all SMs: the others are shares of it. */
+/* Converts the clock first, to cycles of all SMs, because the other counters are shares of it. */
 static void give_roles(struct nsys *n, struct sonde_series *s)
 {
 	const struct nsys_gpu *gpu = gpu_of(n, s->device);

@@ -9,14 +9,14 @@
 
 #include <stdio.h>
 
-#define MAX_DOMAINS 64 /* of a thread: each may have a range in every set */
+#define MAX_DOMAINS 64 /* of a thread: each domain may have a range in every set */
 
 /* ENUM_NSYS_EVENT_TYPE */
 #define DOMAINS "75"
-#define RANGES	"59,60,70,71" /* push/pop and start/end, then these with texts of other kinds */
+#define RANGES	"59,60,70,71" /* push/pop and start/end, then both again with texts of other kinds */
 enum { START_END = 60, START_END_T = 71 };
 
-/* Pids and thread ids have 24 bits each. */
+/* Process ids and thread ids have 24 bits each. */
 static uint64_t thread_key(uint64_t pid, uint64_t tid)
 {
 	return pid << 24 | tid;
@@ -36,7 +36,7 @@ static uint32_t thread_of(struct nsys *n, uint64_t pid, uint64_t tid)
 	return thread;
 }
 
-/* The lane of one of the domains of a thread. Domains beyond the last that has a lane share that one. */
+/* The lane for a domain of a thread. When MAX_DOMAINS have lanes, further domains share the last one. */
 static uint32_t lane_of(struct nsys *n, uint32_t thread, uint32_t domain)
 {
 	struct nsys_thread *t;
@@ -57,9 +57,9 @@ static uint32_t lane_of(struct nsys *n, uint32_t thread, uint32_t domain)
 	return t->last_lane;
 }
 
-enum { START, END, TYPE, TID, DOMAIN, TEXT, TEXT_ID }; /* of events */
+enum { START, END, TYPE, TID, DOMAIN, TEXT, TEXT_ID }; /* columns of events */
 
-/* A text of the event itself, or one that was registered before. */
+/* The text of the event itself, or one that was registered before. */
 static uint32_t event_text(struct nsys *n, sqlite3_stmt *q)
 {
 	uint32_t text = sonde_nsys__intern(n, q, TEXT);
@@ -119,7 +119,7 @@ static int take_range(struct nsys *n, sqlite3_stmt *q)
 	return sonde_nsys__check_rows(n, n->spans.nr + n->starts.nr);
 }
 
-/* Domains first: ranges name them by id. */
+/* Reads domains first, because ranges name them by id. */
 int sonde_nsys__read_ranges(struct nsys *n)
 {
 	static const char columns[] = "start end eventType globalTid domainId text textId";
@@ -151,7 +151,7 @@ static void append_range(struct nsys *n, const struct sonde_span *span, uint32_t
 	sonde_put(&n->r->arena, &n->r->ranges, range);
 }
 
-/* Start/end ranges come last. */
+/* Appends push/pop ranges first, then start/end ranges. */
 static void add_ranges(struct nsys *n)
 {
 	size_t i;
@@ -204,7 +204,7 @@ static uint64_t launch_key(const void *of, uint32_t i)
 	return thread_key(process_key(of, i), caller_at(of, i)->thread);
 }
 
-/* The innermost range of each domain that the launching thread had open. */
+/* Sets rec->open to the innermost range that the launching thread had open in each domain. */
 static void set_open(struct nsys *n, struct sonde_record *rec)
 {
 	const struct sonde_caller *caller = sonde_record_caller(n->r, rec);

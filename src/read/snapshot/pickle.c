@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* What this machine does for an opcode; those that only differ in how a number is written share one. */
+/* What this machine does for an opcode. Opcodes that differ only in how a number is written share an action. */
 enum action {
-	UNKNOWN, /* no opcode of Python's */
+	UNKNOWN, /* not an opcode of Python's */
 	REFUSED,
 	SKIP,	/* PROTO, FRAME: `size` bytes follow */
 	STOP,
@@ -14,19 +14,19 @@ enum action {
 	NONE,
 	FALSE,
 	TRUE,
-	INT,	/* `size` bytes */
-	LONG,	/* `size` bytes say how many follow */
+	INT,	/* a number of `size` bytes */
+	LONG,	/* a number: `size` bytes with its length, then its bytes */
 	REAL,
-	TEXT,	/* `size` bytes say how many follow */
-	LIST,	/* empty */
+	TEXT,	/* a text: `size` bytes with its length, then its bytes */
+	LIST,	/* an empty list */
 	DICT,
-	MARKED_LIST, /* what lies above the mark */
+	MARKED_LIST, /* a list of the values above the mark */
 	MARKED_DICT,
-	TUPLE, /* of `size` values */
-	ADD,   /* `size` values to the list or dict below them */
+	TUPLE, /* a tuple of `size` values */
+	ADD,   /* adds `size` values to the list or dict below them */
 	ADD_MARKED,
 	MEMOIZE,
-	PUT, /* the number has `size` bytes */
+	PUT, /* the number of the memo has `size` bytes */
 	GET,
 };
 
@@ -108,9 +108,9 @@ struct machine {
 	struct sonde_pickle *out;
 	struct sonde_source *src;
 	struct sonde_err *err;
-	const uint8_t *begin, *at, *p, *end; /* at: the opcode that is being done, p: behind what was read of it */
-	SONDE_VEC(uint32_t) stack; /* numbers of values … */
-	SONDE_VEC(size_t) marks;   /* … and how many lay below each mark */
+	const uint8_t *begin, *at, *p, *end; /* at: the current opcode; p: behind the bytes read of it */
+	SONDE_VEC(uint32_t) stack; /* numbers in `values` … */
+	SONDE_VEC(size_t) marks;   /* … and how many there were at each mark */
 	SONDE_VEC(uint32_t) memo;
 };
 
@@ -148,7 +148,7 @@ static uint64_t read_little(const uint8_t *p, size_t n)
 	return v;
 }
 
-/* The number behind an opcode; false where the file ends before. */
+/* Reads the number behind an opcode; false if the file ends before. */
 static bool take_number(struct machine *m, size_t size, uint64_t *v)
 {
 	if ((size_t)(m->end - m->p) < size)
@@ -175,7 +175,7 @@ static void push_empty(struct machine *m, enum sonde_pickle_type type)
 	push(m, (struct sonde_pickle_value){.type = (uint8_t)type, .items = {SONDE_NONE, SONDE_NONE}});
 }
 
-/* Values that this opcode may take: those above the last mark. */
+/* The number of values this opcode may take: those above the last mark. */
 static size_t nr_above_mark(const struct machine *m)
 {
 	return m->stack.nr - (m->marks.nr ? m->marks.at[m->marks.nr - 1] : 0);
@@ -203,7 +203,7 @@ static void add_items(struct machine *m, uint32_t to, size_t nr)
 	m->src->work.failed |= p->items.nr >= SONDE_NONE;
 }
 
-/* The number of values above the last mark, which is gone then. */
+/* The number of values above the last mark, which is removed. */
 static bool pop_mark(struct machine *m, size_t *nr)
 {
 	if (!m->marks.nr)
@@ -213,7 +213,7 @@ static bool pop_mark(struct machine *m, size_t *nr)
 	return true;
 }
 
-/* A new list or dict of the `nr` topmost values. */
+/* Pushes a new list or dict with the `nr` topmost values. */
 static void push_filled(struct machine *m, enum sonde_pickle_type type, size_t nr)
 {
 	uint32_t number = (uint32_t)m->out->values.nr;
@@ -261,7 +261,7 @@ static int do_real(struct machine *m)
 
 	if (!take_number(m, 8, &bits))
 		return refuse_cut(m);
-	bits = __builtin_bswap64(bits); /* the only number with its high byte first */
+	bits = __builtin_bswap64(bits); /* the only number with the high byte first */
 	memcpy(&v.real, &bits, sizeof(bits));
 	push(m, v);
 	return 0;
@@ -315,7 +315,7 @@ static int do_tuple(struct machine *m, size_t nr)
 	return 0;
 }
 
-/* Python numbers what it remembers from 0 on, so a number further ahead is damage, and sizes nothing. */
+/* Python numbers the entries of its memo from 0 on, so a number beyond the next one is damage; it must not size anything. */
 static int do_put(struct machine *m, const struct opcode *o)
 {
 	uint64_t at = m->memo.nr;

@@ -4,10 +4,10 @@
  *   {"segments": [{"device", "total_size", …, "blocks": [{"address", "size", "requested_size", "state", "frames"}]}],
  *    "device_traces": [[{"action", "addr", "size", "frames"}, …], …], …}
  *
- * A frame of Python is a region, below the frame that called it; what was allocated there is one record for each
+ * A Python frame is a region, below the frame that called it; the allocations made there are one record for each
  * operator. A record has no time and no launches: its metrics say how many bytes it held at the snapshot, and how
- * many when most was held. The history has the allocations and frees that led to the snapshot, so what was held
- * before is found by walking it backwards.
+ * many at the peak, when most memory was held. The history has the allocations and frees before the snapshot, so the
+ * memory held earlier is found by walking the history backwards.
  */
 #include "base/number.h"
 #include "catalogue/metrics.h"
@@ -18,20 +18,20 @@
 #include <math.h>
 
 #define MAX_DEPTH   256		 /* frames of a stack that become regions */
-#define MAX_LABEL   512		 /* bytes of a frame's label … */
-#define MAX_SEEN    4096	 /* … and of its name and file that are looked at */
-#define PATHS_SHARE 64		 /* bytes of paths of regions, for each byte of the file … */
-#define PATHS_ALWAYS (16u << 20) /* … and in any case */
+#define MAX_LABEL   512		 /* bytes of a frame's label that are kept … */
+#define MAX_SEEN    4096	 /* … and bytes of its name and file that are looked at */
+#define PATHS_SHARE 64		 /* bytes allowed for paths of regions: for each byte of the file … */
+#define PATHS_ALWAYS (16u << 20) /* … and in addition, for any file */
 #define MAX_DEVICES 256
-#define MAX_BYTES   (INT64_C(1) << 50) /* no memory has more */
+#define MAX_BYTES   (INT64_C(1) << 50) /* no GPU has more memory */
 
 enum figure {
-	HELD,	     /* bytes asked for, held at the snapshot … */
-	HELD_BLOCKS, /* … and the blocks they are in, */
-	BLOCK_BYTES, /* … which are rounded up; */
+	HELD,	     /* bytes requested and still held at the snapshot … */
+	HELD_BLOCKS, /* … the number of their blocks … */
+	BLOCK_BYTES, /* … and the bytes of these blocks, which are rounded up */
 	NR_HELD_FIGURES,
-	PEAK = NR_HELD_FIGURES, /* held when most was */
-	ALLOCATED,   /* over the history */
+	PEAK = NR_HELD_FIGURES, /* bytes held at the peak */
+	ALLOCATED,   /* bytes allocated during the history */
 	ALLOCATIONS,
 	NR_FIGURES,
 };
@@ -45,10 +45,10 @@ static const char *const metric_names[NR_FIGURES] = {
 	[ALLOCATIONS] = "allocator__allocations.sum",
 };
 
-/* What was allocated by one operator in one place, on one device. */
+/* The allocations of one operator in one place, on one device. */
 struct held {
 	uint32_t device, range, function;
-	bool has_history; /* without, the figures from PEAK on are not known */
+	bool has_history; /* false = the figures from PEAK on are not known */
 	double v[NR_FIGURES];
 };
 
@@ -57,42 +57,42 @@ struct snapshot_state {
 	uint32_t metrics[NR_FIGURES]; /* SONDE_NONE = not in this snapshot */
 };
 
-/* What a frame says; SONDE_NONE = it does not. */
+/* The parts of a frame; SONDE_NONE = it has no such part. */
 struct frame {
-	uint32_t label;	   /* of Python: a region, `forward model.py:22` */
-	uint32_t operator; /* of C++: `bmm` … */
-	uint32_t backward; /* … or `BmmBackward0` */
+	uint32_t label;	   /* of a Python frame: its region, `forward model.py:22` */
+	uint32_t operator; /* of a C++ frame: its operator, `bmm` … */
+	uint32_t backward; /* … or its backward operator, `BmmBackward0` */
 };
 
-/* Where a list of frames leads. */
+/* The place that a list of frames stands for. */
 struct stack {
 	uint32_t range, function;
 };
 
 /*
- * What a value was taken for, in its mark: a block, an event or a list of them (TAKEN), else from FIRST_FOUND on the
+ * The meaning of a value's mark: TAKEN = it was used as a block, an event or a list of them; from FIRST_FOUND on, the
  * number of its frame or stack.
  */
 enum { UNTAKEN, TAKEN, FIRST_FOUND };
 
 /* An address that was allocated at some time. */
 struct block {
-	uint32_t held;	   /* number in state->held, if it is held at the snapshot; else SONDE_NONE … */
-	double asked;	   /* … and the bytes that were asked for */
-	double nr_bytes;   /* the same, at the moment that the walk has come to */
-	bool is_held;	   /* at that moment … */
-	bool is_last;	   /* … by the allocation that is there at the snapshot */
-	bool is_at_peak;   /* it was held at the peak, and that is not counted yet */
+	uint32_t held;	   /* number in state->held, if the address is held at the snapshot; else SONDE_NONE … */
+	double asked;	   /* … and the bytes requested for it */
+	double nr_bytes;   /* the bytes requested, at the moment that the walk has reached */
+	bool is_held;	   /* held at that moment … */
+	bool is_last;	   /* … by the same allocation as at the snapshot */
+	bool is_at_peak;   /* held at the peak, and not counted there yet */
 };
 
 struct event {
 	uint32_t block; /* number in blocks */
-	uint32_t held;	/* of an allocation: number in state->held */
+	uint32_t held;	/* only of an allocation: number in state->held */
 	bool is_free;
 	double nr_bytes;
 };
 
-/* What the allocator has of one device. */
+/* What PyTorch's allocator has on one device. */
 struct device {
 	uint64_t nr_segments, nr_free;
 	double reserved, allocated, pending, most_free, held, peak;
@@ -105,14 +105,14 @@ struct snapshot {
 	struct snapshot_state *state;
 	struct sonde_pickle p;
 	uint32_t process, caller;
-	SONDE_VEC(struct frame) known;	/* frames by their marks … */
-	SONDE_VEC(struct stack) stacks; /* … and lists of them */
-	SONDE_VEC(struct frame) frames;	/* of the stack at hand, the innermost first */
-	struct sonde_map ranges;	/* parent and label → number in path_bytes … */
-	SONDE_VEC(uint64_t) path_bytes; /* … which is that of the range, too */
+	SONDE_VEC(struct frame) known;	/* frames, by the number in their mark … */
+	SONDE_VEC(struct stack) stacks; /* … and lists of frames, likewise */
+	SONDE_VEC(struct frame) frames;	/* frames of the current stack, the innermost first */
+	struct sonde_map ranges;	/* parent and label → number of the range, also in path_bytes … */
+	SONDE_VEC(uint64_t) path_bytes; /* … which has the length of its path */
 	struct sonde_map places;	/* device, range, function → number in state->held */
 	struct sonde_map addresses;
-	SONDE_VEC(struct block) blocks; /* by address */
+	SONDE_VEC(struct block) blocks; /* by number in `addresses` */
 	SONDE_VEC(struct event) events; /* device after device, in order of time */
 	SONDE_VEC(struct device) devices;
 	struct sonde_buf scratch;
@@ -135,7 +135,7 @@ static int64_t number_of(const struct snapshot *s, uint32_t dict, const char *ke
 	return v == SONDE_NONE ? without : s->p.values.at[v].number;
 }
 
-/* A size in bytes; one that cannot be is NaN, and counted. */
+/* A size in bytes. An impossible one is NaN, and counted. */
 static double bytes_of(struct snapshot *s, uint32_t dict, const char *key, int64_t without)
 {
 	int64_t v = number_of(s, dict, key, without);
@@ -151,14 +151,14 @@ static bool is_python(struct sonde_str file)
 	return sonde_str_ends(file, ".py") || sonde_str_starts(file, "<");
 }
 
-/* nn.Module.__call__ is two frames between each module and the next, and says nothing. */
+/* nn.Module.__call__ puts two frames between each module and the next; they say nothing. */
 static bool is_plumbing(struct sonde_str name, struct sonde_str file)
 {
 	return (sonde_str_is(name, "_call_impl") || sonde_str_is(name, "_wrapped_call_impl")) &&
 	       sonde_str_ends(file, "torch/nn/modules/module.py");
 }
 
-/* The label of a frame of Python, `forward model.py:22`. */
+/* The label of a Python frame, `forward model.py:22`. */
 static uint32_t label_of(struct snapshot *s, uint32_t dict, struct sonde_str name, struct sonde_str file)
 {
 	struct sonde_str text;
@@ -203,7 +203,7 @@ static struct frame read_frame(struct snapshot *s, uint32_t dict)
 	size_t nr_left_out = file.n > MAX_SEEN ? file.n - MAX_SEEN : 0;
 	bool is_of_python = is_python(file);
 
-	/* Many frames may share one text: what each looks at of it is bounded. */
+	/* Many frames may share one long text, so each looks at a bounded part of it. */
 	name.n = name.n < MAX_SEEN ? name.n : MAX_SEEN;
 	file = (struct sonde_str){file.p + nr_left_out, file.n - nr_left_out};
 	if (is_of_python && !is_plumbing(name, file))
@@ -215,7 +215,7 @@ static struct frame read_frame(struct snapshot *s, uint32_t dict)
 	return f;
 }
 
-/* What a frame says; found once for each, however many stacks have it. */
+/* The parts of a frame. They are found once, even if many stacks have the frame. */
 static struct frame frame_of(struct snapshot *s, uint32_t dict)
 {
 	struct frame f = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
@@ -231,7 +231,7 @@ static struct frame frame_of(struct snapshot *s, uint32_t dict)
 	return f;
 }
 
-/* The region `label` below `parent`; `parent` itself where there is no memory left for its path. */
+/* The region `label` below `parent`; `parent` itself if there is no memory left for the path. */
 static uint32_t range_below(struct snapshot *s, uint32_t parent, uint32_t label)
 {
 	uint32_t key[2] = {parent, label}, number;
@@ -262,8 +262,8 @@ static uint32_t range_named(struct snapshot *s, uint32_t parent, struct sonde_st
 }
 
 /*
- * The operator that allocated: the outermost one inside the innermost frame of Python. Stacks without C++
- * (stacks="python") do not name it.
+ * The operator that allocated: the outermost operator inside the innermost Python frame. Stacks without C++
+ * (stacks="python") do not name one.
  */
 static uint32_t function_of(struct snapshot *s, size_t nr_inside)
 {
@@ -277,7 +277,7 @@ static uint32_t function_of(struct snapshot *s, size_t nr_inside)
 	return sonde_records__function(s->r, name, name);
 }
 
-/* The region of a stack without Python: threads of autograd have none, but the backward they run. */
+/* The region of a stack without Python frames. Threads of autograd have none, but they have the backward operator they run. */
 static uint32_t range_without_python(struct snapshot *s)
 {
 	uint32_t range;
@@ -302,7 +302,7 @@ static void collect_frames(struct snapshot *s, uint32_t list)
 		sonde_put(&s->src->work, &s->frames, frame_of(s, frame));
 }
 
-/* Frames from the outermost to the innermost become regions. A list of frames is walked once, whoever shares it. */
+/* Turns frames into regions, from the outermost to the innermost. A list of frames is walked once, even if it is shared. */
 static struct stack stack_of(struct snapshot *s, uint32_t list)
 {
 	struct stack out = {SONDE_NONE, SONDE_NONE};
@@ -331,7 +331,7 @@ static struct stack stack_of(struct snapshot *s, uint32_t list)
 	return out;
 }
 
-/* Where figures of these frames on this device are added up; SONDE_NONE when memory is short. */
+/* The number in state->held where the figures of these frames on this device are added up; SONDE_NONE when memory is short. */
 static uint32_t held_at(struct snapshot *s, uint32_t device, uint32_t frames)
 {
 	struct stack at = stack_of(s, frames);
@@ -353,7 +353,7 @@ static uint32_t list_of(const struct snapshot *s, uint32_t dict, const char *key
 	return sonde_pickle__get(&s->p, dict, key, SONDE_PICKLE_LIST);
 }
 
-/* The frames of a block; PyTorch before 2.1 has them in its `history`. */
+/* The frames of a block; before version 2.1, PyTorch has them in the block's `history`. */
 static uint32_t frames_of(const struct snapshot *s, uint32_t block)
 {
 	uint32_t frames = list_of(s, block, "frames"), history = list_of(s, block, "history");
@@ -382,7 +382,7 @@ static struct device *device_at(struct snapshot *s, int64_t id)
 	return s->src->work.failed ? NULL : &s->devices.at[id];
 }
 
-/* Whether a dict or list is met for the first time: one that is referred to again and again is counted once. */
+/* Whether a dict or list is met for the first time: a value that is referred to several times is counted once. */
 static bool is_first(struct snapshot *s, uint32_t value)
 {
 	if (value == SONDE_NONE)
@@ -455,7 +455,7 @@ static void take_segment(struct snapshot *s, uint32_t segment)
 	for (w = sonde_pickle__walk(&s->p, blocks); (block = sonde_pickle__next(&s->p, &w)) != SONDE_NONE && !s->src->work.failed;) {
 		if (!is_first(s, block))
 			continue;
-		/* Blocks lie one behind the other; older versions do not say where. */
+		/* Blocks follow each other in memory; older versions of PyTorch do not say where. */
 		take_block(s, (uint32_t)id, block, (uint64_t)number_of(s, block, "address", (int64_t)(address + (uint64_t)at)));
 		at += fmax(0, (double)number_of(s, block, "size", 0));
 		at = at < (double)MAX_BYTES ? at : (double)MAX_BYTES;
@@ -507,7 +507,7 @@ static void take_trace(struct snapshot *s, int64_t id, uint32_t trace)
 	d->nr_events = s->events.nr - first;
 }
 
-/* Undoes an event: what it allocated is gone, what it freed is there again. False where that does not fit what is held. */
+/* Undoes an event: frees what it allocated, or holds again what it freed. False if the event does not fit what is held. */
 static bool undo(struct snapshot *s, const struct event *e, double *held)
 {
 	struct block *b = &s->blocks.at[e->block];
@@ -522,7 +522,7 @@ static bool undo(struct snapshot *s, const struct event *e, double *held)
 	return true;
 }
 
-/* Makes the blocks what they are at the snapshot, where each walk begins. */
+/* Sets the blocks to their state at the snapshot, where each walk begins. */
 static void begin_walk(struct snapshot *s)
 {
 	size_t i;
@@ -535,7 +535,7 @@ static void begin_walk(struct snapshot *s)
 	}
 }
 
-/* Finds when most was held: behind the first so many events. */
+/* Finds the peak: most memory was held after the first nr_before_peak events. */
 static void find_peak(struct snapshot *s, struct device *d)
 {
 	double held = d->held;
@@ -552,7 +552,7 @@ static void find_peak(struct snapshot *s, struct device *d)
 	}
 }
 
-/* Counts a block that was held at the peak where it was allocated. */
+/* Counts a block that was held at the peak, at the place where it was allocated. */
 static void count_at_peak(struct snapshot *s, struct block *b, uint32_t held)
 {
 	if (held != SONDE_NONE)
@@ -560,7 +560,10 @@ static void count_at_peak(struct snapshot *s, struct block *b, uint32_t held)
 	b->is_at_peak = false;
 }
 
-/* Who held what at the peak: an allocation of before the history is in `(no stack)`, unless the snapshot has its stack. */
+/*
+ * Counts what each place held at the peak. An allocation from before the history is in `(no stack)`, unless the
+ * snapshot has its stack.
+ */
 static void count_peaks(struct snapshot *s)
 {
 	double held = 0;
@@ -648,7 +651,7 @@ static void add_device(struct snapshot *s, uint32_t id, const struct device *d)
 		s->r, &(struct sonde_device){.id = id, .process = s->process, .attributes = list, .nr_attributes = nr});
 }
 
-/* A device in a sentence: what is reserved, and how much of that nobody has. */
+/* Describes a device in a sentence: how much is reserved, and how much of that is unused. */
 static void note_device(struct snapshot *s, uint32_t id, const struct device *d)
 {
 	double unused = d->reserved - d->allocated - d->pending;
@@ -796,7 +799,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 	return 0;
 }
 
-/* Any pickle of a protocol with opcodes in bytes: what it is, the reader says better than "not a capture". */
+/* Any pickle of a binary protocol. If it is not a snapshot, the reader gives a better error than "not a capture". */
 static bool knows(struct sonde_str data)
 {
 	return data.n > 2 && (uint8_t)data.p[0] == 0x80 && data.p[1] >= 2 && data.p[1] <= 5;
