@@ -13,7 +13,7 @@
 /* Walks the cells of rows. Nothing outside [p, end) is touched. */
 struct csv_cursor {
 	const char *p, *end;
-	bool at_row_end; /* the cell just read was its row's last */
+	bool at_row_end; /* the cell just read was the last of its row */
 	bool is_cut;	 /* the file ends inside a quoted cell */
 };
 

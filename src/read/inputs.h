@@ -109,9 +109,9 @@ double sonde_device_attribute(const struct sonde_device *d, const char *name);
 /* Notes inputs that look like the same capture: their launches are counted twice. */
 void sonde_inputs_note_doubled(struct sonde_notes *notes, const struct sonde_input *inputs,
 	const struct sonde_process *processes, size_t nr_processes);
-/* "2 ranges were never closed …"; nothing for 0. */
+/* Adds the note "2 ranges were never closed …"; nothing for 0. */
 void sonde_inputs_note_unclosed(struct sonde_notes *notes, uint64_t nr);
-/* "1 program still runs …"; nothing where none does. */
+/* Adds the note "1 program still runs …", if one does. */
 void sonde_inputs_note_running(struct sonde_notes *notes, const struct sonde_input *inputs, size_t nr);
 
 #endif

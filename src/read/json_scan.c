@@ -168,7 +168,7 @@ static size_t add_unicode(struct sonde_buf *out, const char *p, const char *end)
 		return 12;
 	}
 	if (high >= 0xd800 && high < 0xe000)
-		high = 0xfffd; /* half of a pair is no character */
+		high = 0xfffd; /* half of a surrogate pair is not a character */
 	add_utf8(out, (unsigned)high);
 	return 6;
 }

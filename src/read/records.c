@@ -345,7 +345,7 @@ double sonde_device_attribute(const struct sonde_device *d, const char *name)
 	return NAN;
 }
 
-/* The last device is what `key` means, unless it means one already. */
+/* Maps `key` to the device added last, unless it is mapped already. */
 static void add_device_key(struct sonde_records *r, struct sonde_str key)
 {
 	bool is_new;

@@ -113,7 +113,7 @@ struct sonde_function {
 
 /* One result. */
 struct sonde_record {
-	uint64_t call_ns; /* when the host called for it, same clock as `time`; 0 when unknown */
+	uint64_t call_ns; /* time of the host's call, same clock as `time`; 0 when unknown */
 	uint64_t payload; /* private to the reader: where the metric values are */
 	struct sonde_record_time time;
 	uint32_t queue;	   /* number in `queues`; the next is a number in `functions` */
@@ -222,7 +222,7 @@ struct sonde_pc_source {
 	uint64_t full;	  /* … and drains that found the hardware's buffer full, whose samples CUPTI does not give */
 };
 
-/* What PyTorch's allocator had at the beginning or the end of an entry. */
+/* The memory that PyTorch's allocator had in use at the beginning or the end of an entry. */
 struct sonde_reading {
 	uint64_t ns;
 	uint64_t allocated, peak; /* bytes; the peak since the program last reset it */

@@ -8,7 +8,7 @@
 
 #define LAST_NS	  ((uint64_t)INT64_MAX) /* the year 2262; a later time is a negative signed number */
 #define SPAN_BITS 55 /* 2^55 ns are 417 days, and nobody captures longer */
-#define TRAIL 0x9e3779b97f4a7c15u /* odd, and its bits look like chance */
+#define TRAIL 0x9e3779b97f4a7c15u /* a multiplier: odd, with bits that look random */
 
 /* --- impossible times ------------------------------------------------------------------------------ */
 
@@ -262,13 +262,13 @@ void sonde_records__follow(struct sonde_records *r)
 	}
 }
 
-/* Whether two inputs were made at the same time, as far as both say when. */
+/* Whether two inputs were made at the same time; true if one of them does not say when. */
 static bool are_of_one_time(const struct sonde_input *a, const struct sonde_input *b)
 {
 	return !a->created_s || !b->created_s || a->created_s == b->created_s;
 }
 
-/* As with every note, memory shortage drops it. */
+/* Like every note, it is dropped when memory is short. */
 void sonde_inputs_note_doubled(struct sonde_notes *notes, const struct sonde_input *inputs,
 	const struct sonde_process *processes, size_t nr_processes)
 {

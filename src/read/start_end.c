@@ -43,11 +43,11 @@ struct sonde_starts {
 	SONDE_VEC(struct edge) edges;
 	struct link *links;  /* by range number - first_range */
 	uint32_t *label_of;  /* by range number - first_range */
-	size_t next;	     /* edge */
+	size_t next;	     /* number of the next edge */
 	uint32_t process;    /* process of the last launch … */
 	uint64_t ns;	     /* … and its time */
-	uint32_t newest;     /* label, SONDE_NONE = none is open */
-	uint32_t nr_open;    /* labels */
+	uint32_t newest;     /* label begun last, SONDE_NONE = none is open */
+	uint32_t nr_open;    /* number of open labels */
 	uint32_t plain, made; /* the set asked for last, and the set returned for it */
 	bool has_changed;
 	SONDE_VEC(uint32_t) members;

@@ -11,7 +11,7 @@
 #include "catalogue/attributes.h"
 
 #define WINDOW (512u * 1024u) /* bytes of a stream in memory, at first */
-#define MAX_IN_VAIN (1u << 20) /* bytes */
+#define MAX_IN_VAIN (1u << 20) /* bytes that may be read in vain in a text of any size */
 
 /* --- the bytes at hand ----------------------------------------------------------------------------- */
 

@@ -143,7 +143,7 @@ struct native {
 	SONDE_VEC(struct native_string) strings; /* by number */
 	uint32_t domains[NATIVE_NR_DOMAINS];	 /* string number of each domain's name; [0] = SONDE_NONE */
 	SONDE_VEC(struct native_piece) pieces;
-	SONDE_VEC(struct sonde_window_mark) marks; /* `reserved`: enum sonde_when */
+	SONDE_VEC(struct sonde_window_mark) marks; /* `reserved` is used for an enum sonde_when */
 	SONDE_VEC(struct native_window) windows; /* in order */
 	bool is_windowed; /* the capture uses windows, even if none opened: outside windows, ranges and launches are missing */
 	struct sonde_str meta;
@@ -165,7 +165,7 @@ struct native {
 	struct sonde_clock_point late[2];  /* when reducing: the last two times of the GPU's clock, `from`; `to_ns` is the number of their piece */
 	SONDE_VEC(uint32_t) piece_of; /* when reducing: by range of this file, the piece it begins in */
 	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
-	struct sonde_clock_map host, gpu; /* both to nanoseconds since the epoch */
+	struct sonde_clock_map host, gpu; /* both map to nanoseconds since the epoch */
 	/* Read from the streams: */
 	SONDE_VEC(struct native_launch) launches;
 	SONDE_VEC(uint64_t) returned_ns; /* by launch: when the call returned, 0 = not known; only with for_replay */

@@ -38,7 +38,7 @@ struct stream {
 	bool is_new; /* the stream's first chunk is being read */
 	uint32_t window; /* number of the window that the chunk is in */
 	uint8_t when;	 /* enum sonde_when: when the piece being read is counted … */
-	uint8_t last_when; /* … and when the one before it is */
+	uint8_t last_when; /* … and when the piece before it is counted */
 	bool is_gap; /* chunks are missing because they were folded, not because events were lost */
 	uint32_t start_id, started; /* the thread's last start: its id, and its range number … */
 	uint32_t stop_id, stopped;  /* … and its last stop: its id, and its edge number */
