@@ -1,6 +1,6 @@
 /*
- * One table: what can go wrong or be improved, in words, and what to do next. A second one
- * knows the lines by which NVIDIA's tools say so.
+ * The first table says what can go wrong or be improved, and what to do next. The second has the lines with which
+ * NVIDIA's tools report these situations.
  */
 #include "catalogue/advice.h"
 
@@ -191,7 +191,7 @@ void sonde_advice_say(struct sonde_buf *out, enum sonde_situation s, const char 
 	if (after.n == 0)
 		return;
 	sonde_buf_puts(out, detail && *detail ? detail : "(unnamed)");
-	sonde_buf_add(out, after.p + 1, after.n - 1); /* behind the s */
+	sonde_buf_add(out, after.p + 1, after.n - 1); /* skips the s of %s */
 }
 
 #define TRY "; try: "
@@ -264,7 +264,7 @@ static const struct pattern {
 	{"Received signal", SONDE_WHEN_SIGNAL, DETAIL_NONE},
 	{"Backing up device memory in system memory", SONDE_WHEN_MEMORY_BACKUP, DETAIL_NONE},
 	{"Failed to profile", SONDE_WHEN_PROFILE_FAILED, DETAIL_QUOTES},
-	/* Said after the cause: nothing new. */
+	/* ncu writes these after the cause: they add nothing. */
 	{"Skipping invalid capture range", SONDE_NR_SITUATIONS, DETAIL_NONE},
 	{"An error was reported by the driver", SONDE_NR_SITUATIONS, DETAIL_NONE},
 	{"An error occurred while trying to profile", SONDE_NR_SITUATIONS, DETAIL_NONE},

@@ -14,8 +14,8 @@
 #define SONDE_ATTR_CC_MINOR SONDE_ATTR("compute_capability_minor")
 #define SONDE_ATTR_SMS SONDE_ATTR("multiprocessor_count")
 #define SONDE_ATTR_CLOCK SONDE_ATTR("clock_rate")		 /* kHz */
-#define SONDE_ATTR_MEMORY_CLOCK SONDE_ATTR("memory_clock_rate") /* kHz; two words per clock */
-#define SONDE_ATTR_BANDWIDTH SONDE_ATTR("memory_bandwidth") /* bytes a second, of sources without a clock */
+#define SONDE_ATTR_MEMORY_CLOCK SONDE_ATTR("memory_clock_rate") /* kHz; two words per clock cycle */
+#define SONDE_ATTR_BANDWIDTH SONDE_ATTR("memory_bandwidth") /* bytes per second, from sources that give no clock */
 #define SONDE_ATTR_BUS_WIDTH SONDE_ATTR("global_memory_bus_width") /* bits */
 #define SONDE_ATTR_MEMORY SONDE_ATTR("total_memory")		 /* bytes */
 #define SONDE_ATTR_L2_SIZE SONDE_ATTR("l2_cache_size")

@@ -1,10 +1,10 @@
 /*
- * Calls of CUDA by their names: which make the GPU work, and in which a host
- * thread can wait. The injected library chooses by this table what it listens
- * to, readers of other profilers' traces what they keep.
+ * Calls of CUDA by their names: which of them give the GPU work, and in which of them a host thread can wait. The
+ * injected library chooses by this table which calls it listens to. Readers of other profilers' traces choose by it
+ * which calls they keep.
  *
- * Runtime and driver name their calls alike, but for "cuda" and "cu", and every
- * version of CUDA adds some with a suffix: a call is what its name begins with.
+ * Runtime and driver use the same names after "cuda" and "cu", and every version of CUDA adds some with a suffix. So the
+ * table has only the beginnings of the names.
  */
 #ifndef SONDE_CATALOGUE_CALLS_H
 #define SONDE_CATALOGUE_CALLS_H
@@ -14,25 +14,25 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Calls that a host thread can wait in, or that order the streams of a GPU. Captures hold these numbers. */
+/* Calls that a host thread can wait in, or that order the streams of a GPU. Capture files contain these numbers. */
 enum sonde_call_kind {
 	SONDE_CALL_SYNC_STREAM,
 	SONDE_CALL_SYNC_EVENT,
-	SONDE_CALL_SYNC_DEVICE, /* or context */
-	SONDE_CALL_COPY,	/* or fill; the call, not the work */
+	SONDE_CALL_SYNC_DEVICE, /* a device or a context */
+	SONDE_CALL_COPY,	/* the host call of a copy or fill, not the GPU's work */
 	SONDE_CALL_ALLOC,
 	SONDE_CALL_FREE,
 	SONDE_NR_WAITS,
-	SONDE_CALL_RECORD = SONDE_NR_WAITS, /* an event in a stream … */
-	SONDE_CALL_AWAIT, /* … which another stream waits for: nobody waits in these two calls */
-	SONDE_NR_CALL_KINDS, /* also: of a call that is none of these */
+	SONDE_CALL_RECORD = SONDE_NR_WAITS, /* records an event in a stream … */
+	SONDE_CALL_AWAIT, /* … and makes another stream wait for it; the host waits in neither of these two calls */
+	SONDE_NR_CALL_KINDS, /* also means: the call is none of these */
 };
 
 struct sonde_call_name {
 	const char *begin;
 	uint8_t kind; /* enum sonde_call_kind */
 	bool is_launch;
-	bool is_memory; /* CUPTI has records of what it allocates or frees */
+	bool is_memory; /* CUPTI records what this call allocates or frees */
 };
 
 static const struct sonde_call_name sonde_call_names[] = {
@@ -59,7 +59,7 @@ static const struct sonde_call_name sonde_call_names[] = {
 	{"MemRelease", SONDE_CALL_FREE, false, false},
 };
 
-/* The call of this name, of `n` bytes: `cudaMemcpyAsync`, `cuMemAlloc_v2`; NULL: none of these. */
+/* Finds a call by its name of `n` bytes: `cudaMemcpyAsync`, `cuMemAlloc_v2`. NULL: the table does not have it. */
 static inline const struct sonde_call_name *sonde_call_find(const char *name, size_t n)
 {
 	size_t i, skip = n > 4 && memcmp(name, "cuda", 4) == 0 ? 4 : 2;

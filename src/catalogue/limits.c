@@ -2,7 +2,7 @@
 
 double sonde_limit_of(struct sonde_str role, double cycles_per_ns, double bytes_per_ns)
 {
-	if (sonde_str_starts(role, "gpm.")) /* nanoseconds */
+	if (sonde_str_starts(role, "gpm.")) /* a count of nanoseconds: one per nanosecond */
 		return 1;
 	if (sonde_str_starts(role, "dram.") && sonde_str_ends(role, "_bytes"))
 		return bytes_per_ns > 0 ? bytes_per_ns : 0;

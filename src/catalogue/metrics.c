@@ -6,7 +6,7 @@
 
 /* --- roles ------------------------------------------------------------------------------------ */
 
-/* Which metrics play which role, the best one first: sources have one or another of them. */
+/* The metrics of each role, the best one first. A source has only some of them. */
 const struct sonde_role_row sonde_metric_roles[SONDE_NR_ROLES] = {
 	[SONDE_ROLE_SM] = {{{SONDE_METRIC_SM, "SM %"}}, true},
 	[SONDE_ROLE_SM_ACTIVE] = {{{SONDE_COUNTER_SM_ACTIVE SONDE_OF_PEAK, "SM act %"}, {SONDE_METRIC_GPM_SM, "SM act % gpm"}}, true},
@@ -60,7 +60,10 @@ struct sonde_str sonde_metric_head(struct sonde_str metric)
 
 /* --- descriptions ----------------------------------------------------------------------------- */
 
-/* The first pattern that fits. The counter says it; its end (`.sum`, `.avg.per_second`) says of what kind the number is. */
+/*
+ * The first pattern that matches decides. The text explains the counter; the suffix (`.sum`, `.avg.per_second`) tells
+ * what kind of number it is.
+ */
 static const struct {
 	const char *pattern, *about;
 } abouts[] = {
@@ -199,7 +202,10 @@ static const char *unit_of_quantity(struct sonde_str name)
 {
 	size_t i, k, n, end = sonde_str_find(name, '.');
 
-	/* A role of sonde's (`l1.read_sectors`), or a group before the name (`TPC.TriageCompute.sm__…`). */
+	/*
+	 * Without `__` before the dot, the name is a role of sonde's (`l1.read_sectors`) or has a group in front
+	 * (`TPC.TriageCompute.sm__…`).
+	 */
 	if (!memmem(name.p, end, "__", 2))
 		end = name.n;
 	for (i = 0; i < sizeof(quantities) / sizeof(quantities[0]); i++) {
@@ -236,9 +242,9 @@ const char *sonde_metric_unit(struct sonde_str metric)
 
 #define THREADS(op) SONDE_METRIC_THREADS_OF(op)
 #define SECTORS(of) "l1tex__t_sectors_pipe_lsu_mem_" of ".sum"
-#define MOST	    3 /* metrics in the place of one */
+#define MOST	    3 /* metrics that replace one old metric */
 
-/* Where several have taken its place, the old one was their sum, multiply-adds counted twice. */
+/* Where several metrics replace an old one, the old one was their sum, with multiply-adds counted twice. */
 static const struct old {
 	const char *name, *now[MOST];
 } old_metrics[] = {
