@@ -1,4 +1,4 @@
-/* The frame of a partial report: head, sections with their checksums, an end that counts. */
+/* The frame of a partial report: the head, sections with their checksums, and an end with the number of parts. */
 #include "cellfile/cellfile.h"
 
 #include "base/alloc.h"
@@ -21,9 +21,9 @@ struct framing {
 	size_t at;
 	const char *path;
 	struct sonde_err *err;
-	struct sonde_cells *part; /* in the making */
-	uint32_t layout;	  /* as the head says */
-	uint32_t expected;	  /* kind of the next section of a part */
+	struct sonde_cells *part; /* the part that is being read, NULL between parts */
+	uint32_t layout;	  /* version from the head */
+	uint32_t expected;	  /* kind of the part's next section */
 };
 
 bool sonde_cellfile_knows(struct sonde_str bytes)
@@ -69,7 +69,7 @@ static int move_section(
 			  : refuse_damaged(f, "a section has impossible contents");
 }
 
-/* Begins, continues or ends a part. */
+/* Reads a section that begins, continues or ends a part. */
 static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
 {
 	int rc;
@@ -93,13 +93,16 @@ static int read_part(struct framing *f, uint32_t kind, struct sonde_str payload)
 	return 0;
 }
 
-/* Whether a part has what an optional section holds: such a section is written, and comes once. */
+/*
+ * Whether a part has the contents of an optional section. Then a writer writes the section, and a reader refuses a
+ * second one.
+ */
 static bool has_optional(const struct sonde_cells *c, uint32_t kind)
 {
 	return kind == SONDE_CELLFILE_SAMPLED ? c->sampled.nr : c->stall_sources.nr;
 }
 
-/* Comes after the cells of its part, once. */
+/* An optional section comes after the cells of its part, at most once. */
 static int read_optional(struct framing *f, size_t nr_before, uint32_t kind, struct sonde_str payload)
 {
 	struct sonde_cells *part = f->out->at.nr > nr_before ? f->out->at.at[f->out->at.nr - 1] : NULL;
@@ -117,7 +120,7 @@ static bool is_end_right(struct framing *f, size_t nr_before, struct sonde_str p
 	       sonde_walk_number(&w, 0) == f->out->at.nr - nr_before;
 }
 
-/* One section; `*is_end` after the last. */
+/* Reads one section. Sets `*is_end` after the last. */
 static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 {
 	struct sonde_cellfile_section s;
@@ -197,7 +200,7 @@ static int write_part(
 	return w.is_nomem || to->buf.failed ? sonde_err_nomem(err) : 0;
 }
 
-/* Invariant 3. Nothing is written that its inputs do not say: no time of day, no name of this machine. */
+/* Invariant 3: writes only what comes from the inputs, so no time of day and no name of this machine. */
 int sonde_cellfile_write(struct sonde_parts *parts, struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_cellfile_head head = {

@@ -1,4 +1,4 @@
-/* A part's visits and cells. What a tree takes for granted of them is required here. */
+/* A part's visits and cells. A reader checks here what a tree assumes about them. */
 #include "base/alloc.h"
 #include "cellfile/cell_walks.h"
 #include "fold/cell_tables.h"
@@ -6,9 +6,12 @@
 
 #include <math.h>
 
-#define MAX_BYTES (4ull << 30) /* of accumulators, as while folding */
+#define MAX_BYTES (4ull << 30) /* the most memory for accumulators, the same as while folding */
 
-/* The number of a row in one of the cells' tables, or that which it gets; SONDE_NONE stays. */
+/*
+ * The number of a row in one of the cells' tables. A renumbering walk replaces it by the new number and keeps
+ * SONDE_NONE.
+ */
 static uint32_t walk_ref(struct sonde_walk *w, uint32_t v, size_t nr, const uint32_t *of)
 {
 	return w->of ? of[v] : (uint32_t)sonde_walk_index(w, v, nr);
@@ -22,7 +25,7 @@ static uint32_t walk_maybe_ref(struct sonde_walk *w, uint32_t v, size_t nr, cons
 #define MOVE_REF(w, c, at, table) ((at) = walk_ref(w, at, (c)->table##s.nr, (w)->of ? (w)->of->table : NULL))
 #define MOVE_MAYBE_REF(w, c, at, table)                                                            \
 	((at) = walk_maybe_ref(w, at, (c)->table##s.nr, (w)->of ? (w)->of->table : NULL))
-/* Processes of a part stay together. */
+/* The processes of a part stay together, so a renumbering walk only adds the number of the first one. */
 #define MOVE_PROCESS(w, c, at)                                                                     \
 	((at) = (w)->of ? (at) + (w)->of->process : (uint32_t)sonde_walk_index(w, at, (c)->processes.nr))
 
@@ -39,7 +42,7 @@ static void move_streams(struct sonde_walk *w, struct sonde_cells *c, struct son
 	}
 }
 
-/* Beyond the host time, plus one; 0 where it is not known. */
+/* Moves how much longer than the host time the wall time is, as an optional number. */
 static void move_wall(struct sonde_walk *w, struct sonde_entry *e)
 {
 	bool is_known = e->wall_ns != SONDE_NO_WALL;
@@ -49,7 +52,7 @@ static void move_wall(struct sonde_walk *w, struct sonde_entry *e)
 	e->wall_ns = sonde_walk_knows(w, 14) && is_known ? e->host_ns + beyond : SONDE_NO_WALL;
 }
 
-/* In order of their begins. */
+/* Entries are in the order of their begins. */
 static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct sonde_visit *v)
 {
 	struct sonde_entry *e;
@@ -72,11 +75,11 @@ static void move_entries(struct sonde_walk *w, struct sonde_cells *c, struct son
 	sonde_walk_require(w, v->entry_step || !v->nr_entries);
 }
 
-/* Layout 13 had three more, of what a budget had not timed: behind the memory. */
+/* Layout 13 had three more times behind the memory, about what a budget had not timed. A reader drops them. */
 #define FIRST_GONE SONDE_TIME(idle_by)
 #define NR_GONE	   3
 
-/* Only known times are written: a bit for each says which. */
+/* A bit per time says whether the time is known. Only known times follow. */
 static void move_times(struct sonde_walk *w, struct sonde_visit *v)
 {
 	double none[NR_GONE] = {NAN, NAN, NAN}, *times[SONDE_NR_TIMES + NR_GONE];
@@ -138,7 +141,7 @@ static void move_gaps(struct sonde_walk *w, struct sonde_cells *c)
 	}
 }
 
-/* By scope, then start. */
+/* Collectives are sorted by scope, then by start. */
 static void move_collectives(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_collective last = {0}, *k;
@@ -146,7 +149,7 @@ static void move_collectives(struct sonde_walk *w, struct sonde_cells *c)
 	MOVE_ROWS(w, &c->collectives, k) {
 		MOVE_REF(w, c, k->scope, scope);
 		if (sonde_walk_reads(w))
-			k->who = SONDE_NONE; /* no rest is written */
+			k->who = SONDE_NONE; /* not in the bytes: only scopes that are added up have one */
 		MOVE_REF(w, c, k->place, place);
 		MOVE_REF(w, c, k->group, string);
 		MOVE_INDEX(w, k->kind, SONDE_NR_COLLECTIVE_KINDS);
@@ -168,7 +171,7 @@ void sonde_walk_visits(struct sonde_walk *w, struct sonde_cells *c)
 	move_collectives(w, c);
 }
 
-/* A cell's regions are shown, as all around them, and known to its scope. */
+/* Whether the regions of a cell's place and all regions around them are shown, and the cell's scope has entered them. */
 static bool is_placed(const struct sonde_cells *c, const struct sonde_cell *cell)
 {
 	const struct sonde_place *p = &c->places.at[cell->place];
@@ -222,7 +225,7 @@ static void move_modes(struct sonde_walk *w, const struct sonde_cells *c, struct
 		move_mode(w, c, &m.at[i]);
 }
 
-/* The members that the method of its metric fills. */
+/* Moves only the members that the metric's method uses. */
 static void move_acc(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_acc *acc, uint8_t method)
 {
 	MOVE_NUMBER(w, acc->nr);
@@ -241,7 +244,10 @@ static void move_acc(struct sonde_walk *w, const struct sonde_cells *c, struct s
 	}
 }
 
-/* Those that hold something: how many are left out before each, plus one; 0 ends. */
+/*
+ * Moves the accumulators that hold something. Before each: the number of empty ones that are skipped, plus one. 0 ends
+ * the list.
+ */
 static void move_accs(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_acc *acc, uint32_t nr,
 	const uint8_t *methods)
 {
@@ -258,7 +264,7 @@ static void move_accs(struct sonde_walk *w, const struct sonde_cells *c, struct 
 	}
 }
 
-/* But for the accumulators. */
+/* Moves a cell without its accumulators. */
 static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_cell *cell)
 {
 	MOVE_REF(w, c, cell->scope, scope);
@@ -273,12 +279,12 @@ static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct 
 		MOVE_DOUBLE(w, cell->copy_bytes);
 	}
 	if (sonde_walk_reads(w)) {
-		cell->sampled = SONDE_NONE; /* until its section comes */
+		cell->sampled = SONDE_NONE; /* set by the optional section, which comes later */
 		sonde_walk_require(w, w->failed || is_placed(c, cell));
 	}
 }
 
-/* By kit: the methods of its accumulators. NULL: no memory. */
+/* The methods of the accumulators, for each kit. NULL: no memory. */
 static uint8_t **find_methods(struct sonde_arena *arena, const struct sonde_cells *c)
 {
 	uint8_t **methods = sonde_arena_calloc(arena, c->kits.nr + 1, sizeof(*methods));
@@ -294,7 +300,8 @@ static uint8_t **find_methods(struct sonde_arena *arena, const struct sonde_cell
 
 void sonde_walk_cells(struct sonde_walk *w, struct sonde_cells *c)
 {
-	bool has_accs = !w->of || w->of->text; /* they name texts, and nothing else */
+	/* A renumbering walk visits accumulators only if texts get new numbers: they refer to no other table. */
+	bool has_accs = !w->of || w->of->text;
 	struct sonde_arena arena = {0};
 	uint8_t **methods = has_accs ? find_methods(&arena, c) : NULL;
 	struct sonde_cell *cell;
@@ -320,8 +327,8 @@ void sonde_walk_cells(struct sonde_walk *w, struct sonde_cells *c)
 }
 
 /*
- * The timeline of a part: as bytes only on its way between two processes of one report, never in a file.
- * Numbers that index are checked all the same.
+ * The timeline of a part. It becomes bytes only on its way between two processes of one report, never in a file. A
+ * reader still checks all numbers that index.
  */
 
 static void move_launches(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_timeline *t)

@@ -1,6 +1,6 @@
 /*
- * Sampled counters of a part: what figures and their errors are made of.
- * Each row of deviations has a unit of its own, a power of two, and is moved as multiples.
+ * Sampled counters of a part: the values that figures and their errors are computed from. Each row of deviations has its
+ * own unit, a power of two, and its values are moved as multiples of this unit.
  */
 #include "cellfile/cell_walks.h"
 #include "fold/sampled.h"
@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define UNIT_BIAS     200   /* added to the exponent of a unit; 0 = nothing but zeros follows */
-#define MOST_MULTIPLE 65536 /* of a unit: exact as a float */
+#define UNIT_BIAS     200   /* added to the unit's exponent so that it is positive; 0 = all values are zero */
+#define MOST_MULTIPLE 65536 /* the largest multiple of a unit: a float holds it exactly */
 
 static void move_doubles(struct sonde_walk *w, double *at, size_t nr)
 {
@@ -23,7 +23,7 @@ static void move_doubles(struct sonde_walk *w, double *at, size_t nr)
 	}
 }
 
-/* The exponent of the lowest bit that is set. */
+/* The exponent of the lowest bit that is set in a float. */
 static int lowest_bit(float v)
 {
 	int exponent, bits;
@@ -33,7 +33,7 @@ static int lowest_bit(float v)
 	return exponent - 24 + __builtin_ctz((unsigned)bits);
 }
 
-/* The largest power of two that all are multiples of, as it is written. */
+/* The exponent, plus UNIT_BIAS, of the largest power of two that divides all values; 0 if all are zero. */
 static uint64_t find_unit(const float *row)
 {
 	int exponent = INT32_MAX, i, bit;
@@ -60,7 +60,7 @@ static void move_row(struct sonde_walk *w, float *row)
 	}
 }
 
-/* A counter of a set, which comes before it is known how many unknowns the set has. */
+/* A reader meets the counters of a set before the number of unknowns, so it keeps them here until it can make the set. */
 struct counter {
 	struct sonde_str role, refused;
 	double limit, peak;
@@ -81,7 +81,7 @@ static struct counter counter_of(
 		s->limits[i], set->peaks.at[i]};
 }
 
-/* Makes the set of a reader from what has come of it. */
+/* Makes a reader's set once its counters and sizes are known. */
 static bool make_set(struct sonde_sampled_set *set, const struct counter *counters,
 	const struct sonde_unmix_state *size)
 {
@@ -102,7 +102,7 @@ static bool make_set(struct sonde_sampled_set *set, const struct counter *counte
 	return true;
 }
 
-/* Counters, then how many unknowns and classes there are. */
+/* Moves the counters, then the numbers of unknowns and classes. */
 static void move_head(struct sonde_walk *w, struct sonde_sampled_set *set)
 {
 	struct sonde_unmix_state s = {0};
@@ -121,7 +121,7 @@ static void move_head(struct sonde_walk *w, struct sonde_sampled_set *set)
 	}
 	s.nr_unknowns = (uint32_t)sonde_walk_count(w, s.nr_unknowns);
 	s.nr_classes = (uint32_t)sonde_walk_count(w, s.nr_classes);
-	/* Each unknown has a byte at least for a counter's figure, and one for its row. */
+	/* For each counter, an unknown takes at least one byte for the figure and one for the row of deviations. */
 	sonde_walk_require(w, !s.nr_counters || s.nr_unknowns <= (size_t)(w->end - w->p) /
 									  s.nr_counters / 2);
 	if (!w->to && sonde_walk_ok(w))
@@ -180,7 +180,7 @@ static void move_device(struct sonde_walk *w, struct sonde_sampled *s)
 	if (!w->to)
 		s->sets = sonde_calloc(nr + 1, sizeof(*s->sets));
 	for (i = 0; sonde_walk_got(w, s->sets) && i < nr && sonde_walk_ok(w); i++) {
-		s->nr_sets = w->to ? nr : i + 1; /* what is there is freed, whatever comes */
+		s->nr_sets = w->to ? nr : i + 1; /* sonde_sampled_free frees the sets made so far, even after an error */
 		move_set(w, &s->sets[i]);
 		sonde_walk_require(w, !sonde_walk_ok(w) ||
 				sonde_unmixed_state(s->sets[i].unmixed).nr_classes == count_classes(s));
@@ -222,14 +222,14 @@ static void move_cell(struct sonde_walk *w, const struct sonde_cells *c, struct 
 	MOVE_INDEX(w, cell->nr_classes, (uint64_t)classes - cell->first_class + 1);
 }
 
-/* A figure and its error, NaN where there is none. */
+/* A figure or its error; NaN = there is none. */
 static void move_load(struct sonde_walk *w, float *v)
 {
 	MOVE_DOUBLE(w, *v);
 	sonde_walk_require(w, !isinf(*v) && !(*v < 0));
 }
 
-/* In order of their entries, each once. */
+/* Loads are in the order of their entries. An entry has at most one. */
 static void move_loads(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_entry_load *load;

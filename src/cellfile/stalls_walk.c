@@ -18,7 +18,8 @@ static void move_tables(struct sonde_walk *w, struct sonde_cells *c)
 	MOVE_ROWS(w, &c->lines, line) {
 		MOVE_INDEX(w, line->file, c->strings.nr);
 		MOVE_INDEX(w, line->line, (uint64_t)UINT32_MAX + 1);
-		MOVE_MAYBE(w, line->caller, (uint64_t)(line - c->lines.at)); /* no line is its own caller */
+		/* A caller has a smaller number, so no line is its own caller. */
+		MOVE_MAYBE(w, line->caller, (uint64_t)(line - c->lines.at));
 	}
 }
 
@@ -37,7 +38,7 @@ static void move_sources(struct sonde_walk *w, struct sonde_cells *c)
 	sonde_walk_require(w, c->stall_sources.nr);
 }
 
-/* Mostly a whole number: that plus one; else 0 and the double. */
+/* Most numbers of samples are whole: these are written as the number plus one, others as 0 and the double. */
 static double move_samples(struct sonde_walk *w, double v)
 {
 	bool is_whole = v >= 0 && v < 1e15 && v == floor(v);

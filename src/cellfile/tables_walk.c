@@ -1,7 +1,7 @@
-/* A part's tables: everything but visits and cells. Numbers point to tables that came before. */
+/* A part's tables: everything except visits and cells. Rows refer only to tables, and to rows, that come before them. */
 #include "cellfile/cell_walks.h"
 
-/* Names with numbers: each once. */
+/* A table of names: the position is the name's number. No name occurs twice. */
 static void move_texts(struct sonde_walk *w, struct sonde_cells *c, struct sonde_map *map)
 {
 	size_t nr = sonde_walk_count(w, map->nr), i;
@@ -47,7 +47,7 @@ void sonde_walk_settings(
 	MOVE_NUMBER(w, read->kineto_regions);
 }
 
-/* By metric number: whether the input has it. */
+/* One bit per metric number: whether the input has the metric. */
 static void move_has(struct sonde_walk *w, struct sonde_input *in, size_t metrics)
 {
 	size_t i;
@@ -166,7 +166,7 @@ static size_t count_shared(struct sonde_str a, struct sonde_str b)
 	return n;
 }
 
-/* An identifier mostly begins with that of the region around it: how much of it, then the rest. */
+/* A region's identifier mostly begins with its parent's: moves the length of the shared beginning, then the rest. */
 static void move_id(struct sonde_walk *w, struct sonde_str *id, struct sonde_str parent)
 {
 	size_t n = (size_t)sonde_walk_index(w, count_shared(parent, *id), parent.n + 1);
@@ -186,7 +186,7 @@ static void move_id(struct sonde_walk *w, struct sonde_str *id, struct sonde_str
 	*id = (struct sonde_str){p, n + rest.n};
 }
 
-/* Parents come first. */
+/* A parent comes before its children. */
 static void move_regions(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_region *g;
@@ -215,7 +215,7 @@ static void move_homes(struct sonde_walk *w, struct sonde_cells *c, struct sonde
 		MOVE_INDEX(w, *home, c->regions.nr);
 }
 
-/* Place 0 is outside all regions. */
+/* Place 0 means: outside all regions. */
 static void move_places(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_place *p;
@@ -312,7 +312,7 @@ static void move_tally(struct sonde_walk *w, struct sonde_cells *c)
 	move_notes(w, &c->notes);
 }
 
-/* Which metrics are kept. A cell's accumulators are in their order. */
+/* A bit per metric says whether it is kept. The accumulators of a cell are in the order of the kept metrics. */
 static void move_kept(struct sonde_walk *w, const struct sonde_cells *c, struct sonde_kit *kit)
 {
 	const struct sonde_input *in = &c->inputs.at[kit->input];
@@ -327,7 +327,7 @@ static void move_kept(struct sonde_walk *w, const struct sonde_cells *c, struct 
 	}
 }
 
-/* Few metrics have constituents: each with its number, then none. */
+/* Only a few metrics have constituents: moves each of them with its number, and "none" at the end. */
 static void move_breakdowns(struct sonde_walk *w, struct sonde_str *at, size_t nr)
 {
 	uint32_t metric = 0;
@@ -358,7 +358,7 @@ static void move_kit(struct sonde_walk *w, const struct sonde_cells *c, struct s
 	move_breakdowns(w, kit->breakdowns, nr);
 }
 
-/* A kit is looked up through its input's `has`, so that input must be the one it was made for. */
+/* A kit is described by `has` of the input it names, so the kit of an input must name this input. */
 static void move_kits(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_kit *kit;

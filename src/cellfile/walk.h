@@ -1,17 +1,16 @@
 /*
- * Values as bytes, both ways.
+ * Moves values to bytes and back.
  *
- * A walk writes or reads. Each function below moves one value: it puts `v` and
- * returns it, or returns what it reads. So one walk over a struct is its writer
- * and its reader: the two cannot differ, and a new member is one line. A third kind
- * of walk leaves all values as they are but the numbers that name rows of tables: it
- * puts those of other tables in their place (cell_walks.h).
+ * A walk either writes or reads. Each function below moves one value: a writer appends `v` and returns it, a reader
+ * returns the value that it reads. So one walk over a struct is both its writer and its reader: the two cannot differ,
+ * and a new member is one line. A third kind of walk renumbers: it leaves all values as they are, except the numbers of
+ * rows of tables, which it replaces by the numbers of other tables (cell_walks.h).
  *
  *     MOVE_NUMBER(w, p->pid);
  *     MOVE_INDEX(w, p->input, c->inputs.nr);
  *
- * A reader fails once and gives zeros from then on, so that only numbers that
- * index and what follows from several values need a check.
+ * After its first failure a reader returns only zeros. So a walk needs checks only for numbers that index, and for
+ * conditions between several values.
  */
 #ifndef SONDE_CELLFILE_WALK_H
 #define SONDE_CELLFILE_WALK_H
@@ -24,14 +23,14 @@
 #include <string.h>
 
 struct sonde_walk {
-	struct sonde_buf *to;	   /* what a writer appends to … */
-	const struct sonde_numbers *of; /* … and a walk that changes numbers: the new ones. Both NULL: it reads */
-	const uint8_t *p, *end;	   /* where a reader is */
-	struct sonde_arena *arena; /* what a reader copies texts to */
-	uint32_t layout;	   /* of what is read: its number, 0 = the newest */
-	bool failed;		   /* what was read cannot be */
-	bool is_nomem;		   /* a reader's; a writer's shows in its buffer */
-	uint8_t bits;		   /* of the byte at hand: see sonde_walk_bit */
+	struct sonde_buf *to;	   /* a writer appends here; NULL = no writer */
+	const struct sonde_numbers *of; /* a renumbering walk: the new numbers; NULL = no such walk. Both NULL: a reader */
+	const uint8_t *p, *end;	   /* the rest of a reader's bytes */
+	struct sonde_arena *arena; /* a reader copies texts here */
+	uint32_t layout;	   /* layout version of the bytes; 0 = the newest */
+	bool failed;		   /* the bytes are not valid */
+	bool is_nomem;		   /* a reader is out of memory; a writer's buffer has its own flag */
+	uint8_t bits;		   /* current byte of sonde_walk_bit */
 };
 
 static inline struct sonde_walk sonde_walk_reader(struct sonde_str bytes, struct sonde_arena *arena)
@@ -46,7 +45,7 @@ static inline bool sonde_walk_reads(const struct sonde_walk *w)
 	return !w->to && !w->of;
 }
 
-/* Whether rows have what came with a layout. */
+/* Whether the rows have the members that were added with this layout version. */
 static inline bool sonde_walk_knows(const struct sonde_walk *w, uint32_t layout)
 {
 	return !w->layout || w->layout >= layout;
@@ -57,19 +56,19 @@ static inline bool sonde_walk_ok(const struct sonde_walk *w)
 	return !w->failed && !w->is_nomem;
 }
 
-/* Everything was read, and it was good. */
+/* Whether all bytes were read without an error. */
 static inline bool sonde_walk_is_done(const struct sonde_walk *w)
 {
 	return sonde_walk_ok(w) && w->p == w->end;
 }
 
-/* Checks a condition on values that were read. A writer knows that it holds. */
+/* A reader fails if the condition on its values is false. Other walks ignore it. */
 static inline void sonde_walk_require(struct sonde_walk *w, bool is_so)
 {
 	w->failed |= sonde_walk_reads(w) && !is_so;
 }
 
-/* Whether there is memory at `p`; a reader that has none gives up. */
+/* Whether `p` is not NULL; a reader that got NULL fails with is_nomem. */
 static inline bool sonde_walk_got(struct sonde_walk *w, const void *p)
 {
 	w->is_nomem |= sonde_walk_reads(w) && !p;
@@ -99,7 +98,7 @@ static inline uint64_t sonde_walk_index(struct sonde_walk *w, uint64_t v, uint64
 	return w->failed ? 0 : v;
 }
 
-/* The same, or SONDE_NONE, which is written as 0. */
+/* A number below `nr` or SONDE_NONE. Written as 0 for SONDE_NONE, else the number plus one. */
 static inline uint32_t sonde_walk_maybe(struct sonde_walk *w, uint32_t v, uint64_t nr)
 {
 	uint32_t n = (uint32_t)sonde_walk_index(w, v == SONDE_NONE ? 0 : (uint64_t)v + 1, nr + 1);
@@ -107,7 +106,7 @@ static inline uint32_t sonde_walk_maybe(struct sonde_walk *w, uint32_t v, uint64
 	return n ? n - 1 : SONDE_NONE;
 }
 
-/* A number that may be missing: 0, else itself plus one. */
+/* A number that may be missing. Written as 0 if it is, else the number plus one. */
 static inline uint64_t sonde_walk_optional(struct sonde_walk *w, uint64_t v, bool *has)
 {
 	uint64_t n = sonde_walk_number(w, *has ? v + 1 : 0);
@@ -116,7 +115,7 @@ static inline uint64_t sonde_walk_optional(struct sonde_walk *w, uint64_t v, boo
 	return sonde_walk_reads(w) ? n - *has : v;
 }
 
-/* How many of something follow, each of a byte at least. */
+/* The number of elements that follow. Each takes at least one byte, so a count above the bytes left is an error. */
 static inline size_t sonde_walk_count(struct sonde_walk *w, size_t nr)
 {
 	uint64_t v = sonde_walk_number(w, nr);
@@ -125,7 +124,7 @@ static inline size_t sonde_walk_count(struct sonde_walk *w, size_t nr)
 	return w->failed ? 0 : (size_t)v;
 }
 
-/* Bits of a double from the lowest byte up are mostly zeros: reversed, they make short numbers. */
+/* The lowest bytes of most doubles are zeros: in reverse byte order they make short numbers. */
 static inline double sonde_walk_double(struct sonde_walk *w, double v)
 {
 	uint64_t bits;
@@ -136,7 +135,7 @@ static inline double sonde_walk_double(struct sonde_walk *w, double v)
 	return v;
 }
 
-/* A reader's is borrowed from its bytes. */
+/* A reader returns text that is borrowed from its bytes. */
 static inline struct sonde_str sonde_walk_bytes(struct sonde_walk *w, struct sonde_str s)
 {
 	uint64_t n = sonde_walk_number(w, s.p ? s.n + 1 : 0);
@@ -153,7 +152,7 @@ static inline struct sonde_str sonde_walk_bytes(struct sonde_walk *w, struct son
 	return s;
 }
 
-/* A reader's lives in its arena. */
+/* A reader returns text that lives in its arena. */
 static inline struct sonde_str sonde_walk_text(struct sonde_walk *w, struct sonde_str s)
 {
 	s = sonde_walk_bytes(w, s);
@@ -164,7 +163,7 @@ static inline struct sonde_str sonde_walk_text(struct sonde_walk *w, struct sond
 	return s;
 }
 
-/* Bit `i` of `nr`: eight to a byte, lowest first. All must be moved, in order. */
+/* Bit `i` of `nr`, eight to a byte, lowest first. The walk must move all `nr` bits in order. */
 static inline bool sonde_walk_bit(struct sonde_walk *w, bool v, size_t i, size_t nr)
 {
 	if (i % 8 == 0) {
@@ -179,7 +178,7 @@ static inline bool sonde_walk_bit(struct sonde_walk *w, bool v, size_t i, size_t
 	return v;
 }
 
-/* Up to 64 of them in a number. */
+/* Up to 64 flags as one number. */
 static inline void sonde_walk_flags(struct sonde_walk *w, bool *const *at, size_t nr)
 {
 	uint64_t flags = 0;
@@ -188,31 +187,31 @@ static inline void sonde_walk_flags(struct sonde_walk *w, bool *const *at, size_
 	for (i = 0; i < nr; i++)
 		flags |= (uint64_t)*at[i] << i;
 	flags = sonde_walk_number(w, flags);
-	sonde_walk_require(w, nr == 64 || !(flags >> nr)); /* what a newer sonde wrote cannot be skipped */
+	sonde_walk_require(w, nr == 64 || !(flags >> nr)); /* a flag of a newer sonde cannot be ignored */
 	for (i = 0; i < nr; i++)
 		*at[i] = flags >> i & 1;
 }
 
-/* Each moves a member, whatever its type. */
+/* Each moves a member of any integer, floating-point or text type. */
 #define MOVE_NUMBER(w, at)     ((at) = (__typeof__(at))sonde_walk_number(w, at))
 #define MOVE_INDEX(w, at, nr)  ((at) = (__typeof__(at))sonde_walk_index(w, at, nr))
 #define MOVE_MAYBE(w, at, nr)  ((at) = sonde_walk_maybe(w, at, nr))
 #define MOVE_DOUBLE(w, at)     ((at) = (__typeof__(at))sonde_walk_double(w, at))
 #define MOVE_TEXT(w, at)       ((at) = sonde_walk_text(w, at))
-/* A number that mostly follows another: their difference, modulo 2⁶⁴. */
+/* For a number that is mostly near another one: moves the difference, modulo 2⁶⁴. */
 #define MOVE_SINCE(w, at, before) ((at) = (before) + sonde_walk_number(w, (at) - (before)))
 
-/* One row of a list: there already, or added. */
+/* Row `i` of a list: a reader adds the row, other walks take the one that is there. */
 #define SONDE_WALK_ROW(w, list, i) (sonde_walk_reads(w) ? sonde_vec_push(list) : &(list)->at[i])
 
-/* Walks the rows of a list: how many there are, then `row` is each of them. */
+/* Moves the number of rows of a list, then loops over them: `row` points to each. */
 #define MOVE_ROWS(w, list, row)                                                                    \
 	for (size_t nr_ = sonde_walk_count(w, (list)->nr), at_ = 0;                                \
 		at_ < nr_ && sonde_walk_ok(w) &&                                                   \
 		sonde_walk_got(w, row = SONDE_WALK_ROW(w, list, at_));                             \
 		at_++)
 
-/* The same of a slice of the list, `number` from `first` on. */
+/* The same for a slice of the list: `number` rows from `first` on. */
 #define MOVE_SLICE(w, list, first, number, row)                                                    \
 	for (size_t at_ = ((first) = sonde_walk_reads(w) ? (__typeof__(first))(list)->nr : (first), \
 		     (number) = (__typeof__(number))sonde_walk_count(w, number), 0);               \
