@@ -36,7 +36,7 @@ static int refuse(struct sonde_err *err, const char *text, const char *why)
 		text, why);
 }
 
-/* `NAME=0.5x`: names of kernels have no `=`, but the last one counts should they. */
+/* `NAME=0.5x`. Names of kernels contain no `=`; if one does, the last `=` counts. */
 static int read_kernel(struct sonde_change *out, const char *text, struct sonde_err *err)
 {
 	const char *equal = NULL;

@@ -1,6 +1,5 @@
 /*
- * Changes: what a what-if can do to a program. One table has them all: how each is written, and
- * what it means.
+ * Changes: what a what-if can do to a program. One table has how each is written and what it means.
  *
  *     graph:REGION  fuse:REGION  nosync:REGION  async-copy:REGION  gather:REGION  noalloc:REGION
  *     ahead:REGION  overlap-comm:REGION  remove:REGION  kernel:NAME=0.5x  kernel:NAME=roofline  level-ranks
@@ -28,19 +27,19 @@ enum sonde_change_kind {
 
 struct sonde_change_row {
 	const char *word;     /* `graph` */
-	const char *argument; /* `REGION`; NULL = it has none */
+	const char *argument; /* `REGION`; NULL = no argument */
 	const char *meaning;  /* a line for people */
 };
 extern const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES];
 
-/* A change as it was asked for. The text points into what was read. */
+/* A change as the user wrote it. `name` points into the text that was read. */
 struct sonde_change {
 	enum sonde_change_kind kind;
-	struct sonde_str name; /* the region or kernel, a glob; empty where there is none */
-	double factor; /* of a kernel: its time is multiplied by it; NaN = by its roofline */
+	struct sonde_str name; /* glob for the region or kernel; empty = no argument */
+	double factor; /* multiplies a kernel's time; NaN = as fast as its roofline allows */
 };
 
-/* Reads `graph:forward`. SONDE_ERR_USAGE with what is wrong and what there is. */
+/* Reads a text such as `graph:forward`. SONDE_ERR_USAGE: the error says what is wrong and lists all changes. */
 int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * How the run went: what each call waited for, and how long things take that wait for nothing.
- * All of it in two passes over the operations in the order they were made.
+ * Learns from the run what each call waited for, and how long things take that wait for nothing. Needs two passes over
+ * the operations, in the order in which they were made.
  */
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -12,16 +12,16 @@
 
 #define LOW	    0.05
 #define HIGH	    0.9
-#define NEAR_NS	    1000  /* clocks of host and GPU agree to less than that */
+#define NEAR_NS	    1000  /* the clocks of host and GPU differ by less */
 #define QUEUE_NS    30000 /* a launch that takes longer waited for something … */
-#define QUEUE_WORKS 256	  /* … for the queue, if so much is in it */
-#define LATE_NS	    8000  /* work that starts so much later than usual waited for another stream … */
+#define QUEUE_WORKS 256	  /* … for the queue, if it has at least this many works */
+#define LATE_NS	    8000  /* work that starts this much later than usual waited for another stream */
 #define LARGE_COPY  1000000
 
-/* Where the run itself has none, as an H200 had it (docs/whatif-internals.md). */
-#define PINNED_RATE   55.0   /* of copies from pinned memory, in GB/s: PCIe 5 */
-#define NODE_GAP_NS   500.0  /* between the nodes of a graph */
-#define GRAPH_CALL_NS 9000.0 /* the call that launches one */
+/* Used where the run itself has none: values of an H200 (docs/whatif-internals.md). */
+#define PINNED_RATE   55.0   /* copies from pinned memory, in GB/s: PCIe 5 */
+#define NODE_GAP_NS   500.0  /* gap between the nodes of a graph */
+#define GRAPH_CALL_NS 9000.0 /* the call that launches a graph */
 
 enum sampled {
 	OF_LATENCY,
@@ -34,10 +34,12 @@ enum sampled {
 	OF_COPY,
 	NR_SAMPLED
 };
-#define MOST_SAMPLES 4096u /* of each: every n-th when there are more */
+#define MOST_SAMPLES 4096u /* kept of each kind; of more, every n-th */
 
-/* Some of many values, evenly spaced: when full, every other one goes, and from then on only half
- * as many come. */
+/*
+ * Evenly spaced samples of many values. When `at` is full, every other sample is dropped, and from then on only half as
+ * many values are taken.
+ */
 struct samples {
 	double at[MOST_SAMPLES];
 	size_t nr;
@@ -48,15 +50,15 @@ struct pass {
 	struct sonde_replay *r;
 	struct samples *samples;
 	uint64_t *stream_end;	 /* by stream: the end of its last work … */
-	uint64_t *stream_wait;	 /* … and of what it waits for in another */
-	uint64_t blocking_end;	 /* of work in streams that keep to the default stream's rule */
-	uint32_t *stream_issued; /* … how many works it was given … */
-	uint32_t *stream_done;	 /* … how many of them were done by now … */
-	uint32_t *stream_first;	 /* … and where its own begin in `by_stream` */
-	uint32_t *by_stream;	 /* works in the order they were issued */
+	uint64_t *stream_wait;	 /* … and of the work in other streams that it waits for */
+	uint64_t blocking_end;	 /* end of the work in streams that obey the default stream's rule */
+	uint32_t *stream_issued; /* by stream: the number of works issued so far … */
+	uint32_t *stream_done;	 /* … how many of these are done at the current moment … */
+	uint32_t *stream_first;	 /* … and where its works begin in `by_stream` */
+	uint32_t *by_stream;	 /* works by stream, in the order in which they were issued */
 	uint64_t device_end;
-	uint32_t *relay_stream; /* by relay: the stream it launched to last */
-	uint64_t *event_end; /* by event: the end of what was in its stream when it was recorded */
+	uint32_t *relay_stream; /* by relay: the stream that it last launched to */
+	uint64_t *event_end; /* by event: the end of the work that its stream had when it was recorded; UINT64_MAX = never */
 };
 
 static void take_sample(struct samples *s, double value)
@@ -102,7 +104,7 @@ static int start_kind(const struct sonde_replay_op *op, const struct sonde_repla
 
 /* --- launches ---------------------------------------------------------------------------- */
 
-/* The nodes of a graph: each follows the one that ended last before it began. */
+/* The nodes of a graph: each follows the node that ended last before it began. */
 static bool chain_nodes(struct pass *p, const struct sonde_replay_op *op)
 {
 	const struct sonde_replay_work *works = p->r->in.works + op->what;
@@ -132,7 +134,7 @@ static bool chain_nodes(struct pass *p, const struct sonde_replay_op *op)
 	return true;
 }
 
-/* How much of a stream's work is done at a moment. Moments come in order, or nearly. */
+/* How many works of a stream are done at a moment. Callers ask for moments in order, or nearly. */
 static uint32_t done_by(struct pass *p, uint32_t stream, uint64_t ns)
 {
 	uint32_t *done = &p->stream_done[stream];
@@ -171,7 +173,7 @@ static void judge_call(struct pass *p, const struct sonde_replay_op *op, struct 
 	take_sample(&p->samples[op->nr > 1 ? OF_GRAPH_CALL : OF_CALL], took);
 }
 
-/* The end of everything that the order of streams put before a work. */
+/* The end of all work that must be done before new work of the stream can start. */
 static uint64_t end_before(const struct pass *p, uint32_t stream)
 {
 	const struct sonde_replay_input *in = &p->r->in;
@@ -231,7 +233,7 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 
 /* --- calls that wait --------------------------------------------------------------------- */
 
-/* Until when there was work that the call may have waited for, by the original clock. */
+/* The end of the work that the call may have waited for, on the run's clock. Sets `wait` and `of` of the fate. */
 static uint64_t awaited_end(struct pass *p, const struct sonde_replay_op *op, struct op_fate *fate)
 {
 	const struct sonde_replay_input *in = &p->r->in;
@@ -243,7 +245,7 @@ static uint64_t awaited_end(struct pass *p, const struct sonde_replay_op *op, st
 	}
 	fate->wait = WAIT_STREAM;
 	fate->of = op->kind == SONDE_REPLAY_SYNC_STREAM ? op->what : REPLAY_NONE;
-	/* Work that still ran when it returned was not waited for: the thread's own stream was. */
+	/* Work of the device still ran when the call returned, so the call waited for less: for the thread's own stream. */
 	if (fate->of == REPLAY_NONE && p->device_end > op->end_ns + NEAR_NS &&
 		op->kind != SONDE_REPLAY_MEMORY)
 		fate->of = p->relay_stream[fate->relay];
@@ -260,7 +262,7 @@ static void learn_wait(struct pass *p, const struct sonde_replay_op *op, struct 
 
 	if (op->kind == SONDE_REPLAY_MEMORY && (!waits || op->end_ns - op->begin_ns < QUEUE_NS))
 		fate->wait = WAIT_NOTHING;
-	fate->is_idle = !waits; /* there was nothing to wait for */
+	fate->is_idle = !waits; /* the call had nothing to wait for */
 	fate->lag_ns = waits ? (float)later(0, since(op->end_ns, end))
 			     : (float)since(op->end_ns, op->begin_ns);
 	if (waits && fate->wait != WAIT_NOTHING)
@@ -298,7 +300,7 @@ static bool learn_op(struct pass *p, size_t i)
 
 /* --- streams ----------------------------------------------------------------------------- */
 
-/* A stream that ran beside the default stream does not keep to its rule. */
+/* A stream whose work overlapped that of the default stream does not obey the default stream's rule. */
 static bool find_blocking(struct sonde_replay *r)
 {
 	const struct sonde_replay_input *in = &r->in;
@@ -330,7 +332,7 @@ static bool find_blocking(struct sonde_replay *r)
 	return order || !in->nr_works;
 }
 
-/* Counts the works of each stream, so that each has its part of one list. */
+/* Gives each stream its own part of `by_stream`, as long as the stream has works. */
 static void part_streams(struct pass *p)
 {
 	const struct sonde_replay_input *in = &p->r->in;
@@ -347,8 +349,8 @@ static void part_streams(struct pass *p)
 }
 
 /*
- * Without events: a work that started later than its launch and its stream explain, just when work
- * of another stream had ended, waited for that. Both must have been launched in that order.
+ * Without events, the order between streams is guessed: if work started later than its launch and its stream explain,
+ * and just after work of another stream had ended, it waited for that work. Both must have been launched in that order.
  */
 static bool guess_order(struct sonde_replay *r)
 {
@@ -374,7 +376,7 @@ static bool guess_order(struct sonde_replay *r)
 			continue;
 		r->work_fates[op->what] = (struct work_fate){
 			ends[low - 1].index, (float)(w->start_ns - ends[low - 1].key)};
-		r->fates[i].lag_ns = (float)s->mid; /* that was the reason */
+		r->fates[i].lag_ns = (float)s->mid; /* the other stream explains the rest */
 	}
 	sonde_free(ends);
 	return ends || !in->nr_works;
@@ -389,7 +391,7 @@ static void keep_learned(struct pass *p)
 		l->latency[i] = spread_of(&p->samples[OF_LATENCY + i]);
 		l->gap[i] = spread_of(&p->samples[OF_GAP + i]);
 	}
-	/* A kind that was never seen takes as long as kernels do. */
+	/* A kind that was never seen gets the values of kernels. */
 	for (i = 1; i < NR_STARTS; i++) {
 		if (!l->latency[i].nr)
 			l->latency[i] = l->latency[SONDE_REPLAY_KERNEL];

@@ -1,19 +1,18 @@
 /*
- * Threads that take turns are one relay: autograd's thread launches the backward pass while the
- * main thread waits for it, and no call of CUDA says so. If two threads worked side by side, their
- * operations would be mixed at random; where they change turns far less often than that, one waits
- * for the other.
+ * Threads that take turns are one relay: autograd's thread launches the backward pass while the main thread waits for
+ * it, and no call of CUDA shows that. If two threads worked side by side, their operations would be mixed at random. If
+ * they change turns far less often than that, one of them waits for the other.
  */
 #include "replay/replay_int.h"
 
-#define FEW_TURNS 0.25 /* of the turns that a random mix would have */
+#define FEW_TURNS 0.25 /* a thread takes turns if it has less than this share of the turns in a random mix */
 
 struct thread {
-	uint64_t nr, nr_turns; /* its operations, and how often the turn came to it */
-	uint64_t first, last;  /* of them, among those of all threads */
+	uint64_t nr, nr_turns; /* number of its operations, and of runs of them without another thread's in between */
+	uint64_t first, last;  /* positions of its first and last operation among those of all threads */
 };
 
-/* Entries do not count: a range that opens while another thread works says nothing of turns. */
+/* Entries do not count: a range can open while another thread works, so it says nothing about turns. */
 static bool counts(const struct sonde_replay_op *op)
 {
 	return op->kind != SONDE_REPLAY_ENTER && op->kind != SONDE_REPLAY_LEAVE;
@@ -38,9 +37,7 @@ static void count_turns(const struct sonde_replay_input *in, struct thread *thre
 	}
 }
 
-/* The thread with the most operations is the first relay; others join it, or are relays of their
- * own.
- */
+/* The thread with the most operations is the first relay. Other threads join it, or are relays of their own. */
 static bool joins_main(const struct thread *t, uint64_t nr_all)
 {
 	uint64_t others = t->last - t->first + 1 - t->nr;

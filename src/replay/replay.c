@@ -1,4 +1,4 @@
-/* The step, how well the run as it was is replayed, and what changes would gain. */
+/* Finds the step, how well the unchanged run is replayed, and what changes would gain. */
 #include "replay/replay.h"
 #include "base/alloc.h"
 #include "base/hypot.h"
@@ -9,11 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_ENTRIES 3	  /* of a step */
-#define FAR	      3	  /* periods: the next step is of another row */
+#define LEAST_ENTRIES 3	  /* fewer entries make no step */
+#define FAR	      3	  /* after a gap of more than this many periods, a new row of steps begins */
 #define NR_RESAMPLES  400 /* of the bootstrap */
-#define COST_RANGE    0.5 /* what the profiler takes is known to that share */
-#define PROCESSES     0.08 /* of the gain: two processes of one program differ by that (docs/whatif-internals.md) */
+#define COST_RANGE    0.5 /* the profiler's cost is known to ± this share */
+#define PROCESSES     0.08 /* ± share of the gain: two processes of one program differ by that (docs/whatif-internals.md) */
 
 /* --- input ------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static bool is_sound_work(const struct sonde_replay_input *in, const struct sond
 	       w->end_ns >= w->start_ns && w->kind < SONDE_REPLAY_NR_WORKS;
 }
 
-/* Each entry is entered once, and left once or never; each work is of one launch at most. */
+/* Each entry must be entered once, and then left at most once. Each work must belong to one launch at most. */
 static int check_once(const struct sonde_replay_input *in, struct sonde_err *err)
 {
 	uint8_t *seen = sonde_calloc(in->nr_entries + 1, 1);
@@ -101,14 +101,16 @@ static int check_input(const struct sonde_replay_input *in, struct sonde_err *er
 
 /* --- the step ---------------------------------------------------------------------------- */
 
-/* Entries of a region with how long the host was in them. */
+/* An entry: its region, and how long the host was in it. */
 struct stay {
-	uint64_t region; /* the first member: sorted by it */
+	uint64_t region; /* must be the first member: the sort key */
 	double ns;
 };
 
-/* The wall time of a region, as if all its entries were like the one in the middle: a first entry
- * that compiles or loads does not decide. */
+/*
+ * The wall time of a region if all its entries took as long as the median entry. So a first entry that compiles or loads
+ * does not decide.
+ */
 static double usual_wall(struct stay *stays, size_t nr, double *room)
 {
 	size_t i;
@@ -138,7 +140,7 @@ static bool list_stays(const struct sonde_replay *r, struct stay *stays)
 	return begins;
 }
 
-/* Chooses the repeated region with the most wall time; regions around others come first. */
+/* Chooses the repeated region with the most wall time. Of equal ones it takes the outer, which has the smaller number. */
 static bool find_step(struct sonde_replay *r)
 {
 	const struct sonde_replay_input *in = &r->in;
@@ -163,7 +165,7 @@ static bool find_step(struct sonde_replay *r)
 	return ok;
 }
 
-/* The median time from the begin of a step to the next one's. */
+/* The median time from the begin of one step to the begin of the next. */
 static bool find_period(const struct sonde_replay *r, uint64_t nr, double *out)
 {
 	const struct sonde_replay_input *in = &r->in;
@@ -184,9 +186,9 @@ static bool find_period(const struct sonde_replay *r, uint64_t nr, double *out)
 }
 
 /*
- * Numbers the entries of the step. One is the last of a row when something else was launched behind it for longer than a step
- * takes, such as a validation; or when the next one is far: a checkpoint, a time that was not captured. That time is
- * not the step's.
+ * Numbers the entries of the step. An entry is the last of a row if other launches follow it, such as a validation, and
+ * the next entry begins more than a step's time later; or if the next entry is more than FAR steps away, because of a
+ * checkpoint or a time that was not captured. The time between two rows does not count as time of a step.
  */
 static bool number_steps(struct sonde_replay *r)
 {
@@ -227,13 +229,13 @@ static bool number_steps(struct sonde_replay *r)
 	return true;
 }
 
-/* --- what regions do, for those who look for changes ------------------------------------- */
+/* --- what regions do: the sums that help to find changes --------------------------------- */
 
 struct walk {
 	struct sonde_replay *r;
-	uint32_t *tops;	    /* by relay: innermost open entry */
-	uint32_t *outer;    /* by entry */
-	uint32_t *nr_steps; /* by relay: open steps */
+	uint32_t *tops;	    /* by relay: the innermost open entry */
+	uint32_t *outer;    /* by entry: the open entry around it */
+	uint32_t *nr_steps; /* by relay: the number of open steps */
 	bool *has_left;
 };
 
@@ -424,7 +426,7 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Half the 95 % interval of the mean: steps depend on those before, so blocks of them are drawn. */
+/* Half the width of the 95 % interval of the mean. A step depends on the steps before it, so blocks of steps are drawn. */
 static double bootstrap(const double *gains, uint64_t nr)
 {
 	double means[NR_RESAMPLES], sum;
@@ -447,7 +449,7 @@ static double bootstrap(const double *gains, uint64_t nr)
 	       2;
 }
 
-/* The mean gain of a step, by one way to carry out the changes. */
+/* The mean gain per step for one simulation of the changes. Leaves the gain of each step in `s->steps`. */
 static bool gain_of(const struct sonde_replay *r, const struct simulation *s, double *gain)
 {
 	uint64_t i, nr = r->summary.nr_steps;
@@ -460,7 +462,10 @@ static bool gain_of(const struct sonde_replay *r, const struct simulation *s, do
 	return true;
 }
 
-/* Another cost of the profiler changes base and prediction alike: as a share of the base. */
+/*
+ * The gain if the profiler's cost were `times` as high. That changes the base and the prediction, so the gain is
+ * computed as a share of the changed base and applied to the real one.
+ */
 static bool gain_at_cost(
 	const struct sonde_replay *r, struct simulation s, double times, double *gain)
 {

@@ -1,9 +1,9 @@
 /*
- * Inside the room:
+ * The files of this room:
  *
  *   change.c    the table of changes, and how they are written
- *   relays.c     which threads take turns
- *   learn.c     latencies, gaps, waits and order as the run had them
+ *   relays.c    which threads take turns
+ *   learn.c     latencies, gaps, waits and the order, as the run had them
  *   simulate.c  one pass over the operations, with changes
  *   replay.c    the step, the error, gains and their intervals
  */
@@ -15,90 +15,86 @@
 
 #define REPLAY_NONE SONDE_REPLAY_NONE
 
-/* Low, usual and high of something that was seen often; zeros where it never was. */
+/* The 5th, 50th and 90th percentile of a duration, from `nr` samples; zeros if it was never seen. */
 struct spread {
 	double low, mid, high;
 	size_t nr;
 };
 
-/* Kinds of work by how they start: those of sonde_replay_work_kind, and whole graphs. */
+/* Kinds of starts: the kinds of sonde_replay_work_kind, and whole graphs. */
 #define START_GRAPH SONDE_REPLAY_NR_WORKS
 #define NR_STARTS   (START_GRAPH + 1)
 
-/* How long things take, as the run itself shows. */
+/* Durations that were learned from the run itself. */
 struct learned {
-	struct spread latency[NR_STARTS]; /* from the call to the start, on an idle stream */
-	struct spread gap[NR_STARTS];	  /* behind the work before, where it was queued */
-	struct spread lag;	  /* from the end of work to the return of who waits for it */
-	struct spread call;	  /* how long the call of a launch takes */
-	struct spread graph_call; /* … of a graph */
-	struct spread node_gap;	  /* between the nodes of a graph */
-	double least_kernel_ns; /* kernels are hardly ever shorter: what each costs however small it
-				   is */
-	double least_copy_ns;	/* the same of copies */
-	double pinned_rate;	/* bytes a nanosecond of copies that are not pageable */
+	struct spread latency[NR_STARTS]; /* from the launch call to the start of the work, on an idle stream */
+	struct spread gap[NR_STARTS];	  /* from the end of the work before to the start, if the work was queued */
+	struct spread lag;	  /* from the end of work to the return of the call that waits for it */
+	struct spread call;	  /* duration of a launch call … */
+	struct spread graph_call; /* … and of the call that launches a graph */
+	struct spread node_gap;	  /* gap between the nodes of a graph */
+	double least_kernel_ns; /* hardly any kernel is shorter: the cost of a kernel, however small it is */
+	double least_copy_ns;	/* the same for copies */
+	double pinned_rate;	/* bytes per nanosecond of copies that are not pageable */
 };
 
 /* Why an operation took as long as it did. */
 enum wait {
-	WAIT_NOTHING, /* it takes its time */
-	WAIT_TIED,    /* a copy began inside its call: the call ends with it */
-	WAIT_QUEUE,   /* a launch found the queue full: it returns after some work is done */
-	WAIT_STREAM,  /* it returns when the work of a stream is done … */
-	WAIT_EVENT,   /* … when an event is … */
-	WAIT_DEVICE,  /* … or all work */
+	WAIT_NOTHING, /* it waited for nothing */
+	WAIT_TIED,    /* a copy that began inside its call: the call ends with the copy */
+	WAIT_QUEUE,   /* a launch that found the queue full: it returns after some work is done */
+	WAIT_STREAM,  /* a call that returns when the work of a stream is done … */
+	WAIT_EVENT,   /* … when an event is done … */
+	WAIT_DEVICE,  /* … or when all work is done */
 };
 
-/* A fact that learning found out about an operation: `of` is a stream or a work. */
+/* What learning found out about an operation. `of` is what it waited for: a stream, with WAIT_QUEUE a work. */
 struct op_fate {
 	uint32_t relay;
 	uint32_t of;
-	float lag_ns; /* from the end of what it waited for to its return; of a launch its latency
-			 (is_idle) or its gap */
+	float lag_ns; /* from the end of what it waited for to its return; of other launches the latency (is_idle) or the gap */
 	uint8_t wait; /* enum wait */
-	bool is_idle; /* a launch on a stream with nothing to do; a call with nothing to wait for,
-			 whose lag is all of its time */
+	bool is_idle; /* a launch: its stream had nothing to do; a call: nothing to wait for, and lag_ns is its whole time */
 };
 
 struct work_fate {
-	uint32_t before; /* the node of its graph that it followed, or work of another stream; NONE
-			    = none */
-	float lag_ns;	 /* behind it */
+	uint32_t before; /* the node of its graph or the work of another stream that it followed; NONE = none */
+	float lag_ns;	 /* from the end of `before` to its start */
 };
 
 struct sonde_replay {
 	struct sonde_replay_input in;
 	struct op_fate *fates;	      /* by operation */
 	struct work_fate *work_fates; /* by work */
-	bool *is_blocking;	      /* by stream: it keeps to the rule of the default stream */
+	bool *is_blocking;	      /* by stream: it obeys the rule of the default stream */
 	struct learned learned;
 	struct sonde_replay_summary summary;
 	struct sonde_replay_region *regions;
 	double *kernels;
-	uint32_t *steps; /* by entry: number of the step, NONE = none */
-	bool *is_last;	 /* by step: something else was launched behind it */
+	uint32_t *steps; /* by entry: the number of its step; NONE = no step */
+	bool *is_last;	 /* by step: it is the last of a row */
 	double *base;	 /* by step: its time without the profiler */
 	struct sonde_arena arena;
 };
 
-/* How a change is carried out: the usual way, and the ends of what it may be. */
+/* How optimistic a simulation is about the changes: the usual case, and both ends of the range. */
 enum assume { ASSUME_USUAL, ASSUME_BEST, ASSUME_WORST, NR_ASSUMES };
 
-/* One simulation: what it is to do, and where its figures go. */
+/* One simulation: its changes, and where its figures go. */
 struct simulation {
 	const struct sonde_replay_change *changes;
 	size_t nr_changes;
 	enum assume assume;
-	double launch_cost_ns, call_cost_ns; /* taken out of the host's time */
-	double *steps;			     /* by step: its time */
-	double *walls; /* by region, summed over entries; NULL = nobody asks */
+	double launch_cost_ns, call_cost_ns; /* subtracted from the host's time */
+	double *steps;			     /* result: time of each step */
+	double *walls; /* result: wall time of each region, summed over entries; NULL = not needed */
 };
 
-/* False when memory is short. */
+/* Each returns false when memory is short. */
 bool sonde_replay__find_relays(struct sonde_replay *r);
 bool sonde_replay__learn(struct sonde_replay *r);
 bool sonde_replay__simulate(const struct sonde_replay *r, const struct simulation *s);
-/* Walls and steps as they were measured, in the same terms. */
+/* Computes the same figures from the measured times: the steps, and `wall_ns` of the regions. */
 bool sonde_replay__measure(struct sonde_replay *r, double *steps);
 
 static inline double later(double a, double b)
@@ -111,7 +107,7 @@ static inline double sooner(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Within what is usual. */
+/* `value`, limited to the range of `s`; at least 0 if there is no range. */
 static inline double sonde_replay__clamp(double value, const struct spread *s)
 {
 	return s->nr ? later(s->low, sooner(value, s->high)) : later(0, value);

@@ -1,6 +1,6 @@
 /*
- * One pass over the operations in the order they were made. Each is placed behind what it depends
- * on: its relay, its stream, events, and what it waits for.
+ * One pass over the operations, in the order in which they were made. Each operation comes after everything that it
+ * depends on: its relay, its stream, events, and the work it waits for.
  */
 #include "base/alloc.h"
 #include "replay/replay_int.h"
@@ -8,23 +8,22 @@
 #include <math.h>
 #include <string.h>
 
-#define EMPTY_SYNC_NS 1500 /* a synchronisation that finds nothing to wait for */
-#define MOST_COST     0.8  /* the profiler never took more of a stretch of the host's time */
-#define SHORT_GAP_NS  1000 /* between kernels, where the run never had one behind another */
-#define OWN_LAUNCH_NS 100000 /* of the host behind a launch: what the next one needs (docs/idle.md) … */
-#define OWN_CALL_NS   10000  /* … and behind another call */
+#define EMPTY_SYNC_NS 1500 /* duration of a synchronisation that finds nothing to wait for */
+#define MOST_COST     0.8  /* the most that the profiler can have taken of a stretch of the host's time */
+#define SHORT_GAP_NS  1000 /* between kernels, if the run never had one right behind another */
+#define OWN_LAUNCH_NS 100000 /* host's work after a launch that is part of launching the next one (docs/idle.md) … */
+#define OWN_CALL_NS   10000  /* … and after another call */
 
-/* How far a change goes, by enum assume. */
+/* How much each change assumes, by enum assume. "Share" = the share that remains. */
 static const struct range {
-	double fuse_host;  /* the part of the host's work between fused launches that stays … */
-	double fuse_ends;  /* … and before the first and behind the last */
-	double fuse_gpu;   /* the part of the kernels' time, beyond what each costs however small it
-			      is */
-	double fuse_least; /* … and of that cost */
-	double copy_rate;  /* of the rate of pinned copies */
-	double gather_host; /* the part of the host's work between gathered copies that stays */
-	double comm_waits; /* the part of the step before a collective that it needs the results of */
-	double pool_calls; /* launch calls that an allocation from a pool takes */
+	double fuse_host;  /* share of the host's work between fused launches … */
+	double fuse_ends;  /* … and of its work behind the last of them */
+	double fuse_gpu;   /* share of the time of each kernel after the first, beyond the least time that a kernel takes … */
+	double fuse_least; /* … and share of that least time */
+	double copy_rate;  /* copies get this share of the rate of pinned copies */
+	double gather_host; /* share of the host's work between gathered copies */
+	double comm_waits; /* a collective needs results of the step up to this share of the time before it */
+	double pool_calls; /* time of an allocation from a pool, in launch calls */
 } ranges[NR_ASSUMES] = {
 	[ASSUME_USUAL] = {0.03, 1, 0.5, 0, 1, 0.1, 0.5, 0},
 	[ASSUME_BEST] = {0, 0.5, 0.1, 0, 1.1, 0, 0, 0},
@@ -32,30 +31,30 @@ static const struct range {
 };
 
 struct relay {
-	double now;		       /* simulated … */
-	uint64_t at_ns;		       /* … and what it was in the run */
-	double debt_ns;		       /* of the profiler, not yet taken out */
-	uint32_t top;		       /* innermost open entry */
-	uint32_t on[SONDE_NR_CHANGES]; /* entries open that the change is about */
-	bool is_grouped;   /* in a region that becomes a graph: its launch was made … */
-	double group_at;   /* … then */
+	double now;		       /* simulated time … */
+	uint64_t at_ns;		       /* … and the same moment in the run */
+	double debt_ns;		       /* the profiler's cost that is not yet subtracted */
+	uint32_t top;		       /* the innermost open entry */
+	uint32_t on[SONDE_NR_CHANGES]; /* by change: the number of open entries that the change is about */
+	bool is_grouped;   /* in a region that becomes a graph: the graph was launched … */
+	double group_at;   /* … at this moment */
 	bool is_fused;	   /* in a region whose kernels become one: the first was launched */
-	double tail_ns;	   /* the host's work since the last launch there … */
-	double between_ns; /* … and before it */
-	uint32_t gathering; /* number of the copy that others are gathered into, 0 = none yet */
-	bool is_gathering;  /* the last call was such a copy … */
-	double pause_ns;    /* … and this the host's work since */
-	double own_ns;	    /* of the host's work, what still belongs to the call before it */
-	bool is_ahead;	    /* between two steps whose host's work is done ahead */
-	double helper;	    /* when the thread that does it has done all of it so far, 0 = never begun */
+	double tail_ns;	   /* there: the host's work since the last launch … */
+	double between_ns; /* … and between the launches before that */
+	uint32_t gathering; /* number of the copy that others join; 0 = none yet */
+	bool is_gathering;  /* the last call was a gathered copy … */
+	double pause_ns;    /* … and this is the host's work since then */
+	double own_ns;	    /* host's work that still belongs to the call before it */
+	bool is_ahead;	    /* between two steps, where the host's work is done ahead */
+	double helper;	    /* when the thread that works ahead has done all its work so far; 0 = it has not begun */
 };
 
 struct stream {
-	double end;	   /* of all its work so far */
-	double wait;	   /* for an event of another stream */
-	uint32_t fused_in; /* entry whose kernels become one here */
-	uint32_t gathered; /* the copy that others here join, as in struct relay … */
-	uint32_t gathered_kernel; /* … if they go the same way */
+	double end;	   /* end of all its work so far */
+	double wait;	   /* end of its wait for events of other streams */
+	uint32_t fused_in; /* the entry whose kernels become one on this stream */
+	uint32_t gathered; /* the copy that others on this stream join, as in struct relay … */
+	uint32_t gathered_kernel; /* … if they have this name, which says the direction */
 };
 
 struct sim {
@@ -64,18 +63,18 @@ struct sim {
 	struct relay *relays;
 	struct stream *streams;
 	double *events;		/* by event: when it is done */
-	double *ends;		/* by work */
-	double *begins, *lasts; /* by entry: when it began, the end of its last work so far */
-	uint32_t *outer;	/* by entry: the open one around it */
-	bool *has_left;		/* by entry */
-	uint16_t *masks; /* by region: bits of the kinds of changes that are about it; NULL = none */
-	double *factors; /* by kernel; NULL = 1 */
+	double *ends;		/* by work: its end */
+	double *begins, *lasts; /* by entry: its begin, and the end of its last work so far */
+	uint32_t *outer;	/* by entry: the open entry around it */
+	bool *has_left;		/* by entry: it has ended */
+	uint16_t *masks; /* by region: a bit for each kind of change that is about it; NULL = no changes */
+	double *factors; /* by kernel: factor of its time; NULL = all are 1 */
 	double *step_begin, *step_end;
-	double device_end;   /* of all work */
-	double blocking_end; /* of work in streams that keep to the default stream's rule */
-	double comm_end;     /* of collectives that run beside everything else … */
-	double floor;	     /* … which the next step waits for */
-	double step_at;	     /* when the GPU could begin the last step */
+	double device_end;   /* end of all work so far */
+	double blocking_end; /* end of all work in streams that obey the default stream's rule */
+	double comm_end;     /* end of the collectives that run beside everything else … */
+	double floor;	     /* … and the earliest start of any work of the next step */
+	double step_at;	     /* the earliest moment at which the GPU could begin the current step */
 	uint32_t nr_gathered;
 	bool is_level;
 	struct sonde_arena arena;
@@ -125,9 +124,9 @@ static void end_work(struct sim *m, struct relay *l, uint32_t work, double end)
 }
 
 /*
- * A step takes from the end of the one before to its own, the first of a row from its begin. From
- * begin to begin would be the host's time alone where that runs ahead of the GPU, until it waits
- * for everything at once.
+ * A step lasts from the end of the step before it to its own end; the first of a row lasts from its begin. Counting from
+ * begin to begin would give only the host's time in a program whose host runs ahead of the GPU until it waits for
+ * everything at once.
  */
 static void keep_steps(const struct sim *m)
 {
@@ -142,7 +141,7 @@ static void keep_steps(const struct sim *m)
 
 /* --- the host ---------------------------------------------------------------------------- */
 
-/* The host works for so long, as it did in the run. */
+/* The host works for `ns` nanoseconds, as it did in the run, minus the profiler's cost. */
 static void advance(struct relay *l, double ns)
 {
 	double cost;
@@ -164,8 +163,8 @@ static void advance(struct relay *l, double ns)
 }
 
 /*
- * The host works between two calls. What happens ahead does not hold it up: at best there are threads enough, at worst it is one,
- * which takes as long for it.
+ * The host works between two calls. Work that is done ahead does not delay the host. At best there are enough threads
+ * for it; at worst there is one, which needs as much time for it as the host did.
  */
 static void work(const struct sim *m, struct relay *l, double ns)
 {
@@ -185,7 +184,7 @@ static void work(const struct sim *m, struct relay *l, double ns)
 	l->now = later(l->now, l->helper);
 }
 
-/* No more copies are gathered with those before: the host's work since the last of them is its own. */
+/* Ends a row of gathered copies: the host's work since the last of them counts in full again. */
 static void end_gathering(struct relay *l)
 {
 	l->is_gathering = false;
@@ -251,7 +250,7 @@ static double length_of(
 	return ns;
 }
 
-/* The first moment that the order of streams allows. */
+/* The earliest start that the order of streams allows. */
 static double order_of(const struct sim *m, uint32_t stream, double gap)
 {
 	const struct sonde_replay *r = m->r;
@@ -277,7 +276,7 @@ static void put_work(struct sim *m, struct relay *l, uint32_t work, double end)
 		m->blocking_end = later(m->blocking_end, end);
 }
 
-/* The works of a graph that the run had: each behind the node that it followed. */
+/* The works of a graph launch that the run had: each starts after the node that it followed. */
 static void put_nodes(
 	struct sim *m, struct relay *l, const struct sonde_replay_op *op, double start)
 {
@@ -297,8 +296,8 @@ static void put_nodes(
 }
 
 /*
- * A collective that starts earlier than it would, beside everything else: some of the step is done by then. What it waits for a
- * later rank it does not gain.
+ * A collective that starts earlier than in the run and runs beside everything else. It needs a part of the step to be
+ * done first (`comm_waits`). The time for which it waits for a later rank cannot be gained.
  */
 static void put_overlapped(struct sim *m, struct relay *l, uint32_t work, double usual)
 {
@@ -314,7 +313,7 @@ static void put_overlapped(struct sim *m, struct relay *l, uint32_t work, double
 	end_work(m, l, work, m->comm_end);
 }
 
-/* Puts the work of a launch that was issued then; returns when it starts. */
+/* Places the work of a launch that was issued at `issued`. Returns when the work starts. */
 static double put_launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate, double issued)
 {
@@ -343,8 +342,10 @@ static double put_launch(struct sim *m, struct relay *l, const struct sonde_repl
 	return start;
 }
 
-/* A launch in a region that becomes a graph: one call for all of them, and nodes that follow each
- * other. */
+/*
+ * A launch in a region that becomes a graph: one call launches everything, and the works become nodes that follow each
+ * other.
+ */
 static void put_grouped(struct sim *m, struct relay *l, const struct sonde_replay_op *op)
 {
 	const struct learned *k = &m->r->learned;
@@ -368,8 +369,7 @@ static void put_grouped(struct sim *m, struct relay *l, const struct sonde_repla
 	}
 }
 
-/* A launch in a region whose kernels become one: the first is launched, the others make it longer.
- */
+/* A launch in a region whose kernels become one: the first kernel is launched, and the others make it longer. */
 static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate)
 {
@@ -400,7 +400,7 @@ static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_
 	}
 }
 
-/* Whether a copy is gathered; the first of them in its stream begins what others join. */
+/* Whether a copy joins those before it. If not, later copies of its stream can join it. */
 static bool is_gathered(struct sim *m, struct relay *l, const struct sonde_replay_work *w)
 {
 	struct stream *s = &m->streams[w->stream];
@@ -412,7 +412,7 @@ static bool is_gathered(struct sim *m, struct relay *l, const struct sonde_repla
 	return false;
 }
 
-/* A copy that joins those before: its bytes make them longer, and the host does hardly more than put them there. */
+/* A copy that joins those before it: its bytes make them longer, and the host only needs a little time to add it. */
 static void put_gathered(struct sim *m, struct relay *l, const struct sonde_replay_op *op, const struct op_fate *fate)
 {
 	const struct range *range = &ranges[m->s->assume];
@@ -497,7 +497,7 @@ static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_o
 	if (l->on[SONDE_CHANGE_NOSYNC] || l->on[SONDE_CHANGE_ASYNC_COPY])
 		return;
 	l->is_grouped = false;
-	l->gathering = 0; /* what comes now may need what came before */
+	l->gathering = 0; /* what comes next may need the copies so far, so it cannot join them */
 	if (fate->wait == WAIT_STREAM)
 		done = m->streams[fate->of].end;
 	if (fate->wait == WAIT_EVENT)
