@@ -1,13 +1,12 @@
 /*
- * Which ranks share a clock, and one clock against another.
+ * Finds which ranks share a clock, and aligns clocks with each other.
  *
- * Native captures have the real time of their host, so all ranks of a host share a clock.
- * Other sources do not name their host, or count from the start of the
- * recording: each of their captures has a clock of its own.
+ * Native captures have the real time of their host, so all ranks of a host share a clock. Other sources do not name
+ * their host, or count from the start of the recording: each of their captures has its own clock.
  *
- * No rank leaves a collective before the last one has entered it, and then all leave within
- * microseconds: ends are the moments that two clocks have in common. Clocks also
- * run at different speeds (10 ppm are 1 ms in 100 s), so the offset is a line over time.
+ * No rank leaves a collective before the last one has entered it, and then all leave within microseconds. So the ends of
+ * collectives are moments that two clocks have in common. Clocks also run at different speeds (10 ppm are 1 ms in 100
+ * s), so the offset changes with time, as a line.
  */
 #include "ranks/ranks_int.h"
 
@@ -16,10 +15,10 @@
 
 #include <math.h>
 
-#define LEAST_FOR_DRIFT 8   /* moments … */
-#define LEAST_SPAN_NS	1e9 /* … over a second: shorter runs do not drift */
+#define LEAST_FOR_DRIFT 8   /* with fewer moments … */
+#define LEAST_SPAN_NS	1e9 /* … or over a shorter time, drift cannot be seen and is taken as 0 */
 
-/* The median slope between moments half the run apart. */
+/* The median slope over pairs of moments that are half the run apart. */
 static double find_drift(const struct sonde_moment *at, size_t nr, double *scratch)
 {
 	size_t half = nr / 2, i, n = 0;
@@ -69,7 +68,7 @@ double sonde_ranks__time(const struct sonde_ranks *r, uint32_t row, uint64_t ns)
 	return since + k->shift_ns - k->drift * (since - k->at_ns);
 }
 
-/* Two ranks have one clock if this name is the same. */
+/* Ranks share a clock if this name is the same. */
 static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const struct sonde_rank_row *row)
 {
 	const struct sonde_input *in = &c->inputs.at[c->processes.at[c->scopes.at[row->scope].process].input];
@@ -111,14 +110,14 @@ bool sonde_clocks__find(struct sonde_ranks_build *x)
 		k = &r->clocks.at[r->rows.at[sonde_ranks__row_of(x, at)].clock];
 		k->base_ns = at->start_ns < k->base_ns ? at->start_ns : k->base_ns;
 	}
-	if (ok && r->clocks.nr) /* the only one, or the one that others are aligned with */
+	if (ok && r->clocks.nr) /* the only clock, or the one that the others are aligned with */
 		r->clocks.at[0].is_aligned = true;
 	sonde_map_release(&names);
 	sonde_buf_release(&key);
 	return ok;
 }
 
-/* Takes the clock of `b` from that of `a`, which is aligned, by what they have in common. */
+/* Aligns the clock of `b` by that of `a`, which is aligned, and the collectives that both took part in. */
 static bool align_clock(struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b)
 {
@@ -152,7 +151,7 @@ static bool is_aligned(const struct sonde_ranks_build *x, const struct sonde_mem
 	return x->r->clocks.at[x->r->rows.at[m->rank].clock].is_aligned;
 }
 
-/* From clock to clock, through communicators that have ranks of both, until nothing is gained. */
+/* Goes from clock to clock, through communicators with ranks of both, until no other clock can be aligned. */
 static bool spread_alignment(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
 	size_t i, k, end;
@@ -179,8 +178,8 @@ static bool spread_alignment(struct sonde_ranks_build *x, const struct sonde_mem
 }
 
 /*
- * Where nothing more is gained, clocks that are left have no way to those before: they begin anew
- * among themselves. A communicator is then all of one beginning, and only its ranks are compared.
+ * Clocks that are still not aligned have no collectives in common with those that are, even through others: they start a
+ * new set. All clocks of a communicator then belong to one set, and only ranks of one communicator are compared.
  */
 bool sonde_clocks__align(struct sonde_ranks_build *x, const struct sonde_members *m)
 {

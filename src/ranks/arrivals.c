@@ -1,9 +1,9 @@
 /*
  * Who arrives last at each collective, and how long the others wait.
  *
- * A rank arrives when its NCCL kernel starts, and waits until the last rank has arrived.
- * The rest of the kernel moves data. A collective that some rank leaves before the last one
- * arrives is none (a broadcast's root may leave early), and is counted but not compared.
+ * A rank arrives when its NCCL kernel starts, and waits until the last rank has arrived. The rest of the kernel moves
+ * data. If some rank leaves before the last one arrives (a broadcast's root may), nobody waited for all: such a
+ * collective is counted as odd and not compared.
  */
 #include "ranks/ranks_int.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One rank at one collective, on the first clock. */
+/* One rank at one collective. Times are on the first clock. */
 struct arrival {
 	const struct sonde_collective *at;
 	uint32_t row;
@@ -23,16 +23,16 @@ struct arrival {
 
 struct work {
 	struct sonde_ranks_build *x;
-	struct arrival *all; /* of the communicator at hand */
+	struct arrival *all; /* all arrivals of the current communicator */
 	size_t nr;
 	double *scratch;
-	double error_ns;		/* of the clocks of its ranks */
-	struct sonde_group_row *group;	/* of the kind at hand, NULL before the first */
+	double error_ns;		/* the largest error of its ranks' clocks */
+	struct sonde_group_row *group;	/* its row for the current kind; NULL before the first */
 	uint32_t nr_ranks;
 	bool failed; /* no memory */
 };
 
-/* Kinds apart, then one collective after the other. */
+/* By kind, then collective, then rank. */
 static int by_collective(const void *pa, const void *pb)
 {
 	const struct arrival *a = pa, *b = pb;
@@ -42,7 +42,10 @@ static int by_collective(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->row, b->row);
 }
 
-/* The median start and end. The lower one of two starts in the middle: half of the ranks may be late together. */
+/*
+ * The median start and end. Of two starts in the middle it takes the earlier one, because half of the ranks may be late
+ * together.
+ */
 static void find_medians(struct work *w, const struct arrival *at, size_t nr, double *start, double *end)
 {
 	size_t i;
@@ -61,13 +64,13 @@ static void add_wait(struct work *w, const struct arrival *a, double ns)
 	sonde_ranks__add_time(w->x, w->x->r->wait_ns, a->at->scope, a->at->place, ns);
 }
 
-/* How many collectives one that was kept counts for: of many, only some are kept. */
+/* How many collectives this one counts for: of many, only some were kept. */
 static double weight_of(const struct work *w, const struct arrival *a)
 {
 	return w->x->r->rows.at[a->row].step;
 }
 
-/* One rank was last: in all regions of the collective. */
+/* Counts the last rank of a collective, in all regions that the collective is in. */
 static bool add_last(struct sonde_ranks_build *x, const struct arrival *a)
 {
 	uint32_t region;
@@ -107,7 +110,7 @@ static void note_long(struct work *w, const struct arrival *last, double wait, d
 	r->nr_waits += r->nr_waits < SONDE_NR_LONG_WAITS;
 }
 
-/* One collective of two ranks and more. */
+/* `at`: one collective of two or more ranks. */
 static void compare_collective(struct work *w, const struct arrival *at, size_t nr)
 {
 	struct sonde_ranks *r = w->x->r;
@@ -147,7 +150,7 @@ static void compare_collective(struct work *w, const struct arrival *at, size_t 
 	note_long(w, last, sum / weight, last->start - median, nr);
 }
 
-/* The row of the communicator for this kind. */
+/* Adds the row of the communicator for this kind, unless it is the current one. */
 static void open_group(struct work *w, const struct sonde_collective *k)
 {
 	if (w->group && w->group->kind == k->kind)
@@ -156,7 +159,7 @@ static void open_group(struct work *w, const struct sonde_collective *k)
 	*w->group = (struct sonde_group_row){.name = k->group, .kind = k->kind, .nr_ranks = w->nr_ranks};
 }
 
-/* The arrivals of the members of one communicator whose clocks are aligned. */
+/* Gathers the arrivals of one communicator, from members whose clocks are aligned. */
 static void gather_arrivals(struct work *w, const struct sonde_members *m, size_t first, size_t end)
 {
 	struct sonde_ranks *r = w->x->r;
@@ -202,7 +205,7 @@ static bool compare_all(struct work *w)
 	return !w->failed;
 }
 
-/* The regions that have collectives, with whom they were most often last. */
+/* Lists the regions that have collectives, each with the rank that was last most often. */
 static bool sum_regions(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
@@ -222,7 +225,7 @@ static bool sum_regions(struct sonde_ranks_build *x)
 
 		memcpy(key, x->last_keys.keys[i].p, sizeof(key));
 		row = &rows[key[0]];
-		row->nr += x->last.at[i]; /* each has one that was last */
+		row->nr += x->last.at[i]; /* each counted collective has one last rank */
 		if (x->last.at[i] > row->nr_last || (x->last.at[i] == row->nr_last && key[1] < row->last)) {
 			row->nr_last = x->last.at[i];
 			row->last = key[1];

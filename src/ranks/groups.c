@@ -1,10 +1,9 @@
 /*
  * Collectives → communicators: which ranks took part in the same ones.
  *
- * Group names come from the framework, or are just "the first stream with NCCL kernels".
- * Ranks of two communicators may have the same name there: the two pairs of tensor parallelism,
- * say. So ranks of one name are in one communicator only if their collectives also end
- * together, beyond a difference of their clocks.
+ * Group names come from the framework, or are just "the first stream with NCCL kernels". So two communicators may have
+ * the same name: for example, the two pairs of tensor parallelism. Ranks with one group name therefore belong to one
+ * communicator only if their collectives also end together, once the difference of their clocks is removed.
  */
 #include "ranks/ranks_int.h"
 
@@ -13,9 +12,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_FIT 0.8 /* of the collectives that two have in common, must end together */
+#define LEAST_FIT 0.8 /* of the collectives that two members have in common, this share must end together */
 
-/* By group, rank, number, kind. */
+/* By group, rank, number and kind. */
 static int by_member(const void *pa, const void *pb, void *ranking)
 {
 	const struct sonde_ranks_build *x = ranking;
@@ -53,7 +52,10 @@ static bool find_members(struct sonde_members *out, struct sonde_ranks_build *x)
 	return !x->arena.failed;
 }
 
-/* Walks through two members side by side; every `step`-th that both have goes to `out`. */
+/*
+ * Walks through two members side by side and counts the collectives that both have. Every `step`-th of these goes to
+ * `out`.
+ */
 static size_t walk_common(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, size_t step, struct sonde_common *out)
 {
@@ -92,7 +94,7 @@ static bool ends_together(const struct sonde_common *k, double apart_ns)
 	return fabs(apart_ns) <= fmax(SONDE_ENDS_NS, SONDE_ENDS_SHARE * fmax(a, b));
 }
 
-/* Whether two members are of one communicator. False also when memory is short: `*ok` says so. */
+/* Whether two members belong to one communicator. When memory is short, returns false and clears `*ok`. */
 static bool is_same(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, bool *ok)
 {
@@ -116,7 +118,7 @@ static bool is_same(const struct sonde_ranks_build *x, const struct sonde_member
 	return *ok && (double)nr_fit >= LEAST_FIT * (double)nr;
 }
 
-/* Members of one name, each to the first communicator it fits to. */
+/* The members of one group name: each joins the first communicator that it fits, or starts a new one. */
 static bool split_group(struct sonde_members *out, struct sonde_ranks_build *x, size_t first, size_t end)
 {
 	SONDE_VEC(size_t) heads = {0};

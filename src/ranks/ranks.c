@@ -1,6 +1,6 @@
 /*
- * The build, step by step, and what its steps need first: a row for each rank, whether it is a scope of its own
- * or added up with others, its work in each region, and which of its kernels are slower than on other ranks.
+ * The build, and what its steps need first: a row for each rank (a scope of its own, or added up with others), its work
+ * in each region, and which of its kernels are slower than on other ranks.
  *
  * Sums are kept by visit, not by rank and region: most ranks do not have most regions of a large job.
  */
@@ -16,12 +16,12 @@
 #include <stdlib.h>
 
 /*
- * Slower than the median of the others by so much, or by half of what all kernels of the rank are slower: a GPU that
- * is 2 % slower has kernels that are 1 to 3 % slower.
+ * A kernel counts as slower if it takes this much longer than the median of the others. If all kernels of the rank are
+ * slower by less than twice this, half of that is enough: a GPU that is 2 % slower has kernels that are 1 to 3 % slower.
  */
 #define SLOWER	     0.03
-#define LEAST_SLOWER 0.005 /* less is noise */
-#define ABOUT	     0.25  /* ranks that differ by more have other work to do, as stages of a pipeline have */
+#define LEAST_SLOWER 0.005 /* a smaller difference is noise */
+#define ABOUT	     0.25  /* ranks whose work differs by more have different tasks, such as stages of a pipeline */
 
 void sonde_ranks__add_time(
 	const struct sonde_ranks_build *x, double *by_visit, uint32_t scope, uint32_t place, double v)
@@ -69,7 +69,7 @@ static void add_folded(struct sonde_ranks_build *x, uint32_t who)
 				.exposed_ns = f->exposed_ns});
 }
 
-/* As scopes are sorted, those that are added up among the others. */
+/* The order of scopes. Ranks that are added up come at their places among the others. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct sonde_rank_row *a = pa, *b = pb;
@@ -84,7 +84,7 @@ static int by_rank(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->who, b->who);
 }
 
-/* The scopes whose launches were measured one by one, those that are added up too. */
+/* A row for each scope whose launches were measured one by one, and for each of those that are added up. */
 static bool find_rows(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
@@ -120,7 +120,7 @@ static bool find_rows(struct sonde_ranks_build *x)
 	return true;
 }
 
-/* A number for each visit, `v` so far. NULL: no memory. */
+/* One number per visit, `v` for all. NULL: no memory. */
 static double *by_visit(struct sonde_arena *arena, const struct sonde_cells *c, double v)
 {
 	double *at = sonde_arena_alloc(arena, (c->visits.nr + 1) * sizeof(*at));
@@ -140,7 +140,7 @@ static bool make_room(struct sonde_ranks_build *x)
 	return x->launches && x->slower_ns && x->r->work_ns && x->r->wait_ns;
 }
 
-/* Time of kernels without communication; communication of the outermost regions. */
+/* Sums the time of kernels without communication, and the communication in the outermost regions. */
 static void sum_work(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
@@ -168,12 +168,11 @@ static void sum_work(struct sonde_ranks_build *x)
 }
 
 /*
- * Kernel by kernel: is it slower on this rank than on the others? A rank whose kernels
- * are slower wherever they are has a slow GPU. One whose kernels are slower in one region
- * has more or other data there.
+ * Compares kernel by kernel: is it slower on this rank than on the others? A rank whose kernels are slower wherever they
+ * are has a slow GPU. A rank whose kernels are slower in one region only has more or other data there.
  */
 
-/* All launches of a kernel in a region on one rank. */
+/* The mean time of a kernel in a place, on one rank. */
 struct kernel_mean {
 	uint32_t kernel, home, cell;
 	double mean_ns;
@@ -189,7 +188,7 @@ static int by_kernel_and_mean(const void *pa, const void *pb)
 	return c ? c : sonde_cmp(a->cell, b->cell);
 }
 
-/* The median of a sorted run without its element `skip`. */
+/* The median of `nr` sorted means, without the element `skip`. */
 static double median_without(const struct kernel_mean *at, size_t nr, size_t skip)
 {
 	size_t low = (nr - 2) / 2, high = (nr - 1) / 2;
@@ -197,7 +196,10 @@ static double median_without(const struct kernel_mean *at, size_t nr, size_t ski
 	return (at[low + (low >= skip)].mean_ns + at[high + (high >= skip)].mean_ns) / 2;
 }
 
-/* One kernel of one region on all ranks that have it, sorted. */
+/*
+ * `at`: one kernel in one region, on all ranks that have it, sorted. The first pass sums up how much slower each rank
+ * is; the second marks the slower kernels, which depends on that.
+ */
 static void compare_kernel(struct sonde_ranks_build *x, const struct kernel_mean *at, size_t nr, bool is_first_pass)
 {
 	size_t i;
@@ -214,7 +216,10 @@ static void compare_kernel(struct sonde_ranks_build *x, const struct kernel_mean
 	}
 }
 
-/* No kernels are known of ranks that are added up: all their work is compared, where all ranks have about as much. */
+/*
+ * The kernels of ranks that are added up are not known. Their whole work is compared instead, unless it is far from the
+ * median.
+ */
 static bool compare_folded(struct sonde_ranks_build *x)
 {
 	struct sonde_ranks *r = x->r;
@@ -235,7 +240,7 @@ static bool compare_folded(struct sonde_ranks_build *x)
 	return true;
 }
 
-/* The region of a place that comes first, SONDE_NONE = none. */
+/* The first region of a place; SONDE_NONE = the place is outside all regions. */
 static uint32_t first_home(const struct sonde_cells *c, uint32_t place)
 {
 	const struct sonde_place *p = &c->places.at[place];
@@ -243,7 +248,7 @@ static uint32_t first_home(const struct sonde_cells *c, uint32_t place)
 	return p->nr ? c->homes.at[p->first] : SONDE_NONE;
 }
 
-/* Fills in `slower_ns`, and `excess_ns` of rows: kernel by kernel, place by place. */
+/* Compares each kernel in each region between ranks, and fills in `slower_ns`, and `excess_ns` of the rows. */
 static bool find_slower(struct sonde_ranks_build *x)
 {
 	const struct sonde_cells *c = x->c;
@@ -273,7 +278,7 @@ static bool find_slower(struct sonde_ranks_build *x)
 	return compare_folded(x);
 }
 
-/* Whether these are ranks of one job: all say so, or all talk to others. */
+/* Whether these are ranks of one job: all have a rank number, or all have collectives. Counts the hosts too. */
 static bool find_job(struct sonde_ranks_build *x)
 {
 	struct sonde_ranks *r = x->r;
@@ -294,7 +299,10 @@ static bool find_job(struct sonde_ranks_build *x)
 	return r->nr > 1 && (all_say || all_talk);
 }
 
-/* Clocks before collectives are compared, and these before stragglers: who is late is part of why. */
+/*
+ * The order matters: clocks are aligned before collectives are compared, and collectives are compared before stragglers
+ * are found, because lateness is part of the reason.
+ */
 static bool build_ranks(struct sonde_ranks_build *x)
 {
 	struct sonde_members m = {0};

@@ -1,4 +1,4 @@
-/* Is the slowest rank of a region slow, and by what: its work, its GPU, its host, or something else? */
+/* Decides whether the slowest rank of a region is slow, and why: its work, its GPU, its host, or something else. */
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "catalogue/attributes.h"
@@ -7,16 +7,16 @@
 
 #include <math.h>
 
-#define LEAST_BESIDE 0.002 /* of all its work: less beside a region says nothing */
-#define DEVIATIONS	4.0  /* of the others: so far away is the slowest … */
-#define DEVIATIONS_LEFT 7.0  /* … and so far where others were left out, which makes deviations smaller */
-#define LEFT_OUT	0.25 /* of all ranks at most: more of them are no exception */
+#define LEAST_BESIDE 0.002 /* share of all the rank's work: if there is less outside a region, that says nothing */
+#define DEVIATIONS	4.0  /* the slowest must be this many standard deviations of the others away … */
+#define DEVIATIONS_LEFT 7.0  /* … and this many if other slow ranks were left out, which makes the deviation smaller */
+#define LEFT_OUT	0.25 /* at most this share of all ranks can be left out: more are not an exception */
 #define STANDARD_ERRORS 4.0  /* of the difference of two means */
 
 /*
- * Is a rank slow, or only the slowest? GPUs, nodes and hosts differ by a per cent or three, and one of them is always
- * last. The others show how much they differ: by chance the slowest of eight is more than four of their standard
- * deviations away in 4 of 100 jobs, and those of one host more than four standard errors in 1 of 100.
+ * Is a rank slow, or just the slowest? GPUs, nodes and hosts differ by 1 to 3 %, and one of them is always last. The
+ * others show how much ranks differ. By chance, the slowest of eight is more than four of their standard deviations away
+ * in 4 of 100 jobs, and the ranks of one host are more than four standard errors away in 1 of 100.
  */
 
 static double mean_of(const double *at, size_t nr)
@@ -45,7 +45,10 @@ static double median_of(const double *sorted, size_t nr)
 	return (sorted[(nr - 1) / 2] + sorted[nr / 2]) / 2;
 }
 
-/* With two ranks, the other one is all there is to compare with. */
+/*
+ * Whether `slowest` is far from the others. With a single other rank, any excess is far: there is nothing else to
+ * compare with.
+ */
 static bool is_far(const double *others, size_t nr, double slowest, double deviations)
 {
 	double median = median_of(others, nr), excess = slowest - median;
@@ -60,7 +63,7 @@ bool sonde_beyond__one(const double *sorted, size_t nr)
 
 	if (is_far(sorted, nr - 1, slowest, DEVIATIONS))
 		return true;
-	/* Others may be slow as well, and then their deviations are large. */
+	/* Some of the others may be slow as well, which makes the deviation large: leave them out and compare again. */
 	half = (median_of(sorted, nr - 1) + slowest) / 2;
 	while (nr_fast > 0 && sorted[nr_fast - 1] >= half)
 		nr_fast--;
@@ -83,7 +86,7 @@ static struct sonde_str host_of(const struct sonde_ranks_build *x, uint32_t rank
 	return x->r->rows.at[rank].process->host;
 }
 
-/* The other ranks of the host are half as slow as the slowest on average: it is not that one alone. */
+/* Whether the whole host is slow and not only its slowest rank: the others there are at least half as slow, on average. */
 static bool is_shared(const double *same, size_t nr, double slowest, double median)
 {
 	double sum = 0;
@@ -120,7 +123,10 @@ uint32_t sonde_slow__count_node(const struct sonde_ranks_build *x, const struct 
 	return is_node ? (uint32_t)nr_same : 0;
 }
 
-/* By how much more the slowest launches than the median of those that are no others' sum. */
+/*
+ * How many more kernels the slowest rank launches than the median of the others, as a share. Ranks that are added up are
+ * left out, because their launches are not known. 0 = not known.
+ */
 static double launches_excess(const struct sonde_ranks_build *x, const struct sonde_rank_time *at, size_t nr)
 {
 	double *others = sonde_malloc(nr * sizeof(*others)), median, own;
@@ -156,7 +162,7 @@ double sonde_slow__share_of(const struct sonde_ranks_build *x, uint32_t rank, si
 	return work > LEAST_BESIDE * row->work_ns ? slower / work : NAN;
 }
 
-/* Everything is slower: what there is beside the region as well. */
+/* The GPU is slow if most of the rank's kernels are slower, also outside the region. */
 static bool is_gpu(const struct sonde_ranks_build *x, const struct sonde_rank_time *slowest)
 {
 	double beside = sonde_slow__share_of(x, slowest->rank, slowest->visit);
@@ -176,7 +182,7 @@ uint8_t sonde_slow__judge(const struct sonde_ranks_build *x, const struct sonde_
 	return launches_excess(x, at, nr) >= excess / 2 ? SONDE_SLOW_WORK : SONDE_SLOW_RANK;
 }
 
-/* GHz of the SMs while they worked, where the device was sampled. */
+/* Clock of the SMs in GHz while they worked; NaN = the device was not sampled. */
 static double clock_of(const struct sonde_cells *c, const struct sonde_rank_row *row)
 {
 	const struct sonde_device *d = row->who == SONDE_NONE ? sonde_cells_device(c, row->scope) : NULL;

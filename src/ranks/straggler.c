@@ -1,9 +1,9 @@
 /*
- * Stragglers: who is slow, where, and the sentence that says so. slow_causes.c decides what it is due to.
+ * Stragglers: who is slow, where, and the sentence about it. slow_causes.c decides why.
  *
- * In each region the slowest rank is compared with the median of the others. It is slow when it is
- * beyond what the others differ by (slow_causes.c), and that matters: a twentieth of the region, or a hundredth of all the
- * rank does. Few ranks do not show what is usual, so there it is a twentieth in any case.
+ * In each region the slowest rank is compared with the median of the others. It is slow if it is beyond what the others
+ * differ by (slow_causes.c), and if that matters: 5 % of the region, or 1 % of all the work of the rank. A few ranks do
+ * not show how much ranks usually differ, so with few it must be 5 % of the region.
  */
 #include "ranks/ranks_int.h"
 
@@ -14,18 +14,18 @@
 #include <stdlib.h>
 
 #define LEAST_EXCESS  0.05  /* of the others' time in the region */
-#define FEW	      6	    /* ranks: what these differ by says little */
-#define LEAST_IDLE    0.02  /* the same where it is idle time, which varies more */
-#define LEAST_LAST    0.5   /* of the collectives, to be the one that the others wait for … */
-#define BEYOND_CHANCE 0.167 /* … and so much more than its share */
+#define FEW	      6	    /* fewer ranks do not show how much ranks usually differ */
+#define LEAST_IDLE    0.02  /* replaces SONDE_LEAST_COST for idle times, which vary more */
+#define LEAST_LAST    0.5   /* of the collectives, a rank or host must be last at this share … */
+#define BEYOND_CHANCE 0.167 /* … and at this much more than its fair share */
 #define NR_STRAGGLERS 5
-#define NOT_SLOWER 0.1 /* of what a rank is late: less is said to be nothing */
+#define NOT_SLOWER 0.1 /* if slower kernels explain less of a rank's lateness, the sentence says that they are not slower */
 
 struct finding {
 	struct sonde_ranks_build *x;
-	const struct sonde_rank_times *times; /* sorted */
-	bool *is_named; /* by rank: a straggler already, or its host is */
-	double *scratch; /* as many as there are ranks */
+	const struct sonde_rank_times *times; /* sorted by region, then time */
+	bool *is_named; /* by rank: it, or its host, has a sentence already */
+	double *scratch; /* room for one number per rank */
 };
 
 static int by_region_and_time(const void *pa, const void *pb)
@@ -53,7 +53,7 @@ const struct sonde_rank_time *sonde_rank_times_of(const struct sonde_rank_times 
 	return &t->at[low];
 }
 
-/* The slowest of two and more, sorted, or its host, is beyond what the others differ by. */
+/* Whether the slowest of two or more sorted ranks, or its whole host, is beyond what the others differ by. */
 static bool is_beyond(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
 {
 	double others;
@@ -64,7 +64,7 @@ static bool is_beyond(const struct finding *f, const struct sonde_rank_time *at,
 	return sonde_beyond__one(f->scratch, nr) || sonde_slow__count_node(f->x, at, nr, &others);
 }
 
-/* `at` is one region, sorted, of two ranks and more. */
+/* `at`: the times of one region, sorted, of two or more ranks. */
 static bool is_slow(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
 {
 	double others = sonde_rank_times_median(at, nr - 1), excess = at[nr - 1].ns - others;
@@ -74,7 +74,7 @@ static bool is_slow(const struct finding *f, const struct sonde_rank_time *at, s
 	       is_beyond(f, at, nr);
 }
 
-/* Takes `by_visit` values of ranks, with those of folded ones if these are of work; sorts them. */
+/* Makes sorted times of ranks from a number per visit. Ranks that are added up have times only for work_ns. */
 static void sort_times(struct sonde_rank_times *to, const struct sonde_ranks_build *x, const double *by_visit)
 {
 	const struct sonde_cells *c = x->c;
@@ -92,7 +92,7 @@ static void sort_times(struct sonde_rank_times *to, const struct sonde_ranks_bui
 	sonde_rank_times_sort(to);
 }
 
-/* The region inside `region` that has most of the excess of the same rank, or SONDE_NONE. */
+/* The child of `region` in which the same rank has most of the excess; SONDE_NONE = there is none. */
 static uint32_t inner_slow_region(const struct finding *f, uint32_t region, uint32_t rank, double excess_ns)
 {
 	const struct sonde_rank_spread *s;
@@ -142,7 +142,7 @@ static void add_spreads(struct finding *f)
 	}
 }
 
-/* Fills in what else is known of a straggler. It, or its whole host, is not named again. */
+/* Fills in the rest of a straggler, and marks it, or all ranks of its slow host, as named. */
 static void finish_straggler(struct finding *f, struct sonde_straggler *s)
 {
 	const struct sonde_ranks *r = f->x->r;
@@ -160,7 +160,7 @@ static void finish_straggler(struct finding *f, struct sonde_straggler *s)
 	}
 }
 
-/* Adds the straggler of a region and, for its cause, of the region inside that explains it. */
+/* Adds the straggler of a region. The cause is that of the innermost region that explains the excess. */
 static void add_straggler(struct finding *f, uint32_t region, bool is_idle)
 {
 	struct sonde_straggler *s = sonde_push(&f->x->r->arena, &f->x->r->stragglers);
@@ -172,7 +172,7 @@ static void add_straggler(struct finding *f, uint32_t region, bool is_idle)
 	within = innermost_slow_region(f, region, at[nr - 1].rank);
 	at = sonde_rank_times_of(f->times, within, &nr);
 	s->cause = is_idle ? SONDE_SLOW_IDLE : sonde_slow__judge(f->x, at, nr);
-	if (s->cause == SONDE_SLOW_GPU) /* it is slow everywhere: where all of it is */
+	if (s->cause == SONDE_SLOW_GPU) /* a GPU is slow everywhere, so name the whole region */
 		at = sonde_rank_times_of(f->times, within = region, &nr);
 	s->rank = at[nr - 1].rank;
 	s->region = within;
@@ -187,7 +187,7 @@ static void add_straggler(struct finding *f, uint32_t region, bool is_idle)
 	finish_straggler(f, s);
 }
 
-/* The slow region that costs most, of a rank that has no sentence yet; SONDE_NONE: there is none. */
+/* The slow region that costs most and whose slowest rank has no sentence yet; SONDE_NONE = there is none. */
 static uint32_t worst_region(const struct finding *f, double least_cost)
 {
 	uint32_t region = SONDE_NONE;
@@ -212,8 +212,8 @@ static uint32_t worst_region(const struct finding *f, double least_cost)
 }
 
 /*
- * When ranks come to a collective on average, as far as their kernels do not say why: where GPUs differ,
- * the slowest is always last, and its host did nothing. Sorted.
+ * For each rank, when it comes to a collective on average, later ones last. What the rank's slower kernels explain is
+ * subtracted: if GPUs differ, the slowest is always last though its host did nothing wrong.
  */
 static void sort_arrivals(struct sonde_rank_times *to, struct sonde_ranks_build *x)
 {
@@ -230,7 +230,7 @@ static void sort_arrivals(struct sonde_rank_times *to, struct sonde_ranks_build 
 	sonde_rank_times_sort(to);
 }
 
-/* Often enough the last one, or one of its host is: by more than chance. */
+/* Whether the rank, or its host, is last more often than by chance. */
 static bool is_last(const struct sonde_ranks *r, uint32_t rank, uint32_t nr_node)
 {
 	const struct sonde_rank_row *row = &r->rows.at[rank];
@@ -244,7 +244,10 @@ static bool is_last(const struct sonde_ranks *r, uint32_t rank, uint32_t nr_node
 	       fmax(LEAST_LAST, (nr_node ? nr_node : 1) / (double)r->nr + BEYOND_CHANCE) * (double)row->nr;
 }
 
-/* `excess` is what its host is late at a collective: a sentence is worth it if that is much of what it is late, and of its time. */
+/*
+ * `excess`: how late the rank or its host is at a collective. It is worth a sentence if it is at least half of the
+ * rank's lateness, matters for the rank's time, and is beyond the clocks' errors and what the others differ by.
+ */
 static bool is_late(const struct finding *f, const struct sonde_rank_time *at, size_t nr, double excess)
 {
 	const struct sonde_ranks *r = f->x->r;
@@ -255,7 +258,7 @@ static bool is_late(const struct finding *f, const struct sonde_rank_time *at, s
 	       excess * (double)row->nr >= (nr < FEW ? LEAST_EXCESS : SONDE_LEAST_COST) * time && is_beyond(f, at, nr);
 }
 
-/* The rank that the others wait for though its kernels are no slower, or its host. */
+/* Adds the rank or host that the others wait for, although its kernels do not explain it. */
 static void add_late(struct finding *f)
 {
 	struct sonde_ranks *r = f->x->r;
@@ -283,7 +286,7 @@ static void add_late(struct finding *f)
 	finish_straggler(f, s);
 }
 
-/* Busy and idle time without exposed communication: what a rank takes to get through a region. */
+/* By visit: busy and idle time without exposed communication, which is how long a rank needs for the region. */
 static double *find_device_times(const struct sonde_ranks_build *x)
 {
 	double *at = sonde_malloc((x->c->visits.nr + 1) * sizeof(*at));
@@ -304,7 +307,7 @@ static int by_cost(const void *pa, const void *pb)
 	return sonde_cmp(b->ns - b->others_ns, a->ns - a->others_ns);
 }
 
-/* Nobody's kernels are slower, and nobody is late: a GPU may still wait for its host. */
+/* If no rank has slower kernels and none is late, a GPU may still wait for its host. */
 static bool add_idle(struct finding *f)
 {
 	double *device = find_device_times(f->x);
@@ -340,7 +343,7 @@ static void say_who(struct sonde_buf *line, const struct sonde_ranks *r, const s
 		sonde_buf_str(line, sonde_rank_name(r, s->rank));
 }
 
-/* Why it is that, and what to look at. */
+/* Appends the cause, and what to look at. */
 static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
 {
 	switch ((enum sonde_slow_cause)s->cause) {
@@ -382,7 +385,7 @@ static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
 	}
 }
 
-/* A rank that is late at collectives, wherever these are. */
+/* The part of the sentence for a rank that is late at collectives, in any region. */
 static void say_late(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
 {
 	double waits = 0;
@@ -396,7 +399,7 @@ static void say_late(struct sonde_buf *line, const struct sonde_ranks *r, const 
 		waits / 1e6);
 }
 
-/* A rank that is slow in a region. */
+/* The part of the sentence for a rank that is slow in a region. */
 static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
 {
 	sonde_buf_printf(line, " is %.1f%% slower than the median of the %s in ", 100 * (s->ns / s->others_ns - 1),
@@ -409,7 +412,7 @@ static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const 
 			(unsigned long long)s->nr);
 }
 
-/* Makes the sentence of a straggler of which all else is known. */
+/* Makes the sentence from the straggler's other members. */
 static bool say_straggler(struct sonde_straggler *s, struct sonde_ranks *r)
 {
 	struct sonde_buf line = {0};
