@@ -40,13 +40,13 @@ static bool is_sampled_wanted(const struct sonde_choice *choice,
 		return false;
 	if (choice->sections.nr && !choice->sections_by_default)
 		return false;
-	/* The limiter asks for issue slots too. */
+	/* the limiter needs the issue slots too */
 	return !choice->headline_only || sonde_choice_is_headline(name) ||
 	       sonde_choice_is_clock(name) ||
 	       sonde_str_is(name, sonde_metric_roles[SONDE_ROLE_ISSUE].at[0].name);
 }
 
-/* Sampled metrics have columns of their own, or share that of the same metric of other inputs. */
+/* A sampled metric shares the column of the same metric of other inputs, or gets its own. */
 static bool add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
 	const struct sonde_name_filter *metrics)
 {
@@ -72,7 +72,7 @@ static bool add_sampled(struct sonde_tree *t, const struct sonde_choice *choice,
 	return true;
 }
 
-/* Arrays that ncu draws as charts or beside each instruction: as one figure, their sum, they mean nothing. */
+/* Arrays that ncu draws as charts or beside each instruction: a single figure, their sum, means nothing. */
 static bool is_array(struct sonde_str metric)
 {
 	static const char *const patterns[] = {"derived__pct_occupancy_per_*", "derived_tempMetric*",
@@ -129,7 +129,7 @@ uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role
 	return column;
 }
 
-/* The sections `take` says, with those of their metrics that have a column. */
+/* Adds the sections that `take` marks, with those of their metrics that have a column. */
 static bool add_sections(struct sonde_tree *t, const bool *take)
 {
 	const struct sonde_cells *c = t->cells;
@@ -168,7 +168,7 @@ static void add_headline(struct sonde_tree *t, uint32_t column)
 		t->headline[t->nr_headline++] = column;
 }
 
-/* Adds the metrics that one word of the user takes: sums first, for a pattern may take more than fit. */
+/* Adds the metrics that one word of the user matches. Sums come first, because a pattern may match more than fit. */
 static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, size_t word)
 {
 	size_t i, pass;
@@ -184,7 +184,7 @@ static void add_word(struct sonde_tree *t, const struct sonde_name_filter *f, si
 		}
 }
 
-/* Chosen metrics in the user's order; otherwise the usual ones that the capture has. */
+/* The chosen metrics in the user's order; without a choice the usual ones that the capture has. */
 static void choose_headline(
 	struct sonde_tree *t, const struct sonde_choice *c, const struct sonde_name_filter *f)
 {
@@ -199,7 +199,7 @@ static void choose_headline(
 			add_headline(t, sonde_tree_role(t, i));
 }
 
-/* Which metrics figures can be made of: a partial report keeps what was chosen for it. */
+/* Finds the metrics that figures can be made of: a partial report keeps only what was chosen for it. */
 static void find_kept(const struct sonde_cells *c, bool *is_kept)
 {
 	size_t i, k;
@@ -209,7 +209,7 @@ static void find_kept(const struct sonde_cells *c, bool *is_kept)
 			is_kept[i] |= c->kits.at[k].at[i] != SONDE_NONE;
 }
 
-/* Notes metrics that were kept of one input and not of another, though that has them too. */
+/* Notes metrics that one input was folded without, although it has them and others were folded with them. */
 static void note_gaps(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
@@ -252,18 +252,18 @@ static int mark_defaults(
 	return rc;
 }
 
-/* The words of the choice and the names they may take. */
+/* The words of the choice, and the names that they may match. */
 struct choosing {
 	const struct sonde_choice *choice;
 	struct sonde_name_filter *metrics, *sections;
 	struct sonde_map section_ids;
-	struct sonde_map names; /* that can be named: the capture's metrics, then sampled ones */
+	struct sonde_map names; /* all names that words may match: the capture's metrics, then sampled ones */
 	bool *is_kept, *wanted, *take;
 	bool *is_shown; /* by name: figures can be made of it */
 	struct sonde_arena arena;
 };
 
-/* Metrics of samples are in no launch, so that the capture's list does not have them. */
+/* Sampled metrics belong to no launch, so the capture's list does not contain them. */
 static bool list_names(struct choosing *x, const struct sonde_cells *c)
 {
 	size_t i;
@@ -314,19 +314,19 @@ static int begin_choosing(struct choosing *x, const struct sonde_tree *t, struct
 	return rc;
 }
 
-/* Words that name metrics or sections: each must name one, or it is said which are near. */
+/* Each word of the choice must match a metric or section. If one does not, the message suggests similar names. */
 
 /* One kind of words to check: metrics or sections. */
 struct wording {
 	const char *what;
 	const struct sonde_name_filter *filter;
 	struct sonde_words words;
-	const struct sonde_map *names; /* in the capture */
-	const bool *is_kept;	       /* by name: figures can be made of it; NULL = of all */
+	const struct sonde_map *names; /* names in the capture */
+	const bool *is_kept;	       /* by name: figures can be made of it; NULL = of all names */
 	bool by_default;
 };
 
-/* Up to three names near `word`, then how many there are in all. */
+/* Appends up to three names that are similar to `word`. */
 static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
 {
 	uint32_t best[3] = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
@@ -340,7 +340,7 @@ static void suggest(struct sonde_buf *out, struct sonde_str word, const struct s
 
 		d = sonde_str_distance(word, names->keys[i], max);
 		if (d > max && word.n > 3 && sonde_str_eq(head, word))
-			d = max; /* it begins like this */
+			d = max; /* the name begins with the word */
 		for (k = 3; k > 0 && d < score[k - 1]; k--)
 			if (k < 3)
 				score[k] = score[k - 1], best[k] = best[k - 1];
@@ -386,7 +386,7 @@ static int refuse_unknown(struct sonde_tree *t, const struct wording *w, const c
 	return rc;
 }
 
-/* Named, captured, but not among what a partial report kept. */
+/* The word matches a metric that was captured, but the partial report did not keep it. */
 static int refuse_left_out(struct sonde_tree *t, const struct wording *w, const char *word,
 	struct sonde_err *err)
 {

@@ -1,4 +1,4 @@
-/* Entries are gathered and described when somebody asks for a region: a report that shows none pays nothing. */
+/* Entries are gathered and described only for regions that somebody asks for: a report that shows none pays nothing. */
 #include "tree/entries.h"
 
 #include "base/alloc.h"
@@ -27,7 +27,7 @@ static bool add_run(
 	*run = (struct sonde_entry_run){
 		scope, &c->entries.at[v->first_entry], v->nr_entries, v->entry_step};
 	out->nr_entries += run->nr;
-	/* Where entries are sampled: how many were entered that no scope before this one has counted. */
+	/* If entries were sampled: the number of entries that no scope before this one has counted. */
 	out->nr_entered += run->step > 1 && v->first_instances > run->nr ? v->first_instances : run->nr;
 	out->step = run->step > out->step ? run->step : out->step;
 	return true;
@@ -83,7 +83,7 @@ double sonde_entry_wall_ms(const struct sonde_entry *e)
 	return e->wall_ns == SONDE_NO_WALL ? NAN : (double)e->wall_ns / 1e6;
 }
 
-/* The deviation by a second pass: the difference of large sums of squares would be mostly rounding. */
+/* The deviation needs a second pass: a difference of large sums of squares would be mostly rounding error. */
 static void describe(struct sonde_distribution *out, double *at, size_t nr)
 {
 	double sum = 0, squares = 0;
@@ -134,7 +134,7 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 	return true;
 }
 
-/* Without work that ends later, wall times are host times: they need not be sorted twice. */
+/* If no work ends after its entry, wall times are the same as host times and need not be sorted again. */
 static bool are_walls_host_times(const struct sonde_entry_runs *runs)
 {
 	size_t i, k;

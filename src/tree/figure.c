@@ -1,4 +1,4 @@
-/* Figures of a region, a kernel or all of a report: cells are merged, and figures read off the sum. */
+/* Figures of a region, a kernel or a whole report: cells are merged, and figures are computed from the sum. */
 #include "base/alloc.h"
 #include "fold/sampled.h"
 #include "tree/tree_int.h"
@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A scratch cell is one block: the cell, its accumulators, and full-size mode tables. */
+/*
+ * A scratch cell has one accumulator per slot. It is one block of memory: the cell, its accumulators, and full-size mode
+ * tables. NULL when memory is short.
+ */
 static struct sonde_cell *new_scratch_cell(const struct sonde_tree *t)
 {
 	const struct sonde_plans *s = t->plans;
@@ -35,7 +38,7 @@ static struct sonde_cell *new_scratch_cell(const struct sonde_tree *t)
 	return cell;
 }
 
-/* A cell to merge into, with one accumulator per slot: reusable. NULL when memory is short. */
+/* Empties the scratch cell, so that cells can be merged into it again. */
 static void clear_cell(const struct sonde_tree *t, struct sonde_cell *scratch)
 {
 	const struct sonde_plans *s = t->plans;
@@ -76,7 +79,7 @@ static void merge_acc(const struct sonde_rollup *p, struct sonde_acc *to,
 		merge_modes(to->modes, from->modes);
 }
 
-/* `scale` weighs percentages across devices of different size; 1 inside one scope. */
+/* `scale` weighs percentages of devices of different sizes; 1 inside one scope. */
 static void merge_cell(const struct sonde_tree *t, struct sonde_cell *to,
 	const struct sonde_cell *from, double scale)
 {
@@ -94,11 +97,11 @@ static void merge_cell(const struct sonde_tree *t, struct sonde_cell *to,
 	}
 }
 
-/* All a cell has of a metric, whichever inputs it comes from. */
+/* Everything that a cell has of one metric, whichever inputs it comes from. */
 struct whole {
-	const struct sonde_rollup *plan; /* of the first that has some */
+	const struct sonde_rollup *plan; /* the plan of the first slot that has launches */
 	struct sonde_acc acc;
-	bool is_agreed; /* on what the constituents are */
+	bool is_agreed; /* all plans have the same constituents */
 };
 
 static struct whole whole_of(
@@ -119,14 +122,13 @@ static struct whole whole_of(
 		}
 		merge_acc(p, &w.acc, &cell->acc[slot], 1);
 		if (p->weight[0] != w.plan->weight[0] || p->weight[1] != w.plan->weight[1])
-			w.acc.nr_weighed = 0; /* weights of different kinds: only times add up */
+			w.acc.nr_weighed = 0; /* the weights are of different kinds: only times can be added up */
 		w.is_agreed &= sonde_rollup_same_constituents(p, w.plan);
 	}
 	return w;
 }
 
-/* The mean with the planned weight if every launch had it, else by time; NaN if neither weighs
- * anything. */
+/* The mean with the planned weight if every launch had this weight, else the mean by time; NaN if both weights are 0. */
 static double mean(
 	const struct sonde_rollup *p, const struct sonde_acc *acc, struct sonde_figure *out)
 {
@@ -135,17 +137,17 @@ static double mean(
 	if (acc->nr_weighed == acc->nr && acc->w > 0)
 		return acc->a / acc->w;
 	if (acc->nr_weighed == acc->nr && acc->nr > 0 && acc->t > 0 && acc->b == 0)
-		return 0; /* nothing happened at all: every value is zero whatever the weight */
+		return 0; /* nothing happened at all: every value is zero, whatever the weight is */
 	out->method = 1;
 	if (p->quality == SONDE_QUALITY_EXACT || p->quality == SONDE_QUALITY_BOUND)
-		out->quality = SONDE_QUALITY_APPROX; /* not even a bound, by that weight */
+		out->quality = SONDE_QUALITY_APPROX; /* with this weight it is not even a bound */
 	return acc->t > 0 ? acc->b / acc->t : NAN;
 }
 
 /*
- * The largest of the constituents' means that are exact (`exact`) or not. What
- * cannot reach `floor` with any weights does not count. NaN: none counts, or
- * some launch lacks one, so that the maximum is not known.
+ * The largest mean among the constituents: only those whose mean is exact (`exact`), or only the others. A constituent
+ * that cannot reach `floor` with any weights is ignored. Returns `floor` if none is larger; NaN if some launch lacks a
+ * constituent, because then the maximum is not known.
  */
 static double largest(const struct sonde_plans *s, const struct sonde_cell *cell,
 	const struct whole *peak, bool exact, double floor, uint8_t *quality)
@@ -175,7 +177,7 @@ static double largest(const struct sonde_plans *s, const struct sonde_cell *cell
 	return best;
 }
 
-/* A throughput: the largest of its constituents' means, else a bound. */
+/* A throughput: the largest mean of its constituents; if that is not known, a bound. */
 static double peak(const struct sonde_plans *s, const struct sonde_cell *cell,
 	const struct whole *w, struct sonde_figure *out)
 {
@@ -193,7 +195,7 @@ static double peak(const struct sonde_plans *s, const struct sonde_cell *cell,
 		return v;
 	}
 	v = mean(w->plan, &w->acc, out);
-	if (w->plan->is_lower) { /* too small for an upper bound, too large for a lower one */
+	if (w->plan->is_lower) { /* weighed by time, it is too small for an upper bound and too large for a lower one */
 		out->quality = SONDE_QUALITY_APPROX;
 		return v;
 	}
@@ -225,14 +227,16 @@ static void fact(const struct sonde_map *texts, const struct sonde_rollup *p,
 	}
 	out->quality = SONDE_QUALITY_STAT;
 	if (p->method == SONDE_METHOD_SAME)
-		out->v = NAN; /* it differs: there is no one value */
+		out->v = NAN; /* the values differ: there is no single one */
 	if (!best->is_text) {
 		out->low = acc->a;
 		out->high = acc->b;
 	}
 }
 
-/* Some launches lack the metric: a sum is then a lower bound, all else speaks for the others only.
+/*
+ * Some launches lack the metric. Then a sum is a lower bound, and any other figure describes only the launches that have
+ * it.
  */
 static void incomplete(const struct sonde_rollup *p, struct sonde_figure *out)
 {
@@ -246,7 +250,7 @@ static void incomplete(const struct sonde_rollup *p, struct sonde_figure *out)
 	}
 }
 
-/* One launch: nothing was rolled up, a bound is the value itself. */
+/* With a single launch nothing was rolled up, so a bound is the exact value. */
 static void as_measured(struct sonde_figure *out)
 {
 	if (out->quality == SONDE_QUALITY_BOUND)
@@ -284,12 +288,12 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 	case SONDE_METHOD_PEAK:
 		out->v = peak(s, cell, &w, out);
 		break;
-	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max, but for rounding in tables */
+	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max, except for rounding in tables */
 		out->v = out->high = acc->a;
 		out->low = avg && avg->nr == acc->nr && avg->a > acc->b ? avg->a : acc->b;
 		out->low = fmin(out->low, out->v);
 		break;
-	case SONDE_METHOD_LOWER: /* Σ min ≤ min ≤ Σ avg, likewise */
+	case SONDE_METHOD_LOWER: /* Σ min ≤ min ≤ Σ avg, except for rounding */
 		out->v = out->low = acc->a;
 		out->high = avg && avg->nr == acc->nr ? fmax(avg->a, out->v) : NAN;
 		break;
@@ -369,7 +373,7 @@ static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 	struct sonde_unmix_figure s =
 		sonde_sampled_figure_of(t->cells, cells, nr, column->sampled);
 
-	/* An interval as wide as all there can be says nothing. */
+	/* An interval that covers nearly all possible values says nothing. */
 	if (!isfinite(s.value) || !isfinite(s.error) ||
 		(strcmp(column->unit, "%") == 0 && SONDE_WITHIN_95 * s.error > 50))
 		return;
@@ -381,7 +385,7 @@ static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 	f->method = column->sampled_method;
 }
 
-/* The figures that were written, of a report that was read back. */
+/* Takes the figures of a report that was read back: those in the file. */
 static void take_given(const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t index, struct sonde_figures *out)
 {
@@ -393,7 +397,7 @@ static void take_given(const struct sonde_tree *t, const struct sonde_report *r,
 				     : (struct sonde_figure){.v = NAN};
 }
 
-/* One column of merged cells; `cells` are their numbers. */
+/* The figure of one column. `merged`: the cells merged; `cells`: their numbers. */
 static void set_figure(struct sonde_figure *f, const struct sonde_tree *t,
 	const struct sonde_column *column, const struct sonde_cell *merged, const uint32_t *cells,
 	size_t nr)
@@ -433,7 +437,7 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 		struct sonde_figure *f = &out->at[c];
 
 		set_figure(f, t, &t->columns.at[c], out->scratch, nr ? &r->cells.at[first] : NULL, nr);
-		/* Percentages of different devices are weighed by their sizes: a guess. */
+		/* Percentages of different devices are weighed by device size, which is a guess. */
 		if (is_mixed && f->quality == SONDE_QUALITY_EXACT && f->method != 1 &&
 			strcmp(t->columns.at[c].unit, "%") == 0)
 			f->quality = SONDE_QUALITY_APPROX;

@@ -1,7 +1,7 @@
 /*
- * Findings about idle time. Inside a region the fold has told the causes (docs/idle.md). Around its work they follow from the
- * entries: the host is in the region and has launched nothing yet, or nothing any more, or is in
- * no entry at all.
+ * Findings about idle time. Inside a region, the fold has found the causes (docs/idle.md). Around the region's work,
+ * they follow from the entries: the host is in the region and has launched nothing yet, or launches nothing any more, or
+ * is in no entry at all.
  */
 #include "tree/findings_int.h"
 #include "tree/judge.h"
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SHORT_GAP_NS 5000 /* the next kernel of a stream or graph starts within that */
+#define SHORT_GAP_NS 5000 /* the next kernel of a stream or graph starts within this time */
 
 static const char *const idle_figures[SONDE_NR_IDLE_CAUSES] = {"idle.launch_ms", "idle.sync_ms", "idle.copy_ms",
 	"idle.alloc_ms", "idle.host_ms", "idle.queued_ms", "idle.other_stream_ms", "idle.unknown_ms"};
@@ -23,8 +23,8 @@ static const char *const idle_figures[SONDE_NR_IDLE_CAUSES] = {"idle.launch_ms",
 #define BY_ENTRIES "from begins and ends of entries and of their launches"
 
 /*
- * The region inside `top` that the host was in meanwhile: one without GPU work that takes about as long. SONDE_NONE: none
- * is known.
+ * The region inside `top` that the host was in during the idle time: one without GPU work that takes about as long.
+ * SONDE_NONE: there is none.
  */
 static uint32_t find_culprit(const struct sonde_report *r, uint32_t top, double cost_ns)
 {
@@ -39,7 +39,7 @@ static uint32_t find_culprit(const struct sonde_report *r, uint32_t top, double 
 	return best;
 }
 
-/* The finding's region becomes the one that the host was in, if one is known. */
+/* Moves the finding to the region that the host was in, if it is known. */
 static void blame_region(struct sonde_finder *x, struct sonde_finding *f)
 {
 	uint32_t culprit = find_culprit(x->r, f->node, f->run_ns);
@@ -63,8 +63,8 @@ static void say_idle(struct sonde_finder *x, struct sonde_finding *f)
 }
 
 /*
- * Work that was launched and did not start waits for other work, or it is only the next kernel of its stream: of
- * gaps that short nothing but fewer kernels makes less (finding_work.c).
+ * Launched work that does not start waits for other work, or it is just the next kernel of its stream. Gaps as short as
+ * between two kernels get less only with fewer kernels (finding_work.c).
  */
 static bool is_between_kernels(const struct sonde_node *n)
 {
@@ -79,7 +79,7 @@ static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c, double u
 	struct sonde_finding *f;
 
 	if (c == SONDE_IDLE_OTHER || (c == SONDE_IDLE_QUEUED && is_between_kernels(top)) || c == SONDE_IDLE_COPY)
-		return; /* calls of copies are found with the copies */
+		return; /* finding_work.c handles calls of copies with the copies */
 	f = sonde_finder__add(x, (enum sonde_cause)c, node, sonde_node__at(&x->r->nodes.at[node], at));
 	if (!f)
 		return;
@@ -92,7 +92,7 @@ static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c, double u
 	say_idle(x, f);
 }
 
-/* Before its first launch and after the last one of an entry nothing ran, as long as the entry is open. */
+/* How long the entries of `top` were open while nothing ran: before their first and after their last launch. */
 static double measure_around(const struct sonde_finder *x)
 {
 	const struct sonde_node *n = &x->r->nodes.at[x->top];
@@ -114,7 +114,10 @@ static double measure_around(const struct sonde_finder *x)
 	return nr > 0 ? sum * (double)n->instances / nr : 0;
 }
 
-/* The devices were idle for no longer than that: a host that waits in an entry may wait for work of other regions. */
+/*
+ * The devices were idle for no longer than this. Time in which a host waits in an entry may be longer, because it may
+ * wait for work of other regions.
+ */
 double sonde_finder__idle_at_most(const struct sonde_finder *x)
 {
 	return x->r->all_time_ns > 0 ? fmax(0, x->run_ns - x->r->all_time_ns) : x->run_ns;
@@ -152,15 +155,15 @@ void sonde_finder__idle(struct sonde_finder *x)
 
 /* --- between the entries of the step -------------------------------------------------------------- */
 
-/* A time between two entries. */
+/* The time between two entries. */
 struct pause {
 	uint64_t from_ns, to_ns;
 };
 
 struct pauses {
-	SONDE_VEC(struct pause) at; /* of one scope, in order */
+	SONDE_VEC(struct pause) at; /* the pauses of one scope, in order */
 	double total_ns;
-	uint32_t step; /* every so many-th entry is known: `at` is empty unless it is 1 */
+	uint32_t step; /* every `step`-th entry is known; `at` is empty unless it is 1 */
 };
 
 static bool find_pauses(struct pauses *p, const struct sonde_entry_run *run)
@@ -189,7 +192,7 @@ static bool find_pauses(struct pauses *p, const struct sonde_entry_run *run)
 	return true;
 }
 
-/* How much of the pauses lies from one moment to another. */
+/* How much of the pauses is between two moments. */
 static double overlap(const struct pauses *p, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t i = 0;
@@ -204,7 +207,7 @@ static double overlap(const struct pauses *p, uint64_t from_ns, uint64_t to_ns)
 	return sum;
 }
 
-/* How much of the pauses of a scope a region beside the step has. */
+/* How much of a scope's pauses was spent in a region beside the step. */
 static double meet_pauses(const struct sonde_finder *x, const struct pauses *p, uint32_t scope, const struct sonde_node *n)
 {
 	const struct sonde_visit *v = sonde_cells_visit(x->t->cells, scope, n->region);
@@ -223,7 +226,10 @@ static double meet_pauses(const struct sonde_finder *x, const struct pauses *p, 
 	return sum * v->entry_step;
 }
 
-/* Whether a region is beside the step: its parent is around the step, or it is a root, and it is not. */
+/*
+ * Whether a region is beside the step: it is neither inside nor around the step, and it is a root or the child of a
+ * region around the step.
+ */
 static bool is_beside(const struct sonde_report *r, uint32_t node, uint32_t step)
 {
 	uint32_t parent = r->nodes.at[node].parent;
@@ -269,7 +275,10 @@ double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 	return fmax(0, fmin(sum, sonde_finder__idle_at_most(x)));
 }
 
-/* The cause that most of the long gaps outside the step have; the host where there is none. */
+/*
+ * The cause that has the most time in the long gaps outside the step, if it is a call that waits; else
+ * SONDE_CAUSE_BETWEEN.
+ */
 static enum sonde_cause cause_between(const struct sonde_finder *x)
 {
 	const struct sonde_gap *gaps[SONDE_NR_GAPS];

@@ -1,6 +1,6 @@
 /*
- * Findings about busy time: what the GPU works on that need not be, or not like that. No finding names a limiter
- * without the counters that show it.
+ * Findings about busy time: work of the GPU that is not needed, or not in this way. No finding names a limiter unless
+ * counters show it.
  */
 #include "tree/findings_int.h"
 
@@ -15,17 +15,17 @@
 #include <string.h>
 
 #define TINY_NS	      5000 /* a kernel this short is mostly its start and its end */
-#define MANY_KERNELS  30   /* in an entry: then it matters */
+#define MANY_KERNELS  30   /* per entry: fewer do not matter */
 #define SMALL_BYTES   (256 << 10)
-#define LEAST_PINNED  (16 << 10) /* bytes of a copy: of fewer it does not matter where they are */
-#define MANY_COPIES   8	  /* in an entry */
-#define MOST_KERNELS  6	  /* looked at, the longest of a region */
-#define LEAST_KERNEL  0.1 /* of the region's time */
-#define LEAST_STAKE   0.25 /* of a kernel's time: a busy part can be asked for less */
+#define LEAST_PINNED  (16 << 10) /* bytes of a copy: for smaller copies it does not matter whether the memory is pinned */
+#define MANY_COPIES   8	  /* per entry */
+#define MOST_KERNELS  6	  /* at most this many of a region's longest kernels are examined */
+#define LEAST_KERNEL  0.1 /* share of the region's time: shorter kernels are not examined */
+#define LEAST_STAKE   0.25 /* at least this share of a kernel's time is at stake: even a busy part can be given less work */
 #define FEW_WARPS_PCT 30
 #define FEW_SMS_PCT   60
-#define LONG_NAME     60 /* bytes; longer ones are cut: it is a sentence */
-#define EVEN	      1.1 /* max ÷ mean of ranks: below that they are alike */
+#define LONG_NAME     60 /* bytes; longer names are cut, because they are part of a sentence */
+#define EVEN	      1.1 /* max ÷ mean of ranks: below this they have equally much work */
 
 #define TIMES "sum of its launches"
 
@@ -41,7 +41,10 @@ static double per_entry(const struct sonde_node *n, double nr)
 
 /* --- copies ------------------------------------------------------------------------------------- */
 
-/* Copies run beside kernels for as long as the launches' times exceed their union. */
+/*
+ * The time of copies that no other work hides. How long launches ran beside each other is the sum of their times minus
+ * their union.
+ */
 static double exposed_copies(const struct sonde_node *n)
 {
 	double hidden = n->time_ns - n->times.busy_ns;
@@ -81,7 +84,7 @@ static void say_copies(struct sonde_buf *line, const struct sonde_node *n)
 		n->copy_bytes / n->copy_ns);
 }
 
-/* The time of copies that nothing hides, and of their calls while nothing ran. */
+/* Costs of copies: the time of those that nothing hides, and the time of their calls in which nothing ran. */
 static void add_copies(struct sonde_finder *x)
 {
 	const struct sonde_node *top = &x->r->nodes.at[x->top], *n;
@@ -124,7 +127,7 @@ static bool is_kernel(const struct sonde_finder *x, const struct sonde_kernel *k
 	return !sonde_kernel_is_copy(x->t, x->r, k) && !sonde_kernel_communicates(sonde_tree_str(x->t, k->name));
 }
 
-/* The time of the short kernels in a region, and how many they are. */
+/* The total time of the short kernels in a region, and their number in `*calls`. */
 static double sum_tiny(const struct sonde_finder *x, const struct sonde_node *n, double *calls)
 {
 	double ns = 0;
@@ -139,7 +142,7 @@ static double sum_tiny(const struct sonde_finder *x, const struct sonde_node *n,
 	return ns;
 }
 
-/* The innermost region that has most of the short kernels, whatever else the regions around it do. */
+/* The innermost region that has most of the time of the short kernels, whatever other work the regions around it have. */
 static uint32_t descend_to_tiny(const struct sonde_finder *x, uint32_t node)
 {
 	const struct sonde_node *nodes = x->r->nodes.at;
@@ -156,7 +159,7 @@ static uint32_t descend_to_tiny(const struct sonde_finder *x, uint32_t node)
 	return node;
 }
 
-/* Short kernels in large numbers, with the pauses of the device between them. */
+/* Many short kernels, and the gaps of the device between them. */
 static void add_tiny(struct sonde_finder *x)
 {
 	uint32_t node = descend_to_tiny(x, x->top);
@@ -168,7 +171,7 @@ static void add_tiny(struct sonde_finder *x)
 
 	if (per_entry(n, calls) < MANY_KERNELS)
 		return;
-	queued = queued < TINY_NS * calls ? queued : 0; /* longer: they wait for something else */
+	queued = queued < TINY_NS * calls ? queued : 0; /* longer gaps: the kernels wait for something else */
 	f = sonde_finder__add(x, SONDE_CAUSE_TINY_KERNELS, node, ns + queued);
 	if (!f)
 		return;
@@ -185,14 +188,14 @@ static void add_tiny(struct sonde_finder *x)
 
 /* --- one kernel --------------------------------------------------------------------------------- */
 
-/* Why neither the SMs nor the memory are busy, as far as counters tell. */
+/* Why neither the SMs nor the memory are busy, as far as the counters show. */
 static enum sonde_cause latency_cause(const struct sonde_finder *x, uint64_t calls)
 {
 	double waves = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_WAVES);
 	double active = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_SM_ACTIVE);
 	double warps = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_OCCUPANCY);
 	uint32_t grid = sonde_tree_column(x->t, SONDE_METRIC_GRID);
-	double blocks = grid == SONDE_NONE ? NAN : x->figures.at[grid].v / (double)calls; /* the figure is a sum */
+	double blocks = grid == SONDE_NONE ? NAN : x->figures.at[grid].v / (double)calls; /* the figure is a sum over launches */
 
 	if (isnan(waves) && blocks < x->nr_sms)
 		return SONDE_CAUSE_WAVES; /* some SMs have no block at all */
@@ -228,7 +231,7 @@ void sonde_finder__prove_metric(struct sonde_finder *x, struct sonde_finding *f,
 	sonde_finder__prove(f, (struct sonde_evidence){f->node, f->kernel, c->name, v->v, v->error, c->unit, c->methods[v->method]});
 }
 
-/* The innermost region that has most of a kernel's time; `*row` becomes the kernel's row there. */
+/* The innermost region that has most of a kernel's time. Sets `*row` to the kernel's row there. */
 static uint32_t descend_to_kernel(const struct sonde_finder *x, uint32_t node, uint32_t *row)
 {
 	const struct sonde_report *r = x->r;
@@ -248,14 +251,17 @@ static uint32_t descend_to_kernel(const struct sonde_finder *x, uint32_t node, u
 	return node;
 }
 
-/* "b.cu:17", without folders: the sentence is to be read. */
+/* Appends "b.cu:17", without folders, because it is part of a sentence. */
 static void say_line(struct sonde_buf *line, const struct sonde_cells *c, uint32_t at)
 {
 	sonde_buf_str(line, sonde_str_base(sonde_cells_str(c, c->lines.at[at].file)));
 	sonde_buf_printf(line, ":%u", c->lines.at[at].line);
 }
 
-/* On which line of the kernel warps wait most, and for what; without lines, for what. Nothing without PC samples. */
+/*
+ * Appends the line of the kernel at which warps wait most, and for what; without line tables only for what. Appends
+ * nothing without PC samples.
+ */
 static void say_waits(struct sonde_finder *x, struct sonde_buf *line, uint32_t row)
 {
 	const struct sonde_cells *c = x->t->cells;
@@ -288,7 +294,7 @@ static void say_waits(struct sonde_finder *x, struct sonde_buf *line, uint32_t r
 	sonde_stall_profile_release(&p);
 }
 
-/* The samples of a kernel, where there are any. */
+/* Adds the number of PC samples of a kernel as evidence, if it has any. */
 static void prove_samples(struct sonde_finder *x, struct sonde_finding *f, uint32_t row)
 {
 	struct sonde_stall_profile p = {0};
@@ -321,7 +327,7 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 	sonde_finder__keep(x, f, &line);
 }
 
-/* One kernel of the region looked at. */
+/* Looks at one kernel of the examined region. */
 static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 {
 	const struct sonde_kernel *k = &x->r->kernels.at[row];
@@ -337,7 +343,7 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 	if (cause == SONDE_CAUSE_LATENCY)
 		cause = latency_cause(x, x->r->kernels.at[row].calls);
 	if (cause == SONDE_CAUSE_UNLIMITED && (!is_longest || x->r->kernels.at[row].time_ns < LEAST_KERNEL * x->run_ns))
-		return; /* one such sentence is enough */
+		return; /* one such sentence is enough: for the longest kernel, if it takes long */
 	f = sonde_finder__add(x, cause, node, x->r->kernels.at[row].time_ns);
 	if (!f)
 		return;
@@ -354,7 +360,7 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 	say_kernel(x, f, &limit, row);
 }
 
-/* The longest kernels; those whose limiter nobody knows only if they take long. */
+/* Looks at the longest kernels. Short ones in large numbers are left to add_tiny. */
 static void add_kernels(struct sonde_finder *x)
 {
 	const struct sonde_node *n = &x->r->nodes.at[x->top];
@@ -373,7 +379,7 @@ static void add_kernels(struct sonde_finder *x)
 
 /* --- ranks ---------------------------------------------------------------------------------------- */
 
-/* Communication: what ranks wait for the last one, and the rest that no kernel hides. */
+/* Communication: the time that ranks wait for the last one, and the rest that no kernel hides. */
 static void add_communication(struct sonde_finder *x)
 {
 	const struct sonde_node *top = &x->r->nodes.at[x->top];
@@ -407,7 +413,7 @@ static void add_communication(struct sonde_finder *x)
 	sonde_finder__keep(x, f, &line);
 }
 
-/* Ranks whose kernels take longer than those of the others: the others wait for them at the end. */
+/* Ranks whose kernels take longer than those of the others, which wait for them at the end. */
 static void add_imbalance(struct sonde_finder *x)
 {
 	const struct sonde_node *n = &x->r->nodes.at[x->top];

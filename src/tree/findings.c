@@ -1,6 +1,6 @@
 /*
- * Finds what to change first. The step and the regions beside it are looked at one by one; each look adds findings
- * with their costs, and the ranking decides.
+ * Finds what to change first. The step and the regions beside it are examined one by one. Each adds findings with their
+ * costs, and then these are ranked.
  */
 #include "tree/findings_int.h"
 
@@ -14,14 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OFTEN	   3	/* entries of a scope: what happens again and again matters more than a start-up */
-#define LEAST_STEP 0.001 /* of the run: less is no step */
-#define LEAST_PART 0.005 /* of the run: less is no finding beside the step */
-#define LEAST_TOP  0.001 /* of the run: a region beside the step that is worth a look */
-#define MOST_SAVED   0.75 /* of what is at stake, where no replay told: hardly a change saves all of it */
-#define FAR_BELOW  0.25 /* of what is at stake: such a gain of a change that is not quite the advice says nothing about that */
-#define NOTHING_NS 500 /* no gain: three digits of a ms do not show it */
-#define MOST_OUTSIDE 0.5 /* of the GPU's time: worth a finding; of the time of regions and of this: it comes first */
+#define OFTEN	   3	/* a region with this many entries per scope is repeated, and matters more than a start-up */
+#define LEAST_STEP 0.001 /* share of the run: a region with less is no step */
+#define LEAST_PART 0.005 /* share of the run: beside the step, a smaller cost is no finding */
+#define LEAST_TOP  0.001 /* share of the run: beside the step, a shorter region is not examined */
+#define MOST_SAVED   0.75 /* share of the stake that counts if no replay computed a gain: hardly any change saves all */
+#define FAR_BELOW  0.25 /* share of the stake: if a change that only resembles the advice gains less, that says nothing about
+			   the advice */
+#define NOTHING_NS 500 /* a smaller gain is none: three digits of a ms do not show it */
+/*
+ * Work outside any range is a finding if it has this share of the GPU's time. It comes first if it has this share of its
+ * own time and that of the regions together.
+ */
+#define MOST_OUTSIDE 0.5
 
 uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
 {
@@ -30,10 +35,14 @@ uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
 	return e->wall_ns == SONDE_NO_WALL ? least : e->wall_ns;
 }
 
-/* Entries that overlap would count time twice in the sum: launched ahead, each waits for those before it. */
+/*
+ * The wall times of entries must not be added up: when work is launched ahead, entries overlap, because each waits for
+ * those before it, and the sum would count that time twice.
+ */
 double sonde_node__wall_ns(const struct sonde_node *n)
 {
-	double on_device = n->times.busy_ns + n->times.idle_ns, wall = fmax(n->times.host_ns, on_device); /* of a NaN and a number: the number */
+	double on_device = n->times.busy_ns + n->times.idle_ns, wall = fmax(n->times.host_ns, on_device); /* fmax of a NaN and a number is
+													     the number */
 
 	return !isnan(wall) ? wall : n->time_ns > 0 ? n->time_ns : 0;
 }
@@ -148,7 +157,7 @@ void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct
 	sonde_buf_release(line);
 }
 
-/* The text of the cause's row, with the names filled in. Commands take ids, which are unambiguous. */
+/* Fills in the texts of the cause's row, with names. Commands get ids, because ids are unambiguous. */
 static void complete(struct sonde_finder *x, struct sonde_finding *f)
 {
 	const struct sonde_cause_row *row = &sonde_causes[f->cause];
@@ -187,10 +196,16 @@ static double rank_value(const struct sonde_findings *f, const struct sonde_find
 
 	if (isnan(gain) || (sonde_causes[a->cause].is_near && gain < FAR_BELOW * a->stake_ns))
 		return MOST_SAVED * a->stake_ns;
-	/* What a synchronisation costs is not the time in it: the GPU has nothing to do until the host has caught up. */
+	/*
+	 * Not limited by the time in the synchronisation: after it, the GPU has nothing to do until the host has caught
+	 * up.
+	 */
 	if (a->cause == SONDE_CAUSE_SYNC)
 		return gain;
-	/* A change may gain more than the finding is about, and a kernel at its roofline is a dream: no more than the stake counts. */
+	/*
+	 * A change may gain more than the finding is about, and no kernel really reaches its roofline: the gain counts
+	 * up to the stake.
+	 */
 	return fmin(gain, a->stake_ns);
 }
 
@@ -228,7 +243,7 @@ void sonde_finding_set_gain(
 	to->gain_from = sonde_arena_dup(&f->arena, from);
 }
 
-/* To three digits; a little less than none is none, without a sign. */
+/* Rounds to three digits of a ms. `+ 0.0` turns -0 into 0, so that a tiny loss has no sign. */
 static double in_ms(double ns)
 {
 	return round(ns / 1e3) / 1e3 + 0.0;
@@ -252,9 +267,9 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		SONDE_STR_ARG(of->change));
 }
 
-/* --- which regions are looked at -------------------------------------------------------------------------- */
+/* --- which regions are examined ---------------------------------------------------------------------------- */
 
-/* PyTorch's kernels and traces have names of their own. */
+/* Whether the program uses PyTorch: its kernels and traces have names of their own. */
 static bool is_torch(const struct sonde_cells *c)
 {
 	size_t i;
@@ -282,8 +297,8 @@ static int find_chosen(struct sonde_finder *x, struct sonde_str id, struct sonde
 }
 
 /*
- * How much of the run the usual entry of a region stands for. The median, as one slow entry of three (it compiles, it
- * allocates) says nothing about a step; the sum where single entries are not known.
+ * How long all entries of a region would take if each took as long as the median entry. One slow entry of three (it
+ * compiles, it allocates) then says nothing about a step. Without single entries it is their sum.
  */
 static double measure_usual(struct sonde_finder *x, const struct sonde_node *n)
 {
@@ -299,7 +314,7 @@ static double measure_usual(struct sonde_finder *x, const struct sonde_node *n)
 	return usual;
 }
 
-/* Operators of PyTorch and collectives are what a step is made of. */
+/* Operators of PyTorch and collectives are parts of a step, and never the step. */
 static bool is_operator(struct sonde_str label)
 {
 	static const char *const begins[] = {"aten::", "c10d::", "nccl", "autograd::", "record_param_comms"};
@@ -312,8 +327,8 @@ static bool is_operator(struct sonde_str label)
 }
 
 /*
- * The repeated region whose usual entries have the most wall time; of equals the outer one. The step that torch.profiler
- * marks is one even if it was captured once.
+ * The repeated region whose usual entries have the most wall time; of equals the outer one. A step that torch.profiler
+ * marks is the step even if it was captured only once.
  */
 static void find_step(struct sonde_finder *x)
 {
@@ -341,7 +356,7 @@ static void find_step(struct sonde_finder *x)
 	}
 }
 
-/* Looks at one region: the step, or one beside it. */
+/* Finds what is wrong in one region: the step, or one beside it. */
 static void look_at(struct sonde_finder *x, uint32_t node)
 {
 	uint32_t step = x->out->step;
@@ -357,7 +372,10 @@ static void look_at(struct sonde_finder *x, uint32_t node)
 	sonde_finder__work(x);
 }
 
-/* The step, then what is beside it. A region around the step is looked at where the step is the smaller part of it. */
+/*
+ * Examines the step, then the regions beside it. An outermost region around the step is examined too if the step is at
+ * most half of it.
+ */
 static void look_at_all(struct sonde_finder *x)
 {
 	const struct sonde_node *nodes = x->r->nodes.at;
@@ -378,7 +396,7 @@ static void look_at_all(struct sonde_finder *x)
 	}
 }
 
-/* Most of the GPU's work is in no range: whatever is said about ranges matters less. */
+/* If most of the GPU's work is in no range, anything said about ranges matters less. */
 static void look_outside(struct sonde_finder *x)
 {
 	double outside = x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0;
@@ -404,7 +422,7 @@ static void look_outside(struct sonde_finder *x)
 	sonde_finder__keep(x, f, &line);
 }
 
-/* The report that findings are about: the first aggregate, or else the first scope; no replayed ranges. */
+/* The report that findings are about: the first aggregate, else the first scope. Replayed ranges are left out. */
 static const struct sonde_report *choose_report(const struct sonde_tree *t)
 {
 	const struct sonde_report *first = NULL;
@@ -422,7 +440,7 @@ static const struct sonde_report *choose_report(const struct sonde_tree *t)
 	return first;
 }
 
-/* How long a scope was in regions at all: from the first entry into one to the end of the last. */
+/* How long a scope was in regions: from its first entry to the end of its last one. */
 static double measure_scope(const struct sonde_finder *x, uint32_t scope)
 {
 	const struct sonde_cells *c = x->t->cells;
@@ -445,8 +463,8 @@ static double measure_scope(const struct sonde_finder *x, uint32_t scope)
 }
 
 /*
- * The wall time of all outermost entries. Single entries may be fewer than there were, where files of a capture
- * were folded or scopes added up: then the run was at least that long, whatever the entries that are left say.
+ * The wall time of all outermost regions. Single entries may be fewer than there were, if files of a capture were folded
+ * or scopes were added up. Then the run was at least this long, whatever the remaining entries say.
  */
 static double measure_roots(const struct sonde_finder *x)
 {
@@ -459,7 +477,7 @@ static double measure_roots(const struct sonde_finder *x)
 	return sum;
 }
 
-/* Whether single entries are fewer than were counted. */
+/* Whether fewer single entries were kept than were counted. */
 static bool has_lost_entries(const struct sonde_finder *x)
 {
 	const struct sonde_cells *c = x->t->cells;
@@ -473,7 +491,7 @@ static bool has_lost_entries(const struct sonde_finder *x)
 	return nr_kept < nr;
 }
 
-/* The whole that shares of the run are taken from: its wall time, or without entries the GPU's time. */
+/* The time that shares of the run are computed from: the wall time, or without entries the GPU's time. */
 static void measure_run(struct sonde_finder *x)
 {
 	const struct sonde_cells *c = x->t->cells;

@@ -26,7 +26,7 @@ static int by_samples(const void *pa, const void *pb)
 	return by_place(a, b);
 }
 
-/* A row for each sample that has a line, or is at a known instruction. */
+/* Adds a row for each stall that has a line, or for instructions, whose instruction is known. */
 static bool list_samples(
 	struct sonde_hot_lines *out, const struct sonde_cells *c, const uint32_t *cells, uint32_t nr, bool is_of_pcs)
 {
@@ -53,7 +53,7 @@ static bool list_samples(
 	return true;
 }
 
-/* One row for each place and reason, in their order. Cells are in the same order each time, and so is the sum. */
+/* Adds up the rows of each place and reason. Cells always come in the same order, so the sums are always the same bits. */
 static void add_reasons(struct sonde_hot_lines *l)
 {
 	size_t i, nr = 0;
@@ -73,7 +73,7 @@ static bool is_issue(const struct sonde_cells *c, uint32_t reason)
 	return r && r->is_issue;
 }
 
-/* One row for each place. */
+/* Adds up the rows of each place. */
 static void add_places(struct sonde_hot_lines *l, const struct sonde_cells *c)
 {
 	size_t i, nr = 0;

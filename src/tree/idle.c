@@ -1,4 +1,4 @@
-/* Start-up is idle and happens once, so what the usual entry has is kept apart. */
+/* A start-up is idle time that happens once, so sonde separates it from the idle time of a usual entry. */
 #include "tree/idle.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define OFTEN 3 /* entries: fewer have no usual one */
+#define OFTEN 3 /* with fewer entries, none is usual */
 
 size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_gap *out[SONDE_NR_GAPS])

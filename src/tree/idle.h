@@ -1,16 +1,16 @@
-/* Idle time: the longest gaps, and what is usual. */
+/* Idle time: the longest gaps, and how much of it is usual. */
 #ifndef SONDE_TREE_IDLE_H
 #define SONDE_TREE_IDLE_H
 
 #include "tree/tree.h"
 
-/* The longest gaps of a report's scopes, longest first; how many. Borrowed from the cells. */
+/* The longest gaps of a report's scopes, longest first, borrowed from the cells. Returns how many. */
 size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_gap *out[SONDE_NR_GAPS]);
 
 /*
- * The share of a region's idle time that there would be if all entries were as the median: of a
- * first entry that loads libraries and others that do not, little is left. 1 where nobody knows.
+ * The share of a region's idle time that would be left if every entry had as much as the median. It is small if only the
+ * first entry is idle, because it loads libraries. 1 = not known.
  */
 double sonde_idle_usual_share(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n);
 

@@ -1,10 +1,10 @@
-/* Each word is a threshold on figures that the report shows beside it, so that it can be checked. */
+/* Each word follows from a threshold on figures that the report shows beside it, so that readers can check it. */
 #include "tree/judge.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The best metric of a role that has a figure, from the so many-th on; SONDE_NONE: none has. */
+/* The column of a role's best metric that has a figure, starting at its metric number `from`. SONDE_NONE: none has. */
 static uint32_t column_of(
 	const struct sonde_tree *t, const struct sonde_figures *f, enum sonde_metric_role role, size_t from)
 {
@@ -33,7 +33,7 @@ const enum sonde_metric_role sonde_sm_parts[SONDE_NR_SM_PARTS] = {
 const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {
 	SONDE_ROLE_L2, SONDE_ROLE_L1, SONDE_ROLE_SHARED};
 
-/* Takes a part of the SMs or the memory where it is busier than those before it. */
+/* Takes a part of the SMs or the memory if it is busier than the parts before it. */
 static void take_part(struct sonde_limiter *most, const struct sonde_figures *f, uint32_t column, const char *word)
 {
 	if (column == SONDE_NONE || (most->word && f->at[column].v <= most->pct))
@@ -43,15 +43,18 @@ static void take_part(struct sonde_limiter *most, const struct sonde_figures *f,
 	most->column = column;
 }
 
-#define MOST_OF_IT 0.8 /* of a throughput: a part that has less does not explain it */
+#define MOST_OF_IT 0.8 /* share of a throughput: a part that is less busy than that does not explain it */
 
-/* One of the two sides that may hold work back. */
+/* One of the two sides that may limit work: the SMs or the memory. */
 struct side {
-	struct sonde_limiter of; /* its busiest part where that is known, else all of it */
-	double pct;	       /* how busy all of it is */
+	struct sonde_limiter of; /* its busiest part if that is known, else the whole side */
+	double pct;	       /* how busy the whole side is */
 };
 
-/* Nsight Compute's throughputs are those of their busiest part; without one the parts that were sampled make it. */
+/*
+ * Nsight Compute's throughput of a side is that of its busiest part. If it was not captured, the parts that were sampled
+ * replace it.
+ */
 static struct side find_side(
 	const struct sonde_figures *f, uint32_t whole, const char *word, struct sonde_limiter part)
 {
@@ -73,7 +76,7 @@ static struct side find_sm(const struct sonde_tree *t, const struct sonde_figure
 	return find_side(f, column_of(t, f, SONDE_ROLE_SM, 0), "compute", part);
 }
 
-/* The caches alone do not tell how busy DRAM was: without SONDE_ROLE_MEMORY nothing is known. */
+/* How busy the caches are does not show how busy DRAM was: without SONDE_ROLE_MEMORY nothing is known. */
 static struct side find_memory(const struct sonde_tree *t, const struct sonde_figures *f)
 {
 	static const char *const words[SONDE_NR_MEMORY_PARTS] = {"l2", "l1", "shared"};
@@ -99,7 +102,7 @@ struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct
 		return (struct sonde_limiter){.pct = NAN, .column = SONDE_NONE};
 	if (sm.pct >= SONDE_LOW_PCT || memory.pct >= SONDE_LOW_PCT)
 		return out;
-	/* GPM sees the tensor pipes alone: where they are idle, another may be busy. */
+	/* GPM measures only the tensor pipes: if they are idle, another pipe may be busy. */
 	if (sm.of.column != SONDE_NONE && sonde_str_starts(t->columns.at[sm.of.column].name, SONDE_METRICS_GPM))
 		return (struct sonde_limiter){.pct = NAN, .column = SONDE_NONE};
 	out.word = "latency";
@@ -111,7 +114,7 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 	return sonde_limiter_find(t, f).word;
 }
 
-/* Whom the region waited for: CPU, GPU, or something between; NULL without launches or without either time. */
+/* What the region waited for: the CPU, the GPU, or something between. NULL: no launches, or a time is not known. */
 static const char *whom(const struct sonde_node *n)
 {
 	double used = n->times.busy_ns / n->times.host_ns;
@@ -194,7 +197,7 @@ bool sonde_report_has_bounds(const struct sonde_tree *t, const struct sonde_repo
 	return has_limiter(t) || sonde_report_times(r) == SONDE_TIMES_GPU;
 }
 
-/* Sums over scopes: a scope without times makes the sum unknown. */
+/* Sums over scopes; if one scope has no times, the sum is not known. */
 bool sonde_coverage_build(struct sonde_coverage *out, const struct sonde_tree *t, bool is_ranges)
 {
 	bool found = false;

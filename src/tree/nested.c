@@ -1,7 +1,6 @@
 /*
- * Captures of nested ranges. A replayed range holds what ran in the ranges
- * inside it, and these are captured by a run of their own. Adding the inner
- * results to the outer region would count that work twice.
+ * Captures of nested ranges. A replayed range contains the work of the ranges inside it, and these are captured by a run
+ * of their own. Adding the inner results to the outer region would count that work twice.
  */
 #include "tree/tree_int.h"
 
@@ -41,7 +40,7 @@ bool sonde_nested__counts_entries(const struct sonde_nested *n, uint32_t region,
 	return n->is_measured[region] ? has_own(n, region, scope) : !n->is_inner[scope];
 }
 
-/* Which region has results of its own in which scope. */
+/* Notes that the regions of a cell's place have results of their own in the cell's scope. */
 static bool add_own(struct sonde_nested *n, const struct sonde_tree *t, const struct sonde_cell *c)
 {
 	const struct sonde_place *p = &t->cells->places.at[c->place];

@@ -1,6 +1,5 @@
 /*
- * Times of nodes beyond sums of launches: a scope's from what it knows of the
- * region, an aggregate's from its scopes.
+ * Times of nodes beyond sums of launches. A scope's times come from its visits, an aggregate's from its scopes.
  */
 #include "base/alloc.h"
 #include "base/known.h"
@@ -36,7 +35,7 @@ static bool take_visit(const struct sonde_tree *t, struct sonde_report *r, struc
 	return true;
 }
 
-/* The scopes' reports come first, in order, as the visits are; rows of streams follow the nodes. */
+/* The reports of the scopes come first, in the same order as the visits. Streams are listed in the order of the nodes. */
 static bool take_visits(struct sonde_tree *t, uint32_t *visit_of)
 {
 	const struct sonde_cells *c = t->cells;
@@ -71,10 +70,7 @@ static void add_node(struct sonde_report *to, struct sonde_node *sum, const stru
 		sum->first_stream = n->first_stream;
 }
 
-/*
- * An aggregate's times are the sums over its scopes; a span and single streams mean something for
- * one scope only.
- */
+/* An aggregate's times are sums over its scopes. A span and single streams have a meaning for one scope only. */
 static bool sum_aggregates(struct sonde_tree *t, uint32_t *node_of)
 {
 	size_t nr = t->cells->scopes.nr, a, s, i;
@@ -119,7 +115,7 @@ bool sonde_tree__times(struct sonde_tree *t)
 	return ok;
 }
 
-/* Nothing takes no time at all: it is not known, where some launches have no time. */
+/* Launches always take time: a sum of 0 means that their time is not known. */
 static double known_time(uint64_t launches, double ns)
 {
 	return launches && ns == 0 ? NAN : ns;
@@ -169,7 +165,7 @@ static void set_spread(struct sonde_node *n, const struct sonde_rank_time *at, s
 	n->imbalance = sum > 0 ? n->scope_max_ns / (sum / (double)nr) : NAN;
 }
 
-/* Those of scopes that are added up come without reports of their own. */
+/* Adds the times of scopes that are added up: they have no reports of their own. */
 static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregate, struct sonde_rank_times *to)
 {
 	const struct sonde_cells *c = t->cells;
@@ -186,7 +182,10 @@ static bool add_folded(struct sonde_tree *t, const struct sonde_report *aggregat
 	return true;
 }
 
-/* A region is no sample where it is only the sum of those inside it, nor in an input without times beside others. */
+/*
+ * Whether a scope's time of a region counts: not if it is only the sum of ranges inside it, and not if the scope has no
+ * times but the aggregate has.
+ */
 static bool is_sample(const struct sonde_report *aggregate, const struct sonde_nested *nested,
 	const struct sonde_report *r, const struct sonde_node *n)
 {

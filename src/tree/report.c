@@ -1,6 +1,6 @@
 /*
- * Cells → one report: the nodes of a scope (or of all of them) with their
- * kernel tables. Works on flat arrays; nothing recurses, however deep the tree.
+ * Cells → one report: the nodes of a scope (or of all of them) with their kernel tables. Works on flat arrays: nothing
+ * recurses, however deep the tree is.
  */
 #include "base/bisect.h"
 #include "base/depth_first.h"
@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Scratch memory for building reports: made once, and cleared after each report. */
+/* Scratch memory for building reports: allocated once, and cleared after each report. */
 
-/* Cells sorted by scope, within a scope in order. */
+/* Sorts cells by scope; the cells of a scope keep their order. */
 static void sort_cells(struct sonde_scratch *x, const struct sonde_tree *t)
 {
 	size_t nr = t->cells->scopes.nr, i;
@@ -28,7 +28,7 @@ static void sort_cells(struct sonde_scratch *x, const struct sonde_tree *t)
 	x->first_of[0] = 0;
 }
 
-/* All regions depth-first, so that those of a report are in order once their places are sorted. */
+/* Orders all regions depth-first. Sorting the places of a report's regions then puts these in order. */
 static bool order_regions(struct sonde_scratch *x, const struct sonde_cells *c)
 {
 	uint32_t i, nr = (uint32_t)c->regions.nr;
@@ -83,13 +83,13 @@ struct work {
 	struct sonde_report *r;
 	const struct sonde_cover *cover;
 	struct sonde_scratch *x;
-	const uint32_t *cells; /* those of the scope, by number; NULL: all there are, from 0 on */
+	const uint32_t *cells; /* the numbers of the scope's cells; NULL: all cells, from 0 on */
 	size_t nr_cells;
-	bool is_timed; /* some input of its scopes has times */
+	bool is_timed; /* some input of the report's scopes has times */
 	struct sonde_err *err;
 };
 
-/* Visits are in order of scope: where those of `scope` begin. */
+/* The number of the first visit of `scope`. Visits are sorted by scope. */
 static size_t first_visit(const struct sonde_cells *c, uint32_t scope)
 {
 	size_t low = 0;
@@ -98,7 +98,7 @@ static size_t first_visit(const struct sonde_cells *c, uint32_t scope)
 	return low;
 }
 
-/* A region is in the report if it was entered there, or holds one that was. */
+/* A region is in the report if it, or a region inside it, was entered there. */
 static void find_present(struct work *w)
 {
 	bool is_one = w->cover->scope != SONDE_NONE;
@@ -141,7 +141,7 @@ static bool add_node(struct work *w, uint32_t region)
 	return true;
 }
 
-/* Depth-first, siblings in order of first entry, as the regions are. */
+/* Adds nodes depth-first, siblings in order of first entry, which is the order of the regions. */
 static bool add_nodes(struct work *w)
 {
 	size_t i;
@@ -154,9 +154,8 @@ static bool add_nodes(struct work *w)
 }
 
 /*
- * Calls `visit` for each node a cell counts in; `own` where it counts exclusively.
- * A region whose own capture holds the cell's work already ends the way up.
- * Invariant 4.
+ * Calls `visit` for each node in which a cell counts, with `own` if it counts there exclusively. The way up ends at a
+ * region whose own capture already contains the cell's work. Invariant 4.
  */
 static void visit_nodes(
 	struct work *w, uint32_t cell, void (*visit)(struct work *, uint32_t, uint32_t, bool))
@@ -214,7 +213,7 @@ static bool is_inside(const struct work *w, size_t cell)
 	return w->c->places.at[w->c->cells.at[cell].place].nr > 0;
 }
 
-/* Whether its work is counted already, by the capture of a range around it. */
+/* Whether the capture of a range around the cell already contains the cell's work. */
 static bool is_counted(const struct work *w, size_t cell)
 {
 	const struct sonde_cell *c = &w->c->cells.at[cell];
@@ -239,7 +238,7 @@ static void put_cell(struct work *w, uint32_t cell)
 	visit_nodes(w, cell, place_cell);
 }
 
-/* Two passes over the cells: how many go where, then where they go. */
+/* Two passes over the cells: the first counts how many each slice gets, the second puts them there. */
 static int distribute(struct work *w)
 {
 	struct sonde_report *r = w->r;
@@ -285,7 +284,7 @@ static int distribute(struct work *w)
 		if (covers_cell(w, cell))
 			put_cell(w, cell);
 	}
-	for (i = 0; i < r->flat_first_cell; i++) /* sorted by kernel they are another table */
+	for (i = 0; i < r->flat_first_cell; i++) /* these cells once more: sorted by kernel, they are another table */
 		r->cells.at[r->flat_first_cell + i] = r->cells.at[i];
 	return 0;
 }
@@ -380,8 +379,8 @@ static void sum_scopes(struct work *w)
 }
 
 /*
- * A replayed range holds the ranges inside it, which runs of their own measured: what it has
- * without them is not known.
+ * A replayed range contains the ranges inside it, which were measured by runs of their own. So the exclusive time of a
+ * replayed range is not known.
  */
 static void forget_own(struct sonde_report *r)
 {

@@ -1,7 +1,7 @@
 /*
- * Operations are counted from whichever counters there are, the surest first: instructions by type and
- * operations of tensor cores, as counts or as rates, else what the pipes did as sampled. Counters of one kind
- * are never added to those of another that count the same work.
+ * Operations are counted from the surest counters that there are: first instructions by type and operations of the
+ * tensor cores, as counts or as rates; else sampled counters of what the pipes did. Counters of different kinds that
+ * count the same work are never added up.
  */
 #include "tree/roofline.h"
 
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Thread instructions; units `smsp` and `sm` count the same ones. */
+/* Thread instructions. The units `smsp` and `sm` count the same ones. */
 #define EXECUTED(unit, op) unit "__sass_thread_inst_executed_op_" op "_pred_on.sum"
 #define OPERATION(op, flop)                                                                        \
 	{                                                                                          \
@@ -26,7 +26,7 @@
 
 static const struct {
 	const char *names[2];
-	double flop; /* per executed thread instruction */
+	double flop; /* operations per executed thread instruction */
 } operations[] = {
 	OPERATION("fadd", 1),
 	OPERATION("fmul", 1),
@@ -41,7 +41,7 @@ static const struct {
 };
 #define NR_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
-/* The figure of a metric, NaN when it is not reported. */
+/* The figure of a metric; NaN if the metric is not reported. */
 static double value(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
 {
 	uint32_t column = sonde_tree_column(t, name);
@@ -49,7 +49,10 @@ static double value(const struct sonde_tree *t, const struct sonde_figures *f, c
 	return column == SONDE_NONE ? NAN : f->at[column].v;
 }
 
-/* Elapsed cycles of the SMs' clock, which all of their units have; NaN where devices differ: cycles of two clocks do not add up. */
+/*
+ * Elapsed cycles of the SMs' clock, which all units of the SMs share. NaN if devices differ: cycles of different clocks
+ * do not add up.
+ */
 static double cycles(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
 	static const char *const counts[] = {SONDE_COUNTER_SMSP_CYCLES ".avg", SONDE_COUNTER_SM_CYCLES ".avg"};
@@ -68,8 +71,8 @@ static double cycles(const struct sonde_tree *t, const struct sonde_figures *f, 
 }
 
 /*
- * How many there were, of a counter `X.sum`, or from its rate: the rate of a region is what its launches
- * counted together, divided by their time or cycles together. NaN: neither was captured.
+ * The count of a counter `X.sum`: its figure, or its rate × time or cycles. The rate of a region is the sum of its
+ * launches' counts divided by the sum of their times or cycles, so this gives the sum back. NaN: neither was captured.
  */
 static double counted(const struct sonde_tree *t, const struct sonde_figures *f, struct sonde_str counter,
 	double time_ns)
@@ -90,7 +93,7 @@ static double counted(const struct sonde_tree *t, const struct sonde_figures *f,
 	return isnan(v) ? v : v * cycles(t, f, time_ns);
 }
 
-/* Outside the tensor cores; `*nr` is how many kinds of operations were counted. */
+/* Operations outside the tensor cores. Sets `*nr` to the number of kinds of operations that were counted. */
 static double scalar_flop(
 	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns, size_t *nr)
 {
@@ -133,14 +136,14 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t)
 				continue;
 			if (!sonde_plans_add(t->plans, i))
 				return false;
-			if (t->plans->slot_of[i] != SONDE_NONE && /* some cell keeps it */
+			if (t->plans->slot_of[i] != SONDE_NONE && /* some cell has it */
 				!sonde_vec_put(&t->tensor_metrics, i))
 				return false;
 		}
 	return true;
 }
 
-/* Metrics that count single operations come first: where one of them has a value, coarser ones are not asked. */
+/* Metrics that count single operations come first. If one of them has a value, coarser metrics are ignored. */
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
 {
 	const struct sonde_str fine = sonde_str_from(sonde_tensor_patterns[0]);
@@ -161,7 +164,7 @@ bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell 
 	return false;
 }
 
-/* The counter `X.sum` that the metric counts or is a rate of; empty where it has nothing to do with the tensor cores. */
+/* The counter `X.sum` that a metric is, or is the rate of; empty if it does not count operations of the tensor cores. */
 static struct sonde_str tensor_counter(struct sonde_str metric)
 {
 	static const char *const ends[] = {"", ".per_second", ".per_cycle_elapsed"};
@@ -178,8 +181,8 @@ static struct sonde_str tensor_counter(struct sonde_str metric)
 }
 
 /*
- * Named by data type, on some devices by instruction and data type. A name that goes on where
- * another ends is part of it (`…_src_fp16_sparsity_off`); columns are sorted, so it comes after.
+ * Counters are named by data type; some devices have others, named by instruction and data type. If one name continues
+ * another (`…_src_fp16_sparsity_off`), its count is part of the other's. Columns are sorted, so it comes after.
  */
 static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
@@ -204,7 +207,7 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 	return isnan(by_type) ? by_instruction : by_type;
 }
 
-/* Read and written, whichever way that was captured. */
+/* Bytes read and written, whichever counters were captured. */
 static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
 	double v = counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM ".sum"), time_ns);
@@ -215,9 +218,9 @@ static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures 
 }
 
 /*
- * The work of one multiprocessor in a clock, by compute capability, as NVIDIA publishes it: single-precision
- * lanes, and dense 16-bit operations of the tensor cores. For a newer device the lanes are a good guess;
- * tensor cores changed every time.
+ * What one multiprocessor does per clock, by compute capability, as NVIDIA publishes it: single-precision lanes, and
+ * dense 16-bit operations of the tensor cores. For a newer device the number of lanes is a good guess; the tensor cores
+ * changed every time.
  */
 struct throughput {
 	unsigned cc;
@@ -276,7 +279,7 @@ const char *sonde_roofline_source(const struct sonde_tree *t)
 	return t->cells->sampled.nr && !counts_flop(t) ? SONDE_FLOP_OF_PIPES : NULL;
 }
 
-/* The figure of a metric that was sampled, else NaN. */
+/* The figure of a metric if it was sampled, else NaN. */
 static double sampled(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
 {
 	uint32_t column = sonde_tree_column(t, name);
@@ -285,14 +288,17 @@ static double sampled(const struct sonde_tree *t, const struct sonde_figures *f,
 										       : f->at[column].v;
 }
 
-/* `tensor_ops` are of a whole SM in a cycle; an FMA instruction is 32 multiply-adds, two operations each. */
+/*
+ * Operations of the sampled pipes. `tensor_ops` counts all tensor cores of an SM in a cycle; an FMA instruction is 32
+ * multiply-adds, two operations each.
+ */
 static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures *f)
 {
 	return sampled(t, f, SONDE_COUNTER_TENSOR ".sum") * t->tensor_ops / SONDE_SM_TENSOR_PIPES +
 	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 
-/* Why the sum of what was counted is only a lower bound; NULL: nothing is known to be missing. */
+/* Why the counted operations are only a lower bound. NULL: nothing is known to be missing. */
 static const char *uncounted(double scalar, double tensor, bool has_tensor)
 {
 	if (isnan(tensor) && isnan(scalar))
@@ -312,7 +318,7 @@ struct sonde_roofline sonde_roofline_of(
 	sonde_add_known(&r.flop, scalar);
 	sonde_add_known(&r.flop, tensor);
 	if (r.flop == 0 && (nr_counted < NR_OPERATIONS || isnan(tensor)))
-		r.flop = NAN; /* all there was may have been of a kind that nobody counted */
+		r.flop = NAN; /* everything that ran may be of a kind that was not counted */
 	if (!isnan(r.flop)) {
 		r.at_least = uncounted(scalar, tensor, figures->has_tensor);
 	} else {
@@ -331,7 +337,7 @@ struct sonde_roofline sonde_roofline_of(
 
 static struct sonde_peaks device_peaks(const struct sonde_device *d)
 {
-	/* Clock rates are in kHz; DRAM moves two words per clock, and a multiply-add counts twice. */
+	/* Clock rates are in kHz. DRAM moves two words per clock, and a multiply-add counts as two operations. */
 	double clocks = sonde_device_attribute(d, SONDE_ATTR_SMS) *
 			sonde_device_attribute(d, SONDE_ATTR_CLOCK) * 1e3;
 

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-/* One reason while cells are added up: of the kernel at hand, and of all so far. */
+/* Sums for one stall reason: of the current kernel, and of all kernels so far. */
 struct sum {
-	double samples, not_issued; /* of the kernel */
+	double samples, not_issued; /* of the current kernel */
 	double all, all_not_issued;
 	double weight; /* Σ over kernels: time · share */
 };
@@ -14,11 +14,11 @@ struct sum {
 struct summing {
 	const struct sonde_cells *c;
 	struct sum *by; /* by reason */
-	double ns, samples; /* of the kernel at hand */
+	double ns, samples; /* of the current kernel */
 	struct sonde_stall_profile *out;
 };
 
-/* All cells of a kernel are added up: its shares count by its time. */
+/* All cells of a kernel are added up now: its shares count by its time. */
 static void end_kernel(struct summing *s)
 {
 	size_t i;

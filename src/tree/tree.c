@@ -1,6 +1,7 @@
 /*
- * Cells → a tree. The order of the steps matters: all that is chosen is planned before plans are complete;
- * ranks are compared before nodes get their times, which say who waited; aggregates are summed from scopes.
+ * Cells → a tree. The order of the steps matters: everything that is chosen must be planned before the plans are
+ * complete; ranks are compared before nodes get their times, which include waits for other ranks; aggregates are summed
+ * from scopes.
  */
 #include "base/alloc.h"
 #include "base/cxx_name.h"
@@ -21,12 +22,12 @@ static uint8_t add_method(struct sonde_column *c, const char *says)
 		if (strcmp(c->methods[i], says) == 0)
 			return i;
 	if (i == SONDE_MAX_METHODS)
-		return 1; /* there are not as many weights */
+		return 1; /* cannot happen: there are not that many weights */
 	c->methods[i] = says;
 	return i;
 }
 
-/* Whether the values of a metric are words: the first one shows it. */
+/* Whether the values of a metric are words. The first value decides. */
 static bool is_text(const struct sonde_tree *t, uint32_t metric)
 {
 	const struct sonde_cells *c = t->cells;
@@ -46,7 +47,7 @@ static bool is_text(const struct sonde_tree *t, uint32_t metric)
 #define SAMPLED "samples of the device, split among the launches by least squares"
 #define GPM	"gpm: samples of the device by NVML's GPM, every 100 ms, split among the regions that fill them"
 
-/* Columns know how their figures are made and whether they are words. */
+/* Fills in how the figures of each column are made, and whether they are words. */
 static void describe_columns(struct sonde_tree *t)
 {
 	struct sonde_plans *s = t->plans;
@@ -73,9 +74,12 @@ static void describe_columns(struct sonde_tree *t)
 	}
 }
 
-/* Notes: how figures were made, as far as the reader must know. */
+/* Notes: how figures were made, as far as readers must know it. */
 
-/* Which of the user's rules changed labels, and how many; the shipped ones do so to most traces. */
+/*
+ * Notes which of the user's label rules changed labels, and how many. The shipped rules are left out, because they
+ * change labels in most traces.
+ */
 static void note_rules(struct sonde_tree *t)
 {
 	const struct sonde_words *words = &t->cells->selection.labels;
@@ -94,7 +98,7 @@ static void note_rules(struct sonde_tree *t)
 	}
 }
 
-/* Partial reports of captures with a budget by an older sonde, which had no windows. */
+/* Whether an input is a partial report, by an older sonde, of a capture with a budget: these had no windows. */
 static bool has_estimates(const struct sonde_cells *c)
 {
 	size_t i;
@@ -143,7 +147,7 @@ static void note_cells(struct sonde_tree *t)
 	sonde_cells_explain(t->cells, &t->notes);
 }
 
-/* Results of several ways of measuring are reported side by side. */
+/* Results that were measured in different ways are reported side by side. */
 static void note_ways(struct sonde_tree *t, const bool *has)
 {
 	if (has[SONDE_MEASURED_KERNEL] &&
@@ -157,7 +161,7 @@ static void note_ways(struct sonde_tree *t, const bool *has)
 				      "reported side by side, never summed");
 }
 
-/* Kernels of several tools are added up, as those of several ranks are; the reader must know. */
+/* Kernels that were captured by several tools are added up, like those of several ranks; readers must know that. */
 static void note_modes(struct sonde_tree *t)
 {
 	const struct sonde_cells *l = t->cells;
@@ -182,7 +186,7 @@ static void note_modes(struct sonde_tree *t)
 	}
 }
 
-/* Moments of different clocks are compared only where there are collectives. */
+/* Notes how clocks were aligned. Moments of different clocks can be compared only if there are collectives. */
 static void note_clocks(struct sonde_tree *t)
 {
 	struct sonde_buf line = {0};
@@ -194,7 +198,7 @@ static void note_clocks(struct sonde_tree *t)
 	sonde_buf_release(&line);
 }
 
-/* The aggregate of one way of measuring; the first one there is has the plain name. Invariant 5. */
+/* The aggregate of one way of measuring. The first aggregate of a tree is just called "aggregate". Invariant 5. */
 static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_t measured,
 	bool is_first, struct sonde_err *err)
 {
@@ -222,15 +226,15 @@ static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_
 	return rc;
 }
 
-/* The aggregate of an only scope is that scope again: see share_scope. */
+/* With a single scope, the aggregate is that scope again: see share_scope. */
 static bool builds_aggregates(const struct sonde_cells *c, const struct sonde_choice *choice)
 {
 	return !choice->no_aggregate && c->scopes.nr != 1;
 }
 
 /*
- * The only scope as the aggregate too. Nodes and all else are the scope's: a capture may have a
- * million regions, and making them twice would cost twice the time and memory.
+ * Makes the only scope the aggregate too. They share nodes and everything else: a capture may have a million regions,
+ * and making them twice would cost twice the time and memory.
  */
 static bool share_scope(struct sonde_tree *t, const struct sonde_choice *choice)
 {
@@ -267,7 +271,7 @@ static int build_reports(
 		has[cover.measured] = true;
 		rc = sonde_tree__report(t, &x, &cover, err);
 	}
-	if (!l->scopes.nr) /* nothing captured: the aggregate is there, and empty */
+	if (!l->scopes.nr) /* nothing was captured: there is an aggregate, and it is empty */
 		has[SONDE_MEASURED_KERNEL] = true;
 	for (k = 0; k < SONDE_NR_MEASURED && rc == 0 && builds_aggregates(l, choice); k++) {
 		if (!has[k])
@@ -292,8 +296,8 @@ static void hash_words(struct sonde_buf *b, const char *key, struct sonde_words 
 }
 
 /*
- * A hash of everything that changes numbers: selection, choice and nesting rule. Lengths are in it, so that
- * two words are not one.
+ * A hash of everything that changes numbers: selection, choice and nesting rule. It includes the lengths of words, so
+ * that two words differ from one long word.
  */
 static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_choice *c)
 {
@@ -317,7 +321,7 @@ static uint64_t fingerprint(const struct sonde_selection *s, const struct sonde_
 	return hash;
 }
 
-/* Size of a device for weighing percentages across different ones: its multiprocessors. */
+/* The size of a device, for weighing percentages of different devices: its multiprocessors. */
 static double device_capacity(const struct sonde_device *d)
 {
 	double nr = sonde_device_attribute(d, SONDE_ATTR_SMS);
@@ -325,7 +329,7 @@ static double device_capacity(const struct sonde_device *d)
 	return nr > 0 ? nr : 1;
 }
 
-/* Devices of one kind weigh the same: as 1, so that their percentages are not even scaled. */
+/* Devices of one kind all weigh 1, so that their percentages are not even scaled. */
 static bool weigh_devices(struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;
@@ -348,9 +352,9 @@ static bool weigh_devices(struct sonde_tree *t)
 	return true;
 }
 
-/* Names are shortened all at once: a short name must be distinct among those of the whole tree. */
+/* All names are shortened at once, because each short name must be distinct in the whole tree. */
 
-/* Marks the strings that name a kernel and gathers them, in order; returns how many. */
+/* Marks the strings that name a kernel and gathers these names, in order. Returns how many there are. */
 static size_t gather_names(const struct sonde_cells *c, struct sonde_str *by_string,
 	struct sonde_str *names, uint32_t *strings)
 {
