@@ -1,4 +1,4 @@
-/* Why a region changed: counts against durations, and the kernels that carry it. */
+/* Why a region changed: its counts or its durations, and the kernels that explain it. */
 #include "compare/diff_int.h"
 
 #include "base/alloc.h"
@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_KERNELS 8	   /* kept of a region */
-#define HALF	     0.5   /* of a change of wall time that explains it */
-#define COUNT_EFFECT 0.005 /* exact launches and entries: half a percent is a change */
+#define MOST_KERNELS 8	   /* kept per region */
+#define HALF	     0.5   /* this share of a change of wall time explains it */
+#define COUNT_EFFECT 0.005 /* launches and entries are counted exactly, so half a percent is a change */
 
 struct rows {
 	struct sonde_diff_kernel *at;
@@ -27,8 +27,8 @@ static double per_entry(const struct sonde_diff_half *h)
 }
 
 /*
- * Wall time changes with the time in which anything runs on the GPU, and with the time in which nothing does. Where the first
- * changes and the sum of the launches does not, or not that way, launches overlap otherwise than before.
+ * Wall time is the time in which anything runs on the GPU plus the time in which nothing does. If the first changes
+ * while the sum of the launches does not, or changes the other way, then launches overlap more or less than before.
  */
 static uint8_t cause_of_wall(const struct sonde_diff_region *r)
 {
@@ -103,7 +103,7 @@ static bool add_rows(struct rows *rows, const struct sonde_diff__match *m,
 	return true;
 }
 
-/* One row per kernel, by name. */
+/* Makes one row per kernel, sorted by name. */
 static bool collect(struct rows *rows, const struct sonde_diff *d,
 	const struct sonde_diff__match *m, size_t region)
 {
@@ -130,7 +130,7 @@ static bool collect(struct rows *rows, const struct sonde_diff *d,
 	return true;
 }
 
-/* Kernels on one side only that make a good part of the change; counts them. */
+/* Whether kernels that only one side has make more than half of the change. Counts these kernels too. */
 static bool is_replaced(struct sonde_diff_region *r, const struct rows *rows)
 {
 	double came = 0, went = 0;
@@ -179,7 +179,7 @@ static bool shorten(struct sonde_diff *d)
 	return ok;
 }
 
-/* A hash of the kernels' names, which are sorted; 0 = there are none. */
+/* A hash of the kernels' names, which are sorted; 0 = there are no kernels. */
 static uint64_t hash_names(const struct rows *rows)
 {
 	uint64_t h = 0;
@@ -191,8 +191,8 @@ static uint64_t hash_names(const struct rows *rows)
 }
 
 /*
- * The load of an entry, a sum over the kernels it launches: that of a region which was divided is the sum of
- * its parts. Calls are counted in 64ths, so that a kernel of every other entry counts too.
+ * The load of an entry: a sum over the kernels that it launches. If a region was split, its load is the sum of its
+ * parts' loads. Calls are counted in 64ths, so that a kernel that only every other entry launches counts too.
  */
 static uint64_t load_of(const struct rows *rows)
 {

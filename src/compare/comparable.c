@@ -1,6 +1,6 @@
 /*
- * May the two sides be compared at all? Another GPU or another way of measuring
- * makes the figures mean different things; other differences are worth a word.
+ * Whether the two sides may be compared at all. With another GPU or another way of measuring, figures mean different
+ * things; other differences only get a warning.
  */
 #include "base/alloc.h"
 #include "catalogue/attributes.h"
@@ -12,12 +12,12 @@
 
 #define COVERAGE_POINTS 2.0
 
-/* A property of a side's inputs, as a list of different words. */
+/* A property of a side's inputs, with all different words for it. */
 typedef struct sonde_str word_of(const struct sonde_cells *c, size_t i);
 struct property {
 	const char *name;
 	word_of *word;
-	bool is_device; /* of each device, else of each input */
+	bool is_device; /* a word for each device, else for each input */
 	bool refuses;
 };
 
@@ -26,8 +26,10 @@ static struct sonde_str device_name_of(const struct sonde_cells *c, size_t i)
 	return c->devices.at[i].name;
 }
 
-/* Nsight Compute measures kernels one by one with clocks and caches held; the others a program as
- * it runs. */
+/*
+ * Nsight Compute measures kernels one by one, with clocks and caches controlled. Other tools measure a program as it
+ * runs.
+ */
 static struct sonde_str way_of(const struct sonde_cells *c, size_t i)
 {
 	return sonde_str_starts(c->inputs.at[i].source, "ncu") ? SONDE_STR("Nsight Compute")
@@ -51,7 +53,7 @@ static struct sonde_str tool_of(const struct sonde_cells *c, size_t i)
 	return c->inputs.at[i].tool;
 }
 
-/* How ncu was told to treat clocks; empty = not said. */
+/* How ncu was told to treat clocks; empty = its command does not say. */
 static struct sonde_str clocks_of(const struct sonde_cells *c, size_t i)
 {
 	struct sonde_str rest = c->inputs.at[i].command, word = {NULL, 0};
@@ -75,7 +77,7 @@ static const struct property properties[] = {
 	{"clock control", clocks_of, false, false},
 };
 
-/* Fills `words` with each different word of the runs once; false when memory is short. */
+/* Adds each different word of the runs to `words` once. False when memory is short. */
 static bool list_words(struct sonde_map *words, const struct property *p,
 	const struct sonde_diff__match *m, size_t run, size_t end)
 {
@@ -139,7 +141,7 @@ static bool check_property(
 	bool ok =
 		list_words(&a, p, m, 0, m->nr_base) && list_words(&b, p, m, m->nr_base, m->nr_runs);
 
-	/* A property that one side does not know is not compared. */
+	/* A property is not compared if one side does not know it. */
 	if (ok && a.nr && b.nr && !is_same_set(&a, &b))
 		tell_difference(d, p, &a, &b);
 	sonde_map_release(&a);
@@ -147,7 +149,7 @@ static bool check_property(
 	return ok;
 }
 
-/* --- what was asked for ----------------------------------------------------------------------- */
+/* --- selection, methods and coverage ---------------------------------------------------------- */
 
 static void check_selection(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
@@ -170,7 +172,7 @@ static void check_selection(struct sonde_diff *d, const struct sonde_diff__match
 	}
 }
 
-/* Figures of the same name may be made in different ways: with other weights, say. */
+/* Figures of the same name may be made in different ways, for example with different weights. */
 static void check_methods(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	const struct sonde_tree *a = m->trees[0], *b;
@@ -190,7 +192,7 @@ static void check_methods(struct sonde_diff *d, const struct sonde_diff__match *
 		}
 }
 
-/* Percent of GPU time, or of launches, inside regions. */
+/* Percentage of GPU time that is in regions; without times, of launches. */
 static double coverage_of(const struct sonde_diff__match *m, size_t run, size_t end)
 {
 	double all = 0, inside = 0;
@@ -219,7 +221,7 @@ static void check_coverage(struct sonde_diff *d, const struct sonde_diff__match 
 			isnan(a) ? "base" : "new side");
 }
 
-/* The most scopes a run of the side has. */
+/* The largest number of scopes that a run of the side has. */
 static size_t count_scopes(const struct sonde_diff__match *m, size_t run, size_t end)
 {
 	size_t most = 0;
@@ -247,12 +249,12 @@ static void check_scopes(struct sonde_diff *d, const struct sonde_diff__match *m
 }
 
 /*
- * Did the GPUs of both sides run at the same clocks? What a device can do at most is an attribute
- * of it, in every source that has attributes. What it did is a metric, of Nsight Compute and of
- * samples: a GPU that was locked, capped or hot shows there.
+ * Did the GPUs of both sides run at the same clocks? The highest clock of a device is an attribute, in every source that
+ * has attributes. The real clock is a metric of Nsight Compute and of samples: it shows a GPU that was locked, capped or
+ * hot.
  */
 
-#define CLOCK_EFFECT 0.02 /* a GPU at another clock is another GPU, as far as times go */
+#define CLOCK_EFFECT 0.02 /* with a larger difference of clocks, times cannot be compared without a warning */
 
 /* The mean of a device attribute over the devices of a side; NaN = not known. */
 static double mean_attribute(
@@ -277,7 +279,7 @@ static double mean_attribute(
 	return nr ? sum / (double)nr : NAN;
 }
 
-/* The region that took longest, of those that nothing is around. */
+/* The outermost region that took longest. */
 static uint32_t largest_root(const struct sonde_report *r)
 {
 	uint32_t best = SONDE_NONE, i;
@@ -289,7 +291,7 @@ static uint32_t largest_root(const struct sonde_report *r)
 	return best;
 }
 
-/* A clock as it was measured while that region ran, the mean of the runs that have it. */
+/* A clock measured while the largest outermost region ran: the mean over the runs that have the metric. */
 static bool mean_clock(double *out, const struct sonde_diff__match *m, size_t run, size_t end,
 	struct sonde_str name)
 {
@@ -323,7 +325,7 @@ static void tell_clock(struct sonde_diff *d, const char *what, double base_hz, d
 			base_hz / 1e6, new_hz / 1e6);
 }
 
-/* Warnings on clocks (same_clocks.c). */
+/* Adds warnings about clocks. */
 static bool check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	static const struct {
@@ -371,20 +373,20 @@ bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__matc
 }
 
 /*
- * The notes of the runs of each side, and one thing that only a comparison shows: ranks
- * that some runs of a job have and others lack. One run alone may be of chosen ranks.
+ * The notes of the runs of each side, and one thing that only a comparison shows: ranks that some runs of a job have and
+ * others lack. With a single run nothing is missing: it may be a capture of chosen ranks.
  */
 
-#define MOST_RANKS (1u << 24) /* a job of more is not looked at */
+#define MOST_RANKS (1u << 24) /* ranks of larger jobs are not checked */
 #define MOST_NAMED 8
 
-/* Which ranks of a job of `size` are there; bytes NULL = it has none, or several jobs. */
+/* The ranks of a job of `size` that a run has; `is_there` NULL = the run has no ranks, or several jobs. */
 struct ranks {
 	uint32_t size;
 	bool *is_there;
 };
 
-/* False: no memory. */
+/* Finds the ranks of a run. False: no memory. */
 static bool find_ranks(struct ranks *out, const struct sonde_cells *c)
 {
 	size_t i, nr = sonde_cells_nr_processes(c);
@@ -410,7 +412,7 @@ static bool find_ranks(struct ranks *out, const struct sonde_cells *c)
 	return true;
 }
 
-/* Ranks of `all`, jobs of the same size, that `one` lacks; nothing where it lacks none. */
+/* Notes the ranks that `one` lacks and that some other job of the same size in `all` has. */
 static void say_missing(struct sonde_notes *notes, const struct ranks *one, const struct ranks *all, size_t nr)
 {
 	struct sonde_buf names = {0};

@@ -1,6 +1,5 @@
 /*
- * A comparison from its two sides, step by step: match, sample, judge, explain. Each step is a
- * file of its own.
+ * Builds a comparison from its two sides, step by step: match, sample, judge, explain. Each step has its own file.
  */
 #include "compare/diff_int.h"
 
@@ -64,7 +63,7 @@ void sonde_diff_needed_put(struct sonde_buf *to, const struct sonde_diff_region 
 {
 	const char *of = r->needs_runs ? "runs" : "entries";
 
-	if (r->needed > 1000) /* nobody makes so many for an answer, and the estimate is a rough one */
+	if (r->needed > 1000) /* nobody makes more than that for an answer, and the estimate is a rough one */
 		sonde_buf_printf(to, "more than 1,000 %s", of);
 	else
 		sonde_buf_printf(to, "%.0f %s", r->needed, of);
@@ -125,7 +124,7 @@ static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
 	return m->walls ? sonde_diff__take_reports(d, m, err) : sonde_err_nomem(err);
 }
 
-/* Time in regions of a run, the mean over the runs of a side. */
+/* Time in regions per run, the mean over the runs of a side. */
 static double mean_time(const struct sonde_diff__match *m, size_t first, size_t end)
 {
 	double sum = 0;

@@ -1,9 +1,9 @@
 /*
- * The gate: which bound each region has, and how all of them together end.
+ * The gate: which limit each region has, and the result for all regions together.
  *
- * A gate that compared nothing has not passed. Runs without regions or launches, bounds that no
- * region of both sides has, and regions that are gone on the new side are told apart from regions
- * that were compared and are as fast as before.
+ * A gate that compared nothing has not passed. So it treats runs without regions or launches, limits that match no
+ * region of both sides, and regions that the new side lacks differently from regions that were compared and are as fast
+ * as before.
  */
 #include "compare/diff_int.h"
 
@@ -29,7 +29,7 @@ int sonde_diff_status(const struct sonde_diff *d)
 		return STATUS_DAMAGED;
 	case SONDE_GATE_FAIL:
 		return STATUS_SLOWER;
-	case SONDE_GATE_NOT_COMPARED: /* no option makes a comparison of nothing a good one */
+	case SONDE_GATE_NOT_COMPARED: /* no option turns a comparison of nothing into a pass */
 		return STATUS_INSUFFICIENT;
 	case SONDE_GATE_INSUFFICIENT:
 		return d->options.allows_insufficient ? 0 : STATUS_INSUFFICIENT;
@@ -40,7 +40,7 @@ int sonde_diff_status(const struct sonde_diff *d)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* The last one by name that matches; the step has that without a name where none does. */
+/* The last limit with a glob that matches. If none does, the step has the limit without a glob. */
 static const struct sonde_diff_limit *limit_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_limit *found = NULL;
@@ -55,7 +55,7 @@ static const struct sonde_diff_limit *limit_of(const struct sonde_diff *d, const
 	return found;
 }
 
-/* A region that is new has nothing to be slower than, and one that is minor decides nothing. */
+/* A new region cannot be slower than before, and a minor one decides nothing. */
 static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *t = &r->times[r->limit_time];
@@ -79,10 +79,10 @@ static bool is_on_both(const struct sonde_diff_region *r)
 
 /* --- the step, and what is too small to decide --------------------------------------------------- */
 
-#define MINOR_SHARE 0.01 /* of the time of the step, or without one of the largest region */
-#define REPEATED    1.5	 /* entries a run, from here on */
+#define MINOR_SHARE 0.01 /* share of the time of the step; without a step, of the largest region */
+#define REPEATED    1.5	 /* from this many entries per run, a region is repeated */
 
-/* Entered so often in a run, by each rank or process, on the sides that have it. */
+/* Whether each rank or process enters the region at least this often per run, on all sides that have it. */
 static bool is_entered(const struct sonde_diff_region *r, double least)
 {
 	return (!r->base.is_there || r->base.entries / r->base.scopes >= least) &&
@@ -94,13 +94,16 @@ static double usual_time(const struct sonde_diff_half *h)
 	return h->is_there && h->median_ns > 0 ? h->median_ns * fmax(h->entries, 1) : 0;
 }
 
-/* The time of a run as if every entry took the usual time: a first one that compiles makes no warm-up the step. */
+/*
+ * The time of a run if every entry took the median time. So a warm-up whose first entry compiles does not become the
+ * step.
+ */
 static double total_of(const struct sonde_diff_region *r)
 {
 	return fmax(usual_time(&r->base), usual_time(&r->new_half));
 }
 
-/* Inside a region that is repeated itself: its entries may be many in one of those. */
+/* Whether a region around it is repeated too: all its entries may be inside a single entry of that one. */
 static bool is_inside_repeated(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	uint32_t up;
@@ -111,7 +114,10 @@ static bool is_inside_repeated(const struct sonde_diff *d, const struct sonde_di
 	return false;
 }
 
-/* Enough entries to decide come first: a warm-up is entered twice. Then time does. */
+/*
+ * A region with enough entries to decide comes first, because a warm-up is entered only twice. Then the one with more
+ * time.
+ */
 static bool is_rather_step(const struct sonde_diff_region *a, const struct sonde_diff_region *b)
 {
 	bool has_enough = is_entered(a, SONDE_LEAST_ENTRIES);
@@ -121,7 +127,7 @@ static bool is_rather_step(const struct sonde_diff_region *a, const struct sonde
 	return total_of(a) > total_of(b);
 }
 
-/* Finds the repeated region with the most time in each scope, and the regions that never decide. */
+/* Finds the step, which is the repeated region with the most time in each scope, and the regions that never decide. */
 static void find_steps(struct sonde_diff *d)
 {
 	size_t i, first, end;
@@ -150,7 +156,7 @@ static void find_steps(struct sonde_diff *d)
 
 /* --- what was not compared -------------------------------------------------------------------- */
 
-/* "the new side (PATH)", or without the path where the run has none. */
+/* Appends "the new side (PATH)", without the path if the run has none. */
 static void put_run(struct sonde_buf *b, const struct sonde_diff__match *m, size_t run)
 {
 	const struct sonde_cells *c = m->trees[run]->cells;
@@ -160,7 +166,7 @@ static void put_run(struct sonde_buf *b, const struct sonde_diff__match *m, size
 		sonde_buf_printf(b, " (%.*s)", SONDE_STR_ARG(c->inputs.at[0].path));
 }
 
-/* Why a run has nothing to compare; NULL = it has. `works`: some run launches something. */
+/* Why a run has nothing to compare; NULL = it has something. `works`: some run launches something. */
 static const char *lack_of(const struct sonde_report *r, bool works)
 {
 	uint64_t selected = r->launches + r->outside_launches;
@@ -172,7 +178,7 @@ static const char *lack_of(const struct sonde_report *r, bool works)
 	return works && !selected ? "it launches nothing on a GPU, and other runs do" : NULL;
 }
 
-/* Whether a run has nothing to compare. All that were given must take part: none is left out to pass. */
+/* Whether some run has nothing to compare. No run is left out just to let the others pass. */
 static bool check_runs(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	bool works = false, has_empty = false;
@@ -198,7 +204,7 @@ const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d
 {
 	size_t i, k;
 
-	/* Where a run is empty or damaged, that is what is wrong. */
+	/* If a run is empty or damaged, that is the problem and not the limit. */
 	for (i = 0; i < d->options.nr_limits && !d->has_empty_run && d->gate != SONDE_GATE_DAMAGED && d->regions.nr; i++) {
 		const struct sonde_diff_limit *l = &d->options.limits[i];
 
@@ -210,7 +216,7 @@ const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d
 	return NULL;
 }
 
-/* Whether a bound is that of a region of both sides that may decide. */
+/* Whether a limit belongs to a region of both sides that may decide. If not, adds the reason. */
 static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 {
 	const char *why = l->glob.n ? "no region matches" : "no region is entered more than once a run: name one";
@@ -233,7 +239,7 @@ static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 	return false;
 }
 
-/* Figures of a part may be better than those of the whole. */
+/* Figures of a part of the data may look better than those of all of it. */
 static bool check_losses(struct sonde_diff *d, const char *side, const struct sonde_notes *notes)
 {
 	size_t i;
@@ -252,7 +258,7 @@ static void raise_gate(struct sonde_diff *d, enum sonde_gate g)
 	d->gate = g > d->gate ? g : d->gate;
 }
 
-/* Bounds of regions, and what these come to; the number of regions with a bound that were compared. */
+/* Fills in the limits and results of all regions. Returns how many regions with a limit were compared. */
 static size_t judge_regions(struct sonde_diff *d)
 {
 	size_t i, nr = 0, nr_likely = 0;

@@ -1,20 +1,20 @@
 /*
- * Private to comparisons. Their steps, in order:
+ * Private to comparisons. The steps of a comparison, in order:
  *
- *   report_in.c      report.json → tree, where a side is a finished report
- *   comparable.c     may the sides be compared; their clocks, ranks and notes
+ *   report_in.c      report.json → tree, if a side is a finished report
+ *   comparable.c     whether the sides may be compared; their clocks, ranks and notes
  *   match.c          which reports and regions belong together
  *   walls.c          the wall time that each entry adds to its run
  *   run_values.c     times of every region in every run
  *   stats.c          statistics, which know no regions
- *   sides.c          … of two sides
- *   verdict.c        … of every region
+ *   sides.c          statistics of two sides
+ *   verdict.c        verdicts of every region
  *   metric_changes.c what the hardware did
  *   cause.c          why a region changed
  *   twins.c          regions under another name, moved, split or merged
- *   diff_gate.c      limits, and how the gate ends
- *   sentences.c      all this for people
- *   selftest.c       a side against itself
+ *   diff_gate.c      limits, and the result of the gate
+ *   sentences.c      all of this in words
+ *   selftest.c       a side compared with itself
  */
 #ifndef SONDE_COMPARE_DIFF_INT_H
 #define SONDE_COMPARE_DIFF_INT_H
@@ -23,17 +23,17 @@
 #include "compare/diff.h"
 #include "compare/stats.h"
 
-/* Which node of each run is a region; SONDE_NONE where it is not. Runs of the base come first. */
+/* The node of each region in each run; SONDE_NONE if the run does not have it. Runs of the base come first. */
 struct sonde_diff__match {
 	const struct sonde_tree *const *trees;
 	const struct sonde_report **aggregates; /* by run */
-	const struct sonde_report **reports;	/* scope × run: what is compared; NULL = none */
-	struct sonde_str *scopes;		/* their names; p NULL = the aggregate */
+	const struct sonde_report **reports;	/* scope × run: the reports that are compared; NULL = none */
+	struct sonde_str *scopes;		/* names of the scopes; p NULL = the aggregate */
 	size_t nr_base, nr_runs, nr_scopes;
-	uint32_t *nodes;    /* region × run */
-	uint32_t *scope_of; /* by region */
-	double **walls;	    /* by run: the wall time that each entry of its cells adds to it; NaN = not known */
-	struct sonde_arena arena; /* of all of it */
+	uint32_t *nodes;    /* region × run: node numbers */
+	uint32_t *scope_of; /* by region: its scope */
+	double **walls;	    /* by run: for each entry of its cells, the wall time that the entry adds to the run; NaN = not known */
+	struct sonde_arena arena; /* memory of all of this */
 };
 
 static inline const struct sonde_report *sonde_diff__report(
@@ -50,38 +50,38 @@ static inline const struct sonde_node *sonde_diff__node(
 	return n == SONDE_NONE ? NULL : &sonde_diff__report(m, region, run)->nodes.at[n];
 }
 
-/* The same number for all siblings; roots of one scope are siblings. */
+/* Gives all siblings the same number; the roots of one scope are siblings. */
 static inline uint32_t sonde_diff__siblings(const struct sonde_diff_region *r)
 {
 	return r->parent == SONDE_NONE ? SONDE_NONE - 1 - r->scope_nr : r->parent;
 }
 
-/* Which reports are compared (match.c). */
+/* Chooses the reports that are compared (match.c). */
 int sonde_diff__take_reports(
 	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
 
-/* Where nothing else is said, false is: no memory. */
+/* Functions below that return bool return false when memory is short, if nothing else is said. */
 /* Fills in regions and `m->nodes`, depth-first (match.c). */
 bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m);
 
-/* By entry: the wall time it adds to its run; NaN = not known. NULL when memory is short (walls.c). */
+/* For each entry, the wall time that it adds to its run; NaN = not known. NULL when memory is short (walls.c). */
 double *sonde_diff__walls(const struct sonde_cells *c, struct sonde_arena *arena);
-/* Entry times and sums of every region (run_values.c). */
+/* Fills in the entry times and sums of every region (run_values.c). */
 int sonde_diff__sample(
 	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
-/* The next of the comparison's values. */
+/* Appends to the comparison's values. */
 bool sonde_diff__push_value(struct sonde_diff *d, double ns);
-/* Metrics of every region (metric_changes.c). */
+/* Compares the metrics of every region (metric_changes.c). */
 bool sonde_diff__measure(struct sonde_diff *d, const struct sonde_diff__match *m);
-/* Ratio, interval, p, q and verdict of every region (verdict.c). */
+/* Fills in ratio, interval, p, q and verdict of every region (verdict.c). */
 bool sonde_diff__judge(struct sonde_diff *d);
-/* Limits of regions, and how the gate ends (diff_gate.c). */
+/* Fills in the limits of regions and the result of the gate (diff_gate.c). */
 void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m);
-/* Kernels and causes, then other names (cause.c). */
+/* Finds kernels and causes, then related regions (cause.c). */
 bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m);
-/* Other names and places of regions, given a hash of each one's kernels, 0 = none (twins.c). */
+/* Finds regions under other names and at other places. `kernels`: by region, a hash of its kernels, 0 = none (twins.c). */
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels);
-/* Regions split or merged, given what each launches per entry as a sum of hashes (twins.c). */
+/* Finds regions that were split or merged. `loads`: by region, what it launches per entry as a sum of hashes (twins.c). */
 bool sonde_diff__find_parts(struct sonde_diff *d, const uint64_t *loads);
 
 /* A hash of two hashes. */
@@ -100,7 +100,7 @@ static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 {
 	return r->verdict >= SONDE_VERDICT_SLOWER && r->verdict <= SONDE_VERDICT_LIKELY_FASTER;
 }
-/* GPU time, where another time is the headline: "GPU time second". */
+/* Whether GPU time changed while another time is the headline. */
 static inline bool sonde_diff__is_gpu_moved(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
@@ -108,22 +108,22 @@ static inline bool sonde_diff__is_gpu_moved(const struct sonde_diff_region *r)
 	return r->time == SONDE_ENTRY_WALL && t->is_known && t->verdict >= SONDE_VERDICT_SLOWER &&
 	       t->verdict <= SONDE_VERDICT_LIKELY_FASTER;
 }
-/* The change that kernels can explain: that of GPU time per entry. */
+/* The change that kernels can explain: that of the GPU time per entry. */
 static inline double sonde_diff__gpu_delta(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
 
 	return r->base.is_there && r->new_half.is_there && t->is_known ? t->new_ns - t->base_ns : sonde_diff_region_delta(r);
 }
-/* One run a side: nothing shows how far runs differ. */
+/* There is one run per side, so nothing shows how much runs differ. */
 static inline bool sonde_diff__is_single(const struct sonde_diff_region *r)
 {
 	return r->base.nr_runs < 2 && r->new_half.nr_runs < 2;
 }
-/* Reasons and warnings (comparable.c). */
+/* Finds out whether the sides can be compared: fills in reasons and warnings (comparable.c). */
 bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
-/* Notes of the runs, and which ranks some of them lack (comparable.c). */
+/* Adds the notes of the runs, and which ranks some of them lack (comparable.c). */
 bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match *m);
 
 #endif

@@ -1,19 +1,19 @@
 /*
  * Which reports of the runs, and which of their regions, are compared with each other.
  *
- * Regions of all runs are matched by id and kind and put in one depth-first order:
- * that of the new side, with regions only the base has behind their siblings.
+ * Regions of all runs are matched by id and kind and put in one depth-first order: that of the new side, with regions
+ * that only the base has behind their siblings.
  *
- * Reports are the aggregates of the runs, or scope by scope. Scopes match by rank, then by which device of that
- * rank it is; without ranks, by which process of the run it is. Process ids and GPU numbers change from run to
- * run, so they do not count.
+ * Reports are the aggregates of the runs, or those of each scope. Scopes match by rank, then by the position of the
+ * device among those of the rank; without ranks, by the position of the process in the run. Process ids and GPU numbers
+ * change from run to run, so they are not used.
  */
 #include "base/depth_first.h"
 #include "compare/diff_int.h"
 
 #include <string.h>
 
-/* The aggregate over kernels, or over ranges where there is nothing else. */
+/* The aggregate over kernels; if there is none, the one over ranges. */
 static const struct sonde_report *aggregate_of(const struct sonde_tree *t)
 {
 	size_t i;
@@ -39,7 +39,7 @@ static int find_aggregates(struct sonde_diff__match *m, struct sonde_err *err)
 
 /* --- names that mean the same in every run --------------------------------------------------- */
 
-/* Names of one run: who was there, and how many devices of each. */
+/* The names in one run: ranks or processes, and the number of devices that each has so far. */
 struct census {
 	struct sonde_map who;
 	SONDE_VEC(uint32_t) devices;
@@ -60,7 +60,7 @@ static struct sonde_str who_is(struct sonde_str name)
 	return (struct sonde_str){name.p, n};
 }
 
-/* The name of the next scope of a run, in the comparison's arena; p NULL when memory is short. */
+/* The name of the next scope of a run, in the comparison's arena. p NULL when memory is short. */
 static struct sonde_str name_scope(struct sonde_diff *d, struct census *c, struct sonde_str name)
 {
 	struct sonde_str who = who_is(name), out = {NULL, 0};
@@ -79,10 +79,10 @@ static struct sonde_str name_scope(struct sonde_diff *d, struct census *c, struc
 
 /* --- scope by scope --------------------------------------------------------------------------- */
 
-/* A scope of some runs. */
+/* All scopes that some run has. */
 struct found {
 	struct sonde_map names;
-	SONDE_VEC(const struct sonde_report *) reports; /* name × run, NULL = it is not there */
+	SONDE_VEC(const struct sonde_report *) reports; /* name × run; NULL = the run does not have it */
 };
 
 static bool note_scope(struct found *f, const struct sonde_diff__match *m, struct sonde_str name,
@@ -115,7 +115,7 @@ static bool find_scopes(
 		is_any = true;
 		ok = note_scope(f, m, name_scope(d, &c, r->name), run, r);
 	}
-	/* A finished report of one scope has its regions in the aggregate only. */
+	/* A finished report of a single scope has its regions only in the aggregate. */
 	if (ok && !is_any)
 		ok = note_scope(f, m,
 			name_scope(d, &c,
@@ -136,7 +136,7 @@ static bool is_on_side(const struct found *f, const struct sonde_diff__match *m,
 	return false;
 }
 
-/* Keeps those that both sides have, and says which ones these are not. */
+/* Keeps the scopes that both sides have, and warns about the others. */
 static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const struct found *f)
 {
 	size_t i, run;
@@ -201,11 +201,11 @@ int sonde_diff__take_reports(
 	return 0;
 }
 
-/* The union of all regions while it is built, in order of appearance. */
+/* All regions of all runs while they are collected, in order of appearance. */
 struct pool {
 	struct sonde_map keys;
-	SONDE_VEC(struct sonde_diff_region) regions; /* `parent` is a number in here */
-	uint32_t *nodes;			     /* region × run */
+	SONDE_VEC(struct sonde_diff_region) regions; /* `parent` is an index into this list */
+	uint32_t *nodes;			     /* region × run: node numbers */
 	size_t nr_reserved;
 };
 
@@ -222,7 +222,7 @@ static void describe(struct sonde_diff_region *g, const struct sonde_tree *t,
 		g->domain = sonde_tree_str(t, r->domain);
 }
 
-/* Scope, kind and id. */
+/* The key of a region: scope, kind and id. */
 static struct sonde_str key_of(struct sonde_arena *a, const struct sonde_region *r, uint32_t scope)
 {
 	size_t head = sizeof(scope) + 1;
@@ -236,7 +236,7 @@ static struct sonde_str key_of(struct sonde_arena *a, const struct sonde_region 
 	return (struct sonde_str){key, r->id.n + head};
 }
 
-/* Names for people begin with the scope, where scopes are compared one by one. */
+/* If scopes are compared one by one, names for people begin with the scope. */
 static bool set_scope(struct sonde_diff *d, struct sonde_diff_region *g, struct sonde_str scope)
 {
 	g->scope = scope;
@@ -250,7 +250,7 @@ static bool set_scope(struct sonde_diff *d, struct sonde_diff_region *g, struct 
 	return g->id.p && g->label.p;
 }
 
-/* One run; `of_node` receives by node number which region it is. */
+/* Adds the regions of one run. Sets `of_node[i]` to the region of node i. */
 static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m,
 	uint32_t scope, size_t run, uint32_t *of_node)
 {
@@ -281,7 +281,7 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 	return true;
 }
 
-/* The new side first: its order is the one people know. */
+/* The new side comes first, because people know its order. */
 static bool fill_pool(struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t most = 0, i, k, nr = m->nr_scopes * m->nr_runs;
@@ -305,7 +305,7 @@ static bool fill_pool(struct pool *p, struct sonde_diff *d, struct sonde_diff__m
 	return ok;
 }
 
-/* Puts regions and nodes in that order. */
+/* Puts regions and nodes in depth-first order. */
 static bool order_regions(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t nr = p->regions.nr, i, k;

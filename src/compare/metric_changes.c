@@ -1,10 +1,10 @@
 /*
  * The metrics of a comparison: what the hardware did, on both sides.
  *
- * A figure is compared by what is known of it. An exact one is its value. A bound (≤, ≥) and an
- * approximation (≈) are anywhere within their limits, and nothing is said of what both sides'
- * limits allow. A sampled one has an error, as has the mean of several runs; these are tested,
- * and the tests are adjusted over all regions and metrics together.
+ * How a figure is compared depends on its quality. An exact figure is its value. A bound (≤, ≥) or an approximation (≈)
+ * may be anywhere within its limits, so a difference that fits within the limits of both sides says nothing. A sampled
+ * figure has an error, and so has the mean of several runs; these are tested, and the tests are adjusted over all
+ * regions and metrics together.
  */
 #include "compare/diff_int.h"
 
@@ -13,19 +13,19 @@
 
 #include <math.h>
 
-#define MANY	    1e9 /* degrees of freedom of an error that is known */
+#define MANY	    1e9 /* degrees of freedom of an error that is known exactly */
 #define FALSE_CALLS 0.05
 #define RUN_SPREAD                                                                                 \
-	0.02 /* of a sampled figure: whole runs differ, and one run cannot show how much */
+	0.02 /* of a sampled figure: how much runs differ, which a single run cannot show */
 
-/* One metric in one region, over the runs of a side. */
+/* Sums of one metric in one region, over the runs of a side. */
 struct pile {
 	size_t nr;
-	double sum, squares, low, high, errors; /* errors: Σ of squares */
+	double sum, squares, low, high, errors; /* errors: Σ of squared errors */
 	uint8_t quality;
 };
 
-/* A side of one comparison: limits, and a standard error beyond them. */
+/* One side of a comparison: its mean and limits, and the standard error of these. */
 struct told {
 	double v, low, high, error, df;
 };
@@ -59,7 +59,7 @@ static struct told sum_up(const struct pile *p)
 		return t;
 	t = (struct told){
 		p->sum / n, p->low / n, p->high / n, sqrt(p->errors) / n / SONDE_WITHIN_95, MANY};
-	if (p->nr > 1) { /* what runs scatter holds what each one's error is */
+	if (p->nr > 1) { /* the scatter of runs already contains the error of each run */
 		between = fmax(p->squares / n - t.v * t.v, 0) / (n - 1);
 		t.error = fmax(t.error, sqrt(between));
 		t.df = n - 1;
@@ -69,7 +69,7 @@ static struct told sum_up(const struct pile *p)
 	return t;
 }
 
-/* As people and machines read it. */
+/* The figure for output: mean, limits with the 95 % error, error. */
 static struct sonde_figure figure_of(const struct pile *p, const struct told *t)
 {
 	double reach = t->error > 0 ? sonde_stats_student_limit(0.05, t->df) * t->error : 0;
@@ -100,7 +100,7 @@ static struct sonde_diff_metric compare_piles(
 	return m;
 }
 
-/* With the rates of false calls over all of them: which ones moved. */
+/* Adjusts p for the number of tests and finds the metrics that changed. */
 static bool judge(struct sonde_diff *d)
 {
 	struct sonde_diff_metric *m = d->metrics.at, *end = m + d->metrics.nr;
@@ -119,14 +119,14 @@ static bool judge(struct sonde_diff *d)
 
 /* --- which metrics ---------------------------------------------------------------------------- */
 
-/* The figures of every run, and where each has the columns of the comparison. */
+/* The figures of every run, and the position of each column of the comparison in each run. */
 struct gauges {
 	struct sonde_figures *figures; /* by run */
-	uint32_t *columns;	       /* run × column, SONDE_NONE = it has none */
-	struct pile *piles;	       /* of one region: side × column */
+	uint32_t *columns;	       /* run × column; SONDE_NONE = the run does not have it */
+	struct pile *piles;	       /* side × column, for the current region */
 };
 
-/* The short head of a column: its name where another column has the same. */
+/* The short heading of a column; its name if another column has the same heading. */
 static struct sonde_str head_of(const struct sonde_diff *d, size_t i)
 {
 	struct sonde_str name = d->columns.at[i].name, head = sonde_metric_head(name);
@@ -138,7 +138,7 @@ static struct sonde_str head_of(const struct sonde_diff *d, size_t i)
 	return head;
 }
 
-/* Those a table of some run shows, in its order. */
+/* Lists the metrics that a table of some run shows, in the order of the tables. */
 static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	struct sonde_map names = {0};

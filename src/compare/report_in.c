@@ -1,8 +1,8 @@
 /*
- * A report.json read back as a tree that can be compared: regions, kernels and metrics of the
- * aggregate and of each scope, and entries.
+ * Reads a report.json as a tree that can be compared: regions, kernels and metrics of the aggregate and of each scope,
+ * and entries.
  *
- * The file has been validated (check/validate.h), so shapes are not questioned again.
+ * The file has been validated (check/validate.h), so its structure is not checked again.
  */
 #include "compare/report_in.h"
 
@@ -19,7 +19,7 @@
 #define PEEK 256
 #define MOST_SCHEMA 64
 
-/* A report that is being read. */
+/* State while a report is read. */
 struct reading {
 	struct sonde_cells *c;
 	struct sonde_tree *t;
@@ -27,7 +27,7 @@ struct reading {
 	bool failed;		  /* memory was short */
 };
 
-/* A cleared element of a vector, or NULL with `failed` set. */
+/* Appends a cleared element to a vector; NULL, with `failed` set, when memory is short. */
 #define READING_PUSH(r, vec) reading_note((r), sonde_vec_push(vec))
 static void *reading_note(struct reading *r, void *element)
 {
@@ -35,7 +35,7 @@ static void *reading_note(struct reading *r, void *element)
 	return element;
 }
 
-/* NaN when it is not there, or null. */
+/* A member that is a number; NaN if it is missing or null. */
 static double number_of(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
@@ -43,7 +43,7 @@ static double number_of(const json_t *object, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* A member that is text, copied; p NULL when it is not there, or null. */
+/* A copy of a member that is text; p NULL if it is missing or null. */
 static struct sonde_str text_of(struct reading *r, const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
@@ -95,7 +95,7 @@ static void read_selection(struct reading *r, const json_t *from)
 	s->no_origins = is_word(from, "origins", "off");
 }
 
-/* The clocks of a device, which may differ between two of one model. */
+/* The clocks of a device: two devices of one model may have different ones. */
 static void read_clocks(struct reading *r, struct sonde_device *d, const json_t *from)
 {
 	static const char *const names[] = {SONDE_ATTR_CLOCK, SONDE_ATTR_MEMORY_CLOCK};
@@ -138,7 +138,7 @@ static void read_capture(struct reading *r, const json_t *capture)
 	}
 }
 
-/* Which ranks of a job are there. Where some are added up they are not listed: nothing is known then. */
+/* Reads which ranks of a job there are. If some ranks were added up, the report does not list them, so nothing is read. */
 static void read_ranks(struct reading *r, const json_t *capture)
 {
 	const json_t *item;
@@ -163,7 +163,7 @@ static void read_ranks(struct reading *r, const json_t *capture)
 	}
 }
 
-/* The notes of the report, and which of them are about a loss. */
+/* Reads the notes of the report, and those among them that are losses. */
 static void read_notes(struct reading *r, const json_t *document)
 {
 	static const char *const keys[] = {"notes", "losses"};
@@ -190,7 +190,7 @@ static void read_head(struct reading *r, const json_t *document)
 	read_capture(r, json_object_get(document, "capture"));
 }
 
-/* The schema a file says it is of; empty where it says none, or none of ours. */
+/* The schema that a file says it has; empty if it names none, or none of sonde's. */
 static void find_schema(char *out, size_t size, const char *path)
 {
 	static const char key[] = "\"schema\"";
@@ -222,7 +222,7 @@ bool sonde_report_is_json(const char *path)
 	return schema[0];
 }
 
-/* Advice for somebody who gave a file of another schema. */
+/* What to do with a file of another schema. */
 static const char *advise(const char *schema)
 {
 	static const char report[] = "sonde.report/";
@@ -267,7 +267,7 @@ static uint32_t intern(struct reading *r, struct sonde_str s)
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-/* The metrics of the document as columns, and which of them tables show. */
+/* Makes columns of the report's metrics, and chooses those that tables show. */
 static bool read_columns(struct sonde_tree *t, struct sonde_arena *names, const json_t *info)
 {
 	void *at;
@@ -299,7 +299,7 @@ static bool read_columns(struct sonde_tree *t, struct sonde_arena *names, const 
 	return true;
 }
 
-/* How far it may be trusted: as its region says, else as is said of all. */
+/* The quality of a metric: as the region says, else as the report says for all regions. */
 static uint8_t quality_of(const json_t *region, const json_t *info, const char *name)
 {
 	const json_t *own = json_object_get(json_object_get(region, "metric_info"), name);
@@ -313,7 +313,7 @@ static uint8_t quality_of(const json_t *region, const json_t *info, const char *
 	return (uint8_t)q;
 }
 
-/* The figures of one region, appended to the report's; `info` is that of all regions. */
+/* Appends the figures of one region to the report's. `info` is the metric_info of all regions. */
 static bool read_figures(const struct sonde_tree *t, struct sonde_report *rep,
 	const json_t *region, const json_t *info)
 {
@@ -367,7 +367,7 @@ static struct sonde_str key_of(struct reading *r, uint8_t kind, const char *id)
 	return key;
 }
 
-/* Regions are in depth-first order: the parent is the last one before that is less deep. */
+/* Regions are in depth-first order: the parent is the last region before this one that is less deep. */
 static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 {
 	uint32_t up = rep->nodes.nr > 1 ? (uint32_t)rep->nodes.nr - 2 : SONDE_NONE;
@@ -377,7 +377,7 @@ static uint32_t parent_of(const struct sonde_report *rep, uint32_t depth)
 	return up;
 }
 
-/* Regions are made from the aggregate, which has all of them; scopes find them by id and kind. */
+/* Reads a region. The aggregate comes first and has all regions; scopes find them by id and kind. */
 static void read_region(struct reading *r, struct sonde_report *rep, const json_t *from)
 {
 	struct sonde_node *n = &rep->nodes.at[rep->nodes.nr - 1];
@@ -420,7 +420,7 @@ static void read_kernels(struct reading *r, struct sonde_report *rep, const json
 	}
 }
 
-/* A report of its own: the aggregate, with `scope` SONDE_NONE, then scopes. */
+/* Reads one report. `scope` is SONDE_NONE for the aggregate, which comes first. */
 static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, const json_t *info)
 {
 	struct sonde_report *rep = READING_PUSH(r, &r->t->reports);
@@ -491,7 +491,7 @@ static void read_entries(struct reading *r, struct sonde_visit *v, const json_t 
 	}
 }
 
-/* The report that has the regions of a scope: itself, or the aggregate it refers to. */
+/* The regions of a scope: its own, or those of the aggregate if it refers to that. */
 static const json_t *regions_of(const json_t *scope, const json_t *aggregate)
 {
 	const json_t *own = json_object_get(scope, "regions");

@@ -8,7 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* How often a region was entered. One without entries of its own (graphs, backward) has those of the region around it. */
+/*
+ * How often a region was entered. A region without entries of its own (graphs, backward) has as many as the region
+ * around it.
+ */
 static double count_entries(const struct sonde_report *r, const struct sonde_node *n)
 {
 	while (!n->instances && n->parent != SONDE_NONE)
@@ -18,13 +21,13 @@ static double count_entries(const struct sonde_report *r, const struct sonde_nod
 
 bool sonde_diff__push_value(struct sonde_diff *d, double v)
 {
-	return sonde_vec_put(&d->values, fmax(v, 1)); /* a nanosecond: ratios need something */
+	return sonde_vec_put(&d->values, fmax(v, 1)); /* at least a nanosecond: ratios need numbers above 0 */
 }
 
-/* Where the times of a run's entries come from. */
+/* The entries of a run, and which of their times is used. */
 struct source {
 	const struct sonde_entry *entries;
-	const double *walls; /* by entry */
+	const double *walls; /* by entry: the wall time that it adds to the run */
 	enum sonde_entry_time which;
 };
 
@@ -33,7 +36,7 @@ static double entry_time(const struct source *s, const struct sonde_entry *e)
 	return s->which == SONDE_ENTRY_WALL ? s->walls[e - s->entries] : (double)sonde_entry_ns(e, s->which);
 }
 
-/* The time of all entries of a region in a run; NaN = not known. */
+/* The time of a region in a run, all entries together; NaN = not known. */
 static double node_time(const struct sonde_node *n, enum sonde_entry_time which)
 {
 	return which == SONDE_ENTRY_GPU	   ? n->time_ns
@@ -41,7 +44,7 @@ static double node_time(const struct sonde_node *n, enum sonde_entry_time which)
 					   : n->times.host_ns;
 }
 
-/* Leaves out scopes that never did any of it; says whether all others have as many entries. */
+/* Removes scopes whose entries have none of this time. Returns whether all others have equally many entries. */
 static bool drop_idle(struct sonde_entry_runs *runs, const struct source *from)
 {
 	size_t i, k, kept = 0;
@@ -62,8 +65,8 @@ static bool drop_idle(struct sonde_entry_runs *runs, const struct source *from)
 }
 
 /*
- * Ranks enter regions together, so their times are no independent values: the n-th entry is the
- * mean of all ranks' n-th. Where they do not, one rank's entries follow the other's.
+ * Ranks enter regions together, so their times are not independent: the n-th value is the mean of all ranks' n-th
+ * entries. If ranks have different numbers of entries, their entries follow each other as separate values.
  */
 static bool push_entries(struct sonde_diff *d, struct sonde_entry_runs *runs, const struct source *from)
 {
@@ -131,7 +134,7 @@ static bool find_median(const struct sonde_diff *d, double *median, uint32_t fir
 	return true;
 }
 
-/* Counts and sums of a region on one side: those that do not depend on which time is compared. */
+/* Fills in the counts and sums of a region on one side that do not depend on which time is compared. */
 static void fill_half(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, bool is_new)
 {
 	struct sonde_diff_region *r = &d->regions.at[region];
@@ -161,7 +164,7 @@ static void fill_half(struct sonde_diff *d, const struct sonde_diff__match *m, s
 	*(is_new ? &r->new_half : &r->base) = h;
 }
 
-/* One time of a region on one side. */
+/* Collects the values of one time of a region on one side. */
 static bool sample_side(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, bool is_new,
 	enum sonde_entry_time which)
 {
@@ -180,7 +183,8 @@ static bool sample_side(struct sonde_diff *d, const struct sonde_diff__match *m,
 		nr += n != NULL;
 	}
 	t->nr_values[is_new] = (uint32_t)(d->values.nr - t->first_value[is_new]);
-	if (which == SONDE_ENTRY_WALL && t->nr_values[is_new]) /* of each entry what it adds: not the sum that regions have */
+	/* The sum of what each entry adds to the run, which is not the wall time that the regions have. */
+	if (which == SONDE_ENTRY_WALL && t->nr_values[is_new])
 		total = sum_values(d, t->first_value[is_new], t->nr_values[is_new]) / t->nr_values[is_new] * entries;
 	*(is_new ? &t->new_total_ns : &t->base_total_ns) = nr ? total / (double)nr : NAN;
 	return find_median(d, is_new ? &t->new_ns : &t->base_ns, t->first_value[is_new], t->nr_values[is_new]);
@@ -194,7 +198,7 @@ static bool sample_time(struct sonde_diff *d, const struct sonde_diff__match *m,
 	return sample_side(d, m, region, false, which) && sample_side(d, m, region, true, which);
 }
 
-/* Most entries of a side took some of that time, or the region is not there at all. */
+/* Whether most entries of a side have some of the time; true too if the side does not have the region. */
 static bool is_worked(const struct sonde_diff_half *h, double median_ns)
 {
 	return !h->is_there || median_ns > 1;
@@ -210,7 +214,10 @@ static bool is_asked(const struct sonde_diff *d, enum sonde_entry_time which)
 	return false;
 }
 
-/* The headline of a region: wall time where the GPU works for it and both sides know, else GPU time, else host time. */
+/*
+ * Chooses the time that a region is compared by: wall time if the GPU works for it and both sides know the wall time,
+ * else GPU time, else host time.
+ */
 static void choose_time(struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *gpu = &r->times[SONDE_ENTRY_GPU], *t;

@@ -1,18 +1,21 @@
 /*
- * The comparison tried on one side alone: its entries, split at random into two
- * sides that cannot differ. What is called different then is a false alarm.
+ * Tests the comparison on one side alone: its entries are split at random into two sides that cannot differ. Every
+ * difference that is found is a false alarm.
  *
- * With four and more runs, whole runs are dealt to the two sides. With fewer, blocks of
- * neighbouring entries are, long enough to keep what neighbours have in common.
+ * With four or more runs, whole runs are dealt to the two sides. With fewer, blocks of neighbouring entries are dealt,
+ * long enough to keep what neighbours have in common.
  */
 #include "compare/diff_int.h"
 
 #include <math.h>
 
-#define LEAST_VALUES (2 * SONDE_LEAST_ENTRIES) /* enough for each half */
+#define LEAST_VALUES (2 * SONDE_LEAST_ENTRIES) /* enough for both halves */
 #define LEAST_RUNS   4
 
-/* Whether number `i` of `nr` goes to the first half; `*want` of the rest still shall. */
+/*
+ * Decides at random whether number `i` of `nr` goes to the first half. `*want` says how many of the rest must still go
+ * there.
+ */
 static bool deal(uint64_t seed, size_t i, size_t nr, size_t *want)
 {
 	bool is_first = sonde_diff__mix(seed, i) % (nr - i) < *want;
@@ -21,7 +24,7 @@ static bool deal(uint64_t seed, size_t i, size_t nr, size_t *want)
 	return is_first;
 }
 
-/* The blocks of one run that go to one half. */
+/* Takes the blocks of one run that go to one half. */
 static bool take_blocks(
 	struct sonde_diff *d, const double *at, size_t nr, uint64_t seed, bool first)
 {
@@ -39,7 +42,7 @@ static bool take_blocks(
 	return true;
 }
 
-/* One half of a region: `from` has all its values as those of the base. */
+/* Fills one half of a region. `from` has all the region's values as values of the base. */
 static bool take_half(struct sonde_diff *to, const struct sonde_diff *from, size_t region,
 	uint64_t seed, bool first)
 {
@@ -83,7 +86,7 @@ static bool try_once(struct sonde_diff *to, const struct sonde_diff *from, uint6
 	to->values.nr = to->values_of_run.nr = 0;
 	for (i = 0; i < from->regions.nr; i++) {
 		to->regions.at[i] = from->regions.at[i];
-		for (k = 0; k < SONDE_NR_ENTRY_TIMES; k++) /* that of the headline alone is split */
+		for (k = 0; k < SONDE_NR_ENTRY_TIMES; k++) /* only the time that the region is compared by is split */
 			to->regions.at[i].times[k].is_known = k == from->regions.at[i].time;
 		if (!take_half(to, from, i, seed, true) || !take_half(to, from, i, seed, false))
 			return false;

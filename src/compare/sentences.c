@@ -1,8 +1,8 @@
 /*
- * Sentences on what happened, for somebody who does not know the program.
+ * Sentences about what happened, for somebody who does not know the program.
  *
- * The step comes first. Otherwise a region whose change is that of regions inside it is not news: each region is
- * weighed by what is left of its change without theirs, and the heaviest come first.
+ * The step comes first. A region whose change is just that of regions inside it is no news: each region is weighed by
+ * the part of its change that is its own, and the heaviest come first.
  */
 #include "base/alloc.h"
 #include "compare/diff_int.h"
@@ -11,20 +11,20 @@
 #include <stdlib.h>
 
 #define MOST_SENTENCES 5
-#define OWN_SHARE      0.2 /* of its change must be a region's own for a sentence of its own */
-#define MOST_NAMED     3   /* kernels, ancestors */
-#define LEAST_ENTRIES  10  /* a side: what is entered once, as a warm-up, waits differently each time */
-#define IDLE_SHARE     0.2 /* of the time a region takes: a change of idle time worth a sentence */
+#define OWN_SHARE      0.2 /* a region gets a sentence if at least this share of its change is its own */
+#define MOST_NAMED     3   /* kernels, or regions around it */
+#define LEAST_ENTRIES  10  /* per side: with fewer entries, such as a warm-up, waiting differs each time */
+#define IDLE_SHARE     0.2 /* share of the time of a region: a smaller change of idle time is not worth a sentence */
 
 struct news {
 	uint32_t region;
-	bool is_entries; /* it is about how often, not how long */
-	double weight;	 /* ns of a run */
+	bool is_entries; /* the news is how often the region is entered, not how long it takes */
+	double weight;	 /* ns per run */
 };
 
 /*
- * Sentences on regions that one side alone has: new, gone, and what they may be on the other side.
- * Siblings with the same fate are one sentence.
+ * Sentences about regions that only one side has: new ones, those that are gone, and what they may be on the other side.
+ * Siblings with the same fate share one sentence.
  */
 
 enum fate { FATE_NEW, FATE_GONE, FATE_INTO_GRAPH, FATE_OUT_OF_GRAPH, FATE_OWN };
@@ -38,14 +38,14 @@ static enum fate fate_of(const struct sonde_diff_region *r)
 	return FATE_OWN;
 }
 
-/* Whether two siblings have the same fate, so that one sentence says both. */
+/* Whether two siblings have the same fate, so that they can share a sentence. */
 static bool have_same_fate(const struct sonde_diff_region *a, const struct sonde_diff_region *b)
 {
 	return sonde_diff__is_lone(a) && sonde_diff__is_lone(b) && fate_of(a) != FATE_OWN &&
 	       fate_of(a) == fate_of(b);
 }
 
-/* "a/b is", "a/b and 3 regions beside it are". */
+/* Appends "a/b is" or "a/b and 3 regions beside it are". */
 static void put_subject(
 	struct sonde_buf *b, const struct sonde_diff_region *r, size_t nr_beside)
 {
@@ -56,7 +56,7 @@ static void put_subject(
 	sonde_buf_puts(b, nr_beside ? " are" : " is");
 }
 
-/* " on the GPU": where the time of a region is spent; nothing of wall time. */
+/* Where the time of a region is spent: " on the GPU", " on the host"; "" for wall time. */
 static const char *place_of(const struct sonde_diff_region *r)
 {
 	return r->time == SONDE_ENTRY_WALL ? "" : r->time == SONDE_ENTRY_GPU ? " on the GPU" : " on the host";
@@ -75,7 +75,7 @@ static void put_times(struct sonde_buf *b, double from_ns, double to_ns)
 	sonde_buf_puts(b, " per entry");
 }
 
-/* "a/x, a/y and a/z": the parts of a region that was split or merged; their medians added up. */
+/* Appends "a/x, a/y and a/z": the parts of a region that was split or merged. Returns the sum of their medians. */
 static double put_parts(struct sonde_buf *b, const struct sonde_diff *d, uint32_t whole)
 {
 	const struct sonde_diff_region *w = &d->regions.at[whole];
@@ -117,7 +117,7 @@ static void say_parts(
 	put_times(b, parts, r->new_half.median_ns);
 }
 
-/* Under another name, or elsewhere. */
+/* The sentence on a region that has another name or another place now. */
 static void say_twin(
 	struct sonde_buf *b, const struct sonde_diff_region *r, const struct sonde_diff_region *now)
 {
@@ -148,7 +148,7 @@ static void say_new_or_gone(struct sonde_buf *b, const struct sonde_diff_region 
 	sonde_buf_printf(b, " in all%s", place_of(r));
 }
 
-/* Says what became of a region that one side alone has, and of `nr_beside` siblings. */
+/* The sentence on a region that only one side has, and on `nr_beside` siblings with it. */
 static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, size_t nr_beside)
 {
@@ -176,7 +176,7 @@ static void say_lone(struct sonde_buf *b, const struct sonde_diff *d,
 		say_new_or_gone(b, r);
 }
 
-/* The change over all entries of a run; of GPU time where that alone changed. */
+/* The change over all entries of a run; if only the GPU time changed, that of the GPU time. */
 static double total_change(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *gpu = &r->times[SONDE_ENTRY_GPU];
@@ -196,7 +196,7 @@ static void put_signed(struct sonde_buf *b, double ns)
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-/* By region: its change without that of changed regions inside it. `near` is scratch. */
+/* For each region, its change without that of changed regions inside it. `near` is scratch memory. */
 static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 {
 	size_t i;
@@ -205,7 +205,7 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 		const struct sonde_diff_region *r = &d->regions.at[i];
 		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : near[r->parent];
 
-		/* The innermost changed region from here outwards, for those inside. */
+		/* For regions inside: the innermost changed region that is this one or around it. */
 		near[i] = sonde_diff__is_moved(r) || sonde_diff__is_gpu_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
 		own[i] = near[i] == i ? total_change(r) : 0;
 		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].time == r->time &&
@@ -216,13 +216,13 @@ static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
 
 static double entry_ratio(const struct sonde_diff_region *r)
 {
-	/* Entries per rank: more ranks do not mean more entries of each. */
+	/* Entries per rank: with more ranks, a region is not entered more often by each. */
 	return r->base.entries > 0
 		       ? r->new_half.entries / r->new_half.scopes * r->base.scopes / r->base.entries
 		       : 1;
 }
 
-/* Entered more or less often than the region around it explains. */
+/* The weight of news that a region is entered more or less often than the region around it explains; 0 = no news. */
 static double entry_weight(const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	double around = 1, ratio = entry_ratio(r);
@@ -236,7 +236,7 @@ static double entry_weight(const struct sonde_diff *d, const struct sonde_diff_r
 	return fabs(ratio - around) * r->base.entries * r->base.median_ns;
 }
 
-/* Whether the sentence on a region and what it became is about this one of them. */
+/* A region and its twin share one sentence: whether this one of them is the subject. */
 static bool speaks_for_pair(const struct sonde_diff_region *r)
 {
 	if (r->likeness == SONDE_LIKE_MERGED)
@@ -248,7 +248,7 @@ static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
 {
 	const struct sonde_diff_region *r = &d->regions.at[i];
 
-	if (sonde_diff__is_lone(r)) /* only the outermost, and a pair once */
+	if (sonde_diff__is_lone(r)) /* only the outermost region, and a pair only once */
 		return (r->parent == SONDE_NONE ||
 			       d->regions.at[r->parent].verdict != r->verdict) &&
 		       speaks_for_pair(r);
@@ -292,7 +292,10 @@ static bool is_such(const struct sonde_diff_kernel *k, enum which which)
 	       (which == KERNELS_NEW ? k->base_calls == 0 : k->new_calls == 0);
 }
 
-/* The largest of them that count, at most `most`; `nr` were named before. */
+/*
+ * Appends the largest kernels of this kind, at most `most`, if they matter. `nr` kernels were named before; returns how
+ * many are named now.
+ */
 static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 	const struct sonde_diff_region *r, enum which which, uint32_t most, uint32_t nr)
 {
@@ -317,11 +320,11 @@ static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 	return nr;
 }
 
-/* Where kernels were replaced, names both the old and the new ones. */
+/* Appends the kernels that explain the change. If kernels were replaced, it names both the old and the new ones. */
 static void add_kernels(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	if (r->time == SONDE_ENTRY_HOST || r->causes & SONDE_CAUSE_WAITING) /* kernels do not explain time on the host */
+	if (r->time == SONDE_ENTRY_HOST || r->causes & SONDE_CAUSE_WAITING) /* kernels do not explain host time or waiting */
 		return;
 	if (!(r->causes & SONDE_CAUSE_KERNELS))
 		name_kernels(b, d, r, KERNELS_ALL, MOST_NAMED, 0);
@@ -345,7 +348,7 @@ static void add_ancestors(
 	}
 }
 
-/* Fewer kernels that do what more did before are most often one that somebody wrote for them. */
+/* If fewer kernels replace more of them, somebody most likely fused them. */
 static void add_launches(struct sonde_buf *b, const struct sonde_diff_region *r)
 {
 	double base = r->base.launches / fmax(r->base.entries, 1),
@@ -378,7 +381,7 @@ static void add_metrics(struct sonde_buf *b, const struct sonde_diff *d, size_t 
 	}
 }
 
-/* GPU time second: it may have gone the other way, or not at all. */
+/* Appends what GPU time did: it may have changed the other way, or not at all. */
 static void add_gpu(struct sonde_buf *b, const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
@@ -395,7 +398,7 @@ static void add_gpu(struct sonde_buf *b, const struct sonde_diff_region *r)
 	put_time(b, t->new_ns);
 }
 
-/* A region whose wall time did not change, or not for sure, and whose launches did. */
+/* The sentence on a region whose GPU time changed, but whose wall time did not, or not for sure. */
 static void say_gpu_moved(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];
@@ -468,7 +471,7 @@ static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, 
 	sonde_buf_printf(b, " in all%s", place_of(r));
 }
 
-/* "2 slower, 0 faster": with one capture a side they are at most likely, and the first line says so. */
+/* The first sentence, "2 slower, 0 faster". With one capture per side it says that they are at most likely. */
 static void say_counts(struct sonde_diff *d)
 {
 	const uint32_t *nr = d->nr_by_verdict;
@@ -504,7 +507,7 @@ static void say_scopes(struct sonde_diff *d)
 			d->options.per_scope ? "" : ": the time of an entry is the mean of all");
 }
 
-/* How much longer or shorter the GPU waits in the entries of a run; 0 where that is nothing to speak of. */
+/* How much longer or shorter the GPU is idle in all entries of a run; 0 if that is too little for a sentence. */
 static double idle_change(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_half *base = &r->base, *now = &r->new_half;
@@ -522,7 +525,7 @@ static void put_both(struct sonde_buf *b, double base, const char *between, doub
 	put_time(b, now);
 }
 
-/* GPU time says nothing of waiting: a CUDA graph changes no kernel, and everything. */
+/* GPU time does not include waiting: a CUDA graph changes no kernel, but may save most of the time. */
 static void say_idle(struct sonde_diff *d)
 {
 	const struct sonde_diff_region *most = NULL;
@@ -551,7 +554,7 @@ static void say_idle(struct sonde_diff *d)
 	sonde_buf_release(&b);
 }
 
-/* The dearest region nothing can be said about, and what would help. */
+/* The sentence on the undecided region that takes most time, and what would decide it. */
 static void say_insufficient(struct sonde_diff *d)
 {
 	const struct sonde_diff_region *most = NULL;
@@ -587,7 +590,7 @@ static void say_insufficient(struct sonde_diff *d)
 	sonde_buf_release(&known);
 }
 
-/* How many news further down go with this one; they are taken out. */
+/* Removes later news that can share the sentence of news `i`. Returns how many there are. */
 static size_t take_companions(const struct sonde_diff *d, struct news *news, size_t nr, size_t i)
 {
 	size_t k, beside = 0;
@@ -638,7 +641,7 @@ void sonde_diff__say(struct sonde_diff *d)
 	say_counts(d);
 	say_scopes(d);
 	if (own && near &&
-		news) { /* like notes: short memory costs sentences, not the comparison */
+		news) { /* as with notes, short memory costs only the sentences, not the comparison */
 		find_own(d, own, near);
 		say_news(d, news, find_news(d, own, news));
 	}

@@ -1,8 +1,9 @@
 /*
  * The change between two sides: a test, and the interval of the ratio of their medians.
  *
- * Several runs a side are compared as runs: they are drawn again, and their entries in blocks. One capture a side is
- * compared with the other in the order of the run, entry by entry: drift and warm-up that both have cancel.
+ * Several runs per side are compared as runs: runs are drawn again, and blocks of entries within them. With one capture
+ * per side, entries are compared one by one in the order of the run, so that drift and warm-up cancel if both sides have
+ * them.
  */
 #include "base/alloc.h"
 #include "base/hypot.h"
@@ -12,21 +13,21 @@
 #include <math.h>
 #include <string.h>
 
-#define NORMAL_LIMIT	1.959963984540054 /* of 95 % */
-#define LEAST_APART	3 /* effective entries a side that show how far they scatter */
-#define MEDIAN_VARIANCE 1.5707963267948966 /* π/2: of a median, against that of a mean */
-#define MOST_MEDIAN	1000		   /* entries that the median of a run is made of */
+#define NORMAL_LIMIT	1.959963984540054 /* 95 % of a normal distribution is within this many standard errors */
+#define LEAST_APART	3 /* effective entries per side: fewer do not show how much they scatter */
+#define MEDIAN_VARIANCE 1.5707963267948966 /* π/2: the variance of a median ÷ that of a mean */
+#define MOST_MEDIAN	1000		   /* the median of a run is computed from at most this many of its entries */
 
-/* How much a side shows: neighbouring entries are much the same, and whole runs differ. */
+/* How much evidence a side is: neighbouring entries resemble each other, and whole runs differ. */
 struct worth {
-	double tau;	  /* so many neighbours say the same */
-	double effective; /* so many independent entries it has */
-	double df;	  /* degrees of freedom of the interval: of runs where there are several */
-	/* The level of whole runs: variance of its logarithm's mean, and degrees of freedom. */
+	double tau;	  /* number of neighbouring entries that are worth one independent entry */
+	double effective; /* number of independent entries that the side is worth */
+	double df;	  /* degrees of freedom of the interval: of the runs if there are several */
+	/* The level of whole runs: the mean of their logarithms, the variance of this mean, and its degrees of freedom. */
 	double level, level_variance, level_df;
 };
 
-/* Evenly chosen entries are enough. */
+/* Evenly chosen entries are enough for a median. */
 static double quick_median(const double *values, size_t nr)
 {
 	double v[MOST_MEDIAN];
@@ -38,10 +39,9 @@ static double quick_median(const double *values, size_t nr)
 }
 
 /*
- * A single run that gets slower from its first half to its second might have been at the level of
- * either throughout, and the next run might be: more entries do not show more. Chance moves the
- * halves apart by two standard errors, told from what neighbours within a half have in common;
- * what is beyond that counts.
+ * A single run that gets slower from its first half to its second might have stayed at either level, and the next run
+ * might do so: more entries do not help. By chance the halves differ by up to two standard errors, which follow from the
+ * correlation of neighbours within a half. Only what exceeds that counts.
  */
 static void find_drift(
 	struct worth *w, const double *ranks, const struct sonde_side *s, double variance)
@@ -65,7 +65,7 @@ static void find_drift(
 	w->level_variance = sure * drift * drift;
 }
 
-/* How much the runs of a side scatter is what the next run would show, too. */
+/* The levels of a side's runs: the next run would scatter as much as they do. */
 static void find_levels(struct worth *w, const struct sonde_side *s)
 {
 	double sum = 0, squares = 0, nr = 0;
@@ -109,13 +109,13 @@ static struct worth worth_of(
 
 /* --- the interval ----------------------------------------------------------------------------- */
 
-/* The number of resamples: more where the verdict may depend on it, fewer where a side is long. */
+/* The number of resamples: more if the verdict may depend on it, fewer if a side is long. */
 #define MIN_ROUNDS 200
 #define MAX_ROUNDS 1000
 
 /*
- * Resampling few runs or entries shows too little of their scatter; the interval is stretched by
- * what Student's distribution and the lost degree of freedom ask for.
+ * Resampling few runs or entries shows too little of their scatter. This factor widens the interval: Student's
+ * distribution, and the lost degree of freedom.
  */
 static double stretch(double df)
 {
@@ -147,7 +147,7 @@ static void set_interval(struct sonde_side_change *out, struct sonde_resample *b
 	out->high = exp(centre + by * sonde_hypot(drift, sonde_quantile(logs, rounds, 0.975) - centre));
 }
 
-/* Several runs are resampled, and show by themselves how they differ. */
+/* Several runs are resampled, and so show how much they differ. A single run needs the estimate from its drift. */
 static double drift_of(const struct sonde_side *s, const struct worth *w)
 {
 	return s->runs ? 0 : w->level_variance;
@@ -159,15 +159,15 @@ static size_t block_of(double nr, double tau)
 }
 
 /*
- * Sides without any noise that differ: the chance that so many values fall apart like that by
- * themselves. Clocks tick in steps, so two equal values say little.
+ * For sides that differ but have no noise: the probability that this many values are separated like that by chance.
+ * Clocks tick in steps, so that two equal values prove little.
  */
 static double least_p(double a, double b)
 {
 	return fmin(1, 2 * exp(lgamma(a + 1) + lgamma(b + 1) - lgamma(a + b + 1)));
 }
 
-/* Welch's: a difference of two means, each with a variance of its own. */
+/* Welch's test of the difference between two means, each with its own variance. */
 static double welch_p(double away, double va, double dfa, double vb, double dfb)
 {
 	double df = (va + vb) * (va + vb) / (va * va / dfa + vb * vb / dfb);
@@ -175,7 +175,7 @@ static double welch_p(double away, double va, double dfa, double vb, double dfb)
 	return sonde_stats_student(away / sqrt(va + vb), df);
 }
 
-/* Mann and Whitney's test: Welch's on the ranks, with each side's effective number of entries. */
+/* Mann and Whitney's test: Welch's test on the ranks, with each side's effective number of entries. */
 static double rank_p(const double *ranks, const struct sonde_side *a, const struct sonde_side *b,
 	double variance, const struct worth *wa, const struct worth *wb)
 {
@@ -206,8 +206,8 @@ static double log_variance(const struct sonde_side *s)
 }
 
 /*
- * Sides without a value in common: ranks say how many values that are, not how far apart. With few
- * entries the logarithms are tested as well, as medians of a normal distribution.
+ * For sides whose values do not overlap: ranks depend only on the number of values, not on how far apart they are. So
+ * with few entries the logarithms are tested as well, as medians of a normal distribution.
  */
 static double apart_p(const struct sonde_resample *a, const struct sonde_resample *b,
 	const struct worth *wa, const struct worth *wb)
@@ -227,18 +227,18 @@ static double apart_p(const struct sonde_resample *a, const struct sonde_resampl
 }
 
 /*
- * Is the difference more than whole runs differ? On logarithms of medians and not on ranks: where
- * sides do not overlap, ranks no longer show how far apart they are.
+ * Whether the sides differ by more than whole runs do. It uses logarithms of medians and not ranks: if the sides do not
+ * overlap, ranks do not show how far apart they are.
  */
 static double level_p(const struct worth *a, const struct worth *b)
 {
 	if (!(a->level_variance + b->level_variance > 0))
-		return 0; /* runs do not differ at all, or there is but one */
+		return 0; /* runs do not differ at all, or each side has only one */
 	return welch_p(b->level - a->level, a->level_variance, a->level_df, b->level_variance,
 		b->level_df);
 }
 
-/* Variance of the ranks within the sides, which a real difference between them does not blow up. */
+/* The variance of the ranks within the sides: a real difference between the sides does not increase it. */
 static double variance_within(const double *ranks, size_t nr_a, size_t nr_b)
 {
 	double a = sonde_stats__sum(ranks, nr_a) / (double)nr_a,
@@ -252,21 +252,22 @@ static double variance_within(const double *ranks, size_t nr_a, size_t nr_b)
 /* --- one capture a side ------------------------------------------------------------------------ */
 
 /*
- * A state that lasts as long as a capture cannot be seen in it: a clock, a busy neighbour. Entries show such states by changing
- * from one to the next, so the fewer there are, the more may be hidden: 4.4 % of the time with 8 entries, 1.2 % with 30, 0.2 % with 200.
- * The test takes that for a scatter of either side. The interval does not: it says what these entries show.
+ * A state that lasts as long as a capture (a clock, a busy neighbour) cannot be seen in it. Entries show such states
+ * when one changes into the next, so the fewer entries there are, the more may be hidden: 4.4 % of the time with 8
+ * entries, 1.2 % with 30, 0.2 % with 200. The test adds this as scatter of each side. The interval does not: it says
+ * what these entries show.
  */
 #define HIDDEN 0.35
-#define LEAST_HALVES 8 /* pairs that are two halves worth comparing */
-#define TRIM   0.1 /* of the pairs at either end do not count */
+#define LEAST_HALVES 8 /* with fewer pairs, it makes no sense to compare two halves */
+#define TRIM   0.1 /* this share of the pairs at each end does not count */
 
-/* Entry by entry, in the order of the run: the logarithm of new ÷ base. */
+/* The entries of both sides, one by one in the order of the run: the logarithm of new ÷ base. */
 struct pairs {
 	double *logs, *sorted, *ranks;
 	size_t nr;
-	double tau;	  /* so many neighbours say the same */
-	double effective; /* so many independent pairs there are */
-	double lasting;	  /* variance that more entries would not take away */
+	double tau;	  /* number of neighbouring pairs that are worth one independent pair */
+	double effective; /* number of independent pairs */
+	double lasting;	  /* the part of the variance that more entries would not reduce */
 };
 
 static void release_pairs(struct pairs *p)
@@ -276,7 +277,7 @@ static void release_pairs(struct pairs *p)
 	sonde_free(p->ranks);
 }
 
-/* False when memory is short. Release it in any case. */
+/* False when memory is short. Release `p` in any case. */
 static bool init_pairs(struct pairs *p, const double *base, const double *now, size_t nr)
 {
 	size_t i;
@@ -292,9 +293,10 @@ static bool init_pairs(struct pairs *p, const double *base, const double *now, s
 }
 
 /*
- * How far the sides drift apart from the first half to the second: the next run may drift otherwise, so that counts as
- * a scatter of the ratio. Chance moves halves apart by two standard errors; what is beyond that counts. A ratio that
- * moves evenly is as far off at the ends of a run as its halves are apart: that is its scatter. False when memory is short.
+ * How far the sides drift apart from the first half to the second. The next run may drift differently, so this counts as
+ * scatter of the ratio. By chance the halves differ by up to two standard errors; only what exceeds that counts. If the
+ * ratio moves evenly, it is as far off at the ends of a run as the halves are apart: that is its scatter. False when
+ * memory is short.
  */
 static bool find_own_drift(struct pairs *p)
 {
@@ -306,7 +308,7 @@ static bool find_own_drift(struct pairs *p)
 		return false;
 	for (i = 0; i < p->nr; i++)
 		slope += ((double)i + 1 - mean) * (p->ranks[i] - mean) * 12 / (n * (n * n - 1));
-	for (i = 0; i < p->nr; i++) /* a trend makes neighbours alike, and is no chance */
+	for (i = 0; i < p->nr; i++) /* removes the trend: it makes neighbours alike, but is not chance */
 		flat[i] = p->ranks[i] - mean - slope * ((double)i + 1 - mean);
 	error = 4 / n * sonde_stats_correlation_time(flat, p->nr) * sonde_stats__covariance(flat, p->nr, 0, 0);
 	sonde_free(flat);
@@ -321,7 +323,7 @@ static bool find_own_drift(struct pairs *p)
 	return true;
 }
 
-/* False when memory is short. */
+/* Fills in tau, effective and lasting. False when memory is short. */
 static bool weigh_pairs(struct pairs *p)
 {
 	bool ok;
@@ -332,15 +334,15 @@ static bool weigh_pairs(struct pairs *p)
 	return ok;
 }
 
-/* Pair i of those in order, the ends moved in to what the trimmed mean keeps. */
+/* Pair i in sorted order. Pairs that the trimmed mean cuts off get the value of the nearest pair that it keeps. */
 static double winsorized(const struct pairs *p, size_t cut, size_t i)
 {
 	return p->sorted[i < cut ? cut : i >= p->nr - cut ? p->nr - cut - 1 : i];
 }
 
 /*
- * Yuen's test: the mean without the tenth of pairs at either end, against their scatter. Outliers move it as little as a
- * test on ranks, and it knows how far apart the sides are.
+ * Yuen's test: compares the mean without the outer tenth of pairs at each end to their scatter. Outliers move it as
+ * little as a test on ranks, but it also knows how far apart the sides are.
  */
 static double trimmed_p(const struct pairs *p)
 {
@@ -357,7 +359,7 @@ static double trimmed_p(const struct pairs *p)
 	return fmax(sonde_stats_student(mean * share / sqrt(variance / p->effective), df), least_p(nr, nr));
 }
 
-/* The p-value of a change once a variance that the test does not see is added. */
+/* The p-value of a change after adding a variance that the test does not see. */
 static double with_hidden(double p, double away, double hidden)
 {
 	double z = sonde_stats_student_limit(fmax(p, 1e-15), 1e9);
@@ -367,7 +369,10 @@ static double with_hidden(double p, double away, double hidden)
 	return away == 0 ? 1 : sonde_stats_student(1 / sqrt(1 / (z * z) + hidden / (away * away)), 1e9);
 }
 
-/* The ratio of medians when the same entries of both sides are drawn: what drifts on both sides cancels. */
+/*
+ * The ratio of the medians, in logarithms, when the same entries are drawn from both sides: a drift that both sides have
+ * cancels.
+ */
 static double draw_pairs(struct sonde_resample *a, struct sonde_resample *b, struct sonde_random *r, size_t nr)
 {
 	size_t i;
@@ -383,7 +388,10 @@ static double draw_pairs(struct sonde_resample *a, struct sonde_resample *b, str
 	return log(sonde_resample__drawn(b, nr) / sonde_resample__drawn(a, nr));
 }
 
-/* Entries are drawn one by one, and what neighbours have in common widens the interval by the root of their correlation time. */
+/*
+ * The interval. Entries are drawn one by one, so it is widened by the root of the correlation time, because neighbours
+ * resemble each other.
+ */
 static void set_paired_interval(struct sonde_side_change *out, struct sonde_resample *a, struct sonde_resample *b, const struct pairs *p,
 	double middle, struct sonde_random *r)
 {
@@ -400,7 +408,7 @@ static void set_paired_interval(struct sonde_side_change *out, struct sonde_resa
 	out->lasting = lasting;
 }
 
-/* False when memory is short. */
+/* One run per side. False when memory is short. */
 static bool compare_in_order(struct sonde_side_change *out, const struct sonde_side *base, const struct sonde_side *new_side,
 	struct sonde_random *r)
 {
@@ -413,7 +421,7 @@ static bool compare_in_order(struct sonde_side_change *out, const struct sonde_s
 
 	if (ok) {
 		middle = log(sonde_quantile(b.sorted, nr, 0.5) / sonde_quantile(a.sorted, nr, 0.5));
-		beyond = log(out->ratio) - middle; /* entries that one side alone has */
+		beyond = log(out->ratio) - middle; /* the effect of entries without a partner on the other side */
 		p.lasting += beyond * beyond;
 		out->p = with_hidden(trimmed_p(&p), log(out->ratio), 2 * hidden * hidden + p.lasting);
 		set_paired_interval(out, &a, &b, &p, middle, r);
@@ -426,14 +434,14 @@ static bool compare_in_order(struct sonde_side_change *out, const struct sonde_s
 
 /* --- several runs a side ------------------------------------------------------------------------ */
 
-/* A side of one run differs from its next run as the runs of the other side differ from each other. */
+/* If a side has one run, its next run would differ from it as the runs of the other side differ from each other. */
 static void borrow_level(struct worth *one, const struct worth *several, size_t nr_runs)
 {
 	one->level_variance = fmax(one->level_variance, several->level_variance * (double)nr_runs);
 	one->level_df = one->df = several->level_df;
 }
 
-/* The length that all runs have; 0 = they differ, or are not told apart. */
+/* The number of values that every run has; 0 = runs have different numbers, or are not told apart. */
 static size_t common_length(const struct sonde_side *a, const struct sonde_side *b)
 {
 	size_t i, nr = a->runs && b->runs ? a->runs[0] : 0;
@@ -445,8 +453,8 @@ static size_t common_length(const struct sonde_side *a, const struct sonde_side 
 }
 
 /*
- * Takes off what all runs of both sides have in common at each place, as a warm-up: it makes neighbours alike
- * without making entries less worth. False when memory is short.
+ * Subtracts what all runs of both sides have in common at each position, such as a warm-up: it makes neighbours alike,
+ * but does not make entries worth less. False when memory is short.
  */
 static bool flatten_runs(double *flat, const double *ranks, const struct sonde_side *a, const struct sonde_side *b)
 {
@@ -467,7 +475,7 @@ static bool flatten_runs(double *flat, const double *ranks, const struct sonde_s
 	return true;
 }
 
-/* False when memory is short. */
+/* Several runs on a side. False when memory is short. */
 static bool compare_runs(struct sonde_side_change *out, const struct sonde_side *base, const struct sonde_side *new_side,
 	struct sonde_random *r)
 {
@@ -499,7 +507,7 @@ static bool compare_runs(struct sonde_side_change *out, const struct sonde_side 
 	return ok;
 }
 
-/* NaN when memory is short: no side is empty, and no value is. */
+/* NaN only when memory is short: no side is empty, and no value is NaN. */
 static double median_of(const struct sonde_side *s)
 {
 	double *copy = sonde_malloc(s->nr * sizeof(*copy)), median = NAN;

@@ -1,6 +1,6 @@
 /*
- * The statistics behind verdicts, with no knowledge of regions: Student's distribution, the
- * time over which neighbouring values hang together, ranks, p-values adjusted for their number, and drawing a side again.
+ * The statistics behind verdicts, which know no regions: Student's distribution, correlation times of neighbouring
+ * values, ranks, p-values adjusted for the number of tests, and resampling of a side.
  */
 #include "base/alloc.h"
 #include "base/vec.h"
@@ -67,7 +67,7 @@ double sonde_stats_student_limit(double p, double df)
 		low = high;
 		high *= 2;
 	}
-	for (i = 0; i < 45; i++) { /* to the last bits that matter; this is asked for per region */
+	for (i = 0; i < 45; i++) { /* enough for all bits that matter; called for every region */
 		double mid = (low + high) / 2;
 
 		if (sonde_stats_student(mid, df) > p)
@@ -80,7 +80,7 @@ double sonde_stats_student_limit(double p, double df)
 
 /* --- ranks ------------------------------------------------------------------------------------ */
 
-/* for qsort; equal ones by index */
+/* For qsort: sorts by value, then index. */
 static int by_value(const void *a, const void *b)
 {
 	const struct sonde_stats__ranked *x = a, *y = b;
@@ -144,9 +144,8 @@ bool sonde_stats_adjust(double *q, const double *p, size_t nr, size_t stride)
 /* --- effective numbers ------------------------------------------------------------------------ */
 
 /*
- * Sokal's window: lags are added up until they are five times as long as what
- * they add up to; beyond that is only noise. Taking the mean off lowers every
- * correlation by about 1/nr, which is put back.
+ * Sokal's window: lags are added up until the lag is five times the sum so far; later lags are only noise. Subtracting
+ * the mean lowers every correlation by about 1/nr, so that is added back.
  */
 static double windowed_time(const double *values, size_t nr, double mean, double all)
 {
@@ -159,8 +158,8 @@ static double windowed_time(const double *values, size_t nr, double mean, double
 }
 
 /*
- * A short series shows less correlation than it has (Kendall), and by chance
- * none at all: a first-order process with the correlation it may well have.
+ * A short series shows less correlation than it has (Kendall), and by chance it may show none. So this is the time of a
+ * first-order process with as much correlation as the series may well have.
  */
 static double cautious_time(const double *values, size_t nr, double mean, double all)
 {
@@ -202,7 +201,7 @@ size_t sonde_random__below(struct sonde_random *r, size_t n)
 	return (size_t)(((draw(r) >> 32) * n) >> 32); /* n is below 2³² */
 }
 
-/* Single entries: one draw is good for two. */
+/* Draws single entries. One random number is enough for two. */
 static void draw_singles(struct sonde_resample *s, struct sonde_random *r, size_t first, size_t nr)
 {
 	const uint32_t *place = s->place + first;

@@ -1,9 +1,9 @@
 /*
- * Regions that one side alone has, and may be the same under another name: a
- * removed and an added sibling with the same label (another kind: work that moved into a CUDA
- * graph), or else with the same kernels, or, where neither launches anything, the one pair that is
- * entered as often. Regions inside two such are paired the same way. Then those of the same
- * label and kernels anywhere: they moved. Last, regions that were split or merged.
+ * Finds regions that only one side has, and that may be the same under another name. First, a removed and an added
+ * sibling are paired if they have the same label (with another kind: work that moved into a CUDA graph), else if they
+ * have the same kernels, else, if neither launches anything, if they are the only pair that is entered equally often.
+ * Regions inside a pair are paired in the same way. Then regions anywhere with the same label and kernels are paired:
+ * they moved. Last come regions that were split or merged.
  */
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -13,15 +13,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A region on one side only, and what it looks like. */
+/* A region that only one side has, and what it looks like. */
 struct lone {
 	uint32_t region;
-	uint32_t parent; /* of twins the first: their children are siblings */
-	uint64_t looks;	 /* hash */
+	uint32_t parent; /* number of its siblings; children of two twins are siblings too */
+	uint64_t looks;	 /* hash of what it looks like */
 	bool is_added;
 };
 
-/* The ways in which two of them may look alike, the surest first. */
+/* The ways in which two regions may look alike, the surest first. */
 enum look { LOOK_LABEL, LOOK_KERNELS, LOOK_HOST, NR_LOOKS };
 
 static int by_looks(const void *a, const void *b)
@@ -45,7 +45,7 @@ static void pair_two(struct sonde_diff *d, uint32_t gone, uint32_t came, enum so
 	a->likeness = b->likeness = (uint8_t)how;
 }
 
-/* Pairs the removed with the added ones of a group that looks alike, in order. */
+/* Pairs removed with added regions of a group that looks alike, in order. */
 static void pair_group(struct sonde_diff *d, const struct lone *at, size_t nr)
 {
 	size_t gone = 0, came = 0;
@@ -61,7 +61,7 @@ static void pair_group(struct sonde_diff *d, const struct lone *at, size_t nr)
 	}
 }
 
-/* Where nothing but a count makes them alike: only if there is no other. */
+/* If regions look alike by little, they are paired only if there is no other candidate. */
 static bool is_only_pair(const struct lone *at, size_t nr)
 {
 	return nr == 2 && at[0].is_added != at[1].is_added;
@@ -73,7 +73,7 @@ static void pair_only(struct sonde_diff *d, const struct lone *at, size_t nr)
 		pair_two(d, at[at[0].is_added].region, at[!at[0].is_added].region, SONDE_LIKE_MOVED);
 }
 
-/* As many entries are little to go by: they have to take about as long, too. */
+/* An equal number of entries is weak evidence: the entries must also take about as long. */
 static void pair_host(struct sonde_diff *d, const struct lone *at, size_t nr)
 {
 	double gone, came;
@@ -86,7 +86,7 @@ static void pair_host(struct sonde_diff *d, const struct lone *at, size_t nr)
 		pair_group(d, at, nr);
 }
 
-/* Each group that looks alike, below one parent. */
+/* Calls `pair` for each group of siblings that look alike. */
 static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr,
 	void (*pair)(struct sonde_diff *d, const struct lone *at, size_t nr))
 {
@@ -109,7 +109,7 @@ static uint32_t common_parent(const struct sonde_diff *d, const struct sonde_dif
 	return twin != SONDE_NONE && twin < r->parent ? twin : sonde_diff__siblings(r);
 }
 
-/* 0 = it has no such look. */
+/* A hash of one look of a region; 0 = the region does not have this look. */
 static uint64_t look_of(const struct sonde_diff_region *r, uint64_t kernels, enum look look)
 {
 	const struct sonde_diff_half *h = r->base.is_there ? &r->base : &r->new_half;
@@ -121,7 +121,7 @@ static uint64_t look_of(const struct sonde_diff_region *r, uint64_t kernels, enu
 	return kernels ? 0 : sonde_diff__mix((uint64_t)llround(h->entries), r->kind);
 }
 
-/* Regions of one depth; those that have a twin already stay out. */
+/* Pairs regions of one depth, except those that have a twin already. */
 static void pair_depth(struct sonde_diff *d, const uint64_t *kernels, const struct lone *lones,
 	size_t nr_lones, enum look look, struct lone *scratch)
 {
@@ -141,7 +141,7 @@ static void pair_depth(struct sonde_diff *d, const uint64_t *kernels, const stru
 
 /* --- elsewhere -------------------------------------------------------------------------------- */
 
-/* The outermost ones of a side, by label and kernels wherever they are. */
+/* Pairs the outermost regions that only one side has, by label and kernels, wherever they are. */
 static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const struct lone *lones,
 	size_t nr_lones, struct lone *at)
 {
@@ -161,7 +161,7 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 	pair_alike(d, at, nr, pair_only);
 }
 
-/* Regions inside two that moved go with them, by label; outer ones come first. */
+/* Pairs regions inside two regions that moved, by label. Outer ones come first. */
 static void pair_inside_moved(
 	struct sonde_diff *d, const struct lone *lones, size_t nr_lones, struct lone *at)
 {
@@ -179,7 +179,7 @@ static void pair_inside_moved(
 	pair_alike(d, at, nr, pair_only);
 }
 
-/* All of them, by depth: `looks` is that for now. */
+/* Lists all regions that only one side has, sorted by depth. `looks` holds the depth here. */
 static size_t list_lones(const struct sonde_diff *d, struct lone *lones)
 {
 	size_t i, nr = 0;
@@ -194,7 +194,7 @@ static size_t list_lones(const struct sonde_diff *d, struct lone *lones)
 }
 
 #define MOST_PARTS 8
-#define MOST_INSIDE 8 /* levels inside a region that moved */
+#define MOST_INSIDE 8 /* levels inside a moved region that are paired */
 
 bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels)
 {
@@ -205,7 +205,7 @@ bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels)
 		return false;
 	nr = list_lones(d, lones);
 	scratch = lones + nr;
-	for (i = 0; i < nr; i = end) { /* outer ones first: who is a twin decides below it */
+	for (i = 0; i < nr; i = end) { /* outer regions first: their twins decide which regions below are siblings */
 		for (end = i + 1; end < nr && lones[end].looks == lones[i].looks;)
 			end++;
 		for (look = 0; look < NR_LOOKS; look++)
@@ -219,21 +219,20 @@ bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels)
 }
 
 /*
- * One region that became several, or several that became one: a region on one side only whose
- * launches, kernel by kernel, are those of two and more neighbours on the other side only, below
- * the same parent.
+ * Finds one region that became several, or several that became one: the launches of a region that only one side has are,
+ * kernel by kernel, the sum of those of two or more neighbours that only the other side has, below the same parent.
  */
 
-/* Neighbours together, or one region. */
+/* Two or more neighbours together. */
 struct piece {
 	uint32_t parent;
-	uint64_t load;	    /* of all of them: the launches of an entry, kernel by kernel */
-	uint32_t first, nr; /* slice of the lones; 1 = a whole */
+	uint64_t load;	    /* launches per entry of all of them, kernel by kernel, as a sum of hashes */
+	uint32_t first, nr; /* slice of `at` */
 };
 
 struct side_lones {
-	SONDE_VEC(uint32_t) at;		/* region numbers on one side, by parent, in order */
-	SONDE_VEC(struct piece) pieces; /* neighbours of two and more */
+	SONDE_VEC(uint32_t) at;		/* region numbers of one side, siblings together, in order */
+	SONDE_VEC(struct piece) pieces; /* all groups of two or more neighbours */
 };
 
 static int by_load(const void *a, const void *b)
@@ -246,7 +245,7 @@ static int by_load(const void *a, const void *b)
 	return c ? c : sonde_cmp(x->nr, y->nr);
 }
 
-/* Those of a side that nothing is known about yet and that launch something, by parent. */
+/* Lists the regions that only one side has, that launch something and have no twin yet, siblings together. */
 static bool list_side(
 	struct side_lones *l, const struct sonde_diff *d, const uint64_t *loads, enum sonde_verdict side)
 {
@@ -289,7 +288,7 @@ static bool list_pieces(struct side_lones *l, const struct sonde_diff *d, const 
 	return true;
 }
 
-/* The first with that parent and load, or NULL. */
+/* The first piece with this parent and load; NULL = there is none. */
 static const struct piece *find_piece(const struct side_lones *l, uint32_t parent, uint64_t load)
 {
 	const struct piece key = {parent, load, 0, 0};
@@ -302,7 +301,7 @@ static const struct piece *find_piece(const struct side_lones *l, uint32_t paren
 		       : NULL;
 }
 
-/* Wholes of one side against the pieces of the other. */
+/* Joins whole regions of one side with pieces of the other. */
 static void join_parts(struct sonde_diff *d, const struct side_lones *wholes, const struct side_lones *parts,
 	const uint64_t *loads, enum sonde_likeness how)
 {

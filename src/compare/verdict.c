@@ -1,6 +1,6 @@
 /*
- * Verdicts: statistics of every region, side by side on several cores where there are
- * many. Each region's seed is a hash of its id, so neither order nor cores matter.
+ * Verdicts: the statistics of every region, on several cores if there are many values. The seed of a region is a hash of
+ * its id, so neither the order nor the number of cores changes the result.
  */
 #include "compare/diff_int.h"
 
@@ -10,16 +10,16 @@
 #include <math.h>
 
 #define MOST_WORKERS	8
-#define VALUES_FOR_CREW 20000 /* less is done before a thread has started */
+#define VALUES_FOR_CREW 20000 /* fewer values are done before a thread has started */
 #define FALSE_DISCOVERY 0.05
 
 struct worker {
 	struct sonde_diff *d;
-	size_t first, step; /* its regions */
+	size_t first, step; /* it does the regions first, first + step, … */
 	bool failed;
 };
 
-/* How many values each run that has some gave. */
+/* The values of one side. Fills `runs` with the number of values of each run that has some. */
 static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_diff_time *t, bool is_new, size_t *runs)
 {
 	struct sonde_side s = {d->values.at + t->first_value[is_new], t->nr_values[is_new], runs, 0};
@@ -29,13 +29,13 @@ static struct sonde_side side_of(const struct sonde_diff *d, const struct sonde_
 	for (i = 0; i < nr_runs; i++)
 		if (counts[i])
 			runs[s.nr_runs++] = counts[i];
-	/* One value per run: runs are the values, with nothing within them. */
+	/* With one value per run, the runs themselves are the values. */
 	if (s.nr_runs < 2 || s.nr_runs == s.nr)
 		s.runs = NULL;
 	return s;
 }
 
-/* However far apart: five values against five fall apart by chance in one of 126 cases. */
+/* Fewer values are no evidence, however far apart: five are separated from five by chance in 1 of 126 cases. */
 static bool has_enough(const struct sonde_diff_time *t)
 {
 	return t->nr_values[0] >= SONDE_LEAST_ENTRIES && t->nr_values[1] >= SONDE_LEAST_ENTRIES;
@@ -94,7 +94,10 @@ static bool compare_all(struct sonde_diff *d)
 	return ok;
 }
 
-/* How many times the entries bring q below the bar: the test's z grows with their root. */
+/*
+ * The factor by which the number of entries must grow to bring q below the limit: the test's z grows with its square
+ * root.
+ */
 static double by_test(const struct sonde_diff_time *t)
 {
 	double z, want;
@@ -107,21 +110,21 @@ static double by_test(const struct sonde_diff_time *t)
 }
 
 /*
- * Intervals shrink with the root of the number of entries, or of runs, but for what lasts. One has to become
- * as narrow as the change is large, or to fit within ± min_effect around none.
+ * How many entries or runs would be enough. Intervals shrink with the square root of their number, except for the part
+ * that lasts. The interval must become as narrow as the change is large, or fit within ± min_effect.
  */
 static double needed_entries(const struct sonde_diff_region *r, const struct sonde_diff_time *t, double min_effect)
 {
 	double away = fabs(log(t->ratio)), bar = log1p(min_effect), have, wide, want, lasts = t->lasting * t->lasting;
 
 	have = r->needs_runs ? fmin(r->base.nr_runs, r->new_half.nr_runs) : fmin(t->nr_values[0], t->nr_values[1]);
-	if (!has_enough(t)) /* what is entered once in a run is not entered more often in a longer one */
+	if (!has_enough(t)) /* a region that is entered once per run needs more runs, not longer ones */
 		return have > 1 ? ceil(SONDE_LEAST_ENTRIES * have / fmin(t->nr_values[0], t->nr_values[1])) : NAN;
 	if (!(t->low > 0) || isinf(t->high) || !isfinite(away))
 		return NAN;
 	wide = fmax(log(t->high / t->ratio), log(t->ratio / t->low));
 	want = away >= bar ? away : fmax(bar - away, bar / 4);
-	if (!(want * want > lasts)) /* runs drift apart: more entries of the same would show more of that */
+	if (!(want * want > lasts)) /* runs drift apart: more entries of the same runs would only show more of that */
 		return NAN;
 	return ceil(have * fmax(1.1, fmax((wide * wide - lasts) / (want * want - lasts), away >= bar ? by_test(t) : 0)));
 }
@@ -143,7 +146,7 @@ static enum sonde_verdict verdict_of(const struct sonde_diff_region *r, const st
 								     : SONDE_VERDICT_INSUFFICIENT;
 }
 
-/* Every time of a region, then that of its headline again as its own. */
+/* Judges every time of a region, then copies the result of the time that the region is compared by. */
 static void judge_region(struct sonde_diff_region *r, double min_effect)
 {
 	const struct sonde_diff_time *head = &r->times[r->time];

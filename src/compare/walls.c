@@ -1,16 +1,17 @@
 /*
- * The wall time that an entry adds to a run.
+ * The wall time that an entry adds to its run.
  *
- * A host that launches without waiting runs ahead of the GPU: work is queued behind that of earlier entries, and the wall time of an
- * entry (struct sonde_entry) grows with the queue. Of two programs the one that runs further ahead would be the slower one. So a comparison
- * counts from where everything that was entered and left before had ended: entries one after the other add up to the run.
+ * A host that launches without waiting runs ahead of the GPU. Work is then queued behind that of earlier entries, and
+ * the wall time of an entry (struct sonde_entry) grows with the queue. Of two programs, the one that runs further ahead
+ * would seem slower. So a comparison counts an entry's time only from the moment when everything that was entered and
+ * left before it had ended: the times of consecutive entries then add up to the run.
  */
 #include "compare/diff_int.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* An entry of a scope: when it was entered and left on the host, and when all of it had ended. */
+/* An entry of a scope: when it was entered and left on the host, and when all its work had ended. */
 struct stay {
 	uint64_t begin_ns, left_ns, end_ns;
 	uint32_t entry;
@@ -51,8 +52,8 @@ static bool add_stays(struct stays *begun, struct stays *left, const struct sond
 }
 
 /*
- * Launches on several streams, and those of several threads, need not wait for what came before: an entry
- * took as long as its launches, at least where it took that long in all.
+ * Launches on several streams or by several threads need not wait for what came before. So an entry counts at least the
+ * time of its launches, but never more than its own wall time.
  */
 static void count_walls(double *walls, const struct sonde_cells *c, struct stays *begun, struct stays *left)
 {
@@ -82,7 +83,7 @@ double *sonde_diff__walls(const struct sonde_cells *c, struct sonde_arena *arena
 
 	for (i = 0; ok && i < c->entries.nr; i++)
 		walls[i] = NAN;
-	for (i = 0; ok && i < c->visits.nr; i++) { /* visits are by scope */
+	for (i = 0; ok && i < c->visits.nr; i++) { /* visits are sorted by scope */
 		ok = add_stays(&begun, &left, c, &c->visits.at[i]);
 		if (ok && (i + 1 == c->visits.nr || c->visits.at[i + 1].scope != c->visits.at[i].scope)) {
 			count_walls(walls, c, &begun, &left);

@@ -19,8 +19,8 @@
 #define LEAST_PART 0.005 /* share of the run: beside the step, a smaller cost is no finding */
 #define LEAST_TOP  0.001 /* share of the run: beside the step, a shorter region is not examined */
 #define MOST_SAVED   0.75 /* share of the stake that counts if no replay computed a gain: hardly any change saves all */
-#define FAR_BELOW  0.25 /* share of the stake: if a change that only resembles the advice gains less, that says nothing about
-			   the advice */
+/* A share of the stake: if a change that only resembles the advice gains less, that says nothing about the advice. */
+#define FAR_BELOW  0.25
 #define NOTHING_NS 500 /* a smaller gain is none: three digits of a ms do not show it */
 /*
  * Work outside any range is a finding if it has this share of the GPU's time. It comes first if it has this share of its
@@ -41,8 +41,8 @@ uint64_t sonde_entry__wall_ns(const struct sonde_entry *e)
  */
 double sonde_node__wall_ns(const struct sonde_node *n)
 {
-	double on_device = n->times.busy_ns + n->times.idle_ns, wall = fmax(n->times.host_ns, on_device); /* fmax of a NaN and a number is
-													     the number */
+	/* fmax of a NaN and a number is the number. */
+	double on_device = n->times.busy_ns + n->times.idle_ns, wall = fmax(n->times.host_ns, on_device);
 
 	return !isnan(wall) ? wall : n->time_ns > 0 ? n->time_ns : 0;
 }
