@@ -1,4 +1,4 @@
-/* Two sides of pipelines, compared. */
+/* Compares two sides, which are lists of pipelines. */
 #include "base/alloc.h"
 #include "compare/diff.h"
 #include "export/diff_out.h"
@@ -8,8 +8,8 @@
 
 struct sonde_comparison {
 	struct sonde_diff *diff;
-	SONDE_VEC(const struct sonde_tree *) trees; /* the base's first */
-	struct sonde_word_list names;		    /* of their inputs, likewise */
+	SONDE_VEC(const struct sonde_tree *) trees; /* those of the base come first */
+	struct sonde_word_list names;		    /* names of their inputs, in the same order */
 	size_t nr_base;
 	struct sonde_texts texts;
 };

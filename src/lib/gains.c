@@ -1,6 +1,7 @@
 /*
- * The gains of the fixes of findings: the capture is read once more, and replayed with the change of each. A change may gain more than
- * the finding is about (to fuse all kernels of a step removes its launches too): the order counts no more than what is at stake.
+ * The gains of the fixes of findings: reads the capture once more and replays it with the change of each finding. A
+ * change may gain more than the finding is about (fusing all kernels of a step removes its launches too), so the order
+ * of findings counts a gain only up to what is at stake.
  */
 #include "lib/pipeline.h"
 #include "lib/whatif.h"
@@ -8,12 +9,13 @@
 
 #include <math.h>
 
-#define MOST_ASKED    6u      /* findings: those that are shown first */
-#define MOST_LAUNCHES 1000000u /* a report of more is not to wait for a replay */
+#define MOST_ASKED    6u      /* findings that are asked about: those that are shown first */
+#define MOST_LAUNCHES 1000000u /* a report with more launches should not have to wait for a replay */
 
 /*
- * One capture, or those of the ranks of one job: gains are means of its processes. Several captures that are no ranks, or runs
- * that are added up, are programs that have nothing to do with each other.
+ * Whether the inputs are one capture, or the ranks of one job: then gains are means over its processes. Several captures
+ * that are not ranks, or runs that are added up, are programs that have nothing to do with each other. Also false if
+ * there are too many launches.
  */
 static bool is_one_run(const struct sonde_pipeline *p)
 {
@@ -39,8 +41,8 @@ static bool is_one_run(const struct sonde_pipeline *p)
 }
 
 /*
- * The gains of `nr` changes; false when memory is short. Without the times of entries there is nothing to replay, and the
- * capture is not read again to find that out.
+ * Finds the gains of `nr` changes. False when memory is short. Without times of entries there is nothing to replay, so
+ * the capture is not read again just to find that out.
  */
 static bool find_gains(struct sonde_gain *out, const char *const *changes, size_t nr, const struct sonde_whatif_source *source,
 	const struct sonde_cells *c)
@@ -78,7 +80,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	}
 	if (!source.step)
 		return sonde_err_nomem(err);
-	/* A capture that cannot be replayed has findings all the same. */
+	/* If the capture cannot be replayed, its findings stay as they are. */
 	if (!nr)
 		return 0;
 	if (!find_gains(gains, changes, nr, &source, p->cells))

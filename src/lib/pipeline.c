@@ -122,8 +122,8 @@ int sonde_pipeline_configure(struct sonde_pipeline *p, struct sonde_err *err)
 }
 
 /*
- * Leaves out inputs that were named before, also by another path or through a link: the same
- * capture read twice would count twice. Each that goes is noted.
+ * Leaves out inputs that were named before, also by another path or through a link: a capture that is read twice would
+ * count twice. Notes each input that is left out.
  */
 static int unite_inputs(
 	struct sonde_word_list *paths, struct sonde_notes *notes, struct sonde_err *err)
@@ -139,7 +139,7 @@ static int unite_inputs(
 		struct stat st;
 		bool is_new = true;
 
-		if (stat(path, &st) == 0) { /* what is not there, reading will tell */
+		if (stat(path, &st) == 0) { /* a missing file is reported when it is read */
 			key = sonde_arena_printf(&arena, "%llx:%llx", (unsigned long long)st.st_dev,
 				(unsigned long long)st.st_ino);
 			if (!key.p || sonde_map_add(&seen, key, &is_new) == SONDE_NONE)
@@ -156,7 +156,7 @@ static int unite_inputs(
 	return rc;
 }
 
-/* The inputs, each once, of a pipeline that has not run. */
+/* Makes sure that the pipeline has not run and has inputs, and leaves out repeated inputs. */
 static int take_inputs(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	if (p->tree || p->parts.at.nr || p->records)
@@ -230,7 +230,7 @@ int sonde_pipeline_run(struct sonde_pipeline *p, struct sonde_err *err)
 	return rc ? rc : sonde_export_check_scopes(p->tree, &p->settings.options, err);
 }
 
-/* Writes what was folded to a file. Notes of this call go with the last part. */
+/* Writes the folded parts to a file. The notes of this call are written with the last part. */
 int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
 {
 	struct sonde_sink out;
@@ -241,7 +241,7 @@ int sonde_pipeline_write_partial(struct sonde_pipeline *p, const char *path, str
 		if (rc)
 			return rc;
 	}
-	p->settings.fold.keep = 0; /* a report of it decides that */
+	p->settings.fold.keep = 0; /* a report of the file decides how many scopes it keeps */
 	rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
 		rc = sonde_sink_open(&out, path, err);

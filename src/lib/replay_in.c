@@ -7,10 +7,10 @@
 
 #include <math.h>
 
-#define DEFAULT_STREAM 7u   /* CUPTI's number for it, where the capture does not say */
-#define SAME_CALL_NS   2000 /* a copy and its call begin within that */
+#define DEFAULT_STREAM 7u   /* CUPTI's number for the default stream, if the capture does not say which it is */
+#define SAME_CALL_NS   2000 /* a copy and its call begin within this time of each other */
 
-/* --- whose work -------------------------------------------------------------------------- */
+/* --- which process ----------------------------------------------------------------------- */
 
 static bool is_timed(const struct sonde_record *rec)
 {
@@ -73,14 +73,14 @@ struct building {
 	const struct sonde_records *r;
 	struct sonde_values values;
 	uint32_t bytes_metric;
-	struct sonde_map collectives; /* struct nth: the n-th of a name on every rank */
+	struct sonde_map collectives; /* keys are struct nth: the n-th collective of a name, which all ranks share … */
 	SONDE_VEC(double)
-	least_ns; /* … and the time of the rank that came last, who waits for nobody */
-	struct sonde_map counted; /* struct of_process: how many of a name so far … */
+	least_ns; /* … and the shortest time of any rank in it: that rank came last and waited for nobody */
+	struct sonde_map counted; /* keys are struct of_process: a name in a process, with the number of its collectives so far … */
 	SONDE_VEC(uint32_t) nr_counted;
 };
 
-/* The n-th collective of a name in a process. Keys have no padding. */
+/* The n-th collective of a name. These structs are map keys, so they must have no padding. */
 struct nth {
 	uint32_t function, nth;
 };
@@ -88,7 +88,10 @@ struct of_process {
 	uint32_t process, function;
 };
 
-/* The number of a collective among those of its name, SONDE_NONE when memory is short. */
+/*
+ * The number of the collective that a record belongs to, which is the same on all ranks; SONDE_NONE when memory is
+ * short.
+ */
 static uint32_t count_collective(struct building *b, const struct sonde_record *rec)
 {
 	struct of_process key = {sonde_record_caller(b->r, rec)->process, rec->function};
@@ -100,8 +103,7 @@ static uint32_t count_collective(struct building *b, const struct sonde_record *
 		  : SONDE_NONE;
 }
 
-/* Ranks leave a collective together: the one that was in it for the shortest time came last, and
- * waited for nobody. */
+/* Ranks leave a collective together. So the rank with the shortest time in it came last and waited for nobody. */
 static bool find_levels(struct building *b)
 {
 	const struct sonde_records *r = b->r;
@@ -174,7 +176,7 @@ static bool add_op(struct building *b, const struct sonde_replay_op *op)
 	return op->thread != SONDE_NONE && sonde_vec_put(&b->a->ops, *op);
 }
 
-/* Records of one call are next to each other, by their start. */
+/* The records of one call are next to each other, ordered by their start. */
 static bool add_launches(struct building *b)
 {
 	const struct sonde_records *r = b->r;
@@ -206,14 +208,15 @@ static bool add_launches(struct building *b)
 				ok = add_work(b, (uint32_t)k);
 		op.nr = (uint32_t)(b->a->works.nr - op.what);
 		b->a->has_events |=
-			op.end_ns > op.begin_ns; /* of captures that say one, all say the other */
+			/* Captures that say when calls returned also say which events order streams. */
+			op.end_ns > op.begin_ns;
 		op.thread = thread_of(b, caller->thread);
 		ok = ok && add_op(b, &op);
 	}
 	return ok;
 }
 
-/* The queue of a stream that a call names. Few streams are different: a list of queues is short. */
+/* The queue of the stream that a call names. Programs use few streams, so the list is short. */
 static uint32_t find_queue(const struct sonde_records *r, uint32_t stream)
 {
 	size_t i;
@@ -294,7 +297,7 @@ static bool add_ranges(struct building *b)
 	return ok;
 }
 
-/* Sources that do not say when launches returned say it of copies, as of calls that can wait. */
+/* Some sources do not say when launches returned, but list copies among the calls that can wait, with their ends. */
 static void end_copies(struct building *b)
 {
 	struct sonde_replay_op *ops = b->a->ops.at;
@@ -339,7 +342,7 @@ static bool build(struct building *b)
 {
 	struct sonde_replay_arrays *a = b->a;
 
-	/* Entries first: where times are equal, a launch is inside. */
+	/* Entries come first: if times are equal, a launch is inside the entry. */
 	if (!find_parents(b) || !find_levels(b) || !add_ranges(b) || !add_launches(b) ||
 		!add_calls(b) || !sonde_keysort(a->ops.at, a->ops.nr))
 		return false;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define LEAST_KNOWN 0.9 /* of the kernels' time */
+#define LEAST_KNOWN 0.9 /* share of the kernels' time */
 
 static bool is_meant(const struct sonde_tree *t, uint32_t string, struct sonde_str name)
 {
@@ -14,7 +14,7 @@ static bool is_meant(const struct sonde_tree *t, uint32_t string, struct sonde_s
 	return sonde_str_eq(brief, name) || sonde_str_glob(brief, name) || sonde_str_glob(sonde_tree_str(t, string), name);
 }
 
-/* The report of all scopes, or of the only one; none of replayed ranges, which have no kernels. */
+/* The aggregate, or the only scope. Reports of replayed ranges are left out, because they have no kernels. */
 static const struct sonde_report *find_report(const struct sonde_tree *t)
 {
 	const struct sonde_report *first = NULL;
@@ -68,7 +68,7 @@ bool sonde_roof_find(struct sonde_roof *out, const struct sonde_tree *t, struct 
 			continue;
 		known_ns += k->time_ns;
 		sum += k->time_ns * limit.pct / 100;
-		if (f.at[limit.column].error > 0) /* samples of one run: errors may go the same way */
+		if (f.at[limit.column].error > 0) /* samples of one run may all be wrong in the same direction, so errors add up */
 			error += k->time_ns * f.at[limit.column].error / 100;
 	}
 	sonde_figures_release(&f);

@@ -23,7 +23,7 @@ bool sonde_is_run(const char *dir)
 	return is_there(dir, ".", "config.yaml") && is_there(dir, ".", "inputs.yaml");
 }
 
-/* Whether `dir/stage` has a file with one of the endings. */
+/* Whether `dir/stage` has a file whose name contains one of these endings. */
 static bool has_file(const char *dir, const char *stage, const char *const *endings)
 {
 	char path[4096];
@@ -42,7 +42,7 @@ static bool has_file(const char *dir, const char *stage, const char *const *endi
 	return is;
 }
 
-/* Whether the stage left a capture; for torch.profiler any trace is one. */
+/* Whether the stage has captures. For torch.profiler, any trace is one. */
 bool sonde_run_has_captures(const char *dir, const char *stage)
 {
 	static const char *const endings[] = {".ncu-rep", ".sonde", ".sqlite", NULL};
@@ -62,7 +62,7 @@ const char *sonde_run_stage(const char *dir)
 	return is_there(dir, NCU, SONDE_RUN_BASELINE) ? NCU : NULL;
 }
 
-/* Its folders: what the native stage captured, else what each rank's look left. */
+/* The folders of the look at the program: those of the native stage if it has captures, else what each rank's look left. */
 static int find_look(struct sonde_pipeline *p, const char *dir, struct sonde_word_list *out, struct sonde_err *err)
 {
 	struct dirent *e;
@@ -88,7 +88,10 @@ static int find_look(struct sonde_pipeline *p, const char *dir, struct sonde_wor
 	return rc;
 }
 
-/* The regions that a look found: those without a launch would be missing. A look that fails costs only these. */
+/*
+ * Adds the regions that the look found: without it, regions without a launch would be missing. If the look cannot be
+ * read, only these are missing.
+ */
 static int learn_regions(struct sonde_pipeline *p, const struct sonde_word_list *look, struct sonde_err *err)
 {
 	struct sonde_pipeline *other = look->nr ? sonde_pipeline_new() : NULL;
@@ -124,7 +127,7 @@ static void read_notes(struct sonde_pipeline *p, const char *dir)
 	sonde_buf_release(&text);
 }
 
-/* The sentence of a stage that captured nothing of what was asked for; NULL = it did. */
+/* Reads why a stage captured nothing of what was asked for. Leaves p->baseline NULL if it has captures. */
 static int read_baseline(struct sonde_pipeline *p, const char *dir, const char *stage, struct sonde_err *err)
 {
 	struct sonde_buf text = {0};
@@ -139,7 +142,7 @@ static int read_baseline(struct sonde_pipeline *p, const char *dir, const char *
 	return p->baseline ? 0 : sonde_err_nomem(err);
 }
 
-/* Takes everything but the captures over. The captures of a baseline are those of the look. */
+/* Takes over everything of a run except its captures. For a baseline, the captures are those of the look. */
 static int take_run(struct sonde_pipeline *p, const char *dir, const char *stage, struct sonde_err *err)
 {
 	struct sonde_word_list look = {0};

@@ -11,13 +11,13 @@ static int read_list(struct sonde_word_list *into, const struct hydra_config *c,
 	size_t i, nr = hydra_config_list(c, key, &items);
 
 	for (i = 0; i < nr; i++)
-		if (!sonde_vec_put(into, items[i].p)) /* NUL-terminated, as the config's door promises */
+		if (!sonde_vec_put(into, items[i].p)) /* NUL-terminated, as config.h promises */
 			return sonde_err_nomem(err);
 	*out = (struct sonde_words){into->at, into->nr};
 	return 0;
 }
 
-/* Nobody asked for it on the command line: a capture without it is no mistake. */
+/* Nobody set this key on the command line, so it is no mistake if the capture does not have it. */
 static bool is_default(const struct hydra_config *c, const char *key)
 {
 	return !sonde_str_starts(hydra_config_origin(c, key), "override");
@@ -46,7 +46,7 @@ static enum sonde_sort sort_named(struct sonde_str word)
 	return sonde_str_is(word, "name") ? SONDE_SORT_NAME : SONDE_SORT_ORDER;
 }
 
-/* A pattern that ncu compares with something else than we would: `regex:` over function names. */
+/* False if ncu compares the patterns with other names than sonde does: `regex:` patterns match function names. */
 static bool is_comparable(const struct hydra_config *c)
 {
 	const struct sonde_str *names;
@@ -67,7 +67,7 @@ static bool stands_in(const struct hydra_config *c, enum sonde_stand_in when, co
 	return when == SONDE_STAND_IN_ALWAYS || !is_default(c, key);
 }
 
-/* `all` and `default` among the metrics are choices, not names. */
+/* `all` and `default` in the list of metrics are choices, not names of metrics. */
 static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics)
 {
 	size_t i, nr = 0;
@@ -86,7 +86,7 @@ static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics
 	c->metrics = (struct sonde_words){metrics->at, nr};
 }
 
-/* Metrics that a capture took successors of are reported by these. */
+/* Replaces metrics of nvprof by their successors, which the capture has in their place. */
 static bool succeed(struct sonde_word_list *metrics)
 {
 	struct sonde_word_list now = {0};
@@ -106,7 +106,7 @@ static bool succeed(struct sonde_word_list *metrics)
 	return ok;
 }
 
-/* The report reads that very capture, which has applied the list. */
+/* The list was already applied by the capture that the report reads. */
 static void note_done(struct sonde_selection *s, const struct hydra_config *c, const struct sonde_words *list)
 {
 	s->is_include_done |= list == &s->nvtx_include && hydra_config_bool(c, "pipeline.ncu.gating_nvtx");

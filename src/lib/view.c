@@ -1,4 +1,4 @@
-/* The report of a pipeline as numbers: accessors that no caller's mistake can crash. */
+/* The report of a pipeline as numbers. No mistake of a caller can crash these functions. */
 #include "lib/pipeline.h"
 
 #include <math.h>
@@ -143,7 +143,7 @@ const char *sonde_pipeline_metric_unit(const struct sonde_pipeline *p, size_t i)
 	return i < sonde_pipeline_nr_metrics(p) ? p->tree->columns.at[i].unit : NULL;
 }
 
-/* All figures of a region are made together, so those of the last one asked for are kept. */
+/* All figures of a region are made together, so those of the last region are kept. */
 static const struct sonde_figure *figure_of(
 	const struct sonde_view *v, size_t region, const char *metric)
 {

@@ -13,10 +13,10 @@
 #include <string.h>
 
 /*
- * The share of the host's time that a profiler takes, by source. Native: 15.5 % of loops of operators with
- * some 66 launches in 0.95 ms, measured side by side (docs/performance-internals.md). torch.profiler: 7.9 µs
- * a call, measured once with its stacks off. Nsight Systems: not measured here; about what CUPTI's
- * records and callbacks take.
+ * The time that a profiler adds to each launch and to each other call, by source. Native: 15.5 % of loops of operators
+ * with about 66 launches in 0.95 ms, measured side by side (docs/performance-internals.md). torch.profiler: 7.9 µs per
+ * call, measured once with its stacks off. Nsight Systems: not measured here; about what CUPTI's records and callbacks
+ * take.
  */
 static const struct profiler {
 	const char *source;
@@ -27,9 +27,9 @@ static const struct profiler {
 	{"nsys", 2500, 1000},
 };
 
-#define MOST_PARTS 64u /* processes that are replayed: those of a large job are much alike */
+#define MOST_PARTS 64u /* processes that are replayed: the processes of a large job are much alike */
 
-/* A process of the job: each is replayed by itself, and what is predicted of a step is the mean. */
+/* A process of the job. Each is replayed by itself; what is predicted of a step is the mean over all. */
 struct part {
 	struct sonde_replay_arrays arrays;
 	struct sonde_replay *replay;
@@ -38,12 +38,12 @@ struct part {
 struct sonde_whatif {
 	struct sonde_records *records;
 	struct sonde_launches *launches;
-	struct part parts[MOST_PARTS]; /* the first is the one with the most launches, whose regions are shown */
+	struct part parts[MOST_PARTS]; /* the first is the process with the most launches, whose regions are shown */
 	size_t nr_parts;
-	struct sonde_replay_summary summary; /* of the first, its step's times and error those of all */
+	struct sonde_replay_summary summary; /* of the first process, but times of the step and `error` are means over all */
 	struct sonde_notes notes;
 	const char *refusal;
-	const struct sonde_tree *report; /* of the same capture; NULL = none */
+	const struct sonde_tree *report; /* the report of the same capture; NULL = none */
 	struct sonde_arena arena;
 };
 
@@ -107,8 +107,9 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * A run directory has captures of several stages: the first that has times of launches. In the order of their names: of work
- * that begins in the same nanosecond the first one read comes first, and gains depend on no order of arguments.
+ * A run directory may have captures of several stages: takes the first stage with times of launches. Sorts the paths by
+ * name: if two works begin in the same nanosecond, the one that was read first comes first, and gains must not depend on
+ * the order of arguments.
  */
 static int find_paths(struct sonde_whatif *w, const struct sonde_whatif_source *s,
 	const char ***out, struct sonde_err *err)
@@ -181,7 +182,7 @@ static void note_source(struct sonde_whatif *w)
 			(unsigned long long)a->nr_uncalled);
 }
 
-/* Judges the replay of a process as it was; the first reason to refuse counts. */
+/* Judges the replay of an unchanged process. The first reason to refuse is kept. */
 static int judge(struct sonde_whatif *w, const struct part *p, struct sonde_err *err)
 {
 	const struct sonde_replay_summary *s = sonde_replay_summary(p->replay);
@@ -208,7 +209,7 @@ static int judge(struct sonde_whatif *w, const struct part *p, struct sonde_err 
 	return w->refusal ? 0 : sonde_err_nomem(err);
 }
 
-/* Replays one more process as it was; SONDE_ERR_NOTFOUND when it has nothing to replay. */
+/* Replays one more process as it was. SONDE_ERR_NOTFOUND: the process has nothing to replay. */
 static int open_part(struct sonde_whatif *w, struct part *p, uint32_t process, const char *step, struct sonde_err *err)
 {
 	int rc = sonde_replay_arrays_build(&p->arrays, w->launches, process, err);
@@ -231,7 +232,7 @@ static void close_part(struct part *p)
 	*p = (struct part){0};
 }
 
-/* The other processes that have the step; of more than there is room for every so many-th. */
+/* Opens the other processes that have the step. If there are more than MOST_PARTS, takes every n-th. */
 static int open_others(struct sonde_whatif *w, struct sonde_err *err)
 {
 	uint32_t i, nr = (uint32_t)w->records->processes.nr, stride = 1 + nr / MOST_PARTS;
@@ -256,7 +257,7 @@ static int open_others(struct sonde_whatif *w, struct sonde_err *err)
 	return rc;
 }
 
-/* Means over the processes of what each has of a step. */
+/* Makes the summary: means over the processes. */
 static void sum_up(struct sonde_whatif *w)
 {
 	struct sonde_replay_summary *s = &w->summary;
@@ -329,7 +330,7 @@ static bool is_in_step(const struct sonde_whatif *w, uint32_t region)
 	return region != SONDE_NONE;
 }
 
-/* Whether a region is the one that a word means: its id, the end of its id, or a glob of either. */
+/* Whether a word means a region: it is the region's id, the end of its id, or a glob for either. */
 static bool is_named(struct sonde_str id, struct sonde_str word)
 {
 	size_t i;
@@ -343,7 +344,7 @@ static bool is_named(struct sonde_str id, struct sonde_str word)
 	return false;
 }
 
-/* Regions inside the step come first: `forward` is not that of the warm-up. */
+/* Regions inside the step come first, so that `forward` does not mean that of a warm-up. */
 static size_t mean_regions(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
 {
 	const struct sonde_replay_region *regions = sonde_whatif_regions(w);
@@ -375,7 +376,10 @@ static size_t mean_kernels(const struct sonde_whatif *w, struct sonde_str word, 
 	return nr;
 }
 
-/* At its roofline a kernel takes the part of its time that its limiter is at of its peak; `*error` is ± of that. */
+/*
+ * At its roofline, a kernel's time is multiplied by the share of the peak that its limiter reaches. Sets `*error` to the
+ * ± of this factor.
+ */
 static int take_roof(struct sonde_whatif *w, struct sonde_change *c, double *error, const char *text, struct sonde_err *err)
 {
 	struct sonde_roof roof;
@@ -387,11 +391,11 @@ static int take_roof(struct sonde_whatif *w, struct sonde_change *c, double *err
 			"kernel:%.*s=0.5x",
 			text, SONDE_STR_ARG(c->name));
 	c->factor = roof.fraction;
-	*error = fmin(roof.error, roof.fraction); /* no kernel takes less than no time */
+	*error = fmin(roof.error, roof.fraction); /* no kernel takes less than 0 ns */
 	return 0;
 }
 
-/* Fills in what the text asks for; `*error` becomes ± of its factor. */
+/* Fills in the change that the text asks for. Sets `*error` to the ± of its factor. */
 static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, double *error, const char *text,
 	struct sonde_arena *arena, struct sonde_err *err)
 {
@@ -443,8 +447,8 @@ static int by_ns(const void *a, const void *b)
 }
 
 /*
- * The mean gain of the processes. Its interval has what theirs have on average, and how far they are apart: which of them the
- * rest of the job waits for is not in the model.
+ * The mean gain of the processes. Its interval combines the mean of theirs with how much the gains differ: the model
+ * does not know which process the rest of the job waits for.
  */
 static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const struct sonde_replay_change *list, size_t nr, bool is_rough,
 	struct sonde_err *err)
@@ -456,7 +460,7 @@ static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const 
 
 	for (i = 0; i < w->nr_parts && rc == 0; i++)
 		rc = sonde_replay_predict(w->parts[i].replay, &gains[i], list, nr, is_rough, err);
-	qsort(gains, rc ? 0 : w->nr_parts, sizeof(*gains), by_ns); /* sums of the same bits, in whichever order inputs came */
+	qsort(gains, rc ? 0 : w->nr_parts, sizeof(*gains), by_ns); /* sums have the same bits, in whichever order inputs came */
 	for (i = 0; i < w->nr_parts && rc == 0; i++) {
 		sum.ns += gains[i].ns / n;
 		sum.low_ns += (gains[i].ns - gains[i].low_ns) / n;
@@ -469,7 +473,7 @@ static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const 
 	return rc;
 }
 
-/* Widens the interval to that of the same changes with kernels whose factors are off by ± their errors. */
+/* Widens the interval to include the gains with factors of kernels that are off by ± their errors. */
 static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct sonde_replay_change *list, const double *errors, size_t nr,
 	struct sonde_err *err)
 {
@@ -489,7 +493,7 @@ static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct 
 	return rc;
 }
 
-/* Changes that nobody can quite make: they say what there is to gain at most. */
+/* Whether nobody can make the change completely: its gain is then an upper bound. */
 static bool is_upper_bound(const struct sonde_replay_change *c, const char *text)
 {
 	return c->kind == SONDE_CHANGE_AHEAD || c->kind == SONDE_CHANGE_REMOVE ||
@@ -535,7 +539,7 @@ int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char 
 	return ask(w, out, changes, nr, false, err);
 }
 
-/* Why a change that is none, or is about nothing there, has no gain. */
+/* Why a change that does not exist, or that matches nothing, has no gain. */
 static const char *why_not(const char *text)
 {
 	struct sonde_change c;
@@ -546,8 +550,10 @@ static const char *why_not(const char *text)
 	return "the capture has nothing that the change is about";
 }
 
-/* Whether a change removes launches with their region: nobody fixes anything that way, it is the
- * most there is to gain. */
+/*
+ * Whether a change removes launches with their region. Nobody fixes anything that way; it only shows the most there is
+ * to gain.
+ */
 static bool removes_launches(const struct sonde_whatif *w, const char *text)
 {
 	const struct sonde_replay_region *regions = sonde_whatif_regions(w);
@@ -589,11 +595,11 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 
 /* --- offering ---------------------------------------------------------------------------- */
 
-#define MOST_TRIED   40u  /* changes that are tried at most */
-#define LEAST_PART   0.01 /* of the step: what is less is not offered, or not tried */
+#define MOST_TRIED   40u  /* the most changes that are tried */
+#define LEAST_PART   0.01 /* share of the step: a smaller gain is not offered, and a smaller cost is not tried */
 #define LONG_NS	     20000.0
-#define MANY_COPIES  8	/* in an entry: then they are worth being one */
-#define FEW_LAUNCHES 4	  /* an entry with fewer is no graph, and nothing to fuse */
+#define MANY_COPIES  8	/* copies per entry: with that many it is worth gathering them */
+#define FEW_LAUNCHES 4	  /* per entry: with fewer, it is not worth making a graph or fusing kernels */
 
 struct offering {
 	struct sonde_whatif *w;
@@ -635,7 +641,7 @@ static void try_region(struct offering *o, uint32_t region)
 		return;
 	if (per_entry >= FEW_LAUNCHES && !r->nr_graphs)
 		try_change(o, say(o, "graph", id, ""));
-	/* Long kernels do not become one, nor do all of a step, unless they are one graph. */
+	/* Not tried for long kernels, nor for a whole step unless it is one graph: these do not become one kernel. */
 	if ((double)r->nr_kernels >= FEW_LAUNCHES * (double)r->nr_entries && r->busy_ns < LONG_NS * (double)r->nr_kernels &&
 		(region != s->step || r->nr_graphs))
 		try_change(o, say(o, "fuse", id, ""));
@@ -647,7 +653,7 @@ static void try_region(struct offering *o, uint32_t region)
 		try_change(o, say(o, "gather", id, ""));
 	if (r->allocated_ns > least)
 		try_change(o, say(o, "noalloc", id, ""));
-	/* Work of the host alone, or between the steps. */
+	/* Tried where the host works alone, and between the steps. */
 	if (region == s->step || (!r->nr_launches && !r->copied_ns && !r->waited_ns))
 		try_change(o, say(o, "ahead", id, ""));
 }
@@ -676,8 +682,7 @@ static void try_kernels(struct offering *o)
 	}
 }
 
-/* Whether the second is about a part of what the first is about: `nosync:step` and
- * `nosync:step/log`. */
+/* Whether the second change is about a part of what the first is about: `nosync:step` and `nosync:step/log`. */
 static bool is_around(const char *around, const char *inner)
 {
 	size_t n = strlen(around);
@@ -685,7 +690,7 @@ static bool is_around(const char *around, const char *inner)
 	return strncmp(around, inner, n) == 0 && inner[n] == '/';
 }
 
-/* Where a part gains nearly as much, the part is offered alone. */
+/* If a part gains nearly as much as the whole, only the part is offered. */
 static void drop_wider(struct offering *o)
 {
 	size_t i, k;
