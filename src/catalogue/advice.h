@@ -22,9 +22,9 @@ enum sonde_situation {
 	SONDE_WHEN_NO_DRIVER,	    /* no usable driver in the process */
 	SONDE_WHEN_CLOCKS,	    /* the clocks cannot be locked here */
 	SONDE_WHEN_UNSUPPORTED_API, /* range replay met an API it cannot capture; detail: its name */
-	SONDE_WHEN_REPLAY_MISMATCH, /* application replay met a different program */
-	SONDE_WHEN_BAD_METRIC,	    /* detail: its name */
-	SONDE_WHEN_BAD_SECTION,	    /* detail: its name */
+	SONDE_WHEN_REPLAY_MISMATCH, /* the program did not do the same in every pass of application replay */
+	SONDE_WHEN_BAD_METRIC,	    /* detail: the metric's name */
+	SONDE_WHEN_BAD_SECTION,	    /* detail: the section's name */
 	SONDE_WHEN_BAD_EXPRESSION,  /* an NVTX expression that ncu does not accept */
 	SONDE_WHEN_BAD_OPTION,	    /* an option this ncu does not know */
 	SONDE_WHEN_PROGRAM_MISSING, /* ncu could not start the program */

@@ -14,7 +14,7 @@
 enum sonde_format_flag {
 	SONDE_FORMAT_IN_DIR = 1,	/* `report.formats` may ask for it: DIR/report.NAME */
 	SONDE_FORMAT_BY_DEFAULT = 2,	/* also written when nothing is asked for */
-	SONDE_FORMAT_REGIONS_ONLY = 4,	/* cannot carry notes; these go to stderr */
+	SONDE_FORMAT_REGIONS_ONLY = 4,	/* cannot carry notes; they go to stderr */
 	SONDE_FORMAT_WIDTHS = 8,	/* draws widths; `--by` chooses the metric they show */
 	SONDE_FORMAT_TIMELINE = 16,	/* needs a capture with timestamps */
 	SONDE_FORMAT_FILE = 32,		/* needs a file of its own: no stream, pipe or device */

@@ -1,6 +1,6 @@
 /*
- * The most that a device can count. Counters are wrong now and then, by a factor of ten for a whole run. A count above
- * these limits is never shown, and a note says so.
+ * The most that a device can count. Counters come out wrong now and then, by a factor of ten for a whole
+ * run: a count above these limits is never shown, and a note says so.
  */
 #ifndef SONDE_CATALOGUE_LIMITS_H
 #define SONDE_CATALOGUE_LIMITS_H

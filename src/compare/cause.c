@@ -179,7 +179,7 @@ static bool shorten(struct sonde_diff *d)
 	return ok;
 }
 
-/* A hash of the kernels' names, which are sorted; 0 = there are no kernels. */
+/* A hash of the kernels' names, which are sorted; 0 = there are none. */
 static uint64_t hash_names(const struct rows *rows)
 {
 	uint64_t h = 0;

@@ -124,7 +124,7 @@ static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
 	return m->walls ? sonde_diff__take_reports(d, m, err) : sonde_err_nomem(err);
 }
 
-/* Time in regions per run, the mean over the runs of a side. */
+/* Time in regions of a run, the mean over the runs of a side. */
 static double mean_time(const struct sonde_diff__match *m, size_t first, size_t end)
 {
 	double sum = 0;

@@ -78,7 +78,7 @@ enum sonde_likeness {
 	SONDE_LIKE_NONE,
 	SONDE_LIKE_RENAMED, /* a sibling with the same kernels; without kernels, with as many entries */
 	SONDE_LIKE_GRAPH,   /* the same label in or out of a CUDA graph */
-	SONDE_LIKE_MOVED,   /* the same label and kernels, below another region */
+	SONDE_LIKE_MOVED,   /* the same label and kernels below another region */
 	SONDE_LIKE_SPLIT,   /* one region became several */
 	SONDE_LIKE_MERGED,  /* several regions became one */
 };
@@ -88,7 +88,7 @@ const char *sonde_likeness_name(enum sonde_likeness l); /* "renamed", …; NULL 
 enum sonde_gate {
 	SONDE_GATE_NONE, /* no limit matches, or the region is new */
 	SONDE_GATE_PASS,
-	SONDE_GATE_INSUFFICIENT, /* undecided: too few entries, or the region is gone */
+	SONDE_GATE_INSUFFICIENT, /* undecided: too few entries, or a region is gone */
 	SONDE_GATE_NOT_COMPARED, /* comparison only: a run has nothing to compare, or no region has a limit */
 	SONDE_GATE_FAIL,
 	SONDE_GATE_DAMAGED, /* comparison only: part of an input is missing, so nothing can be known */
@@ -102,7 +102,7 @@ struct sonde_diff_half {
 	double scopes;			 /* per run: ranks or processes that have the region */
 	double total_ns;		 /* per run: the compared time; NaN = not known */
 	double busy_ns, idle_ns;	 /* per run: GPU busy and idle inside entries; NaN = not known */
-	double median_ns;		 /* of an entry; NaN = not known */
+	double median_ns;		 /* median time of an entry; NaN = not known */
 	uint32_t first_value, nr_values; /* slice of the comparison's `values`: times of entries */
 	uint32_t nr_runs;		 /* number of runs that have the region */
 };
@@ -114,7 +114,7 @@ struct sonde_diff_kernel {
 	double base_calls, new_calls; /* calls per entry of the region */
 };
 
-/* A metric that the tables of some run show. */
+/* A metric that tables of some run show. */
 struct sonde_diff_column {
 	struct sonde_str name, head; /* name and heading: SONDE_METRIC_DRAM, "DRAM %" */
 	const char *unit;
@@ -139,10 +139,10 @@ struct sonde_diff_metric {
 /* The comparison of one time of a region. */
 struct sonde_diff_time {
 	bool is_known; /* every side that has the region has this time */
-	double base_ns, new_ns; /* median of an entry; NaN = not known */
+	double base_ns, new_ns; /* median time of an entry; NaN = not known */
 	double base_total_ns, new_total_ns; /* mean time per run */
-	uint32_t first_value[2], nr_values[2], first_count; /* slices of `values`, base and new; start of their numbers in
-							       `values_of_run` */
+	/* Slices of the comparison's `values`, and where their numbers begin in `values_of_run`. */
+	uint32_t first_value[2], nr_values[2], first_count;
 	double ratio, low, high; /* if not known: NaN, 0 and infinity */
 	double p, q;		 /* NaN = not tested */
 	double needed;		 /* insufficient: this many per side would be enough; NaN = cannot say */
@@ -197,7 +197,7 @@ struct sonde_diff {
 	uint32_t nr_base_runs, nr_new_runs;
 	size_t nr_base_scopes, nr_new_scopes; /* ranks or processes: the most that a run has */
 	double base_total_ns, new_total_ns;   /* GPU time in regions per run; NaN = none */
-	bool has_empty_run; /* there is a gate, and some run has nothing to compare */
+	bool has_empty_run; /* there is a gate, and a run has nothing to compare */
 	double ratio; /* geometric mean over the regions of both sides; NaN = none */
 	uint8_t gate; /* enum sonde_gate: the worst of all regions, or of the comparison as a whole */
 	struct sonde_notes gate_reasons; /* what a gate should have compared and could not, besides regions */

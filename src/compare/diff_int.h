@@ -108,7 +108,7 @@ static inline bool sonde_diff__is_gpu_moved(const struct sonde_diff_region *r)
 	return r->time == SONDE_ENTRY_WALL && t->is_known && t->verdict >= SONDE_VERDICT_SLOWER &&
 	       t->verdict <= SONDE_VERDICT_LIKELY_FASTER;
 }
-/* The change that kernels can explain: that of the GPU time per entry. */
+/* The change that kernels can explain: that of GPU time per entry. */
 static inline double sonde_diff__gpu_delta(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_time *t = &r->times[SONDE_ENTRY_GPU];

@@ -60,7 +60,7 @@ static struct sonde_str who_is(struct sonde_str name)
 	return (struct sonde_str){name.p, n};
 }
 
-/* The name of the next scope of a run, in the comparison's arena. p NULL when memory is short. */
+/* The name of the next scope of a run, in the comparison's arena; p NULL when memory is short. */
 static struct sonde_str name_scope(struct sonde_diff *d, struct census *c, struct sonde_str name)
 {
 	struct sonde_str who = who_is(name), out = {NULL, 0};

@@ -1,6 +1,6 @@
 /*
- * Reads a finished report.json as a side of a comparison, so that old reports can be compared when their captures are
- * gone.
+ * A finished report.json as a side of a comparison, so that old reports can be
+ * compared when their captures are gone.
  */
 #ifndef SONDE_COMPARE_REPORT_IN_H
 #define SONDE_COMPARE_REPORT_IN_H

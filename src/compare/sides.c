@@ -175,7 +175,7 @@ static double welch_p(double away, double va, double dfa, double vb, double dfb)
 	return sonde_stats_student(away / sqrt(va + vb), df);
 }
 
-/* Mann and Whitney's test: Welch's test on the ranks, with each side's effective number of entries. */
+/* Mann and Whitney's test: Welch's on the ranks, with each side's effective number of entries. */
 static double rank_p(const double *ranks, const struct sonde_side *a, const struct sonde_side *b,
 	double variance, const struct worth *wa, const struct worth *wb)
 {
@@ -277,7 +277,7 @@ static void release_pairs(struct pairs *p)
 	sonde_free(p->ranks);
 }
 
-/* False when memory is short. Release `p` in any case. */
+/* False when memory is short. Release it in any case. */
 static bool init_pairs(struct pairs *p, const double *base, const double *now, size_t nr)
 {
 	size_t i;

@@ -35,7 +35,7 @@ struct sonde_resample {
 /* False when memory is short. Release it in any case. */
 bool sonde_resample__init(struct sonde_resample *s, const struct sonde_side *side);
 void sonde_resample__release(struct sonde_resample *s);
-/* The median of one resample: draws runs first, then blocks of entries within each. */
+/* The median of one resample: runs first, then blocks of entries within each. */
 double sonde_resample__median(struct sonde_resample *s, struct sonde_random *r);
 /* The median of the `nr` entries that `count` says were drawn. */
 double sonde_resample__drawn(const struct sonde_resample *s, size_t nr);

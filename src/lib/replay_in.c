@@ -208,8 +208,7 @@ static bool add_launches(struct building *b)
 				ok = add_work(b, (uint32_t)k);
 		op.nr = (uint32_t)(b->a->works.nr - op.what);
 		b->a->has_events |=
-			/* Captures that say when calls returned also say which events order streams. */
-			op.end_ns > op.begin_ns;
+			op.end_ns > op.begin_ns; /* captures that say when calls return also have the events */
 		op.thread = thread_of(b, caller->thread);
 		ok = ok && add_op(b, &op);
 	}

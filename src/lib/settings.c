@@ -166,7 +166,7 @@ static enum sonde_kineto_regions kineto_regions(struct sonde_str word)
 						 : SONDE_KINETO_AUTO;
 }
 
-/* all, none, or how many. */
+/* Reads "all", "none" or a number. */
 static int read_folders(
 	struct sonde_export_options *o, struct sonde_str word, struct sonde_err *err)
 {
@@ -225,7 +225,7 @@ int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
 	s->options.full_names = hydra_config_bool(c, "report.full_names");
 	s->options.per_scope = hydra_config_bool(c, "report.per_scope");
 	s->fold.keep = (size_t)hydra_config_int(c, "report.scopes.keep");
-	if (s->options.scopes.nr) /* whichever are asked for are there */
+	if (s->options.scopes.nr) /* scopes that are asked for must not be added up */
 		s->fold.keep = 0;
 	s->options.max_regions =
 		hydra_config_int(c, "report.max_regions") < 0 ? 0 : limit_of(hydra_config_int(c, "report.max_regions"));

@@ -20,7 +20,7 @@ struct sonde_whatif_source {
 	size_t nr_paths;
 	const struct sonde_read_options *read; /* NULL = the defaults */
 	const struct sonde_selection
-		*selection; /* labels and threads, as reports use them; NULL = the defaults */
+		*selection; /* labels and threads as reports have them; NULL = the defaults */
 	/*
 	 * The report of the capture: its counters show how close kernels are to their roofline (roof.h). It must outlive
 	 * the what-if. NULL = there is none.

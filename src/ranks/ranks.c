@@ -1,6 +1,6 @@
 /*
- * The build, and what its steps need first: a row for each rank (a scope of its own, or added up with others), its work
- * in each region, and which of its kernels are slower than on other ranks.
+ * The build, step by step, and what its steps need first: a row for each rank, whether it is a scope of its own
+ * or added up with others, its work in each region, and which of its kernels are slower than on other ranks.
  *
  * Sums are kept by visit, not by rank and region: most ranks do not have most regions of a large job.
  */

@@ -112,7 +112,7 @@ struct sonde_long_wait {
 	double late_ns;	 /* from the median rank's arrival to the last one's */
 };
 
-/* One clock: of all ranks of a host, or of one capture that does not name its host. */
+/* One clock: of all ranks of a host, or of a capture that does not name its host. */
 struct sonde_rank_clock {
 	struct sonde_str name;
 	uint32_t nr_ranks;

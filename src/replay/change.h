@@ -1,5 +1,6 @@
 /*
- * Changes: what a what-if can do to a program. One table has how each is written and what it means.
+ * Changes: what a what-if can do to a program. One table has them all: how each is written, and
+ * what it means.
  *
  *     graph:REGION  fuse:REGION  nosync:REGION  async-copy:REGION  gather:REGION  noalloc:REGION
  *     ahead:REGION  overlap-comm:REGION  remove:REGION  kernel:NAME=0.5x  kernel:NAME=roofline  level-ranks

@@ -37,7 +37,9 @@ static void count_turns(const struct sonde_replay_input *in, struct thread *thre
 	}
 }
 
-/* The thread with the most operations is the first relay. Other threads join it, or are relays of their own. */
+/* The thread with the most operations is the first relay; others join it, or are relays of their
+ * own.
+ */
 static bool joins_main(const struct thread *t, uint64_t nr_all)
 {
 	uint64_t others = t->last - t->first + 1 - t->nr;

@@ -42,7 +42,7 @@ struct learned {
 enum wait {
 	WAIT_NOTHING, /* it waited for nothing */
 	WAIT_TIED,    /* a copy that began inside its call: the call ends with the copy */
-	WAIT_QUEUE,   /* a launch that found the queue full: it returns after some work is done */
+	WAIT_QUEUE,   /* a launch found the queue full: it returns after some work is done */
 	WAIT_STREAM,  /* a call that returns when the work of a stream is done … */
 	WAIT_EVENT,   /* … when an event is done … */
 	WAIT_DEVICE,  /* … or when all work is done */

@@ -369,7 +369,8 @@ static void put_grouped(struct sim *m, struct relay *l, const struct sonde_repla
 	}
 }
 
-/* A launch in a region whose kernels become one: the first kernel is launched, and the others make it longer. */
+/* A launch in a region whose kernels become one: the first is launched, the others make it longer.
+ */
 static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate)
 {

@@ -35,7 +35,7 @@ struct sonde_entry_runs {
 	bool has_gpu;			      /* some entry has GPU time */
 };
 
-/* The entries of a node, in all scopes that its report covers. False when memory is short. */
+/* The entries of a node, of all scopes its report covers. False when memory is short. */
 bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n);
 void sonde_entry_runs_release(struct sonde_entry_runs *runs);
@@ -62,7 +62,7 @@ struct sonde_entry_summary {
 	struct sonde_entry_runs runs;
 	struct sonde_distribution of[SONDE_NR_ENTRY_TIMES]; /* nr 0 = no entry has this time */
 };
-/* False when memory is short. Release `out` in any case. */
+/* False when memory is short. Release it in any case. */
 bool sonde_entry_summary_build(struct sonde_entry_summary *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_node *n);
 void sonde_entry_summary_release(struct sonde_entry_summary *s);

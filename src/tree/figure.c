@@ -79,7 +79,7 @@ static void merge_acc(const struct sonde_rollup *p, struct sonde_acc *to,
 		merge_modes(to->modes, from->modes);
 }
 
-/* `scale` weighs percentages of devices of different sizes; 1 inside one scope. */
+/* `scale` weighs percentages across devices of different size; 1 inside one scope. */
 static void merge_cell(const struct sonde_tree *t, struct sonde_cell *to,
 	const struct sonde_cell *from, double scale)
 {
@@ -137,7 +137,7 @@ static double mean(
 	if (acc->nr_weighed == acc->nr && acc->w > 0)
 		return acc->a / acc->w;
 	if (acc->nr_weighed == acc->nr && acc->nr > 0 && acc->t > 0 && acc->b == 0)
-		return 0; /* nothing happened at all: every value is zero, whatever the weight is */
+		return 0; /* nothing happened at all: every value is zero whatever the weight */
 	out->method = 1;
 	if (p->quality == SONDE_QUALITY_EXACT || p->quality == SONDE_QUALITY_BOUND)
 		out->quality = SONDE_QUALITY_APPROX; /* with this weight it is not even a bound */

@@ -1,7 +1,7 @@
 /*
  * Inside the tree's room: how findings are found.
  *
- *   findings.c       the step, which regions are examined, ranking, names
+ *   findings.c       the step, which regions are looked at, ranking, names
  *   finding_idle.c   idle time: inside regions, before, between and after their work
  *   finding_work.c   busy time: copies, tiny kernels, kernels and their limiters, communication, ranks
  */
@@ -25,7 +25,7 @@ struct sonde_finder {
 	double top_ns;	    /* wall time of `top`; for the step with the time until the next entry */
 	bool is_once;	    /* `top` is hardly ever entered and not around the step: a start-up */
 	double between_ns;  /* total time between the entries of the step … */
-	uint32_t culprit;   /* … and the region without GPU work that has most of it; SONDE_NONE = not known */
+	uint32_t culprit;   /* … and the region without GPU work that has most of it; SONDE_NONE = none is known */
 };
 
 /* A region inside that has this share of a region's time is examined instead. */
@@ -66,7 +66,7 @@ uint64_t sonde_entry__wall_ns(const struct sonde_entry *e);
 void sonde_finder__idle(struct sonde_finder *x);
 double sonde_finder__idle_at_most(const struct sonde_finder *x);
 void sonde_finder__work(struct sonde_finder *x);
-/* The time between the entries of the step in which no other region has work. Sets x->culprit. */
+/* The time between the entries of the step in which no other region has work; sets x->culprit. */
 double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step);
 void sonde_finder__between(struct sonde_finder *x);
 

@@ -1,6 +1,6 @@
 /*
- * Cells → one report: the nodes of a scope (or of all of them) with their kernel tables. Works on flat arrays: nothing
- * recurses, however deep the tree is.
+ * Cells → one report: the nodes of a scope (or of all of them) with their
+ * kernel tables. Works on flat arrays; nothing recurses, however deep the tree.
  */
 #include "base/bisect.h"
 #include "base/depth_first.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Scratch memory for building reports: allocated once, and cleared after each report. */
+/* Scratch memory for building reports: made once, and cleared after each report. */
 
 /* Sorts cells by scope; the cells of a scope keep their order. */
 static void sort_cells(struct sonde_scratch *x, const struct sonde_tree *t)

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Thread instructions. The units `smsp` and `sm` count the same ones. */
+/* Thread instructions; units `smsp` and `sm` count the same ones. */
 #define EXECUTED(unit, op) unit "__sass_thread_inst_executed_op_" op "_pred_on.sum"
 #define OPERATION(op, flop)                                                                        \
 	{                                                                                          \
@@ -34,7 +34,7 @@ static const struct {
 	OPERATION("dadd", 1),
 	OPERATION("dmul", 1),
 	OPERATION("dfma", 2),
-	/* Half precision comes two to an instruction (HADD2, HFMA2). */
+	/* A half-precision instruction works on two values (HADD2, HFMA2). */
 	OPERATION("hadd", 2),
 	OPERATION("hmul", 2),
 	OPERATION("hfma", 4),

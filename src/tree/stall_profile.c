@@ -18,7 +18,7 @@ struct summing {
 	struct sonde_stall_profile *out;
 };
 
-/* All cells of a kernel are added up now: its shares count by its time. */
+/* All cells of a kernel are added up: its shares count by its time. */
 static void end_kernel(struct summing *s)
 {
 	size_t i;

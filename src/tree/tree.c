@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* The number of a method among those of a column, added when new. */
+/* Returns the number of a method among those of a column. Adds the method if it is new. */
 static uint8_t add_method(struct sonde_column *c, const char *says)
 {
 	uint8_t i;

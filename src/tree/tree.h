@@ -35,7 +35,7 @@ struct sonde_column {
 	uint8_t quality;	/* enum sonde_quality of methods[0] */
 	uint8_t sampled_method; /* index of the method of sampled figures */
 	bool is_default;	/* belongs to the default choice, whatever was chosen */
-	bool is_text;		/* its values are words: figures[i].text */
+	bool is_text;		/* its values are words (figures[i].text) */
 	bool is_chart; /* data for ncu's charts that nobody asked for: as a single figure it means nothing */
 };
 
@@ -44,7 +44,7 @@ struct sonde_figure {
 	double v;	       /* NaN = missing: print null, never 0 */
 	double low, high;      /* bounds, smallest and largest value, or 95 % interval; NaN = none */
 	double error;	       /* of a sampled figure, the ± of its interval; else NaN */
-	struct sonde_str text; /* p is NULL unless the column is text */
+	struct sonde_str text; /* p NULL unless the column is text */
 	uint8_t quality;       /* enum sonde_quality */
 	uint8_t method;	       /* index into the column's methods */
 };
@@ -96,7 +96,7 @@ struct sonde_report {
 	struct sonde_str name; /* "process:4519/device:0", "aggregate", "aggregate/ranges" … */
 	bool is_aggregate;
 	uint8_t measured;   /* enum sonde_measured */
-	bool is_shared;	    /* private: the aggregate of one scope, whose lists are that scope's */
+	bool is_shared;	    /* private: the aggregate of a single scope, which shares the scope's lists */
 	bool is_ranges;	    /* figures belong to replayed ranges and are not sums over kernels */
 	uint32_t scope;	    /* scope number; SONDE_NONE = an aggregate */
 	uint32_t nr_scopes; /* number of scopes it covers */
