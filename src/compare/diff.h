@@ -40,7 +40,7 @@ struct sonde_diff_limit {
 
 struct sonde_diff_options {
 	double min_effect;		       /* 0.02 = 2 % */
-	const struct sonde_diff_limit *limits; /* of those that match, the last decides; one with a glob goes before one without */
+	const struct sonde_diff_limit *limits; /* the last one that matches decides; one with a glob goes before one without */
 	size_t nr_limits;
 	bool per_scope; /* compares each rank or process, not the aggregates */
 	bool allows_insufficient; /* a gate that cannot decide passes */
@@ -200,7 +200,7 @@ struct sonde_diff {
 	bool has_empty_run; /* there is a gate, and a run has nothing to compare */
 	double ratio; /* geometric mean over the regions of both sides; NaN = none */
 	uint8_t gate; /* enum sonde_gate: the worst of all regions, or of the comparison as a whole */
-	struct sonde_notes gate_reasons; /* what a gate should have compared and could not, besides regions */
+	struct sonde_notes gate_reasons; /* reasons, other than regions, why the gate could not compare something */
 	struct sonde_arena arena;
 };
 

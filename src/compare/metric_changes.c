@@ -16,7 +16,7 @@
 #define MANY	    1e9 /* degrees of freedom of an error that is known exactly */
 #define FALSE_CALLS 0.05
 #define RUN_SPREAD                                                                                 \
-	0.02 /* of a sampled figure: how much runs differ, which a single run cannot show */
+	0.02 /* share of a sampled figure by which runs differ; a single run cannot show that */
 
 /* Sums of one metric in one region, over the runs of a side. */
 struct pile {

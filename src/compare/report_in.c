@@ -222,7 +222,7 @@ bool sonde_report_is_json(const char *path)
 	return schema[0];
 }
 
-/* What to do with a file of another schema. */
+/* Advice on a file of another schema. */
 static const char *advise(const char *schema)
 {
 	static const char report[] = "sonde.report/";

@@ -16,7 +16,7 @@
 /* A region that only one side has, and what it looks like. */
 struct lone {
 	uint32_t region;
-	uint32_t parent; /* number of its siblings; children of two twins are siblings too */
+	uint32_t parent; /* a number that all siblings share; children of two twins are siblings too */
 	uint64_t looks;	 /* hash of what it looks like */
 	bool is_added;
 };

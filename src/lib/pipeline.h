@@ -34,7 +34,7 @@ struct sonde_view {
 };
 
 struct sonde_pipeline {
-	/* What the caller asked for. The text is in the arena. */
+	/* The caller's request. The text is in the arena. */
 	struct sonde_word_list inputs, overrides;
 	const char *config_dir, *config_name;
 	bool is_configured;
@@ -45,19 +45,19 @@ struct sonde_pipeline {
 	const char *run, *stage, *baseline;
 	struct sonde_word_list known;
 	enum sonde_stand_in stand_in;
-	/* What the configuration says. */
+	/* The configuration. */
 	struct hydra_config *config;	 /* the pipeline's own; NULL: the caller's is used */
 	const struct hydra_config *used; /* `config`, or the caller's configuration */
 	struct sonde_notes config_notes; /* whether ./conf is used: these notes are not for the report */
 	struct sonde_settings settings;
 	struct sonde_sink yaml; /* the report settings, so that the report can say how it was made */
 	char generated_at[32];
-	/* What a run leaves. */
+	/* The results of a run. */
 	struct sonde_notes notes; /* for the report, besides the notes of its stages */
 	struct sonde_parts parts;
 	struct sonde_cells *cells;
 	struct sonde_tree *tree;
-	/* What a look leaves, instead of a run. */
+	/* The results of a look, instead of a run. */
 	struct sonde_records *records;
 	struct sonde_launches *launches; /* nested as on the stack, as ncu sees them */
 	/* Views, and the figures of the region that was asked for last. */

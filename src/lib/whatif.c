@@ -40,7 +40,7 @@ struct sonde_whatif {
 	struct sonde_launches *launches;
 	struct part parts[MOST_PARTS]; /* the first is the process with the most launches, whose regions are shown */
 	size_t nr_parts;
-	struct sonde_replay_summary summary; /* of the first process, but times of the step and `error` are means over all */
+	struct sonde_replay_summary summary; /* summary of the first process, but times of the step and `error` are means over all */
 	struct sonde_notes notes;
 	const char *refusal;
 	const struct sonde_tree *report; /* the report of the same capture; NULL = none */

@@ -55,7 +55,7 @@ struct sonde_str sonde_whatif_region_id(const struct sonde_whatif *w, uint32_t r
 uint32_t sonde_whatif_parent(const struct sonde_whatif *w, uint32_t region);
 /* Why the replay is too inexact to predict anything; NULL = it is exact enough. */
 const char *sonde_whatif_refusal(const struct sonde_whatif *w);
-/* What the figures assume and the capture does not prove, one sentence each. */
+/* Assumptions behind the figures that the capture does not prove, one sentence each. */
 const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w);
 
 /*

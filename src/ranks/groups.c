@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_FIT 0.8 /* of the collectives that two members have in common, this share must end together */
+#define LEAST_FIT 0.8 /* share of the collectives that two members have in common: at least this much must end together */
 
 /* By group, rank, number and kind. */
 static int by_member(const void *pa, const void *pb, void *ranking)

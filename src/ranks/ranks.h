@@ -70,7 +70,7 @@ struct sonde_rank_row {
 	uint32_t step;	     /* each collective that was kept counts for this many */
 	uint32_t clock;	     /* number in `clocks` */
 	uint64_t nr;	     /* number of collectives compared */
-	uint64_t nr_last;    /* of these, it was last at so many, by more than clocks can be wrong */
+	uint64_t nr_last;    /* number of these at which it was last by more than clocks can be wrong */
 	double wait_ns;	     /* time waited for the last rank; NaN = nothing was compared */
 	double late_ns;	     /* Σ of how much later than the median rank it arrived */
 	double work_ns;	     /* time of all its kernels without communication */

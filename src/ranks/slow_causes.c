@@ -11,7 +11,7 @@
 #define DEVIATIONS	4.0  /* the slowest must be this many standard deviations of the others away … */
 #define DEVIATIONS_LEFT 7.0  /* … and this many if other slow ranks were left out, which makes the deviation smaller */
 #define LEFT_OUT	0.25 /* at most this share of all ranks can be left out: more are not an exception */
-#define STANDARD_ERRORS 4.0  /* of the difference of two means */
+#define STANDARD_ERRORS 4.0  /* the difference of two means must be this many standard errors */
 
 /*
  * Is a rank slow, or just the slowest? GPUs, nodes and hosts differ by 1 to 3 %, and one of them is always last. The

@@ -13,11 +13,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_EXCESS  0.05  /* of the others' time in the region */
+#define LEAST_EXCESS  0.05  /* share of the others' time in the region */
 #define FEW	      6	    /* fewer ranks do not show how much ranks usually differ */
 #define LEAST_IDLE    0.02  /* replaces SONDE_LEAST_COST for idle times, which vary more */
-#define LEAST_LAST    0.5   /* of the collectives, a rank or host must be last at this share … */
-#define BEYOND_CHANCE 0.167 /* … and at this much more than its fair share */
+#define LEAST_LAST    0.5   /* a rank or host must be last at this share of the collectives … */
+#define BEYOND_CHANCE 0.167 /* … and at this much more than its fair share of them */
 #define NR_STRAGGLERS 5
 #define NOT_SLOWER 0.1 /* if slower kernels explain less of a rank's lateness, the sentence says that they are not slower */
 

@@ -11,7 +11,7 @@
 
 #define LEAST_ENTRIES 3	  /* fewer entries make no step */
 #define FAR	      3	  /* after a gap of more than this many periods, a new row of steps begins */
-#define NR_RESAMPLES  400 /* of the bootstrap */
+#define NR_RESAMPLES  400 /* resamples of the bootstrap */
 #define COST_RANGE    0.5 /* the profiler's cost is known to ± this share */
 #define PROCESSES     0.08 /* ± share of the gain: two processes of one program differ by that (docs/whatif-internals.md) */
 

@@ -96,8 +96,8 @@ struct sonde_replay_input {
 	uint32_t default_stream; /* the legacy default stream; NONE = not known */
 	bool has_events; /* `ops` has the events that order streams; else the order is guessed from times */
 	uint32_t step;	 /* the step's region; NONE = the repeated one with the most wall time */
-	double launch_cost_ns; /* what the profiler adds to each launch … */
-	double call_cost_ns;   /* … and to each other call */
+	double launch_cost_ns; /* the profiler's cost in each launch … */
+	double call_cost_ns;   /* … and in each other call */
 };
 
 /* A change, and the regions or kernels that it is about. `is_meant` is borrowed during the call. */

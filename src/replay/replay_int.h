@@ -48,7 +48,7 @@ enum wait {
 	WAIT_DEVICE,  /* … or when all work is done */
 };
 
-/* What learning found out about an operation. `of` is what it waited for: a stream, with WAIT_QUEUE a work. */
+/* The result of learning for one operation. `of` is what it waited for: a stream, with WAIT_QUEUE a work. */
 struct op_fate {
 	uint32_t relay;
 	uint32_t of;

@@ -498,7 +498,7 @@ static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_o
 	if (l->on[SONDE_CHANGE_NOSYNC] || l->on[SONDE_CHANGE_ASYNC_COPY])
 		return;
 	l->is_grouped = false;
-	l->gathering = 0; /* what comes next may need the copies so far, so it cannot join them */
+	l->gathering = 0; /* later copies may need the copies so far, so they cannot join them */
 	if (fate->wait == WAIT_STREAM)
 		done = m->streams[fate->of].end;
 	if (fate->wait == WAIT_EVENT)

@@ -43,7 +43,7 @@ struct sonde_finding {
 	bool is_most;		    /* the gain is an upper bound: it is not known how much a fix would leave */
 	struct sonde_str gain_from; /* how the gain is known, or what would show it */
 	struct sonde_str where;	    /* the region's labels, as the program wrote them */
-	struct sonde_str says;	    /* what is wrong there, in a sentence */
+	struct sonde_str says;	    /* the sentence about it */
 	struct sonde_str action;    /* what to do */
 	struct sonde_str next;	    /* the command to run next */
 	struct sonde_str change;    /* argument of `sonde whatif`; empty = whatif has no such change */

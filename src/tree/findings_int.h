@@ -30,7 +30,7 @@ struct sonde_finder {
 
 /* A region inside that has this share of a region's time is examined instead. */
 #define SONDE_MOST_OF_TIME 0.6
-/* Of the time of the examined region: a smaller cost is not worth a sentence. */
+/* A smaller cost, as a share of the time of the examined region, is not worth a sentence. */
 #define SONDE_LEAST_SHARE 0.02
 
 /* Adds a finding in the examined region, ready for evidence and sentence. NULL: it costs too little, or memory is short. */

@@ -114,7 +114,7 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 	return sonde_limiter_find(t, f).word;
 }
 
-/* What the region waited for: the CPU, the GPU, or something between. NULL: no launches, or a time is not known. */
+/* Says whether the region waited for the CPU, the GPU, or something between. NULL: no launches, or a time is not known. */
 static const char *whom(const struct sonde_node *n)
 {
 	double used = n->times.busy_ns / n->times.host_ns;

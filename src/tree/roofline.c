@@ -218,9 +218,9 @@ static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures 
 }
 
 /*
- * What one multiprocessor does per clock, by compute capability, as NVIDIA publishes it: single-precision lanes, and
- * dense 16-bit operations of the tensor cores. For a newer device the number of lanes is a good guess; the tensor cores
- * changed every time.
+ * The throughput of one multiprocessor per clock, by compute capability, as NVIDIA publishes it: single-precision lanes,
+ * and dense 16-bit operations of the tensor cores. For a newer device the number of lanes is a good guess; the tensor
+ * cores changed every time.
  */
 struct throughput {
 	unsigned cc;

@@ -6,7 +6,7 @@
 
 /* Sums for one stall reason: of the current kernel, and of all kernels so far. */
 struct sum {
-	double samples, not_issued; /* of the current kernel */
+	double samples, not_issued; /* samples of the current kernel */
 	double all, all_not_issued;
 	double weight; /* Σ over kernels: time · share */
 };
@@ -14,7 +14,7 @@ struct sum {
 struct summing {
 	const struct sonde_cells *c;
 	struct sum *by; /* by reason */
-	double ns, samples; /* of the current kernel */
+	double ns, samples; /* time and samples of the current kernel */
 	struct sonde_stall_profile *out;
 };
 

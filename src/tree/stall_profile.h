@@ -24,7 +24,7 @@ struct sonde_stall_share {
 
 struct sonde_stall_profile {
 	SONDE_VEC(struct sonde_stall_share) at; /* the largest share first, then by name; no zeros */
-	double samples; /* of all reasons, issues included */
+	double samples; /* samples of all reasons, issues included */
 	double exact;	/* the part of `samples` that was not split over places */
 	double sampled_ns; /* time of the launches whose kernels have samples */
 };

@@ -43,7 +43,7 @@ struct sonde_column {
 struct sonde_figure {
 	double v;	       /* NaN = missing: print null, never 0 */
 	double low, high;      /* bounds, smallest and largest value, or 95 % interval; NaN = none */
-	double error;	       /* of a sampled figure, the ± of its interval; else NaN */
+	double error;	       /* ± of that interval, of a sampled figure; else NaN */
 	struct sonde_str text; /* p NULL unless the column is text */
 	uint8_t quality;       /* enum sonde_quality */
 	uint8_t method;	       /* index into the column's methods */
