@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define BLOCK	   SONDE_TAR_BLOCK
-#define BASE_256   ((uint64_t)1 << 33) /* a size from here on does not fit into octal digits */
+#define BASE_256   ((uint64_t)1 << 33) /* sizes from here on do not fit into the header's 11 octal digits */
 #define CHUNK_SIZE (64u * 1024u)
 
 static void put_size(char *out, uint64_t size)
@@ -41,7 +41,7 @@ static void fill_header(struct sonde_tar_head *h, const char *name, uint64_t siz
 	h->checksum[7] = ' ';
 }
 
-/* False with errno. */
+/* Returns false, with errno, when not all bytes could be written. */
 static bool write_at(int fd, uint64_t *at, const char *p, size_t n)
 {
 	while (n) {
@@ -60,7 +60,10 @@ static bool write_at(int fd, uint64_t *at, const char *p, size_t n)
 	return true;
 }
 
-/* As many bytes as the header says, whatever became of the file since: zeros for what is gone. */
+/*
+ * Copies exactly as many bytes as the header says. If the file has become shorter meanwhile, zeros replace the missing
+ * bytes.
+ */
 static bool copy_bytes(int to, uint64_t *at, int from, uint64_t size)
 {
 	char chunk[CHUNK_SIZE];
@@ -84,7 +87,7 @@ static bool copy_bytes(int to, uint64_t *at, int from, uint64_t size)
 	return true;
 }
 
-/* Opens the i-th file of a member, -1 with errno ENOENT behind the last. */
+/* Opens the i-th file of a member; -1 with errno ENOENT after the last one. */
 static int open_part(const char *from, uint32_t further, uint32_t i)
 {
 	char path[4096];
@@ -97,7 +100,9 @@ static int open_part(const char *from, uint32_t further, uint32_t i)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* Appends all files of a member, the header first, when its size is known. False with errno. */
+/*
+ * Appends all files of a member, then writes the header in front of them, once their size is known. False with errno.
+ */
 static bool add_member(struct sonde_archive *a, uint64_t *at, const char *name, const char *from, uint32_t further)
 {
 	static const char zeros[3 * BLOCK];

@@ -1,8 +1,8 @@
 /*
  * A tar archive that is appended to: the captures of one node in one file.
  *
- * It is a whole archive after every append. What comes next is written over the
- * two empty blocks at its end; an append that fails is taken back.
+ * The file is a whole archive after every append: the next member overwrites the two empty blocks at its end, and an
+ * append that fails is undone.
  */
 #ifndef SONDE_CAPTURE_ARCHIVE_H
 #define SONDE_CAPTURE_ARCHIVE_H
@@ -14,17 +14,17 @@
 struct sonde_archive {
 	int fd;
 	const char *path; /* for messages */
-	uint64_t end;	  /* behind the last member */
+	uint64_t end;	  /* where the last member ends, in bytes */
 };
 
 /*
- * Appends the file `from` under `name`, and behind it the further files `from`.N, `from`.N+1, … as far as they are
- * there, where N is not 0. SONDE_ERR_IO, with the archive as it was, when it cannot.
+ * Appends the file `from` as the member `name`. If `further` is N and not 0, the files `from`.N, `from`.N+1, … are
+ * appended to the same member, as many as exist. On failure returns SONDE_ERR_IO and leaves the archive as it was.
  */
 int sonde_archive_add(struct sonde_archive *a, const char *name, const char *from, uint32_t further,
 	struct sonde_err *err);
 
-/* Takes back everything behind `end`. */
+/* Cuts off everything after `end`. */
 void sonde_archive_cut(struct sonde_archive *a, uint64_t end);
 
 #endif

@@ -105,7 +105,7 @@ static int read_list(struct sonde_capture_settings *s, const struct setting *t,
 	return 0;
 }
 
-/* NVTX expressions, lists `A;B` in one word taken apart. */
+/* Splits NVTX expressions: a word that is a list `A;B` becomes two words. */
 static int split_words(struct sonde_capture_settings *s, struct sonde_words *words, struct sonde_err *err)
 {
 	struct sonde_word_list all = {0};
@@ -130,7 +130,7 @@ static int split_words(struct sonde_capture_settings *s, struct sonde_words *wor
 	return at ? 0 : sonde_err_nomem(err);
 }
 
-/* A list that the tool wants as a,b,c. */
+/* Reads a list that the tool takes as one word: a,b,c. */
 static int read_words(struct sonde_capture_settings *s, const char **out,
 	const struct hydra_config *c, const char *key, struct sonde_err *err)
 {
@@ -146,7 +146,7 @@ static int read_words(struct sonde_capture_settings *s, const char **out,
 	return nr && !*out ? sonde_err_nomem(err) : 0;
 }
 
-/* `auto` and `off` are 0. */
+/* Reads a time, in nanoseconds; `auto` and `off` give 0. */
 static int read_span(uint64_t *out, const char *key, struct sonde_str text, struct sonde_err *err)
 {
 	*out = 0;
@@ -210,14 +210,16 @@ static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err 
 		v);
 }
 
-/* By name or set, not just where it can be. */
+/*
+ * Whether the user asks for counters, by name or by set. `auto` is no such request: it samples where that is possible.
+ */
 static bool asks_counters(const struct sonde_capture_settings *s)
 {
 	return s->counters_names.nr ||
 	       (strcmp(s->counters_set, "auto") != 0 && strcmp(s->counters_set, "off") != 0);
 }
 
-/* `2%` or `0.02`, of the program's time. */
+/* A share of the program's time, as `2%` or `0.02`. */
 static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	const char *v = s->native_budget;
@@ -235,16 +237,16 @@ static int check_budget(struct sonde_capture_settings *s, struct sonde_err *err)
 			"pipeline.native.budget=%s: not a share of the program's time: write 2%% or 0.02",
 			v);
 	s->native_budget_ppm = (uint32_t)(share * 1e6 + 0.5);
-	if (!asks_counters(s)) /* the sampler's cost is not in the budget: only whoever asks has it */
+	if (!asks_counters(s)) /* the budget does not cover the sampler's cost, so only a user who asks for counters gets them */
 		s->counters_set = "off";
 	return 0;
 }
 
-#define PC_EXPONENT	15 /* a kernel of a millisecond has some 50 samples an SM, and the host pays for few */
+#define PC_EXPONENT	15 /* 2^15 cycles: about 50 samples per SM from a kernel of 1 ms, and few enough for the host */
 #define MIN_EXPONENT 5
 #define MAX_EXPONENT 31
 
-/* `off`, `on`, or cycles: CUPTI takes powers of two. */
+/* `off`, `on`, or a period in cycles: CUPTI takes only powers of two. */
 static int check_pc(struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	const char *v = s->native_pc;
@@ -267,7 +269,7 @@ static int check_pc(struct sonde_capture_settings *s, struct sonde_err *err)
 	return 0;
 }
 
-/* ncu cannot leave kernels out, and of a replayed range nobody can afterwards. */
+/* ncu cannot leave kernels out, and nobody can take a kernel out of a replayed range afterwards. */
 static int check_ranges(const struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	if (!s->ncu_enable || !s->kernel_exclude.nr || !sonde_replay_is_ranges(s->ncu.replay_mode))
@@ -282,7 +284,10 @@ static int check_ranges(const struct sonde_capture_settings *s, struct sonde_err
 #define LEAST_ROTATE_BYTES (1u << 20)
 #define LEAST_ROTATE_NS	   1000000000u
 
-/* `1GB`, `10min`, or `1GB|10min`: whichever is reached first. A comma would be a sweep to the composer. */
+/*
+ * `1GB`, `10min`, or `1GB|10min`: the limit that is reached first. A comma would start a sweep in the configuration's
+ * language.
+ */
 static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	struct sonde_str rest = sonde_str_trim(sonde_str_from(s->rotate_text)), part;
@@ -301,7 +306,7 @@ static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 		   : 0;
 }
 
-/* `4` files, or `10GB` of them; what is older is folded. */
+/* `4` files, or `10GB` of files; older files are folded to sums. */
 static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	const char *text = s->keep_text, *why = NULL;
@@ -319,7 +324,7 @@ static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 	return why ? sonde_err_set(err, SONDE_ERR_USAGE, "capture.keep=%s: %s", text, why) : 0;
 }
 
-/* Native capture is on by itself when nothing else is; with nothing at all there is no run. */
+/* The native capture is the default when no other pipeline is enabled. A run without any pipeline is refused. */
 static int check_enabled(
 	struct sonde_capture_settings *s, const struct hydra_config *c, struct sonde_err *err)
 {
@@ -333,7 +338,7 @@ static int check_enabled(
 		"pipeline.torch.enable to true");
 }
 
-/* Warns of settings that only the native capture can follow. */
+/* Refuses settings that only the native capture can follow, when it is not enabled. */
 static int check_native_only(const struct sonde_capture_settings *s, struct sonde_err *err)
 {
 	const char *key = s->native_budget_ppm ? "pipeline.native.budget"
@@ -364,7 +369,7 @@ int sonde_capture_settings_read(
 		out->nsys_program = "nsys";
 	for (i = 0; i < sizeof(table) / sizeof(*table) && rc == 0; i++)
 		rc = read_one(out, &table[i], c, err);
-	if (!out->ncu.launch_skip) /* ncu's own defaults */
+	if (!out->ncu.launch_skip) /* 0 = not given: the options are left out, so that ncu's own defaults hold */
 		out->ncu.launch_skip = -1;
 	if (!out->ncu.launch_count)
 		out->ncu.launch_count = -1;

@@ -13,14 +13,14 @@
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-#define GRACE_NS     (UINT64_C(5) * 1000000000) /* from SIGTERM to SIGKILL, when time is out */
+#define GRACE_NS     (UINT64_C(5) * 1000000000) /* time from SIGTERM to SIGKILL after a timeout */
 #define NR_FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
 
 struct watch {
 	const struct sonde_child_spec *spec;
 	pid_t pid, own_group;
-	bool has_terminal;   /* stdin is our session's, whoever's turn it is */
-	bool gives_terminal; /* the child has it whenever we do */
+	bool has_terminal;   /* stdin is the terminal of our session, whoever has its foreground */
+	bool gives_terminal; /* the child gets the foreground whenever we have it */
 	unsigned nr_signals;
 	uint64_t begin_ns, next_tick_ns;
 	sigset_t set, old_set;
@@ -29,8 +29,8 @@ struct watch {
 };
 
 /*
- * Gives the terminal from one group to another. While a third one has it (the shell, after Ctrl-Z
- * and bg) it is not ours to give: a shell that loses it reads an end of file and exits.
+ * Hands the foreground of the terminal from one process group to another. While a third group has it (the shell, after
+ * Ctrl-Z and bg), it is not ours to give: a shell that loses the terminal reads an end of file and exits.
  */
 static void hand_terminal(const struct watch *w, pid_t from, pid_t to)
 {
@@ -38,21 +38,21 @@ static void hand_terminal(const struct watch *w, pid_t from, pid_t to)
 		tcsetpgrp(STDIN_FILENO, to);
 }
 
-/* Returns only when it fails. */
+/* Returns only on failure. */
 static void execute(const struct sonde_child_spec *spec)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
 	char *const *e;
 
-	sigaction(SIGPIPE, &usual, NULL); /* which sonde may ignore for itself */
-	sigaction(SIGXFSZ, &usual, NULL); /* and does ignore */
+	sigaction(SIGPIPE, &usual, NULL); /* sonde may ignore this signal for itself */
+	sigaction(SIGXFSZ, &usual, NULL); /* sonde ignores this one */
 	for (e = spec->env; e && *e; e++)
 		putenv(*e);
 	if (!spec->dir || chdir(spec->dir) == 0)
 		execvp(spec->argv[0], spec->argv);
 }
 
-/* In the child from here on. What sonde's own caller ignores (nohup) stays ignored. */
+/* Restores the signals in the child. Signals that sonde's own caller ignores (nohup) stay ignored. */
 static void usual_signals(const struct watch *w)
 {
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
@@ -60,13 +60,19 @@ static void usual_signals(const struct watch *w)
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }
 
-/* Beside the first three, which a caller may have closed: whatever is there would be lost. */
+/*
+ * Moves a descriptor above the first three. Our caller may have closed those, so `fd` may have one of their numbers,
+ * and dup2 would overwrite it.
+ */
 static int set_aside(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/* Returns where to report now. All but the first three close by themselves at exec. */
+/*
+ * Returns the descriptor to report errors to from now on. All descriptors but the first three close by themselves at
+ * exec.
+ */
 static int redirect_helper(const struct sonde_child_spec *spec, int report_fd)
 {
 	int report = set_aside(report_fd), null = set_aside(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -103,7 +109,10 @@ static void watch_for(struct watch *w, int signal)
 		sigaddset(&w->set, signal);
 }
 
-/* With our output in a pipe the terminal may be the pager's: the child gets it when it asks. */
+/*
+ * If our output is a pipe, its other end may be a pager that needs the terminal: the child then gets it only when it
+ * asks.
+ */
 static void begin_watch(struct watch *w)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
@@ -119,7 +128,7 @@ static void begin_watch(struct watch *w)
 		watch_for(w, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &w->set, &w->old_set);
 	sigaction(SIGTTOU, &ignore, &w->old_ttou);
-	sigaction(SIGCHLD, &usual, &w->old_chld); /* ignored, the kernel keeps no exit status */
+	sigaction(SIGCHLD, &usual, &w->old_chld); /* if it were ignored, the kernel would keep no exit status */
 	w->own_group = getpgrp();
 	w->begin_ns = sonde_now_ns();
 }
@@ -132,7 +141,7 @@ static void end_watch(struct watch *w)
 	sigprocmask(SIG_SETMASK, &w->old_set, NULL);
 }
 
-/* The errno of exec, 0 when it went well. */
+/* Returns the errno of exec, 0 on success. */
 static int start_child(struct watch *w)
 {
 	int pipe_fds[2], saved = 0;
@@ -146,7 +155,7 @@ static int start_child(struct watch *w)
 	saved = w->pid < 0 ? errno : 0;
 	close(pipe_fds[1]);
 	if (w->pid > 0) {
-		setpgid(w->pid, w->pid); /* both sides do it: no race */
+		setpgid(w->pid, w->pid); /* parent and child both do it, so there is no race */
 		do
 			n = read(pipe_fds[0], &saved, sizeof(saved));
 		while (n < 0 && errno == EINTR);
@@ -160,9 +169,9 @@ static int start_child(struct watch *w)
 }
 
 /*
- * Ctrl-Z also stops whoever else is in our group, a pipe's other end or a script: the shell waits until
- * all have stopped. One call does it, as a fg that came between two would leave us behind. Without a shell
- * that could let us go on SIGTSTP stops nobody, and so it must not stop us.
+ * Ctrl-Z also stops everybody else in our process group, such as the other end of a pipe or a script: the shell waits
+ * until all have stopped. One kill() stops all of them and us; with two, a fg could come in between and leave us
+ * stopped. Without a shell that could continue us, SIGTSTP stops nobody, so it must not stop us either.
  */
 static void stop_own_group(const struct watch *w, int signal)
 {
@@ -177,13 +186,13 @@ static void stop_own_group(const struct watch *w, int signal)
 		return;
 	sigemptyset(&held);
 	sigaddset(&held, SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &held, NULL); /* here it stops us, if it does */
+	sigprocmask(SIG_UNBLOCK, &held, NULL); /* if the signal stops us, it does so here */
 	sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
 /*
- * Ctrl-Z stopped the child: stop likewise, and let both go on together. One that stopped for want
- * of the terminal while it is ours only needs to get it.
+ * Ctrl-Z stopped the child: stop as well, and let both continue together. A child that stopped because it wants the
+ * terminal, while we have it, only needs to get it.
  */
 static void stop_together(struct watch *w, int signal)
 {
@@ -215,7 +224,7 @@ static bool reap(struct watch *w)
 		w->end->signal = WTERMSIG(status);
 		w->end->status = 128 + w->end->signal;
 		if (w->end->signal == SIGINT && !w->end->is_timed_out)
-			w->end->is_interrupted = true; /* the terminal's Ctrl-C does not reach us */
+			w->end->is_interrupted = true; /* the terminal sent Ctrl-C to the child's group only */
 	} else {
 		w->end->status = WEXITSTATUS(status);
 	}
@@ -229,11 +238,11 @@ static void pass_on(struct watch *w, int signal)
 		return;
 	}
 	switch (signal) {
-	case SIGTSTP: /* once it stands, we stop too */
+	case SIGTSTP: /* once the child has stopped, we stop too (stop_together) */
 		kill(-w->pid, SIGTSTP);
 		break;
 	case SIGUSR1:
-	case SIGUSR2: /* a word to the program, not to its helpers */
+	case SIGUSR2: /* meant for the program, not for its helpers */
 		kill(w->pid, signal);
 		break;
 	default:
@@ -249,7 +258,7 @@ static void on_time(struct watch *w)
 
 	if (s->timeout_ms && now - w->begin_ns > (uint64_t)s->timeout_ms * 1000000u) {
 		if (!w->end->is_timed_out)
-			kill(-w->pid, SIGTERM); /* a profiler still writes what it has */
+			kill(-w->pid, SIGTERM); /* a profiler still writes what it has recorded */
 		else if (now - w->begin_ns > s->timeout_ms * UINT64_C(1000000) + GRACE_NS)
 			kill(-w->pid, SIGKILL);
 		w->end->is_timed_out = true;
@@ -269,7 +278,7 @@ static void wait_for_end(struct watch *w)
 
 		if (signal > 0 && signal != SIGCHLD)
 			pass_on(w, signal);
-		if (w->gives_terminal) /* fg of a running job tells nobody */
+		if (w->gives_terminal) /* fg of a running job sends us no signal */
 			hand_terminal(w, w->own_group, w->pid);
 		on_time(w);
 	}

@@ -1,6 +1,6 @@
 /*
- * Both sides of ctl.h: the runner answers on its socket; the asker goes from the number of a process to the
- * socket of its run.
+ * Both sides of ctl.h: the runner answers on its socket; the asker finds the socket of a run from the number of a
+ * process.
  */
 #include "capture/ctl.h"
 
@@ -23,13 +23,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ASK_MS	  100 /* how long a question may take to come */
-#define MAX_DEPTH 64  /* of parents: more are a loop of recycled numbers */
-#define ANSWER_S  10  /* how long to wait for an answer */
+#define ASK_MS	  100 /* how long the runner waits for a question */
+#define MAX_DEPTH 64  /* most parents to follow: a longer chain is a loop of recycled process numbers */
+#define ANSWER_S  10  /* how long the asker waits for an answer */
 
 /* --- the runner -------------------------------------------------------------------------------- */
 
-/* Names the socket by its directory's descriptor: the path of a run directory may be too long for a socket. */
+/*
+ * Names the socket through the descriptor of its directory: the path of a run directory may be too long for a socket.
+ */
 static void name_socket(struct sockaddr_un *a, const struct sonde_ctl *c)
 {
 	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -50,7 +52,7 @@ int sonde_ctl_open(
 	if (c->fd < 0)
 		return sonde_err_io(err, dir, errno);
 	name_socket(&a, c);
-	unlinkat(c->dir_fd, c->name, 0); /* of a process that had our number */
+	unlinkat(c->dir_fd, c->name, 0); /* left by an earlier process that had our number */
 	was = umask(0177);
 	ok = bind(c->fd, (struct sockaddr *)&a, sizeof(a)) == 0;
 	umask(was);
@@ -100,7 +102,7 @@ static void answer_question(const struct sonde_ctl *c, struct sonde_str line, st
 	}
 }
 
-/* One question: a line, whole or not at all. */
+/* Answers one question: a line, which comes whole or not at all. */
 static void serve_one(const struct sonde_ctl *c, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -142,7 +144,7 @@ static pid_t parent_of(pid_t pid)
 	return sonde_proc_find(&p, pid) ? (pid_t)p.parent : 0;
 }
 
-/* Whether `pid` is `above` or was started by it, or by what it started. */
+/* Whether `pid` is `above` or one of its descendants. */
 static bool is_below(pid_t pid, pid_t above)
 {
 	int depth;
@@ -155,7 +157,7 @@ static bool is_below(pid_t pid, pid_t above)
 	return false;
 }
 
-/* The directory of a process's native capture, from its environment; false when it has none. */
+/* Finds the directory of a process's native capture in its environment; false when it has none. */
 static bool find_dir(char dir[PATH_MAX], pid_t pid)
 {
 	struct sonde_buf config = {0};
@@ -171,7 +173,7 @@ static bool find_dir(char dir[PATH_MAX], pid_t pid)
 	return slash != NULL;
 }
 
-/* The process itself, or else one below it that carries the library. */
+/* Finds the process that carries the library: `pid` itself, else one of its descendants; 0 = none. */
 static pid_t find_carrier(char dir[PATH_MAX], pid_t pid)
 {
 	const struct dirent *e;
@@ -193,7 +195,7 @@ static pid_t find_carrier(char dir[PATH_MAX], pid_t pid)
 	return found;
 }
 
-/* Connects to the run around `carrier`: the nearest parent with a socket there. */
+/* Connects to the run around `carrier`: its own socket in `dir`, or that of its nearest parent with one. */
 static int connect_above(const char *dir, pid_t carrier)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -242,7 +244,7 @@ static int open_run(int *fd, pid_t pid, struct sonde_err *err)
 	return 0;
 }
 
-/* Puts the line to send. A mark that is too long is cut after a whole character: true then. */
+/* Appends the line to send. A mark that is too long is cut after a whole character; returns true then. */
 static bool put_question(struct sonde_buf *to, struct sonde_str question)
 {
 	static const char more[] = "…";

@@ -16,7 +16,7 @@
 
 static const char *const health_names[] = {"ok", "note", "bad"};
 
-/* Which driver a generation of Nsight Compute needs at least (its CUDA's minimum). */
+/* The oldest driver that a generation of Nsight Compute works with (the minimum of its CUDA). */
 static const struct {
 	unsigned ncu_year, driver;
 } needs[] = {{2025, 525}, {2024, 525}, {2023, 525}, {2022, 450}, {2021, 450}};
@@ -49,7 +49,7 @@ static void add_good(struct sonde_diagnosis *d, const char *topic, const char *f
 	keep_symptom(d, topic, SONDE_HEALTH_OK, &b, NULL);
 }
 
-/* Sentence and remedy are the advice's; the rest is its detail. */
+/* Sentence and remedy come from the advice for `situation`; the arguments are its detail. */
 static void add_symptom(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
 	enum sonde_situation situation, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 static void add_symptom(struct sonde_diagnosis *d, const char *topic, enum sonde_health health,
@@ -160,7 +160,7 @@ static void judge_company(struct sonde_diagnosis *d, const struct sonde_machine 
 		needs_admin ? sonde_advice_on(SONDE_WHEN_CONTAINER)->next : NULL);
 }
 
-/* Not calibrated is no defect: the usual offset has to do. */
+/* A missing calibration is no defect: the usual offset is used instead. */
 static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_counter_set *set)
 {
 	struct sonde_calibration c;
@@ -179,7 +179,7 @@ static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_coun
 		"`sonde sample --calibrate`, once, while the GPU is idle (2 s)");
 }
 
-/* Coarse counters, for where the others are refused. */
+/* Judges GPM's coarse counters, for machines that refuse the others. */
 static bool judge_gpm(struct sonde_diagnosis *d)
 {
 	struct sonde_gpm *g = NULL;
@@ -197,7 +197,7 @@ static bool judge_gpm(struct sonde_diagnosis *d)
 	return false;
 }
 
-/* By trying: only the driver knows whether it lets this process sample. */
+/* Tries it: only the driver knows whether it lets this process sample. */
 static void judge_sampling(struct sonde_diagnosis *d)
 {
 	static const char *const basic[] = {"basic"};
@@ -209,7 +209,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 	bool has_gpm;
 
 	if (!sonde_sampler_has_gpu())
-		return; /* said already */
+		return; /* judge_gpus has reported it */
 	has_gpm = judge_gpm(d);
 	if (sonde_sampling_open(&s, &q, &err) == 0) {
 		add_good(d, "counters",
@@ -219,7 +219,7 @@ static void judge_sampling(struct sonde_diagnosis *d)
 		sonde_sampling_close(s);
 		return;
 	}
-	has_gpm &= err.code == SONDE_ERR_IO; /* it takes the place of what the driver refuses */
+	has_gpm &= err.code == SONDE_ERR_IO; /* GPM replaces only what the driver refuses */
 	sonde_buf_printf(&says, "hardware counters cannot be sampled, so native captures %s: ",
 		has_gpm ? "fall back to GPM" : "have times only");
 	sonde_buf_str(&says, sonde_advice_split(sonde_str_from(err.msg), &remedy));
@@ -227,9 +227,9 @@ static void judge_sampling(struct sonde_diagnosis *d)
 		remedy.n ? sonde_arena_z(&d->arena, remedy) : NULL);
 }
 
-#define PC_SAMPLING_CC 7.0 /* Volta and newer */
+#define PC_SAMPLING_CC 7.0 /* Volta and newer chips have it */
 
-/* As far as it can be known without running a kernel: the chip, the permission, and whether CUPTI has the calls. */
+/* Judges without running a kernel: by the chip, the permission, and whether CUPTI has the calls. */
 static void judge_lines(struct sonde_diagnosis *d, const struct sonde_machine *f)
 {
 	const char *why = NULL, *remedy = NULL;
@@ -237,7 +237,7 @@ static void judge_lines(struct sonde_diagnosis *d, const struct sonde_machine *f
 	void *lib;
 
 	if (!f->nr_gpus)
-		return; /* said already */
+		return; /* judge_gpus has reported it */
 	lib = sonde_cupti_open();
 	if (strtod(f->gpus[0].compute_capability, NULL) < PC_SAMPLING_CC)
 		why = "this GPU is older than compute capability 7.0";

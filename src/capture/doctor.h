@@ -1,7 +1,4 @@
-/*
- * The doctor: what keeps this machine from making a profile by region, each
- * finding with its remedy.
- */
+/* The doctor: finds what keeps this machine from making a profile by region, and the remedy for each finding. */
 #ifndef SONDE_CAPTURE_DOCTOR_H
 #define SONDE_CAPTURE_DOCTOR_H
 
@@ -12,15 +9,15 @@
 
 enum sonde_health {
 	SONDE_HEALTH_OK,
-	SONDE_HEALTH_NOTE, /* good to know, or only a second way (ncu, nsys) is missing */
-	SONDE_HEALTH_BAD,  /* `sonde run` will have no times of kernels, or no counters */
+	SONDE_HEALTH_NOTE, /* good to know, or only another profiler (ncu, nsys) is missing */
+	SONDE_HEALTH_BAD,  /* `sonde run` will have no kernel times, or no counters */
 };
 
 struct sonde_symptom {
 	const char *topic; /* "gpu", "driver", "ncu", … */
 	enum sonde_health health;
 	const char *says;
-	const char *remedy; /* NULL when nothing is to be done */
+	const char *remedy; /* NULL when there is nothing to do */
 };
 
 struct sonde_diagnosis {
@@ -28,7 +25,7 @@ struct sonde_diagnosis {
 	struct sonde_arena arena;
 };
 
-/* Judges. False when memory is short. */
+/* Judges the machine. False when out of memory. */
 bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_machine *f);
 void sonde_diagnosis_release(struct sonde_diagnosis *d);
 enum sonde_health sonde_diagnosis_worst(const struct sonde_diagnosis *d);

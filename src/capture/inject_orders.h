@@ -1,6 +1,6 @@
 /*
- * Orders to the injected library: the runner writes them to the page that it
- * shares with the processes it runs (format/attach.h); they look a few times a second.
+ * Orders to the injected library: the runner writes them to the page that it shares with the processes it runs
+ * (format/attach.h); the processes look at the page a few times a second.
  */
 #ifndef SONDE_CAPTURE_INJECT_ORDERS_H
 #define SONDE_CAPTURE_INJECT_ORDERS_H
@@ -10,20 +10,20 @@
 
 struct sonde_attach;
 struct sonde_inject_orders {
-	struct sonde_attach *page; /* NULL: nobody listens */
+	struct sonde_attach *page; /* NULL = nobody listens */
 };
 
-/* The page in the directory of a native capture. */
+/* Opens the page in the directory of a native capture. */
 int sonde_inject_orders_open(struct sonde_inject_orders *o, const char *dir, struct sonde_err *err);
 void sonde_inject_orders_release(struct sonde_inject_orders *o);
 
-/* Orders them to capture from now on, or to stop. */
+/* Orders the processes to capture from now on, or to stop. */
 void sonde_inject_orders_capture(struct sonde_inject_orders *o, bool is_on);
-/* Orders them to write soon what is recorded. */
+/* Orders the processes to write what they have recorded soon. */
 void sonde_inject_orders_flush(struct sonde_inject_orders *o);
 /* Whether the last order was to capture. */
 bool sonde_inject_orders_is_on(const struct sonde_inject_orders *o);
-/* Marks this moment in every capture. A long text is cut. */
+/* Marks this moment in every capture. A text that is too long is cut. */
 void sonde_inject_orders_mark(struct sonde_inject_orders *o, struct sonde_str text);
 
 #endif

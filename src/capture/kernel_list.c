@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The whole name, and nothing else, as a regular expression. */
+/* Appends a regular expression that matches exactly this name. */
 static void add_exactly(struct sonde_buf *out, struct sonde_str name)
 {
 	size_t i;

@@ -23,17 +23,17 @@ struct sonde_kernel_list {
 	struct sonde_arena arena;
 };
 
-/* SONDE_ERR_FORMAT with the place for anything that is not such a file. */
+/* SONDE_ERR_FORMAT, with the place in the file, for anything that is not such a file. */
 int sonde_kernel_list_open(struct sonde_kernel_list *out, const char *path, struct sonde_err *err);
-/* Appends; a NULL regex is made of the name. False when memory is short. */
+/* Appends a kernel; if `regex` is NULL, it is made from the name. False when out of memory. */
 bool sonde_kernel_list_add(struct sonde_kernel_list *l, struct sonde_str name, const char *regex,
 	const char *description);
 void sonde_kernel_list_write(const struct sonde_kernel_list *l, struct sonde_sink *to);
 void sonde_kernel_list_release(struct sonde_kernel_list *l);
 
 /*
- * The strings at `key` ("ncu_cli.sections") of a YAML file: a list, or one
- * string. `*out` is NULL-terminated and lives in the arena.
+ * Reads the strings at `key` ("ncu_cli.sections") of a YAML file: a list, or one string. `*out` ends with NULL and is
+ * in the arena.
  */
 int sonde_yaml_strings(const char *const **out, const char *path, const char *key,
 	struct sonde_arena *arena, struct sonde_err *err);

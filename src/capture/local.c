@@ -22,7 +22,7 @@
 #define ARCHIVE "archive"
 #define SUFFIX	".sonde.tar"
 
-/* The contents of `archive`. */
+/* The contents of the file `archive`: how much of the node's archive is whole, and its name. */
 struct state {
 	uint64_t end;
 	char name[256];
@@ -33,7 +33,7 @@ static int fail(struct sonde_err *err, const char *path)
 	return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Others may write to the place: a directory somebody else made there is not ours. */
+/* Others may write to `place`, so a directory that somebody else made there is refused. */
 static bool make_private(const char *path)
 {
 	struct stat st;
@@ -48,15 +48,15 @@ static bool make_private(const char *path)
 	return false;
 }
 
-/* The name of a rank's directory, and of a run without ranks. */
+/* The name of a rank's directory; "alone" in a run without ranks. */
 static const char *name_of(const struct sonde_rundir *d)
 {
 	return d->suffix[0] ? d->suffix + 1 : "alone";
 }
 
 /*
- * Makes the directories and takes the rank's lock. The last rank of the node may just be removing
- * them, or have taken this one for left behind: then once more.
+ * Makes the directories and takes the rank's lock. Meanwhile the last rank of the node may remove the directories, or
+ * may take this one for an orphan: then it tries again.
  */
 static bool take_place(struct sonde_local *l, const char *owner)
 {
@@ -100,8 +100,8 @@ int sonde_local_open(struct sonde_local *l, const char *place, const struct sond
 /* --- the archive ------------------------------------------------------------------------------ */
 
 /*
- * Who writes to an archive: this boot of this machine, and this place on it. Nodes may have the
- * same name, as containers do.
+ * Identifies who writes to an archive: this boot of this machine, and this place on it. The name of the node is not
+ * enough: containers may share one.
  */
 static void identify(char out[128], const struct sonde_local *l)
 {
@@ -119,7 +119,7 @@ static void identify(char out[128], const struct sonde_local *l)
 	sonde_buf_release(&boot);
 }
 
-/* Begins a new archive with who writes to it. */
+/* Begins a new archive. Its first member says who writes to it. */
 static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, const char *who)
 {
 	struct sonde_archive a = {.fd = fd, .path = ""};
@@ -137,7 +137,7 @@ static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, 
 	return ok;
 }
 
-/* Goes on with one that an earlier rank of this node has left whole. */
+/* Continues an archive that an earlier rank of this node has left whole. */
 static bool resume_archive(struct state *s, int fd, const char *who)
 {
 	static const char empty[1024];
@@ -148,7 +148,7 @@ static bool resume_archive(struct state *s, int fd, const char *who)
 		pread(fd, found, strlen(who), 512) != (ssize_t)strlen(who) ||
 		strcmp(found, who) != 0)
 		return false;
-	/* Without the empty blocks at its end it was cut, perhaps inside a capture. */
+	/* An archive without the two empty blocks at its end was cut, perhaps inside a capture. */
 	if (pread(fd, end, sizeof(end), st.st_size - (off_t)sizeof(end)) != (ssize_t)sizeof(end) ||
 		memcmp(end, empty, sizeof(end)) != 0)
 		return false;
@@ -156,7 +156,7 @@ static bool resume_archive(struct state *s, int fd, const char *who)
 	return true;
 }
 
-/* NODE.sonde.tar, with a number where another node of that name has one; -1 with errno. */
+/* Opens NODE.sonde.tar, or NODE-2.sonde.tar and so on if another node of that name has it; -1 with errno. */
 static int find_archive(struct state *s, const struct sonde_local *l, const char *dir)
 {
 	char path[4096], who[128];
@@ -191,7 +191,10 @@ static int find_archive(struct state *s, const struct sonde_local *l, const char
 	return -1;
 }
 
-/* Waits for the node's lock and takes it; -1 with errno. The last rank removes it. */
+/*
+ * Waits for the node's lock and takes it; -1 with errno. The last rank removes the lock file: then it tries again with
+ * a new one.
+ */
 static int open_lock(const char *path)
 {
 	struct stat st;
@@ -207,7 +210,7 @@ static int open_lock(const char *path)
 	return -1;
 }
 
-/* Fills in `s`; -1 with errno. */
+/* Opens the node's archive and fills in `s`; -1 with errno. */
 static int open_archive(struct state *s, int lock, const struct sonde_local *l, const char *dir)
 {
 	char path[4096];
@@ -228,7 +231,9 @@ static bool is_kept(const char *name)
 	return dot && (strcmp(dot, ".sonde") == 0 || strcmp(dot, ".txt") == 0);
 }
 
-/* The first of the further files that a capture goes on in, which go behind it; 0 = it is no capture. */
+/*
+ * Number of the first file that continues the capture `path`: those files are appended to it; 0 = `path` is no capture.
+ */
 static uint32_t first_further(const char *path)
 {
 	struct sonde_mapping file = {0};
@@ -288,7 +293,7 @@ static int copy_cubin(const char *from, const char *to, struct sonde_err *err)
 	int rc;
 
 	if (access(to, F_OK) == 0)
-		return 0; /* another rank had the same */
+		return 0; /* another rank had the same cubin */
 	rc = sonde_mapping_open(&file, from, err);
 	if (rc == 0)
 		rc = sonde_file_write(to, file.data, err);
@@ -296,7 +301,7 @@ static int copy_cubin(const char *from, const char *to, struct sonde_err *err)
 	return rc;
 }
 
-/* Code of kernels goes beside the archive, where all ranks have it once. */
+/* Copies the code of kernels beside the archive, where one copy serves all ranks. */
 static int copy_cubins(const char *dir, const char *to, struct sonde_err *err)
 {
 	char path[2048], from[4096], target[4096];
@@ -307,7 +312,7 @@ static int copy_cubins(const char *dir, const char *to, struct sonde_err *err)
 	snprintf(path, sizeof(path), "%s/" SONDE_CUBINS_FOLDER, dir);
 	d = opendir(path);
 	if (!d)
-		return 0; /* there is none */
+		return 0; /* no cubins */
 	snprintf(target, sizeof(target), "%s/" SONDE_CUBINS_FOLDER, to);
 	rc = sonde_dir_make(target, err);
 	while (rc == 0 && (e = readdir(d))) {
@@ -375,7 +380,7 @@ static void remove_rank(const struct sonde_local *l, const char *rank)
 	unlink(path);
 }
 
-/* A rank whose sonde has ended, and whose captures nobody writes to. */
+/* Takes back the captures of a rank whose sonde has ended, once nobody writes to them. */
 static void take_orphan(
 	const struct sonde_local *l, const struct sonde_rundir *d, int root, const char *owner)
 {
@@ -408,7 +413,7 @@ static void take_orphans(const struct sonde_local *l, const struct sonde_rundir 
 		closedir(root);
 }
 
-/* The directory goes with the last rank: not while there is another's in it. */
+/* The last rank removes the directory. While another rank's files are in it, it stays. */
 static void remove_root(const struct sonde_local *l)
 {
 	const struct dirent *e;
@@ -424,7 +429,7 @@ static void remove_root(const struct sonde_local *l)
 	while (is_last && (e = readdir(d)))
 		is_last = e->d_name[0] == '.' || strcmp(e->d_name, ARCHIVE) == 0;
 	if (lock >= 0 && is_last && unlink(path) == 0) {
-		for (rewinddir(d); (e = readdir(d));) /* locks of samplers */
+		for (rewinddir(d); (e = readdir(d));) /* the locks of samplers, whose names begin with a dot */
 			unlinkat(dirfd(d), e->d_name, 0);
 		rmdir(l->root);
 	}

@@ -28,7 +28,7 @@ static bool slurp_rooted(struct sonde_buf *out, const char *path)
 	return sonde_file_slurp(out, full);
 }
 
-/* The value behind `key` on a line of its own: `RmProfilingAdminOnly: 1`. */
+/* Finds the value after `key` at the start of a line: `RmProfilingAdminOnly: 1`. */
 static bool find_value(struct sonde_str text, const char *key, struct sonde_str *value)
 {
 	while (text.n) {
@@ -94,7 +94,7 @@ static void find_gpus(struct sonde_machine *f)
 	sonde_buf_release(&text);
 }
 
-/* Chips by the model's name: /proc answers at once where nvidia-smi takes a second. */
+/* The chip for the name of a model: /proc answers at once, nvidia-smi takes a second. */
 static const char *chip_of_model(struct sonde_str model)
 {
 	static const char *const known[][2] = {{"H200", "GH100"}, {"H100", "GH100"},
@@ -195,8 +195,10 @@ static void find_permission(struct sonde_machine *f)
 	sonde_buf_release(&text);
 }
 
-/* `NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …`: the first dotted
- * number. */
+/*
+ * Takes the version from `NVIDIA UNIX Open Kernel Module for x86_64 580.159.04 Release Build …`: the first number with
+ * a dot.
+ */
 static void module_version(struct sonde_machine *f, struct sonde_str line)
 {
 	struct sonde_str word;
@@ -297,7 +299,7 @@ void sonde_machine_find(struct sonde_machine *out)
 
 /* --- as JSON ----------------------------------------------------------------------------------- */
 
-/* A text that is not known is empty here and null in JSON. */
+/* A text that is not known is empty in the struct and null in JSON. */
 static void put_text(struct sonde_json *w, const char *key, const char *value)
 {
 	sonde_json_z(w, key, *value ? value : NULL);

@@ -17,7 +17,7 @@ static bool is_depth(const char *asked)
 	return n > 0 && n < 5 && !asked[n] && strtol(asked, NULL, 10) > 0;
 }
 
-/* The PYTHONPATH that the program would have had; NULL = none. */
+/* The PYTHONPATH that the program would have without us; NULL = none. */
 static const char *usual_path(const struct sonde_argv *env)
 {
 	static const char name[] = "PYTHONPATH=";

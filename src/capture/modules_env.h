@@ -1,6 +1,6 @@
 /*
- * The environment that makes a Python program mark its PyTorch modules (src/modules/): a folder of ours first in
- * PYTHONPATH, whose sitecustomize.py does the rest. It goes with every profiler that records NVTX ranges.
+ * The environment that makes a Python program mark its PyTorch modules (src/modules/): a folder of sonde comes first in
+ * PYTHONPATH, and the sitecustomize.py in it does the rest. This works with every profiler that records NVTX ranges.
  */
 #ifndef SONDE_CAPTURE_MODULES_ENV_H
 #define SONDE_CAPTURE_MODULES_ENV_H
@@ -15,9 +15,9 @@
  * SONDE_ERR_NOTFOUND when the folder is neither beside sonde nor installed.
  */
 int sonde_modules_env(struct sonde_argv *env, const char *asked, struct sonde_err *err);
-/* Whether leaf modules were left out in a process whose capture is in `dir`; removes the files that said so. */
+/* Whether a process whose capture is in `dir` left out leaf modules; removes the files that say so. */
 bool sonde_modules_left_leaves(const char *dir);
-/* Whether these words run a Python script that imports torch, as far as its text shows. */
+/* Whether this command runs a Python script whose text imports torch. */
 bool sonde_modules_would_help(char *const *argv);
 
 #endif

@@ -22,7 +22,7 @@
 #define STEP_MS	  5u
 #define CONFIG_NAME "inject.conf"
 
-static const char zeros[SONDE_ATTACH_BYTES]; /* a page that says nothing yet */
+static const char zeros[SONDE_ATTACH_BYTES]; /* an empty page */
 
 /* --- the run ----------------------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static void add_lines(struct sonde_sink *to, const char *key, struct sonde_words
 		sonde_sink_printf(to, "%s%s%s\n", key, *key ? "=" : "", values.at[i]);
 }
 
-/* The library reads a pattern per line, and a limited number of each kind. */
+/* The library reads one pattern per line, and a limited number of each kind. */
 static int check_patterns(const char *key, struct sonde_words values, struct sonde_err *err)
 {
 	size_t i;
@@ -63,7 +63,7 @@ static int check_patterns(const char *key, struct sonde_words values, struct son
 	return 0;
 }
 
-/* The text of the library's configuration, in a string sink. */
+/* Composes the library's configuration; `to` becomes a string sink. */
 static int compose_config(struct sonde_sink *to, const char *dir, const struct sonde_native_request *q, struct sonde_err *err)
 {
 	int rc = check_patterns("nvtx.include", q->nvtx_include, err);
@@ -99,7 +99,7 @@ int sonde_native_prepare(const char *dir, const struct sonde_native_request *q, 
 	return rc;
 }
 
-/* A file that was not there; no link leads it elsewhere. */
+/* Writes a file that must not exist yet; does not follow a link of that name. */
 static int write_new(int dir, const char *name, struct sonde_str text, struct sonde_err *err)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), error = fd < 0 ? errno : 0;
@@ -131,7 +131,7 @@ int sonde_native_find_library(char *library, size_t size, struct sonde_err *err)
 {
 	char found[PATH_MAX], whole[PATH_MAX];
 
-	/* The whole path: the program may run elsewhere, or go there. */
+	/* An absolute path: the program may run in another directory, or change to one. */
 	if (!sonde_native_find(found, sizeof(found)) || !realpath(found, whole))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"libsonde_inject.so is neither beside sonde nor installed "
@@ -140,7 +140,7 @@ int sonde_native_find_library(char *library, size_t size, struct sonde_err *err)
 	return 0;
 }
 
-/* Makes the directory with the library's configuration in it, and the variables that lead there. */
+/* Makes the directory with the library's configuration in it, and the environment variables that lead to it. */
 static int build_env(
 	struct sonde_argv *env, const struct sonde_native_request *q, struct sonde_err *err)
 {
@@ -155,7 +155,7 @@ static int build_env(
 		return sonde_err_io(err, q->dir, errno);
 	rc = sonde_native_prepare(dir, q, err);
 	sonde_argv_printf(env, "SONDE_INJECT_CONFIG=%s/" CONFIG_NAME, dir);
-	/* Also where it is empty: ours may be a program of another run. */
+	/* Set even when it is empty: sonde itself may run inside another run, whose variable would be inherited. */
 	sonde_argv_printf(env, SONDE_RUNNER_VARIABLE "=%s", q->runner ? q->runner : "");
 	if (q->mark)
 		sonde_argv_add(env, q->mark);
@@ -202,9 +202,9 @@ int sonde_native_run(struct sonde_child_end *out, const struct sonde_child_spec 
 	return rc;
 }
 
-/* --- the page of the library; after the run, its last bytes and words --------------------------- */
+/* --- the library's page; after the run, the last bytes and the faults --------------------------- */
 
-/* Makes a page of zeros under a temporary name, which is filled in; false with errno. */
+/* Makes a page of zeros under a temporary name, which it fills in; false with errno. */
 static bool write_zeros(char *name)
 {
 	int fd = mkostemp(name, O_CLOEXEC);
@@ -222,8 +222,8 @@ static void name_page(char path[4096], const char *dir, const char *runner)
 }
 
 /*
- * Ranks share the directory, and the first one's page is everybody's. It appears with all its
- * bytes: a process that finds it maps it at once.
+ * Ranks share the directory, and the page that the first rank makes serves all of them. The page appears with all its
+ * bytes, by link(): a process that finds it maps it at once.
  */
 int sonde_native_attach_make(const char *dir, const char *runner, struct sonde_err *err)
 {
@@ -260,7 +260,7 @@ static bool read_attach(struct sonde_attach *out, const char *dir, const char *r
 	return ok;
 }
 
-/* A capture of a process, or a further file of one: PID.N.sonde, PID.N.sonde.3. */
+/* Whether the name is that of a capture or of a further file of one: PID.N.sonde, PID.N.sonde.3. */
 static bool is_capture(const char *name)
 {
 	const char *dot = name[0] >= '0' && name[0] <= '9' ? strstr(name, SONDE_CAPTURE_SUFFIX) : NULL;
@@ -269,7 +269,9 @@ static bool is_capture(const char *name)
 	return dot && (!*dot || (*dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, "0123456789")]));
 }
 
-/* Whether the capture is from a program that `runner` started, as its first block says. */
+/*
+ * Whether the first block of the capture says that `runner` started the program. Without a runner every capture counts.
+ */
 static bool is_of(int fd, const char *runner)
 {
 	char line[SONDE_RUNNER_LIMIT + 16], text[4096];
@@ -279,7 +281,7 @@ static bool is_of(int fd, const char *runner)
 	return !runner || (n > 0 && memmem(text, (size_t)n, line, (size_t)nr_line));
 }
 
-/* Whether this file is a capture of ours that a flusher still writes. */
+/* Whether the file is a capture from `runner` that a flusher still writes. */
 static bool is_being_written(int dir, const char *name, const char *runner)
 {
 	bool is_locked;
@@ -294,7 +296,7 @@ static bool is_being_written(int dir, const char *name, const char *runner)
 	return is_locked;
 }
 
-/* The process a capture is named after. In a container one that has ended may stay for long. */
+/* Whether the process that a capture is named after runs. In a container, an ended one may stay a zombie for long. */
 static bool is_running(const char *name)
 {
 	struct sonde_proc p;
@@ -304,11 +306,11 @@ static bool is_running(const char *name)
 	       !(sonde_proc_find(&p, pid) && (p.state == 'Z' || p.state == 'X'));
 }
 
-/* How many processes still write to the captures of a directory. */
+/* How many files in a directory belong to processes that still run or write. */
 struct attendance {
-	unsigned nr_there; /* processes that captures are named after, also before they have locked theirs … */
-	unsigned nr_writing; /* … captures that go on with theirs … */
-	unsigned nr_ending;  /* … and those of processes that have ended, whose last bytes are being written */
+	unsigned nr_there; /* files named after running processes, even if these have not locked them yet … */
+	unsigned nr_writing; /* … captures that running processes still write … */
+	unsigned nr_ending;  /* … and captures of ended processes, whose last bytes are being written */
 };
 
 static struct attendance attend(const char *dir, const char *runner)

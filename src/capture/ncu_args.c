@@ -40,13 +40,13 @@ static void option_number(struct sonde_argv *a, const char *name, long value)
 	sonde_argv_printf(a, "%ld", value);
 }
 
-/* `*` and `?` say nothing to ncu but in a signature such as `void axpy(float*)`. */
+/* ncu gives `*` and `?` no meaning as wildcards; they may be part of a signature such as `void axpy(float*)`. */
 static bool is_glob(const char *name)
 {
 	return strpbrk(name, "*?") && !strchr(name, '(') && strncmp(name, "regex:", 6) != 0;
 }
 
-/* A glob as a regular expression for the whole of a name. */
+/* Adds -k with a regular expression that matches whole names as the glob does. */
 static void add_glob(struct sonde_argv *a, const char *name)
 {
 	struct sonde_buf b = {0};
@@ -68,7 +68,10 @@ static void add_glob(struct sonde_argv *a, const char *name)
 	sonde_buf_release(&b);
 }
 
-/* As given, but for globs, which are ours: ncu compares them with function names, or mangled ones. */
+/*
+ * Passes the names as given, except globs, which are sonde's own: those match function names, or mangled names if the
+ * user says so.
+ */
 static void add_kernels(struct sonde_argv *a, const struct sonde_ncu_request *q)
 {
 	bool is_ours = q->kernel_name && is_glob(q->kernel_name);

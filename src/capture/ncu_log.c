@@ -10,7 +10,7 @@ static void note_finding(struct sonde_ncu_log *log, struct sonde_str line)
 
 	if (s >= SONDE_NR_LOG_SITUATIONS)
 		return;
-	if (!sonde_ncu_log_has(log, s)) /* the first one is the cause */
+	if (!sonde_ncu_log_has(log, s)) /* keep the first detail: it is the cause */
 		snprintf(log->details[s], sizeof(log->details[s]), "%.*s", SONDE_STR_ARG(detail));
 	log->seen |= 1u << s;
 	if (s == SONDE_WHEN_PROGRAM_FAILED)

@@ -25,7 +25,7 @@ static struct sonde_str first_word(struct sonde_str line)
 	return (struct sonde_str){line.p, n};
 }
 
-/* Tables: a rule of dashes, the heads, another rule, then one row per line. */
+/* ncu's tables: a line of dashes, the headings, another line of dashes, then one row per line. */
 static void read_table(struct sonde_ncu_names *o, struct sonde_map *to, struct sonde_str text)
 {
 	unsigned nr_rules = 0;
@@ -38,7 +38,7 @@ static void read_table(struct sonde_ncu_names *o, struct sonde_map *to, struct s
 			continue;
 		}
 		if (sonde_str_starts(line, "Device ") || sonde_str_starts(line, "==")) {
-			nr_rules = 0; /* metrics: one table per chip, after a line that names it */
+			nr_rules = 0; /* metrics have one table per chip, after a line that names the chip */
 			continue;
 		}
 		word = first_word(line);
@@ -86,7 +86,7 @@ static void ask_metrics(struct sonde_ncu_names *o, const struct sonde_tool *ncu,
 	sonde_argv_release(&a);
 }
 
-/* Names that every ncu since 2021 has: asking costs a second. */
+/* Names that every ncu since 2021 has. They are not checked, because asking ncu takes a second. */
 static bool is_common(const char *name)
 {
 	static const char *const common[] = {"SpeedOfLight", "MemoryWorkloadAnalysis", "Occupancy",
@@ -126,7 +126,7 @@ void sonde_ncu_names_release(struct sonde_ncu_names *o)
 	sonde_arena_release(&o->arena);
 }
 
-/* Names that mean something else than one entry of the list. */
+/* Whether the word means something else than one entry of ncu's lists. */
 static bool is_pattern(struct sonde_str word)
 {
 	return sonde_str_starts(word, "regex:") || sonde_str_starts(word, "group:") ||
@@ -135,7 +135,7 @@ static bool is_pattern(struct sonde_str word)
 	       sonde_str_starts(word, "profiler__");
 }
 
-/* `list` is ncu's option that lists what it has of a kind. */
+/* `list` is the option with which ncu lists all names of this kind. */
 static int check_name(const struct sonde_map *have, const char *kind, const char *list,
 	struct sonde_str word, struct sonde_err *err)
 {

@@ -10,23 +10,22 @@
 #include "capture/ncu_args.h"
 
 struct sonde_ncu_names {
-	struct sonde_map sections, sets, metrics; /* empty = could not be asked */
+	struct sonde_map sections, sets, metrics; /* empty = not asked, or no answer */
 	struct sonde_arena arena;
 };
 
 /*
- * Asks `ncu --list-sections` and `--list-sets` when the request names one that
- * not every ncu has, and `--query-metrics` when `with_metrics` (`chip` may be
- * NULL: the GPU here). What was not asked or not answered stays empty and is
- * then not checked.
+ * Asks `ncu --list-sections` and `--list-sets` when the request names one that not every ncu has, and `--query-metrics`
+ * when `with_metrics` (`chip` NULL = the GPU here). A list that was not asked for or not answered stays empty, and
+ * names are then not checked against it.
  */
 void sonde_ncu_names_open(struct sonde_ncu_names *out, const struct sonde_tool *ncu,
 	const struct sonde_ncu_request *q, const char *chip, bool with_metrics);
 void sonde_ncu_names_release(struct sonde_ncu_names *o);
 
 /*
- * SONDE_ERR_USAGE with the nearest name for the first section, set or metric that is not there.
- * SONDE_ERR_NOTFOUND, where it is a metric that nothing is near to: `*metric` is its number.
+ * SONDE_ERR_USAGE, with the nearest name, for the first section, set or metric that ncu does not have.
+ * SONDE_ERR_NOTFOUND if that is a metric and no known name is near; `*metric` is its index.
  */
 int sonde_ncu_names_check(const struct sonde_ncu_names *o, const struct sonde_ncu_request *q, size_t *metric,
 	struct sonde_err *err);

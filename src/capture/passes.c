@@ -124,7 +124,7 @@ static bool count(struct cupti *c, size_t *nr)
 	return is_good;
 }
 
-/* The base is right: the ending of it that is nearest to the one given. */
+/* The base name is right: finds the chip's ending for it that is nearest to the given one. */
 static void find_ending(
 	struct cupti *c, struct sonde_passes *out, CUpti_MetricType type, struct sonde_str suffix)
 {
@@ -145,12 +145,12 @@ static void find_ending(
 		const char *name = p.ppSubMetrics[i] + (p.ppSubMetrics[i][0] == '.');
 
 		if (!sonde_nearest_offer(&near, sonde_str_from(name)) && (suffix.n || i))
-			continue; /* where none was given, the first will do */
+			continue; /* if none was given, the first one will do */
 		snprintf(out->near, sizeof(out->near), "%.100s.%.150s", base, name);
 	}
 }
 
-/* The base name of the chip's nearest to `metric`, with the metric's own suffix behind it. */
+/* Finds the chip's base name that is nearest to the unknown metric, and puts the metric's own suffix behind it. */
 static void find_near(struct cupti *c, struct sonde_passes *out)
 {
 	static const CUpti_MetricType types[] = {
@@ -182,8 +182,8 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 }
 
 /*
- * The usual case: the chip has them all. Whoever tries again begins with a fresh host object: a refused
- * metric may leave an old one half-configured.
+ * The usual case: the chip has all metrics. If it fails, the next try begins with a fresh host object: a refused metric
+ * may leave an old one half-configured.
  */
 static bool count_together(
 	struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr)

@@ -19,7 +19,7 @@
 #include "capture/passes.h"
 
 struct sonde_plan_capture {
-	const char *name; /* "kernel", "range.level0": names its files */
+	const char *name; /* "kernel", "range.level0"; its files are named so */
 	const char *mode; /* the replay mode */
 	unsigned level;
 	SONDE_VEC(const char *) include; /* NVTX expressions in ncu's grammar */
@@ -27,40 +27,40 @@ struct sonde_plan_capture {
 
 struct sonde_plan {
 	SONDE_VEC(struct sonde_plan_capture) captures;
-	bool is_open_ended; /* how many captures there are depends on the program's ranges */
-	struct sonde_passes passes; /* nr 0 = not known */
-	char chip[32];		    /* they were counted for; empty = not counted */
-	bool is_chip_assumed;	    /* no GPU here and none named */
+	bool is_open_ended; /* the number of captures depends on the program's ranges */
+	struct sonde_passes passes; /* passes for the named metrics; nr 0 = not known */
+	char chip[32];		    /* chip that the passes are counted for; empty = not counted */
+	bool is_chip_assumed;	    /* there is no GPU here and the user named no chip */
 	bool has_base_clocks;	    /* ncu locks the clocks; false = they are left alone */
-	uint64_t launches;	    /* known from a look at the program; 0 = not known */
+	uint64_t launches;	    /* launches that a look at the program found; 0 = not known */
 	struct sonde_notes notes;
 	struct sonde_arena arena;
 };
 
-/* A range to capture, where the program's own ranges are known. */
+/* A range to capture, when the program's own ranges are known. */
 struct sonde_plan_range {
-	const char *expression; /* selects exactly this one */
-	unsigned level;		/* how many other ranges to capture are around it */
+	const char *expression; /* NVTX expression that selects exactly this range */
+	unsigned level;		/* how many other ranges to capture are around this one */
 };
 
 struct sonde_plan_request {
 	const char *replay_mode;
 	struct sonde_words include;	       /* NVTX expressions in ncu's grammar */
-	struct sonde_words words;	       /* what the user wrote for them */
-	const size_t *word_of;		       /* per expression, the word it comes from */
-	const struct sonde_plan_range *ranges; /* NULL = not known */
+	struct sonde_words words;	       /* the user's own words for them */
+	const size_t *word_of;		       /* for each expression, the index of the word it comes from */
+	const struct sonde_plan_range *ranges; /* the program's ranges; NULL = not known */
 	size_t nr_ranges;
 	bool is_found_later; /* the run will look at the program's ranges first */
-	struct sonde_words metrics; /* for the passes */
-	const char *chip;	   /* NULL = the one here, else assumed */
-	const char *clock_control; /* what ncu does to the card's clocks; NULL = not said */
+	struct sonde_words metrics; /* metrics to count the passes of */
+	const char *chip;	   /* NULL = the chip here, else an assumed one */
+	const char *clock_control; /* ncu's clock_control; NULL = not given */
 };
 
 int sonde_plan_build(
 	struct sonde_plan *out, const struct sonde_plan_request *q, struct sonde_err *err);
 void sonde_plan_release(struct sonde_plan *p);
 
-bool sonde_replay_is_ranges(const char *mode); /* range and app-range */
+bool sonde_replay_is_ranges(const char *mode); /* true for range and app-range */
 
 /* Says in words whether ncu locks the card's clocks. */
 const char *sonde_plan_clocks(const struct sonde_plan *p);

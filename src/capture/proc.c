@@ -16,7 +16,7 @@ static bool slurp(struct sonde_buf *out, long pid, const char *file)
 bool sonde_proc_find(struct sonde_proc *out, long pid)
 {
 	struct sonde_buf text = {0};
-	/* A program's name may hold anything, also a bracket: the last one ends it. */
+	/* The name of a program may contain anything, even a bracket: the last bracket ends it. */
 	const char *rest = slurp(&text, pid, "stat") ? strrchr(text.p, ')') : NULL;
 	bool is_good = rest && sscanf(rest,
 				       ") %c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "

@@ -6,13 +6,13 @@
 
 struct sonde_proc {
 	long pid, parent;
-	char state;		  /* `Z`: it has ended and nobody has asked for its status */
-	unsigned long long start; /* in clock ticks since the machine's */
+	char state;		  /* `Z`: it has ended, and its parent has not asked for its status yet */
+	unsigned long long start; /* start, in clock ticks since the machine booted */
 };
 
 /* False when there is no such process. */
 bool sonde_proc_find(struct sonde_proc *out, long pid);
-/* The value of a variable it was started with, appended; false when it has none, or is another's. */
+/* Appends the value of a variable that the process was started with. False when it has none, or is another user's. */
 bool sonde_proc_variable(struct sonde_buf *out, long pid, const char *name);
 
 #endif

@@ -71,7 +71,7 @@ static void describe(const struct sonde_progress *p, struct sonde_buf *out)
 	}
 }
 
-/* Kernel names are the program's: only plain characters reach the terminal. */
+/* Kernel names come from the program: only plain characters reach the terminal. */
 static void add_current(const struct sonde_progress *p, struct sonde_buf *out)
 {
 	const char *c = p->log.current;

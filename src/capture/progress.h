@@ -1,9 +1,8 @@
 /*
- * Progress: how far a capture has come, in lines that somebody else shows.
+ * Progress: how far a capture is, in lines that the caller shows.
  *
- * On a terminal one live line; otherwise a plain line now and then. Follows the
- * profiler's log file as it grows. When the number of results to come is known
- * (`expected`), the line has the time left too.
+ * On a terminal this is one live line, otherwise a plain line now and then. It follows the profiler's log file as it
+ * grows. If the number of results to come is known (`expected`), the line has the time left too.
  */
 #ifndef SONDE_CAPTURE_PROGRESS_H
 #define SONDE_CAPTURE_PROGRESS_H
@@ -12,10 +11,10 @@
 
 struct sonde_progress {
 	struct sonde_ncu_log log;
-	const char *path;  /* the log, borrowed; may not exist yet; NULL = none */
-	const char *what;  /* "ncu", for the line */
+	const char *path;  /* the profiler's log, borrowed; may not exist yet; NULL = none */
+	const char *what;  /* the profiler's name in the line: "ncu" */
 	uint64_t expected; /* results in all, 0 = unknown */
-	/* Shows a line; a live one takes the place of the last ("" clears it). NULL = quiet. */
+	/* Shows a line; a live one replaces the previous one ("" clears it). NULL = quiet. */
 	void (*show)(const char *line, bool is_live);
 	/* Private. */
 	int fd;
@@ -24,7 +23,7 @@ struct sonde_progress {
 };
 
 void sonde_progress_begin(struct sonde_progress *p, const char *what, const char *log_path);
-/* For `struct sonde_child_spec`: takes the progress as `of`. */
+/* The `tick` for `struct sonde_child_spec`, with the progress as `of`. */
 void sonde_progress_tick(void *progress);
 /* Reads the rest of the log and ends the live line. The log's findings stay until release. */
 void sonde_progress_end(struct sonde_progress *p);

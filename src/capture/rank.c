@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 /*
- * `ids` name the job on all its hosts, if the first is there: of torchrun that is the port where
- * its ranks meet, as its run id is "none" for everybody who chose none. `local` is how many of the
- * ranks are on this host.
+ * `ids` are the variables that name the job on all its hosts; they count if the first one is set. For torchrun that is
+ * the port where its ranks meet: its run id is "none" for everybody who chose none. `local` is the number of ranks on
+ * this host.
  */
 static const struct launcher {
 	const char *local, *ids[3];
@@ -28,7 +28,7 @@ static const struct launcher {
 	[SONDE_KUBERNETES] = {NULL, {"JOB_NAME"}},
 };
 
-/* A launcher on many hosts may name no job: the batch system's id serves then. */
+/* The id of the batch system names a job on many hosts whose launcher gives it no id. */
 static const char *const batch_ids[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 
 static bool number(const char *name, unsigned *out)
@@ -56,8 +56,8 @@ static bool has_variable(long pid, const char *name)
 }
 
 /*
- * The process that started the ranks of this host: the nearest one above that is no rank itself.
- * The parent alone would do but for scripts that a launcher runs and that run sonde.
+ * Finds the process that started the ranks of this host: the nearest ancestor that is no rank itself. Usually that is
+ * the parent, but a launcher may run a script that runs sonde.
  */
 static bool find_launcher(struct sonde_proc *out, const struct launcher *l)
 {
@@ -81,7 +81,10 @@ static time_t time_of(const struct sonde_proc *p)
 	return now.tv_sec - up.tv_sec + (time_t)(p->start / (unsigned long)sysconf(_SC_CLK_TCK));
 }
 
-/* On one host: no other launch has the same process, not even one with the same number. */
+/*
+ * Names a job on one host by its launcher's process and the time when that started: a later process with the same
+ * number differs.
+ */
 static void add_process(struct sonde_buf *name, const struct sonde_proc *p)
 {
 	const char *restart = getenv("TORCHELASTIC_RESTART_COUNT");
@@ -102,7 +105,7 @@ static const char *find_batch_id(void)
 	return id;
 }
 
-/* On many hosts: only what the launcher says to all. */
+/* Names a job on many hosts: only by what the launcher says to all ranks. */
 static void add_ids(struct sonde_buf *name, const struct launcher *l)
 {
 	size_t i;
@@ -115,8 +118,8 @@ static void add_ids(struct sonde_buf *name, const struct launcher *l)
 }
 
 /*
- * Pods of an indexed job: NAME-INDEX is their host name. They start whenever there is room for
- * them, so nothing follows from the time at which this one did.
+ * Names an indexed job by its pods, whose host names are NAME-INDEX. Pods start whenever there is room for them, so the
+ * start of this one says nothing about the others.
  */
 static void add_pod(struct sonde_buf *name, const struct sonde_rank *rank)
 {
@@ -156,7 +159,7 @@ static void name_job(struct sonde_rank *out, const struct launcher *l)
 		add_process(&name, &p);
 	if (name.n < sizeof(out->job))
 		snprintf(out->job, sizeof(out->job), "%s", name.failed ? "" : name.p);
-	else /* cut off, it could be another job's */
+	else /* cut off, the name could be that of another job */
 		sonde_md5(out->job, sonde_buf_view(&name));
 	sonde_buf_release(&name);
 	for (c = out->job; *c; c++)

@@ -34,7 +34,7 @@ static int by_first(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Spans that touch become one: no rank is counted twice. */
+/* Joins spans that touch, so that no rank is counted twice. */
 static void join_spans(struct sonde_rank_list *l)
 {
 	size_t i, nr = 0;

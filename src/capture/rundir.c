@@ -19,9 +19,9 @@
 #define COMPLETE       ".complete"
 #define LINK_SIZE      3400
 #define MAX_LINKS      100
-#define LEADER_MS      10000 /* for the rank that made the directory to make its link */
+#define LEADER_MS      10000 /* how long to wait for the link that the rank which made the directory will make */
 #define LEADER_STEP_MS 5
-#define LAUNCH_S       60 /* from the first host's start to the last one's, and between their clocks */
+#define LAUNCH_S       60 /* most seconds between the start on the first host and on the last one, and between their clocks */
 #define BEGUN	       ".begun"
 #define TAKEN                                                                                      \
 	"%s already contains a run: choose another directory (hydra.run.dir=DIR, of a sweep "      \
@@ -29,7 +29,7 @@
 
 /* --- one process alone ------------------------------------------------------------------------- */
 
-/* Whether the name ends like 20260131-120000: then nobody chose it. */
+/* Whether the name ends like 20260131-120000: such a name is made of the time, nobody chose it. */
 bool sonde_rundir_is_timed(const char *path)
 {
 	size_t n = strlen(path), i;
@@ -53,7 +53,7 @@ void sonde_rundir_link_latest(const char *path)
 	struct stat st;
 
 	snprintf(latest, sizeof(latest), "%.*slatest", nr_parent, path);
-	snprintf(made, sizeof(made), "%s.%ld", latest, (long)getpid()); /* renamed: the link is there at all times */
+	snprintf(made, sizeof(made), "%s.%ld", latest, (long)getpid()); /* renamed into place: so the link exists at all times */
 	if (lstat(latest, &st) == 0 && !S_ISLNK(st.st_mode))
 		return;
 	if (symlink(name, made) == 0 && rename(made, latest) < 0)
@@ -87,8 +87,8 @@ static int make_parents(const char *path, struct sonde_err *err)
 }
 
 /*
- * Makes `path` for this process alone; 1 when it holds a run already. One that somebody made
- * beforehand and left empty is good.
+ * Makes `path` for this process alone; 1 when it contains a run already. An empty directory that somebody made
+ * beforehand is used.
  */
 static int make_own(const char *path, struct sonde_err *err)
 {
@@ -113,8 +113,8 @@ static int make_own(const char *path, struct sonde_err *err)
 }
 
 /*
- * The same for a name made of the time: nobody makes such a directory beforehand, so one that is
- * there is another run's that began in this second and may not have written anything yet.
+ * The same for a name made of the time. Nobody makes such a directory beforehand: one that exists belongs to another
+ * run, which began in this second and may not have written anything yet.
  */
 static int make_timed(const char *path, struct sonde_err *err)
 {
@@ -123,7 +123,7 @@ static int make_timed(const char *path, struct sonde_err *err)
 	return errno == EEXIST ? 1 : make_own(path, err);
 }
 
-/* True for the first to leave this mark, however many do at once; the others get EEXIST. */
+/* True for the first process that leaves this mark, even if several try at once; the others get EEXIST. */
 static bool leave_mark(const char *path, const char *name, const char *suffix)
 {
 	char whole[4096];
@@ -137,8 +137,8 @@ static bool leave_mark(const char *path, const char *name, const char *suffix)
 }
 
 /*
- * Marks the whole directory, with the job's name: a process that comes later learns whether its own job
- * has it. The mark is a link, as its text is there at once.
+ * Marks the whole directory with the job's name: a process that comes later learns whether its own job has the
+ * directory. The mark is a symbolic link, because its text is complete at once.
  */
 static bool mark_begun(const struct sonde_rundir *d, const char *path)
 {
@@ -159,7 +159,7 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 		snprintf(d->path, sizeof(d->path), "%.3000s-%u", wanted, i);
 		rc = make_timed(d->path, err);
 	}
-	/* Several may have found it empty at once: one of them gets it. */
+	/* Several processes may have found it empty at once: one of them gets it. */
 	if (rc == 0 && !is_timed && !mark_begun(d, wanted) && errno == EEXIST)
 		rc = 1;
 	if (rc == 1)
@@ -169,11 +169,9 @@ static int open_alone(struct sonde_rundir *d, const char *wanted, struct sonde_e
 
 /* --- the ranks of a parallel job --------------------------------------------------------------- */
 
-/*
- * They start in their own time and know each other by the job's name alone: rundir.h says how they meet.
- */
+/* The ranks start at different times and know each other by the job's name alone: rundir.h says how they meet. */
 
-/* The link beside the directory by which the ranks of the job's `nr`th run find it. */
+/* The name of the link beside the directory, by which the ranks of the job's `nr`th run find it. */
 static void name_link(char out[LINK_SIZE], const struct sonde_rundir *d, unsigned nr)
 {
 	char copy[3072], number[16] = "";
@@ -184,7 +182,7 @@ static void name_link(char out[LINK_SIZE], const struct sonde_rundir *d, unsigne
 	snprintf(out, LINK_SIZE, "%s/.job-%s%s", dirname(copy), d->rank.job, number);
 }
 
-/* Fails with EEXIST when this rank has been there before: then it is another run's. */
+/* Fails with EEXIST when this rank has been there before: then the directory belongs to another run. */
 static bool claim_place(const char *path, const char *suffix)
 {
 	return leave_mark(path, BEGUN, suffix);
@@ -202,7 +200,7 @@ static enum found join_run(struct sonde_rundir *d, unsigned nr)
 	if (lstat(link, &st) < 0)
 		return NO_LINK;
 	if (st.st_mtime + LAUNCH_S < d->rank.begin)
-		return OTHERS; /* of a launch before this one, that lost a rank */
+		return OTHERS; /* the link is from an earlier launch, which lost a rank */
 	n = readlink(link, target, sizeof(target) - 1);
 	if (n < 0)
 		return errno == ENOENT ? NO_LINK : OTHERS;
@@ -217,8 +215,8 @@ static enum found join_run(struct sonde_rundir *d, unsigned nr)
 }
 
 /*
- * 0 when a directory of this job's takes this rank, else the number for a new link. The newest
- * comes first: an older one may be what is left of a run that lost this very rank.
+ * Returns 0 when a directory of this job takes this rank, else the number for a new link. The newest link comes first:
+ * an older one may be left from a run that lost this very rank.
  */
 static unsigned join_any_run(struct sonde_rundir *d)
 {
@@ -235,7 +233,7 @@ static unsigned join_any_run(struct sonde_rundir *d)
 	return next;
 }
 
-/* Leads the other ranks to the directory this one has made; 1 when one of them was faster. */
+/* Makes the link that leads the other ranks to this rank's directory; 1 when another rank was faster. */
 static int make_and_link(struct sonde_rundir *d, const char *wanted, unsigned nr, struct sonde_err *err)
 {
 	char link[LINK_SIZE], copy[3072];
@@ -246,7 +244,7 @@ static int make_and_link(struct sonde_rundir *d, const char *wanted, unsigned nr
 		if (errno != EEXIST)
 			return sonde_err_io(err, link, errno);
 		if (sonde_rundir_is_timed(wanted))
-			rmdir(d->path); /* nobody else has it */
+			rmdir(d->path); /* nobody else uses it */
 		snprintf(d->path, sizeof(d->path), "%s", wanted);
 		return 1;
 	}
@@ -261,7 +259,7 @@ static int make_and_link(struct sonde_rundir *d, const char *wanted, unsigned nr
 	return 0;
 }
 
-/* Whether a rank of this very launch has the directory and is not done with it. */
+/* Whether the directory belongs to this very launch and is not complete. */
 static bool is_of_this_job(const struct sonde_rundir *d, const char *path)
 {
 	char whole[4096], job[sizeof(d->rank.job)];
@@ -279,8 +277,8 @@ static bool is_of_this_job(const struct sonde_rundir *d, const char *path)
 }
 
 /*
- * Another rank has the directory but its link, which it makes a moment later, may not be there
- * yet. 0 once this rank has joined it, 1 when it is not one of ours, or gone.
+ * Another rank has the directory, but its link, which it makes a moment later, may not exist yet. Returns 0 once this
+ * rank has joined it, 1 when the directory is not that of our job, or is gone, or the wait was in vain.
  */
 static int await_leader(struct sonde_rundir *d, const char *wanted)
 {
@@ -298,9 +296,9 @@ static int await_leader(struct sonde_rundir *d, const char *wanted)
 }
 
 /*
- * The first rank to come makes the directory and then a link with the job's name to it. Links are
- * numbered and never replaced: of a run that lost a rank one stays behind, and two ranks that
- * both replaced it could part.
+ * The first rank makes the directory and then a link to it with the job's name. Links are numbered and never replaced:
+ * a run that lost a rank leaves its link behind, and two ranks that both replaced it could end up in different
+ * directories.
  */
 static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_err *err)
 {
@@ -315,7 +313,7 @@ static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_
 				wanted, MAX_LINKS, d->rank.job);
 		rc = open_alone(d, wanted, err);
 		if (rc == SONDE_ERR_USAGE && await_leader(d, wanted) == 0)
-			return 0; /* it was another rank that took it */
+			return 0; /* another rank of this job had taken it */
 		if (rc == 0)
 			rc = make_and_link(d, wanted, nr, err);
 	}
@@ -335,7 +333,7 @@ static unsigned count_done(const struct sonde_rundir *d)
 	return nr;
 }
 
-/* Removes the marks once all ranks have ended: a job of thousands of ranks leaves few files. */
+/* Removes the marks once all ranks have ended, so that a job of thousands of ranks leaves few files. */
 static void remove_marks(const struct sonde_rundir *d)
 {
 	DIR *dir = opendir(d->path);
@@ -349,7 +347,7 @@ static void remove_marks(const struct sonde_rundir *d)
 		closedir(dir);
 }
 
-/* True for the last rank. */
+/* Returns true for the last rank. */
 static bool finish_rank(const struct sonde_rundir *d)
 {
 	unsigned nr = d->nr_awaited ? d->nr_awaited : d->rank.size;
@@ -357,11 +355,11 @@ static bool finish_rank(const struct sonde_rundir *d)
 
 	leave_mark(d->path, ".done", d->suffix);
 	if (!nr)
-		return true; /* others may come: the link leads them here */
+		return true; /* nobody knows how many ranks there are: others may come, and the link leads them here */
 	if (count_done(d) < nr)
 		return false;
 	if (!leave_mark(d->path, COMPLETE, ""))
-		return false; /* two that end together both see all the others */
+		return false; /* two ranks that end together both see all marks: the first to leave this one is the last rank */
 	if (d->job_nr) {
 		name_link(link, d, d->job_nr);
 		unlink(link);
@@ -370,9 +368,9 @@ static bool finish_rank(const struct sonde_rundir *d)
 	return true;
 }
 
-/* --- any of them ------------------------------------------------------------------------------- */
+/* --- runs of one process, sweeps and jobs ------------------------------------------------------ */
 
-/* All kinds begin with this: the rank, the name, the folders above. */
+/* All kinds of run directory begin with this: the rank, the name, the parent directories. */
 static int begin_rundir(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)
 {
 	struct sonde_err why = {0};
@@ -455,7 +453,7 @@ int sonde_rundir_write(const struct sonde_rundir *d, const char *name, struct so
 	return rc;
 }
 
-/* Profilers and the injected library know of umasks only: what they left is closed afterwards. */
+/* Profilers and the injected library obey nothing but the umask, so the modes of their files are changed afterwards. */
 static void close_captures(const struct sonde_rundir *d)
 {
 	static const char *const stages[] = {"ncu", "nsys", "native", "torch_profiler"};

@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_DEPTH 64 /* of parents: more are a loop of recycled numbers */
+#define MAX_DEPTH 64 /* most parents to follow: a longer chain is a loop of recycled process numbers */
 
-/* --- its page ------------------------------------------------------------------------------------ */
+/* --- the page of a process ----------------------------------------------------------------------- */
 
 static bool slurp(struct sonde_buf *out, pid_t pid, const char *file)
 {
@@ -34,7 +34,7 @@ static bool slurp(struct sonde_buf *out, pid_t pid, const char *file)
 	return sonde_file_slurp(out, path);
 }
 
-/* What the kernel says of a process: the numbers of a line of /proc/PID/status. How many, at most `max`. */
+/* Reads the numbers in one line of /proc/PID/status, `wanted`; returns how many, at most `max`. */
 static size_t read_status(uint64_t *out, size_t max, pid_t pid, const char *wanted)
 {
 	struct sonde_buf text = {0};
@@ -54,7 +54,7 @@ static size_t read_status(uint64_t *out, size_t max, pid_t pid, const char *want
 	return nr;
 }
 
-/* What the process calls itself, in the innermost PID namespace it is in. */
+/* The number that the process has for itself, in the innermost PID namespace it is in. */
 static uint32_t number_inside(pid_t pid)
 {
 	uint64_t numbers[MAX_DEPTH];
@@ -63,10 +63,13 @@ static uint32_t number_inside(pid_t pid)
 	return (uint32_t)(nr ? numbers[nr - 1] : (uint64_t)pid);
 }
 
-/* Whose files it makes. /proc/PID itself is root's where a process may not be looked at. */
+/*
+ * Finds the user whose files the process makes. The owner of /proc/PID is no help: that is root for a process that may
+ * not be looked at.
+ */
 static bool find_user(struct sonde_sleeper *s)
 {
-	uint64_t uids[4], gids[4]; /* real, effective, saved, of files */
+	uint64_t uids[4], gids[4]; /* real, effective, saved, and for files */
 
 	if (read_status(uids, 4, s->pid, "Uid") != 4 || read_status(gids, 4, s->pid, "Gid") != 4)
 		return false;
@@ -75,7 +78,7 @@ static bool find_user(struct sonde_sleeper *s)
 	return true;
 }
 
-/* Whether a descriptor is a page that the library of process `pid` made, and nobody can shorten. */
+/* Whether a descriptor is a page that the library in process `pid` made and that nobody can shorten. */
 static bool is_page(int fd, pid_t pid, uid_t uid)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -88,7 +91,7 @@ static bool is_page(int fd, pid_t pid, uid_t uid)
 	       head.magic == SONDE_ASLEEP_MAGIC && head.version == SONDE_ASLEEP_VERSION && head.pid == number_inside(pid);
 }
 
-/* Opens the page of a process. -1 with errno: EACCES, it is another's; ENOENT, it has none, or is gone. */
+/* Opens the page of a process. -1 with errno: EACCES = it is another user's; ENOENT = it has none, or is gone. */
 static int open_page(pid_t pid, uid_t uid)
 {
 	static const char name[] = "/memfd:" SONDE_ASLEEP_NAME;
@@ -106,7 +109,7 @@ static int open_page(pid_t pid, uid_t uid)
 			memcmp(target, name, sizeof(name) - 1) != 0)
 			continue;
 		snprintf(link, sizeof(link), "/proc/%d/fd/%.20s", (int)pid, e->d_name);
-		fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* it may be anything by now */
+		fd = open(link, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* by now it may be anything */
 		if (fd >= 0 && !is_page(fd, pid, uid)) {
 			close(fd);
 			fd = -1;
@@ -145,7 +148,10 @@ static struct sonde_str base_of(const char *path)
 	return sonde_str_base(sonde_str_from(path));
 }
 
-/* `python3 train.py`: the program, and what it runs if that is a file. */
+/*
+ * Names a sleeper by its program and the script it runs, as in `python3 train.py`. The script is the second word,
+ * unless that is an option.
+ */
 static void name_sleeper(struct sonde_sleeper *s)
 {
 	struct sonde_argv words = {0};
@@ -161,7 +167,7 @@ static void name_sleeper(struct sonde_sleeper *s)
 	sonde_argv_release(&words);
 }
 
-/* Whether process `pid` sleeps; fills in what can be known without holding it. errno as open_page. */
+/* Whether process `pid` sleeps; fills in what can be known without holding it. errno as from open_page. */
 static bool look_at(struct sonde_sleeper *s, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -214,7 +220,7 @@ int sonde_sleepers_find(struct sonde_sleepers *out, struct sonde_err *err)
 	return 0;
 }
 
-/* --- those that a word means --------------------------------------------------------------------- */
+/* --- the sleepers that a word means -------------------------------------------------------------- */
 
 static bool is_below(pid_t pid, pid_t above)
 {
@@ -255,7 +261,7 @@ static bool has_variable(pid_t pid, const char *name)
 	return has_it;
 }
 
-/* Why a process cannot be woken, and what to do. */
+/* Says why a process cannot be woken, and what to do. */
 static int explain(pid_t pid, struct sonde_err *err)
 {
 	char path[64];
@@ -342,7 +348,7 @@ void sonde_sleepers_release(struct sonde_sleepers *s)
 
 /* --- holding one --------------------------------------------------------------------------------- */
 
-/* A moment by the clock on the wall. */
+/* Prints a moment as the time of day. */
 static void tell_time(char *to, size_t size, uint64_t ns)
 {
 	time_t s = (time_t)(ns / 1000000000u);
@@ -352,7 +358,7 @@ static void tell_time(char *to, size_t size, uint64_t ns)
 		snprintf(to, size, "a while ago");
 }
 
-/* In strict mode a process may do nothing: it would be killed when it wakes. */
+/* In strict mode a process may make almost no system calls: it would be killed when it wakes. */
 static bool is_sandboxed(pid_t pid)
 {
 	uint64_t mode;
@@ -361,8 +367,8 @@ static bool is_sandboxed(pid_t pid)
 }
 
 /*
- * Processes of ours that go on by themselves have nothing of a page: a lock would last as long as they do. A mapping
- * holds the open file, too.
+ * Our children that go on by themselves must not keep a page: its lock would last as long as they do. A mapping keeps
+ * the file open, too.
  */
 static SONDE_VEC(int) held;
 
@@ -417,11 +423,12 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 			(int)s->pid);
 	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 	s->fd = find_user(s) ? open_page(s->pid, s->uid) : -1;
-	if (s->fd < 0 || sonde_sleeper_is_gone(s)) /* else the page is that of the process we have */
+	/* if it still runs, the page belongs to this process and not to a later one of its number */
+	if (s->fd < 0 || sonde_sleeper_is_gone(s))
 		return explain(s->pid, err);
-	if (fcntl(s->fd, F_OFD_SETLK, &lock) < 0) { /* of the open file: the library asks whether it is there */
+	if (fcntl(s->fd, F_OFD_SETLK, &lock) < 0) { /* a lock of the open file: the library asks whether it exists */
 		sonde_sleeper_release(s);
-		look_at(s, s->pid); /* who it is may have changed */
+		look_at(s, s->pid); /* the holder may have changed */
 		return refuse_held(s, err);
 	}
 	page = mmap(NULL, SONDE_ASLEEP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);

@@ -1,11 +1,11 @@
 /*
- * Where a sleeper writes its capture. It writes as its own user, and sees its own file systems: a directory of
- * ours serves where both are ours too. Else it gets one below its own /tmp, which we reach by
+ * Where a sleeper writes its capture. It writes as its own user and sees its own file systems: a directory of ours
+ * serves if user and file system are also ours. Else the sleeper gets a directory below its own /tmp, which we reach by
  * /proc/PID/root, and its files are moved to us at the end.
  *
- * What is in there is the sleeper's, and so may be the file systems: its user can mount there what he likes, and change
- * links at any moment. So root does all of it as that user, who could have done it himself; no link and no
- * mount in the place leads elsewhere, files are made that were not there, and only captures are taken.
+ * Everything in there belongs to the sleeper, and so may the file systems: its user can mount there what he likes, and
+ * change links at any moment. So root does all of it as that user, who could have done it himself. No link and no mount
+ * in the place is followed, only new files are made, and only captures are taken.
  */
 #include "base/alloc.h"
 #include "base/file.h"
@@ -29,14 +29,14 @@
 
 /* --- as the sleeper's user ----------------------------------------------------------------------- */
 
-/* Who we are, while this thread opens files as somebody else. */
+/* Our own identity, kept while this thread opens files as somebody else. */
 struct myself {
-	bool is_other; /* we are the sleeper's user just now */
+	bool is_other; /* we act as the sleeper's user now */
 	gid_t *groups;
 	int nr_groups;
 };
 
-/* The file rights of root end with this, and all of them return. errno stays. */
+/* Ends be_sleeper. setfsuid took away root's rights to files; with our own user all of them return. errno stays. */
 static void be_myself(struct myself *m)
 {
 	int was = errno;
@@ -51,10 +51,13 @@ static void be_myself(struct myself *m)
 	errno = was;
 }
 
-/* From here on until be_myself. False with errno: nothing has changed. The groups by the kernel's call: libc's is for all threads. */
+/*
+ * Acts as the sleeper's user until be_myself. False with errno: nothing has changed. setgroups is the kernel's call:
+ * libc's function would change the groups of all threads.
+ */
 static bool be_sleeper(struct myself *m, const struct sonde_sleeper *s)
 {
-	const uid_t ask = (uid_t)-1; /* no user: tells who it is */
+	const uid_t ask = (uid_t)-1; /* no user: the call changes nothing and returns the current one */
 
 	*m = (struct myself){0};
 	if (s->uid == geteuid())
@@ -77,7 +80,7 @@ static bool be_sleeper(struct myself *m, const struct sonde_sleeper *s)
 
 /* --- the place ----------------------------------------------------------------------------------- */
 
-/* Whether the sleeper finds our directory where we find it. */
+/* Whether the sleeper finds our directory under the same path. */
 static bool sees(const struct sonde_sleeper *s, const char *dir)
 {
 	char path[PATH_MAX + 64];
@@ -87,7 +90,7 @@ static bool sees(const struct sonde_sleeper *s, const char *dir)
 	return stat(dir, &mine) == 0 && stat(path, &its) == 0 && mine.st_dev == its.st_dev && mine.st_ino == its.st_ino;
 }
 
-/* Opens a directory as the sleeper would: its links lead to places below its own root. */
+/* Opens a directory as the sleeper would: links in the path lead to places below its own root. */
 static int open_inside(int root, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -95,7 +98,7 @@ static int open_inside(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Opens what is in a directory itself: not what a link or a mount there leads to. */
+/* Opens an entry of a directory itself: fails if it is a link or a mount. */
 static int open_beneath(int dir, const char *name, int flags)
 {
 	struct open_how how = {.flags = (uint64_t)flags | O_CLOEXEC,
@@ -104,7 +107,7 @@ static int open_beneath(int dir, const char *name, int flags)
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }
 
-/* Makes a directory of that name, of that user; -1 with errno. */
+/* Makes a directory `name` that belongs to user `uid`; -1 with errno. */
 static int make_inside(int parent, const char *name, uid_t uid)
 {
 	int fd, error;
@@ -123,7 +126,7 @@ static int make_inside(int parent, const char *name, uid_t uid)
 	return -1;
 }
 
-/* As its user. -1 with errno. */
+/* Makes the place; call it as the sleeper's user. -1 with errno. */
 static int make_below(struct sonde_sleeper *s, int root)
 {
 	static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
@@ -151,8 +154,9 @@ static int make_place(struct sonde_sleeper *s, const struct sonde_native_request
 	int root, error, rc = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)s->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* its user may not look there if the program is not dumpable */
-	if (root >= 0 && sonde_sleeper_is_gone(s)) { /* the number may be another's by now */
+	/* before be_sleeper: that user may not look there if the program is not dumpable */
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0 && sonde_sleeper_is_gone(s)) { /* the number may belong to another process by now */
 		close(root);
 		root = -1;
 		errno = ESRCH;
@@ -232,7 +236,10 @@ static bool copy_bytes(int from, int to)
 	return n == 0;
 }
 
-/* Another container's process may have had the same number: then it gets a further one, as the library does. */
+/*
+ * A process of another container may have had the same number: the copy then gets the next free name, as from the
+ * library.
+ */
 static int make_copy(int dir, const char *name)
 {
 	char other[NAME_MAX + 16];
@@ -277,7 +284,7 @@ static void remove_file(const struct sonde_sleeper *s, const char *name)
 	be_myself(&m);
 }
 
-/* Removes the place if it is empty: what else the sleeper put there is its own. */
+/* Removes the place if it is empty: anything else in it was put there by the sleeper and stays. */
 static void remove_place(const struct sonde_sleeper *s)
 {
 	const char *name = strrchr(s->there, '/') + 1;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define PATH_SIZE 1024
-#define MOST_MS	  600000 /* for reading a large report */
+#define MOST_MS	  600000 /* limit for reading a large report */
 
 static bool is_program(const char *path)
 {
@@ -36,7 +36,7 @@ static bool find_in_path(char *path, const char *name)
 	return false;
 }
 
-/* The newest of the versions an installer left beside each other. */
+/* Finds the newest of the versions that an installer left beside each other. */
 static bool find_installed(char *path, const char *name)
 {
 	static const char *const places[] = {"/usr/local/cuda/bin/%s",
@@ -123,7 +123,7 @@ static bool is_version_char(char c)
 	return (c >= '0' && c <= '9') || c == '.';
 }
 
-/* The first thing that looks like 2025.3.1.0: digits with at least one dot in between. */
+/* Takes the first thing that looks like 2025.3.1.0: digits with at least one dot in between. */
 static void take_version(struct sonde_tool *t, struct sonde_str text)
 {
 	size_t i, n, end;
@@ -135,7 +135,7 @@ static void take_version(struct sonde_tool *t, struct sonde_str text)
 		for (n = 0; n < rest.n && is_version_char(rest.p[n]); n++)
 			;
 		for (end = n; end && rest.p[end - 1] == '.'; end--)
-			; /* the end of a sentence */
+			; /* a dot at the end of a sentence */
 		dot = end ? memchr(rest.p, '.', end) : NULL;
 		if (!dot || dot == rest.p || end >= sizeof(t->version))
 			continue; /* what does not fit is no version */

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-#define MIN_NS 1000000u /* of a window, and of the time between two */
+#define MIN_NS 1000000u /* shortest window, and shortest time between two */
 #define SECOND UINT64_C(1000000000)
 
 static int refuse_text(const char *text, const char *why, struct sonde_err *err)
@@ -38,13 +38,13 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 	if (text.n - at == 1)
 		return refuse_text(w->text, "no entry is in it, step[5] is one and step[5:] all from there on", err);
 	if (first.n && first.n == text.n - at - 1)
-		w->end = w->first + 1; /* step[5]: that one */
+		w->end = w->first + 1; /* step[5]: entry 5 alone */
 	if (w->first >= w->end)
 		return refuse_text(w->text, "no entry is in it: END must be more than FIRST", err);
 	return 0;
 }
 
-/* The library opens and closes windows by a clock that it looks at now and then. */
+/* Refuses times below 1 ms: the library opens and closes windows by a clock that it looks at only now and then. */
 static int check_times(const struct sonde_window *w, struct sonde_err *err)
 {
 	if (w->every_ns && (!w->for_ns || w->every_ns <= w->for_ns))
@@ -161,7 +161,10 @@ static int refuse_tool(
 		w->text, tool, why);
 }
 
-/* The ranges ncu profiles in. The user's own and the window's would add up, not intersect. */
+/*
+ * Makes ncu profile in the window's ranges. If the user chose ranges too, ncu would profile in the union of both, not
+ * in the intersection.
+ */
 static int include_label(struct sonde_capture_settings *s, const struct sonde_window *w, const char *label,
 	struct sonde_err *err)
 {
@@ -190,7 +193,7 @@ static int ncu_entries(
 	if (s->ncu.range_filter)
 		return refuse_tool(w, "Nsight Compute",
 			"pipeline.ncu.ncu_cli.range_filter says something else", err);
-	/* It counts from 1, and the last one is in it. */
+	/* ncu counts from 1, and includes the last one. */
 	s->ncu.range_filter = sonde_arena_printf(
 		&s->arena, "::[%" PRIu64 "-%" PRIu64 "]", w->first + 1, w->end)
 				      .p;
