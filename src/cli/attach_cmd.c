@@ -78,7 +78,7 @@ static int print_list(struct sonde_err *err)
 
 /* --- one capture --------------------------------------------------------------------------------- */
 
-/* Every sleeper that the operands mean is ours from here on, or none. */
+/* Holds all sleepers that the operands mean, so that nobody else can wake them. */
 static int hold_all(struct request *q, struct sonde_err *err)
 {
 	size_t i, nr;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define START_MS 1000 /* in which a browser that cannot start has said so */
+#define START_MS 1000 /* a browser that cannot start has failed after this time */
 
 int sonde_look_place(char path[SONDE_PAGE_PATH], struct sonde_err *err)
 {
@@ -49,7 +49,7 @@ static bool has_display(void)
 	return (x && *x) || (wayland && *wayland);
 }
 
-/* One program of $BROWSER with its words, `%s` being the page, which comes last where there is none. */
+/* Adds one program of $BROWSER with its words. `%s` is replaced by the page; without `%s` the page comes last. */
 static void add_words(struct sonde_argv *to, struct sonde_str program, const char *page)
 {
 	bool has_page = false;
@@ -69,7 +69,9 @@ static void add_words(struct sonde_argv *to, struct sonde_str program, const cha
 		sonde_argv_add(to, page);
 }
 
-/* The command line that shows the page: the first program of $BROWSER that is there, else xdg-open; false = none. */
+/*
+ * Builds the command line that shows the page: the first program of $BROWSER that exists, else xdg-open; false = none.
+ */
 static bool choose_browser(struct sonde_argv *to, const char *page)
 {
 	const char *browser = getenv("BROWSER");
@@ -93,7 +95,7 @@ static bool choose_browser(struct sonde_argv *to, const char *page)
 	return !to->failed;
 }
 
-/* A browser with a display goes on by itself, whatever becomes of the terminal. */
+/* Becomes the browser. With a display the browser goes on by itself, even when the terminal is closed. */
 static void become_browser(char *const *argv, bool is_apart)
 {
 	int null = is_apart ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
@@ -106,7 +108,7 @@ static void become_browser(char *const *argv, bool is_apart)
 	_exit(127);
 }
 
-/* Whether the browser started well. One without a display needs the terminal: it runs to its end. */
+/* Whether the browser started well. Without a display it needs the terminal, so we wait for its end. */
 static bool run_browser(char *const *argv)
 {
 	const struct timespec pause = {0, 20 * 1000000L};

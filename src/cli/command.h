@@ -16,17 +16,17 @@ struct sonde_sharing; /* merge/input_queue.h */
 struct sonde_command {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
-	bool runs_programs; /* whose status it owes, whoever reads what it prints */
+	bool runs_programs; /* it owes its caller the status of the program it runs, even if nobody reads what it prints */
 };
 
 int sonde_cmd_attach(int argc, char **argv);
 int sonde_cmd_config(int argc, char **argv);
 int sonde_cmd_ctl(int argc, char **argv);
 int sonde_cmd_report(int argc, char **argv);
-/* The same, folding with other processes (sonde-mpi); NULL = alone. */
+/* The same, but other processes fold too (sonde-mpi); NULL = this process alone. */
 int sonde_cmd_report_shared(int argc, char **argv, struct sonde_sharing *others);
 int sonde_cmd_diff(int argc, char **argv);
-/* Finds out what is wrong with its words, before a long run that it will follow. */
+/* Checks the words of `sonde diff` before the long run that it will follow. */
 int sonde_cmd_diff_check(int argc, char **argv, struct sonde_err *err);
 int sonde_cmd_view(int argc, char **argv);
 int sonde_cmd_validate(int argc, char **argv);
@@ -39,7 +39,7 @@ int sonde_cmd_whatif(int argc, char **argv);
 int sonde_cmd_doctor(int argc, char **argv);
 int sonde_cmd_env(int argc, char **argv);
 
-/* Prints `sonde: MESSAGE` to standard error; the exit status for it. */
+/* Prints `sonde: MESSAGE` to standard error; returns the exit status for it. */
 int sonde_cmd_fail(const struct sonde_err *err);
 
 #endif

@@ -86,7 +86,7 @@ static int print_jobs(const struct request *q, struct hydra_config *master,
 	return rc;
 }
 
-/* Prints settings of other programs that are in the same files. */
+/* Prints the settings of other programs that are in the same files. */
 static void say_kept(const struct hydra_config *c)
 {
 	struct sonde_buf kept = {0};
@@ -122,7 +122,7 @@ static int show_config(
 	return rc;
 }
 
-/* Prints the keys behind every kind of help. */
+/* Prints the keys at the end of every kind of help. */
 static void print_keys(enum sonde_help as, struct sonde_sink *out)
 {
 	const struct hydra_key *k;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WRITTEN_MS 250 /* how long until what is recorded is on disk, at most */
+#define WRITTEN_MS 250 /* most time until what was recorded is on disk */
 
 struct request {
 	struct sonde_args args;

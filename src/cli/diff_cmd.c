@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATUS_ALARMS 3 /* of --self-test: more than there may be */
+#define STATUS_ALARMS 3 /* exit status of --self-test with more alarms than allowed */
 
 /* --- the command line -------------------------------------------------------------------------- */
 
 struct request {
 	struct sonde_args args;
 	struct sonde_word_list
-		words; /* argv with `--base` and `--new` before each of their inputs */
+		words; /* argv with `--base` or `--new` before each input of that side */
 	struct sonde_word_list base, new_side;
 	struct sonde_word_list limit_words;
 	SONDE_VEC(struct sonde_diff_limit) limits;
@@ -31,7 +31,7 @@ struct request {
 	int colour;
 	size_t width, max_regions, rounds;
 	bool together, is_forced, is_selftest, is_opened, shows_all;
-	char made[SONDE_PAGE_PATH]; /* --open without -o: where the page is */
+	char made[SONDE_PAGE_PATH]; /* --open without -o: path of the page */
 };
 
 static void release_request(struct request *q)
@@ -57,7 +57,7 @@ static bool spread_sides(struct request *q, int argc, char **argv)
 		else if (side)
 			ok = sonde_word_list_add(&q->words, side);
 		ok = ok && sonde_word_list_add(&q->words, argv[i]);
-		if (ok && is_side && i + 1 < argc) { /* its own input follows by itself */
+		if (ok && is_side && i + 1 < argc) { /* the first input follows its option anyway */
 			side = argv[i++];
 			ok = sonde_word_list_add(&q->words, argv[i]);
 		}
@@ -128,7 +128,7 @@ static int read_words(struct request *q, struct sonde_err *err)
 		&q->args, &usage, q, (int)q->words.nr, (char **)(uintptr_t)q->words.at, err);
 }
 
-/* "5%", "5", "0.5 %". */
+/* Reads "5%", "5" or "0.5 %". */
 static bool read_percent(struct sonde_str s, double *out)
 {
 	char copy[32], *end;
@@ -144,7 +144,7 @@ static bool read_percent(struct sonde_str s, double *out)
 	return !*end && *out >= 0 && isfinite(*out);
 }
 
-/* "gpu:decode=5%": another time than the one that regions are compared by. */
+/* Reads the prefix of "gpu:decode=5%": this limit is about another time than the one that regions are compared by. */
 static void read_time(struct sonde_diff_limit *l, struct sonde_str *word, struct sonde_str *value)
 {
 	static const enum sonde_entry_time times[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
@@ -175,7 +175,7 @@ static int read_limits(struct request *q, struct sonde_err *err)
 		if (!l)
 			return sonde_err_nomem(err);
 		read_time(l, &word, &value);
-		if (sign) { /* paths may hold a `=`, numbers do not */
+		if (sign) { /* paths may contain a `=`, numbers do not */
 			l->glob = (struct sonde_str){word.p, (size_t)(sign - word.p)};
 			value = sonde_str_from(sign + 1);
 		}
@@ -190,7 +190,7 @@ static int read_limits(struct request *q, struct sonde_err *err)
 	return 0;
 }
 
-/* Operands are overrides, and BASE and NEW or the runs of --self-test. */
+/* Sorts operands into overrides, and into BASE and NEW or the runs of --self-test. */
 static int sort_operands(struct request *q, struct sonde_err *err)
 {
 	bool has_sides = q->base.nr || q->new_side.nr;
@@ -223,7 +223,7 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	return 0;
 }
 
-/* 0, more than 0 when it was a call for help, or an error. Release it in any case. */
+/* Returns 0, more than 0 when help was printed, or an error. Release `q` in any case. */
 static int read_request(
 	struct request *q, int argc, char **argv, struct sonde_err *err)
 {
@@ -246,7 +246,7 @@ static int read_request(
 
 /* --- the comparison ---------------------------------------------------------------------------- */
 
-/* All runs, the base's first, and their trees in the same order. */
+/* All runs, those of the base first, and their trees in the same order. */
 struct runs {
 	SONDE_VEC(struct sonde_pipeline *) at;
 	SONDE_VEC(const struct sonde_tree *) trees;
@@ -262,7 +262,7 @@ static void release_runs(struct runs *runs)
 	sonde_vec_release(&runs->trees);
 }
 
-/* A finished report is checked and taken as it is. */
+/* Checks a finished report and takes it as it is. */
 static int read_report(struct sonde_pipeline *p, const char *path, struct sonde_err *err)
 {
 	int rc = sonde_report_check_schema(path, err);
@@ -281,8 +281,8 @@ static int read_input(struct sonde_pipeline *p, const char *path, struct hydra_c
 		return sonde_err_nomem(err);
 	rc = sonde_pipeline_configure_by(p, config, err);
 	p->settings.fold.choice.headline_only = true;
-	p->settings.fold.choice.no_aggregate = false; /* it is what is compared */
-	p->settings.fold.keep = 0; /* entries of all scopes are compared */
+	p->settings.fold.choice.no_aggregate = false; /* the aggregate is what is compared */
+	p->settings.fold.keep = 0; /* entries of all scopes are compared, so all are kept */
 	if (rc == 0)
 		rc = sonde_pipeline_fold(p, err);
 	if (rc == 0)
@@ -319,7 +319,7 @@ static int open_runs(struct runs *runs, const struct sonde_word_list *paths,
 	return rc;
 }
 
-/* Whether -o names a directory: diff.html, diff.json and the others go there. */
+/* Whether -o names a directory, for diff.html, diff.json and the others. */
 static bool writes_dir(const struct request *q)
 {
 	return q->output && !q->format &&
@@ -370,7 +370,7 @@ static int write_diff(const struct sonde_diff *d, const struct request *q, struc
 	return write_one(d, q, q->format ? q->format : "text", q->output, err);
 }
 
-/* --open shows a page: that of -o, or one made for it. */
+/* --open shows a page: the one that -o writes, or one made for it. */
 static int place_page(struct request *q, struct sonde_err *err)
 {
 	bool is_page = q->format && strcmp(q->format, "html") == 0;
@@ -407,7 +407,7 @@ static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 		"diff: the sides are not comparable; --force compares them all the same");
 }
 
-/* A bound that no region can have is a mistake in the command: a gate that nobody notices would pass for ever. */
+/* A limit whose path no region has is a mistake in the command: unnoticed, the gate would pass for ever. */
 static int refuse_stray(const struct sonde_diff *d, struct sonde_err *err)
 {
 	const struct sonde_diff_limit *l = sonde_diff_stray_limit(d);
@@ -419,7 +419,7 @@ static int refuse_stray(const struct sonde_diff *d, struct sonde_err *err)
 		SONDE_STR_ARG(l->glob), 100 * l->above, SONDE_STR_ARG(d->regions.at[0].path));
 }
 
-/* Says why a gate compared nothing, or a part only, whatever the format shows. */
+/* Says why a gate compared nothing, or only a part, whatever the format shows. */
 static int say_reasons(const struct sonde_diff *d, struct sonde_err *err)
 {
 	if (d->gate == SONDE_GATE_NOT_COMPARED || d->gate == SONDE_GATE_DAMAGED)

@@ -16,7 +16,10 @@ struct request {
 	bool has_thread;
 };
 
-/* In single quotes a shell reads everything but a single quote; the others do so in double quotes. */
+/*
+ * Quotes a value. In single quotes a shell takes everything literally except a single quote; the other forms use double
+ * quotes.
+ */
 static void put_value(struct sonde_sink *out, enum form form, const char *value)
 {
 	const char quote = form == FORM_SH ? '\'' : '"';
@@ -43,7 +46,7 @@ static void put_variable(struct sonde_sink *out, enum form form, const char *nam
 		[FORM_KUBERNETES] = "- name: "};
 
 	sonde_sink_puts(out, before[form]);
-	if (form == FORM_SYSTEMD) { /* the quotes are around all of it */
+	if (form == FORM_SYSTEMD) { /* the quotes go around the whole assignment */
 		struct sonde_buf whole = {0};
 
 		sonde_buf_printf(&whole, "%s=%s", name, value);

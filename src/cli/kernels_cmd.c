@@ -33,7 +33,7 @@ struct job {
 	const struct request *q;
 	struct sonde_tool ncu;
 	struct sonde_ncu_request ncu_request;
-	struct sonde_word_list sections; /* of the preset and those asked for */
+	struct sonde_word_list sections; /* sections of the preset, then those that the user asked for */
 	struct sonde_kernel_list list;
 	struct sonde_arena arena;
 	char dir[2048];
@@ -97,7 +97,10 @@ static int read_words(struct request *q, int argc, char **argv, struct sonde_err
 	return 0;
 }
 
-/* Sections of the preset, then `--extra-sections A B C` as users know it: further words belong to it. */
+/*
+ * Joins the sections of the preset and of the command line. Users write `--extra-sections A B C`: operands are further
+ * sections.
+ */
 static int join_sections(struct job *j, const char *const *configured)
 {
 	const struct sonde_word_list *lists[] = {&j->q->sections, &j->q->args.operands};
@@ -145,7 +148,7 @@ static int set_skip(struct job *j)
 	return 0;
 }
 
-/* ncu would only find out with the program running. */
+/* Checks the expression here: ncu would find the mistake only while the program runs. */
 static int check_regex(struct job *j, const char *regex)
 {
 	const char *word = sonde_arena_printf(&j->arena, "regex:%s", regex).p;
@@ -188,7 +191,7 @@ static int open_ncu(struct job *j)
 	return rc;
 }
 
-/* Errors in the request are found before what this machine lacks. */
+/* Checks the request first, then what this machine lacks. */
 static int prepare_job(struct job *j)
 {
 	char path[1024];
@@ -210,7 +213,7 @@ static int prepare_job(struct job *j)
 	return rc ? rc : open_ncu(j);
 }
 
-/* The chosen directory, or one named by the time and made for this call alone. */
+/* Opens the chosen directory, or makes one for this call alone, named by the time. */
 static int open_dir(struct job *j)
 {
 	time_t now = time(NULL);
@@ -333,7 +336,7 @@ static int profile_kernel(
 	return rc;
 }
 
-/* Writes down what made the directory. */
+/* Writes command.yaml: the command that made the directory. */
 static int write_provenance(struct job *j, char **argv)
 {
 	struct sonde_buf b = {0};

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lists and arenas this large go back to the system when they are freed: stages follow each other. */
+/* Lists and arenas of this size go back to the system when they are freed: the next stage allocates its own. */
 #define GIVE_BACK_BYTES (512 * 1024)
 
 static const struct sonde_command commands[] = {
@@ -75,7 +75,7 @@ static void print_man_page(struct sonde_sink *out)
 			     "Commands that run a program return its status.\n");
 }
 
-/* A line per command, for scripts/completions. */
+/* Prints a line per command, for scripts/completions. */
 static void print_table(struct sonde_sink *out)
 {
 	size_t i;
@@ -89,7 +89,7 @@ static void print_version(struct sonde_sink *out)
 	sonde_sink_puts(out, "sonde " SONDE_VERSION "\n");
 }
 
-/* Words that are no command and are answered at once. */
+/* Words that are not commands and are answered at once. */
 static const struct {
 	const char *word;
 	void (*print)(struct sonde_sink *out);
@@ -154,8 +154,8 @@ static void prepare(void)
 	mallopt(M_MMAP_THRESHOLD, GIVE_BACK_BYTES);
 #endif
 	sonde_shrunk_input_watch();
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
-	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends us, like any filter */
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is then an error, like a full disk */
+	signal(SIGPIPE, SIG_DFL); /* a reader that leaves ends sonde, like any filter */
 	setlocale(LC_CTYPE, "");
 }
 

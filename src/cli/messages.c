@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 /*
- * Any part of a message may come from a file: nothing of it moves the
- * cursor, and what follows a line end is indented, so that no name can look
- * like a message of its own. Invariant 11. Rooms return errors and notes, which are printed here.
+ * Any part of a message may come from a file. So nothing in it may move the cursor, and text after a line end is
+ * indented: no name can look like a message of its own. Invariant 11. Rooms return errors and notes, which are printed
+ * here.
  */
 void sonde_say_text(struct sonde_str text)
 {

@@ -10,7 +10,7 @@
 int sonde_newest_run(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err)
 {
 	struct sonde_folder f = {.dir = SONDE_RUNS};
-	struct sonde_notes others = {0}; /* that there are more runs is no news to somebody who named none */
+	struct sonde_notes others = {0}; /* a user who named no run need not hear that there are more */
 
 	*out = NULL;
 	if (sonde_dir_exists(f.dir) && sonde_folder_expand(&f, arena, &others, NULL) == 0)
@@ -31,7 +31,7 @@ int sonde_newest_page(const char **out, const char *command, struct sonde_arena 
 	char name[NAME_MAX + 1];
 	ssize_t n = readlink(SONDE_RUNS "/latest", name, sizeof(name));
 
-	/* The link leads to what was made last. */
+	/* The link leads to the run or comparison that was made last. */
 	if (n <= 0 || (size_t)n >= sizeof(name) || access(SONDE_RUNS "/latest/diff.html", R_OK) != 0)
 		return sonde_newest_run(out, command, arena, err);
 	*out = sonde_arena_printf(arena, SONDE_RUNS "/%.*s", (int)n, name).p;

@@ -1,6 +1,6 @@
 /*
- * The run that is meant when none is named: the newest in tmp/profile-output, where
- * `sonde run` puts its runs unless it is told otherwise.
+ * The run that is meant when the user names none: the newest in tmp/profile-output, where `sonde run` puts its runs by
+ * default.
  */
 #ifndef SONDE_CLI_NEWEST_RUN_H
 #define SONDE_CLI_NEWEST_RUN_H
@@ -10,9 +10,12 @@
 
 #define SONDE_RUNS "tmp/profile-output"
 
-/* Finds it and says which it is; the path is in the arena. SONDE_ERR_USAGE when there is none, with what to do. */
+/*
+ * Finds the newest run and says which one it is; the path is in the arena. SONDE_ERR_USAGE, with what to do, when there
+ * is none.
+ */
 int sonde_newest_run(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err);
-/* The same, or the comparison that is newer (`sonde run --base-cmd`), whose page is there. */
+/* The same; but if a comparison (`sonde run --base-cmd`) is newer, the directory with its page. */
 int sonde_newest_page(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err);
 
 #endif

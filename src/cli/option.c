@@ -24,7 +24,7 @@ static int add_word(struct parse *p, struct sonde_word_list *list, const char *w
 	return sonde_word_list_add(list, word) ? 0 : sonde_err_nomem(p->err);
 }
 
-/* `regex:` patterns may hold commas of their own and stay whole. */
+/* Patterns that begin with `regex:` may contain commas, so they stay whole. */
 static int add_list(struct parse *p, struct sonde_word_list *list, const char *value)
 {
 	struct sonde_str rest = sonde_str_from(value);
@@ -107,7 +107,7 @@ static int set_value(struct parse *p, const struct sonde_option *o, const char *
 	}
 }
 
-/* The option that a word of the command line (`--name`, `--name=VALUE`, `-oVALUE`) means, or NULL. */
+/* Finds the option that a word of the command line (`--name`, `--name=VALUE`, `-oVALUE`) means, or NULL. */
 static const struct sonde_option *option_of(const struct sonde_usage *u, const char *word)
 {
 	struct sonde_str rest, name = sonde_str_cut(sonde_str_from(word + 2), '=', &rest);
@@ -139,7 +139,7 @@ static int refuse_unknown(struct parse *p)
 		p->err, SONDE_ERR_USAGE, "unknown option '%s'; --help lists the options", word);
 }
 
-/* One option, with the value attached (`value` not NULL) or in the next word. */
+/* Takes one option, with its value attached (`value` not NULL) or in the next word. */
 static int take_option(struct parse *p, const struct sonde_option *o, const char *value)
 {
 	if (o->kind == SONDE_OPTION_FLAG && value)
@@ -167,7 +167,7 @@ static int take_word(struct parse *p)
 	return take_option(p, o, word[2] ? word + 2 : NULL);
 }
 
-/* `--help`, and how the manual and the completions are made from the same tables. */
+/* Whether a word is `--help`, or one of its forms from which the manual and the completions are made. */
 static bool asks_help(struct sonde_args *out, const char *word)
 {
 	static const char *const words[] = {[SONDE_HELP_TEXT] = "--help",

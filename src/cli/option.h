@@ -18,26 +18,29 @@ enum sonde_option_kind {
 	SONDE_OPTION_FLAG,   /* bool *: present or not */
 	SONDE_OPTION_WORD,   /* const char **: the last one wins */
 	SONDE_OPTION_WORDS,  /* struct sonde_word_list *: may be repeated */
-	SONDE_OPTION_LIST,   /* the same, and each may be a list a,b,c */
+	SONDE_OPTION_LIST,   /* the same, and each value may be a list a,b,c */
 	SONDE_OPTION_NUMBER, /* size_t *: 1 or more */
 	SONDE_OPTION_LIMIT,  /* size_t *: the same; 0 and `all` are SIZE_MAX */
-	SONDE_OPTION_CHOICE, /* int *: the place of the word in `arg`, "a|b|c" */
+	SONDE_OPTION_CHOICE, /* int *: index of the word in `arg`, "a|b|c" */
 	SONDE_OPTION_ONE_OF, /* const char **: the word itself */
-	SONDE_OPTION_MAYBE,  /* const char **: the value behind `=`; "auto" without one */
+	SONDE_OPTION_MAYBE,  /* const char **: the value after `=`; "auto" if there is none */
 };
 
 struct sonde_option {
 	char letter; /* 0 = none */
 	const char *name;
-	const char *arg; /* how help writes the value; for a choice all of them */
+	const char *arg; /* the value as help writes it; for a choice, all values */
 	const char *help;
 	uint8_t kind;
-	size_t into; /* where in the command's request: offsetof */
-	/* The key of the configuration it is short for (overrides.h), of a flag KEY=VALUE; NULL = none. */
+	size_t into; /* offset of the member in the command's request */
+	/* The configuration key that the option is short for (overrides.h), for a flag KEY=VALUE; NULL = none. */
 	const char *key;
 };
 
-/* A row; INTO(member) says where that is in the command's request. Of one that is short for a key: the second. */
+/*
+ * One row; the file defines INTO(member) as the offset in its request. The second form is for options that are short
+ * for a key.
+ */
 #define SONDE_OPT(letter, name, arg, kind, member, help)                                           \
 	{letter, name, arg, help, SONDE_OPTION_##kind, INTO(member), NULL}
 #define SONDE_OPT_KEY(name, arg, kind, member, key, help)                                          \
@@ -60,7 +63,7 @@ struct sonde_usage {
 	const char *about;    /* a sentence or two */
 	const struct sonde_option *options;
 	size_t nr_options;
-	const char *examples[2][2]; /* what it does, the command */
+	const char *examples[2][2]; /* what the command does, the command */
 };
 
 enum sonde_help {
@@ -74,29 +77,29 @@ struct sonde_args {
 	struct sonde_word_list operands;
 	bool wants_help; /* --help was there; nothing after it was read */
 	enum sonde_help help_as;
-	struct sonde_arena arena; /* lists that had to be cut up */
+	struct sonde_arena arena; /* texts of lists that were split */
 	const struct sonde_usage *usage;
-	char *into; /* the request, whose lists of words are released with this */
+	char *into; /* the request, whose lists of words are released with this struct */
 };
 
 /* Fills in the request `into`. Returns 0 or SONDE_ERR_USAGE. */
 int sonde_options_parse(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
 	char **argv, struct sonde_err *err);
-/* The same, and prints the help where it is asked for: 1, there is nothing more to do. */
+/* The same, but prints the help if the user asks for it: then returns 1, and there is nothing more to do. */
 int sonde_options_read(struct sonde_args *out, const struct sonde_usage *u, void *into, int argc,
 	char **argv, struct sonde_err *err);
 /*
- * Where sonde's own words end and the program's begin: how many words of argv are own, argv[0]
- * included. Own words are the options of `u` with their values, and `KEY=VALUE` overrides (also
- * `+KEY=`, `++KEY=`, `~KEY`). The first other word, or `--`, begins the program.
+ * Where sonde's own words end and the program's begin: returns how many words of argv are sonde's own, argv[0]
+ * included. Own words are the options of `u` with their values, and `KEY=VALUE` overrides (also `+KEY=`, `++KEY=`,
+ * `~KEY`). The first other word, or `--`, begins the program.
  */
 int sonde_options_split(const struct sonde_usage *u, int argc, char **argv);
-/* With the word lists of the request, which so are neither copied nor released by themselves. */
+/* Also releases the word lists of the request, so that commands neither copy nor release them. */
 void sonde_args_release(struct sonde_args *a);
-/* The help as `args` asks for it (usage.c). */
+/* Prints the help in the form that `args` asks for (usage.c). */
 void sonde_usage_print(
 	const struct sonde_usage *u, const struct sonde_args *args, struct sonde_sink *to);
-/* The head of a page of the manual, and text in one: nothing in it is a request. */
+/* The head of a manual page, and text in one: nothing in the text becomes a request of troff. */
 void sonde_man_head(struct sonde_sink *to, const char *name, const char *summary);
 void sonde_man_text(struct sonde_sink *to, struct sonde_str text);
 

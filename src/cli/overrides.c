@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In quotes, as the override grammar wants it: the quote and backslashes before it are escaped. */
+/* Quotes a word as the override grammar wants it: quotes are escaped, and so are backslashes before a quote. */
 static void quote(struct sonde_buf *b, const char *word)
 {
 	size_t backslashes = 0;

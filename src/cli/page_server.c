@@ -11,23 +11,25 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Browsers open connections that they may never use: those must not keep the one that asks waiting. */
+/*
+ * Browsers open connections that they may never use: with several places, these do not keep the one that asks waiting.
+ */
 #define MAX_VISITORS  16
 #define MAX_REQUEST   8192
-#define REQUEST_MS    5000  /* from the connection to the end of the request */
-#define ANSWER_MS     30000 /* without a byte taken */
+#define REQUEST_MS    5000  /* most time from the connection to the end of the request */
+#define ANSWER_MS     30000 /* most time in which the visitor takes no byte */
 
 static const char not_found[] = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n"
 				"Connection: close\r\n\r\nnot found\n";
 
-/* Somebody who connected. */
+/* A browser that has connected. */
 struct visitor {
-	int fd; /* -1 = the place is free */
+	int fd; /* -1 = this place is free */
 	int64_t until_ms;
 	char request[MAX_REQUEST];
 	size_t nr_read;
 	struct sonde_str head, body; /* what is left to send */
-	bool is_answered;	     /* the request is known, `head` and `body` are its answer */
+	bool is_answered;	     /* the request is complete, and `head` and `body` are its answer */
 };
 
 static int64_t now_ms(void)
@@ -120,7 +122,10 @@ static void welcome(const struct sonde_page_server *s, struct visitor *visitors)
 		close(fd);
 }
 
-/* Whether the request line asks for the page. Takes as long for any token, right or wrong. */
+/*
+ * Whether the request line asks for the page. Every comparison takes the same time, so the token cannot be guessed byte
+ * by byte.
+ */
 static bool asks_for_page(const struct sonde_page_server *s, const struct visitor *v)
 {
 	char want[64];
@@ -160,7 +165,10 @@ static void hear(const struct sonde_page_server *s, struct visitor *v)
 		leave(v);
 }
 
-/* Sends what the connection takes now. After the last byte it waits for the visitor to hang up, so that all arrives. */
+/*
+ * Sends what the connection takes now. After the last byte it waits for the visitor to hang up, so that everything
+ * arrives.
+ */
 static void answer(struct visitor *v)
 {
 	struct sonde_str *part = v->head.n ? &v->head : &v->body;
@@ -180,7 +188,7 @@ static void answer(struct visitor *v)
 	}
 }
 
-/* Reads and drops what comes behind the request; the end of it is the end of the visit. */
+/* Reads and drops what comes after the request; when that ends, the visit ends. */
 static void see_off(struct visitor *v)
 {
 	ssize_t got = recv(v->fd, v->request, sizeof(v->request), 0);
@@ -252,7 +260,7 @@ int sonde_page_server_run(struct sonde_page_server *s, struct sonde_err *err)
 		sigaddset(&ours, ends[i]);
 		sigaction(ends[i], &act, &before[i]);
 	}
-	sigprocmask(SIG_BLOCK, &ours, &mask); /* they come while we wait, and at no other time */
+	sigprocmask(SIG_BLOCK, &ours, &mask); /* they arrive while ppoll waits, and at no other time */
 	for (i = 0; i < MAX_VISITORS; i++)
 		visitors[i] = (struct visitor){.fd = -1};
 	for (is_over = 0; !is_over && !failed;)

@@ -4,10 +4,10 @@
 
 #include "lib/pipeline.h"
 
-/* The captures in `paths`; with `together` of a folder all runs and jobs in it. */
+/* Opens the captures in `paths`; with `together`, all runs and jobs in a folder. */
 int sonde_program_look_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths, bool together,
 	struct sonde_err *err);
-/* At what a program just left in `dir`; that it left nothing is said of the program. */
+/* Opens what a program just left in `dir`. If the program left nothing, the error says why. */
 int sonde_program_look_open_run(struct sonde_pipeline **out, const char *dir, struct sonde_err *err);
 
 #endif

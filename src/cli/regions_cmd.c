@@ -22,15 +22,18 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 
 struct request {
 	struct sonde_args own; /* operands: the captures */
-	char **program;	       /* ends with NULL; NULL = none, captures */
-	bool is_marked;	       /* it follows `--`: it cannot be meant for a capture */
+	char **program;	       /* ends with NULL; NULL = no program, but captures */
+	bool is_marked;	       /* the program follows `--`, so it cannot be meant as a capture */
 	const char *output, *keep, *modules;
 	int format, colour;
 	size_t width;
 	bool together;
 };
 
-/* Whether the word is an input: a folder, or a file that nobody would run; one that does not exist is judged by its name. */
+/*
+ * Whether the word is an input: a folder, or a file that cannot be run. A file that does not exist is judged by its
+ * name.
+ */
 static bool is_capture(const char *path)
 {
 	static const char *const suffixes[] = {".ncu-rep", ".csv", ".sqlite", ".sonde"};
@@ -103,7 +106,7 @@ static int read_words(struct request *q, int argc, char **argv, struct sonde_err
 	return check_words(q, err);
 }
 
-/* A place for the captures until they are read. */
+/* Makes a directory for the captures until they are read. */
 static int make_scratch(char *path, size_t size, struct sonde_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -115,7 +118,7 @@ static int make_scratch(char *path, size_t size, struct sonde_err *err)
 	return 0;
 }
 
-/* Removes what the library and we put there, and nothing else: plain files. */
+/* Removes the directory and what the library and we put there, which are plain files, and nothing else. */
 static void remove_scratch(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -168,7 +171,7 @@ static int check_any(const struct sonde_launches *l, const char *dir, struct son
 		      "launch inside, and only when it was taken with --nvtx");
 }
 
-/* Opens what the program left in `dir`; with NULL, the captures that were named. */
+/* Lists what the program left in `dir`; with NULL, the captures that were named. */
 static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
 	struct sonde_pipeline *look = NULL;
@@ -189,7 +192,7 @@ static int list(struct request *q, const char *dir, struct sonde_err *err)
 	return rc;
 }
 
-/* Checks this before the program runs, which may take long. */
+/* Checks the path before the program runs, which may take long. */
 static int check_output(const char *path, struct sonde_err *err)
 {
 	struct sonde_sink out;
@@ -205,7 +208,7 @@ static int check_output(const char *path, struct sonde_err *err)
 	return rc;
 }
 
-/* A word with a slash may have been meant for either. */
+/* A word with a slash may have been meant as a program or as a capture. */
 static void explain_missing(const struct request *q, struct sonde_err *err)
 {
 	const char *word = q->program[0];
@@ -215,7 +218,7 @@ static void explain_missing(const struct request *q, struct sonde_err *err)
 			"%s: no such file: neither a program nor a capture: check its path", word);
 }
 
-/* The program's status is in `*status`; a failure of ours after it ran is only said. */
+/* Puts the program's status in `*status`. If that is not 0, a later failure of ours is only printed. */
 static int run_regions(struct request *q, int *status, struct sonde_err *err)
 {
 	struct sonde_child_spec spec = {.argv = q->program, .out_fd = -1};

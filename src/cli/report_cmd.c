@@ -19,7 +19,7 @@
 
 /* --- the command line -------------------------------------------------------------------------- */
 
-/* The words of the command line: inputs, output and format; everything else is an override of the configuration. */
+/* What the command line says: inputs, output and format. Everything else is an override of the configuration. */
 struct request {
 	struct sonde_args args;
 	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;
@@ -29,13 +29,13 @@ struct request {
 	const char *output, *config_dir, *config_name;
 	const char *sort, *nesting, *by, *findings;
 	const char *format_name;
-	const struct sonde_format *format; /* NULL: text on stdout, a directory with -o */
+	const struct sonde_format *format; /* NULL = text on stdout, or a directory with -o */
 	int colour;
 	size_t max_regions, max_kernels, max_lines, width, cores;
 	bool together, no_aggregate, per_scope, deterministic, strict, lists_metrics, is_export, partial;
 	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks, shows_stalls, is_opened;
-	char made[SONDE_PAGE_PATH]; /* --open without -o: where the page is */
-	struct sonde_buf command; /* as typed, quoted for a shell */
+	char made[SONDE_PAGE_PATH]; /* --open without -o: path of the page */
+	struct sonde_buf command; /* the command line as typed, quoted for a shell */
 };
 
 static void release_request(struct request *q)
@@ -46,7 +46,7 @@ static void release_request(struct request *q)
 	sonde_buf_release(&q->command);
 }
 
-/* Keeps the command line as it was typed: the report says how it was made. */
+/* Keeps the command line as it was typed, because the report says how it was made. */
 static void keep_command(struct request *q, int argc, char **argv)
 {
 	sonde_buf_puts(&q->command, argc > 1 ? "sonde report " : "sonde report");
@@ -157,7 +157,7 @@ static const struct sonde_usage usage = {"sonde report [INPUT...] [KEY=VALUE...]
 		{"one region's kernels but memsets, as files",
 			"sonde report kernels.ncu-rep --nvtx-include 'decode*' --kernel-exclude '*memset*' -o out"}}};
 
-/* Opening a device or a pipe has effects, and a pipe may wait. */
+/* Whether the path is, or can become, a regular file: opening a device or a pipe has effects, and a pipe may block. */
 static bool may_be_file(const char *path)
 {
 	struct stat st;
@@ -165,7 +165,7 @@ static bool may_be_file(const char *path)
 	return path && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
-/* Whether a directory of all formats is asked for, not one file. */
+/* Whether the user asks for a directory of all formats, not for one file. */
 static bool writes_dir(const struct request *q)
 {
 	return q->output && !q->format && !q->partial;
@@ -195,7 +195,7 @@ static int check_partial(const struct request *q, struct sonde_err *err)
 	return 0;
 }
 
-/* `-o page.html` is that page: the ending of a file says its format where no option does. */
+/* `-o page.html` is that page: the ending of a file says its format if no option does. */
 static void infer_format(struct request *q)
 {
 	if (!writes_dir(q) || sonde_dir_exists(q->output))
@@ -206,7 +206,7 @@ static void infer_format(struct request *q)
 	q->partial = sonde_str_ends(sonde_str_from(q->output), ".sondecells");
 }
 
-/* Refuses combinations that would write something else than was meant. */
+/* Refuses combinations that would write something else than the user meant. */
 static int check_output(const struct request *q, struct sonde_err *err)
 {
 	const struct sonde_format *f = q->format;
@@ -232,7 +232,7 @@ static int check_output(const struct request *q, struct sonde_err *err)
 	return 0;
 }
 
-/* --open shows a page: that of -o, or one made for it. */
+/* --open shows a page: the one that -o writes, or one made for it. */
 static int place_page(struct request *q, struct sonde_err *err)
 {
 	bool is_page = q->format && strcmp(q->format->name, "html") == 0;
@@ -292,7 +292,7 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	return rc || sonde_word_list_add(&q->inputs, newest) ? rc : sonde_err_nomem(err);
 }
 
-/* 0, more than 0 when it was a call for help, or an error. Release it in any case. */
+/* Returns 0, more than 0 when help was printed, or an error. Release `q` in any case. */
 static int read_request(
 	struct request *q, int argc, char **argv, struct sonde_err *err)
 {
@@ -309,7 +309,7 @@ static int read_request(
 
 #define SUFFIX ".nsys-rep"
 
-/* The name of the export; in the request's arena. */
+/* The name of the export, in the request's arena. */
 static const char *export_name(struct request *q, const char *report)
 {
 	int stem = (int)(strlen(report) - strlen(SUFFIX));
@@ -337,7 +337,7 @@ static int run_export(const struct sonde_tool *nsys, const char *report, const c
 	return rc;
 }
 
-/* With --export: replaces reports of Nsight Systems among the inputs by exports it makes of them. */
+/* With --export: has nsys export its reports among the inputs, and puts the exports in their place. */
 static int export_inputs(struct request *q, struct sonde_err *err)
 {
 	const char *program = getenv("SONDE_NSYS");
@@ -377,7 +377,7 @@ static void fit_options(struct sonde_pipeline *p, const struct request *q)
 								      : q->command.p;
 	o->by = p->settings.fold.choice.also = q->by;
 	o->lists_kernels = sonde_str_starts(
-		hydra_config_origin(p->config, "report.max_kernels"), "override"); /* asked for */
+		hydra_config_origin(p->config, "report.max_kernels"), "override"); /* the user asked for kernels */
 	o->width = q->width ? q->width : sonde_terminal_width();
 	o->is_coloured = !q->output && sonde_terminal_is_coloured(q->colour);
 	o->is_utf8 = sonde_terminal_is_utf8();
@@ -408,7 +408,7 @@ static int export_one(
 	return sonde_sink_finish(&out, rc, err);
 }
 
-/* Prints why there is no region: formats with regions only cannot carry that note. */
+/* Prints why there is no region: formats that contain only regions cannot carry that note. */
 static void warn_if_empty(const struct sonde_cells *c, const struct request *q)
 {
 	bool is_regions_only = q->format && (q->format->flags & SONDE_FORMAT_REGIONS_ONLY);
@@ -457,7 +457,7 @@ static int write_report(
 	return rc;
 }
 
-/* The run directory that is the only input, or the newest one in it; NULL = none. Adds a note where there is a choice. */
+/* The run directory that is the only input, or the newest one in it; NULL = none. Adds a note if there was a choice. */
 static const char *find_run(struct sonde_pipeline *p, const struct request *q)
 {
 	struct sonde_folder f = {.dir = q->inputs.at[0]};
@@ -467,10 +467,10 @@ static const char *find_run(struct sonde_pipeline *p, const struct request *q)
 		f.together |= strncmp(q->overrides.words.at[i], "report.together=true", 20) == 0;
 	if (q->inputs.nr != 1 || f.together || !sonde_dir_exists(f.dir))
 		return NULL;
-	if (sonde_is_run(f.dir)) /* be it one without captures */
+	if (sonde_is_run(f.dir)) /* even one without captures */
 		return f.dir;
 	if (sonde_folder_expand(&f, &p->arena, &p->notes, NULL))
-		f.run = NULL; /* reading it says why */
+		f.run = NULL; /* reading the folder later says why */
 	sonde_vec_release(&f.files);
 	return f.run;
 }

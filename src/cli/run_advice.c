@@ -27,7 +27,7 @@ static void suggest(const struct sonde_launches *l, const char *include)
 	sonde_buf_release(&line);
 }
 
-/* A range that is there needs no other name: there was no kernel in it. */
+/* If the range exists, another name is no help: the range had no kernel in it. */
 static void advise(const struct sonde_launches *l, const char *include)
 {
 	struct sonde_err why = {0};
@@ -59,7 +59,7 @@ static int show_ranges(const struct sonde_launches *l, struct sonde_err *err)
 
 #define MAX_NAMED 8
 
-/* Names the ranges that there are, for people who read the report and not the terminal. */
+/* Names the program's ranges, for people who read the report and not the terminal. */
 static void name_ranges(const struct sonde_launches *l, struct sonde_buf *out)
 {
 	uint32_t i;
@@ -94,7 +94,7 @@ static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
 	run->baseline = sonde_arena_take(&run->arena, &text);
 }
 
-/* Nothing matched: says which ranges there really are. Nothing is ever made up. */
+/* Nothing matched: says which ranges the program really has. Makes nothing up. */
 void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_pipeline **look)
 {
 	struct sonde_err why = {0};

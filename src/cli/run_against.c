@@ -1,7 +1,7 @@
 /*
- * `sonde run --against`: the program several times, each run a capture of its own, then
- * `sonde diff`. With --base-cmd the base runs too, in turns with it: what drifts on a machine
- * (clocks, temperature, neighbours) then meets both sides alike.
+ * `sonde run --against`: runs the program several times, each run with a capture of its own, then `sonde diff`. With
+ * --base-cmd the base runs too, in turns with the program, so that what drifts on a machine (clocks, temperature,
+ * neighbours) affects both sides alike.
  */
 #include "cli/browser.h"
 #include "cli/command.h"
@@ -17,11 +17,11 @@ struct series {
 	const struct sonde_run_request *q;
 	const struct sonde_run_against *a;
 	const char *dir;
-	struct sonde_argv diff; /* the words of the comparison */
+	struct sonde_argv diff; /* the words of the `sonde diff` command */
 	struct sonde_err *err;
 };
 
-/* Runs one side once, in a folder below that of all runs. */
+/* Runs one side once, in a folder below the directory of all runs. */
 static int run_side(const struct series *s, const char *side, size_t number, char *const *program)
 {
 	struct sonde_run_request q = *s->q;
@@ -64,7 +64,7 @@ static int run_all(const struct series *s)
 	return status;
 }
 
-/* Builds the words of `sonde diff`, and finds out what is wrong with them before anything runs. */
+/* Builds the words of `sonde diff` and checks them, before anything runs. */
 static int build_diff(struct series *s)
 {
 	const struct sonde_run_against *a = s->a;
@@ -92,7 +92,7 @@ static int build_diff(struct series *s)
 	return sonde_cmd_diff_check((int)s->diff.words.nr, s->diff.words.at, s->err);
 }
 
-/* Makes the directory of all runs. One named by the time gets a number where another run began in this second. */
+/* Makes the directory of all runs. A directory named by the time gets a number if another run began in this second. */
 static int open_dir(struct series *s, struct sonde_rundir *d)
 {
 	int rc = sonde_rundir_open_sweep(d, s->dir, s->err);
@@ -105,7 +105,7 @@ static int open_dir(struct series *s, struct sonde_rundir *d)
 	return build_diff(s);
 }
 
-/* A directory has one comparison. Of a parallel job another rank may have begun this one. */
+/* A directory has one comparison. In a parallel job, another rank may have begun this very one. */
 static int refuse_used(struct series *s, const struct sonde_rank *rank)
 {
 	struct sonde_buf path = {0};
@@ -120,7 +120,7 @@ static int refuse_used(struct series *s, const struct sonde_rank *rank)
 		"run: -o %s: that directory has the runs of a comparison already: choose another one with -o, or remove %s", s->dir, s->dir);
 }
 
-/* --open: the page of the comparison, if there is one. */
+/* --open: shows the page of the comparison, if there is one. */
 static int look(struct series *s)
 {
 	struct sonde_buf page = {0};

@@ -8,9 +8,9 @@
 
 #define DEVICES	   "CUDA_VISIBLE_DEVICES"
 #define TICK_MS	   50
-#define PATIENCE_NS 3000000000u	 /* so long without an NVTX call, and the user is told what it waits for … */
-#define GIVE_UP_NS 10000000000u /* … and so long, or as long as --for says, and it waits no more */
-#define REST_NS	   15000000000u /* how long the program may take to write the rest */
+#define PATIENCE_NS 3000000000u	 /* after so long without an NVTX call, the user is told what sonde waits for … */
+#define GIVE_UP_NS 10000000000u /* … and after so long, or --for if that is longer, sonde gives up */
+#define REST_NS	   15000000000u /* most time for the program to write the rest */
 
 int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err)
 {
@@ -52,8 +52,8 @@ static bool has_word(struct sonde_str list, struct sonde_str word)
 }
 
 /*
- * Whoever samples beside them sees the devices that any of them sees. Where one sees all, as it does without
- * the variable, so do we: a word without a value takes ours away.
+ * The sampler beside the sleepers sees all devices that any of them sees. A sleeper without the variable sees all
+ * devices, and then so does the sampler: a word without a value removes our own variable.
  */
 void sonde_run_attach_env(const struct sonde_run *r, struct sonde_argv *env)
 {
@@ -90,7 +90,7 @@ static void interrupt(int number)
 	is_interrupted = 1;
 }
 
-/* From here on Ctrl-C ends the capture; restored, it ends sonde, if the report takes too long. */
+/* From here on Ctrl-C ends the capture. After restore_signals it ends sonde, in case the report takes too long. */
 struct signals {
 	struct sigaction before[3];
 };
@@ -119,18 +119,18 @@ static void restore_signals(const struct signals *s)
 
 /* --- one capture --------------------------------------------------------------------------------- */
 
-/* How it stands with all of them together. */
+/* How many sleepers are in which state. */
 struct attendance {
 	size_t nr_called, nr_awake; /* at this moment … */
-	size_t nr_woken, nr_gone;   /* … and at any; gone: the program has ended */
+	size_t nr_woken, nr_gone;   /* … and at any time so far; gone = the program has ended */
 };
 
 struct watch {
 	struct sonde_run *run;
 	struct sonde_sleepers *all;
 	const struct sonde_child_spec *spec;
-	bool *is_called, *was_awake, *is_gone; /* of each */
-	uint64_t called_ns, awake_ns;	       /* since when; 0 = not yet */
+	bool *is_called, *was_awake, *is_gone; /* one flag for each sleeper */
+	uint64_t called_ns, awake_ns;	       /* when all were called, when the first woke; 0 = not yet */
 	bool has_told;
 };
 
@@ -150,7 +150,7 @@ static struct attendance look(struct watch *w)
 		w->was_awake[i] |= phase >= SONDE_PHASE_AWAKE;
 		a.nr_called += phase == SONDE_PHASE_CALLED;
 		a.nr_awake += phase > SONDE_PHASE_CALLED;
-		/* One that was awake for a moment between two looks has captured, too. */
+		/* A sleeper that was awake only between two looks has captured, too. */
 		w->was_awake[i] |= phase == SONDE_PHASE_ASLEEP && atomic_load(&s->page->nr_wakes) != s->nr_wakes;
 		a.nr_woken += w->was_awake[i];
 		a.nr_gone += w->is_gone[i];
@@ -188,7 +188,7 @@ static void say_waiting(struct watch *w)
 		PATIENCE_NS / 1000000000u);
 }
 
-/* Whether there is a reason to go on. */
+/* Whether to go on waiting or capturing. */
 static bool goes_on(struct watch *w)
 {
 	const uint64_t for_ns = w->run->attach->for_ns, patience = for_ns > GIVE_UP_NS ? for_ns : GIVE_UP_NS;
@@ -217,7 +217,7 @@ static void pause_for(const struct watch *w, unsigned ms)
 	nanosleep(&step, NULL);
 }
 
-/* Has them sleep, and waits until they have written everything. */
+/* Lets the sleepers sleep again, and waits until they have written everything. */
 static void put_to_sleep(struct watch *w)
 {
 	uint64_t until = sonde_now_ns() + REST_NS;
@@ -230,7 +230,7 @@ static void put_to_sleep(struct watch *w)
 		pause_for(w, 5);
 }
 
-/* Says what became of one that is not in the report as it should be. */
+/* Says what became of a sleeper whose capture is missing or not whole. */
 static void say_end(struct watch *w, size_t i)
 {
 	const struct sonde_sleeper *s = &w->all->all.at[i];
@@ -266,10 +266,10 @@ static int call_all(struct watch *w, const struct sonde_native_request *q, struc
 	for (i = 0; i < w->all->all.nr && rc == 0; i++) {
 		uint64_t until = sonde_now_ns() + REST_NS;
 
-		/* It may still be on its way to sleep, after an attach that was killed. */
+		/* A sleeper may still be falling asleep, after an attach that was killed. */
 		while (!(w->is_called[i] = sonde_sleeper_call(&w->all->all.at[i])) && !is_interrupted &&
 			sonde_now_ns() < until && !(w->is_gone[i] = sonde_sleeper_is_gone(&w->all->all.at[i]))) {
-			look(w); /* those that are called already hear from us meanwhile */
+			look(w); /* the sleepers that were called before still need a beat */
 			pause_for(w, TICK_MS);
 		}
 	}

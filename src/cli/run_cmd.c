@@ -8,15 +8,15 @@
 
 struct request {
 	struct sonde_args own; /* operands: overrides */
-	struct sonde_argv overrides; /* of both; an operand counts where both say something */
+	struct sonde_argv overrides; /* from operands and options; an operand counts if both set the same key */
 	const char *out, *window, *every, *prometheus, *modules;
 	struct sonde_word_list nvtx_include, metrics;
 	struct sonde_run_against against;
 	bool has_ncu, has_nsys, has_lines;
-	struct sonde_run_request run; /* what it comes to */
+	struct sonde_run_request run; /* the request that all of this makes */
 };
 
-/* The words behind sonde's own. */
+/* The program is in the words after sonde's own. */
 static int take_program(struct request *q, int argc, char **argv, int nr_own, struct sonde_err *err)
 {
 	q->run.program = argv + nr_own;
@@ -105,8 +105,8 @@ static int read_words(struct request *q, int argc, char **argv, struct sonde_err
 }
 
 /*
- * An override as typed. A window (capture.window=step[100:110]) is text, though Hydra's grammar
- * would want its brackets, commas and equals signs in quotes.
+ * Adds an override as typed. A window (capture.window=step[100:110]) is taken as plain text: Hydra's grammar would want
+ * quotes around its brackets, commas and equals signs.
  */
 static void add_operand(struct sonde_argv *o, const char *operand)
 {
@@ -120,7 +120,7 @@ static void add_operand(struct sonde_argv *o, const char *operand)
 		sonde_overrides_word(o, "capture.window", value);
 }
 
-/* Everything that is an override, in the order in which it counts. */
+/* Gathers all overrides, in the order in which they count. */
 static int gather_overrides(struct request *q, struct sonde_err *err)
 {
 	struct sonde_argv *o = &q->overrides;
@@ -168,7 +168,7 @@ static int run_sweep(const struct sonde_run_request *q, struct sonde_err *err)
 	return status;
 }
 
-/* A comparison has many runs below one directory; each gets its own. */
+/* A comparison makes many runs below one directory, `*out`; each run gets a directory of its own. */
 static int take_against(struct request *q, const char **out, struct sonde_err *err)
 {
 	struct sonde_run_against *a = &q->against;

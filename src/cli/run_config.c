@@ -9,8 +9,8 @@
 #define MODE "hydra.mode="
 
 /*
- * `counters=NAME` is a choice of the group; `counters=[a,b]` names counters instead. Another program's
- * `pipeline.torch_profiler.enable` asks for what is called `pipeline.torch.enable` here.
+ * `counters=NAME` chooses from a config group; `counters=[a,b]` names counters instead.
+ * `pipeline.torch_profiler.enable`, a key of another program, asks for what is called `pipeline.torch.enable` here.
  */
 static void add_override(struct sonde_argv *lines, const char *line)
 {
@@ -27,7 +27,7 @@ static void add_override(struct sonde_argv *lines, const char *line)
 	}
 }
 
-/* Hydra's runner says by an override of its own how it runs. */
+/* Hydra's runner adds an override that says how it runs (hydra.mode); so do we. */
 int sonde_run_config_open(
 	struct hydra_config **out, const struct sonde_run_request *q, struct sonde_err *err)
 {
@@ -52,7 +52,7 @@ int sonde_run_config_open(
 	return rc;
 }
 
-/* An override that is the same in the first job, the last one and this one is not named. */
+/* Leaves out an override that is the same in the first job, the last one and this one. */
 void sonde_run_config_job_words(
 	const struct hydra_config *master, size_t job, struct sonde_buf *out)
 {
@@ -93,7 +93,7 @@ int sonde_run_config_yaml(struct hydra_config *c, struct sonde_buf *out,
 	sonde_sink_init_string(&sink);
 	rc = hydra_config_dump(c, &sink, &how, err);
 	yaml = sonde_buf_view(&sink.buf);
-	if (is_list) /* without the line that names the package */
+	if (is_list) /* drop the line that names the package */
 		sonde_str_cut(yaml, '\n', &yaml);
 	sonde_buf_str(out, yaml);
 	sonde_sink_abort(&sink);
@@ -114,7 +114,7 @@ void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv 
 	}
 }
 
-/* Whether an override speaks of sonde's own settings, not of the program's. */
+/* Whether an override is about sonde's own settings, not the program's. */
 static bool is_ours(struct sonde_str line)
 {
 	static const char *const theirs[] = {"device", "model", "infer"};
@@ -156,17 +156,17 @@ void sonde_run_config_handed_on(const struct hydra_config *c, const char *run_di
 	hydra_config_print_kept(c, &kept);
 	if (hydra_config_bool(c, profiler) && !hydra_config_bool(c, "pipeline.torch.enable"))
 		sonde_argv_printf(out, "%s=false", profiler);
-	if (kept.n) /* the tree is that of a Hydra program, which would make a run directory of its own */
+	if (kept.n) /* the configuration is that of a Hydra program, which would make a run directory of its own */
 		sonde_argv_printf(out, "hydra.run.dir=%s/workload", run_dir);
 	out->failed |= lines.failed | kept.failed;
 	sonde_buf_release(&kept);
 	sonde_argv_release(&lines);
 }
 
-/* A value for the program, or for what is written about the run. */
+/* Reads a value: for the program, or for what is written about the run. */
 typedef struct sonde_str value_fn(const struct hydra_config *c, const char *key);
 
-/* `PREFIX_NAME=value` for every name below `key`. */
+/* Adds `PREFIX_NAME=value` for every name below `key`. */
 static void add_below(const struct hydra_config *c, struct sonde_argv *env, value_fn *value,
 	const char *key, const char *prefix)
 {

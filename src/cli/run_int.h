@@ -36,136 +36,141 @@ struct sonde_run_request {
 	struct sonde_words overrides;
 	const char *config_dir, *config_name, *chip; /* NULL = not given */
 	bool is_dry, is_quiet, is_multirun;
-	bool is_bare;	   /* no word at all: the bundled workload is not meant */
-	bool is_demo;	   /* the bundled workload, whatever is configured */
-	bool is_opened;	   /* then show its page */
-	bool hides_report; /* written, and not printed: one of several runs, of which another tells more */
-	struct sonde_run_attach *attach; /* these run already; NULL = the program is started */
-	char *const *program; /* ends with NULL; empty = the configured one */
+	bool is_bare;	   /* the command line has no words: do not run the bundled workload */
+	bool is_demo;	   /* run the bundled workload, whatever is configured */
+	bool is_opened;	   /* show the page at the end */
+	bool hides_report; /* write the report, but do not print it: of several runs, the comparison says more */
+	struct sonde_run_attach *attach; /* programs that run already; NULL = start the program */
+	char *const *program; /* ends with NULL; empty = the configured program */
 };
 
 struct hydra_config;
 
 /* Programs that run already and are woken for the native stage. */
 struct sonde_run_attach {
-	struct sonde_sleepers *sleepers; /* each is held */
-	uint64_t for_ns; /* from the first that is awake; 0 = until its window is over, or somebody says so */
-	pid_t *pids; /* of all of them */
+	struct sonde_sleepers *sleepers; /* each one is held */
+	uint64_t for_ns; /* time from the first that is awake; 0 = until the window is over or the user ends it */
+	pid_t *pids; /* process numbers of all sleepers */
 };
 
 struct sonde_run {
 	struct sonde_capture_settings set;
 	struct hydra_config *config;
 	struct sonde_rundir dir;
-	const char *job;      /* of a sweep, in words; NULL = a run of its own */
+	const char *job;      /* name of this job of a sweep; NULL = a run of its own */
 	char *const *program; /* ends with NULL */
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
-	struct sonde_run_attach *attach; /* NULL = the program is started */
-	const char *chip;     /* --chip, NULL = the GPU here */
+	struct sonde_run_attach *attach; /* programs that run already; NULL = start the program */
+	const char *chip;     /* --chip; NULL = the GPU here */
 	bool is_dry, is_quiet, hides_report, is_bare, is_demo, is_opened;
 	bool is_module; /* the program is pipeline.workload.module */
-	bool is_bystander; /* a rank that is not profiled */
-	const char *chosen; /* the ranks that are, "0,8"; NULL = all */
-	int status;	 /* of the program: the first that is not 0 */
-	bool is_stopped; /* by a signal: no further stage */
-	bool has_failed; /* a capture is not what was asked for */
-	bool is_broken;	 /* a stage could not be done */
+	bool is_bystander; /* this rank is not profiled */
+	const char *chosen; /* the profiled ranks, "0,8"; NULL = all */
+	int status;	 /* exit status of the program: the first that is not 0 */
+	bool is_stopped; /* a signal stopped the run: no further stage */
+	bool has_failed; /* some capture is not what the user asked for */
+	bool is_broken;	 /* a stage could not be run */
 	bool has_page;	 /* report.html is in the run directory */
-	size_t nr_ncu, nr_nsys, nr_native, nr_torch, nr_looks; /* captures made */
-	struct sonde_notes notes;			       /* for the report */
-	const char *baseline; /* why Nsight Compute has nothing to report, NULL = it has */
+	size_t nr_ncu, nr_nsys, nr_native, nr_torch, nr_looks; /* number of captures made */
+	struct sonde_notes notes;			       /* notes for the report */
+	const char *baseline; /* why Nsight Compute profiled nothing, so that the report is a baseline; NULL = it did */
 	struct sonde_argv program_words, env_words;
-	struct sonde_argv recorded_words; /* the program's words as files may hold them */
+	struct sonde_argv recorded_words; /* the program's words as they may be written to files */
 	struct sonde_arena arena;
 };
 
 /*
- * Settings, program, environment and places out of a composed configuration,
- * which must outlive the run. To be released also when it fails.
+ * Takes settings, program, environment and places from a composed configuration, which must outlive the run. Release
+ * `r` even if this fails.
  */
 int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err);
 void sonde_run_release(struct sonde_run *r);
-/* The overrides for a Python module, once the run directory is known. */
+/* Adds the overrides for a Python module, once the run directory is known. */
 int sonde_run_hand_on(struct sonde_run *r, const char *run_dir, struct sonde_err *err);
-/* Makes the run directory, finishes the program's words, runs the stages, reports. A dry run shows the plan instead. */
+/*
+ * Makes the run directory, completes the program's words, runs the stages, reports. A dry run shows the plan instead.
+ */
 int sonde_run_do(struct sonde_run *r, struct sonde_err *err);
-/* The exit status after sonde_run_open or sonde_run_do gave `rc`; says what `err` holds. */
+/* The exit status after sonde_run_open or sonde_run_do returned `rc`; prints `err` if `rc` is an error. */
 int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *err);
 
-/* One run, from its configuration to its report. Returns the exit status. */
+/* Does one run, from its configuration to its report. Returns the exit status. */
 int sonde_run_once(const struct sonde_run_request *q, struct sonde_err *err);
 
-/* The runs to compare with, how often to run, and the gate. Borrowed. */
+/* The runs to compare with, how often to run, and the limits of the gate. Borrowed. */
 struct sonde_run_against {
 	struct sonde_word_list base; /* inputs of `sonde diff` */
-	const char *base_command;    /* for a shell; NULL = none */
+	const char *base_command;    /* command for a shell; NULL = none */
 	size_t repeat;
 	struct sonde_word_list limits; /* --fail-above */
 	bool allows_insufficient, takes_partial, accepts_single;
 };
 /*
- * Runs into `out`/new-1, … (and base-1, …), then compares. `out` NULL: a directory named by the
- * time. Returns the exit status: the first that is not 0, the comparison's last.
+ * Runs into `out`/new-1, … (and base-1, …), then compares. `out` NULL = a directory named by the time. Returns the exit
+ * status: the first that is not 0; that of the comparison comes last.
  */
 int sonde_run_against(const struct sonde_run_request *q, const struct sonde_run_against *a,
 	const char *out, struct sonde_err *err);
 
-/* Says how to look at the page in `dir`; NULL = it is that of the newest run, which needs no name. */
+/* Says how to look at the page in `dir`. NULL = the page of the newest run, which needs no name. */
 void sonde_run_say_view(const char *dir);
 
-/* All jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
+/* Runs all jobs of the sweep, in order. Returns the exit status: the first that is not 0. */
 int sonde_run_sweep(
 	struct hydra_config *master, const struct sonde_run_request *q, struct sonde_err *err);
 
 /*
- * `ranks=[0,8]`: whether this process is one of them. Finds out before anything is made, and
- * refuses what could leave one rank waiting for another: all ranks come to the same end.
+ * `ranks=[0,8]`: finds out whether this process is one of them, before anything is made. Refuses what could leave one
+ * rank waiting for another; all ranks come to the same answer.
  */
 int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err);
-/* The program of a rank that is not profiled. Returns only when it cannot be this process itself. */
+/* Runs the program of a rank that is not profiled. Returns only if this process could not become the program itself. */
 int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err);
 
-/* Refuses what cannot be added to a program that runs, and says why. */
+/* Refuses settings that cannot be applied to a running program, and says why. */
 int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err);
-/* Adds the variables of the first of them that decide which devices are sampled. */
+/* Adds the variable that decides which devices are sampled: those that any of the sleepers sees. */
 void sonde_run_attach_env(const struct sonde_run *r, struct sonde_argv *env);
-/* Wakes them, captures into `q->dir`, lets them sleep again. Meanwhile `spec` is called back. */
+/* Wakes the sleepers, captures into `q->dir`, lets them sleep again. Meanwhile calls back as `spec` says. */
 struct sonde_native_request;
 int sonde_run_attached(struct sonde_child_end *end, struct sonde_run *r, const struct sonde_child_spec *spec,
 	const struct sonde_native_request *q, struct sonde_err *err);
 
-/* Each stage: 0 also when the program failed; negative when the stage itself could not be done. */
+/* Each stage returns 0 even if the program failed, and an error if the stage itself could not be done. */
 int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_native(struct sonde_run *r, struct sonde_err *err);
 int sonde_run_torch(struct sonde_run *r, struct sonde_err *err);
 
 /*
- * A look at the program: one run of it with the injected library and without
- * its output, below `<run directory>/<name>`. SONDE_ERR_NOTFOUND when there is
- * no library.
+ * A look at the program: one run of it with the injected library and without its output, below `<run
+ * directory>/discover`. If there is a native capture already, that is read instead. SONDE_ERR_NOTFOUND when there is no
+ * library.
  */
 int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sonde_err *err);
 
 /*
- * Nothing profiled: names the ranges there really are, and near expressions. Looks when needed. The run's report is a
- * baseline then (r->baseline).
+ * Nothing was profiled: names the ranges that the program really has, and expressions near to the user's. Looks at the
+ * program if `*look` is NULL. The run's report then is a baseline (r->baseline).
  */
 void sonde_run_explain_nothing(struct sonde_run *r, struct sonde_pipeline **look);
-/* After a run without ranges: how to have some, where PyTorch is the reason. */
+/* After a run without ranges: says how to get some, if the program uses PyTorch. */
 void sonde_run_say_modules(const struct sonde_run *r);
 
-/* Whether the selection of the report can be read: before anything runs. */
+/* Checks that the report's selection can be read, before anything runs. */
 int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err);
-/* Writes down what only this run knows, for its reports (lib/run_in.h). */
+/* Writes the notes that only this run knows, for its reports (lib/run_in.h). */
 void sonde_run_write_notes(struct sonde_run *r);
-/* The report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
+/* Writes the report of everything below `<run directory>/<stage>` into `<stage>/regions/`. */
 int sonde_run_report(struct sonde_run *r, const char *stage, bool is_shown, struct sonde_err *err);
-/* Prints the tree of the captures in `dir`, as many as there are, with the selection of the run. */
+/*
+ * Prints the tree of all captures that `dir` has so far, with the selection of the run. With capture.prometheus, writes
+ * that file instead.
+ */
 int sonde_run_show(const struct sonde_run *r, const char *dir, struct sonde_err *err);
 
-/* The configuration: what the overrides and config groups compose to. */
+/* Composes the configuration from the overrides and config groups. */
 int sonde_run_config_open(
 	struct hydra_config **out, const struct sonde_run_request *q, struct sonde_err *err);
 
@@ -178,37 +183,39 @@ enum sonde_run_yaml {
 };
 int sonde_run_config_yaml(struct hydra_config *c, struct sonde_buf *out, enum sonde_run_yaml part,
 	struct sonde_err *err);
-/* The override lines that lead to this configuration, appended. */
+/* Appends the override lines that lead to this configuration. */
 void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv *out);
-/* The words for a Python module: the run's overrides that are not sonde's own, appended. */
+/* Appends the words for a Python module: the run's overrides that are not sonde's own. */
 void sonde_run_config_handed_on(const struct hydra_config *c, const char *run_dir, struct sonde_argv *out);
-/* The variables a configured workload reads, appended to `env`; `is_recorded`: as they may be
- * written into files. */
+/* Appends the variables that a configured workload reads to `env`; `is_recorded` = as they may be written to files. */
 int sonde_run_config_env(const struct hydra_config *c, struct sonde_argv *env, bool is_recorded,
 	struct sonde_err *err);
-/* pipeline.workload.command as it may be written into files. */
+/* Appends pipeline.workload.command as it may be written to files. */
 void sonde_run_config_command(const struct hydra_config *c, struct sonde_argv *out);
-/* The overrides in which a job of a sweep differs from the others: `a=1 b=x`. */
+/* Appends the overrides in which a job of a sweep differs from the others: `a=1 b=x`. */
 void sonde_run_config_job_words(
 	const struct hydra_config *master, size_t job, struct sonde_buf *out);
 
-/* A command line that ends with the program's words, as files may hold it. */
+/* Appends a command line that ends with the program's words, as it may be written to files. */
 void sonde_run_record(const struct sonde_run *r, struct sonde_buf *out, char *const *words);
-/* Shows what a dry run would do, and by which command line. */
+/* Prints what a dry run would do, and by which command line. */
 void sonde_run_show_plan(const char *plan, const char *before, char *const *words);
 
-/* A path below the run directory, in the run's arena; NULL when memory is short. */
+/* A path below the run directory, in the run's arena; NULL when out of memory. */
 const char *sonde_run_path(struct sonde_run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* As fork, for a process of ours that works while the program runs: a Ctrl-C is not for it. */
+/* As fork, for a process of ours that works while the program runs: Ctrl-C does not reach it. */
 pid_t sonde_run_fork(void);
 
-/* How `argv`, the program or a profiler with it, runs in every stage. */
+/* How `argv` (the program, or a profiler with it) runs in every stage. */
 struct sonde_child_spec sonde_run_spec(const struct sonde_run *r, char *const *argv);
-/* Runs it to its end, and takes over how the program ended. */
+/* Runs `spec` to its end, and takes over how the program ended. */
 int sonde_run_child(struct sonde_run *r, const struct sonde_child_spec *spec, struct sonde_err *err);
-/* The two steps of that. The first says, there and in the report, that the program ran out of time, if it did. */
+/*
+ * The two steps at the end of sonde_run_child. The first tells the user and the report that the program ran out of
+ * time, if it did.
+ */
 void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *end);
 void sonde_run_take_end(struct sonde_run *r, int status, bool is_interrupted);
 

@@ -29,8 +29,8 @@ static int write_facts(const struct sonde_run *r, struct sonde_err *err)
 }
 
 /*
- * env.json takes a second or two of asking other programs: a process of its own
- * does that while the captures run. 0 when it was done here instead.
+ * env.json takes a second or two, because other programs are asked. So a process of its own makes it while the captures
+ * run. Returns 0 when there is no such process.
  */
 static pid_t begin_env(const struct sonde_run *r)
 {
@@ -70,7 +70,7 @@ static int write_yaml(
 	return rc;
 }
 
-/* Writes the files that Hydra leaves beside a run: hydra.output_subdir, `.hydra` unless configured otherwise. */
+/* Writes the files that Hydra leaves beside a run, to hydra.output_subdir (`.hydra` by default). */
 static int write_hydra(struct sonde_run *r, struct sonde_err *err)
 {
 	static const struct {
@@ -139,7 +139,7 @@ static int run_stages(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-/* The report of the most telling stage is printed, the others are in their folders. */
+/* Prints the report of the stage that says most; the reports of the others are in their folders. */
 static int report_stages(struct sonde_run *r, struct sonde_err *err)
 {
 	const struct {
@@ -193,10 +193,7 @@ static int open_dir(struct sonde_run *r, struct sonde_err *err)
 	return rc;
 }
 
-/*
- * A rank without a run directory: the others wait for it in their first collective call, so its
- * program runs all the same.
- */
+/* Runs the program of a rank that has no run directory: the other ranks wait for it in their first collective call. */
 static int run_bare(struct sonde_run *r, const struct sonde_err *why)
 {
 	const struct sonde_child_spec spec = sonde_run_spec(r, r->program);
@@ -222,7 +219,7 @@ void sonde_run_say_view(const char *dir)
 	sonde_buf_release(&line);
 }
 
-/* Says where the results are, and last how to look at them. One of several runs has one line. */
+/* Says where the results are and, last, how to look at them. For one of several runs this is one line. */
 static void say_where(const struct sonde_run *r, bool is_last)
 {
 	if (!is_last && r->dir.is_first)
@@ -237,7 +234,7 @@ static void say_where(const struct sonde_run *r, bool is_last)
 		sonde_run_say_view(sonde_str_starts(sonde_str_from(r->dir.path), SONDE_RUNS "/") ? NULL : r->dir.path);
 }
 
-/* The status of the run is the program's: a page that cannot be shown is said, and no more. */
+/* The status of the run is the program's, so a page that cannot be shown is only reported. */
 static void open_page(struct sonde_run *r)
 {
 	struct sonde_err why = {0};
@@ -293,6 +290,6 @@ int sonde_run_status(const struct sonde_run *r, int rc, const struct sonde_err *
 	int status = rc < 0 ? sonde_cmd_fail(err) : r->has_failed;
 
 	if (r->status)
-		return r->status; /* the program's, whatever became of its report. Invariant 9. */
+		return r->status; /* the program's status, whatever became of its report. Invariant 9. */
 	return rc == SONDE_ERR_NOTFOUND ? SONDE_STATUS_NOT_STARTED : status;
 }

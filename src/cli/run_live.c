@@ -17,18 +17,18 @@
 #define LOOK_NS	  1000000000u
 #define RETRY_NS  60000000000u
 #define NICENESS  10
-#define MAX_AT_ONCE 4 /* files: where folding is behind */
+#define MAX_AT_ONCE 4 /* most files to fold at once, when folding is behind */
 
 /* --- capture.keep ------------------------------------------------------------------------------ */
 
 /*
  * While the program runs, the oldest files of its captures are folded to sums (merge/rolling.h) as soon as there are
- * more than shall be kept. A process of ours does that: it takes a while, and the program must be watched.
+ * more than shall be kept. A process of its own does that: it takes a while, and the program must be watched meanwhile.
  */
 
 /*
- * How many complete files a capture has beyond what shall be kept; the last one is still being written. One more stays:
- * the last that is folded, which those behind it are read with.
+ * How many complete files a capture has beyond those to keep. The last file is still being written and does not count.
+ * One more stays: the last folded one, because the files behind it are read with it.
  */
 static uint32_t count_excess(const char *path, const struct sonde_capture_settings *set)
 {
@@ -69,8 +69,8 @@ static int find_captures(const char *dir, struct sonde_word_list *out, struct so
 }
 
 /*
- * The capture with surplus files whose oldest began first, NULL = none has any. In that order the work of all processes that
- * share a GPU is still there when its samples are split.
+ * Finds the capture with surplus files whose oldest file began first; NULL = none has any. In that order, the work of
+ * all processes that share a GPU is still there when the GPU's samples are split.
  */
 static const char *find_excess(const struct sonde_word_list *all, const struct sonde_capture_settings *set, uint32_t *nr)
 {
@@ -91,7 +91,7 @@ static const char *find_excess(const struct sonde_word_list *all, const struct s
 	return found;
 }
 
-/* Runs in the process that folds: folds all surplus files with the settings of the run's report. */
+/* Runs in the folding process: folds all surplus files with the settings of the run's report. */
 static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_list *all, struct sonde_err *err)
 {
 	struct sonde_settings s = {0};
@@ -100,7 +100,7 @@ static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_l
 	const char *oldest;
 	uint32_t nr;
 
-	s.fold.choice = (struct sonde_choice){0}; /* all metrics: any report can choose */
+	s.fold.choice = (struct sonde_choice){0}; /* keep all metrics, so that any report can choose */
 	s.fold.cores = 1;
 	while (rc == 0 && (oldest = find_excess(all, &k->run->set, &nr))) {
 		rc = sonde_beside_open(&beside, all->at, all->nr, oldest, err);
@@ -169,7 +169,7 @@ static void keep_look(struct sonde_run_keep *k)
 		fold_if_needed(k);
 }
 
-/* The program has ended: folds what is too much, and waits for that. */
+/* The program has ended: folds what is still too much, and waits for that. */
 static void keep_end(struct sonde_run_keep *k)
 {
 	int status = 0;
@@ -187,7 +187,7 @@ static void keep_end(struct sonde_run_keep *k)
 
 /* --- while the program runs -------------------------------------------------------------------- */
 
-/* The signal of capture.window=signal: opens the window, then closes it, and so on. */
+/* Called on the signal of capture.window=signal: opens the window, the next time closes it, and so on. */
 static void toggle_window(void *of)
 {
 	struct sonde_run_live *l = of;
@@ -195,7 +195,7 @@ static void toggle_window(void *of)
 	sonde_inject_orders_capture(&l->orders, !sonde_inject_orders_is_on(&l->orders));
 }
 
-/* Reports in a process of its own: a large report takes a while, and the program must be watched. */
+/* Makes the report in a process of its own: a large one takes a while, and the program must be watched meanwhile. */
 static void start_report(struct sonde_run_live *l)
 {
 	struct sonde_err err = {0};
@@ -204,8 +204,8 @@ static void start_report(struct sonde_run_live *l)
 	l->reporter = sonde_run_fork();
 	if (l->reporter != 0)
 		return;
-	usleep(250000); /* until what was recorded is written */
-	dup2(STDERR_FILENO, STDOUT_FILENO); /* that one is the program's */
+	usleep(250000); /* time for the library to write what it has recorded */
+	dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output belongs to the program */
 	if (sonde_run_show(l->run, l->dir, &err))
 		sonde_say("no tree so far: %s", err.msg);
 	_exit(0);
@@ -232,7 +232,7 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 	struct sonde_err why = {0};
 	int rc;
 
-	/* The tree is that of all ranks: one of them prints it. */
+	/* The tree is that of all ranks, so only one of them prints it. */
 	*l = (struct sonde_run_live){.run = r, .dir = dir, .every_ns = r->dir.is_first ? r->set.every_ns : 0, .ctl = {.fd = -1, .dir_fd = -1},
 		.keep = {.run = r, .dir = dir}};
 	rc = sonde_native_attach_make(dir, NULL, err);
@@ -254,7 +254,7 @@ int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const cha
 void sonde_run_live_close(struct sonde_run_live *l)
 {
 	if (l->reporter > 0) {
-		kill(l->reporter, SIGTERM); /* the whole report comes now */
+		kill(l->reporter, SIGTERM); /* the final report follows */
 		waitpid(l->reporter, NULL, 0);
 	}
 	keep_end(&l->keep);

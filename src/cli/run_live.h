@@ -1,6 +1,6 @@
 /*
- * While a native capture runs: questions are answered (capture/ctl.h), with --every the tree so far
- * is printed now and then, and with capture.keep the oldest captures are folded.
+ * While a native capture runs: answers questions (capture/ctl.h), prints the tree so far now and then (--every), and
+ * folds the oldest files of captures (capture.keep).
  */
 #ifndef SONDE_CLI_RUN_LIVE_H
 #define SONDE_CLI_RUN_LIVE_H
@@ -12,27 +12,27 @@
 
 #include <sys/types.h>
 
-/* capture.keep. */
+/* For capture.keep. */
 struct sonde_run_keep {
 	struct sonde_run *run;
-	const char *dir;  /* of the captures */
+	const char *dir;  /* directory of the captures */
 	uint64_t next_ns; /* when to look again */
 	pid_t folder;	  /* the process that folds; 0 = none */
-	bool has_failed;  /* it said why, once */
+	bool has_failed;  /* folding failed, and the user was told once */
 };
 
 struct sonde_run_live {
 	struct sonde_inject_orders orders;
 	struct sonde_ctl ctl;
 	const struct sonde_run *run;
-	const char *dir;    /* of the captures */
+	const char *dir;    /* directory of the captures */
 	uint64_t every_ns;  /* 0 = no report until the end */
-	uint64_t next_ns;   /* when the next one is due */
+	uint64_t next_ns;   /* when the next report is due */
 	struct sonde_run_keep keep;
-	pid_t reporter;	    /* the process that makes one; 0 = none */
+	pid_t reporter;	    /* the process that makes a report; 0 = none */
 };
 
-/* Begins, and makes `spec` call back. If nobody can talk to it, that is said and is no error. */
+/* Begins, and sets the callbacks in `spec`. If `sonde ctl` cannot reach the run, says so; that is no error. */
 int sonde_run_live_open(struct sonde_run_live *l, struct sonde_run *r, const char *dir,
 	struct sonde_child_spec *spec, struct sonde_err *err);
 void sonde_run_live_close(struct sonde_run_live *l);

@@ -32,7 +32,7 @@ static bool wants_counters(const struct sonde_run *r)
 	return strcmp(set->counters_set, "off") != 0;
 }
 
-/* The mark that every program of this run has in its environment, those of other ranks too. */
+/* The variable that marks every program of this run, those of other ranks too. */
 static const char *mark_of(struct sonde_run *r, const char *dir)
 {
 	char whole[PATH_MAX];
@@ -44,8 +44,8 @@ static const char *mark_of(struct sonde_run *r, const char *dir)
 }
 
 /*
- * CUPTI 13.0 gives PC samples or PM samples of a GPU, not both: beside PM sampling the calls that fetch PC samples fail, and some of
- * them crash the program (seen on an H200). GPM counts beside them.
+ * With CUPTI 13.0 a GPU has PC samples or PM samples, not both: beside PM sampling the calls that fetch PC samples
+ * fail, and some of them crash the program (seen on an H200). GPM can count beside PC sampling.
  */
 static bool leaves_pm_sampling(const struct sonde_capture_settings *set)
 {
@@ -65,7 +65,10 @@ static enum sonde_sampling_source source_of(const struct sonde_capture_settings 
 	return i;
 }
 
-/* Samples hardware counters from now on, if they are wanted and can be had; else NULL. Nothing about it makes a run fail. */
+/*
+ * Samples hardware counters from now on, if they are wanted and available; else returns NULL. No failure here makes a
+ * run fail.
+ */
 static struct sonde_sampler *start_counters(
 	struct sonde_run *r, const char *dir, const struct sonde_local *local)
 {
@@ -111,7 +114,9 @@ static void end_counters(struct sonde_run *r, struct sonde_sampler *sampler)
 
 /* --- the native stage -------------------------------------------------------------------------- */
 
-/* The folder that captures are written to: on a disk of the node, if that was asked for and can be. */
+/*
+ * Opens the folder that captures are written to: on a disk of the node, if the user asks for that and it is possible.
+ */
 static const char *open_place(struct sonde_local *l, struct sonde_run *r)
 {
 	struct sonde_err why = {0};
@@ -163,7 +168,7 @@ static int write_command(struct sonde_run *r, const struct sonde_local *l, struc
 	return rc;
 }
 
-/* Lines for the library's own settings. */
+/* Adds lines for the library's own settings. */
 static void add_options(struct sonde_argv *to, const struct sonde_run *r)
 {
 	const struct sonde_capture_settings *set = &r->set;
@@ -174,12 +179,12 @@ static void add_options(struct sonde_argv *to, const struct sonde_run *r)
 	sonde_argv_printf(to, "api=%s", set->native_api);
 	sonde_argv_add(to, set->native_memory ? "memory=on" : "memory=off");
 	sonde_argv_printf(to, "pc=%u\ncubin_bytes=%ld", set->native_pc_exponent, set->native_cubins_mb << 20);
-	/* A rank that runs sonde itself is chosen already: its children may be ranks of another job. */
+	/* If sonde itself runs in a rank, the rank is chosen already, and its children may be ranks of another job. */
 	if (r->chosen && !r->dir.rank.is_parallel)
 		sonde_argv_printf(to, "ranks=%s", r->chosen);
 }
 
-/* Adds when and how much to capture. A look at the program goes without: it must see everything. */
+/* Adds when and how much to capture. A look at the program leaves this out: it must see everything. */
 static void add_limits(struct sonde_argv *to, const struct sonde_run *r)
 {
 	struct sonde_buf window = {0};
@@ -208,7 +213,7 @@ static void say_failure(const struct sonde_child_end *end)
 		sonde_say("the program ended with status %d", end->status);
 }
 
-/* Runs the program, with the sampler beside it and somebody to answer `sonde ctl`. */
+/* Runs the program, with the sampler beside it, and answers `sonde ctl` meanwhile. */
 static int run_captured(struct sonde_child_end *end, struct sonde_run *r,
 	const struct sonde_native_request *q, const struct sonde_local *l, struct sonde_err *err)
 {
@@ -226,7 +231,10 @@ static int run_captured(struct sonde_child_end *end, struct sonde_run *r,
 	return rc;
 }
 
-/* Counts what the program left in `dir`, and says whether that is now in the run directory. */
+/*
+ * Takes what the program left in `q->dir` to the run directory and counts it. Says what went wrong, or why there is
+ * nothing.
+ */
 static void take_captures(struct sonde_run *r, struct sonde_local *l, const struct sonde_native_request *q)
 {
 	const char *dir = q->dir;
@@ -243,13 +251,13 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 	if (has_fault)
 		sonde_say("%s", fault);
 	close_place(l, r);
-	if (native && sonde_native_is_there(native)) /* be it another rank's */
+	if (native && sonde_native_is_there(native)) /* perhaps of another rank */
 		r->nr_native++;
 	if (was_there || r->nr_native)
 		return;
 	r->has_failed = true;
 	if (!sonde_dir_exists(r->dir.path) || r->attach)
-		return; /* removed, which is told at the end; or sonde_run_attached said why */
+		return; /* the directory was removed, which is reported at the end; or sonde_run_attached said why */
 	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
 		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
 			  "a launcher that says each process its rank, or leave out ranks=",
@@ -272,7 +280,7 @@ static int run_stage(struct sonde_run *r, const struct sonde_argv *options, stru
 	q.dir = open_place(&local, r);
 	q.mark = local.owner >= 0 ? local.mark : NULL;
 	if (local.owner < 0 && r->dir.suffix[0])
-		q.runner = r->dir.suffix + 1; /* other ranks write there too */
+		q.runner = r->dir.suffix + 1; /* other ranks write to this directory too */
 	rc = q.dir ? write_command(r, &local, err) : sonde_err_nomem(err);
 	if (rc == 0)
 		rc = run_captured(&end, r, &q, &local, err);

@@ -12,19 +12,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The stage at work. */
+/* The state of the stage. */
 struct stage {
 	struct sonde_run *run;
 	struct sonde_tool ncu;
 	struct sonde_plan plan;
-	struct sonde_pipeline *look; /* NULL: none was needed, or none could be had */
-	struct sonde_word_list include, exclude; /* in ncu's grammar */
-	SONDE_VEC(size_t) word_of;		 /* per include, the user's word */
-	struct sonde_word_list metrics;		 /* what is asked of ncu */
-	struct sonde_buf commands;		 /* cmd.txt */
+	struct sonde_pipeline *look; /* NULL = not needed, or not possible */
+	struct sonde_word_list include, exclude; /* NVTX expressions in ncu's grammar */
+	SONDE_VEC(size_t) word_of;		 /* for each include, index of the user's word */
+	struct sonde_word_list metrics;		 /* metrics to ask ncu for */
+	struct sonde_buf commands;		 /* text of cmd.txt */
 	struct sonde_word_list made;		 /* names of the captures that left a report */
 	struct sonde_err *err;
-	bool is_nothing; /* some capture selected nothing */
+	bool is_nothing; /* some capture had nothing to profile */
 	bool has_fallen_back;
 };
 
@@ -83,7 +83,7 @@ static int translate(struct stage *s, struct sonde_words words, struct sonde_wor
 	return rc;
 }
 
-/* Range replay needs to know what nests in what: look at the program once, cheaply. */
+/* Range replay needs to know which ranges nest in which: looks at the program once, cheaply. */
 static void look_first(struct stage *s)
 {
 	struct sonde_err why = {0};
@@ -135,7 +135,10 @@ static int build_plan(struct stage *s)
 	return rc;
 }
 
-/* A range mode without ranges to replay takes all there are; a plan without a look cannot name them. */
+/*
+ * A range mode without chosen ranges takes all ranges of the program. A dry run does not look and cannot name them, so
+ * it plans with a glob.
+ */
 static int include_every(struct stage *s)
 {
 	static const char *const every = "*";
@@ -161,9 +164,12 @@ static void leave_out(struct stage *s, size_t metric, const char *why)
 	set_metrics(s);
 }
 
-#define SASS "sass_" /* metrics of instructions by kind; ncu ends at once when a range mode is to collect one */
+#define SASS "sass_" /* metrics of instructions by kind; ncu ends at once when it should collect one in a range mode */
 
-/* Names of nvprof's time become those of today. */
+/*
+ * Replaces names from nvprof by today's names, and leaves out metrics that ncu cannot collect, unless
+ * pipeline.ncu.strict is set.
+ */
 static int choose_metrics(struct stage *s)
 {
 	const bool is_ranges = sonde_replay_is_ranges(s->run->set.ncu.replay_mode);
@@ -195,8 +201,8 @@ static int choose_metrics(struct stage *s)
 }
 
 /*
- * Asks CUPTI about the metrics: SONDE_ERR_NOTFOUND for one that is near to no other. For a chip that nobody named
- * the answer is a remark, not a verdict.
+ * Checks the metrics with what CUPTI said. SONDE_ERR_NOTFOUND for one that is near to no other. If the chip is only
+ * assumed, an unknown metric is a note, no error.
  */
 static int check_passes(struct stage *s, size_t *metric)
 {
@@ -216,7 +222,7 @@ static int check_passes(struct stage *s, size_t *metric)
 	return 0;
 }
 
-/* Finds wrong names before the run: ncu knows the names, or CUPTI does. */
+/* Finds wrong names before the run, by ncu's lists or by CUPTI. */
 static int check_names(struct stage *s, size_t *metric)
 {
 	struct sonde_ncu_names names;
@@ -235,7 +241,7 @@ static int check_names(struct stage *s, size_t *metric)
 	return rc;
 }
 
-/* Plans with the metrics that are known: others are left out, or refused where that was asked for. */
+/* Plans with the metrics that are known. Others are left out, or refused with pipeline.ncu.strict. */
 static int plan_known(struct stage *s)
 {
 	size_t metric = 0;
@@ -259,7 +265,7 @@ static int plan_known(struct stage *s)
 	return rc;
 }
 
-/* The words of one capture, and where its log and report go. */
+/* Builds the words of one capture, and the paths of its log and report. */
 static int build_command(struct stage *s, const struct sonde_plan_capture *c,
 	struct sonde_argv *argv, const char **log, const char **report)
 {
@@ -303,14 +309,14 @@ static int write_command(struct stage *s, const struct sonde_plan_capture *c,
 	return rc;
 }
 
-/* Learns from ncu's end how the program and ncu itself did. */
+/* Learns from ncu's log and status how the program and ncu itself did. */
 static int judge_log(struct stage *s, const struct sonde_ncu_log *log,
 	const struct sonde_child_end *end)
 {
 	bool is_ours = sonde_ncu_log_is_range_limit(log);
 
 	if (sonde_ncu_log_has(log, SONDE_WHEN_NOTHING) && !sonde_ncu_log_has_failure(log))
-		s->is_nothing = true; /* else the error is why, and no range to blame */
+		s->is_nothing = true; /* otherwise the failure is the reason, and no range is to blame */
 	if (is_ours && s->run->set.ncu_fallback && !end->is_interrupted)
 		return 0; /* range replay ended the program: kernel replay will show its real status */
 	if (sonde_ncu_log_has_failure(log))
@@ -328,7 +334,7 @@ static int judge_log(struct stage *s, const struct sonde_ncu_log *log,
 	return 0;
 }
 
-/* Notes in the report too that a range mode met its limits: kernel replay takes over. */
+/* Notes, for the report too, that a range mode met its limits and kernel replay takes over. */
 static void note_limit(struct stage *s, const char *mode, const struct sonde_ncu_log *log)
 {
 	const char *api = log->details[SONDE_WHEN_UNSUPPORTED_API];
@@ -340,7 +346,7 @@ static void note_limit(struct stage *s, const char *mode, const struct sonde_ncu
 			mode, api[0] ? " at the unsupported API " : "", api);
 }
 
-/* Runs ncu to its end, its progress shown, its log read. */
+/* Runs ncu to its end, shows its progress and reads its log. */
 static int run_watched(struct stage *s, struct sonde_progress *progress,
 	const struct sonde_argv *argv, const char *log, struct sonde_child_end *end)
 {
@@ -420,7 +426,7 @@ static int capture_all(struct stage *s)
 	return rc;
 }
 
-/* NVIDIA's own reading beside ours: raw.csv and sections_report.txt. */
+/* Writes ncu's own view of a report beside ours: raw.csv or sections_report.txt. */
 static void import_one(
 	struct stage *s, const char *report, const char *page, const char *name)
 {
@@ -439,7 +445,7 @@ static void import_one(
 	sonde_argv_release(&argv);
 }
 
-/* The main capture, the first or the fall-back, gets files with plain names. */
+/* The files of the main capture, which is the fall-back or else the first, get plain names. */
 static void import_all(struct stage *s)
 {
 	size_t i, main_one = s->has_fallen_back ? s->made.nr - 1 : 0;
@@ -459,7 +465,7 @@ static void import_all(struct stage *s)
 	}
 }
 
-/* All captures of the plan, with the fall-back and NVIDIA's own reading of each. */
+/* Runs all captures of the plan, with the fall-back, and writes ncu's own view of each. */
 static int capture_stage(struct stage *s)
 {
 	int rc = capture_all(s);

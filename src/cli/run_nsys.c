@@ -61,7 +61,7 @@ static int write_command(struct stage *s, const struct sonde_argv *argv)
 	return rc;
 }
 
-/* A helper of nsys whose words are already there; its output goes to `log`. */
+/* Runs a further command of nsys, whose words are in `argv`; its output goes to `log`. */
 static bool run_helper(struct stage *s, struct sonde_argv *argv, const char *log)
 {
 	struct sonde_buf text = {0};

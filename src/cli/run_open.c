@@ -76,11 +76,11 @@ pid_t sonde_run_fork(void)
 		return pid;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0); /* a Ctrl-C is for the program */
+	setpgid(0, 0); /* Ctrl-C is meant for the program */
 	return 0;
 }
 
-/* A workload of our own: beside the program, or installed. */
+/* Finds a bundled workload: beside sonde, or installed. */
 static bool is_bundled(char *path, size_t size, const char *file)
 {
 	char built[64], installed[80];
@@ -118,7 +118,7 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 		name);
 }
 
-/* The rest of its words come when the run directory is known (sonde_run_hand_on). */
+/* The rest of its words is added when the run directory is known (sonde_run_hand_on). */
 static void add_module(struct sonde_run *r, struct sonde_argv *argv)
 {
 	char path[1024];
@@ -141,7 +141,7 @@ int sonde_run_hand_on(struct sonde_run *r, const char *run_dir, struct sonde_err
 	return r->program_words.failed || r->recorded_words.failed ? sonde_err_nomem(err) : 0;
 }
 
-/* The words of the program: given, configured, a module, or a workload of our own. */
+/* Chooses the words of the program: given, configured, a module, or a bundled workload. */
 static int choose_program(struct sonde_run *r, char *const *given, struct sonde_err *err)
 {
 	struct sonde_argv *to = &r->program_words;
@@ -175,14 +175,14 @@ static int check_program(const struct sonde_run *r, struct sonde_err *err)
 	const char *name = r->program[0];
 	char path[1024];
 
-	/* A path below another directory is looked up when the program is started there. */
+	/* A path below another directory can only be looked up when the program is started there. */
 	if ((r->set.workload_dir && strchr(name, '/')) || sonde_tool_find(path, name))
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
 		strchr(name, '/') ? ", or not executable: check its path" : " in PATH: give its path");
 }
 
-/* `path` seen from the directory sonde was started in; NULL when memory is short. */
+/* Makes a path absolute from the directory that sonde was started in; NULL when out of memory. */
 static const char *make_absolute(struct sonde_run *r, const char *path)
 {
 	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -195,9 +195,9 @@ static const char *make_absolute(struct sonde_run *r, const char *path)
 }
 
 /*
- * Where the program runs: pipeline.workload.cwd, else with hydra.job.chdir the
- * run directory, else here. In another directory the run directory needs its
- * full name. A program in a run directory keeps the path it has here.
+ * Chooses where the program runs: pipeline.workload.cwd, else with hydra.job.chdir the run directory, else here. In
+ * another directory the path of the run directory must be absolute. A program that runs in the run directory is still
+ * found by its path from here.
  */
 static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 {
@@ -227,7 +227,7 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
-/* Settings of Nsight Compute count only when it runs. */
+/* Warns of settings of Nsight Compute, which count only when it runs. */
 static void warn_of_unused(const struct sonde_run *r, const struct sonde_run_request *q)
 {
 	size_t i;

@@ -32,7 +32,10 @@ static int check_stages(const struct sonde_run *r, struct sonde_err *err)
 	return 0;
 }
 
-/* Without a launcher around sonde the program may be one: the injected library decides there. */
+/*
+ * Without a launcher around sonde, the program itself may be one: then the injected library decides in each process,
+ * which only the native capture can do.
+ */
 static int check_alone(const struct sonde_run *r, struct sonde_err *err)
 {
 	return r->set.native_enable && !r->set.ncu_enable && !r->set.nsys_enable &&
@@ -64,7 +67,7 @@ int sonde_run_choose_rank(struct sonde_run *r, struct sonde_err *err)
 	return rc ? rc : check_stages(r, err);
 }
 
-/* A run among several, or one with a time limit, must be watched: it cannot become the program. */
+/* A run among several, or one with a time limit, must be watched, so this process cannot become the program. */
 int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err)
 {
 	const struct sonde_child_spec spec = sonde_run_spec(r, r->program);

@@ -17,7 +17,7 @@ static int print_tree(const struct sonde_pipeline *p, struct sonde_err *err)
 		&out, sonde_export_text(p->tree, &p->settings.options, &out, err), err);
 }
 
-/* For dashboards, where that was asked for; the file appears complete. */
+/* Writes the file for dashboards, if the user asks for it; it appears complete. */
 static int write_prometheus(const struct sonde_run *r, struct sonde_pipeline *p, struct sonde_err *err)
 {
 	return r->set.prometheus ? sonde_pipeline_export(p, "prometheus", r->set.prometheus, err) : 0;
@@ -30,13 +30,15 @@ static int write_markdown(struct sonde_run *r, struct sonde_pipeline *p, struct 
 	return path ? sonde_pipeline_export(p, "md", path, err) : sonde_err_nomem(err);
 }
 
-/* Links the file that people and programs look for at the top of the run directory too; returns whether it is there. */
+/*
+ * Links a file that people and programs look for into the top of the run directory, too; returns whether it is there.
+ */
 static bool raise_file(struct sonde_run *r, const char *dir, const char *name)
 {
 	const char *from = sonde_arena_printf(&r->arena, "%s/%s", dir, name).p, *to = sonde_run_path(r, "%s", name);
 
 	if (to)
-		unlink(to); /* of a rank that ended before, where nobody knows who is the last */
+		unlink(to); /* left by a rank that ended before, if nobody knows which rank is the last */
 	return from && to && access(from, R_OK) == 0 &&
 	       (link(from, to) == 0 || symlink(from + strlen(r->dir.path) + 1, to) == 0);
 }
@@ -117,7 +119,10 @@ void sonde_run_write_notes(struct sonde_run *r)
 	sonde_buf_release(&text);
 }
 
-/* What the source files are, while they are what the program was made of. A report goes without. */
+/*
+ * Notes the hashes of the source files while these are still what the program was made of. If that fails, the report
+ * has no such notes.
+ */
 static void note_sources(struct sonde_run *r, const struct sonde_pipeline *p, const char *stage)
 {
 	const char *path = sonde_run_path(r, "%s/" SONDE_SOURCE_NOTES, stage);

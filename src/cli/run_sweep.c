@@ -4,19 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A sweep at work. */
+/* The state of a sweep. */
 struct sweep {
 	struct hydra_config *master;
 	const struct sonde_run_request *q;
 	struct sonde_rundir dir;
-	const char *wanted; /* hydra.sweep.dir, before it may get a number */
+	const char *wanted; /* hydra.sweep.dir as configured: the directory may get a number behind it */
 	size_t nr_jobs, nr_done, nr_failed;
-	int status; /* the first that is not 0 */
+	int status; /* the first status that is not 0 */
 	bool is_stopped;
 	struct sonde_err *err;
 };
 
-/* Renames a job's directory if that of the sweep got another name than was wanted. */
+/* Changes a job's directory if the sweep's directory got another name than was wanted. */
 static int place_job(const struct sweep *s, struct sonde_run *r)
 {
 	size_t n = strlen(s->wanted);
@@ -50,10 +50,10 @@ static int open_job(struct sweep *s, struct hydra_config **config, struct sonde_
 	return rc == 0 && !r->job ? sonde_err_nomem(s->err) : rc;
 }
 
-/* Every job is composed once before any is run: a mistake in the last shows at once. */
+/* Composes every job once before any job runs, so that a mistake in the last one shows at once. */
 static int check_jobs(struct sweep *s)
 {
-	/* Other ranks may be there already; a name made of the time is made anew. */
+	/* Other ranks may have begun there already; and a name made of the time is always new. */
 	bool is_own =
 		!s->q->is_dry && !s->dir.rank.is_parallel && !sonde_rundir_is_timed(s->wanted);
 	size_t i;
@@ -101,7 +101,7 @@ static void run_job(struct sweep *s, size_t job)
 	hydra_config_free(config);
 }
 
-/* The directory of all jobs, and what Hydra leaves there. */
+/* Makes the directory of all jobs, with the file that Hydra leaves there. */
 static int open_dir(struct sweep *s)
 {
 	struct sonde_buf yaml = {0};

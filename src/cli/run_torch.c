@@ -1,7 +1,6 @@
 /*
- * The torch.profiler stage: the program profiles itself and writes traces where
- * $TORCH_TRACE_DIR says, or wherever it likes and a pattern finds them. They are
- * brought into torch_profiler/ of the run directory and reported as they are.
+ * The torch.profiler stage: the program profiles itself and writes traces to $TORCH_TRACE_DIR, or to a place of its own
+ * where a pattern finds them. They are copied to torch_profiler/ of the run directory and reported as they are.
  */
 #include "base/argv.h"
 #include "base/file.h"
@@ -20,15 +19,15 @@
 
 struct stage {
 	struct sonde_run *run;
-	const char *dir;     /* ours, absolute */
-	const char *pattern; /* where else traces may be; NULL = nowhere */
+	const char *dir;     /* our directory for traces, absolute */
+	const char *pattern; /* glob for traces elsewhere; NULL = there are none */
 	struct sonde_argv env;
 	time_t begun;
-	size_t nr_before; /* traces in `dir`, of other ranks */
+	size_t nr_before; /* traces that are in `dir` before the program runs: those of other ranks */
 	struct sonde_err *err;
 };
 
-/* A variable the user has set stays as it is, and leads to the traces. */
+/* A variable that the user has set stays as it is, and shows where the traces are. */
 static int find_places(struct stage *s)
 {
 	const char *asked = getenv(VARIABLE), *dir = sonde_run_path(s->run, "torch_profiler");
@@ -66,7 +65,7 @@ static int copy_file(const char *from, const char *to, struct sonde_err *err)
 	return rc;
 }
 
-/* Finds the traces that this run wrote: a trace of yesterday is another run's. */
+/* Whether this run wrote the trace: an older file belongs to another run. */
 static bool is_new_file(const struct stage *s, const char *path)
 {
 	struct stat st;

@@ -27,11 +27,11 @@ struct request {
 	uint64_t span_ns, interval_ns, burst_ns;
 };
 
-/* The command at work. */
+/* The state of the command. */
 struct work {
 	const struct request *q;
 	struct sonde_sampling *sampling;
-	struct sonde_samples_file *file; /* NULL = none is written */
+	struct sonde_samples_file *file; /* NULL = no file is written */
 	struct sonde_sample_tally *tally;
 	struct sonde_sink out;
 	uint64_t begin_ns, shown_ns;
@@ -40,9 +40,9 @@ struct work {
 
 /* --- what was sampled -------------------------------------------------------------------------- */
 
-#define LIVE_NS 250000000u /* between two looks at the line of a terminal */
+#define LIVE_NS 250000000u /* time between two updates of the live line */
 
-/* The line that follows the device, if it is time for it; `now_ns` on a clock that never jumps. */
+/* Updates the live line on the terminal, if it is time for that; `now_ns` is of a clock that never jumps. */
 static void show_live(struct work *w, uint64_t now_ns)
 {
 	const struct sonde_tally_figure *f;
@@ -73,7 +73,7 @@ static double highest_of(const struct sonde_sample_tally *t, const struct sonde_
 	return highest;
 }
 
-/* Percentages against 100, the rest against the highest of them. */
+/* Draws a figure over time: a percentage relative to 100, any other relative to its highest value. */
 static void show_line(struct work *w, const struct sonde_tally_figure *f, double highest)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -133,7 +133,7 @@ static void show_counters(struct work *w)
 	}
 }
 
-/* Counters that cannot be right, one line each. */
+/* Names counters whose values cannot be right, one line each. */
 static void show_refused(struct work *w)
 {
 	size_t k;
@@ -279,7 +279,7 @@ static void show_json(struct work *w)
 	sonde_sink_putc(&w->out, '\n');
 }
 
-/* One column for each counter of each set; those of other sets are empty in a row. */
+/* One column for each counter of each set. A row is of one set, and the columns of the others are empty. */
 static void put_csv_head(struct work *w)
 {
 	size_t k;
@@ -380,7 +380,7 @@ static bool is_over(void *of)
 	struct work *w = of;
 	uint64_t now_ns = sonde_now_ns();
 
-	if (!w->begin_ns) /* setting up takes half a second that does not count */
+	if (!w->begin_ns) /* setting up takes half a second, which does not count */
 		w->begin_ns = now_ns;
 	show_live(w, now_ns);
 	if (w->file && !sonde_samples_file_tick(w->file))

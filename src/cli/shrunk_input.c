@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Everything here runs in a signal handler: system calls, the stack, and nothing else. */
+/* Everything here runs in a signal handler: it uses system calls and the stack, and nothing else. */
 
 struct lines {
 	int fd;
@@ -15,7 +15,7 @@ struct lines {
 	char chunk[4096];
 };
 
-/* The next line of at most `size` - 1 bytes, the rest of it dropped; false at the end. */
+/* Reads the next line: at most `size` - 1 bytes, the rest is dropped. False at the end. */
 static bool next_line(struct lines *in, char *to, size_t size)
 {
 	size_t n = 0;
@@ -50,7 +50,7 @@ static const char *read_hex(const char *p, uintptr_t *out)
 	}
 }
 
-/* The file mapped at `address`, as a line `from-to … /path` of /proc/self/maps; NULL: none. */
+/* Finds the path of the file mapped at `address`, in a line `from-to … /path` of /proc/self/maps; NULL = none. */
 static const char *file_at(uintptr_t address, char *line, size_t size)
 {
 	struct lines in = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
@@ -68,7 +68,7 @@ static const char *file_at(uintptr_t address, char *line, size_t size)
 	return path;
 }
 
-/* Control characters of a name must not reach a terminal. */
+/* Control characters in a name must not reach a terminal. */
 static void make_inert(char *name)
 {
 	for (; *name; name++)
@@ -86,11 +86,11 @@ static void write_text(const char *text)
 
 static void on_bus_error(int signo, siginfo_t *info, void *context)
 {
-	char line[4608]; /* PATH_MAX and what stands before it */
+	char line[4608]; /* PATH_MAX and what comes before the path */
 	const char *path = file_at((uintptr_t)info->si_addr, line, sizeof(line));
 
 	(void)context;
-	if (!path) { /* not ours to explain: end the way it would have */
+	if (!path) { /* not an input: end as without this handler */
 		signal(signo, SIG_DFL);
 		raise(signo);
 		return;

@@ -1,7 +1,7 @@
 /*
- * Inputs are mapped, not copied: captures have gigabytes. When somebody shortens one while it is
- * read, the kernel can only tell by SIGBUS. The program then says which file it was and ends with
- * status 1, as for any other input it cannot read. Only the program does this, never the library.
+ * Inputs are mapped, not copied: captures have gigabytes. When somebody shortens an input while it is read, the kernel
+ * can only send SIGBUS. The program then says which file it was and ends with status 1, as for any other input it
+ * cannot read. Only the program does this, never the library.
  */
 #ifndef SONDE_CLI_SHRUNK_INPUT_H
 #define SONDE_CLI_SHRUNK_INPUT_H

@@ -60,7 +60,7 @@ struct sonde_str sonde_output_stem(const char *path)
 	return sonde_str_ends(name, ".gz") && name.n > 3 ? (struct sonde_str){name.p, name.n - 3} : name;
 }
 
-/* From the last dot of the name on, where letters follow it: `run.2` has no ending. */
+/* The ending of a path: its last dot and what follows, if that begins with a letter. `run.2` has no ending. */
 static struct sonde_str ending_of(struct sonde_str path)
 {
 	size_t i = path.n;

@@ -10,11 +10,14 @@ size_t sonde_terminal_width(void); /* $COLUMNS, the terminal's own, or 100 */
 bool sonde_terminal_is_coloured(int colour);
 bool sonde_terminal_is_utf8(void);
 
-/* A command's result: the file `path`, or NULL = standard output. Compressed where its name ends in `.gz`. */
+/*
+ * Opens the output of a command: the file `path`, or standard output for NULL. The output is compressed if the name
+ * ends in `.gz`.
+ */
 int sonde_output_open(struct sonde_sink *out, const char *path, struct sonde_err *err);
-/* The name without that `.gz`: its ending says the format. */
+/* The name without `.gz`: its ending says the format. */
 struct sonde_str sonde_output_stem(const char *path);
-/* Refuses a file whose ending is none of `endings` (".txt|.json"): it would become another format than was meant. */
+/* Refuses a file whose ending is none of `endings` (".txt|.json"): it would get another format than the user meant. */
 int sonde_output_check(const char *command, const char *path, const char *endings, struct sonde_err *err);
 
 #endif

@@ -28,7 +28,7 @@ struct request {
 #define ENDINGS(X) X(".txt", "text") X(".yaml", "yaml") X(".yml", "yaml") X(".json", "json") X(".csv", "csv")
 #define ENDING(ending, name) "|" ending
 
-/* The format that was asked for, else that of a file with such an ending, else text. */
+/* The format that the user asks for, else the one that the ending of the file means, else text. */
 static const char *format_of(const struct request *q)
 {
 #define PAIR(ending, name) {ending, name},
@@ -125,7 +125,7 @@ static int write_table(const struct sonde_ranking *ranking, const struct request
 	return sonde_export_ranking(ranking, &o, to, err);
 }
 
-/* All kernels and copies of the run, whichever regions they are in. */
+/* Takes all kernels and copies of the run, in whichever regions they are. */
 static int take_kernels(
 	struct sonde_ranking *ranking, const struct sonde_tree *t, const struct sonde_report *r)
 {
@@ -142,7 +142,7 @@ static int take_kernels(
 	return 0;
 }
 
-/* Names are borrowed from the pipeline. */
+/* Ranks the kernels of a capture; their names are borrowed from the pipeline. */
 static int rank_capture(struct sonde_ranking *ranking, struct sonde_pipeline *p, const char *path,
 	struct sonde_err *err)
 {
@@ -153,11 +153,11 @@ static int rank_capture(struct sonde_ranking *ranking, struct sonde_pipeline *p,
 	if (rc)
 		return rc;
 	sonde_say_notes(&p->config_notes);
-	p->settings.fold.choice.headline_only = true; /* times are there whatever is chosen */
+	p->settings.fold.choice.headline_only = true; /* the choice does not matter: times are always there */
 	rc = sonde_pipeline_run(p, err);
 	if (rc)
 		return rc;
-	sonde_say_notes(&p->cells->notes); /* which run it is of, and what is missing */
+	sonde_say_notes(&p->cells->notes); /* which run was read, and what is missing */
 	v = sonde_pipeline_main_view(p);
 	if (v && !v->report->is_ranges && take_kernels(ranking, p->tree, v->report))
 		return sonde_err_nomem(err);

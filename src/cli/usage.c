@@ -10,7 +10,7 @@
 static const struct sonde_option help_option = {
 	'h', "help", NULL, "this text", SONDE_OPTION_FLAG, 0, NULL};
 
-/* Words of `text` from HELP_COLUMN on; the cursor is at `column`. */
+/* Prints the words of `text` from HELP_COLUMN on; the cursor is at `column`. */
 static void print_wrapped(struct sonde_sink *to, const char *text, size_t column)
 {
 	struct sonde_str rest = sonde_str_from(text);
@@ -116,7 +116,7 @@ static void print_man_option(struct sonde_sink *to, const struct sonde_option *o
 	sonde_sink_putc(to, '\n');
 }
 
-/* A line each, without the blanks that put them below each other in --help. */
+/* One line for each form, without the blanks that align them in --help. */
 static void print_man_synopsis(struct sonde_sink *to, const char *synopsis)
 {
 	struct sonde_str rest = sonde_str_from(synopsis);
@@ -131,7 +131,7 @@ static void print_man_synopsis(struct sonde_sink *to, const char *synopsis)
 	sonde_sink_puts(to, ".fi\n");
 }
 
-/* The exit status, which --help explains at its end, has a section of its own here. */
+/* --help explains the exit status at its end; the manual has a section for it. */
 static void print_man_about(struct sonde_sink *to, struct sonde_str about)
 {
 	static const char mark[] = "Exit status: ";
@@ -166,7 +166,7 @@ static void print_man(const struct sonde_usage *u, struct sonde_sink *to)
 	sonde_sink_puts(to, ".SH SEE ALSO\n.BR sonde (1)\n");
 }
 
-/* KIND, letter, name, what the value is, help; a tab between each. */
+/* Prints the kind, the letter, the name, the value and the help, with tabs in between. */
 static void print_row(struct sonde_sink *to, const struct sonde_option *o)
 {
 	bool is_choice = o->kind == SONDE_OPTION_CHOICE || o->kind == SONDE_OPTION_ONE_OF;

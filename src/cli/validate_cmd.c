@@ -41,7 +41,7 @@ int sonde_cmd_validate(int argc, char **argv)
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 		rc = validate_all(&args.operands, &out, &err);
 		if (rc)
-			sonde_sink_close(&out, NULL); /* what was valid is said */
+			sonde_sink_close(&out, NULL); /* this prints which files were valid */
 		else
 			rc = sonde_sink_close(&out, &err);
 	}

@@ -31,7 +31,7 @@ static const struct sonde_usage usage = {"sonde view [INPUT... [KEY=VALUE...]] [
 	{{"the newest run", "sonde view"},
 		{"a capture, for a browser on another machine", "sonde view kernels.ncu-rep --serve --port 8080"}}};
 
-/* The page that is there already: named, or that of a run or a comparison; NULL = it is to be made. */
+/* Finds a page that exists: the one named, or that of a run or a comparison; NULL = the page has to be made. */
 static const char *find_page(const struct sonde_word_list *inputs, struct sonde_arena *arena)
 {
 	static const char *const names[] = {"report.html", "diff.html"};
@@ -50,7 +50,7 @@ static const char *find_page(const struct sonde_word_list *inputs, struct sonde_
 	return NULL;
 }
 
-/* `sonde report INPUT… -f html -o PAGE`; its exit status. */
+/* Runs `sonde report INPUT… -f html -o PAGE`; returns its exit status. */
 static int make_page(const struct sonde_word_list *inputs, const char *page)
 {
 	struct sonde_argv words = {0};

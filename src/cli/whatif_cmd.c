@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define MOST_OFFERS 10u
-#define NOTHING_NS  10 /* no gain: two digits of a us do not show it */
-#define LEAST_SHOWN 0.01 /* of the step's wall time: regions with less are in JSON only */
+#define NOTHING_NS  10 /* a smaller gain is none: two digits of a us do not show it */
+#define LEAST_SHOWN 0.01 /* share of the step's wall time; regions with less are in JSON only */
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -33,7 +33,7 @@ struct answer {
 struct job {
 	const struct request *q;
 	struct sonde_whatif *w;
-	struct sonde_pipeline *report; /* for counters; NULL = nobody asked for any */
+	struct sonde_pipeline *report; /* for counters; NULL = no change needs them */
 	SONDE_VEC(struct answer) answers;
 	struct sonde_arena arena;
 };
@@ -45,7 +45,7 @@ static void put_ms(struct sonde_buf *out, double ns)
 	sonde_number_human(out, ns, "ns");
 }
 
-/* An error with its sign, unless it is none. */
+/* Prints an error with its sign, or 0.0 without one. */
 static void put_error(struct sonde_buf *out, double share)
 {
 	double pct = round(1000 * share) / 10;
@@ -228,7 +228,10 @@ static int add_answer(struct job *j, const char *const *changes, size_t nr, stru
 	return rc;
 }
 
-/* All changes together, and where they are several each by itself. */
+/*
+ * Answers for all changes together and, if there are several, for each one alone. Without changes, lists what sonde
+ * offers.
+ */
 static int answer(struct job *j, const char *const *changes, size_t nr, struct sonde_err *err)
 {
 	struct sonde_whatif_offer offers[MOST_OFFERS];
@@ -249,7 +252,7 @@ static int answer(struct job *j, const char *const *changes, size_t nr, struct s
 	return nr_offers < 0 ? nr_offers : 0;
 }
 
-/* The report of the capture, for its counters, where a change is about a roofline. */
+/* Reads the report of the capture, for its counters, if a change is about a roofline. */
 static int read_counters(struct job *j, const char *const *words, size_t nr, struct sonde_err *err)
 {
 	bool is_asked = false;
