@@ -1,10 +1,13 @@
-/* The line of coverage, which all formats for people show: how many launches are in regions, and why others are not. */
+/* The line of coverage in all formats for people: how many launches are in regions, and why the others are not. */
 #include "export/field.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* "40 no host call in the trace, 2 no range open"; nothing where all launches had no range open, as one expects. */
+/*
+ * Appends "40 no host call in the trace, 2 no range open". Appends nothing if no launch had a range open, as one
+ * expects.
+ */
 static void add_causes(const struct sonde_tally *t, struct sonde_buf *line)
 {
 	bool is_one = false;
@@ -27,7 +30,7 @@ static void add_threads(const struct sonde_cells *l, struct sonde_buf *line)
 	size_t i, nr = 0;
 
 	for (i = 0; i < l->strays.nr && nr < 4; i++) {
-		if (l->strays.at[i].thread == 0) /* the capture does not say */
+		if (l->strays.at[i].thread == 0) /* the capture does not name the thread */
 			continue;
 		sonde_buf_printf(line, "%s%" PRIu64,
 			nr		   ? ", "
@@ -40,7 +43,7 @@ static void add_threads(const struct sonde_cells *l, struct sonde_buf *line)
 		sonde_buf_printf(line, " and %zu more", l->strays.nr - i);
 }
 
-/* "; 5 outside any range (thread 466)": why, and which threads had no range. */
+/* Appends "; 5 outside any range (thread 466)": why, and which threads launched them. */
 static void add_strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
 {
 	struct sonde_buf why = {0}, who = {0};
@@ -56,7 +59,7 @@ static void add_strays(const struct sonde_tree *t, uint64_t outside, struct sond
 	sonde_buf_release(&who);
 }
 
-/* Whether a table of one kind is missing without an aggregate that includes it. */
+/* Whether a table of one kind is hidden, and no aggregate that includes it is shown. */
 static bool hides_some(
 	const struct sonde_tree *t, const struct sonde_export_options *o, bool is_ranges)
 {
@@ -76,7 +79,7 @@ static bool hides_some(
 	return is_hidden;
 }
 
-/* Whether regions have figures without launches: they are not about GPU work then. */
+/* Whether regions have figures without launches: then they are not about GPU work. */
 static bool has_figures(const struct sonde_tree *t)
 {
 	size_t i;
@@ -87,7 +90,7 @@ static bool has_figures(const struct sonde_tree *t)
 	return false;
 }
 
-/* "; 84 calls of PyTorch modules are regions; 544 of 544 launches of graphs are where they were captured". */
+/* Appends "; 84 calls of PyTorch modules are regions; 544 of 544 launches of graphs are where they were captured". */
 static void add_torch(const struct sonde_tree *t, struct sonde_buf *line)
 {
 	struct sonde_torch_regions torch;

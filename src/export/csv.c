@@ -24,7 +24,7 @@ static void write_text(struct sonde_sink *to, struct sonde_str s)
 	sonde_escape_csv(&to->buf, s);
 }
 
-/* A counter that was sampled has a column more: half of the 95 % interval. */
+/* A sampled counter has one column more: half of its 95 % interval. */
 static void write_metric_heads(struct sonde_sink *to, const struct sonde_tree *t)
 {
 	size_t i;
@@ -74,7 +74,7 @@ static void write_scope(struct sonde_sink *to, const struct sonde_report *r)
 	sonde_sink_printf(to, ",%s", sonde_measured_name(r->measured));
 }
 
-/* How long an entry took, on the GPU, on the host and in all. */
+/* Writes how long an entry took: on the GPU, on the host and in all. */
 static void write_entries(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_node *n)
 {
@@ -117,7 +117,7 @@ static void write_region(struct sonde_sink *to, const struct sonde_tree *t, cons
 	write_metrics(to, t, f);
 }
 
-/* A row that is no region: the totals, or launches outside all regions. */
+/* Writes a row that is no region: the totals, or launches outside all regions. */
 static void write_special(struct sonde_sink *to, const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, struct sonde_figures *f)
 {
@@ -199,7 +199,7 @@ void sonde_csv__write_kernels(struct sonde_sink *to, const struct sonde_tree *t,
 	}
 }
 
-/* For programs: name, unit, how it rolls up, `default`, description; a tab between each. */
+/* For programs: name, unit, how it rolls up, `default`, description, with tabs in between. */
 static void list_columns(const struct sonde_tree *t, struct sonde_sink *to, bool is_utf8)
 {
 	size_t i;

@@ -1,8 +1,8 @@
 /*
  * A comparison as one HTML page: the report's page with two sides.
  *
- * The page is drawn by src/export/html/diff*.js from the data here. Where scripts are switched off,
- * as in the artifacts of some CI servers, it is what a Markdown comparison has: sentences and tables.
+ * src/export/html/diff*.js draw the page from the data here. If scripts are switched off, as in the artifacts of some
+ * CI servers, the page shows what a Markdown comparison has: sentences and tables.
  */
 #include "base/alloc.h"
 #include "base/escape.h"
@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-#define MAX_ROWS   2000 /* of the table without scripts; -f json has all */
-#define MAX_VALUES 400	/* entries of a region on a side; of more every so many-th */
+#define MAX_ROWS   2000 /* rows of the table without scripts; -f json has all */
+#define MAX_VALUES 400	/* most entries of a region on a side; if there are more, every n-th is written */
 
 struct diff_page {
 	const struct sonde_diff *d;
@@ -23,7 +23,7 @@ struct diff_page {
 	uint32_t *order;
 };
 
-/* Likely ones have the colours of the others. */
+/* The CSS class of a verdict: likely changes have the colours of certain ones. */
 static const char *class_of(const struct sonde_diff_region *r)
 {
 	return r->verdict == SONDE_VERDICT_LIKELY_SLOWER   ? "slower"
@@ -38,7 +38,7 @@ static double ms(double ns)
 	return ns / 1e6;
 }
 
-/* One time of a region: medians of an entry, sums of a run, what changed. */
+/* Writes one time of a region: medians of an entry, sums of a run, and how it changed. */
 static void write_time(struct sonde_json *w, const char *key, const struct sonde_diff_time *t)
 {
 	sonde_json_open(w, key, '{', true);
@@ -64,7 +64,7 @@ static void write_times(struct sonde_json *w, const struct sonde_diff_region *r)
 	sonde_json_close(w, '}');
 }
 
-/* Entry times in the order of the run. */
+/* Writes the times of entries in the order of the run. */
 static void write_half(
 	struct sonde_json *w, const char *key, const struct sonde_diff *d, const struct sonde_diff_half *h)
 {
@@ -105,7 +105,7 @@ static void write_kernels(struct sonde_json *w, const struct sonde_diff *d, cons
 	}
 }
 
-/* The metrics that both sides have, with what became of them. */
+/* Writes the metrics that both sides have, and how they changed. */
 static void write_metrics(struct sonde_json *w, const struct sonde_diff *d, size_t region)
 {
 	size_t i;
@@ -168,7 +168,7 @@ static void write_words(struct sonde_json *w, const char *key, struct sonde_word
 		sonde_json_z(w, NULL, words.at[i]);
 }
 
-/* The notes of the runs: losses, or all others. */
+/* Writes the notes of the runs: losses, or all others. */
 static void write_notes(struct diff_page *p, const char *key, bool losses)
 {
 	struct sonde_diff_note n;

@@ -96,7 +96,7 @@ static void write_interval(struct sonde_json *w, double low, double high)
 	sonde_json_close(w, ']');
 }
 
-/* Every time that was compared; that of the region's own verdict too. */
+/* Writes every time that was compared, the one of the region's own verdict included. */
 static void write_times(struct sonde_json *w, const struct sonde_diff_region *r)
 {
 	static const enum sonde_entry_time order[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
@@ -176,7 +176,7 @@ static void write_totals(struct sonde_json *w, const struct sonde_diff *d)
 	sonde_json_close(w, '}');
 }
 
-/* How the gate ended, and all that decides it besides the regions. */
+/* Writes how the gate ended, and all that decides it besides the regions. */
 static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 {
 	size_t i;
@@ -202,7 +202,10 @@ static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 	sonde_json_close(w, '}');
 }
 
-/* Differences between the sides, then the notes of each side, and again those about something missing. */
+/*
+ * Writes the differences between the sides, then the notes of each side; notes about something missing are written
+ * again.
+ */
 static void write_side_notes(struct sonde_json *w, const struct sonde_diff *d)
 {
 	struct sonde_diff_note n;

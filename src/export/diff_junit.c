@@ -1,9 +1,9 @@
 /*
- * A comparison as JUnit XML: a test per gated region, or per region without a gate.
+ * A comparison as JUnit XML: a test per gated region, or per region if there is no gate.
  *
- * It says what the exit status says. Status 3 is a failure, status 4 an error without a failure,
- * and status 0 neither: what could not be judged and is let pass was skipped. Status 1 of a gate, for
- * inputs that are not whole, is an error whatever else there is.
+ * The file says what the exit status says. Status 3 is a failure, status 4 an error without a failure, and status 0
+ * neither: what could not be judged and may pass is skipped. Status 1 of a gate, for inputs that are not whole, is an
+ * error in any case.
  */
 #include "export/diff_shared.h"
 
@@ -13,7 +13,7 @@
 
 enum outcome { PASSED, SKIPPED, UNDECIDED, FAILED };
 
-/* An undecided test is an error where the gate ends with it; else nothing was tested. */
+/* An undecided test is an error; with --allow-insufficient it counts as skipped. */
 static enum outcome undecided(const struct sonde_diff *d)
 {
 	return d->options.allows_insufficient ? SKIPPED : UNDECIDED;
@@ -87,7 +87,7 @@ static void write_case(
 	sonde_buf_release(&b);
 }
 
-/* One test for each thing, besides regions, that the gate should have compared and could not. */
+/* The outcome of a test for something else than a region that the gate should have compared and could not. */
 static enum outcome outcome_of_gate(const struct sonde_diff *d)
 {
 	return d->gate == SONDE_GATE_INSUFFICIENT ? undecided(d) : UNDECIDED;

@@ -15,7 +15,7 @@
 
 struct order {
 	const struct sonde_diff_region *regions;
-	double *weights; /* by region: the largest change in it, ns of a run; below 0 = none */
+	double *weights; /* by region: the largest change in it, in ns of a run; below 0 = none */
 };
 
 double sonde_diff_out__weight(const struct sonde_diff_region *r)
@@ -25,7 +25,7 @@ double sonde_diff_out__weight(const struct sonde_diff_region *r)
 
 	if (r->verdict == SONDE_VERDICT_SAME || isnan(change))
 		return -1;
-	/* Changes that are not proven come behind those that are, whatever their size. */
+	/* Changes that are not proven come after those that are, whatever their size. */
 	return r->verdict == SONDE_VERDICT_INSUFFICIENT ? change * 1e-9 : change;
 }
 
@@ -101,7 +101,10 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 			is_utf8 ? "\u2026" : "...", 100 * (r->high - 1));
 }
 
-/* The region it may be on the other side. A region of a graph has its old name, and a mark. */
+/*
+ * Appends the region that this one may be on the other side. For a region of a CUDA graph that is its old name, with a
+ * mark.
+ */
 static void put_twin(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
@@ -197,7 +200,7 @@ bool sonde_diff_out__next_note(const struct sonde_diff *d, size_t *at, struct so
 		i = is_new ? *at - base->texts.nr : *at;
 		same = sonde_map_find(&other->texts, own->texts.keys[i]);
 		if (is_new && same != SONDE_NONE)
-			continue; /* it came with the base's */
+			continue; /* it was returned with the notes of the base */
 		*out = (struct sonde_diff_note){same != SONDE_NONE ? "both" : is_new ? "new" : "base",
 			own->texts.keys[i],
 			sonde_notes_is_loss(own, i) ||
@@ -208,7 +211,7 @@ bool sonde_diff_out__next_note(const struct sonde_diff *d, size_t *at, struct so
 	return false;
 }
 
-#define MOST_NOTES 20 /* -f json has all */
+#define MOST_NOTES 20 /* -f json has all notes */
 
 void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *d, bool losses,
 	const char *const around[2], sonde_diff_escape *escape)
@@ -217,7 +220,7 @@ void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *
 	size_t at = 0, nr = 0;
 
 	if (losses && d->gate == SONDE_GATE_DAMAGED)
-		return; /* the gate has said it */
+		return; /* the gate has said so */
 	while (sonde_diff_out__next_note(d, &at, &n)) {
 		if (n.is_loss != losses || nr++ >= MOST_NOTES)
 			continue;
@@ -245,10 +248,10 @@ const char *sonde_diff_out__gate(const struct sonde_diff *d)
 /* --- metrics ---------------------------------------------------------------------------------- */
 
 /*
- * The metrics that are higher or lower than before, one row each, in the order of the regions:
- * as text, Markdown and HTML. -f json has all metrics, the others too.
+ * Writes the metrics that are higher or lower than before, one row each, in the order of the regions: as text, Markdown
+ * and HTML. -f json has all metrics, changed or not.
  */
-#define MOST_METRICS 20 /* below the table of regions; the sentences name what matters */
+#define MOST_METRICS 20 /* rows below the table of regions; the sentences name what matters */
 
 struct metric_row {
 	const struct sonde_diff_region *region;
@@ -256,7 +259,7 @@ struct metric_row {
 	const struct sonde_diff_metric *metric;
 };
 
-/* The next one from `*at` on, a number of region in order × column; false = there is none. */
+/* Finds the next row from `*at` on, which counts the columns of the regions in order; false = there is none. */
 static bool next_row(const struct sonde_diff *d, const uint32_t *order, size_t *at, struct metric_row *out)
 {
 	size_t nr = d->columns.nr;
@@ -298,7 +301,7 @@ static void put_row(struct sonde_table *t, const struct metric_row *r)
 	sonde_table_put(t, SONDE_STYLE_BOLD);
 }
 
-/* The first `max` rows; how many there are. */
+/* Adds the first `max` rows; returns how many there are. */
 static size_t fill_metric_table(struct sonde_table *t, const struct sonde_diff *d, const uint32_t *order, size_t max)
 {
 	static const char *const heads[] = {"0region", "0metric", ">0base", ">0new", "0change", NULL};

@@ -13,17 +13,17 @@
 #define MAX_ROWS   20
 #define MAX_ALL	   100
 
-/* The regions that have a row: the numbers in `order` that `is_shown` says, in that order. */
+/* The regions that have a row: those of `order` for which `is_shown` is true, in that order. */
 struct rows {
 	const struct sonde_diff *d;
-	uint32_t *order; /* all regions, depth-first; then the shown ones alone */
+	uint32_t *order; /* all regions, depth-first; choose_rows leaves only the shown ones */
 	bool *is_shown;	 /* by region */
-	bool takes_undecided;	 /* asked for, or there is nothing else … */
-	bool is_undecided;	 /* … as is so here */
-	size_t nr, nr_undecided; /* shown; left out as nothing can be said of them */
+	bool takes_undecided;	 /* undecided regions have rows, because they are asked for, or there are no others … */
+	bool is_undecided;	 /* … which is the case here */
+	size_t nr, nr_undecided; /* rows; undecided regions that have no row */
 };
 
-/* How times are printed: of the two sides alike, and of what changed. */
+/* The units of times: one for both sides, one for the change. */
 struct scales {
 	struct sonde_scale side, delta;
 };
@@ -58,7 +58,9 @@ static uint8_t style_of(const struct sonde_diff_region *r)
 	}
 }
 
-/* Indented by the rows it is in; regions between that have no row are part of its name. */
+/*
+ * Writes the name, indented by the rows it is inside of. Regions in between that have no row become part of the name.
+ */
 static void put_name(struct sonde_table *t, const struct rows *rows, const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_region *all = rows->d->regions.at, *hidden[MAX_INDENT], *top = r;
@@ -164,7 +166,7 @@ static bool takes(const struct rows *rows, uint32_t region)
 	return rows->takes_undecided || !is_undecided(&rows->d->regions.at[region]);
 }
 
-/* Shows a region with those it is in, if all of them fit. */
+/* Shows a region together with the regions around it, if all of them fit. */
 static void show(struct rows *rows, uint32_t region, size_t max)
 {
 	const struct sonde_diff_region *all = rows->d->regions.at;
@@ -180,7 +182,7 @@ static void show(struct rows *rows, uint32_t region, size_t max)
 	rows->nr += missing;
 }
 
-/* Chooses the regions that changed most. Undecided ones have a row when they are asked for, or nothing else is there to be shown. */
+/* Chooses the regions that changed most. Undecided ones have a row if they are asked for, or if there are no others. */
 static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct sonde_err *err)
 {
 	const struct sonde_diff *d = rows->d;
@@ -210,7 +212,7 @@ static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct
 	return 0;
 }
 
-/* Says what has no row, and how to have it. */
+/* Says what has no row, and how to see it. */
 static void write_rest(const struct rows *rows, struct sonde_sink *to)
 {
 	size_t nr = rows->d->regions.nr - rows->nr - rows->nr_undecided;
@@ -272,7 +274,7 @@ static void escape_ascii(struct sonde_buf *to, struct sonde_str text)
 	sonde_escape_terminal(to, text, false);
 }
 
-/* The tree, and the metrics that changed. */
+/* Writes the tree, and the metrics that changed. */
 static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -296,7 +298,7 @@ static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out 
 	return rc;
 }
 
-/* "base: before.sonde", or the first of several runs and how many there are. */
+/* Writes "base: before.sonde", or the first of several runs and how many there are. */
 static void write_side(const char *side, struct sonde_words inputs, bool is_utf8, struct sonde_sink *to)
 {
 	if (!inputs.nr)

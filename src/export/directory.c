@@ -11,23 +11,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_FOLDERS 1000 /* four files each; report.folders asks for more */
+#define MAX_FOLDERS 1000 /* of four files each; report.folders sets another limit */
 
 /*
- * The directory that is written. The writers of a region are made ready once per
- * directory: some look at the whole tree for that, and there may be many regions.
+ * The directory that is being written. The writers of a region are prepared once per directory: some look at the whole
+ * tree for that, and there may be many regions.
  */
 struct disk {
 	const struct sonde_tree *tree;
 	const struct sonde_export_options *options;
-	const struct sonde_report *report; /* whose regions are written */
+	const struct sonde_report *report; /* the report whose regions are being written */
 	const struct sonde_listing *rest;  /* its regions that get no folder */
-	sonde_exporter *export;		   /* what writes the whole report */
+	sonde_exporter *export;		   /* writer of the whole report */
 	struct sonde_json_export json;
 	struct sonde_markdown markdown;
 	struct sonde_figures figures;
 	struct sonde_buf path;
-	size_t root; /* bytes of the path that are the directory itself */
+	size_t root; /* bytes of `path` that are the directory itself */
 	struct sonde_folder_list folders;
 	struct sonde_err *err;
 };
@@ -87,7 +87,7 @@ static int write_kernels(struct disk *d, uint32_t node, struct sonde_sink *to)
 	return 0;
 }
 
-/* A metric in sections.txt: name, figure, unit. */
+/* Writes a metric in sections.txt: name, figure, unit. */
 static void write_section_line(struct sonde_sink *to, const struct sonde_column *c, const struct sonde_figure *f)
 {
 	char number[SONDE_NUMBER_MAX];
@@ -109,7 +109,7 @@ static void write_section_line(struct sonde_sink *to, const struct sonde_column 
 	sonde_sink_putc(to, '\n');
 }
 
-/* The chosen sections of a region as plain text, one metric per line. */
+/* Writes the chosen sections of a region as plain text, one metric per line. */
 static int write_sections(struct disk *d, uint32_t node, struct sonde_sink *to)
 {
 	const struct sonde_tree *t = d->tree;
@@ -150,7 +150,7 @@ static int write_exported(struct disk *d, uint32_t node, struct sonde_sink *to)
 	return d->export(d->tree, d->options, to, d->err);
 }
 
-/* Goes down to `below`, a file or folder in d->path; returns the way back, to be given to leave_folder(). */
+/* Appends `folder` and `below` to d->path; returns the length before, to be given to leave_folder(). */
 static size_t enter_folder(struct disk *d, const char *folder, const char *below)
 {
 	size_t back = d->path.n;
@@ -179,7 +179,7 @@ static int write_file(struct disk *d, const char *name, writer write, uint32_t n
 	return rc;
 }
 
-/* Writes the files of a region; `*at` becomes the path of its folder, from the directory on. */
+/* Writes the files of a region; `*at` becomes the path of its folder, relative to the directory. */
 static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, struct sonde_str *at)
 {
 	static const struct {
@@ -202,7 +202,7 @@ static int write_region(struct disk *d, uint32_t node, struct sonde_str folder, 
 	return rc;
 }
 
-/* Lists the regions that get a folder: the dearest, whose parents are among them. */
+/* Lists the regions that get a folder: those that cost most. Their parents are always among them. */
 static int list_folders(struct sonde_listing *out, struct disk *d, const struct sonde_report *r)
 {
 	struct sonde_export_options some = *d->options;
@@ -212,7 +212,7 @@ static int list_folders(struct sonde_listing *out, struct disk *d, const struct 
 	return sonde_listing_build(out, d->tree, r, &some, d->err);
 }
 
-/* One folder per region, and one table for those that get none. */
+/* Writes one folder per region, and one table for the regions that get none. */
 static int write_regions(struct disk *d, const struct sonde_report *r)
 {
 	struct sonde_report_folders all = {
@@ -242,8 +242,8 @@ static int write_regions(struct disk *d, const struct sonde_report *r)
 }
 
 /*
- * The folders show the aggregate. Without one: the only scope there is, or
- * each below scopes/NAME/.
+ * The report that the folders show: the aggregate, else the only scope there is. NULL = each scope gets folders below
+ * scopes/NAME/.
  */
 static const struct sonde_report *folder_report(const struct disk *d)
 {
@@ -275,7 +275,7 @@ static int write_scope(struct disk *d, const struct sonde_report *r)
 	return rc;
 }
 
-/* Folders for what report.json calls the aggregate, then for what is not in it. */
+/* Writes folders for what report.json calls the aggregate, then for the reports that are not in it. */
 static int write_folders(struct disk *d)
 {
 	const struct sonde_report *main_report = folder_report(d);
@@ -292,7 +292,7 @@ static int write_folders(struct disk *d)
 	return rc;
 }
 
-/* A file of the whole report, DIR/name. */
+/* Writes a file of the whole report, DIR/name. */
 static int write_whole(struct disk *d, const char *name, sonde_exporter *export)
 {
 	d->export = export;
@@ -320,7 +320,7 @@ static bool wants_format(const struct sonde_export_options *o, const struct sond
 	return o->formats.nr == 0 && (f->flags & SONDE_FORMAT_BY_DEFAULT);
 }
 
-/* From the end of the table: report.json last, so that where it is, the rest is. */
+/* Goes from the end of the table to its beginning, so that report.json comes last: if it exists, so does the rest. */
 static int write_wholes(struct disk *d)
 {
 	char name[64];

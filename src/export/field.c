@@ -179,7 +179,7 @@ struct sonde_str sonde_field_head(const struct sonde_field *f, const struct sond
 	return sonde_str_from(r->is_ranges && sonde_field_is(f, "launches") ? "results" : f->head);
 }
 
-/* The table that shows a report in a view. */
+/* The kind of table that shows a report in a view. */
 static uint8_t table_of(enum sonde_report_times times, enum sonde_columns_view view)
 {
 	if (view == SONDE_VIEW_IDLE && times == SONDE_TIMES_GPU)
@@ -193,7 +193,7 @@ static uint8_t table_of(enum sonde_report_times times, enum sonde_columns_view v
 					   : SONDE_TABLE_PLAIN;
 }
 
-/* Without launches at the same time, busy time is GPU time: the column would be there twice. */
+/* Whether launches overlap. If they do not, busy time is GPU time, and the column would be there twice. */
 static bool overlaps(const struct sonde_report *r)
 {
 	size_t i;
@@ -217,9 +217,9 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 	if (sonde_field_is(f, "busy_ms") && !overlaps(r))
 		return false;
 	if (f->flags & SONDE_FIELD_EXCLUSIVE && r->is_ranges)
-		return false; /* not known */
+		return false; /* not known for replayed ranges */
 	if (!is_optional && sonde_report_is_figures(r))
-		return false; /* zeros and dashes */
+		return false; /* it would be zeros and dashes */
 	for (i = 0; is_optional && i < r->nodes.nr; i++) {
 		double v = sonde_field_number(f, r, &r->nodes.at[i]);
 
@@ -244,7 +244,7 @@ uint64_t sonde_fields_in_table(const struct sonde_report *r, enum sonde_columns_
 const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view)
 {
 	static const struct {
-		const char *prefix, *words; /* of its columns */
+		const char *prefix, *words; /* prefix of the view's columns; what to say without them */
 	} views[] = {[SONDE_VIEW_IDLE] = {"idle_",
 			     "Idle time is not in this capture: only those that say when launches ran "
 			     "have it (`sonde run`, Nsight Systems, torch.profiler)."},
@@ -252,7 +252,7 @@ const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view)
 			"GPU memory is not in this capture: `sonde run pipeline.native.memory=true -- "
 			"COMMAND` records it, and with --modules what PyTorch's allocator has."},
 		[SONDE_VIEW_RANKS] = {0},
-		[SONDE_VIEW_STALLS] = {0}}; /* no column has them: stall_tables.h */
+		[SONDE_VIEW_STALLS] = {0}}; /* no column shows stalls: see stall_tables.h */
 	size_t i;
 
 	for (i = 0; i < sonde_nr_fields && views[view].prefix; i++)
@@ -305,7 +305,7 @@ const char *sonde_figure_mark(const struct sonde_figure *f, bool is_utf8)
 
 	if (f->quality == SONDE_QUALITY_SAMPLED && !isnan(f->v))
 		return "~";
-	if (isnan(f->v) || f->low == f->high) /* bounds that meet leave no doubt */
+	if (isnan(f->v) || f->low == f->high) /* limits that meet leave no doubt */
 		return "";
 	if (f->quality == SONDE_QUALITY_APPROX ||
 		(f->quality == SONDE_QUALITY_STAT && f->low < f->high))
@@ -323,12 +323,12 @@ void sonde_figure_put(
 	const char *pm = is_utf8 ? "±" : "+-";
 
 	sonde_buf_puts(to, sonde_figure_mark(f, is_utf8));
-	if (!isnan(f->v) && f->error >= 10 && strcmp(unit, "%") == 0) { /* tenths would say nothing */
+	if (!isnan(f->v) && f->error >= 10 && strcmp(unit, "%") == 0) { /* beside such an error, tenths would say nothing */
 		sonde_buf_printf(to, "%.0f%s%.0f", f->v, pm, f->error);
 		return;
 	}
 	sonde_number_human(to, f->v, unit);
-	if (isnan(f->v) || !(f->error > 0)) /* a clock has none */
+	if (isnan(f->v) || !(f->error > 0)) /* a clock frequency, for example, has no error */
 		return;
 	sonde_buf_puts(to, pm);
 	sonde_number_human(to, f->error, unit);

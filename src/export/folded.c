@@ -1,7 +1,6 @@
 /*
- * Folded stacks: one line per kernel in a region, `step;prefill;attn;gemm 27392`, as flame-graph tools read
- * them; where kernels do not have what is asked for (host time, entries, metrics), one per region
- * with something of its own.
+ * Folded stacks, as flame-graph tools read them: one line per kernel in a region, `step;prefill;attn;gemm 27392`. If
+ * kernels do not have the quantity (host time, entries, metrics), one line per region with something of its own.
  */
 #include "base/escape.h"
 #include "export/format.h"
@@ -14,7 +13,7 @@
 struct stack {
 	struct sonde_buf path;
 	struct sonde_buf name;
-	SONDE_VEC(size_t) lengths; /* of `path` before each depth */
+	SONDE_VEC(size_t) lengths; /* length of `path` before each depth */
 };
 
 static bool push(struct stack *s, const struct sonde_tree *t, const struct sonde_node *n)
@@ -33,7 +32,7 @@ static bool push(struct stack *s, const struct sonde_tree *t, const struct sonde
 	return !s->path.failed && !s->name.failed;
 }
 
-/* A line: the stack, the kernel on top of it and its line if there are, and the number. */
+/* Writes a line: the stack, the kernel and its source line if there are any, and the number. */
 static void write_line(struct sonde_sink *to, const struct sonde_tree *t, struct stack *s, const struct sonde_leaf *leaf)
 {
 	char number[SONDE_NUMBER_MAX];

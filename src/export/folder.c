@@ -23,9 +23,9 @@ static void add_label(struct sonde_buf *out, struct sonde_str label)
 {
 	size_t i;
 
-	/* The rest of a long label would be cut anyway. */
+	/* Stop early: the rest of a long label would be cut anyway. */
 	for (i = 0; i < label.n && out->n <= SONDE_FOLDER_MAX; i++)
-		add_byte(out, label.p[i]); /* "::" becomes "__" by itself */
+		add_byte(out, label.p[i]); /* so "::" becomes "__" */
 }
 
 static struct sonde_str without_parent(struct sonde_str label, struct sonde_str parent)
@@ -72,7 +72,7 @@ static void append_hash(struct sonde_buf *name, const struct sonde_region *regio
 	sonde_buf_printf(name, "-%08" PRIx32, (uint32_t)(h ^ h >> 32));
 }
 
-/* Takes the name, with other hashes behind it until no other region has it. */
+/* Takes the name; if another region has it, appends different hashes until it is free. */
 static int claim_name(struct sonde_folders *f, size_t node, struct sonde_buf *name, bool is_hashed,
 	const struct sonde_region *region)
 {
@@ -107,7 +107,7 @@ static int name_all(struct sonde_folders *f, const struct sonde_tree *t,
 		const struct sonde_node *n = &r->nodes.at[i];
 		bool is_hashed;
 
-		labels[n->depth] = sonde_node_label(t, n); /* depth-first: the rest is there */
+		labels[n->depth] = sonde_node_label(t, n); /* nodes are depth-first: the labels of the parents are there */
 		is_hashed = sonde_folder_name(&name, labels, n->depth + 1);
 		rc = name.failed ? SONDE_ERR_NOMEM
 				 : claim_name(f, i, &name, is_hashed, sonde_node_region(t, n));
@@ -160,7 +160,7 @@ struct sonde_str sonde_folder_list_find(
 	for (i = 0; l && i < l->of.nr; i++) {
 		const struct sonde_report *of = l->of.at[i].report;
 
-		/* The aggregate of an only scope is that scope again, node by node. */
+		/* The aggregate of a single scope is that scope again, node by node. */
 		if (of == r || (of->measured == r->measured && of->is_aggregate && of->nr_scopes == 1))
 			return l->of.at[i].at[node];
 	}

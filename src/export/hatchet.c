@@ -1,7 +1,6 @@
 /*
- * The literal that LLNL Hatchet reads: a list of graphs, each node with a
- * frame, metrics and children. Written from the depth-first list of nodes, so
- * that depth costs nothing.
+ * The literal that LLNL Hatchet reads: a list of graphs; each node has a frame, metrics and children. It is written
+ * from the depth-first list of nodes, without recursion, so that depth costs nothing.
  */
 #include "base/alloc.h"
 #include "base/escape.h"
@@ -22,12 +21,12 @@ struct literal {
 	struct sonde_sink *to;
 	const struct sonde_tree *tree;
 	const struct sonde_report *report;
-	struct sonde_weights host; /* used instead of the time where no GPU was used */
+	struct sonde_weights host; /* used instead of the time if no GPU was used */
 	struct sonde_figures figures;
 	struct sonde_buf name;
-	double *values; /* of the node now read; NaN = missing */
-	bool *is_known; /* whether some node has it */
-	size_t nr;	/* of both */
+	double *values; /* of the node that is being read; NaN = missing */
+	bool *is_known; /* whether some node has the number */
+	size_t nr;	/* length of `values` and `is_known` */
 };
 
 static void read_figures(struct literal *x, uint32_t node, enum sonde_part part, int kind)
@@ -59,7 +58,7 @@ static void read_node(struct literal *x, uint32_t node)
 	read_figures(x, node, SONDE_PART_EXCLUSIVE, EXCLUSIVE);
 }
 
-/* The name of number k, escaped. */
+/* Writes the name of number k, escaped. */
 static void put_name(struct literal *x, size_t k)
 {
 	size_t nr_columns = x->tree->columns.nr;
@@ -77,7 +76,7 @@ static void put_name(struct literal *x, size_t k)
 	sonde_escape_json(&x->to->buf, sonde_buf_view(&x->name));
 }
 
-/* Hatchet knows the metrics that it finds in a root: every root has all of them, null where it lacks one. */
+/* Hatchet only knows metrics that it finds in a root. So every root has all of them, null where it lacks one. */
 static void put_metrics(struct literal *x, bool is_root)
 {
 	char number[SONDE_NUMBER_MAX];
@@ -150,7 +149,7 @@ int sonde_export_hatchet(const struct sonde_tree *t, const struct sonde_export_o
 	for (i = 0; i < nr && rc == 0; i++) {
 		uint32_t next = x.report->nodes.at[i].depth;
 
-		for (; i > 0 && depth + 1 > next; depth--) { /* leave what is over */
+		for (; i > 0 && depth + 1 > next; depth--) { /* close the nodes that this one is not inside of */
 			sonde_sink_puts(to, "]}");
 			if (depth == 0)
 				break;

@@ -1,10 +1,9 @@
 /*
  * The HTML report: one page, the data in it once, no other file, no network.
  *
- * The page is written in src/export/html/ and knows nothing of this file but the
- * data it gets (docs/formats.md has its layout). A Content-Security-Policy allows
- * exactly that script and that style, by hash: whatever a label may hold, nothing
- * else can run or load.
+ * The page is written in src/export/html/ and knows nothing of this file but the data it gets (docs/formats.md has its
+ * layout). A Content-Security-Policy allows exactly the page's script and style, by hash: whatever a label contains,
+ * nothing else can run or load.
  */
 #include "tree/findings.h"
 #include "export/format.h"
@@ -16,7 +15,7 @@
 
 #include <string.h>
 
-/* Beyond so many figures, rows carry the headline metrics only. */
+/* With more figures than this, rows have the headline metrics only. */
 #define MAX_FIGURES 1500000u
 
 void sonde_html__drain(struct sonde_html *h)
@@ -50,7 +49,7 @@ static void write_numbers(struct sonde_json *w, const char *key, const uint32_t 
 	SONDE_JSON_LIST(w, key, i, nr, at[i]);
 }
 
-/* Lists the column's further methods: there are some where inputs captured different weights. */
+/* Lists further methods of the column: there are some if inputs captured different weights. */
 static void write_other_methods(struct sonde_json *w, const struct sonde_column *c)
 {
 	size_t i;
@@ -81,7 +80,7 @@ static void write_columns_of(
 	sonde_json_close(&h->x.w, ']');
 }
 
-/* Which columns the page itself speaks of: it has no names of metrics. */
+/* Says which columns the page treats specially, because the page itself contains no names of metrics. */
 static void write_roles(struct sonde_html *h)
 {
 	static const struct {
@@ -139,7 +138,7 @@ static void write_metrics(struct sonde_html *h)
 	}
 }
 
-/* Shown at first is what a table in text would have. */
+/* At first the page shows the columns that a table in text has. */
 static void write_fields(struct sonde_html *h)
 {
 	static const char *const forms[] = {[SONDE_FIELD_COUNT] = "count",
@@ -163,7 +162,7 @@ static void write_fields(struct sonde_html *h)
 	}
 }
 
-/* By string number, null where there is nothing to shorten. */
+/* Writes short names by string number, null where there is nothing to shorten. */
 static void write_short_names(struct sonde_html *h)
 {
 	const struct sonde_tree *t = h->x.tree;
@@ -181,7 +180,7 @@ static void write_short_names(struct sonde_html *h)
 	sonde_json_close(&h->x.w, ']');
 }
 
-/* Kernels, marks and labels that a rule has changed, by string number; others are left empty. */
+/* Writes kernels, marks and labels that a rule has changed, by string number; other strings are empty. */
 static int write_strings(struct sonde_html *h)
 {
 	const struct sonde_cells *c = h->x.tree->cells;
@@ -262,7 +261,7 @@ static void write_lines(struct sonde_html *h)
 		sonde_json_z(w, "of_pipes", sonde_roofline_source(h->x.tree));
 }
 
-/* The figures that a finding rests on. */
+/* Writes the figures that a finding is based on. */
 static void write_evidence(struct sonde_json *w, const struct sonde_report *r, const struct sonde_finding *of)
 {
 	size_t i;

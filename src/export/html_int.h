@@ -22,7 +22,7 @@ struct sonde_html {
 	struct sonde_err *err;
 };
 
-/* A page: its script, its data as JSON, and what is shown where scripts are switched off. */
+/* A page: its script, its data as JSON, and what it shows if scripts are switched off. */
 enum sonde_page_kind { SONDE_PAGE_REPORT, SONDE_PAGE_DIFF };
 struct sonde_html_page {
 	enum sonde_page_kind kind;
@@ -32,19 +32,19 @@ struct sonde_html_page {
 	void *of;
 };
 int sonde_html__put_page(struct sonde_sink *to, const struct sonde_html_page *p);
-/* Puts JSON into the page's script and empties it: a million regions would not fit in memory twice. */
+/* Moves JSON into the page and empties `json`: a million regions would not fit in memory twice. */
 void sonde_html__pour(struct sonde_sink *to, struct sonde_sink *json);
 
-/* `[1,2,null]`; NaN is null. */
+/* Writes `[1,2,null]`; NaN becomes null. */
 void sonde_html__write_list(struct sonde_json *w, const char *key, const double *at, size_t nr);
 
-/* Puts what was written into the page. */
+/* Moves what was written so far into the page. */
 void sonde_html__drain(struct sonde_html *h);
-/* The parts of the data. */
+/* Write the parts of the data. */
 int sonde_html__write_reports(struct sonde_html *h);
-/* Members of a report's kernels: nothing where no program was sampled for them. */
+/* Writes the members about stalls of a report's kernels; nothing without PC samples. */
 int sonde_html__write_stalls(struct sonde_html *h, const struct sonde_report *r);
 int sonde_html__write_timeline(struct sonde_html *h);
-int sonde_html__write_ranks(struct sonde_html *h); /* nothing where there are not two */
+int sonde_html__write_ranks(struct sonde_html *h); /* nothing without two ranks */
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A page of HTML from its parts: src/export/html/page.html, which names the places of the others.
+ * Makes a page of HTML from its parts: src/export/html/page.html names the places of the others.
  *
- * A Content-Security-Policy allows exactly its script and its style, by hash: whatever a
- * label may hold, nothing else can run or load.
+ * A Content-Security-Policy allows exactly the page's script and style, by hash: whatever a label contains, nothing
+ * else can run or load.
  */
 #include "base/escape.h"
 #include "base/sha256.h"
@@ -39,10 +39,7 @@ static void put_hash(struct sonde_sink *to, struct sonde_str text)
 	sonde_sink_putc(to, '\'');
 }
 
-/*
- * The page as it is written in src/export/html/, built in: an uninstalled binary
- * works, and the page needs no other file.
- */
+/* The files of src/export/html/ are built in: an uninstalled binary works, and the page needs no other file. */
 #define ASSET(name, files)                                                                         \
 	__asm__(".section .rodata\n"                                                               \
 		".global sonde_html_" #name "_begin\n"                                             \
@@ -63,7 +60,7 @@ static void put_hash(struct sonde_sink *to, struct sonde_str text)
 
 ASSET(page, FILE_OF("page.html"))
 ASSET(style, FILE_OF("style.css"))
-/* In this order: each may use those before it. */
+/* In this order: each file may use those before it. */
 ASSET(report_script,
 	FILE_OF("base.js") FILE_OF("model.js") FILE_OF("address.js") FILE_OF("colour.js") FILE_OF("header.js")
 		FILE_OF("findings.js") FILE_OF("icicle.js") FILE_OF("columns.js") FILE_OF("table.js")

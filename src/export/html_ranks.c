@@ -1,8 +1,8 @@
 /*
  * Ranks side by side in the page: the sentences, a map of ranks × regions, and the tables.
  *
- * The map has a column for each of the regions that take most time, and a row
- * for each rank. Where ranks are thousands, neighbours share a row, which shows the slowest of them.
+ * The map has a column for each of the regions that take most time, and a row for each rank. If there are thousands of
+ * ranks, neighbours share a row, which shows the slowest of them.
  */
 #include "export/html_int.h"
 #include "base/bisect.h"
@@ -20,8 +20,8 @@ struct map {
 	const struct sonde_ranks *r;
 	const struct sonde_rank_spread *columns[MOST_COLUMNS]; /* in order of the regions */
 	size_t nr_columns, nr_rows, per_row;
-	double *v; /* per cent against the median, row by row; NaN = nothing ran */
-	double *who; /* the rank that the value belongs to */
+	double *v; /* percent above the median, row by row; NaN = nothing ran */
+	double *who; /* the rank that each value belongs to */
 };
 
 static int by_time(const void *pa, const void *pb)

@@ -15,24 +15,23 @@ void sonde_html__write_list(struct sonde_json *w, const char *key, const double 
 }
 
 /*
- * The figures of many rows, column by column, as the page gets them: a column
- * that is the same in every row takes the space of one value.
+ * The figures of many rows, column by column, as the page gets them. A column that is the same in every row takes the
+ * space of one value.
  */
 struct matrix {
 	size_t nr_rows, nr_columns;
-	const uint32_t *columns; /* which of the tree's; borrowed */
-	double *v, *low, *high;	 /* column after column; low and high NULL when not wanted */
-	char *marks;		 /* how each was made: see mark_of */
-	double *methods;	 /* by which of its column's methods */
-	bool has_others;	 /* some by a method after the second */
-	struct sonde_str *texts; /* of text columns */
+	const uint32_t *columns; /* numbers of the tree's columns; borrowed */
+	double *v, *low, *high;	 /* column after column; low and high NULL = not wanted */
+	char *marks;		 /* how each figure was made: see mark_of */
+	double *methods;	 /* number of the method, among those of its column */
+	bool has_others;	 /* some figure was made by a method after the second */
+	struct sonde_str *texts; /* values of text columns */
 };
 
 /*
- * How a figure was made, in one letter: e exact, a approximate, u an upper and l
- * a lower bound, x and y a bound and an approximation whose limits meet (no
- * mark), c constant, s statistic, t one of launches that differ, p sampled. Upper
- * case: by the column's second method. For methods beyond it the matrix has their numbers.
+ * How a figure was made, in one letter: e exact, a approximate, u an upper bound, l a lower bound, x a bound and y an
+ * approximation whose limits meet (no mark), c constant, s statistic, t statistic of launches that differ, p sampled.
+ * An upper-case letter says that the column's second method was used. For further methods the matrix has their numbers.
  */
 static char mark_of(const struct sonde_figure *f)
 {
@@ -111,7 +110,7 @@ static bool is_same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* One column: one value when all rows agree, else a list. */
+/* Writes one column: one value if all rows agree, else a list. */
 static void write_column(struct sonde_json *w, const double *v, size_t nr)
 {
 	size_t i;
@@ -189,7 +188,7 @@ static void write_fields(struct sonde_html *h, const struct sonde_report *r)
 	}
 }
 
-/* -1 = none. */
+/* SONDE_NONE becomes -1. */
 static double number_or_none(uint32_t number)
 {
 	return number == SONDE_NONE ? -1.0 : number;
@@ -209,7 +208,7 @@ static void write_structure(struct sonde_html *h, const struct sonde_report *r)
 		SONDE_JSON_LIST(w, "s0", i, nr, number_or_none(n[i].first_stream));
 }
 
-/* Operations and bytes by row, and where operations are a lower bound. */
+/* Writes operations and bytes by row, and where operations are a lower bound. */
 static void write_rooflines(struct sonde_json *w, const struct sonde_roofline *roofs, size_t nr)
 {
 	size_t i;
@@ -222,7 +221,7 @@ static void write_rooflines(struct sonde_json *w, const struct sonde_roofline *r
 		SONDE_JSON_LIST(w, "least", i, nr, roofs[i].at_least != NULL);
 }
 
-/* A word as a letter: 'a' is the first of sonde_bound_words; '-' where the capture does not show it. */
+/* A word as a letter: 'a' is the first of sonde_bound_words; '-' if the capture does not show it. */
 static char letter_of(const char *word)
 {
 	size_t n = sonde_bound_number(word);
@@ -230,7 +229,7 @@ static char letter_of(const char *word)
 	return n < SONDE_NR_BOUNDS ? (char)('a' + n) : '-';
 }
 
-/* Inclusive figures; behind the nodes the totals and those outside all regions. */
+/* Writes inclusive figures: of the nodes, then of the totals and of launches outside all regions. */
 static int write_inclusive(struct sonde_html *h, const struct sonde_report *r)
 {
 	const struct sonde_tree *t = h->x.tree;
@@ -266,7 +265,7 @@ static int write_inclusive(struct sonde_html *h, const struct sonde_report *r)
 	return 0;
 }
 
-/* Exclusive figures of nodes with children: of a leaf they are the inclusive ones. */
+/* Writes exclusive figures of nodes with children; those of a leaf are its inclusive ones. */
 static int write_exclusive(struct sonde_html *h, const struct sonde_report *r)
 {
 	const struct sonde_node *nodes = r->nodes.at;
@@ -342,7 +341,7 @@ static void write_streams(struct sonde_html *h, const struct sonde_report *r)
 	sonde_json_close(w, '}');
 }
 
-/* The entries by node, as report.json has them; a single one says nothing that the times do not. */
+/* Writes the entries by node, as report.json has them. A single entry says nothing that the times do not. */
 static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 {
 	size_t i;
@@ -355,7 +354,7 @@ static void write_entries(struct sonde_html *h, const struct sonde_report *r)
 	}
 }
 
-/* Times in which nothing ran, the longest first; on the clock of the entries. */
+/* Writes the times in which nothing ran, the longest first, on the clock of the entries. */
 static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
 {
 	const struct sonde_gap *at[SONDE_NR_GAPS];

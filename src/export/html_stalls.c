@@ -1,4 +1,4 @@
-/* Why the warps of each kernel did not go on, and at which lines of its source: rows of the page's kernels. */
+/* Why the warps of each kernel did not go on, and at which source lines: members of the page's kernels. */
 #include "catalogue/stall_reasons.h"
 #include "export/html_int.h"
 #include "export/source_text.h"
@@ -8,7 +8,7 @@
 #define MOST_LINES   20
 #define MOST_PCS     10
 #define MOST_CALLERS 8
-#define MOST_TEXT    160u /* bytes of a line */
+#define MOST_TEXT    160u /* most bytes of a source line */
 
 static bool write_reasons(struct sonde_html *h, const struct sonde_report *r, uint32_t kernel, struct sonde_stall_profile *p)
 {
@@ -26,7 +26,7 @@ static bool write_reasons(struct sonde_html *h, const struct sonde_report *r, ui
 	return true;
 }
 
-/* Places in source files that rows are about, each once: a line is inlined in many. */
+/* The places in source files that rows refer to, each once: a line may be inlined in many places. */
 struct places {
 	struct sonde_map keys;
 	SONDE_VEC(struct sonde_line) at;
@@ -54,7 +54,7 @@ static void write_share(struct sonde_json *w, const struct sonde_hot_line *line,
 		sonde_json_u64(w, NULL, line->reason);
 }
 
-/* The lines with the most samples: place, share, main reason, then where it was inlined, innermost first. */
+/* Writes the lines with the most samples: place, share, main reason, then where it was inlined, innermost first. */
 static bool write_lines(struct sonde_html *h, const struct sonde_report *r, uint32_t kernel, struct sonde_hot_lines *lines, struct places *p)
 {
 	const struct sonde_line *all = h->x.tree->cells->lines.at;
@@ -75,7 +75,7 @@ static bool write_lines(struct sonde_html *h, const struct sonde_report *r, uint
 	return true;
 }
 
-/* The instructions with the most samples: offset in the function, share, main reason, place. */
+/* Writes the instructions with the most samples: offset in the function, share, main reason, place. */
 static bool write_code(struct sonde_html *h, const struct sonde_report *r, uint32_t kernel, struct sonde_hot_lines *pcs, struct places *p)
 {
 	struct sonde_json *w = &h->x.w;
@@ -94,7 +94,7 @@ static bool write_code(struct sonde_html *h, const struct sonde_report *r, uint3
 	return true;
 }
 
-/* Each place as `gemm.cu:17`, and its text: null where the file is not there, 0 where it has changed. */
+/* Writes each place as `gemm.cu:17`, and its text: null if the file is not there, 0 if it has changed. */
 static void write_places(struct sonde_html *h, const struct places *p)
 {
 	const struct sonde_cells *c = h->x.tree->cells;

@@ -13,14 +13,14 @@ static void write_starts(struct sonde_json *w, const struct sonde_track_event *e
 	size_t i;
 
 	sonde_json_open(w, "s", '[', true);
-	for (i = 0; i < nr; i++) { /* each from the one before: short numbers */
+	for (i = 0; i < nr; i++) { /* each start is the distance from the one before: short numbers */
 		sonde_json_tight(w, (double)(e[i].start_ns - last), i == 0);
 		last = e[i].start_ns;
 	}
 	sonde_json_close(w, ']');
 }
 
-/* Labels as captured, where a rule (report.labels) has changed some of them; -1 = not this one. */
+/* Writes labels as captured, if a rule (report.labels) has changed some of them; -1 = it did not change this one. */
 static void write_raw(struct sonde_json *w, const struct sonde_cells *c,
 	const struct sonde_track_event *e, size_t nr)
 {
@@ -33,7 +33,10 @@ static void write_raw(struct sonde_json *w, const struct sonde_cells *c,
 	SONDE_JSON_LIST(w, "raw", i, nr, e[i].name == c->regions.at[e[i].region].label ? -1.0 : e[i].name);
 }
 
-/* How long each launch was queued, from its call to its start, and the tracks of the threads that called; null = not known. */
+/*
+ * Writes how long each launch was queued, from its call to its start, and the track of the thread that called; null or
+ * -1 = not known.
+ */
 static void write_calls(struct sonde_json *w, const struct sonde_track_event *e, size_t nr)
 {
 	size_t i, first;
@@ -76,7 +79,10 @@ static void write_track(struct sonde_json *w, const struct sonde_cells *c,
 	sonde_json_close(w, '}');
 }
 
-/* The points of a curve inside the time line, as begins since the one before, lengths and values. */
+/*
+ * Writes the points of a curve that are inside the time line: starts as distances from the one before, lengths and
+ * values.
+ */
 static void write_points(struct sonde_json *w, const struct sonde_tracks *s,
 	const struct sonde_timeline_point *p, size_t nr)
 {
@@ -105,7 +111,7 @@ static void write_points(struct sonde_json *w, const struct sonde_tracks *s,
 	}
 }
 
-/* Counters of devices over time, each with the processes and devices it is shown for. */
+/* Writes counters of devices over time, each with the processes and devices it is shown for. */
 static void write_curves(
 	struct sonde_json *w, const struct sonde_cells *c, const struct sonde_tracks *s)
 {
@@ -127,7 +133,10 @@ static void write_curves(
 	}
 }
 
-/* The gaps of one scope, from `at` on; a letter for each says its cause. Returns where the next scope begins. */
+/*
+ * Writes the gaps of one scope, from number `at` on, with a letter for the cause of each. Returns where the next scope
+ * begins.
+ */
 static size_t write_gaps_of(struct sonde_html *h, const struct sonde_tracks *s, size_t at)
 {
 	const struct sonde_cells *c = h->x.tree->cells;
@@ -166,7 +175,7 @@ static size_t write_gaps_of(struct sonde_html *h, const struct sonde_tracks *s, 
 	return end;
 }
 
-/* When nothing ran on a device, and why. */
+/* Writes when nothing ran on a device, and why. */
 static void write_gaps(struct sonde_html *h, const struct sonde_tracks *s)
 {
 	size_t at;
@@ -201,7 +210,7 @@ int sonde_html__write_timeline(struct sonde_html *h)
 		return SONDE_ERR_NOMEM;
 	sonde_json_open(w, "timeline", '{', true);
 	sonde_json_u64(w, "ns", s.last_ns - s.first_ns);
-	/* When the first range was entered; begins of entries are counted from there. */
+	/* When the first range was entered: begins of entries are counted from there. */
 	sonde_json_number(w, "entered", (double)h->x.first_ns - (double)s.first_ns);
 	sonde_json_u64(w, "left_out", s.nr_left_out);
 	sonde_json_array(w, "processes", true, i, h->x.tree->cells->processes.nr)

@@ -19,7 +19,7 @@ static void put_heads(struct sonde_table *t, const struct sonde_scale *host)
 	sonde_table_heads(t, after);
 }
 
-/* The tree by indentation; the whole path is in the expression beside it. */
+/* Shows the tree by indentation; the expression in the same row has the whole path. */
 static void put_name(struct sonde_table *t, const struct sonde_inventory_row *row)
 {
 	const struct sonde_region *g = row->region;

@@ -11,8 +11,8 @@
 
 /* All zero = the defaults. */
 struct sonde_inventory_options {
-	size_t width;	 /* of the terminal; 0 = 100 */
-	size_t max_rows; /* in the table; 0 = all */
+	size_t width;	 /* width of the terminal; 0 = 100 */
+	size_t max_rows; /* most rows of the table; 0 = all */
 	bool is_coloured, is_utf8;
 };
 

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <time.h>
 
-/* Metric names are printed thousands of times: escape each once. */
+/* Escapes each metric name once, because names are printed thousands of times. */
 static bool make_members(struct sonde_json_export *x)
 {
 	size_t nr = x->tree->columns.nr, i;
@@ -88,7 +88,7 @@ void sonde_json__write_place(struct sonde_json_export *x, const struct sonde_rep
 			scope ? (double)x->tree->cells->processes.at[scope->process].pid : NAN);
 }
 
-/* The value that all inputs which have one agree on; p NULL = none has one, "mixed" = they differ. */
+/* The value that all inputs with a value agree on; p NULL = none has one, "mixed" = they differ. */
 static struct sonde_str find_common(const struct sonde_cells *r, size_t offset)
 {
 	struct sonde_str value = {0};
@@ -98,7 +98,7 @@ static struct sonde_str find_common(const struct sonde_cells *r, size_t offset)
 		const struct sonde_str *s =
 			(const struct sonde_str *)((const char *)&r->inputs.at[i] + offset);
 
-		/* The rest of many inputs, and the samples of a run, were not taken with a command. */
+		/* Inputs that were added up, and the samples of a run, have no command. */
 		if (!s->n || r->inputs.at[i].nr_folded)
 			continue;
 		if (value.n && !sonde_str_eq(*s, value))
@@ -150,7 +150,7 @@ static void write_device(struct sonde_json *w, const struct sonde_cells *r, size
 	for (i = 0; i < d->nr_attributes; i++) {
 		bool is_new = true;
 
-		/* A damaged file may say one twice; the first counts. */
+		/* A damaged file may have an attribute twice; the first one counts. */
 		if (sonde_map_add(&seen, d->attributes[i].name, &is_new) == SONDE_NONE)
 			w->sink->buf.failed = true;
 		if (!is_new)
@@ -165,7 +165,7 @@ static void write_device(struct sonde_json *w, const struct sonde_cells *r, size
 	sonde_json_close(w, '}');
 }
 
-/* Writes the devices that a scope ran on; all of them where there is no scope. */
+/* Writes the devices that scopes ran on; all devices if there is no scope. */
 static void write_devices(struct sonde_json_export *x)
 {
 	const struct sonde_cells *c = x->tree->cells;
@@ -305,7 +305,7 @@ static void write_coverage(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-/* Which metrics and sections the report has, as they were chosen. */
+/* Writes which metrics and sections the report has, as they were chosen. */
 static void write_choice(struct sonde_json_export *x)
 {
 	const struct sonde_choice *c = &x->tree->choice;
@@ -420,7 +420,7 @@ void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, u
 	sonde_json_maybe(&x->w, key, region == SONDE_NONE ? none : x->tree->cells->regions.at[region].id);
 }
 
-/* The longest gaps, where the capture has timestamps. */
+/* Writes the longest gaps, if the capture has timestamps. */
 static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	const struct sonde_gap *at[SONDE_NR_GAPS];
@@ -451,7 +451,7 @@ static void write_regions(struct sonde_json_export *x, const struct sonde_report
 	}
 }
 
-/* The scopes that are added up in this one, each with what is kept of it. */
+/* Writes the scopes that are added up in this one, each with what is kept of it. */
 static void write_folded(struct sonde_json_export *x, const struct sonde_report *r)
 {
 	const struct sonde_cells *c = x->tree->cells;
@@ -507,7 +507,7 @@ static void write_scopes(struct sonde_json_export *x)
 	sonde_json_u64(&x->w, "scopes_omitted", nr_omitted);
 }
 
-/* Writes the aggregate over kernels, or over ranges where there is nothing else; then the others. */
+/* Writes the aggregate over kernels, or over ranges if there is no other; then the other aggregates. */
 static void write_aggregates(struct sonde_json_export *x)
 {
 	const struct sonde_report *first = NULL;
@@ -529,7 +529,7 @@ static void write_aggregates(struct sonde_json_export *x)
 		sonde_json_null(&x->w, "aggregate");
 }
 
-/* Writes all notes, and once more those about something missing or damaged. */
+/* Writes all notes, and once more the notes about something missing or damaged. */
 static void write_notes(struct sonde_json *w, const struct sonde_notes *notes)
 {
 	size_t i;

@@ -1,4 +1,4 @@
-/* Findings in JSON: all of them, in their order, with the rows that they rest on. */
+/* Findings in JSON: all of them, in their order, with the rows that they are based on. */
 #include "export/json_int.h"
 
 #include "export/shown_reports.h"

@@ -13,7 +13,7 @@ static bool differs(const struct sonde_column *c, const struct sonde_figure *f)
 	return (!isnan(f->v) || f->text.p) && (f->quality != c->quality || f->method != 0);
 }
 
-/* Says how a figure was made, where it was not made as its column says. */
+/* Says how a figure was made, if it was not made as its column says. */
 static void write_exceptions(struct sonde_json_export *x)
 {
 	const struct sonde_tree *t = x->tree;
@@ -121,7 +121,7 @@ void sonde_json__write_kernels(
 		sonde_tree_values(x->tree, r, SONDE_PART_KERNEL, i, &x->figures);
 		if (k->calls > 1) {
 			sonde_json__write_metrics(x);
-		} else { /* one launch: the figures are as measured */
+		} else { /* the figures of one launch are as measured */
 			write_numbers(x);
 			write_texts(x);
 		}
@@ -154,7 +154,7 @@ static void write_identity(
 	sonde_json__write_place(x, r, true);
 }
 
-/* Writes the paths of the region's own files, as seen from this file. */
+/* Writes the paths of the region's own files, relative to this file. */
 static void write_files(struct sonde_json_export *x, struct sonde_str folder)
 {
 	struct sonde_buf path = {0};
@@ -170,7 +170,7 @@ static void write_files(struct sonde_json_export *x, struct sonde_str folder)
 	sonde_buf_release(&path);
 }
 
-/* `idle.sync_ms` is in the object `idle`: opens and closes these; returns the member's key. */
+/* `idle.sync_ms` is in the object `idle`: opens and closes such objects; returns the member's key. */
 static const char *enter_object(struct sonde_json_export *x, struct sonde_str *object, const char *key)
 {
 	struct sonde_str member, first = sonde_str_cut(sonde_str_from(key), '.', &member);
@@ -218,7 +218,7 @@ static void write_spread(struct sonde_json_export *x, const struct sonde_node *n
 	sonde_json_close(&x->w, '}');
 }
 
-/* The roofline of the figures now in x->figures; left out when the capture has no such counters. */
+/* Writes the roofline of the figures in x->figures; nothing if the capture has no such counters. */
 static void write_roofline(struct sonde_json_export *x, double time_ns)
 {
 	struct sonde_roofline r = sonde_roofline_of(x->tree, &x->figures, time_ns);
@@ -296,7 +296,7 @@ static void write_streams(
 	}
 }
 
-#define MAX_LISTED 1000 /* so that a report stays a file one can open */
+#define MAX_LISTED 1000 /* entries in a list: so that a report stays a file one can open */
 
 static void write_distribution(
 	struct sonde_json *w, const char *key, const struct sonde_distribution *d)
@@ -353,7 +353,7 @@ static struct sonde_figure load_of(
 	return sonde_load_figure(sonde_cells_load(x->tree->cells, e), metric);
 }
 
-/* "metrics": {name: {value: […], error: […]}} of the same entries; null where one is too short. */
+/* Writes "metrics": {name: {value: […], error: […]}} of the listed entries; null where one is too short. */
 static void write_loads(struct sonde_json_export *x, const struct listed *l)
 {
 	bool is_open = false;
@@ -376,7 +376,7 @@ static void write_loads(struct sonde_json_export *x, const struct listed *l)
 		sonde_json_close(&x->w, '}');
 }
 
-/* "labels" of the same entries, as they were captured; null where that is the region's. */
+/* Writes "labels" of the listed entries as captured; null where the label is the region's. */
 static void write_labels(struct sonde_json_export *x, const struct listed *l)
 {
 	size_t i;
@@ -394,7 +394,7 @@ static struct sonde_str arguments_of(const struct sonde_json_export *x, const st
 	return sonde_tree_str(x->tree, e->arguments);
 }
 
-/* One argument of the listed entries; null where an entry has none of the name. */
+/* Writes one argument of the listed entries; null where an entry has none of that name. */
 static void write_argument(struct sonde_json_export *x, const struct listed *l, struct sonde_str name)
 {
 	size_t i;
@@ -414,7 +414,7 @@ static void write_argument(struct sonde_json_export *x, const struct listed *l, 
 	sonde_json_close(&x->w, ']');
 }
 
-/* "arguments": {name: […]} of the same entries, names in the order they are met. */
+/* Writes "arguments": {name: […]} of the listed entries, names in the order of their first use. */
 static void write_arguments(struct sonde_json_export *x, const struct listed *l)
 {
 	struct sonde_map names = {0};

@@ -15,7 +15,7 @@ static void write_place(struct sonde_json_export *x, const struct sonde_line *li
 	sonde_json_u64(&x->w, "line", line->line);
 }
 
-/* Where it was inlined, the innermost caller first. */
+/* Writes where the line was inlined, the innermost caller first. */
 static void write_callers(struct sonde_json_export *x, const struct sonde_line *line)
 {
 	const struct sonde_line *lines = x->tree->cells->lines.at;
@@ -40,7 +40,7 @@ static void write_reason(struct sonde_json_export *x, uint32_t reason)
 		sonde_json_str(&x->w, "reason", sonde_cells_str(c, c->stall_reasons.at[reason]));
 }
 
-/* The hottest instructions, of code without line tables too. */
+/* Writes the hottest instructions, also of code without line tables. */
 static void write_pcs(struct sonde_json_export *x, const struct sonde_hot_lines *hot)
 {
 	const struct sonde_cells *c = x->tree->cells;
@@ -59,7 +59,7 @@ static void write_pcs(struct sonde_json_export *x, const struct sonde_hot_lines 
 	}
 }
 
-/* The hottest lines, and how many samples are in others or in none. */
+/* Writes the hottest lines, and how many samples are in other lines or in none. */
 static void write_lines(struct sonde_json_export *x, const struct sonde_hot_lines *hot)
 {
 	const struct sonde_cells *c = x->tree->cells;
@@ -76,7 +76,7 @@ static void write_lines(struct sonde_json_export *x, const struct sonde_hot_line
 		write_callers(x, &c->lines.at[h->line]);
 		left -= h->samples;
 	}
-	/* Less than a millionth is what adding fractions leaves. */
+	/* A rest below a millionth comes from adding fractions. */
 	sonde_json_number(&x->w, "unlisted_samples", left > hot->samples * 1e-6 ? left : 0);
 }
 

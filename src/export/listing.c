@@ -10,25 +10,25 @@
 #include <string.h>
 
 #define MAX_REGIONS 100
-#define FEW	    16	  /* regions: a table of no more shows everything */
+#define FEW	    16	  /* regions: a report with no more of them has a row for each */
 #define SCREEN	    25	  /* rows of a brief table … */
-#define STEPLESS    2	  /* … less so many for each finding where there is no step: it names places all over the run, and is longer */
-#define LAST	    1e-6  /* of its worth keeps what has a row only where there is room */
-#define LEAST_SHARE 0.005 /* of the time */
-#define OFTEN	    3	  /* entries of a scope: what is entered less often is a start-up, or an end */
+#define STEPLESS    2	  /* … less this for each finding if there is no step: it names places all over the run, and is longer */
+#define LAST	    1e-6  /* factor for the worth of regions that have a row only if there is room */
+#define LEAST_SHARE 0.005 /* of the time; a region with less has no row */
+#define OFTEN	    3	  /* entries per scope: a region that is entered less often is a start-up, or an end */
 
 struct sorting {
 	const struct sonde_tree *tree;
 	const struct sonde_node *nodes;
-	const double *cost; /* by node: its own, … */
-	const double *most; /* … and the most of any node below it and itself */
+	const double *cost; /* by node: its own cost … */
+	const double *most; /* … and the highest cost of the node and those below it */
 	enum sonde_sort sort;
-	const struct sonde_report *brief; /* roots are ordered for a screen; NULL = as they are */
-	bool is_brief;	      /* a table for a screen: not all have a row; */
-	const bool *is_shown; /* by node: those without a row come last; NULL = all have one */
+	const struct sonde_report *brief; /* order the roots of this report for a screen; NULL = leave them as they are */
+	bool is_brief;	      /* a table for a screen: not all regions have a row */
+	const bool *is_shown; /* by node: regions without a row come last; NULL = all have one */
 };
 
-/* Host time where no GPU was used, else GPU time where there is one, launches otherwise. */
+/* The cost of a node: host time if no GPU was used, else GPU time if there is one, else launches. */
 static double cost_of(const struct sonde_node *n, enum sonde_report_times times)
 {
 	if (times == SONDE_TIMES_HOST)
@@ -81,13 +81,16 @@ static int by_sort(const struct sorting *s, uint32_t a, uint32_t b)
 	return 0;
 }
 
-/* Entered less often than a step is; what has no entries of its own (a backward pass) is not. */
+/*
+ * Whether a region was entered less often than a step is. A region without entries of its own (a backward pass) was
+ * not.
+ */
 static bool ran_once(const struct sonde_report *r, const struct sonde_node *n)
 {
 	return n->instances && n->instances < OFTEN * (uint64_t)(r->is_aggregate && r->nr_scopes ? r->nr_scopes : 1);
 }
 
-/* SONDE_NONE = there is no step. */
+/* The region of the step; SONDE_NONE = there is no step. */
 static uint32_t step_of(const struct sonde_tree *t)
 {
 	const struct sonde_findings *f = t->findings;
@@ -103,19 +106,19 @@ static bool lies_in(const struct sonde_tree *t, uint32_t inner, uint32_t outer)
 	return inner != SONDE_NONE;
 }
 
-/* Whether `region` is the step's or around it. */
+/* Whether `region` is the step or around it. */
 static bool holds_step(const struct sonde_tree *t, uint32_t region)
 {
 	return lies_in(t, step_of(t), region);
 }
 
-/* 0 = the step or around it, 1 = entered again and again, 2 = others. */
+/* The order of roots: 0 = the step or around it, 1 = entered again and again, 2 = others. */
 static int importance(const struct sorting *s, uint32_t root)
 {
 	return holds_step(s->tree, s->nodes[root].region) ? 0 : ran_once(s->brief, &s->nodes[root]) ? 2 : 1;
 }
 
-/* Siblings together, in the order asked for. */
+/* Keeps siblings together, in the order that the user asks for. */
 static int compare_siblings(const void *pa, const void *pb, void *context)
 {
 	const struct sorting *s = context;
@@ -134,8 +137,8 @@ static int compare_siblings(const void *pa, const void *pb, void *context)
 }
 
 /*
- * The dearest first, by the most in it: so a parent comes before its children, and any
- * beginning of this order is closed under "parent of".
+ * The highest cost first, by the most expensive node in each. So a parent comes before its children, and the first N
+ * nodes of this order include the parents of all of them.
  */
 static int compare_cost(const void *pa, const void *pb, void *context)
 {
@@ -146,7 +149,7 @@ static int compare_cost(const void *pa, const void *pb, void *context)
 	return c ? c : by_index(a, b);
 }
 
-/* Keeps the `max` dearest of l->at, in their order. */
+/* Keeps the `max` nodes of l->at that cost most, in their order. */
 static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct sorting *s)
 {
 	uint32_t *by_cost = scratch, *is_kept = scratch + l->nr;
@@ -164,25 +167,25 @@ static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct s
 	l->nr = n;
 }
 
-/* A choice of rows for a screen. By node. */
+/* The choice of rows for a screen. All arrays are by node. */
 struct screen {
-	double *worth;	    /* the time that its row tells apart, as a share; then the most of any below it and itself */
-	uint32_t *children; /* how many it has, … */
-	uint32_t *shown;    /* … and how many of them have a row; the last: roots */
+	double *worth;	    /* the time that its row tells apart, as a share; then the highest of the node and those below it */
+	uint32_t *children; /* how many children it has … */
+	uint32_t *shown;    /* … and how many of them have a row; the last element is for roots, in both */
 	bool *is_shown;
-	double host_ns; /* the longest of a root */
-	double figures; /* of all roots, where regions have figures alone (sonde_report_is_figures); else NaN */
+	double host_ns; /* the longest host time of a root */
+	double figures; /* sum of all roots, if regions have figures alone (sonde_report_is_figures); else NaN */
 };
 
-/* A part tells apart itself and what is left of the whole: the less of both. */
+/* The row of a part splits the whole into the part and the rest: it tells apart the smaller of both. */
 static double tells_apart(double part, double whole)
 {
 	return part >= 0 && whole >= part ? fmin(part, whole - part) : 0;
 }
 
 /*
- * The worth of a row: its share of the GPU's time, or of the host's where its launches are few and short. A child that takes
- * all of its parent's time tells nothing. Nothing is worth less than 0.5 %.
+ * The worth of a row: its share of the GPU's time or of the host's, whichever is more. A child that takes all of its
+ * parent's time tells nothing. A share below 0.5 % is worth nothing.
  */
 static double worth_of(const struct sonde_report *r, const double *cost, const struct screen *s, uint32_t node)
 {
@@ -214,8 +217,8 @@ static size_t screen_rows(const struct sonde_tree *t, const struct sonde_export_
 }
 
 /*
- * Whether the inside of a region stays shut: it ran once, apart from the step, and took less time than that. Without a step: as far
- * as needed.
+ * Whether regions inside this one get no row: it ran once, is apart from the step, and took less time than the step.
+ * Without a step it is enough that it ran once, and the regions inside get the rows that are left.
  */
 static bool is_shut(const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
 {
@@ -230,7 +233,7 @@ static void find_worth(struct screen *s, const struct sonde_tree *t, const struc
 	const struct sonde_export_options *o)
 {
 	const struct sonde_node *nodes = r->nodes.at;
-	bool *is_inside = s->is_shown; /* of a region that stays shut */
+	bool *is_inside = s->is_shown; /* by node: it is inside a region that is shut */
 	size_t i;
 
 	s->figures = sonde_report_is_figures(r) ? 0 : NAN;
@@ -253,7 +256,10 @@ static void find_worth(struct screen *s, const struct sonde_tree *t, const struc
 	memset(s->is_shown, 0, r->nodes.nr * sizeof(*s->is_shown));
 }
 
-/* Gives rows to the regions that are worth most, until there are `max` with those that stand for the rest of siblings. */
+/*
+ * Gives rows to the regions that are worth most, until there are `max` rows, with the rows that represent the rest of
+ * siblings.
+ */
 static void choose_rows(struct screen *s, const struct sonde_report *r, uint32_t *scratch, size_t max)
 {
 	struct sorting by_worth = {.nodes = r->nodes.at, .most = s->worth};
@@ -275,8 +281,9 @@ static void choose_rows(struct screen *s, const struct sonde_report *r, uint32_t
 }
 
 /*
- * Leaves what has no row, which comes last of its siblings: beside some that have one it joins the row of the first such, else
- * it is inside its parent's. One alone stays: a row that stands for one says less than the row itself.
+ * Removes regions without a row, which come last among their siblings. If some siblings have a row, the removed ones
+ * share the row of the first of them; otherwise they count as inside their parent's row. A single one keeps its row: a
+ * row that represents only one region says less than its own.
  */
 static void leave_rest(struct sonde_listing *l, const struct screen *s, const struct sonde_report *r)
 {
@@ -317,7 +324,10 @@ static void release_screen(struct screen *s)
 	sonde_free(s->is_shown);
 }
 
-/* Fills `out` in the order of `s`; of a brief one, what has a row is chosen first. `scratch` has twice the nodes. */
+/*
+ * Fills `out` in the order of `s`. For a brief listing, first chooses which regions have a row. `scratch` has room for
+ * twice the nodes.
+ */
 static bool list_regions(struct sonde_listing *out, struct sorting *s, const struct sonde_report *r, uint32_t *scratch,
 	const struct sonde_export_options *o)
 {

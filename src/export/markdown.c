@@ -134,7 +134,10 @@ static void put_name(struct sonde_markdown *m, struct sonde_table *t, const stru
 	sonde_table_words(t, sonde_region_kind_mark(sonde_node_region(m->tree, n)->kind));
 }
 
-/* A region; or totals and launches outside all regions: the same columns, most of them empty. */
+/*
+ * Writes the row of a region, or that of the totals or of launches outside all regions. These have the same columns,
+ * most of them empty.
+ */
 static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t node)
 {
@@ -165,7 +168,7 @@ static void put_row(struct sonde_markdown *m, struct sonde_table *t, const struc
 		sonde_table_words(t, bound ? bound : "");
 }
 
-/* Other programs look for these columns in a table of regions: they come first, under these heads. */
+/* Other programs look for these columns in a table of regions, so they come first, under these heads. */
 static const struct {
 	const char *csv, *head;
 } contract[] = {{"inclusive_ms", "Total ms"}, {"launches", "Kernels"}};
@@ -222,7 +225,6 @@ static void write_table(struct sonde_markdown *m, const struct sonde_report *r, 
 		sonde_sink_printf(m->to, "\n%s\n", sonde_view_lacks(fields, m->options->view));
 }
 
-/* Writes the findings. */
 static void write_findings(struct sonde_markdown *m)
 {
 	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
@@ -255,7 +257,7 @@ static void write_findings(struct sonde_markdown *m)
 	sonde_buf_release(&line);
 }
 
-/* The longest gaps, and what they are due to. */
+/* Writes the longest gaps, and their causes. */
 static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	const bool has_scopes = r->nr_scopes > 1;
@@ -284,7 +286,7 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 	sonde_markdown__finish(m, &t);
 }
 
-/* Why warps did not go on, by region and by line, as far as that is asked for. */
+/* Writes why warps did not go on, by region and by line, if the options ask for that. */
 static void write_stalls(struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_listing *l)
 {
 	struct sonde_table stalls = {.escape = sonde_escape_markdown, .is_utf8 = true}, lines = stalls;
@@ -321,7 +323,7 @@ static int write_regions(struct sonde_markdown *m, const struct sonde_report *r,
 	return 0;
 }
 
-/* The scopes that are added up in this one, a row each. */
+/* Writes a row for each of the scopes that are added up in this one. */
 static void write_folded(struct sonde_markdown *m, const struct sonde_report *r)
 {
 	static const char *const heads[] = {"0scope", ">0kernels ms", ">0communication ms", NULL};
@@ -370,7 +372,7 @@ static int write_report(struct sonde_markdown *m, const struct sonde_report *r, 
 	return 0;
 }
 
-/* As an indented block, so that nothing in it is Markdown. */
+/* Writes the settings as an indented block, so that nothing in it is Markdown. */
 static void write_config(struct sonde_markdown *m)
 {
 	struct sonde_str rest = sonde_str_from(m->options->config);
@@ -421,7 +423,7 @@ static void write_title(struct sonde_markdown *m)
 	sonde_sink_puts(m->to, "\n\n");
 }
 
-/* Each scope by itself, then what they come to together. */
+/* Writes each scope by itself, then the aggregates. */
 static int write_reports(struct sonde_markdown *m, struct sonde_err *err)
 {
 	const struct sonde_tree *t = m->tree;
@@ -443,7 +445,7 @@ static int write_reports(struct sonde_markdown *m, struct sonde_err *err)
 	return rc;
 }
 
-/* Who is slow, a sentence each; nothing where nobody is. */
+/* Writes a sentence for each slow rank. */
 static void write_stragglers(struct sonde_markdown *m)
 {
 	const struct sonde_ranks *r = m->tree->ranks;
@@ -456,7 +458,7 @@ static void write_stragglers(struct sonde_markdown *m)
 	}
 }
 
-/* The tables of ranks side by side; nothing without two ranks. */
+/* Writes the tables of ranks side by side; nothing without two ranks. */
 static void write_ranks(struct sonde_markdown *m)
 {
 	size_t i;

@@ -136,7 +136,7 @@ static void write_streams(
 			m->to, "  - \u2026 and %" PRIu64 " more\n", n->streams - MAX_STREAMS);
 }
 
-/* The causes of idle time, the largest first. */
+/* Writes the causes of idle time, the largest first. */
 static void write_idle(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_times *w = &n->times;
@@ -172,7 +172,7 @@ static void write_memory(struct sonde_markdown *m, const struct sonde_memory_use
 	sonde_sink_printf(m->to, " %.0f held at most\n", use->peak);
 }
 
-/* The figures made from timestamps, on as few lines as they need. */
+/* Writes the figures that come from timestamps, on as few lines as they need. */
 static void write_times(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -200,7 +200,7 @@ static void write_times(
 			n->is_open ? sonde_open_words(m->tree) : "");
 }
 
-/* How long the entries took; a single entry says nothing that the times above do not. */
+/* Writes how long the entries took. A single entry says nothing that the times above do not. */
 static void write_entries(
 	struct sonde_markdown *m, const struct sonde_report *r, const struct sonde_node *n)
 {
@@ -237,7 +237,7 @@ static void write_roofline(struct sonde_markdown *m, const struct sonde_roofline
 		note ? note : "", note ? ")" : "");
 }
 
-/* How long the region's kernels took on each rank, and who was slowest; nothing without two ranks. */
+/* Writes how long the region's kernels took on each rank, and who was slowest; nothing without two ranks. */
 static void write_spread(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_rank_spread *s = sonde_ranks_spread(m->tree->ranks, n->region);
@@ -319,7 +319,7 @@ static void put_metric(struct sonde_markdown *m, struct sonde_table *t, uint32_t
 	sonde_table_text(t, c->name, SONDE_STYLE_PLAIN);
 	put_figure(m, t, &m->figures, column);
 	put_figure(m, t, &m->own, column);
-	/* Times and bytes carry their unit with them. */
+	/* Times and bytes are printed with their unit. */
 	sonde_table_words(t, has_own_unit(c->unit) ? "" : c->unit);
 	sonde_buf_printf(&t->cell, "%s, ", c->methods[f->method]);
 	sonde_table_words(t, sonde_quality_name(f->quality));
@@ -336,7 +336,7 @@ static bool is_in_section(const struct sonde_tree *t, size_t column)
 	return false;
 }
 
-/* The metrics that no section shows. */
+/* Writes the metrics that no section shows. */
 static void write_metrics(struct sonde_markdown *m)
 {
 	struct sonde_table t = metric_table();

@@ -1,8 +1,9 @@
 /*
- * pprof's format (https://github.com/google/pprof/blob/main/proto/profile.proto), gzipped: opens in `go tool pprof`, Pyroscope, Parca.
+ * pprof's format (https://github.com/google/pprof/blob/main/proto/profile.proto), gzipped: opens in `go tool pprof`,
+ * Pyroscope, Parca.
  *
- * A sample is a kernel in a region, with its GPU time and its launches, or a region with its own wall time: what its entries
- * took beyond those of the regions inside. Functions are regions and kernels. A region's numbers
+ * A sample is a kernel in a region, with its GPU time and its launches, or a region with its own wall time: the time of
+ * its entries beyond that of the regions inside. Functions are regions, kernels and source lines. A region's numbers
  * include those of its callees, as pprof adds them up.
  */
 #include "base/alloc.h"
@@ -39,9 +40,9 @@ enum { GPU_TIME, LAUNCHES, WALL, NR_VALUES };
 struct pprof {
 	const struct sonde_tree *t;
 	const struct sonde_report *r;
-	struct sonde_buf out, part, inner; /* the profile, a message of it, one inside that */
+	struct sonde_buf out, part, inner; /* the profile, a message in it, a message inside that */
 	struct sonde_map strings;
-	struct sonde_map functions; /* by name and kind: their numbers are ids, and those of their locations, from 1 */
+	struct sonde_map functions; /* by name and kind: number + 1 is the id of a function, and of its location */
 	struct sonde_arena arena;
 };
 
@@ -60,7 +61,7 @@ static void put_number(struct sonde_buf *b, unsigned field, uint64_t v)
 	put_varint(b, v);
 }
 
-/* Text, or a message that was put together before. */
+/* Appends text, or a finished message. */
 static void put_bytes(struct sonde_buf *b, unsigned field, struct sonde_str bytes)
 {
 	put_varint(b, field << 3 | 2);
@@ -83,7 +84,10 @@ static uint64_t string(struct pprof *p, struct sonde_str text)
 	return n == SONDE_NONE ? 0 : n;
 }
 
-/* The id of a function: pprof tells them apart by name and file, so a kernel and a region of one name stay two. */
+/*
+ * The id of a function. pprof distinguishes functions by name and file, so a kernel and a region of the same name stay
+ * two.
+ */
 static uint64_t function(struct pprof *p, struct sonde_str name, const char *file)
 {
 	const uint64_t key[2] = {string(p, name), string(p, sonde_str_from(file))};
@@ -123,7 +127,7 @@ static void put_type(struct pprof *p, const char *type, const char *unit)
 	put_part(p, PROFILE_SAMPLE_TYPE);
 }
 
-/* The innermost location comes first. */
+/* Writes a sample; the innermost location comes first. */
 static void put_sample(struct pprof *p, const struct sonde_leaf *leaf, const uint64_t values[NR_VALUES])
 {
 	uint32_t at;
@@ -144,7 +148,7 @@ static void put_sample(struct pprof *p, const struct sonde_leaf *leaf, const uin
 	put_part(p, PROFILE_SAMPLE);
 }
 
-/* Kernels of all regions by `by`; `value` says which of the values it is. */
+/* Writes the kernels of all regions, weighted by `by`; `value` is the number of that value in a sample. */
 static int put_kernels(struct pprof *p, const char *by, size_t value, struct sonde_err *err)
 {
 	struct sonde_weights w;
@@ -162,7 +166,10 @@ static int put_kernels(struct pprof *p, const char *by, size_t value, struct son
 	return rc;
 }
 
-/* Wall time of regions beyond that of the regions inside, which may overlap: never less than nothing. */
+/*
+ * Writes the wall time of regions beyond that of the regions inside. These may overlap, so the rest may be below 0:
+ * then it is left out.
+ */
 static int put_walls(struct pprof *p, struct sonde_err *err)
 {
 	const size_t nr = p->r->nodes.nr;
@@ -240,7 +247,7 @@ int sonde_export_pprof(const struct sonde_tree *t, const struct sonde_export_opt
 	struct pprof p = {.t = t, .r = sonde_report_main(t, o)};
 	int rc = 0;
 
-	string(&p, SONDE_STR("")); /* number 0 is the empty one */
+	string(&p, SONDE_STR("")); /* string number 0 is the empty one */
 	put_type(&p, "gpu-time", "nanoseconds");
 	put_type(&p, "launches", "count");
 	put_type(&p, "wall", "nanoseconds");

@@ -2,8 +2,8 @@
  * Prometheus' text format, for its textfile collector: what each region took so far, by GPU and rank.
  *
  * Times and counts only grow while a program runs, so they are counters; what the hardware did is a gauge. A region's
- * numbers include those of the regions inside. Of many regions the longest have series of their own; what the others
- * took themselves is added up as region "other", so that series stay few whatever a program calls its ranges.
+ * numbers include those of the regions inside. If there are many regions, the longest have series of their own; the own
+ * parts of all others are added up as region "other", so that series stay few whatever a program calls its ranges.
  */
 #include "base/alloc.h"
 #include "base/escape.h"
@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-#define FEW_SERIES 200 /* regions of a report, unless report.series says otherwise */
+#define FEW_SERIES 200 /* regions of a report with series of their own, unless report.series says otherwise */
 
 enum value {
 	GPU_SECONDS,
@@ -26,7 +26,7 @@ enum value {
 	SM_ACTIVE,
 	TENSOR,
 	MEMORY,
-	IMBALANCE, /* of aggregates */
+	IMBALANCE, /* of aggregates only */
 	NR_VALUES,
 };
 
@@ -51,8 +51,8 @@ struct writer {
 	const struct sonde_export_options *o;
 	struct sonde_sink *to;
 	struct sonde_figures figures;
-	uint32_t column[NR_VALUES]; /* of gauges that are metrics, SONDE_NONE = the capture has none */
-	bool names_process; /* device and rank do not tell them apart */
+	uint32_t column[NR_VALUES]; /* columns of gauges that are metrics; SONDE_NONE = the capture has none */
+	bool names_process; /* device and rank do not distinguish all processes */
 	struct sonde_buf label;
 };
 
@@ -73,7 +73,7 @@ static void put_u64(struct writer *w, const char *name, uint64_t v)
 	sonde_sink_printf(w->to, ",%s=\"%llu\"", name, (unsigned long long)v);
 }
 
-/* Whose region it is: nothing for an aggregate. */
+/* Writes the labels of the scope that a region is in; nothing for an aggregate. */
 static void put_scope(struct writer *w, const struct sonde_report *r)
 {
 	const struct sonde_cells *c = w->t->cells;
@@ -147,7 +147,7 @@ static double own_of(const struct sonde_node *n, enum value value)
 	}
 }
 
-/* The same of what regions have with those inside, and not by themselves: wall and idle time. */
+/* The same for values that regions only have together with the regions inside: wall and idle time. */
 static double span_of(const struct sonde_node *n, enum value value, int cause)
 {
 	double ns = value == WALL_SECONDS ? n->times.wall_ns : value == IDLE_SECONDS ? n->times.idle_by[cause] : 0;
@@ -162,7 +162,7 @@ static double other_of(const struct sonde_report *r, const bool *is_chosen, enum
 
 	for (i = 0; i < r->nodes.nr; i++) {
 		const struct sonde_node *n = &r->nodes.at[i];
-		bool is_within = n->parent != SONDE_NONE && !is_chosen[n->parent]; /* a region that is added already */
+		bool is_within = n->parent != SONDE_NONE && !is_chosen[n->parent]; /* its parent is in "other" already */
 
 		if (!is_chosen[i])
 			sum += own_of(n, value) + (is_within ? 0 : span_of(n, value, cause));
@@ -188,7 +188,7 @@ static void put_node(struct writer *w, const struct sonde_report *r, uint32_t no
 
 /* --- which regions -------------------------------------------------------------------------------------- */
 
-/* The longest regions of a report, in the order of the tree: true by node. NULL when memory is short. */
+/* Chooses the longest regions of a report: true by node. NULL when out of memory. */
 static bool *choose(const struct sonde_report *r, size_t most)
 {
 	bool *is_chosen = sonde_calloc(r->nodes.nr + 1, sizeof(*is_chosen));
@@ -234,7 +234,7 @@ static int put_report(struct writer *w, const struct sonde_report *r, enum value
 	return 0;
 }
 
-/* Aggregates have what compares scopes, single scopes all else. */
+/* Aggregates have the values that compare scopes, single scopes all others. */
 static bool is_for(const struct writer *w, const struct sonde_report *r, enum value value)
 {
 	return r->is_aggregate == (value == IMBALANCE) && !r->is_ranges && sonde_report_is_shown(r, w->o);
@@ -253,7 +253,7 @@ static int put_family(struct writer *w, enum value value, struct sonde_err *err)
 	return rc;
 }
 
-/* Whether two processes would have series with the same labels: then they are named too. */
+/* Whether two processes would have series with the same labels: then the process is a label too. */
 static bool needs_process(const struct sonde_tree *t)
 {
 	const struct sonde_cells *c = t->cells;

@@ -1,5 +1,5 @@
 /*
- * Ranks side by side, for all formats. Each kind of row says its columns once: their keys in JSON, their heads in
+ * Ranks side by side, for all formats. Each kind of row defines its columns once: their keys in JSON, their heads in
  * tables for people. Stragglers and clocks are in JSON alone: people read them as sentences.
  */
 #include "export/rank_tables.h"
@@ -12,12 +12,12 @@
 
 #define MOST_ROWS 16
 
-/* Where a row goes: to JSON, or to a table, whose columns are made with its first row. */
+/* Where a row goes: to JSON, or to a table, which gets its columns with its first row. */
 struct rank_out {
 	const struct sonde_tree *tree;
-	struct sonde_json_export *json; /* NULL: a table */
+	struct sonde_json_export *json; /* NULL = a table */
 	struct sonde_table *table;
-	size_t nr_rows; /* of the table, before this one */
+	size_t nr_rows; /* rows of the table before this one */
 };
 
 /* Whether a table takes a cell: a column without a head is in JSON alone. */
@@ -61,7 +61,7 @@ static void put_text(struct rank_out *o, const char *key, const char *head, stru
 		sonde_json_str(&o->json->w, key, text);
 }
 
-/* A word of ours; NULL = none. */
+/* A fixed word; NULL = none. */
 static void put_word(struct rank_out *o, const char *key, const char *head, const char *word)
 {
 	if (takes_cell(o, head))
@@ -97,7 +97,7 @@ static void put_rank(struct rank_out *o, const char *key, const char *head, uint
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A region over the ranks. */
+/* Writes a region compared over the ranks. */
 static void put_spread(struct rank_out *o, const struct sonde_rank_spread *s)
 {
 	put_region(o, NULL, "0slowest in", s->region);
@@ -134,7 +134,7 @@ static void put_rank_row(struct rank_out *o, const struct sonde_rank_row *row)
 	put_ms(o, "wait_ms", ">0waited ms", row->wait_ns);
 }
 
-/* The collectives of a region; `w` is its communication in the aggregate, NULL where that is not shown. */
+/* Writes the collectives of a region; `w` is its communication in the aggregate, NULL = not shown. */
 static void put_region_row(struct rank_out *o, const struct sonde_region_row *row, const struct sonde_times *w)
 {
 	put_region(o, "region", "0collectives in", row->region);
@@ -233,7 +233,7 @@ static void fill_regions(struct rank_out *o)
 	if (nr > 1)
 		qsort(at, nr, sizeof(*at), by_cost);
 	for (i = 0; i < nr && o->nr_rows < MOST_ROWS; i++) {
-		if (i && is_alike(at[i - 1], at[i])) /* all of a region is in one inside it */
+		if (i && is_alike(at[i - 1], at[i])) /* all time of a region is in one inside it */
 			continue;
 		put_spread(o, at[i]);
 		o->nr_rows++;
@@ -241,7 +241,7 @@ static void fill_regions(struct rank_out *o)
 	sonde_free(at);
 }
 
-/* Ranks that are late, or if nobody is that have most work, come first. */
+/* Ranks that are late come first; if none is, ranks with the most work. */
 static int by_lateness(const void *pa, const void *pb)
 {
 	const struct sonde_rank_row *a = *(const struct sonde_rank_row *const *)pa,
@@ -251,7 +251,7 @@ static int by_lateness(const void *pa, const void *pb)
 		return a->late_ns > b->late_ns ? -1 : 1;
 	if (a->work_ns != b->work_ns)
 		return a->work_ns > b->work_ns ? -1 : 1;
-	return a < b ? -1 : a > b; /* as they are in rows */
+	return a < b ? -1 : a > b; /* as in `rows` */
 }
 
 static void fill_rows(struct rank_out *o)

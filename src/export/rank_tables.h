@@ -14,7 +14,7 @@ enum sonde_rank_table {
 };
 #define SONDE_NR_RANK_TABLES 5
 
-/* Columns and rows of a table, empty where there is nothing to show. */
+/* Fills in the columns and rows of a table; leaves it empty if there is nothing to show. */
 void sonde_rank_table_fill(
 	struct sonde_table *t, enum sonde_rank_table which, const struct sonde_tree *tree);
 

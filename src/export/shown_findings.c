@@ -2,11 +2,11 @@
 
 #include "export/shown_reports.h"
 
-#define LONG_NAME 60 /* bytes; longer ones are cut: it is a sentence */
+#define LONG_NAME 60 /* bytes; longer names are cut, because they are part of a sentence */
 
-#define MOST_ALSO 3  /* places named behind a finding whose cause they share */
+#define MOST_ALSO 3  /* most places named after a finding whose cause they share */
 
-/* The first finding of the same cause. */
+/* The index of the first finding with the same cause. */
 static size_t leader_of(const struct sonde_findings *f, size_t i)
 {
 	size_t k = 0;
@@ -68,7 +68,7 @@ void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *
 	sonde_buf_puts(out, "`");
 }
 
-/* "step/optimizer (7%)", "gemv in step/decode (3%)" */
+/* Appends "step/optimizer (7%)" or "gemv in step/decode (3%)". */
 static void put_other(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_finding *f, uint32_t leader)
 {
 	struct sonde_str where = end_of(f->where);

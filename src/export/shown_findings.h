@@ -5,24 +5,28 @@
 #include "export/export.h"
 #include "tree/findings.h"
 
-#define SONDE_FEW_FINDINGS 3 /* shown unless more are asked for */
+#define SONDE_FEW_FINDINGS 3 /* findings that are shown unless the options ask for more */
 
 /*
- * Those that are shown, and how many; 0 where there are none, the report they are about is not shown, or the view is of something
- * else. Unless all are asked for, one cause is shown once: the other places are named behind the first.
+ * Fills in the findings that are shown; returns how many. That is 0 if there are none, if their report is not shown, or
+ * if the view is about something else. Unless all are asked for, each cause is shown once: its other places are named
+ * after the first.
  */
 size_t sonde_findings_shown(
 	const struct sonde_finding *out[SONDE_MAX_FINDINGS], const struct sonde_tree *t, const struct sonde_export_options *o);
-/* "Also: gemv (14%), step/optimizer (7%)." The other findings of its cause; nothing where there are none, or all are shown. */
+/*
+ * Appends "Also: gemv (14%), step/optimizer (7%).", the other findings with the same cause; nothing if there are none,
+ * or if all are shown.
+ */
 void sonde_finding_say_also(
 	struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o, const struct sonde_finding *f);
-/* "step/optimizer: the GPU was idle for …, because …." The end of a long path, which says most. */
+/* Appends "step/optimizer: the GPU was idle for …, because …." Of a long path only the end, which says most. */
 void sonde_finding_say(struct sonde_buf *out, const struct sonde_finding *f);
-/* "do …; gain …; more: …" */
+/* Appends "Do: …. Gain: …. More: …". */
 void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_finding *f);
-/* "4 more: --findings all"; nothing where all are shown or named. */
+/* Appends "4 more: --findings all"; nothing if all are shown or named. */
 void sonde_findings_say_rest(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o);
-/* Whether one of those that are shown is about the region, or rests on its figures. */
+/* Whether one of the shown findings is about the region, or is based on its figures. */
 bool sonde_findings_name(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_export_options *o, uint32_t node);
 
 #endif

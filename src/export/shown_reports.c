@@ -127,7 +127,7 @@ bool sonde_selects_nothing(const struct sonde_tree *t)
 
 	sonde_coverage_build(&kernels, t, false);
 	sonde_coverage_build(&ranges, t, true);
-	if (kernels.total + ranges.total == 0) /* ranges of the host only */
+	if (kernels.total + ranges.total == 0) /* there are host times only */
 		return t->cells->regions.nr && !t->cells->tally.takes_range;
 	return kernels.not_selected + ranges.not_selected == kernels.total + ranges.total;
 }

@@ -10,17 +10,17 @@ const char *sonde_report_caution(const struct sonde_report *r);
 /* The one scope that a report shows; NULL for an aggregate and for scopes that were added up. */
 const struct sonde_scope *sonde_report_scope(const struct sonde_tree *t, const struct sonde_report *r);
 
-/* Whether `--scope` shows this report. */
+/* Whether `--scope` lets this report be shown. */
 bool sonde_report_is_shown(const struct sonde_report *r, const struct sonde_export_options *o);
-/* Whether text and Markdown show it: where there are many scopes they show the aggregate, single ones on request. */
+/* Whether text shows this report: if there are several scopes it shows the aggregate, and single scopes on request. */
 bool sonde_report_is_printed(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 
-/* Whether it is printed before the others: an aggregate is, unless it repeats the only scope. */
+/* Whether this report is printed before the others: an aggregate is, unless it repeats the only scope. */
 bool sonde_report_comes_first(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 
-/* Whether it is an aggregate over one scope, which is shown anyway: for people one table is enough. */
+/* Whether this is an aggregate over one scope that is shown anyway: for people one table is enough. */
 bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 

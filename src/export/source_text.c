@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_SOURCE (4u << 20) /* bytes of a file whose lines are shown */
-#define MOST_FILES  16u	       /* kept while others are looked at */
+#define MOST_SOURCE (4u << 20) /* most bytes of a file whose lines are shown */
+#define MOST_FILES  16u	       /* most files kept in memory */
 #define MOST_NOTED  4096u
 #define HASH_DIGITS 32u
 
 struct sonde_source_file {
-	uint32_t path; /* string number */
+	uint32_t path; /* number of the path's string */
 	enum sonde_source_state state;
 	struct sonde_buf text;
 };
@@ -25,8 +25,8 @@ struct sonde_source_file {
 /* --- files ----------------------------------------------------------------------------------------- */
 
 /*
- * Appends a whole file, and says when it was changed. The path is the capture's, so it may name anything: only
- * regular files are read, and a FIFO is not waited for. A relative path was seen from a folder that is not known.
+ * Appends a whole file, and says when it was changed. The path comes from the capture, so it may name anything: only
+ * regular files are read, and a FIFO is not waited for. A relative path is refused, because nobody knows its folder.
  */
 static bool read_file(struct sonde_buf *out, struct sonde_str path, uint64_t *changed_ns)
 {
@@ -63,7 +63,7 @@ static uint64_t captured_ns(const struct sonde_cells *c)
 	return first;
 }
 
-/* File systems have no finer times than a second everywhere. */
+/* Compares whole seconds: not every file system has finer times. */
 static bool is_older(uint64_t changed_ns, uint64_t than_ns)
 {
 	return changed_ns / 1000000000 < than_ns / 1000000000;
@@ -71,7 +71,7 @@ static bool is_older(uint64_t changed_ns, uint64_t than_ns)
 
 /* --- notes ------------------------------------------------------------------------------------------ */
 
-/* `HASH PATH`, a line for each file. */
+/* Reads notes: a line `HASH PATH` for each file. */
 static void read_notes(struct sonde_source_texts *s, struct sonde_str text)
 {
 	struct sonde_str line, hash, path;
@@ -85,7 +85,7 @@ static void read_notes(struct sonde_source_texts *s, struct sonde_str text)
 	}
 }
 
-/* Beside the capture, or the archive that it is in. */
+/* Finds the notes beside the capture, or beside the archive that it is in. */
 static void find_notes(struct sonde_source_texts *s, struct sonde_str input)
 {
 	const unsigned most = sonde_str_has(input, ".tar/", NULL) ? 3 : 1;
@@ -125,7 +125,7 @@ int sonde_source_note(const struct sonde_cells *c, const char *path, struct sond
 
 		if (sonde_map_add(&seen, file, &is_new) == SONDE_NONE || !is_new || memchr(file.p, '\n', file.n) ||
 			!read_file(&text, file, &changed) || !is_older(changed, began))
-			continue; /* changed while the program ran: nobody knows what was compiled */
+			continue; /* it changed while the program ran, so nobody knows what was compiled */
 		sonde_md5(hash, sonde_buf_view(&text));
 		sonde_buf_printf(&notes, "%s %.*s\n", hash, SONDE_STR_ARG(file));
 	}

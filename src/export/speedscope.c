@@ -1,7 +1,6 @@
 /*
- * speedscope's file format, https://www.speedscope.app/file-format-schema.json:
- * one sampled profile per report. A sample is a kernel in a region; where kernels do not have what is asked for,
- * a region with something of its own.
+ * speedscope's file format, https://www.speedscope.app/file-format-schema.json: one sampled profile per report. A
+ * sample is a kernel in a region; if kernels do not have the quantity, a region with something of its own.
  */
 #include "export/field.h"
 #include "export/format.h"
@@ -17,12 +16,12 @@ static const char *unit_of(const struct sonde_weights *w)
 	return strcmp(w->unit, "byte") == 0 ? "bytes" : "none";
 }
 
-/* What a frame behind the regions is of: a kernel, or a line. */
+/* What a frame after those of the regions is about: a kernel, or a line. */
 struct end {
-	uint32_t is_line, number; /* of a string, or of a line */
+	uint32_t is_line, number; /* number of a string, or of a line */
 };
 
-/* Frames are the regions of the run, in their order, then the kernels and lines that samples have. */
+/* Writes the frames: the regions of the run, in their order, then the kernels and lines that samples have. */
 static void write_frames(struct sonde_json *w, const struct sonde_tree *t, const struct sonde_map *ends)
 {
 	const struct sonde_cells *l = t->cells;
@@ -52,7 +51,7 @@ static void write_frames(struct sonde_json *w, const struct sonde_tree *t, const
 	sonde_buf_release(&name);
 }
 
-/* The frame of a kernel or a line; SONDE_NONE of none. */
+/* The frame of a kernel or a line; SONDE_NONE if `end` has none. */
 static uint32_t frame_of(const struct sonde_json_export *x, struct sonde_map *ends, struct sonde_arena *arena, struct end end)
 {
 	if (end.number == SONDE_NONE)
@@ -60,7 +59,10 @@ static uint32_t frame_of(const struct sonde_json_export *x, struct sonde_map *en
 	return (uint32_t)x->tree->cells->regions.nr + sonde_intern_copy(arena, ends, SONDE_BYTES(end), NULL);
 }
 
-/* The regions from the root down to a node, and the frames of the kernel and the line there, as many as are no SONDE_NONE. */
+/*
+ * Writes the regions from the root down to a node, then the frames of the kernel and the line there, unless they are
+ * SONDE_NONE.
+ */
 static void write_sample(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node, const uint32_t frames[2])
 {
 	const uint32_t depth = r->nodes.at[node].depth, nr = depth + 1 + (frames[0] != SONDE_NONE) + (frames[1] != SONDE_NONE);
@@ -71,7 +73,7 @@ static void write_sample(struct sonde_json_export *x, const struct sonde_report 
 	SONDE_JSON_LIST(&x->w, NULL, d, nr, d <= depth ? r->nodes.at[x->stack[d]].region : frames[d - depth - 1]);
 }
 
-/* `ends` are the kernels and lines that have a frame so far. */
+/* Writes a profile; `ends` has the kernels and lines that have a frame so far. */
 static void write_profile(struct sonde_json_export *x, const struct sonde_report *r, const struct sonde_weights *weights,
 	struct sonde_map *ends, struct sonde_arena *arena)
 {

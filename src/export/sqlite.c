@@ -35,7 +35,7 @@ enum sonde_db_table {
 	SONDE_DB_NR,
 };
 
-/* Their columns: an inserted row has a value for each, in this order. */
+/* The columns of the tables: an inserted row has a value for each, in this order. */
 static const struct {
 	const char *name, *columns;
 } tables[SONDE_DB_NR] = {
@@ -74,7 +74,7 @@ static const struct {
 	[SONDE_DB_LINE] = {"lines",
 		"kernel INTEGER NOT NULL REFERENCES kernels, file TEXT NOT NULL, line INTEGER NOT NULL, samples REAL NOT NULL, "
 		"share_pct REAL NOT NULL, reason TEXT, callers TEXT"},
-	[SONDE_DB_REGION] = {"regions", /* the column table has the others */
+	[SONDE_DB_REGION] = {"regions", /* the fields of the column table follow */
 		"id INTEGER PRIMARY KEY, scope INTEGER NOT NULL REFERENCES scopes, region_id TEXT NOT NULL, "
 		"name TEXT NOT NULL, parent INTEGER REFERENCES regions, depth INTEGER NOT NULL, domain TEXT, "
 		"kind TEXT NOT NULL, limiter TEXT, bound TEXT, slowest_rank TEXT"},
@@ -88,17 +88,17 @@ struct sonde_db {
 	struct sonde_figures figures;
 	const char *path;
 	uint64_t first_ns; /* when the first range was entered */
-	int64_t nr_regions, nr_kernels; /* written so far: the last id */
-	int rc; /* of what failed first, with `err` filled in; nothing is inserted from then on */
+	int64_t nr_regions, nr_kernels; /* number of rows so far, which is the last id */
+	int rc; /* the first error, with `err` filled in; after it nothing is inserted */
 	struct sonde_err *err;
 };
 
-/* A value of a row: NULL where there is no id (0), number (NaN) or text (p NULL). */
+/* A value of a row: SQL NULL if there is no id (0), number (NaN) or text (p NULL). */
 struct sonde_db_value {
 	int type; /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT */
 	int64_t i;
 	double v;
-	struct sonde_str text; /* borrowed until it is inserted */
+	struct sonde_str text; /* borrowed until the row is inserted */
 	bool is_null;
 };
 #define SONDE_DB_ID(id)	    ((struct sonde_db_value){.type = SQLITE_INTEGER, .i = (id), .is_null = !(id)})
@@ -148,10 +148,10 @@ static void bind_value(sqlite3_stmt *s, int at, const struct sonde_db_value *v)
 		sqlite3_bind_null(s, at);
 	else if (v->type == SQLITE_INTEGER)
 		sqlite3_bind_int64(s, at, v->i);
-	else if (v->type == SQLITE_FLOAT) /* NaN is NULL to SQLite */
+	else if (v->type == SQLITE_FLOAT) /* SQLite takes NaN for NULL */
 		sqlite3_bind_double(s, at, v->v);
 	else
-		sqlite3_bind_text(s, at, v->text.p, (int)n, SQLITE_STATIC); /* so is p NULL */
+		sqlite3_bind_text(s, at, v->text.p, (int)n, SQLITE_STATIC); /* and p NULL, too */
 }
 
 static void insert_row(struct sonde_db *d, enum sonde_db_table into, const struct sonde_db_value *values, size_t nr)
@@ -184,7 +184,7 @@ static void create_table(struct sonde_db *d, enum sonde_db_table table)
 	sonde_buf_release(&sql);
 }
 
-/* Where `info` gets a key twice, the first value stays. */
+/* If `info` gets a key twice, the first value stays. */
 static void prepare_insert(struct sonde_db *d, enum sonde_db_table table)
 {
 	size_t nr = table == SONDE_DB_REGION ? sonde_nr_fields : 0;
@@ -234,13 +234,13 @@ static void write_head(struct sonde_db *d, const struct sonde_export_options *o)
 		SONDE_DB_ROW(d, SONDE_DB_NOTE, SONDE_DB_TEXT(d->tree->notes.texts.keys[i]));
 }
 
-/* Where a row of figures belongs: 0 = none. */
+/* What a row of figures belongs to; 0 = none. */
 struct owner {
 	int64_t scope, region, kernel;
 	const char *part;
 };
 
-/* The figures now in d->figures; missing ones have no row. */
+/* Writes the figures in d->figures; missing ones have no row. */
 static void put_figures(struct sonde_db *d, const struct owner *o)
 {
 	size_t i;
@@ -266,7 +266,7 @@ static struct sonde_str never_null(struct sonde_str text)
 	return text.n ? text : SONDE_STR("");
 }
 
-/* Why warps did not go on; nothing without samples. */
+/* Writes why warps did not go on; nothing without samples. */
 static void put_stalls(struct sonde_db *d, const struct sonde_report *r, const struct owner *o, enum sonde_part part, uint32_t index)
 {
 	struct sonde_stall_profile p = {0};
@@ -285,7 +285,7 @@ static void put_stalls(struct sonde_db *d, const struct sonde_report *r, const s
 	sonde_stall_profile_release(&p);
 }
 
-/* "b.cu:6, b.cu:10": where a line was inlined, the innermost first; empty where it was not. */
+/* Puts "b.cu:6, b.cu:10": where a line was inlined, the innermost first; empty if it was not inlined. */
 static void name_callers(struct sonde_buf *out, const struct sonde_cells *c, uint32_t line)
 {
 	uint32_t at;
@@ -346,7 +346,7 @@ static void put_kernels(struct sonde_db *d, const struct sonde_report *r, struct
 	}
 }
 
-/* Ids of regions grow with the node number: a parent's is known from the child's. */
+/* Ids of regions grow with the node number, so the parent's id follows from the child's. */
 static void put_row(struct sonde_db *d, const struct sonde_report *r, uint32_t node, const struct owner *o)
 {
 	const struct sonde_node *n = &r->nodes.at[node];
@@ -502,13 +502,13 @@ static void put_launch(struct sonde_db *d, const struct sonde_timeline_launch *l
 	const struct sonde_db_value none = {.is_null = true};
 
 	SONDE_DB_ROW(d, SONDE_DB_LAUNCH, SONDE_DB_ID(id),
-		SONDE_DB_INT(l->scope + 1u), /* scopes are the first reports */
+		SONDE_DB_INT(l->scope + 1u), /* scopes are the first reports, and ids start at 1 */
 		SONDE_DB_TEXT(sonde_tree_str(d->tree, l->kernel)), SONDE_DB_WORD(states[l->state]),
 		SONDE_DB_INT(l->thread), SONDE_DB_INT(l->stream), SONDE_DB_INT(l->context),
 		l->end_ns ? SONDE_DB_INT(l->start_ns) : none, l->end_ns ? SONDE_DB_INT(l->end_ns) : none);
 }
 
-/* A partial report has no single launches, and a note says so. */
+/* A partial report has no single launches; a note says so. */
 static void put_launches(struct sonde_db *d)
 {
 	const struct sonde_cells *c = d->tree->cells;
@@ -542,7 +542,7 @@ static void write_all(struct sonde_db *d, const struct sonde_export_options *o)
 	execute(d, "COMMIT;");
 }
 
-/* The sink's file is empty and ours; SQLite fills it, and closing the sink gives it its name. */
+/* The sink's file is empty and ours: SQLite fills it, and closing the sink gives it its name. */
 int sonde_export_sqlite(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {

@@ -6,7 +6,7 @@
 #include "tree/stall_profile.h"
 
 #define MOST_REASONS 4
-#define LEAST_SHARE  0.05 /* of a reason with a row; the first has one in any case */
+#define LEAST_SHARE  0.05 /* share of a reason with a row; the first reason has one in any case */
 #define MOST_KERNELS 10
 #define MOST_CALLERS 8
 #define LEAST_LAST   16
@@ -30,7 +30,7 @@ static void put_reason(struct sonde_table *t, const struct sonde_stall_share *s)
 	sonde_table_text(t, sonde_stall_reason_words(s->name), SONDE_STYLE_PLAIN);
 }
 
-/* The rest of the row whose name is there, and rows for more reasons. */
+/* Writes the cells after the name, and rows for further reasons. */
 static void put_profile(struct sonde_table *t, const struct sonde_stall_profile *p)
 {
 	double issued = 0;
@@ -52,7 +52,7 @@ static void put_profile(struct sonde_table *t, const struct sonde_stall_profile 
 	put_empty(t, nr ? 0 : 2);
 }
 
-/* How long a row's launches took: of a region or, without a listing, of a kernel. */
+/* The time of a row's launches: of a region or, without a listing, of a kernel. */
 static double row_ms(const struct sonde_report *r, const struct sonde_listing *l, size_t row)
 {
 	return (l ? r->nodes.at[l->at[row]].time_ns : r->kernels.at[r->flat_first_kernel + row].time_ns) / 1e6;
@@ -94,7 +94,7 @@ void sonde_stall_table_fill(struct sonde_table *t, const struct sonde_tree *tree
 
 /* --- lines --------------------------------------------------------------------------------------- */
 
-/* A cell with the text of a line, empty where its file is not there. */
+/* Writes a cell with the text of a line; empty if its file is not there. */
 static void put_source(struct sonde_table *t, struct sonde_source_texts *sources, const struct sonde_line *line)
 {
 	struct sonde_str text;
@@ -113,7 +113,7 @@ static void put_place(struct sonde_table *t, const char *before, const struct so
 	sonde_table_put(t, SONDE_STYLE_PLAIN);
 }
 
-/* A line, and a row for each line that it was inlined in. */
+/* Writes a line, and a row for each line that it was inlined in. */
 static void put_line(struct sonde_table *t, struct sonde_source_texts *sources, const struct sonde_hot_line *hot, double all)
 {
 	const struct sonde_cells *c = sources->c;

@@ -5,19 +5,20 @@
 #include "export/field.h"
 #include "export/table.h"
 
-/* What to say where a table of samples is asked for and there are none. */
+/* What to say if a table of samples is asked for and there are none. */
 #define SONDE_LACKS_STALLS "Stalls are not in this capture: `sonde run --lines -- COMMAND` takes PC samples of its kernels."
-/* Where there are samples, and no line. */
+/* What to say if there are samples, but none has a line. */
 #define SONDE_LACKS_LINES                                                                          \
 	"No sample has a line: compile with -lineinfo (nvcc), and keep the cubins/ beside the capture."
 
 /*
- * Columns and rows of a table, empty where nothing has samples: how much was issued, then the main reasons to wait,
- * a row each. Of the listed regions or, with `l` NULL, of the longest kernels.
+ * Fills in the columns and rows of a table; it stays empty if nothing has samples. A row says how much was issued, then
+ * the main reasons to wait, one row each. The rows are for the listed regions or, with `l` NULL, for the longest
+ * kernels.
  */
 void sonde_stall_table_fill(struct sonde_table *t, const struct sonde_tree *tree, const struct sonde_report *r,
 	const struct sonde_export_options *o, const struct sonde_listing *l);
-/* The hottest lines of the longest kernels: o->max_lines of each. With their text where the file is as old as the capture. */
+/* The hottest lines of the longest kernels, o->max_lines of each; with their text if the file is unchanged. */
 void sonde_line_table_fill(struct sonde_table *t, const struct sonde_tree *tree, const struct sonde_report *r,
 	const struct sonde_export_options *o);
 

@@ -17,7 +17,7 @@
 
 #define WIDTH 1000
 
-/* Text at a place, escaped. `anchor` is "start", "middle" or "end". */
+/* Writes text at a place, escaped. `anchor` is "start", "middle" or "end". */
 static void put_text(
 	struct sonde_sink *to, double x, double y, const char *anchor, struct sonde_str text)
 {
@@ -30,7 +30,7 @@ static void put_text(
 #define ROW	  22.0
 #define HEAD	  44.0
 #define LEAST	  0.5 /* narrower boxes are left out */
-#define LETTER	  6.4 /* wide, about */
+#define LETTER	  6.4 /* width of a letter, about */
 #define MAX_DEPTH 60u
 
 struct icicle {
@@ -40,10 +40,10 @@ struct icicle {
 	struct sonde_weights weights;
 	struct sonde_figures figures;
 	struct sonde_buf text;
-	double *left, *width, *next; /* by node, in pixels; `next`: where its next child goes */
+	double *left, *width, *next; /* by node, in pixels; `next` is where its next child goes */
 	uint32_t *row;
 	uint32_t nr_rows;
-	uint32_t bounds; /* the words that boxes are coloured by, a bit each */
+	uint32_t bounds; /* the words that boxes are coloured by, one bit each */
 };
 
 static const struct sonde_bound_word *look_of(const char *bound)
@@ -54,13 +54,15 @@ static const struct sonde_bound_word *look_of(const char *bound)
 	return n < SONDE_NR_BOUNDS ? &sonde_bound_words[n] : &unknown;
 }
 
-/* A child may be more than its parent where values are negative or beyond all numbers. */
+/*
+ * The width of a box, bounded by its parent: values that are negative or beyond all numbers could make a child wider.
+ */
 static double bounded(double width, double room)
 {
 	return !(width > 0 && room > 0) ? 0 : width < room ? width : room;
 }
 
-/* Start/end ranges overlap: each has a row of its own below the trees. */
+/* Places the boxes. Start/end ranges overlap, so each has a row of its own below the trees. */
 static void place_nodes(struct icicle *c)
 {
 	const struct sonde_node *nodes = c->report->nodes.at;
@@ -180,7 +182,7 @@ static int prepare_icicle(struct icicle *c, const char *by, struct sonde_err *er
 	return 0;
 }
 
-/* Prints a group and says how high it is; 0 and nothing when there is nothing to draw. */
+/* Draws a group and sets `*height`; does neither if there is nothing to draw. */
 static int draw_icicle(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err)
 {
@@ -226,7 +228,7 @@ struct plot {
 	struct sonde_peaks peaks;
 	struct point *points;
 	size_t nr;
-	double x0, x1, y0, y1; /* powers of ten */
+	double x0, x1, y0, y1; /* ends of the axes, as powers of ten */
 	struct sonde_buf text;
 };
 
@@ -274,7 +276,7 @@ static void widen_axis(double *low, double *high, double v)
 static double highest(const struct plot *p)
 {
 	return fmax(
-		p->peaks.flop_per_s, p->peaks.tensor_per_s); /* of a NaN and a number: the number */
+		p->peaks.flop_per_s, p->peaks.tensor_per_s); /* fmax of a NaN and a number is the number */
 }
 
 static void fit_axes(struct plot *p)
@@ -330,7 +332,7 @@ static void write_axes(struct plot *p)
 	put_text(p->to, LEFT, TOP - 10, "start", SONDE_STR("roofline of regions, FLOP/s"));
 }
 
-/* From where DRAM would be the limit to the right. */
+/* Draws a ceiling from the point where DRAM stops being the limit to the right edge. */
 static void write_ceiling(struct plot *p, const char *name, double flop)
 {
 	if (!(flop > 0))
@@ -387,7 +389,7 @@ static void write_dot(struct plot *p, const struct point *at)
 		at->roof.at_least ? least : "stroke=\"#ffffff\"");
 }
 
-/* Below the drawing, where the axis leaves room: what dashed circles mean, or where FLOP are from. */
+/* Writes below the drawing, where the axis leaves room, what dashed circles mean, or where FLOP are from. */
 static void write_legend(struct plot *p)
 {
 	bool is_least = false, is_of_pipes = false;
@@ -405,7 +407,7 @@ static void write_legend(struct plot *p)
 			SONDE_STR("~ from sampled pipes: as if all were 16-bit operations and multiply-adds"));
 }
 
-/* Prints a group and says how high it is; 0 and nothing when there is nothing to draw. */
+/* Draws a group and sets `*height`; does neither if there is nothing to draw. */
 static int draw_roofline(struct sonde_sink *to, unsigned *height, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err)
 {
@@ -453,7 +455,7 @@ static void open_svg(struct sonde_sink *to, unsigned height)
 		WIDTH, height, WIDTH, height, WIDTH, height);
 }
 
-/* Draws the parts below each other: their heights are known only when they are drawn. */
+/* Draws the parts below each other. Their heights are known only when they are drawn. */
 static int draw_parts(struct sonde_sink *to, const drawing *parts, size_t nr, const struct sonde_tree *t,
 	const struct sonde_export_options *o, struct sonde_err *err)
 {

@@ -14,7 +14,7 @@ struct cut_name {
 	bool is_rest_cut;
 };
 
-/* Names that begin alike often end differently: a third of the room is for the end. */
+/* Names that begin alike often end differently, so a third of the room is for the end. */
 static struct cut_name cut_in_the_middle(const struct sonde_cell_text *cell, size_t room)
 {
 	size_t lines = sonde_width((struct sonde_str){cell->text.p, cell->nr_dim});
@@ -32,7 +32,7 @@ static size_t word_begin(struct sonde_str s, size_t i)
 	return i;
 }
 
-/* The word in which two names begin to differ; 0 where `a` is a beginning of `b`: no word of it is its own. */
+/* Where the word begins in which two names first differ; 0 if `a` is a beginning of `b`, so that no word is its own. */
 static size_t first_difference(struct sonde_str a, struct sonde_str b)
 {
 	size_t i;
@@ -42,16 +42,16 @@ static size_t first_difference(struct sonde_str a, struct sonde_str b)
 	return i < a.n ? word_begin(a, i) : 0;
 }
 
-/* The same for a reader: with the word before, if it is a number. */
+/* The same for a reader: a number comes with the word before it. */
 static size_t with_its_word(struct sonde_str a, size_t i)
 {
 	return i && i < a.n && isdigit((unsigned char)a.p[i]) ? word_begin(a, i - 1) : i;
 }
 
-#define LEAST_BEGIN 4 /* of a cut name: a shorter one says nothing */
-#define NEIGHBOURS 64 /* rows up and down that are looked at for the same name */
+#define LEAST_BEGIN 4 /* shortest beginning of a cut name: less says nothing */
+#define NEIGHBOURS 64 /* rows above and below that are searched for the same name */
 
-/* The first difference from a name nearby that would be cut to the same; 0 = there is none. */
+/* The first difference from a name nearby that would be cut to the same text; 0 = there is none. */
 static size_t differs_at(const struct sonde_table *t, size_t cell, size_t room)
 {
 	const struct sonde_cell_text *own = &t->cells.at[cell];
@@ -70,7 +70,7 @@ static size_t differs_at(const struct sonde_table *t, size_t cell, size_t room)
 	return 0;
 }
 
-/* Cuts the name in a cell to `room` beside its dots, so that names nearby stay different. */
+/* Cuts the name in a cell to `room`, dots not included, so that names nearby stay different. */
 static struct cut_name cut_name_to(
 	const struct sonde_table *t, size_t cell, size_t room, size_t nr_dots)
 {
@@ -83,7 +83,7 @@ static struct cut_name cut_name_to(
 
 	if (!word || room < lines + 3 * nr_dots)
 		return c;
-	if (at <= sonde_width_cut(own->text, lines + third).n) /* the number of one long word */
+	if (at <= sonde_width_cut(own->text, lines + third).n) /* a number inside one long word */
 		at = word;
 	tail = (struct sonde_str){own->text.p + at, own->text.n - at};
 	spare = room - lines > sonde_width(tail) ? room - lines - sonde_width(tail) : 0;
@@ -97,22 +97,22 @@ static struct cut_name cut_name_to(
 	return c;
 }
 
-/* The names of the first column as they are printed. */
+/* A name of the first column as it is printed. */
 struct shown_name {
 	struct sonde_str text;
-	size_t nr_begin; /* bytes of it before the first dots */
+	size_t nr_begin; /* bytes before the first dots */
 };
 
 struct shown_names {
 	struct sonde_table *t;
-	struct sonde_map taken;	      /* what is shown, … */
-	SONDE_VEC(struct sonde_str) owners; /* … and the name that it stands for */
+	struct sonde_map taken;	      /* the texts that are shown … */
+	SONDE_VEC(struct sonde_str) owners; /* … and the name that each of them is for */
 	SONDE_VEC(struct shown_name) at;    /* by row */
-	size_t room, number; /* the last number that told names apart */
+	size_t room, number; /* room for a name without its dots; the last number that distinguished names */
 	const char *dots;
 };
 
-/* Takes this text for the name. False where it already stands for another one. */
+/* Takes this text for the name. False if it is taken by another name. */
 static bool take_text(struct shown_names *s, const struct sonde_cell_text *own, struct sonde_str text)
 {
 	uint32_t n = sonde_map_find(&s->taken, text);
@@ -143,8 +143,8 @@ static bool take_cut(struct shown_names *s, const struct sonde_cell_text *own, s
 }
 
 /*
- * Cuts a name that would look like another one differently: with more of its end, or another part of
- * its middle. Names that differ in nothing there is room for get a number.
+ * Cuts a name differently if it would look like another one: with more of its end, or another part of its middle. Names
+ * whose difference does not fit get a number.
  */
 static void cut_otherwise(struct shown_names *s, const struct sonde_cell_text *own, size_t nr_dots)
 {
@@ -175,7 +175,7 @@ static void cut_otherwise(struct shown_names *s, const struct sonde_cell_text *o
 	} while (!take_cut(s, own, c, mark));
 }
 
-/* Chooses what is shown of each name, so that no two different ones look the same. */
+/* Chooses the text that is shown for each name, so that no two different ones look the same. */
 static bool choose_names(struct shown_names *s)
 {
 	struct sonde_table *t = s->t;
@@ -324,8 +324,8 @@ void sonde_scale_add(struct sonde_scale *s, double ms)
 }
 
 /*
- * Three digits of the smallest, as long as the largest does not become unreadable: more decimals
- * than usual only up to six digits, so that wide columns leave room for the metrics.
+ * Chooses decimals for three digits of the smallest time, as long as the largest stays readable: more decimals than
+ * usual only up to six digits, so that wide columns leave room for the metrics.
  */
 static uint8_t choose_decimals(const struct sonde_scale *s)
 {
@@ -403,7 +403,7 @@ static size_t total_width(const struct sonde_table *t)
 	return width;
 }
 
-/* Cuts heads that are longer than anything below them, from the right, until the table fits. */
+/* Cuts heads that are wider than anything below them, from the right, until the table fits. */
 static void cut_heads(struct sonde_table *t, size_t width)
 {
 	size_t k;
@@ -431,7 +431,7 @@ static struct sonde_table_column *next_to_drop(struct sonde_table *t)
 	return found;
 }
 
-/* Whether the last column is too long even beside nothing but what must stay. */
+/* Whether the last column is too wide even beside only those columns that must stay. */
 static bool is_last_too_long(const struct sonde_table *t, size_t width)
 {
 	size_t k, nr = t->columns.nr, used = t->columns.at[0].width;
@@ -451,7 +451,7 @@ static void widen(struct sonde_table *t, struct sonde_table_column *c, size_t na
 		c->width = natural - c->width < room ? natural : c->width + room;
 }
 
-/* Bars, which have no head, are gone before a name is cut. */
+/* Drops bars, which have no head, before a name is cut. */
 static void drop_bars(struct sonde_table *t, size_t natural_name, size_t width)
 {
 	size_t k;
@@ -465,7 +465,7 @@ static void drop_bars(struct sonde_table *t, size_t natural_name, size_t width)
 	}
 }
 
-/* The last column, then the first, are given what the others leave of `width`. */
+/* Gives the last column, then the first, what the others leave of `width`. */
 static void fit_columns(struct sonde_table *t, size_t width, struct sonde_buf *dropped)
 {
 	struct sonde_table_column *last = &t->columns.at[t->columns.nr - 1], *c;
@@ -521,7 +521,7 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");
 }
 
-/* `name`: what is shown in the first column; NULL = the cell itself. */
+/* `name` is shown in the first column; NULL = the cell itself. */
 static void print_row(struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row,
 	const struct shown_name *name)
 {

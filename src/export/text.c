@@ -53,11 +53,11 @@ void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, 
 	sonde_buf_clear(&x->cell);
 }
 
-#define MAX_LISTED     8 /* devices, tools */
+#define MAX_LISTED     8 /* most devices or tools in a list */
 #define MOST_NOTES     8
-#define MOST_SENTENCES 3 /* about slow ranks */
+#define MOST_SENTENCES 3 /* most sentences about slow ranks */
 
-/* Each different text once, the first few. */
+/* A list that has each different text once; only the first few are printed. */
 struct list {
 	struct sonde_map seen;
 	struct sonde_buf text;
@@ -74,7 +74,7 @@ static void add_once(struct list *l, struct sonde_str text)
 		sonde_buf_printf(&l->text, "%s%.*s", l->seen.nr > 1 ? ", " : "", SONDE_STR_ARG(text));
 }
 
-/* Appends `before` and the list, or nothing where the list is empty. */
+/* Appends `before` and the list, or nothing if the list is empty. */
 static void end_list(struct list *l, struct sonde_buf *to, const char *before)
 {
 	if (l->seen.nr > MAX_LISTED)
@@ -90,7 +90,7 @@ static void release_list(struct list *l)
 	sonde_buf_release(&l->text);
 }
 
-/* Appends devices, tools and ways of replay behind the file names. */
+/* Appends devices, tools and replay modes after the file names. */
 static void add_about(struct sonde_text_export *x, struct sonde_buf *line)
 {
 	const struct sonde_cells *r = x->tree->cells;
@@ -113,7 +113,7 @@ static void add_about(struct sonde_text_export *x, struct sonde_buf *line)
 	release_list(&modes);
 }
 
-/* file · device · tool · replay */
+/* Writes "file · device · tool · replay". */
 static void write_header(struct sonde_text_export *x)
 {
 	const struct sonde_cells *r = x->tree->cells;
@@ -167,7 +167,7 @@ static void write_title(struct sonde_text_export *x, const struct sonde_report *
 	sonde_buf_release(&line);
 }
 
-/* "step/forward", or "(before step)" where no entry is around the gap. */
+/* Puts "step/forward", or "(before step)" if no entry is around the gap. */
 static void put_place(struct sonde_text_export *x, struct sonde_table *t, const struct sonde_gap *gap)
 {
 	const struct sonde_region *regions = x->tree->cells->regions.at;
@@ -247,7 +247,7 @@ static void write_findings(struct sonde_text_export *x)
 	sonde_buf_release(&line);
 }
 
-/* Who is slow, a sentence each; nothing where nobody is. */
+/* Writes a sentence for each slow rank, the first few. */
 static void write_stragglers(struct sonde_text_export *x)
 {
 	const struct sonde_ranks *r = x->tree->ranks;
@@ -257,7 +257,7 @@ static void write_stragglers(struct sonde_text_export *x)
 		sonde_text__write_wrapped(x, i ? "also: " : "slow: ", r->stragglers.at[i].sentence);
 }
 
-/* The tables of ranks side by side. */
+/* Writes the tables of ranks side by side. */
 static int write_ranks(struct sonde_text_export *x, struct sonde_err *err)
 {
 	size_t i;
@@ -277,7 +277,7 @@ static int write_ranks(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
-/* Why warps did not go on: a table of the regions or, where there are none to show, of the kernels. */
+/* Writes why warps did not go on: a table of the regions or, if there are none to show, of the kernels. */
 static int write_stalls(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_table t = sonde_text__table(x->options, 24);
@@ -295,7 +295,7 @@ static int write_stalls(struct sonde_text_export *x, const struct sonde_report *
 	return rc;
 }
 
-/* The hottest lines of each kernel, behind the other tables. */
+/* Writes the hottest lines of each kernel, after the other tables. */
 static int write_lines(struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
 	struct sonde_table t = sonde_text__table(x->options, 40);
@@ -390,12 +390,12 @@ static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
-/* A few, whole: losses go before remarks, and the order stays. */
+/* Writes a few notes, whole and in their order; losses have precedence over remarks. */
 static void write_notes(struct sonde_text_export *x)
 {
 	const char *bullet = x->options->is_utf8 ? "  \u2022 " : "  * ";
 	const struct sonde_notes *notes = &x->tree->notes;
-	size_t i, nr = notes->texts.nr, max = x->options->shows_all ? nr : MOST_NOTES, left[2] = {0}; /* remarks, losses */
+	size_t i, nr = notes->texts.nr, max = x->options->shows_all ? nr : MOST_NOTES, left[2] = {0}; /* room for remarks, losses */
 
 	for (i = 0; i < nr; i++)
 		left[1] += left[1] < max && sonde_notes_is_loss(notes, i);

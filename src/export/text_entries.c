@@ -8,19 +8,19 @@
 
 #define LEAST_LABEL 24
 #define NR_SLOWEST  5
-enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7, WALL = NR_TIMES }; /* places in times_of(), and behind them the wall time */
+enum { MEDIAN = 1, MAX = 4, NR_TIMES = 7, WALL = NR_TIMES }; /* indexes of times_of(), and after them the wall time */
 
 /* An entry that took longer than others of its region. */
 struct slow {
-	double excess_ns, ns, median_ns; /* excess: beyond the median */
+	double excess_ns, ns, median_ns; /* excess_ns: time beyond the median */
 	uint64_t begin_ns;
 	uint32_t node;
 	uint8_t judged; /* enum sonde_entry_time */
-	const struct sonde_entry_load *load; /* NULL: too short for samples */
-	uint32_t arguments; /* as struct sonde_entry has them */
+	const struct sonde_entry_load *load; /* NULL = too short for samples */
+	uint32_t arguments; /* as in struct sonde_entry */
 };
 
-/* What the arguments of entries say of a region: columns of the table, where a region has them. */
+/* Fields that come from the arguments of entries: columns of the table, if a region has them. */
 static const char *const said[] = {"batch_mean", "tokens_per_s"};
 #define NR_SAID (sizeof(said) / sizeof(*said))
 
@@ -41,7 +41,7 @@ static void times_of(double ms[NR_TIMES], const struct sonde_distribution *d)
 		ms[i] = ns[i] / 1e6;
 }
 
-/* Among equals the first found stays first: outer regions, then by time. */
+/* Keeps the slowest entries. Among equals the first found stays first: outer regions, then by time. */
 static void consider(struct found *f, const struct slow *s)
 {
 	size_t i = f->nr_slowest;
@@ -155,7 +155,7 @@ static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
 		sonde_scale_put(t, &x->scales[i], ms[i]);
 }
 
-/* One unit for all of a distribution. */
+/* Chooses one unit for all times of a distribution. */
 static void find_scales(struct sonde_text_export *x, const struct found *f)
 {
 	double ms[NR_TIMES];
@@ -211,7 +211,7 @@ static bool has_load(const struct found *f, size_t metric)
 	return false;
 }
 
-/* How busy the device was in the entry: a slow one may have waited, or done more. */
+/* Puts how busy the device was in the entry: a slow entry may have waited, or done more. */
 static void put_loads(
 	struct sonde_table *t, const struct found *f, const struct sonde_entry_load *load)
 {
@@ -222,7 +222,7 @@ static void put_loads(
 
 		if (!has_load(f, i))
 			continue;
-		sonde_figure_put(&t->cell, &figure, "%", t->is_utf8); /* "-" without one */
+		sonde_figure_put(&t->cell, &figure, "%", t->is_utf8); /* "-" without a figure */
 		sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}
 }

@@ -8,7 +8,7 @@
 
 #define LEAST_KERNEL 30
 #define MAX_KERNELS  30
-#define NR_COLUMNS   6 /* before the metrics */
+#define NR_COLUMNS   6 /* columns before the metrics */
 
 static double mean_ns(const struct sonde_ranked *k)
 {
@@ -22,7 +22,7 @@ static size_t nr_listed(const struct sonde_export_options *o, size_t nr)
 	return nr < max ? nr : max;
 }
 
-/* The columns before the metrics, in units that fit what is listed. */
+/* Adds the columns before the metrics, in units that fit what is listed. */
 static void put_columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_ranked *rows, size_t nr)
 {
@@ -55,7 +55,7 @@ static void put_row(
 	sonde_text__put_bar(t, k->time_pct);
 }
 
-/* Prints `nr` of `nr_all` kernels. With a report, they are its first ones and have its metrics. */
+/* Prints `nr` of `nr_all` kernels. With a report, they are its first kernels and have its metrics. */
 static int print_rows(struct sonde_text_export *x, const struct sonde_ranked *rows, size_t nr,
 	size_t nr_all, const struct sonde_report *r, struct sonde_err *err)
 {
@@ -100,7 +100,10 @@ int sonde_text__write_kernels(
 	return rc;
 }
 
-/* Copies the rows with names for people, which are distinct among all rows; with full names where these are asked for. */
+/*
+ * Copies the rows with names for people: short names that are distinct among all rows, or full names if the options ask
+ * for them.
+ */
 static bool name_rows(struct sonde_ranked *out, const struct sonde_ranked *rows, size_t nr,
 	const struct sonde_export_options *o, struct sonde_arena *arena)
 {

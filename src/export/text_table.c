@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-#define LEAST_HEAD 22 /* heads may be cut to this where the table is too wide */
-#define MOST_WORDS 24 /* columns for the value of a metric that is words */
-#define DROP	   6  /* metrics go before what tables always have; words before numbers */
+#define LEAST_HEAD 22 /* width that heads may be cut to if the table is too wide */
+#define MOST_WORDS 24 /* most columns for a metric whose value is words */
+#define DROP	   6  /* metrics go before the columns that every table has; words go before numbers */
 #define BAR_CELLS  8
-#define LASTING	   3  /* but the first sampled metrics stay longest: a run without ncu is made for them */
+#define LASTING	   3  /* the first sampled metrics stay longest, because a run without ncu is made for them */
 
 struct sonde_table sonde_text__table(const struct sonde_export_options *o, size_t least_name)
 {
@@ -27,7 +27,10 @@ int sonde_text__finish(struct sonde_text_export *x, struct sonde_table *t, struc
 	return rc;
 }
 
-/* Words may be long: a list of a hundred names must not take the whole table. Returns whether they were cut. */
+/*
+ * Puts words into the cell, cut to MOST_WORDS: a list of a hundred names must not take the whole table. Returns whether
+ * they were cut.
+ */
 static bool put_words(struct sonde_table *t, struct sonde_str text)
 {
 	size_t nr_dots = t->is_utf8 ? 1 : 3;
@@ -70,7 +73,7 @@ void sonde_text__put_metric_cells(
 	}
 }
 
-/* A list of constituents, `breakdown:sm__throughput…`, has no unit of its own. */
+/* The name without its unit. A list of constituents, `breakdown:sm__throughput…`, has no unit of its own. */
 static struct sonde_str behind_unit(struct sonde_str name)
 {
 	size_t at = sonde_str_find(name, '_');
@@ -80,7 +83,7 @@ static struct sonde_str behind_unit(struct sonde_str name)
 		       : name;
 }
 
-/* A short head where there is one, else the name, without its unit unless that makes it unique. */
+/* A short head if there is one, else the name. The name loses its unit, unless the unit makes it unique. */
 static struct sonde_str head_of(const struct sonde_tree *t, size_t i)
 {
 	struct sonde_str name = t->columns.at[t->headline[i]].name;

@@ -13,11 +13,12 @@
 /* A row to be written: what its cells are made from. */
 struct row {
 	const struct sonde_report *report;
-	const struct sonde_node *node; /* NULL: a kernel, the total, launches outside all regions */
+	const struct sonde_node *node; /* NULL = a kernel, the total, or launches outside all regions */
 	double launches, time_ns;
 	uint8_t style;
 	bool has_share;
-	const uint32_t *rest; /* it stands for several regions, from node `first` on by this: no metrics; NULL = it does not */
+	/* a row for several regions, without metrics: the list of them, from node `first` on; NULL = no such row */
+	const uint32_t *rest;
 	uint32_t first;
 };
 
@@ -50,9 +51,8 @@ static void put_bound_cell(
 }
 
 /*
- * Which columns give way first. Busy time is nearly the inclusive time and the host's is no figure
- * of the GPU's: beside metrics both go before the metrics do, since people ask for those. So do
- * launches beside sampled ones.
+ * Which columns give way first. Busy time is nearly the inclusive time, and host time is no figure of the GPU: beside
+ * metrics both go before the metrics do, since people ask for those. So do launches beside sampled metrics.
  */
 static unsigned drop_order(const struct sonde_text_export *x, const struct sonde_field *f)
 {
@@ -72,7 +72,7 @@ static unsigned drop_order(const struct sonde_text_export *x, const struct sonde
 	return f->form == SONDE_FIELD_MS || f->tables & SONDE_TABLE_HOST ? 0 : 1;
 }
 
-/* Returns the number of the first metric's column. */
+/* Adds the columns; returns the number of the first metric's column. */
 static size_t put_columns(
 	struct sonde_text_export *x, struct sonde_table *t, const struct sonde_report *r)
 {
@@ -95,7 +95,7 @@ static size_t put_columns(
 	return first;
 }
 
-/* Everything right of the name. */
+/* Writes all cells to the right of the name. */
 static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const struct row *row)
 {
 	size_t i;
@@ -128,8 +128,8 @@ static void put_cells(struct sonde_text_export *x, struct sonde_table *t, const 
 }
 
 /*
- * The lines of the tree: for each row of the listing, at which depths one goes on below it. It is made from the last
- * row upwards: a depth is open until its parent is passed.
+ * Finds the lines of the tree: for each row of the listing, the depths at which a line goes on below it. It works from
+ * the last row upwards: a depth is open until its parent is passed.
  */
 static void find_lines(
 	uint64_t *lines, const struct sonde_listing *l, const struct sonde_report *r)
@@ -148,7 +148,7 @@ static void find_lines(
 	}
 }
 
-/* Writes the lines before a label into the cell in the making; before a kernel's a bullet, not a branch. */
+/* Writes the lines before a label into the next cell. A kernel has a bullet instead of a branch. */
 static void put_indent(
 	struct sonde_table *t, uint32_t depth, uint64_t lines, unsigned step, const char *bullet)
 {
@@ -177,7 +177,7 @@ static void put_indent(
 	}
 }
 
-/* How many columns a level takes, so that the deepest still has room for its label. */
+/* How many columns a level takes: few enough that the deepest label still has room. */
 static unsigned indent_step(const struct sonde_listing *l, const struct sonde_report *r)
 {
 	uint32_t depth = 0;
@@ -247,7 +247,7 @@ static void put_special_row(struct sonde_text_export *x, struct sonde_table *t, 
 	put_cells(x, t, &row);
 }
 
-/* All times of a field that the table has. */
+/* Collects all times of a field that are in the table. */
 static struct sonde_scale scale_of(const struct sonde_text_export *x,
 	const struct sonde_report *r, const struct sonde_listing *l, const struct sonde_field *f)
 {
@@ -266,7 +266,7 @@ static struct sonde_scale scale_of(const struct sonde_text_export *x,
 	return s;
 }
 
-/* Exclusive times, which come after, have the unit of the inclusive ones. */
+/* Chooses the units. Exclusive times, which come after the inclusive ones, have their unit. */
 static void find_scales(
 	struct sonde_text_export *x, const struct sonde_report *r, const struct sonde_listing *l)
 {
@@ -298,7 +298,7 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 
 		const struct sonde_listed_rest *rest = l->rest && l->rest[i].nr ? &l->rest[i] : NULL;
 
-		if (rest && !rest->is_inside) { /* one row for siblings */
+		if (rest && !rest->is_inside) { /* one row for several siblings */
 			put_indent(t, n->depth, lines[i], step, NULL);
 			sonde_buf_printf(&t->cell, "%zu more: --all", rest->nr);
 			sonde_table_put(t, SONDE_STYLE_DIM);
@@ -310,7 +310,7 @@ static void put_rows(struct sonde_text_export *x, struct sonde_table *t, const s
 		put_cells(x, t, &row);
 		put_kernel_rows(x, t, r, n, lines[i], step);
 	}
-	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* there is nothing to add up */
+	if (sonde_report_times(r) != SONDE_TIMES_HOST) /* with host times only, there is nothing to add up */
 		put_special_row(x, t, "total in regions", SONDE_PART_TOTAL,
 			(struct row){r, NULL, (double)r->launches, r->time_ns, 0, true, NULL, 0});
 	if (r->outside_launches)

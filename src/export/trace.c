@@ -23,13 +23,13 @@ struct trace {
 	const struct sonde_tracks *tracks;
 	bool has_any;
 	struct sonde_buf name;
-	uint64_t *pids;	     /* by process: its own, or where two nodes have the same another one */
-	uint64_t *last_ends; /* by event: the latest end on its track up to it */
+	uint64_t *pids;	     /* by process: its own number, or a different one if another node has the same */
+	uint64_t *last_ends; /* by event: the latest end on its track up to this event */
 };
 
-#define OTHER_PIDS 1000000000u /* beyond those that there are */
+#define OTHER_PIDS 1000000000u /* greater than all real process numbers */
 
-/* Viewers take what has the same process id for the same process. */
+/* Gives each process a number of its own: viewers take events with the same number for the same process. */
 static int find_pids(struct trace *x, struct sonde_err *err)
 {
 	const struct sonde_cells *cells = x->tree->cells;
@@ -154,7 +154,7 @@ static void put_complete(
 	put_arguments(x, track, e);
 }
 
-/* Whether something of this track encloses the moment: a flow that leaves from nowhere is dropped by viewers. */
+/* Whether some event of this track encloses the moment: viewers drop a flow that begins outside any event. */
 static bool encloses(const struct trace *x, const struct sonde_track *track, uint64_t ns)
 {
 	size_t low = 0;
@@ -163,7 +163,10 @@ static bool encloses(const struct trace *x, const struct sonde_track *track, uin
 	return low && x->last_ends[track->first + low - 1] > ns;
 }
 
-/* The track of the thread on which the call for this launch is inside a range; each domain has one. NULL = there is none. */
+/*
+ * The track of the calling thread on which a range encloses the call; a thread has a track for each domain. NULL =
+ * there is none.
+ */
 static const struct sonde_track *caller_of(const struct trace *x, const struct sonde_track_event *e)
 {
 	const struct sonde_track *first = &x->tracks->tracks.at[e->caller], *t = first,
@@ -175,7 +178,7 @@ static const struct sonde_track *caller_of(const struct trace *x, const struct s
 	return NULL;
 }
 
-/* An arrow from the host's call to the work on the GPU. */
+/* Writes an arrow from the host's call to the work on the GPU. */
 static void put_flow(struct trace *x, const struct sonde_track *track, const struct sonde_track_event *e)
 {
 	const struct sonde_track *caller;
@@ -232,7 +235,7 @@ static void put_count(struct trace *x, const struct sonde_timeline_curve *c, uin
 	sonde_sink_printf(x->to, ",\"args\":{\"value\":%s}}", text);
 }
 
-/* A sample of a counter of the program. */
+/* Writes a sample of a counter that the program keeps. */
 static void put_sample(struct trace *x, const struct sonde_timeline_gauge *c)
 {
 	char text[SONDE_NUMBER_MAX];
@@ -248,7 +251,9 @@ static void put_sample(struct trace *x, const struct sonde_timeline_gauge *c)
 	sonde_sink_printf(x->to, ",\"args\":{\"value\":%s}}", text);
 }
 
-/* A counter holds until the next one: where samples are missing it is 0. */
+/*
+ * Writes a counter of a device. Viewers keep a value until the next one, so it is set to 0 where samples are missing.
+ */
 static void put_curve(struct trace *x, const struct sonde_timeline_curve *c)
 {
 	const struct sonde_timeline_point *p = x->tree->cells->timeline->points.at + c->first;

@@ -10,8 +10,8 @@ struct build {
 	struct sonde_tracks *out;
 	const struct sonde_cells *c;
 	struct sonde_map keys;
-	struct sonde_map names; /* {process, thread}: number in the timeline's threads */
-	struct sonde_map threads; /* {process, thread}: number in `thread_tracks`, those that have a track */
+	struct sonde_map names; /* {process, thread} → number in the timeline's threads */
+	struct sonde_map threads; /* {process, thread} → number in `thread_tracks`, for threads that have a track */
 	SONDE_VEC(uint32_t) thread_tracks;
 	uint32_t last[6], last_track; /* the key looked up last, and its track; all 0 at first */
 	size_t max_events;
@@ -26,10 +26,10 @@ bool sonde_tracks_exist(const struct sonde_tree *t)
 /* The key of a track: one track per value. */
 struct key {
 	uint32_t kind, process, device, domain;
-	uint64_t line; /* thread or stream */
+	uint64_t line; /* number of the thread or stream */
 };
 
-/* The name of a thread, with a blank in front; empty when it has none. */
+/* The name of a thread, after a blank; empty when it has none. */
 static struct sonde_str thread_name(struct build *b, const struct key *k)
 {
 	uint64_t words[2] = {k->process, k->line};
@@ -75,7 +75,7 @@ static struct sonde_str track_name(struct build *b, const struct key *k)
 		SONDE_STR_ARG(name), SONDE_STR_ARG(sonde_cells_str(b->c, k->domain)));
 }
 
-/* The first track of a thread: it has one for each domain. False: no memory. */
+/* Remembers the first track of a thread, which has one for each domain. False when out of memory. */
 static bool note_thread(struct build *b, const struct key *k, uint32_t track)
 {
 	uint64_t words[2] = {k->process, k->line};
@@ -197,7 +197,7 @@ static void add_marks(struct build *b)
 	}
 }
 
-/* By process and kind, then as they appeared: the same input gives the same order. */
+/* Orders tracks by process and kind, then as they appeared: the same input gives the same order. */
 static int by_place(const void *pa, const void *pb, void *tracks)
 {
 	const struct sonde_track *at = tracks;
@@ -231,7 +231,7 @@ static bool are_in_order(const struct sonde_track_event *at, size_t nr)
 	return i >= nr;
 }
 
-/* Each track's events to its slice; there they are mostly in order. */
+/* Moves each track's events to its slice, in which they are mostly in order. */
 static bool sort_events(struct sonde_tracks *s)
 {
 	struct sonde_tracks sorted = {0};
@@ -295,7 +295,7 @@ static int arrange(struct sonde_tracks *s, struct sonde_err *err)
 	return sort_events(s) ? 0 : sonde_err_nomem(err);
 }
 
-/* Where there are no events, the samples say how long the time line is. */
+/* Without events, the samples say how long the time line is. */
 static void span_curves(struct sonde_tracks *s, const struct sonde_timeline *t)
 {
 	size_t i;

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* Quantities every report may have beside its metrics. */
+/* Quantities that a report may have beside its metrics. */
 static const struct {
 	const char *word, *name, *unit;
-	size_t at;     /* in a node: a double, … */
-	bool is_count; /* … or an uint64_t */
+	size_t at;     /* offset in a node of a double … */
+	bool is_count; /* … or of an uint64_t */
 	bool is_own;   /* does not include nested regions: their entries are no part of the entries around them */
-	size_t in_cell; /* likewise in a cell, 0 = kernels have no such thing */
+	size_t in_cell; /* offset in a cell; 0 = kernels do not have the quantity */
 } quantities[] = {
 	{"time", "GPU time", "ns", offsetof(struct sonde_node, time_ns), false, false, offsetof(struct sonde_cell, time_ns)},
 	{"host", "host time", "ns", offsetof(struct sonde_node, times.host_ns), false, false, 0},
@@ -57,7 +57,7 @@ static bool has_any(const struct sonde_report *r, size_t which)
 	return false;
 }
 
-/* Whether some scope has the quantity. Without regions or selected launches a capture is empty and lacks nothing. */
+/* Whether some report has the quantity. A capture without regions or selected launches is empty and lacks nothing. */
 static bool is_in_capture(const struct sonde_tree *t, size_t which)
 {
 	const struct sonde_cells *l = t->cells;
@@ -102,7 +102,7 @@ static int by_size(const void *a, const void *b)
 	return x->v != y->v ? sonde_cmp(y->v, x->v) : by_kernel(a, b);
 }
 
-/* A cell: its time by the lines that its warps were found at, other quantities as they are. */
+/* Adds a cell. Its time is split over the lines at which its warps were found; other quantities are not split. */
 static bool add_cell(struct sonde_weights *w, const struct sonde_cells *cells, uint32_t node, const struct sonde_cell *c)
 {
 	double v = value_at(c, quantities[w->which].in_cell, quantities[w->which].is_count), all = 0;
@@ -122,7 +122,7 @@ static bool add_cell(struct sonde_weights *w, const struct sonde_cells *cells, u
 	return true;
 }
 
-/* The kernels of a node itself, those of several scopes added up, the largest first. */
+/* Adds the kernels of a node itself, the largest first; those of several scopes are added up. */
 static bool add_kernels(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
 {
 	const size_t first = w->leaves.nr;
@@ -146,7 +146,7 @@ static bool add_kernels(struct sonde_weights *w, const struct sonde_tree *t, con
 	return true;
 }
 
-/* Kernels of each node, then what they leave of its own part. */
+/* Adds the kernels of each node, then what they leave of the node's own part. */
 static bool fill_leaves(struct sonde_weights *w, const struct sonde_tree *t, const struct sonde_report *r)
 {
 	const bool has_kernels = w->which < NR_QUANTITIES && quantities[w->which].in_cell && !r->is_ranges;
@@ -161,7 +161,7 @@ static bool fill_leaves(struct sonde_weights *w, const struct sonde_tree *t, con
 			return false;
 		for (k = first; k < w->leaves.nr; k++)
 			rest -= w->leaves.at[k].v;
-		/* Behind kernels there is only what is left of the subtraction. */
+		/* Beside kernels, a tiny rest is only the rounding error of the subtraction. */
 		if (rest > (w->leaves.nr > first ? w->own[i] * 1e-9 : 0) &&
 			!sonde_vec_put(&w->leaves, (struct sonde_leaf){i, SONDE_NONE, SONDE_NONE, rest}))
 			return false;
@@ -240,7 +240,7 @@ int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 	}
 	for (i = 0; i < nr; i++)
 		out->own[i] = out->inclusive[i] =
-			out->inclusive[i] > 0 ? out->inclusive[i] : 0; /* NaN too */
+			out->inclusive[i] > 0 ? out->inclusive[i] : 0; /* also if it is NaN */
 	for (i = 0; i < nr; i++) {
 		uint32_t parent = r->nodes.at[i].parent;
 
@@ -250,7 +250,7 @@ int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 			out->total += out->inclusive[i];
 	}
 	for (i = 0; i < nr; i++)
-		if (out->own[i] < out->inclusive[i] * 1e-12) /* what is left of the subtraction */
+		if (out->own[i] < out->inclusive[i] * 1e-12) /* the rounding error of the subtraction */
 			out->own[i] = 0;
 	if (fill_leaves(out, t, r))
 		return 0;

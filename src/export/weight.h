@@ -1,12 +1,10 @@
 /*
  * The quantity that the widths of a flame graph show: it is additive, and every node has it.
  *
- * `time` (GPU time, ns), `host` (time of the range entries, ns), `launches`,
- * `entries`, or any metric that adds up over launches. Entries of nested regions
- * are counted beside those of the region around them, so that widths nest: a
- * region entered once with ten entries inside is eleven wide. Inclusive is never less
- * than the sum of the children: where entries overlap (threads, start/end) the
- * own part is 0, not negative.
+ * It is `time` (GPU time, ns), `host` (time of the range entries, ns), `launches`, `entries`, or any metric that adds
+ * up over launches. Entries of nested regions are counted beside those of the region around them, so that widths nest:
+ * a region entered once with ten entries inside is eleven wide. Inclusive is never less than the sum of the children:
+ * where entries overlap (threads, start/end) the own part is 0, not negative.
  */
 #ifndef SONDE_EXPORT_WEIGHT_H
 #define SONDE_EXPORT_WEIGHT_H
@@ -14,8 +12,8 @@
 #include "export/shown_reports.h"
 
 /*
- * The end of a stack: a region, or a kernel in it that is in no region nested there; where it has PC samples with lines, a line
- * of it. The time of a kernel is split over its lines by samples.
+ * The end of a stack: a region, or a kernel in it that is in no region nested there. A kernel with PC samples that have
+ * lines is split: there is a leaf for each line, with its share of the time, by samples.
  */
 struct sonde_leaf {
 	uint32_t node;
@@ -27,19 +25,19 @@ struct sonde_leaf {
 struct sonde_weights {
 	double *inclusive, *own; /* by node; 0 where the quantity is missing */
 	/*
-	 * Own parts of all nodes once more, by node, the kernels with the largest part first. Kernels have time and
-	 * launches: of other quantities, and of what kernels leave, the leaf is the region.
+	 * The own parts of all nodes again, by node, the largest kernels first. Kernels have time and launches only:
+	 * for other quantities, and for what kernels leave, the leaf is the region.
 	 */
 	SONDE_VEC(struct sonde_leaf) leaves;
 	size_t which;		 /* private: the quantity */
 	const char *unit;	 /* "ns", "byte", … or "" */
-	struct sonde_str name;	 /* of the quantity, for people */
-	double total;		 /* of the roots of push/pop trees */
+	struct sonde_str name;	 /* name of the quantity, for people */
+	double total;		 /* sum of the roots of push/pop trees */
 };
 
 /*
- * `by` NULL: GPU time, or host time or entries where there is none; the first metric of a report of figures alone. SONDE_ERR_USAGE, naming what
- * there is, when `by` is nothing that adds up.
+ * `by` NULL = the first of GPU time, host time, launches and entries that the report has; for a report of figures
+ * alone, its first metric. SONDE_ERR_USAGE, with what there is, when `by` does not add up.
  */
 int sonde_weights_build(struct sonde_weights *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const char *by, struct sonde_err *err);
