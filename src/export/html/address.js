@@ -1,6 +1,6 @@
 /* The address: #scope=…&region=…&tab=…, so that a link leads to what its sender saw. */
 
-/* A region in the address: its id, and `~` behind it where it is a start/end range. */
+/* A region in the address: its id, with `~start` behind it for a start/end range. */
 function regionKey(number) {
 	return data.regions[number].id + (data.regions[number].s ? "~start" : "");
 }
@@ -35,7 +35,7 @@ function toFragment() {
 	return parts.length ? "#" + parts.join("&") : "";
 }
 
-/* The state that an address asks for; the rest is as at the start. */
+/* The state that an address asks for; what it does not name is as at the start. */
 function fromFragment(hash) {
 	const parts = new Map(hash.replace(/^#/, "").split("&").map((part) => {
 		const [key, value] = part.split("=");

@@ -1,4 +1,4 @@
-/* Puts the views together: first what is seen first, the rest a moment later. */
+/* Puts the views together: what is visible first is drawn first, the rest a moment later. */
 
 const KEY_LIST = [
 	["/", "search regions and kernels"], ["Escape", "leave the search, else zoom the chart out"], ["?", "this list"],
@@ -78,7 +78,7 @@ function drawRest(linked) {
 	initTimeline();
 	drawAbout();
 	drawTabs();
-	/* A click made meanwhile counts more than an address that does not name its part of the state. */
+	/* What the user clicked meanwhile counts more than an address that does not name this part of the state. */
 	change({kernel: linked.kernel >= 0 ? linked.kernel : state.kernel, tab: linked.tab || state.tab, ...linked.from === null ? {} : {from: linked.from, to: linked.to}});
 	showTab(linked.tab);
 	document.documentElement.dataset.ready = "yes";

@@ -1,5 +1,5 @@
 "use strict";
-/* Small tools: elements, numbers, colours of the theme, one tooltip. Nothing here knows of regions. */
+/* Small tools: elements, numbers, colours of the theme, one tooltip. Nothing here knows what a region is. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -49,7 +49,7 @@ function choice(label, values, chosen, then) {
 	return el("label", {}, label, select);
 }
 
-/* Buttons of which one is pressed. */
+/* A row of buttons, one of which is pressed. */
 function segments(label, values, chosen, then) {
 	const box = el("span.seg", {role: "group", "aria-label": label});
 	for (const [value, text] of values) {
@@ -69,7 +69,7 @@ function headRow(...heads) {
 	return el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", {scope: "col"}, head))));
 }
 
-/* The first of `nr` numbers in order, from 0 on, that is not before. */
+/* The first of the numbers 0 to `nr` - 1 for which isBefore is false, else `nr`. isBefore has to be true for all numbers before it. */
 function bisect(nr, isBefore) {
 	let low = 0, high = nr;
 	while (low < high) {
@@ -82,7 +82,7 @@ function bisect(nr, isBefore) {
 	return low;
 }
 
-/* A canvas of so many pixels of the page, ready to be drawn on; and the theme's colours. */
+/* Makes a canvas that is `width` × `height` pixels of the page ready for drawing; returns its context and the colours of the theme. */
 function openCanvas(canvas, width, height, font) {
 	const ratio = devicePixelRatio || 1, g = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
 	canvas.width = width * ratio;
@@ -93,7 +93,7 @@ function openCanvas(canvas, width, height, font) {
 	return {g, colour: (name) => style.getPropertyValue("--" + name)};
 }
 
-/* A label as it is seen: what moves, hides or reorders text becomes visible. */
+/* A label as it is shown: characters that move, hide or reorder text become visible. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 function seen(text) {
@@ -101,7 +101,7 @@ function seen(text) {
 		"\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
-/* A long text without its middle: names mostly differ at their ends. */
+/* Cuts the middle out of a long text: names mostly differ at their ends. */
 function cutMiddle(text, most) {
 	if (text.length <= most)
 		return text;
@@ -109,7 +109,7 @@ function cutMiddle(text, most) {
 	return text.slice(0, head) + "…" + text.slice(text.length - (most - 1 - head));
 }
 
-/* Texts cut to `most` characters, different ones never to the same: then the part in which they differ is kept. */
+/* Texts cut to `most` characters. Different ones never look the same: then the part in which they differ is kept. */
 function cutApart(texts, most) {
 	const cut = texts.map((text) => cutMiddle(text, most)), groups = new Map();
 	cut.forEach((text, i) => groups.set(text, [...(groups.get(text) || []), i]));
@@ -140,7 +140,7 @@ function labelOf(text) {
 	return text === "" ? el("span.label.empty-label", {}, EMPTY_LABEL) : el("span.label", {dir: "auto"}, seen(text));
 }
 
-/* Numbers for people, as the terminal report prints them. */
+/* Numbers for people, as in the terminal report. */
 function isNumber(v) {
 	return typeof v === "number" && Number.isFinite(v);
 }
@@ -164,7 +164,7 @@ function time(ns) {
 	return ns.toFixed(ns === Math.floor(ns) ? 0 : 2) + " ns";
 }
 
-/* A moment, with as many digits as moments `step` ns apart need to differ. */
+/* A moment, with enough digits that moments `step` ns apart look different. */
 function moment(ns, step) {
 	const [size, name] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([one]) => Math.abs(ns) >= one || step >= one) || [1, "ns"];
 	return (ns / size).toFixed(Math.max(0, Math.min(9, Math.ceil(Math.log10(size / step) - 1e-9)))) + " " + name;
@@ -184,7 +184,7 @@ function human(v, unit) {
 	return factor(v, "");
 }
 
-/* Decimals of milliseconds, the same all over a report so that columns line up. */
+/* Decimals of milliseconds, the same in a whole report so that columns line up. */
 let msDigits = 3;
 
 function fitDigits(most) {
@@ -201,7 +201,7 @@ function fieldText(v, form) {
 	return v.toFixed(form === "percent" ? 1 : 2) + (form === "percent" ? " %" : "");
 }
 
-/* One tooltip for drawings; tables use the title attribute. */
+/* One tooltip for all drawings; tables use the title attribute. */
 const tip = el("div", {id: "tip", role: "tooltip", hidden: true});
 
 function showTip(event, text) {
@@ -244,7 +244,7 @@ function listen(f) {
 	listeners.push(f);
 }
 
-/* Calls back when one of these changes. */
+/* Calls `f` when one of these parts of the state has changed. */
 function listenTo(keys, f) {
 	listen((changed) => keys.some((key) => changed.has(key)) && f());
 }
@@ -260,7 +260,7 @@ function change(what) {
 
 /* --- the address ----------------------------------------------------------------------------------------- */
 
-/* Browsers allow some hundred changes of the address in half a minute: the last of many is enough. */
+/* Browsers allow a few hundred changes of the address in half a minute, so of many changes only the last is written. */
 let addressTimer = 0;
 
 function writeAddress() {
@@ -269,7 +269,7 @@ function writeAddress() {
 	try {
 		history.replaceState(null, "", toFragment() || location.href.split("#")[0]);
 	} catch {
-		/* In a frame made of text, as in a notebook, the address may not be changed: the page goes on without. */
+		/* In a frame made of text, as in a notebook, the address may not be changed: the page works without it. */
 	}
 }
 
@@ -284,7 +284,7 @@ function followState(changed) {
 
 /* --- themes and keys ------------------------------------------------------------------------------------ */
 
-/* Black or white, whichever reads better on `colour`. */
+/* Black or white, whichever is easier to read on `colour`. */
 function inkOn(colour) {
 	const [r, g, b] = [1, 3, 5].map((i) => (parseInt(colour.slice(i, i + 2), 16) / 255) ** 2.2);
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.25 ? "#14171a" : "#ffffff";
@@ -332,7 +332,7 @@ function leaveSearch(box) {
 	box.blur();
 }
 
-/* Notes are open on paper. */
+/* Opens the notes for printing. */
 function printOpen() {
 	let opened = [];
 	addEventListener("beforeprint", () => {

@@ -2,11 +2,11 @@
 
 const CIVIDIS = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120], [165, 156, 116],
 	[195, 179, 105], [225, 204, 85], [254, 232, 56]];
-/* The names that a region may have, by letter: [colour, word]. The words and colours are those of the charts in SVG. */
+/* The words that a region may have as limiter or bound, by letter: [colour, word, family]. Words and colours are those of the SVG charts. */
 const NO_WORD = ["#cfd3d6", "unknown"];
 const LETTERS = Object.fromEntries([...data.words.map((w, i) => ["abcdefghijklmnopqr"[i], [w.colour, w.word, w.family]]), ["-", NO_WORD]]);
 const WORDS = {bound: LETTERS, limiter: LETTERS};
-/* Why the GPU was idle, by cause; drawn in stripes, so that no idle time looks like work. */
+/* Colours of the causes of idle time. They are drawn in stripes, so that no idle time looks like work. */
 const IDLE = {launch: "#e0a93b", sync: "#c06c9f", copy: "#5b9bd0", alloc: "#8672c4", host: "#d2774f", queued: "#4fa884", other_stream: "#b4bac0", unknown: "#9aa2aa"};
 const CAUSES = Object.keys(data.causes);
 const DEPTHS = ["#8fb3d6", "#a9c5df", "#bdd2e6", "#9dbcd9", "#b3cce3"];
@@ -24,7 +24,7 @@ function tells(word) {
 	return reports.some((r) => /[^-]/.test(r[word]));
 }
 
-/* The meanings that colours may have: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
+/* What colours may mean: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
 function colourings() {
 	const list = [];
 	for (const [text, columns] of AMOUNTS) {
@@ -39,7 +39,7 @@ function colourings() {
 	return list;
 }
 
-/* The top of the scale: the next round figure above what the report has. */
+/* The top of the scale: the next round figure above the greatest one in the report. */
 function topOf(report) {
 	const slot = slotOf.get(Number(state.colour.slice(1))), column = slot === undefined ? null : report.inc.v[slot];
 	const most = Array.isArray(column) ? column.reduce((m, v, i) => i < report.nr && v > m ? v : m, 0) : column || 0;
@@ -81,7 +81,7 @@ function causeWord(cause) {
 	return cause.replace("_", " ");
 }
 
-/* Idle time of a node itself by cause: [cause, ms], the longest first. */
+/* Idle time of a node, without its children, by cause: [cause, ms], the longest first. */
 function idleCauses(report, node) {
 	const of = (n, cause) => field(report, n, "idle_" + cause + "_ms") || 0;
 	return CAUSES.map((cause) => [cause, report.children[node].reduce((rest, child) => rest - of(child, cause), of(node, cause))]).filter(([, ms]) => ms > 0).sort((a, b) => b[1] - a[1]);

@@ -1,8 +1,8 @@
-/* The columns of the table: those of the column table, then metrics; which of them are shown. */
+/* The columns of the table: fields, then metrics; and which of them are shown. */
 
-/* A column: head, title, form, and `get(report, node)` with value, mark and how it was made. */
+/* The field with the exclusive value, for each inclusive one. */
 const EXCLUSIVE_OF = {launches: "exclusive_launches", inclusive_ms: "exclusive_ms"};
-/* Words of fields: the head of a column, and what it is. One that is not here goes by the head that every format has. */
+/* For each field: the head of its column, and what it means. A field that is not here has the head that all formats use. */
 const FIELD_WORDS = {
 	instances: ["entries", "how often the region was entered"], launches: ["launches", "kernels and copies launched inside"],
 	inclusive_ms: ["GPU ms", "GPU time with nested regions"], exclusive_ms: ["own GPU ms", "GPU time without nested regions"],
@@ -23,7 +23,7 @@ const FIELD_WORDS = {
 	batch_mean: ["batch", "of an entry, on average"],
 };
 
-/* [head, what it is] of a field of the data. */
+/* [head, meaning] of a field of the data. */
 function wordsOf(f) {
 	const cause = /^idle_(.*)_ms$/.exec(f.key);
 	if (cause && data.causes[cause[1]])
@@ -85,10 +85,10 @@ function isCaptured(column) {
 	return reports.some((r) => (r.f[fieldOf.get(column.key)] || []).some((v) => v > 0));
 }
 
-/* Left out one after the other where there is no room, as in a narrow terminal. */
+/* These columns are left out first, in this order, if there is no room, as in a narrow terminal. */
 const LEFT_OUT = ["busy_ms", "host_ms", "exclusive_ms"];
 
-/* As many of the columns as fit into so many pixels, two metrics at least among them. */
+/* As many of the columns as fit into `room` pixels; two metrics stay in any case. */
 function fittingColumns(keys, room) {
 	const metrics = keys.filter((key) => columnByKey.get(key).form === "metric");
 	const first = LEFT_OUT.filter((key) => keys.includes(key)), rest = [...first, ...metrics.slice(2).reverse(), "wall_ms", "idle_ms"];
@@ -111,7 +111,7 @@ function defaultColumns() {
 	return keys.filter((key) => key === "wall_ms" ? isCaptured(columnByKey.get(key)) : reports.some((r) => hasAny(columnByKey.get(key), r)));
 }
 
-/* The longest text of a field in a report: that of its greatest number, sums included. */
+/* Length of the longest text of a field in a report: that of its greatest number, sums included. */
 function longestField(column, report) {
 	const list = report.f[fieldOf.get(column.key)] || [];
 	let most = SUMS[column.key] ? Math.max(...SUMS[column.key].map((key) => report[key] || 0)) : 0;
@@ -121,7 +121,7 @@ function longestField(column, report) {
 	return fieldText(most, column.form).length;
 }
 
-/* The widest ± of a column, in pixels; 0 where nothing was sampled. Kept, since fitting asks often. */
+/* Width of the widest ± in a column, in pixels; 0 if nothing was sampled. The report keeps it, since fitting asks often. */
 function errorWidth(column, report) {
 	const slot = slotOf.get(column.metric), unit = data.metrics[column.metric].u;
 	report.errorWidths ||= new Map();
@@ -134,13 +134,13 @@ function errorWidth(column, report) {
 	return report.errorWidths.get(slot);
 }
 
-/* In pixels: a figure with its mark. */
+/* Width of a figure with its mark, in pixels. */
 function metricWidth(column) {
 	const unit = data.metrics[column].u;
 	return 18 + 8.7 * (unit === "%" ? 6 : unit === "ns" ? 10 : unit.startsWith("byte") ? 8 + unit.length - 4 : 7);
 }
 
-/* In pixels: wide enough that no number is ever cut. */
+/* Width of a column, in pixels: no number is ever cut. */
 function columnWidth(column) {
 	const width = column.form === "metric" ? metricWidth(column.metric) + errorWidth(column, state.report) : 18 + 8.7 * (column.form === "word" ? 9.5 : longestField(column, state.report));
 	return Math.max(width, Math.min(150, 18 + 7.2 * column.head.length));
@@ -156,7 +156,7 @@ function cellTitle(column, cell) {
 	return column.form === "metric" ? howMade(column.metric, cell) : column.title;
 }
 
-/* The list of columns to choose from, made when it is first opened. */
+/* The list of columns to choose from; it is made when it is first opened. */
 function columnChooser(shown, then) {
 	const box = el("div", {}), filter = el("input", {type: "search", placeholder: "Find a column", "aria-label": "Find a column"});
 	const list = el("div", {});

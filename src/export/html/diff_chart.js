@@ -1,24 +1,24 @@
-/* The chart of a comparison: a box per region, as wide as its time on the side where that is longer, coloured by what happened to it. */
+/* The chart of a comparison: one box per region. It is as wide as the region's time on the side where that is longer; its colour shows the change. */
 
 const BOX_PX = 24, LEAST_BOX_PX = 1.5;
 
-/* GPU time is of all regions; of the others only those are drawn that are compared by it. A renamed region is drawn once, by its new name. */
+/* Whether a region has a box: it needs a time of the chosen kind. A renamed region is drawn once, by its new name. */
 function hasBox(r) {
 	return Boolean(r.times[state.by]) && !(r.class === "removed" && r.twin !== undefined);
 }
 
-/* The region whose box is around that of `i`, -1 = none. */
+/* The nearest region around `i` that has a box, -1 = none. */
 function boxAround(i) {
 	for (let up = regions[i].parent; up >= 0; up = regions[up].parent) {
 		if (regions[up].class === "removed" && regions[up].twin < up)
-			up = regions[up].twin; /* new regions come before those that are gone */
+			up = regions[up].twin; /* new regions come before removed ones */
 		if (hasBox(regions[up]))
 			return up;
 	}
 	return -1;
 }
 
-/* By region: what is in its box, and its weight, which is never less than that of the boxes inside. */
+/* By region: the boxes inside its box, and its weight, which is never less than their sum. */
 function weighBoxes() {
 	const boxes = regions.map(() => ({inside: [], weight: 0})), tops = [];
 	for (const i of data.order)

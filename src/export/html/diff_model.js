@@ -1,4 +1,4 @@
-/* A comparison: the data of the page with two sides, what is chosen in it, and the address that says so. */
+/* A comparison: the data of the page with two sides, the choices of the user, and the address that contains them. */
 
 const data = JSON.parse(byId("data").textContent);
 const {regions} = data, rank = new Map(data.order.map((region, i) => [region, i]));
@@ -17,7 +17,7 @@ const roots = data.order.filter((i) => {
 });
 regions.forEach((r) => r.depth = r.parent < 0 ? 0 : regions[r.parent].depth + 1); /* parents come first */
 
-/* Times that widths may stand for: those that some region has on both sides. */
+/* Times that widths may show: those that some region has on both sides. */
 const times = ["wall", "gpu", "host"].filter((t) => regions.some((r) => r.times[t]));
 
 const state = {region: -1, zoom: -1, search: "", sort: "order", isDown: true, by: times[0] || "", tab: ""};

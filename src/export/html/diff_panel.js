@@ -45,7 +45,7 @@ function entriesBox(r) {
 	return el("div", {}, el("h3", {}, "Entries side by side, in the order of the run"), el("div.spark", {}, canvas), el("p.small.soft", {}, "A dot for each entry, a line for the median." + (step > 1 ? " One entry in " + step + " is shown." : "")), spreadBox(r));
 }
 
-/* How often entries took how long, over the logarithm of the time: base grey, new in colour. */
+/* A histogram of entry times over the logarithm of the time: base grey, new in colour. */
 function spreadBox(r) {
 	const all = SIDES.flatMap((side) => r[side] ? r[side].v.filter((v) => v > 0) : []), low = Math.log(Math.min(...all)), high = Math.log(Math.max(...all));
 	if (!(high > low))
@@ -68,7 +68,7 @@ function kernelRows(list) {
 		el("td", {}, calls(k.base_calls)), el("td", {}, calls(k.new_calls))));
 }
 
-/* The kernels of the selected region, or of all outermost ones. */
+/* Draws the kernels of the selected region, or of all outermost ones. */
 function drawBothKernels() {
 	const r = regions[state.region], word = state.search.trim().toLowerCase(), of = r ? [r] : roots.map((i) => regions[i]);
 	let list = of.flatMap((one) => one.kernels.map((k) => ({...k, region: one})));

@@ -1,4 +1,4 @@
-/* The table of a comparison: both sides of each region and what became of it. Only rows in view are in the document. */
+/* The table of a comparison: both sides of each region and how it changed. Only rows in view are in the document. */
 
 const DIFF_PX = 27, DIFF_OVERSCAN = 12, DIFF_PRINT_ROWS = 400;
 const grid = {rows: [], open: new Set(), hits: null, first: -1, last: -1, isPrinting: false};
@@ -54,7 +54,7 @@ function listDiff() {
 	}
 }
 
-/* Level by level, as long as the table stays within a screen or so. */
+/* Opens level by level, as long as the table stays within about a screen. */
 function openLevels() {
 	let level = roots, nr = level.length;
 	while (level.length) {

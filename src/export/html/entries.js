@@ -2,7 +2,7 @@
 
 const MOST_BINS = 40, NR_SLOWEST = 5;
 
-/* Bars by duration, with a line where the median is. */
+/* Bars by duration, with a line at the median. */
 function histogram(title, list, d) {
 	const span = d.max_ms - d.min_ms, bins = new Array(Math.min(MOST_BINS, Math.max(8, list.length))).fill(0);
 	for (const v of list)
@@ -15,7 +15,7 @@ function histogram(title, list, d) {
 			el("b.median", {title: "median " + ms(d.median_ms), style: {left: (span > 0 ? 100 * (d.median_ms - d.min_ms) / span : 0) + "%"}})));
 }
 
-/* The label of the entry that began then, as it was captured: `step 17` of the region `step *`. */
+/* The label, as captured, of the entry that began at this time: `step 17` of the region `step *`. */
 function rawLabel(region, beginNs) {
 	for (const t of view.tracks)
 		for (let i = 0; t.raw && i < t.starts.length; i++)
@@ -24,9 +24,9 @@ function rawLabel(region, beginNs) {
 	return null;
 }
 
-/* The longest, each a link to where it is in the timeline. */
+/* The longest entries, each a link to its place in the timeline. */
 function slowest(e, region) {
-	const byGpu = e.gpu_ms && e.gpu_ms.filter((v) => v > 0).length > 1; /* of a single one nothing is slow */
+	const byGpu = e.gpu_ms && e.gpu_ms.filter((v) => v > 0).length > 1; /* with a single one, nothing is slow */
 	const list = byGpu ? e.gpu_ms : e.host_ms, name = byGpu ? "GPU" : "host", median = (byGpu ? e.gpu : e.host).median_ms;
 	const loads = Object.values(e.metrics || {}), heads = Object.keys(e.metrics || {}).map((name) => (data.metrics.find((m) => m.n === name) || {}).h || name);
 	const given = Object.entries(e.arguments || {});

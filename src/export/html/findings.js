@@ -1,8 +1,8 @@
-/* Findings: a card for each, with its gain, where it is and the figures it rests on. */
+/* Findings: a card for each, with its gain, its place and the figures it is based on. */
 
 const FEW_FINDINGS = 3;
 
-/* Words for a terminal in the page's own: no options of commands. */
+/* Words written for a terminal, for the page: without options of commands. */
 function inPage(text) {
 	return seen(text.replace(/ \([\w-]+ -[^)]*\)/g, "").replace(/`sonde whatif RUN ([^`]*)` may tell/, "a replay of the change “$1” may tell"));
 }
@@ -11,7 +11,7 @@ function regionLink(region, text) {
 	return el("button.link", {type: "button", onclick: () => change({region})}, text);
 }
 
-/* The words of a figure: those of the table where it has a column, the head of a metric, else its key in words. */
+/* The words of a figure: those of its table column if it has one, the head of a metric, else its key in words. */
 function figureWords(key) {
 	const f = data.fields.find((one) => one.json === key), metric = data.metrics.find((m) => m.n === key);
 	return f ? fieldWords(f) : metric ? metric.h || metric.n : key.replaceAll("_", " ");
@@ -23,7 +23,7 @@ function evidenceText(e) {
 	return isNumber(e.v) ? digits(e.v) + (isNumber(e.error) ? " ± " + digits(e.error) : "") + unit : "not known";
 }
 
-/* The figures behind a card: shown while the pointer or the focus is on it, and printed. */
+/* The figures behind a card: shown while the pointer or the focus is on it, and in print. */
 function evidence(f, id) {
 	const row = (e) => el("div", {title: e.method},
 		el("dt", {}, figureWords(e.figure), el("span.soft", {}, e.kernel !== undefined ? " of " + seen(kernelName(e.kernel)) : e.region >= 0 ? " of " + pathText(data.regions[e.region]) : "")),
@@ -61,7 +61,7 @@ function findingCard(f, i) {
 		el("p", {}, inPage(f.says)), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {title: seen(f.gain)}, el("b", {}, "Gain: "), gainText(f)), leads(f), facts);
 }
 
-/* The rest of the list on demand, and on paper. */
+/* Draws the first findings; the others on demand, and in print. */
 function drawFindings() {
 	const all = data.findings || [], box = byId("findings-box");
 	box.hidden = !all.length;

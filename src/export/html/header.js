@@ -19,13 +19,13 @@ function scopeChoice() {
 	return box;
 }
 
-/* The directory that holds all files, where there are several. */
+/* The directory that contains all files, if there are several. */
 function folderOf(files) {
 	const folders = unique(files.map((f) => f.replace(/[^/]*$/, "")));
 	return files.length > 1 && folders.length === 1 ? baseName(folders[0]) : "";
 }
 
-/* What was run: its program and script, without their paths and options. */
+/* What was run: program and script, without their paths and options. */
 function programOf(capture) {
 	const words = capture.command && capture.command !== "mixed" && capture.replay_mode === "native" ? capture.command.split(" ") : [];
 	const script = /^python/.test(baseName(words[0] || "")) && words[1] && !words[1].startsWith("-") ? " " + baseName(words[1]) : "";
@@ -54,7 +54,7 @@ function drawHeader() {
 			el("div.row.controls", {}, scopeChoice(), helpButton(), themeButton())),
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
 		);
-	/* A finding may have said it already. */
+	/* Leave out what a finding says already. */
 	const slow = (data.ranks ? data.ranks.slow : []).filter((line) => !(data.findings || []).some((f) => f.says.includes(line.replace(/\.$/, "")))).slice(0, 3);
 	byId("about-figures").append(
 		...slow.map((line, i) => el("p.slow", {}, el("b", {}, i ? "Also: " : "Slow: "), inPage(line))),

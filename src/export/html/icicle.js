@@ -1,8 +1,8 @@
-/* The chart of regions: each as wide as what it took, nested ones below. */
+/* The chart of regions: each is as wide as what it took, nested ones are below. */
 
 const ROW_PX = 24, LEAST_PX = 1.5;
 
-/* Trees that may not be added up stand apart: one strip per domain, one for start/end ranges. */
+/* Trees that must not be added up are drawn apart: one strip per domain, one for start/end ranges. */
 function strips(report) {
 	const groups = new Map();
 	for (const root of report.roots) {
@@ -15,7 +15,7 @@ function strips(report) {
 	return [...groups.values()].sort((a, b) => a.isApart - b.isApart || (a.title !== "") - (b.title !== ""));
 }
 
-/* Rectangles in shares of the width: iterative, since a tree may be deep. */
+/* Rectangles in shares of the width. Iterative, since a tree may be deep. */
 function layout(report, roots, total, widthPx) {
 	const out = [], stack = [];
 	let x = 0;
@@ -29,7 +29,7 @@ function layout(report, roots, total, widthPx) {
 		if (w * widthPx < LEAST_PX)
 			continue;
 		out.push([node, left, w, level]);
-		/* Wall times of neighbours may overlap: then all are drawn that much narrower. */
+		/* Wall times of neighbours may overlap: then all are drawn narrower, so that they fit. */
 		const own = weightOf(report, node, state.by), inside = report.children[node].reduce((sum, child) => sum + weightOf(report, child, state.by), 0);
 		const scale = own > 0 ? w / Math.max(own, inside) : 0;
 		let next = left;
@@ -100,7 +100,7 @@ function frame(report, [node, left, w, level], total, widthPx) {
 	return e;
 }
 
-/* Above the zoomed region its ancestors, full width. */
+/* The ancestors of the zoomed region are above it, at full width. */
 function drawStrip(box, group, widthPx) {
 	const report = state.report, zoom = zoomNode();
 	const path = zoom >= 0 ? pathOf(report, zoom) : [];
@@ -183,7 +183,7 @@ function markFrame() {
 	}
 }
 
-/* Parent, first child and siblings by arrow key. */
+/* Arrow keys move to the parent, the first child and the siblings. */
 function icicleKey(event) {
 	const report = state.report, node = selectedNode();
 	const siblings = node < 0 ? report.roots : report.parent[node] < 0 ? report.roots : report.children[report.parent[node]];
@@ -206,7 +206,7 @@ function frameUnder(event) {
 	return e && e.dataset.node ? Number(e.dataset.node) : -1;
 }
 
-/* Wall time or GPU time by a switch, anything else that adds up by a list. */
+/* A switch between wall time and GPU time, and a list of all else that adds up. */
 function widthControls() {
 	const list = additive(state.report), main = list.filter(([by]) => by === "wall_ms" || by === "inclusive_ms"), rest = list.filter((one) => !main.includes(one));
 	const pick = (by) => change({by});
@@ -225,7 +225,7 @@ function widthControls() {
 function initIcicle() {
 	const colours = colourings();
 	state.by = state.firstBy = additive(state.report)[0][0];
-	/* One word everywhere says little: then amounts. */
+	/* If all regions have the same word, colours show amounts instead. */
 	const [first] = colours[0];
 	state.colour = WORDS[first] && new Set(state.report[first]).size < 2 ? colours[1][0] : first;
 	const frames = el("div", {id: "frames", role: "tree", tabindex: "0", "aria-label": "Regions by size; arrow keys move, Enter zooms"});

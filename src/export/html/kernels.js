@@ -1,9 +1,9 @@
-/* The kernels of the selected region, or of all: a line each, as wide as the page. A click opens one. */
+/* The kernels of the selected region, or of all regions: a line each, as wide as the page. A click opens one. */
 
 const KERNEL_PX = 27, KERNEL_OVERSCAN = 10, SPARK_PX = 120, KERNEL_PRINT_ROWS = 60;
 const kernelGrid = {rows: [], first: 0, sort: "ns", isDown: true, openHeight: 0, from: -1, to: -1, isPrinting: false};
 
-/* Metrics in a row: those with a short head. */
+/* Metrics that a row shows: those with a short head. */
 const kernelHeads = data.headline.filter((c) => kernelSlotOf.has(c) && data.metrics[c].h).slice(0, 6);
 
 /* The slice of kernels that is shown: [first, nr, title]. */
@@ -31,7 +31,7 @@ function kernelColumns() {
 	return KERNEL_COLUMNS.filter((c) => c.key !== "limiter" || hasLimiters());
 }
 
-/* Row numbers in their order, those whose names hold the word of the search. */
+/* Numbers of the rows in their order; with a search, only kernels whose names contain the word. */
 function listKernels() {
 	const report = state.report, k = report.kernels, [first, nr] = kernelSlice(report), matches = matcher();
 	const column = KERNEL_COLUMNS.find((c) => c.key === kernelGrid.sort), sign = kernelGrid.isDown ? -1 : 1;
@@ -79,7 +79,7 @@ function kernelRow(report, i, columns) {
 	return row;
 }
 
-/* Rows in view; the open one has its details below it. */
+/* Draws the rows in view; the open one has its details below it. */
 function drawKernelRows(isForced) {
 	const box = byId("kernel-scroll"), report = state.report, columns = kernelColumns(), nr = kernelGrid.rows.length;
 	const open = kernelGrid.rows.findIndex((i) => report.kernels.name[i] === state.kernel), all = kernelGrid.isPrinting;
@@ -212,7 +212,7 @@ function kernelMetrics(report, i) {
 	return el("div", {}, el("h3", {}, "Counters"), el("div.wide", {}, el("table.metrics", {"aria-label": "Counters"}, headRow("counter", "value"), all)), more);
 }
 
-/* The kernel's point below the roofs of the device. */
+/* Draws the kernel's point below the roofs of the device. */
 function kernelRoof(report, i) {
 	const point = kernelPoints(report, i, 1)[0];
 	if (!point)
@@ -234,7 +234,7 @@ function shares(title, rows, wide) {
 		el("td.share", {}, ...(isNumber(pct) ? [el("i", {style: {width: most > 0 ? 92 * pct / most + "%" : "0"}}), el("b", {}, pct.toFixed(1) + " %")] : [])), ...more.map((m) => el("td", {}, m)))))));
 }
 
-/* The source beside its samples: a line with its share, what its warps mostly wait for, and below where it was inlined. */
+/* The source beside its samples: a line with its share and what its warps mostly wait for; below it, where it was inlined. */
 function sourceRows(k, i) {
 	const place = (at, before) => el("span.mono", {title: seen(k.places[at])}, (before || "") + seen(k.places[at].split("/").pop()));
 	const text = (at) => k.texts[at] === 0 ? el("i.soft", {}, "the file has changed") : el("span.mono", {}, k.texts[at] === null ? "" : seen(k.texts[at]));
@@ -262,7 +262,7 @@ function kernelDetail(report, i) {
 		el("div.columns", {}, ...parts));
 }
 
-/* Opens a kernel in the table, of a region where that has it. */
+/* Opens a kernel in the table, in that of its region if the region has it. */
 function openKernel(name, region) {
 	const node = region === undefined || region < 0 ? -1 : state.report.nodeOf.get(region);
 	const has = node !== undefined && node >= 0 && state.report.kernels.name.slice(state.report.k0[node], state.report.k0[node] + state.report.kn[node]).includes(name);
@@ -307,7 +307,7 @@ function initKernels() {
 			kernelGrid.isPrinting = isPrinting;
 			drawKernelRows(true);
 		});
-	/* The view that was clicked is drawn first, the kernels in the next moment. */
+	/* The clicked view is drawn first, the kernels a moment later. */
 	listen((changed) => {
 		if (changed.has("kernel"))
 			drawKernels();

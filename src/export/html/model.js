@@ -1,8 +1,8 @@
-/* The data of the page and what is chosen in it. Views read `state` and listen; only `change` writes it. */
+/* The data of the page and the choices of the user. Views read `state` and listen; only `change` writes it. */
 
 const data = JSON.parse(byId("data").textContent);
 
-/* A column of a matrix is one value for all rows, or a list. */
+/* A column of a matrix is a list, or one value for all rows. */
 function at(column, row) {
 	return Array.isArray(column) ? column[row] : column;
 }
@@ -41,7 +41,7 @@ const QUALITY_WORDS = {
 };
 const NO_FIGURE = {sampled: "nothing ran here, samples saw too little of it to tell, or ± would be above 50 %"};
 
-/* A figure of a region: value, mark, and in words how it was made. Nodes nr and nr+1 are totals and outside. */
+/* A figure of a region: its value, its mark, and in words how it was made. Nodes nr and nr + 1 are the totals and the launches outside. */
 function figure(report, node, column, isExclusive) {
 	const slot = slotOf.get(column);
 	if (slot === undefined)
@@ -119,18 +119,18 @@ function titleOf(region) {
 	return (region.d !== undefined ? seen(region.d) + "@" : "") + (seen(region.n) || EMPTY_LABEL) + kindMark(region);
 }
 
-/* Its path, with what the "@@" of an id stands for in words. */
+/* The path of a region; the "@@" at the end of an id becomes words. */
 function pathText(region) {
 	return seen(region.s ? region.id.slice(0, -2) : region.id) + kindMark(region);
 }
 
-/* The row of a region that was never open itself. */
+/* Explains the row of a region that was never open itself. */
 function originOf(region) {
 	return region.o === "graph" ? "No range was open here: this work was launched in the region above, as part of a CUDA graph, and captured in a range of this name." :
 		"No range was open here: this is the backward pass, launched in the region above, of operators whose forward pass ran in a range of this name.";
 }
 
-/* Quantities that add up over regions: what widths may stand for. */
+/* Quantities that add up over regions, so that widths can show them. */
 function additive(report) {
 	const list = [];
 	const has = (key) => report.f[fieldOf.get(key)] !== null && report.f[fieldOf.get(key)].some((v) => v > 0);
@@ -181,9 +181,9 @@ function ownIdle(report, node) {
 	return isNumber(all) ? Math.max(0, report.children[node].reduce((rest, child) => rest - (field(report, child, "idle_ms") || 0), all)) : 0;
 }
 
-/* The choices of the user. `kernel` is the string number of the one that is open, `from` and `to` what the timeline shows, in ns. `region` is a number in data.regions, or -1. */
+/* The choices of the user. `region` is a number in data.regions, or -1. `kernel` is the string number of the open one. `from` and `to` are what the timeline shows, in ns. */
 const state = {report: reports[0], region: -1, zoom: -1, by: "", colour: "", exclusive: false, search: "", sort: null, isDown: true, kernel: -1, tab: "", from: null, to: null};
-/* The longest GPU time of a report decides how many decimals its times get; without any, the host's. */
+/* The longest GPU time of a report decides how many decimals its times get; without GPU time, the longest host time does. */
 function fitReport(report) {
 	const longest = (name) => (report.f[fieldOf.get(name)] || []).reduce((m, v) => Math.max(m, v || 0), 0);
 	fitDigits(Math.max(longest("inclusive_ms"), report.ms || 0) || longest("host_ms"));

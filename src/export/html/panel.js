@@ -1,8 +1,8 @@
-/* Everything about the selected region, or about the whole run when none is. */
+/* Everything about the selected region, or about the whole run if none is selected. */
 
 const FEW_KERNELS = 6, MANY_STREAMS = 16;
 
-/* The 95 % interval of a sampled figure along a scale from 0 to `most`. */
+/* Draws the 95 % interval of a sampled figure on a scale from 0 to `most`. */
 function whisker(f, most) {
 	if (errorOf(f) === null || !(most > 0))
 		return null;
@@ -23,7 +23,7 @@ function meters(report, node) {
 	return box;
 }
 
-/* How busy multiprocessors and memory system were, as texts: of a sampled run as busy as the busiest part, as in tree/judge.c. */
+/* How busy multiprocessors and memory system were, as texts. In a sampled run each is as busy as its busiest part, as in tree/judge.c. */
 function amounts(report, node) {
 	const known = (columns) => columns.map((column) => figure(report, node, column, false)).filter((f) => isNumber(f.v));
 	const busiest = (list) => list.sort((a, b) => b.v - a.v)[0];
@@ -32,7 +32,7 @@ function amounts(report, node) {
 	return both.map((f) => f ? f.mark + f.v.toFixed(1) + " %" : "unknown");
 }
 
-/* The limiter in words. */
+/* The limiter of a region in a sentence. */
 function verdict(report, node) {
 	const [colour, word, family] = LETTERS[node < report.nr ? report.limiter[node] : "-"];
 	const [sm, memory] = amounts(report, node), which = word === family ? "" : " (" + word + ")";
@@ -45,7 +45,7 @@ function verdict(report, node) {
 	return words ? el("p.verdict", {style: {borderColor: colour}}, words) : null;
 }
 
-/* The bound in words. */
+/* The bound of a region in a sentence. */
 function waited(report, node) {
 	const [colour, word, family] = LETTERS[report.bound[node]], share = field(report, node, "busy_ms") / field(report, node, "host_ms");
 	const part = share <= 1 ? Math.round(100 * share) + " % of the time the host was in it" :
@@ -70,10 +70,10 @@ function fact(name, text, title, raw) {
 	return text === null ? null : el("div", {title: title || null}, el("dt", {}, name), dd);
 }
 
-/* Fields that facts() shows in its own way, or not at all: parts of others. */
+/* Fields that facts() shows in its own way or not at all, as they are parts of others. */
 const TOLD = /^(inclusive_ms|exclusive_ms|share_pct|launches|exclusive_launches|instances|busy_ms|span_ms|idle_.*|tail_ms|queue_ms|queue_mean_ms|comm_ms|exposed_comm_ms|copy_.*|memory_(peak|allocated|freed|left)_bytes|wall_ms|host_ms|cpu_ms|streams|adopted_launches)$/;
 
-/* Whatever else the capture knows of a region. */
+/* All other facts that the capture has about a region. */
 function otherFacts(get) {
 	return data.fields.filter((f) => !TOLD.test(f.key) && isNumber(get(f.key))).map((f) => {
 		const [head, words] = wordsOf(f), v = get(f.key);
@@ -133,7 +133,7 @@ function facts(report, node) {
 	return list;
 }
 
-/* The longest kernels here, each a link to its row; all are in the table of kernels. */
+/* The longest kernels of the region, each a link to its row; the table of kernels has all. */
 function kernelList(title, report, first, nr) {
 	if (!nr)
 		return null;
@@ -147,14 +147,14 @@ function kernelList(title, report, first, nr) {
 		nr > FEW_KERNELS ? el("p.small", {}, el("button.link", {type: "button", onclick: () => showTab("kernels")}, "all " + nr + " kernels")) : null);
 }
 
-/* Launches by threads that have no ranges: why they are here. */
+/* Says why launches of threads without ranges are in this region. */
 function adoptedIn(report, node) {
 	const nr = field(report, node, "adopted_launches"), all = field(report, node, "launches");
 	return (nr === all ? "All launches" : fieldText(nr, "count") + " of " + fieldText(all, "count") + " launches") +
 		" came from threads without ranges of their own, such as autograd's, while only one other thread had a range open: this one, or one inside it.";
 }
 
-/* When the GPU had nothing to do for longest, here or inside; each a link to the timeline. */
+/* When the GPU had nothing to do for longest, in this region or inside; each a link to the timeline. */
 function gapTable(report, node) {
 	const isHere = (gap) => node >= report.nr || (gap.region >= 0 && report.nodeOf.has(gap.region) && pathOf(report, report.nodeOf.get(gap.region)).includes(node));
 	const list = (report.gaps || []).filter(isHere);
@@ -169,7 +169,7 @@ function gapTable(report, node) {
 		headRow("begun at", "ms", "because", ...(report.nr_scopes > 1 ? ["on"] : [])), el("tbody", {}, ...list.map(row))));
 }
 
-/* The work of each stream, where there are several. */
+/* The work of each stream, if there are several. */
 function streamTable(report, node) {
 	const nr = field(report, node, "streams") || 0, s = report.streams;
 	if (nr < 2 || !s)
@@ -200,7 +200,7 @@ function metricTable(report, node, columns) {
 		headRow("metric", "value", "how"), body);
 }
 
-/* Long lists are made when they are opened. */
+/* A long list that is made when it is first opened. */
 function lazily(title, make, isOpen) {
 	const details = el("details", {}, el("summary", {}, title));
 	const fill = () => details.open && details.children.length === 1 && details.append(make());
@@ -227,7 +227,7 @@ function sections(report, node) {
 	return data.metrics.length ? box : null;
 }
 
-/* One small chart per quantity, one bar per scope; `here` is the one looked at, -1 none, -2 counts. */
+/* A small chart of one quantity, one bar per scope. `here` is the scope that is shown, -1 = none; below -1 the title has no range. */
 function bars(title, values, names, here, text) {
 	const most = Math.max(...values.map((v) => v || 0));
 	const known = values.filter(isNumber), least = Math.min(...known);

@@ -1,9 +1,9 @@
 /* Ranks side by side: a map of ranks × regions, coloured by how far each is from the median; then tables. */
 
 const MAP = {left: 190, top: 120, right: 90, cell: 26, low: 3, high: 20, most: 640}, PRINT_RANKS = 24;
-const SLOW = [179, 88, 6], EVEN = [247, 247, 247], FAST = [33, 102, 172]; /* apart for every colour vision */
+const SLOW = [179, 88, 6], EVEN = [247, 247, 247], FAST = [33, 102, 172]; /* distinct for every kind of colour vision */
 
-/* Per cent to colour: white at the median, full at ±`top`. */
+/* The colour of a percentage: white at the median, full colour at ±`top`. */
 function apart(v, top) {
 	const share = Math.min(1, Math.abs(v) / top), to = v > 0 ? SLOW : FAST;
 	return "rgb(" + EVEN.map((c, i) => Math.round(c + (to[i] - c) * share)).join(",") + ")";
@@ -11,11 +11,11 @@ function apart(v, top) {
 
 function mapTop(values) {
 	const sorted = values.filter(isNumber).map(Math.abs).sort((a, b) => a - b);
-	const most = sorted[Math.floor(0.98 * (sorted.length - 1))] || 0; /* a few may be beyond */
+	const most = sorted[Math.floor(0.98 * (sorted.length - 1))] || 0; /* a few values may be beyond the scale */
 	return [5, 10, 20, 50].find((top) => most <= top) || 100;
 }
 
-/* The map is as wide as its card: names take a third of it at most. */
+/* The map is as wide as its card; names take a third of it at most. */
 function mapSize(box, ranks) {
 	const nrColumns = ranks.regions.length, nrRows = ranks.v.length / nrColumns, width = box.clientWidth || 900;
 	MAP.left = Math.min(190, 0.32 * width);
@@ -27,7 +27,7 @@ function mapSize(box, ranks) {
 	};
 }
 
-/* The ranks of a row: one, or the first to the last of several. */
+/* The rank of a row, or the first and the last of several. */
 function rowName(ranks, row) {
 	const first = row * ranks.per_row, last = Math.min(first + ranks.per_row, ranks.names.length) - 1;
 	return seen(ranks.names[first]) + (last > first ? " … " + seen(ranks.names[last]) : "");
@@ -79,7 +79,7 @@ function mapTip(cell) {
 		(median * (1 + v / 100)).toFixed(3) + " ms, " + (v < 0 ? "" : "+") + v.toFixed(1) + " % against the median of " + median.toFixed(3) + " ms");
 }
 
-/* Long words are cut in the middle, and never to the same; paper has the first rows. */
+/* A table whose long words are cut in the middle, different ones never to the same text; print has only the first rows. */
 function rankTable(table) {
 	const nr = table.heads.length, nrRows = table.cells.length / nr, rows = [];
 	const columns = table.heads.map((_, k) => {
@@ -104,7 +104,7 @@ function initRanks() {
 	const stops = [apart(-1, 1), apart(0, 1), apart(1, 1)].join(",");
 	const key = el("span.legend", {}, el("span", {id: "map-low"}), el("span.ramp", {style: {background: "linear-gradient(90deg," + stops + ")"}}), el("span", {id: "map-high"}));
 	const longest = ranks.regions.reduce((most, r) => Math.max(most, pathText(data.regions[r]).length), 0);
-	MAP.top = Math.min(MAP.top, 30 + 4.4 * longest); /* heads are aslant */
+	MAP.top = Math.min(MAP.top, 30 + 4.4 * longest); /* heads are slanted */
 	byId("ranks").hidden = false;
 	byId("ranks").append(el("div.row.between", {}, el("h2", {}, ranks.names.length + " ranks"), key),
 		el("p.small.soft", {}, "Time of kernels without communication, against the median of the region. A click selects the region." +

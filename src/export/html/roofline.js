@@ -1,12 +1,12 @@
-/* Work per byte against work per second, both logarithmic; ceilings where the report knows the device's peaks. */
+/* Work per byte against work per second, both logarithmic; with ceilings if the report has the device's peaks. */
 
-const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44}, MANY_POINTS = 400; /* the size of the one being drawn */
+const ROOF = {width: 900, height: 420, left: 64, right: 20, top: 16, bottom: 44}, MANY_POINTS = 400; /* size of the drawing in progress */
 
 function pointOf(flop, dram, ns, what) {
 	return flop > 0 && dram > 0 && ns > 0 ? {x: flop / dram, y: flop / ns * 1e9, ...what} : null;
 }
 
-/* The longest regions, longest first: small circles stay on top. */
+/* The longest regions, longest first, so that small circles are drawn on top. */
 function regionPoints(report) {
 	const ms = (node) => field(report, node, "inclusive_ms") || 0;
 	return report.region.map((_, i) => pointOf(report.flop[i], report.dram[i], ms(i) * 1e6, {node: i, isLeast: Boolean(report.least && report.least[i])})).filter(Boolean)
@@ -33,7 +33,7 @@ function highestPeak(peaks) {
 	return Math.max(peaks.flop_per_s || 0, peaks.tensor_per_s || 0);
 }
 
-/* Wide enough for every kernel, so that it stays put when the selection moves. */
+/* Scales that have room for every kernel, so that they do not change with the selection. */
 function roofScale(points, k, peaks) {
 	let xa = Infinity, xb = 0, ya = Infinity, yb = 0;
 	const widen = (x, y) => {
@@ -73,7 +73,7 @@ function drawAxes(s) {
 	return parts;
 }
 
-/* The peaks of the device: DRAM bandwidth, single precision, 16-bit floats in the tensor cores. */
+/* Draws the peaks of the device: DRAM bandwidth, single precision, 16-bit floats in the tensor cores. */
 function drawCeilings(s, peaks) {
 	const parts = [], x1 = 10 ** s.x1, y0 = 10 ** s.y0, bytes = peaks.bytes_per_s;
 	if (bytes) {
@@ -110,12 +110,12 @@ function drawPoint(s, p) {
 	return shape;
 }
 
-let roof = null; /* the scale of what is drawn, and where kernels go */
+let roof = null; /* the scale of the drawing, and where its kernels are drawn */
 
 function drawRoofline() {
 	const report = state.report, points = regionPoints(report), box = byId("roofline-box");
 	roof = null;
-	ROOF.width = Math.max(360, box.clientWidth || 900); /* as wide as it is shown: text stays as large as elsewhere */
+	ROOF.width = Math.max(360, box.clientWidth || 900); /* as wide as the place for it, so that text is as large as elsewhere */
 	ROOF.height = ROOF.width < 600 ? 320 : 420;
 	if (!points.length) {
 		box.replaceChildren(el("p.soft", {}, "This scope has no operations and DRAM traffic to show."));

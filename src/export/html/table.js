@@ -8,7 +8,7 @@ function matcher() {
 	return word ? (text) => text.toLowerCase().includes(word) : null;
 }
 
-/* Regions whose id, or one of whose kernels, holds the word; and what they hang on. */
+/* Regions whose id, label or kernels contain the word; and the regions around them. */
 function findMatches(report) {
 	const matches = matcher();
 	if (!matches)
@@ -37,7 +37,7 @@ function sortedChildren(report, nodes) {
 	return [...nodes].sort((a, b) => {
 		const x = keys.get(a), y = keys.get(b), noX = x === null || x === undefined, noY = y === null || y === undefined;
 		if (noX || noY)
-			return noX - noY || a - b; /* missing ones last, either way */
+			return noX - noY || a - b; /* missing values come last in both directions */
 		return (x < y ? -sign : x > y ? sign : 0) * 1 || a - b;
 	});
 }
@@ -63,7 +63,7 @@ function listRows() {
 	table.rows = rows;
 }
 
-/* Level by level, as long as the table stays within a screen or so. */
+/* Opens level by level, as long as the table stays within about a screen. */
 function openSome() {
 	const report = state.report;
 	let level = report.roots, nr = level.length;
@@ -146,7 +146,7 @@ function drawRow(index) {
 	return row;
 }
 
-/* The rows in view, with empty space above and below in place of the rest. */
+/* Draws the rows in view, with empty space above and below for all others. */
 function drawRows(isForced) {
 	const box = byId("scroll"), all = table.isPrinting;
 	const height = Math.max(box.clientHeight, innerHeight * 0.7), nr = table.rows.length;
@@ -167,7 +167,7 @@ function drawRows(isForced) {
 	byId("rows").replaceChildren(...rows);
 }
 
-/* Names get two fifths of the table if they need that: columns make room first. In pixels, about. */
+/* Width of the names, about, in pixels. They get up to two fifths of the table: columns make room first. */
 function nameWidth() {
 	const report = state.report, text = (node) => regionOf(report, node).n.length * 7.5 + (regionOf(report, node).s || regionOf(report, node).o ? 70 : 0);
 	if (report.longestName === undefined)
@@ -175,7 +175,7 @@ function nameWidth() {
 	return innerWidth < 600 ? 140 : Math.max(170, Math.min(report.longestName, 0.4 * byId("scroll").clientWidth));
 }
 
-/* The columns of the start fit the page; what somebody chose stays. */
+/* Fits the default columns to the page; columns that the user chose stay. */
 function fitColumns() {
 	if (!table.isChosen)
 		table.columns = fittingColumns(defaultColumns(), byId("scroll").clientWidth - nameWidth());
@@ -208,7 +208,7 @@ function drawTable() {
 	drawRows(true);
 }
 
-/* Down, up, then back to the order of entry; names up first. */
+/* A click sorts down, the next one up, the next restores the order of entry; names go up first. */
 function sortBy(key) {
 	const first = key !== "name";
 	if (state.sort !== key)

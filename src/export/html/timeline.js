@@ -87,7 +87,7 @@ function drawGrid(g, width, colour, height) {
 		g.fillRect(x, 0, 1, height);
 }
 
-/* Above tracks that are scrolled below it. */
+/* The axis covers tracks that are scrolled below it. */
 function drawTimeAxis(g, width, colour) {
 	g.fillStyle = colour("card");
 	g.fillRect(0, 0, width, AXIS_PX - 6);
@@ -100,7 +100,7 @@ function drawTimeAxis(g, width, colour) {
 	}
 }
 
-/* Gaps behind the launches of a device, coloured by cause, with its word where there is room. */
+/* Draws the gaps behind the launches of a device, coloured by cause, with the cause's word if there is room. */
 function drawGaps(g, gaps, width) {
 	const streams = tracksShown().filter((t) => t.kind === "stream" && t.process === gaps.process && t.device === gaps.device && !t.isEmpty);
 	if (!streams.length)
@@ -122,7 +122,7 @@ function drawGaps(g, gaps, width) {
 	}
 }
 
-/* From the launch call, in its thread, to the start in the stream. */
+/* Draws an arrow from the launch call, in its thread, to the start in the stream. */
 function drawArrow(g, track, i, width) {
 	const caller = Array.isArray(track.t) ? track.t[i] : track.t, thread = caller >= 0 ? view.tracks[caller] : null;
 	if (!thread || thread.y === undefined || thread.isEmpty || !isNumber(track.q[i]))
@@ -141,7 +141,7 @@ function drawArrow(g, track, i, width) {
 	view.arrows++;
 }
 
-/* Launches whose arrows are drawn: the one that was clicked, else those of the selected region in view, unless they are too many. */
+/* Launches whose arrows are drawn: the clicked one, else those in view of the selected region unless they are too many. */
 function arrowsOf() {
 	if (view.picked)
 		return [view.picked];
@@ -167,7 +167,7 @@ function drawArrows(g, width, ink) {
 	g.globalAlpha = 1;
 }
 
-/* Tracks with nothing in view take a line. While the view is dragged, none moves. */
+/* Places the tracks; one with nothing in view takes a single line. While the view is dragged, no track moves. */
 function placeTracks() {
 	if (view.drag && view.drag.isMoved)
 		return;
@@ -214,7 +214,7 @@ function drawTimeline() {
 	placeTracks();
 	const canvas = byId("time-canvas"), box = byId("time-box"), width = box.clientWidth || 900;
 	byId("time-space").style.height = view.height + "px";
-	/* As high as the part that is seen: there may be hundreds of ranks. */
+	/* The canvas is as high as the visible part: there may be hundreds of ranks. */
 	const height = Math.min(view.height, view.isPrinting ? PRINT_PX : box.clientHeight || view.height), top = view.isPrinting ? 0 : box.scrollTop;
 	const {g, colour} = openCanvas(canvas, width, height, "11.5px");
 	view.dim = colour("bar");
@@ -230,7 +230,7 @@ function drawTimeline() {
 	byId("time-legend").replaceChildren(...CAUSES.filter((c) => view.causes.has(c)).map((c) => el("span", {title: data.causes[c]}, el("span.swatch", {style: {background: IDLE[c], opacity: 0.5}}), "idle: " + causeWord(c))));
 }
 
-/* Nothing before the canvas is there: initTimeline asks again. */
+/* Does nothing before the canvas exists: initTimeline asks again. */
 function requestTimeline() {
 	if (view.wanted || !byId("time-canvas"))
 		return;
@@ -252,13 +252,13 @@ function showTime(from, to) {
 	change({from: view.from, to: view.to});
 }
 
-/* The start: from the first GPU work on. */
+/* The first view begins with the first GPU work. */
 function showHome() {
 	setTime(view.home, view.end);
 	change({from: null, to: null});
 }
 
-/* A stretch of time with some around it, and the track that is asked for in sight. */
+/* Shows a span of time with some time around it, and scrolls to the track. */
 function showSpan(begin, length, track) {
 	const around = Math.max(length, 1000) * 0.3, box = byId("time-box");
 	showTime(begin - around, begin + length + around);
@@ -271,7 +271,7 @@ function showSpan(begin, length, track) {
 	byId("timeline").scrollIntoView({block: "nearest"});
 }
 
-/* An entry, from its begin in ms. */
+/* Shows an entry by its begin in ms. */
 function showEntry(beginMs, hostMs) {
 	showSpan(data.timeline.entered + beginMs * 1e6, hostMs * 1e6, tracksShown().find((t) => t.kind === "thread"));
 }
@@ -291,7 +291,7 @@ function isSelectionSeen() {
 	}));
 }
 
-/* A region that is selected elsewhere is in sight: the view goes to it, as wide as it was or as the entry needs. */
+/* If the selected region is not in sight, moves the view to it, as wide as before or as the entry needs. */
 function followSelection() {
 	if (view.picked && !litRegions().has(view.picked.track.regions[view.picked.i]))
 		view.picked = null;
@@ -379,7 +379,7 @@ function pointTip(event) {
 function timelinePointer(canvas) {
 	canvas.addEventListener("wheel", (event) => {
 		if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaY) > Math.abs(event.deltaX) && !event.altKey)
-			return; /* the page scrolls; Ctrl zooms */
+			return; /* the page scrolls; with Ctrl the wheel zooms */
 		event.preventDefault();
 		const by = (event.deltaX + event.deltaY) / canvas.clientWidth * (view.to - view.from);
 		if (event.ctrlKey || event.altKey)
@@ -432,7 +432,7 @@ function timelineKey(event) {
 
 /* --- start ---------------------------------------------------------------------------------------- */
 
-/* Makes the tracks ready; the panel asks for entries before anything is drawn. */
+/* Prepares the tracks: the panel asks for entries before anything is drawn. */
 function loadTimeline() {
 	if (!data.timeline)
 		return;

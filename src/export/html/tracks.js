@@ -2,7 +2,7 @@
 
 const MOST_LANES = 40;
 
-/* Nested entries lie below what holds them; overlapping ones take the first free lane. */
+/* Nested entries are below those they are inside of; overlapping ones take the first free lane. */
 function lanesOf(track, starts, ends) {
 	const lanes = [], open = [];
 	const put = (lane, i) => (lanes[lane] || (lanes[lane] = [])).push(i);
@@ -22,7 +22,7 @@ function lanesOf(track, starts, ends) {
 	return lanes.map((list) => Int32Array.from(list));
 }
 
-/* Times that are told each from the one before. */
+/* Times from a list in which each is the distance from the one before. */
 function sumUp(list) {
 	let t = 0;
 	return Float64Array.from(list, (d) => t += d);
@@ -33,7 +33,7 @@ function unpack(track) {
 	return {...track, starts, ends, lanes: lanesOf(track, starts, ends), regions: Int32Array.from(track.r)};
 }
 
-/* A counter over time; percentages have 100 on top, others the most there is. */
+/* A counter over time. The top of the scale is 100 for percentages, else the greatest value. */
 function unpackCurve(curve) {
 	const most = curve.v.reduce((a, b) => Math.max(a, b), 0);
 	return {...curve, starts: sumUp(curve.s), most, top: /%\]?$/.test(curve.name) ? Math.max(100, most) : most || 1};
@@ -62,13 +62,13 @@ function curvesShown() {
 	return view.curves.filter((c) => r.process === null || of(c));
 }
 
-/* Who a process is: its rank, else its id; with its host where there are several. */
+/* The name of a process: its rank, else its id; with its host if there are several hosts. */
 function processName(p) {
 	const all = data.timeline.processes, who = all[p], hosts = new Set(all.map((one) => one.host)).size;
 	return (who.rank !== undefined ? "rank " + who.rank : "process " + who.id) + (hosts > 1 ? " · " + seen(who.host) : "");
 }
 
-/* Names each track by rank, thread name and number. No two have the same name. */
+/* Names each track by rank, thread name and number. No two tracks have the same name. */
 function nameTracks() {
 	const ofSeveral = new Set(view.tracks.map((t) => t.process)).size > 1, ranked = data.timeline.processes.some((p) => p.rank !== undefined), taken = new Set();
 	for (const t of view.tracks) {
@@ -96,12 +96,12 @@ function firstWork() {
 	return Number.isFinite(first) ? first : null;
 }
 
-/* First event of a lane that ends after `from`: within a lane neither starts nor ends go back. */
+/* The first event of a lane that ends after `from`. In a lane, starts and ends are both in order. */
 function firstIn(lane, ends, from) {
 	return bisect(lane.length, (k) => ends[lane[k]] < from);
 }
 
-/* Whether anything of a track lies in the view. */
+/* Whether any event of a track is in the view. */
 function isSeen(track, from, to) {
 	return track.lanes.some((lane) => {
 		const k = firstIn(lane, track.ends, from);
@@ -109,7 +109,7 @@ function isSeen(track, from, to) {
 	});
 }
 
-/* The lane of a thread in which the innermost entry around a moment lies. */
+/* The lane with the innermost entry of a thread at a moment. */
 function laneAt(track, t) {
 	for (let lane = track.lanes.length - 1; lane >= 0; lane--) {
 		const list = track.lanes[lane], k = firstIn(list, track.ends, t);
@@ -137,7 +137,7 @@ function eventName(track, i, isWhole) {
 	return track.raw && track.raw[i] >= 0 ? data.strings[track.raw[i]] : track.n ? (isWhole ? data.strings[track.n[i]] : kernelName(track.n[i])) : data.regions[track.regions[i]].n;
 }
 
-/* An entry of the selected region to look at: of a thread rather than a launch, after the first GPU work rather than before. */
+/* An entry of the selected region to show: rather of a thread than a launch, rather after the first GPU work than before. */
 function entryOf(region) {
 	const lit = litRegions();
 	let best = null, worth = -1;
