@@ -210,9 +210,7 @@ static int check_cupti(const struct sonde_capture_settings *s, struct sonde_err 
 		v);
 }
 
-/*
- * Whether the user asks for counters, by name or by set. `auto` is no such request: it samples where that is possible.
- */
+/* Whether the user asks for counters, by name or by set. `auto` is no request: it samples only if the machine can. */
 static bool asks_counters(const struct sonde_capture_settings *s)
 {
 	return s->counters_names.nr ||

@@ -27,7 +27,7 @@ struct sonde_capture_settings {
 	const char *nsys_program;
 	struct sonde_nsys_request nsys;
 	/* torch.profiler, which the program itself runs. */
-	const char *torch_pattern; /* where its traces are; NULL = in $TORCH_TRACE_DIR */
+	const char *torch_pattern; /* glob of its traces; NULL = those in $TORCH_TRACE_DIR */
 	/* Native capture. */
 	struct sonde_words native_include, native_exclude;
 	const char *native_cupti;  /* "auto", "off", a path; NULL = auto */

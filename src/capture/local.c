@@ -380,7 +380,7 @@ static void remove_rank(const struct sonde_local *l, const char *rank)
 	unlink(path);
 }
 
-/* Takes back the captures of a rank whose sonde has ended, once nobody writes to them. */
+/* Moves the captures of a rank whose sonde has ended, once nobody writes to them. */
 static void take_orphan(
 	const struct sonde_local *l, const struct sonde_rundir *d, int root, const char *owner)
 {

@@ -1,6 +1,6 @@
 /*
- * capture.local: captures are written to a disk of the node and go to the run directory at the end, one archive per
- * node.
+ * capture.local: captures are written to a disk of the node and are moved to the run directory at the end, one archive
+ * per node.
  *
  *     LOCAL/sonde-UID-RUN/            one run on this node; nobody else can read it
  *         rank3/                      the captures of a rank while it runs
@@ -8,9 +8,9 @@
  *         archive                     name of the node's archive, and how much of it is whole; locked for writing
  *     RUN/native/NODE.sonde.tar       node.txt, rank3/cmd.txt, rank3/4519.0.sonde …
  *
- * Every rank takes its own captures back when its program has ended, and also those of ranks on this node whose sonde
- * was killed. Captures that cannot be taken back (the disk is full, or a program still runs) stay where they are, and a
- * message names the place.
+ * Every rank moves its own captures when its program has ended, and also those of ranks on this node whose sonde was
+ * killed. Captures that cannot be moved (the disk is full, or a program still runs) stay where they are, and a message
+ * names the place.
  */
 #ifndef SONDE_CAPTURE_LOCAL_H
 #define SONDE_CAPTURE_LOCAL_H
@@ -29,8 +29,8 @@ int sonde_local_open(struct sonde_local *l, const char *place, const struct sond
 	struct sonde_err *err);
 
 /*
- * Takes the captures back. SONDE_ERR_IO when this rank's captures could not be moved: they are still in `l->dir`. Ends
- * `l` in any case.
+ * Moves the captures to the run directory. SONDE_ERR_IO when this rank's captures could not be moved: they are still in
+ * `l->dir`. Ends `l` in any case.
  */
 int sonde_local_return(struct sonde_local *l, const struct sonde_rundir *d, struct sonde_err *err);
 

@@ -9,9 +9,9 @@
 #include "base/str.h"
 
 struct sonde_passes {
-	size_t nr;	   /* passes for all of them together */
+	size_t nr;	   /* passes for all known metrics together */
 	size_t nr_unknown; /* metrics that the chip does not have; `nr` leaves them out */
-	char unknown[256]; /* the first of them */
+	char unknown[256]; /* the first unknown metric */
 	char near[256];	   /* the nearest name the chip has, empty = none is near */
 };
 

@@ -65,7 +65,7 @@ bool sonde_replay_is_ranges(const char *mode); /* true for range and app-range *
 /* Says in words whether ncu locks the card's clocks. */
 const char *sonde_plan_clocks(const struct sonde_plan *p);
 
-/* The plan in a few lines, for people. */
+/* Prints the plan in a few lines, for people. */
 void sonde_plan_show(const struct sonde_plan *p, struct sonde_buf *out);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* "0:07", "12:30", "1:02:03". */
+/* Prints a duration as "0:07", "12:30" or "1:02:03". */
 static void show_duration(char *out, size_t size, uint64_t ns)
 {
 	uint64_t s = ns / SECOND;

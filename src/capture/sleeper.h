@@ -37,7 +37,7 @@ struct sonde_sleeper {
 	uint32_t caller;
 	uint64_t called_ns;
 	/* Only while we hold it. */
-	int fd, dir_fd; /* -1 = none */
+	int fd, dir_fd; /* the page, and the place if it is the sleeper's own; -1 = none */
 	int pid_fd;
 	struct sonde_asleep *page;
 	uint32_t number; /* number of our call */
@@ -52,9 +52,9 @@ struct sonde_sleepers {
 /* Finds all sleepers that we may look at. */
 int sonde_sleepers_find(struct sonde_sleepers *out, struct sonde_err *err);
 /*
- * Adds the sleepers that `word` means, each once. A number is a process, or else stands for all sleepers that it
- * started; any other word is a program's name. SONDE_ERR_NOTFOUND says why there is none, and how programs are started
- * asleep.
+ * Adds the sleepers that `word` means, each once. A number is a sleeper itself, or else a process that started
+ * sleepers: then it means those. Any other word is a program's name. SONDE_ERR_NOTFOUND says why there is none, and how
+ * programs are started asleep.
  */
 int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct sonde_err *err);
 void sonde_sleepers_release(struct sonde_sleepers *s); /* also releases each one that is held */

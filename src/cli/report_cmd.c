@@ -19,7 +19,7 @@
 
 /* --- the command line -------------------------------------------------------------------------- */
 
-/* What the command line says: inputs, output and format. Everything else is an override of the configuration. */
+/* The command line: inputs, output and format. Everything else is an override of the configuration. */
 struct request {
 	struct sonde_args args;
 	struct sonde_word_list nvtx_include, nvtx_exclude, kernel_include, kernel_exclude;

@@ -130,7 +130,7 @@ static const char *open_place(struct sonde_local *l, struct sonde_run *r)
 	return sonde_run_path(r, "native");
 }
 
-/* Takes captures back to the run directory. If that fails they stay where they are, and the user is told where. */
+/* Moves captures to the run directory. If that fails they stay where they are, and the user is told where. */
 static void close_place(struct sonde_local *l, const struct sonde_run *r)
 {
 	struct sonde_err why = {0};
@@ -232,7 +232,7 @@ static int run_captured(struct sonde_child_end *end, struct sonde_run *r,
 }
 
 /*
- * Takes what the program left in `q->dir` to the run directory and counts it. Says what went wrong, or why there is
+ * Moves what the program left in `q->dir` to the run directory and counts it. Says what went wrong, or why there is
  * nothing.
  */
 static void take_captures(struct sonde_run *r, struct sonde_local *l, const struct sonde_native_request *q)

@@ -14,7 +14,7 @@ static void write_number(struct sonde_sink *to, double v)
 	char text[SONDE_NUMBER_MAX];
 
 	sonde_sink_putc(to, ',');
-	if (!isnan(v)) /* missing is an empty cell */
+	if (!isnan(v)) /* a missing number is an empty cell */
 		sonde_sink_write(to, text, sonde_number_format(text, v));
 }
 

@@ -1,14 +1,12 @@
 /*
  * Exporters: a region tree as bytes.
  *
- * Every format prints the same numbers, from the one table of columns in
- * field.c, and is made without state: the same tree and options give the same
- * bytes. All of them write to a sink, so a failure to write is reported by
- * `sonde_sink_close`; they themselves fail only when memory is short. The
- * formats and their writers are in format.h.
+ * Every format prints the same numbers, from the one table of columns in field.c. Exporters have no state: the same
+ * tree and options give the same bytes. They write to a sink, so `sonde_sink_close` reports a failed write; the
+ * exporters themselves fail only when out of memory. The formats and their writers are in format.h.
  *
- * Labels and kernel names are hostile text: every one of them goes through the
- * escaping function of its target language (escape.h, folder.h).
+ * Labels and kernel names are hostile text: every one of them goes through the escaping function of its target language
+ * (escape.h, folder.h).
  */
 #ifndef SONDE_EXPORT_EXPORT_H
 #define SONDE_EXPORT_EXPORT_H
@@ -24,7 +22,7 @@ enum sonde_sort {
 	SONDE_SORT_NAME,
 };
 
-/* What the columns in tables of text and Markdown are about. */
+/* The subject of the columns in tables of text and Markdown. */
 enum sonde_columns_view {
 	SONDE_VIEW_COST, /* launches and times */
 	SONDE_VIEW_IDLE, /* why the GPU had nothing to do */

@@ -56,7 +56,7 @@ static double make_batch(const struct sonde_report *r, const struct sonde_node *
 /* How a number is stored: nanoseconds and bytes as double, counts as uint64_t. */
 enum type { MADE, NS, BYTES, COUNT };
 
-/* Short names for the rows: key, csv, head; form, tables, flags; where the number is. */
+/* Short names for the rows below. A row has: key, csv, head; form, tables, flags; where the number is. */
 #define IN(type, member) type, offsetof(struct sonde_node, member), NULL
 #define BY(function)	 MADE, 0, function
 #define MS	SONDE_FIELD_MS

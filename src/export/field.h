@@ -35,7 +35,7 @@ enum sonde_field_flag {
 	SONDE_FIELD_OPTIONAL = 2,   /* left out when it is NaN: only some captures or reports have it */
 	SONDE_FIELD_NOT_ZERO = 4,   /* tables also leave out a column of zeros */
 	SONDE_FIELD_WITH_TIMES = 8, /* NaN in reports without busy time, which needs the times of single launches */
-	SONDE_FIELD_ADDS = 16,	    /* may be added over siblings, which count different things; the sum is at most the parent's */
+	SONDE_FIELD_ADDS = 16,	    /* siblings count different things, so it may be added; the sum is at most the parent's */
 };
 
 struct sonde_field {
@@ -136,10 +136,10 @@ int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);
 /*
  * The same for a screen, if there are more than 16 regions or more than asked for: 25 rows (fewer if there are findings
- * but no step), or as many as asked for. They go to the regions that tell the most time apart: a region's time, or what
- * it leaves of its parent's, whichever is less. Regions below 0.5 % or without GPU work have no row, nor have regions
- * inside one that ran once. Regions that shown findings name, and the step, have rows in any case. Other siblings share
- * one row, whose figures are their sums. The step comes first, regions that ran once come last.
+ * but no step), or as many as asked for. They go to the regions that separate the most time: a region counts as much as
+ * its time, or as the rest of its parent's time if that is less. Regions below 0.5 % or without GPU work have no row,
+ * nor have regions inside one that ran once. Regions that shown findings name, and the step, have rows in any case.
+ * Other siblings share one row, whose figures are their sums. The step comes first, regions that ran once come last.
  */
 int sonde_listing_build_brief(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err);

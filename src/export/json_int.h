@@ -25,7 +25,7 @@ void sonde_json__release(struct sonde_json_export *x);
 void sonde_json__write_string(struct sonde_json_export *x, const char *key, uint32_t string);
 void sonde_json__write_region_id(struct sonde_json_export *x, const char *key, uint32_t region);
 void sonde_json__write_words(struct sonde_json *w, const char *key, struct sonde_words list);
-/* Writes the members between "schema" and the reports: "generator" … "selection". */
+/* Writes the members after "schema": "generator" … "selection". */
 void sonde_json__write_head(struct sonde_json_export *x);
 /* Writes "entries", if the capture has their times. */
 void sonde_json__write_entries(

@@ -12,7 +12,7 @@
 #define MAX_REGIONS 100
 #define FEW	    16	  /* regions: a report with no more of them has a row for each */
 #define SCREEN	    25	  /* rows of a brief table … */
-#define STEPLESS    2	  /* … less this for each finding if there is no step: it names places all over the run, and is longer */
+#define STEPLESS    2	  /* … less this for each finding if there is no step: it names places all over the run */
 #define LAST	    1e-6  /* factor for the worth of regions that have a row only if there is room */
 #define LEAST_SHARE 0.005 /* of the time; a region with less has no row */
 #define OFTEN	    3	  /* entries per scope: a region that is entered less often is a start-up, or an end */
@@ -169,7 +169,7 @@ static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct s
 
 /* The choice of rows for a screen. All arrays are by node. */
 struct screen {
-	double *worth;	    /* the time that its row tells apart, as a share; then the highest of the node and those below it */
+	double *worth;	    /* the worth of its row, as a share of the time; then the highest worth of the node and those below */
 	uint32_t *children; /* how many children it has … */
 	uint32_t *shown;    /* … and how many of them have a row; the last element is for roots, in both */
 	bool *is_shown;
@@ -177,7 +177,7 @@ struct screen {
 	double figures; /* sum of all roots, if regions have figures alone (sonde_report_is_figures); else NaN */
 };
 
-/* The row of a part splits the whole into the part and the rest: it tells apart the smaller of both. */
+/* The row of a part splits the whole into the part and the rest. It is worth the smaller of both. */
 static double tells_apart(double part, double whole)
 {
 	return part >= 0 && whole >= part ? fmin(part, whole - part) : 0;
@@ -185,7 +185,7 @@ static double tells_apart(double part, double whole)
 
 /*
  * The worth of a row: its share of the GPU's time or of the host's, whichever is more. A child that takes all of its
- * parent's time tells nothing. A share below 0.5 % is worth nothing.
+ * parent's time is worth nothing, and so is a share below 0.5 %.
  */
 static double worth_of(const struct sonde_report *r, const double *cost, const struct screen *s, uint32_t node)
 {

@@ -132,7 +132,7 @@ static double value_of(struct writer *w, const struct sonde_report *r, uint32_t 
 	}
 }
 
-/* What a region without series of its own adds to "other": its own part, so that nothing counts twice. */
+/* A region without series of its own adds its own part to "other", so that nothing counts twice. */
 static double own_of(const struct sonde_node *n, enum value value)
 {
 	switch (value) {

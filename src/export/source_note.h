@@ -1,6 +1,6 @@
 /*
- * What source files were when they were captured: a note beside the capture, by which a later report knows whether it
- * may still show their lines. The note has a line for each file: its hash (MD5) and its path.
+ * A note beside the capture about its source files, by which a later report knows whether it may still show their
+ * lines. The note has a line for each file: its hash (MD5) and its path.
  */
 #ifndef SONDE_EXPORT_SOURCE_NOTE_H
 #define SONDE_EXPORT_SOURCE_NOTE_H

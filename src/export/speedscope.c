@@ -16,7 +16,7 @@ static const char *unit_of(const struct sonde_weights *w)
 	return strcmp(w->unit, "byte") == 0 ? "bytes" : "none";
 }
 
-/* What a frame after those of the regions is about: a kernel, or a line. */
+/* The subject of a frame after those of the regions: a kernel, or a line. */
 struct end {
 	uint32_t is_line, number; /* number of a string, or of a line */
 };

@@ -234,7 +234,7 @@ static void write_head(struct sonde_db *d, const struct sonde_export_options *o)
 		SONDE_DB_ROW(d, SONDE_DB_NOTE, SONDE_DB_TEXT(d->tree->notes.texts.keys[i]));
 }
 
-/* What a row of figures belongs to; 0 = none. */
+/* The owner of a row of figures; 0 = none. */
 struct owner {
 	int64_t scope, region, kernel;
 	const char *part;

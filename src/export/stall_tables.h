@@ -5,9 +5,9 @@
 #include "export/field.h"
 #include "export/table.h"
 
-/* What to say if a table of samples is asked for and there are none. */
+/* Printed if a table of samples is asked for and there are none. */
 #define SONDE_LACKS_STALLS "Stalls are not in this capture: `sonde run --lines -- COMMAND` takes PC samples of its kernels."
-/* What to say if there are samples, but none has a line. */
+/* Printed if there are samples, but none has a line. */
 #define SONDE_LACKS_LINES                                                                          \
 	"No sample has a line: compile with -lineinfo (nvcc), and keep the cubins/ beside the capture."
 
