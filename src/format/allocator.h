@@ -1,9 +1,10 @@
 /*
- * How modules/ tells inject/ what PyTorch's allocator has: as a mark in a domain of its own.
+ * How modules/ passes readings of PyTorch's allocator to inject/: as NVTX marks in a domain of their own.
  *
- * The two live in one process and neither knows the other: NVTX is between them, and where nobody listens a mark is
- * nothing. The numbers are those of the mark's attributes, so that a mark by anybody else can do no harm. The peak is
- * written as what it is above the bytes allocated, in units of the allocator's own: it hands out multiples of 512 bytes.
+ * The two libraries live in one process and do not know each other; NVTX connects them, and a mark costs nothing where
+ * nobody listens. A reading consists of numbers only, in the mark's attributes, so that a mark from anybody else can do
+ * no harm. The peak is packed as its distance above the allocated bytes, in units of 512 bytes: the allocator hands out
+ * multiples of these.
  */
 #ifndef SONDE_FORMAT_ALLOCATOR_H
 #define SONDE_FORMAT_ALLOCATOR_H
@@ -13,16 +14,16 @@
 
 #define SONDE_ALLOCATOR_DOMAIN "sonde.allocator"
 #define SONDE_ALLOCATOR_UNIT   512u
-#define SONDE_ALLOCATOR_END    0x80000000u /* in the category: the range is about to end; else it has just begun */
+#define SONDE_ALLOCATOR_END    0x80000000u /* bit in the category: set = the range is about to end, clear = it has just begun */
 
-/* What the allocator has of one device. */
+/* The allocator's figures for one device, at the beginning or the end of a range. */
 struct sonde_allocator_reading {
 	uint32_t device;
 	bool is_end;
-	uint64_t allocated, peak; /* bytes; the peak since the program last reset it, never less */
+	uint64_t allocated, peak; /* bytes; the peak is the one since the program last reset it, at least `allocated` */
 };
 
-/* The mark's category, colour and payload. */
+/* Packs a reading into the mark's category, colour and payload. */
 static inline void sonde_allocator_pack(
 	const struct sonde_allocator_reading *r, uint32_t *category, uint32_t *colour, uint64_t *payload)
 {

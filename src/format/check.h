@@ -1,6 +1,7 @@
 /*
- * The checksum of a block: XXH3, compiled in. Include it in one .c file of a
- * room, it is large. What a first file says of those behind it needs that, too.
+ * The checksums of captures: XXH3, compiled in. The code is large: include this
+ * header in one .c file of a room only. sonde_rolled_next is here because it
+ * checks blocks.
  */
 #ifndef SONDE_FORMAT_CHECK_H
 #define SONDE_FORMAT_CHECK_H
@@ -25,7 +26,7 @@ static inline uint64_t sonde_block_check(const struct sonde_block_head *h, const
 	return XXH3_64bits_withSeed(payload, h->nr_bytes, seed);
 }
 
-/* Whether a whole block is at `p`, of which `n` bytes are there; fills in its head. */
+/* Whether the `n` bytes at `p` begin with a whole, undamaged block; fills in its head. */
 static inline bool sonde_block_is_at(const uint8_t *p, size_t n, struct sonde_block_head *h)
 {
 	if (n < sizeof(*h))
@@ -35,7 +36,7 @@ static inline bool sonde_block_is_at(const uint8_t *p, size_t n, struct sonde_bl
 	       h->nr_bytes <= n - sizeof(*h) && sonde_block_check(h, p + sizeof(*h)) == h->check;
 }
 
-/* The first of a capture's further files that is there, if some were folded, by the bytes of its first file; 0 = none was. */
+/* The number of the first further file that still exists after folding, read from the `n` bytes of the capture's first file; 0 = no file was folded. */
 static inline uint32_t sonde_rolled_next(const char *data, size_t n)
 {
 	const uint8_t *p = (const uint8_t *)data, *end = p + n;

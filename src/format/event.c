@@ -1,14 +1,14 @@
-/* One table says what an event consists of, for writing and reading: the two cannot differ. */
+/* One table says what each event consists of. Writing and reading both use it, so they cannot differ. */
 #include "format/event.h"
 
-/* Attributes of version 1: one byte says which, then those, in this order. */
+/* Attributes of version 1: one byte of these flags, then the attributes it names, in this order. */
 #define ATTR_CATEGORY 1 /* varint */
 #define ATTR_COLOR    2 /* 4 bytes */
 #define ATTR_PAYLOAD  4 /* 9 bytes */
 
-#define NR_GPU 6 /* the fields all that the GPU did begins with */
+#define NR_GPU 6 /* fields that all events of GPU work begin with */
 
-/* The fields behind the time of an event: numbers, a label, numbers. */
+/* The fields of an event behind its time: `before` numbers, a label, `after` numbers. */
 struct shape {
 	bool is_known, has_time, has_label;
 	uint8_t before, after;
@@ -51,7 +51,7 @@ bool sonde_event_has_time(unsigned type)
 	return shapes[type & SONDE_EVENT_TYPE].has_time;
 }
 
-/* The first number of launches and of what the GPU did is a difference. */
+/* In launches and in GPU work the first number is written as a difference. */
 static uint64_t to_difference(struct sonde_event_base *b, unsigned type, uint64_t value)
 {
 	uint64_t was;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define WHOLE_LIMIT 0x1p62 /* whole numbers below it are written as such */
+#define WHOLE_LIMIT 0x1p62 /* smaller whole numbers are written as varints, all other values as doubles */
 
 static void put_number(struct sonde_buf *out, uint64_t v)
 {

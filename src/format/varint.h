@@ -38,7 +38,7 @@ static inline const uint8_t *sonde_varint_get(const uint8_t *p, const uint8_t *e
 	uint64_t v = 0;
 	unsigned shift;
 
-	if (p < end && *p < 0x80) { /* most are small */
+	if (p < end && *p < 0x80) { /* most numbers are small */
 		*out = *p;
 		return p + 1;
 	}
