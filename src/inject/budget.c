@@ -1,39 +1,39 @@
 /*
- * The budget: windows open at random, for as long as a given share of the program's time allows. pace.c says when;
- * here are the measurements it needs, and the switching. What is in a window and what is not is windows.c's.
+ * The budget: windows open at random times, and take a given share of the program's time at most. pace.c decides when;
+ * this file makes the measurements that pace.c needs, and switches. windows.c decides what belongs to a window.
  *
- * The call of every eighth launch is measured, in windows and around them while CUPTI is still there: the difference is
- * what recording costs. A thread that launches while CUPTI is switched waits for CUPTI's locks: for calls that met a
- * switch, the time beyond the usual is measured. The program's loss is the sum of that in the thread that
- * waited longest, never more than the switch took. Every 64th push is measured too, in windows and outside.
+ * We measure the call of every eighth launch, inside windows and, while CUPTI is still there, around them: the difference
+ * is what recording costs. A thread that launches while CUPTI is being switched waits for CUPTI's locks: of calls that met
+ * a switch, we measure the time beyond the usual. The program's loss by a switch is that time in the thread that waited
+ * longest, but never more than the switch took. We also measure every 64th push, inside windows and outside.
  *
- * A window opens when the budget allows it and capture.window, or the runner, wants it. While nobody does, the budget
- * waits: its window begins with theirs, and ends with it at the latest.
+ * A window opens when the budget allows it and capture.window, or the runner, wants it. While nobody wants a window, the
+ * budget waits: its window begins when the wanted one begins, and ends with it at the latest.
  */
 #include "inject/inject_int.h"
 #include "inject/pace.h"
 
-#define FEW	      100u /* launches that say nothing yet */
-#define LONG_TICKS_US 20u  /* a call that waited for the GPU says nothing either */
-#define AIMED	      0.65 /* of the budget: caches after ranges and switches take the rest unseen */
-#define BUSY_US	      1000u
+#define FEW	      100u /* a mean of fewer launches is not used */
+#define LONG_TICKS_US 20u  /* longer calls are not measured: they probably waited for the GPU */
+#define AIMED	      0.65 /* share of the budget that is spent: cold caches after ranges and switches take the rest, unmeasured */
+#define BUSY_US	      1000u /* when to look again after another thread had the baton */
 
 enum { OUTSIDE, INSIDE };
 
 static struct {
-	_Atomic uint64_t ticks[2], nr[2]; /* of measured launches, without records and with … */
-	_Atomic uint64_t range_ticks[2], nr_ranges[2]; /* … and of pushes, outside windows and inside */
-	_Atomic uint32_t turn;	   /* odd = CUPTI is being switched */
-	_Atomic uint64_t waited;   /* ticks that a thread's launches waited for the last switch */
-	_Atomic uint64_t charged_ns, borne_ns; /* what CUPTI is known to have cost besides */
-	_Atomic uint32_t baton; /* the flusher hands over to the collector */
-	/* The baton's holder's. */
+	_Atomic uint64_t ticks[2], nr[2]; /* measured launches: total ticks and number, [OUTSIDE] without and [INSIDE] with records */
+	_Atomic uint64_t range_ticks[2], nr_ranges[2]; /* measured pushes: total ticks and number, outside windows and inside */
+	_Atomic uint32_t turn;	   /* goes up before and after each switch of CUPTI; odd = CUPTI is being switched */
+	_Atomic uint64_t waited;   /* ticks that launches waited for the last switch, in the thread that waited longest */
+	_Atomic uint64_t charged_ns, borne_ns; /* other costs of CUPTI, reported by sonde_budget__charge and __bear */
+	_Atomic uint32_t baton; /* 1 = somebody follows the pace: first the flusher, later the collector */
+	/* Only the baton's holder uses the rest. */
 	struct pace pace;
-	uint64_t begin_ns, until_ns; /* when the present window or pause ends; 0 = not begun */
-	uint64_t length_ns;	     /* of it */
-	uint32_t epoch;		     /* of windows, before the present one opened */
-	uint64_t switch_ns;	     /* how long the last switch took, 0 = nothing changed … */
-	uint64_t least_ns;	     /* … and the shortest of late */
+	uint64_t begin_ns, until_ns; /* when the budget began; when the present window or pause ends, 0 = not begun */
+	uint64_t length_ns;	     /* length of the present window or pause */
+	uint32_t epoch;		     /* epoch of windows when the present turn began, made even */
+	uint64_t switch_ns;	     /* how long the last switch took; 0 = it changed nothing, or is accounted for */
+	uint64_t least_ns;	     /* the shortest recent switch */
 	_Atomic uint32_t cost_ppm, base_ppm, record_ns;
 } b;
 
@@ -91,7 +91,7 @@ void sonde_budget__leave_call(struct thread *t, uint32_t correlation)
 	uint32_t records = atomic_load(&sonde_inject.records_turn);
 	bool is_recorded = records % 4 == RECORDS_ON;
 
-	if (t->call.correlation != correlation) /* its beginning was not seen */
+	if (t->call.correlation != correlation) /* we did not see this call begin */
 		return;
 	if (turn != t->call.turn || turn & 1) {
 		add_wait(t, ticks, is_recorded);
@@ -126,9 +126,9 @@ void sonde_budget__bear(uint64_t ns)
 /* --- in the collector, or the flusher ------------------------------------------------------------ */
 
 /*
- * The time that the last switch took from the program: how long its launches waited. Where no launch was
- * seen, the program is taken to have stood still during the shortest recent switch: a longer one may
- * be a collector that others made wait, which took nothing from the program.
+ * The time that the program lost to the last switch: how long its launches waited. Where we saw no launch, we assume that
+ * the program stood still for as long as the shortest recent switch: a longer switch may only mean that others made the
+ * collector wait, which costs the program nothing.
  */
 static double take_switch(void)
 {
@@ -144,7 +144,7 @@ static double take_switch(void)
 	return (double)(charged + (waited > b.least_ns ? waited : b.least_ns));
 }
 
-/* A pop takes as long as a push. */
+/* The cost of a range: a pop is assumed to take as long as a push. */
 static double range_ns(unsigned where)
 {
 	uint64_t nr = atomic_load(&b.nr_ranges[where]);
@@ -152,7 +152,7 @@ static double range_ns(unsigned where)
 	return nr ? 2.0 * (double)ticks_to_ns(atomic_load(&b.range_ticks[where])) / (double)nr : 0;
 }
 
-/* The flusher is another process, whose processor time says nothing: 0. */
+/* The flusher cannot see the program's processor time, as it is another process: cpu_ns is 0 then. */
 static struct pace_sight look_at_program(uint64_t now, bool may_call)
 {
 	struct inject *g = &sonde_inject;
@@ -198,7 +198,7 @@ static void keep_account(const struct pace_sight *s)
 	}
 }
 
-/* Nothing waits for a switch that changes nothing. */
+/* A call that changes nothing is not counted as a switch. */
 static void switch_window(bool is_open, bool may_call)
 {
 	uint64_t before = sonde_now_ns();
@@ -235,10 +235,10 @@ static uint64_t follow_pace(bool may_call)
 
 	if (!b.until_ns)
 		begin_pace(&s);
-	if (!b.pace.last.cpu_ns) /* the collector's first look */
+	if (!b.pace.last.cpu_ns) /* the collector looks for the first time: the flusher could not know the processor time */
 		b.pace.last.cpu_ns = s.cpu_ns;
 	is_shut = b.pace.is_open && !(epoch() & 1);
-	if (is_shut && epoch() == b.epoch) { /* nobody wants a window yet */
+	if (is_shut && epoch() == b.epoch) { /* the budget allows a window, but nobody has wanted one yet */
 		sonde_pace__wait(&b.pace, &s);
 		b.until_ns = now + b.length_ns;
 	} else if (is_shut || now >= b.until_ns) {

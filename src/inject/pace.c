@@ -1,34 +1,35 @@
 /*
  * The arithmetic of a budget.
  *
- * The cost of a launch is measured in the run, as the difference between calls in and outside windows; the cost of
- * switching, as the time launches waited for it. The program also loses time where nobody looks: caches, CUPTI's own
- * threads, the first launches after a switch. Windows come at random, so they are an experiment: if ranges come more
- * slowly in them than around them, by processor time, than launches, ranges and switches account for, then that is
- * what a window really costs, and the `factor` between the two is believed once it is two standard errors above one.
- * It is never below: a program that waits for the GPU loses nothing now, and all of it when it no longer does.
+ * The cost of a launch is measured in the run, as the difference between calls in windows and outside. The cost of
+ * a switch is the time that launches waited for it. The program also loses time that neither shows: cold caches, CUPTI's
+ * own threads, the first launches after a switch. Windows come at random, so they are an experiment: if the program
+ * enters ranges more slowly in windows than around them, per processor time, by more than launches, ranges and switches
+ * explain, then that slowdown is what a window really costs. The `factor` between the two costs is used once it is two
+ * standard errors above one. It is never below one: a program that waits for the GPU loses nothing now, but would lose
+ * all of the computed cost when it no longer waits.
  *
- * How long a window should be. Each costs its switches, and as much as its launches and ranges do while it
- * lasts; each shows one more stretch of the program, and neighbours in a stretch resemble each other. That
- * is sampling by clusters: for a cost C of a cluster, c of an element and a correlation r within, the
- * scatter is least with sqrt(C ÷ c × (1 − r) ÷ r) elements in each. With entries of a millisecond and a
- * correlation of a tenth that is about the length at which switching costs as much as the rest, and the
- * scatter hardly changes around it. So that is the length, between 10 and 500 ms.
+ * How long a window should be. Each window costs its switches, and the cost of its launches and ranges while it
+ * lasts. Each window shows one more stretch of the program, and neighbors in a stretch resemble each other. This
+ * is cluster sampling: if a cluster costs C, an element costs c, and elements of a cluster have the correlation r, the
+ * scatter is least with sqrt(C ÷ c × (1 − r) ÷ r) elements in each cluster. With entries of a millisecond and a
+ * correlation of a tenth, that is about the length at which switching costs as much as the rest, and the
+ * scatter hardly changes around it. So we use that length, between 10 and 500 ms.
  */
 #include "inject/pace.h"
 
-#define FIRST_NS   2000000u /* the first window: nothing is known yet */
-#define WINDOW_NS  10e6
-#define LONGEST_NS 500e6
-#define PAUSE_NS   2e6 /* a pause is as long at least: less is owed */
-#define MOST_NS	   3.6e12
-#define FEW_RANGES 100 /* say nothing about how fast they come */
+#define FIRST_NS   2000000u /* length of the first window: no cost is known yet */
+#define WINDOW_NS  10e6	    /* shortest window */
+#define LONGEST_NS 500e6    /* longest window */
+#define PAUSE_NS   2e6	    /* shortest pause; a smaller debt is carried on */
+#define MOST_NS	   3.6e12   /* longest pause: an hour */
+#define FEW_RANGES 100 /* fewer ranges do not show how fast the program enters them */
 #define FEW_CHECKS 8
-#define MOST_WINDOWS 100u /* that follow each other without a pause */
-#define FORGET	   (1.0 / 256) /* of what is known, with each check */
+#define MOST_WINDOWS 100u /* most windows in a row without a pause */
+#define FORGET	   (1.0 / 256) /* how much each check fades the earlier ones */
 #define MOST_FACTOR 20.0
 
-/* xorshift: the program's own random numbers are not touched. Half to one and a half of `mean`. */
+/* Returns a random length between half and one and a half of `mean`. Xorshift, so that the program's own random numbers are not touched. */
 static double draw(struct pace *p, double mean)
 {
 	p->seed ^= p->seed << 13;
@@ -60,8 +61,9 @@ uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_
 }
 
 /*
- * Updates a rate from times in which something happened: a program that waits most of the time must not
- * pay for that when it does not. Up at once, down slowly: too many windows are worse than too few.
+ * Updates a rate, from times in which something happened only: else a program that mostly waits would have a low rate,
+ * and windows would cost it too much once it works. The rate goes up at once and down slowly: too many windows are worse
+ * than too few.
  */
 static void take_rate(double *known, double nr, double ns)
 {
@@ -73,7 +75,7 @@ static void take_rate(double *known, double nr, double ns)
 		*known = 0.7 * *known + 0.3 * rate;
 }
 
-/* The time outside windows is paid first, with half of the budget at most, or there would be no windows. */
+/* The cost outside windows is paid first, but with half of the budget at most, or there would be no windows. */
 static void take_costs(struct pace *p, const struct pace_sight *now)
 {
 	double record = now->record_ns > p->least_record_ns ? now->record_ns : p->least_record_ns;
@@ -88,8 +90,9 @@ static void take_costs(struct pace *p, const struct pace_sight *now)
 }
 
 /*
- * Where there is room for everything, pauses are still needed to know that: a few at first, one in a
- * hundred later. With all of the time for a budget there is nothing to know.
+ * Whether the window stays open because its cost needs hardly any pause. Even when the budget allows everything, pauses
+ * are needed to measure what windows cost: a few at first, later one after every hundred windows. With a budget of all
+ * the time, nothing needs to be measured.
  */
 static bool may_go_on(struct pace *p, double pause)
 {
@@ -97,7 +100,7 @@ static bool may_go_on(struct pace *p, double pause)
 					 p->nr_going_on++ < MOST_WINDOWS);
 }
 
-/* Charges a window; returns how long a pause pays for it; 0 = the window stays open. */
+/* Charges the time since the last turn; returns the length of the pause that pays for it; 0 = the window stays open. */
 static double pay(struct pace *p, const struct pace_span *s)
 {
 	double due = p->rate * s->ns, cost, pause, left = p->budget - p->base;
@@ -122,9 +125,9 @@ static double pay(struct pace *p, const struct pace_span *s)
 }
 
 /*
- * A window is between two pauses: the speed of ranges shows what it cost. It is compared with the
- * pauses around it, so that the program may change its pace, and scaled by the mean of all pauses, so that
- * those without ranges count as well as those with many.
+ * Measures what the last window cost, by how fast the program entered ranges in it. The speed is compared with that of the
+ * two pauses around the window, so that the program may change its pace; and scaled by the mean of all pauses, so that
+ * pauses without ranges count as much as those with many.
  */
 static void check_cost(struct pace *p, const struct pace_span *after)
 {
@@ -145,7 +148,7 @@ static void check_cost(struct pace *p, const struct pace_span *after)
 	c->both = c->both * keep + lost * p->reckoned_ns;
 }
 
-/* The ratio of the sums; its variance by the scatter of what it leaves unexplained. */
+/* The factor is measured loss ÷ computed cost, each summed. Its variance comes from the scatter that the ratio leaves unexplained. */
 static void take_factor(struct pace *p)
 {
 	const struct pace_check *c = &p->check;
@@ -209,7 +212,7 @@ uint64_t sonde_pace__turn(struct pace *p, const struct pace_sight *now)
 	return (uint64_t)length;
 }
 
-/* Switching is part of the window, before and after. */
+/* The time of both switches, the opening one and the closing one, counts as part of the window. */
 void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
 {
 	struct pace_span s = since(&p->last, now);

@@ -1,22 +1,23 @@
 /*
  * Windows: when the process is captured.
  *
- * Opening and closing come from anywhere: a range of the program, its calls of
- * cudaProfilerStart and Stop, the clock, the runner. A thread that wants a change says so
- * and takes the baton. A thread that finds it taken leaves, since the holder looks again
- * before it lets go. (A signal handler that jumps out of a change never lets go: the windows
- * then stay as they are.) Only an entry that was asked for waits, once, for the thread that is
- * just opening its window, or the entry would be missing.
+ * Many things open and close windows: a range of the program, its calls of
+ * cudaProfilerStart and Stop, the clock, the runner. A thread that wants a change stores its
+ * wish (`want`) and takes the baton. A thread that finds the baton taken leaves, since the holder
+ * looks at the wish again after it has let go. (A signal handler that jumps out of a change never
+ * lets go: the windows then stay as they are.) Only an entry that was asked for waits, once, for the
+ * thread that is just opening its window, or the entry would be missing.
  *
- * Switching CUPTI is a call into the driver's world, in a thread of the host: the
- * one place where a hook does more than write memory. It must be there and then,
- * or the first kernels of the entry that opens a window would be missing.
+ * Switching CUPTI calls into the driver, in a thread of the host: this is the
+ * one place where a hook does more than write memory. The call cannot be put off
+ * or moved to another thread, or the first kernels of the entry that opens a
+ * window would be missing.
  */
 #include "inject/inject_int.h"
 
 #include <errno.h>
 
-#define OPENING_NS 1000000000u /* how long entries wait for their window at most; CUPTI may take a tenth of it */
+#define OPENING_NS 1000000000u /* how long entries wait for their window at most; CUPTI may take a tenth of that to start */
 
 static struct windows *const w = &sonde_inject.windows;
 
@@ -25,7 +26,7 @@ static uint64_t since_start_us(void)
 	return (sonde_now_ns() - w->start_ns) / 1000;
 }
 
-/* False when too many wait to be written: then nothing may change. */
+/* False when too many marks wait to be written: then no window may open or close. */
 static bool add_mark(uint32_t state)
 {
 	uint32_t nr = atomic_load(&w->nr_marks);
@@ -49,7 +50,7 @@ static bool is_due(void)
 	return atomic_load(&w->want) && atomic_load(&w->is_allowed);
 }
 
-/* The window could not be changed: it is to stay as it is, until something else is wanted. */
+/* The window could not be changed: resets the wishes, so that nobody tries again until something new is wanted. */
 static void leave_as_is(bool is_open)
 {
 	if (is_open || !sonde_inject.config.budget_ppm)
@@ -58,7 +59,7 @@ static void leave_as_is(bool is_open)
 		atomic_store(&w->is_allowed, is_open);
 }
 
-/* CUPTI is on before a window opens and off after it has closed: inside, nothing is missing. */
+/* CUPTI goes on before a window opens and off after it has closed, so that no GPU work is missing inside. */
 static void change_window(bool is_open, bool may_call)
 {
 	may_call = may_call && atomic_load(&sonde_inject.traces_gpu);
@@ -91,7 +92,7 @@ static void settle_windows(bool may_call, bool by_holders)
 	while (!is_settled(may_call)) {
 		if (atomic_exchange(&w->baton, 1))
 			return;
-		if (by_holders) /* what was wanted on the way here may be long ago */
+		if (by_holders) /* `want` may be outdated by now: ask the holders again */
 			atomic_store(&w->want, atomic_load(&w->nr_holding) > 0);
 		if (!is_settled(may_call))
 			change_window(is_due(), may_call);
@@ -99,7 +100,7 @@ static void settle_windows(bool may_call, bool by_holders)
 	}
 }
 
-/* Changes the window in a thread of the host, which must not see what CUPTI does to errno. The budget pays for it. */
+/* Changes the window in a thread of the host, whose errno must not change. The budget pays for the time. */
 static void set_in_host(bool is_open, bool by_holders)
 {
 	uint64_t before = sonde_now_ns();
@@ -111,7 +112,7 @@ static void set_in_host(bool is_open, bool by_holders)
 	errno = was;
 }
 
-/* The same inside a hook: CUPTI may call us back. */
+/* The same inside a hook: leaves the hook meanwhile, as CUPTI may call us back. */
 static void set_in_hook(struct thread *t, bool is_open, bool by_holders)
 {
 	hook_leave(t);
@@ -149,7 +150,7 @@ void sonde_window__settle(void)
 
 /* --- what the clock and the runner want --------------------------------------------------------- */
 
-/* Whether the clock wants it open; `*next_us` is when it may want something else. */
+/* Whether the window should be open by the clock (WINDOW_TIME); `*next_us` is when that may change. */
 static bool clock_wants(uint64_t now_us, uint64_t *next_us)
 {
 	const struct window_config *c = &sonde_inject.config.window;
@@ -187,7 +188,7 @@ uint64_t sonde_window__look(bool may_call)
 	bool wants;
 
 	if (!atomic_load(&w->has_begun) || (!may_call && atomic_load(&sonde_inject.traces_gpu)))
-		return UINT64_MAX; /* the collector looks */
+		return UINT64_MAX; /* not begun, or the collector does it */
 	now_us = since_start_us();
 	if (sonde_inject.config.window.kind == WINDOW_TIME) {
 		wants = clock_wants(now_us, &next_us);
@@ -201,16 +202,17 @@ uint64_t sonde_window__look(bool may_call)
 
 /* --- what ranges want --------------------------------------------------------------------------- */
 
-/* Whether the runner ordered a capture, whatever the numbers of entries. */
+/* Whether the runner ordered a capture: then the numbers of entries do not matter. */
 static bool is_ordered(void)
 {
 	return (atomic_load(&w->order) & 3) == SONDE_ORDER_START;
 }
 
 /*
- * Whether the thread is in an entry that was not asked for. Other threads may be in entries when the first one that was
- * asked for opens the window, and may begin more before the last one ends: these are left out with all that is in them,
- * so that the report has as many as were asked for. A thread that is also in an entry that was asked for is kept.
+ * Whether the thread is in an entry that was not asked for. Other threads may be in earlier entries when the first entry
+ * that was asked for opens the window, and may begin later entries before the last one asked for ends. These entries are
+ * left out with everything in them, so that the report has as many entries as were asked for. A thread that is also in an
+ * entry that was asked for is recorded.
  */
 static bool is_beside(const struct thread *t)
 {
@@ -241,11 +243,12 @@ bool sonde_window__is_open(struct thread *t)
 }
 
 /*
- * The window is open while a range holds it. Two threads may come here at once, one that was the last holder and one
- * that is the first again: the later decision must rest on the later look, so each looks once more with the baton. A range
- * that begins between that look and the change is in two windows, like any range that is open while one window closes and
- * the next opens: its time and its launches count once, as windows do not overlap, and its entry counts in each, which the
- * report notes. That does no harm: windows of entries, whose number is promised, open and close once.
+ * The window is open while a range holds it. Two threads may come here at once: one whose range was the last holder, and
+ * one whose range is the first holder again. The later decision must use the newer count, so each thread reads the count
+ * once more while it has the baton. A range that begins between that reading and the change is in two windows, like any range
+ * that is open while one window closes and the next opens: its time and its launches count once, as windows do not overlap,
+ * and its entry counts in each window, which the report notes. That does no harm: windows of entries, whose number is
+ * promised, open and close once.
  */
 static void follow_holders(struct thread *t)
 {
@@ -258,8 +261,8 @@ static void follow_holders(struct thread *t)
 }
 
 /*
- * Waits while another thread opens the window that this entry belongs to; not for long, and not again
- * if it did not open.
+ * Waits while another thread opens the window that this entry belongs to, but not for long. If the window did not open in
+ * time, no entry waits again.
  */
 static void await_opening(void)
 {
@@ -296,7 +299,7 @@ void sonde_window__leave(struct thread *t, bool closes)
 {
 	const struct window_config *c = &sonde_inject.config.window;
 
-	if (c->kind != WINDOW_RANGE) { /* the last of them to end closes it */
+	if (c->kind != WINDOW_RANGE) { /* the last entry asked for that ends closes the window */
 		if (closes && atomic_fetch_add(&w->nr_ended, 1) + 1 == c->end - c->first)
 			set_in_hook(t, false, false);
 	} else if (atomic_fetch_sub(&w->nr_holding, 1) == 1) {
@@ -325,7 +328,7 @@ void sonde_window__init(void)
 	if (!sonde_inject.config.has_windows)
 		atomic_store(&w->epoch, 1);
 	atomic_store(&w->has_begun, true);
-	settle_windows(true, false); /* of a sleeper CUPTI is there */
+	settle_windows(true, false); /* in a sleeper, CUPTI is there already */
 }
 
 void sonde_window__reset(void)
@@ -352,7 +355,7 @@ bool sonde_window__is_over(void)
 	       !(atomic_load(&w->epoch) & 1);
 }
 
-/* An open window goes on in the child, in a file of its own. */
+/* A window that is open goes on in the child, whose capture has its own file. */
 void sonde_window__forked(void)
 {
 	bool is_open = atomic_load(&w->epoch) & 1, was_marked = atomic_load(&w->nr_marks);
