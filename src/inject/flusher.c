@@ -1,8 +1,8 @@
 /*
  * The flusher: takes what the threads have committed and appends it to the
- * file, a few times a second and when the buffers get full. It runs in a
- * process of its own (helper.c) and blocks every signal: a file size limit is
- * then an error of write(), not the end of anybody.
+ * file, several times a second and when the buffers get full. It runs in a
+ * process of its own (helper.c) and blocks every signal: so a file size limit
+ * makes write() fail, and does not kill any process.
  */
 #include "format/varint.h"
 #include "inject/inject_int.h"
@@ -12,20 +12,20 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define FINISH_MS 5000u
-/* How long until the first flush; twice as long until each next, for processes of a moment. */
+#define FINISH_MS 5000u /* how long the host waits for the flusher's end at most */
+/* Time until the first flush, for programs that run only for a moment; doubled for each next flush, up to flush_ms. */
 #define FIRST_MS   2u
-#define COLLECT_MS 1000u
-/* How often to see whether the host is still there, if not flushing more often. */
+#define COLLECT_MS 1000u /* how long to wait for threads that write GPU events */
+/* How often to check at least whether the host is still there. */
 #define LOOK_MS 100u
 
-/* The flusher's own; nobody else looks. */
+/* What is written so far. Only the flusher uses this; a new file resets most of it (begin_file). */
 static struct {
-	uint32_t nr_ids;		 /* labels up to here are written, … */
-	uint8_t written[MAX_LABELS / 8]; /* … and of those behind it these: some came earlier */
-	uint32_t nr_domains;		 /* likewise */
+	uint32_t nr_ids;		 /* all labels with lower ids are written */
+	uint8_t written[MAX_LABELS / 8]; /* bit set of all labels that are written: higher ids may be complete before lower ones */
+	uint32_t nr_domains;		 /* names of domains that are written */
 	uint32_t nr_notes;
-	uint32_t nr_marks; /* of the runner, as far as they are written */
+	uint32_t nr_marks; /* marks of the runner that are written */
 	struct sonde_status status;
 	struct sonde_budget_status budget;
 } f;
@@ -46,7 +46,7 @@ static void add_note(const char *text, bool is_loss)
 	n = atomic_fetch_add(&sonde_inject.nr_notes, 1);
 	if (n >= MAX_NOTES)
 		return;
-	if (is_loss) /* before the note itself: who sees that sees this */
+	if (is_loss) /* set before the note itself is visible: whoever sees the note must see this bit */
 		atomic_fetch_or(&sonde_inject.losses, 1u << n);
 	atomic_store(&sonde_inject.notes[n], text);
 }
@@ -75,8 +75,8 @@ static size_t string_put(uint8_t *to, const struct label *e, unsigned domain)
 }
 
 /*
- * The label with this id, if it is to be written now. One that a thread is just adding comes with
- * a later flush; should that thread have been stopped in the middle, never.
+ * The label with this id, if it must be written now, else NULL. A label that a thread is just adding comes with
+ * a later flush, or never if that thread was stopped in the middle.
  */
 static const struct label *string_next(uint32_t id)
 {
@@ -212,7 +212,7 @@ static void notes_put(void)
 	}
 }
 
-/* A mark the runner wants: an event like a thread's, in a stream of its own. */
+/* Writes a mark that the runner asked for: like an event of a thread, in a stream of its own. */
 static void mark_put(void)
 {
 	struct inject *g = &sonde_inject;
@@ -246,15 +246,15 @@ static void flush(bool last)
 	for (i = 0; i < sonde_inject.nr_chunks; i++)
 		chunk_put(&sonde_inject.chunks[i], i);
 	mark_put();
-	strings_put(); /* those the events just written may have added */
+	strings_put(); /* the events just written may need labels that were added since */
 	sonde_window__put(last);
 	sonde_budget__put(&f.budget);
 	status_put();
-	if (atomic_load(&sonde_inject.traces_gpu)) /* in a forked child they are the parent's */
+	if (atomic_load(&sonde_inject.traces_gpu)) /* a forked child only has its parent's cubins */
 		sonde_cubins__put(last);
 }
 
-/* Nothing is in the new file yet: all names, notes and totals must be written again. */
+/* A new file is empty: all names, notes and totals must be written again. */
 static void begin_file(void)
 {
 	f.nr_ids = 1;
@@ -266,14 +266,14 @@ static void begin_file(void)
 
 /*
  * Goes on in another file, which can be understood without this one: chunks that threads are still
- * writing to are in both from their beginning, the reader takes each event once.
+ * writing to are in both files from their beginning. The reader takes each event once.
  */
 static void rotate(void)
 {
 	uint32_t i;
 
 	if (atomic_load(&sonde_inject.traces_gpu))
-		sonde_cubins__put(true); /* the file may be folded as soon as it is over: with the lines of its code */
+		sonde_cubins__put(true); /* the file may be folded as soon as it is complete, and folding needs the lines of its code */
 	if (!sonde_outfile__next())
 		return;
 	begin_file();
@@ -296,7 +296,7 @@ static void end_file(bool is_alone)
 	sonde_outfile__drain();
 }
 
-/* Sleeps until the next flush is due. True when the host has gone: then it is the last one. */
+/* Sleeps until the next flush is due. True when the host is gone: then the next flush is the last one. */
 static bool await_flush(uint32_t ms)
 {
 	struct inject *g = &sonde_inject;
@@ -378,7 +378,7 @@ void sonde_flusher__finish(void)
 	sonde_flusher__await_collectors();
 	atomic_store(&g->stop, 1);
 	sonde_flusher__wake();
-	/* Only waiting at first: a host may have forbidden itself anything else. */
+	/* Uses futex and clock_gettime only: the host may have forbidden itself all other system calls. */
 	do
 		sonde_futex__wait(&g->done, 0, 100);
 	while (!atomic_load(&g->done) && !sonde_helper__has_ended() &&

@@ -1,26 +1,26 @@
 /*
- * A process of ours beside the host's, which shares its memory and nothing
- * else: that is where the flusher runs.
+ * The helper: a process of ours beside the host, which shares the host's memory
+ * and nothing else. The flusher runs in it.
  *
- * Why no thread. A thread of ours would count as one of the host's: a process
- * whose main thread has ended would live on for it, a signal could be left
- * pending for it, unshare(CLONE_NEWUSER) would fail, Python would warn about
- * it at every fork, and it would die with the host, so that whatever _exit,
- * execve or kill -9 ends had to be on disk before. A process that shares the
- * memory has none of these, and outlives the host by as long as it takes to
- * write the rest down.
+ * Why the helper is no thread. A thread of ours would count as one of the host's: a
+ * process whose main thread has ended would live on because of it, a signal could be
+ * left pending for it, unshare(CLONE_NEWUSER) would fail, and Python would warn about
+ * it at every fork. And it would die with the host, so everything would have to be
+ * on disk before an _exit, execve or kill -9. A process that shares the memory has
+ * none of these problems, and outlives the host for as long as it takes to write
+ * the rest.
  *
- * The price: it has no thread of libc's own, so nothing that runs in it may
- * use errno or anything else that is thread-local, nor stdio: raw_int.h has
+ * The price: libc knows no thread for this process, so code that runs in it must not
+ * use errno or anything else that is thread-local, nor stdio. raw_int.h has
  * system calls and text without them.
  *
- * Why it is no child of the host. The host's wait() would not see it, as its exit
- * signal is 0, but waitpid(-1, &status, __WALL) would never end. So a short-lived process
- * starts it; when that ends, the kernel gives it to the process that takes
- * orphans: the first process, or a nearer one that asked for them (a subreaper). Where that
- * is the host itself it would get a child that wait() does see: there
- * we start it as a child of the host's, which only __WALL finds. So we do in a sleeper, which lives on
- * when the helper has ended: its own thread then asks for the helper's status, and nobody is left with a zombie.
+ * Why the helper is no child of the host. The host's wait() would not see such a child, as its
+ * exit signal is 0, but waitpid(-1, &status, __WALL) would never end. So a short-lived process, the
+ * starter, starts the helper. When the starter ends, the kernel gives the helper to the process that
+ * takes orphans: the first process, or a nearer one that asked for them (a subreaper). If the host
+ * itself takes orphans, it would get a child that wait() does see; so there we start the helper
+ * as a direct child, which only __WALL finds. We also do that in a sleeper, which lives on when the
+ * helper has ended: its own thread then asks for the helper's status, so that no zombie is left.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
@@ -38,33 +38,33 @@
 #include <sys/wait.h>
 
 #define STACK_BYTES   (256u << 10)
-#define STARTER_BYTES (16u << 10) /* of these, for the process that starts it */
-/* The host's thread-local memory is taken from a thread's stack. */
+#define STARTER_BYTES (16u << 10) /* the part of STACK_BYTES that is the starter's stack */
+/* Smallest stack of our threads: libc takes the host's thread-local memory from it. */
 #define LEAST_STACK (2u << 20)
 #define ALL_SIGNALS (~0ull)
 #define KCMP_VM_    1
 #define OLD_KERNEL_FDS 65536
 
 #if defined(__SANITIZE_THREAD__)
-#define IS_THREAD 1 /* the sanitizer knows threads only */
+#define IS_THREAD 1 /* ThreadSanitizer cannot handle such a process: the flusher runs in a thread */
 #else
 #define IS_THREAD 0
 #endif
 
 static uint8_t *stack;
 static void (*body)(void);
-static int started; /* its number, written by whoever started it */
-static int host_fd; /* in the helper: readable when the host has ended; negative where the kernel has none */
+static int started; /* the helper's process number, written by the kernel; 0 = not started */
+static int host_fd; /* in the helper: a pidfd of the host, readable once the host has ended; negative where the kernel has none */
 
-/* The host as the kernel describes it: its main thread, and the process. */
+/* The host as the kernel describes it in /proc/PID/stat. */
 struct host {
-	char state; /* '\0' = nothing is said */
+	char state; /* of the main thread; '\0' = not known */
 	uint64_t nr_threads, start_time;
-	uint64_t stack_at; /* where its program's stack begins; 0 = not said */
+	uint64_t stack_at; /* address at which the main thread's stack begins; 0 = the kernel does not say */
 };
 static struct host at_start;
 
-/* --- what code in that process may use --------------------------------------------------------- */
+/* --- functions that code in the helper may use -------------------------------------------------- */
 
 size_t sonde_raw__slurp(const char *path, char *to, size_t cap)
 {
@@ -125,7 +125,7 @@ static struct host look_at_host(void)
 	sonde_raw__number(&name, (uint64_t)sonde_inject.pid);
 	sonde_raw__text(&name, "/stat");
 	p = text + sonde_raw__slurp(path, text, sizeof(text));
-	while (p > text && *p != ')') /* the program's name may hold anything */
+	while (p > text && *p != ')') /* search from the end: the program's name may contain any character */
 		p--;
 	if (p == text || !p[1])
 		return h;
@@ -142,7 +142,7 @@ static struct host look_at_host(void)
 	return h;
 }
 
-/* For kernels without pidfd: the host has gone, its number belongs to another process, or nobody asks for its status. */
+/* For kernels without pidfd: whether the host is gone, its number belongs to another process, or it is a zombie. */
 static bool host_is_gone(const struct host *now)
 {
 	if (raw_call(SYS_kill, sonde_inject.pid, 0, 0, 0, 0) == -ESRCH)
@@ -151,7 +151,10 @@ static bool host_is_gone(const struct host *now)
 				     ((now->state == 'Z' || now->state == 'X') && now->nr_threads <= 1));
 }
 
-/* Of a program that may not be looked at the kernel tells where its stack is to nobody. Its memory is ours, so we know that it is one. */
+/*
+ * Whether the kernel hides where the host's stack is, because the host is not dumpable. The helper shares the host's memory, so
+ * asking whether we are dumpable ourselves answers that.
+ */
 static bool is_hidden(const struct host *now)
 {
 	return !now->stack_at && raw_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
@@ -176,15 +179,15 @@ bool sonde_helper__is_alone(void)
 	if (host_fd < 0 && host_is_gone(&now))
 		return true;
 	if (now.state == 'Z' || !now.state)
-		return false; /* a main thread that has ended alone has no memory any more */
+		return false; /* only the main thread has ended: its entry shows no memory any more */
 	return same > 0 || (at_start.stack_at && now.stack_at != at_start.stack_at && !is_hidden(&now));
 }
 
 /* --- starting it -------------------------------------------------------------------------------- */
 
 /*
- * The helper's descriptor table is a copy of the host's: it closes all of those, so that it holds none of the host's pipes
- * open, and then has its own.
+ * The helper begins with a copy of the host's descriptor table. It closes all of these descriptors, so that it does not hold
+ * the host's pipes open.
  */
 static void close_all(void)
 {
@@ -217,7 +220,7 @@ static int clone_helper(size_t stack_bytes)
 		&started, NULL, &sonde_inject.helper_runs);
 }
 
-/* Runs in the short-lived process; the host's thread waits meanwhile. */
+/* Runs in the starter; the host's thread waits until the starter has ended (CLONE_VFORK). */
 static int run_starter(void *arg)
 {
 	(void)arg;
@@ -242,8 +245,8 @@ static long ask_namespace(const char *link, char *name, size_t size)
 }
 
 /*
- * Whether the next process that the host starts is in a PID namespace that the host is not in. If it is the first process
- * there (the link then leads nowhere yet), all others of the namespace end with it.
+ * Whether the next process that the host starts will be in another PID namespace than the host. Our helper must not be that
+ * process: if it is the first one of the namespace (the link then leads nowhere yet), all others there end with it.
  */
 static bool is_between_namespaces(void)
 {
@@ -291,7 +294,7 @@ bool sonde_helper__start(void (*what)(void))
 		return false;
 	at_start = look_at_host();
 	started = 0;
-	atomic_store(&sonde_inject.helper_runs, 1); /* the kernel clears it when the helper ends, however it does */
+	atomic_store(&sonde_inject.helper_runs, 1); /* the kernel clears it when the helper ends, in whatever way */
 	raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof(all), 0);
 	if (start_helper() < 0)
 		sonde_inject.fault_errno = errno;
@@ -317,7 +320,7 @@ bool sonde_helper__await_end(uint32_t ms)
 		sonde_futex__wait(&sonde_inject.helper_runs, 1, 1);
 	if (!sonde_helper__has_ended())
 		return false;
-	/* The kernel clears the word a moment before it can be waited for. */
+	/* The kernel clears helper_runs a moment before the helper can be waited for. */
 	while (started > 0 && raw_call(SYS_wait4, started, 0, __WALL | WNOHANG, 0, 0) == 0 && sonde_now_ns() < until)
 		sched_yield();
 	return true;

@@ -1,7 +1,7 @@
 /*
- * The exported functions, and the life of the library: the first call
- * starts it, a forked child resets it, the end of the process finishes it. The runner reads
- * what became of it in a page that both map (format/attach.h).
+ * The exported functions, and the life of the library: the first call starts it, a
+ * fork resets it in the child, the end of the process finishes it. The library reports
+ * to the runner in a page that both map (format/attach.h).
  */
 #include "format/launcher.h"
 #include "inject/inject_int.h"
@@ -22,7 +22,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define REST_MS 2000u /* how long the process of the flusher may take to end */
+#define REST_MS 2000u /* how long the flusher's process may take to end */
 
 int InitializeInjection(void);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
@@ -35,7 +35,7 @@ static _Atomic uint32_t life;
 
 /* --- the page that the runner reads ------------------------------------------------------------ */
 
-static struct sonde_attach nobody_reads; /* where the runner made no page */
+static struct sonde_attach nobody_reads; /* stands in for a page where the runner made none */
 
 static struct sonde_attach *map_page(const char *output, const char *file)
 {
@@ -50,14 +50,14 @@ static struct sonde_attach *map_page(const char *output, const char *file)
 	fd = raw_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return &nobody_reads;
-	/* A shorter file would end us with a signal when it is written to. */
+	/* The last byte must be there: writing to the mapping of a shorter file would kill the host with SIGBUS. */
 	if (raw_call(SYS_pread64, fd, (long)&last, 1, SONDE_ATTACH_BYTES - 1, 0) == 1)
 		page = mmap(NULL, SONDE_ATTACH_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	raw_close(fd);
 	return page == MAP_FAILED ? &nobody_reads : page;
 }
 
-/* Only what can be part of a file's name and of a line. */
+/* Takes the runner's name from the environment. It becomes part of a file's name and of a line in META, so other characters are refused. */
 static void find_runner(void)
 {
 	const char *name = secure_getenv(SONDE_RUNNER_VARIABLE);
@@ -74,8 +74,8 @@ static void unmap_page(struct sonde_attach *page)
 }
 
 /*
- * Maps the page that says what became of us, and the one with the runner's orders; a private one where there is none.
- * Those of an earlier capture have been unused for a while.
+ * Maps the page for our reports and the one with the runner's orders; a page that the runner did not make is replaced by
+ * `nobody_reads`. The pages of an earlier capture are unmapped: nobody has used them for a while.
  */
 static void open_pages(const char *output)
 {
@@ -101,7 +101,7 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error)
 
 /* --- starting ---------------------------------------------------------------------------------- */
 
-/* Whether the processor's counter is a clock: constant rate, one for all cores. */
+/* Whether the processor's counter can be used as a clock: it has a constant rate and is the same on all cores. */
 static bool counter_is_clock(void)
 {
 #if defined(__x86_64__)
@@ -143,7 +143,7 @@ static void clock_init(struct inject *g)
 	}
 }
 
-/* The capture says which rank of a job this is; its helper cannot look into the environment. */
+/* Finds which rank of a job this process is, for the capture's META. We look now, since the helper cannot read the environment. */
 static void find_rank(struct inject *g)
 {
 	const char *rank = NULL, *size;
@@ -163,7 +163,7 @@ static void find_rank(struct inject *g)
 	}
 }
 
-/* `ranks=0-7,64`: the program is a launcher, and only some of its ranks are asked for. */
+/* Whether this rank is to be captured: `ranks=0-7,64` chooses some ranks of those that a launcher starts. */
 static bool is_chosen(const struct inject *g)
 {
 	const char *at = g->config.ranks;
@@ -187,7 +187,7 @@ static bool is_chosen(const struct inject *g)
 	return false;
 }
 
-/* Nothing has happened yet in this capture of the process. */
+/* Resets all counts for a new capture: in a forked child, and at each wake of a sleeper. */
 static void clear_counts(struct inject *g)
 {
 	uint32_t i;
@@ -196,8 +196,8 @@ static void clear_counts(struct inject *g)
 	atomic_store(&g->wake, 0);
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
-	/* nr_streams goes on: it is part of the ids of ranges that were started before. */
-	atomic_store(&g->nr_collecting, 0); /* those threads are the parent's, or have ended */
+	/* nr_streams is not reset: stream numbers are part of the ids of ranges that were started before. */
+	atomic_store(&g->nr_collecting, 0); /* the threads counted there are the parent's, or have ended */
 	atomic_store(&g->nr_lost, 0);
 	atomic_store(&g->nr_nested, 0);
 	atomic_store(&g->nr_inline, 0);
@@ -222,7 +222,7 @@ static void on_fork(void)
 	g->pid = getpid();
 	g->ppid = getppid();
 	sonde_ring__own();
-	/* A signal handler forked in the middle of a hook: that ends well, but is the last one. */
+	/* A signal handler forked in the middle of a hook: this hook ends well, but the child records nothing more. */
 	if (sonde_self && sonde_self->busy) {
 		atomic_store(&g->on, false);
 		return;
@@ -237,16 +237,16 @@ static void on_fork(void)
 	sonde_ring__forked();
 }
 
-/* After everything the host does at exit, so that ranges in its destructors are kept too. */
+/* A destructor runs after the host's own exit code, so that ranges in the host's destructors are recorded too. */
 __attribute__((destructor)) static void finish(void)
 {
 	bool was_on = atomic_exchange(&sonde_inject.on, false);
 
-	if (was_on && sonde_ring__is_own()) /* else there is no flusher here */
+	if (was_on && sonde_ring__is_own()) /* a child whose fork we did not see has no flusher */
 		sonde_flusher__finish();
 }
 
-/* The configuration is read; nothing has been reserved yet, or all of it in an earlier capture. */
+/* Prepares a capture, once the configuration is read. Memory is reserved for the first capture of the process; later ones use it again. */
 static bool reserve(struct inject *g)
 {
 	static bool is_done;
@@ -294,8 +294,8 @@ static bool start_library(void)
 /* --- one wake of a sleeper ---------------------------------------------------------------------- */
 
 /*
- * Where CUPTI stays in a sleeper, its callbacks read the configuration meanwhile: what is as it was is not written,
- * and that is all but the names of files.
+ * Copies the new configuration over the old one, but writes changed bytes only: where CUPTI stays in a sleeper, its callbacks
+ * may read the configuration at the same time. Only the names of files usually differ between two wakes.
  */
 static void take_changes(void *to, const void *from, size_t nr_bytes)
 {
@@ -317,7 +317,7 @@ int sonde_inject__wake(const char *path)
 	memset(&config, 0, sizeof(config));
 	if (!sonde_setup__read(&config, path, true))
 		return errno ? errno : EINVAL;
-	config.has_windows = true; /* what was open before is not known, as with any window */
+	config.has_windows = true; /* a wake is like a window: we do not know which ranges were open before */
 	take_changes(&g->config, &config, sizeof(config));
 	clear_counts(g);
 	if (!reserve(g))
@@ -347,7 +347,7 @@ bool sonde_inject__rest(void)
 	sonde_cupti__rest();
 	atomic_store(&sonde_inject.on, false);
 	sonde_flusher__finish();
-	/* Patterns are in a text that the next wake writes anew, and programs register strings meanwhile. */
+	/* While asleep, programs still register strings, but the patterns' text is overwritten by the next wake: they must not be matched. */
 	atomic_store(&sonde_inject.has_patterns, false);
 	if (!sonde_helper__await_end(REST_MS))
 		return false;
@@ -355,7 +355,7 @@ bool sonde_inject__rest(void)
 	return true;
 }
 
-/* Starts the library once; true when it runs. */
+/* Starts the library at the first call; true when it runs. */
 static bool alive(void)
 {
 	static _Atomic int starter;
@@ -373,19 +373,19 @@ static bool alive(void)
 	}
 	while (atomic_load(&life) == STARTING) {
 		if (atomic_load(&starter) && atomic_load(&starter) != getpid())
-			return false; /* forked while another thread was at it */
+			return false; /* forked while another thread of the parent was starting the library */
 		sched_yield();
 	}
 	return atomic_load(&life) == RUNNING;
 }
 
-/* NVTX calls this once for each of its instances, at that instance's first use. */
+/* NVTX calls this once for each NVTX instance in the process, at the first use of that instance. */
 EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
 	return alive() && (sonde_asleep__is_sleeper() ? sonde_asleep__attach(get_table) : sonde_nvtx__attach(get_table));
 }
 
-/* NVTX calls this once for each extension that the program uses (payloads, counters), at its first use. Sleepers have none. */
+/* NVTX calls this once for each extension that the program uses (payloads, counters), at its first use. Sleepers do not support them. */
 EXPORT int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module)
 {
 	return alive() && !sonde_asleep__is_sleeper() && sonde_nvtx__extend(module);

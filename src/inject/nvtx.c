@@ -2,7 +2,7 @@
  * The NVTX hooks: every range, mark and name of every NVTX instance in the process
  * comes here.
  *
- * Push and pop answer what they answer without any tool ("no tracking"), so
+ * Push and pop return what they return without any tool ("no tracking"), so
  * that a program which looks at the depth behaves as it does unprofiled. Invariant 7.
  */
 #include "base/str.h"
@@ -11,33 +11,33 @@
 #include "inject/nvtx_int.h"
 #include "inject/payload_int.h"
 
-/* A start's id as the program holds it: our flags, the stream + 1, the number within it. */
-#define ID_SKIPPED    SONDE_NVTX_SKIPPED /* the gate left it out */
-#define ID_INCLUDED   (1ull << 62) /* it holds the gate open */
-#define ID_EXCLUDED   (1ull << 61) /* it holds the gate shut */
-#define ID_WINDOW     (1ull << 60) /* it is of those that open windows … */
-#define ID_CLOSES     (1ull << 59) /* … and its end closes one */
+/* The id of a start/end range that we give to the program: these flags, stream + 1 (27 bits), number in the stream (32 bits). */
+#define ID_SKIPPED    SONDE_NVTX_SKIPPED /* the range is not recorded */
+#define ID_INCLUDED   (1ull << 62) /* the range holds the gate open */
+#define ID_EXCLUDED   (1ull << 61) /* the range holds the gate shut */
+#define ID_WINDOW     (1ull << 60) /* the range's label may open windows … */
+#define ID_CLOSES     (1ull << 59) /* … and its end may close one */
 #define ID_STREAM(id) (((id) & ~(31ull << 59)) >> 32)
 
-/* --- messages: a label, in one of the shapes NVTX has for it ----------------------------------- */
+/* --- messages: a label, in any form in which NVTX passes it ------------------------------------- */
 
 #define HOT	   inline __attribute__((always_inline))
-#define RARE	   __attribute__((noinline)) /* kept out of the hooks, which are short then */
-#define WIDE_LIMIT 2048 /* bytes of UTF-8 made of a wide text, on the host's stack */
+#define RARE	   __attribute__((noinline)) /* keeps rare code out of the hooks, so that they stay short */
+#define WIDE_LIMIT 2048 /* most bytes of UTF-8 that a wide text becomes, in a buffer on the host's stack */
 
 typedef uint64_t unaligned __attribute__((aligned(1), may_alias));
 #define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/* A label as an event names it: by its entry, or written out when the table is full. */
+/* The label of an event. */
 struct message {
-	const struct label *label;
+	const struct label *label; /* its entry in the table; NULL = the table is full, `text` is written out */
 	const char *text;
 	size_t n;
 	unsigned domain;
-	uint64_t now; /* when the hook was entered */
+	uint64_t now; /* ticks when the hook was entered */
 };
 
-/* The number of a domain we gave this handle for; 0, the default domain, for any other. */
+/* The number of the domain for which we gave out this handle; 0, the default domain, for any other handle. */
 static RARE unsigned domain_of(nvtxDomainHandle_t handle)
 {
 	uintptr_t at = (uintptr_t)handle, base = (uintptr_t)sonde_inject.labels.domains;
@@ -56,7 +56,7 @@ static void intern(struct message *m, unsigned kind)
 	}
 }
 
-/* Any text of this kind. `text` NULL is the empty one. */
+/* Takes a text of `kind` (enum sonde_string_kind). `text` NULL means the empty text. */
 static RARE void take_narrow(struct message *m, unsigned kind, const char *text)
 {
 	m->text = text ? text : "";
@@ -73,7 +73,7 @@ static size_t put_utf8(char *to, uint32_t c)
 	return sonde_utf8_encode(to, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
 }
 
-/* The same; `buf` holds WIDE_LIMIT bytes and must live as long as the message. */
+/* The same for a wide text; `buf` has WIDE_LIMIT bytes and must live as long as the message. */
 static RARE void take_wide(struct message *m, unsigned kind, const wchar_t *text, char *buf)
 {
 	size_t n = 0;
@@ -92,8 +92,8 @@ static RARE void take_wide(struct message *m, unsigned kind, const wchar_t *text
 }
 
 /*
- * Whether `text` is this label. Like strcmp, but in line: whole words are read as long as they
- * cannot leave the page, which a byte of the text is on.
+ * Whether `text` is this label's text. Like strcmp, but inlined: it reads whole words, beyond the end of `text` too, as long
+ * as they are on the page on which `text` begins.
  */
 NO_SANITIZE static HOT bool is_label(const struct label *e, const char *text)
 {
@@ -112,10 +112,10 @@ NO_SANITIZE static HOT bool is_label(const struct label *e, const char *text)
 		return true;
 	a = *(const unaligned *)(e->text + i);
 	b = *(const unaligned *)(text + i);
-	return !((a ^ b) << (64 - 8 * (n - i))); /* only the bytes that are left */
+	return !((a ^ b) << (64 - 8 * (n - i))); /* compares only the n - i bytes that are left */
 }
 
-/* The label of a range in the domain of `m`: one comparison when the same text came from there. */
+/* Finds the label `text` in the domain of `m`: one comparison if the same text came from the same address before. */
 static HOT void take_label(struct message *m, struct thread *t, const char *text)
 {
 	const struct label **recent = &t->recent[((uintptr_t)text >> 4 ^ m->domain) % NR_RECENT];
@@ -134,7 +134,7 @@ static bool is_complete(const nvtxEventAttributes_t *a)
 	return a && a->size >= sizeof(*a);
 }
 
-/* The message of `a`, whatever its type. */
+/* Takes the message of `a`, whatever its type. */
 static RARE void take_attributes(
 	struct message *m, struct thread *t, const nvtxEventAttributes_t *a, char *buf)
 {
@@ -164,14 +164,14 @@ static HOT uint8_t *put_label(uint8_t *p, const struct message *m)
 	return sonde_event_put_text(p, m->domain, m->text, m->n);
 }
 
-/* The same for events that are not written in place. */
+/* The message's label, for events that sonde_ring__write writes. */
 static inline struct sonde_event_label label_of(const struct message *m)
 {
 	return (struct sonde_event_label){
 		m->label ? m->label->id : 0, m->domain, m->text, m->n};
 }
 
-/* The four shapes of a labelled call, for push, start and mark alike. */
+/* A hook with a label: enters the hook, fills in the message, acts on it, leaves. `none` is returned when the library is off. */
 #define WITH_MESSAGE(none, fill, act)                                                              \
 	char buf[WIDE_LIMIT];                                                                      \
 	struct message m = {.now = ticks_now()};                                                   \
@@ -186,7 +186,7 @@ static inline struct sonde_event_label label_of(const struct message *m)
 
 /* --- events -------------------------------------------------------------------------------- */
 
-/* A labelled event without more to it: push, mark. */
+/* Writes an event that has a label and nothing else: push or mark. */
 static HOT void event_put(struct thread *t, unsigned type, const struct message *m)
 {
 	uint8_t *p = event_open(t, type | (m->label ? 0u : SONDE_EVENT_INLINE), m->now);
@@ -206,8 +206,8 @@ static HOT bool is_gated(void)
 }
 
 /*
- * A push where not everything is captured. What the gate lets in is kept for when a window opens,
- * and written now if one is open; the time it took to open one is not the range's.
+ * A push where not everything is captured. A range that the gate lets in is put on the stack, for windows that open while it
+ * is open, and written now if a window is open. If this push opens a window, the range begins after the opening.
  */
 static __attribute__((noinline)) void push_gated(
 	struct thread *t, const struct message *m, open_range o)
@@ -218,11 +218,11 @@ static __attribute__((noinline)) void push_gated(
 
 	if (gate & GATE_WINDOW) {
 		o |= sonde_window__enter(t) & OPEN_CLOSES;
-		t->nr_window++; /* another thread may have opened the window by now: it is in this one */
+		t->nr_window++; /* before is_open: if another thread has opened the window by now, this thread is in an entry */
 		late.now = ticks_now();
 	}
 	is_open = sonde_window__is_open(t);
-	if (o & OPEN_CLOSES && t->is_left_out) { /* the ranges around it count from now on */
+	if (o & OPEN_CLOSES && t->is_left_out) { /* this entry was asked for: the ranges around it are recorded from now on */
 		t->is_left_out = false;
 		sonde_ring__hand_over(t);
 	}
@@ -249,7 +249,7 @@ static HOT void push_range(struct thread *t, const struct message *m)
 	}
 	if (unlikely(is_gated())) {
 		push_gated(t, m, o);
-	} else { /* in this order: a chunk begun by the event must list what was open before it */
+	} else { /* event first: if it begins a chunk, the chunk must list the ranges that were open before this one */
 		event_put(t, SONDE_EVENT_PUSH, m);
 		t->open[t->nr_open++] = o;
 	}
@@ -257,7 +257,7 @@ static HOT void push_range(struct thread *t, const struct message *m)
 		sonde_budget__pushed(m->now);
 }
 
-/* The place of the innermost open range of `domain` on the stack, plus one; 0 = there is none. */
+/* The index, plus one, of the innermost open range of `domain` on the stack; 0 = there is none. */
 static HOT uint32_t innermost(const struct thread *t, unsigned domain)
 {
 	uint32_t i = t->nr_open;
@@ -300,7 +300,7 @@ static HOT int pop_range(unsigned domain)
 		return NVTX_NO_PUSH_POP_TRACKING;
 	}
 	i = innermost(t, domain);
-	/* A pop of nothing is written too: the reader counts those. */
+	/* A pop without an open range is written too: the reader counts such pops. */
 	if (likely(i ? t->open[i - 1] & OPEN_RECORDED : !is_gated()) &&
 		likely(!is_gated() || (sonde_window__is_open(t) && !t->is_left_out))) {
 		p = event_open(t, SONDE_EVENT_POP | (domain ? SONDE_EVENT_DOMAIN : 0u), now);
@@ -313,7 +313,7 @@ static HOT int pop_range(unsigned domain)
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-/* Returns the flags of a start's id that windows need. The thread itself is not in the range. */
+/* Returns the flags that windows need in the id of a start/end range. The thread itself is not inside such a range: is_left_out stays. */
 static uint64_t start_in_window(struct thread *t)
 {
 	bool was_left_out = t->is_left_out;
@@ -323,7 +323,7 @@ static uint64_t start_in_window(struct thread *t)
 	return ID_WINDOW | (how & OPEN_CLOSES ? ID_CLOSES : 0) | (how & OPEN_BESIDE ? ID_SKIPPED : 0);
 }
 
-/* A start where not everything is captured; false: it is not to be written now. */
+/* A start where not everything is captured: adds flags to `*id`, may change `*ticks`. False: the start must not be written now. */
 static bool start_gated(struct thread *t, const struct message *m, uint64_t *id, uint64_t *ticks)
 {
 	unsigned gate = gate_of(m);
@@ -389,7 +389,7 @@ static void put_mark(struct thread *t, const struct message *m)
 		event_put(t, SONDE_EVENT_MARK, m);
 }
 
-/* A mark of modules/ (format/allocator.h). */
+/* Writes a reading of PyTorch's allocator, which modules/ passes as a mark (format/allocator.h). */
 static void put_allocator(struct thread *t, const nvtxEventAttributes_t *a, uint64_t now)
 {
 	struct sonde_allocator_reading r;
@@ -418,7 +418,7 @@ static void write_stop(struct thread *t, uint64_t id)
 	sonde_ring__write(t, &e);
 }
 
-/* Numbers that come with events (payload.c). */
+/* Writes the numbers that came with an event (payload.c); `of` is the SONDE_VALUE_OF field. */
 static RARE void put_values(struct thread *t, const struct values *v, unsigned what, uint64_t of, uint64_t now)
 {
 	unsigned i;
@@ -436,7 +436,7 @@ static RARE void put_values(struct thread *t, const struct values *v, unsigned w
 	}
 }
 
-/* `v`: what the end comes with, NULL = nothing. */
+/* Ends a start/end range. `v`: the numbers that came with the end; NULL = none. */
 static void stop_range(uint64_t id, const struct values *v)
 {
 	unsigned gate = (id & ID_INCLUDED ? GATE_INCLUDED : 0u) |
@@ -448,9 +448,9 @@ static void stop_range(uint64_t id, const struct values *v)
 	if (!gate && id & ID_SKIPPED)
 		return;
 	if (unlikely(ID_STREAM(id) && ID_STREAM(id) <= sonde_inject.first_stream))
-		return; /* it began before the library slept */
+		return; /* the range began in an earlier wake */
 	t = hook_enter();
-	/* In this order: a window that has just opened begins inside this range, and may write that here. */
+	/* In this order: if a window has just opened, is_open writes that this range is open, before it is let go. */
 	is_open = t && !(id & ID_SKIPPED) && (!is_gated() || sonde_window__is_open(t));
 	is_first = is_gated() && sonde_gate__let_go(id, gate);
 	if (!t)
@@ -467,7 +467,7 @@ static void stop_range(uint64_t id, const struct values *v)
 
 /* --- numbers that come with ranges (payload.c) ------------------------------------------------------ */
 
-/* Whether what belongs to ranges is written now. */
+/* Whether numbers of ranges and counters are written now. */
 static HOT bool is_written_now(struct thread *t)
 {
 	return !is_gated() || (sonde_window__is_open(t) && !t->is_left_out);
@@ -478,7 +478,7 @@ static HOT bool has_payload(const nvtxEventAttributes_t *a)
 	return is_complete(a) && unlikely(a->payloadType != NVTX_PAYLOAD_UNKNOWN);
 }
 
-/* To the range that was pushed just now, unless it is not recorded. */
+/* Writes the numbers of the range that was just pushed, if the range is recorded. */
 static RARE void give_values(struct thread *t, const struct message *m, const struct values *v)
 {
 	if (!t->nr_too_deep && t->nr_open && t->open[t->nr_open - 1] & OPEN_RECORDED && is_written_now(t))
@@ -493,7 +493,7 @@ static RARE void push_payload(struct thread *t, const struct message *m, const n
 	give_values(t, m, &v);
 }
 
-/* To a start/end range that was started just now. */
+/* Writes the numbers of the start/end range that was just started. */
 static RARE void give_start_values(struct thread *t, const struct message *m, uint64_t id, const struct values *v)
 {
 	if (!(id & ID_SKIPPED) && is_written_now(t))
@@ -630,7 +630,7 @@ static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)
 
 /* --- names of threads, domains and registered strings ------------------------------------------ */
 
-/* Names of CUDA objects are left alone: no report has a place for them. */
+/* There are no hooks for names of CUDA objects: no report shows them. */
 
 static void NVTX_API domain_name_category_a(nvtxDomainHandle_t d, uint32_t category, const char *text)
 {
@@ -684,7 +684,7 @@ static nvtxDomainHandle_t domain_handle(const struct message *m)
 	return (nvtxDomainHandle_t)(void *)&sonde_inject.labels.domains[n];
 }
 
-/* These need no thread, and a sleeper has none: handles must be good when it is awake. */
+/* The next functions do not enter a hook, so they work in a sleeper that is asleep too: the handles must be valid when it is awake. */
 
 static nvtxDomainHandle_t NVTX_API domain_create_a(const char *text)
 {
@@ -741,7 +741,7 @@ static uint64_t NVTX_API payload_schema_register(nvtxDomainHandle_t d, const nvt
 	return sonde_payload__register(domain_of(d), a);
 }
 
-/* The label of an event that has it in its payload. */
+/* Takes the label from an event's payload. */
 static void take_message(struct message *m, struct thread *t, const struct values *v)
 {
 	struct label *e = v->registered ? sonde_label__of_handle(v->registered) : NULL;
@@ -761,7 +761,7 @@ static int NVTX_API range_push_payload(nvtxDomainHandle_t d, const nvtxPayloadDa
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-/* What is known at the end only: the tokens that a request came to. */
+/* A payload at the end of a range holds numbers that are known only then, such as how many tokens a request took. */
 static int NVTX_API range_pop_payload(nvtxDomainHandle_t d, const nvtxPayloadData_t *data, size_t nr)
 {
 	struct values v = {0};
@@ -803,7 +803,7 @@ static uint64_t NVTX_API counter_register(nvtxDomainHandle_t d, const nvtxCounte
 	return sonde_payload__register_counter(domain_of(d), a);
 }
 
-/* Writes samples of a counter: `take` fills in `v` of the domain `domain`. */
+/* The body of a hook that samples counters: `take` fills in `v`, using `domain`. */
 #define SAMPLE(d, take)                                                                            \
 	uint64_t now = ticks_now();                                                                \
 	unsigned domain = domain_of(d);                                                            \

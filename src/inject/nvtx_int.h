@@ -1,6 +1,6 @@
 /*
- * Attaching to one NVTX instance: its table of function slots is filled with
- * our hooks, as far as that instance (an older or newer one) has the slots.
+ * Attaching to one NVTX instance: puts our hooks into its table of function slots,
+ * as far as that instance, which may be older or newer than our headers, has the slots.
  */
 #ifndef SONDE_INJECT_NVTX_INT_H
 #define SONDE_INJECT_NVTX_INT_H
@@ -43,14 +43,14 @@ static inline bool sonde_nvtx__fill(
 	return true;
 }
 
-/* Puts all our hooks in place (nvtx.c), or those of a sleeper, which lead to them when it is awake (asleep_hooks.c). */
+/* Puts our hooks in place: those of nvtx.c, or those of a sleeper (asleep_hooks.c), which call the others when it is awake. */
 bool sonde_nvtx__attach(NvtxGetExportTableFunc_t get_table);
 bool sonde_asleep__attach(NvtxGetExportTableFunc_t get_table);
 
-/* All our hooks, by callback id. */
+/* The hooks of nvtx.c, by callback id. */
 extern const NvtxFunctionPointer sonde_nvtx_core[NVTX_CBID_CORE_SIZE], sonde_nvtx_core2[NVTX_CBID_CORE2_SIZE];
 #define SONDE_NVTX_SKIPPED (1ull << 63) /* the id of a start/end range that is not recorded */
-/* Puts our hooks of one of NVTX's extensions in place; false: it is none that we know. */
+/* Puts our hooks for one of NVTX's extensions in place; false: we do not know this extension. */
 struct nvtxExtModuleInfo_t;
 bool sonde_nvtx__extend(struct nvtxExtModuleInfo_t *module);
 

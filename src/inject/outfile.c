@@ -1,13 +1,13 @@
 /*
  * The capture file: blocks are gathered in memory and appended in one write.
  *
- * With `rotate_bytes` or `rotate_ms` it goes on in further files, PATH.1, PATH.2, …: the one at
- * hand is given up when the next one has its beginning on disk, so a full disk leaves no file
- * without a head, and somebody who waits for the lock always finds one that is held.
+ * With `rotate_bytes` or `rotate_ms` the capture goes on in further files, PATH.1, PATH.2, …. The
+ * present file is closed only once the next one has its beginning on disk. So a full disk leaves no
+ * file without a header, and whoever waits for the lock always finds one file that is locked.
  *
- * The flusher's descriptor table is its own, and nothing of the host's is in it, so a
+ * The flusher has a descriptor table of its own, without any of the host's descriptors. So a
  * host that closes every descriptor cannot close ours, we cannot hold one of
- * its pipes open, and its file locks are not touched.
+ * its pipes open, and we do not touch its file locks.
  */
 #include "base/secret.h"
 #include "format/check.h"
@@ -21,34 +21,34 @@
 #include <sys/utsname.h>
 
 #define OUT_BYTES (256u << 10)
-/* Often at first, for programs that are killed soon; twice as long between any two. */
+/* Time between CLOCK blocks: short at first, for programs that are killed soon, then doubled each time up to CLOCK_EVERY_NS. */
 #define CLOCK_FIRST_NS 10000000u
 #define CLOCK_EVERY_NS 1000000000u
-#define LOCK_TRIES     50u /* a millisecond each */
-#define MAX_SECRETS    32  /* of one word: what is behind the last is masked as well */
+#define LOCK_TRIES     50u /* tries to lock a new file, a millisecond apart */
+#define MAX_SECRETS    32  /* most secrets in one word; with more, everything behind the last one is masked as well */
 
 static struct {
-	_Atomic uint32_t nobody; /* wakes who waits for it */
+	_Atomic uint32_t nobody; /* a futex that nobody wakes: waiting for it sleeps */
 	int fd;
 	bool failed;
-	char path[PATH_MAX]; /* of the first file */
-	uint32_t part;	     /* which file it is: 0, 1, … */
-	uint64_t begun_ns;   /* when it was made, by CLOCK_MONOTONIC … */
-	uint32_t collected;  /* … and how often CUPTI had been asked */
-	uint64_t start_ns;   /* when the first one was, by CLOCK_REALTIME */
-	uint8_t out[OUT_BYTES];
+	char path[PATH_MAX]; /* name of the first file */
+	uint32_t part;	     /* number of the present file: 0, 1, … */
+	uint64_t begun_ns;   /* when the present file was made, by CLOCK_MONOTONIC … */
+	uint32_t collected;  /* … and how often CUPTI had been asked for records by then */
+	uint64_t start_ns;   /* when the first file was made, by CLOCK_REALTIME */
+	uint8_t out[OUT_BYTES]; /* blocks that are not yet written */
 	size_t nr_out;
-	uint32_t seq; /* of the next block */
-	/* How much is on disk, now and before the last write, which can be given up for a note. */
+	uint32_t seq; /* number of the next block */
+	/* Size of the file on disk, now and before the last write. When writing fails, the last write is cut off to make room for a note. */
 	struct mark {
 		uint64_t bytes;
 		uint32_t seq;
 	} now, before;
-	uint64_t clock_ns; /* when the last clock block was written … */
-	uint64_t gap_ns;   /* … and how long until the next */
+	uint64_t clock_ns; /* when the last CLOCK block was written … */
+	uint64_t gap_ns;   /* … and how long until the next one */
 } f;
 
-/* Whether all of what has gathered is written; an errno when not. */
+/* Writes all of `out`; 0, or an errno when that failed. */
 static int write_out(void)
 {
 	size_t done = 0;
@@ -80,7 +80,7 @@ static const char *describe_error(int error)
 }
 
 /*
- * Nothing more can be written. The end of the file makes room for a note that says so: else the
+ * Nothing more can be written. We cut the end of the file off to make room for a note that says so: without the note, the
  * reader would think that the program was killed.
  */
 static void give_up(int error)
@@ -111,13 +111,12 @@ void sonde_outfile__drain(void)
 		give_up(error);
 		return;
 	}
-	/* Never the beginning, which says what the file is. */
+	/* `before` never goes back to an empty file: the first write, with the header, must stay. */
 	f.before = f.now.bytes ? f.now : (struct mark){f.nr_out, f.seq};
 	f.now = (struct mark){f.now.bytes + f.nr_out, f.seq};
 	f.nr_out = 0;
 }
 
-/* Appends one block of two parts to what will be written. */
 void sonde_outfile__put_block(unsigned type, const void *a, size_t nr_a, const void *b, size_t nr_b)
 {
 	struct sonde_block_head h = {.magic = SONDE_BLOCK_MAGIC, .type = (uint16_t)type};
@@ -125,7 +124,7 @@ void sonde_outfile__put_block(unsigned type, const void *a, size_t nr_a, const v
 
 	if (f.nr_out + sizeof(h) + nr_a + nr_b > OUT_BYTES)
 		sonde_outfile__drain();
-	if (f.failed || sizeof(h) + nr_a + nr_b > OUT_BYTES) /* no chunk is so long */
+	if (f.failed || sizeof(h) + nr_a + nr_b > OUT_BYTES) /* no block is really so long */
 		return;
 	h.nr_bytes = (uint32_t)(nr_a + nr_b);
 	h.seq = f.seq++;
@@ -173,13 +172,13 @@ void sonde_outfile__put_clock(bool always)
 /* --- the process that the file is about -------------------------------------------------------- */
 
 /*
- * Where the process ran, as what, and how it was captured: lines of KEY=VALUE in a block of their own. Secrets on
+ * META says where the process ran, which program it was, and how it was captured, in lines of KEY=VALUE. Secrets on
  * the command line are masked before they reach the disk.
  */
 
 /*
- * The word at `at` goes to `to`, before or at where it is, masked. Returns how long it is then. All
- * secrets are found first: the bytes around them show them, and those are written over.
+ * Copies the word at offset `at` to offset `to` <= `at`, with its secrets masked. Returns the word's new length. All
+ * secrets are found first: finding them needs the bytes around them, which the copy overwrites.
  */
 static size_t mask_word(char *text, size_t to, size_t at, size_t n, struct sonde_secret *s)
 {
@@ -205,7 +204,7 @@ static size_t mask_word(char *text, size_t to, size_t at, size_t n, struct sonde
 	return out + n - done - to;
 }
 
-/* Words that end with a NUL each: what looks like a secret becomes a mask. Returns what is left. */
+/* Masks what looks like a secret in a list of words that each end with a NUL. Returns the new length of the list. */
 static size_t mask_words(char *text, size_t len)
 {
 	struct sonde_secret s = {0};
@@ -219,7 +218,7 @@ static size_t mask_words(char *text, size_t len)
 	return out;
 }
 
-/* A file of the host's in /proc: `self` is the flusher's own process. */
+/* Names a file of the host in /proc. /proc/self would be the flusher's own process. */
 static void name_of_host(char *to, size_t cap, const char *file)
 {
 	struct raw_text name = {to, 0, cap};
@@ -229,7 +228,7 @@ static void name_of_host(char *to, size_t cap, const char *file)
 	sonde_raw__text(&name, file);
 }
 
-/* The host's command line, its words apart by blanks. */
+/* The host's command line, with blanks between its words. */
 static const char *host_command(char *to, size_t cap)
 {
 	char path[64];
@@ -272,7 +271,7 @@ static void put_number(struct raw_text *t, const char *key, uint64_t value)
 	sonde_raw__text(t, "\n");
 }
 
-/* The block that describes the process; `part`: which file of the capture. */
+/* Adds the META block; `part` is the number of the present file. */
 static void put_meta(uint32_t part)
 {
 	static char text[8192 + PATH_MAX], command[4096], exe[PATH_MAX];
@@ -306,13 +305,13 @@ static void put_meta(uint32_t part)
 
 /* --- files ------------------------------------------------------------------------------------- */
 
-/* A new file, its lock held until we end or go on in another; a negative errno when it cannot be. */
+/* Makes a new file and locks it, until we end or go on in another file. Returns a negative errno when it cannot be made. */
 static int file_make(const char *path)
 {
 	int fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	unsigned i;
 
-	/* A reader that wants the whole file waits for this lock. One that just looks holds it for a moment: we wait for that. */
+	/* A reader that wants the whole file waits for our lock. A reader that only looks holds the lock for a moment: wait until it lets go. */
 	for (i = 0; i < LOCK_TRIES && fd >= 0; i++) {
 		if (raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0) != -EWOULDBLOCK)
 			break;
@@ -321,7 +320,7 @@ static int file_make(const char *path)
 	return fd;
 }
 
-/* The first file: its name is not yet taken. An errno when it cannot be made. */
+/* Makes the first file, under a name that is not yet taken. Returns an errno when it cannot be made. */
 static int file_make_first(void)
 {
 	struct raw_text path = {f.path, 0, sizeof(f.path)};
@@ -342,7 +341,7 @@ static int file_make_first(void)
 	return fd < 0 ? -fd : 0;
 }
 
-/* Puts what every file begins with. */
+/* Adds the beginning of every file: header, META and a CLOCK block. */
 static void head_put(void)
 {
 	struct sonde_capture_head h = {.magic = SONDE_CAPTURE_MAGIC,
@@ -371,7 +370,7 @@ bool sonde_outfile__open(void)
 	f.part = 0;
 	f.start_ns = sonde_clock_ns(CLOCK_REALTIME);
 	f.clock_ns = 0;
-	f.gap_ns = CLOCK_FIRST_NS / 2; /* doubled by the first one */
+	f.gap_ns = CLOCK_FIRST_NS / 2; /* the first CLOCK block doubles it */
 	error = file_make_first();
 	if (error) {
 		sonde_attach__fault(SONDE_FAULT_FILE, error);
@@ -385,8 +384,9 @@ bool sonde_outfile__open(void)
 }
 
 /*
- * The next file must wait until CUPTI was asked three times, and its clock read: so GPU work is in the file of its launch or
- * in the next one, with the clock readings that its time needs. A collector that has ended is not waited for.
+ * The next file must wait until CUPTI was asked for records three times and its clock was read. So GPU work is in the file of its
+ * launch or in the next one, with the clock readings that its times need. A collector that has ended no longer asks: after 100
+ * times collect_ms we do not wait for it any longer.
  */
 bool sonde_outfile__is_due(void)
 {
@@ -416,7 +416,7 @@ bool sonde_outfile__next(void)
 	sonde_raw__number(&name, f.part + 1);
 	fd = file_make(path);
 	if (fd < 0)
-		return false; /* the one at hand goes on, and says so should it come to its end */
+		return false; /* the present file goes on; if it cannot be written either, it says so */
 	f.fd = fd;
 	f.part++;
 	head_put();

@@ -1,15 +1,15 @@
 /*
- * Numbers that NVTX events come with: the payload of an event's attributes, fields of
+ * Numbers that come with NVTX events: the payload of an event's attributes, fields of
  * NVTX's extended payloads, and counters of the program.
  *
- * A plain payload is called by its category where that has a name (`tokens`),
- * else `payload`. The tables are of a fixed size and are only ever added to: a
- * slot is claimed by compare-and-swap and used once it is complete, so hooks need no
- * lock. What does not fit is left out; no report is wrong for it.
+ * A plain payload gets the name of its category (`tokens`) if the category has a name,
+ * else the name `payload`. The tables have a fixed size and only grow: a slot is claimed
+ * by compare-and-swap and used once it is complete, so hooks need no lock. Entries that
+ * do not fit are dropped; no report becomes wrong by that.
  */
 #include "inject/payload_int.h"
 
-#define MAX_NAMED 256u /* categories with a name */
+#define MAX_NAMED 256u /* most categories with a name */
 
 static struct category {
 	_Atomic uint64_t key; /* 0 = free */
@@ -23,7 +23,7 @@ static const struct label *name_of(const char *text)
 	return n ? sonde_label__intern(SONDE_STRING_NAME, 0, text, n > SONDE_NAME_LIMIT ? SONDE_NAME_LIMIT : n) : NULL;
 }
 
-/* The slot of a category, claimed when it is new; NULL: there is none, or none is free. */
+/* The slot of a category. `is_new`: claims a slot if the category has none. NULL: the category has no slot, or none is free. */
 static struct category *find_category(unsigned domain, uint32_t category, bool is_new)
 {
 	uint64_t key = 1ull << 63 | (uint64_t)domain << 32 | category, there;
@@ -95,7 +95,7 @@ static void put_real(struct values *to, const struct label *name, double v)
 /* How a field's bytes are read. */
 enum reading { NOT_READ, SIGNED, UNSIGNED, REAL };
 
-/* The fixed-size types of NVTX; size 0 = not one of them. */
+/* The size of one of NVTX's fixed-size types, and how to read it; size 0 = not a type of fixed size. */
 static struct type {
 	uint8_t size, reading;
 } type_of(uint64_t type)
@@ -142,7 +142,7 @@ static void read_number(struct values *to, const struct label *name, struct type
 	double real;
 	float single;
 
-	memcpy(&bits, at, type.size); /* little-endian, as everything NVTX runs on with CUDA */
+	memcpy(&bits, at, type.size); /* assumes little-endian, as all machines with CUDA are */
 	if (type.reading == SIGNED) {
 		put_whole(to, name, (int64_t)(bits << shift) >> shift);
 	} else if (type.reading == UNSIGNED) {
@@ -170,8 +170,8 @@ static struct schema {
 		const struct label *name;
 		uint32_t offset;
 		struct type type;
-		bool is_message; /* the label of the event */
-		bool is_registered;
+		bool is_message; /* the field is the label of the event … */
+		bool is_registered; /* … as a handle of a registered string */
 	} at[MAX_FIELDS];
 } schemas[MAX_SCHEMAS];
 
@@ -190,7 +190,7 @@ static const struct schema *find_schema(unsigned domain, uint64_t id)
 	return NULL;
 }
 
-/* Whether such a field can be an event's message: bytes of any other type are no address of a text. */
+/* Whether a field of this type can be an event's message: fields of other types hold no address of a text. */
 static bool is_text(uint64_t type)
 {
 	return type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8 ||
@@ -198,8 +198,8 @@ static bool is_text(uint64_t type)
 }
 
 /*
- * The fields of a fixed size. Behind one whose size is not known (an array, another schema), only fields that say their offset
- * are found.
+ * Finds the offsets of the fields with a fixed size. Behind a field whose size is not known (an array, another schema), only fields
+ * that state their offset are found.
  */
 static void lay_out(struct schema *s, const nvtxPayloadSchemaAttr_t *a, const struct label *prefix)
 {
@@ -310,12 +310,12 @@ void sonde_payload__take_data(struct values *to, unsigned domain, const nvtxPayl
 #define MAX_COUNTERS 256u
 
 static struct counter {
-	_Atomic uint32_t state; /* as that of a schema */
+	_Atomic uint32_t state; /* as in struct schema */
 	unsigned domain;
 	uint64_t id;
 	const struct label *name;
-	struct type type; /* of one number … */
-	uint64_t schema;  /* … or 0 and the layout of a group */
+	struct type type; /* type of a counter with one number; size 0 = a group of counters … */
+	uint64_t schema;  /* … whose layout is the schema with this id */
 } counters[MAX_COUNTERS];
 
 uint64_t sonde_payload__register_counter(unsigned domain, const nvtxCounterAttr_t *a)
@@ -417,7 +417,7 @@ void sonde_payload__take(struct values *to, unsigned domain, const nvtxEventAttr
 	case NVTX_PAYLOAD_TYPE_FLOAT:
 		put_real(to, name, (double)a->payload.fValue);
 		break;
-	default: /* of a newer NVTX */
+	default: /* a type that only a newer NVTX has */
 		break;
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * System calls without libc, for code that runs in the flusher's process: it
+ * System calls without libc, for code that runs in the helper: that process
  * shares the host's memory, and with it the `errno` of a thread of the host.
  *
  * Each returns what the kernel does: a negative errno on failure.
@@ -27,7 +27,7 @@ static inline long raw_call(long n, long a, long b, long c, long d, long e)
 	return out;
 }
 
-/* Rotations that do nothing ask valgrind, and nobody else, a question: here whether it is there. */
+/* Valgrind recognizes this sequence of rotations, which otherwise has no effect, as a question: here, whether valgrind is there. */
 static inline bool raw_is_in_valgrind(void)
 {
 	const volatile uint64_t question[6] = {0x1001};
@@ -94,13 +94,13 @@ static inline void raw_close(int fd)
 	raw_call(SYS_close, fd, 0, 0, 0, 0);
 }
 
-/* Reads as much of a file as fits, NUL-terminated; returns how many bytes, 0 when it cannot be read. */
+/* Reads as much of a file as fits into `cap` bytes with a NUL at the end; returns the number of bytes, 0 when the file cannot be read. */
 size_t sonde_raw__slurp(const char *path, char *to, size_t cap);
 
-/* Text put together without stdio, which needs a thread of libc's own. */
+/* Builds text without stdio, which works only in threads that libc knows. */
 struct raw_text {
 	char *p;
-	size_t n, cap; /* always NUL-terminated; what does not fit is cut */
+	size_t n, cap; /* length and room; the text is always NUL-terminated, and cut where it does not fit */
 };
 
 void sonde_raw__text(struct raw_text *t, const char *text);

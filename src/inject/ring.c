@@ -1,10 +1,10 @@
 /*
  * Threads and their chunks.
  *
- * All memory is reserved at the start and touched as it is needed. A thread
- * owns one chunk at a time; a full one is the flusher's, who gives it back
- * empty. When none is free events are lost until one is, and the new chunk's
- * base says how many were lost and which ranges are open by then.
+ * All memory is reserved at the start and touched only when it is needed. A thread
+ * owns one chunk at a time. A full chunk goes to the flusher, which gives it back
+ * empty. While no chunk is free, events are lost; the BASE event of the next chunk
+ * says how many were lost and which ranges are open by then.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
@@ -20,13 +20,13 @@ __thread struct thread *sonde_self __attribute__((tls_model("initial-exec")));
 static pthread_key_t at_thread_end;
 static bool has_key;
 
-/* glibc keeps the values of the first keys in the thread itself; for others it allocates. */
+/* glibc keeps the values of the first keys in the thread itself; for later keys it allocates, which a hook must not. */
 #define NR_KEYS_IN_PLACE 32u
-/* A hook that does not move on during this many calls and milliseconds never will. */
+/* A hook that writes nothing during this many nested calls and milliseconds is taken to have been left by a jump. */
 #define STUCK_CALLS 1000u
 #define STUCK_MS    100u
-#define CPU_HZ	    10000u /* the CPU clock is read so often in a second at most */
-#define INTERRUPTED 50000u /* a reading that takes longer than this part of a second was interrupted */
+#define CPU_HZ	    10000u /* most readings of the CPU clock per second and thread */
+#define INTERRUPTED 50000u /* a reading that takes longer than 1/50000 of a second was interrupted */
 
 static void list_put(struct freelist *l, _Atomic uint32_t *next, uint32_t n)
 {
@@ -67,7 +67,7 @@ static uint32_t list_take(struct freelist *l, _Atomic uint32_t *(*next)(uint32_t
 	return n;
 }
 
-/* Reserved memory, to be given back should the start fail. */
+/* All reserved memory, to give it back if the start fails. */
 static struct {
 	void *at;
 	size_t bytes;
@@ -84,7 +84,7 @@ void *sonde_ring__reserve(size_t bytes)
 	if (p == MAP_FAILED)
 		return NULL;
 	while (at < limit && !atomic_compare_exchange_weak(&nr_reserved, &at, at + 1))
-		; /* contexts may begin in several threads */
+		; /* CUDA contexts, for which memory is reserved too, may begin in several threads at once */
 	if (at < limit) {
 		reserved[at].at = p;
 		reserved[at].bytes = bytes;
@@ -92,7 +92,7 @@ void *sonde_ring__reserve(size_t bytes)
 	return p;
 }
 
-static _Atomic uint32_t *own; /* a page of its own; not 0 in the process that set it */
+static _Atomic uint32_t *own; /* points to a page that fork wipes: 1 in the process that set it, 0 in its children */
 
 void sonde_ring__own(void)
 {
@@ -177,7 +177,7 @@ static void fill_lists(void)
 		c->flushed = 0;
 		list_put(&g->free_chunks, &c->next, i);
 	}
-	/* Slots of threads are taken in order, and are in the list only once they were given back. */
+	/* New threads take unused slots in order; the list holds only slots that were given back. */
 	atomic_store(&g->free_threads.head, NONE);
 	atomic_store(&g->free_threads.nr, 0);
 }
@@ -239,7 +239,7 @@ void sonde_ring__forked(void)
 	t->seq = 0;
 }
 
-/* The thread writes to a new stream, and no range of it is open. */
+/* Begins a new stream of the thread, with no range open. */
 static void begin_stream(struct thread *t)
 {
 	if (t->nr_too_deep)
@@ -273,7 +273,7 @@ struct thread *sonde_ring__enroll(void)
 		return NULL;
 	}
 	t = &sonde_inject.threads[n];
-	t->busy = true; /* before anything that might call back into the host */
+	t->busy = true; /* must come before anything that might call back into the host, and so into a hook */
 	begin_stream(t);
 	t->tid = (uint64_t)syscall(SYS_gettid);
 	t->chunk = NULL;
@@ -286,7 +286,10 @@ struct thread *sonde_ring__enroll(void)
 	return t;
 }
 
-/* A thread hands its chunk over when it writes again; until then what is in it counts as written. */
+/*
+ * Marks everything in the chunks as flushed, so that nothing of an earlier wake is written. A thread that still has a chunk
+ * hands it over when it writes again.
+ */
 void sonde_ring__discard(void)
 {
 	struct inject *g = &sonde_inject;
@@ -316,7 +319,7 @@ bool sonde_ring__revive(struct thread *t, const void *frame)
 	uint64_t now = ticks_now();
 
 	count(&sonde_inject.nr_nested);
-	/* Stacks grow down: above a caller that still runs there is no other. */
+	/* Stacks grow down: a new call below the hook's frame may come from a handler that interrupted the hook. */
 	if ((uintptr_t)frame < (uintptr_t)t->frame)
 		return false;
 	if (t->nested_at != t->at) {
@@ -329,7 +332,7 @@ bool sonde_ring__revive(struct thread *t, const void *frame)
 		is_in_handler_stack())
 		return false;
 	t->nested_at = NULL;
-	sonde_ring__hand_over(t); /* whatever the hook was about to write */
+	sonde_ring__hand_over(t); /* what the abandoned hook had not committed is dropped */
 	return true;
 }
 
@@ -343,7 +346,7 @@ static uint8_t *base_put(struct thread *t, uint8_t *p)
 	t->lists_open = false;
 	for (i = 0; i < nr_listed && t->is_left_out; i++)
 		if (OPEN_GATE(t->open[i]) & GATE_WINDOW)
-			nr_listed = i; /* it and what is in it */
+			nr_listed = i; /* leave out this entry and everything inside it */
 	for (i = 0; i < nr_listed; i++)
 		nr += t->open[i] & OPEN_RECORDED ? 1 : 0;
 	p = sonde_base_put(
@@ -355,8 +358,8 @@ static uint8_t *base_put(struct thread *t, uint8_t *p)
 }
 
 /*
- * Reads the thread's CPU clock, which may take a thousandth of its time. The cost of a reading is measured
- * in place: in the middle of a program it is several times the cost in a loop.
+ * Reads the thread's CPU clock, and sets when to read it next so that readings take a thousandth of the time at most. The
+ * cost of a reading is measured here: in the middle of a program it is several times the cost in a loop.
  */
 static uint64_t read_cpu(struct thread *t, uint64_t now)
 {
@@ -413,7 +416,7 @@ void sonde_ring__write(struct thread *t, struct sonde_event *e)
 	bool is_host = sonde_event_has_time(e->type);
 	uint8_t *p = t->at;
 
-	if (unlikely(p > t->limit)) /* what the GPU did has no ticks, a chunk needs some */
+	if (unlikely(p > t->limit)) /* GPU events have no ticks, but a chunk's BASE event needs some */
 		p = sonde_ring__next(t, is_host ? e->ticks : ticks_now());
 	if (!p)
 		return;

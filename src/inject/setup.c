@@ -1,30 +1,30 @@
 /*
- * The configuration: one file of `key=value` lines, composed by whoever starts
- * the program, named by $SONDE_INJECT_CONFIG, or by whoever wakes it (format/asleep.h). Unknown keys are skipped, so that
- * an older library serves a newer sonde.
+ * The configuration: one file of `key=value` lines. Whoever starts the program writes it and names it in
+ * $SONDE_INJECT_CONFIG, or whoever wakes a sleeper does (format/asleep.h). Unknown keys are skipped, so that
+ * an older library works with a newer sonde.
  *
- *     output=/abs/dir        where the capture files go; the only one that must be there
+ *     output=/abs/dir        directory for the capture files; the only required key
  *     buffer_bytes=67108864  memory for events
- *     flush_ms=50            how often they are written
- *     collect_ms=500         how often CUPTI is asked for what it has
- *     rotate_bytes=0         go on in another file when one is so long; 0 = never …
- *     rotate_ms=0            … or so old
+ *     flush_ms=50            how often events are written
+ *     collect_ms=500         how often CUPTI is asked for finished records
+ *     rotate_bytes=0         go on in another file when one is this long; 0 = never …
+ *     rotate_ms=0            … or this old
  *     cupti=auto             auto, off, or the path of libcupti.so
  *     graphs=nodes           nodes: each kernel of a CUDA graph; whole: the graph as one
  *     api=light              light: CUDA calls that can wait, with their times; off: none
  *     memory=off             on: allocations and frees of GPU memory
- *     ranks=0-7,64           only processes that a launcher gave one of these ranks
- *     nvtx.include=GLOB      any number of times; none = everything
+ *     ranks=0-7,64           capture only processes to which a launcher gave one of these ranks
+ *     nvtx.include=GLOB      any number of times; none = include everything
  *     nvtx.exclude=GLOB
- *     budget_ppm=0           millionths of the program's time that the capture may take; 0 = any
- *     window=all             all, entries, time, profiler, range or order; which of these count:
- *     window.label=GLOB      the range, as in nvtx.include
- *     window.first=0         its entries from this one …
- *     window.end=11          … to before this one; none = to the end
+ *     budget_ppm=0           millionths of the program's time that the capture may take; 0 = no limit
+ *     window=all             all, entries, time, profiler, range or order; the kind decides which of the next keys matter:
+ *     window.label=GLOB      the range, a pattern as in nvtx.include
+ *     window.first=0         first entry of the range to capture …
+ *     window.end=11          … and the entry behind the last one; missing = no last one
  *     window.after_us=0      when the window opens
- *     window.for_us=0        how long it is open; 0 = to the end
- *     window.every_us=0      how long from one to the next; 0 = there is one
- *     window.text=TEXT       all of that as the user said it
+ *     window.for_us=0        how long the window is open; 0 = until the program ends
+ *     window.every_us=0      time from one window to the next; 0 = there is only one
+ *     window.text=TEXT       the window as the user wrote it
  */
 #include "inject/inject_int.h"
 
@@ -144,7 +144,7 @@ static void set_key(struct config *c, const char *key, char *value)
 		pattern_add(&c->exclude, value);
 }
 
-/* Whether the file is one that our user, or root, has written. */
+/* Whether the file belongs to our user or to root, and nobody else may write to it. */
 static bool is_trusted(int fd)
 {
 	struct stat st;
