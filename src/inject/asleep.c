@@ -1,14 +1,14 @@
 /*
  * Asleep: the library in a process that nobody captures, until `sonde attach` calls it (format/asleep.h).
  *
- * Asleep there is a page, and hooks that look at one word of it: no thread, no process, no file, nothing of
- * CUPTI. The hook that finds itself called starts a thread of ours, the keeper, and
- * leaves. The keeper wakes the library, watches whether whoever called is still there, and puts it to sleep
- * again: then everything but CUPTI is as it was, and CUPTI leaves with the program's next CUDA call
+ * While asleep, the library has one page, and hooks that look at one word of it: no thread, no process, no file, no
+ * CUPTI. The hook that finds the phase CALLED starts a thread of ours, the keeper, and
+ * leaves. The keeper wakes the library, watches whether the caller is still there, and puts the library to sleep
+ * again: then everything but CUPTI is as it was before, and CUPTI leaves with the program's next CUDA call
  * (cupti_presence.c).
  *
- * A thread starts by allocating memory. A program that makes its NVTX calls in signal handlers asks for a keeper from
- * the beginning (`sonde env --thread`); so does one that makes none.
+ * Starting a thread allocates memory, which is not safe in a signal handler. So a program that makes its NVTX calls in
+ * signal handlers must ask for a keeper from the beginning (`sonde env --thread`); so must a program without NVTX calls.
  */
 #include "format/asleep.h"
 #include "inject/inject_int.h"
@@ -25,13 +25,13 @@
 #include <unistd.h>
 
 #define LOOK_MS	 20u /* how often the keeper looks */
-#define HIGH_FD	 768 /* programs count descriptors from 0: ours is out of their way … */
-#define REST_MS	 1000u /* how long the thread of --thread sleeps at a time: the process of a main thread that has left ends so soon */
+#define HIGH_FD	 768 /* lowest number of our descriptor: programs use low numbers, ours is out of their way */
+#define REST_MS	 1000u /* how long the thread of --thread sleeps at a time; a process whose main thread has ended ends after this time at most */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
 #endif
 
-/* Where hooks look before there is a page, and where none could be made. */
+/* Hooks look at this page before there is a real one, and where none could be made. */
 static struct sonde_asleep nobody;
 struct sonde_asleep *sonde_asleep_page = &nobody;
 
@@ -39,8 +39,8 @@ static struct {
 	bool is_sleeper;
 	bool wants_thread;
 	_Atomic bool has_cuda;
-	bool is_forked; /* after CUDA began: CUPTI does not work in this process */
-	_Atomic bool is_broken; /* a part of the last wake goes on */
+	bool is_forked; /* forked after CUDA began: CUPTI does not work in this process */
+	_Atomic bool is_broken; /* a part of the last wake did not end, or a fork came inside a hook: no more wakes */
 	int fd;
 	dev_t dev;
 	ino_t ino;
@@ -73,7 +73,7 @@ static int make_memfd(void)
 	return -1;
 }
 
-/* The program may have closed it, and opened something else by that number. */
+/* Whether a.fd is still our page: the program may have closed it and opened something else under the same number. */
 static bool has_fd(void)
 {
 	struct stat st;
@@ -81,7 +81,7 @@ static bool has_fd(void)
 	return a.fd >= 0 && fstat(a.fd, &st) == 0 && st.st_dev == a.dev && st.st_ino == a.ino;
 }
 
-/* Takes the descriptor to where the last one was, or to a high number. */
+/* Moves the descriptor to the number of the last one, or to a high number. */
 static int place_fd(int fd)
 {
 	int high = has_fd() ? dup3(fd, a.fd, O_CLOEXEC) : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
@@ -92,7 +92,7 @@ static int place_fd(int fd)
 	return high;
 }
 
-/* Makes the page of this process; in a forked child in the place of its parent's. */
+/* Makes the page of this process; in a forked child it replaces the parent's page, at the same address. */
 static bool make_page(void)
 {
 	bool is_first = sonde_asleep_page == &nobody;
@@ -129,7 +129,7 @@ static void wait_for_word(uint32_t word, uint32_t ms)
 	raw_call(SYS_futex, (long)&sonde_asleep_page->word, FUTEX_WAIT, word, (long)&t, 0);
 }
 
-/* The path of the configuration; false when the bytes of the page are none. */
+/* Builds the path of the configuration from the page's `dir`; false when that is not an absolute path. */
 static bool name_config(char path[SONDE_ASLEEP_DIR + 32])
 {
 	struct raw_text name = {path, 0, SONDE_ASLEEP_DIR + 32};
@@ -153,7 +153,7 @@ static void begin_cupti(bool *has_begun)
 		sonde_cupti__start();
 }
 
-/* Whether whoever called has ended: the lock went with him. */
+/* Whether the caller has ended: then its lock is gone. */
 static bool is_abandoned(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -161,7 +161,7 @@ static bool is_abandoned(void)
 	return has_fd() && fcntl(a.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
-/* Until whoever called has enough, is gone or silent, the window is over, or the capture has failed. */
+/* Returns when the caller ends the capture, is gone or silent, when the window is over, or when the capture has failed. */
 static void watch(bool has_cupti)
 {
 	uint64_t now = sonde_now_ns(), heard_ns = now;
@@ -187,7 +187,7 @@ static void watch(bool has_cupti)
 	sonde_flusher__note("`sonde attach` was stopped or killed: the program went back to sleep by itself");
 }
 
-/* Whatever the phase is, it is ASLEEP then; an order that comes at the same time is not lost. */
+/* Changes the phase from WAKING, AWAKE or RESTING to ASLEEP, by compare-and-swap so that a simultaneous change by the caller is not lost. */
 static void fall_asleep(void)
 {
 	uint32_t word = atomic_load(&sonde_asleep_page->word);
@@ -198,7 +198,7 @@ static void fall_asleep(void)
 	raw_call(SYS_futex, (long)&sonde_asleep_page->word, FUTEX_WAKE, INT32_MAX, 0, 0);
 }
 
-/* One wake, from WAKING to ASLEEP. */
+/* Runs one wake, from phase WAKING to ASLEEP. */
 static void keep_awake(void)
 {
 	char path[SONDE_ASLEEP_DIR + 32];
@@ -209,13 +209,13 @@ static void keep_awake(void)
 	if (!error && atomic_load(&sonde_inject.on)) {
 		atomic_fetch_add(&sonde_asleep_page->nr_wakes, 1);
 		begin_cupti(&has_cupti);
-		sonde_window__init(); /* with CUPTI there: the window opens with nothing missing */
+		sonde_window__init(); /* after CUPTI has begun, so that no GPU work is missing when the window opens */
 		sonde_cupti__collect();
 		if (sonde_asleep_move(sonde_asleep_page, SONDE_PHASE_WAKING, SONDE_PHASE_AWAKE))
 			watch(has_cupti);
 	}
 	if (sonde_cupti__is_ending())
-		return; /* the exit handlers do the rest, and CUPTI may be gone */
+		return; /* the program exits: the exit handlers do the rest, and CUPTI may be gone */
 	if (!sonde_inject__rest())
 		atomic_store(&a.is_broken, true);
 	fall_asleep();
@@ -229,7 +229,7 @@ static void *run_keeper(void *arg)
 	return NULL;
 }
 
-/* The keeper of --thread. */
+/* The keeper of `sonde env --thread`, which waits for calls. */
 static void *run_waiter(void *arg)
 {
 	uint32_t word;
@@ -252,7 +252,7 @@ bool sonde_asleep__stir(void)
 	struct sonde_asleep *page = sonde_asleep_page;
 	int was = errno;
 
-	/* Ranges count from when the window can open, which is after CUPTI has come. */
+	/* The library counts as awake once windows have begun, which is after CUPTI has come. */
 	if (atomic_load_explicit(&sonde_inject.on, memory_order_acquire))
 		return atomic_load_explicit(&sonde_inject.windows.has_begun, memory_order_acquire);
 	if (phase() != SONDE_PHASE_CALLED || atomic_load(&page->has_thread) || !sonde_ring__is_own())
@@ -269,7 +269,7 @@ bool sonde_asleep__stir(void)
 
 /* --- life ----------------------------------------------------------------------------------------- */
 
-/* The child of a sleeper sleeps, whatever its parent does just then. */
+/* The child of a sleeper begins asleep, whatever its parent is doing. */
 static void on_fork(void)
 {
 	struct inject *g = &sonde_inject;
@@ -290,7 +290,7 @@ static void on_fork(void)
 	atomic_store(&a.is_broken, false);
 	sonde_label__forked(&g->labels);
 	sonde_window__reset();
-	/* A signal handler forked in the middle of a hook: that ends well, but no other one wakes in this process. */
+	/* A signal handler forked in the middle of a hook: this hook ends well, but the child can never be woken. */
 	if (sonde_self && sonde_self->busy)
 		atomic_store(&a.is_broken, true);
 	else if (g->threads)

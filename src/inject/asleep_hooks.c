@@ -1,8 +1,8 @@
 /*
- * The hooks of a sleeper: each looks at one word, and leads to the hook of nvtx.c when the library is awake.
+ * The hooks of a sleeper: each looks at one word of the page, and calls the hook of nvtx.c when the library is awake.
  *
- * Handles must be good when it is: domains and registered strings are made by the hooks of nvtx.c, awake or
- * not.
+ * The handles of domains and registered strings must be valid when the library is awake. So they are made by the hooks of
+ * nvtx.c, awake or not.
  */
 #include "format/asleep.h"
 #include "inject/inject_int.h"
@@ -17,7 +17,7 @@ static inline bool is_awake(void)
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): types, parameters and arguments */
-/* What a hook returns that records nothing is what NVTX returns without a tool. */
+/* A hook that calls the one of nvtx.c when awake. Asleep it returns `none`, which is what NVTX returns without a tool. */
 #define SLEEPING(table, id, type, none, params, args)                                              \
 	static type NVTX_API asleep_##id params                                                    \
 	{                                                                                          \
@@ -84,7 +84,7 @@ bool sonde_asleep__attach(NvtxGetExportTableFunc_t get_table)
 	};
 	size_t i;
 
-	for (i = 0; i < NVTX_CBID_CORE2_SIZE; i++) /* handles */
+	for (i = 0; i < NVTX_CBID_CORE2_SIZE; i++) /* the hooks that make handles are those of nvtx.c */
 		asleep_core2[i] = asleep_core2[i] ? asleep_core2[i] : sonde_nvtx_core2[i];
 	return sonde_nvtx__fill(get_table, modules, sizeof(modules) / sizeof(modules[0]));
 }

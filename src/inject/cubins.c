@@ -1,8 +1,8 @@
 /*
- * Cubins: the code of kernels, kept beside the capture so that PC samples can be told by source line on any
- * machine. A callback of the driver copies the code of a module that is loaded, if it has a line table; the thread
- * that drains PC samples computes CUPTI's checksum of it, by which samples name their code; the flusher writes it to
- * cubins/CHECKSUM.cubin, once for all processes of a run. All of that is bounded by cubins_mb.
+ * Cubins: the code of kernels, kept beside the capture so that any machine can find the source lines of PC samples.
+ * When a module is loaded, a callback of the driver copies its cubin, if the cubin has a line table. The thread that
+ * drains PC samples computes CUPTI's checksum of the copy: samples name their cubin by this checksum. The flusher
+ * writes the copy to cubins/CHECKSUM.cubin, once for all processes of a run. cubins_mb limits the size of all copies.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #define MAX_CUBINS 1024u
-#define PUT_BYTES  (1u << 20) /* and a last one, at a time */
+#define PUT_BYTES  (1u << 20) /* one flush stops writing cubins once it has written this much */
 
 enum { CUBIN_NONE, CUBIN_COPIED, CUBIN_NAMED, CUBIN_DONE };
 
@@ -25,7 +25,7 @@ static struct cubin {
 static _Atomic uint32_t nr_cubins;
 static _Atomic uint64_t kept_bytes;
 
-/* Whether a section of the ELF file has this name. */
+/* Whether the ELF file has a section with this name. */
 static bool has_section(const uint8_t *p, size_t n, const char *name)
 {
 	Elf64_Ehdr head;
@@ -50,7 +50,7 @@ static bool has_section(const uint8_t *p, size_t n, const char *name)
 	return false;
 }
 
-/* A module that is refused takes nothing from those after it. */
+/* Takes `nr_bytes` of the limit; false, and takes nothing, when there is too little left: smaller modules may still fit. */
 static bool take_room(size_t nr_bytes)
 {
 	uint64_t limit = sonde_inject.config.cubin_bytes, kept = atomic_load(&kept_bytes);
@@ -137,7 +137,7 @@ static void add_path(struct raw_text *t, const char *name, uint64_t checksum)
 	sonde_raw__text(t, name);
 }
 
-/* Under a name of its own first, so that a file is complete or not there. A failure costs the lines, nothing else. */
+/* Writes the file under another name first and renames it, so that a file is either complete or missing. If that fails, only source lines are missing. */
 static void write_cubin(const struct cubin *c)
 {
 	static char folder[PATH_MAX], path[PATH_MAX], part[PATH_MAX];
@@ -150,7 +150,7 @@ static void write_cubin(const struct cubin *c)
 	to = (struct raw_text){path, 0, sizeof(path)};
 	add_path(&to, ".cubin", c->checksum);
 	if (raw_call(SYS_faccessat, AT_FDCWD, (long)path, 0, 0, 0) == 0)
-		return; /* another process, or another context of this one, had the same */
+		return; /* another process, or another context of this process, has written the same cubin */
 	to = (struct raw_text){part, 0, sizeof(part)};
 	add_path(&to, ".part", c->checksum);
 	sonde_raw__number(&to, (uint64_t)sonde_inject.pid);
@@ -185,6 +185,6 @@ void sonde_cubins__put(bool all)
 		atomic_store(&c->state, CUBIN_DONE);
 		done += c->nr_bytes;
 		if (!all && done >= PUT_BYTES)
-			return; /* events must not wait for long */
+			return; /* the rest waits for the next flush: events must not wait for long */
 	}
 }

@@ -1,4 +1,4 @@
-/* In place of cupti.c where the CUPTI headers were not there to build against. */
+/* Replaces the other cupti*.c files in a build without CUPTI's headers. */
 #include "inject/inject_int.h"
 
 void sonde_cupti__start(void)

@@ -1,13 +1,13 @@
 /*
- * CUPTI as found in the running process: the functions we call, by dlsym.
+ * CUPTI as found in the running process: the functions that we call, found by dlsym.
  *
- *   cupti.c           finds, starts and switches it; the collector asks it for records
- *   cupti_launches.c  its callbacks: which thread launches what
- *   cupti_records.c   its records, turned into events; the devices
- *   cupti_presence.c  it leaves the process when nothing is recorded, and comes back
- *   cupti_rivals.c    who else uses it
+ *   cupti.c           finds, starts and switches CUPTI; the collector asks it for records
+ *   cupti_launches.c  CUPTI's callbacks: which thread launches what
+ *   cupti_records.c   turns CUPTI's records into events; the devices
+ *   cupti_presence.c  makes CUPTI leave the process when nothing is recorded, and come back
+ *   cupti_rivals.c    other users of CUPTI in the process
  *   cupti_pc.c        PC samples: where warps are, and why they wait
- *   cupti_absent.c    in place of all these where its headers were not there to build against
+ *   cupti_absent.c    replaces all these in a build without CUPTI's headers
  */
 #ifndef SONDE_INJECT_CUPTI_INT_H
 #define SONDE_INJECT_CUPTI_INT_H
@@ -40,94 +40,94 @@ struct sonde_cupti {
 	SONDE_CUPTI_CALLS(FIELD)
 #undef FIELD
 #ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
-	/* Not in every version: NULL then. */
+	/* NULL in versions of CUPTI without them. */
 	__typeof__(&cuptiSubscribe_v2) subscribe_v2;
 	__typeof__(&cuptiUnsubscribe) unsubscribe;
 #endif
-	/* NULL where it is not found. */
+	/* NULL where CUPTI does not have it. */
 	__typeof__(&cuptiGetStreamIdEx) stream_id;
-	CUpti_SubscriberHandle subscriber;
-	/* The driver's own; NULL where it is not found. */
+	CUpti_SubscriberHandle subscriber; /* NULL = we are not subscribed */
+	/* Functions of the driver; NULL where they are not found. */
 	CUresult(CUDAAPI *device_attribute)(int *, CUdevice_attribute, CUdevice);
 	CUresult(CUDAAPI *device_name)(char *, int, CUdevice);
 	CUresult(CUDAAPI *device_uuid)(CUuuid *, CUdevice);
 	CUresult(CUDAAPI *device_memory)(size_t *, CUdevice);
 	void *lib;
-	uint32_t version; /* of the one found, which need not be that of the headers */
+	uint32_t version; /* version of the library found, which may differ from that of the headers */
 };
 
 extern struct sonde_cupti sonde_cupti;
 
 struct thread;
 
-/* --- who else uses it (cupti_rivals.c) --------------------------------------------------------- */
+/* --- other users of CUPTI (cupti_rivals.c) ------------------------------------------------------ */
 
-/* Notes who the subscriber is when CUPTI refused us. */
+/* Adds a note that says who the subscriber is, when CUPTI has refused us as one. */
 void sonde_rivals__note_subscriber(void);
-/* Notes `what`, a constant, when CUPTI refused it; or that another user of CUPTI makes it refuse everything. */
+/* Adds the note `what`, a constant, when CUPTI has refused something with the result `why`; or a note that another user of CUPTI makes it refuse everything. */
 void sonde_rivals__note_refusal(CUptiResult why, const char *what);
-/* The collector calls this now and then: it notes when somebody else gets the records. */
+/* Called by the collector now and then: adds a note when another user of CUPTI seems to get our records. */
 void sonde_rivals__look(void);
 
 /* --- CUPTI comes and goes (cupti_presence.c) --------------------------------------------------------- */
 
-/* Code that CUPTI did not call holds CUPTI while it calls it. False when CUPTI is not there. */
+/* Keeps CUPTI from leaving. Code that calls CUPTI must hold it, unless CUPTI itself called that code. False when CUPTI is not there. */
 bool sonde_presence__hold(void);
 void sonde_presence__release(void);
-void sonde_presence__begin(void); /* it is there */
-/* Waits until CUPTI is there. False when somebody else has it now. Only the holder of the windows' baton calls this … */
+void sonde_presence__begin(void); /* CUPTI is there from now on */
+/* Waits until CUPTI is there. False when another user has it now. Only the holder of the windows' baton calls this. */
 bool sonde_presence__come(void);
-/* … and this: nothing is recorded any more, CUPTI may leave. */
+/* Nothing is recorded any more: lets CUPTI leave. Only the holder of the windows' baton calls this. */
 void sonde_presence__go(void);
-/* Whether records go on for a while after a window closed. */
+/* Whether records go on for a while after a window has closed. */
 bool sonde_presence__lingers(void);
-/* CUPTI stays for good. */
+/* Keeps CUPTI in the process for good. */
 void sonde_presence__stay(void);
-/* For callbacks at the end of a call: CUPTI leaves now if it should. */
+/* For callbacks at the end of a call: makes CUPTI leave now if it should. */
 void sonde_presence__end_call(bool is_kernel);
 /* Whether CUPTI stays because the program itself opens windows and must not wait for CUPTI to come back. */
 bool sonde_presence__is_kept(void);
-/* The collector lets CUPTI leave once it has nothing more; returns microseconds until it should ask again. */
+/* For the collector: lets CUPTI leave once it has no more records for us. Returns microseconds until the next call of this function. */
 uint64_t sonde_presence__look(void);
-/* Nothing of a window that has closed is to come any more. */
+/* Whether no more records of a closed window are expected. */
 bool sonde_presence__is_settled(void);
 
 /* --- PC samples (cupti_pc.c) --------------------------------------------------------------------------- */
 
-/* Begins, if they are asked for and `lib` can; leaves a note when it cannot. */
+/* Begins to take PC samples if the configuration asks for them and the CUPTI library `lib` supports them; leaves a note when it does not. */
 void sonde_pc__start(void *lib);
-/* For callbacks: a context was made or goes, a module was loaded. */
+/* For callbacks: a context was made or will be destroyed, or a module was loaded. */
 void sonde_pc__resource(CUpti_CallbackId id, const CUpti_ResourceData *r);
-/* A window opened or closed: what was sampled before is another's. */
+/* A window opened or closed: makes the thread drain now, so that samples from before and after do not mix. */
 void sonde_pc__look(void);
-/* At exit: takes the rest. */
+/* At exit: takes the remaining samples. */
 void sonde_pc__end(void);
 
 /* --- cupti.c ------------------------------------------------------------------------------------- */
 
-/* Starts CUPTI once more after it left; false when it refuses. */
+/* Starts CUPTI again after it left; false when it refuses. */
 bool sonde_cupti__begin_again(void);
 /* Whether records come to us, and not to another user of CUPTI. */
 bool sonde_cupti__is_ours(void);
-/* Writes what time it is on CUPTI's clock and ours. */
+/* Writes an event with one moment on CUPTI's clock and on ours. */
 void sonde_cupti__stamp(void);
 
 /* --- cupti_launches.c ---------------------------------------------------------------------------- */
 
-/* Asks to be called at every graph node, and once switched on at every launch and copy. False when
+/* Subscribes to CUPTI's callbacks: at every graph node and, once switched on, at every launch and copy. False when
  * CUPTI refuses. */
 bool sonde_launches__subscribe(void);
-/* CUPTI is still there in another wake of a sleeper, which may want other calls. */
+/* For a later wake of a sleeper, while CUPTI is still there: chooses the calls to listen to by the new configuration. */
 void sonde_launches__choose_again(void);
 void sonde_launches__switch(bool is_on);
-/* A number that changes when there are launches. */
+/* A number that changes whenever something is launched. */
 uint64_t sonde_launches__sum(void);
 
 /* --- cupti_records.c ----------------------------------------------------------------------------- */
 
-/* Writes what the driver says of new devices. CUPTI's own threads must not ask the driver: the collector does. */
+/* Writes the driver's facts about new devices. CUPTI's own threads must not call the driver, so the collector calls this. */
 void sonde_devices__describe(void);
-/* Another capture of the process begins: devices that are known are to be written again. */
+/* For another capture of the process: the known devices must be written again. */
 void sonde_devices__begin_again(void);
 /* Writes one record as an event of this thread. */
 void sonde_cupti__record(struct thread *t, const CUpti_Activity *r);

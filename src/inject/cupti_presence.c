@@ -3,16 +3,16 @@
  *
  * Once CUPTI has recorded kernels, every launch of the process is slower, recorded or not, for as
  * long as CUPTI is there (docs/performance-internals.md). Only cuptiFinalize cures that, and CUPTI wants it
- * called at the end of a CUDA call. So when nothing is to be recorded any more, what CUPTI still has
- * is fetched, and then the next call of the program that ends takes CUPTI with it. It comes back
- * when GPU work is to be timed again. That takes some 10 ms, so it must not be asked for often.
+ * called at the end of a CUDA call. So when nothing needs to be recorded any more, the collector fetches the
+ * records that CUPTI still has; after that, the next CUDA call of the program ends CUPTI when it returns. CUPTI comes
+ * back when GPU work must be timed again. That takes some 10 ms, so it must not happen often.
  *
- * Coming and going both wait until the GPU has nothing to do (seen with CUPTI 13.0): also for kernels
- * that nobody records. What that takes is charged to the budget.
+ * Coming and going both wait until the GPU has nothing to do (seen with CUPTI 13.0), even for kernels
+ * that nobody records. The budget pays for that time.
  *
- * A graph that was made or launched while CUPTI was there needs it: the program dies without. So
- * once there is one CUPTI stays. It also stays while it owes us records, and where
- * somebody else has them: they are not ours to end.
+ * A graph that was made or launched while CUPTI was there needs CUPTI: the program dies without it. So
+ * once there is such a graph, CUPTI stays. It also stays while it owes us records, and where
+ * another user gets the records: it is not ours to end then.
  *
  * No thread of the host waits: code that calls CUPTI holds it, and a call that would end CUPTI while it
  * is held leaves that to a later call.
@@ -20,26 +20,26 @@
 #include "inject/cupti_int.h"
 #include "inject/inject_int.h"
 
-#define ROUND_NS 10000000u   /* between two looks for what is left */
-#define QUIET_NS 100000000u  /* how long nothing must come where CUPTI perhaps owes a record */
-#define LATE_NS  2000000000u /* how long a window waits for graphs */
-#define SLOW_NS	 1500u	     /* a launch takes so much longer until CUPTI has gone */
-#define RETURNS	 130000u     /* from this version on CUPTI was seen to come back unharmed */
+#define ROUND_NS 10000000u   /* shortest time between two looks for the remaining records */
+#define QUIET_NS 100000000u  /* after so long without any record, records that CUPTI only perhaps owes are given up */
+#define LATE_NS  2000000000u /* how long a closed window waits for the records of graphs at most */
+#define SLOW_NS	 1500u	     /* how much longer a launch takes while CUPTI is still there */
+#define RETURNS	 130000u     /* CUPTI's version from which on it was seen to come back unharmed */
 
 enum { ABSENT, THERE, LEAVING, BUSY, REFUSED };
 
 static struct {
 	_Atomic uint32_t state;
 	_Atomic uint32_t nr_held;
-	_Atomic bool stays;    /* for good */
-	_Atomic bool is_idle;  /* nothing is recorded, it may go … */
-	_Atomic uint64_t off_ns; /* … since then … */
-	_Atomic uint64_t gpu_off_ns; /* … on CUPTI's clock */
-	_Atomic uint64_t nr_slow;    /* launches since then */
-	/* The collector's. */
-	uint64_t looked_ns, nr_looked;
-	uint64_t quiet_ns; /* since when nothing has come */
-	uint64_t nr_records; /* that there were when CUPTI came */
+	_Atomic bool stays;    /* CUPTI stays for good */
+	_Atomic bool is_idle;  /* nothing is recorded, CUPTI may go once it has given all records */
+	_Atomic uint64_t off_ns; /* when is_idle was set … */
+	_Atomic uint64_t gpu_off_ns; /* … and the same on CUPTI's clock */
+	_Atomic uint64_t nr_slow;    /* unrecorded launches that CUPTI slowed down, not yet charged or borne */
+	/* Only the collector uses these, except nr_records. */
+	uint64_t looked_ns, nr_looked; /* time of the last look, and nr_gpu_records then */
+	uint64_t quiet_ns; /* when the last record came, as far as looks show */
+	uint64_t nr_records; /* nr_gpu_records when CUPTI came */
 } p;
 
 bool sonde_presence__hold(void)
@@ -69,7 +69,7 @@ void sonde_presence__stay(void)
 	atomic_compare_exchange_strong(&p.state, &leaving, THERE);
 }
 
-/* CUPTI's ids begin again when it comes back; ours go on. */
+/* CUPTI's correlation ids start over when it comes back. Ours go on, so we add the highest id so far to later ones. */
 static void count_ids_on(void)
 {
 	struct inject *g = &sonde_inject;
@@ -87,7 +87,7 @@ static void charge_slow(void)
 	sonde_budget__charge(atomic_exchange(&p.nr_slow, 0) * SLOW_NS);
 }
 
-/* Launches between windows where CUPTI stays: no pause helps, so none pays for them. */
+/* For launches between windows where CUPTI stays: a longer pause does not save their cost, so no pause pays for it. */
 static void bear_slow(void)
 {
 	sonde_budget__bear(atomic_exchange(&p.nr_slow, 0) * SLOW_NS);
@@ -118,7 +118,10 @@ void sonde_presence__end_call(bool is_kernel)
 
 /* --- the holder of the windows' baton ------------------------------------------------------------ */
 
-/* With a budget a range may wait for CUPTI, which the budget pays; the call of cudaProfilerStart is seen by CUPTI alone. */
+/*
+ * WINDOW_PROFILER needs CUPTI there, since only CUPTI sees the call of cudaProfilerStart. WINDOW_RANGE needs it without a budget; with
+ * a budget the range may wait for CUPTI to come, and the budget pays for that.
+ */
 bool sonde_presence__is_kept(void)
 {
 	unsigned kind = sonde_inject.config.window.kind;
@@ -137,7 +140,7 @@ void sonde_presence__begin(void)
 	atomic_store(&p.state, THERE);
 }
 
-/* Nobody is in a callback, nothing is owed. */
+/* Resets the counts of records when CUPTI comes: no thread is in a callback, and CUPTI owes nothing yet. */
 static void begin_account(void)
 {
 	struct inject *g = &sonde_inject;
@@ -172,8 +175,8 @@ bool sonde_presence__come(void)
 }
 
 /*
- * CUPTI has no times for graphs that run when records end. So the records of a window go on until something
- * later was recorded.
+ * CUPTI has no times for graphs that run when records are switched off. So where there may be graphs, records go on after a
+ * window has closed, until work that began after the closing was recorded.
  */
 bool sonde_presence__lingers(void)
 {
@@ -195,7 +198,7 @@ void sonde_presence__go(void)
 
 /* --- the collector ------------------------------------------------------------------------------- */
 
-/* Whether records are still to come. Not all copies have one: if nothing comes for a while they have none. */
+/* Whether records are still to come. Not every copy has a record: if nothing comes for a while, the missing ones have none. */
 static bool owes(uint64_t now)
 {
 	const struct inject *g = &sonde_inject;
@@ -206,7 +209,7 @@ static bool owes(uint64_t now)
 		       quiet < QUIET_NS);
 }
 
-/* False while there may be more to come. */
+/* Asks CUPTI for records. False while more may come. */
 static bool fetch_rest(uint64_t now)
 {
 	uint64_t nr, off = atomic_load(&p.off_ns);
@@ -226,14 +229,14 @@ static bool fetch_rest(uint64_t now)
 	return true;
 }
 
-/* CUPTI is ours to end only if its records come to us. */
+/* We may end CUPTI only if its records come to us. */
 static bool should_leave(void)
 {
 	return may_leave() && (atomic_load(&sonde_inject.nr_gpu_records) != p.nr_records ||
 				      sonde_cupti__is_ours());
 }
 
-/* The time between two looks, ever longer: records that did not come for a second need not be asked for a hundred times in the next. */
+/* The time between two looks grows: records that did not come for a second need not be asked for a hundred times in the next second. */
 static uint64_t round_ns(uint64_t now)
 {
 	return ROUND_NS + (now - atomic_load(&p.off_ns)) / 8;
@@ -252,7 +255,7 @@ uint64_t sonde_presence__look(void)
 	is_done = fetch_rest(now);
 	is_done = is_done && sonde_window__end_records();
 	if (is_done)
-		charge_slow(); /* they were recorded until now */
+		charge_slow(); /* launches were recorded until now, and so were slow */
 	if (is_done && atomic_exchange(&p.is_idle, false) && should_leave())
 		atomic_compare_exchange_strong(&p.state, &there, LEAVING);
 	sonde_presence__release();

@@ -1,11 +1,11 @@
 /*
- * Who else uses CUPTI in the process. It has one subscriber and one owner of
- * activity records; who comes second takes them over or is refused. From version 13 on
- * CUPTI can be asked who the subscriber is. For the rest we look at the libraries that are
- * loaded, as far as we know them.
+ * Finds out who else uses CUPTI in the process. CUPTI has one subscriber and one owner of
+ * activity records; whoever comes second takes them over or is refused. From version 13 on
+ * CUPTI tells us who the subscriber is. In all other cases we guess from the libraries that
+ * are loaded, as far as we know them.
  *
- * Newer versions also have records of each subscriber's own (functions called _v2, used by PyTorch's
- * monitor). Whoever uses these first has the process: ours are refused from then on, all of them.
+ * Newer versions also give each subscriber its own records (functions called _v2, used by PyTorch's
+ * monitor). Once somebody in the process has used these functions, CUPTI refuses all of ours.
  */
 #include "inject/cupti_int.h"
 #include "inject/inject_int.h"
@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SILENT	 20u /* times in a row that nothing came, though there were launches */
-#define IN_VAIN	 4u  /* a window that is over counts as much: what it owes should have come */
+#define SILENT	 20u /* so many looks in a row without any record, though there were launches, mean that records are taken */
+#define IN_VAIN	 4u  /* a look after a window has closed counts this many times: its records should have come by then */
 
 #define TAKEN(who)  "CUPTI has another subscriber" who ": kernels have no region"
 #define STOLEN(who)                                                                                \
@@ -27,7 +27,7 @@
 #define RIVAL(library, who) {library, TAKEN(who), STOLEN(who), SCOPED(who)}
 
 static const struct rival {
-	const char *library; /* how its file name begins */
+	const char *library; /* beginning of the library's file name */
 	const char *taken, *stolen, *scoped;
 } rivals[] = {
 	RIVAL("libproton", " (Triton's Proton)"),
@@ -77,7 +77,7 @@ static void ask_name(char *name, size_t size)
 	size_t i;
 
 	if (sonde_cupti.subscribe_v2(&mine, ignore, NULL, &params) == CUPTI_SUCCESS) {
-		sonde_cupti.unsubscribe(mine); /* it has gone meanwhile */
+		sonde_cupti.unsubscribe(mine); /* the other subscriber is gone by now */
 		name[0] = 0;
 	}
 	name[size - 1] = 0;
@@ -87,7 +87,7 @@ static void ask_name(char *name, size_t size)
 
 static const char *ask_subscriber(void)
 {
-	static char text[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 64]; /* a note is a constant: this one from here on */
+	static char text[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 64]; /* used as a note, which must be constant: written once only */
 	static const char usual[] = "CUPTI for ";
 	char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
 	size_t skipped;
@@ -96,7 +96,7 @@ static const char *ask_subscriber(void)
 		return text[0] ? text : NULL;
 	ask_name(name, sizeof(name));
 	skipped = strncmp(name, usual, sizeof(usual) - 1) ? 0 : sizeof(usual) - 1;
-	if (name[skipped] && name[skipped] != '<') /* <not provided>: it gave no name */
+	if (name[skipped] && name[skipped] != '<') /* `<not provided>`: the subscriber gave no name */
 		snprintf(text, sizeof(text), TAKEN(" (%s)"), name + skipped);
 	return text[0] ? text : NULL;
 }
@@ -119,7 +119,7 @@ void sonde_rivals__note_refusal(CUptiResult why, const char *what)
 	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find_rival()->scoped : what);
 }
 
-/* Records are missing when there are launches in a window; between windows, when CUPTI owes records of kernels. */
+/* In a window, records are missing if there are launches and no record comes; between windows, if CUPTI still owes records of kernels. */
 void sonde_rivals__look(void)
 {
 	static uint64_t last_sum, last_records, last_owed;

@@ -1,7 +1,7 @@
 /*
- * The same library with nothing behind its doors: NVTX calls arrive and
- * return. What a program costs with it is the price of being loaded; the rest
- * is the price of the hooks.
+ * A stand-in for the injected library, for measurements: its hooks return at once. A
+ * program's time with this library shows what being loaded costs; the difference to
+ * the real library is the cost of the hooks.
  */
 #include "inject/nvtx_int.h"
 

@@ -1,14 +1,14 @@
 /*
- * Labels: every distinct text once, found without a lock; and the gate, which says which of them are recorded.
+ * Labels: a table that has every distinct text once and is searched without a lock. And the gate, which decides which
+ * ranges are recorded, by their labels.
  *
- * Entries are bump-allocated and only ever added; a slot goes from 0 to an
- * entry by compare-and-swap after the entry is complete, so whoever finds an
- * entry finds all of it. Two threads adding the same text at once waste one
- * entry, and may write it down twice. A full table is no loss: labels are then written out in each
- * event.
+ * Entries are bump-allocated and never removed. A slot of the hash table changes from 0 to an
+ * entry by compare-and-swap, after the entry is complete: so whoever finds an entry finds all
+ * of it. If two threads add the same text at once, one entry is wasted, and the text may be
+ * written twice. A full table loses nothing: labels are then written out in each event.
  *
- * The gate's patterns: `GLOB` for labels in any domain; `DOMAIN@GLOB` for the
- * labels of one domain, and for any label that looks so (base/glob.h).
+ * The gate's patterns: `GLOB` matches labels in any domain. `DOMAIN@GLOB` matches the labels of one
+ * domain, and also any label whose whole text looks like that (base/glob.h).
  */
 #include "base/glob.h"
 #include "inject/inject_int.h"
@@ -61,9 +61,9 @@ bool sonde_label__init(struct labels *l)
 {
 	l->slots = sonde_ring__reserve(NR_SLOTS * sizeof(*l->slots));
 	l->by_id = sonde_ring__reserve(MAX_LABELS * sizeof(*l->by_id));
-	l->text = sonde_ring__reserve(TEXT_BYTES + 64); /* comparisons read whole words */
+	l->text = sonde_ring__reserve(TEXT_BYTES + 64); /* comparisons read whole words, beyond the end of a text */
 	atomic_store(&l->nr_ids, 1);
-	atomic_store(&l->used, 16); /* offsets 0 and 1 mean something else */
+	atomic_store(&l->used, 16); /* offsets / 8 of 0 and 1 have other meanings: free, LABEL_ABANDONED */
 	return l->slots && l->by_id && l->text;
 }
 
@@ -88,7 +88,7 @@ static bool same(const struct label *e, const struct label *key, const char *tex
 	       e->domain == key->domain && !memcmp(e->text, text, key->nr_bytes);
 }
 
-/* Whether `patterns` has one for this label. */
+/* Whether one of `patterns` matches this label. */
 static bool matches(const struct patterns *patterns, const char *domain, const char *label)
 {
 	struct sonde_str text = {label, strlen(label)}, of = {domain, strlen(domain)};
@@ -129,7 +129,7 @@ unsigned sonde_label__gate(unsigned domain, const char *text)
 	return gate;
 }
 
-/* A new entry, not yet to be found. Its offset / 8, or 0 when there is no room. */
+/* Makes a new entry, which is not yet in the hash table. Returns its offset / 8, or 0 when there is no room. */
 static uint32_t add_label(struct labels *l, const struct label *key, const char *text, bool is_kept)
 {
 	uint32_t bytes = (uint32_t)(sizeof(*key) + key->nr_bytes + 1 + 7) & ~7u, at, id;
@@ -192,7 +192,7 @@ struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *te
 		if (!at) {
 			if (!mine && !(mine = add_label(l, &key, text, is_kept)))
 				return NULL;
-			publish(l, mine, mine); /* before anybody can find and use it */
+			publish(l, mine, mine); /* must come before other threads can find and use the entry */
 			if (atomic_compare_exchange_strong_explicit(&l->slots[i], &at, mine,
 				    memory_order_acq_rel, memory_order_acquire))
 				return sonde_label__at(l, mine);
@@ -247,15 +247,15 @@ unsigned sonde_label__domain(const char *name, size_t n)
 
 /* --- the gate ---------------------------------------------------------------------------------- */
 
-/* Start/end ranges that are open, by id: a program may end one twice. */
-#define CLAIMED 1u /* in `id`: somebody is about to fill it in */
+/* Open start/end ranges. They are found by their id, since a program may end a range twice. */
+#define CLAIMED 1u /* value of `id`: a thread is just filling the entry in */
 static struct holder {
 	_Atomic uint64_t id; /* 0 = free */
 	_Atomic(const struct label *) label;
 	_Atomic uint32_t epoch;
 } holders[MAX_HOLDERS];
 
-/* Finds the range with the id `from` and gives it the id `to`. NULL when there is none. */
+/* Finds the entry with the id `from` and changes its id to `to`. NULL when there is no such entry. */
 static struct holder *swap_holder(uint64_t from, uint64_t to)
 {
 	uint64_t was;
