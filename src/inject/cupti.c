@@ -1,9 +1,9 @@
 /*
- * CUPTI, which records what the GPU does: found, started, switched, and asked for its records.
+ * Finds, starts and switches CUPTI, which records what the GPU does, and asks it for its records.
  *
- * CUPTI fills buffers of ours and hands them back in a thread of its own, or
- * in the collector's, or at exit in the host's; the records in them become
- * events there (cupti_records.c).
+ * CUPTI fills buffers of ours and hands them back in a thread of its own, in the
+ * collector, or at exit in a thread of the host. That thread turns the records into
+ * events (cupti_records.c).
  */
 #include "inject/cupti_int.h"
 #include "inject/inject_int.h"
@@ -17,22 +17,22 @@
 #include <unistd.h>
 
 #define NR_BUFFERS 64u
-#define LOOK_MS	   50u /* how long the runner waits for an answer at most */
-#define PENDING_MS 10u /* how long the program launches nothing before it counts as quiet */
-#define REST_NS	   3000000000u /* how long a sleeper waits for records, and for the collector to end */
-#define SOON_NS	   50000000u /* CUPTI is asked no more often than so, unless collect_ms is less */
+#define LOOK_MS	   50u /* the collector looks for orders at least this often */
+#define PENDING_MS 10u /* the program counts as quiet when it launches nothing for so long */
+#define REST_NS	   3000000000u /* how long a sleeper waits for records, and again for the collector to end */
+#define SOON_NS	   50000000u /* shortest time between two requests to CUPTI, unless collect_ms is less */
 
 struct sonde_cupti sonde_cupti;
 
 static uint8_t *buffers;
-static size_t buffer_bytes; /* of each */
-static _Atomic uint64_t taken; /* a bit for each buffer CUPTI has */
-static _Atomic uint32_t ending;
+static size_t buffer_bytes; /* size of each buffer */
+static _Atomic uint64_t taken; /* a bit for each buffer that CUPTI has */
+static _Atomic uint32_t ending; /* the exit handlers run */
 static _Atomic uint32_t collector_runs;
 
 /* --- finding libcupti.so ----------------------------------------------------------------------- */
 
-/* Two different ones in one process do not get along: a loaded one wins. */
+/* Two different CUPTI libraries in one process disturb each other: if one is loaded, we use that one. */
 
 static int is_cupti(struct dl_phdr_info *info, size_t size, void *out)
 {
@@ -69,7 +69,7 @@ static void *find_library(const char *path)
 	return lib;
 }
 
-/* CUDA is there: it is what loaded us. */
+/* Finds functions of the CUDA driver. The driver is there, since it has loaded us; a stand-in for CUPTI brings its own. */
 static void find_driver(void *lib)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -81,7 +81,7 @@ static void find_driver(void *lib)
 	*(void **)&sonde_cupti.device_memory = dlsym(cuda, "cuDeviceTotalMem_v2");
 }
 
-/* Finds a CUPTI: the one already loaded, the configured one, the usual places. */
+/* Finds a CUPTI library: the one that is loaded, else the configured one, else one in the usual places. */
 static bool load_cupti(const char *path)
 {
 	void *lib = find_library(path);
@@ -113,7 +113,7 @@ static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *max_rec
 	*max_records = 0;
 	do {
 		if (!~bits) {
-			*buffer = NULL; /* CUPTI drops records then, and says how many */
+			*buffer = NULL; /* CUPTI then drops records, and tells us how many */
 			*size = 0;
 			return;
 		}
@@ -130,7 +130,7 @@ static void CUPTIAPI take_buffer(
 	struct thread *t;
 	size_t dropped = 0;
 
-	atomic_fetch_add(&sonde_inject.nr_collecting, 1); /* first: whoever ends us waits for it */
+	atomic_fetch_add(&sonde_inject.nr_collecting, 1); /* must come first: whoever ends the capture waits for it */
 	t = atomic_load(&sonde_inject.traces_gpu) ? hook_enter() : NULL;
 	while (valid &&
 		sonde_cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
@@ -147,7 +147,7 @@ static void CUPTIAPI take_buffer(
 	if (t)
 		hook_leave(t);
 	if (buffer && sonde_inject.config.levers.zeroed)
-		memset(buffer, 0, size); /* here, and not by CUPTI in a thread that launches */
+		memset(buffer, 0, size); /* else CUPTI does it, in a thread that launches */
 	if (buffer)
 		atomic_fetch_and(&taken, ~(1ull << ((size_t)(buffer - buffers) / buffer_bytes)));
 	atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
@@ -155,7 +155,7 @@ static void CUPTIAPI take_buffer(
 
 /* --- the collector ---------------------------------------------------------------------------- */
 
-/* Reads both clocks at once: a few times, the quickest reading counts. */
+/* Reads our clock and CUPTI's at one moment: reads a few times and takes the quickest reading. */
 static bool clock_read(uint64_t *ticks, uint64_t *ns)
 {
 	uint64_t least = UINT64_MAX, before, after, read;
@@ -189,18 +189,18 @@ void sonde_cupti__stamp(void)
 }
 
 /*
- * When CUPTI is asked for records: every collect_ms. A program that ends without its exit handlers takes with it what CUPTI
- * still has, so CUPTI is asked sooner where that disturbs hardly anybody: when launches have paused for a moment; and while
- * they go on, after an eighth of the time that they have gone on, so that most of a short program is written. Asking
- * sooner may take a thousandth of the time at most.
+ * When we ask CUPTI for records. The regular time is every collect_ms. A program that ends without its exit handlers takes
+ * along the records that CUPTI still has, so we ask sooner where that disturbs hardly anybody: when launches have paused for a
+ * moment; and while they go on, after an eighth of the time for which they have gone on, so that most of a short program is
+ * written. Asking sooner may take a thousandth of the time at most.
  */
 static struct {
-	uint64_t regular_ns; /* when it was last asked because it was time … */
-	uint64_t asked_ns;   /* … and for whatever reason … */
-	uint64_t took_ns;    /* … how long that took */
-	uint64_t asked, seen; /* launches by then, and by the last look */
-	bool is_quiet;	     /* none between the last two looks … */
-	uint64_t quiet_ns;   /* … when that was last so */
+	uint64_t regular_ns; /* when we last asked at the regular time */
+	uint64_t asked_ns;   /* when we last asked at all … */
+	uint64_t took_ns;    /* … and how long that took */
+	uint64_t asked, seen; /* sonde_launches__sum when we last asked, and at the last look */
+	bool is_quiet;	     /* there was no launch between the last two looks */
+	uint64_t quiet_ns;   /* when is_quiet was last true */
 } when;
 
 static void look_at_launches(uint64_t now)
@@ -223,7 +223,7 @@ static bool is_soon(uint64_t now)
 	return when.seen != when.asked && now - when.asked_ns >= gap_ns;
 }
 
-/* CUPTI is asked now. True when its regular time had come. */
+/* Notes that we ask CUPTI now. True when the regular time has come. */
 static bool take_turn(uint64_t now)
 {
 	bool is_regular = now - when.regular_ns >= sonde_inject.config.collect_ms * 1000000ull;
@@ -289,19 +289,19 @@ static void *run_collector(void *arg)
 	return NULL;
 }
 
-/* Collects at exit, while CUDA still works. */
+/* An exit handler: collects the remaining records while CUDA still works. */
 static void collect_rest(void)
 {
 	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on) ||
 		!atomic_load(&sonde_inject.traces_gpu) || !sonde_ring__is_own())
-		return; /* CUPTI does not survive a fork */
+		return; /* done before, off, or a forked child, in which CUPTI does not work */
 	sonde_futex__wake(&ending);
-	if (sonde_presence__hold()) { /* for good */
+	if (sonde_presence__hold()) { /* never released: CUPTI must not leave any more */
 		sonde_cupti__stamp();
 		sonde_pc__end();
 		sonde_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	}
-	sonde_flusher__await_collectors(); /* what the collector took is not in there */
+	sonde_flusher__await_collectors(); /* the collector may still be writing the records that it took */
 	sonde_devices__describe();
 	atomic_store(&sonde_inject.is_collected, true);
 }
@@ -347,7 +347,7 @@ static void set_kinds(bool is_on)
 		CUPTI_ACTIVITY_KIND_MEMCPY,
 		CUPTI_ACTIVITY_KIND_MEMCPY2,
 		CUPTI_ACTIVITY_KIND_MEMSET,
-		CUPTI_ACTIVITY_KIND_OVERHEAD, /* the last */
+		CUPTI_ACTIVITY_KIND_OVERHEAD, /* must be last: no_overhead leaves it out */
 	};
 	size_t i, nr = sizeof(kinds) / sizeof(kinds[0]);
 	uint64_t off_ns;
@@ -369,7 +369,7 @@ static void set_kinds(bool is_on)
 		atomic_store(&sonde_inject.off_ns, off_ns);
 }
 
-/* A call of ours must come back as a record. If not, what was switched on is another's by now. */
+/* Makes a driver call that must come back as a record. If it does not, another user of CUPTI gets the records by now. */
 bool sonde_cupti__is_ours(void)
 {
 	uint64_t nr = atomic_load(&sonde_inject.nr_gpu_records);
@@ -391,7 +391,7 @@ void sonde_cupti__end_records(void)
 	set_kinds(false);
 }
 
-/* Works after cuptiFinalize too: CUPTI then has forgotten everything. */
+/* Also needed after cuptiFinalize, since CUPTI forgets everything then. */
 static CUptiResult register_buffers(void)
 {
 	set_levers(&sonde_inject.config.levers);
@@ -408,13 +408,13 @@ bool sonde_cupti__begin_again(void)
 	return false;
 }
 
-/* Calls come before records and go after them: what records cost is seen in calls. */
+/* Callbacks are switched on before records and off after them: the budget measures in callbacks what records cost. */
 void sonde_cupti__switch(bool is_on)
 {
 	bool was_on;
 
 	if (is_on && !sonde_presence__come()) {
-		atomic_store(&sonde_inject.traces_gpu, false); /* it is another's now */
+		atomic_store(&sonde_inject.traces_gpu, false); /* another user has CUPTI now */
 		return;
 	}
 	was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
@@ -426,14 +426,17 @@ void sonde_cupti__switch(bool is_on)
 		set_kinds(is_on);
 	if (is_on && !was_on)
 		sonde_cupti__stamp();
-	/* With a budget the collector says so, and others may be in calls. */
+	/*
+	 * Callbacks go off only without a budget: then the program's own thread makes this switch, and it is inside no launch. With a
+	 * budget the collector makes it, while other threads may be inside calls.
+	 */
 	if (!is_on && was_on && sonde_presence__is_kept() && !sonde_inject.config.budget_ppm)
-		sonde_launches__switch(false); /* a thread that is in no call says so */
+		sonde_launches__switch(false);
 	if (!is_on && was_on)
 		sonde_presence__go();
 }
 
-/* Loads CUPTI and begins; false when there is none for us. */
+/* Loads CUPTI and begins to use it; false when we cannot have it. */
 static bool begin_cupti(void)
 {
 	CUptiResult rc;
@@ -473,7 +476,7 @@ void sonde_cupti__start(void)
 		sonde_devices__begin_again();
 	else if (!begin_cupti())
 		return;
-	if (!has_begun && !sonde_asleep__is_sleeper()) /* it needs contexts from their beginning */
+	if (!has_begun && !sonde_asleep__is_sleeper()) /* PC sampling must begin when a context is made: too late in a sleeper */
 		sonde_pc__start(sonde_cupti.lib);
 	atomic_store(&sonde_inject.traces_gpu, true);
 	sonde_window__settle();

@@ -3,24 +3,24 @@
  *
  * At the entry of every launch, copy and graph launch CUPTI calls us in the
  * launching thread, with the correlation id that the activity record of the
- * work will carry. One small event in that thread's own stream, between its
- * pushes and pops, is then the whole attribution: the reader knows the stack
+ * work will carry. We write one small event to that thread's own stream, between
+ * its pushes and pops. That is the whole attribution: the reader knows the stack
  * at that point, and the open start/end ranges from the event's time. Ranges
- * themselves cost nothing extra; pushing an external correlation id at each
- * range (the other way) costs a CUPTI call per push and pop and one more
- * activity record per launch, and cannot tell overlapping start/end ranges.
+ * themselves cost nothing extra. The other way, pushing an external correlation
+ * id at each range, costs a CUPTI call per push and pop and one more activity
+ * record per launch, and cannot represent overlapping start/end ranges.
  *
- * Runtime calls end in driver calls. CUPTI gives both the same correlation id
- * or each its own, by version; both are recorded unless they are equal, and
- * the activity record finds the one it names. Where they are known to be equal
- * kernel launches, which come by the million, are seen in the driver only.
+ * Runtime calls end in driver calls. Depending on its version, CUPTI gives both the
+ * same correlation id or each its own. We record both ids unless they are equal, and
+ * the activity record refers to one of them. Where they are known to be equal, we
+ * listen to kernel launches, which come by the million, in the driver only.
  */
 #include "catalogue/calls.h"
 #include "inject/cupti_int.h"
 #include "inject/inject_int.h"
 
 #define MAX_CALLBACKS 4096u
-#define SHARED_IDS    130000u /* from this version on runtime and driver calls share their ids */
+#define SHARED_IDS    130000u /* CUPTI's version from which on a runtime call and its driver call share an id */
 
 static void write_launch(uint32_t correlation)
 {
@@ -48,7 +48,7 @@ static void write_launch(uint32_t correlation)
 	hook_leave(t);
 }
 
-/* A node was made (by a capture, or by hand), or copied when a graph was instantiated. */
+/* Writes that a graph node was made (by a stream capture, or by hand), or copied when a graph was instantiated. */
 static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 {
 	const CUpti_GraphData *g = resource->resourceDescriptor;
@@ -66,7 +66,7 @@ static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	t = hook_enter();
 	if (!t)
 		return;
-	/* Graphs are made before the window in which they are launched: nodes are always kept. */
+	/* Nodes are written outside windows too, since a graph may be made before the window in which it is launched. */
 	if (unlikely(atomic_load_explicit(&sonde_inject.gated, memory_order_relaxed)) &&
 		!sonde_window__is_open(t)) {
 		t->lists_open = true;
@@ -78,17 +78,17 @@ static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	hook_leave(t);
 }
 
-/* Why we listen to a call of the driver or the runtime: CALL_LAUNCH, the kind + 1 … */
-#define CALL_LAUNCH 0x80u
-#define CALL_WINDOW 0x60u /* … or that a window opens (| 1) or closes … */
-#define CALL_GRAPH  0x40u /* … or that it launches a graph: both are always listened to */
-#define CALL_KERNEL 0x10u /* … a kernel, in the driver: CUPTI has one record of it at least */
-#define CALL_KIND   0x0fu
+/* Why we listen to a call of the driver or the runtime. We always listen to CALL_WINDOW and CALL_GRAPH, to the others only while switched on. */
+#define CALL_LAUNCH 0x80u /* the call launches work that has a record */
+#define CALL_WINDOW 0x60u /* both bits set: the call opens (| 1) or closes a window */
+#define CALL_GRAPH  0x40u /* this bit alone of CALL_WINDOW: the call launches a graph */
+#define CALL_KERNEL 0x10u /* a driver call that launches a kernel: CUPTI has at least one record of it */
+#define CALL_KIND   0x0fu /* the kind of a call that can wait or orders streams (catalogue/calls.h), plus one; 0 = none */
 _Static_assert(SONDE_NR_CALL_KINDS <= CALL_KIND, "kinds of calls");
-static uint8_t wanted[2][MAX_CALLBACKS];
-static bool are_on; /* the callbacks that are not always listened to */
+static uint8_t wanted[2][MAX_CALLBACKS]; /* [is it a driver call][callback id]: CALL_… flags; 0 = we do not listen */
+static bool are_on; /* the callbacks that are not always on */
 
-/* CUPTI's number of a stream as captures have it; 0 = not known. */
+/* A stream's number as captures have it (SONDE_CALL_ON_STREAM); 0 = not known. */
 static uint64_t stream_of(const CUpti_CallbackData *call, CUstream stream)
 {
 	bool is_of_thread = stream == CU_STREAM_PER_THREAD || (!stream && strstr(call->functionName, "_ptsz"));
@@ -100,7 +100,7 @@ static uint64_t stream_of(const CUpti_CallbackData *call, CUstream stream)
 	return (uint64_t)id << 1 | ((!stream || stream == CU_STREAM_LEGACY) && !is_of_thread);
 }
 
-/* Parameters as CUPTI hands them over. Its header of them does not compile beside the driver's of CUDA 13. */
+/* Parameters of calls as CUPTI passes them. Declared here, since CUPTI's header for them does not compile together with the driver's header of CUDA 13. */
 struct of_stream {
 	CUstream stream;
 };
@@ -116,7 +116,7 @@ struct of_await {
 	CUevent event;
 };
 
-/* The stream and the event that a call names. Variants of a call, such as `_ptsz`, have the same parameters. */
+/* Fills in the stream and the event that a call names. Variants of a call, such as `_ptsz`, have the same parameters. */
 static void name_objects(struct sonde_event *e, unsigned kind, const CUpti_CallbackData *call)
 {
 	const void *p = call->functionParams;
@@ -142,7 +142,7 @@ static void name_objects(struct sonde_event *e, unsigned kind, const CUpti_Callb
 	}
 }
 
-/* A call that can wait, or that orders streams, has ended; CUPTI kept for us when it began. */
+/* Writes a call that can wait, or that orders streams, at its end. correlationData, which CUPTI keeps for us, has the ticks at which the call began. */
 static void write_call(unsigned kind, const CUpti_CallbackData *call)
 {
 	uint64_t began = *call->correlationData;
@@ -161,7 +161,7 @@ static void write_call(unsigned kind, const CUpti_CallbackData *call)
 	hook_leave(t);
 }
 
-/* With a budget, in windows and around them. Calls that can wait by themselves do not show what recording costs. */
+/* With a budget, measures launches in windows and around them. Calls that may wait are left out: their time does not show what recording costs. */
 static void measure_call(unsigned what, const CUpti_CallbackData *call)
 {
 	struct thread *t = sonde_self;
@@ -174,11 +174,11 @@ static void measure_call(unsigned what, const CUpti_CallbackData *call)
 		sonde_budget__leave_call(t, call->correlationId);
 }
 
-/* Nothing is captured, and CUPTI still calls: it may be about to leave. */
+/* A callback while nothing is captured: CUPTI is still there, but may be about to leave. */
 static void take_unwanted_call(unsigned what, const CUpti_CallbackData *call)
 {
 	if (call->callbackSite == CUPTI_API_ENTER)
-		*call->correlationData = 0; /* should its end be captured again */
+		*call->correlationData = 0; /* the call's end then writes nothing, even if capturing goes on by then */
 	else
 		sonde_presence__end_call(what & CALL_KERNEL);
 }
@@ -186,8 +186,8 @@ static void take_unwanted_call(unsigned what, const CUpti_CallbackData *call)
 /*
  * Counts the records that CUPTI owes us: at least one for each kernel and graph whose call began and ended while CUPTI recorded,
  * unless the call was captured into a graph. Not all copies and fills have a record. Calls during which recording began or ended
- * are not counted: nobody knows whether they have one. Where CUPTI may leave (windows, a budget), `records` counts what it owes
- * since it came, and graphs that still ran when recording ended have no record.
+ * are not counted, as it is not known whether they have a record. Where CUPTI may leave (windows, a budget), sonde_inject.records
+ * counts what CUPTI owes since it came. Graphs are not owed there: one that still ran when recording ended has no record.
  */
 static void begin_owed(void)
 {
@@ -220,7 +220,7 @@ static void end_owed(unsigned what, const CUpti_CallbackData *call)
 					 : &sonde_inject.records.perhaps_others);
 }
 
-/* A launch returned whose work is recorded; copies and fills write that they did as calls that can wait. */
+/* Writes that a launch has returned. Only for launches that are not calls that can wait: of copies and fills, write_call writes the end. */
 static void write_return(void)
 {
 	struct thread *t = hook_enter();
@@ -272,7 +272,7 @@ static void take_call(unsigned what, const CUpti_CallbackData *call, bool is_dri
 	if (is_launch && !is_enter && !(what & CALL_KIND) && sonde_inject.config.has_calls &&
 		likely(atomic_load_explicit(&sonde_inject.windows.gpu_on, memory_order_relaxed)))
 		write_return();
-	if (is_launch && is_enter) { /* by now the thread is known */
+	if (is_launch && is_enter) { /* after follow_call, which gives the thread its slot */
 		begin_owed();
 		measure_call(what, call);
 	}
@@ -309,7 +309,7 @@ static bool starts(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Why we listen to a call. Of calls that can wait only the driver's are wanted: all runtime calls end there. */
+/* Why we listen to the call `name`: CALL_… flags. For calls that can wait we listen to the driver's only, since all runtime calls end there. */
 static uint8_t why_wanted(const char *name, bool is_driver, bool kernels)
 {
 	const struct sonde_call_name *call = sonde_call_find(name, strlen(name));
@@ -331,7 +331,7 @@ static uint8_t why_wanted(const char *name, bool is_driver, bool kernels)
 	return what;
 }
 
-/* Chooses calls by name, since every CUDA version adds launch and copy calls of its own. */
+/* Chooses calls by their names, since every CUDA version adds new calls for launches and copies. */
 static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 {
 	bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
@@ -346,7 +346,7 @@ static void choose_calls(CUpti_CallbackDomain domain, bool kernels)
 	}
 }
 
-/* Switches the calls that we always listen to, or the others. */
+/* Switches the callbacks that are always on, or the others. */
 static void switch_calls(CUpti_CallbackDomain domain, bool always, bool is_on)
 {
 	const uint8_t *what = wanted[domain == CUPTI_CB_DOMAIN_DRIVER_API];
@@ -359,8 +359,8 @@ static void switch_calls(CUpti_CallbackDomain domain, bool always, bool is_on)
 }
 
 /*
- * Must not be switched off while a thread may be inside a call: CUPTI would go on giving that thread's
- * calls the id of the call whose end it could not report.
+ * Callbacks must not be switched off while a thread may be inside a call: CUPTI could not report the end of that call, and would
+ * give its id to all later calls of the thread.
  */
 void sonde_launches__switch(bool is_on)
 {
@@ -371,7 +371,7 @@ void sonde_launches__switch(bool is_on)
 	switch_calls(CUPTI_CB_DOMAIN_RUNTIME_API, false, is_on);
 }
 
-/* What is wanted depends on the configuration, of which a sleeper has another one in each wake. */
+/* The choice depends on the configuration, and a sleeper has a new configuration at each wake. */
 static void choose_all(void)
 {
 	atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
@@ -390,7 +390,7 @@ void sonde_launches__choose_again(void)
 
 bool sonde_launches__subscribe(void)
 {
-	static uint32_t chosen; /* in which wake, plus one */
+	static uint32_t chosen; /* the wake for which calls were last chosen, plus one */
 	uint32_t wake = atomic_load(&sonde_inject.nr_wakes) + 1;
 
 	if (sonde_cupti.cuptiSubscribe(&sonde_cupti.subscriber, on_callback, NULL) != CUPTI_SUCCESS) {

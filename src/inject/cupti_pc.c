@@ -1,15 +1,15 @@
 /*
  * PC samples: at which instruction the GPU's warps were found, and why they did not go on.
  *
- * CUPTI samples all the time ("continuous" mode), from the moment that a context is made until it goes; kernels are
- * not serialised. A thread of ours drains what CUPTI has gathered, adds it up by function, instruction and
- * reason, and writes it as events with the time of this drain and the last one. It never starts or stops the sampling,
- * which can hang the program: outside windows it throws away what it drains.
+ * CUPTI samples all the time ("continuous" mode), from the moment a context is made until it is destroyed; kernels are
+ * not serialized. A thread of ours drains the samples that CUPTI has gathered, adds them up by function, instruction and
+ * reason, and writes the sums as events with the times of this drain and the last one. The thread never starts or stops the
+ * sampling, since that can hang the program: outside windows it throws away what it drains.
  *
- * The period is set once, when a context is made, since changing it means to begin again. What follows the load is the
- * time between two drains: CUPTI adds up equal instructions meanwhile, so fewer drains cost less. A
- * drain that took long makes the next one wait, so that all of them take 2 % of the time of one core at most
- * (with a budget, half of that at most).
+ * The period is set once, when a context is made, since changing it means to begin sampling again. Only the time between
+ * two drains follows the load: CUPTI adds up samples of equal instructions meanwhile, so fewer drains cost less. A
+ * drain that took long makes the next one wait, so that all drains take 2 % of the time of one core at most
+ * (with a budget, half of the budget at most).
  *
  * CUPTI must not leave while it samples (cupti_presence.c), and a forked child never touches any of this.
  */
@@ -22,26 +22,26 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define DRAIN_NS      20000000u
-#define SLOWEST_NS    500000000u
-#define COST_PPM      20000u
+#define DRAIN_NS      20000000u /* shortest time between two drains */
+#define SLOWEST_NS    500000000u /* longest time between two drains */
+#define COST_PPM      20000u /* share of one core's time that drains may take */
 /*
- * CUPTI's threads take samples from the GPU, then name their code, each when it wakes: so often, which is 100 ms unless it is
- * told. A sample may come so much later than it was taken.
+ * In CUPTI, one thread takes samples from the GPU, and another one finds their code. Each wakes every WORKER_MS, which we set, or every
+ * 100 ms, which is the default. So we may get a sample LAG_MS after it was taken.
  */
 #define WORKER_MS     10u
 #define LAG_MS	      (2 * WORKER_MS + 5)
-#define OLD_LAG_MS    205u /* of a CUPTI that cannot be told */
-#define NR_PCS	      2048u /* that CUPTI hands over at once */
+#define OLD_LAG_MS    205u /* the same for a CUPTI that keeps its default */
+#define NR_PCS	      2048u /* instructions that CUPTI hands over at once */
 #define NR_REASONS    64u
 #define MAX_CONTEXTS  64u
 #define SCRATCH_BYTES ((size_t)64 << 20)
-#define NR_ROWS	      (1u << 16) /* added up before they are written */
+#define NR_ROWS	      (1u << 16) /* most rows that are added up before they are written */
 #define NR_SLOTS      (4 * NR_ROWS)
 #define NR_FUNCTIONS  4096u
-#define MAX_ROUNDS    4096u /* of one drain, should CUPTI never come to an end */
-#define LOCK_NS	      2000000000u
-#define LOOK_ROUNDS   25u /* between two looks whether the main thread has ended */
+#define MAX_ROUNDS    4096u /* most rounds of one drain, in case CUPTI never comes to an end */
+#define LOCK_NS	      2000000000u /* how long to wait for a lock */
+#define LOOK_ROUNDS   25u /* drains between two looks whether the main thread has ended */
 
 #define PC_CALLS(X)                                                                                \
 	X(cuptiPCSamplingEnable)                                                                   \
@@ -60,28 +60,29 @@ struct filled {
 	CUpti_PCSamplingStallReason reasons[NR_PCS][NR_REASONS];
 };
 
-/* A slot whose context is gone, or was refused, is another's. */
-enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_ENDING, CONTEXT_GONE, CONTEXT_LOST /* CUPTI failed: it is left alone */ };
+/* States of a slot for a context. A slot in the state GONE, whose context was destroyed or refused, can be used again. */
+enum { CONTEXT_NONE, CONTEXT_SAMPLED, CONTEXT_ENDING, CONTEXT_GONE, CONTEXT_LOST /* CUPTI failed: we leave the context alone */ };
 
 struct context {
 	_Atomic uint32_t state;
 	CUcontext it;
 	uint32_t device;
-	struct filled *rest; /* CUPTI puts here what it has when sampling ends */
+	struct filled *rest; /* CUPTI puts the remaining samples here when sampling ends */
 };
 
-/* A function with samples since the last drain; a list of its rows. */
+/* A function with samples since the last drain, and the list of its rows. */
 struct function {
 	const struct label *label;
-	uint64_t cubin;
+	uint64_t cubin; /* checksum */
 	uint32_t device;
-	uint32_t first; /* row + 1 */
+	uint32_t first; /* index of its first row, plus one; 0 = none */
 };
 
+/* The samples at one instruction for one reason. */
 struct row {
-	uint32_t function, pc, reason; /* reason: number of its string */
-	uint32_t next;		       /* row + 1, of the same function */
-	uint32_t slot;
+	uint32_t function, pc, reason; /* reason: number of its name in the string table */
+	uint32_t next;		       /* index of the function's next row, plus one; 0 = none */
+	uint32_t slot;		       /* index of this row's entry in `slots` */
 	uint32_t samples, not_issued;
 };
 
@@ -90,24 +91,24 @@ static struct {
 #define FIELD(name) __typeof__(&(name)) name;
 	PC_CALLS(FIELD)
 #undef FIELD
-	_Atomic uint32_t lock; /* whoever drains has it */
-	_Atomic uint32_t wake; /* changes when the thread should look */
+	_Atomic uint32_t lock; /* held while draining */
+	_Atomic uint32_t wake; /* changes when the thread should drain now */
 	_Atomic bool is_on, ending;
 	_Atomic uint32_t nr_contexts;
 	struct context contexts[MAX_CONTEXTS];
-	_Atomic uint32_t learning; /* whoever learns the reasons has it */
+	_Atomic uint32_t learning; /* a lock, held while asking CUPTI for the reasons */
 	bool has_reasons;
-	uint32_t reasons[NR_REASONS]; /* by CUPTI's number: the string, 0 = none … */
-	bool is_twin[NR_REASONS];     /* … and whether it counts samples in which nothing was issued */
-	/* Of who drains. */
+	uint32_t reasons[NR_REASONS]; /* by CUPTI's number of a reason: the number of its name in the string table, 0 = none */
+	bool is_twin[NR_REASONS];     /* the reason is a `_not_issued` twin: it counts samples in which no warp was issued */
+	/* Protected by `lock`, except lag_ms. */
 	struct filled *filled;
 	struct function *functions;
 	struct row *rows;
-	uint32_t *slots; /* row + 1 */
+	uint32_t *slots; /* hash table of rows: index plus one; 0 = free */
 	uint32_t nr_functions, nr_rows;
-	uint64_t since; /* ticks of the last drain */
+	uint64_t since; /* ticks when the last drain began */
 	_Atomic uint32_t lag_ms;
-	bool counts;	/* what is sampled now is in a window */
+	bool counts;	/* samples since the last drain are in a window */
 } pc;
 
 /* --- adding up ------------------------------------------------------------------------------------ */
@@ -126,7 +127,7 @@ static bool write_function(struct thread *t, const struct function *f, uint64_t 
 	return t->at != before;
 }
 
-/* A chunk is understood by itself: one that goes on with rows begins with their function. */
+/* Writes the rows of a function. If they go on in another chunk, the function is written there again, since a chunk must be readable by itself. */
 static void write_rows(struct thread *t, const struct function *f, uint64_t now)
 {
 	struct sonde_event e = {.type = SONDE_EVENT_PC, .ticks = now};
@@ -140,7 +141,7 @@ static void write_rows(struct thread *t, const struct function *f, uint64_t now)
 			is_there = write_function(t, f, now);
 			seq = t->seq;
 		}
-		if (!is_there) { /* no chunk is free: as many events are lost */
+		if (!is_there) { /* no chunk is free: count the event of this row as lost */
 			count_own(&t->nr_lost);
 			continue;
 		}
@@ -159,14 +160,14 @@ static uint64_t cubin_crc(const void *p, size_t n)
 	return pc.cuptiGetCubinCrc(&of) == CUPTI_SUCCESS ? of.cubinCrc : 0;
 }
 
-/* Writes all rows, or throws them away. */
+/* Writes all rows, or throws them away when they were sampled outside windows. */
 static void empty_rows(void)
 {
 	uint64_t now = ticks_now();
 	struct thread *t = pc.nr_rows && pc.counts ? hook_enter() : NULL;
 	uint32_t i;
 
-	sonde_cubins__name(cubin_crc); /* a file that has samples is not over before the flusher knows their code */
+	sonde_cubins__name(cubin_crc); /* before the samples are written: so the flusher writes their cubins before it completes the file */
 	for (i = 0; t && i < pc.nr_functions; i++)
 		write_rows(t, &pc.functions[i], now);
 	if (t)
@@ -176,7 +177,7 @@ static void empty_rows(void)
 	pc.nr_rows = pc.nr_functions = 0;
 }
 
-/* The function of a record: records of one come in a row, mostly. NULL when there is no room to name it. */
+/* Finds or adds the function of a record. Searches from the end, since records of one function mostly follow each other. NULL when the string table is full. */
 static struct function *find_function(const CUpti_PCSamplingPCData *p, uint32_t device)
 {
 	const char *name = p->functionName ? p->functionName : "(unknown)";
@@ -233,7 +234,7 @@ static void take_pc(const CUpti_PCSamplingPCData *p, uint32_t device)
 	}
 }
 
-/* What CUPTI has put in a buffer. Its total of samples is wrong for chosen periods: records are counted by what they say. */
+/* Takes what CUPTI has put into a buffer. CUPTI's total of samples is wrong if the period was chosen, so we add up the records. */
 static void take_filled(const struct filled *b, uint32_t device)
 {
 	size_t i;
@@ -289,8 +290,8 @@ static void unlock_draining(void)
 }
 
 /*
- * Beside PM sampling of the same GPU CUPTI 13.0 fails with "unknown error", what it has filled in is no data, and another call may
- * crash: it is not asked again, not to disable the sampling either.
+ * While PM sampling runs on the same GPU, CUPTI 13.0 fails with "unknown error": what it has filled in is no data, and another call
+ * may crash. So we do not call it again for this context, not even to disable the sampling.
  */
 static void leave_alone(struct context *c)
 {
@@ -321,7 +322,7 @@ static void drain_context(struct context *c)
 	}
 }
 
-/* Ends the sampling of a context. The rest that CUPTI has comes in the buffer it was given at first. */
+/* Ends the sampling of a context. CUPTI puts its remaining samples into the buffer that it got in configure(). */
 static void end_context(struct context *c)
 {
 	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = c->it};
@@ -339,8 +340,9 @@ static void end_context(struct context *c)
 }
 
 /*
- * Takes what was sampled since the last time. It counts if a window was open by then. A sample may be taken while its context
- * is being drained: the time of a drain is from the beginning of the last one, and CUPTI's lag, to its own end.
+ * Takes the samples since the last drain. They count if a window was open when the last drain began. A sample may be taken while
+ * its context is being drained. So the time of a drain's samples reaches from CUPTI's lag before the beginning of the last drain to
+ * the end of this drain.
  */
 static void drain_all(bool is_end)
 {
@@ -429,7 +431,7 @@ void sonde_pc__end(void)
 
 /* --- contexts and modules --------------------------------------------------------------------------- */
 
-/* One line says why; everything else goes on. */
+/* A note says why there are no PC samples; everything else goes on. */
 static void note_refusal(CUptiResult why)
 {
 	switch (why) {
@@ -450,7 +452,7 @@ static void note_refusal(CUptiResult why)
 	}
 }
 
-/* The names of the reasons. */
+/* Asks CUPTI for the names of the reasons. */
 static CUptiResult ask_reasons(CUcontext context)
 {
 	static char texts[NR_REASONS][CUPTI_STALL_REASON_STRING_SIZE];
@@ -487,8 +489,8 @@ static CUptiResult ask_reasons(CUcontext context)
 }
 
 /*
- * Once: they are the same for all devices of a kind, and the first context that has them decides. No context is sampled
- * before, so that nobody reads them meanwhile.
+ * Learns the reasons once, from the first context that has them: they are the same for all devices of a kind. No context is sampled
+ * before that, so nobody reads them meanwhile.
  */
 static CUptiResult learn_reasons(CUcontext context)
 {
@@ -521,7 +523,7 @@ static CUptiResult configure(const struct context *c)
 	info[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
 	info[4].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = WORKER_MS;
 	rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
-	if (rc != CUPTI_SUCCESS) { /* old ones do not know the last */
+	if (rc != CUPTI_SUCCESS) { /* old versions do not know the last attribute */
 		set.numAttributes--;
 		rc = pc.cuptiPCSamplingSetConfigurationAttribute(&set);
 		if (rc == CUPTI_SUCCESS)
@@ -530,7 +532,7 @@ static CUptiResult configure(const struct context *c)
 	return rc;
 }
 
-/* A slot of its own, with a buffer; NULL: there is none. */
+/* Takes a slot with a buffer for a new context; NULL when there is no slot or no memory. */
 static struct context *find_slot(void)
 {
 	uint32_t number = atomic_load(&pc.nr_contexts), i, gone;
@@ -588,7 +590,7 @@ static void begin_context(CUcontext it)
 	sonde_pc__look();
 }
 
-/* The program waits for a drain that is under way. */
+/* A context is about to be destroyed: takes its remaining samples. The program waits here if a drain is running. */
 static void leave_context(CUcontext it)
 {
 	uint32_t i, nr = atomic_load(&pc.nr_contexts);
@@ -598,7 +600,7 @@ static void leave_context(CUcontext it)
 	for (i = 0; i < nr && i < MAX_CONTEXTS; i++)
 		if (atomic_load(&pc.contexts[i].state) == CONTEXT_SAMPLED && pc.contexts[i].it == it)
 			end_context(&pc.contexts[i]);
-	empty_rows(); /* of this context alone: the time of the last drain stays */
+	empty_rows(); /* these rows are of this context only, so `since` does not change */
 	unlock_draining();
 }
 

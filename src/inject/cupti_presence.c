@@ -255,7 +255,7 @@ uint64_t sonde_presence__look(void)
 	is_done = fetch_rest(now);
 	is_done = is_done && sonde_window__end_records();
 	if (is_done)
-		charge_slow(); /* launches were recorded until now, and so were slow */
+		charge_slow(); /* records went on until now, so the slow launches are a cost of the window */
 	if (is_done && atomic_exchange(&p.is_idle, false) && should_leave())
 		atomic_compare_exchange_strong(&p.state, &there, LEAVING);
 	sonde_presence__release();

@@ -1,8 +1,8 @@
 /*
- * CUPTI's activity records, turned into events as they come.
+ * Turns CUPTI's activity records into events as they come.
  *
- * The thread that hands a buffer over writes the events to its own stream,
- * like any other.
+ * The thread in which CUPTI hands a buffer over writes the events to its own
+ * stream, like any other thread.
  */
 #include "catalogue/attributes.h"
 #include "inject/cupti_int.h"
@@ -32,7 +32,7 @@ static uint32_t id_of(uint32_t correlation)
 }
 
 /*
- * CUPTI has wrong times for a graph that still ran when recording ended: its work seems to end when
+ * Whether this is work of a graph that still ran when recording ended. CUPTI has wrong times for such work: it seems to end when
  * recording begins again.
  */
 static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
@@ -47,7 +47,6 @@ static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* The vendor's records have these in common, by name only. */
 static _Atomic uint64_t used; /* a bit for each device that has done something */
 
 static void use_device(uint32_t id)
@@ -58,6 +57,7 @@ static void use_device(uint32_t id)
 		atomic_fetch_or(&used, bit);
 }
 
+/* Fills in the fields SONDE_GPU_*. A macro, since CUPTI's records have these members under equal names, but no common struct. */
 #define WHERE(e, r)                                                                                \
 	do {                                                                                       \
 		use_device((r)->deviceId);                                                         \
@@ -80,14 +80,14 @@ static size_t length_of(const char *name)
 	return SONDE_LABEL_LIMIT;
 }
 
-/* A label by its number, or written out when the table is full. */
+/* The label of an event: the number of `e`, or the text `name` when the table was full and `e` is NULL. */
 static struct sonde_event_label label_of(const struct label *e, const char *name, size_t n)
 {
 	return (struct sonde_event_label){
 		e ? e->id : 0, 0, name, n < SONDE_INLINE_LIMIT ? n : SONDE_INLINE_LIMIT};
 }
 
-/* The label of a kernel name. Names come by the same pointer again and again. */
+/* The label of a kernel. Cached by address, as the same name comes at the same address again and again. */
 static struct sonde_event_label kernel_name(const char *name)
 {
 	static _Atomic(struct label *) cache[256];
@@ -127,7 +127,7 @@ static void write_kernel(struct thread *t, const kernel_record *k)
 	sonde_ring__write(t, &e);
 }
 
-/* Peer copies have a record type of their own, with the same names. */
+/* Writes a copy. A macro, since copies between devices have another record type, with the same member names. */
 #define COPY(t, r)                                                                                 \
 	do {                                                                                       \
 		struct sonde_event e;                                                              \
@@ -190,7 +190,7 @@ static void write_overhead(struct thread *t, const overhead_record *o)
 	e.field[SONDE_GPU_STREAM + 1] = (uint32_t)o->overheadKind;
 	sonde_ring__write(t, &e);
 #if CUPTI_API_VERSION >= 130000
-	if (sonde_cupti.version >= 130000) /* records of older ones end before it */
+	if (sonde_cupti.version >= 130000) /* the records of older versions end before this member */
 		free(o->overheadData);
 #endif
 }
@@ -198,15 +198,15 @@ static void write_overhead(struct thread *t, const overhead_record *o)
 /* --- devices ----------------------------------------------------------------------------------- */
 
 /*
- * Each device is written when CUPTI names it. The collector then adds what the driver says, under the names Nsight
- * Compute gives these attributes, so that whatever reads them finds them. CUPTI names no device whose context is older
- * than its subscriber, as in a program that was woken: the driver says all of it then.
+ * Each device is written when CUPTI has a record of it. The collector then adds the driver's attributes, under the names that
+ * Nsight Compute gives them, so that reports find them under one name. CUPTI has no record of a device whose context is older
+ * than our subscription, as in a program that was woken: the driver describes such a device.
  */
 
-static _Atomic uint64_t met, described; /* a bit for each device … */
-static _Atomic uint64_t unwritten; /* … and for those that an earlier capture of the process has */
+static _Atomic uint64_t met, described; /* bit sets of devices: known; and those whose attributes are written */
+static _Atomic uint64_t unwritten; /* known devices that an earlier capture of the process has, but not yet this one */
 
-/* What CUPTI said of each; labels live as long as the process. */
+/* The events of each known device, to be written again in a later capture. Their labels live as long as the process. */
 static struct {
 	struct sonde_event device, uuid;
 } known[MAX_DEVICES];
@@ -230,7 +230,7 @@ static const struct {
 		SONDE_ATTR_SM_SHARED},
 };
 
-/* A text that is not in the table of labels is gone later: it is written as an empty one then. */
+/* Keeps the device's events. A text that is not in the table of labels does not stay in memory, so it is replaced by an empty one. */
 static void meet_device(uint32_t id, const struct sonde_event *device, const struct sonde_event *uuid)
 {
 	if (id >= MAX_DEVICES || atomic_load(&met) >> id & 1)
@@ -248,7 +248,7 @@ void sonde_devices__begin_again(void)
 	atomic_store(&described, 0);
 }
 
-/* Written as nvidia-smi writes it. */
+/* Writes the UUID in the form that nvidia-smi shows. */
 static struct sonde_event write_uuid(struct thread *t, const device_record *d)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -301,7 +301,7 @@ static int ask_driver(uint32_t device, CUdevice_attribute which)
 			       value > 0 ? value : 0;
 }
 
-/* A device that CUPTI has not named, by the driver. */
+/* Writes a device of which CUPTI has no record, with the driver's facts. */
 static void name_device(struct thread *t, uint32_t id)
 {
 	char name[256] = "";
@@ -374,7 +374,7 @@ void sonde_devices__describe(void)
 
 /* --- records ----------------------------------------------------------------------------------- */
 
-/* The reader knows the region by the call that asked for the memory the region. */
+/* The correlation id leads the reader to the call that asked for the memory, and so to its region. */
 static void write_memory(struct thread *t, const CUpti_ActivityMemory4 *m)
 {
 	struct sonde_event e;

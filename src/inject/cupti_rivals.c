@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define SILENT	 20u /* so many looks in a row without any record, though there were launches, mean that records are taken */
-#define IN_VAIN	 4u  /* a look after a window has closed counts this many times: its records should have come by then */
+#define IN_VAIN	 4u  /* a closed window whose records did not come counts as this many looks */
 
 #define TAKEN(who)  "CUPTI has another subscriber" who ": kernels have no region"
 #define STOLEN(who)                                                                                \
