@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SONDE_ASLEEP_VARIABLE "SONDE_ASLEEP" /* environment: `1` = start asleep; `thread` = also keep a thread that waits for calls */
+#define SONDE_ASLEEP_VARIABLE "SONDE_ASLEEP" /* environment: `1` = asleep; `thread` = asleep, and a thread waits for calls */
 #define SONDE_ASLEEP_THREAD   "thread"
 #define SONDE_ASLEEP_NAME     "sonde-asleep" /* name of the memfd */
 #define SONDE_ASLEEP_MAGIC    0x7065656c7361656eull
@@ -62,7 +62,10 @@ struct sonde_asleep {
 
 _Static_assert(sizeof(struct sonde_asleep) <= SONDE_ASLEEP_BYTES, "it is one page");
 
-/* Changes the phase from `from` to `to`; false, and no change, when the phase is not `from`. Leaving ASLEEP counts as a new call. */
+/*
+ * Changes the phase from `from` to `to`; false, and no change, when the phase is not `from`. Leaving ASLEEP counts as a
+ * new call.
+ */
 static inline bool sonde_asleep_move(struct sonde_asleep *a, enum sonde_phase from, enum sonde_phase to)
 {
 	uint32_t word = atomic_load(&a->word), next = (word & ~SONDE_PHASE_MASK) | to;

@@ -17,7 +17,10 @@
 #include <stdint.h>
 
 #define SONDE_CAPTURE_MAGIC   "SONDECAP"
-/* Version 2 added events and dropped the attributes of ranges. Version 3 added when launches returned, and what calls wait for. The reader reads all versions. */
+/*
+ * Version 2 added events and dropped the attributes of ranges. Version 3 added when launches returned, and what calls
+ * wait for. The reader reads all versions.
+ */
 #define SONDE_CAPTURE_VERSION 3
 #define SONDE_CAPTURE_SUFFIX  ".sonde"
 #define SONDE_CUBINS_FOLDER   "cubins" /* folder beside the captures, with the code of kernels: CHECKSUM.cubin */
@@ -129,7 +132,7 @@ struct sonde_rolled {
 	uint32_t next; /* number of that file: the first further file that still exists */
 	uint32_t nr_counts;
 	uint64_t counts[SONDE_MAX_ROLLED_COUNTS]; /* the reader's counts (struct sonde_records) for all folded files */
-	uint32_t rules; /* version of the rules for what is counted in which file, SONDE_ROLLED_RULES; older blocks end before this field */
+	uint32_t rules; /* version of the rules by which files are folded, SONDE_ROLLED_RULES; older blocks end before it */
 	uint32_t reserved;
 };
 

@@ -36,7 +36,10 @@ static inline bool sonde_block_is_at(const uint8_t *p, size_t n, struct sonde_bl
 	       h->nr_bytes <= n - sizeof(*h) && sonde_block_check(h, p + sizeof(*h)) == h->check;
 }
 
-/* The number of the first further file that still exists after folding, read from the `n` bytes of the capture's first file; 0 = no file was folded. */
+/*
+ * The number of the first further file that still exists after folding, read from the `n` bytes of the capture's first
+ * file; 0 = no file was folded.
+ */
 static inline uint32_t sonde_rolled_next(const char *data, size_t n)
 {
 	const uint8_t *p = (const uint8_t *)data, *end = p + n;

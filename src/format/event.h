@@ -85,7 +85,7 @@ enum {
 	SONDE_KERNEL_SHARED_STATIC = 13,
 	SONDE_KERNEL_SHARED_DYNAMIC = 14,
 	SONDE_KERNEL_NODE = 15, /* id of the graph node; 0 = not from a graph */
-	SONDE_COPY_KIND = 6, /* low byte: CUPTI's kind of copy; above it, where known, the kinds of memory (SONDE_COPY_FROM_SHIFT) */
+	SONDE_COPY_KIND = 6, /* low byte: CUPTI's kind of copy; above it, where known, the kinds of memory (below) */
 	SONDE_COPY_BYTES = 7,
 	SONDE_COPY_NODE = 8,
 	SONDE_SET_BYTES = 6,

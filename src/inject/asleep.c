@@ -26,7 +26,7 @@
 
 #define LOOK_MS	 20u /* how often the keeper looks */
 #define HIGH_FD	 768 /* lowest number of our descriptor: programs use low numbers, ours is out of their way */
-#define REST_MS	 1000u /* how long the thread of --thread sleeps at a time; a process whose main thread has ended ends after this time at most */
+#define REST_MS	 1000u /* how long the keeper of --thread sleeps at a time, and so keeps a process whose main thread has ended */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
 #endif
@@ -187,7 +187,10 @@ static void watch(bool has_cupti)
 	sonde_flusher__note("`sonde attach` was stopped or killed: the program went back to sleep by itself");
 }
 
-/* Changes the phase from WAKING, AWAKE or RESTING to ASLEEP, by compare-and-swap so that a simultaneous change by the caller is not lost. */
+/*
+ * Changes the phase from WAKING, AWAKE or RESTING to ASLEEP, by compare-and-swap so that a simultaneous change by the
+ * caller is not lost.
+ */
 static void fall_asleep(void)
 {
 	uint32_t word = atomic_load(&sonde_asleep_page->word);

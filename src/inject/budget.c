@@ -21,8 +21,8 @@
 enum { OUTSIDE, INSIDE };
 
 static struct {
-	_Atomic uint64_t ticks[2], nr[2]; /* measured launches: total ticks and number, [OUTSIDE] without and [INSIDE] with records */
-	_Atomic uint64_t range_ticks[2], nr_ranges[2]; /* measured pushes: total ticks and number, outside windows and inside */
+	_Atomic uint64_t ticks[2], nr[2]; /* measured launches, [OUTSIDE] without and [INSIDE] with records: total ticks, number */
+	_Atomic uint64_t range_ticks[2], nr_ranges[2]; /* measured pushes, outside windows and inside: total ticks, number */
 	_Atomic uint32_t turn;	   /* goes up before and after each switch of CUPTI; odd = CUPTI is being switched */
 	_Atomic uint64_t waited;   /* ticks that launches waited for the last switch, in the thread that waited longest */
 	_Atomic uint64_t charged_ns, borne_ns; /* other costs of CUPTI, reported by sonde_budget__charge and __bear */

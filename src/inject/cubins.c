@@ -137,7 +137,10 @@ static void add_path(struct raw_text *t, const char *name, uint64_t checksum)
 	sonde_raw__text(t, name);
 }
 
-/* Writes the file under another name first and renames it, so that a file is either complete or missing. If that fails, only source lines are missing. */
+/*
+ * Writes the file under another name first and renames it, so that a file is either complete or missing. If that fails,
+ * only source lines are missing.
+ */
 static void write_cubin(const struct cubin *c)
 {
 	static char folder[PATH_MAX], path[PATH_MAX], part[PATH_MAX];

@@ -427,8 +427,8 @@ void sonde_cupti__switch(bool is_on)
 	if (is_on && !was_on)
 		sonde_cupti__stamp();
 	/*
-	 * Callbacks go off only without a budget: then the program's own thread makes this switch, and it is inside no launch. With a
-	 * budget the collector makes it, while other threads may be inside calls.
+	 * Callbacks go off only without a budget: then the program's own thread makes this switch, and it is inside no launch.
+	 * With a budget the collector makes it, while other threads may be inside calls.
 	 */
 	if (!is_on && was_on && sonde_presence__is_kept() && !sonde_inject.config.budget_ppm)
 		sonde_launches__switch(false);

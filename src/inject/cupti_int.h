@@ -64,14 +64,20 @@ struct thread;
 
 /* Adds a note that says who the subscriber is, when CUPTI has refused us as one. */
 void sonde_rivals__note_subscriber(void);
-/* Adds the note `what`, a constant, when CUPTI has refused something with the result `why`; or a note that another user of CUPTI makes it refuse everything. */
+/*
+ * Adds the note `what`, a constant, when CUPTI has refused something with the result `why`; or a note that another user
+ * of CUPTI makes it refuse everything.
+ */
 void sonde_rivals__note_refusal(CUptiResult why, const char *what);
 /* Called by the collector now and then: adds a note when another user of CUPTI seems to get our records. */
 void sonde_rivals__look(void);
 
 /* --- CUPTI comes and goes (cupti_presence.c) --------------------------------------------------------- */
 
-/* Keeps CUPTI from leaving. Code that calls CUPTI must hold it, unless CUPTI itself called that code. False when CUPTI is not there. */
+/*
+ * Keeps CUPTI from leaving. Code that calls CUPTI must hold it, unless CUPTI itself called that code. False when CUPTI
+ * is not there.
+ */
 bool sonde_presence__hold(void);
 void sonde_presence__release(void);
 void sonde_presence__begin(void); /* CUPTI is there from now on */
@@ -87,14 +93,20 @@ void sonde_presence__stay(void);
 void sonde_presence__end_call(bool is_kernel);
 /* Whether CUPTI stays because the program itself opens windows and must not wait for CUPTI to come back. */
 bool sonde_presence__is_kept(void);
-/* For the collector: lets CUPTI leave once it has no more records for us. Returns microseconds until the next call of this function. */
+/*
+ * For the collector: lets CUPTI leave once it has no more records for us. Returns microseconds until the next call of
+ * this function.
+ */
 uint64_t sonde_presence__look(void);
 /* Whether no more records of a closed window are expected. */
 bool sonde_presence__is_settled(void);
 
 /* --- PC samples (cupti_pc.c) --------------------------------------------------------------------------- */
 
-/* Begins to take PC samples if the configuration asks for them and the CUPTI library `lib` supports them; leaves a note when it does not. */
+/*
+ * Begins to take PC samples if the configuration asks for them and the CUPTI library `lib` supports them; leaves a note
+ * when it does not.
+ */
 void sonde_pc__start(void *lib);
 /* For callbacks: a context was made or will be destroyed, or a module was loaded. */
 void sonde_pc__resource(CUpti_CallbackId id, const CUpti_ResourceData *r);

@@ -78,7 +78,10 @@ static void write_node(CUpti_CallbackId id, const CUpti_ResourceData *resource)
 	hook_leave(t);
 }
 
-/* Why we listen to a call of the driver or the runtime. We always listen to CALL_WINDOW and CALL_GRAPH, to the others only while switched on. */
+/*
+ * Why we listen to a call of the driver or the runtime. We always listen to CALL_WINDOW and CALL_GRAPH, to the others
+ * only while switched on.
+ */
 #define CALL_LAUNCH 0x80u /* the call launches work that has a record */
 #define CALL_WINDOW 0x60u /* both bits set: the call opens (| 1) or closes a window */
 #define CALL_GRAPH  0x40u /* this bit alone of CALL_WINDOW: the call launches a graph */
@@ -100,7 +103,10 @@ static uint64_t stream_of(const CUpti_CallbackData *call, CUstream stream)
 	return (uint64_t)id << 1 | ((!stream || stream == CU_STREAM_LEGACY) && !is_of_thread);
 }
 
-/* Parameters of calls as CUPTI passes them. Declared here, since CUPTI's header for them does not compile together with the driver's header of CUDA 13. */
+/*
+ * Parameters of calls as CUPTI passes them. Declared here, since CUPTI's header for them does not compile together with
+ * the driver's header of CUDA 13.
+ */
 struct of_stream {
 	CUstream stream;
 };
@@ -142,7 +148,10 @@ static void name_objects(struct sonde_event *e, unsigned kind, const CUpti_Callb
 	}
 }
 
-/* Writes a call that can wait, or that orders streams, at its end. correlationData, which CUPTI keeps for us, has the ticks at which the call began. */
+/*
+ * Writes a call that can wait, or that orders streams, at its end. correlationData, which CUPTI keeps for us, has the
+ * ticks at which the call began.
+ */
 static void write_call(unsigned kind, const CUpti_CallbackData *call)
 {
 	uint64_t began = *call->correlationData;
@@ -161,7 +170,10 @@ static void write_call(unsigned kind, const CUpti_CallbackData *call)
 	hook_leave(t);
 }
 
-/* With a budget, measures launches in windows and around them. Calls that may wait are left out: their time does not show what recording costs. */
+/*
+ * With a budget, measures launches in windows and around them. Calls that may wait are left out: their time does not
+ * show what recording costs.
+ */
 static void measure_call(unsigned what, const CUpti_CallbackData *call)
 {
 	struct thread *t = sonde_self;
@@ -220,7 +232,10 @@ static void end_owed(unsigned what, const CUpti_CallbackData *call)
 					 : &sonde_inject.records.perhaps_others);
 }
 
-/* Writes that a launch has returned. Only for launches that are not calls that can wait: of copies and fills, write_call writes the end. */
+/*
+ * Writes that a launch has returned. Only for launches that are not calls that can wait: of copies and fills,
+ * write_call writes the end.
+ */
 static void write_return(void)
 {
 	struct thread *t = hook_enter();
@@ -309,7 +324,10 @@ static bool starts(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Why we listen to the call `name`: CALL_… flags. For calls that can wait we listen to the driver's only, since all runtime calls end there. */
+/*
+ * Why we listen to the call `name`: CALL_… flags. For calls that can wait we listen to the driver's only, since all
+ * runtime calls end there.
+ */
 static uint8_t why_wanted(const char *name, bool is_driver, bool kernels)
 {
 	const struct sonde_call_name *call = sonde_call_find(name, strlen(name));

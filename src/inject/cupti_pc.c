@@ -26,8 +26,8 @@
 #define SLOWEST_NS    500000000u /* longest time between two drains */
 #define COST_PPM      20000u /* share of one core's time that drains may take */
 /*
- * In CUPTI, one thread takes samples from the GPU, and another one finds their code. Each wakes every WORKER_MS, which we set, or every
- * 100 ms, which is the default. So we may get a sample LAG_MS after it was taken.
+ * CUPTI's threads take samples from the GPU, and then find their code. They do each step when they wake: every WORKER_MS,
+ * which we set, or every 100 ms, which is the default. So we may get a sample LAG_MS after it was taken.
  */
 #define WORKER_MS     10u
 #define LAG_MS	      (2 * WORKER_MS + 5)
@@ -127,7 +127,10 @@ static bool write_function(struct thread *t, const struct function *f, uint64_t 
 	return t->at != before;
 }
 
-/* Writes the rows of a function. If they go on in another chunk, the function is written there again, since a chunk must be readable by itself. */
+/*
+ * Writes the rows of a function. If they go on in another chunk, the function is written there again, since a chunk
+ * must be readable by itself.
+ */
 static void write_rows(struct thread *t, const struct function *f, uint64_t now)
 {
 	struct sonde_event e = {.type = SONDE_EVENT_PC, .ticks = now};
@@ -167,7 +170,7 @@ static void empty_rows(void)
 	struct thread *t = pc.nr_rows && pc.counts ? hook_enter() : NULL;
 	uint32_t i;
 
-	sonde_cubins__name(cubin_crc); /* before the samples are written: so the flusher writes their cubins before it completes the file */
+	sonde_cubins__name(cubin_crc); /* before the samples: so the flusher writes their cubins before it completes the file */
 	for (i = 0; t && i < pc.nr_functions; i++)
 		write_rows(t, &pc.functions[i], now);
 	if (t)
@@ -177,7 +180,10 @@ static void empty_rows(void)
 	pc.nr_rows = pc.nr_functions = 0;
 }
 
-/* Finds or adds the function of a record. Searches from the end, since records of one function mostly follow each other. NULL when the string table is full. */
+/*
+ * Finds or adds the function of a record. Searches from the end, since records of one function mostly follow each
+ * other. NULL when the string table is full.
+ */
 static struct function *find_function(const CUpti_PCSamplingPCData *p, uint32_t device)
 {
 	const char *name = p->functionName ? p->functionName : "(unknown)";

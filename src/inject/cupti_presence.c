@@ -119,8 +119,8 @@ void sonde_presence__end_call(bool is_kernel)
 /* --- the holder of the windows' baton ------------------------------------------------------------ */
 
 /*
- * WINDOW_PROFILER needs CUPTI there, since only CUPTI sees the call of cudaProfilerStart. WINDOW_RANGE needs it without a budget; with
- * a budget the range may wait for CUPTI to come, and the budget pays for that.
+ * WINDOW_PROFILER needs CUPTI there, since only CUPTI sees the call of cudaProfilerStart. WINDOW_RANGE needs CUPTI there
+ * unless there is a budget: then the range may wait for CUPTI to come, and the budget pays for that.
  */
 bool sonde_presence__is_kept(void)
 {
@@ -236,7 +236,10 @@ static bool should_leave(void)
 				      sonde_cupti__is_ours());
 }
 
-/* The time between two looks grows: records that did not come for a second need not be asked for a hundred times in the next second. */
+/*
+ * The time between two looks grows: records that did not come for a second need not be asked for a hundred times in the
+ * next second.
+ */
 static uint64_t round_ns(uint64_t now)
 {
 	return ROUND_NS + (now - atomic_load(&p.off_ns)) / 8;

@@ -230,7 +230,10 @@ static const struct {
 		SONDE_ATTR_SM_SHARED},
 };
 
-/* Keeps the device's events. A text that is not in the table of labels does not stay in memory, so it is replaced by an empty one. */
+/*
+ * Keeps the device's events. A text that is not in the table of labels does not stay in memory, so it is replaced by an
+ * empty one.
+ */
 static void meet_device(uint32_t id, const struct sonde_event *device, const struct sonde_event *uuid)
 {
 	if (id >= MAX_DEVICES || atomic_load(&met) >> id & 1)

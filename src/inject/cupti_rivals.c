@@ -119,7 +119,10 @@ void sonde_rivals__note_refusal(CUptiResult why, const char *what)
 	sonde_flusher__note(why == CUPTI_ERROR_NOT_COMPATIBLE ? find_rival()->scoped : what);
 }
 
-/* In a window, records are missing if there are launches and no record comes; between windows, if CUPTI still owes records of kernels. */
+/*
+ * In a window, records are missing if there are launches and no record comes; between windows, if CUPTI still owes
+ * records of kernels.
+ */
 void sonde_rivals__look(void)
 {
 	static uint64_t last_sum, last_records, last_owed;

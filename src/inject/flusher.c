@@ -273,7 +273,7 @@ static void rotate(void)
 	uint32_t i;
 
 	if (atomic_load(&sonde_inject.traces_gpu))
-		sonde_cubins__put(true); /* the file may be folded as soon as it is complete, and folding needs the lines of its code */
+		sonde_cubins__put(true); /* a complete file may be folded at once, and folding needs the lines of its code */
 	if (!sonde_outfile__next())
 		return;
 	begin_file();

@@ -57,7 +57,10 @@ static struct sonde_attach *map_page(const char *output, const char *file)
 	return page == MAP_FAILED ? &nobody_reads : page;
 }
 
-/* Takes the runner's name from the environment. It becomes part of a file's name and of a line in META, so other characters are refused. */
+/*
+ * Takes the runner's name from the environment. It becomes part of a file's name and of a line in META, so other
+ * characters are refused.
+ */
 static void find_runner(void)
 {
 	const char *name = secure_getenv(SONDE_RUNNER_VARIABLE);
@@ -246,7 +249,10 @@ __attribute__((destructor)) static void finish(void)
 		sonde_flusher__finish();
 }
 
-/* Prepares a capture, once the configuration is read. Memory is reserved for the first capture of the process; later ones use it again. */
+/*
+ * Prepares a capture, once the configuration is read. Memory is reserved for the first capture of the process; later
+ * ones use it again.
+ */
 static bool reserve(struct inject *g)
 {
 	static bool is_done;
@@ -347,7 +353,10 @@ bool sonde_inject__rest(void)
 	sonde_cupti__rest();
 	atomic_store(&sonde_inject.on, false);
 	sonde_flusher__finish();
-	/* While asleep, programs still register strings, but the patterns' text is overwritten by the next wake: they must not be matched. */
+	/*
+	 * While asleep, programs still register strings, but the patterns' text is overwritten by the next wake: they
+	 * must not be matched.
+	 */
 	atomic_store(&sonde_inject.has_patterns, false);
 	if (!sonde_helper__await_end(REST_MS))
 		return false;
@@ -385,7 +394,10 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 	return alive() && (sonde_asleep__is_sleeper() ? sonde_asleep__attach(get_table) : sonde_nvtx__attach(get_table));
 }
 
-/* NVTX calls this once for each extension that the program uses (payloads, counters), at its first use. Sleepers do not support them. */
+/*
+ * NVTX calls this once for each extension that the program uses (payloads, counters), at its first use. Sleepers do not
+ * support them.
+ */
 EXPORT int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module)
 {
 	return alive() && !sonde_asleep__is_sleeper() && sonde_nvtx__extend(module);

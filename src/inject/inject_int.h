@@ -114,8 +114,8 @@ struct config {
 };
 
 /*
- * Reads the configuration file at `path`, which may be NULL. With `is_own` the file must belong to our user or to root, and nobody else
- * may be allowed to write it. False = there is no usable file; errno may say why.
+ * Reads the configuration file at `path`, which may be NULL. With `is_own` the file must belong to our user or to root, and
+ * nobody else may be allowed to write to it. False = there is no usable file; errno may say why.
  */
 bool sonde_setup__read(struct config *c, const char *path, bool is_own);
 
@@ -287,7 +287,10 @@ bool sonde_ring__init(void);
 void sonde_ring__forked(void);
 /* Gives the calling thread a slot, at its first hook. NULL when there are too many threads. */
 struct thread *sonde_ring__enroll(void);
-/* Begins a new stream without open ranges: the library has slept since this thread's last hook, so its open ranges are not known. */
+/*
+ * Begins a new stream without open ranges: the library has slept since this thread's last hook, so its open ranges are
+ * not known.
+ */
 void sonde_ring__renew(struct thread *t);
 /* Before a wake: drops all events of earlier wakes that were not written. */
 void sonde_ring__discard(void);
@@ -375,7 +378,10 @@ void sonde_window__leave(struct thread *t, bool closes);
 void sonde_nvtx__carry(struct thread *t, uint32_t epoch);
 /* Says whether the budget allows windows from now on; `may_call` as above. */
 void sonde_window__allow(bool is_allowed, bool may_call);
-/* For the collector: ends the recording of GPU work, unless a window is open again. False: another thread has the baton, try later. */
+/*
+ * For the collector: ends the recording of GPU work, unless a window is open again. False: another thread has the
+ * baton, try later.
+ */
 bool sonde_window__end_records(void);
 /* For the flusher: writes the marks that are not yet written; `is_last`: also the mark of the capture's end. */
 void sonde_window__put(bool is_last);
@@ -457,7 +463,10 @@ void sonde_outfile__drain(void);
 
 /* For callbacks of the driver: copies a cubin that was just loaded, if it has a line table and there is room. */
 void sonde_cubins__keep(const void *at, size_t nr_bytes);
-/* For the thread that drains PC samples: computes the checksum of each new cubin. A cubin whose checksum is 0 (none) is not written. */
+/*
+ * For the thread that drains PC samples: computes the checksum of each new cubin. A cubin whose checksum is 0 (none) is
+ * not written.
+ */
 void sonde_cubins__name(uint64_t (*checksum)(const void *, size_t));
 /* Whether a cubin with this checksum is kept; only cubins that sonde_cubins__name has seen count. */
 bool sonde_cubins__has(uint64_t checksum);
@@ -471,7 +480,10 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 
 /* --- one wake of a sleeper (inject.c) ---------------------------------------------------------- */
 
-/* Begins a capture with the configuration file at `path`. Returns an errno when the file cannot be used. 0 with `on` false: it failed, and the page says why. */
+/*
+ * Begins a capture with the configuration file at `path`. Returns an errno when the file cannot be used. 0 with `on`
+ * false: it failed, and the page says why.
+ */
 int sonde_inject__wake(const char *path);
 /* Ends that capture. False when the helper does not end: then there cannot be another wake. */
 bool sonde_inject__rest(void);
@@ -489,11 +501,17 @@ bool sonde_asleep__stir(void);
 
 /* --- CUPTI (cupti.c) --------------------------------------------------------------------------- */
 
-/* Finds and starts CUPTI, once; later wakes of a sleeper go on with it. Leaves a note when there is no CUPTI; never fails the capture. */
+/*
+ * Finds and starts CUPTI, once; later wakes of a sleeper go on with it. Leaves a note when there is no CUPTI; never
+ * fails the capture.
+ */
 void sonde_cupti__start(void);
 /* Starts the collector. */
 void sonde_cupti__collect(void);
-/* Before a sleeper sleeps again: waits, for some seconds at most, until the records of the window are there and the collector has ended. */
+/*
+ * Before a sleeper sleeps again: waits, for some seconds at most, until the records of the window are there and the
+ * collector has ended.
+ */
 void sonde_cupti__rest(void);
 /* Whether the exit handlers run: CUPTI may be gone. */
 bool sonde_cupti__is_ending(void);
@@ -549,7 +567,10 @@ struct inject {
 	_Atomic uint32_t nr_notes;
 	_Atomic uint32_t losses; /* bit n: note n is about something that is missing */
 	_Atomic uint64_t nr_gpu_records; /* records that CUPTI handed over */
-	/* Records of work outside graphs, since CUPTI came: those that it gave, those that it owes us, and those that it may owe us. */
+	/*
+	 * Records of work outside graphs, since CUPTI came: those that it gave, those that it owes us, and those that
+	 * it may owe us.
+	 */
 	struct {
 		_Atomic uint64_t kernels, others;
 		_Atomic uint64_t owed_kernels, perhaps_others;

@@ -313,7 +313,10 @@ static HOT int pop_range(unsigned domain)
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-/* Returns the flags that windows need in the id of a start/end range. The thread itself is not inside such a range: is_left_out stays. */
+/*
+ * Returns the flags that windows need in the id of a start/end range. The thread itself is not inside such a range:
+ * is_left_out stays.
+ */
 static uint64_t start_in_window(struct thread *t)
 {
 	bool was_left_out = t->is_left_out;
@@ -684,7 +687,10 @@ static nvtxDomainHandle_t domain_handle(const struct message *m)
 	return (nvtxDomainHandle_t)(void *)&sonde_inject.labels.domains[n];
 }
 
-/* The next functions do not enter a hook, so they work in a sleeper that is asleep too: the handles must be valid when it is awake. */
+/*
+ * The next functions do not enter a hook, so they work in a sleeper that is asleep too: the handles must be valid when
+ * it is awake.
+ */
 
 static nvtxDomainHandle_t NVTX_API domain_create_a(const char *text)
 {

@@ -39,7 +39,10 @@ static struct {
 	uint8_t out[OUT_BYTES]; /* blocks that are not yet written */
 	size_t nr_out;
 	uint32_t seq; /* number of the next block */
-	/* Size of the file on disk, now and before the last write. When writing fails, the last write is cut off to make room for a note. */
+	/*
+	 * Size of the file on disk, now and before the last write. When writing fails, the last write is cut off to
+	 * make room for a note.
+	 */
 	struct mark {
 		uint64_t bytes;
 		uint32_t seq;
@@ -311,7 +314,10 @@ static int file_make(const char *path)
 	int fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	unsigned i;
 
-	/* A reader that wants the whole file waits for our lock. A reader that only looks holds the lock for a moment: wait until it lets go. */
+	/*
+	 * A reader that wants the whole file waits for our lock. A reader that only looks holds the lock for a moment:
+	 * wait until it lets go.
+	 */
 	for (i = 0; i < LOCK_TRIES && fd >= 0; i++) {
 		if (raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0) != -EWOULDBLOCK)
 			break;

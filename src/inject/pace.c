@@ -29,7 +29,10 @@
 #define FORGET	   (1.0 / 256) /* how much each check fades the earlier ones */
 #define MOST_FACTOR 20.0
 
-/* Returns a random length between half and one and a half of `mean`. Xorshift, so that the program's own random numbers are not touched. */
+/*
+ * Returns a random length between half and one and a half of `mean`. Xorshift, so that the program's own random numbers
+ * are not touched.
+ */
 static double draw(struct pace *p, double mean)
 {
 	p->seed ^= p->seed << 13;
@@ -148,7 +151,10 @@ static void check_cost(struct pace *p, const struct pace_span *after)
 	c->both = c->both * keep + lost * p->reckoned_ns;
 }
 
-/* The factor is measured loss ÷ computed cost, each summed. Its variance comes from the scatter that the ratio leaves unexplained. */
+/*
+ * The factor is measured loss ÷ computed cost, each summed. Its variance comes from the scatter that the ratio leaves
+ * unexplained.
+ */
 static void take_factor(struct pace *p)
 {
 	const struct pace_check *c = &p->check;

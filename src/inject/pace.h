@@ -49,7 +49,7 @@ struct pace {
 	double record_ns;   /* ns that recording costs a launch, factor included, without the callback */
 	double spent_ns;    /* cost of all windows so far */
 	double base_ns;	    /* cost outside windows so far */
-	double factor;	    /* how many times dearer a window is than its launches, ranges and switches say; shown by the speed of ranges */
+	double factor;	    /* real cost of a window, by the speed of ranges ÷ its cost by launches, ranges and switches */
 	/* Internal. */
 	uint64_t seed, begin_ns;
 	struct pace_sight last;
@@ -65,7 +65,7 @@ struct pace {
 	/* Compares the measured cost of windows with the computed one. Old values fade. */
 	struct pace_check {
 		double ranges, cpu_ns; /* in pauses */
-		double nr, lost, lost2, reckoned, reckoned2, both; /* sums over windows: number, measured loss, computed cost, squares, product */
+		double nr, lost, lost2, reckoned, reckoned2, both; /* sums over windows: 1, loss, loss², cost, cost², loss × cost */
 	} check;
 };
 

@@ -94,7 +94,10 @@ static inline void raw_close(int fd)
 	raw_call(SYS_close, fd, 0, 0, 0, 0);
 }
 
-/* Reads as much of a file as fits into `cap` bytes with a NUL at the end; returns the number of bytes, 0 when the file cannot be read. */
+/*
+ * Reads as much of a file as fits into `cap` bytes with a NUL at the end; returns the number of bytes, 0 when the file
+ * cannot be read.
+ */
 size_t sonde_raw__slurp(const char *path, char *to, size_t cap);
 
 /* Builds text without stdio, which works only in threads that libc knows. */

@@ -2,14 +2,14 @@
  * libsonde_modules.so: a range around each call of a PyTorch module, in the user's Python.
  *
  * sitecustomize.py replaces `torch.nn.Module.__call__`, and a few other functions, by a `guard`: a callable that
- * opens an NVTX range, calls the original and closes the range. It is C for three reasons. A C function has no
- * frame, so tracebacks stay those of the program. It costs a tenth of a wrapper in Python. And torch.compile
- * never traces it: a guard answers for every attribute with the original's, so that Dynamo takes it for the
+ * opens an NVTX range, calls the original and closes the range. A guard is written in C for three reasons. A C function has
+ * no Python frame, so tracebacks stay those of the program. It costs a tenth of a wrapper in Python. And torch.compile
+ * never traces it: a guard returns the original's value for every attribute, so that Dynamo takes the guard for the
  * function it replaces.
  *
- * Only functions of Python's stable ABI are used, declared here: building needs no Python, and one library
- * serves every version from 3.8 on. sitecustomize.py refuses an interpreter whose objects are laid out
- * otherwise (free-threaded and debug builds). All of it runs under the interpreter's lock.
+ * We use functions of Python's stable ABI only and declare them ourselves (modules.h): building needs no Python, and one
+ * library works with every version from 3.8 on. sitecustomize.py refuses an interpreter whose objects have another
+ * layout (free-threaded and debug builds). All of this code runs under the interpreter's lock.
  */
 #include "format/allocator.h"
 #include "modules/modules.h"
@@ -25,19 +25,22 @@
 
 /* --- names of modules ---------------------------------------------------------------------------- */
 
-/* A range that is opened again and again. */
+/* The label of a range that is opened again and again. */
 struct label {
-	nvtxStringHandle_t handle; /* NULL = it has none */
-	uint32_t nr_entries;	   /* at which the allocator might have been read */
+	nvtxStringHandle_t handle; /* NULL = no registered label */
+	uint32_t nr_entries;	   /* entries so far at which the allocator could have been read */
 };
 
 struct named {
 	PyObject *module; /* NULL = a free place */
 	struct label label;
-	bool is_leaf; /* it has no modules inside */
+	bool is_leaf; /* the module has no modules inside */
 };
 
-/* Open addressing, at most half full. A module's entry goes when the module does (sonde_modules_forget). */
+/*
+ * A hash table of modules by address: open addressing, at most half full. A module that is destroyed is removed
+ * (sonde_modules_forget).
+ */
 static struct named *names;
 static size_t nr_places, nr_names;
 
@@ -101,7 +104,7 @@ void sonde_modules_forget(PyObject *module)
 		return;
 	gone->module = NULL;
 	nr_names--;
-	/* Entries behind it may have stepped over its place: put them again, up to the next free one. */
+	/* The entries behind it, up to the next free place, may be there because its place was taken: put them in again. */
 	for (i = (size_t)(gone - names + 1) & (nr_places - 1); names[i].module; i = (i + 1) & (nr_places - 1)) {
 		struct named moved = names[i];
 
@@ -110,31 +113,31 @@ void sonde_modules_forget(PyObject *module)
 	}
 }
 
-/* --- how much is marked -------------------------------------------------------------------------- */
+/* --- which modules get ranges -------------------------------------------------------------------- */
 
-#define WARM_UP	 5  /* outermost calls that are not measured: they compile, allocate, tune */
-#define MEASURED 20 /* outermost calls that decide whether leaves are marked */
-#define MOST_PCT 5  /* of the program's time, for ranges */
+#define WARM_UP	 5  /* first outermost calls, whose cost does not count: they compile, allocate, tune */
+#define MEASURED 20 /* outermost calls after these, which decide whether leaves get ranges */
+#define MOST_PCT 5  /* the percentage of the program's time that ranges may cost */
 
-static unsigned most_depth;    /* deeper modules are not marked; 0 = all are */
-static bool leaves_may_go;     /* … where they would cost too much … */
-static bool leaves_are_gone;   /* … which they did */
-static uint64_t nr_pairs;	       /* ranges so far … */
-static uint64_t nr_timed = 1; /* … of the first calls, which were timed: at least 1, to divide by … */
-static double ns_pairs;	       /* … and what opening and closing these took */
+static unsigned most_depth;    /* deeper modules get no ranges; 0 = all modules get some */
+static bool leaves_may_go;     /* leaves lose their ranges where these cost too much */
+static bool leaves_are_gone;   /* leaves have lost their ranges */
+static uint64_t nr_pairs;	       /* ranges so far (a range is a push and a pop) */
+static uint64_t nr_timed = 1; /* ranges of the warm-up that were timed; at least 1, to divide by */
+static double ns_pairs;	       /* the time that opening and closing these took */
 static unsigned nr_outermost;
-static uint64_t first_ns, first_pairs, first_read;
-static uint64_t ns_reading; /* what readings of the allocator took so far */
-static double late_ns, late_pairs; /* time without readings, and ranges in it, of the last calls: old ones fade */
+static uint64_t first_ns, first_pairs, first_read; /* time, nr_pairs and ns_reading at the end of the warm-up */
+static uint64_t ns_reading; /* the time that readings of the allocator took so far */
+static double late_ns, late_pairs; /* recent time without readings, and ranges in that time; old values fade */
 
 static _Thread_local struct {
 	unsigned depth;	     /* modules that are running */
-	PyObject *outermost; /* the one around them all */
-	unsigned nr_own;     /* ranges of the program that are open */
+	PyObject *outermost; /* the outermost of them */
+	unsigned nr_own;     /* the program's own ranges that are open */
 	bool is_in_step;
-	bool was_called; /* in this step: a module */
-	bool is_step_read; /* the allocator was, at its beginning */
-	const struct guard *to_load; /* a loader that waits for its sampler: there may be no more data */
+	bool was_called; /* a module was called in this step */
+	bool is_step_read; /* the allocator was read at the beginning of this step */
+	const struct guard *to_load; /* a loader that waits for its sampler: its range begins only if there is more data */
 } here;
 
 static uint64_t now_ns(void)
@@ -145,13 +148,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* How long an entry takes of late, the time up to the next one included; 0 = not known. */
+/* The recent mean time from one entry of a range to the next; 0 = not known. */
 static double entry_ns(void)
 {
 	return late_pairs > 0 ? late_ns / late_pairs : 0;
 }
 
-/* At the beginning of an outermost call: what happened since the last one. */
+/* Called at the beginning of an outermost call: updates late_ns and late_pairs by what happened since the last such call. */
 static void watch_entries(void)
 {
 	static uint64_t last_ns, last_pairs, last_reading;
@@ -160,7 +163,7 @@ static void watch_entries(void)
 	double pairs = (double)(nr_pairs - last_pairs), ns = (double)(now - last_ns) - (double)(ns_reading - last_reading);
 
 	if (nr > WARM_UP && pairs > 0) {
-		/* A pause is no work: it says little. */
+		/* A long pause between two calls does not show what entries take: cut it. */
 		if (entry_ns() > 0 && ns > 2 * entry_ns() * pairs)
 			ns = 2 * entry_ns() * pairs;
 		late_ns = late_ns * 7 / 8 + ns;
@@ -172,7 +175,7 @@ static void watch_entries(void)
 	last_reading = ns_reading;
 }
 
-/* At the beginning of an outermost call. */
+/* Called at the beginning of an outermost call: decides, after MEASURED calls, whether leaves lose their ranges. */
 static void watch_cost(void)
 {
 	double cost;
@@ -187,7 +190,7 @@ static void watch_cost(void)
 		first_read = ns_reading;
 	} else if (nr_outermost == WARM_UP + MEASURED) {
 		ns = now_ns() - first_ns;
-		/* A call through a guard costs about as much again as its range: a method, a tuple, a look-up. */
+		/* Times 2: going through a guard (a method, a tuple, a look-up) costs about as much as its range. */
 		cost = (double)(nr_pairs - first_pairs) * 2 * ns_pairs / (double)nr_timed + (double)(ns_reading - first_read);
 		leaves_are_gone = cost > (double)ns * MOST_PCT / 100;
 	}
@@ -211,24 +214,24 @@ PyObject *sonde_modules_outermost(void)
 /* --- PyTorch's allocator ------------------------------------------------------------------------- */
 
 /*
- * What is allocated, and the peak, at both ends of an entry: by PyTorch's own function, which makes a dict of all its
- * statistics. That takes much longer than a range, so every so many-th entry of each range is read: as many as keep the
- * cost at READ_PCT of the program's time, by what readings and entries took of late. The number is a power of two,
- * the same for all: ranges that are entered as often as their step are read together with it, so that their figures
- * belong to each other.
+ * A reading is what is allocated, and the peak, at both ends of an entry. PyTorch's own function for that makes a dict of
+ * all its statistics, which takes much longer than a range. So we read at one of `unread` entries of each range only, such
+ * that readings cost READ_PCT of the program's time, by what readings and entries took recently. `unread` is a power of two,
+ * and the same for all ranges: ranges that are entered as often as their step are read together with the step, so that their
+ * figures belong together.
  *
- * Nothing is read before the program has used CUDA: asking would make a context. Nor in a forked child: the
- * allocator's lock may have been held by another thread.
+ * We do not read before the program has used CUDA: asking would make a context. Nor in a forked child: another thread may
+ * have held the allocator's lock at the fork.
  */
 #define READ_PCT    1
-#define READ_NS	    1000  /* an entry, as long as it is not known what entries take */
-#define MOST_UNREAD 8192u /* entries: after one slow reading, a region has another chance */
+#define READ_NS	    1000  /* budget in nanoseconds per entry, until we know what entries take */
+#define MOST_UNREAD 8192u /* most entries per reading; limited so that a region is read again after one very slow reading */
 
-static PyObject *stats_of, *device_now, *cuda_names; /* NULL = off */
+static PyObject *stats_of, *device_now, *cuda_names; /* arguments of sonde_modules_memory; stats_of NULL = readings are off */
 static pid_t reader_pid;
 static nvtxDomainHandle_t readings;
-static uint64_t read_ns; /* what a reading takes, about; 0 = none was made */
-static uint32_t unread = 1; /* of so many entries one is read */
+static uint64_t read_ns; /* about how long a reading takes; 0 = none was made */
+static uint32_t unread = 1; /* one of this many entries is read */
 
 void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda)
 {
@@ -239,7 +242,7 @@ void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda)
 	reader_pid = getpid();
 	device_now = device;
 	cuda_names = cuda;
-	stats_of = readings ? stats : NULL; /* NULL: nobody listens */
+	stats_of = readings ? stats : NULL; /* no domain: no tool listens to NVTX */
 }
 
 static bool take_bytes(PyObject *of, const char *key, uint64_t *out)
@@ -251,7 +254,7 @@ static bool take_bytes(PyObject *of, const char *key, uint64_t *out)
 	return v >= 0;
 }
 
-/* Asks PyTorch; false where it does not answer as it always did. */
+/* Asks PyTorch; false when its answer does not have the usual form. */
 static bool ask_allocator(struct sonde_allocator_reading *r)
 {
 	PyObject *device = PyObject_CallFunctionObjArgs(device_now, NULL);
@@ -282,7 +285,7 @@ static bool is_cuda_used(void)
 	return is > 0;
 }
 
-/* Whether it is to be asked at this entry. */
+/* Whether the allocator is read at this entry of the range. */
 static bool is_read_here(struct label *l)
 {
 	if (!stats_of || l->nr_entries++ & (unread - 1))
@@ -290,7 +293,7 @@ static bool is_read_here(struct label *l)
 	return is_cuda_used() && getpid() == reader_pid;
 }
 
-/* Marks what is allocated, just behind the beginning or before the end of a range. */
+/* Reads the allocator and passes the reading on as a mark, just behind the beginning or just before the end of a range. */
 static void mark_allocator(bool is_end)
 {
 	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
@@ -302,13 +305,13 @@ static void mark_allocator(bool is_end)
 	if (!stats_of)
 		return;
 	if (!ask_allocator(&r)) {
-		stats_of = NULL; /* another PyTorch: better no figures than wrong ones */
+		stats_of = NULL; /* a PyTorch that we do not know: better no figures than wrong ones */
 		return;
 	}
 	sonde_allocator_pack(&r, &a.category, &a.color, &a.payload.ullValue);
 	nvtxDomainMarkEx(readings, &a);
 	ns = now_ns() - begin;
-	/* A reading that was interrupted says nothing about the next: what is long counts little. */
+	/* A smoothed mean. A long reading counts little, as it was probably interrupted. */
 	read_ns = !read_ns || ns < read_ns ? ns : read_ns + ((ns < 2 * read_ns ? ns : 2 * read_ns) - read_ns) / 8;
 	ns_reading += ns;
 	budget = entry_ns() > 0 ? entry_ns() * READ_PCT / 100 : READ_NS;
@@ -318,21 +321,21 @@ static void mark_allocator(bool is_end)
 
 /* --- guards -------------------------------------------------------------------------------------- */
 
-/* How a guard is used, besides its range. The numbers are known to sitecustomize.py. */
+/* How a guard is used. sitecustomize.py has the same numbers. */
 enum use {
-	USE_RANGE,    /* nothing else */
-	USE_MODULE,   /* its range is called as the module that is its first argument */
-	USE_LOADER,   /* a step may begin with it */
-	USE_OPTIMIZER, /* a step ends with it */
-	USE_OWN_PUSH, /* opens a range of the program's own: it has none of ours */
-	USE_OWN_POP,
-	USE_INDEX, /* a loader's sampler has more */
+	USE_RANGE,    /* opens a range around the call and does nothing else */
+	USE_MODULE,   /* the range has the name of the module that is the first argument */
+	USE_LOADER,   /* loads data: a step may begin with the call */
+	USE_OPTIMIZER, /* an optimizer's step: ends a training step */
+	USE_OWN_PUSH, /* opens a range of the program's own: we open none */
+	USE_OWN_POP,  /* closes a range of the program's own */
+	USE_INDEX, /* asks a loader's sampler for the next index: there is more data when the call returns */
 };
 
 struct guard {
 	PyObject head;
 	PyObject *original;
-	PyObject *namer; /* USE_MODULE: names a module that is called for the first time */
+	PyObject *namer; /* USE_MODULE: a Python callable that names a module which has no name yet; else NULL */
 	struct label label;
 	enum use use;
 };
@@ -361,7 +364,7 @@ static PyObject *call_marked(const struct guard *g, struct label *label, PyObjec
 	if (is_read)
 		mark_allocator(false);
 	result = PyObject_Call(g->original, args, kwargs);
-	if (is_read && result) /* what was raised must not be disturbed */
+	if (is_read && result) /* not after an exception, which the reading might disturb */
 		mark_allocator(true);
 	begin = is_timed ? now_ns() : 0;
 	nvtxDomainRangePop(NULL);
@@ -375,14 +378,14 @@ static PyObject *call_marked(const struct guard *g, struct label *label, PyObjec
 /* --- steps --------------------------------------------------------------------------------------- */
 
 /*
- * A training step is what lies between two ends of an optimizer's step: it begins with the next data or the next
- * outermost module that is called to be trained. Losses and all else that is no module are in it. The ranges of
- * a thread must nest, so a step neither begins nor ends while a range of the program's own is open, and a program
- * that has some at its outermost level has steps of its own.
+ * A training step ends when an optimizer's step ends. The next one begins when data is loaded or an outermost module
+ * is called for training. So losses and other calls that are no modules are in the step too. The ranges of a thread must
+ * nest, so a step neither begins nor ends while a range of the program's own is open. A program that has ranges of its own
+ * at the outermost level marks its steps itself: we mark none there.
  */
-static bool has_optimizer;   /* one has stepped: there is a training loop */
-static bool has_own_ranges;
-static bool has_samplers; /* they are guarded */
+static bool has_optimizer;   /* an optimizer has stepped: there is a training loop */
+static bool has_own_ranges;  /* the program has ranges of its own at the outermost level */
+static bool has_samplers;    /* the samplers of loaders are guarded */
 static PyObject *grad_is_on; /* torch.is_grad_enabled */
 static struct label step_label;
 
@@ -391,7 +394,7 @@ void sonde_modules_steps(PyObject *is_grad_enabled)
 	Py_IncRef(is_grad_enabled);
 	grad_is_on = is_grad_enabled;
 	step_label.handle = nvtxDomainRegisterStringA(NULL, "step");
-	step_label.nr_entries = 1; /* the first iteration is over before it is known that there are steps */
+	step_label.nr_entries = 1; /* counts the first iteration, which is over before we know that there are steps */
 }
 
 static bool is_true(PyObject *value)
@@ -417,7 +420,10 @@ static void end_step(void)
 
 void sonde_modules_end(void) { end_step(); }
 
-/* `module`: the outermost one, which is about to be called; NULL: data is about to be loaded. */
+/*
+ * Begins a step if one should begin now. `module` is an outermost module that is about to be called; NULL = data is
+ * about to be loaded.
+ */
 static void begin_step(PyObject *module)
 {
 	bool is_training;
@@ -455,8 +461,9 @@ static bool take_number(PyObject *of, const char *name, long long *out)
 }
 
 /*
- * The call that finds no more data begins no step. A loader with workers knows it beforehand: it has asked them for no more
- * than it got. One without asks its sampler first, so its step begins when the sampler has answered.
+ * The call that finds no more data must not begin a step. A loader with workers shows that beforehand: it has got everything
+ * that it has asked its workers for. A loader without workers asks its sampler first, so its step begins when the sampler has
+ * answered (call_sampler).
  */
 static PyObject *call_loader(struct guard *g, PyObject *args, PyObject *kwargs)
 {
@@ -478,7 +485,7 @@ static PyObject *call_loader(struct guard *g, PyObject *args, PyObject *kwargs)
 		result = call_marked(g, &g->label, args, kwargs);
 	}
 	if (!result && !here.was_called)
-		end_step(); /* the data has come to its end */
+		end_step(); /* there is no more data */
 	return result;
 }
 
@@ -497,7 +504,10 @@ static PyObject *call_sampler(const struct guard *g, PyObject *args, PyObject *k
 
 /* --- calls --------------------------------------------------------------------------------------- */
 
-/* The namer is Python, called once for each module. It may run anything: the table is looked at again. */
+/*
+ * Has the namer name `module`, and returns its entry; NULL = it has none. The namer is Python and may run anything, so
+ * we search the table again.
+ */
 static struct named *name_now(const struct guard *g, PyObject *module)
 {
 	PyObject *none = PyObject_CallFunctionObjArgs(g->namer, module, NULL);
@@ -564,7 +574,7 @@ static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
 	}
 }
 
-/* As of a function: a method of an instance; of the class, itself. */
+/* A guard is bound like a function: found in an instance it becomes a method, found in the class it is itself. */
 static PyObject *guard_get(PyObject *self, PyObject *instance, PyObject *owner)
 {
 	(void)owner;
@@ -575,8 +585,8 @@ static PyObject *guard_get(PyObject *self, PyObject *instance, PyObject *owner)
 }
 
 /*
- * A guard looks like what it guards, but is bound and called as itself: learning rate schedulers wrap `optimizer.step.__func__`
- * and bind it anew.
+ * A guard has the attributes of its original, except that it is bound and called as itself: learning rate schedulers wrap
+ * `optimizer.step.__func__` and bind it again.
  */
 static PyObject *guard_attribute(PyObject *self, PyObject *name)
 {

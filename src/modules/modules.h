@@ -1,5 +1,5 @@
 /*
- * Inside modules/: Python's stable ABI as far as it is used, and the functions that sitecustomize.py calls.
+ * Inside modules/: the part of Python's stable ABI that we use, and the functions that sitecustomize.py calls.
  */
 #ifndef SONDE_MODULES_MODULES_H
 #define SONDE_MODULES_MODULES_H
@@ -35,41 +35,46 @@ int PyUnicode_CompareWithASCIIString(PyObject *text, const char *with);
 PyObject *PyObject_GetAttrString(PyObject *o, const char *name);
 int PyObject_IsTrue(PyObject *o);
 int PyObject_SetAttr(PyObject *o, PyObject *name, PyObject *value);
-PyObject *PyDict_GetItemString(PyObject *dict, const char *key); /* borrowed; no exception */
+PyObject *PyDict_GetItemString(PyObject *dict, const char *key); /* returns a borrowed reference; sets no exception */
 long long PyLong_AsLongLong(PyObject *o);
-PyObject *PyErr_Occurred(void); /* borrowed */
+PyObject *PyErr_Occurred(void); /* returns a borrowed reference */
 PyObject *PyTuple_GetItem(PyObject *tuple, intptr_t i);
 intptr_t PyTuple_Size(PyObject *tuple);
 void PyErr_Clear(void);
 void Py_IncRef(PyObject *o);
 void Py_DecRef(PyObject *o);
 
-/* --- what sitecustomize.py calls, by ctypes and with the interpreter's lock held ------------------- */
+/* --- functions that sitecustomize.py calls, by ctypes and with the interpreter's lock held --------- */
 
 #pragma GCC visibility push(default)
 /*
- * A callable that does what `original` does, in a range called `label`; a module's (USE_MODULE) is named by `namer`.
- * NULL with an exception when memory is short. It lives as long as the process.
+ * Makes a guard: a callable that does what `original` does, inside a range called `label`. With USE_MODULE the range has the
+ * name of the module that is called, and `namer` is called for modules without a name. `use` is an enum use (modules.c). Returns
+ * NULL with an exception when memory is short. The guard lives as long as the process.
  */
 PyObject *sonde_modules_guard(PyObject *original, int use, PyObject *namer, const char *label);
-/* Names a module; the first name of a shared one stays. */
+/* Names a module. A module that is used in several places keeps its first name. `is_leaf`: it has no modules inside. */
 void sonde_modules_name(PyObject *module, const char *label, int is_leaf);
-/* The module at this address is going: its place may be another module's next. */
+/* Forgets the name of a module that is being destroyed: another module may get the same address. */
 void sonde_modules_forget(PyObject *module);
-/* Marks modules down to this depth, 0 = all; leaves may be left out where they cost too much. */
+/*
+ * Limits which modules get ranges: those down to `depth`, 0 = all; without `keeps_leaves`, leaves lose their ranges
+ * where these cost too much.
+ */
 void sonde_modules_limit(unsigned depth, int keeps_leaves);
-int sonde_modules_left_leaves(void); /* whether they were */
-/* Modules that are running in this thread, and the one around them all, as a new reference. */
+int sonde_modules_left_leaves(void); /* whether leaves have lost their ranges */
+/* The number of modules that are running in this thread. */
 unsigned sonde_modules_depth(void);
+/* The outermost of these modules, as a new reference. */
 PyObject *sonde_modules_outermost(void);
-/* Marks steps of training loops; `is_grad_enabled` is torch's. */
+/* Begins to mark the steps of training loops; `is_grad_enabled` is torch.is_grad_enabled. */
 void sonde_modules_steps(PyObject *is_grad_enabled);
 /*
- * Reads the allocator at boundaries of ranges: `stats` is torch._C._cuda_memoryStats, `device` torch._C._cuda_getDevice,
- * and `cuda` the dict of torch.cuda, which says whether CUDA is in use.
+ * Begins to read the allocator at the boundaries of ranges: `stats` is torch._C._cuda_memoryStats, `device` is
+ * torch._C._cuda_getDevice, and `cuda` is the dict of torch.cuda, which says whether CUDA is in use.
  */
 void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda);
-void sonde_modules_end(void); /* the program ends: so does a step that is open */
+void sonde_modules_end(void); /* the program ends: ends a step that is open */
 #pragma GCC visibility pop
 
 #endif

@@ -1,10 +1,11 @@
-# Regions of a PyTorch program that nobody annotated (sonde run --modules).
+# Regions for a PyTorch program that has no annotations (sonde run --modules).
 #
 # Python runs this file at its start, because its folder comes first in PYTHONPATH. It runs the user's own
 # sitecustomize, waits until torch has been imported, and puts guards (modules.c) in place of the calls that become
 # ranges. If anything is odd it switches itself off with one line and leaves the program as it was.
 #
-# SONDE_MODULES: "auto" (leaves go where they cost too much), "all", or the depth of the deepest modules.
+# SONDE_MODULES: "auto" (leaves lose their ranges where these cost too much), "all", or the depth of the deepest modules
+# that get ranges.
 import os
 import sys
 
@@ -14,14 +15,14 @@ def _say(why):
 
 
 def _run_the_users_own(here):
-    """Becomes the sitecustomize that Python would have found without ours, or none."""
+    """Runs the sitecustomize that Python would have found without ours, in place of this one."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
     sys.path_importer_cache.pop(here, None)
     spec = PathFinder.find_spec("sitecustomize", sys.path)
-    if spec is None:  # Python takes this error for a machine without one
+    if spec is None:  # Python ignores this error: it means that the machine has no sitecustomize
         raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
     sys.modules["sitecustomize"] = module_from_spec(spec)
     spec.loader.exec_module(sys.modules["sitecustomize"])
@@ -73,7 +74,7 @@ class _Names:
         self.named_modules = module_class.named_modules
         self.no_forward = getattr(module_class, "forward", None)
         self.ref = weakref.ref
-        self.refs = {}  # by address; a module that goes takes its name along
+        self.refs = {}  # weak references by address; when a module is destroyed, its name is forgotten
 
     def put(self, module, label, is_leaf):
         address = id(module)
@@ -88,7 +89,7 @@ class _Names:
         self.library.name(module, label.encode("utf-8", "backslashreplace"), is_leaf)
 
     def put_all(self, root):
-        """A root is called by its class; what is inside by its path from the nearest module that can be called."""
+        """Names a root by its class, and the modules inside by their paths from the nearest module that can be called."""
         can_be_called = set()
         self.put(root, type(root).__name__, not root._modules)
         for path, module in self.named_modules(root):
@@ -103,7 +104,7 @@ class _Names:
     def __call__(self, module):
         """Called by a guard for a module that has no name yet."""
         if self.library.depth():
-            self.put_all(self.library.outermost())  # it joined since the root was named
+            self.put_all(self.library.outermost())  # the module was added since the root was named
             self.put(module, type(module).__name__, not module._modules)
         else:
             self.put_all(module)
@@ -119,7 +120,7 @@ _COLLECTIVES = (
 
 
 class _Watcher:
-    """Asked by Python for each import, finds nothing, and guards what has been imported by then."""
+    """A finder that Python asks at each import. It finds nothing, but guards what has been imported by then."""
 
     def __init__(self, library):
         self.library = library
@@ -163,13 +164,13 @@ class _Watcher:
         seen = self
 
         def name_it(m):
-            seen.look()  # what was imported last, too
+            seen.look()  # puts guards into what was imported last, too
             names(m)
 
         module.Module.__call__ = self.library.guard(module.Module.__call__, _MODULE, name_it, None)
 
     def guard_optimizers(self, module):
-        """Each class has a step of its own, which PyTorch hooks when the first optimizer of it is made: so do we."""
+        """Each class has its own step. PyTorch hooks it when the first optimizer of the class is made; so do we."""
         library = self.library
         name = next(n for n in ("_patch_step_function", "_hook_for_profile") if hasattr(module.Optimizer, n))
         hook = getattr(module.Optimizer, name)
@@ -202,7 +203,7 @@ class _Watcher:
         self.library.steps(module.is_grad_enabled)
 
     def read_memory(self, module):
-        """Builds of torch without CUDA have no such functions; a capture by sonde alone takes what they say."""
+        """Builds of torch without CUDA do not have these functions. Only sonde's own capture uses the readings."""
         torch = sys.modules.get("torch")
         stats = getattr(getattr(torch, "_C", None), "_cuda_memoryStats", None)
         device = getattr(getattr(torch, "_C", None), "_cuda_getDevice", None)
@@ -221,7 +222,7 @@ class _Watcher:
 
 
 def _end(library):
-    """At the program's end: closes its last step, and leaves word for the report where leaves were left out."""
+    """At the program's end: closes the last step; if leaves lost their ranges, leaves a file for the report."""
     library.end()
     config = os.environ.get("SONDE_INJECT_CONFIG", "")
     if library.left_leaves() and config:
