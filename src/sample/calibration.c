@@ -1,7 +1,7 @@
 /*
- * Calibration, in three steps. A series of kernels is recorded by two processes: one runs the kernels
- * (calibration_kernels.c), this one samples meanwhile. A fit finds the offset between the two. A
- * file in the user's cache directory keeps it, a few `key=value` lines for each GPU.
+ * Calibration, in three steps. Two processes record a series of kernels: one runs the kernels (calibration_kernels.c), this
+ * one samples meanwhile. A fit finds the offset between kernels and samples. A file in the user's cache directory keeps the
+ * offset: one file for each GPU, with a few `key=value` lines.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -23,7 +23,7 @@
 /* --- recording a series ------------------------------------------------------------------------ */
 
 #define INTERVAL_NS 50000u
-#define LIMIT_NS    30000000000u /* for all of it; usually two seconds */
+#define LIMIT_NS    30000000000u /* longest time for the recording, which usually takes two seconds */
 
 void sonde_calibration_release(struct sonde_calibration_data *d)
 {
@@ -34,12 +34,12 @@ void sonde_calibration_release(struct sonde_calibration_data *d)
 
 struct recorder {
 	struct sonde_calibration_data *data;
-	pid_t pid; /* of the kernels */
-	int fd;	   /* a socket to it */
-	bool has_gone;
-	struct sonde_buf report;
+	pid_t pid; /* the process that runs the kernels */
+	int fd;	   /* a socket to that process */
+	bool has_gone; /* that process was told to go */
+	struct sonde_buf report; /* what that process has written */
 	uint64_t begin_ns;
-	bool is_late, is_short; /* of time, of memory */
+	bool is_late, is_short; /* the recording takes too long; memory is short */
 };
 
 static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *err)
@@ -68,7 +68,7 @@ static void end_kernels(struct recorder *r)
 	waitpid(r->pid, NULL, 0);
 }
 
-/* Reads what the other process writes; true once that is everything. */
+/* Reads what the other process has written so far; true when that is everything, or when the time is up. */
 static bool read_socket(struct recorder *r)
 {
 	struct pollfd fd = {.fd = r->fd, .events = POLLIN};
@@ -105,7 +105,7 @@ static void take_samples(void *of, const struct sonde_sample_rows *rows)
 	}
 }
 
-/* Sampling has begun when this is asked for the first time. */
+/* The first call comes when sampling has begun: tells the other process to go. */
 static bool is_over(void *of)
 {
 	struct recorder *r = of;
@@ -177,18 +177,18 @@ int sonde_calibration_record(
 /* --- the fit ----------------------------------------------------------------------------------- */
 
 /*
- * The two moments of a kernel, by least squares: a sample counts the time that kernels share
- * with it, times one rate for all of them. Moving the kernels' starts and ends changes the
- * times; the best move is looked for step by step.
+ * The fit finds by least squares how far the kernels' starts and ends must be moved. The model: a sample counts the time that
+ * kernels overlap with it, times one rate that is the same for all samples. Moving the starts and ends changes the overlaps;
+ * we search the best move step by step.
  */
 
-#define REACH_NS     20000 /* how far the common move is looked for, to either side … */
-#define GRID_NS	     250   /* … in such steps */
-#define FINEST_NS    1
-#define PARTS	     10	 /* of the series: fitted one by one they tell the error */
-#define MOST_MISFIT  0.1 /* of what was counted: beyond, something else ran */
+#define REACH_NS     20000 /* the search moves starts and ends by at most this much, in either direction … */
+#define GRID_NS	     250   /* … first in steps of this size … */
+#define FINEST_NS    1	   /* … and in the end of this size */
+#define PARTS	     10	 /* parts of the series that are also fitted one by one, to find the error */
+#define MOST_MISFIT  0.1 /* a larger unexplained share means that something else ran on the GPU */
 #define LEAST_KERNELS 200
-#define LEAST_ERROR_NS 50 /* from session to session, as the clocks are set anew */
+#define LEAST_ERROR_NS 50 /* the offset differs by this much from session to session, as the clocks are set again */
 
 /* A part of the series: samples `from` to `to`. */
 struct part {
@@ -215,7 +215,7 @@ static double misfit_of(const struct part *p, double first, double last)
 
 			if (a >= end)
 				break;
-			if (b <= start) { /* of no later sample either */
+			if (b <= start) { /* the kernel overlaps with no later sample either */
 				k = j + 1;
 				continue;
 			}
@@ -228,7 +228,7 @@ static double misfit_of(const struct part *p, double first, double last)
 	return vv > 0 && tt > 0 ? sqrt(fmax(0, vv - tv * tv / tt) / vv) : 1;
 }
 
-/* Walks downhill from (first, last), in ever smaller steps; returns the misfit there. */
+/* Moves (first, last) downhill, in ever smaller steps, to the least misfit; returns that misfit. */
 static double descend(const struct part *p, double *first, double *last)
 {
 	double best = misfit_of(p, *first, *last), step;
@@ -258,7 +258,7 @@ static double descend(const struct part *p, double *first, double *last)
 	return best;
 }
 
-/* Moves starts and ends alike, in coarse steps: the best is where the descent begins. */
+/* Moves starts and ends together, in coarse steps; returns the best move, from which descend() begins. */
 static double search_grid(const struct part *p)
 {
 	double best = 2, where = 0, at;
@@ -274,7 +274,7 @@ static double search_grid(const struct part *p)
 	return where;
 }
 
-/* One standard error of the mean of what the parts say. */
+/* One standard error of the offset: of the mean of the offsets that fit the parts. */
 static double error_of(const struct part *all, const struct sonde_calibration *whole)
 {
 	double sum = 0, squares = 0;
@@ -293,7 +293,7 @@ static double error_of(const struct part *all, const struct sonde_calibration *w
 	return sqrt(fmax(0, squares - sum * sum / PARTS) / (PARTS - 1) / PARTS);
 }
 
-/* The samples while the series ran: before and after it others may have used the device. */
+/* The samples taken while the series ran. Others may have used the device before and after. */
 static struct part find_samples(const struct sonde_calibration_data *d)
 {
 	struct part p = {d, 0, d->samples.nr};
@@ -335,7 +335,7 @@ int sonde_calibration_fit(struct sonde_calibration *out, const struct sonde_cali
 
 /* --- the file ---------------------------------------------------------------------------------- */
 
-#define MOST_OFFSET_NS 20000 /* a file with more is damaged */
+#define MOST_OFFSET_NS 20000 /* a file with a larger offset is damaged */
 
 static bool name_directory(struct sonde_buf *out)
 {
@@ -356,7 +356,7 @@ bool sonde_calibration_path(struct sonde_buf *out, const char *uuid)
 	return !out->failed;
 }
 
-/* `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …` */
+/* The file's first line: `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …` */
 void sonde_calibration_name_driver(char *out, size_t size)
 {
 	struct sonde_buf text = {0};
@@ -409,7 +409,7 @@ int sonde_calibration_keep(const struct sonde_calibration *c, struct sonde_err *
 	return rc;
 }
 
-/* Every line counts: a file that was cut, or is something else, is refused. */
+/* Requires exactly the three lines: a file that was cut off, or is something else, is refused. */
 static bool read_lines(struct sonde_calibration *c, struct sonde_str rest)
 {
 	int nr = 0;

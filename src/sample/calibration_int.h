@@ -7,12 +7,12 @@
 #define CALIBRATION_KERNELS 5000
 
 /*
- * It writes to `fd`: first a message of fixed length, empty when all went well, then
+ * That process writes to `fd`: first an error message of this fixed length, empty when all went well, then
  * the kernels' times as struct sonde_calibration_span, in order.
  */
 #define CALIBRATION_MESSAGE 256
 
-/* Sets up the device, waits for a byte from `fd`, runs the series, reports, ends. */
+/* Sets up the device, waits for a byte from `fd`, runs the series, reports, and ends the process. */
 _Noreturn void sonde_calibration__become_kernels(unsigned device, int fd);
 
 #endif

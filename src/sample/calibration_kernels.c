@@ -1,6 +1,6 @@
 /*
- * The series of kernels, in a process that does nothing else: it has a CUDA context and
- * CUPTI's activity records, the sampler has neither.
+ * The series of kernels runs in a process that does nothing else: it needs a CUDA context and
+ * CUPTI's activity records, and the sampler must have neither.
  */
 #include "sample/calibration_int.h"
 
@@ -23,7 +23,7 @@ typedef CUpti_ActivityKernel10 kernel_record;
 typedef CUpti_ActivityKernel9 kernel_record;
 #endif
 
-/* Every SM is busy from the first cycle to the last. */
+/* A kernel that keeps its SM busy for `cycles` cycles. */
 static const char program[] = ".version 6.3\n"
 			      ".target sm_75\n"
 			      ".address_size 64\n"
@@ -41,10 +41,10 @@ static const char program[] = ".version 6.3\n"
 			      "	ret;\n"
 			      "}\n";
 
-/* Lengths of kernels in cycles: 2 to 20 µs at 2 GHz, as kernels are. */
+/* Lengths of the kernels in cycles: 2 to 20 µs at 2 GHz, like the kernels of real programs. */
 static const uint64_t lengths[] = {4000, 8000, 16000, 40000};
 
-/* CUPTI's callbacks have no argument of ours: this process has one series, and it is this. */
+/* The one series of this process. Static, since CUPTI's callbacks get no argument of ours. */
 static struct {
 	struct pm pm;
 	CUfunction spin;
@@ -141,7 +141,7 @@ static void wait_us(unsigned us)
 {
 	uint64_t end = sonde_now_ns() + (uint64_t)us * 1000u;
 
-	while (sonde_now_ns() < end) /* sleeping is too coarse */
+	while (sonde_now_ns() < end) /* busy waiting, as sleeping is too coarse */
 		;
 }
 
@@ -154,7 +154,7 @@ static bool run_one(uint64_t cycles)
 	       is_done("wait for the kernel", series.pm.cuCtxSynchronize());
 }
 
-/* Pauses are random: no rhythm of kernels may coincide with that of samples. */
+/* Pauses are random, so that the kernels do not fall in step with the samples. */
 static bool run_series(size_t nr)
 {
 	unsigned seed = 1;

@@ -1,6 +1,6 @@
 /*
  * Counters that were asked for → sets of counters that the chip has and that fit into one pass each → configurations
- * of the hardware, made by CUPTI's host half.
+ * of the hardware, which CUPTI's host API makes.
  */
 #include "base/alloc.h"
 #include "base/nearest.h"
@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#define MAX_NAMES 10 /* ways to name one counter */
+#define MAX_NAMES 10 /* most names that one counter may have */
 
-/* --- CUPTI's host half ------------------------------------------------------------------------- */
+/* --- CUPTI's host API -------------------------------------------------------------------------- */
 
 static int open_host(CUpti_Profiler_Host_Object **out, struct sonde_sampling *s, struct sonde_err *err)
 {
@@ -48,7 +48,7 @@ static CUptiResult add_metrics(
 	return s->pm.cuptiProfilerHostConfigAddMetrics(&p);
 }
 
-/* The configuration of what was added, to be freed; NULL when there is none. */
+/* Makes the configuration for the counters that were added to `host`; the caller frees it. NULL when CUPTI cannot make one. */
 static uint8_t *make_config(
 	struct sonde_sampling *s, CUpti_Profiler_Host_Object *host, size_t *size)
 {
@@ -81,8 +81,8 @@ static size_t count_passes(struct sonde_sampling *s, uint8_t *config, size_t siz
 }
 
 /*
- * Passes that the names need together; 0 = the device does not have one of them. Each question gets a host object of
- * its own: a refused name may leave one half-configured.
+ * How many passes the counters need together; 0 = the device does not have one of them. We open a host object for
+ * each question, since a refused name may leave the object half-configured.
  */
 static size_t find_passes(struct sonde_sampling *s, const char **names, size_t nr)
 {
@@ -126,16 +126,16 @@ struct choice {
 	struct sonde_sampling *s;
 	const char **bases; /* the chip's counters, borrowed from `host` */
 	size_t nr_bases;
-	bool has_extras; /* `full`: also counters without a role */
+	bool has_extras; /* the set `full` was asked for: also takes counters without a role */
 	struct sonde_err *err;
 };
 
 /* One counter that is wanted, and the names it may have. */
 struct wish {
-	const char *role; /* NULL = none */
+	const char *role; /* NULL = the counter has no role */
 	const char *names[MAX_NAMES];
 	size_t nr;
-	bool is_extra; /* only where it costs no pass */
+	bool is_extra; /* take the counter only if that needs no further pass */
 };
 
 static void add_name(struct choice *c, struct wish *w, struct sonde_str name, const char *ending)
@@ -147,7 +147,10 @@ static void add_name(struct choice *c, struct wish *w, struct sonde_str name, co
 		w->names[w->nr++] = whole.p;
 }
 
-/* `TPC.TriageCompute.sm__cycles_active` is `sm__cycles_active` in the group `TriageCompute.`. */
+/*
+ * Whether `name` is `base` in `group`: `TPC.TriageCompute.sm__cycles_active` is `sm__cycles_active` in the group
+ * `TriageCompute.`.
+ */
 static bool is_in_group(struct sonde_str name, const char *group, const char *base)
 {
 	size_t nr_base = strlen(base), nr_group = strlen(group), at;
@@ -158,7 +161,7 @@ static bool is_in_group(struct sonde_str name, const char *group, const char *ba
 	return memcmp(name.p + at, group, nr_group) == 0 && (at == 0 || name.p[at - 1] == '.');
 }
 
-/* All names of a base on this chip: those of groups first, as they share a pass. */
+/* Adds all names that the base name has on this chip; names in groups come first, as they share a pass. */
 static void add_base(struct choice *c, struct wish *w, const char *base)
 {
 	size_t g, i;
@@ -197,7 +200,7 @@ static bool is_taken(const struct sonde_sampling *s, const struct wish *w)
 	return false;
 }
 
-/* Puts `name` at the end of the set if all of it still fits into one pass. */
+/* Adds the counter `name` to the set if the set still fits into one pass. */
 static bool try_name(
 	struct sonde_sampling *s, struct pm_set *set, const char *role, const char *name)
 {
@@ -269,7 +272,7 @@ static void place_role(struct choice *c, const struct sonde_role *role, bool is_
 	place_wish(c, &w);
 }
 
-/* `full` is all that one pass has: nothing of it is worth taking turns. */
+/* Places the roles of a set. `full` takes what fits into the passes that there are: none of its counters is worth another turn. */
 static void place_set(struct choice *c, struct sonde_str set)
 {
 	bool is_full = sonde_str_is(set, "full");
@@ -317,7 +320,7 @@ static int refuse_name(struct choice *c, struct sonde_str name)
 		sonde_set_names());
 }
 
-/* The role of a name of NVIDIA's, so that it counts as that; NULL = none. */
+/* The role that a counter has by NVIDIA's name, so that reports use it; NULL = it has none. */
 static const char *role_of(struct sonde_str name)
 {
 	const struct sonde_role *r;
@@ -332,7 +335,7 @@ static const char *role_of(struct sonde_str name)
 	return NULL;
 }
 
-/* A set, a role, or a name of NVIDIA's with or without its `.sum`. */
+/* Places what one word asks for: a set, a role, or a counter by NVIDIA's name with or without `.sum`. */
 static int place_word(struct choice *c, const char *text)
 {
 	struct sonde_str word = sonde_str_from(text);
@@ -351,7 +354,7 @@ static int place_word(struct choice *c, const char *text)
 	for (i = 0; i < c->nr_bases; i++)
 		if (sonde_str_is(word, c->bases[i]))
 			add_name(c, &w, word, ".sum");
-	if (!w.nr) /* the chip may have it in a group only */
+	if (!w.nr) /* the chip may have the counter in a group only */
 		add_base(c, &w, text);
 	if (!w.nr)
 		add_name(c, &w, word, "");
@@ -368,7 +371,7 @@ static int choose_sets(struct choice *c)
 	size_t i;
 	int rc = 0;
 
-	s->facts.nr_sets = 1; /* the first may be empty still */
+	s->facts.nr_sets = 1; /* the first set exists from the beginning, and is empty */
 	for (i = 0; i < s->q.nr_counters && rc == 0; i++)
 		rc = place_word(c, s->q.counters[i]);
 	place_extras(c);

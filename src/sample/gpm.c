@@ -8,17 +8,17 @@
 
 #define MS 1000000u
 
-/* Asked this often; at the end of a period more often, so that a row's end is known to a millisecond. */
+/* We ask every SLOW_NS, and near the end of a period every FAST_NS, so that we know a row's end to a millisecond. */
 #define SLOW_NS	 (10 * MS)
 #define FAST_NS	 (1 * MS)
-#define EARLY_NS (12 * MS) /* before the end of a period */
-/* Nothing counted in so long is no lack of news, but an idle device. */
+#define EARLY_NS (12 * MS) /* how long before the end of a period FAST_NS begins */
+/* If nothing was counted for this long, the device is idle; sooner, new values may just not have come yet. */
 #define IDLE_NS (SONDE_GPM_PERIOD_NS + SONDE_GPM_PERIOD_NS / 2)
 
-/* NVML's structs, whose header is not needed for these few functions. A version of each is its first member. */
+/* NVML's structs, declared here since these few functions do not need its header. The first member of each is its version. */
 #define SUPPORT_VERSION 1
 #define METRICS_VERSION 1
-#define MOST_METRICS	400 /* NVML's own limit was 98 and is 333; it reads as many as `nr` says */
+#define MOST_METRICS	400 /* more than NVML's own limit, which was 98 and is 333; NVML reads as many as `nr` says */
 
 struct support {
 	unsigned version, is_supported;
@@ -61,13 +61,13 @@ struct sonde_gpm {
 	CALLS(FIELD)
 #undef FIELD
 	void *device;
-	void *last, *now; /* snapshots: with the last news, and the latest one */
-	uint64_t last_ns, asked_ns, next_ns; /* when that news came; when it was asked last, and is to be asked next */
-	bool is_begun; /* a row begins at `last_ns`: news had come then */
+	void *last, *now; /* snapshots: the one with the last news, and the latest one */
+	uint64_t last_ns, asked_ns, next_ns; /* when the last news came; when we asked last; when to ask next */
+	bool is_begun; /* news has come at `last_ns`, so a whole row begins there */
 	struct sonde_counter_set set;
 	struct metrics metrics;
-	uint64_t start_ns, end_ns; /* the row */
-	double values[NR_COUNTERS];
+	uint64_t start_ns, end_ns; /* times of the last row … */
+	double values[NR_COUNTERS]; /* … and its values */
 };
 
 static int load(struct sonde_gpm *g, struct sonde_str uuid, struct sonde_err *err)
@@ -138,7 +138,7 @@ const struct sonde_counter_set *sonde_gpm_set(const struct sonde_gpm *g)
 	return &g->set;
 }
 
-/* What was counted since the last news. */
+/* The outcome of a reading: it failed, nothing was counted since the last news, or there is news. */
 enum reading { FAILED, NOTHING, NEWS };
 
 static enum reading read_metrics(struct sonde_gpm *g)
@@ -190,13 +190,16 @@ bool sonde_gpm_tick(struct sonde_gpm *g, uint64_t now_ns, struct sonde_sample_ro
 	found = read_metrics(g);
 	g->asked_ns = now_ns;
 	g->next_ns = now_ns + (g->is_begun && age + EARLY_NS + SLOW_NS < SONDE_GPM_PERIOD_NS ? SLOW_NS : FAST_NS);
-	if (!g->last_ns) { /* asked for the first time */
+	if (!g->last_ns) { /* the first call */
 		g->last_ns = now_ns;
 		return false;
 	}
 	if (found == FAILED || (found == NOTHING && age < IDLE_NS))
 		return false;
-	/* News came between two looks. Idleness has no such moment: a period of it is over for certain. */
+	/*
+	 * News came at some moment between two readings: take the middle. An idle device has no such moment: end the
+	 * row one period after its start.
+	 */
 	since = now_ns - since < SONDE_GPM_PERIOD_NS ? since : now_ns - SONDE_GPM_PERIOD_NS;
 	end = found == NEWS ? since + (now_ns - since) / 2 : g->last_ns + SONDE_GPM_PERIOD_NS;
 	g->is_begun = true;
@@ -205,5 +208,5 @@ bool sonde_gpm_tick(struct sonde_gpm *g, uint64_t now_ns, struct sonde_sample_ro
 	end_row(g, end);
 	*out = (struct sonde_sample_rows){
 		.set = &g->set, .start_ns = &g->start_ns, .end_ns = &g->end_ns, .values = g->values, .nr = 1};
-	return is_row; /* the first news are partly of the time before */
+	return is_row; /* the row before the first news is incomplete */
 }

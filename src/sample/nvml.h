@@ -1,15 +1,18 @@
-/* NVML, the driver's library for management: found at run time, and asked about one device. */
+/* NVML, the driver's management library: finds it at run time, and one device in it. */
 #ifndef SONDE_SAMPLE_NVML_H
 #define SONDE_SAMPLE_NVML_H
 
 #include "base/str.h"
 
 struct sonde_nvml {
-	void *library; /* for dlsym; it stays until the process ends */
-	void *device;  /* NVML's handle of it */
+	void *library; /* handle for dlsym; stays open until the process ends */
+	void *device;  /* NVML's handle of the device */
 };
 
-/* The device of this UUID (`GPU-…`), or NVML's first one where that is empty. False: NVML or the device is not there. */
+/*
+ * Finds the device with this UUID (`GPU-…`), or NVML's first device when `uuid` is empty. False: NVML or the device is
+ * not there.
+ */
 bool sonde_nvml_open(struct sonde_nvml *out, struct sonde_str uuid);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The device's side of PM sampling: reserved, started, drained image by image. An image is the memory
- * that CUPTI decodes samples to.
+ * The device's side of PM sampling: reserves and starts the device, and drains it image by image. An image is the memory
+ * into which CUPTI decodes samples.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -53,7 +53,7 @@ static void free_image(struct pm_image *m)
 	*m = (struct pm_image){0};
 }
 
-/* CUPTI takes twice as long to clear an image as it takes to copy one. */
+/* Makes an empty image once, to clear the other one by copying: letting CUPTI clear an image takes twice as long. */
 static int fill_empty(struct sonde_sampling *s, struct pm_image *m, struct sonde_err *err)
 {
 	CUpti_PmSampling_CounterDataImage_Initialize_Params p = {
@@ -97,17 +97,17 @@ void pm_images_free(struct sonde_sampling *s)
 		free_image(&s->sets[i].image);
 }
 
-/* Makes room for `nr` samples, behind those that the image has if that will do; makes the image first. */
+/* Makes room for `nr` samples: behind those that the image has, or by clearing the image, or by making one of another size. */
 static int prepare_image(struct sonde_sampling *s, struct pm_set *set, size_t nr, struct sonde_err *err)
 {
 	struct pm_image *m = &set->image;
 
 	nr = nr < s->most_samples ? nr : s->most_samples;
-	if (nr > m->room) /* not made yet, or after a long pause */
+	if (nr > m->room) /* there is no image yet, or many samples wait after a long pause */
 		return make_image(s, set, nr > s->image_samples ? (uint32_t)nr : s->image_samples, err);
 	if (m->nr + nr <= m->room)
 		return 0;
-	if (m->room > s->image_samples && nr <= s->image_samples) /* the pause is over */
+	if (m->room > s->image_samples && nr <= s->image_samples) /* the usual size is enough again */
 		return make_image(s, set, s->image_samples, err);
 	memcpy(m->bytes, m->empty, m->size);
 	m->nr = 0;
@@ -153,7 +153,7 @@ static CUptiResult configure(struct sonde_sampling *s, CUpti_PmSampling_TriggerM
 		.configSize = set->config_size,
 		.pConfig = set->config,
 		.hardwareBufferSize = s->buffer_bytes,
-		/* Turing and GA100 count cycles of a clock near 1 GHz instead. */
+		/* On Turing and GA100, the interval is not in nanoseconds but in cycles of a clock near 1 GHz. */
 		.samplingInterval = s->interval_ns,
 		.triggerMode = mode,
 		.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST};
@@ -179,7 +179,7 @@ static int use_set(struct sonde_sampling *s, struct sonde_err *err)
 	return 0;
 }
 
-/* Images belong to the session they were made in. */
+/* Reserves the device again. Images are valid only for the reservation in which they were made. */
 static int reopen(struct sonde_sampling *s, struct sonde_err *err)
 {
 	pm_images_free(s);
@@ -214,7 +214,7 @@ int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err)
 	return why ? pm_refuse(&s->pm, "stop sampling", why, err) : 0;
 }
 
-/* When a sample began and ended. */
+/* Looks up when a sample began and ended. */
 static CUptiResult look_up(struct sonde_sampling *s, struct pm_image *m, size_t i)
 {
 	CUpti_PmSampling_CounterData_GetSampleInfo_Params p = {
@@ -261,7 +261,7 @@ int pm_device_drain(
 		return rc;
 	why = s->pm.cuptiPmSamplingDecodeData(&p);
 	out->decode_ns = sonde_now_ns() - begin;
-	out->has_overflown = p.overflow || why == CUPTI_ERROR_OUT_OF_MEMORY; /* its word for that */
+	out->has_overflown = p.overflow || why == CUPTI_ERROR_OUT_OF_MEMORY; /* CUPTI uses this error for an overflow too */
 	if (why == CUPTI_ERROR_OUT_OF_MEMORY)
 		return 0;
 	if (why)
@@ -294,7 +294,7 @@ int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err)
 	return why ? pm_refuse(&s->pm, "evaluate a sample", why, err) : 0;
 }
 
-/* Names that CUPTI has no peak of are refused one by one. */
+/* Asks CUPTI for the peak of one counter; 0 = it has none. One by one, since CUPTI refuses a whole list if one name has no peak. */
 static double find_peak(struct pm_set *set, const struct pm *pm, struct sonde_str name)
 {
 	char text[256];

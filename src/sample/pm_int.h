@@ -1,11 +1,11 @@
 /*
  * Inside the sampler: CUPTI's calls and one device.
  *
- *   pm_load.c     CUPTI and the CUDA driver, found at run time; what their refusals mean
- *   counter_sets.c counters that were asked for → sets the chip has → configurations of the hardware
- *   pm_device.c   the device: start, stop, decode
- *   sampling.c    a session: all of this set up
- *   sampling_loop.c  its loop: drain, keep up, take turns, bursts
+ *   pm_load.c        finds CUPTI and the CUDA driver at run time; says what their refusals mean
+ *   counter_sets.c   counters that were asked for → sets that the chip has → configurations of the hardware
+ *   pm_device.c      the device: start, stop, decode
+ *   sampling.c       sets a session up, with all of this
+ *   sampling_loop.c  the session's loop: drains, keeps up, takes turns, makes bursts
  */
 #ifndef SONDE_SAMPLE_PM_INT_H
 #define SONDE_SAMPLE_PM_INT_H
@@ -15,7 +15,7 @@
 #include "sample/gpm.h"
 #include "sample/sampling.h"
 
-/* cupti_profiler_host.h includes C++'s <string> by mistake; c_only/ has an empty one. */
+/* cupti_profiler_host.h includes C++'s <string> by mistake; the folder c_only/ has an empty file of that name. */
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_pmsampling.h>
@@ -68,13 +68,13 @@
 	X(cuModuleGetFunction)                                                                     \
 	X(cuLaunchKernel)
 
-/* The time that a sample costs one core, roughly, by the number of its counters; measured on an H200. */
+/* About how long one core takes for a sample with `nr` counters; measured on an H200. */
 #define PM_DECODE_NS(nr)   (36000u + 5800u * (nr))
 #define PM_EVALUATE_NS(nr) (2000u + 1600u * (nr))
 
 #define PM_MAX_SETS 8
 
-/* The libraries. */
+/* The functions of CUPTI and of the CUDA driver, and the handles of both libraries. */
 struct pm {
 #define PM_FIELD(name) __typeof__(&(name)) name;
 	PM_CUPTI_CALLS(PM_FIELD)
@@ -83,12 +83,12 @@ struct pm {
 	void *cupti, *cuda;
 };
 
-/* Decoded samples, call by call one behind the other, and what they evaluate to. */
+/* Decoded samples in the order in which they came, and their values. */
 struct pm_image {
-	uint8_t *bytes, *empty; /* CUPTI's; the same without any sample */
-	size_t size;
-	uint32_t room; /* samples it can hold */
-	size_t nr;     /* samples in it */
+	uint8_t *bytes, *empty; /* CUPTI's counter data image; and one without any sample, to clear it */
+	size_t size;   /* bytes of each */
+	uint32_t room; /* how many samples the image can hold */
+	size_t nr;     /* how many it holds */
 	uint64_t *start_ns, *end_ns;
 	double *values; /* row by row */
 };
@@ -96,12 +96,12 @@ struct pm_image {
 /* A set of counters that fit into one pass, ready to be used. */
 struct pm_set {
 	struct sonde_counter_set names;
-	const char *metrics[SONDE_COUNTER_LIMIT]; /* the same names, for CUPTI */
-	CUpti_Profiler_Host_Object *host;	  /* that evaluates them */
-	uint8_t *config;
+	const char *metrics[SONDE_COUNTER_LIMIT]; /* the counters' names, for CUPTI */
+	CUpti_Profiler_Host_Object *host;	  /* evaluates the counters */
+	uint8_t *config;			  /* the configuration for the hardware */
 	size_t config_size;
 	struct pm_image image;
-	bool has_peaks; /* CUPTI was asked */
+	bool has_peaks; /* CUPTI was asked for the counters' peaks */
 };
 
 struct sonde_sampling {
@@ -111,65 +111,69 @@ struct sonde_sampling {
 	uint8_t *available; /* CUPTI's availability image of the device */
 	CUpti_PmSampling_Object *object;
 	struct sonde_gpm *gpm; /* NULL = only PM sampling counts */
-	struct pm_set *sets; /* PM_MAX_SETS of them */
-	size_t current;
-	uint64_t interval_ns;	   /* wanted */
-	uint64_t used_ns;	   /* what the device was configured with; 0 = not yet */
-	size_t used_set;	   /* the same */
-	size_t buffer_bytes;	   /* the hardware's */
-	uint32_t image_samples;	   /* that an image usually holds */
-	uint32_t most_samples;	   /* that one may hold, after a long pause */
+	struct pm_set *sets;   /* an array of PM_MAX_SETS */
+	size_t current;	       /* index of the current set */
+	uint64_t interval_ns;	   /* the interval for the next start */
+	uint64_t used_ns;	   /* the interval that the device is configured with; 0 = not configured yet */
+	size_t used_set;	   /* the set that the device is configured with */
+	size_t buffer_bytes;	   /* size of the hardware's buffer */
+	uint32_t image_samples;	   /* how many samples an image usually can hold */
+	uint32_t most_samples;	   /* how many it can hold at most, after a long pause */
 	struct sonde_arena arena;
 };
 
-/* pm_load.c: finds the libraries and begins with the driver; with CUPTI's profiler, too. */
+/* pm_load.c: finds the libraries and initializes the driver. */
 int pm_find(struct pm *pm, struct sonde_err *err);
+/* The same, and initializes CUPTI's profiler. */
 int pm_load(struct pm *pm, struct sonde_err *err);
-/* Says what a refusal means and what changes it. `step` is what sonde wanted: "start sampling". */
+/* Fills `err` with what CUPTI's refusal means and what the user can change. `step` is what sonde wanted to do: "start sampling". */
 int pm_refuse(const struct pm *pm, const char *step, CUptiResult why, struct sonde_err *err);
 /* The driver's handle of CUDA's device number `device`. */
 int pm_find_device(const struct pm *pm, CUdevice *out, unsigned device, struct sonde_err *err);
-/* `GPU-…`; empty when the driver does not say. */
+/* The device's UUID, `GPU-…`; empty when the driver does not say. */
 void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device);
-/* The device's name and UUID, and the chip's. */
+/* Finds the device's name and UUID, for `out`, and the name of its chip. */
 int pm_describe(struct sonde_sampling *s, struct sonde_counter_set *out, struct sonde_err *err);
 
-/* counter_sets.c. Names end with `.sum` or another of CUPTI's roll-ups. */
+/*
+ * counter_sets.c: chooses the sets and makes their configurations. Names of counters end with `.sum` or another of
+ * CUPTI's roll-ups.
+ */
 int pm_choose(struct sonde_sampling *s, struct sonde_err *err);
 void pm_host_close(struct sonde_sampling *s, CUpti_Profiler_Host_Object *host);
 
 /* pm_device.c */
-void pm_images_free(struct sonde_sampling *s); /* of all sets */
-/* The bytes of one sample, in the set where they are most. */
+void pm_images_free(struct sonde_sampling *s); /* frees the images of all sets */
+/* The size of one sample in an image, in the set with the largest samples. */
 int pm_image_sample_bytes(struct sonde_sampling *s, uint64_t *bytes, struct sonde_err *err);
 int pm_device_open(struct sonde_sampling *s, struct sonde_err *err); /* reserves the device */
 void pm_device_close(struct sonde_sampling *s);
 /*
- * Starts with the current set and interval; reserves the device first where it was closed. After
- * a stop everything has to be drained before the next start: else old samples are decoded once
- * more. After an overflow only a device that was closed starts again, and only such a one takes
- * another set or interval, though it says that it does (CUPTI 13.0).
+ * Starts sampling with the current set and interval; reserves the device first if it is closed. After a stop, everything
+ * must be drained before the next start: else old samples are decoded again. After an overflow the device must be closed,
+ * or it does not start again. A change of set or interval also needs a closed device: an open one accepts the change but
+ * does not make it (CUPTI 13.0).
  */
 int pm_device_start(struct sonde_sampling *s, struct sonde_err *err);
 int pm_device_stop(struct sonde_sampling *s, struct sonde_err *err);
 
 struct pm_drained {
-	size_t first, nr;   /* samples in the image */
-	bool is_full;	    /* the image is: CUPTI has lost its place, or after a stop the rest */
-	bool is_end;	    /* stopped, and nothing is left */
-	bool has_overflown; /* the hardware buffer was full: samples are gone */
+	size_t first, nr;   /* the new samples: index of the first one in the image, and their number */
+	bool is_full;	    /* the image was full: CUPTI has lost its place in the buffer; after a stop, the rest is lost */
+	bool is_end;	    /* sampling is stopped, and no sample is left */
+	bool has_overflown; /* the hardware's buffer was full: samples are lost */
 	uint64_t decode_ns;
 };
-/* Decodes what there is, `expected` samples or so, into the current set's image. */
+/* Decodes all samples that there are, about `expected`, into the current set's image. */
 int pm_device_drain(
 	struct sonde_sampling *s, size_t expected, struct pm_drained *out, struct sonde_err *err);
-/* Looks up what the counters of the current set can count at most, where it is not known yet. */
+/* Looks up the peaks of the current set's counters, unless that was done before. */
 void pm_device_find_peaks(struct sonde_sampling *s);
-/* Evaluates sample `i` of the image into its arrays. */
+/* Evaluates sample `i` of the current set's image: fills in its times and values. */
 int pm_device_sample(struct sonde_sampling *s, size_t i, struct sonde_err *err);
 
-/* sampling.c: the shortest interval that sonde uses and that is not below `ns`. */
+/* sampling.c: the shortest of sonde's intervals that is at least `ns`; the longest one when none is. */
 uint64_t pm_step_above(uint64_t ns);
-#define PM_LONGEST_NS 10000000u /* the longest of them */
+#define PM_LONGEST_NS 10000000u /* the longest of these intervals */
 
 #endif

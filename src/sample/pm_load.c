@@ -21,7 +21,7 @@ static int find_cupti(struct pm *pm, struct sonde_err *err)
 	return 0;
 }
 
-/* A stand-in for CUPTI brings a driver of its own; NVIDIA's does not. */
+/* A stand-in for CUPTI, as in tests, has the driver's functions too; NVIDIA's CUPTI does not. */
 static int find_cuda(struct pm *pm, struct sonde_err *err)
 {
 	pm->cuda = dlsym(pm->cupti, "cuInit") ? pm->cupti
@@ -74,7 +74,7 @@ int pm_load(struct pm *pm, struct sonde_err *err)
 	return why ? pm_refuse(pm, "begin", why, err) : 0;
 }
 
-/* The situation behind CUPTI's refusal, for somebody who wants counters. */
+/* The situation (catalogue/advice.h) that CUPTI's refusal means for somebody who wants counters. */
 static enum sonde_situation situation_of(CUptiResult why)
 {
 	switch ((int)why) {

@@ -61,9 +61,9 @@ const struct sonde_role sonde_roles[] = {
 #define CORE "sm.elapsed_cycles sm.active_cycles sm.instructions sm.warp_cycles "
 #define DRAM "dram.read_bytes dram.write_bytes "
 
-/* 13 counters are what one core decodes at 150 µs a sample: `basic` has no more. */
+/* One core can decode 13 counters at 150 µs a sample, so `basic` has no more than 13. */
 static const struct {
-	const char *name, *roles; /* NULL = all */
+	const char *name, *roles; /* roles NULL = all roles */
 } sets[] = {
 	{"basic", CORE DRAM "tensor.cycles fma.instructions alu.instructions fp64.cycles "
 			    "l1.wavefronts l2.sectors l2.elapsed_cycles "},

@@ -1,6 +1,6 @@
 /*
- * The sampler: one process for each device, and what sonde does with them. First the other programs on the device,
- * then the process of one device from its first to its last moment, then the start and end of all of them.
+ * The sampler: one process for each device, and how sonde starts and ends these processes. This file has three parts: the
+ * other programs on the device; the process of one device; the start and end of all processes.
  */
 #include "sample/sampler.h"
 
@@ -29,16 +29,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READY_NS      5000000000 /* for the libraries and the device to be set up: usually one second */
-#define END_NS	      5000000000 /* for the last samples to be written */
+#define READY_NS      5000000000 /* how long setting up the libraries and the device may take; it usually takes a second */
+#define END_NS	      5000000000 /* how long writing the last samples may take */
 #define LOCK_WAIT_MS  50
 #define PRIORITY      (-10)
 #define MAX_PROCESSES 128
 
 /*
- * Messages of the process to sonde, a line each. `devices N` comes from the first only.
- * One of `ready`, `waiting` (another sampler has the device) and `failed` follows, with
- * words for people; one of `done` and `failed` is the last.
+ * Messages of a process to sonde, a line each. Only the first process sends `devices N`.
+ * Then each sends `ready`, `waiting` (another sampler has the device) or `failed`, followed
+ * by text for people. The last message is `done` or `failed`.
  */
 #define SAMPLER_DEVICES "devices "
 #define SAMPLER_READY	"ready "
@@ -48,14 +48,14 @@
 
 /* --- which other programs use the device ------------------------------------------------------- */
 
-/* NVML's struct, whose header is not needed for these few functions. */
+/* NVML's struct, declared here since these few functions do not need NVML's header. */
 struct process_info {
 	unsigned pid;
 	unsigned long long used_bytes;
 	unsigned gpu_instance, compute_instance;
 };
 
-/* Who is on the device; without `get` nobody can tell. */
+/* How to list the processes on the device; `get` NULL = that is not possible. */
 struct processes {
 	void *device;
 	int (*get)(void *device, unsigned *nr, struct process_info *out);
@@ -74,8 +74,8 @@ static struct processes open_processes(const char *uuid)
 }
 
 /*
- * True when the process's environment lacks the mark, or is another user's and closed to us. A process that
- * ends has no environment any more, but the GPU for a moment yet: it may be one of ours.
+ * True when the process's environment lacks the mark, or when another user's process does not let us read it. A process that
+ * is ending has no environment any more, but has the GPU for another moment: it may be one of ours, so the answer is false.
  */
 static bool lacks_mark(unsigned pid, const char *mark)
 {
@@ -104,9 +104,8 @@ static bool is_stranger(unsigned pid, const struct sonde_sampler_spec *spec)
 }
 
 /*
- * How many programs use the device now that are not part of this run. A program of this
- * run has its `mark` (NAME=VALUE) in its environment, or one of its numbers; a process that we cannot look at, as it
- * is in another container, is not counted.
+ * How many programs use the device now that are not part of this run. A program of this run has the run's `mark` (NAME=VALUE)
+ * in its environment, or is one of `pids`. A process that we cannot see, because it is in another container, is not counted.
  */
 static unsigned count_strangers(const struct processes *c, const struct sonde_sampler_spec *spec)
 {
@@ -132,7 +131,7 @@ struct process {
 	struct processes processes;
 	time_t looked_s; /* when it last looked for other programs */
 	bool is_ready;
-	bool has_written; /* nothing failed to be */
+	bool has_written; /* everything could be written so far */
 };
 
 static void report(const struct process *p, const char *kind, const char *fmt, ...)
@@ -151,11 +150,14 @@ static void report(const struct process *p, const char *kind, const char *fmt, .
 	sonde_buf_putc(&line, '\n');
 	if (!line.failed)
 		n = write(p->report_fd, line.p, line.n);
-	(void)n; /* sonde is gone: nobody wants to know */
+	(void)n; /* if sonde is gone, nobody needs the message */
 	sonde_buf_release(&line);
 }
 
-/* Signals are for the program; this process ends when sonde says so or is gone. */
+/*
+ * Makes the process independent of the terminal: ignores signals, which are meant for the program, and has no standard input
+ * and output. Also takes over the program's environment. This process ends when sonde says so or is gone.
+ */
 static void detach(const struct process *p)
 {
 	static const int ignored[] = {
@@ -169,7 +171,10 @@ static void detach(const struct process *p)
 	for (fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	prctl(PR_SET_NAME, "sonde-sampler");
-	/* Samples are lost when it has to wait for a core. Who may not ask for more has the usual priority. */
+	/*
+	 * Samples are lost when this process must wait for a core. Without the right to a higher priority, it keeps the
+	 * usual one.
+	 */
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 4)
 		setpriority(PRIO_PROCESS, 0, PRIORITY);
 	for (e = p->spec->env; e && *e; e++)
@@ -197,7 +202,7 @@ static void name_host(char *out, size_t size)
 			*c = '_';
 }
 
-/* False when all was over before it was this process's turn. */
+/* Waits until no other rank's sampler has the device, and locks it. False when the run was over before that. */
 static bool lock_device(const struct process *p)
 {
 	char path[4096];
@@ -208,7 +213,7 @@ static bool lock_device(const struct process *p)
 		p->spec->lock_dir ? p->spec->lock_dir : p->spec->dir, p->host,
 		p->uuid[0] ? p->uuid : "gpu");
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	/* Where files cannot be locked CUPTI decides: it lets one sample at a time. */
+	/* Where files cannot be locked, CUPTI decides: it lets one process sample at a time. */
 	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		if (!has_told)
 			report(p, SAMPLER_WAITING, "another rank samples GPU %u", p->device);
@@ -216,7 +221,7 @@ static bool lock_device(const struct process *p)
 		if (is_stopped(p, LOCK_WAIT_MS))
 			return false;
 	}
-	return true; /* the descriptor stays open as long as the process lives */
+	return true; /* the descriptor, and with it the lock, stays open until the process ends */
 }
 
 static void look_around(struct process *p)
@@ -240,7 +245,7 @@ static bool is_over(void *of)
 {
 	struct process *p = of;
 
-	if (!p->is_ready) /* asked for the first time once sampling has started */
+	if (!p->is_ready) /* the first call of this function comes right after sampling has started */
 		report(p, SAMPLER_READY, "GPU %u", p->device);
 	p->is_ready = true;
 	look_around(p);
@@ -332,7 +337,10 @@ static int sample_device(struct process *p, struct sonde_err *err)
 	return rc;
 }
 
-/* The process of one device, to its end. `stop_fd` is at its end when all is over. Reports to `report_fd`. */
+/*
+ * Runs the process of one device until it ends. `stop_fd` becomes readable (end of file) when the run is over. Messages
+ * go to `report_fd`.
+ */
 _Noreturn static void become_sampler(
 	const struct sonde_sampler_spec *spec, unsigned device, int stop_fd, int report_fd)
 {
@@ -369,10 +377,10 @@ enum state { STARTING, SAMPLING, DONE, FAILED };
 
 struct worker {
 	pid_t pid;
-	int fd; /* what it reports; -1 = closed */
+	int fd; /* the pipe with its messages; -1 = closed */
 	enum state state;
-	struct sonde_buf pending; /* a line not yet whole */
-	char says[1200];	  /* its last words */
+	struct sonde_buf pending; /* the beginning of a line that is not yet complete */
+	char says[1200];	  /* text of its last message */
 };
 
 struct sonde_sampler {
@@ -432,7 +440,7 @@ static void read_line(struct sonde_sampler *s, struct worker *w, struct sonde_st
 	}
 }
 
-/* A worker's process has ended, with or without a last word. */
+/* A worker's process has ended, perhaps without a last message. */
 static void end_worker(struct worker *w)
 {
 	close(w->fd);
@@ -467,7 +475,7 @@ static void listen_to_worker(struct sonde_sampler *s, struct worker *w)
 	w->pending.p[line.n] = '\0';
 }
 
-/* Waits for a line from any worker, at most until `deadline_ns`; false when there is none. */
+/* Waits for a message from any worker, at most until `deadline_ns`; false when none came. */
 static bool listen_to_all(struct sonde_sampler *s, uint64_t deadline_ns)
 {
 	struct pollfd fds[SONDE_SAMPLER_DEVICES];

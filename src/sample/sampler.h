@@ -1,12 +1,12 @@
 /*
- * The sampler: processes beside the profiled program, one for each device, that
- * write what the hardware counters count into the run's captures.
+ * The sampler: processes beside the profiled program, one for each device, which write
+ * the counts of the hardware counters into files beside the run's captures.
  *
- * They are started before the program, share nothing with it and end when they
- * are told to or when sonde itself is gone. Where several ranks on a node see
- * the same device one of them samples it: a lock in the captures' directory decides, and
- * the next takes over when that one ends. Whatever goes wrong here costs the
- * counters only, never the run.
+ * They are started before the program, share nothing with it, and end when they
+ * are told to or when sonde itself is gone. Where several ranks on a node see the
+ * same device, the sampler of one rank samples it: a lock in the captures' directory
+ * decides, and the next one takes over when that one ends. Whatever goes wrong here
+ * costs the counters only, never the run.
  */
 #ifndef SONDE_SAMPLE_SAMPLER_H
 #define SONDE_SAMPLE_SAMPLER_H
@@ -18,28 +18,35 @@
 
 #include <sys/types.h>
 
-#define SONDE_SAMPLER_DEVICES 32 /* at most */
+#define SONDE_SAMPLER_DEVICES 32 /* most devices that are sampled */
 
 struct sonde_sampler;
 
 struct sonde_sampler_spec {
-	const char *dir;  /* of the run's native captures */
-	char *const *env; /* the program's, as it decides on devices; a NAME alone is taken away; may be NULL */
-	const char *lock_dir; /* that all ranks of this node share: one samples a device; NULL = dir */
-	struct sonde_samples_rotation rotation; /* of its file */
-	const char *mark; /* NAME=VALUE in every program of this run … */
-	const pid_t *pids; /* … or, where these are given, their numbers */
+	const char *dir;  /* directory of the run's native captures */
+	/*
+	 * Changes to the environment, as for the program, since the environment decides which devices are visible:
+	 * NAME=VALUE, or a NAME that is removed. May be NULL.
+	 */
+	char *const *env;
+	const char *lock_dir; /* directory that all ranks on this node share, for the locks of devices; NULL = dir */
+	struct sonde_samples_rotation rotation; /* when samples go on in another file */
+	/*
+	 * How to recognize this run's own programs on a device: by their numbers if `pids` is given, else by `mark`
+	 * (NAME=VALUE) in their environment.
+	 */
+	const char *mark;
+	const pid_t *pids;
 	size_t nr_pids;
-	struct sonde_sampling_request sampling; /* its device is ignored: all are sampled */
+	struct sonde_sampling_request sampling; /* `device` is ignored: all devices are sampled */
 };
 
-/* Whether there is a GPU at all: the driver's device files. Asks no library. */
+/* Whether there is a GPU at all, by the driver's device files. Loads no library. */
 bool sonde_sampler_has_gpu(void);
 
 /*
- * Starts them and waits until they sample, at most a few seconds. On failure `err` says
- * why no device is sampled and what changes it, and `*out` is NULL. Devices that
- * cannot be sampled while others can are named at the end.
+ * Starts the samplers and waits until they sample, for a few seconds at most. On failure `err` says why no device is sampled
+ * and what the user can change, and `*out` is NULL. If only some devices cannot be sampled, sonde_sampler_end names these.
  */
 int sonde_sampler_start(
 	struct sonde_sampler **out, const struct sonde_sampler_spec *spec, struct sonde_err *err);
@@ -53,7 +60,7 @@ struct sonde_sampler_end {
 	size_t nr;
 };
 
-/* Ends them and frees `s`, which may be NULL. */
+/* Ends the samplers and frees `s`, which may be NULL. */
 void sonde_sampler_end(struct sonde_sampler *s, struct sonde_sampler_end *out);
 
 #endif

@@ -15,26 +15,26 @@
 #include <unistd.h>
 
 #define CLOCK_EVERY_NS 1000000000u
-#define IDLE_BYTES     65536	  /* of device memory in a sample: below, nothing ran */
-#define IDLE_LIMIT_NS  100000000u /* no stretch of idle samples is longer */
-#define ROW_BYTES      ((SONDE_COUNTER_LIMIT + 2) * SONDE_VARINT_MAX) /* a sample at most */
+#define IDLE_BYTES     65536	  /* a sample in which less device memory was read and written may be idle */
+#define IDLE_LIMIT_NS  100000000u /* longest stretch of idle samples that becomes one sample */
+#define ROW_BYTES      ((SONDE_COUNTER_LIMIT + 2) * SONDE_VARINT_MAX) /* largest size of a sample */
 
 struct sonde_samples_file {
 	const struct sonde_sampling *s;
 	char path[4096];
 	struct sonde_samples_rotation rotation;
-	unsigned part;	    /* the file being written, 0 = the first … */
-	uint64_t nr_bytes, began_ns; /* … its size, and when it began */
-	int fd, error; /* errno of the first failure */
+	unsigned part;	    /* number of the present file, 0 = the first */
+	uint64_t nr_bytes, began_ns; /* its size, and when it was made */
+	int fd, error; /* error: errno of the first failure */
 	uint32_t seq;
-	uint64_t clock_ns;		      /* when the last clock was written */
-	uint64_t defined_ns[SONDE_SET_LIMIT]; /* interval each set was last named with */
-	const struct sonde_counter_set *set;  /* the current one */
-	int active, read, write;	      /* its counters that tell idleness, -1 = none */
-	struct sonde_buf block;		      /* SAMPLES that are being put together */
-	struct sonde_samples_out out;	      /* into it */
-	uint64_t idle_start_ns, idle_end_ns;  /* a stretch not yet written; end 0 = none */
-	double idle[SONDE_COUNTER_LIMIT];
+	uint64_t clock_ns;		      /* when the last CLOCK block was written */
+	uint64_t defined_ns[SONDE_SET_LIMIT]; /* interval in the last COUNTERS block of each set; 0 = it has none yet */
+	const struct sonde_counter_set *set;  /* the current set */
+	int active, read, write;	      /* indices of its counters that show whether the device is idle, -1 = none */
+	struct sonde_buf block;		      /* the next SAMPLES block, incomplete */
+	struct sonde_samples_out out;	      /* writes to `block` */
+	uint64_t idle_start_ns, idle_end_ns;  /* a stretch of idle samples that is not yet written; end 0 = none */
+	double idle[SONDE_COUNTER_LIMIT];     /* the sums of that stretch */
 	unsigned nr_others;
 };
 
@@ -69,11 +69,11 @@ static void put_block(struct sonde_samples_file *f, unsigned type, const void *p
 	if (b.failed)
 		f->error = ENOMEM;
 	else
-		write_all(f, b.p, b.n); /* in one piece: no half block at a kill */
+		write_all(f, b.p, b.n); /* in one piece, so that a kill leaves no half block */
 	sonde_buf_release(&b);
 }
 
-/* The GPU's clock and the host's at one moment: the quickest of a few readings is the best. */
+/* Writes the GPU's clock and the host's at one moment, from the quickest of a few readings. */
 static void put_clock(struct sonde_samples_file *f)
 {
 	struct sonde_clock best = {0}, c;
@@ -135,7 +135,7 @@ static void put_head(struct sonde_samples_file *f)
 	f->began_ns = f->clock_ns;
 }
 
-/* Makes the next file of the samples. -1: errno says why not. */
+/* Makes the file number f->part. -1: errno says why not. */
 static int open_part(const struct sonde_samples_file *f)
 {
 	char name[4096 + 16];
@@ -144,7 +144,7 @@ static int open_part(const struct sonde_samples_file *f)
 	snprintf(name, sizeof(name), f->part ? "%s.%u" : "%s", f->path, f->part);
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (fd >= 0)
-		flock(fd, LOCK_EX | LOCK_NB); /* so that who reads it knows that it goes on */
+		flock(fd, LOCK_EX | LOCK_NB); /* tells readers that the file is still being written */
 	return fd;
 }
 
@@ -154,7 +154,10 @@ static bool is_full(const struct sonde_samples_file *f)
 	       (f->rotation.ns && f->clock_ns - f->began_ns >= f->rotation.ns);
 }
 
-/* Sets of counters were named in the first file, which stays. Where no other file can be made this one goes on. */
+/*
+ * Goes on in the next file. It has no COUNTERS blocks for known sets: the first file has them and stays. If the next
+ * file cannot be made, this one goes on.
+ */
 static void begin_next(struct sonde_samples_file *f)
 {
 	int fd;
@@ -213,7 +216,7 @@ static void begin_set(struct sonde_samples_file *f, const struct sonde_counter_s
 	f->write = find_role(set, "dram.write_bytes");
 }
 
-/* Writes a set before its first samples, when its peaks are known. */
+/* Writes the COUNTERS block of the current set, before its first samples: its peaks are known by then. */
 static void put_set(struct sonde_samples_file *f)
 {
 	struct sonde_buf b = {0};
@@ -246,7 +249,7 @@ static void flush(struct sonde_samples_file *f)
 
 static void put_row(struct sonde_samples_file *f, uint64_t start, uint64_t end, const double *row)
 {
-	if (f->block.n + ROW_BYTES > SONDE_BLOCK_LIMIT) /* readers take a longer block for damage */
+	if (f->block.n + ROW_BYTES > SONDE_BLOCK_LIMIT) /* readers treat a longer block as damaged */
 		flush(f);
 	if (!f->block.n)
 		sonde_samples_begin(&f->out, &f->block, f->set, start);
@@ -260,7 +263,7 @@ static void end_idle(struct sonde_samples_file *f)
 	f->idle_end_ns = 0;
 }
 
-/* True when the row has become part of a stretch of idleness. */
+/* Adds the row to a stretch of idle samples; false when it is not idle. */
 static bool add_idle(struct sonde_samples_file *f, uint64_t start, uint64_t end, const double *row)
 {
 	uint32_t i;
@@ -282,7 +285,7 @@ void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sa
 {
 	size_t i;
 
-	if (f->set != rows->set) { /* idle time at the end may go on in the next rows, but not in another set's */
+	if (f->set != rows->set) { /* a stretch of idle samples may go on from call to call, but not across two sets */
 		if (f->set)
 			end_idle(f);
 		flush(f);

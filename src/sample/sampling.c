@@ -1,4 +1,4 @@
-/* A session: the counters are found on the chip, the device is reserved. */
+/* Opens and closes a session: finds the counters on the chip and reserves the device. */
 #include "sample/sampling.h"
 
 #include "base/alloc.h"
@@ -10,26 +10,26 @@
 #define US 1000u
 #define MS 1000000u
 
-#define BURST_STEP_NS (10 * US) /* interval of bursts, where it was not asked for */
-#define LEAST_STEP_NS (1 * US)	/* of what may be asked for … */
-#define MOST_STEP_NS  (1000 * MS)
-#define LEAST_BURST   10 /* … and samples of a burst: the first one is left out */
+#define BURST_STEP_NS (10 * US) /* interval in bursts, if the request has none */
+#define LEAST_STEP_NS (1 * US)	/* shortest interval that may be asked for */
+#define MOST_STEP_NS  (1000 * MS) /* longest interval that may be asked for */
+#define LEAST_BURST   10 /* fewest samples in a burst: the first one is left out */
 
 /*
- * A raw sample takes 30 to 60 kB of the hardware's buffer. Half a second's worth; more takes longer
- * to be reserved: 150 ms, and 0.8 ms a megabyte.
+ * The size of the hardware's buffer: enough for about half a second, as a raw sample takes 30 to 60 kB. A larger buffer takes
+ * longer to reserve: 150 ms, and 0.8 ms per megabyte.
  */
 #define BUFFER_BYTES	   (256u << 20)
 #define BURST_BUFFER_BYTES (512u << 20)
 
-/* The size of an image: clearing it costs time by its size, and a longer one forgives longer pauses. */
+/* The size of an image: the larger it is, the longer clearing it takes, but the longer we may pause between decodes. */
 #define IMAGE_BYTES	  (128u << 20)
 #define MOST_IMAGE_BYTES  (384u << 20)
 #define LEAST_SAMPLES	  256
 #define MOST_SAMPLES	  4096
-#define BURST_SAMPLES(nr) ((nr) + (nr) / 4 + 64) /* starting and stopping take a millisecond or two */
+#define BURST_SAMPLES(nr) ((nr) + (nr) / 4 + 64) /* room for more: starting and stopping take a millisecond or two */
 
-/* Intervals to choose from. */
+/* The intervals that sonde chooses from. */
 static const uint64_t steps_ns[] = {50 * US, 75 * US, 100 * US, 150 * US, 200 * US, 300 * US,
 	500 * US, 750 * US, 1 * MS, 2 * MS, 5 * MS, PM_LONGEST_NS};
 #define NR_STEPS (sizeof(steps_ns) / sizeof(*steps_ns))
@@ -83,7 +83,7 @@ static int check_times(const struct sonde_sampling_request *q, struct sonde_err 
 	return 0;
 }
 
-/* The shortest interval that this machine can probably decode; the loop finds out whether it can. */
+/* The shortest interval that this machine can probably decode; the loop then sees whether it really can. */
 static uint64_t first_interval(const struct sonde_sampling *s)
 {
 	uint64_t cost = PM_DECODE_NS(s->sets[0].names.nr) + PM_EVALUATE_NS(s->sets[0].names.nr);
@@ -92,12 +92,15 @@ static uint64_t first_interval(const struct sonde_sampling *s)
 		return s->q.interval_ns;
 	if (s->q.burst_ns)
 		return BURST_STEP_NS;
-	if (sysconf(_SC_NPROCESSORS_ONLN) <= 4) /* the program needs them too */
+	if (sysconf(_SC_NPROCESSORS_ONLN) <= 4) /* the program needs the few cores too */
 		cost *= 2;
 	return pm_step_above(cost + cost / 10);
 }
 
-/* The image of a burst holds all of it; a burst that is too long for one is made shorter. */
+/*
+ * Chooses the sizes of images. An image must hold a whole burst, so a burst that is too long for the largest image is
+ * made shorter.
+ */
 static int choose_sizes(struct sonde_sampling *s, struct sonde_err *err)
 {
 	uint64_t bytes = 0, most;
@@ -151,10 +154,10 @@ static double find_bandwidth(const struct sonde_sampling *s)
 		s->pm.cuDeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device) != CUDA_SUCCESS ||
 		s->pm.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device) != CUDA_SUCCESS)
 		return 0;
-	return 2.0 * khz * bits / 8 / 1e6; /* two words a clock */
+	return 2.0 * khz * bits / 8 / 1e6; /* the memory moves two words per clock */
 }
 
-/* Finds the counters on the chip, and has the device for itself. */
+/* Finds the counters on the chip, and reserves the device. */
 static int reserve(struct sonde_sampling *s, struct sonde_err *err)
 {
 	int rc = get_available(s, err);
@@ -170,7 +173,7 @@ static int reserve(struct sonde_sampling *s, struct sonde_err *err)
 	return rc ? rc : choose_sizes(s, err);
 }
 
-/* Opens GPM where it is asked for, or where the driver refused the rest: `rc`, `err`. */
+/* Opens GPM if it is asked for, or if the driver refused PM sampling: `rc` and `err` are the outcome of that. */
 static int open_gpm(struct sonde_sampling *s, int rc, struct sonde_err *err)
 {
 	bool is_refused = rc == SONDE_ERR_IO && s->q.source != SONDE_SAMPLING_PM;
@@ -181,7 +184,7 @@ static int open_gpm(struct sonde_sampling *s, int rc, struct sonde_err *err)
 	if (sonde_gpm_open(&s->gpm, &s->sets[0].names, &why)) {
 		if (s->q.source == SONDE_SAMPLING_GPM)
 			return sonde_err_set(err, why.code, "NVML's GPM cannot count here: %s", why.msg);
-		if (!is_refused) /* the other source of the two goes on */
+		if (!is_refused) /* PM sampling counts, without GPM */
 			sonde_buf_printf(&s->facts.left_out, "%sGPM (%s)", s->facts.left_out.n ? ", " : "", why.msg);
 		return rc;
 	}

@@ -2,9 +2,9 @@
  * Sampling: the hardware counters of one device, read at a fixed interval by
  * CUPTI's PM sampling, whatever runs on the device.
  *
- * Nothing is attached to a program and no CUDA context is made. To be used by a
- * process that does nothing else: reading the counters in the program's own
- * process slows it down (sampler.h starts such a process).
+ * Sampling attaches to no program and makes no CUDA context. Use it in a process
+ * that does nothing else (sampler.h starts one): reading the counters in the
+ * program's own process slows the program down.
  *
  * A session may hold several sets of counters where they do not fit into one
  * pass of the hardware; the sets then take turns.
@@ -18,38 +18,38 @@
 #include "base/str.h"
 #include "format/samples.h"
 
-struct sonde_sampling; /* one device, set up */
+struct sonde_sampling; /* a session: one device, ready to sample */
 
-/* Who counts. */
+/* The source of the counts. */
 enum sonde_sampling_source {
-	SONDE_SAMPLING_PM,   /* CUPTI's PM sampling or nobody */
-	SONDE_SAMPLING_AUTO, /* GPM where the driver refuses PM sampling */
-	SONDE_SAMPLING_GPM,
-	SONDE_SAMPLING_BOTH, /* to compare them */
+	SONDE_SAMPLING_PM,   /* CUPTI's PM sampling only */
+	SONDE_SAMPLING_AUTO, /* PM sampling, or GPM where the driver refuses it */
+	SONDE_SAMPLING_GPM,  /* GPM only */
+	SONDE_SAMPLING_BOTH, /* both at once, to compare them */
 };
 
 struct sonde_sampling_request {
-	unsigned device;	     /* CUDA's number of it */
-	const char *const *counters; /* names of sets (roles.h), of roles, or NVIDIA's */
+	unsigned device;	     /* CUDA's number of the device */
+	const char *const *counters; /* names of sets (roles.h), of roles, or NVIDIA's names of counters */
 	size_t nr_counters;
 	uint64_t interval_ns; /* 0 = as short as this machine can decode, 50 µs or more */
-	uint64_t burst_ns;    /* sample so long, then pause at random; 0 = all the time */
+	uint64_t burst_ns;    /* sample for this long, then pause for a random time; 0 = sample all the time */
 	uint8_t source;	      /* enum sonde_sampling_source */
-	const char *why_gpm;  /* why GPM alone is to count, as the end of a sentence; NULL = it was asked for */
+	const char *why_gpm;  /* why only GPM counts, as the end of a sentence; NULL = the user asked for GPM */
 };
 
-/* Samples of one set, in order; its interval may be another one than before. Valid during the call only. */
+/* Samples of one set, in order of time. The set's interval may differ from that of earlier rows. Valid during the call only. */
 struct sonde_sample_rows {
 	const struct sonde_counter_set *set;
-	const uint64_t *start_ns, *end_ns; /* of the GPU's clock */
-	const double *values;		   /* row by row */
+	const uint64_t *start_ns, *end_ns; /* on the GPU's clock */
+	const double *values;		   /* row by row, set->nr values each */
 	size_t nr;
 };
 
-/* Who gets the samples. Each may be called many times, from the thread that runs the session. */
+/* The caller's functions that get the samples. They are called in the thread that runs the session, with `of`. */
 struct sonde_sample_taker {
 	void (*take)(void *of, const struct sonde_sample_rows *rows);
-	bool (*is_over)(void *of); /* asked every few milliseconds */
+	bool (*is_over)(void *of); /* called every few milliseconds; true ends the session */
 	void *of;
 };
 
@@ -60,32 +60,32 @@ int sonde_sampling_count(unsigned *nr, struct sonde_err *err);
 int sonde_sampling_identify(char *uuid, size_t size, unsigned device, struct sonde_err *err);
 
 /*
- * Finds the counters on the device's chip and reserves its sampling unit.
- * SONDE_ERR_NOTFOUND: no CUPTI, too old a one, no GPU. SONDE_ERR_USAGE: a counter
- * that the chip does not have. SONDE_ERR_IO: the driver refuses; `err` says why
- * and what changes it.
+ * Finds the counters on the device's chip and reserves the chip's sampling unit.
+ * SONDE_ERR_NOTFOUND: there is no CUPTI, it is too old, or there is no GPU.
+ * SONDE_ERR_USAGE: the chip does not have a counter, or the times do not fit.
+ * SONDE_ERR_IO: the driver refuses; `err` says why and what the user can change.
  */
 int sonde_sampling_open(
 	struct sonde_sampling **out, const struct sonde_sampling_request *q, struct sonde_err *err);
 void sonde_sampling_close(struct sonde_sampling *s);
 
-/* The facts of a session, known from its opening on. */
+/* The facts of a session; all but `status` are known once it is open. */
 struct sonde_sampling_facts {
-	char chip[64];
+	char chip[64]; /* name of the chip */
 	size_t nr_sets;
-	double bytes_per_ns; /* that the device's memory moves at most; 0 = not known */
-	struct sonde_buf by_gpm;   /* why GPM counts and not PM sampling; empty = PM sampling does */
-	struct sonde_buf left_out; /* what was asked for and is not counted, in words; empty = nothing */
-	struct sonde_sampler_status status; /* up to now */
+	double bytes_per_ns; /* memory bandwidth of the device; 0 = not known */
+	struct sonde_buf by_gpm;   /* why only GPM counts; empty = PM sampling does */
+	struct sonde_buf left_out; /* text that lists what was asked for but is not counted; empty = nothing */
+	struct sonde_sampler_status status; /* totals up to now */
 };
 const struct sonde_sampling_facts *sonde_sampling_facts(const struct sonde_sampling *s);
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i);
 
-/* Samples until the taker says that it is over. */
+/* Samples until the taker's is_over returns true. */
 int sonde_sampling_run(
 	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err);
 
-/* Nanoseconds of the clock that samples are stamped with. */
+/* The present time on the clock of samples, in nanoseconds. */
 uint64_t sonde_sampling_now(const struct sonde_sampling *s);
 
 #endif

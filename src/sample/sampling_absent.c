@@ -1,4 +1,4 @@
-/* For a machine without CUPTI's headers: a sonde that says so. */
+/* Replaces sampling in a build without CUPTI's headers: every attempt fails with advice. */
 #include "catalogue/advice.h"
 #include "sample/calibration_int.h"
 #include "sample/sampling.h"
@@ -31,7 +31,7 @@ int sonde_sampling_open(
 	return refuse(err);
 }
 
-/* Without an open session the rest is never called. */
+/* No session can be opened, so the functions below are never called. */
 void sonde_sampling_close(struct sonde_sampling *s)
 {
 	(void)s;

@@ -1,18 +1,18 @@
 /*
- * The loop: sampling runs in stretches, each of one set of counters at one interval.
+ * The loop: sampling runs in stretches, each with one set of counters at one interval.
  *
- * While a stretch runs, samples are decoded as they come. CUPTI decodes until nothing is left, also
- * what comes meanwhile: beside a GPU that is always busy a decode may take half a second. It loses its
- * place in the buffer when its image is full before that. So the loop foresees how many samples a
- * decode will find. Where an image cannot hold them, or decoding costs nearly as much as there is time,
- * the stretch is stopped first: what is left then has an end.
+ * While a stretch runs, we decode samples as they come. A decode of CUPTI goes on until nothing is left, and also
+ * decodes samples that come meanwhile: while the GPU is always busy, one decode may take half a second. CUPTI loses its
+ * place in the buffer if the image is full before that. So the loop foresees how many samples a decode will find. If an
+ * image cannot hold them, or if decoding takes nearly all of the time, the loop stops the stretch first: then the
+ * remaining samples come to an end.
  *
- * The first stretch is a trial: it shows what decoding costs on this machine, and with it the interval. Its
- * samples are nobody's.
+ * The first stretch is a trial: it shows what decoding costs on this machine, and so which interval is possible. Its
+ * samples are not handed over.
  *
- * A stretch ends in order when it was stopped and decoded to its end. Another one of the same set and
- * interval begins a millisecond later. For a change, and after trouble, the device has to be reserved
- * anew, which takes a third of a second.
+ * A stretch ends in order when it was stopped and decoded to its end. Another stretch with the same set and
+ * interval begins a millisecond later. To change one of these, and after trouble, the device must be reserved
+ * again, which takes a third of a second.
  */
 #include "sample/pm_int.h"
 
@@ -24,20 +24,23 @@
 #define US 1000u
 #define MS 1000000u
 
-#define TURN_NS	     (1000 * MS) /* of a set, where several take turns */
-#define TRIAL_NS     (10 * MS)	/* of the first stretch, or … */
-#define TRIAL	     200	/* … so many samples */
-#define STALE_NS     (60000ull * MS)
-#define MARGIN_NS    (2 * MS) /* by which the clocks of host and GPU may be apart */
-#define LEAST_PAUSE  (5 * MS) /* between decodes: even one that finds nothing takes a millisecond */
+#define TURN_NS	     (1000 * MS) /* length of a set's turn, where several sets take turns */
+#define TRIAL_NS     (10 * MS)	/* length of the first stretch, at least … */
+#define TRIAL	     200	/* … and at least this many samples */
+#define STALE_NS     (60000ull * MS) /* a sample from before the start of sampling is refused, unless it is older by at least this much */
+#define MARGIN_NS    (2 * MS) /* how far the clocks of host and GPU may be apart */
+#define LEAST_PAUSE  (5 * MS) /* shortest pause between decodes: even one that finds nothing takes a millisecond */
 #define MOST_PAUSE   (20 * MS)
 #define GPM_PAUSE    (2 * MS)
-#define MOST_DECODES 64 /* after a stop: usually two */
-#define HURRY	     4	  /* times the interval of the trial: how far it grows for decodes that wait */
-#define FAST	     0.95 /* a pace at which decodes hardly end */
-#define ENOUGH	     32 /* samples of a decode that tell what it costs */
+#define MOST_DECODES 64 /* most decodes after a stop; two usually suffice */
+#define HURRY	     4	  /* how many times the trial's interval may become, to make decodes end that wait for samples */
+#define FAST	     0.95 /* the `pace` at which decodes hardly end */
+#define ENOUGH	     32 /* a decode of fewer samples does not show what decoding costs */
 
-/* Shares of the time: all that sampling may cost over a window; and decoding alone, at any time. */
+/*
+ * Shares of the time that sampling may take: MOST_BUSY for everything, over WINDOW_NS; MOST_LOAD for decoding alone, at
+ * any time.
+ */
 #define WINDOW_NS 250000000u
 #define MOST_BUSY 0.95
 #define MOST_LOAD 0.8
@@ -46,22 +49,22 @@ struct loop {
 	struct sonde_sampling *s;
 	const struct sonde_sample_taker *to;
 	uint64_t begin_ns;     /* when sampling was last started, on the GPU's clock */
-	uint64_t last_ns;      /* end of the last good sample of this stretch; 0 = none yet */
-	uint64_t until_ns;     /* the stretch ends then, on the host's clock; UINT64_MAX = no such end */
+	uint64_t last_ns;      /* end of the last good sample; 0 = none yet, or what follows is no gap */
+	uint64_t until_ns;     /* when the stretch ends, on the host's clock; UINT64_MAX = at no fixed time */
 	uint64_t drained_ns;   /* when a decode last returned, on the host's clock */
-	uint64_t window_ns;    /* when the window began, on the host's clock */
-	uint64_t busy_ns;      /* spent in it */
-	double cost_ns;	       /* of decoding a sample */
+	uint64_t window_ns;    /* when the present window of WINDOW_NS began, on the host's clock */
+	uint64_t busy_ns;      /* time that sampling took in this window */
+	double cost_ns;	       /* cost of decoding a sample */
 	uint64_t chosen_ns;    /* the interval after the trial */
-	double pace;	       /* of running decodes, lately: their time by that of the samples they found */
-	size_t nr_stale;       /* samples of long ago, in this stretch */
+	double pace;	       /* time of recent decodes while sampling runs ÷ length of the samples they found */
+	size_t nr_stale;       /* samples of this stretch whose times cannot be right */
 	bool is_first;	       /* the next sample is the first after a start */
 	bool is_trial;	       /* the first stretch */
 	unsigned seed;
 	struct sonde_err *err;
 };
 
-/* Why a stretch ends. HELD: decoding cannot keep up, but the interval has to stay. */
+/* Why a stretch ends. HELD: decoding cannot keep up, but the user chose the interval, so it stays. */
 enum next { GO_ON, TURN_OVER, TOO_SLOW, HELD, LOST, ALL_OVER, FAILED };
 
 static void sleep_ns(uint64_t ns)
@@ -75,8 +78,8 @@ static void sleep_ns(uint64_t ns)
 /* --- samples ------------------------------------------------------------------------------------ */
 
 /*
- * Whether a sample counts; what is wrong with it is counted. The clock of samples is set now and
- * then, by some hundred nanoseconds: a sample that begins before the last one ended begins with its end.
+ * Whether a sample counts; updates the totals of the session. The clock of samples is corrected now and then, by some
+ * hundred nanoseconds: if a sample begins a little before the end of the last one, its start becomes that end.
  */
 static bool judge(struct loop *l, uint64_t *from, uint64_t end)
 {
@@ -87,7 +90,7 @@ static bool judge(struct loop *l, uint64_t *from, uint64_t end)
 		*from = start = l->last_ns;
 	gap = l->last_ns && start > l->last_ns ? start - l->last_ns : 0;
 
-	if (l->is_first) { /* covers the time before the start */
+	if (l->is_first) { /* the first sample after a start covers the time before the start */
 		st->nr_first++;
 		l->is_first = false;
 		return false;
@@ -107,7 +110,7 @@ static bool judge(struct loop *l, uint64_t *from, uint64_t end)
 	return true;
 }
 
-/* Evaluates what was decoded, and hands over what counts of it. */
+/* Evaluates the decoded samples, and hands those that count to the taker. */
 static int take_samples(struct loop *l, const struct pm_drained *d)
 {
 	struct pm_set *set = &l->s->sets[l->s->current];
@@ -140,19 +143,19 @@ static int take_samples(struct loop *l, const struct pm_drained *d)
 
 /* --- decoding ----------------------------------------------------------------------------------- */
 
-/* Decoding's share of the time: at 1 it never ends. */
+/* The share of the time that decoding takes; at 1 decoding never ends. */
 static double load_of(const struct loop *l)
 {
 	return l->cost_ns / (double)l->s->interval_ns;
 }
 
-/* Samples that wait to be decoded. */
+/* How many samples wait to be decoded. */
 static double waiting(const struct loop *l)
 {
 	return (double)(sonde_now_ns() - l->drained_ns) / (double)l->s->interval_ns;
 }
 
-/* How many samples the next decode will find; in a stopped stretch, those that wait. */
+/* How many samples the next decode will find: those that wait now and, while sampling runs, those that come meanwhile. */
 static size_t foresee(const struct loop *l, bool is_running)
 {
 	double load = load_of(l), rest = 1 - (load > l->pace ? load : l->pace), nr = waiting(l);
@@ -163,8 +166,8 @@ static size_t foresee(const struct loop *l, bool is_running)
 }
 
 /*
- * After a stop the time of a decode is the cost of its samples. While sampling runs, a decode may also have
- * waited for samples: then its time is an upper bound.
+ * Learns from a decode what decoding costs. After a stop, the time of a decode is the cost of its samples. While sampling
+ * runs, a decode may also have waited for samples, so its time is an upper bound.
  */
 static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
 {
@@ -180,7 +183,7 @@ static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
 		l->cost_ns += (ns - l->cost_ns) / 4;
 }
 
-/* Decodes what there is, evaluates it and hands it over. */
+/* Decodes the samples that there are, evaluates them and hands them over. */
 static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bool is_running)
 {
 	uint64_t begin = sonde_now_ns(), middle, end;
@@ -196,11 +199,11 @@ static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bo
 	l->s->facts.status.evaluate_ns += end - middle;
 	l->s->facts.status.nr_overflows += d->has_overflown;
 	l->busy_ns += (uint64_t)((double)d->nr * l->cost_ns) + (end - middle);
-	/* Once CUPTI has lost its place in the buffer it stays lost: only a new session helps. */
+	/* Once CUPTI has lost its place in the buffer, it does not find it again: the device must be closed and reserved again. */
 	return d->has_overflown || l->nr_stale > l->s->image_samples / 4 ? LOST : GO_ON;
 }
 
-/* Ends the stretch in order: nothing of it stays in the buffer. */
+/* Ends the stretch in order: stops, and decodes until no sample of the stretch is left in the buffer. */
 static enum next end_stretch(struct loop *l, enum next why)
 {
 	struct pm_drained d = {0};
@@ -220,11 +223,11 @@ static enum next end_stretch(struct loop *l, enum next why)
 	return d.is_end || d.nr == 0 ? why : LOST;
 }
 
-/* At the end of a window: whether this machine keeps up. */
+/* Whether this machine is too slow for the interval. Over a whole window, everything counts; at any time, decoding alone does. */
 static bool is_too_slow(struct loop *l)
 {
 	uint64_t now = sonde_now_ns(), length = now - l->window_ns;
-	/* Decodes that wait for samples end sooner at a longer interval, but not at any. */
+	/* Decodes that wait for samples end sooner at a longer interval, but we do not lengthen it beyond HURRY times. */
 	bool is_so = load_of(l) > MOST_LOAD ||
 		     (l->pace > MOST_LOAD &&
 			     pm_step_above(l->s->interval_ns + 1) <= HURRY * l->chosen_ns);
@@ -254,26 +257,26 @@ static enum next drain_running(struct loop *l)
 
 /* --- stretches ---------------------------------------------------------------------------------- */
 
-/* How long to leave the hardware alone. */
+/* How long to pause until the next decode. */
 static uint64_t pause_of(const struct loop *l)
 {
 	uint64_t ns = l->s->interval_ns * 32, most = MOST_PAUSE, left;
 
-	if (load_of(l) > MOST_LOAD) /* what comes together is decoded after a stop: half an image */
+	if (load_of(l) > MOST_LOAD) /* we decode after a stop only: wait until half an image has gathered */
 		ns = l->s->interval_ns * (l->s->image_samples / 2);
 	ns = ns < LEAST_PAUSE ? LEAST_PAUSE : ns > most ? most : ns;
 	left = l->until_ns - sonde_now_ns();
 	return left < ns ? left : ns;
 }
 
-/* GPM's news, if there are any. */
+/* Hands over a row of GPM, if there is one. */
 static void take_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to)
 {
 	struct sonde_sample_rows rows;
 
 	if (!sonde_gpm_tick(s->gpm, sonde_sampling_now(s), &rows))
 		return;
-	if (s->facts.by_gpm.n) /* else they are told by the other source */
+	if (s->facts.by_gpm.n) /* else nr_samples counts those of PM sampling */
 		s->facts.status.nr_samples += rows.nr;
 	to->take(to->of, &rows);
 }
@@ -285,7 +288,7 @@ static enum next sample_stretch(struct loop *l)
 
 	while (next == GO_ON) {
 		if (!l->is_trial && l->to->is_over(l->to->of)) {
-			sleep_ns(l->s->interval_ns + MS); /* the last sample is complete then */
+			sleep_ns(l->s->interval_ns + MS); /* until the last sample is complete */
 			return ALL_OVER;
 		}
 		if (sonde_now_ns() >= l->until_ns)
@@ -299,7 +302,7 @@ static enum next sample_stretch(struct loop *l)
 	return next;
 }
 
-/* The length of the next stretch; 0 = without an end. */
+/* The length of the next stretch; 0 = it has no fixed end. */
 static uint64_t length_of(const struct loop *l)
 {
 	uint64_t trial = TRIAL * l->s->interval_ns;
@@ -327,7 +330,7 @@ static int start_stretch(struct loop *l)
 	return 0;
 }
 
-/* Pauses between two bursts at random: no rhythm of the program may coincide with ours. */
+/* Pauses for a random time between two bursts, so that bursts do not fall in step with a rhythm of the program. */
 static void pause_at_random(struct loop *l)
 {
 	uint64_t burst = l->s->q.burst_ns;
@@ -336,7 +339,7 @@ static void pause_at_random(struct loop *l)
 		sleep_ns((uint64_t)rand_r(&l->seed) % (burst / 2 + 1));
 }
 
-/* Lengthens the interval, unless the user chose it. */
+/* Lengthens the interval, unless the user chose it or it is the longest; true when it did. */
 static bool lengthen(struct loop *l)
 {
 	if (l->s->q.interval_ns || l->s->q.burst_ns || l->s->interval_ns >= PM_LONGEST_NS)
@@ -345,7 +348,7 @@ static bool lengthen(struct loop *l)
 	return true;
 }
 
-/* Goes on to the next set of counters, after a pause between bursts. */
+/* Ends a turn: after the trial, chooses the interval; else goes on to the next set of counters. Pauses between bursts. */
 static void take_turns(struct loop *l)
 {
 	struct sonde_sampling *s = l->s;
@@ -370,16 +373,19 @@ static void plan_next_stretch(struct loop *l, enum next why)
 	}
 	if (why == TOO_SLOW || (why == LOST && l->pace >= FAST))
 		l->s->facts.status.nr_slower += lengthen(l);
-	/* After a place was lost the largest image is next, then a longer interval. */
+	/*
+	 * After CUPTI has lost its place, the next images have the largest size (pace FAST); if that happens again, the
+	 * interval gets longer.
+	 */
 	l->pace = why == LOST ? FAST : why == TOO_SLOW ? 0 : l->pace;
-	/* A turn, a pause or a change leaves time without samples: that is no gap. */
+	/* A turn, a pause or a change leaves time without samples, which must not count as a gap. */
 	if (why == TURN_OVER || why == TOO_SLOW)
 		l->last_ns = 0;
 	if (why == TURN_OVER)
 		take_turns(l);
 }
 
-/* Where only GPM counts. */
+/* The loop of a session in which only GPM counts. */
 static int run_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to)
 {
 	while (!to->is_over(to->of)) {

@@ -27,7 +27,7 @@ const struct sonde_tally_figure sonde_tally_figures[] = {
 
 #define SHORTEST_SLICE_NS 10000000u
 
-/* The slices of the whole span, halved as often as makes sense. */
+/* Slices begin with the length that fits the whole span, halved while half of it is at least SHORTEST_SLICE_NS. */
 void sonde_tally_init(struct sonde_sample_tally *t, uint64_t span_ns, double bytes_per_ns)
 {
 	memset(t, 0, sizeof(*t));
@@ -37,7 +37,7 @@ void sonde_tally_init(struct sonde_sample_tally *t, uint64_t span_ns, double byt
 		t->slice_ns = t->slice_ns / 2 + t->slice_ns % 2;
 }
 
-/* The number of a role in the table of all; SONDE_TALLY_ROLES = none. */
+/* The index of a role in sonde_roles; SONDE_TALLY_ROLES = it is not there. */
 static size_t role_number(struct sonde_str role)
 {
 	const struct sonde_role *r = role.n ? sonde_role_find(role) : NULL;
@@ -52,7 +52,7 @@ static void add_value(struct sonde_tally_sums *s, size_t role, double value, uin
 	s->ns[role] += ns;
 }
 
-/* Slices of twice the length: each has what two had. */
+/* Doubles the length of slices: joins every two of them. */
 static void join_slices(struct sonde_sample_tally *t)
 {
 	size_t i, k;
@@ -79,7 +79,7 @@ static struct sonde_tally_sums *find_slice(struct sonde_sample_tally *t, uint64_
 	return &t->slices[at < SONDE_TALLY_SLICES ? at : SONDE_TALLY_SLICES - 1];
 }
 
-/* Cycles of all SMs in a nanosecond of the sample; 0 = not among its counters. */
+/* Cycles of all SMs together per nanosecond of the sample; 0 = the sample has no such counter. */
 static double clock_of(const double *row, const size_t *roles, uint32_t nr, uint64_t ns)
 {
 	size_t elapsed = role_number(SONDE_STR("sm.elapsed_cycles"));
