@@ -353,8 +353,9 @@ static void push_label(nvtxStringHandle_t label)
 
 static PyObject *call_marked(const struct guard *g, struct label *label, PyObject *args, PyObject *kwargs)
 {
+	/* `label` may move while the original runs, so it is not used after that. */
 	nvtxStringHandle_t handle = label->handle;
-	bool is_timed = leaves_may_go && nr_outermost < WARM_UP, is_read = is_read_here(label); /* the label may move */
+	bool is_timed = leaves_may_go && nr_outermost < WARM_UP, is_read = is_read_here(label);
 	uint64_t begin = is_timed ? now_ns() : 0, end;
 	PyObject *result;
 

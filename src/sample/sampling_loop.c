@@ -27,7 +27,7 @@
 #define TURN_NS	     (1000 * MS) /* length of a set's turn, where several sets take turns */
 #define TRIAL_NS     (10 * MS)	/* length of the first stretch, at least … */
 #define TRIAL	     200	/* … and at least this many samples */
-#define STALE_NS     (60000ull * MS) /* a sample from before the start of sampling is refused, unless it is older by at least this much */
+#define STALE_NS     (60000ull * MS) /* samples from before the start of sampling are refused, unless they are older than this */
 #define MARGIN_NS    (2 * MS) /* how far the clocks of host and GPU may be apart */
 #define LEAST_PAUSE  (5 * MS) /* shortest pause between decodes: even one that finds nothing takes a millisecond */
 #define MOST_PAUSE   (20 * MS)
