@@ -1,11 +1,11 @@
 /*
- * Threads without ranges: whose ranges they work in (report.threads=adopt).
+ * Threads without ranges: finds the thread whose ranges they work in (report.threads=adopt).
  *
  * Autograd and data loaders launch from threads of their own. Such a launch
  * takes the open stack of the one other thread of its process that has one at
- * the time of the call. Questions are asked in order of time: a sweep over the
- * outermost ranges counts the threads that have something open; where one is
- * left, a cursor over its ranges knows the innermost.
+ * the time of the call. Questions are answered in order of time. A sweep over the
+ * outermost ranges counts the threads that have a range open. If that is exactly one
+ * other thread, a cursor over its ranges finds the innermost open range.
  */
 #include "attribute/launches_int.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MEMBERS (1u << 26) /* of all sets made here: 256 MiB */
+#define MAX_MEMBERS (1u << 26) /* in all sets made here together: 256 MiB */
 
 /* An outermost range begins or ends. */
 struct edge {
@@ -26,15 +26,15 @@ struct edge {
 /* The innermost open range of a thread in one domain. */
 struct slot {
 	uint32_t top;  /* SONDE_NONE = none */
-	uint32_t next; /* of the same thread */
+	uint32_t next; /* next slot of the same thread, SONDE_NONE = last */
 };
 
 struct thread {
 	uint32_t first, last;	/* its ranges in order of entry, through `next_of` */
-	uint32_t at;		/* the first one that is not entered yet */
+	uint32_t at;		/* its first range that the cursor has not entered yet */
 	uint32_t first_slot;
-	uint32_t nr_open;	/* outermost ranges */
-	uint32_t set;		/* the last one made of it, SONDE_NONE = none */
+	uint32_t nr_open;	/* number of its outermost ranges that are open */
+	uint32_t set;		/* the last set made of its open ranges, SONDE_NONE = none */
 };
 
 struct sweep {
@@ -45,7 +45,7 @@ struct sweep {
 	SONDE_VEC(struct edge) edges;
 	uint32_t *next_of; /* by range */
 	SONDE_VEC(uint32_t) scratch;
-	uint64_t nr_left; /* launches not adopted, as there are too many sets */
+	uint64_t nr_left; /* questions not answered, as the sets have MAX_MEMBERS members */
 };
 
 static uint32_t find_thread(
@@ -95,12 +95,12 @@ static bool add_range(struct sweep *w, uint32_t range)
 		w->next_of[t->last] = range;
 	t->last = range;
 	w->next_of[range] = SONDE_NONE;
-	/* A range that was open before a fork has no times: those inside it are outermost here. */
+	/* A range that was open before a fork has no times, so ranges directly inside it count as outermost. */
 	is_outermost = g->parent == SONDE_NONE || !w->b->r->ranges.at[g->parent].time.end_ns;
 	return !is_outermost || add_edges(w, g, n);
 }
 
-/* Ends come last, so that a range which begins and ends at once was open. */
+/* At the same time ends come after begins, so that a range that begins and ends at once counts as open in between. */
 static int by_process_and_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
@@ -142,7 +142,7 @@ static bool enter_ranges(struct sweep *w, uint32_t thread, uint64_t ns)
 	return true;
 }
 
-/* The set of ranges that a thread has open; SONDE_NONE when memory is short. */
+/* The set of ranges that a thread has open at `ns`; SONDE_NONE: no memory. */
 static uint32_t make_open_set(struct sweep *w, uint32_t thread, uint64_t ns)
 {
 	const struct sonde_range *ranges = w->b->r->ranges.at;
@@ -170,7 +170,10 @@ static uint32_t make_open_set(struct sweep *w, uint32_t thread, uint64_t ns)
 	return t->set;
 }
 
-/* `open` and `sum` are over the threads of its process. */
+/*
+ * `open` is the number of threads of the process that have a range open, and `sum` the sum of their thread numbers:
+ * if one thread is left without the asking one, `sum` is its number.
+ */
 static bool answer_question(struct sweep *w, struct sonde_question *q, uint32_t open, uint64_t sum)
 {
 	uint32_t own = find_thread(w, q->process, q->thread, false);
@@ -189,7 +192,7 @@ static bool answer_question(struct sweep *w, struct sonde_question *q, uint32_t 
 static bool answer_all(struct sweep *w, struct sonde_question *q, size_t nr)
 {
 	uint32_t open = 0, process = SONDE_NONE;
-	uint64_t sum = 0; /* of the numbers of threads that have something open */
+	uint64_t sum = 0; /* sum of the numbers of the threads that have a range open */
 	size_t i, k = 0;
 	bool ok = true;
 
@@ -272,7 +275,7 @@ static bool has_stack(const struct sonde_build *b, uint32_t open)
 	return set.nr && b->r->ranges.at[b->r->members.at[set.first]].kind == SONDE_PUSH_POP;
 }
 
-/* A set of the lent ranges and then the start/end ranges that are open anyway. */
+/* Makes a set of the lent ranges, followed by the start/end ranges that the launch has itself. */
 static uint32_t join_sets(struct sonde_build *b, uint32_t open, uint32_t lent, uint32_t last)
 {
 	struct sonde_set own = b->r->sets.at[open], set;
@@ -311,7 +314,7 @@ static int take_answers(
 	return 0;
 }
 
-/* Sources without times say themselves what other threads had open. */
+/* Sources without times name the set of ranges that the other threads had open. */
 static bool take_lent(struct sonde_build *b, uint32_t record)
 {
 	const struct sonde_record *rec = &b->r->records.at[record];
@@ -328,7 +331,7 @@ static bool take_lent(struct sonde_build *b, uint32_t record)
 	return launch->open != SONDE_NONE;
 }
 
-/* Adopts allocations and frees, as launches are adopted. */
+/* Adopts allocations and frees in the same way as launches. */
 static int adopt_memory(struct sonde_build *b, struct sonde_err *err)
 {
 	size_t nr = b->r->memory.nr, nr_asked = 0, i;

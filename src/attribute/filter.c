@@ -120,7 +120,7 @@ bool sonde_nvtx_filter_is_nsights(const struct sonde_nvtx_filter *f)
 	return false;
 }
 
-/* "kernel pattern 'regex:a(', character 9: reason"; `why` counts from behind `regex:`. */
+/* "kernel pattern 'regex:a(', character 9: reason". `why->pos` counts from 0 after `regex:`. */
 static void refuse_pattern(
 	struct sonde_err *err, const char *what, struct sonde_str word, const struct sonde_err *why)
 {
@@ -132,7 +132,7 @@ static void refuse_pattern(
 		why->msg);
 }
 
-/* `what` names the words in messages: "kernel pattern". */
+/* `what` says in messages what a word is: "kernel pattern". */
 static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct sonde_words words,
 	const char *what, struct sonde_err *err)
 {

@@ -8,14 +8,14 @@
  *             and plain label globs (`decode*`, `LLM@*`), also as a list `a*;b*`.
  *             A word with none of `/ [ ] ,` and no `regex:` is a label glob: it
  *             takes push/pop and start/end ranges of any domain. `LLM@*` takes
- *             labels that begin so, and every range of a domain `LLM`.
+ *             labels that begin with `LLM@`, and every range of a domain `LLM`.
  *             Includes are OR; excludes then subtract; excludes alone start
  *             from everything; no expression at all takes everything.
  *   kernels   patterns over function names: equal to the function name or the
  *             demangled name, a glob with * and ?, or `regex:` (searched in the
- *             demangled name). Exclude wins; no include takes all.
+ *             demangled name). Exclude wins; without any include all are taken.
  *   names     patterns over metric or section names: exact, glob, `regex:`;
- *             no word at all takes every name.
+ *             without any word every name is taken.
  *
  * A filter is immutable once built. A bad expression is SONDE_ERR_USAGE with
  * the expression, the position and the reason in the message.
@@ -27,7 +27,7 @@
 #include "base/str.h"
 #include "base/words.h"
 
-/* The ranges open at a launch, as a filter sees them. Everything is borrowed. */
+/* The ranges open at a launch, as a filter sees them. All pointers are borrowed. */
 struct sonde_open_ranges {
 	const struct sonde_open_stack {
 		struct sonde_str domain;	/* p NULL = the default domain */
@@ -47,23 +47,23 @@ int sonde_nvtx_filter_build(struct sonde_nvtx_filter **out, struct sonde_words i
 void sonde_nvtx_filter_free(struct sonde_nvtx_filter *f);
 bool sonde_nvtx_filter_takes(
 	const struct sonde_nvtx_filter *f, const struct sonde_open_ranges *open);
-bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f); /* takes everything */
-/* Whether a name in any of its expressions takes `label`, wherever that range is open. */
+bool sonde_nvtx_filter_is_empty(const struct sonde_nvtx_filter *f); /* has no expression: takes everything */
+/* Whether any name in the filter's expressions matches `label`, whatever domain and nesting the expression asks for. */
 bool sonde_nvtx_filter_names(const struct sonde_nvtx_filter *f, struct sonde_str label);
-/* Whether an include is in Nsight's own grammar, not a label glob. */
+/* Whether any include is written in Nsight's own grammar, and so is not a label glob. */
 bool sonde_nvtx_filter_is_nsights(const struct sonde_nvtx_filter *f);
 
-/* The next expression of a `;` list, blanks off, escapes still in; false at the end. */
+/* Cuts the next expression off a `;` list. Blanks around it are removed, escapes are kept. False at the end of the list. */
 bool sonde_nvtx_next_item(struct sonde_str *rest, struct sonde_str *item);
 
 /*
- * The expressions for ncu's command line that select at least what `word`
- * selects (`decode*` → `regex:^decode.*$/` and its start/end twin); appended to
- * `out` one per line. Expressions in ncu's own grammar come out untouched.
+ * Appends to `out`, one per line, the expressions for ncu's command line that select
+ * at least what `word` selects (`decode*` → `regex:^decode.*$/` and its start/end twin).
+ * Expressions in ncu's own grammar come out unchanged.
  */
 int sonde_nvtx_filter_translate(struct sonde_buf *out, const char *word, struct sonde_err *err);
 
-struct sonde_name_filter; /* of kernels or of other names */
+struct sonde_name_filter; /* a filter over kernel names or other names */
 int sonde_kernel_filter_build(struct sonde_name_filter **out, struct sonde_words include,
 	struct sonde_words exclude, struct sonde_err *err);
 bool sonde_kernel_filter_takes(
@@ -72,7 +72,7 @@ int sonde_name_filter_build(
 	struct sonde_name_filter **out, struct sonde_words words, struct sonde_err *err);
 void sonde_name_filter_free(struct sonde_name_filter *f);
 bool sonde_name_filter_takes(const struct sonde_name_filter *f, struct sonde_str name);
-/* Whether word number `i` alone takes `name`: to report words that match nothing. */
+/* Whether word number `i` alone takes `name`. Used to report words that match nothing. */
 bool sonde_name_filter_word_takes(
 	const struct sonde_name_filter *f, size_t i, struct sonde_str name);
 

@@ -7,9 +7,9 @@
  * sees the label. Range entries keep their raw label in the records. Named groups
  * of a rule (`(?<batch>\d+)`) become arguments of the entries with that label.
  *
- * Serial are siblings whose labels differ in digits only, more than 64 of them,
- * each entered once while the range around them was entered once: a loop that
- * writes its counter into the label.
+ * Siblings are serial if their labels differ in digits only, there are more than 64
+ * of them, and no process entered one of them or the range around them more than once.
+ * They come from a loop that writes its counter into the label.
  */
 #include "attribute/launches_int.h"
 
@@ -20,24 +20,24 @@
 
 #define ARROW "=>"
 #define MANY_SIBLINGS 64
-#define MANY_REGIONS  256 /* fewer are not worth a note */
+#define MANY_REGIONS  256 /* so many or fewer are not worth a note */
 
 /* --- rules -------------------------------------------------------------------------------------- */
 
 /*
  * Numbers that tools write into labels. `layer0`, `block.3`, `stage1` are names, not serial numbers: a bare number
- * behind a word stays unless the word counts rounds.
+ * after a word stays, unless the word is one that counts (step, epoch, …).
  */
 static const char *const known_rules[] = {
-	/* emit_nvtx of PyTorch: whether an operator has a number is no property of it, so the
-	   whole suffix goes. */
+	/* emit_nvtx of PyTorch. The whole suffix is removed, not only the number: the same operator
+	   comes with and without a number. */
 	", (?:seq|op_id) = -?\\d+ => ",
 	", (?:sizes|input_op_ids) = \\[.*?\\](?=, (?:seq|op_id|sizes|input_op_ids) = |$) => ",
 	"^ProfilerStep#\\d+$ => ProfilerStep#*",
 	"^((?i)step|iter|iteration|epoch|batch)([ _#])\\d+$ => $1$2*",
 	/*
-	 * vLLM, and SGLang with its roofline annotations: requests of each phase, and their tokens (`sq`) in
-	 * brackets. What the first number counts differs between them. A step without requests is idle.
+	 * vLLM, and SGLang with its roofline annotations: the number of requests in each phase, and in brackets
+	 * their tokens (`sq`). The meaning of the first number differs between the two. A step without requests is idle.
 	 */
 	"^execute_(?:\\d+_)?context_0\\([^()]*\\)_generation_0\\([^()]*\\) => execute_* idle",
 	"^execute_(?:\\d+_)?context_0\\([^()]*\\)_generation_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\) => "
@@ -46,19 +46,19 @@ static const char *const known_rules[] = {
 	"execute_* prefill",
 	"^execute_(?:\\d+_)?context_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\)"
 	"_generation_(?<batch>\\d+)\\((?:sq)?(?<tokens>\\d+)[^()]*\\) => execute_* mixed",
-	/* Older ones count requests that are new; whether others are past their prompt is not said. */
+	/* Older versions count the new requests; they do not say whether the cached ones are past their prompt. */
 	"^execute_new_(?<batch>\\d+)_cached_(?<batch>\\d+) => execute_new_*_cached_*",
-	/* SGLang. A step that decodes has no number of tokens: with speculation it is not that of requests. */
+	/* SGLang. A decoding step has no number of tokens; with speculation it is not the number of requests. */
 	"^step\\[(\\w+) bs=(?<batch>\\d+)(?: toks=(?<tokens>\\d+))?[^\\]]*\\] => step[$1]",
-	/* TensorRT-LLM: requests of each phase. */
+	/* TensorRT-LLM: the number of requests in each phase. */
 	"^((?:\\[Executor\\] )?_forward_step)(?: \\d+)?: 0 ctx reqs, (?<batch>\\d+) gen reqs => $1 decode",
 	"^((?:\\[Executor\\] )?_forward_step)(?: \\d+)?: (?<batch>\\d+) ctx reqs, 0 gen reqs => $1 prefill",
 	"^((?:\\[Executor\\] )?_forward_step)(?: \\d+)?: (?<batch>\\d+) ctx reqs, (?<batch>\\d+) gen reqs => $1 mixed",
-	/* Their NVTX range of each layer: a Python dictionary with the sizes of its inputs. */
+	/* The NVTX range of a layer: a Python dictionary with the name of the layer and the sizes of its inputs. */
 	"^\\{'Module': [\"']+([^\"']+)[\"']+.*\\}$ => $1",
 	"\\b0x[0-9a-fA-F]{4,}\\b => 0x*",
 	"(?i)\\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\\b => *",
-	/* Ids without dashes: a name of twelve letters a to f, or a number, is none. */
+	/* Hexadecimal ids without dashes. Twelve letters a to f alone may be a name, and digits alone a number: both stay. */
 	"(?i)(?<![0-9a-z])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}(?![0-9a-z]) => *",
 	"^## Call CompiledFxGraph \\S+ ##$ => ## Call CompiledFxGraph * ##",
 };
@@ -69,7 +69,7 @@ static int refuse_rule(struct sonde_err *err, struct sonde_str rule, const char 
 		SONDE_STR_ARG(rule), why);
 }
 
-/* `REGEX => REPLACEMENT`; the last arrow counts, and blanks beside it do not. */
+/* Parses `REGEX => REPLACEMENT`. The last arrow separates the two. One blank before it and all blanks after it are dropped. */
 static int add_rule(
 	struct sonde_labels *l, struct sonde_str rule, bool is_known, struct sonde_err *err)
 {
@@ -126,7 +126,7 @@ int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct 
 
 		if (sonde_str_is(word, "known"))
 			rc = add_known(l, err);
-		else if (sonde_str_is(word, "auto")) /* its older name */
+		else if (sonde_str_is(word, "auto")) /* the older name of "known" */
 			rc = add_known(l, err);
 		else if (!sonde_str_is(word, "raw"))
 			rc = add_rule(l, word, false, err);
@@ -151,13 +151,13 @@ static bool has_digit(struct sonde_str s)
 	return false;
 }
 
-/* Adds the named groups of a rule that fits to the arguments; a name that is there twice is the sum of both. */
+/* Adds the named groups of a matching rule to the arguments. If two groups have one name, the argument is their sum. */
 static void take_arguments(struct sonde_labels *l, const struct sonde_pattern *p, struct sonde_str label)
 {
 	struct sonde_str name, group, last = {NULL, 0};
 	uint64_t sum = 0, more;
 	uint32_t next = 0;
-	bool is_known = false; /* a sum of more than 64 bits is not */
+	bool is_known = false; /* whether `sum` is valid: false after an overflow of 64 bits */
 
 	while (sonde_pattern__group(p, label, &next, &name, &group)) {
 		if (!sonde_str_u64(group, &more)) {
@@ -215,7 +215,7 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 	return rc < 0 ? rc : 0;
 }
 
-/* Counts the last label as changed by the rules that fitted it. */
+/* Counts the last label as changed for each rule that matched it. */
 static void count_rules(struct sonde_labels *l)
 {
 	size_t i;
@@ -224,7 +224,7 @@ static void count_rules(struct sonde_labels *l)
 		l->rules.at[i].changed += l->rules.at[i].is_used;
 }
 
-/* `label` with each run of digits as one `*`, into `out`; false when it has none. */
+/* Writes `label` to `out` with each run of digits replaced by one `*`. False if the label has no digit. */
 static bool make_shape(struct sonde_buf *out, struct sonde_str label)
 {
 	bool is_serial = false;
@@ -245,13 +245,13 @@ static bool make_shape(struct sonde_buf *out, struct sonde_str label)
 
 /* --- the labels of a capture -------------------------------------------------------------------- */
 
-/* Whether the selection names a label by the part that rewriting would take away: `[step_10` is not `step_*`. */
+/* Whether the selection names a label by a part that rewriting would remove: `[step_10` does not match `step_*`. */
 static bool is_named(const struct sonde_build *b, struct sonde_str label, struct sonde_str rewritten)
 {
 	return sonde_nvtx_filter_names(b->filter, label) && !sonde_nvtx_filter_names(b->filter, rewritten);
 }
 
-/* Rewrites one label; `text` outlives the launches. A label that the selection names stays as it is. */
+/* Rewrites one label. `text` must outlive the launches. A label that the selection names (is_named) stays as it is. */
 static int rewrite(struct sonde_build *b, struct sonde_labels *rules, struct sonde_str text,
 	uint32_t *out, struct sonde_err *err)
 {
@@ -272,7 +272,7 @@ static int rewrite(struct sonde_build *b, struct sonde_labels *rules, struct son
 	return rc;
 }
 
-/* The arguments of the label that was rewritten just now. */
+/* Keeps the arguments in the label that was rewritten last. */
 static int keep_arguments(struct sonde_build *b, uint32_t string, struct sonde_err *err)
 {
 	struct sonde_str **of = &b->l->arguments_of, list = sonde_buf_view(&b->labels.arguments);
@@ -285,7 +285,7 @@ static int keep_arguments(struct sonde_build *b, uint32_t string, struct sonde_e
 	return (*of)[string].p ? 0 : sonde_err_nomem(err);
 }
 
-/* The label number of each string that is the label of a range. */
+/* Fills `*out`, by string number: the label number of each string that is the label of a range, else SONDE_NONE. */
 static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32_t **out,
 	struct sonde_err *err)
 {
@@ -356,16 +356,16 @@ uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range)
 
 struct node {
 	uint32_t parent, label;
-	uint32_t process;	 /* of the last entry */
-	uint32_t entered, most; /* how often in that process, and in any */
-	uint32_t group;		 /* of siblings with the same shape, SONDE_NONE = no digits */
+	uint32_t process;	 /* process of the last entry */
+	uint32_t entered, most; /* number of entries in that process, and the most in any process */
+	uint32_t group;		 /* group of siblings with the same shape, SONDE_NONE = it cannot be serial */
 };
 
 struct trie {
 	struct sonde_map keys;
 	struct sonde_recent recent;
 	SONDE_VEC(struct node) nodes;
-	uint32_t *of; /* by range */
+	uint32_t *of; /* by range: its node */
 };
 
 static void release_trie(struct trie *t)
@@ -375,7 +375,7 @@ static void release_trie(struct trie *t)
 	sonde_free(t->of);
 }
 
-/* Builds the trie with the labels of `of_string`, or of `of_range` if that is not NULL. */
+/* Builds the trie. Labels come from `of_range`, or if that is NULL from `of_string`. */
 static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of_string,
 	const uint32_t *of_range)
 {
@@ -408,12 +408,12 @@ static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 	return t->of != NULL;
 }
 
-/* Serial siblings by their shape. */
+/* Siblings that may be serial, grouped by shape. */
 struct groups {
 	struct sonde_map keys; /* {parent, label number of the shape} */
 	SONDE_VEC(struct group {
-		uint32_t label; /* the shape */
-		uint32_t size;	/* how many have it */
+		uint32_t label; /* label number of the shape */
+		uint32_t size;	/* number of siblings with this shape */
 	}) at;
 };
 
@@ -437,7 +437,7 @@ static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, 
 	return true;
 }
 
-/* Whether more labels than siblings may be differ in digits only: most captures have none, and need no trie. */
+/* Whether more than MANY_SIBLINGS labels differ in digits only. Most captures have no such labels and need no trie. */
 static bool has_many_of_a_shape(struct sonde_build *b)
 {
 	struct sonde_map shapes = {0};
@@ -461,7 +461,7 @@ static bool has_many_of_a_shape(struct sonde_build *b)
 	return has_many || !ok;
 }
 
-/* `*out` gets the label of each range with serial siblings merged, `*nr_merged` how many labels were. */
+/* Fills `*out` with the label of each range after merging serial siblings, and `*nr_merged` with the number of merged nodes. */
 static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint32_t **out,
 	uint64_t *nr_merged)
 {
@@ -505,7 +505,7 @@ static bool count_regions(struct sonde_build *b, const uint32_t *of_string,
 	return ok;
 }
 
-/* Where the known rules are not in use: notes how many regions they would leave. */
+/* For a selection that does not use the shipped rules: notes how many regions they would leave. */
 static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
 {
 	struct sonde_labels rules = {0};

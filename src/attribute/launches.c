@@ -3,7 +3,7 @@
  *
  * Many launches share few places (a place is a distinct combination of open
  * label stacks), so the NVTX selection is decided once per place and the
- * kernel selection once per name.
+ * kernel selection once per function.
  */
 #include "attribute/launches_int.h"
 
@@ -37,7 +37,7 @@ uint32_t sonde_build__set(
 	return (uint32_t)(base + l->sets.nr - 1);
 }
 
-/* A new place: the stacks in `raw_stacks` from `first` on. */
+/* Adds a place with the `nr` stacks in `raw_stacks` from `first` on. */
 static bool add_place(struct sonde_build *b, uint32_t number, uint32_t first, size_t nr)
 {
 	struct sonde_place *place = sonde_vec_push(&b->l->places);
@@ -60,7 +60,7 @@ static bool add_place(struct sonde_build *b, uint32_t number, uint32_t first, si
 	return true;
 }
 
-/* The place of a set of open ranges, made when new; one stack may be replaced. */
+/* Returns the place of a set of open ranges, creating it if new. The stack hung.place is replaced by hung.stack. */
 static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct sonde_hung hung)
 {
 	const uint32_t *members;
@@ -74,7 +74,7 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 	for (k = 0; k < set.nr; k++) {
 		uint32_t stack = b->stack_of[members[k]];
 
-		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* a label that was started twice counts once */
+		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* a label started twice counts once; such entries are neighbours */
 			b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
 	}
 	k = b->raw_stacks.nr - first;
@@ -161,7 +161,7 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
-/* Fills in what the record alone says about a launch; false when memory is short. */
+/* Fills in the members of a launch that depend on its record alone. False: no memory. */
 static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 {
 	const struct sonde_record *rec = &b->r->records.at[i];
@@ -185,7 +185,7 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 
 static int init_launches(struct sonde_build *b, struct sonde_err *err)
 {
-	bool *is_known = sonde_calloc(b->r->strings.nr + 1, sizeof(*is_known)); /* a function's name */
+	bool *is_known = sonde_calloc(b->r->strings.nr + 1, sizeof(*is_known)); /* by string number: a function name already in the tally */
 	bool ok = is_known && sonde_vec_reserve(&b->l->launches, b->r->records.nr);
 	uint32_t i;
 

@@ -1,12 +1,12 @@
 /*
  * Launches: every result with the regions it belongs to.
  *
- * Attribution follows docs/attribution.md. The outcome is small and flat: a
+ * Attribution follows docs/attribution.md. The result is small and flat: a
  * list of regions (the union over all scopes), a list of scopes (one per
- * process and device, and per way of measuring where a process has several),
- * and per result the place it belongs to. Built once from records and a
- * selection, read-only afterwards; everything is valid as long as the launches,
- * which in turn borrow from the records.
+ * process and device, and per method of measuring if a process has several),
+ * and for each result the place it belongs to. The launches are built once from
+ * records and a selection and are read-only afterwards. They borrow from the
+ * records, so the records must outlive them.
  */
 #ifndef SONDE_ATTRIBUTE_LAUNCHES_H
 #define SONDE_ATTRIBUTE_LAUNCHES_H
@@ -17,20 +17,20 @@
 struct sonde_launch {
 	uint32_t place; /* place 0 = no region */
 	uint32_t open;	/* the set of range entries it counts in, see sonde_launches_set */
-	/* There are millions of them: these take four bytes. */
+	/* There are millions of launches, so the next four members share four bytes. */
 	uint32_t scope : 27;  /* below SONDE_MAX_SCOPES */
 	uint32_t state : 2;   /* enum sonde_launch_state */
-	uint32_t cause : 2;   /* enum sonde_outside, if that is where it is */
+	uint32_t cause : 2;   /* enum sonde_outside, if the launch is in no region */
 	bool is_adopted : 1; /* counts in ranges of another thread: its own had none open */
 };
 
 #define SONDE_MAX_SCOPES (1u << 27)
 
-/* Entries of one region in one scope. */
+/* The number of entries of one region in one scope. */
 struct sonde_presence {
 	uint32_t scope, region;
 	uint64_t instances;
-	uint64_t first_instances; /* the part that was counted in no scope before: it adds up over scopes */
+	uint64_t first_instances; /* those of the instances that no earlier scope counted: their sum over scopes counts each entry once */
 };
 
 struct sonde_launches {
@@ -41,32 +41,32 @@ struct sonde_launches {
 	SONDE_VEC(struct sonde_place) places;
 	SONDE_VEC(uint32_t) homes;
 	SONDE_VEC(struct sonde_launch) launches;    /* one per record, same order */
-	SONDE_VEC(uint32_t) memory_open;	    /* by the records' memory: as launch.open */
+	SONDE_VEC(uint32_t) memory_open;	    /* one per records->memory: as sonde_launch.open */
 	SONDE_VEC(struct sonde_presence) presences; /* by scope, then region */
-	SONDE_VEC(uint32_t) region_of; /* by range number: the region of an entry, or SONDE_NONE … */
-	SONDE_VEC(uint32_t) scope_of;  /* … and the scope that has it: where it launched first */
+	SONDE_VEC(uint32_t) region_of; /* by range number: the region of the entry, or SONDE_NONE */
+	SONDE_VEC(uint32_t) scope_of;  /* by range number: the first scope that counts the entry */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */
 	struct sonde_tally tally;
 	SONDE_VEC(struct sonde_label_rule) label_rules; /* all that were tried */
-	/* Sets made here, numbered behind those of the records. */
+	/* Sets that attribution made; their numbers follow those of the records' sets. */
 	SONDE_VEC(struct sonde_set) sets;
 	SONDE_VEC(uint32_t) members;
-	struct sonde_notes notes; /* remarks, then why the selection leaves little or nothing */
+	struct sonde_notes notes; /* `nr_remarks` remarks, then why the selection leaves little or nothing */
 	size_t nr_remarks;
-	struct sonde_str *arguments_of; /* by string number: of entries with that label (read/arguments.h); NULL: no label has any */
-	struct sonde_map labels; /* labels.keys[n] is label number n, as report.labels has it */
+	struct sonde_str *arguments_of; /* by string number: arguments in that label (read/arguments.h); NULL: no label has any */
+	struct sonde_map labels; /* labels.keys[n] is label number n, as report.labels rewrote it */
 	/* Private to the room. */
 	struct sonde_arena arena;
 };
 
-/* The record that a launch was made of. */
+/* The record that a launch was made from. */
 static inline const struct sonde_record *sonde_launch_record(
 	const struct sonde_launches *l, const struct sonde_launch *launch)
 {
 	return &l->records->records.at[launch - l->launches.at];
 }
 
-/* String number of the name a launch is listed under. */
+/* The string number of the name under which a launch is listed. */
 static inline uint32_t sonde_launch_kernel(
 	const struct sonde_launches *l, const struct sonde_launch *launch)
 {
@@ -79,7 +79,7 @@ static inline struct sonde_str sonde_region_label(
 	return l->labels.keys[region->label];
 }
 
-/* The members of set number `set`, which is one of the records' or was made here, and how many. */
+/* Returns set number `set`, from the records or made by attribution, and points `*members` to its members. */
 static inline struct sonde_set sonde_launches_set(
 	const struct sonde_launches *l, uint32_t set, const uint32_t **members)
 {

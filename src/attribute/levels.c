@@ -22,7 +22,7 @@ static void add_name(struct sonde_buf *out, struct sonde_str label, bool is_rege
 	sonde_buf_puts(out, is_regex ? "$" : "");
 }
 
-/* The labels from the outermost to `region`; how many. */
+/* Fills `path` with the labels from the outermost region to `region`, and returns their number, at most MAX_DEPTH. */
 static size_t path_of(const struct sonde_launches *l, uint32_t region, struct sonde_str *path)
 {
 	size_t nr = 0, i;
@@ -39,7 +39,7 @@ static size_t path_of(const struct sonde_launches *l, uint32_t region, struct so
 	return nr;
 }
 
-/* The expression of a region: by regular expressions, which cannot say "outermost", or else exactly. */
+/* Writes the expression of a region: exact, or as regular expressions, which cannot say "outermost". */
 static void add_expression(
 	struct sonde_buf *out, const struct sonde_launches *l, uint32_t region, bool is_regex)
 {
@@ -89,7 +89,7 @@ static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches
 	return sonde_nvtx_filter_takes(f, &open);
 }
 
-/* Whether a word of ours and a line of a terminal hold the expression as it is. */
+/* Whether the expression can be written unchanged in our `;` lists and on a line of a terminal. */
 static bool is_portable(struct sonde_str expression)
 {
 	size_t i;
@@ -135,7 +135,7 @@ int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_la
 	return rc == SONDE_ERR_USAGE ? 0 : rc;
 }
 
-/* Whether the filter names a region itself, or it is the outermost that an expression with a path takes. */
+/* Whether the filter takes the region by its own label, or takes its path but not its parent's. */
 static bool is_named(
 	const struct sonde_nvtx_filter *f, const struct sonde_launches *l, uint32_t region)
 {
@@ -189,7 +189,7 @@ static int add_level(struct sonde_levels *v, const struct sonde_launches *l, uin
 	return at->expression ? 0 : sonde_err_nomem(err);
 }
 
-/* The group of regions that cannot cross: one domain's push/pop ranges. */
+/* Whether two regions can never cross: both are push/pop ranges of one domain. */
 static bool same_group(const struct sonde_region *a, const struct sonde_region *b)
 {
 	return a->kind == b->kind && a->domain == b->domain && a->kind == SONDE_PUSH_POP;
@@ -224,7 +224,7 @@ static int add_groups(struct sonde_levels *v, const struct sonde_launches *l, co
 	return rc;
 }
 
-/* Where launches are known, a region without any needs no capture. */
+/* If any launches are known, a region without launches needs no capture. */
 static void drop_empty(const struct sonde_launches *l, bool *named, bool *used)
 {
 	size_t i, k;

@@ -1,24 +1,25 @@
 /*
- * One NVTX expression: text → characters with their roles → patterns (pattern.c), and whether open
- * ranges fit. filter.c has include and exclude lists of them; levels.c makes them of regions.
+ * One NVTX expression: text → characters with their roles → patterns (pattern.c), and matching them against
+ * open ranges. filter.c has include and exclude lists of expressions; levels.c writes the expression of a region.
  *
  *   EXPR    := ["regex:"] [DOMAIN "@"] (LIST | STACK)    Nsight Compute's grammar
  *   LIST    := NAME ("," NAME)*                          start/end: inside all of them
  *   STACK   := ["["] ELEM ("/" ELEM)* ["/" | "]"]        push/pop; has a "/", "[" or "]"
- *   ELEM    := NAME | "+" | "*"                          + one range between, * any number
+ *   ELEM    := NAME | "+" | "*"                          +: one range between, *: any number of ranges
  *
  * No domain means the default domain. Empty elements are skipped (`/A`, `A//`).
- * The first element is a NAME. `\` makes one of `@ , [ ] / * + ? ; \` and the
+ * The first element is a NAME. `\` makes one of `@ , [ ] / * + ? ; \` or a
  * blank plain; before any other character it is a plain backslash. After
- * `regex:` domain and names are regular expressions, searched, and a `\` before
- * anything but `@ , / ;` belongs to them; a `[…]` closed within its element is a
- * character class, any other leading `[` or trailing `]` is the stack's end.
+ * `regex:` domain and names are regular expressions, searched anywhere in the
+ * text. There a `\` before anything but `@ , / ;` is part of the regular
+ * expression. A `[…]` closed within its element is a character class; any other
+ * leading `[` or trailing `]` anchors the stack at its outermost or innermost range.
  *
  * A word with none of `/ [ ] ,` and no `regex:` is a *label glob*, sonde's own:
- * `decode*` takes every launch inside a push/pop or start/end range so labelled,
- * in any domain. `LLM@*` takes labels that begin with `LLM@`, and also any range
- * of a domain `LLM`; so Nsight's `D@x` and `x` keep what they took, and take
- * push/pop ranges as well.
+ * `decode*` takes every launch inside a push/pop or start/end range with such a
+ * label, in any domain. `LLM@*` takes labels that begin with `LLM@`, and also any
+ * range of a domain `LLM`. So `D@x` and `x` take what they take in Nsight (start/end
+ * ranges), and push/pop ranges as well.
  */
 #include "attribute/filter_int.h"
 
@@ -32,11 +33,11 @@ struct nvtx_elem {
 	struct sonde_pattern name;
 };
 
-/* One character of an expression once escapes are taken off. */
+/* One character of an expression, after escapes are removed. */
 struct nvtx_char {
 	char c;
-	char role; /* 0 = itself, else the operator it is: one of @ , [ ] / * + ? */
-	uint32_t pos;
+	char role; /* 0 = a plain character, else the operator: one of @ , [ ] / * + ? */
+	uint32_t pos; /* in the source, in bytes */
 };
 
 /* An expression as text: the characters after `regex:`. */
@@ -59,7 +60,7 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-/* Takes blanks off both sides, but not one that a backslash protects. */
+/* Removes blanks on both sides, but not a trailing blank that a backslash protects. */
 static struct sonde_str trim(struct sonde_str s)
 {
 	struct sonde_str t = sonde_str_trim(s);
@@ -112,7 +113,7 @@ static void put_char(struct nvtx_text *t, char c, char role, size_t pos)
 	t->at[t->nr++] = (struct nvtx_char){.c = c, .role = role, .pos = (uint32_t)pos};
 }
 
-/* Plain expressions: a backslash before an operator takes itself and the operator's meaning away. */
+/* Expressions without `regex:`. A backslash before an operator is removed and makes the operator a plain character. */
 static void lex_plain(struct nvtx_text *t, struct sonde_str s)
 {
 	size_t i;
@@ -129,7 +130,7 @@ static void lex_plain(struct nvtx_text *t, struct sonde_str s)
 	}
 }
 
-/* Where the character class that begins at `i` ends, within its element; 0 when it does not. */
+/* The index of the `]` that ends the character class beginning at `i`; 0 if the class does not end within its element. */
 static size_t class_end(const struct nvtx_text *t, size_t i)
 {
 	size_t k = i + 1;
@@ -148,8 +149,8 @@ static size_t class_end(const struct nvtx_text *t, size_t i)
 }
 
 /*
- * Whether the `[` at `from`, a class up to `to` by its looks, is the stack's end all the same: in
- * `[A]`, which is Nsight's "outermost and innermost", and in `[A[0-9]`, where a class follows.
+ * Whether the `[` at `from`, which looks like a character class up to `to`, anchors the stack nevertheless:
+ * in `[A]`, which is Nsight's "outermost and innermost", and in `[A[0-9]`, where a class follows.
  */
 static bool is_stack_end(const struct nvtx_text *t, size_t from, size_t to)
 {
@@ -198,7 +199,7 @@ static void lex_regex(struct nvtx_text *t, struct sonde_str s)
 	hide_classes(t);
 }
 
-/* Takes escapes off and finds the operators. `out->at` is in the pool's arena. */
+/* Removes escapes and finds the operators. `out->at` is allocated in the pool's arena. */
 static int lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str item,
 	struct sonde_err *err)
 {
@@ -232,7 +233,7 @@ static bool is_default(struct sonde_str domain)
 	return !domain.p || sonde_str_is(domain, "<default domain>");
 }
 
-/* The regular expression in `s`, its errors placed where the user wrote it. */
+/* Compiles the regular expression in `s`. Errors give the position in the user's text. */
 static int build_regex(struct sonde_pattern *out, struct sonde_pool *pool,
 	const struct nvtx_text *t, struct span s, struct sonde_err *err)
 {
@@ -251,7 +252,7 @@ static int build_regex(struct sonde_pattern *out, struct sonde_pool *pool,
 	return rc ? sonde_err_nomem(err) : 0;
 }
 
-/* `*` and `?` are wildcards in a label glob only. */
+/* Builds the pattern of a name. `*` and `?` are wildcards in a label glob only. */
 static int build_name(struct sonde_pattern *out, struct sonde_pool *pool, const struct nvtx_text *t,
 	struct span s, struct sonde_err *err)
 {
@@ -359,14 +360,14 @@ static int build_label(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 	int rc = build_name(&e->label, pool, t, (struct span){0, t->nr}, err);
 
 	e->kind = NVTX_LABEL;
-	e->has_domain = at > 0 && at + 1 < t->nr; /* `@x` and `x@` are labels and nothing else */
+	e->has_domain = at > 0 && at + 1 < t->nr; /* `@x` and `x@` are labels only */
 	if (rc || !e->has_domain)
 		return rc;
 	rc = build_name(&e->domain, pool, t, (struct span){0, at}, err);
 	return rc ? rc : add_elem(e, pool, t, (struct span){at + 1, t->nr}, err);
 }
 
-/* The most elements there can be: one more than separators, and an implied '*' on either side. */
+/* An upper bound of the number of elements: one more than there are separators, and an implied '*' on either side. */
 static size_t count_elems(const struct nvtx_text *t)
 {
 	size_t nr = 3, i;
@@ -418,7 +419,7 @@ static bool domain_fits(const struct nvtx_expr *e, struct sonde_str domain)
 		&e->domain, is_default(domain) ? SONDE_STR("<default domain>") : domain);
 }
 
-/* As in a glob, only the last '*' ever has to be reconsidered. */
+/* As in a glob, backtracking to the last '*' is enough. */
 static bool stack_fits(const struct nvtx_expr *e, const struct sonde_open_stack *stack)
 {
 	size_t k = 0, i = 0, star = SIZE_MAX, star_i = 0;
@@ -509,11 +510,11 @@ bool nvtx_expr_names(const struct nvtx_expr *e, struct sonde_str label)
 /*
  * --- translating -------------------------------------------------------------------------------
  *
- * Nsight has no label globs, so each becomes regular expressions: for push/pop
+ * Nsight has no label globs, so each becomes several regular expressions: for push/pop
  * (with the `/`) and for start/end (without), in the default domain and in any
- * other. A character that means something to either grammar becomes `.`: the result
- * takes at least what the glob takes, and reading filters exactly. (A label with a
- * line end in place of such a character is the one thing it misses.)
+ * other. A character with a meaning in either grammar becomes `.`, so the result
+ * takes at least what the glob takes; reading the capture then filters exactly. (The
+ * one exception: a label with a line end in the place of such a character is missed.)
  */
 
 bool nvtx_is_plain(char c)
@@ -539,7 +540,7 @@ static void put_regex(struct sonde_buf *out, const struct nvtx_text *t, size_t f
 	sonde_buf_putc(out, '$');
 }
 
-/* Both kinds of ranges: `DOMAIN@regex/` and `DOMAIN@regex`. */
+/* Writes one expression for each kind of range: `DOMAIN@regex/` (push/pop) and `DOMAIN@regex` (start/end). */
 static void put_twins(struct sonde_buf *out, struct sonde_str domain, struct sonde_str label)
 {
 	static const char *const end[] = {"/\n", "\n"};
@@ -574,7 +575,7 @@ static void put_label(struct sonde_buf *out, const struct nvtx_text *t)
 	sonde_buf_release(&domain);
 }
 
-/* Puts an expression as it is, but for the `\` that only protected a `;` from our lists. */
+/* Writes an expression unchanged, but without each `\` that only protects a `;` in our lists. */
 static void put_untouched(struct sonde_buf *out, struct sonde_str item)
 {
 	size_t i;

@@ -1,21 +1,22 @@
 /*
- * Origins: where work was written, hung below where it was launched
- * (report.origins=below).
+ * Origins: the path where work was written, hung below the place where it was
+ * launched (report.origins=below).
  *
- * A node of a CUDA graph was captured under ranges; a backward operator has a
- * forward one. The path of that place is hung below the launching one, without
- * the part that all origins of the graph, or of all backward passes launched
- * there, have in common: nodes captured in capture/layer0 and capture/layer1,
- * launched in decode, are decode/layer0 and decode/layer1.
+ * A node of a CUDA graph was captured inside ranges, and the forward operator of
+ * a backward operator ran inside ranges: that place is the origin. Its path is
+ * hung below the place of the launch, without the part that all origins of the
+ * graph, or of all backward passes launched there, have in common: nodes captured
+ * in capture/layer0 and capture/layer1, launched in decode, are in decode/layer0
+ * and decode/layer1.
  *
  * Backward operators are found among the ranges: PyTorch's emit_nvtx writes a range per
  * operator, `aten::addmm, seq = 7, op_id = 12`. The autograd engine runs
  * `AddmmBackward0, seq = 7` inside `autograd::engine::evaluate_function:
- * AddmmBackward0`, mostly on a thread of its own. The same number on both sides
- * says which forward operator it is the backward of.
+ * AddmmBackward0`, mostly on a thread of its own. A forward operator and its backward
+ * operator have the same number.
  *
- * Such a range and all inside it hang below the launching place: the range around
- * it, or the open range of the one other thread that it works for.
+ * A backward operator and all ranges inside it hang below the place that launched it:
+ * the range around it, or the open range of the one other thread that it works for.
  */
 #include "attribute/launches_int.h"
 
@@ -24,7 +25,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The most bytes of ids of regions made here: paths below paths, which few bytes of a capture could multiply. */
+/* Limit for the bytes of region ids made here. They are paths below paths, so a few bytes of a capture could make many. */
 #define MAX_ID_BYTES (128u << 20)
 #define ENGINE "autograd::engine::evaluate_function: "
 #define NO_SEQ UINT64_MAX
@@ -33,17 +34,17 @@
 
 /* Facts read from the raw label of a range. */
 struct operator {
-	uint64_t seq; /* NO_SEQ = none */
+	uint64_t seq; /* sequence number, NO_SEQ = none */
 	bool is_backward;
-	bool is_op; /* an operator, not a range of the program's own */
-	bool is_known;
+	bool is_op; /* a PyTorch operator, not a range of the program's own */
+	bool is_known; /* the label has been read */
 };
 
 struct search {
 	struct sonde_build *b;
 	struct operator *ops; /* by string number */
-	struct sonde_map forward; /* {process, sequence number} … */
-	SONDE_VEC(uint32_t) latest; /* … → the range that began last */
+	struct sonde_map forward; /* {process, sequence number} → index in `latest` */
+	SONDE_VEC(uint32_t) latest; /* the forward range with that number that began last */
 };
 
 static uint64_t number_behind(struct sonde_str label, const char *what)
@@ -90,7 +91,7 @@ static const struct operator *look_at(struct search *s, uint32_t string)
 	return op;
 }
 
-/* Marks what is a backward operator or inside one; false when memory is short. */
+/* Marks the ranges that are a backward operator or inside one. False: no memory. */
 static bool find_operators(struct search *s)
 {
 	struct sonde_build *b = s->b;
@@ -124,7 +125,7 @@ static uint32_t find_forward(struct search *s, const struct sonde_range *g, bool
 
 /*
  * Among forward operators with the same number, the one that began last made the backward operator:
- * the number goes up when that is made, and the operators around it had the number before.
+ * PyTorch increments the number when it makes a backward operator, so enclosing operators got the same number earlier.
  */
 static bool list_forward(struct search *s)
 {
@@ -148,7 +149,7 @@ static bool list_forward(struct search *s)
 	return true;
 }
 
-/* The range of the program's own around a forward operator, SONDE_NONE = none. */
+/* The innermost range around a forward operator that is not an operator itself; SONDE_NONE = none. */
 static uint32_t around_operator(struct search *s, uint32_t range)
 {
 	const struct sonde_range *ranges = s->b->r->ranges.at;
@@ -179,7 +180,7 @@ static void match_backward(struct search *s)
 	}
 }
 
-/* Finds out which thread an operator on a thread of its own works for. */
+/* For backward operators that are outermost on their thread: finds the open ranges of the thread they work for. */
 static int ask_for_places(struct sonde_build *b, struct sonde_err *err)
 {
 	SONDE_VEC(struct sonde_question) q = {0};
@@ -207,7 +208,7 @@ static int ask_for_places(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
-/* Whether any range is an operator with a number. */
+/* Whether any string of the capture has a sequence number. */
 static bool has_numbers(const struct sonde_build *b)
 {
 	size_t i;
@@ -238,7 +239,7 @@ int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err)
 
 /* --- hanging paths below places ----------------------------------------------------------------- */
 
-/* The last frame two stacks have in common, SONDE_NONE = none. */
+/* The innermost frame that two stacks have in common, SONDE_NONE = none. */
 static uint32_t common_frame(const struct sonde_build *b, uint32_t x, uint32_t y)
 {
 	const struct sonde_stack *s = b->stacks.at;
@@ -256,7 +257,7 @@ static uint32_t common_frame(const struct sonde_build *b, uint32_t x, uint32_t y
 	return x == y ? x : SONDE_NONE;
 }
 
-/* The stack `place` with the frames of `origin` inside `cut` below it; SONDE_NONE: no memory. */
+/* Returns the stack `place` extended by those frames of `origin` that are inside `cut`; SONDE_NONE: no memory. */
 static uint32_t hang_path(struct sonde_build *b, uint32_t place, uint32_t origin, uint32_t cut,
 	enum sonde_region_kind kind)
 {
@@ -284,17 +285,18 @@ static uint32_t hang_path(struct sonde_build *b, uint32_t place, uint32_t origin
 	return place;
 }
 
-/* --- what origins have in common, by group ---------------------------------------------------- */
+/* --- the path that the origins of a group share ------------------------------------------------ */
 
 /*
- * Stacks launched together are of one graph, and graphs launched in one entry of a range are parts of one step, as
- * layers are: a forest of stacks, and per root the path they share.
+ * Groups of origin stacks, as a union-find forest with the shared path at each root. Two stacks are in one group if
+ * one graph launch has nodes of both, or if their graphs were launched in one entry of a range: such graphs are parts
+ * of one step, for example its layers.
  */
 struct graphs {
-	uint32_t *up;	  /* by stack: towards the root; itself = a root, SONDE_NONE = no origin */
-	uint32_t *shared; /* by root */
+	uint32_t *up;	  /* by stack: the next stack towards the root; itself = a root, SONDE_NONE = not an origin */
+	uint32_t *shared; /* by root: the stack that all origins of the group share, SONDE_NONE = none */
 	bool *has_shared;
-	uint32_t *of_entry; /* by range: a stack whose work was launched in it, SONDE_NONE = none */
+	uint32_t *of_entry; /* by range: an origin stack whose graph was launched in it, SONDE_NONE = none */
 };
 
 static uint32_t root_of(struct graphs *g, uint32_t stack)
@@ -352,9 +354,9 @@ static void graphs_release(struct graphs *g)
 	sonde_free(g->of_entry);
 }
 
-/* The path that all backward origins launched at one stack share. */
+/* For each stack that launched backward work: the path that all origins of that work share. */
 struct passes {
-	struct sonde_map keys; /* launching stack */
+	struct sonde_map keys; /* launching stack → index in `shared` */
 	SONDE_VEC(uint32_t) shared;
 };
 
@@ -379,7 +381,7 @@ static uint32_t shared_at(const struct passes *p, uint32_t place)
 
 /* --- origins of records ------------------------------------------------------------------------ */
 
-/* The range of the same domain that a launch with an origin hangs below. SONDE_NONE: outside. */
+/* The open range in the domain of the origin: the launch hangs below it. SONDE_NONE = none was open. */
 static uint32_t entry_of_launch(const struct sonde_build *b, uint32_t launch)
 {
 	const struct sonde_record *rec = &b->r->records.at[launch];
@@ -476,7 +478,7 @@ int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err)
 
 /* --- backward operators that are ranges themselves -------------------------------------------- */
 
-/* The stack an operator was launched in: around it, or that of the thread it works for. */
+/* The stack a backward operator was launched in: the stack around it, or one of the thread it works for. */
 static uint32_t place_of_operator(const struct sonde_build *b, const struct sonde_backward *w)
 {
 	const struct sonde_range *g = &b->r->ranges.at[w->range];

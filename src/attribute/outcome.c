@@ -1,6 +1,6 @@
 /*
- * Why a report is empty or thin: decided over all inputs together, so that a
- * report of many captures and one of their cells say the same.
+ * Explains why a report is empty or thin. This is decided over all inputs together, so that a
+ * report of many captures and a report of their cells say the same.
  */
 #include "attribute/regions.h"
 
@@ -38,7 +38,7 @@ void sonde_tally_add_function(struct sonde_tally *t, struct sonde_str name)
 		t->functions[t->nr_functions++] = name;
 }
 
-/* The label a word asks for, without domain and anchors. */
+/* The label in an expression, without the domain, anchors and wildcards at the end. */
 static struct sonde_str label_of(const char *expression)
 {
 	struct sonde_str rest, word = sonde_str_from(expression);
@@ -79,7 +79,7 @@ static void list_regions(const struct sonde_outcome *o, struct sonde_buf *out)
 		sonde_buf_printf(out, " and %zu more", o->nr_regions - i);
 }
 
-/* Function names as they come, each once: what a pattern could have matched. */
+/* Lists function names in the order of the capture: the names that a pattern could have matched. */
 static void list_functions(const struct sonde_tally *t, struct sonde_buf *out)
 {
 	size_t i;
@@ -90,7 +90,7 @@ static void list_functions(const struct sonde_tally *t, struct sonde_buf *out)
 	sonde_buf_puts(out, i < t->nr_functions ? " and more" : "");
 }
 
-/* Says why no launch is left by the kernel selection. */
+/* Says why the kernel selection leaves no launch. */
 static void explain_kernels(const struct sonde_outcome *o, struct sonde_notes *notes)
 {
 	bool has_ranges = o->selection->nvtx_include.nr || o->selection->nvtx_exclude.nr;
@@ -134,7 +134,7 @@ static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes 
 	sonde_buf_release(&names);
 }
 
-/* The one label somebody who wrote `word` may have meant; empty when there is none, or several. */
+/* The only label near `word` (sonde_label_is_near); empty if there is none or several. */
 static struct sonde_str near_label(const struct sonde_outcome *o, const char *word)
 {
 	struct sonde_str near = {NULL, 0};
@@ -202,7 +202,7 @@ void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *no
 	if (o->nr_regions && !s->is_exclude_done)
 		note_ranges(o, "exclude", s->nvtx_exclude, is_met, notes);
 	is_met += s->nvtx_exclude.nr;
-	if (t->nr_taken && !s->is_kernels_done) /* that all of them take nothing is said otherwise */
+	if (t->nr_taken && !s->is_kernels_done) /* if no launch is taken at all, explain_emptiness says so */
 		note_kernels(o, "include", s->kernel_include, is_met, notes);
 	is_met += s->kernel_include.nr;
 	if (t->nr_launches)

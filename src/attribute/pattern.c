@@ -7,7 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-/* A label costs microseconds to match; these stop a hostile pattern after a few milliseconds. */
+/* Matching a label takes microseconds. These limits stop a hostile pattern after a few milliseconds. */
 #define MATCH_STEPS    200000
 #define MATCH_DEPTH    20000
 #define MATCH_HEAP_KIB 4096
@@ -74,7 +74,7 @@ static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct s
 			err->pos = at;
 		return SONDE_ERR_USAGE;
 	}
-	/* Only named groups are ever asked for: without any, a match need not say where its groups are. */
+	/* We read named groups only. A regex without them needs no room for the positions of its groups. */
 	pcre2_pattern_info(re->code, PCRE2_INFO_NAMECOUNT, &nr_names);
 	if (nr_names)
 		pcre2_pattern_info(re->code, PCRE2_INFO_CAPTURECOUNT, &nr_groups);
@@ -153,7 +153,7 @@ bool sonde_pattern__group(const struct sonde_pattern *p, struct sonde_str text, 
 		return false;
 	pcre2_pattern_info(re->code, PCRE2_INFO_NAMEENTRYSIZE, &size);
 	pcre2_pattern_info(re->code, PCRE2_INFO_NAMETABLE, &table);
-	table += (size_t)size * (*next)++; /* two bytes for the number of the group, then its name */
+	table += (size_t)size * (*next)++; /* an entry is two bytes with the number of the group, then its name */
 	number = (uint32_t)table[0] << 8 | table[1];
 	at = pcre2_get_ovector_pointer(re->match) + (size_t)2 * number;
 	*name = sonde_str_from((const char *)table + 2);
@@ -175,7 +175,7 @@ int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 	struct sonde_str with, struct sonde_buf *out)
 {
 	const struct sonde_regex *re = p->regex;
-	PCRE2_SIZE n = text.n * 2 + with.n * 4 + 256; /* what needs more stays as it is */
+	PCRE2_SIZE n = text.n * 2 + with.n * 4 + 256; /* if the result is longer, the text stays as it is */
 	char *to = regex_takes(re, text) ? sonde_malloc(n) : NULL;
 	int rc;
 

@@ -1,7 +1,7 @@
 /*
- * How often each region was entered, per scope: an entry counts in every scope
- * it launched something in, one without launches where the one around it counts
- * first, an outermost one in its process's first scope.
+ * Counts how often each region was entered, per scope. An entry with launches counts in
+ * every scope it launched something in. An entry without launches counts in the first scope
+ * of the entry around it, or if it is outermost in the first scope of its process.
  */
 #include "attribute/launches_int.h"
 
@@ -10,16 +10,16 @@
 #include <string.h>
 
 struct counting {
-	bool *seen[2];		  /* by range: counted in some scope; [1] of replayed ranges */
-	uint32_t *scope_of;	  /* of the launches; SONDE_NONE = none has counted it yet */
+	bool *seen[2];		  /* by range: counted in some scope; [0] in scopes of kernels, [1] of replayed ranges */
+	uint32_t *scope_of;	  /* scope_of.at of the launches; SONDE_NONE = no scope has counted the range yet */
 	uint32_t *set_scope;	  /* by set of open ranges: the last scope that counted them */
 	bool *is_multi;		  /* by process: has several scopes */
 	uint32_t *first_scope;	  /* by process */
-	struct sonde_map visited; /* {range, scope}, only where a process has several scopes */
+	struct sonde_map visited; /* {range, scope}, only for processes with several scopes */
 	struct sonde_map keys;	  /* {scope, region} → number in the presences */
 };
 
-/* The presence of a region in a scope, made when new; it may have no entry. NULL: no memory. */
+/* Returns the presence of a region in a scope, creating it if new, without any entry. NULL: no memory. */
 static struct sonde_presence *make_presence(
 	struct sonde_build *b, struct counting *c, uint32_t scope, uint32_t region)
 {
@@ -33,7 +33,7 @@ static struct sonde_presence *make_presence(
 	return p;
 }
 
-/* `is_late`: an entry that was counted before, now in one more scope. */
+/* `is_late`: the entry was counted in another scope already, and a launch that is counted now adds this scope. */
 static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope,
 	bool is_first, bool is_late)
 {
@@ -50,7 +50,10 @@ static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range,
 	return true;
 }
 
-/* Counts an entry and those around it, unless this scope has counted them already. Launches that were counted before come first. */
+/*
+ * Counts an entry and the entries around it in a scope, unless this scope has counted them already. `when` is that of
+ * the launch; launches of files that were counted before (SONDE_BEFORE) come first.
+ */
 static bool count_entry(
 	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, enum sonde_when when)
 {
@@ -77,8 +80,8 @@ static bool count_entry(
 }
 
 /*
- * A launch that hangs below where it was written may be in regions nobody entered in its scope.
- * Its kind does not say so: another process may have entered it.
+ * A launch that was hung below another place may be in regions that nobody entered in its scope: they
+ * get a presence too. The kind of the region does not show this, as another process may have entered it.
  */
 static bool count_homes(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
 {
@@ -91,7 +94,7 @@ static bool count_homes(struct sonde_build *b, struct counting *c, const struct 
 	return true;
 }
 
-/* An entry without launches counts in the scope of the one around it. Parents come first. */
+/* Counts an entry without launches in the scope of the entry around it. Parents come first. */
 static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t range)
 {
 	const struct sonde_range *at = &b->r->ranges.at[range];
@@ -102,7 +105,7 @@ static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t
 	return at->begun == SONDE_AHEAD || count_one(b, c, range, scope, true, false);
 }
 
-/* A region that is known otherwise is in every scope of its process, without entries. */
+/* A region of selection.known is present in every scope of its process, without entries. */
 static bool count_known(struct sonde_build *b, struct counting *c)
 {
 	uint32_t scope;

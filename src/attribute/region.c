@@ -7,10 +7,10 @@
  * an outermost range of the same process, hangs below `P` (the label rule).
  * Start/end ranges are roots of their own and never nest.
  *
- * A region is known by its whole path, so that nested ranges with long labels need
- * the square of what the capture has of them. Ids longer than LONG_ID get a share
- * of memory that grows with the labels and the entries; what is nested deeper counts
- * in the range around it.
+ * The id of a region is its whole path, so the ids of nested ranges with long labels
+ * need memory that grows with the square of the bytes in the capture. Ids longer than
+ * LONG_ID share an amount of memory that grows with the labels and the entries. When it
+ * is used up, a range that would need more counts in the range around it.
  */
 #include "attribute/launches_int.h"
 
@@ -18,12 +18,12 @@
 
 #include <string.h>
 
-#define LONG_ID		1024u	    /* bytes; shorter ones are free */
-#define LONG_IDS_ALWAYS (16u << 20) /* bytes of long ids in any capture … */
-#define LONG_IDS_SHARE	16u	    /* … and this much more for each byte of labels … */
-#define BYTES_OF_ENTRY	4u	    /* … and of entries */
-#define MAX_DEPTH	512u /* of a known region */
-#define MAX_NAMED	64u /* regions that a label names around itself, and parts of it that may be one */
+#define LONG_ID		1024u	    /* bytes; ids up to this length are not limited */
+#define LONG_IDS_ALWAYS (16u << 20) /* bytes of long ids that any capture may have … */
+#define LONG_IDS_SHARE	16u	    /* … and this many more for each byte of labels and of entries */
+#define BYTES_OF_ENTRY	4u	    /* bytes that an entry counts as */
+#define MAX_DEPTH	512u /* levels of a region of selection.known */
+#define MAX_NAMED	64u /* most parents that a label `P::rest` may name, and most `::` of a label that are tried for one */
 
 const char *sonde_region_kind_name(enum sonde_region_kind k)
 {
@@ -78,7 +78,7 @@ static void id_label(struct sonde_buf *b, struct sonde_str label)
 }
 
 /*
- * No two regions have the same id, whatever else the capture holds: separators are escaped
+ * No two regions have the same id, whatever the labels are: separators are escaped
  * inside labels and domains, and only the id of a start/end range ends in `@@`.
  */
 static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region *region)
@@ -101,11 +101,11 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 	return id;
 }
 
-/* The region of `stack` below region `parent`, made when new. */
+/* Returns the region `label` below region `parent`, creating it if new. `stack` gives its domain and kind. */
 static uint32_t add_region(
 	struct sonde_build *b, uint32_t parent, const struct sonde_stack *stack, uint32_t label)
 {
-	/* One region, whether work was written in such a range or the range was entered; if entered, it is a range. */
+	/* Entered ranges and origins share one region: the key holds no other kind than start/end. If it was ever entered, its kind is push/pop. */
 	uint32_t key[4] = {parent, label, stack->domain, stack->kind == SONDE_REGION_START_END};
 	struct sonde_region region = {.parent = parent,
 		.label = label,
@@ -133,8 +133,7 @@ static bool is_outermost(
 	       sonde_map_find(&b->outermost, SONDE_BYTES(key)) != SONDE_NONE;
 }
 
-/* The longest `P` of a label `P::rest` that is an outermost range of the process too; n = 0 when
- * there is none. */
+/* The longest prefix `P` of a label `P::rest` such that the process also has an outermost range `P`; n = 0 = none. */
 static struct sonde_str named_parent(
 	struct sonde_build *b, const struct sonde_range *of, struct sonde_str label)
 {
@@ -152,7 +151,7 @@ static struct sonde_str named_parent(
 	return (struct sonde_str){NULL, 0};
 }
 
-/* An outermost push/pop range: its own root, or below the regions its label names. */
+/* The region of an outermost stack: a root, or below the parents that its label names (the label rule). */
 static uint32_t root_region(
 	struct sonde_build *b, const struct sonde_stack *stack, const struct sonde_range *of)
 {
@@ -164,7 +163,7 @@ static uint32_t root_region(
 		label = named_parent(b, of, label);
 		if (!label.n)
 			break;
-		if (b->scratch.nr == MAX_NAMED) { /* that is no nesting any more */
+		if (b->scratch.nr == MAX_NAMED) { /* so many parents are not real nesting: the region becomes a root */
 			b->scratch.nr = 0;
 			break;
 		}
@@ -185,7 +184,7 @@ static bool may_name_parent(struct sonde_str label)
 	return label.n && memmem(label.p, label.n, "::", 2) != NULL;
 }
 
-/* Whether a region inside another would take more than its share of memory. Invariant 13. */
+/* Whether the id of a nested region would exceed the memory for long ids. Invariant 13. */
 static bool is_too_long(const struct sonde_build *b, const struct sonde_stack *stack)
 {
 	size_t around = b->l->regions.at[b->stacks.at[stack->parent].region].id.n,
@@ -194,7 +193,10 @@ static bool is_too_long(const struct sonde_build *b, const struct sonde_stack *s
 	return need > LONG_ID && b->long_id_bytes + need > b->max_long_ids;
 }
 
-/* The number of `stack`, added when new, or of the one around it; `of` is NULL unless it is outermost. */
+/*
+ * Returns the number of `stack`, adding it if new, or the number of its parent if its id would take too much memory.
+ * `of` is a range with this stack if the stack is outermost, else NULL. SONDE_NONE: no memory.
+ */
 static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 	const struct sonde_range *of)
 {
@@ -205,7 +207,7 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 
 	if (*recent)
 		return *recent - 1;
-	/* Only a label that may name its parent hangs below different regions in different processes. */
+	/* Only a label that may name its parent can belong to different regions in different processes, so only then the process is in the key. */
 	if (!of || !may_name_parent(b->l->labels.keys[stack->label]))
 		key[4] = SONDE_NONE;
 	if (!of && is_too_long(b, stack) && sonde_map_find(&b->stack_keys, SONDE_BYTES(key)) == SONDE_NONE)
@@ -246,7 +248,7 @@ uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t dom
 	return add_stack(b, &stack, &of);
 }
 
-/* Marks a range as no entry of any region. False: no memory. */
+/* Marks a range that is not an entry of any region. False: no memory. */
 static bool cut_range(struct sonde_build *b, uint32_t range)
 {
 	if (!b->is_cut)
@@ -257,7 +259,7 @@ static bool cut_range(struct sonde_build *b, uint32_t range)
 	return b->is_cut;
 }
 
-/* The stack of an entry; `below` is what it hangs below without being inside, or SONDE_NONE. */
+/* Finds the stack of an entry. `below` is the stack that a backward operator hangs below; SONDE_NONE = use the range around it. */
 static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 {
 	const struct sonde_range *g = &b->r->ranges.at[range];
@@ -358,13 +360,13 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 }
 
 /*
- * --- regions that are known otherwise ------------------------------------------------------------
+ * --- regions that are known from another capture -------------------------------------------------
  *
- * A look at the program saw their ranges. A report that knows ranges by their launches alone has no
- * entry of those without any.
+ * The look (the first, cheap capture of a run) saw their ranges. An ncu report knows only ranges with launches,
+ * so the capture itself has no entry of the others.
  */
 
-/* The next part of an id, up to a plain `/` or `@`, escapes taken off into `out`; what ended it. */
+/* Writes the next part of an id to `out`, up to a `/` or `@` that is not escaped, without escapes. Returns that `/` or `@`, or 0 at the end. */
 static char next_part(struct sonde_str *rest, struct sonde_buf *out)
 {
 	char end = '\0';
@@ -383,7 +385,7 @@ static char next_part(struct sonde_str *rest, struct sonde_buf *out)
 	return end;
 }
 
-/* Makes the stacks of one id in one process. There is no region of a domain that the capture does not have. */
+/* Makes the stacks of one id in one process. An id is skipped if the capture does not have its domain. */
 static int add_known_id(struct sonde_build *b, struct sonde_str id, uint32_t process, struct sonde_err *err)
 {
 	bool is_start_end = sonde_str_ends(id, "@@");

@@ -40,7 +40,7 @@ static uint32_t add_scope(struct sonde_build *b, const struct sonde_scope *scope
 										 : SONDE_NONE;
 }
 
-/* Mostly the scope of the record before. */
+/* Most records have the scope of the previous record. */
 uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec)
 {
 	uint8_t measured = (uint8_t)measured_of(b->r, rec);
@@ -57,7 +57,7 @@ uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *re
 	return number;
 }
 
-/* By pid, host and input: the order of scopes does not depend on file layout. */
+/* Ranks first, then by pid, host and input, so that the order of scopes does not depend on the order in the file. */
 static int by_process(const void *a, const void *b, void *processes)
 {
 	const struct sonde_scope *x = a, *y = b;
@@ -88,8 +88,8 @@ static bool are_named_alike(const struct sonde_process *p, const struct sonde_pr
 }
 
 /*
- * How many scopes from the first on are of processes named alike, which are neighbours in sorted scopes, and
- * whether these are several processes.
+ * Counts the scopes, from the first on, whose processes are named like that of the first; they are neighbours in
+ * sorted scopes. Sets `*are_several` if they belong to more than one process.
  */
 static size_t count_alike(
 	const struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes, bool *are_several)
@@ -107,7 +107,7 @@ static bool are_of_one_device(const struct sonde_scope *a, const struct sonde_sc
 	return a->process == b->process && a->device == b->device;
 }
 
-/* rank 2 · node3 · GPU 1: a rank is what people know a process of a job by. */
+/* "rank 2 · node3 · GPU 1": people know the processes of a job by their ranks. */
 static struct sonde_str rank_name(struct sonde_arena *arena, const struct sonde_scope *s,
 	const struct sonde_process *p, bool is_twice, const char *ranges)
 {
@@ -129,7 +129,7 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 	const struct sonde_str host = has_host ? p->host : SONDE_STR("");
 	char device[32] = "host", input[32] = "";
 
-	if (s->nr_folded) /* what differs in kind, another GPU say, is added up apart */
+	if (s->nr_folded) /* there may be several such scopes: scopes that differ in kind, for example in the GPU, are added up separately */
 		return sonde_arena_printf(
 			arena, is_twice ? "rest:%u/input:%u" : "rest:%u", s->nr_folded, p->input + 1);
 	if (p->has_rank)
@@ -142,7 +142,7 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 		input, has_host ? "/host:" : "", SONDE_STR_ARG(host), ranges);
 }
 
-/* Names the scopes marked in `has_host` with their host, or all without it where that is NULL. False: no memory. */
+/* If `has_host` is NULL, names all scopes without their host; else names the marked scopes, with their host. False: no memory. */
 static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	const bool *has_host, struct sonde_arena *arena)
 {
@@ -169,7 +169,7 @@ static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sond
 static bool find_alike(const struct sonde_scope *scopes, size_t nr, bool *is_alike)
 {
 	struct sonde_map names = {0};
-	SONDE_VEC(uint32_t) first = {0}; /* that has the name, by number in the names */
+	SONDE_VEC(uint32_t) first = {0}; /* by number in `names`: the first scope with the name */
 	bool ok = true, is_new;
 	size_t i;
 
@@ -188,7 +188,7 @@ static bool find_alike(const struct sonde_scope *scopes, size_t nr, bool *is_ali
 	return ok;
 }
 
-/* Hosts can be called anything, so that names with them may still be alike. False: no memory. */
+/* Adds " #2", " #3", … to names that are still alike, as a host may have any name. False: no memory. */
 static bool number_names(struct sonde_scope *scopes, size_t nr, struct sonde_arena *arena)
 {
 	struct sonde_map names = {0};
@@ -209,7 +209,7 @@ static bool number_names(struct sonde_scope *scopes, size_t nr, struct sonde_are
 	return ok;
 }
 
-/* Processes of several hosts in one input may have the same pid: their names have the host too. */
+/* Processes of several hosts in one input may have the same pid, so names that are alike get the host too. */
 bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	struct sonde_arena *arena)
 {
@@ -222,7 +222,7 @@ bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde
 	return ok;
 }
 
-/* Processes that only pushed ranges are scopes too. */
+/* A process that only pushed ranges gets a scope without a device. */
 static int add_host_scopes(struct sonde_build *b, struct sonde_err *err)
 {
 	bool *has = sonde_calloc(b->r->processes.nr, sizeof(*has));

@@ -1,14 +1,14 @@
 /*
  * The selection: which launches count, and which regions are shown.
  *
- * NVTX expressions look at places, the stacks as they really were; kernel
- * patterns at names. Both are decided once for each distinct one.
+ * NVTX expressions match places, that is the stacks as they really were; kernel patterns
+ * match names. Each distinct place and each distinct function is decided once.
  */
 #include "attribute/launches_int.h"
 
 #include "base/alloc.h"
 
-/* Scratch for showing a place to the NVTX filter. */
+/* Scratch memory: the stacks of one place as the NVTX filter reads them. */
 struct view {
 	SONDE_VEC(struct sonde_open_stack) stacks;
 	SONDE_VEC(struct sonde_open_start) starts;
@@ -38,7 +38,7 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 	return true;
 }
 
-/* Whether a filter takes what has these stacks open; false when memory is short. */
+/* Sets `*takes` to whether the filter takes a launch with these stacks open. False: no memory. */
 static bool decide_stacks(const struct sonde_build *b, struct view *v, const uint32_t *stacks, size_t nr,
 	const struct sonde_nvtx_filter *filter, bool *takes)
 {
@@ -49,7 +49,7 @@ static bool decide_stacks(const struct sonde_build *b, struct view *v, const uin
 	for (i = 0; i < nr; i++)
 		if (!view_stack(b, v, stacks[i]))
 			return false;
-	for (i = 0; i < v->stacks.nr; i++) { /* only now do the labels stay where they are */
+	for (i = 0; i < v->stacks.nr; i++) { /* done last: view_stack may move the labels when it adds some */
 		v->stacks.at[i].labels = &v->labels.at[at];
 		at += v->stacks.at[i].nr;
 	}
@@ -66,8 +66,8 @@ static void show_region(struct sonde_launches *l, uint32_t region)
 }
 
 /*
- * Where the source, or somebody else, knows of ranges without launches they are regions too, and
- * selected by their own stack: no other range needs to be open with them.
+ * Ranges without launches, from the source or from selection.known, are regions too. They are
+ * selected by their own stack alone, as if no other range were open.
  */
 static int decide_entered(const struct sonde_build *b, struct view *v,
 	const struct sonde_nvtx_filter *filter, bool *takes, struct sonde_err *err)
@@ -89,13 +89,13 @@ static int decide_entered(const struct sonde_build *b, struct view *v,
 	return ok ? 0 : sonde_err_nomem(err);
 }
 
-/* One verdict for each place, then one for each stack that was entered. */
+/* The length of `takes`: one verdict for each place, then one for each stack. */
 static size_t nr_verdicts(const struct sonde_build *b)
 {
 	return b->l->places.nr + b->stacks.nr;
 }
 
-/* Fills `takes`: whether the filter takes launches in each place, and entries of each stack. */
+/* Fills `takes` (see nr_verdicts): whether the filter takes launches in each place, and entries of each stack. */
 static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_filter *filter,
 	bool *takes, struct sonde_err *err)
 {
@@ -118,10 +118,10 @@ static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_fi
 	return rc;
 }
 
-/* Verdicts of the kernel filter. It is not asked about replayed ranges, which have no kernels. */
+/* Verdicts of the kernel filter. Replayed ranges have no kernels and are not filtered. */
 struct verdicts {
 	struct sonde_name_filter *filter;
-	uint8_t *of; /* by function: 0 = not yet, 1 = no, 2 = yes */
+	uint8_t *of; /* by function: 0 = not decided yet, 1 = not taken, 2 = taken */
 };
 
 static bool takes_kernel(
@@ -214,7 +214,7 @@ static void show_regions(struct sonde_build *b, const bool *takes)
 			show_region(l, b->stacks.at[i].region);
 }
 
-/* Where the profiler's own grammar chose the launches, everything it captured is taken. */
+/* If the profiler selected the launches by expressions in its own grammar, everything it captured is taken. */
 static void take_captured(const struct sonde_build *b, bool *takes)
 {
 	size_t i;
@@ -242,7 +242,7 @@ int sonde_build__select(struct sonde_build *b, struct sonde_err *err)
 	return rc;
 }
 
-/* Whether an expression alone takes anything but the place outside all ranges. */
+/* Sets `*out` to whether an expression alone takes anything but the place outside all ranges. */
 static int meet_range(struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
 	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
@@ -290,7 +290,7 @@ int sonde_build__meet(struct sonde_build *b, struct sonde_err *err)
 		for (k = 0; k < lists[i].nr && rc == 0; k++, is_met++)
 			if (i < 2)
 				rc = meet_range(b, &lists[i].at[k], is_met, err);
-			else if (i == 3 || !s->is_kernels_done) /* ncu's patterns need not be ours */
+			else if (i == 3 || !s->is_kernels_done) /* includes that ncu applied may not be patterns in our syntax */
 				rc = meet_kernel(b, &lists[i].at[k], is_met, err);
 	return rc;
 }
