@@ -1,10 +1,10 @@
 /*
- * PyTorch's allocator by region: what it had at both ends of an entry, as the program's own process read it
- * (sonde run --modules).
+ * PyTorch's allocator by region: the memory it held at the begin and the end of an entry, as the program itself read
+ * it (sonde run --modules).
  *
- * The peak inside an entry is the most of what was read inside it. Its own readings and those of entries inside it
- * are some; and where PyTorch's peak moved between two readings, what it moved to was held between them. So it is
- * never too high, and right wherever the entry set a new peak.
+ * The peak inside an entry is the largest value read inside it: the readings of the entry and of entries inside it,
+ * and the new value whenever PyTorch's own peak changed between two readings, as that much was held between them. So
+ * our peak is never too high, and it is exact if the entry set a new peak.
  */
 #include "fold/fold_int.h"
 
@@ -16,11 +16,11 @@
 
 struct work {
 	struct sonde_folding *f;
-	const struct sonde_reading *at; /* of the records */
-	uint32_t *order; /* of the readings by process, device and time … */
+	const struct sonde_reading *at; /* the readings of the records */
+	uint32_t *order; /* numbers of readings, sorted by process, device and time */
 	size_t nr;
-	double *most; /* … and a tree of maxima over them: what was held before each, and at it; leaves from 2 × nr */
-	uint32_t *begin, *end; /* by range: places in `order`, SONDE_NONE = not read */
+	double *most; /* tree of maxima; two leaves per reading, from 2 × nr on: the most held just before it, and held at it */
+	uint32_t *begin, *end; /* by range: index in `order` of its reading, SONDE_NONE = not read */
 };
 
 static int by_device_and_time(const void *pa, const void *pb, void *context)
@@ -49,7 +49,7 @@ static void fill_maxima(struct work *w)
 		const struct sonde_reading *now = nth(w, i), *last = i ? nth(w, i - 1) : NULL;
 		bool is_next = last && last->process == now->process && last->device == now->device;
 
-		/* A peak that fell was reset by the program since: what it is now, it has reached since. */
+		/* A lower peak means that the program reset it since the last reading, so the new peak was reached since then too. */
 		w->most[2 * w->nr + 2 * i] = is_next && now->peak != last->peak ? (double)now->peak : 0;
 		w->most[2 * w->nr + 2 * i + 1] = (double)now->allocated;
 	}
@@ -57,7 +57,7 @@ static void fill_maxima(struct work *w)
 		w->most[i] = fmax(w->most[2 * i], w->most[2 * i + 1]);
 }
 
-/* The most that was held from reading `from` to reading `to`. */
+/* The most memory held from reading `from` to reading `to`. */
 static double most_between(const struct work *w, size_t from, size_t to)
 {
 	size_t a = 2 * w->nr + 2 * from + 1, b = 2 * w->nr + 2 * to + 2;

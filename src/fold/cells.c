@@ -137,7 +137,7 @@ void sonde_cells_add_counts(struct sonde_cells *to, const struct sonde_cells *fr
 	sonde_count_add(&to->nr_unseen, from->nr_unseen, sign);
 }
 
-/* The larger of two, of which the first may not be there yet. */
+/* The larger of two values; `a` counts only if it is there. */
 static double larger(bool is_there, double a, double b)
 {
 	return is_there && a >= b ? a : b;
@@ -266,13 +266,13 @@ uint8_t *sonde_kit_find_methods(
 }
 
 /*
- * Whether all ranks of a job are in the inputs: perhaps only chosen ones were profiled, or some
- * were lost.
+ * Notes if ranks of a job are missing in the inputs: perhaps only some ranks were profiled, or
+ * inputs were lost.
  */
 
-#define MAX_SPANS 8 /* in words; the rest is "…" */
+#define MAX_SPANS 8 /* spans of ranks that a note lists; further ones become "…" */
 
-/* Sorted, each once. */
+/* Sorts ranks, removes duplicates and returns how many are left. */
 static size_t drop_doubles(uint32_t *ranks, size_t nr)
 {
 	size_t i, kept = 0;
@@ -303,7 +303,7 @@ static void print_spans(struct sonde_buf *out, const uint32_t *ranks, size_t nr)
 	}
 }
 
-/* Turns the ranks that are there into those that are not. Only where these are the fewer. */
+/* Replaces the ranks that are there by those that are missing. The caller makes sure that fewer are missing than there. */
 static size_t invert(uint32_t *ranks, size_t nr, uint32_t size)
 {
 	uint32_t *missing = sonde_calloc(size - nr + 1, sizeof(*missing)), rank;
@@ -344,7 +344,7 @@ static void explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes
 		if (!p->has_rank)
 			continue;
 		if (!p->world_size || p->rank >= p->world_size || (size && p->world_size != size))
-			break; /* not known, or of several jobs */
+			break; /* the size of the job is not known, or there are several jobs */
 		size = p->world_size;
 		ranks[nr++] = p->rank;
 	}

@@ -1,4 +1,4 @@
-/* Marks the metrics and sections that are wanted of a capture (choice.h). */
+/* Marks the metrics and sections of a capture that are chosen (choice.h). */
 #include "fold/choice.h"
 
 #include "base/glob.h"
@@ -7,8 +7,8 @@
 #include "fold/rule.h"
 
 /*
- * Half-precision instructions outside the tensor cores may keep the tensor pipe busy too, so what
- * tells its operations apart is asked first.
+ * Half-precision instructions outside the tensor cores may keep the tensor pipe busy too, so the
+ * metrics by kind of tensor operation come first.
  */
 const char *const sonde_tensor_patterns[SONDE_NR_TENSOR] = {
 	"sm__pipe_tensor_*_cycles_active.avg*",
@@ -35,7 +35,7 @@ bool sonde_choice_is_clock(struct sonde_str metric)
 	return sonde_str_ends(metric, "__cycles_elapsed.avg.per_second");
 }
 
-/* Beside the roles: what the time of copies, the roofline and kernel tables are made of. */
+/* Metrics without a role that reports need: for the time of copies, the roofline and kernel tables. */
 static const char *const judged[] = {
 	SONDE_METRIC_TIME,
 	SONDE_METRIC_COPIED,
@@ -64,7 +64,7 @@ static bool is_judged(struct sonde_str metric)
 	return false;
 }
 
-/* With nothing named, before what sections list. */
+/* Whether a metric is in the default choice, apart from those that sections list. */
 static bool is_default(
 	const struct sonde_choice *c, const struct sonde_offer *from, struct sonde_str name)
 {
@@ -88,7 +88,8 @@ static void mark_section(const struct sonde_offer *from, const struct sonde_sect
 	}
 }
 
-/* An input without a named section may have its metrics all the same: another input tells which. */
+/* Whether this input lacks a section that the user named. It may have the metrics of that section nevertheless;
+ * only another input knows which they are, so all are kept for now. */
 static bool is_short(const struct sonde_choice *c, const struct sonde_offer *from,
 	const struct sonde_name_filter *sections)
 {

@@ -2,13 +2,13 @@
  * NCCL kernels, kept one by one so that they can be found again across ranks.
  *
  * All ranks of a communicator launch the same collectives in the same order.
- * So a collective is known by its communicator, its kind and its number there: what
- * the source says, else the order on the communicator's stream. Frameworks give
- * each communicator a stream of its own; streams have other ids on every rank, but the order
- * in which they are first used is the program's.
+ * So a collective is identified by its communicator, its kind and its number there. The
+ * source gives communicator and number; if it does not, we use the stream and the order on
+ * it. Frameworks give each communicator a stream of its own. Stream ids differ between ranks,
+ * but the order in which streams are first used is the same on all ranks.
  *
- * Where there are too many, those whose number hashes to a multiple of a step are kept: every rank keeps the
- * same ones, and no period of the program falls in step with the choice.
+ * If there are too many, we keep those whose number hashes to a multiple of a step: every rank keeps the
+ * same ones, and the choice cannot follow a period of the program.
  */
 #include "fold/fold_int.h"
 
@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_REPEATS 64 /* kernels with one sequence number: a group of calls */
+#define MAX_REPEATS 64 /* the most kernels with one sequence number (calls between ncclGroupStart and ncclGroupEnd) */
 
 const char *sonde_collective_kind_name(enum sonde_collective_kind k)
 {
@@ -41,7 +41,7 @@ bool sonde_fold__communication(struct sonde_folding *f)
 	const struct sonde_map *strings = &f->r->strings;
 	size_t i;
 
-	for (i = 0; i < strings->nr; i++) { /* of names, labels and all; there are few */
+	for (i = 0; i < strings->nr; i++) { /* all strings, not only kernel names: there are few */
 		if (!sonde_kernel_communicates(strings->keys[i]))
 			continue;
 		if (!f->communicates)
@@ -54,13 +54,13 @@ bool sonde_fold__communication(struct sonde_folding *f)
 	return true;
 }
 
-/* Reads a kind off the name of a kernel or what a framework calls the collective. */
+/* The kind of a collective, from the name of its kernel or the framework's name for it. */
 static enum sonde_collective_kind kind_of(struct sonde_str name)
 {
 	static const struct {
 		const char *word;
 		enum sonde_collective_kind kind;
-	} words[] = {/* what is part of another comes after it */
+	} words[] = {/* a word that is part of another one comes after it */
 		{"allreduce", SONDE_COLLECTIVE_ALL_REDUCE},
 		{"all_reduce", SONDE_COLLECTIVE_ALL_REDUCE},
 		{"allgather", SONDE_COLLECTIVE_ALL_GATHER},
@@ -88,15 +88,15 @@ static enum sonde_collective_kind kind_of(struct sonde_str name)
 /* A collective as the source describes it. */
 struct said {
 	struct sonde_str group, name;
-	double nr_bytes, sequence; /* NaN = nothing */
+	double nr_bytes, sequence; /* NaN = the source does not say */
 };
 
 struct collecting {
 	struct sonde_folding *f;
 	struct sonde_values values;
-	uint32_t group, name, nr_bytes, sequence; /* metric numbers, SONDE_NONE = none has it */
-	struct sonde_map groups;  /* of the scope at hand: its streams, or string numbers */
-	SONDE_VEC(uint64_t) next; /* by group: the number of the next, times MAX_REPEATS */
+	uint32_t group, name, nr_bytes, sequence; /* metric numbers, SONDE_NONE = the records do not have the metric */
+	struct sonde_map groups;  /* groups of the current scope: streams, or names of communicators */
+	SONDE_VEC(uint64_t) next; /* by group: the number given last (sequence × MAX_REPEATS + repeat) */
 	struct sonde_arena arena;
 };
 
@@ -121,7 +121,7 @@ static struct said ask_record(struct collecting *w, uint32_t record)
 	return s;
 }
 
-/* The group's number in `groups`, and its name in the cells. SONDE_NONE: no memory. */
+/* Returns the group's number in `groups`, and sets `*string` to its name in the cells. SONDE_NONE: no memory. */
 static uint32_t find_group(
 	struct collecting *w, const struct sonde_record *rec, const struct said *s, uint32_t *string)
 {
@@ -144,7 +144,7 @@ static uint32_t find_group(
 	return *string == SONDE_NONE ? SONDE_NONE : number;
 }
 
-/* The number of a collective: its sequence and which of that, or just the next one. */
+/* The number of a collective: its sequence number and its position among kernels with that sequence number; without one, the next number. */
 static uint64_t number_of(uint64_t *next, const struct said *s)
 {
 	uint64_t at = isnan(s->sequence) || s->sequence < 0 || s->sequence > 1e15
@@ -185,7 +185,7 @@ static bool add_collective(struct collecting *w, uint32_t launch, uint64_t step)
 			.nr_bytes = s.nr_bytes > 0 && s.nr_bytes < 1e18 ? (uint64_t)s.nr_bytes : 0});
 }
 
-/* Whether no collective of its input is missing: otherwise their numbers cannot be trusted. */
+/* Whether the input of a launch has all its collectives: if some are missing, numbers by order are wrong. */
 static bool has_all(const struct sonde_folding *f, size_t launch)
 {
 	uint32_t process = f->l->scopes.at[f->l->launches.at[launch].scope].process;
@@ -201,7 +201,10 @@ static bool is_collective(const struct sonde_folding *f, size_t launch)
 	       rec->time.end_ns >= rec->time.start_ns && has_all(f, launch);
 }
 
-/* Those of one scope, sorted. Steps are powers of two: what a larger one keeps, a smaller keeps too. */
+/*
+ * Sorts and adds the collectives of one scope. Steps are powers of two, so a collective that is kept with a larger step
+ * is kept with a smaller one too.
+ */
 static bool add_collectives_of(struct collecting *w, uint32_t scope, struct sonde_keyed *stamps, size_t nr)
 {
 	struct sonde_scope_sum *sum = &w->f->c->sums.at[scope];
@@ -270,14 +273,14 @@ bool sonde_fold__collectives(struct sonde_folding *f)
 }
 
 /*
- * Communication that nothing hides.
+ * Exposed communication.
  *
- * Communication is what kernels of NCCL do (`nccl…`). It is exposed while no
+ * Communication is the work of NCCL kernels (`nccl…`). It is exposed while no
  * other kernel of the process runs on the device: then the GPU does nothing but
  * wait for other ranks and links.
  */
 
-/* Other kernels ran from `from_ns` to `to_ns`, and `before_ns` in all until then. */
+/* A time in which other kernels ran; `before_ns` is the sum of all such times before it. */
 struct stretch {
 	uint64_t from_ns, to_ns, before_ns;
 };
@@ -286,7 +289,7 @@ struct exposure {
 	const struct sonde_folding *f;
 	const struct sonde_timed_scope *timed;
 	SONDE_VEC(struct stretch) compute;
-	struct sonde_busy *busy; /* of communication, by visit */
+	struct sonde_busy *busy; /* by visit: union of its communication */
 };
 
 static const struct sonde_record *record_of(const struct exposure *w, const struct sonde_timed_launch *s)
@@ -300,7 +303,7 @@ static bool is_compute(const struct exposure *w, const struct sonde_record *rec)
 	       !sonde_fold__communicates(w->f, rec);
 }
 
-/* One more kernel; they come by start. */
+/* Adds a kernel. Kernels come in order of start. */
 static bool add_compute(struct exposure *w, const struct sonde_record_time *time)
 {
 	struct stretch *last = w->compute.nr ? &w->compute.at[w->compute.nr - 1] : NULL;
@@ -315,7 +318,7 @@ static bool add_compute(struct exposure *w, const struct sonde_record_time *time
 	return sonde_vec_put(&w->compute, (struct stretch){time->start_ns, time->end_ns, before});
 }
 
-/* How long other kernels ran until `ns`. */
+/* The time in which other kernels ran, up to `ns`. */
 static uint64_t compute_until(const struct exposure *w, uint64_t ns)
 {
 	size_t low = 0;
@@ -347,7 +350,7 @@ static void add_comm(
 	times->exposed_ns += (double)(time->end_ns - from - hidden);
 }
 
-/* Every region of a selected launch. */
+/* Adds the communication of a launch to every region it is in. */
 static void add_comm_of_launch(struct exposure *w, const struct sonde_timed_launch *s)
 {
 	const struct sonde_launches *l = w->f->l;

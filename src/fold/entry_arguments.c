@@ -1,10 +1,10 @@
 /*
- * The arguments of entries: those of a label and those that the entry was given
- * itself, as one list; and what they say of a region: tokens, and batches.
+ * The arguments of entries: those in the label and those given to the entry itself,
+ * as one list; and the sums of tokens and batches of a region.
  *
- * Tokens per second are those of all entries that have them, over the time in which at
- * least one of these was on its way: requests that are served at the same time
- * share that time, and entries one after the other add theirs.
+ * Tokens per second are the tokens of all entries that have some, divided by the time in which
+ * at least one of these entries was under way. Requests that are served at the same time
+ * share that time; the times of entries one after the other add up.
  */
 #include "fold/fold_int.h"
 
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The list of a range that was given some: its own, then what the label has and it has not. */
+/* Joins the arguments of a range: its own, then those of its label that it does not have itself. */
 static uint32_t join_lists(struct sonde_folding *f, struct sonde_str own, struct sonde_str of_label)
 {
 	struct sonde_buf list = {0};
@@ -52,7 +52,7 @@ bool sonde_fold__arguments(struct sonde_folding *f)
 	if (!r->arguments.nr && !f->l->arguments_of)
 		return true;
 	f->arguments_of = sonde_arena_alloc(&f->scratch, (r->ranges.nr + 1) * sizeof(*f->arguments_of));
-	of_label = sonde_arena_calloc(&f->scratch, r->strings.nr + 1, sizeof(*of_label)); /* plus one; 0 = not kept yet */
+	of_label = sonde_arena_calloc(&f->scratch, r->strings.nr + 1, sizeof(*of_label)); /* string number of the list plus one; 0 = not kept yet */
 	if (!f->arguments_of || !of_label)
 		return false;
 	for (i = 0; i < r->ranges.nr; i++) {
@@ -86,14 +86,14 @@ struct stretch {
 	uint32_t visit;
 };
 
-/* What a list says; NaN = nothing. Of few different lists, so each is read once. */
+/* Tokens and batch of a list; NaN = the list has none. There are few distinct lists, so each is parsed once. */
 struct said {
 	double tokens, batch;
 	bool is_read;
 };
 
 struct sonde_throughput {
-	struct said *of; /* by string number */
+	struct said *of; /* by string number of the list */
 	size_t nr;
 	SONDE_VEC(struct stretch) stretches;
 };
@@ -120,7 +120,7 @@ void sonde_throughput__free(struct sonde_throughput *t)
 	sonde_free(t);
 }
 
-/* Adds to a number that was not known yet. */
+/* Adds `v` to a number that may still be NaN. */
 static void add_known(double *to, double v)
 {
 	*to = isnan(*to) ? v : *to + v;
@@ -160,7 +160,7 @@ static int by_visit(const void *a, const void *b)
 	return x->visit != y->visit ? sonde_cmp(x->visit, y->visit) : sonde_cmp(x->begin_ns, y->begin_ns);
 }
 
-/* The union of a visit's entries. */
+/* Sets tokens_ns of each visit to the union of its entries with tokens. */
 void sonde_throughput__end(struct sonde_throughput *t, struct sonde_cells *c)
 {
 	uint64_t until_ns = 0;

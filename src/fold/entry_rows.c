@@ -1,9 +1,9 @@
 /*
- * The entries of each region, one by one: how long the host was in it, how long
- * the GPU worked for it, from its first launch to its last, and how long all of it took.
+ * The entries of each region, one by one: how long the host was in the entry, how long
+ * the GPU worked for it, its span from first to last launch, and its wall time.
  *
- * All launches in the same open ranges add to the same entries, so they are added up
- * by set of open ranges first: there are far fewer sets than launches.
+ * All launches in the same set of open ranges add to the same entries, so launches are
+ * added up by set first: there are far fewer sets than launches.
  */
 #include "fold/fold_int.h"
 
@@ -12,10 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The launches of a set of open ranges, or of an entry, added up. */
+/* The sum of the launches of a set of open ranges, or of an entry. */
 struct gain {
-	uint64_t gpu_ns, first_ns, last_ns; /* last_ns 0 = nothing */
-	uint64_t end_ns; /* of the last work, selected or not */
+	uint64_t gpu_ns, first_ns, last_ns; /* selected launches: time, first start, last end; last_ns 0 = none */
+	uint64_t end_ns; /* end of the last launch, selected or not */
 };
 
 static void add_gain(struct gain *to, const struct gain *from)
@@ -29,7 +29,7 @@ static void add_gain(struct gain *to, const struct gain *from)
 	to->gpu_ns += from->gpu_ns;
 }
 
-/* By set number, of the records' sets and then those made by attribution. */
+/* Fills `sets`, by set number: first the records' sets, then those made by attribution. */
 static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 {
 	size_t i;
@@ -50,7 +50,7 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 	}
 }
 
-/* An entry and those around it. In two domains at once a launch counts in both. */
+/* Adds each set to its entries and the entries around them. A launch inside ranges of two domains counts in both. */
 static void gain_of_ranges(
 	const struct sonde_launches *l, const struct gain *sets, size_t nr, struct gain *ranges)
 {
@@ -80,24 +80,24 @@ static int by_begin(const void *a, const void *b)
 }
 
 /*
- * A visit's entries before they are kept: every so many-th of very many, evenly over time. Ranges
- * mostly come in order, and then those that are not kept need no memory.
+ * Which entries of a visit are kept: of very many, one in `step`, evenly over time. Ranges mostly come
+ * in order of time; then entries that are not kept need no memory.
  */
 struct plan {
 	uint32_t nr, seen, step;
 	bool is_unsorted;
-	bool has_wall; /* there are entries, to be shown or not */
-	double wall_ns; /* of all entries, also of those that are not kept; NaN as soon as that of one is not known */
+	bool has_wall; /* there are entries, shown or not */
+	double wall_ns; /* sum over all entries, kept or not; NaN if that of one is not known */
 	struct sonde_range_time last;
 };
 
-/* Whether an entry is one to show: it began in the files that are counted. */
+/* Whether an entry is shown: it began in the files that are counted. */
 static bool is_shown(const struct sonde_folding *f, size_t range)
 {
 	return f->visit_of[range] != SONDE_NONE && f->r->ranges.at[range].begun == SONDE_NOW;
 }
 
-/* The time that people feel: work that was launched last may end long after the range. */
+/* Wall time: until the last work launched in the entry has ended, which may be long after the range itself. */
 static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges, size_t number)
 {
 	const struct sonde_range_time *t = &f->r->ranges.at[number].time;
@@ -175,7 +175,7 @@ static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
 	return true;
 }
 
-/* Sorts a visit's entries and drops those that are not kept, where that is still to do. */
+/* Moves a visit's entries to their final slice. If they did not come in order, first sorts them and drops those not kept. */
 static void set_slice_of(struct sonde_cells *c, struct sonde_visit *v, const struct plan *p, uint32_t *nr)
 {
 	struct sonde_entry *at = &c->entries.at[v->first_entry];
@@ -214,7 +214,7 @@ static void fill_entries(const struct sonde_folding *f, struct plan *plans, cons
 	c->entries.nr = nr_kept;
 }
 
-/* Labels of entries were the records' strings until here. Only those that say more are kept. */
+/* Changes the labels of entries from strings of the records to strings of the cells. A label equal to the region's becomes SONDE_NONE. */
 static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 {
 	size_t i, k;
@@ -239,7 +239,7 @@ static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 	return true;
 }
 
-/* Adds launches up by range; `*out` is NULL where nothing was launched. */
+/* Adds up launches by range; `*out` stays NULL if there are no launches. */
 static bool find_gains(const struct sonde_launches *l, struct gain **out)
 {
 	const struct sonde_records *r = l->records;

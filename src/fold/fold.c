@@ -23,9 +23,9 @@ struct filling {
 	uint32_t time_metric;	/* SONDE_NONE: the capture has no times */
 	uint32_t bytes_metric;	/* of copies; SONDE_NONE: not captured */
 	struct sonde_map cell_keys;
-	uint32_t last_cell;   /* the number last looked up, SONDE_NONE = it was new */
-	uint64_t nr_bytes;    /* of accumulators */
-	uint64_t nr;	      /* what the result at hand counts for: its launches */
+	uint32_t last_cell;   /* number of the cell looked up last, SONDE_NONE = it was new */
+	uint64_t nr_bytes;    /* bytes of all accumulators */
+	uint64_t nr;	      /* number of launches that the current result counts for, at least 1 */
 };
 
 static void add_fact(struct filling *x, struct sonde_acc *acc, double v, bool is_text)
@@ -93,11 +93,11 @@ static void add_number(
 	}
 }
 
-#define ROUNDED 0.01 /* tables print two digits behind the point, in units of their own */
+#define ROUNDED 0.01 /* relative slack for rounded values: tables in inputs print two decimals, each in a unit of its own */
 
 /*
- * Whether a value can be one of this launch. What adds up is a count of something: sums over numbers of
- * both signs lose what they are made of. A smallest or largest value fits the average.
+ * Whether a launch can have this value. Metrics that add up are counts and cannot be negative (in a sum, values of
+ * both signs would cancel). A largest value cannot be below the average, nor a smallest one above it.
  */
 static bool is_possible(const struct sonde_rollup *p, double v, double avg)
 {
@@ -132,7 +132,7 @@ static int tell_impossible(const struct filling *x, const struct sonde_cell *cel
 		SONDE_STR_ARG(x->f.r->metric_names.keys[p->metric]), why);
 }
 
-/* Impossible values are left out: then it returns an error, which describes the last of them. */
+/* Adds the values of a launch to its cell. Impossible values are left out; then it returns an error that describes the last of them. */
 static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_err *damage)
 {
 	const struct sonde_kit *kit = sonde_cells_kit(x->c, cell->scope);
@@ -156,7 +156,7 @@ static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_e
 		uint32_t metric = values->texts.at[i].metric, slot = planned->slots[metric], text;
 
 		if (slot == SONDE_NONE || x->plans.plans.at[slot].method < SONDE_METHOD_SAME)
-			continue; /* words where a number belongs: missing */
+			continue; /* a word in place of a number: the value is missing */
 		text = sonde_map_keep(&x->c->texts, &x->c->arena, values->texts.at[i].text, NULL);
 		if (text != SONDE_NONE)
 			add_fact(x, &cell->acc[kit->at[metric]], text, true);
@@ -164,7 +164,7 @@ static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_e
 	return rc;
 }
 
-/* A new cell. Beyond MAX_BYTES the user must choose. */
+/* Adds a cell. Fails beyond MAX_BYTES: then the user must choose fewer metrics. */
 static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *key,
 	struct sonde_err *err)
 {
@@ -190,14 +190,14 @@ static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *
 	return cell->acc ? 0 : sonde_err_nomem(err);
 }
 
-/* The cell a launch counts in, made when new. */
+/* Finds the cell a launch counts in, and adds it if new. */
 static int find_cell(struct sonde_cell **out, struct filling *x, const struct sonde_launch *launch,
 	struct sonde_err *err)
 {
 	uint32_t key[3] = {
 		launch->scope, launch->place, sonde_launch_kernel(x->f.l, launch)};
 
-	if (x->last_cell < x->c->cells.nr) { /* launches of a kind come in a row */
+	if (x->last_cell < x->c->cells.nr) { /* launches of one cell often follow each other */
 		struct sonde_cell *cell = *out = &x->c->cells.at[x->last_cell];
 
 		if (cell->scope == key[0] && cell->place == key[1] &&
@@ -220,7 +220,7 @@ static void add_copy(const struct filling *x, struct sonde_cell *cell, double t)
 	cell->copy_bytes += isnan(bytes) ? 0 : bytes;
 }
 
-/* A launch of which something is left out; what is said of the first is said of all. False: no memory. */
+/* Counts a launch with missing values. The message of the first one is kept for all. False: no memory. */
 static bool count_damage(struct filling *x, const struct sonde_err *damage)
 {
 	if (x->c->nr_damaged++)
@@ -234,7 +234,7 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
 	const struct sonde_record *rec = sonde_launch_record(x->f.l, launch);
-	struct sonde_err damage; /* filled in on failure only: a kilobyte a launch is dear */
+	struct sonde_err damage; /* not initialized: clearing a kilobyte for each launch is expensive */
 	struct sonde_cell *cell = NULL;
 	bool is_damaged;
 	double t;
@@ -264,7 +264,7 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	return 0;
 }
 
-/* Plans what is chosen and what that needs, and lays the accumulators out. */
+/* Plans the chosen metrics and those they need, and lays out the accumulators. */
 static int plan_accumulators(struct filling *x, const struct sonde_choice *choice, struct sonde_err *err)
 {
 	const struct sonde_records *r = x->f.r;

@@ -1,11 +1,10 @@
 /*
  * The gaps of a device: when nothing of a process ran on it, and why.
  *
- * Gaps are found and explained once, on the device's time line. A region's share
- * is the difference of running sums at the ends of its entries, whose first and
- * last launches are ends of gaps too. So the cost is that of the launches and
- * the entries, however regions are nested, and the causes add up by
- * construction.
+ * Gaps are found and explained once, on the device's time line, with running sums.
+ * The idle time of an entry is the difference of the sums at its first and last
+ * launch, where gaps end and begin too. So the cost grows with the launches and the
+ * entries only, however regions are nested, and the causes add up by construction.
  */
 #include "fold/gaps.h"
 
@@ -18,11 +17,11 @@
 #include <string.h>
 
 /*
- * Finds why nothing ran from what the host did meanwhile.
+ * Finds why nothing ran, from what the host did meanwhile.
  *
- * A gap ends with work that some thread launched. The calls of this thread until then are
- * the cause. Where it made none, the thread that launched the work before the gap may
- * have: it handed over.
+ * A gap ends with work that some thread launched. The calls of this thread up to then are
+ * the cause. In times in which it made no call, we look at the thread that launched the work
+ * before the gap, which may have handed over to this one.
  *
  *     GPU     ██ before ██                                  ██ after ██
  *     host                 sync ────┤   (outside)    launch
@@ -30,15 +29,15 @@
  */
 
 /*
- * A pause up to this belongs to the call before it, from its end. Behind a launch, from its begin, it may be longer: a framework
- * needs 10 to 60 µs for the next one, and that is what launch-bound programs are made of. A pause
- * longer than both is not the cost of a launch.
+ * A pause of up to NEAR_NS after the end of a call belongs to that call. After a launch, counted from the begin of its
+ * call, the pause may be up to BETWEEN_NS: a framework needs 10 to 60 µs between two launches, and launch-bound programs
+ * consist of such pauses. A longer pause is not the cost of a launch.
  */
 #define NEAR_NS	   10000
 #define BETWEEN_NS 100000
-#define LATENCY_NS 20000 /* from a launch to its start on a device without work, at most */
+#define LATENCY_NS 20000 /* the most time from a launch call to the start of the work on an idle device */
 
-/* The number of a thread, SONDE_NONE when memory is short. */
+/* The number of a thread; SONDE_NONE: no memory. */
 static uint32_t find_thread(struct sonde_hosts *h, uint32_t process, uint64_t thread)
 {
 	const uint64_t key[2] = {process, thread};
@@ -71,7 +70,10 @@ bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record)
 	return h->thread_of[record] != SONDE_NONE;
 }
 
-/* Where each thread's own begin, from the thread of each: one number on, ready to be filled. */
+/*
+ * Counting sort of calls by thread. `thread_of` is the thread of each call. Returns the first index of each thread, one element
+ * further on: filling uses first[thread + 1] as the next free index, and afterwards first[thread] is the thread's first.
+ */
 static size_t *find_firsts(struct sonde_hosts *h, const uint32_t *thread_of, size_t nr)
 {
 	size_t *first = sonde_arena_calloc(&h->arena, h->threads.nr + 2, sizeof(*first)), i;
@@ -84,7 +86,7 @@ static size_t *find_firsts(struct sonde_hosts *h, const uint32_t *thread_of, siz
 	return first;
 }
 
-/* Each thread's own by time, where they are: they mostly come in order. False: no memory. */
+/* Sorts the slice of each thread by time, in place. The slices are mostly in order already. False: no memory. */
 static bool sort_each(const struct sonde_hosts *h, void *at, const size_t *first, size_t size)
 {
 	size_t i;
@@ -161,7 +163,7 @@ void sonde_hosts__release(struct sonde_hosts *h)
 	sonde_arena_release(&h->arena);
 }
 
-/* A moment of a thread: behind its last call and its last launch that begin until then. */
+/* A moment of a thread: one past its last call, and one past its last launch, that begin up to then. */
 struct moment {
 	size_t call, launch;
 };
@@ -180,7 +182,7 @@ static struct sonde_act make_launch(const struct sonde_hosts *h, size_t i)
 	return (struct sonde_act){h->launches[i], h->launches[i], SONDE_IDLE_LAUNCH};
 }
 
-/* The last call of a thread before a moment, which moves back to its begin; false: there is none. */
+/* Gets the last call or launch of a thread before a moment, and moves the moment before it. False = none. */
 static bool step_back(
 	const struct sonde_hosts *h, uint32_t thread, struct moment *m, struct sonde_act *out)
 {
@@ -194,7 +196,7 @@ static bool step_back(
 	return has_call || has_launch;
 }
 
-/* The first call of a thread after a moment; false: there is none. */
+/* Gets the first call or launch of a thread after a moment. False = none. */
 static bool look_ahead(
 	const struct sonde_hosts *h, uint32_t thread, struct moment m, struct sonde_act *out)
 {
@@ -208,16 +210,16 @@ static bool look_ahead(
 	return has_call || has_launch;
 }
 
-/* One stretch of a gap, the thread to look at, and the one that may have handed over to it. */
+/* A part of a gap, the thread to look at, and the other thread that may have handed over to it. */
 struct stretch {
 	uint64_t from_ns, to_ns;
 	uint32_t thread, other; /* SONDE_NONE = none */
-	uint8_t outside;	/* the cause where neither did anything */
+	uint8_t outside;	/* cause of the time in which neither thread made a call */
 };
 
 static void explain_backwards(const struct sonde_hosts *h, struct stretch s, uint64_t *by);
 
-/* Nothing of the thread in CUDA: perhaps the other one did something. */
+/* The thread made no call in this time; looks at the other thread. */
 static void explain_pause(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 {
 	if (s.from_ns >= s.to_ns)
@@ -231,7 +233,7 @@ static void explain_pause(const struct sonde_hosts *h, struct stretch s, uint64_
 	explain_backwards(h, s, by);
 }
 
-/* From the end of the stretch backwards, act by act, each with the pause behind it. */
+/* Goes backwards from the end of the stretch, call by call. Each call gets the short pause after it. */
 static void explain_backwards(const struct sonde_hosts *h, struct stretch s, uint64_t *by)
 {
 	struct moment at = find_moment(h, s.thread, s.to_ns);
@@ -257,8 +259,8 @@ static void explain_backwards(const struct sonde_hosts *h, struct stretch s, uin
 }
 
 /*
- * The call that a copy was called for by. Traces have one moment for both; a native capture has the launch first, then the
- * call. NULL: it is not known, as of a copy in a graph.
+ * Finds the call that made a copy. In traces the copy's call_ns equals the begin of that call; in a native capture call_ns is
+ * shortly before it. NULL: not known, for example for a copy in a graph.
  */
 static const struct sonde_act *find_copy_call(
 	const struct sonde_hosts *h, uint32_t thread, struct moment at, uint64_t call_ns)
@@ -274,8 +276,8 @@ static const struct sonde_act *find_copy_call(
 }
 
 /*
- * When the call for work had returned, as far as is known: the call of a copy has an end, and a launch has
- * returned when its thread does the next thing. Work takes a moment to start in any case.
+ * The time at which work had been launched: at the end of a copy's call; a launch call has no end, so there at the next
+ * call of its thread. It is never earlier than LATENCY_NS after the begin of the call, as work needs a moment to start.
  */
 static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
 	uint64_t call_ns, bool is_copy)
@@ -288,7 +290,7 @@ static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_
 
 	if (own)
 		return own->end_ns > soon ? own->end_ns : soon;
-	if (!look_ahead(h, thread, at, &a)) /* was it waiting already? */
+	if (!look_ahead(h, thread, at, &a)) /* no later call: if it was called inside the gap, the launch took to the end of the gap */
 		return call_ns > gap->from_ns ? gap->to_ns : soon;
 	return a.begin_ns > soon ? a.begin_ns : soon;
 }
@@ -313,7 +315,7 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 		by[SONDE_IDLE_UNKNOWN] += gap->to_ns - gap->from_ns;
 		return;
 	}
-	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* copies wait on the device as kernels do */
+	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* from here on the work was queued; copies are queued as kernels are */
 	by[SONDE_IDLE_QUEUED] += gap->to_ns - returned;
 	by[is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH] += returned - s.to_ns;
 	s.other = s.other == s.thread ? SONDE_NONE : s.other;
@@ -355,7 +357,7 @@ static uint8_t main_cause(const uint64_t by[SONDE_NR_IDLE_CAUSES])
 	return cause;
 }
 
-/* Keeps the longest, longest first; of equals the earlier. */
+/* Keeps the longest gaps, longest first; of two equal ones the earlier comes first. */
 static void note_longest(
 	struct sonde_gaps *g, const struct sonde_gap_ends *ends, const uint64_t *by)
 {
@@ -398,7 +400,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends, boo
 	return true;
 }
 
-/* Counts the gaps, so that memory for their sums is taken once: an array that grows is there twice meanwhile. */
+/* Counts the gaps, so that `sums` gets its full size at once: while a vector grows, it is in memory twice. */
 static size_t count_gaps(const struct sonde_timed_launch *stamps, size_t nr)
 {
 	uint64_t last_ns = UINT64_MAX;
@@ -428,7 +430,7 @@ static bool find_gaps(struct sonde_gaps *g, const struct sonde_timed_launch *sta
 
 		enum sonde_when when = records[s->launch].when;
 
-		/* A gap is counted with the work that ends it. Of files that are gone not all work is known. */
+		/* A gap is counted with the file that has the work after it. Before work of earlier files (SONDE_BEFORE) there are no gaps, as not all work of those files is known. */
 		if (ends.to_ns > ends.from_ns && when != SONDE_BEFORE && !add_gap(g, &ends, when == SONDE_NOW))
 			return false;
 		if (s->time.end_ns >= g->last_ns) {
@@ -439,7 +441,7 @@ static bool find_gaps(struct sonde_gaps *g, const struct sonde_timed_launch *sta
 	return true;
 }
 
-/* How many gaps begin before `ns`. */
+/* The number of gaps that begin before `ns`. */
 static size_t gaps_before(const struct sonde_gaps *g, uint64_t ns)
 {
 	size_t low = 0;
@@ -469,7 +471,7 @@ static uint64_t gaps_until(const struct sonde_gaps *g, uint64_t ns)
 	size_t nr = gaps_before(g, ns);
 	const struct sonde_gap_sum *last = nr ? &g->sums.at[nr - 1] : NULL;
 	uint64_t before = nr > 1 ? last[-1].total_ns : 0, to_ns;
-	uint64_t behind = ns > g->last_ns ? ns - g->last_ns : 0; /* all its work is done */
+	uint64_t behind = ns > g->last_ns ? ns - g->last_ns : 0; /* time after the last work of the scope */
 
 	if (!last)
 		return behind;
@@ -488,7 +490,7 @@ static bool is_around(const struct sonde_launches *l, uint32_t set, uint32_t ran
 	struct sonde_set s = sonde_launches_set(l, set, &members);
 	uint32_t i, r;
 
-	for (i = 0; i < s.nr; i++) /* ranges around others have smaller numbers */
+	for (i = 0; i < s.nr; i++) /* parents have smaller numbers than the ranges inside them */
 		for (r = members[i]; r != SONDE_NONE && r >= range; r = l->records->ranges.at[r].parent)
 			if (r == range)
 				return true;
@@ -505,7 +507,7 @@ static uint32_t shown_region_of(const struct sonde_launches *l, uint32_t range)
 	return region != SONDE_NONE && l->regions.at[region].is_shown ? region : SONDE_NONE;
 }
 
-/* Finds the innermost entry around both ends, and the region of the work after the gap. */
+/* Finds the region of the innermost entry around both ends of the gap, and the region of the work after the gap. */
 static void place_gap(
 	const struct sonde_launches *l, const struct sonde_gap_ends *ends, struct sonde_gap *gap)
 {
@@ -525,13 +527,13 @@ static void place_gap(
 	}
 }
 
-/* How much of gap `i` counts; its causes are differences of the sums, too. */
+/* The counted length of gap `i`: a difference of two running sums, as its causes are too. */
 static uint64_t counted_of(const struct sonde_gaps *g, size_t i)
 {
 	return g->sums.at[i].counted_ns - (i ? g->sums.at[i - 1].counted_ns : 0);
 }
 
-/* Puts the gaps that are long enough to be seen into the timeline. */
+/* Adds the gaps that are long enough to be seen to the timeline. */
 static bool keep_gaps(const struct sonde_gaps *g, uint32_t scope, struct sonde_timeline *t)
 {
 	static const struct sonde_gap_sum nothing;
@@ -539,7 +541,7 @@ static bool keep_gaps(const struct sonde_gaps *g, uint32_t scope, struct sonde_t
 
 	for (i = 0; i < g->sums.nr; i++)
 		nr += counted_of(g, i) >= SONDE_TIMELINE_GAP_NS;
-	if (nr > t->gaps.nr && !sonde_vec_reserve(&t->gaps, nr)) /* growing step by step, they would be there twice */
+	if (nr > t->gaps.nr && !sonde_vec_reserve(&t->gaps, nr)) /* a vector that grows is in memory twice */
 		return false;
 	for (i = 0; i < g->sums.nr; i++) {
 		const struct sonde_gap_sum *sum = &g->sums.at[i], *last = i ? sum - 1 : &nothing;

@@ -1,4 +1,4 @@
-/* Rows are filled in by the numbers of regions, which are in order of first entry, and sorted into a tree at last. */
+/* Rows are filled in by region number, which is the order of first entry, and put in the order of the tree at the end. */
 #include "fold/inventory.h"
 
 #include "attribute/launches.h"
@@ -16,8 +16,8 @@ struct work {
 	struct last {
 		uint64_t thread;
 		uint32_t process; /* SONDE_NONE = nobody yet */
-	} * last;		  /* who entered last: entries of one thread come in a row */
-	uint64_t *counted;	  /* the last launch counted, plus one */
+	} * last;		  /* the thread that entered last: entries of one thread often follow each other */
+	uint64_t *counted;	  /* number of the last launch that was counted, plus one */
 	struct sonde_map threads; /* {region, process, thread} */
 	struct sonde_arena scratch;
 };
@@ -59,7 +59,7 @@ static bool add_entries(struct work *w)
 			t->end_ns > t->begin_ns ? (double)(t->end_ns - t->begin_ns) : 0);
 		sonde_add_known(&w->rows[region].cpu_ns, t->cpu_ns ? (double)t->cpu_ns : NAN);
 	}
-	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of these is not known */
+	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of a range that was never closed is not known */
 		if (r->ranges.at[i].is_open && l->region_of.at[i] != SONDE_NONE)
 			w->rows[l->region_of.at[i]].cpu_ns = NAN;
 	return true;
@@ -101,7 +101,7 @@ static int add_expression(struct work *w, uint32_t region, struct sonde_err *err
 	return rc;
 }
 
-/* Parents come before their children in the launches, but not next to them. */
+/* Puts rows in depth-first order: in the launches parents come before their children, but not next to them. */
 static bool order_rows(struct work *w)
 {
 	const struct sonde_region *regions = w->l->regions.at;

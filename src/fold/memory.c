@@ -1,7 +1,7 @@
 /*
- * GPU memory by region: what was allocated and freed while a region was open, what
- * of it was left when the entry ended, and the most that the process held on the
- * device meanwhile.
+ * GPU memory by region: bytes allocated and freed while a region was open, bytes
+ * allocated in an entry and still held when it ended, and the most that the process
+ * held on the device meanwhile.
  */
 #include "fold/fold_int.h"
 
@@ -15,17 +15,17 @@ struct work {
 	struct sonde_cells *c;
 	const struct sonde_launches *l;
 	const struct sonde_records *r;
-	uint32_t *visit_of;	/* by region, in the scope at hand; SONDE_NONE = not there */
-	struct sonde_map live;	/* addresses … */
-	SONDE_VEC(uint32_t) of; /* … and the allocation that each is, SONDE_NONE = freed */
-	SONDE_VEC(uint64_t) ns; /* when memory changed, in order … */
-	double *most;		/* … and what was held then, as a tree of maxima: leaves from `ns.nr` */
+	uint32_t *visit_of;	/* by region: its visit in the current scope; SONDE_NONE = none */
+	struct sonde_map live;	/* addresses */
+	SONDE_VEC(uint32_t) of; /* by number in `live`: the allocation at this address, SONDE_NONE = freed */
+	SONDE_VEC(uint64_t) ns; /* times at which memory changed, in order */
+	double *most;		/* bytes held after each of these changes, as a tree of maxima: leaves from `ns.nr` */
 };
 
 /* The bytes that one operation adds to a visit. */
 struct change {
 	double allocated, freed, left;
-	uint64_t until_ns; /* `left` counts only where the entry is open at that time */
+	uint64_t until_ns; /* `left` counts only if the entry was still open at this time */
 };
 
 static void add_change(struct sonde_visit *v, const struct change *by, const struct sonde_range *range)
@@ -39,7 +39,7 @@ static void add_change(struct sonde_visit *v, const struct change *by, const str
 	v->times.memory.left += is_left ? by->left : 0;
 }
 
-/* The regions of a set of open ranges, each once. */
+/* Adds a change to all regions of a set of open ranges, once per region. */
 static void add_change_to_regions(struct work *w, uint32_t set, const struct change *by)
 {
 	const uint32_t *members;
@@ -49,11 +49,11 @@ static void add_change_to_regions(struct work *w, uint32_t set, const struct cha
 	for (i = 0; i < s.nr; i++) {
 		region = w->l->region_of.at[members[i]];
 		if (i && region != SONDE_NONE && region == w->l->region_of.at[members[i - 1]])
-			continue; /* another entry of a label that was started twice: it counts in the first */
+			continue; /* a second open entry of one start/end label: the change counts in the first entry */
 		for (range = members[i]; range != SONDE_NONE; range = w->r->ranges.at[range].parent) {
 			const struct sonde_range *at = &w->r->ranges.at[range];
 
-			/* Above an outermost range there may be regions by the rule of labels. */
+			/* The label rule (`A::A1` below `A`) may put regions above that of an outermost range. */
 			for (region = w->l->region_of.at[range]; region != SONDE_NONE;
 				region = w->l->regions.at[region].parent) {
 				if (w->visit_of[region] != SONDE_NONE)
@@ -65,7 +65,7 @@ static void add_change_to_regions(struct work *w, uint32_t set, const struct cha
 	}
 }
 
-/* Remembers an address, or finds what was allocated there. NULL: no memory. */
+/* Returns the slot for an address in `of`: the allocation there, SONDE_NONE for a new address. NULL: no memory. */
 static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
 {
 	bool is_new = false;
@@ -79,7 +79,7 @@ static uint32_t *slot_of(struct work *w, const struct sonde_memory *m)
 	return slot;
 }
 
-/* One operation; `held` is what the process has on the device. */
+/* Handles one allocation or free. `*held` is the bytes that the process holds on the device. */
 static bool take_operation(struct work *w, uint32_t number, double *held)
 {
 	const struct sonde_memory *m = &w->r->memory.at[number];
@@ -92,8 +92,11 @@ static bool take_operation(struct work *w, uint32_t number, double *held)
 		return false;
 	taken = *slot;
 	*slot = m->is_free ? SONDE_NONE : number;
-	/* Allocated where something is: that was freed unseen, between two windows say. */
-	if (taken != SONDE_NONE) { /* else a free is of what was allocated before the capture began */
+	/*
+	 * There is an allocation at the address. A free frees it; if memory is allocated there again, we did not see the
+	 * free, for example between two windows. A free without an allocation frees memory from before the capture.
+	 */
+	if (taken != SONDE_NONE) {
 		double old = (double)w->r->memory.at[taken].nr_bytes;
 
 		bytes = m->is_free ? old : bytes;
@@ -110,7 +113,7 @@ static bool take_operation(struct work *w, uint32_t number, double *held)
 	return true;
 }
 
-/* How many changes there are up to `ns`. */
+/* The number of changes up to `ns`. */
 static size_t changes_until(const struct work *w, uint64_t ns)
 {
 	size_t low = 0;
@@ -119,7 +122,7 @@ static size_t changes_until(const struct work *w, uint64_t ns)
 	return low;
 }
 
-/* The most that was held between two moments. */
+/* The most memory held between two moments. */
 static double most_between(const struct work *w, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t nr = w->ns.nr, from = changes_until(w, from_ns), to = changes_until(w, to_ns);
@@ -183,7 +186,7 @@ static bool take_scope(struct work *w, const struct sonde_scope *scope)
 			return false;
 		w->most[w->ns.nr - 1] = held;
 	}
-	memmove(&w->most[w->ns.nr], w->most, w->ns.nr * sizeof(*w->most)); /* the leaves */
+	memmove(&w->most[w->ns.nr], w->most, w->ns.nr * sizeof(*w->most)); /* to the place of the leaves */
 	if (w->ns.nr)
 		find_peaks(w, scope->process);
 	return true;

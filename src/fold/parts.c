@@ -12,7 +12,7 @@ void sonde_parts_release(struct sonde_parts *parts)
 	sonde_vec_release(&parts->at);
 }
 
-/* The same for the same input, whatever was chosen of it. */
+/* Must not depend on the chosen metrics: parts of the same input have the same identity. */
 uint64_t sonde_part_identity(const struct sonde_cells *c)
 {
 	uint64_t sums[4] = {
@@ -42,7 +42,7 @@ static struct sonde_str path_of(const struct sonde_cells *c)
 	return c->inputs.nr ? c->inputs.at[0].path : SONDE_STR("");
 }
 
-/* Scopes that are added up come behind all others. */
+/* Whether a part holds folded scopes. Such parts come after all others. */
 static bool is_rest(const struct sonde_cells *c)
 {
 	return c->inputs.nr && c->inputs.at[0].nr_folded;
@@ -53,7 +53,7 @@ static uint32_t nr_kept(const struct sonde_cells *c)
 	return c->kits.nr ? c->kits.at[0].nr : 0;
 }
 
-/* By path, then what it is; of the same input the one that keeps most comes first. */
+/* By path, then identity; of parts of the same input the one that keeps the most metrics comes first. */
 static int by_input(const void *pa, const void *pb)
 {
 	const struct sonde_cells *a = *(const struct sonde_cells *const *)pa;
@@ -123,7 +123,7 @@ static bool has_traces(const struct sonde_cells *c)
 	return false;
 }
 
-/* What becomes a region of a trace matters to traces only. */
+/* Whether two parts were folded with the same settings. `kineto_regions` matters only if both have traces. */
 static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 {
 	return sonde_selection_is_same(&a->selection, &b->selection) &&

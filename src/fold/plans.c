@@ -1,6 +1,6 @@
 /*
- * Kits that weigh a metric alike share a slot, as figures are merged slot by slot. Where they do not, the slots
- * of the metric make a chain, in the order of the kits.
+ * Kits that weigh a metric in the same way share a slot, as figures are merged slot by slot. If kits weigh a metric
+ * differently, its slots form a chain, in the order of the kits.
  */
 #include "fold/plans.h"
 
@@ -8,7 +8,7 @@
 
 #define MAX_CONSTITUENTS 512
 
-/* A slot for each metric, SONDE_NONE so far. NULL: no memory. */
+/* Allocates an array with the slot of each metric, SONDE_NONE at first. NULL: no memory. */
 static uint32_t *make_slots(struct sonde_plans *p)
 {
 	size_t size = (p->cells->metric_names.nr + 1) * sizeof(uint32_t);
@@ -62,7 +62,7 @@ static bool list_constituents(
 			continue;
 		if (!sonde_input_has(c->input, metric) ||
 			p->constituents.nr == MAX_CONSTITUENTS) {
-			p->constituents.nr = 0; /* the maximum of some would be too small */
+			p->constituents.nr = 0; /* the maximum over only some constituents would be too small */
 			return true;
 		}
 		if (!sonde_vec_put(&p->constituents, metric))
@@ -80,7 +80,7 @@ static bool is_same(const struct sonde_rollup *a, const struct sonde_rollup *b)
 	       sonde_rollup_same_constituents(a, b);
 }
 
-/* The slot for a plan: that of an equal one, or a new one at the end of the metric's chain. */
+/* The slot for a plan: the slot of an equal plan, or a new one at the end of the metric's chain. SONDE_NONE: no memory. */
 static uint32_t find_slot(struct sonde_plans *s, struct sonde_rollup *plan)
 {
 	uint32_t *link = &s->slot_of[plan->metric], slot = (uint32_t)s->plans.nr;
@@ -134,8 +134,8 @@ bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
 }
 
 /*
- * Every constituent weighs by its own unit's cycles; the weakest quality among them counts. Not before all are
- * planned: a constituent may come after the throughput.
+ * Sets the quality of a throughput: the weakest quality among its constituents, as each of them is weighted by the cycles
+ * of its own unit. Called when all metrics are planned, as a constituent may be planned after the throughput.
  */
 static void settle_peak(const struct sonde_plans *s, struct sonde_rollup *p)
 {
@@ -156,7 +156,7 @@ bool sonde_plans_complete(struct sonde_plans *s)
 {
 	size_t i, k;
 
-	for (i = 0; i < s->plans.nr; i++) { /* grows meanwhile */
+	for (i = 0; i < s->plans.nr; i++) { /* plans.nr grows in this loop */
 		if (s->plans.at[i].sibling != SONDE_NONE &&
 			!sonde_plans_add(s, s->plans.at[i].sibling))
 			return false;
