@@ -1,10 +1,10 @@
 /*
  * Counters of single entries: how busy the device was while the launches of one entry ran.
  *
- * The count of a sample is divided among the launches it covers, in proportion to what the fit says for
- * their classes and lengths. An entry over many samples gets what these counted, whatever the fit says:
- * the fit matters only where a sample covers other work too. Entries over few samples would only repeat
- * the fit, so they have no figures.
+ * The count of a sample is divided among the launches that it covers, in proportion to what the fit (unmix)
+ * predicts for their classes and lengths. An entry over many samples gets the measured counts: the fit matters
+ * only for samples that cover other work too. The figures of entries over few samples would only repeat the fit,
+ * so these entries have none.
  */
 #include "fold/unmixing_int.h"
 
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SAMPLES 5   /* sampling intervals of GPU time that a long entry has at least … */
-#define LEAST_SEEN    0.9 /* … and the share of it that samples must cover */
-#define STAMPS_NS     400 /* how exact timestamps are for the first and last work */
+#define LEAST_SAMPLES 5   /* GPU time of a long entry, in sampling intervals, at least */
+#define LEAST_SEEN    0.9 /* share of this time that samples must cover */
+#define STAMPS_NS     400 /* error of the timestamps of the first and last work */
 #define NR_COLUMNS    (2 * SONDE_NR_LOADS)
 
 const char *const sonde_load_metrics[SONDE_NR_LOADS] = {
@@ -27,24 +27,24 @@ const char *const sonde_load_metrics[SONDE_NR_LOADS] = {
 	SONDE_COUNTER_DRAM SONDE_OF_PEAK_SUM,
 };
 
-/* An entry on its way to its load. */
+/* A long entry while its load is computed. */
 struct long_entry {
 	uint32_t range;
-	double gpu_ns, cycles; /* of its launches */
-	double seen_ns;	       /* … inside samples of the set at hand */
-	size_t sample;	       /* at hand … */
-	double part[NR_COLUMNS]; /* … and what the fit gives the entry in it */
+	double gpu_ns, cycles; /* time of its launches, and cycles of all SMs in this time */
+	double seen_ns;	       /* the part of gpu_ns inside samples of the current set */
+	size_t sample;	       /* the current sample */
+	double part[NR_COLUMNS]; /* counts that the fit predicts for the entry in the current sample */
 	double sum[NR_COLUMNS], variance[NR_COLUMNS];
 	struct sonde_entry_load load;
 };
 
 struct sonde_loads {
-	uint32_t *entry_of; /* by range: number in the entries, SONDE_NONE = not long */
+	uint32_t *entry_of; /* by range: index in `entries`, SONDE_NONE = not long */
 	SONDE_VEC(struct long_entry) entries;
-	/* For the set of counters at hand: */
-	uint32_t columns[NR_COLUMNS]; /* its counters, SONDE_NONE = it does not have it */
-	struct sonde_unmix_line *lines; /* class · NR_COLUMNS + column: of one launch */
-	double *model;			/* sample · NR_COLUMNS + column: by these */
+	/* For the current set of counters: */
+	uint32_t columns[NR_COLUMNS]; /* its counters, SONDE_NONE = the set does not have it */
+	struct sonde_unmix_line *lines; /* [class · NR_COLUMNS + column]: counts of one launch, by the fit */
+	double *model;			/* [sample · NR_COLUMNS + column]: counts that the fit predicts for the sample */
 };
 
 static const struct sonde_sampled_metric *metric_of(size_t load)
@@ -56,9 +56,9 @@ static const struct sonde_sampled_metric *metric_of(size_t load)
 	return &sonde_sampled_metrics[i];
 }
 
-/* --- which entries ---------------------------------------------------------------------------- */
+/* --- long entries ------------------------------------------------------------------------------ */
 
-/* Adds a launch to the entries around it; in two domains at once, to those of both. */
+/* Adds a launch to the entries around it, in all domains. */
 static void add_launch_to_entries(const struct sonde_unmixing *x, size_t launch, double *gpu_ns, double *cycles)
 {
 	const struct sonde_unmix_launch *u = &x->launches.at[launch];
@@ -154,7 +154,7 @@ static void find_lines(struct sonde_loads *l, const struct sonde_sampled_set *se
 					sonde_unmixed_line(set->unmixed, (uint32_t)i, l->columns[k]);
 }
 
-/* The counts of a launch in a nanosecond, by the fit. */
+/* The counts of a launch per nanosecond that the fit predicts. */
 static void find_rates(double *rates, const struct sonde_loads *l, const struct sonde_unmix_launch *launch)
 {
 	const struct sonde_unmix_line *lines = &l->lines[launch->class * (size_t)NR_COLUMNS];
@@ -181,7 +181,7 @@ static struct walk walk_from(const struct sonde_unmixing *x, size_t launch)
 	return w;
 }
 
-/* How much of the launch the next sample holds, in ns; 0 = no further sample does. */
+/* The time of the launch that is inside the current sample, in ns; 0 = the launch ends before the sample. */
 static double overlap(const struct sonde_unmixing *x, const struct walk *w)
 {
 	int64_t from, to;
@@ -205,8 +205,8 @@ static void add_model(struct sonde_loads *l, const struct sonde_unmixing *x, siz
 			l->model[w.sample * NR_COLUMNS + k] += rates[k] * ns;
 }
 
-/* The entry has its part of what the sample at hand counted. How uncertain that is depends on how
- * much of it is others'. */
+/* Adds the entry's share of the counts of its current sample. The error depends on how much of the sample belongs to
+ * other work. */
 static void set_load_of(struct sonde_loads *l, const struct sonde_unmixing *x, struct long_entry *e,
 	const struct sonde_sampled_set *set)
 {
@@ -260,8 +260,8 @@ static void add_parts(struct sonde_loads *l, const struct sonde_unmixing *x, siz
 }
 
 /*
- * Counts to percentages, of all metrics that the set has the counters of. What no sample saw is
- * taken to be like the rest, give or take half.
+ * Turns counts into percentages, for all metrics whose counters the set has. Time that no sample covers is
+ * assumed to be like the rest, with an error of half of it.
  */
 static void make_load(const struct sonde_loads *l, const struct sonde_unmixing *x,
 	struct long_entry *e)
@@ -327,7 +327,7 @@ bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
 
 /* --- to the cells ----------------------------------------------------------------------------- */
 
-/* The number of a range among the entries that were kept, SONDE_NONE = it was not. */
+/* The number of a range among the kept entries of the cells, SONDE_NONE = it was not kept. */
 static uint32_t find_entry(const struct sonde_unmixing *x, uint32_t range)
 {
 	const struct sonde_range_time *t = &x->f->r->ranges.at[range].time;
@@ -366,7 +366,7 @@ static int by_entry(const void *a, const void *b)
 	return sonde_cmp(x->entry, y->entry);
 }
 
-/* An entry may have work on two devices: it has no load then, as it has no one device. */
+/* Sorts the loads, and removes those of entries with work on two devices: a load describes a single device. */
 void sonde_loads__sort(struct sonde_cells *c)
 {
 	size_t i, k, nr = 0;

@@ -1,6 +1,6 @@
 /*
- * Metrics are known by their names alone: a list of all metrics of all devices would never be complete. A name
- * says what was measured, so it also says what must weigh it; that counter is looked for in the capture, under
+ * Rules match metric names by pattern, because a list of all metrics of all devices would never be complete. The name
+ * says what was measured, and so also which counter is the right weight. That counter is looked up in the capture under
  * each name it may have there.
  */
 #include "fold/rule.h"
@@ -12,7 +12,7 @@
 
 #define TIME SONDE_METRIC_TIME
 
-/* Device facts and the like are reported on request only. */
+/* These metrics, device facts among others, are reported on request only. */
 #define ON_REQUEST(pattern, quality) \
 	{pattern, SONDE_METHOD_MODE, SONDE_WEIGHT_NONE, SONDE_QUALITY_##quality, true}
 #define RULE(pattern, method, weight, quality) \
@@ -56,7 +56,7 @@ static const struct sonde_rule rules[] = {
 	RULE("*.avg", SUM, NONE, EXACT),
 	RULE("*.max", UPPER, NONE, BOUND),
 	RULE("*.min", LOWER, NONE, BOUND),
-	RULE("smsp__pcsamp_interval*", MODE, NONE, STAT), /* how it was sampled */
+	RULE("smsp__pcsamp_interval*", MODE, NONE, STAT), /* settings of the PC sampling */
 	RULE("smsp__pcsamp_buffer_size_bytes", MODE, NONE, STAT),
 	RULE("smsp__pcsamp_aggregated_passes", MODE, NONE, STAT),
 	RULE("smsp__pcsamp_*", SUM, NONE, EXACT),
@@ -66,7 +66,7 @@ static const struct sonde_rule rules[] = {
 	RULE("memory_l1_*", SUM, NONE, EXACT),
 	RULE("memory_l2_*", SUM, NONE, EXACT),
 	RULE("sass__*inst_executed*", SUM, NONE, EXACT),
-	/* Metrics that Nsight Compute's sections define, each by its parts. N times an SM's peak, N times a rate: */
+	/* Metrics that Nsight Compute's sections compute from others. The first six are N times an SM's peak or N times a rate. */
 	RULE("derived__sm__*_x2", SAME, NONE, CONST),
 	RULE("derived__sm__*_x4", SAME, NONE, CONST),
 	RULE("derived__sm__*_x512", SAME, NONE, CONST),
@@ -97,7 +97,7 @@ const struct sonde_rule *sonde_rule_for(struct sonde_str metric)
 	return &rules[i];
 }
 
-/* The hardware unit of a metric: its name up to "__"; empty where there is none. */
+/* The hardware unit of a metric: its name up to "__"; empty if the name has none. */
 static struct sonde_str name_unit(struct sonde_str name)
 {
 	static const char derived[] = "derived__";
@@ -111,7 +111,7 @@ static struct sonde_str name_unit(struct sonde_str name)
 	return (struct sonde_str){name.p, 0};
 }
 
-/* Only what the capture itself has may weigh: its figures do not depend on other inputs. */
+/* Finds a metric, but only if this capture has it: its figures must not depend on other inputs. */
 static uint32_t metric_of(const struct sonde_capture *c, const char *name)
 {
 	uint32_t metric = sonde_map_find(c->names, sonde_str_from(name));
@@ -128,7 +128,7 @@ static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const
 	return n > 0 && (size_t)n < sizeof(name) ? metric_of(c, name) : SONDE_NONE;
 }
 
-/* A weight can make a figure less sure than its rule is, never more. */
+/* Sets the weight. A weight can make the quality worse than that of the rule, never better. */
 static void weigh(struct sonde_rollup *p, uint32_t first, uint32_t second, uint8_t quality)
 {
 	p->weight[0] = first;
@@ -138,8 +138,8 @@ static void weigh(struct sonde_rollup *p, uint32_t first, uint32_t second, uint8
 }
 
 /*
- * Cycles of a unit, in order of preference: the counter itself (per instance or
- * over all of them), its rate × time, the slowest instance.
+ * Weighs by the cycles of a unit, in order of preference: the counter itself (over all instances, or
+ * per instance), its rate × time, the slowest instance.
  */
 static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_rollup *p,
 	struct sonde_str unit, const char *which, uint8_t quality)
@@ -171,7 +171,7 @@ static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_rollup *
 	return false;
 }
 
-/* Units that run on the SMs' clock see the same elapsed cycles. */
+/* Whether a unit runs on the SMs' clock: all these units have the same elapsed cycles. */
 static bool is_sm_clocked(struct sonde_str unit)
 {
 	static const char *const units[] = {"sm", "smsp", "l1tex", "idc", "tpc", "gpc"};
@@ -198,8 +198,8 @@ static void weigh_by_time(const struct sonde_capture *c, struct sonde_rollup *p,
 	weigh(p, metric_of(c, TIME), SONDE_NONE, quality);
 }
 
-/* Tries `unit__<name>` as a counter, singular or plural; then its rate × time, which is
- * proportional. */
+/* Weighs by the counter `unit__<name>`, in the singular or plural; without it by its rate × time, which is
+ * proportional to it. */
 static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup *p,
 	struct sonde_str unit, struct sonde_str name)
 {
@@ -229,17 +229,17 @@ static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup 
 	return true;
 }
 
-/* The names of these do not say what they divide by. */
+/* Ratios whose names do not say what they divide by. */
 static const struct {
 	const char *ratio, *by;
 } dividers[] = {
 	{"derived__smsp__inst_executed_op_branch_pct", SONDE_METRIC_INSTRUCTIONS},
-	/* Stores count too, but only products can weigh. What is spilled once is loaded at least once. */
+	/* The divisor also has stores, but a weight can only be a product, not a sum. Everything spilled is loaded at least once. */
 	{"derived__local_spilling_requests_pct", "sass__inst_executed_local_loads"},
 };
 
 /*
- * The counter a ratio divides by, read off its name: `X_per_Y` divides by Y,
+ * Weighs a ratio by the counter it divides by, which is found from its name: `X_per_Y` divides by Y,
  * `t_sector_op_read_hit_rate` by `t_sectors_op_read`.
  */
 static bool weigh_by_denominator(
@@ -314,12 +314,12 @@ static void choose_weight(const struct sonde_capture *c, struct sonde_rollup *p,
 	default:
 		return;
 	}
-	/* Time stands in for cycles of one instance, or for lookups of all of them together. */
+	/* Time replaces the cycles of one instance, or the lookups of all instances together. */
 	p->per_instance = rule->weight != SONDE_WEIGHT_DENOMINATOR;
 	weigh_by_time(c, p, SONDE_QUALITY_APPROX);
 }
 
-/* How the figure is made, for people who look at it: named by the weight that was found. */
+/* How the figure is computed, in words for people, with the weight that was found. */
 static const char *words(
 	const struct sonde_rollup *p, const struct sonde_map *names, struct sonde_arena *arena)
 {
@@ -346,7 +346,7 @@ static const char *words(
 	return s.p ? s.p : "mean";
 }
 
-/* From any input: where a launch lacks it, the bound it would give is left out anyway. */
+/* The `.avg` of a `.max` or `.min`. Any input may have it: a launch without it gets no bound anyway. */
 static uint32_t average_of(const struct sonde_map *names, struct sonde_str name)
 {
 	char average[512];
@@ -375,7 +375,7 @@ struct sonde_rollup sonde_rollup_for(
 	if ((p.method == SONDE_METHOD_MEAN || p.method == SONDE_METHOD_PEAK) &&
 		p.quality == SONDE_QUALITY_EXACT &&
 		(p.is_lower || sonde_str_glob(name, SONDE_STR("*.max.*"))))
-		p.quality = SONDE_QUALITY_BOUND; /* the extreme instance may change from launch to
+		p.quality = SONDE_QUALITY_BOUND; /* the largest or smallest instance may be another one in each
 						    launch */
 	if (p.method == SONDE_METHOD_UPPER || p.method == SONDE_METHOD_LOWER)
 		p.sibling = average_of(c->names, name);

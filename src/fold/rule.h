@@ -2,10 +2,10 @@
  * How a metric rolls up over the launches of a region.
  *
  * `unit__quantity.rollup.submetric`: the roll-up inside a name (sum, avg, …)
- * runs over hardware instances within one result; what happens over launches
- * is decided here, by the one table in rule.c. A rule becomes a plan when it
- * meets a capture: then it is known which of the weights it would like the
- * capture really has.
+ * is over the hardware instances within one result. How results of several
+ * launches are combined is decided by the one table in rule.c. Applied to a
+ * capture, a rule becomes a plan (struct sonde_rollup): only then is it known
+ * which of the possible weights the capture has.
  */
 #ifndef SONDE_FOLD_RULE_H
 #define SONDE_FOLD_RULE_H
@@ -14,16 +14,15 @@
 #include "catalogue/metrics.h"
 #include "read/inputs.h"
 
-/* Accumulators mean what these rules say: change it with anything that changes a weight or method.
- */
+/* Partial reports hold accumulators made by these rules: increase this with any change of a weight or a method. */
 #define SONDE_RULES_VERSION 2
 
 enum sonde_quality {
 	SONDE_QUALITY_EXACT,
-	SONDE_QUALITY_APPROX, /* ≈ weighted by something near, as the right weight is missing */
-	SONDE_QUALITY_BOUND,  /* ≤ or ≥: the true value is not recoverable */
+	SONDE_QUALITY_APPROX, /* ≈ weighted by a similar metric, as the right weight is missing */
+	SONDE_QUALITY_BOUND,  /* ≤ or ≥: the true value cannot be recovered */
 	SONDE_QUALITY_CONST,  /* the same in every launch */
-	SONDE_QUALITY_STAT,   /* most frequent value; the smallest and largest beside it */
+	SONDE_QUALITY_STAT,   /* most frequent value, with the smallest and largest */
 	SONDE_QUALITY_SAMPLED, /* ~ from samples of the device, with an error */
 };
 const char *sonde_quality_name(enum sonde_quality q); /* "exact", "approx", … */
@@ -34,8 +33,8 @@ enum sonde_method {
 	SONDE_METHOD_MAX,   /* max v */
 	SONDE_METHOD_UPPER, /* Σ max: an upper bound of the region's max */
 	SONDE_METHOD_LOWER, /* Σ min: a lower bound of the region's min */
-	SONDE_METHOD_PEAK,  /* throughput: max over constituents of each one's mean */
-	SONDE_METHOD_SAME,  /* the one value all launches have, else missing */
+	SONDE_METHOD_PEAK,  /* throughput: the largest of its constituents' means */
+	SONDE_METHOD_SAME,  /* the value that all launches have in common, else missing */
 	SONDE_METHOD_MODE,  /* most frequent value, with smallest and largest */
 };
 
@@ -44,21 +43,21 @@ enum sonde_weight {
 	SONDE_WEIGHT_TIME,
 	SONDE_WEIGHT_ELAPSED,	  /* the unit's cycles_elapsed */
 	SONDE_WEIGHT_ACTIVE,	  /* the unit's cycles_active */
-	SONDE_WEIGHT_DENOMINATOR, /* the counter a ratio divides by */
+	SONDE_WEIGHT_DENOMINATOR, /* the counter that the ratio divides by */
 };
 
 struct sonde_rule {
 	const char *pattern; /* glob over the metric name; the first match decides */
 	uint8_t method;	     /* enum sonde_method */
 	uint8_t weight;	     /* enum sonde_weight */
-	uint8_t quality;     /* enum sonde_quality, when the weight is there */
-	bool on_request;     /* device facts and the like: not part of "all metrics" */
+	uint8_t quality;     /* enum sonde_quality, if the capture has the weight */
+	bool on_request;     /* reported only if named, for example device facts: not part of "all metrics" */
 };
 
-/* Never NULL: the last row of the table takes everything. */
+/* Never NULL: the last row of the table matches every name. */
 const struct sonde_rule *sonde_rule_for(struct sonde_str metric);
 
-/* One input among others: the names of all metrics, and which of them it has. */
+/* One input: the names of all metrics of all inputs, and the input, which says which of them it has. */
 struct sonde_capture {
 	const struct sonde_map *names;
 	const struct sonde_input *input;
@@ -66,22 +65,21 @@ struct sonde_capture {
 
 /* A rule applied to one metric of one capture. */
 struct sonde_rollup {
-	uint32_t metric;    /* its number */
+	uint32_t metric;    /* metric number */
 	uint8_t method;	    /* enum sonde_method */
 	uint8_t quality;    /* enum sonde_quality of the rule as planned */
-	bool is_lower;	    /* MEAN of smallest instances: where that is a bound, a lower one */
-	bool per_instance;  /* the weight is per hardware instance: scale by capacity across devices
-			     */
-	uint32_t weight[2]; /* metrics whose product weighs; SONDE_NONE = not used */
+	bool is_lower;	    /* MEAN of the smallest instances: if the figure is a bound, it is a lower one */
+	bool per_instance;  /* the weight is per hardware instance: scale it by capacity across devices */
+	uint32_t weight[2]; /* metrics whose product is the weight; SONDE_NONE = not used */
 	uint32_t sibling;   /* UPPER, LOWER: metric number of the `.avg`, or SONDE_NONE */
-	const char *says[2]; /* method in words: as planned; when a launch lacks the weight */
+	const char *says[2]; /* the method in words: [0] as planned, [1] if a launch lacks the weight */
 	SONDE_VEC(uint32_t)
 	constituents;	/* PEAK: metric numbers, from the capture's `breakdown:` */
-	uint32_t next;	/* slot of the same metric as other captures weigh it, SONDE_NONE = none */
-	uint8_t saying; /* says[0] among the methods of the metric's column */
+	uint32_t next;	/* slot of the same metric with other weights, SONDE_NONE = none */
+	uint8_t saying; /* index of says[0] among the methods of the metric's column */
 };
 
-/* Texts go to `arena`. Memory shortage leaves a plan without weights (method by time). */
+/* Applies the rule of a metric. Texts are allocated in `arena`; without memory they are less precise. */
 struct sonde_rollup sonde_rollup_for(
 	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena);
 

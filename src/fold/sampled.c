@@ -1,4 +1,4 @@
-/* Reading sampled figures off cells. */
+/* Computes sampled figures from cells. */
 #include "fold/sampled.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* The figures of sampled counters: a table of those that Nsight Compute has too, and the counters beyond it. */
+/* The metrics: the table below, most of which Nsight Compute has too, then all other counters. */
 
 #define SM_NS "gpm.sm_ns"
 
@@ -52,7 +52,7 @@ static bool is_gpm(uint8_t over)
 	return over == SONDE_OVER_RUNNING || over == SONDE_OVER_BUSY;
 }
 
-/* Whether the table has the sum of a counter, or all that there is to say of it. */
+/* Whether the table has the sum of a counter, or for a counter of GPM its percentage. */
 static bool is_in_table(struct sonde_str role)
 {
 	size_t i;
@@ -123,7 +123,7 @@ void sonde_sampled_free(struct sonde_sampled *s)
 	sonde_free(s);
 }
 
-/* The set and counter of a role; false when it was not sampled, or refused. */
+/* Finds the set and counter of a role. False: it was not sampled, or was refused. */
 static bool find_role(
 	const struct sonde_sampled *s, const char *role, size_t *set, uint32_t *counter)
 {
@@ -140,7 +140,7 @@ static bool find_role(
 	return false;
 }
 
-/* The count that is 100 % of a metric over elapsed cycles, in a cycle of one SM; 0 = not known. */
+/* For a metric over elapsed cycles: the count per cycle of one SM that is 100 %; 0 = not known. */
 static double most_of(const struct sonde_sampled *s, const struct sonde_sampled_metric *m)
 {
 	uint32_t counter;
@@ -186,7 +186,7 @@ bool sonde_sampled_is_there(const struct sonde_cells *c, size_t metric)
 	return false;
 }
 
-/* One device's part of a sum: its classes, and how long they ran. */
+/* The part of a sum that is on one device: its classes, and how long they ran. */
 struct share {
 	const struct sonde_sampled *s;
 	const uint32_t *classes;
@@ -194,9 +194,9 @@ struct share {
 	double time_ns;
 };
 
-#define LEAST_SEEN 0.75 /* of the time: with less there is no figure */
+#define LEAST_SEEN 0.75 /* share of the time that samples must have seen, else there is no figure */
 
-/* The share of the time of classes of which samples saw something. */
+/* The share of the time of classes that belongs to classes seen by samples. */
 static double seen_share(struct sonde_unmixed *u, const uint32_t *classes, size_t nr)
 {
 	struct sonde_unmix_state s = sonde_unmixed_state(u);
@@ -210,7 +210,7 @@ static double seen_share(struct sonde_unmixed *u, const uint32_t *classes, size_
 	return all > 0 ? seen / all : 0;
 }
 
-/* Work that no sample saw is assumed to count at the same rate as the rest, give or take half. */
+/* Sums a counter over classes. Work that no sample saw is assumed to count at the same rate as the rest, with an error of half of it. */
 static struct sonde_unmix_figure sum_role(const struct share *h, const char *role)
 {
 	struct sonde_unmix_figure f;
@@ -228,7 +228,7 @@ static struct sonde_unmix_figure sum_role(const struct share *h, const char *rol
 		f.value / share, sonde_hypot(f.error, 0.5 * (1 - share) * f.value) / share};
 }
 
-/* Cycles of all SMs while the classes ran: as sampled, else by the device's mean clock. */
+/* Cycles of all SMs while the classes ran: as sampled, else from the device's mean clock. */
 static double sum_elapsed(const struct share *h)
 {
 	double sum = 0;
@@ -241,7 +241,7 @@ static double sum_elapsed(const struct share *h)
 	return sum;
 }
 
-/* Numerator and denominator of a metric on one device, errors squared. */
+/* Numerator and denominator of a metric, with the squares of their errors. */
 struct fraction {
 	double above, below, above_variance, below_variance;
 };
@@ -274,9 +274,9 @@ static void add_share(
 	}
 }
 
-#define MOST_GPM_ERROR 5 /* points, of the 95 % interval: what GPM knows less well has no figure */
+#define MOST_GPM_ERROR 5 /* half of the 95 % interval, in percentage points: GPM figures with a larger error are not shown */
 
-/* Above and below rise and fall together, so that taking them for independent errs upwards. */
+/* Numerator and denominator are positively correlated; treating them as independent overstates the error. */
 static struct sonde_unmix_figure divide_figures(const struct fraction *x, uint8_t over)
 {
 	double r = x->above / x->below, scale = over == SONDE_OVER_TIME ? 1e9 : 100, error;
@@ -329,7 +329,7 @@ struct sonde_unmix_figure sonde_sampled_figure_of(
 		add_share(&x, &h, &m);
 	}
 	sonde_free(classes);
-	if (!nr_met || nr_met < nr) /* of some there are no samples: the sum is not known */
+	if (!nr_met || nr_met < nr) /* some cells have no samples, so the sum is not known */
 		return (struct sonde_unmix_figure){NAN, NAN};
 	return divide_figures(&x, m.over);
 }

@@ -1,4 +1,4 @@
-/* The most a device can count: samples and figures above it are impossible. */
+/* The device of a series, and the most that it can count: samples and figures above that are impossible. */
 #include "fold/fold_int.h"
 #include "catalogue/attributes.h"
 
@@ -8,7 +8,7 @@ bool sonde_series__is_same_device(const struct sonde_series *a, const struct son
 {
 	if (a->uuid.n && b->uuid.n)
 		return sonde_str_eq(a->uuid, b->uuid);
-	if (!a->host.n && a->input != b->input) /* of traces: each knows its own devices only */
+	if (!a->host.n && a->input != b->input) /* traces have no host name: device numbers are valid in one trace only */
 		return false;
 	return a->device == b->device && sonde_str_eq(a->host, b->host);
 }
@@ -43,9 +43,9 @@ struct sums {
 };
 
 /*
- * A counter and another, or the time where that is NULL, added up over the samples in which SMs worked, of all
- * series of the device that have both: when the interval changes another series begins, in which perhaps
- * nothing ran.
+ * Sums of two counters over the samples in which SMs worked; with `below` NULL, of one counter and the time. We use all
+ * series of the device that have both, not only `of`: a change of the interval begins a new series, and perhaps
+ * nothing ran in that one.
  */
 static struct sums sum_while_active(
 	const struct sonde_records *r, const struct sonde_series *of, const char *above, const char *below)
@@ -79,11 +79,11 @@ double sonde_sampled__clock(const struct sonde_records *r, const struct sonde_se
 	return s.below > 0 ? s.above / s.below : NAN;
 }
 
-/* L2 has a clock of its own: its cycles for each of an SM's; 0 = not known. */
+/* L2 has a clock of its own. Returns its cycles per SM cycle; 0 = not known. */
 static double l2_cycles(const struct sonde_records *r, const struct sonde_series *of, double nr_sms)
 {
 	uint32_t l2 = sonde_series_counter(of, r, "l2.elapsed_cycles");
-	double slices = l2 != SONDE_NONE ? of->counters.at[l2].peak : 0; /* each counts one in a cycle */
+	double slices = l2 != SONDE_NONE ? of->counters.at[l2].peak : 0; /* number of L2 slices: each counts one per cycle */
 	struct sums s = sum_while_active(r, of, "l2.elapsed_cycles", "sm.elapsed_cycles");
 
 	return s.below > 0 && nr_sms > 0 && slices > 0 ? s.above / slices / (s.below / nr_sms) : 0;
@@ -112,5 +112,5 @@ double sonde_sampled__bandwidth(const struct sonde_device *d)
 
 	if (isnan(bits) || isnan(clock))
 		return sonde_device_attribute(d, SONDE_ATTR_BANDWIDTH) / 1e9;
-	return bits / 8 * 2 * clock * 1e3 / 1e9; /* the clock is in kHz; memory moves two words a clock */
+	return bits / 8 * 2 * clock * 1e3 / 1e9; /* the clock is in kHz; memory moves two words per clock cycle */
 }

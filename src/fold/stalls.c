@@ -1,11 +1,11 @@
 /*
  * PC samples → stalls of cells.
  *
- * A drain gives what was sampled of a function since the last drain, without its launches. The samples are
- * split over the cells that launches of the function count in, by the time that these launches took
- * between the two drains. With one cell there is nothing to split: it is exact. Launches that were not
- * selected take their share with them. CUPTI decodes samples a little later than they were taken, so where the
- * function did not run in the interval its last launch before has them.
+ * A drain gives the samples of a function since the last drain, but does not say which launches they belong to. We
+ * split the samples among the cells of the function's launches, by the time that these launches took between the
+ * two drains. With one cell nothing is split, and the result is exact. Launches that are not selected get their
+ * share too, and it is dropped. CUPTI decodes samples a little later than it takes them: if the function did not run
+ * between the two drains, its last launch before them gets the samples.
  */
 #include "fold/fold_int.h"
 
@@ -16,9 +16,9 @@
 
 #include <stdlib.h>
 
-#define MAX_SHARES 32u		  /* cells that the samples of a batch are split over: the longest */
-#define FIRST_MERGE (256u << 10)  /* rows before the first time that equal ones are added up */
-#define WALKS	    16u		  /* launches looked at, for each that there is and each batch */
+#define MAX_SHARES 32u		  /* the most cells among which a batch is split: those with the most time */
+#define FIRST_MERGE (256u << 10)  /* number of rows at which equal rows are added up for the first time */
+#define WALKS	    16u		  /* limit of the work: launches looked at per launch and per batch, on average */
 
 /* --- the tables around stalls ------------------------------------------------------------------------ */
 
@@ -94,9 +94,9 @@ struct row {
 	struct sonde_stall stall;
 };
 
-/* A cell that launches of a function count in, and their time in the interval. */
+/* A cell with launches of a function, and their time between two drains. */
 struct share {
-	uint32_t cell; /* SONDE_NONE: they were not selected */
+	uint32_t cell; /* SONDE_NONE: launches that are not selected */
 	double ns;
 };
 
@@ -106,10 +106,10 @@ struct shares {
 	double ns;
 };
 
-/* Launches of one function on one device, by start: a slice of `launches`. */
+/* The launches of one function on one device, by start: a slice of `launches`. */
 struct group {
 	size_t first, nr;
-	struct shares *all; /* of all of them, where that was asked for */
+	struct shares *all; /* shares of all its launches; NULL = not computed yet */
 };
 
 struct work {
@@ -118,13 +118,13 @@ struct work {
 	const struct sonde_records *r;
 	struct sonde_map group_keys; /* {process, device, full name} */
 	SONDE_VEC(struct group) groups;
-	SONDE_VEC(struct sonde_keyed) launches; /* by group, then start: numbers of records … */
-	SONDE_VEC(uint64_t) ended; /* … and the latest end of these and those before in the group */
-	uint64_t nr_walks; /* launches that may still be looked at */
+	SONDE_VEC(struct sonde_keyed) launches; /* record numbers, by group, then start */
+	SONDE_VEC(uint64_t) ended; /* for each of `launches`: the latest end of it and of earlier ones of the group */
+	uint64_t nr_walks; /* number of launches that may still be looked at */
 	struct sonde_map cell_keys;
 	struct sonde_stall_keys keys;
-	SONDE_VEC(uint32_t) reason_of; /* by string number of the records: reason + 1, 0 = not yet */
-	uint32_t *line_of; /* by number of the records' lines: among those of the cells */
+	SONDE_VEC(uint32_t) reason_of; /* by string number of the records: reason number + 1, 0 = not looked up yet */
+	uint32_t *line_of; /* line number of the records → of the cells */
 	SONDE_VEC(struct row) rows;
 	size_t merge_at;
 	bool forgets_pcs;
@@ -171,7 +171,7 @@ void sonde_stalls_note_rest(struct sonde_notes *notes)
 		SONDE_MAX_STALLS >> 20);
 }
 
-/* Too many instructions: from now on they are not told apart. Sums stay what they are. */
+/* There are too many instructions: from now on rows are kept without them. Sums do not change. */
 static void forget_pcs(struct work *w)
 {
 	size_t i;
@@ -198,7 +198,7 @@ static bool add_row(struct work *w, struct row row)
 	return sonde_vec_put(&w->rows, row);
 }
 
-/* --- whose samples they are ------------------------------------------------------------------------------ */
+/* --- the launches and cells of samples ------------------------------------------------------------------- */
 
 static uint32_t group_of(struct work *w, uint32_t process, uint32_t device, uint32_t name, bool *is_new)
 {
@@ -223,7 +223,7 @@ static bool enter_groups(struct work *w)
 	return true;
 }
 
-/* The group whose launches a record is one of, SONDE_NONE = there are no samples of it. */
+/* The group of a record, SONDE_NONE = its function has no samples. */
 static uint32_t group_of_record(struct work *w, size_t record)
 {
 	const struct sonde_record *rec = &w->r->records.at[record];
@@ -234,7 +234,7 @@ static uint32_t group_of_record(struct work *w, size_t record)
 		sonde_record_function(w->r, rec)->full_name, NULL);
 }
 
-/* Two passes over the records: how many each group has, then which. */
+/* Sorts records into groups in two passes: the first counts the launches of each group, the second enters them. */
 static bool enter_launches(struct work *w)
 {
 	size_t i, nr = 0;
@@ -309,7 +309,7 @@ static uint32_t cell_of(const struct work *w, uint32_t record)
 	return sonde_map_find(&w->cell_keys, SONDE_BYTES(key));
 }
 
-/* Beyond MAX_SHARES the shortest has to go: what is left is split by the time of the others. */
+/* Adds time to the share of a cell. Beyond MAX_SHARES the shortest share is dropped, and the samples are split among the others. */
 static void add_share(struct shares *s, uint32_t cell, double ns)
 {
 	uint32_t i, least = 0;
@@ -329,7 +329,7 @@ static void add_share(struct shares *s, uint32_t cell, double ns)
 	s->ns += ns;
 }
 
-/* The cells of all of a group's launches: found once. False: no memory. */
+/* Finds the shares of all launches of a group, once. False: no memory. */
 static bool find_all_shares(struct work *w, struct group *g)
 {
 	size_t i;
@@ -347,8 +347,9 @@ static bool find_all_shares(struct work *w, struct group *g)
 }
 
 /*
- * The cells of the group's launches between two drains, each with the time they took. Where launches overlap so much that
- * this would take too long, those of all its launches: that is exact only if there is one cell.
+ * Finds the cells of the group's launches between two drains, with their times. If launches overlap so much that this
+ * would take too long (nr_walks is used up), uses the shares of all the group's launches, which is exact only if there
+ * is one cell.
  */
 static bool find_shares(struct work *w, const struct sonde_pc_batch *b, struct shares *s)
 {
@@ -377,7 +378,7 @@ static bool find_shares(struct work *w, const struct sonde_pc_batch *b, struct s
 
 /* --- batches ----------------------------------------------------------------------------------------------- */
 
-/* The string of the records among those of the cells; SONDE_NONE: no memory. */
+/* The number of a text among the strings of the cells, added if new; SONDE_NONE: no memory. */
 static uint32_t string_in(struct work *w, struct sonde_str text)
 {
 	return sonde_map_keep(&w->c->strings, &w->c->arena, text, NULL);
@@ -400,7 +401,7 @@ static uint32_t reason_of(struct work *w, uint32_t string)
 	return *slot - 1;
 }
 
-/* The lines of the records, callers first, among those of the cells. */
+/* Adds the lines of the records to the cells, callers first. False: no memory. */
 static bool enter_lines(struct work *w)
 {
 	size_t i;
@@ -466,7 +467,7 @@ static bool add_batch(struct work *w, const struct sonde_pc_batch *b)
 	return true;
 }
 
-/* Rows to stalls, each cell with its own. */
+/* Moves the rows to the stalls, and gives each cell its slice. */
 static bool hand_out(struct work *w)
 {
 	struct sonde_cell *cell;

@@ -1,11 +1,11 @@
 /*
  * How long the GPU was busy with a region, how long its launches waited to start, and what each
- * stream did for it: launches, their time, and how long the stream was busy with them (nodes of
- * one graph launch may overlap, so that is a union again).
+ * stream did for it: launches, their time, and how long the stream was busy with them (a union,
+ * because nodes of one graph launch may overlap).
  *
- * A launch adds to one row for every region around it. Launches at the same
- * place on the same stream add to the same rows, so these are looked up once:
- * far fewer pairs of place and stream than launches.
+ * A launch adds to one row for every region around it. Launches of one place on one
+ * stream add to the same rows, so the rows are looked up once for each pair of place and
+ * stream: there are far fewer pairs than launches.
  */
 #include "fold/fold_int.h"
 #include "fold/timed_scope.h"
@@ -16,9 +16,9 @@
 
 struct row {
 	uint32_t visit;
-	size_t last_pair; /* the number of the last pair that has it, plus one */
+	size_t last_pair; /* number of the last pair with this row, plus one */
 	struct sonde_stream_work sums;
-	struct sonde_busy busy, before; /* with launches that were counted before, and these alone */
+	struct sonde_busy busy, before; /* union of all launches, and of those that were counted before (not SONDE_NOW) */
 };
 
 struct pair {
@@ -31,7 +31,7 @@ struct work {
 	const struct sonde_streams *s;
 	const struct sonde_launches *l;
 	const struct sonde_timed_scope *timed;
-	struct sonde_busy *busy, *before; /* by visit: of all streams */
+	struct sonde_busy *busy, *before; /* by visit: the same over all streams */
 	struct sonde_map row_keys;  /* {visit, stream} */
 	struct sonde_map pair_keys; /* {place, stream} */
 	SONDE_VEC(struct row) rows;
@@ -55,7 +55,7 @@ void sonde_streams__release(struct sonde_streams *s)
 	sonde_arena_release(&s->arena);
 }
 
-/* A launch counts once in a region, however many ways lead there. */
+/* Adds the row of a region to a pair. A launch counts once in a region, even if several of its homes are inside the region. */
 static bool pair_join(struct work *w, struct pair *p, uint32_t region)
 {
 	const uint32_t key[2] = {w->timed->of[region], p->stream};
@@ -91,7 +91,7 @@ static bool pair_fill(struct work *w, uint32_t number, uint32_t stream)
 	return true;
 }
 
-/* The pair of a launch, made when new; NULL: no memory. Those of a pair come in a row: `last`. */
+/* Returns a pair, creating it if new; NULL: no memory. `last` is the previous launch's pair, which is often the same one. */
 static struct pair *find_pair(struct work *w, uint32_t place, uint32_t stream, struct pair *last)
 {
 	const uint32_t key[2] = {place, stream};
@@ -142,7 +142,7 @@ static bool add_launches(struct work *w)
 	return true;
 }
 
-/* Once for every way that leads to a region. */
+/* Adds the queue times of a pair to its regions, once for each home inside a region. */
 static void add_queue(struct work *w, const struct pair *p)
 {
 	uint32_t region;

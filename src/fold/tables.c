@@ -1,6 +1,6 @@
 /*
- * The tables around the cells: copied out of records and launches, with the
- * strings that are used. Strings keep their order, as sums over kernels follow it.
+ * The tables around the cells: copied from records and launches, with the strings
+ * that are used. Strings keep their order, because sums over kernels are made in that order.
  */
 #include "fold/fold_int.h"
 
@@ -55,7 +55,7 @@ static bool copy_strings(struct sonde_folding *f, bool has_timeline)
 	return true;
 }
 
-/* Labels come after: a label named like a kernel does not change the order of kernels. */
+/* Labels are added after the other strings, so that a label with a kernel's name does not change the order of kernels. */
 static bool copy_labels(struct sonde_folding *f)
 {
 	const struct sonde_map *labels = &f->l->labels;
@@ -146,7 +146,7 @@ static bool copy_regions(struct sonde_folding *f)
 			return false;
 	}
 	for (i = 0; i < c->scopes.nr; i++)
-		c->scopes.at[i].name = (struct sonde_str){NULL, 0}; /* united ones get theirs */
+		c->scopes.at[i].name = (struct sonde_str){NULL, 0}; /* scopes get names when cells are united */
 	return true;
 }
 
@@ -183,11 +183,11 @@ bool sonde_fold__tables(struct sonde_folding *f, bool has_timeline)
 	       sonde_vec_append(&c->homes, &l->homes) && sonde_vec_append(&c->strays, &l->strays);
 }
 
-/* Kits: the constituents of an input's throughputs, known before its launches are folded. */
+/* Kits: the constituents of an input's throughputs, which must be known before its launches are folded. */
 
-#define MAX_LOOKED_AT 1000 /* results of an input, for its breakdowns */
+#define MAX_LOOKED_AT 1000 /* results of an input that are searched for breakdowns */
 
-/* Metrics of an input that list constituents: `breakdown:X`, for a throughput X. */
+/* Counts the metrics of an input that list constituents: `breakdown:X`, for a throughput X. */
 static size_t count_breakdowns(const struct sonde_records *r, const struct sonde_input *in)
 {
 	size_t i, nr = 0;
@@ -198,7 +198,7 @@ static size_t count_breakdowns(const struct sonde_records *r, const struct sonde
 	return nr;
 }
 
-/* Takes the constituents one result lists; false: no memory. */
+/* Takes the constituents that one result lists. False: no memory. */
 static bool take_breakdowns(struct sonde_cells *c, const struct sonde_values *v,
 	struct sonde_kit *kit, size_t *missing)
 {
@@ -222,7 +222,7 @@ static bool take_breakdowns(struct sonde_cells *c, const struct sonde_values *v,
 	return true;
 }
 
-/* The first result that lists the constituents of a throughput counts for the whole input. */
+/* Adds a kit. The first result that lists the constituents of a throughput is used for the whole input. */
 static bool add_kit(struct sonde_folding *f, struct sonde_values *values, uint32_t input)
 {
 	const struct sonde_records *r = f->r;

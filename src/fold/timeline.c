@@ -1,6 +1,5 @@
 /*
- * Records → the timeline, and the timelines of parts into one. A capture may have millions of launches: lists
- * are reserved at their full length, and the first part's are taken over as they are.
+ * Records → the timeline. A capture may have millions of launches, so lists are reserved at their full length.
  */
 #include "fold/timeline.h"
 
@@ -12,19 +11,19 @@
 #include <math.h>
 
 /*
- * Series → curves over time, for the formats that show single events. Samples of sonde's
- * own roles become rates and percentages; counters without a role (Nsight Systems,
+ * Series → curves over time, for the formats that show single events. Counters with one of
+ * sonde's roles become rates and percentages; counters without a role (Nsight Systems,
  * Kineto) are shown as they are. A few thousand points are enough for any screen.
  */
 
 #define MOST_POINTS 4000
-#define MOST_CURVES 24 /* of a device, of counters without a role */
+#define MOST_CURVES 24 /* for one series: curves of counters without a role */
 
-/* Curves as quotients of counters, by role. */
+/* How a curve is computed as a quotient of counters. */
 struct recipe {
 	const char *name;
-	const char *above[2];
-	bool is_of_cycles; /* over the cycles of all SMs, else over time */
+	const char *above[2]; /* roles of the counters in the numerator, which are added up; NULL = none */
+	bool is_of_cycles; /* true: divided by the cycles of all SMs; false: by time */
 	double factor;
 };
 static const struct recipe recipes[] = {
@@ -39,11 +38,11 @@ static const struct recipe recipes[] = {
 struct drawing {
 	struct sonde_folding *f;
 	struct sonde_timeline *t;
-	const struct sonde_series *first; /* of the device's series */
-	double cycles_per_ns;		  /* where elapsed cycles are not among the counters */
+	const struct sonde_series *first; /* the first series of the device */
+	double cycles_per_ns;		  /* used if elapsed cycles are not among the counters */
 	double bytes_per_ns;
 	SONDE_VEC(struct sonde_timeline_point) raw;
-	size_t nr_above; /* samples that are not in it: more than the device can do */
+	size_t nr_above; /* samples left out of `raw`: their counts are more than the device can do */
 };
 
 static bool add_raw(struct drawing *d, const struct sonde_sample_time *time, double v)
@@ -67,7 +66,7 @@ static bool is_above(const struct drawing *d, const struct recipe *c, const doub
 	return false;
 }
 
-/* The samples of one series as a recipe has them; those that lack a counter have none. */
+/* Adds the samples of one series to `raw`, computed by a recipe. A series without its counters adds nothing. */
 static bool follow_counter(struct drawing *d, const struct sonde_series *s, const struct recipe *c)
 {
 	const struct sonde_records *r = d->f->r;
@@ -97,7 +96,7 @@ static bool follow_counter(struct drawing *d, const struct sonde_series *s, cons
 	return true;
 }
 
-/* Neighbours become one point, their mean by time; none reaches over a gap that could be seen. */
+/* Merges neighbours to one point, their mean weighted by time. No point spans a gap that would be visible. */
 static bool thin_curve(struct drawing *d, struct sonde_timeline_curve *curve)
 {
 	size_t step = d->raw.nr / MOST_POINTS + 1, nr = 0, i;
@@ -108,7 +107,7 @@ static bool thin_curve(struct drawing *d, struct sonde_timeline_curve *curve)
 	for (i = 0; i < d->raw.nr; i++) {
 		const struct sonde_timeline_point *q = &d->raw.at[i];
 
-		if (p && q->start_ns < p->end_ns) /* of two samplers at a time the first */
+		if (p && q->start_ns < p->end_ns) /* two samplers at the same time: the first one counts */
 			continue;
 		if (!p || nr == step || q->start_ns - p->end_ns > gap) {
 			p = sonde_vec_push(&d->t->points);
@@ -128,7 +127,7 @@ static bool thin_curve(struct drawing *d, struct sonde_timeline_curve *curve)
 	return true;
 }
 
-/* Whom the device belongs to: every process that used it. */
+/* Adds the scopes of a curve: those of every process that used the device. */
 static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
 {
 	const struct sonde_launches *l = d->f->l;
@@ -149,8 +148,8 @@ static bool add_scopes(struct drawing *d, struct sonde_timeline_curve *curve)
 }
 
 /*
- * Makes a curve of the collected points, if there are any. A device that nobody used is left out beside
- * used ones; in a capture without launches all devices are shown.
+ * Makes a curve from the collected points, if there are any. In a capture with launches, devices that nobody used
+ * are left out; in a capture without launches all devices are shown.
  */
 static bool add_curve(struct drawing *d, struct sonde_str name)
 {
@@ -170,7 +169,7 @@ static bool add_curve(struct drawing *d, struct sonde_str name)
 	       sonde_vec_put(&d->t->curves, curve);
 }
 
-/* The samples of all the device's series as a recipe has them. */
+/* Computes the points of a curve by a recipe, from all series of the device. */
 static bool collect_points(struct drawing *d, const struct recipe *c)
 {
 	const struct sonde_records *r = d->f->r;
@@ -181,7 +180,7 @@ static bool collect_points(struct drawing *d, const struct recipe *c)
 		if (sonde_series__is_same_device(&r->series.at[i], d->first) &&
 			!follow_counter(d, &r->series.at[i], c))
 			return false;
-	/* As with the figures: a note says which counters are not shown. */
+	/* Too many impossible samples: no curve. A note says so for the figures of these counters, which are not shown either. */
 	if ((double)d->nr_above > SONDE_REFUSED_SHARE * (double)(d->raw.nr + d->nr_above))
 		d->raw.nr = 0;
 	return true;
@@ -221,7 +220,7 @@ bool sonde_fold__describe_load(
 	return is_ok && !to->failed;
 }
 
-/* Counters that never change are not shown. */
+/* Whether a counter ever changes. If not, it is not shown. */
 static bool counter_changes(const struct sonde_series *s, size_t counter)
 {
 	size_t i;

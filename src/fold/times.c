@@ -1,8 +1,8 @@
 /*
- * Visits and their times: how long the GPU was busy inside a region (overlapping launches
- * once), from when to when, how long it was idle there, and how long the host was in it.
+ * Visits and their times: how long the GPU was busy inside a region (the union of its launches),
+ * its span, how long the GPU was idle there, and how long the host was in the region.
  *
- * All of it needs the launches of a scope in order of start, so they are sorted once, here.
+ * All of this needs the launches of a scope in order of start, so they are sorted once, here.
  */
 #include "fold/fold_int.h"
 
@@ -17,13 +17,13 @@
 
 struct idle {
 	const struct sonde_launches *l;
-	const struct sonde_gaps *gaps; /* of the scope at hand */
-	struct sonde_record_time *windows; /* by range: first start, last end; end 0 = none */
-	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by its start */
-	struct sonde_record_time *of_sets; /* the same by set of open ranges … */
-	SONDE_VEC(uint32_t) sets;	   /* … and those with one */
-	struct sonde_busy *busy, *before;  /* by visit: all windows, and as far as they were counted before */
-	bool is_before; /* the second is made */
+	const struct sonde_gaps *gaps; /* gaps of the current scope */
+	struct sonde_record_time *windows; /* by range, its window: from first start to last end of its launches; end 0 = none */
+	SONDE_VEC(uint32_t) touched;	   /* ranges with a window, by start of the window */
+	struct sonde_record_time *of_sets; /* the same by set of open ranges */
+	SONDE_VEC(uint32_t) sets;	   /* sets with a window */
+	struct sonde_busy *busy, *before;  /* by visit: union of all windows, and of the part that was counted with earlier files */
+	bool is_before; /* find_windows fills `before`, not `busy` */
 };
 
 /* --- idle time ----------------------------------------------------------------------------------- */
@@ -32,11 +32,11 @@ struct idle {
  * The time in which the GPU had nothing to do between the first and the last launch
  * of an entry.
  *
- * A region entered a hundred times has a span that reaches over everything
- * between its entries, so idle time is counted inside entries only: the union
- * over entries of first start → last end, less the busy time. For a region
- * entered once that is span − busy. The gaps of the device inside the entries have
- * the causes; the rest of the idle time is other regions' work.
+ * The span of a region with a hundred entries includes everything between the
+ * entries, so idle time is counted inside entries only: the union over entries
+ * of first start → last end, minus the busy time. For a region entered once that
+ * is span − busy. The device's gaps inside the entries give the causes; during the
+ * rest of the idle time the device did work of other regions.
  */
 
 static bool init_idle(
@@ -59,7 +59,7 @@ static void release_idle(struct idle *x)
 	sonde_vec_release(&x->sets);
 }
 
-/* Launches come by start, so the first to touch a window has its start. Says whether it is that. */
+/* Extends a window by a launch. Launches come in order of start, so the first one sets the begin. Returns whether it is the first. */
 static bool widen_window(struct sonde_record_time *window, const struct sonde_record_time *time)
 {
 	bool is_first = !window->end_ns;
@@ -71,13 +71,13 @@ static bool widen_window(struct sonde_record_time *window, const struct sonde_re
 	return is_first;
 }
 
-/* Launches in the same open ranges go together: there may be many of both. */
+/* Extends the window of a set. Launches are grouped by set first, as a set may have many launches and many ranges. */
 static bool touch_set(struct idle *x, uint32_t set, const struct sonde_record_time *time)
 {
 	return !widen_window(&x->of_sets[set], time) || sonde_vec_put(&x->sets, set);
 }
 
-/* The entries around a launch. */
+/* Extends the windows of a range and of the ranges around it. */
 static bool touch_range(struct idle *x, uint32_t range, const struct sonde_record_time *time)
 {
 	for (; range != SONDE_NONE; range = x->l->records->ranges.at[range].parent)
@@ -86,7 +86,7 @@ static bool touch_range(struct idle *x, uint32_t range, const struct sonde_recor
 	return true;
 }
 
-/* One more entry of a visit; they come by their first launch. */
+/* Adds an entry's window to a visit. Entries come in order of their first launch. */
 static void add_window(
 	struct idle *x, const struct sonde_timed_scope *timed, uint32_t region, uint32_t range)
 {
@@ -113,7 +113,10 @@ static void add_window(
 	sonde_busy__extend(busy, window);
 }
 
-/* Idle time, and of it what is no gap of the device. Of some files of a capture it may be below 0, and their sum is right. */
+/*
+ * Sets idle_ns, and as SONDE_IDLE_OTHER the part of it that is not a gap of the device. `inside` is the time inside entries. For a
+ * single file of a capture the result may be negative; the sum over all its files is right.
+ */
 static void set_idle(struct sonde_times *t, double inside)
 {
 	double gaps = 0;
@@ -129,11 +132,11 @@ void sonde_times_settle_idle(struct sonde_times *t)
 {
 	if (isnan(t->idle_ns))
 		return;
-	if (t->idle_by[SONDE_IDLE_OTHER] < 0) { /* it has launches outside its entries, which busy_ns counts */
+	if (t->idle_by[SONDE_IDLE_OTHER] < 0) { /* the region has launches outside its entries, which busy_ns includes */
 		t->idle_ns -= t->idle_by[SONDE_IDLE_OTHER];
 		t->idle_by[SONDE_IDLE_OTHER] = 0;
 	}
-	if (t->span_ns < t->busy_ns + t->idle_ns) /* clocks were compared anew for each file */
+	if (t->span_ns < t->busy_ns + t->idle_ns) /* possible, as clocks are compared anew for each file */
 		t->span_ns = t->busy_ns + t->idle_ns;
 }
 
@@ -145,7 +148,7 @@ static void add_windows(struct idle *x, const struct sonde_timed_scope *timed)
 	for (i = 0; i < x->touched.nr; i++) {
 		uint32_t range = x->touched.at[i], region = x->l->region_of.at[range];
 
-		/* Above an outermost range there may be regions by the rule of labels. */
+		/* The label rule (`A::A1` below `A`) may put regions above that of an outermost range. */
 		for (; region != SONDE_NONE; region = x->l->regions.at[region].parent) {
 			if (timed->of[region] != SONDE_NONE)
 				add_window(x, timed, region, range);
@@ -158,7 +161,7 @@ static void add_windows(struct idle *x, const struct sonde_timed_scope *timed)
 	x->touched.nr = 0;
 }
 
-/* Adds the windows of all entries, or with `is_before` as far as they were counted before. False: no memory. */
+/* Adds the windows of all entries; with `is_before` only from launches that were counted with earlier files. False: no memory. */
 static bool find_windows(struct idle *x, const struct sonde_timed_scope *timed, bool is_before)
 {
 	size_t i, k;
@@ -207,10 +210,10 @@ struct work {
 	struct sonde_folding *f;
 	struct sonde_cells *c;
 	const struct sonde_launches *l;
-	uint32_t *visit_of; /* by region, in the scope at hand */
+	uint32_t *visit_of; /* by region: index of its visit in the current scope */
 };
 
-/* The visits of a scope: where those of `*first` end, they end. */
+/* Finds the visits of a scope, which begin at `*first`, and moves `*first` past them. */
 static void take_scope(struct work *w, struct sonde_timed_scope *timed, uint32_t scope, size_t *first)
 {
 	timed->scope = scope;
@@ -222,13 +225,13 @@ static void take_scope(struct work *w, struct sonde_timed_scope *timed, uint32_t
 		w->visit_of[w->c->visits.at[*first].region] = (uint32_t)timed->nr++;
 }
 
-/* Everything that finds the times of scopes. */
+/* State for finding the times of scopes. */
 struct tools {
 	struct sonde_streams streams;
 	struct sonde_gaps gaps;
 	struct idle idle;
 	struct sonde_timed_scope *timed;   /* by scope */
-	struct sonde_timed_launch *launches; /* of all scopes, one behind the other */
+	struct sonde_timed_launch *launches; /* launches of all scopes, one scope after the other */
 };
 
 /* Gives each scope its timed launches. False: no memory. */
@@ -260,7 +263,7 @@ static bool group_by_scope(struct tools *t, const struct sonde_launches *l)
 	return true;
 }
 
-/* Leaves the selected launches in regions. */
+/* Removes launches that are not selected or in no region. */
 static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope *timed)
 {
 	size_t i, nr = 0;
@@ -271,7 +274,7 @@ static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope
 	timed->nr_launches = nr;
 }
 
-/* One scope's visits from its launches; gaps are those of all, selected or not. */
+/* Finds the times of one scope's visits. Gaps and communication use all launches, the rest the selected ones only. */
 static bool find_times_of(struct work *w, struct tools *t, struct sonde_timed_scope *timed)
 {
 	if (!sonde_keysort(timed->launches, timed->nr_launches) ||
@@ -310,8 +313,8 @@ static bool find_gpu_times(struct work *w)
 }
 
 /*
- * A range entry has no device: its time goes to the scope it launched something in first. The folding's
- * `visit_of` says where that is; entries without times are nowhere.
+ * A range entry has no device: its host time counts in the first scope in which it launched something. Sets f->visit_of
+ * of the entry to that visit; an entry without times counts nowhere.
  */
 static void take_entry(struct work *w, uint32_t number, struct sonde_visit *visit)
 {
@@ -320,7 +323,7 @@ static void take_entry(struct work *w, uint32_t number, struct sonde_visit *visi
 
 	w->f->visit_of[number] = SONDE_NONE;
 	if (!visit || time->end_ns < time->begin_ns || !time->end_ns || range->ended != SONDE_NOW ||
-		(range->is_open && w->f->r->settled_ns)) /* it counts where it ends */
+		(range->is_open && w->f->r->settled_ns)) /* an open entry counts with the file in which it ends */
 		return;
 	w->f->visit_of[number] = (uint32_t)(visit - w->c->visits.at);
 	visit->is_open |= range->is_open;
@@ -340,7 +343,7 @@ static bool find_host_times(struct work *w)
 		return false;
 	for (s = 0; s < w->l->scopes.nr; s++)
 		first[s] = SONDE_NONE;
-	for (i = r->ranges.nr; i-- > 0;) { /* lists of entries, by scope, in `visit_of` until they are taken */
+	for (i = r->ranges.nr; i-- > 0;) { /* linked lists of entries by scope: `visit_of` holds the next one, until take_entry sets it */
 		w->f->visit_of[i] = first[w->l->scope_of.at[i]];
 		first[w->l->scope_of.at[i]] = (uint32_t)i;
 	}
@@ -371,9 +374,9 @@ static bool find_times(struct sonde_folding *f)
 
 /* --- visits -------------------------------------------------------------------------------------- */
 
-/* A visit for each region that a scope entered, and for the regions around it. */
+/* A scope has a visit for each region that it entered, and for the regions around it. */
 
-/* The regions of a scope's presences and those around them, in order. */
+/* Finds the regions of a scope's presences and the regions around them, in order, and returns their number. */
 static size_t find_known(const struct sonde_launches *l, const struct sonde_presence *at, size_t nr,
 	uint32_t *known, bool *is_known)
 {

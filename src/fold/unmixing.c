@@ -1,7 +1,7 @@
 /*
  * Samples and launches → sampled counters of cells. All launches of a device take
- * part, whoever launched them and whether or not they are selected: their work is
- * in the samples.
+ * part, from any process and whether or not they are selected, because the samples
+ * contain all their work.
  */
 #include "fold/unmixing_int.h"
 #include "catalogue/attributes.h"
@@ -13,13 +13,13 @@
 #include <math.h>
 
 /*
- * The name of a counter: its role, or NVIDIA's name. Empty for counters that cannot be split: elapsed cycles, which go
- * on whether or not anything runs, and those that are not sums over their time, as counters of traces may be.
+ * The name of a counter: its role, or NVIDIA's name. Empty for counters that cannot be split: elapsed cycles, which
+ * count whether or not anything runs, and counters that are not sums over the time of their sample (in traces).
  */
 static struct sonde_str name_counter(
 	const struct sonde_records *r, const struct sonde_series *s, const struct sonde_counter *c)
 {
-	bool is_native = s->host.n > 0; /* traces know no host */
+	bool is_native = s->host.n > 0; /* series of traces have no host */
 	struct sonde_str role = sonde_records_str(r, c->role), name = sonde_records_str(r, c->name);
 
 	if (role.n)
@@ -39,7 +39,7 @@ static bool is_same_set(const struct sonde_series *a, const struct sonde_series 
 	return a->counters.nr == b->counters.nr;
 }
 
-/* Whether some counter of the device can be split, in whichever of its series. */
+/* Whether any counter in any series of the device can be split. */
 static bool can_be_split(const struct sonde_records *r, const struct sonde_series *of)
 {
 	size_t i, k;
@@ -54,7 +54,7 @@ static bool can_be_split(const struct sonde_records *r, const struct sonde_serie
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* The clock falls where the GPU draws much power: no sample is above the limits of the highest one. */
+/* Chooses the counters of a set. Limits are those of the highest clock, as the mean clock may be lower (the GPU slows down when it draws much power). */
 static bool choose_columns(struct sonde_unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series,
 	const struct sonde_device *d)
 {
@@ -90,7 +90,7 @@ static bool find_samples(struct sonde_unmixing *x, const struct sonde_series *se
 	return true;
 }
 
-/* In order of time, whichever sampler took them; of two that overlap the first one. */
+/* Takes the samples of all samplers, in order of time. If two overlap, the first one counts. */
 static bool take_samples(struct sonde_unmixing *x)
 {
 	uint64_t last = 0;
@@ -136,10 +136,13 @@ static int solve_set(struct sonde_unmixing *x, struct sonde_sampled_set *set, bo
 
 /* --- one device ------------------------------------------------------------------------------- */
 
-#define FEW_SEEN   4  /* launches … */
-#define FEW_AMONG  20 /* … are too few when each is one of at least so many */
+#define FEW_SEEN   4  /* up to so many seen launches are too few … */
+#define FEW_AMONG  20 /* … if there are more than so many launches for each seen one */
 
-/* A few launches that were caught at the edge of a gap say nothing of hundreds inside it. */
+/*
+ * Treats unknowns with too few seen launches as unseen: a few launches at the edge of a gap between samples are no
+ * evidence for hundreds of launches inside the gap.
+ */
 static bool forget_hardly_seen(struct sonde_sampled_set *set)
 {
 	struct sonde_unmix_state s = sonde_unmixed_state(set->unmixed);
@@ -170,7 +173,7 @@ static bool forget_hardly_seen(struct sonde_sampled_set *set)
 	return is_there;
 }
 
-/* Of a region that GPM saw too seldom there are no figures. */
+/* Treats regions with too few of GPM's samples as unseen, so that they have no figures. */
 static void forget_few(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 {
 	struct sonde_unmix_state s = sonde_unmixed_state(set->unmixed);
@@ -183,7 +186,7 @@ static void forget_few(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 				.nr_launches = s.classes[i].nr_launches};
 }
 
-/* There are no figures of these counters. */
+/* Removes the last set: its counters have no figures. */
 static int drop_set(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 {
 	sonde_unmixed_free(set->unmixed);
@@ -193,7 +196,7 @@ static int drop_set(struct sonde_unmixing *x, struct sonde_sampled_set *set)
 	return 0;
 }
 
-/* All series of the device with the counters of series number `number`. */
+/* Unmixes all series of the device that have the same counters as series number `number`. */
 static int unmix_set(
 	struct sonde_unmixing *x, size_t number, const struct sonde_device *d, struct sonde_err *err)
 {
@@ -204,7 +207,7 @@ static int unmix_set(
 	size_t i;
 	int rc;
 
-	for (i = 0; i < number; i++) /* done with the first of its kind */
+	for (i = 0; i < number; i++) /* already done with the first series that has these counters */
 		if (sonde_series__is_same_device(&r->series.at[i], series) &&
 			is_same_set(&r->series.at[i], series))
 			return 0;
@@ -218,12 +221,12 @@ static int unmix_set(
 			return sonde_err_nomem(err);
 	if (!take_samples(x))
 		return sonde_err_nomem(err);
-	if (!x->columns.nr) /* none of them can be split */
+	if (!x->columns.nr) /* none of the counters can be split */
 		return drop_set(x, set);
 	if (is_gpm && !sonde_unmixing__units(x))
 		return sonde_err_nomem(err);
 	rc = solve_set(x, set, is_gpm, err);
-	if (rc == SONDE_ERR_LIMIT || rc == SONDE_ERR_USAGE) { /* times only, then */
+	if (rc == SONDE_ERR_LIMIT || rc == SONDE_ERR_USAGE) { /* the report goes on without these counters */
 		sonde_note(&x->f->c->notes, "the samples of %.*s are not used: %s",
 			SONDE_STR_ARG(d->name), err->msg);
 		*err = (struct sonde_err){0};
@@ -244,7 +247,7 @@ static int unmix_set(
 	return rc;
 }
 
-/* A device without a launch: its samples are nobody's, but they say how busy it was. */
+/* Notes how busy a device without launches was: its samples belong to no launch. */
 static int note_unused(struct sonde_unmixing *x, struct sonde_err *err)
 {
 	const struct sonde_series *s = x->first;

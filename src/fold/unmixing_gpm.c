@@ -1,11 +1,12 @@
 /*
  * GPM's samples: a tenth of a second long, and late.
  *
- * What a sample counts happened up to LATE_NS before its stamps: the driver gathers the values and shows them
- * later, by how much is not documented (75 to 80 ms on an H200). And a tenth of a second holds thousands of kernels, always
- * in the same mixture, which no solve tells apart. So only those samples count during which one region ran, or nothing
- * did, as evenly as before: whatever the delay, they are about that. The unknowns are regions that have
- * enough of these; what has fewer is one unknown with the region around it, and further out.
+ * The counts of a sample come from work up to LATE_NS before its timestamps: the driver gathers the values and shows
+ * them later. The delay is not documented (75 to 80 ms on an H200). Also, a tenth of a second holds thousands of kernels,
+ * always in the same mixture, so solving cannot separate kernels. Therefore a sample counts only if one region alone ran, or
+ * nothing ran, during the sample and during LATE_NS before it, and equally densely in both: then its counts belong to that
+ * region whatever the delay is. The unknowns are the regions with enough such samples. A region with fewer shares the
+ * unknown of the region around it, or of one further out.
  */
 #include "fold/unmixing_int.h"
 
@@ -16,9 +17,9 @@
 #include <stdlib.h>
 
 #define LATE_NS SONDE_GPM_LATE_NS
-#define ENOUGH	10   /* samples of a region */
-#define ALONE	0.95 /* of the launches' time is a region's in a sample that is about it … */
-#define EVEN	0.1  /* … and before it launches filled as much of the time, give or take this share */
+#define ENOUGH	10   /* the fewest samples for a region to be an unknown */
+#define ALONE	0.95 /* a sample is about a region if the region has at least this share of the launches' time … */
+#define EVEN	0.1  /* … and the share of time filled by launches differs by at most this before and during the sample (relative) */
 
 /* How long launches of a region ran during a sample and during LATE_NS before it. */
 struct part {
@@ -31,16 +32,16 @@ struct gpm {
 	struct sonde_map keys; /* {sample, region} → part */
 	struct sonde_arena arena;
 	SONDE_VEC(struct part) parts;
-	/* Behind the regions: what is outside of them; launches that are in no cell; for samples, that nothing ran. */
+	/* Unit numbers after those of the regions: nr_regions = outside all regions; others = launches in no cell; nothing = no launch ran. */
 	uint32_t nr_regions, others, nothing;
 	uint32_t *region;  /* by class */
-	uint32_t *around;  /* by region: itself, or the one it has become part of */
-	uint32_t *nr_even; /* by unit: samples about it */
-	uint32_t *about;   /* by sample: the unit; SONDE_NONE = several */
-	double *ns;	   /* by unit: twice, before and during the sample at hand; zeros between samples */
+	uint32_t *around;  /* by region: itself, or the region whose unknown it shares */
+	uint32_t *nr_even; /* by unit: number of samples about it */
+	uint32_t *about;   /* by sample: the unit it is about; SONDE_NONE = several units */
+	double *ns;	   /* two per unit: time before and during the current sample; all zero between samples */
 };
 
-/* The region whose unknown this one is part of. */
+/* The unit of a region: the region whose unknown it shares, or itself. */
 static uint32_t unit_of(const struct gpm *g, uint32_t region)
 {
 	while (g->around[region] != region)
@@ -94,7 +95,7 @@ static int by_sample(const void *a, const void *b)
 	return sonde_cmp(x->region, y->region);
 }
 
-/* The unit that the parts of one sample, from `p` to before `end`, are about. */
+/* The unit that a sample is about, from its parts `p` up to `end` (exclusive); SONDE_NONE = several units. */
 static uint32_t find_unit(struct gpm *g, const struct part *p, const struct part *end)
 {
 	const struct sonde_unmixing *x = g->x;
@@ -123,7 +124,7 @@ static uint32_t find_unit(struct gpm *g, const struct part *p, const struct part
 	return is_alone && fabs(before / LATE_NS - during / length) <= EVEN * during / length ? most : SONDE_NONE;
 }
 
-/* What each sample is about, with the units as they are. */
+/* Finds the unit that each sample is about, with the current units. */
 static void judge_samples(struct gpm *g)
 {
 	const struct part *p = g->parts.at, *end = p + g->parts.nr, *q;
@@ -145,7 +146,7 @@ static void judge_samples(struct gpm *g)
 	}
 }
 
-/* Regions with too few samples of their own become part of those around them, the innermost first. */
+/* Joins regions with too few samples to the regions around them, the deepest regions first. */
 static void choose_units(struct gpm *g)
 {
 	const struct sonde_region *regions = g->x->f->l->regions.at;
@@ -162,7 +163,7 @@ static void choose_units(struct gpm *g)
 	judge_samples(g);
 }
 
-/* Only samples about one unit, or about nothing, are left. */
+/* Keeps only samples that are about one unit or about an idle device. */
 static void drop_mixed(struct gpm *g)
 {
 	struct sonde_unmixing *x = g->x;
@@ -181,7 +182,7 @@ static void drop_mixed(struct gpm *g)
 	x->values.nr = nr * nr_columns;
 }
 
-/* Classes by the unit they are in. */
+/* Sets the unit of each class as its name, and whether the unit has too few samples. */
 static bool name_units(struct gpm *g)
 {
 	struct sonde_unmixing *x = g->x;

@@ -1,4 +1,4 @@
-/* Launches of a device → classes of launches, and which of them a cell is. */
+/* Launches of a device → classes of launches, and the classes of each cell. */
 #include "fold/unmixing_int.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@ bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope
 	       sonde_series_is_of(x->first, x->f->r, s->process, s->device);
 }
 
-/* The kind of launches of a kernel in a place; those that are not selected, or not counted now, have no place. */
+/* Returns the kind for a key, adding it if new. Launches that are not selected or not counted now have the place SONDE_NONE. SONDE_NONE: no memory. */
 static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_t region)
 {
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
@@ -28,7 +28,7 @@ static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_
 	return number != SONDE_NONE && is_new && !sonde_vec_put(&x->kinds, kind) ? SONDE_NONE : number;
 }
 
-/* Which launch of its kind in this entry it is. */
+/* The turn of a launch: how many launches of its kind in this entry come before it, at most MAX_TURNS − 1. */
 static uint32_t take_turn(struct sonde_unmixing_kind *k, uint32_t entry)
 {
 	bool is_next = entry != SONDE_NONE && k->entry == entry;
@@ -66,12 +66,12 @@ static bool add_launch(struct sonde_unmixing *x, const struct sonde_launch *laun
 }
 
 /*
- * The launches of a kind in one turn. Those that take twice as long as others do other work (the last
- * batch, a longer sequence), so each doubling is a class.
+ * The launches of a kind in one turn. Launches that take twice as long as others do other work (the last
+ * batch, a longer sequence), so each doubling of the length is a class of its own.
  */
 struct turn {
 	int64_t shortest, longest;
-	uint32_t first; /* class */
+	uint32_t first; /* its first class */
 };
 
 static int64_t length_of(const struct sonde_unmix_launch *launch)
@@ -88,7 +88,7 @@ static uint32_t doublings(int64_t shortest, int64_t length)
 	return nr;
 }
 
-/* Gives launches their turn's number in place of their kind's, and turns their lengths. */
+/* Replaces the kind's number in each launch by that of its turn, and finds the shortest and longest launch of each turn. */
 static void measure_turns(struct sonde_unmixing *x, struct turn *turns)
 {
 	size_t i;
@@ -119,7 +119,7 @@ static bool add_classes(struct sonde_unmixing *x, const struct sonde_unmixing_ki
 	return true;
 }
 
-/* Classes of one kind follow each other: first those of its first turn, the short ones first. */
+/* Makes the classes and numbers them: those of one kind follow each other, by turn, and in a turn from short to long. */
 static bool number_classes(struct sonde_unmixing *x)
 {
 	size_t nr = 0, i, k;
@@ -152,7 +152,7 @@ static bool number_classes(struct sonde_unmixing *x)
 	return ok;
 }
 
-/* Launches of another capture: their work is in the samples, and in none of our cells. */
+/* Adds the launches of another capture: the samples contain their work, but none of our cells does. */
 static bool add_beside(struct sonde_unmixing *x, const struct sonde_records *other, uint32_t number)
 {
 	size_t nr = x->launches.nr, i;
@@ -223,17 +223,17 @@ bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number)
 }
 
 /*
- * The clock of the SMs while each class of launches ran. Elapsed cycles go on whatever
- * runs, so nothing is split: a launch has the clock of the samples during it.
+ * The clock of the SMs while each class of launches ran. Elapsed cycles count at all times,
+ * so nothing is split: the clock of a launch is that of the samples during it.
  */
 
 struct clocked { /* for sonde_keysort */
 	int64_t start_ns, end_ns;
-	double rate; /* cycles of all SMs in a nanosecond */
+	double rate; /* cycles of all SMs per nanosecond */
 };
 
 struct clocks {
-	SONDE_VEC(struct clocked) at; /* in order of time, none over another */
+	SONDE_VEC(struct clocked) at; /* in order of time, without overlaps */
 };
 
 static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
@@ -261,7 +261,7 @@ static bool find_clocks(struct clocks *c, const struct sonde_unmixing *x)
 	return true;
 }
 
-/* Two samplers may follow each other; of two samples that overlap the first one counts. */
+/* Sorts the clocks of all samplers by time. If two samples overlap, the first one counts. */
 static bool sort_clocks(struct clocks *c)
 {
 	size_t i, nr = 0;
@@ -275,7 +275,7 @@ static bool sort_clocks(struct clocks *c)
 	return true;
 }
 
-/* Where there is no sample, the clock is taken to be the average. */
+/* The cycles of all SMs during a launch. For time without samples the mean clock is assumed. */
 static double cycles_of(
 	const struct clocks *c, const struct sonde_unmix_launch *l, double mean_rate)
 {
@@ -317,16 +317,16 @@ bool sonde_unmixing__clocks(struct sonde_unmixing *x)
 }
 
 /*
- * Captures with windows (capture.window): the device is sampled all the time, and what a program ran outside its
+ * Captures with windows (capture.window): the device is sampled all the time, and work that a program ran outside its
  * windows is in the samples but not among the launches. As background it would distort the counters inside the
  * windows too, so such samples are left out.
  *
- * All work of a program is known from the first work of a window, as work that was launched before it runs before
- * it, to the end of the last, as work that is launched later runs later. (On one stream; work of another that goes on into a
- * window is in its samples.)
+ * All work of a program is known from the start of the first work launched in a window to the end of the last: work
+ * launched before the window runs before the first, and work launched after it runs after the last. (This holds on one
+ * stream. Unrecorded work of another stream that is still running in a window stays in the samples.)
  */
 
-/* The first window of a process, or of a later one, that ends after `ns`. */
+/* The index of the first window of a process that ends after `ns`; if there is none, that of the next process's first window. */
 static size_t find_window(const struct sonde_window_time *at, size_t nr, uint32_t process, uint64_t ns)
 {
 	size_t low = 0;
@@ -367,7 +367,7 @@ bool sonde_unmixing__windows(struct sonde_unmixing *x)
 	for (i = 0; i < l->launches.nr && r->windows.nr; i++)
 		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope))
 			extend_window(x, &l->launches.at[i]);
-	sonde_vec_filter(&x->known, k, x->known.at[k].end_ns > 0); /* where it ran something here */
+	sonde_vec_filter(&x->known, k, x->known.at[k].end_ns > 0); /* keeps windows with work on this device */
 	for (i = 0; i < x->others.nr; i++) {
 		const struct sonde_records *other = x->others.at[i];
 		size_t k;
@@ -390,7 +390,7 @@ bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde
 	const struct sonde_records *r = x->f->r;
 	size_t i, first;
 
-	/* Each sample counts once: with the files that were written while it was taken. */
+	/* Each sample counts once, with the files of the capture that were written while it was taken. */
 	if (time->start_ns < r->from_ns || time->start_ns < x->known_ns || (r->settled_ns && time->start_ns >= r->settled_ns))
 		return false;
 	for (first = 0; first < x->known.nr; first = find_window(at, x->known.nr, at[first].process, UINT64_MAX)) {

@@ -7,11 +7,11 @@
 
 #include <math.h>
 
-#define ENOUGH_SEEN 0.9 /* of the launches' time: with less a note says so */
-#define LEAST_TIME  0.01 /* of all launches: merged classes that are worth a note */
-#define MOST_GROUPS 3	/* of them that are named … */
-#define MOST_NAMES  4	/* … with so many of their kernels each … */
-#define NAME_BYTES  60	/* … of so many bytes at most */
+#define ENOUGH_SEEN 0.9 /* if less than this share of the launches' time was sampled, a note says so */
+#define LEAST_TIME  0.01 /* merged classes are worth a note from this share of all launches' time on */
+#define MOST_GROUPS 3	/* the most groups of merged classes that are named */
+#define MOST_NAMES  4	/* the most kernels named in a group */
+#define NAME_BYTES  60	/* the most bytes of a kernel's name */
 
 void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_device *d)
 {
@@ -57,7 +57,7 @@ static void note_refused(struct sonde_unmixing *x, const struct sonde_sampled_se
 	}
 }
 
-/* Turns and sizes of a kernel in a region are classes, but one row of the report. */
+/* Whether two classes are in the same row of the report: turns and sizes of one kernel in one region are. */
 static bool is_same_row(const struct sonde_unmix_class *a, const struct sonde_unmix_class *b)
 {
 	return a->name == b->name && a->group == b->group;
@@ -74,9 +74,9 @@ static void name_class(struct sonde_buf *b, const struct sonde_unmixing *x, cons
 		sonde_buf_printf(b, " in %.*s", SONDE_STR_ARG(x->f->l->regions.at[c->group].id));
 }
 
-/* Classes that share an unknown, by the first of them. */
+/* A group of classes that share an unknown. */
 struct group {
-	uint32_t first;
+	uint32_t first; /* its first class */
 	double time_ns;
 	size_t nr_rows;
 };
@@ -116,7 +116,7 @@ static bool is_first_of_merged(const struct sonde_unmix_state *s, uint32_t class
 	return k == class;
 }
 
-/* Kernels that samples never see apart: their rows must not be read as two figures. */
+/* Notes kernels that samples cannot separate, because their rows must not be read as independent figures. */
 static bool note_merged(struct sonde_unmixing *x, const struct sonde_sampled_set *set)
 {
 	struct sonde_unmix_state s = sonde_unmixed_state(set->unmixed);
@@ -158,24 +158,24 @@ bool sonde_unmixing__note_set(
 }
 
 /*
- * Do the samples bear the offset that is assumed between them and the launches? SMs are active
- * while something runs: where another offset, beyond any doubt about a microsecond, explains the
- * active cycles far better, the clocks do not agree.
+ * Checks the assumed offset between samples and launches. SMs are active while something runs. If another
+ * offset, many microseconds away, explains the active cycles far better, the clocks of samples and launches
+ * do not agree.
  */
 
 #define ENOUGH_SAMPLES 200
-#define MOST_SAMPLES   200000 /* a clock that is wrong is so from the beginning */
-#define FAR_BETTER     0.5    /* of the squared misfit */
-#define EXPLAINS       0.5    /* of the variance: with less the other offset is none either */
+#define MOST_SAMPLES   200000 /* the first ones are enough: a wrong clock is wrong from the beginning */
+#define FAR_BETTER     0.5    /* the other offset must reduce the unexplained variance to less than this share … */
+#define EXPLAINS       0.5    /* … and explain more than this share of the variance */
 
-/* Microseconds to either side. What is nearer is a matter of when kernels do their work. */
+/* Offsets to try, in µs to either side. Smaller differences only show when in its time a kernel does its work. */
 static const int64_t tried_us[] = {10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000};
 
 struct busy { /* for sonde_keysort */
 	int64_t start_ns, end_ns;
 };
 
-/* Times in which at least one launch ran, in order; to be freed. NULL: no memory. */
+/* Returns the times in which at least one launch ran, in order. The caller frees them. NULL: no memory. */
 static struct busy *find_busy(const struct sonde_unmixing *x, size_t *nr)
 {
 	struct busy *all = sonde_malloc((x->launches.nr + 1) * sizeof(*all));
@@ -213,7 +213,7 @@ static void add_point(struct fit *f, double t, double v)
 	f->vv += v * v;
 }
 
-/* The share of the variance that a straight line leaves; 1 where there is nothing to explain. */
+/* The share of the variance that a straight line leaves unexplained; 1 if there is nothing to explain. */
 static double unexplained(const struct fit *f)
 {
 	double tt = f->tt - f->t * f->t / f->n, tv = f->tv - f->t * f->v / f->n;
@@ -222,7 +222,7 @@ static double unexplained(const struct fit *f)
 	return tt > 0 && vv > 0 && tv > 0 ? fmax(0, 1 - tv * tv / (tt * vv)) : 1;
 }
 
-/* Counts of a nanosecond against the share of the sample that was busy. */
+/* Fits counts per nanosecond to the busy share of each sample, with this offset, and returns the unexplained variance. */
 static double try_offset(const struct sonde_unmixing *x, uint32_t column, const struct busy *busy,
 	size_t nr_busy, int64_t offset_ns)
 {
@@ -250,8 +250,8 @@ struct search {
 	uint32_t column;
 	const struct busy *busy;
 	size_t nr_busy;
-	double best; /* what is unexplained … */
-	int64_t at;  /* … at this offset */
+	double best; /* the least unexplained share so far */
+	int64_t at;  /* the offset of that share */
 };
 
 static void try_and_remember(struct search *s, int64_t offset_ns)
@@ -264,7 +264,7 @@ static void try_and_remember(struct search *s, int64_t offset_ns)
 	}
 }
 
-/* The offset in ns that is far better than the one in use; 0 = none is. */
+/* An offset in ns that is far better than the one in use; 0 = none. */
 static int64_t find_better(struct search *s)
 {
 	int64_t own = sonde_unmixing__offset(s->x), step;
