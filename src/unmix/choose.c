@@ -1,11 +1,10 @@
 /*
- * Choosing the unknowns by what came out with the finest ones.
+ * Chooses coarser unknowns where the result with the finest ones has large errors.
  *
- * A region is weak when, in half of the counters, the errors of its classes add up
- * to much of their values: its entries become the unknown instead, provided that
- * launches fill them. A class outside
- * of such regions is weak when no counter knows it well: it is pooled with others
- * of the same name.
+ * A region is weak if, for half of the counters, the errors of its classes add up
+ * to a large part of their values. Then its entries become the unknown, provided that
+ * launches fill the entries. A class outside such regions is weak if its error is large
+ * for all counters. It is pooled with other classes of its name.
  */
 #include "unmix/unmix_int.h"
 
@@ -16,10 +15,10 @@
 
 #define WEAK 0.5 /* error ÷ value */
 #define DENSE                                                                                      \
-	0.8 /* of an entry's time, filled by launches: with more pauses, its kernels by name say   \
-	     * more about it (decode, 100 µs: 2.3 % off instead of 4.4) */
+	0.8 /* least share of an entry's time that launches fill: with more pauses, pooling by     \
+	     * name is better (decode, 100 µs: errors of 2.3 % instead of 4.4 %) */
 
-struct keyed { /* a class under its name or group */
+struct keyed { /* a class with its name or group as key */
 	uint32_t key, class;
 };
 
@@ -37,7 +36,7 @@ static int compare_keys(const void *a, const void *b)
 	return (x->class > y->class) - (x->class < y->class);
 }
 
-/* Classes that have launches and a key, by key. */
+/* Sorts the classes that have launches and a key, by key. */
 static int sort_classes(struct keys *keys, struct sonde_arena *arena,
 	const struct sonde_unmix_input *in, const struct sonde_unmix__plan *plan, bool by_group)
 {
@@ -97,14 +96,13 @@ int sonde_unmix__pool_names(uint32_t *nr_joined, struct sonde_unmix__plan *plan,
 	return 0;
 }
 
-/* The result to judge, and room for a ratio for each counter. */
+/* The result to judge, and memory for one ratio per counter. */
 struct judge {
 	const struct sonde_unmixed *u;
 	double *ratios;
 };
 
-/* Errors ÷ values of the classes from … to-1 by themselves, one for each counter that has any,
- * sorted. */
+/* Sum of errors ÷ sum of values of the classes from … to-1, for each counter with values, sorted. Returns how many. */
 static uint32_t list_ratios(
 	const struct judge *judge, const struct keys *keys, uint32_t from, uint32_t to)
 {
@@ -127,7 +125,7 @@ static uint32_t list_ratios(
 	return nr;
 }
 
-/* A launch of a group, for finding out how dense its entries are. */
+/* A launch of a group, for computing how densely launches fill its entries. */
 struct piece {
 	uint32_t entry;
 	int64_t start_ns, end_ns;
@@ -164,7 +162,7 @@ static double density_of(struct piece *pieces, size_t nr)
 	return span > 0 ? busy / span : 0;
 }
 
-/* Whether the classes from … to-1 can be taken as entries: all known, and filled. */
+/* Whether the group of class `from` can be solved by entries: the entry of each launch is known, and launches fill the entries. */
 static bool has_dense_entries(struct sonde_arena *arena, const struct sonde_unmix_input *in,
 	const struct keys *keys, uint32_t from)
 {
@@ -209,7 +207,7 @@ static uint32_t join_weak_groups(struct sonde_unmix__plan *plan, struct sonde_ar
 	return nr_joined;
 }
 
-/* Unknowns of which all classes have one name may be pooled; entries and mixtures may not. */
+/* Marks the unknowns that must not be pooled: entries, and those with classes of several names. */
 static bool *find_mixed(struct sonde_arena *arena, struct sonde_unmix__plan *plan,
 	const struct sonde_unmix_input *in)
 {
@@ -234,8 +232,8 @@ static bool is_weak(const struct judge *judge, const struct keys *keys, uint32_t
 }
 
 /*
- * Where a name is weak as a whole, all of its classes are pooled: taking only those
- * that came out low would leave those that came out high by chance.
+ * If a name is weak as a whole, all of its classes are pooled: pooling only those with
+ * low figures would leave those that are high by chance.
  */
 static uint32_t join_weak_names(struct sonde_unmix__plan *plan, const struct keys *keys,
 	const struct judge *judge, const bool *is_mixed)

@@ -1,25 +1,26 @@
 /*
- * How far a fit may be off, as deviations of each unknown whose squares add up to
- * its variance. Deviations of several unknowns can be added before squaring, so
- * that sums have the right error whatever is correlated.
+ * The error of a fit, as deviations of each unknown: their squares add up to its
+ * variance. The deviations of several unknowns can be added before squaring, so
+ * that sums have the right error whatever correlations there are.
  *
- * A least-squares solution moves by (AᵀA)⁻¹·score for a score Aᵀ·e, and there are
- * three kinds of e. Residuals, summed within clusters in time: signs within a
- * cluster are kept, so edges that cancel do cancel. Launches whose work lies elsewhere than
- * their stamps say, for each unknown by itself (work is uneven, loads come first), and for
- * all together (the clocks' offset). Of the first two kinds there are some thirty sums each. With
- * more sources than sums, sources far from each other share a sum, each with a
- * sign of its own: what is left of the products of two is noise around zero.
+ * An error e of the samples moves the least-squares solution by (AᵀA)⁻¹·score, with the
+ * score Aᵀ·e. There are three kinds of e. The first is residuals, summed within clusters in
+ * time: signs within a cluster are kept, so residuals that cancel at the edge of two samples
+ * do cancel. The second is the timing of each unknown by itself: its work is not done exactly
+ * between its timestamps (work is uneven, loads come first). The third is the timing of
+ * all launches together (the clocks' offset). The first two kinds have some thirty sums each.
+ * If there are more sources than sums, sources far from each other share a sum, each with a
+ * random sign: the products of two of them average out to noise around zero.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 #include <string.h>
 
-#define UNEVEN_PART 0.1	  /* of a bin's length, at least; of the interval's … */
-#define UNEVEN_NS   500.0 /* … up to this */
-#define OFFSET_NS   400.0 /* how well the clocks' offset is known, for any counter */
-#define NOTABLE	    3.0	  /* standard errors: a step that is hardly one by chance */
+#define UNEVEN_PART 0.1	  /* uncertainty of timing: this share of an interval's length … */
+#define UNEVEN_NS   500.0 /* … but at most this, and at least UNEVEN_PART of a bin's length */
+#define OFFSET_NS   400.0 /* uncertainty of the clocks' offset, for any counter */
+#define NOTABLE	    3.0	  /* standard errors from which on a step is notable, that is hardly by chance */
 
 uint64_t sonde_unmix__hash(uint64_t n)
 {
@@ -29,7 +30,7 @@ uint64_t sonde_unmix__hash(uint64_t n)
 	return n ^ (n >> 31);
 }
 
-/* Which sum a source goes into, and with which sign. */
+/* The sum that a source is added to, and its sign there. */
 struct slot {
 	uint32_t sum;
 	double sign;
@@ -41,9 +42,9 @@ static struct slot slot_of(uint32_t source, uint32_t nr_sums)
 }
 
 /*
- * The residual of a sample that decides an unknown nearly alone is small because
- * the unknown follows it. What it hides is about its leverage times the noise
- * seen elsewhere, in proportion to what the sample's launches count.
+ * If a sample determines an unknown nearly alone, its residual is small because the
+ * unknown follows it. The hidden part is about its leverage times the noise seen in
+ * other samples, in proportion to the counts of the sample's launches.
  */
 static double full_residual(
 	const struct sonde_unmix__look *look, uint32_t lane, double leverage, double rate)
@@ -53,7 +54,7 @@ static double full_residual(
 	return copysign(sqrt(e * e + leverage * rate * look->noise[lane]), e);
 }
 
-/* Samples ÷ (samples - columns): residuals are that much smaller than the noise, squared. */
+/* Samples ÷ (samples - columns): the factor by which squared residuals are smaller than squared noise. */
 static double shrinkage(const struct sonde_unmix__matrix *m)
 {
 	double rows = (double)m->nr_rows, free = rows - m->nr_columns;
@@ -88,22 +89,22 @@ static void sum_residuals(struct sonde_unmix__fit *fit, const struct sonde_unmix
 	}
 }
 
-/* How far the middle of the work may be from the middle of its time. */
+/* How far the middle of the work may be from the middle of its interval, in ns. */
 static double unevenness(const struct sonde_unmix__unknown *x)
 {
 	return fmax(fmin(UNEVEN_PART * x->length, UNEVEN_NS), UNEVEN_PART * x->length / x->nr_bins);
 }
 
 /*
- * Columns that are early or late together, by a column's number: an unknown with all of its bins. Bins of an
- * entry hold other kernels each.
+ * The source of a column's timing error: columns with the same source are early or late together. These are all bins
+ * of an unknown, except that each bin of an entry is a source of its own, because it holds other kernels.
  */
 static uint32_t source_of(const struct sonde_unmix__unknown *x, uint32_t column)
 {
 	return x->fate == SONDE_UNMIX_ENTRY ? column : x->column;
 }
 
-/* Each unknown by itself; in the last sum, all together. */
+/* Sums the timing errors: of each unknown by itself, and in the last sum of all unknowns together. */
 static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__gram *g = &r->gram;
@@ -130,8 +131,8 @@ static void sum_timing(struct sonde_unmix__fit *fit, const struct sonde_unmix__r
 }
 
 /*
- * Deviations keep so many bits below the largest of their row: far more than an error
- * needs, also where neighbours cancel out, and few enough to be kept in two bytes.
+ * The number of bits kept for the largest deviation of a row; all others are rounded to the same unit. This is far more
+ * than an error needs, even if neighbours cancel out, and few enough to be kept in two bytes.
  */
 #define KEPT_BITS 15
 
@@ -152,13 +153,13 @@ void sonde_unmix__round_row(float *row)
 }
 
 /*
- * The step at one edge of an unknown with short bins there: what the bin counts in a time, less
- * what the one beside it does. Where no counter has a notable step, the bins add nothing. Only
- * residuals say how notable: when a kernel does its work is what such bins are there to find out.
+ * The step at one edge of an unknown that has short bins: the rate of the bin minus the rate of the bin
+ * beside it. If no counter has a notable step, the short bins add nothing. The error of a step comes from
+ * residuals only and not from timing, because these bins are there to find when a kernel does its work.
  */
 struct step {
 	uint32_t column, beside;
-	double by, by_beside; /* 1 ÷ their lengths */
+	double by, by_beside; /* 1 ÷ length of each of the two bins */
 };
 
 static struct step step_of(const struct sonde_unmix__unknown *x, bool is_last)
@@ -212,7 +213,7 @@ static void find_edges(struct sonde_unmix__fit *fit, const struct sonde_unmix__r
 	}
 }
 
-/* Sums of scores → deviations, from number `first` on. */
+/* Stores the solved sums as deviations, from number `first` on. */
 static void take_deviations(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r, uint32_t first)
 {
@@ -240,7 +241,7 @@ static void take_deviations(float *deviations, size_t stride, struct sonde_unmix
 	}
 }
 
-/* All counters of a set side by side, half of the sums at a time. */
+/* Computes half of the deviations, for all counters of a set side by side: those of residuals or those of timing. */
 static void spread_half(float *deviations, size_t stride, struct sonde_unmix__fit *fit,
 	const struct sonde_unmix__round *r, bool is_timing)
 {

@@ -1,10 +1,10 @@
 /*
- * Cholesky within an envelope: every row is kept from its first entry to the
- * diagonal. The order of Cuthill and McKee, reversed, keeps neighbours close
- * and rows short; the background meets everything and comes last.
+ * Cholesky factorisation within an envelope: every row is stored from its first entry to the
+ * diagonal. The reversed order of Cuthill and McKee keeps neighbours close and rows
+ * short; the background meets all columns and comes last.
  *
- * The diagonal of a factor holds 1 ÷ what belongs there, so that solving multiplies and never
- * divides. A column that stays out has 0 there: whatever is multiplied by it is gone.
+ * The diagonal of a factor holds the reciprocals of its elements, so that solving multiplies and never
+ * divides. The diagonal element of a column that is left out is 0, which makes its x 0.
  */
 #include "unmix/unmix_int.h"
 
@@ -30,7 +30,7 @@ static uint32_t degree_of(const struct sonde_unmix__gram *g, uint32_t k)
 	return (uint32_t)(g->row[k + 1] - g->row[k]);
 }
 
-/* Appends what `from` meets and was not taken yet, fewest meetings first. */
+/* Appends the columns that `from` meets and that are not taken yet, those with the fewest meetings first. */
 static uint32_t take_neighbours(struct node *nodes, uint32_t nr, const struct sonde_unmix__gram *g,
 	uint32_t from, uint32_t limit, bool *taken)
 {
@@ -119,7 +119,7 @@ int sonde_unmix__envelope_build(struct sonde_unmix__envelope *e, struct sonde_ar
 	return 0;
 }
 
-/* Four sums side by side: as fast as the machine adds, and the same on each. */
+/* Four sums side by side, for speed. Their order is fixed, so the result is the same on every machine. */
 static double dot(const double *a, const double *b, size_t nr)
 {
 	double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -136,7 +136,7 @@ static double dot(const double *a, const double *b, size_t nr)
 	return (s0 + s1) + (s2 + s3);
 }
 
-/* Where row `p` begins in a factor, so that (factor + row_at(…))[q] is its entry in column q. */
+/* The offset of row `p` in a factor, such that (factor + row_at(…))[q] is its entry in column q. */
 static size_t row_at(const struct sonde_unmix__envelope *e, uint32_t p)
 {
 	return e->row[p] - e->first[p];
@@ -157,7 +157,7 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 	}
 }
 
-/* The square of column `p` that earlier columns leave. */
+/* Eliminates earlier columns from row `p`, and returns the part of the column's square that they do not explain. */
 static double eliminate(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
 {
 	double *row = factor + row_at(e, p);

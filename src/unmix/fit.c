@@ -1,10 +1,10 @@
 /*
- * The fit of some counters: what each column counts, all samples believed.
+ * The fit of some counters: the count of each column, from all samples.
  *
- * Nothing is kept by sample but a mark: what a fit says about a sample is found anew each
- * time, for all lanes at once, which is quicker than to store it. A walk through all samples
- * fetches half a gigabyte in a large run, so there are few of them: one for the right-hand
- * sides, one for what the survey wants to know, one for the spread.
+ * Only one byte of marks is stored per sample. The prediction of the fit for a sample is
+ * computed anew each time, for all lanes at once, which is faster than storing it. A walk
+ * through all samples fetches half a gigabyte in a large run, so there are few walks: one for
+ * the right-hand sides, one for the survey, one for the spread.
  */
 #include "unmix/unmix_int.h"
 
@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SOME	  10000 /* samples that the usual deviation is found from */
-#define LOST_PART 0.15	/* of a sample: what lacks less has lost nothing */
-#define AHEAD	  24	/* samples: fetched from memory while these are worked on */
+#define SOME	  10000 /* number of samples from which the usual deviation is computed, about */
+#define LOST_PART 0.15	/* a sample that lacks less than this share of its value has lost nothing */
+#define AHEAD	  24	/* number of samples that prefetching is ahead */
 
 static const double *values_of(
 	struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, size_t row)
@@ -95,7 +95,7 @@ double sonde_unmix__fit_lasting(const struct sonde_unmix__walk *w, uint32_t lane
 	return left;
 }
 
-/* Whether launches, not the background, decide what a sample shows. */
+/* Whether more than half of a sample's expected value is from launches, not from the background. */
 static bool is_busy(const struct sonde_unmix__walk *w, uint32_t lane)
 {
 	return w->here->launches[lane] > 0.5 * w->here->expected[lane];
@@ -106,7 +106,7 @@ bool sonde_unmix__fit_is_low(const struct sonde_unmix__walk *w, uint32_t lane, d
 	return lasting < -LOST_PART * w->here->expected[lane] && is_busy(w, lane);
 }
 
-/* The right-hand sides. */
+/* Computes the right-hand sides, Aᵀ·values, scaled. */
 static void collect_right_sides(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__matrix *m = &r->matrix;
@@ -156,7 +156,7 @@ void sonde_unmix__fit_judge(struct sonde_unmix__set *set, const struct sonde_unm
 	}
 }
 
-/* Which counters of a sample are complete, and which may lack something. */
+/* Finds the counters that are complete in a sample, and marks those that may lack something. */
 static void look_for_losses(
 	struct sonde_unmix__fit *f, const struct sonde_unmix__walk *w, size_t row)
 {
@@ -238,22 +238,22 @@ int sonde_unmix__fit_start(struct sonde_unmix__fit *f, struct sonde_unmix__round
 }
 
 /*
- * Fitting all counters, side by side where that pays: once the matrix is there, counters
- * have nothing to do with each other. Every worker has its own scratch and takes
- * every n-th set of them, so the result does not depend on how many there are.
+ * Fits all counters, on several threads if that is worth it: once the matrix is there, counters
+ * are independent of each other. Every worker has its own scratch memory and takes
+ * every n-th set, so the result does not depend on the number of workers.
  */
 
 #define MOST_WORKERS	8
-#define VALUES_FOR_CREW 500000 /* samples × counters; less is done before a thread has started */
+#define VALUES_FOR_CREW 500000 /* samples × counters; fewer are fitted faster than a thread starts */
 
 struct worker {
 	struct sonde_unmixed *u;
 	const struct sonde_unmix__round *r;
 	struct sonde_unmix__fit fit;
-	struct sonde_unmix__set *sets; /* of all counters */
+	struct sonde_unmix__set *sets; /* the sets of all workers */
 	uint32_t nr_sets;
-	uint32_t first, step; /* its sets */
-	bool is_survey;	      /* the first of two rounds */
+	uint32_t first, step; /* this worker takes the sets first, first + step, … */
+	bool is_survey;	      /* the survey comes first, then the fit */
 };
 
 static void take_fit(const struct worker *w, uint32_t lane)
@@ -317,7 +317,7 @@ static uint32_t count_workers(const struct sonde_unmix__round *r, uint32_t sets)
 	return nr < sets ? nr : sets;
 }
 
-/* Adds the counts of the other workers to those of the first, which all then look at. */
+/* Sums the nr_complete of all workers, and gives each worker the sum. */
 static void merge_surveys(struct worker *workers, uint32_t nr)
 {
 	size_t rows = workers[0].r->windows->nr, i;
@@ -332,7 +332,7 @@ static void merge_surveys(struct worker *workers, uint32_t nr)
 			rows * sizeof(*workers[0].fit.nr_complete));
 }
 
-/* Set number `number`: its counters that are not refused. */
+/* Fills set number `number` with its counters, without refused ones. */
 static int start_set(struct sonde_unmix__set *set, uint32_t number, const struct sonde_unmixed *u,
 	struct sonde_unmix__round *r)
 {

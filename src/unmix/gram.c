@@ -1,9 +1,9 @@
 /*
  * The normal equations: AᵀA and Aᵀ·slopes, sparse, with a unit diagonal.
  *
- * Two columns meet where a sample holds a share of both, so a column meets its
+ * Two columns meet if a sample holds a share of both, so a column meets its
  * neighbours in the program and few others. Bins of one class are tied loosely to
- * each other: where the data cannot tell them apart, work is taken to be even.
+ * each other: if the data cannot distinguish them, their work comes out even.
  */
 #include "unmix/unmix_int.h"
 
@@ -13,15 +13,15 @@
 #include <math.h>
 #include <string.h>
 
-#define BIN_TIE	      0.003    /* of the bins' own weight … */
-#define TIED	      100.0    /* … in so many intervals: the more there are, the more they say */
+#define BIN_TIE	      0.003    /* strength of the tie, relative to the bins' own weight … */
+#define TIED	      100.0    /* … for up to so many seen intervals; with more, the tie gets weaker, as the data says more */
 #define MOST_MEETINGS 50000000 /* 1.2 GB */
-#define MOST_SHARES   8	       /* of columns, one for each thread … */
-#define MANY_ENTRIES  100000   /* … where the matrix has so many: less is done before one starts */
+#define MOST_SHARES   8	       /* the most shares of columns, one for each thread */
+#define MANY_ENTRIES  100000   /* a matrix with fewer entries is multiplied faster than a thread starts */
 
 /* A by columns. */
 struct turned {
-	size_t *column; /* where each begins */
+	size_t *column; /* by column: index of its first entry in `row` and `value` */
 	size_t *row;
 	double *value;
 };
@@ -54,7 +54,7 @@ static int turn(struct turned *t, struct sonde_arena *arena, const struct sonde_
 	return 0;
 }
 
-/* Sums of one row of the products, and which columns it meets. */
+/* The sums of one row of the products, and the columns it meets. */
 struct sums {
 	double *value, *slope; /* by column */
 	bool *is_met;
@@ -83,13 +83,13 @@ static void sum_row(struct sums *s, const struct turned *t, const struct sonde_u
 	}
 }
 
-/* Some columns, one behind the other, and what they meet: the share of one thread. */
+/* The share of one thread: consecutive columns, and their meetings. */
 struct share {
 	const struct turned *turned;
 	const struct sonde_unmix__matrix *matrix;
 	struct sums sums;
 	uint32_t first, end;
-	size_t *nr_met; /* by column, of all shares */
+	size_t *nr_met; /* by column: number of its meetings; one array for all shares */
 	SONDE_VEC(struct sonde_unmix__meeting) at;
 	int rc;
 };
@@ -127,7 +127,7 @@ static void multiply_share(void *arg)
 	}
 }
 
-/* As many columns each; a sum is the same whoever adds it up. */
+/* Divides the columns evenly among threads. A sum does not depend on the thread that computes it. */
 static uint32_t share_out(struct share *shares, struct sonde_arena *arena, const struct turned *t,
 	const struct sonde_unmix__matrix *m, size_t *nr_met)
 {
@@ -146,7 +146,7 @@ static uint32_t share_out(struct share *shares, struct sonde_arena *arena, const
 	return (uint32_t)nr;
 }
 
-/* One share behind the other. */
+/* Joins the shares, one after the other. */
 static int put_together(struct sonde_unmix__gram *g, const struct share *shares, uint32_t nr)
 {
 	size_t all = 0;
@@ -205,8 +205,8 @@ static double *find_value(struct sonde_unmix__gram *g, uint32_t row, uint32_t co
 }
 
 /*
- * Adds BIN_TIE · (difference of what neighbours count in a time)², where they meet in samples at
- * all. The time is that of the shorter one.
+ * Adds BIN_TIE · (difference of the counts of neighbouring bins in equal times)², if the bins meet in
+ * samples at all. The time is the length of the shorter bin.
  */
 static void tie_bins(struct sonde_unmix__gram *g, const struct sonde_unmix__plan *plan)
 {

@@ -1,4 +1,4 @@
-/* Results of several stretches of time → one result: figures add up, and so do their deviations. */
+/* Results of several stretches of time → one result: figures and their deviations are added. */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* The share of an unknown that classes of one joined class have. */
+/* The share that a class of the joined result has in an unknown. */
 struct share {
 	uint32_t unknown, class;
 	double weight;
@@ -15,7 +15,7 @@ struct share {
 struct joining {
 	const struct sonde_unmixed *from;
 	struct sonde_unmixed *to;
-	double *sums; /* of deviations: (class · nr_counters + counter) · SPREAD_WIDTH */
+	double *sums; /* sums of deviations, from [(class · nr_counters + counter) · SPREAD_WIDTH] on */
 };
 
 static int by_unknown(const void *a, const void *b)
@@ -27,7 +27,7 @@ static int by_unknown(const void *a, const void *b)
 	return (x->class > y->class) - (x->class < y->class);
 }
 
-/* Shares of one class in one unknown become one; returns how many are left. */
+/* Adds up shares of one class in one unknown; returns how many shares are left. */
 static size_t merge_shares(struct share *shares, size_t nr)
 {
 	size_t out = 0, i;
@@ -51,8 +51,9 @@ static double sign_of(uint32_t unknown, uint32_t class, int deviation)
 }
 
 /*
- * Adds one unknown of `from`. How it is split among classes is not known: what one has too much the others lack. So where
- * all of them are joined, the class with the largest share has the opposite of the others' errors, and their sum has none.
+ * Adds one unknown of `from`. How it is split among classes is not known: an excess of one class is missing in the others.
+ * So if all its classes are in the joined result, the class with the largest share gets the opposite of the others' split
+ * errors, and the sum of all classes has no split error.
  */
 static void add_unknown(const struct joining *j, const struct share *shares, size_t nr, uint32_t counter)
 {

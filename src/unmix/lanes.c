@@ -1,16 +1,16 @@
 /*
- * Several right-hand sides side by side. Counters differ in the columns that are held at zero:
- * then each lane has a factor of its own, all with one envelope.
+ * Several right-hand sides side by side. Counters differ in the columns that are held at zero.
+ * So each lane may need a factor of its own; all factors have the same envelope.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Whether a factor is one for all lanes, or each has its own: known wherever this is inlined. */
+/* Whether all lanes share one factor, or each has its own. A constant wherever the functions below are inlined. */
 enum kind { SHARED = 1, OWN = LANES };
 
-/* So that entry(row_of(…), q, kind) is the entry of row `p` in column q. */
+/* Returns a pointer such that entry(row_of(…), q, kind) is the entry of row `p` in column q. */
 static inline const double *row_of(
 	const double *factor, const struct sonde_unmix__envelope *e, uint32_t p, enum kind kind)
 {
@@ -22,7 +22,7 @@ static inline struct sonde_lanes entry(const double *row, size_t q, enum kind ki
 	return kind == OWN ? lanes_load(row + q * LANES) : lanes_same(row[q]);
 }
 
-/* x - Σ a[q] · b[q], q = from … to-1. Two sums side by side: one would wait for itself. */
+/* x - Σ a[q] · b[q], q = from … to-1. Two sums side by side are faster: each addition of one sum waits for the one before. */
 __attribute__((always_inline)) static inline struct sonde_lanes subtract_products(struct sonde_lanes x, const double *a,
 	const double *b, size_t from, size_t to, enum kind kind)
 {
@@ -95,8 +95,8 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 	}
 }
 
-/* The part of column `p` that earlier columns leave. Lanes in which that is nothing, or that it is fixed in,
- * lose it. */
+/* Computes the diagonal of row `p`. A lane leaves the column out if earlier columns explain it, or if it is fixed in
+ * this lane. */
 static void finish_row(double *factors, const struct sonde_unmix__envelope *e,
 	const struct sonde_unmix__gram *g, const uint8_t *fixed, uint32_t p)
 {
@@ -127,8 +127,8 @@ static void eliminate(
 }
 
 /*
- * The rows of the background meet all others. They are done together, column by column, so that
- * the other rows are fetched from memory once and not for each of them.
+ * The rows of the background meet all others. They are factorised together, column by column, so that
+ * each other row is fetched from memory once, and not once for each row of the background.
  */
 static void factor_background(double *factors, const struct sonde_unmix__envelope *e,
 	const struct sonde_unmix__gram *g, const uint8_t *fixed)

@@ -1,8 +1,8 @@
 /*
  * LANES numbers side by side, in registers: eight counters, or eight right-hand sides.
  *
- * Nothing is ever summed across lanes, so the bits are the same on every machine, however wide its
- * registers are. Pairs are what every 64-bit machine can do at once.
+ * Numbers are never summed across lanes, so the bits are the same on every machine, however wide its
+ * registers are. We use pairs because every 64-bit machine has instructions for pairs.
  */
 #ifndef SONDE_UNMIX_LANES_H
 #define SONDE_UNMIX_LANES_H
@@ -10,7 +10,7 @@
 #define LANES 8
 
 typedef double sonde_pair __attribute__((vector_size(16)));
-/* Lanes at any place in an array of numbers. */
+/* A pair at any index of an array of doubles: aligned to 8 bytes only. */
 typedef double sonde_loose_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 struct sonde_lanes {

@@ -1,25 +1,25 @@
 /*
- * Samples that lack something: a fit without them.
+ * The fit without samples that lack something.
  *
- * Now and then the record of a unit was lost on the way, and a sample shows much less
- * of a counter than its launches do elsewhere, which no neighbour makes up for. Such a
- * sample is left out for this counter, by giving it the value the fit expects, again and again
- * until both agree. A kernel that has little to do now and then looks the same, but does
- * less of everything: a sample is only left out when other counters are complete in it. So the
- * survey of all counters comes first.
+ * Sometimes the record of a hardware unit is lost on its way, and a sample has much less
+ * of a counter than its launches have elsewhere, and its neighbours do not have the rest. Such a
+ * sample is left out for this counter, by replacing its value with the one the fit expects, several
+ * times, until both agree. A kernel that sometimes has little to do looks the same, but then it has
+ * less of everything. So a sample is only left out if other counters are complete in it, and
+ * therefore the survey of all counters comes first.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS	  3    /* of marking samples that lack something */
-#define FILLS	  3    /* of giving them what is expected, in each */
-#define LOST_SIZE 8.0  /* usual deviations that a loss has at least */
-#define LOST_MOST 0.05 /* more samples than this are not an accident */
-#define COMPLETE  2    /* other counters that must be complete in a sample that lacks one */
+#define ROUNDS	  3    /* the most rounds of marking samples that lack something */
+#define FILLS	  3    /* in each round: times that their values are replaced */
+#define LOST_SIZE 8.0  /* the least size of a loss, in usual deviations */
+#define LOST_MOST 0.05 /* if a larger share of samples lacks something, these are not losses */
+#define COMPLETE  2    /* number of counters that must be complete in a sample that lacks another */
 
-/* Which of the lanes in `low` have lost something in the sample that `w` has come to. */
+/* Returns those of the lanes in `low` that have lost something in the current sample of `w`. */
 static uint8_t find_lost(
 	const struct sonde_unmix__set *set, const struct sonde_unmix__walk *w, uint32_t low)
 {
@@ -38,7 +38,7 @@ static uint8_t find_lost(
 	return (uint8_t)lost;
 }
 
-/* The survey marked what is low: those samples stay that have lost something. */
+/* The survey marked all low values; keeps the marks only where something was lost. */
 static void choose_lost(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
 	uint8_t *lost = f->set->lost;
@@ -58,8 +58,8 @@ static void choose_lost(struct sonde_unmix__fit *f, const struct sonde_unmix__ro
 }
 
 /*
- * So many samples of a counter cannot have been lost by accident: it is just like that, and all
- * of them count. Returns the lanes in which some are lost; those that are believed leave `marking`.
+ * Counts the lost samples of each lane. If there are more than LOST_MOST, the counter is just like that: all
+ * its samples are used, and its lane is removed from `marking`. Returns the lanes with lost samples.
  */
 static uint32_t count_lost(
 	struct sonde_unmix__set *set, const struct sonde_unmix__round *r, uint32_t *marking)
@@ -84,7 +84,7 @@ static uint32_t count_lost(
 	return lossy;
 }
 
-/* The right-hand sides with what is expected where something was lost. */
+/* Makes the right-hand sides in which lost values are replaced by the expected ones. */
 static void fill_in(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__matrix *m = &r->matrix;
@@ -108,8 +108,8 @@ static void fill_in(struct sonde_unmix__fit *f, const struct sonde_unmix__round 
 	}
 }
 
-/* Judges the fit by the samples it believes. Those of the lanes in `marking` are chosen anew;
- * returns whether that changed any. */
+/* Judges the fit by the samples it uses. Marks lost samples of the lanes in `marking` anew;
+ * returns whether any mark changed. */
 static bool walk_through(
 	struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, uint32_t marking)
 {
@@ -145,7 +145,7 @@ void sonde_unmix__fit_counters(struct sonde_unmix__fit *f, const struct sonde_un
 			fill_in(f, r);
 			sonde_unmix__solve_nonneg(f, r, was_lossy, true);
 		}
-		/* The last time marks stay: the fit is to be without just those samples. */
+		/* In the last round the marks do not change, as the fit has left out exactly these samples. */
 		if (!walk_through(f, r, round + 1 < ROUNDS ? marking : 0))
 			return;
 	}

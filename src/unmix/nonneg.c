@@ -1,18 +1,18 @@
 /*
- * Non-negative least squares on the normal equations, of some counters side by side.
+ * Non-negative least squares on the normal equations, for some counters side by side.
  *
- * Most columns come out positive at once. Those that do not are held at zero and
- * the rest is solved again, columns whose gradient says so come back (block
- * principal pivoting); after many exchanges only one at a time, which ends. A trend may have
- * either sign and is never held.
+ * Most columns are positive in the first solution. The others are held at zero and the
+ * rest is solved again; columns with a positive gradient are released (block principal
+ * pivoting). After many exchanges only one column at a time is exchanged, so that the loop
+ * ends. A trend may have either sign and is never held at zero.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 #include <string.h>
 
-#define EXCHANGES 40   /* of blocks; then one column at a time */
-#define TOLERANCE 1e-9 /* of the largest right-hand side */
+#define EXCHANGES 40   /* number of exchanges of blocks; then one column at a time */
+#define TOLERANCE 1e-9 /* relative to the largest right-hand side */
 
 static void solve_once(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r)
 {
@@ -45,7 +45,7 @@ static void find_gradient(double *gradient, const struct sonde_unmix__fit *f,
 			-g->at.at[j].value);
 }
 
-/* Moves columns of `lanes` across the border; returns the lanes that had one on the wrong side. */
+/* Holds or releases columns of `lanes` that are on the wrong side; returns the lanes that had such a column. */
 static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
 	const double *tolerance, uint32_t lanes, bool one_only)
 {

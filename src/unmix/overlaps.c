@@ -1,20 +1,20 @@
 /*
  * The matrix: for each sample, the share of each interval inside it.
  *
- * An interval's bins are columns next to each other. Most kernels begin and end with work of
- * another kind than they do in between, so the bins of a long one are short at both ends: what
- * it does at once is not taken for work of its neighbours. The background is what is
- * counted while no launch runs; it has a column for each segment of the run, since
- * what else happens on a device (copies nobody traced, other programs) changes.
+ * The bins of an interval are adjacent columns. Most kernels begin and end with another kind
+ * of work than they do in between, so a long kernel has short bins at both ends: otherwise its
+ * first and last work would be taken for work of its neighbours. The background is counted while
+ * no launch runs. It has one column for each segment of the run, because other activity on
+ * the device (untraced copies, other programs) changes over time.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 
-#define SEGMENT	 200 /* samples of a background segment, at least */
-#define SEGMENTS 16
+#define SEGMENT	 200 /* the fewest samples of a background segment */
+#define SEGMENTS 16  /* the most segments */
 
-/* Where entries go: counted first, then written. */
+/* Where entries are written. The first pass only counts them. */
 struct rows {
 	struct sonde_unmix__matrix *m;
 	size_t *next; /* by row */
@@ -32,7 +32,7 @@ static void put_overlap(struct rows *r, size_t row, uint32_t column, double valu
 	r->m->slope[at] = slope;
 }
 
-/* One bin [start, end) of an interval; the first window that reaches it is `at` or comes after it. */
+/* Adds one bin [start, end) of an interval. The first window that overlaps it is `at` or a later one. */
 static void put_bin(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
 	const struct sonde_unmix__interval *bin, uint32_t column)
 {
@@ -43,8 +43,8 @@ static void put_bin(struct rows *r, const struct sonde_unmix__windows *w, size_t
 	for (; at < w->nr && w->start[at] < bin->end; at++) {
 		double from = bin->start > w->start[at] ? bin->start : w->start[at];
 		double to = bin->end < w->end[at] ? bin->end : w->end[at];
-		/* Moved to the right, it gains at an end inside the sample, loses at a start
-		 * inside. */
+		/* If the bin moves to later times, its share grows if its end is inside the sample,
+		 * and shrinks if its start is inside. */
 		double slope = (bin->end <= w->end[at] ? per_ns : 0) -
 			       (bin->start >= w->start[at] ? per_ns : 0);
 
@@ -72,7 +72,7 @@ double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b)
 	       sonde_unmix__bin_begin(x->length, x->nr_bins, b);
 }
 
-/* Bin `b` of its unknown, as far as it is in an interval; a window before `at` does not reach it. */
+/* Adds the part of the unknown's bin `b` that is in an interval. Windows before `at` do not overlap it. */
 static void put_part(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
 	const struct sonde_unmix__interval *v, const struct sonde_unmix__unknown *u, uint32_t b)
 {
@@ -89,7 +89,7 @@ static void put_part(struct rows *r, const struct sonde_unmix__windows *w, size_
 		put_bin(r, w, at, &bin, u->column + b);
 }
 
-/* The more an interval is longer than the mean, the more of the trend it has; all of them have 0. */
+/* Adds an interval's part of the trend: how much longer than the mean it is. Over all intervals this sums to 0. */
 static void put_trend(struct rows *r, const struct sonde_unmix__windows *w, size_t at,
 	const struct sonde_unmix__interval *v, const struct sonde_unmix__unknown *u)
 {
@@ -118,7 +118,7 @@ static void put_intervals(
 	}
 }
 
-/* How much of each window is in no interval, in samples of the usual length. */
+/* Adds to the background the part of each window that is in no interval, in units of the median sample length. */
 static void put_background(
 	struct rows *r, const struct sonde_unmix__plan *plan, const struct sonde_unmix__windows *w)
 {
@@ -160,7 +160,7 @@ static void fill_rows(
 	put_background(r, plan, w);
 }
 
-/* Adds up columns that are twice in a row: a class that ran more than once during a sample. */
+/* Adds up repeated entries of a column in a row: they come from a class that ran more than once during a sample. */
 static int squeeze(struct sonde_unmix__matrix *m, struct sonde_arena *arena)
 {
 	size_t *place = sonde_arena_alloc(arena, m->nr_columns * sizeof(*place)); /* by column */

@@ -1,17 +1,17 @@
 /*
- * A round: from a plan to a factorised matrix. Classes found to be the same are
- * joined on the way and the round begins again; so it does with classes pooled by
- * name when the factor would be too large.
+ * A round: from a plan to a factorised matrix. Classes with dependent columns are joined
+ * on the way, and then the round begins again. If the factor would be too large, the round
+ * begins again without time bins, and then with classes pooled by name.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 
-#define SAME_PART      0.1    /* of a column: what explains less of another is not part of it */
-#define FACTORISATIONS 4      /* for each counter, as a rule */
-#define MOST_VALUES    1.25e8 /* of a factor: 1 GB */
+#define SAME_PART      0.1    /* a column with a smaller coefficient does not count as explaining another */
+#define FACTORISATIONS 4      /* usual number for each counter */
+#define MOST_VALUES    1.25e8 /* the most values of a factor: 1 GB */
 
-/* A column is explained by others: their classes run side by side. A trend just stays out. */
+/* Joins the classes of a column and of the columns that explain it: they run side by side. A trend is just left out. */
 static void join_same(struct sonde_unmix__watch *watch, uint32_t column)
 {
 	uint32_t p, own = watch->class_of[column];
@@ -92,8 +92,8 @@ static void list_unknowns(struct sonde_unmix__round *r)
 }
 
 /*
- * 97.5 % of Student's t, over 1.96: few clusters say little. With more clusters than sums, an error
- * is found from the sums.
+ * The 97.5 % quantile of Student's t ÷ 1.96, as an error from few clusters is uncertain. If there are more clusters than
+ * sums, the error is computed from the sums, so their number counts.
  */
 static double student(uint32_t nr_clusters)
 {
@@ -132,7 +132,7 @@ static int count_clusters(struct sonde_unmix__round *r)
 	return 0;
 }
 
-/* Most counters need the matrix factorised again, without columns that came out negative. */
+/* Most counters factorise the matrix again, without the columns that are held at zero. */
 static bool is_too_large(const struct sonde_unmix__round *r)
 {
 	double work = r->envelope.work * (1.0 + FACTORISATIONS * r->in->nr_counters);
@@ -157,7 +157,7 @@ static int build_matrix(
 	return is_too_large(r) ? SONDE_ERR_LIMIT : 0;
 }
 
-/* Too much work: time bins go first, then places. */
+/* Too much work: first removes time bins, then pools classes by name. */
 static int simplify(
 	uint32_t *nr_joined, struct sonde_unmix__round *r, struct sonde_unmix__plan *plan)
 {
@@ -171,7 +171,7 @@ static int simplify(
 	return *nr_joined > 0 ? 0 : SONDE_ERR_LIMIT;
 }
 
-/* One attempt; `*nr_joined` > 0 asks for another. */
+/* One attempt. `*nr_joined` > 0: the plan has changed, try again. */
 static int try_round(uint32_t *nr_joined, struct sonde_unmix__round *r,
 	struct sonde_unmix__plan *plan, int64_t offset_ns)
 {

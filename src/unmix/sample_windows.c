@@ -1,10 +1,10 @@
 /*
- * The samples that count.
+ * Chooses the samples that are used.
  *
- * The first sample after a start covers the idle time before it as well and is
- * much longer than the next one: it goes, and so does a long one that covers an
- * idle stretch. Samples far from any launch say nothing about launches; a few of
- * them are kept for the background.
+ * The first sample after a start also covers the idle time before it and is much
+ * longer than the next one: it is dropped, as is a long sample that covers idle
+ * time. Samples far from any launch say nothing about launches; a few of them are
+ * kept for the background.
  */
 #include "unmix/unmix_int.h"
 
@@ -15,7 +15,7 @@
 #include <math.h>
 
 #define MARGIN 100  /* samples kept before the first launch and after the last one */
-#define GAP    0.05 /* of a sample: what is shorter is the reading of clocks */
+#define GAP    0.05 /* shortest gap, relative to the median sample: shorter ones come from reading the clock twice */
 
 static double length_of(const struct sonde_unmix_input *in, size_t i)
 {
@@ -42,7 +42,7 @@ static bool is_first_after_start(const struct sonde_unmix_input *in, size_t i)
 	return i == 0 || (next > 0 && length_of(in, i) > 1.5 * next);
 }
 
-/* Whether all values are counts: numbers from 0 on. */
+/* Whether all values are counts: finite and not negative. */
 static bool has_counts(const struct sonde_unmix_input *in, size_t i)
 {
 	const double *v = in->values + i * in->nr_counters;
@@ -100,7 +100,7 @@ static void take_samples(struct sonde_unmix__windows *w, struct sonde_unmix_qual
 			q->nr_outside++;
 			continue;
 		}
-		/* Counted before anything is dropped: a gap is what the sampler did not see. */
+		/* Gaps are counted before samples are dropped: a gap is time that the sampler did not see. */
 		q->nr_gaps += i > 0 && last != INT64_MIN &&
 			      (double)(start - in->end_ns[i - 1]) > GAP * w->length;
 		is_count = has_counts(in, i);
@@ -127,9 +127,9 @@ static uint32_t cube_root(size_t n)
 }
 
 /*
- * Residuals of neighbours depend on each other (what a sample misses of a launch
- * at its edge, the next one has too much), those far apart do not: clusters of
- * about the cube root of the number of samples, never across a gap.
+ * Residuals of neighbours depend on each other (counts of a launch that are missing at
+ * the edge of one sample are too much in the next), those far apart do not. So clusters
+ * have about the cube root of the number of samples, and never span a gap.
  */
 static void cluster_samples(struct sonde_unmix__windows *w)
 {
@@ -176,7 +176,7 @@ double sonde_unmix__windows_cover(const struct sonde_unmix__windows *w, double s
 	size_t low = 0;
 	double covered = 0;
 
-	/* the first window that ends behind `start` */
+	/* the first window that ends after `start` */
 	sonde_bisect(low, w->nr, mid, w->end[mid] <= start);
 	for (; low < w->nr && w->start[low] < end; low++)
 		covered += fmin(end, w->end[low]) - fmax(start, w->start[low]);

@@ -1,22 +1,22 @@
 /*
  * The plan: which classes share an unknown, and how many time bins it has.
  *
- * Classes begin alone. Joining is a union-find over classes; laying turns the
- * outcome into unknowns, columns and intervals. A class alone counts x per
- * launch. In an unknown of several classes, launches count in proportion to
- * their time: two kernels of one name and different sizes, or the kernels of a region.
- * Either way a trend corrects that where lengths differ.
+ * At first every class has an unknown of its own. Joining is a union-find over classes;
+ * laying (plan_lay) turns the result into unknowns, columns and intervals. If an unknown
+ * is one class, each launch counts x. If it has several classes (kernels of one name and
+ * different sizes, or the kernels of a region), launches count in proportion to their
+ * time. In both cases a trend corrects this if lengths differ.
  */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define BINS	      3	 /* of a class */
-#define ENTRY_BINS    4	 /* of a whole region entry */
-#define SEEN_FOR_BINS 30 /* intervals that samples must have seen */
-#define TREND_SPREAD  0.05 /* of their length: with less, one number for all is off by less than 0.5 % */
-#define MANY	      2000 /* unknowns: more bins than BINS would make the work several times as much */
+#define BINS	      3	 /* time bins of a class */
+#define ENTRY_BINS    4	 /* time bins of a region entry */
+#define SEEN_FOR_BINS 30 /* an unknown has bins and a trend only if samples saw so many of its intervals */
+#define TREND_SPREAD  0.05 /* spread ÷ length from which on there is a trend: below, the error without a trend is less than 0.5 % */
+#define MANY	      2000 /* with more unknowns than this, LONG_BINS instead of BINS would be several times the work */
 
 int sonde_unmix__plan_init(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
 	const struct sonde_unmix_input *in)
@@ -52,7 +52,7 @@ bool sonde_unmix__plan_join(
 	b = sonde_unmix__plan_leader(plan, b);
 	low = a < b ? a : b;
 	high = a < b ? b : a;
-	/* The kind of join that claims less about its parts wins: merged. */
+	/* Of two kinds of join, the one that claims less about the parts wins: merged. */
 	if (plan->fate[a] != SONDE_UNMIX_OWN && plan->fate[a] != fate)
 		fate = SONDE_UNMIX_MERGED;
 	if (plan->fate[b] != SONDE_UNMIX_OWN && plan->fate[b] != fate)
@@ -62,7 +62,7 @@ bool sonde_unmix__plan_join(
 	return low != high;
 }
 
-/* By class, not by launch: the order of launches must not matter. */
+/* Numbers the unknowns in the order of classes, not of launches: the order of launches must not matter. */
 static int number_unknowns(struct sonde_unmix__plan *plan, struct sonde_arena *arena,
 	const struct sonde_unmix_input *in)
 {
@@ -149,7 +149,7 @@ static void list_launches(
 	plan->nr_intervals = in->nr_launches;
 }
 
-/* The launches of one entry share it, one after the other, in proportion to their time. */
+/* Divides each entry among its launches, one after the other, in proportion to their time. */
 static void share_entries(struct sonde_unmix__plan *plan)
 {
 	struct sonde_unmix__interval *at = plan->intervals;
@@ -171,7 +171,7 @@ static void share_entries(struct sonde_unmix__plan *plan)
 	}
 }
 
-/* Weighs each interval, unknown and class. Until here weights are times. */
+/* Computes the weights of intervals, unknowns and classes. Before this, weights hold times. */
 static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in)
 {
 	uint64_t nr;
@@ -246,9 +246,9 @@ void sonde_unmix__plan_smooth(struct sonde_unmix__plan *plan, const struct sonde
 }
 
 /*
- * Launches that take longer may count as much more as they take longer (more data), just as much
- * (they had to wait), or anything else: with one number for all of them, those that share a sample
- * with many others, the short ones, would decide it. So each counter finds its own trend.
+ * Launches that take longer may count proportionally more (more data), the same (they had to wait),
+ * or anything else. With one number for all of them, the short launches would decide it, as many of
+ * them share a sample. So each counter has its own trend.
  */
 static bool has_trend(const struct sonde_unmix__plan *plan, const struct sonde_unmix__unknown *x)
 {

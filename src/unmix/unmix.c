@@ -1,7 +1,7 @@
 /*
- * A solve from end to end: the input checked, counters refused that cannot be right, all others
- * fitted twice. First with the finest unknowns; how sure these came out says which of them are to
- * be coarser the second time.
+ * A solve from begin to end: checks the input, refuses counters that cannot be right, and fits all
+ * others, usually twice. The first fit has the finest unknowns; their errors decide which unknowns are
+ * coarser in the second fit.
  */
 #include "unmix/unmix_int.h"
 
@@ -74,13 +74,13 @@ static struct sonde_unmixed *start_result(const struct sonde_unmix_input *in)
 	return u;
 }
 
-/* How many samples of a counter are above its limit, and how high the highest is. */
+/* The samples of a counter that are above its limit. */
 struct above {
 	uint64_t nr;
-	double most; /* per ns */
+	double most; /* highest value per ns */
 };
 
-/* Sample by sample: all counters of one are next to each other. */
+/* Goes sample by sample, as the values of one sample are next to each other in memory. */
 static void find_above(struct above *above, const double *limits, const struct sonde_unmix_input *in)
 {
 	uint32_t c;
@@ -100,7 +100,7 @@ static void find_above(struct above *above, const double *limits, const struct s
 	}
 }
 
-/* A counter that is above its limit more than now and then is not what it seems to be. */
+/* Refuses counters that are often above their limit: such a counter is not what its name says. */
 static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_input *in)
 {
 	struct above *above = sonde_arena_calloc(&u->arena, in->nr_counters, sizeof(*above));
@@ -127,7 +127,7 @@ static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_inp
 	return 0;
 }
 
-/* Everything that does not depend on a counter. */
+/* Copies from the plan what does not depend on a counter. */
 static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r)
 {
 	const struct sonde_unmix__plan *plan = r->plan;
@@ -179,7 +179,7 @@ static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 									  : sonde_unmix__fit_all(u, r);
 }
 
-/* How much of the launches the samples saw. */
+/* Counts the launches, and their time, that samples saw. */
 static void count_seen(struct sonde_unmixed *u, const struct sonde_unmix_input *in,
 	const struct sonde_unmix__windows *w, int64_t offset_ns)
 {
@@ -209,7 +209,7 @@ static int solve_plan(struct sonde_unmixed *u, struct sonde_unmix__round *r,
 	return rc < 0 ? rc : fit_counters(u, r);
 }
 
-/* With the finest unknowns first, then with those that turned out to be bearable. */
+/* Solves with the finest unknowns first, then again if some of them have too large errors and are joined. */
 static int solve_twice(struct sonde_unmixed *u, struct sonde_unmix__round *r,
 	struct sonde_arena *arena, const struct sonde_unmix_options *opt)
 {

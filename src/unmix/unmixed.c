@@ -1,4 +1,4 @@
-/* Reading a result: figures, sums with their errors, and what became of everything. */
+/* Reading a result: figures, sums with their errors, and the fates of classes. */
 #include "unmix/unmix_int.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include "base/alloc.h"
 #include "catalogue/limits.h"
 
-/* Kernels of one name differ by about this from their time's share: in another layer by 0.01, at
- * another size by 0.4 (docs/counters-internals.md). */
+/* Relative difference between a pooled kernel's counts and its share by time: in another layer it is about 0.01, at
+ * another size 0.4 (docs/counters-internals.md). */
 #define POOLED_SPREAD 0.3
 
-/* The part of an unknown that a sum takes. */
+/* The part of an unknown that belongs to a sum. */
 struct part {
 	uint32_t unknown;
 	double weight;
@@ -35,7 +35,7 @@ double sonde_unmix__split_error(const struct sonde_unmixed *u, uint32_t unknown,
 	return 0.5 * fmax(share, 1 - share) * all * x;
 }
 
-/* Parts of the same unknown become one; returns how many are left. */
+/* Adds up parts of the same unknown; returns how many parts are left. */
 static size_t fold_parts(struct part *parts, size_t nr)
 {
 	size_t out = 0, i;
@@ -96,7 +96,7 @@ struct sonde_unmix_figure sonde_unmixed_sum(
 		sonde_free(parts);
 	if (nr_parts == 0 || u->counters[counter].refused != NULL)
 		return none;
-	/* More than the device can do in that time, and not by the error alone. */
+	/* The figure is more than the device can do in that time, by more than its error: no figure. */
 	if (u->limits[counter] > 0 &&
 		f.value - 2 * f.error > SONDE_LIMIT_SLACK * u->limits[counter] * time)
 		return none;
@@ -121,7 +121,7 @@ struct sonde_unmix_line sonde_unmixed_line(
 	trend = u->trend[(size_t)c->unknown * u->nr_counters + counter];
 	if (c->fate == SONDE_UNMIX_OWN)
 		return (struct sonde_unmix_line){x - trend, trend / u->length[c->unknown]};
-	if (c->fate == SONDE_UNMIX_ENTRY) /* the trend is by the length of the entry */
+	if (c->fate == SONDE_UNMIX_ENTRY) /* the trend depends on the length of the entry, not of the launch */
 		return (struct sonde_unmix_line){0, x / u->length[c->unknown]};
 	return (struct sonde_unmix_line){-trend, (x + trend) / u->length[c->unknown]};
 }
