@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Each worker takes the next file when it is free: files differ in size, so none is assigned beforehand. */
+/* Each worker takes the next file when it is free: files differ in size, so they are not assigned beforehand. */
 struct queue {
 	const struct sonde_task *task;
 	struct sonde_taker *taker;
 	size_t step;
 	atomic_size_t next;
-	pthread_mutex_t lock; /* of the taker */
+	pthread_mutex_t lock; /* protects the taker */
 };
 
 static void fold_next_files(void *arg)
@@ -34,7 +34,7 @@ static void fold_next_files(void *arg)
 	}
 }
 
-/* Invariant 6. Parts are sorted before they are used, so it does not matter who folds one and when. */
+/* Invariant 6. Parts are sorted before they are used, so it does not matter which worker folds a part, and when. */
 void sonde_task_fold(
 	const struct sonde_task *task, size_t first, size_t step, struct sonde_taker *taker)
 {
@@ -51,14 +51,14 @@ void sonde_task_fold(
 }
 
 /*
- * Bytes for other processes: both ways are walks, as those of files are (cellfile/walk.h). Parts travel as
- * a partial report, and only what no file has, their timelines, beside it. All processes are the same
- * program, so what travels has no version of its own.
+ * Messages between processes. Writing and reading use the same walks, as for files (cellfile/walk.h). Parts are sent as
+ * a partial report, and after it their timelines, which partial reports do not have. All processes run the same
+ * program, so messages have no version number.
  */
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* All of a choice: parts that keep other metrics than those folded here would make another report. */
+/* Moves a whole choice: if other processes kept other metrics than this one, the report would differ. */
 static void move_choice(struct sonde_walk *w, struct sonde_choice *c)
 {
 	bool *const flags[] = {&c->metrics_by_default, &c->sections_by_default, &c->takes_all,

@@ -1,7 +1,7 @@
 /*
- * Parts → the cells of a report: tables side by side, numbers of a part translated to numbers of
- * the whole. Names are entered in order of the sorted parts, so that the whole is
- * the same however its parts came together; nothing is added up here but counts.
+ * Parts → the cells of a report ("the whole"): tables are put side by side, and the numbers of a part
+ * are translated to numbers of the whole. Names are entered in the order of the sorted parts, so the
+ * whole does not depend on the order in which parts came. Only counts are added up here.
  */
 #include "merge/merging.h"
 
@@ -12,17 +12,17 @@
 
 #include <string.h>
 
-/* One part. */
+/* One part while it is moved to the whole. */
 struct moving_part {
 	struct sonde_cells *from;
 	struct sonde_numbers of;
-	uint32_t input;	     /* of its first input */
-	uint32_t *metric_of; /* numbers there → numbers here */
+	uint32_t input;	     /* number of its first input in the whole */
+	uint32_t *metric_of; /* metric number of the part → of the whole */
 };
 
 struct uniting {
 	struct sonde_cells *c;
-	struct moving_part *parts; /* as c->parts */
+	struct moving_part *parts; /* one per c->parts */
 	struct sonde_map region_keys, kit_keys, section_ids, device_keys;
 	struct sonde_stall_keys stall_keys;
 	struct sonde_arena arena;
@@ -63,7 +63,7 @@ static bool move_inputs(struct uniting *u, struct moving_part *p)
 	return true;
 }
 
-/* The metrics of a section are those of all inputs that have it; its name is the last one's. */
+/* A section gets the metrics of all inputs that have it, and the name in the last one. */
 static bool move_section(struct uniting *u, struct moving_part *p, const struct sonde_section *from)
 {
 	bool is_new;
@@ -109,7 +109,7 @@ static bool move_places(struct uniting *u, struct moving_part *p)
 
 	if (!sonde_vec_reserve(&to->homes, to->homes.nr + from->homes.nr + 1))
 		return false;
-	for (i = to->places.nr ? 1 : 0; i < from->places.nr; i++) { /* 0 is the same for all */
+	for (i = to->places.nr ? 1 : 0; i < from->places.nr; i++) { /* place 0 is the same for all parts */
 		const struct sonde_place *old = &from->places.at[i];
 
 		if (!sonde_vec_put(&to->places,
@@ -138,7 +138,7 @@ static bool move_scopes(struct uniting *u, struct moving_part *p)
 	return true;
 }
 
-/* Rules of one selection are the same for all parts, tried in the same order. */
+/* All parts have the same selection, so they have the same label rules in the same order. */
 static bool move_rules(struct uniting *u, const struct sonde_cells *from)
 {
 	struct sonde_cells *to = u->c;
@@ -158,7 +158,7 @@ static bool move_rules(struct uniting *u, const struct sonde_cells *from)
 	return true;
 }
 
-/* Kits are the same when they have and keep the same metrics, with the same constituents. */
+/* Writes the key of a kit. Kits are the same if they have and keep the same metrics, with the same constituents. */
 static bool describe_kit(struct sonde_buf *key, const struct sonde_cells *c, const struct sonde_kit *kit)
 {
 	const struct sonde_input *in = &c->inputs.at[kit->input];
@@ -238,7 +238,7 @@ static bool move_tables(struct uniting *u, struct moving_part *p)
 	struct sonde_cells *from = p->from;
 	size_t i;
 
-	/* Keys are borrowed: the part's memory stays. */
+	/* Keys are borrowed: the part's memory lives as long as the whole. */
 	if (!sonde_numbers_init(&p->of, from, &u->c->strings, &u->c->texts, NULL, &u->arena) ||
 		!move_inputs(u, p))
 		return false;
@@ -262,7 +262,7 @@ static uint32_t device_key(struct uniting *u, uint32_t kind, uint32_t owner, uin
 		      : sonde_map_find(&u->device_keys, bytes);
 }
 
-/* The device of each scope: its process's, or that of another process of the input. */
+/* Finds the device of each scope: among the devices of its process, else among those of other processes of its input. */
 static bool find_devices(struct uniting *u)
 {
 	struct sonde_cells *c = u->c;
@@ -294,7 +294,7 @@ static bool find_devices(struct uniting *u)
 	return true;
 }
 
-/* Scopes of one part stay in their order: sorted among those of others, they find their numbers. */
+/* Sorts the scopes of all parts, and sets their new numbers in `of`. Scopes of one part stay in their order. */
 static bool settle_scopes(struct uniting *u)
 {
 	struct sonde_cells *c = u->c;
@@ -327,10 +327,10 @@ static bool is_translated(const uint32_t *of, size_t nr)
 	return i < nr;
 }
 
-/* Walks the rows that a part has given to a list of the whole: the last ones. */
+/* Loops over the rows that were appended last to a list of the whole, from the list of a part. */
 #define EACH_MOVED(row, to, from) for ((row) = &(to).at[(to).nr - (from).nr]; (row) < &(to).at[(to).nr]; (row)++)
 
-/* The walks over rows change the numbers of a part's, which then go behind those of others. */
+/* The walks below translate the numbers in the rows of a part; then the rows are appended to those of other parts. */
 
 static bool move_cells(struct uniting *u, struct moving_part *p)
 {
@@ -346,13 +346,13 @@ static bool move_cells(struct uniting *u, struct moving_part *p)
 	if (w.is_nomem || !sonde_vec_append(&to->cells, &from->cells) ||
 		!sonde_vec_append(&to->sampled, &from->sampled))
 		return false;
-	from->sampled.nr = 0; /* they have moved */
+	from->sampled.nr = 0; /* now owned by `to` */
 	EACH_MOVED(cell, to->cells, from->cells)
 		cell->sampled += cell->sampled == SONDE_NONE ? 0 : first;
 	return true;
 }
 
-/* Codes, reasons and lines that parts have in common become one. */
+/* Moves PC samples. Symbols, reasons and lines that several parts have become one row. */
 static bool move_stalls(struct uniting *u, struct moving_part *p)
 {
 	struct sonde_cells *from = p->from, *to = u->c;
@@ -379,7 +379,7 @@ static bool move_stalls(struct uniting *u, struct moving_part *p)
 	return true;
 }
 
-/* Longest first, as each scope has them already. */
+/* By scope, then longest first, as the gaps of each scope are sorted already. */
 static int by_scope_and_length(const void *a, const void *b)
 {
 	const struct sonde_gap *x = a, *y = b;
@@ -389,7 +389,7 @@ static int by_scope_and_length(const void *a, const void *b)
 	return c ? c : sonde_cmp(x->begin_ns, y->begin_ns);
 }
 
-/* Scopes that are added up, their times, and collectives, which name those by number. */
+/* Moves folded scopes and their times, and collectives, whose `who` is the number of a folded scope. */
 static bool move_folded(struct uniting *u, const struct moving_part *p)
 {
 	const struct sonde_cells *from = p->from;
@@ -415,7 +415,7 @@ static bool move_folded(struct uniting *u, const struct moving_part *p)
 	return true;
 }
 
-/* Visits, and what comes with them: streams, entries, gaps, collectives. */
+/* Moves visits with their streams, entries, loads, gaps and collectives. */
 static bool move_visits(struct uniting *u, const struct moving_part *p)
 {
 	struct sonde_cells *from = p->from, *to = u->c;
@@ -450,7 +450,7 @@ bool sonde_timeline__move(struct sonde_cells *to, struct sonde_cells *from, cons
 		return true;
 	sonde_walk_timeline(&w, from);
 	from->timeline = NULL;
-	if (!t) { /* the first: there may be millions */
+	if (!t) { /* the first timeline is taken over without copying, as it may have millions of launches */
 		to->timeline = more;
 		return true;
 	}
@@ -472,7 +472,7 @@ static bool move_all(struct uniting *u)
 	struct sonde_cells *c = u->c;
 	size_t i;
 
-	for (i = 0; i < c->parts.nr; i++) { /* metrics first: kits are as long as all of them */
+	for (i = 0; i < c->parts.nr; i++) { /* metrics of all parts come first, as the arrays of a kit have one element for each */
 		u->parts[i].from = c->parts.at[i];
 		u->parts[i].metric_of =
 			sonde_map_enter(&c->metric_names, NULL, &c->parts.at[i]->metric_names, &u->arena);
@@ -513,7 +513,7 @@ static bool begin_uniting(struct uniting *u)
 static int unite_parts(struct sonde_cells *c, struct sonde_err *err)
 {
 	struct uniting u = {.c = c};
-	struct sonde_notes doubled = {0}; /* come after those of the inputs */
+	struct sonde_notes doubled = {0}; /* these notes come after the notes of the inputs */
 	size_t i;
 	int rc = sonde_parts_check(c->parts.at, c->parts.nr, err);
 

@@ -1,7 +1,7 @@
 /*
- * Files and directories → parts: read → attribute → fold, input by input, each
- * freed as soon as it is folded (input_queue.h). Parts are put together in the order of
- * the inputs, whoever was first.
+ * Files and directories → parts: read → attribute → fold, input by input. Each input is
+ * freed as soon as it is folded (input_queue.h). Parts are put in the order of the inputs,
+ * whichever was folded first.
  */
 #include "merge/merging.h"
 
@@ -21,7 +21,7 @@
 
 /* --- one input ----------------------------------------------------------------------------------- */
 
-/* One part of captures that are folded together: samples, and whose device they are of. */
+/* Folds captures together to one part: samples, and the captures that ran on their device. */
 static int read_captures(struct sonde_parts *out, const char *const *paths, size_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -84,24 +84,24 @@ struct remark {
 
 /* All inputs of a report while they are opened. */
 struct opening {
-	struct sonde_taker taker; /* first, so that it can be found from it */
+	struct sonde_taker taker; /* first member, as take_file casts it to the opening */
 	const struct sonde_fold_request *request;
 	struct sonde_keeper keeper;
-	uint64_t nr_files; /* so far: orders parts, and remarks among them */
-	size_t nr_read;	   /* parts of this file or directory */
-	struct sonde_jobs jobs; /* of this directory … */
-	bool asks_jobs;		/* … where it must hold one */
-	const struct sonde_task *task;	/* the files that are folded … */
-	struct sonde_err **errors;	/* … and for each why it cannot be read, NULL = it was */
+	uint64_t nr_files; /* number of files so far: gives the order of parts, and of remarks among them */
+	size_t nr_read;	   /* number of parts of the current directory or group of files */
+	struct sonde_jobs jobs; /* the jobs in the current directory, if asks_jobs */
+	bool asks_jobs;		/* the directory must hold a single job */
+	const struct sonde_task *task;	/* the files that are folded now */
+	struct sonde_err **errors;	/* by file of the task: why it cannot be read, NULL = it was read */
 	bool failed;			/* no memory for an error */
 	SONDE_VEC(struct remark) remarks;
 	struct sonde_arena arena;
 };
 
-/* The parts of a file are in order, and behind those of the files before it. */
+/* The order of a part: the number of its file, then its number in the file in the lower PARTS_OF_FILE bits. */
 #define PARTS_OF_FILE 24 /* bits */
 
-/* Hands the parts of a file to the keeper, which reports a memory shortage at the end. */
+/* Gives the parts of a file to the keeper, which reports at the end if there was no memory. */
 static void keep_parts(
 	struct opening *o, struct sonde_parts *parts, uint64_t file, const char *path)
 {
@@ -150,7 +150,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The captures of one directory among `all`; returns how many, and how many of them are samples. */
+/* Lists the captures of one directory among `all`. Returns their number, and in `*nr_samples` how many of them are samples. */
 static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_word_list *all,
 	struct sonde_str directory)
 {
@@ -165,7 +165,7 @@ static size_t list_beside(const char **beside, size_t *nr_samples, const struct 
 		*nr_samples += sonde_folder_is_samples(path);
 		beside[nr++] = path;
 	}
-	if (nr > 1) /* a report is the same in whatever order they are named */
+	if (nr > 1) /* sorted, as a report must not depend on the order in which files are named */
 		qsort(beside, nr, sizeof(*beside), by_path);
 	return nr;
 }
@@ -179,7 +179,7 @@ static void mark_taken(bool *taken, const struct sonde_word_list *all, struct so
 			    sonde_str_eq(directory_of(all->at[i]), directory);
 }
 
-/* A part of each capture whose oldest files may have been folded: sums are of one capture. */
+/* Folds each capture of a directory to a part of its own, because the sums of folded files belong to one capture. */
 static int read_rolled(struct sonde_parts *out, const char *const *paths, size_t nr,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -212,8 +212,8 @@ static bool is_any_rolled(const char *const *paths, size_t nr)
 }
 
 /*
- * Samples are of a device, and whatever ran there is in them: they are split among the launches of
- * all processes of their directory, so these are folded together. Fills `taken` for those read.
+ * Samples count everything that ran on a device. They are split among the launches of all processes
+ * in their directory, so the captures of such a directory are folded together. Sets `taken` for the files that were read.
  */
 static int read_sampled(
 	struct opening *o, const struct sonde_word_list *all, bool *taken, struct sonde_err *err)
@@ -237,7 +237,7 @@ static int read_sampled(
 			keep_parts(o, &parts, o->nr_files++, beside[0]);
 		}
 		sonde_parts_release(&parts);
-		/* One that cannot be read at all is found out, and left out, file by file. */
+		/* After an error the files of the directory are read one by one, which finds and leaves out the bad ones. */
 		rc = rc == SONDE_ERR_FORMAT || rc == SONDE_ERR_IO ? 0 : rc;
 	}
 	sonde_free(beside);
@@ -264,7 +264,7 @@ static void take_file(struct sonde_taker *taker, size_t number, struct sonde_par
 	}
 }
 
-/* The first error in order of the files counts, but those of files that may be left out. */
+/* Returns the first error in the order of the files, without files that may be left out: these become remarks. */
 static int find_error(struct opening *o, bool leaves_out, struct sonde_err *err)
 {
 	size_t i;
@@ -292,8 +292,8 @@ static int find_error(struct opening *o, bool leaves_out, struct sonde_err *err)
 	return rc ? rc : o->nr_read ? 0 : last;
 }
 
-/* Reads `paths`, all at once. Where `leaves_out`, one that cannot be read is a note, unless it is so
- * with all. */
+/* Reads all `paths` together. With `leaves_out`, a file that cannot be read becomes a note; if no file can be read it is
+ * an error. */
 static int read_all(struct opening *o, const char *const *paths, size_t nr, bool leaves_out,
 	struct sonde_err *err)
 {
@@ -319,7 +319,7 @@ static int read_all(struct opening *o, const char *const *paths, size_t nr, bool
 	return rc;
 }
 
-/* Files that may belong together: samples of a device go with the captures beside them. */
+/* Reads files, some of which may belong together: samples are read with the captures beside them. */
 static int read_files(
 	struct opening *o, struct sonde_word_list *all, bool leaves_out, struct sonde_err *err)
 {
@@ -336,7 +336,7 @@ static int read_files(
 	return rc;
 }
 
-/* A directory, or files that were named one after the other: nobody names thousands one by one. */
+/* Reads a directory (`nr` = 0), or `nr` files that were named one after the other. */
 static int read_inputs(struct opening *o, const char *const *paths, size_t nr, struct sonde_err *err)
 {
 	bool is_directory = nr == 0, leaves_out = is_directory || o->request->sharing;
@@ -362,7 +362,7 @@ static int read_inputs(struct opening *o, const char *const *paths, size_t nr, s
 	return rc;
 }
 
-/* A selection that was asked for must be that of every part. None asked for is theirs. */
+/* If the request has a selection, every part must have the same. If it has none, that of the parts is used. */
 static int check_request(
 	const struct opening *o, const struct sonde_parts *out, struct sonde_err *err)
 {
@@ -385,7 +385,7 @@ static int check_request(
 	return 0;
 }
 
-/* Remarks come before the notes of the next part, or behind those of the last. */
+/* Adds the remarks up to `until` before the notes of a part, or with UINT64_MAX all others after the notes of the last part. */
 static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t until, size_t *at)
 {
 	struct sonde_notes own = part->notes;
@@ -401,7 +401,7 @@ static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t un
 	sonde_notes_release(&own);
 }
 
-/* Hands out the parts that are kept, in order, with all notes. */
+/* Moves the kept parts to `out`, in order, with all notes. */
 static int hand_over(struct opening *o, struct sonde_parts *out, struct sonde_err *err)
 {
 	struct sonde_keeper *k = &o->keeper;
@@ -431,7 +431,7 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 	size_t i, end;
 	int rc = 0;
 
-	for (i = 0; i < nr_paths && rc == 0; i = end) { /* files in a row go together */
+	for (i = 0; i < nr_paths && rc == 0; i = end) { /* consecutive files are read together */
 		o.nr_read = 0;
 		for (end = i; end < nr_paths && !sonde_dir_exists(paths[end]); end++)
 			;

@@ -1,5 +1,5 @@
 /*
- * Parts into a sum and out of it again: their names, then their cells and visits.
+ * Adds parts to a sum and takes them out again: first their names, then their cells and visits.
  */
 #include "merge/parts_sum.h"
 
@@ -18,7 +18,7 @@ static int compare_modes(const struct sonde_mode *a, const struct sonde_mode *b)
 	return a->v < b->v ? -1 : a->v > b->v;
 }
 
-/* A NaN equals all and would be found anywhere: it counts among the others. */
+/* Counts a value. A NaN cannot be searched for, as it compares as equal to any number, so it counts in `other`. */
 static bool add_mode(const struct sonde_sum_part *p, struct sonde_sum_acc *to, struct sonde_mode mode)
 {
 	size_t low = 0;
@@ -126,15 +126,15 @@ static bool add_cell(const struct sonde_sum_part *p, const struct sonde_cell *fr
 	return sonde_sum__add_stalls(p, from, to);
 }
 
-/* --- visits: what a part knows of each region ---------------------------------------------------- */
+/* --- visits ------------------------------------------------------------------------------------- */
 
-/* Sums may come from a file, where a span may be any number. */
+/* Converts a span, which may be any number if it was read from a file. */
 static uint64_t whole_ns(double v)
 {
 	return v > 0 && v < 1e18 ? (uint64_t)v : 0;
 }
 
-/* From the first start in any file to the last end. */
+/* Extends the span: from the first start in any file to the last end in any file. */
 static void add_span(struct sonde_sum_visit *to, const struct sonde_visit *from)
 {
 	double *span_ns = &to->times.span_ns;
@@ -203,8 +203,6 @@ static bool add_visit(const struct sonde_sum_part *p, struct sonde_visit v)
 		add_span(to, &v);
 	return add_times(p, to, &v.times);
 }
-
-/* --- the sum, and parts on their way ------------------------------------------------------------- */
 
 /* --- the beginning ------------------------------------------------------------------------------ */
 
@@ -278,7 +276,7 @@ static bool enter_region(struct sonde_sum_part *p, size_t number)
 	return at != SONDE_NONE && region.id.p && sonde_vec_put(&s->regions, region);
 }
 
-/* A place is the regions it is in, in whatever order: that of the first like it stays. */
+/* Enters a place. Places with the same regions are one, and it keeps the order of regions of the first of them. */
 static bool enter_place(struct sonde_sum_part *p, size_t number)
 {
 	struct sonde_sum *s = p->sum;
@@ -301,8 +299,8 @@ static bool enter_place(struct sonde_sum_part *p, size_t number)
 }
 
 /*
- * Scopes of files are the same by device. What had not used one so far has used the first one from the
- * beginning: a report of all files in one would say so too.
+ * Enters a scope. Files of one capture have the same scope for each device. A scope without a device (the process had
+ * not used any so far) becomes the scope of the first device, as in a report of all files together.
  */
 static bool enter_scope(struct sonde_sum_part *p, size_t number)
 {
@@ -322,7 +320,7 @@ static bool enter_scope(struct sonde_sum_part *p, size_t number)
 	return true;
 }
 
-/* Which accumulator of the part's cells is which of the sum's, by the names of metrics. */
+/* Finds the part's accumulator for each accumulator of the sum, by the names of metrics. */
 static void match_metrics(struct sonde_sum_part *p)
 {
 	const struct sonde_cells *to = p->sum->c;

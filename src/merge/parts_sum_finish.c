@@ -1,7 +1,7 @@
 /*
- * A sum → a part. Whatever came in the order of the parts gets an order of its own, unless that is one
- * already (files of a capture): names by their bytes, regions as the caller says, cells by place and
- * kernel. Only scopes are always in order, by device.
+ * A sum → a part. The order in the sum depends on the order in which parts came, so it is replaced: names
+ * are sorted by their bytes, regions as the caller says, cells by place and kernel. Files of a capture
+ * always come in the same order and are not sorted. Scopes are always sorted, by device.
  */
 #include "merge/parts_sum.h"
 
@@ -12,7 +12,7 @@ struct finishing {
 	struct sonde_sum *s;
 	struct sonde_cells *c;
 	struct sonde_numbers *n;
-	const uint32_t *regions; /* in order; NULL: all is */
+	const uint32_t *regions; /* regions of the sum in their new order; NULL: nothing is sorted */
 };
 
 uint32_t *sonde_sum__sort(struct sonde_arena *arena, size_t nr,
@@ -27,7 +27,7 @@ uint32_t *sonde_sum__sort(struct sonde_arena *arena, size_t nr,
 	return at;
 }
 
-/* The same, where what came is not in order already; and room for the numbers they get. */
+/* The same, but without sorting if `regions` is NULL. Also allocates `*numbers`, for the new numbers. */
 static uint32_t *sort(struct finishing *f, size_t nr, int (*compare)(const void *, const void *, void *),
 	void *of, uint32_t **numbers)
 {
@@ -158,7 +158,7 @@ static int by_region(const void *a, const void *b, void *finishing)
 	return sonde_cmp(of[*(const uint32_t *)a], of[*(const uint32_t *)b]);
 }
 
-/* The place without regions is the smallest, and so number 0. */
+/* Sorts and copies the places. The place without regions is the smallest, so it gets number 0. */
 static bool finish_places(struct finishing *f)
 {
 	struct sonde_sum *s = f->s;
@@ -192,7 +192,7 @@ static int by_count(const void *a, const void *b)
 	return c ? c : sonde_cmp(x->v, y->v);
 }
 
-/* The most frequent ones, as many as there is room for. */
+/* Keeps the SONDE_MAX_MODES most frequent values. */
 static bool finish_modes(struct finishing *f, struct sonde_acc *to, struct sonde_sum_acc *from)
 {
 	struct sonde_modes *m = sonde_arena_calloc(&f->c->arena, 1, sizeof(*m));

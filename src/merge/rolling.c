@@ -1,9 +1,9 @@
 /*
- * Files of a capture → sums, while the capture is written and may be read by others.
+ * Files of a capture → sums, while the capture is written and other processes may read it.
  *
- * Nothing is locked. The capture's first file says which further file is the first that is needed, and it
- * is replaced as a whole, before the others are removed. Whoever is stopped in between leaves files that
- * count no more; whoever reads meanwhile notices that the number has changed, and begins again.
+ * Nothing is locked. The capture's first file has the number of the first further file that is needed. It is
+ * replaced atomically, before the others are removed. If this process is stopped in between, it leaves files that do
+ * not count any more. A reader notices that the number has changed while it was reading, and begins again.
  */
 #include "merge/rolling.h"
 
@@ -26,9 +26,9 @@
 /* The sums of files that were folded before, and the cells of the others, in this order. */
 enum { SUMS, LAST, NR_ADDED };
 
-/* --- single things: sums have none, so these are those of the other files ---------------------------- */
+/* --- single entries and loads: sums have none, so they are those of the files that are still whole ------ */
 
-/* Forgets what sums cannot have: what was open at the end, single entries and collectives. */
+/* Removes what sums cannot have: marks of open entries, single entries with their loads, and collectives. */
 static void forget_single(struct sonde_cells *c)
 {
 	size_t i;
@@ -42,7 +42,7 @@ static void forget_single(struct sonde_cells *c)
 	c->entries.nr = c->loads.nr = c->collectives.nr = 0;
 }
 
-/* Sums are of one capture: the samples that were read with it are another input. */
+/* Removes the samples that were read with a capture: they are another input, and sums have only one. */
 static void forget_samples(struct sonde_cells *c)
 {
 	for (; c->inputs.nr > 1; c->inputs.nr--)
@@ -57,7 +57,7 @@ static int by_entry(const void *a, const void *b)
 	return sonde_cmp(x->entry, y->entry);
 }
 
-/* How busy the device was in them, `number` by number there. */
+/* Takes the loads of entries; `number` maps entry numbers of `last` to those of `to`. */
 static bool take_loads(struct sonde_cells *to, const struct sonde_cells *last, const uint32_t *number)
 {
 	size_t i;
@@ -110,7 +110,7 @@ static bool take_entries(struct sonde_cells *to, struct sonde_sum_part *last)
 
 /* --- the longest gaps ------------------------------------------------------------------------------ */
 
-/* By scope, the longest first, of equals the earlier. */
+/* By scope, then longest first; of two equal ones the earlier comes first. */
 static int by_length(const void *a, const void *b)
 {
 	const struct sonde_gap *x = a, *y = b;
@@ -130,7 +130,7 @@ static struct sonde_gap gap_in(const struct sonde_sum_part *p, size_t i)
 	return gap;
 }
 
-/* The longest of each scope stay. All of a scope count from its first launch, which the sums know. */
+/* Joins the gaps and keeps the longest of each scope. `since_ns` counts from the first launch of the scope, which is in the sums. */
 static bool add_gaps(struct sonde_cells *to, const struct sonde_sum_part *parts)
 {
 	uint64_t *first_ns = sonde_calloc(to->scopes.nr + 1, sizeof(*first_ns));
@@ -160,7 +160,7 @@ static bool add_gaps(struct sonde_cells *to, const struct sonde_sum_part *parts)
 /* --- beside the sum: streams, devices, threads, counts ------------------------------------------------ */
 
 /*
- * The streams of visits are slices of one table, in the order of the visits: they are taken apart, added up
+ * The streams of visits are slices of one table, in the order of the visits. So they are split into rows, added up
  * and put back.
  */
 
@@ -191,7 +191,7 @@ static int by_stream(const void *a, const void *b)
 	return c ? c : sonde_cmp(x->sums.stream, y->sums.stream);
 }
 
-/* One row for each stream of a visit. */
+/* Adds up the streams of both parts, so that each stream of a visit has one row. */
 static bool add_streams(struct sonde_cells *c, const struct sonde_sum_part *parts)
 {
 	struct sonde_stream_rows rows = {0};
@@ -257,7 +257,7 @@ static void add_input_counts(struct sonde_cells *to, const struct sonde_cells *f
 		if (sonde_cells_keep(to, &name))
 			sonde_tally_add_function(&to->tally, name);
 	}
-	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++) /* each label once */
+	for (i = 0; i < to->label_rules.nr && i < from->label_rules.nr; i++) /* the larger count, as most labels are in both */
 		if (from->label_rules.at[i].changed > to->label_rules.at[i].changed)
 			to->label_rules.at[i].changed = from->label_rules.at[i].changed;
 	p->nr_launches += q->nr_launches;
@@ -274,7 +274,7 @@ static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 	       sonde_selection_is_same(&a->selection, &b->selection);
 }
 
-/* Whether cells of a part lack a metric that is asked for. */
+/* Whether the cells of a part lack a metric of the sum. */
 static bool lacks_metric(const struct sonde_sum_part *p)
 {
 	uint32_t i;
@@ -285,13 +285,13 @@ static bool lacks_metric(const struct sonde_sum_part *p)
 	return false;
 }
 
-/* Sums have all metrics: those stay that were asked for now. Without launches nobody says which. */
+/* The cells whose metrics the result has: those of `last`, as these were chosen now. If `last` has no launches it does not say, so `sums`. */
 static const struct sonde_cells *choose_metrics(const struct sonde_cells *sums, const struct sonde_cells *last)
 {
 	return last->cells.nr || (!sums->cells.nr && !sums->metric_names.nr) ? last : sums;
 }
 
-/* The names of curves were those of the part that the timeline came from. */
+/* Copies the names of curves, which still belong to the part that the timeline came from. */
 static bool keep_curve_names(struct sonde_cells *c)
 {
 	size_t i;
@@ -310,9 +310,9 @@ static bool finish_sums(struct sonde_cells **out, struct sonde_sum_part *parts, 
 
 	for (i = 0; c && i < NR_ADDED; i++) {
 		add_input_counts(c, parts[i].c);
-		if (!add_devices(c, parts[LAST - i].c) || !add_strays(c, parts[i].c)) /* devices are known better and better */
+		if (!add_devices(c, parts[LAST - i].c) || !add_strays(c, parts[i].c)) /* devices of the last files first: they are more complete */
 			return false;
-		for (k = 0; k < parts[i].c->scopes.nr; k++) /* all other numbers are as they came */
+		for (k = 0; k < parts[i].c->scopes.nr; k++) /* only scopes were sorted; all other numbers stay the same */
 			parts[i].of.scope[k] = n.scope[parts[i].of.scope[k]];
 	}
 	if (!c || !add_streams(c, parts) || !add_gaps(c, parts) || !take_entries(c, &parts[LAST]) ||
@@ -347,7 +347,7 @@ static int add_up(struct sonde_cells **out, struct sonde_sum_part *parts, struct
 	return ok && finish_sums(out, parts, last) ? 0 : sonde_err_nomem(err);
 }
 
-/* Adds `last` to `*sums` and puts what that comes to in the place of `*sums`. SONDE_ERR_USAGE when that cannot be. */
+/* Adds `last` to `*sums`, and replaces `*sums` by the result. SONDE_ERR_USAGE if the two cannot be added up. */
 static int add_to_sums(struct sonde_cells **sums, struct sonde_cells *last, struct sonde_err *err)
 {
 	struct sonde_sum s = {.is_of_files = true};
@@ -372,7 +372,7 @@ static int add_to_sums(struct sonde_cells **sums, struct sonde_cells *last, stru
 
 /* --- reading --------------------------------------------------------------------------------------- */
 
-/* The sums a capture's first file has; `out` gets one part. */
+/* Reads the sums in a capture's first file; `out` gets one part. */
 static int read_sums(struct sonde_parts *out, const struct sonde_records *r, struct sonde_err *err)
 {
 	const struct sonde_rolled_up *rolled = &r->rolled.at[0];
@@ -385,7 +385,7 @@ static int read_sums(struct sonde_parts *out, const struct sonde_records *r, str
 	return rc;
 }
 
-/* Without a selection of the user's, that of the sums counts. */
+/* Folds the files that are still whole, and adds them to the sums. If the user gave no selection, that of the sums is used. */
 static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -411,7 +411,7 @@ static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 	return rc;
 }
 
-/* Fills in what only all files together show: idle times, and that regions held no memory where others did. */
+/* Fills in what only all files together show: idle times, and a memory peak of 0 in regions without memory if other regions had some. */
 static void settle_visits(struct sonde_cells *c)
 {
 	size_t i, k, end;
@@ -450,7 +450,7 @@ int sonde_rolled_fold(struct sonde_cells **out, const struct sonde_records *r,
 	return 0;
 }
 
-/* --- a capture and what is beside it ------------------------------------------------------------------ */
+/* --- a capture and the captures beside it ------------------------------------------------------------- */
 
 int sonde_beside_open(struct sonde_beside *b, const char *const *paths, size_t nr, const char *except, struct sonde_err *err)
 {
@@ -479,7 +479,7 @@ void sonde_beside_release(struct sonde_beside *b)
 	b->records = NULL;
 }
 
-/* A capture with its samples, and the request that has the others. */
+/* A capture with its samples, and a request with the other captures of the directory as `beside`. */
 struct capture {
 	const char **paths;
 	size_t nr_paths;
@@ -508,7 +508,7 @@ static int find_capture(struct capture *of, const struct sonde_beside *b, const 
 	return 0;
 }
 
-/* The samples are an input of the first capture that they were read with. */
+/* Adds the samples as inputs, but only to the first capture of the directory, so that they are listed once. */
 static bool add_samples_inputs(struct sonde_cells *c, const struct sonde_beside *b, const char *path,
 	const struct sonde_records *r)
 {
@@ -549,7 +549,7 @@ int sonde_beside_fold(struct sonde_cells **out, const struct sonde_beside *b, co
 
 /* --- folding more files ---------------------------------------------------------------------------- */
 
-/* Appends the sums as a partial report of one part. */
+/* Appends the sums to `out`, as a partial report with one part. */
 static int write_sums(struct sonde_buf *out, struct sonde_cells *cells, struct sonde_err *err)
 {
 	struct sonde_parts sums = {0};
@@ -567,7 +567,7 @@ static int write_sums(struct sonde_buf *out, struct sonde_cells *cells, struct s
 	return rc == 0 && out->failed ? sonde_err_nomem(err) : rc;
 }
 
-/* The sums of `nr_files` files, the first one included, and the counts for notes. The file behind them is looked at, too. */
+/* Folds `nr_files` files, including the first, to `cells`. `*read` gets the records, for their counts. Also looks at the next file (SONDE_AHEAD). */
 static int fold_files(struct sonde_buf *cells, struct sonde_records **read, struct capture *of, uint32_t nr_files,
 	struct sonde_err *err)
 {
@@ -588,7 +588,7 @@ static int fold_files(struct sonde_buf *cells, struct sonde_records **read, stru
 	return rc;
 }
 
-/* Replaces the first file by the sums and by what must stay of the `nr_files` oldest files. */
+/* Replaces the first file by the sums and by those parts of the `nr_files` oldest files that must stay. */
 static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_str cells,
 	const struct sonde_records *folded, struct sonde_err *err)
 {
@@ -606,7 +606,7 @@ static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_
 	return rc;
 }
 
-/* Removes the `nr` oldest of the further files. Without such so far, PATH was the first. */
+/* Removes the `nr` oldest files. If no file was folded before (`next` = 0), `path` itself is one of them; it was replaced. */
 static void remove_files(const char *path, uint32_t next, uint32_t nr)
 {
 	char old[4096];
@@ -639,7 +639,7 @@ int sonde_roll(const struct sonde_beside *b, const char *path, uint32_t nr, cons
 	return rc;
 }
 
-/* --- samples that nobody needs any more --------------------------------------------------------------- */
+/* --- samples that no capture needs any more ----------------------------------------------------------- */
 
 /* Removes the files of samples that end before `ns`. */
 static int trim_samples(const char *path, uint64_t ns, struct sonde_err *err)
@@ -652,7 +652,7 @@ static int trim_samples(const char *path, uint64_t ns, struct sonde_err *err)
 	uint64_t began;
 	int rc = 0;
 
-	do { /* as many as have another behind them that begins early enough */
+	do { /* counts the files that are followed by a file that begins at `ns` or before */
 		snprintf(name, sizeof(name), "%s.%u", path, (next ? next : 0) + nr + 1);
 		began = sonde_capture_began(name);
 	} while (began && began <= ns && ++nr);

@@ -7,20 +7,20 @@
 
 #define MAX_PARTS 2
 
-/* One device, in all parts. */
+/* One device with its counters in all parts. */
 struct device {
 	struct sonde_cells *to;
 	const struct sonde_sum_part *parts;
 	size_t nr_parts;
-	const struct sonde_sampled *from[MAX_PARTS]; /* NULL = it was not sampled then */
-	uint32_t *class_of[MAX_PARTS];	/* by class there: by number among the device's cells here */
-	double *cell_ns[MAX_PARTS], *unseen_ns[MAX_PARTS]; /* by number of a cell: its time, and that without classes of it */
-	uint32_t *cells, nr_cells;	/* the device's cells here that some part has classes of */
+	const struct sonde_sampled *from[MAX_PARTS]; /* by part: NULL = the device was not sampled */
+	uint32_t *class_of[MAX_PARTS];	/* by part: class → index in `cells`, SONDE_UNMIX_NONE = none */
+	double *cell_ns[MAX_PARTS], *unseen_ns[MAX_PARTS]; /* by part and index in `cells`: the cell's time in the part, and its time without classes */
+	uint32_t *cells, nr_cells;	/* cells of the sum that have classes on this device in some part */
 	struct sonde_sampled *s;
 	struct sonde_arena arena;
 };
 
-/* The device that counters are of, by a cell that has them; SONDE_NONE where none does. */
+/* The device of a part's counters number `sampled`, from a cell that has them; SONDE_NONE = no cell has them. */
 static uint32_t device_of(const struct sonde_sum_part *p, uint32_t sampled)
 {
 	size_t i;
@@ -31,7 +31,7 @@ static uint32_t device_of(const struct sonde_sum_part *p, uint32_t sampled)
 	return SONDE_NONE;
 }
 
-/* The cells of the sum by what they are of. */
+/* Enters the cells in a map: {scope, place, kernel} → cell number. */
 static bool key_cells(struct sonde_map *keys, const struct sonde_cells *c, struct sonde_arena *arena)
 {
 	size_t i;
@@ -52,7 +52,7 @@ static uint32_t find_cell(const struct sonde_map *keys, const struct sonde_sum_p
 	return sonde_map_find(keys, SONDE_BYTES(key));
 }
 
-/* Which classes of each part are of which cell, `at` by number here; and how long cells ran. */
+/* Finds the cell of each class of each part, and the times of cells. `at` maps cells of the sum to their index in d->cells. */
 static bool match_classes(struct device *d, const struct sonde_map *keys, const uint32_t *number_of, const uint32_t *at)
 {
 	size_t p, i;
@@ -85,7 +85,7 @@ static bool match_classes(struct device *d, const struct sonde_map *keys, const 
 	return true;
 }
 
-/* Numbers the cells that some part has counters of. */
+/* Lists the cells that have counters in some part, and gives each an index in d->cells. */
 static bool match_cells(struct device *d, const struct sonde_map *keys, const uint32_t *number_of)
 {
 	struct sonde_cells *to = d->to;
@@ -108,7 +108,7 @@ static bool match_cells(struct device *d, const struct sonde_map *keys, const ui
 	return at && d->cells && match_classes(d, keys, number_of, at);
 }
 
-/* The set of a part with the same counters, NULL = it has none. */
+/* The set of a part with the same counters as `like`, NULL = none. */
 static const struct sonde_sampled_set *find_set(const struct sonde_sampled *s, const struct sonde_sampled_set *like)
 {
 	size_t i, k;
@@ -131,7 +131,7 @@ static bool add_set(struct device *d, const struct sonde_sampled_set *like)
 	struct sonde_unmix_state to;
 	size_t nr = 0, p, i;
 
-	if (find_set(d->s, like)) /* of another part */
+	if (find_set(d->s, like)) /* already added, from another part */
 		return true;
 	for (p = 0; p < d->nr_parts; p++) {
 		const struct sonde_sampled_set *one = find_set(d->from[p], like);
@@ -162,7 +162,7 @@ static bool add_set(struct device *d, const struct sonde_sampled_set *like)
 	return true;
 }
 
-/* The cycles of each cell while it ran: where nobody sampled them, at the device's mean clock. */
+/* Adds the cycles of all SMs while each cell ran: as sampled, else at the device's mean clock. */
 static bool add_elapsed(struct device *d)
 {
 	size_t p, i;
@@ -195,7 +195,7 @@ static bool add_device(struct device *d, const struct sonde_map *keys, const uin
 		sonde_free(s);
 		return false;
 	}
-	for (p = 0; p < d->nr_parts; p++) { /* what the last one says of the device counts */
+	for (p = 0; p < d->nr_parts; p++) { /* the device's facts are those in the last part */
 		const struct sonde_sampled *from = d->from[p];
 
 		if (!from)

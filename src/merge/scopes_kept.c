@@ -1,8 +1,8 @@
 /*
- * Parts as they come: held, or added to a rest and freed.
+ * Handles each part that comes: holds it, or adds it to a rest and frees it.
  *
- * Choosing sorts all parts that are held, so it waits until there are twice as many as may stay: each part is
- * then looked at a few times only, however many there are.
+ * Choosing sorts all held parts, so it waits until there are twice as many as may stay: then each part is
+ * sorted only a few times, however many parts there are.
  */
 #include "merge/scopes_kept.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- which parts stay: the slowest, the fastest, those that wait least, the first, the median ---- */
+/* --- choosing the parts to keep: the slowest, the fastest, those that wait least, the first, the median --- */
 
 /* Slowest first. */
 static int by_time(const void *a, const void *b, void *keeper)
@@ -45,7 +45,7 @@ static int compare_ranks(const struct sonde_cells *a, const struct sonde_cells *
 	return c ? c : sonde_str_cmp(a->inputs.at[0].path, b->inputs.at[0].path);
 }
 
-/* First ranks first; what cannot go to the rest before all. */
+/* Lowest ranks first; before them the parts that cannot go to the rest. */
 static int by_first(const void *a, const void *b, void *keeper)
 {
 	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
@@ -58,7 +58,7 @@ static int by_first(const void *a, const void *b, void *keeper)
 	return c ? c : sonde_cmp(at[x->number].id, at[y->number].id);
 }
 
-/* By number of those met: where it is held, SONDE_NONE = nowhere. NULL: no memory. */
+/* Returns by number in `met` the index in `held`, SONDE_NONE = not held. Returns NULL: no memory. */
 static uint32_t *find_held(struct sonde_keeper *k)
 {
 	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at));
@@ -73,8 +73,8 @@ static uint32_t *find_held(struct sonde_keeper *k)
 }
 
 /*
- * Marks so many of those held: the slowest, the fastest, those with the least communication. Who
- * is not among them cannot be among as many, or fewer, of all.
+ * Marks held parts: the `slow` slowest, the `fast` fastest, and the `comm` ones with the least communication. A part
+ * that is not marked cannot be among so many, or fewer, of all parts.
  */
 static void mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_t comm)
 {
@@ -99,7 +99,7 @@ static void mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_
 	sonde_free(at);
 }
 
-/* Marks the first ones, until `most` are marked or, counting all, until the first `most` are. */
+/* Marks the first parts: with `counts_marked` until `most` parts are marked in all, else the first `most` parts. */
 static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
 {
 	size_t i, nr = 0;
@@ -118,7 +118,7 @@ static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
 	}
 }
 
-/* The number of the part with the median time, be it held or not; SONDE_NONE: there is none. */
+/* The number of the part with the median time, held or not; SONDE_NONE = none. */
 static uint32_t find_median(struct sonde_keeper *k)
 {
 	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at)), i, median = SONDE_NONE;
@@ -143,7 +143,7 @@ static int by_order(const void *a, const void *b)
 
 /* --- the rest ---------------------------------------------------------------------------------- */
 
-/* The number of the rest of a part's kind, made when new. */
+/* Returns the number of the rest for a part's kind, creating it if new; SONDE_NONE: no memory. */
 static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
 {
 	struct sonde_buf key = {0};
@@ -175,7 +175,7 @@ static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
 	h->part = NULL;
 }
 
-/* By what they are; of the same input the one that keeps most comes first. */
+/* By input; of several parts of one input the one that keeps the most metrics comes first. */
 static int by_number(const void *a, const void *b)
 {
 	const struct sonde_held *x = a, *y = b;
@@ -204,7 +204,7 @@ static void drop_doubles(struct sonde_keeper *k)
 	k->held.nr = nr;
 }
 
-/* Adds to the rest what is not kept; marks are taken back. */
+/* Adds parts that are not marked to the rest, and removes all marks. */
 static void fold_others(struct sonde_keeper *k)
 {
 	size_t i, nr = 0;
@@ -222,8 +222,8 @@ static void fold_others(struct sonde_keeper *k)
 }
 
 /*
- * Folds away what cannot be among those that stay. As many of each sort stay as the end may want at most: it is
- * not known yet whether the job communicates.
+ * Folds away parts that cannot be kept. For each criterion it keeps the largest number that choose_kept may need, as it
+ * is not known yet whether the job communicates.
  */
 static void make_room(struct sonde_keeper *k)
 {
@@ -247,7 +247,7 @@ static uint64_t id_of(const struct sonde_cells *part)
 	return sonde_hash(key, sizeof(key));
 }
 
-/* Takes a part that was folded away out of the rest again. */
+/* Reads a part that was folded away again, and takes it out of the rest. */
 static void bring_back(struct sonde_keeper *k, uint32_t number)
 {
 	struct sonde_met *met = &k->met.at[number];
@@ -278,7 +278,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 	sonde_parts_release(&again);
 }
 
-/* It stays where it is held; most often it was folded away before all times were known. */
+/* Keeps the part with the median time. Usually it was folded away, before all times were known. */
 static void keep_median(struct sonde_keeper *k)
 {
 	uint32_t median = find_median(k);
@@ -295,7 +295,7 @@ static void keep_median(struct sonde_keeper *k)
 
 /* --- the door ---------------------------------------------------------------------------------- */
 
-/* The time of a part, that of its scopes together. */
+/* Sums the times of a part over all its scopes. */
 static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 {
 	size_t i;
@@ -310,7 +310,7 @@ static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 	}
 }
 
-/* Its number among those that may go to the rest. One that is in the rest already goes. */
+/* Gives a part its number in `met`. False: the caller frees the part, because its input is in the rest already, or no memory. */
 static bool note_part(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 {
 	struct sonde_met met = {.id = id_of(h->part),
@@ -322,7 +322,7 @@ static bool note_part(struct sonde_keeper *k, struct sonde_held *h, const char *
 	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(met.id), &is_new);
 	if (h->number != SONDE_NONE && !is_new) {
 		if (k->met.at[h->number].rest == SONDE_NONE)
-			return true; /* both are held: one goes when there is no room, or at last */
+			return true; /* both are held; drop_doubles, or uniting the parts, removes one of them */
 		sonde_parts_note_double(&k->notes, h->part);
 		return false;
 	}
@@ -351,7 +351,7 @@ void sonde_keeper__add(
 		make_room(k);
 }
 
-/* One of a kind is not added up with anything: it stays by itself. */
+/* A rest with a single part is no sum: the part is kept. */
 static void bring_back_odd(struct sonde_keeper *k)
 {
 	uint32_t i;
@@ -368,9 +368,9 @@ static void choose_kept(struct sonde_keeper *k)
 {
 	size_t most = k->request->keep;
 
-	make_room(k); /* so that what is folded does not depend on when there was room */
+	make_room(k); /* so that the folded parts do not depend on when make_room ran last */
 	mark_by_time(k, (most + 1) / 2, k->has_comm ? most / 8 : most / 4, most / 8);
-	if (most > 3) /* of fewer the slowest and the first are worth more */
+	if (most > 3) /* if fewer parts are kept, the slowest and the first are more useful than the median */
 		keep_median(k);
 	if (!k->failed)
 		mark_first(k, most, true);
@@ -378,7 +378,7 @@ static void choose_kept(struct sonde_keeper *k)
 	bring_back_odd(k);
 }
 
-/* Behind all others, whatever order their inputs were given in. */
+/* Appends the rests after all other parts, whatever the order of their inputs was. */
 static bool append_rests(struct sonde_keeper *k)
 {
 	size_t i;
@@ -386,7 +386,7 @@ static bool append_rests(struct sonde_keeper *k)
 	for (i = 0; i < k->rests.nr; i++) {
 		struct sonde_held h = {NULL, UINT64_MAX, 0, true};
 
-		if (!sonde_rest__nr_inputs(k->rests.at[i])) /* whoever was in it is kept */
+		if (!sonde_rest__nr_inputs(k->rests.at[i])) /* all its parts were taken out again */
 			continue;
 		h.part = sonde_rest__finish(k->rests.at[i]);
 		if (!h.part || !sonde_vec_put(&k->held, h)) {

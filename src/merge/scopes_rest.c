@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_ENTRIES 2048 /* kept of a region: a sample by hash where there are more */
+#define MAX_ENTRIES 2048 /* entries kept for a region: of more, those with the smallest hashes */
 
 struct kept_entry {
 	uint64_t hash;
@@ -16,19 +16,19 @@ struct kept_entry {
 	struct sonde_entry entry;
 };
 
-/* One region, beside its sum. */
+/* What a rest has for one region, beside the sum. */
 struct region {
-	struct sonde_str first_path; /* of the first part by path that has it … */
-	uint32_t first_number;	     /* … and its number there: what orders regions */
+	struct sonde_str first_path; /* path of the first part (sorted by path) with the region … */
+	uint32_t first_number;	     /* … and its number in that part: these give the order of regions */
 	uint64_t nr_streams;
 	uint64_t nr_entries; /* kept or not */
 	SONDE_VEC(struct kept_entry) entries;
 };
 
-/* One scope; numbers of its times and collectives are those of the sum. */
+/* What a rest has for one scope. The numbers in `times` and `collectives` are those of the sum. */
 struct scope {
 	uint32_t part;
-	uint64_t id; /* of its part: orders scopes that are otherwise alike */
+	uint64_t id; /* identity of its part: gives the order of scopes that are otherwise alike */
 	struct sonde_folded_scope it;
 	SONDE_VEC(struct sonde_folded_time) times;
 	SONDE_VEC(struct sonde_collective) collectives;
@@ -38,11 +38,11 @@ struct scope {
 struct sonde_rest {
 	struct sonde_sum sum;
 	uint64_t nr_inputs;
-	SONDE_VEC(struct region) regions; /* as those of the sum */
+	SONDE_VEC(struct region) regions; /* one per region of the sum */
 	SONDE_VEC(struct scope) scopes;
 };
 
-/* A part on its way in or out. */
+/* A part that is added or taken out. */
 struct moving {
 	struct sonde_rest *r;
 	const struct sonde_rest_part *part;
@@ -146,7 +146,7 @@ static bool keep_device(struct sonde_cells *c, const struct sonde_device *from)
 	return d || !from;
 }
 
-/* One input represents all of its kind, and its process sorts behind all others. */
+/* The rest has one input for all of its kind, and a process that sorts after all others. */
 struct sonde_rest *sonde_rest__new(const struct sonde_cells *first)
 {
 	const struct sonde_input *from = &first->inputs.at[0];
@@ -175,7 +175,7 @@ static int by_hash(const void *a, const void *b)
 	return sonde_cmp(x->hash, y->hash);
 }
 
-/* Cuts the entries of a region down to those that are kept. */
+/* Drops all entries of a region but the MAX_ENTRIES with the smallest hashes. */
 static void keep_sample(struct region *r)
 {
 	sonde_vec_sort(&r->entries, by_hash);
@@ -195,7 +195,7 @@ static bool add_entries_of(struct moving *m, const struct sonde_visit *v)
 		struct sonde_entry e = m->part->c->entries.at[v->first_entry + i];
 		uint64_t key[4] = {m->part->id, sonde_hash(id.p, id.n), i, v->scope};
 
-		e.label = e.arguments = SONDE_NONE; /* the part's strings */
+		e.label = e.arguments = SONDE_NONE; /* not kept, as they are string numbers of the part */
 		if (!sonde_vec_put(&to->entries,
 			    (struct kept_entry){sonde_hash(key, sizeof(key)), m->part->number, e}))
 			return false;
@@ -222,7 +222,7 @@ static void drop_entries(struct sonde_rest *r, uint32_t part)
 	for (i = 0; i < r->regions.nr; i++) {
 		struct region *region = &r->regions.at[i];
 
-		keep_sample(region); /* before: what is left must not depend on who came when */
+		keep_sample(region); /* first, as the remaining entries must not depend on the order of the parts */
 		sonde_vec_filter(&region->entries, k, region->entries.at[k].part != part);
 	}
 }
@@ -263,13 +263,13 @@ static bool finish_entries(struct sonde_rest *r, struct sonde_cells *c, const ui
 
 /* --- how long each scope took ------------------------------------------------------------------ */
 
-/* One region of a part, in the scope at hand. */
+/* The time of one region of a part, in the current scope. */
 struct taken {
 	double time_ns, work_ns; /* work: without communication */
-	uint32_t last;		 /* the cell that counted there last */
+	uint32_t last;		 /* number of the cell that was added last */
 };
 
-/* A cell counts once in each region that it is in, by whichever way. */
+/* Adds the time of a cell to its regions, once to each, even if several homes of the cell are inside the region. */
 static void add_time_of_cell(struct taken *of, const struct sonde_cells *c, uint32_t number)
 {
 	const struct sonde_cell *cell = &c->cells.at[number];
@@ -310,7 +310,7 @@ static bool add_times(struct moving *m, struct scope *to, uint32_t scope, struct
 	return true;
 }
 
-/* --- what ranks are compared by: little of each scope -------------------------------------------- */
+/* --- the figures of each scope by which ranks are compared --------------------------------------- */
 
 static struct scope *add_scope(struct sonde_rest *r, const struct sonde_rest_part *p, uint32_t scope)
 {
@@ -358,7 +358,7 @@ static bool add_collectives(struct moving *m, struct scope *to, uint32_t scope)
 	for (i = 0; step && i < c->collectives.nr; i++) {
 		struct sonde_collective k = c->collectives.at[i];
 
-		/* as when they were folded, so that all ranks keep the same ones */
+		/* the same choice as in the fold (communication.c), so that all ranks keep the same ones */
 		if (k.scope != scope || sonde_hash(&k.number, sizeof(k.number)) % step)
 			continue;
 		k.place = m->m.of.place[k.place];
@@ -401,7 +401,7 @@ static void drop_scopes(struct sonde_rest *r, uint32_t part)
 	sonde_vec_filter(&r->scopes, k, r->scopes.at[k].part != part);
 }
 
-/* As scopes are sorted; the part decides between those that are alike. */
+/* In the order of sonde_scopes_sort; scopes that are alike are sorted by the identity of their part. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct scope *a = pa, *b = pb;
@@ -461,7 +461,7 @@ static bool finish_scopes(struct sonde_rest *r, struct sonde_cells *c, const str
 
 /* --- in and out --------------------------------------------------------------------------------- */
 
-/* The order of regions is that of the first part by path. */
+/* Updates the place of a region in the order, which is that of the first part (sorted by path) with the region. */
 static bool order_region(struct moving *m, struct region *to, uint32_t number)
 {
 	struct sonde_str path = m->part->c->inputs.at[0].path;
@@ -552,7 +552,7 @@ static int by_first(const void *a, const void *b, void *rest)
 	return c ? c : sonde_cmp(x->kind, y->kind);
 }
 
-/* The one scope says how many scopes it is made of. Its collectives are theirs. */
+/* Sets the number of scopes in the rest's only scope. Its collectives are listed under the folded scopes, so its own count is 0. */
 static void finish_scope(const struct sonde_rest *r, struct sonde_cells *c)
 {
 	c->scopes.at[0].device = c->devices.nr ? 0 : SONDE_NONE;

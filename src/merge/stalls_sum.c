@@ -1,4 +1,4 @@
-/* The PC samples of parts, added up and taken out again as cells are. */
+/* Adds up the PC samples of parts, and takes them out again, in the same way as cells. */
 #include "merge/parts_sum.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ bool sonde_sum__enter_stalls(struct sonde_sum_part *p)
 	return sonde_stall_tables_enter(&p->stalls, s->c, &s->stall_keys, p->c, p->of.string);
 }
 
-/* What two rows have, in the first. */
+/* Adds an exact number to another. False: no memory. */
 static bool join(struct sonde_sum *s, struct sonde_exact *to, const struct sonde_exact *from)
 {
 	uint32_t i;
@@ -36,7 +36,7 @@ static bool join(struct sonde_sum *s, struct sonde_exact *to, const struct sonde
 	return true;
 }
 
-/* The row of a stall: its number, SONDE_NONE = no memory. */
+/* Finds or adds the row of a stall and returns its number; SONDE_NONE: no memory. */
 static uint32_t row_of(struct sonde_sum *s, uint32_t cell, struct sonde_stall stall, bool *is_new)
 {
 	const uint32_t key[4] = {cell, stall.symbol, stall.pc, stall.reason};
@@ -45,8 +45,8 @@ static uint32_t row_of(struct sonde_sum *s, uint32_t cell, struct sonde_stall st
 }
 
 /*
- * Too many: from now on instructions are not told apart, as in a fold. What is added later, or taken out again, meets the
- * row that it would have met before.
+ * There are too many rows: from now on they are kept without instructions, as in a fold. Stalls that are added or taken
+ * out later find the merged row.
  */
 static bool forget_pcs(struct sonde_sum *s)
 {
@@ -73,7 +73,7 @@ static bool forget_pcs(struct sonde_sum *s)
 	return true;
 }
 
-/* A line is where its instruction is, in every part that knows it. */
+/* Adds a stall of a part to its row. All parts that know the line of an instruction have the same line. */
 static bool add_stall(const struct sonde_sum_part *p, uint32_t cell, const struct sonde_stall *from)
 {
 	struct sonde_sum *s = p->sum;
@@ -155,7 +155,7 @@ bool sonde_sum__finish_stalls(struct sonde_sum *s, const uint32_t *string_of, co
 		to.samples = sonde_exact_value(&from->samples);
 		to.not_issued = sonde_exact_value(&from->not_issued);
 		if (!cell || (to.samples == 0 && to.not_issued == 0))
-			continue; /* its part was taken out */
+			continue; /* the part it came from was taken out */
 		if (!cell->nr_stalls++)
 			cell->first_stall = (uint32_t)c->stalls.nr;
 		c->stalls.at[c->stalls.nr++] = to;
