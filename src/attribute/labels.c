@@ -58,7 +58,10 @@ static const char *const known_rules[] = {
 	"^\\{'Module': [\"']+([^\"']+)[\"']+.*\\}$ => $1",
 	"\\b0x[0-9a-fA-F]{4,}\\b => 0x*",
 	"(?i)\\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\\b => *",
-	/* Hexadecimal ids without dashes. Twelve letters a to f alone may be a name, and digits alone a number: both stay. */
+	/*
+	 * Hexadecimal ids without dashes. Twelve letters a to f alone may be a name, and digits alone a number: both
+	 * stay.
+	 */
 	"(?i)(?<![0-9a-z])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}(?![0-9a-z]) => *",
 	"^## Call CompiledFxGraph \\S+ ##$ => ## Call CompiledFxGraph * ##",
 };
@@ -69,7 +72,10 @@ static int refuse_rule(struct sonde_err *err, struct sonde_str rule, const char 
 		SONDE_STR_ARG(rule), why);
 }
 
-/* Parses `REGEX => REPLACEMENT`. The last arrow separates the two. One blank before it and all blanks after it are dropped. */
+/*
+ * Parses `REGEX => REPLACEMENT`. The last arrow separates the two. One blank before it and all blanks after it are
+ * dropped.
+ */
 static int add_rule(
 	struct sonde_labels *l, struct sonde_str rule, bool is_known, struct sonde_err *err)
 {
@@ -461,7 +467,10 @@ static bool has_many_of_a_shape(struct sonde_build *b)
 	return has_many || !ok;
 }
 
-/* Fills `*out` with the label of each range after merging serial siblings, and `*nr_merged` with the number of merged nodes. */
+/*
+ * Fills `*out` with the label of each range after merging serial siblings, and `*nr_merged` with the number of merged
+ * nodes.
+ */
 static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint32_t **out,
 	uint64_t *nr_merged)
 {

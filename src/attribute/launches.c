@@ -74,7 +74,7 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 	for (k = 0; k < set.nr; k++) {
 		uint32_t stack = b->stack_of[members[k]];
 
-		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* a label started twice counts once; such entries are neighbours */
+		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* counts a label started twice (neighbours) once */
 			b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
 	}
 	k = b->raw_stacks.nr - first;
@@ -185,7 +185,7 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 
 static int init_launches(struct sonde_build *b, struct sonde_err *err)
 {
-	bool *is_known = sonde_calloc(b->r->strings.nr + 1, sizeof(*is_known)); /* by string number: a function name already in the tally */
+	bool *is_known = sonde_calloc(b->r->strings.nr + 1, sizeof(*is_known)); /* by string number: function name seen */
 	bool ok = is_known && sonde_vec_reserve(&b->l->launches, b->r->records.nr);
 	uint32_t i;
 

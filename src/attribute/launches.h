@@ -30,7 +30,7 @@ struct sonde_launch {
 struct sonde_presence {
 	uint32_t scope, region;
 	uint64_t instances;
-	uint64_t first_instances; /* those of the instances that no earlier scope counted: their sum over scopes counts each entry once */
+	uint64_t first_instances; /* entries that no earlier scope counted: their sum over scopes has each entry once */
 };
 
 struct sonde_launches {

@@ -58,7 +58,10 @@ struct sonde_recent {
 	} at[256];
 };
 
-/* Returns the slot for a key. It holds the key's number plus one; if it holds 0, the caller looks the number up and stores it. */
+/*
+ * Returns the slot for a key. It holds the key's number plus one; if it holds 0, the caller looks the number up and
+ * stores it.
+ */
 static inline uint32_t *sonde_recent__of(struct sonde_recent *r, const uint32_t *key)
 {
 	uint32_t hash = 0, i;
@@ -127,10 +130,10 @@ struct sonde_build {
 	uint32_t *label_of;	    /* label number by string number, SONDE_NONE = no range has this label */
 	uint32_t *label_of_range;   /* label number by range number, after merging serial labels; NULL: use `label_of` */
 	SONDE_VEC(struct sonde_backward) backward;
-	uint32_t *backward_of; /* by range: the element of `backward` that it is or is inside, or SONDE_NONE; NULL: no range is in one */
+	uint32_t *backward_of; /* by range: the element of `backward` that it is or is inside, or SONDE_NONE; NULL: none is */
 	bool *is_left_out;     /* by range: whether it is in a backward operator; NULL: none is */
 	SONDE_VEC(struct sonde_hung) hung; /* in order of launch */
-	uint64_t hung_bytes, nr_not_hung; /* bytes of region ids that hanging made; launches not hung, as the ids take too much memory */
+	uint64_t hung_bytes, nr_not_hung; /* bytes of region ids that hanging made; launches not hung, as that are too many bytes */
 	SONDE_VEC(struct sonde_known) known;
 	uint32_t *stack_of;	    /* by range number */
 	uint64_t long_id_bytes, max_long_ids; /* bytes of long ids: in use, and allowed */

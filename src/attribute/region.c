@@ -105,7 +105,10 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 static uint32_t add_region(
 	struct sonde_build *b, uint32_t parent, const struct sonde_stack *stack, uint32_t label)
 {
-	/* Entered ranges and origins share one region: the key holds no other kind than start/end. If it was ever entered, its kind is push/pop. */
+	/*
+	 * Entered ranges and origins share one region: the key holds no other kind than start/end. If it was ever
+	 * entered, its kind is push/pop.
+	 */
 	uint32_t key[4] = {parent, label, stack->domain, stack->kind == SONDE_REGION_START_END};
 	struct sonde_region region = {.parent = parent,
 		.label = label,
@@ -207,7 +210,10 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 
 	if (*recent)
 		return *recent - 1;
-	/* Only a label that may name its parent can belong to different regions in different processes, so only then the process is in the key. */
+	/*
+	 * Only a label that may name its parent can belong to different regions in different processes, so only then
+	 * the process is in the key.
+	 */
 	if (!of || !may_name_parent(b->l->labels.keys[stack->label]))
 		key[4] = SONDE_NONE;
 	if (!of && is_too_long(b, stack) && sonde_map_find(&b->stack_keys, SONDE_BYTES(key)) == SONDE_NONE)
@@ -259,7 +265,10 @@ static bool cut_range(struct sonde_build *b, uint32_t range)
 	return b->is_cut;
 }
 
-/* Finds the stack of an entry. `below` is the stack that a backward operator hangs below; SONDE_NONE = use the range around it. */
+/*
+ * Finds the stack of an entry. `below` is the stack that a backward operator hangs below; SONDE_NONE = use the range
+ * around it.
+ */
 static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 {
 	const struct sonde_range *g = &b->r->ranges.at[range];
@@ -366,7 +375,10 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
  * so the capture itself has no entry of the others.
  */
 
-/* Writes the next part of an id to `out`, up to a `/` or `@` that is not escaped, without escapes. Returns that `/` or `@`, or 0 at the end. */
+/*
+ * Writes the next part of an id to `out`, up to a `/` or `@` that is not escaped, without escapes. Returns that `/`
+ * or `@`, or 0 at the end.
+ */
 static char next_part(struct sonde_str *rest, struct sonde_buf *out)
 {
 	char end = '\0';

@@ -33,7 +33,10 @@ struct sonde_selection {
 enum sonde_region_kind {
 	SONDE_REGION_PUSH_POP = SONDE_PUSH_POP,
 	SONDE_REGION_START_END = SONDE_START_END,
-	/* Regions of the next two kinds were never entered. They show where work launched in the parent region was written: */
+	/*
+	 * Regions of the next two kinds were never entered. They show where work launched in the parent region was
+	 * written:
+	 */
 	SONDE_REGION_GRAPH,    /* … the range open while the CUDA graph was captured */
 	SONDE_REGION_BACKWARD, /* … the range around the forward operator of this backward work */
 };

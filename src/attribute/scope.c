@@ -129,7 +129,7 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 	const struct sonde_str host = has_host ? p->host : SONDE_STR("");
 	char device[32] = "host", input[32] = "";
 
-	if (s->nr_folded) /* there may be several such scopes: scopes that differ in kind, for example in the GPU, are added up separately */
+	if (s->nr_folded) /* there may be several of these: scopes of another kind, for example GPU, are added up separately */
 		return sonde_arena_printf(
 			arena, is_twice ? "rest:%u/input:%u" : "rest:%u", s->nr_folded, p->input + 1);
 	if (p->has_rank)
@@ -142,7 +142,10 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 		input, has_host ? "/host:" : "", SONDE_STR_ARG(host), ranges);
 }
 
-/* If `has_host` is NULL, names all scopes without their host; else names the marked scopes, with their host. False: no memory. */
+/*
+ * If `has_host` is NULL, names all scopes without their host; else names the marked scopes, with their host. False:
+ * no memory.
+ */
 static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	const bool *has_host, struct sonde_arena *arena)
 {

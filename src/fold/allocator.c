@@ -49,7 +49,10 @@ static void fill_maxima(struct work *w)
 		const struct sonde_reading *now = nth(w, i), *last = i ? nth(w, i - 1) : NULL;
 		bool is_next = last && last->process == now->process && last->device == now->device;
 
-		/* A lower peak means that the program reset it since the last reading, so the new peak was reached since then too. */
+		/*
+		 * A lower peak means that the program reset it since the last reading, so the new peak was reached
+		 * since then too.
+		 */
 		w->most[2 * w->nr + 2 * i] = is_next && now->peak != last->peak ? (double)now->peak : 0;
 		w->most[2 * w->nr + 2 * i + 1] = (double)now->allocated;
 	}

@@ -10,7 +10,10 @@
 
 #include "fold/cells.h"
 
-/* Corrects idle time once all files of a capture are added up: at least the sum of its gaps, and busy + idle within the span. */
+/*
+ * Corrects idle time once all files of a capture are added up: at least the sum of its gaps, and busy + idle within
+ * the span.
+ */
 void sonde_times_settle_idle(struct sonde_times *t);
 /* Returns the method of the metric's rule for each accumulator of a cell of this kit. NULL: no memory. */
 uint8_t *sonde_kit_find_methods(
@@ -90,7 +93,10 @@ uint32_t sonde_symbol_meet(struct sonde_cells *c, struct sonde_stall_keys *k, st
 uint32_t sonde_stall_reason_meet(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string);
 uint32_t sonde_line_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line);
 
-/* The most stalls that cells, or a sum of cells, may have. If there are more, they are kept without instructions, and a note says so. */
+/*
+ * The most stalls that cells, or a sum of cells, may have. If there are more, they are kept without instructions, and
+ * a note says so.
+ */
 #define SONDE_MAX_STALLS (4u << 20)
 void sonde_stalls_note_rest(struct sonde_notes *notes);
 
@@ -106,7 +112,10 @@ struct sonde_stall_numbers {
 	struct sonde_arena *in; /* the arrays are allocated here */
 	uint32_t *symbol, *reason, *line;
 };
-/* Adds the symbols, reasons and lines of `from` to `to`. `string_of` maps string numbers of `from` to those of `to`. False: no memory. */
+/*
+ * Adds the symbols, reasons and lines of `from` to `to`. `string_of` maps string numbers of `from` to those of `to`.
+ * False: no memory.
+ */
 bool sonde_stall_tables_enter(struct sonde_stall_numbers *out, struct sonde_cells *to, struct sonde_stall_keys *k,
 	const struct sonde_cells *from, const uint32_t *string_of);
 

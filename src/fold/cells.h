@@ -198,7 +198,10 @@ struct sonde_times {
 	double idle_by[SONDE_NR_IDLE_CAUSES]; /* idle_ns by enum sonde_idle_cause; the causes add up to idle_ns */
 	double wall_ns; /* sum of the entries' wall_ns (struct sonde_entry); NaN unless that of every entry is known */
 	struct sonde_allocator_use allocator;
-	/* For entries with the argument `tokens`: the sum, and the time in which at least one such entry was under way (wall). */
+	/*
+	 * For entries with the argument `tokens`: the sum, and the time in which at least one such entry was under
+	 * way (wall).
+	 */
 	double tokens, tokens_ns;
 	double batches, nr_batches; /* for entries with the argument `batch`: the sum, and the number of these entries */
 	double allocator_end; /* memory in PyTorch's allocator at the end of an entry, summed over the entries of `allocator` */

@@ -28,7 +28,10 @@ struct sonde_choice {
 
 /* Whether tables show this metric when the user chose no metrics. */
 bool sonde_choice_is_headline(struct sonde_str metric);
-/* Whether this metric is a clock rate of the GPU. Clocks are chosen with the headline, as two runs can only be compared at equal clocks. */
+/*
+ * Whether this metric is a clock rate of the GPU. Clocks are chosen with the headline, as two runs can only be
+ * compared at equal clocks.
+ */
 bool sonde_choice_is_clock(struct sonde_str metric);
 
 /* The metrics and sections that can be chosen. */

@@ -144,7 +144,10 @@ static uint32_t find_group(
 	return *string == SONDE_NONE ? SONDE_NONE : number;
 }
 
-/* The number of a collective: its sequence number and its position among kernels with that sequence number; without one, the next number. */
+/*
+ * The number of a collective: its sequence number and its position among kernels with that sequence number; without
+ * one, the next number.
+ */
 static uint64_t number_of(uint64_t *next, const struct said *s)
 {
 	uint64_t at = isnan(s->sequence) || s->sequence < 0 || s->sequence > 1e15

@@ -52,7 +52,7 @@ bool sonde_fold__arguments(struct sonde_folding *f)
 	if (!r->arguments.nr && !f->l->arguments_of)
 		return true;
 	f->arguments_of = sonde_arena_alloc(&f->scratch, (r->ranges.nr + 1) * sizeof(*f->arguments_of));
-	of_label = sonde_arena_calloc(&f->scratch, r->strings.nr + 1, sizeof(*of_label)); /* string number of the list plus one; 0 = not kept yet */
+	of_label = sonde_arena_calloc(&f->scratch, r->strings.nr + 1, sizeof(*of_label)); /* number plus one; 0 = not kept yet */
 	if (!f->arguments_of || !of_label)
 		return false;
 	for (i = 0; i < r->ranges.nr; i++) {

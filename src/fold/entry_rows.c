@@ -214,7 +214,10 @@ static void fill_entries(const struct sonde_folding *f, struct plan *plans, cons
 	c->entries.nr = nr_kept;
 }
 
-/* Changes the labels of entries from strings of the records to strings of the cells. A label equal to the region's becomes SONDE_NONE. */
+/*
+ * Changes the labels of entries from strings of the records to strings of the cells. A label equal to the region's
+ * becomes SONDE_NONE.
+ */
 static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 {
 	size_t i, k;

@@ -132,7 +132,10 @@ static int tell_impossible(const struct filling *x, const struct sonde_cell *cel
 		SONDE_STR_ARG(x->f.r->metric_names.keys[p->metric]), why);
 }
 
-/* Adds the values of a launch to its cell. Impossible values are left out; then it returns an error that describes the last of them. */
+/*
+ * Adds the values of a launch to its cell. Impossible values are left out; then it returns an error that describes
+ * the last of them.
+ */
 static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_err *damage)
 {
 	const struct sonde_kit *kit = sonde_cells_kit(x->c, cell->scope);

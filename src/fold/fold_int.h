@@ -59,7 +59,10 @@ bool sonde_fold__visits(struct sonde_folding *f);
 bool sonde_fold__entries(struct sonde_folding *f);
 /* Finds the arguments of all ranges. */
 bool sonde_fold__arguments(struct sonde_folding *f);
-/* Adds up tokens and batches of visits, entry by entry. `*out` is NULL if no entry has arguments; the functions below accept NULL. */
+/*
+ * Adds up tokens and batches of visits, entry by entry. `*out` is NULL if no entry has arguments; the functions below
+ * accept NULL.
+ */
 struct sonde_throughput;
 bool sonde_throughput__begin(struct sonde_throughput **out, const struct sonde_folding *f);
 bool sonde_throughput__add(struct sonde_throughput *t, const struct sonde_folding *f, size_t range, uint64_t wall_ns);

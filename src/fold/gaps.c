@@ -290,7 +290,11 @@ static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_
 
 	if (own)
 		return own->end_ns > soon ? own->end_ns : soon;
-	if (!look_ahead(h, thread, at, &a)) /* no later call: if it was called inside the gap, the launch took to the end of the gap */
+	/*
+	 * Without a later call: a launch called inside the gap took to the end of the gap; an earlier one had been
+	 * waiting.
+	 */
+	if (!look_ahead(h, thread, at, &a))
 		return call_ns > gap->from_ns ? gap->to_ns : soon;
 	return a.begin_ns > soon ? a.begin_ns : soon;
 }
@@ -315,7 +319,7 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 		by[SONDE_IDLE_UNKNOWN] += gap->to_ns - gap->from_ns;
 		return;
 	}
-	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* from here on the work was queued; copies are queued as kernels are */
+	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* then kernels and copies alike are queued */
 	by[SONDE_IDLE_QUEUED] += gap->to_ns - returned;
 	by[is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH] += returned - s.to_ns;
 	s.other = s.other == s.thread ? SONDE_NONE : s.other;
@@ -430,7 +434,10 @@ static bool find_gaps(struct sonde_gaps *g, const struct sonde_timed_launch *sta
 
 		enum sonde_when when = records[s->launch].when;
 
-		/* A gap is counted with the file that has the work after it. Before work of earlier files (SONDE_BEFORE) there are no gaps, as not all work of those files is known. */
+		/*
+		 * A gap is counted with the file that has the work after it. Before work of earlier files
+		 * (SONDE_BEFORE) there are no gaps, as not all work of those files is known.
+		 */
 		if (ends.to_ns > ends.from_ns && when != SONDE_BEFORE && !add_gap(g, &ends, when == SONDE_NOW))
 			return false;
 		if (s->time.end_ns >= g->last_ns) {

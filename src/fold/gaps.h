@@ -20,7 +20,7 @@ struct sonde_hosts {
 	const struct sonde_records *r;
 	struct sonde_act *calls; /* calls that can wait: by thread, then begin */
 	uint64_t *launches;	 /* begins of launch calls: by thread, then time; only the begin, as there are many */
-	size_t *first_call, *first_launch; /* by thread: its first index in `calls` and `launches`, and one element more for the end */
+	size_t *first_call, *first_launch; /* by thread: its first index in `calls`, in `launches`; one more element for the end */
 	uint32_t *thread_of;	/* by record: its thread, SONDE_NONE = call not known */
 	uint32_t last;		/* record whose thread was looked up last, SONDE_NONE = none */
 	bool *has_calls;	/* by process: whether calls that can wait were captured */
@@ -70,7 +70,10 @@ struct sonde_gaps {
 /* False: no memory; release it in any case. Add all records to `hosts` before the first scope. */
 bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
-/* Finds the gaps of one scope from all its launches. Adds the longest to the cells, and all to their timeline if there is one. False: no memory. */
+/*
+ * Finds the gaps of one scope from all its launches. Adds the longest to the cells, and all to their timeline if
+ * there is one. False: no memory.
+ */
 bool sonde_gaps__scope(
 	struct sonde_gaps *g, const struct sonde_timed_scope *timed, struct sonde_cells *c);
 

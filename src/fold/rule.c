@@ -66,7 +66,10 @@ static const struct sonde_rule rules[] = {
 	RULE("memory_l1_*", SUM, NONE, EXACT),
 	RULE("memory_l2_*", SUM, NONE, EXACT),
 	RULE("sass__*inst_executed*", SUM, NONE, EXACT),
-	/* Metrics that Nsight Compute's sections compute from others. The first six are N times an SM's peak or N times a rate. */
+	/*
+	 * Metrics that Nsight Compute's sections compute from others. The first six are N times an SM's peak or N
+	 * times a rate.
+	 */
 	RULE("derived__sm__*_x2", SAME, NONE, CONST),
 	RULE("derived__sm__*_x4", SAME, NONE, CONST),
 	RULE("derived__sm__*_x512", SAME, NONE, CONST),
@@ -234,7 +237,10 @@ static const struct {
 	const char *ratio, *by;
 } dividers[] = {
 	{"derived__smsp__inst_executed_op_branch_pct", SONDE_METRIC_INSTRUCTIONS},
-	/* The divisor also has stores, but a weight can only be a product, not a sum. Everything spilled is loaded at least once. */
+	/*
+	 * The divisor also has stores, but a weight can only be a product, not a sum. Everything spilled is loaded at
+	 * least once.
+	 */
 	{"derived__local_spilling_requests_pct", "sass__inst_executed_local_loads"},
 };
 

@@ -210,7 +210,10 @@ static double seen_share(struct sonde_unmixed *u, const uint32_t *classes, size_
 	return all > 0 ? seen / all : 0;
 }
 
-/* Sums a counter over classes. Work that no sample saw is assumed to count at the same rate as the rest, with an error of half of it. */
+/*
+ * Sums a counter over classes. Work that no sample saw is assumed to count at the same rate as the rest, with an
+ * error of half of it.
+ */
 static struct sonde_unmix_figure sum_role(const struct share *h, const char *role)
 {
 	struct sonde_unmix_figure f;

@@ -309,7 +309,10 @@ static uint32_t cell_of(const struct work *w, uint32_t record)
 	return sonde_map_find(&w->cell_keys, SONDE_BYTES(key));
 }
 
-/* Adds time to the share of a cell. Beyond MAX_SHARES the shortest share is dropped, and the samples are split among the others. */
+/*
+ * Adds time to the share of a cell. Beyond MAX_SHARES the shortest share is dropped, and the samples are split among
+ * the others.
+ */
 static void add_share(struct shares *s, uint32_t cell, double ns)
 {
 	uint32_t i, least = 0;

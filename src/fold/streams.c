@@ -55,7 +55,10 @@ void sonde_streams__release(struct sonde_streams *s)
 	sonde_arena_release(&s->arena);
 }
 
-/* Adds the row of a region to a pair. A launch counts once in a region, even if several of its homes are inside the region. */
+/*
+ * Adds the row of a region to a pair. A launch counts once in a region, even if several of its homes are inside the
+ * region.
+ */
 static bool pair_join(struct work *w, struct pair *p, uint32_t region)
 {
 	const uint32_t key[2] = {w->timed->of[region], p->stream};

@@ -180,7 +180,10 @@ static bool collect_points(struct drawing *d, const struct recipe *c)
 		if (sonde_series__is_same_device(&r->series.at[i], d->first) &&
 			!follow_counter(d, &r->series.at[i], c))
 			return false;
-	/* Too many impossible samples: no curve. A note says so for the figures of these counters, which are not shown either. */
+	/*
+	 * Too many impossible samples: no curve. A note says so for the figures of these counters, which are not
+	 * shown either.
+	 */
 	if ((double)d->nr_above > SONDE_REFUSED_SHARE * (double)(d->raw.nr + d->nr_above))
 		d->raw.nr = 0;
 	return true;

@@ -59,7 +59,10 @@ static void release_idle(struct idle *x)
 	sonde_vec_release(&x->sets);
 }
 
-/* Extends a window by a launch. Launches come in order of start, so the first one sets the begin. Returns whether it is the first. */
+/*
+ * Extends a window by a launch. Launches come in order of start, so the first one sets the begin. Returns whether it
+ * is the first.
+ */
 static bool widen_window(struct sonde_record_time *window, const struct sonde_record_time *time)
 {
 	bool is_first = !window->end_ns;
@@ -161,7 +164,10 @@ static void add_windows(struct idle *x, const struct sonde_timed_scope *timed)
 	x->touched.nr = 0;
 }
 
-/* Adds the windows of all entries; with `is_before` only from launches that were counted with earlier files. False: no memory. */
+/*
+ * Adds the windows of all entries; with `is_before` only from launches that were counted with earlier files. False:
+ * no memory.
+ */
 static bool find_windows(struct idle *x, const struct sonde_timed_scope *timed, bool is_before)
 {
 	size_t i, k;
@@ -343,7 +349,8 @@ static bool find_host_times(struct work *w)
 		return false;
 	for (s = 0; s < w->l->scopes.nr; s++)
 		first[s] = SONDE_NONE;
-	for (i = r->ranges.nr; i-- > 0;) { /* linked lists of entries by scope: `visit_of` holds the next one, until take_entry sets it */
+	/* Makes a linked list of entries for each scope: `visit_of` holds the next entry, until take_entry sets it. */
+	for (i = r->ranges.nr; i-- > 0;) {
 		w->f->visit_of[i] = first[w->l->scope_of.at[i]];
 		first[w->l->scope_of.at[i]] = (uint32_t)i;
 	}

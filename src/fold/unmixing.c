@@ -54,7 +54,10 @@ static bool can_be_split(const struct sonde_records *r, const struct sonde_serie
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Chooses the counters of a set. Limits are those of the highest clock, as the mean clock may be lower (the GPU slows down when it draws much power). */
+/*
+ * Chooses the counters of a set. Limits are those of the highest clock, as the mean clock may be lower (the GPU slows
+ * down when it draws much power).
+ */
 static bool choose_columns(struct sonde_unmixing *x, struct sonde_sampled_set *set, const struct sonde_series *series,
 	const struct sonde_device *d)
 {

@@ -19,7 +19,7 @@
 #define LATE_NS SONDE_GPM_LATE_NS
 #define ENOUGH	10   /* the fewest samples for a region to be an unknown */
 #define ALONE	0.95 /* a sample is about a region if the region has at least this share of the launches' time … */
-#define EVEN	0.1  /* … and the share of time filled by launches differs by at most this before and during the sample (relative) */
+#define EVEN	0.1  /* … and launches fill the same share of time before and during the sample, to within this (relative) */
 
 /* How long launches of a region ran during a sample and during LATE_NS before it. */
 struct part {
@@ -32,7 +32,10 @@ struct gpm {
 	struct sonde_map keys; /* {sample, region} → part */
 	struct sonde_arena arena;
 	SONDE_VEC(struct part) parts;
-	/* Unit numbers after those of the regions: nr_regions = outside all regions; others = launches in no cell; nothing = no launch ran. */
+	/*
+	 * Unit numbers after those of the regions: nr_regions = outside all regions; others = launches in no cell;
+	 * nothing = no launch ran.
+	 */
 	uint32_t nr_regions, others, nothing;
 	uint32_t *region;  /* by class */
 	uint32_t *around;  /* by region: itself, or the region whose unknown it shares */

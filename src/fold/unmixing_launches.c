@@ -16,7 +16,10 @@ bool sonde_unmixing__is_of_device(const struct sonde_unmixing *x, uint32_t scope
 	       sonde_series_is_of(x->first, x->f->r, s->process, s->device);
 }
 
-/* Returns the kind for a key, adding it if new. Launches that are not selected or not counted now have the place SONDE_NONE. SONDE_NONE: no memory. */
+/*
+ * Returns the kind for a key, adding it if new. Launches that are not selected or not counted now have the place
+ * SONDE_NONE. SONDE_NONE: no memory.
+ */
 static uint32_t find_kind(struct sonde_unmixing *x, const uint32_t *key, uint32_t region)
 {
 	struct sonde_str bytes = {(const char *)key, 3 * sizeof(*key)};
@@ -326,7 +329,10 @@ bool sonde_unmixing__clocks(struct sonde_unmixing *x)
  * stream. Unrecorded work of another stream that is still running in a window stays in the samples.)
  */
 
-/* The index of the first window of a process that ends after `ns`; if there is none, that of the next process's first window. */
+/*
+ * The index of the first window of a process that ends after `ns`; if there is none, that of the next process's first
+ * window.
+ */
 static size_t find_window(const struct sonde_window_time *at, size_t nr, uint32_t process, uint64_t ns)
 {
 	size_t low = 0;

@@ -150,7 +150,10 @@ static int by_path(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the captures of one directory among `all`. Returns their number, and in `*nr_samples` how many of them are samples. */
+/*
+ * Lists the captures of one directory among `all`. Returns their number, and in `*nr_samples` how many of them are
+ * samples.
+ */
 static size_t list_beside(const char **beside, size_t *nr_samples, const struct sonde_word_list *all,
 	struct sonde_str directory)
 {
@@ -385,7 +388,10 @@ static int check_request(
 	return 0;
 }
 
-/* Adds the remarks up to `until` before the notes of a part, or with UINT64_MAX all others after the notes of the last part. */
+/*
+ * Adds the remarks up to `until` before the notes of a part, or with UINT64_MAX all others after the notes of the
+ * last part.
+ */
 static void add_remarks(struct opening *o, struct sonde_cells *part, uint64_t until, size_t *at)
 {
 	struct sonde_notes own = part->notes;

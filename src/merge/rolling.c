@@ -130,7 +130,10 @@ static struct sonde_gap gap_in(const struct sonde_sum_part *p, size_t i)
 	return gap;
 }
 
-/* Joins the gaps and keeps the longest of each scope. `since_ns` counts from the first launch of the scope, which is in the sums. */
+/*
+ * Joins the gaps and keeps the longest of each scope. `since_ns` counts from the first launch of the scope, which is
+ * in the sums.
+ */
 static bool add_gaps(struct sonde_cells *to, const struct sonde_sum_part *parts)
 {
 	uint64_t *first_ns = sonde_calloc(to->scopes.nr + 1, sizeof(*first_ns));
@@ -285,7 +288,10 @@ static bool lacks_metric(const struct sonde_sum_part *p)
 	return false;
 }
 
-/* The cells whose metrics the result has: those of `last`, as these were chosen now. If `last` has no launches it does not say, so `sums`. */
+/*
+ * The cells whose metrics the result has: those of `last`, as these were chosen now. If `last` has no launches it
+ * does not say, so `sums`.
+ */
 static const struct sonde_cells *choose_metrics(const struct sonde_cells *sums, const struct sonde_cells *last)
 {
 	return last->cells.nr || (!sums->cells.nr && !sums->metric_names.nr) ? last : sums;
@@ -310,7 +316,8 @@ static bool finish_sums(struct sonde_cells **out, struct sonde_sum_part *parts, 
 
 	for (i = 0; c && i < NR_ADDED; i++) {
 		add_input_counts(c, parts[i].c);
-		if (!add_devices(c, parts[LAST - i].c) || !add_strays(c, parts[i].c)) /* devices of the last files first: they are more complete */
+		/* Devices of the last files come first: they are more complete. */
+		if (!add_devices(c, parts[LAST - i].c) || !add_strays(c, parts[i].c))
 			return false;
 		for (k = 0; k < parts[i].c->scopes.nr; k++) /* only scopes were sorted; all other numbers stay the same */
 			parts[i].of.scope[k] = n.scope[parts[i].of.scope[k]];
@@ -385,7 +392,10 @@ static int read_sums(struct sonde_parts *out, const struct sonde_records *r, str
 	return rc;
 }
 
-/* Folds the files that are still whole, and adds them to the sums. If the user gave no selection, that of the sums is used. */
+/*
+ * Folds the files that are still whole, and adds them to the sums. If the user gave no selection, that of the sums is
+ * used.
+ */
 static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -411,7 +421,10 @@ static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
 	return rc;
 }
 
-/* Fills in what only all files together show: idle times, and a memory peak of 0 in regions without memory if other regions had some. */
+/*
+ * Fills in what only all files together show: idle times, and a memory peak of 0 in regions without memory if other
+ * regions had some.
+ */
 static void settle_visits(struct sonde_cells *c)
 {
 	size_t i, k, end;
@@ -567,7 +580,10 @@ static int write_sums(struct sonde_buf *out, struct sonde_cells *cells, struct s
 	return rc == 0 && out->failed ? sonde_err_nomem(err) : rc;
 }
 
-/* Folds `nr_files` files, including the first, to `cells`. `*read` gets the records, for their counts. Also looks at the next file (SONDE_AHEAD). */
+/*
+ * Folds `nr_files` files, including the first, to `cells`. `*read` gets the records, for their counts. Also looks at
+ * the next file (SONDE_AHEAD).
+ */
 static int fold_files(struct sonde_buf *cells, struct sonde_records **read, struct capture *of, uint32_t nr_files,
 	struct sonde_err *err)
 {
@@ -606,7 +622,10 @@ static int replace_first_file(const char *path, uint32_t nr_files, struct sonde_
 	return rc;
 }
 
-/* Removes the `nr` oldest files. If no file was folded before (`next` = 0), `path` itself is one of them; it was replaced. */
+/*
+ * Removes the `nr` oldest files. If no file was folded before (`next` = 0), `path` itself is one of them; it was
+ * replaced.
+ */
 static void remove_files(const char *path, uint32_t next, uint32_t nr)
 {
 	char old[4096];

@@ -14,7 +14,7 @@ struct device {
 	size_t nr_parts;
 	const struct sonde_sampled *from[MAX_PARTS]; /* by part: NULL = the device was not sampled */
 	uint32_t *class_of[MAX_PARTS];	/* by part: class → index in `cells`, SONDE_UNMIX_NONE = none */
-	double *cell_ns[MAX_PARTS], *unseen_ns[MAX_PARTS]; /* by part and index in `cells`: the cell's time in the part, and its time without classes */
+	double *cell_ns[MAX_PARTS], *unseen_ns[MAX_PARTS]; /* by part and index in `cells`: time, and time without classes */
 	uint32_t *cells, nr_cells;	/* cells of the sum that have classes on this device in some part */
 	struct sonde_sampled *s;
 	struct sonde_arena arena;
@@ -52,7 +52,10 @@ static uint32_t find_cell(const struct sonde_map *keys, const struct sonde_sum_p
 	return sonde_map_find(keys, SONDE_BYTES(key));
 }
 
-/* Finds the cell of each class of each part, and the times of cells. `at` maps cells of the sum to their index in d->cells. */
+/*
+ * Finds the cell of each class of each part, and the times of cells. `at` maps cells of the sum to their index in
+ * d->cells.
+ */
 static bool match_classes(struct device *d, const struct sonde_map *keys, const uint32_t *number_of, const uint32_t *at)
 {
 	size_t p, i;

@@ -310,7 +310,10 @@ static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 	}
 }
 
-/* Gives a part its number in `met`. False: the caller frees the part, because its input is in the rest already, or no memory. */
+/*
+ * Gives a part its number in `met`. False: the caller frees the part, because its input is in the rest already, or no
+ * memory.
+ */
 static bool note_part(struct sonde_keeper *k, struct sonde_held *h, const char *file)
 {
 	struct sonde_met met = {.id = id_of(h->part),

@@ -552,7 +552,10 @@ static int by_first(const void *a, const void *b, void *rest)
 	return c ? c : sonde_cmp(x->kind, y->kind);
 }
 
-/* Sets the number of scopes in the rest's only scope. Its collectives are listed under the folded scopes, so its own count is 0. */
+/*
+ * Sets the number of scopes in the rest's only scope. Its collectives are listed under the folded scopes, so its own
+ * count is 0.
+ */
 static void finish_scope(const struct sonde_rest *r, struct sonde_cells *c)
 {
 	c->scopes.at[0].device = c->devices.nr ? 0 : SONDE_NONE;

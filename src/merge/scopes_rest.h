@@ -22,7 +22,10 @@ struct sonde_rest_part {
 	uint64_t id; /* hash of its identity: goes into the hashes of its entries */
 };
 
-/* Whether a part may be in a rest: it has one input, devices that are alike, only kernels, and no samples or damaged launches. */
+/*
+ * Whether a part may be in a rest: it has one input, devices that are alike, only kernels, and no samples or damaged
+ * launches.
+ */
 bool sonde_rest__may_take(const struct sonde_cells *part);
 /* Writes the key of a part's kind: parts with the same key go to the same rest. False: no memory. */
 bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *part);

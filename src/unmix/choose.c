@@ -162,7 +162,10 @@ static double density_of(struct piece *pieces, size_t nr)
 	return span > 0 ? busy / span : 0;
 }
 
-/* Whether the group of class `from` can be solved by entries: the entry of each launch is known, and launches fill the entries. */
+/*
+ * Whether the group of class `from` can be solved by entries: the entry of each launch is known, and launches fill
+ * the entries.
+ */
 static bool has_dense_entries(struct sonde_arena *arena, const struct sonde_unmix_input *in,
 	const struct keys *keys, uint32_t from)
 {

@@ -22,7 +22,10 @@ static inline struct sonde_lanes entry(const double *row, size_t q, enum kind ki
 	return kind == OWN ? lanes_load(row + q * LANES) : lanes_same(row[q]);
 }
 
-/* x - Σ a[q] · b[q], q = from … to-1. Two sums side by side are faster: each addition of one sum waits for the one before. */
+/*
+ * x - Σ a[q] · b[q], q = from … to-1. Two sums side by side are faster: each addition of one sum waits for the one
+ * before.
+ */
 __attribute__((always_inline)) static inline struct sonde_lanes subtract_products(struct sonde_lanes x, const double *a,
 	const double *b, size_t from, size_t to, enum kind kind)
 {

@@ -223,7 +223,10 @@ static inline uint32_t sonde_unmix__nr_columns(const struct sonde_unmix__unknown
 	return x->nr_bins + x->has_trend;
 }
 
-/* The begin of bin `b`, counted from the start of an interval of this length. For b = nr_bins it is the end of the interval. */
+/*
+ * The begin of bin `b`, counted from the start of an interval of this length. For b = nr_bins it is the end of the
+ * interval.
+ */
 double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b);
 /* The mean length of bin `b` of an unknown. */
 double sonde_unmix__bin_length(const struct sonde_unmix__unknown *x, uint32_t b);
@@ -311,7 +314,10 @@ int sonde_unmix__coarsen(uint32_t *nr_joined, struct sonde_unmix__plan *plan,
 	struct sonde_arena *arena, const struct sonde_unmix_input *in,
 	const struct sonde_unmixed *u);
 
-/* Builds the matrix and its factor for `plan`, and joins further classes in the plan if necessary. SONDE_ERR_LIMIT: too large. */
+/*
+ * Builds the matrix and its factor for `plan`, and joins further classes in the plan if necessary. SONDE_ERR_LIMIT:
+ * too large.
+ */
 int sonde_unmix__round_build(
 	struct sonde_unmix__round *r, struct sonde_unmix__plan *plan, int64_t offset_ns);
 void sonde_unmix__round_release(struct sonde_unmix__round *r);
