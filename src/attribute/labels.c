@@ -167,7 +167,7 @@ static void take_arguments(struct sonde_labels *l, const struct sonde_pattern *p
 
 	while (sonde_pattern__group(p, label, &next, &name, &group)) {
 		if (!sonde_str_u64(group, &more)) {
-			sonde_arguments_put(&l->arguments, name, group); /* a real number, or none */
+			sonde_arguments_put(&l->arguments, name, group); /* a real number; anything else is left out */
 			continue;
 		}
 		if (!sonde_str_eq(name, last)) {

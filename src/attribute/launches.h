@@ -47,7 +47,7 @@ struct sonde_launches {
 	SONDE_VEC(uint32_t) scope_of;  /* by range number: the first scope that counts the entry */
 	SONDE_VEC(struct sonde_stray) strays;	    /* in order of first launch */
 	struct sonde_tally tally;
-	SONDE_VEC(struct sonde_label_rule) label_rules; /* all that were tried */
+	SONDE_VEC(struct sonde_label_rule) label_rules; /* all rules, also those that changed no label */
 	/* Sets that attribution made; their numbers follow those of the records' sets. */
 	SONDE_VEC(struct sonde_set) sets;
 	SONDE_VEC(uint32_t) members;

@@ -50,7 +50,7 @@ void sonde_labels__release(struct sonde_labels *l);
  */
 #define SONDE_RECENT_WORDS 5
 
-/* All zero to begin with. */
+/* Must be all zero at first. */
 struct sonde_recent {
 	struct {
 		uint32_t key[SONDE_RECENT_WORDS];

@@ -48,7 +48,7 @@ static void add_expression(
 	size_t nr, i;
 
 	if (g->depth >= MAX_DEPTH)
-		return; /* longer than an expression can be */
+		return; /* an expression cannot be that long */
 	nr = path_of(l, region, path);
 	sonde_buf_puts(out, is_regex ? "regex:" : "");
 	if (g->domain != SONDE_NONE) {
@@ -146,7 +146,7 @@ static bool is_named(
 	if (sonde_nvtx_filter_is_empty(f))
 		return true;
 	if (!takes(f, l, g, path, nr))
-		return false; /* also where an exclude says no */
+		return false; /* also if an exclude takes it */
 	return takes(f, l, g, &path[nr - 1], 1) || !takes(f, l, g, path, nr - 1);
 }
 

@@ -15,7 +15,7 @@ struct sonde_selection {
 	struct sonde_words kernel_include, kernel_exclude;
 	bool stack_only;      /* report.nesting=stack: labels like A::A1 never decide a parent */
 	bool own_threads;     /* report.threads=own: no thread takes the ranges of another */
-	bool no_origins;      /* report.origins=off: work is where it was launched, and there only */
+	bool no_origins;      /* report.origins=off: work counts only where it was launched */
 	struct sonde_words labels; /* report.labels: known, raw or rules; none = known */
 	/*
 	 * Ids of regions that exist although this capture may have no entry of them: another capture of the same program
@@ -29,7 +29,7 @@ struct sonde_selection {
 	bool is_include_done, is_exclude_done, is_kernels_done;
 };
 
-/* How a region came to be. The first two are enum sonde_range_kind. */
+/* The kind of range that a region comes from. The first two are the values of enum sonde_range_kind. */
 enum sonde_region_kind {
 	SONDE_REGION_PUSH_POP = SONDE_PUSH_POP,
 	SONDE_REGION_START_END = SONDE_START_END,

@@ -391,7 +391,7 @@ struct sonde_cells {
 	SONDE_VEC(uint32_t) kit_of;	    /* by input */
 	SONDE_VEC(struct sonde_cell) cells; /* by input, then in order of first launch */
 	struct sonde_tally tally;
-	bool has_range_times; /* entries without launches are known, and host times */
+	bool has_range_times; /* host times are known, and so are entries without launches */
 	bool has_times;	      /* some entry, launch or sample has a timestamp */
 	uint64_t nr_unclosed; /* ranges never closed */
 	uint64_t nr_untimed;  /* launches without a time */

@@ -126,7 +126,7 @@ bool sonde_loads__begin(struct sonde_loads **out, const struct sonde_unmixing *x
 	return ok;
 }
 
-/* --- their counts ----------------------------------------------------------------------------- */
+/* --- the counts of long entries --------------------------------------------------------------- */
 
 static void choose_columns(struct sonde_loads *l, const struct sonde_sampled_set *set)
 {
@@ -325,7 +325,7 @@ bool sonde_loads__add(struct sonde_loads *l, const struct sonde_unmixing *x,
 	return ok;
 }
 
-/* --- to the cells ----------------------------------------------------------------------------- */
+/* --- adding loads to the cells ---------------------------------------------------------------- */
 
 /* The number of a range among the kept entries of the cells, SONDE_NONE = it was not kept. */
 static uint32_t find_entry(const struct sonde_unmixing *x, uint32_t range)

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MAX_BYTES (4ull << 30) /* of accumulators; beyond it the user must choose metrics */
+#define MAX_BYTES (4ull << 30) /* the most bytes of accumulators; beyond this the user must choose fewer metrics */
 
 struct filling {
 	struct sonde_folding f;
@@ -21,7 +21,7 @@ struct filling {
 	struct sonde_plans plans;
 	struct sonde_values values;
 	uint32_t time_metric;	/* SONDE_NONE: the capture has no times */
-	uint32_t bytes_metric;	/* of copies; SONDE_NONE: not captured */
+	uint32_t bytes_metric;	/* the bytes of a copy; SONDE_NONE: not captured */
 	struct sonde_map cell_keys;
 	uint32_t last_cell;   /* number of the cell looked up last, SONDE_NONE = it was new */
 	uint64_t nr_bytes;    /* bytes of all accumulators */
@@ -232,7 +232,7 @@ static bool count_damage(struct filling *x, const struct sonde_err *damage)
 	return sonde_cells_keep(x->c, &x->c->damage);
 }
 
-/* Invariant 1. The fold comes here once for each launch. */
+/* Invariant 1: this runs exactly once for each launch. */
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];

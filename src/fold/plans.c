@@ -91,7 +91,7 @@ static uint32_t find_slot(struct sonde_plans *s, struct sonde_rollup *plan)
 		sonde_vec_release(&plan->constituents);
 		return *link;
 	}
-	*link = slot; /* before the vector may move */
+	*link = slot; /* before sonde_vec_put, which may move the element that `link` points to */
 	if (sonde_vec_put(&s->plans, *plan))
 		return slot;
 	sonde_vec_release(&plan->constituents);

@@ -8,7 +8,7 @@
 struct sonde_folding; /* fold_int.h */
 
 /* A launch with the members that are read again and again, so that they are close together in memory. */
-struct sonde_timed_launch { /* for sonde_keysort */
+struct sonde_timed_launch { /* for sonde_keysort: the start must be the first member */
 	struct sonde_record_time time; /* end not before start */
 	uint32_t launch;
 	uint32_t stream; /* number of its stream in `sonde_streams` */

@@ -71,7 +71,7 @@ bool sonde_unmixing__units(struct sonde_unmixing *x);
 /* Adds a note if the set's samples contradict the offset in use. False: no memory. */
 bool sonde_unmixing__check_offset(
 	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);
-/* Notes: how a set came out, and whether the clock had to be guessed. False: no memory. */
+/* Add notes: on the quality of a set, and if the clock had to be assumed. False: no memory. */
 bool sonde_unmixing__note_set(
 	struct sonde_unmixing *x, const struct sonde_sampled_set *set, const struct sonde_device *d);
 void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_device *d);

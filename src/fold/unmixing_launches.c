@@ -230,7 +230,7 @@ bool sonde_unmixing__mark_cells(struct sonde_unmixing *x, uint32_t number)
  * so nothing is split: the clock of a launch is that of the samples during it.
  */
 
-struct clocked { /* for sonde_keysort */
+struct clocked { /* for sonde_keysort: the start must be the first member */
 	int64_t start_ns, end_ns;
 	double rate; /* cycles of all SMs per nanosecond */
 };

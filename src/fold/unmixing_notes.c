@@ -1,4 +1,4 @@
-/* Notes on sampled counters: how they came out, and whether clocks agree. */
+/* Notes about sampled counters: their quality, and clocks that disagree. */
 #include "fold/unmixing_int.h"
 
 #include "base/alloc.h"
@@ -171,7 +171,7 @@ bool sonde_unmixing__note_set(
 /* Offsets to try, in µs to either side. Smaller differences only show when in its time a kernel does its work. */
 static const int64_t tried_us[] = {10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000};
 
-struct busy { /* for sonde_keysort */
+struct busy { /* for sonde_keysort: the start must be the first member */
 	int64_t start_ns, end_ns;
 };
 

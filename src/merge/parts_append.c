@@ -251,7 +251,7 @@ static bool move_tables(struct uniting *u, struct moving_part *p)
 	return move_places(u, p) && move_scopes(u, p) && move_rules(u, from) && move_kits(u, p);
 }
 
-/* --- rows, and the whole ------------------------------------------------------------------------- */
+/* --- rows, and uniting parts --------------------------------------------------------------------- */
 
 static uint32_t device_key(struct uniting *u, uint32_t kind, uint32_t owner, uint32_t id, bool *is_new)
 {

@@ -247,7 +247,7 @@ static int read_sampled(
 	return rc;
 }
 
-/* --- all inputs of a kind ------------------------------------------------------------------------ */
+/* --- reading all inputs -------------------------------------------------------------------------- */
 
 /* Takes the parts of a file, or the error of one that cannot be read. */
 static void take_file(struct sonde_taker *taker, size_t number, struct sonde_parts *parts, int rc,
@@ -442,7 +442,7 @@ int sonde_parts_open(struct sonde_parts *out, const char *const *paths, size_t n
 		for (end = i; end < nr_paths && !sonde_dir_exists(paths[end]); end++)
 			;
 		rc = read_inputs(&o, &paths[i], end - i, err);
-		end += end == i; /* a directory */
+		end += end == i; /* a directory is read by itself */
 	}
 	if (request->sharing)
 		request->sharing->end(request->sharing);

@@ -204,7 +204,7 @@ static bool add_visit(const struct sonde_sum_part *p, struct sonde_visit v)
 	return add_times(p, to, &v.times);
 }
 
-/* --- the beginning ------------------------------------------------------------------------------ */
+/* --- creating a sum ----------------------------------------------------------------------------- */
 
 static bool keep_kit(struct sonde_cells *c, const struct sonde_cells *from)
 {
@@ -357,7 +357,7 @@ bool sonde_sum__enter(struct sonde_sum_part *p)
 	return sonde_sum__enter_stalls(p);
 }
 
-/* --- in and out --------------------------------------------------------------------------------- */
+/* --- adding parts and taking them out ----------------------------------------------------------- */
 
 bool sonde_sum__move(struct sonde_sum_part *p)
 {
@@ -383,7 +383,7 @@ bool sonde_sum__move(struct sonde_sum_part *p)
 	return true;
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- releasing a sum ---------------------------------------------------------------------------- */
 
 void sonde_sum__release(struct sonde_sum *s)
 {

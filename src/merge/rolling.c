@@ -268,7 +268,7 @@ static void add_input_counts(struct sonde_cells *to, const struct sonde_cells *f
 	to->nr_damaged += from->nr_damaged;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------- */
+/* --- adding up everything ------------------------------------------------------------------------ */
 
 static bool are_alike(const struct sonde_cells *a, const struct sonde_cells *b)
 {

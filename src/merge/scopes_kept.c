@@ -293,7 +293,7 @@ static void keep_median(struct sonde_keeper *k)
 		bring_back(k, median);
 }
 
-/* --- the door ---------------------------------------------------------------------------------- */
+/* --- the functions of the header ---------------------------------------------------------------------------------- */
 
 /* Sums the times of a part over all its scopes. */
 static void find_times(const struct sonde_cells *part, struct sonde_met *met)

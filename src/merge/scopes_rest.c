@@ -133,7 +133,7 @@ bool sonde_rest__describe(struct sonde_buf *key, const struct sonde_cells *c)
 	return !key->failed;
 }
 
-/* --- the beginning ------------------------------------------------------------------------------ */
+/* --- creating a rest ---------------------------------------------------------------------------- */
 
 static bool keep_device(struct sonde_cells *c, const struct sonde_device *from)
 {
@@ -261,7 +261,7 @@ static bool finish_entries(struct sonde_rest *r, struct sonde_cells *c, const ui
 	return true;
 }
 
-/* --- how long each scope took ------------------------------------------------------------------ */
+/* --- the times of each scope ------------------------------------------------------------------- */
 
 /* The time of one region of a part, in the current scope. */
 struct taken {
@@ -459,7 +459,7 @@ static bool finish_scopes(struct sonde_rest *r, struct sonde_cells *c, const str
 	return true;
 }
 
-/* --- in and out --------------------------------------------------------------------------------- */
+/* --- adding parts and taking them out ----------------------------------------------------------- */
 
 /* Updates the place of a region in the order, which is that of the first part (sorted by path) with the region. */
 static bool order_region(struct moving *m, struct region *to, uint32_t number)
@@ -537,7 +537,7 @@ bool sonde_rest__take_out(struct sonde_rest *r, const struct sonde_rest_part *p)
 	return ok;
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- making the part of a rest ------------------------------------------------------------------ */
 
 static int by_first(const void *a, const void *b, void *rest)
 {

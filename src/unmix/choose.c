@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define WEAK 0.5 /* error ÷ value */
+#define WEAK 0.5 /* error ÷ value from which on a figure is weak */
 #define DENSE                                                                                      \
 	0.8 /* least share of an entry's time that launches fill: with more pauses, pooling by     \
 	     * name is better (decode, 100 µs: errors of 2.3 % instead of 4.4 %) */
