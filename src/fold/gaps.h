@@ -71,8 +71,8 @@ struct sonde_gaps {
 bool sonde_gaps__init(struct sonde_gaps *g, const struct sonde_launches *l);
 void sonde_gaps__release(struct sonde_gaps *g);
 /*
- * Finds the gaps of one scope from all its launches. Adds the longest to the cells, and all to their timeline if
- * there is one. False: no memory.
+ * Finds the gaps of one scope from all its launches. Adds the longest to the cells, and those of at least
+ * SONDE_TIMELINE_GAP_NS to their timeline if there is one. False: no memory.
  */
 bool sonde_gaps__scope(
 	struct sonde_gaps *g, const struct sonde_timed_scope *timed, struct sonde_cells *c);
