@@ -242,7 +242,8 @@ $(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
-ASAN := BUILD=build/asan OPT="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" LIGHT=-O0 WERROR=-Werror
+# Less for the debugger (-g1) is less to compile and link; a program at a fixed address has nothing to relocate at each of its starts.
+ASAN := BUILD=build/asan LDFLAGS=-no-pie OPT="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" LIGHT=-O0 WERROR=-Werror
 
 test:
 	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools mpi-programs
@@ -252,7 +253,7 @@ test:
 unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
 # One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them. LIGHT: no target comes there.
-FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
+FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
 	HASH="-O2 -fno-sanitize=all" LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
 
