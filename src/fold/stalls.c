@@ -128,6 +128,7 @@ struct work {
 	SONDE_VEC(struct row) rows;
 	size_t merge_at;
 	bool forgets_pcs;
+	bool failed; /* no memory for a cell */
 	struct sonde_arena arena;
 };
 
@@ -228,7 +229,7 @@ static uint32_t group_of_record(struct work *w, size_t record)
 {
 	const struct sonde_record *rec = &w->r->records.at[record];
 
-	if (rec->kind != SONDE_RESULT_KERNEL || rec->when != SONDE_NOW || !rec->time.end_ns)
+	if (rec->kind != SONDE_RESULT_KERNEL || rec->when == SONDE_AHEAD || !rec->time.end_ns)
 		return SONDE_NONE;
 	return group_of(w, sonde_record_caller(w->r, rec)->process, sonde_record_queue(w->r, rec)->device,
 		sonde_record_function(w->r, rec)->full_name, NULL);
@@ -299,14 +300,34 @@ static bool enter_cells(struct work *w)
 	return true;
 }
 
-static uint32_t cell_of(const struct work *w, uint32_t record)
+/*
+ * The cell of a launch; SONDE_NONE: it is not selected. A launch of the file before was counted there (SONDE_BEFORE),
+ * but its samples may come in this file: then its cell here has stalls and no launches.
+ */
+static uint32_t cell_of(struct work *w, uint32_t record)
 {
 	const struct sonde_launch *l = &w->f->l->launches.at[record];
 	const uint32_t key[3] = {l->scope, l->place, w->f->string_of[sonde_launch_kernel(w->f->l, l)]};
+	struct sonde_cell *cell;
+	bool is_new;
+	uint32_t at;
 
 	if (l->state == SONDE_LAUNCH_NOT_SELECTED)
 		return SONDE_NONE;
-	return sonde_map_find(&w->cell_keys, SONDE_BYTES(key));
+	at = sonde_map_keep(&w->cell_keys, &w->arena, SONDE_BYTES(key), &is_new);
+	if (at == SONDE_NONE || !is_new) {
+		w->failed |= at == SONDE_NONE;
+		return at;
+	}
+	cell = sonde_vec_push(&w->c->cells);
+	if (cell) {
+		cell->scope = l->scope;
+		cell->place = l->place;
+		cell->kernel = key[2];
+		cell->acc = sonde_arena_calloc(&w->c->arena, sonde_cells_kit(w->c, l->scope)->nr + 1, sizeof(*cell->acc));
+	}
+	w->failed |= !cell || !cell->acc;
+	return w->failed ? SONDE_NONE : at;
 }
 
 /*
@@ -457,7 +478,7 @@ static bool add_batch(struct work *w, const struct sonde_pc_batch *b)
 
 	if (number == SONDE_NONE)
 		return false;
-	if (!find_shares(w, b, &s))
+	if (!find_shares(w, b, &s) || w->failed)
 		return false;
 	for (i = 0; i < b->nr; i++) {
 		const struct sonde_pc_sample *p = &w->r->pc_samples.at[b->first + i];

@@ -158,6 +158,7 @@ big_cubin() { # the second of three does not fit: the third does
 	[ "$(sampled big)" = done ] && settle && [ "$(ls "$OUT/cubins" | wc -l)" = 2 ]
 }
 has_files() { [ "$(ls "$OUT" | grep -c sonde)" -ge "$1" ]; }
+all_samples='[.pc_samples, .aggregate.totals.stalls, (.aggregate.regions[] | .id, .stalls, [.kernels[] | .name, .launches, .stalls])]'
 rotated() { # files that are folded while the program runs: each sample counts once, whichever file it is in
 	local name
 	with_pc flush_ms=2 collect_ms=5 rotate_ms=20
@@ -165,7 +166,7 @@ rotated() { # files that are folded while the program runs: each sample counts o
 		[ "$(ask '[.aggregate.regions[] | .stalls.samples == 100 * .kernel_count], .pc_samples[0].dropped')" = $'[true,true]\n17' ] &&
 		"$BUILD/tools/capture_roll" "$OUT/$name" $(($(ls "$OUT" | wc -l) - 2)) && cp "$TMP/report.json" "$TMP/whole.json" && report &&
 		grep -q 'its oldest files were folded' "$TMP/report.json" &&
-		diff <(ask '[.pc_samples, .aggregate.totals.stalls.samples]') <(jq -c '[.pc_samples, .aggregate.totals.stalls.samples]' "$TMP/whole.json")
+		diff <(ask "$all_samples") <(jq -c "$all_samples" "$TMP/whole.json")
 }
 as_a_run() { # sonde run --lines, and a period of one's own
 	rm -rf "$TMP/run"
