@@ -1,6 +1,6 @@
 /*
- * The only place that calls malloc. A test lets the n-th allocation of its thread and all
- * behind it fail, and so walks through every way out of memory. Invariant 19.
+ * The only place that calls malloc. A test makes the n-th allocation of its thread and all later
+ * ones fail, for every n, and so takes every path that handles a failed allocation. Invariant 19.
  */
 #include "base/alloc.h"
 

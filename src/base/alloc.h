@@ -1,9 +1,9 @@
 /*
- * The one door to malloc, so that tests can make it fail.
+ * All allocations go through this file, so that tests can make them fail.
  *
- * Everything that allocates goes through these four; all but free may return
- * NULL and every caller handles that. With `sonde_alloc_fail_at(n)` the n-th
- * allocation from now on (1 = the next one) and all after it fail, until
+ * All code allocates and frees with these four functions. All but sonde_free may
+ * return NULL, and every caller handles that. After `sonde_alloc_fail_at(n)` the n-th
+ * allocation of this thread from now on (1 = the next one) and all later ones fail, until
  * `sonde_alloc_fail_at(0)`. Only tests call it.
  */
 #ifndef SONDE_BASE_ALLOC_H
@@ -18,6 +18,6 @@ void *sonde_realloc(void *p, size_t size);
 void sonde_free(void *p);
 
 void sonde_alloc_fail_at(uint64_t nth);
-uint64_t sonde_alloc_count(void); /* allocations so far, to know where to stop injecting */
+uint64_t sonde_alloc_count(void); /* allocations of this thread so far: tests know from it for which n to stop */
 
 #endif

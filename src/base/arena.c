@@ -1,6 +1,6 @@
 /*
- * Blocks that double up to a megabyte: few mallocs for much, little waste for little. In the
- * sanitizers' build every allocation is a block of its own.
+ * Each block is twice as large as the one before, up to a megabyte: a large arena needs few mallocs,
+ * a small one wastes little. In the sanitizer build every allocation is a block of its own.
  */
 #include "base/arena.h"
 

@@ -1,6 +1,6 @@
 /*
- * Words kept as words, and three ways to write them down: for a shell, for a record, for YAML.
- * Records mask secrets; what is shown to the user who typed it is not masked.
+ * A list of words, and three ways to write it: for a shell, for a record in a file, as YAML.
+ * Records and YAML mask secrets. A line shown to the user who typed it is not masked.
  */
 #include "base/argv.h"
 
@@ -92,7 +92,7 @@ void sonde_argv_show(struct sonde_buf *out, char *const *words)
 	}
 }
 
-/* The word with a mask for what looks like a secret. */
+/* Writes the word, with a mask in place of each part that looks like a secret. */
 static void mask_word(struct sonde_buf *out, const char *word, struct sonde_secret *s)
 {
 	sonde_buf_clear(out);

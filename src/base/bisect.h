@@ -1,10 +1,10 @@
 /*
- * The place in a sorted array: makes `low` the first number from itself up to `end` for which
- * `is_before`, an expression in `mid`, is false. It must be true for all numbers before that one.
+ * Binary search: sets `low` to the first index in low … end for which `is_before`, an expression of `mid`,
+ * is false; `end` when there is none. The expression must be true for all indexes before that one.
  *
  *     size_t low = 0;
  *
- *     sonde_bisect(low, v.nr, mid, v.at[mid].ns < ns);    // low: how many are before ns
+ *     sonde_bisect(low, v.nr, mid, v.at[mid].ns < ns);    // low: how many elements are before ns
  */
 #ifndef SONDE_BASE_BISECT_H
 #define SONDE_BASE_BISECT_H

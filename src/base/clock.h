@@ -13,7 +13,7 @@ static inline uint64_t sonde_clock_ns(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The time of a clock that never jumps, to measure how long something takes and to wait until a moment. */
+/* The time of a clock that never jumps: measures how long something takes, or waits until a moment. */
 static inline uint64_t sonde_now_ns(void)
 {
 	return sonde_clock_ns(CLOCK_MONOTONIC);

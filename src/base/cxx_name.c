@@ -1,8 +1,8 @@
 /*
- * Names are taken apart into the function and its template arguments and grouped by function.
- * The names of a group get the arguments that differ, in steps: the name of each argument, then the
- * names of its own arguments, then the whole text. The first step after which no two names read the
- * same is the last.
+ * Names are split into the function and its template arguments, and grouped by function.
+ * The names of a group show the arguments that differ, with more detail in each step: first the name of each
+ * argument, then also the names of the argument's own template arguments, then the whole text. The steps end as
+ * soon as no two names are the same.
  */
 #include "base/cxx_name.h"
 
@@ -10,26 +10,26 @@
 
 #include <stdlib.h>
 
-#define MAX_ARGUMENTS 32   /* template arguments looked at; names have few */
-#define MAX_SHOWN     96   /* bytes of the differing part, about */
-#define MAX_GROUP     1000 /* names that read the same; more than that keep their own */
+#define MAX_ARGUMENTS 32   /* template arguments that are compared; real names have fewer */
+#define MAX_SHOWN     96   /* about how many bytes the shown arguments may take */
+#define MAX_GROUP     1000 /* a larger group of names keeps its full names: comparing them takes quadratic time */
 
-/* A name taken apart. */
+/* A name, split into its parts. */
 struct parts {
 	struct sonde_str full;
-	struct sonde_str base; /* the function's own name, with what makes it more than `Kernel` */
+	struct sonde_str base; /* the function's own name; with its namespace or class when it is generic, such as `Kernel` */
 	struct sonde_str list; /* its template arguments, without the brackets */
-	size_t index;	       /* in the caller's list */
-	bool is_generic;       /* the name says nothing by itself: its first argument does */
+	size_t index;	       /* index in the caller's list */
+	bool is_generic;       /* the name says nothing by itself, so its first argument is always shown */
 };
 
-/* Outermost template arguments. */
+/* The outermost template arguments of a name. */
 struct arguments {
 	struct sonde_str at[MAX_ARGUMENTS];
 	size_t nr;
 };
 
-/* Nesting of <> and () after byte `c`; names may be hostile, so it never goes below zero. */
+/* The nesting depth of <>, () and [] after byte `c`. Names may be hostile, so it never goes below zero. */
 static unsigned nest(unsigned depth, char c)
 {
 	if (c == '<' || c == '(' || c == '[')
@@ -44,7 +44,7 @@ static struct sonde_str piece(struct sonde_str s, size_t from, size_t to)
 	return (struct sonde_str){s.p + from, to - from};
 }
 
-/* Where the parameter list begins: the first outermost '(' that does not open a namespace. */
+/* Returns where the parameter list begins: the first outermost '(' that does not open `(anonymous namespace)`. */
 static size_t find_parameters(struct sonde_str s)
 {
 	unsigned depth = 0;
@@ -58,7 +58,7 @@ static size_t find_parameters(struct sonde_str s)
 	return s.n;
 }
 
-/* The last outermost piece behind `::` or a blank: `name<…>`. */
+/* Returns the last piece behind an outermost `::` or blank: `name<…>`. `*before` is the piece before it. */
 static struct sonde_str last_component(struct sonde_str s, struct sonde_str *before)
 {
 	unsigned depth = 0;
@@ -80,7 +80,7 @@ static struct sonde_str last_component(struct sonde_str s, struct sonde_str *bef
 	return piece(s, begin, s.n);
 }
 
-/* Names that say nothing by themselves: what they are of is said too. */
+/* Whether a name says nothing by itself: it is then shown with its class or namespace. */
 static bool is_generic(struct sonde_str name)
 {
 	static const char *const words[] = {
@@ -118,7 +118,7 @@ static struct parts take_apart(struct sonde_str full, size_t index)
 	size_t open = sonde_str_find(last, '<');
 
 	p.base = piece(last, 0, open);
-	if (!p.base.n) /* nothing left of it: no C++ name */
+	if (!p.base.n) /* nothing is left: this is no C++ name */
 		p.base = full;
 	else if (open < last.n && last.p[last.n - 1] == '>')
 		p.list = piece(last, open + 1, last.n - 1);
@@ -130,8 +130,8 @@ static struct parts take_apart(struct sonde_str full, size_t index)
 }
 
 /*
- * The name that people give an argument: the function a lambda is in, the last name of a
- * type, a number without its cast. `list` receives its template arguments.
+ * Returns an argument as people would say it: for a lambda the function that contains it, for a type its
+ * last name, for a number the number without its cast. `*list` receives the argument's own template arguments.
  */
 static struct sonde_str fold(struct sonde_str argument, struct sonde_str *list)
 {
@@ -156,7 +156,7 @@ static int by_base(const void *a, const void *b)
 	return order ? order : sonde_str_cmp(x->full, y->full);
 }
 
-/* Which arguments are not the same in all names of a group: bit k for argument k. */
+/* Returns the arguments that are not the same in all names of a group: bit k for argument k. */
 static uint32_t find_differing(const struct parts *group, size_t nr, bool is_folded)
 {
 	const struct arguments first = split(group[0].list);
@@ -180,12 +180,12 @@ static uint32_t find_differing(const struct parts *group, size_t nr, bool is_fol
 	return mask;
 }
 
-/* How arguments are written: each step where the one before left names that read the same. */
+/* How arguments are written. The next step is taken for names that are still the same after the one before. */
 enum step {
-	STEP_NAMES, /* what they are called */
-	STEP_INNER, /* and what their own arguments are called */
+	STEP_NAMES, /* the name of each argument */
+	STEP_INNER, /* also the names of the argument's own template arguments */
 	STEP_WHOLE,
-	NR_STEPS, /* no step makes them differ: the names stay as they are */
+	NR_STEPS, /* no step made them differ: the full names are used */
 };
 
 static void put_argument(struct sonde_buf *b, struct sonde_str argument, enum step step)
@@ -229,7 +229,7 @@ static bool is_repeated(const struct sonde_str *out, const struct parts *group, 
 	return false;
 }
 
-/* Names of one base, or those among them that read the same a step before. */
+/* Writes all names of a group: names of one base, or those of them that were the same after the step before. */
 static bool name_all(struct sonde_str *out, const struct parts *group, size_t nr, enum step step,
 	struct sonde_arena *arena)
 {
@@ -252,7 +252,7 @@ static bool name_all(struct sonde_str *out, const struct parts *group, size_t nr
 	return ok;
 }
 
-/* Moves names that read as group[0] does behind it, in order; returns how many they are. */
+/* Moves all names that are written like group[0] directly behind it, in order; returns their number, group[0] included. */
 static size_t gather_same(const struct sonde_str *out, struct parts *group, size_t nr)
 {
 	struct sonde_str name = out[group[0].index];
@@ -283,7 +283,7 @@ static bool name_group(
 			if (same > 1)
 				ok = name_all(out, &group[i], same, (enum step)step, arena);
 		}
-	/* One written out may read as another one does that was not. */
+	/* A name that was written in more detail may equal one that was not. */
 	if (ok && nr <= MAX_GROUP && is_repeated(out, group, nr))
 		ok = name_all(out, group, nr, NR_STEPS, arena);
 	return ok;

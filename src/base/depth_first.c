@@ -1,6 +1,6 @@
 /*
- * Children are chained behind their parents, and the walk goes up by the parents: no recursion
- * and no stack, since a hostile file may nest as deep as it likes.
+ * Each member links to its first child and its next sibling, and the walk returns upwards through the parents.
+ * It needs no recursion and no stack, since a hostile file may nest as deeply as it likes.
  */
 #include "base/depth_first.h"
 
@@ -23,7 +23,7 @@ bool sonde_depth_first(uint32_t *out, const uint32_t *order, size_t nr, const ui
 	next = first + nr;
 	for (i = 0; i < nr; i++)
 		first[i] = SONDE_NONE;
-	for (i = nr; i-- > 0;) { /* from behind: each becomes the first child so far */
+	for (i = nr; i-- > 0;) { /* backwards: each member is put in front of its later siblings */
 		at = order ? order[i] : (uint32_t)i;
 		parent = parent_of(parents, stride, at);
 		next[at] = parent == SONDE_NONE ? root : first[parent];

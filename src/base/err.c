@@ -1,4 +1,4 @@
-/* Messages have a fixed size, so that an error can be reported when memory is short. */
+/* Messages have a fixed size, so that an error can be reported even when memory is short. */
 #include "base/err.h"
 
 #include <errno.h>

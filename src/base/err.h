@@ -1,7 +1,7 @@
 /*
- * How errors are made. What they are, sonde_err.h says: the library's users get the same.
+ * Functions that make errors. sonde_err.h explains what an error is: users of the library get the same struct.
  *
- * The story is written once, where it is first known.
+ * The message is written once, at the place that first knows what went wrong.
  */
 #ifndef SONDE_BASE_ERR_H
 #define SONDE_BASE_ERR_H
@@ -18,12 +18,12 @@ int sonde_err_set(struct sonde_err *err, int code, const char *fmt, ...)
 int sonde_err_at(struct sonde_err *err, int code, const char *file, uint64_t byte, const char *fmt,
 	...) __attribute__((format(printf, 5, 6)));
 
-/* SONDE_ERR_IO: the text, what the system says with that errno, and what to do then. */
+/* Makes a SONDE_ERR_IO: the text, the system's message for errno `number`, and what the user can do about it. */
 int sonde_err_system(struct sonde_err *err, int number, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int sonde_err_io(struct sonde_err *err, const char *path, int number); /* the text is the path */
 
-/* "out of memory", for the many places that only pass that on. */
+/* Makes a SONDE_ERR_NOMEM: "out of memory". */
 int sonde_err_nomem(struct sonde_err *err);
 
 #endif

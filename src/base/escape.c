@@ -1,7 +1,7 @@
 /*
- * JSON can say every byte, and a script element holds JSON. All other languages share one walk
- * over the characters, `next_printable`, which replaces invisible characters by visible escapes; the
- * characters that are special in one language are left to its function.
+ * JSON can represent every byte, and a script element contains JSON. All other languages share one walk
+ * over the characters, `next_printable`, which replaces invisible characters by visible escapes. Each language's
+ * own function then handles the characters that are special in it.
  */
 #include "base/escape.h"
 
@@ -31,8 +31,8 @@ static void put_visible(struct sonde_buf *out, uint32_t c, bool is_byte)
 }
 
 /*
- * The next character of text[*i]: true when it may be printed as it is (its
- * bytes are text[*i - length … *i]), false when it was written as an escape. Invariant 16.
+ * Takes the character at text[*i] and moves *i behind it. True when the caller may print the character as it is
+ * (its bytes are the `length` bytes before text[*i]), false when it was written as an escape. Invariant 16.
  */
 static bool next_printable(
 	struct sonde_buf *out, struct sonde_str text, size_t *i, uint32_t *c, unsigned *length)
@@ -50,7 +50,7 @@ static bool is_hex(unsigned char c)
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F');
 }
 
-/* Whether the two characters at text[i] would read as a byte written after U+FFFD. */
+/* Whether a reader would take the two characters at text[i], which follow a U+FFFD, for an escaped byte. */
 static bool looks_like_byte(struct sonde_str text, size_t i)
 {
 	return i + 1 < text.n && strchr("89ABCDEF", text.p[i] ? text.p[i] : 'x') &&
@@ -184,7 +184,7 @@ static void put_markdown_ascii(struct sonde_buf *out, struct sonde_str text, siz
 		sonde_buf_puts(out, "&gt;");
 	else if (c == '&')
 		sonde_buf_puts(out, "&amp;");
-	else if (c == '@' && inside_word) /* no mail address */
+	else if (c == '@' && inside_word) /* keeps it from becoming a mail address */
 		sonde_buf_puts(out, "@<!-- -->");
 	else if (strchr("\\`*[]|~#$!", c) || (c == '_' && !is_inside_word(text, i)) ||
 		 (c == ':' && starts_at(text, i, "://")) ||
@@ -205,7 +205,7 @@ void sonde_escape_markdown(struct sonde_buf *out, struct sonde_str text)
 
 		sonde_buf_clear(&escape);
 		if (!next_printable(&escape, text, &i, &c, &length)) {
-			sonde_buf_putc(out, '\\'); /* a backslash of its own */
+			sonde_buf_putc(out, '\\'); /* the escape begins with a backslash, which Markdown would drop */
 			sonde_buf_str(out, sonde_buf_view(&escape));
 		} else if (c < 0x80) {
 			put_markdown_ascii(out, text, i - 1);
@@ -257,7 +257,7 @@ void sonde_escape_prometheus(struct sonde_buf *out, struct sonde_str text)
 	struct sonde_buf seen = {0};
 	size_t i;
 
-	/* The visible escapes have a backslash themselves, which is one of the two characters that need another. */
+	/* A visible escape contains a backslash, and a backslash must itself be escaped here. */
 	sonde_escape_terminal(&seen, text, true);
 	for (i = 0; i < seen.n; i++) {
 		if (seen.p[i] == '"' || seen.p[i] == '\\')

@@ -1,6 +1,6 @@
 /*
- * Adding splits each rounding error off and keeps it (Shewchuk 1997): nothing is lost, so the
- * order of adding cannot matter. Reading rounds once, as if the sum had been exact all along.
+ * Each addition computes its rounding error and keeps it as a double of its own (Shewchuk 1997): nothing is lost,
+ * so the order of additions cannot matter. Reading the sum rounds once, as if it had been exact all along.
  */
 #include "base/exact.h"
 
@@ -27,7 +27,7 @@ bool sonde_exact_add(struct sonde_exact *s, struct sonde_arena *arena, double v)
 		double rest;
 
 		v = a + b;
-		rest = b - (v - a); /* what rounding lost, exactly */
+		rest = b - (v - a); /* exactly the rounding error */
 		if (rest != 0 && isfinite(v))
 			s->at[nr++] = rest;
 	}
@@ -55,7 +55,7 @@ double sonde_exact_value(const struct sonde_exact *s)
 		low = next - (sum - high);
 		high = sum;
 	}
-	/* exactly between two doubles: what follows decides, not the rule for ties */
+	/* The sum so far is exactly between two doubles: the smaller parts decide, not the rule for ties. */
 	if (n > 0 && ((low < 0 && s->at[n - 1] < 0) || (low > 0 && s->at[n - 1] > 0))) {
 		next = high + low * 2;
 		if (next - high == low * 2)

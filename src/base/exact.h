@@ -1,9 +1,9 @@
 /*
- * Exact sums of doubles: the same bits in whatever order, and however grouped, they
- * are added. What was added can be taken away again without a trace.
+ * Exact sums of doubles: the result has the same bits for any order and any grouping of
+ * the additions. Adding -v after v leaves no trace.
  *
  * A sum is kept as doubles that do not overlap (Shewchuk 1997), rarely more than
- * three, and rounded once, when it is read. Start with `= {0}`; memory is the arena's.
+ * three, and is rounded once, when it is read. Start with `= {0}`; the arena owns the memory.
  */
 #ifndef SONDE_BASE_EXACT_H
 #define SONDE_BASE_EXACT_H
@@ -13,7 +13,7 @@
 struct sonde_exact {
 	double *at;
 	uint32_t nr, cap;
-	double odd; /* the sum of infinities and NaNs; 0 without */
+	double odd; /* the sum of all infinities and NaNs that were added; 0 = there were none */
 };
 
 bool sonde_exact_add(struct sonde_exact *s, struct sonde_arena *arena, double v); /* false: no memory */

@@ -1,6 +1,6 @@
 /*
- * Files are mapped and not read: a capture may be larger than memory, and most of it is looked
- * at once. Compressed ones are inflated into memory, within a limit.
+ * Files are mapped, not read: a capture may be larger than memory, and most of it is looked
+ * at only once. Compressed files are inflated into memory, up to a limit.
  */
 #include "base/file.h"
 
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether `fd` is a file that can be mapped, and its size; else false with the reason. */
+/* Whether `fd` is a regular file, which can be mapped; sets `*size`. False: `err` has the reason. */
 static bool is_regular(int fd, const char *path, size_t *size, struct sonde_err *err)
 {
 	struct stat st;
@@ -35,7 +35,7 @@ static bool is_regular(int fd, const char *path, size_t *size, struct sonde_err 
 	return true;
 }
 
-/* A file to read, and its size; -1 with the reason. */
+/* Opens a regular file for reading and sets `*size`; -1 with the reason in `err`. */
 static int open_regular(const char *path, size_t *size, struct sonde_err *err)
 {
 	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
@@ -91,7 +91,7 @@ static size_t whole_pages(size_t size)
 	return (size + page - 1) / page * page;
 }
 
-/* Room for all files, which may be many: each is open only while it is looked at. */
+/* Reserves address space for all files. There may be many, so each is open only while its size is read. */
 static int reserve(struct sonde_mapping *out, const char *const *paths, size_t nr, size_t *room,
 	struct sonde_err *err)
 {
@@ -114,7 +114,7 @@ static int reserve(struct sonde_mapping *out, const char *const *paths, size_t n
 	return refuse_mapping(paths[0], err);
 }
 
-/* Maps a file behind what is there; one that has grown meanwhile, as far as there is room. */
+/* Maps a file behind those already mapped. If it has grown since reserve(), only the part that fits is mapped. */
 static int map_behind(struct sonde_mapping *m, size_t room, const char *path, struct sonde_err *err)
 {
 	size_t at = whole_pages(m->data.n), size = 0;
@@ -141,7 +141,7 @@ int sonde_mapping_open_all(struct sonde_mapping *out, const char *const *paths, 
 	rc = reserve(out, paths, nr, &room, err);
 	for (i = 0; i < nr && rc == 0; i++)
 		rc = map_behind(out, room, paths[i], err);
-	if (out->base && whole_pages(out->data.n) < room) /* some are shorter by now */
+	if (out->base && whole_pages(out->data.n) < room) /* some files have become shorter */
 		munmap((char *)out->base + whole_pages(out->data.n), room - whole_pages(out->data.n));
 	if (rc)
 		sonde_mapping_release(out);
@@ -164,7 +164,7 @@ void sonde_mapping_forget(const struct sonde_mapping *m, size_t end)
 		madvise(m->base, end / page * page, MADV_DONTNEED);
 }
 
-/* All that the gzip file in `from` holds. */
+/* Appends the whole contents of the gzip file in `from`. */
 static int inflate_all(
 	struct sonde_buf *out, struct sonde_str from, const char *path, struct sonde_err *err)
 {

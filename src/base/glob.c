@@ -1,12 +1,12 @@
 /*
- * `*` and `?` over characters of UTF-8. Of several `*` only the last one is ever taken back, so
- * that no pattern takes longer than text times pattern.
+ * `*` and `?` match UTF-8 characters. Only the last `*` is ever matched again with a longer text, so
+ * the number of steps is at most the length of the text times that of the pattern.
  */
 #include "base/glob.h"
 
-/* Either form of a pattern. */
+/* A pattern in one of its two forms. */
 struct glob {
-	const uint16_t *elements; /* NULL = `text` */
+	const uint16_t *elements; /* NULL = the pattern is `text` */
 	struct sonde_str text;
 	size_t nr;
 };
@@ -20,7 +20,7 @@ static uint16_t element_at(const struct glob *g, size_t k)
 	return g->text.p[k] == '?' ? SONDE_GLOB_ONE : (unsigned char)g->text.p[k];
 }
 
-/* How many bytes of `text` at `i` the element takes, 0 = none. */
+/* How many bytes of `text` from `i` on the element matches; 0 = it does not match. */
 static size_t one_step(uint16_t element, struct sonde_str text, size_t i)
 {
 	uint32_t cp;
@@ -34,8 +34,8 @@ static size_t one_step(uint16_t element, struct sonde_str text, size_t i)
 	return len ? len : 1;
 }
 
-/* Only the last `*` ever has to be reconsidered: it takes one more character and the rest
- * starts over. */
+/* On a mismatch, only the last `*` has to be reconsidered: it takes one more character, and the rest of the
+ * pattern starts over behind it. */
 static bool takes(const struct glob *g, struct sonde_str text)
 {
 	size_t k = 0, i = 0, star = SIZE_MAX, star_i = 0, step;

@@ -1,9 +1,9 @@
 /*
- * Two independent errors as one: the root of the sum of their squares.
+ * Combines two independent errors: the root of the sum of their squares.
  *
- * Not libm's hypot, whose last bit differs between versions (glibc 2.35 has a new one, which would also be the
- * oldest that a package runs with). A square root is rounded alike everywhere, and errors are far
- * from where squares overflow.
+ * libm's hypot is not used, because its last bit differs between versions, and because glibc 2.35 has a new version of
+ * the symbol, so that a package would not run with any older glibc. A square root is rounded the same everywhere, and
+ * errors are much too small for their squares to overflow.
  */
 #ifndef SONDE_BASE_HYPOT_H
 #define SONDE_BASE_HYPOT_H

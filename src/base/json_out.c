@@ -1,6 +1,6 @@
 /*
- * Text goes straight into the sink: no tree of values is made. Whether a level has items yet and
- * whether it is on one line are one bit each per level; reports nest some ten levels deep.
+ * Text goes straight into the sink: no tree of values is made. Each level needs two bits: whether it has
+ * items yet, and whether it is on one line. Reports nest about ten levels deep.
  */
 #include "base/json_out.h"
 
@@ -29,7 +29,7 @@ static void put_key_str(struct sonde_json *w, struct sonde_str key)
 	sonde_sink_write(w->sink, ": ", 2);
 }
 
-/* Our own keys: plain words. */
+/* For our own keys, which are plain words and need no escaping. */
 static void put_key_z(struct sonde_json *w, const char *key)
 {
 	begin_item(w);

@@ -1,6 +1,6 @@
 /*
- * A radix sort, eleven bits at a time, of the part of the keys that differs. Captures are nearly
- * in order: an array of a few sorted runs is merged instead, and a sorted one only looked at.
+ * A radix sort, eleven bits at a time, over the range between the smallest and the largest key. Captures are
+ * nearly in order: an array that consists of a few sorted runs is merged instead, and a sorted one is only read.
  */
 #include "base/keysort.h"
 
@@ -13,7 +13,7 @@
 #define BUCKETS	 (1u << DIGIT)
 #define MAX_RUNS 8
 
-/* Elements of any size. Inlined below with sizes that are known, where copies become moves. */
+/* Elements of any size. All functions are inlined with constant sizes, so that copies become plain moves. */
 struct array {
 	unsigned char *p;
 	size_t size;
@@ -56,7 +56,10 @@ INLINE void sort_pass(
 		copy(to, count[(key(from, i) - least) >> shift & (BUCKETS - 1)]++, from, i);
 }
 
-/* Where the runs in order begin, at most MAX_RUNS, and the end behind them; 0 = more runs. */
+/*
+ * Fills `starts` with where each sorted run begins, and with `nr` behind the last one. Returns the number of runs;
+ * 0 = there are more than MAX_RUNS.
+ */
 INLINE size_t find_runs(struct array a, size_t nr, size_t *starts)
 {
 	size_t i, runs = 0;
@@ -73,7 +76,10 @@ INLINE size_t find_runs(struct array a, size_t nr, size_t *starts)
 	return runs;
 }
 
-/* The second of two neighbouring runs waits elsewhere: from the back, the later one of both. */
+/*
+ * Merges two neighbouring runs, the second of which was copied to `second`: fills the array from the back, each time
+ * with the later of the two last elements.
+ */
 INLINE void merge_back(struct array a, size_t first, size_t mid, size_t end, struct array second)
 {
 	size_t left = end - mid, at = end;
@@ -86,7 +92,7 @@ INLINE void merge_back(struct array a, size_t first, size_t mid, size_t end, str
 	}
 }
 
-/* The same where the first one waits: from the front, the earlier one of both. */
+/* The same when the first run was copied, to `waiting`: fills the array from the front, with the earlier element. */
 INLINE void merge_front(struct array a, size_t first, size_t mid, size_t end, struct array waiting)
 {
 	size_t nr = mid - first, i = 0, at = first;
@@ -100,8 +106,9 @@ INLINE void merge_front(struct array a, size_t first, size_t mid, size_t end, st
 }
 
 /*
- * Merges two neighbouring runs. What is before or behind all of the other stays where it is, and of
- * the rest the shorter one is copied: one thread does most, and the others little in between.
+ * Merges two neighbouring runs. Elements of the first run that are before all of the second stay in place, and so do
+ * those of the second that are behind all of the first. The shorter of the two rests is copied. That is little in
+ * captures: one thread records most events, and the others only a few in between.
  */
 INLINE bool merge(struct array a, size_t first, size_t mid, size_t end)
 {
@@ -128,7 +135,7 @@ INLINE bool merge(struct array a, size_t first, size_t mid, size_t end)
 	return true;
 }
 
-/* Merges neighbours until one run is left. */
+/* Merges neighbouring runs until one is left. */
 INLINE bool merge_runs(struct array a, const size_t *starts, size_t runs)
 {
 	size_t width, k;
@@ -193,7 +200,7 @@ bool sonde_keysort_runs(void *at, size_t nr, size_t size)
 	return runs && merge_runs((struct array){at, size}, starts, runs);
 }
 
-/* The elements as they are. */
+/* Numbers the elements in their present order; the keys are not set. NULL when memory is short. */
 static struct sonde_keyed *number_all(size_t nr)
 {
 	struct sonde_keyed *order = nr < UINT32_MAX ? sonde_malloc((nr + 1) * sizeof(*order)) : NULL;

@@ -1,6 +1,6 @@
 /*
- * Open addressing over numbers. Keys and hashes are arrays by number, in order of insertion:
- * walking a map is walking an array, and growing it compares no keys.
+ * A hash table with open addressing, whose slots hold numbers. Keys and hashes are arrays in order of insertion,
+ * indexed by number: iterating over a map is iterating over an array, and growing it compares no keys.
  */
 #include "base/map.h"
 
@@ -68,7 +68,7 @@ static bool grow(struct sonde_arena *owner, struct sonde_map *m)
 	return true;
 }
 
-/* New keys are copied to `to`, unless that is NULL. The map's own memory belongs to `owner`, unless NULL. */
+/* New keys are copied to `to`, unless it is NULL. The map's own memory belongs to the arena `owner`, unless it is NULL. */
 static uint32_t add_key(struct sonde_arena *owner, struct sonde_arena *to, struct sonde_map *m,
 	struct sonde_str key, bool *is_new)
 {

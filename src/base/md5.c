@@ -1,4 +1,4 @@
-/* RFC 1321, with its table of sines computed where it is needed: names are short. */
+/* RFC 1321. Its table of sines is computed on the fly: only short names are hashed. */
 #include "base/md5.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* The bound shrinks with every better name, and the distance is not computed beyond it. */
+/* The bound shrinks with every better name, and distances beyond the bound are not computed. */
 #include "base/nearest.h"
 
 bool sonde_nearest_take(struct sonde_nearest *n, struct sonde_str name, unsigned distance)
 {
-	bool is_other = distance > 2 && distance * 2 > name.n; /* a guess like that only puzzles */
+	bool is_other = distance > 2 && distance * 2 > name.n; /* such a guess would only confuse the user */
 
 	if (distance >= n->below || distance >= name.n || is_other)
 		return false;

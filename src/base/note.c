@@ -1,4 +1,4 @@
-/* A map of the sentences themselves: what was said once is not said again. */
+/* The sentences are the keys of a map, so that each is kept once. */
 #include "base/note.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@ bool sonde_notes_is_loss(const struct sonde_notes *notes, size_t i)
 	return i < notes->losses.nr && notes->losses.at[i];
 }
 
-/* A loss stays one, whoever says the same without calling it that. */
+/* Marks a note as a loss. It stays one when the same sentence is added again as a mere note. */
 static void mark_loss(struct sonde_notes *notes, uint32_t i)
 {
 	while (notes->losses.nr <= i)

@@ -1,13 +1,13 @@
 /*
- * Notes: what a stage had to leave out or could only do second best, in words.
+ * Notes: sentences about what a stage had to leave out or could only do second best.
  *
  * Degradation is counted and shown, never hidden: every stage adds its
  * sentences here and every report prints them. The same sentence is kept once.
  *
- * A note is a remark, or it reports a loss: something of the input is missing or damaged that
- * should be there (a file that was cut off or left out, events that were lost), so that figures are
- * those of a part. The code that finds the loss reports it. It is no loss when the program itself left
- * something open (a range it never closed), nor when a capture was never asked for more (windows, a
+ * A note is a remark, or it reports a loss: a part of the input that should be there is missing or damaged
+ * (a file that was cut off or left out, events that were lost), so that figures are those of the rest only.
+ * The code that finds the loss reports it. It is not a loss when the program itself left
+ * something open (a range it never closed), nor when the capture was not meant to have more (windows, a
  * budget, limits of the tool).
  */
 #ifndef SONDE_BASE_NOTE_H
@@ -19,12 +19,12 @@
 
 struct sonde_notes {
 	struct sonde_map texts; /* texts.keys[0 … texts.nr-1] are the notes, in order */
-	SONDE_VEC(bool) losses; /* private: by note, as far as there are any */
-	uint64_t nr_losses;	/* also those that memory was too short for */
+	SONDE_VEC(bool) losses; /* private: whether each note is a loss; notes behind the end of the vector are not */
+	uint64_t nr_losses;	/* number of losses, also of those whose note was dropped because memory was short */
 	struct sonde_arena arena;
 };
 
-/* Memory shortage drops the note: notes never make a stage fail. */
+/* When memory is short the note is dropped: notes never make a stage fail. */
 void sonde_note(struct sonde_notes *notes, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void sonde_note_loss(struct sonde_notes *notes, const char *fmt, ...)

@@ -1,6 +1,6 @@
 /*
- * A double is m times a power of two, so fifteen of its digits are one product of 128 bits and
- * a shift. What that cannot hold, very large and very small, goes through printf.
+ * A double is m times a power of two, so its first fifteen digits take one multiplication in 128 bits and
+ * a shift. Very large and very small numbers, for which 128 bits are too few, go through printf.
  */
 #include "base/number.h"
 
@@ -13,7 +13,7 @@ __extension__ typedef unsigned __int128 u128; /* ISO C has none */
 #define NR_DIGITS 15
 #define TEN_15	  1000000000000000u
 
-/* 5^0 … 5^27: the powers that fit into 64 bits. */
+/* 5^0 … 5^27: all powers of five that fit into 64 bits. */
 static const uint64_t pow5[28] = {1u, 5u, 25u, 125u, 625u, 3125u, 15625u, 78125u, 390625u, 1953125u,
 	9765625u, 48828125u, 244140625u, 1220703125u, 6103515625u, 30517578125u, 152587890625u,
 	762939453125u, 3814697265625u, 19073486328125u, 95367431640625u, 476837158203125u,
@@ -67,7 +67,7 @@ static uint64_t scale(double v, int k)
 	return quotient + (rest > half || (rest == half && quotient & 1));
 }
 
-/* The 15 digits of v, and the power of ten of the first one in `*exponent`. */
+/* Returns the first 15 digits of v as a number; `*exponent` is the power of ten of the first digit. */
 static uint64_t significant(double v, int *exponent)
 {
 	uint64_t bits, q;
@@ -108,7 +108,7 @@ static size_t place_point(char *out, const char *digits, size_t nr, int exponent
 		memcpy(out + n, digits, nr);
 		return n + nr;
 	}
-	n = (size_t)exponent + 1; /* digits before the point; those cut off were zeros */
+	n = (size_t)exponent + 1; /* digits before the point: the caller cut off zeros only, which are still in `digits` */
 	memcpy(out, digits, n);
 	if (nr <= n)
 		return n;

@@ -1,10 +1,10 @@
 /*
  * Numbers as text: one way for every machine-readable format, and one for people.
  *
- * `sonde_number_format` writes a whole number with all its digits and anything
- * else with 15 significant ones, exactly as printf("%.15g") would, but with
- * integer arithmetic alone: some tens of nanoseconds, the same bytes on every
- * machine and in every locale.
+ * `sonde_number_format` writes a whole number with all its digits and any other
+ * number with 15 significant digits, exactly as printf("%.15g") would. It uses
+ * integer arithmetic only: it takes some tens of nanoseconds, and gives the same
+ * bytes on every machine and in every locale.
  */
 #ifndef SONDE_BASE_NUMBER_H
 #define SONDE_BASE_NUMBER_H

@@ -20,7 +20,7 @@ static int by_u32(const void *a, const void *b)
 
 void sonde_sort_numbers(double *at, size_t nr)
 {
-	if (nr > 1) /* nothing may be at NULL */
+	if (nr > 1) /* `at` may be NULL when there are none, and qsort must not get NULL */
 		qsort(at, nr, sizeof(*at), by_double);
 }
 

@@ -1,6 +1,6 @@
 /*
- * One pass over a word asks at each byte which shape of a secret begins there. Shell scripts are
- * single words (sh -c '…'), so a word is read piece by piece, with blanks between them.
+ * One pass over a word checks at each byte whether one of the known shapes of a secret begins there. A whole shell
+ * script may be a single word (sh -c '…'), so a word is divided at blanks and quotes into pieces.
  */
 #include "base/secret.h"
 
@@ -38,7 +38,7 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'';
 }
 
-/* The word, in capitals, at p in any case; without a locale, of which the library has none. */
+/* Whether `word` (in capitals) is at p, in any case. Does not use the locale: the injected library has none. */
 static bool is_at(const char *p, size_t n, const char *word)
 {
 	for (; *word; p++, word++, n--)
@@ -56,7 +56,7 @@ static bool ends_with(const char *p, size_t n, const char *word)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Ends with it, and there is no letter in front: not XAUTH, not monkey. */
+/* Whether the name ends with `word` and has no letter in front of it: XAUTH and monkey do not match AUTH and KEY. */
 static bool ends_apart(const char *p, size_t n, const char *word)
 {
 	return ends_with(p, n, word) && (n == strlen(word) || !is_letter(p[n - strlen(word) - 1]));
@@ -74,7 +74,7 @@ bool sonde_secret_is_name(const char *p, size_t n)
 {
 	static const char *const words[] = {
 		"TOKEN", "SECRET", "PASSWORD", "KEY", "PASSWD", "APIKEY", "PASSPHRASE"};
-	/* AUTHOR and SSH_AUTH_SOCK are harmless, so is PWD. */
+	/* Names may end with these, not contain them: AUTHOR and SSH_AUTH_SOCK are harmless, and so is PWD. */
 	static const char *const ends[] = {"AUTH", "BEARER"}, *const capitals[] = {"_PASS", "_PAT", "_PWD"};
 	bool has_small = false;
 	size_t i;
@@ -93,7 +93,7 @@ bool sonde_secret_is_name(const char *p, size_t n)
 	return false;
 }
 
-/* Names that mark a secret before a colon too, where `key: value` is common: not `key` alone. */
+/* Whether a name also marks a secret in front of a colon. `key: value` is common there, so `key` alone does not. */
 static bool is_clear_name(const char *p, size_t n)
 {
 	static const char *const keys[] = {"API", "ACCESS", "PRIVATE", "SECRET", "AUTH"};
@@ -118,7 +118,7 @@ static bool is_header_name(const char *p, size_t n)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The first of `stops` from `at` on, or the end. */
+/* Returns the position of the first byte of `stops` at or behind `at`, or the end of the word. */
 static size_t find_stop(const struct sonde_secret *s, size_t at, const char *stops)
 {
 	while (at < s->n && (!s->p[at] || !strchr(stops, s->p[at])))
@@ -126,7 +126,7 @@ static size_t find_stop(const struct sonde_secret *s, size_t at, const char *sto
 	return at;
 }
 
-/* Takes the quoted text at `*from` without its quotes, which may be escaped, as in a script. */
+/* Takes the quoted text at `*from`, without its quotes. The quotes may be escaped (\"), as in a script. */
 static bool take_quoted(const struct sonde_secret *s, size_t *from, size_t *to)
 {
 	bool is_escaped = *from + 1 < s->n && s->p[*from] == '\\' && is_quote(s->p[*from + 1]);
@@ -145,7 +145,7 @@ static bool take_quoted(const struct sonde_secret *s, size_t *from, size_t *to)
 	return true;
 }
 
-/* A value ends at one of `stops`, unless it is quoted. */
+/* Takes the value at `*from`: up to its closing quote, or, when it is not quoted, up to one of `stops`. */
 static bool take_value(const struct sonde_secret *s, size_t *from, size_t *to, const char *stops)
 {
 	if (!take_quoted(s, from, to))
@@ -155,7 +155,7 @@ static bool take_value(const struct sonde_secret *s, size_t *from, size_t *to, c
 
 /* --- NAME=VALUE, NAME: VALUE ------------------------------------------------------------------ */
 
-/* The name that ends before `end`; quotes around it are no part of it. Returns its length. */
+/* Finds the name that ends before `end`, without quotes around it and dashes in front. Returns its length. */
 static size_t name_before(const struct sonde_secret *s, size_t end, size_t *start)
 {
 	size_t i;
@@ -170,7 +170,7 @@ static size_t name_before(const struct sonde_secret *s, size_t end, size_t *star
 	return end - i;
 }
 
-/* The same with all that may be in a key of a configuration. */
+/* Whether the last part of a configuration key before `end` names a secret. It may have any bytes but '=' and '.'. */
 static bool is_key(const struct sonde_secret *s, size_t end)
 {
 	size_t i = end;
@@ -182,7 +182,7 @@ static bool is_key(const struct sonde_secret *s, size_t end)
 	return sonde_secret_is_name(s->p + i, end - i);
 }
 
-/* `Pwd=…;` of a connection string: elsewhere it is a directory. */
+/* Whether this is `Pwd=…;` in a connection string: elsewhere PWD is a directory. */
 static bool is_pwd(const struct sonde_secret *s, size_t start, size_t n, size_t equals)
 {
 	return n == 3 && is_at(s->p + start, n, "PWD") && s->p[start + 1] != 'W' &&
@@ -211,11 +211,11 @@ static bool take_assigned(const struct sonde_secret *s, size_t equals, size_t *f
 		return take_value(s, from, to, "&# \t\n");
 	if (has_blank_before(s, equals))
 		return take_value(s, from, to, " \t\n;\"'&|)");
-	*to = s->n; /* --password=VALUE: the whole word, whatever is in it */
+	*to = s->n; /* --password=VALUE: the value is the rest of the word, even with blanks */
 	return *to > *from;
 }
 
-/* Bearer, Basic, …: says how, and is no secret. */
+/* Bearer, Basic, …: the name of an authentication scheme, which is no secret. */
 static bool is_scheme(const char *p, size_t n)
 {
 	static const char *const schemes[] = {"BEARER", "BASIC", "TOKEN", "DIGEST", "APIKEY", "NEGOTIATE"};
@@ -227,13 +227,13 @@ static bool is_scheme(const char *p, size_t n)
 	return false;
 }
 
-/* Takes the value of an HTTP header, up to the quote around both; the scheme stays visible. */
+/* Takes the value of an HTTP header, up to the quote around name and value. The scheme stays visible. */
 static bool take_header(struct sonde_secret *s, size_t *from, size_t *to)
 {
 	size_t end = find_stop(s, *from, " \t\n\"'");
 
 	if (*from == s->n)
-		s->is_value = AUTHORIZATION; /* in the next word */
+		s->is_value = AUTHORIZATION; /* the value is the next word */
 	if (is_scheme(s->p + *from, end - *from)) {
 		for (*from = end; *from < s->n && is_blank(s->p[*from]); ++*from)
 			;
@@ -264,7 +264,10 @@ static bool take_named(struct sonde_secret *s, size_t colon, size_t *from, size_
 
 /* --- shapes of their own ---------------------------------------------------------------------- */
 
-/* //user:PASSWORD@host. A password that is not encoded may hold a slash; a port is digits. */
+/*
+ * Takes the password of //user:PASSWORD@host. A password that is not URL-encoded may contain a slash; if only digits
+ * are behind the colon, they are a port.
+ */
 static bool take_userinfo(const struct sonde_secret *s, size_t at, size_t *from, size_t *to)
 {
 	size_t end = find_stop(s, at, "/?# \t\n\"'"), i, colon = s->n;
@@ -295,7 +298,7 @@ static bool is_of_token(char c, bool has_marks)
 	return is_letter(c) || is_digit(c) || (has_marks && (c == '-' || c == '_'));
 }
 
-/* How many bytes from `at` on are those of a token; 0 when they rather look like words. */
+/* How many bytes from `at` on may be those of a token; 0 when they look like words instead. */
 static size_t token_length(const struct sonde_secret *s, size_t at, bool has_marks)
 {
 	bool has_capital = false, has_digit = false;
@@ -308,13 +311,13 @@ static size_t token_length(const struct sonde_secret *s, size_t at, bool has_mar
 	return has_capital && (has_digit || !has_marks) ? i - at : 0;
 }
 
-/* Tokens begin with who gave them out. */
+/* Takes a token. Each service gives its tokens a prefix, by which they are recognised. */
 static bool take_token(const struct sonde_secret *s, size_t at, size_t *from, size_t *to)
 {
 	static const struct {
 		const char *begin;
-		unsigned min; /* bytes behind it */
-		bool has_marks;
+		unsigned min; /* fewest bytes behind the prefix */
+		bool has_marks; /* may contain '-' and '_' */
 	} kinds[] = {{"hf_", 30, false}, {"ghp_", 30, false}, {"gho_", 30, false}, {"ghu_", 30, false},
 		{"ghs_", 30, false}, {"ghr_", 30, false}, {"github_pat_", 30, true},
 		{"glpat-", 20, true}, {"nvapi-", 30, true}, {"sk-", 32, true}, {"xoxb-", 20, true},
@@ -332,7 +335,7 @@ static bool take_token(const struct sonde_secret *s, size_t at, size_t *from, si
 		*to = *from + token_length(s, *from, kinds[i].has_marks);
 		return *to - *from >= kinds[i].min;
 	}
-	/* A JSON web token: three parts, the first two of which are JSON. */
+	/* A JSON web token has three parts; the first two are JSON in base64, which begins with "eyJ". */
 	*from = at + 3;
 	if (s->n - at < 20 || memcmp(s->p + at, "eyJ", 3) != 0)
 		return false;
@@ -347,8 +350,8 @@ static bool take_token(const struct sonde_secret *s, size_t at, size_t *from, si
 /* Options of well-known programs whose names do not show that a secret follows. */
 static const struct option {
 	const char *program, *option;
-	bool has_user;	  /* USER:PASSWORD */
-	bool is_attached; /* -pPASSWORD; what comes behind a blank is something else */
+	bool has_user;	  /* the value is USER:PASSWORD */
+	bool is_attached; /* the value is attached (-pPASSWORD); the next word is not the value */
 } options[] = {{"curl", "-u", true, false}, {"curl", "-U", true, false},
 	{"curl", "--user", true, false}, {"curl", "--proxy-user", true, false},
 	{"sshpass", "-p", false, false}, {"mysql", "-p", false, true},
@@ -356,7 +359,7 @@ static const struct option {
 	{"redis-cli", "-a", false, false}};
 
 #define NR_OPTIONS (sizeof(options) / sizeof(*options))
-#define OPTION	   8u /* is_value from here on: that of such an option */
+#define OPTION	   8u /* is_value = OPTION + i announces the value of options[i] */
 
 static bool is_program(const char *p, size_t n, const char *name)
 {
@@ -376,7 +379,7 @@ static void see_program(struct sonde_secret *s, const char *p, size_t n)
 		}
 }
 
-/* From the colon on where a user is in front of it: without one there is no password. */
+/* Takes the value of an option. Of USER:PASSWORD only the part behind the colon is secret: without a colon, nothing. */
 static bool take_option(const struct sonde_secret *s, const struct option *o, size_t *from, size_t to)
 {
 	const char *colon = o->has_user ? memchr(s->p + *from, ':', to - *from) : NULL;
@@ -386,7 +389,7 @@ static bool take_option(const struct sonde_secret *s, const struct option *o, si
 	return to > *from;
 }
 
-/* An option of the program: what is attached to it is taken, else the next is its value. */
+/* Checks for an option of the program that was seen: takes the value attached to it, or announces the next word as its value. */
 static bool see_option(struct sonde_secret *s, size_t at, size_t end, size_t *from, size_t *to)
 {
 	unsigned i;
@@ -411,7 +414,7 @@ static bool see_option(struct sonde_secret *s, size_t at, size_t end, size_t *fr
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* The value that was announced by what is before it: the whole word, or a piece of one. */
+/* Takes the value that an earlier word or piece announced: the whole word, or one piece of it. */
 static bool take_announced(struct sonde_secret *s, size_t at, size_t end, size_t *from, size_t *to)
 {
 	unsigned kind = s->is_value;
@@ -430,7 +433,7 @@ static bool take_announced(struct sonde_secret *s, size_t at, size_t end, size_t
 	return *to > *from;
 }
 
-/* At the beginning of a piece. */
+/* Looks at a piece that begins at `at`: an announced value, a program, or an option. True: it took a secret. */
 static bool see_piece(struct sonde_secret *s, size_t at, size_t *from, size_t *to)
 {
 	size_t end = find_stop(s, at, " \t\n\r\"'"), dashes = at, last;
@@ -459,7 +462,7 @@ void sonde_secret_word(struct sonde_secret *s, const char *p, size_t n)
 	s->p = p;
 	s->n = n;
 	s->at = 0;
-	if (!n) /* --token '' */
+	if (!n) /* an empty value, as in --token '' */
 		s->is_value = NO_VALUE;
 }
 

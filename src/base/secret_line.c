@@ -1,6 +1,6 @@
 /*
- * Masked copies. Most lines have no secret and are not copied. A file of its own, because the injected
- * library links secret.c and has neither buffers nor arenas.
+ * Makes masked copies. A line without a secret, as most are, is not copied. This is not in secret.c, because the
+ * injected library links that file and has neither buffers nor arenas.
  */
 #include "base/arena.h"
 #include "base/secret.h"

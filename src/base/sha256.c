@@ -1,4 +1,4 @@
-/* FIPS 180-4, byte by byte: what is hashed, the scripts and styles of a page, is small. */
+/* FIPS 180-4, byte by byte: only the scripts and styles of a page are hashed, which are small. */
 #include "base/sha256.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * SHA-256 (FIPS 180-4), for the places where a format asks for it by name.
- * Hashing for our own purposes is sonde_hash (map.h): a hundred times faster.
+ * SHA-256 (FIPS 180-4), for formats that require it by name. For our own
+ * purposes use sonde_hash (map.h), which is a hundred times faster.
  */
 #ifndef SONDE_BASE_SHA256_H
 #define SONDE_BASE_SHA256_H

@@ -1,6 +1,6 @@
 /*
- * Bytes collect in a buffer and leave it in large pieces. A failure is remembered and
- * returned at the end, so that writers need not ask after every line.
+ * Bytes collect in a buffer, which is written in large pieces. A failure is remembered and
+ * returned at the end, so that writers need not check after every line.
  */
 #include "base/sink.h"
 
@@ -29,7 +29,7 @@ void sonde_sink_init_string(struct sonde_sink *s)
 	sonde_sink_init_fd(s, -1);
 }
 
-/* A new file beside s->path, under a name nobody can guess or has. */
+/* Opens a new file beside s->path, under a name that nobody can guess and no file has. */
 static int open_temp(struct sonde_sink *s)
 {
 	uint64_t random;
@@ -49,7 +49,7 @@ static int open_temp(struct sonde_sink *s)
 	return fd;
 }
 
-/* A device or pipe is written to as it is; for a link, the file it leads to is replaced. */
+/* A device or pipe is written to directly. If the path is a link, the file that it leads to is replaced. */
 static int open_target(struct sonde_sink *s, const char *path)
 {
 	char target[PATH_MAX];
@@ -87,7 +87,7 @@ int sonde_sink_open(struct sonde_sink *s, const char *path, struct sonde_err *er
 			 : errno == ENOENT ? fail_without_folder(path, err)
 					   : sonde_err_io(err, path, errno);
 
-		sonde_buf_clear(&s->temp); /* nothing to remove */
+		sonde_buf_clear(&s->temp); /* the file was not made: abort must not remove it */
 		sonde_sink_abort(s);
 		return rc;
 	}
@@ -184,7 +184,7 @@ int sonde_sink_close(struct sonde_sink *s, struct sonde_err *err)
 		s->saved_errno = ENOMEM;
 	if (s->fd >= 0 && !s->saved_errno)
 		flush(s, true);
-	if (!is_file && s->saved_errno == EPIPE) /* the reader has what it wanted */
+	if (!is_file && s->saved_errno == EPIPE) /* the reader closed the pipe because it had read enough */
 		s->saved_errno = 0;
 	if (is_file && close(s->fd) != 0 && !s->saved_errno)
 		s->saved_errno = errno;

@@ -1,13 +1,12 @@
 /*
- * gcc's -fsanitize-coverage=trace-pc calls the function below in every piece of straight code.
- * It is weak: a program that brings another, as the fuzzer does, uses that.
+ * Code built with gcc's -fsanitize-coverage=trace-pc calls the function below in every basic block.
+ * The function is weak: a program that has its own, as the fuzzer does, uses that one.
  */
 #include "base/steps.h"
 
-static uint64_t steps; /* threads may lose some: an estimate is enough */
+static uint64_t steps; /* a count may be lost between threads: an estimate is enough */
 
-#ifndef __clang__ /* whose instrumentation is another, and the fuzzer's */
-/* Code that was built for it calls this at the begin of every basic block. */
+#ifndef __clang__ /* clang's instrumentation differs, and the fuzzer uses it */
 void __sanitizer_cov_trace_pc(void);
 __attribute__((weak, no_sanitize_coverage, no_sanitize("undefined"))) void __sanitizer_cov_trace_pc(
 	void)

@@ -1,10 +1,10 @@
 /*
- * How much work was done, counted and not timed, so that tests can distinguish
- * linear from quadratic on a busy machine.
+ * How much work was done: counted, not timed, so that tests can distinguish
+ * linear from quadratic time on a busy machine.
  *
- * A build with -fsanitize-coverage=trace-pc (make test, gcc)
- * counts every piece of straight code that runs, in all threads, those of other
- * libraries left out. Any other build has no count: 0. Only tests ask.
+ * A build with -fsanitize-coverage=trace-pc (make test, gcc) counts every basic
+ * block that runs, in all threads, without the code of other libraries. In any
+ * other build the count is 0. Only tests call this.
  */
 #ifndef SONDE_BASE_STEPS_H
 #define SONDE_BASE_STEPS_H

@@ -1,4 +1,4 @@
-/* Slices borrow, buffers own. A buffer that could not grow stays as it was and says so once. */
+/* Slices borrow their bytes, buffers own them. A buffer that could not grow keeps what it has and sets `failed`. */
 #include "base/str.h"
 
 #include "base/alloc.h"
@@ -226,7 +226,7 @@ struct unit {
 	double times;
 };
 
-/* A number with one of the units behind it. */
+/* Reads a number with one of the units behind it. */
 static bool read_amount(struct sonde_str s, const struct unit *units, size_t nr, uint64_t *out)
 {
 	char text[32], *end;

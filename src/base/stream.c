@@ -1,6 +1,6 @@
 /*
- * Streams in streams: a member of an archive inside a gzip file reads from the one below it.
- * Each keeps the bytes it peeked at, and why it broke off; the innermost reason is reported.
+ * Streams are stacked: a member of an archive inside a gzip file reads from the stream below it.
+ * Each stream keeps the bytes it peeked at, and why it ended early. The reason nearest to the reader is reported.
  */
 #include "base/stream.h"
 
@@ -11,21 +11,21 @@
 
 #define CHUNK (64u * 1024u)
 /*
- * A small file may hold gigabytes, to exhaust the machine that reads it. Captures inflate to up to
- * 30 times their size, those of one kernel over and over to more.
+ * A small file may be made to inflate to gigabytes, to exhaust the machine that reads it. Captures inflate to at
+ * most 30 times their size; captures of one kernel that runs over and over inflate to more.
  */
 #define MAX_RATIO 256u
-#define FREE_OUT  (64ull << 20) /* bytes that any file may inflate to */
+#define FREE_OUT  (64ull << 20) /* bytes that any file may inflate to, whatever its size */
 
 static const char bomb[] = "inflates to more than 256 times its size, which no capture does; "
 			   "decompress it first if it is genuine";
 
 struct sonde_gzip {
 	z_stream z;
-	uint64_t nr_in, size; /* bytes taken in; of the whole file, 0 = not known */
-	uint64_t nr_kept, kept_in; /* bytes handed out and not dropped, and what they were in the file */
+	uint64_t nr_in, size; /* compressed bytes read so far, and those of the whole file (0 = not known) */
+	uint64_t nr_kept, kept_in; /* inflated bytes that the reader keeps, and the compressed bytes they came from */
 	bool is_done;
-	char in[CHUNK]; /* where `from` has no memory of its own to read in */
+	char in[CHUNK]; /* the compressed bytes that zlib reads next */
 };
 
 void sonde_stream_from_slice(struct sonde_stream *s, struct sonde_str slice)
@@ -78,7 +78,7 @@ void sonde_stream_release(struct sonde_stream *s)
 	*s = (struct sonde_stream){0};
 }
 
-/* Gives zlib more to read: false at the end of the file. */
+/* Gives zlib more bytes if it has none; false at the end of the file. */
 static bool feed(struct sonde_stream *s)
 {
 	struct sonde_gzip *g = s->gzip;
@@ -92,7 +92,7 @@ static bool feed(struct sonde_stream *s)
 	return g->z.avail_in;
 }
 
-/* Behind a member: another one, or the end. What is no gzip there is no part of it. */
+/* At the end of a gzip member: begins the next one, or ends the stream. Bytes that are not gzip are ignored there. */
 static void next_member(struct sonde_stream *s)
 {
 	struct sonde_gzip *g = s->gzip;
@@ -131,7 +131,7 @@ static size_t read_slice(struct sonde_stream *s, char *to, size_t n)
 	return n;
 }
 
-/* Bytes of the file that were inflated so far: where it is compressed twice, of the outer one. */
+/* How many compressed bytes of the file were inflated so far. If it is compressed twice, those of the outer layer count. */
 static uint64_t nr_taken(const struct sonde_stream *s)
 {
 	const struct sonde_gzip *g = NULL;
@@ -141,7 +141,7 @@ static uint64_t nr_taken(const struct sonde_stream *s)
 	return g ? g->nr_in - g->z.avail_in : 0;
 }
 
-/* The same for what the reader keeps: it may be a bomb. What is passed over takes no memory. */
+/* Inflates bytes that the reader keeps, and stops at a decompression bomb. Bytes that are dropped take no memory. */
 static size_t inflate_kept(struct sonde_stream *s, char *to, size_t n)
 {
 	struct sonde_gzip *g = s->gzip;
@@ -221,7 +221,7 @@ bool sonde_stream_some(struct sonde_stream *s, struct sonde_buf *out, uint64_t l
 	return n && !out->failed;
 }
 
-/* The innermost that ended early, NULL for none. */
+/* The stream nearest to the reader that ended early; NULL = none did. */
 static const struct sonde_stream *find_damage(const struct sonde_stream *s)
 {
 	while (s && !s->damage)
@@ -252,7 +252,7 @@ int sonde_stream_all(
 		path, SONDE_MAX_INFLATED >> 20);
 }
 
-/* A share where the whole is known: of a damaged file, of a member of an archive. */
+/* Where the whole size is known (of a gzip file, or of a member of an archive), the place of the damage is a percentage. */
 struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_buf *text)
 {
 	const struct sonde_stream *at = find_damage(s);
@@ -281,7 +281,7 @@ bool sonde_is_gzip(struct sonde_str data)
 	       (unsigned char)data.p[1] == 0x8b && data.p[2] == 8;
 }
 
-#define GZIP_WINDOW (15 + 16) /* zlib's way to say: the largest window, with gzip's head */
+#define GZIP_WINDOW (15 + 16) /* in zlib: the largest window, and a gzip header */
 
 struct z_stream_s *sonde_gzip_begin(void)
 {

@@ -1,4 +1,4 @@
-/* The header of a member in a tar archive (ustar), as it is on disk. */
+/* The header of a member of a tar archive (ustar), as on disk. */
 #ifndef SONDE_BASE_TAR_HEAD_H
 #define SONDE_BASE_TAR_HEAD_H
 
@@ -13,7 +13,7 @@ struct sonde_tar_head {
 };
 _Static_assert(sizeof(struct sonde_tar_head) == SONDE_TAR_BLOCK, "a header is a block");
 
-/* The sum of all bytes with blanks in place of itself. */
+/* The sum of all bytes of the header, with blanks in place of the checksum itself. */
 static inline unsigned sonde_tar_checksum(const struct sonde_tar_head *h)
 {
 	const unsigned char *p = (const unsigned char *)h;

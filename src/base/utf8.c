@@ -1,6 +1,6 @@
 /*
- * Strict: an overlong, surrogate or cut-off sequence is not a character, so that no two spellings
- * of a label pass for one.
+ * Strict: an overlong, surrogate or cut-off sequence is not a character, so that each character has
+ * exactly one spelling.
  */
 #include "base/str.h"
 

@@ -1,6 +1,7 @@
 /*
- * Arrays grow by half. The type is the macro's business; here are bytes. A head before the first element links
- * the arrays of one arena, so that growing moves them in place and no address of a vector is kept.
+ * Arrays grow by half. The macros know the element type; the functions here handle bytes. A header in front of the
+ * first element links the arrays of one arena: when growing moves an array, its links are updated, and the arena
+ * never needs the address of a vector.
  */
 #include "base/vec.h"
 
@@ -9,7 +10,7 @@
 
 struct sonde_vec_head {
 	struct sonde_vec_head *next;
-	struct sonde_vec_head **link; /* the pointer that leads here; NULL: no arena owns the array */
+	struct sonde_vec_head **link; /* the pointer that points to this header; NULL: no arena owns the array */
 };
 
 _Static_assert(sizeof(struct sonde_vec_head) % _Alignof(max_align_t) == 0, "elements are aligned");

@@ -9,17 +9,17 @@
  *     sonde_arena_release(&arena);
  *
  * The array belongs to the arena and is freed with it. `sonde_push` returns a cleared element, and never
- * NULL: when memory is short the arena remembers that, `nr` stays, and the element is one that nobody reads.
- * Whoever uses `nr - 1` as the number of the new element asks the arena first. Pointers into the array are
- * valid until the next push.
+ * NULL: when memory is short the arena remembers that, `nr` stays the same, and the element is a dummy that nobody
+ * reads. Code that uses `nr - 1` as the number of the new element must check the arena first. Pointers into the
+ * array are valid until the next push.
  *
- * Without an arena each push is checked and each array released:
+ * Without an arena, check each push and release each array:
  *
  *     struct sonde_range *r = sonde_vec_push(&ranges);   // NULL when memory is short
  *     bool ok = sonde_vec_put(&ranges, range);           // false when memory is short
  *     sonde_vec_release(&ranges);                        // works for an arena's array too, if it is no longer needed
  *
- * An array that an arena owns stays the arena's, whichever of the two it grows by.
+ * An array that an arena owns stays the arena's, even if the macros without an arena make it grow.
  */
 #ifndef SONDE_BASE_VEC_H
 #define SONDE_BASE_VEC_H
@@ -39,8 +39,8 @@
 struct sonde_arena;
 
 /*
- * A cleared element behind the last one. Each place that pushes has an element of its own for when there is no
- * room: what is written there is never taken for something else.
+ * Appends a cleared element. Each place that pushes has a dummy element of its own for when memory is short, so that
+ * whatever is written to it is never mistaken for something else.
  */
 #define sonde_push(a, v)                                                                           \
 	__extension__({                                                                            \
@@ -53,12 +53,12 @@ struct sonde_arena;
 		sonde_new;                                                                         \
 	})
 
-/* Appends a value, which is looked at when there is room for it. */
+/* Appends a value. The expression is evaluated only when there is room for it. */
 #define sonde_put(a, v, ...)                                                                       \
 	((void)(((v)->nr < (v)->cap || sonde_reserve(a, v, (v)->nr + 1)) &&                        \
 		((v)->at[(v)->nr] = (__VA_ARGS__), (v)->nr++)))
 
-/* Makes room for `n` elements in all; false when memory is short, which the arena remembers. */
+/* Makes room for `n` elements in total; false when memory is short, which the arena remembers. */
 #define sonde_reserve(a, v, n)                                                                     \
 	sonde_vec_grow(a, (void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
 
@@ -74,31 +74,31 @@ struct sonde_arena;
 			? memset(&(v)->at[(v)->nr++], 0, sizeof(*(v)->at))                         \
 			: NULL)
 
-/* Appends a value, which is looked at when there is room for it. */
+/* Appends a value. The expression is evaluated only when there is room for it. */
 #define sonde_vec_put(v, ...)                                                                      \
 	(((v)->nr < (v)->cap || sonde_vec_reserve(v, (v)->nr + 1)) &&                              \
 		((v)->at[(v)->nr] = (__VA_ARGS__), (v)->nr++, true))
 
-/* Makes room for `n` elements in all; true on success. Does not change `nr`. */
+/* Makes room for `n` elements in total; true on success. Does not change `nr`. */
 #define sonde_vec_reserve(v, n)                                                                    \
 	sonde_vec_grow(NULL, (void **)&(v)->at, &(v)->cap, (n), sizeof(*(v)->at))
 
-/* Appends all of another of the same type; true on success. Room for one more is there then. */
+/* Appends all elements of another vector of the same type; true on success. There is then room for one more. */
 #define sonde_vec_append(v, from)                                                                  \
 	sonde_vec_add((void **)&(v)->at, &(v)->nr, &(v)->cap,                                      \
 		(1 ? (from)->at : (v)->at), (from)->nr, sizeof(*(v)->at))
 
-/* By a comparison of qsort's kind; an empty one too, which qsort itself must not be given. */
+/* Sorts with a comparison function as for qsort. The vector may be empty, although qsort must not get NULL. */
 #define sonde_vec_sort(v, compare)                                                                 \
 	do {                                                                                       \
 		if ((v)->nr > 1)                                                                   \
 			qsort((v)->at, (v)->nr, sizeof(*(v)->at), compare);                        \
 	} while (0)
 
-/* The value that such a comparison returns for two numbers. */
+/* The value that such a comparison function returns for two numbers. */
 #define sonde_cmp(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-/* Leaves the elements for whose number `i` the expression `keeps` is true. */
+/* Keeps the elements for which `keeps`, an expression of their index `i`, is true. */
 #define sonde_vec_filter(v, i, keeps)                                                              \
 	do {                                                                                       \
 		size_t sonde_nr = 0;                                                               \
@@ -117,8 +117,8 @@ struct sonde_arena;
 	} while (0)
 
 /*
- * The bytes behind a vector or map. `a`, unless NULL, owns them from now on, and remembers it when memory is
- * short: then the result is NULL, or false, and everything is as it was.
+ * For the macros: the memory of a vector or map. `a`, unless NULL, owns it from now on, and remembers when memory is
+ * short: the result is then NULL, or false, and nothing has changed.
  */
 void *sonde_vec_resize(struct sonde_arena *a, void *at, size_t nr_bytes);
 bool sonde_vec_grow(struct sonde_arena *a, void **at, size_t *cap, size_t want, size_t size);

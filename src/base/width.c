@@ -1,8 +1,8 @@
 /*
  * How many columns a character takes, after Unicode 14.0.0: East Asian wide and
  * full-width characters and emoji take two, combining marks and joiners none. libc's
- * wcwidth would depend on the locale. Code points that are no character yet belong to
- * a range where that joins two of them.
+ * wcwidth would depend on the locale. Unassigned code points are included in a range
+ * where that joins two ranges.
  */
 #include "base/escape.h"
 
@@ -84,7 +84,7 @@ static const struct range none[] = {
 	{0x1e2ec, 0x1e2ef}, {0x1e8d0, 0x1e8d6}, {0x1e944, 0x1e94a}, {0xe0100, 0xe01ef},
 };
 
-/* Two columns. */
+/* Characters of two columns. */
 static const struct range wide[] = {
 	{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23ec}, {0x23f0, 0x23f0},
 	{0x23f3, 0x23f3}, {0x25fd, 0x25fe}, {0x2614, 0x2615}, {0x2648, 0x2653}, {0x267f, 0x267f},
@@ -125,7 +125,7 @@ static size_t width_of(uint32_t c)
 	return is_in(wide, sizeof(wide) / sizeof(*wide), c) ? 2 : 1;
 }
 
-/* The width of the character at text[*i], which is then behind it. */
+/* Returns the width of the character at text[*i], and moves *i behind it. */
 static size_t next_width(struct sonde_str text, size_t *i)
 {
 	uint32_t c;

@@ -1,13 +1,13 @@
 /*
- * Lists of words: borrowed ones to read, growing ones to fill. Words that must
- * be copied and kept, as those of a command line, are in argv.h.
+ * Lists of words: borrowed ones to read, growing ones to fill. For words that must
+ * be copied and kept, such as those of a command line, see argv.h.
  */
 #ifndef SONDE_BASE_WORDS_H
 #define SONDE_BASE_WORDS_H
 
 #include "base/vec.h"
 
-/* Borrowed: whoever gives it keeps the array and the words. */
+/* A borrowed list: the array and the words belong to whoever made it. */
 struct sonde_words {
 	const char *const *at;
 	size_t nr;
@@ -24,7 +24,7 @@ static inline bool sonde_words_are_same(struct sonde_words a, struct sonde_words
 	return a.nr == b.nr;
 }
 
-/* Growing; the words stay the caller's. Freed with sonde_vec_release. */
+/* A growing list; the words stay the caller's. Free it with sonde_vec_release. */
 struct sonde_word_list {
 	const char **at;
 	size_t nr, cap;

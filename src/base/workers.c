@@ -1,4 +1,4 @@
-/* Threads are made for one piece of work and joined: none waits for the next. */
+/* Threads are started for one piece of work and joined at its end: no thread waits for more work. */
 #include "base/workers.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void *run_one(void *arg)
 	return NULL;
 }
 
-/* Asks the affinity mask and not the machine: in a container or a job they differ. */
+/* Counts the cores in the affinity mask, not those of the machine: in a container or a job they differ. */
 size_t sonde_cores(void)
 {
 	cpu_set_t set;
@@ -29,7 +29,7 @@ size_t sonde_cores(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
 		return (size_t)CPU_COUNT(&set);
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a set has room for */
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* sched_getaffinity fails on machines with more cores than a cpu_set_t holds */
 	return online < 1 ? 1 : (size_t)online;
 }
 
