@@ -10,7 +10,7 @@ static double bound(const json_t *region, size_t which)
 	return json_is_array(ci) ? json_number_value(json_array_get(ci, which)) : NAN;
 }
 
-/* A side is missing exactly where the verdict says so. */
+/* A side is missing exactly when the verdict says so: `added` has no base, `removed` no new side. */
 static int check_sides(struct sonde_validation *v, const json_t *region)
 {
 	bool has_base = json_is_object(json_object_get(region, "base"));
@@ -23,7 +23,7 @@ static int check_sides(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
-/* The headline of a region is one of its times. */
+/* The verdict of a region is that of one of its times, which "time" names. */
 static int check_headline(struct sonde_validation *v, const json_t *region)
 {
 	const char *time = json_string_value(json_object_get(region, "time")),
@@ -85,13 +85,13 @@ static int check_total(struct sonde_validation *v, const json_t *document, const
 		count += sonde_invariant__is_word(region, "verdict", verdict);
 	}
 	mark = sonde_validation__key(v, "totals");
-	if (count != (isnan(said) ? 0 : said)) /* older ones have no likely verdicts */
+	if (count != (isnan(said) ? 0 : said)) /* comparisons by older versions have no likely verdicts */
 		rc = sonde_invariant__fail(v, verdict, "is not the number of such regions");
 	sonde_validation__leave(v, mark);
 	return rc;
 }
 
-/* How bad the verdict of a gate is; -1 = there is none. */
+/* How bad a gate's verdict under `key` is, 0 (pass) to 4 (damaged); -1 = there is none. */
 static int badness(const json_t *of, const char *key)
 {
 	static const char *const names[] = {"pass", "insufficient", "not_compared", "fail", "damaged"};

@@ -1,6 +1,6 @@
 /*
- * A whole report.json: what its parts must be to each other. The aggregate has what its scopes
- * have together, coverage adds up, and a scope may refer to an aggregate that says the same.
+ * A whole report.json: how its parts must agree with each other. The aggregate has the sums of its scopes,
+ * coverage adds up, and a scope may refer to an aggregate that has the same contents ("same_as").
  */
 #include "base/map.h"
 #include "base/vec.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The aggregate that has what `scope` leaves out; NULL when no aggregate has that name. */
+/* The aggregate that `scope` refers to by "same_as"; NULL when no aggregate has that name. */
 static const json_t *find_referred(const json_t *document, const json_t *scope)
 {
 	const json_t *name = json_object_get(scope, "same_as"), *other;
@@ -25,7 +25,7 @@ static const json_t *find_referred(const json_t *document, const json_t *scope)
 	return NULL;
 }
 
-/* A scope may refer to its aggregate, never the other way round, and then has no tree itself. */
+/* A scope may refer to its aggregate, never the other way round. A scope that refers to one has no tree itself. */
 static int check_reference(struct sonde_validation *v, const json_t *document, const json_t *scope)
 {
 	const char *name = json_string_value(json_object_get(scope, "scope"));
@@ -65,7 +65,7 @@ static int check_summary(
 	return json_is_object(aggregate) ? check_tree(v, aggregate, document, true) : 0;
 }
 
-/* Launches of every region over the scopes of one kind. */
+/* The launches of every region, summed over all scopes that were measured in the same way. */
 struct sums {
 	struct sonde_map ids;
 	SONDE_VEC(double) launches;
@@ -73,7 +73,7 @@ struct sums {
 	bool is_ranges;
 };
 
-/* Replayed ranges count their exclusive launches: an inner capture is not added to the outer region. */
+/* For replayed ranges, exclusive launches count: the capture of an inner range is not added to the outer region. */
 static double launches_of(const struct sums *s, const json_t *region)
 {
 	return sonde_invariant__number(
@@ -134,7 +134,7 @@ static int compare_with_scopes(struct sonde_validation *v, const struct sums *s,
 	return 0;
 }
 
-/* The aggregate holds what its scopes hold together. */
+/* The aggregate has the sums of its scopes. */
 static int check_aggregate(
 	struct sonde_validation *v, const json_t *aggregate, const json_t *document)
 {
@@ -172,7 +172,7 @@ static int check_coverage(struct sonde_validation *v, const json_t *c, const jso
 		return sonde_invariant__fail(v, "gpu_time_ns_total", "is not attributed + unattributed");
 	if (sonde_invariant__term(c, "windows.captured_ms") > sonde_invariant__term(c, "windows.of_ms") + 1e-6)
 		return sonde_invariant__fail(v, "windows", "were captured for longer than the program ran");
-	/* Each launch outside has one cause, those of replayed ranges too. */
+	/* Each launch outside of all regions has one cause, also those among replayed ranges. */
 	if (json_object_get(c, "ranges"))
 		outside += sonde_invariant__term(c, "ranges.launches_unattributed");
 	return isnan(causes) || causes == outside

@@ -1,10 +1,10 @@
-/* Findings: each rests on rows of the report, and says what these say. */
+/* Findings: the evidence of each must be in the rows of the report that it names, with the same values. */
 #include "check/validate_int.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The report that the findings are about; NULL: it is not in this file. */
+/* The aggregate or scope that the findings are about; NULL = it is not in this file. */
 static const json_t *find_report(const json_t *document)
 {
 	const json_t *name = json_object_get(json_object_get(document, "step"), "scope"), *report;
@@ -34,7 +34,7 @@ static const json_t *find_named(const json_t *list, const char *key, const json_
 	return NULL;
 }
 
-/* A figure of a row: a metric, a member, or a member of a member. NaN: the row has none. */
+/* A figure of a row: a metric, a member, or a member of a member ("idle.sync"). NaN = the row has no such figure. */
 static double figure_of(const json_t *row, const char *figure)
 {
 	const char *dot = strchr(figure, '.');
@@ -49,7 +49,10 @@ static double figure_of(const json_t *row, const char *figure)
 	return sonde_invariant__number(json_object_get(row, outer), dot + 1);
 }
 
-/* The time between entries has no row: only the finding has it. */
+/*
+ * Evidence without a region is compared with the members of the report itself. The time between entries is nowhere
+ * else in the report: only the finding has it, so it is not checked.
+ */
 static int check_evidence(struct sonde_validation *v, const json_t *e, const json_t *report)
 {
 	const json_t *region = json_object_get(e, "region"), *kernel = json_object_get(e, "kernel"), *row = report;

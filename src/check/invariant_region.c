@@ -18,8 +18,8 @@ static void add_escaped(struct sonde_buf *out, const json_t *text)
 }
 
 /*
- * id = [domain@] labels joined by '/', with '/', '\' and '@' escaped inside each; a start/end range
- * has "@@" behind them.
+ * Whether the id is right: [domain@] and the labels joined by '/', with '/', '\' and '@' escaped in each of them;
+ * a start/end range has "@@" at the end.
  */
 static bool id_is_right(const json_t *region)
 {
@@ -45,7 +45,10 @@ static bool id_is_right(const json_t *region)
 	return is_right;
 }
 
-/* Start/end ranges are roots; a region that was never open is below a range and was never entered. */
+/*
+ * Start/end ranges are roots. A graph or backward region was never open itself: it is below a range, and has neither
+ * entries nor host time.
+ */
 static int check_kind(struct sonde_validation *v, const json_t *region, bool is_root)
 {
 	bool is_origin = sonde_invariant__is_word(region, "kind", "graph") ||
@@ -92,7 +95,7 @@ static int fail_kernel(struct sonde_validation *v, size_t i, const char *key, co
 	return sonde_invariant__fail(v, key, what);
 }
 
-/* Calls and times sum up to the region's, longest first. */
+/* The calls and times of the kernels sum up to those of the region; the kernel with the most time is first. */
 int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *region)
 {
 	double calls = 0, ms = 0, before = INFINITY;
@@ -127,7 +130,7 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 	return 0;
 }
 
-/* No stream is busier than all of them. */
+/* No stream is busy for longer than all streams together. */
 static int check_streams(struct sonde_validation *v, const json_t *region)
 {
 	double busy = sonde_invariant__number(region, "busy_ms");
@@ -142,7 +145,7 @@ static int check_streams(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
-/* Sampled figures are lists that belong to the same entries as the times. */
+/* Arguments and sampled figures are lists with one value per listed entry, like the times. */
 static int check_entries(struct sonde_validation *v, const json_t *e, const json_t *with)
 {
 	size_t nr = json_array_size(json_object_get(e, "begin_ms"));
@@ -164,7 +167,7 @@ static int check_entries(struct sonde_validation *v, const json_t *e, const json
 	return 0;
 }
 
-/* The time that tokens per second are of is part of the entries' wall time. */
+/* Tokens per second are computed over a part of the entries' wall time, so the rate is at least tokens ÷ wall_ms. */
 static int check_tokens(struct sonde_validation *v, const json_t *region)
 {
 	double rate = sonde_invariant__number(region, "tokens_per_s"), tokens = sonde_invariant__number(region, "tokens");
@@ -227,7 +230,7 @@ int sonde_invariant__check_region(struct sonde_validation *v, const json_t *regi
 	return rc ? rc : sonde_invariant__check_kernels(v, region);
 }
 
-/* `of` is anything with metrics: a region, a part of it, a kernel, totals. */
+/* Each metric is within its range. `of` is anything that has metrics: a region, totals, launches outside all regions. */
 int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of)
 {
 	const json_t *metrics = json_object_get(of, "metrics"), *range;
@@ -246,7 +249,7 @@ int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of)
 	return 0;
 }
 
-/* The smallest, middle and largest of `count` scopes, and the largest by their mean. */
+/* The smallest and the largest time of `count` scopes have the mean between them; imbalance is the largest ÷ the mean. */
 static int check_scopes(struct sonde_validation *v, const json_t *s, const json_t *region)
 {
 	double least = sonde_invariant__number(s, "min_ms"),
@@ -261,7 +264,7 @@ static int check_scopes(struct sonde_validation *v, const json_t *s, const json_
 	return 0;
 }
 
-/* The region over ranks. */
+/* The times of a region over ranks. */
 static int check_spread(struct sonde_validation *v, const json_t *s, const json_t *with)
 {
 	(void)with;

@@ -1,4 +1,4 @@
-/* One report: the order of its regions, and what sums up over them. */
+/* One report: the order of its regions, and the figures that sum up over them. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -7,15 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The regions of one report, as columns of numbers. The schema holds when this is made. */
+/* The regions of one report, as columns of numbers. The schema was checked before. */
 struct rows {
 	size_t nr;
 	const json_t **at;
 	size_t *parent;	     /* SIZE_MAX = a root */
-	double *incl, *excl; /* the quantity now looked at; NaN = null */
-	double *children;
-	bool is_ranges; /* of replayed ranges, whose own part is not known */
-	bool may_nest; /* an aggregate of these, which may come in levels */
+	double *incl, *excl; /* the quantity that is being checked, inclusive and exclusive; NaN = null */
+	double *children; /* the sum of its inclusive values over the region's children */
+	bool is_ranges; /* a report of replayed ranges: the exclusive part of a region is not known */
+	bool may_nest; /* an aggregate of replayed ranges: its ranges may be inside each other */
 };
 
 static size_t depth_of(const json_t *region)
@@ -28,7 +28,7 @@ static bool is_start_end(const json_t *region)
 	return sonde_invariant__is_word(region, "kind", "start_end");
 }
 
-/* Whether `parent` (NULL: none) is what the region says it is. */
+/* Whether `parent` (NULL = none) is the region that parent_id names. */
 static int check_parent(struct sonde_validation *v, const json_t *region, const json_t *parent)
 {
 	if (depth_of(region) == 0)
@@ -52,7 +52,7 @@ static int check_unique(struct sonde_validation *v, struct sonde_map *ids, const
 	return is_new ? 0 : sonde_invariant__fail(v, "id", "appears twice in this report");
 }
 
-/* Depth-first with the parent above; fills in rows->parent. */
+/* Regions are in depth-first order, each below its parent; fills in rows->parent. */
 static int check_order(struct sonde_validation *v, struct rows *rows)
 {
 	struct sonde_map ids = {0};
@@ -62,7 +62,7 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 	for (i = 0; i < rows->nr && rc == 0; i++) {
 		size_t mark = sonde_validation__index(v, i);
 
-		/* The last region one level up is the parent, or there is none. */
+		/* The parent is the last region so far that is one level higher. */
 		while (last != SIZE_MAX && depth_of(rows->at[last]) + 1 > depth_of(rows->at[i]))
 			last = rows->parent[last];
 		rows->parent[i] = last;
@@ -80,8 +80,9 @@ static int check_order(struct sonde_validation *v, struct rows *rows)
 }
 
 /*
- * A region of replayed ranges holds what ran in the ranges inside it: what it has without them is not
- * known (null). Older reports have a figure there, to which ranges captured by a run of their own are not added again.
+ * With replayed ranges, a region includes what ran in the ranges inside it, and its exclusive part is not known (null).
+ * Older versions wrote a number there: ranges that were captured in another run are not added to it again, so the
+ * inclusive value is between the exclusive one and exclusive + children.
  */
 static bool is_nested_sum(const struct rows *rows, size_t i, double own)
 {
@@ -92,7 +93,7 @@ static bool is_nested_sum(const struct rows *rows, size_t i, double own)
 	       rows->incl[i] <= (own + rows->children[i]) * (1 + SONDE_TOLERANCE);
 }
 
-/* inclusive = exclusive + inclusive of the children, for what is now in the rows. */
+/* inclusive = exclusive + inclusive of the children, for the quantity that is in the rows now. */
 static int check_sums(
 	struct sonde_validation *v, struct rows *rows, const char *group, const char *what)
 {
@@ -132,7 +133,7 @@ static int check_field(struct sonde_validation *v, struct rows *rows, const char
 	return check_sums(v, rows, NULL, key);
 }
 
-/* Whether a region's figure of the metric is made in another way than at the top: no sum. */
+/* Whether this region's figure of the metric is not a sum, although the metric is one elsewhere in the report. */
 static bool is_made_otherwise(const json_t *region, const char *metric)
 {
 	const json_t *info = json_object_get(json_object_get(region, "metric_info"), metric);
@@ -175,9 +176,9 @@ static int check_metrics(struct sonde_validation *v, struct rows *rows, const js
 	return 0;
 }
 
-/* Quantities without an exclusive part: the regions inside one have at most what it has. */
+/* Quantities that have no exclusive part: a region has at least as much as the regions inside it together. */
 static const struct {
-	const char *group, *key; /* group NULL: of the region itself */
+	const char *group, *key; /* group NULL = a member of the region itself */
 } parts[] = {
 	{NULL, "adopted_launches"},
 	{"memory", "allocated_bytes"},
@@ -225,9 +226,9 @@ static int check_parts(
 }
 
 /*
- * Each launch of a report is in at least one tree and in each tree at most
- * once: no tree (the regions of a domain, or one start/end range) has more than
- * the total, all together have no less, and a single one has exactly that.
+ * A tree is the regions of one domain, or one start/end range. Each launch of a report is in at least one
+ * tree, and in each tree at most once. So no tree has more launches than the total, all trees together have
+ * at least the total, and a single tree has exactly the total.
  */
 static int check_totals(struct sonde_validation *v, const struct rows *rows, const json_t *totals)
 {
@@ -267,7 +268,7 @@ static int check_totals(struct sonde_validation *v, const struct rows *rows, con
 	return rc;
 }
 
-/* Launches outside all regions have kernels and ranges of figures like a region. */
+/* The launches outside all regions have kernels and metric ranges, as a region has. */
 static int check_outside(struct sonde_validation *v, const json_t *outside, const json_t *with)
 {
 	int rc;

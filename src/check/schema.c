@@ -1,6 +1,6 @@
 /*
- * JSON Schema, as much of it as the two shipped schemas use, checked by the text that is
- * shipped. A keyword it does not know is an error: no rule is skipped in silence.
+ * Checks a document against the text of a shipped JSON Schema, with as much of JSON Schema as the two
+ * shipped schemas use. An unknown keyword is an error: no rule is skipped in silence.
  */
 #include "check/validate_int.h"
 
@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * The shipped schemas, as they are on disk: an uninstalled binary works, and the
- * validator cannot drift from what is shipped.
+ * The shipped schemas are built into the binary, byte for byte: a binary works uninstalled, and the
+ * validator always agrees with the schema that is shipped.
  */
 #define BUILT_IN(name, file)                                                                       \
 	__asm__(".section .rodata\n"                                                               \
@@ -39,13 +39,13 @@ struct sonde_str sonde_schema_text(bool is_diff)
 		       : text_between(sonde_schema_report_begin, sonde_schema_report_end);
 }
 
-/* One evaluation: the schema's root for $ref, the value, and the schema object it must meet. */
+/* One evaluation: the root of the schema (for $ref), the schema object, and the value that must meet it. */
 struct eval {
 	struct sonde_validation *v;
 	const json_t *root, *schema, *value;
 };
 
-/* Checks a value below this one, which was entered at `mark`. */
+/* Checks a value inside this one, and removes its key, which was appended at `mark`, from the path. */
 static int check_below(
 	const struct eval *e, const json_t *schema, const json_t *value, size_t mark)
 {
@@ -73,13 +73,13 @@ static bool is_type(const json_t *value, const char *type)
 {
 	if (strcmp(type, "number") == 0)
 		return json_is_number(value);
-	/* A whole number is an integer however it is written, as JSON Schema has it. */
+	/* In JSON Schema every whole number is an integer, also 1.0. */
 	if (strcmp(type, "integer") == 0 && json_is_real(value))
 		return json_real_value(value) == floor(json_real_value(value));
 	return strcmp(type, type_name(value)) == 0;
 }
 
-/* `is` and the words of the schema that it may be: "a, b or c". */
+/* Fails with the value that was found (`is`) and the words that the schema allows: "a, b or c". */
 static int refuse(const struct eval *e, const char *is, const json_t *words)
 {
 	size_t i, nr = json_array_size(words);
@@ -280,7 +280,7 @@ static int ignore(const struct eval *e, const json_t *argument)
 	return 0;
 }
 
-/* Every keyword the schema may use. An unknown one is an error: no rule is skipped in silence. */
+/* Every keyword that a schema may use. */
 static const struct {
 	const char *name;
 	int (*check)(const struct eval *e, const json_t *argument);
@@ -318,7 +318,7 @@ static int check_keyword(const struct eval *e, const char *name, const json_t *a
 	return sonde_validation__fail(e->v, "schema: unknown keyword '%s'", name);
 }
 
-/* Calls itself as deep as the schema is nested, not the value. */
+/* The recursion is as deep as the schema is nested; the value cannot make it deeper. */
 int sonde_schema__check(
 	struct sonde_validation *v, const json_t *root, const json_t *schema, const json_t *value)
 {

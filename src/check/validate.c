@@ -1,6 +1,6 @@
 /*
- * A file checked in two steps: its shape by the schema, then its arithmetic. The first thing
- * wrong is reported with its path ($.aggregate.regions[3].total_ms); rules may then assume the shape.
+ * A file is checked in two steps: first its shape, by the schema, then its arithmetic, whose rules rely on the shape.
+ * The first violation is reported with its path ($.aggregate.regions[3].total_ms).
  */
 #include "check/validate_int.h"
 
@@ -46,7 +46,7 @@ int sonde_validation__fail(struct sonde_validation *v, const char *fmt, ...)
 		v->err, SONDE_ERR_FORMAT, "%s: %s: %s", v->name, v->path.p ? v->path.p : "$", what);
 }
 
-/* --- what the invariants share ---------------------------------------------------------------- */
+/* --- functions for all invariants ------------------------------------------------------------- */
 
 double sonde_invariant__number(const json_t *object, const char *key)
 {
@@ -98,7 +98,7 @@ int sonde_invariant__fail(struct sonde_validation *v, const char *key, const cha
 	return sonde_validation__fail(v, "%s", what);
 }
 
-/* The sum of a member over a list. */
+/* The sum of a member over the objects of a list. */
 static double sum_list(const json_t *list, const char *key)
 {
 	double sum = json_is_array(list) ? 0 : NAN;
@@ -130,7 +130,7 @@ static double length_of(const json_t *list)
 	return json_is_array(list) ? (double)json_array_size(list) : NAN;
 }
 
-#define MOST_KEY 48 /* of our own keys */
+#define MOST_KEY 48 /* more bytes than any key in our own terms has */
 
 static double single_term(const json_t *of, struct sonde_str term)
 {
@@ -168,7 +168,7 @@ bool sonde_invariant__is_slower_by(const json_t *of, const char *ms)
 		100 * sonde_invariant__number(of, ms) / sonde_invariant__number(of, "others_ms"));
 }
 
-/* Follows a path like "entries.host", with the words of it in v->path; NULL where there is no such object. */
+/* Follows a path like "entries.host" and appends its words to v->path; NULL when there is no such object. */
 static const json_t *enter_path(struct sonde_validation *v, const json_t *of, const char *path)
 {
 	struct sonde_str rest = sonde_str_from(path ? path : "");
@@ -248,7 +248,7 @@ int sonde_invariant__each(struct sonde_validation *v, const json_t *of, const ch
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* jansson's integers end at 2^63; where a file has greater ones (thread ids), all are read as reals. */
+/* jansson's integers end at 2^63. If a file has greater ones (thread ids), all integers are read as reals. */
 static json_t *load(struct sonde_str text, json_error_t *where)
 {
 	size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;

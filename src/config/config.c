@@ -1,4 +1,4 @@
-/* Where sonde looks for configs, which of them it trusts, and the composer that gets them with the table of keys. */
+/* Where sonde looks for configs, and which of them it trusts. The composer gets these, and the table of keys. */
 #include "config/config_int.h"
 
 #include "base/file.h"
@@ -26,9 +26,9 @@
 
 /* --- trust ------------------------------------------------------------------------------------- */
 
-/* A configuration can run programs, so one that others may write to is theirs as much as ours. */
+/* A configuration can run programs. So if somebody else may write to it, they could run programs as this user. */
 
-/* False with the reason when others own it or may write to it. */
+/* Whether only the user owns and may write to a file; false with the reason in `why`. */
 static bool is_own(const struct stat *st, const char *path, char *why, size_t size)
 {
 	if (st->st_uid != geteuid())
@@ -41,8 +41,8 @@ static bool is_own(const struct stat *st, const char *path, char *why, size_t si
 }
 
 /*
- * Whether a file or folder that is open is the user's own (hydra.h, is_allowed): links may lead elsewhere
- * than they did when is_safe() looked, so each file is asked about again before it is read.
+ * Whether a file or folder that was opened is the user's own (is_allowed of hydra.h). Links may have been changed
+ * since is_safe() checked them, so each file is checked again when it is open, before it is read.
  */
 static bool is_still_own(const struct stat *st, const char *path, char *why, size_t size)
 {
@@ -54,7 +54,7 @@ static bool is_still_own(const struct stat *st, const char *path, char *why, siz
 	return false;
 }
 
-/* False with the reason for what cannot be trusted. */
+/* Whether an entry of the folder can be trusted; false with the reason in `why`. */
 static bool is_safe_entry(const FTSENT *e, char *why, size_t size)
 {
 	if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR) {
@@ -62,13 +62,14 @@ static bool is_safe_entry(const FTSENT *e, char *why, size_t size)
 		return false;
 	}
 	if (e->fts_info == FTS_DP || e->fts_info == FTS_SLNONE)
-		return true; /* seen before; a link to nothing */
+		return true; /* a directory that was already checked, or a link to nothing */
 	return is_own(e->fts_statp, e->fts_path, why, size);
 }
 
 /*
- * Whether a folder of configs may be used unasked: everything in it is the
- * user's own and nobody else may write to it. `why` says what is not.
+ * Whether a folder of configs may be used although the user did not ask for it:
+ * everything in it is the user's own and nobody else may write to it. False with the
+ * reason in `why`.
  */
 static bool is_safe(const char *dir, char *why, size_t size)
 {
@@ -79,7 +80,7 @@ static bool is_safe(const char *dir, char *why, size_t size)
 	FTS *walk;
 
 	snprintf(copy, sizeof(copy), "%s", dir);
-	/* Logical: a link is what it leads to, as it is for whoever opens it. */
+	/* FTS_LOGICAL follows links, as opening them will. */
 	walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
 	if (!walk) {
 		snprintf(why, size, "%s: %s", dir, strerror(errno));
@@ -114,8 +115,8 @@ static bool exists(const char *dir, const char *name)
 }
 
 /*
- * Other programs keep a conf/ too, with a config.yaml that is none of our
- * business: ours has our groups, or a config.yaml that names our keys.
+ * Whether a conf/ folder is sonde's. Other programs have a conf/ with a config.yaml
+ * too; ours has our groups, or a config.yaml that names our keys.
  */
 static bool looks_like_ours(const char *dir)
 {
@@ -154,7 +155,10 @@ static void add_user_dir(struct sonde_config_sources *s)
 		add_source(s, "user", s->user);
 }
 
-/* The folder of the running program, or of the file this code is in, which libsonde.so makes another one. */
+/*
+ * Finds the folder of the running program or, with `is_code`, of the file that contains this code. They differ in
+ * programs that use libsonde.so.
+ */
 static bool find_home(char home[PATH_MAX], bool is_code)
 {
 	Dl_info info;
@@ -171,8 +175,9 @@ static bool find_home(char home[PATH_MAX], bool is_code)
 }
 
 /*
- * The configs of this program or library: the conf of its build tree or of an
- * installation that was moved, else where it was meant to be installed.
+ * Finds the configs that belong to this program or library: the conf of its build tree
+ * or of its installation, which may have been moved; otherwise the place that the build
+ * was configured for.
  */
 static struct hydra_source find_shipped(struct sonde_config_sources *s)
 {
@@ -202,7 +207,7 @@ static bool is_same(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Said on the command line: no file can answer for itself. */
+/* Whether the command line trusts ./conf. A file cannot: it would trust itself. */
 static bool is_trusted(const struct sonde_config_request *req)
 {
 	bool is = false;
@@ -214,7 +219,7 @@ static bool is_trusted(const struct sonde_config_request *req)
 	return is;
 }
 
-/* ./conf, unless it is what comes anyway. */
+/* Adds ./conf, unless it is one of the other sources. */
 static void add_project_dir(struct sonde_config_sources *s, const struct sonde_config_request *req)
 {
 	const bool is_asked_for = is_trusted(req);
@@ -254,11 +259,11 @@ void sonde_config__find_sources(
 /* --- composing --------------------------------------------------------------------------------- */
 
 /*
- * The library says what Hydra would: of defaults lists and search paths. Whoever mistyped an override needs to know which
- * one it was, what there is, and what to write.
+ * lib/hydra words its errors as Hydra does, in terms of defaults lists and search paths. A user who mistyped an override
+ * needs to know which override it was, what names there are, and what to write instead.
  */
 
-/* What stands between the quotes behind `mark`; none where that is not there. */
+/* The text from behind `mark`, which ends with a quote, up to the next quote; empty when `mark` is not there. */
 static struct sonde_str quoted_behind(struct sonde_str text, const char *mark)
 {
 	const char *at = memmem(text.p, text.n, mark, strlen(mark));
@@ -285,7 +290,7 @@ static const char *override_of(const struct sonde_config_request *req, struct so
 	return NULL;
 }
 
-/* A preset that is not there: the nearest that is, and all. */
+/* Rewords the error about an unknown preset: it names the presets there are, and the nearest one. */
 static void say_no_preset(const struct sonde_config_request *req, struct sonde_str msg, struct sonde_err *err)
 {
 	static const char list[] = "Available options in '";
@@ -297,7 +302,7 @@ static void say_no_preset(const struct sonde_config_request *req, struct sonde_s
 		return;
 	name = (struct sonde_str){path.p + group.n + 1, path.n - group.n - 1};
 	word = override_of(req, name);
-	if (!word) /* a file asks for it, whose place is in the message */
+	if (!word) /* a file asks for the preset, and the message names that file */
 		return;
 	options = (struct sonde_str){group.p + group.n, msg.n - (size_t)(group.p + group.n - msg.p)};
 	options = (struct sonde_str){options.p + 2, options.n > 2 ? options.n - 2 : 0}; /* "':" */

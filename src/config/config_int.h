@@ -1,4 +1,4 @@
-/* The places where configs are looked for: inside this room, and for its tests. */
+/* The search path of configs, for this room and its tests. */
 #ifndef SONDE_CONFIG_CONFIG_INT_H
 #define SONDE_CONFIG_CONFIG_INT_H
 
@@ -8,11 +8,10 @@
 
 #define SONDE_CONFIG_MAX_SOURCES 4
 
-/* In the order in which they are searched. */
 struct sonde_config_sources {
-	struct hydra_source at[SONDE_CONFIG_MAX_SOURCES];
+	struct hydra_source at[SONDE_CONFIG_MAX_SOURCES]; /* in the order in which they are searched */
 	size_t nr;
-	char user[PATH_MAX], shipped[PATH_MAX];
+	char user[PATH_MAX], shipped[PATH_MAX]; /* memory for the paths in `at` */
 };
 
 void sonde_config__find_sources(

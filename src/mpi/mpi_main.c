@@ -3,7 +3,7 @@
  *
  *     mpirun -n 8 sonde-mpi report captures/ -o out
  *
- * Process 0 is the command line; the others fold what it asks for (share.h).
+ * Process 0 runs the command; the other processes fold the inputs that it asks them to fold (share.h).
  */
 #include "cli/command.h"
 #include "cli/option.h"
@@ -29,7 +29,7 @@ static const struct sonde_usage usage = {
 		 "mpirun -n 8 sonde-mpi report captures/ -o out"},
 		{"its regions as one table", "mpirun -n 8 sonde-mpi report captures/ -f csv -o regions.csv"}}};
 
-/* mpirun ends the others when one process is lost: those that can still say so do. */
+/* When one process is lost, mpirun ends the others with SIGTERM. This handler tells the user what happened. */
 static void on_end(int signo)
 {
 	static const char text[] =
@@ -40,7 +40,7 @@ static void on_end(int signo)
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 2 : 1);
 }
 
-/* Options that need no job, and no MPI. */
+/* Handles command lines that need neither a job nor MPI: --help, --version, mistakes. */
 static int answer(const char *word)
 {
 	bool is_man = strcmp(word, "--help=man") == 0;

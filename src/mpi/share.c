@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define MAX_COUNT (1 << 30) /* of bytes in one call: MPI counts with an int */
+#define MAX_COUNT (1 << 30) /* most bytes in one call: MPI counts with an int */
 
 /* --- bytes ------------------------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static void receive_bytes(const struct sonde_mpi_job *job, struct sonde_buf *to,
 	to->n += n;
 }
 
-/* From process 0 to all; there `b` has them already. */
+/* Sends the bytes in `b` of process 0 to the `b` of all other processes. */
 static void broadcast_bytes(const struct sonde_mpi_job *job, struct sonde_buf *b)
 {
 	uint64_t n = b->n, at;
@@ -61,11 +61,11 @@ static void broadcast_bytes(const struct sonde_mpi_job *job, struct sonde_buf *b
 
 /* --- a share ----------------------------------------------------------------------------------- */
 
-/* Takes what this process folds: for the report, or as bytes for another process. */
+/* Takes the results that this process folds: passes them to the report, or keeps them as bytes for another process. */
 struct share {
 	struct sonde_taker taker;
 	const struct sonde_mpi_job *job;
-	struct sonde_taker *report; /* NULL: bytes */
+	struct sonde_taker *report; /* the report's taker, in process 0; NULL = results go into `bytes` */
 	struct sonde_buf bytes;
 };
 
@@ -99,8 +99,8 @@ static void fold_share(struct share *s, const struct sonde_task *asked)
 /* --- the tree ---------------------------------------------------------------------------------- */
 
 /*
- * In round k, processes whose number has bit k send all they have to the one without that bit and
- * are done; the others wait for what comes.
+ * In round k, a process whose number has bit k sends all its results to the process whose number is the same without
+ * that bit, and is done. The others wait for these results.
  */
 static int parent_of(const struct sonde_mpi_job *job, int bit)
 {
@@ -175,7 +175,7 @@ static void end_sharing(struct sonde_sharing *s)
 	sonde_mpi_end((struct sonde_mpi_job *)s);
 }
 
-/* Processes that are not bound to cores of their own divide those of their machine. */
+/* Processes that are not bound to cores of their own share the cores of their machine evenly. */
 static size_t cores_of_process(void)
 {
 	size_t cores = sonde_cores();
