@@ -1,6 +1,6 @@
 /*
  * One composition: search path, defaults, merging, overrides, runtime values.
- * Room-private: everybody else goes through hydra.h.
+ * Room-private: other rooms use hydra.h.
  */
 #ifndef HYDRA_COMPOSE_H
 #define HYDRA_COMPOSE_H
@@ -11,33 +11,33 @@
 struct hydra_compose {
 	/* The request. */
 	struct hydra_ctx *cx;
-	struct hydra_search search; /* sources; the last one is the schema source */
-	struct sonde_str name;	    /* of the primary config; empty = none */
+	struct hydra_search search; /* the sources; the last one is the schema source */
+	struct sonde_str name;	    /* name of the primary config; empty = none */
 	const char *job_name;
-	int64_t now;
-	const struct hydra_key *keys; /* below every file: what they start from; NULL = none */
+	int64_t now; /* for ${now:…}: seconds since the epoch */
+	const struct hydra_key *keys; /* table whose defaults are there before any file is merged; NULL = none */
 	bool multirun;		      /* sweeps are legal and ignored, `group: ???` is left out */
-	bool skip_missing;
-	bool has_job_num; /* one job of a sweep */
+	bool skip_missing;	      /* `group: ???` is left out, also without multirun */
+	bool has_job_num; /* this is one job of a sweep, number `job_num` */
 	int64_t job_num;
 	/* The result. */
 	SONDE_VEC(struct hydra_override) overrides;
 	struct hydra_defaults defaults;
-	struct hydra_datum *root; /* everything, with `hydra` */
-	struct hydra_datum *job;  /* without it: a copy */
+	struct hydra_datum *root; /* the whole config, with the `hydra` node */
+	struct hydra_datum *job;  /* a copy without the `hydra` node */
 };
 
-/* Adds an override; parse errors surface in hydra_compose__run, in order. */
+/* Adds an override. If it cannot be parsed, that is a failure of the context, which hydra_compose__run returns too. */
 int hydra_compose__override(struct hydra_compose *c, struct sonde_str line);
 int hydra_compose__run(struct hydra_compose *c);
 void hydra_compose__release(struct hydra_compose *c);
 
-/* For interpolations in the job config or in the whole one. */
+/* What interpolations can see, in the job config or in the whole one. */
 struct hydra_lookup hydra_compose__scope(struct hydra_compose *c);
 
-/* Fills in the `hydra` node of the root, where there is one. */
+/* Fills in the runtime values of the `hydra` node, if the root has one. */
 int hydra_compose__fill(struct hydra_compose *c);
-/* Task override lines as a directory name (hydra.job.override_dirname). */
+/* The override lines that are not for `hydra`, as a directory name (hydra.job.override_dirname). */
 struct sonde_str hydra_compose__dirname(struct hydra_compose *c);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * The value tree: null, bool, int, float, string, list, map, each knowing where
- * it was written.
+ * The value tree: null, bool, int, float, string, list and map. Every value knows
+ * where it was written.
  *
  * Maps keep the order of insertion; a key keeps its place when its value is
- * replaced. Keys compare as Python's do: 1, 1.0 and true are the same key. Ints
- * have any size: what does not fit 64 bits is kept as decimal text. The parser
- * of overrides adds four kinds that never enter a tree: choice, range, interval
- * and glob sweeps.
+ * replaced. Keys compare as in Python: 1, 1.0 and true are the same key. Ints
+ * have any size: an int that does not fit into 64 bits is kept as decimal text. The
+ * parser of overrides adds four kinds that are never part of a tree: choice, range,
+ * interval and glob sweeps.
  *
  * Nodes live in the context's arena. A node has one parent: to use a value
  * twice, copy it. Room-private.
@@ -30,14 +30,14 @@ enum hydra_kind {
 	HYDRA_GLOB,	/* seq = list of includes, list of excludes */
 };
 
-/* Where values come from: one per file, one per override. */
+/* The origin of values: one per file, one per override. */
 struct hydra_from {
 	struct sonde_str name; /* the file's path, or the override as it was typed */
 	bool is_override;
-	bool adds; /* an override with + or ++ */
+	bool adds; /* the override has + or ++ in front */
 };
 
-/* What a slot of the built-in hydra node accepts; everything else is SLOT_ANY. */
+/* Which values a place of the built-in hydra node accepts. All other places are HYDRA_SLOT_ANY. */
 enum hydra_slot {
 	HYDRA_SLOT_ANY,
 	HYDRA_SLOT_STR,
@@ -52,18 +52,18 @@ struct hydra_datum {
 	uint8_t slot;  /* enum hydra_slot */
 	char quote;    /* ' or " of an override's quoted string, else 0 */
 	bool missing;  /* the string ??? */
-	bool interp;   /* a string with ${ in it */
-	bool simple;   /* choice written as a,b */
-	bool shuffle;  /* sweep in random order */
-	bool raw;      /* a list or map that a resolver returned as a plain value */
-	bool from_env; /* an environment variable went into it */
-	uint32_t line; /* in from->name, 0 = unknown */
+	bool interp;   /* a string that contains ${ */
+	bool simple;   /* a choice sweep written as a,b */
+	bool shuffle;  /* a sweep in random order */
+	bool raw;      /* a list or map that is a plain value made while an interpolation was resolved */
+	bool from_env; /* the value contains that of an environment variable */
+	uint32_t line; /* line in from->name, 0 = unknown */
 	const struct hydra_from *from;
 	struct hydra_datum *parent;
-	struct hydra_datum *key;  /* of a child of a map */
-	struct hydra_datum *tags; /* of a sweep, list or NULL */
-	const char *klass;	  /* a map of the hydra node with fixed keys */
-	struct sonde_str s;	  /* string; int beyond 64 bits in decimal */
+	struct hydra_datum *key;  /* the key of this child of a map; NULL for other values */
+	struct hydra_datum *tags; /* the tags of a sweep, a list or NULL */
+	const char *klass;	  /* class name of a map of the hydra node whose keys are fixed, else NULL */
+	struct sonde_str s;	  /* the string; of an int beyond 64 bits the decimal digits */
 	union {
 		bool b;
 		int64_t i;
@@ -71,7 +71,7 @@ struct hydra_datum {
 		struct {
 			struct hydra_datum **at;
 			uint32_t nr, cap;
-			uint32_t *slots; /* hash index of a large map, NULL while small or stale */
+			uint32_t *slots; /* hash index of a large map; NULL while the map is small or the index stale */
 			uint32_t nr_slots;
 		} seq;
 	};
@@ -85,46 +85,49 @@ struct hydra_datum *hydra_datum__float(struct hydra_ctx *cx, double f);
 struct hydra_datum *hydra_datum__string(struct hydra_ctx *cx, struct sonde_str s);
 struct hydra_datum *hydra_datum__text(struct hydra_ctx *cx, const char *z); /* copies */
 
-bool hydra_datum__is_container(const struct hydra_datum *n); /* list or map; NULL is none */
+bool hydra_datum__is_container(const struct hydra_datum *n); /* list or map; false for NULL */
 bool hydra_datum__is_scalar(const struct hydra_datum *n);
 bool hydra_datum__is_number(const struct hydra_datum *n);   /* a bool is one, as in Python */
-double hydra_datum__to_double(const struct hydra_datum *n); /* of a number */
+double hydra_datum__to_double(const struct hydra_datum *n); /* `n` must be a number */
 bool hydra_datum__is_sweep(const struct hydra_datum *n);
 
-/* Python's ==: 1 = 1.0 = true, lists and maps deeply. */
+/* Python's ==: 1, 1.0 and true are equal; lists and maps are compared deeply. */
 bool hydra_datum__equal(const struct hydra_datum *a, const struct hydra_datum *b);
 
 /* The child of a map, or NULL. */
 struct hydra_datum *hydra_datum__find(struct hydra_datum *map, const struct hydra_datum *key);
 struct hydra_datum *hydra_datum__get(struct hydra_datum *map, struct sonde_str key);
 struct hydra_datum *hydra_datum__getz(struct hydra_datum *map, const char *key);
-/* Along a dotted path of maps. */
+/* The value at a dotted path of maps, or NULL. */
 struct hydra_datum *hydra_datum__path_get(struct hydra_datum *map, const char *path);
 
-/* Item number `step` of a list as Python reads numbers; NULL: none. False: `step` is no number. */
+/*
+ * Sets `*out` to item number `step` of a list, NULL when there is none. False when `step` is not a number as Python
+ * reads it.
+ */
 bool hydra_datum__item(struct hydra_ctx *cx, const struct hydra_datum *list, struct sonde_str step,
 	struct hydra_datum **out);
 
-/* Sets or replaces; `value` becomes the map's. */
+/* Adds a key or replaces its value; `value` becomes a child of the map. */
 int hydra_datum__set(struct hydra_ctx *cx, struct hydra_datum *map, struct hydra_datum *key,
 	struct hydra_datum *value);
 int hydra_datum__setz(
 	struct hydra_ctx *cx, struct hydra_datum *map, const char *key, struct hydra_datum *value);
 int hydra_datum__push(struct hydra_ctx *cx, struct hydra_datum *list, struct hydra_datum *value);
-/* Into a map under `key`, into anything else behind the last: for copies of either. */
+/* Adds `value` to a map under `key`, or to the end of a list or sweep: for code that copies any of them. */
 int hydra_datum__put(struct hydra_ctx *cx, struct hydra_datum *seq, struct hydra_datum *key,
 	struct hydra_datum *value);
-/* Into its place in a list of sorted strings, unless the text is there already. */
+/* Inserts a text at its place in a sorted list of strings, unless it is there already. */
 int hydra_datum__push_sorted(
 	struct hydra_ctx *cx, struct hydra_datum *list, struct hydra_datum *text);
-void hydra_datum__drop(struct hydra_datum *child);	      /* out of its parent; NULL is fine */
-uint32_t hydra_datum__index(const struct hydra_datum *child); /* within its parent */
-/* Puts `now` where `old` is in its parent. */
+void hydra_datum__drop(struct hydra_datum *child);	      /* removes it from its parent; NULL is fine */
+uint32_t hydra_datum__index(const struct hydra_datum *child); /* its index in its parent, or SONDE_NONE */
+/* Puts `now` in the place of `old` in its parent. */
 void hydra_datum__replace(struct hydra_datum *old, struct hydra_datum *now);
 
 /* A deep copy without a parent; origins are kept. */
 struct hydra_datum *hydra_datum__copy(struct hydra_ctx *cx, const struct hydra_datum *n);
-/* The same for a place that is `depth` levels down already. */
+/* The same for a copy that will be `depth` levels deep in a tree. */
 struct hydra_datum *hydra_datum__copy_below(
 	struct hydra_ctx *cx, const struct hydra_datum *n, unsigned depth);
 
@@ -135,13 +138,13 @@ struct sonde_str hydra_datum__path_to(
 	struct hydra_ctx *cx, const struct hydra_datum *parent, const struct hydra_datum *key);
 
 /*
- * A failure about one value: MSG, then its full key and its container's type, as
- * the reference prints them. `parent` is the container, `path` the full key.
+ * Records a failure about one value: `msg`, then its full key and the type of its container,
+ * as OmegaConf prints them. `parent` is the container, `path` the full key.
  */
 int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra_datum *parent,
 	struct sonde_str path, struct sonde_str msg);
 
-/* The name Python's type() gives a value: "NoneType", "int", "str", … */
+/* The name of a value's type in Python: "NoneType", "int", "str", … */
 const char *hydra_datum__type_name(const struct hydra_datum *n);
 
 #endif

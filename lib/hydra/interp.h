@@ -1,32 +1,32 @@
 /*
  * Interpolations: `${a.b}`, `${.sibling}`, `${oc.env:HOME}` and text around them.
  *
- * A string with `${` in it must have valid syntax wherever it is stored, and is
- * evaluated only when somebody asks for its value. Room-private.
+ * A string that contains `${` must have valid syntax wherever it is stored. It is
+ * evaluated only when its value is needed. Room-private.
  */
 #ifndef HYDRA_INTERP_H
 #define HYDRA_INTERP_H
 
 #include "hydra/datum.h"
 
-struct hydra_frame; /* the chain of interpolations being resolved */
+struct hydra_frame; /* the chain of interpolations that are being resolved */
 
-/* What interpolations can see. Start with the context set, the rest zero. */
+/* What interpolations can see. Set the context and leave the rest zero. */
 struct hydra_lookup {
 	struct hydra_ctx *cx;
 	struct hydra_datum *hydra; /* for ${hydra:…}: a config that has the hydra node, or NULL */
 	int64_t now;		   /* for ${now:…}: seconds since the epoch */
-	bool keeps_env;		   /* resolving a tree leaves what the environment says */
+	bool keeps_env;		   /* resolving a tree leaves interpolations that use an environment variable */
 	const struct hydra_frame *frame;
 	unsigned depth;
-	/* Resolvers beyond the built-in ones (tests); NULL without a failure = unknown name. */
+	/* More resolvers than the built-in ones, for tests. It returns NULL without a failure for a name it does not know. */
 	struct hydra_datum *(*extra)(
 		struct hydra_lookup *sc, struct sonde_str name, struct hydra_datum *args);
 };
 
-/* Syntax only: GrammarParseError, or 0. */
+/* Checks the syntax only: GrammarParseError, or 0. */
 int hydra_interp__check(struct hydra_ctx *cx, struct sonde_str text);
-/* Of every string below `n`, with the key in the message; a sweep inside a value is none. */
+/* Checks every string below `n`, with its key in the message. A sweep inside a value is a failure too. */
 int hydra_interp__check_tree(struct hydra_ctx *cx, struct hydra_datum *n);
 
 /*
@@ -36,7 +36,7 @@ int hydra_interp__check_tree(struct hydra_ctx *cx, struct hydra_datum *n);
  */
 struct hydra_datum *hydra_interp__eval(struct hydra_lookup *sc, struct sonde_str text,
 	struct hydra_datum *container, struct hydra_datum *self);
-/* The value of one element, as a resolver's argument. */
+/* The value of a text that is written like one argument of a resolver. */
 struct hydra_datum *hydra_interp__eval_element(struct hydra_lookup *sc, struct sonde_str text,
 	struct hydra_datum *container, struct hydra_datum *self);
 
@@ -44,9 +44,10 @@ struct hydra_datum *hydra_interp__eval_element(struct hydra_lookup *sc, struct s
 struct hydra_datum *hydra_interp__deref(struct hydra_lookup *sc, struct hydra_datum *n);
 
 /*
- * The node at a dotted path: absolute, or relative to `container` with leading
- * dots. NULL without a failure when it does not exist. A missing value is
- * returned as it is unless `throw_missing`. Interpolations on the way are followed.
+ * The node at a dotted path: absolute, or relative to `container` when it begins with
+ * dots. NULL without a failure when it does not exist. A missing value (???) is
+ * returned as it is, or is a failure with `throw_missing`. Interpolations on the way
+ * are followed.
  */
 struct hydra_datum *hydra_interp__select(struct hydra_lookup *sc, struct hydra_datum *container,
 	struct sonde_str path, bool throw_missing);

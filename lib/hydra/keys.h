@@ -1,8 +1,8 @@
 /*
- * A table of keys: what exists, of which type, with which default, and a line
- * of documentation. A program has one; checking, defaults and printed help are
- * all made from it. What the table does not know is an error, unless
- * `+key=value` added it on purpose or a row of the table keeps it.
+ * A table of keys: their names, types, defaults, and a line of documentation for
+ * each. A program has one table; checks, defaults and the printed help are all made
+ * from it. A key that is not in the table is an error, unless `+key=value` added it
+ * on purpose or a row of the table keeps it.
  */
 #ifndef HYDRA_KEYS_H
 #define HYDRA_KEYS_H
@@ -20,8 +20,9 @@ enum hydra_key_type {
 	HYDRA_KEY_LIST, /* of strings, or of `words`; a single string counts as a list of one */
 	HYDRA_KEY_FREE, /* anything below it is accepted */
 	/*
-	 * Somebody else's, kept as it is: `key` is `*` (other names at the top), `a.*` (other names
-	 * below a) or `**.name` (this name anywhere). A name near to one that the table has is an error still.
+	 * Keys of other programs, which are kept as they are: `key` is `*` (other names at the top), `a.*` (other
+	 * names below a) or `**.name` (this name anywhere). With `*`, a name that is near to one in the table is still
+	 * an error: it is probably a typing error.
 	 */
 	HYDRA_KEY_KEPT,
 };
@@ -30,8 +31,8 @@ struct hydra_key {
 	const char *key;
 	enum hydra_key_type type;
 	const char *fallback; /* the default, as YAML flow text */
-	int64_t min, max;     /* of an int */
-	const char *words;    /* "a|b|c" */
+	int64_t min, max;     /* limits of an int */
+	const char *words;    /* allowed words, "a|b|c"; NULL = any */
 	const char *doc;
 };
 

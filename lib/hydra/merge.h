@@ -1,5 +1,5 @@
 /*
- * Putting values over values: whole configs, and single keys from overrides.
+ * Merging: values of one config replace those of another, and overrides replace single keys.
  * Room-private.
  */
 #ifndef HYDRA_MERGE_H
@@ -9,22 +9,22 @@
 #include "hydra/override.h"
 
 /*
- * Merges map `src` into map `dest`: maps recurse, lists are replaced, `???`
- * never overwrites. `strict`: keys that `dest` lacks are errors. `src` is not
- * changed.
+ * Merges map `src` into map `dest`: maps are merged key by key, lists are replaced,
+ * `???` never replaces a value. `strict`: a key that `dest` lacks is an error. `src`
+ * is not changed.
  */
 int hydra_merge__into(struct hydra_lookup *sc, struct hydra_datum *dest,
 	const struct hydra_datum *src, bool strict);
 
-/* What the slot accepts of `value` (converted), or NULL with a failure. */
+/* Converts `value` to the type that the slot of `slot_of` accepts; NULL with a failure when it cannot. */
 struct hydra_datum *hydra_merge__fit(
 	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct hydra_datum *value);
 
-/* A key that may not be added to `map`. */
+/* Records the failure that `key` may not be added to `map`. */
 int hydra_merge__unknown_key(
 	struct hydra_ctx *cx, const char *type, struct hydra_datum *map, struct hydra_datum *key);
 
-/* Gives the hydra node its fixed keys and typed slots. */
+/* Marks the maps of the hydra node whose keys are fixed, and the slots that accept one type only. */
 void hydra_merge__type_hydra(struct hydra_datum *root);
 
 /* Applies `key=value`, `+key=value`, `++key=value` or `~key` to a composed config. */

@@ -28,15 +28,15 @@ struct hydra_override {
 /* `line` is copied. Everything lives in the arena. */
 int hydra_override__parse(struct hydra_override *out, struct hydra_ctx *cx, struct sonde_str line);
 
-/* Prefix + key + @package: the identity of an override in a sweep. */
+/* Prefix (+, ++ or ~), key and @package: overrides with the same key element are about the same key. */
 struct sonde_str hydra_override__key_element(struct hydra_ctx *cx, const struct hydra_override *o);
-/* Belongs to the hydra node: key starts with "hydra." or "hydra/". */
+/* Whether the override is about the hydra node: its key starts with "hydra." or "hydra/". */
 bool hydra_override__is_hydra(const struct hydra_override *o);
 
-/* The value's canonical text, as sweep jobs repeat it. */
+/* The canonical text of a value, which the override lines of sweep jobs contain. */
 void hydra_override__value_text(struct sonde_buf *b, const struct hydra_datum *value);
 
-/* Calls a function of the grammar. `args` is a list, `kwargs` a map; `source` its text. */
+/* Calls a function of the override grammar. `args` is a list, `kwargs` a map, `source` the text of the call. */
 struct hydra_datum *hydra_override__call(struct hydra_ctx *cx, struct sonde_str name,
 	struct hydra_datum *args, struct hydra_datum *kwargs, struct sonde_str source);
 

@@ -8,11 +8,11 @@
 
 #include "hydra/datum.h"
 
-/* Digits of `base` (0b 2, 8, 10, 0x 16; underscores skipped) with an optional sign in front. */
+/* Reads an int of base 2 (0b), 8, 10 or 16 (0x), with an optional sign in front; underscores are skipped. */
 struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str text, unsigned base);
-/* Base 60: 190:20:30. */
+/* Reads an int of base 60: 190:20:30. */
 struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str text);
-/* A decimal float, underscores skipped. */
+/* Reads a decimal float; underscores are skipped. */
 double hydra_pynumber__double(struct sonde_str text);
 double hydra_pynumber__double60(struct sonde_str text);
 /* The integer part of a double. */

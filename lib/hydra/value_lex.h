@@ -40,7 +40,7 @@ struct hydra_lex {
 /* The token at text[at]. `in_interp`: an argument of a resolver rather than an override's value. */
 struct hydra_lex hydra_lex__at(struct sonde_str text, size_t at, bool in_interp);
 
-/* Lengths of words at text[at], 0 when there is none. */
+/* The length of the identifier or integer at text[at]; 0 when there is none. */
 size_t hydra_lex__ident(struct sonde_str text, size_t at);
 size_t hydra_lex__int(struct sonde_str text, size_t at); /* without a sign */
 
