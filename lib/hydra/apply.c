@@ -1,4 +1,4 @@
-/* Single keys from the command line onto a composed config, which is closed to unknown keys. */
+/* Applies overrides of single keys to a composed config. Only `+` and `++` may add keys that it does not have. */
 #include "hydra/merge.h"
 
 #include "hydra/keys_int.h"
@@ -11,7 +11,7 @@ struct target {
 	bool force;
 };
 
-/* `list[step]` that is not there. */
+/* Fails because `list` has no item number `step`. */
 static int out_of_range(struct hydra_ctx *cx, struct hydra_datum *list, struct sonde_str step)
 {
 	struct hydra_datum *key = hydra_pynumber__int(cx, step, 10);
@@ -68,7 +68,7 @@ static int set_child(struct target *t, struct hydra_datum *c, struct sonde_str s
 	return hydra_datum__set(cx, c, key, value);
 }
 
-/* The container that holds the last step; scalars on the way become maps. */
+/* Follows the key to the container of its last part, which remains in `*rest`. Scalars on the way become maps. */
 static struct hydra_datum *walk(struct target *t, struct hydra_datum *root, struct sonde_str *rest)
 {
 	struct hydra_ctx *cx = t->sc->cx;
@@ -127,7 +127,7 @@ static int update(struct target *t, struct hydra_datum *root)
 	return hydra_interp__check_tree(cx, value);
 }
 
-/* Says which key's interpolation failed while the path was followed. */
+/* Adds to the failure the key on the path whose interpolation could not be resolved. */
 static void name_broken_key(struct hydra_ctx *cx, struct hydra_datum *root, struct sonde_str path)
 {
 	struct hydra_datum *n = root;
@@ -146,7 +146,7 @@ static void name_broken_key(struct hydra_ctx *cx, struct hydra_datum *root, stru
 	}
 }
 
-/* The value an override refers to, or NULL (absent, null, missing, or a failure). */
+/* The present value of the key of an override; NULL when it is absent, null or missing, or after a failure. */
 static struct hydra_datum *current(struct target *t, struct hydra_datum *root, struct sonde_str key)
 {
 	struct hydra_ctx *cx = t->sc->cx;

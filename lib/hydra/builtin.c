@@ -1,7 +1,7 @@
 /*
- * The built-in configs: the `hydra` node and its groups. What they say is what
- * users of Hydra 1.3 find there; sonde uses run, sweep, job, sweeper.params and
- * searchpath, the rest is kept so that overrides and dumps look the same.
+ * The built-in configs: the `hydra` node and its groups, with the contents that they
+ * have in Hydra 1.3. Of these, sonde uses run, sweep, job, sweeper.params and
+ * searchpath; the rest is there so that overrides and dumps look the same as in Hydra.
  */
 #include "hydra/search.h"
 

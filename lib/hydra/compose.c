@@ -1,6 +1,6 @@
 /*
- * One composition in order: the search path, the defaults list, the files merged under their
- * packages, the overrides, what only a run knows.
+ * The steps of a composition, in order: the search path, the defaults list, merging the files under their
+ * packages, the overrides, and the values that are known only at run time.
  */
 #include "hydra/compose.h"
 
@@ -68,7 +68,7 @@ static int add_searchpath(struct hydra_compose *c, struct hydra_datum *list, con
 	return hydra_search__add(&c->search, schema.kind, schema.provider.p, schema.dir);
 }
 
-/* hydra.searchpath: from the command line, or else from the primary config itself. */
+/* Adds hydra.searchpath to the sources: the list from the command line, or else that of the primary config itself. */
 static int process_searchpath(struct hydra_compose *c)
 {
 	const struct hydra_loaded *file = NULL;
@@ -130,7 +130,7 @@ static int check_sweeps(struct hydra_compose *c)
 	return 0;
 }
 
-/* The content of a file under its package. */
+/* The contents of a file, inside the nested maps of its package. */
 static struct hydra_datum *embed(
 	struct hydra_compose *c, const struct hydra_datum *config, struct sonde_str package)
 {
@@ -245,7 +245,7 @@ int hydra_compose__run(struct hydra_compose *c)
 	if (c->cx->fail.code)
 		return c->cx->fail.code;
 	compose(c);
-	/* A value error that nobody gave a sentence to is the cause of an empty one. */
+	/* A value error that was not wrapped yet becomes the cause of a composition error with an empty message. */
 	if (hydra_ctx__is_value_error(c->cx))
 		hydra_ctx__wrap(c->cx, "ConfigCompositionException", "%s", "");
 	return c->cx->fail.code;

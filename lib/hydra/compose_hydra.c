@@ -1,5 +1,5 @@
-/* What a run knows only when it starts, in its `hydra` node: the job, the overrides, the sources,
- * the environment. */
+/* Fills in the values of the `hydra` node that are known only at run time: the job, the overrides, the sources, the
+ * environment. */
 #include "hydra/compose.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HYDRA_VERSION "1.3.2" /* whose language this is */
+#define HYDRA_VERSION "1.3.2" /* the version of Hydra whose language this library implements */
 
 static int compare_lines(const void *a, const void *b)
 {
@@ -121,7 +121,7 @@ static int fill_runtime(struct hydra_compose *c, struct hydra_datum *runtime)
 	return c->cx->fail.code;
 }
 
-/* The variable by name, so that what is written about a run does not hold its value. */
+/* An interpolation of an environment variable, so that the records of a run do not contain its value. */
 static struct hydra_datum *variable(
 	struct hydra_compose *c, struct sonde_str name, const char *value)
 {
@@ -129,7 +129,7 @@ static struct hydra_datum *variable(
 
 	for (i = 0; i < name.n; i++)
 		if (!isalnum((unsigned char)name.p[i]) && name.p[i] != '_')
-			return hydra_datum__text(c->cx, value); /* no name for an interpolation */
+			return hydra_datum__text(c->cx, value); /* an interpolation cannot contain this name */
 	return hydra_datum__string(
 		c->cx, hydra_ctx__printf(c->cx, "${oc.env:%.*s}", SONDE_STR_ARG(name)));
 }

@@ -1,9 +1,9 @@
-/* The context of a composition: its one failure, and its memory within bounds. */
+/* The context of a composition: its failure, and its memory, which is limited. */
 #include "hydra/ctx.h"
 
 #include <string.h>
 
-/* The first failure stays. */
+/* Records a failure, unless there is one already. */
 static int __attribute__((format(printf, 3, 0)))
 record(struct hydra_ctx *cx, struct hydra_fail fail, const char *fmt, va_list ap)
 {
@@ -192,7 +192,7 @@ struct sonde_str hydra_ctx__printf(struct hydra_ctx *cx, const char *fmt, ...)
 	return hydra_ctx__take(cx, &b);
 }
 
-/* Lines that say where in the value layer something failed: the door says it in other words. */
+/* Whether a line is a detail of the value layer's messages, which hydra_ctx__report leaves out. */
 static bool is_detail(struct sonde_str line)
 {
 	return sonde_str_starts(line, "    full_key:") ||
@@ -201,7 +201,7 @@ static bool is_detail(struct sonde_str line)
 	       sonde_str_starts(line, "See https://hydra.cc") || line.n == 0;
 }
 
-/* Joins the lines of a message: indented ones are items of a list, others sentences. */
+/* Joins the lines of a message into one: indented lines are items of a list, others are sentences. */
 static void flatten(struct sonde_buf *b, struct sonde_str text)
 {
 	bool in_list = false;
@@ -225,7 +225,7 @@ static void flatten(struct sonde_buf *b, struct sonde_str text)
 	}
 }
 
-/* The override lexer's message ends in a line of blanks and a caret: the column, in words. */
+/* A message of the override lexer ends with a line of blanks and a caret. This writes the column as a number instead. */
 static bool flatten_lexer_error(struct sonde_buf *b, struct sonde_str text)
 {
 	static const char head[] = "LexerNoViableAltException: ";
@@ -245,7 +245,7 @@ static bool flatten_lexer_error(struct sonde_buf *b, struct sonde_str text)
 	return true;
 }
 
-/* Control characters in a quoted input line must not reach a terminal. */
+/* Control characters of the input, which messages quote, must not reach a terminal. */
 static void make_printable(char *z)
 {
 	for (; *z; z++)
@@ -268,7 +268,7 @@ int hydra_ctx__report(const struct hydra_ctx *cx, struct sonde_err *err)
 		sonde_buf_release(&b);
 		return sonde_err_nomem(err);
 	}
-	/* Input beyond a limit is the user's to change, like any other wrong input. */
+	/* Input that exceeds a limit is a mistake of the user, like any other wrong input. */
 	code = cx->fail.code == SONDE_ERR_LIMIT ? SONDE_ERR_USAGE : cx->fail.code;
 	sonde_err_set(err, code, "%.*s%s%s", SONDE_STR_ARG(cx->fail.where),
 		cx->fail.where.n ? ": " : "", b.p ? b.p : "");

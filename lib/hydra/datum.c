@@ -1,5 +1,5 @@
 /*
- * Values, and the index that keeps large maps fast: a file may have a hundred thousand keys.
+ * Values, and the hash index that makes large maps fast: a file may have a hundred thousand keys.
  */
 #include "hydra/datum.h"
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define SMALL_MAP 12 /* below this a linear search beats an index */
+#define SMALL_MAP 12 /* up to so many keys a linear search is faster than an index */
 
 struct hydra_datum *hydra_datum__new(struct hydra_ctx *cx, enum hydra_kind kind)
 {
@@ -146,7 +146,7 @@ static uint64_t key_hash(const struct hydra_datum *key)
 		return 1;
 	d = hydra_datum__to_double(key);
 	if (d == 0)
-		d = 0; /* -0.0 is the same key */
+		d = 0; /* -0.0 and 0.0 are the same key */
 	return sonde_hash(&d, sizeof(d));
 }
 
@@ -160,7 +160,7 @@ static void index_add(struct hydra_datum *map, uint32_t i)
 	map->seq.slots[at] = i;
 }
 
-/* (Re)builds the index of a map that outgrew it. Without memory the map stays linear. */
+/* (Re)builds the index of a map that has become too large for the old one. When memory is short the map has no index. */
 static void index_build(struct hydra_ctx *cx, struct hydra_datum *map)
 {
 	uint32_t i, nr_slots = 64;
@@ -316,7 +316,7 @@ uint32_t hydra_datum__index(const struct hydra_datum *child)
 		if (i != SONDE_NONE && p->seq.at[i] == child)
 			return i;
 	}
-	for (i = 0; p && i < p->seq.nr; i++) /* also a key of nan, which equals nothing */
+	for (i = 0; p && i < p->seq.nr; i++) /* also finds a child whose key is nan, which does not equal itself */
 		if (p->seq.at[i] == child)
 			return i;
 	return SONDE_NONE;

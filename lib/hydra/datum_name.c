@@ -1,4 +1,4 @@
-/* How values are called in messages: where they are, and of what type Hydra would say they are. */
+/* How messages refer to values: by their path, and by the type that they have in Hydra. */
 #include "hydra/datum.h"
 
 #include "hydra/pytext.h"
@@ -44,7 +44,7 @@ struct sonde_str hydra_datum__path_to(
 	return hydra_ctx__take(cx, &b);
 }
 
-/* "dict", "list", a class of the hydra node. */
+/* The type of a container in messages: "dict", "list", or its class in the hydra node. */
 static const char *object_type(const struct hydra_datum *n)
 {
 	if (n->kind == HYDRA_LIST)
@@ -60,7 +60,7 @@ int hydra_datum__fail(struct hydra_ctx *cx, const char *type, const struct hydra
 
 	if (parent->from && !parent->from->is_override)
 		file = parent->from->name;
-	/* A class inside another is also the declared type of its field. */
+	/* A class inside another class is also the declared type of its field. */
 	typed = parent->klass && parent->parent && parent->parent->klass;
 	return hydra_ctx__fail_at(cx, type, file, parent->line,
 		"%.*s\n    full_key: %.*s%s%s\n    object_type=%s", SONDE_STR_ARG(msg),

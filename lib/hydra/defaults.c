@@ -1,7 +1,7 @@
 /*
- * The tree of configs that the defaults lists make. Of one list first the overrides are
- * registered, forward; then its items are built, backward; then those whose names are
- * interpolations, which may refer to all the others.
+ * Builds the tree of configs from the defaults lists. Each list takes three passes: first its overrides are
+ * registered, forward; then its items are built, backward; last come the items whose names are
+ * interpolations, because these may refer to all the others.
  */
 #include "hydra/defaults_int.h"
 
@@ -10,10 +10,10 @@
 /* One defaults list while it is processed. */
 struct listing {
 	struct hydra_item *node;
-	struct sonde_str path; /* its config path */
+	struct sonde_str path; /* config path of the node */
 	SONDE_VEC(struct hydra_item *) items;
-	SONDE_VEC(struct hydra_item *) children; /* in reverse */
-	bool interpolated;			 /* below an interpolated item */
+	SONDE_VEC(struct hydra_item *) children; /* the built items, last one first */
+	bool interpolated;			 /* the node is below an item whose name is an interpolation */
 };
 
 static int build(struct hydra_defaults *d, struct hydra_item *it, bool is_root, bool interpolated);
@@ -96,7 +96,7 @@ static int register_override(struct hydra_defaults *d, struct listing *l, struct
 	return d->cx->fail.code;
 }
 
-/* First pass, forward: the overrides this list asks for. */
+/* First pass, forward: registers the overrides of this list. */
 static int register_overrides(struct hydra_defaults *d, struct listing *l)
 {
 	struct hydra_item *last = NULL;
@@ -130,7 +130,7 @@ static int register_overrides(struct hydra_defaults *d, struct listing *l)
 	return d->cx->fail.code;
 }
 
-/* `group: [a, b]`: each option is a config of its own. */
+/* `group: [a, b]` adds one config per option. */
 static int add_options(struct hydra_defaults *d, struct listing *l, struct hydra_item *it)
 {
 	uint32_t i;

@@ -1,4 +1,4 @@
-/* The tree of defaults as a flat list, its checks, and the tree as text. */
+/* Turns the tree of defaults into the flat list, checks the list, and prints the tree. */
 #include "hydra/defaults_int.h"
 
 #include "hydra/pytext.h"
@@ -149,7 +149,7 @@ static void print(struct hydra_defaults *d, struct hydra_item *it, struct sonde_
 	if (it->kind == HYDRA_ITEM_ROOT)
 		sonde_buf_puts(b, "<root>");
 	else if (it->kind == HYDRA_ITEM_SELF) {
-		/* With the folder its config was included from, as the reference shows it. */
+		/* In front of it goes the folder from which its config was included, as in Hydra. */
 		if (it->parent && it->parent->base_dir.n)
 			sonde_buf_printf(b, "%.*s/", SONDE_STR_ARG(it->parent->base_dir));
 		sonde_buf_puts(b, "_self_");

@@ -1,4 +1,4 @@
-/* Options and configs whose names are interpolations, resolved against the groups known by now. */
+/* Resolves options and configs whose names are interpolations. These may refer to the groups that are already known. */
 #include "hydra/defaults_int.h"
 
 #include "hydra/interp.h"
@@ -48,7 +48,7 @@ int hydra_defaults__resolve(struct hydra_defaults *d, struct hydra_item *it)
 	struct sonde_str out, text, key;
 
 	if (it->kind != HYDRA_ITEM_GROUP) {
-		/* The directory comes in twice in a nested config, as in the reference. */
+		/* In a nested config the directory appears twice in the path, as in Hydra. */
 		text = hydra_item__config_path(d->cx, it);
 		return resolve_name(d, text, &it->path);
 	}

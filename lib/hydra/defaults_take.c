@@ -1,4 +1,4 @@
-/* What the command line says about groups, and the messages for what cannot be found. */
+/* Overrides of groups from the command line, and the messages for groups and configs that cannot be found. */
 #include "hydra/defaults_int.h"
 
 struct hydra_group_choice *hydra_defaults__choice(struct hydra_defaults *d, struct sonde_str key)
@@ -131,7 +131,7 @@ static void put_options(struct hydra_defaults *d, struct sonde_buf *b, struct so
 	}
 }
 
-/* `group` may be empty: there is none to list the options of. */
+/* Records that a config was not found. The message lists the options of `group`, unless that is empty. */
 static int no_config(struct hydra_defaults *d, struct sonde_str head, struct sonde_str group)
 {
 	struct sonde_buf options = {0}, path = {0};

@@ -1,4 +1,4 @@
-/* Composing: from a request to a frozen tree, and the jobs of a sweep. */
+/* Makes a config, which is a frozen tree, from a request; and the jobs of a sweep. */
 #include "hydra/hydra_int.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@ static int copy_sources(struct hydra_config *c, const struct hydra_request *req)
 	return c->cx.fail.code;
 }
 
-/* A failure to copy is in the context, where composing looks first. */
+/* If a copy fails, the failure is in the context, and compose() returns it before it does anything. */
 static struct hydra_config *new_config(const struct hydra_request *req, int64_t now)
 {
 	struct hydra_config *c = sonde_calloc(1, sizeof(*c));
@@ -76,7 +76,7 @@ static int add_sources(struct hydra_config *c)
 	return hydra_search__add(s, HYDRA_SOURCE_SCHEMA, "schema", (struct sonde_str){0});
 }
 
-/* `part` of the hydra node resolved; parts it does not have are fine. */
+/* Resolves `part` of the hydra node. Nothing to do if the node does not have that part. */
 static int resolve_hydra(struct hydra_config *c, const char *part)
 {
 	struct hydra_lookup look = hydra_compose__scope(&c->compose);
@@ -85,7 +85,10 @@ static int resolve_hydra(struct hydra_config *c, const char *part)
 	return n ? hydra_interp__resolve_tree(&look, n) : 0;
 }
 
-/* hydra.runtime.output_dir: known once the directories are, and what the job's keys may refer to. */
+/*
+ * Sets hydra.runtime.output_dir. It can be computed only when the directories of the run are resolved, and it must be
+ * set before the job's keys are, since these may refer to it.
+ */
 static int fill_output_dir(struct hydra_config *c)
 {
 	struct hydra_datum *at[] = {hydra_datum__path_get(c->compose.root, "hydra.runtime"),
@@ -105,9 +108,9 @@ static int fill_output_dir(struct hydra_config *c)
 }
 
 /*
- * The job's keys resolved, and of the hydra node what decides where and how a
- * run goes. The master of a sweep is not run itself: its keys may well wait for
- * what the jobs say, and stay as they are.
+ * Resolves the job's keys, and those parts of the hydra node that say where and how
+ * to run. The master of a sweep does not run itself: its keys may refer to values
+ * that only the jobs set, so they stay as they are.
  */
 static int freeze(struct hydra_config *c)
 {
@@ -128,7 +131,7 @@ static int freeze(struct hydra_config *c)
 	return hydra_datum__setz(&c->cx, job, "hydra", hydra);
 }
 
-/* The frozen tree without hydra, against the table. */
+/* Checks the frozen tree without the hydra node against the table of keys. */
 static int check_keys(struct hydra_config *c)
 {
 	struct hydra_datum *job = hydra_datum__copy(&c->cx, c->frozen);
@@ -140,7 +143,7 @@ static int check_keys(struct hydra_config *c)
 
 static int compose(struct hydra_config *c)
 {
-	uint32_t batch; /* jobs run one after the other, however many are in one */
+	uint32_t batch; /* not used: jobs always run one after the other */
 
 	if (c->cx.fail.code || add_sources(c) || hydra_compose__run(&c->compose))
 		return c->cx.fail.code;
@@ -153,13 +156,13 @@ static int compose(struct hydra_config *c)
 		return 0;
 	if (freeze(c) || !c->req.keys || c->req.multirun)
 		return c->cx.fail.code;
-	/* Again, for what a file took away: `report: null`. */
+	/* Fill in the defaults again: a file may have removed keys (`report: null`). */
 	return check_keys(c) ? c->cx.fail.code : hydra_keys__fill(&c->cx, c->req.keys, c->frozen);
 }
 
 /*
- * Where there is a table of keys, a key that it does not have is a slip of the pen, not the new key
- * of a struct that Hydra's sentence thinks of: said as for a key in a file.
+ * Rewords Hydra's error about a key that does not exist, which tells the user how to append a key to a struct. With a
+ * table of keys, an unknown key is a typing error, so the message is the same as for an unknown key in a file.
  */
 static void say_unknown(struct sonde_err *err, int code, struct sonde_str key, const char *nearest)
 {

@@ -1,4 +1,4 @@
-/* The configuration shown: YAML, origins, defaults, search path. */
+/* Prints a configuration: as YAML, with origins, its defaults lists, its search path. */
 #include "hydra/hydra_int.h"
 
 #include "base/secret.h"
@@ -38,7 +38,7 @@ static int not_found(struct sonde_err *err, const char *package)
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "package '%s' not found in config", package);
 }
 
-/* Values of secrets by their key, and words of command lines and overrides. */
+/* Masks values whose key names a secret, and secrets in the words of command lines and overrides. */
 static int mask_secrets(struct hydra_ctx *cx, struct hydra_datum *n)
 {
 	struct sonde_secret s = {0};
@@ -53,7 +53,7 @@ static int mask_secrets(struct hydra_ctx *cx, struct hydra_datum *n)
 			mask_secrets(cx, child);
 		if (child->kind != HYDRA_STRING || child->interp || !child->s.n)
 			continue;
-		if (n->kind != HYDRA_LIST) /* only the words of a list go together */
+		if (n->kind != HYDRA_LIST) /* only the items of a list may be the words of one command line */
 			s = (struct sonde_secret){0};
 		if (key.n && sonde_secret_is_name(key.p, key.n))
 			sonde_buf_puts(&masked, SONDE_SECRET_MASK);
@@ -64,11 +64,11 @@ static int mask_secrets(struct hydra_ctx *cx, struct hydra_datum *n)
 	return cx->fail.code;
 }
 
-/* The node to write: a copy of the part, resolved and masked, and the package in it. */
+/* The node to write: the package, or the whole part, from a copy that is resolved and masked as `how` says. */
 static struct hydra_datum *prepare(struct hydra_config *c, const struct hydra_dump *how, bool whole)
 {
 	struct hydra_lookup sc = hydra_compose__scope(&c->compose);
-	/* A single value of the hydra node may refer to any key. */
+	/* A single value of the hydra node may refer to any key, so the copy must have all keys. */
 	struct hydra_datum *root =
 		part_of(c, how->part == HYDRA_PART_HYDRA && !whole ? HYDRA_PART_ALL : how->part);
 
@@ -171,7 +171,7 @@ void hydra_config_print_kept(const struct hydra_config *c, struct sonde_buf *out
 		hydra_keys__list_kept(c->req.keys, c->frozen, out);
 }
 
-/* Tables as the reference prints them: padded, with a ruler around the heads and at the end. */
+/* Tables as Hydra prints them: padded, with a ruler above and below the heads and at the end. */
 
 #define MAX_COLUMNS 4
 struct row {

@@ -1,10 +1,10 @@
-/* What a frozen configuration says, by key. */
+/* The getters: values of a frozen configuration, by key. */
 #include "hydra/hydra_int.h"
 
 #include "hydra/keys_int.h"
 #include "hydra/pytext.h"
 
-/* One step down: a key of a map, a number in a list. */
+/* The child for one part of a key: a key of a map, or a number in a list. */
 static struct hydra_datum *child(struct hydra_ctx *cx, struct hydra_datum *n, struct sonde_str step)
 {
 	struct hydra_datum *item = NULL;

@@ -1,6 +1,6 @@
 /*
- * ${…}: a path through the tree or a call of a resolver, and the doors to both. A text is
- * read twice: nothing is evaluated of one that turns out to be wrong.
+ * Reads ${…}, which is a path through the tree or a call of a resolver; and the functions of interp.h that check
+ * and evaluate. A text is read twice: the first time checks its syntax, so that nothing of a wrong text is evaluated.
  */
 #include "hydra/interp_int.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A nested interpolation as (part of) a name: must give a string. */
+/* Reads a nested interpolation that is (part of) a name: its value must be a string. */
 static bool name_value(struct hydra_reader *r, struct sonde_buf *path, bool is_resolver)
 {
 	size_t start = r->at;
@@ -44,7 +44,7 @@ static bool is_name_char(char c)
 	return c && !strchr("\\{}()[]:. \t'\"", c);
 }
 
-/* One name of a path; `*ident` is cleared when a resolver could not be called that. */
+/* Reads one name of a path; clears `*ident` when it cannot be the name of a resolver. */
 static bool name(struct hydra_reader *r, struct sonde_buf *path, bool *ident)
 {
 	size_t n = 0;
@@ -64,7 +64,7 @@ static bool name(struct hydra_reader *r, struct sonde_buf *path, bool *ident)
 	return true;
 }
 
-/* {"."} step {"." name | "[" name "]"}: the text in `path`; `*ident` if it may name a resolver. */
+/* Reads {"."} step {"." name | "[" name "]"} into `path`; sets `*ident` when it can be the name of a resolver. */
 static bool path_text(struct hydra_reader *r, struct sonde_buf *path, bool *ident)
 {
 	bool first = true;
@@ -262,7 +262,7 @@ static struct hydra_datum *run(struct hydra_reader r, struct hydra_lookup *sc,
 		return NULL;
 	r.sc = sc;
 	r.at = 0;
-	r.depth = sc->depth; /* one bound for all that is nested, however it comes about */
+	r.depth = sc->depth; /* one limit for all nesting: in the text, and through references */
 	return read(&r);
 }
 

@@ -1,19 +1,19 @@
 /*
- * Text with interpolations in it, and the values that resolvers take as arguments:
- * quoted and unquoted text, lists, dicts.
+ * Reads text that contains interpolations, and the arguments of resolvers: quoted and
+ * unquoted text, lists, dicts.
  */
 #include "hydra/interp_int.h"
 
 #include "hydra/pytext.h"
 
 /*
- * Pieces of text and values that make one string, unless there is only one
- * value, which then keeps its type.
+ * Pieces of text and values, which together make one string. If there is only one
+ * piece and it is a value, the result is that value with its type.
  */
 struct pieces {
 	struct sonde_buf text;
 	struct hydra_datum *only;
-	unsigned nr;
+	unsigned nr; /* 1 = the only piece is a value */
 };
 
 struct hydra_datum *hydra_reader__fail(struct hydra_reader *r, const char *what)
@@ -59,7 +59,7 @@ static void add_value(struct hydra_reader *r, struct pieces *p, struct hydra_dat
 			HYDRA_MAX_FILE_BYTES >> 20);
 }
 
-/* A single value, unless text surrounds it; the pieces are released. */
+/* Returns the single value (with `keep_type`) or the string of all pieces, and releases the pieces. */
 static struct hydra_datum *join(struct hydra_reader *r, struct pieces *p, bool keep_type)
 {
 	struct hydra_datum *n = p->only;
@@ -80,17 +80,17 @@ static void add_text(struct pieces *p, const char *text, size_t n)
 {
 	if (!n)
 		return;
-	p->nr += 2; /* never a single value */
+	p->nr += 2; /* so that `nr` is never 1 */
 	sonde_buf_add(&p->text, text, n);
 }
 
-/* `n` backslashes, halved. */
+/* Adds half of `n` backslashes: each pair stands for one. */
 static void add_slashes(struct pieces *p, const struct hydra_reader *r, size_t n)
 {
 	add_text(p, r->s.p + r->at, n / 2);
 }
 
-/* What stands at a run of backslashes (or none). False at a closing quote. */
+/* Reads the backslashes at the current place, if any, and the quote, interpolation or text behind. False at a closing quote. */
 static bool text_step(struct hydra_reader *r, struct pieces *p, char quote)
 {
 	size_t run = 0;
@@ -119,7 +119,6 @@ static bool text_step(struct hydra_reader *r, struct pieces *p, char quote)
 	return true;
 }
 
-/* Free text with interpolations in it. */
 struct hydra_datum *hydra_reader__text(struct hydra_reader *r)
 {
 	struct pieces p = {0};

@@ -90,7 +90,7 @@ bool hydra_item__is_missing(struct hydra_ctx *cx, const struct hydra_item *it)
 	return sonde_str_ends(hydra_item__config_path(cx, it), "???");
 }
 
-/* What follows the last _global_ (and its dot), or all of it. */
+/* The part of a package behind its last _global_ (and the dot), or the whole package. */
 static struct sonde_str after_global(struct sonde_str package)
 {
 	size_t n = sizeof(GLOBAL) - 1, i;
@@ -135,7 +135,7 @@ struct sonde_str hydra_item__override_key(struct hydra_ctx *cx, const struct hyd
 	return HYDRA_JOIN(cx, group, SONDE_STR("@"), package.n ? package : SONDE_STR(GLOBAL));
 }
 
-/* `_group_` in a package is the item's own group path, and the package absolute. */
+/* Replaces `_group_` in a package by the item's own group path; the package then is absolute. */
 static void expand_group(struct hydra_ctx *cx, struct hydra_item *it)
 {
 	static const char word[] = "_group_";
@@ -174,7 +174,7 @@ static struct hydra_item *new_item(struct hydra_ctx *cx, enum hydra_item_kind ki
 	return it;
 }
 
-/* `path@package` or `group@package:ignored`. */
+/* Splits `path@package` or `group@package:ignored`. */
 static void split_package(struct hydra_item *it, struct sonde_str text)
 {
 	struct sonde_str rest;
@@ -205,7 +205,7 @@ struct hydra_item *hydra_item__config(struct hydra_ctx *cx, struct sonde_str pat
 	return it;
 }
 
-/* Words in front of the group: `optional`, `override`; the first other one ends them. */
+/* Takes the words `optional` and `override` in front of the group. Words behind any other word are ignored. */
 static void take_keywords(struct hydra_item *it)
 {
 	struct sonde_str rest = it->path, word;

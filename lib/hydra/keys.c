@@ -1,4 +1,4 @@
-/* A table of keys at work: values checked against it, its defaults given, its help printed. */
+/* Checks values against a table of keys, fills in its defaults, and prints its help. */
 #include "hydra/keys_int.h"
 
 #include "base/nearest.h"
@@ -13,10 +13,10 @@ struct checker {
 	struct hydra_ctx *cx;
 	const struct hydra_key *keys;
 	const char *hint;
-	struct sonde_buf key; /* the path so far */
+	struct sonde_buf key; /* dotted path of the value that is being checked */
 };
 
-/* The key, or the free map it lies in; NULL when unknown. */
+/* The row of a key, or of the HYDRA_KEY_FREE map that contains it; NULL when the key is unknown. */
 static const struct hydra_key *find(const struct hydra_key *k, struct sonde_str key)
 {
 	for (; k->key; k++) {
@@ -57,7 +57,7 @@ static struct sonde_str parent_of(struct sonde_str key)
 	return (struct sonde_str){key.p, n ? n - 1 : 0};
 }
 
-/* The first name of `key` below `parent`; empty when it is not below it. */
+/* The first name of `key` below `parent`; empty when `key` is not below `parent`. */
 static struct sonde_str name_below(const char *key, struct sonde_str parent)
 {
 	struct sonde_str rest = sonde_str_from(key);
@@ -69,7 +69,7 @@ static struct sonde_str name_below(const char *key, struct sonde_str parent)
 	return sonde_str_cut(rest, '.', &rest);
 }
 
-/* Whether the table has a name beside this one that is so near that this is a slip of the pen. */
+/* Whether the table has a name at the same level that is so similar that `key` is probably a typing error. */
 static bool has_near_sibling(const struct hydra_key *k, struct sonde_str key)
 {
 	struct sonde_str name = last_part(key), other;
@@ -108,7 +108,7 @@ const char *hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
 		struct sonde_str other = sonde_str_from(k->key);
 		unsigned d = k->type == HYDRA_KEY_KEPT ? 4 : sonde_str_distance(key, other, 3);
 
-		/* The right name in the wrong place is as near as two typing errors. */
+		/* A key with the right name in the wrong place counts as two typing errors. */
 		if (d > 2 && sonde_str_eq(last_part(key), last_part(other)))
 			d = 2;
 		sonde_nearest_take(&near, other, d);
@@ -121,7 +121,7 @@ static bool is_added(const struct hydra_datum *n)
 	return n->from && n->from->is_override && n->from->adds;
 }
 
-/* "FILE:LINE" or "override 'TEXT'" in front of the sentence. */
+/* Fails with `text`; "FILE:LINE" or "override 'TEXT'" goes in front of it. */
 static int complain(struct checker *c, const struct hydra_datum *n, const char *text)
 {
 	struct sonde_str where = n->from ? n->from->name : (struct sonde_str){0};
@@ -171,7 +171,7 @@ static bool is_word(const char *words, struct sonde_str s)
 	return false;
 }
 
-/* Texts, or of `words` those alone; a single one is a list of one, null an empty one. */
+/* Whether `n` is a list of texts, or of `words` only if that is not NULL. A single text counts as a list, and so does null. */
 static bool is_list_of(const char *words, const struct hydra_datum *n)
 {
 	uint32_t i;
@@ -298,7 +298,7 @@ static void list_kept(const struct hydra_key *keys, const struct hydra_datum *ma
 		hydra_pytext__str(key, n->key);
 		name = sonde_buf_view(key);
 		if (find(keys, name) || sonde_str_is(name, "hydra"))
-			; /* ours, and what is below it */
+			; /* the key is in the table (then so is everything below it), or it is the hydra node */
 		else if (has_prefix(keys, name) && n->kind == HYDRA_MAP)
 			list_kept(keys, n, key, out);
 		else
@@ -324,7 +324,7 @@ bool hydra_keys__is_default(const struct hydra_datum *n)
 	return n->from == &the_default;
 }
 
-/* The map at the end of `*key` without its last step, which `*key` is then. */
+/* The map that contains the last part of `*key`; makes maps on the way. `*key` is that last part afterwards. */
 static struct hydra_datum *walk_to(
 	struct hydra_ctx *cx, struct hydra_datum *at, struct sonde_str *key)
 {
@@ -388,7 +388,7 @@ void hydra_keys_print_help(const struct hydra_key *k, struct sonde_sink *out)
 			k->fallback, k->doc, type_text(k, scratch, sizeof(scratch)));
 }
 
-/* A cell of a Markdown table: '|' would end it. */
+/* Prints a cell of a Markdown table; a '|' in the text would end it, and is escaped. */
 static void print_cell(struct sonde_sink *out, const char *text, bool code)
 {
 	sonde_sink_puts(out, code ? " `" : " ");

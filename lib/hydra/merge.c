@@ -1,6 +1,6 @@
 /*
- * Configs put over each other: maps key by key, everything else replaced. The hydra
- * node alone is typed: its keys are fixed, and some take one type only.
+ * Merges configs: maps key by key; all other values are replaced. Only the hydra
+ * node has types: its keys are fixed, and some accept values of one type only.
  */
 #include "hydra/merge.h"
 
@@ -9,7 +9,7 @@
 
 struct merger {
 	struct hydra_lookup *sc;
-	const struct hydra_datum *top; /* where the merge began, for messages */
+	const struct hydra_datum *top; /* the destination of the whole merge, for messages */
 	bool strict;
 	unsigned depth;
 };
@@ -92,7 +92,7 @@ static struct hydra_datum *fit_bool(struct hydra_ctx *cx, struct hydra_datum *v)
 	return NULL;
 }
 
-/* What the reference says about a value of the wrong type. */
+/* Fails with Hydra's message about a value of the wrong type. */
 static struct hydra_datum *wrong_type(
 	struct hydra_ctx *cx, const struct hydra_datum *slot_of, const struct hydra_datum *v)
 {
@@ -121,7 +121,7 @@ static struct hydra_datum *wrong_type(
 	}
 }
 
-/* NULL without a failure: the slot takes no such value. */
+/* Converts a value to the type of a slot; NULL without a failure when the slot does not accept it. */
 static struct hydra_datum *convert(
 	struct hydra_ctx *cx, const struct hydra_datum *slot_of, struct hydra_datum *v)
 {
@@ -166,7 +166,7 @@ struct hydra_datum *hydra_merge__fit(
 	return out;
 }
 
-/* The place of `n` in its file, for the message; what an override says has none. */
+/* Adds to the failure the file and line of `n`; a value from an override has none. */
 static void blame_file(struct hydra_ctx *cx, const struct hydra_datum *n)
 {
 	if (n->from && !n->from->is_override)
@@ -198,7 +198,7 @@ static int refuse_mismatch(struct merger *m, const struct hydra_datum *src)
 	return m->sc->cx->fail.code;
 }
 
-/* A destination that is an interpolation to a map or list becomes a copy of it. */
+/* Replaces a destination that is an interpolation by a copy of the map or list that it refers to. */
 static struct hydra_datum *materialize(struct merger *m, struct hydra_datum *d)
 {
 	struct hydra_ctx *cx = m->sc->cx;

@@ -1,9 +1,9 @@
-/* One line of overrides: its key here, its value in override_value.c. */
+/* Parses the key of an override line; override_value.c parses its value. */
 #include "hydra/override_int.h"
 
 #include <string.h>
 
-/* Key mode: everything before the first '='. */
+/* Tokens of the key, which is everything before the first '='. */
 
 enum key_kind { KEY_END, KEY_ERROR, KEY_PUNCT, KEY_ID, KEY_SPECIAL, KEY_DOTPATH };
 

@@ -1,4 +1,4 @@
-/* int(), float(), str() and bool(), of scalars, lists and sweeps. */
+/* The casts int(), float(), str() and bool(), for scalars, lists and sweeps. */
 #include "hydra/override_call.h"
 
 #include "hydra/pynumber.h"

@@ -1,9 +1,8 @@
-/* The functions of the override grammar: sweeps, tag, and who does the rest. */
+/* Calls the functions of the override grammar. The sweeps and tag are here, the others in override_cast.c and override_sort.c. */
 #include "hydra/override_call.h"
 
 #include <stdio.h>
 
-/* `TYPE while evaluating 'SOURCE': MESSAGE` */
 struct hydra_datum *hydra_call__raise(struct hydra_call *c, const char *type, const char *fmt, ...)
 {
 	struct sonde_buf b = {0};
@@ -34,7 +33,6 @@ struct hydra_datum *hydra_call__kwarg(struct hydra_call *c, const char *name)
 	return hydra_datum__getz(c->kwargs, name);
 }
 
-/* Refuses keywords that are not in the NULL-terminated list. */
 bool hydra_call__check_keywords(struct hydra_call *c, const char *const *names)
 {
 	uint32_t i;
@@ -227,7 +225,7 @@ static struct hydra_datum *call_tag(struct hydra_call *c)
 	return c->cx->fail.code ? NULL : sweep;
 }
 
-/* A function by itself, or a cast. */
+/* The functions by name: each has a function of its own, or is a cast. */
 static const struct {
 	const char *name;
 	struct hydra_datum *(*fn)(struct hydra_call *c);
@@ -266,7 +264,7 @@ struct hydra_datum *hydra_override__call(struct hydra_ctx *cx, struct sonde_str 
 	struct hydra_call c = {cx, name, source, args, kwargs};
 	size_t i;
 
-	/* Quotes around an argument itself (not inside a list or dict) are gone before the call. */
+	/* A call does not see the quotes around its arguments (only those inside a list or dict). */
 	for (i = 0; i < args->seq.nr; i++)
 		args->seq.at[i]->quote = 0;
 	for (i = 0; i < kwargs->seq.nr; i++)

@@ -1,4 +1,4 @@
-/* sort() in Python's order, with its complaint about mixed types, and shuffle(). */
+/* sort(), in Python's order and with its error about mixed types, and shuffle(). */
 #include "hydra/override_call.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@ static bool less(const struct hydra_datum *a, const struct hydra_datum *b)
 	return hydra_datum__to_double(a) < hydra_datum__to_double(b);
 }
 
-/* All numbers or all strings. Neighbours are looked at, as Python does first: that decides the
- * message. */
+/* Whether all are numbers or all are strings. Compares neighbours, as Python does first, since the pair that differs
+ * decides the message. */
 static bool are_alike(struct hydra_call *c, struct hydra_datum *const *at, uint32_t nr)
 {
 	uint32_t i;
@@ -44,7 +44,7 @@ static void reverse(struct hydra_datum **at, uint32_t nr)
 	}
 }
 
-/* By insertion, so that equal ones keep their order; sweeps are short. */
+/* Insertion sort, which keeps the order of equal items; sweeps are short. */
 static void sort_items(struct hydra_datum **at, uint32_t nr)
 {
 	uint32_t i, k;
@@ -70,7 +70,7 @@ static struct hydra_datum *sort_seq(struct hydra_call *c, struct hydra_datum *n,
 	return n;
 }
 
-/* a + sign * |b|, an int while both are. */
+/* a + sign × |b|; an int if both are ints. */
 static struct hydra_datum *plus(
 	struct hydra_call *c, const struct hydra_datum *a, const struct hydra_datum *b, int sign)
 {
@@ -113,7 +113,7 @@ static struct hydra_datum *sort_one(struct hydra_call *c, struct hydra_datum *n,
 	return hydra_call__raise(c, "TypeError", "Invalid arguments");
 }
 
-/* The arguments sort() and shuffle() accept. */
+/* Whether sort() and shuffle() accept the arguments. */
 static bool elements_ok(struct hydra_call *c)
 {
 	char what[32];

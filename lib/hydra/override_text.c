@@ -1,4 +1,4 @@
-/* Values back to override text, and what a glob sweep matches. */
+/* Writes values as override text, and matches options against glob sweeps. */
 #include "hydra/override.h"
 
 #include "hydra/pytext.h"
@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* In its own quotes: backslashes are doubled before a quote and at the end. */
+/* Writes a string in the quotes that it had: backslashes are doubled before a quote and at the end. */
 static void put_quoted(struct sonde_buf *b, struct sonde_str s, char quote)
 {
 	size_t i = 0, j, run;

@@ -1,4 +1,4 @@
-/* The right side of an override: elements, lists, dicts, calls, and sweeps of them. */
+/* Parses the right side of an override: elements, lists, dicts, calls, and sweeps of these. */
 #include "hydra/override_int.h"
 
 #define SEE "\nSee https://hydra.cc/docs/1.2/advanced/override_grammar/basic for details"
@@ -22,7 +22,10 @@ int hydra_override__refuse(struct hydra_override_parser *p, const char *what)
 		"Error parsing override '%.*s'\n%s" SEE, SONDE_STR_ARG(p->line), what);
 }
 
-/* A character that starts no token, further on in the line: worth more than what is wrong here. */
+/*
+ * Whether the rest of the line has a character that no token starts with; if so, that is the failure. It helps the user
+ * more than the syntax error at the current place.
+ */
 static bool has_lexer_error(struct hydra_override_parser *p)
 {
 	struct hydra_lex t;
@@ -88,7 +91,7 @@ static int expect(struct hydra_override_parser *p, enum hydra_lex_kind kind)
 	return p->cx->fail.code ? p->cx->fail.code : hydra_override__refuse_token(p, t.text);
 }
 
-/* Unquoted text, or the key of a dict. */
+/* Reads unquoted text, or the key of a dict. */
 static struct hydra_datum *primitive(struct hydra_override_parser *p, bool is_key)
 {
 	const struct hydra_lex *first;
@@ -119,7 +122,7 @@ static struct hydra_datum *primitive(struct hydra_override_parser *p, bool is_ke
 	return hydra_lex__primitive(p->cx, first, nr);
 }
 
-/* Between the quotes: a run of backslashes is halved before the quote character and the end. */
+/* Reads a quoted string: backslashes are halved before the quote character and at the end. */
 static struct hydra_datum *quoted(struct hydra_override_parser *p)
 {
 	struct sonde_str text = take(p).text;
@@ -185,7 +188,7 @@ static struct hydra_datum *dict(struct hydra_override_parser *p)
 	return n;
 }
 
-/* `name=` in front of an argument; 0 when there is none. */
+/* The length of `name=` in front of an argument; 0 when there is none. */
 static size_t keyword_length(struct hydra_override_parser *p)
 {
 	struct hydra_lex t = hydra_lex__at(p->line, p->at, false);

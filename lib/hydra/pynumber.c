@@ -1,4 +1,4 @@
-/* Numbers from text, and which texts Python takes for numbers. */
+/* Reads numbers from text, and decides which texts are numbers in Python. */
 #include "hydra/pynumber.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static int digit_of(char c)
 	return -1;
 }
 
-/* A number beyond 64 bits: little-endian decimal digits, multiplied and added to. */
+/* A number beyond 64 bits, as decimal digits, the least significant first. */
 struct big {
 	unsigned char d[HYDRA_MAX_INT_DIGITS + 8];
 	size_t n;
@@ -69,7 +69,7 @@ static struct hydra_datum *int_node(struct hydra_ctx *cx, const struct big *big,
 	return hydra_datum__int(cx, negative ? -small : small);
 }
 
-/* What Python's str.strip() takes off: any white space of Unicode. */
+/* Whether Python's str.strip() removes the character: any white space of Unicode. */
 static bool is_white(uint32_t c)
 {
 	return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
@@ -131,7 +131,7 @@ struct hydra_datum *hydra_pynumber__int(struct hydra_ctx *cx, struct sonde_str t
 	return int_node(cx, &big, negative);
 }
 
-/* The first part has any number of digits, those behind it one or two. */
+/* The first part has any number of digits, the others have one or two. */
 struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str text)
 {
 	struct big big = {.n = 0};
@@ -157,7 +157,7 @@ struct hydra_datum *hydra_pynumber__int60(struct hydra_ctx *cx, struct sonde_str
 	return int_node(cx, &big, negative);
 }
 
-/* Copies without underscores into a bounded buffer; longer texts lose digits that cannot matter. */
+/* Copies a number without underscores into `out`. Digits that do not fit are cut off: they cannot change the double. */
 static void squeeze(struct sonde_str text, char *out, size_t cap)
 {
 	size_t i, n = 0;
@@ -204,7 +204,7 @@ struct hydra_datum *hydra_pynumber__trunc(struct hydra_ctx *cx, double f)
 	return hydra_pynumber__int(cx, sonde_str_from(text), 10);
 }
 
-/* Digits with single underscores between them, from `i`; returns where they end (i if none). */
+/* Skips digits, which may have single underscores between them, from `i` on; returns where they end (`i` = no digits). */
 static size_t digits_end(struct sonde_str s, size_t i)
 {
 	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9') {

@@ -1,4 +1,4 @@
-/* Values as Python prints them; floats by their shortest digits that read back the same. */
+/* Writes values as Python prints them; floats with the fewest digits that read back as the same double. */
 #include "hydra/pytext.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits and exponent of the shortest form that reads back the same. */
+/* The digits and the exponent of the shortest form that reads back as the same double. */
 static int shortest(double f, char digits[32], int *exponent)
 {
 	char text[64];

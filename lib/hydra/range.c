@@ -1,10 +1,10 @@
 /*
  * The values of range(start, stop, step).
  *
- * All ints: ints. Any float: the exact decimal expansions of the doubles are
- * added with 28 significant digits, rounding half to even, and each value is
- * printed as the nearest double; so range(0.1,0.5,0.1) has 0.30000000000000004
- * in it, as users of the reference program know it.
+ * If all three are ints, the values are ints. If any is a float, the exact decimal
+ * expansions of the doubles are added with 28 significant digits, rounding half to
+ * even, and each value is printed as the nearest double. So range(0.1,0.5,0.1)
+ * contains 0.30000000000000004, as in Hydra.
  */
 #include "hydra/override.h"
 
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WHOLE	  320  /* decimal digits before the point of any double, and room to carry */
-#define FRACTION  1080 /* and behind it */
+#define WHOLE	  320  /* more digits before the point than any double has, so that there is room to carry */
+#define FRACTION  1080 /* more digits behind the point than any double has */
 #define WIDTH	  (WHOLE + FRACTION)
 #define PRECISION 28
 
@@ -93,7 +93,7 @@ static void add_digits(struct decimal *a, const struct decimal *b)
 	}
 }
 
-/* a - b where a is not smaller. */
+/* a - b; a must not be smaller than b. */
 static void sub_digits(struct decimal *a, const struct decimal *b)
 {
 	int borrow = 0;

@@ -1,4 +1,4 @@
-/* Where interpolations lead: paths through the tree, chains, whole trees. */
+/* Follows interpolations: paths through the tree, chains of interpolations, and all interpolations of a tree. */
 #include "hydra/interp.h"
 
 struct hydra_frame {
@@ -23,7 +23,7 @@ struct hydra_datum *hydra_interp__deref(struct hydra_lookup *sc, struct hydra_da
 	return n;
 }
 
-/* The next step of a path: a name up to '.' or '[', or what stands in brackets. */
+/* Takes the next step off a path: a name up to '.' or '[', or the text in brackets. */
 static struct sonde_str next_step(struct sonde_str *path)
 {
 	struct sonde_str step = {path->p, 0};
@@ -125,7 +125,7 @@ struct hydra_datum *hydra_interp__select(struct hydra_lookup *sc, struct hydra_d
 
 static int resolve_deep(struct hydra_lookup *sc, struct hydra_datum *n, unsigned depth);
 
-/* Where the interpolation stands, for the door's message. */
+/* Adds to the failure the file and line, or the override, that has the interpolation. */
 static int blame(struct hydra_ctx *cx, const struct hydra_datum *n)
 {
 	if (!cx->fail.where.n && n->from && n->from->is_override)

@@ -1,4 +1,4 @@
-/* The resolvers: ${oc.env:…}, ${oc.select:…}, ${now:…}, ${hydra:…} and their kin. */
+/* The built-in resolvers: ${oc.env:…}, ${oc.select:…}, ${now:…}, ${hydra:…} and others. */
 #include "hydra/interp.h"
 
 #include "hydra/pytext.h"
@@ -22,7 +22,7 @@ static struct hydra_datum *null(const struct call *c)
 	return hydra_datum__new(c->sc->cx, HYDRA_NULL);
 }
 
-/* The first argument as text; a failure when it is not a string. */
+/* Gets the first argument, which must be a string; false with a failure when it is not. */
 static bool text_arg(const struct call *c, const char *name, struct sonde_str *out)
 {
 	struct hydra_datum *n = arg(c, 0);
@@ -149,7 +149,7 @@ static struct hydra_datum *dict_keys(const struct call *c)
 	return list;
 }
 
-/* A list of interpolations, so that the values stay what they are in the map. */
+/* Returns a list of interpolations, one per key of the map: its items are whatever the map's values are when asked for. */
 static struct hydra_datum *dict_values(const struct call *c)
 {
 	struct hydra_ctx *cx = c->sc->cx;

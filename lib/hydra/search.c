@@ -1,5 +1,5 @@
 /*
- * Configs found by path, each read once: built in, in folders, and what stands for no config.
+ * Finds configs by path and reads each once: built-in ones, files in folders, and the dummy that means "no config".
  */
 #include "hydra/search.h"
 
@@ -36,7 +36,7 @@ void hydra_search__release(struct hydra_search *s)
 	sonde_map_release(&s->paths);
 }
 
-/* DIR/PATH[.yaml] as a C string in the arena, NULL when it cannot be a file name. */
+/* DIR/PATH[.yaml] as a C string in the arena; NULL when that cannot be a file name. */
 static const char *file_name(
 	struct hydra_search *s, struct sonde_str dir, struct sonde_str path, bool yaml)
 {
@@ -59,7 +59,7 @@ bool hydra_search__is_available(const struct hydra_conf_source *src)
 	return src->kind != HYDRA_SOURCE_DIR || is_kind(src->dir.p, S_IFDIR);
 }
 
-/* `# @package a.b`: an absolute package. */
+/* Reads the header `# @package a.b`. Such a package is absolute. */
 static int read_header_value(struct hydra_search *s, struct hydra_loaded *l, struct sonde_str line)
 {
 	struct sonde_str word, value, rest = line;
@@ -115,7 +115,7 @@ static int parse(struct hydra_search *s, struct hydra_loaded *l, struct sonde_st
 	return 0;
 }
 
-/* Opens `part` of the folder `fd`, which is closed; -1 when there is none or it is not allowed. */
+/* Opens `part` in the folder `fd`, and closes `fd`; -1 when it does not exist or is not allowed. */
 static int open_step(struct hydra_search *s, const struct hydra_conf_source *src, int fd,
 	const char *part, const char *so_far)
 {
@@ -133,8 +133,8 @@ static int open_step(struct hydra_search *s, const struct hydra_conf_source *src
 }
 
 /*
- * Opens a config that is in `src` folder by folder and asks about each descriptor. Asking about
- * the path would not do: somebody may turn a link elsewhere between the question and the opening.
+ * Opens a config of `src` folder by folder, and calls is_allowed for each descriptor. A check of the path
+ * would not be enough: somebody may change a link between the check and the opening.
  */
 static int open_asking(
 	struct hydra_search *s, const struct hydra_conf_source *src, const char *name)
@@ -238,7 +238,7 @@ const struct hydra_loaded *hydra_search__load(struct hydra_search *s, struct son
 	return l->found && !s->cx->fail.code ? l : NULL;
 }
 
-/* What is behind `group/` in the path of a built-in config, or NULL. */
+/* The part behind `group/` in the path of a built-in config, or NULL. */
 static const char *below_group(const char *path, struct sonde_str group)
 {
 	if (!group.n)

@@ -1,6 +1,6 @@
 /*
- * The jobs of a sweep: every argument is a list of override lines, and the jobs are all ways to
- * take one of each.
+ * The jobs of a sweep: every argument is a list of override lines, and the jobs are all combinations
+ * with one line of each list.
  */
 #include "hydra/sweep.h"
 
@@ -39,7 +39,7 @@ static void shuffle(struct hydra_datum *list, int64_t seed)
 	}
 }
 
-/* The options of the group that a glob selects. */
+/* The options that a glob selects from its group. */
 static struct hydra_datum *glob_values(struct plan *p, const struct hydra_override *o)
 {
 	struct hydra_datum *options = hydra_search__options(&p->master->search, o->key);
@@ -117,7 +117,7 @@ static uint64_t count_jobs(const struct hydra_datum *args)
 	return nr;
 }
 
-/* Job number `n` of the cartesian product. */
+/* Makes job number `n` of the cartesian product. */
 static struct hydra_datum *make_job(struct plan *p, uint64_t n)
 {
 	struct hydra_datum *job = hydra_datum__new(p->cx, HYDRA_LIST);

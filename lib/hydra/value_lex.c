@@ -1,6 +1,6 @@
 /*
- * One token at a time: every kind says how long it would be here, and the longest wins, the
- * first of equals, as in the grammars of Hydra and OmegaConf.
+ * Finds one token at a time: the length of each kind of token at this place is computed, and the longest wins;
+ * of equally long ones the first wins, as in the grammars of Hydra and OmegaConf.
  */
 #include "hydra/value_lex.h"
 
@@ -75,7 +75,7 @@ static size_t exponent(struct sonde_str s, size_t i)
 	return nr ? 1 + sign + nr : 0;
 }
 
-/* A float without its sign. */
+/* The length of a float without its sign. */
 static size_t float_body(struct sonde_str s, size_t i)
 {
 	size_t whole = hydra_lex__int(s, i), fraction, e;
@@ -102,7 +102,10 @@ static size_t escapes(struct sonde_str s, size_t i)
 	return i - start;
 }
 
-/* Up to the first equal quote with an even number of backslashes before it; 0 when there is none. */
+/*
+ * The length of a quoted text: it ends at the first quote of the same kind that has an even number of backslashes
+ * before it; 0 when there is none.
+ */
 static size_t quoted(struct sonde_str s, size_t i)
 {
 	size_t j, slashes = 0;

@@ -1,4 +1,4 @@
-/* The characters of a YAML file: decoded, looked at, written again. */
+/* The characters of a YAML file: functions that decode, read, skip and write them. */
 #include "base/alloc.h"
 #include "hydra/yaml_token.h"
 

@@ -1,4 +1,4 @@
-/* What the parser reads as values: scalars by their type, maps of pairs, whole files. */
+/* Makes values for the parser: scalars by their type, maps from pairs, whole files. */
 #include "hydra/yaml.h"
 
 #include "hydra/interp.h"
@@ -13,7 +13,7 @@ struct scalar {
 	struct sonde_str text;
 };
 
-/* The sentence with the text quoted behind it. */
+/* Fails with the sentence `what` and the scalar's text in quotes behind it. */
 static struct hydra_datum *refuse(const struct scalar *b, const char *what)
 {
 	hydra_ctx__fail_at(b->cx, "ConstructorError", b->from->name, b->line, "%s '%.*s'", what,
@@ -126,7 +126,7 @@ static int fail_at(struct hydra_ctx *cx, const struct hydra_datum *n, const char
 	return hydra_ctx__fail_at(cx, "ConstructorError", n->from->name, n->line, "%s", what);
 }
 
-/* The earlier of several maps wins. */
+/* Merges the map, or the list of maps, under `<<`. For a key that several maps have, the earlier map wins. */
 static int merge(struct hydra_ctx *cx, struct hydra_yaml_pairs *m, struct hydra_datum *from)
 {
 	struct hydra_datum **maps = from->kind == HYDRA_LIST ? from->seq.at : &from;

@@ -1,6 +1,6 @@
 /*
- * What stands in front of nodes and documents: anchors and aliases, tags,
- * directives. Each function reads one from its first character on, into a token.
+ * Reads anchors, aliases and tags of nodes, and directives of documents. Each function
+ * begins at the first character and fills in a token.
  */
 #include "hydra/yaml_token.h"
 
@@ -17,7 +17,7 @@ static bool is_word(uint32_t c)
 	       c == '-' || c == '_';
 }
 
-/* Appends the word at the scanner's place to its text. */
+/* Appends the word at the scanner's place to s->text. */
 static void scan_word(struct hydra_scanner *s)
 {
 	for (; is_word(peek(s)); hydra_scanner__forward(s, 1))
@@ -42,7 +42,7 @@ static bool is_tag(uint32_t c)
 	return c && (is_word(c) || (c < 0x80 && strchr(";/?:@&=+$,.!~*'()[]%", (int)c)));
 }
 
-/* `!`, `!name` or `!!name`, as written: handles of one's own (%TAG) are not known here. */
+/* `!`, `!name` or `!!name`, as written. Handles that a file declares (%TAG) are not supported. */
 int hydra_scanner__tag(struct hydra_scanner *s, struct hydra_token *t)
 {
 	sonde_buf_clear(&s->text);
@@ -54,7 +54,7 @@ int hydra_scanner__tag(struct hydra_scanner *s, struct hydra_token *t)
 	return s->cx->fail.code;
 }
 
-/* `%YAML 1.x` says nothing new; directives that nobody knows are passed over, as PyYAML does. */
+/* `%YAML 1.x` changes nothing; unknown directives are ignored, as in PyYAML. */
 int hydra_scanner__directive(struct hydra_scanner *s)
 {
 	struct sonde_str name;

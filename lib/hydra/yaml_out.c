@@ -1,4 +1,4 @@
-/* Values to YAML text: PyYAML's emitter in block style, 80 columns. */
+/* Writes values as YAML text, like PyYAML's emitter in block style with 80 columns. */
 #include "hydra/yaml_out_int.h"
 
 #include "hydra/pytext.h"
@@ -8,7 +8,7 @@
 
 static void emit(struct hydra_emitter *e, const struct hydra_datum *n, bool in_map);
 
-/* As Python prints it, but YAML's exponents need a point in front. */
+/* Writes a float as Python prints it, except that YAML needs a point in front of an exponent. */
 static void write_float(struct sonde_buf *b, double f)
 {
 	const char *exponent;

@@ -1,4 +1,4 @@
-/* Strings as PyYAML writes them: plain, in single or in double quotes, folded at 80 columns. */
+/* Writes strings as PyYAML does: plain, in single or in double quotes, folded at 80 columns. */
 #include "hydra/yaml_out_int.h"
 
 #include "hydra/pynumber.h"
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BEST_WIDTH 80
-#define MAX_KEY	   128 /* of a key and its tag, !!str */
+#define MAX_KEY	   128 /* longest simple key, with its tag !!str */
 
 struct analysis {
 	size_t nr_chars;
@@ -44,7 +44,7 @@ void hydra_emitter__put(struct hydra_emitter *e, const char *text, bool need_bla
 	sonde_buf_puts(e->out, text);
 }
 
-/* One character at byte i: its length, 1 with *cp = UINT32_MAX for a byte that is no UTF-8. */
+/* Decodes the character at byte i and returns its length; for a byte that is not UTF-8: 1, and *cp = UINT32_MAX. */
 static unsigned char_at(struct sonde_str s, size_t i, uint32_t *cp)
 {
 	unsigned n = sonde_utf8_decode(s, i, cp);
@@ -135,7 +135,7 @@ static void write_chars(struct hydra_emitter *e, struct sonde_str s, size_t star
 	sonde_buf_add(e->out, s.p + start, end - start);
 }
 
-/* A run of blanks: a single one beyond the width becomes a line break. */
+/* Writes a run of blanks; a single blank beyond the width becomes a line break. */
 static void write_blanks(
 	struct hydra_emitter *e, struct sonde_str s, size_t start, size_t end, bool split)
 {
@@ -207,7 +207,7 @@ static void write_single_quoted(struct hydra_emitter *e, struct sonde_str s, boo
 		else
 			write_chars(e, s, start, end);
 		if (first == '\'')
-			write_chars(e, s, start, end); /* every quote twice */
+			write_chars(e, s, start, end); /* a quote is written twice */
 		start = end;
 	}
 	hydra_emitter__put(e, "'", false, false);
@@ -241,7 +241,7 @@ static bool needs_escape(uint32_t c)
 	return !((c >= 0x20 && c <= 0x7e) || (c >= 0xa0 && c <= 0xfffd));
 }
 
-/* Breaks a double-quoted line with a backslash in front of byte `end`. */
+/* Breaks a double-quoted line in front of byte `end`, with a backslash. */
 static void break_line(struct hydra_emitter *e, struct sonde_str s, size_t end)
 {
 	sonde_buf_putc(e->out, '\\');
@@ -283,7 +283,7 @@ static void write_double_quoted(struct hydra_emitter *e, struct sonde_str s, boo
 	hydra_emitter__put(e, "\"", false, false);
 }
 
-/* Strings that would be read as something else: also y and n, and what Python takes for a number. */
+/* Whether a string needs quotes because it would be read as something else. That includes y, n, and numbers of Python. */
 static bool wants_quotes(struct sonde_str s)
 {
 	return hydra_yaml__resolve(s) != YAML_TAG_STR || hydra_pynumber__is_word(s, "y|n") ||

@@ -1,24 +1,24 @@
 /*
- * Tokens to values: a recursive descent with bounded depth.
+ * Makes values from tokens: a recursive descent with limited depth.
  *
- * An alias is a copy of what its anchor named, which must be complete by then. `<<: map` puts the
- * keys of the map in front of one's own, which win.
+ * An alias is a copy of the value that its anchor names, which must be complete by then. `<<: map` puts the
+ * keys of that map in front of the map's own keys, whose values win.
  */
 #include "hydra/yaml.h"
 
 #include "base/map.h"
 #include "hydra/yaml_token.h"
 
-/* Where a node is: what may begin it, and what a scalar means. */
+/* Where a node is, which decides what may begin it and how a scalar is read. */
 enum { IN_FLOW, IN_BLOCK = 1, INDENTLESS = 2, AS_KEY = 4 };
 
 struct parser {
 	struct hydra_ctx *cx;
 	const struct hydra_from *from;
 	struct hydra_scanner scanner;
-	struct sonde_map anchors;		 /* number = index into targets */
-	SONDE_VEC(struct hydra_datum *) targets; /* NULL while the value is being read */
-	struct hydra_datum merge_key;		 /* what stands for the key `<<` */
+	struct sonde_map anchors;		 /* names; the number of a name is its index in `targets` */
+	SONDE_VEC(struct hydra_datum *) targets; /* the value of each anchor; NULL while it is being read */
+	struct hydra_datum merge_key;		 /* the node that is used as the key for `<<` */
 	unsigned depth;
 };
 
@@ -29,7 +29,7 @@ static int fail(struct parser *p, const char *type, uint32_t line, const char *w
 	return hydra_ctx__fail_at(p->cx, type, p->from->name, line, "%s", what);
 }
 
-/* The kind of the next token; STREAM_END stands in after a failure. */
+/* The kind of the next token; TOKEN_STREAM_END after a failure. */
 static enum hydra_token_kind peek(struct parser *p)
 {
 	const struct hydra_token *t = hydra_scanner__peek(&p->scanner);
@@ -75,7 +75,7 @@ static bool is_one_of(enum hydra_token_kind kind, const enum hydra_token_kind *s
 		sizeof((const enum hydra_token_kind[]){__VA_ARGS__}) /                             \
 			sizeof(enum hydra_token_kind))
 
-/* `- item` again and again. As the value of a key it need not be indented, and no token ends it. */
+/* Reads a sequence of `- item`. As the value of a key it may be `indentless`: then no token marks its end. */
 static int block_sequence(struct parser *p, struct hydra_datum *list, bool indentless)
 {
 	while (peek(p) == TOKEN_BLOCK_ENTRY) {
@@ -98,7 +98,7 @@ static int block_sequence(struct parser *p, struct hydra_datum *list, bool inden
 	return p->cx->fail.code;
 }
 
-/* What follows `first`, KEY or VALUE, as one side of a pair; nothing is null. */
+/* Reads one side of a pair: the node behind the token `first` (KEY or VALUE); null when there is no node. */
 static struct hydra_datum *pair_side(
 	struct parser *p, enum hydra_token_kind first, enum hydra_token_kind end)
 {
@@ -115,7 +115,7 @@ static struct hydra_datum *pair_side(
 	return parse_node(p, first == TOKEN_KEY ? where | AS_KEY : where);
 }
 
-/* KEY node? (VALUE node?)? inside what `end` closes. */
+/* Reads KEY node? (VALUE node?)? in a map that the token `end` closes. */
 static int pair(struct parser *p, struct hydra_yaml_pairs *m, enum hydra_token_kind end)
 {
 	struct hydra_datum *key = pair_side(p, TOKEN_KEY, end);
@@ -136,7 +136,7 @@ static int block_mapping(struct parser *p, struct hydra_yaml_pairs *m)
 	return p->cx->fail.code;
 }
 
-/* Inside {}: `a: b`, or `a` alone, whose value is null. */
+/* Reads an item inside {}: `a: b`, or `a` alone, whose value is null. */
 static int flow_pair(struct parser *p, struct hydra_yaml_pairs *m)
 {
 	struct hydra_datum *key;
@@ -148,7 +148,7 @@ static int flow_pair(struct parser *p, struct hydra_yaml_pairs *m)
 		   : p->cx->fail.code;
 }
 
-/* Inside []: a value, or `a: b`, which is a map of its own. */
+/* Reads an item inside []: a value, or `a: b`, which is a map with one key. */
 static int flow_item(struct parser *p, struct hydra_datum *list)
 {
 	struct hydra_yaml_pairs m = {.merge_key = &p->merge_key};
@@ -161,7 +161,7 @@ static int flow_item(struct parser *p, struct hydra_datum *list)
 	return hydra_datum__push(p->cx, list, hydra_yaml__close_map(p->cx, &m));
 }
 
-/* The items of a list, or the pairs of a map: the other is NULL. */
+/* Reads the items of a list (`m` is NULL) or the pairs of a map (`list` is NULL). */
 static int flow_items(struct parser *p, struct hydra_datum *list, struct hydra_yaml_pairs *m)
 {
 	enum hydra_token_kind end = list ? TOKEN_FLOW_SEQUENCE_END : TOKEN_FLOW_MAPPING_END;
@@ -215,7 +215,7 @@ static int parse_properties(struct parser *p, struct sonde_str *anchor, struct s
 	return p->cx->fail.code;
 }
 
-/* `n` NULL: the value is yet to come. */
+/* Sets the value that an anchor names. `n` is NULL while the value is still being read. */
 static int set_anchor(struct parser *p, struct sonde_str anchor, struct hydra_datum *n)
 {
 	bool is_new;
@@ -230,7 +230,7 @@ static int set_anchor(struct parser *p, struct sonde_str anchor, struct hydra_da
 	return 0;
 }
 
-/* The scalar that is next, or behind a tag or an anchor an empty one. */
+/* Reads the next scalar. Behind a tag or an anchor there may be none: then it is an empty scalar. */
 static struct hydra_datum *scalar(
 	struct parser *p, uint32_t line, struct sonde_str tag, unsigned where)
 {

@@ -1,4 +1,4 @@
-/* The three ways to write a scalar: plain, quoted, block. */
+/* Reads scalars in the three ways to write them: plain, quoted, block. */
 #include "hydra/yaml_token.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static void take(struct hydra_scanner *s)
 	hydra_scanner__forward(s, 1);
 }
 
-/* What folding makes of a line break followed by `nr_breaks` empty lines (already in `breaks`). */
+/* Folds a line break and the empty lines behind it, which are in `breaks`: a single '\n' becomes a blank. */
 static void fold(struct sonde_buf *out, uint32_t line_break, const struct sonde_buf *breaks)
 {
 	if (line_break != '\n')
@@ -36,7 +36,7 @@ static bool plain_ends(const struct hydra_scanner *s)
 	return s->flow_level && c < 0x80 && strchr(",?[]{}", (int)c);
 }
 
-/* The blanks and breaks behind a plain word into `spaces`; false when the scalar ends there. */
+/* Reads the blanks and line breaks behind a plain word into `spaces`; false when the scalar ends there. */
 static bool plain_spaces(struct hydra_scanner *s, struct sonde_buf *spaces)
 {
 	struct sonde_buf breaks = {0};
@@ -111,7 +111,7 @@ static int scan_hex_escape(struct hydra_scanner *s, unsigned nr_digits)
 	return 0;
 }
 
-/* Line breaks inside quotes, and the blanks around them. */
+/* Reads line breaks inside quotes, and skips the blanks around them. */
 static int scan_quoted_breaks(struct hydra_scanner *s, struct sonde_buf *breaks)
 {
 	for (;;) {
@@ -210,7 +210,7 @@ int hydra_scanner__quoted(struct hydra_scanner *s, bool dbl)
 	return 0;
 }
 
-/* The header of a block scalar: chomping and indentation, in either order. */
+/* Reads the header of a block scalar: chomping and indentation, in any order. */
 static int scan_block_header(struct hydra_scanner *s, char *chomp, int *increment)
 {
 	int i;
@@ -240,7 +240,7 @@ static int scan_block_header(struct hydra_scanner *s, char *chomp, int *incremen
 	return 0;
 }
 
-/* The empty lines before a block's first line, and how far the longest of them is indented. */
+/* Reads the empty lines before the first line of a block; returns the indentation of the longest one. */
 static int scan_block_indentation(struct hydra_scanner *s, struct sonde_buf *breaks)
 {
 	int max = 0;

@@ -1,9 +1,9 @@
 /*
- * Tokens out of characters, in PyYAML's order of doing things.
+ * Makes tokens from characters, in the same order of steps as PyYAML.
  *
- * Whether a token is the key of a map is known only when its ':' comes, so tokens
- * wait in a queue: KEY (and the start of the map) is then put in front of it. Which
- * token that may be is remembered per bracket, and forgotten at the end of the line.
+ * Only the ':' behind a token shows that the token is the key of a map. So tokens wait
+ * in a queue, and KEY (and the start of the map) is inserted in front of such a token.
+ * The scanner remembers one possible key per level of brackets, until the line ends.
  */
 #include "hydra/yaml_token.h"
 
@@ -11,7 +11,7 @@
 
 #define MAX_FLOW_LEVEL 2000
 
-/* Inserts a token `ahead` places behind the next one to be taken. */
+/* Inserts a token into the queue, `ahead` places behind the token that will be taken next. */
 static int insert(struct hydra_scanner *s, size_t ahead, struct hydra_token token)
 {
 	struct hydra_token *t;
@@ -40,7 +40,7 @@ static int append(struct hydra_scanner *s, struct hydra_token token)
 	return insert(s, s->queue.nr - s->head, token);
 }
 
-/* A token that is its `n` characters, which are left behind. */
+/* Appends a token without a value, and skips its `n` characters. */
 static int append_mark(struct hydra_scanner *s, enum hydra_token_kind kind, size_t n)
 {
 	if (append(s, token_here(s, kind)))
@@ -49,7 +49,7 @@ static int append_mark(struct hydra_scanner *s, enum hydra_token_kind kind, size
 	return 0;
 }
 
-/* Simple keys: a token that turns out to be a key once its ':' is met. */
+/* Simple keys: tokens that may turn out to be keys when their ':' comes. */
 
 static int drop_key(struct hydra_scanner *s, struct hydra_simple_key *k)
 {
@@ -141,7 +141,7 @@ static bool indent_to(struct hydra_scanner *s, int column)
 	return true;
 }
 
-/* Outside brackets an indicator may begin a collection, where `what` may stand at all. */
+/* Outside brackets an indicator may begin a collection. It is a failure if `what` is not allowed at this place. */
 static int begin_block(struct hydra_scanner *s, enum hydra_token_kind kind, const char *what)
 {
 	if (s->flow_level)
@@ -190,7 +190,7 @@ static int fetch_flow_end(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
 	if (drop_current_key(s))
 		return s->cx->fail.code;
-	/* A stray bracket outside any: the parser refuses the token before the level matters. */
+	/* A closing bracket without an opening one: the parser refuses the token, so the level does not matter. */
 	if (s->flow_level > 0)
 		s->flow_level--;
 	s->allow_simple_key = false;
@@ -219,7 +219,7 @@ static int fetch_key(struct hydra_scanner *s)
 	return drop_current_key(s) ? s->cx->fail.code : append_mark(s, TOKEN_KEY, 1);
 }
 
-/* The ':' that makes the saved token a key. */
+/* Inserts KEY in front of the saved token, because its ':' has come. */
 static int put_key_before(struct hydra_scanner *s, struct hydra_simple_key *k)
 {
 	struct hydra_token t = {.kind = TOKEN_KEY, .line = k->line + 1};
@@ -251,7 +251,7 @@ static int fetch_value(struct hydra_scanner *s)
 	return s->cx->fail.code ? s->cx->fail.code : append_mark(s, TOKEN_VALUE, 1);
 }
 
-/* `&name`, `*name` or `!tag`: what is in front of a node may be the start of a key. */
+/* Reads `&name`, `*name` or `!tag`. A key may begin with any of them. */
 static int fetch_property(struct hydra_scanner *s, enum hydra_token_kind kind)
 {
 	struct hydra_token t = token_here(s, kind);

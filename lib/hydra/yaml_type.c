@@ -1,4 +1,4 @@
-/* What a plain scalar is: YAML 1.1's implicit types, matched by hand. */
+/* The type of a plain scalar: YAML 1.1's implicit types, matched by hand. */
 #include "hydra/yaml.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static size_t skip_sign(struct sonde_str s)
 #define DIGITS	"0123456789"
 #define DIGITS_ "0123456789_"
 
-/* (":" [0-5]? digit)+ from i; returns where it ends, i if there is none. */
+/* Skips (":" [0-5]? digit)+ from i on; returns where it ends, i = there is none. */
 static size_t skip_base60(struct sonde_str s, size_t i)
 {
 	while (is_at(s, i, ":")) {
@@ -71,7 +71,7 @@ static bool is_int(struct sonde_str s)
 	return i == s.n || skip_base60(s, i) == s.n;
 }
 
-/* An exponent from i to the end; `sign` says whether one is required. */
+/* Whether the text from i to its end is an exponent; with `sign` it must have a sign. */
 static bool is_exponent(struct sonde_str s, size_t i, bool sign)
 {
 	if (!is_at(s, i, "eE"))
@@ -134,8 +134,8 @@ static bool is_loose_float(struct sonde_str s)
 }
 
 /*
- * Where the pattern ends that begins at i: `d` is a digit, `o` one that may lack, `w` any number
- * of blanks, all else itself. SIZE_MAX, also for i, when it does not match.
+ * Matches a pattern at i and returns where the match ends. In the pattern, `d` is a digit, `o` an optional digit, `w` any
+ * number of blanks, and any other character itself. SIZE_MAX = no match; so is any match that begins at SIZE_MAX.
  */
 static size_t match(struct sonde_str s, size_t i, const char *pattern)
 {

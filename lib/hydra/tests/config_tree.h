@@ -1,4 +1,4 @@
-/* Folders of configs made for one test. Needs unit.h's headers. */
+/* Functions that make and remove a folder of configs. The includer has included the headers that unit.h needs. */
 #ifndef HYDRA_TESTS_CONFIG_TREE_H
 #define HYDRA_TESTS_CONFIG_TREE_H
 

@@ -1,4 +1,4 @@
-/* The composer by itself: hostile files, sweeps, tables of keys. The language is tested by cases/. */
+/* Tests of the composer: hostile files, sweeps, tables of keys. cases/ tests the language. */
 #include "base/alloc.h"
 #include "hydra/hydra.h"
 
@@ -27,7 +27,7 @@ static struct hydra_config *open_tree(struct tree *t, const char *name,
 	return c;
 }
 
-/* One line, says `what`, and is the user's mistake. */
+/* Opening fails with SONDE_ERR_USAGE, and the message is one line that contains `what`. */
 static void assert_refused(struct tree *t, const char *name, const char *override, const char *what)
 {
 	const char *overrides[] = {override, NULL};

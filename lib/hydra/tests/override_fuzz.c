@@ -1,5 +1,5 @@
 /*
- * Override lines of any bytes, one per line: parsed, expanded, written back as
+ * Fuzzes override lines: each line of the input is parsed, expanded, written back as
  * text that must parse to the same value, and applied to a small config.
  */
 #include "hydra/merge.h"

@@ -1,6 +1,6 @@
 /*
- * A config file of any bytes: loaded, composed as the only file there is,
- * resolved, written out and read back.
+ * Fuzzes config files: the input is loaded, composed as the only file, resolved,
+ * written out and read back.
  */
 #include "hydra/compose.h"
 #include "hydra/yaml.h"
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was written must read back as the same value. */
+/* Written text must read back as the same value. */
 static void check_round_trip(struct hydra_ctx *cx, const struct hydra_datum *n)
 {
 	static const struct hydra_from from = {.name = {"again.yaml", 10}};

@@ -1,4 +1,4 @@
-/* Values, texts and errors: what a case expects against what came. */
+/* Compares the values, texts and errors that a case expects with those that it got. */
 #include "case.h"
 
 #include "hydra/override.h"
@@ -110,7 +110,7 @@ bool case_same(const struct hydra_datum *a, const struct hydra_datum *b)
 	return true;
 }
 
-/* `<CONFIGS>` in every string of an expectation. */
+/* Replaces `<CONFIGS>` in a string of an expectation by the folder of configs. */
 static struct sonde_str expand(struct hydra_case *t, struct sonde_str s)
 {
 	struct sonde_buf b = {0};
@@ -189,7 +189,7 @@ static struct sonde_str tail_lines(struct sonde_str s)
 	return (struct sonde_str){s.p + n, s.n - n};
 }
 
-/* A syntax error of the override grammar is compared by kind only. */
+/* Of a syntax error of the override grammar only the kind is compared. */
 bool case_expect_override_error(
 	struct hydra_case *t, struct sonde_str expected, struct sonde_str got)
 {
@@ -235,7 +235,6 @@ bool case_expect_error(struct hydra_case *t, const json_t *e)
 	return case_expect_text(t, "cause", cause, got);
 }
 
-/* Either an expectation or an error. */
 bool case_failed(struct hydra_case *t, bool *done)
 {
 	const json_t *e = json_object_get(t->json, "error");

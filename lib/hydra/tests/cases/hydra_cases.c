@@ -3,15 +3,15 @@
  *
  *   hydra_cases --configs DIR FILE…
  *
- * Each file is JSON with a `format` and `cases`, by its absolute path; DIR is the folder
- * the cases' config trees are in. Failing ids are
- * printed, then `FORMAT: N passed, N failed` per file and, last, the sum. The exit status
- * is 0 when every file could be read, whatever its cases gave: the caller
- * decides what rate is enough.
+ * Each FILE is the absolute path of a JSON file with a `format` and `cases`; DIR is the folder
+ * that contains the config trees of the cases. The program prints the ids of failing cases,
+ * then `FORMAT: N passed, N failed` per file and, last, the sum. The exit status
+ * is 0 when every file could be read, even if cases failed: the caller
+ * decides how many must pass.
  *
- * What is compared: values, key order, texts, error types and messages. Where
- * the message is the wording of a parser generator (syntax errors of overrides
- * and of interpolations, YAML errors) only the kind of failure is.
+ * Values, key order, texts, error types and messages are compared. Where a parser
+ * generator words the message (syntax errors of overrides and of interpolations,
+ * YAML errors), only the kind of failure is compared.
  */
 #include "case.h"
 
@@ -55,7 +55,7 @@ static void run_case(
 	sonde_notes_release(&t.notes);
 }
 
-/* Integers beyond 64 bits as {"$int": "…"}: the JSON library refuses them. */
+/* Rewrites integers beyond 64 bits as {"$int": "…"}, because the JSON library refuses them. */
 static void tame_integers(struct sonde_buf *out, struct sonde_str s)
 {
 	bool in_string = false;
