@@ -1,4 +1,4 @@
-/* More thread-local memory than a small stack has room for: every thread carries it on its own. */
+/* Has more thread-local memory than a small stack has room for; every thread gets a copy of it. */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 

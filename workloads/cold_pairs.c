@@ -1,8 +1,8 @@
 /*
- * Ranges among other work, as programs have them: before each push and each pop so much code and
- * data is touched that caches hold little of the profiler's. Prints the nanoseconds of a pair's two
- * calls, the work between them not included: the mean without the hundredth that took longest,
- * which the machine interrupted.
+ * Measures ranges among other work, as in real programs: before each push and each pop it touches so much code and
+ * data that caches contain little of the profiler's. Prints the nanoseconds that the two calls of a pair take,
+ * without the work between them: the mean of all pairs but the slowest hundredth, during which the machine did
+ * something else.
  *
  *     cold_pairs [COUNT [BETWEEN]]       BETWEEN functions are called before each call
  */
@@ -18,7 +18,7 @@
 static volatile uint8_t data[NR_BYTES];
 static volatile uint64_t sum;
 
-/* Each has a branch of its own that nobody can foretell, and two places of its own in memory. */
+/* Each function has a branch that cannot be predicted, and reads two places in memory; no two functions share them. */
 #define PLACE(n, by) data[((n)*by) % NR_BYTES]
 #define F1(n)                                                                                      \
 	static __attribute__((noinline)) void f##n(uint64_t x)                                     \

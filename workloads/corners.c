@@ -1,6 +1,6 @@
 /*
- * Programs that use threads, signals and forks in ways few do, one per word:
- * the injected library must neither harm them nor lose count.
+ * Programs that use threads, signals, forks and NVTX in unusual ways, one per word:
+ * the injected library must not harm them, and its counts must be right.
  *
  *     corners handlerfork|rawfork|jump|longhandler|keys|deepdomain|crowd|late|
  *             domains|strings|twice|gates|forkid|workers [N]
@@ -47,7 +47,7 @@ static void alarms(void (*handler)(int), long us)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* --- a handler that forks, wherever it interrupts -------------------------------------------- */
+/* --- a signal handler that forks, at any place of the program --------------------------------- */
 
 static volatile sig_atomic_t nr_children, nr_dead, is_child;
 
@@ -59,7 +59,7 @@ static void fork_here(int sig)
 	(void)sig;
 	if (child == 0) {
 		is_child = 1;
-		return; /* into the hook it interrupted */
+		return; /* the child goes on in the hook that the signal interrupted */
 	}
 	if (child < 0)
 		return;
@@ -82,7 +82,7 @@ static int do_handlerfork(void)
 	return 0;
 }
 
-/* --- a fork that no handler of pthread_atfork hears of ---------------------------------------- */
+/* --- a fork that calls no handlers of pthread_atfork ------------------------------------------ */
 
 static int do_rawfork(void)
 {
@@ -99,7 +99,7 @@ static int do_rawfork(void)
 	return 0;
 }
 
-/* --- a handler that jumps out -------------------------------------------------------------------
+/* --- a signal handler that leaves by siglongjmp -------------------------------------------------
  */
 
 static sigjmp_buf back;
@@ -133,7 +133,7 @@ static int do_jump(void)
 	return 0;
 }
 
-/* --- a handler that takes its time with ranges of its own ----------------------------------------
+/* --- a signal handler that runs for long, with ranges of its own ---------------------------------
  */
 
 static volatile sig_atomic_t nr_handled;
@@ -167,7 +167,7 @@ static int do_longhandler(void)
 	return 0;
 }
 
-/* --- many keys of threads, and an allocator that looks who calls ---------------------------------
+/* --- many keys of thread-specific data, and an allocator that counts calls from inside hooks -----
  */
 
 static _Thread_local int is_inside;
@@ -218,7 +218,7 @@ static nvtxEventAttributes_t labelled(const char *label)
 	return a;
 }
 
-/* Deeper than the library follows, in one domain; the other's range must end in its place. */
+/* One domain nests deeper than the library follows. The range of the other domain must still end at the right place. */
 static int do_deepdomain(void)
 {
 	nvtxDomainHandle_t lib = nvtxDomainCreateA("lib");
@@ -262,7 +262,7 @@ static int do_crowd(void)
 	return 0;
 }
 
-/* A domain and a registered string when the table of labels is full. */
+/* Makes a domain and a registered string when the table of labels is full. */
 static int do_late(void)
 {
 	nvtxEventAttributes_t a = labelled(NULL);
@@ -312,7 +312,7 @@ static int do_strings(void)
 	return 0;
 }
 
-/* A start/end range that is ended twice. */
+/* Ends a start/end range twice. */
 static int do_twice(void)
 {
 	nvtxRangeId_t id = nvtxRangeStartA("keep");
@@ -324,7 +324,7 @@ static int do_twice(void)
 	return 0;
 }
 
-/* Two ranges hold the gate; ending one twice must not take it from the other. */
+/* Two ranges of the same label open the gate of nvtx.include. Ending one of them twice must not end the other. */
 static int do_gates(void)
 {
 	nvtxRangeId_t a = nvtxRangeStartA("keep"), b = nvtxRangeStartA("keep"), noise;
@@ -342,7 +342,7 @@ static int do_gates(void)
 	return 0;
 }
 
-/* A child ends the range its parent started, in another thread than the one that forks. */
+/* A child ends the range that its parent started. The thread that forks is not the one that started the range. */
 static void *fork_and_end(void *arg)
 {
 	if (fork() == 0) {
@@ -368,7 +368,7 @@ static int do_forkid(void)
 	return 0;
 }
 
-/* Children of a moment that leave without a word, as Python's multiprocessing has them. */
+/* Short-lived children that end with _exit, as those of Python's multiprocessing do. */
 static int do_workers(void)
 {
 	long i, k;

@@ -1,6 +1,6 @@
 /*
- * Programs that end or behave badly, one per word: what the injected library
- * must survive without changing what they print or return.
+ * Programs that end or behave badly, one per word. The injected library must
+ * survive them, and must not change what they print or return.
  *
  *     faults exit|_exit|quick|abort|segv|kill|forever|fork|exec|closeall|fsize|deep|
  *            orphan|wide|hostile|domains|starts|cross|threads|atexit|labels|signals|plugin|closeout|
@@ -38,7 +38,7 @@ static void ranges(const char *label, long nr)
 
 static void linger(void)
 {
-	usleep(200000); /* longer than a flush */
+	usleep(200000); /* longer than the time between flushes */
 }
 
 static int do_none(void)
@@ -93,7 +93,7 @@ static int do_kill(void)
 	return 0;
 }
 
-/* Until it is killed; a minute if nobody does. */
+/* Runs until it is killed, or for a minute. */
 static int do_forever(void)
 {
 	time_t end = time(NULL) + 60;
@@ -112,7 +112,7 @@ static int do_closeout(void)
 	linger();
 	fclose(stdout);
 	fclose(stderr);
-	sleep(1000); /* the test ends it */
+	sleep(1000); /* the test kills the program before */
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int do_exec(void)
 	return 1;
 }
 
-/* As daemons do; then its own file gets one of the numbers just freed. */
+/* Closes all descriptors, as daemons do. The file that it opens then gets one of the numbers that became free. */
 static int do_closeall(void)
 {
 	char text[64] = "";
@@ -212,7 +212,7 @@ static int do_wide(void)
 	return 0;
 }
 
-/* Labels that mean something to a terminal, to Nsight's expressions, to lists of ours. */
+/* Labels with characters that are special to a terminal, in Nsight's expressions, or in our lists. */
 static int do_hostile(void)
 {
 	static const char *const labels[] = {"\x1b[2Jcleared", "two\nlines", "a/b", "[x]", "all*",
@@ -250,7 +250,7 @@ static int do_domains(void)
 		nvtxRangePushA("train");
 		nvtxDomainRangePushEx(a, &e);
 		nvtxDomainRangePushEx(b, &f);
-		nvtxRangePushA("opt"); /* not nested in time: pops out of order between domains */
+		nvtxRangePushA("opt"); /* the domains pop in another order than they pushed: ranges overlap */
 		nvtxDomainRangePop(a);
 		nvtxDomainRangePop(b);
 		nvtxRangePop();
@@ -295,13 +295,13 @@ static void *many(void *arg)
 	return NULL;
 }
 
-/* More threads than live at once, one after another and sixteen at a time. */
+/* Starts many threads, but only sixteen at a time. */
 static int do_threads(void)
 {
 	pthread_t t[16];
 	int i, round;
 
-	nvtxMarkA("threads"); /* NVTX's own start is not for two threads at once */
+	nvtxMarkA("threads"); /* NVTX must not be initialised by two threads at once */
 	for (round = 0; round < 20; round++) {
 		for (i = 0; i < 16; i++)
 			pthread_create(&t[i], NULL, many, "thread");
@@ -311,7 +311,10 @@ static int do_threads(void)
 	return 0;
 }
 
-/* Another library's NVTX, inside a range of ours; with $SECOND_INJECTOR under another tool. */
+/*
+ * Inside a range, loads another library that has its own instance of NVTX. With $SECOND_INJECTOR, another tool is
+ * injected into that instance.
+ */
 static int do_plugin(void)
 {
 	char path[4096];
@@ -345,7 +348,7 @@ static int do_atexit(void)
 	return 0;
 }
 
-/* Every label is new: more of them than the table holds. */
+/* Every range has a new label, so that there are more labels than the table can hold. */
 static int do_labels(void)
 {
 	char label[64];
@@ -372,8 +375,8 @@ static int do_signals(void)
 	struct itimerval every = {.it_interval = {0, 500}, .it_value = {0, 500}};
 	struct itimerval off = {{0, 0}, {0, 0}};
 
-	ranges("first", 1); /* NVTX initialises itself once; a handler in the middle of that waits
-			       for ever */
+	ranges("first", 1); /* initialises NVTX: if a signal interrupted that, the handler's call would
+			       wait for ever */
 	sigaction(SIGALRM, &a, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
 	ranges("work", count);

@@ -1,4 +1,4 @@
-// Idle time by cause, on a GPU: idle_causes.h has the regions. Prints what it did; no arguments.
+// Makes a GPU idle for each known cause: idle_causes.h has the regions. Prints the times. No arguments.
 #include <cstdlib>
 #include <cuda_runtime.h>
 #include "idle_causes.h"
@@ -71,7 +71,7 @@ static void idle_follow(int stream, int another)
 	CHECK(cudaStreamWaitEvent(streams[stream], event, 0));
 }
 
-// On the legacy default stream, which waits for these.
+// The copy is on the legacy default stream, which waits for the two streams.
 static void idle_copy(void)
 {
 	int value;

@@ -1,13 +1,13 @@
 /*
- * One NVTX region per reason for which a GPU is idle, with the milliseconds the
- * program spent on each as it measured them itself:
+ * One NVTX region per reason for which a GPU is idle. The program itself measures
+ * the milliseconds that it spends on each, and prints them:
  *
  *     did REGION FIELD MS
  *
- * idle.cu runs it on a GPU, tests/inject/fake_idle.c on a stand-in. Both give it
- * the operations below; what is told by the host's clock is the same for both.
- * Every gap lies between two kernels of an entry: a kernel, what keeps the device
- * waiting, the next kernel.
+ * idle.cu runs this on a GPU, tests/inject/fake_idle.c on a simulated one. Both
+ * define the operations below; the measurements with the host's clock are the same.
+ * Every gap is between two kernels of an entry: a kernel, then something that keeps
+ * the device waiting, then the next kernel.
  */
 #ifndef IDLE_CAUSES_H
 #define IDLE_CAUSES_H
@@ -20,22 +20,22 @@
 #define NR_GAPS	    10
 #define NR_LAUNCHES 400
 #define PAUSE_US    2000
-#define BETWEEN_NS  100000 /* a longer pause behind a launch is `host`: docs/idle-internals.md */
+#define BETWEEN_NS  100000 /* a longer pause behind a launch counts as `host`: docs/idle-internals.md */
 
 struct stamp {
 	volatile uint64_t start_ns, end_ns; /* on the device's clock */
 };
 
-/* The device: two streams, 0 and 1. Kernels are launched and not waited for; their stamps are there
- * once the stream has ended. */
+/* The device has two streams, 0 and 1. A launch does not wait for its kernel; the kernel's stamp is valid when the
+ * stream is done. */
 static void idle_kernel(int stream, uint64_t ns, int is_comm, struct stamp *out);
-static void idle_poll(int stream);		  /* until it is done, without a call that waits */
-static void idle_sync(int stream);		  /* the same by a synchronisation */
-static void idle_hold(int stream, unsigned us);	  /* a host function in it takes that long */
-static void idle_follow(int stream, int another); /* what comes next waits for the other */
+static void idle_poll(int stream);		  /* polls until the stream is done, without a call that waits */
+static void idle_sync(int stream);		  /* waits for the stream by a synchronisation */
+static void idle_hold(int stream, unsigned us);	  /* puts a host function into the stream that takes so long */
+static void idle_follow(int stream, int another); /* the next operation in `stream` waits for `another` */
 static void idle_copy(void);			  /* a blocking copy, behind all streams */
 static void idle_alloc(void);			  /* allocates and frees memory */
-static struct stamp *idle_stamps(void);		  /* three, which kernels can write to */
+static struct stamp *idle_stamps(void);		  /* three stamps that kernels can write to */
 
 static uint64_t now_ns(void)
 {
@@ -65,7 +65,7 @@ static void did(const char *region, const char *field, double ns)
 	printf("did %s %s %.6f\n", region, field, ns / 1e6);
 }
 
-/* Short kernels, each some 40 µs after the one before: what eager frameworks do. */
+/* Short kernels, each launched about 40 µs after the one before, as eager frameworks do. */
 static void do_launch(void)
 {
 	struct stamp *s = idle_stamps();
@@ -80,7 +80,7 @@ static void do_launch(void)
 		now = now_ns();
 		if (now - last <= BETWEEN_NS)
 			launching += now - last;
-		else /* somebody else had the processor */
+		else /* another process had the processor */
 			outside += now - last;
 	}
 	idle_kernel(0, 5000, 0, s);
@@ -91,14 +91,14 @@ static void do_launch(void)
 		did("launch", "host", (double)outside);
 }
 
-/* A kernel that has ended when this returns. */
+/* Runs a kernel and returns when it has ended. */
 static void do_kernel(void)
 {
 	idle_kernel(0, 20000, 0, idle_stamps());
 	idle_poll(0);
 }
 
-/* `act` between kernels. */
+/* Runs `act` between kernels, NR_GAPS times. */
 static void do_between(const char *region, void (*act)(void))
 {
 	uint64_t begin, ns = 0;
@@ -133,7 +133,7 @@ static void act_host(void)
 	pause_us(PAUSE_US);
 }
 
-/* The second kernel waits for a host function in another stream, on a device without work. */
+/* The second kernel waits for a host function in another stream, while the device has no work. */
 static void do_queued(void)
 {
 	struct stamp *s = idle_stamps();
@@ -153,7 +153,7 @@ static void do_queued(void)
 	did("queued", "queued", (double)ns);
 }
 
-/* … and here for a kernel of another region. */
+/* The second kernel waits for a kernel of another region in another stream. */
 static void do_other_stream(void)
 {
 	struct stamp *s = idle_stamps();
@@ -175,7 +175,7 @@ static void do_other_stream(void)
 	did("other_stream", "other_stream", (double)ns);
 }
 
-/* The range stays open when its work is done. */
+/* The range stays open after its work is done. */
 static void do_tail(void)
 {
 	uint64_t begin, ns = 0;
@@ -192,7 +192,7 @@ static void do_tail(void)
 	did("tail", "tail", (double)ns);
 }
 
-/* A kernel named as NCCL's are, half of it hidden behind another. */
+/* A kernel with a name like NCCL's; another kernel runs during half of its time. */
 static void do_comm(void)
 {
 	struct stamp *s = idle_stamps();
@@ -215,7 +215,7 @@ static void do_comm(void)
 	did("comm", "exposed_comm", (double)(comm - hidden));
 }
 
-/* Whatever is loaded or made at its first use is that now. */
+/* Uses everything once, so that whatever is loaded or initialised at its first use is ready. */
 static void warm_up(void)
 {
 	struct stamp *s = idle_stamps();

@@ -1,11 +1,11 @@
 /*
- * Programs whose lives end or change in ways a profiler may get wrong, one per
- * word: each must run, print and end as it does alone.
+ * Programs that fork, change or end in ways that a profiler may get wrong, one per
+ * word: each must run, print and end as it does without the profiler.
  *
  *     lifetimes mainexit|term|newuser|newpid|moment|killed|exec|setuid|daemon|service|limit|inside|sandbox|
  *               waits|reaper|nothing [N [old]]
  *
- * old: where the kernel has none of the newer system calls that the library uses.
+ * old: runs as on an old kernel, without the newer system calls that the library uses.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <errno.h>
@@ -84,7 +84,7 @@ static int do_newuser(void)
 	return 0;
 }
 
-/* Whoever it starts next is the first process of a namespace, which ends with that. */
+/* Its next child is the first process of a new namespace, which ends with that process. */
 static int do_newpid(void)
 {
 	pid_t child;
@@ -103,7 +103,7 @@ static int do_newpid(void)
 	return 0;
 }
 
-/* Children of no time at all, as a pool of processes has them. */
+/* Children that end at once, as in a pool of processes. */
 static int do_moment(void)
 {
 	long i;
@@ -134,7 +134,7 @@ static int do_exec(void)
 	return 1;
 }
 
-/* Afterwards nothing can be written where the capture is. */
+/* The child becomes a user who cannot write to the directory of the capture. */
 static int do_setuid(void)
 {
 	pid_t child;
@@ -161,7 +161,7 @@ static int do_daemon(void)
 	return 0;
 }
 
-/* A daemon that goes on until whoever reads its number kills it; it lets go of its output. */
+/* A daemon that closes its output and runs until it is killed, by the test that reads its number. */
 static int do_service(void)
 {
 	int fds[2];
@@ -177,7 +177,7 @@ static int do_service(void)
 		setsid();
 		ranges("service", count);
 		close(fds[0]);
-		close(fds[1]); /* by now it has a capture */
+		close(fds[1]); /* the parent returns now: the daemon has a capture */
 		sleep(600);
 		return 0;
 	}
@@ -185,7 +185,7 @@ static int do_service(void)
 	return read(fds[0], &is_there, 1) != 0;
 }
 
-/* Not enough address space for a profiler: what it took it must give back. */
+/* There is too little address space for a profiler: it must give back whatever it got. */
 static int do_limit(void)
 {
 	struct rlimit limit = {.rlim_cur = 48u << 20, .rlim_max = 48u << 20};
@@ -202,7 +202,7 @@ static int do_limit(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1),                                       \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* Forbids itself, with all its threads, nearly everything: to write anywhere but to its output. */
+/* Forbids itself nearly all system calls, in all its threads: it may only write to its output. Others kill the process. */
 static int do_sandbox(void)
 {
 	struct sock_filter code[] = {
@@ -229,7 +229,7 @@ static int do_sandbox(void)
 	return 0;
 }
 
-/* Forks inside a range: the child goes on in it, but entered it not. */
+/* Forks inside a range: the child is inside the range, but did not enter it. */
 static int do_inside(void)
 {
 	long i;
@@ -263,7 +263,7 @@ static void say_wait(const char *how, int options)
 	printf("%s: %s\n", how, pid < 0 ? strerror(errno) : pid ? "a child" : "a child that runs");
 }
 
-/* Has one child, and asks for children in every way there is: nobody else's may come. */
+/* Waits for children in every possible way. Only its own child may be found, not a process of the profiler. */
 static int do_waits(void)
 {
 	struct sigaction a = {.sa_handler = count_signal};
@@ -271,7 +271,7 @@ static int do_waits(void)
 	int status;
 
 	sigaction(SIGCHLD, &a, NULL);
-	alarm(120); /* rather than for ever */
+	alarm(120); /* so that it does not wait for ever */
 	ranges("before", count);
 	say_wait("at once", WNOHANG);
 	say_wait("at once, all", WNOHANG | __WALL);
@@ -288,7 +288,7 @@ static int do_waits(void)
 	return 0;
 }
 
-/* What it did not start comes to it too: all the more it must not find ours. */
+/* A subreaper also gets orphans that it did not start. It must not get a process of the profiler. */
 static int do_reaper(void)
 {
 	struct sigaction a = {.sa_handler = count_signal};

@@ -1,7 +1,7 @@
 /*
- * A program with an allocator of its own, and one that marks its allocations:
- * whatever the injected library does inside a hook, it must not come back here
- * and wait for itself. Ends with 9 if a hook allocates.
+ * A program with its own allocator, which marks each allocation with a range:
+ * whatever the injected library does inside a hook, it must not call this allocator
+ * and so wait for itself. Ends with 9 if a hook allocates.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static _Alignas(16) char heap[32 << 20];
 static size_t used;
-static int in_hook; /* set around the calls that must not allocate */
+static int in_hook; /* set while the program only calls hooks, which must not allocate */
 static int depth;
 
 static void *take(size_t size)
@@ -45,7 +45,7 @@ void free(void *p)
 
 void *calloc(size_t nr, size_t size)
 {
-	return malloc(nr * size); /* fresh memory is clear */
+	return malloc(nr * size); /* the heap is used once, so the memory is zero */
 }
 
 void *realloc(void *old, size_t size)

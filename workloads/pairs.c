@@ -1,8 +1,7 @@
 /*
- * Nothing but ranges: THREADS threads, each COUNT push/pop pairs, then the
- * nanoseconds of processor time a pair took on the slowest thread: what the
- * benches of the injected library measure, also with more threads than
- * processors.
+ * Makes only ranges: THREADS threads with COUNT push/pop pairs each. Prints the
+ * nanoseconds of processor time that a pair took on the slowest thread. The benchmarks
+ * of the injected library measure this, also with more threads than processors.
  *
  *     pairs [COUNT [THREADS [LABELS]]]
  */

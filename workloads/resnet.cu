@@ -1,9 +1,9 @@
-// A shallow residual network, forward only, written out as plain kernels: ranges stem, residual with
-// block.conv1 and block.conv2 inside, head. Deterministic: weights and input come from a fixed
-// generator, no atomics. Prints one checksum.
+// A shallow residual network, forward only, made of plain kernels. Its ranges are stem, residual (with
+// block.conv1 and block.conv2 inside) and head. Deterministic: weights and input come from a fixed
+// generator, and no kernel uses atomics. Prints one checksum.
 //
-// Sizes: --name=VALUE, else $SONDE_MODEL_NAME / $SONDE_INFER_NAME (as `sonde run` sets them from
-// model.* and infer.*), else the default:
+// Sizes come from --name=VALUE, else from $SONDE_MODEL_NAME / $SONDE_INFER_NAME (which `sonde run` sets
+// from model.* and infer.*), else they are the defaults:
 //   channels 64, blocks 2, kernel_size 3, classes 10, image_size 64, seed 0
 //   batch_size 8, warmup_steps 2, steps 5; device cuda:0
 #include <cctype>
@@ -37,7 +37,7 @@ __global__ void make_numbers(float *x, int n, unsigned seed, float scale)
 	x[i] = ((float)(v & 0xffffff) / 16777216.0f - 0.5f) * scale;
 }
 
-// Same-size convolution of NCHW data, one thread per output.
+// A convolution of NCHW data that keeps the image size; one thread per output value.
 __global__ void conv2d(const float *in, const float *weight, float *out, int batch, int from, int to,
 	int side, int k)
 {

@@ -1,17 +1,17 @@
 /*
  * The dummy workload without a GPU: a shallow residual network in plain C.
  *
- * Per step the ranges `step`, and inside it `stem`, `residual` (holding
- * `block.conv1` and `block.conv2`) and `head`; two loader threads with ranges
- * of a domain `io` whose labels are registered strings; one start/end range
- * `prefetch` from one step into the next. Numbers depend on the sizes alone, so
- * the checksum it prints is the same on every machine and in every run.
+ * Each step has the range `step`, with `stem`, `residual` (which contains
+ * `block.conv1` and `block.conv2`) and `head` inside it. Two loader threads have ranges
+ * of a domain `io`, whose labels are registered strings. A start/end range `prefetch`
+ * lasts from one step into the next. The numbers depend on the sizes only, so
+ * the checksum that it prints is the same on every machine and in every run.
  *
  *     resnet_cpu [STEPS]
  *
- * Other sizes: $SONDE_MODEL_NAME and $SONDE_INFER_NAME, as `sonde run` sets them from
- * model.* and infer.*; else channels 8, blocks 2, kernel_size 3, image_size 24, seed 0,
- * batch_size 1, warmup_steps 0, steps 20. Classes have no meaning here.
+ * The sizes come from $SONDE_MODEL_NAME and $SONDE_INFER_NAME, which `sonde run` sets from
+ * model.* and infer.*. Defaults: channels 8, blocks 2, kernel_size 3, image_size 24, seed 0,
+ * batch_size 1, warmup_steps 0, steps 20. `classes` is not used.
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static struct {
 	long channels, blocks, kernel_size, side, seed, batch, warmup, steps;
 } sizes;
 
-/* Fixed-point activations of a batch: exact, whatever the compiler does. */
+/* The activations of a batch are integers, so that results are exact with any compiler. */
 static int32_t *input, *output, *first, *second, *weight;
 
 struct loader {

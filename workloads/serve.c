@@ -1,10 +1,10 @@
 /*
- * A server without a GPU: THREADS threads serve REQUESTS requests, several at a time. Ranges say how many tokens they are of, in
- * each of the ways NVTX has: `request T-N` by a payload in the category `tokens`, `prefill` by an extended payload with
- * a schema, `decode` by one that comes with its end, `answer` by one that comes with its end in another thread; the queue is a
- * counter, and `check` takes very many samples. What they should come to is printed:
+ * A server without a GPU: THREADS threads serve REQUESTS requests, several at a time. Its ranges carry their number of tokens
+ * in each way that NVTX has: `request T-N` has a payload in the category `tokens`, `prefill` an extended payload with
+ * a schema, `decode` a payload at its end, and `answer` a payload at its end, which is in another thread. The length of the
+ * queue is a counter, and `check` takes very many samples. The program prints the values that a profiler should find:
  *
- *     request T-N TOKENS BEGIN_NS END_NS    around the range, by the program's own clock
+ *     request T-N TOKENS BEGIN_NS END_NS    the times are just outside the range, by the program's own clock
  *     prefill BATCH TOKENS SHARE
  *     decode TOKENS
  *     answer TOKENS
@@ -30,7 +30,7 @@
 #define SAMPLES	    100
 
 struct prefill {
-	uint8_t priority; /* what follows is aligned */
+	uint8_t priority; /* padding follows: the members behind it are aligned */
 	uint32_t batch;
 	uint64_t tokens;
 	float share;
@@ -39,7 +39,7 @@ struct prefill {
 struct check {
 	const char *label;
 	uint64_t tokens;
-	double odd; /* no message, though its layout says so */
+	double odd; /* its schema wrongly marks it as the message */
 };
 
 struct answer {
@@ -52,7 +52,7 @@ static atomic_int next_request;
 static pthread_barrier_t together;
 #ifdef NVTX_COUNTER_CALLBACK_ID_V1
 static uint64_t prefill_schema, decode_schema, check_schema, queue, load, sample;
-static struct answer answers[MAX_ANSWERS]; /* by request */
+static struct answer answers[MAX_ANSWERS]; /* one per request */
 #endif
 
 static uint64_t now_ns(void)
@@ -141,7 +141,7 @@ static void serve_stages(int n)
 	data = (nvtxPayloadData_t){decode_schema, sizeof(decoded), &decoded};
 	nvtxRangePopPayload(NULL, &data, 1);
 	printf("decode %d\n", (int)decoded);
-	if (n < MAX_ANSWERS) /* main ends it */
+	if (n < MAX_ANSWERS) /* the main thread ends this range */
 		answers[n] = (struct answer){nvtxRangeStartA("answer"), 3 * n};
 #else
 	(void)n;
@@ -149,7 +149,7 @@ static void serve_stages(int n)
 #endif
 }
 
-/* What threads have started, ended in this one: by then it is known how many tokens each came to. */
+/* Ends, in the main thread, the ranges that other threads have started. Their numbers of tokens are known by now. */
 static void end_answers(void)
 {
 #ifdef NVTX_COUNTER_CALLBACK_ID_V1
@@ -194,13 +194,13 @@ static void *serve(void *of)
 		a.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64;
 		a.payload.ullValue = tokens;
 		nvtxRangePushEx(&a);
-		if (!nr++) /* the first of all threads overlap, on any machine */
+		if (!nr++) /* the first requests of all threads overlap, on any machine */
 			pthread_barrier_wait(&together);
 		serve_stages(n);
 		nvtxRangePop();
 		printf("request %d-%d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", thread, n, tokens, begin, now_ns());
 	}
-	if (!nr) /* others took all of them */
+	if (!nr) /* other threads took all requests, but wait for this thread */
 		pthread_barrier_wait(&together);
 	return NULL;
 }

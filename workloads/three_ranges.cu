@@ -1,4 +1,4 @@
-// The three-range program: A { A::A1 }, B, each holding at least 20 launches, a few launches outside.
+// A program with three ranges, A { A::A1 } and B: each has at least 20 launches, and a few launches are outside.
 // Deterministic; prints one checksum. Usage: three_ranges [ROUNDS=3] [N=65536]
 #include <cstdio>
 #include <cstdlib>
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		nvtxRangePop();
 		CHECK(cudaDeviceSynchronize());
 	}
-	scale<<<blocks, threads>>>(y, n, 1.0f); // outside again
+	scale<<<blocks, threads>>>(y, n, 1.0f); // outside every range
 	CHECK(cudaMemcpy(&host, y, sizeof(host), cudaMemcpyDeviceToHost));
 	printf("three_ranges %.6f\n", (double)host);
 	return 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A decode loop over a fixed cache, eager or replayed from a CUDA graph: the same kernels both ways.
 
-    eager:    decode/step/layerN/{attn,mlp}, decode/step/lm_head
-    --graph:  capture/layerN/{attn,mlp}, capture/lm_head; then decode/step, one replay each
+    eager:    ranges decode/step/layerN/{attn,mlp}, decode/step/lm_head
+    --graph:  ranges capture/layerN/{attn,mlp}, capture/lm_head; then decode/step, with one replay in each step
 
     python3 workloads/torch_decode.py [--steps 200] [--layers 4] [--width 2048] [--graph] [--seconds S]
 

@@ -6,8 +6,8 @@
     python3 workloads/torch_train.py [--steps 20] [--layers 2] [--width 1024] [--emit-nvtx]
         [--wide-layer K --wide 1.5] [--fused]
 
-`--emit-nvtx` has PyTorch mark every operator too (labels with sequence numbers). `--wide-layer` makes
-the MLP of one layer larger, `--fused` uses the fused optimizer: two changes to look for with `sonde diff`.
+`--emit-nvtx` makes PyTorch mark every operator too (labels with sequence numbers). `--wide-layer` makes
+the MLP of one layer larger, `--fused` uses the fused optimizer: `sonde diff` should find these two changes.
 Deterministic (fixed seed, no dropout). Prints the last loss and the wall time of the timed steps.
 """
 import argparse

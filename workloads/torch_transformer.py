@@ -3,7 +3,7 @@
 
     step/prefill/layerN/{attn,mlp}, step/decode/layerN/{attn,mlp}, step/decode/sample
 
-Deterministic (fixed seed, no dropout). Prints the tokens it made and the wall time of the decode loop.
+Deterministic (fixed seed, no dropout). Prints the generated tokens and the wall time of the decode loop.
 
     python3 workloads/torch_transformer.py [--layers 2] [--steps 4] [--width 1024] [--prompt 256] [--warmup 1]
 """

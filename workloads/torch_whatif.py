@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """A step with planted problems and their fixes, to compare what `sonde whatif` predicts with what happens.
 
-    plain:  step/load, copy, forward, head, log, optimizer: work of the host, a pageable copy of 16 MB, 24 small layers,
-            one large product, one .item(), an optimizer of some 430 launches
+    plain:  step/load, copy, forward, head, log, optimizer: work on the host, a pageable copy of 16 MB, 24 small layers,
+            one large product, one .item(), an optimizer with about 430 launches
     train:  step/forward, backward, log, optimizer: 12 small layers with autograd
 
-    python3 workloads/torch_whatif.py [--program plain|train] --base STEPS      the base alone, to be captured
+    python3 workloads/torch_whatif.py [--program plain|train] --base STEPS      runs the base alone, to capture it
     python3 workloads/torch_whatif.py [--program plain|train] --truth [--rounds 12] [--block 20]
 
---truth runs base and fixed steps in one process, in blocks by turns and in random order, since the same loop differs by a third between
-processes. It prints JSON: for each fix the changes it stands for, and the time of a step as a ratio to the base in the same
-round (median, 5 % and 95 % quantiles over rounds). Deterministic (fixed seed).
+--truth measures the base and each fix in one process, in alternating blocks and in random order, since the time of the same loop
+differs by a third between processes. It prints JSON: for each fix its changes as `sonde whatif` takes them, and the time of a step
+divided by that of the base in the same round (median, 5 % and 95 % quantiles over rounds). Deterministic (fixed seed).
 """
 import argparse
 import gc
@@ -43,7 +43,7 @@ def optimizers(parameters):
 
 
 def captured(function):
-    """A CUDA graph of what `function` launches, and what it returned."""
+    """Returns a CUDA graph of the launches of `function`, and what `function` returned."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -57,7 +57,7 @@ def captured(function):
 
 
 class Plain:
-    """Forward only; the optimizer works on gradients that stay as they are."""
+    """Forward only; the optimizer works on gradients that never change."""
 
     fixes = {
         "fused": ["fuse:optimizer"],
@@ -119,7 +119,7 @@ class Plain:
                 (self.fast if "fused" in fixes else self.slow).step()
 
     def ratio(self):
-        """Time of the product with half the columns, as a ratio."""
+        """Time of the product with half the columns ÷ that of the whole product."""
         took = []
         for b in (self.b, self.half_b):
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -134,7 +134,7 @@ class Plain:
 
 
 class Train:
-    """Forward and backward, both in one graph when fixed."""
+    """Forward and backward; the fix `graph` puts both into one CUDA graph."""
 
     fixes = {
         "fused": ["fuse:optimizer"],
@@ -150,7 +150,7 @@ class Train:
         self.slow, self.fast = optimizers(self.model.parameters())
         self.x = torch.randn(256, width, device="cuda")
         self.graph, self.graph_out = captured(self.both)
-        # The graph has gradients of its own, which the steps that use it must see.
+        # The graph writes to its own gradients; steps that use the graph must use these.
         self.graph_grads = [p.grad for p in self.model.parameters()]
         self.kept = None
 
@@ -187,7 +187,7 @@ class Train:
 
 
 def block(program, fixes, steps, before=0):
-    """Milliseconds of a step; `before` steps are made first, and not timed."""
+    """Returns the milliseconds of a step; runs `before` more steps first, which are not timed."""
     for _ in range(before):
         program.step(fixes)
     torch.cuda.synchronize()
@@ -206,7 +206,7 @@ def truth(program, a):
         try:
             block(program, fixes, 10)
             chosen[name] = fixes
-        except Exception as e:  # one fix that does not work here leaves the others
+        except Exception as e:  # a fix that does not work on this machine does not stop the others
             print(f"{name}: {e}", file=sys.stderr)
     took = {name: [] for name in chosen}
     for _ in range(a.rounds):
@@ -238,7 +238,7 @@ def main():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     random.seed(0)
-    gc.disable()  # its pauses are longer than a step
+    gc.disable()  # pauses of the garbage collector are longer than a step
     with nvtx.range("warmup"):
         program = Plain() if a.program == "plain" else Train()
         for _ in range(10):

@@ -1,4 +1,4 @@
-/* A library with an NVTX instance of its own, as many programs load several of. */
+/* A library with its own instance of NVTX. Many programs load several such libraries. */
 #include <nvtx3/nvToolsExt.h>
 
 void plugin_work(int nr);

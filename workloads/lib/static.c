@@ -1,4 +1,4 @@
-/* A statically linked program with ranges: what it loads brings a libc of its own. */
+/* A statically linked program with ranges: a library that it loads brings a second libc. */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 
