@@ -4,25 +4,25 @@
 #   make test         build with ASan + UBSan under build/asan/ and run every test
 #   make test-gpu     the tests that need a GPU
 #   make fuzz         the libFuzzer targets (clang)
-#   make fuzz-long    runs each of them for FUZZ_SECONDS (600) on all processors; keeps the corpus under build/fuzz/corpus/
-#   make clang        everything by clang, without a warning
+#   make fuzz-long    runs each fuzz target for FUZZ_SECONDS (600) on all processors; keeps the corpus under build/fuzz/corpus/
+#   make clang        compiles everything with clang, without a warning
 #   make tsan         the injected library under ThreadSanitizer
-#   make bench        ratios measured side by side
-#   make lib          libsonde.so and libsonde.a, which have the functions of include/sonde.h and no others
-#   make sonde-mpi    build/sonde-mpi, where mpicc is (MPICC=mpicc.mpich: another one)
+#   make bench        the benchmarks: ratios of times that are measured side by side
+#   make lib          libsonde.so and libsonde.a, which export the functions of include/sonde.h only
+#   make sonde-mpi    build/sonde-mpi, if there is an mpicc (another one: MPICC=mpicc.mpich)
 #   make install      PREFIX=/usr/local DESTDIR=
 #   make uninstall    removes what install put there
-#   make tarball      build/packages/sonde-VERSION-linux-ARCH.tar.gz, which needs glibc alone
-#   make wheel        the same tree as a Python wheel, with `import sonde`
+#   make tarball      build/packages/sonde-VERSION-linux-ARCH.tar.gz, which needs only glibc
+#   make wheel        the same files as a Python wheel, with `import sonde`
 #   make deb          packages for Debian (debhelper, lintian)
-#   make accept       rewrite every output that tests compare with: tests/cli/golden/, README, docs
+#   make accept       rewrites every expected output of tests: tests/cli/golden/, README, docs
 #   make lint         clang-tidy over src/ and lib/
-#   make analyze      its slow checks, and cppcheck
+#   make analyze      the slow checks of clang-tidy, and cppcheck
 #   make clean        removes build/
 #
-# Rooms are folders under src/, lib/hydra is the composer; a new .c file in one, or in a folder of one, is picked up by itself.
-# make/ has the parts with jobs of their own: sonde-mpi (mpi.mk), installing (install.mk), packages (packages.mk),
-# stand-ins for a GPU (fakes.mk).
+# Rooms are folders under src/; lib/hydra is the composer of configurations. A new .c file in a room, or in a folder of a
+# room, is found automatically. make/ has separate parts: sonde-mpi (mpi.mk), installing (install.mk), packages
+# (packages.mk), and fakes for tests without a GPU (fakes.mk).
 
 VERSION   := 0.1.0
 PREFIX    ?= /usr/local
@@ -31,23 +31,24 @@ BUILD     ?= build
 OPT       ?= -O2 -g
 WERROR    ?=
 PKGS      := libpcre2-8 jansson libxxhash sqlite3 zlib
-# STATIC=1 links our libraries (not libc) statically, for machines that lack them.
+# STATIC=1 links the libraries in PKGS statically (not libc), for machines that do not have them.
 STATIC    ?=
 CUDA_HOME ?= /usr/local/cuda
-# The folder of a vendor's header, in FOLDERS too; nothing where there is none: HEADER,FOLDERS
+# $(call folder_of,HEADER,FOLDERS): the folder of a vendor's header, below CUDA_HOME or in FOLDERS; empty when there is none.
 folder_of  = $(firstword $(foreach d,$(CUDA_HOME)/include $(CUDA_HOME)/extras/CUPTI/include $(2),$(if $(wildcard $(d)/$(1)),$(d))))
 
 WARN      := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wno-string-concatenation
-# Flags that somebody gives on the command line, as makers of packages do, come after ours and not instead of them.
+# Flags given on the command line, for example by distributions, are added behind ours and do not replace them.
 override CPPFLAGS := -Isrc -Ilib -Iinclude -D_GNU_SOURCE -DSONDE_VERSION='"$(VERSION)"' -DSONDE_DATADIR='"$(PREFIX)/share/sonde"' $(CPPFLAGS)
-# One set of objects for the program and the library: position-independent, and hidden but for sonde.h.
+# The program and the library share their objects: position-independent, with all symbols hidden but those of sonde.h.
 override CFLAGS := -std=gnu17 $(WARN) $(WERROR) $(OPT) -fPIC -fvisibility=hidden $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 comma     := ,
 LIBS      := $(if $(STATIC),-Wl$(comma)-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs $(PKGS))) -Wl$(comma)-Bdynamic,$(shell pkg-config --libs $(PKGS))) -lm -lpthread -ldl
 
 ROOMS     := base catalogue config format sample capture read attribute unmix replay fold cellfile merge ranks tree compare export lib check
 HYDRA_SRC := $(sort $(wildcard lib/hydra/*.c))
-# The sampler's CUPTI half needs CUPTI's headers (12.6 or newer); without them it says so.
+# The part of the sampler that uses CUPTI needs CUPTI's headers (12.6 or newer). Without them, sampling_absent.c takes its
+# place and reports that.
 CUPTI_PM_INC := $(call folder_of,cupti_pmsampling.h)
 PM_SRC    := $(addprefix src/sample/,calibration_kernels.c counter_sets.c pm_device.c pm_load.c sampling.c sampling_loop.c)
 PM_LEFT   := $(if $(CUPTI_PM_INC),src/sample/sampling_absent.c,$(PM_SRC))
@@ -73,7 +74,7 @@ $(BUILD)/rooms.a: $(LIB_OBJ)
 
 include make/mpi.mk
 
-# --- libsonde: what src/lib/ needs of the rooms -------------------------------------------------
+# --- libsonde: src/lib/ with everything it needs from the rooms ---------------------------------
 SONAME    := libsonde.so.$(firstword $(subst ., ,$(VERSION)))
 API_OBJ   := $(filter $(BUILD)/src/lib/%,$(LIB_OBJ))
 .PHONY: lib
@@ -84,14 +85,14 @@ $(BUILD)/libsonde.so: $(API_OBJ) $(BUILD)/rooms.a src/lib/sonde.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=src/lib/sonde.map -Wl,--as-needed \
 		-o $@ $(API_OBJ) $(BUILD)/rooms.a $(LIBS)
 
-# One object, so that its hidden names can become local: an archive of many would show them all.
+# The archive has a single object, in which hidden symbols can be made local; with many objects they would stay global.
 $(BUILD)/libsonde.a: $(API_OBJ) $(BUILD)/rooms.a
 	$(LD) -r -o $(BUILD)/libsonde.o $(API_OBJ) $(BUILD)/rooms.a
 	objcopy --localize-hidden $(BUILD)/libsonde.o
 	@rm -f $@
 	$(AR) rcs $@ $(BUILD)/libsonde.o
 
-# Its prefix is where the file lies, so that an installation can be moved.
+# The prefix in sonde.pc is relative to the file itself, so that an installation can be moved.
 $(BUILD)/sonde.pc: Makefile
 	@mkdir -p $(@D)
 	printf '%s\n' 'prefix=$${pcfiledir}/$(if $(findstring /,$(LIBFOLDER)),../../..,../..)' 'Name: sonde' 'Description: GPU profiles by NVTX region' 'Version: $(VERSION)' \
@@ -103,24 +104,24 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Flags of test builds for folders that need not be fast: compiling them is most of their time.
+# Flags of test builds for folders whose code need not be fast, to compile them quickly.
 LIGHT     ?=
 LIGHT_IN  ?= src/cli tests/unit
 $(foreach d,$(LIGHT_IN),$(BUILD)/$(d)/%.o): override CFLAGS += $(LIGHT)
-# Flags for what takes most of a fuzzed report's time and does not depend on it: the hashes of the HTML page.
+# Flags for the hashes of the HTML page: in a fuzz target they take most of the time, and they do not depend on the input.
 HASH      ?=
 $(BUILD)/src/base/sha256.o: override CFLAGS += $(HASH)
 
-# Unmixing and comparing give the same bits on every machine: no multiply-add where the source has two operations.
-# (errno of sqrt is asked for nowhere.)
+# Unmixing and comparing must give the same bits on every machine: no fused multiply-add. (-fno-math-errno is safe: no code
+# reads the errno of sqrt.)
 $(BUILD)/src/unmix/%.o $(BUILD)/src/compare/%.o: override CFLAGS += -ffp-contract=off -fno-math-errno
 
-# One cmocka program per tests/unit/X_test.c; made.c makes records by hand for them.
+# One cmocka program per tests/unit/X_test.c. made.c has functions that make records for them.
 $(BUILD)/tests/%_test: $(BUILD)/tests/unit/%_test.o $(BUILD)/tests/unit/made.o $(BUILD)/rooms.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
-# The one part of the injected library that is arithmetic alone.
+# The only part of the injected library that is pure arithmetic, so that a unit test can link it.
 $(BUILD)/tests/pace_test: $(BUILD)/src/inject/pace.o
 -include $(BUILD)/src/inject/pace.d
 
@@ -128,7 +129,7 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# --- lib/hydra, which needs src/base only: its tests link nothing else -------------------------
+# --- lib/hydra, which needs src/base only: its tests link only these two -----------------------
 HYDRA_OBJ  := $(HYDRA_SRC:%.c=$(BUILD)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard src/base/*.c)))
 CASES_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard lib/hydra/tests/cases/*.c)))
 TESTS      += $(BUILD)/tests/hydra_test
@@ -150,22 +151,23 @@ $(BUILD)/lib/hydra/tests/%.o: override CPPFLAGS += -Itests/unit -Ilib/hydra/test
 -include $(CASES_OBJ:.o=.d) $(BUILD)/lib/hydra/tests/hydra_test.d
 # ----------------------------------------------------------------------------------------------
 
-# --- the injected library and the programs it is tried on -------------------------------------
-# Needs the NVTX headers; its CUPTI half needs the CUPTI headers too. Without them: everything else.
+# --- the injected library and the programs that its tests profile -----------------------------
+# The library needs the NVTX headers; its CUPTI part needs the CUPTI headers too. Without them, everything else is built.
 NVTX_INC   := $(call folder_of,nvtx3/nvToolsExt.h,/usr/include)
 CUPTI_INC  := $(call folder_of,cupti_activity.h)
 INJ_CUPTI  := $(filter-out src/inject/cupti_absent.c,$(sort $(wildcard src/inject/cupti*.c)))
 INJ_ALL    := $(filter-out src/inject/empty_hooks.c src/inject/cupti_absent.c $(INJ_CUPTI),$(sort $(wildcard src/inject/*.c)))
 INJ_SRC    := $(INJ_ALL) src/format/event.c src/base/glob.c src/base/secret.c src/base/utf8.c $(if $(CUPTI_INC),$(INJ_CUPTI),src/inject/cupti_absent.c)
 INJ_OBJ    := $(INJ_SRC:%.c=$(BUILD)/pic/%.o)
-# No stack protector: it reads thread-local memory, which the flusher's process has none of.
+# No stack protector: it reads thread-local memory, and the flusher's process does not have any.
 INJ_FLAGS  := -fPIC -fno-plt -fno-stack-protector -fvisibility=hidden -ftls-model=initial-exec -pthread $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC))
 INJ_LINK   := -shared -pthread -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -ldl
-# Sanitizers are for programs; a library loaded into one follows it only when asked (make tsan).
+# The sanitizers of test builds are for programs. The injected library is loaded into other programs, so it is built
+# without them, except by `make tsan`.
 INJ_OPT    ?= -O2 -g
 INJ_CC      = $(CC) $(CPPFLAGS) -std=gnu17 $(WARN) $(WERROR) $(INJ_OPT)
 INJECT     := $(if $(NVTX_INC),$(BUILD)/libsonde_inject.so $(BUILD)/libsonde_inject_empty.so)
-# The library that marks PyTorch modules, in the user's Python: its functions are found in the interpreter.
+# The library that marks PyTorch modules is loaded into the user's Python, which provides the functions of the Python API.
 MODULES    := $(if $(NVTX_INC),$(BUILD)/python/libsonde_modules.so $(BUILD)/python/sitecustomize.py)
 HAS_STATIC := $(filter /%,$(shell $(CC) -print-file-name=libc.a))
 WORK_SRC   := $(sort $(wildcard workloads/*.c))
@@ -207,7 +209,7 @@ $(BUILD)/workloads/static: workloads/lib/static.c
 
 include make/fakes.mk
 
-# The library under ThreadSanitizer, with a program that has it too.
+# The injected library and the workloads, both under ThreadSanitizer.
 TSAN := BUILD=build/tsan OPT="-O0 -g1 -fsanitize=thread" INJ_OPT="-O1 -g -fsanitize=thread" WERROR=-Werror
 .PHONY: tsan
 tsan:
@@ -218,7 +220,7 @@ tsan:
 tsan-threads:
 	$(MAKE) --no-print-directory $(TSAN) build/tsan/tests/threads_test
 
-# Programs of ours that tests and benches call.
+# Small programs that tests and benchmarks call.
 TOOLS      := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(sort $(wildcard tests/tools/*.c))) $(BUILD)/bench/capture_many $(BUILD)/bench/unmix_bench \
 	$(if $(CUPTI_PM_INC),$(BUILD)/bench/sampling_toggle)
 .PHONY: tools
@@ -227,7 +229,7 @@ $(BUILD)/tools/%: tests/tools/%.c $(BUILD)/rooms.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-# Programs for the machine with the GPU are built into build/gpu; there `make BUILD=build/gpu test-gpu`.
+# Programs for a machine with a GPU are built into build/gpu; on that machine run `make BUILD=build/gpu test-gpu`.
 .PHONY: gpu-programs cupti-parts
 gpu-programs:
 	$(MAKE) --no-print-directory BUILD=build/gpu STATIC=1 all tools cupti-parts
@@ -252,7 +254,7 @@ test:
 .PHONY: unit-programs
 unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
-# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them. LIGHT: no target comes there.
+# One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them. LIGHT_IN: folders whose code no target runs.
 FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
 	HASH="-O2 -fno-sanitize=all" LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
@@ -260,11 +262,11 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_
 fuzz:
 	$(MAKE) --no-print-directory $(FUZZ) fuzz-programs
 
-# Longer than the test run has time for: new seeds each time, from the corpus that the last time grew.
+# Fuzzes for longer than the test run does, each time with new seeds, and starts from the corpus of the last run.
 fuzz-long:
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_RUNS=$${FUZZ_RUNS:--1} FUZZ_CORPUS=build/fuzz/corpus tests/fuzz/fuzz_test.sh
 
-# Everything there is, compiled by clang without a warning.
+# Compiles everything with clang, without a warning.
 clang:
 	$(MAKE) --no-print-directory $(FUZZ) build/fuzz/sonde fuzz-programs inject workloads tools unit-objects
 
@@ -285,30 +287,30 @@ $(BUILD)/tests/%_fuzz: $(BUILD)/lib/hydra/tests/%_fuzz.o $(BUILD)/libhydra.a
 include make/install.mk
 include make/packages.mk
 
-# The vendor headers are those of the injected library and of src/capture/passes.c.
+# The vendor headers that the injected library and src/capture/passes.c need.
 LINT_FLAGS = $(CPPFLAGS) $(CFLAGS) -isystem src/sample/c_only $(if $(NVTX_INC),-isystem $(NVTX_INC)) $(if $(CUPTI_INC),-isystem $(CUPTI_INC)) \
 	$(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST) $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) -show 2>/dev/null)))
 
 lint:
 	scripts/lint $(LINT_FLAGS)
 
-# Slow, and to be read with care: paths that only an analyzer sees.
+# Slow checks. Read their findings with care: many are about paths that cannot happen.
 analyze:
 	CHECKS='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' scripts/lint $(LINT_FLAGS)
 	if command -v cppcheck; then cppcheck --quiet --std=c11 -Isrc -Ilib -Iinclude --suppress=missingIncludeSystem src lib; fi
 
-# The validator has the schemas built in (.incbin, which the compiler does not list as a dependency).
+# The schemas are built into the validator by .incbin, which the compiler does not list as a dependency.
 $(BUILD)/src/check/schema.o: $(wildcard schema/*.json)
-# So has the HTML exporter its page.
+# So is the page into the HTML exporter.
 $(BUILD)/src/export/html_page.o: $(wildcard src/export/html/*)
 
-# Everything that tests compare with: files of golden/, and in pages what sonde prints.
+# Rewrites everything that tests compare with: the files of golden/, and the output of sonde that pages quote.
 accept: all tools
 	rm -f $(BUILD)/golden.used
 	for t in $$(grep -lE 'golden |ACCEPT' tests/*/*_test.sh); do ACCEPT=1 GOLDEN_USED=$(BUILD)/golden.used BUILD=$(BUILD) $$t; done
 	scripts/golden-unused $(BUILD)/golden.used
 
-# Tools that measure: one program per bench/X.c, run by the scripts beside them.
+# Benchmarks: one program per bench/X.c, which the scripts in bench/ run.
 BENCH := $(patsubst bench/%.c,$(BUILD)/bench/%,$(sort $(filter-out $(if $(CUPTI_PM_INC),,bench/sampling_toggle.c),$(wildcard bench/*.c))))
 
 bench: bench-tools inject workloads tools
@@ -330,13 +332,13 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/rooms.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # --- captures --------------------------------------------------------------------------------
-# Passes are counted with CUPTI's host half: its headers are needed to build, the library is found
-# at run time. c_only/ holds an empty <string> for a header that includes it by mistake.
+# The number of passes is computed with CUPTI's host API: its headers are needed to build, the library is found
+# at run time. c_only/ contains an empty <string>, because a C header of CUPTI includes it by mistake.
 CUPTI_HOST_INC := $(call folder_of,cupti_profiler_host.h)
 PM_OBJ := $(PM_SRC:%.c=$(BUILD)/%.o)
 $(BUILD)/src/capture/passes.o $(BUILD)/bench/sampling_toggle.o $(PM_OBJ): override CPPFLAGS += $(if $(CUPTI_HOST_INC),-DSONDE_HAVE_CUPTI_HOST -isystem src/sample/c_only -isystem $(CUPTI_HOST_INC) -isystem $(CUDA_HOME)/include)
 
-# The CUDA workloads, where there is an nvcc: code for the H200 and portable PTX.
+# The CUDA workloads, if there is an nvcc: code for the H200 and portable PTX.
 NVCC       ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
 NVCC_ARCH  ?= -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
 CU_WORK    := $(if $(NVCC),$(patsubst workloads/%.cu,$(BUILD)/workloads/%,$(sort $(wildcard workloads/*.cu))))

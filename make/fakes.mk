@@ -1,5 +1,5 @@
-# Stand-ins for CUPTI, its sampling half and NVML, and programs that call them: tests/inject/ and tests/sample/
-# try the injected library and the sampler with these on machines without a GPU.
+# Fake versions of CUPTI, of its sampling API and of NVML, and programs that call them. With these, tests/inject/ and
+# tests/sample/ test the injected library and the sampler on machines without a GPU.
 FAKES      := $(if $(NVTX_INC),$(if $(CUPTI_INC),$(BUILD)/fake/libcupti_fake.so $(BUILD)/fake/fake_cuda $(BUILD)/fake/fake_idle $(BUILD)/fake/fake_loop $(BUILD)/fake/fake_pc $(BUILD)/fake/fake_server)) $(if $(CUPTI_PM_INC),$(BUILD)/fake/libpm_fake.so $(BUILD)/fake/nvml/libnvidia-ml.so.1)
 workloads: $(FAKES)
 

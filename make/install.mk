@@ -1,10 +1,10 @@
-# make install, make uninstall: PREFIX=/usr/local DESTDIR= LIBFOLDER=lib (where libsonde goes below PREFIX)
+# make install, make uninstall: PREFIX=/usr/local DESTDIR= LIBFOLDER=lib (the folder of libsonde below PREFIX)
 LIBFOLDER ?= lib
 SHARE := $(DESTDIR)$(PREFIX)/share
 DATA  := $(SHARE)/sonde
 DOC   := $(SHARE)/doc/sonde
 MAN   := $(SHARE)/man/man1
-# The manual and the completions are made from the tables of options that --help is made from.
+# The manual and the completions are made from the same tables of options as --help.
 COMMANDS = $(shell $(BUILD)/sonde --help=table | cut -f1)
 
 LIBDIR := $(DESTDIR)$(PREFIX)/$(LIBFOLDER)
@@ -37,7 +37,7 @@ install-lib: lib
 	install -m644 $(BUILD)/sonde.pc $(LIBDIR)/pkgconfig/
 	install -m644 include/*.h $(INCDIR)/
 
-# Folders that only sonde has go whole; those it shares with others stay.
+# Removes the folders that only sonde uses; folders that it shares with other programs stay.
 uninstall:
 	rm -rf $(DATA) $(DOC) $(DESTDIR)$(PREFIX)/lib/sonde
 	rm -f $(DESTDIR)$(PREFIX)/bin/sonde $(DESTDIR)$(PREFIX)/bin/sonde-mpi $(MAN)/sonde.1 $(MAN)/sonde-*.1

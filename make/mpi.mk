@@ -1,7 +1,7 @@
 # sonde-mpi: `sonde report` by all processes of an MPI job. Nothing else needs MPI.
 MPICC     ?= mpicc
 MPI_SRC   := $(sort $(wildcard src/mpi/*.c))
-# One program per compiler, so that a machine with several has all of them (tests/mpi/).
+# Builds one program per MPI compiler, so that tests/mpi/ can test all that a machine has.
 MPICCS    := $(or $(notdir $(wildcard /usr/bin/mpicc.openmpi /usr/bin/mpicc.mpich)),$(notdir $(shell command -v mpicc)))
 .PHONY: sonde-mpi mpi-programs
 all: mpi-programs $(if $(shell command -v $(MPICC)),sonde-mpi)
@@ -10,7 +10,7 @@ mpi-programs: $(MPICCS:%=$(BUILD)/mpi-%/sonde-mpi)
 $(BUILD)/sonde-mpi: $(BUILD)/mpi-$(notdir $(MPICC))/sonde-mpi
 	cp $< $@
 
-# COMPILER: without -Wpedantic, which complains about MPI's own header.
+# $(call mpi_program,COMPILER): without -Wpedantic, which warns about MPI's own header.
 define mpi_program
 $(BUILD)/mpi-$(notdir $(1))/sonde-mpi: $(MPI_SRC:%.c=$(BUILD)/mpi-$(notdir $(1))/%.o) $(filter-out $(BUILD)/src/cli/main.o,$(CLI_OBJ)) $(BUILD)/rooms.a
 	$(1) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)

@@ -1,7 +1,8 @@
-# make tarball, wheel, deb: packages under build/packages/. What they are and how they were checked: docs/packages.md.
+# make tarball, wheel, deb: packages under build/packages/. docs/packages.md explains them and how they were checked.
 #
-# Tarball and wheel hold one tree, linked statically but for libc, so that they run where no library of ours is. The Debian
-# package links Debian's libraries. Same source, same bytes: no path of this machine and no time but the version's own is in them.
+# Tarball and wheel contain the same files. They are linked statically, except for libc, so that they run on machines without the
+# libraries in PKGS. The Debian package links Debian's libraries. The same source gives the same bytes: packages contain no path
+# of the build machine, and no time but the day of the version.
 PACKAGES  ?= build/packages
 RELEASE   := $(PACKAGES)/build
 RELEASE_OPT ?= -O2
@@ -37,7 +38,7 @@ wheel: stage
 	rm -f $(PACKAGES)/*.whl
 	scripts/make-wheel $(STAGE) $(VERSION) "$$(cat $(PACKAGES)/glibc)" $(PACKAGES)
 
-# Built as Debian builds: from the source alone, by dpkg-buildpackage (debhelper).
+# Built as in Debian: from the source only, by dpkg-buildpackage (debhelper).
 deb:
 	rm -rf $(PACKAGES)/deb && mkdir -p $(PACKAGES)/deb/$(NAME)
 	tar --exclude=./build --exclude=./tmp --exclude=./.git -cf - . | tar -C $(PACKAGES)/deb/$(NAME) -xf -
