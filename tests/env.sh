@@ -1,5 +1,5 @@
-# Sourced by tests/run and lib.sh: tests are the same whatever the user's environment has. Settings of sonde, the job
-# that they are run in (Slurm, MPI, torchrun), the terminal's width and colours: none of it is theirs.
+# Sourced by tests/run and lib.sh, so that tests do not depend on the user's environment: it removes settings of sonde, of the
+# job in which the tests run (Slurm, MPI, torchrun), and of the terminal's width and colours.
 for name in $(compgen -e); do
 	case $name in
 	SONDE_TEST | SONDE_TESTS_SIGNALS | SONDE_ALL_PAIRS) ;; # for tests

@@ -1,22 +1,22 @@
-# Sourced first by every test script, from wherever it is started:
+# Every test script sources this file first, so that it can be started from any folder:
 #
 #   . "$(dirname "$0")/../lib.sh"
 #
-#   ok NAME COMMAND…   one test: passes when the command succeeds; what it printed is shown when not
-#   pass NAME, not_ok NAME   the same for a script that has found out by itself
-#   golden FILE COMMAND…   for ok: what the command prints is tests/cli/golden/FILE (make accept rewrites it);
+#   ok NAME COMMAND…   one test: passes when the command succeeds; else the output of the command is shown
+#   pass NAME, not_ok NAME   report the result of a test that the script has made itself
+#   golden FILE COMMAND…   for ok: the command prints the contents of tests/cli/golden/FILE (make accept rewrites it);
 #                      scripts/golden-unused finds files that no test compares with
 #   absent GREP-ARGS…  for ok: grep can read its files and finds nothing in them
 #   output_has REGEX COMMAND…   for ok: a line that the command prints matches the extended regular expression
-#   unread COMMAND…    runs it with nobody reading its output; its status
-#   skip NAME WHY      one test that cannot run here
-#   skip_all WHY       none of this script's can
-#   one_make FOLDER ARGS…   make into build/FOLDER, which several scripts use: one at a time
-#   needs_tsan         skip_all where there is no ThreadSanitizer
-#   wait_for COMMAND…  until it succeeds; is_gone PID is a command for it
+#   unread COMMAND…    runs the command while nobody reads its output; returns its status
+#   skip NAME WHY      one test cannot run here
+#   skip_all WHY       no test of this script can run here
+#   one_make FOLDER ARGS…   make into build/FOLDER, which several scripts use: only one at a time does
+#   needs_tsan         skip_all if there is no ThreadSanitizer
+#   wait_for COMMAND…  repeats the command until it succeeds; is_gone PID is a command for it
 #
-# The working directory is then the repository; $SONDE is the program, $BUILD the build it is in (build),
-# $TMP a folder of the script's own, $HOME an empty one in it. A script that printed `not ok` exits with 1, whatever it does afterwards.
+# The working directory is then the repository; $SONDE is the program, $BUILD the build that contains it (build),
+# $TMP a folder for this script only, $HOME an empty folder in it. A script that printed `not ok` always exits with 1.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 BUILD=${BUILD:-build} SONDE=${SONDE:-$PWD/${BUILD:-build}/sonde} LC_ALL=C.UTF-8

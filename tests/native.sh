@@ -1,10 +1,10 @@
 # Sourced by the tests of the native capture: running programs under the injected library.
 #
-#   $OUT      where the captures go, emptied by `fresh`
-#   fresh     empties it and writes a configuration with the given extra lines
+#   $OUT      the folder of the captures
+#   fresh     empties $OUT and writes a configuration with the given extra lines
 #   traced    runs a program under the library
-#   dump      what all captures say, without times
-#   goes_on_until   a loop of fake_loop.c that lasts until something has happened, however long that takes
+#   dump      prints the contents of all captures, without times
+#   goes_on_until   runs a loop of fake_loop.c until something has happened, however long that takes
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 OUT=$TMP/out CONF=$TMP/inject.conf
 LIB=$PWD/$BUILD/libsonde_inject.so

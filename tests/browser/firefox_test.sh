@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pages in Firefox: a report, ranks where they can be made, and a comparison.
+# The pages in Firefox: a report, ranks (if they can be made here), and a comparison.
 . "$(dirname "$0")/../lib.sh"
 firefox=$(command -v firefox || command -v firefox-esr) || skip_all "no Firefox here"
 head -c 4000 "$(readlink -f "$firefox")" | grep -qa '/snap/bin/' && skip_all "Firefox is a snap here, which cannot open pages in $TMP"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# speedscope's own importer reads what we export: its package is fetched, its page opened with our file.
+# speedscope itself reads our export: the test downloads its package and opens its page with our file.
 # Mostly waits.
 . "$(dirname "$0")/../lib.sh"
 command -v npm >/dev/null || skip_all "npm is not installed, which fetches speedscope"

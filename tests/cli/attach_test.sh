@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sonde env and sonde attach: programs that sleep until they are woken, on the stand-in for CUPTI.
+# sonde env and sonde attach: programs in which the library sleeps until it is woken, with the fake CUPTI.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so SERVER=$PWD/$BUILD/fake/fake_server

@@ -19,7 +19,7 @@ while IFS= read -r line; do
 done < <(sed -n '/^```sh$/,/^```$/p' docs/configuration.md docs/sonde-config.md | grep '^sonde config ')
 verdict examples_of_the_manual_run $failed
 
-# ARGS… fails with status 2 and one line that holds WORD.
+# `sonde config ARGS…` fails with status 2 and one line that contains WORD.
 refused() { # NAME WORD ARGS…
 	local name=$1 word=$2 status
 	shift 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inputs are folded on all cores; a report does not depend on how many there are, nor on who is first.
+# Inputs are folded on all cores. A report does not depend on the number of cores, nor on the order in which they finish.
 . "$(dirname "$0")/../lib.sh"
 inputs=(tests/data/ncu/*_kernel.ncu-rep examples/h200_train tests/data/diff/*.sonde.gz)
 
@@ -20,7 +20,7 @@ if command -v taskset >/dev/null; then
 else
 	skip "the report is the same on one core" "no taskset here"
 fi
-# One that cannot be read, in the middle: the first error in the order of the inputs is told.
+# One input cannot be read: the message is about the first error in the order of the inputs.
 printf 'not a capture' >"$TMP/bad"
 told() {
 	! "$SONDE" report tests/data/ncu/seed_kernel.ncu-rep "$TMP/bad" tests/data/ncu/none_kernel.ncu-rep "$TMP/missing" >/dev/null 2>"$TMP/err" &&

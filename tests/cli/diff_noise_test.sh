@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A few of the comparisons of bench/diff_noise.sh, whose seeds make them the same every time: programs with heavy tails,
-# drift and serial correlation against themselves, and one region that is 5 % slower.
+# A few of the comparisons of bench/diff_noise.sh; fixed seeds make the results the same every time. Programs with heavy tails,
+# drift and serial correlation are compared with themselves, and with a run in which one region is 5 % slower.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 bench/diff_noise.sh "$BUILD" 4 >"$TMP/out" 2>&1 || not_ok diff_noise__runs

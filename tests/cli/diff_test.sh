@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sonde diff`: outputs, exit statuses, what is refused.
+# `sonde diff`: outputs, exit statuses, and what it refuses.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 D=tests/data/diff
@@ -7,7 +7,7 @@ EAGER=$D/eager.sonde.gz GRAPH=$D/graph.sonde.gz TRAIN=$D/train.sonde.gz
 
 says() { grep -qF -- "$1" "$TMP/out" "$TMP/err"; }
 
-# A synthetic program in torch.profiler's format: 100 steps of two regions, `mlp` so many times as long.
+# Makes a trace in torch.profiler's format: 100 steps of two regions; `mlp` takes the given multiple of its usual time.
 trace() { # FACTOR SEED [GPU [RANK SIZE]]
 	python3 - "$@" <<'PY'
 import json, random, sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The shape of the source: doors between rooms, headers that stand alone.
+# The structure of the source: rooms include door headers only, and every header compiles alone.
 . "$(dirname "$0")/../lib.sh"
 alone() {
 	local h
@@ -21,12 +21,12 @@ named_twice() { printf '%s\n' src/*/*.[ch] src/*/*/*.[ch] lib/*/*.[ch] | sed 's|
 ok file_names_are_unique [ -z "$(named_twice)" ]
 ok no_function_is_over_80_lines scripts/function-lengths
 
-# Only cli/ and mpi/, which are programs, print or exit; inject/ has a rule of its own.
+# Only cli/ and mpi/, which are programs, print or exit; inject/ has its own rule.
 prints() { grep -nE '\b(stdout|stderr)\b|[^_a-z](printf|puts|putchar|perror|exit|abort|assert)\(' src/*/*.c src/*/*/*.c lib/*/*.c | grep -v '^src/\(cli\|mpi\|inject\)/\|sys\.stdout\|_logging/stdout'; }
 no_room_prints() { ! prints; }
 ok only_programs_print_or_exit no_room_prints
 
-# A counter or metric is spelled in the catalogue, or in the one file that has to do with it; elsewhere by its role or macro.
+# The name of a counter or metric is only in the catalogue, or in the one file that deals with it; other code uses its role or macro.
 spelled() { # by file: the names in quotes, without what follows the counter's own name; the catalogue is one place
 	grep -oHE '"\[?(sm|smsp|gpu|gpc|dram|lts|l1tex|pcie|nvlrx|nvltx|launch|device|nccl|memory)__[a-z0-9_]+' src/*/*.[ch] src/*/*/*.[ch] src/export/html/*.js |
 		sed 's|^src/catalogue/[^:]*|src/catalogue|; s|:"\[*|:|' | sort -u
@@ -34,7 +34,7 @@ spelled() { # by file: the names in quotes, without what follows the counter's o
 spelled_once() { ! spelled | cut -d: -f2 | sort | uniq -d | grep .; }
 ok a_metric_is_spelled_in_one_place spelled_once
 
-# Tests: one meaning of ok, and nothing read that is not in the repository.
+# Tests: no script defines its own `ok`, and none reads files that are not in the repository.
 without_lib() { ! grep -L '^\. .*/\(lib\|native\)\.sh"' tests/*/*_test.sh lib/*/tests/*_test.sh | grep .; }
 beside_the_checkout() { ! grep -n '"\(\.\./\)*\.\./shared\|\$PWD/\.\.' tests/*/*.sh tests/*/*.[ch] tests/*/*.py lib/*/tests/*.sh lib/*/tests/*.[ch] | grep -v doors_test; }
 ok every_test_script_sources_lib without_lib

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The exports for other viewers: by the rules of those that read them, and with the numbers of report.json.
+# The exports for other viewers: they follow the rules of the programs that read them, and have the numbers of report.json.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/ncu

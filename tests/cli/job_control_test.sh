@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ctrl-Z, bg and fg of `sonde run` on a terminal of its own.
+# Ctrl-Z, bg and fg of `sonde run`, on a pseudo-terminal.
 # Mostly waits.
 . "$(dirname "$0")/../lib.sh"
 python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip_all "no python3, or no terminals to open"

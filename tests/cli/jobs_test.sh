@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Folders of runs, and of captures that do not belong together: nothing is added up unasked.
+# Folders of runs, and of captures that do not belong together: nothing is added up unless the user asks for it.
 . "$(dirname "$0")/../lib.sh"
 D=$PWD/tests/data
 report() { "$SONDE" report --deterministic "$@"; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# libsonde as others get it: installed, found by pkg-config, with the functions of sonde.h and no others.
+# libsonde as its users get it: installed, found by pkg-config, and exporting only the functions of sonde.h.
 . "$(dirname "$0")/../lib.sh"
 dest=$TMP/dest usr=$TMP/dest/usr
 sanitize=()
@@ -33,7 +33,7 @@ build() { # OUT FLAG…
 	# shellcheck disable=SC2046
 	${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror "${sanitize[@]}" examples/regions.c $(pkg-config --cflags sonde) "$@" -o "$out"
 }
-# The configuration is found beside the library, whatever the folder.
+# The configuration is found beside the library, in whatever folder that is.
 example() { (cd / && LD_LIBRARY_PATH=$usr/lib "$@"); }
 report=$PWD/tests/data/ncu/seed_kernel.ncu-rep
 want='A: 18 launches, 0.414 ms, 413504.00 (exact)'

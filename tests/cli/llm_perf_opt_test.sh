@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# In a directory with llm-perf-opt's own configuration tree: its commands with `sonde run` in place of its runner, its manual
-# test as it is, its presets as Hydra composes them. A stand-in for ncu, or the real one where there is a GPU (REAL_NCU=1).
+# In a directory with llm-perf-opt's own configuration tree: its commands work with `sonde run` in place of its runner, its
+# manual test works unchanged, and its presets are composed as by Hydra. Uses a fake ncu, or the real one on a machine with a
+# GPU (REAL_NCU=1).
 . "$(dirname "$0")/../lib.sh"
 if [ -n "${REAL_NCU:-}" ]; then export PATH="$PATH:/usr/local/cuda/bin"; else export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent; fi
 root=$PWD theirs=$PWD/tests/data/llm-perf-opt
 here=$TMP/repository
 mkdir "$here" && cp -r "$theirs/conf" "$here/conf" && cd "$here" || exit 1
 
-# The commands of their quickstart, as they stand there.
+# The commands of its quickstart, unchanged.
 awk '/^```bash/ {in_it = 1; next} /^```/ {if (in_it) print ""; in_it = 0} in_it' "$theirs/specs/003-nvtx-ncu-profiling/quickstart.md" |
 	sed 's/pixi run python -m llm_perf_opt.runners.deep_profile_runner/"$SONDE" run/' >"$TMP/commands"
 ok "their quickstart has five commands" [ "$(grep -c 'SONDE. run' "$TMP/commands")" = 5 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# capture.local: captures on a disk of the node, one archive per node in the run directory, whatever becomes of ranks.
+# capture.local: captures go to a disk of the node, and one archive per node to the run directory, even if ranks are killed.
 . "$(dirname "$0")/../lib.sh"
 PROG=$PWD/$BUILD/workloads/pairs
 [ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Manual pages and completions say what --help says, of every command.
+# The manual page and the completions of every command agree with its --help.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 commands=$("$SONDE" --help=table | cut -f1)
 
-# Every option of COMMAND's help is in the text on standard input.
+# The text on standard input has every option of COMMAND's help.
 has_all_options() { # COMMAND
 	local text option
 	text=$(sed 's/\\-/-/g')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The captures of programs that behave.
+# Captures of programs that end normally and use NVTX correctly.
 . "$(dirname "$0")/../native.sh"
 
 whole_workload() {

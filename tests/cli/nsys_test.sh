@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 data=tests/data/nsys
 
-# The counts in a report of FILE with OVERRIDES...: regions, launches, in regions, then outside by cause.
+# Prints counts of a report of FILE with OVERRIDES…: regions, launches, launches in regions, then launches outside by cause.
 counts() {
 	"$SONDE" report "$data/$1" "${@:2}" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" >/dev/null &&
 		python3 - "$TMP/r.json" <<'P'
@@ -17,14 +17,14 @@ P
 }
 is() { [ "$(counts "${@:2}")" = "$1" ]; }
 
-# 845 launches, of 421 the export lacks the call; every other one is in a region.
+# 845 launches: for 421 the export does not have the call; all others are in a region.
 ok nsys_serial_labels_make_few_regions is '160 845 424 0 0 421' h100.sqlite
 ok nsys_raw_labels_make_many is '1532 845 424 0 0 421' h100.sqlite report.labels=raw
 ok nsys_other_export is '116 346 315 0 0 31' mfu.sqlite
 ok nsys_other_export_raw is '1120 346 315 0 0 31' mfu.sqlite report.labels=raw
 ok nsys_export_without_ranges is '0 3 0 3 0 0' mock.sqlite
 
-# Both processes have the same regions: where both launched, the imbalance is there.
+# Both processes have the same regions: regions in which both launched have an imbalance.
 line_up() {
 	counts "$1" >/dev/null && python3 - "$TMP/r.json" <<'P'
 import json, sys

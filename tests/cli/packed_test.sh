@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every format, compressed: the same report. Every format, cut off: it says so, and gives what was before.
+# Compressed inputs of every format give the same report. Truncated inputs give a note, and the data before the end.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 D=tests/data

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Partial reports on the command line: written, read alone, beside others and beside captures.
+# Partial reports on the command line: written, read alone, together with others, and together with captures.
 . "$(dirname "$0")/../lib.sh"
 D=$PWD/tests/data/ncu
 report() { "$SONDE" report --deterministic "$@"; }
@@ -29,7 +29,7 @@ of_a_directory() {
 }
 ok "a directory of them is an input" of_a_directory
 
-# Each kind of capture beside the next: two ranks, a window, a budget, samples, every reader.
+# Each kind of capture together with the next: two ranks, a window, a budget, samples, every reader.
 T=$PWD/tests/data
 "$BUILD"/tools/ranks_make "$TMP/ranks" ranks=2 steps=4 && "$BUILD"/tools/ranks_make "$TMP/window" ranks=1 steps=3 window=1 &&
 	"$BUILD"/tools/ranks_make "$TMP/budget" ranks=1 steps=6 budget_ppm=5000 || not_ok "captures are made"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Made programs with a planted problem each, written from the list of causes alone: the first finding names it (planted.py). Of two
-# problems the first finding names the larger one, the second the other.
+# Traces of synthetic programs, each with a planted problem (planted.py): the first finding names the problem. Where there are
+# two problems, the first finding names the larger one, the second finding the other.
 . "$(dirname "$0")/../lib.sh"
 
 mkdir "$TMP/planted" && python3 tests/cli/planted.py "$TMP/planted"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Series for Prometheus' textfile collector: the numbers of report.json, few, and written while a program runs.
+# Series for Prometheus' textfile collector: they have the numbers of report.json, are few, and are written while a program runs.
 . "$(dirname "$0")/../lib.sh"
 . tests/native.sh
 
@@ -32,7 +32,7 @@ else
 	skip prometheus__promtool_takes_it "promtool is not installed"
 fi
 
-# While a program runs: the file is there before its end, always whole, and has its last numbers afterwards.
+# While a program runs: the file exists before the program ends, is always complete, and has the final numbers afterwards.
 live() {
 	(cd "$TMP" && exec "$SONDE" run -q --every 1s --prometheus "$TMP/live.prom" hydra.run.dir="$TMP/run" -- "$WORK/resnet_cpu" 60) >"$TMP/o" 2>"$TMP/e" &
 	local pid=$! before

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ranks of one job that start together: every program runs, whatever becomes of the run directory.
+# Ranks of one job that start at the same time: every program runs, even if the run directory cannot be used.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 PROG=$PWD/$BUILD/workloads/pairs

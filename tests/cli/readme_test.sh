@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# README and docs show what sonde prints, and link to pages that are there.
+# README and docs quote the real output of sonde, and their links lead to existing pages.
 . "$(dirname "$0")/../lib.sh"
 sonde() { "$SONDE" "$@"; }
-# A page with the output of today, which is found in two places: below each `$ sonde …` on data of the repository,
-# and between `<!-- made by: COMMAND -->` and `<!-- end -->`, within the fence where there is one.
+# Prints a page with the present output of its commands. Output is in two kinds of places: below each `$ sonde …` on data of the
+# repository, and between `<!-- made by: COMMAND -->` and `<!-- end -->`, inside the code fence if there is one.
 with_outputs() { # PAGE
 	local line inside=
 	while IFS= read -r line; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sonde report, byte for byte: what it prints is compared with tests/cli/golden/ (`make accept` rewrites).
+# sonde report: its output is compared byte for byte with tests/cli/golden/ (`make accept` rewrites these files).
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/ncu GOLDEN=tests/cli/golden

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sonde run`: options that stand for keys, and the last words of a run.
+# `sonde run`: options that set keys, and the message at the end of a run.
 . "$(dirname "$0")/../lib.sh"
 PROG=$PWD/$BUILD/workloads/pairs
 [ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sonde run` against a stand-in ncu and nsys: command lines, plans, fallbacks, messages, signals,
-# artifacts. No GPU.
+# `sonde run` with a fake ncu and a fake nsys, without a GPU: command lines, plans, fallbacks, messages, signals,
+# files of the run.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent

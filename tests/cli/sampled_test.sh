@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sampled counters from a run's directory to a report: an H200, PyTorch decoding.
+# Sampled counters, from a run directory to a report. The run was PyTorch decoding on an H200.
 . "$(dirname "$0")/../lib.sh"
 D=tests/data/sampled_capture
 report() { "$SONDE" report --deterministic "$@"; }

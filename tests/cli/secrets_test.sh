@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The files of a run are the user's alone and hold no secrets.
+# The files of a run are readable by the user only, and contain no secrets.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH"
 export SONDE_TEST_VALUE=hush-from-the-environment
@@ -32,7 +32,7 @@ ok secrets__directory_made_by_the_user_keeps_its_mode [ "$(stat -c %a "$TMP/mine
 "$SONDE" run -m "hydra.sweep.dir=$TMP/sweep" $NCU device=a,b -- /bin/true >"$TMP/log" 2>&1
 ok secrets__sweep_is_the_users_alone [ -z "$(modes_beyond "$TMP/sweep" 077)" ]
 
-# From the environment: the name is recorded, not the value.
+# Of a value from the environment, the name of the variable is recorded, not the value.
 run '+pipeline.workload.env.MODEL=${oc.env:SONDE_TEST_VALUE}' '+pipeline.workload.env.PLACE=in-${pipeline.workload.env.MODEL}' \
 	'hydra.job.env_copy=[SONDE_TEST_VALUE]' "pipeline.workload.command=[/bin/sh,-c,'echo \$MODEL \$PLACE \$0 >$TMP/got','\${oc.env:SONDE_TEST_VALUE}']"
 value=$SONDE_TEST_VALUE

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Servers: arguments of entries (batch, tokens) and tokens per second, against what was planted.
+# Servers: arguments of entries (batch, tokens) and tokens per second are compared with known values.
 . "$(dirname "$0")/../native.sh"
 truth=tests/cli/serving_truth.py
 rule='^request \d+-\d+ out=(?<tokens>\d+) => request'
@@ -25,7 +25,7 @@ ok serving__slow_entries_show_their_arguments grep -Eq '(batch|tokens)=[0-9]' "$
 "$SONDE" report tests/data/kineto/h200_train.json.gz >"$TMP/text"
 ok serving__other_captures_have_no_such_column absent 'tokens' "$TMP/text"
 
-# A server with threads, its ranges with payloads of all kinds.
+# A server with several threads, whose ranges have all kinds of payloads.
 fresh
 traced "$WORK/serve" 160 4 >"$TMP/served"
 settle

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An input that somebody shortens while it is read: a message that names it, not a bus error.
+# Somebody shortens an input while it is read: sonde prints a message that names the file, and does not die of SIGBUS.
 . "$(dirname "$0")/../lib.sh"
 
 # A trace that takes a while to read.
@@ -24,8 +24,8 @@ shorten_while_read() {
 	rc=$?
 }
 
-# The input is mapped twice: to know its format, then to read it. Whoever shortens it between the two
-# has a short file read from its start, and a reader that was done has read all of it: try again.
+# The input is mapped twice: first to find its format, then to read it. If it is shortened between the two, sonde reads a short
+# file; if the reader was already done, it has read the whole file. In both cases, try again.
 named() {
 	local i
 	for i in $(seq 20); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Memory snapshots of PyTorch: the report against Python's own reading of the pickle, and pickles that must be refused.
+# Memory snapshots of PyTorch: reports are compared with what Python itself reads from the pickle; bad pickles must be refused.
 . "$(dirname "$0")/../lib.sh"
 truth=$(dirname "$0")/snapshot_truth.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Captures of a job with a straggler planted: it is named first, in every format, by what it is slow.
+# Captures of a job with a planted straggler: every format names it first, with what makes it slow.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 MAKE=$BUILD/tools/ranks_make

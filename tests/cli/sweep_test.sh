@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sonde run -m`: jobs in order, each in its own directory; and where a program runs. Stand-in ncu, no GPU.
+# `sonde run -m`: jobs run in order, each in its own directory; and the directory in which a program runs. Fake ncu, no GPU.
 . "$(dirname "$0")/../lib.sh"
 export PATH="$PWD/tests/standin:$PATH" SONDE_INJECT_LIB=/nonexistent
 NCU="pipeline.ncu.enable=true pipeline.ncu.ncu_cli.export.csv=false"

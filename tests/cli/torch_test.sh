@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# torch.profiler as a stage of `sonde run`: the program writes a trace, sonde collects and reports it.
+# torch.profiler as a stage of `sonde run`: the program writes a trace; sonde collects it and makes the report.
 . "$(dirname "$0")/../lib.sh"
 trace=$PWD/tests/data/kineto/h200_train.json.gz
 nr=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./conf can have programs run and libraries loaded: it is used when it is the user's own, or when asked for.
+# ./conf can make sonde run programs and load libraries, so it is used only if it is the user's own, or if the user asks for it.
 . "$(dirname "$0")/../lib.sh"
 here=$TMP/project
 mkdir -p "$here/conf/report"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Numbers that cannot be (negative times, 1e308, sums that overflow, smallest values above the average, counts of launches
-# that are none), in Proton's profiles and ncu's tables: reports have a note and null, and add up.
+# Impossible numbers (negative times, 1e308, sums that overflow, minima above the average, invalid counts of launches) in
+# Proton's profiles and ncu's tables: reports have a note and null instead, and still add up.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 

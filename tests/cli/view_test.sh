@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How people get to a page: `sonde view`, --open, the newest run, files that say their format.
+# The ways to open a page: `sonde view`, --open, the newest run, files whose ending is their format.
 . "$(dirname "$0")/../lib.sh"
 CAPTURE=$PWD/tests/data/ncu/seed_kernel.ncu-rep
 unset DISPLAY WAYLAND_DISPLAY BROWSER

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sonde whatif`: a run replayed with changes.
+# `sonde whatif`: replays a run with changes.
 . "$(dirname "$0")/../lib.sh"
 RESNET=tests/data/whatif/resnet.sonde # of an H200, with the times launches returned
 OLD=tests/data/sampled_capture/decode.sonde # of before: without them, and without events

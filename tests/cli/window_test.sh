@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# capture.window: its grammar, what ncu and nsys make of it, and windows opened by a signal.
+# capture.window: its syntax, the options that ncu and nsys get for it, and windows opened by a signal.
 . "$(dirname "$0")/../native.sh"
 
 plan() { "$SONDE" run -n "$@" -- true 2>&1; }

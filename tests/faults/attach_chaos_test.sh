@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Attaches and kills at random moments. CHAOS_SEED=N gives a run again; `tests/faults/attach_chaos.py build 200` is the long one.
+# Attaches and kills at random moments. CHAOS_SEED=N repeats a run; `tests/faults/attach_chaos.py build 200` runs for longer.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 [ -e "$BUILD/fake/fake_server" ] || skip_all "the CUPTI headers were not found when building"

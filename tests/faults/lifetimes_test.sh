@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Processes that end or change in unusual ways: the library must not keep them alive, hide a signal
-# from them, be in the way of a system call, or lose what they did. What it cannot write it says.
+# from them, change the result of a system call, or lose events. If it cannot write something, it reports that.
 . "$(dirname "$0")/../native.sh"
 
 page() { head -c 4096 /dev/zero >"$OUT/inject.status"; }

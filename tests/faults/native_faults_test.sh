@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that end badly, and places that cannot be written: the program's output and status
-# never change, and what was written can be read.
+# Programs that end badly, and directories that cannot be written to: the program's output and status
+# never change, and all that was written can be read.
 # Runs long.
 . "$(dirname "$0")/../native.sh"
 TRIES=${KILL_TRIES:-20}
@@ -33,7 +33,7 @@ closes() {
 		"range push_pop after entries=100 open=0 threads=1"
 }
 
-# A reader of the program's output sees its end when the program closes it, not later.
+# A reader of the program's output sees the end as soon as the program closes it.
 pipes() {
 	local pid rc
 	fresh

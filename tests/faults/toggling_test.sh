@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Windows that open and close a thousand times a second, in programs that end in every way there is.
+# Windows that open and close a thousand times a second, in programs that end in every possible way.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
 export CUDA_INJECTION64_PATH=$LIB
 
-# A budget has some of the windows, and at least one.
+# With a budget some of the windows are captured, and at least one.
 some() { case " $* " in *" budget_ppm="*) echo 1 ;; esac; }
 
 ends() { # HOW LINE…: each step is a window; behaves as without the library, and all steps are there
@@ -27,7 +27,8 @@ by_time() { # HOW: a thousand windows a second, in each of which CUPTI is told t
 		python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["coverage"]; print(c); assert c["windows"]["count"] >= 1' "$TMP/r.json"
 }
 
-# A budget with which CUPTI leaves the process between windows and comes back (inject/cupti_presence.c), until it has gone three times.
+# A budget with which CUPTI leaves the process between windows and comes back (inject/cupti_presence.c). Runs until CUPTI has left
+# three times.
 comes_and_goes() { # HOW STATUS: the program ends as it would, and the steps of its windows are there
 	local status
 	fresh cupti="$FAKE" collect_ms=1 flush_ms=5 budget_ppm=200000 lever.call_ns=30000

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything compiles with clang as well, without a warning; the fuzz targets use the same build.
+# Everything also compiles with clang, without a warning; the fuzz targets use the same build.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 command -v clang >/dev/null || skip_all "clang is not installed"

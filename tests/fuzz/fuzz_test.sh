@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs every libFuzzer target with its seed corpus for FUZZ_SECONDS (5), FUZZ_RUNS (20,000) inputs at most, two targets at a
-# time. The inputs are others every time; FUZZ_SEED=N, which is printed with each result, gives them again. New inputs stay in
+# Runs every libFuzzer target with its seed corpus for FUZZ_SECONDS (5), with at most FUZZ_RUNS (20,000) inputs, two targets at
+# a time. Each run has other inputs; FUZZ_SEED=N, which is printed with each result, repeats them. New inputs stay in
 # $TMP; an input that breaks a target is kept under build/fuzz/found/.
 #
-# FUZZ_CORPUS=FOLDER (make fuzz-long) keeps what was found worth keeping and goes on from it, with all processors.
+# With FUZZ_CORPUS=FOLDER (make fuzz-long) it keeps useful inputs in FOLDER, starts from those there, and uses all processors.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 seconds=${FUZZ_SECONDS:-5} seed=${FUZZ_SEED:-$((1 + (RANDOM << 15 | RANDOM)))} runs=${FUZZ_RUNS:-20000} grown=${FUZZ_CORPUS:-$TMP}

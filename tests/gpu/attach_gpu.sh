@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Attaches to a running loop have the figures of the whole run: shares of its regions and what the hardware did in them (SM active,
-# tensor and DRAM %), within 2 points. An eager loop, and the same one as a CUDA graph. About two minutes.
+# Attaches to a running loop have the same figures as the whole run: the shares of its regions, and the hardware counters in them (SM
+# active, tensor and DRAM %), within 2 points. An eager loop, and the same loop as a CUDA graph. About two minutes.
 #
-#   make gpu-programs                      anywhere; build/gpu travels
+#   make gpu-programs                      on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/attach_gpu.sh build/gpu      on the machine with the GPU
-#   tests/gpu/attach_gpu.sh BUILD COMMAND… another program, which goes on until SIGTERM
+#   tests/gpu/attach_gpu.sh BUILD COMMAND… another program, which runs until SIGTERM
 #
-# One `ok` or `not ok` line, figures behind `#`, `#!` those that differ. $KEEP: a folder for the runs; $OVERRIDES: words for both;
-# $WHOLE: seconds of the whole run (12); $FOR: how long an attach is (5s); $WARM: seconds before the first (4); $PARTS: what to do of `eager graph`.
+# Prints one `ok` or `not ok` line, figures behind `#`, and figures that differ behind `#!`. $KEEP: a folder for the runs; $OVERRIDES: words
+# for both runs; $WHOLE: seconds of the whole run (12); $FOR: length of an attach (5s); $WARM: seconds before the first one (4); $PARTS: which
+# parts to run, of `eager graph`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

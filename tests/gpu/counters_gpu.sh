@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Sampled counters against Nsight Compute, in one go: an eager decode loop, the same loop as a CUDA graph, training
-# with backward. What a region counts per step must agree, and what single kernels count; sampling must not change how
-# long kernels take. The tables are printed.
+# Compares sampled counters with Nsight Compute, in one go: an eager decode loop, the same loop as a CUDA graph, and training
+# with backward. The counts of a region per step must agree, and those of single kernels; sampling must not change the
+# duration of kernels. The tables are printed.
 #
-#   make gpu-programs                          anywhere; build/gpu travels
+#   make gpu-programs                          on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/counters_gpu.sh build/gpu        on the machine with the GPU, ncu and PyTorch (about 6 minutes)
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs; $OUT: for what is worth
-# taking home, one small archive per program. $ROUNDS: runs with and without sampling (3). $PARTS: what to do of
-# `eager cost graph train` (all of it).
+# Prints one `ok`, `not ok` or `skip` line per check, with figures behind `#`. $KEEP: a folder for the runs; $OUT: a folder for one
+# small archive per program, to copy back. $ROUNDS: runs with and without sampling (3). $PARTS: which parts to run, of
+# `eager cost graph train` (all).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# `sonde diff` on a real GPU: the same program twice names nothing; one layer's MLP made 1.5 times as large
-# is named with its ancestors, and the gate fails; a fused optimizer is explained in words. Four captures, about 40 seconds.
+# `sonde diff` on a real GPU: for two runs of the same program it names no region; if one layer's MLP is 1.5 times as large,
+# it names the MLP with its ancestors, and the gate fails; it explains a fused optimizer in words. Four captures, about 40 seconds.
 #
-#   make gpu-programs                    anywhere; build/gpu travels
+#   make gpu-programs                    on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/diff_gpu.sh build/gpu      on the machine with the GPU and PyTorch
 #
-# One `ok`, `not ok` or `skip` line per check, what sonde says behind `#`. With $OUT the captures go there. $TRAIN is another
-# program than PyTorch's with the same options; $OVERRIDES are words for `sonde run`.
+# Prints one `ok`, `not ok` or `skip` line per check, with sonde's sentences behind `#`. $OUT: a folder for the captures; $TRAIN: a
+# program in place of the PyTorch one, with the same options; $OVERRIDES: words for `sonde run`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

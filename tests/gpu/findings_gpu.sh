@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# What to change first, on a real GPU: ten PyTorch programs with a planted problem each (planted_gpu.py), and the reasons for which
-# workloads/idle.cu keeps a GPU idle, each chosen as the step. The first finding names the problem and its place. Some two minutes.
+# Findings on a real GPU: ten PyTorch programs with a planted problem each (planted_gpu.py), and each reason for which
+# workloads/idle.cu keeps a GPU idle, with its region chosen as the step. The first finding must name the problem and its place. About
+# two minutes.
 #
-#   make gpu-programs                       anywhere; build/gpu travels
+#   make gpu-programs                       on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/findings_gpu.sh build/gpu     on the machine with the GPU
 #   tests/gpu/findings_gpu.sh BUILD NAME…   these programs only; `idle` is workloads/idle.cu
 #
-# One `ok`, `not ok` or `skip` line per program, and what was said instead behind `#`. $KEEP: a folder for the runs; $OVERRIDES: words for
-# `sonde run`; $IDLE: another program that is idle like that.
+# Prints one `ok`, `not ok` or `skip` line per program, and the wrong finding behind `#`. $KEEP: a folder for the runs; $OVERRIDES: words for
+# `sonde run`; $IDLE: a program in place of workloads/idle.cu.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

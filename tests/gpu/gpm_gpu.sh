@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Counters by NVML's GPM on a GPU (Hopper or newer): beside PM sampling in one run, as another user, and where another
-# program has the PM samples.
+# Counters by NVML's GPM on a GPU (Hopper or newer): together with PM sampling in one run, as another user, and while another
+# program uses PM sampling.
 #
 #   tests/gpu/gpm_gpu.sh BUILD       (under two minutes)
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs.
+# Prints one `ok`, `not ok` or `skip` line per check, with figures behind `#`. $KEEP: a folder for the runs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu} P=$PWD/tests/gpu/gpm_gpu.py

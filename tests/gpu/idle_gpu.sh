@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Why a GPU is idle, told by sonde and by the program itself (workloads/idle.cu): the cause named right, the
-# milliseconds within 10 %. About 10 seconds.
+# Compares the causes of idle time that sonde reports with those that the program itself measures (workloads/idle.cu): the causes must
+# be right, and the milliseconds within 10 %. About 10 seconds.
 #
-#   make gpu-programs                    anywhere; build/gpu travels
+#   make gpu-programs                    on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/idle_gpu.sh build/gpu      on the machine with the GPU
 #   tests/gpu/idle_gpu.sh BUILD PROGRAM… another program that prints `did REGION FIELD MS`
 #
-# One `ok` or `not ok` line per cause, figures behind `#`. $KEEP: a folder for the run; $OVERRIDES: words for `sonde run`.
+# Prints one `ok` or `not ok` line per cause, with figures behind `#`. $KEEP: a folder for the run; $OVERRIDES: words for `sonde run`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # `sonde run --modules` on a GPU, each part under four minutes:
 #
-#   turns      cost by turns in one process: decode <= 1.06, training <= 1.02
+#   turns      the cost, measured in one process that alternates: decode <= 1.06, training <= 1.02
 #   compile    torch.compile: no graph break, nothing compiled again, kernels at the compiled region
-#   tree       programs without ranges of their own: >= 99 % of launches in regions, the tree of the annotated program
-#   memory     PyTorch's allocator by region against the program's own figures; what one reading takes
+#   tree       programs without ranges: >= 99 % of launches in regions, and the same tree as that of the annotated program
+#   memory     PyTorch's allocator by region compared with the program's own figures; the time of one reading
 #   ddp        one rank of DDP and of FSDP: the same output, >= 99 % of launches in regions
 #   loop       data loading by workers, autocast, a gradient scaler, a schedule, evaluations
-#   snapshot   torch.cuda.memory._dump_snapshot against Python's own reading
-#   trace      torch.profiler with stacks, and a graph captured inside a trace, against an independent reading
+#   snapshot   torch.cuda.memory._dump_snapshot compared with what Python itself reads
+#   trace      torch.profiler with stacks, and a graph captured inside a trace, compared with an independent reading
 #   hostile    odd programs with the real PyTorch: the same output, errors and status
 #
-#   make gpu-programs                        anywhere; build/gpu travels
-#   tests/gpu/modules_gpu.sh build/gpu       on the machine with the GPU; PARTS='turns tree' runs these
+#   make gpu-programs                        on any machine; copy build/gpu to the one with the GPU
+#   tests/gpu/modules_gpu.sh build/gpu       on the machine with the GPU; PARTS='turns tree' runs these two
 #
-# One `ok` or `not ok` line each, figures behind `#`. $KEEP: a folder for the runs; $OUT: a folder for a small snapshot and traces.
+# Prints one `ok` or `not ok` line per part, with figures behind `#`. $KEEP: a folder for the runs; $OUT: a folder for a small snapshot and traces.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu} P=tests/gpu/modules_gpu.py C=tests/gpu/modules_check.py
@@ -32,7 +32,7 @@ check() { # NAME COMMAND…
 python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { echo "skip modules_gpu: no PyTorch with a GPU"; exit 0; }
 python3 -c 'import torch; print("# PyTorch", torch.__version__, torch.cuda.get_device_name())'
 
-# A run under --modules; its report is DIR/report.json, its output DIR.out.
+# Runs a program with --modules; the report is DIR/report.json, the output DIR.out.
 modules() { # DIR DEPTH COMMAND…
 	local dir=$1 depth=$2
 	shift 2

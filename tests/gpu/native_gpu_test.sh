@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Native captures on a real GPU: kernel count, names and regions of every launch are what Nsight
-# Compute records of the same program. Where ncu is missing, the stored reports of the same
-# kernels under tests/data/ncu are compared with.
+# Native captures on a real GPU: the number of kernels, and the name and regions of every launch, must be those that Nsight
+# Compute records for the same program. Without ncu, they are compared with the stored reports of the same
+# kernels under tests/data/ncu.
 #
-#   make gpu-programs                              anywhere: what travels is build/gpu
+#   make gpu-programs                              on any machine; copy build/gpu to the one with the GPU
 #   tests/run build/gpu native_gpu                 on the machine with the GPU
 . "$(dirname "$0")/../native.sh"
 SHAPES="seed overlap domains names deep many threads graph none empty"

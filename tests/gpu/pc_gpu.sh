@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# PC samples on a real GPU: stall shares and hottest places against ncu's, lines of Triton kernels, every kernel of a graph decode,
-# counters and `sonde ctl` beside them, contexts that go under load, and what sampling costs by turns.
+# PC samples on a real GPU: stall shares and hottest places compared with ncu's, lines of Triton kernels, every kernel of a graph decode,
+# counters and `sonde ctl` at the same time, contexts that are destroyed under load, and the cost of sampling (on and off in turn).
 #
-#   make gpu-programs                     anywhere; build/gpu travels
+#   make gpu-programs                     on any machine; copy build/gpu to the one with the GPU
 #   PARTS=agree tests/gpu/pc_gpu.sh build/gpu      on the machine with the GPU, ncu and PyTorch: each part takes less than 5 minutes
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. $PARTS: what to do of `agree graph together cost` (all of it);
-# $COSTS: of `gpu graph launch` (all); $KEEP: a folder for the runs.
+# Prints one `ok`, `not ok` or `skip` line per check, with figures behind `#`. $PARTS: which parts to run, of `agree graph together cost` (all);
+# $COSTS: which loops of `cost` to run, of `gpu graph launch` (all); $KEEP: a folder for the runs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

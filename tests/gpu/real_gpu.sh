@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Real programs on a real GPU: training with backward on autograd's thread, a decode loop replayed from a
-# CUDA graph beside the same loop run eagerly, and backward under emit_nvtx.
+# CUDA graph and the same loop run eagerly, and backward under emit_nvtx.
 #
-#   make gpu-programs                      anywhere; build/gpu travels
+#   make gpu-programs                      on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/real_gpu.sh build/gpu        on the machine with the GPU and PyTorch (about 2 minutes)
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs.
+# Prints one `ok`, `not ok` or `skip` line per check, with figures behind `#`. $KEEP: a folder for the runs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

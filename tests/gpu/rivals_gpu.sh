@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Another user of CUPTI in the process, on a real GPU: torch.profiler and Triton's Proton come in the middle of a
-# native capture. Ranges must all be there, and every launch, or the report must name who took them.
+# Another user of CUPTI in the process, on a real GPU: torch.profiler or Triton's Proton starts in the middle of a
+# native capture. The report must have all ranges, and every launch; if launches are missing it must name the tool that took them.
 #
 #   tests/gpu/rivals_gpu.sh build/gpu           (about a minute; needs PyTorch)
 #
-# One `ok`, `not ok` or `skip` line per check, what the report says behind `#`. $KEEP: a folder for the runs.
+# Prints one `ok`, `not ok` or `skip` line per check, with the report's notes behind `#`. $KEEP: a folder for the runs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

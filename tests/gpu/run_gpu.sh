@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # `sonde run` on a real GPU: SC-001 … SC-005 on the three-range program and the residual network, a
-# PyTorch transformer in three replay modes, two ranks, and what region mode costs beside plain ncu.
+# PyTorch transformer in three replay modes, two ranks, and the cost of region mode compared with plain ncu.
 #
-#   make STATIC=1 BUILD=build/gpu all workloads     anywhere; build/gpu travels
+#   make STATIC=1 BUILD=build/gpu all workloads     on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/run_gpu.sh build/gpu                  on the machine with the GPU (about 5 minutes)
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. $KEEP: a folder for the runs.
+# Prints one `ok`, `not ok` or `skip` line per check, with figures behind `#`. $KEEP: a folder for the runs.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

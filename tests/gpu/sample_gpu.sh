@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Hardware counters sampled on a real GPU: `sonde sample` beside a kernel loop, `sonde run counters=…` on
-# the workloads and on PyTorch, samples against the kernels' clock, and what goes wrong.
+# the workloads and on PyTorch, the alignment of samples with the kernels' clock, and failures.
 #
-#   make gpu-programs                      anywhere; build/gpu travels
+#   make gpu-programs                      on any machine; copy build/gpu to the one with the GPU
 #   tests/gpu/sample_gpu.sh build/gpu      on the machine with the GPU (four minutes)
 #
-# One `ok`, `not ok` or `skip` line per check, figures behind `#`. With $OUT the captures go there. $LONG: seconds of the
-# long run with all counters (60). $PARTS: what to do of `calibration device runs full ranks trouble` (all of it).
+# Prints one `ok`, `not ok` or `skip` line per check, with figures behind `#`. $OUT: a folder for the captures. $LONG: seconds of the
+# long run with all counters (60). $PARTS: which parts to run, of `calibration device runs full ranks trouble` (all).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${1:-build/gpu}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# pipeline.native.budget: it chooses windows, and what is in them is all there. Beside it goes whatever goes beside windows.
+# pipeline.native.budget: it chooses windows, and everything in them is captured. It works together with everything that works
+# together with windows.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
@@ -16,8 +17,8 @@ until_marks() { # NUMBER COMMAND…: of a run that begins anew
 	goes_on_until "has_marks $1" "${@:2}"
 }
 
-# The program says which launches each step made: 8 and some more, by its number. Steps are called by their numbers, so the launches of
-# a window are known: every step between the first and the last of it is there, with all its launches.
+# The number of launches of a step follows from its number: 8 and some more. The label of a step has its number, so the launches of
+# a window are known: every step between the window's first and last one must be there, with all its launches.
 whole() { # JSON: the dump has what the windows of the report hold, and the report has what the dump has
 	dump >"$TMP/dump" && python3 - "$TMP/dump" "$1" <<-'P'
 		import collections, json, re, sys

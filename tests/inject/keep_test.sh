@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# capture.keep: the oldest files of a capture are folded while it is written, and the report is that of
-# all of them: counts, sums and entries exactly, times that are told by clocks to the microsecond.
+# capture.keep: the oldest files of a capture are folded while it is written, and the report covers
+# all files: counts, sums and entries are exact, times that depend on clocks are right to the microsecond.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The CUPTI half of the injected library, against a CUPTI of our own: no GPU needed, and no proof
-# that NVIDIA's behaves the same (tests/gpu is).
+# The CUPTI part of the injected library, with a fake CUPTI. It needs no GPU, but does not prove
+# that NVIDIA's CUPTI behaves the same; tests/gpu does.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# tests/gpu/idle_gpu.sh and findings_gpu.sh without a GPU: each cause of idle time, as a program did it under a CUPTI of our own.
+# tests/gpu/idle_gpu.sh and findings_gpu.sh without a GPU: a program causes each kind of idle time, with a fake CUPTI.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 [ -e "$FAKE" ] || skip_all "the CUPTI headers were not found when building"
 
-# A program that loses the processor between reading the clock and the call it times has measured something else: it
-# runs again then. What sonde gets wrong it gets wrong each time.
+# If the program loses the processor between reading the clock and the call that it times, its measurement is wrong, so the test
+# runs again. A mistake of sonde appears every time.
 for i in 1 2 3 4 5; do
 	KEEP=$TMP/idle.$i OVERRIDES="pipeline.native.cupti=$FAKE" tests/gpu/idle_gpu.sh "$BUILD" "$PWD/$BUILD/fake/fake_idle" "$FAKE" >"$TMP/log" && break
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# PC samples of a CUPTI of our own (cupti/fake_warps.c has the planted truth): no GPU needed, and no proof that NVIDIA's behaves the
-# same (tests/gpu/pc_gpu.sh is).
+# PC samples from a fake CUPTI (cupti/fake_warps.c has the true values). It needs no GPU, but does not prove that NVIDIA's CUPTI behaves
+# the same; tests/gpu/pc_gpu.sh does.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so

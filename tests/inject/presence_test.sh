@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# CUPTI leaves the process when nothing is recorded any more, and comes back; the stand-in dies where the real one would harm the program.
+# CUPTI leaves the process when nothing is recorded any more, and comes back. The fake CUPTI aborts whenever the real one would harm the
+# program.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so
@@ -17,7 +18,7 @@ until_logged() { # WORD TIMES ARGUMENTS LINE…: the same, for as many steps as 
 	goes_on_until "logged $1 $2" loop "${@:3}"
 }
 
-# How often it went, and that no record was lost but of a call during which recording ended: one a thread.
+# Checks how often CUPTI left, and that no record was lost, except for a call during which recording ended (one per thread).
 gone() {
 	local n lost
 	n=$(grep -c gone "$TMP/log") lost=$(awk '$2 > most { most = $2 } END { print most + 0 }' "$TMP/log")
@@ -25,7 +26,7 @@ gone() {
 	[ "$lost" -le "${THREADS:-1}" ] && test "$n" "$@"
 }
 
-# Callbacks are taken to cost so much that windows are short and pauses long: CUPTI goes between the windows.
+# The cost of callbacks is set so high that windows are short and pauses long: CUPTI leaves between the windows.
 BUDGET="budget_ppm=200000 lever.call_ns=30000"
 
 comes_back() { # every kernel has the region that launched it, though ids begin again

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Captures that go on in further files: the report is that of one file, wherever the cuts are.
+# Captures that continue in further files: the report is the same as that of one file, wherever the cuts are.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Windows of the native capture: what is inside is all there, what is outside is left out and said so.
+# Windows of the native capture: everything inside is captured; what is outside is left out, and a note says that.
 # Mostly waits.
 . "$(dirname "$0")/../native.sh"
 FAKE=$PWD/$BUILD/fake/libcupti_fake.so

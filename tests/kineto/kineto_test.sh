@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# torch.profiler traces: what sonde reports of real ones equals an independent reading (reading.py),
-# and compressed, packed and cut files give what they hold.
+# torch.profiler traces: reports of real traces equal an independent reading (reading.py), and compressed,
+# archived and truncated files give what they contain.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 DATA=tests/data/kineto

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Regions of PyTorch programs that nobody annotated: sonde run --modules, sonde regions --modules.
+# Regions of PyTorch programs without annotations: sonde run --modules, sonde regions --modules.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sonde-mpi: the bytes of `sonde report`, whatever the number of processes; and what happens when a file or a process
-# is lost. With every MPI there is a program for (make mpi-programs).
+# sonde-mpi: it gives the bytes of `sonde report` with any number of processes; and what happens when a file or a process
+# is lost. Tests every MPI for which a program was built (make mpi-programs).
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1

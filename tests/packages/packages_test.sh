@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tarball and wheel run by themselves and have the same bytes when made again; recipes say the version that the Makefile says.
-# WITH_DEB=1: two builds from the source in different folders too, and the Debian packages, which takes debhelper, lintian, debootstrap, root
-# and some minutes.
+# Tarball and wheel run without other libraries, and have the same bytes when they are made again; all recipes have the Makefile's version.
+# WITH_DEB=1 also tests two builds from the source in different folders, and the Debian packages; this needs debhelper, lintian, debootstrap,
+# root and some minutes.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 version=$(sed -n 's/^VERSION *:= //p' Makefile)
@@ -34,8 +34,8 @@ ok action__a_good_gate_is_0 act 0 examples/h200_train examples/h200_train "5%"
 ok action__a_wrong_gate_is_2 act_fails 2 examples/h200_train examples/h200_train "no_such_region=5%"
 ok action__a_gate_that_fails_is_3 act 3 tests/data/diff/conc.json.gz tests/data/diff/serial.json.gz "5%"
 
-# --- tarball and wheel: one tree, built once -------------------------------------------------------------
-# Unoptimised, as this is about what is in them.
+# --- tarball and wheel: the same files, built once -------------------------------------------------------
+# Unoptimised: the test is about the contents of the packages, not about speed.
 make_them() { one_make packages -s -j"$(nproc)" tarball wheel RELEASE_OPT=-O0 PACKAGES=$made; }
 ok packages__tarball_and_wheel_are_made make_them
 tarball=$(echo $made/sonde-"$version"-linux-*.tar.gz) wheel=$(echo $made/sonde-"$version"-*.whl)

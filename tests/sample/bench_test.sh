@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/sampling.py and bench/overhead.py beside the stand-in for a GPU, with a stand-in for PyTorch: they run where they have to run without
-# being tried, and say what they are for. Their figures mean nothing here.
+# bench/sampling.py and bench/overhead.py with a fake GPU and a fake PyTorch. This shows that they run, since they are otherwise only used on
+# a machine with a GPU. Their figures mean nothing here.
 . "$(dirname "$0")/../lib.sh"
 export SONDE_CUPTI=$PWD/$BUILD/fake/libpm_fake.so PYTHONPATH=$PWD/tests/standin/python PYTHONDONTWRITEBYTECODE=1
 export FAKE_PM_COST_US=0 # a decode ends, whatever this machine is busy with

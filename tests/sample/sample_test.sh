@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sampled counters from device to report, against a GPU of our own (device/): no GPU needed, and
-# no proof that NVIDIA's behaves the same (tests/gpu/sample_gpu.sh is).
+# Sampled counters from device to report, with a fake GPU (device/). It needs no GPU, but does not prove that NVIDIA's GPUs
+# behave the same; tests/gpu/sample_gpu.sh does.
 # Mostly waits.
 . "$(dirname "$0")/../lib.sh"
 FAKE=$PWD/$BUILD/fake/libpm_fake.so
@@ -10,8 +10,8 @@ PROG=$PWD/$BUILD/workloads/pairs
 [ -x "$PROG" ] || skip_all "the NVTX headers were not found when building"
 export SONDE_CUPTI=$FAKE
 
-# Nothing here goes by time: what is expected is what the device says it gave ($FAKE_PM_TOLD), and programs and
-# samplers go on until it says that something has happened. Whatever the machine is busy with, these agree.
+# Nothing here depends on time: the expected values are those that the fake device reports ($FAKE_PM_TOLD), and programs and
+# samplers run until the device reports that something has happened. So the tests also pass on a busy machine.
 export FAKE_PM_TOLD=$TMP/told
 gave() { awk -v n="$1" '$1 == "gave" {sum += $3} END {exit sum < n}' "$TMP/told"; }
 started() { [ "$(grep -c ^start "$TMP/told")" -ge "$1" ]; }
@@ -34,7 +34,7 @@ sample_until() { # "EVENT" ARGS…
 	kill -TERM "$pid" && wait "$pid"
 }
 
-# A program that has a range, goes on until the event $UNTIL, and ends with status 3.
+# A program that has a range, runs until the event $UNTIL, and ends with status 3.
 cat >"$TMP/prog" <<END
 #!/bin/bash
 "$PROG" 10 >/dev/null

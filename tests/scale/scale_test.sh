@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many inputs: the same bytes on any number of cores and from partial reports in any order, also where scopes are added up
-# (report.scopes.keep); and more inputs than files may be open.
+# Many inputs: reports have the same bytes on any number of cores and from partial reports in any order, also when scopes are added up
+# (report.scopes.keep); and there may be more inputs than a process may have open files.
 # Runs long.
 . "$(dirname "$0")/../lib.sh"
 many=$BUILD/bench/capture_many
@@ -31,7 +31,7 @@ any_order() {
 	done
 }
 ok scale__any_order_gives_the_same_bytes any_order
-# Groups of any size, written with any number of cores, read in any order.
+# Partial reports of groups of any size, written with any number of cores, and read in any order.
 any_grouping() {
 	local seed files
 	for seed in 4 5; do

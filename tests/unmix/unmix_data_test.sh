@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Unmixes recorded samples of an H200 and compares with what Nsight Compute measured there.
-# The bars are those of docs/counters-internals.md; tests/data/sampled/README.md says where the data comes from.
+# Unmixes recorded samples of an H200 and compares the results with what Nsight Compute measured there.
+# The limits are those of docs/counters-internals.md; tests/data/sampled/README.md says where the data comes from.
 . "$(dirname "$0")/../lib.sh"
 data=tests/data/sampled
 tool=$BUILD/tools/unmix_data
 out=$TMP/out
 
-# within NAME TRUTH NR TOTAL REGION COUNTER…: the total and each of the NR - 1 regions of the counters within so many percent
+# within NAME TRUTH NR TOTAL REGION COUNTER…: for each counter, the total is right within TOTAL percent, and each of the NR - 1 regions
+# within REGION percent
 within() {
 	local name=$1 truth=$2 nr=$3 total=$4 region=$5 bad=
 	shift 5
@@ -35,7 +36,7 @@ within decode_200us decode 10 2.5 10 inst_executed_realtime dram__bytes_read ten
 within graph_20us graph 9 3 12 inst_executed_realtime tensor_cycles pipe_fma lts__t_sectors
 within graph_50us graph 9 3 15 inst_executed_realtime tensor_cycles pipe_fma lts__t_sectors
 
-# Single kernels of at least 1 % of the total: nine of ten intervals hold what ncu says.
+# Single kernels with at least 1 % of the total: nine of ten intervals contain ncu's value.
 held=$(awk '{ for (i = 2; i < NF; i++) if ($i == "kernels") { split($(i + 1), k, "/"); held += k[1]; of += k[2] } }
 	END { print held, "of", of, (of > 300 && held >= 0.9 * of) }' "$TMP/all")
 case $held in

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Work and memory of unmixing grow with the samples and no faster: bench/unmix_bench, small. The bar is 1,000,000 samples of
-# 64 counters and 10,000 classes in seconds (docs/performance-internals.md has it); something quadratic in the samples
-# would take sixteen times as long for four times as many, and hours there. Steps are counted, seconds depend on the machine.
+# The work and memory of unmixing grow at most linearly with the samples: a small run of bench/unmix_bench. The goal is 1,000,000 samples of
+# 64 counters and 10,000 classes in seconds (see docs/performance-internals.md). Code that is quadratic in the samples would take sixteen
+# times as long for four times as many samples, and hours for a million. The test counts steps, because seconds depend on the machine.
 . "$(dirname "$0")/../lib.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 # what was freed is not held
 core=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') # threads that count at once would lose steps
 
-# unmix_so_many SAMPLES: steps, and MB beyond the samples themselves
+# unmix_so_many SAMPLES: prints the steps, and the MB of memory without the samples themselves
 unmix_so_many() {
 	taskset -c "$core" "$BUILD/bench/unmix_bench" "$1" 200 8 | awk '
 		/ samples, / { given = $(NF - 1) }
