@@ -1,11 +1,11 @@
 /*
- * Captures of many ranks out of a real one:
+ * Makes captures of many ranks from a real one:
  *
  *     capture_many IN.sonde DIR N [EVENTS]
  *
- * Writes DIR/rank00000.sonde … with at most EVENTS events each (5000): what begins
- * later is left out. Each is of another rank, host (eight ranks on one), process and device, began a
- * little later, and its kernels are some per cent faster or slower than those of IN.
+ * Writes N captures DIR/rank00000.sonde … with at most EVENTS events each (5000): later events
+ * are left out. Each has another rank, host (eight ranks per host), process and device, begins
+ * slightly later, and its kernels are a few percent faster or slower than those of IN.
  */
 #include "base/file.h"
 #include "base/vec.h"

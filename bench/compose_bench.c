@@ -1,10 +1,10 @@
 /*
- * How long the shipped configuration takes to compose with 20 overrides.
+ * Measures how long it takes to compose the shipped configuration with 20 overrides.
  *
  *   build/bench/compose_bench [ROUNDS]
  *
- * Prints the median and the worst of ROUNDS compositions (default 200), each
- * from the files on disk to a checked, frozen config. The bar is 5 ms.
+ * Prints the median and the longest of ROUNDS compositions (default 200), each
+ * from the files on disk to a checked, frozen config. The limit is 5 ms.
  */
 #include "config/config.h"
 

@@ -1,10 +1,10 @@
 /*
- * How long a comparison of very many regions takes.
+ * Measures how long a comparison of very many regions takes.
  *
- *   build/bench/diff_bench [REGIONS [ENTRIES]]     200000 and 20
+ *   build/bench/diff_bench [REGIONS [ENTRIES]]     defaults 200000 and 20
  *
- * Both sides are made in memory, so that reading and folding take no part: a root with REGIONS
- * regions below it, times with 5 % noise, one region in a thousand 10 % slower.
+ * Both sides are made in memory, so that reading and folding are not measured: a root with REGIONS
+ * regions below it, times with 5 % noise, and one region in a thousand is 10 % slower.
  */
 #include "base/alloc.h"
 #include "compare/diff.h"

@@ -1,13 +1,13 @@
 /*
- * How often a comparison is wrong, and how often it finds what is there, for the noise models of
+ * Measures how often a comparison is wrong, and how often it finds a real difference, for the noise models of
  * tests/tools/noise_models.h.
  *
- *   build/bench/diff_rates [FAMILIES [RUNS [ENTRIES [MODEL]]]]     200, 1, 30, all
+ *   build/bench/diff_rates [FAMILIES [RUNS [ENTRIES [MODEL]]]]     defaults 200, 1, 30, all
  *
- * A family is a program of 41 regions against itself, RUNS runs a side. Printed are the families in which a region is called
- * different (`alarm`), is called so with a qualification (`likely`), and a gate of 2 % on every region fails (`gate`). Then one region
- * of the new side is made 5 % and 10 % slower: the families in which that is found, in whichever words, and the families in which the 95 %
- * interval holds it. Seeds are fixed: the same figures every time.
+ * A family is a comparison of a program of 41 regions with itself, with RUNS runs per side. The program prints the number of families
+ * in which a region is called different (`alarm`), is called likely different (`likely`), and a gate of 2 % on every region fails
+ * (`gate`). Then one region of the new side is made 5 % and 10 % slower: it prints the number of families in which that is found, with
+ * either verdict, and of those in which the 95 % interval contains it. Seeds are fixed, so the figures are the same every time.
  */
 #include "base/alloc.h"
 #include "compare/diff.h"

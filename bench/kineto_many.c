@@ -1,11 +1,11 @@
 /*
- * A large torch.profiler trace out of a small one:
+ * Makes a large torch.profiler trace from a small one:
  *
  *     kineto_many TRACE.json OUT.json BYTES
  *
- * The events are written again and again until BYTES are there, each time later
- * and with other correlation ids, as a longer run of the same program would have.
- * Prints how many events a copy of the reader's interest there are in all.
+ * Writes the events again and again until the file has BYTES, each time later
+ * and with other correlation ids, as in a longer run of the same program.
+ * Prints the total number of events that the reader uses.
  */
 #include <stdint.h>
 #include <stdio.h>

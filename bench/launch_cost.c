@@ -1,12 +1,12 @@
 /*
- * The cost of a launch of an empty kernel to the host, by the driver's API and nothing
- * else: no Python, no compiler, no noise but the machine's. Prints nanoseconds
- * a launch: the least over rounds of many, and their median.
+ * Measures what a launch of an empty kernel costs the host. It uses the driver's API only:
+ * no Python, no compiler, no noise but that of the machine. Prints nanoseconds
+ * per launch: the minimum and the median over rounds of many launches.
  *
  *     launch_cost [ROUNDS [LAUNCHES [KILOBYTES]]]
  *
- * KILOBYTES of memory are touched before each launch, as the code between launches of a real
- * program does to the caches. A range lies around every 8 launches.
+ * Before each launch it touches KILOBYTES of memory, to replace the contents of the caches as the code between the
+ * launches of a real program does. Every 8 launches are in a range.
  */
 #include <cuda.h>
 #include <dlfcn.h>

@@ -1,12 +1,12 @@
 /*
- * Multiplies a real .ncu-rep to N launches:
+ * Makes an .ncu-rep of N launches from a smaller, real one:
  *
  *     multiply IN.ncu-rep OUT.ncu-rep N
  *
- * The results of IN are written again and again, in blocks as in IN. API call
- * ids, those of the launches and those that tell entries into a range apart,
- * grow from round to round as they would in a program that runs on. Cubins are
- * left out. Strings and session facts are written once.
+ * The results of IN are written again and again, in blocks as in IN. The ids of API
+ * calls (of launches, and of entries into ranges) grow from round to round, as in a
+ * program that runs for longer. Cubins are left out. Strings and facts about the session are
+ * written once.
  */
 #include "base/file.h"
 #include "base/vec.h"

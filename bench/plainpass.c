@@ -1,6 +1,6 @@
 /*
- * One plain pass over a mapped file, adding up its words: the least any reader
- * of all of it could do.
+ * One pass over a mapped file, which adds up its words: any reader of the whole file
+ * must do at least this.
  *
  *     plainpass FILE
  */

@@ -1,15 +1,15 @@
 /*
- * Switches the sampling of hardware counters on and off beside a program (bench/sampling.py):
+ * Switches the sampling of hardware counters on and off while another program runs (bench/sampling.py):
  *
  *     sampling_toggle [-d DEVICE] [-s SECONDS] [-i INTERVAL_US] [-t SLOT_MS] [-c] [COUNTERS]     default 0 10 150 20 basic
  *
- * On: the GPU counts, and samples are decoded and evaluated as the sampler does it, every five milliseconds. Off: the GPU
- * is stopped, nothing is left to decode, this process sleeps. One slot is on, the next three are off, and so on; with -c the
- * device is given back while it is off, which takes a third of a second each time.
+ * On: the GPU counts, and samples are decoded and evaluated every five milliseconds, as in the sampler. Off: the GPU's
+ * sampling is stopped, nothing is left to decode, and this process sleeps. One slot is on, the next three are off, and so on. With -c
+ * the device is given back while sampling is off, which takes a third of a second each time.
  *
- * Prints a line `1 BEGIN END SAMPLES` or `0 BEGIN END 0` for each slot, in nanoseconds of the clock of the day: what lies between two
- * slots (starting, stopping, decoding the rest) belongs to neither. `lost` instead of 1: CUPTI lost its place. Last `cpu SHARE 0 0`: of
- * a core, in slots that are on.
+ * Prints a line `1 BEGIN END SAMPLES` or `0 BEGIN END 0` for each slot, in nanoseconds of CLOCK_REALTIME. The time between two
+ * slots (starting, stopping, decoding the rest) belongs to neither. `lost` instead of 1: CUPTI lost its place. The last line is
+ * `cpu SHARE 0 0`: the share of a core that this process uses in slots that are on.
  */
 #include "sample/pm_int.h"
 

@@ -1,11 +1,11 @@
 /*
- * How long unmixing takes: made-up samples of 50 µs over kernels of 2 to 20 µs
+ * Measures how long unmixing takes: synthetic samples of 50 µs over kernels of 2 to 20 µs
  * that run one after the other.
  *
  *     unmix_bench [SAMPLES [CLASSES [COUNTERS]]]     default 1000000 10000 64
  *
- * Prints seconds, steps where the build counts them (base/steps.h), the most memory the process held (the samples included), and how
- * far the totals of classes are off at most.
+ * Prints seconds, steps (if the build counts them, base/steps.h), the peak memory of the process (with the samples), and the
+ * largest error of the totals of classes.
  */
 #include "unmix/unmix.h"
 

@@ -1,9 +1,9 @@
 /*
- * Runs a command with its output thrown away and prints what it took:
+ * Runs a command, discards its output, and prints its time, peak memory and status:
  *
  *     watch COMMAND…    →    SECONDS PEAK_ANONYMOUS_KIB EXIT_STATUS
  *
- * Anonymous memory is what a process has beyond the files it maps; it is read
+ * Anonymous memory is the memory of a process without the files that it maps. It is read
  * from /proc every two milliseconds, so a peak shorter than that may be missed.
  */
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * Parts of CUPTI and nothing else: no events, callbacks that return at once, records
- * dropped as they come. What a program costs with this is CUPTI's price, which no
- * tool that asks it for the same can go below (see bench/overhead.py).
+ * A library that only switches parts of CUPTI on: it writes no events, its callbacks return at once, and
+ * it drops records as they come. Its overhead is CUPTI's own, and no tool that uses the same parts can
+ * have less (see bench/overhead.py).
  *
  * $CUPTI_PARTS has words with + between them:
  *   subscribe  a subscriber of callbacks …
@@ -13,7 +13,7 @@
  *   overhead   … CUPTI's own overhead
  *   calls      records of launches in the driver
  *   external   ids pushed and popped with NVTX ranges, and records of those
- *   zeroed     buffers are handed over clean
+ *   zeroed     buffers are filled with zeros before CUPTI gets them
  *   pinned     CUPTI keeps times in host memory
  *   device     it has 8 device buffers of 16 MB from the beginning
  *   hardware   times by the hardware's event system, where there is one

@@ -2,8 +2,8 @@
  * Switches CUPTI's PC sampling off and on again inside a program that `sonde run --lines` captures (bench/pc_cost.py): two
  * processes of one host-bound loop differ by more than sampling costs.
  *
- * It is loaded before libcupti.so and needs it, so that the injected library finds these three calls here and all
- * others there. CUPTI may only be switched while the GPU has nothing to do, by the thread that would give it work.
+ * It is loaded before libcupti.so and links it, so that the injected library finds these three calls here and all
+ * others in libcupti.so. CUPTI may only be switched while the GPU has nothing to do, by the thread that launches its work.
  */
 #include <cupti.h>
 #include <cupti_pcsampling.h>

@@ -1,7 +1,7 @@
 /*
- * Partial reports. Little gets past the checksums, so a first byte of anything but
- * 'F' takes the rest as sections (kind, three bytes of length, payload) that are
- * given good ones. What is read is reported on: every number must lead somewhere.
+ * Fuzzes partial reports. Few inputs would have right checksums. So if the first byte is not 'F', the rest
+ * of the input is sections (kind, three bytes of length, payload), which get right checksums. If cells can be
+ * read, a report is made of them: every number in them must be a valid index.
  */
 #include "export/format.h"
 #include "cellfile/cellfile.h"

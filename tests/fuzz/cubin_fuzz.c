@@ -1,4 +1,4 @@
-/* Line tables of cubins, and looking instructions up in them. */
+/* Fuzzes line tables of cubins, and looks up instructions in them. */
 #include "read/cubin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

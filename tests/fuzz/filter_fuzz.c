@@ -1,6 +1,6 @@
 /*
- * Any text as a filter: the first line is the word, the others are labels, of a
- * stack and of start/end ranges alike.
+ * Fuzzes filters: the first line of the input is the filter, the others are labels, both of a
+ * stack and of start/end ranges.
  */
 #include "attribute/filter.h"
 

@@ -1,6 +1,6 @@
 /*
- * Shared by mutators that know a format: chance, and one slice changed by libFuzzer's own mutator.
- * A mutator changes one part and mends the lengths around it, so that what it made is still read.
+ * Shared by mutators that know a format: random numbers, and a change of one slice by libFuzzer's own mutator.
+ * A mutator changes one part and corrects the lengths around it, so that the result can still be parsed.
  */
 #ifndef SONDE_TESTS_FUZZ_MUTATE_H
 #define SONDE_TESTS_FUZZ_MUTATE_H

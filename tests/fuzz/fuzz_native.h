@@ -1,7 +1,7 @@
 /*
- * Native captures for fuzzing, as blocks (type, two bytes of length, payload) that are given good
- * checksums. The mutator changes, drops, repeats or moves one block and mends its lengths. The first
- * byte of an input is not part of them.
+ * Native captures for fuzzing, as blocks (type, two bytes of length, payload) that get right
+ * checksums. The mutator changes, drops, repeats or moves one block and corrects its lengths. The first
+ * byte of an input does not belong to the blocks.
  */
 #ifndef SONDE_TESTS_FUZZ_NATIVE_H
 #define SONDE_TESTS_FUZZ_NATIVE_H

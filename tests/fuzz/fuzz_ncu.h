@@ -1,5 +1,5 @@
 /*
- * Reports of Nsight Compute for fuzzing. The mutator changes one field, however deep, and mends the
+ * Reports of Nsight Compute for fuzzing. The mutator changes one field at any depth, and corrects the
  * lengths of all messages around it, of the item, and of the block.
  */
 #ifndef SONDE_TESTS_FUZZ_NCU_H

@@ -1,4 +1,4 @@
-/* Shared by the fuzz targets of readers: bytes in, everything a reader offers out. */
+/* Shared by the fuzz targets of readers: opens bytes and calls every function of a reader. */
 #ifndef SONDE_TESTS_FUZZ_READER_H
 #define SONDE_TESTS_FUZZ_READER_H
 

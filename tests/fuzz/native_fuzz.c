@@ -1,6 +1,6 @@
 /*
- * Native captures. A first byte of 'F' takes the rest as a file, and little gets past its
- * checksums; anything else takes it as blocks.
+ * Fuzzes native captures. If the first byte is 'F' the rest is a file, whose checksums are rarely right;
+ * otherwise it is blocks, which get right checksums.
  */
 #include "fuzz_native.h"
 #include "fuzz_reader.h"

@@ -1,4 +1,4 @@
-/* Any bytes as the output of `ncu --csv --page raw`. */
+/* Fuzzes the reader of `ncu --csv --page raw`. */
 #include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-/* Any bytes as an .ncu-rep. */
+/* Fuzzes the .ncu-rep reader. */
 #include "fuzz_ncu.h"
 #include "fuzz_reader.h"
 

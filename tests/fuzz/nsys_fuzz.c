@@ -1,4 +1,4 @@
-/* Exports of Nsight Systems, as the bytes of an SQLite file. */
+/* Fuzzes the reader of Nsight Systems exports: the input is the bytes of an SQLite file. */
 #include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

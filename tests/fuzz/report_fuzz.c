@@ -1,7 +1,7 @@
 /*
- * Captures, the whole way: every format is written, and `sonde validate` must take the JSON. A first
- * byte of 'B' takes the rest as blocks of a native capture, 'F' as a file; any other bytes are a file
- * by themselves: a trace, a report or a table of Nsight Compute, an export of Nsight Systems.
+ * Fuzzes the whole pipeline: every format is written, and `sonde validate` must accept the JSON. If the first
+ * byte is 'B' the rest is blocks of a native capture, if it is 'F' a file of one. Any other input is a file
+ * as it is: a trace, a report or a table of Nsight Compute, an export of Nsight Systems.
  */
 #include "../unit/whole_way.h"
 #include "fuzz_native.h"

@@ -1,4 +1,4 @@
-/* Memory snapshots of PyTorch: pickles. */
+/* Fuzzes the reader of PyTorch's memory snapshots, which are pickles. */
 #include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

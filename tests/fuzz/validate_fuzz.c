@@ -1,4 +1,4 @@
-/* Any bytes as a report.json: valid, or refused with a sentence. */
+/* Fuzzes the validator: any bytes are a valid report.json, or refused with a message. */
 #include "check/validate.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * A CUDA program without CUDA: loads the injected library as the driver would
- * and tells cupti/ what its kernels did.
+ * A simulated CUDA program: it loads the injected library as the driver would,
+ * and reports to the fake CUPTI (cupti/) what its kernels did.
  *
  *     fake_cuda FAKE_CUPTI [COUNT|fork|quick|late|streams]
  */

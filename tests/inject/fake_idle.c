@@ -1,6 +1,6 @@
 /*
- * workloads/idle.cu without CUDA: the same regions (idle_causes.h) on a device that is
- * two streams, each busy until a moment of the clock, told to cupti/.
+ * workloads/idle.cu without CUDA: the same regions (idle_causes.h) on a simulated device with
+ * two streams, each of which is busy until some time; its work is reported to the fake CUPTI (cupti/).
  *
  *     fake_idle FAKE_CUPTI
  */

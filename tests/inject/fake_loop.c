@@ -1,19 +1,20 @@
 /*
- * A training loop without CUDA, for windows: the injected library is loaded as
- * the driver would, and cupti/ is told what the kernels did.
+ * A simulated training loop, for tests of windows: it loads the injected library as
+ * the driver would, and reports to the fake CUPTI (cupti/) what its kernels did.
  *
  *     fake_loop FAKE_CUPTI STEPS [LAUNCHES [PAUSE_US [THREADS [END]]]]
  *
- * Each step is `step` (in `train`) with LAUNCHES kernels in `layer`, and one kernel
- * after it, in `train` alone. Steps 3 and 4 lie between cudaProfilerStart and Stop, steps 6 and 7 in
- * the range `capture` of the domain `sonde`. THREADS others do the same without `train`. END says how
- * it ends: exit, _exit, abort, kill, fork (every 8th step), exec; signals: a handler enters a range a thousand times a second. With $FAKE_LOOP_STOP there are as many steps
- * as it takes until that file exists; it says how many, `steps N`. The file $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step to step,
- * always in the same way, a few of them are outside any range, and every 50th step has an `eval` that waits;
- * a range `last` comes at the end.
- * With $FAKE_LOOP_NAMED a step is called by its number, `step 17`.
- * When there is a file $FAKE_LOOP_GRAPH a graph is made, and launched in each step from there on, in `replay`.
- * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around all of it.
+ * Each step is a range `step` (in `train`) with LAUNCHES kernels in `layer`, and one kernel
+ * after it, which is only in `train`. Steps 3 and 4 are between cudaProfilerStart and Stop, steps 6 and 7 in
+ * the range `capture` of the domain `sonde`. THREADS more threads do the same without `train`. END is how
+ * it ends: exit, _exit, abort, kill, fork (every 8th step), exec; with `signals`, a handler enters a range a thousand times a
+ * second. With $FAKE_LOOP_STOP it runs until that file exists, and then prints the number of steps, `steps N`. The file
+ * $FAKE_LOOP_COUNT, of 8 bytes, has the number of steps so far. With $FAKE_LOOP_VARIES the number of launches differs from step
+ * to step, in the same way in every run, a few launches are outside any range, every 50th step has an `eval` that waits,
+ * and a range `last` comes at the end.
+ * With $FAKE_LOOP_NAMED the label of a step has its number, `step 17`.
+ * As soon as the file $FAKE_LOOP_GRAPH exists, a graph is made, and launched in each further step, in `replay`.
+ * With $FAKE_LOOP_EPOCH a start/end range `epoch` is around the whole loop.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * A CUDA program without CUDA whose kernels are sampled:
+ * A simulated CUDA program whose kernels are PC-sampled:
  *
  *     fake_pc FAKE_CUPTI regions         A has 3 launches of gemm, B 5 of axpy; fill is outside
  *     fake_pc FAKE_CUPTI windows         steps, each with one launch; waits until samples are drained around each
@@ -8,8 +8,8 @@
  *     fake_pc FAKE_CUPTI contexts COUNT  COUNT contexts, one after the other, each with a launch of gemm in A
  *     fake_pc FAKE_CUPTI threads COUNT   COUNT threads, each with contexts and launches of its own
  *     fake_pc FAKE_CUPTI long            a launch in A of a function whose name is 100,003 bytes
- *     fake_pc FAKE_CUPTI loop            launches in A and B, until there is the file $FAKE_LOOP_STOP
- *     fake_pc FAKE_CUPTI fork            a child launches and ends, too
+ *     fake_pc FAKE_CUPTI loop            launches in A and B, until the file $FAKE_LOOP_STOP exists
+ *     fake_pc FAKE_CUPTI fork            a child also launches and ends
  *     fake_pc FAKE_CUPTI cubins COUNT    loads COUNT modules of 1 MiB with line tables, half of them twice, and one without
  *     fake_pc FAKE_CUPTI big             loads modules of 6, 5 and 1 MiB with line tables
  *     fake_pc FAKE_CUPTI code FILE NAME  loads a cubin and launches one of its kernels in A

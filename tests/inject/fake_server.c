@@ -1,16 +1,16 @@
 /*
- * A server with a planted profile, for `sonde attach`: what a request does is known, so are the shares of its regions.
+ * A server with a known profile, for `sonde attach`: the work of a request is fixed, and so are the shares of its regions.
  *
  *     fake_server FAKE_CUPTI [SILENT]
  *
- * Each `request` has `prefill` (2 kernels), `decode` (5) and in the domain `serve` a `sample` (1), which a registered string names, and
- * 2 kernels outside of these. All are below a range `serve forever` that begins before anybody can wake it, with a
- * start/end range beside it. It prints `ready` and goes on until it is told to end (SIGTERM); then it says how many requests
- * it has served, `served N`, which is what it was told, and whether everything was as without sonde: `threads`, `children`,
- * `descriptors` counts. With SILENT=silent it makes no NVTX call but launches. SILENT=fork: each 20th request
- * forks a child that serves one and exits; SILENT=pair: a child serves beside it, `child PID`. The file $FAKE_SERVER_COUNT has the number of requests so far.
- * SILENT=moment: a signal handler forks in the middle of NVTX calls, which the child completes before it exits, `crashed N` of these.
- * SILENT=undumpable: nobody but root may look at it.
+ * Each `request` has `prefill` (2 kernels), `decode` (5), in the domain `serve` a `sample` (1), whose label is a registered string, and
+ * 2 kernels outside of these. All are below a range `serve forever` that begins before the library can be woken, with a
+ * start/end range beside it. The server prints `ready` and runs until SIGTERM. Then it prints how many requests
+ * it has served (`served N`), and, to show that everything is as without sonde, how many `threads`, `children` and
+ * `descriptors` it has. SILENT=silent: it launches, but makes no NVTX call. SILENT=fork: each 20th request
+ * forks a child that serves one request and exits. SILENT=pair: a child serves too, `child PID`. The file $FAKE_SERVER_COUNT has the
+ * number of requests so far. SILENT=moment: a signal handler forks in the middle of NVTX calls; the child completes the call and exits,
+ * and `crashed N` counts children that crashed. SILENT=undumpable: only root may inspect the process.
  */
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
 /*
- * As much of NVML as the sampler calls. The programs on the device are those in the file $FAKE_NVML_PIDS, a line each. $FAKE_PM_TOLD
- * is told of each look: `looked PROGRAMS 0`.
+ * The part of NVML that the sampler calls. The programs on the device are those in the file $FAKE_NVML_PIDS, one per line. Each time the
+ * sampler asks for them, a line `looked PROGRAMS 0` goes to $FAKE_PM_TOLD.
  *
- * Its GPM has new values every 100 ms of real time, as an H200's has: $FAKE_GPM, the per cent by metric, `2=50 10=25.5`; others
- * are 0. Between them two snapshots differ in nothing, which is no number. Without it the GPU is too old, and
- * $FAKE_GPM_MIG splits it. Row by row it tells of `news 0 0`.
+ * Its GPM has new values every 100 ms of real time, as on an H200: $FAKE_GPM has the percentages by metric, `2=50 10=25.5`; other
+ * metrics are 0. Two snapshots within the same 100 ms are equal, and give no number. Without $FAKE_GPM the GPU is too old for GPM;
+ * with $FAKE_GPM_MIG it is split by MIG. New values are reported as `news 0 0`.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /*
- * Cuts a native capture into files of at least so many bytes, as the library does that
- * goes on in another file, but between any two blocks:
+ * Cuts a native capture into files of at least BYTES bytes, as the library does with capture.rotate,
+ * but between any two blocks:
  *
  *     capture_cut CAPTURE OUT BYTES [flush]       writes OUT, OUT.1, OUT.2, …
  *
- * With `flush` cuts are only where the library may cut: behind everything that it wrote at one time.
- * Each file has what those before it said of names, notes and totals, and all of the chunks
- * that it has the rest of.
+ * With `flush` it cuts only where the library may cut: behind all blocks of one flush.
+ * Each file repeats the names, notes and totals of the files before it, and contains the whole of a chunk
+ * that began in an earlier file and ends in this one.
  */
 #include "base/alloc.h"
 #include "base/file.h"

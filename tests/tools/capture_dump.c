@@ -1,5 +1,5 @@
 /*
- * Says what records hold, one line each, for script tests to compare:
+ * Prints the contents of records, one line each, which script tests compare:
  *
  *     capture_dump FILE…
  *
@@ -8,16 +8,16 @@
  *     launch KIND NAME in PATH [+ PATH…] [captured in PATH]   in order of launch
  *     call KIND [ms=N]                             of CUDA, in order
  *     memory alloc|free BYTES in PATH [+ PATH…]
- *     pc PERIOD samples=N unissued=N dropped=N full=N strays=N     of all PC samples of a process; strays: there was no launch
- *                                                  of their function when they are said to have been taken
- *     pc SYMBOL REASON OFFSET N UNISSUED           of each drain
+ *     pc PERIOD samples=N unissued=N dropped=N full=N strays=N     all PC samples of a process; strays: samples of functions
+ *                                                  that were not launched at the time of the sample
+ *     pc SYMBOL REASON OFFSET N UNISSUED           per drain
  *     mark LABEL
  *     thread NAME
  *     device NAME UUID ATTRIBUTE=VALUE…
  *     note TEXT                                    without the file's name
  *
- * With --times FILE… each range also tells its wall and CPU milliseconds, and
- * with --count only the totals are printed. With --replay there is what a simulation needs besides: launches that
+ * With --times FILE… each range also has its wall and CPU milliseconds, and
+ * with --count only the totals are printed. With --replay it also prints what a simulation needs: when launches
  * returned, and the streams and events of calls.
  */
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
 /*
- * Folds the oldest files of a capture that goes on in several, as `sonde run` does:
+ * Folds the oldest files of a capture that has several, as `sonde run` does with capture.keep:
  *
- *     capture_roll CAPTURE TIMES [FILES [BESIDE…]]     so many at once, with what is beside it in its directory
+ *     capture_roll CAPTURE TIMES [FILES [BESIDE…]]     TIMES times, FILES files at once; BESIDE: other files of its directory
  */
 #include "merge/rolling.h"
 

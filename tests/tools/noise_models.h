@@ -1,9 +1,9 @@
 /*
- * Ten ways in which the times of a program scatter, to ask how often a comparison is wrong.
+ * Ten ways in which the times of a program scatter, to measure how often a comparison is wrong.
  *
- * A made run is a loop of NOISE_REGIONS regions, entered one after the other in every turn of the loop, and the loop
- * itself, whose time is their sum. What the machine does (clocks, drift, warm-up, a slow run) is shared by all regions of a
- * run; what else scatters is each region's own. Numbers come from a seed alone: the same every time.
+ * A synthetic run is a loop of NOISE_REGIONS regions, entered one after the other in every turn of the loop, and the loop
+ * itself, whose time is their sum. Effects of the machine (clocks, drift, warm-up, a slow run) are the same for all regions of
+ * a run; all other noise is independent in each region. The numbers follow from a seed only, so they are the same every time.
  */
 #ifndef TESTS_TOOLS_NOISE_MODELS_H
 #define TESTS_TOOLS_NOISE_MODELS_H

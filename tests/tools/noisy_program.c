@@ -1,15 +1,15 @@
 /*
- * A run of a program that does not exist, with noise, as a partial report:
+ * Writes a partial report of a run of a synthetic program with noise:
  *
  *     noisy_program [-p] [-r SPREAD] [-s FACTOR] PROGRAM RUN FILE
  *
  * PROGRAM is the number of a program: ten regions with two regions inside each, entered 2 to
- * 10,000 times; how each scatters (heavy tails, drift, serial correlation) follows from that
- * number. RUN is the number of a run of it: the same program with other noise. SPREAD: whole runs
- * are faster or slower by such a part (standard deviation). -p: 30 plain regions instead, each
+ * 10,000 times. How the times of each region scatter (heavy tails, drift, serial correlation) follows from that
+ * number. RUN is the number of a run: the same program with other noise. SPREAD: the standard deviation
+ * of the speed of whole runs, as a fraction. -p: 30 plain regions instead, each
  * entered 200 times with independent noise of 5 %. -s: `r7` takes FACTOR times as long.
  *
- * Made for asking how often `sonde diff` is wrong (bench/diff_noise.sh).
+ * bench/diff_noise.sh uses this to measure how often `sonde diff` is wrong.
  */
 #include "base/alloc.h"
 #include "attribute/launches.h"

@@ -1,17 +1,17 @@
 /*
- * Writes native captures of a job of many ranks, with a straggler planted:
+ * Writes native captures of a job of many ranks with a planted straggler:
  *
  *     ranks_make FOLDER [ranks=8] [per_host=4] [steps=20] [layers=1] [percent=10] [spread=0] [jitter=0] [seed=0]
  *                [slow_rank=N] [slow_gpu=N] [slow_host=N] [late_rank=N] [late_host=N] [late_us=1000] [idle_rank=N]
  *                [offset_ms=0] [ppm=0] [window=0] [budget_ppm=0] [start_s=0]
  *
  * A step has `fwd` and `bwd` with `layers` regions of two kernels each, then an all-reduce, which
- * ends for all ranks when the last one has come. slow_rank is slower by `percent` in step/fwd,
- * slow_gpu everywhere, and so are all GPUs of slow_host; late_rank and the ranks of late_host wait before each step; the
- * GPU of idle_rank waits for its host between kernels, for `percent` of their time. The GPUs differ by `spread` percent,
- * and so does each from step to step by `jitter`: standard deviations, drawn from the seed. The clock of each host is
- * ahead of the one before by offset_ms, and faster by ppm. With window=1 the capture is closed
- * before the program ends, with a budget too. start_s is how much later the job started than it would.
+ * ends for all ranks when the last one has arrived. slow_rank is slower by `percent` in step/fwd only,
+ * slow_gpu is slower everywhere, and so are all GPUs of slow_host. late_rank and the ranks of late_host wait late_us before
+ * each step. The GPU of idle_rank waits for its host between kernels, for `percent` of their time. The speeds of GPUs scatter
+ * by `spread` percent, and that of each GPU from step to step by `jitter` percent: standard deviations, drawn from the seed.
+ * The clock of each host is ahead of that of the host before by offset_ms, and faster by ppm. With window=1 the capture is
+ * closed before the program ends, and with a budget too. The job starts start_s later than without it.
  */
 #include "../unit/capture_make.h"
 

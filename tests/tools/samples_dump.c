@@ -1,15 +1,15 @@
 /*
- * Says what sampled counters a capture holds, and whether they lie on the kernels' clock:
+ * Prints the sampled counters of a capture, and whether they are aligned with the kernels' clock:
  *
  *     samples_dump [--data PREFIX] FILE-OR-FOLDER…
  *
  *     series gpu=N interval_us=N counters=N samples=N span_ms=N missing_ms=N
  *     counter ROLE NAME total=N
- *     align offset_us=N misfit=N worst=N     where instructions fit the kernels best, of -20 … 20 µs,
- *                                            how well they do there, and where they do worst
+ *     align offset_us=N misfit=N worst=N     the offset, of -20 … 20 µs, with which instructions fit the kernels best;
+ *                                            the misfit there, and the largest misfit
  *     note TEXT
  *
- * With --data the samples of the first series and all kernels go to PREFIX.samples and
+ * With --data, it writes the samples of the first series and all kernels to PREFIX.samples and
  * PREFIX.kernels, as text: `M name…`, `S start end value…`; `K start end stream name`.
  */
 #include "base/alloc.h"

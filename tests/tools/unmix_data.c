@@ -1,18 +1,18 @@
 /*
- * Unmixes recorded samples and compares with what Nsight Compute measured:
+ * Unmixes recorded samples and compares the results with what Nsight Compute measured:
  *
  *     unmix_data [-o OFFSET_NS] [-w WARM_UP] [-k] SAMPLES KERNELS TRUTH
  *
- * SAMPLES and KERNELS as described in tests/data/sampled/README.md, plain or
+ * tests/data/sampled/README.md describes SAMPLES and KERNELS, which may be plain or
  * .gz; TRUTH has `M counter…` and a line `P region value…` for each kernel of a step.
- * The first WARM_UP kernels belong to no step and are classes by name. -k adds
+ * The first WARM_UP kernels belong to no step; their classes are their names. -k adds
  * a line for each kernel of the step.
  *
- * One line for each counter of TRUTH: how far the total and each region are off,
+ * Prints one line for each counter of TRUTH: the error of the total and of each region,
  * and how often the 95 % interval (with a floor of 4 % added, since ncu measures
- * under other conditions) holds what ncu says, over regions and over kernels that
- * make up at least 1 % of the total. How long it took goes to stderr: seconds on the
- * clock, and those of all threads together.
+ * under other conditions) contains ncu's value, over regions and over kernels that
+ * make up at least 1 % of the total. The time it took goes to stderr: wall seconds, and
+ * CPU seconds of all threads together.
  */
 #include "base/arena.h"
 #include "base/map.h"

@@ -1,4 +1,4 @@
-/* Threads without ranges take those of the one other thread that has some (report.threads). */
+/* Launches of threads without ranges go into the ranges of the only other thread that has ranges (report.threads). */
 #include "attribute/launches.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Archives that are appended to: whole after every append, also after one that failed. */
+/* Archives to which members are appended: the archive is complete after every append, also after one that failed. */
 #include "unit.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* Lists of arguments: what is put in comes out, and hostile ones are skipped. */
+/* Lists of arguments: what is written is read back, and hostile lists are skipped. */
 #include "read/arguments.h"
 
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* The offset of launches: fitted to a made series, kept and found again. */
+/* The offset between samples and launches: fitted to a synthetic series, stored, and found again. */
 #include "sample/calibration.h"
 
 #include "unit.h"

@@ -5,9 +5,9 @@
  *     capture_begin(&c);
  *     capture_string(&c, 1, SONDE_STRING_LABEL, 0, "A");
  *     event_base(&c, 1000, 0, 0);            events go into the current chunk
- *     event(&c, SONDE_EVENT_PUSH, 2, 10, 1); type, then so many numbers
+ *     event(&c, SONDE_EVENT_PUSH, 2, 10, 1); the type, how many numbers, and the numbers
  *     capture_chunk(&c, 0, 0, 77);           stream, chunk, thread id
- *     … c.file holds the bytes
+ *     … c.file contains the bytes
  */
 #ifndef SONDE_TESTS_CAPTURE_MAKE_H
 #define SONDE_TESTS_CAPTURE_MAKE_H

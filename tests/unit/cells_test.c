@@ -1,5 +1,5 @@
 /*
- * Cells: a report of captures and one of their partial reports are the same bytes,
+ * Cells: a report of captures and a report of their partial reports have the same bytes,
  * in any order and any grouping; a damaged partial report is an error.
  */
 #include "base/alloc.h"

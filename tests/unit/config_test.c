@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens the primary `name` of the tree with up to three overrides. */
+/* Opens the primary config `name` of the tree, with up to three overrides. */
 static struct hydra_config *open_tree(struct tree *t, const char *name, bool any_keys,
 	struct sonde_err *err, const char *const *overrides)
 {

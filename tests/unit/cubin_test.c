@@ -1,4 +1,4 @@
-/* Line tables of cubins: tests/data/cubin/ has one, and what CUPTI says of each of its instructions. */
+/* Line tables of cubins: tests/data/cubin/ has a cubin, and the line that CUPTI gives for each of its instructions. */
 #include "unit.h"
 
 #include "base/file.h"

@@ -1,6 +1,6 @@
 /*
- * How a gate ends: for every verdict, limit and option, once by the rules of docs/sonde-diff.md
- * written down here again, once by the comparison, and JUnit says what the exit status says.
+ * The result of a gate, for every verdict, limit and option: the comparison must agree with a second implementation
+ * of the rules of docs/sonde-diff.md in this file, and JUnit with the exit status.
  */
 #include "compare/diff_int.h"
 #include "export/diff_out.h"

@@ -1,4 +1,4 @@
-/* Regions that one side has: what they are on the other, renamed, moved, split or fused. */
+/* Regions that only one side has: they are found on the other side, renamed, moved, split or fused. */
 #include "diffed.h"
 
 static void test_diff__a_new_name_with_the_same_kernels_is_offered(void **state)

@@ -1,4 +1,4 @@
-/* Comparisons of made programs: what is named, why, and what is not. */
+/* Comparisons of synthetic programs: which regions are named, with which cause, and which are not named. */
 #include "diffed.h"
 
 static void test_diff__one_slower_region_is_named_with_its_ancestors_alone(void **state)

@@ -1,5 +1,5 @@
 /*
- * Programs that are made and compared: steps of regions with noise in their times.
+ * Makes and compares synthetic programs: steps of regions with noise in their times.
  */
 #ifndef TESTS_DIFFED_H
 #define TESTS_DIFFED_H

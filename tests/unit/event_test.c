@@ -1,4 +1,4 @@
-/* The codec of native events: what is written is what is read, and nothing is read that is cut. */
+/* The codec of native events: events are read back as they were written, and an event that is cut off is not read. */
 #include "format/capture.h"
 #include "format/event.h"
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* The pipeline from hand-made records to the bytes of a format. */
+/* Runs the pipeline from hand-made records to the bytes of a format. */
 #ifndef SONDE_TESTS_EXPORTED_H
 #define SONDE_TESTS_EXPORTED_H
 

@@ -1,4 +1,4 @@
-/* Programs with one planted problem each: what is wrong is the first finding, at the right region. */
+/* Programs with one planted problem each: the first finding is that problem, at the right region. */
 #include "treed.h"
 
 #include "read/records.h"

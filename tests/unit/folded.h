@@ -1,4 +1,4 @@
-/* Records to cells, for tests of what comes after. */
+/* Makes cells from records, for tests of later rooms. */
 #ifndef SONDE_TESTS_FOLDED_H
 #define SONDE_TESTS_FOLDED_H
 

@@ -1,9 +1,9 @@
 /*
- * GPM's samples, a tenth of a second long and late by nobody knows how much: which regions have figures, and do their
- * 95 % intervals hold the truth?
+ * GPM's samples are a tenth of a second long and come late by an unknown time. Which regions get figures, and do their
+ * 95 % intervals contain the true value?
  *
- *     gpm_cover_test             a few programs, with bars
- *     gpm_cover_test PROGRAMS    so many, without: the table of docs/counters-internals.md
+ *     gpm_cover_test             a few programs, with limits
+ *     gpm_cover_test PROGRAMS    so many programs, without limits: prints the table of docs/counters-internals.md
  */
 #include "catalogue/attributes.h"
 #include "catalogue/metrics.h"

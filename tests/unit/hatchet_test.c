@@ -1,4 +1,4 @@
-/* The reader of Hatchet literals: damage, and what is odd in them. */
+/* The reader of Hatchet literals: damaged and odd ones. */
 #include "unit.h"
 
 #include "read_bytes.h"

@@ -1,4 +1,4 @@
-/* The whole way from a hostile report to the region tree and to every format: work grows with the size of the file. */
+/* From a hostile report to the region tree and to every format: the work grows only with the size of the file. */
 #include "attribute/launches.h"
 #include "merge/merging.h"
 #include "tree/tree.h"

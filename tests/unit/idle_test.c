@@ -1,4 +1,4 @@
-/* Why the GPU is idle: one made program per cause, its milliseconds known. */
+/* Causes of idle time: one synthetic program per cause, with known milliseconds. */
 #include "treed.h"
 
 #define US 1000u

@@ -1,4 +1,4 @@
-/* Which processes are of one job: what is added up without asking, and what is not. */
+/* Which processes belong to one job: their captures are added up unasked, others are not. */
 #include "read/jobs.h"
 #include "unit.h"
 

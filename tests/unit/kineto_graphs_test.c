@@ -1,4 +1,4 @@
-/* The reader of torch.profiler traces: modules as regions, and graphs in the regions they were captured in. */
+/* The reader of torch.profiler traces: modules become regions, and graphs go into the regions in which they were captured. */
 #include "unit.h"
 
 #include "kineto_made.h"

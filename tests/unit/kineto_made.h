@@ -1,4 +1,4 @@
-/* Traces of torch.profiler written by hand, and questions about what was read of them. */
+/* Makes traces of torch.profiler by hand, and checks the records that were read from them. */
 #ifndef SONDE_TESTS_KINETO_MADE_H
 #define SONDE_TESTS_KINETO_MADE_H
 

@@ -1,4 +1,4 @@
-/* The reader of torch.profiler traces: what it makes of odd, damaged and hostile ones. */
+/* The reader of torch.profiler traces: odd, damaged and hostile traces. */
 #include "unit.h"
 
 #include "kineto_made.h"

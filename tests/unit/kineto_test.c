@@ -1,4 +1,4 @@
-/* The reader of torch.profiler traces: what a trace says. */
+/* The reader of torch.profiler traces: good traces. */
 #include "unit.h"
 
 #include "kineto_made.h"

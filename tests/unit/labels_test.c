@@ -1,4 +1,4 @@
-/* Labels that are rewritten before anything else sees them (report.labels). */
+/* Label rules (report.labels), which rewrite labels before anything else uses them. */
 #include "attribute/launches_int.h"
 #include "attribute/launches.h"
 

@@ -1,4 +1,4 @@
-/* The environment of a launcher, for tests of ranks. */
+/* Sets the environment variables of a launcher, for tests of ranks. */
 #ifndef SONDE_TESTS_LAUNCH_ENV_H
 #define SONDE_TESTS_LAUNCH_ENV_H
 

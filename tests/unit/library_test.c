@@ -1,4 +1,4 @@
-/* The public API: sonde.h and nothing else of the house. */
+/* The public API: includes sonde.h and no other header of sonde. */
 #include "sonde.h"
 
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* Native captures that are cut off, damaged, of a later version, or ask for more than is good. */
+/* Native captures that are cut off, damaged, of a later version, or that demand too much memory or work. */
 #include "native_open.h"
 
 #include "base/alloc.h"

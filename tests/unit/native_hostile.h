@@ -1,4 +1,4 @@
-/* Small captures with much of one thing, to see what grows faster than the file. For tests. */
+/* Small captures that contain very many of one thing, to find work that grows faster than the file. For tests. */
 #ifndef SONDE_TESTS_NATIVE_HOSTILE_H
 #define SONDE_TESTS_NATIVE_HOSTILE_H
 

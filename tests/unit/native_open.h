@@ -1,4 +1,4 @@
-/* Captures made by hand, as records. For tests. */
+/* Reads captures that were made by hand. For tests. */
 #ifndef SONDE_TESTS_NATIVE_OPEN_H
 #define SONDE_TESTS_NATIVE_OPEN_H
 

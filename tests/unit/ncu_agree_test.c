@@ -1,5 +1,5 @@
 /*
- * Every report against what Nsight Compute itself says of it: X.ncu-rep and
+ * Compares every report with what Nsight Compute itself prints for it: X.ncu-rep and
  * X.raw.csv (`ncu --import X --csv --page raw`) must give the same records,
  * open ranges and metric values, within the CSV's rounding to two decimals.
  */

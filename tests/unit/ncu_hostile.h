@@ -1,4 +1,4 @@
-/* Small reports with much of one thing, to see what grows faster than the file. For tests. */
+/* Small reports that contain very many of one thing, to find work that grows faster than the file. For tests. */
 #ifndef SONDE_TESTS_NCU_HOSTILE_H
 #define SONDE_TESTS_NCU_HOSTILE_H
 

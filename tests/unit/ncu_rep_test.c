@@ -1,4 +1,4 @@
-/* The .ncu-rep reader against damaged and hostile files. */
+/* The .ncu-rep reader with damaged and hostile files. */
 #include "base/alloc.h"
 #include "base/file.h"
 #include "read/records.h"

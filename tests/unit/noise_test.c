@@ -1,6 +1,6 @@
 /*
- * How often comparisons are wrong, and how often they find what is there: a small part of bench/diff_rates.c, with seeds that
- * make the counts the same every time.
+ * How often comparisons are wrong, and how often they find a real difference: a small part of bench/diff_rates.c, with fixed
+ * seeds, so that the counts are the same every time.
  */
 #include "compare/diff.h"
 #include "compare/stats.h"

@@ -1,4 +1,4 @@
-/* The reader of Nsight Systems exports: what damage, wrong types and lack of memory do to it. */
+/* The reader of Nsight Systems exports: damage, wrong types and lack of memory. */
 #include "unit.h"
 
 #include "base/alloc.h"

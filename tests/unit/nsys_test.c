@@ -1,4 +1,4 @@
-/* The reader of Nsight Systems exports: what it reads. */
+/* The reader of Nsight Systems exports: good exports. */
 #include "unit.h"
 
 #include "nsys_made.h"

@@ -1,4 +1,4 @@
-/* The ranges open at a record, as filters want them. For tests. */
+/* The ranges that are open at a record, in the form that filters need. For tests. */
 #ifndef SONDE_TESTS_OPEN_RANGES_H
 #define SONDE_TESTS_OPEN_RANGES_H
 

@@ -1,4 +1,4 @@
-/* Work hung below its launch by where it was written (report.origins). */
+/* Nodes of graphs and backward operators are shown below their launch, in the ranges where they were written (report.origins). */
 #include "attribute/launches.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /*
- * The pace of a budget against programs whose loss is known: time is made up, so that every run is the
- * same, and what windows and switching take from the program is counted exactly.
+ * The pace of a budget, with programs whose loss is known: time is simulated, so that every run is the
+ * same, and the time that windows and switching take from the program is counted exactly.
  */
 #include "unit.h"
 

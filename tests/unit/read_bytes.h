@@ -1,4 +1,4 @@
-/* Bytes as an input: what the tests of readers open. */
+/* Opens bytes in memory as an input, for tests of readers. */
 #ifndef SONDE_TESTS_READ_BYTES_H
 #define SONDE_TESTS_READ_BYTES_H
 

@@ -1,4 +1,4 @@
-/* Replay on made runs, whose times with and without a change can be worked out by hand. */
+/* Replay of synthetic runs, whose times with and without a change can be computed by hand. */
 #include "replay/replay.h"
 #include "base/vec.h"
 #include "unit.h"

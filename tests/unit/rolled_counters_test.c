@@ -1,6 +1,6 @@
 /*
- * Hardware counters of captures of which the oldest files were folded (capture.keep): figures hold what launches counted, as
- * those of one long file do, and samples that no file needs any more are gone.
+ * Hardware counters of captures whose oldest files were folded (capture.keep): the intervals of figures contain the true
+ * counts, as those of one long file do, and samples that no file needs any more are removed.
  *
  * Two processes run on one GPU, each with a capture of NR_FILES files. The first launches `small` in region A and `large` in B
  * in each step, the second `other` in region C. A sampler counts instructions, in as many files.

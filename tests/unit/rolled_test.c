@@ -1,10 +1,10 @@
 /*
- * Captures of which the oldest files were folded (capture.keep): GPU memory and the longest gaps are those
+ * Captures whose oldest files were folded (capture.keep): GPU memory and the longest gaps are those
  * of one long file, wherever the files end.
  *
- * File k has the ten milliseconds from k × 10 ms. Thread 77 enters a region in each: "A" in the first, "B"
- * in the second, …, one kernel in each; what CUPTI told is in chunks of streams 1 and 2. Another thread
- * may be in "F" from the first file to the last.
+ * File k has the ten milliseconds from k × 10 ms on. Thread 77 enters a region in each file: "A" in the first, "B"
+ * in the second, and so on, with one kernel in each; events from CUPTI are in chunks of streams 1 and 2. Another
+ * thread may be in "F" from the first file to the last.
  */
 #include "capture_make.h"
 #include "unit.h"

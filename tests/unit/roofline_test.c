@@ -1,4 +1,4 @@
-/* Operations, bytes and what is known of them. */
+/* The roofline: operations and bytes, and what is reported when they are only partly known. */
 #include "tree/roofline.h"
 
 #include "treed.h"

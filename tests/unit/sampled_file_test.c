@@ -1,4 +1,4 @@
-/* Sampled counters beside the figures: curves over time, and partial reports that keep all of it. */
+/* Sampled counters in files: curves over time, and partial reports, which keep all of them. */
 #include "base/alloc.h"
 #include "cellfile/cellfile.h"
 #include "merge/merging.h"

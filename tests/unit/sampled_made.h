@@ -1,6 +1,6 @@
 /*
- * A program of which is known what every launch counted, and the samples a device would have given;
- * folded to figures that must hold that.
+ * A synthetic program with known counts of every launch, and the samples that a device would have given for it.
+ * They are folded to figures, whose intervals must contain the known counts.
  */
 #ifndef TESTS_SAMPLED_MADE_H
 #define TESTS_SAMPLED_MADE_H

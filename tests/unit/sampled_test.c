@@ -1,4 +1,4 @@
-/* Samples and launches → figures of regions, kernels and totals. */
+/* Samples and launches give figures of regions, kernels and totals. */
 #include "sampled_made.h"
 
 #include "tree/judge.h"

@@ -1,4 +1,4 @@
-/* Samples go on while a program is not captured (capture.window): what it did then is nobody's. */
+/* Sampling goes on while a program is not captured (capture.window): counts from that time belong to no region. */
 #include "sampled_made.h"
 
 #define NR_WINDOWS 2

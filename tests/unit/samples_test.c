@@ -1,4 +1,4 @@
-/* Sampled counters in captures: codec, reader, and the clock they share with kernels. */
+/* Sampled counters in captures: codec, reader, and the alignment of their clock with that of kernels. */
 #include "native_open.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The reader of memory snapshots: what it finds, damage, and pickles that are made to hurt. */
+/* The reader of memory snapshots: good, damaged and hostile pickles. */
 #include "unit.h"
 
 #include "read_bytes.h"

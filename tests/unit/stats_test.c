@@ -1,4 +1,4 @@
-/* The statistics of comparisons, against published values and simulated programs. */
+/* The statistics of comparisons, checked with published values and simulated programs. */
 #include "base/quantile.h"
 #include "compare/stats.h"
 

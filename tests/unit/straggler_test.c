@@ -1,4 +1,4 @@
-/* Ranks side by side: planted stragglers are named, by what they are slow; clocks are aligned. */
+/* Comparison of ranks: planted stragglers are named, with what makes them slow; clocks are aligned. */
 #include "treed.h"
 
 #include "cellfile/cellfile.h"

@@ -1,4 +1,4 @@
-/* Two pipelines in two threads: nothing is shared, and both give what one alone gives. */
+/* Two pipelines in two threads: they share nothing, and both give the same result as a single one. */
 #include "base/str.h"
 #include "sonde.h"
 

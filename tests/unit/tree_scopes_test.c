@@ -1,4 +1,4 @@
-/* The tree: what is added up over processes, inputs and replayed ranges, and what is not. */
+/* The tree: which figures are added up over processes, inputs and replayed ranges, and which are not. */
 #include "treed.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The tree: figures of regions from those of their launches. */
+/* The tree: figures of regions follow from those of their launches. */
 #include "fold/rule.h"
 
 #include "treed.h"

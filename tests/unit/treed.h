@@ -1,4 +1,4 @@
-/* The pipeline up to the tree, for tests of its figures. */
+/* Runs the pipeline up to the tree, for tests of its figures. */
 #ifndef SONDE_TESTS_TREED_H
 #define SONDE_TESTS_TREED_H
 

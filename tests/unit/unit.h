@@ -1,4 +1,4 @@
-/* Included by every unit test: cmocka and the headers it wants before it. */
+/* Every unit test includes this: cmocka, and the headers that must come before it. */
 #ifndef SONDE_TESTS_UNIT_H
 #define SONDE_TESTS_UNIT_H
 

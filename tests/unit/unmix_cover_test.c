@@ -1,14 +1,14 @@
 /*
- * Do 95 % intervals hold the truth where launches of a class are not alike, and where samples are few?
+ * Do 95 % intervals contain the true value even if the launches of a class differ, or there are few samples?
  *
- *     unmix_cover_test             a few programs of some cases, with bars
- *     unmix_cover_test PROGRAMS    so many of every case, without: the table of docs/counters-internals.md
+ *     unmix_cover_test             a few programs of some cases, with limits
+ *     unmix_cover_test PROGRAMS    so many programs of every case, without limits: prints the table of docs/counters-internals.md
  *
- * A made-up program decodes: some thirty kernels a step in eight regions, seven counters, and beside it, in some cases,
- * another stream. The records and samples go through the fold, as those of a capture do. By case there are the share of
- * intervals that hold the truth, how far figures are off in the mean, and how wide the median interval is (half of it): of
- * regions, of kernels in their region, of those kernels that make the case hard, and of the load of single steps. Counters of
- * one program have much in common, so that a case needs some programs.
+ * A synthetic program decodes: about thirty kernels per step in eight regions, seven counters, and in some cases a second
+ * stream. Its records and samples go through the fold, as those of a capture do. For each case the table has the share of
+ * intervals that contain the true value, the mean error of figures, and half the width of the median interval: for
+ * regions, for kernels in their region, for those kernels that make the case hard, and for the load of single steps. The counters
+ * of one program are correlated, so a case needs several programs.
  */
 #include "catalogue/attributes.h"
 #include "fold/sampled.h"

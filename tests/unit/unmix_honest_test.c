@@ -1,8 +1,8 @@
 /*
- * Are the errors honest? Two hundred made-up programs with everything that happens:
- * kernels of all lengths, gaps, two streams at once, work that is not even, counts that vary and
- * drift, stamps and clocks that are a little off, samples lost. The 95 % interval
- * must hold the truth in nine of ten cases, for classes and for sums of them.
+ * Are the errors honest? Two hundred synthetic programs with everything that happens in reality:
+ * kernels of all lengths, gaps, two streams at once, uneven work, counts that vary and
+ * drift, timestamps and clocks that are slightly wrong, lost samples. The 95 % interval
+ * must contain the true value in nine of ten cases, for classes and for sums of them.
  */
 #include "unit.h"
 

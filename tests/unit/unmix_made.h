@@ -1,9 +1,10 @@
 /*
- * Programs made up for tests of unmixing: launches, what each really counted, and
- * the samples a device would have given. Everything follows from a seed.
+ * Synthetic programs for tests of unmixing: launches, their true counts, and the
+ * samples that a device would have given. Everything follows from a seed.
  *
- * A made-up launch spreads its counts over its time with a slope (more at the
- * beginning or at the end) and varies from launch to launch. Samples get what lies in them.
+ * A synthetic launch spreads its counts over its time with a slope (more at the
+ * beginning or at the end), and counts vary from launch to launch. A sample gets the
+ * counts from its interval.
  */
 #ifndef SONDE_TESTS_UNMIX_MADE_H
 #define SONDE_TESTS_UNMIX_MADE_H

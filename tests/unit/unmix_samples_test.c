@@ -1,4 +1,4 @@
-/* Which samples and inputs a solve takes, and what it does with the others. */
+/* Which samples and inputs a solve uses, and what it does with the others. */
 #include "unmix_solved.h"
 
 #include "base/alloc.h"

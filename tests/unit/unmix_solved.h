@@ -1,4 +1,4 @@
-/* Programs of a few classes, one after the other, and their solution. */
+/* Programs of a few classes that run one after the other, and the solution for them. */
 #ifndef TESTS_UNMIX_SOLVED_H
 #define TESTS_UNMIX_SOLVED_H
 

@@ -1,4 +1,4 @@
-/* Which unknowns a solve takes: own, merged, entries, pooled, none. */
+/* Which unknowns a solve uses for launches: own, merged, entries, pooled, none. */
 #include "unmix_solved.h"
 
 static void test_unmix__classes_side_by_side_are_merged(void **state)

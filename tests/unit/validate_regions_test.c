@@ -1,4 +1,4 @@
-/* The validator: what a report says of one region must agree. */
+/* The validator: the figures of one region must agree with each other. */
 #include "validated.h"
 
 /* The good report's first region, with times and two streams. */

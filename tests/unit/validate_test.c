@@ -1,4 +1,4 @@
-/* The validator: the form of a report, its tree and its sums. */
+/* The validator: the shape of a report, its tree and its sums. */
 #include "validated.h"
 
 static void test_validate__accepts_what_the_exporter_writes(void **state)

@@ -1,4 +1,4 @@
-/* A good report to be broken in one place, and what the validator says of it. */
+/* A valid report that tests damage in one place, and the validator's answer to it. */
 #ifndef SONDE_TESTS_VALIDATED_H
 #define SONDE_TESTS_VALIDATED_H
 

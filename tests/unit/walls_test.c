@@ -1,4 +1,4 @@
-/* The wall time that entries add to a run: what waits in a queue is not counted twice, what overlaps is not taken away. */
+/* The wall time that entries add to a run: time spent in a queue is not counted twice, and overlapping time is not subtracted. */
 #include "compare/diff_int.h"
 
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* From a capture to a replay, and the questions that are asked of it. */
+/* `sonde whatif`: makes a replay from a capture, and computes the gain of changes. */
 #include "lib/whatif.h"
 #include "base/alloc.h"
 #include "unit.h"

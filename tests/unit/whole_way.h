@@ -1,6 +1,6 @@
 /*
- * The whole way of a capture: bytes → records → cells → tree → formats, all in memory, and the
- * JSON back through the validator. For tests of damaged captures, and for fuzzing.
+ * The whole pipeline for a capture: bytes → records → cells → tree → formats, all in memory; the validator then
+ * checks the JSON. For tests of damaged captures, and for fuzzing.
  */
 #ifndef SONDE_TESTS_WHOLE_WAY_H
 #define SONDE_TESTS_WHOLE_WAY_H

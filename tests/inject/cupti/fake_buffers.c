@@ -1,4 +1,4 @@
-/* Records on their way to the library, in buffers that are the library's. */
+/* Delivers records to the library, in buffers that the library owns. */
 #include "fake_cupti.h"
 
 #include <pthread.h>

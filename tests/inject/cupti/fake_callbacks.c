@@ -1,4 +1,4 @@
-/* Calls of the runtime and of the driver, which the library is told of. */
+/* Callbacks: reports calls of the runtime and of the driver to the library. */
 #include "fake_cupti.h"
 
 #include <stdlib.h>

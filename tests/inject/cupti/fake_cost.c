@@ -1,4 +1,4 @@
-/* What is recorded, and what that costs the program. */
+/* Which kinds of records are enabled, and what recording costs the program. */
 #include "fake_cupti.h"
 
 #include <pthread.h>

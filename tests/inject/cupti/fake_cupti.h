@@ -1,16 +1,16 @@
 /*
- * A CUPTI without a GPU: as much of it as the injected library calls, with
- * "work" that is told by the program (fake_cuda.c, fake_loop.c, fake_idle.c) instead of done. Records
- * have the vendor's own layout, buffers and callbacks come as CUPTI's do, so
- * the library's CUPTI half runs on any machine. That real CUPTI behaves so is
- * for tests/gpu to show.
+ * A fake CUPTI: the part that the injected library calls. No GPU works: programs
+ * (fake_cuda.c, fake_loop.c, fake_idle.c) report which "work" their GPU did. Records
+ * have the vendor's own layout, and buffers and callbacks come as from CUPTI, so
+ * that the library's CUPTI part runs on any machine. tests/gpu shows that the real CUPTI
+ * behaves the same.
  *
- * fake_presence.c   being there at all, and leaving
- * fake_callbacks.c  calls that the library is told of
- * fake_buffers.c    records on their way to the library
- * fake_cost.c       what is recorded, and what that costs the program
- * fake_work.c       what the program says its GPU did
- * fake_warps.c      where warps of its kernels were found
+ * fake_presence.c   subscribing to CUPTI, and leaving the process
+ * fake_callbacks.c  callbacks for calls of the program
+ * fake_buffers.c    delivery of records to the library
+ * fake_cost.c       which records are enabled, and what they cost the program
+ * fake_work.c       the work that the program reports
+ * fake_warps.c      PC samples of its kernels
  */
 #ifndef FAKE_CUPTI_H
 #define FAKE_CUPTI_H

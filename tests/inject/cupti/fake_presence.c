@@ -1,4 +1,4 @@
-/* Being there: who subscribes, when CUPTI is another's, and leaving the process. */
+/* The presence of CUPTI in the process: subscribers, use by another tool, and leaving the process. */
 #include "fake_cupti.h"
 
 #include <stdio.h>

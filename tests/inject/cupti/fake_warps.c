@@ -1,8 +1,8 @@
 /*
- * PC sampling: every launch while a context is sampled leaves planted samples of its kernel, which wait here until
- * somebody asks for them. $FAKE_PC_REFUSE names an error, the first $FAKE_PC_REFUSALS contexts that are asked for their
- * reasons have none, $FAKE_PC_DROP and $FAKE_PC_FULL say what is lost. With $FAKE_PC_LAG samples come as late as those of the real one may: two threads
- * one behind the other have them, each sleeps for as long as it was told.
+ * PC sampling: every launch while a context is sampled leaves known samples of its kernel, which wait here until the
+ * library asks for them. $FAKE_PC_REFUSE names an error. The first $FAKE_PC_REFUSALS contexts that are asked for their
+ * stall reasons have none. $FAKE_PC_DROP and $FAKE_PC_FULL choose what is lost. With $FAKE_PC_LAG samples come as late as those
+ * of the real CUPTI may: they pass through two threads, each of which sleeps for as long as it was told.
  */
 #include "fake_cupti.h"
 

@@ -1,4 +1,4 @@
-/* What the program says its GPU did: calls that the library is told of, and records. */
+/* The work that the program reports: makes callbacks for its calls, and records. */
 #include "fake_cupti.h"
 
 #include <pthread.h>

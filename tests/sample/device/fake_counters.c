@@ -1,4 +1,4 @@
-/* Counters: their names, the sets of them that fit into a pass, and their values in a sample. */
+/* Counters: their names, the sets that fit into a pass, and their values in a sample. */
 #include "fake_device.h"
 
 #include <stdlib.h>

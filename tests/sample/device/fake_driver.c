@@ -1,4 +1,4 @@
-/* The driver: devices, how many and what they are. */
+/* The driver: the number of devices, and their attributes. */
 #include "fake_device.h"
 
 #include <stdio.h>
