@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""build/sonde beside another build of it, on the same inputs: processor time and memory.
+"""Compares build/sonde with another build of it, on the same inputs: processor time and memory.
 
     git worktree add --detach ../before COMMIT && make -C ../before
     make bench-tools inject workloads && bench/against.py ../before/build/sonde [REPETITIONS [WORD]]
 
-The two take turns, so that what else the machine does meets both alike; what is compared is the median of
-the processor time (user + system). Memory is the highest peak of anonymous memory of three runs. With WORD: only
+The two take turns, so that other work of the machine affects both equally. The medians of the processor time
+(user + system) are compared. Memory is the highest peak of anonymous memory of three runs. With WORD: only
 the rows whose name contains it. Inputs are made under build/bench/against/ and removed.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The promises of windows and a budget, on a GPU; about 15 s a run, two minutes with the four runs it makes by default:
+# Checks what windows and budgets promise, on a GPU. A run takes about 15 s; the default of four runs takes two minutes:
 #
 #   make gpu-programs && bench/always.sh build/gpu [RUNS [OUT [KEY…]]]
 #
@@ -7,11 +7,11 @@
 #   accuracy  shares and times of an entry by region with a budget of 2 %, RUNS times, against full captures of the same loop:
 #             regions of at least 5 % within 3 %
 #
-# A full capture comes before, after and between every two runs: the GPU is not equally fast in all of them (a kernel
-# differed by 3 % between two full captures). A run is compared with what the two around it have in the middle. KEYs are more
-# settings of the runs with a budget, such as counters=basic. Exit status 1: something is further off.
+# There is a full capture before, between and after the runs, because the speed of the GPU varies (a kernel
+# differed by 3 % between two full captures). A run is compared with the mean of the two full captures around it. KEYs are more
+# settings for the runs with a budget, such as counters=basic. Exit status 1: a figure is further off.
 #
-# Their cost is for bench/overhead.py: --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000, both loops.
+# bench/overhead.py measures their cost: --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000, both loops.
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${1:-build/gpu} runs=${2:-4} OUT=${3:-$(mktemp -d)}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The cost of recording the host's CUDA calls: native capture with api=light (the default) against the same with api=off.
-# The bar is 1.02 ×. Under a minute on an H200: 7 sets of 15 interleaved rounds.
+# The cost of recording the host's CUDA calls: a native capture with api=light (the default) compared with api=off.
+# The limit is 1.02 ×. Takes less than a minute on an H200: 7 sets of 15 interleaved rounds.
 #
 #   make gpu-programs && bench/api.sh build/gpu [SETS [LOOP]]
 set -eu

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# How often `sonde diff` is wrong, and how often it finds what is there: whole commands on captures of
+# Measures how often `sonde diff` is wrong, and how often it finds a real difference: runs the command on captures of
 # programs with noise (tests/tools/noisy_program.c).
 #
 #   bench/diff_noise.sh [BUILD (build)] [PAIRS (200)]
 #
-# A/A: a program against itself; how many comparisons name any region, if only as likely. Power: one region of 30 is 5 % slower
-# (200 entries, 5 % noise); how often it is found, how often the interval holds 1.05, and how often nothing
-# else is named. Numbers of programs and runs are seeds: the same figures every time.
+# A/A compares a program with itself: how many comparisons name any region, even if only as likely. Power: one region of 30 is 5 %
+# slower (200 entries, 5 % noise); how often it is found, how often the interval contains 1.05, and how often no other region
+# is named. The numbers of programs and runs are the seeds, so the figures are the same every time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${1:-build} SONDE=$PWD/${1:-build}/sonde

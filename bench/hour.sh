@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Long captures on the stand-in CUPTI, with capture.rotate and capture.keep: a loop of about 10^5 launches a second (PAUSE_US between
-# steps of ten), for as many launches as asked for; an hour has 360000000. At ten points it prints the memory of the program with the
-# library, of sonde with the process that folds, and the captures on disk; at the end launches made and launches told, which must be the same.
+# Long captures with the fake CUPTI, capture.rotate and capture.keep: a loop of about 10^5 launches per second (PAUSE_US between
+# steps of ten launches), for LAUNCHES launches; an hour has 360000000. At ten points it prints the memory of the program with the
+# library, that of sonde with the process that folds, and the size of the captures on disk; at the end the number of launches made and
+# of launches reported, which must be the same.
 #
 #   bench/hour.sh [BUILD [LAUNCHES [ROTATE [KEEP]]]]      (build, 360000000, 16MB, 2)
 set -eu

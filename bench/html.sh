@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The HTML report of 2,000 regions with 20 kernels each, and of a timeline of a million events, in
-# headless Chromium: size, first paint against an empty page, and every interaction.
+# Measures the HTML report of 2,000 regions with 20 kernels each, and of a timeline of a million events, in
+# headless Chromium: size, first paint compared with an empty page, and every interaction.
 #
 #   bench/html.sh [REGIONS [KERNELS]]        files are made under build/bench/ and removed
 set -eu

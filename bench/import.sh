@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sonde against NVIDIA's own readers on the same report, in one run. Needs ncu (no GPU).
+# Compares sonde with NVIDIA's own readers on the same report, in one run. Needs ncu (no GPU).
 #
 #   make bench-tools && bench/import.sh REPORT.ncu-rep [BUILD]
 #

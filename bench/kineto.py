@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""`sonde report` on torch.profiler traces, against Python's json.load of the same file, in one run.
+"""Compares `sonde report` on torch.profiler traces with Python's json.load of the same file, in one run.
 
     bench/kineto.py [TRACE.json.gz]          large traces are made under build/bench/ and removed
-    GIGABYTES=10 bench/kineto.py …           how large the largest one is (1)
+    GIGABYTES=10 bench/kineto.py …           the size of the largest trace (1)
 
-Times are CPU time of the process, medians of 5, interleaved: what other programs do on the machine
-counts little. Memory is the peak of anonymous memory (build/bench/watch) over the same without events.
+Times are CPU time of the process, medians of 5, interleaved, so that other programs on the machine matter
+little. Memory is the peak of anonymous memory (build/bench/watch) minus that of a trace without events.
 """
 import gzip
 import os

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a launch costs the host with parts of CUPTI and with ways of having it work for less, in nanoseconds.
+"""Measures what a launch costs the host, in nanoseconds, with parts of CUPTI and with ways to make CUPTI cheaper.
 
     make gpu-programs && bench/launch_cost.py build/gpu [--repeats N] [--only NAME,...]
 
-Variants are those of bench/overhead.py; a C program launches empty kernels (bench/launch_cost.c), each variant in a process of
-its own, all of them in turn, again and again. A variant's figures are medians over its processes: of the least and the
-median round, and how much more than the plain run that is. Sharper than the loops of overhead.py and less real: it says which
-lever gives something, overhead.py says what it comes to.
+The variants are those of bench/overhead.py. A C program (bench/launch_cost.c) launches empty kernels; each variant has its own
+process, and all variants take turns, again and again. The figures of a variant are medians over its processes: the fastest and the
+median round, and how much more than the plain run that is. This is more precise than the loops of overhead.py, but less realistic:
+it shows which options of CUPTI make a difference, and overhead.py shows how large that is for a real program.
 """
 import argparse
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The cost of the injected library: nanoseconds a push/pop pair over the same library with empty
-# hooks, by threads, and among work that takes the caches; bytes a range; how fast captures are read.
-# Interleaved, medians.
+# The cost of the injected library: nanoseconds per push/pop pair beyond those of a library with empty
+# hooks, by number of threads, and with other work that uses the caches; bytes per range; how fast captures are read.
+# The figures are medians of interleaved runs.
 #
 #   make && make tools && bench/native.sh [BUILD [REPETITIONS]]
 set -eu

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""What native capture costs a CPU-bound PyTorch decode loop, beside the plain run and Triton Proton.
+"""Measures what native capture costs a CPU-bound PyTorch decode loop, compared with the plain run and Triton Proton.
 
     bench/overhead.py BUILD [--loop modules|bare] [--sets N] [--rounds N] [--steps N] [--warm SECONDS] [--only NAME,...] [--base NAME]
 
 Thousands of small kernels under nested NVTX ranges. `modules` is a small language model written the usual
-way (nn.Module, KV cache, attention, logits); `bare` does nothing but call operators, the worst case.
+way (nn.Module, KV cache, attention, logits); `bare` only calls operators, which is the worst case.
 
-A set is one process per variant, all alive at once, their main threads on one core; a token goes round
-and whoever has it runs a stretch of the loop. Variants are so compared within milliseconds of each other
-on the same core, and what else the machine does cancels out. A set's ratio is the median over its rounds
-of stretch / plain stretch of that round; the table has the median over sets, the range, the ratio
-of the least stretches, and that of all stretches together (median over sets), which has in it what happens now and then. With --base NAME ratios are to that variant, and plain does not run.
-Variants with a bar (asleep 1.005, attached:N 1.01) have an `ok` or `not ok` line at the end, by the median over sets, with its interval; one
-that is not held, or that did not run, makes the exit status 1.
+A set is one process per variant; all are alive at the same time, with their main threads on one core. They pass a token
+around, and the process that has it runs a stretch of the loop. So variants are compared within milliseconds of each other
+on the same core, and other work of the machine cancels out. A set's ratio is the median over its rounds
+of stretch / plain stretch of that round. The table has the median over sets, the range, the ratio of the fastest stretches,
+and the ratio of all stretches together (median over sets), which includes rare events. With --base NAME ratios are to that variant,
+and plain does not run. Variants with a limit (asleep 1.005, attached:N 1.01) have an `ok` or `not ok` line at the end, by the median
+over sets, with its interval. The exit status is 1 if one exceeds its limit or did not run.
 
   plain   nothing attached            empty    a library with empty NVTX hooks
-  ranges  our library without CUPTI   kernels  CUPTI's kernel records alone, dropped as they come
-  native  all of our library          proton   Triton's profiler
-  asleep  all of it asleep (`sonde env`)
-  attached:N  the same after N attaches of one second, hardware counters included, each to the loops of all sets together, before the rounds
-  cupti:PART[+PART...]   parts of CUPTI alone, by the words of bench/lib/cupti_parts.c
-  native:LINE[+LINE...]  all of our library, with these lines of its settings besides
-  counters+VARIANT       the same while hardware counters are sampled beside it: the sampler of a `sonde run counters=basic`
-                         is stopped (SIGSTOP) but for the stretches of this variant, and then has all the samples since to decode
+  ranges  our library without CUPTI   kernels  only CUPTI's kernel records, dropped as they come
+  native  our whole library           proton   Triton's profiler
+  asleep  our whole library, asleep (`sonde env`)
+  attached:N  asleep, after N attaches of one second with hardware counters, each to the loops of all sets together, before the rounds
+  cupti:PART[+PART...]   only parts of CUPTI, by the words of bench/lib/cupti_parts.c
+  native:LINE[+LINE...]  our whole library, with these lines added to its settings
+  counters+VARIANT       VARIANT while hardware counters are sampled: the sampler of a `sonde run counters=basic`
+                         is stopped (SIGSTOP) except in the stretches of this variant, where it decodes all samples since the last one
 
 Asleep, and after ten attaches (three minutes):  --loop bare --only empty,asleep,attached:10
 A budget of 2 %, and with counters:  --only empty,native:budget_ppm=20000,counters+native:budget_ppm=20000

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What PC sampling costs a program that is captured anyway: `sonde run --lines` with sampling on and off, by turns in one process.
+"""Measures what PC sampling adds to the cost of a capture: `sonde run --lines` with sampling on and off in turn, in one process.
 
     make gpu-programs && bench/pc_cost.py build/gpu [--only graph,gpu,launch] [--ways on] [--pairs 60] [--seconds 60]
 
-Needs a GPU, PyTorch and a C compiler. A small library (bench/lib/pc_switch.c) lies before CUPTI and switches its sampling between two
-stretches of a loop, while the GPU has nothing to do; all else of the capture goes on. A stretch begins with steps that do not count. One
+Needs a GPU, PyTorch and a C compiler. A small library (bench/lib/pc_switch.c) is loaded before CUPTI and switches its sampling between
+stretches of a loop, while the GPU has nothing to do; the rest of the capture goes on. The first steps of a stretch do not count. One
 pair is a stretch without and one with sampling, in random order; the figure is the median of their ratios, with its 95 % interval.
-CUPTI takes some tenths of a second to switch, so that a loop ends after --seconds, though it has fewer pairs.
+CUPTI takes some tenths of a second to switch, so a loop ends after --seconds even if it has fewer pairs.
 
---ways: `on` is as sonde samples; EXPONENT/MS is another period, 2^EXPONENT cycles, and another sleep of CUPTI's own thread.
-The exit status is 1 where the median of `on` is above the bar.
+--ways: `on` samples as sonde does; EXPONENT/MS uses another period, 2^EXPONENT cycles, and another sleep of CUPTI's own thread.
+The exit status is 1 if the median of `on` is above the limit.
 """
 import argparse
 import ctypes

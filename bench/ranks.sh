@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Jobs whose ranks start together: how many programs ran, and how many jobs have a complete report.
+# Jobs whose ranks start at the same time: how many programs ran, and how many jobs have a complete report.
 #
 #   bench/ranks.sh [JOBS (100)] [RANKS (8)] [named|default|pids …]
 #
-# named: one directory for the job; default: the one sonde chooses; pids: named, every rank in a
-# namespace of its own where all have the same process id.
+# named: the job gets one named directory; default: sonde chooses the directory; pids: as named, with every rank in its
+# own namespace, so that all have the same process id.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 sonde=${SONDE:-$PWD/build/sonde} prog=$PWD/build/workloads/pairs

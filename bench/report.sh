@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# `sonde report` on a real report multiplied to 100,000 launches, against one plain pass over the
-# same mapped file, in one run. Medians of 5 (226 launches: of 21), interleaved.
+# `sonde report` on a real report that was multiplied to 100,000 launches, compared with one plain pass over the
+# same mapped file, in one run. Medians of 5 (with 226 launches: of 21), interleaved.
 #
 #   bench/report.sh [REPORT.ncu-rep]        the big files are made under build/bench/ and removed
-#   LAUNCHES=20000 bench/report.sh …        another number than 100,000
+#   LAUNCHES=20000 bench/report.sh …        20,000 launches instead of 100,000
 set -eu
 cd "$(dirname "$0")/.."
 report=${1:-tests/data/ncu/seed_kernel.ncu-rep}

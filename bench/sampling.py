@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""What sampling hardware counters costs a captured program: an eager decode loop, sampled and not, in one process.
+"""Measures what sampling hardware counters costs a captured program: an eager decode loop in one process, sampled and not.
 
     bench/sampling.py BUILD [--quads 3000] [--steps 2] [--seconds 50] [--counters basic] [--interval 150us] [--most 1.01]
 
-A machine that others use too is 20 % faster in one second than in the next: two processes cannot be compared. Here
-sampling changes every few milliseconds beside one process, and what is compared are neighbours. Three runs:
+On a shared machine, one second may be 20 % faster than the next, so two processes cannot be compared. Here
+sampling is switched every few milliseconds beside one process, and neighbouring stretches are compared. Three runs:
 
-1. `stopped`, of --quads: the loop runs under `sonde run counters=basic`. It stops the sampler (SIGSTOP) and lets it go on by turns. Four
-   stretches are one figure: not sampled, sampled, sampled, not sampled, and the other way round in the next four: drift cancels. Of
-   every fifth such four none is sampled: these are the noise. A stretch begins with a step that does not count: what the
-   last one left in caches is not its own. What comes while it is stopped the sampler decodes when it goes on: a sampled stretch
-   has more of its work than usual, and the shares of a core are printed to show it. The GPU itself counts throughout.
-2. `toggled`, of --seconds: the loop runs under `sonde run counters=off`, and bench/sampling_toggle beside it starts and
-   stops the GPU's sampling itself: 20 ms on, with decoding, and 60 ms off, with nothing. A slot that is on is
-   compared with those before and behind it; the middle one of three that are off in the same way: that is the noise. The loop is that of
-   torch_decode.py, and nothing in it knows of slots. Kernels are compared too: the mean duration of those in a slot.
-3. `given back`, of --seconds: the same, and the GPU's sampling unit is not even reserved while it is off. Reserving it takes a
-   third of a second: there are fewer slots, and the one before lies further off.
+1. `stopped`, of --quads: the loop runs under `sonde run counters=basic`. In turn, it stops the sampler (SIGSTOP) and lets it continue.
+   Four stretches give one figure: not sampled, sampled, sampled, not sampled, and the other way round in the next four, so that drift
+   cancels. In every fifth group of four no stretch is sampled: these show the noise. The first step of a stretch does not count, because
+   of what the stretch before left in caches. The sampler decodes the samples from its pauses when it continues, so a sampled stretch
+   has more of its work than usual; the shares of a core are printed to show that. The GPU itself counts all the time.
+2. `toggled`, of --seconds: the loop runs under `sonde run counters=off`, and bench/sampling_toggle starts and
+   stops the GPU's sampling: 20 ms on, with decoding, and 60 ms off, without any work. A slot that is on is
+   compared with the slots before and behind it, and so is the middle one of three that are off, which shows the noise. The loop is that
+   of torch_decode.py, and does not know the slots. Kernels are compared too: the mean duration of those in a slot.
+3. `given back`, of --seconds: the same, but the GPU's sampling unit is not even reserved while sampling is off. Reserving it takes a
+   third of a second, so there are fewer slots, and neighbouring slots are further apart.
 
---interval is what `auto` takes on an H200: left to itself the sampler would slow down, as it is stopped half of the time.
+The default of --interval is what `auto` chooses on an H200. With `auto` the sampler would slow down here, as it is stopped half of the time.
 
 Exit status 1: a median of the loop is above --most, or sampled stretches had less of the sampler's work than usual.
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Reports on captures of thousands of ranks: time and memory by how many there are, cores and processes.
+# Reports on captures of thousands of ranks: time and memory by number of ranks, cores and processes.
 #
 #   make bench-tools sonde-mpi && bench/scale.sh        captures are made under build/bench/ and removed (1 GB)
-#   RANKS="512 1024" bench/scale.sh                     other numbers than 4096 and 8192
+#   RANKS="512 1024" bench/scale.sh                     other numbers of ranks than 4096 and 8192
 #   MPIRUN=mpirun.mpich MPI=build/mpi-mpicc.mpich/sonde-mpi bench/scale.sh
 #
-# Best of 3, and CPU time beside wall time: the machine may have other work to do.
+# Prints the best of 3, and CPU time besides wall time, because the machine may be busy with other work.
 set -eu
 cd "$(dirname "$0")/.."
 ranks=${RANKS:-4096 8192}

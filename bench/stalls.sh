@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A million distinct instructions in PC samples of the stand-in for CUPTI: how large the capture is, how long a report of it
-# takes and how much memory. No GPU. Fails where a report takes more than 3 s or 200 MB, of a million instructions or fewer.
+# PC samples of a million distinct instructions from the fake CUPTI: the size of the capture, and the time and memory of a
+# report. No GPU. Fails if a report of at most a million instructions takes more than 3 s or 200 MB.
 #
 #   make && make tools workloads && bench/stalls.sh [BUILD [THOUSANDS]]
 set -eu

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What `sonde whatif` predicts, beside what the fixes do when they are applied: workloads/torch_whatif.py, and how well runs
-are replayed as they were.
+"""Compares what `sonde whatif` predicts with what the fixes really gain (workloads/torch_whatif.py), and measures how well replays
+without changes match the runs.
 
     make gpu-programs && bench/whatif.py build/gpu [--out DIR]      on a machine with a GPU: runs, captures, compares
-    bench/whatif.py BUILD --from DIR                                compares what is in DIR
+    bench/whatif.py BUILD --from DIR                                compares the results that are in DIR
 
-The truth is measured without sonde, base and fixes in one process by turns. The base is captured in another process. Only ratios
-to the base are compared: the same loop differs by a third between processes. A row holds when the intervals of truth (5 % to 95 %
-of its rounds, as a standard error of their median) and prediction meet.
+The truth is measured without sonde, with base and fixes in turn in one process. The base is captured in another process. Only ratios
+to the base are compared, because the time of the same loop differs by a third between processes. A row is right when the interval of
+the truth (5 % to 95 % of its rounds, as a standard error of their median) and that of the prediction overlap.
 """
 import argparse
 import json

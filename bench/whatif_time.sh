@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bench/whatif_time.sh BUILD [STEPS]: how long `sonde whatif` takes for a capture of STEPS · 100 launches (10,000: a million), made
-# with the stand-in for CUPTI: seconds of a core and peak memory, for one change, for the list of what gains most, and for a report beside them.
+# bench/whatif_time.sh BUILD [STEPS]: measures `sonde whatif` on a capture of STEPS · 100 launches (default 10,000 steps: a million
+# launches) that is made with the fake CUPTI: CPU seconds and peak memory for one change, for the list of the largest gains, and, for
+# comparison, for a report.
 set -eu
 cd "$(dirname "$0")/.."
 build=$PWD/${1:-build} steps=${2:-10000} dir=$(mktemp -d)

@@ -1,4 +1,4 @@
-"""What the checks of the HTML page share: a page of a capture, its report.json, and comparing the two."""
+"""Shared by the checks of the HTML page: the page of a capture, its report.json, and functions that compare the two."""
 import json
 import math
 import os

@@ -1,10 +1,10 @@
-"""A Chromium to drive: the DevTools protocol over a pipe, with nothing but the standard library.
+"""Drives Chromium by the DevTools protocol over a pipe, with the standard library only.
 
     with Page(url, width=1280, dark=True) as page:
-        page.js("document.title")            # the value, awaited
+        page.js("document.title")            # the value; waits for promises
         page.click("#theme"); page.key("ArrowDown"); page.type("gemm")
         page.screenshot("page.png")
-        page.errors, page.requests           # what went wrong; what was asked for beyond the page itself
+        page.errors, page.requests           # errors, and requests for anything but the page itself
 """
 import atexit
 import base64

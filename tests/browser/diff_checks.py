@@ -1,4 +1,4 @@
-"""The page of a comparison: the page of a report with two sides."""
+"""Checks the page of a comparison, which is the page of a report with two sides."""
 import base64
 import json
 

@@ -1,4 +1,4 @@
-"""The HTML page shows what report.json says."""
+"""Checks that the HTML page shows the figures of report.json."""
 import glob
 import os
 import re

@@ -1,8 +1,8 @@
-"""The pages in Firefox, which lays out and draws by itself: every view is there, at every width, in both themes.
+"""Checks the pages in Firefox, whose layout and drawing differ from Chromium's: every view works, at every width, in both themes.
 
     firefox.py FOLDER        FOLDER/NAME.html and FOLDER/diff/NAME.html; one line `ok NAME` or `not ok NAME` per page
 
-Firefox is driven by Marionette, its own protocol over a socket, with nothing but the standard library.
+Firefox is driven by Marionette, its own protocol over a socket, with the standard library only.
 """
 import json
 import os

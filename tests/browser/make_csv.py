@@ -1,7 +1,7 @@
-"""A capture to try things on, as `ncu --csv --page raw` prints it.
+"""Prints a synthetic capture in the format of `ncu --csv --page raw`.
 
-    make_csv.py hostile             labels that want to be more than labels
-    make_csv.py big REGIONS KERNELS  that many regions, in a tree of fan-out 10, each with so many kernels
+    make_csv.py hostile             labels that try to break out of the page
+    make_csv.py big REGIONS KERNELS  REGIONS regions, in a tree with 10 children per region, each with KERNELS kernels
 """
 import csv
 import sys

@@ -1,4 +1,4 @@
-"""The HTML page in a real browser: one line `ok NAME` or `not ok NAME` per test.
+"""Checks the HTML page in a real browser; prints one line `ok NAME` or `not ok NAME` per test.
 
     page_checks.py FOLDER [WORD…]    FOLDER/NAME.html and FOLDER/NAME.json for every capture
 """

@@ -1,4 +1,4 @@
-"""The pictures in docs/img/, of pages of captures in the repository, in Chromium:
+"""Makes the pictures in docs/img/ with Chromium, from pages of captures in the repository:
 
     make -s tools && python3 tests/browser/shots.py [docs/img]
 

@@ -1,8 +1,8 @@
-"""Opens an export in speedscope itself, and compares what is on screen with report.json.
+"""Opens an export in speedscope itself, and compares the figures on the screen with report.json.
 
     speedscope.py INDEX_HTML EXPORT REPORT_JSON FOLDER
 
-INDEX_HTML is that of the package; the importer in it is a part of the page, so the page is what is asked.
+INDEX_HTML is that of the speedscope package. Its importer is a part of the page, so the test must use the page.
 """
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The timeline of the HTML page."""
+"""Checks the timeline of the HTML page."""
 import os
 
 from checks import clean, folder, page_of, report_of, spot_of

@@ -1,4 +1,4 @@
-"""The HTML page in use: pointer, keys, addresses, themes, small screens, hostile names."""
+"""Checks the use of the HTML page: pointer, keys, addresses, themes, small screens, hostile names."""
 import os
 
 from make_names import HOSTILE

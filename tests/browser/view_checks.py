@@ -1,4 +1,4 @@
-"""Views of the HTML page: findings, chart, kernels, addresses, keys, widths, paper."""
+"""Checks the views of the HTML page: findings, chart, kernels, addresses, keys, widths, print."""
 import os
 import re
 

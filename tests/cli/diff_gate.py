@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The gate of `sonde diff`, computed a second time.
+"""A second, independent implementation of the gate of `sonde diff`.
 
-    diff_gate.py CASES SEED       makes so many pairs of traces, asks sonde about each with options by chance, and compares
+    diff_gate.py CASES SEED       makes CASES pairs of traces, runs `sonde diff` on each with random options, and compares
 
-Nothing of sonde's own is used: the verdict of a region follows from its figures in the JSON, its bound from the globs, the end
-of the gate from both and from what is known of the traces that were made (docs/sonde-diff.md has the rules). Exit status, JSON,
-JUnit and text must all say that. The environment names the program (SONDE) and a folder (TMP).
+It uses no code of sonde: the verdict of a region follows from its figures in the JSON, its limit from the globs, and the verdict
+of the gate from both and from what is known about the traces (docs/sonde-diff.md has the rules). Exit status, JSON,
+JUnit and text must all agree with that. The environment names the program (SONDE) and a folder (TMP).
 """
 import fnmatch, json, os, random, subprocess, sys
 import xml.etree.ElementTree as xml

@@ -1,4 +1,4 @@
-"""Types into an interactive shell as a user would: Ctrl-Z, bg and fg of `sonde run`.
+"""Types into an interactive shell, as a user would: Ctrl-Z, bg and fg of `sonde run`.
 
 job_control.py SONDE FOLDER: prints `ok NAME` or `not ok NAME` per test.
 """

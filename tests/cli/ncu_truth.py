@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the regions of an .ncu-rep must show, worked out again from the raw metrics of its kernels.
+"""Computes what the regions of an .ncu-rep must show from the raw metrics of its kernels, and compares.
 
     ncu_truth.py SONDE REPORT…      prints ok/not ok per report and kind of figure
 
-Nothing of sonde is used: the file is read by the description of its format, a region is a stack of push/pop ranges of
-the launching thread, and each derived__ metric is what Nsight Compute's section files say it is made of. A rate over
-several kernels is what they counted together, divided by the cycles or the seconds they took together.
+It uses no code of sonde: the file is read by the description of its format, a region is a stack of push/pop ranges of
+the launching thread, and each derived__ metric is computed as in Nsight Compute's section files. A rate over
+several kernels is the sum of their counts divided by the sum of their cycles or seconds.
 """
 import collections
 import json

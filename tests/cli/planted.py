@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes traces of programs with one or two planted problems each: planted.py DIR.
 
-Written from the list of causes that a report may name, without a look at how it finds
-them: whole training and serving loops with noise, several regions, ordinary work beside
-the problem. truth.tsv in DIR says for each file which causes and regions are right; where
-there are two problems, also those of the second, which is the smaller one.
+This was written from the list of causes that a report may name, independently of the code that finds
+them: whole training and serving loops with noise, several regions, and ordinary work besides
+the problem. For each file, truth.tsv in DIR has the causes and regions that are right; with
+two problems, also those of the second, smaller one.
 """
 import json
 import random

@@ -1,4 +1,4 @@
-"""planted_first.py REPORT CAUSES REGIONS…: whether the first finding is one of these causes at one of these regions, the second of the next."""
+"""planted_first.py REPORT CAUSES REGIONS…: checks that the first finding is one of these causes at one of these regions; the next pair is for the second."""
 import json
 import sys
 

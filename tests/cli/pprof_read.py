@@ -1,6 +1,6 @@
-"""pprof_read.py PROFILE REPORT: a pprof profile, read by its own rules, has the numbers of report.json.
+"""pprof_read.py PROFILE REPORT: checks that a pprof profile, read by its own rules, has the numbers of report.json.
 
-Knows profile.proto and nothing of sonde's writer: cumulative values of each stack of regions are compared with the region's.
+It uses profile.proto and no code of sonde: the cumulative values of each stack of regions are compared with those of the region.
 """
 import collections, gzip, json, sys
 

@@ -1,6 +1,6 @@
-"""prometheus_read.py SERIES REPORT [MOST]: series in Prometheus' text format have the numbers of report.json.
+"""prometheus_read.py SERIES REPORT [MOST]: checks that series in Prometheus' text format have the numbers of report.json.
 
-Knows the exposition format and nothing of sonde's writer. With MOST: no scope has more regions than that beside "other".
+It uses the exposition format and no code of sonde. With MOST: no scope has more than MOST regions besides "other".
 """
 import collections, json, re, sys
 

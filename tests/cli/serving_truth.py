@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a trace of a server, and checks reports of it against what it planted.
+"""Makes a trace of a server, and checks reports of it against the known values.
 
 serving_truth.py make DIR               writes DIR/trace.json and DIR/truth.json
 serving_truth.py check DIR REPORT.json  regions, tokens per second and entries' arguments, from the truth and again from the report's own lists
 serving_truth.py formats DIR REPORT.csv REPORT.sqlite TRACE.json
-serving_truth.py served TRUTH REPORT.json TRACE.json    what workloads/serve.c printed, and reports of its capture
+serving_truth.py served TRUTH REPORT.json TRACE.json    compares what workloads/serve.c printed with reports of its capture
 """
 import csv
 import json

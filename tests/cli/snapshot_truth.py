@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Memory snapshots in the shape of PyTorch's, and what a report of one must say.
+"""Makes memory snapshots like PyTorch's, and checks reports of them.
 
-    snapshot_truth.py make SEED PROTOCOL OUT.pickle OUT.truth.json   an allocator that is played through, and who held what
-    snapshot_truth.py check IN.pickle REPORT.json [TRUTH.json]       the report against the pickle, by Python's own reader
-    snapshot_truth.py hostile FOLDER                                 pickles that must be refused, each named by its opcode
+    snapshot_truth.py make SEED PROTOCOL OUT.pickle OUT.truth.json   simulates an allocator; the truth has who held how much memory
+    snapshot_truth.py check IN.pickle REPORT.json [TRUTH.json]       compares the report with the pickle, as Python reads it
+    snapshot_truth.py hostile FOLDER                                 makes pickles that must be refused, each named by its opcode
 
-check reads the pickle with Python's pickle, allowed no class at all, plays the history forwards and adds up by stack.
+check reads the pickle with Python's pickle, which may create no class, replays the history forwards and adds up by stack.
 It shares nothing with the reader in C, which walks the history backwards.
 """
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Jobs with a known straggler, or none, and what sonde says of them: a table, and whether it is good enough.
+"""Makes jobs with a known straggler, or with none, and checks what sonde reports: prints a table, and whether it is good enough.
 
     straggler_table.py MAKE SONDE FOLDER [full]      MAKE is build/tools/ranks_make; full: all sizes, 20 jobs of each
 
-A job is eight ranks on two hosts, 20 steps of 3 ms with an all-reduce each. What is true of it is what it was made with.
+A job has eight ranks on two hosts, and 20 steps of 3 ms with an all-reduce each. The truth is known from how it was made.
 """
 import json
 import os

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Attaches and kills at random moments, on the stand-in for CUPTI: no process changed, nothing left behind, every report readable.
+"""Attaches and kills at random moments, with the fake CUPTI: no process may change, nothing may be left behind, every report must be readable.
 
     attach_chaos.py BUILD [ROUNDS [SEED]]
 
-Servers (tests/inject/fake_server.c) sleep; each round attaches to one for a random time, and at a random moment something
-happens to the attach (SIGINT, SIGKILL), to the server (SIGTERM, SIGKILL), a second attach comes, or nothing does. For root some servers are
-another user's. A server that was not killed must end as one that never had sonde: its own word for its threads, children and descriptors. Whatever a round left on disk must be a
-report that `sonde validate` accepts; no process of ours and no file outside the run directories may be left, but for the place of a capture
-whose attach was killed (docs/production-internals.md).
+In servers (tests/inject/fake_server.c) the library sleeps. Each round attaches to one for a random time, and at a random moment something
+happens to the attach (SIGINT, SIGKILL) or to the server (SIGTERM, SIGKILL), a second attach comes, or nothing happens. When root runs this,
+some servers belong to another user. A server that was not killed must end as without sonde, with the same threads, children and descriptors
+(it prints these). Everything that a round left on disk must be a report that `sonde validate` accepts. No process of sonde and no file
+outside the run directories may be left, except for the folder of a capture whose attach was killed (docs/production-internals.md).
 """
 import atexit
 import glob

@@ -1,7 +1,7 @@
-"""attach_agree.py WHOLE ATTACH NAME WANTS_COUNTERS: whether report.json of an attach has the figures of the whole run.
+"""attach_agree.py WHOLE ATTACH NAME WANTS_COUNTERS: checks that the report.json of an attach has the figures of the whole run.
 
-Shares of time of the regions in the longest one, what that one takes per entry, and SM active, tensor and DRAM % of all of them, each within 2 points.
-Counters count where both figures have a ± below 2. One line per figure, behind `#`; the last one is `NR of ALL`.
+It compares the shares of time of the regions in the longest one, the time per entry of that one, and SM active, tensor and DRAM % of all of
+them, each within 2 points. Counters are compared if both figures have a ± below 2. Prints one line per figure, behind `#`; the last is `NR of ALL`.
 """
 import json
 import sys

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Sampled counters beside those of Nsight Compute: what a region, or a kernel in it, counts per step.
+"""Compares sampled counters with those of Nsight Compute: the counts of a region, or of a kernel in it, per step.
 
-    counters_agree.py regions SAMPLED.json TRUTH.json BASE GLOB LIMITS   regions of 5 % of BASE's time and more
-    counters_agree.py kernels SAMPLED.json TRUTH.json BASE GLOB LIMITS   kernels in their region, 2 % and more
-    counters_agree.py times BASE WITH WITHOUT …                          kernels, with and without sampling
+    counters_agree.py regions SAMPLED.json TRUTH.json BASE GLOB LIMITS   regions with at least 5 % of BASE's time
+    counters_agree.py kernels SAMPLED.json TRUTH.json BASE GLOB LIMITS   kernels in their region, with at least 2 %
+    counters_agree.py times BASE WITH WITHOUT …                          durations of kernels with and without sampling
 
-BASE is the region of one step: both sides may have done another number of them. WITH and WITHOUT are runs: NAME.json is the
-report, NAME.out the program's output with its line `inner T s for N steps`. LIMITS are per cent by metric,
-`lts__t_sectors.sum=10,…`. A percentage is compared times the time it is of, one of the SMs' peak times their cycles: alone,
-under ncu, a short kernel takes longer than among others, at another clock, and has a smaller share of its peak. A count below 1 % of what all of BASE counts is shown
-with a *, and not judged: there is hardly any of it. Exit status 1 when something judged is beyond its limit.
+BASE is the region of one step; the two sides may have different numbers of steps. WITH and WITHOUT are runs: NAME.json is the
+report, NAME.out the program's output with its line `inner T s for N steps`. LIMITS are percentages by metric,
+`lts__t_sectors.sum=10,…`. A percentage is multiplied by its time before it is compared, a percentage of the SMs' peak by their cycles: alone
+under ncu, a short kernel takes longer than among others, at another clock, and has a smaller share of its peak. A count below 1 % of that
+of BASE is shown with a *, and not judged, because it is so small. Exit status 1: a judged figure exceeds its limit.
 """
 import fnmatch
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A program whose regions fill GPM's samples, and what GPM says of them beside PM sampling.
+"""A program whose regions are long enough for GPM's samples, and checks that compare GPM with PM sampling.
 
-    gpm_gpu.py work ROUNDS            phases of half a second each, by turns
-    gpm_gpu.py agree REPORT.json      a run with counters.source=both: each figure of GPM within 3 points of PM sampling's
-    gpm_gpu.py late TRACE.json        the same run for Perfetto: how late GPM's values are; the fold takes them for 0 to 100 ms
-    gpm_gpu.py figures REPORT.json    a run by GPM alone: what must be there, and plausible
+    gpm_gpu.py work ROUNDS            runs the program: alternating phases of half a second each
+    gpm_gpu.py agree REPORT.json      for a run with counters.source=both: each figure of GPM is within 3 points of PM sampling's
+    gpm_gpu.py late TRACE.json        for the same run in Perfetto's format: how late GPM's values are; the fold assumes 0 to 100 ms
+    gpm_gpu.py figures REPORT.json    for a run with GPM only: the figures exist and are plausible
 """
 import bisect
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Six kernels, each alone in an NVTX range, over and over: what tests/gpu/pc_gpu.sh compares with ncu.
+"""Runs six kernels again and again, each alone in an NVTX range; tests/gpu/pc_gpu.sh compares them with ncu.
 
     inside_gpu.py [--rounds N] [--once]      --once: each kernel once after a warm-up, for ncu
 """

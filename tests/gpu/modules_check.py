@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Looks at reports of the programs of modules_gpu.py; figures behind `#`, what is wrong is printed and the status 1.
+"""Checks reports of the programs of modules_gpu.py. Prints figures behind `#`; if something is wrong, prints it and exits with 1.
 
-    modules_check.py same REPORT REPORT         the regions of two runs: paths, entries, launches
-    modules_check.py twins REPORT REPORT A=B…   launches of all regions called A in the one are those of all called B in the other
-    modules_check.py inside REPORT MIN [NAME]   at least this share of launches in regions (in regions called NAME, of those in any)
-    modules_check.py holds REPORT MEMORY TRUTH  figures of the allocator against the program's own
-    modules_check.py turns MOST FILE             what `modules_gpu.py turns` said there: the ratio is at most this
+    modules_check.py same REPORT REPORT         two runs have the same regions: paths, entries, launches
+    modules_check.py twins REPORT REPORT A=B…   all regions called A in the first report have the launches of all called B in the second
+    modules_check.py inside REPORT MIN [NAME]   at least this share of launches is in regions (with NAME: of those in any region, in regions called NAME)
+    modules_check.py holds REPORT MEMORY TRUTH  the allocator's figures agree with the program's own
+    modules_check.py turns MOST FILE             the ratio that `modules_gpu.py turns` wrote to FILE is at most MOST
 """
 import json
 import sys

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What `sonde run --modules` costs and changes, on a GPU: one process of this file each.
+"""Programs that measure what `sonde run --modules` costs and changes on a GPU; each runs in its own process.
 
-    modules_gpu.py turns decode|train     inside `sonde run --modules`: seconds of blocks with and without guards, by turns
-    modules_gpu.py compile [MODE]         how often torch.compile traced, broke and compiled again, and the result
-    modules_gpu.py tree [--ranges]        a training loop; --ranges: with ranges of its own, called as sonde calls modules
-    modules_gpu.py memory OUT.json        the same; by module, what PyTorch's allocator had around each call (sonde reads along)
-    modules_gpu.py truth OUT.json         the same, with the peak inside each call, for which the program resets it again and again
-    modules_gpu.py reading                what one reading of the allocator takes
-    modules_gpu.py ddp|fsdp|loop          training as people have it: one rank of DDP, of FSDP; data loading, autocast, scaling, a schedule
+    modules_gpu.py turns decode|train     run it under `sonde run --modules`: seconds of blocks with and without guards, in turn
+    modules_gpu.py compile [MODE]         how often torch.compile traced, broke the graph and compiled again, and the result
+    modules_gpu.py tree [--ranges]        a training loop; --ranges: with its own ranges, which have the names that sonde gives modules
+    modules_gpu.py memory OUT.json        the same loop; writes by module what PyTorch's allocator had around each call (sonde reads it too)
+    modules_gpu.py truth OUT.json         the same with the peak inside each call, which the program resets again and again
+    modules_gpu.py reading                the time of one reading of the allocator
+    modules_gpu.py ddp|fsdp|loop          real training loops: one rank of DDP, of FSDP; data loading, autocast, scaling, a schedule
     modules_gpu.py snapshot OUT.pickle    a history of the allocator, dumped by torch.cuda.memory
     modules_gpu.py trace OUT.json [graph] a model under torch.profiler with stacks; graph: captured and replayed inside the trace
 
-tests/gpu/modules_check.py looks at the reports.
+tests/gpu/modules_check.py checks the reports.
 """
 import contextlib
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What tests/gpu/pc_gpu.sh checks of reports: figures on stdout, status 0 where they are as they should be.
+"""Checks reports for tests/gpu/pc_gpu.sh: prints figures, and exits with 0 if they are right.
 
-    pc_checks.py agree NATIVE.json NCU.json [POINTS]   stall shares of six kernels, for reasons of 5 % and more
-    pc_checks.py hottest NATIVE.json SASS.csv CUDA.csv [POINTS]   where most samples are, where both know it
-    pc_checks.py own NATIVE.json FILE                  top five lines of Triton kernels: of FILE, or inlined there
-    pc_checks.py clean NATIVE.json [SAMPLES]           so many samples at least; none lost, none without its launch
+    pc_checks.py agree NATIVE.json NCU.json [POINTS]   stall shares of six kernels, for reasons with at least 5 %
+    pc_checks.py hottest NATIVE.json SASS.csv CUDA.csv [POINTS]   the places with most samples, if both reports have them
+    pc_checks.py own NATIVE.json FILE                  the top five lines of Triton kernels are in FILE, or inlined there
+    pc_checks.py clean NATIVE.json [SAMPLES]           at least SAMPLES samples; none lost, none without its launch
     pc_checks.py launches NATIVE.json OTHER.json       the same kernels as often in every region, each with samples
     pc_checks.py has REPORT.json EXPRESSION            a Python expression of `r`, the report
 

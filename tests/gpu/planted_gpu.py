@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""PyTorch programs with one planted problem each: what tests/gpu/findings_gpu.sh has sonde name first.
+"""PyTorch programs with one planted problem each, which sonde's first finding must name (tests/gpu/findings_gpu.sh).
 
-    planted_gpu.py --list           a line per program: its name, causes that are right, regions that are right
+    planted_gpu.py --list           prints a line per program: its name, the right causes, the right regions
     planted_gpu.py NAME [--steps 30]
 
-Each is a loop of steps with ordinary work beside the problem; all products are large enough to keep the GPU busy.
+Each is a loop of steps with ordinary work besides the problem; all matrix products are large enough to keep the GPU busy.
 """
 import sys
 import time

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Idle time and its causes, worked out again from torch.profiler traces and Nsight Systems exports.
+"""Computes idle time and its causes independently, from torch.profiler traces and Nsight Systems exports.
 
     idle_reading.py SONDE FILE…      prints ok/not ok per file
 
-Written from docs/idle-internals.md, not from the code: every gap is cut wherever a host thread began or ended something, and
-each piece is explained by itself. Compared are idle_ms and its causes of every region of every process and device.
+This was written from docs/idle-internals.md, not from the code: every gap is cut wherever a host thread began or ended something, and
+each piece is explained separately. It compares idle_ms and its causes for every region of every process and device.
 """
 import bisect
 import collections

@@ -1,6 +1,6 @@
-"""layers.py CALLED.json REPLAYED.json: whether a model's graph has the kernels of each of its modules.
+"""layers.py CALLED.json REPLAYED.json: checks that the graph of a model has the kernels of each of its modules.
 
-Reports of two traces: one calls the model twice, the other captures it and replays the graph three times, in ranges `replay`.
+These are reports of two traces: one calls the model twice, the other captures it and replays the graph three times, in ranges `replay`.
 """
 import json
 import sys

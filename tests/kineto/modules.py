@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Modules and graphs of torch.profiler traces, read independently and compared with what sonde reports.
+"""Reads modules and graphs of torch.profiler traces independently, and compares them with what sonde reports.
 
     modules.py SONDE TRACE [CAPTURE]      prints ok/not ok; CAPTURE: the trace in which the graph was captured, which may be TRACE
 
-Written from docs/sources.md, not from the reader. The truth is a dict: for each piece of work the path of
-the region it must be in. Every region of sonde's report must have the launches that this says, and no other may exist
-with launches. The bars below are for all traces: 95 % of the work whose call is in the trace is in modules; all
-layers have the same children; no Python frame is a row; with a capture all work of the graph is joined.
+This was written from docs/sources.md, not from the reader. The truth is a dict: for each piece of work the path of
+the region that must contain it. Every region of sonde's report must have the launches that follow from it, and no other region
+may have launches. These limits are for all traces: 95 % of the work whose call is in the trace is in modules; all
+layers have the same children; no Python frame is a row; with a capture, all work of the graph is in regions.
 """
 import collections
 import gzip

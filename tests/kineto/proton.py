@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An independent reading of Proton profiles, compared with what sonde reports: proton.py SONDE FILE…
+"""Reads Proton profiles independently, and compares them with what sonde reports: proton.py SONDE FILE…
 
-A node with children is a region, a leaf with metrics is what ran in the region around it; ROOT is neither.
-Compared per device and path: time in ns, and every other metric of the leaves, added up; `count` as launches, too.
+A node with children is a region, a leaf with metrics is a kernel in the region around it; ROOT is neither.
+It compares per device and path: time in ns, and the sum of every other metric of the leaves; `count` also as launches.
 """
 import collections
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""An independent reading of torch.profiler traces, compared with what sonde reports of them.
+"""Reads torch.profiler traces independently, and compares them with what sonde reports.
 
     reading.py SONDE TRACE… [KEY=VALUE…]     prints ok/not ok per trace
 
-Written from the description of the format (docs/sources.md), not from the reader: Python's json,
-lists of open ranges searched one by one. Compared are, per process and device and per region path:
-launches, GPU time in ns, entries, and every kernel with its launches and time; and what is outside.
+This was written from the description of the format (docs/sources.md), not from the reader: it uses Python's json,
+and searches lists of open ranges one by one. It compares per process, device and region path: launches, GPU time in ns,
+entries, and every kernel with its launches and time; and what is outside all regions.
 """
 import collections
 import decimal

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hostile Python programs, with and without sonde --modules: the same output, errors and status.
+"""Runs hostile Python programs with and without sonde --modules: they must have the same output, errors and status.
 
-    hostile.py BUILD TMP [--real]    prints `ok NAME` or `not ok NAME` for each; --real: with the PyTorch that is installed
+    hostile.py BUILD TMP [--real]    prints `ok NAME` or `not ok NAME` for each; --real: with the installed PyTorch
 
-A case is a name, the interpreter's words before the script (flags; `-c`, `-m` and `-` take the source their own
-way), and the source. All run with the stand-in for torch beside this file; PRELUDE is above each but where it
-begins with `#bare`. With the real PyTorch what the stand-in is made easy in is made as easy: REAL.
+A case is a name, the interpreter's arguments before the script (flags; `-c`, `-m` and `-` get the source in their own
+way), and the source. All cases run with the fake torch beside this file. PRELUDE is put above each source that does not
+begin with `#bare`. The fake torch has shortcuts; with the real PyTorch, REAL provides them.
 """
 import os
 import subprocess

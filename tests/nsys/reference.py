@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What an export of Nsight Systems says, found without sonde: plain SQL and loops over everything.
+"""Reads exports of Nsight Systems without sonde, by plain SQL and loops over everything, and checks reports of them.
 
-  reference.py make EXPORT SEED     a random export: processes, threads, devices, domains, ranges of both kinds
+  reference.py make EXPORT SEED     makes a random export: processes, threads, devices, domains, ranges of both kinds
   reference.py check EXPORT REPORT  compares a report of it (-f json, report.labels=raw report.nesting=stack)
 
-The rules are those of docs/attribution.md and docs/report-format-reference.md. Every number is looked for in the slowest and
-plainest way, so that it can be read: nothing here is made for large exports.
+The rules are those of docs/attribution.md and docs/report-format-reference.md. Every number is computed in the slowest and
+plainest way, so that the code is easy to read; it is too slow for large exports.
 """
 import json
 import random

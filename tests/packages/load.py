@@ -1,4 +1,4 @@
-"""load.py SONDE INPUT: the module sonde gives what the command prints. load.py --record WHEEL: its files are as RECORD says."""
+"""load.py SONDE INPUT: checks that the module sonde gives what the command prints. load.py --record WHEEL: checks the wheel's files with its RECORD."""
 import base64, csv, hashlib, io, json, os, subprocess, sys, zipfile
 
 if sys.argv[1] == "--record":

@@ -5,8 +5,8 @@
  *     capture_cut CAPTURE OUT BYTES [flush]       writes OUT, OUT.1, OUT.2, …
  *
  * With `flush` it cuts only where the library may cut: behind all blocks of one flush.
- * Each file repeats the names, notes and totals of the files before it, and contains the whole of a chunk
- * that began in an earlier file and ends in this one.
+ * Each file repeats the names, notes and totals of the files before it, and the earlier blocks of every chunk
+ * that continues in it or later.
  */
 #include "base/alloc.h"
 #include "base/file.h"
