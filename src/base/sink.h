@@ -8,7 +8,7 @@
  * renames it to PATH. It does not sync. After a failure the temporary file is removed
  * and PATH is as it was. The temporary name is random, and never that of an existing file:
  * two processes with the same id (containers, nodes that share a file system) never write
- * to the same one, and an attacker cannot put a link there.
+ * to the same one, and a link that somebody puts there is never followed.
  * If PATH is a link, the file that it leads to is replaced; a device or pipe is written to directly.
  */
 #ifndef SONDE_BASE_SINK_H

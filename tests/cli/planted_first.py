@@ -1,4 +1,4 @@
-"""planted_first.py REPORT CAUSES REGIONS…: checks that the first finding is one of these causes at one of these regions; the next pair is for the second."""
+"""planted_first.py REPORT CAUSES REGIONS…: checks that the first finding is one of these causes at one of these regions. Further pairs are for the next findings."""
 import json
 import sys
 
