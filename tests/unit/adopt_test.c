@@ -129,7 +129,7 @@ static void test_adopt__a_launch_without_a_call_stays_outside(void **state)
 	made_release(&m);
 }
 
-/* Start/end ranges are the whole process's: they are no stack of a thread and stay beside it. */
+/* Start/end ranges belong to the whole process: they are not on the stack of a thread, and stay beside an adopted stack. */
 static void test_adopt__start_end_ranges_stay_beside_the_adopted_stack(void **state)
 {
 	const struct sonde_place *p;
@@ -152,7 +152,7 @@ static void test_adopt__start_end_ranges_stay_beside_the_adopted_stack(void **st
 	made_release(&m);
 }
 
-/* Without times the reader has said what other threads had open. */
+/* If launches have no times, the reader has recorded which ranges other threads had open. */
 static void test_adopt__takes_what_a_state_lends(void **state)
 {
 	struct sonde_launches *l;
@@ -178,7 +178,7 @@ static void test_adopt__takes_what_a_state_lends(void **state)
 	made_release(&m);
 }
 
-/* Entries that lent their stack are counted where the launch was. */
+/* Entries whose stack was adopted are counted in the scope of the launch. */
 static void test_adopt__entries_count_in_the_scope_of_the_adopted(void **state)
 {
 	struct sonde_launches *l;

@@ -49,7 +49,7 @@ static int add(struct place *p, const char *name, size_t nr_bytes, struct sonde_
 	return sonde_archive_add(&p->a, name, p->from, 0, err);
 }
 
-/* The archive is `names` with these sizes, by the reader of reports. */
+/* The archive contains the members `names` with these sizes, as the reader of reports sees it. */
 static void holds(const struct place *p, const char *const *names, const size_t *sizes)
 {
 	struct sonde_mapping file;

@@ -36,7 +36,7 @@ static void test_arguments__come_out_as_they_were_put_in(void **state)
 	sonde_buf_release(&list);
 }
 
-/* A partial report may hold any bytes in the place of a list. */
+/* A partial report may have any bytes in place of a list. */
 static void test_arguments__what_is_none_is_skipped(void **state)
 {
 	static const char *const bad[] = {"", " ", "=", "a", "a=", "=1", "a=1.", "a=.5", "a=1e", "a=0x10", "a=1x", "a=--1", "a=nan", "a=inf",

@@ -37,9 +37,9 @@ static void test_nearest__the_first_of_the_nearest_wins(void **state)
 	assert_false(sonde_nearest_offer(&near, SONDE_STR("repors")));
 	assert_string_equal(near.best.p, "report");
 	near = (struct sonde_nearest){.word = SONDE_STR("x"), .below = 4};
-	assert_false(sonde_nearest_offer(&near, SONDE_STR("o"))); /* nothing would stay */
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("o"))); /* no letter would stay */
 	near = (struct sonde_nearest){.word = SONDE_STR("nope"), .below = 4};
-	assert_false(sonde_nearest_offer(&near, SONDE_STR("model"))); /* less than half would */
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("model"))); /* fewer than half of the letters would stay */
 	near = (struct sonde_nearest){.word = SONDE_STR("tpo"), .below = 4};
 	assert_true(sonde_nearest_offer(&near, SONDE_STR("top"))); /* two letters change places */
 	near = (struct sonde_nearest){.word = SONDE_STR("o"), .below = 4};
@@ -86,7 +86,7 @@ static void test_vec__values_are_put_sorted_and_filtered(void **state)
 	sonde_vec_release(&v);
 }
 
-/* Arrays of one arena grow by turns, move, and are released early, grown by the other kind of push, or left to it. */
+/* Arrays of one arena grow in turn and move; some are released early, some grow by the other kind of push, some stay with the arena. */
 static void test_vec__arrays_of_an_arena_are_freed_with_it(void **state)
 {
 	struct sonde_arena a = {0};
@@ -108,7 +108,7 @@ static void test_vec__arrays_of_an_arena_are_freed_with_it(void **state)
 	assert_true(sonde_fill(&a, &v[4], 50));
 	assert_int_equal(v[4].nr, 100);
 	assert_int_equal(v[4].at[99], 0);
-	memcpy(&copy, &v[2], sizeof(copy)); /* no address of a vector is kept */
+	memcpy(&copy, &v[2], sizeof(copy)); /* the arena keeps no address of a vector */
 	memset(&v[2], 0xff, sizeof(v[2]));
 	for (i = 0; i < 1000; i++) {
 		assert_int_equal(copy.at[i], 2 * i);
@@ -133,14 +133,14 @@ static void test_vec__a_failure_sticks_to_the_arena(void **state)
 	while (v.nr < v.cap)
 		sonde_push(&a, &v);
 	sonde_alloc_fail_at(1);
-	memset(sonde_push(&a, &v), 1, sizeof(*v.at)); /* somewhere that is no element */
+	memset(sonde_push(&a, &v), 1, sizeof(*v.at)); /* the dummy element */
 	number = sonde_slot(&a, &small, SONDE_NONE);
 	*number = 1;
 	sonde_put(&a, &small, 2);
 	sonde_alloc_fail_at(0);
 	assert_int_equal(v.nr, v.cap);
 	assert_int_equal(small.nr, 0);
-	sonde_put(&a, &small, 3); /* memory is there again: the failure stays */
+	sonde_put(&a, &small, 3); /* there is memory again, but the arena remembers the failure */
 	assert_int_equal(sonde_arena_status(&a, &err), SONDE_ERR_NOMEM);
 	assert_non_null(strstr(err.msg, "memory"));
 	sonde_arena_release(&a);
@@ -151,7 +151,7 @@ static void test_vec__a_failure_sticks_to_the_arena(void **state)
 	assert_int_equal(sonde_arena_status(&a, NULL), SONDE_ERR_NOMEM);
 	assert_int_equal(sonde_intern_copy(&a, &m, SONDE_STR("key"), NULL), 0);
 	assert_int_equal(sonde_intern(&a, &m, SONDE_STR("key"), NULL), 0);
-	sonde_arena_release(&a); /* the map too */
+	sonde_arena_release(&a); /* releases the map too */
 }
 
 static void check_keysort(size_t nr, uint64_t (*key_of)(size_t i))
@@ -163,7 +163,7 @@ static void check_keysort(size_t nr, uint64_t (*key_of)(size_t i))
 	struct {
 		uint64_t key;
 		char rest[20];
-	} *b = calloc(nr + 1, sizeof(*b)); /* of a size nothing is made for */
+	} *b = calloc(nr + 1, sizeof(*b)); /* of a size that has no inlined sort */
 	size_t i;
 
 	assert_true(a && b);
@@ -191,7 +191,7 @@ static uint64_t in_three_runs(size_t i)
 	return i % 400;
 }
 
-/* A few, then many that belong between them; and many, then a few of those. */
+/* A short run and then a long one whose elements belong between those of the first; and the other way round. */
 static uint64_t in_a_short_and_a_long_run(size_t i)
 {
 	return i < 6 ? i * 300 : i / 2;
@@ -259,7 +259,7 @@ static void test_map__keeps_copies_of_new_keys_and_stays_whole_without_memory(vo
 	(void)state;
 	assert_int_equal(sonde_map_keep(&m, &a, SONDE_BYTES(key), &is_new), 0);
 	assert_true(is_new);
-	key = 2; /* the map has its own */
+	key = 2; /* the map has a copy of the key */
 	sonde_alloc_fail_at(1);
 	assert_int_equal(sonde_map_keep(&m, &other, SONDE_BYTES(key), &is_new), SONDE_NONE);
 	sonde_alloc_fail_at(0);
@@ -329,7 +329,7 @@ static void check_file(const char *path, const char *want)
 	assert_string_equal(text, want);
 }
 
-/* As two processes with the same id have it: containers, nodes that share a file system. */
+/* As with two processes that have the same id: in containers, or on nodes that share a file system. */
 static void test_sink__two_writers_of_one_path_do_not_meet(void **state)
 {
 	char dir[] = "/tmp/sonde_sinkXXXXXX", path[64], trap[96], victim[64];
@@ -358,10 +358,10 @@ static void test_sink__two_writers_of_one_path_do_not_meet(void **state)
 	unlink(path);
 	unlink(victim);
 	unlink(trap);
-	assert_int_equal(rmdir(dir), 0); /* nothing else is left */
+	assert_int_equal(rmdir(dir), 0); /* no other file is left */
 }
 
-/* Both forms of a pattern mean the same; only the elements can have a plain `*`. */
+/* Both forms of a pattern mean the same, but only the form with elements can have a literal `*`. */
 static void test_glob__takes_whole_texts_and_whole_characters(void **state)
 {
 	static const struct {
@@ -418,7 +418,7 @@ static uint64_t ones_of(const void *numbers, uint32_t i)
 	return ((const unsigned *)numbers)[i] % 10;
 }
 
-/* By the ones, and where they are the same by the tens. */
+/* By the last digit, and then by the tens. */
 static void test_keysort__orders_by_several_keys_in_place(void **state)
 {
 	static sonde_key_fn *const keys[] = {tens_of, ones_of};

@@ -49,7 +49,7 @@ static double work_in(const struct sonde_calibration_data *d, double start, doub
 	return sum;
 }
 
-/* Samples of all of it and of some time around it, in which something else ran; now and then one is lost. */
+/* Samples of the whole run and of some time around it, in which something else ran; a sample is lost now and then. */
 static void make_samples(struct sonde_calibration_data *d, double first, double last, double other)
 {
 	uint64_t seed = 5, at, end = d->kernels.at[d->kernels.nr - 1].end_ns + 100 * SAMPLE_NS;
@@ -104,7 +104,7 @@ static void test_calibration__refuses_what_does_not_fit(void **state)
 	assert_int_equal(sonde_calibration_fit(&c, &d, &err), SONDE_ERR_FORMAT);
 	assert_non_null(strstr(err.msg, "only 0 kernels"));
 	make_kernels(&d);
-	make_samples(&d, 700, -300, 5); /* per cent of the samples have other work in them */
+	make_samples(&d, 700, -300, 5); /* 5 % of the samples contain other work */
 	assert_int_equal(sonde_calibration_fit(&c, &d, &err), SONDE_ERR_FORMAT);
 	assert_non_null(strstr(err.msg, "when the GPU is idle"));
 	sonde_calibration_release(&d);
@@ -140,10 +140,10 @@ static void test_calibration__is_kept_by_gpu_and_driver(void **state)
 
 	assert_true(sonde_calibration_path(&path, "GPU-1"));
 	snprintf(text, sizeof(text), "driver=%sX\noffset_ns=-231\nerror_ns=12\n", c.driver);
-	write_text(path.p, text); /* another driver since */
+	write_text(path.p, text); /* as if written with another driver */
 	assert_false(sonde_calibration_find(&found, "GPU-1"));
 	snprintf(text, sizeof(text), "driver=%s\noffset_ns=-231\n", c.driver);
-	write_text(path.p, text); /* cut */
+	write_text(path.p, text); /* cut off */
 	assert_false(sonde_calibration_find(&found, "GPU-1"));
 	snprintf(text, sizeof(text), "driver=%s\noffset_ns=1e300\nerror_ns=12\n", c.driver);
 	write_text(path.p, text);

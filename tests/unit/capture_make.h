@@ -87,7 +87,7 @@ static inline void event_base(struct capture *c, uint64_t ticks, uint64_t cpu_ns
 	capture_numbers(&c->events, (uint64_t[]){lost, 0}, 2);
 }
 
-/* `nr` numbers of type int follow: the ticks since the last event, then the event's own. */
+/* `nr` numbers of type int follow: the ticks since the last event, then the numbers of the event. */
 static inline void event(struct capture *c, unsigned type, unsigned nr, ...)
 {
 	va_list ap;
@@ -102,7 +102,7 @@ static inline void event(struct capture *c, unsigned type, unsigned nr, ...)
 	va_end(ap);
 }
 
-/* A piece of a chunk that is `offset` bytes behind the chunk's start. */
+/* Writes a piece of a chunk that begins `offset` bytes behind the start of the chunk. */
 static inline void capture_piece(
 	struct capture *c, uint32_t stream, uint32_t chunk, uint32_t offset, uint64_t tid)
 {

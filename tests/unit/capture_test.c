@@ -80,7 +80,7 @@ static void test_ncu_log__cause_is_named_and_consequences_are_not(void **state)
 	sonde_ncu_log_release(&log);
 }
 
-/* The words of a command line between `from` and the program, as one line. */
+/* Checks the words of a command line between `from` and the program, joined to one line. */
 static void args_say(const struct sonde_ncu_request *q, const char *from, const char *want)
 {
 	const struct sonde_tool ncu = {.path = "ncu", .major = 2025};
@@ -161,7 +161,7 @@ static void test_child__ends_are_told_apart(void **state)
 	assert_string_equal(err.msg, "/nonexistent/x: no such program: check the name");
 }
 
-/* Some shells and supervisors start programs so; the kernel then reaps by itself. */
+/* Some shells and supervisors start programs with SIGCHLD ignored; the kernel then reaps children by itself. */
 static void test_child__status_is_kept_when_sigchld_is_ignored(void **state)
 {
 	char *fails[] = {"/bin/sh", "-c", "exit 7", NULL};
@@ -185,7 +185,7 @@ static void test_child__status_is_kept_when_sigchld_is_ignored(void **state)
 
 static void test_tool__helper_has_three_descriptors(void **state)
 {
-	/* Those of ls, and its own for the folder. */
+	/* The descriptors of ls, and the one it opens for the folder. */
 	char *lists[] = {"/bin/sh", "-c", "ls /proc/self/fd | wc -l", NULL};
 	struct sonde_buf out = {0};
 	struct sonde_err err = {0};
@@ -193,7 +193,7 @@ static void test_tool__helper_has_three_descriptors(void **state)
 
 	(void)state;
 	for (fd = 3; fd < 1024; fd++)
-		fcntl(fd, F_SETFD, FD_CLOEXEC); /* not of our making */
+		fcntl(fd, F_SETFD, FD_CLOEXEC); /* this descriptor is not from sonde */
 	assert_int_equal(sonde_tool_output(&out, &status, lists, 10000, &err), 0);
 	assert_string_equal(out.p, "4\n");
 	sonde_buf_release(&out);

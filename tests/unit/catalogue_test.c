@@ -36,7 +36,7 @@ static void test_metrics__heads_and_units_come_from_the_name(void **state)
 	assert_string_equal(SONDE_ATTR_SMS, "device__attribute_multiprocessor_count");
 }
 
-/* The limiter takes DRAM where the whole memory system was not measured. */
+/* The limiter uses DRAM if the whole memory system was not measured. */
 static void test_metrics__a_role_is_played_by_the_best_there_is(void **state)
 {
 	struct sonde_buf out;
@@ -77,7 +77,7 @@ static void test_advice__every_situation_has_a_sentence_and_a_next_step(void **s
 	}
 }
 
-/* The text of an error can be taken apart again: the doctor shows both parts. */
+/* The text of an error can be split again into sentence and next step, which the doctor shows separately. */
 static void test_advice__sentence_and_next_step_come_back_from_an_error(void **state)
 {
 	struct sonde_err err = {0};
@@ -94,7 +94,7 @@ static void test_advice__sentence_and_next_step_come_back_from_an_error(void **s
 	assert_int_equal(next.n, 0);
 }
 
-/* The cause of a finding has a name of its own, a sentence, something to do and a command. */
+/* Each cause of a finding has its own name, a sentence, an advice and a command. */
 static void test_causes__every_cause_has_a_name_words_and_a_next_step(void **state)
 {
 	size_t i, k;

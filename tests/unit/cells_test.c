@@ -20,7 +20,7 @@
 
 static const struct sonde_fold_request usual;
 
-/* The bytes of a report of the parts, which are taken over. */
+/* Returns the bytes of a report of the parts, and releases the parts. */
 static struct sonde_buf report_of(struct sonde_parts *parts)
 {
 	const struct sonde_export_options options = {0};
@@ -47,7 +47,7 @@ static void open_all(struct sonde_parts *parts, const char *const *paths, size_t
 		fail_msg("%s", err.msg);
 }
 
-/* The parts as a partial report. They are taken over. */
+/* Returns the parts as a partial report, and releases the parts. */
 static struct sonde_buf written(struct sonde_parts *parts)
 {
 	struct sonde_sink to;
@@ -84,7 +84,7 @@ static void same(struct sonde_buf *want, struct sonde_buf got, const char *what,
 	sonde_buf_release(&got);
 }
 
-/* A report of the files itself, against those of their partial reports. */
+/* Compares a report of the files with reports of their partial reports. */
 static void check_files(const char *const *paths, const struct sonde_buf *partials, size_t nr)
 {
 	struct sonde_parts parts = {0};
@@ -182,7 +182,7 @@ static void release_inputs(struct inputs *in)
 	unlink(in->nsys);
 }
 
-/* Every file with its neighbours; with SONDE_ALL_PAIRS in the environment every pair. */
+/* Tests every file with its neighbours; with SONDE_ALL_PAIRS in the environment, every pair of files. */
 static void test_cells__partial_reports_are_as_good_as_their_captures(void **state)
 {
 	struct inputs in;
@@ -307,7 +307,7 @@ static void test_partial__cut_off_anywhere_is_an_error(void **state)
 	for (i = 0; i < file.n; i++) {
 		struct sonde_parts parts = {0};
 		struct sonde_err err = {0};
-		char *copy = malloc(i ? i : 1); /* so that a look beyond the end is seen */
+		char *copy = malloc(i ? i : 1); /* so that AddressSanitizer detects a read beyond the end */
 
 		memcpy(copy, file.p, i);
 		assert_int_equal(sonde_cellfile_read(&parts, (struct sonde_str){copy, i}, "x", &err),

@@ -54,7 +54,7 @@ static void test_config__shipped_tree_composes_with_the_documented_defaults(void
 	hydra_config_free(c);
 }
 
-/* The table alone: no file, no override. */
+/* Only the table of keys: no file, no override. */
 static struct hydra_config *open_table(void)
 {
 	struct hydra_request req = {.config_name = "", .keys = sonde_keys};
@@ -81,7 +81,7 @@ static void assert_same_value(
 			fail_msg("conf/ and the table of keys differ on the default of %s", key);
 }
 
-/* The table is the source of defaults: the shipped tree, chosen presets aside, changes none. */
+/* The table is the source of defaults: the shipped tree changes none, except by the presets that it chooses. */
 static void test_config__conf_changes_no_default_of_the_table(void **state)
 {
 	struct hydra_config *table = open_table(), *conf = open_shipped(NULL, 0);
@@ -95,7 +95,7 @@ static void test_config__conf_changes_no_default_of_the_table(void **state)
 	hydra_config_free(conf);
 }
 
-/* Whatever the files say: of the shipped tree, and of a tree that has none of sonde's keys. */
+/* This holds for any files: for the shipped tree, and for a tree that has none of sonde's keys. */
 static void test_config__every_key_of_the_table_can_be_overridden_without_a_plus(void **state)
 {
 	static const char *const lines[] = {"report.sort=time", "pipeline.nsys.stats=false", NULL};
@@ -275,14 +275,14 @@ static void put_conf(struct tree *t)
 	assert_int_equal(chmod("open/config.yaml", 0666), 0);
 }
 
-/* `name` becomes a link to `target` at once, whatever it was. */
+/* Replaces `name`, whatever it is, atomically by a link to `target`. */
 static void put_link(const char *name, const char *target)
 {
 	assert_int_equal(symlink(target, "next"), 0);
 	assert_int_equal(rename("next", name), 0);
 }
 
-/* Composes from the sources that were found before the link `name` was turned elsewhere. */
+/* Finds the sources, changes the link `name`, and then composes from these sources. */
 static int compose_flipped(const char *name, const char *safe, const char *other,
 	struct hydra_config **c, struct sonde_err *err)
 {

@@ -83,7 +83,7 @@ static void test_cubin__inlined_code_knows_its_callers(void **state)
 	sonde_buf_release(&bytes);
 }
 
-/* Each line calls one of few: whatever the compiler inlines, a chain goes from the kernel to what it calls. */
+/* Each line can call only a few functions: whatever the compiler inlines, a chain leads from the kernel to functions it calls. */
 static bool may_call(unsigned caller, unsigned line)
 {
 	const bool in_l3 = line == 2, in_l2 = line == 5 || line == 6, in_l1 = line >= 9 && line <= 11;
@@ -153,7 +153,7 @@ static void walk_all(const struct sonde_cubin *c)
 			row = sonde_cubin_row(c, at);
 }
 
-/* `cut` bytes of it, in memory of just that size, so that a sanitizer sees a look beyond. */
+/* Opens `n` bytes in memory of exactly that size, so that a sanitizer detects a read beyond the end. */
 static void try_bytes(const char *p, size_t n)
 {
 	struct sonde_err err = {0};
@@ -207,7 +207,7 @@ static Elf64_Shdr *section_of(struct sonde_buf *bytes, const char *name)
 	return NULL;
 }
 
-/* The same relocations as older compilers have them: what they add is in the line table. */
+/* Rewrites the relocations as older compilers write them: the addend is in the line table. */
 static void make_older(struct sonde_buf *bytes, uint64_t adds)
 {
 	Elf64_Shdr *section = section_of(bytes, ".rela.debug_line"), *lines = section_of(bytes, ".debug_line");
@@ -268,7 +268,7 @@ static void make_cubin(struct sonde_buf *to, struct sonde_str strings, struct so
 	sonde_buf_str(to, lines);
 }
 
-/* 40,000 names that begin one byte behind each other and go on to the end of 20 MB: in one go that is 800 GB. */
+/* 40,000 names that each begin one byte behind the other and end at the end of 20 MB: reading them all would be 800 GB. */
 static void test_cubin__names_that_never_end_take_no_time(void **state)
 {
 	const size_t nr = 40000, nr_bytes = 20000000;
@@ -295,7 +295,7 @@ static void test_cubin__names_that_never_end_take_no_time(void **state)
 	free(strings);
 }
 
-/* Each byte of the program is a row: there is an end to them. */
+/* Each byte of the line program makes a row: their number is limited. */
 static void test_cubin__rows_have_an_end(void **state)
 {
 	static const uint8_t head[] = {2, 0, 16, 0, 0, 0, 16, 1, 0, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0};

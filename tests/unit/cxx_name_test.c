@@ -86,7 +86,7 @@ static void test_cxx_name__folded_arguments_that_coincide_are_written_out(void *
 	check(names, expected, 4);
 }
 
-/* As PyTorch has them: functors that are lambdas, functors of functors. */
+/* As in PyTorch: functors that are lambdas, functors of functors. */
 static void test_cxx_name__lambdas_go_by_the_function_they_are_in(void **state)
 {
 	static const char *const names[] = {
@@ -114,7 +114,7 @@ static void test_cxx_name__lambdas_go_by_the_function_they_are_in(void **state)
 		"vectorized_elementwise_kernel<4, FillFunctor>",
 		"e<gpu_impl<Add>>",
 		"e<gpu_impl<Mul>>",
-		"e<other>", /* only those that read the same are written out */
+		"e<other>", /* only names that would be the same are written in full */
 	};
 
 	(void)state;

@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#define LIKELY 34 /* 3 where one capture a side decides, else 4 */
+#define LIKELY 34 /* 3 if one capture per side may decide, else 4 */
 
-/* A region of a made comparison, bound to get slower by 5 % at most. */
+/* A region of a synthetic comparison, which may get slower by at most 5 %. */
 static const struct kind {
 	const char *name;
 	uint8_t verdict;
@@ -63,7 +63,7 @@ struct scene {
 	bool accepts_single;
 };
 
-/* All take as long: the first that both sides have. NR = there is none. */
+/* The step. All regions take the same time, so it is the first that both sides have. NR = there is none. */
 static size_t step_of(const struct scene *s)
 {
 	size_t i;
@@ -83,7 +83,7 @@ static bool has_limit(const struct scene *s, size_t region)
 	return false;
 }
 
-/* A limit by name whose regions are not on both sides, or are none. */
+/* Whether there is a limit by name that matches no region, or none that is on both sides. */
 static bool has_stray_limit(const struct scene *s)
 {
 	size_t l, i;
@@ -187,7 +187,7 @@ static unsigned attribute(struct sonde_str text, const char *name)
 	return (unsigned)strtoul(at + strlen(name), NULL, 10);
 }
 
-/* An error does not say whether nothing was compared or something is missing: `is_damaged` does. */
+/* An error in JUnit does not show whether nothing was compared or input is missing; `is_damaged` does. */
 static int status_by_junit(const struct sonde_diff *d, bool is_damaged)
 {
 	const struct sonde_diff_out o = {.is_utf8 = true};
@@ -210,7 +210,7 @@ static int status_by_junit(const struct sonde_diff *d, bool is_damaged)
 	return status;
 }
 
-/* A region that only one side has, and one that was not judged, is no test that passed. */
+/* A region that only one side has, or that was not judged, must not be a passed test. */
 static void check_passed(const struct sonde_diff *d)
 {
 	const struct sonde_diff_out o = {.is_utf8 = true};
@@ -303,11 +303,11 @@ static void test_gate__programs_without_a_common_region_do_not_pass(void **state
 	assert_true(says(&c.d->gate_reasons, "the new side") &&
 		    says(&c.d->gate_reasons, " cannot be compared: it has no region and no launch"));
 	done(&c);
-	compare_with(&c, &a, &host, 1, &lax); /* regions are there, and nothing is launched in them */
+	compare_with(&c, &a, &host, 1, &lax); /* the regions exist, but nothing is launched in them */
 	assert_int_equal(c.d->gate, SONDE_GATE_NOT_COMPARED);
 	assert_true(says(&c.d->gate_reasons, "it launches nothing on a GPU, and other runs do"));
 	done(&c);
-	compare_with(&c, &host, &host, 1, &lax); /* host times are all there is to compare */
+	compare_with(&c, &host, &host, 1, &lax); /* only host times can be compared */
 	assert_int_not_equal(c.d->gate, SONDE_GATE_NOT_COMPARED);
 	done(&c);
 }

@@ -159,7 +159,7 @@ static const struct sonde_diff_metric *occupancy_of(const struct compared *c, co
 	return &c->d->metrics.at[named(c, id) - c->d->regions.at];
 }
 
-/* One launch is exact; a mean over launches without its weight is not, and has no limits. */
+/* The metric of one launch is exact; a mean over launches without its weight is not, and has no interval. */
 static void test_diff__metrics_are_compared_by_what_is_known_of_them(void **state)
 {
 	struct program a = {.steps = 1,
@@ -260,7 +260,7 @@ static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 	assert_int_equal(c.d->gate, SONDE_GATE_FAIL);
 	done(&c);
 	compare_with(&c, &a, &b, 1, &lax);
-	assert_int_equal(named(&c, "step/r2")->gate, SONDE_GATE_NONE); /* the step alone has a bound */
+	assert_int_equal(named(&c, "step/r2")->gate, SONDE_GATE_NONE); /* only the step has a limit */
 	assert_true(named(&c, "step")->is_step && isnan(named(&c, "step/r2")->limit));
 	assert_int_equal(c.d->gate, SONDE_GATE_PASS);
 	done(&c);

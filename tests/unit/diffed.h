@@ -13,13 +13,13 @@
 
 #define OCCUPANCY "sm__warps_active.avg.pct_of_peak_sustained_active"
 
-/* A program: steps of regions, each with launches of its own; times with noise. */
+/* A program: steps of regions, each with its own launches; times have noise. */
 struct program {
 	size_t steps, regions, launches; /* launches: in every region */
 	uint64_t seed;
 	const char *slow;     /* this region takes … */
 	double by;	      /* … so many times as long */
-	size_t more;	      /* launches more in `slow` */
+	size_t more;	      /* additional launches in `slow` */
 	const char *kernel;   /* its kernel's name; NULL = "gemm" */
 	const char *names[4]; /* names of the first regions; NULL = r0, r1, … */
 	const char *device;

@@ -101,7 +101,7 @@ static void test_distribution__percentiles_interpolate(void **state)
 	runs = found(&run, 0, "one");
 	d = distribution(&runs, SONDE_ENTRY_HOST);
 	near(d.p99_ns, 50);
-	assert_true(isnan(d.sd_ns)); /* one value does not spread */
+	assert_true(isnan(d.sd_ns)); /* one value has no standard deviation */
 	sonde_entry_runs_release(&runs);
 	release(&run);
 	made_release(&m);
@@ -196,7 +196,7 @@ static void test_entries__of_very_many_some_are_kept_evenly(void **state)
 	made_release(&m);
 }
 
-/* An entry stands for as many in every scope, or the busy one would be heard less. */
+/* A kept entry must represent the same number of entries in every scope; otherwise busy scopes would count less. */
 static void test_distribution__scopes_that_kept_more_are_thinned_alike(void **state)
 {
 	struct sonde_entry_runs runs;
@@ -312,7 +312,7 @@ static void test_wall__entries_of_two_threads_at_once_each_count(void **state)
 	made_release(&m);
 }
 
-/* Launches that a selection leaves out were waited for all the same; without times of launches nothing is known. */
+/* The program also waited for launches that the selection leaves out. Without times of launches the wall time is not known. */
 static void test_wall__does_not_depend_on_the_selection_but_on_times(void **state)
 {
 	const char *const left_out[] = {"k"};
@@ -342,7 +342,7 @@ static void test_wall__does_not_depend_on_the_selection_but_on_times(void **stat
 	made_release(&m);
 }
 
-/* Gives a range arguments of its own, as an NVTX payload does. */
+/* Gives a range arguments, as an NVTX payload does. */
 static void give(struct made *m, uint32_t range, const char *list)
 {
 	uint32_t string = sonde_map_add(&m->r->strings, sonde_str_from(list), NULL);

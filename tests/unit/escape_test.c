@@ -48,12 +48,12 @@ static void test_json__bytes_that_are_not_utf8_can_be_restored(void **state)
 		"\"a\uFFFDFFb\"");
 	CHECK(sonde_escape_json, "\xc3", "\"\uFFFDC3\"");
 	CHECK(sonde_escape_json, "\xed\xa0\x80", "\"\uFFFDED\uFFFDA0\uFFFD80\"");
-	/* A real U+FFFD stays, unless it would read as one of ours. */
+	/* A real U+FFFD stays, unless it could be taken for one of ours. */
 	CHECK(sonde_escape_json, "\uFFFD!", "\"\uFFFD!\"");
 	CHECK(sonde_escape_json, "\uFFFDFF", "\"\uFFFDEF\uFFFDBF\uFFFDBDFF\"");
 }
 
-/* Undoes the escaping of invalid bytes, as docs/report-format-reference.md tells readers to. */
+/* Undoes the escaping of invalid bytes, as described in docs/report-format-reference.md. */
 static void restore(struct sonde_buf *out, const char *p, size_t n)
 {
 	size_t i = 0;

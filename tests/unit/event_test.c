@@ -64,7 +64,7 @@ static unsigned nr_fields(unsigned type, bool *has_label)
 	}
 }
 
-/* An event of this type with numbers that differ, small and large by turns. */
+/* Makes an event of this type with different numbers, small and large in turn. */
 static struct sonde_event make(unsigned type, unsigned turn)
 {
 	struct sonde_event e = {.type = (uint8_t)type};
@@ -116,7 +116,7 @@ static void assert_same(const struct sonde_event *a, const struct sonde_event *b
 #define NR_TYPES  (sizeof(types) / sizeof(*types))
 #define NR_EVENTS (NR_TYPES * 8)
 
-/* All types, several times, in one chunk: differences are against what came before. */
+/* Writes all types, several times, into one chunk, since events are coded as differences from those before. */
 static size_t write_all(uint8_t *bytes, size_t *ends)
 {
 	struct sonde_event_base b = {.ticks = 1000, .cpu_ns = 70};

@@ -47,7 +47,7 @@ static void test_exact__any_order_gives_the_same_bits(void **state)
 	}
 }
 
-/* Half way between two doubles: what is far below decides. */
+/* A sum exactly between two doubles: a tiny addend decides how it is rounded. */
 static void test_exact__a_tie_is_broken_by_what_follows(void **state)
 {
 	const double up[] = {1, 0x1p-53, 0x1p-200}, down[] = {1, 0x1p-53, -0x1p-200};

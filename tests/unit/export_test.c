@@ -418,7 +418,7 @@ static struct sonde_buf cut_names(char (*names)[128], size_t nr, size_t width, b
 	return to.buf;
 }
 
-/* Of every name its line; that of another name is never the same, that of the same is. */
+/* Different names have different lines, and equal names equal lines. */
 static void check_names_differ(char (*names)[128], size_t nr, size_t width, bool is_utf8)
 {
 	struct sonde_buf b = cut_names(names, nr, width, is_utf8);
@@ -450,7 +450,7 @@ static void test_text__two_names_never_look_the_same_at_any_width(void **state)
 	for (round = 0; round < 40; round++) {
 		for (i = 0; i < 64; i++) {
 			names[i][0] = '\0';
-			/* Beginnings of each other, too: each name goes on from an earlier one, or stands alone. */
+			/* Names may be prefixes of each other: each name continues an earlier one, or is a new one. */
 			if (i % 4)
 				memcpy(names[i], names[i - 1 - i % 3 % i], sizeof(names[i]));
 			do {
@@ -514,11 +514,11 @@ static void test_text__no_two_metrics_have_the_same_head(void **state)
 	(void)state;
 	assert_non_null(strstr(b.p, "  l1tex__t_sector_hit_rate.pct  lts__t_sector_hit_rate.pct"));
 	sonde_buf_release(&b);
-	b = two_metrics(pipes, 400); /* with room they are whole */
+	b = two_metrics(pipes, 400); /* with enough room they are not cut */
 	assert_non_null(strstr(b.p, "  inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed  "
 				    "inst_executed_pipe_alu.sum.pct_of_peak_sustained_elapsed"));
 	sonde_buf_release(&b);
-	b = two_metrics(pipes, 130); /* cut they would be the same */
+	b = two_metrics(pipes, 130); /* if cut at the end they would be the same */
 	assert_null(strstr(b.p, "inst_executed_pipe_al…"));
 	assert_non_null(strstr(b.p, "no room for: inst_executed_pipe_alu.sum"));
 	sonde_buf_release(&b);

@@ -11,7 +11,7 @@
 
 typedef sonde_exporter *exporter;
 
-/* The bytes are yours: sonde_buf_release. */
+/* Returns the bytes; the caller releases them with sonde_buf_release. */
 static inline struct sonde_buf exported_chosen(const struct made *m, exporter f,
 	const struct sonde_export_options *options, struct sonde_choice choice)
 {

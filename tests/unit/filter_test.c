@@ -24,7 +24,7 @@ static struct sonde_records *open_report(const char *shape)
 	return r;
 }
 
-/* How many launches of `shape` the filters take. */
+/* How many launches of `shape` the filters select. */
 static int taken(const char *shape, struct sonde_words include, struct sonde_words exclude,
 	struct sonde_words kernels)
 {
@@ -277,7 +277,7 @@ static void test_filter__translates_label_globs_for_ncu(void **state)
 	sonde_buf_release(&out);
 }
 
-/* The launches of `shape` that some line of the translation takes. */
+/* Checks the launches of `shape` that any line of the translation selects. */
 static void check_covers(const char *shape, const char *word)
 {
 	struct sonde_records *r = open_report(shape);

@@ -11,8 +11,8 @@
 #define DATA	 "tests/data/first/"
 
 /*
- * A program as it would run: the host launches and waits, streams work in order, each on its own. The clocks
- * are those of the made capture.
+ * A simulated program: the host launches and waits, and each stream works in order, independently of the others. The clocks
+ * are those of the synthetic capture.
  */
 struct program {
 	struct made m;
@@ -51,7 +51,7 @@ static void host(struct program *p, uint64_t us)
 	p->now_us += us;
 }
 
-/* Work of a stream: launched now, in 4 µs of the host; it starts 3 µs later, or when the stream is free. */
+/* Adds work to a stream: the launch takes 4 µs of the host; the work starts 3 µs later, or when the stream is free. */
 static struct sonde_record *work(struct program *p, unsigned stream, const char *name, double us)
 {
 	uint64_t start = p->now_us + 3 > p->free_us[stream] ? p->now_us + 3 : p->free_us[stream];
@@ -87,7 +87,7 @@ static void call(struct program *p, uint8_t kind, uint64_t us)
 	p->now_us += us;
 }
 
-/* Waits for a stream, and so many microseconds more. */
+/* Waits for a stream, and then for `more_us` microseconds. */
 static void wait(struct program *p, unsigned stream, uint64_t more_us)
 {
 	uint64_t until = p->free_us[stream] > p->now_us ? p->free_us[stream] - p->now_us : 0;
@@ -221,7 +221,7 @@ static void part(struct program *p, const char *counter, double pct)
 	made_metric(&p->m, name, pct);
 }
 
-/* Copies that kernels hide are not the problem. */
+/* Copies during which kernels run are not a problem. */
 static void copies_are_hidden(struct program *p)
 {
 	copy(p, 1, "[CUDA memcpy Host-to-Device]", 900, 50e6, 2);
@@ -386,7 +386,7 @@ static void limited_by_few_blocks(struct program *p)
 	made_metric(&p->m, "sm__warps_active.avg.pct_of_peak_sustained_active", 60);
 }
 
-/* SM throughput alone does not tell what limits a kernel. */
+/* SM throughput alone does not show what limits a kernel. */
 static void limited_by_nobody_knows(struct program *p)
 {
 	kernel(p, "main_kernel", 1000);
@@ -533,7 +533,7 @@ static void done(struct program *p)
 	made_release(&p->m);
 }
 
-/* Whether it is the first finding; says what it is otherwise. */
+/* Whether the planted problem is the first finding; prints the first finding if not. */
 static bool is_first(const struct sonde_tree *t, const char *name, const struct planted *of)
 {
 	const struct sonde_findings *f = t->findings;
@@ -609,7 +609,7 @@ static void test_findings__a_planted_problem_comes_first_in_traces(void **state)
 	assert_int_equal(nr_wrong, 0);
 }
 
-/* Four ranks; one has three times as much to do. With collectives the others wait in these. */
+/* Four ranks, one of which has three times as much work. With collectives, the others wait in them. */
 static void run_ranks(struct program *p, bool has_collectives)
 {
 	uint32_t rank;
@@ -671,7 +671,7 @@ static void test_findings__ranks_that_do_not_meet_are_uneven(void **state)
 	done(&p);
 }
 
-/* The host works for 1500 µs between the steps: the costs are what was planted. */
+/* The host works for 1500 µs between the steps: the costs must be the planted ones. */
 static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 {
 	static const struct planted of = {"", busy, nothing, load_outside, "between", "step", NULL};
@@ -690,7 +690,7 @@ static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 	done(&p);
 }
 
-/* The figures of a finding are in the row that it names. */
+/* The figures of a finding must be in the row that it names. */
 static void test_findings__evidence_is_in_the_rows(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, nothing, "launch", "step/optimizer", NULL};
@@ -730,7 +730,7 @@ static void test_findings__the_user_may_choose_the_step(void **state)
 	done(&p);
 }
 
-/* A gain that a replay has told decides over costs. */
+/* Gains that a replay has computed count more than costs in the order of findings. */
 static void test_findings__gains_rank_before_costs(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
@@ -754,7 +754,7 @@ static void test_findings__gains_rank_before_costs(void **state)
 	done(&p);
 }
 
-/* A change that is not quite the advice, and gains nothing, does not make a finding small. */
+/* A change that is not exactly the advice, and that gains nothing, does not make a finding small. */
 static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
@@ -766,7 +766,7 @@ static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_
 	(void)state;
 	run_program(&p, &of);
 	f = p.run.t->findings;
-	f->at.at[0].cause = SONDE_CAUSE_COPIES; /* asks for async-copy, and its advice is another stream */
+	f->at.at[0].cause = SONDE_CAUSE_COPIES; /* its change is async-copy, but its advice is another stream */
 	sonde_finding_set_gain(f, &f->at.at[0], none, false, SONDE_STR("replayed"));
 	sonde_finding_set_gain(f, &f->at.at[1], most, true, SONDE_STR("replayed"));
 	sonde_findings_rank(f);
@@ -776,14 +776,14 @@ static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_
 	assert_null(strstr(words.p, "saves"));
 	sonde_finding_say_gain(&words, f, &f->at.at[1]);
 	assert_non_null(strstr(words.p, "saves at most 0.090 ms (0.080 to 0.100)"));
-	f->at.at[0].cause = SONDE_CAUSE_TINY_KERNELS; /* fuse: is what it advises */
+	f->at.at[0].cause = SONDE_CAUSE_TINY_KERNELS; /* its change, fuse, is its advice */
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[f->at.nr - 1].cause, SONDE_CAUSE_TINY_KERNELS);
 	sonde_buf_release(&words);
 	done(&p);
 }
 
-/* Labels are said as the program wrote them: an id would escape the slash. */
+/* Sentences have labels as the program wrote them: an id would escape the slash. */
 static void test_findings__labels_are_as_the_program_wrote_them(void **state)
 {
 	struct program p;

@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-/* Cells with a timeline; a choice of NULL is the default one. Yours to free. */
+/* Makes cells with a timeline; a NULL choice is the default one. The caller frees the cells. */
 static inline struct sonde_cells *folded(
 	const struct sonde_records *r, const struct sonde_choice *choice)
 {

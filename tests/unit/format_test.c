@@ -41,7 +41,7 @@ static void test_format__list_reads_as_a_sentence(void **state)
 	sonde_buf_release(&b);
 }
 
-/* The configuration takes exactly the formats a directory can have. */
+/* The configuration accepts exactly the formats that a directory can have. */
 static void test_format__configuration_knows_those_of_a_directory(void **state)
 {
 	size_t i;

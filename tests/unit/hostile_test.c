@@ -35,7 +35,7 @@ static uint64_t steps_to_build(make_hostile *make, uint32_t n)
 		rc = sonde_cells_unite(&cells, &part, 1, &err);
 	if (rc == 0)
 		rc = sonde_tree_build(&tree, cells, &request.choice, &err);
-	if (rc && rc != SONDE_ERR_LIMIT) /* regions × metrics has an upper bound, and says so */
+	if (rc && rc != SONDE_ERR_LIMIT) /* regions × metrics is limited, and the error says that */
 		fail_msg("%s", err.msg);
 	sonde_tree_free(tree);
 	sonde_cells_free(cells);
@@ -79,7 +79,7 @@ static void test_hostile__work_for_the_tree_grows_with_the_size_of_the_capture(v
 	}
 }
 
-/* A trace of launches in a region each by very many processes, threads, devices, streams … */
+/* A trace of launches, each in a region, by very many processes, threads, devices, streams … */
 struct crowd {
 	const char *name;
 	bool pids, tids, devices, streams, labels, facts;
@@ -110,7 +110,7 @@ static void make_crowd(struct sonde_buf *b, const struct crowd *c, int nr)
 	sonde_buf_puts(b, "]}");
 }
 
-/* Steps to the tree, and then for each format. */
+/* Counts the steps up to the tree, and then those of each format. */
 static void count_formats(const struct crowd *c, int nr, uint64_t *steps)
 {
 	struct sonde_cells *cells = NULL;
@@ -158,7 +158,7 @@ static void test_hostile__work_for_every_format_grows_with_the_number_of_everyth
 	}
 }
 
-/* A trace of ranges in each other, each with a label of its own that is so long, and a kernel in the innermost. */
+/* A trace of nested ranges, each with its own label of `length` bytes, and a kernel in the innermost. */
 static void make_deep(struct sonde_buf *b, int levels, int length)
 {
 	int i;
@@ -174,7 +174,7 @@ static void make_deep(struct sonde_buf *b, int levels, int length)
 		levels + 1, levels + 3);
 }
 
-/* Ids are whole paths: 300 KB of these would have 75 MB of them, and a report three times that. */
+/* Ids are whole paths: 300 KB of such ranges would have 75 MB of ids, and a report three times that. */
 static void test_hostile__ids_of_deep_regions_take_a_share_of_the_capture(void **state)
 {
 	const size_t levels = 500, length = 600;
@@ -219,7 +219,7 @@ static uint64_t steps_to_tree(const struct sonde_buf *text)
 	return sonde_steps() - start;
 }
 
-/* A label that names very many regions around itself; with `all` there is each of them. */
+/* A label that names very many regions around itself; with `all`, all of these regions exist. */
 static uint64_t steps_for_colons(int nr, bool all)
 {
 	struct sonde_buf text = {0};

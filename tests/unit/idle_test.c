@@ -17,7 +17,7 @@ static void begin(struct program *p)
 	p->m.r->ranges.at[p->step].time = (struct sonde_range_time){1, 1000 * US, 0};
 }
 
-/* A kernel of the step: called for, started and ended at these microseconds. */
+/* Adds a kernel of the step that is launched, starts and ends at these microseconds. */
 static struct sonde_record *kernel_of(
 	struct program *p, const char *name, uint32_t *range, uint64_t call, uint64_t start, uint64_t end)
 {
@@ -48,7 +48,7 @@ static void host_call(struct program *p, uint8_t kind, uint64_t begin, uint64_t 
 		.kind = kind};
 }
 
-/* The causes add up to the idle time, in every node of every report. */
+/* Checks that the causes add up to the idle time, in every node of every report. */
 static const struct sonde_node *end(struct program *p)
 {
 	size_t i, k, c;
@@ -73,7 +73,7 @@ static void done(struct program *p)
 	made_release(&p->m);
 }
 
-/* The node has idle time of these two causes, in microseconds, and of no other. */
+/* Checks that the node has idle time of these two causes, in microseconds, and of no other. */
 static void idle_is(const struct sonde_node *n, enum sonde_idle_cause a, double a_us,
 	enum sonde_idle_cause b, double b_us)
 {
@@ -101,7 +101,7 @@ static void test_idle__short_kernels_are_launch_bound(void **state)
 	done(&p);
 }
 
-/* Eager PyTorch: 60 µs from launch to launch, most of them in the framework; then 150 once. */
+/* Eager PyTorch: 60 µs from launch to launch, most of it in the framework; then 150 µs once. */
 static void test_idle__what_a_framework_needs_per_launch_is_launching(void **state)
 {
 	struct program p;
@@ -117,7 +117,7 @@ static void test_idle__what_a_framework_needs_per_launch_is_launching(void **sta
 	done(&p);
 }
 
-/* It was launched at 210 and the host went on at 215: from then on an event held it up. */
+/* The kernel was launched at 210, and the call returned at 215: from then on an event delayed it. */
 static void test_idle__work_that_waits_on_an_idle_device_was_queued(void **state)
 {
 	struct program p;
@@ -131,7 +131,7 @@ static void test_idle__work_that_waits_on_an_idle_device_was_queued(void **state
 	done(&p);
 }
 
-/* A launch that loads its module first: the host did nothing else until 395. */
+/* A launch that first loads its module: the host is in the call until 395. */
 static void test_idle__a_launch_that_takes_long_is_a_launch(void **state)
 {
 	struct program p;
@@ -160,8 +160,8 @@ static void test_idle__a_copy_that_was_called_for_early_is_a_copy(void **state)
 }
 
 /*
- * A copy waits on the device as a kernel does, once its own call has returned at 215: the call behind it, of another
- * copy, says nothing. Captures of sonde see the call a moment after the launch, traces have one moment for both.
+ * Once its call has returned at 215, a copy waits on the device as a kernel does; the next call, of another copy, does not
+ * matter. In sonde's captures the call begins slightly after the launch, in traces at the same time.
  */
 static void check_queued_copy(uint64_t begin_us, uint64_t end_us, double until_us)
 {
@@ -266,7 +266,7 @@ static void test_idle__without_host_calls_it_says_so(void **state)
 	done(&p);
 }
 
-/* Launched long ago, started late: it waited on the device. */
+/* Work that was launched long ago and starts late has waited on the device. */
 static void test_idle__work_that_was_launched_already_was_queued(void **state)
 {
 	struct program p;
@@ -305,7 +305,7 @@ static void test_idle__work_of_others_is_another_stream(void **state)
 	done(&p);
 }
 
-/* Work after the gap is called for by another thread, which was handed to by one that waited. */
+/* Another thread launches the work after the gap; it got its task from a thread that had waited. */
 static void test_idle__the_thread_that_handed_over_counts(void **state)
 {
 	struct program p;
@@ -327,7 +327,7 @@ static void test_idle__the_thread_that_handed_over_counts(void **state)
 	done(&p);
 }
 
-/* Idle time between entries is no region's; a long gap there names what comes next. */
+/* Idle time between entries belongs to no region; a long gap there names the region that comes next. */
 static void test_idle__gaps_between_entries_belong_to_none(void **state)
 {
 	const struct sonde_node *n;
@@ -351,7 +351,7 @@ static void test_idle__gaps_between_entries_belong_to_none(void **state)
 	done(&p);
 }
 
-/* 100 µs of NCCL, 30 of them beside a kernel of the process. */
+/* 100 µs of NCCL, 30 of them while another kernel of the process runs. */
 static void test_idle__communication_is_exposed_where_nothing_else_runs(void **state)
 {
 	const struct sonde_node *n;
@@ -368,7 +368,7 @@ static void test_idle__communication_is_exposed_where_nothing_else_runs(void **s
 	done(&p);
 }
 
-/* Causes are of the device: a kernel that was not selected is no gap. Ten gaps are kept. */
+/* Gaps are those of the device: a kernel that was not selected does not make a gap. Ten gaps are kept. */
 static void test_idle__of_many_gaps_the_ten_longest_are_kept(void **state)
 {
 	struct program p;

@@ -8,10 +8,10 @@
 #define NOW    (1700000000ull * SECOND)
 #define DAY    86400ull
 
-/* A process as a file of its own has it. */
+/* A process, as its own file describes it. */
 struct seen {
 	const char *file, *host, *program, *gpu;
-	uint64_t pid, at_s, for_s; /* at_s: after NOW; for_s 0 = nothing is known of when */
+	uint64_t pid, at_s, for_s; /* at_s: seconds after NOW; for_s 0 = its time is not known */
 	int rank, size;		   /* size 0 = none */
 	uint64_t made_s;	   /* only when the file was made, after NOW */
 	const char *command;
@@ -67,7 +67,7 @@ static int check(const struct seen *seen, size_t nr, struct sonde_err *err)
 static void test_jobs__processes_that_belong_together_are_added_up(void **state)
 {
 	(void)state;
-	/* Ranks on many nodes, also where a window opened at other times, or the launcher itself is there. */
+	/* Ranks on many nodes, also if windows opened at different times, or the launcher itself was captured. */
 	ONE_JOB(RANK("0", "n0", "train", "H200", 10, 0, 60, 0, 4), RANK("1", "n0", "train", "H200", 11, 1, 60, 1, 4),
 		RANK("2", "n1", "train", "H200", 10, 0, 60, 2, 4), RANK("3", "n1", "train", "A100", 11, 600, 5, 3, 4),
 		RAN("4", "n0", "torchrun", NULL, 9, 0, 70));
@@ -77,7 +77,7 @@ static void test_jobs__processes_that_belong_together_are_added_up(void **state)
 	/* Processes without ranks: on one host at a time, or the same program on several. */
 	ONE_JOB(RAN("0", "n0", "serve", "H200", 10, 0, 60), RAN("1", "n0", "client", NULL, 11, 20, 5));
 	ONE_JOB(RAN("0", "n0", "serve", "H200", 10, 0, 60), RAN("1", "n1", "serve", "H200", 11, 20, 50));
-	/* One process whose profiler wrote a trace now and then; torch.profiler does not say the host. */
+	/* One process whose profiler wrote several traces; torch.profiler does not record the host. */
 	ONE_JOB(RAN("0", NULL, "python", "H200", 10, 0, 6), RAN("1", NULL, "python", "H200", 10, 600, 6),
 		RAN("2", NULL, "python", "H200", 10, 1200, 6));
 	/* Reports of Nsight Compute of the same command, made one after the other; of ranks likewise. */
@@ -95,13 +95,13 @@ static void test_jobs__runs_and_programs_of_their_own_are_told_apart(void **stat
 	JOBS(2, RAN("0", "n0", "train", "H200", 10, 0, 60), RAN("1", "n0", "train", "H200", 11, 90, 60));
 	JOBS(2, RANK("0", "n0", "train", "H200", 10, 0, 60, 0, 2), RANK("1", "n1", "train", "H200", 10, 0, 60, 1, 2),
 		RANK("2", "n0", "train", "H200", 20, 90, 60, 0, 2), RANK("3", "n1", "train", "H200", 20, 90, 60, 1, 2));
-	/* Days apart, of other sizes, of other programs on other machines, on other GPUs. */
+	/* Runs that are days apart, that have other sizes, other programs on other machines, or other GPUs. */
 	JOBS(2, RANK("0", "n0", "train", "H200", 10, 0, 60, 0, 2), RANK("1", "n1", "train", "H200", 10, 2 * DAY, 60, 1, 2));
 	JOBS(2, RANK("0", "n0", "train", "H200", 10, 0, 60, 0, 2), RANK("1", "n1", "train", "H200", 10, 90, 60, 1, 8));
 	JOBS(2, RAN("0", "n0", "train", "H200", 10, 0, 60), RAN("1", "n1", "infer", "H200", 10, 0, 60));
 	JOBS(2, RAN("0", "n0", "bench", "H200", 10, 0, 60), RAN("1", "n1", "bench", "A100", 10, 0, 60));
 	JOBS(2, RAN("0", NULL, "python", "H200", 10, 0, 6), RAN("1", NULL, "python", "H200", 10, DAY, 6));
-	/* Without times: by what they are. */
+	/* Without times, other facts decide. */
 	JOBS(2, KNOWN("0", NULL, NULL, "gfx90a", 0), KNOWN("1", NULL, NULL, "H200", 0));
 	JOBS(2, MADE("0", "n0", "./app", "H200", 10, 60, "ncu -o a ./app 8"),
 		MADE("1", "n0", "./app", "H200", 11, 90, "ncu -o b ./app 9"));
@@ -123,7 +123,7 @@ static void test_jobs__what_to_type_is_said_for_each(void **state)
 	assert_non_null(strstr(err.msg, "--together"));
 }
 
-/* All ranks of a large job, and then twice as many files: each rule sorts, none compares all with all. */
+/* All ranks of a large job, and then twice as many files: each rule sorts the files, and none compares all pairs. */
 static void test_jobs__many_ranks_take_no_longer_than_they_must(void **state)
 {
 	uint64_t steps[2];

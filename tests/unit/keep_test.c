@@ -141,7 +141,7 @@ static void test_keep__launches_that_were_not_timed_are_all_counted(void **state
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* Wherever memory ends, it is an error and nothing is left behind. */
+/* Whichever allocation fails, it is an error and nothing is left behind. */
 static void test_keep__memory_may_end_anywhere(void **state)
 {
 	struct sonde_cells *c;

@@ -234,7 +234,7 @@ static void test_graphs__streams_take_turns(void **state)
 
 static void test_graphs__ids_of_nodes_are_in_order_of_capture(void **state)
 {
-	/* the stream captured last ran first */
+	/* the stream that was captured last ran first */
 	static const char capture[] = TRACE(BEGIN("1") MODULE("A_0", "2", "10") CAPTURED("a", "1", "3") MODULE("B_0",
 		"20", "10") CAPTURED("a", "2", "21") END("40") LAST);
 	struct sonde_records *r = open_with(TRACE(STEP("step", "0", "9") GRAPH_LAUNCH("8", "5") WORK("a", "8", "8", "50",
@@ -313,7 +313,7 @@ static void test_graphs__ids_of_graphs_tell_captures_that_are_alike(void **state
 	sonde_records_free(r);
 }
 
-/* Two of three layers ran: which ones is not known, but what is inside of a layer. */
+/* Two of three layers ran: which ones is not known, but the modules inside of a layer are. */
 static void test_graphs__without_a_round_only_what_captures_share_is_known(void **state)
 {
 	static const char odd[] = TRACE(LAYER_CAPTURE("Layer_0", "1") BEGIN("21") MODULE("Other_0", "22", "7") CAPTURED("a", "203", "23")
@@ -331,7 +331,7 @@ static void test_graphs__without_a_round_only_what_captures_share_is_known(void 
 	sonde_records_free(r);
 }
 
-/* Thread 2 begins a capture inside that of thread 1, whose other call comes from a thread without any. */
+/* Thread 2 begins a capture during that of thread 1; the other call of thread 1's capture comes from a thread without a capture. */
 static void test_graphs__captures_of_two_threads_may_overlap(void **state)
 {
 #define OF_THREAD(tid, call, more, id, ts)                                                         \
@@ -358,7 +358,7 @@ static void test_graphs__captures_of_two_threads_may_overlap(void **state)
 	sonde_records_free(r);
 }
 
-/* The trace has a capture without names, the other trace one with names: that one counts alone. */
+/* This trace has a capture without names, the other trace one with names: only the latter is used. */
 static void test_graphs__names_of_another_trace_take_the_place_of_numbers(void **state)
 {
 	struct sonde_records *r = open_with(

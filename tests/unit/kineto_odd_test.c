@@ -21,7 +21,7 @@ static void test_kineto__odd_numbers_and_texts_are_taken(void **state)
 	sonde_records_free(r);
 }
 
-/* Near 2^64 ns, ending beyond, and decades from all others. */
+/* Times near 2^64 ns, ends beyond that, and times that are decades from all others. */
 static void test_kineto__impossible_times_are_left_out_and_counted(void **state)
 {
 	struct sonde_records *r = open_text(TRACE(RANGE("A", "1", "0", "50") "," RANGE(
@@ -132,7 +132,7 @@ static void test_kineto__nesting_and_length_do_not_matter(void **state)
 	free(text);
 }
 
-/* Ids of regions grow with the square of how deep they are: they stay bounded. */
+/* The ids of nested regions grow with the square of the depth: they must stay limited. */
 static void test_kineto__nesting_of_ranges_is_cut(void **state)
 {
 	char *text = malloc(1u << 20);
@@ -171,7 +171,7 @@ static void test_kineto__survives_truncation_anywhere(void **state)
 	for (n = 1; n < sizeof(small) - 1; n++) {
 		survive(small, n);
 		if (read_bytes(&r, small, n, &err) == 0) {
-			/* Behind the events nothing is missing but facts. */
+			/* If the file is cut behind the events, only facts about the run are missing. */
 			nr_partial += noted(r, "truncated");
 			sonde_records_free(r);
 		}
@@ -194,7 +194,7 @@ static void test_kineto__survives_damage_anywhere(void **state)
 		}
 }
 
-/* Each of very many events is found to be damaged only far behind it, where a good kernel follows. */
+/* The damage of each of very many events becomes visible only far behind it; a good kernel follows at the end. */
 static uint64_t steps_to_read(const char *piece, const char *end, int nr)
 {
 	struct sonde_buf text = {0};

@@ -110,7 +110,7 @@ static void test_kineto__backward_work_has_its_forward_range_as_origin(void **st
 	"{\"ph\":\"" ph "\",\"id\":" id ",\"pid\":9,\"tid\":" tid ",\"ts\":" ts                      \
 	",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}"
 
-/* Two forward threads, a flow before its operator and one behind it, work in what autograd adds. */
+/* Two forward threads, a flow before its operator and one behind it, and work in operators that autograd adds. */
 static void test_kineto__without_sequence_numbers_flows_tell_the_origin(void **state)
 {
 	struct sonde_records *r = open_text(TRACE(
@@ -195,7 +195,7 @@ static void test_kineto__hardware_counters_are_samples(void **state)
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name                                  \
 	"\",\"pid\":9,\"tid\":5,\"ts\":" ts ",\"dur\":" dur "}"
 
-/* Calls of CUDA besides launches: idle times are explained by them. */
+/* CUDA calls other than launches: they explain idle times. */
 static void test_kineto__calls_the_host_waits_in_are_kept(void **state)
 {
 	static const uint8_t kinds[] = {SONDE_CALL_SYNC_DEVICE, SONDE_CALL_SYNC_STREAM,

@@ -49,7 +49,7 @@ static void test_labels__known_serial_numbers_go(void **state)
 	rewrites(NULL, "## Call CompiledFxGraph fxy7abc3 ##", "## Call CompiledFxGraph * ##");
 }
 
-/* Expects arguments beside the new label. */
+/* Checks the new label and its arguments. */
 static void says(const char *words, const char *from, const char *to, const char *arguments)
 {
 	struct sonde_labels l = {0};
@@ -59,7 +59,7 @@ static void says(const char *words, const char *from, const char *to, const char
 	bool is_changed;
 
 	assert_int_equal(sonde_labels__init(&l, list, &err), 0);
-	assert_int_equal(sonde_labels__apply(&l, SONDE_STR("step_5 0x1234"), &out, &is_changed, &err), 0); /* leaves nothing behind */
+	assert_int_equal(sonde_labels__apply(&l, SONDE_STR("step_5 0x1234"), &out, &is_changed, &err), 0); /* must leave no arguments behind */
 	sonde_buf_clear(&out);
 	assert_int_equal(sonde_labels__apply(&l, sonde_str_from(from), &out, &is_changed, &err), 0);
 	if (!sonde_str_is(sonde_buf_view(&out), to) || !sonde_str_is(sonde_buf_view(&l.arguments), arguments))
@@ -101,10 +101,10 @@ static void test_labels__named_groups_of_a_rule_are_arguments(void **state)
 	(void)state;
 	says("^req (?<id>\\d+) (?<tokens>\\d+)tok => req", "req 17 0128tok", "req", "id=17 tokens=128");
 	says("^at (?<share>[0-9.]+) => at", "at 0.25", "at", "share=0.25");
-	says("^(?<word>\\w+)-(?<n>\\d+)$ => $1", "loader-3", "loader", "n=3"); /* what is no number is none */
-	says("(?<a>1)|(?<b>2) => x", "2", "x", "b=2"); /* a group that is not part of the match */
+	says("^(?<word>\\w+)-(?<n>\\d+)$ => $1", "loader-3", "loader", "n=3"); /* only numbers become arguments */
+	says("(?<a>1)|(?<b>2) => x", "2", "x", "b=2"); /* group `a` is not part of the match */
 	says("^big (?<n>\\d+) => big", "big 18446744073709551615", "big", "n=18446744073709551615");
-	says("^(?<n>\\d+)\\+(?<n>\\d+) => sum", "18446744073709551615+7", "sum", ""); /* rather none than a wrong one */
+	says("^(?<n>\\d+)\\+(?<n>\\d+) => sum", "18446744073709551615+7", "sum", ""); /* the sum overflows: no argument is better than a wrong one */
 }
 
 static void test_labels__numbers_that_name_things_stay(void **state)
@@ -126,7 +126,7 @@ static void test_labels__rules_of_the_user_rewrite(void **state)
 	rewrites("^req-\\d+ (.*)$ => request $1", "req-17 decode", "request decode");
 	rewrites("\\d=>", "a1b22c", "abc");
 	rewrites("(a)|b => <$1>", "ab", "<a><>");
-	rewrites("[=]> => x", "a=>b", "axb"); /* the last arrow parts the rule */
+	rewrites("[=]> => x", "a=>b", "axb"); /* the last arrow divides the rule */
 }
 
 static void refuses(const char *word, const char *why)
@@ -161,7 +161,7 @@ static void test_labels__bad_rules_are_refused(void **state)
 	sonde_labels__release(&l);
 }
 
-/* Neither a hostile label nor bytes that are no text stop the rules. */
+/* Hostile labels and bytes that are not UTF-8 stay as they are, and are not an error. */
 static void test_labels__hostile_labels_stay(void **state)
 {
 	char text[16384];
@@ -340,14 +340,14 @@ static void test_labels__known_merges_many_serial_siblings(void **state)
 	sonde_launches_free(l);
 	made_release(&m);
 	made_init(&m);
-	make_serial(&m, "layer", 64); /* that many may be names */
+	make_serial(&m, "layer", 64); /* so many may still be real names */
 	l = attribute(&m, "auto");
 	assert_int_equal(l->regions.nr, 129);
 	sonde_launches_free(l);
 	made_release(&m);
 }
 
-/* A label that is entered again and again is no serial number. */
+/* A label that is entered again and again is not a serial number. */
 static void test_labels__auto_leaves_what_comes_again(void **state)
 {
 	struct sonde_launches *l;

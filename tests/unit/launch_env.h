@@ -23,7 +23,7 @@ static inline int no_launcher(void **state)
 	return 0;
 }
 
-/* NAME=VALUE… in the environment from here on. */
+/* Sets NAME=VALUE… in the environment. */
 static inline void set(const char *words)
 {
 	char copy[512], *word, *rest = copy;

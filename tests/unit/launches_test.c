@@ -124,7 +124,7 @@ static void test_launches__start_end_ranges_count_once_per_label_and_never_nest(
 	open[3] = made_start(&m, "other");
 	made_launch(&m, "k", 4, open);
 	open[2] = open[3];
-	made_launch(&m, "k", 3, open); /* in one entry of it: the same place */
+	made_launch(&m, "k", 3, open); /* in a single entry of the range: the same place */
 	l = attribute(&m, NULL);
 	assert_int_equal(l->regions.nr, 3);
 	assert_int_equal(l->launches.at[0].place, l->launches.at[1].place);
@@ -400,13 +400,13 @@ static void test_launches__what_the_profiler_selected_is_not_selected_again(void
 	a = made_push(&m, MADE_ROOT, "A");
 	b = made_push(&m, MADE_ROOT, "B");
 	made_launch(&m, "k", 1, &a);
-	made_launch(&m, "k", 1, &b); /* why it was captured is the profiler's affair */
+	made_launch(&m, "k", 1, &b); /* it does not matter why the profiler captured it */
 	l = attribute(&m, &s);
 	assert_int_equal(l->tally.nr_taken, 2);
 	assert_int_equal(l->tally.nr_not_selected, 0);
 	assert_int_equal(l->notes.texts.nr, 0);
 	sonde_launches_free(l);
-	s.nvtx_include.at = &ours; /* a glob of ours: the profiler took at least what it says */
+	s.nvtx_include.at = &ours; /* a glob in sonde's syntax: the profiler captured at least what it matches */
 	l = attribute(&m, &s);
 	assert_int_equal(l->tally.nr_taken, 1);
 	sonde_launches_free(l);
@@ -435,7 +435,7 @@ static void test_launches__kernel_patterns_leave_replayed_ranges_alone(void **st
 	l = attribute(&m, &s);
 	assert_int_equal(l->tally.nr_taken, 1);
 	assert_int_equal(l->tally.nr_not_selected, 1);
-	assert_int_equal(l->notes.texts.nr, 3); /* both words meet no kernel, and the ranges */
+	assert_int_equal(l->notes.texts.nr, 3); /* two words that match no kernel, and a note about ranges */
 	sonde_launches_free(l);
 	made_release(&m);
 }
@@ -458,7 +458,7 @@ static void test_launches__regions_that_are_known_otherwise_are_shown_empty(void
 	made_launch(&m, "k", 1, &a);
 	made_launch(&m, "k", 1, &d);
 	l = attribute(&m, &s);
-	assert_int_equal(l->regions.nr, 7); /* of a domain that the capture does not know there is none */
+	assert_int_equal(l->regions.nr, 7); /* no region of a domain that the capture does not have */
 	assert_int_equal(l->presences.nr, 7);
 	for (i = 0; i < 7; i++) {
 		assert_true(sonde_str_is(l->regions.at[i].id, want[i]));
@@ -491,7 +491,7 @@ static void test_launches__a_bad_expression_is_a_usage_error(void **state)
 	made_release(&m);
 }
 
-/* Entries with times are known for themselves, as a native capture has them. */
+/* Entries with times, as in a native capture: they are known even without launches. */
 static void timed_entries(struct made *m)
 {
 	size_t i;
@@ -516,7 +516,7 @@ static void test_launches__ranges_without_launches_are_regions_where_they_are_kn
 	made_push(&m, made_push(&m, MADE_ROOT, "outer"), "idle1");
 	made_launch(&m, "k", 1, &a);
 	l = attribute(&m, NULL);
-	assert_false(find_region(l, "outer")->is_shown); /* only launches tell of ranges */
+	assert_false(find_region(l, "outer")->is_shown); /* without times, ranges are known from launches only */
 	sonde_launches_free(l);
 	timed_entries(&m);
 	l = attribute(&m, NULL);
@@ -530,7 +530,7 @@ static void test_launches__ranges_without_launches_are_regions_where_they_are_kn
 	assert_int_equal(l->notes.texts.nr, 0);
 	sonde_launches_free(l);
 	l = attribute(&m, &nothing);
-	assert_false(find_region(l, "A")->is_shown); /* nothing matched: notes say so */
+	assert_false(find_region(l, "A")->is_shown); /* nothing matched, and notes say that */
 	assert_int_equal(l->notes.texts.nr, 2);
 	sonde_launches_free(l);
 	made_release(&m);

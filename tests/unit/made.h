@@ -35,21 +35,21 @@ uint32_t made_range(
 	struct made *m, uint32_t parent, const char *domain, const char *label, int kind);
 uint32_t made_push(struct made *m, uint32_t parent, const char *label);
 uint32_t made_start(struct made *m, const char *label);
-/* A kernel launched while the entries `open` (innermost ones) were open. */
+/* Adds a kernel that was launched while the entries `open` (innermost ones) were open. */
 uint32_t made_launch(struct made *m, const char *kernel, size_t nr, const uint32_t *open);
-/* Makes a launch that of another thread, or work of another device or stream. */
+/* Moves a launch to another thread, or its work to another device or stream. */
 void made_set_thread(struct made *m, size_t record, uint64_t thread);
 void made_set_device(struct made *m, size_t record, uint32_t device);
 void made_set_stream(struct made *m, size_t record, uint64_t stream);
-/* The same of `thread`, with times in ns: a range, and a launch with one range open (SONDE_NONE: none). */
+/* The same for `thread`, with times in ns: a range, and a launch with one open range (SONDE_NONE: none). */
 uint32_t made_push_at(
 	struct made *m, uint64_t thread, uint32_t parent, const char *label, int begin, int end);
 uint32_t made_launch_at(struct made *m, uint64_t thread, int ns, uint32_t open);
 void made_metric(struct made *m, const char *name, double v);
 void made_text(struct made *m, const char *name, const char *text);
-/* Makes further processes come from another file, and starts one. */
+/* Begins another file, to which further processes belong, with a first process. */
 void made_input(struct made *m, const char *replay_mode, uint64_t pid);
-/* Makes further launches come from another process. */
+/* Begins another process, to which further launches belong. */
 void made_process(struct made *m, uint64_t pid);
 
 #endif

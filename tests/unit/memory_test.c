@@ -13,8 +13,8 @@ static void operate(struct made *m, uint32_t launch, bool is_free, uint64_t ns, 
 }
 
 /*
- * A (10 to 100) holds B (20 to 50). A takes 1000 at 15; B takes 200 at 25 and gives them back
- * at 30, takes 50 at 40; A gives the 50 back at 60, and the 1000 go after its end.
+ * A (10 to 100) contains B (20 to 50). A allocates 1000 at 15; B allocates 200 at 25 and frees them
+ * at 30, and allocates 50 at 40; A frees the 50 at 60, and the 1000 are freed after its end.
  */
 static void test_memory__is_counted_where_it_was_asked_for(void **state)
 {
@@ -88,7 +88,7 @@ static void test_memory__of_a_thread_without_ranges_is_adopted(void **state)
 	made_release(&m);
 }
 
-/* Two requests at once: what is allocated meanwhile counts in both entries and in their region once. */
+/* Two requests at the same time: memory allocated meanwhile counts in both entries, but only once in their region. */
 static void test_memory__in_two_entries_of_a_label_counts_once(void **state)
 {
 	struct made m;
@@ -115,7 +115,7 @@ static void test_memory__in_two_entries_of_a_label_counts_once(void **state)
 	made_release(&m);
 }
 
-/* The most held during each entry, against looking at every change. */
+/* Compares the peak of each entry with a search through all changes. */
 static void test_memory__peaks_are_those_of_all_changes(void **state)
 {
 	struct made m;

@@ -31,7 +31,7 @@ static void test_native__long_labels_are_cut_and_kept_once(void **state)
 	sonde_records_free(r);
 }
 
-/* A domain without a name, and a label without a text, are not the default domain's. */
+/* Events of a domain without a name, or with a label without a text, must not go to the default domain. */
 static void test_native__strings_that_are_lost_move_nothing_to_the_default_domain(void **state)
 {
 	struct capture c;
@@ -65,7 +65,7 @@ static void test_native__strings_that_are_lost_move_nothing_to_the_default_domai
 	sonde_records_free(r);
 }
 
-/* Starts that are never stopped, a launch after each: `nr_labels` different ones in turn. */
+/* Start/end ranges that are never ended, with a launch after each; `nr_labels` labels in turn. */
 static struct sonde_records *leak(int nr, int nr_labels)
 {
 	struct capture c;
@@ -102,7 +102,7 @@ static void test_native__leaked_ranges_of_one_label_are_bounded(void **state)
 	sonde_records_free(r);
 }
 
-/* Ever new labels: sets are bounded, no launch falls out of its regions, and a note says so. */
+/* Ever new labels: the size of sets is limited, each launch stays in regions, and a note reports the limit. */
 static void test_native__leaked_ranges_of_many_labels_are_bounded(void **state)
 {
 	struct sonde_records *r = leak(15000, 15000);
@@ -143,7 +143,7 @@ static void test_native__ranges_too_deep_are_left_out_with_their_pops(void **sta
 	sonde_records_free(r);
 }
 
-/* A region is told by its path: few bytes of pushes must not ask for gigabytes of them. */
+/* A region is identified by its path: a few bytes of pushes must not lead to gigabytes of paths. */
 static void test_native__regions_with_long_paths_have_a_limit_in_all(void **state)
 {
 	static char text[SONDE_LABEL_LIMIT];
@@ -174,7 +174,7 @@ static void test_native__regions_with_long_paths_have_a_limit_in_all(void **stat
 	sonde_records_free(r);
 }
 
-/* Strings lie in an array by number: one large number must not size it. */
+/* Strings are in an array, indexed by number: one large number must not make it large. */
 static void test_native__string_numbers_have_a_limit(void **state)
 {
 	static const char zeros[SONDE_STRING_LIMIT];
@@ -318,7 +318,7 @@ static void test_native__damage_inside_events_costs_the_rest_of_its_chunk(void *
 	event(&c, SONDE_EVENT_POP, 1, 10);
 	nr_bytes = (uint32_t)c.events.n;
 	capture_piece(&c, 0, 0, 0, 77);
-	event(&c, SONDE_EVENT_POP, 1, 10); /* the chunk goes on, in vain */
+	event(&c, SONDE_EVENT_POP, 1, 10); /* the rest of the chunk is not read */
 	capture_piece(&c, 0, 0, nr_bytes, 77);
 	event_base(&c, 3000, 0, 0);
 	event(&c, SONDE_EVENT_PUSH, 2, 10, 2);

@@ -11,7 +11,7 @@ static inline void capture_finish(struct capture *c, struct sonde_buf *file)
 	sonde_buf_release(&c->events);
 }
 
-/* Heads of large blocks, one inside the other, and no block anywhere. */
+/* Heads of large blocks, one inside the other, without any valid block. */
 static void many_false_blocks(struct sonde_buf *file, uint32_t n)
 {
 	struct sonde_block_head h = {.magic = SONDE_BLOCK_MAGIC};
@@ -38,7 +38,7 @@ static void many_open(struct sonde_buf *file, uint32_t n)
 	capture_finish(&c, file);
 }
 
-/* Numbers of start/end ranges that a multiplication does not spread. */
+/* Numbers of start/end ranges that collide if a hash only multiplies them. */
 static void many_like_numbers(struct sonde_buf *file, uint32_t n)
 {
 	static uint32_t ids[20000];
@@ -61,7 +61,7 @@ static void many_like_numbers(struct sonde_buf *file, uint32_t n)
 	capture_finish(&c, file);
 }
 
-/* Start/end ranges that all are open at once, with a launch before they end, last one first. */
+/* Start/end ranges that are all open at the same time, then a launch, then they end, the last one first. */
 static void many_ended(struct sonde_buf *file, uint32_t n)
 {
 	struct capture c;

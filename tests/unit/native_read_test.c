@@ -32,7 +32,7 @@ static void test_native__nested_ranges_have_parents_threads_and_times(void **sta
 	sonde_records_free(r);
 }
 
-/* Killed before a second moment was known on both clocks: the head's rate has to do. */
+/* The program was killed before a second moment was known on both clocks: the rate in the head is used. */
 static void test_native__one_moment_and_the_rate_make_a_clock(void **state)
 {
 	struct sonde_capture_head *head;
@@ -208,7 +208,7 @@ static void test_native__records_have_the_values_of_their_launch(void **state)
 	sonde_records_free(r);
 }
 
-/* CUPTI writes start = end = 0 when it could not tell: no time, and not one in 1970. */
+/* CUPTI writes start = end = 0 when it does not know the time: such work has no time, not one in 1970. */
 static void test_native__work_without_times_has_none(void **state)
 {
 	struct capture c;
@@ -256,7 +256,7 @@ static void test_native__graph_kernels_know_where_they_were_captured(void **stat
 	assert_int_equal(r->records.nr, 1);
 	/* It belongs to the range of its launch … */
 	assert_int_equal(r->members.at[r->sets.at[r->records.at[0].open].first], 2);
-	/* … and tells that of its capture. */
+	/* … and also has the range in which it was captured. */
 	assert_int_equal(r->records.at[0].origin_kind, SONDE_ORIGIN_GRAPH);
 	assert_int_equal(r->records.at[0].origin, 1);
 	sonde_records_free(r);
@@ -300,7 +300,7 @@ static void test_native__cpu_time_is_shared_out_between_readings(void **state)
 	event_base(&c, 1000, 500, 0);
 	event(&c, SONDE_EVENT_PUSH, 2, 0, 1);
 	event(&c, SONDE_EVENT_POP, 1, 100);
-	/* By 1400 the thread has run for 200 of 400: half of the range, too. */
+	/* At 1400 the thread has run for 200 of 400, so the range is taken to have run for half of its time. */
 	event(&c, SONDE_EVENT_PUSH | SONDE_EVENT_CPU, 3, 300, 200, 1);
 	event(&c, SONDE_EVENT_POP | SONDE_EVENT_CPU, 2, 100, 7);
 	capture_chunk(&c, 0, 0, 77);
@@ -401,7 +401,7 @@ static void test_native__kernel_names_read_as_nsight_prints_them(void **state)
 	sonde_arena_release(&arena);
 }
 
-/* f(a<int, int>, b<that, that>, b<that, that>, …): every class twice as long as the last. */
+/* f(a<int, int>, b<that, that>, b<that, that>, …): every class is twice as long as the one before. */
 static struct sonde_str demangle_doubled(
 	struct sonde_arena *arena, struct sonde_buf *name, unsigned times)
 {
@@ -431,7 +431,7 @@ static void test_native__few_bytes_do_not_become_a_long_name(void **state)
 	sonde_arena_release(&arena);
 }
 
-/* The parts of a name are freed: only the name itself stays. */
+/* The memory for the parts of a name is freed; only the name itself stays. */
 static void test_native__a_long_name_takes_no_more_than_its_text(void **state)
 {
 	struct sonde_arena arena = {0};
@@ -454,7 +454,7 @@ static void test_native__a_long_name_takes_no_more_than_its_text(void **state)
 	sonde_arena_release(&arena);
 }
 
-/* When the program was captured, on the clock of ranges and samples: the last window has no end. */
+/* The windows in which the program was captured, on the clock of ranges and samples; the last window has no end. */
 static void test_native__windows_are_among_the_records(void **state)
 {
 	static const struct sonde_window_mark marks[] = {{.ticks = 100, .state = SONDE_WINDOW_BEGIN},
@@ -478,7 +478,7 @@ static void test_native__windows_are_among_the_records(void **state)
 	sonde_records_free(r);
 }
 
-/* Its ranges went on between windows: read as windows it would be wrong. */
+/* In older captures with a budget, ranges went on between windows; reading them as windows would be wrong. */
 static void test_native__an_older_capture_with_a_budget_is_refused(void **state)
 {
 	static const struct sonde_window_mark mark = {.ticks = 100, .state = SONDE_WINDOW_TIMED};
@@ -495,7 +495,7 @@ static void test_native__an_older_capture_with_a_budget_is_refused(void **state)
 	capture_release(&c);
 }
 
-/* A budget and its cost belong to the input, and its windows are nobody else's. */
+/* A budget, its cost and its windows belong to the input, and to no other. */
 static void test_native__a_budget_is_told_with_its_windows(void **state)
 {
 	static const struct sonde_window_mark marks[] = {{.ticks = 100, .state = SONDE_WINDOW_BEGIN},

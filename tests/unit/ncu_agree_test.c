@@ -18,7 +18,7 @@
 struct pair {
 	char name[256];
 	struct sonde_records *rep, *csv;
-	/* Same place = same result; ncu prints several processes in an order of its own. */
+	/* The results at the same position belong together; ncu prints several processes in its own order. */
 	uint32_t rep_order[NR_RECORDS], csv_order[NR_RECORDS];
 };
 
@@ -32,7 +32,7 @@ static struct sonde_records *open_one(const char *path)
 	return r;
 }
 
-/* Stable: by process id, then by place in the file. */
+/* A stable order: by process id, then by position in the file. */
 static void order_by_pid(const struct sonde_records *r, uint32_t *order)
 {
 	uint32_t i, k;
@@ -147,7 +147,7 @@ static void check_records(struct pair *p)
 		assert_int_equal(sonde_record_queue(p->rep, a)->context, sonde_record_queue(p->csv, b)->context);
 		assert_int_equal(sonde_record_queue(p->rep, a)->stream, sonde_record_queue(p->csv, b)->stream);
 		assert_int_equal(pa->pid, pb->pid);
-		assert_true(pb->name.n && pa->name.n >= pb->name.n); /* a path, its last part */
+		assert_true(pb->name.n && pa->name.n >= pb->name.n); /* one has a path, the other its last part */
 		assert_memory_equal(pa->name.p + pa->name.n - pb->name.n, pb->name.p, pb->name.n);
 		assert_true(sonde_str_eq(pa->host, pb->host));
 		if (sonde_record_caller(p->csv, b)->thread)
@@ -225,7 +225,7 @@ static void same_value(const struct pair *p, struct sonde_str name, double rep, 
 			rep, csv);
 }
 
-/* `a` of the report against `b` of the CSV. */
+/* Compares `a` of the report with `b` of the CSV. */
 static void check_metric(const struct pair *p, uint32_t metric, const struct sonde_values *a,
 	const struct sonde_values *b)
 {

@@ -4,7 +4,7 @@
 
 #include "ncu_make.h"
 
-/* One hostile result of `n` times whatever makes reading it hard. */
+/* Makes a hostile result with `n` of the things that make it hard to read. */
 typedef void make_hostile(struct sonde_buf *file, uint32_t n);
 
 static inline void one_result(
@@ -71,7 +71,7 @@ static void many_sections(struct sonde_buf *file, uint32_t n)
 	sonde_buf_release(&section);
 }
 
-/* A domain of `n` registered strings, and as many stacks of it, each looking one up. */
+/* A domain with `n` registered strings, and as many stacks in it, each of which looks one up. */
 static void many_stacks_of_one_domain(struct sonde_buf *file, uint32_t n)
 {
 	struct sonde_buf header = {0}, result = {0}, nvtx = {0}, domain = {0}, string = {0};
@@ -182,7 +182,7 @@ static void many_processes(struct sonde_buf *file, uint32_t n)
 	sonde_buf_release(&session), sonde_buf_release(&device);
 }
 
-/* A result of its own in each of `n` regions, processes, kernels or metrics. */
+/* `n` results, each in another region, process, kernel or metric. */
 static inline void many_results(struct sonde_buf *file, uint32_t n, int what)
 {
 	struct sonde_buf header = {0}, payload = {0}, result = {0}, nvtx = {0}, thread = {0};

@@ -50,7 +50,7 @@ static inline void make_u32(struct sonde_buf *b, uint32_t v)
 	sonde_buf_add(b, c, 4);
 }
 
-/* A u32 length and the bytes. */
+/* Appends an item: its length as a u32, and the bytes. */
 static inline void make_item(struct sonde_buf *b, struct sonde_buf *inner)
 {
 	make_u32(b, (uint32_t)inner->n);
@@ -68,7 +68,7 @@ static inline void make_start(struct sonde_buf *file)
 	sonde_buf_release(&header);
 }
 
-/* A block: `header` gets its payload size; both are emptied. */
+/* Appends a block: `header` gets the size of the payload; both buffers are emptied. */
 static inline void make_block(
 	struct sonde_buf *file, struct sonde_buf *header, struct sonde_buf *payload)
 {

@@ -12,9 +12,9 @@
 
 #define SMALL "tests/data/ncu/graph_whole.ncu-rep"
 
-#define DECODED 500 /* a row of all metrics each: more of them would only repeat that */
+#define DECODED 500 /* each is a row of all metrics; more would not test anything new */
 
-/* Decodes the values of the records too: none of it may be trusted either. */
+/* Also decodes the values of the records, which may be hostile too. */
 static void walk_all(const struct sonde_records *r)
 {
 	struct sonde_values v;
@@ -32,7 +32,7 @@ static void walk_all(const struct sonde_records *r)
 	sonde_values_release(&v);
 }
 
-/* Either it can be read, wholly or with a note, or the error says file, byte and reason. */
+/* Either the file can be read, completely or with a note, or the error has file, byte and reason. */
 static int must_survive(const void *p, size_t n)
 {
 	struct sonde_records *r;
@@ -67,7 +67,7 @@ static void test_ncu_rep__cut_at_every_byte_gives_an_error_or_a_noted_part(void 
 			assert_non_null(memmem(
 				r->notes.texts.keys[0].p, r->notes.texts.keys[0].n, "byte ", 5));
 		}
-		/* Between two blocks, and while no result is missing, a cut cannot be seen. */
+		/* A cut between two blocks cannot be detected while no result is missing. */
 		if (rc)
 			assert_int_equal(rc, SONDE_ERR_FORMAT);
 		sonde_records_free(r);
@@ -123,7 +123,7 @@ static void test_ncu_rep__survives_random_byte_flips(void **state)
 	sonde_mapping_release(&m);
 }
 
-/* A report of one block with `nr` results that say nothing, claiming `claimed` of them. */
+/* A report of one block with `nr` empty results, which claims to have `claimed` of them. */
 static void make_claim(struct sonde_buf *file, uint64_t claimed, uint32_t nr)
 {
 	struct sonde_buf header = {0}, payload = {0};

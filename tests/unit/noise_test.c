@@ -16,7 +16,7 @@
 #define LARGEST 200
 #define SLOW	13
 
-/* Compares one run of a program with one of the same, region SLOW `by` times as long; counts who is called different. */
+/* Compares two runs of a program; in the second, region SLOW takes `by` times as long. Returns how many regions are called different. */
 static size_t compare_runs(const struct noise_model *m, size_t nr, double by, bool *is_found, uint64_t *seed)
 {
 	static double a[REGIONS * LARGEST], b[REGIONS * LARGEST];
@@ -55,7 +55,7 @@ static void test_noise__equal_programs_are_rarely_called_different_by_any_noise(
 		uint64_t seed = m;
 		bool is_found;
 
-		if (noise_models[m].run > 0) /* one run cannot know how runs differ */
+		if (noise_models[m].run > 0) /* one run does not show how runs differ */
 			continue;
 		for (s = 0; s < 4; s++)
 			for (i = 0; i < families; i++)

@@ -130,7 +130,7 @@ static size_t nr_in(const struct sonde_records *r, const char *label)
 	return nr;
 }
 
-/* Launches are before, between and after their times, and others with their label are open then. */
+/* There are launches before, between and after their times, while other ranges with the same label are open. */
 static void test_nsys__ranges_that_end_before_they_begin_end_at_once(void **state)
 {
 	struct bytes b = make("INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES "
@@ -183,7 +183,7 @@ static void test_nsys__work_that_ends_before_it_begins_takes_no_time(void **stat
 	sqlite3_free(b.p);
 }
 
-/* --- what was open, whatever the times are and in whatever order it is asked --------------------- */
+/* --- open ranges, for any times and in any order of queries --------------------------------------- */
 
 #define NR_LABELS 4u
 
@@ -210,7 +210,7 @@ static bool is_open(const struct sonde_range *g, uint32_t process, uint64_t ns)
 	return g->process == process && g->time.begin_ns <= ns && (!g->time.end_ns || g->time.end_ns > ns);
 }
 
-/* The set has every range that is open, those of a label together and in order. */
+/* Checks that the set has every open range, with those of a label together and in order. */
 static void assert_open(const struct sonde_records *r, const struct sonde_set *set, uint32_t process, uint64_t ns)
 {
 	const uint32_t *members = set->nr ? &r->members.at[set->first] : NULL;
@@ -231,7 +231,7 @@ static void assert_open(const struct sonde_records *r, const struct sonde_set *s
 	}
 }
 
-/* A program that never ends what it starts: of one label the last 16 are open, and sets stay small. */
+/* A program that never ends its start/end ranges: per label the last 16 are open, so sets stay small. */
 static void test_starts__that_are_never_ended_do_not_pile_up(void **state)
 {
 	struct sonde_records r = {0};
@@ -305,7 +305,7 @@ static bool is_json(const struct sonde_format *f, uint64_t hash)
 	return f->write == sonde_export_json;
 }
 
-/* Takes the export with this change the whole way to a valid report. */
+/* Runs the whole pipeline on the export with this change; the report must be valid. */
 static void survive_change(sqlite3 *db, const char *sql)
 {
 	struct sonde_err err = {0};
@@ -456,7 +456,7 @@ static void test_nsys__work_grows_with_the_number_of_everything(void **state)
 			steps_to_read(crowds[i].insert, 4000));
 }
 
-/* The page of the texts that has one of them is damaged: all launches are there, and it is said. */
+/* A page with texts is damaged: all launches are still there, and a note reports the damage. */
 static void test_nsys__texts_that_cannot_be_read_are_missing(void **state)
 {
 	struct bytes b = make("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 900) "
@@ -493,7 +493,7 @@ static void test_nsys__survives_every_failing_allocation(void **state)
 	sqlite3_free(b.p);
 }
 
-/* SQLite's own memory, which is not ours to count. */
+/* The allocator of SQLite, whose memory our tests do not count. */
 static sqlite3_mem_methods usual;
 static uint64_t nr_calls, fail_at;
 
@@ -531,7 +531,7 @@ static void test_nsys__survives_sqlite_running_out_of_memory(void **state)
 	sqlite3_free(b.p);
 }
 
-/* Ranges that are never closed nest without end: ids stay bounded. */
+/* Ranges that are never closed nest without end: their ids must stay limited. */
 static void test_nsys__nesting_is_cut(void **state)
 {
 	struct bytes b =

@@ -110,7 +110,7 @@ static void test_nsys__gpu_metrics_are_samples(void **state)
 	sqlite3_free(b.p);
 }
 
-/* As the first exporters wrote it: texts in place, no domains, no process beside a kernel, 0 for no end. */
+/* As the first exporters wrote it: texts are in the rows, there are no domains, kernels have no process, and 0 means no end. */
 static void test_nsys__an_export_of_an_old_version_is_read(void **state)
 {
 	struct bytes b = make("UPDATE NVTX_EVENTS SET text='A' WHERE textId=5;"
@@ -169,7 +169,7 @@ static void test_nsys__gpu_metrics_are_counts_where_the_gpu_is_known(void **stat
 	d = sonde_records_device(r, 0, 0);
 	assert_true(sonde_str_is(d->name, "X") && sonde_str_is(d->uuid, "GPU-ab-1"));
 	assert_true(sonde_series_is_of(&r->series.at[0], r, 0, 0));
-	d = sonde_records_device(r, 1, 0); /* what the other process calls 0 */
+	d = sonde_records_device(r, 1, 0); /* the device that the other process calls 0 */
 	assert_true(sonde_str_is(d->name, "Y") && !sonde_series_is_of(&r->series.at[0], r, 1, 0));
 	assert_true(r->processes.at[1].has_rank && r->processes.at[1].rank == 5);
 	assert_false(r->processes.at[0].has_rank);
@@ -177,7 +177,7 @@ static void test_nsys__gpu_metrics_are_counts_where_the_gpu_is_known(void **stat
 	sqlite3_free(b.p);
 }
 
-/* All but one of 60,000 ranges are long over. Looking at them again for each launch takes minutes. */
+/* All but one of 60,000 ranges ended long ago. Searching them again for each launch would take minutes. */
 static void test_nsys__many_start_end_ranges_cost_no_more_than_their_number(void **state)
 {
 	struct bytes b = make(
@@ -234,7 +234,7 @@ static void test_nsys__calls_the_host_waits_in_are_kept(void **state)
 	sqlite3_free(b.p);
 }
 
-/* SQLite's numbers have a sign, times have none. */
+/* SQLite's numbers are signed, times are not. */
 static void test_nsys__negative_times_begin_with_the_trace_and_are_counted(void **state)
 {
 	struct bytes b = make("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start=-5, end=-2 WHERE rowid=1;"

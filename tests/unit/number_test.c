@@ -48,7 +48,7 @@ static void test_number__what_is_no_number_is_null(void **state)
 	assert_string_equal(format(-INFINITY), "null");
 }
 
-/* Any bits: equal to printf for fractions, and exact to fifteen digits when read back. */
+/* Doubles of random bits: fractions are written as by printf, and all are exact to fifteen digits when read back. */
 static void test_number__random_values_agree_with_printf(void **state)
 {
 	uint64_t seed = 88172645463325252u;
