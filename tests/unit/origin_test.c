@@ -109,7 +109,7 @@ static void test_origin__nodes_hang_below_the_launch_of_their_graph(void **state
 	made_release(&m);
 }
 
-/* One graph a step: of another batch in each, say. */
+/* One graph per step, for example with another batch size in each. */
 static void test_origin__a_graph_is_cut_by_what_its_own_nodes_share(void **state)
 {
 	struct sonde_launches *l;
@@ -152,7 +152,7 @@ static void test_origin__filters_see_the_path_that_was_hung(void **state)
 	made_release(&m);
 }
 
-/* A region that was entered too is a range; both kinds of launches are in it. */
+/* A region that was also entered is a range; both kinds of launches are in it. */
 static void test_origin__a_region_entered_elsewhere_is_one_region(void **state)
 {
 	struct sonde_launches *l;
@@ -178,7 +178,7 @@ static void test_origin__a_region_entered_elsewhere_is_one_region(void **state)
 	made_release(&m);
 }
 
-/* One program ran without a graph, the other with: the second never entered step/attn. */
+/* One process ran without a graph, the other with one: the second never entered step/attn. */
 static void test_origin__a_region_only_another_process_entered_is_known(void **state)
 {
 	struct sonde_launches *l;
@@ -221,7 +221,7 @@ static void test_origin__without_a_launching_place_work_stays_outside(void **sta
 	made_release(&m);
 }
 
-/* The reader knows the origin: adopted by the thread that waits in step/backward. */
+/* The reader knows the origin; the launches are adopted by the thread that waits in step/backward. */
 static void test_origin__backward_hangs_below_the_adopted_stack(void **state)
 {
 	struct sonde_launches *l;
@@ -251,7 +251,7 @@ static void test_origin__backward_hangs_below_the_adopted_stack(void **state)
 	made_release(&m);
 }
 
-/* emit_nvtx: ranges for operators, numbered on both sides; the engine has a thread of its own. */
+/* emit_nvtx: ranges of operators have sequence numbers in forward and backward; autograd's engine has its own thread. */
 static void make_emit_nvtx(struct made *m, uint64_t engine)
 {
 	uint32_t step = made_push_at(m, 1, MADE_ROOT, "step", 100, 900);
@@ -289,7 +289,7 @@ static void test_origin__numbered_operators_hang_below_backward(void **state)
 	uint64_t engine;
 
 	(void)state;
-	for (engine = 1; engine <= 2; engine++) { /* on the thread of forward, too */
+	for (engine = 1; engine <= 2; engine++) { /* also on the thread of forward */
 		struct sonde_launches *l;
 		struct made m;
 
@@ -320,7 +320,7 @@ static void test_origin__numbered_operators_hang_below_backward(void **state)
 	}
 }
 
-/* A forward function may have the word in its name; a number nobody had before means nothing. */
+/* A forward function may have "backward" in its name; a sequence number that no range had before means nothing. */
 static void test_origin__names_and_numbers_that_only_look_like_it(void **state)
 {
 	struct sonde_launches *l;
@@ -341,7 +341,7 @@ static void test_origin__names_and_numbers_that_only_look_like_it(void **state)
 	made_release(&m);
 }
 
-/* A native capture, from its bytes: capture under A/B and A, launch under B. */
+/* The bytes of a native capture: the graph was captured in A/B and A, and launched in B. */
 static void test_origin__a_native_capture_hangs_its_graphs(void **state)
 {
 	struct sonde_records *r;
@@ -375,7 +375,7 @@ static void test_origin__a_native_capture_hangs_its_graphs(void **state)
 	sonde_records_free(r);
 }
 
-/* Paths below paths do not grow without end. */
+/* Paths that are put below other paths must not grow without limit. */
 static void test_origin__long_paths_are_bounded(void **state)
 {
 	static char label[16000];

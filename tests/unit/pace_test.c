@@ -7,19 +7,19 @@
 #include "inject/pace.h"
 
 struct program {
-	double launch_ns;  /* between launches when nobody looks */
-	double record_ns;  /* what a window takes of each … */
-	double hidden_ns;  /* … and what of that no call shows */
-	double switch_ns;  /* what a switch takes … */
-	double late_ns;	   /* … and what of that nobody sees */
+	double launch_ns;  /* time between launches outside windows */
+	double record_ns;  /* what a launch costs in a window … */
+	double hidden_ns;  /* … and the part of that which no call shows */
+	double switch_ns;  /* what it costs to open or close a window … */
+	double late_ns;	   /* … and the part of that which is not measured */
 	double busy_ns, wait_ns; /* it works and waits in turn; 0 = it works all the time */
 	double launches_a_range;
-	double range_ns, passed_ns; /* what each range takes in windows and outside */
-	double waver; /* ranges come so much faster or more slowly, from one time to the next */
+	double range_ns, passed_ns; /* what a range costs in windows, and outside of them */
+	double waver; /* by how much the rate of ranges changes over time */
 };
 
 struct outcome {
-	double clean_ns, lost_ns; /* of the work that was done */
+	double clean_ns, lost_ns; /* the time of the work without losses, and the time lost */
 	double timed_ns, launches, timed;
 	uint32_t nr_windows;
 	double first_ns;
@@ -33,7 +33,7 @@ struct run {
 	struct outcome out;
 };
 
-/* Works for `ns`, or until it waits; returns how long that was. */
+/* Works for `ns`, or until the program waits; returns how long it worked. */
 static double work(struct run *r, double ns)
 {
 	const struct program *p = r->p;
@@ -112,7 +112,7 @@ static struct outcome simulate(const struct program *p, double budget, double se
 	return r.out;
 }
 
-/* The program was slowed down by at most `most` of the budget, and at least by `least` of it. */
+/* Checks that the program lost at most `most` times the budget, and at least `least` times the budget. */
 static struct outcome assert_kept(const struct program *p, double budget, double least, double most)
 {
 	uint64_t seed;
@@ -150,7 +150,7 @@ static void test_pace__budget_is_kept_and_used(void **state)
 			}
 }
 
-/* Ranges cost something outside windows too: that much shorter are the windows. */
+/* Ranges also cost time outside windows: windows are shorter by that much. */
 static void test_pace__ranges_outside_windows_are_paid_first(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 2e6, .launches_a_range = 3,
@@ -163,11 +163,11 @@ static void test_pace__ranges_outside_windows_are_paid_first(void **state)
 	p.passed_ns = 0;
 	unpaid = assert_kept(&p, 0.02, 0.8, 1.08);
 	assert_true(paid.timed / paid.launches < 0.75 * unpaid.timed / unpaid.launches);
-	dear.passed_ns = 3000; /* more than all of the budget: half of it is still for windows */
+	dear.passed_ns = 3000; /* more than the whole budget: windows still get half of the budget */
 	assert_kept(&dear, 0.02, 2.5 + 0.4, 2.5 + 0.54);
 }
 
-/* A program of ranges alone, or with a launch now and then. */
+/* A program that has only ranges, or a launch now and then. */
 static void test_pace__ranges_in_windows_are_paid_too(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 500, .switch_ns = 2e6, .launches_a_range = 0.1,
@@ -192,7 +192,7 @@ static void test_pace__dear_switches_are_fewer_and_windows_longer(void **state)
 	assert_true(a.first_ns == 2e6 && b.first_ns == 2e6);
 }
 
-/* 14 % where calls show 2 %: ranges tell. */
+/* Windows cost 14 %, but calls show only 2 %: the times of ranges show the rest. */
 static void test_pace__what_no_call_shows_is_found_in_ranges(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 700, .hidden_ns = 4e3, .switch_ns = 50e3,
@@ -204,7 +204,7 @@ static void test_pace__what_no_call_shows_is_found_in_ranges(void **state)
 	assert_kept(&p, 0.02, 0.9, 1.1);
 }
 
-/* Seeming cheap is no reason never to look. */
+/* Even if windows seem to cost nothing, their cost must be checked. */
 static void test_pace__windows_without_end_are_checked_too(void **state)
 {
 	struct program p = {.launch_ns = 30e3, .record_ns = 0, .hidden_ns = 3e3, .switch_ns = 20e3, .launches_a_range = 3};
@@ -213,16 +213,16 @@ static void test_pace__windows_without_end_are_checked_too(void **state)
 	assert_kept(&p, 0.02, 0.9, 1.1);
 }
 
-/* Ranges that come as they like are no reason for shorter windows. */
+/* Ranges that come at an irregular rate must not make windows shorter. */
 static void test_pace__scatter_of_ranges_is_not_taken_for_cost(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 50e3, .launches_a_range = 3000, .busy_ns = 30e6, .wait_ns = 11e6};
 
 	(void)state;
-	assert_kept(&p, 0.02, 0.5, 1.4); /* of the time it works, which is 73 % */
+	assert_kept(&p, 0.02, 0.5, 1.4); /* of the time in which it works, which is 73 % */
 }
 
-/* Where it waits most of the time, what it loses when it does not is still within the budget. */
+/* If the program waits most of the time, its loss while it works must still be within the budget. */
 static void test_pace__waiting_is_no_credit(void **state)
 {
 	struct program p = {.launch_ns = 20e3, .record_ns = 3300, .switch_ns = 20e3,
@@ -238,12 +238,12 @@ static void test_pace__room_for_everything_is_one_window(void **state)
 	struct outcome o = simulate(&p, 0.02, 60, 7);
 
 	(void)state;
-	assert_true(o.nr_windows > 8 && o.timed > 0.98 * o.launches); /* but for what is needed to know it */
+	assert_true(o.nr_windows > 8 && o.timed > 0.98 * o.launches); /* all but the windows that are skipped to measure the cost */
 	o = simulate(&p, 1, 60, 7);
 	assert_true(o.nr_windows == 0 && o.timed == o.launches);
 }
 
-/* capture.window is closed half of the time: the budget is that of the windows inside it. */
+/* capture.window is closed half of the time: the budget applies to the time in which it is open. */
 static void test_pace__waiting_for_a_window_costs_nothing(void **state)
 {
 	struct pace p = {.budget = 0.02, .least_record_ns = 500};

@@ -29,7 +29,7 @@ static void test_rank__job_names_are_those_of_the_launch(void **state)
 	assert_null(strstr(a, "none"));
 	assert_string_equal(a, job_of("RANK=1"));
 	assert_string_not_equal(a, job_of("TORCHELASTIC_RESTART_COUNT=1"));
-	/* Another host's ranks know the same of the job. */
+	/* Ranks on another host find the same name of the job. */
 	a = job_of("WORLD_SIZE=4 MASTER_ADDR=node1");
 	assert_string_equal(a, "29500.node1.none");
 }
@@ -39,7 +39,7 @@ static void test_rank__a_slurm_step_is_no_part_of_other_launchers_names(void **s
 	const char *a;
 
 	(void)state;
-	/* mpirun starts the ranks of its own host by itself, those of others by a step. */
+	/* mpirun starts the ranks on its own host itself, those on other hosts by a Slurm step. */
 	a = job_of("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=job1");
 	assert_string_equal(a, job_of("SLURM_STEP_ID=3 SLURM_JOB_ID=77"));
 	no_launcher(NULL);
@@ -96,7 +96,7 @@ static void test_rank__pods_of_an_indexed_job_have_one_name(void **state)
 
 	(void)state;
 	assert_int_equal(uname(&u), 0);
-	a = job_of("JOB_COMPLETION_INDEX=3"); /* this host is none of its pods' */
+	a = job_of("JOB_COMPLETION_INDEX=3"); /* this host is not one of the job's pods */
 	assert_int_equal(strncmp(a, u.nodename, strlen(a)), 0);
 	a = job_of("JOB_NAME=train");
 	assert_string_equal(a, "train");

@@ -25,7 +25,7 @@ static inline int read_bytes(
 	return rc;
 }
 
-/* The nth allocation of it and all after it fail. */
+/* Reads while the nth allocation and all later ones fail. */
 static inline int read_bytes_failing(
 	struct sonde_records **r, const void *p, size_t n, uint64_t nth, struct sonde_err *err)
 {
@@ -37,7 +37,7 @@ static inline int read_bytes_failing(
 	return rc;
 }
 
-/* Whatever allocation fails, it is an error; with more than `least` of them all is well. */
+/* Checks that reading gives an error whichever allocation fails, and that it needs more than `least` allocations. */
 static inline void survive_failed_allocations(const void *p, size_t n, uint64_t least)
 {
 	struct sonde_records *r = NULL;
@@ -64,7 +64,7 @@ static inline bool noted(const struct sonde_records *r, const char *words)
 	return false;
 }
 
-/* How many ranges lie in each other at most. */
+/* The greatest depth of nested ranges. */
 static inline uint32_t deepest_range(const struct sonde_records *r)
 {
 	uint32_t i, at, depth, deepest = 0;
@@ -77,7 +77,7 @@ static inline uint32_t deepest_range(const struct sonde_records *r)
 	return deepest;
 }
 
-/* A metric of a record, as a number. */
+/* The value of a metric of a record. */
 static inline double metric_of(const struct sonde_records *r, uint32_t record, const char *metric)
 {
 	struct sonde_values v = {0};
@@ -92,7 +92,7 @@ static inline double metric_of(const struct sonde_records *r, uint32_t record, c
 	return out;
 }
 
-/* Whatever happens, it is an error with words or records that can be walked. */
+/* Checks that the bytes give either an error with a message, or records that can be read completely. */
 static inline void survive(const void *p, size_t n)
 {
 	struct sonde_records *r = NULL;

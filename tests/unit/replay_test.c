@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define US	1000u
-#define NR	40 /* steps */
+#define NR	40 /* number of steps */
 #define LATENCY (5 * US)
 #define CALL	(4 * US)
 #define GAP	(1 * US)
@@ -15,15 +15,15 @@ enum { STEP, WORK, LOG, NR_REGIONS };
 enum { STREAM_A, STREAM_B, NR_STREAMS };
 enum { SMALL, LARGE, COPY, NR_KERNELS };
 
-/* A run in the making: one host thread, streams that are busy until some moment. */
+/* A run that is being made: one host thread, and streams that are busy until some time. */
 struct made {
 	SONDE_VEC(struct sonde_replay_op) ops;
 	SONDE_VEC(struct sonde_replay_work) works;
 	SONDE_VEC(uint32_t) entries;
-	uint64_t now;		   /* of the host */
-	uint64_t busy[NR_STREAMS]; /* until then */
+	uint64_t now;		   /* time of the host */
+	uint64_t busy[NR_STREAMS]; /* until when each stream is busy */
 	uint64_t event;		   /* when the event is done */
-	uint32_t open[8], nr_open; /* entries */
+	uint32_t open[8], nr_open; /* open entries */
 	uint32_t thread;
 	struct sonde_replay_input in;
 };
@@ -60,7 +60,7 @@ static uint64_t max_of(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Launches a kernel that takes so long, not before `least`. */
+/* Launches a kernel that does not start before `least`. */
 static void launch_after(
 	struct made *m, uint32_t stream, uint32_t kernel, uint64_t us, uint64_t least)
 {
@@ -144,7 +144,7 @@ static void end_made(struct made *m, struct sonde_replay *r)
 	sonde_vec_release(&m->entries);
 }
 
-/* A step with these changes, in microseconds; the interval must have it inside. */
+/* Predicts the time of a step with these changes, in microseconds, and checks that it is inside its interval. */
 static double step_with(
 	struct sonde_replay *r, const struct sonde_replay_change *changes, size_t nr)
 {
@@ -261,7 +261,7 @@ static void test_replay__a_launch_bound_loop_gains_by_a_graph(void **state)
 	struct sonde_replay_change graph = in_region(SONDE_CHANGE_GRAPH, WORK);
 
 	(void)state;
-	/* 30 µs of the host's own and 9 µs for the launch of the graph: the GPU's 30 µs are hidden.
+	/* 30 µs of other host work, and 9 µs for the launch of the graph: the GPU's 30 µs are hidden.
 	 */
 	assert_near(step_with(r, &graph, 1), 39, 1);
 	end_made(m, r);
@@ -318,12 +318,12 @@ static void test_replay__without_a_wait_host_and_gpu_work_side_by_side(void **st
 
 	(void)state;
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 157, 1); /* 5 + 100 + 2 + 50 */
-	assert_near(step_with(r, &nosync, 1), 101, 1); /* the GPU's, with its gap */
+	assert_near(step_with(r, &nosync, 1), 101, 1); /* the time of the GPU, with its gap */
 	assert_near(step_with(r, &faster, 1), 107, 1);
 	both[0] = nosync;
 	both[1] = faster;
 	assert_near(
-		step_with(r, both, 2), 54, 2); /* now the host's: more than either gains alone */
+		step_with(r, both, 2), 54, 2); /* now the host's time: together they gain more than either alone */
 	end_made(m, r);
 }
 
@@ -378,13 +378,13 @@ static void test_replay__gathered_copies_are_one_call_with_all_bytes(void **stat
 	}
 	r = open_made(m);
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 607, 2);
-	assert_near(step_with(r, &async, 1), 607, 2); /* they are asynchronous as they are */
-	/* One call and the 6 us behind the last; of 49 times 10 us a tenth; the kernel with its ends. */
+	assert_near(step_with(r, &async, 1), 607, 2); /* they are asynchronous already */
+	/* One call, the 6 us behind the last copy, a tenth of 49 times 10 us, and the kernel with its ends. */
 	assert_near(step_with(r, &gather, 1), 4 + 6 + 49 + 107, 3);
 	end_made(m, r);
 }
 
-/* A kernel of 100 us, an allocation that waits for it and takes 300 us more. */
+/* A kernel of 100 us, and an allocation that waits for it and then takes 300 us. */
 static void test_replay__memory_from_a_pool_takes_no_time_and_waits_for_nothing(void **state)
 {
 	struct made *m = begin_made();
@@ -407,7 +407,7 @@ static void test_replay__memory_from_a_pool_takes_no_time_and_waits_for_nothing(
 	}
 	r = open_made(m);
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 455, 2);
-	assert_near(step_with(r, &noalloc, 1), 101, 2); /* the GPU's: the host's 54 us are hidden */
+	assert_near(step_with(r, &noalloc, 1), 101, 2); /* the GPU's time: the host's 54 us are hidden */
 	assert_true(step_with(r, &nosync, 1) <= 455);
 	end_made(m, r);
 }
@@ -441,7 +441,7 @@ static void test_replay__work_of_the_host_that_is_done_ahead_holds_nothing_up(vo
 	(void)state;
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 907, 6);
 	assert_near(step_with(r, &in_log, 1), 507, 6);
-	/* Of the step also what is between its entries; of each pause 10 us belong to the call before. */
+	/* The step includes the time between its entries; 10 us of each pause belong to the call before it. */
 	assert_near(step_with(r, &in_step, 1), 317, 12);
 	/* One thread is no faster than the 600 us that it takes for both. */
 	assert_int_equal(sonde_replay_predict(r, &gain, &in_step, 1, false, NULL), 0);
@@ -535,7 +535,7 @@ static void test_replay__streams_keep_to_the_rule_of_the_default_stream(void **s
 	assert_near(sonde_replay_summary(r)->error, 0, 0.01);
 	assert_near(step_with(r, &faster, 1), sonde_replay_summary(r)->measured_ns / US - 100, 3);
 	end_made(m, r);
-	/* The same without the rule: the second does not wait, and the first alone decides nothing.
+	/* The same without the rule: the second stream does not wait, so a single wait must not decide.
 	 */
 	m = begin_made();
 	for (i = 0; i < NR; i++) {
@@ -609,7 +609,7 @@ static void test_replay__the_nodes_of_a_graph_can_be_fused(void **state)
 	}
 	r = open_made(m);
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 306, 2);
-	assert_near(step_with(r, &fuse, 1), 9, 3); /* kernels that short are nothing but their start */
+	assert_near(step_with(r, &fuse, 1), 9, 3); /* kernels as short as that consist of their start only */
 	end_made(m, r);
 }
 
@@ -621,8 +621,8 @@ static void test_replay__a_full_queue_lets_the_host_go_on_when_work_is_done(void
 	size_t i, behind = 300;
 
 	(void)state;
-	/* Calls take 4 us, kernels 100: soon the host waits in each launch until the queue has
-	 * room. */
+	/* Calls take 4 us, kernels 100: soon the host waits in each launch until there is room in the
+	 * queue. */
 	for (i = 0; i < 2000; i++) {
 		if (i % 10 == 0)
 			enter(m, STEP);
@@ -694,13 +694,13 @@ static void test_replay__collectives_may_start_before_all_work_is_done(void **st
 	assert_near(sonde_replay_summary(r)->measured_ns / US, 507, 2);
 	assert_near(step_with(r, &beside, 1), 355, 6);
 	assert_int_equal(sonde_replay_predict(r, &gain, &beside, 1, false, NULL), 0);
-	assert_true(gain.high_ns / US > 190 && gain.low_ns / US < 10); /* from the begin at best, never earlier at worst */
+	assert_true(gain.high_ns / US > 190 && gain.low_ns / US < 10); /* at best it starts at the beginning, at worst no earlier than now */
 	end_made(m, r);
 }
 
 /* --- intervals --------------------------------------------------------------------------- */
 
-/* A made program whose times vary: two runs of it are never alike. */
+/* A synthetic program whose times vary: two runs of it are never equal. */
 struct program {
 	uint64_t seed;
 	double host_us, small_us, large_us, vary;

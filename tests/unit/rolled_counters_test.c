@@ -22,17 +22,17 @@
 #include <unistd.h>
 
 #define NR_FILES  6
-#define NR_STEPS  100 /* of a file */
+#define NR_STEPS  100 /* steps per file */
 #define STEP_NS	  200000u
 #define FILE_NS	  ((uint64_t)NR_STEPS * STEP_NS)
 #define SAMPLE_NS 50000u
-#define AHEAD_NS  250 /* work is done so long before its stamps: docs/counters-internals.md */
+#define AHEAD_NS  250 /* how long before its timestamps work is done: docs/counters-internals.md */
 
 enum { SMALL, LARGE, OTHER, NR_KERNELS };
 static const struct {
 	const char *name, *region;
 	uint64_t ns;
-	double count; /* of a launch */
+	double count; /* count per launch */
 } kernels[NR_KERNELS] = {{"small", "A", 8000, 1e6}, {"large", "B", 12000, 2e6}, {"other", "C", 9000, 4e6}};
 
 struct launched {
@@ -84,7 +84,7 @@ static void end(struct run *r, struct capture *c, unsigned of, unsigned file)
 	capture_release(c);
 }
 
-/* A process's file: kernels `first` to `last` in each step, each in its region. */
+/* Writes a file of a process: kernels `first` to `last` in each step, each in its region. */
 static void write_capture(struct run *r, unsigned of, unsigned file, unsigned first, unsigned last)
 {
 	struct sonde_event_base host = {.ticks = file * FILE_NS}, gpu = host;
@@ -282,7 +282,7 @@ static void holds_all(const struct sonde_cells *c, bool has_other)
 	}
 }
 
-/* One file after the other is folded; the last two stay, and the last that was folded. */
+/* Folds one file after the other. The samples of the last two files stay, and those of the last file that was folded. */
 static void check_folding(bool has_other)
 {
 	struct run *r = calloc(1, sizeof(*r));
@@ -307,7 +307,7 @@ static void check_folding(bool has_other)
 		sonde_cells_free(c);
 	}
 	assert_int_equal(count_files(r, 0), 3);
-	assert_int_equal(count_files(r, 2), 3); /* the samples of what stays, and the first file, which says what they are */
+	assert_int_equal(count_files(r, 2), 3); /* the samples of the files that stay, and the first file, which describes them */
 	remove_run(r);
 	free(r);
 }
@@ -324,7 +324,7 @@ static void test_rolled__counters_of_two_processes_on_one_gpu_stay_apart(void **
 	check_folding(true);
 }
 
-/* Whoever folds one process's files only finds work in the samples that is none of its own. */
+/* If only the files of one process are folded, the samples contain work of another process. */
 static void test_rolled__work_of_another_process_is_nobody_elses(void **state)
 {
 	struct run *r = calloc(1, sizeof(*r));

@@ -24,7 +24,7 @@
 
 struct files {
 	struct capture at[NR_FILES];
-	uint32_t nr_chunks[4]; /* by stream */
+	uint32_t nr_chunks[4]; /* number of chunks of each stream */
 	char dir[64], path[96];
 };
 
@@ -52,7 +52,7 @@ static void put_kernel(struct capture *c, struct sonde_event_base *base, unsigne
 		.field = {file * FILE_NS + 4 * MS, 1000, file + 1, [SONDE_GPU_STREAM] = 7}});
 }
 
-/* The region of a file, from 2 to 8 ms of it, with a kernel unless it is idle; and the GPU's clock, which is the host's. */
+/* Makes the region of each file, from 2 to 8 ms, with a kernel unless file `idle` is meant; the GPU's clock equals the host's. */
 static void begin_files(struct files *f, unsigned idle)
 {
 	struct sonde_event_base base;
@@ -88,7 +88,7 @@ static void begin_files(struct files *f, unsigned idle)
 	}
 }
 
-/* One operation of a chunk: bytes 0 = it is freed. */
+/* One operation of a chunk: bytes 0 = the memory is freed. */
 struct op {
 	unsigned ms, address, bytes;
 };
@@ -164,7 +164,7 @@ static void fold_one(const struct files *f)
 		fail_msg("%s", err.msg);
 }
 
-/* The most that each region held, as the report of what is there now has it; NaN = it is not there. */
+/* The peak of each region in a report of the present files; NaN = the report does not have the region. */
 static void find_peaks(const struct files *f, double *peaks, struct sonde_memory_use *all)
 {
 	struct sonde_cells *c = read_files(f);
@@ -185,7 +185,7 @@ static void find_peaks(const struct files *f, double *peaks, struct sonde_memory
 	sonde_cells_free(c);
 }
 
-/* As one file, and with the first 1, 2, 3 files folded: `expected` is what each region holds at most. */
+/* Checks the peak of each region, as one file, and with the first 1, 2 and 3 files folded. */
 static void check_peaks(struct files *f, const double *expected)
 {
 	struct sonde_memory_use whole, folded;
@@ -207,7 +207,7 @@ static void check_peaks(struct files *f, const double *expected)
 	remove_files(f);
 }
 
-/* The chunk with an allocation that lasts is kept, with what was freed in one that is not. */
+/* A chunk with an allocation that lasts is kept; it also has memory that was freed in a chunk that is gone. */
 static void test_rolled__memory_freed_in_a_chunk_that_is_gone_is_not_held(void **state)
 {
 	struct files f;
@@ -221,7 +221,7 @@ static void test_rolled__memory_freed_in_a_chunk_that_is_gone_is_not_held(void *
 	check_peaks(&f, (const double[]){1110, 1001, 1001, 1001, 1001, NAN});
 }
 
-/* Memory was freed before a region began, and the file behind that region's says so. */
+/* Memory was freed before a region began, but the free is in the file behind that of the region. */
 static void test_rolled__memory_whose_end_is_told_late_is_not_held(void **state)
 {
 	struct files f;
@@ -235,7 +235,7 @@ static void test_rolled__memory_whose_end_is_told_late_is_not_held(void **state)
 	check_peaks(&f, (const double[]){1100, 1005, 1000, 0, 7, NAN});
 }
 
-/* An address is used again, and CUPTI's records come by two threads: the order is that of time. */
+/* An address is used again, and CUPTI's records come from two threads: they must be ordered by time. */
 static void test_rolled__memory_at_the_same_address_is_that_of_the_last_time(void **state)
 {
 	struct files f;
@@ -247,7 +247,7 @@ static void test_rolled__memory_at_the_same_address_is_that_of_the_last_time(voi
 	check_peaks(&f, (const double[]){100, 30, 30, 30, 30, NAN});
 }
 
-/* Its end is not in the capture (a window was closed): the next allocation there says that it is gone. */
+/* The free is not in the capture (a window was closed): the next allocation at the address shows that the memory was freed. */
 static void test_rolled__memory_is_held_once_at_an_address(void **state)
 {
 	struct files f;
@@ -262,7 +262,7 @@ static void test_rolled__memory_is_held_once_at_an_address(void **state)
 	check_peaks(&f, (const double[]){1100, 1020, 1000, 500, 500, NAN});
 }
 
-/* A region that is open over many files held the most in one that is gone. */
+/* A region that is open over many files had its peak in a file that is gone. */
 static void test_rolled__memory_of_a_long_region_is_that_of_all_its_files(void **state)
 {
 	struct sonde_event_base base;
@@ -283,7 +283,7 @@ static void test_rolled__memory_of_a_long_region_is_that_of_all_its_files(void *
 	check_peaks(&f, (const double[]){100, 200, 10, 0, 20, 200});
 }
 
-/* The gaps of the whole, with the first 1, 2, 3 files folded. */
+/* Checks the gaps of the whole capture, with the first 1, 2 and 3 files folded. */
 static void check_gaps(struct files *f, size_t nr_gaps)
 {
 	struct sonde_cells *whole, *folded;
@@ -312,7 +312,7 @@ static void check_gaps(struct files *f, size_t nr_gaps)
 	remove_files(f);
 }
 
-/* Nothing ran in two whole files: the gap is longer than what is folded at a time. */
+/* Nothing ran in two whole files: the gap is longer than the files that are folded at a time. */
 static void test_rolled__a_gap_over_several_files_is_one_of_the_longest(void **state)
 {
 	struct files f;
@@ -322,7 +322,7 @@ static void test_rolled__a_gap_over_several_files_is_one_of_the_longest(void **s
 	check_gaps(&f, 2);
 }
 
-/* Work that is told in the file behind its launch's: what looked like one gap is two. */
+/* The record of some work is in the file behind that of its launch: an apparent gap is really two gaps. */
 static void test_rolled__a_gap_in_which_work_is_told_late_is_none(void **state)
 {
 	struct sonde_event_base base;
@@ -339,7 +339,7 @@ static void test_rolled__a_gap_in_which_work_is_told_late_is_none(void **state)
 	check_gaps(&f, 4);
 }
 
-/* Wherever memory ends while files are folded, it is an error, and everything is still there once. */
+/* Whichever allocation fails while files are folded, it is an error, and everything still exists exactly once. */
 static void test_rolled__memory_may_end_anywhere(void **state)
 {
 	const struct sonde_fold_request request = {.cores = 1};

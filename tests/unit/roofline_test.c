@@ -54,7 +54,7 @@ static void test_roofline__counts_half_precision_in_pairs(void **state)
 	made_release(&m);
 }
 
-/* By instruction and in parts: the wholes count, integers do not. */
+/* Metrics by instruction and metrics of parts of these: only the former are counted, and integers are not. */
 static void test_roofline__counts_tensor_operations_once(void **state)
 {
 	struct made m;
@@ -79,7 +79,7 @@ static void test_roofline__counts_tensor_operations_once(void **state)
 	made_release(&m);
 }
 
-/* Tensor cores worked, nobody counted their operations; the metric that tells is not reported. */
+/* Tensor cores worked, but their operations were not counted; the metric that shows it is not in the report. */
 static void test_roofline__is_a_lower_bound_without_tensor_operations(void **state)
 {
 	static const char *words[] = {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
@@ -99,7 +99,7 @@ static void test_roofline__is_a_lower_bound_without_tensor_operations(void **sta
 		made_metric(&m, words[0], 100);
 		made_metric(&m, words[1], 30);
 		made_metric(&m, "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-			1); /* half precision outside the tensor cores does that too */
+			1); /* half precision outside the tensor cores also does that */
 		made_metric(&m,
 			"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
 			i ? 1 : 0);
@@ -117,7 +117,7 @@ static void test_roofline__is_a_lower_bound_without_tensor_operations(void **sta
 
 #define FFMA "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 
-/* Two launches, the first of 1,000 ns at 2 GHz: a rate counts as often as there were cycles or seconds. */
+/* Two launches, the first of 1,000 ns at 2 GHz: a rate is multiplied by the cycles or the seconds. */
 static void test_roofline__counts_operations_from_their_rates(void **state)
 {
 	static const struct {
@@ -162,7 +162,7 @@ static void test_roofline__counts_operations_from_their_rates(void **state)
 
 static const char *const kinds[] = {"fadd", "fmul", "ffma", "dadd", "dmul", "dfma", "hadd", "hmul", "hfma"};
 
-/* No operation of the kinds counted, the first `nr` and those of the tensor cores: the others are not known to be none. */
+/* The first `nr` kinds of operations, and those of the tensor cores, were counted as 0: the other kinds are not known. */
 static double flop_of_none(size_t nr, const char *form, bool is_tensor_counted, const char **at_least)
 {
 	struct sonde_roofline point;

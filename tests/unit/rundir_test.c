@@ -40,7 +40,7 @@ static struct sonde_rundir open_rank(const struct place *p, const char *rank)
 	return d;
 }
 
-/* As every run does at once. */
+/* Writes a configuration, as every run does at its beginning. */
 static void write_config(const struct sonde_rundir *d)
 {
 	struct sonde_err err = {0};
@@ -64,7 +64,7 @@ static void test_rundir__ranks_share_one_and_the_last_knows(void **state)
 	assert_false(sonde_rundir_finish(&b));
 	assert_true(sonde_rundir_finish(&a));
 	b = open_rank(&p, "1");
-	assert_true(b.is_first); /* no link is left */
+	assert_true(b.is_first); /* there is no link any more */
 	assert_string_not_equal(a.path, b.path);
 	remove_place(&p);
 }
@@ -102,7 +102,7 @@ static void test_rundir__a_link_older_than_the_launch_is_not_followed(void **sta
 	sonde_rundir_finish(&old);
 	snprintf(link, sizeof(link), "%s/.job-%s", p.dir, old.rank.job);
 	assert_int_equal(utimensat(AT_FDCWD, link, long_ago, AT_SYMLINK_NOFOLLOW), 0);
-	b = open_rank(&p, "1"); /* the one that was missing comes first */
+	b = open_rank(&p, "1"); /* the rank that was missing comes first */
 	assert_string_not_equal(old.path, b.path);
 	a = open_rank(&p, "0");
 	assert_string_equal(a.path, b.path);
@@ -123,14 +123,14 @@ static void test_rundir__only_one_rank_is_the_last(void **state)
 	a = open_rank(&p, "0");
 	b = open_rank(&p, "1");
 	snprintf(path, sizeof(path), "%s/.done.rank1", a.path);
-	f = fopen(path, "w"); /* the other is between its mark and its look at the marks */
+	f = fopen(path, "w"); /* the other process has made its mark, but not looked at the marks yet */
 	assert_non_null(f);
 	fclose(f);
 	assert_int_equal(sonde_rundir_finish(&a) + sonde_rundir_finish(&b), 1);
 	remove_place(&p);
 }
 
-/* A script that a launcher runs, with two runs in it: ranks are not in step. */
+/* A launcher runs a script with two runs in it: ranks do not proceed at the same speed. */
 static void test_rundir__two_runs_of_one_job_are_kept_apart(void **state)
 {
 	struct place p = make_place("20260131-120000");

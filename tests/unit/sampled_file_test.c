@@ -6,7 +6,7 @@
 
 #include "sampled_made.h"
 
-/* The program as a partial report. */
+/* Writes the program as a partial report. */
 static struct sonde_buf written(struct program *p)
 {
 	struct sonde_cells **slot;
@@ -22,7 +22,7 @@ static struct sonde_buf written(struct program *p)
 	return to.buf;
 }
 
-/* Figures of a partial report; false when it cannot be read. */
+/* Makes figures from a partial report; false when it cannot be read. */
 static bool read_back(struct run *run, const struct sonde_buf *file)
 {
 	struct sonde_parts parts = {0};
@@ -46,7 +46,7 @@ static void test_sampled__a_partial_report_has_the_same_figures(void **state)
 	struct program p;
 
 	(void)state;
-	how.dram_factor = 1e6; /* a refusal is kept too */
+	how.dram_factor = 1e6; /* a refused counter is kept too */
 	run_program(&p, &how);
 	fold_program(&run, &p);
 	file = written(&p);
@@ -61,7 +61,7 @@ static void test_sampled__a_partial_report_has_the_same_figures(void **state)
 	end_program(&p);
 }
 
-/* Where the section of sampled counters begins; its head is in `*s`. */
+/* Returns where the section of sampled counters begins; `*s` gets its head. */
 static size_t find_section(const struct sonde_buf *file, struct sonde_cellfile_section *s)
 {
 	size_t at = sizeof(struct sonde_cellfile_head);
@@ -75,7 +75,7 @@ static size_t find_section(const struct sonde_buf *file, struct sonde_cellfile_s
 	return 0;
 }
 
-/* Every byte is changed, with a checksum that fits: what is read leads somewhere. */
+/* Changes every byte and corrects the checksum: every index that is read must be valid. */
 static void test_sampled__damage_is_found_or_harmless(void **state)
 {
 	struct sonde_cellfile_section s = {0};
@@ -107,7 +107,7 @@ static void test_sampled__damage_is_found_or_harmless(void **state)
 	end_program(&p);
 }
 
-/* The mean of a curve by time, after checks that its points are in order. */
+/* The mean of a curve over time; checks that its points are in order. */
 static double mean_of(const struct sonde_timeline *t, const struct sonde_timeline_curve *c)
 {
 	const struct sonde_timeline_point *p = &t->points.at[c->first];
@@ -136,7 +136,7 @@ static void test_sampled__counters_over_time_are_curves(void **state)
 	run_program(&p, &how);
 	fold_program(&run, &p);
 	t = run.c->timeline;
-	assert_int_equal(t->curves.nr, 1); /* nobody sampled tensor cycles, or written bytes */
+	assert_int_equal(t->curves.nr, 1); /* tensor cycles and written bytes were not sampled */
 	assert_true(sonde_str_is(t->curves.at[0].name, "SM active %"));
 	assert_int_equal(t->curves.at[0].nr_scopes, 2); /* both processes use the device */
 	for (i = 0; i < p.m.r->records.nr; i++)
@@ -159,7 +159,7 @@ static size_t count_points(struct program *p, const char *curve)
 	return nr;
 }
 
-/* Above what the device can do: a sample is left out, a counter that is so again and again has no curve. */
+/* A sample above what the device can do is left out; a counter with many such samples has no curve. */
 static void test_sampled__what_cannot_be_is_in_no_curve(void **state)
 {
 	struct sampling how = whole;
@@ -182,7 +182,7 @@ static void test_sampled__what_cannot_be_is_in_no_curve(void **state)
 	end_program(&p);
 }
 
-/* Counters of other tools have names only; they are shown, thinned, and not split. */
+/* Counters of other tools have names only: they are shown and thinned, but not divided among launches. */
 static void test_sampled__counters_without_a_role_are_curves_too(void **state)
 {
 	const struct sonde_timeline *t;

@@ -24,8 +24,8 @@
 #define SAMPLE_NS 50000
 #define SMS	  132
 #define CLOCK_KHZ 1500000
-#define SLICES	  94 /* of L2, each at 1.2 GHz */
-#define OFFSET_NS 250 /* work is done so long before its stamps: see docs/counters-internals.md */
+#define SLICES	  94 /* slices of L2, each at 1.2 GHz */
+#define OFFSET_NS 250 /* how long before its timestamps work is done: see docs/counters-internals.md */
 
 enum { ELAPSED, ACTIVE, EXECUTED, DRAM, FMA, L2, L2_ELAPSED, WRITTEN, TENSOR, L1, NR_COUNTERS };
 static const char *const roles[NR_COUNTERS] = {
@@ -33,32 +33,32 @@ static const char *const roles[NR_COUNTERS] = {
 	"fma.instructions", "l2.sectors", "l2.elapsed_cycles", "dram.write_bytes",
 	"tensor.cycles", "l1.wavefronts"};
 
-/* Names that no role has. Elapsed cycles are one, and so is something that is no sum. */
+/* Names of counters without a role. Elapsed cycles are among them, and a counter that is not a sum. */
 static const char *const names[NR_COUNTERS] = {
 	"x__cycles_elapsed.sum", "x__active.sum", "TPC.Group.x__inst_executed.sum", "x__requests.sum", "Some Throughput %"};
 
 /* How the program is sampled. */
 struct sampling {
-	double dram_factor;  /* 1, or what no device can do */
-	double active;	     /* part of the cycles in which SMs work while something runs; 0 = half */
-	bool no_elapsed;     /* the series lacks the clock */
-	bool is_in_two;	     /* two samplers, the second one first in the inputs */
-	uint64_t from, upto; /* samples there are: of so many thousandths of the run */
-	bool is_elsewhere;   /* on another device */
-	bool ends_early;     /* in the first step of the second half */
+	double dram_factor;  /* 1, or a factor that gives more DRAM traffic than any device can do */
+	double active;	     /* share of the cycles in which SMs work while something runs; 0 = half */
+	bool no_elapsed;     /* the series has no elapsed cycles */
+	bool is_in_two;	     /* there are two samplers, the second one first in the inputs */
+	uint64_t from, upto; /* the part of the run that has samples, in thousandths */
+	bool is_elsewhere;   /* the samples are of another device */
+	bool ends_early;     /* samples end in the first step of the second half */
 	bool is_by_count;    /* active cycles are what a launch counts */
-	bool slows_down;     /* from the second half on, whose steps are late */
-	bool has_all;	     /* of the counters; else those before WRITTEN */
-	bool is_unnamed;     /* no counter has a role: NVIDIA's names only */
+	bool slows_down;     /* the clock slows down in the second half, whose steps are called `late` */
+	bool has_all;	     /* all counters are sampled; else those before WRITTEN */
+	bool is_unnamed;     /* counters have NVIDIA's names only, and no roles */
 };
 
 struct program {
 	struct made m;
 	uint64_t now, seed;
 	SONDE_VEC(double) counts; /* instructions by launch */
-	double first, second, b, noise, other; /* truth */
+	double first, second, b, noise, other; /* the true values */
 	uint32_t foreign; /* the second process */
-	uint64_t half_ns; /* when `late` steps begin */
+	uint64_t half_ns; /* when the `late` steps begin */
 };
 
 static inline uint64_t random_ns(struct program *p, uint64_t most)
@@ -105,7 +105,7 @@ static inline void add_device(struct program *p)
 /* In `a` one kernel runs twice, the second time with three times the work in the same time. */
 static inline void run_step(struct program *p, uint32_t home, const char *label)
 {
-	const char *gemm = *label == 'l' ? "late_gemm" : "gemm"; /* of one name they are pooled */
+	const char *gemm = *label == 'l' ? "late_gemm" : "gemm"; /* kernels of one name would be pooled */
 	uint32_t step = made_push(&p->m, MADE_ROOT, label), a = made_push(&p->m, step, "a"), b;
 
 	p->first += launch(p, a, gemm, 8000, 1e6);
@@ -237,7 +237,7 @@ static inline void end_program(struct program *p)
 
 static const struct sampling whole = {.dram_factor = 1, .upto = 1000};
 
-/* With all kernels but `noise` selected. */
+/* Folds the program with all kernels but `noise` selected. */
 static inline struct sonde_cells *fold_part(struct program *p)
 {
 	static const char *const noise = "noise";
@@ -266,7 +266,7 @@ static inline void fold_program(struct run *run, struct program *p)
 	grow_tree(run, fold_part(p));
 }
 
-/* The truth lies in the interval, and the interval says something. */
+/* Checks that the true value is in the interval, and that the interval is not too wide. */
 static inline void holds(const struct sonde_figure *f, double truth)
 {
 	assert_int_equal(f->quality, SONDE_QUALITY_SAMPLED);

@@ -13,7 +13,7 @@ static void test_sampled__figures_hold_what_launches_counted(void **state)
 	run_program(&p, &whole);
 	fold_program(&run, &p);
 	holds_region(&run, "step/a", p.first + p.second);
-	holds_region(&run, "step/b", p.b); /* without the noise, which has its own part of them */
+	holds_region(&run, "step/b", p.b); /* without the noise kernel, which has its own share of the counts */
 	holds_region(&run, "step", p.first + p.second + p.b);
 	holds(figure(&run, 0, SONDE_PART_TOTAL, 0, INSTRUCTIONS), p.first + p.second + p.b);
 	holds(figure(&run, 1, SONDE_PART_OUTSIDE, 0, INSTRUCTIONS), p.other);
@@ -22,16 +22,16 @@ static void test_sampled__figures_hold_what_launches_counted(void **state)
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), READ),
 		2 * (p.first + p.second));
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT), 50);
-	/* A tenth of an instruction in a cycle, where two are the device's peak. */
+	/* A tenth of an instruction per cycle; the peak of the device is two. */
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), FMA_PCT), 5);
-	/* Three sectors in a cycle of a slice are the peak, whatever the clock of the SMs. */
+	/* The peak is three sectors per cycle of a slice; the clock of the SMs does not matter. */
 	holds(figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), L2_PCT), 20);
 	assert_false(has_column(&run, ALU_PCT));
 	release(&run);
 	end_program(&p);
 }
 
-/* The pipes, the caches and DRAM are seen one by one: the busiest of them holds the region back. */
+/* The pipes, the caches and DRAM are considered separately: the busiest one limits the region. */
 static void test_sampled__limiter_and_roofline_follow_from_the_figures(void **state)
 {
 	double cycles = SMS * CLOCK_KHZ * 1e-6 * 2 * 8000 * NR_STEPS; /* of the launches in `a` */
@@ -50,14 +50,14 @@ static void test_sampled__limiter_and_roofline_follow_from_the_figures(void **st
 	point = sonde_roofline_of(run.t, &run.f, 2 * 8000 * NR_STEPS);
 	assert_true(point.is_of_pipes);
 	assert_string_equal(sonde_roofline_sign(&point), "~");
-	/* A tensor core does 1024 operations of 16 bits in a cycle, an FMA instruction 32 twice. */
+	/* A tensor core does 1024 operations of 16 bits per cycle; an FMA instruction is 32 threads with two operations each. */
 	assert_true(fabs(point.flop / (cycles * (0.4 * 1024 + 0.1 * 64)) - 1) < 0.01);
 	assert_true(fabs(point.intensity / (point.flop / (2 * (p.first + p.second))) - 1) < 0.01);
 	release(&run);
 	end_program(&p);
 }
 
-/* A kernel runs twice in an entry, with other work each time: the cell has both. */
+/* A kernel runs twice in an entry, with different work: the cell has both. */
 static void test_sampled__turns_of_a_kernel_are_classes(void **state)
 {
 	const struct sonde_node *n;
@@ -76,7 +76,7 @@ static void test_sampled__turns_of_a_kernel_are_classes(void **state)
 	end_program(&p);
 }
 
-/* Percentages are of the cycles there were. */
+/* Percentages use the actual number of cycles. */
 static void test_sampled__each_region_has_its_clock(void **state)
 {
 	struct sampling how = whole;
@@ -98,7 +98,7 @@ static void test_sampled__each_region_has_its_clock(void **state)
 	end_program(&p);
 }
 
-/* While the clock is high more is counted than the mean clock has cycles: that is no fault of the counter. */
+/* While the clock is high, a counter counts more than the mean clock has cycles: that does not make the counter wrong. */
 static void test_sampled__a_clock_that_changes_is_no_wrong_counter(void **state)
 {
 	struct sampling how = whole;
@@ -168,7 +168,7 @@ static void test_sampled__long_entries_have_figures_of_their_own(void **state)
 	end_program(&p);
 }
 
-/* The samples' clock is two epochs ahead, and the capture says so. */
+/* The samples' clock is two epochs ahead, and the capture has that as the calibrated offset. */
 static void test_sampled__entries_use_the_calibrated_offset(void **state)
 {
 	double truth[NR_EPOCHS];
@@ -267,14 +267,14 @@ static void test_sampled__counters_without_a_role_are_split_too(void **state)
 	assert_false(has_column(&run, "Some Throughput %"));
 	assert_false(has_column(&run, INSTRUCTIONS));
 	release(&run);
-	p.m.r->series.at[0].host = (struct sonde_str){0}; /* of a trace, whose counters may be anything */
+	p.m.r->series.at[0].host = (struct sonde_str){0}; /* as in a trace, whose counters may be anything */
 	fold_program(&run, &p);
 	assert_false(has_column(&run, "x__requests.sum"));
 	release(&run);
 	end_program(&p);
 }
 
-/* Roles beyond the table are figures by their own name. */
+/* Roles that are not in the table give figures with their own name. */
 static void test_sampled__other_roles_have_figures(void **state)
 {
 	struct sonde_counter *c;
@@ -310,7 +310,7 @@ static void test_sampled__what_cannot_be_is_refused_and_said(void **state)
 	end_program(&p);
 }
 
-/* Some of what was read is no number: those samples are left out, and counted. */
+/* Some sampled values are not numbers: these samples are left out, and a note has how many. */
 static void test_sampled__values_that_are_no_counts_are_left_out_and_said(void **state)
 {
 	struct sonde_series *s;
@@ -331,7 +331,7 @@ static void test_sampled__values_that_are_no_counts_are_left_out_and_said(void *
 	end_program(&p);
 }
 
-/* A sampler that was killed: the rest of the run is like what was seen of it. */
+/* The sampler was killed: the rest of the run is assumed to be like the sampled part. */
 static void test_sampled__half_a_series_will_do(void **state)
 {
 	struct sampling how = whole;
@@ -348,7 +348,7 @@ static void test_sampled__half_a_series_will_do(void **state)
 	end_program(&p);
 }
 
-/* A hundred launches are not known by two or three of them, nor is a sum of which half is not known. */
+/* Two or three sampled launches of a hundred give no figure, and neither does a sum of which half is not known. */
 static void test_sampled__what_was_hardly_seen_has_no_figures(void **state)
 {
 	struct sampling how = whole;
@@ -383,7 +383,7 @@ static void test_sampled__samples_are_put_in_order(void **state)
 	end_program(&p);
 }
 
-/* The interval changed while nothing ran: the clock of L2 is known by the rest. */
+/* The interval changed while nothing ran: the clock of L2 is known from the other samples. */
 static void test_sampled__an_idle_series_hides_no_percentage(void **state)
 {
 	struct sampling how = whole;
@@ -445,7 +445,7 @@ static void test_sampled__no_samples_no_figures(void **state)
 	}
 }
 
-/* A calibrated offset is used; where the samples contradict it the report says so. */
+/* A calibrated offset is used; if the samples contradict it, the report has a note. */
 static void test_sampled__a_wrong_offset_is_noticed(void **state)
 {
 	static const int64_t offsets[] = {-OFFSET_NS, 40000, -90000};

@@ -2,15 +2,15 @@
 #include "sampled_made.h"
 
 #define NR_WINDOWS 2
-#define WINDOW_STEPS 50 /* of NR_STEPS */
+#define WINDOW_STEPS 50 /* steps per window */
 
-/* The steps 100 … 149 and 250 … 299 are captured: launches of others are not in the records, their work is in the samples. */
+/* The steps 100 … 149 and 250 … 299 are captured. Launches of other steps are not in the records, but their work is in the samples. */
 static bool is_captured(size_t step)
 {
 	return step % 150 >= 100 && step < 2 * 150;
 }
 
-/* Calls come a while before their work: the first of a window are not the first to run in it. */
+/* Calls come some time before their work: the first launches of a window are not the first work that runs in it. */
 #define QUEUED_NS 300000
 
 static void capture_some(struct program *p, uint32_t home)

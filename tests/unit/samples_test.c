@@ -30,7 +30,7 @@ static void add_counters(struct capture *c, uint32_t set)
 	sonde_buf_release(&b);
 }
 
-/* `nr` samples of 100 ns from `start` on, back to back; values count on from 10. */
+/* Adds `nr` consecutive samples of 100 ns from `start` on; their values go up from 10. */
 static void add_samples(struct capture *c, uint32_t set, uint64_t start, unsigned nr)
 {
 	struct sonde_counter_set s = two_counters(set);
@@ -133,7 +133,7 @@ static void test_samples__damage_costs_what_it_is_in_and_is_said(void **state)
 
 	(void)state;
 	begin_sampler(&c);
-	add_samples(&c, 0, 1000, 3); /* of no known set */
+	add_samples(&c, 0, 1000, 3); /* a set that does not exist */
 	add_counters(&c, 0);
 	add_samples(&c, 0, 2000, 1);
 	add_samples(&c, 0, 1900, 1); /* back in time */
@@ -161,8 +161,8 @@ static void write_file(char *path, struct capture *c)
 	capture_release(c);
 }
 
-/* The process's GPU clock runs 500,000 ns ahead of its host's; the sampler's own mapping is 40 µs
- * off: the kernels' counts, so that a sample lies where the kernel does. */
+/* The GPU clock of the process is 500,000 ns ahead of the host's, and the sampler's own mapping is wrong by 40 µs.
+ * The mapping of the kernels is used, so that a sample is at the same time as its kernel. */
 static void test_samples__lie_on_the_clock_of_the_kernels(void **state)
 {
 	char a[] = "/tmp/sonde-samples-XXXXXX.sonde", b[] = "/tmp/sonde-samples-XXXXXX.sonde";

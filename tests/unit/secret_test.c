@@ -57,7 +57,7 @@ static void test_secret__lines_keep_everything_but_values(void **state)
 	sonde_arena_release(&arena);
 }
 
-/* Words as a program gets them: blanks and quotes may be in them. */
+/* Words as a program gets them: they may contain blanks and quotes. */
 static void test_secret__shapes_inside_a_word_are_found(void **state)
 {
 	static const char *const words[][2] = {
@@ -110,7 +110,7 @@ static void test_secret__shapes_inside_a_word_are_found(void **state)
 	sonde_buf_release(&b);
 }
 
-/* Whatever the bytes: spans lie in the word, in order. */
+/* For any bytes, spans are inside the word and in order. */
 static void test_secret__spans_lie_in_the_word(void **state)
 {
 	static const char alphabet[] = "aA0 =:@/\"'\\;&?{}.-_\n\xff";

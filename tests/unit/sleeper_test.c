@@ -60,7 +60,7 @@ static void test_sleeper__a_new_place_has_the_configuration_and_the_page(void **
 	remove_place(&p);
 }
 
-/* Whoever the place belongs to may be quicker than we are. */
+/* The owner of the folder may put a link there before we make the file. */
 static void test_sleeper__a_link_in_its_place_leads_nowhere(void **state)
 {
 	static const char *const names[] = {"inject.conf", SONDE_ATTACH_NAME};

@@ -32,7 +32,7 @@ static void begin_segment(size_t *n)
 	PUT(n, "\x80\x04}(\x8c\x08segments](}(\x8c\x06" "deviceK\x00\x8c\x07" "addressM\x00\x10\x8c\ntotal_sizeM\x00\x08\x8c\x06" "blocks");
 }
 
-/* Its blocks do not say where they are, and have their frames in a history. */
+/* In an older snapshot, blocks have no address, and their frames are in a history. */
 static void test_snapshot__an_older_one_has_what_it_says(void **state)
 {
 	struct sonde_records *r;
@@ -135,7 +135,7 @@ static void test_snapshot__a_list_that_holds_itself_is_no_trap(void **state)
 	PUT(&n, "\x80\x04");
 	for (i = 0; i < 100000; i++)
 		PUT(&n, "](");
-	survive(bytes, n); /* nothing recurses */
+	survive(bytes, n); /* the reader must not recurse */
 }
 
 /* A file of the fuzzer's corpus. */
@@ -171,7 +171,7 @@ static void test_snapshot__a_list_of_blocks_or_events_has_no_frames(void **state
 	}
 }
 
-/* The function of the one allocation there is, whose frame of C++ says its operator behind so many bytes. */
+/* Whether the operator is found in the C++ frame of the only allocation, where it comes behind `nr_bytes` bytes. */
 static bool finds_operator_behind(unsigned nr_bytes)
 {
 	struct sonde_records *r;
@@ -197,7 +197,7 @@ static bool finds_operator_behind(unsigned nr_bytes)
 	return found;
 }
 
-/* A name may be shared by all frames: if each looked at all of it, work would grow with the square of the size. */
+/* All frames may share one long name: if the whole name was read for each, the work would grow with the square of the size. */
 static void test_snapshot__of_a_long_name_the_beginning_is_looked_at(void **state)
 {
 	(void)state;

@@ -45,8 +45,8 @@ static void sample(struct made *m, uint32_t pc, const char *reason, uint32_t sam
 }
 
 /*
- * `gemm` runs in A for 300 and in B for 100 of the first interval, in B alone in the second; `copy` in A alone.
- * `helper` is launched by nobody. The half of `sum` is outside of any range.
+ * In the first interval, `gemm` runs in A for 300 and in B for 100; in the second, it runs in B only. `copy` runs in A only.
+ * `helper` is never launched. Half of `sum` is outside of any range.
  */
 static void make(struct made *m)
 {
@@ -140,8 +140,8 @@ static void test_stalls__are_split_by_time_and_exact_in_one_region(void **state)
 }
 
 /*
- * A launch that goes on over all others: to look at all that run in each interval would take forever. Then samples are
- * split over all regions of the function, and are not exact.
+ * A launch that runs during all others: to examine all running launches in each interval would take too long. So samples are
+ * divided among all regions of the function, and are not exact.
  */
 static void test_stalls__of_launches_that_overlap_much_are_split_over_all(void **state)
 {
@@ -163,7 +163,7 @@ static void test_stalls__of_launches_that_overlap_much_are_split_over_all(void *
 	for (i = 1; i < nr; i++)
 		launch(&m, "gemm", range[1], 1000 + 10 * i, 1001 + 10 * i);
 	for (i = 0; i < nr; i++) {
-		batch(&m, "gemm", 100000 + 100 * i, 100100 + 100 * i); /* the long one alone runs then */
+		batch(&m, "gemm", 100000 + 100 * i, 100100 + 100 * i); /* only the long launch runs then */
 		sample(&m, 0x10, LONG, 10);
 	}
 	sonde_put(&m.r->arena, &m.r->pc_sources, (struct sonde_pc_source){m.process, 32768, 0, 0});
@@ -173,12 +173,12 @@ static void test_stalls__of_launches_that_overlap_much_are_split_over_all(void *
 	for (i = 0; i < part->stalls.nr; i++)
 		samples += part->stalls.at[i].samples;
 	near(samples, 10.0 * nr);
-	assert_true(exact >= 10 && exact <= 10 * 32 + 10); /* of the batches that could be looked at: 16 launches each */
+	assert_true(exact >= 10 && exact <= 10 * 32 + 10); /* from the batches that could be examined, with 16 launches each */
 	sonde_cells_free(part);
 	made_release(&m);
 }
 
-/* What was not selected takes its share with it. */
+/* Kernels that were not selected take their share of the samples with them. */
 static void test_stalls__of_kernels_that_are_not_selected_are_left_out(void **state)
 {
 	struct sonde_fold_request request = {.selection.nvtx_include = {(const char *[]){"B"}, 1}};
@@ -214,7 +214,7 @@ static struct sonde_buf part_of(const struct made *m)
 	struct sonde_cells *part = NULL;
 
 	assert_int_equal(sonde_cells_fold_records(&part, m->r, &request, NULL), 0);
-	/* Lines come with the cubins; here by hand, the second inlined in the first. */
+	/* Lines come from cubins; here they are made by hand, the second inlined in the first. */
 	assert_true(sonde_vec_put(&part->lines, (struct sonde_line){part->stall_reasons.at[0], 7, SONDE_NONE}));
 	assert_true(sonde_vec_put(&part->lines, (struct sonde_line){part->stall_reasons.at[0], 9, 0}));
 	part->stalls.at[0].line = 1;
@@ -238,7 +238,7 @@ static void test_stalls__partial_reports_have_them_all(void **state)
 	again = written(&parts);
 	assert_int_equal(first.n, again.n);
 	assert_memory_equal(first.p, again.p, first.n);
-	for (i = 0; i < first.n; i++) { /* no byte of it can be another */
+	for (i = 0; i < first.n; i++) { /* each byte matters */
 		first.p[i] ^= 0x41;
 		assert_int_equal(sonde_cellfile_read(&parts, sonde_buf_view(&first), "x", NULL), SONDE_ERR_FORMAT);
 		first.p[i] ^= 0x41;
@@ -249,7 +249,7 @@ static void test_stalls__partial_reports_have_them_all(void **state)
 	made_release(&m);
 }
 
-/* Two inputs: symbols, reasons and lines that both have are one, and each cell keeps its stalls. */
+/* Two inputs: symbols, reasons and lines that both have are merged, and each cell keeps its stalls. */
 static void test_stalls__parts_are_put_side_by_side(void **state)
 {
 	struct sonde_cells *parts[2] = {NULL, NULL}, *c = NULL;
@@ -284,7 +284,7 @@ static void test_stalls__parts_are_put_side_by_side(void **state)
 	made_release(&m[1]);
 }
 
-/* Of more scopes than are kept, the others are added up: with their stalls. */
+/* If there are more scopes than are kept, the others are added up, with their stalls. */
 static void test_stalls__of_scopes_that_are_added_up(void **state)
 {
 	struct sonde_sum sum = {0};
@@ -301,7 +301,7 @@ static void test_stalls__of_scopes_that_are_added_up(void **state)
 		assert_int_equal(sonde_cells_fold_records(&parts[i], m[i].r, &request, NULL), 0);
 	}
 	assert_true(sonde_sum__init(&sum, parts[0], &parts[0]->inputs.at[0], &parts[0]->processes.at[0]));
-	for (i = 0; i < 4; i++) { /* both, one of them once more, and that out again */
+	for (i = 0; i < 4; i++) { /* both, then one of them again, which is then subtracted */
 		struct sonde_sum_part p = {.sum = &sum, .c = parts[i % 2], .sign = i == 3 ? -1 : 1};
 
 		p.c = i >= 2 ? parts[0] : p.c;
@@ -331,7 +331,7 @@ static void test_stalls__of_scopes_that_are_added_up(void **state)
 	}
 }
 
-/* More instructions than a sum has room for are not told apart: samples are all there, and what is taken out is gone. */
+/* Instructions beyond the limit of a sum are not kept apart: all samples are still there, and subtraction works. */
 static void test_stalls__of_many_instructions_are_added_up_without_them(void **state)
 {
 	const struct sonde_fold_request request = {0};
@@ -370,7 +370,7 @@ static void test_stalls__of_many_instructions_are_added_up_without_them(void **s
 	made_release(&m);
 }
 
-/* What a report says of stalls adds up, and the validator knows when it does not. */
+/* The stalls of a report add up, and the validator detects when they do not. */
 static void test_stalls__in_json_add_up(void **state)
 {
 	static const char is[] = "\"samples\": 84,", other[] = "\"samples\": 85,";
@@ -385,7 +385,7 @@ static void test_stalls__in_json_add_up(void **state)
 	if (sonde_validate_text(sonde_buf_view(&json), "x.json", &err))
 		fail_msg("%s", err.msg);
 	assert_non_null(strstr(json.p, "\"method\": \"by time\""));
-	at = strstr(json.p, is); /* of region A by itself */
+	at = strstr(json.p, is); /* the exclusive part of region A */
 	assert_non_null(at);
 	memcpy(at, other, sizeof(other) - 1);
 	assert_int_not_equal(sonde_validate_text(sonde_buf_view(&json), "x.json", &err), 0);
@@ -434,7 +434,7 @@ static void test_stalls__are_read_from_a_capture(void **state)
 	sonde_records_free(r);
 }
 
-/* Samples before any function of their chunk are damage, and cost the chunk only. */
+/* Samples before the first function of their chunk are damage; only the chunk is lost. */
 static void test_stalls__without_a_function_are_damage(void **state)
 {
 	struct sonde_records *r;
@@ -460,7 +460,7 @@ static void test_stalls__without_a_function_are_damage(void **state)
 	sonde_records_free(r);
 }
 
-/* A folder with a capture of samples in `first` of tests/data/cubin/, whose cubin is beside it. */
+/* A folder with a capture of samples in the kernel `first` of tests/data/cubin/, and with the cubin. */
 struct lined {
 	char dir[64], capture[96], cubins[96], cubin[160];
 };
@@ -543,7 +543,7 @@ static void test_stalls__have_the_lines_of_the_cubin_beside_the_capture(void **s
 		assert_int_equal(r->pc_lines.at[at - 1].line, chain[i]);
 		assert_true(is(r, r->pc_lines.at[at - 1].file, "/opt/demo/nested.cu"));
 	}
-	assert_int_equal(at, 0); /* the kernel's own line is inlined nowhere */
+	assert_int_equal(at, 0); /* the kernel's own line is not inlined */
 	assert_int_equal(r->pc_lines.at[r->pc_samples.at[1].line - 1].line, 14);
 	assert_int_equal(r->pc_samples.at[3].line, 0);
 	assert_int_equal(r->pc_samples.at[4].line, 0);
@@ -648,7 +648,7 @@ static void test_stalls__hot_lines_have_their_callers_and_old_source(void **stat
 		"copy\n"
 		"  " SOURCE ":3               100.0%  waits for memory (long scoreboard)  y = 2;\n");
 	shows(&m, sonde_export_md, o, "| call(p); |");
-	old[1].tv_sec = 2001; /* changed since: the line may be another one */
+	old[1].tv_sec = 2001; /* the file was changed after the capture: the line may differ */
 	assert_int_equal(utimensat(AT_FDCWD, SOURCE, old, 0), 0);
 	shows(&m, sonde_export_text, o, SOURCE ":2                83.3%  waits for memory (long scoreboard)  (the file has changed)\n");
 	unlink(SOURCE);
@@ -656,7 +656,7 @@ static void test_stalls__hot_lines_have_their_callers_and_old_source(void **stat
 	made_release(&m);
 }
 
-/* A kernel that is limited by latency waits somewhere: the finding says where. */
+/* A kernel that is limited by latency waits at some line: the finding names it. */
 static void test_stalls__findings_name_the_line(void **state)
 {
 	struct sonde_export_options o = {.max_findings = SONDE_NO_LIMIT, .width = 1000};
@@ -747,7 +747,7 @@ static void test_stalls__are_in_the_page_by_kernel(void **state)
 	/* `copy` alone: 15 of 20 samples wait for memory. */
 	assert_non_null(strstr(b.p, "\"stalls\": ["));
 	assert_non_null(strstr(b.p, "(long scoreboard)\", 75"));
-	/* `copy` has no line, gemm one that is inlined: places are told once, with their text where the file is there. */
+	/* `copy` has no line, gemm one that is inlined. Each place is written once, with its text if the source file exists. */
 	plant_lines(&m, SOURCE);
 	sonde_buf_release(&b);
 	b = exported(&m, sonde_export_html, &o);

@@ -25,7 +25,7 @@ static void test_stats__quantiles_interpolate(void **state)
 	assert_true(isnan(sonde_quantile(four, 0, 0.5)));
 }
 
-/* From the tables of every textbook. */
+/* The values are in the tables of every textbook. */
 static void test_stats__student_matches_its_tables(void **state)
 {
 	(void)state;
@@ -37,7 +37,7 @@ static void test_stats__student_matches_its_tables(void **state)
 	near(sonde_stats_student_limit(0.05, 1e9), 1.960, 1e-3);
 }
 
-/* The fifteen p-values of Benjamini and Hochberg's paper: four are called at 5 %. */
+/* The fifteen p-values of Benjamini and Hochberg's paper: four are significant at 5 %. */
 static void test_stats__false_discoveries_match_the_paper(void **state)
 {
 	static const double p[] = {.0001, .0004, .0019, .0095, .0201, .0278, .0298, .0344, .0459,
@@ -73,7 +73,7 @@ static double gauss(uint64_t *seed)
 	return r * cos(2 * 3.14159265358979323846 * uniform(seed));
 }
 
-/* How a region's entries scatter. */
+/* How the times of a region's entries scatter. */
 struct noise {
 	double sd, rho, drift, tail, run;
 };
@@ -105,7 +105,7 @@ struct family {
 	double q[REGIONS];
 };
 
-/* Two sides of `runs` runs each; `slower` is how much region 7 of the new side is slower. */
+/* Compares two sides of `runs` runs each; region 7 of the new side is slower by the fraction `slower`. */
 static void compare_family(
 	struct family *f, size_t runs, size_t entries, double slower, uint64_t *seed)
 {
@@ -157,7 +157,7 @@ static void count_false_alarms(size_t runs, size_t families)
 	assert_true(alarms * 20 <= families);
 }
 
-/* Heavy tails, drift, serial correlation, 2 to 500 entries: the same program against itself. */
+/* A program compared with itself, with heavy tails, drift, serial correlation, and 2 to 500 entries. */
 static void test_stats__equal_programs_are_rarely_called_different(void **state)
 {
 	(void)state;
@@ -218,8 +218,8 @@ static void test_stats__correlation_is_measured_and_widens_the_interval(void **s
 	assert_true(log(together.high / together.low) > 2 * log(alone.high / alone.low));
 }
 
-/* Three tight runs a side that do not overlap: ranks alone could not tell them from a 3 % change.
- */
+/* Three runs per side with little scatter, which do not overlap. A test of ranks only could not distinguish this from a
+ * 3 % change. */
 static void test_stats__three_runs_a_side_show_a_large_change(void **state)
 {
 	static double a[180], b[180];
@@ -243,7 +243,7 @@ static void test_stats__three_runs_a_side_show_a_large_change(void **state)
 	assert_true(is_called(&c, c.p) && c.p < 1e-4);
 }
 
-/* One side alone gets 12 % slower from start to end, and may be as far from its next run: 3 % is no news. */
+/* One side gets 12 % slower from start to end, so its next run may differ as much: 3 % is not significant. */
 static void test_stats__a_run_that_drifts_tells_less(void **state)
 {
 	static double a[400], b[400];
@@ -266,7 +266,7 @@ static void test_stats__a_run_that_drifts_tells_less(void **state)
 	assert_false(is_called(&drifting, drifting.p));
 	assert_true(drifting.low < 1 && drifting.high > 1.03);
 	for (i = 0; i < 400; i++)
-		b[i] *= 1.4; /* drift is small against this */
+		b[i] *= 1.4; /* the drift is small compared with this */
 	assert_true(sonde_stats_compare(&drifting, &base, &other, 1));
 	assert_true(is_called(&drifting, drifting.p) && drifting.p < 1e-6);
 }
@@ -288,7 +288,7 @@ static void test_stats__too_few_entries_tell_nothing(void **state)
 	assert_true(c.p > 0.05);
 }
 
-/* Clocks tick in steps: few values that happen to be equal are no proof. */
+/* Clocks have a resolution: a few values that happen to be equal do not prove that there is no noise. */
 static void test_stats__values_without_noise_need_numbers_too(void **state)
 {
 	static double a[60], b[60];

@@ -11,7 +11,7 @@
 #define MOST_RANKS 16
 #define MOST_STEPS 64
 
-/* A job: `step` has `fwd`, `bwd` and an all-reduce, which ends for all when the last rank has come. */
+/* A job: `step` has `fwd`, `bwd` and an all-reduce, which ends for all when the last rank has arrived. */
 struct job {
 	unsigned nr, per_host, steps;
 	unsigned slow_rank;	      /* 10 % more time in `fwd` … */
@@ -41,7 +41,7 @@ static unsigned group_of(const struct job *j, unsigned rank)
 	return j->names_groups || j->splits_groups ? rank % 2 : 0;
 }
 
-/* How long a kernel takes: a per cent more or less, the same every time. */
+/* The time of a kernel: it varies by one percent, in the same way in every run. */
 static double kernel_ns(const struct job *j, unsigned rank, unsigned step, unsigned kernel, bool is_fwd)
 {
 	uint32_t key[4] = {rank, step, kernel, is_fwd};
@@ -51,7 +51,7 @@ static double kernel_ns(const struct job *j, unsigned rank, unsigned step, unsig
 	       (rank == j->slow_rank ? j->everything * (is_fwd ? j->fwd : 1) : 1);
 }
 
-/* When a rank comes to the all-reduce of a step, from the end of the one before. */
+/* When a rank arrives at the all-reduce of a step, counted from the end of the one before. */
 static double arrival(const struct job *j, unsigned rank, unsigned step)
 {
 	double at = step ? j->ends[step - 1][group_of(j, rank)] : 1e9;
@@ -77,7 +77,7 @@ static void simulate(struct job *j)
 	}
 }
 
-/* A moment as the clock of the rank's host shows it. */
+/* A time, as the clock of the rank's host shows it. */
 static uint64_t shown(const struct job *j, unsigned rank, double ns)
 {
 	unsigned host = rank / j->per_host;
@@ -158,7 +158,7 @@ static void stop(struct job *j)
 	made_release(&j->m);
 }
 
-/* The first straggler, and its sentence begins and goes on like this. */
+/* Returns the first straggler; checks the beginning of its sentence, its kind and its place. */
 static const struct sonde_straggler *first_is(
 	const struct sonde_ranks *r, const char *name, enum sonde_slow_cause cause, const char *part)
 {
@@ -217,13 +217,13 @@ static void test_straggler__a_rank_slow_in_one_region_is_named(void **state)
 	assert_true(spread->is_slow && spread->slowest == s->rank);
 	within(spread->median_ns, spread->min_ns, spread->max_ns);
 	assert_int_equal(r->rows.at[3].nr_last, 16);
-	within(r->rows.at[3].late_ns / 16, 30 * US, 50 * US); /* 40 µs more a step */
+	within(r->rows.at[3].late_ns / 16, 30 * US, 50 * US); /* 40 µs more per step */
 	within(r->rows.at[3].wait_ns, 0, 1);
 	within(r->rows.at[0].wait_ns / 16, 30 * US, 50 * US);
 	stop(&j);
 }
 
-/* Two ranks: the other one is what it is compared with. */
+/* With two ranks, each is compared with the other one. */
 static void test_straggler__one_of_two_is_slower_than_the_other(void **state)
 {
 	struct job j = job_of(2, 2, 8);
@@ -251,7 +251,7 @@ static void test_straggler__a_gpu_slow_everywhere_is_named(void **state)
 	stop(&j);
 }
 
-/* Slow kernels and a host that comes late: all ranks of a node, and not one of them. */
+/* If all ranks of a node are late, the node is named, and not one of its ranks. */
 static void test_straggler__a_late_node_is_named(void **state)
 {
 	struct job j = job_of(8, 4, 16);
@@ -283,7 +283,7 @@ static void test_straggler__a_late_rank_is_named_by_its_host_work(void **state)
 	stop(&j);
 }
 
-/* Three hosts, seconds and 30 ppm apart: found to a microsecond or two, waits as on one clock. */
+/* Three hosts whose clocks differ by seconds and 30 ppm: this is found to a microsecond or two, and waits are as with one clock. */
 static void test_ranks__clocks_are_aligned_by_the_ends_of_collectives(void **state)
 {
 	struct job j = job_of(12, 4, MOST_STEPS);
@@ -352,7 +352,7 @@ static void test_ranks__without_collectives_clocks_stay_apart(void **state)
 	stop(&j);
 }
 
-/* Even and odd ranks talk among themselves, whether the source says so or the times do. */
+/* Even and odd ranks communicate separately; this is known either from the source or from the times. */
 static void test_ranks__communicators_are_told_apart(void **state)
 {
 	unsigned way;
@@ -375,7 +375,7 @@ static void test_ranks__communicators_are_told_apart(void **state)
 	}
 }
 
-/* Regions have what was waited in them, and who was last: all of it is in `step`. */
+/* Regions have the time waited in them, and who was last; everything is in `step`. */
 static void test_ranks__waits_are_counted_in_regions(void **state)
 {
 	struct job j = job_of(4, 4, 8);
@@ -401,7 +401,7 @@ static void test_ranks__waits_are_counted_in_regions(void **state)
 	stop(&j);
 }
 
-/* The first collective that a rank has is not the first of the others: they are not taken for one. */
+/* The first collective in the capture of one rank is not the first of the others: they must not be matched. */
 static void test_ranks__collectives_of_parts_are_not_compared(void **state)
 {
 	struct job j = job_of(4, 1, 16);
@@ -431,7 +431,7 @@ static void test_beyond__the_slowest_is_compared_with_what_the_others_differ_by(
 	assert_false(sonde_beyond__one(spread, 8));
 	assert_true(sonde_beyond__one(one, 8));
 	assert_true(sonde_beyond__one(two, 8));
-	assert_false(sonde_beyond__one(four, 8)); /* half of them: that is no exception */
+	assert_false(sonde_beyond__one(four, 8)); /* half of the values: that is not an exception */
 	assert_true(sonde_beyond__one(pair, 2));
 	assert_false(sonde_beyond__one(same, 3));
 	assert_true(sonde_beyond__group(&two[6], 2, two, 6));
@@ -439,7 +439,7 @@ static void test_beyond__the_slowest_is_compared_with_what_the_others_differ_by(
 	assert_false(sonde_beyond__group(spread, 4, &spread[4], 4));
 }
 
-/* 2 % are the GPU's, whose kernels are slower everywhere, and not its host's. */
+/* 2 % come from the GPU, whose kernels are slower everywhere, and not from its host. */
 static void test_straggler__a_gpu_that_is_little_slower_is_named(void **state)
 {
 	struct job j = job_of(8, 4, 20);
@@ -452,7 +452,7 @@ static void test_straggler__a_gpu_that_is_little_slower_is_named(void **state)
 	assert_int_equal(j.run.t->ranks->stragglers.nr, 1);
 	within(s->ns / s->others_ns, 1.018, 1.022);
 	stop(&j);
-	/* 0.5 % is nothing to talk of. */
+	/* 0.5 % is not worth a report. */
 	j = job_of(8, 4, 20);
 	j.slow_rank = 5;
 	j.everything = 1.005;

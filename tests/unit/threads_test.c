@@ -8,7 +8,7 @@
 
 #define ROUNDS 3
 
-/* Captures to JSON, with a metric of every region behind it. The bytes are yours. */
+/* Makes the JSON report of captures, with a metric of every region behind it. The caller releases the bytes. */
 static struct sonde_buf report(void)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();

@@ -148,7 +148,7 @@ static void test_times__a_process_with_two_devices_counts_entries_and_host_time_
 	made_release(&m);
 }
 
-/* A launches on the second device only, in it is B without launches; a stray kernel on the first.
+/* A launches on the second device only; B, inside it, launches nothing; the first device has a kernel outside of ranges.
  */
 static void test_times__an_entry_without_launches_is_where_the_one_around_it_is(void **state)
 {
@@ -199,7 +199,7 @@ static void test_times__idle_is_inside_entries_and_copies_are_counted(void **sta
 	n = run.t->reports.at[0].nodes.at;
 	near(n[0].times.span_ns, 10040 - 100);
 	near(n[0].times.busy_ns, 190);
-	near(n[0].times.idle_ns, 50); /* not what lies between the entries */
+	near(n[0].times.idle_ns, 50); /* without the time between the entries */
 	assert_int_equal(n[0].streams, 2);
 	assert_int_equal(n[0].launches, 3);
 	assert_int_equal(n[0].copies, 1);

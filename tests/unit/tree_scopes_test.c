@@ -31,7 +31,7 @@ static void test_tree__aggregate_adds_scopes_and_tells_their_spread(void **state
 	made_release(&m);
 }
 
-/* Cycles of one unit and constituents in the first input, cycles of another in the second. */
+/* The first input has the cycles of one unit and the parts of the metric, the second the cycles of another unit. */
 static void test_tree__figures_of_a_scope_do_not_depend_on_other_inputs(void **state)
 {
 	static const char pipe[] = "sm__pipe_x.avg.pct_of_peak_sustained_elapsed";
@@ -143,7 +143,7 @@ static void test_tree__replayed_ranges_are_never_summed_with_kernels(void **stat
 	made_release(&m);
 }
 
-/* A replayed range in the entry `at`, of so many nanoseconds. */
+/* Adds a replayed range of `ns` nanoseconds in the entry `at`. */
 static void replayed(struct made *m, uint32_t at, double ns)
 {
 	uint32_t record = made_launch(m, "range", 1, &at);
@@ -152,7 +152,7 @@ static void replayed(struct made *m, uint32_t at, double ns)
 	made_metric(m, TIME, ns);
 }
 
-/* step is not captured; A and B by one process, A/A1 by a second, A/A1/x by a third. */
+/* `step` is not captured; A and B are captured by one process, A/A1 by a second, A/A1/x by a third. */
 static void test_tree__levels_of_replayed_ranges_are_not_added_up(void **state)
 {
 	struct made m;
@@ -251,7 +251,7 @@ static void assert_names(const struct sonde_scope *scopes, const char *const *na
 
 static void test_scopes__have_different_names_whatever_hosts_are_called(void **state)
 {
-	/* Two nodes of a job may have the same pid in one input, and a host may be called anything. */
+	/* Processes on two nodes of a job may have the same pid in one input, and a host may have any name. */
 	const struct sonde_process of[] = {{.pid = 7, .host = SONDE_STR("a")},
 		{.pid = 7, .host = SONDE_STR("b")}, {.pid = 7, .host = SONDE_STR("b"), .input = 1},
 		{.pid = 7, .host = SONDE_STR("b/ranges")},

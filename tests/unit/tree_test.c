@@ -44,7 +44,7 @@ static void test_tree__percentages_are_weighted_by_elapsed_cycles(void **state)
 	aggregate(&run, m.r, NULL);
 	f = figure(
 		&run, 0, SONDE_PART_EXCLUSIVE, 0, "sm__pipe_x.avg.pct_of_peak_sustained_elapsed");
-	near(f->v, (1000 * 10 + 5000 * 40) / 6000.0); /* 35, where the plain mean says 25 */
+	near(f->v, (1000 * 10 + 5000 * 40) / 6000.0); /* 35; the plain mean would be 25 */
 	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
 	release(&run);
 	made_release(&m);
@@ -196,7 +196,7 @@ static void test_tree__hit_rates_are_weighted_by_lookups(void **state)
 	made_release(&m);
 }
 
-/* The first launch is ten times as long, and all its instructions and loads are of another kind. */
+/* The first launch is ten times as long, and has other kinds of instructions and loads. */
 static void test_tree__derived_metrics_are_weighed_as_what_they_are_made_of(void **state)
 {
 	static const struct {
@@ -270,7 +270,7 @@ static void test_tree__a_metric_asked_for_must_be_in_the_capture(void **state)
 	made_release(&m);
 }
 
-/* As partial reports by an older sonde have them: a budget, and no windows. */
+/* As in partial reports of older versions: a budget, but no windows. */
 static void test_tree__estimates_of_an_older_sonde_are_told(void **state)
 {
 	struct sonde_choice choice = {0};
@@ -327,7 +327,7 @@ static void check_report(struct run *run, const struct sonde_report *r)
 		sonde_tree_values(run->t, r, SONDE_PART_EXCLUSIVE, (uint32_t)i, &run->f);
 		for (c = 0; c < nc; c++)
 			parts[i * nc + c] += isnan(run->f.at[c].v) ? 0 : run->f.at[c].v;
-		/* Where ranges were measured, work outside the nested ranges was not. */
+		/* If ranges were measured, the work outside the nested ranges is not known. */
 		for (c = 0; c < nc && r->is_ranges; c++)
 			assert_true(isnan(run->f.at[c].v));
 	}

@@ -63,7 +63,7 @@ static inline const struct sonde_node *node_named(
 	return NULL;
 }
 
-/* A launch, with what the metrics of `small` are in it. */
+/* Adds a launch with values of the metrics of `small`. */
 static inline void small_launch(struct made *m, const char *kernel, uint32_t range, const double *values)
 {
 	static const char *const names[] = {TIME, "sm__cycles_elapsed.avg", "sm__inst_executed.sum",

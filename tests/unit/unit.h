@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* A test that cannot run here: tests/run prints the reason, and fails a skip without one. */
+/* For a test that cannot run here: tests/run prints the reason, and a skip without a reason fails. */
 #define skip_because(why)                                                                          \
 	do {                                                                                       \
 		print_message("skip %s: %s\n", __func__, why);                                     \
@@ -22,8 +22,8 @@
 	} while (0)
 
 /*
- * 8 times as much must not take 64 times the steps: `few` and `many` are counts
- * of sonde_steps() for n and 8 n.
+ * Checks that 8 times as much input does not take 64 times the steps: `few` and `many`
+ * are counts of sonde_steps() for n and 8 n.
  */
 static inline void assert_linear(const char *what, uint64_t few, uint64_t many)
 {
@@ -37,7 +37,7 @@ static inline void assert_linear(const char *what, uint64_t few, uint64_t many)
 			skip_because("this build does not count steps; make test's does");         \
 	} while (0)
 
-/* One test alone: `tests/run build NAME` puts its name here. */
+/* Runs a single test, whose name `tests/run build NAME` passes. */
 static inline void unit_filter(void)
 {
 	const char *name = getenv("SONDE_TEST");

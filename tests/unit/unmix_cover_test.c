@@ -19,8 +19,8 @@
 
 #define SMS	      132
 #define CYCLES_PER_NS (SMS * 1.755)
-#define OFFSET_NS     250 /* work is done so long before its stamps: docs/counters-internals.md */
-#define TEST_STEPS    500 /* of a program, at most, where bars are checked */
+#define OFFSET_NS     250 /* how long before its timestamps work is done: docs/counters-internals.md */
+#define TEST_STEPS    500 /* most steps of a program in runs that check limits */
 #define BAR	      0.93
 
 enum { ELAPSED, ACTIVE, EXECUTED, TENSOR, FMA, L2, READ, WRITTEN, NR_COUNTERS };
@@ -29,12 +29,12 @@ static const char *const roles[NR_COUNTERS] = {"sm.elapsed_cycles", "sm.active_c
 static const char *const metrics[NR_COUNTERS] = {NULL, "sm__cycles_active.sum", "sm__inst_executed.sum",
 	"sm__pipe_tensor_cycles_active.sum", "sm__inst_executed_pipe_fma.sum", "lts__t_sectors.sum",
 	"dram__bytes_read.sum", "dram__bytes_write.sum"};
-/* The most a launch counts in a nanosecond: far below what a device can do, also where two overlap. */
+/* The most that a launch counts per nanosecond: far below what a device can do, even if two launches overlap. */
 static const double most_per_ns[NR_COUNTERS] = {0, 40, 200, 80, 60, 200, 1200, 500};
 
-/* How the work of a launch follows from how long it takes. */
+/* How the work of a launch depends on its duration. */
 enum follows {
-	BY_LAUNCH,  /* not at all: slow ones had to wait */
+	BY_LAUNCH,  /* not at all: slow launches had to wait */
 	BY_TIME,    /* twice as long, twice the work */
 	BY_COUNTER, /* active cycles and DRAM by time, the others by launch */
 };
@@ -46,7 +46,7 @@ struct situation {
 	const char *name;
 	int64_t interval_ns;
 	int steps;
-	int programs;	      /* where bars are checked */
+	int programs;	      /* number of programs in runs that check limits */
 	double vary;	      /* of a kernel's length: its launches deviate by so much … */
 	enum follows follows; /* … and do so much more or less */
 	double side_ns[2];    /* kernels of the other stream take from … to; 0 = there is none */
@@ -54,7 +54,7 @@ struct situation {
 	bool is_one_entry;    /* all of those in one range; else each has its own */
 	enum shapes shapes;   /* of a few kernels … */
 	double longer;	      /* … the second takes so many times as long */
-	bool is_exact;	      /* samples have no noise */
+	bool is_exact;	      /* the samples have no noise */
 };
 
 static const struct situation situations[] = {
@@ -134,7 +134,7 @@ static double uniform(struct program *p, double from, double to)
 	return from + (to - from) * (double)(bits(p) >> 11) * 0x1p-53;
 }
 
-static double normal(struct program *p) /* near enough: twelve uniform ones */
+static double normal(struct program *p) /* approximately: the sum of twelve uniform numbers */
 {
 	double sum = -6;
 	int i;
@@ -160,7 +160,7 @@ static void add_kernel(struct program *p, uint32_t name, uint32_t place, double 
 	*k = (struct kernel){.name = name, .place = place, .length_ns = length_ns};
 	for (c = 1; c < NR_COUNTERS; c++) {
 		k->count[c] = length_ns * most_per_ns[c] * uniform(p, 0.05, 1);
-		/* Another shape of a kernel does not just take longer. */
+		/* The second shape of a kernel not only takes longer, its counts also differ. */
 		k->second[c] = k->count[c] * p->of->longer * exp(uniform(p, -0.5, 0.5));
 		k->slope[c] = uniform(p, -0.4, 0.4);
 	}
@@ -183,7 +183,7 @@ static void make_kernels(struct program *p)
 		add_kernel(p, NR_NAMES, NR_PLACES, (p->of->side_ns[0] + p->of->side_ns[1]) / 2);
 }
 
-/* Times the usual work of a counter, for a launch that takes `longer` times as long as usual. */
+/* The factor for the usual count of a counter, if the launch takes `longer` times as long as usual. */
 static double follow(enum follows f, uint32_t counter, double longer)
 {
 	bool is_by_time = f == BY_TIME || (f == BY_COUNTER && (counter == ACTIVE || counter >= READ));
@@ -309,7 +309,7 @@ static struct sonde_series *start_series(struct program *p)
 	return s;
 }
 
-/* How much of a launch with `slope` is done after the share `t` of its time. */
+/* The share of the work of a launch with `slope` that is done after the share `t` of its time. */
 static double done(double slope, double t)
 {
 	return t + slope * (t * t - t);
@@ -375,12 +375,12 @@ static void release_program(struct program *p)
 	made_release(&p->m);
 }
 
-/* --- what is said of it ------------------------------------------------------------------------ */
+/* --- judging the results ----------------------------------------------------------------------- */
 
 struct score {
 	uint32_t held;
-	double off;		  /* summed, as parts of the truth */
-	SONDE_VEC(double) widths; /* half of them, as parts of the truth */
+	double off;		  /* sum of the errors, as fractions of the true values */
+	SONDE_VEC(double) widths; /* half the widths of intervals, as fractions of the true values */
 };
 enum { REGIONS, KERNELS, HARD, LOADS, NR_SCORES };
 
@@ -409,7 +409,7 @@ static double median(struct score *s)
 	return s->widths.at[s->widths.nr / 2];
 }
 
-/* A counter's sum over the kernels of a place and a name; SONDE_NONE: of all. */
+/* The true sum of a counter over the kernels of a place and a name; SONDE_NONE: of all. */
 static double truth_of(const struct program *p, uint32_t place, uint32_t name, uint32_t counter)
 {
 	double sum = 0;
@@ -469,7 +469,7 @@ static void judge_place(struct score *scores, const struct program *p, struct ru
 		judge_kernel(scores, p, run, place, n->first_kernel + i);
 }
 
-/* Steps are long enough for loads of their own where samples are short. */
+/* If samples are short, steps are long enough to have their own loads. */
 static void judge_loads(struct score *s, const struct program *p, const struct run *run)
 {
 	const struct sonde_cells *c = run->c;
@@ -536,7 +536,7 @@ static void show_head(void)
 	printf("%-26s  %-27s  %-27s  %-27s  %s\n", "held, off, median width, %", "regions", "kernels", "hard kernels", "steps");
 }
 
-/* The bars of a case, by the beginning of its name. */
+/* Checks the limits of a case, which is named by the beginning of its name. */
 static void holds(struct score *scores, const char *name)
 {
 	size_t i = 0;
@@ -560,7 +560,7 @@ static void test_cover__good_cases_stay_narrow(void **state)
 	clear(scores);
 }
 
-/* Each counter finds out whether launches that take longer count more. */
+/* For each counter, unmixing finds out whether longer launches count more. */
 static void test_cover__kernels_of_varying_length_beside_another_stream(void **state)
 {
 	struct score scores[NR_SCORES] = {0};
@@ -573,7 +573,7 @@ static void test_cover__kernels_of_varying_length_beside_another_stream(void **s
 	clear(scores);
 }
 
-/* Work that overlaps with an entry differs from it in length, too. */
+/* The length of work that overlaps with an entry also varies. */
 static void test_cover__steps_beside_another_stream(void **state)
 {
 	struct score scores[NR_SCORES] = {0};

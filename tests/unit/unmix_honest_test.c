@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define PROGRAMS 200
-#define SPAN_NS	 40000000 /* of a program */
+#define SPAN_NS	 40000000 /* length of a program */
 
 static double length_of_class(struct made *m)
 {
@@ -27,7 +27,7 @@ static void make_classes(struct made *m, double *lengths, uint32_t nr)
 		lengths[k] = length_of_class(m);
 		for (c = 0; c < m->nr_counters; c++) {
 			m->count[k][c] = lengths[k] * exp(made_uniform(m, -1.5, 1.5));
-			/* A kernel need not do everything. */
+			/* Some kernels do not use some units. */
 			if (made_uniform(m, 0, 1) < 0.15)
 				m->count[k][c] = 0;
 			m->slope[k][c] = made_uniform(m, -0.4, 0.4);
@@ -35,7 +35,7 @@ static void make_classes(struct made *m, double *lengths, uint32_t nr)
 	}
 }
 
-/* One stream: the classes in turn, again and again, with pauses. */
+/* Runs one stream: the classes in turn, again and again, with pauses. */
 static void run_stream(
 	struct made *m, const double *lengths, uint32_t from, uint32_t to, double offset_ns)
 {
@@ -65,7 +65,7 @@ static void lose_samples(struct made *m)
 		while (nr-- > 0 && first < m->nr_samples)
 			made_drop_sample(m, first);
 	}
-	/* Here and there the record of one counter is cut. */
+	/* In a few samples, a part of the count of one counter is lost. */
 	for (i = 0; i < 5; i++)
 		m->values[(size_t)made_uniform(m, 0, (double)(m->nr_samples * m->nr_counters))] *=
 			made_uniform(m, 0.3, 0.7);
@@ -104,7 +104,7 @@ static void make_program(struct made *m, uint64_t seed)
 
 struct score {
 	uint32_t held, of;
-	double errors; /* relative standard errors, summed */
+	double errors; /* sum of the relative standard errors */
 };
 
 static void judge(struct score *score, struct sonde_unmix_figure f, double truth)
@@ -114,7 +114,7 @@ static void judge(struct score *score, struct sonde_unmix_figure f, double truth
 	score->errors += f.error / truth;
 }
 
-/* Classes of at least 1 % of the total, and the groups of four. */
+/* Judges the classes with at least 1 % of the total, and the groups of four classes. */
 static void judge_program(struct score *classes, struct score *groups, const struct made *m,
 	const struct sonde_unmixed *u)
 {
@@ -169,7 +169,7 @@ static void test_unmix__intervals_hold_the_truth(void **state)
 	assert_true(classes.of > 5000 && groups.of > 2000);
 	assert_true(classes.held >= 0.9 * classes.of);
 	assert_true(groups.held >= 0.9 * groups.of);
-	/* … and not because they say nothing. */
+	/* … and not because the intervals are very wide. */
 	assert_true(classes.errors / classes.of < 0.2 && groups.errors / groups.of < 0.1);
 }
 

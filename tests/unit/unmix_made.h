@@ -48,7 +48,7 @@ static inline double made_uniform(struct made *m, double from, double to)
 	return from + (to - from) * (double)(made_bits(m) >> 11) * 0x1p-53;
 }
 
-static inline double made_normal(struct made *m) /* near enough: twelve uniform ones */
+static inline double made_normal(struct made *m) /* approximately: the sum of twelve uniform numbers */
 {
 	double sum = -6;
 	int i;
@@ -65,7 +65,7 @@ static inline void made_class(struct made *m, uint32_t k, uint32_t name, uint32_
 		m->nr_classes = k + 1;
 }
 
-/* `nr` samples of `length_ns` without gaps from `start_ns` on, all zero. */
+/* Makes `nr` samples of `length_ns` without gaps, from `start_ns` on, all zero. */
 static inline void made_samples(struct made *m, int64_t start_ns, int64_t length_ns, size_t nr)
 {
 	size_t i;
@@ -81,13 +81,13 @@ static inline void made_samples(struct made *m, int64_t start_ns, int64_t length
 	}
 }
 
-/* How much of a launch with `slope` is done after the share `t` of its time. */
+/* The share of the work of a launch with `slope` that is done after the share `t` of its time. */
 static inline double made_done(double slope, double t)
 {
 	return t + slope * (t * t - t);
 }
 
-/* Spreads `count` over [start, end) into the samples there. */
+/* Spreads `count` over [start, end) and adds it to the samples there. */
 static inline void made_count(
 	struct made *m, double start, double end, uint32_t counter, double count, double slope)
 {
@@ -108,7 +108,7 @@ static inline void made_count(
 	}
 }
 
-/* A launch whose work is done `late_ns` after its stamps and is `scale` times the usual. */
+/* Adds a launch whose work is done `late_ns` after its timestamps, with `scale` times the usual counts. */
 static inline void made_launch(struct made *m, uint32_t k, int64_t start_ns, int64_t length_ns,
 	double late_ns, double scale)
 {

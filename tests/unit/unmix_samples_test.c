@@ -24,7 +24,7 @@ static void test_unmix__impossible_counters_are_refused(void **state)
 	assert_true(isnan(sonde_unmixed_figure(u, 0, 1).value));
 	assert_null(sonde_unmixed_counter(u, 0)->refused);
 	assert_near(sonde_unmixed_figure(u, 2, 0).value, m.truth[2][0], 1e-3);
-	assert_int_equal(sonde_unmixed_quality(u)->nr_dropped, 2); /* with the first one */
+	assert_int_equal(sonde_unmixed_quality(u)->nr_dropped, 2); /* this one and the first one */
 	sonde_unmixed_free(u);
 	made_release(&m);
 }
@@ -52,7 +52,7 @@ static void test_unmix__first_samples_after_a_start_are_dropped(void **state)
 	made_release(&m);
 }
 
-/* A record lost on the way: one counter shows a third of what is there, the others all. */
+/* A part of a sample was lost: one counter has a third of its count, the others have all. */
 static void test_unmix__samples_that_lack_a_part_are_left_out(void **state)
 {
 	struct sonde_unmixed *u;
@@ -74,7 +74,7 @@ static void test_unmix__samples_that_lack_a_part_are_left_out(void **state)
 	made_release(&m);
 }
 
-/* A kernel that has nothing to do now and then does nothing of anything: that counts. */
+/* A kernel that sometimes has nothing to do then counts 0 for all counters; such samples must be used. */
 static void test_unmix__kernels_that_vary_keep_their_mean(void **state)
 {
 	struct sonde_unmixed *u;
@@ -125,7 +125,7 @@ static void test_unmix__input_that_contradicts_itself_is_an_error(void **state)
 	made_release(&m);
 }
 
-/* Values that are no counts, samples that end before they start, launches that take no time. */
+/* Values that cannot be counts, samples that end before they start, launches that take no time. */
 static void test_unmix__odd_values_are_survived(void **state)
 {
 	struct sonde_unmixed *u;

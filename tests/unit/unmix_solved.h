@@ -26,7 +26,7 @@ static inline void assert_near(double value, double truth, double part)
 		fail_msg("%g is not within %g %% of %g", value, 100 * part, truth);
 }
 
-/* `nr` classes with 1000·(class+1) counts, of 5 µs and up, one after the other with pauses. */
+/* Starts a program of `nr` classes with 1000·(class+1) counts, of 5 µs and more, one after the other with pauses. */
 static inline void start_program(struct made *m, uint32_t nr, uint32_t nr_counters)
 {
 	uint32_t k, c;

@@ -25,7 +25,7 @@ static void test_unmix__each_class_gets_what_it_counted(void **state)
 	made_release(&m);
 }
 
-/* Work at the end of a kernel is not given to the one behind it. */
+/* Work at the end of a kernel must not be attributed to the next kernel. */
 static void test_unmix__time_bins_follow_uneven_work(void **state)
 {
 	struct sonde_unmixed *u;
@@ -46,7 +46,7 @@ static void test_unmix__time_bins_follow_uneven_work(void **state)
 	made_release(&m);
 }
 
-/* A long kernel that does at once what it has to do: the one right before it has no part in that.
+/* A long kernel does all its work at its beginning: the kernel right before it must not get a part of it.
  */
 static void test_unmix__what_a_long_kernel_does_first_is_its_own(void **state)
 {
@@ -76,7 +76,7 @@ static void test_unmix__what_a_long_kernel_does_first_is_its_own(void **state)
 }
 
 /*
- * Kernels of 20 to 60 µs beside others: the longer, the more of one counter, as much of another, the less of
+ * Kernels of 20 to 60 µs besides others: longer ones count more of one counter, the same of another, and less of
  * a third.
  */
 static void test_unmix__longer_launches_may_count_more(void **state)
@@ -116,7 +116,7 @@ static void test_unmix__longer_launches_may_count_more(void **state)
 	made_release(&m);
 }
 
-/* Counters are fitted some at a time: which ones beside it has nothing to do with any of them. */
+/* Several counters are fitted at a time; the result of a counter must not depend on the others. */
 static void test_unmix__a_counter_comes_out_the_same_alone(void **state)
 {
 	struct sonde_unmixed *all, *alone;
@@ -127,7 +127,7 @@ static void test_unmix__a_counter_comes_out_the_same_alone(void **state)
 	(void)state;
 	start_program(&m, 6, 11);
 	m.vary = 0.3;
-	m.count[2][3] = m.count[4][9] = 0; /* what is not there is held at zero, in these two */
+	m.count[2][3] = m.count[4][9] = 0; /* in these two, counts that are absent are held at zero */
 	run_program(&m, 6);
 	m.limits[5] = 1e-9; /* refused */
 	all = solve(&m);
@@ -155,7 +155,7 @@ static void test_unmix__a_counter_comes_out_the_same_alone(void **state)
 	made_release(&m);
 }
 
-/* Neighbours that samples can hardly tell apart: each is uncertain, their sum is not. */
+/* Neighbours that samples can hardly separate: each is uncertain, but their sum is not. */
 static void test_unmix__sums_know_covariances(void **state)
 {
 	static const uint32_t all[] = {0, 1, 2, 3};
@@ -186,7 +186,7 @@ static void test_unmix__sums_know_covariances(void **state)
 	made_release(&m);
 }
 
-/* The error of a counter with launches moved by so much. */
+/* The error of a counter if launches are moved by `offset_ns`. */
 static double misfit_at(const struct sonde_unmix_input *in, int64_t offset_ns)
 {
 	struct sonde_unmix_options opt = {.offset_ns = offset_ns};
@@ -256,7 +256,7 @@ static void test_unmix__order_of_launches_does_not_matter(void **state)
 	made_release(&m);
 }
 
-/* A program long enough for several threads, with samples that lack something. */
+/* A program that is long enough for several threads, with incomplete samples. */
 static void make_long_program(struct made *m)
 {
 	int64_t at = 3 * INTERVAL, end;

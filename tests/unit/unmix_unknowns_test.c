@@ -28,7 +28,7 @@ static void test_unmix__classes_side_by_side_are_merged(void **state)
 	assert_int_equal(sonde_unmixed_class(u, 2)->fate, SONDE_UNMIX_MERGED);
 	assert_int_equal(sonde_unmixed_class(u, 1)->unknown, sonde_unmixed_class(u, 2)->unknown);
 	assert_int_equal(sonde_unmixed_quality(u)->nr_merged, 2);
-	/* The sum is known; each part may be anything between nothing and all of it. */
+	/* The sum is known; each part may be anything from nothing to the whole sum. */
 	assert_near(sum.value, m.truth[1][0] + m.truth[2][0], 0.01);
 	assert_true(sum.error < 0.1 * sum.value);
 	assert_true(
@@ -39,7 +39,7 @@ static void test_unmix__classes_side_by_side_are_merged(void **state)
 	made_release(&m);
 }
 
-/* Two kernels of a hundred nanoseconds in a region: stamps are too coarse to tell them apart. */
+/* Two kernels of a hundred nanoseconds in a region: timestamps are too coarse to separate them. */
 static void test_unmix__weak_classes_of_a_region_become_its_entries(void **state)
 {
 	static const uint32_t region[] = {0, 1};
@@ -134,7 +134,7 @@ static void test_unmix__what_no_sample_saw_has_no_figure(void **state)
 	made_release(&m);
 }
 
-/* Little work allowed: time bins go first, then places, then it is an error. */
+/* If only little work is allowed, time bins are given up first, then places, and then it is an error. */
 static void test_unmix__too_much_work_makes_unknowns_coarser(void **state)
 {
 	struct sonde_unmix_options opt = {.most_work = 1e5};

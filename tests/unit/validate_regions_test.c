@@ -68,7 +68,7 @@ static void test_validate__no_part_is_more_than_the_whole(void **state)
 	json_object_set_new(at(d, "coverage", NULL), "gpu_time_ns_attributed", json_real(1e12));
 	rejects(d, "$.coverage.gpu_time_ns_attributed", "is more than gpu_time_ns_total");
 	d = good();
-	json_object_del(at(d, "coverage", NULL), "launches_not_selected"); /* as older reports */
+	json_object_del(at(d, "coverage", NULL), "launches_not_selected"); /* as in older reports */
 	json_object_set_new(at(d, "coverage", NULL), "launches_attributed", json_integer(99));
 	rejects(d, "$.coverage.launches_attributed", "is more than launches_total");
 }
@@ -117,7 +117,7 @@ static void test_validate__adopted_launches_are_among_the_launches(void **state)
 	rejects(d, "adopted_launches", "is less than that of the regions inside");
 }
 
-/* Regions that were never open hang below a range and were never entered. */
+/* Regions that were never open are below a range, and have no entries. */
 static void test_validate__origins_hang_below_ranges_and_have_no_entries(void **state)
 {
 	static const char *const kinds[] = {"graph", "backward"};
@@ -154,7 +154,7 @@ static void test_validate__origins_hang_below_ranges_and_have_no_entries(void **
 	rejects(d, "kind", "");
 }
 
-/* Idle for 0.25 ms, by launching and by this much synchronisation. */
+/* A region that is idle for 0.25 ms, by launching and by `sync_ms` of synchronisation. */
 static json_t *idle(double sync_ms)
 {
 	static const char *const causes[] = {"copy_ms", "alloc_ms", "host_ms", "queued_ms",
@@ -213,7 +213,7 @@ static void test_validate__memory_of_regions_fits_into_that_around_them(void **s
 	rejects(d, "memory.freed_bytes", "is less than that of the regions inside");
 }
 
-/* A report with entries, to be broken. */
+/* A report with entries, which tests damage. */
 static json_t *with_entries(void)
 {
 	json_t *document;

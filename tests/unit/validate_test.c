@@ -135,7 +135,7 @@ static void test_validate__totals_coverage_and_kernels_must_add_up(void **state)
 	rejects(d, "$.aggregate", "scopes");
 }
 
-/* A report whose scope refers to the aggregate for its regions, as those of earlier versions do. */
+/* A report whose scope refers to the aggregate for its regions, as in reports by earlier versions. */
 static json_t *referring(void)
 {
 	json_t *d = good(), *scope = at(d, "scopes", "0", NULL);
@@ -192,7 +192,7 @@ static void test_validate__what_is_no_json_is_named_with_its_byte(void **state)
 	assert_int_equal(sonde_validate_file("/", &err), SONDE_ERR_IO);
 }
 
-/* Breaking any one member must never crash, whatever type takes its place. */
+/* Removing any member, or replacing it by any type, must never crash the validator. */
 static void test_validate__any_member_may_be_missing_or_of_any_type(void **state)
 {
 	static const char *const others[] = {"null", "0", "-1.5", "\"x\"", "[]", "{}", "true"};
@@ -222,7 +222,7 @@ static void test_validate__any_member_may_be_missing_or_of_any_type(void **state
 	free(text);
 }
 
-/* A finding says what the rows that it names say. */
+/* The evidence of a finding has the values of the rows that it names. */
 static void test_validate__findings_rest_on_rows(void **state)
 {
 	json_t *d = good();

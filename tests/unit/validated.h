@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* A good report, to be broken in one place. */
+/* A valid report, which a test then damages in one place. */
 static inline json_t *good(void)
 {
 	struct made m;

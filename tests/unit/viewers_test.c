@@ -76,7 +76,7 @@ static void test_folded__stacks_may_count_launches(void **state)
 	check_export(sonde_export_folded, &o, "A;gemm 2\nA;B;axpy 1\n");
 }
 
-/* Entries of what is nested are no part of those around it: they are counted beside them. */
+/* Entries of nested regions are not part of those around them: they are counted separately. */
 static void test_weights__children_are_never_wider_than_their_parent(void **state)
 {
 	const struct sonde_choice choice = {0};
@@ -183,14 +183,14 @@ static void test_svg__boxes_are_as_wide_as_their_time(void **state)
 	made_release(&m);
 }
 
-/* The run of small_run as a tree, for what is no exporter. */
+/* The run of small_run as a tree, for functions that are not exporters. */
 struct run {
 	struct made m;
 	struct sonde_cells *c;
 	struct sonde_tree *t;
 };
 
-/* With times, A is entered from 100 to 900, B inside to its end. */
+/* With times, A is entered from 100 to 900, and B is inside A up to its end. */
 static void open_timed_run(struct run *r, bool has_times)
 {
 	const struct sonde_choice choice = {0};
@@ -292,8 +292,8 @@ static void test_perfetto__entries_are_complete_events_in_microseconds(void **st
 	close_run(&r);
 }
 
-/* Success, or out of memory said so: at export, or at the close of the sink. Never a crash or a
- * leak. */
+/* Each export succeeds, or fails with "out of memory", at the export or when the sink is closed. It never crashes or
+ * leaks. */
 static void test_viewers__short_memory_is_an_error_at_every_allocation(void **state)
 {
 	static const exporter formats[] = {sonde_export_html, sonde_export_svg,
@@ -320,7 +320,7 @@ static void test_viewers__short_memory_is_an_error_at_every_allocation(void **st
 			has_failed = rc || to.buf.failed;
 			assert_true(rc == 0 || (rc == SONDE_ERR_NOMEM && err.msg[0]));
 			sonde_sink_abort(&to);
-			if (sonde_alloc_count() - before < n) { /* it got by without the n-th */
+			if (sonde_alloc_count() - before < n) { /* it needed fewer than n allocations */
 				assert_false(has_failed);
 				break;
 			}

@@ -21,7 +21,7 @@ static void visit(struct made_cells *m, uint32_t scope)
 	v->first_entry = (uint32_t)m->c.entries.nr;
 }
 
-/* An entry of the last visit: entered at `begin`, left after `host`, all of it ended after `wall`. */
+/* Adds an entry to the last visit: entered at `begin`, left after `host`, with all its work done after `wall`. */
 static void enter(struct made_cells *m, uint64_t begin, uint64_t host, uint64_t wall, uint64_t gpu)
 {
 	struct sonde_entry *e = sonde_vec_push(&m->c.entries);
@@ -60,7 +60,7 @@ static void test_walls__of_a_host_that_waits_are_those_of_the_entries(void **sta
 	release(&m);
 }
 
-/* Launched at 0, 10 and 20, done at 100, 200 and 300: each takes 100, in whichever queue it waited. */
+/* Launched at 0, 10 and 20, done at 100, 200 and 300: each adds 100, however long it waited in a queue. */
 static void test_walls__of_a_host_that_is_ahead_add_up_to_the_run(void **state)
 {
 	struct made_cells m = {0};
@@ -70,7 +70,7 @@ static void test_walls__of_a_host_that_is_ahead_add_up_to_the_run(void **state)
 	enter(&m, 0, 9, 100, 95);
 	enter(&m, 10, 9, 190, 95);
 	enter(&m, 20, 9, 280, 95);
-	visit(&m, 0); /* two regions inside: 40 and 60 of it */
+	visit(&m, 0); /* two regions inside, with 40 and 60 of it */
 	enter(&m, 1, 2, 39, 38);
 	enter(&m, 11, 2, 129, 38);
 	enter(&m, 21, 2, 219, 38);
@@ -84,7 +84,7 @@ static void test_walls__of_a_host_that_is_ahead_add_up_to_the_run(void **state)
 	release(&m);
 }
 
-/* The second is launched on another stream and runs with the first; a scope is nothing to the other. */
+/* The second is launched on another stream and runs with the first. Scopes do not affect each other. */
 static void test_walls__of_what_runs_at_once_are_no_shorter_than_its_launches(void **state)
 {
 	struct made_cells m = {0};

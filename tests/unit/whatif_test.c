@@ -24,7 +24,7 @@ static void test_whatif__gains_are_told_one_by_one(void **state)
 	assert_true(isnan(gains[1].ns_per_step) && isnan(gains[1].low_ns) && gains[1].why);
 	assert_true(isnan(gains[2].ns_per_step) && gains[2].why);
 	assert_non_null(strstr(gains[3].why, "roofline"));
-	assert_true(isnan(gains[4].ns_per_step)); /* that is no fix */
+	assert_true(isnan(gains[4].ns_per_step)); /* this is not a fix */
 	assert_true(gains[5].is_most && strstr(gains[5].why, "upper bound"));
 	assert_false(gains[0].is_most);
 }
@@ -61,7 +61,7 @@ static void test_whatif__the_step_can_be_chosen(void **state)
 	sonde_whatif_free(w);
 }
 
-/* A process that never enters the step has no part in what is said of it. */
+/* A process that never enters the step does not count in the prediction for the step. */
 static void test_whatif__processes_without_the_step_are_left_out(void **state)
 {
 	static const char *const paths[] = {"tests/data/whatif/resnet.sonde", "tests/data/sampled_capture/decode.sonde"},

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The tree of a file of these bytes. What cannot be read, and what is too much, is an error with words. */
+/* Makes the tree of a file of these bytes. A file that cannot be read, or is too large, is an error with a message. */
 static inline int whole_way_tree(
 	struct sonde_cells **cells, struct sonde_tree **tree, const void *p, size_t n, struct sonde_err *err)
 {
@@ -43,7 +43,7 @@ static inline int whole_way_tree(
 	return rc ? rc : sonde_tree_build(tree, *cells, &request.choice, err);
 }
 
-/* A tree in one format; JSON is validated. A format that cannot show this tree says why. */
+/* Writes a tree in one format; JSON is validated. A format that cannot show this tree gives an error with the reason. */
 static inline int whole_way_export(
 	const struct sonde_tree *tree, const struct sonde_format *format, struct sonde_err *err)
 {
@@ -53,18 +53,18 @@ static inline int whole_way_export(
 
 	sonde_sink_init_string(&to);
 	if (format->flags & SONDE_FORMAT_FILE)
-		sonde_buf_puts(&to.temp, ":memory:"); /* a file without a file, to SQLite */
+		sonde_buf_puts(&to.temp, ":memory:"); /* for SQLite: a database in memory */
 	rc = sonde_export(format, tree, &options, &to, err);
 	if (rc == SONDE_ERR_USAGE && err->msg[0])
 		rc = 0;
 	else if (rc == 0 && format->write == sonde_export_json)
 		rc = sonde_validate_text(sonde_buf_view(&to.buf), "report.json", err);
-	to.temp.n = 0; /* it is no file to remove */
+	to.temp.n = 0; /* there is no file to remove */
 	sonde_sink_abort(&to);
 	return rc;
 }
 
-/* In the formats that are `wanted`. An error: sonde's own output is wrong, `err` says how. */
+/* Writes the formats that are `wanted`. An error means that sonde's own output is wrong; `err` has the details. */
 static inline int whole_way(const void *p, size_t n, bool (*wanted)(const struct sonde_format *f, uint64_t hash),
 	struct sonde_err *err)
 {
