@@ -21,7 +21,7 @@ struct block {
 	const uint8_t *payload;
 };
 
-/* Where the chunk of a stream has got to, in IN and in what is written. */
+/* How far the chunk of a stream has been read from IN and written. */
 struct chunk {
 	uint32_t stream, chunk, offset;
 	struct sonde_event_base in, out;
@@ -77,7 +77,7 @@ static struct chunk *chunk_of(const struct sonde_events *e)
 	return c;
 }
 
-/* Noise: the same for the same rank and number, whatever the machine. */
+/* Noise that depends only on the rank and the number, so that it is the same on every machine. */
 static double vary(uint64_t rank, uint64_t number)
 {
 	uint64_t key[2] = {rank, number};
@@ -102,7 +102,7 @@ static bool is_kept(struct chunk *c, const struct sonde_event *e)
 	return false;
 }
 
-/* The rank's own: how long its kernels take, which device it has. */
+/* Changes what differs between ranks: the times of kernels, and the device. */
 static void change(struct sonde_event *e, uint64_t rank, uint64_t number)
 {
 	if (e->type != SONDE_EVENT_KERNEL)
@@ -111,7 +111,7 @@ static void change(struct sonde_event *e, uint64_t rank, uint64_t number)
 						  (1 + 0.02 * vary(rank, 0) + 0.01 * vary(rank, number)));
 }
 
-/* The chunk's first event, with the ranges open then. */
+/* Copies the first event of a chunk, with the ranges that are open then. */
 static const uint8_t *copy_base(struct chunk *c, const uint8_t *p, const uint8_t *end, struct sonde_buf *out)
 {
 	const uint8_t *at = p;
@@ -221,7 +221,7 @@ static void write_rank(FILE *to, uint64_t rank, uint64_t nr)
 	sonde_buf_release(&out);
 }
 
-/* The first and last moment of host events, and the launches up to a moment. */
+/* Finds the first and the last time of host events, and the launches up to `until`. */
 static void survey(uint64_t *first, uint64_t *last, uint64_t until)
 {
 	size_t i;
@@ -255,7 +255,7 @@ static void survey(uint64_t *first, uint64_t *last, uint64_t until)
 	}
 }
 
-/* The last moment before which there are at most `most` events. */
+/* Finds the last time before which there are at most `most` events. */
 static void find_cut(uint64_t most)
 {
 	uint64_t low = UINT64_MAX, high = 0, mid;

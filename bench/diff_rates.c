@@ -62,7 +62,7 @@ static void add_region(struct made_run *s, size_t r, const double *times, size_t
 		n->time_ns += times[i];
 	}
 	n->times.host_ns = n->time_ns;
-	n->times.wall_ns = NAN; /* GPU time is enough to ask this of */
+	n->times.wall_ns = NAN; /* GPU time is enough for this question */
 }
 
 static void make_run(struct made_run *s, const struct noise_model *m, size_t nr, double by, uint64_t *seed)

@@ -61,7 +61,7 @@ static void find(const char *text, const char *end, const char *key, uint64_t st
 	}
 }
 
-/* Work, calls and ranges: what is kept. */
+/* Counts the events that the reader keeps: work, calls and ranges. */
 static size_t count_kept(const char *text, const char *end)
 {
 	static const char *const cats[] = {"\"kernel\"", "\"gpu_memcpy\"", "\"gpu_memset\"",

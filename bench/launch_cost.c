@@ -61,7 +61,7 @@ static double now_ns(void)
 
 static unsigned char memory[4u << 20];
 
-/* Another part of the memory each time. */
+/* Touches another part of the memory each time. */
 static void touch(size_t bytes)
 {
 	static size_t at;

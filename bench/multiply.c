@@ -19,11 +19,11 @@
 #define KERNEL_NVTX 21
 #define NR_COUNTS   4 /* kernel, range, command-list and graph results */
 
-/* The header fields that count results, and where each kind keeps its NVTX state. */
+/* The header fields that count results, and the field that has the NVTX state of each kind. */
 static const uint32_t count_field[NR_COUNTS] = {2, 7, 8, 9};
 static const uint32_t nvtx_field[NR_COUNTS] = {KERNEL_NVTX, 10, 10, 10};
 
-/* Where api call ids are below an NVTX state: the field to shift at the end of a path of fields. */
+/* Where the ids of API calls are in an NVTX state: a path of fields, whose last one must be shifted. */
 static const uint32_t push_pop[] = {2, 2, 3, 0}, start_end[] = {3, 3, 0};
 
 struct result {
@@ -33,7 +33,7 @@ struct result {
 
 struct block {
 	struct sonde_str header;
-	size_t first, nr; /* slice of the results */
+	size_t first, nr; /* range of indexes in the results */
 };
 
 static SONDE_VEC(struct block) blocks;
@@ -129,7 +129,7 @@ static void put_result(struct sonde_buf *payload, const struct result *r, uint64
 	sonde_buf_release(&nvtx);
 }
 
-/* A u32 length and that many bytes off the front of `*s`. */
+/* Takes an item off the front of `*s`: its length as a u32, and the bytes. */
 static struct sonde_str take(struct sonde_str *s)
 {
 	const unsigned char *p = (const unsigned char *)s->p;
@@ -191,7 +191,7 @@ static void read_block(struct sonde_str *rest)
 	b->nr = results.nr - b->first;
 }
 
-/* The header without its counts; after the first round also without strings and session. */
+/* Writes the header without its counts; after the first round also without strings and session. */
 static void put_header(struct sonde_buf *out, const struct block *b, bool is_first)
 {
 	struct sonde_wire w = sonde_wire_on(b->header);

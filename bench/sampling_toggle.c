@@ -22,15 +22,15 @@
 #include <unistd.h>
 
 #define MS	 1000000u
-#define PAUSE_NS (5u * MS) /* between decodes, as in sampling_loop.c */
-#define EXPECTED 2000	   /* samples that a decode finds at most */
+#define PAUSE_NS (5u * MS) /* time between decodes, as in sampling_loop.c */
+#define EXPECTED 2000	   /* most samples that a decode finds */
 #define NR_OFF	 3
 #define PRIORITY (-10) /* as in sampler.c */
 
 struct toggle {
 	struct sonde_sampling *s;
 	uint64_t slot_ns;
-	bool is_closing, is_lost; /* is_lost: only a device that was closed starts again */
+	bool is_closing, is_lost; /* is_lost: the device must be closed before it can start again */
 	double on_s, cpu_s;
 	struct sonde_err err;
 };
@@ -49,7 +49,7 @@ static _Noreturn void die(const char *msg)
 	exit(1);
 }
 
-/* Decodes and evaluates what there is; how many samples it was. */
+/* Decodes and evaluates the samples there are; returns how many. */
 static size_t drain(struct toggle *t, struct pm_drained *d)
 {
 	size_t i;
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 		counters = argv[optind];
 	q.counters = &counters;
 	q.nr_counters = 1;
-	setpriority(PRIO_PROCESS, 0, PRIORITY); /* where it may */
+	setpriority(PRIO_PROCESS, 0, PRIORITY); /* if it is permitted */
 	if (sonde_sampling_open(&t.s, &q, &t.err))
 		die(t.err.msg);
 	until = sonde_now_ns() + (uint64_t)(seconds * 1e9);

@@ -26,7 +26,7 @@ struct run {
 	int64_t *start_ns, *end_ns;
 	double *values;
 	double *counts; /* class · counters + counter */
-	double *limits; /* far above all of it: what the device could count */
+	double *limits; /* what the device could count at most, far above the counts */
 	uint64_t seed;
 };
 
@@ -58,7 +58,7 @@ static void count(struct run *r, const struct sonde_unmix_launch *l)
 {
 	uint32_t nr = r->in.nr_counters, c;
 	size_t i = (size_t)(l->start_ns / INTERVAL);
-	double scale = uniform(r, 0.9, 1.1); /* no two launches are the same */
+	double scale = uniform(r, 0.9, 1.1); /* no two launches are equal */
 
 	for (; i < r->in.nr_samples && r->start_ns[i] < l->end_ns; i++) {
 		double from = fmax((double)l->start_ns, (double)r->start_ns[i]);

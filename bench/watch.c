@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
 		kib = anonymous_kib(pid);
 		peak = kib > peak ? kib : peak;
-		sigtimedwait(&chld, NULL, &nap); /* wakes as soon as it ends */
+		sigtimedwait(&chld, NULL, &nap); /* returns as soon as the command ends */
 	}
 	end = now();
 	printf("%.6f %ld %d\n", end - start, peak, WIFEXITED(status) ? WEXITSTATUS(status) : 128);

@@ -114,7 +114,7 @@ static void CUPTIAPI called(
 	const CUpti_CallbackData *call = data;
 
 	(void)user, (void)id;
-	/* The only place where CUPTI may be ended is the end of a call. */
+	/* CUPTI may only be ended at the end of a call. */
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->callbackSite == CUPTI_API_EXIT &&
 		atomic_exchange(&is_to_end, false))
 		refuse("the end", cupti.cuptiFinalize());
@@ -215,7 +215,7 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Also says how long switching takes. */
+/* Switches on and off; also prints how long switching takes. */
 static void *toggle(void *arg)
 {
 	double took[2] = {0}, begin;

@@ -66,7 +66,10 @@ static CUptiResult configure(unsigned exponent, unsigned worker_ms)
 	return NEXT(cuptiPCSamplingSetConfigurationAttribute)(&p);
 }
 
-/* 0, or CUPTI's error. Exponent of the period and milliseconds between looks of CUPTI's thread: 0 leaves them as they are. */
+/*
+ * Returns 0, or CUPTI's error. `exponent` is that of the period, `worker_ms` the sleep of CUPTI's thread in milliseconds;
+ * 0 leaves them as they are.
+ */
 EXPORT int pc_switch(int on, unsigned exponent, unsigned worker_ms)
 {
 	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = now.context};

@@ -37,7 +37,7 @@ static inline void fuzz_changed(struct sonde_buf *out, struct sonde_str s)
 	out->n = at + n;
 }
 
-/* The new bytes become the input, where they fit. */
+/* Replaces the input by the new bytes, if they fit. */
 static inline size_t fuzz_take(
 	struct sonde_buf *made, uint8_t *data, size_t size, size_t max_size)
 {

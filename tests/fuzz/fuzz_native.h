@@ -9,7 +9,7 @@
 #include "../unit/capture_make.h"
 #include "fuzz_mutate.h"
 
-/* To be released. */
+/* Makes a capture from the input. The caller releases it. */
 static inline void fuzz_native_capture(struct capture *c, const uint8_t *data, size_t size)
 {
 	size_t i, n;
@@ -23,7 +23,7 @@ static inline void fuzz_native_capture(struct capture *c, const uint8_t *data, s
 	}
 }
 
-/* The next block of the input: false at its end. */
+/* Takes the next block off the input; false at its end. */
 static inline bool fuzz_cut_block(struct sonde_str *rest, uint8_t *type, struct sonde_str *payload)
 {
 	const uint8_t *p = (const uint8_t *)rest->p;
@@ -49,7 +49,7 @@ static inline void fuzz_put_block(struct sonde_buf *out, uint8_t type, struct so
 	sonde_buf_str(out, payload);
 }
 
-/* Events: their head keeps its place, and says how many bytes of them there now are. */
+/* Appends a changed block. Of a block of events, the head stays, with the new number of bytes. */
 static inline void fuzz_put_changed(struct sonde_buf *out, uint8_t type, struct sonde_str payload,
 	struct fuzz_chance *c)
 {

@@ -11,7 +11,7 @@
 
 #define MAX_NESTED 16u
 
-/* The number of fields, 0 when it is no message. */
+/* The number of fields; 0 when the bytes are not a message. */
 static inline size_t fuzz_count_fields(struct sonde_str s)
 {
 	struct sonde_wire w = sonde_wire_on(s);
@@ -26,7 +26,7 @@ static inline size_t fuzz_count_fields(struct sonde_str s)
 static inline void fuzz_change_message(
 	struct sonde_buf *out, struct sonde_str s, struct fuzz_chance *c, unsigned depth);
 
-/* A number becomes another; bytes change as a message or as bytes. */
+/* Changes a field: a number becomes another number; bytes are changed as a message or as bytes. */
 static inline void fuzz_change_field(
 	struct sonde_buf *out, const struct sonde_wire_field *f, struct fuzz_chance *c, unsigned depth)
 {
@@ -52,7 +52,7 @@ static inline void fuzz_change_field(
 	sonde_buf_release(&inner);
 }
 
-/* The message with one field changed, dropped, or there several times. */
+/* Appends the message with one field changed, dropped or repeated. */
 static inline void fuzz_change_message(
 	struct sonde_buf *out, struct sonde_str s, struct fuzz_chance *c, unsigned depth)
 {
@@ -74,7 +74,7 @@ static inline void fuzz_change_message(
 	}
 }
 
-/* A u32 length and that many bytes, taken off the front; false when there are not so many. */
+/* Takes an item off the front: its length as a u32, and the bytes; false when there are not so many. */
 static inline bool fuzz_cut_item(struct sonde_str *rest, struct sonde_str *item)
 {
 	uint32_t n;
@@ -102,7 +102,7 @@ static inline void fuzz_copy_item(
 	sonde_buf_release(&inner);
 }
 
-/* The header's fields but the size of the payload, then the size it now has. */
+/* Writes the fields of the header with the new size of the payload. */
 static inline void fuzz_put_header(struct sonde_buf *out, struct sonde_str header, size_t payload_size,
 	struct fuzz_chance *c, bool change)
 {
@@ -124,7 +124,7 @@ static inline void fuzz_put_header(struct sonde_buf *out, struct sonde_str heade
 	sonde_buf_release(&fields);
 }
 
-/* One block: its header and the items of its payload, item `*chosen` changed. */
+/* Copies a block, that is its header and the items of its payload; changes item `*chosen`. */
 static inline bool fuzz_copy_block(
 	struct sonde_buf *out, struct sonde_str *rest, struct fuzz_chance *c, size_t *chosen)
 {

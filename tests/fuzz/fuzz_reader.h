@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FUZZ_RECORDS 200 /* how many are decoded: the rest is the same code */
+#define FUZZ_RECORDS 200 /* how many records are decoded; the others would run the same code */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,7 +19,7 @@ static inline void fuzz_check(bool good)
 		abort();
 }
 
-/* Every number in a record must lead somewhere. */
+/* Checks that every index in a record is valid. */
 static inline void fuzz_record(
 	const struct sonde_records *r, uint32_t number, struct sonde_values *v)
 {
@@ -52,7 +52,7 @@ static inline void fuzz_record(
 		fuzz_check(v->texts.at[i].metric < r->metrics.nr);
 }
 
-/* Samples come in order, with a value for each counter. */
+/* Checks that samples are in order, with a value for each counter. */
 static inline void fuzz_series(const struct sonde_records *r, const struct sonde_series *s)
 {
 	size_t i;
@@ -65,7 +65,7 @@ static inline void fuzz_series(const struct sonde_records *r, const struct sonde
 		fuzz_check(s->times.at[i].start_ns >= s->times.at[i - 1].end_ns);
 }
 
-/* Opens the bytes as a file and walks all of it. */
+/* Opens the bytes as a file and reads all of it. */
 static inline void fuzz_reader(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -73,7 +73,7 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 	struct sonde_values v = {0};
 	struct sonde_err err = {0};
 	char name[64];
-	/* A trace that launches graphs is asked for their captures, too. */
+	/* A trace that launches graphs is also used as the trace of their captures. */
 	const struct sonde_read_options options = {.kineto_captures = name};
 	const char *path;
 	uint32_t i;

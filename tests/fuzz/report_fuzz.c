@@ -12,8 +12,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * The validator reads its schema anew each time, and with a malloc that is watched that takes longer than
- * all the rest. Here it gets its memory from a heap, all of which is free again with the next input.
+ * The validator parses its schema for every document, and with the sanitizer's malloc that takes longer than
+ * everything else. So it gets its memory from this heap, all of which is free again for the next input.
  */
 static _Alignas(16) char heap[8u << 20];
 static size_t heap_used;
@@ -35,7 +35,7 @@ static void heap_free(void *p)
 		free(p);
 }
 
-/* The page of HTML and the tables of SQLite take longer than the rest of the way: every 8th input has them. */
+/* The HTML page and the SQLite tables take longer than everything else, so only every 8th input writes them. */
 static bool is_wanted(const struct sonde_format *f, uint64_t hash)
 {
 	if (f->write == sonde_export_html)

@@ -56,7 +56,7 @@ static void graph(void)
 	nvtxRangePop();
 }
 
-/* For captures of many files: what began before goes on all the time, until there is the file $FAKE_LOOP_STOP. */
+/* For captures of several files: ranges that began before stay open, until the file $FAKE_LOOP_STOP exists. */
 static void go_round(long i)
 {
 	nvtxRangeId_t inner = i % 7 == 0 ? nvtxRangeStartA("some") : 0;
@@ -87,7 +87,7 @@ static void go_on_until(const char *stop)
 	nvtxRangeEnd(outer);
 }
 
-/* An event of the default stream, which stream 13 waits for and then the host. */
+/* Records an event in the default stream; stream 13 waits for it, and then the host does. */
 static void order_streams(void *cupti)
 {
 	void (*order)(unsigned, uint64_t, uint64_t);
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	*(void **)&synchronize = find(cupti, "fake_sync");
 	*(void **)&memory = find(cupti, "fake_memory");
 	if (argc > 2 && !strcmp(argv[2], "late"))
-		atexit(at_the_very_end); /* before CUDA's own, so after it */
+		atexit(at_the_very_end); /* registered before CUDA's handler, so it runs after that */
 	injected = path ? dlopen(path, RTLD_NOW) : NULL;
 	if (injected) {
 		*(void **)&initialize = find(injected, "InitializeInjection");
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 	launch("_Z4fillPfif", 0);
 	if (argc > 2 && !strcmp(argv[2], "fork")) {
 		if (fork() == 0)
-			exit(0); /* through the exit handlers it inherited */
+			exit(0); /* runs the exit handlers that it inherited */
 		wait(NULL);
 		return 0;
 	}

@@ -10,7 +10,7 @@
 
 #include "../../workloads/idle_causes.h"
 
-#define START_NS 5000 /* from a launch to its start */
+#define START_NS 5000 /* time from a launch to the start of its kernel */
 
 static void (*fake_kernel)(const char *, uint32_t, const uint64_t[2]);
 static void (*fake_copy_late)(uint64_t, unsigned);
@@ -30,7 +30,7 @@ static void *find(void *lib, const char *name)
 	return p;
 }
 
-/* The records' clock. */
+/* The clock of the records. */
 static uint64_t device_ns(void)
 {
 	struct timespec t;

@@ -107,7 +107,7 @@ static void step(long number)
 		usleep((useconds_t)pause_us);
 }
 
-/* Outside any range, the whole time. */
+/* A thread that launches outside any range all the time. */
 static void *stray(void *arg)
 {
 	(void)arg;
@@ -180,7 +180,7 @@ static void end(long i)
 		nvtxDomainRangePop(domain);
 }
 
-/* Where the number of steps is told while they go on. */
+/* Opens the file with the number of steps so far. */
 static uint64_t *open_count(void)
 {
 	static uint64_t nobody;

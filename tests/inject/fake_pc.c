@@ -52,7 +52,7 @@ static void in_region(const char *region, const char *kernel, long nr)
 	nvtxRangePop();
 }
 
-/* Until what was sampled by now has been asked for, and once more. */
+/* Waits until the library has drained all present samples, and has drained once more. */
 static void await_drain(void)
 {
 	uint64_t before = drains();
@@ -66,7 +66,7 @@ static void run_windows(void)
 	int i;
 
 	for (i = 0; i < 6; i++) {
-		launch("_Z4fillPfif", 0); /* between steps: in no window */
+		launch("_Z4fillPfif", 0); /* between steps, so it is in no window */
 		await_drain();
 		nvtxRangePushA("step");
 		await_drain();
@@ -104,7 +104,7 @@ static void load_cubins(unsigned nr)
 		module(p, MIB);
 		if (i % 2)
 			module(p, MIB);
-		memset(p, 0xff, MIB); /* what is kept must be a copy */
+		memset(p, 0xff, MIB); /* the library must keep a copy, not this memory */
 		free(p);
 	}
 	module(make_cubin(7777, 0, MIB), MIB);
@@ -140,7 +140,7 @@ static void run_threads(long nr)
 	pthread_t threads[64];
 	long i;
 
-	nvtxInitialize(NULL); /* two threads that make the first call race inside NVTX's header */
+	nvtxInitialize(NULL); /* if two threads make the first call at the same time, they race inside NVTX's header */
 	nr = nr < 64 ? nr : 64;
 	for (i = 0; i < nr; i++)
 		if (pthread_create(&threads[i], NULL, run_thread, NULL))
@@ -151,7 +151,7 @@ static void run_threads(long nr)
 
 static void launch_slowly(void)
 {
-	static char names[50][16]; /* records have them until they are read */
+	static char names[50][16]; /* records point to them until they are read */
 	int i;
 
 	for (i = 0; i < 50; i++) {

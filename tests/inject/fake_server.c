@@ -118,7 +118,7 @@ static void fork_here(int number)
 		nr_crashed++;
 }
 
-/* Signals come only here: nothing else is safe to fork in. */
+/* Signals are only delivered here, because a fork is not safe at any other place. */
 static void serve_under_signals(void)
 {
 	sigset_t alarm;

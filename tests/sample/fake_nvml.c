@@ -118,7 +118,7 @@ int nvmlGpmSampleFree(long *snapshot)
 	return 0;
 }
 
-/* A snapshot is the number of its period. */
+/* A snapshot is only the number of its 100 ms period. */
 int nvmlGpmSampleGet(void *device, long *snapshot)
 {
 	struct timespec t;

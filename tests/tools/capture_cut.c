@@ -20,7 +20,7 @@
 struct block {
 	struct sonde_block_head head;
 	const char *payload;
-	struct sonde_events piece; /* of EVENTS */
+	struct sonde_events piece; /* the head of a block of events */
 };
 
 struct cut {
@@ -50,7 +50,7 @@ static bool is_same_chunk(const struct block *a, const struct block *b)
 	       a->piece.stream == b->piece.stream && a->piece.chunk == b->piece.chunk;
 }
 
-/* Whether block `i`, which is before `at`, is needed again there. */
+/* Whether block `i`, which is before `at`, must be repeated in a file that begins at `at`. */
 static bool is_again(const struct cut *c, size_t i, size_t at)
 {
 	const struct block *b = &c->blocks.at[i];

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The path of a range: kind, domain and labels from the outside in. */
+/* The path of a range: kind, domain and labels, outermost first. */
 static void path_of(const struct sonde_records *r, uint32_t range, struct sonde_buf *out)
 {
 	const struct sonde_range *x = &r->ranges.at[range];
@@ -96,7 +96,7 @@ static int by_text(const void *a, const void *b)
 	return sonde_str_cmp(*(const struct sonde_str *)a, *(const struct sonde_str *)b);
 }
 
-/* The paths of a set in the order of their bytes: sources differ in theirs. */
+/* Prints the paths of a set, sorted by bytes, because sources have different orders. */
 static void print_set(const struct sonde_records *r, struct sonde_set set)
 {
 	struct sonde_arena arena = {0};
@@ -193,7 +193,7 @@ static void print_host(const struct sonde_records *r, bool times)
 	}
 }
 
-/* Whether a launch of the batch's function ran in its time. */
+/* Whether the function of a batch ran during the time of the batch. */
 static int has_launch(const struct sonde_records *r, const struct sonde_pc_batch *b)
 {
 	size_t i;

@@ -16,18 +16,18 @@
 
 static const struct noise_model {
 	const char *name;
-	double sd;	  /* of a region's own noise */
-	double rho;	  /* between neighbours of it */
-	double sigma;	  /* lognormal instead, of this width */
-	double tail;	  /* Student's with three degrees of freedom instead, of this width */
+	double sd;	  /* standard deviation of the independent noise of a region */
+	double rho;	  /* correlation of that noise between neighbouring entries */
+	double sigma;	  /* lognormal noise of this width instead */
+	double tail;	  /* noise of this width by Student's distribution with three degrees of freedom instead */
 	double outliers;  /* this share of entries takes 2 to 6 times as long */
 	double clock;	  /* two clock states, this far apart … */
 	double switching; /* … and this likely to change from one entry to the next */
 	double drift;	  /* longer by this from the first entry to the last */
-	double own_drift; /* the same, but by another amount in every run: its standard deviation */
-	double warm;	  /* the first entry takes longer by this, the next ones ever less */
+	double own_drift; /* a drift that differs in every run: its standard deviation */
+	double warm;	  /* the first entry takes longer by this, later ones by less and less */
 	double run;	  /* standard deviation of whole runs */
-	int independent;  /* entries are */
+	int independent;  /* entries are independent of each other */
 } noise_models[] = {
 	{.name = "independent", .sd = 0.05, .independent = 1},
 	{.name = "lognormal", .sigma = 0.1, .independent = 1},
@@ -62,7 +62,7 @@ static double noise_gauss(uint64_t *seed)
 	return r * cos(2 * 3.14159265358979323846 * noise_uniform(seed));
 }
 
-/* Student's with three degrees of freedom. */
+/* A number by Student's distribution with three degrees of freedom. */
 static double noise_student(uint64_t *seed)
 {
 	double a = noise_gauss(seed), b = noise_gauss(seed), c = noise_gauss(seed);
@@ -70,7 +70,7 @@ static double noise_student(uint64_t *seed)
 	return noise_gauss(seed) / sqrt((a * a + b * b + c * c) / 3);
 }
 
-/* The logarithm by which one region's own noise stretches an entry; `last` is the noise of the entry before. */
+/* The logarithm of the factor by which a region's own noise stretches an entry; `last` is the noise of the entry before. */
 static double noise_own(const struct noise_model *m, double *last, uint64_t *seed)
 {
 	double x;
@@ -84,7 +84,7 @@ static double noise_own(const struct noise_model *m, double *last, uint64_t *see
 }
 
 /*
- * One run: `nr` turns of the loop. times[r * nr + i] is entry i of region r, in ns; region NOISE_REGIONS is the loop.
+ * Makes one run of `nr` turns of the loop. times[r * nr + i] is entry i of region r, in ns; region NOISE_REGIONS is the loop.
  * Region `slow` takes `by` times as long.
  */
 static void noise_run(double *times, size_t nr, const struct noise_model *m, size_t slow, double by, uint64_t *seed)

@@ -31,18 +31,18 @@
 /* How the entries of a region scatter. */
 struct noise {
 	double sd, rho, drift, tail;
-	double e;     /* the last of a series whose neighbours resemble each other */
+	double e;     /* the last value of a serially correlated series */
 	double slope; /* this run's drift, from its first entry to its last */
 };
 
 struct program {
 	bool is_plain;
 	double spread, factor;
-	uint64_t chosen, seed; /* of the program, of the run */
+	uint64_t chosen, seed; /* seeds of the program and of the run */
 	double run;	       /* how much faster or slower this whole run is */
 	uint64_t now;
 	struct sonde_records *r;
-	SONDE_VEC(double) times; /* of the launches */
+	SONDE_VEC(double) times; /* times of the launches */
 };
 
 static void *must(void *p)
@@ -84,7 +84,7 @@ static struct noise choose_noise(struct program *p)
 	return n;
 }
 
-/* How much longer than usual one entry is; `at` goes from 0 to 1 over a run. */
+/* The factor by which an entry is longer than usual; `at` goes from 0 to 1 over a run. */
 static double draw(struct noise *n, struct program *p, double at)
 {
 	double x;
@@ -167,7 +167,7 @@ static uint32_t name(struct program *p, const char *word, size_t number)
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-/* A region, and two inside it; its own work scatters, and theirs does. */
+/* Runs a region with two regions inside it; the exclusive work of all three scatters. */
 static void run_group(struct program *p, size_t number)
 {
 	struct noise n[3] = {choose_noise(p), choose_noise(p), choose_noise(p)};

@@ -34,12 +34,12 @@ static const char *const keys[NR_KEYS] = {"ranks", "per_host", "steps", "layers"
 #define FIRST_NS     1e13
 #define NCCL	     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
-/* Numbers of strings. */
+/* The numbers of the strings in the capture. */
 enum { STEP = 1, FWD, BWD, GEMM, SOFTMAX, ALL_REDUCE, FIRST_LAYER };
 
 struct job {
 	double of[NR_KEYS];
-	double *ends; /* by step: when its all-reduce ends, on the first host's clock */
+	double *ends; /* when the all-reduce of each step ends, on the first host's clock */
 };
 
 struct writer {
@@ -49,10 +49,10 @@ struct writer {
 	struct sonde_buf gpu; /* events of the device */
 	struct sonde_event_base host_base, gpu_base;
 	uint32_t correlation;
-	double at; /* where the rank is, on the first host's clock */
+	double at; /* the present time of the rank, on the first host's clock */
 };
 
-/* Normal, as far as twelve uniform numbers make it so: mean 0, standard deviation 1. */
+/* An approximately normal number, from twelve uniform ones: mean 0, standard deviation 1. */
 static double deviate(const struct job *j, uint32_t a, uint32_t b)
 {
 	uint32_t key[4] = {(uint32_t)j->of[SEED], a, b, 0};
@@ -74,7 +74,7 @@ static double kernel_ns(const struct job *j, unsigned rank, unsigned step, unsig
 	return KERNEL_NS * (is_fwd ? 1 : 2) * noise * (is_slow ? 1 + j->of[PERCENT] / 100 : 1);
 }
 
-/* The GPU waits after a kernel until its host has launched the next. */
+/* How long the GPU waits after a kernel until its host has launched the next one. */
 static double gap_ns(const struct job *j, unsigned rank, bool is_fwd)
 {
 	return rank == j->of[IDLE_RANK] ? KERNEL_NS * (is_fwd ? 1 : 2) * j->of[PERCENT] / 100 : 0;
@@ -104,7 +104,7 @@ static void simulate(struct job *j)
 	}
 }
 
-/* A moment as the host of the rank has it: what the captures say. */
+/* A time on the clock of the rank's host, as captures have it. */
 static uint64_t shown(const struct writer *w, double ns)
 {
 	double host = floor(w->rank / w->j->of[PER_HOST]);

@@ -22,9 +22,9 @@
 #include <string.h>
 
 #define MAX_OFFSET_US 20
-#define MOST_SAMPLES  20000 /* a clock that is wrong is so from the beginning */
+#define MOST_SAMPLES  20000 /* enough: a wrong clock is wrong from the beginning */
 
-/* Kernels as launches. Those of one name that take about as long are one class. */
+/* Kernels as launches. Kernels of one name that take about the same time are one class. */
 struct kernels {
 	struct sonde_unmix_class *classes;
 	struct sonde_unmix_launch *launches;
@@ -58,7 +58,7 @@ static void find_kernels(struct kernels *k, const struct sonde_records *r)
 	sonde_free(class_of);
 }
 
-/* The largest error of a counter, when launches are moved by `offset_ns`; NaN = it cannot be said. */
+/* The misfit of the counter if launches are moved by `offset_ns`; NaN = it is not known. */
 static double misfit_at(const struct sonde_unmix_input *in, int64_t offset_ns)
 {
 	struct sonde_unmix_options options = {.offset_ns = offset_ns};

@@ -36,7 +36,7 @@ struct data {
 	SONDE_VEC(struct sonde_unmix_launch) launches;
 	SONDE_VEC(uint32_t) launch_names;
 	SONDE_VEC(struct sonde_unmix_class) classes;
-	SONDE_VEC(uint32_t) true_counters; /* which counter each column of the truth is */
+	SONDE_VEC(uint32_t) true_counters; /* the counter of each column of the truth */
 	SONDE_VEC(uint32_t) place_regions;
 	SONDE_VEC(double) truth; /* place · columns + column */
 };
@@ -151,7 +151,7 @@ static void read_truth(struct data *d, const char *path)
 	fclose(f);
 }
 
-/* Classes: the places of a step, then the names of the warm-up. Entries: runs of one region. */
+/* Makes classes (the places of a step, then the names of the warm-up) and entries (consecutive launches of one region). */
 static void make_classes(struct data *d, size_t warm_up)
 {
 	uint32_t places = (uint32_t)d->place_regions.nr, entry = 0, i;
@@ -185,7 +185,7 @@ struct score {
 	uint32_t held, of;
 };
 
-/* One line of the table: how far `f` is from `truth`, and whether its interval holds it. */
+/* Prints a line of the table: how far `f` is from `truth`, and whether its interval contains `truth`. */
 static double compare(struct sonde_unmix_figure f, double truth, struct score *score)
 {
 	score->of++;

@@ -52,7 +52,7 @@ static void put_kernel(struct capture *c, struct sonde_event_base *base, unsigne
 		.field = {file * FILE_NS + 4 * MS, 1000, file + 1, [SONDE_GPU_STREAM] = 7}});
 }
 
-/* Makes the region of each file, from 2 to 8 ms, with a kernel unless file `idle` is meant; the GPU's clock equals the host's. */
+/* Makes the region of each file, from 2 to 8 ms, with a kernel unless bit k of `idle` is set for file k; the GPU's clock equals the host's. */
 static void begin_files(struct files *f, unsigned idle)
 {
 	struct sonde_event_base base;

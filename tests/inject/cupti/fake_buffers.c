@@ -11,28 +11,28 @@ static CUpti_BuffersCallbackCompleteFunc complete;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t buffer_size, used, nr_dropped;
-static uint64_t added_ns; /* when the last record was: with $FAKE_CUPTI_LATE_MS work runs on for so long */
+static uint64_t added_ns; /* time of the last record; with $FAKE_CUPTI_LATE_MS work goes on for so long after it */
 static int must_be_zero;
 
-/* With `$FAKE_CUPTI_HOLDS` full buffers wait until somebody asks. */
+/* With `$FAKE_CUPTI_HOLDS` full buffers wait here until the library flushes. */
 #define MAX_HELD 64
 static struct held {
 	uint8_t *buffer;
 	size_t size, used;
 } held[MAX_HELD];
-static size_t nr_held, nr_out; /* of those the library gave, nr_out are not back */
+static size_t nr_held, nr_out; /* nr_out: buffers that the library gave and that were not returned yet */
 
 EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 	CUpti_BuffersCallbackRequestFunc r, CUpti_BuffersCallbackCompleteFunc c)
 {
-	if (getenv("FAKE_CUPTI_SCOPED")) /* somebody uses the functions called _v2 */
+	if (getenv("FAKE_CUPTI_SCOPED")) /* as when another tool uses the functions called _v2 */
 		return CUPTI_ERROR_NOT_COMPATIBLE;
 	__atomic_store_n(&request, r, __ATOMIC_RELEASE);
 	__atomic_store_n(&complete, c, __ATOMIC_RELEASE);
 	return CUPTI_SUCCESS;
 }
 
-/* As far as tests ask for it: whether buffers come clean. */
+/* The only attribute that tests use: whether buffers must be filled with zeros. */
 EXPORT CUptiResult cuptiActivitySetAttribute(
 	CUpti_ActivityAttribute which, size_t *size, void *value)
 {
@@ -56,7 +56,7 @@ size_t size_of(CUpti_ActivityKind kind)
 		return sizeof(CUpti_ActivityMemory4);
 	case CUPTI_ACTIVITY_KIND_DRIVER:
 		return sizeof(CUpti_ActivityAPI);
-	case CUPTI_ACTIVITY_KIND_OVERHEAD: /* an older version's is shorter */
+	case CUPTI_ACTIVITY_KIND_OVERHEAD: /* the record of an older version is shorter */
 		return getenv("FAKE_CUPTI_IDS") ? sizeof(CUpti_ActivityOverhead2)
 						: sizeof(overhead_record);
 	default:
@@ -141,13 +141,13 @@ size_t forget_records(void)
 	return nr;
 }
 
-/* A GPU takes its time; this one waits a while for whoever should ask. */
+/* Holds a full buffer back. A real GPU is slow; this one waits up to a second for the library to flush. */
 static void hold(void)
 {
 	size_t i;
 
 	pthread_mutex_lock(&lock);
-	if (buffer && nr_held < MAX_HELD) /* or it was taken meanwhile */
+	if (buffer && nr_held < MAX_HELD) /* otherwise another thread has taken it meanwhile */
 		held[nr_held++] = (struct held){buffer, buffer_size, used};
 	buffer = NULL;
 	used = 0;
@@ -156,12 +156,12 @@ static void hold(void)
 		usleep(1000);
 }
 
-/* A buffer of the library's with room for `n` bytes; NULL: it has none. With the lock held. */
+/* Returns a buffer of the library with room for `n` bytes; NULL when the library has none. The caller holds the lock. */
 static uint8_t *room(size_t n)
 {
 	size_t max;
 
-	while (buffer && used + n > buffer_size) { /* other threads may fill the next one meanwhile */
+	while (buffer && used + n > buffer_size) { /* other threads may fill the next buffer meanwhile */
 		pthread_mutex_unlock(&lock);
 		if (getenv("FAKE_CUPTI_HOLDS"))
 			hold();
@@ -177,17 +177,17 @@ static uint8_t *room(size_t n)
 		__atomic_add_fetch(&nr_out, 1, __ATOMIC_RELAXED);
 	if (buffer && __atomic_load_n(&must_be_zero, __ATOMIC_RELAXED) &&
 		(buffer[0] || memcmp(buffer, buffer + 1, buffer_size - 1) != 0))
-		_exit(9); /* a buffer was handed over dirty */
+		_exit(9); /* the library gave a buffer that is not zero */
 	return buffer && used + n <= buffer_size ? buffer : NULL;
 }
 
 void put_record(const void *record, size_t n, uint32_t stay)
 {
 	if (getenv("FAKE_CUPTI_STOLEN"))
-		return; /* they go to whoever registered last */
+		return; /* the records go to the tool that registered last */
 	pthread_mutex_lock(&lock);
 	if (stay != which_stay()) {
-		; /* its buffers have been given back */
+		; /* the buffers of that stay were already returned */
 	} else if (room(n)) {
 		memcpy(buffer + used, record, n);
 		used += n;
@@ -201,5 +201,5 @@ void put_record(const void *record, size_t n, uint32_t stay)
 void add_record(const void *record, size_t n)
 {
 	if (is_recorded(((const CUpti_Activity *)record)->kind))
-		put_record(record, n, which_stay()); /* somebody asked for it */
+		put_record(record, n, which_stay()); /* this kind is enabled */
 }

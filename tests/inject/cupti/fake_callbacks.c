@@ -8,8 +8,8 @@
 
 static CUpti_CallbackFunc callback;
 static unsigned char is_enabled[CUPTI_CB_DOMAIN_SIZE][64];
-static uint32_t correlation = 100, first_id; /* ids count from there */
-static __thread int is_at_end;		     /* of a call */
+static uint32_t correlation = 100, first_id; /* correlation ids are counted from first_id */
+static __thread int is_at_end;		     /* this thread is in the callback for the end of a call */
 
 static const char *const driver_names[NR_IDS] = {
 	NULL, "cuInit", "cuLaunchKernel", "cuGraphLaunch", "cuMemcpyHtoD_v2", "cuMemsetD8_v2",
@@ -86,7 +86,7 @@ void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, in
 	is_at_end = 0;
 }
 
-/* Streams are called by their numbers; the default stream has CUPTI's. */
+/* The handle of a stream is its number; the default stream has CUPTI's number. */
 EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t is_of_thread, uint32_t *id)
 {
 	(void)context;
@@ -121,8 +121,8 @@ void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int s
 }
 
 /*
- * They share a correlation id, or with `$FAKE_CUPTI_IDS` each has its own, and that says whose the records carry.
- * Whether there is a record is settled inside the call: what is switched off behind its end makes no difference to it.
+ * Both calls share a correlation id. With `$FAKE_CUPTI_IDS` each has its own, and the variable chooses which one the records
+ * have. Whether there is a record is decided inside the call: disabling the kind after its end has no effect on it.
  */
 struct made_call call_both(CUpti_CallbackId id)
 {

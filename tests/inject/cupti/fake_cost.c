@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 /*
- * What it costs the program: a launch that is recorded takes $FAKE_CUPTI_RECORD_NS longer; while kernels
- * are switched on or off launches wait, $FAKE_CUPTI_SWITCH_US; the first one that is recorded then takes
- * $FAKE_CUPTI_FIRST_US longer, behind its call where no callback sees it. How much it came to, and of
- * how long a run, is written to the file $FAKE_CUPTI_COST with each switch and at the end: by the number of times, and
- * as a clock saw it, for which a machine that is busy with others takes longer.
+ * The cost to the program: a launch that is recorded takes $FAKE_CUPTI_RECORD_NS longer. While kernel records
+ * are enabled or disabled, launches wait for $FAKE_CUPTI_SWITCH_US. The first launch that is recorded then takes
+ * $FAKE_CUPTI_FIRST_US longer, behind its call, where no callback sees it. The total cost and the length of the run
+ * are written to the file $FAKE_CUPTI_COST at each switch and at the end. The cost is given twice: computed from the
+ * number of events, and measured by a clock, which shows more if the machine is busy.
  */
 static struct {
 	uint64_t record_ns, switch_ns, first_ns, late_ns;

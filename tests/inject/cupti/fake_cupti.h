@@ -39,29 +39,29 @@ typedef CUpti_ActivityOverhead2 overhead_record;
 /* --- fake_presence.c ------------------------------------------------------------------------- */
 
 uint64_t now_ns(void);
-/* A line `WORD NUMBER` of the file $FAKE_CUPTI_LOG. */
+/* Writes a line `WORD NUMBER` to the file $FAKE_CUPTI_LOG. */
 void log_line(const char *word, size_t number);
 int is_there(void);
-/* Ends the program where the real one would harm it. */
+/* Ends the program if CUPTI has left: the real CUPTI would harm the program then. */
 void must_be_there(void);
 
 /* --- fake_callbacks.c ------------------------------------------------------------------------ */
 
-/* NULL: nobody. */
+/* Sets the subscriber's callback; NULL = there is no subscriber. */
 void set_callback(CUpti_CallbackFunc fn);
 int has_callback(void);
-/* Nobody is called any more, and ids begin again. */
+/* Removes the callback; ids begin again. */
 void forget_callbacks(void);
-/* Whether this thread is told of the end of a call right now. */
+/* Whether this thread is in the callback for the end of a call. */
 int is_at_end_of_call(void);
 uint32_t next_id(void);
-/* Which stay of CUPTI's in the process it is: ids begin again with each. An id and its stay make a number of the process. */
+/* The number of CUPTI's present stay in the process. Ids begin again with each stay; an id and its stay are unique together. */
 uint32_t which_stay(void);
 void tell(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data, int is_end);
 void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t corr, int site);
-/* A call of the driver that has parameters. */
+/* Reports a call of the driver that has parameters. */
 void call_with(CUpti_CallbackId id, uint32_t corr, int site, const void *params);
-/* A runtime call around a driver call: the id that its record carries, if it has one. */
+/* A runtime call that contains a driver call: the id in its record, if it is recorded. */
 struct made_call {
 	uint32_t id, stay;
 	int is_recorded;
@@ -70,41 +70,41 @@ struct made_call call_both(CUpti_CallbackId id);
 
 /* --- fake_buffers.c -------------------------------------------------------------------------- */
 
-/* Puts the record into a buffer of the library's, if that stay is not over; add_record does so if somebody asked for its kind. */
+/* Puts a record into a buffer of the library, if CUPTI's stay `stay` is not over. add_record does so if its kind is enabled. */
 void put_record(const void *record, size_t n, uint32_t stay);
 void add_record(const void *record, size_t n);
 size_t size_of(CUpti_ActivityKind kind);
-/* As the real one it waits until recorded work has ended. */
+/* Waits until recorded work has ended, as the real CUPTI does. */
 void wait_for_work(void);
-/* Records that were not asked for are lost: how many. */
+/* Drops the records that the library has not got yet; returns how many. */
 size_t forget_records(void);
 
 /* --- fake_cost.c ----------------------------------------------------------------------------- */
 
 int is_recorded(CUpti_ActivityKind kind);
 void forget_kinds(void);
-/* So long after the last record the work still runs. */
+/* How long work goes on after the last record. */
 uint64_t late_ns(void);
-/* Inside the call of a launch, whether it is recorded; and behind it. */
+/* Take the time that recording costs: inside the call of a launch (returns whether it is recorded), and behind it. */
 int pay_in_call(void);
 void pay_behind_call(void);
 
 /* --- fake_warps.c ------------------------------------------------------------------------------ */
 
-/* A launch has run: its samples wait to be asked for. */
+/* Adds the samples of a launch that has run; they wait until the library asks for them. */
 void sample_launch(const char *name);
-/* A context is made, or goes. */
+/* A context is made, or destroyed. */
 void fake_context(int is_made);
-/* Code is loaded: samples are of it from now on. */
+/* Code is loaded: samples are in this cubin from now on. */
 void fake_module(const void *code, size_t nr_bytes);
-/* How often all there was has been asked for. */
+/* How often the library has drained all samples. */
 uint64_t fake_drains(void);
 
-/* --- fake_work.c: what the program tells, and of graphs --------------------------------------- */
+/* --- fake_work.c: the work that the program reports, and graphs --------------------------------- */
 
-/* Writes the record of the graph that was launched last; where it still runs it ends at `end`, or by itself (0). */
+/* Writes the record of the graph that was launched last. If it still runs, it ends at `end`; 0 = when it is done. */
 void end_graph(uint64_t end);
-/* CUPTI has seen one. */
+/* Whether CUPTI has seen a graph. */
 int has_met_graph(void);
 
 /* `node` is a kernel of a graph, or 0. */
@@ -112,19 +112,22 @@ void fake_launch(const char *name, uint64_t node);
 /* A kernel whose times the program knows. */
 void fake_kernel(const char *name, uint32_t stream, const uint64_t times[2]);
 void fake_copy(uint64_t bytes);
-/* The copy begins after so long, and the call returns with it. */
+/* The copy begins after `us` microseconds, and the call returns at its end. */
 void fake_copy_late(uint64_t bytes, unsigned us);
-/* A call of the driver that takes a while: 6 synchronises, 7 allocates, 8 frees. */
+/* A call of the driver that takes `us` microseconds: 6 synchronises, 7 allocates, 8 frees. */
 void fake_wait(unsigned id, unsigned us);
 /* Waits as if for a stream. */
 void fake_sync(unsigned us);
-/* A call of the driver with up to two handles: 6 synchronises a stream, 11 records an event in a stream, 12 has a stream wait for it, 13 synchronises it. */
+/*
+ * A call of the driver with up to two handles: 6 synchronises a stream, 11 records an event in a stream, 12 makes a stream
+ * wait for an event, 13 synchronises an event.
+ */
 void fake_order(unsigned id, uint64_t first, uint64_t second);
 /* cudaProfilerStart and cudaProfilerStop. */
 void fake_profiler(int is_start);
-/* Takes or gives back memory. */
+/* Allocates or frees memory. */
 void fake_memory(uint64_t address, uint64_t bytes, int is_free);
-/* A kernel is launched into a stream that is captured: its node is made, and nothing runs. */
+/* A kernel is launched into a stream that is being captured: a node is made, and nothing runs. */
 void fake_capture(uint64_t id);
 /* A node of a graph is made, or cloned from another. */
 void fake_node(uint64_t id, uint64_t original);

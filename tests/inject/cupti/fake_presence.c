@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * After cuptiFinalize nothing may be called but what begins again, and it may be called at the end of a CUDA
- * call only; ids begin again. The real one kills the program when there is a graph it has seen: so does this one.
- * $FAKE_CUPTI_LOG gets a line each time: `gone N`, with N records that were lost by it; `refused` where it could not
+ * cuptiFinalize may only be called at the end of a CUDA call. After it, only functions that make CUPTI begin again may be
+ * called; ids begin again too. The real cuptiFinalize kills the program if CUPTI has seen a graph, and so does this one.
+ * $FAKE_CUPTI_LOG gets a line each time: `gone N`, with the N records that were lost; `refused` if CUPTI could not
  * begin again; `graph` when a graph is recorded for the first time.
  */
 static int is_gone;
@@ -50,7 +50,7 @@ void must_be_there(void)
 	must_be(is_there(), 11);
 }
 
-/* Runtime and driver calls with ids of their own are an older version's. */
+/* In an older version, runtime and driver calls have different ids. */
 EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
 {
 	*version = getenv("FAKE_CUPTI_IDS") ? 120000 : 130000;
@@ -73,7 +73,7 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFun
 }
 
 #ifdef CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
-/* $FAKE_CUPTI_TAKEN may be a name: that is what the subscriber is called; 1 = it gave none, and 13.0 says so. */
+/* $FAKE_CUPTI_TAKEN: there is another subscriber, with this name; 1 = it gave no name, which CUPTI 13.0 reports. */
 EXPORT CUptiResult cuptiSubscribe_v2(
 	CUpti_SubscriberHandle *out, CUpti_CallbackFunc fn, void *user, CUpti_SubscriberParams *p)
 {
@@ -100,7 +100,7 @@ EXPORT CUptiResult cuptiFinalize(void)
 	must_be(is_at_end_of_call(), 12);
 	must_be(!has_met_graph(), 13);
 	wait_for_work();
-	forget_callbacks(); /* from here on no record of this stay is taken any more */
+	forget_callbacks(); /* from here on no record of this stay is accepted any more */
 	log_line("gone", forget_records());
 	__atomic_store_n(&is_gone, 1, __ATOMIC_RELAXED);
 	forget_kinds();

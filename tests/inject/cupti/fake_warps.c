@@ -16,7 +16,7 @@
 #define NR_REASONS 6u
 #define MAX_WAIT   4096u
 
-/* The index of a reason is no row of the list: the real ones need not be either. */
+/* The index of a reason is not its row in the list; that may also be so in the real CUPTI. */
 static const struct {
 	uint32_t index;
 	const char *name;
@@ -31,14 +31,14 @@ struct waiting {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting *waiting;
-static size_t nr_taken, nr_waiting, room; /* those before nr_taken are gone */
+static size_t nr_taken, nr_waiting, room; /* samples before nr_taken were handed over */
 static int nr_enabled; /* contexts */
 static int is_broken;
 static uint64_t cubin = 0x1234, drains;
 static uint32_t period, sleep_ms = 100;
 static CUpti_PCSamplingData *rest[64]; /* by context */
 
-/* Each thread has a context of its own. */
+/* Each thread has its own context. */
 static CUcontext own_context(void)
 {
 	static _Atomic uintptr_t nr_threads;
@@ -82,7 +82,7 @@ static void add(char *name, uint64_t pc, uint32_t reason, uint32_t samples, uint
 	w->counts[2 * reason + 1] = not_issued;
 }
 
-/* One string for each function, as the real one has. */
+/* One string for each function, as in the real CUPTI. */
 static char *kept_name(const char *name)
 {
 	static char *names[64];
@@ -96,8 +96,8 @@ static char *kept_name(const char *name)
 }
 
 /*
- * The planted truth of one launch: 60 samples wait for memory at 0x10 (30 not issued), 30 at a barrier at 0x20 or $FAKE_PC_BARRIER,
- * 10 are issued at 0x10. With $FAKE_PC_MANY each launch has so many instructions of its own besides, a sample each.
+ * The known samples of one launch: 60 wait for memory at 0x10 (30 not issued), 30 at a barrier at 0x20 or $FAKE_PC_BARRIER,
+ * 10 are issued at 0x10. With $FAKE_PC_MANY=N each launch also has one sample at each of N instructions of its own.
  */
 void sample_launch(const char *name)
 {
@@ -118,7 +118,7 @@ void sample_launch(const char *name)
 	pthread_mutex_unlock(&lock);
 }
 
-/* As many as fit of those that are ready by then, the oldest first. */
+/* Hands over as many samples as fit, of those that are ready at `by_ns`, the oldest first. */
 static void hand_over(CUpti_PCSamplingData *to, uint64_t by_ns)
 {
 	const struct waiting *w = waiting + nr_taken;
@@ -131,7 +131,7 @@ static void hand_over(CUpti_PCSamplingData *to, uint64_t by_ns)
 		CUpti_PCSamplingPCData *p = &to->pPcData[i];
 
 		if (p->size != sizeof(*p) || !p->stallReason)
-			abort(); /* the real one would refuse it */
+			abort(); /* the real CUPTI would refuse this */
 		p->cubinCrc = cubin;
 		p->functionName = w[i].name;
 		p->pcOffset = w[i].pc;
@@ -142,7 +142,7 @@ static void hand_over(CUpti_PCSamplingData *to, uint64_t by_ns)
 					(CUpti_PCSamplingStallReason){reasons[k].index, w[i].counts[k]};
 	}
 	to->totalNumPcs = nr;
-	to->totalSamples = 252; /* the real one is wrong, too */
+	to->totalSamples = 252; /* this is wrong in the real CUPTI too */
 	nr_taken += nr;
 	to->remainingNumPcs = nr_ready - nr;
 	if (nr_taken == nr_waiting)
@@ -186,7 +186,7 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 	if (p->size != CUpti_PCSamplingGetDataParamsSize || to->size != sizeof(*to))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&lock);
-	if (is_broken) /* NVIDIA's may crash */
+	if (is_broken) /* the real CUPTI may crash */
 		abort();
 	if (!nr_enabled)
 		rc = CUPTI_ERROR_INVALID_OPERATION;
@@ -194,7 +194,7 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 		is_broken = 1;
 		rc = CUPTI_ERROR_UNKNOWN;
 		to->totalNumPcs = to->collectNumPcs;
-		to->pPcData[0].functionName = (char *)1; /* what it fills in then is no data */
+		to->pPcData[0].functionName = (char *)1; /* the real CUPTI then fills in garbage */
 	} else if (!has_lost && getenv("FAKE_PC_FULL"))
 		rc = CUPTI_ERROR_OUT_OF_MEMORY;
 	else
@@ -222,10 +222,10 @@ EXPORT CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConf
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
 			*rest_of(p->ctx) = at->attributeData.samplingDataBufferData.samplingDataBuffer;
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL)
-			abort(); /* it hangs programs */
+			abort(); /* with this the real CUPTI hangs programs */
 		if (at->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE &&
 			at->attributeData.collectionModeData.collectionMode != CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
-			abort(); /* it serialises kernels */
+			abort(); /* with this the real CUPTI serialises kernels */
 	}
 	i = period;
 	pthread_mutex_unlock(&lock);
@@ -259,7 +259,7 @@ static uint64_t sum_of(const unsigned char *p, size_t n)
 {
 	uint64_t h = 1469598103934665603u;
 
-	for (; n; n -= n < 4096 ? n : 4096, p += 4096) /* a byte of each page will do */
+	for (; n; n -= n < 4096 ? n : 4096, p += 4096) /* one byte of each page is enough */
 		h = (h ^ *p) * 1099511628211u + n;
 	return h;
 }

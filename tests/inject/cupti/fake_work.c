@@ -9,7 +9,7 @@
 
 static int has_graph;
 
-/* CUPTI is there, and a graph is: it is changed by it. */
+/* A graph was made while CUPTI is in the process: CUPTI changes such a graph. */
 static void meet_graph(void)
 {
 	if (is_there() && has_callback())
@@ -27,7 +27,7 @@ EXPORT CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 	return CUPTI_SUCCESS;
 }
 
-/* The graph that was launched last. If it still runs when kernels are switched off it does not end well. */
+/* The graph that was launched last. If kernel records are disabled while it runs, its record is wrong. */
 static kernel_record running;
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -84,7 +84,7 @@ static void kernel(const char *name, uint64_t node, struct made_call made, uint3
 		put_record(&k, sizeof(k), made.stay);
 }
 
-/* How long a kernel takes: the same for the same launch of every run, and not the same for all. */
+/* The duration of a kernel: it differs between launches, but is the same for the same launch of every run. */
 static uint64_t varied(uint32_t id, const char *name)
 {
 	uint64_t h = (id ^ (uint64_t)name[2] << 32) * 0x9e3779b97f4a7c15u;
@@ -199,7 +199,7 @@ EXPORT void fake_memory(uint64_t address, uint64_t bytes, int is_free)
 	add_record(&m, sizeof(m));
 }
 
-/* The driver's: a card of 1.5 GHz with 2 GHz memory, 4096 bits wide. */
+/* The attributes of the device: a card of 1.5 GHz with 2 GHz memory, 4096 bits wide. */
 EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
 	CUpti_ActivityAPI call = {.kind = CUPTI_ACTIVITY_KIND_DRIVER};
@@ -236,7 +236,7 @@ EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 	return device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
-/* FAKE_CUPTI_SAMPLED: it is the device that the stand-in for PM sampling has. */
+/* With $FAKE_CUPTI_SAMPLED it is the device of the fake PM sampling. */
 EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice device)
 {
 	if (getenv("FAKE_CUPTI_SAMPLED"))

@@ -52,15 +52,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A number of the environment. */
+/* A number from the environment, or `otherwise` if the variable is not set. */
 long number(const char *name, long otherwise);
-/* What the step is to return ($FAKE_PM_ERROR). */
+/* The result that a step must return ($FAKE_PM_ERROR). */
 CUptiResult fails(const char *step);
 
 /* The device's clock. */
 uint64_t now_ns(void);
 
-/* What has been decoded: samples. */
+/* The samples that were decoded. */
 struct image {
 	size_t nr, max;
 	struct {
@@ -68,9 +68,9 @@ struct image {
 	} at[];
 };
 
-/* What ran before the last kernel in the file began is known: only that is sampled. */
+/* Sampling may go up to this time: all work before it is known, since it is before the last kernel in the file. */
 uint64_t kernels_known_ns(void);
-/* What kernels did between `start` and `end`: a hundred a nanosecond. */
+/* The counts of kernels between `start` and `end`: a hundred per nanosecond. */
 double count_kernels(uint64_t start, uint64_t end);
 
 #endif

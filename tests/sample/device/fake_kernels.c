@@ -11,7 +11,7 @@ struct span {
 };
 
 static struct {
-	struct span spans[20000]; /* of this process */
+	struct span spans[20000]; /* kernels of this process */
 	size_t nr, nr_taken;
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
@@ -43,7 +43,7 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *nam
 	return strcmp(name, "spin") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* Two cycles take a nanosecond; it begins 2 µs after the call. */
+/* A kernel takes a nanosecond per two cycles; it begins 2 µs after the call. */
 EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 	unsigned by, unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra)
 {

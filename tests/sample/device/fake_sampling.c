@@ -9,17 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What there is to decode: samples from `begin` until now, or until the stop. */
+/* The device. There are samples to decode from `begin` until now, or until the stop. */
 static struct {
 	uint64_t interval, begin, stopped;
-	uint64_t done, skipped; /* samples handed out since the start, and left out */
-	uint64_t still;		/* nanoseconds its clock stood still */
+	uint64_t done, skipped; /* samples handed out, and samples left out, since the start */
+	uint64_t still;		/* for how many nanoseconds its clock has stopped */
 	size_t number;
 	unsigned nr_decodes;
 	bool is_started;
-	size_t nr_counters; /* it is configured for; 0 = it is not configured */
-	bool is_lost;	    /* it decodes old samples again, until the device is enabled anew */
-	bool has_overflown; /* it does not start, until the device is enabled anew */
+	size_t nr_counters; /* counters that it is configured for; 0 = it is not configured */
+	bool is_lost;	    /* it decodes old samples again, until the device is enabled again */
+	bool has_overflown; /* it cannot start, until the device is enabled again */
 } device;
 
 uint64_t now_ns(void)
@@ -81,7 +81,7 @@ EXPORT CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p
 	return fails("config");
 }
 
-/* Samples that are complete by now. */
+/* The number of samples that are complete by now. */
 static uint64_t count_ready(void)
 {
 	uint64_t now = device.is_started ? now_ns() : device.stopped, known;
@@ -135,10 +135,10 @@ static void add_sample(struct image *image)
 	uint64_t i = device.done++ + device.skipped, gap = (uint64_t)number("FAKE_PM_GAP", -1);
 
 	image->at[image->nr].start = device.begin + i * device.interval;
-	if (i == 0) /* the first covers what was before */
+	if (i == 0) /* the first sample also covers the time before */
 		image->at[image->nr].start -= 500000000u;
 	image->at[image->nr++].end = device.begin + (i + 1) * device.interval;
-	if (device.done == (uint64_t)number("FAKE_PM_WRONG", -1)) /* it ends when it begins */
+	if (device.done == (uint64_t)number("FAKE_PM_WRONG", -1)) /* this sample ends when it begins */
 		image->at[image->nr - 1].end = image->at[image->nr - 1].start;
 	if (device.done == gap)
 		device.skipped += 10;
@@ -146,7 +146,7 @@ static void add_sample(struct image *image)
 		device.begin -= 300;
 }
 
-/* Decoding takes its time, in which further samples come. */
+/* Takes the time of decoding, during which further samples come. */
 static void take_time(void)
 {
 	static long owed_us;
@@ -158,14 +158,14 @@ static void take_time(void)
 	}
 }
 
-/* Old samples, all at one time. */
+/* Fills the image with old samples, all at the same time. */
 static void fill_with_old(struct image *image)
 {
 	for (; image->nr < image->max; image->nr++)
 		image->at[image->nr].start = image->at[image->nr].end = device.begin - 500000000u;
 }
 
-/* A reader that is late because the machine is busy: the device has waited for it. */
+/* If the reader is late because the machine is busy, the clock of the device has stopped meanwhile. */
 static void forgive(const struct image *image)
 {
 	uint64_t given = device.done + device.skipped, ready = count_ready();
@@ -175,7 +175,7 @@ static void forgive(const struct image *image)
 		device.still += (nr - room + 1) * device.interval;
 }
 
-/* The same while it decodes: between two looks the process was stopped, and the device with it. */
+/* The same during decoding: a long time between two calls means that the process was stopped, and so was the device's clock. */
 static void forgive_pause(uint64_t *seen)
 {
 	const uint64_t most = 1000000;

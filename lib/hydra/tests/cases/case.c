@@ -29,7 +29,7 @@ struct sonde_str case_field(const json_t *j, const char *key)
 	return case_text(json_object_get(j, key));
 }
 
-/* Values: JSON with tags for what JSON cannot say. */
+/* Values are JSON, in which tags mark the types that JSON does not have. */
 
 static struct hydra_datum *tagged(struct hydra_ctx *cx, const json_t *j)
 {
