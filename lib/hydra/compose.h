@@ -32,7 +32,7 @@ int hydra_compose__override(struct hydra_compose *c, struct sonde_str line);
 int hydra_compose__run(struct hydra_compose *c);
 void hydra_compose__release(struct hydra_compose *c);
 
-/* What interpolations can see, in the job config or in the whole one. */
+/* The values that interpolations in the job config, or in the whole one, can use. */
 struct hydra_lookup hydra_compose__scope(struct hydra_compose *c);
 
 /* Fills in the runtime values of the `hydra` node, if the root has one. */

@@ -11,7 +11,7 @@
 
 struct hydra_frame; /* the chain of interpolations that are being resolved */
 
-/* What interpolations can see. Set the context and leave the rest zero. */
+/* The values that interpolations can use. Set the context and leave the rest zero. */
 struct hydra_lookup {
 	struct hydra_ctx *cx;
 	struct hydra_datum *hydra; /* for ${hydra:…}: a config that has the hydra node, or NULL */

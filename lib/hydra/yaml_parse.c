@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "hydra/yaml_token.h"
 
-/* Where a node is, which decides what may begin it and how a scalar is read. */
+/* The place of a node, which decides what may begin it and how a scalar is read. */
 enum { IN_FLOW, IN_BLOCK = 1, INDENTLESS = 2, AS_KEY = 4 };
 
 struct parser {

@@ -252,7 +252,7 @@ int sonde_stream_all(
 		path, SONDE_MAX_INFLATED >> 20);
 }
 
-/* Where the whole size is known (of a gzip file, or of a member of an archive), the place of the damage is a percentage. */
+/* The place of the damage is a percentage if the whole size is known: that of a gzip file, or of a member of an archive. */
 struct sonde_str sonde_stream_damage(const struct sonde_stream *s, struct sonde_buf *text)
 {
 	const struct sonde_stream *at = find_damage(s);

@@ -189,7 +189,7 @@ static struct sonde_str tail_lines(struct sonde_str s)
 	return (struct sonde_str){s.p + n, s.n - n};
 }
 
-/* Of a syntax error of the override grammar only the kind is compared. */
+/* Compares errors of an override; for a syntax error, only the kind is compared. */
 bool case_expect_override_error(
 	struct hydra_case *t, struct sonde_str expected, struct sonde_str got)
 {
