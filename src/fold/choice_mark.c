@@ -68,8 +68,8 @@ static bool is_judged(struct sonde_str metric)
 static bool is_default(
 	const struct sonde_choice *c, const struct sonde_offer *from, struct sonde_str name)
 {
-	if (c->headline_only)
-		return sonde_choice_is_headline(name) || sonde_choice_is_clock(name);
+	if (c->headline_only) /* findings are the same in every format, so a short table needs what they rest on, too */
+		return sonde_choice_is_headline(name) || sonde_choice_is_clock(name) || is_judged(name);
 	if (from->is_partial || !from->nr_sections)
 		return !sonde_rule_for(name)->on_request;
 	return is_judged(name);

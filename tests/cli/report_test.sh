@@ -465,6 +465,21 @@ fits() { # what a report says by itself is no longer than a screen of 50 lines, 
 }
 ok "a report fits a screen" fits
 
+# One run has one answer, whatever it is written in: a table with few columns rests on the same metrics.
+same_findings() {
+	local f
+	for f in examples/h200_transformer.ncu-rep examples/h200_train $DATA/{seed_kernel,seed_sections,seed_roofline,threads_kernel,graph_whole}.ncu-rep tests/data/kineto/h200_train.json.gz; do
+		report "$f" --findings all --width 5000 | sed -nE 's/\.$//; s/^ *[0-9]+\. //p' | sort >"$TMP/in_text"
+		report "$f" -f json | jq -r '.findings[]? | ((if .where then .where + ": " else "" end) + .says)' | sort >"$TMP/in_json"
+		[ -s "$TMP/in_text" ] && [ -z "$(comm -23 "$TMP/in_text" "$TMP/in_json")" ] || {
+			echo "$f"
+			diff "$TMP/in_text" "$TMP/in_json"
+			return 1
+		}
+	done
+}
+ok "text has the findings of JSON" same_findings
+
 # Nobody reads, or writing fails.
 closed_pipe() { # the reader is gone before the first write
 	unread "$SONDE" report --format json $DATA/mpi2_kernel.ncu-rep 2>"$TMP/err"
