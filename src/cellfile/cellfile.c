@@ -200,7 +200,7 @@ static int write_part(
 	return w.is_nomem || to->buf.failed ? sonde_err_nomem(err) : 0;
 }
 
-/* Invariant 3: writes only what comes from the inputs, so no time of day and no name of this machine. */
+/* Invariant 3. Writes only what comes from the inputs, so no time of day and no name of this machine. */
 int sonde_cellfile_write(struct sonde_parts *parts, struct sonde_sink *to, struct sonde_err *err)
 {
 	struct sonde_cellfile_head head = {

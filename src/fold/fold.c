@@ -232,7 +232,7 @@ static bool count_damage(struct filling *x, const struct sonde_err *damage)
 	return sonde_cells_keep(x->c, &x->c->damage);
 }
 
-/* Invariant 1: this runs exactly once for each launch. */
+/* Invariant 1. This runs exactly once for each launch. */
 static int add_launch(struct filling *x, const struct sonde_launch *launch, struct sonde_err *err)
 {
 	struct sonde_scope_sum *sum = &x->c->sums.at[launch->scope];
