@@ -148,7 +148,7 @@ static void begin_cupti(bool *has_begun)
 		return;
 	*has_begun = true;
 	if (a.is_forked)
-		sonde_flusher__note("forked after CUDA began: no kernels of this process");
+		sonde_flusher__note("this process was forked after CUDA began: its kernels are not recorded");
 	else
 		sonde_cupti__start();
 }

@@ -70,7 +70,7 @@ void sonde_cubins__keep(const void *at, size_t nr_bytes)
 	if (!sonde_inject.config.cubin_bytes || !has_section(at, nr_bytes, ".debug_line"))
 		return;
 	if (!take_room(nr_bytes)) {
-		sonde_flusher__note("some code was not kept, as there is more than pipeline.native.cubins_mb: its PC samples have no "
+		sonde_flusher__note("the code of some kernels was not kept (limit: pipeline.native.cubins_mb): their PC samples have no "
 				    "source lines");
 		return;
 	}
@@ -168,7 +168,7 @@ static void write_cubin(const struct cubin *c)
 	raw_close(fd);
 	if (done < c->nr_bytes || raw_call(SYS_renameat2, AT_FDCWD, (long)part, AT_FDCWD, (long)path, 0) != 0) {
 		raw_call(SYS_unlinkat, AT_FDCWD, (long)part, 0, 0, 0);
-		sonde_flusher__note("some code could not be written: its PC samples have no source lines");
+		sonde_flusher__note("the code of some kernels could not be written: their PC samples have no source lines");
 	}
 }
 

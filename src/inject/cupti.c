@@ -311,7 +311,7 @@ static void set_attribute(CUpti_ActivityAttribute which, void *value, size_t siz
 	CUptiResult rc = sonde_cupti.cuptiActivitySetAttribute(which, &size, value);
 
 	if (rc != CUPTI_SUCCESS)
-		sonde_rivals__note_refusal(rc, "CUPTI refused an attribute of its buffers");
+		sonde_rivals__note_refusal(rc, "CUPTI did not accept a setting of its buffers");
 }
 
 static void set_levers(const struct levers *l)
@@ -358,12 +358,12 @@ static void set_kinds(bool is_on)
 	atomic_fetch_add(&sonde_inject.records_turn, 1);
 	nr -= sonde_inject.config.levers.no_overhead;
 	for (i = 0; i < nr; i++)
-		switch_kind(kinds[i], is_on, "CUPTI refused a kind of activity");
+		switch_kind(kinds[i], is_on, "CUPTI cannot record one kind of GPU activity: that part is missing");
 	if (sonde_inject.config.has_memory)
 		switch_kind(CUPTI_ACTIVITY_KIND_MEMORY2, is_on,
-			"CUPTI cannot trace allocations of memory");
+			"CUPTI cannot record allocations of GPU memory: they are missing");
 	if (sonde_inject.config.whole_graphs)
-		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot trace whole graphs");
+		switch_kind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, is_on, "CUPTI cannot record launches of whole CUDA graphs: they are missing");
 	atomic_fetch_add(&sonde_inject.records_turn, 1);
 	if (!is_on && sonde_cupti.cuptiGetTimestamp(&off_ns) == CUPTI_SUCCESS)
 		atomic_store(&sonde_inject.off_ns, off_ns);
@@ -403,8 +403,8 @@ bool sonde_cupti__begin_again(void)
 	if (sonde_launches__subscribe() && register_buffers() == CUPTI_SUCCESS)
 		return true;
 	sonde_rivals__note_subscriber();
-	sonde_flusher__note_loss("CUPTI was not to be had again after sonde had left it: no more GPU work is "
-			    "timed, ranges go on. Without a budget or a window it stays");
+	sonde_flusher__note_loss("sonde left CUPTI after a window and could not start it again: later GPU work has no times, ranges "
+				 "are still recorded. A capture without budget or window never leaves CUPTI");
 	return false;
 }
 
@@ -442,8 +442,8 @@ static bool begin_cupti(void)
 	CUptiResult rc;
 
 	if (!load_cupti(sonde_inject.config.cupti)) {
-		sonde_flusher__note("CUPTI not found: host times only, no kernels; "
-				    "pipeline.native.cupti can name one");
+		sonde_flusher__note("CUPTI was not found: host times only, no kernels; set pipeline.native.cupti to the path of "
+				    "libcupti.so");
 		return false;
 	}
 	buffer_bytes = (size_t)sonde_inject.config.levers.buffer_kb << 10;
@@ -455,7 +455,7 @@ static bool begin_cupti(void)
 	}
 	if (!sonde_launches__subscribe())
 		sonde_rivals__note_subscriber();
-	switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true, "CUPTI refused a kind of activity");
+	switch_kind(CUPTI_ACTIVITY_KIND_DEVICE, true, "CUPTI cannot describe the GPU: sonde asks the driver instead");
 	sonde_presence__begin();
 	return true;
 }
@@ -465,7 +465,7 @@ void sonde_cupti__start(void)
 	static bool has_begun;
 
 	if (!sonde_inject.config.use_cupti) {
-		sonde_flusher__note("CUPTI switched off: host times only, no kernels");
+		sonde_flusher__note("CUPTI is switched off: host times only, no kernels");
 		return;
 	}
 	if (has_begun && sonde_presence__hold()) {
@@ -481,7 +481,7 @@ void sonde_cupti__start(void)
 	atomic_store(&sonde_inject.traces_gpu, true);
 	sonde_window__settle();
 	if (!has_begun && (atexit(collect_rest) || at_quick_exit(collect_rest)))
-		sonde_flusher__note("no exit handler: the last GPU work may be missing");
+		sonde_flusher__note("sonde could not register an exit handler: the last GPU work may be missing");
 	has_begun = true;
 }
 
@@ -493,7 +493,7 @@ void sonde_cupti__collect(void)
 	if (sonde_thread__start(run_collector))
 		return;
 	atomic_store(&collector_runs, 0);
-	sonde_flusher__note("no thread to collect GPU activity: it is written at exit");
+	sonde_flusher__note("sonde could not start a thread to collect GPU activity: it is written when the program exits");
 }
 
 bool sonde_cupti__is_ending(void)

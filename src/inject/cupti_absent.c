@@ -3,7 +3,7 @@
 
 void sonde_cupti__start(void)
 {
-	sonde_flusher__note("built without CUPTI: host times only, no kernels");
+	sonde_flusher__note("sonde was built without CUPTI: host times only, no kernels");
 }
 
 void sonde_cupti__switch(bool is_on)

@@ -302,8 +302,8 @@ static void unlock_draining(void)
 static void leave_alone(struct context *c)
 {
 	atomic_store(&c->state, CONTEXT_LOST);
-	sonde_flusher__note_loss("CUPTI stopped giving PC samples, as it does when somebody samples the counters of the same GPU: the rest is "
-				 "missing");
+	sonde_flusher__note_loss("CUPTI stopped giving PC samples, as it does when another tool samples the counters of the same GPU: later "
+				 "ones are missing");
 }
 
 static void drain_context(struct context *c)
@@ -451,10 +451,10 @@ static void note_refusal(CUptiResult why)
 		break;
 	case CUPTI_ERROR_HARDWARE_BUSY:
 	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-		sonde_flusher__note_loss("no PC samples: another profiler has the GPU's sampling hardware");
+		sonde_flusher__note_loss("no PC samples: another profiler uses the GPU's sampling hardware");
 		break;
 	default:
-		sonde_flusher__note_loss("no PC samples: CUPTI refused them");
+		sonde_flusher__note_loss("no PC samples: CUPTI refused to take them");
 	}
 }
 
@@ -572,7 +572,7 @@ static void begin_context(CUcontext it)
 	CUptiResult rc;
 
 	if (!c) {
-		sonde_flusher__note_loss("no PC samples of some contexts: there are too many");
+		sonde_flusher__note_loss("some CUDA contexts have no PC samples: the program has too many contexts");
 		return;
 	}
 	c->it = it;
@@ -655,11 +655,11 @@ void sonde_pc__start(void *lib)
 	if (!sonde_inject.config.pc_exponent)
 		return;
 	if (!find_calls(lib)) {
-		sonde_flusher__note_loss("no PC samples: this CUPTI cannot take them; that of CUDA 12 or newer can");
+		sonde_flusher__note_loss("no PC samples: this CUPTI is too old; install CUPTI of CUDA 12 or newer");
 		return;
 	}
 	if (!sonde_cupti.subscriber || !make_room()) {
-		sonde_flusher__note_loss("no PC samples: CUPTI is another's, or memory is short");
+		sonde_flusher__note_loss("no PC samples: another tool uses CUPTI, or there is too little memory");
 		return;
 	}
 	pc.since = ticks_now();
@@ -668,7 +668,7 @@ void sonde_pc__start(void *lib)
 	atomic_store(&pc.is_on, true);
 	if (!sonde_thread__start(run_drains)) {
 		atomic_store(&pc.is_on, false);
-		sonde_flusher__note_loss("no PC samples: there is no thread to take them");
+		sonde_flusher__note_loss("no PC samples: sonde could not start the thread that takes them");
 		return;
 	}
 	sonde_presence__stay();

@@ -43,7 +43,7 @@ static bool is_cut(uint64_t node, uint64_t start, uint64_t end)
 		atomic_store_explicit(&sonde_inject.latest_ns, start, memory_order_relaxed);
 	if (!node || start >= off || end <= off)
 		return false;
-	sonde_flusher__note("CUDA graphs that ran when recording ended have no times: their work is left out");
+	sonde_flusher__note("CUDA graphs that still ran when a window closed have no times: their work is left out");
 	return true;
 }
 

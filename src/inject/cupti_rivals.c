@@ -17,13 +17,13 @@
 #define SILENT	 20u /* so many looks in a row without any record, though there were launches, mean that records are taken */
 #define IN_VAIN	 4u  /* a closed window whose records did not come counts as this many looks */
 
-#define TAKEN(who)  "CUPTI has another subscriber" who ": kernels have no region"
-#define STOLEN(who)                                                                                \
-	"GPU work was launched, and CUPTI gave no record of it for a while: another user of CUPTI" \
-	" in the process" who " took the records over; ranges go on"
-#define SCOPED(who)                                                                                \
-	"another user of CUPTI in the process" who " has records of its own (V2), beside which CUPTI"   \
-	" gives none to sonde: host times only, no kernels; ranges go on"
+#define TAKEN(who) "another tool in this process uses CUPTI" who ": sonde cannot tell which region launched a kernel"
+#define STOLEN(who)                                                                                        \
+	"the program launched GPU work, but CUPTI gave sonde no record of it for a while: another tool in" \
+	" this process" who " has taken the records; ranges are still recorded"
+#define SCOPED(who)                                                                                        \
+	"another tool in this process" who " uses CUPTI's newer records (V2), and CUPTI then gives none to" \
+	" sonde: host times only, no kernels"
 #define RIVAL(library, who) {library, TAKEN(who), STOLEN(who), SCOPED(who)}
 
 static const struct rival {
@@ -87,7 +87,7 @@ static void ask_name(char *name, size_t size)
 
 static const char *ask_subscriber(void)
 {
-	static char text[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 64]; /* used as a note, which must be constant: written once only */
+	static char text[sizeof(TAKEN(" ()")) + CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN]; /* a note must be constant: written once only */
 	static const char usual[] = "CUPTI for ";
 	char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
 	size_t skipped;

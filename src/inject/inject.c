@@ -232,7 +232,7 @@ static void on_fork(void)
 	}
 	clear_counts(g);
 	if (g->traces_gpu)
-		sonde_flusher__note("forked after CUDA began: no kernels of this process");
+		sonde_flusher__note("this process was forked after CUDA began: its kernels are not recorded");
 	g->traces_gpu = false;
 	sonde_label__forked(&g->labels);
 	sonde_budget__forked();
@@ -335,8 +335,8 @@ int sonde_inject__wake(const char *path)
 	sonde_window__reset();
 	g->first_stream = atomic_load(&g->nr_streams);
 	atomic_fetch_add(&g->nr_wakes, 1);
-	sonde_flusher__note("woken by `sonde attach`: ranges that were open then are not known, so what is in them "
-			    "has its place without them");
+	sonde_flusher__note("`sonde attach` woke the program: ranges that were already open are not known, so work inside them is "
+			    "shown without them");
 	atomic_store(&g->on, true);
 	if (!sonde_flusher__start()) {
 		atomic_store(&g->on, false);

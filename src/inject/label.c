@@ -222,7 +222,7 @@ static unsigned other_domains(void)
 	struct label *e = sonde_label__intern(SONDE_STRING_DOMAIN, 0, name, sizeof(name) - 1);
 
 	atomic_store(&sonde_inject.labels.domains[MAX_DOMAINS - 1], e);
-	sonde_flusher__note("more domains than can be told apart: the rest are one");
+	sonde_flusher__note("the program uses more NVTX domains than sonde can tell apart: the others are shown as one, (other domains)");
 	return MAX_DOMAINS - 1;
 }
 
@@ -275,9 +275,8 @@ void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uin
 	struct holder *h = swap_holder(0, CLAIMED);
 
 	if (!h) {
-		sonde_flusher__note("more start/end ranges were open at once than can be followed: the "
-				    "rest select nothing, and windows that open in them do not know "
-				    "them");
+		sonde_flusher__note("more start/end ranges were open at once than sonde can follow: the others include and exclude no "
+				    "work (pipeline.native.nvtx), and windows that open inside them do not show them");
 		return;
 	}
 	atomic_store(&h->label, label);

@@ -717,8 +717,7 @@ static void NVTX_API domain_destroy(nvtxDomainHandle_t d)
 static nvtxStringHandle_t string_handle(const struct message *m)
 {
 	if (!m->label)
-		sonde_flusher__note("more registered strings than the table holds: "
-				    "ranges named by the rest have no label");
+		sonde_flusher__note("the program registered more NVTX strings than sonde can store: ranges that use the others have no label");
 	return (nvtxStringHandle_t)(void *)(uintptr_t)m->label;
 }
 

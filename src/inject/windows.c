@@ -32,8 +32,7 @@ static bool add_mark(uint32_t state)
 	uint32_t nr = atomic_load(&w->nr_marks);
 
 	if (nr - atomic_load(&w->nr_written) >= NR_WINDOW_MARKS) {
-		sonde_flusher__note("windows opened and closed faster than could be written: some "
-				    "are longer or shorter than asked for");
+		sonde_flusher__note("windows opened and closed faster than sonde could write: some are longer or shorter than requested");
 		return false;
 	}
 	w->marks[nr % NR_WINDOW_MARKS] = (struct sonde_window_mark){

@@ -65,7 +65,7 @@ same_as_a_run() { # a planted program, as `sonde run` sees all of it and as an a
 }
 on_the_stand_in() { FAKE_CUPTI_LOG= FAKE_SERVER_COUNT= WHOLE=1 WARM=0 FOR=300ms KEEP=$TMP/agree OVERRIDES="counters=off pipeline.native.cupti=$FAKE" tests/gpu/attach_gpu.sh "$BUILD" "$SERVER" "$FAKE"; }
 reports() { # as `sonde run` does: the tree, findings, files, and what is not known
-	begin && attach $pid --for 300ms && finish && grep -q '^request ' "$TMP/out" && tr -s '\n ' ' ' <"$TMP/out" | grep -q 'ranges that were open then are not known' &&
+	begin && attach $pid --for 300ms && finish && grep -q '^request ' "$TMP/out" && tr -s '\n ' ' ' <"$TMP/out" | grep -q 'ranges that were already open are not known' &&
 		grep -q "fake_server.*($pid) is awake, captured for 0.3 s" "$TMP/err" && for f in report.html report.json report.md inputs.yaml config.yaml native/cmd.txt; do [ -s "$run/$f" ] || return; done &&
 		grep -q fake_server "$run/inputs.yaml" && ! grep -q 'serve forever\|epoch' "$run/report.md"
 }
@@ -178,7 +178,7 @@ by_window() { # entries count from when it is awake, and the end of the last one
 }
 other_settings() { # each wake has its own: patterns too, though labels are known from the last one
 	begin && attach $pid --for 100ms pipeline.native.nvtx.include='[decode]' && "$SONDE" report "$run" | tee /dev/stderr | grep -q '^decode' && ! "$SONDE" report "$run" | grep '^request' &&
-		attach $pid --for 100ms pipeline.native.cupti=off && grep -q 'CUPTI switched off' "$run/report.md" && attach $pid --for 100ms && grep -q '^request ' "$TMP/out" && finish
+		attach $pid --for 100ms pipeline.native.cupti=off && grep -q 'CUPTI is switched off' "$run/report.md" && attach $pid --for 100ms && grep -q '^request ' "$TMP/out" && finish
 }
 silent() { # what wakes it does not come
 	begin silent && STATUS=1 attach $pid --for 1s && grep -q 'has made no NVTX call for 3 s, and wakes at one: still waiting' "$TMP/err" && grep -q 'sonde env --thread' "$TMP/err" || return

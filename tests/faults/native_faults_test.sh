@@ -220,9 +220,9 @@ ok "children of a moment that leave by _exit are recorded" workers
 ok "a forked child's ranges are not ended by its parent's ids" fork_ids
 ok "domains beyond the table are one, with a note" corner domains 1100 \
 	"range push_pop domain 0@op entries=1 open=0 threads=1" "range push_pop (other domains)@op entries=78 open=0 threads=1" \
-	"note more domains than can be told apart: the rest are one"
+	"note the program uses more NVTX domains than sonde can tell apart: the others are shown as one, (other domains)"
 ok "registered strings beyond the table leave a note" corner strings 140000 \
-	"note more registered strings than the table holds: ranges named by the rest have no label"
+	"note the program registered more NVTX strings than sonde can store: ranges that use the others have no label"
 ok "a hook allocates nothing, however many keys there are" corner keys 5000 \
 	"range push_pop thread entries=5000 open=0 threads=5000"
 ok "ranges deeper than the limit do not take the pops of another domain" corner deepdomain 1 \

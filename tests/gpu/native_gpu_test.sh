@@ -120,7 +120,7 @@ storm() {
 no_cupti() {
 	fresh cupti=off
 	gpu_traced "$TMP/shapes" seed && dump >"$TMP/off.txt" && cat "$TMP/off.txt"
-	! grep '^launch' "$TMP/off.txt" && grep -q 'note CUPTI switched off' "$TMP/off.txt" &&
+	! grep '^launch' "$TMP/off.txt" && grep -q 'note CUPTI is switched off' "$TMP/off.txt" &&
 		grep -q 'range push_pop A/A::A1 entries=3' "$TMP/off.txt"
 }
 

@@ -102,7 +102,7 @@ assert w["count"] >= 3 and 0 < w["captured_ms"] < w["of_ms"]' "$TMP/ranges.json"
 forked() { # each of five children begins with a window of its own, whatever the parent's budget allowed just then
 	fresh cupti="$FAKE" budget_ppm=2000
 	CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" 40 4 1000 0 fork >"$TMP/said" && dump >"$TMP/dump" &&
-		[ "$(grep -c '^note forked after CUDA began' "$TMP/dump")" = 5 ] && [ "$(grep -c '^note captured in [1-9]' "$TMP/dump")" = 6 ]
+		[ "$(grep -c '^note this process was forked after CUDA began' "$TMP/dump")" = 5 ] && [ "$(grep -c '^note captured in [1-9]' "$TMP/dump")" = 6 ]
 }
 
 # The stand-in takes time: 6 µs of each recorded launch, 0.2 ms of a switch, and 2 ms behind it that no callback shows. What that came

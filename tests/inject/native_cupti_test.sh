@@ -99,20 +99,20 @@ streams() { # what a simulation needs: when launches returned, and which events 
 another_subscriber() {
 	fresh cupti="$FAKE"
 	FAKE_CUPTI_TAKEN=1 cuda && has \
-		"note CUPTI has another subscriber: kernels have no region" \
+		"note another tool in this process uses CUPTI: sonde cannot tell which region launched a kernel" \
 		"launch kernel fill(float *, int, float) in (nothing)" \
 		"range push_pop A/B entries=1 open=0 threads=1"
 }
 
 missing() {
 	fresh cupti=/not/there/libcupti.so
-	[ "$(cuda)" = done ] && has "note CUPTI not found: host times only, no kernels; pipeline.native.cupti can name one" \
+	[ "$(cuda)" = done ] && has "note CUPTI was not found: host times only, no kernels; set pipeline.native.cupti to the path of libcupti.so" \
 		"range push_pop A/B entries=1 open=0 threads=1" && ! dump | grep '^launch'
 }
 
 off() {
 	fresh cupti=off
-	[ "$(cuda)" = done ] && has "note CUPTI switched off: host times only, no kernels"
+	[ "$(cuda)" = done ] && has "note CUPTI is switched off: host times only, no kernels"
 }
 
 sqlite() {
@@ -283,20 +283,20 @@ ok "200000 launches are kept at under 64 bytes each" many
 ok "what is being collected when the program ends is kept" at_exit
 named() { # by the name it has given CUPTI
 	fresh cupti="$FAKE"
-	FAKE_CUPTI_TAKEN="PyTorch Profiler" cuda && has "note CUPTI has another subscriber (PyTorch Profiler): kernels have no region" \
+	FAKE_CUPTI_TAKEN="PyTorch Profiler" cuda && has "note another tool in this process uses CUPTI (PyTorch Profiler): sonde cannot tell which region launched a kernel" \
 		"range push_pop A/B entries=1 open=0 threads=1"
 }
 scoped() { # PyTorch's monitor has come first: no records for anybody else
 	fresh cupti="$FAKE"
 	cp "$FAKE" "$TMP/libtorch_cpu.so"
 	[ "$(FAKE_CUPTI_SCOPED=1 FAKE_CUPTI_TAKEN="PyTorch CUPTI monitor" LD_PRELOAD=$TMP/libtorch_cpu.so cuda)" = done ] &&
-		has "note another user of CUPTI in the process (probably PyTorch's monitor) has records of its own (V2), beside which CUPTI gives none to sonde: host times only, no kernels; ranges go on" \
-			"range push_pop A/B entries=1 open=0 threads=1" && ! dump | grep '^launch\|does not start\|refused'
+		has "note another tool in this process (probably PyTorch's monitor) uses CUPTI's newer records (V2), and CUPTI then gives none to sonde: host times only, no kernels" \
+			"range push_pop A/B entries=1 open=0 threads=1" && ! dump | grep '^launch\|CUPTI cannot\|does not start\|did not accept'
 }
 rival() { # by the libraries in the process
 	cp "$FAKE" "$TMP/libproton.so"
 	fresh cupti="$FAKE"
-	FAKE_CUPTI_TAKEN=1 LD_PRELOAD=$TMP/libproton.so cuda && has "note CUPTI has another subscriber (Triton's Proton): kernels have no region" || return
+	FAKE_CUPTI_TAKEN=1 LD_PRELOAD=$TMP/libproton.so cuda && has "note another tool in this process uses CUPTI (Triton's Proton): sonde cannot tell which region launched a kernel" || return
 	stolen
 }
 stolen() { # noticed while the program runs, however long that takes
@@ -305,9 +305,9 @@ stolen() { # noticed while the program runs, however long that takes
 	rm -f "$TMP/stop"
 	FAKE_LOOP_STOP=$TMP/stop FAKE_CUPTI_STOLEN=1 CUDA_INJECTION64_PATH=$LIB traced "$BUILD/fake/fake_loop" "$FAKE" 0 2 1000 >"$TMP/said" &
 	pid=$!
-	wait_for noted "GPU work was launched, and CUPTI gave no record of it for a while: another user of CUPTI in the process took the records over; ranges go on"
+	wait_for noted "the program launched GPU work, but CUPTI gave sonde no record of it for a while: another tool in this process has taken the records; ranges are still recorded"
 	touch "$TMP/stop"
-	wait $pid && noted "GPU work was launched" && has "range push_pop train/step entries=$(sed -n 's/^steps //p' "$TMP/said") open=0 threads=1"
+	wait $pid && noted "the program launched GPU work" && has "range push_pop train/step entries=$(sed -n 's/^steps //p' "$TMP/said") open=0 threads=1"
 }
 noted() { "$BUILD/tools/capture_dump" "$OUT" | grep -F "note $1"; }
 

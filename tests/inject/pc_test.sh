@@ -72,7 +72,7 @@ contexts() { # one behind the other, as cudaDeviceReset makes them: more than th
 second_context() { # CUPTI has no reasons for the first one: those after it are sampled
 	with_pc
 	[ "$(FAKE_PC_REFUSALS=1 sampled contexts 3)" = done ] && report && [ "$(ask '.pc_samples[0].samples')" = 200 ] &&
-		dump | grep -q 'note no PC samples: CUPTI refused them'
+		dump | grep -q 'note no PC samples: CUPTI refused to take them'
 }
 long_name() { # as kernel records have it: cut, so that samples find their launch
 	with_pc
@@ -147,7 +147,7 @@ A|inclusive|selected|30.0|10.0|exact
 few_cubins() { # 200 MiB of it, and 8 may be kept
 	with_pc cubin_bytes=8388608
 	[ "$(sampled cubins 200)" = done ] && settle && [ "$(du -sb --apparent-size "$OUT/cubins" | cut -f1)" -le 8400000 ] &&
-		dump | grep -q 'note some code was not kept, as there is more than pipeline.native.cubins_mb'
+		dump | grep -q 'note the code of some kernels was not kept (limit: pipeline.native.cubins_mb)'
 }
 no_cubins() {
 	with_pc cubin_bytes=0

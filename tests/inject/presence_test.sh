@@ -58,12 +58,12 @@ later() { logged gone 1 && : >"$TMP/graph" && recorded; }
 stolen() { # records that go to somebody else are not ours to end; that they do is told, though nobody looks between windows
 	FAKE_CUPTI_STOLEN=1 goes_on_until tells_theft loop "1 8 100" $BUDGET collect_ms=10 && gone -eq 0 && python3 -c '
 import json, sys
-assert any("took the records over" in l for l in json.load(open(sys.argv[1]))["losses"])' "$TMP/r.json"
+assert any("has taken the records" in l for l in json.load(open(sys.argv[1]))["losses"])' "$TMP/r.json"
 }
-tells_theft() { grep -qa 'took the records over' "$OUT"/*.sonde; }
+tells_theft() { grep -qa 'has taken the records' "$OUT"/*.sonde; }
 
 taken() { # somebody else came while it was away: the program goes on, and the report says so
-	FAKE_CUPTI_TAKEN_LATER=1 until_logged refused 1 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=400000 && gone -eq 1 && grep -q 'no more GPU work is timed' "$TMP/r.json"
+	FAKE_CUPTI_TAKEN_LATER=1 until_logged refused 1 "1 8 100" window=time window.after_us=20000 window.for_us=50000 window.every_us=400000 && gone -eq 1 && grep -q 'later GPU work has no times' "$TMP/r.json"
 }
 
 after_time() { # a window of time: open once, and then CUPTI has gone
