@@ -59,13 +59,13 @@ static int check_verdict(struct sonde_validation *v, const json_t *region, const
 	if (low > high)
 		return sonde_invariant__fail(v, "ci", "ends before it begins");
 	if ((is_slower && !(low > 1)) || (is_faster && !(high < 1)))
-		return sonde_invariant__fail(v, "ci", "does not bear the verdict out");
+		return sonde_invariant__fail(v, "ci", "does not support the verdict");
 	if ((is_slower || is_faster) && !(q < 0.05))
-		return sonde_invariant__fail(v, "q", "does not bear the verdict out");
+		return sonde_invariant__fail(v, "q", "does not support the verdict");
 	if ((is_slower || is_faster) && sonde_invariant__exceeds(min_effect, fabs(ratio - 1)))
 		return sonde_invariant__fail(v, "ratio", "is below min_effect");
 	if ((is_slower || is_faster) && is_likely != is_single(region))
-		return sonde_invariant__fail(v, "verdict", "is `likely` exactly where both sides have one run");
+		return sonde_invariant__fail(v, "verdict", "must be `likely` where both sides have one run, and only there");
 	if (sonde_invariant__is_word(region, "verdict", "same") &&
 		!(low >= 1 - min_effect - 1e-9 && high <= 1 + min_effect + 1e-9))
 		return sonde_invariant__fail(v, "ci", "is wider than `same` allows");
@@ -123,12 +123,12 @@ static int check_gate(struct sonde_validation *v, const json_t *gate, const json
 	}
 	if (end < 0 || end < worst || (end == 3 && worst < 3) || has_losses != (end == 4) ||
 		(end > 0 && end != worst && !json_array_size(json_object_get(gate, "reasons"))))
-		return sonde_invariant__fail(v, "verdict", "is not what regions and reasons come to");
+		return sonde_invariant__fail(v, "verdict", "does not follow from regions and reasons");
 	if (end != badness(json_object_get(document, "totals"), "gate"))
-		return sonde_invariant__fail(v, "verdict", "is not that of totals");
+		return sonde_invariant__fail(v, "verdict", "is not the verdict in totals");
 	status = end == 1 && json_is_true(json_object_get(gate, "allow_insufficient")) ? 0 : statuses[end];
 	if (sonde_invariant__number(gate, "exit_status") != status)
-		return sonde_invariant__fail(v, "exit_status", "is not that of the verdict");
+		return sonde_invariant__fail(v, "exit_status", "does not follow from the verdict");
 	return 0;
 }
 

@@ -32,15 +32,15 @@ static int check_reference(struct sonde_validation *v, const json_t *document, c
 	const json_t *other = find_referred(document, scope);
 
 	if (!name || sonde_str_starts(sonde_str_from(name), "aggregate"))
-		return sonde_invariant__fail(v, "same_as", "is for scopes, not for aggregates");
+		return sonde_invariant__fail(v, "same_as", "is only allowed in a scope, not in an aggregate");
 	if (!other || json_object_get(other, "same_as"))
 		return sonde_invariant__fail(v, "same_as", "is not an aggregate of this report");
 	if (!json_equal(json_object_get(scope, "measured"), json_object_get(other, "measured")))
-		return sonde_invariant__fail(v, "measured", "is not that of what it refers to");
+		return sonde_invariant__fail(v, "measured", "is not the same as in the aggregate that same_as names");
 	if (json_object_get(scope, "regions") || json_object_get(scope, "unattributed"))
-		return sonde_invariant__fail(v, "same_as", "stands beside a tree of its own");
+		return sonde_invariant__fail(v, "same_as", "is not allowed in a scope with regions of its own");
 	if (!json_equal(json_object_get(scope, "totals"), json_object_get(other, "totals")))
-		return sonde_invariant__fail(v, "totals", "are not those it refers to");
+		return sonde_invariant__fail(v, "totals", "are not the same as in the aggregate that same_as names");
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int compare_with_scopes(struct sonde_validation *v, const struct sums *s,
 
 	if (s->is_ranges ? s->total < total : s->total != total)
 		return sonde_invariant__fail(
-			v, "totals", "launches are not those of the scopes together");
+			v, "totals", "launches are not the sum over the scopes");
 	json_array_foreach(json_object_get(aggregate, "regions"), i, region)
 	{
 		uint32_t n = sonde_map_find(&s->ids, sonde_invariant__id(region));
@@ -184,7 +184,7 @@ static int check_straggler(struct sonde_validation *v, const json_t *s, const js
 {
 	(void)with;
 	if (!sonde_invariant__is_slower_by(s, "ms"))
-		return sonde_invariant__fail(v, "slower_pct", "is not ms against others_ms");
+		return sonde_invariant__fail(v, "slower_pct", "does not follow from ms and others_ms");
 	return 0;
 }
 
@@ -196,14 +196,14 @@ static int check_rank(struct sonde_validation *v, const json_t *row, const json_
 
 	if (rc == 0 && sonde_invariant__number(row, "clock") >=
 			       (double)json_array_size(json_object_get(ranks, "clocks")))
-		rc = sonde_invariant__fail(v, "clock", "is none of clocks");
+		rc = sonde_invariant__fail(v, "clock", "is not one of clocks");
 	return rc;
 }
 
 static int check_ranks(struct sonde_validation *v, const json_t *ranks, const json_t *with)
 {
 	static const struct sonde_relation relations[] = {
-		{NULL, "count", "=", "#per_rank", "count", "is not how many there are in per_rank"},
+		{NULL, "count", "=", "#per_rank", "count", "is not the number of ranks in per_rank"},
 		{"collectives", "groups[].compared", "=", "compared", "groups", "do not sum up to compared and odd"},
 		{"collectives", "groups[].odd", "=", "odd", "groups", "do not sum up to compared and odd"},
 	};

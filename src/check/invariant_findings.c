@@ -61,16 +61,16 @@ static int check_evidence(struct sonde_validation *v, const json_t *e, const jso
 	if (json_is_string(region)) {
 		row = find_named(json_object_get(report, "regions"), "id", region);
 		if (!row)
-			return sonde_invariant__fail(v, "region", "is none of the report");
+			return sonde_invariant__fail(v, "region", "is not in the report");
 		if (kernel)
 			row = find_named(json_object_get(row, "kernels"), "kernel_name", kernel);
 		if (!row)
-			return sonde_invariant__fail(v, "kernel", "is none of the region");
+			return sonde_invariant__fail(v, "kernel", "is not in the region");
 		if (isnan(figure_of(row, figure)))
-			return sonde_invariant__fail(v, "figure", "is not in the row that is named");
+			return sonde_invariant__fail(v, "figure", "is not in the row of this region or kernel");
 	}
 	if (sonde_invariant__differs(figure_of(row, figure), sonde_invariant__number(e, "value")))
-		return sonde_invariant__fail(v, "value", "is not that of the row");
+		return sonde_invariant__fail(v, "value", "is not the value in the row of this region or kernel");
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int check_cost(struct sonde_validation *v, const json_t *cost, const json
 	double of_run = sonde_invariant__number(cost, "step_ms") * sonde_invariant__number(step, "entries");
 
 	if (sonde_invariant__differs(of_run, sonde_invariant__number(cost, "run_ms")))
-		return sonde_invariant__fail(v, "run_ms", "is not step_ms of all entries");
+		return sonde_invariant__fail(v, "run_ms", "is not step_ms times the entries of the step");
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static int check_finding(struct sonde_validation *v, const json_t *f, const json
 	if (rc || !report || json_object_get(report, "same_as"))
 		return rc;
 	if (json_is_string(region) && !find_named(json_object_get(report, "regions"), "id", region))
-		return sonde_invariant__fail(v, "region", "is none of the report");
+		return sonde_invariant__fail(v, "region", "is not in the report");
 	return sonde_invariant__each(v, f, "evidence", check_evidence, report);
 }
 

@@ -55,13 +55,13 @@ static int check_kind(struct sonde_validation *v, const json_t *region, bool is_
 			 sonde_invariant__is_word(region, "kind", "backward");
 
 	if (!is_root && sonde_invariant__is_word(region, "kind", "start_end"))
-		return sonde_invariant__fail(v, "kind", "a start/end range has no parent");
+		return sonde_invariant__fail(v, "kind", "is start_end, but such a range has no parent");
 	if (is_origin && is_root)
-		return sonde_invariant__fail(v, "kind", "hangs below a range, but has no parent");
+		return sonde_invariant__fail(v, "kind", "needs a parent, but there is none");
 	if (is_origin && (sonde_invariant__number(region, "instances") > 0 ||
 				 json_object_get(region, "host_ms")))
 		return sonde_invariant__fail(
-			v, "kind", "was never open, but has entries or host time");
+			v, "kind", "is of a region that was never open, which has no entries and no host time");
 	return 0;
 }
 
@@ -78,13 +78,13 @@ static int check_identity(struct sonde_validation *v, const json_t *region)
 	if (is_root != json_is_null(json_object_get(region, "parent")) ||
 		is_root != json_is_null(json_object_get(region, "parent_id")))
 		return sonde_invariant__fail(
-			v, "parent_id", "a region has a parent exactly when its depth is not 0");
+			v, "parent_id", "must be there when depth is not 0, and only then");
 	if (!is_root && !json_equal(json_array_get(path, nr - 2), json_object_get(region, "parent")))
 		return sonde_invariant__fail(
-			v, "parent", "is not the label before the last of the path");
+			v, "parent", "is not the last but one label of the path");
 	if (!id_is_right(region))
 		return sonde_invariant__fail(
-			v, "id", "is not domain and labels of the path, joined and escaped");
+			v, "id", "does not follow from the domain and the labels of the path");
 	return check_kind(v, region, is_root);
 }
 
@@ -156,13 +156,13 @@ static int check_entries(struct sonde_validation *v, const json_t *e, const json
 	json_object_foreach(json_object_get(e, "arguments"), name, list)
 	{
 		if (json_array_size(list) != nr)
-			return sonde_invariant__fail(v, "arguments", "do not have as many as begin_ms");
+			return sonde_invariant__fail(v, "arguments", "do not have as many values as begin_ms");
 	}
 	json_object_foreach(json_object_get(e, "metrics"), name, metric)
 	{
 		if (json_array_size(json_object_get(metric, "value")) != nr ||
 			json_array_size(json_object_get(metric, "error")) != nr)
-			return sonde_invariant__fail(v, "metrics", "do not have as many as begin_ms");
+			return sonde_invariant__fail(v, "metrics", "do not have as many values as begin_ms");
 	}
 	return 0;
 }
@@ -204,18 +204,18 @@ int sonde_invariant__check_region(struct sonde_validation *v, const json_t *regi
 		DISTRIBUTION("entries.span"),
 		{NULL, "busy_ms + idle_ms", "<=", "span_ms", "idle_ms", "and busy_ms are more than span_ms"},
 		{NULL, "idle.*", "~", "idle_ms", "idle", "does not add up to idle_ms"},
-		{NULL, "#per_stream", "=", "streams", "per_stream", "does not have as many as streams"},
+		{NULL, "#per_stream", "=", "streams", "per_stream", "does not have as many rows as streams says"},
 		{NULL, "per_stream[].kernel_count", "<=", "kernel_count", "per_stream", "has more than kernel_count"},
 		{NULL, "per_stream[].total_ms", "<=", "total_ms", "per_stream", "has more than total_ms"},
 		{"stalls", "reasons[].samples", "~", "samples", "reasons", "do not add up to samples"},
 		SONDE_AT_MOST("stalls", "exact_samples", "samples"),
-		{NULL, "stalls.sampled_ms", "<=", "total_ms", "stalls", "are of more time than total_ms"},
+		{NULL, "stalls.sampled_ms", "<=", "total_ms", "stalls", "have a sampled_ms above total_ms"},
 		{"exclusive.stalls", "reasons[].samples", "~", "samples", "reasons", "do not add up to samples"},
-		{"entries", "#begin_ms", "<=", "count", "begin_ms", "has more than count"},
-		{"entries", "#wall_ms", "=", "#begin_ms", "wall_ms", "does not have as many as begin_ms"},
-		{"entries", "#host_ms", "=", "#begin_ms", "host_ms", "does not have as many as begin_ms"},
-		{"entries", "#gpu_ms", "=", "#begin_ms", "gpu_ms", "does not have as many as begin_ms"},
-		{"entries", "#labels", "=", "#begin_ms", "labels", "does not have as many as begin_ms"},
+		{"entries", "#begin_ms", "<=", "count", "begin_ms", "has more values than count says"},
+		{"entries", "#wall_ms", "=", "#begin_ms", "wall_ms", "does not have as many values as begin_ms"},
+		{"entries", "#host_ms", "=", "#begin_ms", "host_ms", "does not have as many values as begin_ms"},
+		{"entries", "#gpu_ms", "=", "#begin_ms", "gpu_ms", "does not have as many values as begin_ms"},
+		{"entries", "#labels", "=", "#begin_ms", "labels", "does not have as many values as begin_ms"},
 	};
 	int rc = check_identity(v, region);
 
@@ -258,9 +258,9 @@ static int check_scopes(struct sonde_validation *v, const json_t *s, const json_
 		sonde_invariant__number(region, "total_ms") / sonde_invariant__number(s, "count");
 
 	if (sonde_invariant__exceeds(least, mean) || sonde_invariant__exceeds(mean, most))
-		return sonde_invariant__fail(v, "count", "makes no mean between min_ms and max_ms");
+		return sonde_invariant__fail(v, "count", "makes the mean, total_ms / count, lie outside min_ms and max_ms");
 	if (sonde_invariant__differs(sonde_invariant__number(s, "imbalance"), most / mean))
-		return sonde_invariant__fail(v, "imbalance", "is not max_ms by the mean");
+		return sonde_invariant__fail(v, "imbalance", "is not max_ms divided by the mean");
 	return 0;
 }
 
@@ -270,7 +270,7 @@ static int check_spread(struct sonde_validation *v, const json_t *s, const json_
 	(void)with;
 	return sonde_invariant__is_slower_by(s, "max_ms")
 		       ? 0
-		       : sonde_invariant__fail(v, "slower_pct", "is not max_ms against others_ms");
+		       : sonde_invariant__fail(v, "slower_pct", "does not follow from max_ms and others_ms");
 }
 
 int sonde_invariant__check_figures(struct sonde_validation *v, const json_t *region, const json_t *totals)
@@ -284,7 +284,7 @@ int sonde_invariant__check_figures(struct sonde_validation *v, const json_t *reg
 
 	if (rc == 0 && sonde_invariant__differs(
 			       sonde_invariant__number(region, "share_pct"), 100 * total / all))
-		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms by that of the totals");
+		rc = sonde_invariant__fail(v, "share_pct", "is not total_ms divided by total_ms in totals");
 	if (rc == 0)
 		rc = SONDE_RELATIONS(v, region, relations);
 	if (rc == 0)

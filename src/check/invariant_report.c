@@ -36,7 +36,7 @@ static int check_parent(struct sonde_validation *v, const json_t *region, const 
 	if (!parent ||
 		!json_equal(json_object_get(parent, "id"), json_object_get(region, "parent_id")))
 		return sonde_invariant__fail(
-			v, "parent_id", "is not the region above: not depth-first");
+			v, "parent_id", "is not the region above it: regions must be in depth-first order");
 	if (is_start_end(parent))
 		return sonde_invariant__fail(
 			v, "parent_id", "is a start/end range, which has no children");

@@ -152,7 +152,7 @@ class _Watcher:
                 guard(module)
             except Exception as e:
                 self.waiting.clear()
-                _say("%s has no place for it (%s)" % (name, e))
+                _say("this version of PyTorch is not supported: hooking %s failed (%s)" % (name, e))
         if not self.waiting and self in sys.meta_path:
             sys.meta_path.remove(self)
 

@@ -47,7 +47,7 @@ static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-		return sonde_err_system(err, errno, "calibration: no socket for its kernels");
+		return sonde_err_system(err, errno, "calibration: cannot make a socket to the process that runs the test kernels");
 	r->pid = fork();
 	if (r->pid == 0) {
 		close(fds[0]);
@@ -58,7 +58,7 @@ static int start_kernels(struct recorder *r, unsigned device, struct sonde_err *
 	if (r->pid > 0)
 		return 0;
 	close(r->fd);
-	return sonde_err_system(err, errno, "calibration: no process for its kernels");
+	return sonde_err_system(err, errno, "calibration: cannot start the process that runs the test kernels");
 }
 
 static void end_kernels(struct recorder *r)
@@ -139,11 +139,12 @@ static int read_report(struct recorder *r, struct sonde_err *err)
 	size_t n = r->report.n, i;
 
 	if (r->is_late || n < CALIBRATION_MESSAGE)
-		return sonde_err_set(err, SONDE_ERR_IO, "calibration: its kernels did not end%s",
-			r->is_late ? " in time; run it again when the GPU is idle" : " well");
+		return sonde_err_set(err, SONDE_ERR_IO, "calibration: %s",
+			r->is_late ? "the test kernels did not end in time; run it again when the GPU is idle"
+				   : "the process that runs the test kernels failed");
 	if (text[0])
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"calibration: its kernels cannot run (%.*s)", CALIBRATION_MESSAGE - 1, text);
+			"calibration: the test kernels cannot run (%.*s)", CALIBRATION_MESSAGE - 1, text);
 	n = (n - CALIBRATION_MESSAGE) / sizeof(struct sonde_calibration_span);
 	if (r->report.failed || r->is_short || !sonde_vec_reserve(&r->data->kernels, n + 1))
 		return sonde_err_nomem(err);
@@ -326,8 +327,8 @@ int sonde_calibration_fit(struct sonde_calibration *out, const struct sonde_cali
 	out->offset_ns = (out->first_ns + out->last_ns) / 2;
 	if (out->misfit > MOST_MISFIT)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"calibration: the samples do not fit the kernels (%.0f %% unexplained), as "
-			"when something else runs on the GPU; run it again when the GPU is idle",
+			"calibration: the samples do not fit the test kernels (%.0f %% unexplained): something else may run "
+			"on the GPU; run it again when the GPU is idle",
 			100 * out->misfit);
 	out->error_ns = fmax(error_of(&all, out), LEAST_ERROR_NS);
 	return 0;
@@ -384,7 +385,7 @@ static int write_file(const char *path, struct sonde_str text, struct sonde_err 
 	fd = fresh.failed ? -1 : open(fresh.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || close(fd) < 0 ||
 		rename(fresh.p, path) < 0)
-		rc = sonde_err_system(err, errno, "%s: the calibration cannot be kept", path);
+		rc = sonde_err_system(err, errno, "%s: cannot write the calibration", path);
 	sonde_buf_release(&fresh);
 	return rc;
 }

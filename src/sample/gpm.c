@@ -78,22 +78,22 @@ static int load(struct sonde_gpm *g, struct sonde_str uuid, struct sonde_err *er
 	struct sonde_nvml nvml;
 
 	if (!sonde_nvml_open(&nvml, uuid))
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the driver's NVML (libnvidia-ml.so.1) or its device is not there");
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the driver's NVML (libnvidia-ml.so.1) was not found, or does not know the GPU");
 	g->device = nvml.device;
 #define LOAD(name, symbol, arguments) *(void **)&g->name = dlsym(nvml.library, symbol);
 	CALLS(LOAD)
 #undef LOAD
 	if (!g->query || !g->alloc || !g->dealloc || !g->snap || !g->evaluate)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "this driver's NVML is too old for it: 520 or newer has it");
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the driver's NVML is too old for GPM: driver 520 or newer is needed");
 	*(void **)&mig = dlsym(nvml.library, "nvmlDeviceGetMigMode");
 	if (mig && mig(g->device, &is_split, &pending) == 0 && is_split)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the GPU is split (MIG)");
 	if (g->query(g->device, &support) != 0 || !support.is_supported)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "this GPU is older than Hopper");
 	if (g->alloc(&g->last) != 0 || g->alloc(&g->now) != 0)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "NVML does not give its snapshots");
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "NVML cannot make GPM snapshots");
 	if (g->snap(g->device, g->last) != 0)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "NVML refuses to read it");
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "NVML refuses to read GPM metrics");
 	return 0;
 }
 

@@ -117,7 +117,7 @@ int pm_find_device(const struct pm *pm, CUdevice *out, unsigned device, struct s
 	if (pm->cuDeviceGet(out, (int)device) == CUDA_SUCCESS)
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-		"CUDA shows no device %u here; `nvidia-smi -L` lists those there are", device);
+		"CUDA has no device %u here; `nvidia-smi -L` lists the devices", device);
 }
 
 void pm_name_uuid(const struct pm *pm, char *out, size_t size, CUdevice device)

@@ -260,14 +260,14 @@ static void note_choice(struct process *p)
 
 	if (facts->by_gpm.n) {
 		snprintf(text, sizeof(text),
-			"counters are NVML's GPM, every %u ms, which only shows regions that last longer (docs/counters.md), because %.700s",
+			"counters come from NVML's GPM, one value every %u ms, so only regions that last longer have figures "
+			"(docs/counters.md); the reason: %.700s",
 			SONDE_GPM_PERIOD_NS / 1000000u, facts->by_gpm.p);
 		sonde_samples_file_note(p->file, text);
 	}
 	if (facts->nr_sets > 1) {
 		snprintf(text, sizeof(text),
-			"the counters do not fit into one pass of the hardware: %zu sets took "
-			"turns, each saw a part of the run",
+			"the GPU cannot count all these counters at once: %zu sets took turns, so each covers a part of the run",
 			facts->nr_sets);
 		sonde_samples_file_note(p->file, text);
 	}
@@ -402,7 +402,7 @@ static int add_worker(struct sonde_sampler *s, struct sonde_err *err)
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return sonde_err_system(err, errno, "no pipe for a sampler");
+		return sonde_err_system(err, errno, "cannot make a pipe to a sampler");
 	w->pid = fork();
 	if (w->pid == 0) {
 		close(s->stop_fds[1]);
@@ -412,7 +412,7 @@ static int add_worker(struct sonde_sampler *s, struct sonde_err *err)
 	close(fds[1]);
 	if (w->pid < 0) {
 		close(fds[0]);
-		return sonde_err_system(err, errno, "no process for a sampler");
+		return sonde_err_system(err, errno, "cannot start a sampler process");
 	}
 	w->fd = fds[0];
 	s->nr++;
@@ -555,7 +555,7 @@ int sonde_sampler_start(
 	s->spec = *spec;
 	if (pipe2(s->stop_fds, O_CLOEXEC) < 0) {
 		sonde_free(s);
-		return sonde_err_system(err, errno, "no pipe for a sampler");
+		return sonde_err_system(err, errno, "cannot make a pipe to a sampler");
 	}
 	rc = sonde_dir_make(spec->dir, err);
 	if (rc == 0)

@@ -48,6 +48,6 @@ run taken 6 counters=basic
 kill "$holder" 2>/dev/null
 wait "$holder" 2>/dev/null
 check "while another program has the PM samples GPM counts" python3 "$P" figures "$T/taken.json"
-check "the report says why" grep -q "counters are NVML's GPM" "$T/taken.json"
+check "the report says why" grep -q "counters come from NVML's GPM" "$T/taken.json"
 [ "$failed" = 0 ] && echo "gpm_gpu: all ok"
 exit $failed

@@ -133,7 +133,7 @@ ok sample__an_unknown_counter_is_told unknown_counter
 ok sample__an_unknown_role_is_told unknown_role
 ok sample__a_wrong_time_is_told wrong_time
 ok sample__seconds_that_are_no_number_are_told impossible_time "--seconds 5x" "--seconds 5x: not a number above 0"
-ok sample__a_gpu_that_is_not_there_is_told impossible_time "--device 7" "CUDA shows no device 7 here; \`nvidia-smi -L\` lists"
+ok sample__a_gpu_that_is_not_there_is_told impossible_time "--device 7" "CUDA has no device 7 here; \`nvidia-smi -L\` lists"
 ok sample__an_interval_that_cannot_be_is_told impossible_time "--interval 900ns" "ask for 1us to 1s"
 ok sample__an_endless_interval_is_told impossible_time "--interval 10s" "ask for 1us to 1s"
 ok sample__a_burst_without_samples_is_told impossible_time "--burst 50us" "ask for 100 us or more"
@@ -163,7 +163,7 @@ gpm_without() {
 refused_gpm() { FAKE_PM_ERROR=enable:35 gpm FAKE_GPM=2=50 counters "fall back to GPM" && grep -q "^note" "$TMP/line"; }
 ok doctor__gpm_is_there gpm FAKE_GPM=2=50 gpm "every 100 ms, without a permission"
 ok doctor__what_is_refused_falls_back_to_gpm refused_gpm
-ok doctor__no_nvml_is_told gpm_without gpm "libnvidia-ml.so.1) or its device is not there"
+ok doctor__no_nvml_is_told gpm_without gpm "libnvidia-ml.so.1) was not found"
 ok doctor__an_old_gpu_is_told gpm X= gpm "older than Hopper"
 ok doctor__gpm_of_a_split_gpu_is_told gpm FAKE_GPM_MIG=1 gpm "the GPU is split (MIG)"
 
@@ -188,7 +188,7 @@ ok calibrate__captures_have_the_offset in_capture
 ok doctor__a_calibrated_clock_is_told doctor X= "off their timestamps" "ok "
 ok calibrate__needs_an_idle_gpu not_calibrated FAKE_PM_NOISE=30 "run it again when the GPU is idle"
 ok calibrate__needs_permission not_calibrated FAKE_PM_ERROR=enable:35 ERR_NVGPUCTRPERM
-ok calibrate__kernels_that_cannot_run_are_told not_calibrated FAKE_PM_KERNELS=/nowhere/kernels "its kernels cannot run (launch the kernel"
+ok calibrate__kernels_that_cannot_run_are_told not_calibrated FAKE_PM_KERNELS=/nowhere/kernels "the test kernels cannot run (launch the kernel"
 ok calibrate__no_place_to_keep_it_is_told no_place
 
 gaps() { FAKE_PM_GAP=50 sample --seconds 0.2 --interval 1ms && has "10.0 ms are missing in 1 gap"  "$TMP/out"; }
@@ -240,7 +240,7 @@ news() { [ "$(grep -c ^news "$TMP/told")" -ge "$1" ]; }
 export -f news
 planted() { # REASON
 	has "4 counters of GPU 0 (NVIDIA Fake) by NVML's GPM every 100000 µs" "$TMP/err" && lacks "no hardware counters" "$TMP/err" &&
-		has "counter gpm.sm_ns GPM_SM_UTIL" "$TMP/dump" && has "counters are NVML's GPM, every 100 ms" "$TMP/dump" && has "$1" "$TMP/dump" &&
+		has "counter gpm.sm_ns GPM_SM_UTIL" "$TMP/dump" && has "counters come from NVML's GPM, one value every 100 ms" "$TMP/dump" && has "$1" "$TMP/dump" &&
 		grep -q "SM active % gpm 50.0, DRAM % gpm 12.5, Tensor % gpm 40.0" "$dir/native/regions/report.json"
 }
 gpm_instead() { FAKE_PM_ERROR=$1 by_gpm && planted "$2"; }

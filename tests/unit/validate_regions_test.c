@@ -133,22 +133,22 @@ static void test_validate__origins_hang_below_ranges_and_have_no_entries(void **
 		accepts(d);
 		d = nested(&outer, &inner);
 		json_object_set_new(outer, "kind", json_string(kinds[i]));
-		rejects(d, "kind", "hangs below a range, but has no parent");
+		rejects(d, "kind", "needs a parent, but there is none");
 		d = nested(&outer, &inner);
 		json_object_set_new(inner, "kind", json_string(kinds[i]));
 		json_object_set_new(inner, "instances", json_integer(1));
-		rejects(d, "kind", "was never open, but has entries or host time");
+		rejects(d, "kind", "is of a region that was never open, which has no entries and no host time");
 		d = nested(&outer, &inner);
 		json_object_set_new(inner, "kind", json_string(kinds[i]));
 		json_object_set_new(inner, "instances", json_integer(0));
 		json_object_set_new(inner, "host_ms", json_real(1));
-		rejects(d, "kind", "was never open, but has entries or host time");
+		rejects(d, "kind", "is of a region that was never open, which has no entries and no host time");
 	}
 	d = nested(&outer, &inner);
 	json_object_set_new(inner, "kind", json_string("start_end"));
 	json_object_set_new(inner, "id",
 		json_sprintf("%s@@", json_string_value(at(inner, "id", NULL))));
-	rejects(d, "kind", "a start/end range has no parent");
+	rejects(d, "kind", "is start_end, but such a range has no parent");
 	d = nested(&outer, &inner);
 	json_object_set_new(inner, "kind", json_string("imagined"));
 	rejects(d, "kind", "");
@@ -261,16 +261,16 @@ static void test_validate__entries_are_in_order_and_as_many(void **state)
 		d = with_entries();
 		json_array_remove(
 			at(d, "aggregate", "regions", "0", "entries", lists[i], NULL), 0);
-		rejects(d, lists[i], "as many as begin_ms");
+		rejects(d, lists[i], "as many values as begin_ms");
 	}
 	d = with_entries();
 	e = at(d, "aggregate", "regions", "0", "entries", NULL);
 	json_object_set_new(e, "labels", json_pack("[s,s]", "a", "b"));
-	rejects(d, "entries.labels", "as many as begin_ms");
+	rejects(d, "entries.labels", "as many values as begin_ms");
 	d = with_entries();
 	e = at(d, "aggregate", "regions", "0", "entries", NULL);
 	json_object_set_new(e, "count", json_integer(2));
-	rejects(d, "entries.begin_ms", "has more than count");
+	rejects(d, "entries.begin_ms", "has more values than count says");
 	d = with_entries();
 	json_object_del(at(d, "aggregate", "regions", "0", "entries", NULL), "step");
 	rejects(d, "entries", "step");
