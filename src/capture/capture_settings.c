@@ -263,7 +263,7 @@ static int check_pc(struct sonde_capture_settings *s, struct sonde_err *err)
 	if (strcmp(s->counters_source, "pm") == 0 || strcmp(s->counters_source, "both") == 0)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"counters.source=%s: a GPU has no PM samples while PC samples are taken (pipeline.native.pc, --lines): leave one of "
-			"them out; counters.source=auto counts by NVML's GPM beside them", s->counters_source);
+			"them out; with counters.source=auto, NVML's GPM counts beside PC samples", s->counters_source);
 	return 0;
 }
 
@@ -299,7 +299,7 @@ static int check_rotate(struct sonde_capture_settings *s, struct sonde_err *err)
 	}
 	if (!why && ((s->rotate_bytes && s->rotate_bytes < LEAST_ROTATE_BYTES) ||
 			    (s->rotate_ns && s->rotate_ns < LEAST_ROTATE_NS)))
-		why = "a file is of 1MiB and of one second at least";
+		why = "a file must hold 1MiB or more, or one second or more";
 	return why ? sonde_err_set(err, SONDE_ERR_USAGE, "capture.rotate=%s: %s", s->rotate_text, why)
 		   : 0;
 }

@@ -233,7 +233,7 @@ static int open_run(int *fd, pid_t pid, struct sonde_err *err)
 	carrier = find_carrier(dir, pid);
 	if (!carrier)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"process %d is not in a native capture: start it by `sonde run -- COMMAND`",
+			"process %d was not started by a `sonde run` with a native capture: start it by `sonde run -- COMMAND`",
 			(int)pid);
 	*fd = connect_above(dir, carrier);
 	if (*fd < 0)

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static void judge_permission(struct sonde_diagnosis *d, const struct sonde_machi
 		add_symptom(d, "permission", SONDE_HEALTH_BAD, SONDE_WHEN_ADMIN_ONLY, "%s", "");
 	else if (f->is_restricted == 1)
 		add_good(d, "permission",
-			"performance counters are restricted, but this process may "
+			"performance counters are restricted, but this process may read them "
 			"(CAP_SYS_ADMIN)");
 	else if (f->is_restricted == 0)
 		add_good(d, "permission", "performance counters are open to all users");
@@ -170,11 +171,11 @@ static void judge_calibration(struct sonde_diagnosis *d, const struct sonde_coun
 	snprintf(uuid, sizeof(uuid), "%.*s", SONDE_STR_ARG(set->uuid));
 	if (sonde_calibration_find(&c, uuid)) {
 		add_good(d, "clock",
-			"kernels on GPU 0 work %+.0f ± %.0f ns off their timestamps",
-			c.offset_ns, 1.96 * c.error_ns);
+			"GPU 0 is calibrated: its kernels work %.0f ± %.0f ns %s than their timestamps say",
+			fabs(c.offset_ns), 1.96 * c.error_ns, c.offset_ns < 0 ? "earlier" : "later");
 		return;
 	}
-	sonde_buf_puts(&says, "GPU 0 is not calibrated: samples are split among kernels as on an H200");
+	sonde_buf_puts(&says, "GPU 0 is not calibrated: sonde assigns samples to kernels with the offset of an H200");
 	keep_symptom(d, "clock", SONDE_HEALTH_NOTE, &says,
 		"`sonde sample --calibrate`, once, while the GPU is idle (2 s)");
 }
@@ -188,11 +189,11 @@ static bool judge_gpm(struct sonde_diagnosis *d)
 
 	if (sonde_gpm_open(&g, NULL, &err) == 0) {
 		sonde_gpm_close(g);
-		add_good(d, "gpm", "NVML's GPM has SM active, occupancy, tensor and DRAM %% every %u ms, without a permission",
+		add_good(d, "gpm", "NVML's GPM gives SM active, occupancy, tensor and DRAM %% every %u ms and needs no permission",
 			SONDE_GPM_PERIOD_NS / 1000000u);
 		return true;
 	}
-	sonde_buf_printf(&says, "NVML's GPM, the counters without a permission, is not there: %s", err.msg);
+	sonde_buf_printf(&says, "NVML's GPM, which counts without a permission, cannot be used: %s", err.msg);
 	keep_symptom(d, "gpm", SONDE_HEALTH_NOTE, &says, NULL);
 	return false;
 }
@@ -244,11 +245,11 @@ static void judge_lines(struct sonde_diagnosis *d, const struct sonde_machine *f
 	else if (f->is_restricted == 1 && !f->can_admin)
 		why = "this user may not profile the GPU", remedy = sonde_advice_on(SONDE_WHEN_ADMIN_ONLY)->next;
 	else if (!lib)
-		why = "there is no CUPTI", remedy = sonde_advice_on(SONDE_WHEN_CUPTI_MISSING)->next;
+		why = "CUPTI was not found", remedy = sonde_advice_on(SONDE_WHEN_CUPTI_MISSING)->next;
 	else if (!dlsym(lib, "cuptiPCSamplingGetData") || !dlsym(lib, "cuptiGetCubinCrc"))
 		why = "this CUPTI has no PC sampling", remedy = "install CUPTI of CUDA 12 or newer";
 	if (!why) {
-		add_good(d, "lines", "PC samples can be taken (sonde run --lines), as far as is known without running a kernel");
+		add_good(d, "lines", "PC samples can be taken (sonde run --lines), as far as sonde can tell without running a kernel");
 		return;
 	}
 	sonde_buf_printf(&says, "no PC samples (sonde run --lines): %s", why);

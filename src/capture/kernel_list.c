@@ -98,7 +98,7 @@ static int take_entry(struct sonde_kernel_list *l, const struct hydra_config *c,
 
 	if (!name && !regex)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: no list 'kernels' of maps with a name or regex: look at entry %zu",
+			"%s: entry %zu of the list 'kernels' has neither a name nor a regex",
 			path, i + 1);
 	return sonde_kernel_list_add(l, sonde_str_from(name ? name : regex), regex,
 		       member(l, c, i, "description"))

@@ -263,7 +263,7 @@ static int add_rank(
 		rc = strlen(name) < 100
 			     ? sonde_archive_add(a, name, from, first_further(from), err)
 			     : sonde_err_set(err, SONDE_ERR_IO, 
-				       "%s: a name too long for an archive (100 bytes), so the files stay where they are", name);
+				       "%s: the name is too long for an archive (100 bytes), so the files stay where they are", name);
 	}
 	if (d)
 		closedir(d);

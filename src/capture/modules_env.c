@@ -40,15 +40,15 @@ int sonde_modules_env(struct sonde_argv *env, const char *asked, struct sonde_er
 		return 0;
 	if (strcmp(asked, "auto") != 0 && strcmp(asked, "all") != 0 && !is_depth(asked))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"pipeline.workload.modules: '%s' is none of off, auto, all and a depth from 1 on", asked);
+			"pipeline.workload.modules=%s: write off, auto, all or a number from 1 on", asked);
 	if (!sonde_find_beside(found, sizeof(found), places, sizeof(places) / sizeof(*places)) ||
 		!realpath(found, whole))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"--modules: python/" FILE_NAME " is neither beside sonde nor installed: build sonde where the "
+			"--modules: python/" FILE_NAME " was not found beside sonde or in ../lib/sonde: build sonde where the "
 			"NVTX headers are");
 	if (strchr(whole, ':'))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"--modules: %s has a colon, which PYTHONPATH cannot take: install sonde elsewhere", whole);
+			"--modules: %s contains a colon, which PYTHONPATH does not allow: install sonde elsewhere", whole);
 	whole[strlen(whole) - sizeof("/" FILE_NAME) + 1] = '\0';
 	sonde_argv_printf(env, "PYTHONPATH=%s%s%s", whole, usual ? ":" : "", usual ? usual : "");
 	sonde_argv_printf(env, "SONDE_MODULES=%s", asked);

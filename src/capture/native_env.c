@@ -59,7 +59,7 @@ static int check_patterns(const char *key, struct sonde_words values, struct son
 		if (strchr(values.at[i], '\n'))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
 				
-				"pipeline.native.%s: a pattern has a line end: remove it", key);
+				"pipeline.native.%s: a pattern contains a line end: remove it", key);
 	return 0;
 }
 
@@ -73,8 +73,8 @@ static int compose_config(struct sonde_sink *to, const char *dir, const struct s
 		rc = check_patterns("nvtx.exclude", q->nvtx_exclude, err);
 	if (rc == 0 && strchr(dir, '\n'))
 		rc = sonde_err_set(err, SONDE_ERR_USAGE,
-			"the run directory's path has a line end, which a native capture cannot "
-			"take: choose another (hydra.run.dir=DIR)");
+			"the path of the run directory contains a line end, which a native capture does not "
+			"allow: choose another (hydra.run.dir=DIR)");
 	sonde_sink_printf(to, "output=%s\n", dir);
 	add_lines(to, "nvtx.include", q->nvtx_include);
 	add_lines(to, "nvtx.exclude", q->nvtx_exclude);
@@ -134,8 +134,8 @@ int sonde_native_find_library(char *library, size_t size, struct sonde_err *err)
 	/* An absolute path: the program may run in another directory, or change to one. */
 	if (!sonde_native_find(found, sizeof(found)) || !realpath(found, whole))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"libsonde_inject.so is neither beside sonde nor installed "
-			"(SONDE_INJECT_LIB names another place)");
+			"libsonde_inject.so was not found: it must be beside sonde, in ../lib/sonde, or where "
+			"SONDE_INJECT_LIB says");
 	snprintf(library, size, "%s", whole);
 	return 0;
 }
@@ -359,17 +359,17 @@ bool sonde_native_fault(char *text, size_t size, const char *dir, const char *ru
 	static const struct {
 		const char *says, *next;
 	} what[SONDE_NR_FAULTS] = {
-		[SONDE_FAULT_MEMORY] = {"no memory for the buffers of the native capture",
+		[SONDE_FAULT_MEMORY] = {"there was no memory for the buffers of the native capture",
 			"a smaller pipeline.native.buffer_mb needs less"},
-		[SONDE_FAULT_HELPER] = {"no process to write the native capture",
+		[SONDE_FAULT_HELPER] = {"the process that writes the native capture could not be started",
 			"end other programs, or raise the limit (ulimit -u)"},
 		[SONDE_FAULT_FILE] = {"the native capture could not be made",
 			"choose a run directory that the program may write to (-o DIR)"},
 		[SONDE_FAULT_WRITE] = {"the native capture could not be written to its end",
 			"free some space, or choose another run directory (-o DIR)"},
-		[SONDE_FAULT_SHARING] = {"no process beside the program can share its memory (it runs "
-					 "under valgrind or an emulator, or has entered a PID namespace)",
-			"it ran as without sonde; to profile it, run it by itself"},
+		[SONDE_FAULT_SHARING] = {"sonde cannot share the program's memory (it runs under valgrind or an emulator, or "
+					 "has entered a PID namespace)",
+			"it ran as without sonde; to profile it, run it without these"},
 	};
 	struct sonde_attach a;
 	size_t i;

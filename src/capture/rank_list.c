@@ -60,7 +60,7 @@ int sonde_rank_list_read(struct sonde_rank_list *out, struct sonde_arena *arena,
 	for (; out->nr < nr; out->nr++)
 		if (!read_span(sonde_str_trim(words[out->nr]), &out->at[out->nr]))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"ranks: '%.*s' is no rank: write numbers and spans, such as "
+				"ranks: '%.*s' is not a rank: write numbers and spans, such as "
 				"ranks=[0,8] or ranks=[0-7,64]",
 				SONDE_STR_ARG(words[out->nr]));
 	join_spans(out);

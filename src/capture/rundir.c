@@ -98,12 +98,11 @@ static int make_own(const char *path, struct sonde_err *err)
 		return 0;
 	if (errno != EEXIST)
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"%s: cannot make the run directory: %s (-o DIR names another)", path,
+			"%s: cannot make the run directory: %s; choose another with -o DIR", path,
 			strerror(errno));
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"%s: cannot make the run directory: a file of that name is there "
-			"(-o DIR names another)",
+			"%s: cannot make the run directory: there is a file of that name; choose another with -o DIR",
 			path);
 	if (sonde_rundir_is_taken(path))
 		return 1;
@@ -308,8 +307,7 @@ static int open_shared(struct sonde_rundir *d, const char *wanted, struct sonde_
 	while (rc == 1 && (nr = join_any_run(d)) > 0) {
 		if (nr > MAX_LINKS)
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"%s: %d runs of job %s beside it were never finished: remove its "
-				".job- links",
+				"%s: %d runs of job %s in the same folder never finished: remove the .job- links of that job",
 				wanted, MAX_LINKS, d->rank.job);
 		rc = open_alone(d, wanted, err);
 		if (rc == SONDE_ERR_USAGE && await_leader(d, wanted) == 0)
@@ -380,14 +378,13 @@ static int begin_rundir(struct sonde_rundir *out, const char *wanted, struct son
 	sonde_rank_find(&out->rank);
 	if (strlen(wanted) >= sizeof(out->path) - 100)
 		return sonde_err_set(err, SONDE_ERR_USAGE, 
-			"%.60s…: the name of the run directory is too long: -o DIR names "
-			"another",
+			"%.60s…: the name of the run directory is too long: choose another with -o DIR",
 			wanted);
 	snprintf(out->path, sizeof(out->path), "%s", wanted);
 	if (out->rank.is_parallel)
 		snprintf(out->suffix, sizeof(out->suffix), ".rank%u", out->rank.rank);
 	rc = make_parents(wanted, &why);
-	return rc ? sonde_err_set(err, rc, "%s; -o DIR names another run directory", why.msg) : 0;
+	return rc ? sonde_err_set(err, rc, "%s; choose another run directory with -o DIR", why.msg) : 0;
 }
 
 int sonde_rundir_open(struct sonde_rundir *out, const char *wanted, struct sonde_err *err)

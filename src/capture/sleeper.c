@@ -274,8 +274,8 @@ static int explain(pid_t pid, struct sonde_err *err)
 	d = opendir(path);
 	if (!d)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"process %d is not yours to look at (%s): attach as its user or as root; in a container "
-			"with the capability SYS_PTRACE",
+			"you may not look at process %d (%s): attach as its user or as root; in a container with the "
+			"capability SYS_PTRACE",
 			(int)pid, strerror(errno));
 	closedir(d);
 	if (has_variable(pid, "SONDE_INJECT_CONFIG"))
@@ -284,12 +284,12 @@ static int explain(pid_t pid, struct sonde_err *err)
 			(int)pid);
 	if (has_variable(pid, SONDE_ASLEEP_VARIABLE))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"process %d was started with `sonde env` and cannot be woken: it has used neither NVTX nor "
-			"CUDA yet (attach when it has), or it closed the descriptor sonde finds it by",
+			"process %d was started with `sonde env` but cannot be woken: it has used neither NVTX nor CUDA "
+			"yet (attach when it has), or it has closed the file descriptor by which sonde finds it",
 			(int)pid);
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-		"process %d was started without sonde, which cannot enter a running program: start it with "
-		"sonde asleep in it, `eval \"$(sonde env)\"` in the shell before (docs/production.md)",
+		"process %d was started without sonde, which cannot enter a running program: run `eval \"$(sonde env)\"` "
+		"in the shell that starts it (docs/production.md)",
 		(int)pid);
 }
 
@@ -332,8 +332,8 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 	if (is_number)
 		return explain((pid_t)number, err);
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-		"no program called '%s' sleeps: `sonde attach` lists those that do; `eval \"$(sonde env)\"` in the "
-		"shell that starts a program lets it (docs/production.md)",
+		"no program called '%s' can be woken: `sonde attach` lists those that can; run `eval \"$(sonde env)\"` in "
+		"the shell that starts a program, to wake it later (docs/production.md)",
 		word);
 }
 
@@ -419,7 +419,7 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 
 	if (is_sandboxed(s->pid))
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"process %d is in a strict sandbox (seccomp), which would kill it for waking: it is left alone",
+			"process %d is in a strict sandbox (seccomp), which would kill it if it woke: sonde leaves it asleep",
 			(int)s->pid);
 	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 	s->fd = find_user(s) ? open_page(s->pid, s->uid) : -1;
@@ -433,7 +433,7 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 	}
 	page = mmap(NULL, SONDE_ASLEEP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 	if (page == MAP_FAILED)
-		return sonde_err_system(err, errno, "the page of process %d", (int)s->pid);
+		return sonde_err_system(err, errno, "cannot map the page of process %d", (int)s->pid);
 	s->page = page;
 	if (!keep_from_children(s))
 		return sonde_err_nomem(err);

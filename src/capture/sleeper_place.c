@@ -166,8 +166,8 @@ static int make_place(struct sonde_sleeper *s, const struct sonde_native_request
 		error = errno;
 		close(root);
 		return sonde_err_set(err, SONDE_ERR_IO,
-			"process %d is another user's, and its capture has to be made as that user, which this process may not "
-			"(%s): in a container it needs the capabilities SETUID and SETGID",
+			"process %d belongs to another user, and sonde may not make its capture as that user (%s): in a container "
+			"that needs the capabilities SETUID and SETGID",
 			(int)s->pid, strerror(error));
 	}
 	if (root >= 0) {

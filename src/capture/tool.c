@@ -86,7 +86,7 @@ int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, uns
 	int rc;
 
 	if (fd < 0)
-		return sonde_err_system(err, errno, "%s: no room for its output", argv[0]);
+		return sonde_err_system(err, errno, "%s: cannot make a file for its output", argv[0]);
 	rc = sonde_child_run(&end, &spec, err);
 	if (rc == 0 && end.is_timed_out)
 		rc = sonde_err_set(
@@ -115,7 +115,7 @@ int sonde_tool_text(struct sonde_buf *out, const struct sonde_argv *argv, struct
 	if (rc || !status)
 		return rc;
 	return sonde_err_set(err, SONDE_ERR_IO, "%s ended with status %d: %.600s", argv->words.at[0],
-		status, out->n > before ? out->p + before : "it said nothing");
+		status, out->n > before ? out->p + before : "it printed nothing");
 }
 
 static bool is_version_char(char c)

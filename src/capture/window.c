@@ -12,7 +12,7 @@
 static int refuse_text(const char *text, const char *why, struct sonde_err *err)
 {
 	return sonde_err_set(err, SONDE_ERR_USAGE,
-		"capture.window=%s: %s; it is RANGE[FIRST:END], after=TIME,for=TIME[,every=TIME], "
+		"capture.window=%s: %s; write RANGE[FIRST:END], after=TIME,for=TIME[,every=TIME], "
 		"profiler, nvtx, signal[=USR1|USR2] or ctl",
 		text, why);
 }
@@ -26,7 +26,7 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 	while (at && text.p[at - 1] != '[')
 		at--;
 	if (at < 2)
-		return refuse_text(w->text, "no range before [", err);
+		return refuse_text(w->text, "there is no range before [", err);
 	w->label = sonde_arena_z(arena, sonde_str_trim((struct sonde_str){text.p, at - 1}));
 	if (!w->label)
 		return sonde_err_nomem(err);
@@ -34,13 +34,13 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 	w->kind = SONDE_WINDOW_ENTRIES;
 	w->end = UINT64_MAX;
 	if ((first.n && !sonde_str_u64(first, &w->first)) || (end.n && !sonde_str_u64(end, &w->end)))
-		return refuse_text(w->text, "the entries are not FIRST:END, two numbers from 0 on", err);
+		return refuse_text(w->text, "the entries must be FIRST:END, two numbers from 0 on", err);
 	if (text.n - at == 1)
-		return refuse_text(w->text, "no entry is in it, step[5] is one and step[5:] all from there on", err);
+		return refuse_text(w->text, "it has no entry; step[5] is one entry, step[5:] all from there on", err);
 	if (first.n && first.n == text.n - at - 1)
 		w->end = w->first + 1; /* step[5]: entry 5 alone */
 	if (w->first >= w->end)
-		return refuse_text(w->text, "no entry is in it: END must be more than FIRST", err);
+		return refuse_text(w->text, "it has no entry: END must be more than FIRST", err);
 	return 0;
 }
 
@@ -48,11 +48,11 @@ static int parse_entries(struct sonde_window *w, struct sonde_str text, struct s
 static int check_times(const struct sonde_window *w, struct sonde_err *err)
 {
 	if (w->every_ns && (!w->for_ns || w->every_ns <= w->for_ns))
-		return refuse_text(w->text, "every= needs a for= that is shorter", err);
+		return refuse_text(w->text, "every= needs for=, and must be longer", err);
 	if (w->for_ns && w->for_ns < MIN_NS)
-		return refuse_text(w->text, "for= is 1ms or more, as in for=500ms", err);
+		return refuse_text(w->text, "for= must be 1ms or more, as in for=500ms", err);
 	if (w->every_ns && w->every_ns - w->for_ns < MIN_NS)
-		return refuse_text(w->text, "every= is longer than for= by 1ms or more, as in for=500ms,every=10s", err);
+		return refuse_text(w->text, "every= must be longer than for= by 1ms or more, as in for=500ms,every=10s", err);
 	return 0;
 }
 
@@ -75,9 +75,9 @@ static int parse_time(struct sonde_window *w, struct sonde_str text, struct sond
 		for (i = 0; i < nr; i++)
 			if (seen[i] == to)
 				return refuse_text(w->text,
-					to == &w->after_ns ? "after= is there twice"
-					: to == &w->for_ns ? "for= is there twice"
-							   : "every= is there twice",
+					to == &w->after_ns ? "after= is given twice"
+					: to == &w->for_ns ? "for= is given twice"
+							   : "every= is given twice",
 					err);
 		seen[nr++] = to;
 		value = sonde_str_trim(value);
@@ -96,7 +96,7 @@ static int parse_signal(struct sonde_window *w, struct sonde_str name, struct so
 	if (sonde_str_is(name, "USR1"))
 		w->signal = SIGUSR1;
 	else if (name.n && !sonde_str_is(name, "USR2"))
-		return refuse_text(w->text, "the signal is USR1 or USR2", err);
+		return refuse_text(w->text, "the signal must be USR1 or USR2", err);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ int sonde_window_parse(struct sonde_window *out, const char *text, struct sonde_
 	if (s.n == 0)
 		return 0;
 	if (sonde_str_find(s, '\n') < s.n)
-		return refuse_text(text, "it has a line end", err);
+		return refuse_text(text, "it contains a line end", err);
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (sonde_str_is(s, words[i].word)) {
 			out->kind = words[i].kind;
@@ -192,7 +192,7 @@ static int ncu_entries(
 			err);
 	if (s->ncu.range_filter)
 		return refuse_tool(w, "Nsight Compute",
-			"pipeline.ncu.ncu_cli.range_filter says something else", err);
+			"pipeline.ncu.ncu_cli.range_filter is set too: leave out one of the two", err);
 	/* ncu counts from 1, and includes the last one. */
 	s->ncu.range_filter = sonde_arena_printf(
 		&s->arena, "::[%" PRIu64 "-%" PRIu64 "]", w->first + 1, w->end)
@@ -232,7 +232,7 @@ static int nsys_range(struct sonde_capture_settings *s, const struct sonde_windo
 {
 	if (s->nsys.capture_range && strcmp(s->nsys.capture_range, "none") != 0)
 		return refuse_tool(w, "Nsight Systems",
-			"pipeline.nsys.capture_range says something else", err);
+			"pipeline.nsys.capture_range is set too: leave out one of the two", err);
 	s->nsys.capture_range = range ? "nvtx" : "cudaProfilerApi";
 	s->nsys.nvtx_capture = range ? range : s->nsys.nvtx_capture;
 	return 0;

@@ -338,7 +338,7 @@ static void say_for_users(const struct sonde_config_request *req, struct sonde_e
 			if (req->overrides[i][0] == '=')
 				sonde_err_set(err, err->code, "override '%s': there is no key before the '='", req->overrides[i]);
 		if (line.n)
-			sonde_err_set(err, err->code, "'%.*s': no preset of that group is in use that could be replaced; +%.*s=NAME adds one",
+			sonde_err_set(err, err->code, "'%.*s': the configuration has no preset of that group to replace; +%.*s=NAME adds one",
 				SONDE_STR_ARG(line), SONDE_STR_ARG(line));
 	}
 	say_no_preset(req, msg, err);

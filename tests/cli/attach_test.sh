@@ -248,7 +248,7 @@ other_user() {
 	[ "$(id -u)" = 0 ] || cannot "only root can be another user" || return
 	cp "$SONDE" "$TMP/sonde" && chmod 755 "$TMP" "$TMP/sonde" && setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/sonde" --version || cannot "another user cannot run sonde here" || return
 	begin || return
-	status 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/sonde" attach $pid && grep -q 'is not yours to look at' "$TMP/err" && status 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/sonde" attach && finish
+	status 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/sonde" attach $pid && grep -q 'you may not look at process' "$TMP/err" && status 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/sonde" attach && finish
 }
 roots() { # root wakes another user's, who writes to a place of his own
 	[ "$(id -u)" = 0 ] || cannot "only root can be another user" || return

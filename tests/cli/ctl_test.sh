@@ -88,7 +88,7 @@ errors() {
 	sleep 600 &
 	other=$!
 	begin errors || return
-	refused "4000000 start" "there is no process 4000000" && refused "$other start" "is not in a native capture" && refused "$pid begin" "'begin' is not start, stop, mark" &&
+	refused "4000000 start" "there is no process 4000000" && refused "$other start" "was not started by a \`sonde run\` with a native capture" && refused "$pid begin" "'begin' is not start, stop, mark" &&
 		refused "start" "the number of a process comes first" && [ "$(stat -c %a "$run/native/ctl.$pid")" = 600 ]
 	status=$?
 	kill $other

@@ -88,7 +88,7 @@ refused() { # WORDS MESSAGE: in every rank alike, before a program starts
 }
 wrong_choices() {
 	TEST=w1 refused 'ranks=[0,8]' 'there is no rank 8: the job has 2 ranks, 0 to 1' &&
-		TEST=w2 refused 'ranks=[first]' "'first' is no rank: write numbers and spans, such as ranks=\[0,8\]" &&
+		TEST=w2 refused 'ranks=[first]' "'first' is not a rank: write numbers and spans, such as ranks=\[0,8\]" &&
 		TEST=w3 refused 'ranks=[0] pipeline.native.enable=true pipeline.nsys.enable=true' 'enable one pipeline' &&
 		TEST=w4 refused 'ranks=[0] --ncu pipeline.ncu.ncu_cli.replay_mode=range' 'set pipeline.ncu.ncu_cli.replay_mode=kernel' &&
 		TEST=w5 refused 'ranks=[0] hydra.job.chdir=true' 'set pipeline.workload.cwd=DIR instead'

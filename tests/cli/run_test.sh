@@ -47,7 +47,7 @@ ok run_refuses_a_directory_that_holds_a_run [ $? -eq 2 ]
 ok run_says_which_directory says "$dir already contains a run"
 ok run_loses_nothing_then [ "$before" = "$(find "$dir" -type f | sort | xargs sha256sum)" ]
 "$SONDE" run -o "$dir/config.yaml/x" -- /bin/true >"$TMP/out" 2>"$TMP/err"
-ok run_says_how_to_name_another_directory says '-o DIR names another run directory'
+ok run_says_how_to_name_another_directory says 'choose another run directory with -o DIR'
 mkdir -p "$TMP/t/20260131-120000/ncu"
 "$SONDE" run $NCU "hydra.run.dir=$TMP/t/20260131-120000" -- /bin/true >"$TMP/out" 2>"$TMP/err"
 ok run_numbers_a_time_that_is_taken [ -s "$TMP/t/20260131-120000-2/ncu/kernel.ncu-rep" ]

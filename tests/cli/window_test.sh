@@ -24,10 +24,10 @@ grammar() {
 		}
 	done
 	plan --window 'step[1:2]' | grep -q '^plan:' || return
-	for w in 'step[3:3]:no entry is in it' 'step[a:b]:the entries are not FIRST:END' '[1:2]:no range before' often:'not a window' after=soon:'a time is written' after=30,for=10:'a time is written' for=0s:'a time is written' \
-		for=1s,for=2s:'for= is there twice' after=1s,for=2s,after=1s:'after= is there twice' 'step[]:no entry is in it, step[5] is one' \
-		for=1ns,every=2ns:'for= is 1ms or more, as in for=500ms' for=999us:'for= is 1ms' for=1ms,every=1100us:'every= is longer than for= by 1ms or more' \
-		for=5s,every=2s:'every= needs a for=' signal=HUP:'the signal is USR1 or USR2'; do
+	for w in 'step[3:3]:it has no entry' 'step[a:b]:the entries must be FIRST:END' '[1:2]:no range before' often:'not a window' after=soon:'a time is written' after=30,for=10:'a time is written' for=0s:'a time is written' \
+		for=1s,for=2s:'for= is given twice' after=1s,for=2s,after=1s:'after= is given twice' 'step[]:it has no entry; step[5] is one' \
+		for=1ns,every=2ns:'for= must be 1ms or more, as in for=500ms' for=999us:'for= must be 1ms' for=1ms,every=1100us:'every= must be longer than for= by 1ms or more' \
+		for=5s,every=2s:'every= needs for=' signal=HUP:'the signal must be USR1 or USR2'; do
 		refuses "" "${w%:*}" "${w##*:}" || {
 			echo "taken: $w"
 			return 1

@@ -37,7 +37,7 @@ newpid() { # a process of ours would be the namespace's first, and end it with i
 	same_with_and_without "$WORK/lifetimes" newpid 10 && [ -z "$(ls "$OUT"/*.sonde 2>/dev/null)" ] && [ "$(faults 4)" = " 1 0 " ] &&
 		said newpid "$nowhere"
 }
-nowhere="no process beside the program can share its memory (it runs under valgrind or an emulator, or has entered a PID namespace)"
+nowhere="sonde cannot share the program's memory (it runs under valgrind or an emulator, or has entered a PID namespace)"
 
 under_valgrind() {
 	command -v valgrind >/dev/null || cannot "there is no valgrind" || return

@@ -157,7 +157,7 @@ says_nothing() { # where torch is not the reason
 	! grep -q -e --modules "$TMP/err"
 }
 ok modules__a_run_without_torch_does_not says_nothing
-refuses() { ! "$SONDE" run -q --modules=deep -o "$TMP/x" -- true 2>"$TMP/err" && grep -q "none of off, auto, all and a depth" "$TMP/err"; }
+refuses() { ! "$SONDE" run -q --modules=deep -o "$TMP/x" -- true 2>"$TMP/err" && grep -q "modules=deep: write off, auto, all or a number" "$TMP/err"; }
 ok modules__an_unknown_depth_is_refused refuses
 
 # PyTorch itself, where Debian's is installed.
