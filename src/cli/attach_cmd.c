@@ -63,8 +63,8 @@ static int print_list(struct sonde_err *err)
 
 	if (rc == 0 && !found.all.nr)
 		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"no program of yours sleeps: `eval \"$(sonde env)\"` in the shell that starts a program lets it be "
-			"woken later (docs/production.md)");
+			"none of your programs can be woken: run `eval \"$(sonde env)\"` in the shell that starts a program, to "
+			"wake it later (docs/production.md)");
 	if (rc == 0) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
 		sonde_sink_printf(&out, "%8s  %-10s  %-19s  %-24s  %s\n", "pid", "user", "since", "state", "program");
@@ -131,14 +131,14 @@ static int gather_overrides(struct request *q, struct sonde_err *err)
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	SONDE_OPT('o', "out", "DIR", WORD, out, "the run directory (hydra.run.dir)"),
-	SONDE_OPT(0, "for", "TIME", WORD, how_long, "how long: 500ms, 10s, 5min (10s; with --window until that is over)"),
+	SONDE_OPT(0, "for", "TIME", WORD, how_long, "how long to capture: 500ms, 10s, 5min (10s; with --window until the window is over)"),
 	SONDE_OPT_KEY("window", "WHEN", WORD, window, "capture.window",
-		"capture only then, counted from when it is awake: step[0:100], for=1s,every=10s, ... (capture.window)"),
-	SONDE_OPT(0, "counters", "SET", WORD, counters, "hardware counters, as of `sonde run`: off, basic, full, ... (counters)"),
+		"capture only then, counted from when the program is awake: step[0:100], for=1s,every=10s, ... (capture.window)"),
+	SONDE_OPT(0, "counters", "SET", WORD, counters, "hardware counters, as in `sonde run`: off, basic, full, ... (counters)"),
 	SONDE_OPT_KEY("every", "TIME", WORD, every, "capture.every",
 		"print the tree so far this often meanwhile (capture.every)"),
 	SONDE_OPT_KEY("modules", "DEPTH", MAYBE, modules, "pipeline.workload.modules",
-		"is refused: regions of PyTorch modules cannot be added to a program that runs"),
+		"refused here: regions of PyTorch modules cannot be added to a running program"),
 	SONDE_OPT(0, "nvtx-include", "EXPR", WORDS, nvtx_include, "show only these regions"),
 	SONDE_OPT(0, "metrics", "LIST", LIST, metrics, "show only these metrics"),
 	SONDE_OPT_CONFIG_DIR(run.config_dir),
@@ -150,10 +150,10 @@ static const struct sonde_usage usage = {
 	"sonde attach [PID|NAME...] [KEY=VALUE...] [options]",
 	"Wakes a program that was started with `sonde env`, captures it for a while and reports\n"
 	"as `sonde run` does; then it sleeps again. NAME is a program or its script: all of that\n"
-	"name are woken. A PID that does not sleep itself stands for those below it that do.\n"
-	"Without a program it lists who sleeps. Only the same user can, and root.\n"
+	"name are woken. A PID that cannot be woken itself means those below it that can.\n"
+	"Without a program it lists those that can be woken. Only their user and root may.\n"
 	"Exit status: 0 good; 1 nothing was captured, or the program ended meanwhile; 2 wrong\n"
-	"usage. Ctrl-C ends the capture, and the report comes all the same.",
+	"usage. Ctrl-C ends the capture, and the report is still made.",
 	options, sizeof(options) / sizeof(*options),
 	{{"ten seconds of a running server", "sonde attach 4711 --for 10s"},
 		{"a hundred steps of it, into out/", "sonde attach serve.py --window 'step[0:100]' -o out"}}};
@@ -168,7 +168,7 @@ static int attach(struct request *q, int *status, struct sonde_err *err)
 	if (rc == 0)
 		rc = gather_overrides(q, err);
 	if (rc == 0 && !sonde_sleeper_words(&q->sleepers.all.at[0], &words))
-		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND, "process %d has just ended: `sonde attach` lists those that sleep",
+		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND, "process %d has just ended: `sonde attach` lists those that can be woken",
 			(int)q->sleepers.all.at[0].pid);
 	if (rc == 0) {
 		q->run.program = words.words.at;

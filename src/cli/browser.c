@@ -26,7 +26,7 @@ int sonde_look_place(char path[SONDE_PAGE_PATH], struct sonde_err *err)
 	if (snprintf(dir, sizeof(dir), "%s/sonde-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(dir))
 		return sonde_err_set(err, SONDE_ERR_USAGE, "TMPDIR is too long: choose another place for pages");
 	if (!mkdtemp(dir))
-		return sonde_err_system(err, errno, "%s: no place for the page; TMPDIR names another", dir);
+		return sonde_err_system(err, errno, "%s: cannot make a directory for the page; set TMPDIR to another", dir);
 	snprintf(path, SONDE_PAGE_PATH, "%s/report.html", dir);
 	return 0;
 }
@@ -177,7 +177,7 @@ static int serve(const struct sonde_look *l, struct sonde_err *err)
 int sonde_look_at(const struct sonde_look *l, struct sonde_err *err)
 {
 	if (l->port > 65535)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "--port: %zu is no port: choose one from 1024 to 65535", l->port);
+		return sonde_err_set(err, SONDE_ERR_USAGE, "--port: %zu is not a port: choose one from 1024 to 65535", l->port);
 	if (l->is_served || !open_browser(l->page))
 		return serve(l, err);
 	sonde_say("opened %s", l->page);

@@ -26,7 +26,7 @@ static int ask_run(const struct request *q, pid_t pid, struct sonde_err *err)
 	for (i = 1; i < q->args.operands.nr; i++)
 		sonde_buf_printf(&question, "%s%s", i > 1 ? " " : "", q->args.operands.at[i]);
 	rc = question.failed || memchr(question.p, '\n', question.n)
-		     ? sonde_err_set(err, SONDE_ERR_USAGE, "ctl: the text of a mark has to be one line: leave out line ends")
+		     ? sonde_err_set(err, SONDE_ERR_USAGE, "ctl: the text of a mark must be one line: leave out line ends")
 		     : sonde_ctl_ask(&answer, pid, sonde_buf_view(&question), err);
 	sonde_escape_terminal(&shown, sonde_buf_view(&answer), sonde_terminal_is_utf8());
 	if (rc == 0)
@@ -82,14 +82,14 @@ static int run_ctl(const struct request *q, struct sonde_err *err)
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	SONDE_OPT('f', "format", "NAME", WORD, format,
-		"of the report: text, json, ... as `sonde report` has them"),
+		"format of the report: text, json, ... as in `sonde report`"),
 };
 
 static const struct sonde_usage usage = {"sonde ctl PID start|stop|mark [TEXT]|report [options]",
 	"Talks to a running `sonde run`. PID is the program, a process it started, or\n"
 	"`sonde run` itself. start and stop open and close a capture window (capture.window)\n"
 	"within 50 ms, mark puts a mark on the timeline, report prints the region tree of\n"
-	"what was captured so far. Only the same user can.\n"
+	"what was captured so far. Only the same user may.\n"
 	"Exit status: 0 good, 1 nobody answers, 2 wrong usage.",
 	options, sizeof(options) / sizeof(*options),
 	{{"capture from now on, of a program started with capture.window=ctl",

@@ -72,36 +72,36 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "new", "RUN...", WORDS, new_side, "runs to compare with it"),
 	SONDE_OPT('f', "format", SONDE_DIFF_FORMAT_WORDS, ONE_OF, format, "what to print (text)"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write it there instead of printing it; the ending says the format unless -f does "
-		"(.html, .json, .md, .xml for junit); a directory (DIR/) gets all of them beside the text"),
+		"(.html, .json, .md, .xml for junit); a directory (DIR/) gets all of these and the text"),
 	SONDE_OPT(0, "open", NULL, FLAG, is_opened,
 		"make the page (html) and show it in a browser, as `sonde view` does"),
-	SONDE_OPT(0, "min-effect", "PCT", WORD, min_effect, "smaller changes are none (2%)"),
+	SONDE_OPT(0, "min-effect", "PCT", WORD, min_effect, "ignore changes below this (2%)"),
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, limit_words,
 		"exit with 3 when the step, the repeated region with the most time, is slower by more "
-		"than PCT; with GLOB, when a region is whose path matches; gpu: or host: before it asks "
-		"for that time instead of wall time (gpu:decode=5%); may be repeated"),
+		"than PCT; with GLOB, when any region is whose path matches; gpu: or host: before it "
+		"compares that time instead of wall time (gpu:decode=5%); may be repeated"),
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, options.allows_insufficient,
 		"exit with 0, not 4, when entries are too few or too noisy for the gate, or a region "
 		"of it is gone; not when nothing was compared"),
 	SONDE_OPT(0, "partial-inputs", NULL, FLAG, options.takes_partial,
-		"ask the gate also where something of an input is missing or damaged; else that is "
-		"exit status 1"),
+		"let the gate decide although a part of an input is missing or damaged; otherwise that "
+		"is exit status 1"),
 	SONDE_OPT(0, "single", NULL, FLAG, options.accepts_single,
-		"let a gate fail by one capture a side, which is likely and no more; else that is exit "
-		"status 4"),
+		"let a gate fail on one capture a side, although that is weaker evidence; otherwise "
+		"that is exit status 4"),
 	SONDE_OPT(0, "per-scope", NULL, FLAG, options.per_scope,
-		"compare ranks one by one, or processes where there are none; else all together"),
+		"compare ranks one by one, or processes where there are no ranks; otherwise all together"),
 	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
-		"a folder is all runs and jobs in it, added up; without, its newest run"),
+		"of a folder, add up all runs and jobs in it; otherwise take its newest run"),
 	SONDE_OPT(0, "force", NULL, FLAG, is_forced,
 		"compare what is not comparable, such as different GPUs"),
 	SONDE_OPT(0, "self-test", NULL, FLAG, is_selftest,
 		"split the entries of the given runs at random and count false alarms"),
 	SONDE_OPT(0, "rounds", "N", NUMBER, rounds, "how often --self-test splits (200)"),
 	SONDE_OPT(0, "all", NULL, FLAG, shows_all,
-		"text: regions too that have too few or too noisy entries to be compared"),
+		"text: also regions with too few or too noisy entries to be compared"),
 	SONDE_OPT(0, "max-regions", "N", LIMIT, max_regions,
-		"longest table (text: 20, with --all and in md: 100; 0: all)"),
+		"most rows of a table (text: 20, with --all and in md: 100; 0: all)"),
 	SONDE_OPT_WIDTH(width),
 	SONDE_OPT_COLOUR(colour),
 };
@@ -404,7 +404,7 @@ static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 {
 	sonde_say_notes(&d->reasons);
 	return sonde_err_set(err, SONDE_ERR_FORMAT,
-		"diff: the sides are not comparable; --force compares them all the same");
+		"diff: the sides are not comparable; --force compares them anyway");
 }
 
 /* A limit whose path no region has is a mistake in the command: unnoticed, the gate would pass for ever. */
@@ -427,8 +427,8 @@ static int say_reasons(const struct sonde_diff *d, struct sonde_err *err)
 	if (d->gate != SONDE_GATE_DAMAGED)
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_FORMAT,
-		"diff: a gate needs whole inputs: copy or capture them again, or ask it about what is "
-		"there with --partial-inputs");
+		"diff: a gate needs whole inputs: copy or capture them again, or let it decide by what "
+		"is there with --partial-inputs");
 }
 
 static int compare_runs(const struct runs *runs, const struct request *q, int *status,

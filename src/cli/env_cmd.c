@@ -70,7 +70,7 @@ static int print_env(const struct request *q, struct sonde_err *err)
 		return rc;
 	if (*path != '/' || strchr(path, '\n'))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"env: --library is a whole path, as the program will see it: /opt/sonde/lib/libsonde_inject.so");
+			"env: --library must be an absolute path, as the program will see it: /opt/sonde/lib/libsonde_inject.so");
 	sonde_sink_init_fd(&out, STDOUT_FILENO);
 	put_variable(&out, q->form, SONDE_ASLEEP_VARIABLE, q->has_thread ? SONDE_ASLEEP_THREAD : "1");
 	put_variable(&out, q->form, "CUDA_INJECTION64_PATH", path);
@@ -83,9 +83,9 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('f', "format", "sh|docker|systemd|kubernetes", CHOICE, form,
 		"lines for a shell (sh), a Dockerfile, a unit of systemd, or the env of a container in a pod"),
 	SONDE_OPT(0, "library", "PATH", WORD, library,
-		"the library as the program will see it, in another image for instance (that of this sonde)"),
+		"path of the library as the program will see it, for example in another image (the one of this sonde)"),
 	SONDE_OPT(0, "thread", NULL, FLAG, has_thread,
-		"a sleeping thread in each process waits to be woken: for programs that make no NVTX calls, or make them "
+		"let a sleeping thread in each process wait to be woken: for programs that make no NVTX calls, or make them "
 		"in signal handlers"),
 };
 
@@ -93,7 +93,7 @@ static const struct sonde_usage usage = {"sonde env [options]",
 	"Prints the variables that load sonde's library into programs, asleep: it does nothing\n"
 	"until `sonde attach` wakes it. They may be set for every process of a container: a\n"
 	"program that uses neither CUDA nor NVTX does not load it.\n"
-	"Exit status: 0 good, 1 the library is not there, 2 wrong usage.",
+	"Exit status: 0 good, 1 the library was not found, 2 wrong usage.",
 	options, sizeof(options) / sizeof(*options),
 	{{"programs that are started from this shell can be woken", "eval \"$(sonde env)\""},
 		{"lines for a Dockerfile", "sonde env -f docker --library /opt/sonde/lib/sonde/libsonde_inject.so"}}};

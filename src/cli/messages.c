@@ -46,8 +46,8 @@ void sonde_say_where(const char *what, const char *dir)
 	if (sonde_dir_exists(dir))
 		sonde_say("%s %s", what, dir);
 	else
-		sonde_say("%s is gone: it was removed while the program ran, and what was captured with "
-			  "it; choose a place that the program leaves alone (-o DIR)",
+		sonde_say("%s was removed while the program ran, and the captures with it; choose a directory "
+			  "that the program leaves alone (-o DIR)",
 			dir);
 }
 

@@ -78,10 +78,10 @@ static int set_choice(struct parse *p, const struct sonde_option *o, const char 
 		return 0;
 	}
 	if (near.best.n)
-		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s: '%s' is none of %s; did you mean '%.*s'?", o->name,
+		return sonde_err_set(p->err, SONDE_ERR_USAGE, "--%s: '%s' is not one of %s; did you mean '%.*s'?", o->name,
 			value, o->arg, SONDE_STR_ARG(near.best));
 	return sonde_err_set(
-		p->err, SONDE_ERR_USAGE, "--%s: '%s' is none of %s", o->name, value, o->arg);
+		p->err, SONDE_ERR_USAGE, "--%s: '%s' is not one of %s", o->name, value, o->arg);
 }
 
 static int set_value(struct parse *p, const struct sonde_option *o, const char *value)

@@ -54,7 +54,7 @@ static int check_words(const struct request *q, struct sonde_err *err)
 	if (!q->program == !q->own.operands.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"regions: %s; `sonde regions [options] -- COMMAND [ARG...]`",
-			q->program ? "a command and captures" : "no command");
+			q->program ? "give either a command or captures, not both" : "give a command or a capture");
 	if (q->program && q->keep && sonde_native_is_there(q->keep))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"regions: %s already contains captures: keep these in another directory "
@@ -72,7 +72,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "modules", "DEPTH", MAYBE, modules,
 		"make a range of each PyTorch module of a Python program, as `sonde run --modules`"),
 	SONDE_OPT(0, "together", NULL, FLAG, together,
-		"a folder is all runs and jobs in it; without, its newest run"),
+		"of a folder, take all runs and jobs in it; otherwise its newest run"),
 	SONDE_OPT_WIDTH(width),
 	SONDE_OPT_COLOUR(colour),
 };
@@ -83,8 +83,8 @@ static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [
 	"Nsight Compute. The program runs once with sonde's library in it, at nearly its usual\n"
 	"speed; no GPU is needed. A first word that is a folder or a file that cannot be run,\n"
 	"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made before.\n"
-	"Exit status: the program's; 125 when it could not be started; 1 when it did well,\n"
-	"or a capture was read, and there is nothing to list.",
+	"Exit status: the program's; 125 when it could not be started; 1 when it ended well,\n"
+	"or a capture was read, but there is nothing to list.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the ranges of a program", "sonde regions -- ./train --steps 1"},
 		{"of a run, for other programs",

@@ -83,17 +83,17 @@ static const struct sonde_option options[] = {
 		"than the usual"),
 	SONDE_OPT(0, "list-metrics", NULL, FLAG, lists_metrics,
 		"print the metrics of the capture: name, unit, how it rolls up, whether a report "
-		"has it by default, what it tells; a table on a terminal or with --width, else tabs"),
+		"has it by default, what it means; a table on a terminal or with --width, else tabs"),
 	SONDE_OPT_KEY("sections", "ID,...", LIST, sections, "report.sections",
 		"report these sections and their metrics"),
 	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
-		"add up all runs and jobs in a folder; without, the newest run is read, and of several "
-		"jobs one must be named"),
+		"of a folder, add up all runs and jobs in it; otherwise take its newest run, and name one "
+		"job if it has several"),
 	SONDE_OPT_KEY("no-aggregate", NULL, FLAG, no_aggregate, "report.aggregate=false",
-		"per process and device only, no summary over them"),
+		"show each process and device only, no summary over them"),
 	SONDE_OPT_KEY("per-scope", NULL, FLAG, per_scope, "report.per_scope=true",
-		"text: the summary, then each process and device; without, where there are several, "
-		"the summary alone (Markdown and JSON always have each)"),
+		"text: the summary, then each process and device; otherwise, where there are several, "
+		"only the summary (Markdown and JSON always have each)"),
 	SONDE_OPT_KEY("idle", NULL, FLAG, shows_idle, "report.view=idle",
 		"text and md: why the GPU was idle, by cause and region, and the longest gaps"),
 	SONDE_OPT_KEY("memory", NULL, FLAG, shows_memory, "report.view=memory",
@@ -121,12 +121,12 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_KEY("findings", "N|all|none", WORD, findings, "report.findings",
 		"how many findings text and md show: what to change first (3)"),
 	SONDE_OPT_KEY("all", NULL, FLAG, shows_all, "report.all=true",
-		"text: every region and note; without, 25 rows that tell the most time apart, and "
-		"one for the rest"),
+		"text: every region and note; otherwise the 25 rows that best show where the time went, "
+		"and one for the rest"),
 	SONDE_OPT_KEY("max-regions", "N", LIMIT, max_regions, "report.max_regions",
-		"longest region table (text: 25, with --all and in md: 100; 0: all)"),
+		"most rows of a region table (text: 25, with --all and in md: 100; 0: all)"),
 	SONDE_OPT_KEY("max-kernels", "N", LIMIT, max_kernels, "report.max_kernels",
-		"longest kernel table in md (20; 0: all); in text, show the N longest per region"),
+		"most rows of a kernel table in md (20; 0: all); in text, show the N longest per region"),
 	SONDE_OPT(0, "strict", NULL, FLAG, strict,
 		"when nothing is selected, fail: exit status 2, no output"),
 	SONDE_OPT(0, "deterministic", NULL, FLAG, deterministic,
@@ -150,8 +150,8 @@ static const struct sonde_usage usage = {"sonde report [INPUT...] [KEY=VALUE...]
 	"Without INPUT the newest run is read, and `sonde FILE` is short for\n"
 	"`sonde report FILE`.\n"
 	"Needs no GPU and no NVIDIA software.\n"
-	"KEY=VALUE overrides the configuration (`sonde config` shows it); the flags are\n"
-	"short for keys below report.",
+	"KEY=VALUE overrides the configuration (`sonde config` shows it); most options are\n"
+	"short for its keys report.*.",
 	options, sizeof(options) / sizeof(*options),
 	{{"the region tree on the terminal", "sonde report kernels.ncu-rep"},
 		{"one region's kernels but memsets, as files",
@@ -329,7 +329,7 @@ static int run_export(const struct sonde_tool *nsys, const char *report, const c
 	rc = sonde_tool_text(&text, &argv, &why);
 	if (rc == 0 && access(sqlite, R_OK) != 0)
 		rc = sonde_err_set(&why, SONDE_ERR_IO, "nsys wrote nothing: %.600s",
-			text.n ? text.p : "and said nothing");
+			text.n ? text.p : "it printed nothing");
 	if (rc)
 		sonde_err_set(err, rc, "%s: cannot be exported: %s", report, why.msg);
 	sonde_buf_release(&text);

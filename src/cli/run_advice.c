@@ -79,7 +79,7 @@ static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
 	struct sonde_buf text = {0};
 	size_t i;
 
-	sonde_buf_puts(&text, "nothing that was asked of Nsight Compute was launched");
+	sonde_buf_puts(&text, "no launch matched what Nsight Compute was asked to profile");
 	for (i = 0; i < run->set.nvtx_include.nr; i++)
 		sonde_buf_printf(&text, "%s'%s'", i ? ", " : ": no launch in ranges ", run->set.nvtx_include.at[i]);
 	if (run->set.ncu.kernel_name)
@@ -89,7 +89,7 @@ static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
 	if (l)
 		name_ranges(l, &text);
 	sonde_buf_puts(&text, l && l->launches.nr
-				      ? " This is a baseline: all that a look at the program saw, without hardware metrics."
+				      ? " This is a baseline: all launches of the program, from a run without hardware metrics."
 				      : " This report has no launches.");
 	run->baseline = sonde_arena_take(&run->arena, &text);
 }

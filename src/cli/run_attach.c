@@ -21,17 +21,17 @@ int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err)
 	for (i = 0; i < sizeof(is_on) / sizeof(*is_on); i++)
 		if (is_on[i])
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"attach: %s cannot be added to a program that runs: it has to start it. Leave it out, or "
-				"start the program by `sonde run`",
+				"attach: %s cannot be added to a running program: it must start the program itself. Leave it "
+				"out, or start the program by `sonde run`",
 				stages[i]);
 	if (r->set.modules && strcmp(r->set.modules, "off") != 0)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"attach: --modules cannot be added to a program that runs: Python takes it up when it starts. Start "
-			"the program by `sonde run --modules`, or put ranges into it");
+			"attach: --modules cannot be added to a running program: Python loads it when it starts. Start the "
+			"program by `sonde run --modules`, or put ranges into it");
 	if (r->set.native_pc_exponent)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"attach: pipeline.native.pc (--lines) cannot be added to a program that runs: CUPTI samples contexts "
-			"from their beginning. Start the program by `sonde run --lines`");
+			"attach: pipeline.native.pc (--lines) cannot be added to a running program: CUPTI must sample a CUDA "
+			"context from its beginning. Start the program by `sonde run --lines`");
 	if (r->set.window.kind == SONDE_WINDOW_CTL || r->set.window.kind == SONDE_WINDOW_SIGNAL)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"attach: capture.window=%s is for `sonde run`: here the window opens when the program is awake, and "
@@ -39,7 +39,7 @@ int sonde_run_attach_check(const struct sonde_run *r, struct sonde_err *err)
 			r->set.window_text);
 	if (!r->set.native_enable)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"attach: pipeline.native.enable=false leaves nothing to do: leave it out");
+			"attach: with pipeline.native.enable=false there is nothing to capture: leave it out");
 	return 0;
 }
 
@@ -184,8 +184,8 @@ static void say_waiting(struct watch *w)
 	if (w->has_told)
 		return;
 	w->has_told = true;
-	sonde_say("%s (%d) has made no NVTX call for %u s, and wakes at one: still waiting", first->name, (int)first->pid,
-		PATIENCE_NS / 1000000000u);
+	sonde_say("%s (%d) has made no NVTX call for %u s, and can only wake at one: still waiting", first->name,
+		(int)first->pid, PATIENCE_NS / 1000000000u);
 }
 
 /* Whether to go on waiting or capturing. */
@@ -239,12 +239,12 @@ static void say_end(struct watch *w, size_t i)
 	bool has_cuda = w->is_called[i] && atomic_load(&s->page->has_cuda);
 
 	if (w->is_gone[i] && w->was_awake[i]) {
-		sonde_say("%s (%d) ended while it was captured: the report has what there was", s->name, (int)s->pid);
-		sonde_note(&w->run->notes, "the program ended %.1f s after it was woken: what ran until then is here", seconds);
+		sonde_say("%s (%d) ended while it was captured: the report has what it did until then", s->name, (int)s->pid);
+		sonde_note(&w->run->notes, "the program ended %.1f s after it was woken: this report has what it did until then", seconds);
 	} else if (w->is_gone[i]) {
 		sonde_say("%s (%d) ended before it woke: nothing of it was captured", s->name, (int)s->pid);
 	} else if (refusal && !w->was_awake[i]) {
-		sonde_say("%s (%d) could not wake (%s): it goes on as before, and its capture would have been in %s", s->name,
+		sonde_say("%s (%d) could not wake (%s): it goes on as before. Its capture would have been in %s", s->name,
 			(int)s->pid, strerror((int)refusal), s->there);
 	} else if (!w->was_awake[i]) {
 		sonde_say("%s (%d) made no NVTX call, and only such a call wakes it%s: give it a range per step, or start it with "

@@ -163,7 +163,7 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 	}
 	if (is_shown && rc == 0)
 		sonde_say("nothing was captured, so there is no region report; `sonde regions -- "
-			  "COMMAND` shows what the program has");
+			  "COMMAND` shows the program's ranges");
 	return rc;
 }
 

@@ -207,7 +207,7 @@ static void start_report(struct sonde_run_live *l)
 	usleep(250000); /* time for the library to write what it has recorded */
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output belongs to the program */
 	if (sonde_run_show(l->run, l->dir, &err))
-		sonde_say("no tree so far: %s", err.msg);
+		sonde_say("the tree so far cannot be shown: %s", err.msg);
 	_exit(0);
 }
 

@@ -136,7 +136,7 @@ static void close_place(struct sonde_local *l, const struct sonde_run *r)
 	struct sonde_err why = {0};
 
 	if (l->owner >= 0 && sonde_local_return(l, &r->dir, &why))
-		sonde_say("the captures could not be taken to the run directory: they are in %s, "
+		sonde_say("the captures could not be moved to the run directory: they are in %s, "
 			  "which `sonde report` reads too (%s)",
 			l->dir, why.msg);
 }
@@ -260,7 +260,7 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 		return; /* the directory was removed, which is reported at the end; or sonde_run_attached said why */
 	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
 		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
-			  "a launcher that says each process its rank, or leave out ranks=",
+			  "a launcher that tells each process its rank, or leave out ranks=",
 			r->chosen, r->chosen);
 	else if (!has_fault)
 		sonde_say("the program left no capture: it uses neither NVTX nor CUDA, ended "

@@ -192,7 +192,7 @@ static int choose_metrics(struct stage *s)
 	set_metrics(s);
 	for (i = 0; i < s->metrics.nr && ok && !s->run->set.ncu_strict;)
 		if (!sonde_metric_is_ncus(s->metrics.at[i]))
-			leave_out(s, i, "no metric of ncu is called so");
+			leave_out(s, i, "ncu has no metric of that name");
 		else if (is_ranges && strstr(s->metrics.at[i], SASS))
 			leave_out(s, i, "ncu does not collect it in range replay");
 		else
@@ -403,7 +403,7 @@ static int fall_back(struct stage *s)
 	for (i = 0; i < s->include.nr && rc == 0; i++)
 		if (!sonde_vec_put(&kernel.include, s->include.at[i]))
 			rc = sonde_err_nomem(s->err);
-	sonde_say("falling back to kernel replay (pipeline.ncu.fallback=false refuses)");
+	sonde_say("falling back to kernel replay (pipeline.ncu.fallback=false turns this off)");
 	s->has_fallen_back = true;
 	s->is_nothing = false;
 	if (rc == 0)

@@ -39,8 +39,8 @@ void sonde_run_say_timeout(struct sonde_run *r, const struct sonde_child_end *en
 		  "gives it more time",
 		r->set.timeout_s);
 	sonde_note(&r->notes,
-		"the program was stopped after %ld s (pipeline.workload.timeout_s): what ran until "
-		"then is here",
+		"the program was stopped after %ld s (pipeline.workload.timeout_s): this report has what it "
+		"did until then",
 		r->set.timeout_s);
 }
 
@@ -149,7 +149,7 @@ static int choose_program(struct sonde_run *r, char *const *given, struct sonde_
 	int rc = 0;
 
 	if (*given && r->is_demo)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "run: --demo is the bundled workload: leave out %s", *given);
+		return sonde_err_set(err, SONDE_ERR_USAGE, "run: --demo runs the bundled workload: leave out %s", *given);
 	if (*given)
 		sonde_argv_all(to, given);
 	else if (r->is_demo)

@@ -182,7 +182,7 @@ static void show_losses(struct work *w)
 			(unsigned long long)st->nr_overflows, s_of(st->nr_overflows));
 	if (st->nr_lost)
 		sonde_sink_printf(&w->out,
-			"sampling had to begin anew %llu time%s, as CUPTI had lost its place\n",
+			"sampling had to start again %llu time%s, as CUPTI had lost its place\n",
 			(unsigned long long)st->nr_lost, s_of(st->nr_lost));
 	if (st->nr_slower)
 		sonde_sink_printf(&w->out,
@@ -191,7 +191,7 @@ static void show_losses(struct work *w)
 			(unsigned long long)st->nr_slower, s_of(st->nr_slower));
 	if (facts->nr_sets > 1)
 		sonde_sink_printf(&w->out,
-			"the counters do not fit into one pass: %zu sets took turns\n", facts->nr_sets);
+			"the GPU cannot count all these counters at once: %zu sets took turns\n", facts->nr_sets);
 	if (facts->left_out.n)
 		sonde_sink_printf(&w->out, "this GPU cannot count: %s\n", facts->left_out.p);
 }
@@ -321,11 +321,11 @@ static void show_calibration(const struct sonde_calibration *c, unsigned device)
 {
 	struct sonde_buf path = {0};
 
-	printf("GPU %u: a kernel works %+.0f ± %.0f ns (95 %%) off its timestamps\n"
-	       "its first warp starts %+.0f ns after the first timestamp, its last one ends %+.0f ns "
+	printf("GPU %u is calibrated: its kernels work %.0f ± %.0f ns (95 %%) %s than their timestamps say\n"
+	       "the first warp of a kernel starts %+.0f ns after the first timestamp, its last one ends %+.0f ns "
 	       "after the second\n"
 	       "%llu kernels, %llu samples, %.1f %% unexplained\n",
-		device, c->offset_ns, 1.96 * c->error_ns, c->first_ns, c->last_ns,
+		device, fabs(c->offset_ns), 1.96 * c->error_ns, c->offset_ns < 0 ? "earlier" : "later", c->first_ns, c->last_ns,
 		(unsigned long long)c->nr_kernels, (unsigned long long)c->nr_samples,
 		100 * c->misfit);
 	if (sonde_calibration_path(&path, c->uuid))
@@ -473,7 +473,7 @@ static int read_values(struct request *q, struct sonde_err *err)
 
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
-	SONDE_OPT(0, "seconds", "N", WORD, seconds, "how long (5); Ctrl-C ends it earlier"),
+	SONDE_OPT(0, "seconds", "N", WORD, seconds, "how long to sample (5); Ctrl-C ends it earlier"),
 	SONDE_OPT(0, "interval", "TIME", WORD, interval,
 		"length of a sample: 50us, 1ms; auto = what this machine can do"),
 	SONDE_OPT(0, "burst", "TIME", WORD, burst,
@@ -491,8 +491,8 @@ static const struct sonde_option options[] = {
 
 static const struct sonde_usage usage = {"sonde sample [options]",
 	"Samples the hardware counters of a GPU, whatever runs there, and shows what it did.\n"
-	"Nothing is launched and no program is touched. The samples are of the device: every\n"
-	"program on it is in them. `sonde doctor` says whether this machine permits it.",
+	"It launches nothing and touches no program. The GPU is sampled as a whole: every\n"
+	"program on it counts. `sonde doctor` says whether this machine permits it.",
 	options, sizeof(options) / sizeof(*options),
 	{{"two seconds of the first GPU", "sonde sample --seconds 2"},
 		{"every sample of two counters, as CSV",

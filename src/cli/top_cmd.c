@@ -62,7 +62,7 @@ static int write_list(const struct sonde_ranking *ranking, const struct request 
 			rc = sonde_err_nomem(err);
 	}
 	if (rc == 0 && !nr)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "top: no kernel to list: all of the work are copies, which -f text shows");
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "top: there is no kernel to list: all GPU work is copies, which -f text shows");
 	if (rc == 0)
 		sonde_kernel_list_write(&list, to);
 	sonde_kernel_list_release(&list);
@@ -204,7 +204,7 @@ static int write_top(const char *input, const struct request *q, struct sonde_er
 		rc = rank_capture(&ranking, p, input, err);
 	if (rc == 0 && ranking.kernels.nr == 0)
 		rc = sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: no kernel in it; `sonde report` shows what it has", input);
+			"%s: there is no kernel in it; `sonde report` shows what it has", input);
 	if (rc == 0)
 		rc = write_ranking(&ranking, q, err);
 	sonde_ranking_release(&ranking);
@@ -225,7 +225,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "sort-by", "time_pct|time_ns", CHOICE, sort,
 		"both rank by total time (time_pct)"),
 	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
-		"a folder is all runs and jobs in it, added up; without, its newest run"),
+		"of a folder, add up all runs and jobs in it; otherwise take its newest run"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
 	SONDE_OPT_WIDTH(width),
 };

@@ -300,13 +300,13 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('f', "format", "text|json", CHOICE, format, "what to print (text)"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
 	SONDE_OPT(0, "step", "ID", WORD, step,
-		"the region that figures are about (the repeated one with the most wall time)"),
+		"the region whose time the figures are about (the repeated one with the most wall time)"),
 	SONDE_OPT(0, "together", NULL, FLAG, together,
-		"a folder is all runs and jobs in it; without, its newest run"),
+		"of a folder, take all runs and jobs in it; otherwise its newest run"),
 };
 
 static const struct sonde_usage usage = {"sonde whatif RUN [CHANGE...] [options]",
-	"Replays a run with changes, and says what they would save of a step, with a 95 %\n"
+	"Replays a run with changes, and says how much of a step they would save, with a 95 %\n"
 	"interval. RUN is a run directory or any capture with the times of launches. Without\n"
 	"a CHANGE it lists what would gain most; several are made together. REGION and NAME\n"
 	"are globs; `forward` is any region of that name, those in the step first.\n"

@@ -309,7 +309,7 @@ static void say_no_preset(const struct sonde_config_request *req, struct sonde_s
 	near.word = name;
 	for (rest = options; rest.n;)
 		sonde_nearest_offer(&near, sonde_str_trim(sonde_str_cut(rest, ',', &rest)));
-	sonde_err_set(err, err->code, "override '%s': '%.*s' is none of%.*s%s%.*s%s", word, SONDE_STR_ARG(name), SONDE_STR_ARG(options),
+	sonde_err_set(err, err->code, "override '%s': '%.*s' is not one of%.*s%s%.*s%s", word, SONDE_STR_ARG(name), SONDE_STR_ARG(options),
 		near.best.n ? "; did you mean '" : "", SONDE_STR_ARG(near.best), near.best.n ? "'?" : "");
 }
 

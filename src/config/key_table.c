@@ -77,7 +77,7 @@ const struct hydra_key sonde_keys[] = {
 		"how much of the program's time the capture may take (2%): it then captures windows, "
 		"at random (docs/always-on.md); empty = any"),
 	TEXT("pipeline.native.pc", "'off'",
-		"PC samples, which tell why warps of a kernel wait and on which line (docs/kernels.md): off, on, or the period "
+		"PC samples, which show why warps of a kernel wait and on which line (docs/kernels.md): off, on, or the period "
 		"in cycles of an SM, a power of two (on = 32768)"),
 	INT("pipeline.native.cubins_mb", "256", 0, 65536,
 		"with PC samples: how much code with line tables is kept beside the capture, per process; 0 = none"),
@@ -88,8 +88,8 @@ const struct hydra_key sonde_keys[] = {
 		"when the program is captured: RANGE[FIRST:END], after=TIME,for=TIME, profiler, "
 		"nvtx, signal or ctl (docs/always-on.md); empty = always"),
 	TEXT("capture.rotate", "''",
-		"how long one file of a native capture may become: 1GB, 10min, or '1GB|10min'; it goes "
-		"on in another then (docs/always-on.md); empty = any"),
+		"how long one file of a native capture may become: 1GB, 10min, or '1GB|10min'; then the "
+		"capture goes on in another file (docs/always-on.md); empty = any"),
 	TEXT("capture.keep", "all",
 		"how many of these files are kept, or how much of them (4, 10GB): older ones are folded "
 		"to sums while the program runs; all = every one"),
@@ -99,7 +99,7 @@ const struct hydra_key sonde_keys[] = {
 		"once"),
 	TEXT("capture.every", "'off'", "print the tree so far this often while the program runs (60s)"),
 	TEXT("capture.prometheus", "''",
-		"a file for Prometheus' textfile collector: written whenever capture.every comes round, instead of the tree, and at "
+		"a file for Prometheus' textfile collector: written as often as capture.every says, instead of the tree, and at "
 		"the end; empty = none"),
 
 	WORD("counters.set", "auto", "auto|off|basic|tensor|memory|nvlink|full",
@@ -185,8 +185,8 @@ const struct hydra_key sonde_keys[] = {
 	LIST("report.nvtx.include", "[]", "regions to keep; empty = all"),
 	LIST("report.nvtx.exclude", "[]", "regions to drop; wins over include"),
 	WORD("report.nesting", "label", "label|stack",
-		"label: an outermost A::A1 hangs below an outermost A; stack: only what was nested "
-		"does"),
+		"label: an outermost A::A1 is shown below an outermost A; stack: regions are nested "
+		"only as their ranges were"),
 	WORD("report.threads", "adopt", "adopt|own",
 		"adopt: a launch on a thread without ranges counts in the ranges of the only other "
 		"thread that has any open; own: it is outside"),
@@ -197,14 +197,14 @@ const struct hydra_key sonde_keys[] = {
 		"rules that rewrite labels: known (serial numbers that tools write), auto (also "
 		"what looks serial), raw (none), or 'REGEX => REPLACEMENT'"),
 	WORD("report.kineto.regions", "auto", "auto|annotations|modules|ops",
-		"what becomes a region of a torch.profiler trace: its annotations, also calls of modules where stacks were "
-		"recorded, also every operator; auto takes modules where annotations say little"),
+		"what becomes a region in a torch.profiler trace: annotations; modules: also calls of modules, where stacks "
+		"were recorded; ops: also every operator; auto = modules where annotations say little"),
 	TEXT("report.kineto.captures", "beside",
 		"traces of captured graphs, which give the work of their launches its regions: a folder or a file, "
 		"beside (capture_traces/ beside each trace), or none"),
 	BOOL("report.together", "false",
-		"of a folder: add up all runs and jobs in it; else the newest run is read, and of several "
-		"jobs one must be named"),
+		"of a folder, add up all runs and jobs in it; otherwise take its newest run, and name one "
+		"job if it has several"),
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
 		"show each process and device in text, not only their summary; Markdown and JSON always do"),
@@ -212,23 +212,23 @@ const struct hydra_key sonde_keys[] = {
 		"columns of tables in text and Markdown: launches and times, why the GPU was idle, "
 		"GPU memory, communication with tables of ranks, or why warps did not go on"),
 	INT("report.lines", "0", 0, 1000000,
-		"lines of source in text and Markdown: the hottest of each kernel, from PC samples; 0 = none"),
+		"in text and Markdown: how many of the hottest source lines of each kernel, from PC samples; 0 = none"),
 	INT("report.scopes.keep", "64", 0, 1000000,
-		"inputs shown by themselves, of more the rest is added up as one scope; 0 = all"),
+		"how many inputs are shown by themselves; the others are added up as one scope; 0 = all"),
 	BOOL("report.entries", "false", "in text: how long single entries of each region took"),
 	BOOL("report.flat", "false", "in text: all kernels, longest first, instead of regions"),
 	BOOL("report.full_names", "false",
 		"kernels by their whole C++ names in text, Markdown and HTML, too"),
 	INT("report.max_regions", "-1", -1, 1000000,
-		"rows in the tables of a report; 0 = all, -1 = 25 in text, 100 in Markdown and with report.all"),
+		"most rows of a table in a report; 0 = all, -1 = 25 in text, 100 in Markdown and with report.all"),
 	INT("report.max_kernels", "20", 0, 1000000,
 		"kernels listed per region; 0 = all; in the text of `sonde report` only as an "
 		"override"),
 	INT("report.series", "200", 1, 1000000,
-		"regions of a process and device with series of their own in -f prometheus; the rest is region \"other\""),
+		"how many regions of a process and device have their own series in -f prometheus; the others are region \"other\""),
 	TEXT("report.findings", "3", "findings in text and Markdown: how many, all or none"),
 	BOOL("report.all", "false",
-		"in text: every region and note; without, 25 rows that tell the most time apart, and a row for the rest"),
+		"in text: every region and note; otherwise the 25 rows that best show where the time went, and one for the rest"),
 	TEXT("report.step", "null", "id of the region that findings count by; null = the repeated one whose usual entries take the most time"),
 	WORD("report.whatif", "'on'", "on|off",
 		"on: findings say what their fix would gain, by a replay of the capture (docs/whatif.md); off: they do not"),

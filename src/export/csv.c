@@ -218,7 +218,7 @@ static void list_columns(const struct sonde_tree *t, struct sonde_sink *to, bool
 int sonde_export_metric_list(const struct sonde_tree *t, const struct sonde_export_options *o, bool is_table,
 	struct sonde_sink *to, struct sonde_err *err)
 {
-	static const char *const heads[] = {"0metric", "0unit", "2rolls up by", "3in reports", "1what it tells", NULL};
+	static const char *const heads[] = {"0metric", "0unit", "2rolls up by", "3in reports", "1what it means", NULL};
 	struct sonde_table table = {.is_utf8 = o->is_utf8, .is_coloured = o->is_coloured, .least_name = 48, .least_last = 30};
 	struct sonde_buf dropped = {0};
 	size_t i;

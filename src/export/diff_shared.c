@@ -235,13 +235,13 @@ void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *
 const char *sonde_diff_out__gate(const struct sonde_diff *d)
 {
 	static const char *const words[] = {NULL, "passed",
-		"undecided: a gated region is insufficient, gone, not there or only likely slower",
-		"not passed: what it is about was not compared",
+		"undecided: a gated region is insufficient, gone, not measured or only likely slower",
+		"not passed: the regions it checks were not compared",
 		"failed: a region is slower by more than its limit",
 		"not passed: an input is damaged or not whole (--partial-inputs compares what is there)"};
 
 	if (d->gate == SONDE_GATE_INSUFFICIENT && d->options.allows_insufficient)
-		return "undecided and let pass: a gated region is insufficient, gone, not there or only likely slower";
+		return "undecided and let pass: a gated region is insufficient, gone, not measured or only likely slower";
 	return words[d->gate];
 }
 

@@ -220,7 +220,7 @@ static void write_rest(const struct rows *rows, struct sonde_sink *to)
 	if (nr)
 		sonde_sink_printf(to, "... and %zu more region%s (--max-regions, -f json)\n", nr, nr == 1 ? "" : "s");
 	if (rows->is_undecided)
-		sonde_sink_puts(to, "no region has entries enough, or quiet enough, to tell whether it changed: several runs a side tell more (`sonde run "
+		sonde_sink_puts(to, "too few or too noisy entries to say whether any region changed: compare several runs per side (`sonde run "
 				    "--base-cmd`)\n");
 	if (rows->nr_undecided)
 		sonde_sink_printf(to, "%zu region%s too few or too noisy entries to be compared (--all)\n",
@@ -289,7 +289,7 @@ static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out 
 	if (rc == 0) {
 		sonde_sink_puts(to,
 			"times: median of an entry, until it and all that it launched had ended (wall time); "
-			"without that on the GPU, else on the host\n");
+			"GPU time where that is not known, else host time\n");
 		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
 	}
 	sonde_free(order);

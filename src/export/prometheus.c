@@ -35,11 +35,11 @@ static const struct family {
 } families[NR_VALUES] = {
 	[GPU_SECONDS] = {"sonde_region_gpu_seconds_total", "counter", "Time of the kernels and copies launched in the region."},
 	[WALL_SECONDS] = {"sonde_region_wall_seconds_total", "counter",
-		"From the begin of each entry of the region to the end of its last work."},
+		"Time from the begin of each entry of the region to the end of its last work."},
 	[ENTRIES] = {"sonde_region_entries_total", "counter", "How often the region was entered."},
 	[LAUNCHES] = {"sonde_region_launches_total", "counter", "Kernels and copies launched in the region."},
 	[IDLE_SECONDS] = {"sonde_region_idle_seconds_total", "counter",
-		"Nothing ran between the first and the last launch of an entry, by cause."},
+		"Time in which nothing ran between the first and the last launch of an entry, by cause."},
 	[SM_ACTIVE] = {"sonde_region_sm_active_ratio", "gauge", "How much of their time the multiprocessors had work, 0 to 1."},
 	[TENSOR] = {"sonde_region_tensor_ratio", "gauge", "How busy the tensor cores were, 0 to 1."},
 	[MEMORY] = {"sonde_region_memory_ratio", "gauge", "How busy the GPU's memory was, 0 to 1."},
@@ -296,7 +296,7 @@ int sonde_export_prometheus(const struct sonde_tree *t, const struct sonde_expor
 	w.column[MEMORY] = sonde_tree_role(t, SONDE_ROLE_MEMORY);
 	for (value = 0; value < NR_VALUES && !rc; value++)
 		rc = put_family(&w, (enum value)value, err);
-	sonde_sink_puts(to, "# HELP sonde_info The sonde that wrote this.\n# TYPE sonde_info gauge\n");
+	sonde_sink_puts(to, "# HELP sonde_info The version of sonde that wrote this.\n# TYPE sonde_info gauge\n");
 	sonde_sink_printf(to, "sonde_info{version=\"" SONDE_VERSION "\"%s} 1\n", is_by_gpm(&w) ? ",counters=\"gpm\"" : "");
 	sonde_figures_release(&w.figures);
 	sonde_buf_release(&w.label);

@@ -4,9 +4,9 @@
 #include "base/glob.h"
 #include "tree/judge.h"
 
-#define CAUTION                                                                                    \
-	"each figure is of the range as a whole, launch gaps and nested ranges included; what it "   \
-	"has without these is not known. Not to be compared with sums over kernels."
+#define CAUTION                                                                                     \
+	"each figure covers the whole range, including launch gaps and nested ranges, and cannot be " \
+	"split. Do not compare it with sums over kernels."
 
 const char *sonde_report_caution(const struct sonde_report *r)
 {

@@ -425,7 +425,7 @@ static void write_legend(struct sonde_text_export *x)
 		[SONDE_MARK_SAMPLED] = {"~ ", "~ ",
 			"sampled while the program ran, no kernel replayed; ± is the 95 % interval"},
 		[SONDE_MARK_UNKNOWN] = {"- ", "- ",
-			"beside ~: samples saw too little of it to tell, or ± would be above 50 %"},
+			"beside ~: too few samples for a figure, or ± would be above 50 %"},
 		[SONDE_MARK_INSIDE] = {"+N ", "+N ", "that many regions inside it; --all shows them"},
 		[SONDE_MARK_CUT] = {"\u2026 ", "... ",
 			"long words are cut; --format json has them whole"}};

@@ -289,8 +289,8 @@ int sonde_text__write_entries(
 		rc = print_entries(x, r, &l, &f, err);
 	if (rc == 0 && step > 1)
 		sonde_sink_printf(x->to,
-			"where a scope has more than %d entries of a region, one in %u or more is "
-			"looked at\n",
+			"where a scope has more than %d entries of a region, only one in %u or fewer of them "
+			"is used\n",
 			SONDE_MAX_ENTRIES, step);
 	if (rc == 0 && f.nr_slowest)
 		rc = print_slowest(x, r, &f, err);

@@ -82,7 +82,7 @@ static int refuse(
 	for (i = 0; i < t->columns.nr && nr < 8; i++)
 		if (is_additive(&t->columns.at[i]) && ++nr)
 			sonde_buf_printf(&names, ", %.*s", SONDE_STR_ARG(t->columns.at[i].name));
-	rc = sonde_err_set(err, SONDE_ERR_USAGE, "--by: '%s' %s; what there is: %s%s", by, why,
+	rc = sonde_err_set(err, SONDE_ERR_USAGE, "--by: '%s' %s; possible are: %s%s", by, why,
 		names.p ? names.p : "", nr == 8 ? ", ..." : "");
 	sonde_buf_release(&names);
 	return rc;
@@ -213,7 +213,7 @@ static int fill_weights(struct sonde_weights *w, const struct sonde_tree *t, con
 		if (by ? strcmp(by, quantities[i].word) != 0 : !has_any(r, i) && !is_last)
 			continue;
 		if (by && !is_in_capture(t, i))
-			return refuse(t, by, "is in no region of this capture", err);
+			return refuse(t, by, "is not in any region of this capture", err);
 		w->which = i;
 		fill_quantity(w, r, i);
 		return 0;

@@ -186,7 +186,7 @@ def sampled_figures_have_their_interval_and_counters_over_time():
         assert page.js(cell + ".textContent") == f"~{v:.1f}±{error:.1f}", page.js(cell + ".textContent")
         assert page.js(f"{cell}.scrollWidth <= {cell}.clientWidth"), "the interval is cut off"
         none = page.js("[...document.querySelectorAll('#rows td')].filter((c) => c.title.startsWith('" + name + "') && !c.dataset.v).map((c) => c.title)")
-        assert none and all("samples saw too little" in t for t in none), none
+        assert none and all("too few samples for a figure" in t for t in none), none
         names = page.js("view.curves.map((c) => c.name)")
         assert names == ["SM active %", "DRAM GB/s", "Tensor %"], names
         page.js("document.getElementById('time-canvas').scrollIntoView()")

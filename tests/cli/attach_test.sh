@@ -166,7 +166,7 @@ stopped() { # a caller that does not go on holds it for some seconds, no longer
 ends() { # SIGNAL: meanwhile, by that; what there was is reported, and the status says that it is not all
 	begin || return
 	(awake_for 50 && kill "$1" $pid) &
-	STATUS=1 attach $pid --for 60s && grep -q 'ended while it was captured: the report has what there was' "$TMP/err" && shares '' "$run/report.json" && grep -q 'the program ended [0-9.]* s after it was woken' "$run/report.md"
+	STATUS=1 attach $pid --for 60s && grep -q 'ended while it was captured: the report has what it did until then' "$TMP/err" && shares '' "$run/report.json" && grep -q 'the program ended [0-9.]* s after it was woken' "$run/report.md"
 }
 by_window() { # entries count from when it is awake, and the end of the last one ends the attach
 	begin && attach $pid --window 'request[5:25]' && finish && python3 - "$run/report.json" <<-'P'
@@ -181,7 +181,7 @@ other_settings() { # each wake has its own: patterns too, though labels are know
 		attach $pid --for 100ms pipeline.native.cupti=off && grep -q 'CUPTI is switched off' "$run/report.md" && attach $pid --for 100ms && grep -q '^request ' "$TMP/out" && finish
 }
 silent() { # what wakes it does not come
-	begin silent && STATUS=1 attach $pid --for 1s && grep -q 'has made no NVTX call for 3 s, and wakes at one: still waiting' "$TMP/err" && grep -q 'sonde env --thread' "$TMP/err" || return
+	begin silent && STATUS=1 attach $pid --for 1s && grep -q 'has made no NVTX call for 3 s, and can only wake at one: still waiting' "$TMP/err" && grep -q 'sonde env --thread' "$TMP/err" || return
 	kill $pid && wait $pid
 }
 with_thread() { # one that waits needs no call
@@ -223,7 +223,7 @@ errors() {
 	sleep 600 &
 	other=$!
 	begin && refused 1 "there is no process 4000000" 4000000 && refused 1 "was started without sonde, which cannot enter a running program" $other && refused 1 "no program called 'nobody' sleeps" nobody && refused 1 "no program called 'nobody' sleeps" $pid nobody &&
-		refused 2 "Python takes it up when it starts" $pid --modules && refused 2 "Nsight Compute cannot be added to a program that runs" $pid pipeline.ncu.enable=true &&
+		refused 2 "Python loads it when it starts" $pid --modules && refused 2 "Nsight Compute cannot be added to a running program" $pid pipeline.ncu.enable=true &&
 		refused 2 "a time is written 500ms, 10s or 5min" $pid --for ever && refused 2 "capture.window=ctl is for" $pid --window ctl
 	code=$?
 	kill $other

@@ -36,7 +36,7 @@ refused unknown_key_suggests_the_nearest "unknown key 'report.metrcs', did you m
 refused unknown_key_without_a_near_one_says_how_to_add_it "unknown key 'report.zzzzzzzz'; +report.zzzzzzzz=VALUE adds one on purpose" 'report.zzzzzzzz=1'
 refused unknown_key_suggests_the_nearest_before_a_new_key "sonde: unknown key 'pipeline.ncu.enabled', did you mean 'pipeline.ncu.enable'?" pipeline.ncu.enabled=true
 refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@pipeline.ncu=nosuch
-refused unknown_preset_suggests_the_nearest "override 'counters=fulll': 'fulll' is none of auto, basic, full, memory, nvlink, off, tensor; did you mean 'full'?" counters=fulll
+refused unknown_preset_suggests_the_nearest "override 'counters=fulll': 'fulll' is not one of auto, basic, full, memory, nvlink, off, tensor; did you mean 'full'?" counters=fulll
 refused unknown_preset_of_a_package_suggests_the_nearest "did you mean 'ncu.high'?" profiling/ncu@pipeline.ncu=ncu.hihg
 refused preset_that_is_not_in_use_says_how_to_add_it "'model': the configuration has no preset of that group to replace; +model=NAME adds one" model=resnet
 refused open_list_says_what_to_write "override 'report.metrics=[a': it ends too early: a bracket or a quote is not closed; a list is KEY=[a,b], in quotes for the shell" 'report.metrics=[a'

@@ -84,7 +84,7 @@ full_disk() { # each capture fits, both together do not: they stay, and the prog
 			run "full$status" 0 2 -- sh -c "$PROG 100000; $PROG 100000; exit $status"
 		)
 		[ $? = $status ] || return
-		grep -q "could not be taken to the run directory: they are in $(local_of "full$status")/rank0, which .sonde report. reads too (.*/native/$NODE.sonde.tar: File too large; raise the limit of file sizes: ulimit -f)" "$TMP/full$status.0.err" ||
+		grep -q "could not be moved to the run directory: they are in $(local_of "full$status")/rank0, which .sonde report. reads too (.*/native/$NODE.sonde.tar: File too large; raise the limit of file sizes: ulimit -f)" "$TMP/full$status.0.err" ||
 			{ cat "$TMP/full$status.0.err"; return 1; }
 		! tar tf "$TMP/full$status/native/$NODE.sonde.tar" | grep rank && "$SONDE" report "$(local_of "full$status")/rank0" | grep -q '^layer0.attention' || return
 		rm -r "$(local_of "full$status")"

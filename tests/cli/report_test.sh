@@ -108,7 +108,7 @@ metric_table() { # on a terminal: the same words below heads, each column where 
 	            break
 	        out += piece
 	lines = out.decode().replace("\r", "").splitlines()
-	heads = ["metric", "unit", "rolls up by", "in reports", "what it tells"]
+	heads = ["metric", "unit", "rolls up by", "in reports", "what it means"]
 	at = [lines[0].index(h) for h in heads] + [None]
 	cells = ["\t".join(line[a:b].strip() for a, b in zip(at, at[1:])) for line in lines[1:]]
 	assert cells == [line.rstrip("\n") for line in open(names)], "not the words of the list with tabs"
@@ -416,11 +416,11 @@ fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
 fails "an unknown option before the command" 2 "a command comes first" "$SONDE" --reprot
 fails "no input" 2 "no input" "$SONDE" report
 fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
-fails "unknown format" 2 "'xml' is none of text|json|md|html|csv|svg" "$SONDE" report --format xml x
+fails "unknown format" 2 "'xml' is not one of text|json|md|html|csv|svg" "$SONDE" report --format xml x
 fails "option without value" 2 "--format needs a value" "$SONDE" report --format
 fails "limit that is none" 2 "--max-regions: 'x' is neither a number nor 'all'" "$SONDE" report --max-regions x x
 fails "width that is none" 2 "--width: '0' is not a number from 1 on" "$SONDE" report --width 0 x
-fails "order that is none" 2 "--sort: 'size' is none of order|time|launches|name" "$SONDE" report --sort size x
+fails "order that is none" 2 "--sort: 'size' is not one of order|time|launches|name" "$SONDE" report --sort size x
 fails "no such folder of configs" 2 "'nosuch_dir' not found" report --config-dir nosuch_dir $DATA/seed_kernel.ncu-rep
 fails "unknown scope" 2 "there are: process:466/device:0, aggregate" report --scope nope $DATA/seed_kernel.ncu-rep
 fails "unknown metric" 2 "sm__throughput" report --metrics sm__throughputt.avg.pct_of_peak_sustained_elapsed $DATA/seed_kernel.ncu-rep

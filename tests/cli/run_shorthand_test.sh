@@ -40,10 +40,10 @@ nothing_ran() {
 }
 removed() { # by the program: that is why there is no capture, and nothing is there
 	run -o "$TMP/gone" -- sh -c "$PROG 3; rm -rf '$TMP/gone'"
-	[ $rc -eq 1 ] && says "sonde: $TMP/gone is gone: it was removed while the program ran, and what was captured with it; choose a place that the program leaves alone (-o DIR)" &&
+	[ $rc -eq 1 ] && says "sonde: $TMP/gone was removed while the program ran, and the captures with it; choose a directory that the program leaves alone (-o DIR)" &&
 		[ "$(wc -l <"$TMP/err")" = 1 ] && [ ! -e "$TMP/gone" ]
 }
-removed_sweep() { run -m -o "$TMP/gone2" report.sort=time,name -- sh -c "$PROG 3; rm -rf '$TMP/gone2'" && says "$TMP/gone2 is gone" && ! grep -q 'everything is in' "$TMP/err"; }
+removed_sweep() { run -m -o "$TMP/gone2" report.sort=time,name -- sh -c "$PROG 3; rm -rf '$TMP/gone2'" && says "$TMP/gone2 was removed" && ! grep -q 'everything is in' "$TMP/err"; }
 sweep() { run -m -o "$TMP/sweep" report.sort=time,name -- "$PROG" 3 && [ -d "$TMP/sweep/1/native" ]; }
 
 ok run__o_is_the_run_directory out

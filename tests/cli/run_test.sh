@@ -238,10 +238,10 @@ no_region() {
 baseline_first() {
 	local report=$dir/ncu/regions/report.md
 	head -1 "$report" | grep -q '^# NCU Region Reports' &&
-		third_line_has "$report" '^\*\*Baseline\*\*: nothing that was asked of Nsight Compute was launched: no launch in ranges .X/.'
+		third_line_has "$report" '^\*\*Baseline\*\*: no launch matched what Nsight Compute was asked to profile: no launch in ranges .X/.'
 }
 baseline_in_json() {
-	third_line_has "$dir/ncu/regions/report.json" '"baseline": "nothing that was asked' && "$SONDE" validate "$dir/ncu/regions/report.json"
+	third_line_has "$dir/ncu/regions/report.json" '"baseline": "no launch matched what' && "$SONDE" validate "$dir/ncu/regions/report.json"
 }
 ok nothing_matched_invents_no_region no_region
 ok nothing_matched_is_the_first_line_of_the_report baseline_first

@@ -58,7 +58,7 @@ ok top_refuses_other_files [ $rc -eq 1 ]
 if [ -e "$BUILD/libsonde_inject.so" ]; then
 	"$SONDE" run -q -o "$TMP/host" -- "$BUILD/workloads/resnet_cpu" 1 >/dev/null 2>&1
 	do_ top "$TMP/host"
-	ok top_of_a_run_without_kernels_says_so grep -q 'host: no kernel in it; `sonde report` shows what it has' "$TMP/err"
+	ok top_of_a_run_without_kernels_says_so grep -q 'host: there is no kernel in it; `sonde report` shows what it has' "$TMP/err"
 else
 	skip top_of_a_run_without_kernels_says_so "the NVTX headers were not found when building"
 fi

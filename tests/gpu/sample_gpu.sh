@@ -124,17 +124,17 @@ while time.time() < end:
 	sample "sample: basic, beside a kernel loop" --seconds 2
 	check "sample: SMs were active" grep -q "^SM active  *[1-9]" "$T/out"
 	sample "sample: basic at 20 us, more than one core decodes" --seconds 1.5 --interval 20us
-	check "sample: 20 us never loses its place" lacks "begin anew"
+	check "sample: 20 us never loses its place" lacks "start again"
 	for us in 5 10 20; do
 		sample "sample: bursts of 20 ms at $us us" --seconds 3 --interval ${us}us --burst 20ms
-		check "sample: bursts at $us us never lose their place" lacks "begin anew\|missing"
+		check "sample: bursts at $us us never lose their place" lacks "start again\|missing"
 		check "sample: bursts at $us us: at least five" is "int('0$(sed -n 's/.*; \([0-9]*\) starts*, .*/\1/p' "$T/out")') >= 5"
 	done
 	TURNS=lts__t_requests,lts__t_sectors_srcunit_tex,lts__t_sectors_srcnode_gpc,lts__t_bytes,lts__cycles_active
 	TURNS=$TURNS,lts__t_requests_srcunit_tex,lts__m_thread_sys_cycles_pending
 	sample "sample: counters that need two passes take turns" --seconds 4 --counters $TURNS
 	check "sample: turns: they do" says "took turns"
-	check "sample: turns never lose their place" lacks "begin anew\|missing"
+	check "sample: turns never lose their place" lacks "start again\|missing"
 	check "sample: turns: most of the time is sampled" is "$(sed -n 's/.* in \([0-9.]*\) s$/\1/p' "$T/out" | head -1) > 3.5"
 	check "sample: turns: a set counts what the other counts" is "(lambda a, b: abs(a / b - 1) < 0.05)(*[float(x) for x in '$(awk '/srcunit_tex.sum/ && /sectors/ || /srcnode_gpc/ { print $2 }' "$T/out" | paste -sd' ')'.split()])"
 	sample "sample: full" --seconds 3 --counters full

@@ -196,25 +196,25 @@ wrong() { FAKE_PM_WRONG=50 sample --seconds 0.2 --interval 1ms && has "1 sample 
 jump() { # the clock of samples is set back a little: nothing is lost by it
 	FAKE_PM_JUMP=50 sample --seconds 0.2 --interval 1ms && lacks missing "$TMP/out" && has ": $(kept) samples" "$TMP/out"
 }
-overflow() { FAKE_PM_OVERFLOW=3 sample_until restarted && has "buffer was full 1 time" "$TMP/out" && has "begin anew 1 time," "$TMP/out"; }
+overflow() { FAKE_PM_OVERFLOW=3 sample_until restarted && has "buffer was full 1 time" "$TMP/out" && has "start again 1 time," "$TMP/out"; }
 slower() { # 400 µs a sample do not keep up with 200 or 300 µs: the trial finds it out, before anything is lost
 	FAKE_PM_COST_US=400 sample_until "started 2" && awk '$1 == "start" && ++n == 2 && $3 < 500000 { exit 1 }' "$TMP/told" &&
 		grep -qE "every ([5-9][0-9]{2}|[0-9]{4,}) us" "$TMP/out"
 }
 lingering() { # decodes that wait for samples are no reason to give up short intervals, and nothing is lost by them
-	FAKE_PM_LINGER_MS=100 sample_until "started 3" && lacks "begin anew" "$TMP/out" &&
+	FAKE_PM_LINGER_MS=100 sample_until "started 3" && lacks "start again" "$TMP/out" &&
 		awk '$1 == "start" { if (++n == 2) chosen = $3; if (n > 2 && $3 > 4 * chosen) exit 1 }' "$TMP/told"
 }
 fixed() { # an interval that was asked for stays: sampling stops while it is decoded, and what is missing is told
 	FAKE_PM_COST_US=100 sample_until "gave 3000" --interval 50us && has "every 50 us" "$TMP/out" && has "are missing in" "$TMP/out" &&
-		lacks "begin anew" "$TMP/out"
+		lacks "start again" "$TMP/out"
 }
 bursts_are_whole() { # longer than an image usually is; nothing of a burst is lost, though decoding takes five times as long
 	FAKE_PM_COST_US=50 sample_until "started 4" --interval 10us --burst 60ms -f csv &&
 		awk -F, 'NR > 2 && $1 != end { if (nr < 5000) exit 1; bursts++; nr = 0 } { end = $2; nr++ } END { exit bursts < 2 }' "$TMP/out"
 }
 asked_bursts() { sample_until "started 6" --interval 50us --burst 10ms && above "$(firsts)" 4 && has "; $(firsts) starts" "$TMP/out"; }
-turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out" && lacks "begin anew" "$TMP/out"; }
+turns() { FAKE_PM_PASS=7 sample_until "started 4" && has "2 sets took turns" "$TMP/out" && grep -q "dram__bytes_write.sum" "$TMP/out" && lacks "start again" "$TMP/out"; }
 full() { sample --seconds 0.2 --counters full && has tpc__something_else "$TMP/out" && lacks turns "$TMP/out"; }
 
 ok sampling__gaps_are_counted gaps

@@ -16,10 +16,10 @@ const FIELD_WORDS = {
 	host_ms: ["host ms", "time the host was inside the range"],
 	wall_ms: ["wall ms", "from the begin of each entry until it and all that it launched had ended"],
 	memory_allocated_bytes: ["allocated", "bytes of GPU memory allocated inside"], memory_freed_bytes: ["freed", "bytes of GPU memory freed inside"],
-	memory_left_bytes: ["left", "bytes allocated in entries and still there at their end"], memory_peak_bytes: ["peak", "the most bytes that the process held meanwhile"],
-	streams: ["streams", "that its work ran in"], share_pct: ["share", "of all GPU time inside regions"],
+	memory_left_bytes: ["left", "bytes allocated in entries and not yet freed at their end"], memory_peak_bytes: ["peak", "the most bytes that the process held meanwhile"],
+	streams: ["streams", "how many its work ran in"], share_pct: ["share", "of all GPU time inside regions"],
 	imbalance: ["imbalance", "longest time of a scope ÷ mean over scopes"], adopted_launches: ["adopted", "launches by threads without ranges of their own"],
-	tokens: ["tokens", "of the entries, as their labels or payloads say"], tokens_per_s: ["tokens/s", "over the time in which at least one entry that has some was on its way"],
+	tokens: ["tokens", "of all entries, from their labels or payloads"], tokens_per_s: ["tokens/s", "per second in which at least one entry with tokens was open"],
 	batch_mean: ["batch", "of an entry, on average"],
 };
 
@@ -64,7 +64,7 @@ function wordColumn(key, title) {
 
 const allColumns = [
 	...data.fields.map(fieldColumn), wordColumn("bound", "what the region waits for: the CPU, copies, or what limits its kernels"),
-	wordColumn("limiter", "what limits its kernels, whoever is waited for (inclusive)"), ...data.region_columns.map(metricColumn),
+	wordColumn("limiter", "what limits its kernels, whatever the region waits for (inclusive)"), ...data.region_columns.map(metricColumn),
 ];
 const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
 

@@ -26,7 +26,7 @@ function drawEntries(canvas, r) {
 		g.fillRect(x0, y(0), half, 1);
 		g.fillRect(x0, y(most), half, 1);
 		g.fillStyle = colour("soft");
-		g.fillText(side + (v.length ? "" : ": not there"), x0, 12);
+		g.fillText(side + (v.length ? "" : ": no entries"), x0, 12);
 		g.fillStyle = s ? colour("accent") : colour("soft");
 		v.forEach((t, i) => g.fillRect(x(i), y(t) - 1.5, 3, 3));
 		if (r[side] && isNumber(r[side].median)) {
@@ -77,11 +77,11 @@ function drawBothKernels() {
 	list.sort((a, b) => Math.abs(b.new - b.base) - Math.abs(a.new - a.base));
 	byId("kernels").hidden = !regions.some((one) => one.kernels.length);
 	byId("kernel-title").textContent = r ? "Kernels of " + seen(r.id) + r.mark : "Kernels of the outermost regions";
-	byId("kernel-rows").replaceChildren(...list.length ? kernelRows(list) : [el("tr", {}, el("td.soft", {colspan: 6}, "no kernel carries a change here"))]);
+	byId("kernel-rows").replaceChildren(...list.length ? kernelRows(list) : [el("tr", {}, el("td.soft", {colspan: 6}, "no kernel accounts for a change here"))]);
 }
 
 function initBothKernels() {
-	byId("kernels").append(el("div.row.between", {}, el("h2", {id: "kernel-title"}), el("span.small.soft", {}, "ms and calls of an entry; those that carry the change, largest first")), el("div.wide", {}, el("table.tree.kernel-table.both-kernels", {"aria-label": "Kernels of both sides"},
+	byId("kernels").append(el("div.row.between", {}, el("h2", {id: "kernel-title"}), el("span.small.soft", {}, "ms and calls of an entry; the kernels that account for the change, largest first")), el("div.wide", {}, el("table.tree.kernel-table.both-kernels", {"aria-label": "Kernels of both sides"},
 		el("colgroup", {}, el("col", {}), ...[120, 120, 90, 90, 90].map((w) => el("col", {style: {width: w + "px"}}))), headRow("kernel", "base ms", "new ms", "Δ %", "base calls", "new calls"), el("tbody", {id: "kernel-rows"}))));
 	listenTo(["region", "search"], drawBothKernels);
 	drawBothKernels();

@@ -35,7 +35,7 @@ function slowest(e, region) {
 		const text = time(Math.round(list[i] * 1e6)), began = (data.timeline ? data.timeline.entered : 0) + e.begin_ms[i] * 1e6, begin = time(Math.round(began)), raw = rawLabel(region, began);
 		return el("tr", {}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showEntry(e.begin_ms[i], e.host_ms[i])}, begin) : begin, raw ? " " + seen(raw) : ""),
 			el("td", {}, text), el("td", {}, time(Math.round(e.host_ms[i] * 1e6))), el("td", {}, median > 0 ? (list[i] / median).toFixed(2) + " ×" : "–"),
-			...loads.map((m) => el("td", {title: isNumber(m.value[i]) ? "± " + human(m.error[i], "%") + ": sampled while the entry ran" : "too short for samples to tell"},
+			...loads.map((m) => el("td", {title: isNumber(m.value[i]) ? "± " + human(m.error[i], "%") + ": sampled while the entry ran" : "too few samples for a figure"},
 				isNumber(m.value[i]) ? "~" + human(m.value[i], "%") : "–")),
 			...given.map(([, values]) => el("td", {}, isNumber(values[i]) ? String(values[i]) : "–")));
 	};
@@ -50,5 +50,5 @@ function entries(report, node) {
 	if (!e || e.count < 2)
 		return null;
 	return el("div", {id: "entries"}, el("h3", {}, fieldText(e.count, "count") + " entries"), e.wall ? histogram("wall", e.wall_ms.filter(isNumber), e.wall) : null, e.gpu ? histogram("GPU", e.gpu_ms.filter((v) => v > 0), e.gpu) : null, histogram("host", e.host_ms, e.host), slowest(e, report.region[node]),
-		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest are of one entry in " + e.step + ".") : null);
+		e.step > 1 ? el("p.small.soft", {}, "The bars and the slowest entries are taken from one entry in " + e.step + ".") : null);
 }

@@ -39,7 +39,7 @@ const QUALITY_WORDS = {
 	const: "the same in every launch", stat: "a statistic over launches",
 	sampled: "sampled while the program ran, no kernel replayed",
 };
-const NO_FIGURE = {sampled: "nothing ran here, samples saw too little of it to tell, or ± would be above 50 %"};
+const NO_FIGURE = {sampled: "nothing ran here, there are too few samples for a figure, or ± would be above 50 %"};
 
 /* A figure of a region: its value, its mark, and in words how it was made. Nodes nr and nr + 1 are the totals and the launches outside. */
 function figure(report, node, column, isExclusive) {

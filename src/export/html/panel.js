@@ -119,7 +119,7 @@ function facts(report, node) {
 			fieldText(get("allocator_allocated_bytes"), "count") + " bytes; above what an entry began with: " +
 			fieldText(get("allocator_rise_bytes"), "count") + " bytes; left by an entry on average: " + fieldText(get("allocator_net_bytes"), "count") + " bytes"),
 		fact("wall", ms(get("wall_ms")), "from the begin of each entry until it and all that it launched had ended"),
-		fact("tokens/s", isNumber(get("tokens_per_s")) ? fieldText(get("tokens_per_s"), "ratio") : null, fieldText(get("tokens"), "count") + " tokens, over the time in which at least one entry that has some was on its way"),
+		fact("tokens/s", isNumber(get("tokens_per_s")) ? fieldText(get("tokens_per_s"), "ratio") : null, fieldText(get("tokens"), "count") + " tokens, over the time in which at least one entry with tokens was open"),
 		fact("batch", isNumber(get("batch_mean")) ? fieldText(get("batch_mean"), "ratio") : null, "of an entry, on average"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),
 		fact("CPU", ms(get("cpu_ms")), "CPU time of the thread inside the range"),
@@ -227,11 +227,11 @@ function sections(report, node) {
 	return data.metrics.length ? box : null;
 }
 
-/* A small chart of one quantity, one bar per scope. `here` is the scope that is shown, -1 = none; below -1 the title has no range. */
+/* A small chart of one quantity, one bar per scope. `here` is the scope that is shown, -1 = none. */
 function bars(title, values, names, here, text) {
 	const most = Math.max(...values.map((v) => v || 0));
 	const known = values.filter(isNumber), least = Math.min(...known);
-	const range = here < -1 || !known.length ? "" : text(least) === text(most) ? " " + text(most) : " " + text(least) + " – " + text(most);
+	const range = !known.length ? "" : text(least) === text(most) ? " " + text(most) : " " + text(least) + " – " + text(most);
 	return el("div", {}, el("h4", {}, title + range), el("div.bars", {role: "img", "aria-label": title + ": " + values.map(text).join(", ")},
 		...values.map((v, i) => el(i === here ? "i.here" : "i", {title: names[i] + "\n" + text(v), style: {height: most > 0 ? Math.max(2, 100 * (v || 0) / most) + "%" : "2%"}}))));
 }

@@ -130,10 +130,10 @@ function drawRoofline() {
 	drawing.append(...drawAxes(s), ...drawCeilings(s, peaks), ...points.map((p) => drawPoint(s, p)), roof.kernels);
 	const note = peaks.flop_per_s && peaks.bytes_per_s ?
 		"Ceilings from the device's clocks, width and multiprocessors; tensor cores can do more with 8 bits or sparsity." :
-		"The report does not tell the device's peaks: points only, no ceilings.";
-	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares the kernels of the selected one. " +
+		"The report does not have the device's peaks: points only, no ceilings.";
+	box.replaceChildren(drawing, el("p.small.soft", {}, "Circles are regions, as large as their share of time; squares are the kernels of the selected region. " +
 		(points.length === MANY_POINTS ? "The " + MANY_POINTS + " longest regions are shown. " : "") +
-		(points.some((p) => p.isLeast) ? "Dashed points lie further up and right: " + data.uncounted + ". " : "") + (data.of_pipes ? "FLOP are " + data.of_pipes + ". " : "") + note));
+		(points.some((p) => p.isLeast) ? "Dashed points are lower bounds, the true ones are further up and right: " + data.uncounted + ". " : "") + (data.of_pipes ? "FLOP are " + data.of_pipes + ". " : "") + note));
 	markRoofline();
 }
 
