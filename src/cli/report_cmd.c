@@ -87,8 +87,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_KEY("sections", "ID,...", LIST, sections, "report.sections",
 		"report these sections and their metrics"),
 	SONDE_OPT_KEY("together", NULL, FLAG, together, "report.together=true",
-		"of a folder, add up all runs and jobs in it; otherwise take its newest run, and name one "
-		"job if it has several"),
+		"of a folder, add up all runs and jobs in it; otherwise read its newest run (of several "
+		"jobs, name one)"),
 	SONDE_OPT_KEY("no-aggregate", NULL, FLAG, no_aggregate, "report.aggregate=false",
 		"show each process and device only, no summary over them"),
 	SONDE_OPT_KEY("per-scope", NULL, FLAG, per_scope, "report.per_scope=true",

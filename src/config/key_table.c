@@ -203,8 +203,8 @@ const struct hydra_key sonde_keys[] = {
 		"traces of captured graphs, which give the work of their launches its regions: a folder or a file, "
 		"beside (capture_traces/ beside each trace), or none"),
 	BOOL("report.together", "false",
-		"of a folder, add up all runs and jobs in it; otherwise take its newest run, and name one "
-		"job if it has several"),
+		"of a folder, add up all runs and jobs in it; otherwise read its newest run (of several "
+		"jobs, name one)"),
 	BOOL("report.aggregate", "true", "the summary over all processes and devices"),
 	BOOL("report.per_scope", "false",
 		"show each process and device in text, not only their summary; Markdown and JSON always do"),
