@@ -53,7 +53,7 @@ static void execute(const struct sonde_child_spec *spec)
 }
 
 /* Restores the signals in the child. Signals that sonde's own caller ignores (nohup) stay ignored. */
-static void usual_signals(const struct watch *w)
+static void restore_signals(const struct watch *w)
 {
 	sigaction(SIGTTOU, &w->old_ttou, NULL);
 	sigaction(SIGCHLD, &w->old_chld, NULL);
@@ -84,14 +84,14 @@ static int redirect_helper(const struct sonde_child_spec *spec, int report_fd)
 	return report;
 }
 
-static _Noreturn void become(const struct watch *w, int report_fd)
+static _Noreturn void become_program(const struct watch *w, int report_fd)
 {
 	int saved;
 
 	setpgid(0, 0);
 	if (w->gives_terminal)
 		hand_terminal(w, w->own_group, getpid());
-	usual_signals(w);
+	restore_signals(w);
 	if (w->spec->is_helper)
 		report_fd = redirect_helper(w->spec, report_fd);
 	execute(w->spec);
@@ -151,7 +151,7 @@ static int start_child(struct watch *w)
 		return errno;
 	w->pid = fork();
 	if (w->pid == 0)
-		become(w, pipe_fds[1]);
+		become_program(w, pipe_fds[1]);
 	saved = w->pid < 0 ? errno : 0;
 	close(pipe_fds[1]);
 	if (w->pid > 0) {
@@ -231,7 +231,7 @@ static bool reap(struct watch *w)
 	return true;
 }
 
-static void pass_on(struct watch *w, int signal)
+static void pass_signal_on(struct watch *w, int signal)
 {
 	if (signal == w->spec->own_signal) {
 		w->spec->on_signal(w->spec->of);
@@ -277,7 +277,7 @@ static void wait_for_end(struct watch *w)
 		int signal = sigtimedwait(&w->set, NULL, &pause);
 
 		if (signal > 0 && signal != SIGCHLD)
-			pass_on(w, signal);
+			pass_signal_on(w, signal);
 		if (w->gives_terminal) /* fg of a running job sends us no signal */
 			hand_terminal(w, w->own_group, w->pid);
 		on_time(w);

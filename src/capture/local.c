@@ -23,12 +23,12 @@
 #define SUFFIX	".sonde.tar"
 
 /* The contents of the file `archive`: how much of the node's archive is whole, and its name. */
-struct state {
+struct archive_state {
 	uint64_t end;
 	char name[256];
 };
 
-static int fail(struct sonde_err *err, const char *path)
+static int fail_on_file(struct sonde_err *err, const char *path)
 {
 	return sonde_err_set(err, SONDE_ERR_IO, "%s: %s", path, strerror(errno));
 }
@@ -58,7 +58,7 @@ static const char *name_of(const struct sonde_rundir *d)
  * Makes the directories and takes the rank's lock. Meanwhile the last rank of the node may remove the directories, or
  * may take this one for an orphan: then it tries again.
  */
-static bool take_place(struct sonde_local *l, const char *owner)
+static bool lock_rank_directory(struct sonde_local *l, const char *owner)
 {
 	struct stat st;
 	unsigned i;
@@ -88,13 +88,13 @@ int sonde_local_open(struct sonde_local *l, const char *place, const struct sond
 	if (strlen(place) > sizeof(l->root) - 100)
 		return sonde_err_set(err, SONDE_ERR_IO, "%.60s…: the path is too long: choose a shorter one", place);
 	if (!realpath(d->path, whole))
-		return fail(err, d->path);
+		return fail_on_file(err, d->path);
 	sonde_md5(run, sonde_str_from(whole));
 	snprintf(l->root, sizeof(l->root), "%s/sonde-%u-%s", place, (unsigned)geteuid(), run);
 	snprintf(l->dir, sizeof(l->dir), "%s/%s", l->root, name_of(d));
 	snprintf(l->mark, sizeof(l->mark), "SONDE_LOCAL=%s", l->root);
 	snprintf(owner, sizeof(owner), "%s" OWNER, l->dir);
-	return take_place(l, owner) ? 0 : fail(err, l->dir);
+	return lock_rank_directory(l, owner) ? 0 : fail_on_file(err, l->dir);
 }
 
 /* --- the archive ------------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ int sonde_local_open(struct sonde_local *l, const char *place, const struct sond
  * Identifies who writes to an archive: this boot of this machine, and this place on it. The name of the node is not
  * enough: containers may share one.
  */
-static void identify(char out[128], const struct sonde_local *l)
+static void identify_writer(char out[128], const struct sonde_local *l)
 {
 	struct sonde_buf boot = {0};
 	struct stat st = {0};
@@ -120,7 +120,7 @@ static void identify(char out[128], const struct sonde_local *l)
 }
 
 /* Begins a new archive. Its first member says who writes to it. */
-static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, const char *who)
+static bool begin_archive(struct archive_state *s, int fd, const struct sonde_local *l, const char *who)
 {
 	struct sonde_archive a = {.fd = fd, .path = ""};
 	struct sonde_err err = {0};
@@ -138,7 +138,7 @@ static bool begin_archive(struct state *s, int fd, const struct sonde_local *l, 
 }
 
 /* Continues an archive that an earlier rank of this node has left whole. */
-static bool resume_archive(struct state *s, int fd, const char *who)
+static bool resume_archive(struct archive_state *s, int fd, const char *who)
 {
 	static const char empty[1024];
 	char found[128] = "", end[sizeof(empty)];
@@ -157,7 +157,7 @@ static bool resume_archive(struct state *s, int fd, const char *who)
 }
 
 /* Opens NODE.sonde.tar, or NODE-2.sonde.tar and so on if another node of that name has it; -1 with errno. */
-static int find_archive(struct state *s, const struct sonde_local *l, const char *dir)
+static int find_archive(struct archive_state *s, const struct sonde_local *l, const char *dir)
 {
 	char path[4096], who[128];
 	struct utsname u;
@@ -166,7 +166,7 @@ static int find_archive(struct state *s, const struct sonde_local *l, const char
 
 	if (uname(&u) < 0)
 		return -1;
-	identify(who, l);
+	identify_writer(who, l);
 	for (i = 1; i < 10000; i++) {
 		snprintf(s->name, sizeof(s->name), "%.200s", u.nodename);
 		if (i > 1)
@@ -211,13 +211,13 @@ static int open_lock(const char *path)
 }
 
 /* Opens the node's archive and fills in `s`; -1 with errno. */
-static int open_archive(struct state *s, int lock, const struct sonde_local *l, const char *dir)
+static int open_archive(struct archive_state *s, int lock, const struct sonde_local *l, const char *dir)
 {
 	char path[4096];
 
-	*s = (struct state){0};
+	*s = (struct archive_state){0};
 	if (pread(lock, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || !memchr(s->name, 0, sizeof(s->name)))
-		*s = (struct state){0};
+		*s = (struct archive_state){0};
 	if (!s->name[0])
 		return find_archive(s, l, dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, s->name);
@@ -271,14 +271,14 @@ static int add_rank(
 }
 
 /* Adds all captures of a rank, or none of them. */
-static int add_whole(struct state *s, const char *path, int fd, const char *dir, const char *rank,
+static int add_whole(struct archive_state *s, const char *path, int fd, const char *dir, const char *rank,
 	struct sonde_err *err)
 {
 	struct sonde_archive a = {.fd = fd, .path = path, .end = s->end};
 	int rc = add_rank(&a, dir, rank, err);
 
 	if (rc == 0 && fsync(fd) < 0)
-		rc = fail(err, path);
+		rc = fail_on_file(err, path);
 	if (rc == 0) {
 		s->end = a.end;
 		return 0;
@@ -330,7 +330,7 @@ static int move_rank(const struct sonde_local *l, const struct sonde_rundir *d, 
 	struct sonde_err *err)
 {
 	char lock[1200], to[3200], dir[1200], path[4096];
-	struct state s = {0};
+	struct archive_state s = {0};
 	int lock_fd, fd, rc;
 
 	snprintf(lock, sizeof(lock), "%s/" ARCHIVE, l->root);
@@ -344,9 +344,9 @@ static int move_rank(const struct sonde_local *l, const struct sonde_rundir *d, 
 	lock_fd = open_lock(lock);
 	fd = lock_fd < 0 ? -1 : open_archive(&s, lock_fd, l, to);
 	snprintf(path, sizeof(path), "%s/%s", to, s.name);
-	rc = fd < 0 ? fail(err, lock_fd < 0 ? lock : path) : add_whole(&s, path, fd, dir, rank, err);
+	rc = fd < 0 ? fail_on_file(err, lock_fd < 0 ? lock : path) : add_whole(&s, path, fd, dir, rank, err);
 	if (rc == 0 && pwrite(lock_fd, &s, sizeof(s), 0) != (ssize_t)sizeof(s))
-		rc = fail(err, lock);
+		rc = fail_on_file(err, lock);
 	if (fd >= 0)
 		close(fd);
 	if (lock_fd >= 0)

@@ -272,7 +272,7 @@ static bool is_capture(const char *name)
 /*
  * Whether the first block of the capture says that `runner` started the program. Without a runner every capture counts.
  */
-static bool is_of(int fd, const char *runner)
+static bool is_from_runner(int fd, const char *runner)
 {
 	char line[SONDE_RUNNER_LIMIT + 16], text[4096];
 	int nr_line = snprintf(line, sizeof(line), "\nrunner=%s\n", runner ? runner : "");
@@ -290,7 +290,7 @@ static bool is_being_written(int dir, const char *name, const char *runner)
 	if (!is_capture(name))
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	is_locked = fd >= 0 && sonde_fd_is_locked(fd) && is_of(fd, runner);
+	is_locked = fd >= 0 && sonde_fd_is_locked(fd) && is_from_runner(fd, runner);
 	if (fd >= 0)
 		close(fd);
 	return is_locked;
@@ -307,15 +307,15 @@ static bool is_running(const char *name)
 }
 
 /* How many files in a directory belong to processes that still run or write. */
-struct attendance {
+struct live_files {
 	unsigned nr_there; /* files named after running processes, even if these have not locked them yet … */
 	unsigned nr_writing; /* … captures that running processes still write … */
 	unsigned nr_ending;  /* … and captures of ended processes, whose last bytes are being written */
 };
 
-static struct attendance attend(const char *dir, const char *runner)
+static struct live_files count_live_files(const char *dir, const char *runner)
 {
-	struct attendance a = {0};
+	struct live_files a = {0};
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 
@@ -341,7 +341,7 @@ static bool is_settled(const char *dir, const char *runner)
 						a.faults[SONDE_FAULT_HELPER].nr +
 						a.faults[SONDE_FAULT_FILE].nr +
 						a.faults[SONDE_FAULT_SHARING].nr) &&
-	       !attend(dir, runner).nr_ending;
+	       !count_live_files(dir, runner).nr_ending;
 }
 
 bool sonde_native_settle(const char *dir, const char *runner)
@@ -351,14 +351,14 @@ bool sonde_native_settle(const char *dir, const char *runner)
 
 	for (ms = 0; ms < SETTLE_MS && !is_settled(dir, runner); ms += STEP_MS)
 		nanosleep(&step, NULL);
-	return ms < SETTLE_MS && !attend(dir, runner).nr_there;
+	return ms < SETTLE_MS && !count_live_files(dir, runner).nr_there;
 }
 
 bool sonde_native_fault(char *text, size_t size, const char *dir, const char *runner)
 {
 	static const struct {
 		const char *says, *next;
-	} what[SONDE_NR_FAULTS] = {
+	} fault_texts[SONDE_NR_FAULTS] = {
 		[SONDE_FAULT_MEMORY] = {"there was no memory for the buffers of the native capture",
 			"a smaller pipeline.native.buffer_mb needs less"},
 		[SONDE_FAULT_HELPER] = {"the process that writes the native capture could not be started",
@@ -382,9 +382,9 @@ bool sonde_native_fault(char *text, size_t size, const char *dir, const char *ru
 
 		if (!nr)
 			continue;
-		snprintf(text, size, "%s%s%s%s, in %u %s: %s", what[i].says, error ? " (" : "",
+		snprintf(text, size, "%s%s%s%s, in %u %s: %s", fault_texts[i].says, error ? " (" : "",
 			error ? strerror(error) : "", error ? ")" : "", nr,
-			nr == 1 ? "process" : "processes", what[i].next);
+			nr == 1 ? "process" : "processes", fault_texts[i].next);
 		return true;
 	}
 	if (a.nr_attached > a.nr_begun) {
@@ -394,7 +394,7 @@ bool sonde_native_fault(char *text, size_t size, const char *dir, const char *ru
 			a.nr_attached - a.nr_begun, a.nr_attached);
 		return true;
 	}
-	i = attend(dir, runner).nr_writing;
+	i = count_live_files(dir, runner).nr_writing;
 	if (i)
 		snprintf(text, size,
 			"%zu %s of the run %s on; what %s from now on is not in the report", i,

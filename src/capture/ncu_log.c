@@ -113,7 +113,7 @@ bool sonde_ncu_log_has_failure(const struct sonde_ncu_log *log)
 	return false;
 }
 
-bool sonde_ncu_log_tells(const struct sonde_ncu_log *log, enum sonde_situation s)
+bool sonde_ncu_log_should_tell(const struct sonde_ncu_log *log, enum sonde_situation s)
 {
 	bool is_explained = false;
 	unsigned i;

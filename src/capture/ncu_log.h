@@ -34,6 +34,6 @@ bool sonde_ncu_log_is_range_limit(const struct sonde_ncu_log *log);
 bool sonde_ncu_log_has_failure(const struct sonde_ncu_log *log);
 
 /* Whether the log has this finding and no other one that explains it, so that the user should see it. */
-bool sonde_ncu_log_tells(const struct sonde_ncu_log *log, enum sonde_situation s);
+bool sonde_ncu_log_should_tell(const struct sonde_ncu_log *log, enum sonde_situation s);
 
 #endif

@@ -35,7 +35,7 @@ struct cupti {
 	const char *chip;
 };
 
-static bool load(struct cupti *c)
+static bool load_cupti(struct cupti *c)
 {
 	c->library = sonde_cupti_open();
 	if (!c->library)
@@ -97,7 +97,7 @@ static bool add_metrics(struct cupti *c, const char **metrics, size_t nr)
 	return c->cuptiProfilerHostConfigAddMetrics(&p) == CUPTI_SUCCESS;
 }
 
-static bool count(struct cupti *c, size_t *nr)
+static bool count_needed_passes(struct cupti *c, size_t *nr)
 {
 	CUpti_Profiler_Host_GetConfigImageSize_Params size = {
 		.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
@@ -188,7 +188,7 @@ static void find_near(struct cupti *c, struct sonde_passes *out)
 static bool count_together(
 	struct cupti *c, struct sonde_passes *out, const char **metrics, size_t nr)
 {
-	bool is_good = begin_cupti(c, NULL) == 0 && add_metrics(c, metrics, nr) && count(c, &out->nr);
+	bool is_good = begin_cupti(c, NULL) == 0 && add_metrics(c, metrics, nr) && count_needed_passes(c, &out->nr);
 
 	end_cupti(c);
 	return is_good;
@@ -204,7 +204,7 @@ static int count_known(struct cupti *c, struct sonde_passes *out, const char **m
 		rc = begin_cupti(c, err);
 		if (rc)
 			return rc;
-		if (add_metrics(c, &metrics[i], 1) && count(c, &passes)) {
+		if (add_metrics(c, &metrics[i], 1) && count_needed_passes(c, &passes)) {
 			metrics[nr_known++] = metrics[i];
 		} else if (out->nr_unknown++ == 0) {
 			snprintf(out->unknown, sizeof(out->unknown), "%s", metrics[i]);
@@ -213,7 +213,7 @@ static int count_known(struct cupti *c, struct sonde_passes *out, const char **m
 		end_cupti(c);
 	}
 	rc = begin_cupti(c, err);
-	if (rc == 0 && nr_known && (!add_metrics(c, metrics, nr_known) || !count(c, &out->nr)))
+	if (rc == 0 && nr_known && (!add_metrics(c, metrics, nr_known) || !count_needed_passes(c, &out->nr)))
 		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"CUPTI cannot schedule these metrics together on %s: ask for fewer", c->chip);
 	end_cupti(c);
@@ -228,7 +228,7 @@ int sonde_passes_count(struct sonde_passes *out, const char *chip, const char *c
 	int rc;
 
 	*out = (struct sonde_passes){0};
-	if (!load(&c))
+	if (!load_cupti(&c))
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"this machine has no CUPTI with a host profiler: install cuda-cupti 12.6 or newer");
 	copy = sonde_calloc(nr + 1, sizeof(*copy));

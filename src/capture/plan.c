@@ -16,7 +16,7 @@ bool sonde_replay_is_ranges(const char *mode)
 }
 
 /* The label that an expression opens, which is its last one: `D@[A/B]` → `B`. */
-static struct sonde_str opened(const char *expression)
+static struct sonde_str label_opened_by(const char *expression)
 {
 	struct sonde_str s = sonde_str_from(expression);
 	size_t i;
@@ -36,9 +36,9 @@ static struct sonde_str opened(const char *expression)
 }
 
 /* Whether ranges of `inner` are inside ranges of `outer`, as far as the text shows. */
-static bool lies_in(const char *inner, const char *outer)
+static bool may_nest_in(const char *inner, const char *outer)
 {
-	struct sonde_str a = opened(outer), b = opened(inner), rest = sonde_str_from(inner);
+	struct sonde_str a = label_opened_by(outer), b = label_opened_by(inner), rest = sonde_str_from(inner);
 
 	if (a.n && b.n > a.n + 2 && memcmp(b.p, a.p, a.n) == 0 && memcmp(b.p + a.n, "::", 2) == 0)
 		return true;
@@ -59,7 +59,7 @@ static unsigned text_level(struct sonde_words all, size_t i)
 	size_t k;
 
 	for (k = 0; k < all.nr; k++)
-		if (k != i && lies_in(all.at[i], all.at[k]))
+		if (k != i && may_nest_in(all.at[i], all.at[k]))
 			level++;
 	return level;
 }

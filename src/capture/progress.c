@@ -33,7 +33,7 @@ void sonde_progress_begin(struct sonde_progress *p, const char *what, const char
 	p->next_line_ns = p->begin_ns + p->interval_ns;
 }
 
-static void follow(struct sonde_progress *p)
+static void read_log(struct sonde_progress *p)
 {
 	char chunk[8192];
 	ssize_t n;
@@ -46,7 +46,7 @@ static void follow(struct sonde_progress *p)
 		sonde_ncu_log_feed(&p->log, (struct sonde_str){chunk, (size_t)n});
 }
 
-static void describe(const struct sonde_progress *p, struct sonde_buf *out)
+static void describe_progress(const struct sonde_progress *p, struct sonde_buf *out)
 {
 	const struct sonde_ncu_log *log = &p->log;
 	uint64_t elapsed = sonde_now_ns() - p->begin_ns;
@@ -87,7 +87,7 @@ static void show_line(struct sonde_progress *p)
 {
 	struct sonde_buf line = {0};
 
-	describe(p, &line);
+	describe_progress(p, &line);
 	if (p->is_live) {
 		add_current(p, &line);
 		p->has_line = true;
@@ -102,7 +102,7 @@ void sonde_progress_tick(void *progress)
 	struct sonde_progress *p = progress;
 	uint64_t now = sonde_now_ns();
 
-	follow(p);
+	read_log(p);
 	if (!p->show || now < p->next_line_ns)
 		return;
 	show_line(p);
@@ -113,7 +113,7 @@ void sonde_progress_tick(void *progress)
 
 void sonde_progress_end(struct sonde_progress *p)
 {
-	follow(p);
+	read_log(p);
 	sonde_ncu_log_finish(&p->log);
 	if (p->has_line)
 		p->show("", true);

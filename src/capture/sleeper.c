@@ -168,7 +168,7 @@ static void name_sleeper(struct sonde_sleeper *s)
 }
 
 /* Whether process `pid` sleeps; fills in what can be known without holding it. errno as from open_page. */
-static bool look_at(struct sonde_sleeper *s, pid_t pid)
+static bool look_at_process(struct sonde_sleeper *s, pid_t pid)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct sonde_asleep head = {0};
@@ -193,7 +193,7 @@ static bool look_at(struct sonde_sleeper *s, pid_t pid)
 	return true;
 }
 
-static int compare(const void *a, const void *b)
+static int by_pid(const void *a, const void *b)
 {
 	pid_t x = ((const struct sonde_sleeper *)a)->pid, y = ((const struct sonde_sleeper *)b)->pid;
 
@@ -210,13 +210,13 @@ int sonde_sleepers_find(struct sonde_sleepers *out, struct sonde_err *err)
 	if (!d)
 		return sonde_err_io(err, "/proc", errno);
 	while (ok && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]) && look_at(&s, (pid_t)strtol(e->d_name, NULL, 10)))
+		if (isdigit((unsigned char)e->d_name[0]) && look_at_process(&s, (pid_t)strtol(e->d_name, NULL, 10)))
 			ok = sonde_vec_put(&out->all, s);
 	closedir(d);
 	if (!ok)
 		return sonde_err_nomem(err);
 	if (out->all.nr)
-		qsort(out->all.at, out->all.nr, sizeof(*out->all.at), compare);
+		qsort(out->all.at, out->all.nr, sizeof(*out->all.at), by_pid);
 	return 0;
 }
 
@@ -262,7 +262,7 @@ static bool has_variable(pid_t pid, const char *name)
 }
 
 /* Says why a process cannot be woken, and what to do. */
-static int explain(pid_t pid, struct sonde_err *err)
+static int explain_refusal(pid_t pid, struct sonde_err *err)
 {
 	char path[64];
 	DIR *d;
@@ -293,7 +293,7 @@ static int explain(pid_t pid, struct sonde_err *err)
 		(int)pid);
 }
 
-static bool has(const struct sonde_sleepers *all, pid_t pid)
+static bool has_pid(const struct sonde_sleepers *all, pid_t pid)
 {
 	size_t i;
 
@@ -322,7 +322,7 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 					: has_name(s, word)))
 			continue;
 		is_meant = true;
-		ok = has(out, s->pid) || sonde_vec_put(&out->all, *s);
+		ok = has_pid(out, s->pid) || sonde_vec_put(&out->all, *s);
 	}
 	if (!ok)
 		rc = sonde_err_nomem(err);
@@ -330,7 +330,7 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 	if (rc || is_meant)
 		return rc;
 	if (is_number)
-		return explain((pid_t)number, err);
+		return explain_refusal((pid_t)number, err);
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 		"no program called '%s' can be woken: `sonde attach` lists those that can; run `eval \"$(sonde env)\"` in "
 		"the shell that starts a program, to wake it later (docs/production.md)",
@@ -425,10 +425,10 @@ int sonde_sleeper_hold(struct sonde_sleeper *s, struct sonde_err *err)
 	s->fd = find_user(s) ? open_page(s->pid, s->uid) : -1;
 	/* if it still runs, the page belongs to this process and not to a later one of its number */
 	if (s->fd < 0 || sonde_sleeper_is_gone(s))
-		return explain(s->pid, err);
+		return explain_refusal(s->pid, err);
 	if (fcntl(s->fd, F_OFD_SETLK, &lock) < 0) { /* a lock of the open file: the library asks whether it exists */
 		sonde_sleeper_release(s);
-		look_at(s, s->pid); /* the holder may have changed */
+		look_at_process(s, s->pid); /* the holder may have changed */
 		return refuse_held(s, err);
 	}
 	page = mmap(NULL, SONDE_ASLEEP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);

@@ -81,7 +81,7 @@ static bool be_sleeper(struct myself *m, const struct sonde_sleeper *s)
 /* --- the place ----------------------------------------------------------------------------------- */
 
 /* Whether the sleeper finds our directory under the same path. */
-static bool sees(const struct sonde_sleeper *s, const char *dir)
+static bool sees_directory(const struct sonde_sleeper *s, const char *dir)
 {
 	char path[PATH_MAX + 64];
 	struct stat mine, its;
@@ -194,7 +194,7 @@ int sonde_sleeper_place(struct sonde_sleeper *s, const struct sonde_native_reque
 	s->here[0] = '\0';
 	if (!realpath(q->dir, whole))
 		return sonde_err_io(err, q->dir, errno);
-	if (s->uid != geteuid() || strlen(whole) >= sizeof(s->there) || !sees(s, whole))
+	if (s->uid != geteuid() || strlen(whole) >= sizeof(s->there) || !sees_directory(s, whole))
 		return make_place(s, q, err);
 	memcpy(s->there, whole, strlen(whole) + 1);
 	return sonde_native_prepare(whole, q, err);

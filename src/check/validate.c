@@ -265,7 +265,7 @@ int sonde_validate_text(struct sonde_str text, const char *name, struct sonde_er
 	struct sonde_validation v = {.name = name, .err = err};
 	struct sonde_str schema_text;
 	json_error_t where;
-	json_t *document = load(text, &where);
+	json_t *document = load_json(text, &where);
 	bool is_diff = document && sonde_invariant__is_word(document, "schema", "sonde.diff/1");
 	json_t *schema;
 	int rc;

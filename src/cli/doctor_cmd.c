@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static int examine(bool is_json, struct sonde_sink *out, enum sonde_health *worst)
+static int examine_machine(bool is_json, struct sonde_sink *out, enum sonde_health *worst)
 {
 	struct sonde_machine machine;
 	struct sonde_diagnosis d;
@@ -53,7 +53,7 @@ int sonde_cmd_doctor(int argc, char **argv)
 			args.operands.at[0]);
 	if (rc == 0) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		if (examine(q.is_json, &out, &worst))
+		if (examine_machine(q.is_json, &out, &worst))
 			rc = sonde_err_nomem(&err);
 		rc = sonde_sink_finish(&out, rc, &err);
 	}

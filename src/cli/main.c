@@ -97,7 +97,7 @@ static const struct {
 	{"-h", print_help}, {"help", print_help}, {"--help=man", print_man_page},
 	{"--help=table", print_table}};
 
-static int answer(size_t i)
+static int print_answer(size_t i)
 {
 	struct sonde_err err = {0};
 	struct sonde_sink out;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < sizeof(answers) / sizeof(*answers) && !is_help; i++)
 		if (strcmp(word, answers[i].word) == 0)
-			return answer(i);
+			return print_answer(i);
 	word = is_help ? argv[2] : word;
 	c = find_command(word);
 	if (!c && !is_help && access(word, F_OK) == 0)

@@ -75,7 +75,7 @@ void sonde_say_log(const struct sonde_ncu_log *log, const char *path)
 	unsigned s;
 
 	for (s = 0; s < SONDE_NR_LOG_SITUATIONS; s++)
-		if (sonde_ncu_log_tells(log, s)) {
+		if (sonde_ncu_log_should_tell(log, s)) {
 			sonde_say_advice(s, log->details[s]);
 			has_any = true;
 		}

@@ -96,13 +96,13 @@ void sonde_page_server_close(struct sonde_page_server *s)
 	sonde_mapping_release(&s->page);
 }
 
-static void leave(struct visitor *v)
+static void close_visitor(struct visitor *v)
 {
 	close(v->fd);
 	v->fd = -1;
 }
 
-static void welcome(const struct sonde_page_server *s, struct visitor *visitors)
+static void accept_visitor(const struct sonde_page_server *s, struct visitor *visitors)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	size_t i;
@@ -149,34 +149,34 @@ static void choose_answer(const struct sonde_page_server *s, struct visitor *v)
 	v->until_ms = now_ms() + ANSWER_MS;
 }
 
-static void hear(const struct sonde_page_server *s, struct visitor *v)
+static void read_request(const struct sonde_page_server *s, struct visitor *v)
 {
 	ssize_t got = recv(v->fd, v->request + v->nr_read, sizeof(v->request) - v->nr_read, 0);
 
 	if (got <= 0) {
 		if (got == 0 || (errno != EAGAIN && errno != EINTR))
-			leave(v);
+			close_visitor(v);
 		return;
 	}
 	v->nr_read += (size_t)got;
 	if (memmem(v->request, v->nr_read, "\r\n\r\n", 4))
 		choose_answer(s, v);
 	else if (v->nr_read == sizeof(v->request))
-		leave(v);
+		close_visitor(v);
 }
 
 /*
  * Sends what the connection takes now. After the last byte it waits for the visitor to hang up, so that everything
  * arrives.
  */
-static void answer(struct visitor *v)
+static void send_answer(struct visitor *v)
 {
 	struct sonde_str *part = v->head.n ? &v->head : &v->body;
 	ssize_t sent = send(v->fd, part->p, part->n, MSG_NOSIGNAL);
 
 	if (sent < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			leave(v);
+			close_visitor(v);
 		return;
 	}
 	part->p += sent;
@@ -189,12 +189,12 @@ static void answer(struct visitor *v)
 }
 
 /* Reads and drops what comes after the request; when that ends, the visit ends. */
-static void see_off(struct visitor *v)
+static void read_until_hangup(struct visitor *v)
 {
 	ssize_t got = recv(v->fd, v->request, sizeof(v->request), 0);
 
 	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-		leave(v);
+		close_visitor(v);
 }
 
 static bool has_more(const struct visitor *v)
@@ -202,20 +202,20 @@ static bool has_more(const struct visitor *v)
 	return v->head.n || v->body.n;
 }
 
-static void serve(const struct sonde_page_server *s, struct visitor *v, short events)
+static void serve_visitor(const struct sonde_page_server *s, struct visitor *v, short events)
 {
 	if (v->fd < 0)
 		return;
 	if (now_ms() > v->until_ms)
-		leave(v);
+		close_visitor(v);
 	else if (!events)
 		return;
 	else if (!v->is_answered)
-		hear(s, v);
+		read_request(s, v);
 	else if (has_more(v))
-		answer(v);
+		send_answer(v);
 	else
-		see_off(v);
+		read_until_hangup(v);
 }
 
 static volatile sig_atomic_t is_over;
@@ -240,9 +240,9 @@ static int wait_and_serve(const struct sonde_page_server *s, struct visitor *vis
 	if (ppoll(fds, MAX_VISITORS + 1, &second, open_mask) < 0)
 		return errno == EINTR ? 0 : errno;
 	for (i = 0; i < MAX_VISITORS; i++)
-		serve(s, &visitors[i], fds[i + 1].revents);
+		serve_visitor(s, &visitors[i], fds[i + 1].revents);
 	if (fds[0].revents)
-		welcome(s, visitors);
+		accept_visitor(s, visitors);
 	return 0;
 }
 
@@ -267,7 +267,7 @@ int sonde_page_server_run(struct sonde_page_server *s, struct sonde_err *err)
 		failed = wait_and_serve(s, visitors, &mask);
 	for (i = 0; i < MAX_VISITORS; i++)
 		if (visitors[i].fd >= 0)
-			leave(&visitors[i]);
+			close_visitor(&visitors[i]);
 	for (i = 0; i < 3; i++)
 		sigaction(ends[i], &before[i], NULL);
 	sigprocmask(SIG_SETMASK, &mask, NULL);

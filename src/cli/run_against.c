@@ -121,7 +121,7 @@ static int refuse_used(struct series *s, const struct sonde_rank *rank)
 }
 
 /* --open: shows the page of the comparison, if there is one. */
-static int look(struct series *s)
+static int show_page(struct series *s)
 {
 	struct sonde_buf page = {0};
 	int rc = 0;
@@ -156,7 +156,7 @@ static int run_and_compare(struct series *s, bool is_timed)
 	status = sonde_cmd_diff((int)s->diff.words.nr, s->diff.words.at);
 	sonde_say("the comparison is in %s: diff.html, diff.json, diff.md, diff.txt and diff.xml (JUnit)", s->dir);
 	sonde_run_say_view(s->dir);
-	if (s->q->is_opened && look(s))
+	if (s->q->is_opened && show_page(s))
 		return sonde_cmd_fail(s->err);
 	return status;
 }

@@ -120,9 +120,9 @@ static void restore_signals(const struct signals *s)
 /* --- one capture --------------------------------------------------------------------------------- */
 
 /* How many sleepers are in which state. */
-struct attendance {
+struct sleeper_counts {
 	size_t nr_called, nr_awake; /* at this moment … */
-	size_t nr_woken, nr_gone;   /* … and at any time so far; gone = the program has ended */
+	size_t nr_woken;            /* … and at any time so far */
 };
 
 struct watch {
@@ -134,9 +134,9 @@ struct watch {
 	bool has_told;
 };
 
-static struct attendance look(struct watch *w)
+static struct sleeper_counts poll_sleepers(struct watch *w)
 {
-	struct attendance a = {0};
+	struct sleeper_counts a = {0};
 	size_t i;
 
 	for (i = 0; i < w->all->all.nr; i++) {
@@ -153,12 +153,11 @@ static struct attendance look(struct watch *w)
 		/* A sleeper that was awake only between two looks has captured, too. */
 		w->was_awake[i] |= phase == SONDE_PHASE_ASLEEP && atomic_load(&s->page->nr_wakes) != s->nr_wakes;
 		a.nr_woken += w->was_awake[i];
-		a.nr_gone += w->is_gone[i];
 	}
 	return a;
 }
 
-static void say_awake(const struct watch *w, const struct attendance *a)
+static void say_awake(const struct watch *w, const struct sleeper_counts *a)
 {
 	const struct sonde_sleeper *first = &w->all->all.at[0];
 	double seconds = (double)w->run->attach->for_ns / 1e9;
@@ -192,7 +191,7 @@ static void say_waiting(struct watch *w)
 static bool goes_on(struct watch *w)
 {
 	const uint64_t for_ns = w->run->attach->for_ns, patience = for_ns > GIVE_UP_NS ? for_ns : GIVE_UP_NS;
-	struct attendance a = look(w);
+	struct sleeper_counts a = poll_sleepers(w);
 	uint64_t now = sonde_now_ns();
 
 	if (a.nr_woken && !w->awake_ns) {
@@ -226,7 +225,7 @@ static void put_to_sleep(struct watch *w)
 	for (i = 0; i < w->all->all.nr; i++)
 		if (w->is_called[i])
 			sonde_sleeper_rest(&w->all->all.at[i]);
-	while (look(w).nr_awake && sonde_now_ns() < until)
+	while (poll_sleepers(w).nr_awake && sonde_now_ns() < until)
 		pause_for(w, 5);
 }
 
@@ -269,7 +268,7 @@ static int call_all(struct watch *w, const struct sonde_native_request *q, struc
 		/* A sleeper may still be falling asleep, after an attach that was killed. */
 		while (!(w->is_called[i] = sonde_sleeper_call(&w->all->all.at[i])) && !is_interrupted &&
 			sonde_now_ns() < until && !(w->is_gone[i] = sonde_sleeper_is_gone(&w->all->all.at[i]))) {
-			look(w); /* the sleepers that were called before still need a beat */
+			poll_sleepers(w); /* the sleepers that were called before still need a beat */
 			pause_for(w, TICK_MS);
 		}
 	}

@@ -30,7 +30,7 @@ static int place_job(const struct sweep *s, struct sonde_run *r)
 	return r->set.run_dir ? 0 : sonde_err_nomem(s->err);
 }
 
-static const char *describe(const struct sweep *s, struct sonde_run *r, size_t job)
+static const char *describe_job(const struct sweep *s, struct sonde_run *r, size_t job)
 {
 	struct sonde_buf b = {0};
 
@@ -46,7 +46,7 @@ static int open_job(struct sweep *s, struct hydra_config **config, struct sonde_
 	*r = (struct sonde_run){0};
 	if (rc == 0)
 		rc = sonde_run_open(r, *config, s->q, s->err);
-	r->job = describe(s, r, job);
+	r->job = describe_job(s, r, job);
 	return rc == 0 && !r->job ? sonde_err_nomem(s->err) : rc;
 }
 

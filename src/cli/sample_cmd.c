@@ -390,7 +390,7 @@ static bool is_over(void *of)
 
 static int sample_device(struct work *w, struct sonde_err *err)
 {
-	const struct sonde_sample_taker taker = {.take = take_rows, .is_over = is_over, .of = w};
+	const struct sonde_sample_receiver receiver = {.take = take_rows, .is_over = is_over, .of = w};
 	struct sigaction on = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
 	int rc;
 
@@ -398,7 +398,7 @@ static int sample_device(struct work *w, struct sonde_err *err)
 	sigaction(SIGTERM, &on, NULL);
 	if (w->q->format == FORMAT_CSV)
 		put_csv_head(w);
-	rc = sonde_sampling_run(w->sampling, &taker, err);
+	rc = sonde_sampling_run(w->sampling, &receiver, err);
 	if (w->is_live)
 		fputs("\r\033[K", stderr);
 	return rc;

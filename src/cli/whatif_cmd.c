@@ -232,7 +232,7 @@ static int add_answer(struct job *j, const char *const *changes, size_t nr, stru
  * Answers for all changes together and, if there are several, for each one alone. Without changes, lists what sonde
  * offers.
  */
-static int answer(struct job *j, const char *const *changes, size_t nr, struct sonde_err *err)
+static int answer_changes(struct job *j, const char *const *changes, size_t nr, struct sonde_err *err)
 {
 	struct sonde_whatif_offer offers[MOST_OFFERS];
 	int rc = 0, nr_offers;
@@ -281,7 +281,7 @@ static int run_whatif(struct job *j, const char *const *words, size_t nr, struct
 	if (rc == 0)
 		rc = sonde_whatif_open(&j->w, &source, err);
 	if (rc == 0)
-		rc = answer(j, words + 1, nr - 1, err);
+		rc = answer_changes(j, words + 1, nr - 1, err);
 	if (rc == 0)
 		rc = sonde_output_open(&out, j->q->output, err);
 	if (rc)

@@ -69,7 +69,7 @@ void sonde_diff_needed_put(struct sonde_buf *to, const struct sonde_diff_region 
 		sonde_buf_printf(to, "%.0f %s", r->needed, of);
 }
 
-bool sonde_diff_interval_tells(const struct sonde_diff_region *r)
+bool sonde_diff_interval_matters(const struct sonde_diff_region *r)
 {
 	return r->low > 0 && r->high <= 10 * r->low;
 }

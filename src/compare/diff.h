@@ -223,7 +223,7 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r);
 /* Appends how many entries or runs per side an undecided region needs: "8 entries", "more than 1,000 runs". */
 void sonde_diff_needed_put(struct sonde_buf *to, const struct sonde_diff_region *r);
 /* Whether the interval of a region's ratio is worth showing: it is known, and no wider than a factor of ten. */
-bool sonde_diff_interval_tells(const struct sonde_diff_region *r);
+bool sonde_diff_interval_matters(const struct sonde_diff_region *r);
 /* "count", "duration", "count and duration" or NULL, for machines. */
 const char *sonde_diff_cause_name(const struct sonde_diff_region *r);
 

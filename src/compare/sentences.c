@@ -579,7 +579,7 @@ static void say_insufficient(struct sonde_diff *d)
 		sonde_buf_release(&needed);
 		return;
 	}
-	if (sonde_diff_interval_tells(most))
+	if (sonde_diff_interval_matters(most))
 		sonde_buf_printf(&known, " (95 %%: %+.1f to %+.1f %%)", 100 * (most->low - 1), 100 * (most->high - 1));
 	sonde_note(&d->sentences, "%.*s%s is undecided%.*s: %s%.*s a side would do, there are %u and %u",
 		SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),

@@ -44,7 +44,7 @@ static void add_threads(const struct sonde_cells *l, struct sonde_buf *line)
 }
 
 /* Appends "; 5 outside any range (thread 466)": why, and which threads launched them. */
-static void add_strays(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
+static void append_outside(const struct sonde_tree *t, uint64_t outside, struct sonde_buf *line)
 {
 	struct sonde_buf why = {0}, who = {0};
 
@@ -132,7 +132,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges, adopted",
 			t->cells->tally.nr_adopted);
 	if (c.outside)
-		add_strays(t, c.outside, line);
+		append_outside(t, c.outside, line);
 	if (c.not_selected)
 		sonde_buf_printf(line, "; %" PRIu64 " not selected", c.not_selected);
 	if (unrecorded && !is_ranges)

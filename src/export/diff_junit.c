@@ -41,7 +41,7 @@ static bool is_tested(const struct sonde_diff *d, const struct sonde_diff_region
 	return !d->options.nr_limits || !isnan(r->limit);
 }
 
-static void describe(
+static void describe_change(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	sonde_diff_out__ms(b, r->base.median_ns);
@@ -81,7 +81,7 @@ static void write_case(
 	begin_case(to);
 	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
-	describe(&b, d, r);
+	describe_change(&b, d, r);
 	write_end(to, outcome_of(d, r), sonde_buf_view(&b));
 	to->buf.failed |= b.failed;
 	sonde_buf_release(&b);

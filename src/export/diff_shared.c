@@ -94,7 +94,7 @@ void sonde_diff_out__percent(struct sonde_buf *b, double ratio)
 
 void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_region *r, bool is_utf8)
 {
-	if (!sonde_diff_interval_tells(r))
+	if (!sonde_diff_interval_matters(r))
 		sonde_buf_putc(b, '-');
 	else
 		sonde_buf_printf(b, "%+.1f %s %+.1f", 100 * (r->low - 1),

@@ -161,24 +161,24 @@ static bool is_undecided(const struct sonde_diff_region *r)
 	return r->verdict == SONDE_VERDICT_INSUFFICIENT;
 }
 
-static bool takes(const struct rows *rows, uint32_t region)
+static bool takes_region(const struct rows *rows, uint32_t region)
 {
 	return rows->takes_undecided || !is_undecided(&rows->d->regions.at[region]);
 }
 
 /* Shows a region together with the regions around it, if all of them fit. */
-static void show(struct rows *rows, uint32_t region, size_t max)
+static void show_with_parents(struct rows *rows, uint32_t region, size_t max)
 {
 	const struct sonde_diff_region *all = rows->d->regions.at;
 	size_t missing = 0;
 	uint32_t i;
 
 	for (i = region; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent)
-		missing += takes(rows, i);
+		missing += takes_region(rows, i);
 	if (rows->nr + missing > max)
 		return;
 	for (i = region; i != SONDE_NONE && !rows->is_shown[i]; i = all[i].parent)
-		rows->is_shown[i] = takes(rows, i);
+		rows->is_shown[i] = takes_region(rows, i);
 	rows->nr += missing;
 }
 
@@ -201,8 +201,8 @@ static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct
 	rows->takes_undecided = o->shows_all || rows->nr_undecided == nr;
 	qsort_r(heaviest, nr, sizeof(*heaviest), by_weight, d->regions.at);
 	for (i = 0; i < nr; i++)
-		if (takes(rows, heaviest[i]))
-			show(rows, heaviest[i], max);
+		if (takes_region(rows, heaviest[i]))
+			show_with_parents(rows, heaviest[i], max);
 	sonde_free(heaviest);
 	rows->is_undecided = rows->nr_undecided == nr;
 	rows->nr_undecided = rows->takes_undecided ? 0 : rows->nr_undecided;

@@ -38,7 +38,7 @@ void sonde_json__write_stalls(
 void sonde_json__write_pc_samples(struct sonde_json_export *x);
 /* Write "ranks" of the document, and of a region in an aggregate; nothing without two ranks. */
 void sonde_json__write_ranks(struct sonde_json_export *x);
-void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n);
+void sonde_json__write_region_ranks(struct sonde_json_export *x, const struct sonde_node *n);
 /* Writes the fields of region `node`; x->stack has to contain its ancestors. */
 void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_report *r, uint32_t node);
 /* Writes "metrics" and what there is to say about them, from x->figures. */

@@ -207,7 +207,7 @@ static void write_fields(struct sonde_json_export *x, const struct sonde_report 
 		sonde_json_close(&x->w, '}');
 }
 
-static void write_spread(struct sonde_json_export *x, const struct sonde_node *n)
+static void write_scopes(struct sonde_json_export *x, const struct sonde_node *n)
 {
 	sonde_json_open(&x->w, "scopes", '{', true);
 	sonde_json_u64(&x->w, "count", n->nr_scopes);
@@ -500,9 +500,9 @@ void sonde_json__write_region(struct sonde_json_export *x, const struct sonde_re
 	sonde_json__write_stalls(x, r, SONDE_PART_EXCLUSIVE, node);
 	sonde_json_close(&x->w, '}');
 	if (r->is_aggregate) {
-		write_spread(x, n);
+		write_scopes(x, n);
 		if (!r->is_ranges)
-			sonde_json__write_spread(x, n);
+			sonde_json__write_region_ranks(x, n);
 	}
 	sonde_json__write_entries(x, r, n);
 	sonde_json__write_kernels(x, r, n->first_kernel, n->nr_kernels);

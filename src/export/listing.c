@@ -23,7 +23,7 @@ struct sorting {
 	const double *cost; /* by node: its own cost … */
 	const double *most; /* … and the highest cost of the node and those below it */
 	enum sonde_sort sort;
-	const struct sonde_report *brief; /* order the roots of this report for a screen; NULL = leave them as they are */
+	const struct sonde_report *roots_of; /* order the roots of this report for a screen; NULL = leave them as they are */
 	bool is_brief;	      /* a table for a screen: not all regions have a row */
 	const bool *is_shown; /* by node: regions without a row come last; NULL = all have one */
 };
@@ -99,7 +99,7 @@ static uint32_t step_of(const struct sonde_tree *t)
 }
 
 /* Whether `inner` is `outer` or inside of it. */
-static bool lies_in(const struct sonde_tree *t, uint32_t inner, uint32_t outer)
+static bool is_same_or_inside(const struct sonde_tree *t, uint32_t inner, uint32_t outer)
 {
 	while (inner != SONDE_NONE && inner != outer)
 		inner = t->cells->regions.at[inner].parent;
@@ -109,13 +109,13 @@ static bool lies_in(const struct sonde_tree *t, uint32_t inner, uint32_t outer)
 /* Whether `region` is the step or around it. */
 static bool holds_step(const struct sonde_tree *t, uint32_t region)
 {
-	return lies_in(t, step_of(t), region);
+	return is_same_or_inside(t, step_of(t), region);
 }
 
 /* The order of roots: 0 = the step or around it, 1 = entered again and again, 2 = others. */
 static int importance(const struct sorting *s, uint32_t root)
 {
-	return holds_step(s->tree, s->nodes[root].region) ? 0 : ran_once(s->brief, &s->nodes[root]) ? 2 : 1;
+	return holds_step(s->tree, s->nodes[root].region) ? 0 : ran_once(s->roots_of, &s->nodes[root]) ? 2 : 1;
 }
 
 /* Keeps siblings together, in the order that the user asks for. */
@@ -130,7 +130,7 @@ static int compare_siblings(const void *pa, const void *pb, void *context)
 		return by_index(parent_a, parent_b);
 	if (s->is_shown && s->is_shown[a] != s->is_shown[b])
 		return s->is_shown[a] ? -1 : 1;
-	if (s->brief && parent_a == SONDE_NONE && importance(s, a) != importance(s, b))
+	if (s->roots_of && parent_a == SONDE_NONE && importance(s, a) != importance(s, b))
 		return importance(s, a) - importance(s, b);
 	c = by_sort(s, a, b);
 	return c ? c : by_index(a, b);
@@ -150,7 +150,7 @@ static int compare_cost(const void *pa, const void *pb, void *context)
 }
 
 /* Keeps the `max` nodes of l->at that cost most, in their order. */
-static void cut(struct sonde_listing *l, uint32_t *scratch, size_t max, struct sorting *s)
+static void keep_costliest(struct sonde_listing *l, uint32_t *scratch, size_t max, struct sorting *s)
 {
 	uint32_t *by_cost = scratch, *is_kept = scratch + l->nr;
 	size_t i, n = 0;
@@ -178,7 +178,7 @@ struct screen {
 };
 
 /* The row of a part splits the whole into the part and the rest. It is worth the smaller of both. */
-static double tells_apart(double part, double whole)
+static double worth_of_split(double part, double whole)
 {
 	return part >= 0 && whole >= part ? fmin(part, whole - part) : 0;
 }
@@ -196,9 +196,9 @@ static double worth_of(const struct sonde_report *r, const double *cost, const s
 
 	if (!n->launches && !is_host && isnan(s->figures))
 		return 0;
-	gpu = n->parent == SONDE_NONE ? cost[node] : tells_apart(cost[node], cost[n->parent]);
+	gpu = n->parent == SONDE_NONE ? cost[node] : worth_of_split(cost[node], cost[n->parent]);
 	if (n->parent != SONDE_NONE)
-		host = tells_apart(n->times.host_ns, r->nodes.at[n->parent].times.host_ns);
+		host = worth_of_split(n->times.host_ns, r->nodes.at[n->parent].times.host_ns);
 	gpu = fmax(total > 0 ? gpu / total : 0, host_ns > 0 ? host / host_ns : 0);
 	return gpu >= LEAST_SHARE || (is_host && n->parent == SONDE_NONE) ? gpu : 0;
 }
@@ -220,20 +220,20 @@ static size_t screen_rows(const struct sonde_tree *t, const struct sonde_export_
  * Whether regions inside this one get no row: it ran once, is apart from the step, and took less time than the step.
  * Without a step it is enough that it ran once, and the regions inside get the rows that are left.
  */
-static bool is_shut(const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
+static bool hides_children(const struct sonde_tree *t, const struct sonde_report *r, uint32_t node)
 {
 	const struct sonde_findings *f = t->findings;
 	const struct sonde_node *n = &r->nodes.at[node];
 
 	return f && ran_once(r, n) && !holds_step(t, n->region) &&
-	       (!has_step(t) || (!lies_in(t, n->region, step_of(t)) && n->time_ns < f->report->nodes.at[f->step].time_ns));
+	       (!has_step(t) || (!is_same_or_inside(t, n->region, step_of(t)) && n->time_ns < f->report->nodes.at[f->step].time_ns));
 }
 
 static void find_worth(struct screen *s, const struct sonde_tree *t, const struct sonde_report *r, const struct sorting *by,
 	const struct sonde_export_options *o)
 {
 	const struct sonde_node *nodes = r->nodes.at;
-	bool *is_inside = s->is_shown; /* by node: it is inside a region that is shut */
+	bool *is_inside = s->is_shown; /* by node: it is inside a region that hides its children */
 	size_t i;
 
 	s->figures = sonde_report_is_figures(r) ? 0 : NAN;
@@ -246,7 +246,7 @@ static void find_worth(struct screen *s, const struct sonde_tree *t, const struc
 		uint32_t parent = nodes[i].parent;
 		bool is_named = sonde_findings_name(t, r, o, (uint32_t)i) || holds_step(t, nodes[i].region);
 
-		is_inside[i] = parent != SONDE_NONE && (is_inside[parent] || is_shut(t, r, parent));
+		is_inside[i] = parent != SONDE_NONE && (is_inside[parent] || hides_children(t, r, parent));
 		s->worth[i] = is_named ? HUGE_VAL : worth_of(r, by->cost, s, (uint32_t)i) * (!is_inside[i] ? 1 : has_step(t) ? 0 : LAST);
 		s->children[parent == SONDE_NONE ? r->nodes.nr : parent]++;
 	}
@@ -362,11 +362,11 @@ static bool list_regions(struct sonde_listing *out, struct sorting *s, const str
 	return ok;
 }
 
-static int build(struct sonde_listing *out, const struct sonde_tree *t, const struct sonde_report *r,
+static int build_listing(struct sonde_listing *out, const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_export_options *o, bool is_brief, struct sonde_err *err)
 {
 	size_t nr = r->nodes.nr, max = o->max_regions ? o->max_regions : MAX_REGIONS;
-	struct sorting s = {.tree = t, .nodes = r->nodes.at, .sort = o->sort, .brief = is_brief && o->sort == SONDE_SORT_ORDER ? r : NULL,
+	struct sorting s = {.tree = t, .nodes = r->nodes.at, .sort = o->sort, .roots_of = is_brief && o->sort == SONDE_SORT_ORDER ? r : NULL,
 		.is_brief = is_brief && (nr > FEW || (o->max_regions && nr > o->max_regions))};
 	uint32_t *scratch;
 	double *costs;
@@ -388,7 +388,7 @@ static int build(struct sonde_listing *out, const struct sonde_tree *t, const st
 		ok = list_regions(out, &s, r, scratch, o);
 	}
 	if (ok && rc == 0 && !is_brief && nr > max)
-		cut(out, scratch, max, &s);
+		keep_costliest(out, scratch, max, &s);
 	sonde_free(scratch);
 	sonde_free(costs);
 	if (!ok || rc)
@@ -399,13 +399,13 @@ static int build(struct sonde_listing *out, const struct sonde_tree *t, const st
 int sonde_listing_build(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err)
 {
-	return build(out, t, r, o, false, err);
+	return build_listing(out, t, r, o, false, err);
 }
 
 int sonde_listing_build_brief(struct sonde_listing *out, const struct sonde_tree *t,
 	const struct sonde_report *r, const struct sonde_export_options *o, struct sonde_err *err)
 {
-	return build(out, t, r, o, true, err);
+	return build_listing(out, t, r, o, true, err);
 }
 
 int sonde_listing_invert(struct sonde_listing *out, const struct sonde_listing *l,

@@ -238,7 +238,7 @@ static void write_roofline(struct sonde_markdown *m, const struct sonde_roofline
 }
 
 /* Writes how long the region's kernels took on each rank, and who was slowest; nothing without two ranks. */
-static void write_spread(struct sonde_markdown *m, const struct sonde_node *n)
+static void write_ranks_line(struct sonde_markdown *m, const struct sonde_node *n)
 {
 	const struct sonde_rank_spread *s = sonde_ranks_spread(m->tree->ranks, n->region);
 
@@ -284,7 +284,7 @@ static void write_facts(
 			n->nr_scopes, n->scope_min_ns / 1e6, n->scope_max_ns / 1e6,
 			n->scope_median_ns / 1e6, n->imbalance);
 	if (r->is_aggregate && !r->is_ranges)
-		write_spread(m, n);
+		write_ranks_line(m, n);
 	write_times(m, r, n);
 	write_entries(m, r, n);
 	if (bound)

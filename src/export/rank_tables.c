@@ -378,7 +378,7 @@ void sonde_json__write_ranks(struct sonde_json_export *x)
 	sonde_json_close(&x->w, '}');
 }
 
-void sonde_json__write_spread(struct sonde_json_export *x, const struct sonde_node *n)
+void sonde_json__write_region_ranks(struct sonde_json_export *x, const struct sonde_node *n)
 {
 	const struct sonde_rank_spread *s = sonde_ranks_spread(x->tree->ranks, n->region);
 	struct rank_out o = {.tree = x->tree, .json = x};

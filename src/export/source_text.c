@@ -150,7 +150,8 @@ void sonde_source_texts_open(struct sonde_source_texts *s, const struct sonde_ce
 		find_notes(s, c->inputs.at[i].path);
 }
 
-static enum sonde_source_state judge(struct sonde_source_texts *s, struct sonde_str path, const struct sonde_buf *text, uint64_t changed)
+static enum sonde_source_state compare_with_note(struct sonde_source_texts *s, struct sonde_str path, const struct sonde_buf *text,
+	uint64_t changed)
 {
 	uint32_t noted = sonde_map_find(&s->paths, path);
 	char hash[33];
@@ -175,7 +176,7 @@ static struct sonde_source_file *file_of(struct sonde_source_texts *s, uint32_t 
 		for (; s->files.nr; s->files.nr--)
 			sonde_buf_release(&s->files.at[s->files.nr - 1].text);
 	if (read_file(&f.text, name, &changed))
-		f.state = judge(s, name, &f.text, changed);
+		f.state = compare_with_note(s, name, &f.text, changed);
 	if (f.state != SONDE_SOURCE_IS_THERE)
 		sonde_buf_release(&f.text);
 	i = s->files.nr;

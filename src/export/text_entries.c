@@ -21,10 +21,10 @@ struct slow {
 };
 
 /* Fields that come from the arguments of entries: columns of the table, if a region has them. */
-static const char *const said[] = {"batch_mean", "tokens_per_s"};
-#define NR_SAID (sizeof(said) / sizeof(*said))
+static const char *const given_fields[] = {"batch_mean", "tokens_per_s"};
+#define NR_GIVEN_FIELDS (sizeof(given_fields) / sizeof(*given_fields))
 
-struct found {
+struct slow_entries {
 	struct sonde_entry_summary *of; /* by row of the listing */
 	size_t nr;
 	struct slow slowest[NR_SLOWEST]; /* the worst first */
@@ -42,7 +42,7 @@ static void times_of(double ms[NR_TIMES], const struct sonde_distribution *d)
 }
 
 /* Keeps the slowest entries. Among equals the first found stays first: outer regions, then by time. */
-static void consider(struct found *f, const struct slow *s)
+static void keep_slow(struct slow_entries *f, const struct slow *s)
 {
 	size_t i = f->nr_slowest;
 
@@ -56,7 +56,7 @@ static void consider(struct found *f, const struct slow *s)
 	f->nr_slowest += f->nr_slowest < NR_SLOWEST;
 }
 
-static void find_slow(struct found *f, const struct sonde_cells *c,
+static void find_slow(struct slow_entries *f, const struct sonde_cells *c,
 	const struct sonde_entry_summary *s, uint32_t node)
 {
 	enum sonde_entry_time which = sonde_entry_summary_judge(s);
@@ -68,12 +68,12 @@ static void find_slow(struct found *f, const struct sonde_cells *c,
 			const struct sonde_entry *e = &s->runs.at.at[i].at[k];
 			double ns = (double)sonde_entry_ns(e, which);
 
-			consider(f, &(struct slow){ns - median, ns, median, e->begin_ns, node,
+			keep_slow(f, &(struct slow){ns - median, ns, median, e->begin_ns, node,
 					    (uint8_t)which, sonde_cells_load(c, e), e->arguments});
 		}
 }
 
-static bool find_entries(struct found *f, struct sonde_text_export *x, const struct sonde_report *r,
+static bool find_entries(struct slow_entries *f, struct sonde_text_export *x, const struct sonde_report *r,
 	const struct sonde_listing *l)
 {
 	size_t i;
@@ -88,7 +88,7 @@ static bool find_entries(struct found *f, struct sonde_text_export *x, const str
 	return f->of != NULL;
 }
 
-static void release(struct found *f)
+static void release_slow(struct slow_entries *f)
 {
 	size_t i;
 
@@ -120,7 +120,7 @@ static const struct sonde_field *find_field(const char *csv)
 	return f;
 }
 
-static bool has_said(const struct sonde_report *r, const struct sonde_listing *l, const char *csv)
+static bool has_field(const struct sonde_report *r, const struct sonde_listing *l, const char *csv)
 {
 	size_t i;
 
@@ -134,9 +134,9 @@ static void put_said(struct sonde_table *t, const struct sonde_report *r, const 
 {
 	size_t i;
 
-	for (i = 0; i < NR_SAID; i++)
-		if (has_said(r, l, said[i]))
-			sonde_table_number(t, sonde_field_number(find_field(said[i]), r, &r->nodes.at[node]), 2, "");
+	for (i = 0; i < NR_GIVEN_FIELDS; i++)
+		if (has_field(r, l, given_fields[i]))
+			sonde_table_number(t, sonde_field_number(find_field(given_fields[i]), r, &r->nodes.at[node]), 2, "");
 }
 
 static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
@@ -156,7 +156,7 @@ static void put_entry_row(struct sonde_text_export *x, struct sonde_table *t,
 }
 
 /* Chooses one unit for all times of a distribution. */
-static void find_scales(struct sonde_text_export *x, const struct found *f)
+static void find_scales(struct sonde_text_export *x, const struct slow_entries *f)
 {
 	double ms[NR_TIMES];
 	size_t i, k;
@@ -174,7 +174,7 @@ static void find_scales(struct sonde_text_export *x, const struct found *f)
 }
 
 static int print_entries(struct sonde_text_export *x, const struct sonde_report *r,
-	const struct sonde_listing *l, const struct found *f, struct sonde_err *err)
+	const struct sonde_listing *l, const struct slow_entries *f, struct sonde_err *err)
 {
 	static const char *const heads[NR_TIMES] = {
 		"min ms", "median ms", "p95 ms", "p99 ms", "max ms", "mean ms", "sd ms"};
@@ -189,9 +189,9 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	sonde_table_heads(&t, judged);
 	for (i = 0; i < NR_TIMES; i++)
 		sonde_scale_column(&t, &x->scales[i], sonde_str_from(heads[i]), drops[i]);
-	for (i = 0; i < NR_SAID; i++)
-		if (has_said(r, l, said[i]))
-			sonde_table_column(&t, sonde_field_head(find_field(said[i]), r), true, 1);
+	for (i = 0; i < NR_GIVEN_FIELDS; i++)
+		if (has_field(r, l, given_fields[i]))
+			sonde_table_column(&t, sonde_field_head(find_field(given_fields[i]), r), true, 1);
 	for (i = 0; i < f->nr; i++) {
 		if (!f->of[i].runs.nr_entries)
 			continue;
@@ -201,7 +201,7 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	return sonde_text__finish(x, &t, err);
 }
 
-static bool has_load(const struct found *f, size_t metric)
+static bool has_load(const struct slow_entries *f, size_t metric)
 {
 	size_t i;
 
@@ -213,7 +213,7 @@ static bool has_load(const struct found *f, size_t metric)
 
 /* Puts how busy the device was in the entry: a slow entry may have waited, or done more. */
 static void put_loads(
-	struct sonde_table *t, const struct found *f, const struct sonde_entry_load *load)
+	struct sonde_table *t, const struct slow_entries *f, const struct sonde_entry_load *load)
 {
 	size_t i;
 
@@ -227,7 +227,7 @@ static void put_loads(
 	}
 }
 
-static bool have_arguments(const struct found *f)
+static bool have_arguments(const struct slow_entries *f)
 {
 	size_t i;
 
@@ -238,7 +238,7 @@ static bool have_arguments(const struct found *f)
 }
 
 static int print_slowest(struct sonde_text_export *x, const struct sonde_report *r,
-	const struct found *f, struct sonde_err *err)
+	const struct slow_entries *f, struct sonde_err *err)
 {
 	static const char *const before[] = {"0slowest against their median", ">0at s", "0time", NULL};
 	uint64_t first_ns = sonde_entries_first_ns(x->tree);
@@ -271,7 +271,7 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 int sonde_text__write_entries(
 	struct sonde_text_export *x, const struct sonde_report *r, struct sonde_err *err)
 {
-	struct found f = {0};
+	struct slow_entries f = {0};
 	struct sonde_listing l;
 	uint32_t step = 0;
 	size_t i;
@@ -294,7 +294,7 @@ int sonde_text__write_entries(
 			SONDE_MAX_ENTRIES, step);
 	if (rc == 0 && f.nr_slowest)
 		rc = print_slowest(x, r, &f, err);
-	release(&f);
+	release_slow(&f);
 	sonde_listing_release(&l);
 	return rc;
 }

@@ -261,7 +261,7 @@ static bool sort_events(struct sonde_tracks *s)
 }
 
 /* Brings tracks and events into order and cuts the events into slices. */
-static int arrange(struct sonde_tracks *s, struct sonde_err *err)
+static int order_tracks(struct sonde_tracks *s, struct sonde_err *err)
 {
 	size_t nr = s->tracks.nr, i, at = 0;
 	uint32_t *order = sonde_calloc(nr * 2 + 1, sizeof(*order)), *place = order + nr;
@@ -327,7 +327,7 @@ int sonde_tracks_build(struct sonde_tracks *out, const struct sonde_tree *t, siz
 	sonde_vec_release(&b.thread_tracks);
 	if (out->events.nr == 0)
 		span_curves(out, t->cells->timeline);
-	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : arrange(out, err);
+	rc = b.failed || out->arena.failed ? sonde_err_nomem(err) : order_tracks(out, err);
 	if (rc)
 		sonde_tracks_release(out);
 	return rc;

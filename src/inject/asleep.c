@@ -162,14 +162,14 @@ static bool is_abandoned(void)
 }
 
 /* Returns when the caller ends the capture, is gone or silent, when the window is over, or when the capture has failed. */
-static void watch(bool has_cupti)
+static void watch_caller(bool has_cupti)
 {
 	uint64_t now = sonde_now_ns(), heard_ns = now;
 	uint32_t beat = atomic_load(&sonde_asleep_page->beat), last = beat, word;
 
 	for (; now - heard_ns < SONDE_ASLEEP_LEASE_MS * 1000000ull; now = sonde_now_ns()) {
 		word = atomic_load(&sonde_asleep_page->word);
-		if ((word & SONDE_PHASE_MASK) != SONDE_PHASE_AWAKE || !atomic_load(&sonde_inject.on) ||
+		if ((word & SONDE_PHASE_MASK) != SONDE_PHASE_AWAKE || !atomic_load(&sonde_inject.is_active) ||
 			sonde_window__is_over() || sonde_cupti__is_ending() || sonde_host__main_has_ended())
 			return;
 		if (!has_cupti && atomic_load(&a.has_cuda)) {
@@ -209,13 +209,13 @@ static void keep_awake(void)
 	int error = name_config(path) ? sonde_inject__wake(path) : EINVAL;
 
 	atomic_store(&sonde_asleep_page->refusal, (uint32_t)error);
-	if (!error && atomic_load(&sonde_inject.on)) {
+	if (!error && atomic_load(&sonde_inject.is_active)) {
 		atomic_fetch_add(&sonde_asleep_page->nr_wakes, 1);
 		begin_cupti(&has_cupti);
 		sonde_window__init(); /* after CUPTI has begun, so that no GPU work is missing when the window opens */
 		sonde_cupti__collect();
 		if (sonde_asleep_move(sonde_asleep_page, SONDE_PHASE_WAKING, SONDE_PHASE_AWAKE))
-			watch(has_cupti);
+			watch_caller(has_cupti);
 	}
 	if (sonde_cupti__is_ending())
 		return; /* the program exits: the exit handlers do the rest, and CUPTI may be gone */
@@ -250,13 +250,13 @@ static void *run_waiter(void *arg)
 	return NULL;
 }
 
-bool sonde_asleep__stir(void)
+bool sonde_asleep__answer_call(void)
 {
 	struct sonde_asleep *page = sonde_asleep_page;
 	int was = errno;
 
 	/* The library counts as awake once windows have begun, which is after CUPTI has come. */
-	if (atomic_load_explicit(&sonde_inject.on, memory_order_acquire))
+	if (atomic_load_explicit(&sonde_inject.is_active, memory_order_acquire))
 		return atomic_load_explicit(&sonde_inject.windows.has_begun, memory_order_acquire);
 	if (phase() != SONDE_PHASE_CALLED || atomic_load(&page->has_thread) || !sonde_ring__is_own())
 		return false;
@@ -280,7 +280,7 @@ static void on_fork(void)
 
 	if (!a.is_sleeper)
 		return;
-	atomic_store(&g->on, false);
+	atomic_store(&g->is_active, false);
 	g->pid = getpid();
 	g->ppid = getppid();
 	sonde_ring__own();

@@ -13,7 +13,7 @@ extern struct sonde_asleep *sonde_asleep_page;
 static inline bool is_awake(void)
 {
 	return unlikely(atomic_load_explicit(&sonde_asleep_page->word, memory_order_relaxed) & SONDE_PHASE_MASK) &&
-	       sonde_asleep__stir();
+	       sonde_asleep__answer_call();
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): types, parameters and arguments */

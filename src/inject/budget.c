@@ -130,7 +130,7 @@ void sonde_budget__bear(uint64_t ns)
  * the program stood still for as long as the shortest recent switch: a longer switch may only mean that others made the
  * collector wait, which costs the program nothing.
  */
-static double take_switch(void)
+static double cost_of_switch(void)
 {
 	uint64_t waited = ticks_to_ns(atomic_load(&b.waited)), took = b.switch_ns;
 	uint64_t charged = atomic_exchange(&b.charged_ns, 0);
@@ -213,12 +213,12 @@ static void switch_window(bool is_open, bool may_call)
 		return;
 	s = look_at_program(sonde_now_ns(), may_call);
 	b.switch_ns = may_call ? s.ns - before : 0;
-	sonde_pace__settle(&b.pace, &s);
+	sonde_pace__switched(&b.pace, &s);
 }
 
-static void take_turn(struct pace_sight *s, bool may_call)
+static void turn_pace(struct pace_sight *s, bool may_call)
 {
-	s->switch_ns = take_switch();
+	s->switch_ns = cost_of_switch();
 	s->borne_ns = (double)atomic_exchange(&b.borne_ns, 0);
 	b.length_ns = sonde_pace__turn(&b.pace, s);
 	b.epoch = epoch() & ~1u;
@@ -242,14 +242,14 @@ static uint64_t follow_pace(bool may_call)
 		sonde_pace__wait(&b.pace, &s);
 		b.until_ns = now + b.length_ns;
 	} else if (is_shut || now >= b.until_ns) {
-		take_turn(&s, may_call);
+		turn_pace(&s, may_call);
 	}
 	keep_account(&s);
 	now = sonde_now_ns();
 	return now < b.until_ns ? (b.until_ns - now) / 1000 : 0;
 }
 
-uint64_t sonde_budget__look(bool may_call)
+uint64_t sonde_budget__update(bool may_call)
 {
 	uint64_t next_us;
 
@@ -262,7 +262,7 @@ uint64_t sonde_budget__look(bool may_call)
 	return next_us;
 }
 
-void sonde_budget__forked(void)
+void sonde_budget__reset(void)
 {
 	memset(&b, 0, sizeof(b));
 }

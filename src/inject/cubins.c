@@ -14,7 +14,7 @@
 #define MAX_CUBINS 1024u
 #define PUT_BYTES  (1u << 20) /* one flush stops writing cubins once it has written this much */
 
-enum { CUBIN_NONE, CUBIN_COPIED, CUBIN_NAMED, CUBIN_DONE };
+enum { CUBIN_NONE, CUBIN_COPIED, CUBIN_CHECKSUMMED, CUBIN_DONE };
 
 static struct cubin {
 	_Atomic uint32_t state;
@@ -95,14 +95,14 @@ static uint32_t count_cubins(void)
 	return nr < MAX_CUBINS ? nr : MAX_CUBINS;
 }
 
-void sonde_cubins__name(uint64_t (*checksum)(const void *, size_t))
+void sonde_cubins__checksum(uint64_t (*checksum)(const void *, size_t))
 {
 	uint32_t i, nr = count_cubins();
 
 	for (i = 0; i < nr; i++)
 		if (atomic_load(&cubins[i].state) == CUBIN_COPIED) {
 			cubins[i].checksum = checksum(cubins[i].at, cubins[i].nr_bytes);
-			atomic_store(&cubins[i].state, CUBIN_NAMED);
+			atomic_store(&cubins[i].state, CUBIN_CHECKSUMMED);
 		}
 }
 
@@ -112,7 +112,7 @@ bool sonde_cubins__has(uint64_t checksum)
 
 	for (i = 0; i < nr; i++) {
 		state = atomic_load(&cubins[i].state);
-		if ((state == CUBIN_NAMED || state == CUBIN_DONE) && cubins[i].checksum == checksum)
+		if ((state == CUBIN_CHECKSUMMED || state == CUBIN_DONE) && cubins[i].checksum == checksum)
 			return checksum;
 	}
 	return false;
@@ -180,7 +180,7 @@ void sonde_cubins__put(bool all)
 	for (i = 0; i < nr; i++) {
 		struct cubin *c = &cubins[i];
 
-		if (atomic_load(&c->state) != CUBIN_NAMED)
+		if (atomic_load(&c->state) != CUBIN_CHECKSUMMED)
 			continue;
 		if (c->checksum)
 			write_cubin(c);

@@ -224,7 +224,7 @@ static bool is_soon(uint64_t now)
 }
 
 /* Notes that we ask CUPTI now. True when the regular time has come. */
-static bool take_turn(uint64_t now)
+static bool note_asking(uint64_t now)
 {
 	bool is_regular = now - when.regular_ns >= sonde_inject.config.collect_ms * 1000000ull;
 
@@ -243,10 +243,10 @@ static void await_collection(void)
 	uint64_t now, next_ms, other_ms;
 
 	do {
-		next_ms = sonde_window__look(true) / 1000 + 1;
-		other_ms = sonde_budget__look(true) / 1000 + 1;
+		next_ms = sonde_window__update(true) / 1000 + 1;
+		other_ms = sonde_budget__update(true) / 1000 + 1;
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
-		other_ms = sonde_presence__look() / 1000 + 1;
+		other_ms = sonde_presence__update() / 1000 + 1;
 		next_ms = other_ms < next_ms ? other_ms : next_ms;
 		look_ms = when.seen != when.asked ? PENDING_MS : LOOK_MS;
 		now = sonde_now_ns();
@@ -266,14 +266,14 @@ static void *run_collector(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-collect");
 	when.regular_ns = when.asked_ns = when.quiet_ns = sonde_now_ns();
-	while (!atomic_load(&ending) && atomic_load(&sonde_inject.on) && !sonde_host__main_has_ended()) {
+	while (!atomic_load(&ending) && atomic_load(&sonde_inject.is_active) && !sonde_host__main_has_ended()) {
 		if (is_regular && sonde_presence__hold()) {
 			sonde_cupti__stamp();
 			sonde_presence__release();
 		}
 		atomic_fetch_add(&sonde_inject.nr_collected, is_regular);
 		await_collection();
-		is_regular = take_turn(sonde_now_ns());
+		is_regular = note_asking(sonde_now_ns());
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
 		if (!atomic_load(&ending) && sonde_presence__hold()) {
 			sonde_cupti.cuptiActivityFlushAll(0);
@@ -282,7 +282,7 @@ static void *run_collector(void *arg)
 		when.took_ns = sonde_now_ns() - when.asked_ns;
 		sonde_devices__describe();
 		if (is_regular)
-			sonde_rivals__look();
+			sonde_rivals__check();
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 	}
 	atomic_store(&collector_runs, 0);
@@ -292,7 +292,7 @@ static void *run_collector(void *arg)
 /* An exit handler: collects the remaining records while CUDA still works. */
 static void collect_rest(void)
 {
-	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.on) ||
+	if (atomic_exchange(&ending, 1) || !atomic_load(&sonde_inject.is_active) ||
 		!atomic_load(&sonde_inject.traces_gpu) || !sonde_ring__is_own())
 		return; /* done before, off, or a forked child, in which CUPTI does not work */
 	sonde_futex__wake(&ending);
@@ -419,7 +419,7 @@ void sonde_cupti__switch(bool is_on)
 	}
 	was_on = atomic_exchange(&sonde_inject.windows.gpu_on, is_on);
 	if (!was_on != !is_on)
-		sonde_pc__look();
+		sonde_pc__drain_now();
 	if (is_on && !was_on)
 		sonde_launches__switch(true);
 	if (is_on || !sonde_presence__lingers())
@@ -517,7 +517,7 @@ void sonde_cupti__rest(void)
 	}
 	sonde_flusher__await_collectors();
 	atomic_store(&sonde_inject.traces_gpu, false);
-	atomic_store(&sonde_inject.on, false);
+	atomic_store(&sonde_inject.is_active, false);
 	while (atomic_load(&collector_runs) && !atomic_load(&ending) && sonde_now_ns() < until + REST_NS)
 		sonde_futex__wait(&collector_runs, 1, 5);
 }

@@ -70,7 +70,7 @@ void sonde_rivals__note_subscriber(void);
  */
 void sonde_rivals__note_refusal(CUptiResult why, const char *what);
 /* Called by the collector now and then: adds a note when another user of CUPTI seems to get our records. */
-void sonde_rivals__look(void);
+void sonde_rivals__check(void);
 
 /* --- CUPTI comes and goes (cupti_presence.c) --------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ bool sonde_presence__is_kept(void);
  * For the collector: lets CUPTI leave once it has no more records for us. Returns microseconds until the next call of
  * this function.
  */
-uint64_t sonde_presence__look(void);
+uint64_t sonde_presence__update(void);
 /* Whether no more records of a closed window are expected. */
 bool sonde_presence__is_settled(void);
 
@@ -111,7 +111,7 @@ void sonde_pc__start(void *lib);
 /* For callbacks: a context was made or will be destroyed, or a module was loaded. */
 void sonde_pc__resource(CUpti_CallbackId id, const CUpti_ResourceData *r);
 /* A window opened or closed: makes the thread drain now, so that samples from before and after do not mix. */
-void sonde_pc__look(void);
+void sonde_pc__drain_now(void);
 /* At exit: takes the remaining samples. */
 void sonde_pc__end(void);
 

@@ -319,7 +319,7 @@ uint64_t sonde_launches__sum(void)
 	return sum;
 }
 
-static bool starts(const char *text, const char *prefix)
+static bool has_prefix(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));
 }
@@ -334,15 +334,15 @@ static uint8_t why_wanted(const char *name, bool is_driver, bool kernels)
 	const struct config *c = &sonde_inject.config;
 	uint8_t what = 0;
 
-	if (is_driver && c->window.kind == WINDOW_PROFILER && starts(name, "cuProfilerSt"))
-		return starts(name, "cuProfilerStart") ? CALL_WINDOW | 1 : CALL_WINDOW;
-	if (!call || (!kernels && starts(name, "cudaLaunchKernel")))
+	if (is_driver && c->window.kind == WINDOW_PROFILER && has_prefix(name, "cuProfilerSt"))
+		return has_prefix(name, "cuProfilerStart") ? CALL_WINDOW | 1 : CALL_WINDOW;
+	if (!call || (!kernels && has_prefix(name, "cudaLaunchKernel")))
 		return 0;
 	if (call->is_launch || (call->is_memory && c->has_memory))
 		what |= CALL_LAUNCH;
 	if (strstr(name, "GraphLaunch"))
 		what |= CALL_GRAPH;
-	if (is_driver && starts(name, "cuLaunch") && !strstr(name, "HostFunc"))
+	if (is_driver && has_prefix(name, "cuLaunch") && !strstr(name, "HostFunc"))
 		what |= CALL_KERNEL;
 	if (call->kind < SONDE_NR_CALL_KINDS && is_driver && c->has_calls)
 		what |= (uint8_t)(call->kind + 1);
@@ -392,9 +392,9 @@ void sonde_launches__switch(bool is_on)
 /* The choice depends on the configuration, and a sleeper has a new configuration at each wake. */
 static void choose_all(void)
 {
-	atomic_store(&sonde_inject.has_own_ids, sonde_cupti.version < SHARED_IDS);
+	atomic_store(&sonde_inject.runtime_has_own_ids, sonde_cupti.version < SHARED_IDS);
 	choose_calls(CUPTI_CB_DOMAIN_DRIVER_API, true);
-	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.has_own_ids);
+	choose_calls(CUPTI_CB_DOMAIN_RUNTIME_API, sonde_inject.runtime_has_own_ids);
 }
 
 void sonde_launches__choose_again(void)

@@ -92,7 +92,7 @@ static struct {
 	PC_CALLS(FIELD)
 #undef FIELD
 	_Atomic uint32_t lock; /* held while draining */
-	_Atomic uint32_t wake; /* changes when the thread should drain now */
+	_Atomic uint32_t drain_wanted; /* changes when the thread should drain now */
 	_Atomic bool is_on, ending;
 	_Atomic uint32_t nr_contexts;
 	struct context contexts[MAX_CONTEXTS];
@@ -170,7 +170,7 @@ static void empty_rows(void)
 	struct thread *t = pc.nr_rows && pc.counts ? hook_enter() : NULL;
 	uint32_t i;
 
-	sonde_cubins__name(cubin_crc); /* before the samples: so the flusher writes their cubins before it completes the file */
+	sonde_cubins__checksum(cubin_crc); /* before the samples: so the flusher writes their cubins before it completes the file */
 	for (i = 0; t && i < pc.nr_functions; i++)
 		write_rows(t, &pc.functions[i], now);
 	if (t)
@@ -387,13 +387,13 @@ static uint64_t pause_ns(uint64_t cost_ns)
 static void *run_drains(void *arg)
 {
 	uint64_t pause = DRAIN_NS, before;
-	uint32_t round, seen = atomic_load(&pc.wake);
+	uint32_t round, seen = atomic_load(&pc.drain_wanted);
 
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-pc");
-	for (round = 1; !atomic_load(&pc.ending) && atomic_load(&sonde_inject.on); round++) {
-		sonde_futex__wait(&pc.wake, seen, (uint32_t)(pause / 1000000));
-		seen = atomic_load(&pc.wake);
+	for (round = 1; !atomic_load(&pc.ending) && atomic_load(&sonde_inject.is_active); round++) {
+		sonde_futex__wait(&pc.drain_wanted, seen, (uint32_t)(pause / 1000000));
+		seen = atomic_load(&pc.drain_wanted);
 		if (round % LOOK_ROUNDS == 0 && sonde_host__main_has_ended())
 			break;
 		if (!atomic_load(&pc.nr_contexts) || !sonde_presence__hold())
@@ -413,12 +413,12 @@ static void *run_drains(void *arg)
 	return NULL;
 }
 
-void sonde_pc__look(void)
+void sonde_pc__drain_now(void)
 {
 	if (!atomic_load(&pc.is_on))
 		return;
-	atomic_fetch_add(&pc.wake, 1);
-	sonde_futex__wake(&pc.wake);
+	atomic_fetch_add(&pc.drain_wanted, 1);
+	sonde_futex__wake(&pc.drain_wanted);
 }
 
 void sonde_pc__end(void)
@@ -426,7 +426,7 @@ void sonde_pc__end(void)
 	if (!atomic_load(&pc.is_on))
 		return;
 	atomic_store(&pc.ending, true);
-	sonde_pc__look();
+	sonde_pc__drain_now();
 	if (!lock_draining()) {
 		sonde_flusher__note_loss("the last PC samples are missing: CUPTI did not answer");
 		return;
@@ -593,7 +593,7 @@ static void begin_context(CUcontext it)
 		return;
 	}
 	atomic_store(&c->state, CONTEXT_SAMPLED);
-	sonde_pc__look();
+	sonde_pc__drain_now();
 }
 
 /* A context is about to be destroyed: takes its remaining samples. The program waits here if a drain is running. */

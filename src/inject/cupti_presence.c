@@ -199,7 +199,7 @@ void sonde_presence__go(void)
 /* --- the collector ------------------------------------------------------------------------------- */
 
 /* Whether records are still to come. Not every copy has a record: if nothing comes for a while, the missing ones have none. */
-static bool owes(uint64_t now)
+static bool owes_records(uint64_t now)
 {
 	const struct inject *g = &sonde_inject;
 	uint64_t quiet = p.quiet_ns < now ? now - p.quiet_ns : 0;
@@ -223,7 +223,7 @@ static bool fetch_rest(uint64_t now)
 	if (sonde_presence__lingers())
 		return now - off > LATE_NS ||
 		       atomic_load(&sonde_inject.latest_ns) > atomic_load(&p.gpu_off_ns);
-	if (owes(now))
+	if (owes_records(now))
 		return atomic_load(&p.stays);
 	sonde_cupti__stamp();
 	return true;
@@ -245,7 +245,7 @@ static uint64_t round_ns(uint64_t now)
 	return ROUND_NS + (now - atomic_load(&p.off_ns)) / 8;
 }
 
-uint64_t sonde_presence__look(void)
+uint64_t sonde_presence__update(void)
 {
 	uint64_t now = sonde_now_ns();
 	uint32_t there = THERE;

@@ -123,7 +123,7 @@ void sonde_rivals__note_refusal(CUptiResult why, const char *what)
  * In a window, records are missing if there are launches and no record comes; between windows, if CUPTI still owes
  * records of kernels.
  */
-void sonde_rivals__look(void)
+void sonde_rivals__check(void)
 {
 	static uint64_t last_sum, last_records, last_owed;
 	static unsigned nr_silent;

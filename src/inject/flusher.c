@@ -32,8 +32,8 @@ static struct {
 
 void sonde_flusher__wake(void)
 {
-	if (!atomic_exchange_explicit(&sonde_inject.wake, 1, memory_order_release))
-		sonde_futex__wake(&sonde_inject.wake);
+	if (!atomic_exchange_explicit(&sonde_inject.flush_wanted, 1, memory_order_release))
+		sonde_futex__wake(&sonde_inject.flush_wanted);
 }
 
 static void add_note(const char *text, bool is_loss)
@@ -235,7 +235,7 @@ static void mark_put(void)
 	sonde_outfile__put_block(SONDE_BLOCK_EVENTS, &head, sizeof(head), bytes, head.nr_bytes);
 }
 
-static void flush(bool last)
+static void flush_events(bool last)
 {
 	uint32_t i;
 
@@ -268,7 +268,7 @@ static void begin_file(void)
  * Goes on in another file, which can be understood without this one: chunks that threads are still
  * writing to are in both files from their beginning. The reader takes each event once.
  */
-static void rotate(void)
+static void begin_next_file(void)
 {
 	uint32_t i;
 
@@ -291,7 +291,7 @@ static void end_file(bool is_alone)
 {
 	const uint8_t how = is_alone ? SONDE_END_GONE : SONDE_END_EXIT;
 
-	flush(true);
+	flush_events(true);
 	sonde_outfile__put_block(SONDE_BLOCK_END, &how, sizeof(how), NULL, 0);
 	sonde_outfile__drain();
 }
@@ -303,18 +303,18 @@ static bool await_flush(uint32_t ms)
 	uint64_t next_us, other_us;
 	uint32_t step;
 
-	for (; ms && !atomic_load(&g->wake); ms -= step) {
-		next_us = sonde_window__look(false);
-		other_us = sonde_budget__look(false);
+	for (; ms && !atomic_load(&g->flush_wanted); ms -= step) {
+		next_us = sonde_window__update(false);
+		other_us = sonde_budget__update(false);
 		next_us = other_us < next_us ? other_us : next_us;
 		step = ms < LOOK_MS ? ms : LOOK_MS;
 		step = next_us / 1000 < step ? (uint32_t)(next_us / 1000) + 1 : step;
 		step = step < ms ? step : ms;
-		sonde_futex__wait(&g->wake, 0, step);
+		sonde_futex__wait(&g->flush_wanted, 0, step);
 		if (sonde_helper__is_alone())
 			return true;
 	}
-	atomic_store(&g->wake, 0);
+	atomic_store(&g->flush_wanted, 0);
 	return false;
 }
 
@@ -332,11 +332,11 @@ static void run_flusher(void)
 		is_alone = await_flush(ms < g->config.flush_ms ? ms : g->config.flush_ms);
 		ms = ms < g->config.flush_ms ? ms * 2 : ms;
 		if (!is_alone) {
-			flush(false);
+			flush_events(false);
 			sonde_outfile__drain();
 		}
 		if (!is_alone && sonde_outfile__is_due())
-			rotate();
+			begin_next_file();
 	}
 	if (!sonde_outfile__failed())
 		end_file(is_alone);

@@ -97,7 +97,7 @@ static void open_pages(const char *output)
 
 void sonde_attach__fault(enum sonde_attach_fault fault, int error)
 {
-	atomic_store(&sonde_inject.on, false);
+	atomic_store(&sonde_inject.is_active, false);
 	atomic_store(&sonde_inject.attach->faults[fault].error, (uint32_t)error);
 	atomic_fetch_add(&sonde_inject.attach->faults[fault].nr, 1);
 }
@@ -196,7 +196,7 @@ static void clear_counts(struct inject *g)
 	uint32_t i;
 
 	atomic_store(&g->flusher_runs, 0);
-	atomic_store(&g->wake, 0);
+	atomic_store(&g->flush_wanted, 0);
 	atomic_store(&g->stop, 0);
 	atomic_store(&g->done, 0);
 	/* nr_streams is not reset: stream numbers are part of the ids of ranges that were started before. */
@@ -220,14 +220,14 @@ static void on_fork(void)
 {
 	struct inject *g = &sonde_inject;
 
-	if (atomic_load(&life) != RUNNING || !atomic_load(&g->on))
+	if (atomic_load(&life) != RUNNING || !atomic_load(&g->is_active))
 		return;
 	g->pid = getpid();
 	g->ppid = getppid();
 	sonde_ring__own();
 	/* A signal handler forked in the middle of a hook: this hook ends well, but the child records nothing more. */
 	if (sonde_self && sonde_self->busy) {
-		atomic_store(&g->on, false);
+		atomic_store(&g->is_active, false);
 		return;
 	}
 	clear_counts(g);
@@ -235,7 +235,7 @@ static void on_fork(void)
 		sonde_flusher__note("this process was forked after CUDA began: its kernels are not recorded");
 	g->traces_gpu = false;
 	sonde_label__forked(&g->labels);
-	sonde_budget__forked();
+	sonde_budget__reset();
 	sonde_window__forked();
 	sonde_ring__forked();
 }
@@ -243,7 +243,7 @@ static void on_fork(void)
 /* A destructor runs after the host's own exit code, so that ranges in the host's destructors are recorded too. */
 __attribute__((destructor)) static void finish(void)
 {
-	bool was_on = atomic_exchange(&sonde_inject.on, false);
+	bool was_on = atomic_exchange(&sonde_inject.is_active, false);
 
 	if (was_on && sonde_ring__is_own()) /* a child whose fork we did not see has no flusher */
 		sonde_flusher__finish();
@@ -253,7 +253,7 @@ __attribute__((destructor)) static void finish(void)
  * Prepares a capture, once the configuration is read. Memory is reserved for the first capture of the process; later
  * ones use it again.
  */
-static bool reserve(struct inject *g)
+static bool reserve_memory(struct inject *g)
 {
 	static bool is_done;
 
@@ -287,13 +287,13 @@ static bool start_library(void)
 		return sonde_asleep__begin() && !at_quick_exit(finish);
 	if (!is_chosen(g) || pthread_atfork(NULL, NULL, on_fork) || at_quick_exit(finish))
 		return false;
-	if (!reserve(g)) {
+	if (!reserve_memory(g)) {
 		sonde_ring__release();
 		return false;
 	}
 	sonde_ring__own();
 	sonde_window__init();
-	atomic_store(&g->on, true);
+	atomic_store(&g->is_active, true);
 	return sonde_flusher__start();
 }
 
@@ -326,20 +326,20 @@ int sonde_inject__wake(const char *path)
 	config.has_windows = true; /* a wake is like a window: we do not know which ranges were open before */
 	take_changes(&g->config, &config, sizeof(config));
 	clear_counts(g);
-	if (!reserve(g))
+	if (!reserve_memory(g))
 		return 0;
 	sonde_ring__discard();
 	sonde_label__regate();
 	sonde_gate__clear();
-	sonde_budget__forked();
+	sonde_budget__reset();
 	sonde_window__reset();
 	g->first_stream = atomic_load(&g->nr_streams);
 	atomic_fetch_add(&g->nr_wakes, 1);
 	sonde_flusher__note("`sonde attach` woke the program: ranges that were already open are not known, so work inside them is "
 			    "shown without them");
-	atomic_store(&g->on, true);
+	atomic_store(&g->is_active, true);
 	if (!sonde_flusher__start()) {
-		atomic_store(&g->on, false);
+		atomic_store(&g->is_active, false);
 		atomic_store(&g->flusher_runs, 0);
 	}
 	return 0;
@@ -351,7 +351,7 @@ bool sonde_inject__rest(void)
 		return true;
 	sonde_window__set(false);
 	sonde_cupti__rest();
-	atomic_store(&sonde_inject.on, false);
+	atomic_store(&sonde_inject.is_active, false);
 	sonde_flusher__finish();
 	/*
 	 * While asleep, programs still register strings, but the patterns' text is overwritten by the next wake: they
@@ -365,7 +365,7 @@ bool sonde_inject__rest(void)
 }
 
 /* Starts the library at the first call; true when it runs. */
-static bool alive(void)
+static bool start_once(void)
 {
 	static _Atomic int starter;
 	uint32_t was = UNBORN;
@@ -376,7 +376,7 @@ static bool alive(void)
 		atomic_store(&starter, getpid());
 		ok = start_library();
 		if (!ok)
-			atomic_store(&sonde_inject.on, false);
+			atomic_store(&sonde_inject.is_active, false);
 		atomic_store(&life, ok ? RUNNING : REFUSED);
 		return ok;
 	}
@@ -391,7 +391,7 @@ static bool alive(void)
 /* NVTX calls this once for each NVTX instance in the process, at the first use of that instance. */
 EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
-	return alive() && (sonde_asleep__is_sleeper() ? sonde_asleep__attach(get_table) : sonde_nvtx__attach(get_table));
+	return start_once() && (sonde_asleep__is_sleeper() ? sonde_asleep__attach(get_table) : sonde_nvtx__attach(get_table));
 }
 
 /*
@@ -400,15 +400,15 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
  */
 EXPORT int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module)
 {
-	return alive() && !sonde_asleep__is_sleeper() && sonde_nvtx__extend(module);
+	return start_once() && !sonde_asleep__is_sleeper() && sonde_nvtx__extend(module);
 }
 
 /* The CUDA driver calls this when it is initialised. */
 EXPORT int InitializeInjection(void)
 {
-	if (alive() && sonde_asleep__is_sleeper()) {
+	if (start_once() && sonde_asleep__is_sleeper()) {
 		sonde_asleep__meet_cuda();
-	} else if (alive()) {
+	} else if (start_once()) {
 		sonde_cupti__start();
 		sonde_cupti__collect();
 	}

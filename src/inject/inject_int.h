@@ -30,7 +30,7 @@
  *                 activity now and then. It shares the host's descriptors, since
  *                 the driver needs them. With PC samples, a second thread drains them.
  *
- * The first failure clears `on`, for good; the host goes on unharmed.
+ * The first failure clears `is_active`, for good; the host goes on unharmed.
  */
 #ifndef SONDE_INJECT_INT_H
 #define SONDE_INJECT_INT_H
@@ -179,7 +179,7 @@ bool sonde_gate__is_open(const struct thread *t, unsigned gate);
 void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uint32_t epoch);
 /* The label and id of the i-th open start/end range; NULL when the range was already written in `epoch` or is not recorded. */
 const struct label *sonde_gate__held(uint32_t i, uint32_t epoch, uint64_t *id);
-#define MAX_HOLDERS 4096u
+#define MAX_HELD_RANGES 4096u
 /* Forgets a start/end range. False when the range is not known, as after it was ended. */
 bool sonde_gate__let_go(uint64_t id, unsigned gate);
 /* Forgets all start/end ranges. */
@@ -215,7 +215,7 @@ typedef uint64_t open_range;
 
 #define OPEN_RECORDED	   (1ull << 56)
 #define OPEN_CLOSES	   (1ull << 57) /* the end of this range may close the window */
-#define OPEN_BESIDE	   (1ull << 58) /* an entry that was not asked for; only returned by sonde_window__enter, never stored */
+#define OPEN_SKIPPED	   (1ull << 58) /* an entry that was not asked for; only returned by sonde_window__enter, never stored */
 #define OPEN_LABEL(o)	   ((uint32_t)(o)) /* 0 = the label was written out in its event and is not kept */
 #define OPEN_DOMAIN(o)	   ((uint16_t)((o) >> 32))
 #define OPEN_GATE(o)	   ((uint8_t)((o) >> 48))
@@ -230,10 +230,10 @@ struct thread { /* the members that every hook needs come first: two cache lines
 	uint64_t cpu_due;	      /* ticks at which the CPU clock should be read again */
 	const void *volatile frame;   /* stack frame of the hook that this thread is in */
 	_Atomic uint64_t nr_entered;  /* ranges entered, inside windows or not: shows how fast the program goes on */
-	uint32_t nr_open, nr_too_deep;
+	uint32_t nr_open, nr_open_too_deep;
 	_Atomic uint32_t launched;    /* correlation id of the thread's last launch */
 	uint32_t epoch;		      /* the windows' epoch when this thread last wrote a range or launch */
-	uint32_t wake;		      /* the wake (nr_wakes) in which this thread last wrote */
+	uint32_t wake_nr;		      /* the wake (nr_wakes) in which this thread last wrote */
 	volatile bool busy;	      /* the thread is inside a hook */
 	bool is_left_out;     /* the thread is in an entry that was not asked for (windows.c) */
 	_Atomic uint64_t nr_owed;     /* launches for which CUPTI owes a record */
@@ -264,7 +264,7 @@ struct thread { /* the members that every hook needs come first: two cache lines
 	/* Cache of labels by the address of their text: programs pass the same few pointers. */
 	const struct label *recent[NR_RECENT];
 	open_range open[SONDE_OPEN_LIMIT];
-	uint32_t too_deep[MAX_DOMAINS]; /* open pushes beyond SONDE_OPEN_LIMIT, by domain */
+	uint32_t open_too_deep[MAX_DOMAINS]; /* open pushes beyond SONDE_OPEN_LIMIT, by domain */
 };
 
 /* A lock-free list of numbers. */
@@ -362,7 +362,7 @@ void sonde_window__settle(void);
  * Opens or closes the window as the clock and the runner want it now. Returns microseconds until the clock may want
  * something else. `may_call`: this thread may call CUPTI; false in the flusher.
  */
-uint64_t sonde_window__look(bool may_call);
+uint64_t sonde_window__update(bool may_call);
 /*
  * Whether a window is open, so that ranges and launches of `t` are written. If so, and the thread's last event was not
  * in the same window, the next event begins a new chunk.
@@ -370,7 +370,7 @@ uint64_t sonde_window__look(bool may_call);
 bool sonde_window__is_open(struct thread *t);
 /*
  * Called when `t` enters a range whose label may open a window. Returns OPEN_CLOSES for an entry that was asked for,
- * OPEN_BESIDE for one that was not (WINDOW_ENTRIES), else 0. The caller passes `closes` = OPEN_CLOSES at the range's end.
+ * OPEN_SKIPPED for one that was not (WINDOW_ENTRIES), else 0. The caller passes `closes` = OPEN_CLOSES at the range's end.
  */
 uint64_t sonde_window__enter(struct thread *t);
 void sonde_window__leave(struct thread *t, bool closes);
@@ -392,7 +392,7 @@ void sonde_window__put(bool is_last);
  * Opens or closes a window when that is due. Returns microseconds until this function should be called again. The flusher
  * calls it with `may_call` false; once there is CUPTI, the collector calls it with true, and the flusher's calls do nothing.
  */
-uint64_t sonde_budget__look(bool may_call);
+uint64_t sonde_budget__update(bool may_call);
 /* Measure how long the call of a launch takes. */
 void sonde_budget__enter_call(struct thread *t, uint32_t correlation);
 void sonde_budget__leave_call(struct thread *t, uint32_t correlation);
@@ -400,7 +400,7 @@ void sonde_budget__leave_call(struct thread *t, uint32_t correlation);
 void sonde_budget__charge(uint64_t ns);
 /* Adds time that the program loses as long as CUPTI is there, in windows or not. No pause pays for it. */
 void sonde_budget__bear(uint64_t ns);
-void sonde_budget__forked(void); /* forgets the parent's measurements, in a forked child and before a wake */
+void sonde_budget__reset(void); /* forgets the parent's measurements, in a forked child and before a wake */
 /* Measures a push, which began at the ticks `since` and has just ended. Called for one push in 64. */
 void sonde_budget__pushed(uint64_t since);
 /* For the flusher: writes what the capture cost so far, unless nothing has changed since `last`. */
@@ -467,8 +467,8 @@ void sonde_cubins__keep(const void *at, size_t nr_bytes);
  * For the thread that drains PC samples: computes the checksum of each new cubin. A cubin whose checksum is 0 (none) is
  * not written.
  */
-void sonde_cubins__name(uint64_t (*checksum)(const void *, size_t));
-/* Whether a cubin with this checksum is kept; only cubins that sonde_cubins__name has seen count. */
+void sonde_cubins__checksum(uint64_t (*checksum)(const void *, size_t));
+/* Whether a cubin with this checksum is kept; only cubins that sonde_cubins__checksum has seen count. */
 bool sonde_cubins__has(uint64_t checksum);
 /* For the flusher: writes some of the cubins that have a checksum, or all of them. */
 void sonde_cubins__put(bool all);
@@ -481,7 +481,7 @@ void sonde_attach__fault(enum sonde_attach_fault fault, int error);
 /* --- one wake of a sleeper (inject.c) ---------------------------------------------------------- */
 
 /*
- * Begins a capture with the configuration file at `path`. Returns an errno when the file cannot be used. 0 with `on`
+ * Begins a capture with the configuration file at `path`. Returns an errno when the file cannot be used. 0 with `is_active`
  * false: it failed, and the page says why.
  */
 int sonde_inject__wake(const char *path);
@@ -497,7 +497,7 @@ bool sonde_asleep__is_sleeper(void);
 /* Notes that the process has initialised CUDA. */
 void sonde_asleep__meet_cuda(void);
 /* For a hook that finds the phase not ASLEEP: true when the library is awake; when it is called, starts a thread that wakes it. */
-bool sonde_asleep__stir(void);
+bool sonde_asleep__answer_call(void);
 
 /* --- CUPTI (cupti.c) --------------------------------------------------------------------------- */
 
@@ -528,14 +528,14 @@ void sonde_cupti__end_records(void);
 enum { RECORDS_OFF, RECORDS_BEGIN, RECORDS_ON, RECORDS_END };
 
 struct inject {
-	_Atomic bool on;	   /* hooks record; false = the library does nothing */
+	_Atomic bool is_active;	   /* hooks record; false = the library does nothing */
 	_Atomic uint32_t nr_wakes; /* number of this capture in the process; 0 = the one the process was started with */
 	uint32_t first_stream;	   /* number of this capture's first stream */
 	_Atomic bool gated;	   /* not everything is captured (patterns, windows): hooks must look closer */
 	_Atomic unsigned allocator_domain; /* NVTX domain whose marks are readings of PyTorch's allocator; 0 = nobody makes any */
 	_Atomic bool has_patterns; /* there are include, exclude or window patterns; false while a sleeper sleeps */
 	_Atomic bool traces_gpu;   /* CUPTI runs, in this process */
-	_Atomic bool has_own_ids;  /* a runtime call and the driver call inside it have different correlation ids */
+	_Atomic bool runtime_has_own_ids;  /* a runtime call and the driver call inside it have different correlation ids */
 	_Atomic bool is_collected; /* the exit handlers have collected; CUPTI keeps later records */
 	bool use_counter;	   /* ticks are the processor's counter; false = CLOCK_MONOTONIC */
 	int pid;
@@ -559,7 +559,7 @@ struct inject {
 	_Atomic uint32_t nr_collected;	/* how often CUPTI was asked for records at its regular time */
 	_Atomic uint32_t nr_collecting; /* threads that are just writing GPU events */
 
-	_Atomic uint32_t flusher_runs, wake, stop, done; /* of the flusher: it was started, should flush, should end, has ended */
+	_Atomic uint32_t flusher_runs, flush_wanted, stop, done; /* of the flusher: it was started, should flush, should end, has ended */
 	_Atomic uint32_t nr_included, nr_excluded; /* start/end ranges that hold the gate open, or shut */
 	_Atomic uint64_t nr_lost, nr_nested, nr_inline, nr_cut, nr_no_slot, nr_gpu_dropped,
 		nr_too_deep, nr_pc_dropped, nr_pc_full;
@@ -643,7 +643,7 @@ static inline struct thread *hook_enter(void)
 {
 	struct thread *t = sonde_self;
 
-	if (unlikely(!atomic_load_explicit(&sonde_inject.on, memory_order_acquire)))
+	if (unlikely(!atomic_load_explicit(&sonde_inject.is_active, memory_order_acquire)))
 		return NULL;
 	if (unlikely(!t)) {
 		t = sonde_ring__enroll();
@@ -655,7 +655,7 @@ static inline struct thread *hook_enter(void)
 	t->busy = true;
 	t->frame = __builtin_frame_address(0);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(t->wake != atomic_load_explicit(&sonde_inject.nr_wakes, memory_order_relaxed)))
+	if (unlikely(t->wake_nr != atomic_load_explicit(&sonde_inject.nr_wakes, memory_order_relaxed)))
 		sonde_ring__renew(t);
 	return t;
 }

@@ -23,7 +23,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-static uint64_t load(const char *p, size_t n)
+static uint64_t load_bytes(const char *p, size_t n)
 {
 	uint64_t v = 0;
 
@@ -54,7 +54,7 @@ static uint64_t hash_of(const char *p, size_t n, uint64_t seed)
 		memcpy(&b, p + n - 4, 4);
 		return mix((uint64_t)a << 32 | b, h);
 	}
-	return mix(load(p, n), h);
+	return mix(load_bytes(p, n), h);
 }
 
 bool sonde_label__init(struct labels *l)
@@ -82,14 +82,14 @@ struct label *sonde_label__at(const struct labels *l, uint32_t offset8)
 	return (struct label *)(l->text + (size_t)offset8 * 8);
 }
 
-static bool same(const struct label *e, const struct label *key, const char *text)
+static bool is_same_label(const struct label *e, const struct label *key, const char *text)
 {
 	return e->hash == key->hash && e->nr_bytes == key->nr_bytes && e->kind == key->kind &&
 	       e->domain == key->domain && !memcmp(e->text, text, key->nr_bytes);
 }
 
 /* Whether one of `patterns` matches this label. */
-static bool matches(const struct patterns *patterns, const char *domain, const char *label)
+static bool matches_label(const struct patterns *patterns, const char *domain, const char *label)
 {
 	struct sonde_str text = {label, strlen(label)}, of = {domain, strlen(domain)};
 	uint32_t i;
@@ -120,11 +120,11 @@ unsigned sonde_label__gate(unsigned domain, const char *text)
 
 	if (!atomic_load(&g->has_patterns))
 		return 0;
-	if (matches(&g->config.include, name, text))
+	if (matches_label(&g->config.include, name, text))
 		gate |= GATE_INCLUDED;
-	if (matches(&g->config.exclude, name, text))
+	if (matches_label(&g->config.exclude, name, text))
 		gate |= GATE_EXCLUDED;
-	if (matches(&g->config.window.label, name, text))
+	if (matches_label(&g->config.window.label, name, text))
 		gate |= GATE_WINDOW;
 	return gate;
 }
@@ -197,7 +197,7 @@ struct label *sonde_label__intern(unsigned kind, unsigned domain, const char *te
 				    memory_order_acq_rel, memory_order_acquire))
 				return sonde_label__at(l, mine);
 		}
-		if (same(sonde_label__at(l, at), &key, text)) {
+		if (is_same_label(sonde_label__at(l, at), &key, text)) {
 			publish(l, mine, LABEL_ABANDONED);
 			return sonde_label__at(l, at);
 		}
@@ -249,30 +249,30 @@ unsigned sonde_label__domain(const char *name, size_t n)
 
 /* Open start/end ranges. They are found by their id, since a program may end a range twice. */
 #define CLAIMED 1u /* value of `id`: a thread is just filling the entry in */
-static struct holder {
+static struct held_range {
 	_Atomic uint64_t id; /* 0 = free */
 	_Atomic(const struct label *) label;
 	_Atomic uint32_t epoch;
-} holders[MAX_HOLDERS];
+} held_ranges[MAX_HELD_RANGES];
 
 /* Finds the entry with the id `from` and changes its id to `to`. NULL when there is no such entry. */
-static struct holder *swap_holder(uint64_t from, uint64_t to)
+static struct held_range *swap_held_range(uint64_t from, uint64_t to)
 {
 	uint64_t was;
 	size_t i;
 
-	for (i = 0; i < MAX_HOLDERS; i++) {
+	for (i = 0; i < MAX_HELD_RANGES; i++) {
 		was = from;
-		if (atomic_load_explicit(&holders[i].id, memory_order_relaxed) == from &&
-			atomic_compare_exchange_strong(&holders[i].id, &was, to))
-			return &holders[i];
+		if (atomic_load_explicit(&held_ranges[i].id, memory_order_relaxed) == from &&
+			atomic_compare_exchange_strong(&held_ranges[i].id, &was, to))
+			return &held_ranges[i];
 	}
 	return NULL;
 }
 
 void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uint32_t epoch)
 {
-	struct holder *h = swap_holder(0, CLAIMED);
+	struct held_range *h = swap_held_range(0, CLAIMED);
 
 	if (!h) {
 		sonde_flusher__note("more start/end ranges were open at once than sonde can follow: the others include and exclude no "
@@ -288,15 +288,15 @@ void sonde_gate__hold(uint64_t id, unsigned gate, const struct label *label, uin
 
 const struct label *sonde_gate__held(uint32_t i, uint32_t epoch, uint64_t *id)
 {
-	*id = atomic_load(&holders[i].id);
-	return *id > CLAIMED && atomic_load(&holders[i].epoch) != epoch
-		       ? atomic_load(&holders[i].label)
+	*id = atomic_load(&held_ranges[i].id);
+	return *id > CLAIMED && atomic_load(&held_ranges[i].epoch) != epoch
+		       ? atomic_load(&held_ranges[i].label)
 		       : NULL;
 }
 
 bool sonde_gate__let_go(uint64_t id, unsigned gate)
 {
-	if (!swap_holder(id, 0))
+	if (!swap_held_range(id, 0))
 		return false;
 	atomic_fetch_sub(&sonde_inject.nr_included, gate & GATE_INCLUDED ? 1 : 0);
 	atomic_fetch_sub(&sonde_inject.nr_excluded, gate & GATE_EXCLUDED ? 1 : 0);
@@ -307,8 +307,8 @@ void sonde_gate__clear(void)
 {
 	size_t i;
 
-	for (i = 0; i < MAX_HOLDERS; i++)
-		atomic_store_explicit(&holders[i].id, 0, memory_order_relaxed);
+	for (i = 0; i < MAX_HELD_RANGES; i++)
+		atomic_store_explicit(&held_ranges[i].id, 0, memory_order_relaxed);
 	atomic_store(&sonde_inject.nr_included, 0);
 	atomic_store(&sonde_inject.nr_excluded, 0);
 }

@@ -242,8 +242,8 @@ static HOT void push_range(struct thread *t, const struct message *m)
 	uint64_t nr = count_own(&t->nr_entered);
 
 	if (unlikely(t->nr_open == SONDE_OPEN_LIMIT)) {
-		t->nr_too_deep++;
-		t->too_deep[m->domain]++;
+		t->nr_open_too_deep++;
+		t->open_too_deep[m->domain]++;
 		count(&sonde_inject.nr_too_deep);
 		return;
 	}
@@ -258,7 +258,7 @@ static HOT void push_range(struct thread *t, const struct message *m)
 }
 
 /* The index, plus one, of the innermost open range of `domain` on the stack; 0 = there is none. */
-static HOT uint32_t innermost(const struct thread *t, unsigned domain)
+static HOT uint32_t find_innermost(const struct thread *t, unsigned domain)
 {
 	uint32_t i = t->nr_open;
 
@@ -267,7 +267,7 @@ static HOT uint32_t innermost(const struct thread *t, unsigned domain)
 	return i;
 }
 
-static HOT void unstack(struct thread *t, uint32_t i)
+static HOT void remove_open_range(struct thread *t, uint32_t i)
 {
 	open_range o = t->open[i - 1];
 
@@ -293,13 +293,13 @@ static HOT int pop_range(unsigned domain)
 
 	if (unlikely(!t))
 		return NVTX_NO_PUSH_POP_TRACKING;
-	if (unlikely(t->nr_too_deep) && t->too_deep[domain]) {
-		t->nr_too_deep--;
-		t->too_deep[domain]--;
+	if (unlikely(t->nr_open_too_deep) && t->open_too_deep[domain]) {
+		t->nr_open_too_deep--;
+		t->open_too_deep[domain]--;
 		hook_leave(t);
 		return NVTX_NO_PUSH_POP_TRACKING;
 	}
-	i = innermost(t, domain);
+	i = find_innermost(t, domain);
 	/* A pop without an open range is written too: the reader counts such pops. */
 	if (likely(i ? t->open[i - 1] & OPEN_RECORDED : !is_gated()) &&
 		likely(!is_gated() || (sonde_window__is_open(t) && !t->is_left_out))) {
@@ -308,7 +308,7 @@ static HOT int pop_range(unsigned domain)
 			event_close(t, domain ? sonde_varint_put(p, domain) : p);
 	}
 	if (likely(i))
-		unstack(t, i);
+		remove_open_range(t, i);
 	hook_leave(t);
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
@@ -323,7 +323,7 @@ static uint64_t start_in_window(struct thread *t)
 	uint64_t how = sonde_window__enter(t);
 
 	t->is_left_out = was_left_out;
-	return ID_WINDOW | (how & OPEN_CLOSES ? ID_CLOSES : 0) | (how & OPEN_BESIDE ? ID_SKIPPED : 0);
+	return ID_WINDOW | (how & OPEN_CLOSES ? ID_CLOSES : 0) | (how & OPEN_SKIPPED ? ID_SKIPPED : 0);
 }
 
 /* A start where not everything is captured: adds flags to `*id`, may change `*ticks`. False: the start must not be written now. */
@@ -373,7 +373,7 @@ void sonde_nvtx__carry(struct thread *t, uint32_t epoch)
 	uint64_t id;
 	uint32_t i;
 
-	for (i = 0; i < MAX_HOLDERS; i++) {
+	for (i = 0; i < MAX_HELD_RANGES; i++) {
 		label = sonde_gate__held(i, epoch, &id);
 		if (!label)
 			continue;
@@ -484,7 +484,7 @@ static HOT bool has_payload(const nvtxEventAttributes_t *a)
 /* Writes the numbers of the range that was just pushed, if the range is recorded. */
 static RARE void give_values(struct thread *t, const struct message *m, const struct values *v)
 {
-	if (!t->nr_too_deep && t->nr_open && t->open[t->nr_open - 1] & OPEN_RECORDED && is_written_now(t))
+	if (!t->nr_open_too_deep && t->nr_open && t->open[t->nr_open - 1] & OPEN_RECORDED && is_written_now(t))
 		put_values(t, v, SONDE_VALUE_OF_PUSH, m->domain, m->now);
 }
 
@@ -775,8 +775,8 @@ static int NVTX_API range_pop_payload(nvtxDomainHandle_t d, const nvtxPayloadDat
 
 	if (t) {
 		sonde_payload__take_data(&v, domain_of(d), data, nr);
-		i = innermost(t, domain_of(d));
-		if (!t->nr_too_deep && i && t->open[i - 1] & OPEN_RECORDED && is_written_now(t))
+		i = find_innermost(t, domain_of(d));
+		if (!t->nr_open_too_deep && i && t->open[i - 1] & OPEN_RECORDED && is_written_now(t))
 			put_values(t, &v, SONDE_VALUE_OF_PUSH, domain_of(d), ticks_now());
 		hook_leave(t);
 	}

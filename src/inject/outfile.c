@@ -28,7 +28,7 @@
 #define MAX_SECRETS    32  /* most secrets in one word; with more, everything behind the last one is masked as well */
 
 static struct {
-	_Atomic uint32_t nobody; /* a futex that nobody wakes: waiting for it sleeps */
+	_Atomic uint32_t never_woken; /* a futex that nobody wakes: waiting for it sleeps */
 	int fd;
 	bool failed;
 	char path[PATH_MAX]; /* name of the first file */
@@ -321,7 +321,7 @@ static int file_make(const char *path)
 	for (i = 0; i < LOCK_TRIES && fd >= 0; i++) {
 		if (raw_call(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0) != -EWOULDBLOCK)
 			break;
-		sonde_futex__wait(&f.nobody, 0, 1);
+		sonde_futex__wait(&f.never_woken, 0, 1);
 	}
 	return fd;
 }

@@ -33,7 +33,7 @@
  * Returns a random length between half and one and a half of `mean`. Xorshift, so that the program's own random numbers
  * are not touched.
  */
-static double draw(struct pace *p, double mean)
+static double draw_length(struct pace *p, double mean)
 {
 	p->seed ^= p->seed << 13;
 	p->seed ^= p->seed >> 7;
@@ -41,7 +41,7 @@ static double draw(struct pace *p, double mean)
 	return mean * (0.5 + (double)(p->seed >> 11) / 9007199254740992.0);
 }
 
-static struct pace_span since(const struct pace_sight *a, const struct pace_sight *b)
+static struct pace_span span_since(const struct pace_sight *a, const struct pace_sight *b)
 {
 	return (struct pace_span){(double)(b->ns - a->ns), (double)(b->cpu_ns - a->cpu_ns),
 		(double)(b->nr_launches - a->nr_launches), (double)(b->nr_ranges - a->nr_ranges)};
@@ -68,7 +68,7 @@ uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_
  * and windows would cost it too much once it works. The rate goes up at once and down slowly: too many windows are worse
  * than too few.
  */
-static void take_rate(double *known, double nr, double ns)
+static void update_rate(double *known, double nr, double ns)
 {
 	double rate = ns > 0 ? nr / ns : 0;
 
@@ -79,7 +79,7 @@ static void take_rate(double *known, double nr, double ns)
 }
 
 /* The cost outside windows is paid first, but with half of the budget at most, or there would be no windows. */
-static void take_costs(struct pace *p, const struct pace_sight *now)
+static void update_costs(struct pace *p, const struct pace_sight *now)
 {
 	double record = now->record_ns > p->least_record_ns ? now->record_ns : p->least_record_ns;
 	double all = (double)(now->ns - p->begin_ns);
@@ -104,15 +104,15 @@ static bool may_go_on(struct pace *p, double pause)
 }
 
 /* Charges the time since the last turn; returns the length of the pause that pays for it; 0 = the window stays open. */
-static double pay(struct pace *p, const struct pace_span *s)
+static double charge_window(struct pace *p, const struct pace_span *s)
 {
 	double due = p->rate * s->ns, cost, pause, left = p->budget - p->base;
 	double others = p->unpaid_ns * p->factor + s->ranges * p->per_range;
 
 	p->spent_ns += s->launches * p->per_launch + others;
-	p->reckoned_ns += (s->launches * p->per_launch + others) / p->factor;
+	p->computed_ns += (s->launches * p->per_launch + others) / p->factor;
 	if (p->unpaid_ns > 0)
-		p->pair_ns += (p->unpaid_ns - p->pair_ns) / (p->pair_ns > 0 ? 8 : 1);
+		p->switches_ns += (p->unpaid_ns - p->switches_ns) / (p->switches_ns > 0 ? 8 : 1);
 	p->unpaid_ns = 0;
 	cost = (s->launches > due ? s->launches : due) * p->per_launch + others;
 	p->owed_ns += cost - (s->ns > cost ? s->ns - cost : 0) * left;
@@ -146,35 +146,35 @@ static void check_cost(struct pace *p, const struct pace_span *after)
 	c->nr = c->nr * keep + 1;
 	c->lost = c->lost * keep + lost;
 	c->lost2 = c->lost2 * keep + lost * lost;
-	c->reckoned = c->reckoned * keep + p->reckoned_ns;
-	c->reckoned2 = c->reckoned2 * keep + p->reckoned_ns * p->reckoned_ns;
-	c->both = c->both * keep + lost * p->reckoned_ns;
+	c->computed = c->computed * keep + p->computed_ns;
+	c->computed2 = c->computed2 * keep + p->computed_ns * p->computed_ns;
+	c->both = c->both * keep + lost * p->computed_ns;
 }
 
 /*
  * The factor is measured loss ÷ computed cost, each summed. Its variance comes from the scatter that the ratio leaves
  * unexplained.
  */
-static void take_factor(struct pace *p)
+static void update_factor(struct pace *p)
 {
 	const struct pace_check *c = &p->check;
 	double ratio, left;
 
 	p->factor = 1;
-	if (c->nr < FEW_CHECKS || c->reckoned <= 0)
+	if (c->nr < FEW_CHECKS || c->computed <= 0)
 		return;
-	ratio = c->lost / c->reckoned;
-	left = c->lost2 - 2 * ratio * c->both + ratio * ratio * c->reckoned2;
-	if (ratio > 1 && (ratio - 1) * (ratio - 1) * c->reckoned * c->reckoned > 4 * left)
+	ratio = c->lost / c->computed;
+	left = c->lost2 - 2 * ratio * c->both + ratio * ratio * c->computed2;
+	if (ratio > 1 && (ratio - 1) * (ratio - 1) * c->computed * c->computed > 4 * left)
 		p->factor = ratio < MOST_FACTOR ? ratio : MOST_FACTOR;
 }
 
 static double window_ns(const struct pace *p)
 {
 	double cost = p->rate * p->per_launch + p->range_rate * p->per_range;
-	double length = cost > 0 ? p->pair_ns * p->factor / cost : LONGEST_NS;
+	double length = cost > 0 ? p->switches_ns * p->factor / cost : LONGEST_NS;
 
-	if (p->pair_ns <= 0)
+	if (p->switches_ns <= 0)
 		length = WINDOW_NS;
 
 	return length < WINDOW_NS ? WINDOW_NS : length > LONGEST_NS ? LONGEST_NS : length;
@@ -185,43 +185,43 @@ static double end_window(struct pace *p, const struct pace_span *s)
 	double pause;
 
 	p->window = join_spans(p->window, *s);
-	pause = pay(p, s);
+	pause = charge_window(p, s);
 	p->is_open = pause <= 0;
-	return p->is_open ? draw(p, window_ns(p)) : draw(p, pause);
+	return p->is_open ? draw_length(p, window_ns(p)) : draw_length(p, pause);
 }
 
 static double end_pause(struct pace *p, const struct pace_span *s)
 {
 	p->base_ns += s->ranges * p->last.passed_ns + p->last.borne_ns;
 	check_cost(p, s);
-	take_factor(p);
+	update_factor(p);
 	p->before = *s;
 	p->window = (struct pace_span){0};
-	p->reckoned_ns = 0;
+	p->computed_ns = 0;
 	p->is_open = true;
-	return draw(p, window_ns(p));
+	return draw_length(p, window_ns(p));
 }
 
 uint64_t sonde_pace__turn(struct pace *p, const struct pace_sight *now)
 {
-	struct pace_span s = since(&p->last, now);
+	struct pace_span s = span_since(&p->last, now);
 	double length;
 
 	p->last = *now;
 	p->unpaid_ns += now->switch_ns;
 	if (p->is_open) {
-		take_rate(&p->rate, s.launches, s.ns);
-		take_rate(&p->range_rate, s.ranges, s.ns);
+		update_rate(&p->rate, s.launches, s.ns);
+		update_rate(&p->range_rate, s.ranges, s.ns);
 	}
-	take_costs(p, now);
+	update_costs(p, now);
 	length = p->is_open ? end_window(p, &s) : end_pause(p, &s);
 	return (uint64_t)length;
 }
 
 /* The time of both switches, the opening one and the closing one, counts as part of the window. */
-void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
+void sonde_pace__switched(struct pace *p, const struct pace_sight *now)
 {
-	struct pace_span s = since(&p->last, now);
+	struct pace_span s = span_since(&p->last, now);
 
 	if (p->is_open)
 		return;
@@ -231,6 +231,6 @@ void sonde_pace__settle(struct pace *p, const struct pace_sight *now)
 
 void sonde_pace__wait(struct pace *p, const struct pace_sight *now)
 {
-	p->base_ns += since(&p->last, now).ranges * now->passed_ns;
+	p->base_ns += span_since(&p->last, now).ranges * now->passed_ns;
 	p->last = *now;
 }

@@ -7,7 +7,7 @@
  *     length = sonde_pace__begin(&p, &sight, seed);    a window is open
  *     length = sonde_pace__turn(&p, &sight);           `length` ns later, again and again
  *     switch_window(p.is_open);                        the caller opens or closes the window …
- *     sonde_pace__settle(&p, &sight);                  … and says when that is done
+ *     sonde_pace__switched(&p, &sight);                  … and says when that is done
  *
  * The cost of a window is launches × cost of one, ranges × cost of one, and the time lost to switching.
  * A pause pays the cost back: it lasts until the budget has allowed that much.
@@ -56,16 +56,16 @@ struct pace {
 	double range_rate; /* ranges per nanosecond in windows */
 	double base; /* share of time that is lost outside windows; cut at half of the budget */
 	struct pace_span window, before; /* the last window, and the pause before it */
-	double reckoned_ns;		 /* computed cost of that window, without the factor */
+	double computed_ns;		 /* computed cost of that window, without the factor */
 	double unpaid_ns;		 /* cost of switches since the last payment */
 	double owed_ns;			 /* debt that was too small for a pause */
 	uint32_t nr_going_on;		 /* turns since the last pause that left the window open */
 	uint32_t nr_pauses;		 /* pauses so far */
-	double pair_ns;			 /* cost of a window's two switches, smoothed */
+	double switches_ns;			 /* cost of a window's two switches, smoothed */
 	/* Compares the measured cost of windows with the computed one. Old values fade. */
 	struct pace_check {
 		double ranges, cpu_ns; /* in pauses */
-		double nr, lost, lost2, reckoned, reckoned2, both; /* sums over windows: 1, loss, loss², cost, cost², loss × cost */
+		double nr, lost, lost2, computed, computed2, both; /* sums over windows: 1, loss, loss², cost, cost², loss × cost */
 	} check;
 };
 
@@ -74,7 +74,7 @@ uint64_t sonde_pace__begin(struct pace *p, const struct pace_sight *now, uint64_
 /* Ends the present window or pause; returns the length of the next one in nanoseconds. `is_open` says which of the two it is. */
 uint64_t sonde_pace__turn(struct pace *p, const struct pace_sight *now);
 /* The caller has made the switch that the last turn asked for. */
-void sonde_pace__settle(struct pace *p, const struct pace_sight *now);
+void sonde_pace__switched(struct pace *p, const struct pace_sight *now);
 /* A window is allowed, but nobody wants one yet: the time until `now` does not count as part of it. */
 void sonde_pace__wait(struct pace *p, const struct pace_sight *now);
 

@@ -16,7 +16,7 @@ static struct category {
 	_Atomic(const struct label *) name;
 } categories[MAX_NAMED];
 
-static const struct label *name_of(const char *text)
+static const struct label *intern_name(const char *text)
 {
 	size_t n = text ? strlen(text) : 0;
 
@@ -61,7 +61,7 @@ static const struct label *plain_name(unsigned domain, uint32_t category)
 		return name;
 	name = atomic_load_explicit(&payload, memory_order_relaxed);
 	if (!name) {
-		name = name_of("payload");
+		name = intern_name("payload");
 		atomic_store_explicit(&payload, name, memory_order_relaxed);
 	}
 	return name;
@@ -201,7 +201,7 @@ static bool is_text(uint64_t type)
  * Finds the offsets of the fields with a fixed size. Behind a field whose size is not known (an array, another schema), only fields
  * that state their offset are found.
  */
-static void lay_out(struct schema *s, const nvtxPayloadSchemaAttr_t *a, const struct label *prefix)
+static void lay_out_schema(struct schema *s, const nvtxPayloadSchemaAttr_t *a, const struct label *prefix)
 {
 	bool is_packed = a->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT && a->packAlign;
 	uint64_t cursor = 0, offset;
@@ -237,14 +237,14 @@ const struct label *sonde_payload__field_name(const struct label *prefix, const 
 	size_t n = prefix ? prefix->nr_bytes : 0, more = name ? strnlen(name, SONDE_NAME_LIMIT) : 0;
 
 	if (!prefix)
-		return name_of(more ? name : "payload");
+		return intern_name(more ? name : "payload");
 	n = n > SONDE_NAME_LIMIT ? SONDE_NAME_LIMIT : n;
 	memcpy(text, prefix->text, n);
 	if (more)
 		text[n++] = '.';
 	memcpy(text + n, name ? name : "", more);
 	text[n + more] = '\0';
-	return name_of(text);
+	return intern_name(text);
 }
 
 uint64_t sonde_payload__register(unsigned domain, const nvtxPayloadSchemaAttr_t *a)
@@ -264,7 +264,7 @@ uint64_t sonde_payload__register(unsigned domain, const nvtxPayloadSchemaAttr_t 
 		schemas[i].domain = domain;
 		schemas[i].id = id;
 		if (!(a->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) || a->type == NVTX_PAYLOAD_SCHEMA_TYPE_STATIC)
-			lay_out(&schemas[i], a, NULL);
+			lay_out_schema(&schemas[i], a, NULL);
 		atomic_store_explicit(&schemas[i].state, 2, memory_order_release);
 		break;
 	}
@@ -330,7 +330,7 @@ uint64_t sonde_payload__register_counter(unsigned domain, const nvtxCounterAttr_
 			continue;
 		counters[i].domain = domain;
 		counters[i].id = id;
-		counters[i].name = name_of(a->name ? a->name : "counter");
+		counters[i].name = intern_name(a->name ? a->name : "counter");
 		counters[i].type = type_of(a->schemaId);
 		counters[i].schema = a->schemaId;
 		atomic_store_explicit(&counters[i].state, 2, memory_order_release);

@@ -242,12 +242,12 @@ void sonde_ring__forked(void)
 /* Begins a new stream of the thread, with no range open. */
 static void begin_stream(struct thread *t)
 {
-	if (t->nr_too_deep)
-		memset(t->too_deep, 0, sizeof(t->too_deep));
-	t->nr_open = t->nr_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
+	if (t->nr_open_too_deep)
+		memset(t->open_too_deep, 0, sizeof(t->open_too_deep));
+	t->nr_open = t->nr_open_too_deep = t->nr_included = t->nr_excluded = t->nr_starts = 0;
 	t->nr_window = t->is_left_out = 0;
 	t->seq = 0;
-	t->wake = atomic_load_explicit(&sonde_inject.nr_wakes, memory_order_relaxed);
+	t->wake_nr = atomic_load_explicit(&sonde_inject.nr_wakes, memory_order_relaxed);
 	atomic_store_explicit(&t->launched, 0, memory_order_relaxed);
 	t->epoch = atomic_load(&sonde_inject.windows.epoch);
 	memset(t->recent, 0, sizeof(t->recent));

@@ -38,7 +38,7 @@
 #define MIN_BUFFER ((uint64_t)16 * CHUNK_BYTES)
 #define MAX_BUFFER ((uint64_t)1 << 32)
 
-static uint64_t number(const char *z, uint64_t low, uint64_t high)
+static uint64_t parse_number(const char *z, uint64_t low, uint64_t high)
 {
 	uint64_t v = 0;
 
@@ -64,15 +64,15 @@ static void set_lever(struct levers *l, const char *key, const char *value)
 	else if (!strcmp(key, "overhead"))
 		l->no_overhead = !is_on;
 	else if (!strcmp(key, "buffer_kb"))
-		l->buffer_kb = (uint32_t)number(value, 64, 65536);
+		l->buffer_kb = (uint32_t)parse_number(value, 64, 65536);
 	else if (!strcmp(key, "device_buffer_kb"))
-		l->device_buffer_kb = (uint32_t)number(value, 0, 1u << 20);
+		l->device_buffer_kb = (uint32_t)parse_number(value, 0, 1u << 20);
 	else if (!strcmp(key, "device_buffers"))
-		l->nr_device_buffers = (uint32_t)number(value, 0, 1024);
+		l->nr_device_buffers = (uint32_t)parse_number(value, 0, 1024);
 	else if (!strcmp(key, "call_ns"))
-		l->call_ns = (uint32_t)number(value, 0, 1000000);
+		l->call_ns = (uint32_t)parse_number(value, 0, 1000000);
 	else if (!strcmp(key, "record_ns"))
-		l->record_ns = (uint32_t)number(value, 0, 1000000);
+		l->record_ns = (uint32_t)parse_number(value, 0, 1000000);
 }
 
 static void set_window(struct window_config *w, const char *key, const char *value)
@@ -90,15 +90,15 @@ static void set_window(struct window_config *w, const char *key, const char *val
 	else if (!strcmp(key, ".label"))
 		pattern_add(&w->label, value);
 	else if (!strcmp(key, ".first"))
-		w->first = number(value, 0, UINT64_MAX / 16);
+		w->first = parse_number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, ".end"))
-		w->end = number(value, 0, UINT64_MAX / 16);
+		w->end = parse_number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, ".after_us"))
-		w->after_us = number(value, 0, UINT64_MAX / 16);
+		w->after_us = parse_number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, ".for_us"))
-		w->for_us = number(value, 0, UINT64_MAX / 16);
+		w->for_us = parse_number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, ".every_us"))
-		w->every_us = number(value, 0, UINT64_MAX / 16);
+		w->every_us = parse_number(value, 0, UINT64_MAX / 16);
 	for (i = 0; !*key && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(value, kinds[i]))
 			w->kind = i;
@@ -109,15 +109,15 @@ static void set_key(struct config *c, const char *key, char *value)
 	if (!strcmp(key, "output"))
 		c->output = value;
 	else if (!strcmp(key, "buffer_bytes"))
-		c->buffer_bytes = number(value, MIN_BUFFER, MAX_BUFFER);
+		c->buffer_bytes = parse_number(value, MIN_BUFFER, MAX_BUFFER);
 	else if (!strcmp(key, "flush_ms"))
-		c->flush_ms = (uint32_t)number(value, 1, 60000);
+		c->flush_ms = (uint32_t)parse_number(value, 1, 60000);
 	else if (!strcmp(key, "collect_ms"))
-		c->collect_ms = (uint32_t)number(value, 1, 60000);
+		c->collect_ms = (uint32_t)parse_number(value, 1, 60000);
 	else if (!strcmp(key, "rotate_bytes"))
-		c->rotate_bytes = number(value, 0, UINT64_MAX / 16);
+		c->rotate_bytes = parse_number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, "rotate_ms"))
-		c->rotate_ms = number(value, 0, UINT64_MAX / 16 / 1000000);
+		c->rotate_ms = parse_number(value, 0, UINT64_MAX / 16 / 1000000);
 	else if (!strcmp(key, "cupti"))
 		c->use_cupti = strcmp(value, "off") != 0, c->cupti = value[0] == '/' ? value : NULL;
 	else if (!strcmp(key, "graphs"))
@@ -127,15 +127,15 @@ static void set_key(struct config *c, const char *key, char *value)
 	else if (!strcmp(key, "memory"))
 		c->has_memory = !strcmp(value, "on");
 	else if (!strcmp(key, "pc"))
-		c->pc_exponent = strcmp(value, "0") ? (uint32_t)number(value, 5, 31) : 0;
+		c->pc_exponent = strcmp(value, "0") ? (uint32_t)parse_number(value, 5, 31) : 0;
 	else if (!strcmp(key, "cubin_bytes"))
-		c->cubin_bytes = number(value, 0, UINT64_MAX / 16);
+		c->cubin_bytes = parse_number(value, 0, UINT64_MAX / 16);
 	else if (!strcmp(key, "ranks"))
 		c->ranks = value;
 	else if (!strncmp(key, "lever.", 6))
 		set_lever(&c->levers, key + 6, value);
 	else if (!strcmp(key, "budget_ppm"))
-		c->budget_ppm = (uint32_t)number(value, 0, 1000000);
+		c->budget_ppm = (uint32_t)parse_number(value, 0, 1000000);
 	else if (!strncmp(key, "window", 6))
 		set_window(&c->window, key + 6, value);
 	else if (!strcmp(key, "nvtx.include"))
@@ -153,7 +153,7 @@ static bool is_trusted(int fd)
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static bool slurp(const char *path, char *to, size_t cap, bool is_own)
+static bool read_config(const char *path, char *to, size_t cap, bool is_own)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_own ? O_NOFOLLOW : 0));
 	size_t n = 0;
@@ -186,7 +186,7 @@ bool sonde_setup__read(struct config *c, const char *path, bool is_own)
 	c->levers.call_ns = 700; /* measured on an H200 between operators of PyTorch … */
 	c->levers.record_ns = 2600; /* … see docs/performance-internals.md */
 	c->window.end = UINT64_MAX;
-	if (!path || !slurp(path, c->text, sizeof(c->text), is_own))
+	if (!path || !read_config(path, c->text, sizeof(c->text), is_own))
 		return false;
 	for (line = c->text; *line; line = end) {
 		end = line + strcspn(line, "\n");

@@ -50,7 +50,7 @@ static bool is_due(void)
 }
 
 /* The window could not be changed: resets the wishes, so that nobody tries again until something new is wanted. */
-static void leave_as_is(bool is_open)
+static void drop_wishes(bool is_open)
 {
 	if (is_open || !sonde_inject.config.budget_ppm)
 		atomic_store(&w->want, is_open);
@@ -67,7 +67,7 @@ static void change_window(bool is_open, bool may_call)
 	if (is_open != (atomic_load(&w->epoch) & 1)) {
 		atomic_store(&sonde_inject.gated, true);
 		if (!add_mark(is_open ? SONDE_WINDOW_OPEN : SONDE_WINDOW_CLOSED)) {
-			leave_as_is(!is_open);
+			drop_wishes(!is_open);
 			return;
 		}
 		atomic_fetch_add(&w->epoch, 1);
@@ -181,7 +181,7 @@ static void follow_order(void)
 	atomic_store(&w->want, (order & 3) == SONDE_ORDER_START);
 }
 
-uint64_t sonde_window__look(bool may_call)
+uint64_t sonde_window__update(bool may_call)
 {
 	uint64_t now_us, next_us = UINT64_MAX;
 	bool wants;
@@ -213,7 +213,7 @@ static bool is_ordered(void)
  * left out with everything in them, so that the report has as many entries as were asked for. A thread that is also in an
  * entry that was asked for is recorded.
  */
-static bool is_beside(const struct thread *t)
+static bool is_in_skipped_entry(const struct thread *t)
 {
 	uint32_t i;
 
@@ -233,7 +233,7 @@ bool sonde_window__is_open(struct thread *t)
 		return false;
 	if (t->epoch != now) {
 		t->epoch = now;
-		t->is_left_out = is_beside(t);
+		t->is_left_out = is_in_skipped_entry(t);
 		sonde_ring__hand_over(t);
 		if (atomic_exchange(&w->carried, now) != now)
 			sonde_nvtx__carry(t, now);
@@ -285,7 +285,7 @@ uint64_t sonde_window__enter(struct thread *t)
 	if (number < c->first || number >= c->end) {
 		t->is_left_out |= number >= c->end && !t->nr_window && !is_ordered() &&
 				  atomic_load(&w->epoch) & 1;
-		return c->kind == WINDOW_ENTRIES && !is_ordered() ? OPEN_BESIDE : 0;
+		return c->kind == WINDOW_ENTRIES && !is_ordered() ? OPEN_SKIPPED : 0;
 	}
 	if (number == c->first)
 		set_in_hook(t, true, false);

@@ -44,7 +44,7 @@ struct named {
 static struct named *names;
 static size_t nr_places, nr_names;
 
-static size_t place_of(const PyObject *module)
+static size_t slot_of(const PyObject *module)
 {
 	return (size_t)(((uintptr_t)module >> 4) * 0x9e3779b97f4a7c15u >> 20) & (nr_places - 1);
 }
@@ -53,7 +53,7 @@ static struct named *find_name(const PyObject *module)
 {
 	size_t i;
 
-	for (i = nr_places ? place_of(module) : 0; nr_places && names[i].module; i = (i + 1) & (nr_places - 1))
+	for (i = nr_places ? slot_of(module) : 0; nr_places && names[i].module; i = (i + 1) & (nr_places - 1))
 		if (names[i].module == module)
 			return &names[i];
 	return NULL;
@@ -61,7 +61,7 @@ static struct named *find_name(const PyObject *module)
 
 static void put_name(struct named n)
 {
-	size_t i = place_of(n.module);
+	size_t i = slot_of(n.module);
 
 	while (names[i].module)
 		i = (i + 1) & (nr_places - 1);
@@ -122,13 +122,13 @@ void sonde_modules_forget(PyObject *module)
 static unsigned most_depth;    /* deeper modules get no ranges; 0 = all modules get some */
 static bool leaves_may_go;     /* leaves lose their ranges where these cost too much */
 static bool leaves_are_gone;   /* leaves have lost their ranges */
-static uint64_t nr_pairs;	       /* ranges so far (a range is a push and a pop) */
+static uint64_t nr_ranges;	       /* ranges so far (a range is a push and a pop) */
 static uint64_t nr_timed = 1; /* ranges of the warm-up that were timed; at least 1, to divide by */
-static double ns_pairs;	       /* the time that opening and closing these took */
+static double timed_ns;	       /* the time that opening and closing these took */
 static unsigned nr_outermost;
-static uint64_t first_ns, first_pairs, first_read; /* time, nr_pairs and ns_reading at the end of the warm-up */
+static uint64_t first_ns, first_ranges, first_read; /* time, nr_ranges and ns_reading at the end of the warm-up */
 static uint64_t ns_reading; /* the time that readings of the allocator took so far */
-static double late_ns, late_pairs; /* recent time without readings, and ranges in that time; old values fade */
+static double late_ns, late_ranges; /* recent time without readings, and ranges in that time; old values fade */
 
 static _Thread_local struct {
 	unsigned depth;	     /* modules that are running */
@@ -138,7 +138,7 @@ static _Thread_local struct {
 	bool was_called; /* a module was called in this step */
 	bool is_step_read; /* the allocator was read at the beginning of this step */
 	const struct guard *to_load; /* a loader that waits for its sampler: its range begins only if there is more data */
-} here;
+} thread_state;
 
 static uint64_t now_ns(void)
 {
@@ -151,27 +151,27 @@ static uint64_t now_ns(void)
 /* The recent mean time from one entry of a range to the next; 0 = not known. */
 static double entry_ns(void)
 {
-	return late_pairs > 0 ? late_ns / late_pairs : 0;
+	return late_ranges > 0 ? late_ns / late_ranges : 0;
 }
 
-/* Called at the beginning of an outermost call: updates late_ns and late_pairs by what happened since the last such call. */
+/* Called at the beginning of an outermost call: updates late_ns and late_ranges by what happened since the last such call. */
 static void watch_entries(void)
 {
-	static uint64_t last_ns, last_pairs, last_reading;
+	static uint64_t last_ns, last_ranges, last_reading;
 	static unsigned nr;
 	uint64_t now = now_ns();
-	double pairs = (double)(nr_pairs - last_pairs), ns = (double)(now - last_ns) - (double)(ns_reading - last_reading);
+	double ranges = (double)(nr_ranges - last_ranges), ns = (double)(now - last_ns) - (double)(ns_reading - last_reading);
 
-	if (nr > WARM_UP && pairs > 0) {
+	if (nr > WARM_UP && ranges > 0) {
 		/* A long pause between two calls does not show what entries take: cut it. */
-		if (entry_ns() > 0 && ns > 2 * entry_ns() * pairs)
-			ns = 2 * entry_ns() * pairs;
+		if (entry_ns() > 0 && ns > 2 * entry_ns() * ranges)
+			ns = 2 * entry_ns() * ranges;
 		late_ns = late_ns * 7 / 8 + ns;
-		late_pairs = late_pairs * 7 / 8 + pairs;
+		late_ranges = late_ranges * 7 / 8 + ranges;
 	}
 	nr += nr <= WARM_UP;
 	last_ns = now;
-	last_pairs = nr_pairs;
+	last_ranges = nr_ranges;
 	last_reading = ns_reading;
 }
 
@@ -186,12 +186,12 @@ static void watch_cost(void)
 	nr_outermost++;
 	if (nr_outermost == WARM_UP) {
 		first_ns = now_ns();
-		first_pairs = nr_pairs;
+		first_ranges = nr_ranges;
 		first_read = ns_reading;
 	} else if (nr_outermost == WARM_UP + MEASURED) {
 		ns = now_ns() - first_ns;
 		/* Times 2: going through a guard (a method, a tuple, a look-up) costs about as much as its range. */
-		cost = (double)(nr_pairs - first_pairs) * 2 * ns_pairs / (double)nr_timed + (double)(ns_reading - first_read);
+		cost = (double)(nr_ranges - first_ranges) * 2 * timed_ns / (double)nr_timed + (double)(ns_reading - first_read);
 		leaves_are_gone = cost > (double)ns * MOST_PCT / 100;
 	}
 }
@@ -203,35 +203,35 @@ void sonde_modules_limit(unsigned depth, int keeps_leaves)
 }
 
 int sonde_modules_left_leaves(void) { return leaves_are_gone; }
-unsigned sonde_modules_depth(void) { return here.depth; }
+unsigned sonde_modules_depth(void) { return thread_state.depth; }
 
 PyObject *sonde_modules_outermost(void)
 {
-	Py_IncRef(here.outermost);
-	return here.outermost;
+	Py_IncRef(thread_state.outermost);
+	return thread_state.outermost;
 }
 
 /* --- PyTorch's allocator ------------------------------------------------------------------------- */
 
 /*
  * A reading is what is allocated, and the peak, at both ends of an entry. PyTorch's own function for that makes a dict of
- * all its statistics, which takes much longer than a range. So we read at one of `unread` entries of each range only, such
- * that readings cost READ_PCT of the program's time, by what readings and entries took recently. `unread` is a power of two,
- * and the same for all ranges: ranges that are entered as often as their step are read together with the step, so that their
- * figures belong together.
+ * all its statistics, which takes much longer than a range. So we read at one of `entries_per_reading` entries of each
+ * range only, such that readings cost READ_PCT of the program's time, by what readings and entries took recently.
+ * `entries_per_reading` is a power of two, and the same for all ranges: ranges that are entered as often as their step are
+ * read together with the step, so that their figures belong together.
  *
  * We do not read before the program has used CUDA: asking would make a context. Nor in a forked child: another thread may
  * have held the allocator's lock at the fork.
  */
 #define READ_PCT    1
 #define READ_NS	    1000  /* budget in nanoseconds per entry, until we know what entries take */
-#define MOST_UNREAD 8192u /* most entries per reading; limited so that a region is read again after one very slow reading */
+#define MOST_PER_READING 8192u /* most entries per reading; limited so that a region is read again after one very slow reading */
 
 static PyObject *stats_of, *device_now, *cuda_names; /* arguments of sonde_modules_memory; stats_of NULL = readings are off */
 static pid_t reader_pid;
 static nvtxDomainHandle_t readings;
 static uint64_t read_ns; /* about how long a reading takes; 0 = none was made */
-static uint32_t unread = 1; /* one of this many entries is read */
+static uint32_t entries_per_reading = 1; /* one of this many entries is read */
 
 void sonde_modules_memory(PyObject *stats, PyObject *device, PyObject *cuda)
 {
@@ -288,7 +288,7 @@ static bool is_cuda_used(void)
 /* Whether the allocator is read at this entry of the range. */
 static bool is_read_here(struct label *l)
 {
-	if (!stats_of || l->nr_entries++ & (unread - 1))
+	if (!stats_of || l->nr_entries++ & (entries_per_reading - 1))
 		return false;
 	return is_cuda_used() && getpid() == reader_pid;
 }
@@ -315,8 +315,9 @@ static void mark_allocator(bool is_end)
 	read_ns = !read_ns || ns < read_ns ? ns : read_ns + ((ns < 2 * read_ns ? ns : 2 * read_ns) - read_ns) / 8;
 	ns_reading += ns;
 	budget = entry_ns() > 0 ? entry_ns() * READ_PCT / 100 : READ_NS;
-	for (unread = 1; unread < MOST_UNREAD && unread * budget < 2 * (double)read_ns; unread *= 2)
-		;
+	entries_per_reading = 1;
+	while (entries_per_reading < MOST_PER_READING && entries_per_reading * budget < 2 * (double)read_ns)
+		entries_per_reading *= 2;
 }
 
 /* --- guards -------------------------------------------------------------------------------------- */
@@ -347,7 +348,7 @@ static void push_label(nvtxStringHandle_t label)
 	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
 		.messageType = NVTX_MESSAGE_TYPE_REGISTERED, .message.registered = label};
 
-	nr_pairs++;
+	nr_ranges++;
 	nvtxDomainRangePushEx(NULL, &a);
 }
 
@@ -361,7 +362,7 @@ static PyObject *call_marked(const struct guard *g, struct label *label, PyObjec
 
 	push_label(handle);
 	end = is_timed ? now_ns() : 0;
-	ns_pairs += (double)(end - begin);
+	timed_ns += (double)(end - begin);
 	if (is_read)
 		mark_allocator(false);
 	result = PyObject_Call(g->original, args, kwargs);
@@ -370,7 +371,7 @@ static PyObject *call_marked(const struct guard *g, struct label *label, PyObjec
 	begin = is_timed ? now_ns() : 0;
 	nvtxDomainRangePop(NULL);
 	if (is_timed) {
-		ns_pairs += (double)(now_ns() - begin);
+		timed_ns += (double)(now_ns() - begin);
 		nr_timed++;
 	}
 	return result;
@@ -411,12 +412,12 @@ static bool is_true(PyObject *value)
 
 static void end_step(void)
 {
-	if (!here.is_in_step || here.nr_own || here.depth)
+	if (!thread_state.is_in_step || thread_state.nr_own || thread_state.depth)
 		return;
-	if (here.is_step_read && !PyErr_Occurred())
+	if (thread_state.is_step_read && !PyErr_Occurred())
 		mark_allocator(true);
 	nvtxDomainRangePop(NULL);
-	here.is_in_step = false;
+	thread_state.is_in_step = false;
 }
 
 void sonde_modules_end(void) { end_step(); }
@@ -429,21 +430,21 @@ static void begin_step(PyObject *module)
 {
 	bool is_training;
 
-	if (!grad_is_on || !has_optimizer || has_own_ranges || here.depth || here.nr_own ||
-		(here.is_in_step && (here.was_called || !module)))
+	if (!grad_is_on || !has_optimizer || has_own_ranges || thread_state.depth || thread_state.nr_own ||
+		(thread_state.is_in_step && (thread_state.was_called || !module)))
 		return;
 	is_training = (!module || is_true(PyObject_GetAttrString(module, "training"))) &&
 		      is_true(PyObject_CallFunctionObjArgs(grad_is_on, NULL));
-	if (here.is_in_step && !is_training)
+	if (thread_state.is_in_step && !is_training)
 		end_step(); /* the data was for an evaluation */
-	else if (!here.is_in_step && is_training) {
-		here.is_step_read = is_read_here(&step_label);
+	else if (!thread_state.is_in_step && is_training) {
+		thread_state.is_step_read = is_read_here(&step_label);
 		push_label(step_label.handle);
-		if (here.is_step_read)
+		if (thread_state.is_step_read)
 			mark_allocator(false);
-		here.is_in_step = true;
+		thread_state.is_in_step = true;
 	}
-	here.was_called = here.is_in_step && module;
+	thread_state.was_called = thread_state.is_in_step && module;
 }
 
 /* --- loading of data ----------------------------------------------------------------------------- */
@@ -469,23 +470,24 @@ static bool take_number(PyObject *of, const char *name, long long *out)
 static PyObject *call_loader(struct guard *g, PyObject *args, PyObject *kwargs)
 {
 	PyObject *loader = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
-	bool may_begin = grad_is_on && has_optimizer && !has_own_ranges && !here.depth && !here.nr_own && !here.is_in_step;
+	bool may_begin = grad_is_on && has_optimizer && !has_own_ranges && !thread_state.depth && !thread_state.nr_own &&
+			 !thread_state.is_in_step;
 	long long nr_got = 0, nr_asked = 0;
 	bool has_workers = loader && take_number(loader, "_rcvd_idx", &nr_got) && take_number(loader, "_send_idx", &nr_asked);
 	PyObject *result;
 
 	if (may_begin && has_samplers && !has_workers) {
-		here.to_load = g;
+		thread_state.to_load = g;
 		result = PyObject_Call(g->original, args, kwargs);
-		if (!here.to_load)
+		if (!thread_state.to_load)
 			nvtxDomainRangePop(NULL);
-		here.to_load = NULL;
+		thread_state.to_load = NULL;
 	} else {
 		if (!has_workers || nr_got < nr_asked)
 			begin_step(NULL);
 		result = call_marked(g, &g->label, args, kwargs);
 	}
-	if (!result && !here.was_called)
+	if (!result && !thread_state.was_called)
 		end_step(); /* there is no more data */
 	return result;
 }
@@ -493,11 +495,11 @@ static PyObject *call_loader(struct guard *g, PyObject *args, PyObject *kwargs)
 static PyObject *call_sampler(const struct guard *g, PyObject *args, PyObject *kwargs)
 {
 	PyObject *index = PyObject_Call(g->original, args, kwargs);
-	const struct guard *loader = here.to_load;
+	const struct guard *loader = thread_state.to_load;
 
 	if (!index || !loader)
 		return index;
-	here.to_load = NULL;
+	thread_state.to_load = NULL;
 	begin_step(NULL);
 	push_label(loader->label.handle);
 	return index;
@@ -524,7 +526,7 @@ static PyObject *call_module(const struct guard *g, PyObject *args, PyObject *kw
 {
 	PyObject *module = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
 	struct named *n = module ? find_name(module) : NULL;
-	unsigned depth = here.depth;
+	unsigned depth = thread_state.depth;
 	struct label *label;
 	PyObject *result;
 
@@ -534,13 +536,13 @@ static PyObject *call_module(const struct guard *g, PyObject *args, PyObject *kw
 		watch_entries();
 		watch_cost();
 		begin_step(module);
-		here.outermost = module;
+		thread_state.outermost = module;
 	}
 	n = n ? n : name_now(g, module);
 	label = n && !(n->is_leaf && leaves_are_gone && depth) && (!most_depth || depth < most_depth) ? &n->label : NULL;
-	here.depth = depth + 1;
+	thread_state.depth = depth + 1;
 	result = label && label->handle ? call_marked(g, label, args, kwargs) : PyObject_Call(g->original, args, kwargs);
-	here.depth = depth;
+	thread_state.depth = depth;
 	return result;
 }
 
@@ -562,13 +564,13 @@ static PyObject *guard_call(PyObject *self, PyObject *args, PyObject *kwargs)
 		end_step();
 		return result;
 	case USE_OWN_PUSH:
-		has_own_ranges |= !here.depth && !here.is_in_step;
+		has_own_ranges |= !thread_state.depth && !thread_state.is_in_step;
 		result = PyObject_Call(g->original, args, kwargs);
-		here.nr_own += result != NULL;
+		thread_state.nr_own += result != NULL;
 		return result;
 	case USE_OWN_POP:
 		result = PyObject_Call(g->original, args, kwargs);
-		here.nr_own -= result && here.nr_own;
+		thread_state.nr_own -= result && thread_state.nr_own;
 		return result;
 	default:
 		return call_marked(g, &g->label, args, kwargs);

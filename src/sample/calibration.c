@@ -106,7 +106,7 @@ static void take_samples(void *of, const struct sonde_sample_rows *rows)
 }
 
 /* The first call comes when sampling has begun: tells the other process to go. */
-static bool is_over(void *of)
+static bool recording_is_over(void *of)
 {
 	struct recorder *r = of;
 
@@ -122,12 +122,12 @@ static int sample_series(struct recorder *r, unsigned device, struct sonde_err *
 		.counters = counters,
 		.nr_counters = 1,
 		.interval_ns = INTERVAL_NS};
-	const struct sonde_sample_taker taker = {.take = take_samples, .is_over = is_over, .of = r};
+	const struct sonde_sample_receiver receiver = {.take = take_samples, .is_over = recording_is_over, .of = r};
 	struct sonde_sampling *s;
 	int rc = sonde_sampling_open(&s, &q, err);
 
 	if (rc == 0)
-		rc = sonde_sampling_run(s, &taker, err);
+		rc = sonde_sampling_run(s, &receiver, err);
 	sonde_sampling_close(s);
 	return rc;
 }
@@ -230,7 +230,7 @@ static double misfit_of(const struct part *p, double first, double last)
 }
 
 /* Moves (first, last) downhill, in ever smaller steps, to the least misfit; returns that misfit. */
-static double descend(const struct part *p, double *first, double *last)
+static double descend_misfit(const struct part *p, double *first, double *last)
 {
 	double best = misfit_of(p, *first, *last), step;
 
@@ -259,7 +259,7 @@ static double descend(const struct part *p, double *first, double *last)
 	return best;
 }
 
-/* Moves starts and ends together, in coarse steps; returns the best move, from which descend() begins. */
+/* Moves starts and ends together, in coarse steps; returns the best move, from which descend_misfit() begins. */
 static double search_grid(const struct part *p)
 {
 	double best = 2, where = 0, at;
@@ -286,7 +286,7 @@ static double error_of(const struct part *all, const struct sonde_calibration *w
 			all->from + (all->to - all->from) * (i + 1) / PARTS};
 		double first = whole->first_ns, last = whole->last_ns, offset;
 
-		descend(&p, &first, &last);
+		descend_misfit(&p, &first, &last);
 		offset = (first + last) / 2 - whole->offset_ns;
 		sum += offset;
 		squares += offset * offset;
@@ -323,7 +323,7 @@ int sonde_calibration_fit(struct sonde_calibration *out, const struct sonde_cali
 	out->nr_kernels = d->kernels.nr;
 	out->nr_samples = all.to - all.from;
 	out->first_ns = out->last_ns = search_grid(&all);
-	out->misfit = descend(&all, &out->first_ns, &out->last_ns);
+	out->misfit = descend_misfit(&all, &out->first_ns, &out->last_ns);
 	out->offset_ns = (out->first_ns + out->last_ns) / 2;
 	if (out->misfit > MOST_MISFIT)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,

@@ -53,7 +53,7 @@ static struct {
 	SONDE_VEC(struct sonde_calibration_span) spans;
 } series;
 
-static bool fail(const char *what, const char *why)
+static bool fail_in_kernels(const char *what, const char *why)
 {
 	snprintf(series.message, sizeof(series.message), "%s: %.200s", what,
 		why ? why : "unknown error");
@@ -67,7 +67,7 @@ static bool is_done(const char *what, CUresult rc)
 	if (rc == CUDA_SUCCESS)
 		return true;
 	series.pm.cuGetErrorName(rc, &why);
-	return fail(what, why);
+	return fail_in_kernels(what, why);
 }
 
 static bool is_traced(const char *what, CUptiResult rc)
@@ -77,7 +77,7 @@ static bool is_traced(const char *what, CUptiResult rc)
 	if (rc == CUPTI_SUCCESS)
 		return true;
 	series.pm.cuptiGetResultString(rc, &why);
-	return fail(what, why);
+	return fail_in_kernels(what, why);
 }
 
 /* --- the record of what ran ------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static bool set_up(unsigned number)
 	struct sonde_err err = {0};
 
 	if (pm_find(&series.pm, &err))
-		return fail("begin", err.msg);
+		return fail_in_kernels("begin", err.msg);
 	if (!is_traced("trace kernels",
 			series.pm.cuptiActivityRegisterCallbacks(give_buffer, take_buffer)) ||
 		!is_traced("trace kernels",
@@ -178,7 +178,7 @@ static bool run_calibration(unsigned device, int fd)
 	return read(fd, &byte, 1) == 1 && run_series(CALIBRATION_KERNELS);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_spans(const void *a, const void *b)
 {
 	const struct sonde_calibration_span *x = a, *y = b;
 
@@ -205,7 +205,7 @@ _Noreturn void sonde_calibration__become_kernels(unsigned device, int fd)
 	bool is_good = run_calibration(device, fd);
 
 	if (is_good)
-		qsort(series.spans.at, series.spans.nr, sizeof(*series.spans.at), compare);
+		qsort(series.spans.at, series.spans.nr, sizeof(*series.spans.at), compare_spans);
 	is_good = write_all(fd, series.message, sizeof(series.message)) &&
 		  (!is_good || write_all(fd, series.spans.at,
 				       series.spans.nr * sizeof(*series.spans.at)));

@@ -70,7 +70,7 @@ struct sonde_gpm {
 	double values[NR_COUNTERS]; /* … and its values */
 };
 
-static int load(struct sonde_gpm *g, struct sonde_str uuid, struct sonde_err *err)
+static int load_nvml(struct sonde_gpm *g, struct sonde_str uuid, struct sonde_err *err)
 {
 	int (*mig)(void *, unsigned *, unsigned *);
 	struct support support = {.version = SUPPORT_VERSION};
@@ -106,7 +106,7 @@ int sonde_gpm_open(struct sonde_gpm **out, const struct sonde_counter_set *like,
 	*out = NULL;
 	if (!g)
 		return sonde_err_nomem(err);
-	rc = load(g, like ? like->uuid : (struct sonde_str){0}, err);
+	rc = load_nvml(g, like ? like->uuid : (struct sonde_str){0}, err);
 	if (rc) {
 		sonde_gpm_close(g);
 		return rc;

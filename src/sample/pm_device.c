@@ -180,7 +180,7 @@ static int use_set(struct sonde_sampling *s, struct sonde_err *err)
 }
 
 /* Reserves the device again. Images are valid only for the reservation in which they were made. */
-static int reopen(struct sonde_sampling *s, struct sonde_err *err)
+static int reopen_device(struct sonde_sampling *s, struct sonde_err *err)
 {
 	pm_images_free(s);
 	return pm_device_open(s, err);
@@ -195,7 +195,7 @@ int pm_device_start(struct sonde_sampling *s, struct sonde_err *err)
 	if (s->object && s->used_ns && (s->used_ns != s->interval_ns || s->used_set != s->current))
 		pm_device_close(s);
 	if (!s->object)
-		rc = reopen(s, err);
+		rc = reopen_device(s, err);
 	if (rc == 0)
 		rc = use_set(s, err);
 	if (rc)

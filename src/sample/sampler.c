@@ -134,10 +134,10 @@ struct process {
 	bool has_written; /* everything could be written so far */
 };
 
-static void report(const struct process *p, const char *kind, const char *fmt, ...)
+static void report_to_runner(const struct process *p, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void report(const struct process *p, const char *kind, const char *fmt, ...)
+static void report_to_runner(const struct process *p, const char *kind, const char *fmt, ...)
 {
 	struct sonde_buf line = {0};
 	va_list ap;
@@ -158,7 +158,7 @@ static void report(const struct process *p, const char *kind, const char *fmt, .
  * Makes the process independent of the terminal: ignores signals, which are meant for the program, and has no standard input
  * and output. Also takes over the program's environment. This process ends when sonde says so or is gone.
  */
-static void detach(const struct process *p)
+static void leave_terminal(const struct process *p)
 {
 	static const int ignored[] = {
 		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE, SIGXFSZ};
@@ -216,7 +216,7 @@ static bool lock_device(const struct process *p)
 	/* Where files cannot be locked, CUPTI decides: it lets one process sample at a time. */
 	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		if (!has_told)
-			report(p, SAMPLER_WAITING, "another rank samples GPU %u", p->device);
+			report_to_runner(p, SAMPLER_WAITING, "another rank samples GPU %u", p->device);
 		has_told = true;
 		if (is_stopped(p, LOCK_WAIT_MS))
 			return false;
@@ -224,7 +224,7 @@ static bool lock_device(const struct process *p)
 	return true; /* the descriptor, and with it the lock, stays open until the process ends */
 }
 
-static void look_around(struct process *p)
+static void note_other_processes(struct process *p)
 {
 	time_t now = time(NULL);
 
@@ -246,9 +246,9 @@ static bool is_over(void *of)
 	struct process *p = of;
 
 	if (!p->is_ready) /* the first call of this function comes right after sampling has started */
-		report(p, SAMPLER_READY, "GPU %u", p->device);
+		report_to_runner(p, SAMPLER_READY, "GPU %u", p->device);
 	p->is_ready = true;
-	look_around(p);
+	note_other_processes(p);
 	p->has_written = sonde_samples_file_tick(p->file);
 	return !p->has_written || is_stopped(p, 0);
 }
@@ -314,19 +314,19 @@ static void report_end(const struct process *p)
 		sonde_buf_printf(&b, ", %.1f ms missing in %llu gap%s%s", (double)st->gap_ns / 1e6,
 			(unsigned long long)st->nr_gaps, st->nr_gaps == 1 ? "" : "s",
 			st->nr_overflows ? ", as the hardware's buffer was full" : "");
-	report(p, SAMPLER_DONE, "%s", b.failed ? "" : b.p);
+	report_to_runner(p, SAMPLER_DONE, "%s", b.failed ? "" : b.p);
 	sonde_buf_release(&b);
 }
 
 static int sample_device(struct process *p, struct sonde_err *err)
 {
-	const struct sonde_sample_taker taker = {.take = take_rows, .is_over = is_over, .of = p};
+	const struct sonde_sample_receiver receiver = {.take = take_rows, .is_over = is_over, .of = p};
 	struct sonde_err late = {0};
 	char text[1200];
 	int rc = open_device(p, err), end;
 
 	if (rc == 0)
-		rc = sonde_sampling_run(p->sampling, &taker, err);
+		rc = sonde_sampling_run(p->sampling, &receiver, err);
 	if (rc && p->file) {
 		snprintf(text, sizeof(text), "counters end early: %.1100s", err->msg);
 		sonde_samples_file_note(p->file, text);
@@ -350,15 +350,15 @@ _Noreturn static void become_sampler(
 	unsigned nr = 0;
 	int rc;
 
-	detach(&p);
+	leave_terminal(&p);
 	name_host(p.host, sizeof(p.host));
 	rc = sonde_sampling_count(&nr, &err);
 	if (rc == 0 && device == 0)
-		report(&p, SAMPLER_DEVICES, "%u", nr);
+		report_to_runner(&p, SAMPLER_DEVICES, "%u", nr);
 	if (rc == 0)
 		rc = sonde_sampling_identify(p.uuid, sizeof(p.uuid), device, &err);
 	if (rc == 0 && !lock_device(&p)) {
-		report(&p, SAMPLER_DONE, "GPU %u: sampled by another rank", device);
+		report_to_runner(&p, SAMPLER_DONE, "GPU %u: sampled by another rank", device);
 		_exit(0);
 	}
 	if (rc == 0)
@@ -366,7 +366,7 @@ _Noreturn static void become_sampler(
 	if (rc == 0)
 		report_end(&p);
 	else
-		report(&p, SAMPLER_FAILED, "%s", err.msg);
+		report_to_runner(&p, SAMPLER_FAILED, "%s", err.msg);
 	sonde_sampling_close(p.sampling);
 	_exit(rc ? 1 : 0);
 }

@@ -21,7 +21,7 @@ struct sonde_samples_rotation {
 int sonde_samples_file_open(struct sonde_samples_file **out, const char *path,
 	const struct sonde_sampling *s, struct sonde_samples_rotation rotation, struct sonde_err *err);
 
-/* Adds samples; for a taker's `take` (struct sonde_sample_taker). */
+/* Adds samples; for a receiver's `take` (struct sonde_sample_receiver). */
 void sonde_samples_file_take(struct sonde_samples_file *f, const struct sonde_sample_rows *rows);
 /* Writes a note: a sentence for the report. */
 void sonde_samples_file_note(struct sonde_samples_file *f, const char *text);

@@ -47,7 +47,7 @@ struct sonde_sample_rows {
 };
 
 /* The caller's functions that get the samples. They are called in the thread that runs the session, with `of`. */
-struct sonde_sample_taker {
+struct sonde_sample_receiver {
 	void (*take)(void *of, const struct sonde_sample_rows *rows);
 	bool (*is_over)(void *of); /* called every few milliseconds; true ends the session */
 	void *of;
@@ -81,9 +81,9 @@ struct sonde_sampling_facts {
 const struct sonde_sampling_facts *sonde_sampling_facts(const struct sonde_sampling *s);
 const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *s, size_t i);
 
-/* Samples until the taker's is_over returns true. */
+/* Samples until the receiver's is_over returns true. */
 int sonde_sampling_run(
-	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err);
+	struct sonde_sampling *s, const struct sonde_sample_receiver *to, struct sonde_err *err);
 
 /* The present time on the clock of samples, in nanoseconds. */
 uint64_t sonde_sampling_now(const struct sonde_sampling *s);

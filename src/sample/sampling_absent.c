@@ -50,7 +50,7 @@ const struct sonde_counter_set *sonde_sampling_set(const struct sonde_sampling *
 }
 
 int sonde_sampling_run(
-	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err)
+	struct sonde_sampling *s, const struct sonde_sample_receiver *to, struct sonde_err *err)
 {
 	(void)s, (void)to;
 	return refuse(err);

@@ -34,29 +34,29 @@
 #define GPM_PAUSE    (2 * MS)
 #define MOST_DECODES 64 /* most decodes after a stop; two usually suffice */
 #define HURRY	     4	  /* how many times the trial's interval may become, to make decodes end that wait for samples */
-#define FAST	     0.95 /* the `pace` at which decodes hardly end */
+#define FAST	     0.95 /* the `drain_load` at which decodes hardly end */
 #define ENOUGH	     32 /* a decode of fewer samples does not show what decoding costs */
 
 /*
- * Shares of the time that sampling may take: MOST_BUSY for everything, over WINDOW_NS; MOST_LOAD for decoding alone, at
+ * Shares of the time that sampling may take: MOST_BUSY for everything, over BUSY_CHECK_NS; MOST_LOAD for decoding alone, at
  * any time.
  */
-#define WINDOW_NS 250000000u
+#define BUSY_CHECK_NS 250000000u
 #define MOST_BUSY 0.95
 #define MOST_LOAD 0.8
 
 struct loop {
 	struct sonde_sampling *s;
-	const struct sonde_sample_taker *to;
+	const struct sonde_sample_receiver *to;
 	uint64_t begin_ns;     /* when sampling was last started, on the GPU's clock */
 	uint64_t last_ns;      /* end of the last good sample; 0 = none yet, or what follows is no gap */
 	uint64_t until_ns;     /* when the stretch ends, on the host's clock; UINT64_MAX = at no fixed time */
 	uint64_t drained_ns;   /* when a decode last returned, on the host's clock */
-	uint64_t window_ns;    /* when the present window of WINDOW_NS began, on the host's clock */
-	uint64_t busy_ns;      /* time that sampling took in this window */
+	uint64_t checked_ns;    /* when the share of sampling was last checked, on the host's clock */
+	uint64_t busy_ns;      /* time that sampling took since then */
 	double cost_ns;	       /* cost of decoding a sample */
 	uint64_t chosen_ns;    /* the interval after the trial */
-	double pace;	       /* time of recent decodes while sampling runs ÷ length of the samples they found */
+	double drain_load;	       /* time of recent decodes while sampling runs ÷ length of the samples they found */
 	size_t nr_stale;       /* samples of this stretch whose times cannot be right */
 	bool is_first;	       /* the next sample is the first after a start */
 	bool is_trial;	       /* the first stretch */
@@ -65,7 +65,7 @@ struct loop {
 };
 
 /* Why a stretch ends. HELD: decoding cannot keep up, but the user chose the interval, so it stays. */
-enum next { GO_ON, TURN_OVER, TOO_SLOW, HELD, LOST, ALL_OVER, FAILED };
+enum stretch_state { GO_ON, TURN_OVER, TOO_SLOW, HELD, LOST, ALL_OVER, FAILED };
 
 static void sleep_ns(uint64_t ns)
 {
@@ -81,7 +81,7 @@ static void sleep_ns(uint64_t ns)
  * Whether a sample counts; updates the totals of the session. The clock of samples is corrected now and then, by some
  * hundred nanoseconds: if a sample begins a little before the end of the last one, its start becomes that end.
  */
-static bool judge(struct loop *l, uint64_t *from, uint64_t end)
+static bool is_good_sample(struct loop *l, uint64_t *from, uint64_t end)
 {
 	struct sonde_sampler_status *st = &l->s->facts.status;
 	uint64_t start = *from, gap;
@@ -110,7 +110,7 @@ static bool judge(struct loop *l, uint64_t *from, uint64_t end)
 	return true;
 }
 
-/* Evaluates the decoded samples, and hands those that count to the taker. */
+/* Evaluates the decoded samples, and hands those that count to the receiver. */
 static int take_samples(struct loop *l, const struct pm_drained *d)
 {
 	struct pm_set *set = &l->s->sets[l->s->current];
@@ -124,7 +124,7 @@ static int take_samples(struct loop *l, const struct pm_drained *d)
 
 	for (i = d->first; i < d->first + d->nr && rc == 0; i++) {
 		rc = pm_device_sample(l->s, i, l->err);
-		if (rc || !judge(l, &m->start_ns[i], m->end_ns[i]))
+		if (rc || !is_good_sample(l, &m->start_ns[i], m->end_ns[i]))
 			continue;
 		m->start_ns[to] = m->start_ns[i];
 		m->end_ns[to] = m->end_ns[i];
@@ -144,21 +144,21 @@ static int take_samples(struct loop *l, const struct pm_drained *d)
 /* --- decoding ----------------------------------------------------------------------------------- */
 
 /* The share of the time that decoding takes; at 1 decoding never ends. */
-static double load_of(const struct loop *l)
+static double decoding_load(const struct loop *l)
 {
 	return l->cost_ns / (double)l->s->interval_ns;
 }
 
 /* How many samples wait to be decoded. */
-static double waiting(const struct loop *l)
+static double count_waiting(const struct loop *l)
 {
 	return (double)(sonde_now_ns() - l->drained_ns) / (double)l->s->interval_ns;
 }
 
 /* How many samples the next decode will find: those that wait now and, while sampling runs, those that come meanwhile. */
-static size_t foresee(const struct loop *l, bool is_running)
+static size_t expect_samples(const struct loop *l, bool is_running)
 {
-	double load = load_of(l), rest = 1 - (load > l->pace ? load : l->pace), nr = waiting(l);
+	double load = decoding_load(l), rest = 1 - (load > l->drain_load ? load : l->drain_load), nr = count_waiting(l);
 
 	if (is_running)
 		nr /= rest > 1 - FAST ? rest : 1 - FAST;
@@ -169,14 +169,14 @@ static size_t foresee(const struct loop *l, bool is_running)
  * Learns from a decode what decoding costs. After a stop, the time of a decode is the cost of its samples. While sampling
  * runs, a decode may also have waited for samples, so its time is an upper bound.
  */
-static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
+static void update_cost(struct loop *l, const struct pm_drained *d, bool is_running)
 {
 	double ns = d->nr ? (double)d->decode_ns / (double)d->nr : 0;
 
 	if (d->nr < ENOUGH)
 		return;
 	if (is_running)
-		l->pace += (ns / (double)l->s->interval_ns - l->pace) / 4;
+		l->drain_load += (ns / (double)l->s->interval_ns - l->drain_load) / 4;
 	if (l->is_trial)
 		l->cost_ns = ns;
 	else if (ns < l->cost_ns || !is_running)
@@ -184,7 +184,7 @@ static void learn(struct loop *l, const struct pm_drained *d, bool is_running)
 }
 
 /* Decodes the samples that there are, evaluates them and hands them over. */
-static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bool is_running)
+static enum stretch_state drain_device(struct loop *l, struct pm_drained *d, size_t expected, bool is_running)
 {
 	uint64_t begin = sonde_now_ns(), middle, end;
 
@@ -194,7 +194,7 @@ static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bo
 	if (!l->is_trial && take_samples(l, d))
 		return FAILED;
 	end = sonde_now_ns();
-	learn(l, d, is_running);
+	update_cost(l, d, is_running);
 	l->s->facts.status.decode_ns += middle - begin;
 	l->s->facts.status.evaluate_ns += end - middle;
 	l->s->facts.status.nr_overflows += d->has_overflown;
@@ -204,16 +204,16 @@ static enum next drain(struct loop *l, struct pm_drained *d, size_t expected, bo
 }
 
 /* Ends the stretch in order: stops, and decodes until no sample of the stretch is left in the buffer. */
-static enum next end_stretch(struct loop *l, enum next why)
+static enum stretch_state end_stretch(struct loop *l, enum stretch_state why)
 {
 	struct pm_drained d = {0};
-	size_t expected = foresee(l, false);
+	size_t expected = expect_samples(l, false);
 	int k;
 
 	if (pm_device_stop(l->s, l->err))
 		return FAILED;
 	for (k = 0; k < MOST_DECODES && !d.is_end; k++) {
-		enum next next = drain(l, &d, expected, false);
+		enum stretch_state next = drain_device(l, &d, expected, false);
 
 		if (next != GO_ON)
 			return why == ALL_OVER && next == LOST ? ALL_OVER : next;
@@ -223,31 +223,31 @@ static enum next end_stretch(struct loop *l, enum next why)
 	return d.is_end || d.nr == 0 ? why : LOST;
 }
 
-/* Whether this machine is too slow for the interval. Over a whole window, everything counts; at any time, decoding alone does. */
+/* Whether this machine is too slow for the interval. Over BUSY_CHECK_NS, everything counts; at any time, decoding alone does. */
 static bool is_too_slow(struct loop *l)
 {
-	uint64_t now = sonde_now_ns(), length = now - l->window_ns;
+	uint64_t now = sonde_now_ns(), length = now - l->checked_ns;
 	/* Decodes that wait for samples end sooner at a longer interval, but we do not lengthen it beyond HURRY times. */
-	bool is_so = load_of(l) > MOST_LOAD ||
-		     (l->pace > MOST_LOAD &&
+	bool is_so = decoding_load(l) > MOST_LOAD ||
+		     (l->drain_load > MOST_LOAD &&
 			     pm_step_above(l->s->interval_ns + 1) <= HURRY * l->chosen_ns);
 
-	if (length >= WINDOW_NS) {
+	if (length >= BUSY_CHECK_NS) {
 		is_so |= (double)l->busy_ns > (double)length * MOST_BUSY;
-		l->window_ns = now;
+		l->checked_ns = now;
 		l->busy_ns = 0;
 	}
 	return is_so && !l->s->q.interval_ns;
 }
 
-static enum next drain_running(struct loop *l)
+static enum stretch_state drain_running(struct loop *l)
 {
 	struct pm_drained d;
-	enum next next;
+	enum stretch_state next;
 
-	if (load_of(l) > MOST_LOAD || waiting(l) > 0.5 * l->s->most_samples)
+	if (decoding_load(l) > MOST_LOAD || count_waiting(l) > 0.5 * l->s->most_samples)
 		return l->s->q.interval_ns ? HELD : TOO_SLOW;
-	next = drain(l, &d, foresee(l, true), true);
+	next = drain_device(l, &d, expect_samples(l, true), true);
 	if (next != GO_ON)
 		return next;
 	if (d.is_full)
@@ -262,7 +262,7 @@ static uint64_t pause_of(const struct loop *l)
 {
 	uint64_t ns = l->s->interval_ns * 32, most = MOST_PAUSE, left;
 
-	if (load_of(l) > MOST_LOAD) /* we decode after a stop only: wait until half an image has gathered */
+	if (decoding_load(l) > MOST_LOAD) /* we decode after a stop only: wait until half an image has gathered */
 		ns = l->s->interval_ns * (l->s->image_samples / 2);
 	ns = ns < LEAST_PAUSE ? LEAST_PAUSE : ns > most ? most : ns;
 	left = l->until_ns - sonde_now_ns();
@@ -270,7 +270,7 @@ static uint64_t pause_of(const struct loop *l)
 }
 
 /* Hands over a row of GPM, if there is one. */
-static void take_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to)
+static void take_gpm(struct sonde_sampling *s, const struct sonde_sample_receiver *to)
 {
 	struct sonde_sample_rows rows;
 
@@ -282,9 +282,9 @@ static void take_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *
 }
 
 /* Samples until the stretch should end. */
-static enum next sample_stretch(struct loop *l)
+static enum stretch_state sample_stretch(struct loop *l)
 {
-	enum next next = GO_ON;
+	enum stretch_state next = GO_ON;
 
 	while (next == GO_ON) {
 		if (!l->is_trial && l->to->is_over(l->to->of)) {
@@ -323,8 +323,8 @@ static int start_stretch(struct loop *l)
 	rc = pm_device_start(l->s, l->err);
 	if (rc)
 		return rc;
-	l->window_ns = l->drained_ns = sonde_now_ns();
-	l->until_ns = length ? l->window_ns + length : UINT64_MAX;
+	l->checked_ns = l->drained_ns = sonde_now_ns();
+	l->until_ns = length ? l->checked_ns + length : UINT64_MAX;
 	l->busy_ns = l->nr_stale = 0;
 	l->is_first = true;
 	return 0;
@@ -340,7 +340,7 @@ static void pause_at_random(struct loop *l)
 }
 
 /* Lengthens the interval, unless the user chose it or it is the longest; true when it did. */
-static bool lengthen(struct loop *l)
+static bool lengthen_interval(struct loop *l)
 {
 	if (l->s->q.interval_ns || l->s->q.burst_ns || l->s->interval_ns >= PM_LONGEST_NS)
 		return false;
@@ -349,12 +349,12 @@ static bool lengthen(struct loop *l)
 }
 
 /* Ends a turn: after the trial, chooses the interval; else goes on to the next set of counters. Pauses between bursts. */
-static void take_turns(struct loop *l)
+static void end_turn(struct loop *l)
 {
 	struct sonde_sampling *s = l->s;
 
 	if (l->is_trial)
-		while (load_of(l) > MOST_LOAD * 0.9 && lengthen(l))
+		while (decoding_load(l) > MOST_LOAD * 0.9 && lengthen_interval(l))
 			;
 	else
 		s->current = (s->current + 1) % s->facts.nr_sets;
@@ -365,28 +365,28 @@ static void take_turns(struct loop *l)
 }
 
 /* Decides what differs in the next stretch. */
-static void plan_next_stretch(struct loop *l, enum next why)
+static void plan_next_stretch(struct loop *l, enum stretch_state why)
 {
 	if (why == LOST) {
 		l->s->facts.status.nr_lost++;
 		pm_device_close(l->s);
 	}
-	if (why == TOO_SLOW || (why == LOST && l->pace >= FAST))
-		l->s->facts.status.nr_slower += lengthen(l);
+	if (why == TOO_SLOW || (why == LOST && l->drain_load >= FAST))
+		l->s->facts.status.nr_slower += lengthen_interval(l);
 	/*
-	 * After CUPTI has lost its place, the next images have the largest size (pace FAST); if that happens again, the
+	 * After CUPTI has lost its place, the next images have the largest size (drain_load FAST); if that happens again, the
 	 * interval gets longer.
 	 */
-	l->pace = why == LOST ? FAST : why == TOO_SLOW ? 0 : l->pace;
+	l->drain_load = why == LOST ? FAST : why == TOO_SLOW ? 0 : l->drain_load;
 	/* A turn, a pause or a change leaves time without samples, which must not count as a gap. */
 	if (why == TURN_OVER || why == TOO_SLOW)
 		l->last_ns = 0;
 	if (why == TURN_OVER)
-		take_turns(l);
+		end_turn(l);
 }
 
 /* The loop of a session in which only GPM counts. */
-static int run_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to)
+static int run_gpm(struct sonde_sampling *s, const struct sonde_sample_receiver *to)
 {
 	while (!to->is_over(to->of)) {
 		take_gpm(s, to);
@@ -396,7 +396,7 @@ static int run_gpm(struct sonde_sampling *s, const struct sonde_sample_taker *to
 }
 
 int sonde_sampling_run(
-	struct sonde_sampling *s, const struct sonde_sample_taker *to, struct sonde_err *err)
+	struct sonde_sampling *s, const struct sonde_sample_receiver *to, struct sonde_err *err)
 {
 	struct sonde_err local = {0};
 	struct loop l = {.s = s,
@@ -405,7 +405,7 @@ int sonde_sampling_run(
 		.is_trial = !s->q.burst_ns,
 		.seed = (unsigned)sonde_now_ns(),
 		.err = err ? err : &local};
-	enum next next = GO_ON;
+	enum stretch_state next = GO_ON;
 	int rc = 0;
 
 	if (s->facts.by_gpm.n)

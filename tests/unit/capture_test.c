@@ -50,8 +50,8 @@ static void test_ncu_log__recorded_empty_run_is_explained(void **state)
 	struct sonde_ncu_log log = read_log("tests/data/ncu/log_no_kernels_profiled.txt", 64);
 
 	(void)state;
-	assert_true(sonde_ncu_log_tells(&log, SONDE_WHEN_NOTHING));
-	assert_true(sonde_ncu_log_tells(&log, SONDE_WHEN_ONLY_START_END));
+	assert_true(sonde_ncu_log_should_tell(&log, SONDE_WHEN_NOTHING));
+	assert_true(sonde_ncu_log_should_tell(&log, SONDE_WHEN_ONLY_START_END));
 	assert_false(sonde_ncu_log_has_failure(&log));
 	sonde_ncu_log_release(&log);
 }
@@ -69,13 +69,13 @@ static void test_ncu_log__cause_is_named_and_consequences_are_not(void **state)
 	assert_true(sonde_ncu_log_is_range_limit(&log));
 	assert_int_equal(log.program_status, 9);
 	assert_true(sonde_ncu_log_has_failure(&log));
-	assert_true(sonde_ncu_log_tells(&log, SONDE_WHEN_UNSUPPORTED_API));
+	assert_true(sonde_ncu_log_should_tell(&log, SONDE_WHEN_UNSUPPORTED_API));
 	sonde_advice_say(&text, SONDE_WHEN_UNSUPPORTED_API,
 		log.details[SONDE_WHEN_UNSUPPORTED_API]);
 	assert_true(sonde_str_ends(sonde_buf_view(&text), "calls cuKernelSetAttribute"));
 	assert_true(sonde_ncu_log_has(&log, SONDE_WHEN_NOTHING));
-	assert_false(sonde_ncu_log_tells(&log, SONDE_WHEN_NOTHING));
-	assert_false(sonde_ncu_log_tells(&log, SONDE_WHEN_PROGRAM_FAILED));
+	assert_false(sonde_ncu_log_should_tell(&log, SONDE_WHEN_NOTHING));
+	assert_false(sonde_ncu_log_should_tell(&log, SONDE_WHEN_PROGRAM_FAILED));
 	sonde_buf_release(&text);
 	sonde_ncu_log_release(&log);
 }

@@ -257,14 +257,14 @@ static void test_diff__large_needs_and_wide_intervals_are_said_in_words_people_u
 	(void)state;
 	sonde_diff_needed_put(&b, &r);
 	assert_true(sonde_str_is(sonde_buf_view(&b), "more than 1,000 entries"));
-	assert_false(sonde_diff_interval_tells(&r));
+	assert_false(sonde_diff_interval_matters(&r));
 	r = (struct sonde_diff_region){.needed = 1000, .needs_runs = true, .low = 15, .high = 18};
 	sonde_buf_clear(&b);
 	sonde_diff_needed_put(&b, &r);
 	assert_true(sonde_str_is(sonde_buf_view(&b), "1000 runs"));
-	assert_true(sonde_diff_interval_tells(&r)); /* a large change that is well known */
+	assert_true(sonde_diff_interval_matters(&r)); /* a large change that is well known */
 	r = (struct sonde_diff_region){.low = 0, .high = INFINITY};
-	assert_false(sonde_diff_interval_tells(&r));
+	assert_false(sonde_diff_interval_matters(&r));
 	sonde_buf_release(&b);
 }
 

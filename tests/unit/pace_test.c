@@ -105,7 +105,7 @@ static struct outcome simulate(const struct program *p, double budget, double se
 			r.out.nr_windows += was_open;
 			lost = p->switch_ns;
 			s = look(&r, 0);
-			sonde_pace__settle(&r.pace, &s);
+			sonde_pace__switched(&r.pace, &s);
 		}
 	}
 	r.out.launches = r.launches;
