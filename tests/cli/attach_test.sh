@@ -222,7 +222,7 @@ errors() {
 	local other
 	sleep 600 &
 	other=$!
-	begin && refused 1 "there is no process 4000000" 4000000 && refused 1 "was started without sonde, which cannot enter a running program" $other && refused 1 "no program called 'nobody' sleeps" nobody && refused 1 "no program called 'nobody' sleeps" $pid nobody &&
+	begin && refused 1 "there is no process 4000000" 4000000 && refused 1 "was started without sonde, which cannot enter a running program" $other && refused 1 "no program called 'nobody' can be woken" nobody && refused 1 "no program called 'nobody' can be woken" $pid nobody &&
 		refused 2 "Python loads it when it starts" $pid --modules && refused 2 "Nsight Compute cannot be added to a running program" $pid pipeline.ncu.enable=true &&
 		refused 2 "a time is written 500ms, 10s or 5min" $pid --for ever && refused 2 "capture.window=ctl is for" $pid --window ctl
 	code=$?

@@ -367,8 +367,8 @@ ok run__counters_off_writes_none off
 ok run__counters_by_name named
 ok run__counters_by_nvidias_name_have_their_role by_name
 ok run__without_permission_has_times_only without FAKE_PM_ERROR=enable:35 "ERR_NVGPUCTRPERM"
-ok run__without_permission_gpm_counts gpm_instead enable:35 "because the counters are for administrators only"
-ok run__a_taken_device_is_counted_by_gpm gpm_instead enable:7 "because another program samples this GPU already"
+ok run__without_permission_gpm_counts gpm_instead enable:35 "the reason: the counters are for administrators only"
+ok run__a_taken_device_is_counted_by_gpm gpm_instead enable:7 "the reason: another program samples this GPU already"
 ok run__gpm_counts_where_it_is_asked_for gpm_asked
 ok run__gpm_counts_beside_pm_sampling gpm_beside
 ok run__gpm_counts_beside_pc_samples gpm_beside_lines
