@@ -251,8 +251,8 @@ int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	ok = collect_ranges(&w, is_left_out) && answer_all(&w, q, nr);
 	if (w.nr_left)
 		sonde_note(&b->l->notes,
-			"%llu launches are not adopted: too many different ranges are open at them; "
-			"report.threads=own adopts none",
+			"%llu launches stay outside all ranges, because other threads had too many different sets of ranges open; "
+			"report.threads=own never counts launches in ranges of other threads",
 			(unsigned long long)w.nr_left);
 	sonde_map_release(&w.thread_keys);
 	sonde_map_release(&w.slot_keys);

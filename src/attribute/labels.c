@@ -91,7 +91,7 @@ static int add_rule(
 		at--;
 	if (at <= 1)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"report.labels: '%.*s' is none of known, raw, nor a rule "
+			"report.labels: '%.*s' is neither known, nor raw, nor a rule "
 			"'REGEX => REPLACEMENT'",
 			SONDE_STR_ARG(rule));
 	*r = (struct sonde_label_pattern){.text = rule, .is_known = is_known};
@@ -528,7 +528,7 @@ static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
 	if (rc == 0 && !(merge_serial(b, of_string, &merged, &nr_merged) && count_regions(b, NULL, merged, &left)))
 		rc = sonde_err_nomem(err);
 	if (rc == 0 && left < nr / 2)
-		sonde_note(&b->l->notes, "%zu regions, as many labels look serial: report.labels=known would leave %zu", nr, left);
+		sonde_note(&b->l->notes, "there are %zu regions, because many labels differ only in a number: report.labels=known would leave %zu", nr, left);
 	sonde_free(of_string);
 	sonde_free(merged);
 	sonde_labels__release(&rules);

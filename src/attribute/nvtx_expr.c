@@ -283,7 +283,7 @@ static int add_elem(struct nvtx_expr *e, struct sonde_pool *pool, const struct n
 	char role = s.to - s.from == 1 ? t->at[s.from].role : 0;
 
 	if (e->nr == MAX_ELEMS)
-		return refuse(t, s.from, err, "more elements than any stack has");
+		return refuse(t, s.from, err, "more ranges than any stack has");
 	if (e->kind == NVTX_STACK && (role == '*' || role == '+')) {
 		elem->kind = (uint8_t)role;
 		e->nr++;
@@ -294,7 +294,7 @@ static int add_elem(struct nvtx_expr *e, struct sonde_pool *pool, const struct n
 
 		if (star < s.to)
 			return refuse(t, star, err,
-				"'*' in a name is no wildcard in Nsight's grammar: write \\* for "
+				"'*' in a name is not a wildcard in Nsight's grammar: write \\* for "
 				"the character, a plain glob without '/', or regex:");
 	}
 	e->nr++;
@@ -332,7 +332,7 @@ static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 				"'*' and '+' go between ranges: a range name must come first");
 	}
 	if (rc == 0 && e->nr == !outermost)
-		return refuse(t, s.from, err, "no range name");
+		return refuse(t, s.from, err, "a range name is missing");
 	if (rc == 0 && !innermost)
 		e->elems[e->nr++].kind = '*';
 	return rc;
@@ -348,7 +348,7 @@ static int build_list(struct nvtx_expr *e, struct sonde_pool *pool, const struct
 		end = find_role(t, i, ",");
 		end = end < s.to ? end : s.to;
 		if (end == i)
-			return refuse(t, i, err, "no range name");
+			return refuse(t, i, err, "a range name is missing");
 		rc = add_elem(e, pool, t, (struct span){i, end}, err);
 	}
 	return rc;
@@ -397,7 +397,7 @@ int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde
 	s.to = t.nr;
 	if (at < t.nr) {
 		if (at == 0)
-			return refuse(&t, 0, err, "no domain before '@'");
+			return refuse(&t, 0, err, "the domain before '@' is missing");
 		rc = build_name(&out->domain, pool, &t, (struct span){0, at}, err);
 		out->has_domain = true;
 		s.from = at + 1;

@@ -119,10 +119,10 @@ static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes 
 		sonde_note(notes, "the capture contains no GPU work and no range");
 	else if (!o->nr_regions)
 		sonde_note(notes,
-			"no NVTX range was open at any launch, so nothing could be put into "
-			"regions%s (does the program push ranges on the thread that launches, and were "
+			"no NVTX range was open at any launch, so no launch is in a region%s "
+			"(does the program push ranges on the thread that launches, and were "
 			"they captured: ncu --nvtx, nsys --trace=nvtx, record_function?)",
-			t->nr_outside ? "; the table by kernel is the baseline" : "");
+			t->nr_outside ? "; see the table by kernel instead" : "");
 	list_regions(o, &names);
 	if (o->nr_regions && !t->takes_range && !names.failed)
 		sonde_note(notes,
@@ -209,6 +209,6 @@ void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *no
 		note_kernels(o, "exclude", s->kernel_exclude, is_met, notes);
 	if (s->kernel_include.nr + s->kernel_exclude.nr && count_ranges(o))
 		sonde_note(notes,
-			"a replayed range is one result without kernels: the kernel selection leaves ranges as "
-			"they are; ncu's own applies while it captures (pipeline.ncu.ncu_cli.kernel_name)");
+			"a replayed range is one result without kernels, so kernel filters do not change it; to filter "
+			"its kernels, set pipeline.ncu.ncu_cli.kernel_name before capturing");
 }

@@ -35,7 +35,7 @@ const char *sonde_region_kind_name(enum sonde_region_kind k)
 const char *sonde_region_kind_words(enum sonde_region_kind k)
 {
 	static const char *const words[] = {
-		"push/pop", "start/end", "written there as a graph was captured", "backward of it"};
+		"push/pop", "start/end", "captured here into a CUDA graph", "backward pass of work here"};
 
 	return words[k];
 }
@@ -352,8 +352,8 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 		rc = sonde_build__hang_records(b, err);
 	if (b->nr_not_hung)
 		sonde_note(&b->l->notes,
-			"%llu launches count where they were launched only: the paths of where they "
-			"were written take too much memory; report.origins=off leaves all launches there",
+			"%llu launches count only where they were launched, because the regions where they were written would "
+			"take too much memory; with report.origins=off all launches count where they were launched",
 			(unsigned long long)b->nr_not_hung);
 	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
 		rc = sonde_err_nomem(err);
@@ -362,8 +362,8 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 			b->is_cut && b->is_cut[i] ? SONDE_NONE : b->stacks.at[b->stack_of[i]].region;
 	if (b->nr_cut)
 		sonde_note(&b->l->notes,
-			"%llu %s nested too deep for their long names: what is in them counts in the one "
-			"around them; rules for report.labels can make names shorter",
+			"%llu %s nested too deep for their long names: what is in them counts in the range "
+			"around them; rules in report.labels can make names shorter",
 			(unsigned long long)b->nr_cut, b->nr_cut == 1 ? "range is" : "ranges are");
 	return rc;
 }

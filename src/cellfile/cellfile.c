@@ -34,7 +34,7 @@ bool sonde_cellfile_knows(struct sonde_str bytes)
 static int refuse_damaged(struct framing *f, const char *what)
 {
 	return sonde_err_at(f->err, SONDE_ERR_FORMAT, f->path, f->at,
-		"%s; the partial report is damaged or cut off: copy it again, or make it again", what);
+		"the partial report is damaged or cut off (%s): copy it again, or make it again", what);
 }
 
 static int read_head(struct framing *f)

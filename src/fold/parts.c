@@ -71,7 +71,7 @@ static int by_input(const void *pa, const void *pb)
 
 void sonde_parts_note_double(struct sonde_notes *notes, const struct sonde_cells *c)
 {
-	sonde_note(notes, "%.*s is there more than once and counts once", SONDE_STR_ARG(path_of(c)));
+	sonde_note(notes, "%.*s was given more than once; it is counted once", SONDE_STR_ARG(path_of(c)));
 }
 
 /* Invariant 2. Parts are ordered by what they were made of, never by when they came. */
@@ -137,9 +137,9 @@ int sonde_parts_check(struct sonde_cells *const *at, size_t nr, struct sonde_err
 	for (i = 1; i < nr; i++)
 		if (!are_alike(at[0], at[i]))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"%.*s and %.*s were folded with different settings (selection of "
-				"ranges or kernels, nesting, threads, origins or labels), and a "
-				"report has one: make the partial reports again with the same, or "
+				"%.*s and %.*s were made with different settings (selection of "
+				"ranges or kernels, nesting, threads, origins or labels), but all inputs of a "
+				"report need the same: make the partial reports again with the same settings, or "
 				"give these settings with the captures",
 				SONDE_STR_ARG(path_of(at[0])), SONDE_STR_ARG(path_of(at[i])));
 	return 0;

@@ -167,7 +167,7 @@ static void merge_rows(struct work *w)
 void sonde_stalls_note_rest(struct sonde_notes *notes)
 {
 	sonde_note(notes,
-		"PC samples are at more than %u million combinations of region, instruction and reason: they are kept by "
+		"there are PC samples for more than %u million combinations of region, instruction and reason: they are kept by "
 		"function and reason, without instructions",
 		SONDE_MAX_STALLS >> 20);
 }
@@ -536,7 +536,7 @@ static void note_unplaced(const struct work *w)
 	}
 	if (unplaced)
 		sonde_note(&w->c->notes,
-			"%llu of %llu PC samples are in functions that no recorded launch is of: they count in no kernel",
+			"%llu of %llu PC samples are in functions without a recorded launch: they count in no kernel",
 			(unsigned long long)unplaced, (unsigned long long)samples);
 }
 

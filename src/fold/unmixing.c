@@ -238,7 +238,7 @@ static int unmix_set(
 	if (rc == 0 && !(sonde_unmixed_quality(set->unmixed)->seen_time > 0)) {
 		sonde_note(&x->f->c->notes, "the samples of %.*s are not used: no %s",
 			SONDE_STR_ARG(d->name),
-			is_gpm ? "region lasted as long as two of GPM's" : "launch ran during any sample");
+			is_gpm ? "region lasted as long as two GPM samples (0.2 s)" : "launch ran during any sample");
 		return drop_set(x, set);
 	}
 	if (rc == 0 && is_gpm)
@@ -259,14 +259,14 @@ static int note_unused(struct sonde_unmixing *x, struct sonde_err *err)
 
 	if (is_ok && load.n && s->times.nr)
 		sonde_note(&x->f->c->notes,
-			"device %u was sampled for %.3f s, but no launch there was captured; on average: %s. "
-			"--format html and perfetto show it over time; report on the program's capture "
-			"together with it to see it by region",
+			"device %u was sampled for %.3f s, but no launch on it was captured; on average: %s. "
+			"--format html and perfetto show its counters over time; to see them by region, report on the "
+			"program's capture too",
 			s->device, (double)(s->times.at[s->times.nr - 1].end_ns - s->times.at[0].start_ns) / 1e9,
 			load.p);
 	else if (is_ok)
 		sonde_note(&x->f->c->notes,
-			"device %u was sampled, but no launch there was captured", s->device);
+			"device %u was sampled, but no launch on it was captured", s->device);
 	sonde_buf_release(&load);
 	return is_ok ? 0 : sonde_err_nomem(err);
 }

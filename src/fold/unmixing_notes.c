@@ -18,7 +18,7 @@ void sonde_unmixing__note_clock(struct sonde_unmixing *x, const struct sonde_dev
 	if (sonde_series__is_gpm(x->f->r, x->first) || sonde_sampled__clock(x->f->r, x->first) > 0 || !(x->s->cycles_per_ns > 0))
 		return;
 	sonde_note(&x->f->c->notes,
-		"%.*s: elapsed cycles were not sampled, so %% of the SMs' cycles is taken of %.0f "
+		"%.*s: elapsed cycles were not sampled, so %% of the SMs' cycles assumes %.0f "
 		"MHz, the highest clock of the device",
 		SONDE_STR_ARG(d->name), sonde_device_attribute(d, SONDE_ATTR_CLOCK) / 1e3);
 }
@@ -30,10 +30,10 @@ static void note_quality(
 
 	if (q->nr_no_count)
 		sonde_note(&x->f->c->notes,
-			"hardware counters of %.*s: %llu sample%s a value that is missing, no number or below "
-			"zero and %s left out: what ran then is not in the counters",
+			"hardware counters of %.*s: %llu sample%s with a missing, negative or invalid value %s left out: the "
+			"counters lack what ran then",
 			SONDE_STR_ARG(d->name), (unsigned long long)q->nr_no_count,
-			q->nr_no_count == 1 ? " has" : "s have", q->nr_no_count == 1 ? "is" : "are");
+			q->nr_no_count == 1 ? "" : "s", q->nr_no_count == 1 ? "is" : "are");
 	if (q->seen_time < ENOUGH_SEEN)
 		sonde_note(&x->f->c->notes,
 			"hardware counters of %.*s: %llu samples split among %llu launches in %u "
@@ -137,13 +137,13 @@ static bool note_merged(struct sonde_unmixing *x, const struct sonde_sampled_set
 		if (g.nr_rows < 2 || g.time_ns < LEAST_TIME * all_ns || nr++ >= MOST_GROUPS || names.failed)
 			continue;
 		sonde_note(&x->f->c->notes,
-			"these always run together, and samples cannot tell them apart: only the sum of "
+			"these kernels always run together, and samples cannot tell them apart: only the sum of "
 			"their counters is known, each has between nothing and all of it: %s",
 			names.p);
 	}
 	if (nr > MOST_GROUPS)
 		sonde_note(&x->f->c->notes,
-			"%zu more groups of kernels always run together: their ± says so", nr - MOST_GROUPS);
+			"%zu more groups of kernels always run together: their ± shows how little is known of each", nr - MOST_GROUPS);
 	ok = !names.failed;
 	sonde_buf_release(&names);
 	return ok;
@@ -309,8 +309,8 @@ bool sonde_unmixing__check_offset(
 	sonde_free(busy);
 	if (better)
 		sonde_note(&x->f->c->notes,
-			"the samples of %.*s fit the launches better when launches are moved by %+.0f µs than by %+.2f µs%s: "
-			"the clocks disagree, and the counters are split wrongly (docs/counters.md)",
+			"the samples of %.*s seem %+.0f µs apart from the launches (sonde assumes %+.2f µs%s): "
+			"the clocks disagree, and the counters are probably assigned to the wrong kernels (docs/counters.md)",
 			SONDE_STR_ARG(d->name), (double)better / 1e3, (double)sonde_unmixing__offset(x) / 1e3,
 			x->first->is_calibrated ? ", as calibrated" : "");
 	return true;

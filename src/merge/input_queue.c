@@ -98,7 +98,7 @@ void sonde_task_write(struct sonde_buf *to, const struct sonde_task *task)
 static int misread(struct sonde_err *err)
 {
 	return sonde_err_set(err, SONDE_ERR_FORMAT,
-		"what another process sent cannot be read: start the same sonde-mpi on all nodes");
+		"a message from another process cannot be read: start the same version of sonde-mpi on all nodes");
 }
 
 int sonde_task_read(struct sonde_remote_task *out, struct sonde_str bytes, struct sonde_err *err)

@@ -59,8 +59,8 @@ static int read_partial(struct sonde_parts *out, const char *path,
 		rc = sonde_cellfile_read(out, file.data, path, err);
 	for (; rc == 0 && i < out->at.nr && request->keeps_timeline; i++)
 		sonde_note(&out->at.at[i]->notes,
-			"partial reports contain no single launches: what is shown by "
-			"launch or over time lacks them; report on the captures for that");
+			"partial reports contain no single launches, so they are missing from what is shown by "
+			"launch or over time; report on the captures for that");
 	sonde_mapping_release(&file);
 	return rc;
 }
@@ -379,9 +379,8 @@ static int check_request(
 
 		if (!sonde_selection_is_same(s, &part->selection))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"the partial report of %.*s was made with another selection, and "
-				"that cannot be changed afterwards: make it again with this one, "
-				"or "
+				"the partial report of %.*s was made with another selection, which "
+				"cannot be changed afterwards: make it again with this one, or "
 				"report on the capture",
 				SONDE_STR_ARG(part->inputs.at[0].path));
 	}

@@ -344,7 +344,7 @@ static int add_up(struct sonde_cells **out, struct sonde_sum_part *parts, struct
 	if (!can)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"%.*s: its oldest files were folded while it was written, with another selection, "
-			"other metrics or without counters, and that cannot be changed afterwards: report "
+			"other metrics or without counters, which cannot be changed now: report "
 			"with the settings of the run",
 			SONDE_STR_ARG(last->inputs.at[0].path));
 	if (ok)
@@ -387,7 +387,7 @@ static int read_sums(struct sonde_parts *out, const struct sonde_records *r, str
 	int rc = sonde_cellfile_read(out, sonde_buf_view(&rolled->cells), path.p, err);
 
 	if (rc == 0 && out->at.nr != 1)
-		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%.*s: damaged: its folded files are not one part; copy it again",
+		rc = sonde_err_set(err, SONDE_ERR_FORMAT, "%.*s: damaged: the sums of its folded files cannot be read; copy it again",
 			SONDE_STR_ARG(path));
 	return rc;
 }
@@ -457,8 +457,8 @@ int sonde_rolled_fold(struct sonde_cells **out, const struct sonde_records *r,
 		return rc;
 	settle_visits(*out);
 	sonde_note(&(*out)->notes,
-		"%.*s: its oldest files were folded while it was written: sums have all of it, single "
-		"entries and launches are those of the files that are there",
+		"%.*s: its oldest files were folded while it was written: sums cover the whole run, single "
+		"entries and launches only the files that still exist",
 		SONDE_STR_ARG(r->inputs.at[r->rolled.at[0].input].path));
 	return 0;
 }

@@ -259,7 +259,7 @@ static void bring_back(struct sonde_keeper *k, uint32_t number)
 	for (i = 0; i < again.at.nr && id_of(again.at.at[i]) != met->id; i++)
 		;
 	if (i == again.at.nr) {
-		sonde_note(&k->notes, "%.*s has changed while it was read: it is not shown by itself; report again",
+		sonde_note(&k->notes, "%.*s changed while it was being read: it is shown only in the sum; run the report again",
 			SONDE_STR_ARG(met->file));
 	} else {
 		const struct sonde_rest_part p = {again.at.at[i], number, met->id};
@@ -407,16 +407,16 @@ static void note_what_is_kept(struct sonde_keeper *k)
 	for (i = 0; i < k->held.nr; i++)
 		nr += k->held.at[i].part->scopes.nr;
 	sonde_note(&k->notes,
-		"%llu of %zu scopes are added up: a report shows %zu inputs by themselves "
+		"%llu of %zu scopes are shown only as a sum: a report shows %zu inputs separately "
 		"(report.scopes.keep; 0 = all), the slowest, the fastest, the median and the first",
 		(unsigned long long)k->nr_folded, nr, most);
 	if (k->nr_notes)
-		sonde_note(&k->notes, 
-			"%llu notes on the inputs of these are left out; report.scopes.keep=0 shows all",
+		sonde_note(&k->notes,
+			"%llu notes about the inputs of these scopes are left out; report.scopes.keep=0 shows all",
 			(unsigned long long)k->nr_notes);
 	if (k->nr_losses)
 		sonde_note_loss(&k->notes,
-			"%llu of these notes tell of something that is missing or damaged",
+			"%llu of these notes are about missing or damaged data",
 			(unsigned long long)k->nr_losses);
 }
 

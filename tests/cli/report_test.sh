@@ -237,7 +237,7 @@ fails "a file that was cut off says so" 1 "copy it again" report "$TMP/cut.ncu-r
 : >"$TMP/nothing.ncu-rep"
 fails "an empty file says what to do" 1 "make it again" report "$TMP/nothing.ncu-rep"
 no_baseline() {
-	"$SONDE" report --nvtx-include A $DATA/none_kernel.ncu-rep >"$TMP/none.txt" && ! tr -s '\n ' ' ' <"$TMP/none.txt" | grep 'is the baseline'
+	"$SONDE" report --nvtx-include A $DATA/none_kernel.ncu-rep >"$TMP/none.txt" && ! tr -s '\n ' ' ' <"$TMP/none.txt" | grep 'see the table by kernel'
 }
 ok "no table by kernel is promised where there is none" no_baseline
 report --format json --nvtx-include A --nvtx-include A1 --kernel-exclude axpi $DATA/seed_kernel.ncu-rep >"$TMP/unmet.json"

@@ -67,7 +67,7 @@ of_kineto() { # the counters of a torch.profiler trace take the same way
 		report -f html "$TMP/counters.json" | grep -q '"curves": \[{"name": "active"'
 }
 samples_alone() { # as `sonde sample -o` writes them: no launch, but how busy the device was
-	report examples/h200_train/samples-*.sonde >"$TMP/out" && tr -s '\n ' ' ' <"$TMP/out" | grep -q 'no launch there was captured; on average: SM active % 0.2, DRAM GB/s 3.7, Tensor % 0.1[.]' &&
+	report examples/h200_train/samples-*.sonde >"$TMP/out" && tr -s '\n ' ' ' <"$TMP/out" | grep -q 'no launch on it was captured; on average: SM active % 0.2, DRAM GB/s 3.7, Tensor % 0.1[.]' &&
 		! grep -q 'kernels of the run' <(report -f md examples/h200_train/samples-*.sonde) &&
 		report -f html examples/h200_train/samples-*.sonde | grep -q '"curves": \[{"name": "SM active %", "device": 0, "of": \[\], "s": \[0,' &&
 		report -f perfetto examples/h200_train/samples-*.sonde >"$TMP/trace.json" &&

@@ -150,7 +150,7 @@ static void test_labels__bad_rules_are_refused(void **state)
 	bool is_changed;
 
 	(void)state;
-	refuses("knwon", "none of known, raw, nor");
+	refuses("knwon", "neither known, nor raw, nor a rule");
 	refuses("a( => b", "bad regular expression");
 	refuses("=> b", "nothing before");
 	assert_int_equal(sonde_labels__init(&l, list, &err), 0);

@@ -325,8 +325,8 @@ static void test_sampled__values_that_are_no_counts_are_left_out_and_said(void *
 	s->values.at[200 * s->counters.nr + DRAM] = -1;
 	fold_program(&run, &p);
 	holds_region(&run, "step/a", p.first + p.second);
-	assert_true(says(&run, "hardware counters of made GPU: 2 samples have a value that is missing, no number or "
-			       "below zero and are left out"));
+	assert_true(says(&run, "hardware counters of made GPU: 2 samples with a missing, negative or invalid "
+			       "value are left out"));
 	release(&run);
 	end_program(&p);
 }
@@ -439,7 +439,7 @@ static void test_sampled__no_samples_no_figures(void **state)
 		fold_program(&run, &p);
 		assert_false(has_column(&run, INSTRUCTIONS));
 		assert_int_equal(says(&run, "no launch ran during any sample"), i == 2);
-		assert_int_equal(says(&run, "no launch there was captured"), i == 1);
+		assert_int_equal(says(&run, "no launch on it was captured"), i == 1);
 		release(&run);
 		end_program(&p);
 	}
