@@ -492,7 +492,7 @@ int sonde_cubin_open(struct sonde_cubin **out, struct sonde_str bytes, struct so
 
 	*out = NULL;
 	if (!is_cubin(bytes, &head))
-		return sonde_err_set(err, SONDE_ERR_FORMAT, "this is no cubin: the machine code of a GPU, as ELF");
+		return sonde_err_set(err, SONDE_ERR_FORMAT, "not a cubin (an ELF file with GPU machine code)");
 	c = sonde_calloc(1, sizeof(*c));
 	if (!c)
 		return sonde_err_nomem(err);

@@ -204,11 +204,11 @@ static int add_link(struct walk *w, const char *path, size_t run)
 
 	if (leads && S_ISDIR(link.st.st_mode) && w->top && !is_below(whole, w->top))
 		sonde_note(w->notes,
-			"%s: a link to another folder, which is not looked into: name it to report on its "
+			"%s: a link to another folder, which sonde does not follow: name it to report on its "
 			"captures",
 			path);
 	if (!leads && link.kind < NR_KINDS)
-		sonde_note_loss(w->notes, "%s: a link that leads to nothing; it is left out", path);
+		sonde_note_loss(w->notes, "%s: a broken link; it is left out", path);
 	if (!leads || !S_ISREG(link.st.st_mode) || link.kind == NR_KINDS)
 		return 0;
 	link.path = sonde_arena_z(w->arena, sonde_str_from(whole));
@@ -331,7 +331,7 @@ static int choose_run(struct walk *w, struct sonde_folder *f)
 		return 0;
 	if (nr_loose)
 		return sonde_err_set(w->err, SONDE_ERR_USAGE,
-			"%s holds %zu run%s and captures beside %s, and a report is of one job: name one "
+			"%s holds %zu run%s and captures beside %s, but a report covers one job: name one "
 			"(sonde report %s is the newest run), or add all up with --together "
 			"(report.together=true)",
 			f->dir, nr, nr == 1 ? "" : "s", nr == 1 ? "it" : "them", best->path);
@@ -357,7 +357,7 @@ static int take_kind(struct walk *w, struct sonde_folder *f)
 	if (kind == NR_KINDS)
 		return sonde_err_set(w->err, SONDE_ERR_IO,
 			"%s: a directory without captures (no .ncu-rep, .sonde, .sqlite or .sondecells "
-			"file, no torch.profiler trace): name another, or a file",
+			"file, no torch.profiler trace): name another directory, or a file",
 			f->dir);
 	for (i = 0; i < w->found.nr && !has_others; i++)
 		has_others = w->found.at[i].kind == kind && !w->found.at[i].is_of_capture;

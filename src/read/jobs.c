@@ -459,7 +459,7 @@ static int refuse_jobs(struct sonde_jobs *j, size_t nr_jobs, const char *dir, st
 	if (nr < nr_jobs)
 		sonde_buf_printf(&b, "\n\u2026 and %zu more", nr_jobs - nr);
 	sonde_err_set(err, SONDE_ERR_USAGE,
-		"%s holds captures of %zu jobs, and a report is of one: name its files, or add all up with "
+		"%s holds captures of %zu jobs, but a report covers one: choose one of those below, or add all up with "
 		"--together (report.together=true)%s",
 		dir, nr_jobs, b.failed ? "" : b.p);
 	sonde_buf_release(&b);

@@ -110,8 +110,8 @@ void sonde_records__note_overhead(struct sonde_records *r, const char *path, uin
 	}
 	if (last > first && may_be_much(ns, first, last))
 		sonde_note(&r->notes,
-			"%s: the profiler itself took %.3f ms of the %.3f ms in which the GPU was used: times of "
-			"the host are too long",
+			"%s: the profiler itself took %.3f ms of the %.3f ms in which the GPU was used: host times "
+			"are too long",
 			path, (double)ns / 1e6, (double)(last - first) / 1e6);
 }
 

@@ -188,9 +188,8 @@ void sonde_inputs_note_unclosed(struct sonde_notes *notes, uint64_t nr)
 {
 	if (nr)
 		sonde_note(notes,
-			"%llu %s never closed: counted to the last event of the program, the time "
-			"is at least that",
-			(unsigned long long)nr, nr == 1 ? "range was" : "ranges were");
+			"%llu %s up to the program's last event, and may have lasted longer",
+			(unsigned long long)nr, nr == 1 ? "range was never closed: it counts" : "ranges were never closed: they count");
 }
 
 void sonde_inputs_note_running(struct sonde_notes *notes, const struct sonde_input *inputs, size_t nr)
@@ -201,7 +200,7 @@ void sonde_inputs_note_running(struct sonde_notes *notes, const struct sonde_inp
 	for (i = 0; i < nr; i++)
 		nr_running += inputs[i].is_running;
 	if (nr_running)
-		sonde_note(notes, "%u %s: what is open counts up to %s", nr_running,
+		sonde_note(notes, "%u %s: ranges that are still open count up to %s", nr_running,
 			nr_running == 1 ? "program still runs" : "programs still run",
 			nr_running == 1 ? "its last event" : "their last events");
 }

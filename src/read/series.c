@@ -47,7 +47,7 @@ static void place_samples(struct sonde_records *r, struct sonde_series *s)
 		b = sonde_clock_map__ns(&use->clock, s->times.at[0].start_ns);
 		if ((a > b ? a - b : b - a) > MAX_APART_NS) {
 			sonde_note(&r->notes,
-				"%.*s: its samples are stamped by another clock than the kernels "
+				"%.*s: its samples have the times of another clock than the kernels "
 				"(%.3f ms apart): the two may not line up exactly",
 				SONDE_STR_ARG(r->inputs.at[s->input].path),
 				((double)a - (double)b) / 1e6);

@@ -144,8 +144,8 @@ static void say_gaps(const struct sonde_tar_gap *g, struct sonde_notes *out)
 		snprintf(where, sizeof(where), "in %llu places, the first ", (unsigned long long)g->nr);
 	if (g->nr)
 		sonde_note_loss(out,
-			"damaged %sat byte %llu: %llu bytes that belong to no member are passed over, with the "
-			"files they hold; copy it again",
+			"damaged %sat byte %llu: %llu bytes belong to no file of the archive and are skipped, with the "
+			"files that were in them; copy it again",
 			where, (unsigned long long)g->at, (unsigned long long)g->nr_bytes);
 }
 
@@ -156,18 +156,18 @@ void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out)
 	say_gaps(&t->damage, out);
 	if (t->is_cut && t->cut_in.n)
 		sonde_note_loss(out,
-			"truncated after %llu bytes, inside %s; how many files are missing behind it is not "
+			"truncated after %llu bytes, inside %s; how many files are missing after it is not "
 			"known; copy it again",
 			(unsigned long long)t->cut_at, t->cut_in.p);
 	else if (t->is_cut)
 		sonde_note_loss(out,
-			"truncated after %llu bytes, where another member or the end of the archive must be; "
+			"truncated after %llu bytes, where another file or the end of the archive should be; "
 			"how many files are missing is not known; copy it again",
 			(unsigned long long)t->cut_at);
 	if (holes)
 		sonde_note(out,
-			"%llu empty bytes, the first at byte %llu, lie before another member: a hole in the "
-			"file, or archives behind each other; `tar -tif` lists what is in it",
+			"%llu zero bytes, the first at byte %llu, come before another file of the archive: a hole in the "
+			"archive, or several archives in one; `tar -tif` lists what is in it",
 			holes, (unsigned long long)t->holes.at);
 	if (sparse)
 		sonde_note_loss(out,
@@ -177,8 +177,8 @@ void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out)
 			t->sparse.first.p ? t->sparse.first.p : "");
 	if (links)
 		sonde_note(out,
-			"%llu link%s to captures %s not followed, the first is %s: what is linked to is read "
-			"where it lies in the archive itself; `tar -h` puts files in place of links",
+			"%llu link%s to captures %s not followed, the first is %s: only captures that are in the archive "
+			"themselves are read; `tar -h` puts files in place of links",
 			links, links == 1 ? "" : "s", links == 1 ? "is" : "are",
 			t->links.first.p ? t->links.first.p : "");
 }

@@ -42,7 +42,7 @@ static int refuse(const char *path, struct sonde_str data, struct sonde_err *err
 
 	if (sonde_source__is_report(data))
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: this is what sonde made of a capture, not a capture: sonde diff compares such "
+			"%s: a report or comparison that sonde wrote, not a capture: sonde diff compares "
 			"reports, sonde validate checks them",
 			path);
 	if (sonde_str_ends(name, ".nsys-rep") || sonde_str_ends(name, ".qdrep"))
@@ -119,7 +119,7 @@ static int read_source(struct sonde_records *r, struct sonde_source *src, struct
 		sonde_note_loss(&r->notes, "%s; the %zu results before it are reported", err->msg,
 			r->records.nr - records);
 	else
-		sonde_note_loss(&r->notes, "%s; before it are %zu ranges and no GPU work", err->msg,
+		sonde_note_loss(&r->notes, "%s; the %zu ranges before it are reported, without GPU work", err->msg,
 			r->ranges.nr - ranges);
 	return 0;
 }
@@ -311,7 +311,7 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 	src->file = file;
 	if (file.data.n == 0)
 		return sonde_err_set(err, SONDE_ERR_FORMAT, 
-			"%s: the file is empty: whoever wrote it was stopped or had no room; make it again", path);
+			"%s: the file is empty: its writer was stopped, or the disk was full; make it again", path);
 	src->ops = recognise(file.data);
 	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
 }

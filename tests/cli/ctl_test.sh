@@ -53,7 +53,7 @@ healthy() { # what is open while the program runs is no fault: one line says tha
 	status=$?
 	cat "$TMP/tree"
 	finish && [ $status = 0 ] && ! grep 'never\|has no end\|truncated' "$TMP/tree" "$TMP/live.json" "$TMP/live.md" "$TMP/err" || return
-	[ "$(sed -n '/^notes/,$p' "$TMP/tree" | tr -s '\n ' ' ')" = 'notes • 1 program still runs: what is open counts up to its last event ' ] &&
+	[ "$(sed -n '/^notes/,$p' "$TMP/tree" | tr -s '\n ' ' ')" = 'notes • 1 program still runs: ranges that are still open count up to its last event ' ] &&
 		python3 - "$TMP/live.json" <<-'P' && grep -q '^- host: ≥ .*; an entry is still open' "$TMP/live.md" && ! "$SONDE" report "$run/native" | grep 'still'
 			import json, sys
 			r = json.load(open(sys.argv[1]))

@@ -62,9 +62,9 @@ unbalanced() {
 	traced "$WORK/faults" orphan && has \
 		"range push_pop open entries=1 open=0 threads=1" \
 		"range push_pop unclosed entries=1 open=1 threads=1" \
-		"note 2 pops without a push" \
-		"note 1 push was never popped" "note 1 range was never closed: counted to the last event of the program, the time is at least that" \
-		"note 1 end of a start/end range without a start"
+		"note 2 pops have no matching push" \
+		"note 1 push was never popped" "note 1 range was never closed: it counts up to the program's last event, and may have lasted longer" \
+		"note 1 end of a start/end range has no matching start"
 }
 
 stopped() { # in the middle of a step, however long it takes to get there

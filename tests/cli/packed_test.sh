@@ -55,7 +55,7 @@ ok cut__a_compressed_partial_report_is_refused says 'how much is missing is not 
 refused() { ! "$SONDE" validate "$1" 2>"$TMP/err" && grep -q 'truncated after [0-9]* bytes.*copy it again' "$TMP/err"; }
 ok cut__a_report_is_refused refused "$(cut_to 60 "$TMP/report.json")"
 ok cut__a_compressed_report_is_refused refused "$(cut_to 60 "$TMP/report.json.gz")"
-ok packed__a_report_is_no_capture says 'not a capture: sonde diff compares such reports' "$TMP/report.json"
+ok packed__a_report_is_no_capture says 'not a capture: sonde diff compares reports' "$TMP/report.json"
 # A run directory as an archive: what sonde itself made of the captures is passed over without a word.
 archived_run() {
 	"$SONDE" report "$D/sampled_capture/decode.sonde" -o "$TMP/run" 2>/dev/null && cp "$D/sampled_capture/decode.sonde" "$TMP/run" &&
@@ -91,13 +91,13 @@ lost() { # FILE MEMBERS WORDS: these members are read, and the words are said
 }
 cp "$TMP/three.tar" "$TMP/flip.tar" && flipped "$TMP/flip.tar" $((member + 5))
 ok tar__a_damaged_header_costs_its_member_only lost "$TMP/flip.tar" "a.sonde c.sonde" \
-	"flip.tar: damaged at byte $member: $member bytes that belong to no member are passed over, with the files they hold; copy it again"
+	"flip.tar: damaged at byte $member: $member bytes belong to no file of the archive and are skipped, with the files that were in them; copy it again"
 tar -C "$TMP/three" -b 1 -cf "$TMP/flip2.tar" a.sonde b.sonde c.sonde d.sonde && flipped "$TMP/flip2.tar" 7 $((2 * member + 5))
 ok tar__damaged_places_are_counted lost "$TMP/flip2.tar" "b.sonde d.sonde" \
-	"flip2.tar: damaged in 2 places, the first at byte 0: $((2 * member)) bytes that belong to no member are passed over"
+	"flip2.tar: damaged in 2 places, the first at byte 0: $((2 * member)) bytes belong to no file of the archive and are skipped"
 head -c $((2 * member)) "$TMP/three.tar" >"$TMP/at.tar"
 ok tar__an_end_at_a_header_is_told lost "$TMP/at.tar" "a.sonde b.sonde" \
-	"at.tar: truncated after $((2 * member)) bytes, where another member or the end of the archive must be; how many files are missing is not known; copy it again"
+	"at.tar: truncated after $((2 * member)) bytes, where another file or the end of the archive should be; how many files are missing is not known; copy it again"
 head -c $((2 * member + 100)) "$TMP/three.tar" >"$TMP/in.tar"
 ok tar__an_end_inside_a_header_is_told lost "$TMP/in.tar" "a.sonde b.sonde" "in.tar: truncated after $((2 * member + 100)) bytes, where another"
 head -c 3000 /dev/zero | tr "\0" x >"$TMP/three/log" && tar -C "$TMP/three" -b 1 -cf "$TMP/passed.tar" a.sonde log
@@ -106,13 +106,13 @@ ok tar__an_end_inside_a_file_that_is_passed_over_is_told lost "$TMP/passed.tar" 
 	"passed.tar: truncated after $(stat -c %s "$TMP/passed.tar") bytes, inside log"
 (cat "$TMP/three.tar" && tar -C "$TMP/three" -b 1 -cf - b.sonde) >"$TMP/two.tar"
 ok tar__archives_behind_each_other_are_read_with_a_note lost "$TMP/two.tar" "a.sonde b.sonde b.sonde c.sonde" \
-	"two.tar: 1024 empty bytes, the first at byte $((3 * member)), lie before another member: a hole in the file, or archives behind each other"
+	"two.tar: 1024 zero bytes, the first at byte $((3 * member)), come before another file of the archive: a hole in the archive, or several archives in one"
 tar -C "$TMP/three" --hard-dereference -cf "$TMP/in.tar" a.sonde && tar -C "$TMP" -czf "$TMP/out.tar.gz" in.tar
 ok tar__an_archive_in_a_compressed_archive_is_read lost "$TMP/out.tar.gz" "a.sonde" decode
 ln "$TMP/three/a.sonde" "$TMP/three/twin.sonde" && ln -s /nowhere "$TMP/three/far.sonde"
 tar -C "$TMP/three" -cf "$TMP/links.tar" a.sonde twin.sonde far.sonde
 ok tar__links_are_named lost "$TMP/links.tar" "a.sonde" \
-	"links.tar: 2 links to captures are not followed, the first is twin.sonde to a.sonde: what is linked to is read where it lies in the archive itself; \`tar -h\` puts files in place of links"
+	"links.tar: 2 links to captures are not followed, the first is twin.sonde to a.sonde: only captures that are in the archive themselves are read; \`tar -h\` puts files in place of links"
 python3 - "$cap" "$TMP" <<'P'
 import io, sys, tarfile
 data, tmp = open(sys.argv[1], "rb").read(), sys.argv[2]
@@ -128,8 +128,8 @@ with tarfile.open(tmp + "/pax.tar", "w", format=tarfile.PAX_FORMAT) as t:
     put(t, "b.sonde", len(data), {"comment": "x" * 70000})
 P
 ok tar__a_name_beyond_all_bounds_is_cut lost "$TMP/long.tar" "b.sonde $(printf 'n%.0s' {1..100})" \
-	"long.tar: damaged at byte 512: 70007 bytes that belong to no member are passed over"
-ok tar__long_attributes_are_read_and_longer_ones_told lost "$TMP/pax.tar" "b.sonde p.sonde" "that belong to no member are passed over"
+	"long.tar: damaged at byte 512: 70007 bytes belong to no file of the archive and are skipped"
+ok tar__long_attributes_are_read_and_longer_ones_told lost "$TMP/pax.tar" "b.sonde p.sonde" "belong to no file of the archive and are skipped"
 truncate -s +1M "$TMP/three/b.sonde" && cat "$cap" >>"$TMP/three/b.sonde"
 for format in gnu pax; do
 	tar -C "$TMP/three" --format=$format -S --hole-detection=raw -cf "$TMP/sparse.$format.tar" b.sonde c.sonde
@@ -194,6 +194,6 @@ ln -s own/1.sonde "$TMP/linked/latest.sonde" && ln -s own "$TMP/linked/now" # bo
 ln -s ../far/2.sonde "$TMP/linked/2.sonde" && ln -s ../../far/2.sonde "$TMP/linked/more/again.sonde"
 ln -s ../far/store "$TMP/linked/3.sonde" # known by the name of the link
 ln -s ../nowhere.sonde "$TMP/linked/4.sonde" && ln -s ../far/deep "$TMP/linked/deep" && ln -s nowhere "$TMP/linked/log"
-ok links__what_they_lead_to_is_read_once lost "$TMP/linked" "1.sonde 2.sonde store" "linked/4.sonde: a link that leads to nothing; it is left out"
-ok links__a_folder_elsewhere_is_named says "linked/deep: a link to another folder, which is not looked into: name it to report on its captures" "$TMP/linked"
-ok links__no_others_are [ "$(grep -c 'linked/.*: a link' "$TMP/out")" = 2 ]
+ok links__what_they_lead_to_is_read_once lost "$TMP/linked" "1.sonde 2.sonde store" "linked/4.sonde: a broken link; it is left out"
+ok links__a_folder_elsewhere_is_named says "linked/deep: a link to another folder, which sonde does not follow: name it to report on its captures" "$TMP/linked"
+ok links__no_others_are [ "$(grep -c 'linked/.*: a \(broken \)\?link' "$TMP/out")" = 2 ]

@@ -54,7 +54,7 @@ threads() { # all of them at once, each opening and closing what the others use;
 		n = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"].endswith("step"))
 		print(n, r["coverage"], *r["notes"][:8], sep="\n")
 		# An entry may be over while another thread still opens the window. One that begins while another thread closes it is in two: each part counts, and is told.
-		cut = sum(int(m[1]) for m in (re.search(r"(\d+) range(?:s: each)? was open when a window closed", t) for t in r["notes"]) if m)
+		cut = sum(int(m[1]) for m in (re.search(r"(\d+) ranges? (?:was|were) open when a window opened or closed", t) for t in r["notes"]) if m)
 		train = sum(g["instances"] for g in r["aggregate"]["regions"] if g["id"] == "train") # is cut by each window it is met in but the last
 		print("cut", cut, "train", train)
 		assert 1 <= r["coverage"]["windows"]["count"] <= n and int(os.environ["LEAST"] or 1200) <= n <= 2400 + cut - (train - 1)

@@ -93,7 +93,7 @@ broken() { # beside PM sampling CUPTI fails: it is left alone from then on, and 
 lost() { # dropped samples are a note, drains that found the buffer full a loss
 	with_pc
 	[ "$(FAKE_PC_DROP=17 FAKE_PC_FULL=1 sampled)" = done ] && report && [ "$(ask '.pc_samples[0] | [.dropped, .full_drains]')" = '[17,1]' ] &&
-		grep -q '17 PC samples were dropped by the hardware' "$TMP/report.json" && ask '.losses' | grep -q "1 drain found the hardware's buffer"
+		grep -q '17 PC samples were dropped by the hardware' "$TMP/report.json" && ask '.losses' | grep -q "1 time the hardware's buffer of PC samples was full"
 }
 many() { # distinct instructions, more than are added up at once: all are there, and none is there twice
 	with_pc
@@ -195,7 +195,7 @@ left_behind() { # code that was kept and is not there is said so; code without a
 	with_pc
 	[ "$(sampled)" = done ] && report && ! grep -q 'cubins' "$TMP/report.json" &&
 		with_pc && [ "$(sampled code tests/data/cubin/nested.cubin first)" = done ] && settle && rm -r "$OUT/cubins" && report &&
-		ask '.notes' | grep -q '1 of the 1 cubins with line tables that PC samples are in cannot be read'
+		ask '.notes' | grep -q '1 of 1 cubins with line tables and PC samples cannot be read'
 }
 source_notes() { # what a file was when the program ended: its text is shown for as long as it is that
 	local dir status=1

@@ -90,12 +90,12 @@ many_times() { # every 200 ms for 50 ms
 
 never_by() { # TEXT SAYS LINES…: another way of asking for it
 	fresh cupti="$FAKE" "window.text=$1" "${@:3}"
-	loop 5 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && says "nothing was captured: $1 never opened, $2"
+	loop 5 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && says "nothing was captured: the window $1 never opened: $2"
 }
 never() { # the report says what was there
 	fresh cupti="$FAKE" window=entries window.label=step window.first=100 window.end=110 'window.text=step[100:110]'
 	loop 20 && "$SONDE" report "$OUT" -f json >"$TMP/r.json" && "$SONDE" validate "$TMP/r.json" &&
-		says 'nothing was captured: step[100:110] never opened, its range was entered 20 times' &&
+		says 'nothing was captured: the window step[100:110] never opened: its range was entered 20 times' &&
 		never_by 'stepp[1:2]' 'its range was not entered' window=entries window.label=stepp window.first=1 window.end=2 &&
 		never_by ctl '`sonde ctl PID start` opens it' window=order && never_by signal=USR1 'a signal to `sonde run` opens it' window=order &&
 		never_by nvtx 'the program did not enter the range `capture`' window=range window.label=sonde@elsewhere &&

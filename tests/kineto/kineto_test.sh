@@ -92,13 +92,13 @@ same graphs__captures_are_found_beside_the_trace "$TMP/serving" "$TMP/serving/de
 zcat "$DATA/sglang_decode/decode.json.gz" >"$TMP/alone.json"
 same graphs__captures_may_be_named "$TMP/serving" "$TMP/alone.json" \
 	"report.kineto.captures=$TMP/serving/capture_traces"
-says graphs__without_captures_the_report_says_what_is_missing "launch of a graph is one place: with the trace of its capture" \
+says graphs__without_captures_the_report_says_what_is_missing "graph launch counts as a whole where it was launched; to divide its work" \
 	"$SONDE" report "$TMP/alone.json"
 "$SONDE" report "$TMP/alone.json" >"$TMP/out" 2>&1
-ok graphs__captures_that_nobody_named_are_not_missed absent "is not there" "$TMP/out"
-says graphs__captures_that_are_not_there_are_missed "(report.kineto.captures) is not there" \
+ok graphs__captures_that_nobody_named_are_not_missed absent "does not exist" "$TMP/out"
+says graphs__captures_that_are_not_there_are_missed "(report.kineto.captures) does not exist" \
 	"$SONDE" report "$TMP/alone.json" report.kineto.captures="$TMP/none"
-says graphs__a_pair_that_does_not_fit_is_refused_with_the_counts "has 544 kernels and copies, the capture in" \
+says graphs__a_pair_that_does_not_fit_is_refused_with_the_counts "has 544 kernels and copies, but the capture in" \
 	"$SONDE" report "$TMP/alone.json" "report.kineto.captures=$DATA/vllm_decode_full/capture_traces"
 cp "$DATA"/vllm_decode_full/capture_traces/*.gz "$TMP/serving/capture_traces/bs_64_rank0.json.gz"
 head -c 5000 "$DATA/sglang_decode/capture_traces/bs_32_rank0.json.gz" >"$TMP/serving/capture_traces/bs_1_rank0.json.gz"

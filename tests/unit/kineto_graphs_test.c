@@ -182,17 +182,17 @@ static void test_graphs__a_capture_that_does_not_fit_is_refused_with_the_counts(
 
 	(void)state;
 	assert_string_equal(origin_of(r, 0), "");
-	assert_true(noted(r, "a launch of a graph has 2 kernels and copies, the capture in /proc/self/fd/"));
-	assert_true(noted(r, "has 3: it stays without its regions"));
+	assert_true(noted(r, "a graph launch has 2 kernels and copies, but the capture in /proc/self/fd/"));
+	assert_true(noted(r, "has 3: its work stays without the capture's regions"));
 	sonde_records_free(r);
 	r = open_with(TRACE(STEP("step", "0", "9") REPLAY("8", "5") WORK("other", "8", "7", "55", "") LAST),
 		TRACE(CAPTURE), 0);
 	assert_string_equal(origin_of(r, 0), "");
-	assert_true(noted(r, "have 3 launches each, but not the same from launch 3 on"));
+	assert_true(noted(r, "have 3 kernels and copies each, but differ from number 3 on"));
 	assert_int_equal(r->inputs.at[0].nr_regained, 0);
 	sonde_records_free(r);
 	r = open_with(TRACE(STEP("step", "0", "9") REPLAY("8", "5") LAST), NULL, 0);
-	assert_true(noted(r, "1 launch of a graph is one place: with the trace of its capture"));
+	assert_true(noted(r, "1 graph launch counts as a whole where it was launched"));
 	sonde_records_free(r);
 }
 
@@ -262,7 +262,7 @@ static void test_graphs__without_names_the_number_must_be_of_one_capture(void **
 	r = open_with(trace, TRACE(NAMELESS_CAPTURE("A_0", "1") NAMELESS_CAPTURE("B_0", "2") LAST), 0);
 	assert_string_equal(origin_of(r, 0), "");
 	assert_string_equal(path_of(r, 0), "step");
-	assert_true(noted(r, "2 captures fit a launch of a graph of 2 kernels and copies, and nothing tells which of them it is"));
+	assert_true(noted(r, "2 captures match a graph launch of 2 kernels and copies, and sonde cannot tell which one it is"));
 	sonde_records_free(r);
 }
 
@@ -327,7 +327,7 @@ static void test_graphs__without_a_round_only_what_captures_share_is_known(void 
 	sonde_records_free(r);
 	r = open_with(TRACE(STEP("step", "10", "9") PLAY("1", "11", "") LAST), odd, 0);
 	assert_origins(r, "a", "");
-	assert_true(noted(r, "2 captures fit a launch of a graph of 2 kernels and copies"));
+	assert_true(noted(r, "2 captures match a graph launch of 2 kernels and copies"));
 	sonde_records_free(r);
 }
 
@@ -435,7 +435,7 @@ static void test_graphs__a_capture_that_cannot_be_read_is_left_out(void **state)
 	sonde_records_free(r);
 	r = open_with(TRACE(STEP("step", "0", "9") REPLAY("8", "5") LAST), "\x1f\x8b no gzip file", 0);
 	assert_int_equal(r->records.nr, 2);
-	assert_true(noted(r, "it is left out") || noted(r, "is one place"));
+	assert_true(noted(r, "it is left out") || noted(r, "counts as a whole"));
 	sonde_records_free(r);
 }
 

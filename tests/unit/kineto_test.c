@@ -140,7 +140,7 @@ static void test_kineto__without_sequence_numbers_flows_tell_the_origin(void **s
 	sonde_records_free(r);
 	r = open_text(TRACE(FLOW("s", "1", "1", "2") "," FLOW("f", "1", "2", "9") "," CALL("1", "1",
 		"3") "," KERNEL("k", "1", "5", "1")));
-	assert_true(noted(r, "2 links of forward and backward (fwdbwd) stand beside no operators"));
+	assert_true(noted(r, "2 links between forward and backward (fwdbwd) have no operators at their ends"));
 	sonde_records_free(r);
 }
 

@@ -60,7 +60,7 @@ static void test_native__strings_that_are_lost_move_nothing_to_the_default_domai
 	assert_int_equal(r->ranges.at[3].domain, SONDE_NONE);
 	assert_int_equal(r->ranges.at[3].parent, 0);
 	assert_int_equal(r->ranges.at[4].parent, 0);
-	assert_false(noted(r, "without a push"));
+	assert_false(noted(r, "no matching push"));
 	assert_false(noted(r, "never popped"));
 	sonde_records_free(r);
 }
@@ -193,7 +193,7 @@ static void test_native__string_numbers_have_a_limit(void **state)
 	r = open_capture(&c);
 	assert_true(is(r, r->ranges.at[0].label, "last"));
 	assert_true(is(r, r->ranges.at[1].label, "(label not written)"));
-	assert_true(noted(r, "1 event names a label that was not written"));
+	assert_true(noted(r, "1 event refers to a label that is missing from the capture"));
 	sonde_records_free(r);
 }
 
@@ -300,7 +300,7 @@ static void test_native__a_block_with_reserved_fields_in_use_is_damage(void **st
 	memcpy(c.file.p + at, &h, sizeof(h));
 	r = open_capture(&c);
 	assert_int_equal(r->ranges.nr, 0);
-	assert_true(noted(r, "1 unreadable places, 1 blocks missing"));
+	assert_true(noted(r, "the capture is damaged: 1 unreadable place, 1 missing block, "));
 	sonde_records_free(r);
 }
 
@@ -327,7 +327,7 @@ static void test_native__damage_inside_events_costs_the_rest_of_its_chunk(void *
 	r = open_capture(&c);
 	assert_int_equal(r->ranges.nr, 2);
 	assert_int_equal(r->ranges.at[1].parent, SONDE_NONE);
-	assert_true(noted(r, "1 chunks of events not understood"));
+	assert_true(noted(r, "1 group of events that cannot be decoded"));
 	sonde_records_free(r);
 }
 
@@ -424,8 +424,8 @@ static void test_native__what_is_missing_is_told_from_what_is_only_said(void **s
 		{3, SONDE_END_EXIT, SONDE_BLOCK_NOTE, 0, "it is said", false}, /* launches that make no work */
 		{0, SONDE_END_EXIT, SONDE_BLOCK_LOSS, 0, "it is said", true},
 		{0, SONDE_END_EXIT, 0, 4, "4 events were lost", true},
-		{0, SONDE_END_GONE, 0, 0, "the work of its last launch is there", false},
-		{3, SONDE_END_GONE, 0, 0, "that of the last 3 launches", true},
+		{0, SONDE_END_GONE, 0, 0, "the work of its last launch was recorded", false},
+		{3, SONDE_END_GONE, 0, 0, "the GPU work of the last 3 launches is missing", true},
 		{0, SONDE_END_FULL, SONDE_BLOCK_NOTE, 0, "ended before the program did", true},
 		{0, SONDE_END_FULL, SONDE_BLOCK_LOSS, 0, "it is said", true},
 		{0, -1, 0, 0, "the capture has no end", true},

@@ -76,7 +76,7 @@ static void test_native__domains_have_stacks_of_their_own(void **state)
 	assert_true(is(r, r->ranges.at[1].domain, "D"));
 	assert_int_equal(r->ranges.at[0].domain, SONDE_NONE);
 	assert_int_equal(r->ranges.at[0].time.end_ns, EPOCH + 1030);
-	assert_true(noted(r, "1 pop without a push"));
+	assert_true(noted(r, "1 pop has no matching push"));
 	sonde_records_free(r);
 }
 
@@ -149,7 +149,7 @@ static void test_native__start_end_ranges_are_open_from_their_start_to_their_end
 	assert_true(set_is(r, r->records.at[0].open, 3, (uint32_t[]){5, 6, 7}));
 	assert_true(set_is(r, r->records.at[1].open, 2, (uint32_t[]){5, 7}));
 	assert_true(set_is(r, r->records.at[2].open, 1, (uint32_t[]){8}));
-	assert_true(noted(r, "2 ends of start/end ranges without a start"));
+	assert_true(noted(r, "2 ends of start/end ranges have no matching start"));
 	assert_true(noted(r, "1 start/end range was never ended"));
 	sonde_records_free(r);
 }
@@ -490,7 +490,7 @@ static void test_native__an_older_capture_with_a_budget_is_refused(void **state)
 	kernels(&c);
 	capture_block(&c, SONDE_BLOCK_WINDOW, &mark, sizeof(mark));
 	assert_int_equal(read_bytes(&r, c.file.p, c.file.n, &err), SONDE_ERR_FORMAT);
-	assert_non_null(strstr(err.msg, "a budget by an older sonde"));
+	assert_non_null(strstr(err.msg, "an older sonde made this capture with a budget"));
 	assert_non_null(strstr(err.msg, "capture again"));
 	capture_release(&c);
 }

@@ -162,7 +162,7 @@ static void test_csv__skips_lines_that_are_no_rows_and_counts_them(void **state)
 
 	(void)state;
 	assert_int_equal(r->records.nr, 2);
-	assert_non_null(strstr(r->notes.texts.keys[0].p, "1 line of the table is no result"));
+	assert_non_null(strstr(r->notes.texts.keys[0].p, "1 line of the table is not a result"));
 	assert_non_null(strstr(r->notes.texts.keys[1].p, "1 row of the table has more or fewer cells"));
 	assert_true(!sonde_notes_is_loss(&r->notes, 0) && sonde_notes_is_loss(&r->notes, 1));
 	sonde_records_free(r);

@@ -153,7 +153,7 @@ static void test_nsys__ranges_that_end_before_they_begin_end_at_once(void **stat
 	assert_int_equal(nr_in(r, "back"), 0);
 	assert_int_equal(nr_in(r, "early"), 1);
 	assert_int_equal(nr_in(r, "overlap"), 6); /* 3600 in one entry, 4600 and 8000 in two, 10500 in one */
-	assert_true(noted(r, "5 ranges have impossible times: one that ends before it begins ends at once"));
+	assert_true(noted(r, "5 ranges have impossible times: an end before the begin counts as the begin"));
 	sonde_records_free(r);
 	sqlite3_free(b.p);
 }
@@ -178,7 +178,7 @@ static void test_nsys__work_that_ends_before_it_begins_takes_no_time(void **stat
 	}
 	assert_int_equal(nr, 1);
 	assert_true(noted(r, "2 kernels, copies or memsets have impossible times"));
-	assert_true(noted(r, "1 call of CUDA has impossible times"));
+	assert_true(noted(r, "1 CUDA call has impossible times"));
 	sonde_records_free(r);
 	sqlite3_free(b.p);
 }

@@ -144,7 +144,7 @@ static void test_samples__damage_costs_what_it_is_in_and_is_said(void **state)
 	capture_release(&c);
 	assert_non_null(r);
 	assert_true(r->series.nr == 1 && r->series.at[0].times.nr == 1);
-	assert_true(noted(r, "4 samples or sets of counters not understood"));
+	assert_true(noted(r, "4 samples or sets of counters that cannot be decoded"));
 	assert_true(noted(r, "stopped before the program ended"));
 	assert_true(noted(r, "missing in 2 places, 3.0 ms"));
 	assert_true(noted(r, "1 other program used the GPU"));

@@ -215,7 +215,7 @@ static void test_snapshot__a_pickle_that_is_none_says_so(void **state)
 	assert_int_equal(read_bytes(&r, list, sizeof(list) - 1, &err), SONDE_ERR_FORMAT);
 	assert_non_null(strstr(err.msg, "no list of segments"));
 	assert_int_equal(read_bytes(&r, call, sizeof(call) - 1, &err), SONDE_ERR_FORMAT);
-	assert_non_null(strstr(err.msg, "byte 2: GLOBAL is an opcode that sonde does not follow"));
+	assert_non_null(strstr(err.msg, "byte 2: GLOBAL is a pickle instruction that sonde refuses"));
 }
 
 int main(void)

@@ -436,12 +436,12 @@ static void note_all(const struct hatchet *h)
 {
 	if (h->has_plain_time && !h->has_time)
 		sonde_note(&h->r->notes,
-			"%s: its time has no unit: it is the metric time.sum, not GPU time", h->src->path);
+			"%s: its time has no unit: it is shown as the metric time.sum, not as GPU time", h->src->path);
 	sonde_source__note_loss(h->src, h->r, h->nr_no_numbers,
-		"metric is no finite number and left out", "metrics are no finite numbers and left out");
+		"metric is not a finite number and is left out", "metrics are not finite numbers and are left out");
 	sonde_source__note_loss(h->src, h->r, h->nr_bad_counts,
-		"count is no number of launches: it is taken for one launch",
-		"counts are no numbers of launches: each is taken for one launch");
+		"count is not a valid number of launches: one launch is assumed",
+		"counts are not valid numbers of launches: one launch is assumed for each");
 }
 
 static int read_all(struct hatchet *h)

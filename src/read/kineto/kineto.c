@@ -214,7 +214,7 @@ static void note_all(const struct kineto *k)
 	if (!k->ranges.nr && k->r->records.nr > k->first_record)
 		sonde_note(&k->r->notes,
 			"%s: the trace has no annotations (record_function); "
-			"report.kineto.regions=ops makes its operators regions",
+			"report.kineto.regions=ops makes regions of its operators",
 			k->src->path);
 	sonde_source__note_loss(k->src, k->r, c->too_long, "event is longer than 64 MiB and left out",
 		"events are longer than 64 MiB and left out");
@@ -226,8 +226,8 @@ static void note_all(const struct kineto *k)
 	sonde_spans__note(&k->ranges, k->src, k->r);
 	if (!c->linked)
 		note(k, c->flows,
-			"link of forward and backward (fwdbwd) stands beside no operator and is left out",
-			"links of forward and backward (fwdbwd) stand beside no operators and are left out");
+			"link between forward and backward (fwdbwd) has no operator at its ends and is ignored",
+			"links between forward and backward (fwdbwd) have no operators at their ends and are ignored");
 	sonde_records__note_overhead(k->r, k->src->path, c->overhead_ns);
 	if (c->syncs)
 		sonde_note(&k->r->notes, "%s: %llu waits for the GPU (cuda_sync) took %.3f ms",
@@ -241,7 +241,7 @@ static int say_cut(struct kineto *k)
 {
 	uint64_t at = sonde_kineto__window_pos(&k->window);
 	uint64_t end = at + (uint64_t)(k->window.scan.end - k->window.scan.p);
-	char what[64] = "the facts around its events";
+	char what[64] = "an entry beside traceEvents";
 
 	if (k->is_in_events)
 		snprintf(what, sizeof(what), "event %llu", (unsigned long long)k->counts.events + 1);

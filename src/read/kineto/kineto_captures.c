@@ -258,7 +258,7 @@ int sonde_kineto__each_capture(struct kineto *k, sonde_kineto_capture_fn *fn, vo
 	else if (stat(named, &st) == 0)
 		k->src->work.failed |= !sonde_word_list_add(&f.files, named);
 	else if (named == k->r->options.kineto_captures)
-		sonde_note_loss(&k->r->notes, "%s: %s (report.kineto.captures) is not there", k->src->path, named);
+		sonde_note_loss(&k->r->notes, "%s: %s (report.kineto.captures) does not exist", k->src->path, named);
 	rc = rc == SONDE_ERR_NOMEM ? sonde_err_nomem(k->err) : 0;
 	for (i = 0; i < f.files.nr && rc == 0 && !is_enough; i++) {
 		if (is_other_rank(k, f.files.at[i]))

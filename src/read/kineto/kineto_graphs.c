@@ -696,23 +696,23 @@ static void say_refused(const struct join *j, const struct graph *g, size_t nr)
 		snprintf(others, sizeof(others), " (and %zu more)", nr - 1);
 	if (g->nr_fitting)
 		sonde_note(notes,
-			"%s: %u captures fit a launch of a graph%s of %zu kernels and copies, and nothing tells which of them it is: "
-			"it stays without their regions",
+			"%s: %u captures match a graph launch%s of %zu kernels and copies, and sonde cannot tell which one it is: "
+			"its work stays without their regions",
 			path, g->nr_fitting, others, g->nr);
 	else if (g->why == OTHER_WORK)
 		sonde_note(notes,
-			"%s: a launch of a graph%s and the capture in %s have %zu launches each, but not the same from "
-			"launch %llu on: it stays without its regions",
+			"%s: a graph launch%s and the capture in %s have %zu kernels and copies each, but differ from number %llu on: "
+			"its work stays without the capture's regions",
 			path, others, g->path, g->nr, (unsigned long long)g->at + 1);
 	else if (g->why == OTHER_ORDER)
 		sonde_note(notes,
-			"%s: a launch of a graph%s ran on several streams, and the capture in %s has no names to tell "
-			"their order: it stays without its regions",
+			"%s: a graph launch%s ran on several streams, and the capture in %s has no names that show "
+			"their order: its work stays without the capture's regions",
 			path, others, g->path);
 	else
 		sonde_note(notes,
-			"%s: a launch of a graph%s has %zu kernels and copies, the capture in %s has %llu: it stays without its "
-			"regions",
+			"%s: a graph launch%s has %zu kernels and copies, but the capture in %s has %llu: its work stays without the "
+			"capture's regions",
 			path, others, g->nr, g->path, (unsigned long long)g->nr_captured);
 }
 
@@ -738,10 +738,10 @@ static void count_graphs(const struct join *j)
 		say_refused(j, refused, nr_refused);
 	if (nr_alone)
 		sonde_source__note(j->k->src, j->k->r, nr_alone,
-			"launch of a graph is one place: with the trace of its capture in capture_traces/ beside this "
-			"one (report.kineto.captures) it is divided into the regions it was captured in",
-			"launches of graphs are one place each: with the trace of their capture in capture_traces/ beside "
-			"this one (report.kineto.captures) they are divided into the regions they were captured in");
+			"graph launch counts as a whole where it was launched; to divide its work into the regions it was captured "
+			"in, put the trace of its capture in capture_traces/ beside this one (report.kineto.captures)",
+			"graph launches count as a whole where they were launched; to divide their work into the regions it was "
+			"captured in, put the traces of their captures in capture_traces/ beside this one (report.kineto.captures)");
 }
 
 int sonde_kineto__join_graphs(struct kineto *k)

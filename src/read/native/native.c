@@ -55,11 +55,10 @@ static void note_end(const struct native *n)
 
 	if (nr)
 		sonde_note_loss(&n->r->notes,
-			"%s: " GONE ": GPU work that CUPTI had not yet handed over is missing, that of the last "
-			"%llu launch%s",
+			"%s: " GONE ": the GPU work of the last %llu launch%s is missing, because CUPTI had not handed it over",
 			n->src->path, (unsigned long long)nr, nr == 1 ? "" : "es");
 	else if (is_gone)
-		sonde_note(&n->r->notes, "%s: " GONE "; the work of its last launch is there", n->src->path);
+		sonde_note(&n->r->notes, "%s: " GONE "; the work of its last launch was recorded", n->src->path);
 	if (n->ended && n->end == SONDE_END_FULL && !n->says_loss) /* older captures have only a NOTE about it */
 		sonde_note_loss(&n->r->notes, "%s: the capture ended before the program did",
 			n->src->path);
@@ -77,17 +76,18 @@ static void note_damage(const struct native *n)
 			n->src->path);
 	if (n->is_cut && !is_running)
 		sonde_note_loss(&n->r->notes,
-			"%s: the capture has no end: truncated after %zu bytes, inside a block (or that "
+			"%s: the capture has no end: truncated after %zu bytes, inside a block (or that block "
 			"is damaged); copy it again, unless it is still being written or was killed with "
 			"the program",
 			n->src->path, n->src->file.data.n);
 	note_end(n);
 	if (c->bad_blocks || c->bad_chunks || c->missing_blocks)
 		sonde_note_loss(&n->r->notes,
-			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu chunks "
-			"of events not understood",
-			n->src->path, (unsigned long long)c->bad_blocks,
-			(unsigned long long)c->missing_blocks, (unsigned long long)c->bad_chunks);
+			"%s: the capture is damaged: %llu unreadable place%s, %llu missing block%s, %llu group%s of events that "
+			"cannot be decoded; copy it again",
+			n->src->path, (unsigned long long)c->bad_blocks, c->bad_blocks == 1 ? "" : "s",
+			(unsigned long long)c->missing_blocks, c->missing_blocks == 1 ? "" : "s",
+			(unsigned long long)c->bad_chunks, c->bad_chunks == 1 ? "" : "s");
 }
 
 static void note_losses(const struct native *n)
@@ -95,19 +95,19 @@ static void note_losses(const struct native *n)
 	const struct sonde_status *s = &n->status;
 	uint64_t lost = s->nr_lost > n->counts.lost ? s->nr_lost : n->counts.lost;
 
-#define FULL "lost, as the buffers were full: a larger pipeline.native.buffer_mb loses fewer"
+#define FULL "lost because the buffers were full: a larger pipeline.native.buffer_mb loses fewer"
 	note_loss(n, lost, "event was " FULL, "events were " FULL);
-#define CROWD "lost: too many threads at once"
+#define CROWD "lost: the program had more threads at once than sonde can record"
 	note_loss(n, s->nr_no_slot, "event was " CROWD, "events were " CROWD);
-#define NESTED "left out: raised in a signal handler inside a hook, or behind one it jumped out of"
-	note_loss(n, s->nr_nested, "event was " NESTED, "events were " NESTED);
+#define NESTED "from a signal handler that interrupted sonde's recording, or jumped out of it"
+	note_loss(n, s->nr_nested, "event was left out: it came " NESTED, "events were left out: they came " NESTED);
 #define CUT "cut: longer than " TEXT(SONDE_LABEL_LIMIT) " bytes"
 	note(n, s->nr_cut, "label is " CUT, "labels are " CUT);
 #define DEEP "left out: nested deeper than " TEXT(SONDE_OPEN_LIMIT)
 	note(n, s->nr_too_deep, "push was " DEEP, "pushes were " DEEP);
 	note(n, s->nr_pc_dropped, "PC sample was dropped by the hardware", "PC samples were dropped by the hardware");
-#define PC_FULL "found the hardware's buffer of PC samples full: those are missing; a longer period in pipeline.native.pc loses none"
-	note_loss(n, s->nr_pc_full, "drain " PC_FULL, "drains " PC_FULL);
+#define PC_FULL "the hardware's buffer of PC samples was full: the samples in it are lost; set a longer period in pipeline.native.pc"
+	note_loss(n, s->nr_pc_full, "time " PC_FULL, "times " PC_FULL);
 	note_loss(n, s->nr_gpu_dropped, "activity record was dropped by CUPTI",
 		"activity records were dropped by CUPTI");
 }
@@ -116,9 +116,9 @@ static void note_ranges(const struct native *n)
 {
 	const struct native_counts *c = &n->counts;
 
-	note(n, c->orphan_pops, "pop without a push", "pops without a push");
-#define CUT_OFF "open when a window closed: it counts up to then"
-	note(n, c->cut_by_windows, "range was " CUT_OFF, "ranges: each was " CUT_OFF);
+	note(n, c->orphan_pops, "pop has no matching push", "pops have no matching push");
+#define CUT_OFF "open when a window opened or closed: only the time inside the window counts"
+	note(n, c->cut_by_windows, "range was " CUT_OFF, "ranges were " CUT_OFF);
 	if (!n->r->inputs.at[n->src->input].is_running) {
 		note(n, c->unclosed, "push was never popped", "pushes were never popped");
 		note(n, c->unstopped, "start/end range was never ended",
@@ -128,12 +128,12 @@ static void note_ranges(const struct native *n)
 	"left out: nested deeper than " TEXT(                                                      \
 		SONDE_OPEN_LIMIT) ", or in too many regions with long names"
 	note(n, c->left_out, "range is " LEFT_OUT, "ranges are " LEFT_OUT);
-	note(n, c->orphan_stops, "end of a start/end range without a start",
-		"ends of start/end ranges without a start");
-	note(n, c->closed_by_loss, "range ended among lost events, at a guess",
-		"ranges ended among lost events, at a guess");
-	note_loss(n, c->no_label, "event names a label that was not written",
-		"events name a label that was not written");
+	note(n, c->orphan_stops, "end of a start/end range has no matching start",
+		"ends of start/end ranges have no matching start");
+	note(n, c->closed_by_loss, "range ended while events were lost: its end time is an estimate",
+		"ranges ended while events were lost: their end times are estimates");
+	note_loss(n, c->no_label, "event refers to a label that is missing from the capture",
+		"events refer to labels that are missing from the capture");
 	note(n, c->sets_cut, "launch lacks some of its ranges: too many were open at once",
 		"launches lack some of their ranges: too many were open at once");
 }
@@ -155,8 +155,8 @@ static void note_unrecorded(const struct native *n)
 	if (nr)
 		sonde_note_loss(&n->r->notes, "%s: %llu %s no record: %s", n->src->path,
 			(unsigned long long)nr, nr == 1 ? "launch has" : "launches have",
-			is_gone ? GONE " before CUPTI had handed over what the GPU did; one that ends by exit, "
-				  "or is quiet for a tenth of a second before, has them"
+			is_gone ? GONE " before CUPTI had handed over what the GPU did; nothing is missing from a program that "
+				  "ends by exit, or is idle for a tenth of a second before it ends"
 			: n->ended && n->end == SONDE_END_EXIT
 				? "CUPTI gave none (it lost them, or the GPU failed)"
 				: "CUPTI had not handed them over, or they were not written");
@@ -172,8 +172,8 @@ static void note_work(const struct native *n)
 		"pieces of GPU work have no known launch");
 #define UNCHOSEN "left out by the capture's own nvtx.include and nvtx.exclude"
 	note(n, c->unchosen, "launch was " UNCHOSEN, "launches were " UNCHOSEN);
-#define ACROSS "was launched just before a window opened or after it closed: it is not selected"
-	note(n, c->out_of_windows, "piece of GPU work " ACROSS, "pieces of GPU work: each " ACROSS);
+#define ACROSS "launched just outside a window (before it opened or after it closed) and "
+	note(n, c->out_of_windows, "kernel or copy was " ACROSS "is not counted", "kernels or copies were " ACROSS "are not counted");
 	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
 		"pieces of GPU work have no times from CUPTI");
 	sonde_records__note_overhead(n->r, n->src->path, c->overhead_ns);

@@ -182,7 +182,7 @@ int sonde_native__map_files(struct native *n, struct sonde_err *err)
 		n->src->file = all;
 	}
 	return rc ? sonde_err_set(err, SONDE_ERR_IO,
-			    "%s: its files change all the time: report when the program has ended",
+			    "%s: its files change too fast to be read: report when the program has ended",
 			    n->src->path)
 		  : 0;
 }
@@ -549,16 +549,15 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 		n->last_ns = n->host.points.at[n->host.points.nr - 1].to_ns;
 	if (n->rolled.next && n->rolled.rules != SONDE_ROLLED_RULES)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: an earlier sonde has folded its oldest files, in a way that this one cannot continue: report "
-			"with the version that ran it",
+			"%s: an earlier version of sonde folded its oldest files in a way that this version cannot continue: report "
+			"with the version that made the capture",
 			n->src->path);
 	if (sonde_native__options(n).looks_ahead && n->ahead == SIZE_MAX)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "%s: it has fewer than %u files", n->src->path,
 			n->r->options.nr_files);
 	if (sonde_native__meta(n, "part").n)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: this is a later file of a capture, which is read by the name of its first: "
-			"the one without a number behind " SONDE_CAPTURE_SUFFIX,
+			"%s: this is a later file of a capture: name the capture's first file, which has no number after " SONDE_CAPTURE_SUFFIX,
 			n->src->path);
 	n->r->inputs.at[n->src->input].is_running = n->is_written && !n->ended && !sonde_native__is_sampler(n);
 	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;

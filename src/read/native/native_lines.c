@@ -133,7 +133,7 @@ static void note_missing(const struct native *n, uint64_t missing, uint64_t all)
 {
 	if (missing)
 		sonde_note(&n->r->notes,
-			"%s: %llu of the %llu cubins with line tables that PC samples are in cannot be read in cubins/ beside it: these "
+			"%s: %llu of %llu cubins with line tables and PC samples cannot be read in the folder cubins/ beside it: their "
 			"kernels have no source lines; copy that folder with the capture",
 			n->src->path, (unsigned long long)missing, (unsigned long long)all);
 }

@@ -120,11 +120,11 @@ static void note_losses(const struct native *n)
 			"not in the counters; a longer counters.interval loses less",
 			n->src->path, (unsigned long long)s->nr_gaps, s->nr_gaps == 1 ? "" : "s",
 			(double)s->gap_ns / 1e6,
-			s->nr_overflows ? ", as the hardware's buffer was full" : "");
+			s->nr_overflows ? " because the hardware's buffer was full" : "");
 	if (s->nr_others)
 		sonde_note(&n->r->notes,
-			"%s: %llu other program%s used the GPU while it was sampled: the counters "
-			"are the device's, so their work is in them too",
+			"%s: %llu other program%s used the GPU while it was sampled: the counters count "
+			"the whole device, so they include that work",
 			n->src->path, (unsigned long long)s->nr_others,
 			s->nr_others == 1 ? "" : "s");
 }
@@ -135,14 +135,15 @@ void sonde_native__note_sampler(const struct native *n)
 
 	if (!n->ended && !n->is_written)
 		sonde_note(&n->r->notes,
-			"%s: the sampler was stopped before the program ended: counters are known "
-			"up to then",
+			"%s: the sampler was stopped before the program ended: later counters are "
+			"missing",
 			n->src->path);
 	if (c->bad_blocks || c->missing_blocks || c->bad_samples)
 		sonde_note_loss(&n->r->notes,
-			"%s: damaged: %llu unreadable places, %llu blocks missing, %llu samples "
-			"or sets of counters not understood",
-			n->src->path, (unsigned long long)c->bad_blocks,
-			(unsigned long long)c->missing_blocks, (unsigned long long)c->bad_samples);
+			"%s: the samples are damaged: %llu unreadable place%s, %llu missing block%s, %llu sample%s "
+			"or sets of counters that cannot be decoded; copy the file again",
+			n->src->path, (unsigned long long)c->bad_blocks, c->bad_blocks == 1 ? "" : "s",
+			(unsigned long long)c->missing_blocks, c->missing_blocks == 1 ? "" : "s",
+			(unsigned long long)c->bad_samples, c->bad_samples == 1 ? "" : "s");
 	note_losses(n);
 }

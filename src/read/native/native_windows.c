@@ -22,8 +22,8 @@ int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 
 		if (m->state >= SONDE_WINDOW_TIMED)
 			return sonde_err_set(err, SONDE_ERR_FORMAT,
-				"%s: a capture with a budget by an older sonde, which recorded ranges all the time and "
-				"estimated the rest: this one reads windows; capture again",
+				"%s: an older sonde made this capture with a budget: it recorded ranges all the time and estimated the rest, "
+				"which this version cannot read; capture again",
 				n->src->path);
 		n->is_windowed |= m->state != SONDE_WINDOW_END;
 		if (m->state == SONDE_WINDOW_CLOSED && is_open) {
@@ -119,17 +119,16 @@ static const char *opener_of(struct sonde_str text)
 	size_t i;
 
 	if (sonde_str_ends(text, "]"))
-		return "its range was not entered; `sonde regions -- COMMAND` lists those there are";
+		return "its range was not entered; `sonde regions -- COMMAND` lists the program's ranges";
 	for (i = 0; i < sizeof(openers) / sizeof(*openers); i++)
 		if (sonde_str_starts(text, openers[i][0]))
 			return openers[i][1];
-	return "the program ended before";
+	return "the program ended first";
 }
 
 static void note_none(const struct native *n, struct sonde_str text)
 {
 	uint64_t entries = n->marks.at[n->marks.nr - 1].nr_entries;
-	struct sonde_str spec = text.n ? text : SONDE_STR("its window");
 	struct sonde_buf why = {0};
 
 	if (entries)
@@ -137,8 +136,8 @@ static void note_none(const struct native *n, struct sonde_str text)
 			entries == 1 ? "" : "s");
 	else
 		sonde_buf_puts(&why, opener_of(sonde_str_trim(text)));
-	sonde_note(&n->r->notes, "%s: nothing was captured: %.*s never opened, %s", n->src->path,
-		SONDE_STR_ARG(spec), why.failed ? "" : why.p);
+	sonde_note(&n->r->notes, "%s: nothing was captured: the window%s%.*s never opened: %s", n->src->path,
+		text.n ? " " : "", SONDE_STR_ARG(text), why.failed ? "" : why.p);
 	sonde_buf_release(&why);
 }
 
@@ -157,8 +156,8 @@ static void note_budget(const struct native *n)
 	if (!b->budget_ppm)
 		return;
 	sonde_note(&n->r->notes,
-		"%s: a budget of %g %% chose the windows; the capture took about %.2f %% of the program's time as "
-		"far as it can see, %.2f %% for what goes on between windows (%u ns a launch, %s)",
+		"%s: a budget of %g %% chose the windows; as far as the capture can measure it, it took about %.2f %% of the "
+		"program's time, of which %.2f %% was lost between windows (%u ns for each launch, %s)",
 		n->src->path, PER_CENT(b->budget_ppm), PER_CENT(b->cost_ppm), PER_CENT(b->base_ppm), b->record_ns,
 		b->nr_calibrated ? "at least, and measured in this run" : "assumed");
 }

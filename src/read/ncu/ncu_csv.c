@@ -189,7 +189,7 @@ static int add_column(struct csv_table *t, const struct csv_cell *cell, struct s
 	t->has_time |= sonde_str_is(name, SONDE_METRIC_TIME);
 	if (sonde_str_is(name, "Metric Name"))
 		return sonde_err_at(err, SONDE_ERR_FORMAT, t->src->path, offset_of(t, name.p),
-			"one metric per line is not the raw page: make it with 'ncu --import "
+			"this table has one metric per line, and sonde reads the raw page: make it with 'ncu --import "
 			"REPORT --csv --page raw'");
 	if (sonde_str_is(name, SONDE_ATTR_NAME))
 		t->display_name = (uint32_t)(t->columns.nr - 1);
@@ -494,12 +494,12 @@ static void note_all(struct csv_table *t)
 	sonde_source__note_loss(t->src, t->r, t->nvtx.nr_lost, "range could not be read and is left out",
 		"ranges could not be read and are left out");
 	sonde_source__note(t->src, t->r, t->is_unitless && t->total_time != SONDE_NONE && !t->has_time,
-		"column 'Total Time' has no unit: it is taken for milliseconds", NULL);
-	sonde_source__note(t->src, t->r, t->nr_skipped, "line of the table is no result: skipped",
-		"lines of the table are no results: skipped");
+		"column 'Total Time' has no unit: milliseconds are assumed", NULL);
+	sonde_source__note(t->src, t->r, t->nr_skipped, "line of the table is not a result and is skipped",
+		"lines of the table are not results and are skipped");
 	sonde_source__note_loss(t->src, t->r, t->nr_broken,
-		"row of the table has more or fewer cells than its head: left out",
-		"rows of the table have more or fewer cells than its head: left out");
+		"row of the table has more or fewer cells than the header and is left out",
+		"rows of the table have more or fewer cells than the header and are left out");
 }
 
 static int read_table(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

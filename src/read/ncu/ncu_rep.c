@@ -312,8 +312,8 @@ static void finish_report(struct ncu_report *n)
 			"depth",
 			n->src->path, NCU_MAX_DEPTH);
 	sonde_source__note_loss(n->src, n->r, n->bad_strings,
-		"metric value names a string that the file does not have: left out",
-		"metric values name strings that the file does not have: left out");
+		"metric value refers to a string that is missing from the file and is left out",
+		"metric values refer to strings that are missing from the file and are left out");
 }
 
 static int read_report(struct sonde_source *src, struct sonde_records *r, struct sonde_err *err)

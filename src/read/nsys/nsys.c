@@ -126,10 +126,10 @@ struct sonde_record_time sonde_nsys__time(sqlite3_int64 begin, sqlite3_int64 end
 static void note_bad_times(const struct nsys *n)
 {
 #define BAD                                                                                        \
-	" impossible times: one that ends before it begins ends at once, one that begins before "  \
-	"the trace begins with it"
+	" impossible times: an end before the begin counts as the begin, a begin before the trace " \
+	"as the trace's begin"
 	sonde_source__note_loss(n->src, n->r, n->nr_bad_ranges, "range has" BAD, "ranges have" BAD);
-	sonde_source__note_loss(n->src, n->r, n->nr_bad_calls, "call of CUDA has" BAD, "calls of CUDA have" BAD);
+	sonde_source__note_loss(n->src, n->r, n->nr_bad_calls, "CUDA call has" BAD, "CUDA calls have" BAD);
 	sonde_source__note_loss(n->src, n->r, n->nr_bad_launches, "kernel, copy or memset has" BAD,
 		"kernels, copies or memsets have" BAD);
 }
@@ -187,8 +187,8 @@ int sonde_nsys__check_rows(struct nsys *n, size_t nr)
 	if (nr <= n->src->file.data.n / MIN_ROW_BYTES)
 		return 0;
 	return sonde_err_set(n->err, SONDE_ERR_FORMAT,
-		"%s: more rows than fit into a file of this size, as ids that should be unique are "
-		"not: export it again",
+		"%s: its tables have more rows than fit into a file of this size, because ids that should be "
+		"unique are not: export it again",
 		n->src->path);
 }
 

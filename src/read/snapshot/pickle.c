@@ -126,15 +126,15 @@ static int refuse(const struct machine *m, const char *why)
 static int refuse_opcode(const struct machine *m)
 {
 	if (opcodes[*m->at].action == REFUSED)
-		return refuse(m, "is an opcode that sonde does not follow: a pickle may run any code, and a memory snapshot "
+		return refuse(m, "is a pickle instruction that sonde refuses, because it could run code: a memory snapshot "
 				 "has texts, numbers, lists and dicts only; write it with torch.cuda.memory._dump_snapshot");
 	return sonde_err_at(m->err, SONDE_ERR_FORMAT, m->src->path, (uint64_t)(m->at - m->begin),
-		"0x%02x is no opcode of pickle: the file is damaged, copy it again", *m->at);
+		"0x%02x is not a pickle instruction: the file is damaged, copy it again", *m->at);
 }
 
 static int refuse_cut(const struct machine *m)
 {
-	return sonde_source__truncated(m->src, "an opcode", (uint64_t)(m->at - m->begin), (uint64_t)(m->end - m->begin), m->err);
+	return sonde_source__truncated(m->src, "a pickle instruction", (uint64_t)(m->at - m->begin), (uint64_t)(m->end - m->begin), m->err);
 }
 
 /* --- values ---------------------------------------------------------------------------------------- */
@@ -285,10 +285,10 @@ static int do_add(struct machine *m, size_t nr)
 	bool is_dict = opcodes[*m->at].name[0] == 'S'; /* SETITEM, SETITEMS */
 
 	if (nr_above_mark(m) <= nr)
-		return refuse(m, "finds nothing to add to: the file is damaged, copy it again");
+		return refuse(m, "has no list or dict to add to: the file is damaged, copy it again");
 	to = &m->out->values.at[m->stack.at[m->stack.nr - nr - 1]];
 	if (to->type != (is_dict ? SONDE_PICKLE_DICT : SONDE_PICKLE_LIST) || (is_dict && nr % 2))
-		return refuse(m, "is for another kind of value than it finds: the file is damaged, copy it again");
+		return refuse(m, "adds to the wrong kind of value: the file is damaged, copy it again");
 	add_items(m, m->stack.at[m->stack.nr - nr - 1], nr);
 	return 0;
 }
@@ -298,7 +298,7 @@ static int do_marked(struct machine *m, const struct opcode *o)
 	size_t nr;
 
 	if (!pop_mark(m, &nr))
-		return refuse(m, "has no mark: the file is damaged, copy it again");
+		return refuse(m, "has no MARK before it: the file is damaged, copy it again");
 	if (o->action == ADD_MARKED)
 		return do_add(m, nr);
 	if (o->action == MARKED_DICT && nr % 2)
@@ -323,7 +323,7 @@ static int do_put(struct machine *m, const struct opcode *o)
 	if (o->action == PUT && !take_number(m, o->size, &at))
 		return refuse_cut(m);
 	if (!nr_above_mark(m) || at > m->memo.nr)
-		return refuse(m, "remembers what is not there: the file is damaged, copy it again");
+		return refuse(m, "has no value to store, or stores it at an impossible number: the file is damaged, copy it again");
 	if (at == m->memo.nr)
 		sonde_put(&m->src->work, &m->memo, m->stack.at[m->stack.nr - 1]);
 	else
@@ -338,7 +338,7 @@ static int do_get(struct machine *m, size_t size)
 	if (!take_number(m, size, &at))
 		return refuse_cut(m);
 	if (at >= m->memo.nr)
-		return refuse(m, "asks for what was never remembered: the file is damaged, copy it again");
+		return refuse(m, "fetches a value that was never stored: the file is damaged, copy it again");
 	sonde_put(&m->src->work, &m->stack, m->memo.at[at]);
 	return 0;
 }
@@ -412,7 +412,7 @@ int sonde_pickle__read(struct sonde_pickle *out, struct sonde_source *src, struc
 	if (src->work.failed)
 		return sonde_arena_status(&src->work, err);
 	if (rc == 0 && m.stack.nr != 1)
-		return refuse(&m, "comes where not one value is left: the file is damaged, copy it again");
+		return refuse(&m, "does not leave exactly one value: the file is damaged, copy it again");
 	out->root = rc == 0 ? m.stack.at[0] : SONDE_NONE;
 	return rc;
 }

@@ -695,22 +695,22 @@ static void note_all(struct snapshot *s)
 		nr_held += s->blocks.at[i].held != SONDE_NONE;
 	if (!s->events.nr)
 		sonde_note(&s->r->notes,
-			"%s: it has no history: what was held at the peak is not known; call torch.cuda.memory._record_memory_history() "
-			"before the program allocates",
+			"%s: the snapshot has no history, so what was held at the peak is not known; call "
+			"torch.cuda.memory._record_memory_history() before the program allocates",
 			s->src->path);
 	if (s->nr_no_stack)
 		sonde_note(&s->r->notes,
 			"%s: %" PRIu64 " of %" PRIu64 " allocations were made before torch.cuda.memory._record_memory_history() was called, "
-			"or without stacks: they are in (no stack)",
+			"or without stacks: they are in the region (no stack)",
 			s->src->path, s->nr_no_stack, nr_held);
 	sonde_source__note(s->src, s->r, s->nr_cut_stacks, "stack is too deep: its innermost frames are left out",
 		"stacks are too deep: their innermost frames are left out");
-	sonde_source__note_loss(s->src, s->r, s->nr_impossible, "size or device cannot be, and is left out",
-		"sizes or devices cannot be, and are left out");
+	sonde_source__note_loss(s->src, s->r, s->nr_impossible, "size or device number is impossible and is left out",
+		"sizes or device numbers are impossible and are left out");
 	sonde_source__note_loss(
-		s->src, s->r, s->nr_twice, "block or event is there twice, and counted once", "blocks or events are there twice, and counted once");
-	sonde_source__note_loss(s->src, s->r, s->nr_odd_events, "event does not fit what was held, and is left out",
-		"events do not fit what was held, and are left out");
+		s->src, s->r, s->nr_twice, "block or event appears twice and is counted once", "blocks or events appear twice and are counted once");
+	sonde_source__note_loss(s->src, s->r, s->nr_odd_events, "event of the history contradicts the allocations around it (for example, a free of unallocated memory) and is left out",
+		"events of the history contradict the allocations around them (for example, a free of unallocated memory) and are left out");
 }
 
 /* --- the reader ------------------------------------------------------------------------------------- */
@@ -753,8 +753,8 @@ static int read_all(struct snapshot *s, struct sonde_err *err)
 	segments = list_of(s, s->p.root, "segments");
 	if (segments == SONDE_NONE)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,
-			"%s: a pickle, but no memory snapshot: it has no list of segments; torch.cuda.memory._dump_snapshot(\"F.pickle\") "
-			"writes one",
+			"%s: a pickle, but not a memory snapshot, because it has no list of segments; "
+			"torch.cuda.memory._dump_snapshot(\"F.pickle\") writes a snapshot",
 			s->src->path);
 	s->process = sonde_records__process(s->r, s->src->input, 0, (struct sonde_str){NULL, 0}, (struct sonde_str){NULL, 0});
 	s->caller = sonde_records__caller(s->r, s->process, 0);
