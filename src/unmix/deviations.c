@@ -207,7 +207,7 @@ static void find_edges(struct sonde_unmix__fit *fit, const struct sonde_unmix__r
 					      x[(size_t)s.beside * LANES + lane] * s.by_beside;
 
 				fit->has_edges[u] |=
-					fabs(step) > NOTABLE * r->few_factor[u] * sqrt(variance[lane]);
+					fabs(step) > NOTABLE * r->error_growth[u] * sqrt(variance[lane]);
 			}
 		}
 	}
@@ -232,7 +232,7 @@ static void take_deviations(float *deviations, size_t stride, struct sonde_unmix
 			for (k = x->column; k < x->column + x->nr_bins; k++) {
 				if (r->gram.scale[k] > 0)
 					lanes_add_scaled(moved, scores + (size_t)k * LANES,
-						r->few_factor[u] / r->gram.scale[k]);
+						r->error_growth[u] / r->gram.scale[k]);
 			}
 			for (lane = 0; lane < fit->set->nr; lane++)
 				deviations[u * stride + fit->set->counter[lane] * SPREAD_WIDTH +

@@ -158,7 +158,7 @@ static void load_row(double *row, const struct sonde_unmix__envelope *e,
 }
 
 /* Eliminates earlier columns from row `p`, and returns the part of the column's square that they do not explain. */
-static double eliminate(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
+static double eliminate_columns(double *factor, const struct sonde_unmix__envelope *e, uint32_t p)
 {
 	double *row = factor + row_at(e, p);
 	uint32_t q;
@@ -187,7 +187,7 @@ static void solve_back(
 	}
 }
 
-static void explain(struct sonde_unmix__watch *watch, const struct sonde_unmix__envelope *e,
+static void explain_pivot(struct sonde_unmix__watch *watch, const struct sonde_unmix__envelope *e,
 	const double *factor, uint32_t p)
 {
 	const double *row = factor + row_at(e, p);
@@ -213,13 +213,13 @@ double sonde_unmix__envelope_factor(double *factor, const struct sonde_unmix__en
 			continue;
 		}
 		load_row(row, e, g, p);
-		rest = eliminate(factor, e, p);
+		rest = eliminate_columns(factor, e, p);
 		if (rest > DEPENDENT) {
 			row[p] = 1 / sqrt(rest);
 			least = rest < least ? rest : least;
 			continue;
 		}
-		explain(watch, e, factor, p);
+		explain_pivot(watch, e, factor, p);
 		memset(row + e->first[p], 0, (p - e->first[p] + 1) * sizeof(*row));
 	}
 	return least;

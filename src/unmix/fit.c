@@ -59,7 +59,7 @@ void sonde_unmix__fit_look(struct sonde_unmix__look *look, struct sonde_unmix__f
 	lanes_store(look->residual, lanes_minus(lanes_load(values_of(f, r, row)), all));
 }
 
-static const struct sonde_unmix__look *look_at(struct sonde_unmix__walk *w,
+static const struct sonde_unmix__look *sample_at(struct sonde_unmix__walk *w,
 	struct sonde_unmix__fit *f, const struct sonde_unmix__round *r, size_t row)
 {
 	if (w->row[row % 3] != row + 1) {
@@ -75,21 +75,21 @@ void sonde_unmix__fit_step(struct sonde_unmix__walk *w, struct sonde_unmix__fit 
 	const struct sonde_unmix__windows *windows = r->windows;
 	bool is_followed = row + 1 < windows->nr && windows->follows[row + 1];
 
-	w->before = windows->follows[row] ? look_at(w, f, r, row - 1) : NULL;
-	w->here = look_at(w, f, r, row);
-	w->behind = is_followed ? look_at(w, f, r, row + 1) : NULL;
+	w->previous = windows->follows[row] ? sample_at(w, f, r, row - 1) : NULL;
+	w->here = sample_at(w, f, r, row);
+	w->next = is_followed ? sample_at(w, f, r, row + 1) : NULL;
 }
 
 double sonde_unmix__fit_lasting(const struct sonde_unmix__walk *w, uint32_t lane)
 {
 	double own = w->here->residual[lane], left = own, with;
 
-	if (w->before != NULL) {
-		with = own + w->before->residual[lane];
+	if (w->previous != NULL) {
+		with = own + w->previous->residual[lane];
 		left = fabs(with) < fabs(left) ? with : left;
 	}
-	if (w->behind != NULL) {
-		with = own + w->behind->residual[lane];
+	if (w->next != NULL) {
+		with = own + w->next->residual[lane];
 		left = fabs(with) < fabs(left) ? with : left;
 	}
 	return left;
@@ -299,7 +299,7 @@ static void fit_share(void *arg)
 	}
 }
 
-static void run(struct worker *workers, uint32_t nr, bool is_survey)
+static void run_workers(struct worker *workers, uint32_t nr, bool is_survey)
 {
 	uint32_t i;
 
@@ -368,9 +368,9 @@ int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 		if (sonde_unmix__fit_start(&workers[k].fit, r) < 0)
 			return SONDE_ERR_NOMEM;
 	}
-	run(workers, nr, true);
+	run_workers(workers, nr, true);
 	merge_surveys(workers, nr);
-	run(workers, nr, false);
+	run_workers(workers, nr, false);
 	r->has_edges = workers[0].fit.has_edges;
 	for (k = 1; k < nr; k++) {
 		for (i = 0; i < r->plan->nr_unknowns; i++)

@@ -20,13 +20,13 @@
 #define MANY_ENTRIES  100000   /* a matrix with fewer entries is multiplied faster than a thread starts */
 
 /* A by columns. */
-struct turned {
+struct transposed {
 	size_t *column; /* by column: index of its first entry in `row` and `value` */
 	size_t *row;
 	double *value;
 };
 
-static int turn(struct turned *t, struct sonde_arena *arena, const struct sonde_unmix__matrix *m)
+static int transpose(struct transposed *t, struct sonde_arena *arena, const struct sonde_unmix__matrix *m)
 {
 	size_t nr = m->row[m->nr_rows], i, j;
 	size_t *next = sonde_arena_calloc(arena, (size_t)m->nr_columns + 1, sizeof(*next));
@@ -62,7 +62,7 @@ struct sums {
 	uint32_t nr_met;
 };
 
-static void sum_row(struct sums *s, const struct turned *t, const struct sonde_unmix__matrix *m,
+static void sum_row(struct sums *s, const struct transposed *t, const struct sonde_unmix__matrix *m,
 	uint32_t column)
 {
 	size_t i, j;
@@ -85,7 +85,7 @@ static void sum_row(struct sums *s, const struct turned *t, const struct sonde_u
 
 /* The share of one thread: consecutive columns, and their meetings. */
 struct share {
-	const struct turned *turned;
+	const struct transposed *turned;
 	const struct sonde_unmix__matrix *matrix;
 	struct sums sums;
 	uint32_t first, end;
@@ -128,7 +128,7 @@ static void multiply_share(void *arg)
 }
 
 /* Divides the columns evenly among threads. A sum does not depend on the thread that computes it. */
-static uint32_t share_out(struct share *shares, struct sonde_arena *arena, const struct turned *t,
+static uint32_t share_out(struct share *shares, struct sonde_arena *arena, const struct transposed *t,
 	const struct sonde_unmix__matrix *m, size_t *nr_met)
 {
 	size_t nr = m->row[m->nr_rows] < MANY_ENTRIES ? 1 : sonde_workers_count(MOST_SHARES), i;
@@ -172,16 +172,16 @@ static int put_together(struct sonde_unmix__gram *g, const struct share *shares,
 	return 0;
 }
 
-static int multiply(
+static int multiply_columns(
 	struct sonde_unmix__gram *g, struct sonde_arena *arena, const struct sonde_unmix__matrix *m)
 {
 	struct share shares[MOST_SHARES];
-	struct turned t = {0};
+	struct transposed t = {0};
 	uint32_t nr, i;
 	int rc;
 
 	g->row = sonde_arena_calloc(arena, (size_t)g->nr + 1, sizeof(*g->row));
-	if (g->row == NULL || turn(&t, arena, m) < 0)
+	if (g->row == NULL || transpose(&t, arena, m) < 0)
 		return SONDE_ERR_NOMEM;
 	nr = share_out(shares, arena, &t, m, g->row + 1);
 	if (arena->failed)
@@ -233,7 +233,7 @@ static void tie_bins(struct sonde_unmix__gram *g, const struct sonde_unmix__plan
 	}
 }
 
-static void scale(struct sonde_unmix__gram *g)
+static void scale_columns(struct sonde_unmix__gram *g)
 {
 	uint32_t k;
 	size_t j;
@@ -258,10 +258,10 @@ int sonde_unmix__gram_build(struct sonde_unmix__gram *g, struct sonde_arena *are
 
 	*g = (struct sonde_unmix__gram){.nr = m->nr_columns};
 	g->scale = sonde_arena_alloc(arena, g->nr * sizeof(*g->scale));
-	rc = g->scale == NULL ? SONDE_ERR_NOMEM : multiply(g, arena, m);
+	rc = g->scale == NULL ? SONDE_ERR_NOMEM : multiply_columns(g, arena, m);
 	if (rc < 0)
 		return rc;
 	tie_bins(g, plan);
-	scale(g);
+	scale_columns(g);
 	return 0;
 }

@@ -10,14 +10,14 @@
 /* Whether all lanes share one factor, or each has its own. A constant wherever the functions below are inlined. */
 enum kind { SHARED = 1, OWN = LANES };
 
-/* Returns a pointer such that entry(row_of(…), q, kind) is the entry of row `p` in column q. */
+/* Returns a pointer such that load_entry(row_of(…), q, kind) is the entry of row `p` in column q. */
 static inline const double *row_of(
 	const double *factor, const struct sonde_unmix__envelope *e, uint32_t p, enum kind kind)
 {
 	return factor + (e->row[p] - e->first[p]) * kind;
 }
 
-static inline struct sonde_lanes entry(const double *row, size_t q, enum kind kind)
+static inline struct sonde_lanes load_entry(const double *row, size_t q, enum kind kind)
 {
 	return kind == OWN ? lanes_load(row + q * LANES) : lanes_same(row[q]);
 }
@@ -33,12 +33,12 @@ __attribute__((always_inline)) static inline struct sonde_lanes subtract_product
 	size_t q;
 
 	for (q = from; q + 2 <= to; q += 2) {
-		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), entry(b, q, kind)));
+		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), load_entry(b, q, kind)));
 		y = lanes_plus(
-			y, lanes_times(lanes_load(a + (q + 1) * LANES), entry(b, q + 1, kind)));
+			y, lanes_times(lanes_load(a + (q + 1) * LANES), load_entry(b, q + 1, kind)));
 	}
 	if (q < to)
-		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), entry(b, q, kind)));
+		x = lanes_minus(x, lanes_times(lanes_load(a + q * LANES), load_entry(b, q, kind)));
 	return lanes_minus(x, y);
 }
 
@@ -53,18 +53,18 @@ __attribute__((always_inline)) static inline void solve(double *x, const struct 
 		struct sonde_lanes y = lanes_load(x + (size_t)e->order[p] * LANES);
 
 		y = subtract_products(y, scratch, row, e->first[p], p, kind);
-		lanes_store(scratch + (size_t)p * LANES, lanes_times(y, entry(row, p, kind)));
+		lanes_store(scratch + (size_t)p * LANES, lanes_times(y, load_entry(row, p, kind)));
 	}
 	for (p = e->nr; p-- > 0;) {
 		const double *row = row_of(factor, e, p, kind);
 		struct sonde_lanes y = lanes_load(scratch + (size_t)p * LANES);
 
-		y = lanes_times(y, entry(row, p, kind));
+		y = lanes_times(y, load_entry(row, p, kind));
 		for (q = e->first[p]; q < p; q++) {
 			double *to = scratch + q * LANES;
 
 			lanes_store(to,
-				lanes_minus(lanes_load(to), lanes_times(y, entry(row, q, kind))));
+				lanes_minus(lanes_load(to), lanes_times(y, load_entry(row, q, kind))));
 		}
 		lanes_store(x + (size_t)e->order[p] * LANES, y);
 	}
@@ -118,7 +118,7 @@ static void finish_row(double *factors, const struct sonde_unmix__envelope *e,
 	}
 }
 
-static void eliminate(
+static void eliminate_column(
 	double *factors, const struct sonde_unmix__envelope *e, uint32_t p, uint32_t q)
 {
 	double *row = factors + (e->row[p] - e->first[p]) * LANES, *at = row + (size_t)q * LANES;
@@ -145,7 +145,7 @@ static void factor_background(double *factors, const struct sonde_unmix__envelop
 			finish_row(factors, e, g, fixed, q);
 		for (p = q < begin ? begin : q + 1; p < e->nr; p++) {
 			if (q >= e->first[p])
-				eliminate(factors, e, p, q);
+				eliminate_column(factors, e, p, q);
 		}
 	}
 }
@@ -158,7 +158,7 @@ void sonde_unmix__envelope_factor_lanes(double *factors, const struct sonde_unmi
 	for (p = 0; p < e->nr - e->nr_background; p++) {
 		load_row(factors + (e->row[p] - e->first[p]) * LANES, e, g, p);
 		for (q = e->first[p]; q < p; q++)
-			eliminate(factors, e, p, q);
+			eliminate_column(factors, e, p, q);
 		finish_row(factors, e, g, fixed, p);
 	}
 	factor_background(factors, e, g, fixed);

@@ -46,7 +46,7 @@ static void find_gradient(double *gradient, const struct sonde_unmix__fit *f,
 }
 
 /* Holds or releases columns of `lanes` that are on the wrong side; returns the lanes that had such a column. */
-static uint32_t exchange(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
+static uint32_t exchange_columns(struct sonde_unmix__fit *f, const struct sonde_unmix__round *r,
 	const double *tolerance, uint32_t lanes, bool one_only)
 {
 	const struct sonde_unmix__gram *g = &r->gram;
@@ -104,7 +104,7 @@ void sonde_unmix__solve_nonneg(struct sonde_unmix__fit *f, const struct sonde_un
 	begin_solving(tolerance, f, r, lanes, has_guess);
 	for (i = 0; i < limit && moved != 0; i++) {
 		solve_once(f, r);
-		moved = exchange(f, r, tolerance, lanes, i >= EXCHANGES);
+		moved = exchange_columns(f, r, tolerance, lanes, i >= EXCHANGES);
 	}
 	for (k = 0; k < g->nr; k++) {
 		for (lane = 0; lane < LANES; lane++) {

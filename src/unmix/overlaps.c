@@ -161,7 +161,7 @@ static void fill_rows(
 }
 
 /* Adds up repeated entries of a column in a row: they come from a class that ran more than once during a sample. */
-static int squeeze(struct sonde_unmix__matrix *m, struct sonde_arena *arena)
+static int merge_repeated(struct sonde_unmix__matrix *m, struct sonde_arena *arena)
 {
 	size_t *place = sonde_arena_alloc(arena, m->nr_columns * sizeof(*place)); /* by column */
 	size_t out = 0, from = 0, to, i, j;
@@ -239,5 +239,5 @@ int sonde_unmix__matrix_build(struct sonde_unmix__matrix *m, struct sonde_arena 
 		return SONDE_ERR_NOMEM;
 	r.is_counting = false;
 	fill_rows(&r, plan, w);
-	return squeeze(m, arena);
+	return merge_repeated(m, arena);
 }

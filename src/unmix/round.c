@@ -95,7 +95,7 @@ static void list_unknowns(struct sonde_unmix__round *r)
  * The 97.5 % quantile of Student's t ÷ 1.96, as an error from few clusters is uncertain. If there are more clusters than
  * sums, the error is computed from the sums, so their number counts.
  */
-static double student(uint32_t nr_clusters)
+static double student_factor(uint32_t nr_clusters)
 {
 	uint32_t nr = nr_clusters < RESIDUAL_SUMS ? nr_clusters : RESIDUAL_SUMS;
 	double n = nr > 2 ? nr - 1 : 1;
@@ -112,7 +112,7 @@ static int count_clusters(struct sonde_unmix__round *r)
 	size_t i, j;
 
 	r->unknown_of = sonde_arena_alloc(&r->arena, r->gram.nr * sizeof(*r->unknown_of));
-	r->few_factor = sonde_arena_alloc(&r->arena, nr * sizeof(*r->few_factor));
+	r->error_growth = sonde_arena_alloc(&r->arena, nr * sizeof(*r->error_growth));
 	if (r->arena.failed)
 		return SONDE_ERR_NOMEM;
 	list_unknowns(r);
@@ -128,7 +128,7 @@ static int count_clusters(struct sonde_unmix__round *r)
 		}
 	}
 	for (u = 0; u < nr; u++)
-		r->few_factor[u] = student(seen[u]);
+		r->error_growth[u] = student_factor(seen[u]);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int build_matrix(
 }
 
 /* Too much work: first removes time bins, then pools classes by name. */
-static int simplify(
+static int simplify_plan(
 	uint32_t *nr_joined, struct sonde_unmix__round *r, struct sonde_unmix__plan *plan)
 {
 	if (!plan->without_bins) {
@@ -179,7 +179,7 @@ static int try_round(uint32_t *nr_joined, struct sonde_unmix__round *r,
 
 	*nr_joined = 0;
 	if (rc == SONDE_ERR_LIMIT)
-		return simplify(nr_joined, r, plan);
+		return simplify_plan(nr_joined, r, plan);
 	if (rc < 0 || factorise(nr_joined, r, plan) < 0)
 		return SONDE_ERR_NOMEM;
 	if (*nr_joined > 0)

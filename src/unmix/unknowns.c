@@ -172,7 +172,7 @@ static void share_entries(struct sonde_unmix__plan *plan)
 }
 
 /* Computes the weights of intervals, unknowns and classes. Before this, weights hold times. */
-static void weigh(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in)
+static void compute_weights(struct sonde_unmix__plan *plan, const struct sonde_unmix_input *in)
 {
 	uint64_t nr;
 	size_t i;
@@ -290,7 +290,7 @@ int sonde_unmix__plan_lay(struct sonde_unmix__plan *plan, struct sonde_arena *ar
 	if (has_entries)
 		share_entries(plan);
 	sort_by_start(plan->intervals, plan->nr_intervals);
-	weigh(plan, in);
+	compute_weights(plan, in);
 	count_seen(plan, w);
 	choose_bins(plan);
 	return 0;

@@ -29,7 +29,7 @@ static int check_launches(const struct sonde_unmix_input *in, struct sonde_err *
 
 		if (l->class >= in->nr_classes)
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"unmix: launch %zu is of class %u, but there are %u classes", i,
+				"unmix: launch %zu has class %u, but there are %u classes", i,
 				l->class, in->nr_classes);
 		if (l->end_ns < l->start_ns)
 			return sonde_err_set(

@@ -157,7 +157,7 @@ struct sonde_unmix__look {
 struct sonde_unmix__walk {
 	struct sonde_unmix__look at[3];
 	size_t row[3]; /* the row of each of `at`, plus one; 0 = none yet */
-	const struct sonde_unmix__look *here, *before, *behind; /* the current, previous and next sample; NULL = a gap */
+	const struct sonde_unmix__look *here, *previous, *next; /* the current, previous and next sample; NULL = a gap */
 };
 
 /* One round: a plan and the data built from it. */
@@ -172,7 +172,7 @@ struct sonde_unmix__round {
 	double *factor;	      /* factor of the whole matrix */
 	double *leverage;     /* by row */
 	uint32_t *unknown_of; /* by column, SONDE_UNMIX_NONE = background */
-	double *few_factor;   /* by unknown: factor by which its error grows if few clusters have it */
+	double *error_growth;   /* by unknown: factor by which its error grows if few clusters have it */
 	bool *has_edges;      /* by unknown, after the fit: its short bins differ from those beside them */
 	double condition;
 	double most_work;
