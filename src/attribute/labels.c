@@ -28,7 +28,7 @@
  * Numbers that tools write into labels. `layer0`, `block.3`, `stage1` are names, not serial numbers: a bare number
  * after a word stays, unless the word is one that counts (step, epoch, …).
  */
-static const char *const known_rules[] = {
+static const char *const shipped_rules[] = {
 	/* emit_nvtx of PyTorch. The whole suffix is removed, not only the number: the same operator
 	   comes with and without a number. */
 	", (?:seq|op_id) = -?\\d+ => ",
@@ -77,7 +77,7 @@ static int refuse_rule(struct sonde_err *err, struct sonde_str rule, const char 
  * dropped.
  */
 static int add_rule(
-	struct sonde_labels *l, struct sonde_str rule, bool is_known, struct sonde_err *err)
+	struct sonde_labels *l, struct sonde_str rule, bool is_shipped, struct sonde_err *err)
 {
 	struct sonde_label_pattern *r = sonde_vec_push(&l->rules);
 	struct sonde_str regex = rule;
@@ -94,7 +94,7 @@ static int add_rule(
 			"report.labels: '%.*s' is neither known, nor raw, nor a rule "
 			"'REGEX => REPLACEMENT'",
 			SONDE_STR_ARG(rule));
-	*r = (struct sonde_label_pattern){.text = rule, .is_known = is_known};
+	*r = (struct sonde_label_pattern){.text = rule, .is_shipped = is_shipped};
 	regex = (struct sonde_str){rule.p, at - 2};
 	r->replacement = sonde_str_trim((struct sonde_str){rule.p + at, rule.n - at});
 	if (regex.n && regex.p[regex.n - 1] == ' ')
@@ -109,31 +109,31 @@ static int add_rule(
 	return rc;
 }
 
-static int add_known(struct sonde_labels *l, struct sonde_err *err)
+static int add_shipped(struct sonde_labels *l, struct sonde_err *err)
 {
 	size_t i;
 	int rc = 0;
 
-	if (l->has_known)
+	if (l->has_shipped)
 		return 0;
-	l->has_known = true;
-	for (i = 0; i < sizeof(known_rules) / sizeof(*known_rules) && rc == 0; i++)
-		rc = add_rule(l, sonde_str_from(known_rules[i]), true, err);
+	l->has_shipped = true;
+	for (i = 0; i < sizeof(shipped_rules) / sizeof(*shipped_rules) && rc == 0; i++)
+		rc = add_rule(l, sonde_str_from(shipped_rules[i]), true, err);
 	return rc;
 }
 
 int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct sonde_err *err)
 {
-	int rc = words.nr ? 0 : add_known(l, err);
+	int rc = words.nr ? 0 : add_shipped(l, err);
 	size_t i;
 
 	for (i = 0; i < words.nr && rc == 0; i++) {
 		struct sonde_str word = sonde_str_trim(sonde_str_from(words.at[i]));
 
 		if (sonde_str_is(word, "known"))
-			rc = add_known(l, err);
+			rc = add_shipped(l, err);
 		else if (sonde_str_is(word, "auto")) /* the older name of "known" */
-			rc = add_known(l, err);
+			rc = add_shipped(l, err);
 		else if (!sonde_str_is(word, "raw"))
 			rc = add_rule(l, word, false, err);
 	}
@@ -199,7 +199,7 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 		struct sonde_buf now = {0};
 
 		r->is_used = false;
-		if (r->is_known && !is_serial)
+		if (r->is_shipped && !is_serial)
 			continue;
 		rc = sonde_pattern__replace(&r->pattern, text, r->replacement, &now);
 		if (rc > 0) {
@@ -258,7 +258,7 @@ static bool is_named(const struct sonde_build *b, struct sonde_str label, struct
 }
 
 /* Rewrites one label. `text` must outlive the launches. A label that the selection names (is_named) stays as it is. */
-static int rewrite(struct sonde_build *b, struct sonde_labels *rules, struct sonde_str text,
+static int rewrite_label(struct sonde_build *b, struct sonde_labels *rules, struct sonde_str text,
 	uint32_t *out, struct sonde_err *err)
 {
 	struct sonde_buf buf = {0};
@@ -307,7 +307,7 @@ static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32
 		uint32_t string = b->r->ranges.at[i].label;
 
 		if ((*out)[string] == SONDE_NONE)
-			rc = rewrite(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
+			rc = rewrite_label(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
 		else
 			continue;
 		if (rc == 0 && rules == &b->labels && rules->arguments.n)
@@ -320,7 +320,7 @@ int sonde_build__rewrite(struct sonde_build *b, struct sonde_str text, uint32_t 
 {
 	struct sonde_str copy = sonde_arena_dup(&b->l->arena, text);
 
-	return copy.p ? rewrite(b, &b->labels, copy, out, err) : sonde_err_nomem(err);
+	return copy.p ? rewrite_label(b, &b->labels, copy, out, err) : sonde_err_nomem(err);
 }
 
 static int list_rules(struct sonde_build *b, struct sonde_err *err)
@@ -515,7 +515,7 @@ static bool count_regions(struct sonde_build *b, const uint32_t *of_string,
 }
 
 /* For a selection that does not use the shipped rules: notes how many regions they would leave. */
-static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
+static int note_shipped(struct sonde_build *b, size_t nr, struct sonde_err *err)
 {
 	struct sonde_labels rules = {0};
 	uint32_t *of_string = NULL, *merged = NULL;
@@ -528,7 +528,9 @@ static int note_known(struct sonde_build *b, size_t nr, struct sonde_err *err)
 	if (rc == 0 && !(merge_serial(b, of_string, &merged, &nr_merged) && count_regions(b, NULL, merged, &left)))
 		rc = sonde_err_nomem(err);
 	if (rc == 0 && left < nr / 2)
-		sonde_note(&b->l->notes, "there are %zu regions, because many labels differ only in a number: report.labels=known would leave %zu", nr, left);
+		sonde_note(&b->l->notes,
+			"there are %zu regions, because many labels differ only in a number: report.labels=known would leave %zu", nr,
+			left);
 	sonde_free(of_string);
 	sonde_free(merged);
 	sonde_labels__release(&rules);
@@ -541,7 +543,7 @@ int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 	uint64_t nr_merged = 0;
 	bool ok;
 
-	if (!b->labels.has_known || !has_many_of_a_shape(b))
+	if (!b->labels.has_shipped || !has_many_of_a_shape(b))
 		return 0;
 	ok = merge_serial(b, b->label_of, &merged, &nr_merged);
 	if (!ok || !nr_merged) {
@@ -559,9 +561,9 @@ int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err)
 {
 	size_t nr = 0;
 
-	if (b->labels.has_known || b->stacks.nr <= MANY_REGIONS)
+	if (b->labels.has_shipped || b->stacks.nr <= MANY_REGIONS)
 		return 0;
 	if (!count_regions(b, b->label_of, NULL, &nr))
 		return sonde_err_nomem(err);
-	return nr > MANY_REGIONS ? note_known(b, nr, err) : 0;
+	return nr > MANY_REGIONS ? note_shipped(b, nr, err) : 0;
 }

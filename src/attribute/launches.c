@@ -60,8 +60,8 @@ static bool add_place(struct sonde_build *b, uint32_t number, uint32_t first, si
 	return true;
 }
 
-/* Returns the place of a set of open ranges, creating it if new. The stack hung.place is replaced by hung.stack. */
-static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct sonde_hung hung)
+/* Returns the place of a set of open ranges, creating it if new. The stack below.place is replaced by below.stack. */
+static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct sonde_placed_below below)
 {
 	const uint32_t *members;
 	struct sonde_set set = sonde_launches_set(b->l, set_number, &members);
@@ -75,7 +75,7 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 		uint32_t stack = b->stack_of[members[k]];
 
 		if (k == 0 || stack != b->stack_of[members[k - 1]]) /* counts a label started twice (neighbours) once */
-			b->raw_stacks.at[b->raw_stacks.nr++] = stack == hung.place ? hung.stack : stack;
+			b->raw_stacks.at[b->raw_stacks.nr++] = stack == below.place ? below.stack : stack;
 	}
 	k = b->raw_stacks.nr - first;
 	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], k, &is_new);
@@ -86,7 +86,7 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 	return add_place(b, number, first, k) ? number : SONDE_NONE;
 }
 
-/* Whether a launch is in a backward operator that hangs below another thread's stack. */
+/* Whether a launch is in a backward operator that is placed below another thread's stack. */
 static bool works_for_another(const struct sonde_build *b, uint32_t set_number)
 {
 	const uint32_t *members;
@@ -104,7 +104,7 @@ static bool works_for_another(const struct sonde_build *b, uint32_t set_number)
 
 static int make_places(struct sonde_build *b, struct sonde_err *err)
 {
-	const struct sonde_hung plain = {SONDE_NONE, SONDE_NONE, SONDE_NONE}, *hung;
+	const struct sonde_placed_below plain = {SONDE_NONE, SONDE_NONE, SONDE_NONE}, *below;
 	size_t i, next = 0, nr = b->r->sets.nr + b->l->sets.nr;
 	int rc = 0;
 
@@ -118,9 +118,9 @@ static int make_places(struct sonde_build *b, struct sonde_err *err)
 		struct sonde_launch *launch = &b->l->launches.at[i];
 		uint32_t *place = &b->place_of[launch->open];
 
-		hung = sonde_build__hung(b, i, &next);
-		if (hung) {
-			launch->place = make_place(b, launch->open, *hung);
+		below = sonde_build__placed_below(b, i, &next);
+		if (below) {
+			launch->place = make_place(b, launch->open, *below);
 		} else {
 			if (*place == SONDE_NONE)
 				*place = make_place(b, launch->open, plain);
@@ -177,7 +177,7 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, name));
 	}
 	if (has_origin && !b->l->selection.no_origins) {
-		if (!sonde_vec_put(&b->hung, (struct sonde_hung){i, SONDE_NONE, SONDE_NONE}))
+		if (!sonde_vec_put(&b->placed_below, (struct sonde_placed_below){i, SONDE_NONE, SONDE_NONE}))
 			return false;
 	}
 	return scope != SONDE_NONE;
@@ -196,7 +196,7 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 	return ok ? 0 : sonde_err_nomem(err);
 }
 
-static int explain(struct sonde_build *b, struct sonde_err *err)
+static int explain_outcome(struct sonde_build *b, struct sonde_err *err)
 {
 	struct sonde_launches *l = b->l;
 	const struct sonde_outcome outcome = {.selection = &l->selection,
@@ -213,13 +213,13 @@ static int explain(struct sonde_build *b, struct sonde_err *err)
 	return 0;
 }
 
-static int build(struct sonde_build *b, struct sonde_err *err)
+static int build_launches(struct sonde_build *b, struct sonde_err *err)
 {
 	static int (*const steps[])(struct sonde_build *, struct sonde_err *) = {init_launches,
 		sonde_build__labels, sonde_build__merge_serial, sonde_build__find_backward,
 		sonde_build__adopt, sonde_build__regions, sonde_build__known, sonde_build__note_serial,
 		sonde_build__scopes, make_places, sonde_build__select, sonde_build__presences,
-		count_strays, sonde_build__meet, explain};
+		count_strays, sonde_build__match_words, explain_outcome};
 	size_t i;
 	int rc = 0;
 
@@ -247,7 +247,7 @@ static void release_build(struct sonde_build *b)
 	sonde_vec_release(&b->backward);
 	sonde_free(b->backward_of);
 	sonde_free(b->is_left_out);
-	sonde_vec_release(&b->hung);
+	sonde_vec_release(&b->placed_below);
 	sonde_vec_release(&b->known);
 	sonde_free(b->stack_of);
 	sonde_free(b->is_cut);
@@ -267,7 +267,7 @@ int sonde_launches_build(struct sonde_launches **out, const struct sonde_records
 		return sonde_err_nomem(err);
 	b.l->records = records;
 	b.l->selection = *selection;
-	rc = build(&b, err);
+	rc = build_launches(&b, err);
 	release_build(&b);
 	if (rc)
 		sonde_launches_free(b.l);

@@ -25,7 +25,7 @@ struct sonde_label_pattern {
 	struct sonde_pattern pattern;
 	struct sonde_str replacement;
 	struct sonde_str text;	/* the whole rule */
-	bool is_known;		/* shipped with sonde: applies only to labels with a digit */
+	bool is_shipped;	/* comes with sonde: applies only to labels with a digit */
 	bool is_used;		/* matched the last label */
 	uint64_t changed;	/* number of distinct labels it rewrote */
 };
@@ -34,7 +34,7 @@ struct sonde_labels {
 	struct sonde_pool pool;
 	SONDE_VEC(struct sonde_label_pattern) rules;
 	struct sonde_buf arguments; /* arguments in the label that was rewritten last (read/arguments.h) */
-	bool has_known; /* `rules` includes the shipped ones; serial siblings are merged */
+	bool has_shipped; /* `rules` includes the shipped ones; serial siblings are merged */
 };
 
 /* `words` holds `known` (also called `auto`), `raw`, or rules. No word at all means `known`. */
@@ -94,11 +94,11 @@ struct sonde_backward {
 	uint32_t range;
 	uint32_t origin; /* the range its forward operator ran in, SONDE_NONE = not known */
 	uint32_t lent;	 /* set of ranges open on the thread it works for; 0 = none */
-	uint32_t stack;	 /* the stack it hangs below, SONDE_NONE = none */
+	uint32_t stack;	 /* the stack it is placed below, SONDE_NONE = none */
 };
 
 /* A launch with an origin: its stack `place` is replaced by `stack`; SONDE_NONE = not replaced. */
-struct sonde_hung {
+struct sonde_placed_below {
 	uint32_t launch, place, stack;
 };
 
@@ -132,8 +132,9 @@ struct sonde_build {
 	SONDE_VEC(struct sonde_backward) backward;
 	uint32_t *backward_of; /* by range: the element of `backward` that it is or is inside, or SONDE_NONE; NULL: none is */
 	bool *is_left_out;     /* by range: whether it is in a backward operator; NULL: none is */
-	SONDE_VEC(struct sonde_hung) hung; /* in order of launch */
-	uint64_t hung_bytes, nr_not_hung; /* bytes of region ids that hanging made; launches not hung, as that are too many bytes */
+	SONDE_VEC(struct sonde_placed_below) placed_below; /* in order of launch */
+	uint64_t below_bytes;	/* bytes of the region ids that were made for them … */
+	uint64_t nr_not_placed; /* … and launches that stay where they were launched, because these are too many */
 	SONDE_VEC(struct sonde_known) known;
 	uint32_t *stack_of;	    /* by range number */
 	uint64_t long_id_bytes, max_long_ids; /* bytes of long ids: in use, and allowed */
@@ -158,10 +159,10 @@ int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err);
 /* Finds ranges that are backward operators, their origins, and the threads they work for. */
 int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err);
-/* Finds the stacks that backward operators hang below. Call it once all other ranges have stacks. */
-int sonde_build__hang_backward(struct sonde_build *b, struct sonde_err *err);
-/* Hangs the path of each record's origin below the place of its launch. Call it once all ranges have stacks. */
-int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err);
+/* Finds the stacks that backward operators are placed below. Call it once all other ranges have stacks. */
+int sonde_build__place_backward_below(struct sonde_build *b, struct sonde_err *err);
+/* Places the path of each record's origin below the place of its launch. Call it once all ranges have stacks. */
+int sonde_build__place_records_below(struct sonde_build *b, struct sonde_err *err);
 /* Answers questions, and reorders them. Ranges marked in `is_left_out` (may be NULL) are ignored. */
 int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
 	const bool *is_left_out, struct sonde_err *err);
@@ -173,19 +174,22 @@ uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *re
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__select(struct sonde_build *b, struct sonde_err *err);
 /* Finds out which words of the selection match anything in the capture. */
-int sonde_build__meet(struct sonde_build *b, struct sonde_err *err);
+int sonde_build__match_words(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
 
-/* How launch `i` is hung, NULL = it is not. Callers ask for all launches in order, with `*next` 0 at first. */
-static inline const struct sonde_hung *sonde_build__hung(
+/*
+ * The stack below which launch `i` is placed, because its origin is known; NULL = it stays where it was launched.
+ * Callers ask for all launches in order, with `*next` 0 at first.
+ */
+static inline const struct sonde_placed_below *sonde_build__placed_below(
 	const struct sonde_build *b, size_t i, size_t *next)
 {
-	const struct sonde_hung *hung = *next < b->hung.nr ? &b->hung.at[*next] : NULL;
+	const struct sonde_placed_below *below = *next < b->placed_below.nr ? &b->placed_below.at[*next] : NULL;
 
-	if (!hung || hung->launch != i)
+	if (!below || below->launch != i)
 		return NULL;
 	++*next;
-	return hung->stack == SONDE_NONE ? NULL : hung;
+	return below->stack == SONDE_NONE ? NULL : below;
 }
 
 /* Returns the stack `parent` with one more frame `label`, creating it if new; SONDE_NONE: no memory. */

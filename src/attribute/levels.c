@@ -67,7 +67,7 @@ static void add_expression(
 	sonde_buf_puts(out, is_regex ? "/" : "");
 }
 
-static bool takes(const struct sonde_nvtx_filter *f, const struct sonde_launches *l,
+static bool takes_region(const struct sonde_nvtx_filter *f, const struct sonde_launches *l,
 	const struct sonde_region *g, const struct sonde_str *labels, size_t nr)
 {
 	struct sonde_str domain = g->domain == SONDE_NONE
@@ -128,8 +128,8 @@ int sonde_region_expression_checked(struct sonde_buf *out, const struct sonde_la
 		(struct sonde_words){NULL, 0}, err);
 	if (rc == 0) {
 		nr = path_of(l, region, path);
-		*is_good = takes(f, l, g, path, nr) &&
-			   (g->kind == SONDE_START_END || nr < 2 || !takes(f, l, g, path, nr - 1));
+		*is_good = takes_region(f, l, g, path, nr) &&
+			   (g->kind == SONDE_START_END || nr < 2 || !takes_region(f, l, g, path, nr - 1));
 	}
 	sonde_nvtx_filter_free(f);
 	return rc == SONDE_ERR_USAGE ? 0 : rc;
@@ -145,9 +145,9 @@ static bool is_named(
 
 	if (sonde_nvtx_filter_is_empty(f))
 		return true;
-	if (!takes(f, l, g, path, nr))
+	if (!takes_region(f, l, g, path, nr))
 		return false; /* also if an exclude takes it */
-	return takes(f, l, g, &path[nr - 1], 1) || !takes(f, l, g, path, nr - 1);
+	return takes_region(f, l, g, &path[nr - 1], 1) || !takes_region(f, l, g, path, nr - 1);
 }
 
 int sonde_levels_has(

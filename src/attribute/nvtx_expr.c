@@ -61,7 +61,7 @@ static bool is_one_of(char c, const char *set)
 }
 
 /* Removes blanks on both sides, but not a trailing blank that a backslash protects. */
-static struct sonde_str trim(struct sonde_str s)
+static struct sonde_str trim_blanks(struct sonde_str s)
 {
 	struct sonde_str t = sonde_str_trim(s);
 	size_t slashes = 0;
@@ -81,14 +81,14 @@ bool sonde_nvtx_next_item(struct sonde_str *rest, struct sonde_str *item)
 		return false;
 	while (i < rest->n && rest->p[i] != ';')
 		i += rest->p[i] == '\\' && i + 1 < rest->n ? 2 : 1;
-	*item = trim((struct sonde_str){rest->p, i});
+	*item = trim_blanks((struct sonde_str){rest->p, i});
 	*rest = i < rest->n ? (struct sonde_str){rest->p + i + 1, rest->n - i - 1}
 			    : (struct sonde_str){NULL, 0};
 	return true;
 }
 
 /* "NVTX expression 'E', character N: reason" */
-static int refuse(const struct nvtx_text *t, size_t index, struct sonde_err *err, const char *reason)
+static int refuse_expression(const struct nvtx_text *t, size_t index, struct sonde_err *err, const char *reason)
 {
 	size_t end = t->source.n;
 	size_t pos = index < t->nr ? t->at[index].pos : end;
@@ -216,7 +216,7 @@ static int lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str 
 	else
 		lex_plain(out, item);
 	if (!out->nr)
-		return refuse(out, 0, err, "nothing follows regex:");
+		return refuse_expression(out, 0, err, "nothing follows regex:");
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static int build_regex(struct sonde_pattern *out, struct sonde_pool *pool,
 			 : sonde_pattern__regex(out, pool, sonde_buf_view(&text), &why);
 	sonde_buf_release(&text);
 	if (rc == SONDE_ERR_USAGE)
-		return refuse(t, s.from + (size_t)why.pos, err, why.msg);
+		return refuse_expression(t, s.from + (size_t)why.pos, err, why.msg);
 	return rc ? sonde_err_nomem(err) : 0;
 }
 
@@ -283,7 +283,7 @@ static int add_elem(struct nvtx_expr *e, struct sonde_pool *pool, const struct n
 	char role = s.to - s.from == 1 ? t->at[s.from].role : 0;
 
 	if (e->nr == MAX_ELEMS)
-		return refuse(t, s.from, err, "more ranges than any stack has");
+		return refuse_expression(t, s.from, err, "more ranges than any stack has");
 	if (e->kind == NVTX_STACK && (role == '*' || role == '+')) {
 		elem->kind = (uint8_t)role;
 		e->nr++;
@@ -293,7 +293,7 @@ static int add_elem(struct nvtx_expr *e, struct sonde_pool *pool, const struct n
 		size_t star = find_role(t, s.from, "*");
 
 		if (star < s.to)
-			return refuse(t, star, err,
+			return refuse_expression(t, star, err,
 				"'*' in a name is not a wildcard in Nsight's grammar: write \\* for "
 				"the character, a plain glob without '/', or regex:");
 	}
@@ -314,7 +314,7 @@ static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 	s.to -= innermost && s.to > s.from;
 	wrong = find_role(t, s.from, "[],");
 	if (wrong < s.to)
-		return refuse(t, wrong, err,
+		return refuse_expression(t, wrong, err,
 			t->at[wrong].role == ','
 				? "',' (start/end ranges) and '/' (push/pop ranges) do not mix"
 				: "'[' belongs at the beginning, ']' at the end; \\ makes them "
@@ -328,11 +328,11 @@ static int build_stack(struct nvtx_expr *e, struct sonde_pool *pool, const struc
 			continue;
 		rc = add_elem(e, pool, t, (struct span){i, end}, err);
 		if (rc == 0 && e->nr == 1u + !outermost && e->elems[e->nr - 1].kind)
-			return refuse(t, i, err,
+			return refuse_expression(t, i, err,
 				"'*' and '+' go between ranges: a range name must come first");
 	}
 	if (rc == 0 && e->nr == !outermost)
-		return refuse(t, s.from, err, "a range name is missing");
+		return refuse_expression(t, s.from, err, "a range name is missing");
 	if (rc == 0 && !innermost)
 		e->elems[e->nr++].kind = '*';
 	return rc;
@@ -348,7 +348,7 @@ static int build_list(struct nvtx_expr *e, struct sonde_pool *pool, const struct
 		end = find_role(t, i, ",");
 		end = end < s.to ? end : s.to;
 		if (end == i)
-			return refuse(t, i, err, "a range name is missing");
+			return refuse_expression(t, i, err, "a range name is missing");
 		rc = add_elem(e, pool, t, (struct span){i, end}, err);
 	}
 	return rc;
@@ -397,7 +397,7 @@ int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde
 	s.to = t.nr;
 	if (at < t.nr) {
 		if (at == 0)
-			return refuse(&t, 0, err, "the domain before '@' is missing");
+			return refuse_expression(&t, 0, err, "the domain before '@' is missing");
 		rc = build_name(&out->domain, pool, &t, (struct span){0, at}, err);
 		out->has_domain = true;
 		s.from = at + 1;

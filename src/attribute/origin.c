@@ -1,10 +1,10 @@
 /*
- * Origins: the path where work was written, hung below the place where it was
+ * Origins: the path where work was written, placed below the place where it was
  * launched (report.origins=below).
  *
  * A node of a CUDA graph was captured inside ranges, and the forward operator of
  * a backward operator ran inside ranges: that place is the origin. Its path is
- * hung below the place of the launch, without the part that all origins of the
+ * placed below the place of the launch, without the part that all origins of the
  * graph, or of all backward passes launched there, have in common: nodes captured
  * in capture/layer0 and capture/layer1, launched in decode, are in decode/layer0
  * and decode/layer1.
@@ -15,7 +15,7 @@
  * AddmmBackward0`, mostly on a thread of its own. A forward operator and its backward
  * operator have the same number.
  *
- * A backward operator and all ranges inside it hang below the place that launched it:
+ * A backward operator and all ranges inside it are placed below the place that launched it:
  * the range around it, or the open range of the one other thread that it works for.
  */
 #include "attribute/launches_int.h"
@@ -47,7 +47,7 @@ struct search {
 	SONDE_VEC(uint32_t) latest; /* the forward range with that number that began last */
 };
 
-static uint64_t number_behind(struct sonde_str label, const char *what)
+static uint64_t number_after(struct sonde_str label, const char *what)
 {
 	size_t n = strlen(what);
 	const char *at = label.n > n ? memmem(label.p, label.n, what, n) : NULL;
@@ -75,7 +75,7 @@ static bool is_backward_name(struct sonde_str label)
 	return n >= 8 && memcmp(label.p + n - 8, "Backward", 8) == 0;
 }
 
-static const struct operator *look_at(struct search *s, uint32_t string)
+static const struct operator *read_operator(struct search *s, uint32_t string)
 {
 	struct operator *op = &s->ops[string];
 	struct sonde_str label = sonde_records_str(s->b->r, string);
@@ -83,8 +83,8 @@ static const struct operator *look_at(struct search *s, uint32_t string)
 	if (op->is_known || !label.n)
 		return op;
 	op->is_known = true;
-	op->seq = number_behind(label, ", seq = ");
-	op->is_op = op->seq != NO_SEQ || number_behind(label, ", op_id = ") != NO_SEQ ||
+	op->seq = number_after(label, ", seq = ");
+	op->is_op = op->seq != NO_SEQ || number_after(label, ", op_id = ") != NO_SEQ ||
 		    sonde_str_starts(label, ENGINE);
 	op->is_backward = sonde_str_starts(label, ENGINE) ||
 			  (op->seq != NO_SEQ && is_backward_name(label));
@@ -103,7 +103,7 @@ static bool find_operators(struct search *s)
 
 		b->backward_of[i] = around;
 		if (around != SONDE_NONE || g->kind != SONDE_PUSH_POP ||
-			!look_at(s, g->label)->is_backward)
+			!read_operator(s, g->label)->is_backward)
 			continue;
 		if (!sonde_vec_put(&b->backward,
 			    (struct sonde_backward){.range = i, .origin = SONDE_NONE}))
@@ -115,7 +115,7 @@ static bool find_operators(struct search *s)
 
 static uint32_t find_forward(struct search *s, const struct sonde_range *g, bool *is_new)
 {
-	uint64_t seq = look_at(s, g->label)->seq;
+	uint64_t seq = read_operator(s, g->label)->seq;
 	uint32_t key[3] = {g->process, (uint32_t)seq, (uint32_t)(seq >> 32)};
 
 	if (is_new)
@@ -137,7 +137,7 @@ static bool list_forward(struct search *s)
 		const struct sonde_range *g = &ranges[i];
 
 		if (s->b->backward_of[i] != SONDE_NONE || g->kind != SONDE_PUSH_POP ||
-			look_at(s, g->label)->seq == NO_SEQ)
+			read_operator(s, g->label)->seq == NO_SEQ)
 			continue;
 		n = find_forward(s, g, &is_new);
 		slot = sonde_map_slot(&s->latest, n);
@@ -154,7 +154,7 @@ static uint32_t around_operator(struct search *s, uint32_t range)
 {
 	const struct sonde_range *ranges = s->b->r->ranges.at;
 
-	while (range != SONDE_NONE && look_at(s, ranges[range].label)->is_op)
+	while (range != SONDE_NONE && read_operator(s, ranges[range].label)->is_op)
 		range = ranges[range].parent;
 	return range;
 }
@@ -168,7 +168,7 @@ static void match_backward(struct search *s)
 		const struct sonde_range *g = &b->r->ranges.at[i], *f;
 		struct sonde_backward *w;
 
-		if (b->backward_of[i] == SONDE_NONE || look_at(s, g->label)->seq == NO_SEQ)
+		if (b->backward_of[i] == SONDE_NONE || read_operator(s, g->label)->seq == NO_SEQ)
 			continue;
 		w = &b->backward.at[b->backward_of[i]];
 		n = w->origin == SONDE_NONE ? find_forward(s, g, NULL) : SONDE_NONE;
@@ -214,7 +214,7 @@ static bool has_numbers(const struct sonde_build *b)
 	size_t i;
 
 	for (i = 0; i < b->r->strings.nr; i++)
-		if (number_behind(b->r->strings.keys[i], ", seq = ") != NO_SEQ)
+		if (number_after(b->r->strings.keys[i], ", seq = ") != NO_SEQ)
 			return true;
 	return false;
 }
@@ -237,7 +237,7 @@ int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err)
 	return ok ? ask_for_places(b, err) : sonde_err_nomem(err);
 }
 
-/* --- hanging paths below places ----------------------------------------------------------------- */
+/* --- placing paths below places ----------------------------------------------------------------- */
 
 /* The innermost frame that two stacks have in common, SONDE_NONE = none. */
 static uint32_t common_frame(const struct sonde_build *b, uint32_t x, uint32_t y)
@@ -258,14 +258,14 @@ static uint32_t common_frame(const struct sonde_build *b, uint32_t x, uint32_t y
 }
 
 /* Returns the stack `place` extended by those frames of `origin` that are inside `cut`; SONDE_NONE: no memory. */
-static uint32_t hang_path(struct sonde_build *b, uint32_t place, uint32_t origin, uint32_t cut,
+static uint32_t place_path_below(struct sonde_build *b, uint32_t place, uint32_t origin, uint32_t cut,
 	enum sonde_region_kind kind)
 {
 	uint32_t at, nr = 0, before = (uint32_t)b->l->regions.nr, inner;
 	bool is_cut = false;
 
-	if (b->hung_bytes > MAX_ID_BYTES) {
-		b->nr_not_hung++;
+	if (b->below_bytes > MAX_ID_BYTES) {
+		b->nr_not_placed++;
 		return place;
 	}
 	for (at = origin; at != cut && at != SONDE_NONE; at = b->stacks.at[at].parent)
@@ -279,9 +279,9 @@ static uint32_t hang_path(struct sonde_build *b, uint32_t place, uint32_t origin
 		inner = sonde_build__child(b, place, b->frames.at[nr], kind);
 		is_cut |= inner == place;
 	}
-	b->nr_not_hung += is_cut;
+	b->nr_not_placed += is_cut;
 	for (; before < b->l->regions.nr; before++)
-		b->hung_bytes += b->l->regions.at[before].id.n;
+		b->below_bytes += b->l->regions.at[before].id.n;
 	return place;
 }
 
@@ -381,7 +381,7 @@ static uint32_t shared_at(const struct passes *p, uint32_t place)
 
 /* --- origins of records ------------------------------------------------------------------------ */
 
-/* The open range in the domain of the origin: the launch hangs below it. SONDE_NONE = none was open. */
+/* The open range in the domain of the origin: the launch is placed below it. SONDE_NONE = none was open. */
 static uint32_t entry_of_launch(const struct sonde_build *b, uint32_t launch)
 {
 	const struct sonde_record *rec = &b->r->records.at[launch];
@@ -417,14 +417,14 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 	uint32_t place, entry;
 	size_t i;
 
-	for (i = 0; i < b->hung.nr; i++) {
-		const struct sonde_record *rec = &b->r->records.at[b->hung.at[i].launch];
+	for (i = 0; i < b->placed_below.nr; i++) {
+		const struct sonde_record *rec = &b->r->records.at[b->placed_below.at[i].launch];
 
 		if (rec->origin_kind == SONDE_ORIGIN_GRAPH) {
 			unite_graphs(g, b->stack_of[rec->origin],
 				b->stack_of[last && is_same_call(last, rec) ? last->origin
 									    : rec->origin]);
-			entry = entry_of_launch(b, b->hung.at[i].launch);
+			entry = entry_of_launch(b, b->placed_below.at[i].launch);
 			if (entry != SONDE_NONE && g->of_entry[entry] != SONDE_NONE)
 				unite_graphs(g, b->stack_of[rec->origin], g->of_entry[entry]);
 			if (entry != SONDE_NONE)
@@ -432,7 +432,7 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 			last = rec;
 		}
 		place = rec->origin_kind == SONDE_ORIGIN_BACKWARD
-				? place_of_launch(b, b->hung.at[i].launch)
+				? place_of_launch(b, b->placed_below.at[i].launch)
 				: SONDE_NONE;
 		if (place != SONDE_NONE && !add_pass(b, p, place, b->stack_of[rec->origin]))
 			return false;
@@ -441,35 +441,35 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 	return true;
 }
 
-static bool hang_record(
-	struct sonde_build *b, struct graphs *g, struct passes *p, struct sonde_hung *hung)
+static bool place_record_below(
+	struct sonde_build *b, struct graphs *g, struct passes *p, struct sonde_placed_below *below)
 {
-	const struct sonde_record *rec = &b->r->records.at[hung->launch];
+	const struct sonde_record *rec = &b->r->records.at[below->launch];
 	bool is_graph = rec->origin_kind == SONDE_ORIGIN_GRAPH;
-	uint32_t place = place_of_launch(b, hung->launch), origin, cut;
+	uint32_t place = place_of_launch(b, below->launch), origin, cut;
 
 	if (place == SONDE_NONE)
 		return true;
 	origin = b->stack_of[rec->origin];
 	cut = is_graph ? g->shared[root_of(g, origin)] : shared_at(p, place);
-	hung->place = place;
-	hung->stack = hang_path(b, place, origin, cut,
+	below->place = place;
+	below->stack = place_path_below(b, place, origin, cut,
 		is_graph ? SONDE_REGION_GRAPH : SONDE_REGION_BACKWARD);
-	return hung->stack != SONDE_NONE;
+	return below->stack != SONDE_NONE;
 }
 
-int sonde_build__hang_records(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__place_records_below(struct sonde_build *b, struct sonde_err *err)
 {
 	struct graphs g = {0};
 	struct passes p = {0};
 	bool ok;
 	size_t i;
 
-	if (!b->hung.nr)
+	if (!b->placed_below.nr)
 		return 0;
 	ok = graphs_init(&g, b->stacks.nr, b->r->ranges.nr) && group_records(b, &g, &p);
-	for (i = 0; i < b->hung.nr && ok; i++)
-		ok = hang_record(b, &g, &p, &b->hung.at[i]);
+	for (i = 0; i < b->placed_below.nr && ok; i++)
+		ok = place_record_below(b, &g, &p, &b->placed_below.at[i]);
 	graphs_release(&g);
 	sonde_map_release(&p.keys);
 	sonde_vec_release(&p.shared);
@@ -495,7 +495,7 @@ static uint32_t place_of_operator(const struct sonde_build *b, const struct sond
 	return SONDE_NONE;
 }
 
-int sonde_build__hang_backward(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__place_backward_below(struct sonde_build *b, struct sonde_err *err)
 {
 	struct passes p = {0};
 	bool ok = true;
@@ -513,7 +513,7 @@ int sonde_build__hang_backward(struct sonde_build *b, struct sonde_err *err)
 
 		if (w->stack == SONDE_NONE || w->origin == SONDE_NONE)
 			continue;
-		w->stack = hang_path(b, w->stack, b->stack_of[w->origin], shared_at(&p, w->stack),
+		w->stack = place_path_below(b, w->stack, b->stack_of[w->origin], shared_at(&p, w->stack),
 			SONDE_REGION_BACKWARD);
 		ok = w->stack != SONDE_NONE;
 	}

@@ -153,14 +153,14 @@ static struct sonde_str near_label(const struct sonde_outcome *o, const char *wo
 }
 
 static void note_ranges(const struct sonde_outcome *o, const char *what, struct sonde_words words,
-	const bool *is_met, struct sonde_notes *notes)
+	const bool *is_matched, struct sonde_notes *notes)
 {
 	size_t i;
 
 	for (i = 0; i < words.nr; i++) {
 		struct sonde_str near;
 
-		if (is_met[i])
+		if (is_matched[i])
 			continue;
 		near = near_label(o, words.at[i]);
 		sonde_note(notes, "NVTX %s '%s' matches no range%s%.*s%s", what, words.at[i],
@@ -178,13 +178,13 @@ static size_t count_ranges(const struct sonde_outcome *o)
 }
 
 static void note_kernels(const struct sonde_outcome *o, const char *what, struct sonde_words words,
-	const bool *is_met, struct sonde_notes *notes)
+	const bool *is_matched, struct sonde_notes *notes)
 {
 	bool has_kernels = count_ranges(o) < o->nr_scopes;
 	size_t i;
 
 	for (i = 0; i < words.nr; i++)
-		if (!is_met[i] && has_kernels)
+		if (!is_matched[i] && has_kernels)
 			sonde_note(
 				notes, "kernel %s '%s' matches no kernel", what, words.at[i]);
 }
@@ -193,20 +193,20 @@ void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *no
 {
 	const struct sonde_selection *s = o->selection;
 	const struct sonde_tally *t = o->tally;
-	const bool *is_met = t->is_met;
+	const bool *is_matched = t->is_matched;
 
 	explain_emptiness(o, notes);
 	if (o->nr_regions)
-		note_ranges(o, "include", s->nvtx_include, is_met, notes);
-	is_met += s->nvtx_include.nr;
+		note_ranges(o, "include", s->nvtx_include, is_matched, notes);
+	is_matched += s->nvtx_include.nr;
 	if (o->nr_regions && !s->is_exclude_done)
-		note_ranges(o, "exclude", s->nvtx_exclude, is_met, notes);
-	is_met += s->nvtx_exclude.nr;
+		note_ranges(o, "exclude", s->nvtx_exclude, is_matched, notes);
+	is_matched += s->nvtx_exclude.nr;
 	if (t->nr_taken && !s->is_kernels_done) /* if no launch is taken at all, explain_emptiness says so */
-		note_kernels(o, "include", s->kernel_include, is_met, notes);
-	is_met += s->kernel_include.nr;
+		note_kernels(o, "include", s->kernel_include, is_matched, notes);
+	is_matched += s->kernel_include.nr;
 	if (t->nr_launches)
-		note_kernels(o, "exclude", s->kernel_exclude, is_met, notes);
+		note_kernels(o, "exclude", s->kernel_exclude, is_matched, notes);
 	if (s->kernel_include.nr + s->kernel_exclude.nr && count_ranges(o))
 		sonde_note(notes,
 			"a replayed range is one result without kernels, so kernel filters do not change it; to filter "

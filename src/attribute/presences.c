@@ -80,7 +80,7 @@ static bool count_entry(
 }
 
 /*
- * A launch that was hung below another place may be in regions that nobody entered in its scope: they
+ * A launch that was placed below another place may be in regions that nobody entered in its scope: they
  * get a presence too. The kind of the region does not show this, as another process may have entered it.
  */
 static bool count_homes(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
@@ -129,11 +129,11 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 		const uint32_t *members;
 		struct sonde_set set = sonde_launches_set(b->l, launch->open, &members);
 
-		bool is_hung = sonde_build__hung(b, i, &next);
+		bool is_placed_below = sonde_build__placed_below(b, i, &next);
 
 		if (r->records.at[i].when == SONDE_AHEAD)
 			continue;
-		if (is_hung && !count_homes(b, c, launch))
+		if (is_placed_below && !count_homes(b, c, launch))
 			return false;
 		if (c->set_scope[launch->open] == launch->scope)
 			continue;

@@ -4,7 +4,7 @@
  * The stack is the truth about nesting: an entry's region is the path of labels
  * from the outermost range of its thread and domain down to itself. One
  * exception: an outermost range whose label is `P::rest`, where `P` is itself
- * an outermost range of the same process, hangs below `P` (the label rule).
+ * an outermost range of the same process, is placed below `P` (the label rule).
  * Start/end ranges are roots of their own and never nest.
  *
  * The id of a region is its whole path, so the ids of nested ranges with long labels
@@ -266,7 +266,7 @@ static bool cut_range(struct sonde_build *b, uint32_t range)
 }
 
 /*
- * Finds the stack of an entry. `below` is the stack that a backward operator hangs below; SONDE_NONE = use the range
+ * Finds the stack of an entry. `below` is the stack that a backward operator is placed below; SONDE_NONE = use the range
  * around it.
  */
 static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
@@ -289,7 +289,7 @@ static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 static int add_backward(struct sonde_build *b, struct sonde_err *err)
 {
 	uint32_t i;
-	int rc = sonde_build__hang_backward(b, err);
+	int rc = sonde_build__place_backward_below(b, err);
 
 	for (i = 0; i < b->r->ranges.nr && rc == 0; i++) {
 		const struct sonde_backward *w = b->backward_of[i] == SONDE_NONE
@@ -349,12 +349,12 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 		b->max_long_ids += LONG_IDS_SHARE * b->l->labels.keys[i].n;
 	rc = add_entries(b, err);
 	if (rc == 0)
-		rc = sonde_build__hang_records(b, err);
-	if (b->nr_not_hung)
+		rc = sonde_build__place_records_below(b, err);
+	if (b->nr_not_placed)
 		sonde_note(&b->l->notes,
 			"%llu launches count only where they were launched, because the regions where they were written would "
 			"take too much memory; with report.origins=off all launches count where they were launched",
-			(unsigned long long)b->nr_not_hung);
+			(unsigned long long)b->nr_not_placed);
 	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)

@@ -135,7 +135,7 @@ struct sonde_tally {
 	bool takes_range; /* the NVTX selection takes something inside a range */
 	/* For each word of the selection, whether it matches anything: NVTX include, NVTX exclude,
 	 * kernel include, kernel exclude. */
-	bool *is_met;
+	bool *is_matched;
 	struct sonde_str functions[SONDE_MAX_FUNCTIONS]; /* the first distinct function names */
 	size_t nr_functions;
 };

@@ -243,7 +243,7 @@ int sonde_build__select(struct sonde_build *b, struct sonde_err *err)
 }
 
 /* Sets `*out` to whether an expression alone takes anything but the place outside all ranges. */
-static int meet_range(struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
+static int match_word_to_ranges(struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
 	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
 	const struct sonde_words word = {at, 1}, none = {NULL, 0};
@@ -258,7 +258,7 @@ static int meet_range(struct sonde_build *b, const char *const *at, bool *out, s
 	return rc;
 }
 
-static int meet_kernel(
+static int match_word_to_kernels(
 	struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
 	const struct sonde_words word = {at, 1}, none = {NULL, 0};
@@ -274,23 +274,23 @@ static int meet_kernel(
 	return rc;
 }
 
-int sonde_build__meet(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__match_words(struct sonde_build *b, struct sonde_err *err)
 {
 	const struct sonde_selection *s = &b->l->selection;
 	const struct sonde_words lists[] = {
 		s->nvtx_include, s->nvtx_exclude, s->kernel_include, s->kernel_exclude};
 	struct sonde_tally *t = &b->l->tally;
-	bool *is_met = sonde_arena_calloc(
-		&b->l->arena, sonde_selection_nr_words(s) + 1, sizeof(*is_met));
+	bool *is_matched = sonde_arena_calloc(
+		&b->l->arena, sonde_selection_nr_words(s) + 1, sizeof(*is_matched));
 	size_t i, k;
-	int rc = is_met ? 0 : sonde_err_nomem(err);
+	int rc = is_matched ? 0 : sonde_err_nomem(err);
 
-	t->is_met = is_met;
+	t->is_matched = is_matched;
 	for (i = 0; i < 4; i++)
-		for (k = 0; k < lists[i].nr && rc == 0; k++, is_met++)
+		for (k = 0; k < lists[i].nr && rc == 0; k++, is_matched++)
 			if (i < 2)
-				rc = meet_range(b, &lists[i].at[k], is_met, err);
+				rc = match_word_to_ranges(b, &lists[i].at[k], is_matched, err);
 			else if (i == 3 || !s->is_kernels_done) /* includes that ncu applied may not be patterns in our syntax */
-				rc = meet_kernel(b, &lists[i].at[k], is_met, err);
+				rc = match_word_to_kernels(b, &lists[i].at[k], is_matched, err);
 	return rc;
 }

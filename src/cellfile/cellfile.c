@@ -139,7 +139,7 @@ static int read_section(struct framing *f, size_t nr_before, bool *is_end)
 	if (*is_end && !is_end_right(f, nr_before, payload))
 		return refuse_damaged(f, "a part is missing");
 	if (s.kind > SONDE_CELLFILE_CELLS && s.kind < SONDE_CELLFILE_OPTIONAL)
-		return refuse_damaged(f, "a section is of an unknown kind");
+		return refuse_damaged(f, "a section has an unknown kind");
 	if (!*is_end && s.kind <= SONDE_CELLFILE_CELLS)
 		rc = read_part(f, s.kind, payload);
 	if (s.kind == SONDE_CELLFILE_SAMPLED || s.kind == SONDE_CELLFILE_STALLS)

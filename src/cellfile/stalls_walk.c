@@ -33,7 +33,7 @@ static void move_sources(struct sonde_walk *w, struct sonde_cells *c)
 		MOVE_NUMBER(w, s->samples);
 		MOVE_NUMBER(w, s->unplaced);
 		MOVE_NUMBER(w, s->dropped);
-		MOVE_NUMBER(w, s->full);
+		MOVE_NUMBER(w, s->full_drains);
 	}
 	sonde_walk_require(w, c->stall_sources.nr);
 }

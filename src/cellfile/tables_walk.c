@@ -297,16 +297,16 @@ static void move_tally(struct sonde_walk *w, struct sonde_cells *c)
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
 		MOVE_NUMBER(w, t->nr_outside_by[i]);
 	if (!w->to)
-		t->is_met = sonde_arena_calloc(w->arena, words + 1, sizeof(*t->is_met));
-	for (i = 0; sonde_walk_got(w, t->is_met) && i < words; i++)
-		t->is_met[i] = sonde_walk_bit(w, t->is_met[i], i, words);
+		t->is_matched = sonde_arena_calloc(w->arena, words + 1, sizeof(*t->is_matched));
+	for (i = 0; sonde_walk_got(w, t->is_matched) && i < words; i++)
+		t->is_matched[i] = sonde_walk_bit(w, t->is_matched[i], i, words);
 	MOVE_INDEX(w, t->nr_functions, SONDE_MAX_FUNCTIONS + 1);
 	for (i = 0; i < t->nr_functions; i++)
 		MOVE_TEXT(w, t->functions[i]);
 	sonde_walk_flags(w, flags, 3);
 	MOVE_NUMBER(w, c->nr_unclosed);
 	MOVE_NUMBER(w, c->nr_untimed);
-	MOVE_NUMBER(w, c->nr_unseen);
+	sonde_walk_number(w, 0); /* a count that only older versions of sonde had */
 	MOVE_NUMBER(w, c->nr_damaged);
 	MOVE_TEXT(w, c->damage);
 	move_notes(w, &c->notes);

@@ -135,6 +135,6 @@ void sonde_json__write_pc_samples(struct sonde_json_export *x)
 		sonde_json_u64(&x->w, "samples", s->samples);
 		sonde_json_u64(&x->w, "without_launch", s->unplaced);
 		sonde_json_u64(&x->w, "dropped", s->dropped);
-		sonde_json_u64(&x->w, "full_drains", s->full);
+		sonde_json_u64(&x->w, "full_drains", s->full_drains);
 	}
 }

@@ -36,7 +36,7 @@ static int by_device_and_time(const void *pa, const void *pb, void *context)
 	return a->ns != b->ns ? sonde_cmp(a->ns, b->ns) : sonde_cmp(i, k);
 }
 
-static const struct sonde_reading *nth(const struct work *w, size_t i)
+static const struct sonde_reading *nth_reading(const struct work *w, size_t i)
 {
 	return &w->at[w->order[i]];
 }
@@ -46,7 +46,7 @@ static void fill_maxima(struct work *w)
 	size_t i;
 
 	for (i = 0; i < w->nr; i++) {
-		const struct sonde_reading *now = nth(w, i), *last = i ? nth(w, i - 1) : NULL;
+		const struct sonde_reading *now = nth_reading(w, i), *last = i ? nth_reading(w, i - 1) : NULL;
 		bool is_next = last && last->process == now->process && last->device == now->device;
 
 		/*
@@ -77,7 +77,7 @@ static double most_between(const struct work *w, size_t from, size_t to)
 
 static void add_entry(const struct work *w, uint32_t range)
 {
-	const struct sonde_reading *begin = nth(w, w->begin[range]), *end = nth(w, w->end[range]);
+	const struct sonde_reading *begin = nth_reading(w, w->begin[range]), *end = nth_reading(w, w->end[range]);
 	struct sonde_times *t = &w->f->c->visits.at[w->f->visit_of[range]].times;
 	struct sonde_allocator_use *u = &t->allocator;
 	double most = most_between(w, w->begin[range], w->end[range]), rise = most - (double)begin->allocated;
@@ -115,10 +115,10 @@ bool sonde_fold__allocator(struct sonde_folding *f)
 		fill_maxima(&w);
 	}
 	for (i = 0; ok && i < w.nr; i++)
-		(nth(&w, i)->is_end ? w.end : w.begin)[nth(&w, i)->range] = (uint32_t)i;
+		(nth_reading(&w, i)->is_end ? w.end : w.begin)[nth_reading(&w, i)->range] = (uint32_t)i;
 	for (i = 0; ok && i < r->ranges.nr; i++)
 		if (w.begin[i] != SONDE_NONE && w.end[i] != SONDE_NONE && w.begin[i] < w.end[i] && f->visit_of[i] != SONDE_NONE &&
-			nth(&w, w.begin[i])->device == nth(&w, w.end[i])->device)
+			nth_reading(&w, w.begin[i])->device == nth_reading(&w, w.end[i])->device)
 			add_entry(&w, (uint32_t)i);
 	sonde_free(w.order);
 	sonde_free(w.most);

@@ -14,7 +14,7 @@
  * Corrects idle time once all files of a capture are added up: at least the sum of its gaps, and busy + idle within
  * the span.
  */
-void sonde_times_settle_idle(struct sonde_times *t);
+void sonde_times_correct_idle(struct sonde_times *t);
 /* Returns the method of the metric's rule for each accumulator of a cell of this kit. NULL: no memory. */
 uint8_t *sonde_kit_find_methods(
 	const struct sonde_kit *kit, const struct sonde_map *metrics, struct sonde_arena *arena);
@@ -38,7 +38,7 @@ static inline void sonde_count_add(uint64_t *to, uint64_t n, int sign)
 	*to = sign > 0 ? *to + n : *to - n;
 }
 /* Frees the tables, but not the texts and numbers they point to. */
-void sonde_cells_shed(struct sonde_cells *c);
+void sonde_cells_free_tables(struct sonde_cells *c);
 
 /* The work of one stream for a visit. */
 struct sonde_stream_row {
@@ -77,7 +77,7 @@ uint32_t *sonde_map_enter(struct sonde_map *to, struct sonde_arena *keep,
 /* Returns a region with the new numbers of its parent, label and domain. */
 struct sonde_region sonde_region_in(struct sonde_region r, const struct sonde_numbers *of);
 /* Finds or adds a region in `keys` and returns its number. Regions with the same parent, label, domain and kind are one. */
-uint32_t sonde_region_meet(struct sonde_map *keys, struct sonde_arena *keep,
+uint32_t sonde_region_find_or_add(struct sonde_map *keys, struct sonde_arena *keep,
 	const struct sonde_region *r, bool *is_new);
 
 /* --- PC samples ---------------------------------------------------------------------------------------- */
@@ -89,9 +89,9 @@ struct sonde_stall_keys {
 };
 void sonde_stall_keys_release(struct sonde_stall_keys *k);
 /* Each finds or adds a row and returns its number; SONDE_NONE: no memory. String numbers are those of `c`. */
-uint32_t sonde_symbol_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_symbol symbol);
-uint32_t sonde_stall_reason_meet(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string);
-uint32_t sonde_line_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line);
+uint32_t sonde_symbol_find_or_add(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_symbol symbol);
+uint32_t sonde_stall_reason_find_or_add(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string);
+uint32_t sonde_line_find_or_add(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line);
 
 /*
  * The most stalls that cells, or a sum of cells, may have. If there are more, they are kept without instructions, and

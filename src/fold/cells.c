@@ -50,7 +50,7 @@ struct sonde_region sonde_region_in(struct sonde_region r, const struct sonde_nu
 	return r;
 }
 
-uint32_t sonde_region_meet(struct sonde_map *keys, struct sonde_arena *keep,
+uint32_t sonde_region_find_or_add(struct sonde_map *keys, struct sonde_arena *keep,
 	const struct sonde_region *r, bool *is_new)
 {
 	const uint32_t key[4] = {r->parent, r->label, r->domain, r->kind};
@@ -129,16 +129,15 @@ void sonde_cells_add_counts(struct sonde_cells *to, const struct sonde_cells *fr
 		sonde_count_add(&t->nr_outside_by[i], f->nr_outside_by[i], sign);
 	t->takes_range |= f->takes_range;
 	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
-		t->is_met[i] |= f->is_met[i];
+		t->is_matched[i] |= f->is_matched[i];
 	to->has_range_times |= from->has_range_times;
 	to->has_times |= from->has_times;
 	sonde_count_add(&to->nr_unclosed, from->nr_unclosed, sign);
 	sonde_count_add(&to->nr_untimed, from->nr_untimed, sign);
-	sonde_count_add(&to->nr_unseen, from->nr_unseen, sign);
 }
 
 /* The larger of two values; `a` counts only if it is there. */
-static double larger(bool is_there, double a, double b)
+static double larger_of(bool is_there, double a, double b)
 {
 	return is_there && a >= b ? a : b;
 }
@@ -148,20 +147,20 @@ void sonde_acc_add(struct sonde_acc *to, const struct sonde_acc *from, uint8_t m
 	bool is_there = to->nr > 0;
 
 	if (method >= SONDE_METHOD_SAME) {
-		to->a = -larger(is_there, -to->a, -from->a);
-		to->b = larger(is_there, to->b, from->b);
+		to->a = -larger_of(is_there, -to->a, -from->a);
+		to->b = larger_of(is_there, to->b, from->b);
 	} else if (method == SONDE_METHOD_MAX) {
-		to->a = larger(is_there, to->a, from->a);
+		to->a = larger_of(is_there, to->a, from->a);
 	} else {
 		to->a += factor * from->a;
 		if (method == SONDE_METHOD_MEAN || method == SONDE_METHOD_PEAK) {
 			to->w += factor * from->w;
 			to->b += factor * from->b;
 			to->t += factor * from->t;
-			to->top = larger(is_there, to->top, from->top);
+			to->top = larger_of(is_there, to->top, from->top);
 			to->nr_weighed += from->nr_weighed;
 		} else {
-			to->b = larger(is_there, to->b, from->b);
+			to->b = larger_of(is_there, to->b, from->b);
 		}
 	}
 	to->nr += from->nr;
@@ -304,7 +303,7 @@ static void print_spans(struct sonde_buf *out, const uint32_t *ranks, size_t nr)
 }
 
 /* Replaces the ranks that are there by those that are missing. The caller makes sure that fewer are missing than there. */
-static size_t invert(uint32_t *ranks, size_t nr, uint32_t size)
+static size_t list_missing(uint32_t *ranks, size_t nr, uint32_t size)
 {
 	uint32_t *missing = sonde_calloc(size - nr + 1, sizeof(*missing)), rank;
 	size_t i = 0, k = 0;
@@ -326,7 +325,7 @@ static void note_missing(struct sonde_notes *notes, uint32_t *ranks, size_t nr, 
 	bool is_missing = nr > size / 2;
 	struct sonde_buf words = {0};
 
-	print_spans(&words, ranks, is_missing ? invert(ranks, nr, size) : nr);
+	print_spans(&words, ranks, is_missing ? list_missing(ranks, nr, size) : nr);
 	if (words.n && !words.failed)
 		sonde_note(notes, "%zu of the job's %u ranks %s here: %s%s", nr, size,
 			nr == 1 ? "is" : "are", is_missing ? "all but " : "", words.p);
@@ -370,7 +369,7 @@ void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 	explain_ranks(c, notes);
 }
 
-void sonde_cells_shed(struct sonde_cells *c)
+void sonde_cells_free_tables(struct sonde_cells *c)
 {
 	size_t i;
 
@@ -425,7 +424,7 @@ void sonde_cells_free(struct sonde_cells *c)
 		sonde_sampled_free(c->sampled.at[i]);
 	sonde_vec_release(&c->sampled);
 	sonde_vec_release(&c->sampled_others);
-	sonde_cells_shed(c);
+	sonde_cells_free_tables(c);
 	sonde_arena_release(&c->arena);
 	for (i = 0; i < c->parts.nr; i++)
 		sonde_cells_free(c->parts.at[i]);

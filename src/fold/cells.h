@@ -126,7 +126,7 @@ struct sonde_stall_source {
 	uint64_t period;  /* cycles between two samples of an SM; 0 = not known */
 	uint64_t samples; /* samples of all its functions */
 	uint64_t unplaced; /* those in functions without a recorded launch */
-	uint64_t dropped, full; /* as in struct sonde_pc_source */
+	uint64_t dropped, full_drains; /* as in struct sonde_pc_source */
 };
 
 /*
@@ -395,7 +395,6 @@ struct sonde_cells {
 	bool has_times;	      /* some entry, launch or sample has a timestamp */
 	uint64_t nr_unclosed; /* ranges never closed */
 	uint64_t nr_untimed;  /* launches without a time */
-	uint64_t nr_unseen;   /* no code sets it any more; still part of the cells format */
 	uint64_t nr_damaged;  /* launches whose metrics could not be decoded in full */
 	struct sonde_str damage; /* what was wrong with the first damaged launch */
 	struct sonde_notes notes; /* notes from reading */

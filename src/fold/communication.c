@@ -55,7 +55,7 @@ bool sonde_fold__communication(struct sonde_folding *f)
 }
 
 /* The kind of a collective, from the name of its kernel or the framework's name for it. */
-static enum sonde_collective_kind kind_of(struct sonde_str name)
+static enum sonde_collective_kind collective_kind_of(struct sonde_str name)
 {
 	static const struct {
 		const char *word;
@@ -86,7 +86,7 @@ static enum sonde_collective_kind kind_of(struct sonde_str name)
 }
 
 /* A collective as the source describes it. */
-struct said {
+struct collective_facts {
 	struct sonde_str group, name;
 	double nr_bytes, sequence; /* NaN = the source does not say */
 };
@@ -100,9 +100,9 @@ struct collecting {
 	struct sonde_arena arena;
 };
 
-static struct said ask_record(struct collecting *w, uint32_t record)
+static struct collective_facts describe_collective(struct collecting *w, uint32_t record)
 {
-	struct said s = {.nr_bytes = NAN, .sequence = NAN};
+	struct collective_facts s = {.nr_bytes = NAN, .sequence = NAN};
 	const struct sonde_values *v = &w->values;
 	size_t i;
 
@@ -123,7 +123,7 @@ static struct said ask_record(struct collecting *w, uint32_t record)
 
 /* Returns the group's number in `groups`, and sets `*string` to its name in the cells. SONDE_NONE: no memory. */
 static uint32_t find_group(
-	struct collecting *w, const struct sonde_record *rec, const struct said *s, uint32_t *string)
+	struct collecting *w, const struct sonde_record *rec, const struct collective_facts *s, uint32_t *string)
 {
 	struct sonde_buf name = {0};
 	const struct sonde_queue *q = sonde_record_queue(w->f->r, rec);
@@ -148,7 +148,7 @@ static uint32_t find_group(
  * The number of a collective: its sequence number and its position among kernels with that sequence number; without
  * one, the next number.
  */
-static uint64_t number_of(uint64_t *next, const struct said *s)
+static uint64_t next_number(uint64_t *next, const struct collective_facts *s)
 {
 	uint64_t at = isnan(s->sequence) || s->sequence < 0 || s->sequence > 1e15
 			      ? (*next / MAX_REPEATS + 1) * MAX_REPEATS
@@ -163,19 +163,19 @@ static bool add_collective(struct collecting *w, uint32_t launch, uint64_t step)
 {
 	const struct sonde_launch *l = &w->f->l->launches.at[launch];
 	const struct sonde_record *rec = &w->f->r->records.at[launch];
-	const struct said s = ask_record(w, launch);
+	const struct collective_facts s = describe_collective(w, launch);
 	enum sonde_collective_kind kind =
-		kind_of(sonde_records_str(w->f->r, sonde_record_function(w->f->r, rec)->name));
+		collective_kind_of(sonde_records_str(w->f->r, sonde_record_function(w->f->r, rec)->name));
 	uint32_t string, group = find_group(w, rec, &s, &string);
 	uint64_t number;
 
 	if (group == SONDE_NONE)
 		return false;
-	number = number_of(&w->next.at[group], &s);
+	number = next_number(&w->next.at[group], &s);
 	if (sonde_hash(&number, sizeof(number)) % step)
 		return true;
 	if (s.name.n && (kind == SONDE_COLLECTIVE_OTHER || kind == SONDE_COLLECTIVE_SEND_RECV))
-		kind = kind_of(s.name) == SONDE_COLLECTIVE_OTHER ? kind : kind_of(s.name);
+		kind = collective_kind_of(s.name) == SONDE_COLLECTIVE_OTHER ? kind : collective_kind_of(s.name);
 	return sonde_vec_put(&w->f->c->collectives,
 		(struct sonde_collective){.scope = l->scope,
 			.who = SONDE_NONE,

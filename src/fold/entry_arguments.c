@@ -87,13 +87,13 @@ struct stretch {
 };
 
 /* Tokens and batch of a list; NaN = the list has none. There are few distinct lists, so each is parsed once. */
-struct said {
+struct token_numbers {
 	double tokens, batch;
 	bool is_read;
 };
 
 struct sonde_throughput {
-	struct said *of; /* by string number of the list */
+	struct token_numbers *of; /* by string number of the list */
 	size_t nr;
 	SONDE_VEC(struct stretch) stretches;
 };
@@ -131,7 +131,7 @@ bool sonde_throughput__add(struct sonde_throughput *t, const struct sonde_foldin
 	uint32_t list = t ? f->arguments_of[range] : SONDE_NONE, visit = f->visit_of[range];
 	struct sonde_times *times = &f->c->visits.at[visit].times;
 	uint64_t begin_ns = f->r->ranges.at[range].time.begin_ns;
-	struct said *s;
+	struct token_numbers *s;
 
 	if (list == SONDE_NONE || list >= t->nr)
 		return true;

@@ -182,7 +182,7 @@ static struct walk walk_from(const struct sonde_unmixing *x, size_t launch)
 }
 
 /* The time of the launch that is inside the current sample, in ns; 0 = the launch ends before the sample. */
-static double overlap(const struct sonde_unmixing *x, const struct walk *w)
+static double overlap_ns(const struct sonde_unmixing *x, const struct walk *w)
 {
 	int64_t from, to;
 
@@ -200,7 +200,7 @@ static void add_model(struct sonde_loads *l, const struct sonde_unmixing *x, siz
 	size_t k;
 
 	find_rates(rates, l, &x->launches.at[launch]);
-	for (; (ns = overlap(x, &w)) > 0; w.sample++)
+	for (; (ns = overlap_ns(x, &w)) > 0; w.sample++)
 		for (k = 0; k < NR_COLUMNS; k++)
 			l->model[w.sample * NR_COLUMNS + k] += rates[k] * ns;
 }
@@ -235,7 +235,7 @@ static void add_part(struct sonde_loads *l, const struct sonde_unmixing *x, size
 	size_t k;
 
 	find_rates(rates, l, &x->launches.at[launch]);
-	for (; (ns = overlap(x, &w)) > 0; w.sample++) {
+	for (; (ns = overlap_ns(x, &w)) > 0; w.sample++) {
 		if (e->sample != w.sample)
 			set_load_of(l, x, e, set);
 		e->sample = w.sample;

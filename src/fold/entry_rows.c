@@ -13,12 +13,12 @@
 #include <stdlib.h>
 
 /* The sum of the launches of a set of open ranges, or of an entry. */
-struct gain {
+struct work_sum {
 	uint64_t gpu_ns, first_ns, last_ns; /* selected launches: time, first start, last end; last_ns 0 = none */
 	uint64_t end_ns; /* end of the last launch, selected or not */
 };
 
-static void add_gain(struct gain *to, const struct gain *from)
+static void add_work(struct work_sum *to, const struct work_sum *from)
 {
 	to->end_ns = from->end_ns > to->end_ns ? from->end_ns : to->end_ns;
 	if (!from->last_ns)
@@ -30,14 +30,14 @@ static void add_gain(struct gain *to, const struct gain *from)
 }
 
 /* Fills `sets`, by set number: first the records' sets, then those made by attribution. */
-static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
+static void sum_sets(const struct sonde_launches *l, struct work_sum *sets)
 {
 	size_t i;
 
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_launch *launch = &l->launches.at[i];
 		const struct sonde_record_time *t = &l->records->records.at[i].time;
-		struct gain *g = &sets[launch->open];
+		struct work_sum *g = &sets[launch->open];
 
 		if (t->end_ns < t->start_ns || !t->end_ns)
 			continue;
@@ -51,8 +51,8 @@ static void gain_of_sets(const struct sonde_launches *l, struct gain *sets)
 }
 
 /* Adds each set to its entries and the entries around them. A launch inside ranges of two domains counts in both. */
-static void gain_of_ranges(
-	const struct sonde_launches *l, const struct gain *sets, size_t nr, struct gain *ranges)
+static void sum_ranges(
+	const struct sonde_launches *l, const struct work_sum *sets, size_t nr, struct work_sum *ranges)
 {
 	size_t i, k;
 
@@ -66,7 +66,7 @@ static void gain_of_ranges(
 			uint32_t range = members[k];
 
 			for (; range != SONDE_NONE; range = l->records->ranges.at[range].parent)
-				add_gain(&ranges[range], &sets[i]);
+				add_work(&ranges[range], &sets[i]);
 		}
 	}
 }
@@ -83,7 +83,7 @@ static int by_begin(const void *a, const void *b)
  * Which entries of a visit are kept: of very many, one in `step`, evenly over time. Ranges mostly come
  * in order of time; then entries that are not kept need no memory.
  */
-struct plan {
+struct entry_choice {
 	uint32_t nr, seen, step;
 	bool is_unsorted;
 	bool has_wall; /* there are entries, shown or not */
@@ -98,7 +98,7 @@ static bool is_shown(const struct sonde_folding *f, size_t range)
 }
 
 /* Wall time: until the last work launched in the entry has ended, which may be long after the range itself. */
-static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges, size_t number)
+static uint64_t wall_of(const struct sonde_folding *f, const struct work_sum *ranges, size_t number)
 {
 	const struct sonde_range_time *t = &f->r->ranges.at[number].time;
 	uint64_t end_ns = t->end_ns;
@@ -110,10 +110,10 @@ static uint64_t wall_of(const struct sonde_folding *f, const struct gain *ranges
 	return end_ns - t->begin_ns;
 }
 
-static struct sonde_entry make_entry(const struct sonde_folding *f, const struct gain *ranges, size_t number)
+static struct sonde_entry make_entry(const struct sonde_folding *f, const struct work_sum *ranges, size_t number)
 {
 	const struct sonde_range *range = &f->r->ranges.at[number];
-	const struct gain g = ranges ? ranges[number] : (struct gain){0};
+	const struct work_sum g = ranges ? ranges[number] : (struct work_sum){0};
 
 	return (struct sonde_entry){.begin_ns = range->time.begin_ns,
 		.host_ns = range->time.end_ns - range->time.begin_ns,
@@ -125,18 +125,18 @@ static struct sonde_entry make_entry(const struct sonde_folding *f, const struct
 }
 
 static bool count_entries(
-	const struct sonde_folding *f, struct plan *plans, const struct gain *ranges, struct sonde_throughput *tokens)
+	const struct sonde_folding *f, struct entry_choice *choices, const struct work_sum *ranges, struct sonde_throughput *tokens)
 {
 	size_t i;
 
 	for (i = 0; i < f->r->ranges.nr; i++) {
 		const struct sonde_range_time *t = &f->r->ranges.at[i].time;
 		uint64_t wall_ns;
-		struct plan *p;
+		struct entry_choice *p;
 
 		if (f->visit_of[i] == SONDE_NONE)
 			continue;
-		p = &plans[f->visit_of[i]];
+		p = &choices[f->visit_of[i]];
 		wall_ns = wall_of(f, ranges, i);
 		p->wall_ns += wall_ns == SONDE_NO_WALL ? NAN : (double)wall_ns;
 		p->has_wall = true;
@@ -152,13 +152,13 @@ static bool count_entries(
 	return true;
 }
 
-static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
+static bool lay_out_entries(struct sonde_cells *c, struct entry_choice *choices)
 {
 	uint64_t total = 0;
 	size_t i;
 
 	for (i = 0; i < c->visits.nr; i++) {
-		struct plan *p = &plans[i];
+		struct entry_choice *p = &choices[i];
 
 		for (p->step = 1; p->nr > (uint64_t)SONDE_MAX_ENTRIES * p->step;)
 			p->step *= 2;
@@ -176,7 +176,7 @@ static bool lay_out_entries(struct sonde_cells *c, struct plan *plans)
 }
 
 /* Moves a visit's entries to their final slice. If they did not come in order, first sorts them and drops those not kept. */
-static void set_slice_of(struct sonde_cells *c, struct sonde_visit *v, const struct plan *p, uint32_t *nr)
+static void set_slice_of(struct sonde_cells *c, struct sonde_visit *v, const struct entry_choice *p, uint32_t *nr)
 {
 	struct sonde_entry *at = &c->entries.at[v->first_entry];
 	uint32_t i, kept = 0, step = p->is_unsorted ? p->step : 1;
@@ -191,7 +191,7 @@ static void set_slice_of(struct sonde_cells *c, struct sonde_visit *v, const str
 	*nr += kept;
 }
 
-static void fill_entries(const struct sonde_folding *f, struct plan *plans, const struct gain *ranges)
+static void fill_entries(const struct sonde_folding *f, struct entry_choice *choices, const struct work_sum *ranges)
 {
 	struct sonde_cells *c = f->c;
 	uint32_t nr_kept = 0;
@@ -199,18 +199,18 @@ static void fill_entries(const struct sonde_folding *f, struct plan *plans, cons
 
 	for (i = 0; i < f->r->ranges.nr; i++) {
 		struct sonde_visit *v;
-		struct plan *p;
+		struct entry_choice *p;
 
 		if (!is_shown(f, i))
 			continue;
 		v = &c->visits.at[f->visit_of[i]];
-		p = &plans[f->visit_of[i]];
+		p = &choices[f->visit_of[i]];
 		if (p->seen++ % p->step == 0 || p->is_unsorted)
 			c->entries.at[v->first_entry + v->nr_entries++] =
 				make_entry(f, ranges, i);
 	}
 	for (i = 0; i < c->visits.nr; i++)
-		set_slice_of(c, &c->visits.at[i], &plans[i], &nr_kept);
+		set_slice_of(c, &c->visits.at[i], &choices[i], &nr_kept);
 	c->entries.nr = nr_kept;
 }
 
@@ -243,11 +243,11 @@ static bool keep_labels(struct sonde_cells *c, const struct sonde_records *r)
 }
 
 /* Adds up launches by range; `*out` stays NULL if there are no launches. */
-static bool find_gains(const struct sonde_launches *l, struct gain **out)
+static bool sum_launches(const struct sonde_launches *l, struct work_sum **out)
 {
 	const struct sonde_records *r = l->records;
 	size_t nr = r->sets.nr + l->sets.nr;
-	struct gain *sets;
+	struct work_sum *sets;
 
 	*out = NULL;
 	if (!l->launches.nr)
@@ -255,8 +255,8 @@ static bool find_gains(const struct sonde_launches *l, struct gain **out)
 	sets = sonde_calloc(nr + 1, sizeof(*sets));
 	*out = sonde_calloc(r->ranges.nr + 1, sizeof(**out));
 	if (sets && *out) {
-		gain_of_sets(l, sets);
-		gain_of_ranges(l, sets, nr, *out);
+		sum_sets(l, sets);
+		sum_ranges(l, sets, nr, *out);
 	}
 	sonde_free(sets);
 	return sets && *out;
@@ -264,18 +264,18 @@ static bool find_gains(const struct sonde_launches *l, struct gain **out)
 
 bool sonde_fold__entries(struct sonde_folding *f)
 {
-	struct plan *plans = sonde_calloc(f->c->visits.nr + 1, sizeof(*plans));
+	struct entry_choice *choices = sonde_calloc(f->c->visits.nr + 1, sizeof(*choices));
 	struct sonde_throughput *tokens = NULL;
-	struct gain *ranges = NULL;
-	bool ok = plans && find_gains(f->l, &ranges) && sonde_throughput__begin(&tokens, f) &&
-		  count_entries(f, plans, ranges, tokens) && lay_out_entries(f->c, plans);
+	struct work_sum *ranges = NULL;
+	bool ok = choices && sum_launches(f->l, &ranges) && sonde_throughput__begin(&tokens, f) &&
+		  count_entries(f, choices, ranges, tokens) && lay_out_entries(f->c, choices);
 
 	if (ok) {
-		fill_entries(f, plans, ranges);
+		fill_entries(f, choices, ranges);
 		ok = keep_labels(f->c, f->r);
 	}
 	sonde_throughput__free(tokens);
-	sonde_free(plans);
+	sonde_free(choices);
 	sonde_free(ranges);
 	return ok;
 }

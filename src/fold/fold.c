@@ -284,7 +284,7 @@ static int plan_accumulators(struct filling *x, const struct sonde_choice *choic
 		ok = sonde_fold__kits(&x->f, &x->values) && sonde_plans_init(&x->plans, x->c);
 		for (i = 0; ok && i < r->metrics.nr; i++)
 			ok = !wanted[i] || sonde_plans_add(&x->plans, i);
-		ok = ok && sonde_plans_complete(&x->plans) && sonde_plans_settle(&x->plans, x->c);
+		ok = ok && sonde_plans_complete(&x->plans) && sonde_plans_lay_out(&x->plans, x->c);
 		rc = ok ? 0 : sonde_err_nomem(err);
 	}
 	return rc;

@@ -129,7 +129,7 @@ static bool spread_calls(struct sonde_hosts *h, const uint32_t *callers)
 	return sort_each(h, h->calls, first, sizeof(*h->calls));
 }
 
-bool sonde_hosts__settle(struct sonde_hosts *h)
+bool sonde_hosts__sort(struct sonde_hosts *h)
 {
 	const struct sonde_records *r = h->r;
 	uint32_t *callers = sonde_arena_alloc(&h->arena, (r->calls.nr + 1) * sizeof(*callers));
@@ -299,7 +299,7 @@ static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_
 	return a.begin_ns > soon ? a.begin_ns : soon;
 }
 
-static uint64_t clamp(uint64_t ns, const struct sonde_gap_ends *gap)
+static uint64_t clamp_to_gap(uint64_t ns, const struct sonde_gap_ends *gap)
 {
 	return ns < gap->from_ns ? gap->from_ns : ns > gap->to_ns ? gap->to_ns : ns;
 }
@@ -309,7 +309,7 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 {
 	const struct sonde_record *after = &h->r->records.at[gap->after];
 	bool is_copy = after->kind == SONDE_RESULT_MEMCPY || after->kind == SONDE_RESULT_MEMSET;
-	struct stretch s = {gap->from_ns, clamp(after->call_ns, gap), h->thread_of[gap->after],
+	struct stretch s = {gap->from_ns, clamp_to_gap(after->call_ns, gap), h->thread_of[gap->after],
 		h->thread_of[gap->before],
 		h->has_calls[sonde_record_caller(h->r, after)->process] ? SONDE_IDLE_HOST
 									: SONDE_IDLE_UNKNOWN};
@@ -319,7 +319,7 @@ void sonde_hosts__explain(const struct sonde_hosts *h, const struct sonde_gap_en
 		by[SONDE_IDLE_UNKNOWN] += gap->to_ns - gap->from_ns;
 		return;
 	}
-	returned = clamp(find_return(h, gap, after->call_ns, is_copy), gap); /* then kernels and copies alike are queued */
+	returned = clamp_to_gap(find_return(h, gap, after->call_ns, is_copy), gap); /* then kernels and copies alike are queued */
 	by[SONDE_IDLE_QUEUED] += gap->to_ns - returned;
 	by[is_copy ? SONDE_IDLE_COPY : SONDE_IDLE_LAUNCH] += returned - s.to_ns;
 	s.other = s.other == s.thread ? SONDE_NONE : s.other;
@@ -388,7 +388,7 @@ static bool add_gap(struct sonde_gaps *g, const struct sonde_gap_ends *ends, boo
 	struct sonde_gap_sum *sum = sonde_vec_push(&g->sums);
 	size_t i;
 
-	if (!sum || (!g->hosts.launches && !sonde_hosts__settle(&g->hosts)))
+	if (!sum || (!g->hosts.launches && !sonde_hosts__sort(&g->hosts)))
 		return false;
 	if (g->sums.nr > 1)
 		*sum = sum[-1];

@@ -30,10 +30,10 @@ struct sonde_hosts {
 
 /* The next three return false: no memory. Call release in any case. */
 bool sonde_hosts__init(struct sonde_hosts *h, const struct sonde_records *r);
-/* Call it for every record before `settle` and `explain`. */
+/* Call it for every record before `sort` and `explain`. */
 bool sonde_hosts__add(struct sonde_hosts *h, uint32_t record);
 /* Sorts the calls of each thread. Called at the first gap only, as a GPU may have none. */
-bool sonde_hosts__settle(struct sonde_hosts *h);
+bool sonde_hosts__sort(struct sonde_hosts *h);
 void sonde_hosts__release(struct sonde_hosts *h);
 
 /* A time in which nothing ran on the device. */

@@ -143,7 +143,7 @@ static double most_between(const struct work *w, uint64_t from_ns, uint64_t to_n
 
 static void find_peaks(struct work *w, uint32_t process)
 {
-	uint64_t until_ns = w->r->settled_ns ? w->r->settled_ns : UINT64_MAX;
+	uint64_t until_ns = w->r->ahead_ns ? w->r->ahead_ns : UINT64_MAX;
 	size_t i;
 
 	for (i = w->ns.nr; i-- > 1;)

@@ -137,7 +137,7 @@ bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
  * Sets the quality of a throughput: the weakest quality among its constituents, as each of them is weighted by the cycles
  * of its own unit. Called when all metrics are planned, as a constituent may be planned after the throughput.
  */
-static void settle_peak(const struct sonde_plans *s, struct sonde_rollup *p)
+static void limit_peak_quality(const struct sonde_plans *s, struct sonde_rollup *p)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;
 	size_t i;
@@ -165,11 +165,11 @@ bool sonde_plans_complete(struct sonde_plans *s)
 				return false;
 	}
 	for (i = 0; i < s->plans.nr; i++)
-		settle_peak(s, &s->plans.at[i]);
+		limit_peak_quality(s, &s->plans.at[i]);
 	return true;
 }
 
-bool sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c)
+bool sonde_plans_lay_out(struct sonde_plans *p, struct sonde_cells *c)
 {
 	size_t nr = c->metric_names.nr, i, k;
 

@@ -33,7 +33,7 @@ struct sonde_plans {
 
 /*
  * These functions return false: no memory. The cells are borrowed. While folding, kits have no `at` yet: then any
- * metric that the kit's inputs have can be planned, until sonde_plans_settle.
+ * metric that the kit's inputs have can be planned, until sonde_plans_lay_out.
  */
 bool sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c);
 /* Plans a metric for every kit that has it, unless it is planned already. */
@@ -42,7 +42,7 @@ bool sonde_plans_add(struct sonde_plans *p, uint32_t metric);
 bool sonde_plans_complete(struct sonde_plans *p);
 /* Makes `at` of all kits: the planned metrics get accumulators in the order of metric numbers, because partial reports
  * have only one bit for each metric to say that it is kept. */
-bool sonde_plans_settle(struct sonde_plans *p, struct sonde_cells *c);
+bool sonde_plans_lay_out(struct sonde_plans *p, struct sonde_cells *c);
 void sonde_plans_release(struct sonde_plans *p);
 
 #endif

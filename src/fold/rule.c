@@ -123,7 +123,7 @@ static uint32_t metric_of(const struct sonde_capture *c, const char *name)
 }
 
 /* Finds the metric `unit` + `rest`. */
-static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const char *rest)
+static uint32_t find_metric(const struct sonde_capture *c, struct sonde_str unit, const char *rest)
 {
 	char name[512];
 	int n = snprintf(name, sizeof(name), "%.*s%s", SONDE_STR_ARG(unit), rest);
@@ -132,7 +132,7 @@ static uint32_t find(const struct sonde_capture *c, struct sonde_str unit, const
 }
 
 /* Sets the weight. A weight can make the quality worse than that of the rule, never better. */
-static void weigh(struct sonde_rollup *p, uint32_t first, uint32_t second, uint8_t quality)
+static void set_weight(struct sonde_rollup *p, uint32_t first, uint32_t second, uint8_t quality)
 {
 	p->weight[0] = first;
 	p->weight[1] = second;
@@ -163,11 +163,11 @@ static bool weigh_by_cycles(const struct sonde_capture *c, struct sonde_rollup *
 
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		snprintf(rest, sizeof(rest), "__cycles_%s%s", which, forms[i].suffix);
-		metric = find(c, unit, rest);
+		metric = find_metric(c, unit, rest);
 		if (metric == SONDE_NONE || (forms[i].times_time && time == SONDE_NONE))
 			continue;
 		p->per_instance = forms[i].per_instance;
-		weigh(p, metric, forms[i].times_time ? time : SONDE_NONE,
+		set_weight(p, metric, forms[i].times_time ? time : SONDE_NONE,
 			forms[i].quality > quality ? forms[i].quality : quality);
 		return true;
 	}
@@ -198,7 +198,7 @@ static bool weigh_by_elapsed(
 
 static void weigh_by_time(const struct sonde_capture *c, struct sonde_rollup *p, uint8_t quality)
 {
-	weigh(p, metric_of(c, TIME), SONDE_NONE, quality);
+	set_weight(p, metric_of(c, TIME), SONDE_NONE, quality);
 }
 
 /* Weighs by the counter `unit__<name>`, in the singular or plural; without it by its rate × time, which is
@@ -217,18 +217,18 @@ static bool weigh_by_counter(const struct sonde_capture *c, struct sonde_rollup 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(rest, sizeof(rest), forms[i / 2], SONDE_STR_ARG(name), i % 2 ? "s" : "");
 #pragma GCC diagnostic pop
-		metric = find(c, unit, rest);
+		metric = find_metric(c, unit, rest);
 		if (metric != SONDE_NONE) {
-			weigh(p, metric, SONDE_NONE, SONDE_QUALITY_EXACT);
+			set_weight(p, metric, SONDE_NONE, SONDE_QUALITY_EXACT);
 			return true;
 		}
 	}
 	snprintf(rest, sizeof(rest), "__%.*s.avg.pct_of_peak_sustained_elapsed",
 		SONDE_STR_ARG(name));
-	metric = find(c, unit, rest);
+	metric = find_metric(c, unit, rest);
 	if (metric == SONDE_NONE || time == SONDE_NONE)
 		return false;
-	weigh(p, metric, time, SONDE_QUALITY_APPROX);
+	set_weight(p, metric, time, SONDE_QUALITY_APPROX);
 	return true;
 }
 
@@ -257,7 +257,7 @@ static bool weigh_by_denominator(
 
 	for (i = 0; i < sizeof(dividers) / sizeof(dividers[0]); i++)
 		if (sonde_str_is(name, dividers[i].ratio)) {
-			weigh(p, metric_of(c, dividers[i].by), SONDE_NONE, SONDE_QUALITY_EXACT);
+			set_weight(p, metric_of(c, dividers[i].by), SONDE_NONE, SONDE_QUALITY_EXACT);
 			return p->weight[0] != SONDE_NONE;
 		}
 	if (!unit.n)
@@ -326,7 +326,7 @@ static void choose_weight(const struct sonde_capture *c, struct sonde_rollup *p,
 }
 
 /* How the figure is computed, in words for people, with the weight that was found. */
-static const char *words(
+static const char *method_words(
 	const struct sonde_rollup *p, const struct sonde_map *names, struct sonde_arena *arena)
 {
 	static const char *const plain[] = {[SONDE_METHOD_SUM] = "sum",
@@ -385,7 +385,7 @@ struct sonde_rollup sonde_rollup_for(
 						    launch */
 	if (p.method == SONDE_METHOD_UPPER || p.method == SONDE_METHOD_LOWER)
 		p.sibling = average_of(c->names, name);
-	p.says[0] = words(&p, c->names, arena);
+	p.says[0] = method_words(&p, c->names, arena);
 	p.says[1] = "mean weighted by time";
 	return p;
 }

@@ -30,7 +30,7 @@ void sonde_stall_keys_release(struct sonde_stall_keys *k)
 	sonde_arena_release(&k->arena);
 }
 
-uint32_t sonde_symbol_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_symbol symbol)
+uint32_t sonde_symbol_find_or_add(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_symbol symbol)
 {
 	const uint64_t key[2] = {symbol.name, symbol.cubin};
 	bool is_new = false;
@@ -39,7 +39,7 @@ uint32_t sonde_symbol_meet(struct sonde_cells *c, struct sonde_stall_keys *k, st
 	return is_new && at != SONDE_NONE && !sonde_vec_put(&c->symbols, symbol) ? SONDE_NONE : at;
 }
 
-uint32_t sonde_stall_reason_meet(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string)
+uint32_t sonde_stall_reason_find_or_add(struct sonde_cells *c, struct sonde_stall_keys *k, uint32_t string)
 {
 	bool is_new = false;
 	uint32_t at = sonde_map_keep(&k->reasons, &k->arena, SONDE_BYTES(string), &is_new);
@@ -47,7 +47,7 @@ uint32_t sonde_stall_reason_meet(struct sonde_cells *c, struct sonde_stall_keys 
 	return is_new && at != SONDE_NONE && !sonde_vec_put(&c->stall_reasons, string) ? SONDE_NONE : at;
 }
 
-uint32_t sonde_line_meet(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line)
+uint32_t sonde_line_find_or_add(struct sonde_cells *c, struct sonde_stall_keys *k, struct sonde_line line)
 {
 	bool is_new = false;
 	uint32_t at = sonde_map_keep(&k->lines, &k->arena, SONDE_BYTES(line), &is_new);
@@ -71,18 +71,18 @@ bool sonde_stall_tables_enter(struct sonde_stall_numbers *out, struct sonde_cell
 	out->line = new_numbers(out, from->lines.nr);
 	ok = out->symbol && out->reason && out->line;
 	for (i = 0; ok && i < from->stall_reasons.nr; i++)
-		ok = (out->reason[i] = sonde_stall_reason_meet(to, k, string_of[from->stall_reasons.at[i]])) != SONDE_NONE;
+		ok = (out->reason[i] = sonde_stall_reason_find_or_add(to, k, string_of[from->stall_reasons.at[i]])) != SONDE_NONE;
 	for (i = 0; ok && i < from->symbols.nr; i++) {
 		struct sonde_symbol symbol = {string_of[from->symbols.at[i].name], from->symbols.at[i].cubin};
 
-		ok = (out->symbol[i] = sonde_symbol_meet(to, k, symbol)) != SONDE_NONE;
+		ok = (out->symbol[i] = sonde_symbol_find_or_add(to, k, symbol)) != SONDE_NONE;
 	}
 	for (i = 0; ok && i < from->lines.nr; i++) { /* callers come first */
 		struct sonde_line line = from->lines.at[i];
 
 		line.file = string_of[line.file];
 		line.caller = sonde_number_in(out->line, line.caller);
-		ok = (out->line[i] = sonde_line_meet(to, k, line)) != SONDE_NONE;
+		ok = (out->line[i] = sonde_line_find_or_add(to, k, line)) != SONDE_NONE;
 	}
 	return ok;
 }
@@ -419,7 +419,7 @@ static uint32_t reason_of(struct work *w, uint32_t string)
 	slot = &w->reason_of.at[string];
 	if (!*slot) {
 		reason = string_in(w, sonde_stall_reason_short(sonde_records_str(w->r, string), &is_twin));
-		reason = reason == SONDE_NONE ? reason : sonde_stall_reason_meet(w->c, &w->keys, reason);
+		reason = reason == SONDE_NONE ? reason : sonde_stall_reason_find_or_add(w->c, &w->keys, reason);
 		*slot = reason + 1;
 	}
 	return *slot - 1;
@@ -437,7 +437,7 @@ static bool enter_lines(struct work *w)
 			l->caller == SONDE_NONE ? SONDE_NONE : w->line_of[l->caller]};
 
 		if (line.file == SONDE_NONE ||
-			(w->line_of[i] = sonde_line_meet(w->c, &w->keys, line)) == SONDE_NONE)
+			(w->line_of[i] = sonde_line_find_or_add(w->c, &w->keys, line)) == SONDE_NONE)
 			return false;
 	}
 	return w->line_of;
@@ -473,7 +473,7 @@ static bool add_batch(struct work *w, const struct sonde_pc_batch *b)
 {
 	struct sonde_stall_source *source = source_of(w, b->process);
 	struct sonde_symbol symbol = {string_in(w, sonde_records_str(w->r, b->symbol)), b->cubin};
-	uint32_t number = symbol.name == SONDE_NONE ? SONDE_NONE : sonde_symbol_meet(w->c, &w->keys, symbol), i;
+	uint32_t number = symbol.name == SONDE_NONE ? SONDE_NONE : sonde_symbol_find_or_add(w->c, &w->keys, symbol), i;
 	struct shares s;
 
 	if (number == SONDE_NONE)
@@ -519,7 +519,7 @@ static bool add_sources(struct work *w)
 		const struct sonde_pc_source *s = &w->r->pc_sources.at[i];
 
 		if (!sonde_vec_put(&w->c->stall_sources, (struct sonde_stall_source){.process = s->process,
-								 .period = s->period, .dropped = s->dropped, .full = s->full}))
+								 .period = s->period, .dropped = s->dropped, .full_drains = s->full_drains}))
 			return false;
 	}
 	return true;

@@ -155,10 +155,10 @@ static bool copy_tally(struct sonde_cells *c, const struct sonde_tally *from)
 	size_t nr = sonde_selection_nr_words(&c->selection), i;
 
 	c->tally = *from;
-	c->tally.is_met = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*c->tally.is_met));
-	if (!c->tally.is_met)
+	c->tally.is_matched = sonde_arena_calloc(&c->arena, nr + 1, sizeof(*c->tally.is_matched));
+	if (!c->tally.is_matched)
 		return false;
-	memcpy(c->tally.is_met, from->is_met, nr * sizeof(*from->is_met));
+	memcpy(c->tally.is_matched, from->is_matched, nr * sizeof(*from->is_matched));
 	for (i = 0; i < c->tally.nr_functions; i++)
 		if (!sonde_cells_keep(c, &c->tally.functions[i]))
 			return false;

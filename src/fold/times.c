@@ -131,7 +131,7 @@ static void set_idle(struct sonde_times *t, double inside)
 	t->idle_by[SONDE_IDLE_OTHER] = t->idle_ns - gaps;
 }
 
-void sonde_times_settle_idle(struct sonde_times *t)
+void sonde_times_correct_idle(struct sonde_times *t)
 {
 	if (isnan(t->idle_ns))
 		return;
@@ -205,8 +205,8 @@ static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *timed)
 	for (i = 0; i < timed->nr; i++)
 		if (x->busy[i].is_used)
 			set_idle(&timed->at[i].times, (double)(x->busy[i].busy_ns - x->before[i].busy_ns));
-	for (i = 0; i < timed->nr && !x->l->records->rolled.nr && !x->l->records->settled_ns; i++)
-		sonde_times_settle_idle(&timed->at[i].times);
+	for (i = 0; i < timed->nr && !x->l->records->rolled.nr && !x->l->records->ahead_ns; i++)
+		sonde_times_correct_idle(&timed->at[i].times);
 	return true;
 }
 
@@ -329,7 +329,7 @@ static void take_entry(struct work *w, uint32_t number, struct sonde_visit *visi
 
 	w->f->visit_of[number] = SONDE_NONE;
 	if (!visit || time->end_ns < time->begin_ns || !time->end_ns || range->ended != SONDE_NOW ||
-		(range->is_open && w->f->r->settled_ns)) /* an open entry counts with the file in which it ends */
+		(range->is_open && w->f->r->ahead_ns)) /* an open entry counts with the file in which it ends */
 		return;
 	w->f->visit_of[number] = (uint32_t)(visit - w->c->visits.at);
 	visit->is_open |= range->is_open;

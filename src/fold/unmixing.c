@@ -85,7 +85,7 @@ static bool find_samples(struct sonde_unmixing *x, const struct sonde_series *se
 	size_t i;
 
 	for (i = 0; i < series->times.nr; i++)
-		if (sonde_unmixing__is_known(x, &series->times.at[i]) &&
+		if (sonde_unmixing__is_recorded(x, &series->times.at[i]) &&
 			!sonde_vec_put(&x->found,
 			    (struct sonde_unmixing_found){
 				    series->times.at[i], &series->values.at[i * series->counters.nr]}))
@@ -337,7 +337,7 @@ int sonde_fold__sampled(struct sonde_folding *f, struct sonde_err *err)
 		sonde_vec_release(&x.columns);
 		sonde_vec_release(&x.units);
 		sonde_vec_release(&x.is_few);
-		sonde_vec_release(&x.known);
+		sonde_vec_release(&x.recorded);
 		sonde_vec_release(&x.others);
 		sonde_arena_release(&x.arena);
 	}

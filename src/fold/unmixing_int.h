@@ -45,9 +45,9 @@ struct sonde_unmixing {
 	/* For GPM's samples, by class: the unit that is its unknown, and whether that unit has too few samples. */
 	SONDE_VEC(struct sonde_unmix_class) units;
 	SONDE_VEC(bool) is_few;
-	SONDE_VEC(struct sonde_window_time) known; /* for processes with windows: times in which all their work was recorded */
+	SONDE_VEC(struct sonde_window_time) recorded; /* for processes with windows: times in which all their work was recorded */
 	SONDE_VEC(const struct sonde_records *) others; /* captures beside this one that have work on the device */
-	uint64_t known_ns; /* from then on all work of `others` is recorded */
+	uint64_t others_ns; /* from then on all work of `others` is recorded */
 	struct sonde_arena arena;
 };
 
@@ -81,7 +81,7 @@ bool sonde_unmixing__launches(struct sonde_unmixing *x);
 /* For windowed captures: finds the intervals in which every running kernel was recorded. False: no memory. */
 bool sonde_unmixing__windows(struct sonde_unmixing *x);
 /* Whether a sample is inside such an interval, and counts with the files that are folded now. */
-bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time);
+bool sonde_unmixing__is_recorded(const struct sonde_unmixing *x, const struct sonde_sample_time *time);
 /* Finds the cycles that elapsed while launches ran, by launch and by class. False: no memory. */
 bool sonde_unmixing__clocks(struct sonde_unmixing *x);
 /* Loads of long entries: call begin, then add for each set that is solved, then end. False: no memory. */

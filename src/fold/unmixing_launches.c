@@ -350,7 +350,7 @@ static void extend_window(struct sonde_unmixing *x, const struct sonde_launch *l
 	size_t i = find_window(r->windows.at, r->windows.nr, process, rec->call_ns);
 	int64_t offset = sonde_unmixing__offset(x);
 	uint64_t begin = rec->time.start_ns + (uint64_t)offset, end = rec->time.end_ns + (uint64_t)offset;
-	struct sonde_window_time *known = i < r->windows.nr ? &x->known.at[i] : NULL;
+	struct sonde_window_time *known = i < r->windows.nr ? &x->recorded.at[i] : NULL;
 
 	if (rec->call == SONDE_NONE || !known || known->process != process ||
 		r->windows.at[i].begin_ns > rec->call_ns)
@@ -365,43 +365,43 @@ bool sonde_unmixing__windows(struct sonde_unmixing *x)
 	const struct sonde_records *r = x->f->r;
 	size_t i;
 
-	if (!sonde_vec_reserve(&x->known, r->windows.nr + 1))
+	if (!sonde_vec_reserve(&x->recorded, r->windows.nr + 1))
 		return false;
 	for (i = 0; i < r->windows.nr; i++)
-		x->known.at[i] = (struct sonde_window_time){UINT64_MAX, 0, r->windows.at[i].process};
-	x->known.nr = r->windows.nr;
+		x->recorded.at[i] = (struct sonde_window_time){UINT64_MAX, 0, r->windows.at[i].process};
+	x->recorded.nr = r->windows.nr;
 	for (i = 0; i < l->launches.nr && r->windows.nr; i++)
 		if (sonde_unmixing__is_of_device(x, l->launches.at[i].scope))
 			extend_window(x, &l->launches.at[i]);
-	sonde_vec_filter(&x->known, k, x->known.at[k].end_ns > 0); /* keeps windows with work on this device */
+	sonde_vec_filter(&x->recorded, k, x->recorded.at[k].end_ns > 0); /* keeps windows with work on this device */
 	for (i = 0; i < x->others.nr; i++) {
 		const struct sonde_records *other = x->others.at[i];
 		size_t k;
 
-		x->known_ns = other->known_ns > x->known_ns ? other->known_ns : x->known_ns;
+		x->others_ns = other->whole_ns > x->others_ns ? other->whole_ns : x->others_ns;
 		for (k = 0; k < other->windows.nr; k++) {
 			struct sonde_window_time w = other->windows.at[k];
 
 			w.process = (uint32_t)(r->processes.nr + i);
-			if (!sonde_vec_put(&x->known, w))
+			if (!sonde_vec_put(&x->recorded, w))
 				return false;
 		}
 	}
 	return true;
 }
 
-bool sonde_unmixing__is_known(const struct sonde_unmixing *x, const struct sonde_sample_time *time)
+bool sonde_unmixing__is_recorded(const struct sonde_unmixing *x, const struct sonde_sample_time *time)
 {
-	const struct sonde_window_time *at = x->known.at;
+	const struct sonde_window_time *at = x->recorded.at;
 	const struct sonde_records *r = x->f->r;
 	size_t i, first;
 
 	/* Each sample counts once, with the files of the capture that were written while it was taken. */
-	if (time->start_ns < r->from_ns || time->start_ns < x->known_ns || (r->settled_ns && time->start_ns >= r->settled_ns))
+	if (time->start_ns < r->from_ns || time->start_ns < x->others_ns || (r->ahead_ns && time->start_ns >= r->ahead_ns))
 		return false;
-	for (first = 0; first < x->known.nr; first = find_window(at, x->known.nr, at[first].process, UINT64_MAX)) {
-		i = find_window(at, x->known.nr, at[first].process, time->start_ns);
-		if (i == x->known.nr || at[i].process != at[first].process ||
+	for (first = 0; first < x->recorded.nr; first = find_window(at, x->recorded.nr, at[first].process, UINT64_MAX)) {
+		i = find_window(at, x->recorded.nr, at[first].process, time->start_ns);
+		if (i == x->recorded.nr || at[i].process != at[first].process ||
 			at[i].begin_ns > time->start_ns || at[i].end_ns < time->end_ns)
 			return false;
 	}

@@ -95,7 +95,7 @@ void sonde_task_write(struct sonde_buf *to, const struct sonde_task *task)
 	move_task(&w, &request, &paths);
 }
 
-static int misread(struct sonde_err *err)
+static int refuse_message(struct sonde_err *err)
 {
 	return sonde_err_set(err, SONDE_ERR_FORMAT,
 		"a message from another process cannot be read: start the same version of sonde-mpi on all nodes");
@@ -111,7 +111,7 @@ int sonde_task_read(struct sonde_remote_task *out, struct sonde_str bytes, struc
 	out->task = (struct sonde_task){&out->request, paths.at, paths.nr};
 	if (sonde_walk_is_done(&w))
 		return 0;
-	return w.is_nomem ? sonde_err_nomem(err) : misread(err);
+	return w.is_nomem ? sonde_err_nomem(err) : refuse_message(err);
 }
 
 /* --- results ----------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ void sonde_result_write(struct sonde_buf *to, size_t number, struct sonde_parts 
 static int get_parts(struct sonde_parts *parts, struct sonde_walk *w, struct sonde_err *err)
 {
 	struct sonde_str bytes = sonde_walk_bytes(w, SONDE_STR(""));
-	int rc = w->failed ? misread(err)
+	int rc = w->failed ? refuse_message(err)
 			   : sonde_cellfile_read(parts, bytes, "another process", err);
 
 	if (rc == 0)
@@ -188,7 +188,7 @@ int sonde_results_take(
 			rc = get_parts(&parts, &w, err);
 		}
 		if (rc == 0 && w.failed)
-			rc = misread(err);
+			rc = refuse_message(err);
 		if (rc == 0)
 			taker->take(taker, number, &parts, one.code, &one);
 		sonde_parts_release(&parts);

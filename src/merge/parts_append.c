@@ -93,7 +93,7 @@ static bool move_region(struct uniting *u, struct moving_part *p, size_t number)
 {
 	const struct sonde_region region = sonde_region_in(p->from->regions.at[number], &p->of);
 	bool is_new;
-	uint32_t at = sonde_region_meet(&u->region_keys, &u->arena, &region, &is_new);
+	uint32_t at = sonde_region_find_or_add(&u->region_keys, &u->arena, &region, &is_new);
 
 	p->of.region[number] = at;
 	if (at == SONDE_NONE || is_new)
@@ -295,7 +295,7 @@ static bool find_devices(struct uniting *u)
 }
 
 /* Sorts the scopes of all parts, and sets their new numbers in `of`. Scopes of one part stay in their order. */
-static bool settle_scopes(struct uniting *u)
+static bool sort_scopes(struct uniting *u)
 {
 	struct sonde_cells *c = u->c;
 	uint32_t *part_of = sonde_arena_alloc(&u->arena, (c->processes.nr + 1) * sizeof(*part_of));
@@ -484,7 +484,7 @@ static bool move_all(struct uniting *u)
 	for (i = 0; i < c->parts.nr; i++)
 		if (!move_tables(u, &u->parts[i]))
 			return false;
-	if (!settle_scopes(u) || !find_devices(u))
+	if (!sort_scopes(u) || !find_devices(u))
 		return false;
 	for (i = 0; i < c->parts.nr; i++)
 		if (!move_cells(u, &u->parts[i]) || !move_stalls(u, &u->parts[i]) || !move_visits(u, &u->parts[i]) ||
@@ -505,9 +505,9 @@ static bool begin_uniting(struct uniting *u)
 		c->selection = c->parts.at[0]->selection;
 		c->read = c->parts.at[0]->read;
 	}
-	c->tally.is_met = sonde_arena_calloc(
+	c->tally.is_matched = sonde_arena_calloc(
 		&c->arena, sonde_selection_nr_words(&c->selection) + 1, sizeof(bool));
-	return u->parts && c->tally.is_met;
+	return u->parts && c->tally.is_matched;
 }
 
 static int unite_parts(struct sonde_cells *c, struct sonde_err *err)
@@ -523,7 +523,7 @@ static int unite_parts(struct sonde_cells *c, struct sonde_err *err)
 	if (!begin_uniting(&u) || !move_all(&u))
 		rc = sonde_err_nomem(err);
 	for (i = 0; i < c->parts.nr; i++)
-		sonde_cells_shed(c->parts.at[i]);
+		sonde_cells_free_tables(c->parts.at[i]);
 	sonde_notes_add(&c->notes, &doubled);
 	sonde_inputs_note_running(&c->notes, c->inputs.at, c->inputs.nr);
 	sonde_inputs_note_unclosed(&c->notes, c->nr_unclosed);

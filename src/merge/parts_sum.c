@@ -239,9 +239,9 @@ static bool keep_rules(struct sonde_cells *c, const struct sonde_cells *from)
 			return false;
 	}
 	c->read = from->read;
-	c->tally.is_met = sonde_arena_calloc(
+	c->tally.is_matched = sonde_arena_calloc(
 		&c->arena, sonde_selection_nr_words(&from->selection) + 1, sizeof(bool));
-	return c->tally.is_met && sonde_cells_keep_selection(c, &from->selection);
+	return c->tally.is_matched && sonde_cells_keep_selection(c, &from->selection);
 }
 
 bool sonde_sum__init(struct sonde_sum *s, const struct sonde_cells *as, const struct sonde_input *in,
@@ -265,7 +265,7 @@ static bool enter_region(struct sonde_sum_part *p, size_t number)
 	struct sonde_sum *s = p->sum;
 	struct sonde_region region = sonde_region_in(p->c->regions.at[number], &p->of);
 	bool is_new;
-	uint32_t at = sonde_region_meet(&s->region_keys, &s->arena, &region, &is_new);
+	uint32_t at = sonde_region_find_or_add(&s->region_keys, &s->arena, &region, &is_new);
 
 	p->of.region[number] = at;
 	if (at != SONDE_NONE && !is_new) {

@@ -95,8 +95,6 @@ bool sonde_sum__init(struct sonde_sum *s, const struct sonde_cells *as, const st
 	const struct sonde_process *process);
 bool sonde_sum__enter(struct sonde_sum_part *p); /* adds the names of the part to the sum, and fills in p->of */
 bool sonde_sum__move(struct sonde_sum_part *p);	 /* adds or takes out everything else */
-bool sonde_sum__add_cell(const struct sonde_sum_part *p, const struct sonde_cell *from);
-bool sonde_sum__add_visit(const struct sonde_sum_part *p, struct sonde_visit v);
 void sonde_sum__release(struct sonde_sum *s);
 
 /*

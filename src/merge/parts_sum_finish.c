@@ -28,7 +28,7 @@ uint32_t *sonde_sum__sort(struct sonde_arena *arena, size_t nr,
 }
 
 /* The same, but without sorting if `regions` is NULL. Also allocates `*numbers`, for the new numbers. */
-static uint32_t *sort(struct finishing *f, size_t nr, int (*compare)(const void *, const void *, void *),
+static uint32_t *sort_numbers(struct finishing *f, size_t nr, int (*compare)(const void *, const void *, void *),
 	void *of, uint32_t **numbers)
 {
 	*numbers = sonde_arena_alloc(&f->s->arena, (nr + 1) * sizeof(**numbers));
@@ -44,7 +44,7 @@ static int by_bytes(const void *a, const void *b, void *map)
 
 static bool finish_names(struct finishing *f, struct sonde_map *to, struct sonde_map *from, uint32_t **of)
 {
-	uint32_t *order = sort(f, from->nr, by_bytes, from, of), i;
+	uint32_t *order = sort_numbers(f, from->nr, by_bytes, from, of), i;
 
 	for (i = 0; order && i < from->nr; i++) {
 		(*of)[order[i]] = sonde_map_keep(to, &f->c->arena, from->keys[order[i]], NULL);
@@ -168,7 +168,7 @@ static bool finish_places(struct finishing *f)
 		if (s->places.at[i].nr > 1)
 			qsort_r(&s->homes.at[s->places.at[i].first], s->places.at[i].nr,
 				sizeof(uint32_t), by_region, f);
-	order = sort(f, s->places.nr, by_homes, f, &f->n->place);
+	order = sort_numbers(f, s->places.nr, by_homes, f, &f->n->place);
 	for (i = 0; order && i < s->places.nr; i++) {
 		const struct sonde_place *from = &s->places.at[order[i]];
 

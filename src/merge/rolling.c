@@ -425,7 +425,7 @@ static int fold_rest(struct sonde_cells **out, const struct sonde_records *r,
  * Fills in what only all files together show: idle times, and a memory peak of 0 in regions without memory if other
  * regions had some.
  */
-static void settle_visits(struct sonde_cells *c)
+static void correct_visits(struct sonde_cells *c)
 {
 	size_t i, k, end;
 
@@ -439,7 +439,7 @@ static void settle_visits(struct sonde_cells *c)
 
 			if (has_memory && isnan(t->memory.peak) && !isnan(t->host_ns))
 				t->memory.peak = 0;
-			sonde_times_settle_idle(t);
+			sonde_times_correct_idle(t);
 		}
 	}
 }
@@ -455,7 +455,7 @@ int sonde_rolled_fold(struct sonde_cells **out, const struct sonde_records *r,
 	rc = fold_rest(out, r, request, err);
 	if (rc)
 		return rc;
-	settle_visits(*out);
+	correct_visits(*out);
 	sonde_note(&(*out)->notes,
 		"%.*s: its oldest files were folded while it was written: sums cover the whole run, single "
 		"entries and launches only the files that still exist",

@@ -17,8 +17,8 @@
 /* Slowest first. */
 static int by_time(const void *a, const void *b, void *keeper)
 {
-	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
-	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+	const struct sonde_candidate *at = ((const struct sonde_keeper *)keeper)->candidates.at;
+	const struct sonde_candidate *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
 
 	return x->work_ns != y->work_ns ? sonde_cmp(y->work_ns, x->work_ns) : sonde_cmp(x->id, y->id);
 }
@@ -26,8 +26,8 @@ static int by_time(const void *a, const void *b, void *keeper)
 /* Those that wait least first, those that do not communicate last. */
 static int by_comm(const void *a, const void *b, void *keeper)
 {
-	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
-	const struct sonde_met *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
+	const struct sonde_candidate *at = ((const struct sonde_keeper *)keeper)->candidates.at;
+	const struct sonde_candidate *x = &at[*(const uint32_t *)a], *y = &at[*(const uint32_t *)b];
 	int c = sonde_cmp(y->comm_ns > 0, x->comm_ns > 0);
 
 	c = c ? c : sonde_cmp(x->comm_ns, y->comm_ns);
@@ -48,8 +48,8 @@ static int compare_ranks(const struct sonde_cells *a, const struct sonde_cells *
 /* Lowest ranks first; before them the parts that cannot go to the rest. */
 static int by_first(const void *a, const void *b, void *keeper)
 {
-	const struct sonde_met *at = ((const struct sonde_keeper *)keeper)->met.at;
-	const struct sonde_held *x = a, *y = b;
+	const struct sonde_candidate *at = ((const struct sonde_keeper *)keeper)->candidates.at;
+	const struct sonde_held_part *x = a, *y = b;
 	int c;
 
 	if (x->number == SONDE_NONE || y->number == SONDE_NONE)
@@ -58,14 +58,14 @@ static int by_first(const void *a, const void *b, void *keeper)
 	return c ? c : sonde_cmp(at[x->number].id, at[y->number].id);
 }
 
-/* Returns by number in `met` the index in `held`, SONDE_NONE = not held. Returns NULL: no memory. */
+/* Returns by number in `candidates` the index in `held`, SONDE_NONE = not held. Returns NULL: no memory. */
 static uint32_t *find_held(struct sonde_keeper *k)
 {
-	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at));
+	uint32_t *at = sonde_malloc((k->candidates.nr + 1) * sizeof(*at));
 	size_t i;
 
 	if (at)
-		memset(at, 0xff, (k->met.nr + 1) * sizeof(*at));
+		memset(at, 0xff, (k->candidates.nr + 1) * sizeof(*at));
 	for (i = 0; at && i < k->held.nr; i++)
 		if (k->held.at[i].number != SONDE_NONE)
 			at[k->held.at[i].number] = (uint32_t)i;
@@ -93,7 +93,7 @@ static void mark_by_time(struct sonde_keeper *k, size_t slow, size_t fast, size_
 	if (!k->failed && nr > 1 && k->has_comm)
 		qsort_r(at, nr, sizeof(*at), by_comm, k);
 	for (i = 0; !k->failed && k->has_comm && i < nr && i < comm; i++)
-		if (k->met.at[at[i]].comm_ns > 0)
+		if (k->candidates.at[at[i]].comm_ns > 0)
 			k->held.at[where[at[i]]].is_kept = true;
 	sonde_free(where);
 	sonde_free(at);
@@ -109,7 +109,7 @@ static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
 	if (k->held.nr > 1)
 		qsort_r(k->held.at, k->held.nr, sizeof(*k->held.at), by_first, k);
 	for (i = 0; i < k->held.nr && nr < most; i++) {
-		struct sonde_held *h = &k->held.at[i];
+		struct sonde_held_part *h = &k->held.at[i];
 
 		if (h->number == SONDE_NONE || (counts_marked && h->is_kept))
 			continue;
@@ -121,14 +121,14 @@ static void mark_first(struct sonde_keeper *k, size_t most, bool counts_marked)
 /* The number of the part with the median time, held or not; SONDE_NONE = none. */
 static uint32_t find_median(struct sonde_keeper *k)
 {
-	uint32_t *at = sonde_malloc((k->met.nr + 1) * sizeof(*at)), i, median = SONDE_NONE;
+	uint32_t *at = sonde_malloc((k->candidates.nr + 1) * sizeof(*at)), i, median = SONDE_NONE;
 
 	k->failed |= !at;
-	for (i = 0; at && i < k->met.nr; i++)
+	for (i = 0; at && i < k->candidates.nr; i++)
 		at[i] = i;
-	if (at && k->met.nr) {
-		qsort_r(at, k->met.nr, sizeof(*at), by_time, k);
-		median = at[k->met.nr / 2];
+	if (at && k->candidates.nr) {
+		qsort_r(at, k->candidates.nr, sizeof(*at), by_time, k);
+		median = at[k->candidates.nr / 2];
 	}
 	sonde_free(at);
 	return median;
@@ -136,7 +136,7 @@ static uint32_t find_median(struct sonde_keeper *k)
 
 static int by_order(const void *a, const void *b)
 {
-	const struct sonde_held *x = a, *y = b;
+	const struct sonde_held_part *x = a, *y = b;
 
 	return sonde_cmp(x->order, y->order);
 }
@@ -161,13 +161,13 @@ static uint32_t rest_for(struct sonde_keeper *k, const struct sonde_cells *part)
 	return k->failed ? SONDE_NONE : number;
 }
 
-static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
+static void add_to_rest(struct sonde_keeper *k, struct sonde_held_part *h)
 {
-	struct sonde_met *met = &k->met.at[h->number];
-	const struct sonde_rest_part p = {h->part, h->number, met->id};
+	struct sonde_candidate *candidate = &k->candidates.at[h->number];
+	const struct sonde_rest_part p = {h->part, h->number, candidate->id};
 
-	met->rest = rest_for(k, h->part);
-	k->failed |= met->rest == SONDE_NONE || !sonde_rest__add(k->rests.at[met->rest], &p);
+	candidate->rest = rest_for(k, h->part);
+	k->failed |= candidate->rest == SONDE_NONE || !sonde_rest__add(k->rests.at[candidate->rest], &p);
 	k->nr_folded += h->part->scopes.nr;
 	k->nr_notes += h->part->notes.texts.nr;
 	k->nr_losses += h->part->notes.nr_losses;
@@ -178,7 +178,7 @@ static void fold_away(struct sonde_keeper *k, struct sonde_held *h)
 /* By input; of several parts of one input the one that keeps the most metrics comes first. */
 static int by_number(const void *a, const void *b)
 {
-	const struct sonde_held *x = a, *y = b;
+	const struct sonde_held_part *x = a, *y = b;
 	int c = sonde_cmp(x->number, y->number);
 
 	if (c == 0 && x->number != SONDE_NONE)
@@ -192,7 +192,7 @@ static void drop_doubles(struct sonde_keeper *k)
 
 	sonde_vec_sort(&k->held, by_number);
 	for (i = 0; i < k->held.nr; i++) {
-		struct sonde_held h = k->held.at[i];
+		struct sonde_held_part h = k->held.at[i];
 
 		if (nr && h.number != SONDE_NONE && k->held.at[nr - 1].number == h.number) {
 			sonde_parts_note_double(&k->notes, h.part);
@@ -210,10 +210,10 @@ static void fold_others(struct sonde_keeper *k)
 	size_t i, nr = 0;
 
 	for (i = 0; i < k->held.nr; i++) {
-		struct sonde_held h = k->held.at[i];
+		struct sonde_held_part h = k->held.at[i];
 
 		if (!h.is_kept && h.number != SONDE_NONE && !k->failed)
-			fold_away(k, &h);
+			add_to_rest(k, &h);
 		h.is_kept = false;
 		if (h.part)
 			k->held.at[nr++] = h;
@@ -248,29 +248,29 @@ static uint64_t id_of(const struct sonde_cells *part)
 }
 
 /* Reads a part that was folded away again, and takes it out of the rest. */
-static void bring_back(struct sonde_keeper *k, uint32_t number)
+static void read_back(struct sonde_keeper *k, uint32_t number)
 {
-	struct sonde_met *met = &k->met.at[number];
+	struct sonde_candidate *candidate = &k->candidates.at[number];
 	struct sonde_parts again = {0};
 	size_t i;
 
-	if (sonde_parts_read(&again, met->file.p, k->request, NULL) != 0)
+	if (sonde_parts_read(&again, candidate->file.p, k->request, NULL) != 0)
 		again.at.nr = 0;
-	for (i = 0; i < again.at.nr && id_of(again.at.at[i]) != met->id; i++)
+	for (i = 0; i < again.at.nr && id_of(again.at.at[i]) != candidate->id; i++)
 		;
 	if (i == again.at.nr) {
 		sonde_note(&k->notes, "%.*s changed while it was being read: it is shown only in the sum; run the report again",
-			SONDE_STR_ARG(met->file));
+			SONDE_STR_ARG(candidate->file));
 	} else {
-		const struct sonde_rest_part p = {again.at.at[i], number, met->id};
+		const struct sonde_rest_part p = {again.at.at[i], number, candidate->id};
 
-		k->failed |= !sonde_rest__take_out(k->rests.at[met->rest], &p);
-		met->rest = SONDE_NONE;
+		k->failed |= !sonde_rest__take_out(k->rests.at[candidate->rest], &p);
+		candidate->rest = SONDE_NONE;
 		k->nr_folded -= p.c->scopes.nr;
 		k->nr_notes -= p.c->notes.texts.nr;
 		k->nr_losses -= p.c->notes.nr_losses;
 		if (sonde_vec_put(&k->held,
-			    (struct sonde_held){again.at.at[i], met->order, number, true}))
+			    (struct sonde_held_part){again.at.at[i], candidate->order, number, true}))
 			again.at.at[i] = NULL;
 		else
 			k->failed = true;
@@ -290,13 +290,13 @@ static void keep_median(struct sonde_keeper *k)
 			return;
 		}
 	if (median != SONDE_NONE && !k->failed)
-		bring_back(k, median);
+		read_back(k, median);
 }
 
 /* --- the functions of the header ---------------------------------------------------------------------------------- */
 
 /* Sums the times of a part over all its scopes. */
-static void find_times(const struct sonde_cells *part, struct sonde_met *met)
+static void find_times(const struct sonde_cells *part, struct sonde_candidate *candidate)
 {
 	size_t i;
 
@@ -304,41 +304,41 @@ static void find_times(const struct sonde_cells *part, struct sonde_met *met)
 		const struct sonde_cell *cell = &part->cells.at[i];
 
 		if (sonde_kernel_communicates(part->strings.keys[cell->kernel]))
-			met->comm_ns += cell->time_ns;
+			candidate->comm_ns += cell->time_ns;
 		else
-			met->work_ns += cell->time_ns;
+			candidate->work_ns += cell->time_ns;
 	}
 }
 
 /*
- * Gives a part its number in `met`. False: the caller frees the part, because its input is in the rest already, or no
+ * Gives a part its number in `candidates`. False: the caller frees the part, because its input is in the rest already, or no
  * memory.
  */
-static bool note_part(struct sonde_keeper *k, struct sonde_held *h, const char *file)
+static bool note_part(struct sonde_keeper *k, struct sonde_held_part *h, const char *file)
 {
-	struct sonde_met met = {.id = id_of(h->part),
+	struct sonde_candidate candidate = {.id = id_of(h->part),
 		.order = h->order,
 		.file = sonde_arena_dup(&k->arena, sonde_str_from(file)),
 		.rest = SONDE_NONE};
 	bool is_new = false;
 
-	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(met.id), &is_new);
+	h->number = sonde_map_keep(&k->ids, &k->arena, SONDE_BYTES(candidate.id), &is_new);
 	if (h->number != SONDE_NONE && !is_new) {
-		if (k->met.at[h->number].rest == SONDE_NONE)
+		if (k->candidates.at[h->number].rest == SONDE_NONE)
 			return true; /* both are held; drop_doubles, or uniting the parts, removes one of them */
 		sonde_parts_note_double(&k->notes, h->part);
 		return false;
 	}
-	find_times(h->part, &met);
-	k->has_comm |= met.comm_ns > 0;
-	k->failed |= h->number == SONDE_NONE || !sonde_vec_put(&k->met, met);
+	find_times(h->part, &candidate);
+	k->has_comm |= candidate.comm_ns > 0;
+	k->failed |= h->number == SONDE_NONE || !sonde_vec_put(&k->candidates, candidate);
 	return !k->failed;
 }
 
 void sonde_keeper__add(
 	struct sonde_keeper *k, struct sonde_cells *part, uint64_t order, const char *file)
 {
-	struct sonde_held h = {part, order, SONDE_NONE, false};
+	struct sonde_held_part h = {part, order, SONDE_NONE, false};
 	size_t most = k->request->keep;
 
 	if (k->failed || (most && sonde_rest__may_take(part) && !note_part(k, &h, file))) {
@@ -350,20 +350,20 @@ void sonde_keeper__add(
 		k->failed = true;
 		return;
 	}
-	if (most && k->met.nr > most && k->held.nr > 2 * most + 16)
+	if (most && k->candidates.nr > most && k->held.nr > 2 * most + 16)
 		make_room(k);
 }
 
 /* A rest with a single part is no sum: the part is kept. */
-static void bring_back_odd(struct sonde_keeper *k)
+static void read_back_odd(struct sonde_keeper *k)
 {
 	uint32_t i;
 
-	for (i = 0; i < k->met.nr && !k->failed; i++) {
-		uint32_t rest = k->met.at[i].rest;
+	for (i = 0; i < k->candidates.nr && !k->failed; i++) {
+		uint32_t rest = k->candidates.at[i].rest;
 
 		if (rest != SONDE_NONE && sonde_rest__nr_inputs(k->rests.at[rest]) == 1)
-			bring_back(k, i);
+			read_back(k, i);
 	}
 }
 
@@ -378,7 +378,7 @@ static void choose_kept(struct sonde_keeper *k)
 	if (!k->failed)
 		mark_first(k, most, true);
 	fold_others(k);
-	bring_back_odd(k);
+	read_back_odd(k);
 }
 
 /* Appends the rests after all other parts, whatever the order of their inputs was. */
@@ -387,7 +387,7 @@ static bool append_rests(struct sonde_keeper *k)
 	size_t i;
 
 	for (i = 0; i < k->rests.nr; i++) {
-		struct sonde_held h = {NULL, UINT64_MAX, 0, true};
+		struct sonde_held_part h = {NULL, UINT64_MAX, 0, true};
 
 		if (!sonde_rest__nr_inputs(k->rests.at[i])) /* all its parts were taken out again */
 			continue;
@@ -424,7 +424,7 @@ int sonde_keeper__finish(struct sonde_keeper *k, struct sonde_err *err)
 {
 	size_t most = k->request->keep;
 
-	if (most && k->met.nr > most && !k->failed)
+	if (most && k->candidates.nr > most && !k->failed)
 		choose_kept(k);
 	sonde_vec_sort(&k->held, by_order);
 	if (k->nr_folded && !k->failed)
@@ -443,7 +443,7 @@ void sonde_keeper__release(struct sonde_keeper *k)
 	for (i = 0; i < k->rests.nr; i++)
 		sonde_rest__free(k->rests.at[i]);
 	sonde_vec_release(&k->held);
-	sonde_vec_release(&k->met);
+	sonde_vec_release(&k->candidates);
 	sonde_vec_release(&k->rests);
 	sonde_map_release(&k->ids);
 	sonde_map_release(&k->kinds);

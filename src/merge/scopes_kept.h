@@ -20,15 +20,15 @@
 struct sonde_rest;
 
 /* A part that is in memory. */
-struct sonde_held {
+struct sonde_held_part {
 	struct sonde_cells *part;
 	uint64_t order;	 /* its place in the order in which inputs were given */
-	uint32_t number; /* its number in `met`, SONDE_NONE = it may not go to the rest */
+	uint32_t number; /* its number in `candidates`, SONDE_NONE = it may not go to the rest */
 	bool is_kept;
 };
 
 /* A part that may go to the rest, whether it is held or already in the rest. */
-struct sonde_met {
+struct sonde_candidate {
 	uint64_t id, order;
 	double work_ns, comm_ns; /* GPU time without communication, and of communication */
 	struct sonde_str file; /* its file, to read it again */
@@ -37,8 +37,8 @@ struct sonde_met {
 
 struct sonde_keeper {
 	const struct sonde_fold_request *request;
-	SONDE_VEC(struct sonde_held) held;
-	SONDE_VEC(struct sonde_met) met;
+	SONDE_VEC(struct sonde_held_part) held;
+	SONDE_VEC(struct sonde_candidate) candidates;
 	struct sonde_map ids, kinds;
 	SONDE_VEC(struct sonde_rest *) rests; /* by number in `kinds` */
 	uint64_t nr_folded, nr_notes;	      /* scopes in a rest, and their notes */

@@ -19,14 +19,14 @@ bool sonde_sum__enter_stalls(struct sonde_sum_part *p)
 		sonde_sum__count(p, &to->samples, from->samples);
 		sonde_sum__count(p, &to->unplaced, from->unplaced);
 		sonde_sum__count(p, &to->dropped, from->dropped);
-		sonde_sum__count(p, &to->full, from->full);
+		sonde_sum__count(p, &to->full_drains, from->full_drains);
 	}
 	p->stalls.in = &p->arena;
 	return sonde_stall_tables_enter(&p->stalls, s->c, &s->stall_keys, p->c, p->of.string);
 }
 
 /* Adds an exact number to another. False: no memory. */
-static bool join(struct sonde_sum *s, struct sonde_exact *to, const struct sonde_exact *from)
+static bool add_exact(struct sonde_sum *s, struct sonde_exact *to, const struct sonde_exact *from)
 {
 	uint32_t i;
 
@@ -66,8 +66,8 @@ static bool forget_pcs(struct sonde_sum *s)
 		at = row_of(s, row.cell, row.stall, &is_new);
 		if (is_new && at != SONDE_NONE)
 			s->stalls.at[s->stalls.nr++] = row;
-		else if (at == SONDE_NONE || !join(s, &s->stalls.at[at].samples, &row.samples) ||
-			 !join(s, &s->stalls.at[at].not_issued, &row.not_issued))
+		else if (at == SONDE_NONE || !add_exact(s, &s->stalls.at[at].samples, &row.samples) ||
+			 !add_exact(s, &s->stalls.at[at].not_issued, &row.not_issued))
 			return false;
 	}
 	return true;

@@ -74,7 +74,7 @@ struct sonde_cubin {
 
 /* --- ELF ---------------------------------------------------------------------------------------- */
 
-static struct sonde_str slice(struct sonde_str s, uint64_t at, uint64_t n)
+static struct sonde_str slice_of(struct sonde_str s, uint64_t at, uint64_t n)
 {
 	if (at > s.n || n > s.n - at)
 		return (struct sonde_str){0};
@@ -83,7 +83,7 @@ static struct sonde_str slice(struct sonde_str s, uint64_t at, uint64_t n)
 
 static bool section_at(const struct sonde_cubin *c, const Elf64_Ehdr *head, uint32_t number, Elf64_Shdr *out)
 {
-	const struct sonde_str s = slice(c->bytes, head->e_shoff, (uint64_t)head->e_shnum * sizeof(*out));
+	const struct sonde_str s = slice_of(c->bytes, head->e_shoff, (uint64_t)head->e_shnum * sizeof(*out));
 
 	if (number >= head->e_shnum || !s.n)
 		return false;
@@ -93,13 +93,13 @@ static bool section_at(const struct sonde_cubin *c, const Elf64_Ehdr *head, uint
 
 static struct sonde_str section_bytes(const struct sonde_cubin *c, const Elf64_Shdr *s)
 {
-	return s->sh_type == SHT_NOBITS ? (struct sonde_str){0} : slice(c->bytes, s->sh_offset, s->sh_size);
+	return s->sh_type == SHT_NOBITS ? (struct sonde_str){0} : slice_of(c->bytes, s->sh_offset, s->sh_size);
 }
 
 /* The string at offset `at` of a string table: up to its NUL, the end of the table or MAX_NAME bytes. */
 static struct sonde_str text_at(struct sonde_str table, uint64_t at)
 {
-	struct sonde_str s = at < table.n ? slice(table, at, table.n - at) : (struct sonde_str){0};
+	struct sonde_str s = at < table.n ? slice_of(table, at, table.n - at) : (struct sonde_str){0};
 
 	s.n = s.n < MAX_NAME ? s.n : MAX_NAME;
 	s.n = sonde_str_find(s, '\0');
@@ -108,7 +108,7 @@ static struct sonde_str text_at(struct sonde_str table, uint64_t at)
 
 static bool is_text_at(struct sonde_str table, uint64_t at, const char *text)
 {
-	return sonde_str_eq(slice(table, at, strlen(text) + 1), (struct sonde_str){text, strlen(text) + 1});
+	return sonde_str_eq(slice_of(table, at, strlen(text) + 1), (struct sonde_str){text, strlen(text) + 1});
 }
 
 /* Finds a section by its name; false when there is none. */
@@ -188,7 +188,7 @@ struct cursor {
 	bool is_cut;
 };
 
-static uint64_t take(struct cursor *c, unsigned nr_bytes)
+static uint64_t take_bytes(struct cursor *c, unsigned nr_bytes)
 {
 	uint64_t v = 0;
 	unsigned i;
@@ -210,7 +210,7 @@ static uint64_t take_leb(struct cursor *c, bool is_signed)
 	uint8_t byte;
 
 	do {
-		byte = (uint8_t)take(c, 1);
+		byte = (uint8_t)take_bytes(c, 1);
 		if (shift < 64)
 			v |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
@@ -226,7 +226,7 @@ static struct sonde_str take_text(struct cursor *c)
 
 	s.n = sonde_str_find(s, '\0');
 	c->at += s.n;
-	take(c, 1);
+	take_bytes(c, 1);
 	return s;
 }
 
@@ -275,7 +275,7 @@ static void read_files(struct line_program *p)
 	sonde_arena_release(&scratch);
 }
 
-static void emit(struct line_program *p)
+static void emit_row(struct line_program *p)
 {
 	const struct line_state *s = &p->state;
 	struct sonde_cubin *c = p->cubin;
@@ -318,7 +318,7 @@ static void end_sequence(struct line_program *p)
 
 static void set_address(struct line_program *p, unsigned nr_bytes)
 {
-	const uint64_t offset = (uint64_t)(p->at.at - p->table), address = take(&p->at, nr_bytes);
+	const uint64_t offset = (uint64_t)(p->at.at - p->table), address = take_bytes(&p->at, nr_bytes);
 	const struct sonde_cubin *c = p->cubin;
 	size_t low = 0;
 
@@ -344,7 +344,7 @@ static void run_extended(struct line_program *p)
 	if (!n)
 		return;
 	next = p->at.at + n;
-	switch (take(&p->at, 1)) {
+	switch (take_bytes(&p->at, 1)) {
 	case LINE_END_SEQUENCE:
 		end_sequence(p);
 		break;
@@ -364,7 +364,7 @@ static void run_special(struct line_program *p, unsigned opcode)
 
 	p->state.address += (uint64_t)p->min_length * (by / p->line_range);
 	p->state.line += (uint64_t)(int64_t)(p->line_base + (int)(by % p->line_range));
-	emit(p);
+	emit_row(p);
 }
 
 static void run_standard(struct line_program *p, unsigned opcode)
@@ -377,7 +377,7 @@ static void run_standard(struct line_program *p, unsigned opcode)
 		run_extended(p);
 		break;
 	case LINE_COPY:
-		emit(p);
+		emit_row(p);
 		break;
 	case LINE_ADVANCE_PC:
 		s->address += p->min_length * take_leb(&p->at, false);
@@ -392,7 +392,7 @@ static void run_standard(struct line_program *p, unsigned opcode)
 		s->address += (uint64_t)p->min_length * ((255u - p->opcode_base) / p->line_range);
 		break;
 	case LINE_FIXED_ADVANCE_PC:
-		s->address += take(&p->at, 2);
+		s->address += take_bytes(&p->at, 2);
 		break;
 	default: /* columns, statements, blocks, and opcodes of later versions */
 		for (i = 0; i < p->nr_operands[opcode - 1]; i++)
@@ -404,21 +404,21 @@ static void run_standard(struct line_program *p, unsigned opcode)
 static void read_unit(struct sonde_cubin *c, const uint8_t *table, struct cursor unit)
 {
 	struct line_program p = {.cubin = c, .table = table, .at = unit};
-	const unsigned version = (unsigned)take(&p.at, 2);
-	const uint64_t head_length = take(&p.at, 4);
+	const unsigned version = (unsigned)take_bytes(&p.at, 2);
+	const uint64_t head_length = take_bytes(&p.at, 4);
 	const uint8_t *program = p.at.at;
 	unsigned opcode;
 
 	if (version < 2 || version > 4 || head_length > (uint64_t)(p.at.end - p.at.at))
 		return;
 	program += head_length;
-	p.min_length = (uint8_t)take(&p.at, 1);
+	p.min_length = (uint8_t)take_bytes(&p.at, 1);
 	if (version == 4)
-		take(&p.at, 1); /* operations per instruction: for VLIW only */
-	take(&p.at, 1);		/* initial value of the is_statement flag */
-	p.line_base = (int8_t)take(&p.at, 1);
-	p.line_range = (uint8_t)take(&p.at, 1);
-	p.opcode_base = (uint8_t)take(&p.at, 1);
+		take_bytes(&p.at, 1); /* operations per instruction: for VLIW only */
+	take_bytes(&p.at, 1);		/* initial value of the is_statement flag */
+	p.line_base = (int8_t)take_bytes(&p.at, 1);
+	p.line_range = (uint8_t)take_bytes(&p.at, 1);
+	p.opcode_base = (uint8_t)take_bytes(&p.at, 1);
 	p.nr_operands = p.at.at;
 	if (!p.line_range || !p.opcode_base || (size_t)(p.at.end - p.at.at) < p.opcode_base)
 		return;
@@ -428,7 +428,7 @@ static void read_unit(struct sonde_cubin *c, const uint8_t *table, struct cursor
 	p.at.is_cut = false;
 	begin_sequence(&p);
 	while (!p.at.is_cut && p.at.at < p.at.end) {
-		opcode = (unsigned)take(&p.at, 1);
+		opcode = (unsigned)take_bytes(&p.at, 1);
 		if (opcode >= p.opcode_base)
 			run_special(&p, opcode);
 		else
@@ -443,7 +443,7 @@ static void read_lines(struct sonde_cubin *c, struct sonde_str bytes)
 	uint64_t length;
 
 	while (!at.is_cut && at.at < at.end) {
-		length = take(&at, 4);
+		length = take_bytes(&at, 4);
 		if (length >= 0xfffffff0 || length > (uint64_t)(at.end - at.at)) /* cut off, or 64-bit DWARF, which no cubin has */
 			return;
 		unit = (struct cursor){at.at, at.at + length, false};

@@ -88,7 +88,7 @@ static struct sonde_str dem_join(struct dem *d, struct sonde_str a, struct sonde
 	return (struct sonde_str){p, a.n + b.n};
 }
 
-static struct sonde_str dem_joinz(struct dem *d, struct sonde_str a, const char *b)
+static struct sonde_str dem_append_text(struct dem *d, struct sonde_str a, const char *b)
 {
 	return dem_join(d, a, sonde_str_from(b));
 }
@@ -174,7 +174,7 @@ static struct sonde_str dem_list(struct dem *d, const char *stops)
 	}
 	while (!d->bad && d->p < d->end && !strchr(stops, dem_peek(d))) {
 		one = dem_whole(d, dem_type(d));
-		list = first ? one : dem_join(d, dem_joinz(d, list, ", "), one);
+		list = first ? one : dem_join(d, dem_append_text(d, list, ", "), one);
 		first = false;
 	}
 	return list;
@@ -246,7 +246,7 @@ static struct sonde_str read_literal(struct dem *d)
 	const char *start;
 
 	if (dem_eat(d, "E"))
-		return dem_joinz(d, type, "()"); /* nullptr and the like */
+		return dem_append_text(d, type, "()"); /* nullptr and the like */
 	start = d->p;
 	while (d->p < d->end && *d->p != 'E')
 		d->p++;
@@ -257,7 +257,7 @@ static struct sonde_str read_literal(struct dem *d)
 		value = dem_join(
 			d, SONDE_STR("-"), (struct sonde_str){value.p + 1, value.n - 1});
 	return dem_join(
-		d, dem_joinz(d, dem_join(d, SONDE_STR("("), type), ")"), value);
+		d, dem_append_text(d, dem_join(d, SONDE_STR("("), type), ")"), value);
 }
 
 static struct sonde_str read_argument(struct dem *d)
@@ -271,7 +271,7 @@ static struct sonde_str read_argument(struct dem *d)
 		return dem_whole(d, dem_type(d));
 	while (!d->bad && !dem_eat(d, "E")) {
 		one = read_argument(d);
-		list = first ? one : dem_join(d, dem_joinz(d, list, ", "), one);
+		list = first ? one : dem_join(d, dem_append_text(d, list, ", "), one);
 		first = false;
 	}
 	return list;
@@ -287,11 +287,11 @@ static struct sonde_str dem_arguments(struct dem *d)
 	while (!d->bad && !dem_eat(d, "E")) {
 		one = read_argument(d);
 		if (list.n > 1 && one.n)
-			list = dem_joinz(d, list, ", ");
+			list = dem_append_text(d, list, ", ");
 		list = dem_join(d, list, one);
 	}
 	d->depth--;
-	return dem_joinz(d, list, ">");
+	return dem_append_text(d, list, ">");
 }
 
 static bool read_abbreviation(struct dem *d, struct sonde_str *out)
@@ -343,7 +343,7 @@ static struct sonde_str read_nested(struct dem *d)
 			known = true;
 		} else {
 			part = read_unqualified(d, s);
-			s = s.n ? dem_join(d, dem_joinz(d, s, "::"), part) : part;
+			s = s.n ? dem_join(d, dem_append_text(d, s, "::"), part) : part;
 		}
 		if (!known && dem_peek(d) != 'E')
 			dem_remember(d, dem_plain(s));
@@ -367,7 +367,7 @@ static struct sonde_str read_local(struct dem *d)
 		else
 			dem_number(d);
 	}
-	return dem_join(d, dem_joinz(d, scope, "::"), name);
+	return dem_join(d, dem_append_text(d, scope, "::"), name);
 }
 
 static struct sonde_str dem_name(struct dem *d)
@@ -442,8 +442,8 @@ static struct dem_type pointer_to(
 	char last = t.pre.n ? t.pre.p[t.pre.n - 1] : '\0';
 
 	if (last != '*' && last != '&' && last != '(')
-		t.pre = dem_joinz(d, t.pre, " ");
-	t.pre = dem_joinz(d, t.pre, mark);
+		t.pre = dem_append_text(d, t.pre, " ");
+	t.pre = dem_append_text(d, t.pre, mark);
 	return t;
 }
 
@@ -464,7 +464,7 @@ static struct dem_type read_qualified(struct dem *d)
 	t = dem_type(d);
 	last = t.pre.n ? t.pre.p[t.pre.n - 1] : '\0';
 	if (last == '*') {
-		t.pre = dem_joinz(d, t.pre, is_const ? "const" : "volatile");
+		t.pre = dem_append_text(d, t.pre, is_const ? "const" : "volatile");
 		return t;
 	}
 	if (is_volatile)
@@ -484,9 +484,9 @@ static struct dem_type read_function_type(struct dem *d)
 	args = dem_list(d, "E");
 	if (!dem_eat(d, "E"))
 		dem_fail(d);
-	result.pre = dem_joinz(d, result.pre, " (");
+	result.pre = dem_append_text(d, result.pre, " (");
 	result.post = dem_join(d,
-		dem_joinz(d, dem_join(d, SONDE_STR(")("), args), ")"), result.post);
+		dem_append_text(d, dem_join(d, SONDE_STR(")("), args), ")"), result.post);
 	return result;
 }
 
@@ -502,9 +502,9 @@ static struct dem_type read_array_type(struct dem *d)
 	if (!dem_eat(d, "_"))
 		return dem_fail(d);
 	t = dem_type(d);
-	t.pre = dem_joinz(d, t.pre, " (");
+	t.pre = dem_append_text(d, t.pre, " (");
 	t.post = dem_join(
-		d, dem_joinz(d, dem_join(d, SONDE_STR(")["), size), "]"), t.post);
+		d, dem_append_text(d, dem_join(d, SONDE_STR(")["), size), "]"), t.post);
 	return t;
 }
 
@@ -527,7 +527,7 @@ static struct dem_type read_d_type(struct dem *d)
 {
 	if (dem_eat(d, "Dp"))
 		return dem_plain(
-			dem_joinz(d, dem_whole(d, dem_type(d)), "..."));
+			dem_append_text(d, dem_whole(d, dem_type(d)), "..."));
 	if (dem_eat(d, "Dn"))
 		return dem_plain(SONDE_STR("nullptr_t"));
 	if (dem_eat(d, "Dh") || dem_eat(d, "DF16_"))
@@ -631,11 +631,11 @@ static struct sonde_str dem_encoding(struct dem *d)
 		return s;
 	if (d->is_template) {
 		result = dem_type(d);
-		result.pre = dem_joinz(d, result.pre, " ");
+		result.pre = dem_append_text(d, result.pre, " ");
 	}
 	args = dem_list(d, "E.");
 	s = dem_join(d,
-		dem_joinz(d, dem_join(d, dem_joinz(d, s, "("), args), ")"),
+		dem_append_text(d, dem_join(d, dem_append_text(d, s, "("), args), ")"),
 		result.post);
 	return dem_join(d, result.pre, s);
 }

@@ -23,7 +23,7 @@
 #define MOST_JOBS    5	  /* jobs listed in the error … */
 #define MOST_FILES   3	  /* … and files listed for each */
 
-/* --- what is seen ----------------------------------------------------------------------------- */
+/* --- adding sightings ----------------------------------------------------------------------------- */
 
 static struct sonde_str keep_text(struct sonde_jobs *j, struct sonde_str text)
 {
@@ -73,7 +73,7 @@ void sonde_jobs_add(struct sonde_jobs *j, const struct sonde_found *f)
 	for (i = f->first_process; i < f->nr_processes && !j->failed; i++) {
 		const struct sonde_process *p = &f->processes[i];
 		struct sonde_str path = f->path ? sonde_str_from(f->path) : f->inputs[p->input].path;
-		struct sonde_sighting *s = sonde_vec_push(&j->seen);
+		struct sonde_sighting *s = sonde_vec_push(&j->sightings);
 
 		if (!s) {
 			j->failed = true;
@@ -91,7 +91,7 @@ void sonde_jobs_add(struct sonde_jobs *j, const struct sonde_found *f)
 
 void sonde_jobs_release(struct sonde_jobs *j)
 {
-	sonde_vec_release(&j->seen);
+	sonde_vec_release(&j->sightings);
 	sonde_arena_release(&j->arena);
 	*j = (struct sonde_jobs){0};
 }
@@ -108,22 +108,22 @@ struct linking {
 
 static uint32_t job_of(struct sonde_jobs *j, uint32_t i)
 {
-	while (j->seen.at[i].job != i) {
-		j->seen.at[i].job = j->seen.at[j->seen.at[i].job].job;
-		i = j->seen.at[i].job;
+	while (j->sightings.at[i].job != i) {
+		j->sightings.at[i].job = j->sightings.at[j->sightings.at[i].job].job;
+		i = j->sightings.at[i].job;
 	}
 	return i;
 }
 
-static void join_jobs(struct linking *l, uint32_t a, uint32_t b)
+static void merge_jobs(struct linking *l, uint32_t a, uint32_t b)
 {
 	a = job_of(l->j, a);
 	b = job_of(l->j, b);
-	l->j->seen.at[a > b ? a : b].job = a < b ? a : b;
+	l->j->sightings.at[a > b ? a : b].job = a < b ? a : b;
 }
 
 /* Joins sighting `i` with the others that have the same key. */
-__attribute__((format(printf, 3, 4))) static void link_by(
+__attribute__((format(printf, 3, 4))) static void link_same_key(
 	struct linking *l, uint32_t i, const char *fmt, ...)
 {
 	struct sonde_buf key = {0};
@@ -140,7 +140,7 @@ __attribute__((format(printf, 3, 4))) static void link_by(
 	if (first && is_new)
 		*first = i;
 	else if (first)
-		join_jobs(l, *first, i);
+		merge_jobs(l, *first, i);
 	sonde_buf_release(&key);
 }
 
@@ -150,22 +150,22 @@ static bool is_timed(const struct sonde_sighting *s)
 }
 
 /* All captures in a folder with the library's settings (inject.conf) are of one run. */
-static void link_places(struct linking *l)
+static void link_folders(struct linking *l)
 {
 	struct sonde_jobs *j = l->j;
 	struct sonde_buf name = {0};
 	uint32_t i;
 
-	for (i = 0; i < j->seen.nr; i++) {
-		struct sonde_str dir = j->seen.at[i].path;
+	for (i = 0; i < j->sightings.nr; i++) {
+		struct sonde_str dir = j->sightings.at[i].path;
 
-		link_by(l, i, "file %.*s", SONDE_STR_ARG(dir));
+		link_same_key(l, i, "file %.*s", SONDE_STR_ARG(dir));
 		while (dir.n && dir.p[dir.n - 1] != '/')
 			dir.n--;
 		sonde_buf_clear(&name);
 		sonde_buf_printf(&name, "%.*sinject.conf", SONDE_STR_ARG(dir));
 		if (!name.failed && access(name.p, F_OK) == 0)
-			link_by(l, i, "dir %.*s", SONDE_STR_ARG(dir));
+			link_same_key(l, i, "dir %.*s", SONDE_STR_ARG(dir));
 	}
 	l->failed |= name.failed;
 	sonde_buf_release(&name);
@@ -203,7 +203,7 @@ static uint64_t size_key(const void *of, uint32_t i)
 static struct sonde_keyed *order_sightings(struct linking *l, sonde_key_fn *by)
 {
 	sonde_key_fn *const keys[] = {time_key, by};
-	struct sonde_keyed *out = sonde_order_by(l->j->seen.at, l->j->seen.nr, keys, by ? 2 : 1);
+	struct sonde_keyed *out = sonde_order_by(l->j->sightings.at, l->j->sightings.nr, keys, by ? 2 : 1);
 
 	l->failed |= !out;
 	return out;
@@ -216,19 +216,19 @@ static void link_times(struct linking *l)
 	uint64_t end = 0, nr = 0;
 	size_t k;
 
-	for (k = 0; at && k < l->j->seen.nr; k++) {
+	for (k = 0; at && k < l->j->sightings.nr; k++) {
 		uint32_t i = at[k].index;
-		const struct sonde_sighting *s = &l->j->seen.at[i];
+		const struct sonde_sighting *s = &l->j->sightings.at[i];
 
 		if (!is_timed(s))
 			continue;
 		nr += s->first_ns > end && s->first_ns - end > SLACK_NS;
 		end = s->last_ns > end ? s->last_ns : end;
 		if (s->host.n && !s->is_moment)
-			link_by(l, i, "at %" PRIu64 " host %.*s", nr, SONDE_STR_ARG(s->host));
+			link_same_key(l, i, "at %" PRIu64 " host %.*s", nr, SONDE_STR_ARG(s->host));
 		if (s->has_rank)
-			link_by(l, i, "at %" PRIu64 " size %u", nr, s->world_size);
-		link_by(l, i, "at %" PRIu64 " program %.*s on %.*s", nr, SONDE_STR_ARG(s->program),
+			link_same_key(l, i, "at %" PRIu64 " size %u", nr, s->world_size);
+		link_same_key(l, i, "at %" PRIu64 " program %.*s on %.*s", nr, SONDE_STR_ARG(s->program),
 			SONDE_STR_ARG(s->gpu));
 	}
 	sonde_free(at);
@@ -240,13 +240,13 @@ static void link_processes(struct linking *l)
 	struct sonde_keyed *at = order_sightings(l, process_key);
 	size_t k;
 
-	for (k = 1; at && k < l->j->seen.nr; k++) {
-		const struct sonde_sighting *a = &l->j->seen.at[at[k - 1].index],
-					    *b = &l->j->seen.at[at[k].index];
+	for (k = 1; at && k < l->j->sightings.nr; k++) {
+		const struct sonde_sighting *a = &l->j->sightings.at[at[k - 1].index],
+					    *b = &l->j->sightings.at[at[k].index];
 
 		if (are_one_process(a, b) && is_timed(a) && is_timed(b) &&
 			(b->first_ns <= a->last_ns || b->first_ns - a->last_ns <= HALF_DAY_NS))
-			join_jobs(l, at[k - 1].index, at[k].index);
+			merge_jobs(l, at[k - 1].index, at[k].index);
 	}
 	sonde_free(at);
 }
@@ -258,8 +258,8 @@ static void find_repeated(struct linking *l, struct sonde_map *sizes)
 	const struct sonde_sighting *last = NULL; /* the sighting of the same rank that ended last */
 	size_t k;
 
-	for (k = 0; at && k < l->j->seen.nr; k++) {
-		const struct sonde_sighting *s = &l->j->seen.at[at[k].index];
+	for (k = 0; at && k < l->j->sightings.nr; k++) {
+		const struct sonde_sighting *s = &l->j->sightings.at[at[k].index];
 
 		if (!s->has_rank || !is_timed(s))
 			continue;
@@ -284,9 +284,9 @@ static void link_ranks(struct linking *l)
 
 	find_repeated(l, &repeated);
 	at = order_sightings(l, size_key);
-	for (k = 0; at && k < l->j->seen.nr; k++) {
+	for (k = 0; at && k < l->j->sightings.nr; k++) {
 		uint32_t i = at[k].index;
-		const struct sonde_sighting *s = &l->j->seen.at[i];
+		const struct sonde_sighting *s = &l->j->sightings.at[i];
 
 		if (!s->has_rank || !is_timed(s) ||
 			sonde_map_find(&repeated, SONDE_BYTES(s->world_size)) != SONDE_NONE)
@@ -295,14 +295,14 @@ static void link_ranks(struct linking *l)
 		size = s->world_size;
 		nr += s->first_ns > end && s->first_ns - end > HALF_DAY_NS;
 		end = s->last_ns > end ? s->last_ns : end;
-		link_by(l, i, "size %u, %" PRIu64, s->world_size, nr);
+		link_same_key(l, i, "size %u, %" PRIu64, s->world_size, nr);
 	}
 	sonde_free(at);
 	sonde_map_release(&repeated);
 }
 
 /* Writes what identifies a sighting without a time: its job's size, or program and GPU; empty = none is known. */
-static void put_signs(struct sonde_buf *b, const struct sonde_sighting *s, bool program, bool gpu)
+static void write_identity(struct sonde_buf *b, const struct sonde_sighting *s, bool program, bool gpu)
 {
 	sonde_buf_clear(b);
 	if (s->has_rank)
@@ -317,8 +317,8 @@ static uint32_t find_known(const struct sonde_jobs *j)
 {
 	uint32_t i;
 
-	for (i = 0; i < j->seen.nr; i++) {
-		const struct sonde_sighting *s = &j->seen.at[i];
+	for (i = 0; i < j->sightings.nr; i++) {
+		const struct sonde_sighting *s = &j->sightings.at[i];
 
 		if (is_timed(s) || s->has_rank || s->program.n || s->gpu.n)
 			return i;
@@ -327,41 +327,41 @@ static uint32_t find_known(const struct sonde_jobs *j)
 }
 
 /* Links sightings without a time to those with the same identification; those without any, to the first known one. */
-static void link_timeless(struct linking *l)
+static void link_untimed(struct linking *l)
 {
 	struct sonde_jobs *j = l->j;
-	struct sonde_map signs = {0};
+	struct sonde_map identities = {0};
 	SONDE_VEC(uint32_t) whose = {0};
 	struct sonde_buf b = {0};
 	uint32_t i, n, *first, known = find_known(j);
 	unsigned parts;
 	bool is_new;
 
-	for (i = 0; i < j->seen.nr; i++) {
-		if (is_timed(&j->seen.at[i]))
+	for (i = 0; i < j->sightings.nr; i++) {
+		if (is_timed(&j->sightings.at[i]))
 			continue;
-		put_signs(&b, &j->seen.at[i], true, true);
-		n = b.n && !b.failed ? sonde_map_keep(&signs, &l->arena, sonde_buf_view(&b), &is_new) : SONDE_NONE;
+		write_identity(&b, &j->sightings.at[i], true, true);
+		n = b.n && !b.failed ? sonde_map_keep(&identities, &l->arena, sonde_buf_view(&b), &is_new) : SONDE_NONE;
 		first = sonde_map_slot(&whose, n);
 		l->failed |= b.failed || (b.n && !first);
 		if (!b.n)
-			join_jobs(l, known, i);
+			merge_jobs(l, known, i);
 		else if (first && is_new)
 			*first = i;
 		else if (first)
-			join_jobs(l, *first, i);
+			merge_jobs(l, *first, i);
 	}
-	for (i = 0; i < j->seen.nr && signs.nr; i++)
+	for (i = 0; i < j->sightings.nr && identities.nr; i++)
 		for (parts = 1; parts < 4; parts++) { /* the program, the GPU, both */
-			put_signs(&b, &j->seen.at[i], parts & 1, parts & 2);
-			n = b.n && !b.failed ? sonde_map_find(&signs, sonde_buf_view(&b)) : SONDE_NONE;
+			write_identity(&b, &j->sightings.at[i], parts & 1, parts & 2);
+			n = b.n && !b.failed ? sonde_map_find(&identities, sonde_buf_view(&b)) : SONDE_NONE;
 			if (n != SONDE_NONE)
-				join_jobs(l, whose.at[n], i);
+				merge_jobs(l, whose.at[n], i);
 		}
 	l->failed |= b.failed;
 	sonde_buf_release(&b);
 	sonde_vec_release(&whose);
-	sonde_map_release(&signs);
+	sonde_map_release(&identities);
 }
 
 /* --- the error -------------------------------------------------------------------------------- */
@@ -378,13 +378,13 @@ static int by_job(const void *pa, const void *pb)
 /* The folder that contains all files of a job, and no file of another; NULL = there is none below `dir`. */
 static const char *own_folder(struct sonde_jobs *j, size_t at, size_t end, const char *dir)
 {
-	struct sonde_str common = j->seen.at[at].path;
+	struct sonde_str common = j->sightings.at[at].path;
 	size_t i, least = strlen(dir) + 1;
 
 	for (i = at; i < end; i++) {
 		size_t n = 0;
 
-		while (n < common.n && n < j->seen.at[i].path.n && common.p[n] == j->seen.at[i].path.p[n])
+		while (n < common.n && n < j->sightings.at[i].path.n && common.p[n] == j->sightings.at[i].path.p[n])
 			n++;
 		common.n = n;
 	}
@@ -392,9 +392,9 @@ static const char *own_folder(struct sonde_jobs *j, size_t at, size_t end, const
 		common.n--;
 	if (common.n <= least)
 		return NULL;
-	for (i = 0; i < j->seen.nr; i++)
-		if ((i < at || i >= end) && j->seen.at[i].path.n > common.n &&
-			memcmp(j->seen.at[i].path.p, common.p, common.n) == 0)
+	for (i = 0; i < j->sightings.nr; i++)
+		if ((i < at || i >= end) && j->sightings.at[i].path.n > common.n &&
+			memcmp(j->sightings.at[i].path.p, common.p, common.n) == 0)
 			return NULL;
 	return sonde_arena_z(&j->arena, (struct sonde_str){common.p, common.n - 1});
 }
@@ -413,10 +413,10 @@ static void put_files(struct sonde_buf *b, const struct sonde_jobs *j, size_t at
 	size_t i, nr = 0;
 
 	for (i = at; i < end; i++) {
-		if (i > at && sonde_str_eq(j->seen.at[i].path, j->seen.at[i - 1].path))
+		if (i > at && sonde_str_eq(j->sightings.at[i].path, j->sightings.at[i - 1].path))
 			continue;
 		if (nr++ < MOST_FILES)
-			put_word(b, j->seen.at[i].path.p);
+			put_word(b, j->sightings.at[i].path.p);
 	}
 	if (nr > MOST_FILES)
 		sonde_buf_printf(b, " \u2026 (%zu files)", nr);
@@ -425,7 +425,7 @@ static void put_files(struct sonde_buf *b, const struct sonde_jobs *j, size_t at
 /* "sonde report FILES   # python, NVIDIA H200, 2026-01-31 12:00:00 UTC" */
 static void put_job(struct sonde_buf *b, struct sonde_jobs *j, size_t at, size_t end, const char *dir)
 {
-	const struct sonde_sighting *s = &j->seen.at[at];
+	const struct sonde_sighting *s = &j->sightings.at[at];
 	const char *folder = own_folder(j, at, end, dir);
 	time_t when = (time_t)(s->first_ns / SECOND) + (s->is_moment ? AROUND_S : 0);
 	char text[64];
@@ -450,9 +450,9 @@ static int refuse_jobs(struct sonde_jobs *j, size_t nr_jobs, const char *dir, st
 	struct sonde_buf b = {0};
 	size_t at, end, nr = 0;
 
-	sonde_vec_sort(&j->seen, by_job);
-	for (at = 0; at < j->seen.nr && nr < MOST_JOBS; at = end, nr++) {
-		for (end = at; end < j->seen.nr && j->seen.at[end].job == j->seen.at[at].job; end++)
+	sonde_vec_sort(&j->sightings, by_job);
+	for (at = 0; at < j->sightings.nr && nr < MOST_JOBS; at = end, nr++) {
+		for (end = at; end < j->sightings.nr && j->sightings.at[end].job == j->sightings.at[at].job; end++)
 			;
 		put_job(&b, j, at, end, dir);
 	}
@@ -478,19 +478,19 @@ static int by_path(const void *pa, const void *pb)
 int sonde_jobs_check(struct sonde_jobs *j, const char *dir, struct sonde_err *err)
 {
 	static void (*const rules[])(struct linking *) = {
-		link_places, link_times, link_processes, link_ranks, link_timeless};
+		link_folders, link_times, link_processes, link_ranks, link_untimed};
 	struct linking l = {.j = j, .failed = j->failed};
 	size_t i, nr = 0;
 
-	sonde_vec_sort(&j->seen, by_path);
-	for (i = 0; i < j->seen.nr; i++)
-		j->seen.at[i].job = (uint32_t)i;
+	sonde_vec_sort(&j->sightings, by_path);
+	for (i = 0; i < j->sightings.nr; i++)
+		j->sightings.at[i].job = (uint32_t)i;
 	for (i = 0; i < sizeof(rules) / sizeof(*rules) && !l.failed; i++)
 		rules[i](&l);
-	for (i = 0; i < j->seen.nr && !l.failed; i++)
+	for (i = 0; i < j->sightings.nr && !l.failed; i++)
 		nr += job_of(j, (uint32_t)i) == i;
-	for (i = 0; i < j->seen.nr && !l.failed; i++)
-		j->seen.at[i].job = job_of(j, (uint32_t)i);
+	for (i = 0; i < j->sightings.nr && !l.failed; i++)
+		j->sightings.at[i].job = job_of(j, (uint32_t)i);
 	sonde_map_release(&l.keys);
 	sonde_vec_release(&l.first);
 	sonde_arena_release(&l.arena);

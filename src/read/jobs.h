@@ -36,7 +36,7 @@ struct sonde_sighting {
 
 /* All zero is an empty one. */
 struct sonde_jobs {
-	SONDE_VEC(struct sonde_sighting) seen;
+	SONDE_VEC(struct sonde_sighting) sightings;
 	struct sonde_arena arena;
 	bool failed; /* memory ran out */
 };

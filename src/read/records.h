@@ -219,7 +219,7 @@ struct sonde_pc_source {
 	uint32_t process;
 	uint64_t period;  /* cycles between two samples of an SM; 0 = not known */
 	uint64_t dropped; /* samples that the hardware or CUPTI lost … */
-	uint64_t full;	  /* … and drains that found the hardware's buffer full, whose samples CUPTI does not give */
+	uint64_t full_drains; /* … and drains that found the hardware's buffer full, whose samples CUPTI does not give */
 };
 
 /* The memory that PyTorch's allocator had in use at the beginning or the end of an entry. */
@@ -338,8 +338,8 @@ struct sonde_records {
 	 * If the oldest files of a capture were folded, the times at which two files began: the first file that is still
 	 * whole, and the first one that is counted now. 0 = no file was folded.
 	 */
-	uint64_t known_ns, from_ns;
-	uint64_t settled_ns; /* when the file ahead began: everything before is known; 0 = all files are read to the end */
+	uint64_t whole_ns, from_ns;
+	uint64_t ahead_ns; /* when the file ahead began: everything before is known; 0 = all files are read to the end */
 	struct sonde_map strings;		/* strings.keys[n] is string number n */
 	struct sonde_map metric_names;		/* metric_names.keys[n] is the name of metric n */
 	bool has_range_times, has_record_times; /* some range has times, some record has times */

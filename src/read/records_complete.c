@@ -175,7 +175,7 @@ static bool close_open_ranges(struct sonde_records *r)
 	for (; i < r->ranges.nr; i++) {
 		if (!was_never_closed(&r->ranges.at[i].time))
 			continue;
-		r->nr_unclosed += !r->settled_ns &&
+		r->nr_unclosed += !r->ahead_ns &&
 				  !r->inputs.at[r->processes.at[r->ranges.at[i].process].input].is_running;
 		r->ranges.at[i].is_open = true;
 		r->ranges.at[i].time.end_ns = last[r->ranges.at[i].process];

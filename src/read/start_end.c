@@ -48,7 +48,7 @@ struct sonde_starts {
 	uint64_t ns;	     /* … and its time */
 	uint32_t newest;     /* label begun last, SONDE_NONE = none is open */
 	uint32_t nr_open;    /* number of open labels */
-	uint32_t plain, made; /* the set asked for last, and the set returned for it */
+	uint32_t last_asked, last_made; /* the set asked for last, and the set returned for it */
 	bool has_changed;
 	SONDE_VEC(uint32_t) members;
 	uint64_t nr_cut;
@@ -185,8 +185,8 @@ static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 	if (!labels)
 		return plain;
 	s->nr_cut += s->nr_open > max;
-	if (!s->has_changed && plain == s->plain)
-		return s->made;
+	if (!s->has_changed && plain == s->last_asked)
+		return s->last_made;
 	if (!sonde_reserve(&s->arena, &s->members, end)) {
 		r->arena.failed = true;
 		return 0;
@@ -194,10 +194,10 @@ static uint32_t make_set(struct sonde_starts *s, uint32_t plain)
 	first = list_open(s, s->members.at, end, labels, entries) - set.nr;
 	if (set.nr)
 		memcpy(&s->members.at[first], &r->members.at[set.first], set.nr * sizeof(uint32_t));
-	s->plain = plain;
+	s->last_asked = plain;
 	s->has_changed = false;
-	s->made = sonde_records__set(r, &s->members.at[first], end - first);
-	return s->made;
+	s->last_made = sonde_records__set(r, &s->members.at[first], end - first);
+	return s->last_made;
 }
 
 static void reset_sweep(struct sonde_starts *s)
@@ -247,7 +247,7 @@ struct sonde_starts *sonde_starts__build(struct sonde_records *r, uint32_t first
 		return NULL;
 	s->r = r;
 	s->first_range = first_range;
-	s->newest = s->plain = s->process = SONDE_NONE;
+	s->newest = s->last_asked = s->process = SONDE_NONE;
 	collect_edges(s);
 	r->arena.failed |= s->arena.failed;
 	if (!r->arena.failed)

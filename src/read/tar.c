@@ -136,7 +136,7 @@ static void mark_cut(struct sonde_tar *t, const struct sonde_buf *in)
 		sonde_buf_str(&t->cut_in, sonde_buf_view(in));
 }
 
-static void say_gaps(const struct sonde_tar_gap *g, struct sonde_notes *out)
+static void note_gaps(const struct sonde_tar_gap *g, struct sonde_notes *out)
 {
 	char where[64] = "";
 
@@ -153,7 +153,7 @@ void sonde_tar_losses(const struct sonde_tar *t, struct sonde_notes *out)
 {
 	const unsigned long long holes = t->holes.nr_bytes, sparse = t->sparse.nr, links = t->links.nr;
 
-	say_gaps(&t->damage, out);
+	note_gaps(&t->damage, out);
 	if (t->is_cut && t->cut_in.n)
 		sonde_note_loss(out,
 			"truncated after %llu bytes, inside %s; how many files are missing after it is not "

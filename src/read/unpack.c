@@ -36,7 +36,7 @@ bool sonde_source__is_report(struct sonde_str data)
 }
 
 /* The error for a file that is not a capture. It names the formats that people mistake for captures. */
-static int refuse(const char *path, struct sonde_str data, struct sonde_err *err)
+static int refuse_file(const char *path, struct sonde_str data, struct sonde_err *err)
 {
 	struct sonde_str name = sonde_str_from(path);
 
@@ -145,7 +145,7 @@ static int read_inflated(struct sonde_records *r, const char *path, struct sonde
 	if (rc)
 		return rc;
 	src->file.data = sonde_buf_view(text);
-	rc = src->ops ? read_source(r, src, err) : refuse(path, src->file.data, err);
+	rc = src->ops ? read_source(r, src, err) : refuse_file(path, src->file.data, err);
 	if (src->says_cut || !sonde_stream_damage(stream, &why).p)
 		;
 	else if (rc == SONDE_ERR_FORMAT)
@@ -313,7 +313,7 @@ static int read_file(struct sonde_records *r, const char *path, struct sonde_err
 		return sonde_err_set(err, SONDE_ERR_FORMAT, 
 			"%s: the file is empty: its writer was stopped, or the disk was full; make it again", path);
 	src->ops = recognise(file.data);
-	return src->ops ? read_source(r, src, err) : refuse(path, file.data, err);
+	return src->ops ? read_source(r, src, err) : refuse_file(path, file.data, err);
 }
 
 /* Reads the captures of a directory. One that cannot be read is a note, unless none can be read. */

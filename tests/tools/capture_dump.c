@@ -233,7 +233,7 @@ static void print_pc(const struct sonde_records *r)
 		printf("pc %llu samples=%llu unissued=%llu dropped=%llu full=%llu strays=%llu\n",
 			(unsigned long long)r->pc_sources.at[i].period, (unsigned long long)samples,
 			(unsigned long long)not_issued, (unsigned long long)r->pc_sources.at[i].dropped,
-			(unsigned long long)r->pc_sources.at[i].full, (unsigned long long)count_strays(r));
+			(unsigned long long)r->pc_sources.at[i].full_drains, (unsigned long long)count_strays(r));
 	}
 	for (i = 0; i < r->pc_batches.nr; i++)
 		for (k = 0; k < r->pc_batches.at[i].nr; k++) {

@@ -100,15 +100,15 @@ static void test_keep__one_of_a_kind_stays_by_itself(void **state)
 	sonde_cells_free(c);
 }
 
-/* The part of a capture with a budget, in which `nr` launches were not timed, as a partial report. */
-static void write_unseen(const char *capture, uint64_t nr, const char *path)
+/* Writes a partial report of a capture in which `nr` launches have no time. */
+static void write_untimed(const char *capture, uint64_t nr, const char *path)
 {
 	const struct sonde_fold_request request = {.cores = 1};
 	struct sonde_parts parts = {0};
 	struct sonde_sink to;
 
 	assert_int_equal(sonde_parts_open(&parts, &capture, 1, &request, NULL), 0);
-	parts.at.at[0]->nr_unseen = nr;
+	parts.at.at[0]->nr_untimed = nr;
 	sonde_sink_init_string(&to);
 	assert_int_equal(sonde_cellfile_write(&parts, &to, NULL), 0);
 	assert_int_equal(sonde_file_write(path, sonde_buf_view(&to.buf), NULL), 0);
@@ -130,11 +130,11 @@ static void test_keep__launches_that_were_not_timed_are_all_counted(void **state
 	assert_non_null(mkdtemp(dir));
 	for (i = 0; i < 3; i++) {
 		snprintf(names[i], sizeof(names[i]), "%s/%zu.sondecells", dir, i);
-		write_unseen(captures[i], 1u << i, names[i]);
+		write_untimed(captures[i], 1u << i, names[i]);
 	}
 	assert_int_equal(open_some(&c, partials, 3, 1, &err), 0);
 	assert_int_equal(c->scopes.at[c->scopes.nr - 1].nr_folded, 2);
-	assert_int_equal(c->nr_unseen, 7);
+	assert_int_equal(c->nr_untimed, 7);
 	sonde_cells_free(c);
 	for (i = 0; i < 3; i++)
 		unlink(names[i]);

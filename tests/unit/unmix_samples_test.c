@@ -112,7 +112,7 @@ static void test_unmix__input_that_contradicts_itself_is_an_error(void **state)
 	assert_int_equal(sonde_unmix_solve(&u, &in, &opt, &err), SONDE_ERR_USAGE);
 	m.launches[3].class = 2;
 	assert_int_equal(sonde_unmix_solve(&u, &in, NULL, &err), SONDE_ERR_USAGE);
-	assert_string_equal(err.msg, "unmix: launch 3 is of class 2, but there are 2 classes");
+	assert_string_equal(err.msg, "unmix: launch 3 has class 2, but there are 2 classes");
 	m.launches[3].class = 0;
 	m.launches[4].end_ns = m.launches[4].start_ns - 1;
 	assert_int_equal(sonde_unmix_solve(&u, &in, NULL, &err), SONDE_ERR_USAGE);

@@ -415,7 +415,7 @@ static void add_devices(struct hatchet *h)
 
 /* --- the reader --------------------------------------------------------------------------------- */
 
-static bool knows(struct sonde_str data)
+static bool knows_hatchet(struct sonde_str data)
 {
 	static const char *const keys[] = {"frame", "metrics", "children"};
 	struct sonde_scan s = sonde_scan_of(data);
@@ -477,7 +477,7 @@ static int read_hatchet(struct sonde_source *src, struct sonde_records *r, struc
 	return rc;
 }
 
-static int values(const struct sonde_source *src, const struct sonde_record *rec,
+static int hatchet_values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct hatchet_state *s = src->state;
@@ -492,7 +492,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 const struct sonde_source_ops sonde_source_hatchet = {
 	.name = "hatchet",
 	.state_bytes = sizeof(struct hatchet_state),
-	.knows = knows,
+	.knows = knows_hatchet,
 	.read = read_hatchet,
-	.values = values,
+	.values = hatchet_values,
 };

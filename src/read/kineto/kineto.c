@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 /* Any JSON may contain events somewhere; reading a file that has none gives an error. */
-static bool knows(struct sonde_str data)
+static bool knows_kineto(struct sonde_str data)
 {
 	size_t i = sonde_str_starts(data, "\xef\xbb\xbf") ? 3 : 0;
 
@@ -237,7 +237,7 @@ static void note_all(const struct kineto *k)
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* The error for a text that ends in the middle. Nothing says how long it was. */
-static int say_cut(struct kineto *k)
+static int refuse_truncated(struct kineto *k)
 {
 	uint64_t at = sonde_kineto__window_pos(&k->window);
 	uint64_t end = at + (uint64_t)(k->window.scan.end - k->window.scan.p);
@@ -259,7 +259,7 @@ static int end_of_text(struct kineto *k)
 			k->src->path);
 	if (k->src->stream && sonde_stream_damage(k->src->stream, &k->scratch).p)
 		return sonde_err_set(k->err, SONDE_ERR_FORMAT, "%s: %s", k->src->path, k->scratch.p);
-	return k->is_cut ? say_cut(k) : 0;
+	return k->is_cut ? refuse_truncated(k) : 0;
 }
 
 static int read_all(struct kineto *k, struct kineto_state *s)
@@ -322,7 +322,7 @@ const struct sonde_source_ops sonde_source_kineto = {
 	.name = "kineto",
 	.reads_streams = true,
 	.state_bytes = sizeof(struct kineto_state),
-	.knows = knows,
+	.knows = knows_kineto,
 	.read = read_trace,
 	.values = fill_values,
 };

@@ -270,7 +270,7 @@ static enum outcome take_whole(struct kineto *k, take_fn fn, void *into)
 		if (rc == SONDE_SCAN_OK)
 			return TAKEN;
 		if (rc == SONDE_SCAN_BAD)
-			k->nr_in_vain = (uint64_t)(w->scan.p - mark);
+			k->nr_wasted = (uint64_t)(w->scan.p - mark);
 		w->scan.p = mark;
 		if (rc == SONDE_SCAN_BAD)
 			return DAMAGED;
@@ -340,7 +340,7 @@ static bool is_event_at(const char *p, const char *end)
  */
 static bool has_tried_enough(struct kineto *k)
 {
-	return k->nr_all_in_vain > MAX_IN_VAIN + 4 * sonde_kineto__window_pos(&k->window);
+	return k->nr_all_wasted > MAX_IN_VAIN + 4 * sonde_kineto__window_pos(&k->window);
 }
 
 /* Moves the cursor to the next event after damage. */
@@ -349,9 +349,9 @@ static enum outcome find_event(struct kineto *k)
 	struct kineto_window *w = &k->window;
 	struct sonde_scan *s = &w->scan;
 	const char *p = s->p;
-	bool skips = k->nr_in_vain && has_tried_enough(k);
+	bool skips = k->nr_wasted && has_tried_enough(k);
 
-	p += skips ? k->nr_in_vain : 0;
+	p += skips ? k->nr_wasted : 0;
 	while (p < s->end && (sonde_scan__is_space(*p) || *p == ','))
 		p++;
 	p += !skips && p < s->end; /* skips the brace of the damaged event */
@@ -404,12 +404,12 @@ static enum outcome read_events(struct kineto *k)
 	while (out == TAKEN) {
 		out = take_whole(k, take_event, &step);
 		if (out == DAMAGED) { /* perhaps a string contains a quote without a backslash */
-			k->nr_all_in_vain += k->nr_in_vain;
+			k->nr_all_wasted += k->nr_wasted;
 			s->is_lenient = true;
 			out = take_whole(k, take_event, &step);
 			s->is_lenient = false;
 		}
-		k->nr_all_in_vain += out == DAMAGED ? k->nr_in_vain : 0;
+		k->nr_all_wasted += out == DAMAGED ? k->nr_wasted : 0;
 		if (out == DAMAGED || out == TOO_LONG) {
 			out = pass_over(k, &step, out);
 			continue;

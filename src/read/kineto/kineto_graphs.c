@@ -25,7 +25,7 @@
 #define MAX_CHAIN   513 /* spans nested in each other */
 
 /* How well a graph and a capture fit. */
-enum fit {
+enum capture_fit {
 	FITS,
 	FITS_BY_NUMBER, /* the capture has no names */
 	OTHER_NUMBER,
@@ -41,20 +41,20 @@ struct graph {
 	bool is_by_number; /* its regions come from a capture without names */
 	uint32_t nr_fitting; /* number of captures that fit without a way to choose; 0 = not in doubt */
 	/* The capture that fits best, of those that do not fit: */
-	enum fit why;
+	enum capture_fit why;
 	const char *path; /* its trace; NULL = there was no capture */
 	uint64_t nr_captured, at; /* number of its launches; the first of them that is other work */
 };
 
 /* The captures of one trace, by number, that fit a launch of a graph. */
-struct fits {
+struct fitting_captures {
 	size_t at[MAX_TRIES]; /* in the order of `captures` */
 	uint32_t nr;
-	enum fit fit;
+	enum capture_fit fit;
 };
 
 /* A launch of a graph that fits several captures. */
-struct doubt {
+struct ambiguous_launch {
 	uint64_t key; /* the first capture that fits, and how many fit: equal for launches that fit the same captures */
 	uint32_t graph;
 };
@@ -63,12 +63,12 @@ struct join {
 	struct kineto *k; /* the trace being read */
 	struct sonde_arena work;
 	SONDE_VEC(struct graph) graphs;
-	struct sonde_map phantoms; /* {parent, label} of ranges of other traces */
-	size_t first_phantom;
+	struct sonde_map foreign_keys; /* {parent, label} of ranges of other traces */
+	size_t first_foreign;
 	uint32_t *order; /* of the current graph: its records in the order of their launches in the capture */
 	struct kineto *from; /* the trace of the captures being compared */
 	uint32_t *range_of; /* by span of that trace: its range plus one, 0 = not made */
-	SONDE_VEC(struct doubt) doubts;
+	SONDE_VEC(struct ambiguous_launch) ambiguous;
 };
 
 /* --- the launches of graphs ------------------------------------------------------------------------ */
@@ -178,7 +178,7 @@ static bool runs_in_order(const struct join *j, const struct graph *g)
 	return true;
 }
 
-static enum fit compare(struct join *j, struct graph *g, const struct kineto_captured *c)
+static enum capture_fit compare_work(struct join *j, struct graph *g, const struct kineto_captured *c)
 {
 	bool has_names = false;
 	size_t i;
@@ -197,7 +197,7 @@ static enum fit compare(struct join *j, struct graph *g, const struct kineto_cap
  * Fits work of several streams: each launch of the capture is the next work of some stream. If several streams match,
  * take the stream of the launch before, because programs fill one stream after the other, else the work that ran first.
  */
-static enum fit take_turns(struct join *j, struct graph *g, const struct kineto_captured *c)
+static enum capture_fit fit_streams(struct join *j, struct graph *g, const struct kineto_captured *c)
 {
 	struct {
 		uint32_t queue;
@@ -234,36 +234,36 @@ static enum fit take_turns(struct join *j, struct graph *g, const struct kineto_
 }
 
 /* Compares a graph with a capture; fills `order` if they fit. */
-static enum fit fit_capture(struct join *j, struct graph *g, const struct kineto_capture *c)
+static enum capture_fit fit_capture(struct join *j, struct graph *g, const struct kineto_capture *c)
 {
 	const struct kineto_captured *at = &j->from->captured.at[c->first];
-	enum fit fit = OTHER_ORDER;
+	enum capture_fit fit = OTHER_ORDER;
 	bool is_one = true;
 	size_t i;
 
 	if (c->nr != g->nr)
 		return OTHER_NUMBER;
 	if (order_by_node(j, g) && runs_in_order(j, g))
-		fit = compare(j, g, at);
+		fit = compare_work(j, g, at);
 	if (fit <= FITS_BY_NUMBER)
 		return fit;
 	for (i = 0; i < g->nr; i++) {
 		j->order[i] = (uint32_t)i;
 		is_one &= record_at(j, g, i)->queue == record_at(j, g, 0)->queue;
 	}
-	return is_one ? compare(j, g, at) : take_turns(j, g, at);
+	return is_one ? compare_work(j, g, at) : fit_streams(j, g, at);
 }
 
 /* --- regions of other traces ----------------------------------------------------------------------- */
 
 /* The range called `label` inside `parent`, which was not entered in this trace; added when it is new. */
-static uint32_t phantom_of(struct join *j, uint32_t parent, uint32_t label, uint32_t process)
+static uint32_t foreign_range(struct join *j, uint32_t parent, uint32_t label, uint32_t process)
 {
 	struct sonde_records *r = j->k->r;
 	uint32_t key[2] = {parent, label}, n;
 	bool is_new;
 
-	n = sonde_intern_copy(&j->work, &j->phantoms, SONDE_BYTES(key), &is_new);
+	n = sonde_intern_copy(&j->work, &j->foreign_keys, SONDE_BYTES(key), &is_new);
 	if (is_new)
 		sonde_put(&r->arena, &r->ranges,
 			(struct sonde_range){.parent = parent,
@@ -274,7 +274,7 @@ static uint32_t phantom_of(struct join *j, uint32_t parent, uint32_t label, uint
 				.is_inherited = true,
 				.begun = SONDE_AHEAD,
 				.ended = SONDE_AHEAD});
-	return (uint32_t)(j->first_phantom + n);
+	return (uint32_t)(j->first_foreign + n);
 }
 
 /* The label of a frame: `vllm/attention/backend.py(107): forward` becomes `backend.forward`. */
@@ -317,7 +317,7 @@ static uint32_t frame_of(struct join *j, uint32_t span)
 }
 
 /* Returns the range for a span of the other trace; makes those of all spans around it too. */
-static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
+static uint32_t foreign_path(struct join *j, uint32_t span, uint32_t process)
 {
 	const struct kineto *from = j->from;
 	uint32_t chain[MAX_CHAIN], nr = 0, at = beyond_frames(from, span), range = SONDE_NONE, frame;
@@ -329,12 +329,12 @@ static uint32_t phantom_path(struct join *j, uint32_t span, uint32_t process)
 	range = at == SONDE_NONE ? SONDE_NONE : j->range_of[at] - 1;
 	while (nr) {
 		at = chain[--nr];
-		range = phantom_of(j, range, (uint32_t)from->ranges.at[at].what, process);
+		range = foreign_range(j, range, (uint32_t)from->ranges.at[at].what, process);
 		j->range_of[at] = range + 1;
 	}
 	frame = frame_of(j, span);
 	if (frame != SONDE_NONE)
-		range = phantom_of(j, range, frame, process);
+		range = foreign_range(j, range, frame, process);
 	if (span != SONDE_NONE)
 		j->range_of[span] = range + 1;
 	return range;
@@ -376,7 +376,7 @@ static const struct kineto_captured *captured_at(const struct join *j, size_t ca
 /* Gives a graph's work the regions of a capture that fits, in place of those it has. */
 static void take_regions(struct join *j, struct graph *g, size_t capture)
 {
-	enum fit fit = fit_capture(j, g, &j->from->captures.at[capture]); /* also fills `order` */
+	enum capture_fit fit = fit_capture(j, g, &j->from->captures.at[capture]); /* also fills `order` */
 	size_t i;
 
 	if (fit > FITS_BY_NUMBER)
@@ -387,7 +387,7 @@ static void take_regions(struct join *j, struct graph *g, size_t capture)
 		uint32_t span = captured_at(j, capture)[i].span;
 
 		if (j->from != j->k)
-			give_region(j, rec, phantom_path(j, span, sonde_record_caller(j->k->r, rec)->process));
+			give_region(j, rec, foreign_path(j, span, sonde_record_caller(j->k->r, rec)->process));
 		else if (span != SONDE_NONE)
 			give_region(j, rec, (uint32_t)j->k->first_range + span);
 	}
@@ -432,17 +432,17 @@ static uint32_t common_around(struct join *j, size_t capture, size_t nr)
 	return common;
 }
 
-/* Whether the calls of two captures have the same labels, and some labels at all, behind the first `behind_a` and `behind_b`. */
-static bool are_alike(struct join *j, size_t nr, size_t a, uint32_t behind_a, size_t b, uint32_t behind_b)
+/* Whether the calls of two captures have the same labels, and some labels at all, after the first `skip_a` and `skip_b`. */
+static bool are_captures_alike(struct join *j, size_t nr, size_t a, uint32_t skip_a, size_t b, uint32_t skip_b)
 {
 	uint32_t x[MAX_CHAIN + 1], y[MAX_CHAIN + 1], nr_x, nr_y;
 	bool has_some = false;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		nr_x = labels_around(j, captured_at(j, a)[i].span, x) - behind_a;
-		nr_y = labels_around(j, captured_at(j, b)[i].span, y) - behind_b;
-		if (nr_x != nr_y || memcmp(x + behind_a, y + behind_b, nr_x * sizeof(*x)) != 0)
+		nr_x = labels_around(j, captured_at(j, a)[i].span, x) - skip_a;
+		nr_y = labels_around(j, captured_at(j, b)[i].span, y) - skip_b;
+		if (nr_x != nr_y || memcmp(x + skip_a, y + skip_b, nr_x * sizeof(*x)) != 0)
 			return false;
 		has_some |= nr_x > 0;
 	}
@@ -450,7 +450,7 @@ static bool are_alike(struct join *j, size_t nr, size_t a, uint32_t behind_a, si
 }
 
 /* Gives work only the regions inside those that all calls of the capture have in common. */
-static void take_inner_regions(struct join *j, struct graph *g, size_t capture, uint32_t behind)
+static void take_inner_regions(struct join *j, struct graph *g, size_t capture, uint32_t nr_common)
 {
 	uint32_t labels[MAX_CHAIN + 1], nr, k, range;
 	size_t i;
@@ -464,30 +464,30 @@ static void take_inner_regions(struct join *j, struct graph *g, size_t capture, 
 		rec->open = g->open;
 		rec->origin_kind = SONDE_ORIGIN_NONE;
 		nr = labels_around(j, captured_at(j, capture)[i].span, labels);
-		for (range = SONDE_NONE, k = behind; k < nr; k++)
-			range = phantom_of(j, range, labels[k], sonde_record_caller(j->k->r, rec)->process);
+		for (range = SONDE_NONE, k = nr_common; k < nr; k++)
+			range = foreign_range(j, range, labels[k], sonde_record_caller(j->k->r, rec)->process);
 		give_region(j, rec, range);
 	}
 }
 
 /*
  * Whether all captures have the same regions: completely, or (`inside`) within what all calls of each have in common.
- * `*behind` is the number of common labels of the first capture.
+ * `*nr_common` is the number of common labels of the first capture.
  */
-static bool are_all_alike(struct join *j, const struct fits *f, size_t nr, bool inside, uint32_t *behind)
+static bool are_all_captures_alike(struct join *j, const struct fitting_captures *f, size_t nr, bool inside, uint32_t *nr_common)
 {
 	uint32_t i;
 
-	*behind = inside ? common_around(j, f->at[0], nr) : 0;
+	*nr_common = inside ? common_around(j, f->at[0], nr) : 0;
 	for (i = 1; i < f->nr; i++)
-		if (!are_alike(j, nr, f->at[0], *behind, f->at[i], inside ? common_around(j, f->at[i], nr) : 0))
+		if (!are_captures_alike(j, nr, f->at[0], *nr_common, f->at[i], inside ? common_around(j, f->at[i], nr) : 0))
 			return false;
 	return true;
 }
 
 /* --- joining --------------------------------------------------------------------------------------- */
 
-static void note_nearest(struct join *j, struct graph *g, enum fit why, uint64_t nr_captured)
+static void note_nearest(struct join *j, struct graph *g, enum capture_fit why, uint64_t nr_captured)
 {
 	if (g->path && why < g->why)
 		return;
@@ -500,15 +500,15 @@ static void note_nearest(struct join *j, struct graph *g, enum fit why, uint64_t
  * Returns the captures that fit; of the others the nearest is remembered. If some that fit have names, those without
  * are dropped.
  */
-static struct fits find_fits(struct join *j, struct graph *g)
+static struct fitting_captures find_fitting(struct join *j, struct graph *g)
 {
 	const struct kineto *from = j->from;
-	struct fits f = {.fit = OTHER_NUMBER};
+	struct fitting_captures f = {.fit = OTHER_NUMBER};
 	size_t low = 0, n;
 
 	sonde_bisect(low, from->captures.nr, mid, from->captures.at[mid].nr < g->nr);
 	for (n = 0; n < MAX_TRIES && low < from->captures.nr; n++, low++) {
-		enum fit fit = fit_capture(j, g, &from->captures.at[low]);
+		enum capture_fit fit = fit_capture(j, g, &from->captures.at[low]);
 
 		if (fit > FITS_BY_NUMBER)
 			note_nearest(j, g, fit, from->captures.at[low].nr);
@@ -517,7 +517,7 @@ static struct fits find_fits(struct join *j, struct graph *g)
 		if (fit > FITS_BY_NUMBER || fit > f.fit)
 			continue;
 		if (fit < f.fit)
-			f = (struct fits){.fit = fit};
+			f = (struct fitting_captures){.fit = fit};
 		f.at[f.nr++] = low;
 	}
 	if (!g->path && from->captures.nr)
@@ -528,7 +528,7 @@ static struct fits find_fits(struct join *j, struct graph *g)
 static void join_graph(struct join *j, uint32_t graph)
 {
 	struct graph *g = &j->graphs.at[graph];
-	struct fits f = find_fits(j, g);
+	struct fitting_captures f = find_fitting(j, g);
 
 	if (!f.nr)
 		return;
@@ -540,10 +540,10 @@ static void join_graph(struct join *j, uint32_t graph)
 	if (f.nr == 1)
 		take_regions(j, g, f.at[0]);
 	else
-		sonde_put(&j->work, &j->doubts, (struct doubt){(uint64_t)f.at[0] << 32 | f.nr, graph});
+		sonde_put(&j->work, &j->ambiguous, (struct ambiguous_launch){(uint64_t)f.at[0] << 32 | f.nr, graph});
 }
 
-static uint64_t id_of(const struct join *j, const struct doubt *d)
+static uint64_t graph_id_of(const struct join *j, const struct ambiguous_launch *d)
 {
 	const struct kineto_facts *f = facts_of(j, record_at(j, &j->graphs.at[d->graph], 0));
 
@@ -551,14 +551,14 @@ static uint64_t id_of(const struct join *j, const struct doubt *d)
 }
 
 /* Gives launches with the i-th graph id the i-th capture, as ids count up while graphs are made; false if the numbers differ. */
-static bool hand_out_by_id(struct join *j, const struct doubt *d, size_t nr, const struct fits *f)
+static bool assign_by_id(struct join *j, const struct ambiguous_launch *d, size_t nr, const struct fitting_captures *f)
 {
 	uint64_t ids[MAX_TRIES];
 	uint32_t nr_ids = 0, k;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		uint64_t id = id_of(j, &d[i]);
+		uint64_t id = graph_id_of(j, &d[i]);
 
 		for (k = 0; k < nr_ids && ids[k] < id; k++)
 			;
@@ -570,7 +570,7 @@ static bool hand_out_by_id(struct join *j, const struct doubt *d, size_t nr, con
 		ids[k] = id;
 	}
 	for (i = 0; i < nr && nr_ids == f->nr; i++) {
-		for (k = 0; ids[k] != id_of(j, &d[i]); k++)
+		for (k = 0; ids[k] != graph_id_of(j, &d[i]); k++)
 			;
 		take_regions(j, &j->graphs.at[d[i].graph], f->at[k]);
 	}
@@ -581,12 +581,12 @@ static bool hand_out_by_id(struct join *j, const struct doubt *d, size_t nr, con
  * Gives the launches of each round (one set of open ranges) the captures in turn; false if a round does not launch
  * them equally often.
  */
-static bool hand_out_rounds(struct join *j, const struct doubt *d, size_t nr, const struct fits *f)
+static bool assign_by_round(struct join *j, const struct ambiguous_launch *d, size_t nr, const struct fitting_captures *f)
 {
 	size_t i, begin = 0;
 
 	for (i = 1; i <= nr; i++) {
-		if (id_of(j, &d[i - 1]))
+		if (graph_id_of(j, &d[i - 1]))
 			return false;
 		if (i < nr && j->graphs.at[d[i].graph].open == j->graphs.at[d[i - 1].graph].open)
 			continue;
@@ -600,25 +600,25 @@ static bool hand_out_rounds(struct join *j, const struct doubt *d, size_t nr, co
 }
 
 /* Decides for launches that fit the same captures. */
-static void hand_out(struct join *j, const struct doubt *d, size_t nr)
+static void assign_captures(struct join *j, const struct ambiguous_launch *d, size_t nr)
 {
 	size_t nr_work = j->graphs.at[d->graph].nr, i;
-	struct fits f = find_fits(j, &j->graphs.at[d->graph]);
-	uint32_t behind;
-	bool is_same = are_all_alike(j, &f, nr_work, false, &behind);
+	struct fitting_captures f = find_fitting(j, &j->graphs.at[d->graph]);
+	uint32_t nr_common;
+	bool is_same = are_all_captures_alike(j, &f, nr_work, false, &nr_common);
 
-	if (!is_same && (hand_out_by_id(j, d, nr, &f) || hand_out_rounds(j, d, nr, &f)))
+	if (!is_same && (assign_by_id(j, d, nr, &f) || assign_by_round(j, d, nr, &f)))
 		return;
-	is_same = is_same || are_all_alike(j, &f, nr_work, true, &behind);
+	is_same = is_same || are_all_captures_alike(j, &f, nr_work, true, &nr_common);
 	for (i = 0; i < nr; i++) {
 		struct graph *g = &j->graphs.at[d[i].graph];
 
 		if (!is_same)
 			g->nr_fitting = f.nr;
-		else if (!behind)
+		else if (!nr_common)
 			take_regions(j, g, f.at[0]);
 		else
-			take_inner_regions(j, g, f.at[0], behind);
+			take_inner_regions(j, g, f.at[0], nr_common);
 	}
 }
 
@@ -628,18 +628,18 @@ static bool join_from(void *of, struct kineto *from)
 	size_t i, end, nr_open = 0;
 
 	j->from = from;
-	j->doubts.nr = 0;
+	j->ambiguous.nr = 0;
 	j->range_of = from == j->k ? NULL
 				   : sonde_arena_calloc(&from->src->work, from->ranges.nr + 1, sizeof(*j->range_of));
 	j->k->src->work.failed |= from->src->work.failed;
 	for (i = 0; i < j->graphs.nr && !j->k->src->work.failed && !j->work.failed; i++)
 		if (!j->graphs.at[i].is_settled)
 			join_graph(j, (uint32_t)i);
-	j->work.failed |= !sonde_keysort(j->doubts.at, j->doubts.nr);
-	for (i = 0; i < j->doubts.nr && !j->k->src->work.failed && !j->work.failed; i = end) {
-		for (end = i + 1; end < j->doubts.nr && j->doubts.at[end].key == j->doubts.at[i].key; end++)
+	j->work.failed |= !sonde_keysort(j->ambiguous.at, j->ambiguous.nr);
+	for (i = 0; i < j->ambiguous.nr && !j->k->src->work.failed && !j->work.failed; i = end) {
+		for (end = i + 1; end < j->ambiguous.nr && j->ambiguous.at[end].key == j->ambiguous.at[i].key; end++)
 			;
-		hand_out(j, &j->doubts.at[i], end - i);
+		assign_captures(j, &j->ambiguous.at[i], end - i);
 	}
 	for (i = 0; i < j->graphs.nr; i++)
 		nr_open += !j->graphs.at[i].is_settled;
@@ -673,12 +673,12 @@ static void take_marks(struct join *j, struct graph *g)
 
 		if (!has && rec->open) {
 			if (none == SONDE_NONE)
-				none = phantom_of(j, SONDE_NONE,
+				none = foreign_range(j, SONDE_NONE,
 					sonde_records__string(j->k->r, SONDE_STR("(graph)")), process);
 			around = none;
 		}
 		if (f && f->mark != SONDE_NONE)
-			around = phantom_of(j, around, f->mark, process);
+			around = foreign_range(j, around, f->mark, process);
 		give_region(j, rec, around);
 	}
 	g->is_settled = true;
@@ -686,7 +686,7 @@ static void take_marks(struct join *j, struct graph *g)
 
 /* --- what became of them --------------------------------------------------------------------------- */
 
-static void say_refused(const struct join *j, const struct graph *g, size_t nr)
+static void note_refused(const struct join *j, const struct graph *g, size_t nr)
 {
 	struct sonde_notes *notes = &j->k->r->notes;
 	const char *path = j->k->src->path;
@@ -735,7 +735,7 @@ static void count_graphs(const struct join *j)
 		refused = refused ? refused : g;
 	}
 	if (refused)
-		say_refused(j, refused, nr_refused);
+		note_refused(j, refused, nr_refused);
 	if (nr_alone)
 		sonde_source__note(j->k->src, j->k->r, nr_alone,
 			"graph launch counts as a whole where it was launched; to divide its work into the regions it was captured "
@@ -746,7 +746,7 @@ static void count_graphs(const struct join *j)
 
 int sonde_kineto__join_graphs(struct kineto *k)
 {
-	struct join j = {.k = k, .first_phantom = k->r->ranges.nr};
+	struct join j = {.k = k, .first_foreign = k->r->ranges.nr};
 	size_t i, longest = find_graphs(&j);
 	int rc = 0;
 

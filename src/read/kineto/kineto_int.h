@@ -117,10 +117,10 @@ enum sonde_scan_rc sonde_kineto__event(struct sonde_scan *s, struct kineto_event
 void sonde_kineto__read_args(struct sonde_str text, struct kineto_args *a);
 
 /* The last operator without a sequence number, or the last flow: an operator and its flow are neighbours in the text. */
-struct kineto_beside {
+struct kineto_neighbour {
 	uint64_t pid, tid, begin_ns, end_ns;
 	uint64_t link; /* of a flow: its link with the forward thread; 0 = this is an operator */
-	bool is_there;
+	bool is_set;
 };
 
 /* The properties of a kernel besides its times; many launches share them. The struct is a key, so it has no padding. */
@@ -213,8 +213,8 @@ struct kineto {
 	uint32_t rank, world_size; /* SONDE_NONE = the trace does not say */
 	bool has_events, is_in_events, is_cut; /* is_in_events: the list of events has not ended */
 	uint64_t damage_at; /* position of the first damage */
-	uint64_t nr_in_vain, nr_all_in_vain; /* bytes read of the last damaged event, and of all damaged events */
-	struct kineto_beside beside;
+	uint64_t nr_wasted, nr_all_wasted; /* bytes read of the last damaged event, and of all damaged events */
+	struct kineto_neighbour neighbour;
 	/* Each thread is a lane. In `ranges`, `what` is the label and its kind; in `ops` it is the link. */
 	struct sonde_spans ranges, ops;
 	struct sonde_spans modules; /* kept here until it is known whether they become ranges … */

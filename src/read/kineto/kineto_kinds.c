@@ -69,19 +69,19 @@ static void keep_linked(struct kineto *k, const struct kineto_event *e, uint64_t
  */
 static void link_operator(struct kineto *k, const struct kineto_event *e, uint64_t link)
 {
-	struct kineto_beside *last = &k->beside;
-	bool is_pair = last->is_there && last->pid == e->pid && last->tid == e->tid &&
+	struct kineto_neighbour *last = &k->neighbour;
+	bool is_pair = last->is_set && last->pid == e->pid && last->tid == e->tid &&
 		       last->begin_ns == e->ts_ns && !last->link != !link;
 	struct kineto_event op = *e;
 
 	if (!is_pair) {
-		*last = (struct kineto_beside){e->pid, e->tid, e->ts_ns, end_of(e), link, true};
+		*last = (struct kineto_neighbour){e->pid, e->tid, e->ts_ns, end_of(e), link, true};
 		return;
 	}
 	if (link)
 		op.dur_ns = last->end_ns - last->begin_ns;
 	else
-		last->is_there = false;
+		last->is_set = false;
 	keep_linked(k, &op, link ? link : last->link);
 }
 

@@ -36,9 +36,9 @@ bool sonde_kineto__is_forward(struct sonde_str name)
 
 /* --- whether modules become regions ---------------------------------------------------------------- */
 
-struct verdict {
+struct launch_verdict {
 	uint32_t annotation, module; /* spans around the last launch … */
-	bool is_in_modules, is_little; /* … and the verdict for it */
+	bool is_in_modules, says_little; /* … and the verdict for it */
 	uint64_t nr, nr_little; /* launches inside modules, and those among them about which annotations say little */
 };
 
@@ -54,7 +54,7 @@ static uint32_t no_compiled_graph(const struct kineto *k, uint32_t range)
  * An annotation says little about a launch if more than half of the modules around the launch are inside the
  * annotation. PyTorch's own annotations around compiled graphs do not count.
  */
-static void look_around(const struct kineto *k, struct verdict *v)
+static void compare_with_modules(const struct kineto *k, struct launch_verdict *v)
 {
 	uint32_t annotation = no_compiled_graph(k, v->annotation), module = v->module;
 	uint64_t from = annotation == SONDE_NONE ? 0 : k->ranges.at[annotation].begin_ns;
@@ -67,10 +67,10 @@ static void look_around(const struct kineto *k, struct verdict *v)
 		nr_inside += k->modules.at[module].begin_ns >= from;
 	}
 	v->is_in_modules = nr > 0;
-	v->is_little = nr_inside * 2 > nr;
+	v->says_little = nr_inside * 2 > nr;
 }
 
-static void judge(struct kineto *k, struct verdict *v, uint32_t thread, uint64_t ns)
+static void judge_launch(struct kineto *k, struct launch_verdict *v, uint32_t thread, uint64_t ns)
 {
 	uint32_t module, annotation;
 
@@ -81,26 +81,26 @@ static void judge(struct kineto *k, struct verdict *v, uint32_t thread, uint64_t
 	if (module != v->module || annotation != v->annotation) {
 		v->module = module;
 		v->annotation = annotation;
-		look_around(k, v);
+		compare_with_modules(k, v);
 	}
 	v->nr += v->is_in_modules;
-	v->nr_little += v->is_in_modules && v->is_little;
+	v->nr_little += v->is_in_modules && v->says_little;
 }
 
 /* Whether annotations say little about at least half of the launches inside modules. Call it when both are nested. */
 static bool wants_modules(struct kineto *k)
 {
-	struct verdict v = {.annotation = SONDE_NONE, .module = SONDE_NONE};
+	struct launch_verdict v = {.annotation = SONDE_NONE, .module = SONDE_NONE};
 	size_t i;
 
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
 	for (i = 0; i < k->captured.nr && !k->src->work.failed; i++) /* a graph's work gets the regions of its captured calls */
-		judge(k, &v, k->captured.at[i].thread, k->captured.at[i].ns);
+		judge_launch(k, &v, k->captured.at[i].thread, k->captured.at[i].ns);
 	sonde_spans__rewind(&k->ranges);
 	sonde_spans__rewind(&k->modules);
 	for (i = k->first_record; i < k->r->records.nr; i++)
-		judge(k, &v, k->r->records.at[i].call, k->r->records.at[i].call_ns);
+		judge_launch(k, &v, k->r->records.at[i].call, k->r->records.at[i].call_ns);
 	return v.nr ? v.nr_little * 2 >= v.nr : !k->ranges.nr;
 }
 

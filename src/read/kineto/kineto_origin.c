@@ -23,7 +23,7 @@ struct origins {
 	struct kineto *k;
 	struct sonde_arena *work;
 	SONDE_VEC(struct sonde_keyed) forward; /* sorted by link, then by begin */
-	uint32_t *home;	 /* by operator: the range that its forward operator ran in, SONDE_NONE = not known */
+	uint32_t *forward_range;	 /* by operator: the range that its forward operator ran in, SONDE_NONE = not known */
 	SONDE_VEC(struct vote) votes; /* one for each pair of forward thread and thread: few */
 };
 
@@ -141,25 +141,25 @@ static void pass_on(struct origins *o, size_t i)
 	const struct sonde_span *op = &o->k->ops.at[i];
 
 	if (op->parent != SONDE_NONE && o->k->ops.at[op->parent].what == KINETO_ENGINE)
-		o->home[op->parent] = o->home[i];
+		o->forward_range[op->parent] = o->forward_range[i];
 }
 
 /* Finds the ranges of forward operators first, then gives them to the backward operators. */
-static void find_homes(struct origins *o)
+static void find_forward_ranges(struct origins *o)
 {
 	struct kineto *k = o->k;
 	size_t i;
 
 	sonde_spans__rewind(&k->ranges);
 	for (i = 0; i < k->ops.nr; i++)
-		o->home[i] = sonde_spans__open_at(&k->ranges, k->ops.at[i].lane, k->ops.at[i].begin_ns);
+		o->forward_range[i] = sonde_spans__open_at(&k->ranges, k->ops.at[i].lane, k->ops.at[i].begin_ns);
 	for (i = 0; i < k->ops.nr; i++) {
 		uint32_t forward;
 
 		if (!fwd_of(&k->ops.at[i]))
 			continue;
 		forward = forward_of(o, &k->ops.at[i]);
-		o->home[i] = forward == SONDE_NONE ? SONDE_NONE : o->home[forward];
+		o->forward_range[i] = forward == SONDE_NONE ? SONDE_NONE : o->forward_range[forward];
 		pass_on(o, i);
 	}
 }
@@ -179,9 +179,9 @@ static void set_origins(struct origins *o)
 		op = sonde_spans__open_at(&k->ops, rec->call, rec->call_ns);
 		while (op != SONDE_NONE && !fwd_of(&k->ops.at[op]))
 			op = k->ops.at[op].parent;
-		if (op == SONDE_NONE || o->home[op] == SONDE_NONE)
+		if (op == SONDE_NONE || o->forward_range[op] == SONDE_NONE)
 			continue;
-		rec->origin = (uint32_t)k->first_range + o->home[op];
+		rec->origin = (uint32_t)k->first_range + o->forward_range[op];
 		rec->origin_kind = SONDE_ORIGIN_BACKWARD;
 	}
 }
@@ -194,11 +194,11 @@ void sonde_kineto__find_origins(struct kineto *k)
 	if (k->ops.nr && k->ranges.nr) {
 		sonde_spans__nest(&k->ops, k->src, k->threads.nr);
 		list_forward(&o);
-		o.home = sonde_arena_alloc(&work, k->ops.nr * sizeof(*o.home));
+		o.forward_range = sonde_arena_alloc(&work, k->ops.nr * sizeof(*o.forward_range));
 		k->src->work.failed |= work.failed;
 		if (!k->src->work.failed) {
 			cast_votes(&o);
-			find_homes(&o);
+			find_forward_ranges(&o);
 			set_origins(&o);
 		}
 	}

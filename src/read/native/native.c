@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static bool knows(struct sonde_str data)
+static bool knows_native(struct sonde_str data)
 {
 	return sonde_str_starts(data, SONDE_CAPTURE_MAGIC);
 }
@@ -247,7 +247,7 @@ static void add_rolled(struct native *n)
 	n->r->counts.nr = 0;
 	for (i = 0; i < nr; i++)
 		sonde_put(&n->r->arena, &n->r->counts, counts[i]);
-	n->r->settled_ns = !n->r->options.looks_ahead ? 0 : n->last_ns ? n->last_ns : 1;
+	n->r->ahead_ns = !n->r->options.looks_ahead ? 0 : n->last_ns ? n->last_ns : 1;
 	if (!n->rolled.next || !sonde_reserve(&n->r->arena, &n->r->rolled, n->r->rolled.nr + 1))
 		return;
 	sonde_put(&n->r->arena, &n->r->rolled,
@@ -300,7 +300,7 @@ static int read_capture(struct sonde_source *src, struct sonde_records *r, struc
 	if (!n)
 		return sonde_err_nomem(err);
 	n->src = src;
-	n->count = &n->counts;
+	n->current_counts = &n->counts;
 	n->first_name = r->thread_names.nr;
 	n->r = r;
 	n->first_range = (uint32_t)r->ranges.nr;
@@ -323,7 +323,7 @@ bool sonde_native__event(const struct sonde_source *src, uint64_t at, struct son
 	return sonde_event_get(base + at, base + src->file.data.n, &start, out) != NULL;
 }
 
-static int values(const struct sonde_source *src, const struct sonde_record *rec,
+static int native_values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct sonde_launch_metrics *m = src->state;
@@ -353,7 +353,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 const struct sonde_source_ops sonde_source_native = {
 	.name = "native",
 	.state_bytes = sizeof(struct sonde_launch_metrics),
-	.knows = knows,
+	.knows = knows_native,
 	.read = read_capture,
-	.values = values,
+	.values = native_values,
 };

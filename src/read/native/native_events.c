@@ -50,14 +50,14 @@ static void begin_with_window(struct stream *s, struct native_edge *edge)
 		return;
 	edge->ns = sonde_clock_map__ns(&s->n->host, s->n->windows.at[s->window].begin);
 	t->begin_ns = edge->ns;
-	s->n->count->cut_by_windows++;
+	s->n->current_counts->cut_by_windows++;
 }
 
 bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 {
 	struct native_edge edge = {
 		.ns = sonde_stream__now(s), .ticks = s->at.ticks, .range = SONDE_NONE, .window = s->window,
-		.piece = s->piece, .other = SONDE_NONE, .when = s->when};
+		.piece = s->piece, .start = SONDE_NONE, .when = s->when};
 	uint32_t label, domain;
 
 	if (e->type == SONDE_EVENT_STOP) {
@@ -87,12 +87,12 @@ bool sonde_stream__edge(struct stream *s, const struct sonde_event *e)
 
 void sonde_stream__read_gpu_clock(struct stream *s, const struct sonde_event *e)
 {
-	struct sonde_clock_point *late = s->n->late;
+	struct native_gpu_time *last = s->n->last_gpu_times;
 
-	if (e->field[0] > late[1].from)
-		late[0] = late[1], late[1] = (struct sonde_clock_point){e->field[0], s->piece};
-	else if (e->field[0] > late[0].from)
-		late[0] = (struct sonde_clock_point){e->field[0], s->piece};
+	if (e->field[0] > last[1].ns)
+		last[0] = last[1], last[1] = (struct native_gpu_time){e->field[0], s->piece};
+	else if (e->field[0] > last[0].ns)
+		last[0] = (struct native_gpu_time){e->field[0], s->piece};
 	sonde_put(&s->n->r->arena, &s->n->gpu.points,
 		(struct sonde_clock_point){e->field[0], sonde_stream__now(s)});
 }
@@ -406,7 +406,7 @@ bool sonde_stream__work(struct stream *s, const struct sonde_event *e, const uin
 	if (e->type == SONDE_EVENT_KERNEL && !sonde_stream__label(s, e, &label, &domain))
 		return false;
 	if (e->type == SONDE_EVENT_OVERHEAD)
-		s->n->count->overhead_ns += e->field[SONDE_GPU_DURATION];
+		s->n->current_counts->overhead_ns += e->field[SONDE_GPU_DURATION];
 	else if (e->type == SONDE_EVENT_MEMORY)
 		add_memory(s, e->field, offset);
 	else

@@ -261,7 +261,7 @@ uint32_t sonde_native__string(struct native *n, uint64_t number)
 	struct native_string *s = number < n->strings.nr ? &n->strings.at[number] : NULL;
 
 	if (!s || !s->text.p) {
-		n->count->no_label++;
+		n->current_counts->no_label++;
 		return sonde_records__string(n->r, SONDE_STR("(label not written)"));
 	}
 	if (s->string == SONDE_NONE)
@@ -327,7 +327,7 @@ static void read_clock(struct native *n, const uint8_t *p, size_t nr)
 	if (n->is_begun) {
 		n->last_ns = ns;
 		if (is_rolled_capture(n) && n->nr_begun == NATIVE_NR_BEFORE)
-			n->r->known_ns = ns;
+			n->r->whole_ns = ns;
 		if (is_rolled_capture(n) && n->nr_begun == NATIVE_NR_BEFORE + 1)
 			n->r->from_ns = ns;
 	}
@@ -363,13 +363,13 @@ static void read_thread(struct native *n, const uint8_t *p, const uint8_t *end)
 
 static void read_mark(struct native *n, const uint8_t *p, size_t nr)
 {
-	struct sonde_window_mark *m;
+	struct native_window_mark *m;
 
-	if (nr < sizeof(*m))
+	if (nr < sizeof(m->mark))
 		return;
 	m = sonde_push(&n->src->work, &n->marks);
-	memcpy(m, p, sizeof(*m));
-	m->reserved = n->count == &n->counts ? SONDE_NOW : n->ahead < SIZE_MAX ? SONDE_AHEAD : SONDE_BEFORE;
+	memcpy(&m->mark, p, sizeof(m->mark));
+	m->when = n->current_counts == &n->counts ? SONDE_NOW : n->ahead < SIZE_MAX ? SONDE_AHEAD : SONDE_BEFORE;
 }
 
 static void read_block(struct native *n, const struct sonde_block_head *h, const uint8_t *p)
@@ -419,7 +419,7 @@ static void read_block(struct native *n, const struct sonde_block_head *h, const
 		if (n->head_bytes)
 			break;
 		memcpy(&n->rolled, p, h->nr_bytes < sizeof(n->rolled) ? h->nr_bytes : sizeof(n->rolled));
-		n->count = n->rolled.next ? &n->uncounted : &n->counts;
+		n->current_counts = n->rolled.next ? &n->uncounted : &n->counts;
 		break;
 	case SONDE_BLOCK_CELLS:
 		sonde_buf_add(&n->cells, p, h->nr_bytes);
@@ -503,7 +503,7 @@ static void begin_file(struct native *n, uint32_t nr, size_t offset)
 		n->from = offset;
 	if (sonde_native__options(n).looks_ahead && nr == n->r->options.nr_files)
 		n->ahead = offset;
-	n->count = is_before || n->ahead < SIZE_MAX ? &n->uncounted : &n->counts;
+	n->current_counts = is_before || n->ahead < SIZE_MAX ? &n->uncounted : &n->counts;
 	if (nr > 1)
 		sonde_put(&n->src->work, &n->files, offset);
 }
@@ -533,9 +533,9 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 	while ((p = block_next(&w, &h, &skipped))) {
 		for (; nr_files < w.nr_files; nr_files++)
 			begin_file(n, nr_files + 1, (size_t)(p - w.base));
-		n->count->bad_blocks += skipped;
+		n->current_counts->bad_blocks += skipped;
 		if (h.seq > w.next_seq)
-			n->count->missing_blocks += h.seq - w.next_seq;
+			n->current_counts->missing_blocks += h.seq - w.next_seq;
 		w.next_seq = (uint64_t)h.seq + 1;
 		read_block(n, &h, p);
 		if (sonde_native__failed(n))
@@ -561,7 +561,7 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 			n->src->path);
 	n->r->inputs.at[n->src->input].is_running = n->is_written && !n->ended && !sonde_native__is_sampler(n);
 	n->is_cut = n->src->says_cut = skipped && w.is_cut && !n->ended;
-	n->count->bad_blocks += skipped && !n->is_cut;
+	n->current_counts->bad_blocks += skipped && !n->is_cut;
 	sonde_vec_sort(&n->pieces, by_place);
 	n->host.hz = (double)n->head.tick_hz;
 	n->gpu.hz = 1e9;

@@ -79,7 +79,7 @@ struct native_edge {
 	uint32_t range;	 /* a start: its range */
 	uint32_t window; /* number of the window it is in */
 	uint32_t piece;	 /* number of the piece it is in */
-	uint32_t other;	 /* a stop: number of the start that it ends; SONDE_NONE = none */
+	uint32_t start;	 /* a stop: number of the edge that it ends; SONDE_NONE = none */
 	uint8_t when;	 /* enum sonde_when */
 	bool is_stop;
 };
@@ -116,6 +116,18 @@ struct native_window {
 	uint8_t ended; /* enum sonde_when: when its end is counted */
 };
 
+/* An event that gives a time of the GPU's clock. */
+struct native_gpu_time {
+	uint64_t ns;	/* in the GPU's clock */
+	uint32_t piece; /* number of the piece it is in */
+};
+
+/* A mark of the file about a window, and when it is counted. */
+struct native_window_mark {
+	struct sonde_window_mark mark;
+	uint8_t when; /* enum sonde_when */
+};
+
 #define NATIVE_NR_BEFORE 2u /* number of files already counted if some were folded: see struct sonde_rolled */
 
 #define NATIVE_ALL_TIME UINT32_MAX	   /* window of everything in a capture without windows */
@@ -143,7 +155,7 @@ struct native {
 	SONDE_VEC(struct native_string) strings; /* by number */
 	uint32_t domains[NATIVE_NR_DOMAINS];	 /* string number of each domain's name; [0] = SONDE_NONE */
 	SONDE_VEC(struct native_piece) pieces;
-	SONDE_VEC(struct sonde_window_mark) marks; /* `reserved` is used for an enum sonde_when */
+	SONDE_VEC(struct native_window_mark) marks;
 	SONDE_VEC(struct native_window) windows; /* in order */
 	bool is_windowed; /* the capture uses windows, even if none opened: outside windows, ranges and launches are missing */
 	struct sonde_str meta;
@@ -162,7 +174,7 @@ struct native {
 	SONDE_VEC(size_t) files;    /* offset at which each file begins, except the first */
 	size_t from, ahead; /* offsets: bytes before `from` were counted already, bytes from `ahead` on are counted later (enum sonde_when) */
 	bool *kept; /* when reducing (native_reduce.c): by piece, whether it is kept; else NULL */
-	struct sonde_clock_point late[2];  /* when reducing: the last two times of the GPU's clock, `from`; `to_ns` is the number of their piece */
+	struct native_gpu_time last_gpu_times[2]; /* when reducing: the last two times of the GPU's clock, in order */
 	SONDE_VEC(uint32_t) piece_of; /* when reducing: by range of this file, the piece it begins in */
 	uint64_t epoch_ns;	       /* real time − monotonic time, at the first clock */
 	struct sonde_clock_map host, gpu; /* both map to nanoseconds since the epoch */
@@ -181,7 +193,7 @@ struct native {
 	struct sonde_map long_paths; /* hashes (8 bytes) of the regions with long paths */
 	uint64_t long_path_bytes;    /* length of these paths together */
 	struct native_counts counts, uncounted;
-	struct native_counts *count; /* one of the two: where counts go for the part being read */
+	struct native_counts *current_counts; /* one of the two: where counts go for the part being read */
 };
 
 /* Whether memory ran out for the records or for the reader's work. */

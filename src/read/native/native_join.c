@@ -30,7 +30,7 @@ static void match_stop(struct native *n, struct native_edge *stop, uint32_t star
 	}
 	range->time.end_ns = stop->ns > range->time.begin_ns ? stop->ns : range->time.begin_ns + 1;
 	range->ended = stop->when;
-	stop->other = start;
+	stop->start = start;
 }
 
 /* A range that was never ended. If it began in a window, it lasts to the end of the window. */
@@ -238,7 +238,7 @@ struct joining {
 };
 
 /* Until the records are in order, the call time of a record without a launch is its start. */
-static void follow_order(struct joining *j, struct sonde_record *rec)
+static void check_order(struct joining *j, struct sonde_record *rec)
 {
 	uint64_t start_ns = rec->time.start_ns;
 
@@ -273,7 +273,7 @@ static void complete_time(struct native *n, struct sonde_record_time *t)
 
 	/* When CUPTI has no times for a piece of work it writes zeros, which mean the same in records. */
 	if (!t->start_ns && !t->end_ns) {
-		n->count->no_time++;
+		n->current_counts->no_time++;
 		return;
 	}
 	t->start_ns = sonde_clock_map__ns(&n->gpu, t->start_ns);
@@ -291,9 +291,9 @@ static void complete_launch(struct native *n, struct sonde_record *rec)
 	rec->open = l ? l->set : 0;
 	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
 	rec->call_ns = l ? l->ns : 0;
-	n->count->unchosen += l && rec->is_unchosen;
-	n->count->no_launch += !l && !n->is_windowed;
-	n->count->out_of_windows += !l && n->is_windowed;
+	n->current_counts->unchosen += l && rec->is_unchosen;
+	n->current_counts->no_launch += !l && !n->is_windowed;
+	n->current_counts->out_of_windows += !l && n->is_windowed;
 }
 
 static void complete_record(struct joining *j, struct sonde_record *rec)
@@ -306,7 +306,7 @@ static void complete_record(struct joining *j, struct sonde_record *rec)
 	}
 	complete_launch(j->n, rec);
 	complete_time(j->n, &rec->time);
-	follow_order(j, rec);
+	check_order(j, rec);
 	name_record(j, rec);
 }
 
@@ -321,7 +321,7 @@ static void count_recorded(struct joining *j, const struct sonde_record *rec, ui
 
 	if (rec->kind != SONDE_RESULT_KERNEL && rec->kind != SONDE_RESULT_GRAPH && !is_of_graph)
 		return;
-	j->n->count->recorded += has ? !*has : !is_of_graph || id != j->last_alone;
+	j->n->current_counts->recorded += has ? !*has : !is_of_graph || id != j->last_alone;
 	if (has)
 		*has = true;
 	else
@@ -357,7 +357,7 @@ static void complete_records(struct joining *j)
 
 		recs[i].call = launch_of(&j->ids, id);
 		recs[i].when = when_of_work(n, recs[i].payload, recs[i].call);
-		n->count = recs[i].when == SONDE_NOW ? &n->counts : &n->uncounted;
+		n->current_counts = recs[i].when == SONDE_NOW ? &n->counts : &n->uncounted;
 		if (recs[i].call == SONDE_NONE && n->rolled.next && recs[i].payload < n->head_bytes) {
 			j->nr_folded++; /* it was counted before, and its launch was not kept */
 			continue;
@@ -369,7 +369,7 @@ static void complete_records(struct joining *j)
 		complete_record(j, &recs[nr++]);
 	}
 	n->r->records.nr = nr;
-	n->count = &n->counts;
+	n->current_counts = &n->counts;
 }
 
 /* --- the order of launch ------------------------------------------------------------------------ */
@@ -396,7 +396,7 @@ static void order_records(struct native *n)
 	n->src->work.failed |= !ok;
 }
 
-static void forget_moments(struct native *n)
+static void forget_assumed_calls(struct native *n)
 {
 	size_t i;
 
@@ -456,7 +456,7 @@ static void add_samples(struct joining *j)
 
 	if (!r->options.nr_files) { /* they are running totals: when files are folded, only the last file counts them */
 		source.dropped = n->status.nr_pc_dropped;
-		source.full = n->status.nr_pc_full;
+		source.full_drains = n->status.nr_pc_full;
 	}
 
 	for (i = n->first_batch; i < r->pc_batches.nr && !sonde_native__failed(n); i++) {
@@ -466,7 +466,7 @@ static void add_samples(struct joining *j)
 			r->pc_batches.at[i].name = ((const struct sonde_function *)(const void *)r->functions.keys[function].p)->full_name;
 	}
 	sonde_str_u64(sonde_native__meta(n, "pc_period"), &source.period);
-	if (n->first_batch == r->pc_batches.nr && !source.dropped && !source.full)
+	if (n->first_batch == r->pc_batches.nr && !source.dropped && !source.full_drains)
 		return; /* PC sampling was off, or found nothing */
 	sonde_put(&r->arena, &r->pc_sources, source);
 }
@@ -508,7 +508,7 @@ int sonde_native__join(struct native *n, struct sonde_err *err)
 	if (n->r->options.for_replay && !sonde_native__failed(n))
 		add_returns(n);
 	if (j.nr_uncalled)
-		forget_moments(n);
+		forget_assumed_calls(n);
 	sonde_free(j.ids.sorted);
 	sonde_vec_release(&j.names.of);
 	return sonde_source__status(n->src, n->r, err);

@@ -331,7 +331,7 @@ static bool loses_end(const struct reducing *x, size_t memory)
 
 static bool loses_stop(const struct reducing *x, const struct native_edge *stop)
 {
-	return stop->other != SONDE_NONE && x->n->kept[x->n->edges.at[stop->other].piece] && !x->n->kept[stop->piece];
+	return stop->start != SONDE_NONE && x->n->kept[x->n->edges.at[stop->start].piece] && !x->n->kept[stop->piece];
 }
 
 static uint8_t *put_stop(uint8_t *p, struct sonde_event_base *base, const struct native_edge *stop)
@@ -435,7 +435,7 @@ int sonde_native__reduce(struct native *n, struct sonde_buf *out, struct sonde_e
 	if (!x.no_memory)
 		keep_memory(&x);
 	if (n->pieces.nr)
-		n->kept[n->late[0].to_ns] = n->kept[n->late[1].to_ns] = true;
+		n->kept[n->last_gpu_times[0].piece] = n->kept[n->last_gpu_times[1].piece] = true;
 	x.no_memory |= !sonde_keysort(x.moments.at, x.moments.nr);
 	if (!x.no_memory)
 		write_file(&x);

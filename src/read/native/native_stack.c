@@ -129,7 +129,7 @@ uint32_t sonde_stream__start(struct stream *s, uint32_t label, uint32_t domain)
 		nr_bytes = path_bytes(s, domain_bytes(s, domain), label);
 		if (nr_bytes > LONG_PATH &&
 			!region_fits(s, region_hash(s, label, domain, SONDE_START_END), nr_bytes)) {
-			s->n->count->left_out++;
+			s->n->current_counts->left_out++;
 			return SONDE_NONE;
 		}
 	}
@@ -157,7 +157,7 @@ void sonde_stream__push(struct stream *s, uint32_t label, uint32_t domain)
 
 	if (label != SONDE_NONE && !may_open(s, label, domain, &nr_bytes)) {
 		s->left_out[domain]++;
-		s->n->count->left_out++;
+		s->n->current_counts->left_out++;
 		return;
 	}
 	range = new_range(s, label, domain, SONDE_PUSH_POP);
@@ -195,7 +195,7 @@ static void end_range(struct stream *s, uint64_t domain)
 	uint32_t range = s->top[domain];
 
 	if (range == SONDE_NONE) {
-		s->n->count->orphan_pops++;
+		s->n->current_counts->orphan_pops++;
 		return;
 	}
 	r->ranges.at[range].ended = s->when;
@@ -218,7 +218,7 @@ void sonde_stream__pop(struct stream *s, uint64_t domain)
 	}
 	domain = domain_of_pop(s, domain);
 	if (domain > NATIVE_NO_DOMAIN)
-		s->n->count->orphan_pops++;
+		s->n->current_counts->orphan_pops++;
 	else
 		end_range(s, domain);
 }
@@ -265,7 +265,7 @@ void sonde_stream__reopen(struct stream *s, uint32_t domain, const uint32_t *lab
 	for (; depth > same; depth--) {
 		range = s->top[domain];
 		end_range(s, domain);
-		s->n->count->closed_by_loss += !s->is_gap;
+		s->n->current_counts->closed_by_loss += !s->is_gap;
 		if (s->is_gap) { /* it ended in a file that was folded, where it was counted */
 			s->n->r->ranges.at[range].time.end_ns = ranges[range].time.begin_ns + 1;
 			s->n->r->ranges.at[range].ended = SONDE_BEFORE;

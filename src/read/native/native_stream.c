@@ -93,7 +93,7 @@ static const uint8_t *read_base(
 	if (!resync && nr_lost == s->nr_lost)
 		return p;
 	s->is_gap = s->last_when == SONDE_BEFORE && nr_lost == s->nr_lost;
-	s->n->count->lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
+	s->n->current_counts->lost += nr_lost > s->nr_lost ? nr_lost - s->nr_lost : 0;
 	s->nr_lost = nr_lost;
 	reopen_ranges(s, &o);
 	if ((s->window == NATIVE_OUTSIDE || (s->is_new && s->window == NATIVE_ALL_TIME)) &&
@@ -114,7 +114,7 @@ static uint32_t current_set(struct stream *s)
 	}
 	s->set_is_old = false;
 	if (s->n->r->members.nr > NATIVE_MAX_MEMBERS && nr > 1) {
-		s->n->count->sets_cut++;
+		s->n->current_counts->sets_cut++;
 		nr = 1;
 	}
 	s->set = sonde_records__set(s->n->r, members, nr);
@@ -232,7 +232,7 @@ static bool read_piece(struct stream *s, const struct native_piece *piece, bool 
 			sonde_stream__share_cpu(s, s->at.ticks, s->at.cpu_ns);
 		if (!read_event(s, &e, at))
 			return false;
-		s->n->count->events++;
+		s->n->current_counts->events++;
 	}
 	return p != NULL;
 }
@@ -250,7 +250,7 @@ static void stream_end(struct stream *s)
 
 		sonde_stream__share_cpu(s, last, s->cpu_ns + (last > s->cpu_ticks ? since : 0));
 	}
-	s->n->count = &s->n->counts;
+	s->n->current_counts = &s->n->counts;
 	if (sonde_native__window_end_ns(s->n, s->window))
 		sonde_stream__end_window(s);
 	for (i = 0; i < s->nr_seen; i++) {
@@ -333,7 +333,7 @@ static size_t read_stream(struct stream *s, size_t i)
 		s->piece = (uint32_t)i;
 		s->last_when = s->when;
 		s->when = (uint8_t)sonde_native__when(s->n, sonde_native__offset(s->n, &p));
-		s->n->count = s->when == SONDE_NOW ? &s->n->counts : &s->n->uncounted;
+		s->n->current_counts = s->when == SONDE_NOW ? &s->n->counts : &s->n->uncounted;
 		pieces[i].tid = s->tid; /* each stream is written by one thread */
 		if (p.chunk != chunk || i == first) {
 			resync |= i == first || !whole || p.chunk != chunk + 1;
@@ -355,7 +355,7 @@ static size_t read_stream(struct stream *s, size_t i)
 			whole = false;
 		}
 		if (!whole) {
-			s->n->count->bad_chunks += !is_counted;
+			s->n->current_counts->bad_chunks += !is_counted;
 			is_counted = resync = true;
 		}
 	}

@@ -78,10 +78,10 @@ static void put_value(struct sonde_buf *list, const struct native *n, const stru
 }
 
 /* The range of a number; SONDE_NONE = none, or one inherited from another process. */
-static uint64_t resolve(const struct native *n, uint64_t range)
+static uint64_t range_of_value(const struct native *n, uint64_t range)
 {
 	if (range & NATIVE_OF_STOP) {
-		uint32_t start = n->edges.at[(uint32_t)range].other;
+		uint32_t start = n->edges.at[(uint32_t)range].start;
 
 		range = start == SONDE_NONE ? SONDE_NONE : n->edges.at[start].range;
 	}
@@ -119,7 +119,7 @@ int sonde_native__read_values(struct native *n, struct sonde_err *err)
 	if (!n->values.nr)
 		return 0;
 	for (i = 0; i < n->values.nr; i++)
-		n->values.at[i].range = resolve(n, n->values.at[i].range);
+		n->values.at[i].range = range_of_value(n, n->values.at[i].range);
 	end = at + n->values.nr;
 	seen = sonde_arena_calloc(&n->src->work, n->r->strings.nr, sizeof(*seen));
 	if (!seen || !sonde_keysort(n->values.at, n->values.nr)) /* by range, in order of time */

@@ -15,7 +15,8 @@ int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 	size_t i;
 
 	for (i = 0; i < n->marks.nr && ok; i++) {
-		const struct sonde_window_mark *m = &n->marks.at[i];
+		const struct sonde_window_mark *m = &n->marks.at[i].mark;
+		uint8_t when = n->marks.at[i].when;
 		struct native_window *last = n->windows.nr ? &n->windows.at[n->windows.nr - 1] : NULL;
 		uint64_t least = !last ? 0 : is_open ? last->begin : last->end;
 		uint64_t ticks = m->ticks > least ? m->ticks : least;
@@ -28,11 +29,11 @@ int sonde_native__read_windows(struct native *n, struct sonde_err *err)
 		n->is_windowed |= m->state != SONDE_WINDOW_END;
 		if (m->state == SONDE_WINDOW_CLOSED && is_open) {
 			last->end = ticks;
-			last->ended = (uint8_t)m->reserved;
+			last->ended = when;
 			is_open = false;
 		} else if (m->state == SONDE_WINDOW_CLOSED && is_first) {
 			/* If the first mark of a file closes a window, that window was open from the file's beginning. */
-			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks, (uint8_t)m->reserved});
+			ok = sonde_vec_put(&n->windows, (struct native_window){0, ticks, when});
 		} else if (m->state == SONDE_WINDOW_OPEN && !is_open) {
 			is_open = ok = sonde_vec_put(
 				&n->windows, (struct native_window){.begin = ticks, .end = UINT64_MAX});
@@ -80,7 +81,7 @@ bool sonde_native__keep_windows(struct native *n)
 static struct native_window whole_time(const struct native *n)
 {
 	const struct sonde_clock_point *p = n->host.points.at;
-	uint64_t first = n->marks.at[0].ticks, last = n->marks.at[n->marks.nr - 1].ticks;
+	uint64_t first = n->marks.at[0].mark.ticks, last = n->marks.at[n->marks.nr - 1].mark.ticks;
 	size_t nr = n->host.points.nr;
 
 	first = nr && p[0].from < first ? p[0].from : first;
@@ -128,7 +129,7 @@ static const char *opener_of(struct sonde_str text)
 
 static void note_none(const struct native *n, struct sonde_str text)
 {
-	uint64_t entries = n->marks.at[n->marks.nr - 1].nr_entries;
+	uint64_t entries = n->marks.at[n->marks.nr - 1].mark.nr_entries;
 	struct sonde_buf why = {0};
 
 	if (entries)

@@ -478,7 +478,7 @@ static int read_row(struct csv_table *t, struct csv_cursor *c, struct sonde_err 
 
 /* --- the reader ------------------------------------------------------------------------------------ */
 
-static bool knows(struct sonde_str data)
+static bool knows_ncu_csv(struct sonde_str data)
 {
 	struct csv_cursor c = {.p = data.p, .end = data.p + data.n};
 
@@ -561,7 +561,7 @@ static int read_values(const struct sonde_source *src, const struct sonde_record
 	return 0;
 }
 
-static void release(struct sonde_source *src)
+static void release_table(struct sonde_source *src)
 {
 	struct csv_table *t = src->state;
 
@@ -572,8 +572,8 @@ static void release(struct sonde_source *src)
 const struct sonde_source_ops sonde_source_ncu_csv = {
 	.name = "ncu-csv",
 	.state_bytes = sizeof(struct csv_table),
-	.knows = knows,
+	.knows = knows_ncu_csv,
 	.read = read_table,
 	.values = read_values,
-	.release = release,
+	.release = release_table,
 };

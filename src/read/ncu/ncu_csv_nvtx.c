@@ -160,7 +160,7 @@ static void read_stack(
 		range.label = n->items.at[i].label;
 		same = same && !(res->rec.kind == SONDE_RESULT_RANGE && i == last);
 		ncu_stack_frame(stack, r, depth++, &range, 0, &same);
-		n->items.at[i].id = 1; /* handled */
+		n->items.at[i].is_handled = true;
 	}
 	stack->frames.nr = depth;
 	sonde_put(&r->arena, &n->entries.members, range.parent);
@@ -178,7 +178,7 @@ static void read_push_pop(struct csv_nvtx *n, struct sonde_records *r, struct cs
 	if (number >= 0 && number < 1e18)
 		res->thread = (uint64_t)number;
 	for (i = 0; i < n->items.nr; i++) {
-		if (n->items.at[i].id)
+		if (n->items.at[i].is_handled)
 			continue;
 		if (++nr_domains > 64) { /* no program has that many; the limit bounds a hostile cell */
 			n->nr_lost++;

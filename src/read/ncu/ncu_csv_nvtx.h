@@ -7,7 +7,8 @@
 /* One range in a cell. */
 struct csv_item {
 	uint32_t domain, label;
-	uint64_t id; /* start/end: its id; push/pop: 1 = already handled */
+	uint64_t id; /* of a start/end range */
+	bool is_handled; /* of a push/pop range: its stack was read */
 };
 
 /* The ranges that are open according to the rows so far. */

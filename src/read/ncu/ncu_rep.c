@@ -44,7 +44,7 @@ int ncu_damage(const struct ncu_report *n, const struct sonde_wire *w, struct so
 		err, SONDE_ERR_FORMAT, n->src->path, ncu_offset(n->src, w->p), "%s", w->bad);
 }
 
-static bool knows(struct sonde_str data)
+static bool knows_ncu_report(struct sonde_str data)
 {
 	return data.n >= 4 && memcmp(data.p, MAGIC, 4) == 0;
 }
@@ -335,7 +335,7 @@ static int read_report(struct sonde_source *src, struct sonde_records *r, struct
 const struct sonde_source_ops sonde_source_ncu_rep = {
 	.name = "ncu-rep",
 	.state_bytes = sizeof(struct ncu_report),
-	.knows = knows,
+	.knows = knows_ncu_report,
 	.read = read_report,
 	.values = ncu_read_values,
 };

@@ -13,7 +13,7 @@
 
 #define MIN_ROW_BYTES 4 /* every row of the tables read here takes at least this */
 
-static bool knows(struct sonde_str data)
+static bool knows_nsys(struct sonde_str data)
 {
 	return sonde_str_starts(data, "SQLite format 3") && data.n >= 512;
 }
@@ -235,7 +235,7 @@ static int mend_cut(struct nsys *n)
 }
 
 /* Adds the error or note about a file that was cut, after reading it returned `rc`. */
-static int say_cut(struct nsys *n, int rc)
+static int report_truncated(struct nsys *n, int rc)
 {
 	if (!n->cut_pct || (rc && rc != SONDE_ERR_FORMAT))
 		return rc;
@@ -317,14 +317,14 @@ static int read_export(struct sonde_source *src, struct sonde_records *records, 
 		rc = open_db(&n);
 	if (rc == 0)
 		rc = read_all(&n);
-	rc = say_cut(&n, rc);
+	rc = report_truncated(&n, rc);
 	sqlite3_finalize(n.find_text);
 	sqlite3_close(n.db);
 	sonde_buf_release(&n.mended);
 	return rc;
 }
 
-static int values(const struct sonde_source *src, const struct sonde_record *rec,
+static int nsys_values(const struct sonde_source *src, const struct sonde_record *rec,
 	struct sonde_values *v, struct sonde_err *err)
 {
 	const struct sonde_launch_metrics *m = src->state;
@@ -341,7 +341,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 const struct sonde_source_ops sonde_source_nsys_sqlite = {
 	.name = "nsys-sqlite",
 	.state_bytes = sizeof(struct sonde_launch_metrics),
-	.knows = knows,
+	.knows = knows_nsys,
 	.read = read_export,
-	.values = values,
+	.values = nsys_values,
 };

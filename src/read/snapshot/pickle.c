@@ -116,7 +116,7 @@ struct machine {
 
 /* --- errors ---------------------------------------------------------------------------------------- */
 
-static int refuse(const struct machine *m, const char *why)
+static int refuse_instruction(const struct machine *m, const char *why)
 {
 	const struct opcode *o = &opcodes[*m->at];
 
@@ -126,7 +126,7 @@ static int refuse(const struct machine *m, const char *why)
 static int refuse_opcode(const struct machine *m)
 {
 	if (opcodes[*m->at].action == REFUSED)
-		return refuse(m, "is a pickle instruction that sonde refuses, because it could run code: a memory snapshot "
+		return refuse_instruction(m, "is a pickle instruction that sonde refuses, because it could run code: a memory snapshot "
 				 "has texts, numbers, lists and dicts only; write it with torch.cuda.memory._dump_snapshot");
 	return sonde_err_at(m->err, SONDE_ERR_FORMAT, m->src->path, (uint64_t)(m->at - m->begin),
 		"0x%02x is not a pickle instruction: the file is damaged, copy it again", *m->at);
@@ -158,7 +158,7 @@ static bool take_number(struct machine *m, size_t size, uint64_t *v)
 	return true;
 }
 
-static void push(struct machine *m, struct sonde_pickle_value v)
+static void push_value(struct machine *m, struct sonde_pickle_value v)
 {
 	sonde_put(&m->src->work, &m->stack, (uint32_t)m->out->values.nr);
 	sonde_put(&m->src->work, &m->out->values, v);
@@ -167,12 +167,12 @@ static void push(struct machine *m, struct sonde_pickle_value v)
 
 static void push_number(struct machine *m, int64_t number)
 {
-	push(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_INT, .number = number});
+	push_value(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_INT, .number = number});
 }
 
 static void push_empty(struct machine *m, enum sonde_pickle_type type)
 {
-	push(m, (struct sonde_pickle_value){.type = (uint8_t)type, .items = {SONDE_NONE, SONDE_NONE}});
+	push_value(m, (struct sonde_pickle_value){.type = (uint8_t)type, .items = {SONDE_NONE, SONDE_NONE}});
 }
 
 /* The number of values this opcode may take: those above the last mark. */
@@ -239,7 +239,7 @@ static int do_long(struct machine *m, size_t size)
 	if (nr <= 8)
 		push_number(m, (int64_t)v);
 	else
-		push(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_NONE});
+		push_value(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_NONE});
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static int do_text(struct machine *m, size_t size)
 
 	if (!take_number(m, size, &nr) || nr > (uint64_t)(m->end - m->p))
 		return refuse_cut(m);
-	push(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_TEXT, .text = {(const char *)m->p, (size_t)nr}});
+	push_value(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_TEXT, .text = {(const char *)m->p, (size_t)nr}});
 	m->p += nr;
 	return 0;
 }
@@ -263,7 +263,7 @@ static int do_real(struct machine *m)
 		return refuse_cut(m);
 	bits = __builtin_bswap64(bits); /* the only number with the high byte first */
 	memcpy(&v.real, &bits, sizeof(bits));
-	push(m, v);
+	push_value(m, v);
 	return 0;
 }
 
@@ -285,10 +285,10 @@ static int do_add(struct machine *m, size_t nr)
 	bool is_dict = opcodes[*m->at].name[0] == 'S'; /* SETITEM, SETITEMS */
 
 	if (nr_above_mark(m) <= nr)
-		return refuse(m, "has no list or dict to add to: the file is damaged, copy it again");
+		return refuse_instruction(m, "has no list or dict to add to: the file is damaged, copy it again");
 	to = &m->out->values.at[m->stack.at[m->stack.nr - nr - 1]];
 	if (to->type != (is_dict ? SONDE_PICKLE_DICT : SONDE_PICKLE_LIST) || (is_dict && nr % 2))
-		return refuse(m, "adds to the wrong kind of value: the file is damaged, copy it again");
+		return refuse_instruction(m, "adds to the wrong kind of value: the file is damaged, copy it again");
 	add_items(m, m->stack.at[m->stack.nr - nr - 1], nr);
 	return 0;
 }
@@ -298,11 +298,11 @@ static int do_marked(struct machine *m, const struct opcode *o)
 	size_t nr;
 
 	if (!pop_mark(m, &nr))
-		return refuse(m, "has no MARK before it: the file is damaged, copy it again");
+		return refuse_instruction(m, "has no MARK before it: the file is damaged, copy it again");
 	if (o->action == ADD_MARKED)
 		return do_add(m, nr);
 	if (o->action == MARKED_DICT && nr % 2)
-		return refuse(m, "has a key without a value: the file is damaged, copy it again");
+		return refuse_instruction(m, "has a key without a value: the file is damaged, copy it again");
 	push_filled(m, o->action == MARKED_DICT ? SONDE_PICKLE_DICT : SONDE_PICKLE_LIST, nr);
 	return 0;
 }
@@ -310,7 +310,7 @@ static int do_marked(struct machine *m, const struct opcode *o)
 static int do_tuple(struct machine *m, size_t nr)
 {
 	if (nr_above_mark(m) < nr)
-		return refuse(m, "has too few values: the file is damaged, copy it again");
+		return refuse_instruction(m, "has too few values: the file is damaged, copy it again");
 	push_filled(m, SONDE_PICKLE_LIST, nr);
 	return 0;
 }
@@ -323,7 +323,7 @@ static int do_put(struct machine *m, const struct opcode *o)
 	if (o->action == PUT && !take_number(m, o->size, &at))
 		return refuse_cut(m);
 	if (!nr_above_mark(m) || at > m->memo.nr)
-		return refuse(m, "has no value to store, or stores it at an impossible number: the file is damaged, copy it again");
+		return refuse_instruction(m, "has no value to store, or stores it at an impossible number: the file is damaged, copy it again");
 	if (at == m->memo.nr)
 		sonde_put(&m->src->work, &m->memo, m->stack.at[m->stack.nr - 1]);
 	else
@@ -338,7 +338,7 @@ static int do_get(struct machine *m, size_t size)
 	if (!take_number(m, size, &at))
 		return refuse_cut(m);
 	if (at >= m->memo.nr)
-		return refuse(m, "fetches a value that was never stored: the file is damaged, copy it again");
+		return refuse_instruction(m, "fetches a value that was never stored: the file is damaged, copy it again");
 	sonde_put(&m->src->work, &m->stack, m->memo.at[at]);
 	return 0;
 }
@@ -356,11 +356,11 @@ static int do_opcode(struct machine *m, const struct opcode *o)
 		sonde_put(&m->src->work, &m->marks, m->stack.nr);
 		return 0;
 	case NONE:
-		push(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_NONE});
+		push_value(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_NONE});
 		return 0;
 	case FALSE:
 	case TRUE:
-		push(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_BOOL, .number = o->action == TRUE});
+		push_value(m, (struct sonde_pickle_value){.type = SONDE_PICKLE_BOOL, .number = o->action == TRUE});
 		return 0;
 	case INT:
 		return do_int(m, o->size);
@@ -412,7 +412,7 @@ int sonde_pickle__read(struct sonde_pickle *out, struct sonde_source *src, struc
 	if (src->work.failed)
 		return sonde_arena_status(&src->work, err);
 	if (rc == 0 && m.stack.nr != 1)
-		return refuse(&m, "does not leave exactly one value: the file is damaged, copy it again");
+		return refuse_instruction(&m, "does not leave exactly one value: the file is damaged, copy it again");
 	out->root = rc == 0 ? m.stack.at[0] : SONDE_NONE;
 	return rc;
 }

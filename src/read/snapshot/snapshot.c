@@ -46,14 +46,14 @@ static const char *const metric_names[NR_FIGURES] = {
 };
 
 /* The allocations of one operator in one place, on one device. */
-struct held {
+struct place_sum {
 	uint32_t device, range, function;
 	bool has_history; /* false = the figures from PEAK on are not known */
 	double v[NR_FIGURES];
 };
 
 struct snapshot_state {
-	SONDE_VEC(struct held) held; /* by payload of the records */
+	SONDE_VEC(struct place_sum) sums; /* by payload of the records */
 	uint32_t metrics[NR_FIGURES]; /* SONDE_NONE = not in this snapshot */
 };
 
@@ -77,7 +77,7 @@ enum { UNTAKEN, TAKEN, FIRST_FOUND };
 
 /* An address that was allocated at some time. */
 struct block {
-	uint32_t held;	   /* number in state->held, if the address is held at the snapshot; else SONDE_NONE … */
+	uint32_t sum;	   /* number in state->sums, if the address is held at the snapshot; else SONDE_NONE … */
 	double asked;	   /* … and the bytes requested for it */
 	double nr_bytes;   /* the bytes requested, at the moment that the walk has reached */
 	bool is_held;	   /* held at that moment … */
@@ -87,7 +87,7 @@ struct block {
 
 struct event {
 	uint32_t block; /* number in blocks */
-	uint32_t held;	/* only of an allocation: number in state->held */
+	uint32_t sum;	/* only of an allocation: number in state->sums */
 	bool is_free;
 	double nr_bytes;
 };
@@ -110,7 +110,7 @@ struct snapshot {
 	SONDE_VEC(struct frame) frames;	/* frames of the current stack, the innermost first */
 	struct sonde_map ranges;	/* parent and label → number of the range, also in path_bytes … */
 	SONDE_VEC(uint64_t) path_bytes; /* … which has the length of its path */
-	struct sonde_map places;	/* device, range, function → number in state->held */
+	struct sonde_map places;	/* device, range, function → number in state->sums */
 	struct sonde_map addresses;
 	SONDE_VEC(struct block) blocks; /* by number in `addresses` */
 	SONDE_VEC(struct event) events; /* device after device, in order of time */
@@ -331,8 +331,8 @@ static struct stack stack_of(struct snapshot *s, uint32_t list)
 	return out;
 }
 
-/* The number in state->held where the figures of these frames on this device are added up; SONDE_NONE when memory is short. */
-static uint32_t held_at(struct snapshot *s, uint32_t device, uint32_t frames)
+/* The number in state->sums where the figures of these frames on this device are added up; SONDE_NONE when memory is short. */
+static uint32_t sum_at(struct snapshot *s, uint32_t device, uint32_t frames)
 {
 	struct stack at = stack_of(s, frames);
 	uint32_t key[3] = {device, at.range, at.function}, number;
@@ -342,7 +342,7 @@ static uint32_t held_at(struct snapshot *s, uint32_t device, uint32_t frames)
 		return SONDE_NONE;
 	number = sonde_intern_copy(&s->src->work, &s->places, SONDE_BYTES(key), &is_new);
 	if (is_new)
-		sonde_put(&s->r->arena, &s->state->held, (struct held){.device = device, .range = at.range, .function = at.function});
+		sonde_put(&s->r->arena, &s->state->sums, (struct place_sum){.device = device, .range = at.range, .function = at.function});
 	return s->r->arena.failed ? SONDE_NONE : number;
 }
 
@@ -370,7 +370,7 @@ static uint32_t block_at(struct snapshot *s, uint32_t device, uint64_t address)
 	uint32_t number = sonde_intern_copy(&s->src->work, &s->addresses, SONDE_BYTES(key), &is_new);
 
 	if (is_new)
-		sonde_put(&s->src->work, &s->blocks, (struct block){.held = SONDE_NONE});
+		sonde_put(&s->src->work, &s->blocks, (struct block){.sum = SONDE_NONE});
 	return s->src->work.failed ? SONDE_NONE : number;
 }
 
@@ -416,19 +416,19 @@ static void take_block(struct snapshot *s, uint32_t id, uint32_t block, uint64_t
 	if (isnan(asked))
 		return;
 	frames = frames_of(s, block);
-	at = held_at(s, id, frames);
+	at = sum_at(s, id, frames);
 	number = block_at(s, id, address);
 	if (at == SONDE_NONE || number == SONDE_NONE)
 		return;
-	if (s->blocks.at[number].held != SONDE_NONE) {
+	if (s->blocks.at[number].sum != SONDE_NONE) {
 		s->nr_twice++;
 		return;
 	}
-	s->blocks.at[number] = (struct block){.held = at, .asked = asked};
+	s->blocks.at[number] = (struct block){.sum = at, .asked = asked};
 	s->nr_no_stack += sonde_pickle__walk(&s->p, frames).chunk == SONDE_NONE;
-	s->state->held.at[at].v[HELD] += asked;
-	s->state->held.at[at].v[HELD_BLOCKS]++;
-	s->state->held.at[at].v[BLOCK_BYTES] += size;
+	s->state->sums.at[at].v[HELD] += asked;
+	s->state->sums.at[at].v[HELD_BLOCKS]++;
+	s->state->sums.at[at].v[BLOCK_BYTES] += size;
 	d->allocated += size;
 	d->held += asked;
 }
@@ -467,7 +467,7 @@ static void take_segment(struct snapshot *s, uint32_t segment)
 static void take_event(struct snapshot *s, uint32_t device, uint32_t event)
 {
 	struct sonde_str action = text_of(s, event, "action");
-	struct event e = {.held = SONDE_NONE, .is_free = sonde_str_is(action, "free_requested")};
+	struct event e = {.sum = SONDE_NONE, .is_free = sonde_str_is(action, "free_requested")};
 
 	if (!e.is_free && !sonde_str_is(action, "alloc"))
 		return;
@@ -476,14 +476,14 @@ static void take_event(struct snapshot *s, uint32_t device, uint32_t event)
 		return;
 	e.block = block_at(s, device, (uint64_t)number_of(s, event, "addr", 0));
 	if (!e.is_free)
-		e.held = held_at(s, device, list_of(s, event, "frames"));
-	if (e.block == SONDE_NONE || (!e.is_free && e.held == SONDE_NONE))
+		e.sum = sum_at(s, device, list_of(s, event, "frames"));
+	if (e.block == SONDE_NONE || (!e.is_free && e.sum == SONDE_NONE))
 		return;
 	sonde_put(&s->src->work, &s->events, e);
 	if (e.is_free)
 		return;
-	s->state->held.at[e.held].v[ALLOCATED] += e.nr_bytes;
-	s->state->held.at[e.held].v[ALLOCATIONS]++;
+	s->state->sums.at[e.sum].v[ALLOCATED] += e.nr_bytes;
+	s->state->sums.at[e.sum].v[ALLOCATIONS]++;
 }
 
 static void take_trace(struct snapshot *s, int64_t id, uint32_t trace)
@@ -508,7 +508,7 @@ static void take_trace(struct snapshot *s, int64_t id, uint32_t trace)
 }
 
 /* Undoes an event: frees what it allocated, or holds again what it freed. False if the event does not fit what is held. */
-static bool undo(struct snapshot *s, const struct event *e, double *held)
+static bool undo_event(struct snapshot *s, const struct event *e, double *held)
 {
 	struct block *b = &s->blocks.at[e->block];
 
@@ -530,7 +530,7 @@ static void begin_walk(struct snapshot *s)
 	for (i = 0; i < s->blocks.nr; i++) {
 		struct block *b = &s->blocks.at[i];
 
-		b->is_held = b->is_last = b->held != SONDE_NONE;
+		b->is_held = b->is_last = b->sum != SONDE_NONE;
 		b->nr_bytes = b->asked;
 	}
 }
@@ -544,7 +544,7 @@ static void find_peak(struct snapshot *s, struct device *d)
 	d->peak = held;
 	d->nr_before_peak = d->nr_events;
 	for (i = d->nr_events; i-- > 0;) {
-		s->nr_odd_events += !undo(s, &s->events.at[d->first_event + i], &held);
+		s->nr_odd_events += !undo_event(s, &s->events.at[d->first_event + i], &held);
 		if (held > d->peak) {
 			d->peak = held;
 			d->nr_before_peak = i;
@@ -553,10 +553,10 @@ static void find_peak(struct snapshot *s, struct device *d)
 }
 
 /* Counts a block that was held at the peak, at the place where it was allocated. */
-static void count_at_peak(struct snapshot *s, struct block *b, uint32_t held)
+static void count_at_peak(struct snapshot *s, struct block *b, uint32_t sum)
 {
-	if (held != SONDE_NONE)
-		s->state->held.at[held].v[PEAK] += b->nr_bytes;
+	if (sum != SONDE_NONE)
+		s->state->sums.at[sum].v[PEAK] += b->nr_bytes;
 	b->is_at_peak = false;
 }
 
@@ -574,7 +574,7 @@ static void count_peaks(struct snapshot *s)
 		const struct device *d = &s->devices.at[k];
 
 		for (i = d->nr_events; i-- > d->nr_before_peak;)
-			undo(s, &s->events.at[d->first_event + i], &held);
+			undo_event(s, &s->events.at[d->first_event + i], &held);
 	}
 	for (i = 0; i < s->blocks.nr; i++)
 		s->blocks.at[i].is_at_peak = s->blocks.at[i].is_held;
@@ -586,8 +586,8 @@ static void count_peaks(struct snapshot *s)
 			struct block *b = &s->blocks.at[e->block];
 
 			if (!e->is_free && b->is_held && b->is_at_peak)
-				count_at_peak(s, b, e->held);
-			undo(s, e, &held);
+				count_at_peak(s, b, e->sum);
+			undo_event(s, e, &held);
 		}
 	}
 	for (i = 0; i < s->blocks.nr; i++) {
@@ -595,7 +595,7 @@ static void count_peaks(struct snapshot *s)
 		uint32_t device = (uint32_t)((const uint64_t *)(const void *)s->addresses.keys[i].p)[0];
 
 		if (b->is_at_peak && s->devices.at[device].nr_events)
-			count_at_peak(s, b, b->is_last ? b->held : held_at(s, device, SONDE_NONE));
+			count_at_peak(s, b, b->is_last ? b->sum : sum_at(s, device, SONDE_NONE));
 	}
 }
 
@@ -615,8 +615,8 @@ static void add_records(struct snapshot *s)
 		if (is_known && !s->r->arena.failed && strstr(metric_names[i], "_bytes"))
 			s->r->metrics.at[s->state->metrics[i]].unit = SONDE_STR("byte");
 	}
-	for (i = 0; i < s->state->held.nr && !s->r->arena.failed; i++) {
-		struct held *h = &s->state->held.at[i];
+	for (i = 0; i < s->state->sums.nr && !s->r->arena.failed; i++) {
+		struct place_sum *h = &s->state->sums.at[i];
 
 		h->has_history = s->devices.at[h->device].nr_events > 0;
 		sonde_put(&s->r->arena, &s->r->records,
@@ -692,7 +692,7 @@ static void note_all(struct snapshot *s)
 	size_t i;
 
 	for (i = 0; i < s->blocks.nr; i++)
-		nr_held += s->blocks.at[i].held != SONDE_NONE;
+		nr_held += s->blocks.at[i].sum != SONDE_NONE;
 	if (!s->events.nr)
 		sonde_note(&s->r->notes,
 			"%s: the snapshot has no history, so what was held at the peak is not known; call "
@@ -709,8 +709,11 @@ static void note_all(struct snapshot *s)
 		"sizes or device numbers are impossible and are left out");
 	sonde_source__note_loss(
 		s->src, s->r, s->nr_twice, "block or event appears twice and is counted once", "blocks or events appear twice and are counted once");
-	sonde_source__note_loss(s->src, s->r, s->nr_odd_events, "event of the history contradicts the allocations around it (for example, a free of unallocated memory) and is left out",
-		"events of the history contradict the allocations around them (for example, a free of unallocated memory) and are left out");
+	sonde_source__note_loss(s->src, s->r, s->nr_odd_events,
+		"event of the history contradicts the allocations around it (for example, a free of unallocated memory) and is "
+		"left out",
+		"events of the history contradict the allocations around them (for example, frees of unallocated memory) and are "
+		"left out");
 }
 
 /* --- the reader ------------------------------------------------------------------------------------- */
@@ -787,10 +790,11 @@ static int read_snapshot(struct sonde_source *src, struct sonde_records *r, stru
 	return rc;
 }
 
-static int values(const struct sonde_source *src, const struct sonde_record *rec, struct sonde_values *v, struct sonde_err *err)
+static int snapshot_values(
+	const struct sonde_source *src, const struct sonde_record *rec, struct sonde_values *v, struct sonde_err *err)
 {
 	const struct snapshot_state *state = src->state;
-	const struct held *h = &state->held.at[rec->payload];
+	const struct place_sum *h = &state->sums.at[rec->payload];
 	size_t i;
 
 	(void)err;
@@ -800,7 +804,7 @@ static int values(const struct sonde_source *src, const struct sonde_record *rec
 }
 
 /* Any pickle of a binary protocol. If it is not a snapshot, the reader gives a better error than "not a capture". */
-static bool knows(struct sonde_str data)
+static bool knows_snapshot(struct sonde_str data)
 {
 	return data.n > 2 && (uint8_t)data.p[0] == 0x80 && data.p[1] >= 2 && data.p[1] <= 5;
 }
@@ -808,7 +812,7 @@ static bool knows(struct sonde_str data)
 const struct sonde_source_ops sonde_source_snapshot = {
 	.name = "torch-memory",
 	.state_bytes = sizeof(struct snapshot_state),
-	.knows = knows,
+	.knows = knows_snapshot,
 	.read = read_snapshot,
-	.values = values,
+	.values = snapshot_values,
 };
