@@ -99,7 +99,7 @@ never() { # the report says what was there
 		never_by 'stepp[1:2]' 'its range was not entered' window=entries window.label=stepp window.first=1 window.end=2 &&
 		never_by ctl '`sonde ctl PID start` opens it' window=order && never_by signal=USR1 'a signal to `sonde run` opens it' window=order &&
 		never_by nvtx 'the program did not enter the range `capture`' window=range window.label=sonde@elsewhere &&
-		never_by after=1h 'the program ended before' window=time window.after_us=3600000000
+		never_by after=1h 'the program ended first' window=time window.after_us=3600000000
 }
 
 without_gpu() { # the host's ranges alone
