@@ -249,7 +249,7 @@ int sonde_invariant__each(struct sonde_validation *v, const json_t *of, const ch
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* jansson's integers end at 2^63. If a file has greater ones (thread ids), all integers are read as reals. */
-static json_t *load(struct sonde_str text, json_error_t *where)
+static json_t *load_json(struct sonde_str text, json_error_t *where)
 {
 	size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
 	json_t *document = json_loadb(text.p ? text.p : "", text.n, flags, where);
