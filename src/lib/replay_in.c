@@ -35,9 +35,8 @@ static int choose_process(
 	sonde_free(nr);
 	return most ? 0
 		    : sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			      "nothing to replay: no launch has both a time on the GPU and the "
-			      "call that made it; "
-			      "`sonde run -- COMMAND` captures them");
+			      "nothing to replay: no launch has both a time on the GPU and the time of its call; "
+			      "`sonde run -- COMMAND` captures both");
 }
 
 /* --- works ------------------------------------------------------------------------------- */
@@ -58,7 +57,7 @@ static bool is_collective(struct sonde_str name)
 	return sonde_str_starts(name, "nccl") || sonde_str_starts(name, "void nccl");
 }
 
-static uint64_t bytes_of(
+static uint64_t find_bytes(
 	const struct sonde_records *r, uint32_t record, struct sonde_values *v, uint32_t metric)
 {
 	if (metric == SONDE_NONE || sonde_records_values(r, record, v, NULL) < 0 ||
@@ -153,7 +152,7 @@ static bool add_work(struct building *b, uint32_t record)
 	return sonde_vec_put(&b->a->works,
 		(struct sonde_replay_work){.start_ns = rec->time.start_ns,
 			.end_ns = rec->time.end_ns,
-			.bytes = is_copy ? bytes_of(b->r, record, &b->values, b->bytes_metric) : 0,
+			.bytes = is_copy ? find_bytes(b->r, record, &b->values, b->bytes_metric) : 0,
 			.level_ns = level_ns,
 			.stream = rec->queue,
 			.kernel = rec->function,
@@ -166,7 +165,7 @@ static bool add_work(struct building *b, uint32_t record)
 
 /* --- operations -------------------------------------------------------------------------- */
 
-static uint32_t thread_of(struct building *b, uint64_t thread)
+static uint32_t number_thread(struct building *b, uint64_t thread)
 {
 	return sonde_map_keep(&b->a->threads, &b->a->arena, SONDE_BYTES(thread), NULL);
 }
@@ -190,7 +189,7 @@ static bool add_launches(struct building *b)
 			.end_ns = i < r->returned_ns.nr && r->returned_ns.at[i] > rec->call_ns
 					  ? r->returned_ns.at[i]
 					  : rec->call_ns,
-			.what = (uint32_t)b->a->works.nr,
+			.first_work = (uint32_t)b->a->works.nr,
 			.kind = SONDE_REPLAY_LAUNCH};
 
 		k = i + 1;
@@ -206,10 +205,10 @@ static bool add_launches(struct building *b)
 			k++)
 			if (is_timed(&r->records.at[k]))
 				ok = add_work(b, (uint32_t)k);
-		op.nr = (uint32_t)(b->a->works.nr - op.what);
+		op.nr_works = (uint32_t)(b->a->works.nr - op.first_work);
 		b->a->has_events |=
 			op.end_ns > op.begin_ns; /* captures that say when calls return also have the events */
-		op.thread = thread_of(b, caller->thread);
+		op.thread = number_thread(b, caller->thread);
 		ok = ok && add_op(b, &op);
 	}
 	return ok;
@@ -247,8 +246,8 @@ static bool add_calls(struct building *b)
 		const struct sonde_call *c = &r->calls.at[i];
 		struct sonde_replay_op op = {.begin_ns = c->begin_ns,
 			.end_ns = c->end_ns,
-			.what = SONDE_NONE,
-			.nr = SONDE_NONE};
+			.stream = SONDE_NONE,
+			.event = SONDE_NONE};
 
 		if (c->process != b->a->process || c->end_ns < c->begin_ns ||
 			c->kind == SONDE_CALL_COPY)
@@ -256,10 +255,10 @@ static bool add_calls(struct building *b)
 		if (c->stream != last)
 			queue = find_queue(r, c->stream), last = c->stream;
 		op.kind = kinds[c->kind];
-		op.what = queue;
-		op.thread = thread_of(b, c->thread);
+		op.stream = queue;
+		op.thread = number_thread(b, c->thread);
 		if (c->event)
-			op.nr = sonde_map_keep(
+			op.event = sonde_map_keep(
 				&b->a->events, &b->a->arena, SONDE_BYTES(c->event), NULL);
 		b->a->has_events |= c->kind >= SONDE_NR_WAITS;
 		if (c->is_default && queue != SONDE_NONE)
@@ -286,8 +285,8 @@ static bool add_ranges(struct building *b)
 			region == SONDE_NONE || x->is_inherited ||
 			x->time.end_ns <= x->time.begin_ns || !x->time.begin_ns)
 			continue;
-		op.what = (uint32_t)b->a->entry_regions.nr;
-		op.thread = thread_of(b, x->thread);
+		op.entry = (uint32_t)b->a->entry_regions.nr;
+		op.thread = number_thread(b, x->thread);
 		ok = sonde_vec_put(&b->a->entry_regions, region) && add_op(b, &op);
 		op.begin_ns = op.end_ns = x->time.end_ns;
 		op.kind = SONDE_REPLAY_LEAVE;

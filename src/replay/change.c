@@ -5,26 +5,17 @@
 #include <string.h>
 
 const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES] = {
-	[SONDE_CHANGE_GRAPH] = {"graph", "REGION",
-		"the launches of an entry become one CUDA graph launch"},
-	[SONDE_CHANGE_FUSE] = {"fuse", "REGION", "the kernels of an entry become one"},
-	[SONDE_CHANGE_NOSYNC] = {"nosync", "REGION", "the host does not wait there"},
-	[SONDE_CHANGE_ASYNC_COPY] = {"async-copy", "REGION",
-		"copies are from pinned memory, and the host goes on"},
-	[SONDE_CHANGE_GATHER] = {"gather", "REGION",
-		"the copies of an entry become one of the same bytes"},
-	[SONDE_CHANGE_NOALLOC] = {"noalloc", "REGION",
-		"allocations take no time and wait for nothing, as from a pool"},
-	[SONDE_CHANGE_AHEAD] = {"ahead", "REGION",
-		"the host's own work there is done ahead, in other threads: the most that can gain"},
-	[SONDE_CHANGE_KERNEL] = {"kernel", "NAME=0.5x",
-		"a kernel takes half its time, or 'roofline'"},
-	[SONDE_CHANGE_OVERLAP_COMM] = {"overlap-comm", "REGION",
-		"collectives start earlier, and run beside the rest of the step"},
-	[SONDE_CHANGE_LEVEL_RANKS] = {"level-ranks", NULL,
-		"no rank waits for a later one in a collective"},
-	[SONDE_CHANGE_REMOVE] = {"remove", "REGION",
-		"all of it is gone: the most that any change there can gain"},
+	[SONDE_CHANGE_GRAPH] = {"graph", "REGION"},
+	[SONDE_CHANGE_FUSE] = {"fuse", "REGION"},
+	[SONDE_CHANGE_NOSYNC] = {"nosync", "REGION"},
+	[SONDE_CHANGE_ASYNC_COPY] = {"async-copy", "REGION"},
+	[SONDE_CHANGE_GATHER] = {"gather", "REGION"},
+	[SONDE_CHANGE_NOALLOC] = {"noalloc", "REGION"},
+	[SONDE_CHANGE_AHEAD] = {"ahead", "REGION"},
+	[SONDE_CHANGE_KERNEL] = {"kernel", "NAME=0.5x"},
+	[SONDE_CHANGE_OVERLAP_COMM] = {"overlap-comm", "REGION"},
+	[SONDE_CHANGE_LEVEL_RANKS] = {"level-ranks", NULL},
+	[SONDE_CHANGE_REMOVE] = {"remove", "REGION"},
 };
 
 static int refuse(struct sonde_err *err, const char *text, const char *why)
@@ -36,7 +27,7 @@ static int refuse(struct sonde_err *err, const char *text, const char *why)
 		text, why);
 }
 
-/* `NAME=0.5x`. Names of kernels contain no `=`; if one does, the last `=` counts. */
+/* Reads `NAME=0.5x`. Names of kernels contain no `=`; if one does, the last `=` counts. */
 static int read_kernel(struct sonde_change *out, const char *text, struct sonde_err *err)
 {
 	const char *equal = NULL;
@@ -47,16 +38,14 @@ static int read_kernel(struct sonde_change *out, const char *text, struct sonde_
 		if (out->name.p[i] == '=')
 			equal = out->name.p + i;
 	if (!equal || equal == out->name.p)
-		return refuse(
-			err, text, "a kernel needs what becomes of it, as in kernel:gemm*=0.5x");
+		return refuse(err, text, "say by what the kernel's time is multiplied, as in kernel:gemm*=0.5x");
 	out->name.n = (size_t)(equal - out->name.p);
 	out->factor = NAN;
 	if (strcmp(equal + 1, "roofline") == 0)
 		return 0;
 	out->factor = strtod(equal + 1, &end);
 	if (end == equal + 1 || strcmp(end, "x") != 0 || !(out->factor >= 0 && out->factor <= 1000))
-		return refuse(err, text,
-			"the time of a kernel is multiplied by a number from 0x to 1000x");
+		return refuse(err, text, "multiply the kernel's time by a number from 0x to 1000x, or write =roofline");
 	return 0;
 }
 
@@ -72,10 +61,10 @@ int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_e
 			continue;
 		*out = (struct sonde_change){.kind = (enum sonde_change_kind)i, .factor = 1};
 		if (!row->argument)
-			return text[n] ? refuse(err, text, "it has no argument") : 0;
+			return text[n] ? refuse(err, text, "this change takes no argument") : 0;
 		if (!text[n] || !text[n + 1])
 			return refuse(err, text,
-				i == SONDE_CHANGE_KERNEL ? "of which kernel?" : "in which region?");
+				i == SONDE_CHANGE_KERNEL ? "name a kernel" : "name a region");
 		out->name = sonde_str_from(text + n + 1);
 		return i == SONDE_CHANGE_KERNEL ? read_kernel(out, text, err) : 0;
 	}

@@ -1,6 +1,6 @@
 /*
- * Changes: what a what-if can do to a program. One table has them all: how each is written, and
- * what it means.
+ * Changes: what a what-if can do to a program. One table has them all, as they are written; docs/sonde-whatif.md says
+ * what each means.
  *
  *     graph:REGION  fuse:REGION  nosync:REGION  async-copy:REGION  gather:REGION  noalloc:REGION
  *     ahead:REGION  overlap-comm:REGION  remove:REGION  kernel:NAME=0.5x  kernel:NAME=roofline  level-ranks
@@ -29,7 +29,6 @@ enum sonde_change_kind {
 struct sonde_change_row {
 	const char *word;     /* `graph` */
 	const char *argument; /* `REGION`; NULL = no argument */
-	const char *meaning;  /* a line for people */
 };
 extern const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES];
 

@@ -99,7 +99,7 @@ static double since(uint64_t later_ns, uint64_t sooner_ns)
 
 static int start_kind(const struct sonde_replay_op *op, const struct sonde_replay_work *w)
 {
-	return op->nr > 1 ? START_GRAPH : w->kind;
+	return op->nr_works > 1 ? START_GRAPH : w->kind;
 }
 
 /* --- launches ---------------------------------------------------------------------------- */
@@ -107,24 +107,24 @@ static int start_kind(const struct sonde_replay_op *op, const struct sonde_repla
 /* The nodes of a graph: each follows the node that ended last before it began. */
 static bool chain_nodes(struct pass *p, const struct sonde_replay_op *op)
 {
-	const struct sonde_replay_work *works = p->r->in.works + op->what;
-	struct work_fate *fates = p->r->work_fates + op->what;
-	struct sonde_keyed *ends = sonde_malloc(op->nr * sizeof(*ends));
+	const struct sonde_replay_work *works = p->r->in.works + op->first_work;
+	struct work_fate *fates = p->r->work_fates + op->first_work;
+	struct sonde_keyed *ends = sonde_malloc(op->nr_works * sizeof(*ends));
 	uint32_t i, at = 0, before = REPLAY_NONE;
 
 	if (!ends)
 		return false;
-	for (i = 0; i < op->nr; i++)
+	for (i = 0; i < op->nr_works; i++)
 		ends[i] = (struct sonde_keyed){works[i].end_ns, i};
-	if (!sonde_keysort(ends, op->nr)) {
+	if (!sonde_keysort(ends, op->nr_works)) {
 		sonde_free(ends);
 		return false;
 	}
-	for (i = 0; i < op->nr; i++) {
-		while (at < op->nr && ends[at].key <= works[i].start_ns + NEAR_NS / 2 &&
+	for (i = 0; i < op->nr_works; i++) {
+		while (at < op->nr_works && ends[at].key <= works[i].start_ns + NEAR_NS / 2 &&
 			ends[at].index < i)
 			before = ends[at++].index;
-		fates[i].before = before == REPLAY_NONE ? REPLAY_NONE : op->what + before;
+		fates[i].before = before == REPLAY_NONE ? REPLAY_NONE : op->first_work + before;
 		if (before == REPLAY_NONE)
 			continue;
 		fates[i].lag_ns = (float)later(0, since(works[i].start_ns, works[before].end_ns));
@@ -145,9 +145,10 @@ static uint32_t done_by(struct pass *p, uint32_t stream, uint64_t ns)
 	return *done;
 }
 
-static void judge_call(struct pass *p, const struct sonde_replay_op *op, struct op_fate *fate)
+/* Finds out what a launch call waited for; calls that waited for nothing show how long a call takes. */
+static void learn_call(struct pass *p, const struct sonde_replay_op *op, struct op_fate *fate)
 {
-	const struct sonde_replay_work *w = &p->r->in.works[op->what];
+	const struct sonde_replay_work *w = &p->r->in.works[op->first_work];
 	uint32_t done, stream = w->stream;
 	double took = since(op->end_ns, op->begin_ns);
 
@@ -156,7 +157,7 @@ static void judge_call(struct pass *p, const struct sonde_replay_op *op, struct 
 		return;
 	if (w->kind == SONDE_REPLAY_COPY && w->start_ns < op->end_ns &&
 		w->start_ns + NEAR_NS >= op->begin_ns) {
-		fate->wait = WAIT_TIED;
+		fate->wait = WAIT_COPY;
 		return;
 	}
 	done = done_by(p, stream, op->end_ns);
@@ -165,12 +166,12 @@ static void judge_call(struct pass *p, const struct sonde_replay_op *op, struct 
 
 		if (p->r->in.works[last].end_ns >= op->begin_ns) {
 			fate->wait = WAIT_QUEUE;
-			fate->of = last;
-			fate->lag_ns = (float)since(op->end_ns, p->r->in.works[last].end_ns);
+			fate->awaited_work = last;
+			fate->return_lag_ns = (float)since(op->end_ns, p->r->in.works[last].end_ns);
 			return;
 		}
 	}
-	take_sample(&p->samples[op->nr > 1 ? OF_GRAPH_CALL : OF_CALL], took);
+	take_sample(&p->samples[op->nr_works > 1 ? OF_GRAPH_CALL : OF_CALL], took);
 }
 
 /* The end of all work that must be done before new work of the stream can start. */
@@ -190,26 +191,22 @@ static uint64_t end_before(const struct pass *p, uint32_t stream)
 
 static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struct op_fate *fate)
 {
-	const struct sonde_replay_work *works = p->r->in.works + op->what;
+	const struct sonde_replay_work *works = p->r->in.works + op->first_work;
 	uint32_t i, stream = works->stream;
 	uint64_t before = end_before(p, stream);
 	int kind = start_kind(op, works);
 
 	fate->is_idle = before <= op->begin_ns + NEAR_NS;
-	if (fate->is_idle)
-		take_sample(&p->samples[OF_LATENCY + kind],
-			fate->lag_ns = (float)since(works->start_ns, op->begin_ns));
-	else
-		take_sample(&p->samples[OF_GAP + kind],
-			fate->lag_ns = (float)since(works->start_ns, before));
-	judge_call(p, op, fate);
-	if (op->nr > 1 && !chain_nodes(p, op))
+	fate->start_lag_ns = (float)since(works->start_ns, fate->is_idle ? op->begin_ns : before);
+	take_sample(&p->samples[(fate->is_idle ? OF_LATENCY : OF_GAP) + kind], fate->start_lag_ns);
+	learn_call(p, op, fate);
+	if (op->nr_works > 1 && !chain_nodes(p, op))
 		return false;
-	for (i = 0; i < op->nr; i++) {
+	for (i = 0; i < op->nr_works; i++) {
 		const struct sonde_replay_work *w = &works[i];
 
 		p->by_stream[p->stream_first[w->stream] + p->stream_issued[w->stream]++] =
-			op->what + i;
+			op->first_work + i;
 		if (w->end_ns > p->stream_end[w->stream])
 			p->stream_end[w->stream] = w->end_ns;
 		if (w->end_ns > p->stream_end[stream])
@@ -222,7 +219,7 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 			take_sample(&p->samples[OF_KERNEL], since(w->end_ns, w->start_ns));
 		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host)
 			take_sample(&p->samples[OF_COPY], since(w->end_ns, w->start_ns));
-		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host && fate->wait != WAIT_TIED &&
+		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host && fate->wait != WAIT_COPY &&
 			w->bytes >= LARGE_COPY && w->end_ns > w->start_ns)
 			p->r->learned.pinned_rate = later(p->r->learned.pinned_rate,
 				(double)w->bytes / since(w->end_ns, w->start_ns));
@@ -233,24 +230,24 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 
 /* --- calls that wait --------------------------------------------------------------------- */
 
-/* The end of the work that the call may have waited for, on the run's clock. Sets `wait` and `of` of the fate. */
+/* The end of the work that the call may have waited for, on the run's clock. Sets `wait` and `awaited_stream` of the fate. */
 static uint64_t awaited_end(struct pass *p, const struct sonde_replay_op *op, struct op_fate *fate)
 {
 	const struct sonde_replay_input *in = &p->r->in;
 
-	if (op->kind == SONDE_REPLAY_SYNC_EVENT && op->nr < in->nr_events &&
-		p->event_end[op->nr] != UINT64_MAX) {
+	if (op->kind == SONDE_REPLAY_SYNC_EVENT && op->event < in->nr_events &&
+		p->event_end[op->event] != UINT64_MAX) {
 		fate->wait = WAIT_EVENT;
-		return p->event_end[op->nr];
+		return p->event_end[op->event];
 	}
 	fate->wait = WAIT_STREAM;
-	fate->of = op->kind == SONDE_REPLAY_SYNC_STREAM ? op->what : REPLAY_NONE;
+	fate->awaited_stream = op->kind == SONDE_REPLAY_SYNC_STREAM ? op->stream : REPLAY_NONE;
 	/* Work of the device still ran when the call returned, so the call waited for less: for the thread's own stream. */
-	if (fate->of == REPLAY_NONE && p->device_end > op->end_ns + NEAR_NS &&
+	if (fate->awaited_stream == REPLAY_NONE && p->device_end > op->end_ns + NEAR_NS &&
 		op->kind != SONDE_REPLAY_MEMORY)
-		fate->of = p->relay_stream[fate->relay];
-	if (fate->of != REPLAY_NONE)
-		return p->stream_end[fate->of];
+		fate->awaited_stream = p->relay_stream[fate->relay];
+	if (fate->awaited_stream != REPLAY_NONE)
+		return p->stream_end[fate->awaited_stream];
 	fate->wait = WAIT_DEVICE;
 	return p->device_end;
 }
@@ -263,10 +260,10 @@ static void learn_wait(struct pass *p, const struct sonde_replay_op *op, struct 
 	if (op->kind == SONDE_REPLAY_MEMORY && (!waits || op->end_ns - op->begin_ns < QUEUE_NS))
 		fate->wait = WAIT_NOTHING;
 	fate->is_idle = !waits; /* the call had nothing to wait for */
-	fate->lag_ns = waits ? (float)later(0, since(op->end_ns, end))
-			     : (float)since(op->end_ns, op->begin_ns);
+	fate->return_lag_ns = waits ? (float)later(0, since(op->end_ns, end))
+				    : (float)since(op->end_ns, op->begin_ns);
 	if (waits && fate->wait != WAIT_NOTHING)
-		take_sample(&p->samples[OF_LAG], fate->lag_ns);
+		take_sample(&p->samples[OF_LAG], fate->return_lag_ns);
 }
 
 static bool learn_op(struct pass *p, size_t i)
@@ -276,7 +273,7 @@ static bool learn_op(struct pass *p, size_t i)
 
 	switch (op->kind) {
 	case SONDE_REPLAY_LAUNCH:
-		return !op->nr || learn_launch(p, op, fate);
+		return !op->nr_works || learn_launch(p, op, fate);
 	case SONDE_REPLAY_SYNC_STREAM:
 	case SONDE_REPLAY_SYNC_EVENT:
 	case SONDE_REPLAY_SYNC_DEVICE:
@@ -284,14 +281,14 @@ static bool learn_op(struct pass *p, size_t i)
 		learn_wait(p, op, fate);
 		return true;
 	case SONDE_REPLAY_RECORD:
-		if (op->nr < p->r->in.nr_events && op->what < p->r->in.nr_streams)
-			p->event_end[op->nr] = p->stream_end[op->what];
+		if (op->event < p->r->in.nr_events && op->stream < p->r->in.nr_streams)
+			p->event_end[op->event] = p->stream_end[op->stream];
 		return true;
 	case SONDE_REPLAY_AWAIT:
-		if (op->nr < p->r->in.nr_events && op->what < p->r->in.nr_streams &&
-			p->event_end[op->nr] != UINT64_MAX &&
-			p->event_end[op->nr] > p->stream_wait[op->what])
-			p->stream_wait[op->what] = p->event_end[op->nr];
+		if (op->event < p->r->in.nr_events && op->stream < p->r->in.nr_streams &&
+			p->event_end[op->event] != UINT64_MAX &&
+			p->event_end[op->event] > p->stream_wait[op->stream])
+			p->stream_wait[op->stream] = p->event_end[op->event];
 		return true;
 	default:
 		return true;
@@ -333,7 +330,7 @@ static bool find_blocking(struct sonde_replay *r)
 }
 
 /* Gives each stream its own part of `by_stream`, as long as the stream has works. */
-static void part_streams(struct pass *p)
+static void divide_by_stream(struct pass *p)
 {
 	const struct sonde_replay_input *in = &p->r->in;
 	uint32_t at = 0, nr;
@@ -360,29 +357,30 @@ static bool guess_order(struct sonde_replay *r)
 
 	for (i = 0; i < in->nr_ops && ends; i++) {
 		const struct sonde_replay_op *op = &in->ops[i];
-		const struct sonde_replay_work *w = &in->works[op->what];
+		const struct sonde_replay_work *w;
 		const struct spread *s;
 
-		if (op->kind != SONDE_REPLAY_LAUNCH || op->nr != 1)
+		if (op->kind != SONDE_REPLAY_LAUNCH || op->nr_works != 1)
 			continue;
+		w = &in->works[op->first_work];
 		s = r->fates[i].is_idle ? &r->learned.latency[w->kind] : &r->learned.gap[w->kind];
-		if (r->fates[i].lag_ns <= (float)(s->mid + LATE_NS))
+		if (r->fates[i].start_lag_ns <= (float)(s->mid + LATE_NS))
 			continue;
 		low = 0;
 		sonde_bisect(low, in->nr_works, mid, ends[mid].key <= w->start_ns);
 		if (!low || w->start_ns - ends[low - 1].key > LATE_NS ||
-			ends[low - 1].index >= op->what ||
+			ends[low - 1].index >= op->first_work ||
 			in->works[ends[low - 1].index].stream == w->stream)
 			continue;
-		r->work_fates[op->what] = (struct work_fate){
+		r->work_fates[op->first_work] = (struct work_fate){
 			ends[low - 1].index, (float)(w->start_ns - ends[low - 1].key)};
-		r->fates[i].lag_ns = (float)s->mid; /* the other stream explains the rest */
+		r->fates[i].start_lag_ns = (float)s->mid; /* the other stream explains the rest */
 	}
 	sonde_free(ends);
 	return ends || !in->nr_works;
 }
 
-static void keep_learned(struct pass *p)
+static void summarize_samples(struct pass *p)
 {
 	struct learned *l = &p->r->learned;
 	int i;
@@ -450,13 +448,13 @@ bool sonde_replay__learn(struct sonde_replay *r)
 	size_t i;
 
 	if (ok)
-		part_streams(&p);
+		divide_by_stream(&p);
 	for (i = 0; i < r->in.nr_works && ok; i++)
 		r->work_fates[i] = (struct work_fate){REPLAY_NONE, 0};
 	for (i = 0; i < r->in.nr_ops && ok; i++)
 		ok = learn_op(&p, i);
 	if (ok)
-		keep_learned(&p);
+		summarize_samples(&p);
 	if (ok && !r->in.has_events && r->in.nr_streams > 1)
 		ok = guess_order(r);
 	sonde_arena_release(&arena);

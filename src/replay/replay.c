@@ -27,11 +27,11 @@ static bool is_sound_op(const struct sonde_replay_input *in, size_t i)
 	switch (op->kind) {
 	case SONDE_REPLAY_ENTER:
 	case SONDE_REPLAY_LEAVE:
-		return op->what < in->nr_entries;
+		return op->entry < in->nr_entries;
 	case SONDE_REPLAY_LAUNCH:
-		return op->what <= in->nr_works && op->nr <= in->nr_works - op->what;
+		return op->first_work <= in->nr_works && op->nr_works <= in->nr_works - op->first_work;
 	default:
-		return op->what < in->nr_streams || op->what == REPLAY_NONE;
+		return op->stream < in->nr_streams || op->stream == REPLAY_NONE;
 	}
 }
 
@@ -54,14 +54,14 @@ static int check_once(const struct sonde_replay_input *in, struct sonde_err *err
 		const struct sonde_replay_op *op = &in->ops[i];
 
 		if (op->kind <= SONDE_REPLAY_LEAVE)
-			ok = seen[op->what]++ == op->kind;
-		for (k = 0; op->kind == SONDE_REPLAY_LAUNCH && k < op->nr && ok; k++) {
-			ok = !is_taken[op->what + k];
-			is_taken[op->what + k] = true;
+			ok = seen[op->entry]++ == op->kind;
+		for (k = 0; op->kind == SONDE_REPLAY_LAUNCH && k < op->nr_works && ok; k++) {
+			ok = !is_taken[op->first_work + k];
+			is_taken[op->first_work + k] = true;
 		}
 		if (!ok)
 			rc = sonde_err_set(err, SONDE_ERR_USAGE,
-				"replay: operation %zu has what another had before", i);
+				"replay: operation %zu enters an entry twice, leaves one that is not open, or has GPU work of another launch", i);
 	}
 	sonde_free(seen);
 	sonde_free(is_taken);
@@ -77,15 +77,15 @@ static int check_input(const struct sonde_replay_input *in, struct sonde_err *er
 	for (i = 0; i < in->nr_ops; i++)
 		if (!is_sound_op(in, i))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"replay: operation %zu contradicts the rest", i);
+				"replay: operation %zu has a number out of range, or times in the wrong order", i);
 	for (i = 0; i < in->nr_works; i++)
 		if (!is_sound_work(in, &in->works[i]))
 			return sonde_err_set(
-				err, SONDE_ERR_USAGE, "replay: work %zu contradicts the rest", i);
+				err, SONDE_ERR_USAGE, "replay: GPU work %zu has a number out of range, or ends before it starts", i);
 	for (i = 0; i < in->nr_entries; i++)
 		if (in->entry_regions[i] >= in->nr_regions)
 			return sonde_err_set(
-				err, SONDE_ERR_USAGE, "replay: entry %zu is of no region", i);
+				err, SONDE_ERR_USAGE, "replay: entry %zu names a region that does not exist", i);
 	for (i = 0; i < in->nr_regions; i++)
 		if (in->parents[i] != REPLAY_NONE && in->parents[i] >= i)
 			return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -95,14 +95,14 @@ static int check_input(const struct sonde_replay_input *in, struct sonde_err *er
 		in->nr_ops >= REPLAY_NONE || in->nr_works >= REPLAY_NONE ||
 		in->nr_entries >= REPLAY_NONE)
 		return sonde_err_set(
-			err, SONDE_ERR_USAGE, "replay: too much, or a number of nothing");
+			err, SONDE_ERR_USAGE, "replay: there are more than 4 billion operations, works or entries, or the default stream or the step does not exist");
 	return check_once(in, err);
 }
 
 /* --- the step ---------------------------------------------------------------------------- */
 
 /* An entry: its region, and how long the host was in it. */
-struct stay {
+struct entry_time {
 	uint64_t region; /* must be the first member: the sort key */
 	double ns;
 };
@@ -111,16 +111,16 @@ struct stay {
  * The wall time of a region if all its entries took as long as the median entry. So a first entry that compiles or loads
  * does not decide.
  */
-static double usual_wall(struct stay *stays, size_t nr, double *room)
+static double usual_wall(struct entry_time *times, size_t nr, double *room)
 {
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		room[i] = stays[i].ns;
+		room[i] = times[i].ns;
 	return sonde_median(room, nr) * (double)nr;
 }
 
-static bool list_stays(const struct sonde_replay *r, struct stay *stays)
+static bool list_entry_times(const struct sonde_replay *r, struct entry_time *times)
 {
 	const struct sonde_replay_input *in = &r->in;
 	uint64_t *begins = sonde_calloc(in->nr_entries + 1, sizeof(*begins));
@@ -130,12 +130,12 @@ static bool list_stays(const struct sonde_replay *r, struct stay *stays)
 		const struct sonde_replay_op *op = &in->ops[i];
 
 		if (op->kind == SONDE_REPLAY_ENTER)
-			begins[op->what] = op->begin_ns;
-		else if (op->kind == SONDE_REPLAY_LEAVE && begins[op->what])
-			stays[op->what].ns = (double)(op->begin_ns - begins[op->what]);
+			begins[op->entry] = op->begin_ns;
+		else if (op->kind == SONDE_REPLAY_LEAVE && begins[op->entry])
+			times[op->entry].ns = (double)(op->begin_ns - begins[op->entry]);
 	}
 	for (i = 0; i < in->nr_entries; i++)
-		stays[i].region = in->entry_regions[i];
+		times[i].region = in->entry_regions[i];
 	sonde_free(begins);
 	return begins;
 }
@@ -144,23 +144,23 @@ static bool list_stays(const struct sonde_replay *r, struct stay *stays)
 static bool find_step(struct sonde_replay *r)
 {
 	const struct sonde_replay_input *in = &r->in;
-	struct stay *stays = sonde_calloc(in->nr_entries + 1, sizeof(*stays));
+	struct entry_time *times = sonde_calloc(in->nr_entries + 1, sizeof(*times));
 	double *room = sonde_calloc(in->nr_entries + 1, sizeof(*room)), most = 0, wall;
-	bool ok = stays && room && list_stays(r, stays) && sonde_keysort(stays, in->nr_entries);
+	bool ok = times && room && list_entry_times(r, times) && sonde_keysort(times, in->nr_entries);
 	size_t i, first;
 
 	r->summary.step = in->step;
 	for (i = 0; i < in->nr_ops && ok; i++)
 		if (in->ops[i].kind == SONDE_REPLAY_ENTER)
-			r->regions[in->entry_regions[in->ops[i].what]].nr_entries++;
+			r->regions[in->entry_regions[in->ops[i].entry]].nr_entries++;
 	for (first = 0; first < in->nr_entries && ok && in->step == REPLAY_NONE; first = i) {
-		for (i = first; i < in->nr_entries && stays[i].region == stays[first].region; i++)
+		for (i = first; i < in->nr_entries && times[i].region == times[first].region; i++)
 			;
-		wall = i - first >= LEAST_ENTRIES ? usual_wall(stays + first, i - first, room) : 0;
+		wall = i - first >= LEAST_ENTRIES ? usual_wall(times + first, i - first, room) : 0;
 		if (wall > most)
-			r->summary.step = (uint32_t)stays[first].region, most = wall;
+			r->summary.step = (uint32_t)times[first].region, most = wall;
 	}
-	sonde_free(stays);
+	sonde_free(times);
 	sonde_free(room);
 	return ok;
 }
@@ -174,7 +174,7 @@ static bool find_period(const struct sonde_replay *r, uint64_t nr, double *out)
 	size_t i;
 
 	for (i = 0; i < in->nr_ops && periods; i++) {
-		if (in->ops[i].kind != SONDE_REPLAY_ENTER || r->summary.step != in->entry_regions[in->ops[i].what])
+		if (in->ops[i].kind != SONDE_REPLAY_ENTER || r->summary.step != in->entry_regions[in->ops[i].entry])
 			continue;
 		if (last_ns)
 			periods[k++] = (double)(in->ops[i].begin_ns - last_ns);
@@ -207,13 +207,13 @@ static bool number_steps(struct sonde_replay *r)
 		r->steps[i] = REPLAY_NONE;
 	for (i = 0; i < in->nr_ops; i++) {
 		const struct sonde_replay_op *op = &in->ops[i];
-		bool is_step = op->kind <= SONDE_REPLAY_LEAVE && r->summary.step == in->entry_regions[op->what];
+		bool is_step = op->kind <= SONDE_REPLAY_LEAVE && r->summary.step == in->entry_regions[op->entry];
 
 		if (is_step && op->kind == SONDE_REPLAY_ENTER) {
 			gap = k && !open ? (double)(op->begin_ns - left_ns) : 0;
 			if (gap > (nr_outside ? usual : FAR * usual))
 				r->is_last[k - 1] = true;
-			r->steps[op->what] = (uint32_t)k++;
+			r->steps[op->entry] = (uint32_t)k++;
 			open++;
 			nr_outside = 0;
 		} else if (is_step && open) {
@@ -250,12 +250,12 @@ static void sum_op(struct walk *w, size_t i)
 	double took = (double)(op->end_ns - op->begin_ns);
 
 	if (op->kind == SONDE_REPLAY_ENTER) {
-		w->outer[op->what] = top;
-		w->tops[fate->relay] = op->what;
-		w->nr_steps[fate->relay] += r->steps[op->what] != REPLAY_NONE;
+		w->outer[op->entry] = top;
+		w->tops[fate->relay] = op->entry;
+		w->nr_steps[fate->relay] += r->steps[op->entry] != REPLAY_NONE;
 	} else if (op->kind == SONDE_REPLAY_LEAVE) {
-		w->has_left[op->what] = true;
-		if (r->steps[op->what] != REPLAY_NONE && w->nr_steps[fate->relay])
+		w->has_left[op->entry] = true;
+		if (r->steps[op->entry] != REPLAY_NONE && w->nr_steps[fate->relay])
 			w->nr_steps[fate->relay]--;
 		while (w->tops[fate->relay] != REPLAY_NONE && w->has_left[w->tops[fate->relay]])
 			w->tops[fate->relay] = w->outer[w->tops[fate->relay]];
@@ -263,17 +263,17 @@ static void sum_op(struct walk *w, size_t i)
 	if (!region)
 		return;
 	if (op->kind == SONDE_REPLAY_LAUNCH) {
-		bool is_copy = op->nr == 1 && r->in.works[op->what].kind == SONDE_REPLAY_COPY;
+		bool is_copy = op->nr_works == 1 && r->in.works[op->first_work].kind == SONDE_REPLAY_COPY;
 
-		region->nr_launches += op->nr && !is_copy;
-		region->nr_graphs += op->nr > 1;
-		region->nr_kernels += is_copy ? 0 : op->nr;
-		region->nr_copies += is_copy && r->in.works[op->what].is_of_host;
+		region->nr_launches += op->nr_works && !is_copy;
+		region->nr_graphs += op->nr_works > 1;
+		region->nr_kernels += is_copy ? 0 : op->nr_works;
+		region->nr_copies += is_copy && r->in.works[op->first_work].is_of_host;
 		region->copied_ns +=
-			is_copy && fate->wait == WAIT_TIED && r->in.works[op->what].is_of_host
+			is_copy && fate->wait == WAIT_COPY && r->in.works[op->first_work].is_of_host
 				? took
 				: 0;
-		for (k = op->what; k < op->what + op->nr; k++) {
+		for (k = op->first_work; k < op->first_work + op->nr_works; k++) {
 			double ns = (double)(r->in.works[k].end_ns - r->in.works[k].start_ns);
 
 			region->busy_ns += is_copy ? 0 : ns;
@@ -450,7 +450,7 @@ static double bootstrap(const double *gains, uint64_t nr)
 }
 
 /* The mean gain per step for one simulation of the changes. Leaves the gain of each step in `s->steps`. */
-static bool gain_of(const struct sonde_replay *r, const struct simulation *s, double *gain)
+static bool find_gain(const struct sonde_replay *r, const struct simulation *s, double *gain)
 {
 	uint64_t i, nr = r->summary.nr_steps;
 
@@ -466,7 +466,7 @@ static bool gain_of(const struct sonde_replay *r, const struct simulation *s, do
  * The gain if the profiler's cost were `times` as high. That changes the base and the prediction, so the gain is
  * computed as a share of the changed base and applied to the real one.
  */
-static bool gain_at_cost(
+static bool find_gain_at_cost(
 	const struct sonde_replay *r, struct simulation s, double times, double *gain)
 {
 	struct simulation base = s;
@@ -497,7 +497,7 @@ int sonde_replay_predict(const struct sonde_replay *r, struct sonde_replay_gain 
 		.launch_cost_ns = r->in.launch_cost_ns,
 		.call_cost_ns = r->in.call_cost_ns,
 		.steps = steps};
-	bool ok = steps && gain_of(r, &s, &gain);
+	bool ok = steps && find_gain(r, &s, &gain);
 	int i;
 
 	*out = (struct sonde_replay_gain){NAN, NAN, NAN};
@@ -509,8 +509,8 @@ int sonde_replay_predict(const struct sonde_replay *r, struct sonde_replay_gain 
 		half = sonde_hypot(half, PROCESSES * gain);
 		for (i = 0; i < 4 && ok; i++) {
 			s.assume = i < 2 ? (i ? ASSUME_WORST : ASSUME_BEST) : ASSUME_USUAL;
-			ok = i < 2 ? gain_of(r, &s, &gain)
-				   : gain_at_cost(
+			ok = i < 2 ? find_gain(r, &s, &gain)
+				   : find_gain_at_cost(
 					     r, s, i == 2 ? 1 - COST_RANGE : 1 + COST_RANGE, &gain);
 			low = sooner(low, gain);
 			high = later(high, gain);

@@ -57,9 +57,15 @@ struct sonde_replay_op {
 	uint64_t begin_ns; /* must be the first member: the sort key */
 	uint64_t end_ns;   /* when the call returned; begin_ns = not known */
 	uint32_t thread;
-	/* ENTER, LEAVE: the entry. LAUNCH: its first work. Others: the stream, NONE = not known. */
-	uint32_t what;
-	uint32_t nr;  /* LAUNCH: number of works; calls with an event: its number, NONE = not known */
+	union {
+		uint32_t entry;	     /* ENTER, LEAVE */
+		uint32_t first_work; /* LAUNCH */
+		uint32_t stream;     /* others; NONE = not known */
+	};
+	union {
+		uint32_t nr_works; /* LAUNCH */
+		uint32_t event;	   /* calls with an event; NONE = not known */
+	};
 	uint8_t kind; /* enum sonde_replay_op_kind */
 };
 

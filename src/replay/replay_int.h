@@ -41,20 +41,24 @@ struct learned {
 /* Why an operation took as long as it did. */
 enum wait {
 	WAIT_NOTHING, /* it waited for nothing */
-	WAIT_TIED,    /* a copy that began inside its call: the call ends with the copy */
+	WAIT_COPY,    /* a copy that began inside its call: the call ends with the copy */
 	WAIT_QUEUE,   /* a launch found the queue full: it returns after some work is done */
 	WAIT_STREAM,  /* a call that returns when the work of a stream is done … */
 	WAIT_EVENT,   /* … when an event is done … */
 	WAIT_DEVICE,  /* … or when all work is done */
 };
 
-/* The result of learning for one operation. `of` is what it waited for: a stream, with WAIT_QUEUE a work. */
+/* The result of learning for one operation. */
 struct op_fate {
 	uint32_t relay;
-	uint32_t of;
-	float lag_ns; /* from the end of what it waited for to its return; of other launches the latency (is_idle) or the gap */
+	union {
+		uint32_t awaited_stream; /* WAIT_STREAM */
+		uint32_t awaited_work;	 /* WAIT_QUEUE */
+	};
+	float start_lag_ns;  /* a launch: latency of its work (is_idle), or the gap before it */
+	float return_lag_ns; /* from the end of what it waited for to its return */
 	uint8_t wait; /* enum wait */
-	bool is_idle; /* a launch: its stream had nothing to do; a call: nothing to wait for, and lag_ns is its whole time */
+	bool is_idle; /* a launch: its stream had nothing to do; a call: nothing to wait for, and return_lag_ns is its whole time */
 };
 
 struct work_fate {

@@ -11,8 +11,8 @@
 #define EMPTY_SYNC_NS 1500 /* duration of a synchronisation that finds nothing to wait for */
 #define MOST_COST     0.8  /* the most that the profiler can have taken of a stretch of the host's time */
 #define SHORT_GAP_NS  1000 /* between kernels, if the run never had one right behind another */
-#define OWN_LAUNCH_NS 100000 /* host's work after a launch that is part of launching the next one (docs/idle.md) … */
-#define OWN_CALL_NS   10000  /* … and after another call */
+#define AFTER_LAUNCH_NS 100000 /* host's work after a launch that is part of launching the next one (docs/idle.md) … */
+#define AFTER_CALL_NS   10000  /* … and after another call */
 
 /* How much each change assumes, by enum assume. "Share" = the share that remains. */
 static const struct range {
@@ -33,7 +33,7 @@ static const struct range {
 struct relay {
 	double now;		       /* simulated time … */
 	uint64_t at_ns;		       /* … and the same moment in the run */
-	double debt_ns;		       /* the profiler's cost that is not yet subtracted */
+	double cost_left_ns;	       /* the profiler's cost that is not yet subtracted */
 	uint32_t top;		       /* the innermost open entry */
 	uint32_t on[SONDE_NR_CHANGES]; /* by change: the number of open entries that the change is about */
 	bool is_grouped;   /* in a region that becomes a graph: the graph was launched … */
@@ -44,9 +44,9 @@ struct relay {
 	uint32_t gathering; /* number of the copy that others join; 0 = none yet */
 	bool is_gathering;  /* the last call was a gathered copy … */
 	double pause_ns;    /* … and this is the host's work since then */
-	double own_ns;	    /* host's work that still belongs to the call before it */
+	double after_call_ns; /* host's work that still belongs to the call before it */
 	bool is_ahead;	    /* between two steps, where the host's work is done ahead */
-	double helper;	    /* when the thread that works ahead has done all its work so far; 0 = it has not begun */
+	double ahead_done;  /* when the thread that works ahead has done all its work so far; 0 = it has not begun */
 };
 
 struct stream {
@@ -82,7 +82,7 @@ struct sim {
 
 /* --- entries ----------------------------------------------------------------------------- */
 
-static void enter(struct sim *m, struct relay *l, uint32_t entry, double now)
+static void enter_region(struct sim *m, struct relay *l, uint32_t entry, double now)
 {
 	uint32_t step = m->r->steps[entry];
 
@@ -95,7 +95,7 @@ static void enter(struct sim *m, struct relay *l, uint32_t entry, double now)
 	m->step_at = later(now, m->device_end);
 }
 
-static void leave(struct sim *m, struct relay *l, uint32_t entry, double now)
+static void leave_region(struct sim *m, struct relay *l, uint32_t entry, double now)
 {
 	uint32_t step = m->r->steps[entry], outer = m->outer[entry];
 
@@ -142,18 +142,18 @@ static void keep_steps(const struct sim *m)
 /* --- the host ---------------------------------------------------------------------------- */
 
 /* The host works for `ns` nanoseconds, as it did in the run, minus the profiler's cost. */
-static void advance(struct relay *l, double ns)
+static void advance_host(struct relay *l, double ns)
 {
 	double cost;
 
 	if (!(ns > 0))
 		return;
 	if (l->on[SONDE_CHANGE_REMOVE] || l->on[SONDE_CHANGE_GRAPH]) {
-		l->debt_ns = 0;
+		l->cost_left_ns = 0;
 		return;
 	}
-	cost = sooner(l->debt_ns, MOST_COST * ns);
-	l->debt_ns -= cost;
+	cost = sooner(l->cost_left_ns, MOST_COST * ns);
+	l->cost_left_ns -= cost;
 	if (l->on[SONDE_CHANGE_FUSE] && l->is_fused)
 		l->tail_ns += ns - cost;
 	else if (l->is_gathering)
@@ -166,22 +166,22 @@ static void advance(struct relay *l, double ns)
  * The host works between two calls. Work that is done ahead does not delay the host. At best there are enough threads
  * for it; at worst there is one, which needs as much time for it as the host did.
  */
-static void work(const struct sim *m, struct relay *l, double ns)
+static void advance_between_calls(const struct sim *m, struct relay *l, double ns)
 {
-	double own = sooner(ns, l->own_ns), cost;
+	double own = sooner(ns, l->after_call_ns), cost;
 
 	if (!l->on[SONDE_CHANGE_AHEAD] && !l->is_ahead) {
-		advance(l, ns);
+		advance_host(l, ns);
 		return;
 	}
-	advance(l, own);
-	l->own_ns -= own;
-	cost = sooner(l->debt_ns, MOST_COST * (ns - own));
-	l->debt_ns -= cost;
+	advance_host(l, own);
+	l->after_call_ns -= own;
+	cost = sooner(l->cost_left_ns, MOST_COST * (ns - own));
+	l->cost_left_ns -= cost;
 	if (m->s->assume != ASSUME_WORST)
 		return;
-	l->helper = (l->helper > 0 ? l->helper : l->now) + ns - own - cost;
-	l->now = later(l->now, l->helper);
+	l->ahead_done = (l->ahead_done > 0 ? l->ahead_done : l->now) + ns - own - cost;
+	l->now = later(l->now, l->ahead_done);
 }
 
 /* Ends a row of gathered copies: the host's work since the last of them counts in full again. */
@@ -215,7 +215,7 @@ static void set_changes(const struct sim *m, struct relay *l, uint32_t entry, bo
 		if (kind == SONDE_CHANGE_GRAPH)
 			l->is_grouped = false;
 		if (kind == SONDE_CHANGE_AHEAD)
-			l->own_ns = 0;
+			l->after_call_ns = 0;
 		if (kind == SONDE_CHANGE_GATHER && l->on[kind] <= 1) {
 			end_gathering(l);
 			l->gathering = 0;
@@ -227,14 +227,14 @@ static void set_changes(const struct sim *m, struct relay *l, uint32_t entry, bo
 	}
 }
 
-static double took(const struct sonde_replay_op *op)
+static double call_ns(const struct sonde_replay_op *op)
 {
 	return op->end_ns > op->begin_ns ? (double)(op->end_ns - op->begin_ns) : 0;
 }
 
 /* --- launches ---------------------------------------------------------------------------- */
 
-static double length_of(
+static double duration_of(
 	const struct sim *m, const struct relay *l, const struct sonde_replay_work *w)
 {
 	double ns = (double)(w->end_ns - w->start_ns);
@@ -251,7 +251,7 @@ static double length_of(
 }
 
 /* The earliest start that the order of streams allows. */
-static double order_of(const struct sim *m, uint32_t stream, double gap)
+static double earliest_start(const struct sim *m, uint32_t stream, double gap)
 {
 	const struct sonde_replay *r = m->r;
 	const struct stream *s = &m->streams[stream];
@@ -281,18 +281,18 @@ static void put_nodes(
 	struct sim *m, struct relay *l, const struct sonde_replay_op *op, double start)
 {
 	const struct sonde_replay_work *works = m->r->in.works;
-	double all = start, first = (double)works[op->what].start_ns;
+	double all = start, first = (double)works[op->first_work].start_ns;
 	uint32_t i;
 
-	for (i = op->what; i < op->what + op->nr; i++) {
+	for (i = op->first_work; i < op->first_work + op->nr_works; i++) {
 		const struct work_fate *f = &m->r->work_fates[i];
 		double t = f->before != REPLAY_NONE ? m->ends[f->before] + (double)f->lag_ns
 						    : start + ((double)works[i].start_ns - first);
 
-		put_work(m, l, i, t + length_of(m, l, &works[i]));
+		put_work(m, l, i, t + duration_of(m, l, &works[i]));
 		all = later(all, m->ends[i]);
 	}
-	m->streams[works[op->what].stream].end = later(m->streams[works[op->what].stream].end, all);
+	m->streams[works[op->first_work].stream].end = later(m->streams[works[op->first_work].stream].end, all);
 }
 
 /*
@@ -302,7 +302,7 @@ static void put_nodes(
 static void put_overlapped(struct sim *m, struct relay *l, uint32_t work, double usual)
 {
 	const struct sonde_replay_work *w = &m->r->in.works[work];
-	double ns = length_of(m, l, w), start = usual;
+	double ns = duration_of(m, l, w), start = usual;
 
 	if (usual > m->step_at)
 		start = m->step_at + ranges[m->s->assume].comm_waits * (usual - m->step_at);
@@ -317,28 +317,28 @@ static void put_overlapped(struct sim *m, struct relay *l, uint32_t work, double
 static double put_launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate, double issued)
 {
-	const struct sonde_replay_work *w = &m->r->in.works[op->what];
-	const struct work_fate *before = &m->r->work_fates[op->what];
+	const struct sonde_replay_work *w = &m->r->in.works[op->first_work];
+	const struct work_fate *before = &m->r->work_fates[op->first_work];
 	const struct learned *k = &m->r->learned;
-	int kind = op->nr > 1 ? START_GRAPH : w->kind;
+	int kind = op->nr_works > 1 ? START_GRAPH : w->kind;
 	double latency = k->latency[kind].mid,
 	       gap = k->gap[kind].nr ? k->gap[kind].mid : SHORT_GAP_NS, start;
 
 	if (fate->is_idle)
-		latency = sonde_replay__clamp((double)fate->lag_ns, &k->latency[kind]);
+		latency = sonde_replay__clamp((double)fate->start_lag_ns, &k->latency[kind]);
 	else
-		gap = sonde_replay__clamp((double)fate->lag_ns, &k->gap[kind]);
-	start = later(issued + latency, order_of(m, w->stream, gap));
-	if (op->nr == 1 && before->before != REPLAY_NONE)
+		gap = sonde_replay__clamp((double)fate->start_lag_ns, &k->gap[kind]);
+	start = later(issued + latency, earliest_start(m, w->stream, gap));
+	if (op->nr_works == 1 && before->before != REPLAY_NONE)
 		start = later(start, m->ends[before->before] + (double)before->lag_ns);
 	if (w->is_collective && l->on[SONDE_CHANGE_OVERLAP_COMM]) {
-		put_overlapped(m, l, op->what, start);
+		put_overlapped(m, l, op->first_work, start);
 		return start;
 	}
-	if (op->nr > 1)
+	if (op->nr_works > 1)
 		put_nodes(m, l, op, start);
 	else
-		put_work(m, l, op->what, start + length_of(m, l, w));
+		put_work(m, l, op->first_work, start + duration_of(m, l, w));
 	return start;
 }
 
@@ -351,21 +351,21 @@ static void put_grouped(struct sim *m, struct relay *l, const struct sonde_repla
 	const struct learned *k = &m->r->learned;
 	const struct spread *call = &k->graph_call, *gap = &k->node_gap;
 	enum assume a = m->s->assume;
-	uint32_t i, stream = m->r->in.works[op->what].stream;
+	uint32_t i, stream = m->r->in.works[op->first_work].stream;
 
 	if (!l->is_grouped) {
 		l->group_at = l->now;
 		l->now += a == ASSUME_BEST ? call->low : a == ASSUME_WORST ? call->high : call->mid;
 		l->is_grouped = true;
 	}
-	for (i = op->what; i < op->what + op->nr; i++) {
+	for (i = op->first_work; i < op->first_work + op->nr_works; i++) {
 		double start = later(l->group_at + k->latency[START_GRAPH].mid,
-			order_of(m, stream,
+			earliest_start(m, stream,
 				a == ASSUME_BEST    ? gap->low
 				: a == ASSUME_WORST ? gap->high
 						    : gap->mid));
 
-		put_work(m, l, i, start + length_of(m, l, &m->r->in.works[i]));
+		put_work(m, l, i, start + duration_of(m, l, &m->r->in.works[i]));
 	}
 }
 
@@ -375,26 +375,26 @@ static void put_fused(struct sim *m, struct relay *l, const struct sonde_replay_
 	const struct op_fate *fate)
 {
 	const struct range *range = &ranges[m->s->assume];
-	struct stream *s = &m->streams[m->r->in.works[op->what].stream];
+	struct stream *s = &m->streams[m->r->in.works[op->first_work].stream];
 	struct sonde_replay_op first = *op;
-	uint32_t i = op->what;
+	uint32_t i = op->first_work;
 	double ns, more;
 
 	if (!l->is_fused || s->fused_in != l->top) {
 		s->fused_in = l->top;
-		first.nr = 1;
+		first.nr_works = 1;
 		put_launch(m, l, &first, fate, l->now);
-		l->debt_ns += m->s->launch_cost_ns;
+		l->cost_left_ns += m->s->launch_cost_ns;
 		l->is_fused = false;
-		advance(l, m->r->learned.call.nr ? m->r->learned.call.mid : took(op));
+		advance_host(l, m->r->learned.call.nr ? m->r->learned.call.mid : call_ns(op));
 		l->is_fused = true;
 		i++;
 	} else {
-		l->between_ns += l->tail_ns + took(op);
+		l->between_ns += l->tail_ns + call_ns(op);
 		l->tail_ns = 0;
 	}
-	for (; i < op->what + op->nr; i++) {
-		ns = length_of(m, l, &m->r->in.works[i]);
+	for (; i < op->first_work + op->nr_works; i++) {
+		ns = duration_of(m, l, &m->r->in.works[i]);
 		more = range->fuse_gpu * later(0, ns - m->r->learned.least_kernel_ns) +
 		       range->fuse_least * sooner(ns, m->r->learned.least_kernel_ns);
 		put_work(m, l, i, s->end + more);
@@ -417,26 +417,26 @@ static bool is_gathered(struct sim *m, struct relay *l, const struct sonde_repla
 static void put_gathered(struct sim *m, struct relay *l, const struct sonde_replay_op *op, const struct op_fate *fate)
 {
 	const struct range *range = &ranges[m->s->assume];
-	const struct sonde_replay_work *w = &m->r->in.works[op->what];
+	const struct sonde_replay_work *w = &m->r->in.works[op->first_work];
 	const struct learned *k = &m->r->learned;
-	double ns = later(0, length_of(m, l, w) - k->least_copy_ns);
+	double ns = later(0, duration_of(m, l, w) - k->least_copy_ns);
 
 	if (w->bytes)
 		ns = sooner(ns, (double)w->bytes / (k->pinned_rate * range->copy_rate));
-	put_work(m, l, op->what, m->streams[w->stream].end + ns);
-	l->debt_ns += m->s->launch_cost_ns;
+	put_work(m, l, op->first_work, m->streams[w->stream].end + ns);
+	l->cost_left_ns += m->s->launch_cost_ns;
 	l->is_gathering = true;
-	advance(l, fate->wait == WAIT_TIED ? sooner(took(op), k->call.mid) : took(op));
+	advance_host(l, fate->wait == WAIT_COPY ? sooner(call_ns(op), k->call.mid) : call_ns(op));
 	l->now += range->gather_host * l->pause_ns;
 	l->pause_ns = 0;
-	if (fate->wait == WAIT_TIED)
-		l->now = later(l->now, m->ends[op->what]);
+	if (fate->wait == WAIT_COPY)
+		l->now = later(l->now, m->ends[op->first_work]);
 }
 
-static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
+static void simulate_launch(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate)
 {
-	const struct sonde_replay_work *w = &m->r->in.works[op->what];
+	const struct sonde_replay_work *w = &m->r->in.works[op->first_work];
 	bool is_host_copy = w->kind == SONDE_REPLAY_COPY && w->is_of_host;
 	bool gathers = is_host_copy && l->on[SONDE_CHANGE_GATHER];
 	double begin, start;
@@ -449,8 +449,8 @@ static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op 
 	}
 	end_gathering(l);
 	begin = l->now;
-	l->own_ns = OWN_LAUNCH_NS;
-	if (l->on[SONDE_CHANGE_GRAPH] && !(is_host_copy && fate->wait == WAIT_TIED)) {
+	l->after_call_ns = AFTER_LAUNCH_NS;
+	if (l->on[SONDE_CHANGE_GRAPH] && !(is_host_copy && fate->wait == WAIT_COPY)) {
 		put_grouped(m, l, op);
 		return;
 	}
@@ -458,26 +458,26 @@ static void launch(struct sim *m, struct relay *l, const struct sonde_replay_op 
 		put_fused(m, l, op, fate);
 		return;
 	}
-	l->debt_ns += m->s->launch_cost_ns;
+	l->cost_left_ns += m->s->launch_cost_ns;
 	start = put_launch(m, l, op, fate, begin);
-	if (fate->wait == WAIT_TIED && !l->on[SONDE_CHANGE_ASYNC_COPY] &&
+	if (fate->wait == WAIT_COPY && !l->on[SONDE_CHANGE_ASYNC_COPY] &&
 		!l->on[SONDE_CHANGE_NOSYNC]) {
 		l->now = later(begin, start + ((double)op->end_ns - (double)w->start_ns));
 		l->is_grouped = false;
-	} else if (fate->wait == WAIT_TIED) {
-		advance(l, sooner(took(op), m->r->learned.call.mid + m->s->launch_cost_ns));
+	} else if (fate->wait == WAIT_COPY) {
+		advance_host(l, sooner(call_ns(op), m->r->learned.call.mid + m->s->launch_cost_ns));
 	} else if (fate->wait == WAIT_QUEUE) {
-		advance(l, m->r->learned.call.mid);
-		l->now = later(l->now, m->ends[fate->of] + (double)fate->lag_ns);
+		advance_host(l, m->r->learned.call.mid);
+		l->now = later(l->now, m->ends[fate->awaited_work] + (double)fate->return_lag_ns);
 	} else {
-		advance(l, took(op));
+		advance_host(l, call_ns(op));
 	}
 	l->is_gathering = gathers;
 }
 
 /* --- calls that wait --------------------------------------------------------------------- */
 
-static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
+static void simulate_wait(struct sim *m, struct relay *l, const struct sonde_replay_op *op,
 	const struct op_fate *fate)
 {
 	const struct spread *lag = &m->r->learned.lag;
@@ -486,13 +486,13 @@ static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_o
 	if (l->on[SONDE_CHANGE_REMOVE])
 		return;
 	end_gathering(l);
-	l->own_ns = OWN_CALL_NS;
+	l->after_call_ns = AFTER_CALL_NS;
 	if (op->kind == SONDE_REPLAY_MEMORY && l->on[SONDE_CHANGE_NOALLOC]) {
-		advance(l, sooner(took(op), ranges[m->s->assume].pool_calls * m->r->learned.call.mid));
+		advance_host(l, sooner(call_ns(op), ranges[m->s->assume].pool_calls * m->r->learned.call.mid));
 		return;
 	}
 	if (fate->wait == WAIT_NOTHING) {
-		advance(l, took(op));
+		advance_host(l, call_ns(op));
 		return;
 	}
 	if (l->on[SONDE_CHANGE_NOSYNC] || l->on[SONDE_CHANGE_ASYNC_COPY])
@@ -500,31 +500,30 @@ static void wait_for(struct sim *m, struct relay *l, const struct sonde_replay_o
 	l->is_grouped = false;
 	l->gathering = 0; /* later copies may need the copies so far, so they cannot join them */
 	if (fate->wait == WAIT_STREAM)
-		done = m->streams[fate->of].end;
+		done = m->streams[fate->awaited_stream].end;
 	if (fate->wait == WAIT_EVENT)
-		done = m->events[op->nr];
-	l->now += fate->is_idle ? sooner(fate->lag_ns,
-					  lag->nr ? later(lag->high, EMPTY_SYNC_NS) : fate->lag_ns)
+		done = m->events[op->event];
+	l->now += fate->is_idle ? sooner(fate->return_lag_ns, lag->nr ? later(lag->high, EMPTY_SYNC_NS) : fate->return_lag_ns)
 				: EMPTY_SYNC_NS;
 	l->now = later(l->now,
-		done + (fate->is_idle ? lag->mid : sonde_replay__clamp((double)fate->lag_ns, lag)));
+		done + (fate->is_idle ? lag->mid : sonde_replay__clamp((double)fate->return_lag_ns, lag)));
 }
 
-static void order_streams(struct sim *m, struct relay *l, const struct sonde_replay_op *op)
+static void simulate_event(struct sim *m, struct relay *l, const struct sonde_replay_op *op)
 {
 	const struct sonde_replay_input *in = &m->r->in;
 
 	if (l->on[SONDE_CHANGE_REMOVE])
 		return;
-	if (op->nr < in->nr_events && op->what < in->nr_streams) {
+	if (op->event < in->nr_events && op->stream < in->nr_streams) {
 		if (op->kind == SONDE_REPLAY_RECORD)
-			m->events[op->nr] =
-				later(m->streams[op->what].end, m->streams[op->what].wait);
+			m->events[op->event] =
+				later(m->streams[op->stream].end, m->streams[op->stream].wait);
 		else
-			m->streams[op->what].wait =
-				later(m->streams[op->what].wait, m->events[op->nr]);
+			m->streams[op->stream].wait =
+				later(m->streams[op->stream].wait, m->events[op->event]);
 	}
-	advance(l, took(op));
+	advance_host(l, call_ns(op));
 }
 
 static void simulate_op(struct sim *m, size_t i)
@@ -534,34 +533,34 @@ static void simulate_op(struct sim *m, size_t i)
 	struct relay *l = &m->relays[fate->relay];
 
 	if (l->at_ns && op->begin_ns > l->at_ns)
-		work(m, l, (double)(op->begin_ns - l->at_ns));
+		advance_between_calls(m, l, (double)(op->begin_ns - l->at_ns));
 	else if (!l->at_ns)
 		l->now = (double)(op->begin_ns - m->r->in.ops[0].begin_ns);
 	if (op->begin_ns > l->at_ns)
 		l->at_ns = op->begin_ns;
 	switch (op->kind) {
 	case SONDE_REPLAY_ENTER:
-		enter(m, l, op->what, l->now);
-		set_changes(m, l, op->what, true);
+		enter_region(m, l, op->entry, l->now);
+		set_changes(m, l, op->entry, true);
 		break;
 	case SONDE_REPLAY_LEAVE:
-		set_changes(m, l, op->what, false);
-		leave(m, l, op->what, l->now);
+		set_changes(m, l, op->entry, false);
+		leave_region(m, l, op->entry, l->now);
 		break;
 	case SONDE_REPLAY_LAUNCH:
-		if (op->nr)
-			launch(m, l, op, fate);
+		if (op->nr_works)
+			simulate_launch(m, l, op, fate);
 		else
-			advance(l, took(op));
+			advance_host(l, call_ns(op));
 		break;
 	case SONDE_REPLAY_RECORD:
 	case SONDE_REPLAY_AWAIT:
-		l->debt_ns += m->s->call_cost_ns;
-		order_streams(m, l, op);
+		l->cost_left_ns += m->s->call_cost_ns;
+		simulate_event(m, l, op);
 		break;
 	default:
-		l->debt_ns += m->s->call_cost_ns;
-		wait_for(m, l, op, fate);
+		l->cost_left_ns += m->s->call_cost_ns;
+		simulate_wait(m, l, op, fate);
 		break;
 	}
 	if (op->end_ns > l->at_ns)
@@ -661,12 +660,12 @@ bool sonde_replay__measure(struct sonde_replay *r, double *steps)
 		double now = (double)(op->begin_ns - zero);
 
 		if (op->kind == SONDE_REPLAY_ENTER)
-			enter(&m, l, op->what, now);
+			enter_region(&m, l, op->entry, now);
 		else if (op->kind == SONDE_REPLAY_LEAVE)
-			leave(&m, l, op->what, now);
-		for (k = 0; op->kind == SONDE_REPLAY_LAUNCH && k < op->nr; k++)
-			end_work(&m, l, op->what + k,
-				(double)r->in.works[op->what + k].end_ns - (double)zero);
+			leave_region(&m, l, op->entry, now);
+		for (k = 0; op->kind == SONDE_REPLAY_LAUNCH && k < op->nr_works; k++)
+			end_work(&m, l, op->first_work + k,
+				(double)r->in.works[op->first_work + k].end_ns - (double)zero);
 	}
 	for (i = 0; i < r->in.nr_entries && ok; i++)
 		if (m.has_left[i])
