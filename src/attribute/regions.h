@@ -26,7 +26,7 @@ struct sonde_selection {
 	 * Which of the lists above the profiler applied while it captured. Launches that ncu's own grammar selected
 	 * are not filtered again, and no note says that an exclude of this kind matches nothing.
 	 */
-	bool is_include_done, is_exclude_done, is_kernels_done;
+	bool is_include_applied, is_exclude_applied, is_kernels_applied;
 };
 
 /* The kind of range that a region comes from. The first two are the values of enum sonde_range_kind. */

@@ -180,7 +180,7 @@ static int apply_selection(struct sonde_build *b, const bool *takes, struct sond
 {
 	const struct sonde_selection *s = &b->l->selection;
 	struct verdicts v = {0};
-	const struct sonde_words include = s->is_kernels_done ? (struct sonde_words){0} : s->kernel_include;
+	const struct sonde_words include = s->is_kernels_applied ? (struct sonde_words){0} : s->kernel_include;
 	int rc = verdicts_init(&v, b, include, s->kernel_exclude, err);
 
 	if (rc == 0)
@@ -219,7 +219,7 @@ static void take_captured(const struct sonde_build *b, bool *takes)
 {
 	size_t i;
 
-	for (i = 0; b->l->selection.is_include_done && sonde_nvtx_filter_is_nsights(b->filter) &&
+	for (i = 0; b->l->selection.is_include_applied && sonde_nvtx_filter_is_nsights(b->filter) &&
 		    i < b->l->places.nr;
 		i++)
 		takes[i] = true;

@@ -50,18 +50,18 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 		"--metrics NAME`; `sonde run` compares names before it starts when ncu can list "
 		"them",
 		CAUSE},
-	[SONDE_WHEN_BAD_SECTION] = {"the section %s is not known to this ncu",
-		"`ncu --list-sections` shows those it has", CAUSE},
-	[SONDE_WHEN_BAD_EXPRESSION] = {"ncu does not take the NVTX expression %s",
-		"`*` and `+` are places in the stack there, not letters: write a label glob such "
-		"as `decode*` without `/`, and sonde translates it, or `regex:^decode.*/`",
+	[SONDE_WHEN_BAD_SECTION] = {"this ncu does not know the section %s",
+		"`ncu --list-sections` lists the sections that it has", CAUSE},
+	[SONDE_WHEN_BAD_EXPRESSION] = {"ncu does not accept the NVTX expression %s",
+		"in ncu's expressions `*` and `+` stand for places in the stack, not for letters: write a label "
+		"glob such as `decode*` without `/`, which sonde translates, or `regex:^decode.*/`",
 		CAUSE},
 	[SONDE_WHEN_BAD_OPTION] = {"this ncu does not know the option %s",
-		"`sonde doctor` shows its version; 2022.1 or newer is needed for ranges, 2024.1 is "
-		"known to work with everything sonde passes",
+		"`sonde doctor` shows its version; ranges need 2022.1 or newer, and 2024.1 is "
+		"known to work with everything that sonde passes",
 		CAUSE},
 	[SONDE_WHEN_PROGRAM_MISSING] = {"ncu could not start the program",
-		"give its path, and `--` before it", CAUSE},
+		"give the program's path, with `--` before it", CAUSE},
 	[SONDE_WHEN_DISK_FULL] = {"the disk is full: ncu could not write its report",
 		"free some space or choose another place with `hydra.run.dir=DIR`; "
 		"`import_sass=false` (the default) keeps reports small",
@@ -71,7 +71,7 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_OTHER_ERROR] = {"ncu said: %s", "see the whole log in the run directory",
 		FAILURE},
 	[SONDE_WHEN_PROFILE_FAILED] = {"profiling %s failed",
-		"the messages above and the log say why; results from before it are kept",
+		"the messages above and the log say why; results from before are kept",
 		FAILURE, .is_consequence = true},
 	[SONDE_WHEN_PROGRAM_FAILED] = {"the program ended with exit code %s",
 		"run it without sonde first; results up to then are kept",
@@ -84,26 +84,26 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 		"worker pool) need `pipeline.ncu.ncu_cli.push_pop_scope=process` or start/end "
 		"ranges",
 		.is_consequence = true},
-	[SONDE_WHEN_ONLY_START_END] = {"the expressions select only start/end ranges, the program "
-				       "probably pushes and pops",
+	[SONDE_WHEN_ONLY_START_END] = {"the expressions select only start/end ranges, but the program "
+				       "probably pushes and pops its ranges",
 		"add a `/` at the end for push/pop ranges (`A/`), or write a label glob (`A*`), "
-		"which takes both kinds", PLAIN},
-	[SONDE_WHEN_ONLY_PUSH_POP] = {"the expressions select only push/pop ranges, the program "
-				      "probably starts and ends",
+		"which matches both kinds", PLAIN},
+	[SONDE_WHEN_ONLY_PUSH_POP] = {"the expressions select only push/pop ranges, but the program "
+				      "probably starts and ends its ranges",
 		"leave out the `/` for start/end ranges (`A`), or write a label glob (`A*`), which "
-		"takes both kinds", PLAIN},
-	[SONDE_WHEN_MEMORY_BACKUP] = {"device memory is saved in host memory between passes: slow",
+		"matches both kinds", PLAIN},
+	[SONDE_WHEN_MEMORY_BACKUP] = {"ncu saves device memory in host memory between passes, which is slow",
 		"ask for fewer metrics, which need fewer passes; a smaller problem or app-range "
 		"avoids it", PLAIN},
 
-	[SONDE_WHEN_NO_GPU] = {"no GPU can be asked: %s",
+	[SONDE_WHEN_NO_GPU] = {"sonde cannot query any GPU: %s",
 		"install the NVIDIA driver, or give the container the GPU (`--gpus all`, "
 		"nvidia-container-toolkit); `sonde report` and host-only native captures work "
 		"without one", PLAIN},
-	[SONDE_WHEN_MIG] = {"GPU %s is split (MIG): clocks cannot be locked",
+	[SONDE_WHEN_MIG] = {"GPU %s is divided into instances (MIG): its clocks cannot be locked",
 		"use pipeline.ncu.ncu_cli.clock_control=none; some metrics are shared between "
 		"instances", PLAIN},
-	[SONDE_WHEN_DRIVERS_DIFFER] = {"the kernel's driver and its libraries differ: %s",
+	[SONDE_WHEN_DRIVERS_DIFFER] = {"the driver's kernel module and its libraries have different versions: %s",
 		"reboot, or reload the nvidia kernel modules", PLAIN},
 	[SONDE_WHEN_NCU_MISSING] = {"Nsight Compute (ncu) is not installed",
 		"only `sonde run --ncu` needs it: install nsight-compute (CUDA toolkit or "
@@ -122,26 +122,26 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 		"`sonde doctor` lists what this machine has; a native capture (`sonde run` without "
 		"--nsys) gives times by region without it", PLAIN},
 	[SONDE_WHEN_CUPTI_MISSING] = {"CUPTI was not found",
-		"install cuda-cupti: without it native captures have host times only and plans no "
+		"install cuda-cupti: without it, native captures have only host times, and plans have no "
 		"pass counts", PLAIN},
-	[SONDE_WHEN_INJECT_MISSING] = {"libsonde_inject.so was not found: no native capture",
+	[SONDE_WHEN_INJECT_MISSING] = {"libsonde_inject.so was not found, so native captures are not possible",
 		"build it with `make inject`, or name it in SONDE_INJECT_LIB", PLAIN},
 	[SONDE_WHEN_ADMIN_ONLY] = {"performance counters are for administrators only "
 				   "(RmProfilingAdminOnly: 1) and this process has no CAP_SYS_ADMIN",
-		ALLOW_COUNTERS "; without them `sonde run` has times only", PLAIN},
+		ALLOW_COUNTERS "; without counters `sonde run` gives only times", PLAIN},
 	[SONDE_WHEN_COMPANY] = {"tools that may be using the counters are running: %s",
 		"if ncu says that a driver resource is unavailable: " FREE_COUNTERS, PLAIN},
-	[SONDE_WHEN_CONTAINER] = {"this is a container (%s): the host's driver and permissions "
-				  "decide",
+	[SONDE_WHEN_CONTAINER] = {"this is a container (%s): the host's driver and permissions decide "
+				  "whether counters can be read",
 		"start it with --cap-add=SYS_ADMIN", PLAIN},
 
-	[SONDE_WHEN_NSYS_NO_REPORT] = {"nsys left no report: with capture_range=nvtx the range "
-				       "'%s' was never entered, or nsys failed",
+	[SONDE_WHEN_NSYS_NO_REPORT] = {"nsys wrote no report: the program never entered the range "
+				       "'%s' (capture_range=nvtx), or nsys failed",
 		"compare the range with `sonde regions -- COMMAND` (names are compared exactly); "
 		"nsys's own messages are above", PLAIN},
-	[SONDE_WHEN_NO_RANGES] = {"the program entered no NVTX range at all: nothing "
-				  "region-specific can be profiled",
-		"leave out nvtx.include, which profiles every kernel, or mark the program's steps "
+	[SONDE_WHEN_NO_RANGES] = {"the program entered no NVTX range at all, so no region can be "
+				  "profiled",
+		"leave out nvtx.include to profile every kernel, or mark the program's steps "
 		"with NVTX ranges", PLAIN},
 
 	[SONDE_WHEN_SAMPLING_CUPTI_MISSING] = {"CUPTI was not found", NEW_CUPTI, PLAIN},
@@ -153,25 +153,25 @@ static const struct sonde_advice table[SONDE_NR_SITUATIONS] = {
 	[SONDE_WHEN_SAMPLING_ADMIN_ONLY] = {"the counters are for administrators only "
 					    "(ERR_NVGPUCTRPERM; %s)",
 		ALLOW_COUNTERS, PLAIN},
-	[SONDE_WHEN_SAMPLING_MIG] = {"the GPU is split (MIG), where counters cannot be sampled "
-				     "(%s)",
+	[SONDE_WHEN_SAMPLING_MIG] = {"the GPU is divided into instances (MIG), whose counters cannot be "
+				     "sampled (%s)",
 		"use a whole GPU", PLAIN},
 	[SONDE_WHEN_SAMPLING_BUSY] = {"another program samples this GPU already: nsys, ncu, DCGM, "
 				      "another sonde (%s)",
 		FREE_COUNTERS, PLAIN},
 	[SONDE_WHEN_SAMPLING_VGPU] = {"the GPU is a virtual one (vGPU) without profiling (%s)",
-		"enable profiling of it at the host", PLAIN},
+		"enable profiling of this GPU on the host", PLAIN},
 	[SONDE_WHEN_SAMPLING_CONFIDENTIAL] = {"the GPU is in confidential computing mode, which "
 					      "hides its counters (%s)",
 		"use a GPU that is not in this mode; times by region need no counters", PLAIN},
 	[SONDE_WHEN_SAMPLING_WSL] = {"counters cannot be sampled under WSL (%s)",
 		"use Linux itself; times by region need no counters", PLAIN},
-	[SONDE_WHEN_SAMPLING_UNSUPPORTED] = {"the GPU cannot be sampled, or not so many counters "
+	[SONDE_WHEN_SAMPLING_UNSUPPORTED] = {"this GPU cannot be sampled, or not with so many counters "
 					     "at once (%s)",
 		"use Turing or newer, or ask for fewer counters", PLAIN},
 	[SONDE_WHEN_SAMPLING_NO_MEMORY] = {"there is not enough memory for the counters (%s)",
-		"ask for fewer counters, or free memory of the GPU", PLAIN},
-	[SONDE_WHEN_SAMPLING_REFUSED] = {"the driver or CUPTI refuses (%s)",
+		"ask for fewer counters, or free GPU memory", PLAIN},
+	[SONDE_WHEN_SAMPLING_REFUSED] = {"the driver or CUPTI refuses to sample counters (%s)",
 		"`sonde doctor` says what this machine permits", PLAIN},
 	[SONDE_WHEN_SAMPLING_NOT_BUILT] = {"this sonde was built without CUPTI's headers: it "
 					   "cannot sample counters",

@@ -59,7 +59,7 @@ struct sonde_cause_row {
 	const char *next;     /* the command that shows more; %r is the region's id, %k the kernel */
 	const char *change;   /* argument of `sonde whatif`: "graph:%r"; NULL = whatif has no such change */
 	const char *limiter;  /* the kernel's limiter; several causes share "latency"; NULL = the cause limits no kernel */
-	bool is_near;	      /* `change` only resembles `action`: if whatif finds no gain, the action may still have one */
+	bool is_change_similar;	      /* `change` only resembles `action`: if whatif finds no gain, the action may still have one */
 };
 extern const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES];
 

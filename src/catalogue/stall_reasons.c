@@ -8,10 +8,10 @@
 static const struct sonde_stall_reason table[] = {
 	{"selected", "issued (selected)", "The warp issued an instruction: no stall.", true},
 	{"long_scoreboard", "waits for memory (long scoreboard)",
-		"Data of global, local or texture memory is not there yet: load earlier, more at once, or from nearer memory.", false},
+		"Data from global, local or texture memory has not arrived yet: load it earlier, more at once, or from nearer memory.", false},
 	{"short_scoreboard", "waits for shared memory or special functions (short scoreboard)",
-		"A result of shared memory, a special function or a warp shuffle is not there yet: check bank conflicts, "
-		"and use fewer of them.", false},
+		"A result of shared memory, a special function or a warp shuffle has not arrived yet: avoid bank conflicts, "
+		"and use fewer of these instructions.", false},
 	{"barrier", "barrier", "Other warps of the block have not reached __syncthreads: balance the work before it.", false},
 	{"membar", "memory barrier (membar)", "A memory fence waits for earlier stores: use fewer or narrower fences.", false},
 	{"no_instructions", "instruction cache (no instructions)",
@@ -24,20 +24,20 @@ static const struct sonde_stall_reason table[] = {
 	{"lg_throttle", "memory queue full (LG throttle)",
 		"The queue to global and local memory is full: make fewer and wider accesses, spill fewer registers.", false},
 	{"tex_throttle", "texture queue full (tex throttle)", "The queue to texture units is full: make fewer and wider accesses.", false},
-	{"drain", "waits for its stores (drain)", "The warp has ended but for its stores: coalesce them, spread them out.", false},
-	{"dispatch_stall", "dispatcher (dispatch stall)", "The dispatcher holds the instruction back, as register ports conflict say.", false},
+	{"drain", "waits for its stores (drain)", "The warp has finished except for its stores: coalesce them, or spread them out.", false},
+	{"dispatch_stall", "dispatcher (dispatch stall)", "The dispatcher holds the instruction back, for example because register ports conflict.", false},
 	{"imc_miss", "constant cache (IMC miss)",
-		"A constant is not in its cache: index constants alike in a warp, or use other memory.", false},
+		"A constant is not in the constant cache: let all threads of a warp use the same index, or use other memory.", false},
 	{"not_selected", "ready, another warp was chosen (not selected)",
 		"The warp could have gone on: there are enough warps.", false},
-	{"sleeping", "sleeps (nanosleep)", "All threads of the warp sleep: they wait for something by themselves.", false},
+	{"sleeping", "sleeps (nanosleep)", "All threads of the warp sleep, because the program told them to wait.", false},
 	{"wait", "fixed latency (wait)",
 		"The result of the instruction before is due in a few cycles: more independent instructions hide it.", false},
 	{"misc", "other (misc)", "None of the other reasons.", false},
 	{"gmma", "waits for the tensor cores (GMMA)",
-		"Warpgroup matrix instructions are not done: that is what should be waited for, unless tensor cores are mostly idle.", false},
+		"Warpgroup matrix instructions are still running: that is good, unless the tensor cores are mostly idle.", false},
 	{"warpgroup_arrive", "waits for its warpgroup (warpgroup arrive)",
-		"Other warps of the warpgroup have not arrived for a matrix instruction: balance them.", false},
+		"Other warps of the warpgroup have not arrived for a matrix instruction: balance the work before it.", false},
 };
 
 const struct sonde_stall_reason *sonde_stall_reason_find(struct sonde_str name)

@@ -149,7 +149,7 @@ static void move_collectives(struct sonde_walk *w, struct sonde_cells *c)
 	MOVE_ROWS(w, &c->collectives, k) {
 		MOVE_REF(w, c, k->scope, scope);
 		if (sonde_walk_reads(w))
-			k->who = SONDE_NONE; /* not in the bytes: only scopes that are added up have one */
+			k->folded_scope = SONDE_NONE; /* not in the bytes: only scopes that are added up have one */
 		MOVE_REF(w, c, k->place, place);
 		MOVE_REF(w, c, k->group, string);
 		MOVE_INDEX(w, k->kind, SONDE_NR_COLLECTIVE_KINDS);

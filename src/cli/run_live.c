@@ -96,7 +96,7 @@ static int fold_excess(const struct sonde_run_keep *k, const struct sonde_word_l
 {
 	struct sonde_settings s = {0};
 	struct sonde_beside beside = {0};
-	int rc = sonde_settings_read(&s, k->run->config, SONDE_STAND_IN_NEVER, err);
+	int rc = sonde_settings_read(&s, k->run->config, SONDE_CAPTURE_LISTS_NEVER, err);
 	const char *oldest;
 	uint32_t nr;
 

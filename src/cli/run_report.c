@@ -84,7 +84,7 @@ int sonde_run_check_report(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_name_filter *kernels = NULL;
 	struct sonde_settings s = {0};
 	int rc = sonde_settings_read(&s, r->config,
-		r->set.ncu_enable ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER, err);
+		r->set.ncu_enable ? SONDE_CAPTURE_LISTS_ALWAYS : SONDE_CAPTURE_LISTS_NEVER, err);
 
 	if (rc == 0)
 		rc = sonde_nvtx_filter_build(
@@ -158,7 +158,7 @@ static int show_captures(
 {
 	int rc = sonde_pipeline_add_input(p, dir) == 0 ? 0 : sonde_err_nomem(err);
 
-	p->stand_in = SONDE_STAND_IN_NEVER;
+	p->capture_lists = SONDE_CAPTURE_LISTS_NEVER;
 	if (rc == 0)
 		rc = sonde_pipeline_configure_by(p, r->config, err);
 	p->settings.options.is_utf8 = sonde_terminal_is_utf8();

@@ -11,7 +11,7 @@
 #define HALF	     0.5   /* this share of a change of wall time explains it */
 #define COUNT_EFFECT 0.005 /* launches and entries are counted exactly, so half a percent is a change */
 
-struct rows {
+struct kernel_rows {
 	struct sonde_diff_kernel *at;
 	size_t nr, cap;
 };
@@ -81,7 +81,7 @@ static int by_change(const void *a, const void *b)
 	return dx != dy ? (dx > dy ? -1 : 1) : sonde_str_cmp(x->name, y->name);
 }
 
-static bool add_rows(struct rows *rows, const struct sonde_diff__match *m,
+static bool add_rows(struct kernel_rows *rows, const struct sonde_diff__match *m,
 	const struct sonde_diff_region *r, size_t region, size_t run)
 {
 	const struct sonde_node *n = sonde_diff__node(m, region, run);
@@ -104,7 +104,7 @@ static bool add_rows(struct rows *rows, const struct sonde_diff__match *m,
 }
 
 /* Makes one row per kernel, sorted by name. */
-static bool collect(struct rows *rows, const struct sonde_diff *d,
+static bool collect_kernels(struct kernel_rows *rows, const struct sonde_diff *d,
 	const struct sonde_diff__match *m, size_t region)
 {
 	size_t run, i, nr = 0;
@@ -131,7 +131,7 @@ static bool collect(struct rows *rows, const struct sonde_diff *d,
 }
 
 /* Whether kernels that only one side has make more than half of the change. Counts these kernels too. */
-static bool is_replaced(struct sonde_diff_region *r, const struct rows *rows)
+static bool is_replaced(struct sonde_diff_region *r, const struct kernel_rows *rows)
 {
 	double came = 0, went = 0;
 	size_t i;
@@ -147,7 +147,7 @@ static bool is_replaced(struct sonde_diff_region *r, const struct rows *rows)
 	return fmax(came, went) > 0.5 * fabs(sonde_diff__gpu_delta(r)) && came + went > 0;
 }
 
-static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, struct rows *rows)
+static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, struct kernel_rows *rows)
 {
 	size_t i;
 
@@ -162,7 +162,7 @@ static bool keep_largest(struct sonde_diff *d, struct sonde_diff_region *r, stru
 	return true;
 }
 
-static bool shorten(struct sonde_diff *d)
+static bool shorten_kernel_names(struct sonde_diff *d)
 {
 	struct sonde_str *names = sonde_calloc(d->kernels.nr + 1, sizeof(*names));
 	struct sonde_map map = {0};
@@ -180,7 +180,7 @@ static bool shorten(struct sonde_diff *d)
 }
 
 /* A hash of the kernels' names, which are sorted; 0 = there are none. */
-static uint64_t hash_names(const struct rows *rows)
+static uint64_t hash_names(const struct kernel_rows *rows)
 {
 	uint64_t h = 0;
 	size_t i;
@@ -194,7 +194,7 @@ static uint64_t hash_names(const struct rows *rows)
  * The load of an entry: a sum over the kernels that it launches. If a region was split, its load is the sum of its
  * parts' loads. Calls are counted in 64ths, so that a kernel that only every other entry launches counts too.
  */
-static uint64_t load_of(const struct rows *rows)
+static uint64_t load_of(const struct kernel_rows *rows)
 {
 	uint64_t load = 0;
 	size_t i;
@@ -210,10 +210,10 @@ static uint64_t load_of(const struct rows *rows)
 
 bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
-	struct rows rows = {0};
-	uint64_t *looks = sonde_calloc(d->regions.nr + 1, sizeof(*looks));
+	struct kernel_rows rows = {0};
+	uint64_t *kernel_hashes = sonde_calloc(d->regions.nr + 1, sizeof(*kernel_hashes));
 	uint64_t *loads = sonde_calloc(d->regions.nr + 1, sizeof(*loads));
-	bool ok = looks && loads;
+	bool ok = kernel_hashes && loads;
 	size_t i;
 
 	for (i = 0; i < d->regions.nr && ok; i++) {
@@ -224,16 +224,16 @@ bool sonde_diff__explain(struct sonde_diff *d, const struct sonde_diff__match *m
 			(r->verdict == SONDE_VERDICT_SAME ||
 				(r->verdict == SONDE_VERDICT_INSUFFICIENT && !(r->causes & SONDE_CAUSE_LAUNCHES))))
 			continue;
-		ok = collect(&rows, d, m, i);
+		ok = collect_kernels(&rows, d, m, i);
 		if (ok && sonde_diff__is_lone(r)) {
-			looks[i] = hash_names(&rows);
+			kernel_hashes[i] = hash_names(&rows);
 			loads[i] = load_of(&rows);
 		}
 		ok = ok && keep_largest(d, r, &rows);
 	}
-	ok = ok && sonde_diff__pair(d, looks) && sonde_diff__find_parts(d, loads);
+	ok = ok && sonde_diff__pair(d, kernel_hashes) && sonde_diff__find_parts(d, loads);
 	sonde_vec_release(&rows);
-	sonde_free(looks);
+	sonde_free(kernel_hashes);
 	sonde_free(loads);
-	return ok && shorten(d);
+	return ok && shorten_kernel_names(d);
 }

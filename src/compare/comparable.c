@@ -120,7 +120,7 @@ static void join_words(struct sonde_buf *out, const struct sonde_map *words)
 		sonde_buf_puts(out, "not known");
 }
 
-static void tell_difference(struct sonde_diff *d, const struct property *p, const struct sonde_map *a,
+static void note_difference(struct sonde_diff *d, const struct property *p, const struct sonde_map *a,
 	const struct sonde_map *b)
 {
 	struct sonde_buf base = {0}, now = {0};
@@ -143,7 +143,7 @@ static bool check_property(
 
 	/* A property is not compared if one side does not know it. */
 	if (ok && a.nr && b.nr && !is_same_set(&a, &b))
-		tell_difference(d, p, &a, &b);
+		note_difference(d, p, &a, &b);
 	sonde_map_release(&a);
 	sonde_map_release(&b);
 	return ok;
@@ -181,7 +181,7 @@ static void check_methods(struct sonde_diff *d, const struct sonde_diff__match *
 	for (run = m->nr_base; run < m->nr_runs; run++)
 		for (b = m->trees[run], i = 0; i < a->nr_headline; i++) {
 			const struct sonde_column *x = &a->columns.at[a->headline[i]], *y;
-			uint32_t at = sonde_tree_find_column(b, x->name);
+			uint32_t at = sonde_tree_column(b, x->name);
 
 			y = at == SONDE_NONE ? x : &b->columns.at[at];
 			if (x->methods[0] && y->methods[0] &&
@@ -298,7 +298,7 @@ static bool mean_clock(double *out, const struct sonde_diff__match *m, size_t ru
 	double sum = 0, nr = 0;
 
 	for (; run < end; run++) {
-		uint32_t column = sonde_tree_find_column(m->trees[run], name),
+		uint32_t column = sonde_tree_column(m->trees[run], name),
 			 root = largest_root(m->aggregates[run]);
 		struct sonde_figures f;
 
@@ -318,7 +318,7 @@ static bool mean_clock(double *out, const struct sonde_diff__match *m, size_t ru
 	return true;
 }
 
-static void tell_clock(struct sonde_diff *d, const char *what, double base_hz, double new_hz)
+static void note_clock(struct sonde_diff *d, const char *what, double base_hz, double new_hz)
 {
 	if (fabs(base_hz - new_hz) > CLOCK_EFFECT * fmax(base_hz, new_hz))
 		sonde_note(&d->warnings, "%s: %.0f MHz in the base, %.0f MHz in the new side", what,
@@ -342,14 +342,14 @@ static bool check_clocks(struct sonde_diff *d, const struct sonde_diff__match *m
 		double a = mean_attribute(m, 0, m->nr_base, clocks[i].attribute),
 		       b = mean_attribute(m, m->nr_base, m->nr_runs, clocks[i].attribute);
 
-		tell_clock(d, i ? "highest memory clock" : "highest SM clock", a * 1e3, b * 1e3);
+		note_clock(d, i ? "highest memory clock" : "highest SM clock", a * 1e3, b * 1e3);
 		for (k = 0; k < 3 && clocks[i].metrics[k]; k++) {
 			struct sonde_str name = sonde_str_from(clocks[i].metrics[k]);
 
 			if (!mean_clock(&a, m, 0, m->nr_base, name) ||
 				!mean_clock(&b, m, m->nr_base, m->nr_runs, name))
 				return false;
-			tell_clock(d, clocks[i].what, a, b);
+			note_clock(d, clocks[i].what, a, b);
 		}
 	}
 	return true;
@@ -413,7 +413,7 @@ static bool find_ranks(struct ranks *out, const struct sonde_cells *c)
 }
 
 /* Notes the ranks that `one` lacks and that some other job of the same size in `all` has. */
-static void say_missing(struct sonde_notes *notes, const struct ranks *one, const struct ranks *all, size_t nr)
+static void note_missing_ranks(struct sonde_notes *notes, const struct ranks *one, const struct ranks *all, size_t nr)
 {
 	struct sonde_buf names = {0};
 	size_t i, missing = 0;
@@ -432,7 +432,7 @@ static void say_missing(struct sonde_notes *notes, const struct ranks *one, cons
 		missing++;
 	}
 	if (missing)
-		sonde_note_loss(notes, "%zu rank%s of the job %s missing that other runs have: %s%s", missing,
+		sonde_note_loss(notes, "%zu rank%s that other runs have %s missing: %s%s", missing,
 			missing == 1 ? "" : "s", missing == 1 ? "is" : "are", names.failed ? "" : names.p,
 			missing > MOST_NAMED ? " \u2026" : "");
 	sonde_buf_release(&names);
@@ -455,7 +455,7 @@ bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match
 		ok = find_ranks(&ranks[i], m->trees[i]->cells);
 	for (i = 0; i < m->nr_runs && ok; i++)
 		if (ranks[i].is_there)
-			say_missing(notes_of(d, m, i), &ranks[i], ranks, m->nr_runs);
+			note_missing_ranks(notes_of(d, m, i), &ranks[i], ranks, m->nr_runs);
 	for (i = 0; i < m->nr_runs && ranks; i++)
 		sonde_free(ranks[i].is_there);
 	sonde_free(ranks);

@@ -94,8 +94,8 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 	case SONDE_CAUSE_DURATION:
 		return is_longer ? "longer kernels" : "shorter kernels";
 	case SONDE_CAUSE_LAUNCHES | SONDE_CAUSE_DURATION:
-		return is_more ? "more launches, of other lengths"
-			       : "fewer launches, of other lengths";
+		return is_more ? "more launches, with other durations"
+			       : "fewer launches, with other durations";
 	}
 	return NULL;
 }
@@ -179,7 +179,7 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 	if (rc == 0) {
 		sum_up(d, &m);
 		sonde_diff__gate(d, &m);
-		sonde_diff__say(d);
+		sonde_diff__write_sentences(d);
 	}
 	sonde_arena_release(&m.arena);
 	if (rc) {

@@ -172,10 +172,10 @@ static const char *lack_of(const struct sonde_report *r, bool works)
 	uint64_t selected = r->launches + r->outside_launches;
 
 	if (r->all_launches && !selected)
-		return "nothing that is launched there is selected (report.nvtx, report.kernels)";
+		return "report.nvtx and report.kernels select none of its launches";
 	if (!r->nodes.nr)
 		return selected ? "it has no region" : "it has no region and no launch";
-	return works && !selected ? "it launches nothing on a GPU, and other runs do" : NULL;
+	return works && !selected ? "it launches nothing on a GPU, but other runs do" : NULL;
 }
 
 /* Whether some run has nothing to compare. No run is left out just to let the others pass. */
@@ -219,7 +219,8 @@ const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d
 /* Whether a limit belongs to a region of both sides that may decide. If not, adds the reason. */
 static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 {
-	const char *why = l->glob.n ? "no region matches" : "no region is entered more than once a run: name one";
+	const char *why = l->glob.n ? "no region matches"
+				    : "no region is entered more than once per run, so there is no step: name a region (GLOB=PCT)";
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
@@ -229,8 +230,9 @@ static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 			continue;
 		if (is_on_both(r) && !r->is_minor)
 			return true;
-		why = is_on_both(r) ? "what matches is entered once a run, or takes less than 1 % of the time, and never decides"
-				    : "no region that matches is on both sides";
+		why = is_on_both(r) ? "the matching region is entered only once per run, or takes less than 1 % of the time, so it cannot "
+				      "decide the gate"
+				    : "no matching region is on both sides";
 	}
 	if (l->glob.n)
 		sonde_note(&d->gate_reasons, "--fail-above '%.*s=%g%%': %s", SONDE_STR_ARG(l->glob), 100 * l->above, why);
@@ -246,7 +248,7 @@ static bool check_losses(struct sonde_diff *d, const char *side, const struct so
 
 	for (i = 0; i < notes->texts.nr; i++)
 		if (sonde_notes_is_loss(notes, i))
-			sonde_note(&d->gate_reasons, "%s is not whole: %.*s", side,
+			sonde_note(&d->gate_reasons, "%s is incomplete: %.*s", side,
 				SONDE_STR_ARG(notes->texts.keys[i]));
 	return !notes->nr_losses;
 }
@@ -277,8 +279,8 @@ static size_t judge_regions(struct sonde_diff *d)
 	}
 	if (nr_likely)
 		sonde_note(&d->gate_reasons,
-			"%zu %s likely slower than allowed, and one capture a side cannot know how runs differ: compare several "
-			"runs a side (--base A1 A2 A3 --new B1 B2 B3), or let one capture decide with --single",
+			"%zu %s likely slower than allowed, but one capture per side cannot show how much runs differ: compare "
+			"several runs per side (--base A1 A2 A3 --new B1 B2 B3), or let one capture decide with --single",
 			nr_likely, nr_likely > 1 ? "regions are" : "region is");
 	return nr;
 }

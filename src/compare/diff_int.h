@@ -122,7 +122,7 @@ static inline bool sonde_diff__is_single(const struct sonde_diff_region *r)
 }
 /* Finds out whether the sides can be compared: fills in reasons and warnings (comparable.c). */
 bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m);
-void sonde_diff__say(struct sonde_diff *d); /* sentences.c */
+void sonde_diff__write_sentences(struct sonde_diff *d); /* sentences.c */
 /* Adds the notes of the runs, and which ranks some of them lack (comparable.c). */
 bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match *m);
 

@@ -41,12 +41,12 @@ static int find_aggregates(struct sonde_diff__match *m, struct sonde_err *err)
 
 /* The names in one run: ranks or processes, and the number of devices that each has so far. */
 struct census {
-	struct sonde_map who;
+	struct sonde_map names; /* ranks or processes */
 	SONDE_VEC(uint32_t) devices;
 };
 
 /* "rank 3" of "rank 3 · node1 · GPU 2", "process:12" of "process:12/device:0". */
-static struct sonde_str who_is(struct sonde_str name)
+static struct sonde_str rank_or_process(struct sonde_str name)
 {
 	size_t n = 0;
 
@@ -63,14 +63,14 @@ static struct sonde_str who_is(struct sonde_str name)
 /* The name of the next scope of a run, in the comparison's arena; p NULL when memory is short. */
 static struct sonde_str name_scope(struct sonde_diff *d, struct census *c, struct sonde_str name)
 {
-	struct sonde_str who = who_is(name), out = {NULL, 0};
-	bool is_new = false, is_rank = sonde_str_starts(who, "rank ");
-	uint32_t at = sonde_map_add(&c->who, who, &is_new), device;
+	struct sonde_str owner = rank_or_process(name), out = {NULL, 0};
+	bool is_new = false, is_rank = sonde_str_starts(owner, "rank ");
+	uint32_t at = sonde_map_add(&c->names, owner, &is_new), device;
 
 	if (at == SONDE_NONE || (is_new && !sonde_vec_push(&c->devices)))
 		return out;
 	device = c->devices.at[at]++;
-	out = is_rank ? sonde_arena_printf(&d->arena, "%.*s", SONDE_STR_ARG(who))
+	out = is_rank ? sonde_arena_printf(&d->arena, "%.*s", SONDE_STR_ARG(owner))
 		      : sonde_arena_printf(&d->arena, "process %u", at + 1);
 	return device && out.p ? sonde_arena_printf(&d->arena, "%.*s, device %u",
 					 SONDE_STR_ARG(out), device + 1)
@@ -80,12 +80,12 @@ static struct sonde_str name_scope(struct sonde_diff *d, struct census *c, struc
 /* --- scope by scope --------------------------------------------------------------------------- */
 
 /* All scopes that some run has. */
-struct found {
+struct found_scopes {
 	struct sonde_map names;
 	SONDE_VEC(const struct sonde_report *) reports; /* name × run; NULL = the run does not have it */
 };
 
-static bool note_scope(struct found *f, const struct sonde_diff__match *m, struct sonde_str name,
+static bool note_scope(struct found_scopes *f, const struct sonde_diff__match *m, struct sonde_str name,
 	size_t run, const struct sonde_report *report)
 {
 	uint32_t at = name.p ? sonde_map_add(&f->names, name, NULL) : SONDE_NONE;
@@ -100,7 +100,7 @@ static bool note_scope(struct found *f, const struct sonde_diff__match *m, struc
 }
 
 static bool find_scopes(
-	struct sonde_diff *d, struct found *f, const struct sonde_diff__match *m, size_t run)
+	struct sonde_diff *d, struct found_scopes *f, const struct sonde_diff__match *m, size_t run)
 {
 	const struct sonde_tree *t = m->trees[run];
 	struct census c = {0};
@@ -122,12 +122,12 @@ static bool find_scopes(
 				t->cells->scopes.nr ? t->cells->scopes.at[0].name
 						    : SONDE_STR("process:1")),
 			run, m->aggregates[run]);
-	sonde_map_release(&c.who);
+	sonde_map_release(&c.names);
 	sonde_vec_release(&c.devices);
 	return ok;
 }
 
-static bool is_on_side(const struct found *f, const struct sonde_diff__match *m, size_t scope,
+static bool is_on_side(const struct found_scopes *f, const struct sonde_diff__match *m, size_t scope,
 	size_t run, size_t end)
 {
 	for (; run < end; run++)
@@ -137,7 +137,7 @@ static bool is_on_side(const struct found *f, const struct sonde_diff__match *m,
 }
 
 /* Keeps the scopes that both sides have, and warns about the others. */
-static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const struct found *f)
+static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const struct found_scopes *f)
 {
 	size_t i, run;
 
@@ -150,10 +150,10 @@ static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const
 		     in_new = is_on_side(f, m, i, m->nr_base, m->nr_runs);
 
 		if (!in_base || (!in_new && m->nr_runs > m->nr_base)) {
-			sonde_note(&d->warnings, "scopes: %.*s is in the %s only and not compared",
+			sonde_note(&d->warnings, "scopes: %.*s is only in the %s, so it is not compared",
 				SONDE_STR_ARG(f->names.keys[i]), in_base ? "base" : "new side");
 			if (in_base && d->options.nr_limits)
-				sonde_note(&d->gate_reasons, "%.*s is gone: it is in the base only",
+				sonde_note(&d->gate_reasons, "%.*s is gone: only the base has it",
 					SONDE_STR_ARG(f->names.keys[i]));
 			continue;
 		}
@@ -167,7 +167,7 @@ static bool keep_common(struct sonde_diff *d, struct sonde_diff__match *m, const
 
 static int take_scopes(struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err)
 {
-	struct found f = {0};
+	struct found_scopes f = {0};
 	bool ok = true;
 	size_t run;
 
@@ -202,7 +202,7 @@ int sonde_diff__take_reports(
 }
 
 /* All regions of all runs while they are collected, in order of appearance. */
-struct pool {
+struct region_pool {
 	struct sonde_map keys;
 	SONDE_VEC(struct sonde_diff_region) regions; /* `parent` is an index into this list */
 	uint32_t *nodes;			     /* region × run: node numbers */
@@ -251,7 +251,7 @@ static bool set_scope(struct sonde_diff *d, struct sonde_diff_region *g, struct 
 }
 
 /* Adds the regions of one run. Sets `of_node[i]` to the region of node i. */
-static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_diff__match *m,
+static bool add_run(struct region_pool *p, struct sonde_diff *d, const struct sonde_diff__match *m,
 	uint32_t scope, size_t run, uint32_t *of_node)
 {
 	const struct sonde_report *rep = m->reports[scope * m->nr_runs + run];
@@ -282,7 +282,7 @@ static bool add_run(struct pool *p, struct sonde_diff *d, const struct sonde_dif
 }
 
 /* The new side comes first, because people know its order. */
-static bool fill_pool(struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
+static bool fill_pool(struct region_pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t most = 0, i, k, nr = m->nr_scopes * m->nr_runs;
 	uint32_t *of_node;
@@ -306,7 +306,7 @@ static bool fill_pool(struct pool *p, struct sonde_diff *d, struct sonde_diff__m
 }
 
 /* Puts regions and nodes in depth-first order. */
-static bool order_regions(const struct pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
+static bool order_regions(const struct region_pool *p, struct sonde_diff *d, struct sonde_diff__match *m)
 {
 	size_t nr = p->regions.nr, i, k;
 	uint32_t *order = sonde_arena_alloc(&m->arena, (nr + 1) * sizeof(*order)),
@@ -337,7 +337,7 @@ static bool order_regions(const struct pool *p, struct sonde_diff *d, struct son
 
 bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m)
 {
-	struct pool p = {0};
+	struct region_pool p = {0};
 	bool ok = fill_pool(&p, d, m) && order_regions(&p, d, m);
 
 	sonde_map_release(&p.keys);

@@ -19,18 +19,18 @@
 	0.02 /* share of a sampled figure by which runs differ; a single run cannot show that */
 
 /* Sums of one metric in one region, over the runs of a side. */
-struct pile {
+struct metric_sum {
 	size_t nr;
 	double sum, squares, low, high, errors; /* errors: Σ of squared errors */
 	uint8_t quality;
 };
 
 /* One side of a comparison: its mean and limits, and the standard error of these. */
-struct told {
+struct side_mean {
 	double v, low, high, error, df;
 };
 
-static void add_figure(struct pile *p, const struct sonde_figure *f)
+static void add_figure(struct metric_sum *p, const struct sonde_figure *f)
 {
 	double low = f->v, high = f->v;
 
@@ -50,14 +50,14 @@ static void add_figure(struct pile *p, const struct sonde_figure *f)
 	p->quality = f->quality > p->quality ? f->quality : p->quality;
 }
 
-static struct told sum_up(const struct pile *p)
+static struct side_mean mean_of(const struct metric_sum *p)
 {
 	double n = (double)p->nr, between;
-	struct told t = {NAN, NAN, NAN, 0, MANY};
+	struct side_mean t = {NAN, NAN, NAN, 0, MANY};
 
 	if (!p->nr)
 		return t;
-	t = (struct told){
+	t = (struct side_mean){
 		p->sum / n, p->low / n, p->high / n, sqrt(p->errors) / n / SONDE_WITHIN_95, MANY};
 	if (p->nr > 1) { /* the scatter of runs already contains the error of each run */
 		between = fmax(p->squares / n - t.v * t.v, 0) / (n - 1);
@@ -70,7 +70,7 @@ static struct told sum_up(const struct pile *p)
 }
 
 /* The figure for output: mean, limits with the 95 % error, error. */
-static struct sonde_figure figure_of(const struct pile *p, const struct told *t)
+static struct sonde_figure figure_of(const struct metric_sum *p, const struct side_mean *t)
 {
 	double reach = t->error > 0 ? sonde_stats_student_limit(0.05, t->df) * t->error : 0;
 
@@ -81,10 +81,10 @@ static struct sonde_figure figure_of(const struct pile *p, const struct told *t)
 		.quality = p->quality};
 }
 
-static struct sonde_diff_metric compare_piles(
-	const struct pile *a, const struct pile *b, double min_effect)
+static struct sonde_diff_metric compare_sums(
+	const struct metric_sum *a, const struct metric_sum *b, double min_effect)
 {
-	struct told base = sum_up(a), now = sum_up(b);
+	struct side_mean base = mean_of(a), now = mean_of(b);
 	double error = sonde_hypot(base.error, now.error), df = fmin(base.df, now.df), reach, most;
 	double gap = fmax(now.low - base.high, base.low - now.high);
 	struct sonde_diff_metric m = {
@@ -101,7 +101,7 @@ static struct sonde_diff_metric compare_piles(
 }
 
 /* Adjusts p for the number of tests and finds the metrics that changed. */
-static bool judge(struct sonde_diff *d)
+static bool judge_metrics(struct sonde_diff *d)
 {
 	struct sonde_diff_metric *m = d->metrics.at, *end = m + d->metrics.nr;
 
@@ -120,10 +120,10 @@ static bool judge(struct sonde_diff *d)
 /* --- which metrics ---------------------------------------------------------------------------- */
 
 /* The figures of every run, and the position of each column of the comparison in each run. */
-struct gauges {
+struct metric_tables {
 	struct sonde_figures *figures; /* by run */
 	uint32_t *columns;	       /* run × column; SONDE_NONE = the run does not have it */
-	struct pile *piles;	       /* side × column, for the current region */
+	struct metric_sum *sums;	       /* side × column, for the current region */
 };
 
 /* The short heading of a column; its name if another column has the same heading. */
@@ -163,27 +163,27 @@ static bool list_columns(struct sonde_diff *d, const struct sonde_diff__match *m
 	return ok;
 }
 
-static bool open_gauges(
-	struct gauges *g, const struct sonde_diff *d, const struct sonde_diff__match *m)
+static bool open_tables(
+	struct metric_tables *g, const struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	size_t run, i, nr = d->columns.nr;
 
 	g->figures = sonde_calloc(m->nr_runs, sizeof(*g->figures));
 	g->columns = sonde_calloc(m->nr_runs * nr, sizeof(*g->columns));
-	g->piles = sonde_calloc(2 * nr, sizeof(*g->piles));
-	if (!g->figures || !g->columns || !g->piles)
+	g->sums = sonde_calloc(2 * nr, sizeof(*g->sums));
+	if (!g->figures || !g->columns || !g->sums)
 		return false;
 	for (run = 0; run < m->nr_runs; run++) {
 		for (i = 0; i < nr; i++)
 			g->columns[run * nr + i] =
-				sonde_tree_find_column(m->trees[run], d->columns.at[i].name);
+				sonde_tree_column(m->trees[run], d->columns.at[i].name);
 		if (sonde_figures_init(&g->figures[run], m->trees[run], NULL) != 0)
 			return false;
 	}
 	return true;
 }
 
-static void close_gauges(struct gauges *g, size_t nr_runs)
+static void close_tables(struct metric_tables *g, size_t nr_runs)
 {
 	size_t run;
 
@@ -191,16 +191,16 @@ static void close_gauges(struct gauges *g, size_t nr_runs)
 		sonde_figures_release(&g->figures[run]);
 	sonde_free(g->figures);
 	sonde_free(g->columns);
-	sonde_free(g->piles);
+	sonde_free(g->sums);
 }
 
-static bool measure(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct gauges *g, size_t region)
+static bool measure_region(
+	struct sonde_diff *d, const struct sonde_diff__match *m, struct metric_tables *g, size_t region)
 {
 	size_t run, i, nr = d->columns.nr;
 
 	for (i = 0; i < 2 * nr; i++)
-		g->piles[i] = (struct pile){0};
+		g->sums[i] = (struct metric_sum){0};
 	for (run = 0; run < m->nr_runs; run++) {
 		uint32_t node = m->nodes[region * m->nr_runs + run];
 
@@ -210,29 +210,29 @@ static bool measure(
 			SONDE_PART_INCLUSIVE, node, &g->figures[run]);
 		for (i = 0; i < nr; i++)
 			if (g->columns[run * nr + i] != SONDE_NONE)
-				add_figure(&g->piles[(run < m->nr_base ? 0 : nr) + i],
+				add_figure(&g->sums[(run < m->nr_base ? 0 : nr) + i],
 					&g->figures[run].at[g->columns[run * nr + i]]);
 	}
 	for (i = 0; i < nr; i++)
 		if (!sonde_vec_put(&d->metrics,
-			    compare_piles(&g->piles[i], &g->piles[nr + i], d->options.min_effect)))
+			    compare_sums(&g->sums[i], &g->sums[nr + i], d->options.min_effect)))
 			return false;
 	return true;
 }
 
 bool sonde_diff__measure(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
-	struct gauges g = {0};
+	struct metric_tables g = {0};
 	size_t i;
 	bool ok = list_columns(d, m);
 
 	if (!ok || !d->columns.nr)
 		return ok;
-	ok = open_gauges(&g, d, m);
+	ok = open_tables(&g, d, m);
 	for (i = 0; i < d->regions.nr && ok; i++)
-		ok = measure(d, m, &g, i);
-	close_gauges(&g, m->nr_runs);
-	return ok && judge(d);
+		ok = measure_region(d, m, &g, i);
+	close_tables(&g, m->nr_runs);
+	return ok && judge_metrics(d);
 }
 
 const char *sonde_metric_change_name(enum sonde_metric_change c)

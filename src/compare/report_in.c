@@ -229,14 +229,14 @@ static const char *advise(const char *schema)
 
 	if (strncmp(schema, report, sizeof(report) - 1) == 0)
 		return strtoul(schema + sizeof(report) - 1, NULL, 10) > 1
-			       ? "a newer sonde wrote it: compare with that one, or make it again from its "
-				 "capture with this one (sonde report CAPTURE -f json -o report.json)"
-			       : "make it again from its capture (sonde report CAPTURE -f json -o report.json)";
+			       ? "a newer sonde wrote it: compare with that sonde, or make the report again with this one "
+				 "(sonde report CAPTURE -f json -o report.json)"
+			       : "make the report again from its capture (sonde report CAPTURE -f json -o report.json)";
 	if (strcmp(schema, "sonde.region/1") == 0)
-		return "it is of one region: name the report.json of the folder above it";
+		return "this file describes only one region: give the report.json of the folder above it";
 	if (strncmp(schema, "sonde.diff/", 11) == 0)
-		return "it is a comparison: name the two reports or captures that it compares";
-	return "it is no report: name a capture, or what `sonde report -f json` wrote";
+		return "this file is a comparison: give the two reports or captures that it compares";
+	return "this file is not a report: give a capture, or a file that `sonde report -f json` wrote";
 }
 
 int sonde_report_check_schema(const char *path, struct sonde_err *err)
@@ -246,7 +246,7 @@ int sonde_report_check_schema(const char *path, struct sonde_err *err)
 	find_schema(schema, sizeof(schema), path);
 	if (strcmp(schema, "sonde.report/1") == 0)
 		return 0;
-	return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: its schema is %s, and sonde diff reads sonde.report/1: %s",
+	return sonde_err_set(err, SONDE_ERR_FORMAT, "%s: its schema is %s, but sonde diff reads sonde.report/1: %s",
 		path, schema, advise(schema));
 }
 

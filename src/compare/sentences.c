@@ -57,7 +57,7 @@ static void put_subject(
 }
 
 /* Where the time of a region is spent: " on the GPU", " on the host"; "" for wall time. */
-static const char *place_of(const struct sonde_diff_region *r)
+static const char *time_suffix(const struct sonde_diff_region *r)
 {
 	return r->time == SONDE_ENTRY_WALL ? "" : r->time == SONDE_ENTRY_GPU ? " on the GPU" : " on the host";
 }
@@ -145,7 +145,7 @@ static void say_new_or_gone(struct sonde_buf *b, const struct sonde_diff_region 
 		return;
 	sonde_buf_puts(b, ", ");
 	put_time(b, h->total_ns);
-	sonde_buf_printf(b, " in all%s", place_of(r));
+	sonde_buf_printf(b, " in all%s", time_suffix(r));
 }
 
 /* The sentence on a region that only one side has, and on `nr_beside` siblings with it. */
@@ -196,18 +196,18 @@ static void put_signed(struct sonde_buf *b, double ns)
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-/* For each region, its change without that of changed regions inside it. `near` is scratch memory. */
-static void find_own(const struct sonde_diff *d, double *own, uint32_t *near)
+/* For each region, its change without that of changed regions inside it. `changed_around` is scratch memory. */
+static void find_own(const struct sonde_diff *d, double *own, uint32_t *changed_around)
 {
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[i];
-		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : near[r->parent];
+		uint32_t up = r->parent == SONDE_NONE ? SONDE_NONE : changed_around[r->parent];
 
 		/* For regions inside: the innermost changed region that is this one or around it. */
-		near[i] = sonde_diff__is_moved(r) || sonde_diff__is_gpu_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
-		own[i] = near[i] == i ? total_change(r) : 0;
+		changed_around[i] = sonde_diff__is_moved(r) || sonde_diff__is_gpu_moved(r) || sonde_diff__is_lone(r) ? (uint32_t)i : up;
+		own[i] = changed_around[i] == i ? total_change(r) : 0;
 		if (own[i] != 0 && up != SONDE_NONE && d->regions.at[up].time == r->time &&
 			(sonde_diff__is_lone(r) || sonde_diff__is_moved(&d->regions.at[up]) == sonde_diff__is_moved(r)))
 			own[up] -= total_change(r);
@@ -342,7 +342,7 @@ static void add_ancestors(
 
 		if (a->verdict != r->verdict)
 			continue;
-		sonde_buf_puts(b, nr++ ? ", " : "; with it ");
+		sonde_buf_puts(b, nr++ ? ", " : "; around it ");
 		sonde_region_say(b, a->id, a->kind);
 		sonde_buf_printf(b, " %+.1f %%", 100 * (a->ratio - 1));
 	}
@@ -359,7 +359,7 @@ static void add_launches(struct sonde_buf *b, const struct sonde_diff_region *r)
 	sonde_buf_printf(b, ", %.4g \u2192 %.4g launches per entry", base, now);
 	if (r->causes & SONDE_CAUSE_KERNELS && r->nr_came && r->nr_gone > r->nr_came && now < base)
 		sonde_buf_printf(
-			b, ", fused? (%u kernels are gone, %u new)", r->nr_gone, r->nr_came);
+			b, ", fused? (%u kernels are gone, %u are new)", r->nr_gone, r->nr_came);
 }
 
 /* How the hardware behaved differently; used to explain the change. */
@@ -433,7 +433,7 @@ static void say_moved(
 	put_time(b, r->base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	put_time(b, r->new_half.median_ns);
-	sonde_buf_printf(b, " per entry%s (95 %%: %+.1f to %+.1f %%)", place_of(r), 100 * (r->low - 1), 100 * (r->high - 1));
+	sonde_buf_printf(b, " per entry%s (95 %%: %+.1f to %+.1f %%)", time_suffix(r), 100 * (r->low - 1), 100 * (r->high - 1));
 	add_gpu(b, r);
 	if (cause) {
 		sonde_buf_printf(b, "; %s", cause);
@@ -468,7 +468,7 @@ static void say_entries(struct sonde_buf *b, const struct sonde_diff_region *r, 
 	put_time(b, r->base.total_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	put_time(b, r->new_half.total_ns);
-	sonde_buf_printf(b, " in all%s", place_of(r));
+	sonde_buf_printf(b, " in all%s", time_suffix(r));
 }
 
 /* The first sentence, "2 slower, 0 faster". With one capture per side it says that they are at most likely. */
@@ -477,15 +477,15 @@ static void say_counts(struct sonde_diff *d)
 	const uint32_t *nr = d->nr_by_verdict;
 	bool is_single = d->nr_base_runs < 2 && d->nr_new_runs < 2;
 	const char *likely = is_single ? "likely " : "",
-		   *why = is_single ? ". One capture a side cannot know how runs differ" : "";
+		   *why = is_single ? ". One capture per side cannot show how much runs differ" : "";
 	uint32_t slower = nr[SONDE_VERDICT_SLOWER] + nr[SONDE_VERDICT_LIKELY_SLOWER],
 		 faster = nr[SONDE_VERDICT_FASTER] + nr[SONDE_VERDICT_LIKELY_FASTER];
 
 	if (!d->regions.nr)
-		sonde_note(&d->sentences, "Nothing was compared: there is no region on either side");
+		sonde_note(&d->sentences, "Nothing was compared: neither side has a region");
 	else if (!slower && !faster && !nr[SONDE_VERDICT_ADDED] && !nr[SONDE_VERDICT_REMOVED])
 		sonde_note(&d->sentences,
-			"No difference is shown: %u regions are the same within %g %%, %u have too "
+			"No difference was found: %u regions are the same within %g %%, %u have too "
 			"few or too noisy entries%s",
 			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
 			nr[SONDE_VERDICT_INSUFFICIENT], why);
@@ -502,9 +502,9 @@ static void say_scopes(struct sonde_diff *d)
 {
 	if (d->nr_base_scopes != d->nr_new_scopes && d->nr_base_runs && d->nr_new_runs)
 		sonde_note(&d->sentences,
-			"A run of the new side has %zu ranks or processes, one of the base %zu%s",
+			"A run of the new side has %zu ranks or processes, a run of the base %zu%s",
 			d->nr_new_scopes, d->nr_base_scopes,
-			d->options.per_scope ? "" : ": the time of an entry is the mean of all");
+			d->options.per_scope ? "" : ": the time of an entry is the mean over all of them");
 }
 
 /* How much longer or shorter the GPU is idle in all entries of a run; 0 if that is too little for a sentence. */
@@ -512,10 +512,10 @@ static double idle_change(const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_half *base = &r->base, *now = &r->new_half;
 	double change = now->idle_ns / now->entries - base->idle_ns / base->entries;
-	bool is_told = r->time != SONDE_ENTRY_HOST && base->entries >= LEAST_ENTRIES && now->entries >= LEAST_ENTRIES &&
+	bool is_large = r->time != SONDE_ENTRY_HOST && base->entries >= LEAST_ENTRIES && now->entries >= LEAST_ENTRIES &&
 		       fabs(change) >= IDLE_SHARE * (base->busy_ns + base->idle_ns) / base->entries;
 
-	return is_told ? fabs(change) * now->entries : 0;
+	return is_large ? fabs(change) * now->entries : 0;
 }
 
 static void put_both(struct sonde_buf *b, double base, const char *between, double now)
@@ -544,7 +544,7 @@ static void say_idle(struct sonde_diff *d)
 	sonde_region_say(&b, most->id, most->kind);
 	sonde_buf_puts(&b, " the GPU is idle for ");
 	put_both(&b, now->idle_ns / now->entries, " on average instead of ", base->idle_ns / base->entries);
-	sonde_buf_puts(&b, "; with its work that is ");
+	sonde_buf_puts(&b, "; idle and busy time together: ");
 	put_both(&b, (base->busy_ns + base->idle_ns) / base->entries, " \u2192 ",
 		(now->busy_ns + now->idle_ns) / now->entries);
 	if (most->time == SONDE_ENTRY_GPU)
@@ -572,7 +572,7 @@ static void say_insufficient(struct sonde_diff *d)
 		return;
 	sonde_diff_needed_put(&needed, most);
 	if (!(most->low > 0)) {
-		sonde_note(&d->sentences, "%.*s%s is undecided: it takes %.*s a side to tell, there are %u and %u",
+		sonde_note(&d->sentences, "%.*s%s is undecided: at least %.*s per side are needed; there are %u and %u",
 			SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
 			SONDE_STR_ARG(sonde_buf_view(&needed)), most->needs_runs ? most->base.nr_runs : most->base.nr_values,
 			most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);
@@ -581,7 +581,7 @@ static void say_insufficient(struct sonde_diff *d)
 	}
 	if (sonde_diff_interval_matters(most))
 		sonde_buf_printf(&known, " (95 %%: %+.1f to %+.1f %%)", 100 * (most->low - 1), 100 * (most->high - 1));
-	sonde_note(&d->sentences, "%.*s%s is undecided%.*s: %s%.*s a side would do, there are %u and %u",
+	sonde_note(&d->sentences, "%.*s%s is undecided%.*s: %s%.*s per side would decide it; there are %u and %u",
 		SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
 		SONDE_STR_ARG(sonde_buf_view(&known)), most->needed > 1000 ? "" : "about ",
 		SONDE_STR_ARG(sonde_buf_view(&needed)), most->needs_runs ? most->base.nr_runs : most->base.nr_values,
@@ -632,21 +632,21 @@ static void say_news(struct sonde_diff *d, struct news *news, size_t nr)
 		say_insufficient(d);
 }
 
-void sonde_diff__say(struct sonde_diff *d)
+void sonde_diff__write_sentences(struct sonde_diff *d)
 {
 	double *own = sonde_calloc(d->regions.nr + 1, sizeof(*own));
-	uint32_t *near = sonde_calloc(d->regions.nr + 1, sizeof(*near));
+	uint32_t *changed_around = sonde_calloc(d->regions.nr + 1, sizeof(*changed_around));
 	struct news *news = sonde_calloc(2 * d->regions.nr + 1, sizeof(*news));
 
 	say_counts(d);
 	say_scopes(d);
-	if (own && near &&
+	if (own && changed_around &&
 		news) { /* as with notes, short memory costs only the sentences, not the comparison */
-		find_own(d, own, near);
+		find_own(d, own, changed_around);
 		say_news(d, news, find_news(d, own, news));
 	}
 	say_idle(d);
 	sonde_free(own);
-	sonde_free(near);
+	sonde_free(changed_around);
 	sonde_free(news);
 }

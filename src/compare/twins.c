@@ -16,21 +16,29 @@
 /* A region that only one side has, and what it looks like. */
 struct lone {
 	uint32_t region;
-	uint32_t parent; /* a number that all siblings share; children of two twins are siblings too */
-	uint64_t looks;	 /* hash of what it looks like */
+	uint32_t group;	    /* only regions of one group are paired: siblings, also children of two twins; or those of one scope */
+	uint32_t depth;
+	uint64_t look_hash; /* hash of what it looks like */
 	bool is_added;
 };
 
 /* The ways in which two regions may look alike, the surest first. */
 enum look { LOOK_LABEL, LOOK_KERNELS, LOOK_HOST, NR_LOOKS };
 
-static int by_looks(const void *a, const void *b)
+static int by_look(const void *a, const void *b)
 {
 	const struct lone *x = a, *y = b;
-	int c = sonde_cmp(x->parent, y->parent);
+	int c = sonde_cmp(x->group, y->group);
 
-	c = c ? c : sonde_cmp(x->looks, y->looks);
+	c = c ? c : sonde_cmp(x->look_hash, y->look_hash);
 	return c ? c : sonde_cmp(x->region, y->region);
+}
+
+static int by_depth(const void *a, const void *b)
+{
+	const struct lone *x = a, *y = b;
+
+	return x->depth != y->depth ? sonde_cmp(x->depth, y->depth) : sonde_cmp(x->region, y->region);
 }
 
 static void pair_two(struct sonde_diff *d, uint32_t gone, uint32_t came, enum sonde_likeness how)
@@ -93,10 +101,10 @@ static void pair_alike(struct sonde_diff *d, struct lone *at, size_t nr,
 	size_t i, end;
 
 	if (nr > 1)
-		qsort(at, nr, sizeof(*at), by_looks);
+		qsort(at, nr, sizeof(*at), by_look);
 	for (i = 0; i < nr; i = end) {
 		for (end = i + 1;
-			end < nr && at[end].parent == at[i].parent && at[end].looks == at[i].looks;)
+			end < nr && at[end].group == at[i].group && at[end].look_hash == at[i].look_hash;)
 			end++;
 		pair(d, &at[i], end - i);
 	}
@@ -110,7 +118,7 @@ static uint32_t common_parent(const struct sonde_diff *d, const struct sonde_dif
 }
 
 /* A hash of one look of a region; 0 = the region does not have this look. */
-static uint64_t look_of(const struct sonde_diff_region *r, uint64_t kernels, enum look look)
+static uint64_t hash_look(const struct sonde_diff_region *r, uint64_t kernels, enum look look)
 {
 	const struct sonde_diff_half *h = r->base.is_there ? &r->base : &r->new_half;
 
@@ -130,11 +138,13 @@ static void pair_depth(struct sonde_diff *d, const uint64_t *kernels, const stru
 	for (i = 0; i < nr_lones; i++) {
 		uint32_t region = lones[i].region;
 		const struct sonde_diff_region *r = &d->regions.at[region];
-		uint64_t looks = look_of(r, kernels[region], look);
+		uint64_t hash = hash_look(r, kernels[region], look);
 
-		if (r->twin == SONDE_NONE && looks)
-			scratch[nr++] = (struct lone){region, common_parent(d, r), looks,
-				r->verdict == SONDE_VERDICT_ADDED};
+		if (r->twin == SONDE_NONE && hash)
+			scratch[nr++] = (struct lone){.region = region,
+				.group = common_parent(d, r),
+				.look_hash = hash,
+				.is_added = r->verdict == SONDE_VERDICT_ADDED};
 	}
 	pair_alike(d, scratch, nr, look == LOOK_HOST ? pair_host : pair_group);
 }
@@ -153,10 +163,11 @@ static void pair_moved(struct sonde_diff *d, const uint64_t *kernels, const stru
 			r->parent != SONDE_NONE && d->regions.at[r->parent].verdict == r->verdict;
 
 		if (r->twin == SONDE_NONE && kernels[lones[i].region] && !is_inner)
-			at[nr++] = (struct lone){lones[i].region, r->scope_nr,
-				sonde_diff__mix(kernels[lones[i].region],
-					sonde_hash(r->label.p, r->label.n)),
-				r->verdict == SONDE_VERDICT_ADDED};
+			at[nr++] = (struct lone){.region = lones[i].region,
+				.group = r->scope_nr,
+				.look_hash = sonde_diff__mix(
+					kernels[lones[i].region], sonde_hash(r->label.p, r->label.n)),
+				.is_added = r->verdict == SONDE_VERDICT_ADDED};
 	}
 	pair_alike(d, at, nr, pair_only);
 }
@@ -173,23 +184,24 @@ static void pair_inside_moved(
 		up = r->parent == SONDE_NONE ? NULL : &d->regions.at[r->parent];
 		if (r->twin != SONDE_NONE || !up || up->likeness != SONDE_LIKE_MOVED)
 			continue;
-		at[nr++] = (struct lone){lones[i].region, common_parent(d, r),
-			sonde_hash(r->label.p, r->label.n), r->verdict == SONDE_VERDICT_ADDED};
+		at[nr++] = (struct lone){.region = lones[i].region,
+			.group = common_parent(d, r),
+			.look_hash = sonde_hash(r->label.p, r->label.n),
+			.is_added = r->verdict == SONDE_VERDICT_ADDED};
 	}
 	pair_alike(d, at, nr, pair_only);
 }
 
-/* Lists all regions that only one side has, sorted by depth. `looks` holds the depth here. */
+/* Lists all regions that only one side has, sorted by depth. */
 static size_t list_lones(const struct sonde_diff *d, struct lone *lones)
 {
 	size_t i, nr = 0;
 
 	for (i = 0; i < d->regions.nr; i++)
 		if (sonde_diff__is_lone(&d->regions.at[i]))
-			lones[nr++] = (struct lone){
-				.region = (uint32_t)i, .looks = d->regions.at[i].depth};
+			lones[nr++] = (struct lone){.region = (uint32_t)i, .depth = d->regions.at[i].depth};
 	if (nr > 1)
-		qsort(lones, nr, sizeof(*lones), by_looks);
+		qsort(lones, nr, sizeof(*lones), by_depth);
 	return nr;
 }
 
@@ -206,7 +218,7 @@ bool sonde_diff__pair(struct sonde_diff *d, const uint64_t *kernels)
 	nr = list_lones(d, lones);
 	scratch = lones + nr;
 	for (i = 0; i < nr; i = end) { /* outer regions first: their twins decide which regions below are siblings */
-		for (end = i + 1; end < nr && lones[end].looks == lones[i].looks;)
+		for (end = i + 1; end < nr && lones[end].depth == lones[i].depth;)
 			end++;
 		for (look = 0; look < NR_LOOKS; look++)
 			pair_depth(d, kernels, lones + i, end - i, look, scratch);

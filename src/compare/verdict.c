@@ -65,7 +65,7 @@ static bool compare_time(struct sonde_diff *d, struct sonde_diff_time *t, uint64
 	return true;
 }
 
-static void work(void *arg)
+static void compare_regions(void *arg)
 {
 	struct worker *w = arg;
 	struct sonde_diff *d = w->d;
@@ -88,7 +88,7 @@ static bool compare_all(struct sonde_diff *d)
 
 	for (i = 0; i < nr; i++)
 		workers[i] = (struct worker){.d = d, .first = i, .step = nr};
-	sonde_workers_run(workers, nr, sizeof(*workers), work);
+	sonde_workers_run(workers, nr, sizeof(*workers), compare_regions);
 	for (i = 0; i < nr; i++)
 		ok = ok && !workers[i].failed;
 	return ok;

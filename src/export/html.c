@@ -72,7 +72,7 @@ static void write_columns_of(
 	for (i = 0; i < nr; i++)
 		for (k = 0; k < SONDE_ROLE_METRICS && sonde_metric_roles[roles[i]].at[k].name; k++) {
 			uint32_t column = sonde_tree_column(
-				h->x.tree, sonde_metric_roles[roles[i]].at[k].name);
+				h->x.tree, sonde_str_from(sonde_metric_roles[roles[i]].at[k].name));
 
 			if (column != SONDE_NONE)
 				sonde_json_u64(&h->x.w, NULL, column);

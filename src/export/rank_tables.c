@@ -156,7 +156,7 @@ static void put_group(struct rank_out *o, const struct sonde_group_row *g)
 	put_word(o, "kind", "0collective", sonde_collective_kind_name(g->kind));
 	put_count(o, "ranks", ">0ranks", g->nr_ranks);
 	put_count(o, "compared", ">0number", g->nr);
-	put_count(o, "odd", ">4odd", g->nr_odd);
+	put_count(o, "odd", ">4odd", g->nr_mismatched);
 	put_number(o, "bytes", NULL, bytes, 0);
 	put_number(o, NULL, ">3MB each", g->nr ? bytes / (double)g->nr / 1e6 : NAN, 3);
 	put_ms(o, "wait_ms", ">0waited ms", g->wait_ns);
@@ -329,7 +329,7 @@ static void write_collectives(struct rank_out *o)
 
 	sonde_json_open(w, "collectives", '{', false);
 	sonde_json_u64(w, "compared", r->nr_collectives);
-	sonde_json_u64(w, "odd", r->nr_odd);
+	sonde_json_u64(w, "odd", r->nr_mismatched);
 	sonde_json_each(w, "groups", false, i, r->groups.nr)
 		put_group(o, &r->groups.at[i]);
 	sonde_json_each(w, "regions", false, i, r->regions.nr)

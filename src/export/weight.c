@@ -218,7 +218,7 @@ static int fill_weights(struct sonde_weights *w, const struct sonde_tree *t, con
 		fill_quantity(w, r, i);
 		return 0;
 	}
-	column = sonde_tree_column(t, by);
+	column = sonde_tree_column(t, sonde_str_from(by));
 	if (column == SONDE_NONE || !is_additive(&t->columns.at[column]))
 		return refuse(t, by, "does not add up over regions, or is not in the capture", err);
 	return fill_metric(w, t, r, column, err);

@@ -274,7 +274,7 @@ bool sonde_kernel_communicates(struct sonde_str name);
  */
 struct sonde_collective {
 	uint32_t scope, place; /* place 0 = in no selected region */
-	uint32_t who;	       /* in a scope that adds up others: number in `folded_scopes`; else SONDE_NONE */
+	uint32_t folded_scope; /* in a scope that adds up others: number in `folded_scopes`; else SONDE_NONE */
 	uint32_t group;	       /* string number: the communicator, or its stream by order of use */
 	uint8_t kind;	       /* enum sonde_collective_kind */
 	uint64_t number;       /* its number in the group: increases in the order of launch */
@@ -350,7 +350,7 @@ struct sonde_folded_scope {
 /* The time of a folded scope in one region; NaN = not known. */
 struct sonde_folded_time {
 	uint32_t scope, region; /* scope: the scope that holds the sum */
-	uint32_t who;		/* number in `folded_scopes` */
+	uint32_t folded_scope;	 /* number in `folded_scopes` */
 	double time_ns, work_ns; /* work: kernels without communication */
 };
 

@@ -178,7 +178,7 @@ static bool add_collective(struct collecting *w, uint32_t launch, uint64_t step)
 		kind = collective_kind_of(s.name) == SONDE_COLLECTIVE_OTHER ? kind : collective_kind_of(s.name);
 	return sonde_vec_put(&w->f->c->collectives,
 		(struct sonde_collective){.scope = l->scope,
-			.who = SONDE_NONE,
+			.folded_scope = SONDE_NONE,
 			.place = l->state == SONDE_LAUNCH_TAKEN ? l->place : 0,
 			.group = string,
 			.kind = (uint8_t)kind,

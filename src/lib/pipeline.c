@@ -91,7 +91,7 @@ int sonde_pipeline_configure_by(
 {
 	time_t now = time(NULL);
 	struct tm tm;
-	int rc = sonde_settings_read(&p->settings, config, p->stand_in, err);
+	int rc = sonde_settings_read(&p->settings, config, p->capture_lists, err);
 
 	if (rc == 0)
 		rc = sonde_settings_record(config, &p->yaml, err);

@@ -44,7 +44,7 @@ struct sonde_pipeline {
 	 */
 	const char *run, *stage, *baseline;
 	struct sonde_word_list known;
-	enum sonde_stand_in stand_in;
+	enum sonde_capture_lists capture_lists;
 	/* The configuration. */
 	struct hydra_config *config;	 /* the pipeline's own; NULL: the caller's is used */
 	const struct hydra_config *used; /* `config`, or the caller's configuration */

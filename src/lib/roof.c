@@ -7,7 +7,7 @@
 
 #define LEAST_KNOWN 0.9 /* share of the kernels' time */
 
-static bool is_meant(const struct sonde_tree *t, uint32_t string, struct sonde_str name)
+static bool matches_kernel(const struct sonde_tree *t, uint32_t string, struct sonde_str name)
 {
 	struct sonde_str brief = sonde_tree_short_name(t, string);
 
@@ -32,7 +32,7 @@ static const struct sonde_report *find_report(const struct sonde_tree *t)
 	return first;
 }
 
-bool sonde_roof_means(const struct sonde_tree *t, struct sonde_str full, struct sonde_str name)
+bool sonde_roof_matches(const struct sonde_tree *t, struct sonde_str full, struct sonde_str name)
 {
 	const struct sonde_report *r = find_report(t);
 	uint32_t i;
@@ -41,7 +41,7 @@ bool sonde_roof_means(const struct sonde_tree *t, struct sonde_str full, struct 
 		uint32_t string = r->kernels.at[r->flat_first_kernel + i].name;
 
 		if (sonde_str_eq(sonde_tree_str(t, string), full))
-			return is_meant(t, string, name);
+			return matches_kernel(t, string, name);
 	}
 	return false;
 }
@@ -59,7 +59,7 @@ bool sonde_roof_find(struct sonde_roof *out, const struct sonde_tree *t, struct 
 		const struct sonde_kernel *k = &r->kernels.at[i];
 		struct sonde_limiter limit;
 
-		if (!(k->time_ns > 0) || !is_meant(t, k->name, name))
+		if (!(k->time_ns > 0) || !matches_kernel(t, k->name, name))
 			continue;
 		all_ns += k->time_ns;
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, i, &f);

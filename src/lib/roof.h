@@ -23,6 +23,6 @@ bool sonde_roof_find(struct sonde_roof *out, const struct sonde_tree *t, struct 
  * Whether the glob matches a kernel of the report, by its short or its whole name. `full` is the whole name of that
  * kernel.
  */
-bool sonde_roof_means(const struct sonde_tree *t, struct sonde_str full, struct sonde_str name);
+bool sonde_roof_matches(const struct sonde_tree *t, struct sonde_str full, struct sonde_str name);
 
 #endif

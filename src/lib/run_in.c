@@ -152,7 +152,7 @@ static int take_run(struct sonde_pipeline *p, const char *dir, const char *stage
 
 	p->run = rc ? NULL : sonde_arena_z(&p->arena, sonde_str_from(dir));
 	p->stage = stage;
-	p->stand_in = is_ncu && !p->baseline ? SONDE_STAND_IN_ALWAYS : SONDE_STAND_IN_NEVER;
+	p->capture_lists = is_ncu && !p->baseline ? SONDE_CAPTURE_LISTS_ALWAYS : SONDE_CAPTURE_LISTS_NEVER;
 	if (rc == 0 && !p->run)
 		rc = sonde_err_nomem(err);
 	if (rc == 0 && is_ncu)
@@ -205,10 +205,10 @@ void sonde_run_explain(struct sonde_pipeline *p)
 
 	if (c->tally.nr_taken == 0 && c->tally.nr_launches && !p->baseline)
 		sonde_note(&p->tree->notes,
-			"no launch is in a selected region: nothing region-specific was profiled; "
-			"`sonde regions -- COMMAND` lists the regions there are");
+			"no launch is in a selected region, so no region was profiled; "
+			"`sonde regions -- COMMAND` lists the program's regions");
 	if (c->regions.nr == 0 && strcmp(p->stage, "native") == 0 && has_patterns)
 		sonde_note(&p->tree->notes,
-			"the patterns of pipeline.native.nvtx let no range through; `sonde regions "
-			"-- COMMAND` lists the ranges there are");
+			"the patterns of pipeline.native.nvtx match no range of the program; `sonde regions "
+			"-- COMMAND` lists its ranges");
 }

@@ -60,15 +60,15 @@ static bool is_comparable(const struct hydra_config *c)
 	return true;
 }
 
-static bool stands_in(const struct hydra_config *c, enum sonde_stand_in when, const char *key)
+static bool uses_capture_list(const struct hydra_config *c, enum sonde_capture_lists when, const char *key)
 {
-	if (!key || when == SONDE_STAND_IN_NEVER)
+	if (!key || when == SONDE_CAPTURE_LISTS_NEVER)
 		return false;
-	return when == SONDE_STAND_IN_ALWAYS || !is_default(c, key);
+	return when == SONDE_CAPTURE_LISTS_ALWAYS || !is_default(c, key);
 }
 
 /* `all` and `default` in the list of metrics are choices, not names of metrics. */
-static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics)
+static void read_choices(struct sonde_choice *c, struct sonde_word_list *metrics)
 {
 	size_t i, nr = 0;
 
@@ -87,7 +87,7 @@ static void take_choices(struct sonde_choice *c, struct sonde_word_list *metrics
 }
 
 /* Replaces metrics of nvprof by their successors, which the capture has in their place. */
-static bool succeed(struct sonde_word_list *metrics)
+static bool replace_by_successors(struct sonde_word_list *metrics)
 {
 	struct sonde_word_list now = {0};
 	bool ok = true;
@@ -107,15 +107,15 @@ static bool succeed(struct sonde_word_list *metrics)
 }
 
 /* The list was already applied by the capture that the report reads. */
-static void note_done(struct sonde_selection *s, const struct hydra_config *c, const struct sonde_words *list)
+static void mark_applied(struct sonde_selection *s, const struct hydra_config *c, const struct sonde_words *list)
 {
-	s->is_include_done |= list == &s->nvtx_include && hydra_config_bool(c, "pipeline.ncu.gating_nvtx");
-	s->is_exclude_done |= list == &s->nvtx_exclude;
-	s->is_kernels_done |= list == &s->kernel_include;
+	s->is_include_applied |= list == &s->nvtx_include && hydra_config_bool(c, "pipeline.ncu.gating_nvtx");
+	s->is_exclude_applied |= list == &s->nvtx_exclude;
+	s->is_kernels_applied |= list == &s->kernel_include;
 }
 
 static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
-	enum sonde_stand_in when, struct sonde_err *err)
+	enum sonde_capture_lists when, struct sonde_err *err)
 {
 	const struct sonde_str *items;
 	bool chooses_metrics = hydra_config_list(c, "report.metrics", &items) ||
@@ -127,7 +127,7 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 		{"report.nvtx.include", CLI "nvtx.include", &s->fold.selection.nvtx_include},
 		{"report.nvtx.exclude", CLI "nvtx.exclude", &s->fold.selection.nvtx_exclude},
 		{"report.kernels.include",
-			when == SONDE_STAND_IN_ALWAYS || is_comparable(c) ? CLI "kernel_name" : NULL,
+			when == SONDE_CAPTURE_LISTS_ALWAYS || is_comparable(c) ? CLI "kernel_name" : NULL,
 			&s->fold.selection.kernel_include},
 		{"report.kernels.exclude", CLI "kernel_exclude", &s->fold.selection.kernel_exclude},
 		{"report.metrics", chooses_metrics ? NULL : CLI "metrics", &s->fold.choice.metrics},
@@ -143,17 +143,17 @@ static int read_lists(struct sonde_settings *s, const struct hydra_config *c,
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == 0; i++) {
 		rc = read_list(&s->lists[i], c, lists[i].key, lists[i].out, err);
 		if (lists[i].out == &s->fold.choice.metrics && s->lists[i].nr) {
-			take_choices(&s->fold.choice, &s->lists[i]);
+			read_choices(&s->fold.choice, &s->lists[i]);
 			continue;
 		}
-		if (rc || s->lists[i].nr || !stands_in(c, when, lists[i].capture_key))
+		if (rc || s->lists[i].nr || !uses_capture_list(c, when, lists[i].capture_key))
 			continue;
 		rc = read_list(&s->lists[i], c, lists[i].capture_key, lists[i].out, err);
-		if (rc == 0 && lists[i].out == &s->fold.choice.metrics && !succeed(&s->lists[i]))
+		if (rc == 0 && lists[i].out == &s->fold.choice.metrics && !replace_by_successors(&s->lists[i]))
 			rc = sonde_err_nomem(err);
 		*lists[i].out = (struct sonde_words){s->lists[i].at, s->lists[i].nr};
-		if (when == SONDE_STAND_IN_ALWAYS)
-			note_done(&s->fold.selection, c, lists[i].out);
+		if (when == SONDE_CAPTURE_LISTS_ALWAYS)
+			mark_applied(&s->fold.selection, c, lists[i].out);
 	}
 	return rc;
 }
@@ -200,9 +200,9 @@ static int read_findings(struct sonde_export_options *o, struct sonde_str word, 
 }
 
 int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
-	enum sonde_stand_in when, struct sonde_err *err)
+	enum sonde_capture_lists when, struct sonde_err *err)
 {
-	bool is_named = when == SONDE_STAND_IN_NAMED;
+	bool is_named = when == SONDE_CAPTURE_LISTS_IF_SET;
 	int rc = read_lists(s, c, when, err);
 
 	s->fold.read.kineto_regions = kineto_regions(hydra_config_str(c, "report.kineto.regions"));

@@ -17,13 +17,13 @@ struct sonde_settings {
 };
 
 /* When the list of the ncu capture replaces an empty `report.*` list. */
-enum sonde_stand_in {
-	SONDE_STAND_IN_NAMED, /* only if an override set the capture's list: `sonde report F pipeline.ncu…` */
-	SONDE_STAND_IN_ALWAYS,
-	SONDE_STAND_IN_NEVER,
+enum sonde_capture_lists {
+	SONDE_CAPTURE_LISTS_IF_SET, /* only if an override set the capture's list: `sonde report F pipeline.ncu…` */
+	SONDE_CAPTURE_LISTS_ALWAYS,
+	SONDE_CAPTURE_LISTS_NEVER,
 };
 int sonde_settings_read(struct sonde_settings *s, const struct hydra_config *c,
-	enum sonde_stand_in when, struct sonde_err *err);
+	enum sonde_capture_lists when, struct sonde_err *err);
 void sonde_settings_release(struct sonde_settings *s);
 /* Writes the `report.*` keys as YAML, so that the report can say how it was made. */
 int sonde_settings_record(struct hydra_config *c, struct sonde_sink *yaml, struct sonde_err *err);

@@ -149,7 +149,7 @@ static const struct sonde_figure *figure_of(
 {
 	struct sonde_pipeline *p = v->pipeline;
 	const struct sonde_node *n = node_of(v, region);
-	uint32_t column = sonde_tree_column(p->tree, metric);
+	uint32_t column = sonde_tree_column(p->tree, sonde_str_from(metric));
 
 	if (n->region == SONDE_NONE || column == SONDE_NONE)
 		return NULL;

@@ -159,8 +159,8 @@ static int set_step(struct sonde_whatif *w, const char *step, struct sonde_err *
 			w->parts[0].arrays.input.step = (uint32_t)i;
 	if (step && w->parts[0].arrays.input.step == SONDE_NONE)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"there is no region '%.200s' to be the step; `sonde report` shows their "
-			"ids",
+			"there is no region '%.200s' that could be the step; `sonde regions` lists the ids of "
+			"regions",
 			step);
 	return 0;
 }
@@ -171,19 +171,20 @@ static void note_source(struct sonde_whatif *w)
 
 	if (w->nr_parts > 1)
 		sonde_note(&w->notes,
-			"times of the step and gains are means of %zu processes; regions are those of the one with the most launches",
+			"times of the step and gains are means over %zu processes; regions are those of the process with the most "
+			"launches",
 			w->nr_parts);
 	if (!a->has_events && a->input.nr_streams > 1)
-		sonde_note(&w->notes, "the capture does not say which events order its streams: "
-				      "what one stream waits for in another is not known");
+		sonde_note(&w->notes, "the capture does not say which events order its streams: the replay "
+				      "guesses from times what one stream waits for in another");
 	if (a->nr_uncalled)
 		sonde_note(&w->notes,
-			"%llu pieces of GPU work have no known launch: they are left out",
+			"the calls that launched %llu kernels or copies are not known: the replay leaves these out",
 			(unsigned long long)a->nr_uncalled);
 }
 
-/* Judges the replay of an unchanged process. The first reason to refuse is kept. */
-static int judge(struct sonde_whatif *w, const struct part *p, struct sonde_err *err)
+/* Checks the error of the replay of an unchanged process. The first reason to refuse is kept. */
+static int check_error(struct sonde_whatif *w, const struct part *p, struct sonde_err *err)
 {
 	const struct sonde_replay_summary *s = sonde_replay_summary(p->replay);
 	const struct sonde_input *in =
@@ -197,13 +198,13 @@ static int judge(struct sonde_whatif *w, const struct part *p, struct sonde_err 
 	if (w->refusal || fabs(s->error) <= SONDE_REPLAY_MOST_ERROR)
 		return 0;
 	if (in->budget_ppm || in->is_windowed)
-		why = "the capture has parts of the run only";
+		why = "the capture has only parts of the run";
 	else if (!p->arrays.has_events && p->arrays.input.nr_streams > 1)
 		why = "its streams depend on each other, and the capture does not say how";
 	else if (s->nr_relays > 1)
-		why = "its threads depend on each other, which no call of CUDA shows";
+		why = "its threads wait for each other in ways that no CUDA call shows";
 	w->refusal = sonde_arena_printf(&w->arena,
-		"replayed as it was, a step differs by %+.1f %% from what was measured: %s",
+		"a step of the unchanged replay differs from the measured step by %+.1f %%: %s",
 		100 * s->error, why)
 			     .p;
 	return w->refusal ? 0 : sonde_err_nomem(err);
@@ -222,7 +223,7 @@ static int open_part(struct sonde_whatif *w, struct part *p, uint32_t process, c
 		return rc;
 	set_costs(w, &p->arrays);
 	rc = sonde_replay_open(&p->replay, &p->arrays.input, err);
-	return rc ? rc : judge(w, p, err);
+	return rc ? rc : check_error(w, p, err);
 }
 
 static void close_part(struct part *p)
@@ -289,8 +290,8 @@ static int open_whatif(
 		rc = sonde_records_open(&w->records, paths, s->nr_paths, &options, err);
 	if (rc == 0 && w->records->rolled.nr)
 		rc = sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"nothing to replay: the oldest files of the capture were folded "
-			"(capture.keep), and with them its launches");
+			"nothing to replay: the oldest files of the capture were summed up and removed (capture.keep), "
+			"and their single launches with them");
 	if (rc == 0)
 		rc = sonde_launches_build(
 			&w->launches, w->records, s->selection ? s->selection : &all, err);
@@ -345,7 +346,7 @@ static bool is_named(struct sonde_str id, struct sonde_str word)
 }
 
 /* Regions inside the step come first, so that `forward` does not mean that of a warm-up. */
-static size_t mean_regions(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
+static size_t match_regions(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
 {
 	const struct sonde_replay_region *regions = sonde_whatif_regions(w);
 	size_t nr = 0, i, round;
@@ -360,7 +361,7 @@ static size_t mean_regions(const struct sonde_whatif *w, struct sonde_str word, 
 	return nr;
 }
 
-static size_t mean_kernels(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
+static size_t match_kernels(const struct sonde_whatif *w, struct sonde_str word, bool *is_meant)
 {
 	const struct sonde_records *r = w->records;
 	size_t nr = 0, i;
@@ -370,7 +371,7 @@ static size_t mean_kernels(const struct sonde_whatif *w, struct sonde_str word, 
 
 		is_meant[i] = sonde_str_glob(sonde_records_str(r, f->name), word) ||
 			      sonde_str_glob(sonde_records_str(r, f->full_name), word) ||
-			      (w->report && sonde_roof_means(w->report, sonde_records_str(r, f->name), word));
+			      (w->report && sonde_roof_matches(w->report, sonde_records_str(r, f->name), word));
 		nr += is_meant[i];
 	}
 	return nr;
@@ -380,15 +381,14 @@ static size_t mean_kernels(const struct sonde_whatif *w, struct sonde_str word, 
  * At its roofline, a kernel's time is multiplied by the share of the peak that its limiter reaches. Sets `*error` to the
  * ± of this factor.
  */
-static int take_roof(struct sonde_whatif *w, struct sonde_change *c, double *error, const char *text, struct sonde_err *err)
+static int set_roof_factor(struct sonde_whatif *w, struct sonde_change *c, double *error, const char *text, struct sonde_err *err)
 {
 	struct sonde_roof roof;
 
 	if (!w->report || !sonde_roof_find(&roof, w->report, c->name))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"'%.200s': how far a kernel is from its roofline is not known without its counters of SMs "
-			"and memory; `sonde doctor` says why a run has none. Or give the factor, as in "
-			"kernel:%.*s=0.5x",
+			"'%.200s': without SM and memory counters of the kernel, sonde does not know how far it is from its "
+			"roofline; `sonde doctor` says why a run has none. Or give a factor, as in kernel:%.*s=0.5x",
 			text, SONDE_STR_ARG(c->name));
 	c->factor = roof.fraction;
 	*error = fmin(roof.error, roof.fraction); /* no kernel takes less than 0 ns */
@@ -396,7 +396,7 @@ static int take_roof(struct sonde_whatif *w, struct sonde_change *c, double *err
 }
 
 /* Fills in the change that the text asks for. Sets `*error` to the ± of its factor. */
-static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, double *error, const char *text,
+static int read_change(struct sonde_whatif *w, struct sonde_replay_change *out, double *error, const char *text,
 	struct sonde_arena *arena, struct sonde_err *err)
 {
 	size_t nr = w->launches->regions.nr > w->records->functions.nr ? w->launches->regions.nr
@@ -414,25 +414,23 @@ static int take_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 							"level-ranks needs captures of several "
 							"ranks, with their collectives");
 	if (c.kind == SONDE_CHANGE_KERNEL) {
-		if (!mean_kernels(w, c.name, is_meant))
+		if (!match_kernels(w, c.name, is_meant))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
 				"'%.200s': no kernel has that name; `sonde top` lists them", text);
-		rc = isnan(c.factor) ? take_roof(w, &c, error, text, err) : 0;
+		rc = isnan(c.factor) ? set_roof_factor(w, &c, error, text, err) : 0;
 		out->factor = c.factor;
 		return rc;
 	}
-	return mean_regions(w, c.name, is_meant) ? 0
+	return match_regions(w, c.name, is_meant) ? 0
 						 : sonde_err_set(err, SONDE_ERR_USAGE,
-							   "'%.200s': no region of the run is "
-							   "called so; `sonde report` shows them",
+							   "'%.200s': the run has no region of this "
+							   "name; `sonde report` shows its regions",
 							   text);
 }
 
 #define HOW    "the run replayed with the change"
-#define FASTER "the run replayed with a kernel that takes that much of its time"
-#define AT_ROOF                                                                                        \
-	"the run replayed with a kernel that takes the part of its time that its limiter is at of " \
-	"its peak, an upper bound"
+#define FASTER "the run replayed with that part of the kernel's time"
+#define AT_ROOF "the run replayed with the kernel at the peak of its limiter, an upper bound"
 #define AT_MOST "the run replayed with the change, an upper bound"
 
 static int by_ns(const void *a, const void *b)
@@ -450,8 +448,8 @@ static int by_ns(const void *a, const void *b)
  * The mean gain of the processes. Its interval combines the mean of theirs with how much the gains differ: the model
  * does not know which process the rest of the job waits for.
  */
-static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const struct sonde_replay_change *list, size_t nr, bool is_rough,
-	struct sonde_err *err)
+static int predict_mean_gain(struct sonde_whatif *w, struct sonde_replay_gain *out, const struct sonde_replay_change *list, size_t nr,
+	bool is_rough, struct sonde_err *err)
 {
 	struct sonde_replay_gain gains[MOST_PARTS], sum = {0, 0, 0};
 	double n = (double)w->nr_parts, square = 0, apart;
@@ -474,8 +472,8 @@ static int predict(struct sonde_whatif *w, struct sonde_replay_gain *out, const 
 }
 
 /* Widens the interval to include the gains with factors of kernels that are off by ± their errors. */
-static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct sonde_replay_change *list, const double *errors, size_t nr,
-	struct sonde_err *err)
+static int widen_interval(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct sonde_replay_change *list,
+	const double *errors, size_t nr, struct sonde_err *err)
 {
 	struct sonde_replay_gain other;
 	int rc = 0, sign;
@@ -484,7 +482,7 @@ static int widen(struct sonde_whatif *w, struct sonde_replay_gain *gain, struct 
 	for (sign = -1; sign <= 1 && rc == 0; sign += 2) {
 		for (i = 0; i < nr; i++)
 			list[i].factor += sign < 0 ? -errors[i] : 2 * errors[i];
-		rc = predict(w, &other, list, nr, false, err);
+		rc = predict_mean_gain(w, &other, list, nr, false, err);
 		if (rc == 0) {
 			gain->low_ns = fmin(gain->low_ns, other.low_ns);
 			gain->high_ns = fmax(gain->high_ns, other.high_ns);
@@ -500,7 +498,7 @@ static bool is_upper_bound(const struct sonde_replay_change *c, const char *text
 	       (c->kind == SONDE_CHANGE_KERNEL && sonde_str_ends(sonde_str_from(text), "=roofline"));
 }
 
-static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
+static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
 {
 	struct sonde_arena arena = {0};
@@ -513,15 +511,15 @@ static int ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const
 
 	*out = (struct sonde_gain){NAN, NAN, NAN, w->refusal, false};
 	for (i = 0; i < nr && rc == 0; i++) {
-		rc = take_change(w, &list[i], &errors[i], changes[i], &arena, err);
+		rc = read_change(w, &list[i], &errors[i], changes[i], &arena, err);
 		is_most |= rc == 0 && is_upper_bound(&list[i], changes[i]);
 	}
 	if (rc == 0 && !w->refusal)
-		rc = predict(w, &gain, list, nr, is_rough, err);
+		rc = predict_mean_gain(w, &gain, list, nr, is_rough, err);
 	for (i = 0; i < nr && rc == 0; i++)
 		worst = fmax(worst, errors[i]);
 	if (rc == 0 && !w->refusal && worst > 0)
-		rc = widen(w, &gain, list, errors, nr, err);
+		rc = widen_interval(w, &gain, list, errors, nr, err);
 	if (rc == 0 && !w->refusal)
 		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns,
 			nr > 1 || list->kind != SONDE_CHANGE_KERNEL ? is_most ? AT_MOST : HOW
@@ -534,9 +532,9 @@ int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char 
 	size_t nr, struct sonde_err *err)
 {
 	if (nr > SONDE_REPLAY_MOST_CHANGES)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "more than %d changes at once",
+		return sonde_err_set(err, SONDE_ERR_USAGE, "more than %d changes: leave some out",
 			SONDE_REPLAY_MOST_CHANGES);
-	return ask(w, out, changes, nr, false, err);
+	return compute_gain(w, out, changes, nr, false, err);
 }
 
 /* Why a change that does not exist, or that matches nothing, has no gain. */
@@ -546,8 +544,8 @@ static const char *why_not(const char *text)
 
 	if (sonde_change_read(&c, text, NULL) == 0 && c.kind == SONDE_CHANGE_KERNEL &&
 		isnan(c.factor))
-		return "counters of the kernel would tell how far it is from its roofline";
-	return "the capture has nothing that the change is about";
+		return "capture the kernel's counters to learn how far it is from its roofline";
+	return "no region or kernel of the capture matches this change";
 }
 
 /*
@@ -579,14 +577,12 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 	for (i = 0; i < nr; i++) {
 		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed", false};
 		own = (struct sonde_err){0};
-		if (rc == 0 && ask(w, &out[i], &changes[i], 1, false, &own) < 0)
+		if (rc == 0 && compute_gain(w, &out[i], &changes[i], 1, false, &own) < 0)
 			out[i] = (struct sonde_gain){NAN, NAN, NAN, why_not(changes[i]), false};
 		else if (rc == 0 && removes_launches(w, changes[i]))
-			out[i] = (struct sonde_gain){
-				NAN, NAN, NAN, "how much of it a fix leaves is not known", false};
+			out[i] = (struct sonde_gain){NAN, NAN, NAN, "a fix would keep part of this work, and sonde cannot tell how much", false};
 		else if (rc == 0 && w->refusal)
-			out[i].why = "the replay of the run as it was differs from the run by more "
-				     "than 5 % of the step";
+			out[i].why = "the replay of the unchanged run differs from the measured step by more than 5 %";
 	}
 	if (rc == 0)
 		sonde_whatif_free(w);
@@ -618,12 +614,12 @@ static void try_change(struct offering *o, const char *text)
 	if (o->rc || o->nr == MOST_TRIED)
 		return;
 	t->text = text;
-	o->rc = ask(o->w, &t->gain, &text, 1, true, o->err);
+	o->rc = compute_gain(o->w, &t->gain, &text, 1, true, o->err);
 	if (o->rc == 0 && t->gain.ns_per_step > LEAST_PART * sonde_whatif_summary(o->w)->base_ns)
 		o->nr++;
 }
 
-static const char *say(
+static const char *write_change(
 	struct offering *o, const char *word, struct sonde_str name, const char *rest)
 {
 	return sonde_arena_printf(&o->w->arena, "%s:%.*s%s", word, SONDE_STR_ARG(name), rest).p;
@@ -640,22 +636,22 @@ static void try_region(struct offering *o, uint32_t region)
 	if (r->wall_ns < least)
 		return;
 	if (per_entry >= FEW_LAUNCHES && !r->nr_graphs)
-		try_change(o, say(o, "graph", id, ""));
+		try_change(o, write_change(o, "graph", id, ""));
 	/* Not tried for long kernels, nor for a whole step unless it is one graph: these do not become one kernel. */
 	if ((double)r->nr_kernels >= FEW_LAUNCHES * (double)r->nr_entries && r->busy_ns < LONG_NS * (double)r->nr_kernels &&
 		(region != s->step || r->nr_graphs))
-		try_change(o, say(o, "fuse", id, ""));
+		try_change(o, write_change(o, "fuse", id, ""));
 	if (r->waited_ns > least)
-		try_change(o, say(o, "nosync", id, ""));
+		try_change(o, write_change(o, "nosync", id, ""));
 	if (r->copied_ns > least)
-		try_change(o, say(o, "async-copy", id, ""));
+		try_change(o, write_change(o, "async-copy", id, ""));
 	if (r->nr_copies >= MANY_COPIES * r->nr_entries)
-		try_change(o, say(o, "gather", id, ""));
+		try_change(o, write_change(o, "gather", id, ""));
 	if (r->allocated_ns > least)
-		try_change(o, say(o, "noalloc", id, ""));
+		try_change(o, write_change(o, "noalloc", id, ""));
 	/* Tried where the host works alone, and between the steps. */
 	if (region == s->step || (!r->nr_launches && !r->copied_ns && !r->waited_ns))
-		try_change(o, say(o, "ahead", id, ""));
+		try_change(o, write_change(o, "ahead", id, ""));
 }
 
 static void try_kernels(struct offering *o)
@@ -673,7 +669,7 @@ static void try_kernels(struct offering *o)
 			return;
 		is_tried[best] = true;
 		try_change(o,
-			say(o, "kernel",
+			write_change(o, "kernel",
 				sonde_records_str(r, ((const struct sonde_function *)(const void *)
 								     r->functions.keys[best]
 									     .p)
@@ -734,7 +730,7 @@ int sonde_whatif_offers(
 	qsort(o.tried, o.nr, sizeof(*o.tried), by_gain);
 	for (k = 0; k < o.nr && k < most; k++) {
 		out[k] = o.tried[k];
-		o.rc = ask(w, &out[k].gain, &out[k].text, 1, false, err);
+		o.rc = compute_gain(w, &out[k].gain, &out[k].text, 1, false, err);
 		if (o.rc)
 			return o.rc;
 	}

@@ -75,7 +75,7 @@ static void move_choice(struct sonde_walk *w, struct sonde_choice *c)
 static void move_task(struct sonde_walk *w, struct sonde_fold_request *r, struct sonde_words *paths)
 {
 	struct sonde_selection *s = &r->selection;
-	bool *const flags[] = {&s->is_include_done, &s->is_exclude_done, &s->is_kernels_done,
+	bool *const flags[] = {&s->is_include_applied, &s->is_exclude_applied, &s->is_kernels_applied,
 		&r->keeps_timeline, &r->keeps_untimed};
 
 	sonde_walk_settings(w, &r->selection, &r->read);

@@ -408,10 +408,10 @@ static bool move_folded(struct uniting *u, const struct moving_part *p)
 	EACH_MOVED(time, to->folded_times, from->folded_times) {
 		time->scope = p->of.scope[time->scope];
 		time->region = p->of.region[time->region];
-		time->who += first;
+		time->folded_scope += first;
 	}
 	EACH_MOVED(k, to->collectives, from->collectives)
-		k->who += k->who == SONDE_NONE ? 0 : first;
+		k->folded_scope += k->folded_scope == SONDE_NONE ? 0 : first;
 	return true;
 }
 

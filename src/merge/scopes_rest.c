@@ -418,7 +418,7 @@ static int by_rank(const void *pa, const void *pb)
 static int by_who_and_start(const void *pa, const void *pb)
 {
 	const struct sonde_collective *a = pa, *b = pb;
-	int c = sonde_cmp(a->who, b->who);
+	int c = sonde_cmp(a->folded_scope, b->folded_scope);
 
 	c = c ? c : sonde_cmp(a->start_ns, b->start_ns);
 	return c ? c : sonde_cmp(a->number, b->number);
@@ -440,7 +440,7 @@ static bool finish_scopes(struct sonde_rest *r, struct sonde_cells *c, const str
 		for (k = 0; k < from->times.nr; k++) {
 			struct sonde_folded_time to = from->times.at[k];
 
-			to.who = who;
+			to.folded_scope = who;
 			to.region = n->region[to.region];
 			if (!sonde_vec_put(&c->folded_times, to))
 				return false;
@@ -448,7 +448,7 @@ static bool finish_scopes(struct sonde_rest *r, struct sonde_cells *c, const str
 		for (k = 0; k < from->collectives.nr; k++) {
 			struct sonde_collective to = from->collectives.at[k];
 
-			to.who = who;
+			to.folded_scope = who;
 			to.place = n->place[to.place];
 			to.group = n->string[to.group];
 			if (!sonde_vec_put(&c->collectives, to))

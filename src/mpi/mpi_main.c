@@ -33,8 +33,8 @@ static const struct sonde_usage usage = {
 static void on_end(int signo)
 {
 	static const char text[] =
-		"sonde: the job was ended before the report was made: a process of it was lost, or "
-		"it was cancelled (mpirun says which); no report was written\n";
+		"sonde: the job ended before the report was made: one of its processes was lost, or "
+		"the job was cancelled (mpirun says which); no report was written\n";
 
 	(void)signo;
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 2 : 1);

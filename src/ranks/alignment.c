@@ -76,7 +76,7 @@ static void name_clock(struct sonde_buf *key, const struct sonde_cells *c, const
 	if (sonde_str_is(in->source, "native") && row->process->host.n)
 		sonde_buf_printf(key, "host %.*s", SONDE_STR_ARG(row->process->host));
 	else
-		sonde_buf_str(key, row->who == SONDE_NONE ? in->path : c->folded_scopes.at[row->who].path);
+		sonde_buf_str(key, row->folded_scope == SONDE_NONE ? in->path : c->folded_scopes.at[row->folded_scope].path);
 }
 
 bool sonde_clocks__find(struct sonde_ranks_build *x)
@@ -214,18 +214,18 @@ void sonde_clocks_say(struct sonde_buf *line, const struct sonde_ranks *r)
 	if (r->clocks.nr < 2)
 		return;
 	if (!nr_aligned) {
-		sonde_buf_printf(line, "the ranks have %zu clocks and no collective in common by which they "
-				       "could be aligned: moments of one are not compared with those of another",
+		sonde_buf_printf(line, "the ranks have %zu clocks and no collective in common to align them by: "
+				       "times of different clocks are not compared",
 			r->clocks.nr);
 		return;
 	}
 	sonde_buf_printf(line, "%zu clocks were aligned by the ends of collectives, to ±%.1f µs (95 %% of these "
-			       "end within that of each other)",
+			       "end within this time of each other)",
 		nr_aligned + nr_firsts, error / 1e3);
 	if (nr_firsts > 1)
 		sonde_buf_printf(line, ", in %zu sets that have no collective in common", nr_firsts);
 	if (nr_left)
-		sonde_buf_printf(line, "; %zu could not, the first %.*s: it has no collective in common with "
-				       "them, and is not compared",
+		sonde_buf_printf(line, "; %zu could not be aligned, the first is %.*s: without a collective in "
+				       "common, their times are not compared",
 			nr_left, SONDE_STR_ARG(r->clocks.at[first_left].name));
 }

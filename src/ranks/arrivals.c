@@ -3,7 +3,7 @@
  *
  * A rank arrives when its NCCL kernel starts, and waits until the last rank has arrived. The rest of the kernel moves
  * data. If some rank leaves before the last one arrives (a broadcast's root may), nobody waited for all: such a
- * collective is counted as odd and not compared.
+ * collective is counted as mismatched and not compared.
  */
 #include "ranks/ranks_int.h"
 
@@ -21,7 +21,7 @@ struct arrival {
 	double start, end;
 };
 
-struct work {
+struct arrivals_work {
 	struct sonde_ranks_build *x;
 	struct arrival *all; /* all arrivals of the current communicator */
 	size_t nr;
@@ -46,7 +46,7 @@ static int by_collective(const void *pa, const void *pb)
  * The median start and end. Of two starts in the middle it takes the earlier one, because half of the ranks may be late
  * together.
  */
-static void find_medians(struct work *w, const struct arrival *at, size_t nr, double *start, double *end)
+static void find_medians(struct arrivals_work *w, const struct arrival *at, size_t nr, double *start, double *end)
 {
 	size_t i;
 
@@ -59,15 +59,15 @@ static void find_medians(struct work *w, const struct arrival *at, size_t nr, do
 	*end = sonde_median(w->scratch, nr);
 }
 
-static void add_wait(struct work *w, const struct arrival *a, double ns)
+static void add_wait(struct arrivals_work *w, const struct arrival *a, double ns)
 {
 	sonde_ranks__add_time(w->x, w->x->r->wait_ns, a->at->scope, a->at->place, ns);
 }
 
 /* How many collectives this one counts for: of many, only some were kept. */
-static double weight_of(const struct work *w, const struct arrival *a)
+static double weight_of(const struct arrivals_work *w, const struct arrival *a)
 {
-	return w->x->r->rows.at[a->row].step;
+	return w->x->r->rows.at[a->row].weight;
 }
 
 /* Counts the last rank of a collective, in all regions that the collective is in. */
@@ -84,12 +84,12 @@ static bool add_last(struct sonde_ranks_build *x, const struct arrival *a)
 			sonde_push(&x->arena, &x->last);
 		if (number == SONDE_NONE || x->arena.failed)
 			return false;
-		x->last.at[number] += x->r->rows.at[a->row].step;
+		x->last.at[number] += x->r->rows.at[a->row].weight;
 	}
 	return true;
 }
 
-static void note_long(struct work *w, const struct arrival *last, double wait, double late, size_t nr)
+static void keep_long_wait(struct arrivals_work *w, const struct arrival *last, double wait, double late, size_t nr)
 {
 	struct sonde_ranks *r = w->x->r;
 	size_t i = r->nr_waits;
@@ -111,7 +111,7 @@ static void note_long(struct work *w, const struct arrival *last, double wait, d
 }
 
 /* `at`: one collective of two or more ranks. */
-static void compare_collective(struct work *w, const struct arrival *at, size_t nr)
+static void compare_collective(struct arrivals_work *w, const struct arrival *at, size_t nr)
 {
 	struct sonde_ranks *r = w->x->r;
 	const struct arrival *last = at, *first_out = at;
@@ -124,8 +124,8 @@ static void compare_collective(struct work *w, const struct arrival *at, size_t 
 		first_out = at[i].end < first_out->end ? &at[i] : first_out;
 	}
 	if (last->start > first_out->end + SONDE_ENDS_NS + w->error_ns) {
-		w->group->nr_odd += (uint64_t)weight;
-		r->nr_odd += (uint64_t)weight;
+		w->group->nr_mismatched += (uint64_t)weight;
+		r->nr_mismatched += (uint64_t)weight;
 		return;
 	}
 	for (i = 0; i < nr; i++) {
@@ -147,11 +147,11 @@ static void compare_collective(struct work *w, const struct arrival *at, size_t 
 	w->group->wait_ns += sum;
 	w->group->transfer_ns += fmax(0, end - last->start) * weight;
 	w->group->nr_bytes += (double)at->at->nr_bytes * weight;
-	note_long(w, last, sum / weight, last->start - median, nr);
+	keep_long_wait(w, last, sum / weight, last->start - median, nr);
 }
 
 /* Adds the row of the communicator for this kind, unless it is the current one. */
-static void open_group(struct work *w, const struct sonde_collective *k)
+static void open_group(struct arrivals_work *w, const struct sonde_collective *k)
 {
 	if (w->group && w->group->kind == k->kind)
 		return;
@@ -160,7 +160,7 @@ static void open_group(struct work *w, const struct sonde_collective *k)
 }
 
 /* Gathers the arrivals of one communicator, from members whose clocks are aligned. */
-static void gather_arrivals(struct work *w, const struct sonde_members *m, size_t first, size_t end)
+static void gather_arrivals(struct arrivals_work *w, const struct sonde_members *m, size_t first, size_t end)
 {
 	struct sonde_ranks *r = w->x->r;
 	size_t i, k;
@@ -188,7 +188,7 @@ static void gather_arrivals(struct work *w, const struct sonde_members *m, size_
 		qsort(w->all, w->nr, sizeof(*w->all), by_collective);
 }
 
-static bool compare_all(struct work *w)
+static bool compare_all(struct arrivals_work *w)
 {
 	size_t i, end;
 
@@ -244,7 +244,7 @@ static bool sum_regions(struct sonde_ranks_build *x)
 
 bool sonde_arrivals__compare(struct sonde_ranks_build *x, const struct sonde_members *m)
 {
-	struct work w = {.x = x};
+	struct arrivals_work w = {.x = x};
 	size_t i, end;
 	bool ok;
 

@@ -95,7 +95,7 @@ static bool ends_together(const struct sonde_common *k, double apart_ns)
 }
 
 /* Whether two members belong to one communicator. When memory is short, returns false and clears `*ok`. */
-static bool is_same(const struct sonde_ranks_build *x, const struct sonde_members *m,
+static bool is_same_communicator(const struct sonde_ranks_build *x, const struct sonde_members *m,
 	const struct sonde_member *a, const struct sonde_member *b, bool *ok)
 {
 	const struct sonde_ranks *r = x->r;
@@ -129,7 +129,7 @@ static bool split_group(struct sonde_members *out, struct sonde_ranks_build *x, 
 		struct sonde_member *m = &out->at.at[i];
 
 		for (k = 0; k < heads.nr && ok && m->cluster == SONDE_NONE; k++)
-			if (is_same(x, out, &out->at.at[heads.at[k]], m, &ok))
+			if (is_same_communicator(x, out, &out->at.at[heads.at[k]], m, &ok))
 				m->cluster = out->at.at[heads.at[k]].cluster;
 		if (m->cluster != SONDE_NONE)
 			continue;

@@ -42,28 +42,28 @@ static void add_scope(struct sonde_ranks_build *x, uint32_t scope)
 
 	sonde_put(&x->r->arena, &x->r->rows,
 		(struct sonde_rank_row){.scope = scope,
-			.who = SONDE_NONE,
+			.folded_scope = SONDE_NONE,
 			.process = &x->c->processes.at[s->process],
 			.device = s->device,
 			.name = s->name,
-			.step = x->c->sums.at[scope].collective_step,
+			.weight = x->c->sums.at[scope].collective_step,
 			.comm_ns = NAN,
 			.exposed_ns = NAN});
 }
 
-static void add_folded(struct sonde_ranks_build *x, uint32_t who)
+static void add_folded(struct sonde_ranks_build *x, uint32_t folded)
 {
-	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[who];
+	const struct sonde_folded_scope *f = &x->c->folded_scopes.at[folded];
 	struct sonde_str name;
 
 	if (sonde_folded_scope_name(&name, f, &x->r->arena))
 		sonde_put(&x->r->arena, &x->r->rows,
 			(struct sonde_rank_row){.scope = f->scope,
-				.who = who,
+				.folded_scope = folded,
 				.process = &f->process,
 				.device = f->device,
 				.name = name,
-				.step = f->sum.collective_step,
+				.weight = f->sum.collective_step,
 				.work_ns = f->work_ns,
 				.comm_ns = f->comm_ns,
 				.exposed_ns = f->exposed_ns});
@@ -81,7 +81,7 @@ static int by_rank(const void *pa, const void *pb)
 	c = c ? c : sonde_str_cmp(x->host, y->host);
 	c = c ? c : sonde_cmp(a->device, b->device);
 	c = c ? c : sonde_cmp(a->scope, b->scope);
-	return c ? c : sonde_cmp(a->who, b->who);
+	return c ? c : sonde_cmp(a->folded_scope, b->folded_scope);
 }
 
 /* A row for each scope whose launches were measured one by one, and for each of those that are added up. */
@@ -91,9 +91,9 @@ static bool find_rows(struct sonde_ranks_build *x)
 	size_t i, at = 0;
 
 	x->row_of = sonde_arena_alloc(&x->arena, (c->scopes.nr + 1) * sizeof(*x->row_of));
-	x->row_of_who = sonde_arena_alloc(&x->arena, (c->folded_scopes.nr + 1) * sizeof(*x->row_of_who));
+	x->row_of_folded = sonde_arena_alloc(&x->arena, (c->folded_scopes.nr + 1) * sizeof(*x->row_of_folded));
 	x->first_visit = sonde_arena_alloc(&x->arena, (c->scopes.nr + 1) * sizeof(*x->first_visit));
-	if (!x->row_of || !x->row_of_who || !x->first_visit)
+	if (!x->row_of || !x->row_of_folded || !x->first_visit)
 		return false;
 	for (i = 0; i < c->scopes.nr; i++) {
 		for (x->first_visit[i] = at; at < c->visits.nr && c->visits.at[at].scope == i; at++)
@@ -112,9 +112,9 @@ static bool find_rows(struct sonde_ranks_build *x)
 	for (i = 0; i < x->r->rows.nr; i++) {
 		struct sonde_rank_row *row = &x->r->rows.at[i];
 
-		row->step += row->step == 0;
+		row->weight += row->weight == 0;
 		row->wait_ns = NAN;
-		*(row->who == SONDE_NONE ? &x->row_of[row->scope] : &x->row_of_who[row->who]) = (uint32_t)i;
+		*(row->folded_scope == SONDE_NONE ? &x->row_of[row->scope] : &x->row_of_folded[row->folded_scope]) = (uint32_t)i;
 	}
 	x->r->nr = (uint32_t)x->r->rows.nr;
 	return true;
@@ -131,7 +131,7 @@ static double *by_visit(struct sonde_arena *arena, const struct sonde_cells *c, 
 	return at;
 }
 
-static bool make_room(struct sonde_ranks_build *x)
+static bool allocate_sums(struct sonde_ranks_build *x)
 {
 	x->launches = by_visit(&x->arena, x->c, 0);
 	x->slower_ns = by_visit(&x->arena, x->c, 0);
@@ -233,7 +233,7 @@ static bool compare_folded(struct sonde_ranks_build *x)
 	median = sonde_median(all, r->rows.nr);
 	for (i = 0; i < r->rows.nr; i++) {
 		excess = r->rows.at[i].work_ns - median;
-		if (r->rows.at[i].who != SONDE_NONE && fabs(excess) <= ABOUT * median)
+		if (r->rows.at[i].folded_scope != SONDE_NONE && fabs(excess) <= ABOUT * median)
 			r->rows.at[i].excess_ns = excess;
 	}
 	sonde_free(all);
@@ -290,8 +290,8 @@ static bool find_job(struct sonde_ranks_build *x)
 		const struct sonde_rank_row *row = &r->rows.at[i];
 
 		all_say &= row->process->has_rank;
-		all_talk &= row->who == SONDE_NONE ? x->c->sums.at[row->scope].collectives > 0
-						   : x->c->folded_scopes.at[row->who].sum.collectives > 0;
+		all_talk &= row->folded_scope == SONDE_NONE ? x->c->sums.at[row->scope].collectives > 0
+						   : x->c->folded_scopes.at[row->folded_scope].sum.collectives > 0;
 		has_hosts &= row->process->host.n && sonde_map_add(&hosts, row->process->host, NULL) != SONDE_NONE;
 	}
 	r->nr_hosts = has_hosts ? (uint32_t)hosts.nr : 0;
@@ -306,7 +306,7 @@ static bool find_job(struct sonde_ranks_build *x)
 static bool build_ranks(struct sonde_ranks_build *x)
 {
 	struct sonde_members m = {0};
-	bool ok = make_room(x);
+	bool ok = allocate_sums(x);
 
 	if (!ok)
 		return false;

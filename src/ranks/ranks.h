@@ -63,11 +63,11 @@ struct sonde_straggler {
 /* One rank. */
 struct sonde_rank_row {
 	uint32_t scope; /* the rank's scope, or the scope that it is added up in … */
-	uint32_t who;	/* … and then its number among the folded scopes; SONDE_NONE = the scope is the rank's own */
+	uint32_t folded_scope; /* … and then its number among the folded scopes; SONDE_NONE = the scope is the rank's own */
 	const struct sonde_process *process; /* its host is empty if that is not known */
 	uint32_t device;		     /* SONDE_NONE: the rank used no device */
 	struct sonde_str name;
-	uint32_t step;	     /* each collective that was kept counts for this many */
+	uint32_t weight;     /* each collective that was kept counts for this many */
 	uint32_t clock;	     /* number in `clocks` */
 	uint64_t nr;	     /* number of collectives compared */
 	uint64_t nr_last;    /* number of these at which it was last by more than clocks can be wrong */
@@ -92,7 +92,7 @@ struct sonde_group_row {
 	uint32_t name;	/* string number of the group's name */
 	uint8_t kind;	/* enum sonde_collective_kind */
 	uint32_t nr_ranks;
-	uint64_t nr, nr_odd;	/* collectives compared; collectives left out, because their starts or ends do not fit */
+	uint64_t nr, nr_mismatched;	/* collectives compared; collectives left out, because their starts or ends do not fit */
 	double wait_ns;		/* time that all ranks together waited */
 	double transfer_ns;	/* Σ over collectives: from the last arrival to the median end */
 	double nr_bytes;	/* Σ of the bytes that a rank handed in; 0 = not known */
@@ -159,7 +159,7 @@ struct sonde_ranks {
 	SONDE_VEC(struct sonde_rank_clock) clocks;
 	struct sonde_long_wait waits[SONDE_NR_LONG_WAITS]; /* the longest first */
 	size_t nr_waits;
-	uint64_t nr_collectives, nr_odd; /* collectives compared; collectives left out because they do not fit */
+	uint64_t nr_collectives, nr_mismatched; /* collectives compared; collectives left out because they do not fit */
 	double *work_ns;    /* by visit of the cells: time of kernels without communication */
 	double *wait_ns;    /* by visit: time waited for the last rank at collectives; NaN = none */
 	struct sonde_arena arena;

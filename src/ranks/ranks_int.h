@@ -20,7 +20,7 @@ struct sonde_ranks_build {
 	struct sonde_ranks *r;
 	const struct sonde_cells *c;
 	uint32_t *row_of;    /* by scope: its rank; SONDE_NONE = the scope is no rank, or several */
-	uint32_t *row_of_who; /* by folded scope: its rank */
+	uint32_t *row_of_folded; /* by folded scope: its rank */
 	size_t *first_visit; /* by scope: its first visit; one more at the end */
 	double *launches;    /* by visit: launches of kernels without communication */
 	double *slower_ns;   /* by visit: the part of work_ns in kernels that are slower than on others */
@@ -32,7 +32,7 @@ struct sonde_ranks_build {
 /* The rank of a collective; SONDE_NONE = none. */
 static inline uint32_t sonde_ranks__row_of(const struct sonde_ranks_build *x, const struct sonde_collective *k)
 {
-	return k->who == SONDE_NONE ? x->row_of[k->scope] : x->row_of_who[k->who];
+	return k->folded_scope == SONDE_NONE ? x->row_of[k->scope] : x->row_of_folded[k->folded_scope];
 }
 
 /*

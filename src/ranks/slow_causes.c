@@ -148,7 +148,7 @@ double sonde_slow__share_of(const struct sonde_ranks_build *x, uint32_t rank, si
 	double slower = 0, work = 0;
 	size_t i;
 
-	if (row->who != SONDE_NONE)
+	if (row->folded_scope != SONDE_NONE)
 		return NAN;
 	for (i = x->first_visit[row->scope]; i < x->first_visit[row->scope + 1]; i++)
 		if (c->regions.at[c->visits.at[i].region].parent == SONDE_NONE) {
@@ -185,7 +185,7 @@ uint8_t sonde_slow__judge(const struct sonde_ranks_build *x, const struct sonde_
 /* Clock of the SMs in GHz while they worked; NaN = the device was not sampled. */
 static double clock_of(const struct sonde_cells *c, const struct sonde_rank_row *row)
 {
-	const struct sonde_device *d = row->who == SONDE_NONE ? sonde_cells_device(c, row->scope) : NULL;
+	const struct sonde_device *d = row->folded_scope == SONDE_NONE ? sonde_cells_device(c, row->scope) : NULL;
 	size_t i;
 
 	for (i = 0; d && i < c->cells.nr; i++)

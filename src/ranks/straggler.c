@@ -21,7 +21,7 @@
 #define NR_STRAGGLERS 5
 #define NOT_SLOWER 0.1 /* if slower kernels explain less of a rank's lateness, the sentence says that they are not slower */
 
-struct finding {
+struct straggler_search {
 	struct sonde_ranks_build *x;
 	const struct sonde_rank_times *times; /* sorted by region, then time */
 	bool *is_named; /* by rank: it, or its host, has a sentence already */
@@ -54,7 +54,7 @@ const struct sonde_rank_time *sonde_rank_times_of(const struct sonde_rank_times 
 }
 
 /* Whether the slowest of two or more sorted ranks, or its whole host, is beyond what the others differ by. */
-static bool is_beyond(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
+static bool is_beyond(const struct straggler_search *f, const struct sonde_rank_time *at, size_t nr)
 {
 	double others;
 	size_t i;
@@ -65,7 +65,7 @@ static bool is_beyond(const struct finding *f, const struct sonde_rank_time *at,
 }
 
 /* `at`: the times of one region, sorted, of two or more ranks. */
-static bool is_slow(const struct finding *f, const struct sonde_rank_time *at, size_t nr)
+static bool is_slow(const struct straggler_search *f, const struct sonde_rank_time *at, size_t nr)
 {
 	double others = sonde_rank_times_median(at, nr - 1), excess = at[nr - 1].ns - others;
 
@@ -87,13 +87,13 @@ static void sort_times(struct sonde_rank_times *to, const struct sonde_ranks_bui
 	for (i = 0; i < c->folded_times.nr && by_visit == x->r->work_ns; i++)
 		if (c->folded_times.at[i].work_ns > 0)
 			sonde_put(&x->r->arena, to,
-				(struct sonde_rank_time){c->folded_times.at[i].region, x->row_of_who[c->folded_times.at[i].who],
+				(struct sonde_rank_time){c->folded_times.at[i].region, x->row_of_folded[c->folded_times.at[i].folded_scope],
 					SIZE_MAX, c->folded_times.at[i].work_ns});
 	sonde_rank_times_sort(to);
 }
 
 /* The child of `region` in which the same rank has most of the excess; SONDE_NONE = there is none. */
-static uint32_t inner_slow_region(const struct finding *f, uint32_t region, uint32_t rank, double excess_ns)
+static uint32_t inner_slow_region(const struct straggler_search *f, uint32_t region, uint32_t rank, double excess_ns)
 {
 	const struct sonde_rank_spread *s;
 	size_t i;
@@ -107,7 +107,7 @@ static uint32_t inner_slow_region(const struct finding *f, uint32_t region, uint
 	return SONDE_NONE;
 }
 
-static uint32_t innermost_slow_region(const struct finding *f, uint32_t region, uint32_t rank)
+static uint32_t innermost_slow_region(const struct straggler_search *f, uint32_t region, uint32_t rank)
 {
 	uint32_t next = region;
 	size_t nr;
@@ -120,7 +120,7 @@ static uint32_t innermost_slow_region(const struct finding *f, uint32_t region, 
 	return region;
 }
 
-static void add_spreads(struct finding *f)
+static void add_spreads(struct straggler_search *f)
 {
 	size_t i, nr;
 
@@ -143,7 +143,7 @@ static void add_spreads(struct finding *f)
 }
 
 /* Fills in the rest of a straggler, and marks it, or all ranks of its slow host, as named. */
-static void finish_straggler(struct finding *f, struct sonde_straggler *s)
+static void finish_straggler(struct straggler_search *f, struct sonde_straggler *s)
 {
 	const struct sonde_ranks *r = f->x->r;
 	size_t i;
@@ -161,7 +161,7 @@ static void finish_straggler(struct finding *f, struct sonde_straggler *s)
 }
 
 /* Adds the straggler of a region. The cause is that of the innermost region that explains the excess. */
-static void add_straggler(struct finding *f, uint32_t region, bool is_idle)
+static void add_straggler(struct straggler_search *f, uint32_t region, bool is_idle)
 {
 	struct sonde_straggler *s = sonde_push(&f->x->r->arena, &f->x->r->stragglers);
 	const struct sonde_rank_time *at;
@@ -188,7 +188,7 @@ static void add_straggler(struct finding *f, uint32_t region, bool is_idle)
 }
 
 /* The slow region that costs most and whose slowest rank has no sentence yet; SONDE_NONE = there is none. */
-static uint32_t worst_region(const struct finding *f, double least_cost)
+static uint32_t worst_region(const struct straggler_search *f, double least_cost)
 {
 	uint32_t region = SONDE_NONE;
 	double cost = 0;
@@ -248,7 +248,7 @@ static bool is_last(const struct sonde_ranks *r, uint32_t rank, uint32_t nr_node
  * `excess`: how late the rank or its host is at a collective. It is worth a sentence if it is at least half of the
  * rank's lateness, matters for the rank's time, and is beyond the clocks' errors and what the others differ by.
  */
-static bool is_late(const struct finding *f, const struct sonde_rank_time *at, size_t nr, double excess)
+static bool is_late(const struct straggler_search *f, const struct sonde_rank_time *at, size_t nr, double excess)
 {
 	const struct sonde_ranks *r = f->x->r;
 	const struct sonde_rank_row *row = &r->rows.at[at[nr - 1].rank];
@@ -259,7 +259,7 @@ static bool is_late(const struct finding *f, const struct sonde_rank_time *at, s
 }
 
 /* Adds the rank or host that the others wait for, although its kernels do not explain it. */
-static void add_late(struct finding *f)
+static void add_late(struct straggler_search *f)
 {
 	struct sonde_ranks *r = f->x->r;
 	struct sonde_rank_times times = {0};
@@ -308,7 +308,7 @@ static int by_cost(const void *pa, const void *pb)
 }
 
 /* If no rank has slower kernels and none is late, a GPU may still wait for its host. */
-static bool add_idle(struct finding *f)
+static bool add_idle(struct straggler_search *f)
 {
 	double *device = find_device_times(f->x);
 	struct sonde_rank_times times = {0};
@@ -348,7 +348,7 @@ static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
 {
 	switch ((enum sonde_slow_cause)s->cause) {
 	case SONDE_SLOW_RANK:
-		sonde_buf_puts(line, ". The same kernels take longer there and not elsewhere: it is the "
+		sonde_buf_puts(line, ". The same kernels take longer there but not elsewhere: it is the "
 				     "rank, its data or shapes");
 		break;
 	case SONDE_SLOW_WORK:
@@ -359,10 +359,10 @@ static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
 				       "the others, in all regions: it is the GPU",
 			100 * s->slower_share);
 		if (s->clock_ghz < s->others_ghz)
-			sonde_buf_printf(line, ", its SMs at %.2f GHz where the others have %.2f",
+			sonde_buf_printf(line, ", whose SMs run at %.2f GHz; those of the others run at %.2f",
 				s->clock_ghz, s->others_ghz);
 		else
-			sonde_buf_puts(line, "; look at its clocks, power limit and temperature "
+			sonde_buf_puts(line, "; check its clocks, power limit and temperature "
 					     "(nvidia-smi -q -d CLOCK,PERFORMANCE)");
 		break;
 	case SONDE_SLOW_NODE:
@@ -370,16 +370,16 @@ static void say_cause(struct sonde_buf *line, const struct sonde_straggler *s)
 			s->region == SONDE_NONE ? "late" : "slow");
 		break;
 	case SONDE_SLOW_IDLE:
-		sonde_buf_puts(line, ". Its kernels are not slower, its GPU waits more for the host: "
-				     "--idle shows for what");
+		sonde_buf_puts(line, ". Its kernels are not slower, but its GPU waits longer for the host: "
+				     "--idle shows why");
 		break;
 	case SONDE_SLOW_LATE:
 		if (s->kernels_share < NOT_SLOWER)
 			sonde_buf_puts(line, ". Its kernels are not slower: look at what its host does "
-					     "before (--idle)");
+					     "before the collectives (--idle)");
 		else
-			sonde_buf_printf(line, ". %.0f%% of that is slower kernels; for the rest look at what its host "
-					       "does before (--idle)",
+			sonde_buf_printf(line, ". Slower kernels explain %.0f%% of that; for the rest, look at what its "
+					       "host does before the collectives (--idle)",
 				100 * s->kernels_share);
 		break;
 	}
@@ -406,9 +406,9 @@ static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const 
 		s->cause == SONDE_SLOW_NODE ? "other hosts' ranks" : "other ranks");
 	sonde_region_say(line, r->cells->regions.at[s->region].id, r->cells->regions.at[s->region].kind);
 	sonde_buf_printf(line, " (%.3f against %.3f ms of %s)", s->ns / 1e6, s->others_ns / 1e6,
-		s->cause == SONDE_SLOW_IDLE ? "GPU busy and idle" : "kernels");
+		s->cause == SONDE_SLOW_IDLE ? "busy and idle GPU time" : "kernel time");
 	if (s->nr_last * 2 > s->nr)
-		sonde_buf_printf(line, " and last at %llu of %llu collectives", (unsigned long long)s->nr_last,
+		sonde_buf_printf(line, ", and last at %llu of %llu collectives", (unsigned long long)s->nr_last,
 			(unsigned long long)s->nr);
 }
 
@@ -431,7 +431,7 @@ static bool say_straggler(struct sonde_straggler *s, struct sonde_ranks *r)
 bool sonde_stragglers__find(struct sonde_ranks_build *x)
 {
 	struct sonde_ranks *r = x->r;
-	struct finding f = {.x = x,
+	struct straggler_search f = {.x = x,
 		.times = &r->times,
 		.is_named = sonde_calloc(r->rows.nr + 1, sizeof(*f.is_named)),
 		.scratch = sonde_malloc((r->rows.nr + 1) * sizeof(*f.scratch))};

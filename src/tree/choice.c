@@ -103,7 +103,7 @@ void sonde_tree_sort_columns(struct sonde_tree *t)
 	sonde_vec_sort(&t->columns, by_column_name);
 }
 
-uint32_t sonde_tree_find_column(const struct sonde_tree *t, struct sonde_str name)
+uint32_t sonde_tree_column(const struct sonde_tree *t, struct sonde_str name)
 {
 	struct sonde_column key = {.name = name}, *c;
 
@@ -113,11 +113,6 @@ uint32_t sonde_tree_find_column(const struct sonde_tree *t, struct sonde_str nam
 	return c ? (uint32_t)(c - t->columns.at) : SONDE_NONE;
 }
 
-uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name)
-{
-	return sonde_tree_find_column(t, sonde_str_from(name));
-}
-
 uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role)
 {
 	const struct sonde_role_metric *m = sonde_metric_roles[role].at;
@@ -125,7 +120,7 @@ uint32_t sonde_tree_role(const struct sonde_tree *t, enum sonde_metric_role role
 	size_t i;
 
 	for (i = 0; i < SONDE_ROLE_METRICS && m[i].name && column == SONDE_NONE; i++)
-		column = sonde_tree_column(t, m[i].name);
+		column = sonde_tree_column(t, sonde_str_from(m[i].name));
 	return column;
 }
 
@@ -147,8 +142,7 @@ static bool add_sections(struct sonde_tree *t, const bool *take)
 		s->id = from->id;
 		s->name = from->name;
 		for (k = 0; k < from->metrics.nr; k++) {
-			uint32_t column =
-				sonde_tree_find_column(t, sonde_cells_str(c, from->metrics.at[k]));
+			uint32_t column = sonde_tree_column(t, sonde_cells_str(c, from->metrics.at[k]));
 
 			if (column != SONDE_NONE && !sonde_vec_put(&s->columns, column))
 				return false;
@@ -225,8 +219,8 @@ static void note_gaps(struct sonde_tree *t)
 				c->kits.at[k].at[metric] != SONDE_NONE)
 				continue;
 			sonde_note(&t->notes,
-				"%.*s was folded without %.*s, which other inputs have: its "
-				"launches are missing there; fold all inputs with the same "
+				"%.*s was folded without %.*s, which other inputs have: figures of this "
+				"metric lack its launches; fold all inputs with the same "
 				"--metrics and --sections",
 				SONDE_STR_ARG(in->path), SONDE_STR_ARG(t->columns.at[i].name));
 			break;
@@ -369,13 +363,13 @@ static int refuse_unknown(struct sonde_tree *t, const struct wording *w, const c
 	if (names->nr == 0) {
 		sonde_buf_printf(&b, "; it has no %ss", what);
 	} else if (names->nr <= 12) {
-		sonde_buf_puts(&b, "; there are: ");
+		sonde_buf_puts(&b, "; it has: ");
 		for (i = 0; i < names->nr; i++) {
 			sonde_buf_puts(&b, i ? ", " : "");
 			sonde_buf_str(&b, names->keys[i]);
 		}
 	} else {
-		sonde_buf_printf(&b, "; it has %zu %ss (sonde report %s names them)", names->nr,
+		sonde_buf_printf(&b, "; it has %zu %ss (sonde report %s lists them)", names->nr,
 			what, what[0] == 'm' ? "--list-metrics" : "--format json");
 	}
 	if (w->by_default)
@@ -390,8 +384,8 @@ static int refuse_unknown(struct sonde_tree *t, const struct wording *w, const c
 static int refuse_left_out(struct sonde_tree *t, const struct wording *w, const char *word,
 	struct sonde_err *err)
 {
-	static const char text[] = "%s '%s' was left out when a partial report was made; make it "
-				   "again with --metrics, or from the capture";
+	static const char text[] = "%s '%s' was left out when a partial report was made; make the partial "
+				   "report again with --metrics, or report from the capture";
 
 	if (!w->by_default)
 		return sonde_err_set(err, SONDE_ERR_USAGE, text, w->what, word);

@@ -13,20 +13,20 @@
 static struct sonde_cell *new_scratch_cell(const struct sonde_tree *t)
 {
 	const struct sonde_plans *s = t->plans;
-	size_t nr = s->plans.nr, facts = 0, i;
+	size_t nr = s->plans.nr, nr_modes = 0, i;
 	struct sonde_cell *cell;
 	struct sonde_modes *modes;
 	struct sonde_mode *at;
 
 	for (i = 0; i < nr; i++)
-		facts += s->plans.at[i].method >= SONDE_METHOD_SAME;
+		nr_modes += s->plans.at[i].method >= SONDE_METHOD_SAME;
 	cell = sonde_calloc(1, sizeof(*cell) + nr * sizeof(*cell->acc) +
-				       facts * (sizeof(*modes) + SONDE_MAX_MODES * sizeof(*at)));
+				       nr_modes * (sizeof(*modes) + SONDE_MAX_MODES * sizeof(*at)));
 	if (!cell)
 		return NULL;
 	cell->acc = (struct sonde_acc *)(cell + 1);
 	modes = (struct sonde_modes *)(cell->acc + nr);
-	at = (struct sonde_mode *)(modes + facts);
+	at = (struct sonde_mode *)(modes + nr_modes);
 	for (i = 0; i < nr; i++) {
 		if (s->plans.at[i].method < SONDE_METHOD_SAME)
 			continue;
@@ -47,11 +47,11 @@ static void clear_cell(const struct sonde_tree *t, struct sonde_cell *scratch)
 	scratch->launches = 0;
 	scratch->time_ns = 0;
 	for (i = 0; i < s->plans.nr; i++) {
-		bool is_fact = s->plans.at[i].method >= SONDE_METHOD_SAME;
-		struct sonde_modes *modes = is_fact ? scratch->acc[i].modes : NULL;
+		bool has_modes = s->plans.at[i].method >= SONDE_METHOD_SAME;
+		struct sonde_modes *modes = has_modes ? scratch->acc[i].modes : NULL;
 
 		scratch->acc[i] = (struct sonde_acc){.modes = modes};
-		if (is_fact)
+		if (has_modes)
 			modes->nr = 0, modes->other = 0;
 	}
 }
@@ -98,17 +98,17 @@ static void merge_cell(const struct sonde_tree *t, struct sonde_cell *to,
 }
 
 /* Everything that a cell has of one metric, whichever inputs it comes from. */
-struct whole {
+struct merged_metric {
 	const struct sonde_rollup *plan; /* the plan of the first slot that has launches */
 	struct sonde_acc acc;
 	bool is_agreed; /* all plans have the same constituents */
 };
 
-static struct whole whole_of(
+static struct merged_metric merge_metric(
 	const struct sonde_plans *s, const struct sonde_cell *cell, uint32_t metric)
 {
 	uint32_t slot = s->slot_of[metric];
-	struct whole w = {&s->plans.at[slot], cell->acc[slot], true};
+	struct merged_metric w = {&s->plans.at[slot], cell->acc[slot], true};
 
 	while ((slot = s->plans.at[slot].next) != SONDE_NONE) {
 		const struct sonde_rollup *p = &s->plans.at[slot];
@@ -129,7 +129,7 @@ static struct whole whole_of(
 }
 
 /* The mean with the planned weight if every launch had this weight, else the mean by time; NaN if both weights are 0. */
-static double mean(
+static double mean_figure(
 	const struct sonde_rollup *p, const struct sonde_acc *acc, struct sonde_figure *out)
 {
 	out->quality = p->quality;
@@ -149,23 +149,23 @@ static double mean(
  * that cannot reach `floor` with any weights is ignored. Returns `floor` if none is larger; NaN if some launch lacks a
  * constituent, because then the maximum is not known.
  */
-static double largest(const struct sonde_plans *s, const struct sonde_cell *cell,
-	const struct whole *peak, bool exact, double floor, uint8_t *quality)
+static double largest_constituent(const struct sonde_plans *s, const struct sonde_cell *cell,
+	const struct merged_metric *throughput, bool exact, double floor, uint8_t *quality)
 {
 	struct sonde_figure part;
 	double best = floor, v;
 	size_t i;
 
-	for (i = 0; i < peak->plan->constituents.nr; i++) {
-		uint32_t metric = peak->plan->constituents.at[i];
-		struct whole w;
+	for (i = 0; i < throughput->plan->constituents.nr; i++) {
+		uint32_t metric = throughput->plan->constituents.at[i];
+		struct merged_metric w;
 
 		if (s->slot_of[metric] == SONDE_NONE)
 			return NAN;
-		w = whole_of(s, cell, metric);
-		if (w.acc.nr != peak->acc.nr)
+		w = merge_metric(s, cell, metric);
+		if (w.acc.nr != throughput->acc.nr)
 			return NAN;
-		v = mean(w.plan, &w.acc, &part);
+		v = mean_figure(w.plan, &w.acc, &part);
 		if ((part.quality == SONDE_QUALITY_EXACT) != exact ||
 			(!exact && w.acc.top <= floor))
 			continue;
@@ -178,15 +178,15 @@ static double largest(const struct sonde_plans *s, const struct sonde_cell *cell
 }
 
 /* A throughput: the largest mean of its constituents; if that is not known, a bound. */
-static double peak(const struct sonde_plans *s, const struct sonde_cell *cell,
-	const struct whole *w, struct sonde_figure *out)
+static double throughput_figure(const struct sonde_plans *s, const struct sonde_cell *cell,
+	const struct merged_metric *w, struct sonde_figure *out)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;
 	double v = NAN;
 
 	if (w->plan->constituents.nr && w->is_agreed) {
-		v = largest(s, cell, w, true, NAN, &quality);
-		v = largest(s, cell, w, false, v, &quality);
+		v = largest_constituent(s, cell, w, true, NAN, &quality);
+		v = largest_constituent(s, cell, w, false, v, &quality);
 	}
 	if (!isnan(v)) {
 		out->quality = quality;
@@ -194,7 +194,7 @@ static double peak(const struct sonde_plans *s, const struct sonde_cell *cell,
 			*(w->plan->is_lower ? &out->low : &out->high) = v;
 		return v;
 	}
-	v = mean(w->plan, &w->acc, out);
+	v = mean_figure(w->plan, &w->acc, out);
 	if (w->plan->is_lower) { /* weighed by time, it is too small for an upper bound and too large for a lower one */
 		out->quality = SONDE_QUALITY_APPROX;
 		return v;
@@ -204,7 +204,7 @@ static double peak(const struct sonde_plans *s, const struct sonde_cell *cell,
 	return v;
 }
 
-static void fact(const struct sonde_map *texts, const struct sonde_rollup *p,
+static void mode_figure(const struct sonde_map *texts, const struct sonde_rollup *p,
 	const struct sonde_acc *acc, struct sonde_figure *out)
 {
 	const struct sonde_modes *m = acc->modes;
@@ -238,7 +238,7 @@ static void fact(const struct sonde_map *texts, const struct sonde_rollup *p,
  * Some launches lack the metric. Then a sum is a lower bound, and any other figure describes only the launches that have
  * it.
  */
-static void incomplete(const struct sonde_rollup *p, struct sonde_figure *out)
+static void mark_incomplete(const struct sonde_rollup *p, struct sonde_figure *out)
 {
 	if (p->method == SONDE_METHOD_SUM || p->method == SONDE_METHOD_LOWER) {
 		out->quality = SONDE_QUALITY_BOUND;
@@ -251,7 +251,7 @@ static void incomplete(const struct sonde_rollup *p, struct sonde_figure *out)
 }
 
 /* With a single launch nothing was rolled up, so a bound is the exact value. */
-static void as_measured(struct sonde_figure *out)
+static void mark_as_measured(struct sonde_figure *out)
 {
 	if (out->quality == SONDE_QUALITY_BOUND)
 		out->low = out->high = NAN;
@@ -263,7 +263,7 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 	struct sonde_figure *out)
 {
 	const struct sonde_plans *s = t->plans;
-	const struct whole w = whole_of(s, cell, metric);
+	const struct merged_metric w = merge_metric(s, cell, metric);
 	const struct sonde_rollup *p = w.plan;
 	const struct sonde_acc *acc = &w.acc;
 	const struct sonde_acc *avg =
@@ -281,12 +281,12 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 		return;
 	switch (p->method) {
 	case SONDE_METHOD_MEAN:
-		out->v = mean(p, acc, out);
+		out->v = mean_figure(p, acc, out);
 		if (out->quality == SONDE_QUALITY_BOUND)
 			*(p->is_lower ? &out->low : &out->high) = out->v;
 		break;
 	case SONDE_METHOD_PEAK:
-		out->v = peak(s, cell, &w, out);
+		out->v = throughput_figure(s, cell, &w, out);
 		break;
 	case SONDE_METHOD_UPPER: /* max(largest, Σ avg) ≤ max ≤ Σ max, except for rounding in tables */
 		out->v = out->high = acc->a;
@@ -299,16 +299,16 @@ void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cel
 		break;
 	case SONDE_METHOD_SAME:
 	case SONDE_METHOD_MODE:
-		fact(&t->cells->texts, p, acc, out);
+		mode_figure(&t->cells->texts, p, acc, out);
 		break;
 	default:
 		out->v = acc->a;
 		break;
 	}
 	if (acc->nr < cell->launches)
-		incomplete(p, out);
+		mark_incomplete(p, out);
 	if (cell->launches == 1)
-		as_measured(out);
+		mark_as_measured(out);
 }
 
 int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, struct sonde_err *err)
@@ -386,7 +386,7 @@ static void set_sampled(struct sonde_figure *f, const struct sonde_tree *t,
 }
 
 /* Takes the figures of a report that was read back: those in the file. */
-static void take_given(const struct sonde_tree *t, const struct sonde_report *r,
+static void copy_given(const struct sonde_tree *t, const struct sonde_report *r,
 	enum sonde_part part, uint32_t index, struct sonde_figures *out)
 {
 	size_t at = index * t->columns.nr, c;
@@ -422,7 +422,7 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	size_t c;
 
 	if (!t->plans) {
-		take_given(t, r, part, index, out);
+		copy_given(t, r, part, index, out);
 		return;
 	}
 	find_slice(r, part, index, &first, &nr);

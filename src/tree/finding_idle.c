@@ -53,12 +53,12 @@ static void blame_region(struct sonde_finder *x, struct sonde_finding *f)
 
 static void say_idle(struct sonde_finder *x, struct sonde_finding *f)
 {
-	bool is_told = f->cause != SONDE_CAUSE_NOT_TOLD;
+	bool is_known = f->cause != SONDE_CAUSE_NOT_TOLD;
 	struct sonde_buf line = {0};
 
 	sonde_buf_puts(&line, "the GPU was idle for ");
 	sonde_finder__say_cost(x, &line, f);
-	sonde_buf_printf(&line, ", %s%s", is_told ? "because " : "", sonde_causes[f->cause].why);
+	sonde_buf_printf(&line, ", %s%s", is_known ? "because " : "", sonde_causes[f->cause].why);
 	sonde_finder__keep(x, f, &line);
 }
 
@@ -83,7 +83,7 @@ static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c, double u
 	f = sonde_finder__add(x, (enum sonde_cause)c, node, sonde_node__at(&x->r->nodes.at[node], at));
 	if (!f)
 		return;
-	f->stake_ns *= usual;
+	f->savable_ns *= usual;
 	sonde_finder__prove_ms(f, node, idle_figures[c], f->run_ns, BY_GAPS);
 	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("kernel_count"),
 				       (double)x->r->nodes.at[node].launches, NAN, "", "counted"});
@@ -193,7 +193,7 @@ static bool find_pauses(struct pauses *p, const struct sonde_entry_run *run)
 }
 
 /* How much of the pauses is between two moments. */
-static double overlap(const struct pauses *p, uint64_t from_ns, uint64_t to_ns)
+static double overlap_ns(const struct pauses *p, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t i = 0;
 	double sum = 0;
@@ -208,7 +208,7 @@ static double overlap(const struct pauses *p, uint64_t from_ns, uint64_t to_ns)
 }
 
 /* How much of a scope's pauses was spent in a region beside the step. */
-static double meet_pauses(const struct sonde_finder *x, const struct pauses *p, uint32_t scope, const struct sonde_node *n)
+static double pauses_in_region(const struct sonde_finder *x, const struct pauses *p, uint32_t scope, const struct sonde_node *n)
 {
 	const struct sonde_visit *v = sonde_cells_visit(x->t->cells, scope, n->region);
 	double sum = 0;
@@ -221,7 +221,7 @@ static double meet_pauses(const struct sonde_finder *x, const struct pauses *p, 
 	for (i = 0; i < v->nr_entries; i++) {
 		const struct sonde_entry *e = &x->t->cells->entries.at[v->first_entry + i];
 
-		sum += overlap(p, e->begin_ns, e->begin_ns + (n->launches ? sonde_entry__wall_ns(e) : e->host_ns));
+		sum += overlap_ns(p, e->begin_ns, e->begin_ns + (n->launches ? sonde_entry__wall_ns(e) : e->host_ns));
 	}
 	return sum * v->entry_step;
 }
@@ -258,7 +258,7 @@ double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 		x->failed = !find_pauses(&p, &runs.at.at[i]);
 		sum += p.total_ns;
 		for (k = 0; k < r->nodes.nr; k++) {
-			double of = is_beside(r, k, step) ? meet_pauses(x, &p, runs.at.at[i].scope, &r->nodes.at[k]) : 0;
+			double of = is_beside(r, k, step) ? pauses_in_region(x, &p, runs.at.at[i].scope, &r->nodes.at[k]) : 0;
 
 			if (r->nodes.at[k].launches)
 				sum -= of;

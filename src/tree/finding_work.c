@@ -79,7 +79,7 @@ static void say_copies(struct sonde_buf *line, const struct sonde_node *n)
 	double nr = per_entry(n, (double)n->copies), bytes = n->copy_bytes / (double)n->copies;
 	bool is_large = bytes >= 1e9;
 
-	sonde_buf_printf(line, nr == 1 ? ": one copy an entry, " : ": %.6g copies an entry, ", nr);
+	sonde_buf_printf(line, nr == 1 ? ": one copy per entry, " : ": %.6g copies per entry, ", nr);
 	sonde_buf_printf(line, "%.3g %s%s at %.3g GB/s", bytes / (is_large ? 1e9 : 1e6), is_large ? "GB" : "MB", nr == 1 ? "" : " each",
 		n->copy_bytes / n->copy_ns);
 }
@@ -99,7 +99,7 @@ static void add_copies(struct sonde_finder *x)
 	if (!f)
 		return;
 	sonde_finder__prove_ms(f, node, "copy_ms", n->copy_ns, TIMES);
-	sonde_finder__prove_ms(f, node, "idle.copy_ms", n->times.idle_by[SONDE_IDLE_COPY], "no launch ran, and the host was in the call of a copy");
+	sonde_finder__prove_ms(f, node, "idle.copy_ms", n->times.idle_by[SONDE_IDLE_COPY], "no launch ran, and the host was in a copy call");
 	sonde_finder__prove(f, count_of(node, "copy_count", n->copies));
 	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("copy_bytes"), n->copy_bytes, NAN, "byte", "sum of its copies"});
 	if (f->cause == SONDE_CAUSE_COPY_CALL) {
@@ -175,12 +175,12 @@ static void add_tiny(struct sonde_finder *x)
 	f = sonde_finder__add(x, SONDE_CAUSE_TINY_KERNELS, node, ns + queued);
 	if (!f)
 		return;
-	f->stake_ns = ns / 2 + queued;
+	f->savable_ns = ns / 2 + queued;
 	sonde_finder__prove(f, count_of(node, "kernel_count", n->launches));
 	sonde_finder__prove_ms(f, node, "total_ms", n->time_ns, TIMES);
 	sonde_finder__prove_ms(f, node, "idle.queued_ms", n->times.idle_by[SONDE_IDLE_QUEUED],
 		"no launch ran, and the next one was launched already");
-	sonde_buf_printf(&line, "%.0f kernels an entry of %.3g µs on average take ", per_entry(n, calls), ns / calls / 1e3);
+	sonde_buf_printf(&line, "%.0f kernels per entry, of %.3g µs on average, take ", per_entry(n, calls), ns / calls / 1e3);
 	sonde_finder__say_cost(x, &line, f);
 	sonde_buf_printf(&line, ": %s", sonde_causes[f->cause].why);
 	sonde_finder__keep(x, f, &line);
@@ -194,7 +194,7 @@ static enum sonde_cause latency_cause(const struct sonde_finder *x, uint64_t cal
 	double waves = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_WAVES);
 	double active = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_SM_ACTIVE);
 	double warps = sonde_figure_of(x->t, &x->figures, SONDE_ROLE_OCCUPANCY);
-	uint32_t grid = sonde_tree_column(x->t, SONDE_METRIC_GRID);
+	uint32_t grid = sonde_tree_column(x->t, SONDE_STR(SONDE_METRIC_GRID));
 	double blocks = grid == SONDE_NONE ? NAN : x->figures.at[grid].v / (double)calls; /* the figure is a sum over launches */
 
 	if (isnan(waves) && blocks < x->nr_sms)
@@ -211,7 +211,7 @@ static void prove_role(struct sonde_finder *x, struct sonde_finding *f, enum son
 	size_t i;
 
 	for (i = 0; i < SONDE_ROLE_METRICS && m[i].name && column == SONDE_NONE; i++) {
-		column = sonde_tree_column(x->t, m[i].name);
+		column = sonde_tree_column(x->t, sonde_str_from(m[i].name));
 		if (column != SONDE_NONE && isnan(x->figures.at[column].v))
 			column = SONDE_NONE;
 	}
@@ -348,7 +348,7 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 	if (!f)
 		return;
 	f->kernel = k->name;
-	f->stake_ns = limit.word ? f->run_ns * fmax(1 - limit.pct / 100, LEAST_STAKE) : 0;
+	f->savable_ns = limit.word ? f->run_ns * fmax(1 - limit.pct / 100, LEAST_STAKE) : 0;
 	sonde_finder__prove(f, (struct sonde_evidence){node, f->kernel, SONDE_STR("total_ms"), f->run_ns / 1e6, NAN, "ms", TIMES});
 	prove_samples(x, f, row);
 	if (limit.word) {
@@ -395,7 +395,7 @@ static void add_communication(struct sonde_finder *x)
 		sonde_finder__prove_ms(f, node, "comm_wait_ms", x->r->nodes.at[node].comm_wait_ns, "starts of collectives on all ranks (docs/ranks.md)");
 		sonde_buf_puts(&line, "ranks waited ");
 		sonde_finder__say_cost(x, &line, f);
-		sonde_buf_puts(&line, " in collectives for the last one");
+		sonde_buf_puts(&line, " in collectives for the last rank");
 		if (ranks && ranks->stragglers.nr)
 			sonde_buf_printf(&line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[0].sentence));
 		sonde_finder__keep(x, f, &line);
@@ -429,7 +429,7 @@ static void add_imbalance(struct sonde_finder *x)
 	if (!f)
 		return;
 	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("imbalance"), n->imbalance, NAN, "", "largest ÷ mean of the ranks"});
-	sonde_buf_printf(&line, "the slowest rank has %.0f%% more to do than the average: the others have nothing to do for ", 100 * (n->imbalance - 1));
+	sonde_buf_printf(&line, "the slowest rank has %.0f%% more work than the average: the others have nothing to do for ", 100 * (n->imbalance - 1));
 	sonde_finder__say_cost(x, &line, f);
 	if (ranks && ranks->stragglers.nr)
 		sonde_buf_printf(&line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[0].sentence));

@@ -117,8 +117,8 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 		.gain_ns = NAN,
 		.gain_low_ns = NAN,
 		.gain_high_ns = NAN,
-		.stake_ns = cost_ns,
-		.is_once = x->is_once};
+		.savable_ns = cost_ns,
+		.is_startup = x->is_startup};
 	return f;
 }
 
@@ -142,7 +142,7 @@ void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line
 		sonde_buf_printf(line, "%.3f ms of the run (%.0f%%)", of->run_ns / 1e6, 100 * of->share);
 }
 
-static struct sonde_str keep(struct sonde_finder *x, struct sonde_buf *line)
+static struct sonde_str keep_text(struct sonde_finder *x, struct sonde_buf *line)
 {
 	struct sonde_str kept = sonde_arena_dup(&x->out->arena, sonde_buf_view(line));
 
@@ -153,12 +153,12 @@ static struct sonde_str keep(struct sonde_finder *x, struct sonde_buf *line)
 
 void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct sonde_buf *line)
 {
-	to->says = keep(x, line);
+	to->says = keep_text(x, line);
 	sonde_buf_release(line);
 }
 
 /* Fills in the texts of the cause's row, with names. Commands get ids, because ids are unambiguous. */
-static void complete(struct sonde_finder *x, struct sonde_finding *f)
+static void fill_texts(struct sonde_finder *x, struct sonde_finding *f)
 {
 	const struct sonde_cause_row *row = &sonde_causes[f->cause];
 	struct sonde_str id = SONDE_STR(""), kernel = SONDE_STR("");
@@ -167,7 +167,7 @@ static void complete(struct sonde_finder *x, struct sonde_finding *f)
 	if (f->node != SONDE_NONE) {
 		id = sonde_node_region(x->t, &x->r->nodes.at[f->node])->id;
 		sonde_node_say(&line, x->t, &x->r->nodes.at[f->node]);
-		f->where = keep(x, &line);
+		f->where = keep_text(x, &line);
 	} else {
 		f->where = SONDE_STR("outside any range");
 	}
@@ -175,16 +175,16 @@ static void complete(struct sonde_finder *x, struct sonde_finding *f)
 		kernel = sonde_tree_short_name(x->t, f->kernel);
 	f->action = sonde_str_from(x->is_torch && row->torch ? row->torch : row->action);
 	sonde_cause_fill(&line, row->next, id, kernel);
-	f->next = keep(x, &line);
+	f->next = keep_text(x, &line);
 	if (row->change) {
 		sonde_cause_fill(&line, row->change, id, kernel);
-		f->change = keep(x, &line);
+		f->change = keep_text(x, &line);
 	}
 	if (f->change.n)
-		sonde_buf_printf(&line, "`sonde whatif RUN %.*s` may tell", SONDE_STR_ARG(f->change));
+		sonde_buf_printf(&line, "run `sonde whatif RUN %.*s` to estimate it", SONDE_STR_ARG(f->change));
 	else
-		sonde_buf_puts(&line, "no such change can be replayed");
-	f->gain_from = keep(x, &line);
+		sonde_buf_puts(&line, "sonde cannot replay such a change");
+	f->gain_from = keep_text(x, &line);
 	sonde_buf_release(&line);
 }
 
@@ -194,8 +194,8 @@ static double rank_value(const struct sonde_findings *f, const struct sonde_find
 {
 	double gain = a->gain_ns * (double)f->nr_entries;
 
-	if (isnan(gain) || (sonde_causes[a->cause].is_near && gain < FAR_BELOW * a->stake_ns))
-		return MOST_SAVED * a->stake_ns;
+	if (isnan(gain) || (sonde_causes[a->cause].is_change_similar && gain < FAR_BELOW * a->savable_ns))
+		return MOST_SAVED * a->savable_ns;
 	/*
 	 * Not limited by the time in the synchronisation: after it, the GPU has nothing to do until the host has caught
 	 * up.
@@ -206,7 +206,7 @@ static double rank_value(const struct sonde_findings *f, const struct sonde_find
 	 * A change may gain more than the finding is about, and no kernel really reaches its roofline: the gain counts
 	 * up to the stake.
 	 */
-	return fmin(gain, a->stake_ns);
+	return fmin(gain, a->savable_ns);
 }
 
 static int compare_findings(const void *pa, const void *pb, void *context)
@@ -216,8 +216,8 @@ static int compare_findings(const void *pa, const void *pb, void *context)
 
 	if (a->is_first != b->is_first)
 		return a->is_first ? -1 : 1;
-	if (a->is_once != b->is_once)
-		return a->is_once ? 1 : -1;
+	if (a->is_startup != b->is_startup)
+		return a->is_startup ? 1 : -1;
 	if (x != y)
 		return x > y ? -1 : 1;
 	if (a->run_ns != b->run_ns)
@@ -357,13 +357,13 @@ static void find_step(struct sonde_finder *x)
 }
 
 /* Finds what is wrong in one region: the step, or one beside it. */
-static void look_at(struct sonde_finder *x, uint32_t node)
+static void examine_region(struct sonde_finder *x, uint32_t node)
 {
 	uint32_t step = x->out->step;
 
 	x->top = node;
 	x->top_ns = sonde_node__wall_ns(&x->r->nodes.at[node]);
-	x->is_once = step != SONDE_NONE && x->r->nodes.at[node].instances < x->often && !sonde_report__is_inside(x->r, step, node);
+	x->is_startup = step != SONDE_NONE && x->r->nodes.at[node].instances < x->often && !sonde_report__is_inside(x->r, step, node);
 	if (node == step) {
 		x->top_ns += x->between_ns;
 		sonde_finder__between(x);
@@ -376,14 +376,14 @@ static void look_at(struct sonde_finder *x, uint32_t node)
  * Examines the step, then the regions beside it. An outermost region around the step is examined too if the step is at
  * most half of it.
  */
-static void look_at_all(struct sonde_finder *x)
+static void examine_regions(struct sonde_finder *x)
 {
 	const struct sonde_node *nodes = x->r->nodes.at;
 	uint32_t i, step = x->out->step;
 	double step_ns = step == SONDE_NONE ? 0 : sonde_node__wall_ns(&nodes[step]) + x->between_ns;
 
 	if (step != SONDE_NONE)
-		look_at(x, step);
+		examine_region(x, step);
 	for (i = 0; i < x->r->nodes.nr && !x->failed; i++) {
 		double wall = sonde_node__wall_ns(&nodes[i]);
 		bool is_around = step != SONDE_NONE && sonde_report__is_inside(x->r, step, i);
@@ -392,12 +392,12 @@ static void look_at_all(struct sonde_finder *x)
 		if (i == step || wall < LEAST_TOP * x->run_ns || (is_around && step_ns > wall / 2))
 			continue;
 		if (parent == SONDE_NONE || (step != SONDE_NONE && !is_around && parent != step && sonde_report__is_inside(x->r, step, parent)))
-			look_at(x, i);
+			examine_region(x, i);
 	}
 }
 
 /* If most of the GPU's work is in no range, anything said about ranges matters less. */
-static void look_outside(struct sonde_finder *x)
+static void examine_outside(struct sonde_finder *x)
 {
 	double outside = x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0;
 	double inside = x->r->time_ns > 0 ? x->r->time_ns : 0, wall = 0;
@@ -526,13 +526,13 @@ static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_
 		x->out->step_ns = sonde_node__wall_ns(n) / (double)x->out->nr_entries;
 		x->out->between_ns = x->between_ns / (double)x->out->nr_entries;
 	}
-	look_outside(x);
-	look_at_all(x);
+	examine_outside(x);
+	examine_regions(x);
 	sonde_findings_rank(x->out);
 	if (x->out->at.nr > SONDE_MAX_FINDINGS)
 		x->out->at.nr = SONDE_MAX_FINDINGS;
 	for (i = 0; i < x->out->at.nr; i++)
-		complete(x, &x->out->at.at[i]);
+		fill_texts(x, &x->out->at.at[i]);
 	return x->failed ? sonde_err_nomem(err) : 0;
 }
 

@@ -49,9 +49,9 @@ struct sonde_finding {
 	struct sonde_str change;    /* argument of `sonde whatif`; empty = whatif has no such change */
 	struct sonde_evidence evidence[SONDE_MAX_EVIDENCE];
 	size_t nr_evidence;
-	double stake_ns; /* private: it is ranked by this until a gain is known */
+	double savable_ns; /* private: it is ranked by this until a gain is known */
 	bool is_first;	 /* private: it comes before all others */
-	bool is_once;	 /* private: its region is beside the step and hardly ever entered */
+	bool is_startup;	 /* private: its region is beside the step and hardly ever entered */
 };
 
 struct sonde_findings {

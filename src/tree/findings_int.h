@@ -23,7 +23,7 @@ struct sonde_finder {
 	double run_ns;	    /* time of the run: costs outside the step are shares of it */
 	uint32_t top;	    /* the node being examined: the step, or a region beside it; SONDE_NONE = work outside any region */
 	double top_ns;	    /* wall time of `top`; for the step with the time until the next entry */
-	bool is_once;	    /* `top` is hardly ever entered and not around the step: a start-up */
+	bool is_startup;	    /* `top` is hardly ever entered and not around the step: a start-up */
 	double between_ns;  /* total time between the entries of the step … */
 	uint32_t culprit;   /* … and the region without GPU work that has most of it; SONDE_NONE = none is known */
 };

@@ -93,7 +93,7 @@ static void add_places(struct sonde_hot_lines *l, const struct sonde_cells *c)
 	l->at.nr = nr;
 }
 
-static bool make(struct sonde_hot_lines *out, const struct sonde_tree *t, bool is_of_pcs, const uint32_t *cells, uint32_t nr)
+static bool make_lines(struct sonde_hot_lines *out, const struct sonde_tree *t, bool is_of_pcs, const uint32_t *cells, uint32_t nr)
 {
 	const struct sonde_cells *c = t->cells;
 
@@ -116,7 +116,7 @@ bool sonde_hot_lines_make(struct sonde_hot_lines *out, const struct sonde_tree *
 	uint32_t nr = 0;
 	const uint32_t *cells = sonde_tree_cells(r, part, index, &nr);
 
-	return make(out, t, false, cells, nr);
+	return make_lines(out, t, false, cells, nr);
 }
 
 bool sonde_hot_lines_make_pcs(struct sonde_hot_lines *out, const struct sonde_tree *t, const struct sonde_report *r,
@@ -125,7 +125,7 @@ bool sonde_hot_lines_make_pcs(struct sonde_hot_lines *out, const struct sonde_tr
 	uint32_t nr = 0;
 	const uint32_t *cells = sonde_tree_cells(r, part, index, &nr);
 
-	return make(out, t, true, cells, nr);
+	return make_lines(out, t, true, cells, nr);
 }
 
 void sonde_hot_lines_release(struct sonde_hot_lines *l)

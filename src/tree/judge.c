@@ -12,7 +12,7 @@ static uint32_t column_of(
 	size_t i;
 
 	for (i = from; i < SONDE_ROLE_METRICS && m[i].name; i++) {
-		uint32_t column = sonde_tree_column(t, m[i].name);
+		uint32_t column = sonde_tree_column(t, sonde_str_from(m[i].name));
 
 		if (column != SONDE_NONE && column < f->nr && !isnan(f->at[column].v))
 			return column;
@@ -34,7 +34,7 @@ const enum sonde_metric_role sonde_memory_parts[SONDE_NR_MEMORY_PARTS] = {
 	SONDE_ROLE_L2, SONDE_ROLE_L1, SONDE_ROLE_SHARED};
 
 /* Takes a part of the SMs or the memory if it is busier than the parts before it. */
-static void take_part(struct sonde_limiter *most, const struct sonde_figures *f, uint32_t column, const char *word)
+static void keep_busier_part(struct sonde_limiter *most, const struct sonde_figures *f, uint32_t column, const char *word)
 {
 	if (column == SONDE_NONE || (most->word && f->at[column].v <= most->pct))
 		return;
@@ -72,7 +72,7 @@ static struct side find_sm(const struct sonde_tree *t, const struct sonde_figure
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_SM_PARTS; i++)
-		take_part(&part, f, column_of(t, f, sonde_sm_parts[i], 0), words[i]);
+		keep_busier_part(&part, f, column_of(t, f, sonde_sm_parts[i], 0), words[i]);
 	return find_side(f, column_of(t, f, SONDE_ROLE_SM, 0), "compute", part);
 }
 
@@ -86,9 +86,9 @@ static struct side find_memory(const struct sonde_tree *t, const struct sonde_fi
 
 	if (whole == SONDE_NONE)
 		return (struct side){part, NAN};
-	take_part(&part, f, dram, "dram");
+	keep_busier_part(&part, f, dram, "dram");
 	for (i = 0; i < SONDE_NR_MEMORY_PARTS; i++)
-		take_part(&part, f, column_of(t, f, sonde_memory_parts[i], 0), words[i]);
+		keep_busier_part(&part, f, column_of(t, f, sonde_memory_parts[i], 0), words[i]);
 	return find_side(f, whole == dram ? SONDE_NONE : whole, "memory", part);
 }
 
@@ -115,7 +115,7 @@ const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures
 }
 
 /* Says whether the region waited for the CPU, the GPU, or something between. NULL: no launches, or a time is not known. */
-static const char *whom(const struct sonde_node *n)
+static const char *waited_for(const struct sonde_node *n)
 {
 	double used = n->times.busy_ns / n->times.host_ns;
 
@@ -130,7 +130,7 @@ static const char *whom(const struct sonde_node *n)
 
 const char *sonde_bound(const struct sonde_tree *t, const struct sonde_figures *f, const struct sonde_node *n)
 {
-	const char *limiter = sonde_limiter(t, f), *waited = whom(n);
+	const char *limiter = sonde_limiter(t, f), *waited = waited_for(n);
 
 	if (waited && (strcmp(waited, "cpu") == 0 || strcmp(waited, "waiting") == 0))
 		return waited;

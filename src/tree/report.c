@@ -77,7 +77,7 @@ static bool has_scope(const struct sonde_cells *l, const struct sonde_cover *c, 
 }
 
 /* Working state while building one report. */
-struct work {
+struct report_work {
 	struct sonde_tree *t;
 	const struct sonde_cells *c;
 	struct sonde_report *r;
@@ -99,7 +99,7 @@ static size_t first_visit(const struct sonde_cells *c, uint32_t scope)
 }
 
 /* A region is in the report if it, or a region inside it, was entered there. */
-static void find_present(struct work *w)
+static void find_present(struct report_work *w)
 {
 	bool is_one = w->cover->scope != SONDE_NONE;
 	size_t i = is_one ? first_visit(w->c, w->cover->scope) : 0;
@@ -123,7 +123,7 @@ static void find_present(struct work *w)
 	}
 }
 
-static bool add_node(struct work *w, uint32_t region)
+static bool add_node(struct report_work *w, uint32_t region)
 {
 	const struct sonde_region *g = &w->c->regions.at[region];
 	struct sonde_node *n = sonde_vec_push(&w->r->nodes);
@@ -142,7 +142,7 @@ static bool add_node(struct work *w, uint32_t region)
 }
 
 /* Adds nodes depth-first, siblings in order of first entry, which is the order of the regions. */
-static bool add_nodes(struct work *w)
+static bool add_nodes(struct report_work *w)
 {
 	size_t i;
 
@@ -158,7 +158,7 @@ static bool add_nodes(struct work *w)
  * region whose own capture already contains the cell's work. Invariant 4.
  */
 static void visit_nodes(
-	struct work *w, uint32_t cell, void (*visit)(struct work *, uint32_t, uint32_t, bool))
+	struct report_work *w, uint32_t cell, void (*visit)(struct report_work *, uint32_t, uint32_t, bool))
 {
 	const struct sonde_place *place = &w->c->places.at[w->c->cells.at[cell].place];
 	uint32_t k, region, scope = w->c->cells.at[cell].scope;
@@ -174,7 +174,7 @@ static void visit_nodes(
 	}
 }
 
-static void count_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
+static void count_cell(struct report_work *w, uint32_t node, uint32_t cell, bool own)
 {
 	const struct sonde_cell *c = &w->c->cells.at[cell];
 	struct sonde_node *n = &w->r->nodes.at[node];
@@ -193,7 +193,7 @@ static void count_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
 	}
 }
 
-static void place_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
+static void place_cell(struct report_work *w, uint32_t node, uint32_t cell, bool own)
 {
 	struct sonde_node *n = &w->r->nodes.at[node];
 
@@ -202,26 +202,26 @@ static void place_cell(struct work *w, uint32_t node, uint32_t cell, bool own)
 		w->r->cells.at[n->own_first_cell + n->own_nr_cells++] = cell;
 }
 
-static bool covers_cell(const struct work *w, size_t cell)
+static bool covers_cell(const struct report_work *w, size_t cell)
 {
 	return has_scope(w->c, w->cover, w->c->cells.at[cell].scope);
 }
 
 /* Whether a cell is in at least one region. */
-static bool is_inside(const struct work *w, size_t cell)
+static bool is_inside(const struct report_work *w, size_t cell)
 {
 	return w->c->places.at[w->c->cells.at[cell].place].nr > 0;
 }
 
 /* Whether the capture of a range around the cell already contains the cell's work. */
-static bool is_counted(const struct work *w, size_t cell)
+static bool is_counted(const struct report_work *w, size_t cell)
 {
 	const struct sonde_cell *c = &w->c->cells.at[cell];
 
 	return sonde_nested__is_inside(w->cover->nested, w->t, c->place, c->scope);
 }
 
-static void put_cell(struct work *w, uint32_t cell)
+static void add_cell(struct report_work *w, uint32_t cell)
 {
 	const struct sonde_cell *c = &w->c->cells.at[cell];
 	struct sonde_report *r = w->r;
@@ -239,7 +239,7 @@ static void put_cell(struct work *w, uint32_t cell)
 }
 
 /* Two passes over the cells: the first counts how many each slice gets, the second puts them there. */
-static int distribute(struct work *w)
+static int distribute_cells(struct report_work *w)
 {
 	struct sonde_report *r = w->r;
 	uint64_t total = 0;
@@ -270,9 +270,8 @@ static int distribute(struct work *w)
 		n->nr_cells = n->own_nr_cells = 0;
 		if (total >= SONDE_NONE)
 			return sonde_err_set(w->err, SONDE_ERR_LIMIT,
-				"the regions, all they are nested in and their kernels make more "
-				"than 4 billion rows: choose fewer with --nvtx-include or "
-				"--kernel-include");
+				"regions × nesting × kernels give more than 4 billion rows: choose "
+				"fewer with --nvtx-include or --kernel-include");
 	}
 	if (!sonde_vec_reserve(&r->cells, total))
 		return sonde_err_nomem(w->err);
@@ -282,7 +281,7 @@ static int distribute(struct work *w)
 		uint32_t cell = w->cells ? w->cells[i] : (uint32_t)i;
 
 		if (covers_cell(w, cell))
-			put_cell(w, cell);
+			add_cell(w, cell);
 	}
 	for (i = 0; i < r->flat_first_cell; i++) /* these cells once more: sorted by kernel, they are another table */
 		r->cells.at[r->flat_first_cell + i] = r->cells.at[i];
@@ -309,7 +308,7 @@ static int by_time_then_name(const void *a, const void *b, void *names)
 
 /* The kernel table of a slice of cells: sorts the slice by kernel, one row per run. */
 static bool add_kernels(
-	struct work *w, uint32_t first, uint32_t nr, uint32_t *first_kernel, uint32_t *nr_kernels)
+	struct report_work *w, uint32_t first, uint32_t nr, uint32_t *first_kernel, uint32_t *nr_kernels)
 {
 	struct sonde_kernel *row = NULL;
 	uint32_t *cells = w->r->cells.at, i;
@@ -338,7 +337,7 @@ static bool add_kernels(
 	return true;
 }
 
-static bool add_kernel_tables(struct work *w)
+static bool add_kernel_tables(struct report_work *w)
 {
 	struct sonde_report *r = w->r;
 	size_t i;
@@ -361,7 +360,7 @@ static const struct sonde_input *input_of(const struct sonde_cells *c, size_t sc
 	return &c->inputs.at[c->processes.at[c->scopes.at[scope].process].input];
 }
 
-static void sum_scopes(struct work *w)
+static void sum_scopes(struct report_work *w)
 {
 	bool is_one = w->cover->scope != SONDE_NONE;
 	size_t i = is_one ? w->cover->scope : 0;
@@ -392,7 +391,7 @@ static void forget_own(struct sonde_report *r)
 	}
 }
 
-static int build_report(struct work *w)
+static int build_report(struct report_work *w)
 {
 	uint32_t scope = w->cover->scope;
 	int rc;
@@ -404,7 +403,7 @@ static int build_report(struct work *w)
 	}
 	sum_scopes(w);
 	find_present(w);
-	rc = add_nodes(w) ? distribute(w) : sonde_err_nomem(w->err);
+	rc = add_nodes(w) ? distribute_cells(w) : sonde_err_nomem(w->err);
 	if (rc == 0 && !add_kernel_tables(w))
 		rc = sonde_err_nomem(w->err);
 	if (rc == 0 && !w->is_timed)
@@ -421,7 +420,7 @@ int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 	const struct sonde_cover *cover, struct sonde_err *err)
 {
 	struct sonde_report *r = sonde_vec_push(&t->reports);
-	struct work w = {.t = t,
+	struct report_work w = {.t = t,
 		.c = t->cells,
 		.r = r,
 		.cover = cover,

@@ -1,5 +1,5 @@
 /*
- * Operations are counted from the surest counters that there are: first instructions by type and operations of the
+ * Operations are count_of_counter from the surest counters that there are: first instructions by type and operations of the
  * tensor cores, as counts or as rates; else sampled counters of what the pipes did. Counters of different kinds that
  * count the same work are never added up.
  */
@@ -42,18 +42,18 @@ static const struct {
 #define NR_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
 /* The figure of a metric; NaN if the metric is not reported. */
-static double value(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
+static double figure_value(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
 {
-	uint32_t column = sonde_tree_column(t, name);
+	uint32_t column = sonde_tree_column(t, sonde_str_from(name));
 
 	return column == SONDE_NONE ? NAN : f->at[column].v;
 }
 
 /*
- * Elapsed cycles of the SMs' clock, which all units of the SMs share. NaN if devices differ: cycles of different clocks
+ * Elapsed elapsed_cycles of the SMs' clock, which all units of the SMs share. NaN if devices differ: elapsed_cycles of different clocks
  * do not add up.
  */
-static double cycles(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
+static double elapsed_cycles(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
 	static const char *const counts[] = {SONDE_COUNTER_SMSP_CYCLES ".avg", SONDE_COUNTER_SM_CYCLES ".avg"};
 	static const char *const rates[] = {SONDE_COUNTER_SMSP_CYCLES ".avg.per_second", SONDE_METRIC_SM_CLOCK,
@@ -64,36 +64,36 @@ static double cycles(const struct sonde_tree *t, const struct sonde_figures *f, 
 	if (t->is_mixed)
 		return NAN;
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]) && isnan(v); i++)
-		v = value(t, f, counts[i]);
+		v = figure_value(t, f, counts[i]);
 	for (i = 0; i < sizeof(rates) / sizeof(rates[0]) && isnan(v); i++)
-		v = value(t, f, rates[i]) * time_ns / 1e9;
+		v = figure_value(t, f, rates[i]) * time_ns / 1e9;
 	return v;
 }
 
 /*
- * The count of a counter `X.sum`: its figure, or its rate × time or cycles. The rate of a region is the sum of its
- * launches' counts divided by the sum of their times or cycles, so this gives the sum back. NaN: neither was captured.
+ * The count of a counter `X.sum`: its figure, or its rate × time or elapsed_cycles. The rate of a region is the sum of its
+ * launches' counts divided by the sum of their times or elapsed_cycles, so this gives the sum back. NaN: neither was captured.
  */
-static double counted(const struct sonde_tree *t, const struct sonde_figures *f, struct sonde_str counter,
+static double count_of_counter(const struct sonde_tree *t, const struct sonde_figures *f, struct sonde_str counter,
 	double time_ns)
 {
 	char rate[512];
 	double v;
 
 	snprintf(rate, sizeof(rate), "%.*s", SONDE_STR_ARG(counter));
-	v = value(t, f, rate);
+	v = figure_value(t, f, rate);
 	if (!isnan(v))
 		return v;
 	snprintf(rate, sizeof(rate), "%.*s.per_second", SONDE_STR_ARG(counter));
-	v = value(t, f, rate) * time_ns / 1e9;
+	v = figure_value(t, f, rate) * time_ns / 1e9;
 	if (!isnan(v))
 		return v;
 	snprintf(rate, sizeof(rate), "%.*s.per_cycle_elapsed", SONDE_STR_ARG(counter));
-	v = value(t, f, rate);
-	return isnan(v) ? v : v * cycles(t, f, time_ns);
+	v = figure_value(t, f, rate);
+	return isnan(v) ? v : v * elapsed_cycles(t, f, time_ns);
 }
 
-/* Operations outside the tensor cores. Sets `*nr` to the number of kinds of operations that were counted. */
+/* Operations outside the tensor cores. Sets `*nr` to the number of kinds of operations that were count_of_counter. */
 static double scalar_flop(
 	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns, size_t *nr)
 {
@@ -102,9 +102,9 @@ static double scalar_flop(
 
 	*nr = 0;
 	for (i = 0; i < NR_OPERATIONS; i++) {
-		v = counted(t, f, sonde_str_from(operations[i].names[0]), time_ns);
+		v = count_of_counter(t, f, sonde_str_from(operations[i].names[0]), time_ns);
 		if (isnan(v))
-			v = counted(t, f, sonde_str_from(operations[i].names[1]), time_ns);
+			v = count_of_counter(t, f, sonde_str_from(operations[i].names[1]), time_ns);
 		*nr += !isnan(v);
 		sonde_add_known(&sum, operations[i].flop * v);
 	}
@@ -143,23 +143,23 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t)
 	return true;
 }
 
-/* Metrics that count single operations come first. If one of them has a value, coarser metrics are ignored. */
+/* Metrics that count single operations come first. If one of them has a figure_value, coarser metrics are ignored. */
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
 {
 	const struct sonde_str fine = sonde_str_from(sonde_tensor_patterns[0]);
-	bool is_told = false;
+	bool is_counted = false;
 	size_t i;
 
 	for (i = 0; i < t->tensor_metrics.nr; i++) {
 		uint32_t metric = t->tensor_metrics.at[i];
 		struct sonde_figure f;
 
-		if (is_told && !sonde_str_glob(t->cells->metric_names.keys[metric], fine))
+		if (is_counted && !sonde_str_glob(t->cells->metric_names.keys[metric], fine))
 			continue;
 		sonde_cell__figure(t, cell, metric, &f);
 		if (f.v > 0)
 			return true;
-		is_told |= !isnan(f.v);
+		is_counted |= !isnan(f.v);
 	}
 	return false;
 }
@@ -198,7 +198,7 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 		if (whole.n && name.n > whole.n && (name.p[whole.n] == '_' || name.p[whole.n] == '.') &&
 			sonde_str_eq(head, whole))
 			continue;
-		v = counted(t, f, name, time_ns);
+		v = count_of_counter(t, f, name, time_ns);
 		if (isnan(v))
 			continue;
 		whole = (struct sonde_str){name.p, name.n - strlen(".sum")};
@@ -210,10 +210,10 @@ static double tensor_flop(const struct sonde_tree *t, const struct sonde_figures
 /* Bytes read and written, whichever counters were captured. */
 static double dram_bytes(const struct sonde_tree *t, const struct sonde_figures *f, double time_ns)
 {
-	double v = counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM ".sum"), time_ns);
+	double v = count_of_counter(t, f, SONDE_STR(SONDE_COUNTER_DRAM ".sum"), time_ns);
 
-	return isnan(v) ? counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM_READ ".sum"), time_ns) +
-				  counted(t, f, SONDE_STR(SONDE_COUNTER_DRAM_WRITTEN ".sum"), time_ns)
+	return isnan(v) ? count_of_counter(t, f, SONDE_STR(SONDE_COUNTER_DRAM_READ ".sum"), time_ns) +
+				  count_of_counter(t, f, SONDE_STR(SONDE_COUNTER_DRAM_WRITTEN ".sum"), time_ns)
 			: v;
 }
 
@@ -282,7 +282,7 @@ const char *sonde_roofline_source(const struct sonde_tree *t)
 /* The figure of a metric if it was sampled, else NaN. */
 static double sampled(const struct sonde_tree *t, const struct sonde_figures *f, const char *name)
 {
-	uint32_t column = sonde_tree_column(t, name);
+	uint32_t column = sonde_tree_column(t, sonde_str_from(name));
 
 	return column == SONDE_NONE || f->at[column].quality != SONDE_QUALITY_SAMPLED ? NAN
 										       : f->at[column].v;
@@ -298,7 +298,7 @@ static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures 
 	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 
-/* Why the counted operations are only a lower bound. NULL: nothing is known to be missing. */
+/* Why the count_of_counter operations are only a lower bound. NULL: nothing is known to be missing. */
 static const char *uncounted(double scalar, double tensor, bool has_tensor)
 {
 	if (isnan(tensor) && isnan(scalar))
@@ -318,7 +318,7 @@ struct sonde_roofline sonde_roofline_of(
 	sonde_add_known(&r.flop, scalar);
 	sonde_add_known(&r.flop, tensor);
 	if (r.flop == 0 && (nr_counted < NR_OPERATIONS || isnan(tensor)))
-		r.flop = NAN; /* everything that ran may be of a kind that was not counted */
+		r.flop = NAN; /* everything that ran may be of a kind that was not count_of_counter */
 	if (!isnan(r.flop)) {
 		r.at_least = uncounted(scalar, tensor, figures->has_tensor);
 	} else {

@@ -116,15 +116,15 @@ static void note_doubts(struct sonde_tree *t)
 
 	if (has_estimates(c))
 		sonde_note(&t->notes,
-			"captured with a budget by an older sonde: GPU times, and maybe numbers of launches, are "
-			"estimates; capture again");
+			"an older sonde made this capture with a budget: its GPU times, and maybe its numbers of launches, "
+			"are estimates; capture again");
 	if (t->is_mixed)
 		sonde_note(&t->notes,
-			"devices of different kinds: percentages in the aggregate are weighted "
-			"by multiprocessors × elapsed cycles, an approximation; those of scopes are "
+			"the devices are not all alike: percentages in the aggregate are weighted "
+			"by multiprocessors × elapsed cycles, which is an approximation; those of scopes are "
 			"exact");
 	if (c->nr_damaged)
-		sonde_note_loss(&t->notes, "%.*s; what could be decoded of that result is reported",
+		sonde_note_loss(&t->notes, "%.*s; the report has the part of that result that could be decoded",
 			SONDE_STR_ARG(c->damage));
 	if (c->nr_damaged > 1)
 		sonde_note_loss(&t->notes,
@@ -178,7 +178,7 @@ static void note_modes(struct sonde_tree *t)
 			sonde_note(&t->notes,
 				"the aggregate adds up captures made in different ways (%.*s, "
 				"%.*s): if "
-				"they are of the same work, look at the scopes instead",
+				"they captured the same work, look at the scopes instead",
 				SONDE_STR_ARG(first), SONDE_STR_ARG(mode));
 			return;
 		}
@@ -219,9 +219,9 @@ static int build_aggregate(struct sonde_tree *t, struct sonde_scratch *x, uint8_
 	}
 	if (nested.has_levels)
 		sonde_note(&t->notes,
-			"nested ranges were captured one level at a time, by a run of the program "
-			"each: in the aggregate a region with results of its own shows these "
-			"alone, as they include the ranges inside it");
+			"nested ranges were captured one level at a time, each level in a run of its "
+			"own: in the aggregate, a region with results of its own shows only these, "
+			"because they include the ranges inside it");
 	sonde_nested__release(&nested);
 	return rc;
 }

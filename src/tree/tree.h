@@ -189,8 +189,7 @@ bool sonde_kernel_is_copy(const struct sonde_tree *t, const struct sonde_report 
 struct sonde_str sonde_tree_str(const struct sonde_tree *t, uint32_t string); /* SONDE_NONE: "" */
 /* The short name of a kernel, for people (cxx_name.h). No two kernels of a tree have the same. */
 struct sonde_str sonde_tree_short_name(const struct sonde_tree *t, uint32_t string);
-uint32_t sonde_tree_column(const struct sonde_tree *t, const char *name); /* SONDE_NONE = there is none */
-uint32_t sonde_tree_find_column(const struct sonde_tree *t, struct sonde_str name); /* SONDE_NONE = there is none */
+uint32_t sonde_tree_column(const struct sonde_tree *t, struct sonde_str name); /* SONDE_NONE = there is none */
 /* Sorts the columns by name. Whoever makes a tree calls this before anybody looks for a column. */
 void sonde_tree_sort_columns(struct sonde_tree *t);
 /* The column of the best metric for a role that the tree has; SONDE_NONE = it has none. */

@@ -84,9 +84,9 @@ ok diff__html_has_regions_with_verdicts_and_kernels boxes
 signed() { "$SONDE" diff "$TMP/a.json" "$TMP/b.json" -f html | grep 'class="v slower"' | grep -q '</td><td>+[0-9.]*</td><td>+[0-9.]* %</td>'; }
 ok diff__html_has_the_signs_of_text_and_markdown signed
 
-slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 likely slower, 0 likely faster' && says 'One capture a side cannot know how runs differ'; }
+slower() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/b.json" && says 'step/mlp is ' && says 'longer kernels: mlp_kernel +' && says '2 likely slower, 0 likely faster' && says 'One capture per side cannot show how much runs differ'; }
 ok diff__a_slower_region_is_named slower
-same() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 1% && says 'No difference is shown'; }
+same() { status 0 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 1% && says 'No difference was found'; }
 ok diff__the_same_program_twice_names_nothing same
 ok diff__a_capture_is_the_same_as_itself status 0 "$SONDE" diff "$TRAIN" "$TRAIN"
 
@@ -102,8 +102,8 @@ ok diff__one_capture_a_side_is_likely_slower_and_4 one_capture
 five_entries() { # the same program: five against five are no evidence, however far apart
 	local p
 	for p in n5 ar1_5; do
-		status 4 "$SONDE" diff "$D/${p}_a.json.gz" "$D/${p}_b.json.gz" --fail-above 5% --single && says 'No difference is shown: 0 regions are the same within 2 %, 41 have too few' &&
-			says 'it takes 8 entries a side to tell, there are 5 and 5' || return
+		status 4 "$SONDE" diff "$D/${p}_a.json.gz" "$D/${p}_b.json.gz" --fail-above 5% --single && says 'No difference was found: 0 regions are the same within 2 %, 41 have too few' &&
+			says 'at least 8 entries per side are needed; there are 5 and 5' || return
 	done
 }
 ok diff__five_entries_are_no_evidence five_entries
@@ -131,7 +131,7 @@ graph_lost() { # the host is ahead of the GPU by many steps in the one, and behi
 }
 ok diff__a_step_without_its_graph_is_slower graph_lost
 minor() { # what is entered once a run never decides, also by name
-	status 4 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above decode=5% --single && says 'is entered once a run, or takes less than 1 % of the time, and never decides'
+	status 4 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above decode=5% --single && says 'is entered only once per run, or takes less than 1 % of the time, so it cannot decide the gate'
 }
 ok diff__what_is_entered_once_never_decides minor
 wall_is_said() { # JSON has every time that was compared, and validate compares the verdict with them
@@ -173,12 +173,12 @@ uncompared() { # REASON SIDES AND OPTIONS…: status 4, whatever is allowed; eve
 }
 ok diff__a_gate_on_an_empty_side_does_not_pass uncompared 'it has no region and no launch' "$TMP/a.json" "$TMP/empty.json"
 ok diff__a_gate_on_an_empty_base_does_not_pass uncompared 'it has no region and no launch' "$TMP/empty.json" "$TMP/a.json"
-ok diff__a_gate_on_a_side_without_launches_does_not_pass uncompared 'it launches nothing on a GPU, and other runs do' "$TMP/a.json" "$TMP/idle.json"
+ok diff__a_gate_on_a_side_without_launches_does_not_pass uncompared 'it launches nothing on a GPU, but other runs do' "$TMP/a.json" "$TMP/idle.json"
 ok diff__a_gate_without_a_common_region_does_not_pass uncompared 'no region is on both sides' "$TMP/attn.json" "$TMP/mlp.json"
-ok diff__a_gate_on_ranges_that_match_nothing_does_not_pass uncompared 'is selected' "$TMP/a.json" "$TMP/a2.json" 'report.nvtx.include=[nonesuch]'
-ok diff__a_gate_on_kernels_that_match_nothing_does_not_pass uncompared 'is selected' "$TMP/a.json" "$TMP/a2.json" 'report.kernels.include=[nonesuch]'
-ok diff__a_gate_on_reports_of_nothing_does_not_pass uncompared 'is selected' "$TMP/none.report.json" "$TMP/none.report.json"
-ok diff__a_gate_on_reports_of_no_kernel_does_not_pass uncompared 'is selected' "$TMP/nokernel.report.json" "$TMP/nokernel.report.json"
+ok diff__a_gate_on_ranges_that_match_nothing_does_not_pass uncompared 'select none of its launches' "$TMP/a.json" "$TMP/a2.json" 'report.nvtx.include=[nonesuch]'
+ok diff__a_gate_on_kernels_that_match_nothing_does_not_pass uncompared 'select none of its launches' "$TMP/a.json" "$TMP/a2.json" 'report.kernels.include=[nonesuch]'
+ok diff__a_gate_on_reports_of_nothing_does_not_pass uncompared 'select none of its launches' "$TMP/none.report.json" "$TMP/none.report.json"
+ok diff__a_gate_on_reports_of_no_kernel_does_not_pass uncompared 'select none of its launches' "$TMP/nokernel.report.json" "$TMP/nokernel.report.json"
 ok diff__a_gate_does_not_pass_by_leaving_out_an_empty_run uncompared 'empty.json) cannot be compared' --base "$TMP/a.json" "$TMP/a2.json" --new "$TMP/a.json" "$TMP/empty.json"
 misnamed() { # a limit of no region is a mistake in the command, also beside one of the step
 	status 2 "$SONDE" diff "$TMP/a.json" "$TMP/a2.json" --fail-above 'nonesuch=5%' --allow-insufficient && says "--fail-above 'nonesuch=5%': no region of either side matches" &&
@@ -189,7 +189,7 @@ vanished() { # of three gated regions one is gone
 	status 4 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above '*=50%' -f junit && says 'tests="3" failures="0" errors="1" skipped="0"' &&
 		grep -A1 'name="step/mlp">' "$TMP/out" | grep -q '<error message=.*removed' &&
 		status 0 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above '*=50%' --allow-insufficient -f junit && says 'errors="0" skipped="1"' &&
-		status 4 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 'step/mlp=50%' --allow-insufficient && says 'no region that matches is on both sides' &&
+		status 4 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 'step/mlp=50%' --allow-insufficient && says 'no matching region is on both sides' &&
 		status 0 "$SONDE" diff "$TMP/less.json" "$TMP/a.json" --fail-above '*=50%' -f junit && grep -A1 'name="step/mlp">' "$TMP/out" | grep -q '<skipped message=.*added' &&
 		status 0 "$SONDE" diff "$TMP/a.json" "$TMP/less.json" --fail-above 50%
 }
@@ -223,8 +223,8 @@ echo '{"traceEvents": [' >"$TMP/bad/1.json"
 not_whole() { # SIDE WHAT BASE NEW: status 1 with the reason in every format, and on standard error; --partial-inputs asks the gate, without a gate it is 0
 	local f
 	for f in text md html json junit; do
-		status 1 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient -f $f && grep -qF "$1 is not whole: " "$TMP/out" && grep -q "$2" "$TMP/out" &&
-			grep "$1 is not whole: " "$TMP/err" | grep -q "$2" && grep -qF -- --partial-inputs "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
+		status 1 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient -f $f && grep -qF "$1 is incomplete: " "$TMP/out" && grep -q "$2" "$TMP/out" &&
+			grep "$1 is incomplete: " "$TMP/err" | grep -q "$2" && grep -qF -- --partial-inputs "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
 	done
 	grep -q 'errors="[1-9]' "$TMP/out" && status 0 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient --partial-inputs -f json && grep -q "$2" "$TMP/out" &&
 		"$SONDE" validate "$TMP/out" && python3 -c 'import json, re, sys
@@ -241,7 +241,7 @@ ok diff__a_gate_on_the_report_of_half_a_trace_is_1 not_whole 'the new side' 'hal
 ok diff__a_gate_on_a_partial_report_of_half_a_trace_is_1 not_whole 'the new side' 'half.json: truncated after' "$TMP/a.json" "$TMP/half.sondecells"
 ok diff__a_gate_on_a_folder_with_an_unreadable_rank_is_1 not_whole 'the new side' 'bad/1.json: .*it is left out' "$TMP/ranks" "$TMP/bad"
 ok diff__a_gate_on_a_folder_with_an_empty_rank_is_1 not_whole 'the new side' 'void/1.json: the file is empty' "$TMP/ranks" "$TMP/void"
-ok diff__a_gate_on_a_job_without_one_of_its_ranks_is_1 not_whole 'the new side' '1 rank of the job is missing that other runs have: 1' "$TMP/ranks" "$TMP/one"
+ok diff__a_gate_on_a_job_without_one_of_its_ranks_is_1 not_whole 'the new side' '1 rank that other runs have is missing: 1' "$TMP/ranks" "$TMP/one"
 chosen_ranks() { # both sides of the same ranks: that is how they were captured
 	status 0 "$SONDE" diff "$TMP/one" "$TMP/one" --fail-above 90% --allow-insufficient && says "note: both: 1 of the job's 2 ranks is here: 0"
 }
@@ -313,11 +313,11 @@ other_schema() { # SCHEMA WORDS: what is no report of this version is named, wit
 	sed "2s|sonde.report/1|$1|" "$TMP/a.report.json" >"$TMP/schema.json" && status 1 "$SONDE" diff "$TMP/schema.json" "$TMP/b.json" && says "$1" && says 'sonde.report/1' && says "$2" &&
 		! says 'sonde diff compares such' && gzip -c "$TMP/schema.json" >"$TMP/schema.json.gz" && status 1 "$SONDE" diff "$TMP/b.json" "$TMP/schema.json.gz" && says "$2"
 }
-ok diff__an_older_report_is_named_with_its_schema other_schema sonde.report/0 'make it again'
+ok diff__an_older_report_is_named_with_its_schema other_schema sonde.report/0 'make the report again'
 ok diff__a_newer_report_is_named_with_its_schema other_schema sonde.report/12 'a newer sonde wrote it'
 ok diff__a_report_of_a_region_is_named_with_its_schema other_schema sonde.region/1 'one region'
 ok diff__a_comparison_is_named_with_its_schema other_schema sonde.diff/1 'a comparison'
-ok diff__a_list_of_regions_is_named_with_its_schema other_schema sonde.regions/1 'no report'
+ok diff__a_list_of_regions_is_named_with_its_schema other_schema sonde.regions/1 'not a report'
 directory() {
 	mkdir -p "$TMP/dir" && cp "$TMP/b.json" "$TMP/dir/trace.json" &&
 		cmp <(unnamed "$TMP/a.json" "$TMP/dir") <(unnamed "$TMP/a.json" "$TMP/b.json")
@@ -337,7 +337,7 @@ wide() { # the layer's weights are more, so its backward takes the GPU longer to
 ok diff__a_wider_layer_is_named_with_its_ancestors wide
 fused() {
 	status 0 "$SONDE" diff "$TRAIN" tests/data/diff/fused.sonde.gz && says 'step is entered 60 times a run instead of 10' &&
-		says 'step/optimizer is likely 85.3 % faster: 3.49 ms → 513.47 us per entry' && says 'GPU time -49.8 %' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 new)'
+		says 'step/optimizer is likely 85.3 % faster: 3.49 ms → 513.47 us per entry' && says 'GPU time -49.8 %' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 are new)'
 }
 ok diff__a_fused_optimizer_is_told fused
 
@@ -347,7 +347,7 @@ for r in 0 1; do trace 1 1$r "NVIDIA H200" $r 2 >"$TMP/two/$r.json"; done
 for r in 0 1; do trace 1.$((3 * r)) 2$r "NVIDIA H200" $r 2 >"$TMP/slow/$r.json"; done
 for r in 0 1 2; do trace 1 3$r "NVIDIA H200" $r 3 >"$TMP/three/$r.json"; done
 per_scope() {
-	status 0 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope && says '1. rank 1: step is likely ' && says '2. rank 1: step/mlp is ' && says 'with it rank 1: step +' && ! grep -q 'rank 0: .* is .* slower' "$TMP/out" &&
+	status 0 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope && says '1. rank 1: step is likely ' && says '2. rank 1: step/mlp is ' && says 'around it rank 1: step +' && ! grep -q 'rank 0: .* is .* slower' "$TMP/out" &&
 		status 3 "$SONDE" diff "$TMP/two" "$TMP/slow" --per-scope --single --fail-above 'step/mlp=20%' -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" &&
 		python3 - "$TMP/d.json" <<-'PY'
 		import json, sys
@@ -361,8 +361,8 @@ per_scope_report() {
 }
 ok diff__scopes_of_a_report_are_compared_by_rank per_scope_report
 other_ranks() {
-	status 0 "$SONDE" diff "$TMP/two" "$TMP/three" && says 'A run of the new side has 3 ranks or processes, one of the base 2' && says 'No difference is shown' || return
-	! says 'entered' && status 0 "$SONDE" diff "$TMP/two" "$TMP/three" --per-scope && says 'rank 2 is in the new side only'
+	status 0 "$SONDE" diff "$TMP/two" "$TMP/three" && says 'A run of the new side has 3 ranks or processes, a run of the base 2' && says 'No difference was found' || return
+	! says 'entered' && status 0 "$SONDE" diff "$TMP/two" "$TMP/three" --per-scope && says 'rank 2 is only in the new side'
 }
 ok diff__other_rank_counts_are_said other_ranks
 

@@ -284,7 +284,7 @@ ok clocks_are_explained says 'clock_control=none'
 fail metric -- /bin/true
 ok bad_metric_is_named says 'sm__nonsense.sum cannot be collected'
 fail expression -- /bin/true
-ok bad_expression_is_named says 'does not take the NVTX expression */'
+ok bad_expression_is_named says 'does not accept the NVTX expression */'
 fail mismatch pipeline.ncu.ncu_cli.replay_mode=app-range "pipeline.ncu.ncu_cli.nvtx.include=[A/]" -- /bin/true
 ok replay_mismatch_is_explained says 'fix seeds'
 ok replay_mismatch_falls_back [ -s "$dir/ncu/kernel.ncu-rep" ]
@@ -496,7 +496,7 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok graphs_can_be_captured_whole [ "$(grep '^graphs=' "$dir/native/inject.conf")" = graphs=whole ]
 	run "pipeline.native.nvtx.include=[stm]" -- "$BUILD/workloads/resnet_cpu" 1
 	tr -s '\n ' ' ' <"$TMP/out" >"$TMP/unwrapped"
-	ok a_native_include_that_lets_nothing_through_is_said grep -qF 'pipeline.native.nvtx let no range through; `sonde regions -- COMMAND`' "$TMP/unwrapped"
+	ok a_native_include_that_lets_nothing_through_is_said grep -qF 'pipeline.native.nvtx match no range of the program; `sonde regions -- COMMAND`' "$TMP/unwrapped"
 	ok a_native_include_that_lets_nothing_through_is_no_failure [ "$rc" = 0 ]
 	run report.deterministic=true "report.nvtx.include=[stm]" -- "$BUILD/workloads/resnet_cpu" 1
 	"$SONDE" report "$dir" --nvtx-include stm >"$TMP/again"

@@ -94,7 +94,7 @@ level_ranks() { # a late rank: the gain is what the ranks waited in collectives 
 			truth, whatif = sum(waits) / len(waits), load("level.json")
 			said = whatif["changes"][0]
 			assert truth > 2 and abs(said["gain_ms"] / truth - 1) < 0.05 and said["low_ms"] < truth < said["high_ms"], (truth, said)
-			assert any("means of 4 processes" in n for n in whatif["notes"]), whatif["notes"]
+			assert any("means over 4 processes" in n for n in whatif["notes"]), whatif["notes"]
 			for name in "late.json", "each.json": # a folder of a job, and its ranks one by one
 			    gains = {f["change"].split(":")[0]: f["gain"] for f in load(name)["findings"]}
 			    assert gains["level-ranks"]["step_ms"] == said["gain_ms"], gains
@@ -138,10 +138,10 @@ ok whatif__regions_have_short_names ends_agree
 ok whatif__a_run_directory_is_its_native_capture run_directory
 ok whatif__a_bad_replay_predicts_nothing refused
 ok whatif__a_change_that_is_none_is_an_error refuses 'there is no such change' "$SONDE" whatif $RESNET grahp:residual
-ok whatif__a_region_that_is_not_there_is_an_error refuses 'no region of the run is called so' "$SONDE" whatif $RESNET graph:forward
+ok whatif__a_region_that_is_not_there_is_an_error refuses 'the run has no region of this name' "$SONDE" whatif $RESNET graph:forward
 ok whatif__a_kernel_that_is_not_there_is_an_error refuses 'no kernel has that name' "$SONDE" whatif $RESNET 'kernel:gemm=0.5x'
 ok whatif__a_kernel_at_its_roofline_takes_what_its_counters_leave roofline
-ok whatif__roofline_says_what_it_needs refuses 'how far a kernel is from its roofline' "$SONDE" whatif $RESNET 'kernel:conv2d=roofline'
+ok whatif__roofline_says_what_it_needs refuses 'without SM and memory counters of the kernel' "$SONDE" whatif $RESNET 'kernel:conv2d=roofline'
 ok whatif__levelled_ranks_gain_what_they_waited level_ranks
 ok whatif__captures_that_are_no_ranks_have_no_gains_together strangers
 ok whatif__upper_bounds_and_changes_that_gain_nothing_say_so bounds

@@ -202,7 +202,7 @@ static int status_by_junit(const struct sonde_diff *d, bool is_damaged)
 	assert_int_equal(attribute(text, " errors=\""), count(text, "<error "));
 	assert_int_equal(attribute(text, " skipped=\""), count(text, "<skipped "));
 	assert_int_equal(attribute(text, " tests=\""), count(text, "<testcase "));
-	if (is_damaged && count(text, "<error message=\"the new side is not whole: half of it is missing\""))
+	if (is_damaged && count(text, "<error message=\"the new side is incomplete: half of it is missing\""))
 		status = 1;
 	else
 		status = count(text, "<failure ") ? 3 : count(text, "<error ") ? 4 : 0;
@@ -305,7 +305,7 @@ static void test_gate__programs_without_a_common_region_do_not_pass(void **state
 	done(&c);
 	compare_with(&c, &a, &host, 1, &lax); /* the regions exist, but nothing is launched in them */
 	assert_int_equal(c.d->gate, SONDE_GATE_NOT_COMPARED);
-	assert_true(says(&c.d->gate_reasons, "it launches nothing on a GPU, and other runs do"));
+	assert_true(says(&c.d->gate_reasons, "it launches nothing on a GPU, but other runs do"));
 	done(&c);
 	compare_with(&c, &host, &host, 1, &lax); /* only host times can be compared */
 	assert_int_not_equal(c.d->gate, SONDE_GATE_NOT_COMPARED);

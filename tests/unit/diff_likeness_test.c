@@ -197,7 +197,7 @@ static void test_diff__fused_kernels_are_told_as_such(void **state)
 	compare_shapes(&c, a, b);
 	assert_int_equal(named(&c, "step/opt")->verdict, SONDE_VERDICT_LIKELY_FASTER);
 	assert_true(says(&c.d->sentences, "other kernels, 4 \u2192 1 launches per entry, fused? (4 "
-					  "kernels are gone, 1 new): "));
+					  "kernels are gone, 1 are new): "));
 	assert_true(says(&c.d->sentences, "fused_adam +"));
 	done(&c);
 }

@@ -24,9 +24,9 @@ static void test_diff__one_slower_region_is_named_with_its_ancestors_alone(void 
 	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_SLOWER], 2);
 	assert_int_equal(c.d->nr_by_verdict[SONDE_VERDICT_LIKELY_FASTER], 0);
 	assert_true(says(&c.d->sentences, "step/r5 is likely "));
-	assert_true(says(&c.d->sentences, ". One capture a side cannot know how runs differ"));
+	assert_true(says(&c.d->sentences, ". One capture per side cannot show how much runs differ"));
 	assert_true(says(&c.d->sentences, "; longer kernels: gemm +"));
-	assert_true(says(&c.d->sentences, "with it step +"));
+	assert_true(says(&c.d->sentences, "around it step +"));
 	assert_true(says(&c.d->sentences, "step is likely ")); /* the step is always news */
 	done(&c);
 }

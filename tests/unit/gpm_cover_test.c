@@ -283,7 +283,7 @@ static void test_gpm__figures_are_marked_and_tell_only_what_they_know(void **sta
 	c = &run.t->columns.at[sonde_tree_role(run.t, SONDE_ROLE_SM_ACTIVE)];
 	assert_true(sonde_str_is(c->name, SONDE_METRIC_GPM_SM) && sonde_str_is(sonde_metric_head(c->name), "SM act % gpm"));
 	assert_memory_equal(c->methods[0], "gpm: ", 5);
-	assert_int_equal(sonde_tree_column(run.t, "gpm.sm_ns"), SONDE_NONE); /* a figure of its own it is not */
+	assert_int_equal(sonde_tree_column(run.t, SONDE_STR("gpm.sm_ns")), SONDE_NONE); /* a figure of its own it is not */
 	for (i = 0; i < run.c->notes.texts.nr; i++)
 		assert_null(strstr(run.c->notes.texts.keys[i].p, "elapsed cycles")); /* GPM's are no cycles */
 	release(&run);

@@ -376,7 +376,7 @@ static void test_launches__each_pattern_that_meets_nothing_is_noted(void **state
 	assert_note(l, 2, "NVTX exclude 'Bee' matches no range");
 	assert_note(l, 3, "kernel exclude 'q' matches no kernel");
 	sonde_launches_free(l);
-	s.is_exclude_done = true;
+	s.is_exclude_applied = true;
 	l = attribute(&m, &s);
 	assert_int_equal(l->notes.texts.nr, 3);
 	assert_note(l, 2, "kernel exclude 'q' matches no kernel");
@@ -389,8 +389,8 @@ static void test_launches__what_the_profiler_selected_is_not_selected_again(void
 	const char *nsights = "A/", *ours = "A", *kernel = "_Z1kv";
 	struct sonde_selection s = {.nvtx_include = {&nsights, 1},
 		.kernel_include = {&kernel, 1},
-		.is_include_done = true,
-		.is_kernels_done = true};
+		.is_include_applied = true,
+		.is_kernels_applied = true};
 	struct made m;
 	struct sonde_launches *l;
 	uint32_t a, b;

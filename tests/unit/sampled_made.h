@@ -305,7 +305,7 @@ static inline bool says(const struct run *run, const char *text)
 
 static inline bool has_column(const struct run *run, const char *name)
 {
-	return sonde_tree_column(run->t, name) != SONDE_NONE;
+	return sonde_tree_column(run->t, sonde_str_from(name)) != SONDE_NONE;
 }
 
 #endif

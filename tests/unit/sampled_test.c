@@ -287,7 +287,7 @@ static void test_sampled__other_roles_have_figures(void **state)
 	c->role = sonde_records__string(p.m.r, SONDE_STR("l1.read_sectors"));
 	fold_program(&run, &p);
 	assert_true(has_column(&run, "l1.read_sectors"));
-	assert_string_equal(run.t->columns.at[sonde_tree_column(run.t, "l1.read_sectors")].unit, "sector");
+	assert_string_equal(run.t->columns.at[sonde_tree_column(run.t, SONDE_STR("l1.read_sectors"))].unit, "sector");
 	assert_false(has_column(&run, "lts__t_sectors.sum"));
 	release(&run);
 	end_program(&p);

@@ -192,7 +192,7 @@ static void test_straggler__even_ranks_have_none(void **state)
 	assert_int_equal(r->stragglers.nr, 0);
 	assert_int_equal(r->nr_hosts, 2);
 	assert_int_equal(r->nr_collectives, 16);
-	assert_int_equal(r->nr_odd, 0);
+	assert_int_equal(r->nr_mismatched, 0);
 	stop(&j);
 }
 
@@ -325,7 +325,7 @@ static void test_ranks__clocks_that_drift_are_aligned(void **state)
 	j.late_host = 0;
 	j.late_ns = 60 * MS;
 	r = play(&j);
-	assert_int_equal(r->nr_odd, 0);
+	assert_int_equal(r->nr_mismatched, 0);
 	within(r->clocks.at[1].drift, 4.9e-5, 5.1e-5);
 	within(r->clocks.at[1].error_ns, 0, 10 * US);
 	first_is(r, "host node0 (all 2 ranks", SONDE_SLOW_NODE, "60.");
@@ -370,7 +370,7 @@ static void test_ranks__communicators_are_told_apart(void **state)
 		assert_int_equal(r->groups.at[1].nr_ranks, 4);
 		assert_int_equal(r->groups.at[0].nr, 24);
 		assert_int_equal(r->groups.at[0].kind, SONDE_COLLECTIVE_ALL_REDUCE);
-		assert_int_equal(r->nr_odd, 0);
+		assert_int_equal(r->nr_mismatched, 0);
 		stop(&j);
 	}
 }

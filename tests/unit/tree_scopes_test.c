@@ -70,7 +70,7 @@ static void test_tree__figures_of_a_scope_do_not_depend_on_other_inputs(void **s
 	f = figure(&run, 1, SONDE_PART_INCLUSIVE, 0, pipe);
 	near(f->v, 20);
 	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
-	assert_string_equal(run.t->columns.at[sonde_tree_column(run.t, pipe)].methods[f->method],
+	assert_string_equal(run.t->columns.at[sonde_tree_column(run.t, sonde_str_from(pipe))].methods[f->method],
 		"mean weighted by sm__cycles_elapsed.sum");
 	f = figure(&run, 1, SONDE_PART_INCLUSIVE, 0, top);
 	near(f->v, 20);

@@ -143,8 +143,7 @@ static void test_tree__throughput_is_the_largest_constituent_over_the_region(voi
 		"sm__throughput.avg.pct_of_peak_sustained_elapsed");
 	near(f->v, 50); /* x: 50, y: 40; the mean of the reported maxima would be 75 */
 	assert_int_equal(f->quality, SONDE_QUALITY_EXACT);
-	assert_int_equal(sonde_tree_column(run.t,
-				 "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+	assert_int_equal(sonde_tree_column(run.t, SONDE_STR("breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed")),
 		SONDE_NONE);
 	release(&run);
 	made_release(&m);

@@ -38,7 +38,7 @@ static inline void release(struct run *run)
 static inline const struct sonde_figure *figure(
 	struct run *run, size_t report, enum sonde_part part, uint32_t index, const char *metric)
 {
-	uint32_t column = sonde_tree_column(run->t, metric);
+	uint32_t column = sonde_tree_column(run->t, sonde_str_from(metric));
 
 	assert_int_not_equal(column, SONDE_NONE);
 	sonde_tree_values(run->t, &run->t->reports.at[report], part, index, &run->f);
