@@ -209,7 +209,7 @@ struct region_pool {
 	size_t nr_reserved;
 };
 
-static void describe(struct sonde_diff_region *g, const struct sonde_tree *t,
+static void describe_region(struct sonde_diff_region *g, const struct sonde_tree *t,
 	const struct sonde_node *n, uint32_t parent)
 {
 	const struct sonde_region *r = sonde_node_region(t, n);
@@ -269,7 +269,7 @@ static bool add_run(struct region_pool *p, struct sonde_diff *d, const struct so
 		if (at == SONDE_NONE || (is_new && !g))
 			return false;
 		if (is_new) {
-			describe(g, m->trees[run], n,
+			describe_region(g, m->trees[run], n,
 				n->parent == SONDE_NONE ? SONDE_NONE : of_node[n->parent]);
 			g->scope_nr = scope;
 			if (!set_scope(d, g, m->scopes[scope]))

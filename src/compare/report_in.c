@@ -250,7 +250,7 @@ int sonde_report_check_schema(const char *path, struct sonde_err *err)
 		path, schema, advise(schema));
 }
 
-static uint64_t count(const json_t *object, const char *key)
+static uint64_t count_at(const json_t *object, const char *key)
 {
 	double v = number_of(object, key);
 
@@ -384,7 +384,7 @@ static void read_region(struct reading *r, struct sonde_report *rep, const json_
 	const char *id = json_string_value(json_object_get(from, "id"));
 	struct sonde_region *g;
 
-	n->depth = (uint32_t)count(from, "depth");
+	n->depth = (uint32_t)count_at(from, "depth");
 	n->parent = parent_of(rep, n->depth);
 	n->region = sonde_map_find(&r->regions, key_of(r, kind_of(from), id));
 	g = n->region == SONDE_NONE ? READING_PUSH(r, &r->c->regions) : NULL;
@@ -414,7 +414,7 @@ static void read_kernels(struct reading *r, struct sonde_report *rep, const json
 		if (!k)
 			return;
 		k->name = intern(r, text_of(r, item, "kernel_name"));
-		k->calls = count(item, "calls");
+		k->calls = count_at(item, "calls");
 		k->time_ns = number_of(item, "total_ms") * 1e6;
 		n->nr_kernels++;
 	}
@@ -435,9 +435,9 @@ static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, co
 	rep->scope = scope;
 	rep->nr_scopes = !rep->is_aggregate;
 	rep->measured = measured_of(from);
-	rep->launches = count(totals, "launches");
+	rep->launches = count_at(totals, "launches");
 	rep->time_ns = number_of(totals, "total_ms") * 1e6;
-	rep->outside_launches = count(outside, "kernel_count");
+	rep->outside_launches = count_at(outside, "kernel_count");
 	rep->outside_time_ns = number_of(outside, "total_ms") * 1e6;
 	json_array_foreach(json_object_get(from, "regions"), i, item)
 	{
@@ -446,14 +446,14 @@ static void read_nodes(struct reading *r, uint32_t scope, const json_t *from, co
 		if (!n)
 			return;
 		read_region(r, rep, item);
-		n->instances = count(item, "instances");
-		n->launches = count(item, "kernel_count");
+		n->instances = count_at(item, "instances");
+		n->launches = count_at(item, "kernel_count");
 		n->time_ns = number_of(item, "total_ms") * 1e6;
 		n->times.wall_ns = number_of(item, "wall_ms") * 1e6;
 		n->times.host_ns = number_of(item, "host_ms") * 1e6;
 		n->times.busy_ns = number_of(item, "busy_ms") * 1e6;
 		n->times.idle_ns = number_of(item, "idle_ms") * 1e6;
-		n->nr_scopes = (uint32_t)count(json_object_get(item, "scopes"), "count");
+		n->nr_scopes = (uint32_t)count_at(json_object_get(item, "scopes"), "count");
 		read_kernels(r, rep, json_object_get(item, "kernels"));
 		r->failed |= !read_figures(r->t, rep, item, info);
 	}
@@ -477,7 +477,7 @@ static void read_entries(struct reading *r, struct sonde_visit *v, const json_t 
 	size_t i;
 
 	v->first_entry = (uint32_t)r->c->entries.nr;
-	v->entry_step = (uint32_t)count(entries, "step");
+	v->entry_step = (uint32_t)count_at(entries, "step");
 	for (i = 0; i < json_array_size(host); i++) {
 		struct sonde_entry *e = READING_PUSH(r, &r->c->entries);
 
@@ -542,7 +542,7 @@ static void read_document(struct reading *r, const json_t *document)
 	read_nodes(r, SONDE_NONE, aggregate, info);
 	if (r->failed)
 		return;
-	r->t->reports.at[0].all_launches = count(json_object_get(document, "coverage"), "launches_total");
+	r->t->reports.at[0].all_launches = count_at(json_object_get(document, "coverage"), "launches_total");
 	json_array_foreach(json_object_get(document, "scopes"), i, scope)
 	{
 		read_scope(r, scope, aggregate, info);
@@ -554,7 +554,7 @@ static void read_document(struct reading *r, const json_t *document)
 	sonde_cells_sort_visits(r->c);
 }
 
-static json_t *load(const char *path, struct sonde_err *err)
+static json_t *load_document(const char *path, struct sonde_err *err)
 {
 	struct sonde_mapping file;
 	json_error_t where;
@@ -580,7 +580,7 @@ int sonde_report_read(struct sonde_cells **cells, struct sonde_tree **tree, cons
 	struct sonde_err *err)
 {
 	struct reading r = {.c = sonde_calloc(1, sizeof(*r.c)), .t = sonde_calloc(1, sizeof(*r.t))};
-	json_t *document = load(path, err);
+	json_t *document = load_document(path, err);
 
 	*cells = r.c;
 	*tree = r.t;

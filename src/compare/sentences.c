@@ -491,9 +491,9 @@ static void say_counts(struct sonde_diff *d)
 			nr[SONDE_VERDICT_INSUFFICIENT], why);
 	else
 		sonde_note(&d->sentences,
-			"%zu regions: %u %sslower, %u %sfaster, %u the same within %g %%, %u "
+			"%zu %s: %u %sslower, %u %sfaster, %u the same within %g %%, %u "
 			"insufficient, %u added, %u removed%s",
-			d->regions.nr, slower, likely, faster, likely, nr[SONDE_VERDICT_SAME],
+			d->regions.nr, d->regions.nr == 1 ? "region" : "regions", slower, likely, faster, likely, nr[SONDE_VERDICT_SAME],
 			100 * d->options.min_effect, nr[SONDE_VERDICT_INSUFFICIENT],
 			nr[SONDE_VERDICT_ADDED], nr[SONDE_VERDICT_REMOVED], why);
 }

@@ -30,7 +30,7 @@ static int add_side(struct sonde_comparison *c, struct sonde_pipeline *const *si
 	return nr ? 0 : sonde_err_set(err, SONDE_ERR_USAGE, "a side has no run to compare: give at least one pipeline for each");
 }
 
-static int compare(struct sonde_comparison *c, struct sonde_err *err)
+static int compare_sides(struct sonde_comparison *c, struct sonde_err *err)
 {
 	const struct sonde_diff_options options = {.min_effect = SONDE_MIN_EFFECT};
 	const struct sonde_diff_side base = {c->trees.at, c->nr_base},
@@ -59,7 +59,7 @@ int sonde_comparison_open(struct sonde_comparison **out, struct sonde_pipeline *
 		rc = add_side(c, new_side, nr_new, err);
 	}
 	if (rc == 0)
-		rc = compare(c, err);
+		rc = compare_sides(c, err);
 	if (rc)
 		sonde_comparison_free(c);
 	else

@@ -336,7 +336,7 @@ static void guess_default(struct building *b)
 		b->a->input.default_stream = find_queue(b->r, DEFAULT_STREAM);
 }
 
-static bool build(struct building *b)
+static bool build_arrays(struct building *b)
 {
 	struct sonde_replay_arrays *a = b->a;
 
@@ -374,7 +374,7 @@ int sonde_replay_arrays_build(
 	out->input.default_stream = out->input.step = SONDE_NONE;
 	if (rc == 0)
 		rc = sonde_values_init(&b.values, b.r, err);
-	if (rc == 0 && !build(&b))
+	if (rc == 0 && !build_arrays(&b))
 		rc = sonde_err_nomem(err);
 	sonde_values_release(&b.values);
 	sonde_map_release(&b.collectives);

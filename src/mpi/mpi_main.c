@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (argc < 2 || strcmp(argv[1], "report") != 0)
-		return answer(argc < 2 ? "" : argv[1]);
+		return answer_option(argc < 2 ? "" : argv[1]);
 	sonde_mpi_begin(&job, &argc, &argv);
 	sonde_shrunk_input_watch();
 	signal(SIGXFSZ, SIG_IGN);

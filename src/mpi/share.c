@@ -12,7 +12,7 @@
 
 /* --- bytes ------------------------------------------------------------------------------------- */
 
-static void fail(const struct sonde_mpi_job *job, const char *why)
+static void abort_job(const struct sonde_mpi_job *job, const char *why)
 {
 	sonde_say("process %d of %d: %s", job->rank, job->nr, why);
 	MPI_Abort(MPI_COMM_WORLD, 1);
@@ -39,7 +39,7 @@ static void receive_bytes(const struct sonde_mpi_job *job, struct sonde_buf *to,
 
 	MPI_Recv(&n, 1, MPI_UINT64_T, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	if (!sonde_buf_reserve(to, n))
-		fail(job, "out of memory");
+		abort_job(job, "out of memory");
 	for (at = 0; at < n; at += MAX_COUNT)
 		MPI_Recv(to->p + to->n + at, count_of(n - at), MPI_BYTE, from, 0, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE);
@@ -53,7 +53,7 @@ static void broadcast_bytes(const struct sonde_mpi_job *job, struct sonde_buf *b
 
 	MPI_Bcast(&n, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
 	if (job->rank && !sonde_buf_reserve(b, n))
-		fail(job, "out of memory");
+		abort_job(job, "out of memory");
 	for (at = 0; at < n; at += MAX_COUNT)
 		MPI_Bcast(b->p + at, count_of(n - at), MPI_BYTE, 0, MPI_COMM_WORLD);
 	b->n = n;
@@ -116,11 +116,11 @@ static void send_up(struct share *s)
 		if (job->rank + bit < job->nr)
 			receive_bytes(job, &s->bytes, job->rank + bit);
 	if (s->bytes.failed)
-		fail(job, "out of memory");
+		abort_job(job, "out of memory");
 	send_bytes(sonde_buf_view(&s->bytes), parent_of(job, bit));
 }
 
-static int fold(struct sonde_sharing *sharing, const struct sonde_task *task,
+static int fold_shared(struct sonde_sharing *sharing, const struct sonde_task *task,
 	struct sonde_taker *taker, struct sonde_err *err)
 {
 	struct sonde_mpi_job *job = (struct sonde_mpi_job *)sharing;
@@ -157,7 +157,7 @@ int sonde_mpi_serve(struct sonde_mpi_job *job)
 		if (!asked.n)
 			break;
 		if (sonde_task_read(&task, sonde_buf_view(&asked), &err))
-			fail(job, err.msg);
+			abort_job(job, err.msg);
 		fold_share(&s, &task.task);
 		send_up(&s);
 		sonde_arena_release(&task.arena);
@@ -194,7 +194,7 @@ void sonde_mpi_begin(struct sonde_mpi_job *job, int *argc, char ***argv)
 {
 	int provided;
 
-	*job = (struct sonde_mpi_job){.sharing = {fold, end_sharing}};
+	*job = (struct sonde_mpi_job){.sharing = {fold_shared, end_sharing}};
 	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided); /* this thread alone calls MPI */
 	MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &job->nr);

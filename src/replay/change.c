@@ -18,7 +18,7 @@ const struct sonde_change_row sonde_changes[SONDE_NR_CHANGES] = {
 	[SONDE_CHANGE_REMOVE] = {"remove", "REGION"},
 };
 
-static int refuse(struct sonde_err *err, const char *text, const char *why)
+static int refuse_change(struct sonde_err *err, const char *text, const char *why)
 {
 	return sonde_err_set(err, SONDE_ERR_USAGE,
 		"'%.200s': %s; changes are graph:REGION fuse:REGION nosync:REGION "
@@ -38,14 +38,14 @@ static int read_kernel(struct sonde_change *out, const char *text, struct sonde_
 		if (out->name.p[i] == '=')
 			equal = out->name.p + i;
 	if (!equal || equal == out->name.p)
-		return refuse(err, text, "say by what the kernel's time is multiplied, as in kernel:gemm*=0.5x");
+		return refuse_change(err, text, "say by what the kernel's time is multiplied, as in kernel:gemm*=0.5x");
 	out->name.n = (size_t)(equal - out->name.p);
 	out->factor = NAN;
 	if (strcmp(equal + 1, "roofline") == 0)
 		return 0;
 	out->factor = strtod(equal + 1, &end);
 	if (end == equal + 1 || strcmp(end, "x") != 0 || !(out->factor >= 0 && out->factor <= 1000))
-		return refuse(err, text, "multiply the kernel's time by a number from 0x to 1000x, or write =roofline");
+		return refuse_change(err, text, "multiply the kernel's time by a number from 0x to 1000x, or write =roofline");
 	return 0;
 }
 
@@ -61,12 +61,12 @@ int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_e
 			continue;
 		*out = (struct sonde_change){.kind = (enum sonde_change_kind)i, .factor = 1};
 		if (!row->argument)
-			return text[n] ? refuse(err, text, "this change takes no argument") : 0;
+			return text[n] ? refuse_change(err, text, "this change takes no argument") : 0;
 		if (!text[n] || !text[n + 1])
-			return refuse(err, text,
+			return refuse_change(err, text,
 				i == SONDE_CHANGE_KERNEL ? "name a kernel" : "name a region");
 		out->name = sonde_str_from(text + n + 1);
 		return i == SONDE_CHANGE_KERNEL ? read_kernel(out, text, err) : 0;
 	}
-	return refuse(err, text, "there is no such change");
+	return refuse_change(err, text, "there is no such change");
 }

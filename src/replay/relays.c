@@ -13,7 +13,7 @@ struct thread {
 };
 
 /* Entries do not count: a range can open while another thread works, so it says nothing about turns. */
-static bool counts(const struct sonde_replay_op *op)
+static bool shows_turn(const struct sonde_replay_op *op)
 {
 	return op->kind != SONDE_REPLAY_ENTER && op->kind != SONDE_REPLAY_LEAVE;
 }
@@ -27,7 +27,7 @@ static void count_turns(const struct sonde_replay_input *in, struct thread *thre
 	for (i = 0; i < in->nr_ops; i++) {
 		struct thread *t = &threads[in->ops[i].thread];
 
-		if (!counts(&in->ops[i]))
+		if (!shows_turn(&in->ops[i]))
 			continue;
 		if (!t->nr++)
 			t->first = nr;

@@ -321,7 +321,7 @@ struct wording {
 };
 
 /* Appends up to three names that are similar to `word`. */
-static void suggest(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
+static void suggest_names(struct sonde_buf *out, struct sonde_str word, const struct sonde_map *names)
 {
 	uint32_t best[3] = {SONDE_NONE, SONDE_NONE, SONDE_NONE};
 	unsigned max = word.n > 24 ? 10 : 2 + (unsigned)word.n / 3, d;
@@ -359,7 +359,7 @@ static int refuse_unknown(struct sonde_tree *t, const struct wording *w, const c
 	int rc = 0;
 
 	sonde_buf_printf(&b, "%s '%s' is not in the capture", what, word);
-	suggest(&b, sonde_str_from(word), names);
+	suggest_names(&b, sonde_str_from(word), names);
 	if (names->nr == 0) {
 		sonde_buf_printf(&b, "; it has no %ss", what);
 	} else if (names->nr <= 12) {

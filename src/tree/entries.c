@@ -84,7 +84,7 @@ double sonde_entry_wall_ms(const struct sonde_entry *e)
 }
 
 /* The deviation needs a second pass: a difference of large sums of squares would be mostly rounding error. */
-static void describe(struct sonde_distribution *out, double *at, size_t nr)
+static void fill_distribution(struct sonde_distribution *out, double *at, size_t nr)
 {
 	double sum = 0, squares = 0;
 	size_t i;
@@ -129,7 +129,7 @@ bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde
 	}
 	out->nr = nr;
 	if (nr)
-		describe(out, all, nr);
+		fill_distribution(out, all, nr);
 	sonde_free(all);
 	return true;
 }

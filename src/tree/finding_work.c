@@ -321,7 +321,7 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 	else if (strcmp(limit->word, "latency") == 0)
 		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.2g%% of its peak)", sonde_causes[f->cause].why, limit->pct);
 	else
-		sonde_buf_printf(&line, ", limited by %s, which is at %.0f%% of its peak", sonde_causes[f->cause].why, limit->pct);
+		sonde_buf_printf(&line, ", limited by %s, at %.0f%% of peak", sonde_causes[f->cause].why, limit->pct);
 	if (!limit->word || strcmp(limit->word, "latency") == 0)
 		say_waits(x, &line, row);
 	sonde_finder__keep(x, f, &line);

@@ -96,15 +96,4 @@ bool sonde_tree__times(struct sonde_tree *t);
 void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out);
 
-/* Whether `sonde run` made one of the captures: then it makes no sense to advise its use. */
-static inline bool sonde_tree__is_own(const struct sonde_tree *t)
-{
-	size_t i;
-
-	for (i = 0; i < t->cells->inputs.nr; i++)
-		if (sonde_str_is(t->cells->inputs.at[i].source, "native"))
-			return true;
-	return false;
-}
-
 #endif
