@@ -199,10 +199,10 @@ void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *no
 	if (o->nr_regions)
 		note_ranges(o, "include", s->nvtx_include, is_matched, notes);
 	is_matched += s->nvtx_include.nr;
-	if (o->nr_regions && !s->is_exclude_done)
+	if (o->nr_regions && !s->is_exclude_applied)
 		note_ranges(o, "exclude", s->nvtx_exclude, is_matched, notes);
 	is_matched += s->nvtx_exclude.nr;
-	if (t->nr_taken && !s->is_kernels_done) /* if no launch is taken at all, explain_emptiness says so */
+	if (t->nr_taken && !s->is_kernels_applied) /* if no launch is taken at all, explain_emptiness says so */
 		note_kernels(o, "include", s->kernel_include, is_matched, notes);
 	is_matched += s->kernel_include.nr;
 	if (t->nr_launches)

@@ -290,7 +290,7 @@ int sonde_build__match_words(struct sonde_build *b, struct sonde_err *err)
 		for (k = 0; k < lists[i].nr && rc == 0; k++, is_matched++)
 			if (i < 2)
 				rc = match_word_to_ranges(b, &lists[i].at[k], is_matched, err);
-			else if (i == 3 || !s->is_kernels_done) /* includes that ncu applied may not be patterns in our syntax */
+			else if (i == 3 || !s->is_kernels_applied) /* includes that ncu applied may not be patterns in our syntax */
 				rc = match_word_to_kernels(b, &lists[i].at[k], is_matched, err);
 	return rc;
 }

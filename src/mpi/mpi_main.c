@@ -41,7 +41,7 @@ static void on_end(int signo)
 }
 
 /* Handles command lines that need neither a job nor MPI: --help, --version, mistakes. */
-static int answer(const char *word)
+static int answer_option(const char *word)
 {
 	bool is_man = strcmp(word, "--help=man") == 0;
 	const struct sonde_args how = {.help_as = is_man ? SONDE_HELP_MAN : SONDE_HELP_TEXT};

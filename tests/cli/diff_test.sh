@@ -48,7 +48,7 @@ short_text() { # both sides by name, at most 20 rows, and who has none is counte
 ok diff__text_is_short_and_names_its_sides short_text
 undecided() { # where nothing can be told all have a row, and why; the sentence and the table need the same
 	local one=tests/data/ncu/seed_kernel.ncu-rep
-	status 0 "$SONDE" diff --base $one $one --new $one $one && grep -q '^1\. A is undecided: it takes 8 runs a side to tell, there are 2 and 2$' "$TMP/out" &&
+	status 0 "$SONDE" diff --base $one $one --new $one $one && grep -q '^1\. A is undecided: at least 8 runs per side are needed; there are 2 and 2$' "$TMP/out" &&
 		grep -q '^A .* insufficient, needs 8 runs$' "$TMP/out" && grep -q '^too few or too noisy entries to say whether any region changed' "$TMP/out" &&
 		status 0 "$SONDE" diff "$EAGER" "$GRAPH" && absent '^too few or too noisy entries to say' "$TMP/out"
 }
