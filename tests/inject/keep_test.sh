@@ -51,7 +51,7 @@ same() { # WHOLE FOLDED: two directories have the same report, but for single en
 counted_alike() { # WHOLE FOLDED: launches, entries, kernels, GPU times, memory and notes are the same, wherever the cuts were
 	"$SONDE" report "$1" -f json report.whatif=off >"$TMP/whole.json" && "$SONDE" report "$2" -f json report.whatif=off >"$TMP/folded.json" &&
 		"$SONDE" validate "$TMP/folded.json" && python3 - "$TMP/whole.json" "$TMP/folded.json" <<-'P'
-		import json, sys
+		import json, os, sys
 		whole, folded = (json.load(open(f)) for f in sys.argv[1:3])
 		counts = ["instances", "kernel_count", "total_ms", "copy_count", "copy_bytes", "metrics", "streams"]
 		memory = ["allocated_bytes", "freed_bytes", "left_bytes"]
@@ -66,8 +66,16 @@ counted_alike() { # WHOLE FOLDED: launches, entries, kernels, GPU times, memory 
 		        if k in windows: windows[k] = round(windows[k], 1)
 		    return regions, r["coverage"], notes
 
+		def differ_by_one(a, b): # a launch counts on the other side of a region's edge
+		    (x, _, own_x, _), (y, _, own_y, _) = a, b
+		    return x[0] == y[0] and abs(x[1] - y[1]) <= 1 and abs(own_x - own_y) <= 1
+
 		for a, b in zip(told(whole), told(folded)):
-		    assert a == b, [(k, a[k], b.get(k)) for k in a if a[k] != b.get(k)][:5] if isinstance(a, dict) else (a, b)
+		    if isinstance(a, dict) and "ADOPTED" in os.environ:
+		        other = [k for k in a if a[k] != b.get(k)]
+		        assert len(other) <= 2 and all(k in b and differ_by_one(a[k], b[k]) for k in other) and len(a) == len(b), [(k, a[k], b.get(k)) for k in other][:5]
+		    else:
+		        assert a == b, [(k, a[k], b.get(k)) for k in a if a[k] != b.get(k)][:5] if isinstance(a, dict) else (a, b)
 	P
 }
 
@@ -99,9 +107,11 @@ any_kinds() {
 	fresh cupti="$FAKE" flush_ms=1 collect_ms=3 memory=on
 	cut_anywhere "$BUILD/fake/fake_cuda" "$FAKE" 3000
 }
-any_threads() { # a start/end range around everything, threads without ranges, launches outside any
+# A start/end range around everything, threads without ranges, launches outside any. Which ranges a launch of another thread is in
+# depends on the nanosecond of its call and of their edges; files apart have other clock readings, so one at an edge may go either way.
+any_threads() {
 	fresh cupti="$FAKE" flush_ms=2 collect_ms=5
-	FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 cut_anywhere "$BUILD/fake/fake_loop" "$FAKE" 300 3 100 3
+	ADOPTED=yes FAKE_LOOP_EPOCH=1 FAKE_LOOP_VARIES=1 cut_anywhere "$BUILD/fake/fake_loop" "$FAKE" 300 3 100 3
 }
 any_graphs() {
 	: >"$TMP/graph"
