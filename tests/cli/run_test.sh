@@ -442,7 +442,7 @@ ok nsys_gets_the_capture_range has_arg '--nvtx-capture=A@*'
 ok nsys_takes_unregistered_strings output_has REGISTER_ONLY=0 args
 STANDIN_NSYS_FAIL=range run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx \
 	pipeline.nsys.nvtx_capture=X -- /bin/true
-ok nsys_range_never_entered_is_said says 'was never entered'
+ok nsys_range_never_entered_is_said says 'never entered the range'
 run pipeline.nsys.enable=true pipeline.nsys.capture_range=nvtx -- /bin/true
 ok nsys_capture_range_needs_a_range [ $rc -eq 2 ]
 rm -f "$TMP/record"
