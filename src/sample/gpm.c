@@ -87,7 +87,7 @@ static int load_nvml(struct sonde_gpm *g, struct sonde_str uuid, struct sonde_er
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the driver's NVML is too old for GPM: driver 520 or newer is needed");
 	*(void **)&mig = dlsym(nvml.library, "nvmlDeviceGetMigMode");
 	if (mig && mig(g->device, &is_split, &pending) == 0 && is_split)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the GPU is split (MIG)");
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "the GPU is divided into instances (MIG)");
 	if (g->query(g->device, &support) != 0 || !support.is_supported)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "this GPU is older than Hopper");
 	if (g->alloc(&g->last) != 0 || g->alloc(&g->now) != 0)

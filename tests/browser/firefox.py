@@ -97,8 +97,11 @@ VIEWS = """return [...document.querySelectorAll('#tabs button')].map((tab) => { 
 def look(firefox, url, width, dark):
     """What is wrong with the page, or nothing."""
     firefox.open(url, width)
-    if firefox.js("return document.documentElement.dataset.ready") != "yes":
-        return "its script did not get to its end"
+    until = time.monotonic() + 60  # a busy machine draws a large page after it has told that the page is loaded
+    while firefox.js("return document.documentElement.dataset.ready") != "yes":
+        if time.monotonic() > until:
+            return "its script did not get to its end"
+        time.sleep(0.05)
     if firefox.js("return document.documentElement.dataset.theme") != ("dark" if dark else "light"):
         return "its theme is not the system's"
     if not firefox.js("return document.querySelectorAll('#rows tr').length"):

@@ -8,7 +8,7 @@ FAKE=$PWD/$BUILD/fake/libcupti_fake.so
 export CUDA_INJECTION64_PATH=$LIB
 
 same() { # WHOLE FOLDED: two directories have the same report, but for single entries and launches
-	! "$SONDE" whatif "$2" >/dev/null 2>"$TMP/whatif" && grep -q "nothing to replay: .* folded" "$TMP/whatif" || { cat "$TMP/whatif"; return 1; } # what is gone cannot be replayed
+	! "$SONDE" whatif "$2" >/dev/null 2>"$TMP/whatif" && grep -q "nothing to replay: .* summed up and removed" "$TMP/whatif" || { cat "$TMP/whatif"; return 1; } # what is gone cannot be replayed
 	"$SONDE" report "$1" -f json report.whatif=off >"$TMP/whole.json" && "$SONDE" report "$2" -f json report.whatif=off >"$TMP/folded.json" &&
 		"$SONDE" validate "$TMP/folded.json" && python3 - "$TMP/whole.json" "$TMP/folded.json" <<-'P'
 		import json, sys

@@ -123,7 +123,7 @@ if command -v script >/dev/null; then ok sample__a_terminal_is_followed live; el
 ok sample__csv_has_every_sample as_csv
 ok sample__out_is_a_capture as_capture
 ok sample__no_permission_is_told_with_what_changes_it refused FAKE_PM_ERROR=enable:35 NVreg_RestrictProfilingToAdminUsers=0
-ok sample__mig_is_told refused FAKE_PM_ERROR=enable:43 "the GPU is split (MIG)"
+ok sample__mig_is_told refused FAKE_PM_ERROR=enable:43 "the GPU is divided into instances (MIG)"
 ok sample__a_taken_device_is_told refused FAKE_PM_ERROR=enable:7 "another program samples this GPU"
 ok sample__no_device_is_told refused FAKE_CUINIT=100 "cuInit says CUDA_ERROR_NO_DEVICE"
 ok sample__no_cupti_is_told refused SONDE_CUPTI=/nowhere "CUPTI was not found"
@@ -165,7 +165,7 @@ ok doctor__gpm_is_there gpm FAKE_GPM=2=50 gpm "every 100 ms and needs no permiss
 ok doctor__what_is_refused_falls_back_to_gpm refused_gpm
 ok doctor__no_nvml_is_told gpm_without gpm "libnvidia-ml.so.1) was not found"
 ok doctor__an_old_gpu_is_told gpm X= gpm "older than Hopper"
-ok doctor__gpm_of_a_split_gpu_is_told gpm FAKE_GPM_MIG=1 gpm "the GPU is split (MIG)"
+ok doctor__gpm_of_a_split_gpu_is_told gpm FAKE_GPM_MIG=1 gpm "the GPU is divided into instances (MIG)"
 
 # --- calibration: kernels of sonde's own, whose work begins 700 ns after their stamps and ends 300 ns before them
 export XDG_CACHE_HOME=$TMP/cache

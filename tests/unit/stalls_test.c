@@ -547,7 +547,7 @@ static void test_stalls__have_the_lines_of_the_cubin_beside_the_capture(void **s
 	assert_int_equal(r->pc_lines.at[r->pc_samples.at[1].line - 1].line, 14);
 	assert_int_equal(r->pc_samples.at[3].line, 0);
 	assert_int_equal(r->pc_samples.at[4].line, 0);
-	assert_true(noted(r, "1 of the 2 cubins"));
+	assert_true(noted(r, "1 of 2 cubins"));
 	sonde_records_free(r);
 	remove_lined(&l);
 }
