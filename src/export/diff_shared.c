@@ -101,18 +101,19 @@ void sonde_diff_out__interval(struct sonde_buf *b, const struct sonde_diff_regio
 			is_utf8 ? "\u2026" : "...", 100 * (r->high - 1));
 }
 
-/*
- * Appends the region that this one may be on the other side. For a region of a CUDA graph that is its old name, with a
- * mark.
- */
+/* Appends the region that this one may be on the other side, or that it went into or out of a CUDA graph. */
 static void put_twin(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
 	const struct sonde_diff_region *t = &d->regions.at[r->twin];
+	const struct sonde_diff_region *now = r->verdict == SONDE_VERDICT_ADDED ? r : t;
 	bool is_whole = r->nr_parts > 0;
 
-	sonde_buf_printf(b, ", %s? ",
-		r->likeness == SONDE_LIKE_GRAPH ? "renamed" : sonde_likeness_name(r->likeness));
+	if (r->likeness == SONDE_LIKE_GRAPH) {
+		sonde_buf_puts(b, now->kind == SONDE_REGION_GRAPH ? ", now in the graph" : ", now outside the graph");
+		return;
+	}
+	sonde_buf_printf(b, ", %s? ", sonde_likeness_name(r->likeness));
 	sonde_buf_str(b, r->likeness == SONDE_LIKE_MOVED ? sonde_region_path(t->id, t->kind) : t->label);
 	sonde_buf_puts(b, sonde_region_kind_mark(t->kind));
 	if (is_whole)
