@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "tree/roofline.h"
 #include "export/html_int.h"
+#include "export/shown_findings.h"
 
 #include <string.h>
 
@@ -291,6 +292,8 @@ static void write_findings(struct sonde_html *h)
 
 	if (!f || !sonde_report_is_shown(f->report, h->x.options))
 		return;
+	if (f->step != SONDE_NONE)
+		sonde_json_u64(w, "step", f->report->nodes.at[f->step].region);
 	sonde_json_each(w, "findings", true, i, f->at.nr) {
 		const struct sonde_finding *a = &f->at.at[i];
 
@@ -308,6 +311,11 @@ static void write_findings(struct sonde_html *h)
 		sonde_json_number(w, "high_ms", a->gain_high_ns / 1e6);
 		if (a->is_most)
 			sonde_json_bool(w, "is_most", true);
+		if (!a->is_in_step)
+			sonde_json_bool(w, "of_run", true);
+		sonde_buf_clear(&line);
+		sonde_finding_say_also(&line, h->x.tree, h->x.options, a);
+		sonde_json_str(w, "also", sonde_buf_view(&line));
 		write_evidence(w, f->report, a);
 		sonde_buf_clear(&line);
 		sonde_finding_say_gain(&line, f, a);

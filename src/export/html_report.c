@@ -306,7 +306,7 @@ static int write_kernels(struct sonde_html *h, const struct sonde_report *r)
 		sonde_tree_values(t, r, SONDE_PART_KERNEL, (uint32_t)i, &h->x.figures);
 		matrix_set(&m, t, i, &h->x.figures);
 		roofs[i] = sonde_roofline_of(t, &h->x.figures, k[i].time_ns);
-		sonde_buf_putc(&limiters, letter_of(sonde_limiter(t, &h->x.figures)));
+		sonde_buf_putc(&limiters, letter_of(sonde_kernel_is_copy(t, r, &k[i]) ? NULL : sonde_limiter(t, &h->x.figures)));
 	}
 	sonde_json_open(w, "kernels", '{', true);
 	SONDE_JSON_LIST(w, "name", i, nr, k[i].name);

@@ -85,6 +85,54 @@ def it_has_kernels_of_both_sides_and_entries_side_by_side():
         clean(page)
 
 
+def kernels_are_those_of_the_step_at_first():
+    with diff_page("graph") as page:
+        assert page.js("byId('kernel-title').textContent") == "Kernels of decode/step"
+        heads = page.js("[...document.querySelectorAll('#kernels th')].map((h) => h.textContent)")
+        assert heads[-2:] == ["base launches", "new launches"], heads
+        page.click("#kernels-of button", 1)
+        assert page.js("byId('kernel-title').textContent") == "Kernels of the outermost regions"
+        page.js("change({region: regions.findIndex((r) => r.id === 'warmup')})")
+        assert page.js("byId('kernel-title').textContent") == "Kernels of warmup" and not page.js("byId('kernels-of').checkVisibility()")
+        clean(page)
+
+
+def its_table_has_the_whole_width_and_nothing_is_cut():
+    cut = "[...document.querySelectorAll('#rows td:not(:first-child)')].filter((c) => c.scrollWidth > c.clientWidth || [...c.children].some((e) => e.scrollHeight > e.clientHeight + 1 && e.className.includes('verdict'))).map((c) => c.textContent)"
+    for width in (1440, 1280, 1024, 768):
+        with diff_page("graph", width=width) as page:
+            for what in ("", "change({region: regions.findIndex((r) => r.step)})"):
+                page.js(what + ";0")
+                page.settle()
+                assert page.js("byId('scroll').scrollWidth <= byId('scroll').clientWidth + 1"), (width, what)
+                assert page.js(cut) == [], (width, what, page.js(cut))
+                beside = page.js("[byId('panel').checkVisibility(), byId('table').getBoundingClientRect().width / document.querySelector('main').clientWidth]")
+                assert beside[0] == bool(what) and (what or beside[1] > 0.9), (width, beside)
+            clean(page)
+
+
+def a_region_that_went_into_a_graph_says_so():
+    with diff_page("graph") as page:
+        words = page.js("regions.filter((r) => r.id === 'decode/step/layer1').map((r) => r.verdict)")
+        assert sorted(words) == ["added, now in the graph", "removed, now in the graph"], words
+
+
+def back_leads_to_the_region_before():
+    with diff_page("graph") as page:
+        pause = "new Promise((done) => setTimeout(done, 2 * ONE_STEP_MS))"
+        length = page.js("history.length")
+        for i in (2, 1):
+            page.click(f"#rows tr:nth-child({i}) td.name .label")
+            page.js(pause)
+        assert page.js("history.length") == length + 2
+        page.js("new Promise((done) => { addEventListener('hashchange', () => done(), {once: true}); history.back(); })")
+        assert page.js("regions[state.region].id") == "decode/step" and page.js("byId('selected').textContent") == "step"
+        page.js(pause)
+        page.js("new Promise((done) => { addEventListener('hashchange', () => done(), {once: true}); history.back(); })")
+        assert page.js("state.region") == -1 and not page.js("byId('panel').checkVisibility()")
+        clean(page)
+
+
 def letters_of_a_search_are_one_change_of_the_address():
     with diff_page("fused") as page:
         page.js("globalThis.changes = 0; history.replaceState = new Proxy(history.replaceState, {apply: (f, self, args) => { changes++; return Reflect.apply(f, self, args); }})")

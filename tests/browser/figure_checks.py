@@ -164,12 +164,41 @@ def a_sampled_verdict_names_the_busiest_part_as_the_limiter_does():
     with page_of("sampled", "#region=warmup/lm_head") as page:
         page.settle()
         said = page.js("[...document.querySelectorAll('#panel .verdict')].map((p) => p.textContent)")
-        assert any(f"at ~{dram:.1f} % of its peak" in words for words in said), said
+        assert any(f"the memory system at ~{dram:.1f} % of peak" in words for words in said), said
         # The capture has no figures of L2: those of another column take their place, to see that L2 counts.
         page.js(f"data.roles.memory_parts.push(data.metrics.findIndex((m) => m.n === '{of_peak('sm__cycles_active.avg')}'))")
-        words = page.js("amounts(state.report, selectedNode())[1]")
+        words = page.js("amounts(state.report, selectedNode())[1][1]")
         assert words == f"~{max(dram, active):.1f} %" and active > dram, (words, dram, active)
         clean(page)
+
+
+def a_sampled_verdict_names_the_pipe_and_not_all_of_the_multiprocessors():
+    metrics = next(r for r in report_of("run")["aggregate"]["regions"] if r["id"] == "step")["metrics"]
+    tensor = metrics["sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"]
+    with page_of("run", "#region=step") as page:
+        said = page.js("[...document.querySelectorAll('#panel .verdict')].map((p) => p.textContent).join()")
+        assert f"limited by latency: the multiprocessors' busiest part, Tensor, at ~{tensor:.1f} % of peak" in said, said
+        clean(page)
+    with page_of("h200_transformer", "#region=step%2Fdecode") as page:  # all of their throughput was counted
+        said = page.js("[...document.querySelectorAll('#panel .verdict')].map((p) => p.textContent).join()")
+        assert "the multiprocessors at " in said and "busiest" not in said, said
+
+
+def copies_have_no_bound():
+    with page_of("run") as page:
+        page.settle()
+        rows = page.js("[...document.querySelectorAll('#kernel-rows tr[data-kernel]')].map((r) => [data.strings[state.report.kernels.name[r.dataset.kernel]], r.querySelector('.words').textContent])")
+        assert any(name.startswith("[CUDA mem") for name, _ in rows) and any(bound for _, bound in rows), rows
+        assert not any(bound for name, bound in rows if name.startswith("[CUDA mem")), rows
+        clean(page)
+
+
+def numbers_without_a_unit_are_grouped_as_in_tables():
+    with page_of("run") as page:
+        assert page.js("evidenceText({v: 1008, unit: ''})") == "1\u202f008" and page.js("plain(3020.4)") == "3\u202f020" and page.js("plain(81.8)") == "81.8"
+        page.settle()
+        axis = page.js("[...document.querySelectorAll('#roofline text')].map((t) => t.textContent)")
+        assert "1000" not in axis and "1.00 k" in axis, axis
 
 
 def sampled_figures_have_their_interval_and_counters_over_time():

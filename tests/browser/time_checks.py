@@ -49,6 +49,26 @@ def letters_and_signs_zoom_and_move_around_the_pointer():
         clean(page)
 
 
+def keys_zoom_the_timeline_that_is_in_sight_without_the_pointer():
+    with page_of("run") as page:
+        page.settle()
+        page.js("window.scrollTo(0, 0)")
+        page.key("+", "+")
+        assert page.js("view.from === view.home"), "the timeline is not in sight"
+        page.click("#tabs button[data-tab=timeline]")
+        before = page.js("[(view.from + view.to) / 2, view.to - view.from]")
+        page.key("+", "+")
+        after = page.js("[(view.from + view.to) / 2, view.to - view.from]")
+        assert after[1] < 0.7 * before[1] and abs(after[0] - before[0]) < 1e-6 * before[1] + 1, (before, after)
+        page.key("ArrowRight")
+        assert page.js("(view.from + view.to) / 2") > after[0]
+        page.js("byId('search').focus({preventScroll: true})")
+        page.key("0", "0")
+        assert page.js("view.from") > 0, "what is typed is for the search"
+        assert "in sight" in page.js("showHelp(), byId('keys').textContent")
+        clean(page)
+
+
 def streams_without_work_in_view_are_collapsed():
     with page_of("run") as page:
         page.js("setTime(0.99 * view.end, view.end)")

@@ -10,7 +10,8 @@ def findings_lead_to_their_regions():
     with page_of("train") as page:
         page.settle()
         assert page.js("byId('findings').getBoundingClientRect().top < byId('overview').getBoundingClientRect().top")
-        assert page.js("document.querySelectorAll('#findings li').length") == min(3, len(want))
+        useful = {f["cause"]: f for f in want if (f["gain"]["step_ms"] is None or f["gain"]["step_ms"] >= 0.0005)}
+        assert page.js("document.querySelectorAll('#findings li').length") == min(3, len(useful))
         assert want[0]["says"] in page.js("document.querySelector('#findings li').textContent")
         page.js("document.querySelector('#findings button.link').click()")
         assert page.js("data.regions[state.region].id") == want[0]["region"]
@@ -242,6 +243,28 @@ def names_have_room_and_those_that_are_cut_can_be_read():
         assert "outer (start/end)" in titles and not any("@@" in t for t in titles), titles
 
 
+def the_table_ends_with_a_whole_row_and_the_search_says_all():
+    for width in (1440, 1024, 390):
+        with page_of("run", width=width, phone=width < 600) as page:
+            rest = page.js("(() => { const b = byId('scroll'); return (b.clientHeight - b.querySelector('thead').offsetHeight) % LINE_PX; })()")
+            whole = page.js("byId('scroll').scrollHeight <= byId('scroll').clientHeight + 1")
+            assert whole or rest < 1, (width, rest)
+            page.js("byId('scroll').style.maxHeight = '', byId('search').value = byId('search').placeholder")
+            assert page.js("byId('search').scrollWidth <= byId('search').clientWidth"), width
+    with page_of("run", width=1440) as page:  # beside a high panel there is no empty space below rows that are cut off
+        assert page.js("byId('scroll').scrollHeight <= byId('scroll').clientHeight + 1")
+
+
+def kernels_on_a_phone_have_their_time_and_different_names():
+    with page_of("run", width=390, height=800, phone=True) as page:
+        page.settle()
+        edge, right = page.js("(() => { const s = byId('kernel-scroll').getBoundingClientRect(), c = document.querySelector('#kernel-rows td.share').getBoundingClientRect(); return [s.right, c.right]; })()")
+        assert right <= edge + 1, (right, edge)
+        rows = page.js("[...document.querySelectorAll('#kernel-rows td.name')].map((c) => [c.querySelector('.label').textContent, c.title, c.scrollWidth <= c.clientWidth])")
+        assert len({shown for shown, _, _ in rows}) == len(rows) and all(fits for _, _, fits in rows) and any("…" in shown for shown, _, _ in rows), rows
+        clean(page)
+
+
 def the_page_fits_a_phone():
     with page_of("h200_transformer", width=390, height=800, phone=True) as page:
         page.settle()
@@ -255,7 +278,11 @@ def ranks_have_a_map_that_shows_the_slow_one_and_selects_its_region():
     report = report_of("ranks")
     with page_of("ranks") as page:
         page.settle()
-        assert report["ranks"]["stragglers"][0]["sentence"].split(" (nvidia-smi")[0] in page.js("byId('findings-box').textContent + byId('about-figures').textContent")
+        assert report["ranks"]["stragglers"][0]["sentence"].split(" (nvidia-smi")[0] in page.js("byId('slow').textContent")
+        tops = page.js("['slow', 'findings-box', 'overview', 'ranks', 'table', 'kernels', 'timeline'].map((id) => byId(id).getBoundingClientRect().top)")
+        assert tops == sorted(tops), tops
+        page.click("#slow button")
+        assert abs(page.js("byId('ranks').getBoundingClientRect().top")) < 60 and page.js("state.tab") == "ranks"
         ids = page.js("data.ranks.regions.map((r) => data.regions[r].id)")
         rows = page.js("data.ranks.v.length / data.ranks.regions.length")
         assert rows == report["ranks"]["count"] and set(ids) == {"step", "step/fwd", "step/bwd"}, (rows, ids)

@@ -16,8 +16,8 @@ function toFragment() {
 		put("scope", state.report.scope);
 	if (state.region >= 0)
 		put("region", regionKey(state.region));
-	if (state.zoom >= 0)
-		put("zoom", regionKey(state.zoom));
+	if (state.zoom !== state.firstZoom)
+		put("zoom", state.zoom < 0 ? "" : regionKey(state.zoom)); /* empty: all regions */
 	if (state.kernel >= 0)
 		put("kernel", data.strings[state.kernel]);
 	if (state.by !== state.firstBy)
@@ -49,7 +49,7 @@ function fromFragment(hash) {
 	const sort = get("sort").replace(/^-/, ""), time = /^(\d+)-(\d+)$/.exec(get("time"));
 	return {
 		report: reports.find((r) => r.scope === get("scope")) || state.report,
-		region: region("region"), zoom: region("zoom"), kernel: parts.has("kernel") ? data.strings.indexOf(get("kernel")) : -1,
+		region: region("region"), zoom: parts.has("zoom") ? get("zoom") ? region("zoom") : -1 : state.firstZoom, kernel: parts.has("kernel") ? data.strings.indexOf(get("kernel")) : -1,
 		by: additive(state.report).some(([by]) => by === get("by")) ? get("by") : state.firstBy,
 		sort: sort === "name" || columnByKey.has(sort) ? sort : null, isDown: !get("sort").startsWith("-"),
 		exclusive: get("figures") === "exclusive", search: get("search"), tab: get("tab"),

@@ -1,9 +1,9 @@
 /* Puts the views together: what is visible first is drawn first, the rest a moment later. */
 
 const KEY_LIST = [
-	["/", "search regions and kernels"], ["Escape", "leave the search, else zoom the chart out"], ["?", "this list"],
+	["/", "search regions and kernels"], ["Escape", "leave the search, close figures, else zoom the chart out"], ["?", "this list"],
 	["↑ ↓", "the region before and after, in the table"], ["← →", "close and open a region in the table; the one beside it in the chart"], ["Enter", "zoom the chart into the region"],
-	["+ −  or  w s", "zoom the timeline around the pointer"], ["a d  or  ← →", "move the timeline"], ["0", "the whole timeline"],
+	["+ −  or  w s", "zoom the timeline that is in sight, around the pointer if that is over it"], ["a d  or  ← →", "move the timeline"], ["0", "the whole timeline"],
 	["Ctrl + wheel", "zoom the timeline"], ["Shift + wheel", "move the timeline"],
 ];
 
@@ -13,6 +13,8 @@ function globalKey(event) {
 		return;
 	if (event.key === "Escape" && isTyping) {
 		leaveSearch(event.target);
+	} else if (event.key === "Escape" && closeOver(null)) {
+		return;
 	} else if (event.key === "Escape") {
 		const zoom = zoomNode();
 		change({zoom: zoom >= 0 && state.report.parent[zoom] >= 0 ? state.report.region[state.report.parent[zoom]] : -1});
@@ -24,21 +26,14 @@ function globalKey(event) {
 	} else if (event.key === "?") {
 		showHelp();
 		event.preventDefault();
-	} else if (view.isOver && event.target.id !== "time-canvas") {
+	} else if (!event.defaultPrevented && !event.target.closest("[role^=tree]") && hasKeys()) {
 		timelineKey(event);
 	}
 }
 
-function followAddress() {
-	const asked = fromFragment(location.hash);
-	change(asked);
-	byId("search").value = state.search;
-	showTab(asked.tab);
-}
-
 /* --- parts of the page ---------------------------------------------------------------------------- */
 
-const TABS = [["overview", "Chart"], ["table", "Regions"], ["kernels", "Kernels"], ["timeline", "Timeline"], ["ranks", "Ranks"], ["roofline", "Roofline"], ["about", "About"]];
+const TABS = [["overview", "Chart"], ["ranks", "Ranks"], ["table", "Regions"], ["kernels", "Kernels"], ["timeline", "Timeline"], ["roofline", "Roofline"], ["about", "About"]];
 
 function showTab(id) {
 	const e = TABS.some(([tab]) => tab === id) ? byId(id) : null;
@@ -46,12 +41,14 @@ function showTab(id) {
 		e.scrollIntoView({block: "start"});
 }
 
+function openTab(id) {
+	change({tab: id});
+	showTab(id);
+}
+
 function drawTabs() {
 	const has = TABS.filter(([id]) => !byId(id).hidden);
-	byId("tabs").replaceChildren(...has.map(([id, name]) => el("button", {type: "button", "data-tab": id, "aria-current": state.tab === id ? "true" : null, onclick: () => {
-		change({tab: id});
-		showTab(id);
-	}}, name)));
+	byId("tabs").replaceChildren(...has.map(([id, name]) => el("button", {type: "button", "data-tab": id, "aria-current": state.tab === id ? "true" : null, onclick: () => openTab(id)}, name)));
 }
 
 /* --- start ---------------------------------------------------------------------------------------- */
@@ -64,6 +61,7 @@ function drawFirst(linked) {
 	Object.assign(state, {by: linked.by, zoom: linked.zoom, sort: linked.sort, isDown: linked.isDown, exclusive: linked.exclusive, search: linked.search});
 	byId("search").value = state.search;
 	drawIcicle();
+	initRanks();
 	drawTable();
 	drawPanel();
 	if (linked.region >= 0)
@@ -74,12 +72,11 @@ function drawRest(linked) {
 	if (hasRoofline())
 		drawRoofline();
 	initKernels();
-	initRanks();
 	initTimeline();
 	drawAbout();
 	drawTabs();
 	/* What the user clicked meanwhile counts more than an address that does not name this part of the state. */
-	change({kernel: linked.kernel >= 0 ? linked.kernel : state.kernel, tab: linked.tab || state.tab, ...linked.from === null ? {} : {from: linked.from, to: linked.to}});
+	follow({kernel: linked.kernel >= 0 ? linked.kernel : state.kernel, tab: linked.tab || state.tab, ...linked.from === null ? {} : {from: linked.from, to: linked.to}});
 	showTab(linked.tab);
 	document.documentElement.dataset.ready = "yes";
 }
@@ -87,7 +84,7 @@ function drawRest(linked) {
 function listenToWindow() {
 	listen(followState);
 	listenTo(["tab", "report"], drawTabs);
-	addEventListener("hashchange", followAddress);
+	addEventListener("hashchange", () => followAddress(showTab));
 	addEventListener("keydown", globalKey);
 	let width = innerWidth;
 	addEventListener("resize", () => {

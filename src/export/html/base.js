@@ -64,6 +64,14 @@ function segments(label, values, chosen, then) {
 	return box;
 }
 
+/* Makes a table's box as high as whole rows of `px` are: up to two thirds of the window, or as high as the card beside it. */
+function fitHeight(box, px) {
+	const card = box.closest(".card"), beside = card.nextElementSibling, head = box.querySelector("thead").offsetHeight + box.offsetHeight - box.clientHeight;
+	const isBeside = beside && beside.getBoundingClientRect().left >= card.getBoundingClientRect().right;
+	const most = Math.max(0.68 * innerHeight, isBeside ? beside.offsetHeight - card.offsetHeight + box.offsetHeight : 0);
+	box.style.maxHeight = head + Math.floor((most - head) / px) * px + "px";
+}
+
 /* The head of a table. */
 function headRow(...heads) {
 	return el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", {scope: "col"}, head))));
@@ -170,6 +178,11 @@ function moment(ns, step) {
 	return (ns / size).toFixed(Math.max(0, Math.min(9, Math.ceil(Math.log10(size / step) - 1e-9)))) + " " + name;
 }
 
+/* A number without a unit, or whose unit is said elsewhere: thousands are grouped, as counts are in tables. */
+function plain(v) {
+	return Math.abs(v) >= 1000 ? fieldText(Math.round(v), "count") : human(v, "");
+}
+
 function human(v, unit) {
 	if (typeof v === "string")
 		return seen(v);
@@ -260,14 +273,16 @@ function change(what) {
 
 /* --- the address ----------------------------------------------------------------------------------------- */
 
+/* Changes of these are steps of the history, which Back undoes. Steps that follow each other at once, as of a key held down, are one. */
+const STEPS = ["report", "region", "zoom", "kernel", "tab"], ONE_STEP_MS = 250;
 /* Browsers allow a few hundred changes of the address in half a minute, so of many changes only the last is written. */
-let addressTimer = 0;
+let addressTimer = 0, stepAt = -ONE_STEP_MS, isFollowing = false;
 
-function writeAddress() {
+function writeAddress(isStep) {
 	clearTimeout(addressTimer);
 	addressTimer = 0;
 	try {
-		history.replaceState(null, "", toFragment() || location.href.split("#")[0]);
+		history[isStep ? "pushState" : "replaceState"](null, "", toFragment() || location.href.split("#")[0]);
 	} catch {
 		/* In a frame made of text, as in a notebook, the address may not be changed: the page works without it. */
 	}
@@ -276,10 +291,31 @@ function writeAddress() {
 function followState(changed) {
 	if (changed.has("theme") && changed.size === 1)
 		return;
-	if (changed.has("from") || changed.has("search"))
+	if (!isFollowing && STEPS.some((key) => changed.has(key))) {
+		const isStep = performance.now() - stepAt >= ONE_STEP_MS;
+		stepAt = performance.now();
+		writeAddress(isStep);
+	} else if (isFollowing || changed.has("from") || changed.has("search")) {
 		addressTimer = addressTimer || setTimeout(writeAddress, 250);
-	else
+	} else {
 		writeAddress();
+	}
+}
+
+/* Changes the state to what an address asked for: no new step of the history. */
+function follow(asked) {
+	isFollowing = true;
+	change(asked);
+	isFollowing = false;
+}
+
+/* Does what an address asks for that was typed, or that Back and Forward lead to. */
+function followAddress(show) {
+	const asked = fromFragment(location.hash), isElsewhere = asked.tab !== state.tab;
+	follow(asked);
+	byId("search").value = state.search;
+	if (isElsewhere)
+		show(asked.tab);
 }
 
 /* --- themes and keys ------------------------------------------------------------------------------------ */
@@ -332,11 +368,20 @@ function leaveSearch(box) {
 	box.blur();
 }
 
-/* Opens the notes for printing. */
+/* Closes what is open over the page, unless it contains `but`; returns whether anything was. */
+function closeOver(but) {
+	const open = [...document.querySelectorAll("details.over[open]")].filter((d) => !d.contains(but));
+	open.forEach((d) => d.open = false);
+	return open.length > 0;
+}
+
+document.addEventListener("click", (event) => closeOver(event.target));
+
+/* Opens notes, tables of ranks and figures of findings for printing. */
 function printOpen() {
 	let opened = [];
 	addEventListener("beforeprint", () => {
-		opened = [...document.querySelectorAll("details.notes:not([open])")];
+		opened = [...document.querySelectorAll("details:is(.notes, .tables, .figures):not([open])")];
 		opened.forEach((d) => d.open = true);
 	});
 	addEventListener("afterprint", () => opened.forEach((d) => d.open = false));

@@ -5,7 +5,7 @@ const CIVIDIS = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112,
 /* The words that a region may have as limiter or bound, by letter: [colour, word, family]. Words and colours are those of the SVG charts. */
 const NO_WORD = ["#cfd3d6", "unknown"];
 const LETTERS = Object.fromEntries([...data.words.map((w, i) => ["abcdefghijklmnopqr"[i], [w.colour, w.word, w.family]]), ["-", NO_WORD]]);
-const WORDS = {bound: LETTERS, limiter: LETTERS};
+const WORDS = {bound: LETTERS, limiter: LETTERS}, WORD_HEADS = {bound: "bound", limiter: "bound of kernels"};
 /* Colours of the causes of idle time. They are drawn in stripes, so that no idle time looks like work. */
 const IDLE = {launch: "#e0a93b", sync: "#c06c9f", copy: "#5b9bd0", alloc: "#8672c4", host: "#d2774f", queued: "#4fa884", other_stream: "#b4bac0", unknown: "#9aa2aa"};
 const CAUSES = Object.keys(data.causes);
@@ -19,10 +19,12 @@ function ramp(share) {
 
 const AMOUNTS = [["SM %", data.roles.sm], ["Memory %", data.roles.memory], ["Occupancy", data.roles.occupancy]];
 
-/* Whether some region of some report has a word of this kind. */
+/* Whether some region of some report has a word of this kind that says more than its bound. */
 function tells(word) {
-	return reports.some((r) => /[^-]/.test(r[word]));
+	return reports.some((r) => /[^-]/.test(r[word])) && (word === "bound" || reports.some((r) => r[word] !== r.bound));
 }
+
+const WORDS_TOLD = Object.keys(WORDS).filter(tells);
 
 /* What colours may mean: [value, text] with value "limiter", "bound", "m<column>" or "depth". */
 function colourings() {
@@ -32,9 +34,7 @@ function colourings() {
 		if (column !== undefined)
 			list.push(["m" + column, text]);
 	}
-	for (const word of Object.keys(WORDS).reverse())
-		if (tells(word))
-			list.unshift([word, word]);
+	list.unshift(...WORDS_TOLD.map((word) => [word, WORD_HEADS[word]]));
 	list.push(["depth", "nothing"]);
 	return list;
 }

@@ -2,25 +2,25 @@
 
 /* The field with the exclusive value, for each inclusive one. */
 const EXCLUSIVE_OF = {launches: "exclusive_launches", inclusive_ms: "exclusive_ms"};
-/* For each field: the head of its column, and what it means. A field that is not here has the head that all formats use. */
+/* What fields mean. Their heads are those of all formats. */
 const FIELD_WORDS = {
-	instances: ["entries", "how often the region was entered"], launches: ["launches", "kernels and copies launched inside"],
-	inclusive_ms: ["GPU ms", "GPU time with nested regions"], exclusive_ms: ["own GPU ms", "GPU time without nested regions"],
-	exclusive_launches: ["own launches", "launches outside nested regions"], busy_ms: ["busy ms", "the GPU was busy, overlaps counted once"],
-	span_ms: ["span ms", "from the first start to the last end"], idle_ms: ["idle ms", "without work between the first and last launch of an entry"],
-	tail_ms: ["tail ms", "nothing ran from the last launch to the end of an entry"],
-	queue_ms: ["queue ms", "from launch calls to starts, summed"], queue_mean_ms: ["queue mean ms", "from the launch call to the start, on average"],
-	comm_ms: ["comm ms", "communication between ranks"], exposed_comm_ms: ["exposed ms", "communication while no other kernel ran"],
-	comm_wait_ms: ["waited ms", "in communication for the last rank"],
-	cpu_ms: ["CPU ms", "CPU time of the threads inside the range"], copy_ms: ["copy ms", "GPU time of copies"], copy_count: ["copies", "how many"], copy_bytes: ["copied bytes", "by copies"],
-	host_ms: ["host ms", "time the host was inside the range"],
-	wall_ms: ["wall ms", "from the begin of each entry until it and all that it launched had ended"],
-	memory_allocated_bytes: ["allocated", "bytes of GPU memory allocated inside"], memory_freed_bytes: ["freed", "bytes of GPU memory freed inside"],
-	memory_left_bytes: ["left", "bytes allocated in entries and not yet freed at their end"], memory_peak_bytes: ["peak", "the most bytes that the process held meanwhile"],
-	streams: ["streams", "how many its work ran in"], share_pct: ["share", "of all GPU time inside regions"],
-	imbalance: ["imbalance", "longest time of a scope ÷ mean over scopes"], adopted_launches: ["adopted", "launches by threads without ranges of their own"],
-	tokens: ["tokens", "of all entries, from their labels or payloads"], tokens_per_s: ["tokens/s", "per second in which at least one entry with tokens was open"],
-	batch_mean: ["batch", "of an entry, on average"],
+	instances: "how often the region was entered", launches: "kernels and copies launched inside",
+	inclusive_ms: "GPU time with nested regions", exclusive_ms: "GPU time without nested regions",
+	exclusive_launches: "launches outside nested regions", busy_ms: "the GPU was busy, overlaps counted once",
+	span_ms: "from the first start to the last end", idle_ms: "without work between the first and last launch of an entry",
+	tail_ms: "nothing ran from the last launch to the end of an entry",
+	queue_ms: "from launch calls to starts, summed", queue_mean_ms: "from the launch call to the start, on average",
+	comm_ms: "communication between ranks", exposed_comm_ms: "communication while no other kernel ran",
+	comm_wait_ms: "in communication for the last rank",
+	cpu_ms: "CPU time of the threads inside the range", copy_ms: "GPU time of copies", copy_count: "how many", copy_bytes: "by all copies",
+	host_ms: "time the host was inside the range",
+	wall_ms: "from the begin of each entry until it and all that it launched had ended",
+	memory_allocated_bytes: "bytes of GPU memory allocated inside", memory_freed_bytes: "bytes of GPU memory freed inside",
+	memory_left_bytes: "bytes allocated in entries and not yet freed at their end", memory_peak_bytes: "the most bytes that the process held meanwhile",
+	streams: "how many its work ran in", share_pct: "of all GPU time inside regions",
+	imbalance: "longest time of a scope ÷ mean over scopes", adopted_launches: "launches by threads without ranges of their own",
+	tokens: "of all entries, from their labels or payloads", tokens_per_s: "per second in which at least one entry with tokens was open",
+	batch_mean: "of an entry, on average",
 };
 
 /* [head, meaning] of a field of the data. */
@@ -28,7 +28,7 @@ function wordsOf(f) {
 	const cause = /^idle_(.*)_ms$/.exec(f.key);
 	if (cause && data.causes[cause[1]])
 		return ["idle: " + causeWord(cause[1]) + " ms", "idle, because " + data.causes[cause[1]]];
-	return FIELD_WORDS[f.key] || [f.head, f.key.replaceAll("_", " ")];
+	return [f.head, FIELD_WORDS[f.key] || f.key.replaceAll("_", " ")];
 }
 
 function fieldWords(f) {
@@ -57,14 +57,14 @@ function metricColumn(column) {
 
 function wordColumn(key, title) {
 	return {
-		key, head: key, title, form: "word",
+		key, head: WORD_HEADS[key], title, form: "word",
 		get: (report, node) => ({v: report[key][node] === "-" ? null : WORDS[key][report[key][node]][1], mark: ""}),
 	};
 }
 
 const allColumns = [
 	...data.fields.map(fieldColumn), wordColumn("bound", "what the region waits for: the CPU, copies, or what limits its kernels"),
-	wordColumn("limiter", "what limits its kernels, whatever the region waits for (inclusive)"), ...data.region_columns.map(metricColumn),
+	wordColumn("limiter", "what limits its kernels, whatever the region itself waits for"), ...data.region_columns.map(metricColumn),
 ];
 const columnByKey = new Map(allColumns.map((c) => [c.key, c]));
 
@@ -174,11 +174,7 @@ function columnChooser(shown, then) {
 	};
 	filter.addEventListener("input", fill);
 	box.append(filter, list);
-	const details = el("details.chooser", {}, el("summary", {}, "Columns"), box);
+	const details = el("details.chooser.over", {}, el("summary", {}, "Columns"), box);
 	details.addEventListener("toggle", () => details.open && fill());
-	document.addEventListener("click", (event) => {
-		if (details.open && !details.contains(event.target))
-			details.open = false;
-	});
 	return details;
 }

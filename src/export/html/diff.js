@@ -69,7 +69,6 @@ function startDiff() {
 	byId("search").value = state.search;
 	if (times.length)
 		drawChart();
-	drawDiffTable();
 	initBothKernels();
 	drawDiffPanel();
 	if (state.region >= 0)
@@ -80,16 +79,13 @@ function startDiff() {
 	listenTo(["region", "theme"], drawDiffPanel);
 	listenTo(["tab"], drawDiffTabs);
 	listen(followState);
-	addEventListener("hashchange", () => {
-		change(fromFragment(location.hash));
-		byId("search").value = state.search;
-	});
+	addEventListener("hashchange", () => followAddress(showDiffTab));
 	addEventListener("keydown", diffKeys);
 	addEventListener("resize", () => {
 		if (times.length)
 			drawChart();
-		drawDiffRows(true);
 		drawDiffPanel();
+		drawBothKernels();
 	});
 	printOpen();
 	document.documentElement.dataset.ready = "yes";

@@ -61,19 +61,23 @@ function spreadBox(r) {
 
 /* Kernels of both sides, per entry of the region. */
 function kernelRows(list) {
+	const isMixed = list.some((k) => k.region !== list[0].region);
 	const most = list.reduce((m, k) => Math.max(m, k.base || 0, k.new || 0), 0);
 	const bar = (v, name) => el("td.share", {}, el("i", {class: name, style: {width: most > 0 ? 92 * (v || 0) / most + "%" : "0"}}), el("b", {}, v > 0 ? msText(v) : "–"));
 	const calls = (v) => v > 0 ? v.toFixed(Number.isInteger(v) ? 0 : 1) : "–";
-	return list.map((k) => el("tr", {}, el("td.name", {title: seen(k.name)}, el("span.label", {}, seen(k.name))), bar(k.base, "old"), bar(k.new, "now"), el("td", {}, k.base > 0 && k.new > 0 ? percent(k.new / k.base) : k.new > 0 ? "added" : "removed"),
+	const cut = cutApart(list.map((k) => seen(k.name)), Math.max(18, Math.floor((byId("kernels").clientWidth - 600) / 7.6)));
+	return list.map((k, i) => el("tr", {}, el("td.name", {title: seen(k.name)}, el("span.label", {}, cut[i]), isMixed ? el("span.soft", {}, " in " + seen(k.region.id) + k.region.mark) : null), bar(k.base, "old"), bar(k.new, "now"), el("td", {}, k.base > 0 && k.new > 0 ? percent(k.new / k.base) : k.new > 0 ? "added" : "removed"),
 		el("td", {}, calls(k.base_calls)), el("td", {}, calls(k.new_calls))));
 }
 
-/* Draws the kernels of the selected region, or of all outermost ones. */
+/* Draws the kernels of the selected region, else of the step, or of all outermost ones if the user wants those. */
 function drawBothKernels() {
-	const r = regions[state.region], word = state.search.trim().toLowerCase(), of = r ? [r] : roots.map((i) => regions[i]);
+	const step = byId("kernels-of").dataset.all ? null : regions.find((one) => one.step), r = regions[state.region] || step;
+	const word = state.search.trim().toLowerCase(), of = r ? [r] : roots.map((i) => regions[i]);
 	let list = of.flatMap((one) => one.kernels.map((k) => ({...k, region: one})));
 	if (word && list.some((k) => k.name.toLowerCase().includes(word)))
 		list = list.filter((k) => k.name.toLowerCase().includes(word));
+	byId("kernels-of").hidden = state.region >= 0 || !regions.some((one) => one.step);
 	list.sort((a, b) => Math.abs(b.new - b.base) - Math.abs(a.new - a.base));
 	byId("kernels").hidden = !regions.some((one) => one.kernels.length);
 	byId("kernel-title").textContent = r ? "Kernels of " + seen(r.id) + r.mark : "Kernels of the outermost regions";
@@ -81,8 +85,13 @@ function drawBothKernels() {
 }
 
 function initBothKernels() {
-	byId("kernels").append(el("div.row.between", {}, el("h2", {id: "kernel-title"}), el("span.small.soft", {}, "ms and calls of an entry; the kernels that account for the change, largest first")), el("div.wide", {}, el("table.tree.kernel-table.both-kernels", {"aria-label": "Kernels of both sides"},
-		el("colgroup", {}, el("col", {}), ...[120, 120, 90, 90, 90].map((w) => el("col", {style: {width: w + "px"}}))), headRow("kernel", "base ms", "new ms", "Δ %", "base calls", "new calls"), el("tbody", {id: "kernel-rows"}))));
+	const ofWhich = segments("Kernels of", [["", "the step"], ["all", "all outermost regions"]], "", (all) => {
+		ofWhich.dataset.all = all;
+		drawBothKernels();
+	});
+	ofWhich.id = "kernels-of";
+	byId("kernels").append(el("div.row.between", {}, el("h2", {id: "kernel-title"}), el("span.row.controls", {}, el("span.small.soft", {}, "ms and launches of an entry; what changed most comes first"), ofWhich)), el("div.wide", {}, el("table.tree.kernel-table.both-kernels", {"aria-label": "Kernels of both sides"},
+		el("colgroup", {}, el("col", {}), ...[120, 120, 90, 112, 112].map((w) => el("col", {style: {width: w + "px"}}))), headRow("kernel", "base ms", "new ms", "Δ %", "base launches", "new launches"), el("tbody", {id: "kernel-rows"}))));
 	listenTo(["region", "search"], drawBothKernels);
 	drawBothKernels();
 }
@@ -96,13 +105,7 @@ function metricsBox(r) {
 	return r.metrics.length ? el("div", {}, el("h3", {}, "Metrics"), el("div.wide", {}, el("table.metrics", {"aria-label": "Metrics"}, headRow("metric", "base", "new", "change"), el("tbody", {}, ...r.metrics.map(row))))) : null;
 }
 
-function drawDiffPanel() {
-	const panel = byId("panel"), r = regions[state.region];
-	if (!r) {
-		panel.replaceChildren(el("h2", {}, "Both sides"), el("dl.kv", {}, ...SIDES.flatMap((side) => [el("dt", {}, side + (data[side + "_runs"] > 1 ? ", " + data[side + "_runs"] + " runs" : "")), el("dd", {}, data[side].map(seen).join(", "))])),
-			el("p.soft.small", {}, "Select a region for its entries, kernels and metrics on both sides."));
-		return;
-	}
+function drawBothSides(panel, r) {
 	const path = [];
 	for (let up = r.parent; up >= 0; up = regions[up].parent)
 		path.unshift(up);
@@ -113,4 +116,13 @@ function drawDiffPanel() {
 	if (byId("both-entries"))
 		drawEntries(byId("both-entries"), r);
 	panel.scrollTop = 0;
+}
+
+function drawDiffPanel() {
+	const panel = byId("panel"), r = regions[state.region];
+	panel.hidden = !r;
+	byId("regions").classList.toggle("alone", !r); /* without a selection the table has the whole width */
+	if (r)
+		drawBothSides(panel, r);
+	drawDiffTable();
 }

@@ -3,16 +3,31 @@
 const DIFF_PX = 27, DIFF_OVERSCAN = 12, DIFF_PRINT_ROWS = 400;
 const grid = {rows: [], open: new Set(), hits: null, first: -1, last: -1, isPrinting: false};
 
+const LEAST_VERDICT_PX = 180, LEAST_NAME_PX = 150;
 const DIFF_COLUMNS = [
 	{key: "base", head: "base ms", title: "median of an entry, base", width: 92, get: (r) => sideOf(r, "base"), text: (r) => msText(sideOf(r, "base"))},
 	{key: "new", head: "new ms", title: "median of an entry, new", width: 92, get: (r) => sideOf(r, "new"), text: (r) => msText(sideOf(r, "new"))},
 	{key: "delta", head: "Δ ms", title: "what changed in an entry", width: 92, get: (r) => r.delta, text: (r) => signed(r.delta)},
 	{key: "ratio", head: "Δ %", title: "what changed in an entry", width: 84, get: (r) => r.ratio, text: (r) => percent(r.ratio)},
-	{key: "verdict", head: "verdict", title: "how sure that is, and why", width: 245, get: (r) => r.verdict, text: (r) => seen(r.verdict)},
+	{key: "verdict", head: "verdict", title: "how sure that is, and why", width: LEAST_VERDICT_PX, get: (r) => r.verdict, text: (r) => seen(r.verdict)},
 	{key: "bar", head: "faster | slower", title: "the change as a bar, the longest one full", width: 116, get: (r) => r.delta, text: () => ""},
-	{key: "interval", head: "95 %", title: "the change lies between these", width: 136, get: (r) => r.low, text: intervalText},
+	{key: "interval", head: "95 %", title: "the change lies between these", width: 156, get: (r) => r.low, text: intervalText},
 	{key: "gpu", head: "GPU Δ %", title: "change of GPU time", width: 88, get: (r) => r.times.gpu ? r.times.gpu.ratio : null, text: (r) => percent(r.times.gpu ? r.times.gpu.ratio : null)},
 ].filter((c) => c.key === "verdict" || regions.some((r) => isNumber(c.get(r))));
+/* These are left out first, in this order, if there is no room: the panel has them. */
+const DIFF_LEFT_OUT = ["gpu", "interval", "bar", "base", "new"], MOST_VERDICT_PX = 420;
+
+/* The columns that there is room for, with their widths; the verdict gets what is left, up to what its longest text takes. */
+function fitDiffColumns() {
+	const longest = regions.reduce((most, r) => Math.max(most, r.verdict.length), 0), room = byId("scroll").clientWidth - LEAST_NAME_PX;
+	let list = DIFF_COLUMNS;
+	const width = () => list.reduce((sum, c) => sum + c.width, 0);
+	for (const key of DIFF_LEFT_OUT)
+		if (width() > room)
+			list = list.filter((c) => c.key !== key);
+	const more = Math.max(0, Math.min(MOST_VERDICT_PX, 36 + 6.4 * longest, LEAST_VERDICT_PX + room - width()) - LEAST_VERDICT_PX);
+	return list.map((c) => c.key === "verdict" ? {...c, width: c.width + more} : c);
+}
 
 function diffMatches() {
 	const word = state.search.trim().toLowerCase();
@@ -81,7 +96,7 @@ function diffRow(at) {
 		el("span.twist", {"aria-hidden": "true"}, r.children.length ? isOpen ? "▾" : "▸" : ""), label, r.mark ? el("span.tag", {}, r.mark.replace(/[ ()]/g, "")) : null, r.step ? el("span.tag", {title: "the repeated region with the most time"}, "step") : null);
 	const row = el("tr", {id: "row" + i, role: "row", "aria-rowindex": String(at + 2), "aria-level": String(r.depth + 1), "aria-selected": String(i === state.region),
 		"aria-expanded": r.children.length ? String(isOpen) : null}, name,
-	...DIFF_COLUMNS.map((c) => {
+	...grid.columns.map((c) => {
 		const td = el(c.key === "verdict" ? "td.words" : "td", {title: c.key === "verdict" ? seen(r.verdict) : c.title}, c.key === "bar" ? changeBar(r) :
 			c.key === "verdict" ? el("span", {class: "verdict-word " + r.class}, el("span", {class: "swatch " + r.class, style: {background: changeColour(r.class, r.ratio)}}), c.text(r)) : c.text(r));
 		td.dataset.key = c.key;
@@ -113,15 +128,17 @@ function sortDiff(key) {
 function drawDiffTable() {
 	grid.most = regions.reduce((most, r) => Math.max(most, Math.abs(r.delta || 0)), 0);
 	listDiff();
+	grid.columns = fitDiffColumns();
 	const head = (key, text, title) => {
 		const isHere = state.sort === key, b = el("button", {type: "button", title: title + "\nclick to sort", onclick: () => sortDiff(key)}, text + (isHere ? state.isDown ? " ↓" : " ↑" : ""));
 		return el(key === "verdict" ? "th.words" : "th", {scope: "col", role: "columnheader", "aria-sort": isHere ? state.isDown ? "descending" : "ascending" : "none"}, b);
 	};
-	byId("heads").replaceChildren(head("name", "region", "label of the range"), ...DIFF_COLUMNS.map((c) => head(c.key, c.head, c.title)));
-	byId("cols").replaceChildren(el("col", {style: {width: "auto"}}), ...DIFF_COLUMNS.map((c) => el("col", {style: {width: c.width + "px"}})));
-	byId("grid").style.minWidth = 170 + DIFF_COLUMNS.reduce((sum, c) => sum + c.width, 0) + "px";
+	byId("heads").replaceChildren(head("name", "region", "label of the range"), ...grid.columns.map((c) => head(c.key, c.head, c.title)));
+	byId("cols").replaceChildren(el("col", {style: {width: "auto"}}), ...grid.columns.map((c) => el("col", {style: {width: c.width + "px"}})));
+	byId("grid").style.minWidth = LEAST_NAME_PX + grid.columns.reduce((sum, c) => sum + c.width, 0) + "px";
 	byId("grid").setAttribute("aria-rowcount", String(grid.rows.length + 1));
 	byId("found").textContent = !grid.hits ? "" : grid.hits.hits.size ? grid.hits.hits.size + " found" : "no region and no kernel has “" + seen(state.search.trim()) + "” in its name; Escape leaves the search";
+	fitHeight(byId("scroll"), DIFF_PX);
 	drawDiffRows(true);
 }
 

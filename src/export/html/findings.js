@@ -7,8 +7,16 @@ function inPage(text) {
 	return seen(text.replace(/ \([\w-]+ -[^)]*\)/g, "").replace(/`sonde whatif RUN ([^`]*)` may tell/, "a replay of the change “$1” may tell"));
 }
 
+/* Selects a region, zooms the chart into it, and scrolls to its row. */
+function goToRegion(region) {
+	change({region, zoom: region});
+	const row = byId("row" + selectedNode());
+	if (row)
+		row.scrollIntoView({block: "nearest"});
+}
+
 function regionLink(region, text) {
-	return el("button.link", {type: "button", onclick: () => change({region})}, text);
+	return el("button.link", {type: "button", onclick: () => goToRegion(region)}, text);
 }
 
 /* The words of a figure: those of its table column if it has one, the head of a metric, else its key in words. */
@@ -19,23 +27,28 @@ function figureWords(key) {
 
 function evidenceText(e) {
 	const unit = e.unit === "%" ? " %" : e.unit ? " " + e.unit : "";
-	const digits = (v) => e.unit === "%" ? v.toFixed(1) : e.unit === "ms" ? v.toFixed(3) : human(v, "");
+	const digits = (v) => e.unit === "%" ? v.toFixed(1) : e.unit === "ms" ? v.toFixed(3) : plain(v);
 	return isNumber(e.v) ? digits(e.v) + (isNumber(e.error) ? " ± " + digits(e.error) : "") + unit : "not known";
 }
 
-/* The figures behind a card: shown while the pointer or the focus is on it, and in print. */
-function evidence(f, id) {
+/* The figures behind a card: below it when they are asked for, and in print. */
+function evidence(f) {
 	const row = (e) => el("div", {title: e.method},
 		el("dt", {}, figureWords(e.figure), el("span.soft", {}, e.kernel !== undefined ? " of " + seen(kernelName(e.kernel)) : e.region >= 0 ? " of " + pathText(data.regions[e.region]) : "")),
 		el("dd", {}, evidenceText(e), el("span.soft", {}, " · " + e.method)));
-	return f.evidence.length ? el("dl.evidence", {id, role: "note", "aria-label": "Evidence"}, ...f.evidence.map(row)) : null;
+	return f.evidence.length ? el("details.figures.over", {}, el("summary", {}, "figures"), el("dl.evidence", {"aria-label": "Evidence"}, ...f.evidence.map(row))) : null;
+}
+
+/* Whether a replay has shown that the change of a finding saves nothing. */
+function isInVain(f) {
+	return isNumber(f.gain_ms) && f.gain_ms < 0.0005;
 }
 
 function gainText(f) {
-	const ms = (v) => v.toFixed(Math.abs(v) < 10 ? 2 : 1);
+	const ms = (v) => (Math.abs(v) < 0.005 ? 0 : v).toFixed(Math.abs(v) < 10 ? 2 : 1);
 	if (!isNumber(f.gain_ms))
 		return inPage(f.gain);
-	if (f.gain_ms < 0.0005)
+	if (isInVain(f))
 		return "this change gains nothing (" + ms(f.low_ms) + " to " + ms(f.high_ms) + " ms of each step)";
 	return "saves " + (f.is_most ? "at most " : "") + ms(f.gain_ms) + " ms of each step (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")";
 }
@@ -48,27 +61,31 @@ function leads(f) {
 	const gap = (report.gaps || []).find((g) => g.cause === f.cause && (f.region < 0 || g.region >= 0 && isInside(report, g.region, f.region)));
 	if (gap && view.tracks.length)
 		box.append(el("button.link", {type: "button", onclick: () => showGap(gap)}, "its longest gap in the timeline"));
-	return box.children.length ? el("p.small", {}, "See ", ...[...box.children].flatMap((b, i) => i ? [", ", b] : [b])) : null;
+	return box.children.length ? el("span", {}, "See ", ...[...box.children].flatMap((b, i) => i ? [", ", b] : [b])) : null;
 }
 
-function findingCard(f, i) {
-	const id = "evidence" + i, known = isNumber(f.gain_pct), facts = evidence(f, id);
+/* The number of a card and, below it, what it is: what the change saves, or what the cause costs if that is not known or nothing. */
+function cardNumber(f) {
+	const isSaved = isNumber(f.gain_pct) && !isInVain(f), pct = Math.round(isSaved ? f.gain_pct : f.pct), of = f.of_run ? "of the run" : "of each step";
+	return el(isSaved ? "div.gain" : "div.gain.cost", {}, el("b", {}, (pct || "< 1") + " %"), el("span", {}, of + (!isSaved ? ": its cost" : f.is_most ? " saved at most" : " saved")));
+}
+
+function findingCard(f, i, isOneOfMany) {
 	const where = f.region >= 0 ? regionLink(f.region, seen(f.where)) : el("b", {}, seen(f.where));
-	return el("li.card", {tabindex: "0", "aria-describedby": facts ? id : null},
-		el("div.row.between.nowrap", {}, el("h3", {}, i + 1 + ". ", where),
-			el(known ? "b.gain" : "b.gain.unknown", {title: known ? "of the time of a step: what the change would save" : "of the time: what it takes; what a change would save is not known"},
-				known && f.gain_ms < 0.0005 ? "0 %" : known ? (f.is_most ? "≤ " : "−") + Math.round(f.gain_pct) + " %" : Math.round(f.pct) + " %")),
-		el("p", {}, inPage(f.says)), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {title: seen(f.gain)}, el("b", {}, "Gain: "), gainText(f)), leads(f), facts);
+	return el("li.card", {},
+		el("div.row.between.nowrap", {}, el("h3", {}, i + 1 + ". ", where), cardNumber(f)),
+		el("p", {}, inPage(f.says).replace(/\.$/, "") + "." + (isOneOfMany && f.also ? " " + inPage(f.also) : "")), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {title: seen(f.gain)}, el("b", {}, "Gain: "), gainText(f)), el("div.row.small", {}, leads(f), evidence(f)));
 }
 
-/* Draws the first findings; the others on demand, and in print. */
+/* Draws the first findings, each cause once and none that saves nothing; the others on demand, and in print. */
 function drawFindings() {
 	const all = data.findings || [], box = byId("findings-box");
 	box.hidden = !all.length;
 	if (!all.length)
 		return;
 	const list = el("ol", {id: "findings"});
-	const fill = (some) => list.replaceChildren(...some.map(findingCard)), few = all.filter((f) => f === all.find((g) => g.do === f.do)).slice(0, FEW_FINDINGS);
+	const fill = (some) => list.replaceChildren(...some.map((f, i) => findingCard(f, i, some.length < all.length))), first = all.filter((f) => f === all.find((g) => g.cause === f.cause)), useful = first.filter((f) => !isInVain(f));
+	const few = (useful.length ? useful : first).slice(0, FEW_FINDINGS);
 	fill(few);
 	box.append(el("h2", {}, "What to change first"), list);
 	if (all.length > few.length) {

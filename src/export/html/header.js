@@ -14,7 +14,7 @@ function scopeChoice() {
 	if (reports.length < 2)
 		return null;
 	const values = reports.map((r, i) => [String(i), r.scope + (r.aggregate && r.nr_scopes > 1 ? " over " + r.nr_scopes + " scopes" : "")]);
-	const box = choice("Scope", values, String(reports.indexOf(state.report)), (i) => change({report: reports[Number(i)], zoom: -1}));
+	const box = choice("Scope", values, String(reports.indexOf(state.report)), (i) => change({report: reports[Number(i)], zoom: state.firstZoom}));
 	listenTo(["report"], () => box.querySelector("select").value = String(reports.indexOf(state.report)));
 	return box;
 }
@@ -54,11 +54,10 @@ function drawHeader() {
 			el("div.row.controls", {}, scopeChoice(), helpButton(), themeButton())),
 		el("div.row.soft", {}, ...facts.map((f, i) => el(i ? "span.sep" : "span", {}, seen(f)))),
 		);
-	/* Leave out what a finding says already. */
-	const slow = (data.ranks ? data.ranks.slow : []).filter((line) => !(data.findings || []).some((f) => f.says.includes(line.replace(/\.$/, "")))).slice(0, 3);
-	byId("about-figures").append(
-		...slow.map((line, i) => el("p.slow", {}, el("b", {}, i ? "Also: " : "Slow: "), inPage(line))),
-		...data.coverage_lines.map((line) => el("p.coverage", {}, line)));
+	const slow = (data.ranks ? data.ranks.slow : []).slice(0, 3);
+	byId("slow").hidden = !slow.length;
+	byId("slow").append(...slow.map((line, i) => el("p", {}, el("b", {}, i ? "Also: " : "Slow: "), inPage(line), i ? "" : " ", i ? "" : el("button.link", {type: "button", onclick: () => openTab("ranks")}, "See the ranks"))));
+	byId("about-figures").append(...data.coverage_lines.map((line) => el("p.coverage", {}, line)));
 	if (data.notes.length)
 		byId("about-figures").append(el("details.notes.small", {}, el("summary", {}, data.notes.length === 1 ? "One note on these figures" : data.notes.length + " notes on these figures"),
 			el("ul", {}, ...data.notes.map((n) => el("li", {}, seen(n))))));

@@ -55,7 +55,7 @@ function weightText(report, node) {
 function describe(report, node, total) {
 	const lines = [titleOf(regionOf(report, node)), weightText(report, node)];
 	if (total > 0)
-		lines[1] += " · " + (100 * weightOf(report, node, state.by) / total).toFixed(1) + " %";
+		lines[1] += " · " + (100 * weightOf(report, node, state.by) / total).toFixed(1) + " % of the " + state.byText + " of all regions";
 	if (state.by !== "launches")
 		lines.push(fieldText(field(report, node, "launches"), "count") + " launches");
 	for (const column of data.headline.slice(0, 4)) {
@@ -63,9 +63,9 @@ function describe(report, node, total) {
 		if (isNumber(f.v))
 			lines.push((metric.h || metric.n) + " " + f.mark + human(f.v, metric.u));
 	}
-	for (const word of Object.keys(WORDS))
+	for (const word of WORDS_TOLD)
 		if (report[word][node] !== "-")
-			lines.push(word + ": " + WORDS[word][report[word][node]][1]);
+			lines.push(WORD_HEADS[word] + ": " + WORDS[word][report[word][node]][1]);
 	return lines.join("\n");
 }
 
@@ -158,6 +158,7 @@ function drawIcicle() {
 	const frames = byId("frames"), widthPx = frames.clientWidth || 900;
 	frames.replaceChildren();
 	state.top = topOf(state.report);
+	state.byText = (additive(state.report).find(([by]) => by === state.by) || ["", "width"])[1];
 	drawCrumbs();
 	byId("legend").replaceChildren(legend());
 	if (!state.report.nr)
@@ -222,9 +223,20 @@ function widthControls() {
 	return [buttons ? el("span.row.tight", {}, el("span.soft", {}, "Width"), buttons) : null, others];
 }
 
+/* Where the chart begins: at the outermost region of the step, if that would be less than half of all; else -1. */
+function homeZoom(report) {
+	let node = report.nodeOf.has(data.step) ? report.nodeOf.get(data.step) : -1;
+	while (node >= 0 && report.parent[node] >= 0)
+		node = report.parent[node];
+	const strip = node < 0 ? null : strips(report).find((group) => group.roots.includes(node));
+	const all = strip && !strip.isApart ? strip.roots.reduce((sum, root) => sum + weightOf(report, root, state.by), 0) : 0;
+	return all > 0 && weightOf(report, node, state.by) < all / 2 ? report.region[node] : -1;
+}
+
 function initIcicle() {
 	const colours = colourings();
 	state.by = state.firstBy = additive(state.report)[0][0];
+	state.zoom = state.firstZoom = homeZoom(state.report);
 	/* If all regions have the same word, colours show amounts instead. */
 	const [first] = colours[0];
 	state.colour = WORDS[first] && new Set(state.report[first]).size < 2 ? colours[1][0] : first;

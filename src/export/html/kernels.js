@@ -16,10 +16,10 @@ function kernelSlice(report) {
 
 const KERNEL_COLUMNS = [
 	{key: "name", head: "kernel", title: "its short name; the whole one is in its title", get: (k, i) => kernelName(k.name[i])},
-	{key: "calls", head: "calls", title: "how often it was launched", get: (k, i) => k.calls[i]},
+	{key: "calls", head: "launches", title: "how often it was launched", get: (k, i) => k.calls[i]},
 	{key: "ns", head: "GPU ms", title: "GPU time of all launches", get: (k, i) => k.ns[i]},
 	{key: "mean", head: "mean µs", title: "GPU time of a launch", get: (k, i) => k.ns[i] === null ? null : k.ns[i] / k.calls[i]},
-	{key: "limiter", head: "limiter", title: "what limits it", get: (k, i) => k.limiter[i] === "-" ? null : LETTERS[k.limiter[i]][1]},
+	{key: "limiter", head: "bound", title: "what limits it", get: (k, i) => k.limiter[i] === "-" ? null : LETTERS[k.limiter[i]][1]},
 	...kernelHeads.map((c) => ({key: "m" + c, head: data.metrics[c].h, title: data.metrics[c].n, metric: c, get: (k, i) => made(k.m, kernelSlotOf.get(c), i, c).v})),
 ];
 
@@ -27,8 +27,10 @@ function hasLimiters() {
 	return reports.some((r) => /[^-]/.test(r.kernels.limiter));
 }
 
+/* On a phone the time is beside the name. */
 function kernelColumns() {
-	return KERNEL_COLUMNS.filter((c) => c.key !== "limiter" || hasLimiters());
+	const all = KERNEL_COLUMNS.filter((c) => c.key !== "limiter" || hasLimiters());
+	return innerWidth < 600 ? [all[0], all[2], all[1], ...all.slice(3)] : all;
 }
 
 /* Numbers of the rows in their order; with a search, only kernels whose names contain the word. */
@@ -55,7 +57,7 @@ function kernelCell(report, i, column) {
 		return el("td", {title: howMade(column.metric, f)}, f.mark ? el("span.q", {}, f.mark) : null, human(f.v, unit), el("span.pm", {}, errorText(f, unit)));
 	}
 	if (column.key === "name") {
-		const word = state.search.trim().toLowerCase(), text = seen(kernelName(k.name[i])), hit = word ? text.toLowerCase().indexOf(word) : -1;
+		const word = state.search.trim().toLowerCase(), text = kernelGrid.cut.get(i), hit = word ? text.toLowerCase().indexOf(word) : -1;
 		const isOpen = k.name[i] === state.kernel;
 		return el("td.name", {title: seen(data.strings[k.name[i]])}, el("span.twist", {"aria-hidden": "true"}, isOpen ? "▾" : "▸"),
 			hit < 0 ? el("span.label", {}, text) : el("span.label", {}, text.slice(0, hit), el("mark", {}, text.slice(hit, hit + word.length)), text.slice(hit + word.length)));
@@ -126,8 +128,12 @@ function drawKernels() {
 	}));
 	const errors = (c) => !state.report.kernels.m.q[kernelSlotOf.get(c.metric)].includes("p") ? 0 : Math.max(0, ...kernelGrid.rows.slice(0, 500).map((i) => errorText(kernelFigure(state.report, i, c.metric), data.metrics[c.metric].u).length));
 	const wide = (c) => c.metric !== undefined ? Math.max(metricWidth(c.metric) + 6.6 * errors(c), 26 + 7.2 * c.head.length) : {calls: 84, ns: 120, mean: 92, limiter: 96}[c.key];
-	byId("kernel-cols").replaceChildren(...columns.map((c) => el("col", {style: {width: c.key === "name" ? "auto" : wide(c) + "px"}})));
-	byId("kernel-grid").style.minWidth = 220 + columns.slice(1).reduce((sum, c) => sum + wide(c), 0) + "px";
+	const others = columns.slice(1).reduce((sum, c) => sum + wide(c), 0), least = innerWidth < 600 ? 170 : 220, name = Math.max(least, byId("kernel-scroll").clientWidth - others);
+	const cut = cutApart(kernelGrid.rows.map((i) => seen(kernelName(state.report.kernels.name[i]))), Math.floor((name - 36) / 7.6));
+	kernelGrid.cut = new Map(kernelGrid.rows.map((i, at) => [i, cut[at]]));
+	byId("kernel-cols").replaceChildren(...columns.map((c) => el("col", {style: {width: c.key === "name" ? name + "px" : wide(c) + "px"}})));
+	byId("kernel-grid").style.minWidth = least + others + "px";
+	fitHeight(byId("kernel-scroll"), KERNEL_PX);
 	drawKernelRows(true);
 }
 
@@ -191,7 +197,8 @@ function sparkBox(name) {
 	});
 	canvas.addEventListener("mouseleave", hideTip);
 	canvas.addEventListener("click", () => kernelGrid.near && showSpan(kernelGrid.near[0], kernelGrid.near[1]));
-	return el("div", {}, el("h3", {}, fieldText(kernelGrid.launches.length, "count") + " launches over time"), el("div.spark", {}, canvas));
+	const here = kernelGrid.launches.filter((l) => l[2]).length, elsewhere = here < kernelGrid.launches.length ? ", " + fieldText(here, "count") + " of them in " + pathText(data.regions[state.region]) : "";
+	return el("div", {}, el("h3", {}, fieldText(kernelGrid.launches.length, "count") + " launches over time" + elsewhere), el("div.spark", {}, canvas));
 }
 
 function kernelMetrics(report, i) {

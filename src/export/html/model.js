@@ -182,7 +182,7 @@ function ownIdle(report, node) {
 }
 
 /* The choices of the user. `region` is a number in data.regions, or -1. `kernel` is the string number of the open one. `from` and `to` are what the timeline shows, in ns. */
-const state = {report: reports[0], region: -1, zoom: -1, by: "", colour: "", exclusive: false, search: "", sort: null, isDown: true, kernel: -1, tab: "", from: null, to: null};
+const state = {report: reports[0], region: -1, zoom: -1, firstZoom: -1, by: "", colour: "", exclusive: false, search: "", sort: null, isDown: true, kernel: -1, tab: "", from: null, to: null};
 /* The longest GPU time of a report decides how many decimals its times get; without GPU time, the longest host time does. */
 function fitReport(report) {
 	const longest = (name) => (report.f[fieldOf.get(name)] || []).reduce((m, v) => Math.max(m, v || 0), 0);

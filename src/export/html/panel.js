@@ -23,24 +23,25 @@ function meters(report, node) {
 	return box;
 }
 
-/* How busy multiprocessors and memory system were, as texts. In a sampled run each is as busy as its busiest part, as in tree/judge.c. */
+/* How busy multiprocessors and memory system were, with their names. In a sampled run each is as busy as its busiest part, as in tree/judge.c. */
 function amounts(report, node) {
-	const known = (columns) => columns.map((column) => figure(report, node, column, false)).filter((f) => isNumber(f.v));
+	const known = (columns) => columns.map((column) => ({column, ...figure(report, node, column, false)})).filter((f) => isNumber(f.v));
 	const busiest = (list) => list.sort((a, b) => b.v - a.v)[0];
-	const {roles} = data, sm = known(roles.sm)[0], memory = known(roles.memory)[0];
-	const both = [sm || busiest(known(roles.sm_parts)), memory && busiest([memory, ...known(roles.memory_parts)])];
-	return both.map((f) => f ? f.mark + f.v.toFixed(1) + " %" : "unknown");
+	const {roles} = data, sm = known(roles.sm)[0], memory = known(roles.memory)[0], part = sm ? null : busiest(known(roles.sm_parts));
+	const text = (f, name) => [name, f ? f.mark + f.v.toFixed(1) + " %" : "unknown"];
+	return [text(sm || part, part ? "the multiprocessors' busiest part, " + (data.metrics[part.column].h || data.metrics[part.column].n).replace(/ %$/, "") + "," : "the multiprocessors"),
+		text(memory && busiest([memory, ...known(roles.memory_parts)]), "the memory system")];
 }
 
 /* The limiter of a region in a sentence. */
 function verdict(report, node) {
 	const [colour, word, family] = LETTERS[node < report.nr ? report.limiter[node] : "-"];
 	const [sm, memory] = amounts(report, node), which = word === family ? "" : " (" + word + ")";
+	const at = ([name, v]) => name + " at " + v + " of peak";
 	const words = {
-		compute: "Its kernels are limited by compute" + which + ": the multiprocessors work at " + sm + " of their peak, the memory system at " + memory + ".",
-		memory: "Its kernels are limited by memory" + which + ": the memory system works at " + memory + " of its peak, the multiprocessors at " + sm + ".",
-		latency: "Its kernels are limited by latency: neither the multiprocessors (" + sm + ") nor the memory system (" + memory +
-			") reach 40 % of their peak. Too little parallel work, too short kernels, or loads that wait for each other.",
+		compute: "Its kernels are limited by compute" + which + ": " + at(sm) + ", " + at(memory) + ".",
+		memory: "Its kernels are limited by memory" + which + ": " + at(memory) + ", " + at(sm) + ".",
+		latency: "Its kernels are limited by latency: " + at(sm) + ", " + at(memory) + ", neither at 40 %. Too little parallel work, too short kernels, or loads that wait for each other.",
 	}[word === "latency" ? word : family];
 	return words ? el("p.verdict", {style: {borderColor: colour}}, words) : null;
 }
@@ -261,15 +262,7 @@ function drawWhole(panel, report) {
 		report.nr && kernelList("Outside any range", report, report.outside_k0, report.outside_kn) || "", gapTable(report, report.nr) || "");
 }
 
-function drawPanel() {
-	const panel = byId("panel"), report = state.report, node = selectedNode();
-	panel.replaceChildren();
-	if (node < 0) {
-		if (state.region >= 0)
-			panel.append(el("p", {}, titleOf(data.regions[state.region]) + " does not occur in this scope."));
-		drawWhole(panel, report);
-		return;
-	}
+function drawSelected(panel, report, node) {
 	const region = regionOf(report, node), path = pathOf(report, node).slice(0, -1);
 	panel.append(
 		path.length || region.d !== undefined ? el("div.crumbs.small", {}, region.d === undefined ? null : el("span.soft", {}, seen(region.d) + "@"), ...path.flatMap((up) => [
@@ -286,7 +279,21 @@ function drawPanel() {
 		kernelList("Kernels", report, report.k0[node], report.kn[node]), streamTable(report, node), sections(report, node)])
 		if (part)
 			panel.append(part);
+}
+
+function drawPanel() {
+	const panel = byId("panel"), report = state.report, node = selectedNode();
+	panel.replaceChildren();
+	if (node < 0) {
+		if (state.region >= 0)
+			panel.append(el("p", {}, titleOf(data.regions[state.region]) + " does not occur in this scope."));
+		drawWhole(panel, report);
+	} else {
+		drawSelected(panel, report, node);
+	}
 	panel.scrollTop = 0;
+	fitHeight(byId("scroll"), LINE_PX);
+	drawRows(false);
 }
 
 function initPanel() {

@@ -109,7 +109,8 @@ function initRanks() {
 	byId("ranks").append(el("div.row.between", {}, el("h2", {}, ranks.names.length + " ranks"), key),
 		el("p.small.soft", {}, "Time of kernels without communication, against the median of the region. A click selects the region." +
 			(ranks.per_row > 1 ? " Each row is " + ranks.per_row + " ranks, and shows the slowest of them." : "")),
-		el("div.canvas-box", {}, canvas), ...ranks.tables.map(rankTable));
+		el("div.canvas-box", {}, canvas), ...ranks.tables.slice(0, 1).map(rankTable),
+		ranks.tables.length < 2 ? "" : el("details.tables", {}, el("summary", {}, "All ranks, collectives and waits"), ...ranks.tables.slice(1).map(rankTable)));
 	listenTo(["theme"], drawMap);
 	addEventListener("resize", drawMap);
 	drawMap();

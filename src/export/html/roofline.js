@@ -64,7 +64,7 @@ function drawAxes(s) {
 	const parts = [];
 	for (const e of powers(s.x0, s.x1))
 		parts.push(svg("line", {class: "axis", x1: s.x(10 ** e), x2: s.x(10 ** e), y1: ROOF.top, y2: ROOF.height - ROOF.bottom}),
-			svg("text", {x: s.x(10 ** e), y: ROOF.height - ROOF.bottom + 16, "text-anchor": "middle"}, e < 4 ? String(Number((10 ** e).toPrecision(1))) : factor(10 ** e, "")));
+			svg("text", {x: s.x(10 ** e), y: ROOF.height - ROOF.bottom + 16, "text-anchor": "middle"}, e < 3 ? String(Number((10 ** e).toPrecision(1))) : factor(10 ** e, "")));
 	for (const e of powers(s.y0, s.y1))
 		parts.push(svg("line", {class: "axis", x1: ROOF.left, x2: ROOF.width - ROOF.right, y1: s.y(10 ** e), y2: s.y(10 ** e)}),
 			svg("text", {x: ROOF.left - 6, y: s.y(10 ** e) + 4, "text-anchor": "end"}, factor(10 ** e, "")));

@@ -205,6 +205,7 @@ function drawTable() {
 	byId("grid").setAttribute("aria-rowcount", String(table.rows.length + 1));
 	byId("found").textContent = !table.matches ? "" : table.matches.hits.size ? table.matches.hits.size + " found" :
 		"no region and no kernel of this scope has “" + seen(state.search.trim()) + "” in its name; Escape leaves the search";
+	fitHeight(byId("scroll"), LINE_PX);
 	drawRows(true);
 }
 

@@ -201,7 +201,7 @@ function drawTracks(g, width, top, height, colour) {
 		if (!inView(c.y, TRACK_GAP + CURVE_PX))
 			return;
 		g.fillStyle = ink;
-		g.fillText("GPU " + c.device + " · " + seen(c.name) + " · up to " + human(c.most, ""), 4, c.y + 13);
+		g.fillText("GPU " + c.device + " · " + seen(c.name) + " · up to " + plain(c.most), 4, c.y + 13);
 		drawCurve(g, c, PALETTE[k % PALETTE.length], width, colour("line"));
 	});
 	drawArrows(g, width, colour("ink"));
@@ -364,7 +364,7 @@ function describeEvent({track, i}) {
 }
 
 function describePoint({curve, i}) {
-	return seen(curve.name) + ": " + human(curve.v[i], "") + "\nsampled for " + time(Math.round(curve.d[i])) + " from " + moment(curve.starts[i], 1000) + ", whatever ran on the device";
+	return seen(curve.name) + ": " + plain(curve.v[i]) + "\nsampled for " + time(Math.round(curve.d[i])) + " from " + moment(curve.starts[i], 1000) + ", whatever ran on the device";
 }
 
 function describeGap({gaps, i}) {
@@ -418,6 +418,12 @@ function timelinePointer(canvas) {
 		view.isOver = false;
 		hideTip();
 	});
+}
+
+/* Whether keys are for the timeline: the pointer is over it, or half of it or of the window shows it. */
+function hasKeys() {
+	const box = byId("time-box") ? byId("time-box").getBoundingClientRect() : null;
+	return view.isOver || Boolean(box) && Math.min(box.bottom, innerHeight) - Math.max(box.top, 0) >= Math.min(box.height, innerHeight) / 2;
 }
 
 function timelineKey(event) {
