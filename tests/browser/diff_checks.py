@@ -92,6 +92,7 @@ def kernels_are_those_of_the_step_at_first():
         assert heads[-2:] == ["base launches", "new launches"], heads
         page.click("#kernels-of button", 1)
         assert page.js("byId('kernel-title').textContent") == "Kernels of the outermost regions"
+        assert page.js("[...document.querySelectorAll('#kernel-rows td.name')].every((c) => / in (warmup|decode)$/.test(c.textContent))")
         page.js("change({region: regions.findIndex((r) => r.id === 'warmup')})")
         assert page.js("byId('kernel-title').textContent") == "Kernels of warmup" and not page.js("byId('kernels-of').checkVisibility()")
         clean(page)

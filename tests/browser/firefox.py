@@ -112,11 +112,15 @@ def look(firefox, url, width, dark):
     views = firefox.js(VIEWS)
     if len(views) < 3:
         return f"it has no more views than {views}"
-    return firefox.js("""let broken = null; window.addEventListener("error", (e) => { broken = e.message; });
+    broken = firefox.js("""let broken = null; window.addEventListener("error", (e) => { broken = e.message; });
         for (const what of [{region: 1}, {search: "a"}, {search: ""}]) change(what);
         if (!location.hash.includes("region=")) return "a selection is not in the address: " + location.hash;
         for (const id of ["theme", "open-all", "theme"]) document.getElementById(id).click();
         return broken;""")
+    if broken:
+        return broken
+    before = firefox.js("""return new Promise((done) => { addEventListener("hashchange", () => done(location.hash + (byId("selected") ? " selected" : "")), {once: true}); history.back(); });""")
+    return "Back does not lead to what was shown before: " + before if "region=" in before or "selected" in before else None
 
 
 def main():

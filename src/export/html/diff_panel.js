@@ -60,8 +60,7 @@ function spreadBox(r) {
 }
 
 /* Kernels of both sides, per entry of the region. */
-function kernelRows(list) {
-	const isMixed = list.some((k) => k.region !== list[0].region);
+function kernelRows(list, isMixed) {
 	const most = list.reduce((m, k) => Math.max(m, k.base || 0, k.new || 0), 0);
 	const bar = (v, name) => el("td.share", {}, el("i", {class: name, style: {width: most > 0 ? 92 * (v || 0) / most + "%" : "0"}}), el("b", {}, v > 0 ? msText(v) : "–"));
 	const calls = (v) => v > 0 ? v.toFixed(Number.isInteger(v) ? 0 : 1) : "–";
@@ -81,7 +80,7 @@ function drawBothKernels() {
 	list.sort((a, b) => Math.abs(b.new - b.base) - Math.abs(a.new - a.base));
 	byId("kernels").hidden = !regions.some((one) => one.kernels.length);
 	byId("kernel-title").textContent = r ? "Kernels of " + seen(r.id) + r.mark : "Kernels of the outermost regions";
-	byId("kernel-rows").replaceChildren(...list.length ? kernelRows(list) : [el("tr", {}, el("td.soft", {colspan: 6}, "no kernel accounts for a change here"))]);
+	byId("kernel-rows").replaceChildren(...list.length ? kernelRows(list, !r) : [el("tr", {}, el("td.soft", {colspan: 6}, "no kernel accounts for a change here"))]);
 }
 
 function initBothKernels() {
@@ -122,6 +121,7 @@ function drawDiffPanel() {
 	const panel = byId("panel"), r = regions[state.region];
 	panel.hidden = !r;
 	byId("regions").classList.toggle("alone", !r); /* without a selection the table has the whole width */
+	panel.replaceChildren();
 	if (r)
 		drawBothSides(panel, r);
 	drawDiffTable();
