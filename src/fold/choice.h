@@ -26,13 +26,11 @@ struct sonde_choice {
 	const char *step; /* id of the region that findings count by; NULL or "" = the repeated one with the most time */
 };
 
-/* Whether tables show this metric when the user chose no metrics. */
-bool sonde_choice_is_headline(struct sonde_str metric);
 /*
- * Whether this metric is a clock rate of the GPU. Clocks are chosen with the headline, as two runs can only be
- * compared at equal clocks.
+ * Whether a report with a short table has this metric when the user chose none: what the table shows, clock rates of the
+ * GPU (two runs can only be compared at equal clocks), and what findings rest on, as these are the same in every format.
  */
-bool sonde_choice_is_clock(struct sonde_str metric);
+bool sonde_choice_is_brief(struct sonde_str metric);
 
 /* The metrics and sections that can be chosen. */
 struct sonde_offer {

@@ -18,23 +18,6 @@ const char *const sonde_tensor_patterns[SONDE_NR_TENSOR] = {
 
 static const char pseudo_section[] = "section0"; /* Nsight's name for metrics given by --metrics */
 
-bool sonde_choice_is_headline(struct sonde_str metric)
-{
-	size_t i, k;
-
-	for (i = 0; i < SONDE_NR_ROLES; i++)
-		for (k = 0; sonde_metric_roles[i].is_headline && k < SONDE_ROLE_METRICS; k++)
-			if (sonde_metric_roles[i].at[k].name &&
-				sonde_str_is(metric, sonde_metric_roles[i].at[k].name))
-				return true;
-	return false;
-}
-
-bool sonde_choice_is_clock(struct sonde_str metric)
-{
-	return sonde_str_ends(metric, "__cycles_elapsed.avg.per_second");
-}
-
 /* Metrics without a role that reports need: for the time of copies, the roofline and kernel tables. */
 static const char *const judged[] = {
 	SONDE_METRIC_TIME,
@@ -64,12 +47,17 @@ static bool is_judged(struct sonde_str metric)
 	return false;
 }
 
+bool sonde_choice_is_brief(struct sonde_str metric)
+{
+	return is_judged(metric) || sonde_str_ends(metric, "__cycles_elapsed.avg.per_second");
+}
+
 /* Whether a metric is in the default choice, apart from those that sections list. */
 static bool is_default(
 	const struct sonde_choice *c, const struct sonde_offer *from, struct sonde_str name)
 {
-	if (c->headline_only) /* findings are the same in every format, so a short table needs what they rest on, too */
-		return sonde_choice_is_headline(name) || sonde_choice_is_clock(name) || is_judged(name);
+	if (c->headline_only)
+		return sonde_choice_is_brief(name);
 	if (from->is_partial || !from->nr_sections)
 		return !sonde_rule_for(name)->on_request;
 	return is_judged(name);

@@ -40,10 +40,7 @@ static bool is_sampled_wanted(const struct sonde_choice *choice,
 		return false;
 	if (choice->sections.nr && !choice->sections_by_default)
 		return false;
-	/* the limiter needs the issue slots too */
-	return !choice->headline_only || sonde_choice_is_headline(name) ||
-	       sonde_choice_is_clock(name) ||
-	       sonde_str_is(name, sonde_metric_roles[SONDE_ROLE_ISSUE].at[0].name);
+	return !choice->headline_only || sonde_choice_is_brief(name);
 }
 
 /* A sampled metric shares the column of the same metric of other inputs, or gets its own. */

@@ -252,13 +252,16 @@ static inline struct sonde_cells *fold_part(struct program *p)
 	return part;
 }
 
-static inline void grow_tree(struct run *run, struct sonde_cells *part)
+static inline void grow_chosen_tree(struct run *run, struct sonde_cells *part, struct sonde_choice choice)
 {
-	const struct sonde_choice choice = {0};
-
 	assert_int_equal(sonde_cells_unite(&run->c, &part, 1, NULL), 0);
 	assert_int_equal(sonde_tree_build(&run->t, run->c, &choice, NULL), 0);
 	assert_int_equal(sonde_figures_init(&run->f, run->t, NULL), 0);
+}
+
+static inline void grow_tree(struct run *run, struct sonde_cells *part)
+{
+	grow_chosen_tree(run, part, (struct sonde_choice){0});
 }
 
 static inline void fold_program(struct run *run, struct program *p)

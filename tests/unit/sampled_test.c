@@ -57,6 +57,23 @@ static void test_sampled__limiter_and_roofline_follow_from_the_figures(void **st
 	end_program(&p);
 }
 
+/* A table with few columns has the limiter of one with all, as it rests on the same counters. */
+static void test_sampled__the_limiter_is_the_same_in_a_short_table(void **state)
+{
+	struct sampling how = whole;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	how.has_all = true;
+	run_program(&p, &how);
+	grow_chosen_tree(&run, fold_part(&p), (struct sonde_choice){.headline_only = true});
+	figure(&run, 0, SONDE_PART_INCLUSIVE, index_of(&run, "step/a"), ACTIVE_PCT);
+	assert_string_equal(sonde_limiter(run.t, &run.f), "l1");
+	release(&run);
+	end_program(&p);
+}
+
 /* A kernel runs twice in an entry, with different work: the cell has both. */
 static void test_sampled__turns_of_a_kernel_are_classes(void **state)
 {
@@ -473,6 +490,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sampled__figures_hold_what_launches_counted),
 		cmocka_unit_test(test_sampled__limiter_and_roofline_follow_from_the_figures),
+		cmocka_unit_test(test_sampled__the_limiter_is_the_same_in_a_short_table),
 		cmocka_unit_test(test_sampled__a_clock_that_changes_is_no_wrong_counter),
 		cmocka_unit_test(test_sampled__turns_of_a_kernel_are_classes),
 		cmocka_unit_test(test_sampled__each_region_has_its_clock),
