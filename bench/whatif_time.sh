@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
-# bench/whatif_time.sh BUILD [STEPS]: measures `sonde whatif` on a capture of STEPS · 100 launches (default 10,000 steps: a million
-# launches) that is made with the fake CUPTI: CPU seconds and peak memory for one change, for the list of the largest gains, and, for
-# comparison, for a report.
+# bench/whatif_time.sh BUILD [LAUNCHES]: measures `sonde whatif` on a trace of so many launches (1,000,000): real training steps, one
+# behind the other until there are enough. Prints CPU seconds and peak memory for one change, for the list of the largest gains and, for
+# comparison, for a report, all with the reading of the trace. Needs 3 GB of disk. The exit status is 1 where a change takes more than 3 s
+# beside the report, or where nothing was predicted.
 set -eu
 cd "$(dirname "$0")/.."
-build=$PWD/${1:-build} steps=${2:-10000} dir=$(mktemp -d)
+build=$PWD/${1:-build} launches=${2:-1000000} dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/out"
-printf 'output=%s\ncupti=%s\nbuffer_bytes=268435456\n' "$dir/out" "$build/fake/libcupti_fake.so" >"$dir/conf"
-env CUDA_INJECTION64_PATH="$build/libsonde_inject.so" NVTX_INJECTION64_PATH="$build/libsonde_inject.so" SONDE_INJECT_CONFIG="$dir/conf" \
-	"$build/fake/fake_loop" "$build/fake/libcupti_fake.so" "$steps" 100 >/dev/null
-timed() { # NAME COMMAND…
-	local name=$1
+zcat tests/data/kineto/h200_train.json.gz >"$dir/once.json"
+"$build/bench/kineto_many" "$dir/once.json" "$dir/many.json" $(($(stat -c %s "$dir/once.json") * launches / 414)) >/dev/null
+timed() { # NAME COMMAND…: leaves the CPU seconds in $took
+	local name=$1 user system rest
 	shift
-	/usr/bin/time -f "$name: %U s of a core, %e s, %M KB" "$@" >/dev/null 2>"$dir/time" && tail -1 "$dir/time"
+	/usr/bin/time -f "%U %S %e %M" -o "$dir/time" "$@" >"$dir/out" 2>"$dir/err" || { cat "$dir/err" && exit 1; }
+	read -r user system rest <"$dir/time"
+	took=$(awk -v u="$user" -v s="$system" 'BEGIN {print u + s}')
+	echo "$name: $took s of a processor, ${rest% *} s, ${rest#* } KB"
 }
-timed "one change" "$build/sonde" whatif "$dir/out" graph:layer
-timed "the list" "$build/sonde" whatif "$dir/out"
-timed "a report" "$build/sonde" report "$dir/out"
+timed "a report without gains" "$build/sonde" report "$dir/many.json" report.whatif=off
+report=$took
+sed -n 2p "$dir/out"
+timed "the list" "$build/sonde" whatif "$dir/many.json"
+timed "one change" "$build/sonde" whatif "$dir/many.json" graph:forward
+grep -q '^graph:forward: saves' "$dir/out" || { echo "nothing was predicted" && exit 1; }
+awk -v a="$took" -v b="$report" 'BEGIN {exit a - b > 3}'
