@@ -185,8 +185,9 @@ struct sonde_allocator_use {
  */
 struct sonde_times {
 	/*
-	 * busy: union of the launches' intervals; span: from the first start to the last end; idle: time without
-	 * work between the first and the last launch of an entry, summed over entries.
+	 * busy: union of the selected launches' intervals; span: from the first start to the last end of all launches,
+	 * selected or not; idle: time in which none of these ran between the first and the last one of an entry, summed
+	 * over entries.
 	 */
 	double busy_ns, span_ns, idle_ns;
 	double host_ns, cpu_ns; /* how long the entries were open, and the CPU time of their threads meanwhile */
@@ -290,8 +291,8 @@ struct sonde_collective {
 struct sonde_entry {
 	uint64_t begin_ns; /* on the capture's clock */
 	uint64_t host_ns;  /* how long it was open */
-	uint64_t gpu_ns;   /* the sum of its launches' times */
-	uint64_t span_ns;  /* from the start of its first launch to the end of its last */
+	uint64_t gpu_ns;   /* the sum of its selected launches' times */
+	uint64_t span_ns;  /* from the start of its first launch to the end of its last, selected or not */
 	/* From its begin to its end, or to the end of the last work launched in it, selected or not, if that is later. */
 	uint64_t wall_ns; /* never less than host_ns; SONDE_NO_WALL = not known */
 	uint32_t label;	   /* string number of the label as captured, if a rule changed it; SONDE_NONE = the region's label */

@@ -14,8 +14,9 @@
 
 /* The sum of the launches of a set of open ranges, or of an entry. */
 struct work_sum {
-	uint64_t gpu_ns, first_ns, last_ns; /* selected launches: time, first start, last end; last_ns 0 = none */
-	uint64_t end_ns; /* end of the last launch, selected or not */
+	uint64_t gpu_ns; /* time of the selected launches */
+	uint64_t first_ns, last_ns; /* first start and last end of all launches, selected or not; last_ns 0 = none */
+	uint64_t end_ns; /* end of the last launch, also of those that are counted with later files */
 };
 
 static void add_work(struct work_sum *to, const struct work_sum *from)
@@ -42,11 +43,12 @@ static void sum_sets(const struct sonde_launches *l, struct work_sum *sets)
 		if (t->end_ns < t->start_ns || !t->end_ns)
 			continue;
 		g->end_ns = t->end_ns > g->end_ns ? t->end_ns : g->end_ns;
-		if (launch->state != SONDE_LAUNCH_TAKEN)
+		if (l->records->records.at[i].when == SONDE_AHEAD)
 			continue;
 		g->first_ns = !g->last_ns || t->start_ns < g->first_ns ? t->start_ns : g->first_ns;
 		g->last_ns = t->end_ns > g->last_ns ? t->end_ns : g->last_ns;
-		g->gpu_ns += t->end_ns - t->start_ns;
+		if (launch->state == SONDE_LAUNCH_TAKEN)
+			g->gpu_ns += t->end_ns - t->start_ns;
 	}
 }
 

@@ -1,7 +1,8 @@
 /*
  * How long the GPU was busy with a region, how long its launches waited to start, and what each
  * stream did for it: launches, their time, and how long the stream was busy with them (a union,
- * because nodes of one graph launch may overlap).
+ * because nodes of one graph launch may overlap). Only selected launches count, except in spans
+ * and in `work_ns`: a region has the same idle time, whatever is selected.
  *
  * A launch adds to one row for every region around it. Launches of one place on one
  * stream add to the same rows, so the rows are looked up once for each pair of place and
@@ -21,6 +22,11 @@ struct row {
 	struct sonde_busy busy, before; /* union of all launches, and of those that were counted before (not SONDE_NOW) */
 };
 
+/* Unions of a visit's launches: of the selected ones, and of all. */
+struct visit_work {
+	struct sonde_busy busy, before, all, all_before;
+};
+
 struct pair {
 	uint32_t place, stream;
 	uint32_t first, nr; /* slice of `members` */
@@ -31,7 +37,7 @@ struct work {
 	const struct sonde_streams *s;
 	const struct sonde_launches *l;
 	const struct sonde_timed_scope *timed;
-	struct sonde_busy *busy, *before; /* by visit: the same over all streams */
+	struct visit_work *visits; /* by visit: the same over all streams */
 	struct sonde_map row_keys;  /* {visit, stream} */
 	struct sonde_map pair_keys; /* {place, stream} */
 	SONDE_VEC(struct row) rows;
@@ -63,9 +69,12 @@ static bool pair_join(struct work *w, struct pair *p, uint32_t region)
 {
 	const uint32_t key[2] = {w->timed->of[region], p->stream};
 	uint64_t stream[2];
+	uint32_t number;
 	bool is_new;
-	uint32_t number = sonde_map_keep(&w->row_keys, &w->arena, SONDE_BYTES(key), &is_new);
 
+	if (key[0] == SONDE_NONE)
+		return true; /* a region that is not selected has no visit */
+	number = sonde_map_keep(&w->row_keys, &w->arena, SONDE_BYTES(key), &is_new);
 	memcpy(stream, w->s->keys.keys[p->stream].p, sizeof(stream));
 	if (number == SONDE_NONE ||
 		(is_new && !sonde_vec_put(&w->rows,
@@ -109,6 +118,27 @@ static struct pair *find_pair(struct work *w, uint32_t place, uint32_t stream, s
 	return &w->pairs.at[number];
 }
 
+static void add_to_row(struct work *w, struct row *row, const struct sonde_timed_launch *s)
+{
+	struct visit_work *v = &w->visits[row->visit];
+	bool is_before = w->l->records->records.at[s->launch].when != SONDE_NOW;
+
+	sonde_busy__extend(&v->all, &s->time);
+	if (is_before)
+		sonde_busy__extend(&v->all_before, &s->time);
+	if (w->l->launches.at[s->launch].state != SONDE_LAUNCH_TAKEN)
+		return;
+	sonde_busy__extend(&row->busy, &s->time);
+	sonde_busy__extend(&v->busy, &s->time);
+	if (is_before) {
+		sonde_busy__extend(&row->before, &s->time);
+		sonde_busy__extend(&v->before, &s->time);
+		return;
+	}
+	row->sums.launches++;
+	row->sums.time_ns += (double)(s->time.end_ns - s->time.start_ns);
+}
+
 static bool add_launches(struct work *w)
 {
 	struct pair *p = NULL;
@@ -117,30 +147,19 @@ static bool add_launches(struct work *w)
 
 	for (i = 0; i < w->timed->nr_launches; i++) {
 		const struct sonde_timed_launch *s = &w->timed->launches[i];
-		const struct sonde_record_time *time = &s->time;
 		const struct sonde_record *rec = &w->l->records->records.at[s->launch];
+		const struct sonde_launch *launch = &w->l->launches.at[s->launch];
 		uint64_t call_ns = rec->call_ns;
 
-		p = find_pair(w, w->l->launches.at[s->launch].place, s->stream, p);
+		p = find_pair(w, launch->place, s->stream, p);
 		if (!p)
 			return false;
-		for (k = 0; k < p->nr; k++) {
-			struct row *row = &w->rows.at[w->members.at[p->first + k]];
-
-			sonde_busy__extend(&row->busy, time);
-			sonde_busy__extend(&w->busy[row->visit], time);
-			if (rec->when == SONDE_NOW) {
-				row->sums.launches++;
-				row->sums.time_ns += (double)(time->end_ns - time->start_ns);
-			} else {
-				sonde_busy__extend(&row->before, time);
-				sonde_busy__extend(&w->before[row->visit], time);
-			}
-		}
-		if (rec->when != SONDE_NOW)
+		for (k = 0; k < p->nr; k++)
+			add_to_row(w, &w->rows.at[w->members.at[p->first + k]], s);
+		if (rec->when != SONDE_NOW || launch->state != SONDE_LAUNCH_TAKEN)
 			continue;
 		p->nr_queued += call_ns != 0;
-		p->queue_ns += call_ns && time->start_ns > call_ns ? time->start_ns - call_ns : 0;
+		p->queue_ns += call_ns && s->time.start_ns > call_ns ? s->time.start_ns - call_ns : 0;
 	}
 	return true;
 }
@@ -170,11 +189,16 @@ static void set_times_of_visits(struct work *w)
 	for (i = 0; i < w->pairs.nr; i++)
 		add_queue(w, &w->pairs.at[i]);
 	for (i = 0; i < w->timed->nr; i++) {
-		if (!w->busy[i].is_used)
+		const struct visit_work *of = &w->visits[i];
+		struct sonde_visit *v = &w->timed->at[i];
+
+		if (of->busy.is_used)
+			v->times.busy_ns = (double)(of->busy.busy_ns - of->before.busy_ns);
+		w->timed->work_ns[i] = of->all.busy_ns - of->all_before.busy_ns;
+		if (!of->all.is_used)
 			continue;
-		w->timed->at[i].times.busy_ns = (double)(w->busy[i].busy_ns - w->before[i].busy_ns);
-		w->timed->at[i].first_ns = w->busy[i].first_ns;
-		w->timed->at[i].times.span_ns = (double)(w->busy[i].last_ns - w->busy[i].first_ns);
+		v->first_ns = of->all.first_ns;
+		v->times.span_ns = (double)(of->all.last_ns - of->all.first_ns);
 	}
 }
 
@@ -227,14 +251,13 @@ bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_time
 	struct work w = {.s = s, .l = s->f->l, .timed = timed};
 	bool ok;
 
-	w.busy = sonde_calloc(2 * (timed->nr + 1), sizeof(*w.busy));
-	w.before = w.busy ? &w.busy[timed->nr + 1] : NULL;
-	ok = w.busy && add_launches(&w);
+	w.visits = sonde_calloc(timed->nr + 1, sizeof(*w.visits));
+	ok = w.visits && add_launches(&w);
 	if (ok) {
 		set_times_of_visits(&w);
 		ok = hand_out_rows(&w, s->f->c);
 	}
-	sonde_free(w.busy);
+	sonde_free(w.visits);
 	sonde_map_release(&w.row_keys);
 	sonde_map_release(&w.pair_keys);
 	sonde_vec_release(&w.rows);

@@ -14,7 +14,10 @@ struct sonde_timed_launch { /* for sonde_keysort: the start must be the first me
 	uint32_t stream; /* number of its stream in `sonde_streams` */
 };
 
-/* One scope's visits, and its timed launches sorted by start: first all of them, later only the selected ones. */
+/*
+ * One scope's visits, and its timed launches sorted by start, selected or not: first all of them, later without those that
+ * are counted with later files.
+ */
 struct sonde_timed_scope {
 	uint32_t scope;
 	struct sonde_visit *at;
@@ -22,6 +25,7 @@ struct sonde_timed_scope {
 	const uint32_t *of; /* by region: index of its visit in `at`, SONDE_NONE = none */
 	struct sonde_timed_launch *launches;
 	size_t nr_launches;
+	uint64_t *work_ns; /* by visit: the union of its launches, selected or not */
 };
 
 /* Numbers for the streams of all scopes. */
@@ -34,7 +38,7 @@ struct sonde_streams {
 /* The number of the stream of a queue; SONDE_NONE: no memory. */
 uint32_t sonde_streams__number(struct sonde_streams *s, const struct sonde_queue *q);
 void sonde_streams__release(struct sonde_streams *s);
-/* Fills in busy times, spans, queue times and streams of visits, from the selected launches. False: no memory. */
+/* Fills in busy times, queue times and streams of visits from the selected launches, spans and `work_ns` from all. False: no memory. */
 bool sonde_streams__scope(const struct sonde_streams *s, const struct sonde_timed_scope *timed);
 
 /* A running union of intervals that come in order of their start. */

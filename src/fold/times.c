@@ -1,6 +1,7 @@
 /*
  * Visits and their times: how long the GPU was busy inside a region (the union of its launches),
- * its span, how long the GPU was idle there, and how long the host was in the region.
+ * its span, how long the GPU was idle there, and how long the host was in the region. A launch that
+ * is not selected is work too: while it ran, the GPU was not idle.
  *
  * All of this needs the launches of a scope in order of start, so they are sorted once, here.
  */
@@ -120,14 +121,14 @@ static void add_window(
  * Sets idle_ns, and as SONDE_IDLE_OTHER the part of it that is not a gap of the device. `inside` is the time inside entries. For a
  * single file of a capture the result may be negative; the sum over all its files is right.
  */
-static void set_idle(struct sonde_times *t, double inside)
+static void set_idle(struct sonde_times *t, double inside, uint64_t work_ns)
 {
 	double gaps = 0;
 	size_t i;
 
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
 		gaps += t->idle_by[i];
-	t->idle_ns = inside - t->busy_ns;
+	t->idle_ns = inside - (double)work_ns;
 	t->idle_by[SONDE_IDLE_OTHER] = t->idle_ns - gaps;
 }
 
@@ -135,7 +136,7 @@ void sonde_times_correct_idle(struct sonde_times *t)
 {
 	if (isnan(t->idle_ns))
 		return;
-	if (t->idle_by[SONDE_IDLE_OTHER] < 0) { /* the region has launches outside its entries, which busy_ns includes */
+	if (t->idle_by[SONDE_IDLE_OTHER] < 0) { /* the region has launches outside its entries, which its work includes */
 		t->idle_ns -= t->idle_by[SONDE_IDLE_OTHER];
 		t->idle_by[SONDE_IDLE_OTHER] = 0;
 	}
@@ -204,7 +205,7 @@ static bool find_idle_of(struct idle *x, const struct sonde_timed_scope *timed)
 		return false;
 	for (i = 0; i < timed->nr; i++)
 		if (x->busy[i].is_used)
-			set_idle(&timed->at[i].times, (double)(x->busy[i].busy_ns - x->before[i].busy_ns));
+			set_idle(&timed->at[i].times, (double)(x->busy[i].busy_ns - x->before[i].busy_ns), timed->work_ns[i]);
 	for (i = 0; i < timed->nr && !x->l->records->rolled.nr && !x->l->records->ahead_ns; i++)
 		sonde_times_correct_idle(&timed->at[i].times);
 	return true;
@@ -238,6 +239,7 @@ struct tools {
 	struct idle idle;
 	struct sonde_timed_scope *timed;   /* by scope */
 	struct sonde_timed_launch *launches; /* launches of all scopes, one scope after the other */
+	uint64_t *work_ns; /* `work_ns` of the current scope: room for the visits of any */
 };
 
 /* Gives each scope its timed launches. False: no memory. */
@@ -269,24 +271,24 @@ static bool group_by_scope(struct tools *t, const struct sonde_launches *l)
 	return true;
 }
 
-/* Removes launches that are not selected or in no region. */
-static void drop_others(const struct sonde_launches *l, struct sonde_timed_scope *timed)
+/* Removes launches that are counted with later files. */
+static void drop_ahead(const struct sonde_launches *l, struct sonde_timed_scope *timed)
 {
 	size_t i, nr = 0;
 
 	for (i = 0; i < timed->nr_launches; i++)
-		if (l->launches.at[timed->launches[i].launch].state == SONDE_LAUNCH_TAKEN)
+		if (l->records->records.at[timed->launches[i].launch].when != SONDE_AHEAD)
 			timed->launches[nr++] = timed->launches[i];
 	timed->nr_launches = nr;
 }
 
-/* Finds the times of one scope's visits. Gaps and communication use all launches, the rest the selected ones only. */
+/* Finds the times of one scope's visits. */
 static bool find_times_of(struct work *w, struct tools *t, struct sonde_timed_scope *timed)
 {
 	if (!sonde_keysort(timed->launches, timed->nr_launches) ||
 		!sonde_gaps__scope(&t->gaps, timed, w->c) || !sonde_exposed__scope(w->f, timed))
 		return false;
-	drop_others(w->l, timed);
+	drop_ahead(w->l, timed);
 	return sonde_streams__scope(&t->streams, timed) && find_idle_of(&t->idle, timed);
 }
 
@@ -297,7 +299,8 @@ static bool init_tools(struct tools *t, struct work *w)
 	t->streams.f = w->f;
 	t->timed = sonde_calloc(w->l->scopes.nr + 1, sizeof(*t->timed));
 	t->launches = sonde_malloc((w->l->launches.nr + 1) * sizeof(*t->launches));
-	return ok && t->timed && t->launches && init_idle(&t->idle, w->l, &t->gaps);
+	t->work_ns = sonde_malloc((w->l->regions.nr + 1) * sizeof(*t->work_ns));
+	return ok && t->timed && t->launches && t->work_ns && init_idle(&t->idle, w->l, &t->gaps);
 }
 
 static bool find_gpu_times(struct work *w)
@@ -308,6 +311,7 @@ static bool find_gpu_times(struct work *w)
 
 	for (i = 0; ok && i < w->l->scopes.nr; i++) {
 		take_scope(w, &t.timed[i], (uint32_t)i, &visit);
+		t.timed[i].work_ns = t.work_ns;
 		ok = find_times_of(w, &t, &t.timed[i]);
 	}
 	release_idle(&t.idle);
@@ -315,6 +319,7 @@ static bool find_gpu_times(struct work *w)
 	sonde_streams__release(&t.streams);
 	sonde_free(t.timed);
 	sonde_free(t.launches);
+	sonde_free(t.work_ns);
 	return ok;
 }
 

@@ -103,12 +103,12 @@ static void fill_distribution(struct sonde_distribution *out, double *at, size_t
 	out->max_ns = at[nr - 1];
 }
 
-/* An entry that launched nothing has no GPU time, which is not a GPU time of 0. */
+/* An entry without a selected launch has no GPU time, which is not a GPU time of 0. */
 static bool has_time(const struct sonde_entry *e, enum sonde_entry_time which)
 {
 	if (which == SONDE_ENTRY_WALL)
 		return e->wall_ns != SONDE_NO_WALL;
-	return which == SONDE_ENTRY_HOST || e->gpu_ns || e->span_ns;
+	return which == SONDE_ENTRY_HOST || sonde_entry_ns(e, which) > 0;
 }
 
 bool sonde_distribution_build(struct sonde_distribution *out, const struct sonde_entry_runs *runs,

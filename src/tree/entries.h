@@ -1,8 +1,9 @@
 /*
  * The entries of a region: how long each took, and their distribution.
  *
- * An entry has a host time (how long it was open), a GPU time (the sum of its launches), a span (from the start of the
- * first launch to the end of the last) and a wall time (from its begin until it and all that it launched had ended).
+ * An entry has a host time (how long it was open), a GPU time (the sum of its selected launches), a span (from the start
+ * of the first launch to the end of the last) and a wall time (from its begin until it and all that it launched had
+ * ended). Spans and wall times are of all launches, selected or not.
  * Sources without timestamps have no entries. If a region has at most SONDE_MAX_ENTRIES in a scope, all are kept and
  * every figure is exact. If it has more, every `step`-th is kept, evenly over time.
  */

@@ -238,6 +238,14 @@ static bool is_beside(const struct sonde_report *r, uint32_t node, uint32_t step
 	       (parent == SONDE_NONE || sonde_report__is_inside(r, step, parent));
 }
 
+/* The time of the launches that are not selected. */
+static double time_of_unselected(const struct sonde_report *r)
+{
+	double taken = (r->time_ns > 0 ? r->time_ns : 0) + (r->outside_time_ns > 0 ? r->outside_time_ns : 0);
+
+	return r->all_time_ns > taken ? r->all_time_ns - taken : 0;
+}
+
 double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 {
 	const struct sonde_report *r = x->r;
@@ -272,6 +280,7 @@ double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
 	if (sonde_windows_build(&windows, x->t)) /* between windows nobody knows what the host did */
 		sum = fmin(sum, fmax(0, windows.captured_ns - sonde_node__wall_ns(&r->nodes.at[step])));
 	sum -= r->outside_time_ns > 0 ? r->outside_time_ns : 0;
+	sum -= time_of_unselected(r); /* it may have run there */
 	return fmax(0, fmin(sum, sonde_finder__idle_at_most(x)));
 }
 

@@ -368,7 +368,7 @@ static void test_idle__communication_is_exposed_where_nothing_else_runs(void **s
 	done(&p);
 }
 
-/* Gaps are those of the device: a kernel that was not selected does not make a gap. Ten gaps are kept. */
+/* Ten gaps are kept. */
 static void test_idle__of_many_gaps_the_ten_longest_are_kept(void **state)
 {
 	struct program p;
@@ -385,6 +385,52 @@ static void test_idle__of_many_gaps_the_ten_longest_are_kept(void **state)
 	for (i = 0; i < SONDE_NR_GAPS; i++)
 		assert_true(i == 0 || p.run.c->gaps.at[i - 1].ns >= p.run.c->gaps.at[i].ns);
 	near(p.run.c->gaps.at[0].ns, 49 * US);
+	done(&p);
+}
+
+/* The times of `step` if only the kernels of this name are selected. */
+static struct sonde_times times_with(const struct program *p, const char *name)
+{
+	struct sonde_fold_request request = {.selection = {.kernel_include = {&name, 1}}};
+	struct sonde_launches *l = NULL;
+	struct sonde_cells *c = NULL;
+	struct sonde_times times;
+
+	assert_int_equal(sonde_launches_build(&l, p->m.r, &request.selection, NULL), 0);
+	assert_int_equal(sonde_cells_fold(&c, l, &request, NULL), 0);
+	assert_int_equal(c->visits.nr, 1);
+	times = c->visits.at[0].times;
+	assert_int_equal(c->entries.at[0].span_ns, 400 * US);
+	assert_int_equal(c->entries.at[0].gpu_ns, (uint64_t)times.busy_ns);
+	sonde_launches_free(l);
+	sonde_cells_free(c);
+	return times;
+}
+
+/* The device worked, whether somebody wants to see this work or not. */
+static void test_idle__does_not_depend_on_the_selection(void **state)
+{
+	static const struct {
+		const char *name;
+		double busy_us;
+	} cases[] = {{"*", 250}, {"first", 50}, {"middle", 100}, {"last", 100}};
+	struct sonde_times times;
+	struct program p;
+	size_t i;
+
+	(void)state;
+	begin(&p);
+	kernel_of(&p, "first", &p.step, 95, 100, 150);
+	kernel_of(&p, "middle", &p.step, 195, 200, 300);
+	kernel_of(&p, "last", &p.step, 395, 400, 500);
+	end(&p);
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		times = times_with(&p, cases[i].name);
+		near(times.busy_ns, cases[i].busy_us * US);
+		near(times.idle_ns, 150 * US);
+		near(times.span_ns, 400 * US);
+		near(times.tail_ns, 500 * US);
+	}
 	done(&p);
 }
 
@@ -406,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_idle__the_thread_that_handed_over_counts),
 		cmocka_unit_test(test_idle__gaps_between_entries_belong_to_none),
 		cmocka_unit_test(test_idle__communication_is_exposed_where_nothing_else_runs),
+		cmocka_unit_test(test_idle__does_not_depend_on_the_selection),
 		cmocka_unit_test(test_idle__of_many_gaps_the_ten_longest_are_kept),
 	};
 
