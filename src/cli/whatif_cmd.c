@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MOST_OFFERS 10u
-#define NOTHING_NS  10 /* a smaller gain is none: two digits of a us do not show it */
+#define NOTHING_NS  10 /* a smaller gain is none: two digits of a µs do not show it */
 #define LEAST_SHOWN 0.01 /* share of the step's wall time; regions with less are in JSON only */
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
@@ -20,7 +20,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct request {
 	int format;
 	const char *step, *output;
-	bool together;
+	bool together, shows_all;
 };
 
 /* One line of the answer: a change, or several together. */
@@ -40,17 +40,23 @@ struct job {
 
 /* --- text -------------------------------------------------------------------------------- */
 
-static void put_ms(struct sonde_buf *out, double ns)
+static void put_time(struct sonde_buf *out, double ns)
 {
+	size_t from = out->n;
+
 	sonde_number_human(out, ns, "ns");
+	if (sonde_terminal_is_utf8() && sonde_str_ends((struct sonde_str){out->p + from, out->n - from}, " us")) {
+		out->n -= 2;
+		sonde_buf_puts(out, "µs");
+	}
 }
 
 /* Prints an error with its sign, or 0.0 without one. */
-static void put_error(struct sonde_buf *out, double share)
+static void put_error(struct sonde_buf *out, double share, int width)
 {
-	double pct = round(1000 * share) / 10;
+	double pct = round(1000 * share) / 10 + 0.0;
 
-	sonde_buf_printf(out, pct == 0 ? "0.0 %%\n" : "%+.1f %%\n", pct);
+	sonde_buf_printf(out, pct == 0 ? "%*.1f %%\n" : "%+*.1f %%\n", width, pct);
 }
 
 static void put_head(struct job *j, struct sonde_buf *out)
@@ -60,11 +66,11 @@ static void put_head(struct job *j, struct sonde_buf *out)
 	sonde_buf_puts(out, "step ");
 	sonde_escape_terminal(out, sonde_whatif_region_id(j->w, s->step), sonde_terminal_is_utf8());
 	sonde_buf_printf(out, ": %llu entries, ", (unsigned long long)s->nr_steps);
-	put_ms(out, s->measured_ns);
+	put_time(out, s->measured_ns);
 	sonde_buf_puts(out, " each as captured, ");
-	put_ms(out, s->base_ns);
+	put_time(out, s->base_ns);
 	sonde_buf_puts(out, " without the profiler's own time\nreplayed as it was: ");
-	put_error(out, s->error);
+	put_error(out, s->error, 0);
 }
 
 static void put_answers(struct job *j, struct sonde_buf *out)
@@ -83,46 +89,62 @@ static void put_answers(struct job *j, struct sonde_buf *out)
 		}
 		if (a->gain.ns_per_step < NOTHING_NS) {
 			sonde_buf_puts(out, ": gains nothing (95 %: ");
-			put_ms(out, a->gain.low_ns);
+			put_time(out, a->gain.low_ns);
 			sonde_buf_puts(out, " to ");
-			put_ms(out, a->gain.high_ns);
+			put_time(out, a->gain.high_ns);
 			sonde_buf_puts(out, " of a step)\n");
 			continue;
 		}
 		sonde_buf_puts(out, a->gain.is_most ? ": saves at most " : ": saves ");
-		put_ms(out, a->gain.ns_per_step);
+		put_time(out, a->gain.ns_per_step);
 		sonde_buf_printf(
 			out, " of a step (%.0f %%; 95 %%: ", 100 * a->gain.ns_per_step / base);
-		put_ms(out, a->gain.low_ns);
+		put_time(out, a->gain.low_ns);
 		sonde_buf_puts(out, " to ");
-		put_ms(out, a->gain.high_ns);
+		put_time(out, a->gain.high_ns);
 		sonde_buf_puts(out, "): ");
-		put_ms(out, base - a->gain.ns_per_step);
+		put_time(out, base - a->gain.ns_per_step);
 		sonde_buf_puts(out, " then\n");
 	}
 }
 
+/* The signs that a text takes on the terminal. */
+static size_t width_of(struct sonde_str text)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < text.n; i++)
+		nr += (text.p[i] & 0xc0) != 0x80;
+	return nr;
+}
+
+/* Says how well each region was replayed as it was. */
 static void put_regions(struct job *j, struct sonde_buf *out)
 {
 	const struct sonde_replay_region *regions = sonde_whatif_regions(j->w);
 	double least = LEAST_SHOWN * regions[sonde_whatif_summary(j->w)->step].wall_ns;
-	size_t i;
+	size_t i, widest = strlen("region"), nr = sonde_whatif_nr_regions(j->w);
+	struct sonde_buf id = {0};
 
-	sonde_buf_puts(out,
-		"\nreplay of each region (wall time of an entry, to the end of its last work):\n");
-	for (i = 0; i < sonde_whatif_nr_regions(j->w); i++) {
+	for (i = 0; i < nr; i++)
+		if (regions[i].nr_entries && regions[i].wall_ns >= least && width_of(sonde_whatif_region_id(j->w, (uint32_t)i)) > widest)
+			widest = width_of(sonde_whatif_region_id(j->w, (uint32_t)i));
+	sonde_buf_printf(out, "\nthe unchanged replay of each region, from the begin of an entry to the end of its last work:\n%-*s  ms per entry  replay error\n",
+		(int)widest, "region");
+	for (i = 0; i < nr; i++) {
 		const struct sonde_replay_region *r = &regions[i];
 
 		if (!r->nr_entries || r->wall_ns < least)
 			continue;
-		sonde_buf_puts(out, "  ");
-		sonde_escape_terminal(
-			out, sonde_whatif_region_id(j->w, (uint32_t)i), sonde_terminal_is_utf8());
-		sonde_buf_puts(out, ": ");
-		put_ms(out, r->wall_ns / (double)r->nr_entries);
-		sonde_buf_puts(out, ", ");
-		put_error(out, r->replayed_ns / r->wall_ns - 1);
+		sonde_buf_clear(&id);
+		sonde_escape_terminal(&id, sonde_whatif_region_id(j->w, (uint32_t)i), sonde_terminal_is_utf8());
+		sonde_buf_str(out, sonde_buf_view(&id));
+		sonde_buf_printf(out, "%*s  %12.3f  ", (int)(widest > width_of(sonde_buf_view(&id)) ? widest - width_of(sonde_buf_view(&id)) : 0), "",
+			r->wall_ns / (double)r->nr_entries / 1e6);
+		put_error(out, r->replayed_ns / r->wall_ns - 1, 10);
 	}
+	out->failed |= id.failed;
+	sonde_buf_release(&id);
 }
 
 static void write_text(struct job *j, struct sonde_sink *to)
@@ -136,7 +158,8 @@ static void write_text(struct job *j, struct sonde_sink *to)
 		sonde_buf_puts(&out, "\nno change that sonde knows would gain 1 % of the step\n");
 	if (!sonde_whatif_refusal(j->w))
 		put_answers(j, &out);
-	put_regions(j, &out);
+	if (j->q->shows_all)
+		put_regions(j, &out);
 	sonde_sink_str(to, sonde_buf_view(&out));
 	sonde_buf_release(&out);
 }
@@ -301,6 +324,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
 	SONDE_OPT(0, "step", "ID", WORD, step,
 		"the region whose time the figures are about (the repeated one with the most wall time)"),
+	SONDE_OPT(0, "all", NULL, FLAG, shows_all, "also show how well each region was replayed as it was"),
 	SONDE_OPT(0, "together", NULL, FLAG, together,
 		"of a folder, take all runs and jobs in it; otherwise its newest run"),
 };
