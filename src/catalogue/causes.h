@@ -27,6 +27,7 @@ enum sonde_cause {
 	SONDE_CAUSE_PAGEABLE,
 	SONDE_CAUSE_SMALL_COPIES,
 	SONDE_CAUSE_COPIES,
+	SONDE_CAUSE_DEVICE_COPIES, /* most of the copies do not touch the host's memory */
 	SONDE_CAUSE_TINY_KERNELS,
 	SONDE_CAUSE_EXPOSED_COMM,
 	SONDE_CAUSE_LATE_RANK,
@@ -60,6 +61,7 @@ struct sonde_cause_row {
 	const char *change;   /* argument of `sonde whatif`: "graph:%r"; NULL = whatif has no such change */
 	const char *limiter;  /* the kernel's limiter; several causes share "latency"; NULL = the cause limits no kernel */
 	bool is_change_similar;	      /* `change` only resembles `action`: if whatif finds no gain, the action may still have one */
+	const char *loading; /* what to change in a PyTorch program if the region loads data; NULL = as elsewhere */
 };
 extern const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES];
 

@@ -86,7 +86,8 @@ static int check_cost(struct sonde_validation *v, const json_t *cost, const json
 static int check_gain(struct sonde_validation *v, const json_t *gain, const json_t *with)
 {
 	static const struct sonde_relation rows[] = {
-		SONDE_AT_MOST(NULL, "low_ms", "step_ms"), SONDE_AT_MOST(NULL, "step_ms", "high_ms")};
+		SONDE_AT_MOST(NULL, "low_ms", "step_ms"), SONDE_AT_MOST(NULL, "step_ms", "high_ms"),
+		SONDE_AT_MOST(NULL, "high_ms", "of_ms")};
 
 	(void)with;
 	return SONDE_RELATIONS(v, gain, rows);

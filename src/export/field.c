@@ -216,6 +216,8 @@ static bool is_used(const struct sonde_field *f, const struct sonde_report *r)
 
 	if (sonde_field_is(f, "busy_ms") && !overlaps(r))
 		return false;
+	if (sonde_field_is(f, "imbalance") && !r->has_ranks)
+		return false;
 	if (f->flags & SONDE_FIELD_EXCLUSIVE && r->is_ranges)
 		return false; /* not known for replayed ranges */
 	if (!is_optional && sonde_report_is_figures(r))

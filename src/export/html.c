@@ -287,7 +287,6 @@ static void write_findings(struct sonde_html *h)
 	const struct sonde_findings *f = h->x.tree->findings;
 	struct sonde_json *w = &h->x.w;
 	struct sonde_buf line = {0};
-	double step_ns = f ? f->step_ns + f->between_ns : NAN;
 	size_t i;
 
 	if (!f || !sonde_report_is_shown(f->report, h->x.options))
@@ -305,11 +304,11 @@ static void write_findings(struct sonde_html *h)
 		sonde_json_z(w, "cause", sonde_causes[a->cause].name);
 		if (a->kernel != SONDE_NONE)
 			sonde_json_u64(w, "kernel", a->kernel);
-		sonde_json_number(w, "gain_pct", 100 * a->gain_ns / step_ns);
-		sonde_json_number(w, "gain_ms", a->gain_ns / 1e6);
-		sonde_json_number(w, "low_ms", a->gain_low_ns / 1e6);
-		sonde_json_number(w, "high_ms", a->gain_high_ns / 1e6);
-		if (a->is_most)
+		sonde_json_number(w, "gain_pct", 100 * a->gain.ns / a->gain.of_ns);
+		sonde_json_number(w, "gain_ms", a->gain.ns / 1e6);
+		sonde_json_number(w, "low_ms", a->gain.low_ns / 1e6);
+		sonde_json_number(w, "high_ms", a->gain.high_ns / 1e6);
+		if (a->gain.is_most)
 			sonde_json_bool(w, "is_most", true);
 		if (!a->is_in_step)
 			sonde_json_bool(w, "of_run", true);

@@ -370,6 +370,7 @@ static void write_gaps(struct sonde_html *h, const struct sonde_report *r)
 			w, "begin_ms", ((double)at[i]->begin_ns - (double)h->x.first_ns) / 1e6);
 		sonde_json_number(w, "ms", (double)at[i]->ns / 1e6);
 		sonde_json_z(w, "cause", sonde_idle_cause_name(at[i]->cause));
+		sonde_json_z(w, "why", sonde_gap_words(h->x.tree, at[i]));
 		if (r->nr_scopes > 1)
 			sonde_json_str(w, "on", h->x.tree->reports.at[at[i]->scope].name);
 	}

@@ -58,9 +58,10 @@ static void write_finding(struct sonde_json_export *x, const struct sonde_findin
 	sonde_json_z(w, "share_of", f->is_in_step ? "step" : f->cause == SONDE_CAUSE_OUTSIDE ? "gpu_time" : "run");
 	sonde_json_close(w, '}');
 	sonde_json_open(w, "gain", '{', true);
-	sonde_json_number(w, "step_ms", f->gain_ns / 1e6);
-	sonde_json_number(w, "low_ms", f->gain_low_ns / 1e6);
-	sonde_json_number(w, "high_ms", f->gain_high_ns / 1e6);
+	sonde_json_number(w, "step_ms", f->gain.ns / 1e6);
+	sonde_json_number(w, "low_ms", f->gain.low_ns / 1e6);
+	sonde_json_number(w, "high_ms", f->gain.high_ns / 1e6);
+	sonde_json_number(w, "of_ms", f->gain.of_ns / 1e6);
 	sonde_json_str(w, "from", f->gain_from);
 	sonde_json_close(w, '}');
 	write_evidence(x, f);

@@ -233,6 +233,10 @@ static void write_findings(struct sonde_markdown *m)
 
 	if (nr)
 		sonde_sink_puts(m->to, "\n## What to change first\n\n");
+	sonde_findings_say_step(&line, m->tree, m->options);
+	sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
+	sonde_sink_puts(m->to, line.n ? "\n\n" : "");
+	sonde_buf_clear(&line);
 	for (i = 0; i < nr; i++) {
 		const struct sonde_finding *f = shown[i];
 
@@ -279,7 +283,7 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 		sonde_table_put(&t, SONDE_STYLE_PLAIN);
 		sonde_table_number(&t, (double)at[i]->ns / 1e6, 4, "");
 		sonde_table_number(&t, (double)at[i]->since_ns / 1e6, 4, "");
-		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
+		sonde_table_words(&t, sonde_gap_words(m->tree, at[i]));
 		if (has_scopes)
 			sonde_table_text(&t, m->tree->reports.at[at[i]->scope].name, SONDE_STYLE_PLAIN);
 	}

@@ -21,6 +21,28 @@ static bool is_grouped(const struct sonde_export_options *o)
 	return o->max_findings != SONDE_NO_LIMIT;
 }
 
+/* Whether two findings may stand for each other: their costs are of the same thing, and both have something to gain. */
+static bool is_alike(const struct sonde_finding *a, const struct sonde_finding *b)
+{
+	return a->is_in_step == b->is_in_step && a->is_startup == b->is_startup &&
+	       sonde_finding_gains_nothing(a) == sonde_finding_gains_nothing(b);
+}
+
+/* The finding that stands for all with its cause, of which `leader` is the first: the largest. */
+static const struct sonde_finding *head_of(const struct sonde_findings *f, size_t leader)
+{
+	const struct sonde_finding *first = &f->at.at[leader], *head = first;
+	size_t i;
+
+	for (i = leader + 1; i < f->at.nr; i++) {
+		const struct sonde_finding *a = &f->at.at[i];
+
+		if (a->cause == first->cause && is_alike(a, first) && a->run_ns > head->run_ns)
+			head = a;
+	}
+	return head;
+}
+
 size_t sonde_findings_shown(
 	const struct sonde_finding *out[SONDE_MAX_FINDINGS], const struct sonde_tree *t, const struct sonde_export_options *o)
 {
@@ -31,8 +53,10 @@ size_t sonde_findings_shown(
 		o->view == SONDE_VIEW_MEMORY || o->view == SONDE_VIEW_RANKS)
 		return 0;
 	for (i = 0; i < f->at.nr && i < SONDE_MAX_FINDINGS && nr < max; i++)
-		if (!is_grouped(o) || leader_of(f, i) == i)
+		if (!is_grouped(o))
 			out[nr++] = &f->at.at[i];
+		else if (leader_of(f, i) == i)
+			out[nr++] = head_of(f, i);
 	return nr;
 }
 
@@ -95,7 +119,7 @@ void sonde_finding_say_also(
 	for (i = 0; i < all->at.nr; i++) {
 		const struct sonde_finding *other = &all->at.at[i];
 
-		if (other == f || &all->at.at[leader_of(all, i)] != f)
+		if (other == f || other->cause != f->cause)
 			continue;
 		if (nr < MOST_ALSO) {
 			sonde_buf_puts(out, nr ? ", " : "Also: ");
@@ -108,15 +132,47 @@ void sonde_finding_say_also(
 	sonde_buf_puts(out, nr ? "." : "");
 }
 
+/* Whether a finding is shown, or named after one with its cause. */
+static bool is_told(const struct sonde_finding *f, const struct sonde_finding *const *shown, size_t nr, bool are_groups)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (f == shown[i] || (are_groups && f->cause == shown[i]->cause))
+			return true;
+	return false;
+}
+
 void sonde_findings_say_rest(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o)
 {
 	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
-	size_t nr = sonde_findings_shown(shown, t, o), i, rest = 0;
+	size_t nr = sonde_findings_shown(shown, t, o), i, rest = 0, nr_gains = 0;
 
 	for (i = 0; nr && i < t->findings->at.nr; i++)
-		rest += &t->findings->at.at[is_grouped(o) ? leader_of(t->findings, i) : i] > shown[nr - 1];
+		rest += !is_told(&t->findings->at.at[i], shown, nr, is_grouped(o));
+	for (i = 0; i < nr; i++)
+		nr_gains += shown[i]->gain.ns > 0 && !sonde_finding_gains_nothing(shown[i]);
 	if (rest)
-		sonde_buf_printf(out, "%zu more: --findings all", rest);
+		sonde_buf_printf(out, "%zu more: --findings all%s", rest, nr_gains > 1 ? ". " : "");
+	if (nr_gains > 1)
+		sonde_buf_puts(out, "Gains overlap: they do not add up.");
+}
+
+void sonde_findings_say_step(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o)
+{
+	const struct sonde_finding *shown[SONDE_MAX_FINDINGS];
+	size_t nr = sonde_findings_shown(shown, t, o), i;
+	const struct sonde_findings *f = t->findings;
+	bool is_meant = false;
+
+	for (i = 0; i < nr; i++)
+		is_meant |= shown[i]->is_in_step;
+	if (!is_meant || sonde_str_is(f->each, "each step"))
+		return;
+	sonde_buf_puts(out, "step = ");
+	sonde_node_say(out, t, &f->report->nodes.at[f->step]);
+	sonde_buf_printf(out, ": %llu entries of %.3f ms (report.step=ID chooses another)", (unsigned long long)f->nr_entries,
+		(f->step_ns + f->between_ns) / 1e6);
 }
 
 bool sonde_findings_name(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_export_options *o, uint32_t node)

@@ -9,8 +9,8 @@
 
 /*
  * Fills in the findings that are shown; returns how many. That is 0 if there are none, if their report is not shown, or
- * if the view is about something else. Unless all are asked for, each cause is shown once: its other places are named
- * after the first.
+ * if the view is about something else. Unless all are asked for, each cause is shown once, at its largest place; its other
+ * places are named after that.
  */
 size_t sonde_findings_shown(
 	const struct sonde_finding *out[SONDE_MAX_FINDINGS], const struct sonde_tree *t, const struct sonde_export_options *o);
@@ -24,7 +24,11 @@ void sonde_finding_say_also(
 void sonde_finding_say(struct sonde_buf *out, const struct sonde_finding *f);
 /* Appends "Do: …. Gain: …. More: …". */
 void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_finding *f);
-/* Appends "4 more: --findings all"; nothing if all are shown or named. */
+/*
+ * Appends "step = decode: 12 entries of 3.100 ms", if findings count by a region that is not called a step; else nothing.
+ */
+void sonde_findings_say_step(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o);
+/* Appends "4 more: --findings all" if not all are shown or named, and, after several gains, that they do not add up. */
 void sonde_findings_say_rest(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o);
 /* Whether one of the shown findings is about the region, or is based on its figures. */
 bool sonde_findings_name(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_export_options *o, uint32_t node);

@@ -206,7 +206,7 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 		put_place(x, &t, at[i]);
 		sonde_scale_put(&t, &took, (double)at[i]->ns / 1e6);
 		sonde_scale_put(&t, &since, (double)at[i]->since_ns / 1e6);
-		sonde_table_words(&t, sonde_idle_cause_words(at[i]->cause));
+		sonde_table_words(&t, sonde_gap_words(x->tree, at[i]));
 		if (has_scopes)
 			sonde_table_text(&t, x->tree->reports.at[at[i]->scope].name, SONDE_STYLE_PLAIN);
 	}
@@ -223,6 +223,10 @@ static void write_findings(struct sonde_text_export *x)
 
 	if (nr)
 		sonde_sink_putc(x->to, '\n');
+	sonde_findings_say_step(&line, x->tree, x->options);
+	if (line.n)
+		sonde_text__write_wrapped(x, "", sonde_buf_view(&line));
+	sonde_buf_clear(&line);
 	for (i = 0; i < nr; i++) {
 		const struct sonde_finding *f = shown[i];
 

@@ -41,19 +41,28 @@ static bool is_one_run(const struct sonde_pipeline *p)
 }
 
 /*
- * Finds the gains of `nr` changes. False when memory is short. Without times of entries there is nothing to replay, so
- * the capture is not read again just to find that out.
+ * Finds the gains of `nr` changes. SONDE_ERR_NOTFOUND: nothing can be replayed, and the error says why. Without times of
+ * entries that is known before the capture is read again.
  */
-static bool find_gains(struct sonde_gain *out, const char *const *changes, size_t nr, const struct sonde_whatif_source *source,
-	const struct sonde_cells *c)
+static int find_gains(struct sonde_gain *out, const char *const *changes, size_t nr, const struct sonde_whatif_source *source,
+	const struct sonde_cells *c, struct sonde_err *err)
 {
-	size_t i;
+	if (!c->has_times || !c->entries.nr)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+			"the capture does not have the times of launches and ranges; `sonde run -- COMMAND` captures them");
+	return sonde_whatif_gains(out, changes, nr, source, err);
+}
 
-	if (c->has_times && c->entries.nr)
-		return sonde_whatif_gains(out, changes, nr, source, NULL) != SONDE_ERR_NOMEM;
-	for (i = 0; i < nr; i++)
-		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed", false};
-	return true;
+static void set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_gain *gain, const char *why_none)
+{
+	const struct sonde_finding_gain none = {NAN, NAN, NAN, NAN, false};
+
+	if (why_none)
+		sonde_finding_set_gain(f, to, &none, sonde_str_from(why_none));
+	else
+		sonde_finding_set_gain(f, to,
+			&(struct sonde_finding_gain){gain->ns_per_step, gain->low_ns, gain->high_ns, gain->of_ns, gain->is_most},
+			sonde_str_from(gain->why));
 }
 
 int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
@@ -65,7 +74,9 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	struct sonde_gain gains[MOST_ASKED];
 	struct sonde_whatif_source source = {.paths = p->inputs.at, .nr_paths = p->inputs.nr, .read = &p->settings.fold.read,
 		.selection = &p->settings.fold.selection, .report = p->tree};
+	struct sonde_err none = {0};
 	size_t i, nr = 0;
+	int rc;
 
 	if (!step || !is_one_run(p))
 		return 0;
@@ -80,14 +91,13 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	}
 	if (!source.step)
 		return sonde_err_nomem(err);
-	/* If the capture cannot be replayed, its findings stay as they are. */
 	if (!nr)
 		return 0;
-	if (!find_gains(gains, changes, nr, &source, p->cells))
+	rc = find_gains(gains, changes, nr, &source, p->cells, &none);
+	if (rc == SONDE_ERR_NOMEM)
 		return sonde_err_nomem(err);
 	for (i = 0; i < nr; i++)
-		sonde_finding_set_gain(f, asked[i], (const double[3]){gains[i].ns_per_step, gains[i].low_ns, gains[i].high_ns},
-			gains[i].is_most, sonde_str_from(gains[i].why));
+		set_gain(f, asked[i], &gains[i], rc ? none.msg : NULL);
 	sonde_findings_rank(f);
 	return 0;
 }

@@ -428,10 +428,9 @@ static int read_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 							   text);
 }
 
-#define HOW    "the run replayed with the change"
-#define FASTER "the run replayed with that part of the kernel's time"
-#define AT_ROOF "the run replayed with the kernel at the peak of its limiter, an upper bound"
-#define AT_MOST "the run replayed with the change, an upper bound"
+#define HOW    "replayed without the profiler"
+#define AT_ROOF "replayed without the profiler, the kernel at the peak of its limiter, an upper bound"
+#define AT_MOST "replayed without the profiler, an upper bound"
 
 static int by_ns(const void *a, const void *b)
 {
@@ -498,6 +497,32 @@ static bool is_upper_bound(const struct sonde_replay_change *c, const char *text
 	       (c->kind == SONDE_CHANGE_KERNEL && sonde_str_ends(sonde_str_from(text), "=roofline"));
 }
 
+/* Whether a step may take longer with the change. The other changes only take time away. */
+static bool can_be_slower(const struct sonde_replay_change *c)
+{
+	switch (c->kind) {
+	case SONDE_CHANGE_GRAPH:
+	case SONDE_CHANGE_FUSE:
+	case SONDE_CHANGE_GATHER:
+		return true;
+	case SONDE_CHANGE_KERNEL:
+		return c->factor > 1;
+	default:
+		return false;
+	}
+}
+
+/* No change saves more than the step, and one that only takes time away loses nothing. */
+static double possible_gain(const struct sonde_whatif *w, double ns, bool can_lose)
+{
+	return fmin(can_lose ? ns : fmax(0, ns), w->summary.base_ns);
+}
+
+static struct sonde_gain no_gain(const char *why)
+{
+	return (struct sonde_gain){NAN, NAN, NAN, NAN, why, false};
+}
+
 static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
 {
@@ -505,14 +530,15 @@ static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const ch
 	struct sonde_replay_change *list = sonde_arena_calloc(&arena, nr + 1, sizeof(*list));
 	double *errors = sonde_arena_calloc(&arena, nr + 1, sizeof(*errors)), worst = 0;
 	struct sonde_replay_gain gain;
-	bool is_most = false;
+	bool is_most = false, can_lose = false;
 	int rc = list && errors ? 0 : sonde_err_nomem(err);
 	size_t i;
 
-	*out = (struct sonde_gain){NAN, NAN, NAN, w->refusal, false};
+	*out = no_gain(w->refusal);
 	for (i = 0; i < nr && rc == 0; i++) {
 		rc = read_change(w, &list[i], &errors[i], changes[i], &arena, err);
 		is_most |= rc == 0 && is_upper_bound(&list[i], changes[i]);
+		can_lose |= rc == 0 && can_be_slower(&list[i]);
 	}
 	if (rc == 0 && !w->refusal)
 		rc = predict_mean_gain(w, &gain, list, nr, is_rough, err);
@@ -521,9 +547,9 @@ static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const ch
 	if (rc == 0 && !w->refusal && worst > 0)
 		rc = widen_interval(w, &gain, list, errors, nr, err);
 	if (rc == 0 && !w->refusal)
-		*out = (struct sonde_gain){gain.ns, gain.low_ns, gain.high_ns,
-			nr > 1 || list->kind != SONDE_CHANGE_KERNEL ? is_most ? AT_MOST : HOW
-			: is_most ? AT_ROOF : FASTER, is_most};
+		*out = (struct sonde_gain){possible_gain(w, gain.ns, can_lose), possible_gain(w, gain.low_ns, can_lose),
+			possible_gain(w, gain.high_ns, can_lose), w->summary.base_ns,
+			!is_most ? HOW : nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? AT_ROOF : AT_MOST, is_most};
 	sonde_arena_release(&arena);
 	return rc;
 }
@@ -575,12 +601,12 @@ int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		out[i] = (struct sonde_gain){NAN, NAN, NAN, "the capture cannot be replayed", false};
+		out[i] = no_gain("the capture cannot be replayed");
 		own = (struct sonde_err){0};
 		if (rc == 0 && compute_gain(w, &out[i], &changes[i], 1, false, &own) < 0)
-			out[i] = (struct sonde_gain){NAN, NAN, NAN, why_not(changes[i]), false};
+			out[i] = no_gain(why_not(changes[i]));
 		else if (rc == 0 && removes_launches(w, changes[i]))
-			out[i] = (struct sonde_gain){NAN, NAN, NAN, "a fix would keep part of this work, and sonde cannot tell how much", false};
+			out[i] = no_gain("a fix would keep part of this work, and sonde cannot tell how much");
 		else if (rc == 0 && w->refusal)
 			out[i].why = "the replay of the unchanged run differs from the measured step by more than 5 %";
 	}

@@ -31,6 +31,7 @@ struct sonde_whatif_source {
 
 struct sonde_gain {
 	double ns_per_step, low_ns, high_ns; /* per step, with its 95 % interval; NaN = not known */
+	double of_ns; /* the time of a step without the change, and without the profiler; NaN = the gain is not known */
 	const char
 		*why; /* how the gain is known, or why it is not; lives as long as the what-if, or is static */
 	bool is_most; /* the gain is an upper bound: it is not known how much a fix would leave */
@@ -80,7 +81,7 @@ int sonde_whatif_offers(
 /*
  * Opens a what-if, asks for each change by itself, and closes it: `out[i]` belongs to `changes[i]`. Removing launches is
  * no fix, and so gets no gain here. A change that cannot be answered gets NaN and the reason. Returns an error only if
- * nothing could be asked at all; `out` has the reason then, too.
+ * nothing could be asked at all; then the error says why, and `out` is as if no change could be answered.
  */
 int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_t nr,
 	const struct sonde_whatif_source *source, struct sonde_err *err);

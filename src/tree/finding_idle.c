@@ -307,14 +307,7 @@ static enum sonde_cause cause_between(const struct sonde_finder *x)
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
 		if (by[i] > by[most])
 			most = (enum sonde_idle_cause)i;
-	switch (most) {
-	case SONDE_IDLE_SYNC:
-	case SONDE_IDLE_COPY:
-	case SONDE_IDLE_ALLOC:
-		return (enum sonde_cause)most;
-	default:
-		return SONDE_CAUSE_BETWEEN;
-	}
+	return sonde_idle_cause_waits(most) ? (enum sonde_cause)most : SONDE_CAUSE_BETWEEN;
 }
 
 void sonde_finder__between(struct sonde_finder *x)

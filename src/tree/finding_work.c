@@ -63,12 +63,29 @@ static bool has_pageable(const struct sonde_finder *x, const struct sonde_node *
 	return ns > n->copy_ns / 2;
 }
 
+/* Whether most of the copying is within or between GPUs. */
+static bool is_on_device(const struct sonde_finder *x, const struct sonde_node *n)
+{
+	double ns = 0;
+	uint32_t i;
+
+	for (i = n->first_kernel; i < n->first_kernel + n->nr_kernels; i++) {
+		const struct sonde_kernel *k = &x->r->kernels.at[i];
+
+		if (sonde_kernel_is_copy(x->t, x->r, k) && !sonde_str_glob(sonde_tree_str(x->t, k->name), SONDE_STR("*Host*")))
+			ns += k->time_ns;
+	}
+	return ns > n->copy_ns / 2;
+}
+
 static enum sonde_cause copies_cause(const struct sonde_finder *x, const struct sonde_node *n, double called_ns, double cost_ns)
 {
 	double bytes = n->copies ? n->copy_bytes / (double)n->copies : 0;
 
 	if (bytes >= LEAST_PINNED && has_pageable(x, n))
 		return SONDE_CAUSE_PAGEABLE;
+	if (is_on_device(x, n))
+		return SONDE_CAUSE_DEVICE_COPIES;
 	if (bytes < SMALL_BYTES && per_entry(n, (double)n->copies) >= MANY_COPIES)
 		return SONDE_CAUSE_SMALL_COPIES;
 	return called_ns > cost_ns / 2 ? SONDE_CAUSE_COPY_CALL : SONDE_CAUSE_COPIES;
@@ -423,15 +440,15 @@ static void add_imbalance(struct sonde_finder *x)
 	struct sonde_finding *f;
 
 	n = &x->r->nodes.at[node];
-	if (!x->r->is_aggregate || n->nr_scopes < 2 || !(n->imbalance >= EVEN) || n->comm_wait_ns > 0)
-		return;
+	if (!ranks || !x->r->is_aggregate || n->nr_scopes < 2 || !(n->imbalance >= EVEN) || n->comm_wait_ns > 0)
+		return; /* captures that are not ranks of one job do not wait for each other */
 	f = sonde_finder__add(x, SONDE_CAUSE_IMBALANCE, node, (double)n->nr_scopes * n->scope_max_ns * (1 - 1 / n->imbalance));
 	if (!f)
 		return;
 	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("imbalance"), n->imbalance, NAN, "", "largest ÷ mean of the ranks"});
 	sonde_buf_printf(&line, "the slowest rank has %.0f%% more work than the average: the others have nothing to do for ", 100 * (n->imbalance - 1));
 	sonde_finder__say_cost(x, &line, f);
-	if (ranks && ranks->stragglers.nr)
+	if (ranks->stragglers.nr)
 		sonde_buf_printf(&line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[0].sentence));
 	sonde_finder__keep(x, f, &line);
 }

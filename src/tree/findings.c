@@ -66,32 +66,6 @@ uint32_t sonde_finder__descend(const struct sonde_finder *x, uint32_t node, size
 	return node;
 }
 
-/* --- names ------------------------------------------------------------------------------------------ */
-
-static void put_labels(struct sonde_buf *out, const struct sonde_tree *t, uint32_t region)
-{
-	const struct sonde_region *g = &t->cells->regions.at[region];
-
-	if (g->parent != SONDE_NONE) {
-		put_labels(out, t, g->parent);
-		sonde_buf_putc(out, '/');
-	} else if (g->domain != SONDE_NONE) {
-		sonde_buf_str(out, sonde_cells_str(t->cells, g->domain));
-		sonde_buf_putc(out, '@');
-	}
-	sonde_buf_str(out, sonde_cells_str(t->cells, g->label));
-}
-
-void sonde_node_say(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_node *n)
-{
-	size_t before = out->n;
-
-	put_labels(out, t, n->region);
-	if (out->n == before)
-		sonde_buf_puts(out, "the region without a name");
-	sonde_buf_puts(out, sonde_region_kind_mark(sonde_node_region(t, n)->kind));
-}
-
 /* --- making a finding --------------------------------------------------------------------------------- */
 
 struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, double cost_ns)
@@ -114,9 +88,7 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 		.run_ns = cost_ns,
 		.step_ns = is_in_step ? cost_ns / (double)x->out->nr_entries : NAN,
 		.share = cost_ns / (is_in_step ? x->top_ns : x->run_ns),
-		.gain_ns = NAN,
-		.gain_low_ns = NAN,
-		.gain_high_ns = NAN,
+		.gain = {NAN, NAN, NAN, NAN, false},
 		.savable_ns = cost_ns,
 		.is_startup = x->is_startup};
 	return f;
@@ -133,68 +105,18 @@ void sonde_finder__prove_ms(struct sonde_finding *to, uint32_t node, const char 
 	sonde_finder__prove(to, (struct sonde_evidence){node, SONDE_NONE, sonde_str_from(figure), ns / 1e6, NAN, "ms", method});
 }
 
-void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line, const struct sonde_finding *of)
-{
-	if (of->is_in_step)
-		sonde_buf_printf(line, "%.3f of %.3f ms of each step (%.0f%%)", of->step_ns / 1e6,
-			x->top_ns / (double)x->out->nr_entries / 1e6, 100 * of->share);
-	else
-		sonde_buf_printf(line, "%.3f ms of the run (%.0f%%)", of->run_ns / 1e6, 100 * of->share);
-}
-
-static struct sonde_str keep_text(struct sonde_finder *x, struct sonde_buf *line)
-{
-	struct sonde_str kept = sonde_arena_dup(&x->out->arena, sonde_buf_view(line));
-
-	x->failed |= line->failed || x->out->arena.failed;
-	sonde_buf_clear(line);
-	return kept;
-}
-
-void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct sonde_buf *line)
-{
-	to->says = keep_text(x, line);
-	sonde_buf_release(line);
-}
-
-/* Fills in the texts of the cause's row, with names. Commands get ids, because ids are unambiguous. */
-static void fill_texts(struct sonde_finder *x, struct sonde_finding *f)
-{
-	const struct sonde_cause_row *row = &sonde_causes[f->cause];
-	struct sonde_str id = SONDE_STR(""), kernel = SONDE_STR("");
-	struct sonde_buf line = {0};
-
-	if (f->node != SONDE_NONE) {
-		id = sonde_node_region(x->t, &x->r->nodes.at[f->node])->id;
-		sonde_node_say(&line, x->t, &x->r->nodes.at[f->node]);
-		f->where = keep_text(x, &line);
-	} else {
-		f->where = SONDE_STR("outside any range");
-	}
-	if (f->kernel != SONDE_NONE)
-		kernel = sonde_tree_short_name(x->t, f->kernel);
-	f->action = sonde_str_from(x->is_torch && row->torch ? row->torch : row->action);
-	sonde_cause_fill(&line, row->next, id, kernel);
-	f->next = keep_text(x, &line);
-	if (row->change) {
-		sonde_cause_fill(&line, row->change, id, kernel);
-		f->change = keep_text(x, &line);
-	}
-	if (f->change.n)
-		sonde_buf_printf(&line, "run `sonde whatif RUN %.*s` to estimate it", SONDE_STR_ARG(f->change));
-	else
-		sonde_buf_puts(&line, "sonde cannot replay such a change");
-	f->gain_from = keep_text(x, &line);
-	sonde_buf_release(&line);
-}
-
 /* --- ranking -------------------------------------------------------------------------------------------- */
+
+bool sonde_finding_gains_nothing(const struct sonde_finding *of)
+{
+	return of->gain.ns < NOTHING_NS;
+}
 
 static double rank_value(const struct sonde_findings *f, const struct sonde_finding *a)
 {
-	double gain = a->gain_ns * (double)f->nr_entries;
+	double gain = a->gain.ns * (double)f->nr_entries;
 
-	if (isnan(gain) || (sonde_causes[a->cause].is_change_similar && gain < FAR_BELOW * a->savable_ns))
+	if (isnan(gain))
 		return MOST_SAVED * a->savable_ns;
 	/*
 	 * Not limited by the time in the synchronisation: after it, the GPU has nothing to do until the host has caught
@@ -216,6 +138,8 @@ static int compare_findings(const void *pa, const void *pb, void *context)
 
 	if (a->is_first != b->is_first)
 		return a->is_first ? -1 : 1;
+	if (sonde_finding_gains_nothing(a) != sonde_finding_gains_nothing(b))
+		return sonde_finding_gains_nothing(a) ? 1 : -1;
 	if (a->is_startup != b->is_startup)
 		return a->is_startup ? 1 : -1;
 	if (x != y)
@@ -233,38 +157,15 @@ void sonde_findings_rank(struct sonde_findings *f)
 		qsort_r(f->at.at, f->at.nr, sizeof(*f->at.at), compare_findings, f);
 }
 
-void sonde_finding_set_gain(
-	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], bool is_most, struct sonde_str from)
+void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_finding_gain *gain, struct sonde_str from)
 {
-	to->gain_ns = gain_ns[0];
-	to->gain_low_ns = gain_ns[1];
-	to->gain_high_ns = gain_ns[2];
-	to->is_most = is_most;
+	if (sonde_causes[to->cause].is_change_similar && gain->ns * (double)f->nr_entries < FAR_BELOW * to->savable_ns) {
+		to->gain_from = sonde_arena_printf(&f->arena, "sonde can replay only a change like it, which saves %.3f ms (%.*s)",
+			round(gain->ns / 1e3) / 1e3 + 0.0, SONDE_STR_ARG(to->change));
+		return;
+	}
+	to->gain = *gain;
 	to->gain_from = sonde_arena_dup(&f->arena, from);
-}
-
-/* Rounds to three digits of a ms. `+ 0.0` turns -0 into 0, so that a tiny loss has no sign. */
-static double in_ms(double ns)
-{
-	return round(ns / 1e3) / 1e3 + 0.0;
-}
-
-void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
-{
-	double whole = f->step_ns + f->between_ns;
-
-	if (isnan(of->gain_ns)) {
-		sonde_buf_printf(out, "not known: %.*s", SONDE_STR_ARG(of->gain_from));
-		return;
-	}
-	if (of->gain_ns < NOTHING_NS) {
-		sonde_buf_printf(out, "this change gains nothing (%.3f to %.3f ms of %.3f ms of each step): %.*s (%.*s)", in_ms(of->gain_low_ns),
-			in_ms(of->gain_high_ns), in_ms(whole), SONDE_STR_ARG(of->gain_from), SONDE_STR_ARG(of->change));
-		return;
-	}
-	sonde_buf_printf(out, "saves %s%.3f ms (%.3f to %.3f) of %.3f ms of each step, %.0f%%: %.*s (%.*s)", of->is_most ? "at most " : "", in_ms(of->gain_ns), in_ms(of->gain_low_ns),
-		in_ms(of->gain_high_ns), in_ms(whole), 100 * of->gain_ns / whole, SONDE_STR_ARG(of->gain_from),
-		SONDE_STR_ARG(of->change));
 }
 
 /* --- which regions are examined ---------------------------------------------------------------------------- */
@@ -518,6 +419,7 @@ static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_
 		find_step(x);
 	if (rc)
 		return rc;
+	sonde_finder__name_entry(x);
 	if (x->out->step != SONDE_NONE) {
 		const struct sonde_node *n = &x->r->nodes.at[x->out->step];
 
@@ -532,7 +434,7 @@ static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_
 	if (x->out->at.nr > SONDE_MAX_FINDINGS)
 		x->out->at.nr = SONDE_MAX_FINDINGS;
 	for (i = 0; i < x->out->at.nr; i++)
-		fill_texts(x, &x->out->at.at[i]);
+		sonde_finder__fill_texts(x, &x->out->at.at[i]);
 	return x->failed ? sonde_err_nomem(err) : 0;
 }
 

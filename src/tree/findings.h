@@ -8,8 +8,8 @@
  * until its next entry. Work beside the step, such as a start-up, only costs time of the run.
  *
  * Findings are ranked by their gain if a replay has computed it, else by what is at stake: all of an idle time; of a
- * kernel's time, the part that its limiter leaves unused. A kernel whose limiter is not known comes last, however long
- * it takes.
+ * kernel's time, the part that its limiter leaves unused. A gain counts up to what is at stake. A kernel whose limiter
+ * is not known comes last, however long it takes, and behind it only what gains nothing.
  */
 #ifndef SONDE_TREE_FINDINGS_H
 #define SONDE_TREE_FINDINGS_H
@@ -29,6 +29,13 @@ struct sonde_evidence {
 	const char *unit, *method;
 };
 
+/* Time saved per entry of the step, its 95 % interval, and the time of the entry without the change. NaN = not known. */
+struct sonde_finding_gain {
+	double ns, low_ns, high_ns;
+	double of_ns; /* as replayed, without the profiler's own time */
+	bool is_most; /* the gain is an upper bound: it is not known how much a fix would leave */
+};
+
 struct sonde_finding {
 	uint8_t cause;	 /* enum sonde_cause */
 	uint32_t node;	 /* SONDE_NONE: outside any region */
@@ -38,9 +45,7 @@ struct sonde_finding {
 	double run_ns;	 /* cost over the whole run, all scopes of the report */
 	double step_ns;	 /* cost per entry of the step; NaN = not in the step */
 	double share;	 /* cost as a share of the step with the time until the next; else as a share of the run */
-	/* Time saved per entry of the step, and its 95 % interval. NaN until a replay has computed it. */
-	double gain_ns, gain_low_ns, gain_high_ns;
-	bool is_most;		    /* the gain is an upper bound: it is not known how much a fix would leave */
+	struct sonde_finding_gain gain; /* not known until a replay has computed it */
 	struct sonde_str gain_from; /* how the gain is known, or what would show it */
 	struct sonde_str where;	    /* the region's labels, as the program wrote them */
 	struct sonde_str says;	    /* the sentence about it */
@@ -60,6 +65,7 @@ struct sonde_findings {
 	uint64_t nr_entries;		   /* entries of the step, all scopes together */
 	double step_ns;			   /* mean wall time of an entry … */
 	double between_ns;		   /* … and mean time from its end to the next one, without work of other regions */
+	struct sonde_str each; /* an entry of it in words: "each step", or "each entry of decode" */
 	SONDE_VEC(struct sonde_finding) at;
 	struct sonde_arena arena;
 };
@@ -73,15 +79,16 @@ int sonde_findings_build(struct sonde_findings **out, const struct sonde_tree *t
 void sonde_findings_free(struct sonde_findings *f);
 
 /*
- * Sets the gain per entry of the step and its 95 % interval. `is_most`: the gain is an upper bound. `from` says how it
- * is known. Rank the findings after that.
+ * Sets the gain; `from` says how it is known, or why it is not. If the change only resembles the advice and gains far
+ * less than what is at stake, the gain of the advice is still not known. Rank the findings after that.
  */
-void sonde_finding_set_gain(
-	struct sonde_findings *f, struct sonde_finding *to, const double gain_ns[3], bool is_most, struct sonde_str from);
+void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_finding_gain *gain, struct sonde_str from);
 void sonde_findings_rank(struct sonde_findings *f);
+/* Whether a replay has shown that the change saves nothing. */
+bool sonde_finding_gains_nothing(const struct sonde_finding *of);
 /*
- * Appends the gain in words: "saves 4.600 ms (4.300 to 4.900) of a step, 65%: …", or that this is an upper bound, that
- * the change gains nothing, or that the gain is not known and what would show it.
+ * Appends the gain in words: "saves 4.600 of 7.100 ms of each step, 65% (4.300 to 4.900): …", or
+ * that this is an upper bound, that the change saves nothing, or that the gain is not known and what would show it.
  */
 void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of);
 

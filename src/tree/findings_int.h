@@ -1,7 +1,8 @@
 /*
  * Inside the tree's room: how findings are found.
  *
- *   findings.c       the step, which regions are looked at, ranking, names
+ *   findings.c       the step, which regions are looked at, ranking
+ *   finding_words.c  names, what to do, costs and gains in sentences
  *   finding_idle.c   idle time: inside regions, before, between and after their work
  *   finding_work.c   busy time: copies, tiny kernels, kernels and their limiters, communication, ranks
  */
@@ -41,7 +42,11 @@ void sonde_finder__prove(struct sonde_finding *to, struct sonde_evidence e);
 void sonde_finder__prove_metric(struct sonde_finder *x, struct sonde_finding *to, uint32_t column);
 /* Adds a time of a region's row as evidence, in ms, under its name in JSON. */
 void sonde_finder__prove_ms(struct sonde_finding *to, uint32_t node, const char *figure, double ns, const char *method);
-/* Appends "2.100 ms of each step (65%)" or "2.100 ms of the run (5%)". */
+/* Sets what an entry of the step is called: "each step" if its label says so, or if there is none. */
+void sonde_finder__name_entry(struct sonde_finder *x);
+/* Fills in the texts of the cause's row, with names. Commands get ids, because ids are unambiguous. */
+void sonde_finder__fill_texts(struct sonde_finder *x, struct sonde_finding *f);
+/* Appends "2.100 of 3.200 ms of each step (65%)" or "2.100 ms of the run (5%)". */
 void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line, const struct sonde_finding *of);
 /* Makes the text in `line` the finding's sentence, and releases the buffer. */
 void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct sonde_buf *line);

@@ -8,6 +8,14 @@
 size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_gap *out[SONDE_NR_GAPS]);
 
+/* Whether the host waits in a call: a synchronization, a copy, an allocation. */
+bool sonde_idle_cause_waits(enum sonde_idle_cause c);
+/*
+ * Why there is a gap, in the words of the findings: "the host waited in a synchronisation". Between two entries of the
+ * step, the host may have done anything; only a call that waits is a reason of its own.
+ */
+const char *sonde_gap_words(const struct sonde_tree *t, const struct sonde_gap *gap);
+
 /*
  * The share of a region's idle time that would be left if every entry had as much as the median. It is small if only the
  * first entry is idle, because it loads libraries. 1 = not known.

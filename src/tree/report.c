@@ -433,6 +433,7 @@ int sonde_tree__report(struct sonde_tree *t, struct sonde_scratch *x,
 	r->measured = cover->measured;
 	r->is_ranges = cover->measured != SONDE_MEASURED_KERNEL;
 	r->is_aggregate = cover->scope == SONDE_NONE;
+	r->has_ranks = r->is_aggregate && t->ranks;
 	r->name = r->is_aggregate ? SONDE_STR("aggregate")
 				  : t->cells->scopes.at[cover->scope].name;
 	return build_report(&w);

@@ -97,6 +97,7 @@ struct sonde_report {
 	bool is_aggregate;
 	uint8_t measured;   /* enum sonde_measured */
 	bool is_shared;	    /* private: the aggregate of a single scope, which shares the scope's lists */
+	bool has_ranks;	    /* an aggregate over ranks of one job, which can be compared */
 	bool is_ranges;	    /* figures belong to replayed ranges and are not sums over kernels */
 	uint32_t scope;	    /* scope number; SONDE_NONE = an aggregate */
 	uint32_t nr_scopes; /* number of scopes it covers */

@@ -62,7 +62,7 @@ ok nsys_numbers_are_those_of_the_reference like_reference {1..12}
 
 # Columns that were asked for stay; busy and host time make room.
 head=$("$SONDE" report $data/h100.sqlite --metrics memory__bytes.sum --width 100 | grep -m1 '^region')
-ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle µs copy ms share imbal bytes.sum bound' ]
+ok nsys_metrics_stay_where_columns_must_go [ "$(tr -s ' ' <<<"$head")" = 'region launches incl ms idle µs host ms copy ms share bytes.sum bound' ]
 
 # A rank by the environment nsys ran in, if it traced one process.
 rank() {

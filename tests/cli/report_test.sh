@@ -173,6 +173,20 @@ gap_ranks() { # where there are several scopes, the longest gaps say on which of
 		report -f html $two | grep -o '"on": "[^"]*"' | cut -d'"' -f4 | cmp - "$TMP/on" && ! report --idle $TIMED | grep -q '^longest gaps .* on$'
 }
 ok "the longest gaps of several ranks name theirs" gap_ranks
+largest_first() { # a finding that stands for others with its cause is the largest of them
+	report examples/h200_transformer.ncu-rep --width 1000 | grep '^1\..* Also: ' >"$TMP/first" && python3 - "$TMP/first" <<-'P'
+		import re, sys
+		head, also = open(sys.argv[1]).read().split(" Also: ")
+		assert re.findall(r"\((\d+)%\)", also), also
+		assert int(re.search(r"\((\d+)%\)", head)[1]) >= max(int(p) for p in re.findall(r"\((\d+)%\)", also)), (head, also)
+	P
+}
+ok "the finding that stands for others is the largest" largest_first
+no_strangers() { # captures that are no ranks of one job are not compared as if they were
+	report examples/h200_train examples/h200_transformer.ncu-rep --findings all >"$TMP/strangers" && ! grep -qE 'slowest rank|imbal' "$TMP/strangers" &&
+		report tests/data/kineto/dlrm_two_ranks.tar.gz --width 200 | grep -q ' imbal '
+}
+ok "captures of different programs are no ranks" no_strangers
 everything() { # what a long table folds is there with --all, and the page of findings too
 	report tests/data/nsys/h100.sqlite >"$TMP/few" && report tests/data/nsys/h100.sqlite --all --findings all >"$TMP/all" &&
 		grep -q ' more: --all' "$TMP/few" && ! grep -q ' more: --all' "$TMP/all" && [ "$(wc -l <"$TMP/all")" -gt "$(wc -l <"$TMP/few")" ] &&

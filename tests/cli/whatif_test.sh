@@ -56,16 +56,23 @@ refused() { # where the replay is wrong nothing is predicted: half of the launch
 	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert abs(d["step"]["replay_error_pct"]) <= 5 or (d["step"]["refused"] and not d["changes"]), d["step"]' "$TMP/no.json"
 }
 
-reports_gain() { # findings say what `sonde whatif` says of their change, unless they are told not to
-	"$SONDE" report $RESNET -f json >"$TMP/report.json" && "$SONDE" validate "$TMP/report.json" &&
-		"$SONDE" report $RESNET -f json report.whatif=off >"$TMP/off.json" && python3 - "$TMP/report.json" "$TMP/off.json" "$TMP/half.json" <<-'P'
+reports_gain() { # findings say what `sonde whatif` says of their change, in the same share of the same step, unless they are told not to
+	local one=examples/h200_train
+	"$SONDE" report $one -f json >"$TMP/report.json" && "$SONDE" validate "$TMP/report.json" &&
+		"$SONDE" report $one -f json report.whatif=off >"$TMP/off.json" && "$SONDE" whatif $one graph:step -f json >"$TMP/graph.json" &&
+		python3 - "$TMP/report.json" "$TMP/off.json" "$TMP/graph.json" <<-'P' || return
 			import json, sys
-			on, off, half = (json.load(open(f)) for f in sys.argv[1:])
-			gain = {f["change"]: f["gain"] for f in on["findings"]}["kernel:conv2d=0.5x"]
-			said = half["changes"][0]
+			on, off, graph = (json.load(open(f)) for f in sys.argv[1:])
+			gain = {f["change"]: f["gain"] for f in on["findings"]}["graph:step"]
+			said = graph["changes"][0]
 			assert (gain["step_ms"], gain["low_ms"], gain["high_ms"]) == (said["gain_ms"], said["low_ms"], said["high_ms"]), gain
-			assert all(f["gain"]["step_ms"] is None for f in off["findings"]), off["findings"]
+			assert gain["of_ms"] == graph["step"]["base_ms"], gain
+			assert all(f["gain"]["step_ms"] is None and f["gain"]["of_ms"] is None for f in off["findings"]), off["findings"]
 		P
+	for one in $one $TRACE; do
+		"$SONDE" report $one --width 400 --findings all | sed -n 's/.*Gain: .*, \([0-9]*\)% (.*(\(graph:[a-z]*\)).*/\2 \1/p' >"$TMP/said" && [ -s "$TMP/said" ] || return
+		"$SONDE" whatif $one "$(cut -d' ' -f1 "$TMP/said")" | grep -q "($(cut -d' ' -f2 "$TMP/said") %;" || return
+	done
 }
 
 roofline() { # DRAM is at 51 ± 4 % of its peak: at its roofline the kernel takes about that part of its time, and ± widens the interval

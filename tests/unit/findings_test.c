@@ -3,6 +3,7 @@
 
 #include "read/records.h"
 #include "tree/findings.h"
+#include "tree/idle.h"
 
 #include <stdio.h>
 
@@ -187,6 +188,17 @@ static void copies_are_pageable(struct program *p)
 	copy(p, 0, "[CUDA memcpy Host-to-Device, pageable]", 1500, 12e6, 5);
 	pop(p);
 	kernel(p, "gemm", 400);
+	wait(p, 0, 0);
+}
+
+/* They are launched like kernels, and no memory of the host is in them. */
+static void copies_are_on_the_device(struct program *p)
+{
+	int i;
+
+	for (i = 0; i < 10; i++)
+		copy(p, 0, "[CUDA memcpy Device-to-Device]", 5, 1e6, 40);
+	kernel(p, "gemm", 100);
 	wait(p, 0, 0);
 }
 
@@ -482,6 +494,7 @@ static const struct planted {
 	{"copies of a word from pageable memory", copies_are_of_a_word, nothing, nothing, "small_copies", "step/h2d", NULL},
 	{"copies from pageable memory", copies_are_pageable, nothing, nothing, "pageable_copies", "step/h2d", NULL},
 	{"many small copies", copies_are_small, nothing, nothing, "small_copies", "step", NULL},
+	{"copies within the GPU", copies_are_on_the_device, nothing, nothing, "device_copies", "step", NULL},
 	{"large copies in line with kernels", copies_are_exposed, nothing, nothing, "copies", "step", NULL},
 	{"copies beside kernels", copies_are_hidden, nothing, nothing, "dram", "step", "add"},
 	{"memory allocated in each step", allocates, nothing, nothing, "alloc", "step", NULL},
@@ -686,8 +699,26 @@ static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 	near(first->run_ns, (NR_STEPS - 1) * 1501.0 * US); /* there is none after the last step */
 	near(first->step_ns, first->run_ns / NR_STEPS);
 	assert_true(first->share > 0.7 && first->share < 0.8);
-	assert_true(isnan(first->gain_ns) && first->gain_from.n);
+	assert_true(isnan(first->gain.ns) && first->gain_from.n);
 	done(&p);
+}
+
+/* The list of gaps gives the reason that the finding gives: between two steps, only a call that waits is another one. */
+static void test_findings__gaps_between_steps_have_the_words_of_the_finding(void **state)
+{
+	static const struct planted of[] = {{"", busy, nothing, load_outside, "between", "step", NULL},
+		{"", busy, nothing, sync_outside, "sync", "step", NULL}};
+	struct program p;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		run_program(&p, &of[i]);
+		assert_true(is_first(p.run.t, "words", &of[i]));
+		assert_true(p.run.c->gaps.nr > 0);
+		assert_string_equal(sonde_gap_words(p.run.t, &p.run.c->gaps.at[0]), sonde_causes[p.run.t->findings->at.at[0].cause].why);
+		done(&p);
+	}
 }
 
 /* The figures of a finding must be in the row that it names. */
@@ -734,7 +765,7 @@ static void test_findings__the_user_may_choose_the_step(void **state)
 static void test_findings__gains_rank_before_costs(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
-	const double gain[3] = {9e4, 8e4, 10e4};
+	const struct sonde_finding_gain gain = {9e4, 8e4, 10e4, 18e4, false};
 	struct sonde_buf words = {0};
 	struct sonde_findings *f;
 	struct program p;
@@ -744,21 +775,43 @@ static void test_findings__gains_rank_before_costs(void **state)
 	f = p.run.t->findings;
 	assert_true(f->at.nr >= 2);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_BETWEEN);
-	sonde_finding_set_gain(f, &f->at.at[0], gain, false, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], &gain, SONDE_STR("replayed"));
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_LAUNCH);
-	near(f->at.at[1].gain_ns, 9e4);
+	near(f->at.at[1].gain.ns, 9e4);
 	sonde_finding_say_gain(&words, f, &f->at.at[1]);
-	assert_non_null(strstr(words.p, "saves 0.090 ms (0.080 to 0.100)"));
+	assert_non_null(strstr(words.p, "saves 0.090 of 0.180 ms of each step, 50% (0.080 to 0.100)"));
 	sonde_buf_release(&words);
 	done(&p);
 }
 
-/* A change that is not exactly the advice, and that gains nothing, does not make a finding small. */
+/* What saves nothing comes last. Its figures have no sign, however small a loss they round to. */
+static void test_findings__a_change_that_saves_nothing_comes_last(void **state)
+{
+	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
+	const struct sonde_finding_gain none = {-1e2, -2e2, 3e2, 18e5, false};
+	struct sonde_buf words = {0};
+	struct sonde_findings *f;
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	f = p.run.t->findings;
+	assert_true(f->at.nr >= 2);
+	sonde_finding_set_gain(f, &f->at.at[0], &none, SONDE_STR("replayed"));
+	sonde_findings_rank(f);
+	assert_int_equal(f->at.at[f->at.nr - 1].cause, SONDE_CAUSE_BETWEEN);
+	sonde_finding_say_gain(&words, f, &f->at.at[f->at.nr - 1]);
+	assert_non_null(strstr(words.p, "saves nothing (0.000 to 0.000 ms of each step)"));
+	sonde_buf_release(&words);
+	done(&p);
+}
+
+/* If a change that only resembles the advice saves little, the gain of the advice is not known, and the stake decides. */
 static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
-	const double none[3] = {-22e3, -24e3, -7e3}, most[3] = {9e4, 8e4, 10e4};
+	const struct sonde_finding_gain none = {-22e3, -24e3, -7e3, 18e5, false}, most = {9e4, 8e4, 10e4, 18e5, true};
 	struct sonde_buf words = {0};
 	struct sonde_findings *f;
 	struct program p;
@@ -767,19 +820,101 @@ static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_
 	run_program(&p, &of);
 	f = p.run.t->findings;
 	f->at.at[0].cause = SONDE_CAUSE_COPIES; /* its change is async-copy, but its advice is another stream */
-	sonde_finding_set_gain(f, &f->at.at[0], none, false, SONDE_STR("replayed"));
-	sonde_finding_set_gain(f, &f->at.at[1], most, true, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], &none, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[1], &most, SONDE_STR("replayed"));
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_COPIES);
 	sonde_finding_say_gain(&words, f, &f->at.at[0]);
-	assert_non_null(strstr(words.p, "this change gains nothing (-0.024 to -0.007 ms"));
-	assert_null(strstr(words.p, "saves"));
+	assert_non_null(strstr(words.p, "not known: sonde can replay only a change like it, which saves -0.022 ms"));
 	sonde_finding_say_gain(&words, f, &f->at.at[1]);
-	assert_non_null(strstr(words.p, "saves at most 0.090 ms (0.080 to 0.100)"));
-	f->at.at[0].cause = SONDE_CAUSE_TINY_KERNELS; /* its change, fuse, is its advice */
-	sonde_findings_rank(f);
-	assert_int_equal(f->at.at[f->at.nr - 1].cause, SONDE_CAUSE_TINY_KERNELS);
+	assert_non_null(strstr(words.p, "saves at most 0.090 of 1.800 ms of each step, 5% (0.080 to 0.100)"));
 	sonde_buf_release(&words);
+	done(&p);
+}
+
+static void loads_in_data(struct program *p)
+{
+	push(p, "load_batch");
+	host(p, 900);
+	pop(p);
+	kernel(p, "void at::native::elementwise", 400);
+	wait(p, 0, 0);
+}
+
+static void works_in_a_norm(struct program *p)
+{
+	push(p, "BatchNorm2d");
+	kernel(p, "void at::native::elementwise", 100);
+	wait(p, 0, 0);
+	host(p, 900);
+	kernel(p, "void at::native::elementwise", 100);
+	pop(p);
+	wait(p, 0, 0);
+}
+
+/* An optimizer or a layer does not load data. */
+static void test_findings__a_dataloader_is_advised_where_data_is_loaded(void **state)
+{
+	static const struct {
+		struct planted of;
+		bool is_loading;
+	} cases[] = {
+		{{"", loads_in_data, nothing, nothing, "head", "step/load_batch", NULL}, true},
+		{{"", works_in_a_norm, nothing, nothing, "host", "step/BatchNorm2d", NULL}, false},
+		{{"", works_in_a_norm, nothing, load_in_a_range, "between", "load", NULL}, true},
+	};
+	struct program p;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		run_program(&p, &cases[i].of);
+		assert_true(is_first(p.run.t, "advice", &cases[i].of));
+		assert_int_equal(sonde_str_has(p.run.t->findings->at.at[0].action, "DataLoader", NULL), cases[i].is_loading);
+		done(&p);
+	}
+}
+
+/* Two captures that have nothing to do with each other: neither waits for the other. */
+static void test_findings__captures_that_are_no_ranks_are_not_uneven(void **state)
+{
+	struct program p;
+	struct run run;
+	size_t i;
+
+	(void)state;
+	run_ranks(&p, false);
+	assert_true(p.run.t->reports.at[p.run.t->reports.nr - 1].has_ranks);
+	for (i = 0; i < p.m.r->processes.nr; i++)
+		p.m.r->processes.at[i].has_rank = false;
+	aggregate(&run, p.m.r, NULL);
+	assert_null(run.t->ranks);
+	assert_false(run.t->reports.at[run.t->reports.nr - 1].has_ranks);
+	for (i = 0; i < run.t->findings->at.nr; i++)
+		assert_int_not_equal(run.t->findings->at.at[i].cause, SONDE_CAUSE_IMBALANCE);
+	release(&run);
+	done(&p);
+}
+
+/* Without the limiter there is no advice that could gain. If the user chose metrics, the capture may have it. */
+static void test_findings__without_a_limiter_no_gain_is_asked_for(void **state)
+{
+	static const struct planted of = {"", limited_by_dram, nothing, nothing, "dram", "step", "main_kernel"};
+	const char *const chosen[] = {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"};
+	struct sonde_choice choice = {.metrics = {chosen, 1}};
+	const struct sonde_finding *first;
+	struct program p;
+	struct run run;
+
+	(void)state;
+	run_program(&p, &of);
+	assert_true(is_first(p.run.t, "all metrics", &of));
+	aggregate(&run, p.m.r, &choice);
+	first = &run.t->findings->at.at[0];
+	assert_int_equal(first->cause, SONDE_CAUSE_UNLIMITED);
+	assert_true(first->change.n == 0 && sonde_str_starts(first->action, "leave out --metrics"));
+	assert_true(sonde_str_is(first->next, "sonde report RUN"));
+	release(&run);
 	done(&p);
 }
 
@@ -802,6 +937,7 @@ static void test_findings__labels_are_as_the_program_wrote_them(void **state)
 	}
 	aggregate(&p.run, p.m.r, NULL);
 	assert_true(sonde_str_is(p.run.t->findings->at.at[0].where, "LLM@decode/step@1"));
+	assert_true(sonde_str_is(p.run.t->findings->each, "each step"));
 	done(&p);
 }
 
@@ -813,9 +949,14 @@ int main(void)
 		cmocka_unit_test(test_findings__a_late_rank_is_the_one_that_slow_names),
 		cmocka_unit_test(test_findings__ranks_that_do_not_meet_are_uneven),
 		cmocka_unit_test(test_findings__costs_are_per_step_and_of_the_run),
+		cmocka_unit_test(test_findings__gaps_between_steps_have_the_words_of_the_finding),
 		cmocka_unit_test(test_findings__evidence_is_in_the_rows),
 		cmocka_unit_test(test_findings__the_user_may_choose_the_step),
 		cmocka_unit_test(test_findings__gains_rank_before_costs),
+		cmocka_unit_test(test_findings__a_change_that_saves_nothing_comes_last),
+		cmocka_unit_test(test_findings__a_dataloader_is_advised_where_data_is_loaded),
+		cmocka_unit_test(test_findings__captures_that_are_no_ranks_are_not_uneven),
+		cmocka_unit_test(test_findings__without_a_limiter_no_gain_is_asked_for),
 		cmocka_unit_test(test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out),
 		cmocka_unit_test(test_findings__labels_are_as_the_program_wrote_them),
 	};

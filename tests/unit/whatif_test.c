@@ -37,7 +37,7 @@ static void test_whatif__what_cannot_be_replayed_has_no_gain_and_says_why(void *
 					 far = {.paths = resnet,
 						 .nr_paths = 1,
 						 .step = "no such step"};
-	struct sonde_gain gain = {1, 1, 1, NULL, false};
+	struct sonde_gain gain = {1, 1, 1, 1, NULL, false};
 	struct sonde_err err = {0};
 
 	(void)state;

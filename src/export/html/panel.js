@@ -164,7 +164,7 @@ function gapTable(report, node) {
 	const at = (gap) => time(Math.round((data.timeline ? data.timeline.entered : 0) + gap.begin_ms * 1e6));
 	const where = (gap) => gap.region >= 0 ? pathText(data.regions[gap.region]) : gap.before >= 0 ? "before " + pathText(data.regions[gap.before]) : "outside any range";
 	const row = (gap) => el("tr", {title: where(gap)}, el("td", {}, view.tracks.length ? el("button", {type: "button", title: "show it in the timeline", onclick: () => showGap(gap)}, at(gap)) : at(gap)),
-		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, data.causes[gap.cause]),
+		el("td", {}, fieldText(gap.ms, "ms")), el("td.how", {}, gap.why),
 		...(report.nr_scopes > 1 ? [el("td.how", {}, gap.on)] : []));
 	return el("div", {id: "gaps"}, el("h3", {}, "Longest gaps"), el("table.metrics.slowest", {"aria-label": "Longest gaps"},
 		headRow("begun at", "ms", "because", ...(report.nr_scopes > 1 ? ["on"] : [])), el("tbody", {}, ...list.map(row))));
