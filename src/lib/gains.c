@@ -65,6 +65,22 @@ static void set_gain(struct sonde_findings *f, struct sonde_finding *to, const s
 			sonde_str_from(gain->why));
 }
 
+/* Says why a finding has no gain where `sonde whatif` would not know one either. */
+static void explain_rest(struct sonde_findings *f, struct sonde_finding *const *asked, size_t nr_asked, const char *why_none)
+{
+	size_t i, k;
+
+	for (i = 0; i < f->at.nr; i++) {
+		struct sonde_finding *it = &f->at.at[i];
+
+		for (k = 0; k < nr_asked && asked[k] != it; k++)
+			;
+		if (k < nr_asked || !it->change.n || (!why_none && it->is_in_step))
+			continue;
+		set_gain(f, it, NULL, why_none ? why_none : "gains are of the step, and this is not in it");
+	}
+}
+
 int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	struct sonde_findings *f = p->tree->findings;
@@ -78,8 +94,12 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	size_t i, nr = 0;
 	int rc;
 
-	if (!step || !is_one_run(p))
+	if (!f || !is_one_run(p))
 		return 0;
+	if (!step) {
+		explain_rest(f, asked, 0, "no region was entered three times or more: mark a step of the program with an NVTX range");
+		return 0;
+	}
 	source.step = sonde_arena_z(&p->arena, p->cells->regions.at[step->region].id);
 	for (i = 0; i < f->at.nr && nr < MOST_ASKED; i++) {
 		if (!f->at.at[i].is_in_step || !f->at.at[i].change.n)
@@ -91,13 +111,16 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	}
 	if (!source.step)
 		return sonde_err_nomem(err);
-	if (!nr)
+	if (!nr) {
+		explain_rest(f, asked, 0, p->cells->has_times && p->cells->entries.nr ? NULL : "the capture does not have the times of launches and ranges");
 		return 0;
+	}
 	rc = find_gains(gains, changes, nr, &source, p->cells, &none);
 	if (rc == SONDE_ERR_NOMEM)
 		return sonde_err_nomem(err);
 	for (i = 0; i < nr; i++)
 		set_gain(f, asked[i], &gains[i], rc ? none.msg : NULL);
+	explain_rest(f, asked, nr, rc ? none.msg : NULL);
 	sonde_findings_rank(f);
 	return 0;
 }

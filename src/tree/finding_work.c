@@ -20,6 +20,7 @@
 #define LEAST_PINNED  (16 << 10) /* bytes of a copy: for smaller copies it does not matter whether the memory is pinned */
 #define MANY_COPIES   8	  /* per entry */
 #define MOST_KERNELS  6	  /* at most this many of a region's longest kernels are examined */
+#define BUSY_PCT      60.0 /* a part that is busier than that limits a kernel, whatever else does */
 #define LEAST_KERNEL  0.1 /* share of the region's time: shorter kernels are not examined */
 #define LEAST_STAKE   0.25 /* at least this share of a kernel's time is at stake: even a busy part can be given less work */
 #define FEW_WARPS_PCT 30
@@ -339,6 +340,8 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.2g%% of its peak)", sonde_causes[f->cause].why, limit->pct);
 	else
 		sonde_buf_printf(&line, ", limited by %s, at %.0f%% of peak", sonde_causes[f->cause].why, limit->pct);
+	if (limit->word && limit->lacks_caches && limit->pct < BUSY_PCT && f->cause != SONDE_CAUSE_WAVES && f->cause != SONDE_CAUSE_OCCUPANCY)
+		sonde_buf_puts(&line, "; the caches were not counted and may be busier");
 	if (!limit->word || strcmp(limit->word, "latency") == 0)
 		say_waits(x, &line, row);
 	sonde_finder__keep(x, f, &line);

@@ -49,6 +49,7 @@ static void keep_busier_part(struct sonde_limiter *most, const struct sonde_figu
 struct side {
 	struct sonde_limiter of; /* its busiest part if that is known, else the whole side */
 	double pct;	       /* how busy the whole side is */
+	bool lacks_caches;     /* the memory: DRAM is all that was counted of it */
 };
 
 /*
@@ -59,10 +60,10 @@ static struct side find_side(
 	const struct sonde_figures *f, uint32_t whole, const char *word, struct sonde_limiter part)
 {
 	if (whole == SONDE_NONE)
-		return (struct side){part, part.pct};
+		return (struct side){part, part.pct, false};
 	if (part.word && part.pct >= MOST_OF_IT * f->at[whole].v)
-		return (struct side){part, f->at[whole].v};
-	return (struct side){{word, part.is_memory, f->at[whole].v, whole}, f->at[whole].v};
+		return (struct side){part, f->at[whole].v, false};
+	return (struct side){{word, part.is_memory, f->at[whole].v, whole, false}, f->at[whole].v, false};
 }
 
 static struct side find_sm(const struct sonde_tree *t, const struct sonde_figures *f)
@@ -83,13 +84,21 @@ static struct side find_memory(const struct sonde_tree *t, const struct sonde_fi
 	struct sonde_limiter part = {.is_memory = true, .pct = NAN, .column = SONDE_NONE};
 	size_t i;
 	uint32_t whole = column_of(t, f, SONDE_ROLE_MEMORY, 0), dram = column_of(t, f, SONDE_ROLE_MEMORY, 1);
+	bool lacks_caches = whole == dram;
+	struct side memory;
 
 	if (whole == SONDE_NONE)
-		return (struct side){part, NAN};
+		return (struct side){part, NAN, false};
 	keep_busier_part(&part, f, dram, "dram");
-	for (i = 0; i < SONDE_NR_MEMORY_PARTS; i++)
-		keep_busier_part(&part, f, column_of(t, f, sonde_memory_parts[i], 0), words[i]);
-	return find_side(f, whole == dram ? SONDE_NONE : whole, "memory", part);
+	for (i = 0; i < SONDE_NR_MEMORY_PARTS; i++) {
+		uint32_t column = column_of(t, f, sonde_memory_parts[i], 0);
+
+		lacks_caches &= column == SONDE_NONE;
+		keep_busier_part(&part, f, column, words[i]);
+	}
+	memory = find_side(f, whole == dram ? SONDE_NONE : whole, "memory", part);
+	memory.lacks_caches = lacks_caches;
+	return memory;
 }
 
 struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct sonde_figures *f)
@@ -100,6 +109,7 @@ struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct
 
 	if (isnan(sm.pct) || isnan(memory.pct))
 		return (struct sonde_limiter){.pct = NAN, .column = SONDE_NONE};
+	out.lacks_caches = memory.lacks_caches && (!is_memory || memory.pct < SONDE_LOW_PCT);
 	if (sm.pct >= SONDE_LOW_PCT || memory.pct >= SONDE_LOW_PCT)
 		return out;
 	/* GPM measures only the tensor pipes: if they are idle, another pipe may be busy. */

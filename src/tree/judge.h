@@ -21,6 +21,7 @@ struct sonde_limiter {
 	bool is_memory;
 	double pct;	 /* how busy the limiter is, % of its peak; "latency": the busier of the two throughputs */
 	uint32_t column; /* column of the metric that shows it */
+	bool lacks_caches; /* of the memory only DRAM was counted: a cache may be busier than the part that is named */
 };
 struct sonde_limiter sonde_limiter_find(const struct sonde_tree *t, const struct sonde_figures *f);
 const char *sonde_limiter(const struct sonde_tree *t, const struct sonde_figures *f);
