@@ -1,7 +1,6 @@
 #include "attribute/levels.h"
 
 #include "attribute/filter_int.h"
-#include "base/alloc.h"
 
 #include <string.h>
 
@@ -176,17 +175,13 @@ static unsigned depth_among(const struct sonde_launches *l, const bool *named, u
 	return depth;
 }
 
-static int add_level(struct sonde_levels *v, const struct sonde_launches *l, uint32_t region,
-	unsigned level, struct sonde_err *err)
+static void add_level(struct sonde_levels *v, const struct sonde_launches *l, uint32_t region, unsigned level)
 {
-	struct sonde_level *at = sonde_vec_push(&v->at);
 	struct sonde_buf b = {0};
 
-	if (!at)
-		return sonde_err_nomem(err);
 	add_expression(&b, l, region, false);
-	*at = (struct sonde_level){region, level, sonde_arena_take(&v->arena, &b)};
-	return at->expression ? 0 : sonde_err_nomem(err);
+	sonde_put(&v->arena, &v->at, (struct sonde_level){region, level, sonde_arena_take(&v->arena, &b)});
+	sonde_buf_release(&b);
 }
 
 /* Whether two regions can never cross: both are push/pop ranges of one domain. */
@@ -195,20 +190,16 @@ static bool same_group(const struct sonde_region *a, const struct sonde_region *
 	return a->kind == b->kind && a->domain == b->domain && a->kind == SONDE_PUSH_POP;
 }
 
-static int add_groups(struct sonde_levels *v, const struct sonde_launches *l, const bool *named,
-	struct sonde_err *err)
+/* `done` is all false at first. */
+static void add_groups(struct sonde_levels *v, const struct sonde_launches *l, const bool *named, bool *done)
 {
 	unsigned base = 0, next = 0;
-	bool *done = sonde_calloc(l->regions.nr + 1, sizeof(*done));
 	uint32_t i, k;
-	int rc = 0;
 
-	if (!done)
-		return sonde_err_nomem(err);
-	for (i = 0; i < l->regions.nr && rc == 0; i++) {
+	for (i = 0; i < l->regions.nr; i++) {
 		if (!named[i] || done[i])
 			continue;
-		for (k = i; k < l->regions.nr && rc == 0; k++) {
+		for (k = i; k < l->regions.nr; k++) {
 			unsigned level = base + depth_among(l, named, k);
 
 			if (!named[k] || done[k] ||
@@ -216,12 +207,10 @@ static int add_groups(struct sonde_levels *v, const struct sonde_launches *l, co
 				continue;
 			done[k] = true;
 			next = level + 1 > next ? level + 1 : next;
-			rc = add_level(v, l, k, level, err);
+			add_level(v, l, k, level);
 		}
 		base = next;
 	}
-	sonde_free(done);
-	return rc;
 }
 
 /* If any launches are known, a region without launches needs no capture. */
@@ -246,22 +235,24 @@ int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 	struct sonde_words include, struct sonde_words exclude, struct sonde_err *err)
 {
 	struct sonde_nvtx_filter *f = NULL;
-	bool *named = sonde_calloc(2 * l->regions.nr + 1, sizeof(*named));
+	struct sonde_arena work = {0};
+	bool *named = sonde_arena_calloc(&work, l->regions.nr, sizeof(*named));
+	bool *used = sonde_arena_calloc(&work, l->regions.nr, sizeof(*used));
+	bool *done = sonde_arena_calloc(&work, l->regions.nr, sizeof(*done));
 	uint32_t i;
-	int rc;
+	int rc = sonde_arena_status(&work, err);
 
 	*out = (struct sonde_levels){0};
-	if (!named)
-		return sonde_err_nomem(err);
-	rc = sonde_nvtx_filter_build(&f, include, exclude, err);
+	rc = rc ? rc : sonde_nvtx_filter_build(&f, include, exclude, err);
 	for (i = 0; i < l->regions.nr && rc == 0; i++)
 		named[i] = is_named(f, l, i);
 	if (rc == 0) {
-		drop_empty(l, named, named + l->regions.nr);
-		rc = add_groups(out, l, named, err);
+		drop_empty(l, named, used);
+		add_groups(out, l, named, done);
+		rc = sonde_arena_status(&out->arena, err);
 	}
 	sonde_nvtx_filter_free(f);
-	sonde_free(named);
+	sonde_arena_release(&work);
 	if (rc)
 		sonde_levels_release(out);
 	return rc;
@@ -269,6 +260,6 @@ int sonde_levels_build(struct sonde_levels *out, const struct sonde_launches *l,
 
 void sonde_levels_release(struct sonde_levels *v)
 {
-	sonde_vec_release(&v->at);
 	sonde_arena_release(&v->arena);
+	*v = (struct sonde_levels){0};
 }
