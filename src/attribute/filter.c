@@ -38,8 +38,8 @@ static int add_word(
 		if (!item.n)
 			continue;
 		any = true;
-		e = is_include ? sonde_vec_push(&f->include) : sonde_vec_push(&f->exclude);
-		rc = e ? nvtx_expr_build(e, &f->pool, item, err) : sonde_err_nomem(err);
+		e = is_include ? sonde_push(&f->pool.arena, &f->include) : sonde_push(&f->pool.arena, &f->exclude);
+		rc = nvtx_expr_build(e, &f->pool, item, err);
 	}
 	if (rc == 0 && !any)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -61,20 +61,18 @@ int sonde_nvtx_filter_build(struct sonde_nvtx_filter **out, struct sonde_words i
 		rc = add_word(f, true, include.at[i], err);
 	for (i = 0; i < exclude.nr && rc == 0; i++)
 		rc = add_word(f, false, exclude.at[i], err);
-	if (rc) {
+	rc = rc ? rc : sonde_arena_status(&f->pool.arena, err);
+	if (rc)
 		sonde_nvtx_filter_free(f);
-		return rc;
-	}
-	*out = f;
-	return 0;
+	else
+		*out = f;
+	return rc;
 }
 
 void sonde_nvtx_filter_free(struct sonde_nvtx_filter *f)
 {
 	if (!f)
 		return;
-	sonde_vec_release(&f->include);
-	sonde_vec_release(&f->exclude);
 	sonde_pool__release(&f->pool);
 	sonde_free(f);
 }
@@ -139,8 +137,8 @@ static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct 
 	int rc = 0;
 
 	out->at = sonde_arena_calloc(&pool->arena, words.nr, sizeof(*out->at));
-	if (!out->at)
-		return sonde_err_nomem(err);
+	if (sonde_arena_status(&pool->arena, err))
+		return SONDE_ERR_NOMEM;
 	for (; out->nr < words.nr && rc == 0; out->nr++) {
 		struct sonde_str word = sonde_str_trim(sonde_str_from(words.at[out->nr]));
 		struct sonde_err why = {0};
@@ -149,10 +147,8 @@ static int build_patterns(struct patterns *out, struct sonde_pool *pool, struct 
 			return sonde_err_set(err, SONDE_ERR_USAGE,
 				"a %s is empty: write a name, a glob or regex:...", what);
 		rc = sonde_pattern__word(&out->at[out->nr], pool, word, &why);
-		if (rc == SONDE_ERR_USAGE)
+		if (rc)
 			refuse_pattern(err, what, word, &why);
-		else if (rc)
-			sonde_err_nomem(err);
 	}
 	return rc;
 }
@@ -169,6 +165,7 @@ static int build_names(struct sonde_name_filter **out, struct sonde_words includ
 	rc = build_patterns(&f->include, &f->pool, include, what, err);
 	if (rc == 0)
 		rc = build_patterns(&f->exclude, &f->pool, exclude, what, err);
+	rc = rc ? rc : sonde_arena_status(&f->pool.arena, err);
 	if (rc)
 		sonde_name_filter_free(f);
 	else

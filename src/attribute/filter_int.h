@@ -9,7 +9,8 @@
  *             with limits on steps and memory: a text that exceeds them does
  *             not match
  *
- * Patterns live in a pool and are valid until it is released.
+ * Patterns live in a pool and are valid until it is released. The pool's arena remembers when memory is short:
+ * whoever builds patterns asks it (sonde_arena_status) before the first match.
  */
 #ifndef SONDE_ATTRIBUTE_FILTER_INT_H
 #define SONDE_ATTRIBUTE_FILTER_INT_H
@@ -35,8 +36,8 @@ struct sonde_pattern {
 /* Longest accepted word in bytes, so that a hostile word costs little. */
 #define SONDE_PATTERN_MAX 8192
 
-/* The next two return 0, SONDE_ERR_NOMEM, or SONDE_ERR_USAGE with only the reason in `err`. For a bad
- * regex `err->pos` is the byte of the regex at which it is wrong. */
+/* The next two return 0, or SONDE_ERR_USAGE with only the reason in `err`. For a bad regex `err->pos` is the
+ * byte of the regex at which it is wrong. */
 int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str text,
 	struct sonde_err *err);
 /* Builds a word of the command line: `regex:…`, or a glob in which `\` makes `*`, `?` and `\` plain characters. */
@@ -47,7 +48,7 @@ bool sonde_pattern__takes(const struct sonde_pattern *p, struct sonde_str text);
 /*
  * Replaces every match of a regex in `text` by `with` (`$1` is a group) and appends the result to `out`.
  * Returns 1 if there was a match, 0 if there was none or matching takes too long or the result is too long,
- * SONDE_ERR_NOMEM, or SONDE_ERR_USAGE if `with` is not a valid replacement.
+ * or SONDE_ERR_USAGE if `with` is not a valid replacement. `out->failed` if memory is short.
  */
 int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 	struct sonde_str with, struct sonde_buf *out);

@@ -79,14 +79,12 @@ static int refuse_rule(struct sonde_err *err, struct sonde_str rule, const char 
 static int add_rule(
 	struct sonde_labels *l, struct sonde_str rule, bool is_shipped, struct sonde_err *err)
 {
-	struct sonde_label_pattern *r = sonde_vec_push(&l->rules);
+	struct sonde_label_pattern *r = sonde_push(&l->pool.arena, &l->rules);
 	struct sonde_str regex = rule;
 	struct sonde_err why = {0};
 	size_t at = rule.n;
 	int rc;
 
-	if (!r)
-		return sonde_err_nomem(err);
 	while (at > 1 && memcmp(rule.p + at - 2, ARROW, 2) != 0)
 		at--;
 	if (at <= 1)
@@ -102,11 +100,7 @@ static int add_rule(
 	if (!regex.n)
 		return refuse_rule(err, rule, "there is nothing before '=>'");
 	rc = sonde_pattern__regex(&r->pattern, &l->pool, regex, &why);
-	if (rc == SONDE_ERR_USAGE)
-		refuse_rule(err, rule, why.msg);
-	else if (rc)
-		sonde_err_nomem(err);
-	return rc;
+	return rc ? refuse_rule(err, rule, why.msg) : 0;
 }
 
 static int add_shipped(struct sonde_labels *l, struct sonde_err *err)
@@ -137,12 +131,11 @@ int sonde_labels__init(struct sonde_labels *l, struct sonde_words words, struct 
 		else if (!sonde_str_is(word, "raw"))
 			rc = add_rule(l, word, false, err);
 	}
-	return rc;
+	return rc ? rc : sonde_arena_status(&l->pool.arena, err);
 }
 
 void sonde_labels__release(struct sonde_labels *l)
 {
-	sonde_vec_release(&l->rules);
 	sonde_buf_release(&l->arguments);
 	sonde_pool__release(&l->pool);
 }
@@ -202,6 +195,7 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 		if (r->is_shipped && !is_serial)
 			continue;
 		rc = sonde_pattern__replace(&r->pattern, text, r->replacement, &now);
+		l->pool.arena.failed |= now.failed;
 		if (rc > 0) {
 			take_arguments(l, &r->pattern, text);
 			*is_changed = r->is_used = true;
@@ -216,9 +210,8 @@ int sonde_labels__apply(struct sonde_labels *l, struct sonde_str label, struct s
 	if (rc >= 0 && *is_changed)
 		sonde_buf_str(out, sonde_buf_view(&before));
 	sonde_buf_release(&before);
-	if (rc == SONDE_ERR_NOMEM || out->failed || l->arguments.failed)
-		return sonde_err_nomem(err);
-	return rc < 0 ? rc : 0;
+	l->pool.arena.failed |= out->failed || l->arguments.failed;
+	return rc < 0 ? rc : sonde_arena_status(&l->pool.arena, err);
 }
 
 /* Counts the last label as changed for each rule that matched it. */

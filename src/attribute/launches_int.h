@@ -31,7 +31,7 @@ struct sonde_label_pattern {
 };
 
 struct sonde_labels {
-	struct sonde_pool pool;
+	struct sonde_pool pool; /* also owns `rules` */
 	SONDE_VEC(struct sonde_label_pattern) rules;
 	struct sonde_buf arguments; /* arguments in the label that was rewritten last (read/arguments.h) */
 	bool has_shipped; /* `rules` includes the shipped ones; serial siblings are merged */

@@ -209,8 +209,8 @@ static int lex(struct nvtx_text *out, struct sonde_pool *pool, struct sonde_str 
 			"NVTX expression '%.40s…' is longer than %d bytes", item.p,
 			SONDE_PATTERN_MAX);
 	out->at = sonde_arena_calloc(&pool->arena, item.n, sizeof(*out->at));
-	if (!out->at)
-		return sonde_err_nomem(err);
+	if (sonde_arena_status(&pool->arena, err))
+		return SONDE_ERR_NOMEM;
 	if (out->is_regex)
 		lex_regex(out, item);
 	else
@@ -244,12 +244,10 @@ static int build_regex(struct sonde_pattern *out, struct sonde_pool *pool,
 
 	for (i = s.from; i < s.to; i++)
 		sonde_buf_putc(&text, t->at[i].c);
-	rc = text.failed ? SONDE_ERR_NOMEM
-			 : sonde_pattern__regex(out, pool, sonde_buf_view(&text), &why);
+	pool->arena.failed |= text.failed;
+	rc = text.failed ? 0 : sonde_pattern__regex(out, pool, sonde_buf_view(&text), &why);
 	sonde_buf_release(&text);
-	if (rc == SONDE_ERR_USAGE)
-		return refuse_expression(t, s.from + (size_t)why.pos, err, why.msg);
-	return rc ? sonde_err_nomem(err) : 0;
+	return rc ? refuse_expression(t, s.from + (size_t)why.pos, err, why.msg) : 0;
 }
 
 /* Builds the pattern of a name. `*` and `?` are wildcards in a label glob only. */
@@ -263,9 +261,7 @@ static int build_name(struct sonde_pattern *out, struct sonde_pool *pool, const 
 	if (t->is_regex)
 		return build_regex(out, pool, t, s, err);
 	glob = sonde_arena_calloc(&pool->arena, s.to - s.from, sizeof(*glob));
-	if (!glob)
-		return sonde_err_nomem(err);
-	for (i = s.from; i < s.to; i++) {
+	for (i = s.from; glob && i < s.to; i++) {
 		const struct nvtx_char *ch = &t->at[i];
 
 		glob[i - s.from] = globs && ch->role == '*'   ? SONDE_GLOB_ANY
@@ -389,8 +385,8 @@ int nvtx_expr_build(struct nvtx_expr *out, struct sonde_pool *pool, struct sonde
 	if (rc)
 		return rc;
 	out->elems = sonde_arena_calloc(&pool->arena, count_elems(&t), sizeof(*out->elems));
-	if (!out->elems)
-		return sonde_err_nomem(err);
+	if (sonde_arena_status(&pool->arena, err))
+		return SONDE_ERR_NOMEM;
 	at = find_role(&t, 0, "@");
 	if (is_label(&t))
 		return build_label(out, pool, &t, at, err);
@@ -612,6 +608,8 @@ int sonde_nvtx_filter_translate(struct sonde_buf *out, const char *word, struct 
 		else
 			put_untouched(out, item);
 	}
+	pool.arena.failed |= out->failed;
+	rc = rc ? rc : sonde_arena_status(&pool.arena, err);
 	sonde_pool__release(&pool);
-	return rc ? rc : out->failed ? sonde_err_nomem(err) : 0;
+	return rc;
 }

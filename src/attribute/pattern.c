@@ -47,6 +47,7 @@ static bool is_utf8(struct sonde_str s)
 	return true;
 }
 
+/* Fills in `code` and `match`; one of them stays NULL if memory is short or the regex is wrong. */
 static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct sonde_err *err)
 {
 	uint32_t options = PCRE2_NEVER_BACKSLASH_C | PCRE2_DUPNAMES, nr_names = 0, nr_groups = 0;
@@ -59,13 +60,13 @@ static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct s
 		options |= PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
 	context = pcre2_compile_context_create(re->general);
 	if (!context)
-		return sonde_err_nomem(err);
+		return 0;
 	pcre2_set_max_pattern_length(context, SONDE_PATTERN_MAX);
 	re->code = pcre2_compile(
 		(PCRE2_SPTR)(text.p ? text.p : ""), text.n, options, &code, &at, context);
 	pcre2_compile_context_free(context);
 	if (!re->code && (code == PCRE2_ERROR_HEAP_FAILED || code == PCRE2_ERROR_NOMEMORY))
-		return sonde_err_nomem(err);
+		return 0;
 	if (!re->code) {
 		if (pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why)) < 0)
 			why[0] = '\0';
@@ -79,27 +80,30 @@ static int compile_regex(struct sonde_regex *re, struct sonde_str text, struct s
 	if (nr_names)
 		pcre2_pattern_info(re->code, PCRE2_INFO_CAPTURECOUNT, &nr_groups);
 	re->match = pcre2_match_data_create(nr_groups + 1, re->general);
-	return re->match ? 0 : sonde_err_nomem(err);
+	return 0;
 }
 
 int sonde_pattern__regex(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str text,
 	struct sonde_err *err)
 {
-	struct sonde_regex *re = sonde_calloc(1, sizeof(*re));
+	struct sonde_regex *re = sonde_arena_calloc(&pool->arena, 1, sizeof(*re));
+	int rc = 0;
 
 	if (!re)
-		return sonde_err_nomem(err);
+		return 0;
 	re->next = pool->regexes;
 	pool->regexes = re; /* freed with the pool from here on */
+	*out = (struct sonde_pattern){.regex = re};
 	re->general = pcre2_general_context_create(regex_alloc, regex_free, NULL);
 	re->limits = re->general ? pcre2_match_context_create(re->general) : NULL;
-	if (!re->limits)
-		return sonde_err_nomem(err);
-	pcre2_set_match_limit(re->limits, MATCH_STEPS);
-	pcre2_set_depth_limit(re->limits, MATCH_DEPTH);
-	pcre2_set_heap_limit(re->limits, MATCH_HEAP_KIB);
-	*out = (struct sonde_pattern){.regex = re};
-	return compile_regex(re, text, err);
+	if (re->limits) {
+		pcre2_set_match_limit(re->limits, MATCH_STEPS);
+		pcre2_set_depth_limit(re->limits, MATCH_DEPTH);
+		pcre2_set_heap_limit(re->limits, MATCH_HEAP_KIB);
+		rc = compile_regex(re, text, err);
+	}
+	pool->arena.failed |= rc == 0 && !re->match;
+	return rc;
 }
 
 int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, struct sonde_str word,
@@ -116,9 +120,7 @@ int sonde_pattern__word(struct sonde_pattern *out, struct sonde_pool *pool, stru
 		return sonde_pattern__regex(
 			out, pool, (struct sonde_str){word.p + 6, word.n - 6}, err);
 	glob = sonde_arena_calloc(&pool->arena, word.n, sizeof(*glob));
-	if (!glob)
-		return sonde_err_nomem(err);
-	for (i = 0; i < word.n; i++) {
+	for (i = 0; glob && i < word.n; i++) {
 		char c = word.p[i];
 
 		if (c == '\\' && i + 1 < word.n && memchr(escapable, word.p[i + 1], 3))
@@ -176,11 +178,16 @@ int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 {
 	const struct sonde_regex *re = p->regex;
 	PCRE2_SIZE n = text.n * 2 + with.n * 4 + 256; /* if the result is longer, the text stays as it is */
-	char *to = regex_takes(re, text) ? sonde_malloc(n) : NULL;
+	char *to;
 	int rc;
 
-	if (!to)
-		return regex_takes(re, text) ? SONDE_ERR_NOMEM : 0;
+	if (!regex_takes(re, text))
+		return 0;
+	to = sonde_malloc(n);
+	if (!to) {
+		out->failed = true;
+		return 0;
+	}
 	rc = pcre2_substitute(re->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0,
 		PCRE2_SUBSTITUTE_GLOBAL | PCRE2_SUBSTITUTE_UNSET_EMPTY, NULL, re->limits,
 		(PCRE2_SPTR)(with.p ? with.p : ""), with.n, (PCRE2_UCHAR *)to, &n);
@@ -188,7 +195,7 @@ int sonde_pattern__replace(const struct sonde_pattern *p, struct sonde_str text,
 		sonde_buf_add(out, to, n);
 	sonde_free(to);
 	if (rc > 0)
-		return out->failed ? SONDE_ERR_NOMEM : 1;
+		return 1;
 	return is_bad_replacement(rc) ? SONDE_ERR_USAGE : 0;
 }
 
@@ -207,7 +214,6 @@ void sonde_pool__release(struct sonde_pool *pool)
 		pcre2_code_free(re->code);
 		pcre2_match_context_free(re->limits);
 		pcre2_general_context_free(re->general);
-		sonde_free(re);
 	}
 	sonde_arena_release(&pool->arena);
 }
