@@ -9,8 +9,6 @@
  */
 #include "attribute/launches_int.h"
 
-#include "base/alloc.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +35,11 @@ struct thread {
 	uint32_t set;		/* the last set made of its open ranges, SONDE_NONE = none */
 };
 
+struct thread_key {
+	uint64_t thread, process;
+};
+
+/* All of it is in b->step. */
 struct sweep {
 	struct sonde_build *b;
 	struct sonde_map thread_keys, slot_keys;
@@ -48,47 +51,34 @@ struct sweep {
 	uint64_t nr_left; /* questions not answered, as the sets have MAX_MEMBERS members */
 };
 
-static uint32_t find_thread(
-	struct sweep *w, uint32_t process, uint64_t thread, bool may_add)
+static struct thread *add_thread(struct sweep *w, const struct sonde_range *g, uint32_t *number)
 {
-	uint32_t key[3] = {process, (uint32_t)thread, (uint32_t)(thread >> 32)}, n;
+	const struct thread_key key = {g->thread, g->process};
+	struct thread *t;
 	bool is_new;
 
-	if (!may_add)
-		return sonde_map_find(&w->thread_keys, SONDE_BYTES(key));
-	n = sonde_build__key(w->b, &w->thread_keys, key, 3, &is_new);
-	if (n == SONDE_NONE || !is_new)
-		return n;
-	if (!sonde_vec_put(&w->threads,
-		    (struct thread){SONDE_NONE, SONDE_NONE, SONDE_NONE, SONDE_NONE, 0, SONDE_NONE}))
-		return SONDE_NONE;
-	return n;
+	*number = sonde_intern_copy(&w->b->step, &w->thread_keys, SONDE_BYTES(key), &is_new);
+	t = sonde_slot(&w->b->step, &w->threads, *number);
+	if (is_new)
+		*t = (struct thread){SONDE_NONE, SONDE_NONE, SONDE_NONE, SONDE_NONE, 0, SONDE_NONE};
+	return t;
 }
 
-static bool add_edges(struct sweep *w, const struct sonde_range *g, uint32_t thread)
+static void add_edges(struct sweep *w, const struct sonde_range *g, uint32_t thread)
 {
 	uint64_t begin = g->time.begin_ns, end = g->time.end_ns;
-	struct edge *e;
 
-	if (!sonde_vec_reserve(&w->edges, w->edges.nr + 2))
-		return false;
-	e = &w->edges.at[w->edges.nr];
-	e[0] = (struct edge){begin, g->process, thread, false};
-	e[1] = (struct edge){end > begin ? end : begin, g->process, thread, true};
-	w->edges.nr += 2;
-	return true;
+	sonde_put(&w->b->step, &w->edges, (struct edge){begin, g->process, thread, false});
+	sonde_put(&w->b->step, &w->edges, (struct edge){end > begin ? end : begin, g->process, thread, true});
 }
 
-static bool add_range(struct sweep *w, uint32_t range)
+static void add_range(struct sweep *w, uint32_t range)
 {
 	const struct sonde_range *g = &w->b->r->ranges.at[range];
-	uint32_t n = find_thread(w, g->process, g->thread, true);
 	bool is_outermost;
-	struct thread *t;
+	uint32_t n;
+	struct thread *t = add_thread(w, g, &n);
 
-	if (n == SONDE_NONE)
-		return false;
-	t = &w->threads.at[n];
 	if (t->first == SONDE_NONE)
 		t->first = t->at = range;
 	else
@@ -97,7 +87,8 @@ static bool add_range(struct sweep *w, uint32_t range)
 	w->next_of[range] = SONDE_NONE;
 	/* A range that was open before a fork has no times, so ranges directly inside it count as outermost. */
 	is_outermost = g->parent == SONDE_NONE || !w->b->r->ranges.at[g->parent].time.end_ns;
-	return !is_outermost || add_edges(w, g, n);
+	if (is_outermost)
+		add_edges(w, g, n);
 }
 
 /* At the same time ends come after begins, so that a range that begins and ends at once counts as open in between. */
@@ -120,7 +111,7 @@ static int by_question(const void *pa, const void *pb)
 }
 
 /* Moves the cursor of a thread over the ranges it has entered up to `ns`. */
-static bool enter_ranges(struct sweep *w, uint32_t thread, uint64_t ns)
+static void enter_ranges(struct sweep *w, uint32_t thread, uint64_t ns)
 {
 	const struct sonde_range *ranges = w->b->r->ranges.at;
 	struct thread *t = &w->threads.at[thread];
@@ -128,39 +119,35 @@ static bool enter_ranges(struct sweep *w, uint32_t thread, uint64_t ns)
 
 	for (; t->at != SONDE_NONE && ranges[t->at].time.begin_ns <= ns; t->at = w->next_of[t->at]) {
 		uint32_t key[2] = {thread, ranges[t->at].domain};
-		uint32_t n = sonde_build__key(w->b, &w->slot_keys, key, 2, &is_new);
-		struct slot *slot = sonde_map_slot(&w->slots, n);
+		uint32_t n = sonde_build__key(&w->b->step, &w->slot_keys, key, 2, &is_new);
+		struct slot *slot = sonde_slot(&w->b->step, &w->slots, n);
 
-		if (!slot)
-			return false;
 		if (is_new) {
 			slot->next = t->first_slot;
 			t->first_slot = n;
 		}
 		slot->top = t->at;
 	}
-	return true;
 }
 
-/* The set of ranges that a thread has open at `ns`; SONDE_NONE: no memory. */
+/* The set of ranges that a thread has open at `ns`. */
 static uint32_t make_open_set(struct sweep *w, uint32_t thread, uint64_t ns)
 {
 	const struct sonde_range *ranges = w->b->r->ranges.at;
 	struct thread *t = &w->threads.at[thread];
 	uint32_t n;
 
-	if (!enter_ranges(w, thread, ns))
-		return SONDE_NONE;
+	enter_ranges(w, thread, ns);
+	if (w->b->step.failed) /* a slot may be missing */
+		return 0;
 	w->scratch.nr = 0;
 	for (n = t->first_slot; n != SONDE_NONE; n = w->slots.at[n].next) {
 		uint32_t *top = &w->slots.at[n].top;
 
 		while (*top != SONDE_NONE && ranges[*top].time.end_ns <= ns)
 			*top = ranges[*top].parent;
-		if (*top == SONDE_NONE)
-			continue;
-		if (!sonde_vec_put(&w->scratch, *top))
-			return SONDE_NONE;
+		if (*top != SONDE_NONE)
+			sonde_put(&w->b->step, &w->scratch, *top);
 	}
 	if (w->b->l->members.nr > MAX_MEMBERS) {
 		w->nr_left++;
@@ -174,9 +161,10 @@ static uint32_t make_open_set(struct sweep *w, uint32_t thread, uint64_t ns)
  * `open` is the number of threads of the process that have a range open, and `sum` the sum of their thread numbers:
  * if one thread is left without the asking one, `sum` is its number.
  */
-static bool answer_question(struct sweep *w, struct sonde_question *q, uint32_t open, uint64_t sum)
+static void answer_question(struct sweep *w, struct sonde_question *q, uint32_t open, uint64_t sum)
 {
-	uint32_t own = find_thread(w, q->process, q->thread, false);
+	const struct thread_key key = {q->thread, q->process};
+	uint32_t own = sonde_map_find(&w->thread_keys, SONDE_BYTES(key));
 
 	if (own != SONDE_NONE && w->threads.at[own].nr_open) {
 		open--;
@@ -186,17 +174,15 @@ static bool answer_question(struct sweep *w, struct sonde_question *q, uint32_t 
 	q->cause = open > 1 ? SONDE_OUTSIDE_TWO_THREADS : SONDE_OUTSIDE_NO_RANGE;
 	if (open == 1)
 		q->set = make_open_set(w, (uint32_t)sum, q->ns);
-	return q->set != SONDE_NONE;
 }
 
-static bool answer_all(struct sweep *w, struct sonde_question *q, size_t nr)
+static void answer_all(struct sweep *w, struct sonde_question *q, size_t nr)
 {
 	uint32_t open = 0, process = SONDE_NONE;
 	uint64_t sum = 0; /* sum of the numbers of the threads that have a range open */
 	size_t i, k = 0;
-	bool ok = true;
 
-	for (i = 0; i < nr && ok; i++) {
+	for (i = 0; i < nr; i++) {
 		if (q[i].process != process) {
 			process = q[i].process;
 			open = 0;
@@ -218,50 +204,38 @@ static bool answer_all(struct sweep *w, struct sonde_question *q, size_t nr)
 				sum -= e->thread;
 			}
 		}
-		ok = answer_question(w, &q[i], open, sum);
+		answer_question(w, &q[i], open, sum);
 	}
-	return ok;
 }
 
-static bool collect_ranges(struct sweep *w, const bool *is_left_out)
+static void collect_ranges(struct sweep *w, const bool *is_left_out)
 {
 	const struct sonde_records *r = w->b->r;
 	uint32_t i;
 
-	w->next_of = sonde_malloc((r->ranges.nr + 1) * sizeof(*w->next_of));
-	if (!w->next_of)
-		return false;
-	for (i = 0; i < r->ranges.nr; i++)
+	w->next_of = sonde_arena_alloc(&w->b->step, r->ranges.nr * sizeof(*w->next_of));
+	for (i = 0; w->next_of && i < r->ranges.nr; i++)
 		if (r->ranges.at[i].kind == SONDE_PUSH_POP && r->ranges.at[i].time.end_ns &&
-			!(is_left_out && is_left_out[i]) && !add_range(w, i))
-			return false;
+			!(is_left_out && is_left_out[i]))
+			add_range(w, i);
 	sonde_vec_sort(&w->edges, by_process_and_time);
-	return true;
 }
 
-int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
-	const bool *is_left_out, struct sonde_err *err)
+void sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr, const bool *is_left_out)
 {
 	struct sweep w = {.b = b};
-	bool ok;
 
-	if (!nr)
-		return 0;
+	if (!nr || sonde_build__failed(b))
+		return;
 	qsort(q, nr, sizeof(*q), by_question);
-	ok = collect_ranges(&w, is_left_out) && answer_all(&w, q, nr);
+	collect_ranges(&w, is_left_out);
+	if (!sonde_build__failed(b)) /* answers use the numbers of threads */
+		answer_all(&w, q, nr);
 	if (w.nr_left)
 		sonde_note(&b->l->notes,
 			"%llu launches stay outside all ranges, because other threads had too many different sets of ranges open; "
 			"report.threads=own never counts launches in ranges of other threads",
 			(unsigned long long)w.nr_left);
-	sonde_map_release(&w.thread_keys);
-	sonde_map_release(&w.slot_keys);
-	sonde_vec_release(&w.threads);
-	sonde_vec_release(&w.slots);
-	sonde_vec_release(&w.edges);
-	sonde_vec_release(&w.scratch);
-	sonde_free(w.next_of);
-	return ok ? 0 : sonde_err_nomem(err);
 }
 
 /* --- putting work into the ranges that were found ---------------------------------------------- */
@@ -285,16 +259,15 @@ static uint32_t join_sets(struct sonde_build *b, uint32_t open, uint32_t lent, u
 	if (!own.nr)
 		return lent;
 	set = sonde_launches_set(b->l, lent, &members);
-	if (!sonde_vec_reserve(&b->scratch, set.nr + own.nr))
-		return SONDE_NONE;
+	if (!sonde_reserve(&b->arena, &b->scratch, set.nr + own.nr))
+		return 0;
 	for (i = 0; i < set.nr; i++)
 		b->scratch.at[i] = members[i];
 	memcpy(&b->scratch.at[i], &b->r->members.at[own.first], own.nr * sizeof(uint32_t));
 	return sonde_build__set(b, b->scratch.at, set.nr + own.nr, last);
 }
 
-static int take_answers(
-	struct sonde_build *b, const struct sonde_question *q, size_t nr, struct sonde_err *err)
+static void take_answers(struct sonde_build *b, const struct sonde_question *q, size_t nr)
 {
 	uint32_t last = SONDE_NONE;
 	size_t i;
@@ -308,67 +281,59 @@ static int take_answers(
 		launch->open = last = join_sets(
 			b, b->r->records.at[q[i].index].open, q[i].set, last);
 		launch->is_adopted = true;
-		if (last == SONDE_NONE)
-			return sonde_err_nomem(err);
 	}
-	return 0;
 }
 
 /* Sources without times name the set of ranges that the other threads had open. */
-static bool take_lent(struct sonde_build *b, uint32_t record)
+static void take_lent(struct sonde_build *b, uint32_t record)
 {
 	const struct sonde_record *rec = &b->r->records.at[record];
 	struct sonde_launch *launch = &b->l->launches.at[record];
 
 	if (rec->origin_kind != SONDE_ORIGIN_LENT || !rec->lent)
-		return true;
+		return;
 	if (rec->lent == SONDE_NONE) {
 		launch->cause = SONDE_OUTSIDE_TWO_THREADS;
-		return true;
+		return;
 	}
 	launch->is_adopted = true;
 	launch->open = join_sets(b, rec->open, rec->lent, SONDE_NONE);
-	return launch->open != SONDE_NONE;
 }
 
-/* Adopts allocations and frees in the same way as launches. */
-static int adopt_memory(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__adopt_memory(struct sonde_build *b, struct sonde_err *err)
 {
-	size_t nr = b->r->memory.nr, nr_asked = 0, i;
-	struct sonde_question *q = sonde_malloc((nr + 1) * sizeof(*q));
+	SONDE_VEC(struct sonde_question) q = {0};
 	uint32_t *open, last = SONDE_NONE;
-	int rc = q && sonde_vec_reserve(&b->l->memory_open, nr) ? 0 : sonde_err_nomem(err);
+	size_t i;
 
-	for (i = 0; i < nr && rc == 0; i++) {
+	sonde_reserve(&b->l->arena, &b->l->memory_open, b->r->memory.nr);
+	for (i = 0; i < b->r->memory.nr; i++) {
 		const struct sonde_memory *m = &b->r->memory.at[i];
 
-		b->l->memory_open.at[b->l->memory_open.nr++] = m->open;
+		sonde_put(&b->l->arena, &b->l->memory_open, m->open);
 		if (!b->l->selection.own_threads && !has_stack(b, m->open))
-			q[nr_asked++] = (struct sonde_question){.ns = m->ns,
-				.thread = m->thread,
-				.process = m->process,
-				.index = (uint32_t)i};
+			sonde_put(&b->step, &q, (struct sonde_question){.ns = m->ns,
+							.thread = m->thread,
+							.process = m->process,
+							.index = (uint32_t)i});
 	}
-	if (rc == 0)
-		rc = sonde_build__ask(b, q, nr_asked, b->is_left_out, err);
-	for (i = 0; i < nr_asked && rc == 0; i++) {
-		open = &b->l->memory_open.at[q[i].index];
-		if (q[i].set)
-			*open = last = join_sets(b, *open, q[i].set, last);
-		if (*open == SONDE_NONE)
-			rc = sonde_err_nomem(err);
+	sonde_build__ask(b, q.at, q.nr, b->is_left_out);
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < q.nr; i++) {
+		open = &b->l->memory_open.at[q.at[i].index];
+		if (q.at[i].set)
+			*open = last = join_sets(b, *open, q.at[i].set, last);
 	}
-	sonde_free(q);
-	return rc;
+	return sonde_build__status(b, err);
 }
 
-static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
+int sonde_build__adopt_launches(struct sonde_build *b, struct sonde_err *err)
 {
 	SONDE_VEC(struct sonde_question) q = {0};
 	uint32_t i;
-	int rc = 0;
 
-	for (i = 0; i < b->l->launches.nr && rc == 0; i++) {
+	for (i = 0; i < b->l->launches.nr; i++) {
 		const struct sonde_record *rec = &b->r->records.at[i];
 
 		if (has_stack(b, b->l->launches.at[i].open))
@@ -378,26 +343,17 @@ static int adopt_launches(struct sonde_build *b, struct sonde_err *err)
 		if (b->l->selection.own_threads)
 			continue;
 		if (!rec->call_ns) {
-			rc = take_lent(b, i) ? 0 : sonde_err_nomem(err);
+			take_lent(b, i);
 			continue;
 		}
-		if (!sonde_vec_put(&q, (struct sonde_question){.ns = rec->call_ns,
-					       .thread = sonde_record_caller(b->r, rec)->thread,
-					       .process = sonde_record_caller(b->r, rec)->process,
-					       .index = i}))
-			rc = sonde_err_nomem(err);
+		sonde_put(&b->step, &q, (struct sonde_question){.ns = rec->call_ns,
+						.thread = sonde_record_caller(b->r, rec)->thread,
+						.process = sonde_record_caller(b->r, rec)->process,
+						.index = i});
 	}
-	if (rc == 0)
-		rc = sonde_build__ask(b, q.at, q.nr, b->is_left_out, err);
-	if (rc == 0)
-		rc = take_answers(b, q.at, q.nr, err);
-	sonde_vec_release(&q);
-	return rc;
-}
-
-int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err)
-{
-	int rc = adopt_launches(b, err);
-
-	return rc ? rc : adopt_memory(b, err);
+	sonde_build__ask(b, q.at, q.nr, b->is_left_out);
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	take_answers(b, q.at, q.nr);
+	return sonde_build__status(b, err);
 }

@@ -13,8 +13,6 @@
  */
 #include "attribute/launches_int.h"
 
-#include "base/alloc.h"
-
 #include <ctype.h>
 #include <string.h>
 
@@ -263,25 +261,21 @@ static int rewrite_label(struct sonde_build *b, struct sonde_labels *rules, stru
 	if (rc == 0 && is_changed)
 		count_rules(rules);
 	*out = rc	    ? SONDE_NONE
-	       : is_changed ? sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(&buf), NULL)
-			    : sonde_map_add(&b->l->labels, text, NULL);
-	if (rc == 0 && *out == SONDE_NONE)
-		rc = sonde_err_nomem(err);
+	       : is_changed ? sonde_intern_copy(&b->l->arena, &b->l->labels, sonde_buf_view(&buf), NULL)
+			    : sonde_intern(&b->l->arena, &b->l->labels, text, NULL);
 	sonde_buf_release(&buf);
 	return rc;
 }
 
 /* Keeps the arguments in the label that was rewritten last. */
-static int keep_arguments(struct sonde_build *b, uint32_t string, struct sonde_err *err)
+static void keep_arguments(struct sonde_build *b, uint32_t string)
 {
 	struct sonde_str **of = &b->l->arguments_of, list = sonde_buf_view(&b->labels.arguments);
 
 	if (!*of)
 		*of = sonde_arena_calloc(&b->l->arena, b->r->strings.nr + 1, sizeof(**of));
-	if (!*of)
-		return sonde_err_nomem(err);
-	(*of)[string] = sonde_arena_dup(&b->l->arena, list);
-	return (*of)[string].p ? 0 : sonde_err_nomem(err);
+	if (*of)
+		(*of)[string] = sonde_arena_dup(&b->l->arena, list);
 }
 
 /* Fills `*out`, by string number: the label number of each string that is the label of a range, else SONDE_NONE. */
@@ -291,46 +285,39 @@ static int rewrite_all(struct sonde_build *b, struct sonde_labels *rules, uint32
 	size_t i, nr = b->r->strings.nr;
 	int rc = 0;
 
-	*out = sonde_malloc((nr + 1) * sizeof(**out));
-	if (!*out)
-		return sonde_err_nomem(err);
-	for (i = 0; i < nr; i++)
-		(*out)[i] = SONDE_NONE;
+	*out = sonde_arena_alloc(&b->arena, (nr + 1) * sizeof(**out));
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	memset(*out, 0xff, nr * sizeof(**out));
 	for (i = 0; i < b->r->ranges.nr && rc == 0; i++) {
 		uint32_t string = b->r->ranges.at[i].label;
 
-		if ((*out)[string] == SONDE_NONE)
-			rc = rewrite_label(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
-		else
+		if ((*out)[string] != SONDE_NONE)
 			continue;
+		rc = rewrite_label(b, rules, sonde_records_str(b->r, string), &(*out)[string], err);
 		if (rc == 0 && rules == &b->labels && rules->arguments.n)
-			rc = keep_arguments(b, string, err);
+			keep_arguments(b, string);
 	}
 	return rc;
 }
 
 int sonde_build__rewrite(struct sonde_build *b, struct sonde_str text, uint32_t *out, struct sonde_err *err)
 {
-	struct sonde_str copy = sonde_arena_dup(&b->l->arena, text);
+	int rc = rewrite_label(b, &b->labels, sonde_arena_dup(&b->l->arena, text), out, err);
 
-	return copy.p ? rewrite_label(b, &b->labels, copy, out, err) : sonde_err_nomem(err);
+	return rc ? rc : sonde_build__status(b, err);
 }
 
-static int list_rules(struct sonde_build *b, struct sonde_err *err)
+static void list_rules(struct sonde_build *b)
 {
 	size_t i;
 
 	for (i = 0; i < b->labels.rules.nr; i++) {
-		struct sonde_label_rule *rule = sonde_vec_push(&b->l->label_rules);
+		const struct sonde_label_pattern *rule = &b->labels.rules.at[i];
 
-		if (!rule)
-			return sonde_err_nomem(err);
-		rule->changed = b->labels.rules.at[i].changed;
-		rule->text = sonde_arena_dup(&b->l->arena, b->labels.rules.at[i].text);
-		if (!rule->text.p)
-			return sonde_err_nomem(err);
+		sonde_put(&b->l->arena, &b->l->label_rules,
+			(struct sonde_label_rule){sonde_arena_dup(&b->l->arena, rule->text), rule->changed});
 	}
-	return 0;
 }
 
 int sonde_build__labels(struct sonde_build *b, struct sonde_err *err)
@@ -342,7 +329,10 @@ int sonde_build__labels(struct sonde_build *b, struct sonde_err *err)
 		rc = sonde_labels__init(&b->labels, s->labels, err);
 	if (rc == 0)
 		rc = rewrite_all(b, &b->labels, &b->label_of, err);
-	return rc ? rc : list_rules(b, err);
+	if (rc)
+		return rc;
+	list_rules(b);
+	return sonde_build__status(b, err);
 }
 
 uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range)
@@ -360,6 +350,7 @@ struct node {
 	uint32_t group;		 /* group of siblings with the same shape, SONDE_NONE = it cannot be serial */
 };
 
+/* All of it is in b->step. */
 struct trie {
 	struct sonde_map keys;
 	struct sonde_recent recent;
@@ -367,22 +358,15 @@ struct trie {
 	uint32_t *of; /* by range: its node */
 };
 
-static void release_trie(struct trie *t)
-{
-	sonde_map_release(&t->keys);
-	sonde_vec_release(&t->nodes);
-	sonde_free(t->of);
-}
-
 /* Builds the trie. Labels come from `of_range`, or if that is NULL from `of_string`. */
-static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of_string,
+static void build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of_string,
 	const uint32_t *of_range)
 {
 	uint32_t i;
 	bool is_new;
 
-	t->of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*t->of));
-	for (i = 0; t->of && i < b->r->ranges.nr; i++) {
+	t->of = sonde_arena_alloc(&b->step, (b->r->ranges.nr + 1) * sizeof(*t->of));
+	for (i = 0; i < b->r->ranges.nr && !b->step.failed; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
 		uint32_t label = of_range ? of_range[i] : of_string[g->label];
 		uint32_t parent = g->parent == SONDE_NONE ? SONDE_NONE : t->of[g->parent];
@@ -392,10 +376,8 @@ static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 
 		is_new = false;
 		if (!*recent)
-			n = sonde_build__key(b, &t->keys, key, 4, &is_new);
-		node = sonde_map_slot(&t->nodes, n);
-		if (!node)
-			return false;
+			n = sonde_build__key(&b->step, &t->keys, key, 4, &is_new);
+		node = sonde_slot(&b->step, &t->nodes, n);
 		*recent = n + 1;
 		if (is_new)
 			*node = (struct node){parent, label, g->process, 0, 0, SONDE_NONE};
@@ -404,10 +386,9 @@ static bool build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 		node->most = node->entered > node->most ? node->entered : node->most;
 		t->of[i] = n;
 	}
-	return t->of != NULL;
 }
 
-/* Siblings that may be serial, grouped by shape. */
+/* Siblings that may be serial, grouped by shape; in b->step. */
 struct groups {
 	struct sonde_map keys; /* {parent, label number of the shape} */
 	SONDE_VEC(struct group {
@@ -416,7 +397,7 @@ struct groups {
 	}) at;
 };
 
-static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, struct node *node,
+static void group_node(struct sonde_build *b, struct trie *t, struct groups *g, struct node *node,
 	struct sonde_buf *shape)
 {
 	uint32_t parent = node->parent, key[2] = {parent, 0};
@@ -425,15 +406,12 @@ static bool group_node(struct sonde_build *b, struct trie *t, struct groups *g, 
 	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
 		!make_shape(shape, b->l->labels.keys[node->label]) ||
 		is_named(b, b->l->labels.keys[node->label], sonde_buf_view(shape)))
-		return !shape->failed;
-	key[1] = sonde_map_keep(&b->l->labels, &b->l->arena, sonde_buf_view(shape), NULL);
-	node->group = key[1] == SONDE_NONE ? SONDE_NONE : sonde_build__key(b, &g->keys, key, 2, NULL);
-	group = sonde_map_slot(&g->at, node->group);
-	if (!group)
-		return false;
+		return;
+	key[1] = sonde_intern_copy(&b->l->arena, &b->l->labels, sonde_buf_view(shape), NULL);
+	node->group = sonde_build__key(&b->step, &g->keys, key, 2, NULL);
+	group = sonde_slot(&b->step, &g->at, node->group);
 	group->label = key[1];
 	group->size++;
-	return true;
 }
 
 /* Whether more than MANY_SIBLINGS labels differ in digits only. Most captures have no such labels and need no trie. */
@@ -442,121 +420,114 @@ static bool has_many_of_a_shape(struct sonde_build *b)
 	struct sonde_map shapes = {0};
 	SONDE_VEC(uint32_t) sizes = {0};
 	struct sonde_buf shape = {0};
-	bool has_many = false, ok = true;
+	bool has_many = false;
 	size_t i;
 
-	for (i = 0; i < b->l->labels.nr && ok && !has_many; i++) {
-		uint32_t *size;
+	for (i = 0; i < b->l->labels.nr && !has_many; i++) {
+		uint32_t n, *size;
 
 		if (!make_shape(&shape, b->l->labels.keys[i]))
 			continue;
-		size = sonde_map_slot(&sizes, sonde_map_keep(&shapes, &b->l->arena, sonde_buf_view(&shape), NULL));
-		ok = size && !shape.failed;
-		has_many = ok && ++*size > MANY_SIBLINGS;
+		n = sonde_intern_copy(&b->step, &shapes, sonde_buf_view(&shape), NULL);
+		size = sonde_slot(&b->step, &sizes, n);
+		has_many = ++*size > MANY_SIBLINGS;
 	}
-	sonde_map_release(&shapes);
-	sonde_vec_release(&sizes);
+	b->step.failed |= shape.failed;
 	sonde_buf_release(&shape);
-	return has_many || !ok;
+	return has_many;
+}
+
+/* Gives the nodes of large groups the label of their group, and returns the number of these nodes. */
+static uint64_t merge_groups(struct trie *t, const struct groups *g)
+{
+	uint64_t nr_merged = 0;
+	size_t i;
+
+	for (i = 0; i < t->nodes.nr; i++) {
+		struct node *n = &t->nodes.at[i];
+
+		if (n->group == SONDE_NONE || g->at.at[n->group].size <= MANY_SIBLINGS)
+			continue;
+		n->label = g->at.at[n->group].label;
+		nr_merged++;
+	}
+	return nr_merged;
 }
 
 /*
- * Fills `*out` with the label of each range after merging serial siblings, and `*nr_merged` with the number of merged
- * nodes.
+ * The label of each range after merging serial siblings, and in `*nr_merged` the number of merged nodes. NULL: none is
+ * merged, or no memory.
  */
-static bool merge_serial(struct sonde_build *b, const uint32_t *of_string, uint32_t **out,
-	uint64_t *nr_merged)
+static uint32_t *merge_serial(struct sonde_build *b, const uint32_t *of_string, uint64_t *nr_merged)
 {
 	struct trie t = {0};
 	struct groups g = {0};
 	struct sonde_buf shape = {0};
-	bool ok = build_trie(b, &t, of_string, NULL);
+	uint32_t *labels = NULL;
 	size_t i;
 
-	*nr_merged = 0;
-	*out = sonde_malloc((b->r->ranges.nr + 1) * sizeof(**out));
-	for (i = 0; i < t.nodes.nr && ok; i++)
-		ok = group_node(b, &t, &g, &t.nodes.at[i], &shape);
-	for (i = 0; i < t.nodes.nr && ok; i++) {
-		struct node *n = &t.nodes.at[i];
-
-		if (n->group == SONDE_NONE || g.at.at[n->group].size <= MANY_SIBLINGS)
-			continue;
-		n->label = g.at.at[n->group].label;
-		++*nr_merged;
-	}
-	ok = ok && *out;
-	for (i = 0; i < b->r->ranges.nr && ok; i++)
-		(*out)[i] = t.nodes.at[t.of[i]].label;
-	sonde_map_release(&g.keys);
-	sonde_vec_release(&g.at);
+	build_trie(b, &t, of_string, NULL);
+	for (i = 0; i < t.nodes.nr && !sonde_build__failed(b); i++)
+		group_node(b, &t, &g, &t.nodes.at[i], &shape);
+	b->step.failed |= shape.failed;
 	sonde_buf_release(&shape);
-	release_trie(&t);
-	return ok;
+	*nr_merged = sonde_build__failed(b) ? 0 : merge_groups(&t, &g);
+	if (*nr_merged)
+		labels = sonde_arena_alloc(&b->arena, b->r->ranges.nr * sizeof(*labels));
+	for (i = 0; labels && i < b->r->ranges.nr; i++)
+		labels[i] = t.nodes.at[t.of[i]].label;
+	return labels;
 }
 
 /* Counts the regions that these labels would make. */
-static bool count_regions(struct sonde_build *b, const uint32_t *of_string,
-	const uint32_t *of_range, size_t *nr)
+static size_t count_regions(struct sonde_build *b, const uint32_t *of_string, const uint32_t *of_range)
 {
 	struct trie t = {0};
-	bool ok = build_trie(b, &t, of_string, of_range);
 
-	*nr = t.nodes.nr;
-	release_trie(&t);
-	return ok;
+	build_trie(b, &t, of_string, of_range);
+	return t.nodes.nr;
 }
 
 /* For a selection that does not use the shipped rules: notes how many regions they would leave. */
 static int note_shipped(struct sonde_build *b, size_t nr, struct sonde_err *err)
 {
 	struct sonde_labels rules = {0};
-	uint32_t *of_string = NULL, *merged = NULL;
-	uint64_t nr_merged = 0;
+	uint32_t *of_string = NULL;
+	uint64_t nr_merged;
 	size_t left = nr;
 	int rc = sonde_labels__init(&rules, (struct sonde_words){NULL, 0}, err);
 
 	if (rc == 0)
 		rc = rewrite_all(b, &rules, &of_string, err);
-	if (rc == 0 && !(merge_serial(b, of_string, &merged, &nr_merged) && count_regions(b, NULL, merged, &left)))
-		rc = sonde_err_nomem(err);
+	if (rc == 0)
+		left = count_regions(b, of_string, merge_serial(b, of_string, &nr_merged));
+	rc = rc ? rc : sonde_build__status(b, err);
 	if (rc == 0 && left < nr / 2)
 		sonde_note(&b->l->notes,
 			"there are %zu regions, because many labels differ only in a number: report.labels=known would leave %zu", nr,
 			left);
-	sonde_free(of_string);
-	sonde_free(merged);
 	sonde_labels__release(&rules);
 	return rc;
 }
 
 int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err)
 {
-	uint32_t *merged = NULL;
 	uint64_t nr_merged = 0;
-	bool ok;
 
-	if (!b->labels.has_shipped || !has_many_of_a_shape(b))
-		return 0;
-	ok = merge_serial(b, b->label_of, &merged, &nr_merged);
-	if (!ok || !nr_merged) {
-		sonde_free(merged);
-		return ok ? 0 : sonde_err_nomem(err);
-	}
-	b->label_of_range = merged;
-	return sonde_vec_put(
-		       &b->l->label_rules, (struct sonde_label_rule){SONDE_STR("auto"), nr_merged})
-		       ? 0
-		       : sonde_err_nomem(err);
+	if (b->labels.has_shipped && has_many_of_a_shape(b))
+		b->label_of_range = merge_serial(b, b->label_of, &nr_merged);
+	if (b->label_of_range)
+		sonde_put(&b->l->arena, &b->l->label_rules, (struct sonde_label_rule){SONDE_STR("auto"), nr_merged});
+	return sonde_build__status(b, err);
 }
 
 int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err)
 {
 	size_t nr = 0;
 
-	if (b->labels.has_shipped || b->stacks.nr <= MANY_REGIONS)
-		return 0;
-	if (!count_regions(b, b->label_of, NULL, &nr))
-		return sonde_err_nomem(err);
+	if (!b->labels.has_shipped && b->stacks.nr > MANY_REGIONS)
+		nr = count_regions(b, b->label_of, NULL);
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
 	return nr > MANY_REGIONS ? note_shipped(b, nr, err) : 0;
 }

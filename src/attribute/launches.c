@@ -25,39 +25,32 @@ uint32_t sonde_build__set(
 	if (set && set->nr == nr &&
 		memcmp(&l->members.at[set->first], members, nr * sizeof(*members)) == 0)
 		return last;
-	if (base + l->sets.nr + 1 >= SONDE_NONE || first + nr >= SONDE_NONE ||
-		!sonde_vec_reserve(&l->members, first + nr))
-		return SONDE_NONE;
-	set = sonde_vec_push(&l->sets);
-	if (!set)
-		return SONDE_NONE;
+	l->arena.failed |= base + l->sets.nr + 1 >= SONDE_NONE || first + nr >= SONDE_NONE;
+	if (l->arena.failed || !sonde_reserve(&l->arena, &l->members, first + nr) ||
+		!sonde_reserve(&l->arena, &l->sets, l->sets.nr + 1))
+		return 0;
 	memcpy(&l->members.at[first], members, nr * sizeof(*members));
 	l->members.nr += nr;
-	*set = (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr};
+	l->sets.at[l->sets.nr++] = (struct sonde_set){.first = (uint32_t)first, .nr = (uint32_t)nr};
 	return (uint32_t)(base + l->sets.nr - 1);
 }
 
 /* Adds a place with the `nr` stacks in `raw_stacks` from `first` on. */
-static bool add_place(struct sonde_build *b, uint32_t number, uint32_t first, size_t nr)
+static void add_place(struct sonde_build *b, uint32_t number, uint32_t first, size_t nr)
 {
-	struct sonde_place *place = sonde_vec_push(&b->l->places);
-	struct sonde_place *raw = place ? sonde_vec_push(&b->raw) : NULL;
 	size_t k, home = b->l->homes.nr;
 
-	if (!raw || !sonde_vec_reserve(&b->l->homes, home + nr))
-		return false;
-	*raw = (struct sonde_place){.first = first, .nr = (uint32_t)nr};
+	sonde_put(&b->arena, &b->raw, (struct sonde_place){.first = first, .nr = (uint32_t)nr});
 	for (k = 0; k < nr; k++) {
 		uint32_t region = b->stacks.at[b->raw_stacks.at[first + k]].region;
 
 		if (b->seen_in[region] == number + 1)
 			continue; /* once per region: a label started twice counts once */
 		b->seen_in[region] = number + 1;
-		b->l->homes.at[b->l->homes.nr++] = region;
+		sonde_put(&b->l->arena, &b->l->homes, region);
 	}
-	*place = (struct sonde_place){
-		.first = (uint32_t)home, .nr = (uint32_t)(b->l->homes.nr - home)};
-	return true;
+	sonde_put(&b->l->arena, &b->l->places,
+		(struct sonde_place){.first = (uint32_t)home, .nr = (uint32_t)(b->l->homes.nr - home)});
 }
 
 /* Returns the place of a set of open ranges, creating it if new. The stack below.place is replaced by below.stack. */
@@ -69,7 +62,7 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 	size_t k;
 	bool is_new;
 
-	if (!sonde_vec_reserve(&b->raw_stacks, first + set.nr + 1))
+	if (!sonde_reserve(&b->arena, &b->raw_stacks, first + set.nr + 1))
 		return SONDE_NONE;
 	for (k = 0; k < set.nr; k++) {
 		uint32_t stack = b->stack_of[members[k]];
@@ -78,12 +71,12 @@ static uint32_t make_place(struct sonde_build *b, uint32_t set_number, struct so
 			b->raw_stacks.at[b->raw_stacks.nr++] = stack == below.place ? below.stack : stack;
 	}
 	k = b->raw_stacks.nr - first;
-	number = sonde_build__key(b, &b->place_keys, &b->raw_stacks.at[first], k, &is_new);
-	if (number == SONDE_NONE || !is_new) {
+	number = sonde_build__key(&b->arena, &b->place_keys, &b->raw_stacks.at[first], k, &is_new);
+	if (is_new)
+		add_place(b, number, first, k);
+	else
 		b->raw_stacks.nr = first;
-		return number;
-	}
-	return add_place(b, number, first, k) ? number : SONDE_NONE;
+	return number;
 }
 
 /* Whether a launch is in a backward operator that is placed below another thread's stack. */
@@ -106,17 +99,17 @@ static int make_places(struct sonde_build *b, struct sonde_err *err)
 {
 	const struct sonde_placed_below plain = {SONDE_NONE, SONDE_NONE, SONDE_NONE}, *below;
 	size_t i, next = 0, nr = b->r->sets.nr + b->l->sets.nr;
-	int rc = 0;
+	/* by set number, SONDE_NONE = not made yet */
+	uint32_t *place_of = sonde_arena_alloc(&b->step, nr * sizeof(*place_of));
 
-	b->place_of = sonde_malloc(nr * sizeof(*b->place_of));
-	b->seen_in = sonde_calloc(b->l->regions.nr + 1, sizeof(*b->seen_in));
-	if (!b->place_of || !b->seen_in)
-		return sonde_err_nomem(err);
-	memset(b->place_of, 0xff, nr * sizeof(*b->place_of));
-	b->place_of[0] = make_place(b, 0, plain); /* the empty set becomes place 0 */
-	for (i = 0; i < b->l->launches.nr && rc == 0; i++) {
+	b->seen_in = sonde_arena_calloc(&b->step, b->l->regions.nr, sizeof(*b->seen_in));
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	memset(place_of, 0xff, nr * sizeof(*place_of));
+	place_of[0] = make_place(b, 0, plain); /* the empty set becomes place 0 */
+	for (i = 0; i < b->l->launches.nr; i++) {
 		struct sonde_launch *launch = &b->l->launches.at[i];
-		uint32_t *place = &b->place_of[launch->open];
+		uint32_t *place = &place_of[launch->open];
 
 		below = sonde_build__placed_below(b, i, &next);
 		if (below) {
@@ -127,9 +120,8 @@ static int make_places(struct sonde_build *b, struct sonde_err *err)
 			launch->place = *place;
 		}
 		launch->is_adopted |= b->backward.nr && works_for_another(b, launch->open);
-		rc = launch->place == SONDE_NONE ? sonde_err_nomem(err) : 0;
 	}
-	return rc;
+	return sonde_build__status(b, err);
 }
 
 static int count_strays(struct sonde_build *b, struct sonde_err *err)
@@ -137,32 +129,26 @@ static int count_strays(struct sonde_build *b, struct sonde_err *err)
 	struct sonde_launches *l = b->l;
 	struct sonde_map keys = {0};
 	struct sonde_stray *stray;
-	int rc = 0;
 	size_t i;
 
-	for (i = 0; rc == 0 && i < l->launches.nr; i++) {
+	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_record *rec = &b->r->records.at[i];
 		const struct sonde_caller *caller = sonde_record_caller(b->r, rec);
 		uint32_t n;
 
 		if (l->launches.at[i].state != SONDE_LAUNCH_OUTSIDE || rec->when != SONDE_NOW)
 			continue;
-		n = sonde_map_add(&keys, SONDE_BYTES(*caller), NULL);
-		stray = sonde_map_slot(&l->strays, n);
-		if (!stray) {
-			rc = sonde_err_nomem(err);
-			break;
-		}
+		n = sonde_intern(&b->step, &keys, SONDE_BYTES(*caller), NULL);
+		stray = sonde_slot(&l->arena, &l->strays, n);
 		stray->process = caller->process;
 		stray->thread = caller->thread;
 		stray->launches += sonde_record_launches(rec);
 	}
-	sonde_map_release(&keys);
-	return rc;
+	return sonde_build__status(b, err);
 }
 
-/* Fills in the members of a launch that depend on its record alone. False: no memory. */
-static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
+/* Fills in the members of a launch that depend on its record alone. */
+static void init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 {
 	const struct sonde_record *rec = &b->r->records.at[i];
 	struct sonde_launch *launch = &b->l->launches.at[i];
@@ -176,24 +162,21 @@ static bool init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 		is_known[name] = true;
 		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, name));
 	}
-	if (has_origin && !b->l->selection.no_origins) {
-		if (!sonde_vec_put(&b->placed_below, (struct sonde_placed_below){i, SONDE_NONE, SONDE_NONE}))
-			return false;
-	}
-	return scope != SONDE_NONE;
+	if (has_origin && !b->l->selection.no_origins)
+		sonde_put(&b->arena, &b->placed_below, (struct sonde_placed_below){i, SONDE_NONE, SONDE_NONE});
 }
 
 static int init_launches(struct sonde_build *b, struct sonde_err *err)
 {
-	bool *is_known = sonde_calloc(b->r->strings.nr + 1, sizeof(*is_known)); /* by string number: function name seen */
-	bool ok = is_known && sonde_vec_reserve(&b->l->launches, b->r->records.nr);
+	/* by string number: function name seen */
+	bool *is_known = sonde_arena_calloc(&b->step, b->r->strings.nr + 1, sizeof(*is_known));
 	uint32_t i;
 
-	b->l->launches.nr = ok ? b->r->records.nr : 0;
-	for (i = 0; i < b->l->launches.nr && ok; i++)
-		ok = init_launch(b, i, is_known);
-	sonde_free(is_known);
-	return ok ? 0 : sonde_err_nomem(err);
+	if (sonde_reserve(&b->l->arena, &b->l->launches, b->r->records.nr))
+		b->l->launches.nr = b->r->records.nr;
+	for (i = 0; i < b->l->launches.nr && !sonde_build__failed(b); i++)
+		init_launch(b, i, is_known);
+	return sonde_build__status(b, err);
 }
 
 static int explain_outcome(struct sonde_build *b, struct sonde_err *err)
@@ -217,42 +200,25 @@ static int build_launches(struct sonde_build *b, struct sonde_err *err)
 {
 	static int (*const steps[])(struct sonde_build *, struct sonde_err *) = {init_launches,
 		sonde_build__labels, sonde_build__merge_serial, sonde_build__find_backward,
-		sonde_build__adopt, sonde_build__regions, sonde_build__known, sonde_build__note_serial,
-		sonde_build__scopes, make_places, sonde_build__select, sonde_build__presences,
-		count_strays, sonde_build__match_words, explain_outcome};
+		sonde_build__adopt_launches, sonde_build__adopt_memory, sonde_build__regions,
+		sonde_build__known, sonde_build__note_serial, sonde_build__scopes, make_places,
+		sonde_build__select, sonde_build__presences, count_strays, sonde_build__match_words,
+		explain_outcome};
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+	for (i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++) {
 		rc = steps[i](b, err);
+		sonde_arena_release(&b->step);
+	}
 	return rc;
 }
 
 static void release_build(struct sonde_build *b)
 {
-	sonde_vec_release(&b->stacks);
-	sonde_vec_release(&b->raw);
-	sonde_vec_release(&b->raw_stacks);
-	sonde_vec_release(&b->scratch);
-	sonde_map_release(&b->stack_keys);
-	sonde_map_release(&b->region_keys);
-	sonde_map_release(&b->place_keys);
-	sonde_map_release(&b->scope_keys);
-	sonde_map_release(&b->outermost);
 	sonde_nvtx_filter_free(b->filter);
 	sonde_labels__release(&b->labels);
-	sonde_free(b->label_of);
-	sonde_free(b->label_of_range);
-	sonde_vec_release(&b->frames);
-	sonde_vec_release(&b->backward);
-	sonde_free(b->backward_of);
-	sonde_free(b->is_left_out);
-	sonde_vec_release(&b->placed_below);
-	sonde_vec_release(&b->known);
-	sonde_free(b->stack_of);
-	sonde_free(b->is_cut);
-	sonde_free(b->place_of);
-	sonde_free(b->seen_in);
+	sonde_arena_release(&b->arena);
 }
 
 int sonde_launches_build(struct sonde_launches **out, const struct sonde_records *records,
@@ -280,20 +246,6 @@ void sonde_launches_free(struct sonde_launches *l)
 {
 	if (!l)
 		return;
-	sonde_vec_release(&l->regions);
-	sonde_vec_release(&l->scopes);
-	sonde_vec_release(&l->places);
-	sonde_vec_release(&l->homes);
-	sonde_vec_release(&l->launches);
-	sonde_vec_release(&l->presences);
-	sonde_vec_release(&l->region_of);
-	sonde_vec_release(&l->scope_of);
-	sonde_vec_release(&l->strays);
-	sonde_vec_release(&l->label_rules);
-	sonde_vec_release(&l->memory_open);
-	sonde_vec_release(&l->sets);
-	sonde_vec_release(&l->members);
-	sonde_map_release(&l->labels);
 	sonde_notes_release(&l->notes);
 	sonde_arena_release(&l->arena);
 	sonde_free(l);

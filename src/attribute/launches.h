@@ -56,7 +56,7 @@ struct sonde_launches {
 	struct sonde_str *arguments_of; /* by string number: arguments in that label (read/arguments.h); NULL: no label has any */
 	struct sonde_map labels; /* labels.keys[n] is label number n, as report.labels rewrote it */
 	/* Private to the room. */
-	struct sonde_arena arena;
+	struct sonde_arena arena; /* owns all but the notes */
 };
 
 /* The record that a launch was made from. */

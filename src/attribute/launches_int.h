@@ -116,10 +116,16 @@ struct sonde_question {
 	uint8_t cause; /* enum sonde_outside */
 };
 
-/* Working state while building. */
+/*
+ * Working state while building. What a step leaves for later steps is in `arena`; what only the step itself needs is
+ * in `step`. These arenas and that of the launches remember when memory is short: each step asks at its end
+ * (sonde_build__status), and before it uses numbers or arrays that may be missing.
+ */
 struct sonde_build {
 	struct sonde_launches *l;
 	const struct sonde_records *r;
+	struct sonde_arena arena; /* freed with the build */
+	struct sonde_arena step;  /* freed at the end of each step */
 	SONDE_VEC(struct sonde_stack) stacks;
 	struct sonde_map stack_keys, region_keys, place_keys, scope_keys;
 	uint32_t last_scope;	    /* the scope of the previous record */
@@ -140,15 +146,29 @@ struct sonde_build {
 	uint64_t long_id_bytes, max_long_ids; /* bytes of long ids: in use, and allowed */
 	bool *is_cut; /* by range: nested too deep for its long name, so it shares its parent's stack; NULL: none does */
 	uint64_t nr_cut;
-	uint32_t *place_of;	    /* by set number, SONDE_NONE = not made yet */
-	uint32_t *seen_in;	    /* by region: the last place that has it, plus one */
+	uint32_t *seen_in;	    /* by region: the last place that has it, plus one; while places are made */
 	SONDE_VEC(struct sonde_place)
 	raw; /* by place: its stacks, a slice of `raw_stacks` */
 	SONDE_VEC(uint32_t) raw_stacks;
 	SONDE_VEC(uint32_t) scratch, frames;
 };
 
-/* Unless noted otherwise, these functions return 0, or a negative code with `err` filled in. */
+/* Whether an allocation of the build has failed. */
+static inline bool sonde_build__failed(const struct sonde_build *b)
+{
+	return b->l->arena.failed || b->arena.failed || b->step.failed;
+}
+
+/* Returns 0, or SONDE_ERR_NOMEM with `err` filled in when an allocation of the build has failed. */
+static inline int sonde_build__status(const struct sonde_build *b, struct sonde_err *err)
+{
+	return sonde_build__failed(b) ? sonde_err_nomem(err) : 0;
+}
+
+/*
+ * The steps of the build, and later their parts. Unless noted otherwise, these functions return 0, or a negative code
+ * with `err` filled in.
+ */
 /* Reads the NVTX selection, then rewrites the labels of all ranges. */
 int sonde_build__labels(struct sonde_build *b, struct sonde_err *err);
 /* Merges labels that look serial, if the shipped label rules are in use. */
@@ -156,26 +176,29 @@ int sonde_build__merge_serial(struct sonde_build *b, struct sonde_err *err);
 /* If they are not in use: notes that report.labels=known would leave far fewer regions. Call it once there are stacks. */
 int sonde_build__note_serial(struct sonde_build *b, struct sonde_err *err);
 /* Puts launches of a thread without ranges into the ranges of the one other thread that has some. */
-int sonde_build__adopt(struct sonde_build *b, struct sonde_err *err);
+int sonde_build__adopt_launches(struct sonde_build *b, struct sonde_err *err);
+/* The same for allocations and frees. */
+int sonde_build__adopt_memory(struct sonde_build *b, struct sonde_err *err);
 /* Finds ranges that are backward operators, their origins, and the threads they work for. */
 int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err);
-/* Finds the stacks that backward operators are placed below. Call it once all other ranges have stacks. */
-int sonde_build__place_backward_below(struct sonde_build *b, struct sonde_err *err);
-/* Places the path of each record's origin below the place of its launch. Call it once all ranges have stacks. */
-int sonde_build__place_records_below(struct sonde_build *b, struct sonde_err *err);
-/* Answers questions, and reorders them. Ranges marked in `is_left_out` (may be NULL) are ignored. */
-int sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr,
-	const bool *is_left_out, struct sonde_err *err);
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err);
 /* Makes the regions of selection.known, in every process. */
 int sonde_build__known(struct sonde_build *b, struct sonde_err *err);
-/* Returns the scope of a record, creating it if new; SONDE_NONE: no memory. sonde_build__scopes sorts the scopes. */
-uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec);
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__select(struct sonde_build *b, struct sonde_err *err);
 /* Finds out which words of the selection match anything in the capture. */
 int sonde_build__match_words(struct sonde_build *b, struct sonde_err *err);
 int sonde_build__presences(struct sonde_build *b, struct sonde_err *err);
+
+/* Parts of steps. Those without an `err` leave it to the step to ask whether memory was short. */
+/* Returns the scope of a record, creating it if new. sonde_build__scopes sorts the scopes. */
+uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *rec);
+/* Answers questions, and reorders them. Ranges marked in `is_left_out` (may be NULL) are ignored. */
+void sonde_build__ask(struct sonde_build *b, struct sonde_question *q, size_t nr, const bool *is_left_out);
+/* Finds the stacks that backward operators are placed below. Call it once all other ranges have stacks. */
+void sonde_build__place_backward_below(struct sonde_build *b);
+/* Places the path of each record's origin below the place of its launch. Call it once all ranges have stacks. */
+void sonde_build__place_records_below(struct sonde_build *b);
 
 /*
  * The stack below which launch `i` is placed, because its origin is known; NULL = it stays where it was launched.
@@ -202,11 +225,11 @@ uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t dom
 int sonde_build__rewrite(struct sonde_build *b, struct sonde_str text, uint32_t *out, struct sonde_err *err);
 /* The label number of a range entry. */
 uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range);
-/* Makes a set of range entries, or returns `last` if that set has the same members; SONDE_NONE: no memory. */
+/* Makes a set of range entries, or returns `last` if that set has the same members; 0, the empty set: no memory. */
 uint32_t sonde_build__set(
 	struct sonde_build *b, const uint32_t *members, size_t nr, uint32_t last);
-/* The number of a key in `map`; a new key is copied into the arena and added. SONDE_NONE: no memory. */
-uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
+/* The number of a key in a map that belongs to `arena`; a new key is copied and added. SONDE_NONE: no memory. */
+uint32_t sonde_build__key(struct sonde_arena *arena, struct sonde_map *map, const uint32_t *words,
 	size_t nr, bool *is_new);
 
 #endif

@@ -20,8 +20,6 @@
  */
 #include "attribute/launches_int.h"
 
-#include "base/alloc.h"
-
 #include <ctype.h>
 #include <string.h>
 
@@ -40,6 +38,7 @@ struct operator {
 	bool is_known; /* the label has been read */
 };
 
+/* All of it is in b->step. */
 struct search {
 	struct sonde_build *b;
 	struct operator *ops; /* by string number */
@@ -91,8 +90,8 @@ static const struct operator *read_operator(struct search *s, uint32_t string)
 	return op;
 }
 
-/* Marks the ranges that are a backward operator or inside one. False: no memory. */
-static bool find_operators(struct search *s)
+/* Marks the ranges that are a backward operator or inside one. */
+static void find_operators(struct search *s)
 {
 	struct sonde_build *b = s->b;
 	uint32_t i;
@@ -105,12 +104,9 @@ static bool find_operators(struct search *s)
 		if (around != SONDE_NONE || g->kind != SONDE_PUSH_POP ||
 			!read_operator(s, g->label)->is_backward)
 			continue;
-		if (!sonde_vec_put(&b->backward,
-			    (struct sonde_backward){.range = i, .origin = SONDE_NONE}))
-			return false;
-		b->backward_of[i] = (uint32_t)(b->backward.nr - 1);
+		b->backward_of[i] = (uint32_t)b->backward.nr;
+		sonde_put(&b->arena, &b->backward, (struct sonde_backward){.range = i, .origin = SONDE_NONE});
 	}
-	return true;
 }
 
 static uint32_t find_forward(struct search *s, const struct sonde_range *g, bool *is_new)
@@ -119,7 +115,7 @@ static uint32_t find_forward(struct search *s, const struct sonde_range *g, bool
 	uint32_t key[3] = {g->process, (uint32_t)seq, (uint32_t)(seq >> 32)};
 
 	if (is_new)
-		return sonde_build__key(s->b, &s->forward, key, 3, is_new);
+		return sonde_build__key(&s->b->step, &s->forward, key, 3, is_new);
 	return sonde_map_find(&s->forward, SONDE_BYTES(key));
 }
 
@@ -127,7 +123,7 @@ static uint32_t find_forward(struct search *s, const struct sonde_range *g, bool
  * Among forward operators with the same number, the one that began last made the backward operator:
  * PyTorch increments the number when it makes a backward operator, so enclosing operators got the same number earlier.
  */
-static bool list_forward(struct search *s)
+static void list_forward(struct search *s)
 {
 	const struct sonde_range *ranges = s->b->r->ranges.at;
 	uint32_t i, n, *slot;
@@ -140,13 +136,10 @@ static bool list_forward(struct search *s)
 			read_operator(s, g->label)->seq == NO_SEQ)
 			continue;
 		n = find_forward(s, g, &is_new);
-		slot = sonde_map_slot(&s->latest, n);
-		if (!slot)
-			return false;
+		slot = sonde_slot(&s->b->step, &s->latest, n);
 		if (is_new || ranges[*slot].time.begin_ns <= g->time.begin_ns)
 			*slot = i;
 	}
-	return true;
 }
 
 /* The innermost range around a forward operator that is not an operator itself; SONDE_NONE = none. */
@@ -181,31 +174,27 @@ static void match_backward(struct search *s)
 }
 
 /* For backward operators that are outermost on their thread: finds the open ranges of the thread they work for. */
-static int ask_for_places(struct sonde_build *b, struct sonde_err *err)
+static void ask_for_places(struct sonde_build *b)
 {
 	SONDE_VEC(struct sonde_question) q = {0};
-	bool *is_left_out = sonde_calloc(b->r->ranges.nr + 1, sizeof(*is_left_out));
+	bool *is_left_out = sonde_arena_calloc(&b->arena, b->r->ranges.nr, sizeof(*is_left_out));
 	uint32_t i;
-	int rc = is_left_out && sonde_vec_reserve(&q, b->backward.nr) ? 0 : sonde_err_nomem(err);
 
-	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
+	for (i = 0; is_left_out && i < b->r->ranges.nr; i++)
 		is_left_out[i] = b->backward_of[i] != SONDE_NONE;
-	for (i = 0; i < b->backward.nr && rc == 0; i++) {
+	for (i = 0; i < b->backward.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[b->backward.at[i].range];
 
 		if (g->parent == SONDE_NONE && g->time.begin_ns && !b->l->selection.own_threads)
-			q.at[q.nr++] = (struct sonde_question){.ns = g->time.begin_ns,
-				.thread = g->thread,
-				.process = g->process,
-				.index = i};
+			sonde_put(&b->step, &q, (struct sonde_question){.ns = g->time.begin_ns,
+							.thread = g->thread,
+							.process = g->process,
+							.index = i});
 	}
-	if (rc == 0)
-		rc = sonde_build__ask(b, q.at, q.nr, is_left_out, err);
-	for (i = 0; i < q.nr && rc == 0; i++)
+	sonde_build__ask(b, q.at, q.nr, is_left_out);
+	for (i = 0; i < q.nr; i++)
 		b->backward.at[q.at[i].index].lent = q.at[i].set;
 	b->is_left_out = is_left_out;
-	sonde_vec_release(&q);
-	return rc;
 }
 
 /* Whether any string of the capture has a sequence number. */
@@ -222,19 +211,20 @@ static bool has_numbers(const struct sonde_build *b)
 int sonde_build__find_backward(struct sonde_build *b, struct sonde_err *err)
 {
 	struct search s = {.b = b};
-	bool ok;
 
 	if (b->l->selection.no_origins || !has_numbers(b))
 		return 0;
-	s.ops = sonde_calloc(b->r->strings.nr + 1, sizeof(*s.ops));
-	b->backward_of = sonde_malloc((b->r->ranges.nr + 1) * sizeof(*b->backward_of));
-	ok = s.ops && b->backward_of && find_operators(&s) && list_forward(&s);
-	if (ok)
-		match_backward(&s);
-	sonde_free(s.ops);
-	sonde_map_release(&s.forward);
-	sonde_vec_release(&s.latest);
-	return ok ? ask_for_places(b, err) : sonde_err_nomem(err);
+	s.ops = sonde_arena_calloc(&b->step, b->r->strings.nr + 1, sizeof(*s.ops));
+	b->backward_of = sonde_arena_alloc(&b->arena, (b->r->ranges.nr + 1) * sizeof(*b->backward_of));
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	find_operators(&s);
+	list_forward(&s);
+	if (sonde_build__status(b, err)) /* what they listed is used by number from here on */
+		return SONDE_ERR_NOMEM;
+	match_backward(&s);
+	ask_for_places(b);
+	return sonde_build__status(b, err);
 }
 
 /* --- placing paths below places ----------------------------------------------------------------- */
@@ -270,7 +260,7 @@ static uint32_t place_path_below(struct sonde_build *b, uint32_t place, uint32_t
 	}
 	for (at = origin; at != cut && at != SONDE_NONE; at = b->stacks.at[at].parent)
 		nr++;
-	if (!sonde_vec_reserve(&b->frames, nr))
+	if (!sonde_reserve(&b->arena, &b->frames, nr))
 		return SONDE_NONE;
 	b->frames.nr = nr;
 	for (at = origin; nr; at = b->stacks.at[at].parent)
@@ -290,7 +280,7 @@ static uint32_t place_path_below(struct sonde_build *b, uint32_t place, uint32_t
 /*
  * Groups of origin stacks, as a union-find forest with the shared path at each root. Two stacks are in one group if
  * one graph launch has nodes of both, or if their graphs were launched in one entry of a range: such graphs are parts
- * of one step, for example its layers.
+ * of one step, for example its layers. The arrays are freed at the end of the step of the build.
  */
 struct graphs {
 	uint32_t *up;	  /* by stack: the next stack towards the root; itself = a root, SONDE_NONE = not an origin */
@@ -333,43 +323,31 @@ static void find_shared(const struct sonde_build *b, struct graphs *g)
 	}
 }
 
-static bool graphs_init(struct graphs *g, size_t nr, size_t nr_ranges)
+static void graphs_init(struct graphs *g, struct sonde_arena *step, size_t nr, size_t nr_ranges)
 {
-	g->up = sonde_malloc((nr + 1) * sizeof(*g->up));
-	g->shared = sonde_malloc((nr + 1) * sizeof(*g->shared));
-	g->has_shared = sonde_calloc(nr + 1, sizeof(*g->has_shared));
-	g->of_entry = sonde_malloc((nr_ranges + 1) * sizeof(*g->of_entry));
-	if (g->up)
-		memset(g->up, 0xff, nr * sizeof(*g->up));
-	if (g->of_entry)
-		memset(g->of_entry, 0xff, nr_ranges * sizeof(*g->of_entry));
-	return g->up && g->shared && g->has_shared && g->of_entry;
+	g->up = sonde_arena_alloc(step, nr * sizeof(*g->up));
+	g->shared = sonde_arena_alloc(step, nr * sizeof(*g->shared));
+	g->has_shared = sonde_arena_calloc(step, nr, sizeof(*g->has_shared));
+	g->of_entry = sonde_arena_alloc(step, nr_ranges * sizeof(*g->of_entry));
+	if (step->failed)
+		return;
+	memset(g->up, 0xff, nr * sizeof(*g->up));
+	memset(g->of_entry, 0xff, nr_ranges * sizeof(*g->of_entry));
 }
 
-static void graphs_release(struct graphs *g)
-{
-	sonde_free(g->up);
-	sonde_free(g->shared);
-	sonde_free(g->has_shared);
-	sonde_free(g->of_entry);
-}
-
-/* For each stack that launched backward work: the path that all origins of that work share. */
+/* For each stack that launched backward work: the path that all origins of that work share; in b->step. */
 struct passes {
 	struct sonde_map keys; /* launching stack → index in `shared` */
 	SONDE_VEC(uint32_t) shared;
 };
 
-static bool add_pass(struct sonde_build *b, struct passes *p, uint32_t place, uint32_t origin)
+static void add_pass(struct sonde_build *b, struct passes *p, uint32_t place, uint32_t origin)
 {
 	bool is_new;
-	uint32_t n = sonde_build__key(b, &p->keys, &place, 1, &is_new),
-		 *slot = sonde_map_slot(&p->shared, n);
+	uint32_t n = sonde_build__key(&b->step, &p->keys, &place, 1, &is_new),
+		 *slot = sonde_slot(&b->step, &p->shared, n);
 
-	if (!slot)
-		return false;
 	*slot = is_new ? origin : common_frame(b, *slot, origin);
-	return true;
 }
 
 static uint32_t shared_at(const struct passes *p, uint32_t place)
@@ -411,7 +389,7 @@ static bool is_same_call(const struct sonde_record *a, const struct sonde_record
 	return a->caller == c->caller && a->call_ns == c->call_ns;
 }
 
-static bool group_records(struct sonde_build *b, struct graphs *g, struct passes *p)
+static void group_records(struct sonde_build *b, struct graphs *g, struct passes *p)
 {
 	const struct sonde_record *last = NULL;
 	uint32_t place, entry;
@@ -434,14 +412,13 @@ static bool group_records(struct sonde_build *b, struct graphs *g, struct passes
 		place = rec->origin_kind == SONDE_ORIGIN_BACKWARD
 				? place_of_launch(b, b->placed_below.at[i].launch)
 				: SONDE_NONE;
-		if (place != SONDE_NONE && !add_pass(b, p, place, b->stack_of[rec->origin]))
-			return false;
+		if (place != SONDE_NONE)
+			add_pass(b, p, place, b->stack_of[rec->origin]);
 	}
 	find_shared(b, g);
-	return true;
 }
 
-static bool place_record_below(
+static void place_record_below(
 	struct sonde_build *b, struct graphs *g, struct passes *p, struct sonde_placed_below *below)
 {
 	const struct sonde_record *rec = &b->r->records.at[below->launch];
@@ -449,31 +426,25 @@ static bool place_record_below(
 	uint32_t place = place_of_launch(b, below->launch), origin, cut;
 
 	if (place == SONDE_NONE)
-		return true;
+		return;
 	origin = b->stack_of[rec->origin];
 	cut = is_graph ? g->shared[root_of(g, origin)] : shared_at(p, place);
 	below->place = place;
 	below->stack = place_path_below(b, place, origin, cut,
 		is_graph ? SONDE_REGION_GRAPH : SONDE_REGION_BACKWARD);
-	return below->stack != SONDE_NONE;
 }
 
-int sonde_build__place_records_below(struct sonde_build *b, struct sonde_err *err)
+void sonde_build__place_records_below(struct sonde_build *b)
 {
 	struct graphs g = {0};
 	struct passes p = {0};
-	bool ok;
 	size_t i;
 
-	if (!b->placed_below.nr)
-		return 0;
-	ok = graphs_init(&g, b->stacks.nr, b->r->ranges.nr) && group_records(b, &g, &p);
-	for (i = 0; i < b->placed_below.nr && ok; i++)
-		ok = place_record_below(b, &g, &p, &b->placed_below.at[i]);
-	graphs_release(&g);
-	sonde_map_release(&p.keys);
-	sonde_vec_release(&p.shared);
-	return ok ? 0 : sonde_err_nomem(err);
+	graphs_init(&g, &b->step, b->stacks.nr, b->r->ranges.nr);
+	if (!b->step.failed)
+		group_records(b, &g, &p);
+	for (i = 0; i < b->placed_below.nr && !sonde_build__failed(b); i++)
+		place_record_below(b, &g, &p, &b->placed_below.at[i]);
 }
 
 /* --- backward operators that are ranges themselves -------------------------------------------- */
@@ -495,29 +466,24 @@ static uint32_t place_of_operator(const struct sonde_build *b, const struct sond
 	return SONDE_NONE;
 }
 
-int sonde_build__place_backward_below(struct sonde_build *b, struct sonde_err *err)
+void sonde_build__place_backward_below(struct sonde_build *b)
 {
 	struct passes p = {0};
-	bool ok = true;
 	size_t i;
 
-	for (i = 0; i < b->backward.nr && ok; i++) {
+	for (i = 0; i < b->backward.nr; i++) {
 		struct sonde_backward *w = &b->backward.at[i];
 
 		w->stack = place_of_operator(b, w);
 		if (w->stack != SONDE_NONE && w->origin != SONDE_NONE)
-			ok = add_pass(b, &p, w->stack, b->stack_of[w->origin]);
+			add_pass(b, &p, w->stack, b->stack_of[w->origin]);
 	}
-	for (i = 0; i < b->backward.nr && ok; i++) {
+	for (i = 0; i < b->backward.nr && !sonde_build__failed(b); i++) {
 		struct sonde_backward *w = &b->backward.at[i];
 
 		if (w->stack == SONDE_NONE || w->origin == SONDE_NONE)
 			continue;
 		w->stack = place_path_below(b, w->stack, b->stack_of[w->origin], shared_at(&p, w->stack),
 			SONDE_REGION_BACKWARD);
-		ok = w->stack != SONDE_NONE;
 	}
-	sonde_map_release(&p.keys);
-	sonde_vec_release(&p.shared);
-	return ok ? 0 : sonde_err_nomem(err);
 }

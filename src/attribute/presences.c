@@ -5,10 +5,9 @@
  */
 #include "attribute/launches_int.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
+/* All of it is in b->step. */
 struct counting {
 	bool *seen[2];		  /* by range: counted in some scope; [0] in scopes of kernels, [1] of replayed ranges */
 	uint32_t *scope_of;	  /* scope_of.at of the launches; SONDE_NONE = no scope has counted the range yet */
@@ -19,42 +18,38 @@ struct counting {
 	struct sonde_map keys;	  /* {scope, region} → number in the presences */
 };
 
-/* Returns the presence of a region in a scope, creating it if new, without any entry. NULL: no memory. */
+/* Returns the presence of a region in a scope, creating it if new, without any entry. */
 static struct sonde_presence *make_presence(
 	struct sonde_build *b, struct counting *c, uint32_t scope, uint32_t region)
 {
-	uint32_t key[2] = {scope, region}, number = sonde_build__key(b, &c->keys, key, 2, NULL);
-	struct sonde_presence *p = sonde_map_slot(&b->l->presences, number);
+	uint32_t key[2] = {scope, region}, number = sonde_build__key(&b->step, &c->keys, key, 2, NULL);
+	struct sonde_presence *p = sonde_slot(&b->l->arena, &b->l->presences, number);
 
-	if (p) {
-		p->scope = scope;
-		p->region = region;
-	}
+	p->scope = scope;
+	p->region = region;
 	return p;
 }
 
 /* `is_late`: the entry was counted in another scope already, and a launch that is counted now adds this scope. */
-static bool count_one(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope,
+static void count_one(struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope,
 	bool is_first, bool is_late)
 {
 	const struct sonde_range *at = &b->r->ranges.at[range];
 	uint32_t region = b->l->region_of.at[range];
-	struct sonde_presence *p = region == SONDE_NONE ? NULL : make_presence(b, c, scope, region);
+	struct sonde_presence *p;
 
 	if (region == SONDE_NONE)
-		return true;
-	if (!p)
-		return false;
+		return;
+	p = make_presence(b, c, scope, region);
 	p->instances += at->begun == SONDE_NOW || (at->begun == SONDE_BEFORE && is_late);
 	p->first_instances += is_first && !at->is_inherited && at->begun == SONDE_NOW;
-	return true;
 }
 
 /*
  * Counts an entry and the entries around it in a scope, unless this scope has counted them already. `when` is that of
  * the launch; launches of files that were counted before (SONDE_BEFORE) come first.
  */
-static bool count_entry(
+static void count_entry(
 	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, enum sonde_when when)
 {
 	bool *seen = c->seen[b->l->scopes.at[scope].measured != SONDE_MEASURED_KERNEL];
@@ -65,61 +60,55 @@ static bool count_entry(
 		if (c->is_multi[b->r->ranges.at[range].process]) {
 			uint32_t key[2] = {range, scope};
 
-			if (sonde_build__key(b, &c->visited, key, 2, &is_new) == SONDE_NONE)
-				return false;
+			sonde_build__key(&b->step, &c->visited, key, 2, &is_new);
 		}
 		if (!is_new)
-			return true;
+			return;
 		seen[range] = true;
 		if (c->scope_of[range] == SONDE_NONE)
 			c->scope_of[range] = scope;
-		if (!count_one(b, c, range, scope, is_first, !is_first && when == SONDE_NOW))
-			return false;
+		count_one(b, c, range, scope, is_first, !is_first && when == SONDE_NOW);
 	}
-	return true;
 }
 
 /*
  * A launch that was placed below another place may be in regions that nobody entered in its scope: they
  * get a presence too. The kind of the region does not show this, as another process may have entered it.
  */
-static bool count_homes(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
+static void count_homes(struct sonde_build *b, struct counting *c, const struct sonde_launch *x)
 {
 	const struct sonde_place *place = &b->l->places.at[x->place];
 	uint32_t k;
 
 	for (k = 0; k < place->nr; k++)
-		if (!make_presence(b, c, x->scope, b->l->homes.at[place->first + k]))
-			return false;
-	return true;
+		make_presence(b, c, x->scope, b->l->homes.at[place->first + k]);
 }
 
 /* Counts an entry without launches in the scope of the entry around it. Parents come first. */
-static bool count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t range)
+static void count_idle_entry(struct sonde_build *b, struct counting *c, uint32_t range)
 {
 	const struct sonde_range *at = &b->r->ranges.at[range];
 	uint32_t scope =
 		at->parent == SONDE_NONE ? c->first_scope[at->process] : c->scope_of[at->parent];
 
 	c->scope_of[range] = scope;
-	return at->begun == SONDE_AHEAD || count_one(b, c, range, scope, true, false);
+	if (at->begun != SONDE_AHEAD)
+		count_one(b, c, range, scope, true, false);
 }
 
 /* A region of selection.known is present in every scope of its process, without entries. */
-static bool count_known(struct sonde_build *b, struct counting *c)
+static void count_known(struct sonde_build *b, struct counting *c)
 {
 	uint32_t scope;
 	size_t i;
 
 	for (i = 0; i < b->known.nr; i++)
 		for (scope = 0; scope < b->l->scopes.nr; scope++)
-			if (b->l->scopes.at[scope].process == b->known.at[i].process &&
-				!make_presence(b, c, scope, b->stacks.at[b->known.at[i].stack].region))
-				return false;
-	return true;
+			if (b->l->scopes.at[scope].process == b->known.at[i].process)
+				make_presence(b, c, scope, b->stacks.at[b->known.at[i].stack].region);
 }
 
-static bool count_all(struct sonde_build *b, struct counting *c)
+static void count_all(struct sonde_build *b, struct counting *c)
 {
 	const struct sonde_records *r = b->r;
 	size_t i, k, next = 0;
@@ -133,19 +122,18 @@ static bool count_all(struct sonde_build *b, struct counting *c)
 
 		if (r->records.at[i].when == SONDE_AHEAD)
 			continue;
-		if (is_placed_below && !count_homes(b, c, launch))
-			return false;
+		if (is_placed_below)
+			count_homes(b, c, launch);
 		if (c->set_scope[launch->open] == launch->scope)
 			continue;
 		c->set_scope[launch->open] = launch->scope;
 		for (k = 0; k < set.nr; k++)
-			if (!count_entry(b, c, members[k], launch->scope, r->records.at[i].when))
-				return false;
+			count_entry(b, c, members[k], launch->scope, r->records.at[i].when);
 	}
 	for (i = 0; i < r->ranges.nr; i++)
-		if (c->scope_of[i] == SONDE_NONE && !count_idle_entry(b, c, (uint32_t)i))
-			return false;
-	return count_known(b, c);
+		if (c->scope_of[i] == SONDE_NONE)
+			count_idle_entry(b, c, (uint32_t)i);
+	count_known(b, c);
 }
 
 static int by_scope_and_region(const void *a, const void *b)
@@ -160,24 +148,20 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 {
 	struct counting c = {0};
 	size_t i, nr_sets = b->r->sets.nr + b->l->sets.nr;
-	int rc = 0;
 
-	c.seen[0] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[0]));
-	c.seen[1] = sonde_calloc(b->r->ranges.nr, sizeof(*c.seen[1]));
-	c.is_multi = sonde_calloc(b->r->processes.nr, sizeof(*c.is_multi));
-	c.first_scope = sonde_calloc(b->r->processes.nr, sizeof(*c.first_scope));
-	if (sonde_vec_reserve(&b->l->scope_of, b->r->ranges.nr + 1))
-		c.scope_of = b->l->scope_of.at;
-	c.set_scope = sonde_malloc((nr_sets + 1) * sizeof(*c.set_scope));
-	if (!c.seen[0] || !c.seen[1] || !c.is_multi || !c.first_scope || !c.scope_of ||
-		!c.set_scope)
-		rc = sonde_err_nomem(err);
-	if (rc == 0) {
-		memset(c.scope_of, 0xff, b->r->ranges.nr * sizeof(*c.scope_of));
-		b->l->scope_of.nr = b->r->ranges.nr;
-		memset(c.set_scope, 0xff, nr_sets * sizeof(*c.set_scope));
-	}
-	for (i = b->l->scopes.nr; rc == 0 && i-- > 0;) {
+	c.seen[0] = sonde_arena_calloc(&b->step, b->r->ranges.nr, sizeof(*c.seen[0]));
+	c.seen[1] = sonde_arena_calloc(&b->step, b->r->ranges.nr, sizeof(*c.seen[1]));
+	c.is_multi = sonde_arena_calloc(&b->step, b->r->processes.nr, sizeof(*c.is_multi));
+	c.first_scope = sonde_arena_calloc(&b->step, b->r->processes.nr, sizeof(*c.first_scope));
+	c.set_scope = sonde_arena_alloc(&b->step, nr_sets * sizeof(*c.set_scope));
+	sonde_reserve(&b->l->arena, &b->l->scope_of, b->r->ranges.nr + 1);
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	c.scope_of = b->l->scope_of.at;
+	memset(c.scope_of, 0xff, b->r->ranges.nr * sizeof(*c.scope_of));
+	b->l->scope_of.nr = b->r->ranges.nr;
+	memset(c.set_scope, 0xff, nr_sets * sizeof(*c.set_scope));
+	for (i = b->l->scopes.nr; i-- > 0;) {
 		uint32_t process = b->l->scopes.at[i].process;
 
 		c.first_scope[process] = (uint32_t)i;
@@ -185,16 +169,7 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 					      ? true
 					      : c.is_multi[process];
 	}
-	if (rc == 0 && !count_all(b, &c))
-		rc = sonde_err_nomem(err);
-	if (rc == 0)
-		sonde_vec_sort(&b->l->presences, by_scope_and_region);
-	sonde_map_release(&c.visited);
-	sonde_map_release(&c.keys);
-	sonde_free(c.seen[0]);
-	sonde_free(c.seen[1]);
-	sonde_free(c.set_scope);
-	sonde_free(c.is_multi);
-	sonde_free(c.first_scope);
-	return rc;
+	count_all(b, &c);
+	sonde_vec_sort(&b->l->presences, by_scope_and_region);
+	return sonde_build__status(b, err);
 }

@@ -14,8 +14,6 @@
  */
 #include "attribute/launches_int.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 #define LONG_ID		1024u	    /* bytes; ids up to this length are not limited */
@@ -58,12 +56,12 @@ void sonde_region_say(struct sonde_buf *out, struct sonde_str id, enum sonde_reg
 	sonde_buf_puts(out, sonde_region_kind_mark(k));
 }
 
-uint32_t sonde_build__key(struct sonde_build *b, struct sonde_map *map, const uint32_t *words,
+uint32_t sonde_build__key(struct sonde_arena *arena, struct sonde_map *map, const uint32_t *words,
 	size_t nr, bool *is_new)
 {
 	const struct sonde_str bytes = {(const char *)words, nr * sizeof(*words)};
 
-	return sonde_map_keep(map, &b->l->arena, bytes, is_new);
+	return sonde_intern_copy(arena, map, bytes, is_new);
 }
 
 static void id_label(struct sonde_buf *b, struct sonde_str label)
@@ -84,7 +82,7 @@ static void id_label(struct sonde_buf *b, struct sonde_str label)
 static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region *region)
 {
 	struct sonde_buf buf = {0};
-	struct sonde_str id = {NULL, 0};
+	struct sonde_str id;
 
 	if (region->parent != SONDE_NONE) {
 		sonde_buf_str(&buf, b->l->regions.at[region->parent].id);
@@ -95,13 +93,16 @@ static struct sonde_str make_id(struct sonde_build *b, const struct sonde_region
 	}
 	id_label(&buf, sonde_region_label(b->l, region));
 	sonde_buf_puts(&buf, region->kind == SONDE_REGION_START_END ? "@@" : "");
-	if (!buf.failed)
-		id = sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
+	id = sonde_arena_dup(&b->l->arena, sonde_buf_view(&buf));
+	b->l->arena.failed |= buf.failed;
 	sonde_buf_release(&buf);
 	return id;
 }
 
-/* Returns the region `label` below region `parent`, creating it if new. `stack` gives its domain and kind. */
+/*
+ * Returns the region `label` below region `parent`, creating it if new. `stack` gives its domain and kind. SONDE_NONE:
+ * no memory.
+ */
 static uint32_t add_region(
 	struct sonde_build *b, uint32_t parent, const struct sonde_stack *stack, uint32_t label)
 {
@@ -115,16 +116,19 @@ static uint32_t add_region(
 		.domain = stack->domain,
 		.kind = stack->kind};
 	bool is_new;
-	uint32_t number = sonde_build__key(b, &b->region_keys, key, 4, &is_new);
+	uint32_t number = sonde_build__key(&b->arena, &b->region_keys, key, 4, &is_new);
 
-	if (number != SONDE_NONE && !is_new && stack->kind == SONDE_REGION_PUSH_POP)
+	if (is_new) {
+		region.depth = parent == SONDE_NONE ? 0 : b->l->regions.at[parent].depth + 1;
+		region.id = make_id(b, &region);
+		b->long_id_bytes += region.id.n > LONG_ID ? region.id.n : 0;
+		sonde_put(&b->l->arena, &b->l->regions, region);
+	}
+	if (sonde_build__failed(b))
+		return SONDE_NONE;
+	if (stack->kind == SONDE_REGION_PUSH_POP)
 		b->l->regions.at[number].kind = SONDE_REGION_PUSH_POP;
-	if (number == SONDE_NONE || !is_new)
-		return number;
-	region.depth = parent == SONDE_NONE ? 0 : b->l->regions.at[parent].depth + 1;
-	region.id = make_id(b, &region);
-	b->long_id_bytes += region.id.n > LONG_ID ? region.id.n : 0;
-	return region.id.p && sonde_vec_put(&b->l->regions, region) ? number : SONDE_NONE;
+	return number;
 }
 
 static bool is_outermost(
@@ -170,14 +174,10 @@ static uint32_t root_region(
 			b->scratch.nr = 0;
 			break;
 		}
-		if (!sonde_vec_put(&b->scratch, sonde_map_find(&b->l->labels, label)))
-			return SONDE_NONE;
+		sonde_put(&b->arena, &b->scratch, sonde_map_find(&b->l->labels, label));
 	}
-	while (b->scratch.nr) {
+	while (b->scratch.nr)
 		region = add_region(b, region, stack, b->scratch.at[--b->scratch.nr]);
-		if (region == SONDE_NONE)
-			return SONDE_NONE;
-	}
 	return add_region(b, region, stack, stack->label);
 }
 
@@ -218,9 +218,9 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 		key[4] = SONDE_NONE;
 	if (!of && is_too_long(b, stack) && sonde_map_find(&b->stack_keys, SONDE_BYTES(key)) == SONDE_NONE)
 		return stack->parent;
-	number = sonde_build__key(b, &b->stack_keys, key, 5, &is_new);
+	number = sonde_build__key(&b->arena, &b->stack_keys, key, 5, &is_new);
 	*recent = number == SONDE_NONE ? 0 : number + 1;
-	if (number == SONDE_NONE || !is_new)
+	if (!is_new)
 		return number;
 	if (of)
 		stack->region = root_region(b, stack, of);
@@ -228,9 +228,8 @@ static uint32_t add_stack(struct sonde_build *b, struct sonde_stack *stack,
 		stack->region = add_region(
 			b, b->stacks.at[stack->parent].region, stack, stack->label);
 	stack->depth = of ? 0 : b->stacks.at[stack->parent].depth + 1;
-	if (stack->region == SONDE_NONE || !sonde_vec_put(&b->stacks, *stack))
-		return SONDE_NONE;
-	return number;
+	sonde_put(&b->arena, &b->stacks, *stack);
+	return sonde_build__failed(b) ? SONDE_NONE : number;
 }
 
 uint32_t sonde_build__child(
@@ -254,22 +253,21 @@ uint32_t sonde_build__root(struct sonde_build *b, uint32_t process, uint32_t dom
 	return add_stack(b, &stack, &of);
 }
 
-/* Marks a range that is not an entry of any region. False: no memory. */
-static bool cut_range(struct sonde_build *b, uint32_t range)
+/* Marks a range that is not an entry of any region. */
+static void cut_range(struct sonde_build *b, uint32_t range)
 {
 	if (!b->is_cut)
-		b->is_cut = sonde_calloc(b->r->ranges.nr, sizeof(*b->is_cut));
+		b->is_cut = sonde_arena_calloc(&b->arena, b->r->ranges.nr, sizeof(*b->is_cut));
 	if (b->is_cut)
 		b->is_cut[range] = true;
 	b->nr_cut++;
-	return b->is_cut;
 }
 
 /*
  * Finds the stack of an entry. `below` is the stack that a backward operator is placed below; SONDE_NONE = use the range
  * around it.
  */
-static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
+static void add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 {
 	const struct sonde_range *g = &b->r->ranges.at[range];
 	struct sonde_stack stack = {.parent = below,
@@ -281,41 +279,39 @@ static bool add_entry(struct sonde_build *b, uint32_t range, uint32_t below)
 		stack.parent = b->stack_of[g->parent];
 	b->stack_of[range] = add_stack(b, &stack, stack.parent == SONDE_NONE ? g : NULL);
 	if (stack.parent != SONDE_NONE && b->stack_of[range] == stack.parent)
-		return cut_range(b, range);
-	return b->stack_of[range] != SONDE_NONE;
+		cut_range(b, range);
 }
 
 /* Adds backward operators and the ranges inside them, once all others have stacks. */
-static int add_backward(struct sonde_build *b, struct sonde_err *err)
+static void add_backward(struct sonde_build *b)
 {
 	uint32_t i;
-	int rc = sonde_build__place_backward_below(b, err);
 
-	for (i = 0; i < b->r->ranges.nr && rc == 0; i++) {
+	sonde_build__place_backward_below(b);
+	for (i = 0; i < b->r->ranges.nr && !sonde_build__failed(b); i++) {
 		const struct sonde_backward *w = b->backward_of[i] == SONDE_NONE
 							 ? NULL
 							 : &b->backward.at[b->backward_of[i]];
 
-		if (w && !add_entry(b, i, w->range == i ? w->stack : SONDE_NONE))
-			rc = sonde_err_nomem(err);
+		if (w)
+			add_entry(b, i, w->range == i ? w->stack : SONDE_NONE);
 	}
-	return rc;
 }
 
-static int add_entries(struct sonde_build *b, struct sonde_err *err)
+static void add_entries(struct sonde_build *b)
 {
 	uint32_t i;
 
-	for (i = 0; i < b->r->ranges.nr; i++)
-		if ((!b->is_left_out || !b->is_left_out[i]) && !add_entry(b, i, SONDE_NONE))
-			return sonde_err_nomem(err);
-	return b->backward.nr ? add_backward(b, err) : 0;
+	for (i = 0; i < b->r->ranges.nr && !sonde_build__failed(b); i++)
+		if (!b->is_left_out || !b->is_left_out[i])
+			add_entry(b, i, SONDE_NONE);
+	if (b->backward.nr && !sonde_build__failed(b))
+		add_backward(b);
 }
 
-static int list_outermost(struct sonde_build *b, struct sonde_err *err)
+static void list_outermost(struct sonde_build *b)
 {
 	uint32_t i, *recent;
-	bool is_new;
 
 	for (i = 0; i < b->r->ranges.nr; i++) {
 		const struct sonde_range *g = &b->r->ranges.at[i];
@@ -327,37 +323,32 @@ static int list_outermost(struct sonde_build *b, struct sonde_err *err)
 		recent = sonde_recent__of(&b->recent_outermost, key);
 		if (*recent)
 			continue;
-		if (sonde_build__key(b, &b->outermost, key, 3, &is_new) == SONDE_NONE)
-			return sonde_err_nomem(err);
+		sonde_build__key(&b->arena, &b->outermost, key, 3, NULL);
 		*recent = 1;
 	}
-	return 0;
 }
 
 int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 {
 	uint32_t i;
-	int rc = list_outermost(b, err);
 
-	if (rc)
-		return rc;
-	b->stack_of = sonde_calloc(b->r->ranges.nr, sizeof(*b->stack_of));
-	if (!b->stack_of)
-		return sonde_err_nomem(err);
+	list_outermost(b);
+	b->stack_of = sonde_arena_calloc(&b->arena, b->r->ranges.nr, sizeof(*b->stack_of));
 	b->max_long_ids = LONG_IDS_ALWAYS + BYTES_OF_ENTRY * LONG_IDS_SHARE * (uint64_t)b->r->ranges.nr;
 	for (i = 0; i < b->l->labels.nr; i++)
 		b->max_long_ids += LONG_IDS_SHARE * b->l->labels.keys[i].n;
-	rc = add_entries(b, err);
-	if (rc == 0)
-		rc = sonde_build__place_records_below(b, err);
+	add_entries(b);
+	if (b->placed_below.nr && !sonde_build__failed(b))
+		sonde_build__place_records_below(b);
 	if (b->nr_not_placed)
 		sonde_note(&b->l->notes,
 			"%llu launches count only where they were launched, because the regions where they were written would "
 			"take too much memory; with report.origins=off all launches count where they were launched",
 			(unsigned long long)b->nr_not_placed);
-	if (rc == 0 && !sonde_vec_reserve(&b->l->region_of, b->r->ranges.nr))
-		rc = sonde_err_nomem(err);
-	for (i = 0; i < b->r->ranges.nr && rc == 0; i++)
+	sonde_reserve(&b->l->arena, &b->l->region_of, b->r->ranges.nr);
+	if (sonde_build__status(b, err))
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < b->r->ranges.nr; i++)
 		b->l->region_of.at[b->l->region_of.nr++] =
 			b->is_cut && b->is_cut[i] ? SONDE_NONE : b->stacks.at[b->stack_of[i]].region;
 	if (b->nr_cut)
@@ -365,7 +356,7 @@ int sonde_build__regions(struct sonde_build *b, struct sonde_err *err)
 			"%llu %s nested too deep for their long names: what is in them counts in the range "
 			"around them; rules in report.labels can make names shorter",
 			(unsigned long long)b->nr_cut, b->nr_cut == 1 ? "range is" : "ranges are");
-	return rc;
+	return 0;
 }
 
 /*
@@ -423,15 +414,15 @@ static int add_known_id(struct sonde_build *b, struct sonde_str id, uint32_t pro
 			break;
 		stack = stack == SONDE_NONE ? sonde_build__root(b, process, domain, label, kind)
 					    : sonde_build__child(b, stack, label, kind);
-		if (stack == SONDE_NONE || part.failed)
-			rc = sonde_err_nomem(err);
+		rc = sonde_build__status(b, err);
 		if (end != '/')
 			break;
 	}
-	if (rc == 0 && stack != SONDE_NONE && !sonde_vec_put(&b->known, (struct sonde_known){stack, process}))
-		rc = sonde_err_nomem(err);
+	if (stack != SONDE_NONE)
+		sonde_put(&b->arena, &b->known, (struct sonde_known){stack, process});
+	b->step.failed |= part.failed;
 	sonde_buf_release(&part);
-	return rc;
+	return rc ? rc : sonde_build__status(b, err);
 }
 
 int sonde_build__known(struct sonde_build *b, struct sonde_err *err)

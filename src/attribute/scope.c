@@ -4,8 +4,6 @@
  */
 #include "attribute/launches_int.h"
 
-#include "base/alloc.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,12 +30,12 @@ static uint32_t add_scope(struct sonde_build *b, const struct sonde_scope *scope
 {
 	uint32_t key[3] = {scope->process, scope->device, scope->measured};
 	bool is_new;
-	uint32_t number = sonde_build__key(b, &b->scope_keys, key, 3, &is_new);
+	uint32_t number = sonde_build__key(&b->arena, &b->scope_keys, key, 3, &is_new);
 
-	if (number == SONDE_NONE || !is_new)
-		return number;
-	return number < SONDE_MAX_SCOPES && sonde_vec_put(&b->l->scopes, *scope) ? number
-										 : SONDE_NONE;
+	if (is_new)
+		sonde_put(&b->l->arena, &b->l->scopes, *scope);
+	b->arena.failed |= number >= SONDE_MAX_SCOPES;
+	return number;
 }
 
 /* Most records have the scope of the previous record. */
@@ -46,15 +44,14 @@ uint32_t sonde_build__scope(struct sonde_build *b, const struct sonde_record *re
 	uint8_t measured = (uint8_t)measured_of(b->r, rec);
 	const struct sonde_scope *last = b->l->scopes.nr ? &b->l->scopes.at[b->last_scope] : NULL;
 	uint32_t process = sonde_record_caller(b->r, rec)->process,
-		 device = sonde_record_queue(b->r, rec)->device, number;
+		 device = sonde_record_queue(b->r, rec)->device;
 
 	if (last && last->process == process && last->device == device &&
 		last->measured == measured)
 		return b->last_scope;
-	number = add_scope(b, &(struct sonde_scope){
-				      .process = process, .device = device, .measured = measured});
-	b->last_scope = number == SONDE_NONE ? b->last_scope : number;
-	return number;
+	b->last_scope = add_scope(
+		b, &(struct sonde_scope){.process = process, .device = device, .measured = measured});
+	return b->last_scope;
 }
 
 /* Ranks first, then by pid, host and input, so that the order of scopes does not depend on the order in the file. */
@@ -142,11 +139,8 @@ static struct sonde_str scope_name(struct sonde_arena *arena, const struct sonde
 		input, has_host ? "/host:" : "", SONDE_STR_ARG(host), ranges);
 }
 
-/*
- * If `has_host` is NULL, names all scopes without their host; else names the marked scopes, with their host. False:
- * no memory.
- */
-static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
+/* If `has_host` is NULL, names all scopes without their host; else names the marked scopes, with their host. */
+static void name_scopes(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	const bool *has_host, struct sonde_arena *arena)
 {
 	bool are_several = false;
@@ -162,100 +156,94 @@ static bool name_scopes(struct sonde_scope *scopes, size_t nr, const struct sond
 		if (has_host && !has_host[i])
 			continue;
 		s->name = scope_name(arena, s, &processes[s->process], are_several, has_both, has_host);
-		if (!s->name.p)
-			return false;
 	}
-	return true;
 }
 
-/* Marks scopes that share their name with another. False: no memory. */
-static bool find_alike(const struct sonde_scope *scopes, size_t nr, bool *is_alike)
+/* Marks scopes that share their name with another. */
+static void find_alike(const struct sonde_scope *scopes, size_t nr, bool *is_alike, struct sonde_arena *work)
 {
 	struct sonde_map names = {0};
 	SONDE_VEC(uint32_t) first = {0}; /* by number in `names`: the first scope with the name */
-	bool ok = true, is_new;
+	bool is_new;
 	size_t i;
 
-	for (i = 0; ok && i < nr; i++) {
-		uint32_t number = sonde_map_add(&names, scopes[i].name, &is_new);
-		uint32_t *slot = sonde_map_slot(&first, number);
+	for (i = 0; i < nr; i++) {
+		uint32_t number = sonde_intern(work, &names, scopes[i].name, &is_new);
+		uint32_t *slot = sonde_slot(work, &first, number);
 
-		ok = slot;
-		if (ok && is_new)
+		if (is_new)
 			*slot = (uint32_t)i;
-		else if (ok)
+		else
 			is_alike[i] = is_alike[*slot] = true;
 	}
-	sonde_map_release(&names);
-	sonde_vec_release(&first);
-	return ok;
 }
 
-/* Adds " #2", " #3", … to names that are still alike, as a host may have any name. False: no memory. */
-static bool number_names(struct sonde_scope *scopes, size_t nr, struct sonde_arena *arena)
+/* Adds " #2", " #3", … to names that are still alike, as a host may have any name. */
+static void number_names(
+	struct sonde_scope *scopes, size_t nr, struct sonde_arena *arena, struct sonde_arena *work)
 {
 	struct sonde_map names = {0};
-	bool ok = true, is_new;
+	bool is_new;
 	unsigned times;
 	size_t i;
 
-	for (i = 0; ok && i < nr; i++) {
+	for (i = 0; i < nr; i++) {
 		struct sonde_str plain = scopes[i].name;
 
-		ok = sonde_map_add(&names, plain, &is_new) != SONDE_NONE;
-		for (times = 2; ok && !is_new; times++) {
+		sonde_intern(work, &names, plain, &is_new);
+		for (times = 2; !is_new && !work->failed && !arena->failed; times++) {
 			scopes[i].name = sonde_arena_printf(arena, "%.*s #%u", SONDE_STR_ARG(plain), times);
-			ok = scopes[i].name.p && sonde_map_add(&names, scopes[i].name, &is_new) != SONDE_NONE;
+			sonde_intern(work, &names, scopes[i].name, &is_new);
 		}
 	}
-	sonde_map_release(&names);
-	return ok;
 }
 
 /* Processes of several hosts in one input may have the same pid, so names that are alike get the host too. */
 bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde_process *processes,
 	struct sonde_arena *arena)
 {
-	bool *is_alike = sonde_calloc(nr + 1, sizeof(*is_alike));
-	bool ok = is_alike && name_scopes(scopes, nr, processes, NULL, arena) &&
-		  find_alike(scopes, nr, is_alike) && name_scopes(scopes, nr, processes, is_alike, arena) &&
-		  number_names(scopes, nr, arena);
+	struct sonde_arena work = {0};
+	bool *is_alike = sonde_arena_calloc(&work, nr, sizeof(*is_alike));
 
-	sonde_free(is_alike);
-	return ok;
+	if (is_alike) {
+		name_scopes(scopes, nr, processes, NULL, arena);
+		find_alike(scopes, nr, is_alike, &work);
+		name_scopes(scopes, nr, processes, is_alike, arena);
+		number_names(scopes, nr, arena, &work);
+	}
+	arena->failed |= work.failed;
+	sonde_arena_release(&work);
+	return !arena->failed;
 }
 
 /* A process that only pushed ranges gets a scope without a device. */
-static int add_host_scopes(struct sonde_build *b, struct sonde_err *err)
+static void add_host_scopes(struct sonde_build *b)
 {
-	bool *has = sonde_calloc(b->r->processes.nr, sizeof(*has));
+	bool *has = sonde_arena_calloc(&b->step, b->r->processes.nr, sizeof(*has));
 	size_t i;
-	int rc = has ? 0 : sonde_err_nomem(err);
 
-	for (i = 0; rc == 0 && i < b->l->scopes.nr; i++)
+	for (i = 0; has && i < b->l->scopes.nr; i++)
 		has[b->l->scopes.at[i].process] = true;
-	for (i = 0; rc == 0 && i < b->r->ranges.nr; i++) {
+	for (i = 0; has && i < b->r->ranges.nr; i++) {
 		struct sonde_scope scope = {
 			.process = b->r->ranges.at[i].process, .device = SONDE_NONE};
 
 		if (has[scope.process])
 			continue;
 		has[scope.process] = true;
-		rc = add_scope(b, &scope) == SONDE_NONE ? sonde_err_nomem(err) : 0;
+		add_scope(b, &scope);
 	}
-	sonde_free(has);
-	return rc;
 }
 
 /* Sorts the scopes and renumbers those of launches, which are numbered in the order of first use. */
-static bool sort_scopes(struct sonde_build *b)
+static void sort_scopes(struct sonde_build *b)
 {
-	uint32_t *rank = sonde_calloc(b->l->scopes.nr + 1, sizeof(*rank));
+	uint32_t *rank = sonde_arena_calloc(&b->step, b->l->scopes.nr, sizeof(*rank));
 	bool has_moved = false;
 	size_t i;
 
-	if (!rank)
-		return false;
+	if (sonde_build__failed(b))
+		return;
 	sonde_scopes_sort(b->l->scopes.at, b->l->scopes.nr, b->r->processes.at);
 	for (i = 0; i < b->l->scopes.nr; i++) {
 		const struct sonde_scope *s = &b->l->scopes.at[i];
@@ -267,18 +255,12 @@ static bool sort_scopes(struct sonde_build *b)
 	}
 	for (i = 0; i < b->l->launches.nr && has_moved; i++)
 		b->l->launches.at[i].scope = rank[b->l->launches.at[i].scope];
-	sonde_free(rank);
-	return true;
 }
 
 int sonde_build__scopes(struct sonde_build *b, struct sonde_err *err)
 {
-	int rc = add_host_scopes(b, err);
-
-	if (rc || !b->l->scopes.nr)
-		return rc;
-	return sort_scopes(b) && sonde_scopes_name(b->l->scopes.at, b->l->scopes.nr,
-					  b->r->processes.at, &b->l->arena)
-		       ? 0
-		       : sonde_err_nomem(err);
+	add_host_scopes(b);
+	sort_scopes(b);
+	sonde_scopes_name(b->l->scopes.at, b->l->scopes.nr, b->r->processes.at, &b->l->arena);
+	return sonde_build__status(b, err);
 }

@@ -8,14 +8,17 @@
 
 #include "base/alloc.h"
 
-/* Scratch memory: the stacks of one place as the NVTX filter reads them. */
-struct view {
+/* What an NVTX filter takes. */
+struct taken {
+	struct sonde_arena arena;
+	bool *takes; /* whether it takes launches in each place, then whether it takes entries of each stack */
+	/* Scratch memory: the stacks of one place as the filter reads them. */
 	SONDE_VEC(struct sonde_open_stack) stacks;
 	SONDE_VEC(struct sonde_open_start) starts;
 	SONDE_VEC(struct sonde_str) labels;
 };
 
-static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t stack)
+static void view_stack(const struct sonde_build *b, struct taken *v, uint32_t stack)
 {
 	const struct sonde_stack *s = &b->stacks.at[stack];
 	struct sonde_str domain = s->domain == SONDE_NONE ? (struct sonde_str){NULL, 0}
@@ -24,38 +27,37 @@ static bool view_stack(const struct sonde_build *b, struct view *v, uint32_t sta
 	uint32_t up;
 
 	if (s->kind == SONDE_START_END) {
-		return sonde_vec_put(&v->starts,
-			(struct sonde_open_start){domain, b->l->labels.keys[s->label]});
+		sonde_put(&v->arena, &v->starts, (struct sonde_open_start){domain, b->l->labels.keys[s->label]});
+		return;
 	}
 	for (up = stack; up != SONDE_NONE; up = b->stacks.at[up].parent)
 		nr++;
-	if (!sonde_vec_put(&v->stacks, (struct sonde_open_stack){domain, NULL, nr}) ||
-		!sonde_vec_reserve(&v->labels, v->labels.nr + nr))
-		return false;
+	sonde_put(&v->arena, &v->stacks, (struct sonde_open_stack){domain, NULL, nr});
+	if (!sonde_reserve(&v->arena, &v->labels, v->labels.nr + nr))
+		return;
 	for (up = stack, i = nr; i-- > 0; up = b->stacks.at[up].parent)
 		v->labels.at[v->labels.nr + i] = b->l->labels.keys[b->stacks.at[up].label];
 	v->labels.nr += nr;
-	return true;
 }
 
-/* Sets `*takes` to whether the filter takes a launch with these stacks open. False: no memory. */
-static bool decide_stacks(const struct sonde_build *b, struct view *v, const uint32_t *stacks, size_t nr,
-	const struct sonde_nvtx_filter *filter, bool *takes)
+/* Whether the filter takes a launch with these stacks open. */
+static bool takes_stacks(const struct sonde_build *b, struct taken *v, const uint32_t *stacks, size_t nr,
+	const struct sonde_nvtx_filter *filter)
 {
 	struct sonde_open_ranges open;
 	size_t i, at = 0;
 
 	v->stacks.nr = v->starts.nr = v->labels.nr = 0;
 	for (i = 0; i < nr; i++)
-		if (!view_stack(b, v, stacks[i]))
-			return false;
+		view_stack(b, v, stacks[i]);
+	if (v->arena.failed) /* labels may be missing */
+		return false;
 	for (i = 0; i < v->stacks.nr; i++) { /* done last: view_stack may move the labels when it adds some */
 		v->stacks.at[i].labels = &v->labels.at[at];
 		at += v->stacks.at[i].nr;
 	}
 	open = (struct sonde_open_ranges){v->stacks.at, v->stacks.nr, v->starts.at, v->starts.nr};
-	*takes = sonde_nvtx_filter_takes(filter, &open);
-	return true;
+	return sonde_nvtx_filter_takes(filter, &open);
 }
 
 static void show_region(struct sonde_launches *l, uint32_t region)
@@ -69,53 +71,47 @@ static void show_region(struct sonde_launches *l, uint32_t region)
  * Ranges without launches, from the source or from selection.known, are regions too. They are
  * selected by their own stack alone, as if no other range were open.
  */
-static int decide_entered(const struct sonde_build *b, struct view *v,
-	const struct sonde_nvtx_filter *filter, bool *takes, struct sonde_err *err)
+static void decide_entered(const struct sonde_build *b, struct taken *v, const struct sonde_nvtx_filter *filter)
 {
-	bool *is_done = sonde_calloc(b->stacks.nr + 1, sizeof(*is_done)), ok = is_done;
+	bool *is_done = sonde_arena_calloc(&v->arena, b->stacks.nr, sizeof(*is_done));
+	bool *takes = v->takes + b->l->places.nr;
 	size_t i;
 
-	for (i = 0; ok && i < b->known.nr; i++)
-		ok = decide_stacks(b, v, &b->known.at[i].stack, 1, filter, &takes[b->known.at[i].stack]);
-	for (i = 0; ok && i < b->r->ranges.nr; i++) {
+	for (i = 0; i < b->known.nr; i++)
+		takes[b->known.at[i].stack] = takes_stacks(b, v, &b->known.at[i].stack, 1, filter);
+	for (i = 0; is_done && i < b->r->ranges.nr; i++) {
 		uint32_t stack = b->stack_of[i];
 
 		if (is_done[stack] || !b->r->ranges.at[i].time.begin_ns)
 			continue;
 		is_done[stack] = true;
-		ok = decide_stacks(b, v, &stack, 1, filter, &takes[stack]);
+		takes[stack] = takes_stacks(b, v, &stack, 1, filter);
 	}
-	sonde_free(is_done);
-	return ok ? 0 : sonde_err_nomem(err);
 }
 
-/* The length of `takes`: one verdict for each place, then one for each stack. */
+/* The number of verdicts in `takes`. */
 static size_t nr_verdicts(const struct sonde_build *b)
 {
 	return b->l->places.nr + b->stacks.nr;
 }
 
-/* Fills `takes` (see nr_verdicts): whether the filter takes launches in each place, and entries of each stack. */
-static int decide_places(const struct sonde_build *b, const struct sonde_nvtx_filter *filter,
-	bool *takes, struct sonde_err *err)
+/* Fills `v`, which is all zero at first; the caller releases its arena. */
+static int decide_places(const struct sonde_build *b, struct taken *v, const struct sonde_nvtx_filter *filter,
+	struct sonde_err *err)
 {
-	struct view v = {0};
 	uint32_t i;
-	int rc = 0;
 
-	for (i = 0; rc == 0 && i < b->l->places.nr; i++) {
+	v->takes = sonde_arena_calloc(&v->arena, nr_verdicts(b), sizeof(*v->takes));
+	if (sonde_arena_status(&v->arena, err))
+		return SONDE_ERR_NOMEM;
+	for (i = 0; i < b->l->places.nr; i++) {
 		const struct sonde_place *raw = &b->raw.at[i];
 		const uint32_t *stacks = raw->nr ? &b->raw_stacks.at[raw->first] : NULL;
 
-		if (!decide_stacks(b, &v, stacks, raw->nr, filter, &takes[i]))
-			rc = sonde_err_nomem(err);
+		v->takes[i] = takes_stacks(b, v, stacks, raw->nr, filter);
 	}
-	if (rc == 0)
-		rc = decide_entered(b, &v, filter, takes + b->l->places.nr, err);
-	sonde_vec_release(&v.stacks);
-	sonde_vec_release(&v.starts);
-	sonde_vec_release(&v.labels);
-	return rc;
+	decide_entered(b, v, filter);
+	return sonde_arena_status(&v->arena, err);
 }
 
 /* Verdicts of the kernel filter. Replayed ranges have no kernels and are not filtered. */
@@ -227,34 +223,34 @@ static void take_captured(const struct sonde_build *b, bool *takes)
 
 int sonde_build__select(struct sonde_build *b, struct sonde_err *err)
 {
-	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
-	int rc = takes ? decide_places(b, b->filter, takes, err) : sonde_err_nomem(err);
+	struct taken v = {0};
+	int rc = decide_places(b, &v, b->filter, err);
 
 	if (rc == 0)
-		take_captured(b, takes);
+		take_captured(b, v.takes);
 	if (rc == 0)
-		rc = apply_selection(b, takes, err);
+		rc = apply_selection(b, v.takes, err);
 	if (rc == 0) {
-		b->l->tally.takes_range = takes_any(b, takes);
-		show_regions(b, takes);
+		b->l->tally.takes_range = takes_any(b, v.takes);
+		show_regions(b, v.takes);
 	}
-	sonde_free(takes);
+	sonde_arena_release(&v.arena);
 	return rc;
 }
 
 /* Sets `*out` to whether an expression alone takes anything but the place outside all ranges. */
 static int match_word_to_ranges(struct sonde_build *b, const char *const *at, bool *out, struct sonde_err *err)
 {
-	bool *takes = sonde_calloc(nr_verdicts(b), sizeof(*takes));
 	const struct sonde_words word = {at, 1}, none = {NULL, 0};
 	struct sonde_nvtx_filter *filter = NULL;
-	int rc = takes ? sonde_nvtx_filter_build(&filter, word, none, err) : sonde_err_nomem(err);
+	struct taken v = {0};
+	int rc = sonde_nvtx_filter_build(&filter, word, none, err);
 
 	if (rc == 0)
-		rc = decide_places(b, filter, takes, err);
-	*out = rc == 0 && takes_any(b, takes);
+		rc = decide_places(b, &v, filter, err);
+	*out = rc == 0 && takes_any(b, v.takes);
 	sonde_nvtx_filter_free(filter);
-	sonde_free(takes);
+	sonde_arena_release(&v.arena);
 	return rc;
 }
 
@@ -283,7 +279,7 @@ int sonde_build__match_words(struct sonde_build *b, struct sonde_err *err)
 	bool *is_matched = sonde_arena_calloc(
 		&b->l->arena, sonde_selection_nr_words(s) + 1, sizeof(*is_matched));
 	size_t i, k;
-	int rc = is_matched ? 0 : sonde_err_nomem(err);
+	int rc = sonde_build__status(b, err);
 
 	t->is_matched = is_matched;
 	for (i = 0; i < 4; i++)
