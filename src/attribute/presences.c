@@ -9,7 +9,7 @@
 
 /* All of it is in b->step. */
 struct counting {
-	bool *seen[2];		  /* by range: counted in some scope; [0] in scopes of kernels, [1] of replayed ranges */
+	uint8_t *seen;		  /* by range: counted in some scope; bit 0: of kernels, bit 1: of replayed ranges */
 	uint32_t *scope_of;	  /* scope_of.at of the launches; SONDE_NONE = no scope has counted the range yet */
 	uint32_t *set_scope;	  /* by set of open ranges: the last scope that counted them */
 	bool *is_multi;		  /* by process: has several scopes */
@@ -52,10 +52,10 @@ static void count_one(struct sonde_build *b, struct counting *c, uint32_t range,
 static void count_entry(
 	struct sonde_build *b, struct counting *c, uint32_t range, uint32_t scope, enum sonde_when when)
 {
-	bool *seen = c->seen[b->l->scopes.at[scope].measured != SONDE_MEASURED_KERNEL];
+	uint8_t bit = b->l->scopes.at[scope].measured == SONDE_MEASURED_KERNEL ? 1 : 2;
 
 	for (; range != SONDE_NONE; range = b->r->ranges.at[range].parent) {
-		bool is_first = !seen[range], is_new = is_first;
+		bool is_first = !(c->seen[range] & bit), is_new = is_first;
 
 		if (c->is_multi[b->r->ranges.at[range].process]) {
 			uint32_t key[2] = {range, scope};
@@ -64,7 +64,7 @@ static void count_entry(
 		}
 		if (!is_new)
 			return;
-		seen[range] = true;
+		c->seen[range] |= bit;
 		if (c->scope_of[range] == SONDE_NONE)
 			c->scope_of[range] = scope;
 		count_one(b, c, range, scope, is_first, !is_first && when == SONDE_NOW);
@@ -149,8 +149,7 @@ int sonde_build__presences(struct sonde_build *b, struct sonde_err *err)
 	struct counting c = {0};
 	size_t i, nr_sets = b->r->sets.nr + b->l->sets.nr;
 
-	c.seen[0] = sonde_arena_calloc(&b->step, b->r->ranges.nr, sizeof(*c.seen[0]));
-	c.seen[1] = sonde_arena_calloc(&b->step, b->r->ranges.nr, sizeof(*c.seen[1]));
+	c.seen = sonde_arena_calloc(&b->step, b->r->ranges.nr, sizeof(*c.seen));
 	c.is_multi = sonde_arena_calloc(&b->step, b->r->processes.nr, sizeof(*c.is_multi));
 	c.first_scope = sonde_arena_calloc(&b->step, b->r->processes.nr, sizeof(*c.first_scope));
 	c.set_scope = sonde_arena_alloc(&b->step, nr_sets * sizeof(*c.set_scope));
