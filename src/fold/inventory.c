@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Scratch, by region. */
+/* Scratch, by region, in `scratch`. */
 struct work {
 	struct sonde_inventory *v;
 	const struct sonde_launches *l;
@@ -22,7 +22,7 @@ struct work {
 	struct sonde_arena scratch;
 };
 
-static bool add_thread(struct work *w, uint32_t region, const struct sonde_range *range)
+static void add_thread(struct work *w, uint32_t region, const struct sonde_range *range)
 {
 	struct last *last = &w->last[region];
 	uint32_t key[4] = {
@@ -30,15 +30,13 @@ static bool add_thread(struct work *w, uint32_t region, const struct sonde_range
 	bool is_new;
 
 	if (last->process == range->process && last->thread == range->thread)
-		return true;
+		return;
 	*last = (struct last){range->thread, range->process};
-	if (sonde_map_keep(&w->threads, &w->scratch, SONDE_BYTES(key), &is_new) == SONDE_NONE)
-		return false;
+	sonde_intern_copy(&w->scratch, &w->threads, SONDE_BYTES(key), &is_new);
 	w->rows[region].threads += is_new;
-	return true;
 }
 
-static bool add_entries(struct work *w)
+static void add_entries(struct work *w)
 {
 	const struct sonde_launches *l = w->l;
 	const struct sonde_records *r = l->records;
@@ -51,8 +49,7 @@ static bool add_entries(struct work *w)
 		if (region == SONDE_NONE)
 			continue;
 		w->rows[region].instances += !r->ranges.at[i].is_inherited;
-		if (!add_thread(w, region, &r->ranges.at[i]))
-			return false;
+		add_thread(w, region, &r->ranges.at[i]);
 		if (!t->end_ns)
 			continue;
 		sonde_add_known(&w->rows[region].host_ns,
@@ -62,7 +59,6 @@ static bool add_entries(struct work *w)
 	for (i = 0; i < r->ranges.nr; i++) /* the CPU time of a range that was never closed is not known */
 		if (r->ranges.at[i].is_open && l->region_of.at[i] != SONDE_NONE)
 			w->rows[l->region_of.at[i]].cpu_ns = NAN;
-	return true;
 }
 
 static void add_launches(struct work *w)
@@ -92,30 +88,27 @@ static int add_expression(struct work *w, uint32_t region, struct sonde_err *err
 	bool is_good;
 	int rc = sonde_region_expression_checked(&b, w->l, region, &is_good, err);
 
-	if (rc == 0 && is_good) {
+	if (rc == 0 && is_good)
 		w->rows[region].expression = sonde_arena_z(&w->v->arena, sonde_buf_view(&b));
-		if (!w->rows[region].expression)
-			rc = sonde_err_nomem(err);
-	}
 	sonde_buf_release(&b);
 	return rc;
 }
 
 /* Puts rows in depth-first order: in the launches parents come before their children, but not next to them. */
-static bool order_rows(struct work *w)
+static void order_rows(struct work *w)
 {
 	const struct sonde_region *regions = w->l->regions.at;
 	size_t nr = w->l->regions.nr, i;
 	uint32_t *order = sonde_arena_alloc(&w->scratch, (nr + 1) * sizeof(*order));
-	bool ok = order && sonde_vec_reserve(&w->v->rows, nr + 1) &&
-		  (!nr || sonde_depth_first(order, NULL, nr, &regions->parent, sizeof(*regions)));
 
-	for (i = 0; ok && i < nr; i++)
-		w->v->rows.at[w->v->rows.nr++] = w->rows[order[i]];
-	return ok;
+	if (!nr || !order)
+		return;
+	w->scratch.failed |= !sonde_depth_first(order, NULL, nr, &regions->parent, sizeof(*regions));
+	for (i = 0; !w->scratch.failed && i < nr; i++)
+		sonde_put(&w->v->arena, &w->v->rows, w->rows[order[i]]);
 }
 
-static bool work_init(struct work *w)
+static void work_init(struct work *w)
 {
 	const struct sonde_launches *l = w->l;
 	size_t nr = l->regions.nr, i;
@@ -123,9 +116,7 @@ static bool work_init(struct work *w)
 	w->rows = sonde_arena_calloc(&w->scratch, nr + 1, sizeof(*w->rows));
 	w->last = sonde_arena_calloc(&w->scratch, nr + 1, sizeof(*w->last));
 	w->counted = sonde_arena_calloc(&w->scratch, nr + 1, sizeof(*w->counted));
-	if (w->scratch.failed)
-		return false;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; !w->scratch.failed && i < nr; i++) {
 		const struct sonde_region *g = &l->regions.at[i];
 
 		w->rows[i] = (struct sonde_inventory_row){.region = g,
@@ -137,7 +128,6 @@ static bool work_init(struct work *w)
 			w->rows[i].parent_id = l->regions.at[g->parent].id;
 		w->last[i].process = SONDE_NONE;
 	}
-	return true;
 }
 
 int sonde_inventory_build(
@@ -145,21 +135,24 @@ int sonde_inventory_build(
 {
 	struct work w = {.v = out, .l = l};
 	uint32_t i;
-	int rc = 0;
+	int rc;
 
 	*out = (struct sonde_inventory){
 		.nr_launches = l->launches.nr, .nr_outside = l->tally.nr_outside};
 	sonde_notes_add(&out->notes, &l->records->notes);
 	sonde_notes_add(&out->notes, &l->notes);
-	if (!work_init(&w) || !add_entries(&w))
-		rc = sonde_err_nomem(err);
-	if (rc == 0)
+	work_init(&w);
+	rc = sonde_arena_status(&w.scratch, err);
+	if (rc == 0) {
+		add_entries(&w);
 		add_launches(&w);
+	}
 	for (i = 0; i < l->regions.nr && rc == 0; i++)
 		rc = add_expression(&w, i, err);
-	if (rc == 0 && !order_rows(&w))
-		rc = sonde_err_nomem(err);
-	sonde_map_release(&w.threads);
+	if (rc == 0)
+		order_rows(&w);
+	out->arena.failed |= w.scratch.failed;
+	rc = rc ? rc : sonde_arena_status(&out->arena, err);
 	sonde_arena_release(&w.scratch);
 	if (rc)
 		sonde_inventory_release(out);
@@ -168,7 +161,7 @@ int sonde_inventory_build(
 
 void sonde_inventory_release(struct sonde_inventory *v)
 {
-	sonde_vec_release(&v->rows);
 	sonde_notes_release(&v->notes);
 	sonde_arena_release(&v->arena);
+	*v = (struct sonde_inventory){0};
 }
