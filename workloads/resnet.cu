@@ -2,7 +2,7 @@
 // block.conv1 and block.conv2 inside) and head. Deterministic: weights and input come from a fixed
 // generator, and no kernel uses atomics. Prints one checksum.
 //
-// Sizes come from --name=VALUE, else from $SONDE_MODEL_NAME / $SONDE_INFER_NAME (which `sonde run` sets
+// Sizes come from --name=VALUE, else from $SONDE_MODEL_NAME / $SONDE_INFER_NAME (which `sonde run --demo` sets
 // from model.* and infer.*), else they are the defaults:
 //   channels 64, blocks 2, kernel_size 3, classes 10, image_size 64, seed 0
 //   batch_size 8, warmup_steps 2, steps 5; device cuda:0

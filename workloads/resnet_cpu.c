@@ -9,7 +9,7 @@
  *
  *     resnet_cpu [STEPS]
  *
- * The sizes come from $SONDE_MODEL_NAME and $SONDE_INFER_NAME, which `sonde run` sets from
+ * The sizes come from $SONDE_MODEL_NAME and $SONDE_INFER_NAME, which `sonde run` without a program sets from
  * model.* and infer.*. Defaults: channels 8, blocks 2, kernel_size 3, image_size 24, seed 0,
  * batch_size 1, warmup_steps 0, steps 20. `classes` is not used.
  */

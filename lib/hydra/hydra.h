@@ -96,7 +96,7 @@ size_t hydra_config_keys(
 	const struct hydra_config *c, const char *key, const struct sonde_str **names);
 bool hydra_config_is_null(const struct hydra_config *c, const char *key); /* null, ??? or absent */
 
-/* Where a value was set: "conf/db/mysql.yaml:3", "override 'a=1'", "" when unknown. */
+/* Where a value was set: "conf/db/mysql.yaml:3", "override 'a=1'", HYDRA_DEFAULT for the table of keys, "" when unknown. */
 struct sonde_str hydra_config_origin(const struct hydra_config *c, const char *key);
 
 enum hydra_part { HYDRA_PART_JOB, HYDRA_PART_HYDRA, HYDRA_PART_ALL };

@@ -317,7 +317,7 @@ void hydra_keys__list_kept(
 	sonde_buf_release(&key);
 }
 
-static const struct hydra_from the_default = {.name = {"the default", 11}};
+static const struct hydra_from the_default = {.name = {HYDRA_DEFAULT, sizeof(HYDRA_DEFAULT) - 1}};
 
 bool hydra_keys__is_default(const struct hydra_datum *n)
 {

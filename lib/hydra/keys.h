@@ -27,6 +27,9 @@ enum hydra_key_type {
 	HYDRA_KEY_KEPT,
 };
 
+/* The origin of a value that no file and no override set. */
+#define HYDRA_DEFAULT "the default"
+
 struct hydra_key {
 	const char *key;
 	enum hydra_key_type type;

@@ -166,9 +166,9 @@ void sonde_run_config_handed_on(const struct hydra_config *c, const char *run_di
 /* Reads a value: for the program, or for what is written about the run. */
 typedef struct sonde_str value_fn(const struct hydra_config *c, const char *key);
 
-/* Adds `PREFIX_NAME=value` for every name below `key`. */
+/* Adds `PREFIX_NAME=value` for every name below `key`; with `is_users`, only where the user chose the value. */
 static void add_below(const struct hydra_config *c, struct sonde_argv *env, value_fn *value,
-	const char *key, const char *prefix)
+	const char *key, const char *prefix, bool is_users)
 {
 	const struct sonde_str *names;
 	size_t nr = hydra_config_keys(c, key, &names), i, k;
@@ -183,7 +183,7 @@ static void add_below(const struct hydra_config *c, struct sonde_argv *env, valu
 						      : names[i].p[k]);
 		if (full.failed || word.failed)
 			env->failed = true;
-		else
+		else if (!is_users || sonde_config_is_users(c, full.p))
 			sonde_argv_printf(
 				env, "%s=%.*s", word.p, SONDE_STR_ARG(value(c, full.p)));
 		sonde_buf_release(&full);
@@ -198,18 +198,24 @@ static value_fn *value_for(const struct hydra_config *c, bool is_recorded)
 		       : hydra_config_str;
 }
 
+/*
+ * The shipped sizes and the default device are for the bundled workload. A program of the user's gets only what the user
+ * chose: it runs as it does without sonde.
+ */
 int sonde_run_config_env(
-	const struct hydra_config *c, struct sonde_argv *env, bool is_recorded, struct sonde_err *err)
+	const struct sonde_run *r, struct sonde_argv *env, bool is_recorded, struct sonde_err *err)
 {
+	const struct hydra_config *c = r->config;
 	value_fn *value = value_for(c, is_recorded);
 	struct sonde_str device = value(c, "device");
+	bool is_users = !r->is_bundled;
 
-	add_below(c, env, value, "model", "SONDE_MODEL_");
-	add_below(c, env, value, "infer", "SONDE_INFER_");
-	if (device.n)
+	add_below(c, env, value, "model", "SONDE_MODEL_", is_users);
+	add_below(c, env, value, "infer", "SONDE_INFER_", is_users);
+	if (device.n && (!is_users || sonde_config_is_users(c, "device")))
 		sonde_argv_printf(env, "SONDE_DEVICE=%.*s", SONDE_STR_ARG(device));
-	add_below(c, env, value, "hydra.job.env_set", "");
-	add_below(c, env, value, "pipeline.workload.env", "");
+	add_below(c, env, value, "hydra.job.env_set", "", false);
+	add_below(c, env, value, "pipeline.workload.env", "", false);
 	return env->failed ? sonde_err_nomem(err) : 0;
 }
 

@@ -64,6 +64,7 @@ struct sonde_run {
 	const char *chip;     /* --chip; NULL = the GPU here */
 	bool is_dry, is_quiet, hides_report, is_bare, is_demo, is_opened;
 	bool is_module; /* the program is pipeline.workload.module */
+	bool is_bundled; /* sonde chose the program: the bundled workload */
 	bool is_bystander; /* this rank is not profiled */
 	const char *chosen; /* the profiled ranks, "0,8"; NULL = all */
 	int status;	 /* exit status of the program: the first that is not 0 */
@@ -187,8 +188,8 @@ int sonde_run_config_yaml(struct hydra_config *c, struct sonde_buf *out, enum so
 void sonde_run_config_overrides(const struct hydra_config *c, struct sonde_argv *out);
 /* Appends the words for a Python module: the run's overrides that are not sonde's own. */
 void sonde_run_config_handed_on(const struct hydra_config *c, const char *run_dir, struct sonde_argv *out);
-/* Appends the variables that a configured workload reads to `env`; `is_recorded` = as they may be written to files. */
-int sonde_run_config_env(const struct hydra_config *c, struct sonde_argv *env, bool is_recorded,
+/* Appends the program's variables of the configuration to `env`; `is_recorded` = as they may be written to files. */
+int sonde_run_config_env(const struct sonde_run *r, struct sonde_argv *env, bool is_recorded,
 	struct sonde_err *err);
 /* Appends pipeline.workload.command as it may be written to files. */
 void sonde_run_config_command(const struct hydra_config *c, struct sonde_argv *out);

@@ -111,7 +111,7 @@ static int write_inputs(struct sonde_run *r, struct sonde_err *err)
 		sonde_buf_printf(&yaml, "ranks: {profiled: '%s', of: %u}\n", r->chosen,
 			r->dir.rank.size);
 	if (rc == 0)
-		rc = sonde_run_config_env(r->config, &env, true, err);
+		rc = sonde_run_config_env(r, &env, true, err);
 	if (env.words.nr)
 		sonde_argv_yaml(&yaml, "environment", env.words.at);
 	if (rc == 0)
@@ -244,6 +244,12 @@ static void open_page(struct sonde_run *r)
 		sonde_say("%s", why.msg);
 }
 
+/* Whether the run has something to report: a capture, or a baseline instead of one. */
+static bool has_captured(const struct sonde_run *r)
+{
+	return r->nr_native || r->nr_torch || r->nr_nsys || r->nr_ncu || r->baseline;
+}
+
 int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 {
 	bool is_last;
@@ -270,7 +276,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 	do_stages(r, err);
 	is_last = sonde_rundir_finish(&r->dir);
 	if (is_last && sonde_dir_exists(r->dir.path) &&
-		(!r->is_broken || r->nr_native || r->nr_nsys || r->nr_ncu || r->nr_torch)) {
+		(!r->is_broken || has_captured(r))) {
 		unsigned before = sonde_rundir_begin_private();
 
 		rc = report_stages(r, err);
@@ -278,7 +284,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 	}
 	end_env(env);
 	fflush(stdout);
-	if (!r->job && sonde_rundir_is_timed(r->set.run_dir))
+	if (!r->job && has_captured(r) && sonde_rundir_is_timed(r->set.run_dir))
 		sonde_rundir_link_latest(r->dir.path);
 	say_where(r, is_last);
 	open_page(r);

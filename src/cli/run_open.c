@@ -109,6 +109,7 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 		(is_resnet && is_bundled(path, sizeof(path), "resnet_cpu")) ||
 		(!is_resnet && is_bundled(path, sizeof(path), name))) {
 		sonde_argv_add(argv, path);
+		r->is_bundled = true;
 		return 0;
 	}
 	return sonde_err_set(err, SONDE_ERR_NOTFOUND,
@@ -265,14 +266,14 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	if (rc == 0 && r->attach)
 		rc = sonde_run_attach_check(r, err);
 	if (rc == 0)
-		rc = sonde_run_config_env(config, &r->env_words, false, err);
+		rc = choose_program(r, q->program, err);
+	if (rc == 0)
+		rc = sonde_run_config_env(r, &r->env_words, false, err);
 	if (rc == 0)
 		rc = sonde_modules_env(&r->env_words, r->set.modules, err);
 	if (rc == 0 && r->attach)
 		sonde_run_attach_env(r, &r->env_words);
 	r->env = r->env_words.words.at;
-	if (rc == 0)
-		rc = choose_program(r, q->program, err);
 	if (rc == 0)
 		rc = choose_dir(r, err);
 	if (rc == 0)

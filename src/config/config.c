@@ -369,6 +369,42 @@ int sonde_config_open(
 	return rc;
 }
 
+/* Whether an override names the preset that is placed at the first word of `key`: `model/x/arch@model=NAME`. */
+static bool is_preset_chosen(const struct hydra_config *c, struct sonde_str key)
+{
+	const struct sonde_str *lines;
+	struct sonde_str rest, word, place;
+	size_t nr = hydra_config_list(c, "hydra.overrides.task", &lines), i;
+
+	key = sonde_str_cut(key, '.', &rest);
+	for (i = 0; i < nr; i++) {
+		word = sonde_str_cut(lines[i], '=', &rest);
+		sonde_str_cut(word, '@', &place);
+		if (place.n && sonde_str_eq(place, key))
+			return true;
+	}
+	return false;
+}
+
+bool sonde_config_is_users(const struct hydra_config *c, const char *key)
+{
+	struct sonde_config_sources s = {0};
+	struct sonde_str origin = hydra_config_origin(c, key);
+	char path[PATH_MAX], real[PATH_MAX];
+	size_t nr;
+
+	if (!origin.n || sonde_str_is(origin, HYDRA_DEFAULT))
+		return false;
+	if (sonde_str_starts(origin, "override '") || is_preset_chosen(c, sonde_str_from(key)))
+		return true;
+	find_shipped(&s);
+	nr = strlen(s.shipped);
+	snprintf(path, sizeof(path), "%.*s", SONDE_STR_ARG(origin));
+	if (strrchr(path, ':'))
+		*strrchr(path, ':') = '\0'; /* the line */
+	return !realpath(path, real) || strncmp(real, s.shipped, nr) != 0 || real[nr] != '/';
+}
+
 struct hydra_dump sonde_config_record(
 	const struct hydra_config *c, enum hydra_part part, const char *package)
 {

@@ -53,6 +53,12 @@ int sonde_config_open(
 	struct hydra_config **out, const struct sonde_config_request *req, struct sonde_err *err);
 
 /*
+ * Whether the user chose a value: by an override, by a preset that an override names, or in a file of theirs. A value
+ * of the shipped configuration or of the table of keys is sonde's own choice.
+ */
+bool sonde_config_is_users(const struct hydra_config *c, const char *key);
+
+/*
  * How to write a configuration into the files of a run or report: secrets are masked, and a
  * value that comes from the environment is written as its interpolation (unless
  * sonde.record_env is true).

@@ -35,10 +35,10 @@
 	}
 
 const struct hydra_key sonde_keys[] = {
-	TEXT("device", "cuda:0", "the device the bundled workload runs on"),
-	FREE("model", "architecture of the bundled workload (group model/NAME/arch)"),
+	TEXT("device", "cuda:0", "the device the bundled workload runs on ($SONDE_DEVICE; a program of yours gets the variable if you set the key)"),
+	FREE("model", "architecture of the bundled workload (group model/NAME/arch), $SONDE_MODEL_*"),
 	FREE("infer",
-		"batch size, steps and warm-up of the bundled workload (group model/NAME/infer)"),
+		"batch size, steps and warm-up of the bundled workload (group model/NAME/infer), $SONDE_INFER_*"),
 
 	LIST("ranks", "[]",
 		"profile these ranks of a parallel job only ([0,8], [0-7,64]), the others run as "

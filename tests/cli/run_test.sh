@@ -480,6 +480,20 @@ if [ -f "$BUILD/libsonde_inject.so" ] && [ -x "$BUILD/workloads/resnet_cpu" ]; t
 	ok a_signal_is_the_status [ "$rc" = 137 ]
 	run -- true
 	ok without_a_capture_profiling_failed [ "$rc" = 1 ]
+	plain() { grep -vE '^(CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|SONDE_INJECT_[A-Z]*|_)=' | sort; } # but for those that load the library
+	run -- env
+	same_variables() { diff <(env | plain) <(plain <"$TMP/out"); }
+	ok a_programs_variables_are_those_it_has_without_sonde same_variables
+	same_output() { run -- "$BUILD/workloads/resnet_cpu" 2 && [ "$(head -1 "$TMP/out")" = "$("$BUILD/workloads/resnet_cpu" 2)" ]; }
+	ok a_program_prints_what_it_prints_without_sonde same_output
+	run device=cpu model.channels=4 -- env
+	ok a_variable_for_what_the_user_set [ "$(grep -E '^SONDE_(MODEL|INFER|DEVICE)' "$TMP/out" | sort | tr '\n' ' ')" = 'SONDE_DEVICE=cpu SONDE_MODEL_CHANNELS=4 ' ]
+	run model/dummy_shallow_resnet/arch@model=dummy_shallow_resnet.tiny -- env
+	ok a_preset_that_the_user_chose_counts_whole [ "$(grep -cE '^SONDE_MODEL_' "$TMP/out")" = 7 -a "$(grep -c '^SONDE_INFER' "$TMP/out")" = 0 ]
+	mkdir "$TMP/mine" && sed 's/steps: 5/steps: 7/' conf/model/dummy_shallow_resnet/infer/dummy_shallow_resnet.default.yaml >"$TMP/sizes"
+	mkdir -p "$TMP/mine/model/dummy_shallow_resnet/infer" && mv "$TMP/sizes" "$TMP/mine/model/dummy_shallow_resnet/infer/dummy_shallow_resnet.default.yaml"
+	run --config-dir "$TMP/mine" -- env
+	ok a_file_of_the_user_counts [ "$(grep -E '^SONDE_(MODEL|INFER_STEPS)' "$TMP/out")" = SONDE_INFER_STEPS=7 ]
 	run infer.steps=2 infer.warmup_steps=1 model.blocks=3 model.channels=4 model.image_size=16 -- "$BUILD/workloads/resnet_cpu"
 	ok the_workload_takes_its_steps_from_the_configuration grep -qx 'checksum .* after 3 steps' "$TMP/out"
 	ok the_workload_takes_its_sizes_from_the_configuration grep -qE ' residual +9 ' "$TMP/out"

@@ -173,6 +173,11 @@ if [ -x "$PROG" ]; then
 			status 0 "$SONDE" run -- "$PROG" 3 && [ "$(ls -d tmp/profile-output/2* | wc -l)" = 2 ] && [ "$(readlink tmp/profile-output/latest)" = "$(ls tmp/profile-output | grep ^2 | tail -1)" ]
 	}
 	ok run__latest_is_the_newest_run last
+	not_latest() { # a run without a capture
+		local before=$(readlink tmp/profile-output/latest)
+		status 1 "$SONDE" run -- true && [ "$(readlink tmp/profile-output/latest)" = "$before" ] && status 0 env BROWSER=/bin/echo "$SONDE" view && says "the newest run: tmp/profile-output/$before"
+	}
+	ok run__latest_has_a_capture not_latest
 	kept() { rm tmp/profile-output/latest && mkdir tmp/profile-output/latest && status 0 "$SONDE" run -- "$PROG" 3 && [ ! -L tmp/profile-output/latest ] && rmdir tmp/profile-output/latest; }
 	ok run__a_folder_called_latest_stays kept
 	ok run__open_opens_its_page opened "$SONDE" run --open -- "$PROG" 3
