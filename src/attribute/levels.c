@@ -213,7 +213,10 @@ static void add_groups(struct sonde_levels *v, const struct sonde_launches *l, c
 	}
 }
 
-/* If any launches are known, a region without launches needs no capture. */
+/*
+ * If any launches are known, a region without launches needs no capture. ncu sees the ranges of the launching thread
+ * only, so adopted launches do not count.
+ */
 static void drop_empty(const struct sonde_launches *l, bool *named, bool *used)
 {
 	size_t i, k;
@@ -222,7 +225,7 @@ static void drop_empty(const struct sonde_launches *l, bool *named, bool *used)
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_place *p = &l->places.at[l->launches.at[i].place];
 
-		for (k = 0; k < p->nr; k++)
+		for (k = 0; k < p->nr && !l->launches.at[i].is_adopted; k++)
 			for (at = l->homes.at[p->first + k]; at != SONDE_NONE && !used[at];
 				at = l->regions.at[at].parent)
 				used[at] = true;

@@ -12,7 +12,7 @@
 static void put_heads(struct sonde_table *t, const struct sonde_scale *host)
 {
 	static const char *const before[] = {"0region", "4kind", ">3threads", ">0entries", NULL};
-	static const char *const after[] = {">2launches", "1ncu --nvtx-include", NULL};
+	static const char *const after[] = {">2own launches", "1ncu --nvtx-include", NULL};
 
 	sonde_table_heads(t, before);
 	sonde_scale_column(t, host, SONDE_STR("host ms"), 0);
@@ -110,7 +110,8 @@ void sonde_export_inventory_json(const struct sonde_inventory *v, struct sonde_s
 	sonde_json_z(&w, "schema", "sonde.regions/1");
 	sonde_json_z(&w, "generator", "sonde " SONDE_VERSION);
 	sonde_json_u64(&w, "launches_total", v->nr_launches);
-	sonde_json_u64(&w, "launches_outside", v->nr_outside);
+	sonde_json_u64(&w, "launches_outside", v->nr_outside + v->nr_adopted);
+	sonde_json_u64(&w, "launches_adopted", v->nr_adopted);
 	sonde_json_array(&w, "regions", false, i, v->rows.nr)
 		write_json_row(&w, &v->rows.at[i]);
 	sonde_json_texts(&w, "notes", v->notes.texts.keys, v->notes.texts.nr, false);

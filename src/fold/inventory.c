@@ -70,7 +70,7 @@ static void add_launches(struct work *w)
 	for (i = 0; i < l->launches.nr; i++) {
 		const struct sonde_place *p = &l->places.at[l->launches.at[i].place];
 
-		if (l->launches.at[i].state != SONDE_LAUNCH_TAKEN)
+		if (l->launches.at[i].state != SONDE_LAUNCH_TAKEN || l->launches.at[i].is_adopted)
 			continue;
 		for (k = 0; k < p->nr; k++)
 			for (at = l->homes.at[p->first + k];
@@ -138,7 +138,7 @@ int sonde_inventory_build(
 	int rc;
 
 	*out = (struct sonde_inventory){
-		.nr_launches = l->launches.nr, .nr_outside = l->tally.nr_outside};
+		.nr_launches = l->launches.nr, .nr_outside = l->tally.nr_outside, .nr_adopted = l->tally.nr_adopted};
 	sonde_notes_add(&out->notes, &l->records->notes);
 	sonde_notes_add(&out->notes, &l->notes);
 	work_init(&w);

@@ -181,7 +181,6 @@ int sonde_pipeline_look(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	static const char *const raw = "raw";
 	const struct sonde_selection all = {.stack_only = true,
-		.own_threads = true,
 		.no_origins = true,
 		.labels = {&raw, 1}};
 	int rc = take_inputs(p, err);

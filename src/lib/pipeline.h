@@ -82,6 +82,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err);
 
 /*
  * Instead of a run: reads every launch and range of the inputs, unselected and as written. `sonde regions` lists them.
+ * Launches are adopted as in reports, and marked; ncu's filter, which sees one thread's ranges, does not take those.
  * `sonde run` plans range replay with them, and explains with them why nothing was selected. Needs no configuration.
  */
 int sonde_pipeline_look(struct sonde_pipeline *p, struct sonde_err *err);
