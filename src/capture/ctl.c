@@ -230,6 +230,7 @@ static int open_run(int *fd, pid_t pid, struct sonde_err *err)
 	if (kill(pid, 0) < 0)
 		return sonde_err_set(
 			err, SONDE_ERR_NOTFOUND, "process %d is another user's: ask as that user", (int)pid);
+	pid = (pid_t)sonde_proc_program(pid);
 	carrier = find_carrier(dir, pid);
 	if (!carrier)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,

@@ -312,6 +312,8 @@ int sonde_sleepers_choose(struct sonde_sleepers *out, const char *word, struct s
 	int rc = sonde_sleepers_find(&found, err);
 	size_t i;
 
+	if (is_number)
+		number = (uint64_t)sonde_proc_program((long)number);
 	for (i = 0; rc == 0 && is_number && i < found.all.nr; i++)
 		is_there |= found.all.at[i].pid == (pid_t)number;
 	for (i = 0; rc == 0 && ok && i < found.all.nr; i++) {

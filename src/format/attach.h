@@ -27,6 +27,9 @@
 #define SONDE_RUNNER_LIMIT 24 /* bytes of a runner's name, NUL included */
 #define SONDE_ATTACH_BYTES 4096u
 
+/* The task name of the library's own process beside a program: `ps` shows the program's words for both. */
+#define SONDE_HELPER_TASK "sonde-flush"
+
 /* Why a process that used NVTX or CUDA left no capture, or not all of it. */
 enum sonde_attach_fault {
 	SONDE_FAULT_MEMORY, /* no memory for the buffers */

@@ -324,7 +324,7 @@ static void run_flusher(void)
 	uint32_t ms = FIRST_MS;
 	bool is_alone = false;
 
-	raw_call(SYS_prctl, PR_SET_NAME, (long)"sonde-flush", 0, 0, 0);
+	raw_call(SYS_prctl, PR_SET_NAME, (long)SONDE_HELPER_TASK, 0, 0, 0);
 	begin_file();
 	f.nr_marks = atomic_load(&g->orders->nr_marks);
 	sonde_outfile__open();

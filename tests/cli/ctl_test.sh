@@ -41,6 +41,13 @@ without_window() { # open until it is told to pause
 	begin open && wait_for more_than 0 $pid && "$SONDE" ctl $pid stop && wait_for paused && finish && "$SONDE" report "$run/native" | tee /dev/stderr | tr '\n' ' ' | grep -q 'captured in 1  *window,'
 }
 
+helper_too() { # `ps` shows the library's own process with the program's words
+	local helper
+	begin helper && wait_for more_than 0 $pid || return
+	helper=$(for p in $(pgrep -x sonde-flush); do tr '\0' '\n' <"/proc/$p/environ" | grep -qxF "SONDE_INJECT_CONFIG=$run/native/inject.conf" && echo "$p"; done)
+	[ -n "$helper" ] && [ "$helper" != "$(child)" ] && "$SONDE" ctl "$helper" mark there | grep -qx marked && finish && dump_run | grep -x 'mark there'
+}
+
 every() { # the tree so far, on standard error, of what the run is to report
 	begin every capture.every=200ms --nvtx-include step && wait_for grep -q 'not selected' "$TMP/err"
 	finish && grep -q 'in regions' "$TMP/err" && grep -q train "$TMP/err" && grep -qx done "$TMP/out"
@@ -158,6 +165,7 @@ ok "an answer is shown as text" hostile_answer
 ok "windows open and close from outside, and the tree so far is told" whole
 may_skip "another user's orders are refused" another_user
 ok "a capture without a window can be paused" without_window
+ok "the number of the library's own process means its program" helper_too
 ok "--every prints the tree while the program runs" every
 ok "what is open while a program runs is no fault" healthy
 ok "of a job one rank prints the tree of all" every_of_ranks
