@@ -54,11 +54,11 @@ static long watched_by(long pid, const char *fd)
 {
 	static const char mark[] = "\nPid:\t";
 	struct sonde_buf text = {0};
-	char file[300];
+	char file[48];
 	const char *at;
 	long found = 0;
 
-	snprintf(file, sizeof(file), "fdinfo/%s", fd);
+	snprintf(file, sizeof(file), "fdinfo/%.32s", fd);
 	if (slurp(&text, pid, file) && (at = memmem(text.p, text.n, mark, sizeof(mark) - 1)))
 		found = strtol(at + sizeof(mark) - 1, NULL, 10);
 	sonde_buf_release(&text);
