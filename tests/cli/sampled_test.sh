@@ -8,9 +8,9 @@ ok "golden sampled.txt" golden sampled.txt report --width 120 $D
 narrow() { # other columns give way first; without a terminal there are 100
 	report examples/h200_train >"$TMP/100" && report --width 80 examples/h200_train >"$TMP/80" || return
 	grep -qE '^region .* SM act % +Tensor % +DRAM %' "$TMP/100" && grep -qE '^region .* SM act % +Tensor % +DRAM %' "$TMP/80" &&
-		grep -qE '^no room for: .*launches' "$TMP/80" && grep -qE '^warmup .* ~74±14 ' "$TMP/80" && ! grep -E '.{81}' "$TMP/80"
+		grep -qE '^region .* bound$' "$TMP/80" && grep -qE '^no room for: .*launches' "$TMP/80" && grep -qE '^warmup .* ~74±14 ' "$TMP/80" && ! grep -E '.{81}' "$TMP/80"
 }
-ok "SM %, tensor % and DRAM % with their ± stay on a narrow terminal" narrow
+ok "SM %, tensor %, DRAM % and what limits a region stay on a narrow terminal" narrow
 valid() { report -f json $D >"$TMP/s.json" && "$SONDE" validate "$TMP/s.json"; }
 ok "its JSON is valid and its parts add up" valid
 beside() { report -f json $D tests/data/ncu/seed_kernel.ncu-rep >"$TMP/two.json" && "$SONDE" validate "$TMP/two.json"; }
