@@ -342,3 +342,41 @@ void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is
 			put_visible(out, c, false);
 	}
 }
+
+/* Symbols that sonde's own sentences have, and how a terminal without UTF-8 gets them. */
+static const char *plain_symbol(uint32_t c)
+{
+	static const struct {
+		uint32_t c;
+		const char *plain;
+	} symbols[] = {{0xb1, "+-"}, {0xb5, "u"}, {0xb7, "-"}, {0xd7, "x"}, {0x2026, "..."}, {0x2192, "->"},
+		{0x2212, "-"}, {0x2264, "<="}, {0x2265, ">="}};
+	size_t i;
+
+	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+		if (symbols[i].c == c)
+			return symbols[i].plain;
+	return NULL;
+}
+
+void sonde_escape_sentence(struct sonde_buf *out, struct sonde_str text, bool is_utf8)
+{
+	struct sonde_buf plain = {0};
+	size_t i = 0, length;
+	uint32_t c;
+
+	while (i < text.n) {
+		const char *symbol;
+
+		length = sonde_utf8_decode(text, i, &c);
+		symbol = is_utf8 || !length ? NULL : plain_symbol(c);
+		if (symbol)
+			sonde_buf_puts(&plain, symbol);
+		else
+			sonde_buf_add(&plain, text.p + i, length ? length : 1);
+		i += length ? length : 1;
+	}
+	sonde_escape_terminal(out, sonde_buf_view(&plain), is_utf8);
+	out->failed |= plain.failed;
+	sonde_buf_release(&plain);
+}

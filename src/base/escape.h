@@ -39,6 +39,8 @@ void sonde_escape_folded(struct sonde_buf *out, struct sonde_str text);
 void sonde_escape_csv(struct sonde_buf *out, struct sonde_str text);
 /* With `is_utf8` false, everything beyond ASCII becomes visible escapes too. */
 void sonde_escape_terminal(struct sonde_buf *out, struct sonde_str text, bool is_utf8);
+/* The same for a sentence of sonde's: the symbols that it may have, such as µ, → and ±, become ASCII that people read. */
+void sonde_escape_sentence(struct sonde_buf *out, struct sonde_str text, bool is_utf8);
 
 /* How many columns `text` (already escaped) takes on a terminal. */
 size_t sonde_width(struct sonde_str text);

@@ -176,7 +176,7 @@ static void put_time_ns(struct sonde_buf *out, double ns)
 	static const struct {
 		double ns;
 		const char *name;
-	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {0, "ns"}};
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "\u00b5s"}, {0, "ns"}};
 	size_t i = 0;
 
 	while (fabs(ns) < units[i].ns)

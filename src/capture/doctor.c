@@ -1,6 +1,7 @@
 #include "capture/doctor.h"
 
 #include "base/json_out.h"
+#include "base/wrap.h"
 #include "capture/native_env.h"
 #include "catalogue/advice.h"
 #include "sample/calibration.h"
@@ -14,6 +15,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TEXT_COLUMN 18 /* behind the health and the topic */
 
 static const char *const health_names[] = {"ok", "note", "bad"};
 
@@ -286,17 +289,20 @@ enum sonde_health sonde_diagnosis_worst(const struct sonde_diagnosis *d)
 	return worst;
 }
 
-void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to)
+void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to, size_t width)
 {
+	const struct sonde_margins m = {TEXT_COLUMN, TEXT_COLUMN, width};
 	size_t i;
 
 	for (i = 0; i < d->symptoms.nr; i++) {
 		const struct sonde_symptom *s = &d->symptoms.at[i];
 
-		sonde_sink_printf(
-			to, "%-4s  %-10s  %s\n", health_names[s->health], s->topic, s->says);
+		sonde_sink_printf(to, "%-4s  %-10s  ", health_names[s->health], s->topic);
+		sonde_wrap(to, sonde_str_from(s->says), m);
 		if (s->remedy)
-			sonde_sink_printf(to, "                  remedy: %s\n", s->remedy);
+			sonde_sink_printf(to, "%*sremedy: ", TEXT_COLUMN, "");
+		if (s->remedy)
+			sonde_wrap(to, sonde_str_from(s->remedy), (struct sonde_margins){TEXT_COLUMN + 8, TEXT_COLUMN, width});
 	}
 }
 

@@ -29,7 +29,8 @@ struct sonde_diagnosis {
 bool sonde_diagnosis_build(struct sonde_diagnosis *out, const struct sonde_machine *f);
 void sonde_diagnosis_release(struct sonde_diagnosis *d);
 enum sonde_health sonde_diagnosis_worst(const struct sonde_diagnosis *d);
-void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to);
+/* Writes text for a terminal that is `width` columns wide. */
+void sonde_diagnosis_show(const struct sonde_diagnosis *d, struct sonde_sink *to, size_t width);
 void sonde_diagnosis_json(
 	const struct sonde_diagnosis *d, const struct sonde_machine *f, struct sonde_sink *to);
 

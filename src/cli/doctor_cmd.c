@@ -1,10 +1,16 @@
 #include "capture/doctor.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/terminal.h"
 
 #include <unistd.h>
 
-static int examine_machine(bool is_json, struct sonde_sink *out, enum sonde_health *worst)
+struct request {
+	bool is_json;
+	size_t width;
+};
+
+static int examine_machine(const struct request *q, struct sonde_sink *out, enum sonde_health *worst)
 {
 	struct sonde_machine machine;
 	struct sonde_diagnosis d;
@@ -13,24 +19,21 @@ static int examine_machine(bool is_json, struct sonde_sink *out, enum sonde_heal
 	sonde_machine_find(&machine);
 	is_good = sonde_diagnosis_build(&d, &machine);
 	*worst = sonde_diagnosis_worst(&d);
-	if (is_json)
+	if (q->is_json)
 		sonde_diagnosis_json(&d, &machine, out);
 	else
-		sonde_diagnosis_show(&d, out);
+		sonde_diagnosis_show(&d, out, q->width ? q->width : sonde_terminal_width());
 	sonde_diagnosis_release(&d);
 	return is_good ? 0 : SONDE_ERR_NOMEM;
 }
 
-struct request {
-	bool is_json;
-};
-
 #define INTO(member) offsetof(struct request, member)
 static const struct sonde_option options[] = {
 	SONDE_OPT(0, "json", NULL, FLAG, is_json, "as JSON, with all facts"),
+	SONDE_OPT_WIDTH(width),
 };
 
-static const struct sonde_usage usage = {"sonde doctor [--json]",
+static const struct sonde_usage usage = {"sonde doctor [options]",
 	"Looks at this machine: GPU, driver, Nsight Compute and Systems, CUPTI, permission to\n"
 	"read the counters, other profilers, containers; each finding with its remedy.\n"
 	"Exit status: 0 when `sonde run` has times and counters here, 1 when something is in\n"
@@ -53,7 +56,7 @@ int sonde_cmd_doctor(int argc, char **argv)
 			args.operands.at[0]);
 	if (rc == 0) {
 		sonde_sink_init_fd(&out, STDOUT_FILENO);
-		if (examine_machine(q.is_json, &out, &worst))
+		if (examine_machine(&q, &out, &worst))
 			rc = sonde_err_nomem(&err);
 		rc = sonde_sink_finish(&out, rc, &err);
 	}

@@ -158,8 +158,8 @@ static void say_rest(const struct sonde_launches *l)
 		sonde_say("%llu of %zu launches were outside any range",
 			(unsigned long long)l->tally.nr_outside, l->launches.nr);
 	if (l->tally.nr_adopted)
-		sonde_say("%llu more are of threads without ranges of their own: reports count them in those "
-			  "open in another thread (report.threads), ncu's filter does not take them",
+		sonde_say("%llu more are of threads without ranges: reports count them where another thread was "
+			  "(report.threads), ncu's filter does not take them",
 			(unsigned long long)l->tally.nr_adopted);
 }
 

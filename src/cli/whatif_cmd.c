@@ -1,6 +1,7 @@
 #include "base/escape.h"
 #include "base/json_out.h"
 #include "base/number.h"
+#include "base/wrap.h"
 #include "cli/command.h"
 #include "cli/messages.h"
 #include "cli/option.h"
@@ -64,7 +65,7 @@ static void put_head(struct job *j, struct sonde_buf *out)
 	const struct sonde_replay_summary *s = sonde_whatif_summary(j->w);
 
 	sonde_buf_puts(out, "step ");
-	sonde_escape_terminal(out, sonde_whatif_region_id(j->w, s->step), sonde_terminal_is_utf8());
+	put_text(out, sonde_whatif_region_id(j->w, s->step));
 	sonde_buf_printf(out, ": %llu entries, ", (unsigned long long)s->nr_steps);
 	put_time(out, s->measured_ns);
 	sonde_buf_puts(out, " each as captured, ");
@@ -82,7 +83,7 @@ static void put_answers(struct job *j, struct sonde_buf *out)
 		const struct answer *a = &j->answers.at[i];
 
 		sonde_buf_puts(out, i ? "" : "\n");
-		sonde_escape_terminal(out, a->text, sonde_terminal_is_utf8());
+		put_text(out, a->text);
 		if (isnan(a->gain.ns_per_step)) {
 			sonde_buf_printf(out, ": not known; %s\n", a->gain.why);
 			continue;
@@ -149,7 +150,9 @@ static void put_regions(struct job *j, struct sonde_buf *out)
 
 static void write_text(struct job *j, struct sonde_sink *to)
 {
+	size_t width = j->q->width ? j->q->width : sonde_terminal_width();
 	struct sonde_buf out = {0};
+	struct sonde_str rest;
 
 	put_head(j, &out);
 	if (sonde_whatif_refusal(j->w))
@@ -327,6 +330,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "all", NULL, FLAG, shows_all, "also show how well each region was replayed as it was"),
 	SONDE_OPT(0, "together", NULL, FLAG, together,
 		"of a folder, take all runs and jobs in it; otherwise its newest run"),
+	SONDE_OPT_WIDTH(width),
 };
 
 static const struct sonde_usage usage = {"sonde whatif RUN [CHANGE...] [options]",

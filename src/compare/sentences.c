@@ -252,6 +252,8 @@ static bool has_own_news(const struct sonde_diff *d, size_t i, double own)
 		return (r->parent == SONDE_NONE ||
 			       d->regions.at[r->parent].verdict != r->verdict) &&
 		       speaks_for_pair(r);
+	if (r->is_step && !r->scope.p) /* that it did not change is news, too; of each rank that would be too much */
+		return !isnan(r->ratio);
 	return (sonde_diff__is_moved(r) || sonde_diff__is_gpu_moved(r)) && (r->is_step || fabs(own) >= OWN_SHARE * fabs(total_change(r)));
 }
 
@@ -444,6 +446,42 @@ static void say_moved(
 	add_ancestors(b, d, r);
 }
 
+/* Appends ": 8 entries per side would decide it; there are 3 and 4", or "at least … are needed"; nothing if that is not known. */
+static void put_needed(struct sonde_buf *b, const struct sonde_diff_region *r)
+{
+	bool is_open = !(r->low > 0);
+
+	if (!(r->needed < 1e9))
+		return;
+	sonde_buf_puts(b, is_open ? ": at least " : r->needed > 1000 ? ": " : ": about ");
+	sonde_diff_needed_put(b, r);
+	sonde_buf_printf(b, " per side %s; there are %u and %u", is_open ? "are needed" : "would decide it",
+		r->needs_runs ? r->base.nr_runs : r->base.nr_values, r->needs_runs ? r->new_half.nr_runs : r->new_half.nr_values);
+}
+
+static void put_interval(struct sonde_buf *b, const struct sonde_diff_region *r)
+{
+	if (sonde_diff_interval_matters(r))
+		sonde_buf_printf(b, " (95 %%: %+.1f to %+.1f %%)", 100 * (r->low - 1), 100 * (r->high - 1));
+}
+
+/* The sentence on a step that is the same, or undecided: it is what people ask for. */
+static void say_step(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	bool is_same = r->verdict == SONDE_VERDICT_SAME;
+
+	sonde_region_say(b, r->id, r->kind);
+	if (is_same)
+		sonde_buf_printf(b, " is the same within %g %%: ", 100 * d->options.min_effect);
+	else
+		sonde_buf_printf(b, " is undecided, %+.1f %%: ", 100 * (r->ratio - 1));
+	put_times(b, r->base.median_ns, r->new_half.median_ns);
+	sonde_buf_puts(b, time_suffix(r));
+	put_interval(b, r);
+	if (!is_same)
+		put_needed(b, r);
+}
+
 static bool share_fate(const struct sonde_diff *d, const struct news *a, const struct news *b)
 {
 	const struct sonde_diff_region *x = &d->regions.at[a->region],
@@ -518,13 +556,6 @@ static double idle_change(const struct sonde_diff_region *r)
 	return is_large ? fabs(change) * now->entries : 0;
 }
 
-static void put_both(struct sonde_buf *b, double base, const char *between, double now)
-{
-	put_time(b, base);
-	sonde_buf_puts(b, between);
-	put_time(b, now);
-}
-
 /* GPU time does not include waiting: a CUDA graph changes no kernel, but may save most of the time. */
 static void say_idle(struct sonde_diff *d)
 {
@@ -540,13 +571,13 @@ static void say_idle(struct sonde_diff *d)
 		return;
 	base = &most->base;
 	now = &most->new_half;
-	sonde_buf_puts(&b, "In an entry of ");
+	sonde_buf_puts(&b, "In ");
 	sonde_region_say(&b, most->id, most->kind);
 	sonde_buf_puts(&b, " the GPU is idle for ");
-	put_both(&b, now->idle_ns / now->entries, " on average instead of ", base->idle_ns / base->entries);
-	sonde_buf_puts(&b, "; idle and busy time together: ");
-	put_both(&b, (base->busy_ns + base->idle_ns) / base->entries, " \u2192 ",
-		(now->busy_ns + now->idle_ns) / now->entries);
+	put_time(&b, now->idle_ns / now->entries);
+	sonde_buf_puts(&b, " an entry instead of ");
+	put_time(&b, base->idle_ns / base->entries);
+	sonde_buf_puts(&b, " (means over entries, not medians)");
 	if (most->time == SONDE_ENTRY_GPU)
 		sonde_buf_puts(&b, ". Verdicts are about GPU time alone");
 	if (!b.failed)
@@ -554,40 +585,31 @@ static void say_idle(struct sonde_diff *d)
 	sonde_buf_release(&b);
 }
 
-/* The sentence on the undecided region that takes most time, and what would decide it. */
+/* The sentence on the undecided region that takes most time, and what would decide it; nothing if the step's own sentence says that. */
 static void say_insufficient(struct sonde_diff *d)
 {
 	const struct sonde_diff_region *most = NULL;
-	struct sonde_buf needed = {0}, known = {0};
+	struct sonde_buf b = {0};
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
 		const struct sonde_diff_region *r = &d->regions.at[i];
 
+		if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9 && r->is_step && !r->scope.p)
+			return;
 		if (r->verdict == SONDE_VERDICT_INSUFFICIENT && r->needed < 1e9 &&
 			(!most || r->new_half.total_ns > most->new_half.total_ns))
 			most = r;
 	}
 	if (!most)
 		return;
-	sonde_diff_needed_put(&needed, most);
-	if (!(most->low > 0)) {
-		sonde_note(&d->sentences, "%.*s%s is undecided: at least %.*s per side are needed; there are %u and %u",
-			SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
-			SONDE_STR_ARG(sonde_buf_view(&needed)), most->needs_runs ? most->base.nr_runs : most->base.nr_values,
-			most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);
-		sonde_buf_release(&needed);
-		return;
-	}
-	if (sonde_diff_interval_matters(most))
-		sonde_buf_printf(&known, " (95 %%: %+.1f to %+.1f %%)", 100 * (most->low - 1), 100 * (most->high - 1));
-	sonde_note(&d->sentences, "%.*s%s is undecided%.*s: %s%.*s per side would decide it; there are %u and %u",
-		SONDE_STR_ARG(sonde_region_path(most->id, most->kind)), sonde_region_kind_mark(most->kind),
-		SONDE_STR_ARG(sonde_buf_view(&known)), most->needed > 1000 ? "" : "about ",
-		SONDE_STR_ARG(sonde_buf_view(&needed)), most->needs_runs ? most->base.nr_runs : most->base.nr_values,
-		most->needs_runs ? most->new_half.nr_runs : most->new_half.nr_values);
-	sonde_buf_release(&needed);
-	sonde_buf_release(&known);
+	sonde_region_say(&b, most->id, most->kind);
+	sonde_buf_puts(&b, " is undecided");
+	put_interval(&b, most);
+	put_needed(&b, most);
+	if (!b.failed)
+		sonde_note(&d->sentences, "%s", b.p);
+	sonde_buf_release(&b);
 }
 
 /* Removes later news that can share the sentence of news `i`. Returns how many there are. */
@@ -621,6 +643,8 @@ static void say_news(struct sonde_diff *d, struct news *news, size_t nr)
 			say_lone(&b, d, r, beside);
 		else if (sonde_diff__is_moved(r))
 			say_moved(&b, d, r);
+		else if (!sonde_diff__is_gpu_moved(r))
+			say_step(&b, d, r);
 		else
 			say_gpu_moved(&b, d, r);
 		if (!b.failed)

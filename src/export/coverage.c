@@ -129,7 +129,7 @@ void sonde_coverage_print(struct sonde_buf *line, const struct sonde_tree *t,
 		sonde_buf_printf(line, ", %.3f of %.3f ms GPU time (%.1f%%)", c.attributed_ns / 1e6,
 			c.total_ns / 1e6, 100 * c.attributed_ns / c.total_ns);
 	if (t->cells->tally.nr_adopted && !is_ranges)
-		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges of their own, counted in those open in another thread",
+		sonde_buf_printf(line, "; %" PRIu64 " of them by threads without ranges, counted where another thread was",
 			t->cells->tally.nr_adopted);
 	if (c.outside)
 		append_outside(t, c.outside, line);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "base/wrap.h"
 #include "export/table.h"
 
 #include <math.h>
@@ -12,13 +13,14 @@
 #define MAX_INDENT 12
 #define MAX_ROWS   20
 #define MAX_ALL	   100
+#define INDENT	   3 /* of the further lines of a sentence */
 
 /* The regions that have a row: those of `order` for which `is_shown` is true, in that order. */
 struct rows {
 	const struct sonde_diff *d;
 	uint32_t *order; /* all regions, depth-first; choose_rows leaves only the shown ones */
 	bool *is_shown;	 /* by region */
-	bool takes_undecided;	 /* undecided regions have rows, because they are asked for, or there are no others … */
+	bool takes_undecided;	 /* not only the step: undecided regions have rows, because they are asked for, or there are no others … */
 	bool is_undecided;	 /* … which is the case here */
 	size_t nr, nr_undecided; /* rows; undecided regions that have no row */
 };
@@ -161,9 +163,12 @@ static bool is_undecided(const struct sonde_diff_region *r)
 	return r->verdict == SONDE_VERDICT_INSUFFICIENT;
 }
 
+/* The step always has a row: everybody looks for it first. */
 static bool takes_region(const struct rows *rows, uint32_t region)
 {
-	return rows->takes_undecided || !is_undecided(&rows->d->regions.at[region]);
+	const struct sonde_diff_region *r = &rows->d->regions.at[region];
+
+	return rows->takes_undecided || r->is_step || !is_undecided(r);
 }
 
 /* Shows a region together with the regions around it, if all of them fit. */
@@ -182,11 +187,15 @@ static void show_with_parents(struct rows *rows, uint32_t region, size_t max)
 	rows->nr += missing;
 }
 
-/* Chooses the regions that changed most. Undecided ones have a row if they are asked for, or if there are no others. */
+/*
+ * Chooses the step and the regions that changed most. Undecided ones have a row if they are asked for, or if there are no
+ * others.
+ */
 static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct sonde_err *err)
 {
 	const struct sonde_diff *d = rows->d;
-	size_t max = o->max_regions ? o->max_regions : o->shows_all ? MAX_ALL : MAX_ROWS, nr = d->regions.nr, i, n = 0;
+	size_t max = o->max_regions ? o->max_regions : o->shows_all ? MAX_ALL : MAX_ROWS, nr = d->regions.nr, i, n = 0,
+	       nr_undecided = 0;
 	uint32_t *heaviest = sonde_malloc((nr + 1) * sizeof(*heaviest));
 
 	rows->is_shown = sonde_calloc(nr + 1, sizeof(*rows->is_shown));
@@ -196,20 +205,35 @@ static int choose_rows(struct rows *rows, const struct sonde_diff_out *o, struct
 	}
 	for (i = 0; i < nr; i++) {
 		heaviest[i] = (uint32_t)i;
-		rows->nr_undecided += is_undecided(&d->regions.at[i]);
+		nr_undecided += is_undecided(&d->regions.at[i]);
 	}
-	rows->takes_undecided = o->shows_all || rows->nr_undecided == nr;
+	rows->is_undecided = nr_undecided == nr;
+	rows->takes_undecided = o->shows_all || rows->is_undecided;
 	qsort_r(heaviest, nr, sizeof(*heaviest), by_weight, d->regions.at);
+	for (i = 0; i < nr; i++) {
+		rows->nr_undecided += !takes_region(rows, (uint32_t)i);
+		if (d->regions.at[i].is_step)
+			show_with_parents(rows, (uint32_t)i, max);
+	}
 	for (i = 0; i < nr; i++)
 		if (takes_region(rows, heaviest[i]))
 			show_with_parents(rows, heaviest[i], max);
 	sonde_free(heaviest);
-	rows->is_undecided = rows->nr_undecided == nr;
-	rows->nr_undecided = rows->takes_undecided ? 0 : rows->nr_undecided;
 	for (i = 0; i < nr; i++)
 		if (rows->is_shown[rows->order[i]])
 			rows->order[n++] = rows->order[i];
 	return 0;
+}
+
+/* Wraps lines of escaped text: further lines of a sentence are indented. */
+static void wrap_lines(const struct sonde_sink *lines, const struct sonde_diff_out *o, struct sonde_sink *to)
+{
+	struct sonde_str rest = sonde_buf_view(&lines->buf);
+
+	to->buf.failed |= lines->buf.failed;
+	while (rest.n)
+		sonde_wrap(to, sonde_str_cut(rest, '\n', &rest),
+			(struct sonde_margins){0, INDENT, o->width ? o->width : 100});
 }
 
 /* Says what has no row, and how to see it. */
@@ -220,7 +244,8 @@ static void write_rest(const struct rows *rows, struct sonde_sink *to)
 	if (nr)
 		sonde_sink_printf(to, "... and %zu more region%s (--max-regions, -f json)\n", nr, nr == 1 ? "" : "s");
 	if (rows->is_undecided)
-		sonde_sink_puts(to, "too few or too noisy entries to say whether any region changed: compare several runs per side (`sonde run "
+		sonde_sink_puts(to,
+			"too few or too noisy entries to say whether any region changed: compare several runs per side (`sonde run "
 				    "--base-cmd`)\n");
 	if (rows->nr_undecided)
 		sonde_sink_printf(to, "%zu region%s too few or too noisy entries to be compared (--all)\n",
@@ -237,6 +262,7 @@ static int write_table(const struct rows *rows, const struct sonde_diff_out *o, 
 		.least_last = 12};
 	struct sonde_buf dropped = {0};
 	struct scales scales = choose_scales(d, rows->order, rows->nr, t.is_utf8);
+	struct sonde_sink lines;
 	size_t i;
 	int rc;
 
@@ -244,34 +270,42 @@ static int write_table(const struct rows *rows, const struct sonde_diff_out *o, 
 	for (i = 0; i < rows->nr; i++)
 		put_row(&t, rows, &d->regions.at[rows->order[i]], &scales);
 	rc = sonde_table_print(&t, to, o->width ? o->width : 100, &dropped, err);
+	sonde_sink_init_string(&lines);
+	if (dropped.n)
+		sonde_sink_printf(&lines, "no room for: %.*s (--width N)\n", SONDE_STR_ARG(sonde_buf_view(&dropped)));
+	write_rest(rows, &lines);
+	sonde_sink_puts(&lines,
+		"times: median of an entry, until it and all that it launched had ended (wall time); GPU time where that is "
+		"not known, else host time\n");
 	if (rc == 0)
-		write_rest(rows, to);
+		wrap_lines(&lines, o, to);
+	sonde_sink_abort(&lines);
 	sonde_buf_release(&dropped);
 	sonde_table_release(&t);
 	return rc;
 }
 
+static void escape_utf8(struct sonde_buf *to, struct sonde_str text)
+{
+	sonde_escape_sentence(to, text, true);
+}
+
+static void escape_ascii(struct sonde_buf *to, struct sonde_str text)
+{
+	sonde_escape_sentence(to, text, false);
+}
+
 static void write_sentences(
-	const struct sonde_diff *d, const struct sonde_diff_out *o, struct sonde_sink *to)
+	const struct sonde_diff *d, sonde_diff_escape *escape, struct sonde_sink *to)
 {
 	size_t i;
 
 	for (i = 0; i < d->sentences.texts.nr; i++) {
 		if (i)
 			sonde_sink_printf(to, "%zu. ", i);
-		sonde_escape_terminal(&to->buf, d->sentences.texts.keys[i], o->is_utf8);
+		escape(&to->buf, d->sentences.texts.keys[i]);
 		sonde_sink_putc(to, '\n');
 	}
-}
-
-static void escape_utf8(struct sonde_buf *to, struct sonde_str text)
-{
-	sonde_escape_terminal(to, text, true);
-}
-
-static void escape_ascii(struct sonde_buf *to, struct sonde_str text)
-{
-	sonde_escape_terminal(to, text, false);
 }
 
 /* Writes the tree, and the metrics that changed. */
@@ -286,12 +320,8 @@ static int write_tables(const struct sonde_diff *d, const struct sonde_diff_out 
 		sonde_sink_putc(to, '\n');
 		rc = write_table(&rows, o, to, err);
 	}
-	if (rc == 0) {
-		sonde_sink_puts(to,
-			"times: median of an entry, until it and all that it launched had ended (wall time); "
-			"GPU time where that is not known, else host time\n");
+	if (rc == 0)
 		rc = sonde_diff_out__metrics_text(d, o, order, to, err);
-	}
 	sonde_free(order);
 	sonde_free(rows.order);
 	sonde_free(rows.is_shown);
@@ -314,19 +344,25 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	struct sonde_sink *to, struct sonde_err *err)
 {
 	sonde_diff_escape *escape = o->is_utf8 ? escape_utf8 : escape_ascii;
+	struct sonde_sink lines;
 	int rc = 0;
 
 	write_side("base:", o->base, o->is_utf8, to);
 	write_side("new:", o->new_side, o->is_utf8, to);
-	write_sentences(d, o, to);
+	sonde_sink_init_string(&lines);
+	write_sentences(d, escape, &lines);
 	if (sonde_diff_out__gate(d))
-		sonde_sink_printf(to, "gate: %s\n", sonde_diff_out__gate(d));
-	sonde_diff_out__notes(to, &d->gate_reasons, "gate: ", "\n", escape);
-	sonde_diff_out__side_notes(to, d, true, (const char *const[]){"not whole: ", "\n"}, escape);
-	sonde_diff_out__notes(to, &d->reasons, "not comparable: ", "\n", escape);
-	sonde_diff_out__notes(to, &d->warnings, "differs: ", "\n", escape);
+		sonde_sink_printf(&lines, "gate: %s\n", sonde_diff_out__gate(d));
+	sonde_diff_out__notes(&lines, &d->gate_reasons, "gate: ", "\n", escape);
+	sonde_diff_out__side_notes(&lines, d, true, (const char *const[]){"not whole: ", "\n"}, escape);
+	sonde_diff_out__notes(&lines, &d->reasons, "not comparable: ", "\n", escape);
+	sonde_diff_out__notes(&lines, &d->warnings, "differs: ", "\n", escape);
+	wrap_lines(&lines, o, to);
 	if (d->regions.nr)
 		rc = write_tables(d, o, to, err);
-	sonde_diff_out__side_notes(to, d, false, (const char *const[]){"note: ", "\n"}, escape);
+	sonde_buf_clear(&lines.buf);
+	sonde_diff_out__side_notes(&lines, d, false, (const char *const[]){"note: ", "\n"}, escape);
+	wrap_lines(&lines, o, to);
+	sonde_sink_abort(&lines);
 	return rc;
 }

@@ -1,5 +1,6 @@
 #include "export/field.h"
 
+#include "base/escape.h"
 #include "base/number.h"
 
 #include <math.h>
@@ -323,17 +324,21 @@ void sonde_figure_put(
 	struct sonde_buf *to, const struct sonde_figure *f, const char *unit, bool is_utf8)
 {
 	const char *pm = is_utf8 ? "±" : "+-";
+	struct sonde_buf number = {0};
 
 	sonde_buf_puts(to, sonde_figure_mark(f, is_utf8));
 	if (!isnan(f->v) && f->error >= 10 && strcmp(unit, "%") == 0) { /* beside such an error, tenths would say nothing */
 		sonde_buf_printf(to, "%.0f%s%.0f", f->v, pm, f->error);
 		return;
 	}
-	sonde_number_human(to, f->v, unit);
-	if (isnan(f->v) || !(f->error > 0)) /* a clock frequency, for example, has no error */
-		return;
-	sonde_buf_puts(to, pm);
-	sonde_number_human(to, f->error, unit);
+	sonde_number_human(&number, f->v, unit);
+	if (!isnan(f->v) && f->error > 0) { /* a clock frequency, for example, has no error */
+		sonde_buf_puts(&number, pm);
+		sonde_number_human(&number, f->error, unit);
+	}
+	sonde_escape_sentence(to, sonde_buf_view(&number), is_utf8);
+	to->failed |= number.failed;
+	sonde_buf_release(&number);
 }
 
 struct sonde_figure sonde_load_figure(const struct sonde_entry_load *load, size_t metric)

@@ -2,6 +2,7 @@
 #include "export/format.h"
 
 #include "base/escape.h"
+#include "base/wrap.h"
 #include "export/rank_tables.h"
 #include "export/shown_findings.h"
 #include "export/stall_tables.h"
@@ -28,28 +29,12 @@ static void write_styled(struct sonde_text_export *x, uint8_t style, struct sond
 
 void sonde_text__write_wrapped(struct sonde_text_export *x, const char *bullet, struct sonde_str text)
 {
-	size_t column = sonde_width(sonde_str_from(bullet)), margin = column;
-	struct sonde_str rest;
+	size_t margin = sonde_width(sonde_str_from(bullet));
 
 	sonde_buf_clear(&x->cell);
-	sonde_escape_terminal(&x->cell, text, x->options->is_utf8);
-	rest = sonde_buf_view(&x->cell);
+	sonde_escape_sentence(&x->cell, text, x->options->is_utf8);
 	sonde_sink_puts(x->to, bullet);
-	while (rest.n) {
-		struct sonde_str word = sonde_str_cut(rest, ' ', &rest);
-		size_t w = sonde_width(word);
-
-		if (column > margin && column + 1 + w > x->width) {
-			sonde_sink_printf(x->to, "\n%*s", (int)margin, "");
-			column = margin;
-		} else if (column > margin) {
-			sonde_sink_putc(x->to, ' ');
-			column++;
-		}
-		sonde_sink_str(x->to, word);
-		column += w;
-	}
-	sonde_sink_putc(x->to, '\n');
+	sonde_wrap(x->to, sonde_buf_view(&x->cell), (struct sonde_margins){margin, margin, x->width});
 	sonde_buf_clear(&x->cell);
 }
 

@@ -5,7 +5,8 @@
 D=tests/data/diff
 EAGER=$D/eager.sonde.gz GRAPH=$D/graph.sonde.gz TRAIN=$D/train.sonde.gz
 
-says() { grep -qF -- "$1" "$TMP/out" "$TMP/err"; }
+one_line() { tr -s '\n ' ' ' <"$1"; } # sentences are wrapped
+says() { { one_line "$TMP/out" && one_line "$TMP/err"; } | grep -qF -- "$1"; }
 
 # Makes a trace in torch.profiler's format: 100 steps of two regions; `mlp` takes the given multiple of its usual time.
 trace() { # FACTOR SEED [GPU [RANK SIZE]]
@@ -41,14 +42,19 @@ unnamed() { "$SONDE" diff "$@" | sed 1,2d; } # the comparison without the names 
 ok diff__text golden diff.txt "$SONDE" diff "$EAGER" "$GRAPH" --width 110
 short_text() { # both sides by name, at most 20 rows, and who has none is counted
 	status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 && grep -qx "base: $EAGER" "$TMP/out" && grep -qx "new:  $GRAPH" "$TMP/out" &&
-		[ "$(sed -n '/^region/,/^\.\.\. and/p' "$TMP/out" | sed '1d;$d' | wc -l)" = 20 ] && grep -q '^15 regions have too few or too noisy entries to be compared (--all)' "$TMP/out" &&
-		sed -n '/^region/,/^\.\.\. and/p' "$TMP/out" | absent insufficient && grep -q '^decode/step ' "$TMP/out" && status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 --all && grep -q 'insufficient, needs 8 entries' "$TMP/out" &&
+		[ "$(sed -n '/^region/,/^no room/p' "$TMP/out" | sed '1d;$d' | wc -l)" = 20 ] && grep -q '^15 regions have too few or too noisy entries to be compared (--all)' "$TMP/out" &&
+		sed -n '/^region/,/^\(no room\|\.\.\. and\)/p' "$TMP/out" | absent insufficient && grep -q '^decode/step ' "$TMP/out" && status 0 "$SONDE" diff "$EAGER" "$GRAPH" --width 110 --all && grep -q 'insufficient, needs 8 entries' "$TMP/out" &&
 		! grep -q 'entries to be compared (--all)' "$TMP/out"
 }
 ok diff__text_is_short_and_names_its_sides short_text
+narrow() { # every line but a name that is too long for it; files too, and terminals without UTF-8
+	status 0 "$SONDE" diff "$TRAIN" $D/fused.sonde.gz --width 60 && absent -P '.{61}' "$TMP/out" && COLUMNS=72 status 0 "$SONDE" diff "$TRAIN" $D/fused.sonde.gz && absent -P '.{73}' "$TMP/out" && grep -q '.\{66\}' "$TMP/out" &&
+		LC_ALL=C status 0 "$SONDE" diff "$TRAIN" $D/fused.sonde.gz && says '3.49 ms -> 513.47 us per entry'
+}
+ok diff__sentences_are_wrapped_to_the_terminal narrow
 undecided() { # where nothing can be told all have a row, and why; the sentence and the table need the same
 	local one=tests/data/ncu/seed_kernel.ncu-rep
-	status 0 "$SONDE" diff --base $one $one --new $one $one && grep -q '^1\. A is undecided: at least 8 runs per side are needed; there are 2 and 2$' "$TMP/out" &&
+	status 0 "$SONDE" diff --base $one $one --new $one $one && says '1. A is undecided, +0.0 %: 137.83 µs → 137.83 µs per entry on the GPU: at least 8 runs per side are needed; there are 2 and 2' &&
 		grep -q '^A .* insufficient, needs 8 runs$' "$TMP/out" && grep -q '^too few or too noisy entries to say whether any region changed' "$TMP/out" &&
 		status 0 "$SONDE" diff "$EAGER" "$GRAPH" && absent '^too few or too noisy entries to say' "$TMP/out"
 }
@@ -126,7 +132,7 @@ overlap() { # two kernels at once take longer each, and the step less; the same 
 }
 ok diff__overlap_is_faster_and_its_loss_slower overlap
 graph_lost() { # the host is ahead of the GPU by many steps in the one, and behind in the other: a step still takes what it takes
-	status 3 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above 5% --single && says '1. decode/step is likely 317.0 % slower: 317.25 us → 1.32 ms per entry' && says 'GPU time as before; the GPU waits longer' &&
+	status 3 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above 5% --single && says '1. decode/step is likely 317.0 % slower: 317.25 µs → 1.32 ms per entry' && says 'GPU time as before; the GPU waits longer' &&
 		status 0 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above gpu:decode/step=5% && status 3 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above host:decode/step=5% --single
 }
 ok diff__a_step_without_its_graph_is_slower graph_lost
@@ -167,7 +173,7 @@ uncompared() { # REASON SIDES AND OPTIONS…: status 4, whatever is allowed; eve
 	shift
 	for f in text md html json junit; do
 		status 4 "$SONDE" diff "$@" --fail-above 5% -f $f && says "$reason" && status 4 "$SONDE" diff "$@" --fail-above 5% --allow-insufficient -f $f &&
-			grep -qF -- "$reason" "$TMP/out" && grep -qF -- "$reason" "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
+			one_line "$TMP/out" | grep -qF -- "$reason" && grep -qF -- "$reason" "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
 	done
 	grep -q 'failures="0" errors="[1-9]' "$TMP/out" && status 0 "$SONDE" diff "$@"
 }
@@ -223,7 +229,7 @@ echo '{"traceEvents": [' >"$TMP/bad/1.json"
 not_whole() { # SIDE WHAT BASE NEW: status 1 with the reason in every format, and on standard error; --partial-inputs asks the gate, without a gate it is 0
 	local f
 	for f in text md html json junit; do
-		status 1 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient -f $f && grep -qF "$1 is incomplete: " "$TMP/out" && grep -q "$2" "$TMP/out" &&
+		status 1 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient -f $f && one_line "$TMP/out" | grep -F "$1 is incomplete: " | grep -q "$2" &&
 			grep "$1 is incomplete: " "$TMP/err" | grep -q "$2" && grep -qF -- --partial-inputs "$TMP/err" && ! grep -qi 'gate:\? passed' "$TMP/out" || return
 	done
 	grep -q 'errors="[1-9]' "$TMP/out" && status 0 "$SONDE" diff "$3" "$4" --fail-above 90% --allow-insufficient --partial-inputs -f json && grep -q "$2" "$TMP/out" &&
@@ -231,7 +237,7 @@ not_whole() { # SIDE WHAT BASE NEW: status 1 with the reason in every format, an
 d = json.load(open(sys.argv[1]))
 assert d["gate"]["partial_inputs"] and any(re.search(sys.argv[3], n["text"]) and n["side"] == sys.argv[2] for n in d["losses"]), d["losses"]
 assert all(n["side"] + ": " + n["text"] in d["notes"] for n in d["losses"])' "$TMP/out" "$([ "$1" = "the base" ] && echo base || echo new)" "$2" &&
-		status 0 "$SONDE" diff "$3" "$4" && grep 'not whole: ' "$TMP/out" | grep -q "$2"
+		status 0 "$SONDE" diff "$3" "$4" && one_line "$TMP/out" | grep -q "not whole: .*$2"
 }
 ok diff__a_gate_on_a_trace_cut_in_half_is_1 not_whole 'the new side' 'half.json: truncated after' "$TMP/a.json" "$TMP/half.json"
 ok diff__a_gate_on_a_base_cut_in_half_is_1 not_whole 'the base' 'half.json: truncated after' "$TMP/half.json" "$TMP/a.json"
@@ -336,8 +342,9 @@ wide() { # the layer's weights are more, so its backward takes the GPU longer to
 }
 ok diff__a_wider_layer_is_named_with_its_ancestors wide
 fused() {
-	status 0 "$SONDE" diff "$TRAIN" tests/data/diff/fused.sonde.gz && says 'step is entered 60 times a run instead of 10' &&
-		says 'step/optimizer is likely 85.3 % faster: 3.49 ms → 513.47 us per entry' && says 'GPU time -49.8 %' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 are new)'
+	status 0 "$SONDE" diff "$TRAIN" tests/data/diff/fused.sonde.gz && says '1. step is undecided, -58.2 %: 8.06 ms → 3.37 ms per entry (95 %: -80.3 to -23.8 %): about 11 entries per side would decide it; there are 10 and 60' &&
+		grep -q '^step  *10 > 60 .* insufficient, needs 11 entries$' "$TMP/out" && says '2. step is entered 60 times a run instead of 10' &&
+		says 'step/optimizer is likely 85.3 % faster: 3.49 ms → 513.47 µs per entry' && says 'GPU time -49.8 %' && says '144 → 4 launches per entry, fused? (7 kernels are gone, 2 are new)'
 }
 ok diff__a_fused_optimizer_is_told fused
 
@@ -415,7 +422,7 @@ if [ -e "$FAKE/fake_loop" ]; then
 		local run="counters=off pipeline.native.cupti=$FAKE/libcupti_fake.so" loop="$FAKE/fake_loop $FAKE/libcupti_fake.so 40"
 		local once="${loop%40}1"
 		status 0 "$SONDE" run -q $run -o "$TMP/gpu" --base-cmd "$loop 2" --repeat 3 -- $loop 4 && [ "$(ls "$TMP/gpu" | grep -v '^diff\.' | xargs)" = "base-1 base-2 base-3 new-1 new-2 new-3" ] &&
-			grep -qE 'GPU time( of train/step(/layer)? is 100.0 % longer| \+100.0 %): ' "$TMP/out" && says ' → 4 launches per entry' &&
+			one_line "$TMP/out" | grep -qE 'GPU time( of train/step(/layer)? is 100.0 % longer| \+100.0 %): ' && says ' → 4 launches per entry' &&
 			status 0 "$SONDE" run -q $run -o "$TMP/again" --against "$TMP/gpu/base-1" --against "$TMP/gpu/base-2" --repeat 2 --fail-above 'gpu:*/layer=5%' -- $loop 2 && says 'gate: passed' &&
 			status 3 "$SONDE" diff --base "$TMP"/gpu/base-? --new "$TMP"/gpu/new-? --fail-above 'gpu:*/layer=5%' &&
 			status 3 "$SONDE" run -q $run -o "$TMP/gate" --against "$TMP/gpu/base-1" --against "$TMP/gpu/base-2" --repeat 2 --fail-above 'gpu:*/layer=5%' -- $loop 4 &&

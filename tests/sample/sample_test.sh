@@ -142,7 +142,7 @@ ok sample__an_early_end_has_a_picture early_end
 ok sample__a_burst_may_be_longer_than_a_block long_burst
 
 doctor() { # ENV TEXT REMEDY
-	env "$1" "$SONDE" doctor >"$TMP/out" 2>&1
+	env "$1" "$SONDE" doctor --width 1000 >"$TMP/out" 2>&1
 	grep -A1 "^[a-z]*  *\(counters\|clock\) " "$TMP/out" >"$TMP/counters"
 	has "$2" "$TMP/counters" && has "$3" "$TMP/counters"
 }
@@ -151,12 +151,12 @@ ok doctor__sampling_needs_permission doctor FAKE_PM_ERROR=available:35 "ERR_NVGP
 ok doctor__sampling_needs_a_newer_cupti doctor "SONDE_CUPTI=$PWD/$BUILD/fake/libcupti_fake.so" "too old" "remedy: install cuda-cupti"
 
 gpm() { # ENV TOPIC TEXT: with NVML, and what there is of GPM
-	env "$1" LD_LIBRARY_PATH="$PWD/$BUILD/fake/nvml" "$SONDE" doctor >"$TMP/out" 2>&1
+	env "$1" LD_LIBRARY_PATH="$PWD/$BUILD/fake/nvml" "$SONDE" doctor --width 1000 >"$TMP/out" 2>&1
 	grep "^[a-z]*  *$2 " "$TMP/out" >"$TMP/line"
 	has "$3" "$TMP/line"
 }
 gpm_without() {
-	"$SONDE" doctor >"$TMP/out" 2>&1
+	"$SONDE" doctor --width 1000 >"$TMP/out" 2>&1
 	grep "^[a-z]*  *$1 " "$TMP/out" >"$TMP/line"
 	has "$2" "$TMP/line"
 }

@@ -107,7 +107,7 @@ static void test_number__people_get_units_that_fit(void **state)
 	(void)state;
 	human("12.3", 12.34, "%");
 	human("-", NAN, "%");
-	human("2.88 us", 2880, "ns");
+	human("2.88 µs", 2880, "ns");
 	human("640 ns", 640, "ns");
 	human("1.05 MB", 1048576, "byte");
 	human("1.25 M", 1250000, "inst");

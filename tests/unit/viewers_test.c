@@ -176,7 +176,7 @@ static void test_svg__boxes_are_as_wide_as_their_time(void **state)
 	small_run(&m, "<B>");
 	out = exported(&m, sonde_export_svg, NULL);
 	assert_non_null(strstr(
-		out.p, "<title>A: 4.50 us</title><rect x=\"12.00\" y=\"44\" width=\"976.00\""));
+		out.p, "<title>A: 4.50 µs</title><rect x=\"12.00\" y=\"44\" width=\"976.00\""));
 	assert_non_null(strstr(out.p,
 		"<title>&#60;B&#62;: 500 ns</title><rect x=\"12.00\" y=\"66\" width=\"108.44\""));
 	sonde_buf_release(&out);
