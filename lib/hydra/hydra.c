@@ -164,13 +164,16 @@ static int compose(struct hydra_config *c)
  * Rewords Hydra's error about a key that does not exist, which tells the user how to append a key to a struct. With a
  * table of keys, an unknown key is a typing error, so the message is the same as for an unknown key in a file.
  */
-static void say_unknown(struct sonde_err *err, int code, struct sonde_str key, const char *nearest)
+static void say_unknown(const struct hydra_config *c, struct sonde_err *err, int code, struct sonde_str key)
 {
-	if (nearest)
-		sonde_err_set(err, code, "unknown key '%.*s', did you mean '%s'?", SONDE_STR_ARG(key), nearest);
+	struct sonde_str nearest = hydra_keys__nearest(c->req.keys, key);
+	const char *hint = c->req.keys_hint;
+
+	if (nearest.n)
+		sonde_err_set(err, code, "unknown key '%.*s', did you mean '%.*s'?", SONDE_STR_ARG(key), SONDE_STR_ARG(nearest));
 	else
-		sonde_err_set(err, code, "unknown key '%.*s'; +%.*s=VALUE adds one on purpose", SONDE_STR_ARG(key),
-			SONDE_STR_ARG(key));
+		sonde_err_set(err, code, "unknown key '%.*s'; %s%s+%.*s=VALUE adds one on purpose", SONDE_STR_ARG(key),
+			hint ? hint : "", hint ? ", " : "", SONDE_STR_ARG(key));
 }
 
 int hydra_config__report(struct hydra_config *c, struct sonde_err *err)
@@ -186,7 +189,7 @@ int hydra_config__report(struct hydra_config *c, struct sonde_err *err)
 	}
 	code = hydra_ctx__report(&c->cx, err);
 	if (key.n)
-		say_unknown(err, code, key, hydra_keys__nearest(c->req.keys, key));
+		say_unknown(c, err, code, key);
 	return code;
 }
 

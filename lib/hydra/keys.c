@@ -100,20 +100,35 @@ bool hydra_keys__keeps(const struct hydra_key *keys, struct sonde_str key)
 	return false;
 }
 
-const char *hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
+/* The first parts of `name`, as many as `key` has; empty when it has fewer. */
+static struct sonde_str as_deep(struct sonde_str name, struct sonde_str key)
+{
+	struct sonde_str rest = name, gone = key;
+
+	for (; gone.n && rest.n; sonde_str_cut(gone, '.', &gone))
+		sonde_str_cut(rest, '.', &rest);
+	if (gone.n)
+		return (struct sonde_str){0};
+	return (struct sonde_str){name.p, name.n - rest.n - (rest.n > 0)};
+}
+
+struct sonde_str hydra_keys__nearest(const struct hydra_key *k, struct sonde_str key)
 {
 	struct sonde_nearest near = {.word = key, .below = 4};
 
 	for (; k->key; k++) {
-		struct sonde_str other = sonde_str_from(k->key);
-		unsigned d = k->type == HYDRA_KEY_KEPT ? 4 : sonde_str_distance(key, other, 3);
+		struct sonde_str other = sonde_str_from(k->key), part = as_deep(other, key);
 
+		if (k->type == HYDRA_KEY_KEPT)
+			continue;
+		sonde_nearest_offer(&near, other);
+		if (part.n) /* a map that has keys, such as `report`, is a name of its own: of a group, too */
+			sonde_nearest_offer(&near, part);
 		/* A key with the right name in the wrong place counts as two typing errors. */
-		if (d > 2 && sonde_str_eq(last_part(key), last_part(other)))
-			d = 2;
-		sonde_nearest_take(&near, other, d);
+		if (sonde_str_eq(last_part(key), last_part(other)))
+			sonde_nearest_take(&near, other, 2);
 	}
-	return near.best.p;
+	return near.best;
 }
 
 static bool is_added(const struct hydra_datum *n)
@@ -136,12 +151,11 @@ static int complain(struct checker *c, const struct hydra_datum *n, const char *
 
 static int refuse_unknown(struct checker *c, const struct hydra_datum *n)
 {
-	const char *nearest = hydra_keys__nearest(c->keys, sonde_buf_view(&c->key));
-	struct sonde_str text;
+	struct sonde_str nearest = hydra_keys__nearest(c->keys, sonde_buf_view(&c->key)), text;
 
-	if (nearest)
+	if (nearest.n)
 		text = hydra_ctx__printf(
-			c->cx, "unknown key '%s', did you mean '%s'?", c->key.p, nearest);
+			c->cx, "unknown key '%s', did you mean '%.*s'?", c->key.p, SONDE_STR_ARG(nearest));
 	else
 		text = hydra_ctx__printf(c->cx,
 			"unknown key '%s'; %s%s+%s=VALUE adds one on purpose", c->key.p,

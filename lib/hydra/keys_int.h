@@ -6,7 +6,7 @@
 #include "hydra/keys.h"
 
 /* The key of the table that is most similar to this one, or NULL. */
-const char *hydra_keys__nearest(const struct hydra_key *keys, struct sonde_str key);
+struct sonde_str hydra_keys__nearest(const struct hydra_key *keys, struct sonde_str key);
 
 /*
  * Checks a resolved config: unknown keys (unless added on purpose), types,

@@ -4,6 +4,8 @@
  */
 #include "attribute/regions.h"
 
+#include "base/nearest.h"
+
 #include <string.h>
 
 const char *sonde_outside_key(enum sonde_outside o)
@@ -64,7 +66,7 @@ bool sonde_label_is_near(struct sonde_str label, const char *word)
 		;
 	if (i == want.n && i == label.n)
 		return true;
-	return want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1);
+	return sonde_nearest_is_short_for(want, label) || (want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1));
 }
 
 static void list_regions(const struct sonde_outcome *o, struct sonde_buf *out)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/glob.h"
 #include "base/hypot.h"
+#include "base/nearest.h"
 #include "base/quantile.h"
 #include "lib/replay_in.h"
 #include "lib/roof.h"
@@ -395,6 +396,21 @@ static int set_roof_factor(struct sonde_whatif *w, struct sonde_change *c, doubl
 	return 0;
 }
 
+/* Refuses a change of a region that the run does not have; names the region that was probably meant. */
+static int refuse_region(const struct sonde_whatif *w, struct sonde_str name, const char *text, struct sonde_err *err)
+{
+	struct sonde_nearest near = {.word = name, .below = 4};
+	size_t i;
+
+	for (i = 0; i < w->launches->regions.nr; i++) {
+		sonde_nearest_offer(&near, sonde_region_label(w->launches, &w->launches->regions.at[i]));
+		sonde_nearest_offer(&near, w->launches->regions.at[i].id);
+	}
+	return sonde_err_set(err, SONDE_ERR_USAGE, "'%.200s': the run has no region of this name%s%.*s%s", text,
+		near.best.n ? ", did you mean '" : "", SONDE_STR_ARG(near.best),
+		near.best.n ? "'?" : "; `sonde report` shows its regions");
+}
+
 /* Fills in the change that the text asks for. Sets `*error` to the ± of its factor. */
 static int read_change(struct sonde_whatif *w, struct sonde_replay_change *out, double *error, const char *text,
 	struct sonde_arena *arena, struct sonde_err *err)
@@ -421,11 +437,7 @@ static int read_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 		out->factor = c.factor;
 		return rc;
 	}
-	return match_regions(w, c.name, is_meant) ? 0
-						 : sonde_err_set(err, SONDE_ERR_USAGE,
-							   "'%.200s': the run has no region of this "
-							   "name; `sonde report` shows its regions",
-							   text);
+	return match_regions(w, c.name, is_meant) ? 0 : refuse_region(w, c.name, text, err);
 }
 
 #define HOW    "replayed without the profiler"

@@ -1,5 +1,7 @@
 #include "replay/change.h"
 
+#include "base/nearest.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,20 @@ static int read_kernel(struct sonde_change *out, const char *text, struct sonde_
 	return 0;
 }
 
+static int refuse_unknown(const char *text, struct sonde_err *err)
+{
+	struct sonde_str rest, word = sonde_str_cut(sonde_str_from(text), ':', &rest);
+	struct sonde_nearest near = {.word = word, .below = 4};
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_CHANGES; i++)
+		sonde_nearest_offer(&near, sonde_str_from(sonde_changes[i].word));
+	if (!near.best.n)
+		return refuse_change(err, text, "there is no such change");
+	return sonde_err_set(err, SONDE_ERR_USAGE, "'%.200s': there is no such change, did you mean '%s%.200s'?", text, near.best.p,
+		text + word.n);
+}
+
 int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_err *err)
 {
 	size_t i, n;
@@ -68,5 +84,5 @@ int sonde_change_read(struct sonde_change *out, const char *text, struct sonde_e
 		out->name = sonde_str_from(text + n + 1);
 		return i == SONDE_CHANGE_KERNEL ? read_kernel(out, text, err) : 0;
 	}
-	return refuse_change(err, text, "there is no such change");
+	return refuse_unknown(text, err);
 }

@@ -47,6 +47,20 @@ static void test_nearest__the_first_of_the_nearest_wins(void **state)
 	assert_false(sonde_nearest_offer(&near, SONDE_STR("o")));
 }
 
+static void test_nearest__a_word_may_be_short_for_a_name(void **state)
+{
+	struct sonde_nearest near = {.word = SONDE_STR("fwd"), .below = 4};
+
+	(void)state;
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("backward")));
+	assert_true(sonde_nearest_offer(&near, SONDE_STR("forward")));
+	near = (struct sonde_nearest){.word = SONDE_STR("form"), .below = 4};
+	assert_true(sonde_nearest_offer(&near, SONDE_STR("sort")));
+	assert_true(sonde_nearest_offer(&near, SONDE_STR("formats"))); /* the beginning of a name is nearer than an error */
+	near = (struct sonde_nearest){.word = SONDE_STR("at"), .below = 4};
+	assert_false(sonde_nearest_offer(&near, SONDE_STR("attach")));
+}
+
 static void test_argv__is_shown_as_a_shell_takes_it(void **state)
 {
 	char *words[] = {"a-b=c", "", "it's", "$x y", NULL};
@@ -462,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_glob__takes_whole_texts_and_whole_characters),
 		cmocka_unit_test(test_str__distance_counts_edits_up_to_the_limit),
 		cmocka_unit_test(test_nearest__the_first_of_the_nearest_wins),
+		cmocka_unit_test(test_nearest__a_word_may_be_short_for_a_name),
 		cmocka_unit_test(test_argv__is_shown_as_a_shell_takes_it),
 		cmocka_unit_test(test_vec__values_are_put_sorted_and_filtered),
 		cmocka_unit_test(test_vec__arrays_of_an_arena_are_freed_with_it),
