@@ -1,6 +1,7 @@
 #include "capture/modules_env.h"
 
 #include "base/file.h"
+#include "capture/tool.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -82,6 +83,38 @@ static bool imports_torch(const char *path)
 	does = memmem(file.data.p, file.data.n, "import torch", 12) || memmem(file.data.p, file.data.n, "from torch", 10);
 	sonde_mapping_release(&file);
 	return does;
+}
+
+/* Whether a file begins like a script; a program that is only in PATH is looked up there. */
+static bool is_script(const char *program)
+{
+	struct sonde_err ignored = {0};
+	struct sonde_mapping file;
+	char path[1024];
+	bool is;
+
+	if (!sonde_tool_find(path, program) || sonde_mapping_open(&file, path, &ignored))
+		return false;
+	is = sonde_str_starts(file.data, "#!");
+	sonde_mapping_release(&file);
+	return is;
+}
+
+bool sonde_modules_may_work(char *const *argv)
+{
+	static const char *const ends[] = {".py", ".sh", "python", "python3", "torchrun"};
+	size_t i, k;
+
+	for (i = 0; argv[i]; i++) {
+		const char *slash = strrchr(argv[i], '/'), *name = slash ? slash + 1 : argv[i];
+
+		for (k = 0; k < sizeof(ends) / sizeof(*ends); k++)
+			if (sonde_str_ends(sonde_str_from(name), ends[k]))
+				return true;
+		if (strncmp(name, "python", 6) == 0 || (i && strchr(argv[i], ' '))) /* sh -c 'python3 …' */
+			return true;
+	}
+	return is_script(argv[0]);
 }
 
 bool sonde_modules_would_help(char *const *argv)

@@ -17,6 +17,8 @@
 int sonde_modules_env(struct sonde_argv *env, const char *asked, struct sonde_err *err);
 /* Whether a process whose capture is in `dir` left out leaf modules; removes the files that say so. */
 bool sonde_modules_left_leaves(const char *dir);
+/* Whether this command may run Python: it is Python, a script of any kind, or has words like one. */
+bool sonde_modules_may_work(char *const *argv);
 /* Whether this command runs a Python script whose text imports torch. */
 bool sonde_modules_would_help(char *const *argv);
 

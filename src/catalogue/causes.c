@@ -4,7 +4,7 @@
 
 #define SHOW_IDLE    "sonde report RUN --idle"
 #define SHOW_KERNELS "sonde report RUN --max-kernels 5"
-#define SHOW_TIME    "sonde report RUN -f html"
+#define SHOW_TIME    "sonde view RUN"
 #define SHOW_RANKS   "sonde report RUN --ranks"
 #define COUNT	     "sonde run --ncu -- COMMAND"
 

@@ -22,6 +22,7 @@ enum sonde_format_flag {
 	SONDE_FORMAT_EVENTS = 128,	/* shows single launches and entries that have times */
 	SONDE_FORMAT_LAUNCHES = 256,	/* also lists launches without times */
 	SONDE_FORMAT_PACKED = 512,	/* is always compressed, whatever its file is called */
+	SONDE_FORMAT_NO_TEXT = 1024,	/* nobody reads it on a terminal: a page, a picture, data of another program */
 };
 
 /*
@@ -31,17 +32,17 @@ enum sonde_format_flag {
 #define SONDE_DIR_FORMATS(X)                                                                       \
 	X(json, ".json", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                            \
 	X(md, ".md", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT)                                \
-	X(html, ".html", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT | SONDE_FORMAT_EVENTS)      \
+	X(html, ".html", SONDE_FORMAT_IN_DIR | SONDE_FORMAT_BY_DEFAULT | SONDE_FORMAT_EVENTS | SONDE_FORMAT_NO_TEXT) \
 	X(csv, ".csv", SONDE_FORMAT_IN_DIR)
 
 #define SONDE_FORMATS(X)                                                                           \
 	X(text, ".txt", SONDE_FORMAT_HEADLINE)                                                     \
 	SONDE_DIR_FORMATS(X)                                                                       \
-	X(svg, ".svg", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                            \
-	X(speedscope, "", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                         \
-	X(perfetto, "", SONDE_FORMAT_TIMELINE | SONDE_FORMAT_EVENTS)                               \
+	X(svg, ".svg", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS | SONDE_FORMAT_NO_TEXT)     \
+	X(speedscope, "", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS | SONDE_FORMAT_NO_TEXT)  \
+	X(perfetto, "", SONDE_FORMAT_TIMELINE | SONDE_FORMAT_EVENTS | SONDE_FORMAT_NO_TEXT)        \
 	X(folded, ".folded", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_WIDTHS)                      \
-	X(pprof, ".pb.gz|.pprof", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_PACKED)                 \
+	X(pprof, ".pb.gz|.pprof", SONDE_FORMAT_REGIONS_ONLY | SONDE_FORMAT_PACKED | SONDE_FORMAT_NO_TEXT) \
 	X(prometheus, ".prom", SONDE_FORMAT_REGIONS_ONLY)                                          \
 	X(hatchet, "", SONDE_FORMAT_REGIONS_ONLY)                                                  \
 	X(sqlite, ".db|.sqlite", SONDE_FORMAT_FILE | SONDE_FORMAT_EVENTS | SONDE_FORMAT_LAUNCHES)

@@ -241,6 +241,8 @@ static int read_request(
 		rc = sonde_output_check("diff", q->output, SONDE_DIFF_FORMAT_ENDS, err);
 	if (!q->format && q->output)
 		q->format = sonde_diff_format_of_file(sonde_output_stem(q->output));
+	if (rc == 0 && q->format && strcmp(q->format, "html") == 0 && !q->output && !q->is_opened)
+		rc = sonde_output_refuse_terminal("diff", q->format, err);
 	return rc ? rc : sort_operands(q, err);
 }
 

@@ -97,13 +97,13 @@ static const struct {
 	{"-h", print_help}, {"help", print_help}, {"--help=man", print_man_page},
 	{"--help=table", print_table}};
 
-static int print_answer(size_t i)
+static int print_answer(void (*print)(struct sonde_sink *out), int fd)
 {
 	struct sonde_err err = {0};
 	struct sonde_sink out;
 
-	sonde_sink_init_fd(&out, STDOUT_FILENO);
-	answers[i].print(&out);
+	sonde_sink_init_fd(&out, fd);
+	print(&out);
 	return sonde_sink_close(&out, &err) ? sonde_cmd_fail(&err) : 0;
 }
 
@@ -168,14 +168,11 @@ int main(int argc, char **argv)
 	size_t i;
 
 	prepare();
-	if (!word) {
-		fputs("usage: sonde COMMAND [options]; `sonde --help` lists the commands\n",
-			stderr);
-		return 2;
-	}
+	if (!word)
+		return print_answer(print_help, STDERR_FILENO) ? 1 : 2;
 	for (i = 0; i < sizeof(answers) / sizeof(*answers) && !is_help; i++)
 		if (strcmp(word, answers[i].word) == 0)
-			return print_answer(i);
+			return print_answer(answers[i].print, STDOUT_FILENO);
 	word = is_help ? argv[2] : word;
 	c = find_command(word);
 	if (!c && !is_help && access(word, F_OK) == 0)

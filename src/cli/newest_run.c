@@ -5,6 +5,7 @@
 #include "read/folder_in.h"
 
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 int sonde_newest_run(const char **out, const char *command, struct sonde_arena *arena, struct sonde_err *err)
@@ -20,8 +21,8 @@ int sonde_newest_run(const char **out, const char *command, struct sonde_arena *
 	if (!*out)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"%s: no input, and no run in " SONDE_RUNS " to take instead: name a capture or a run "
-			"directory, or make one with `sonde run -- COMMAND`",
-			command);
+			"directory%s, or make one with `sonde run -- COMMAND`",
+			command, strcmp(command, "regions") == 0 ? ", or a program behind `--`" : "");
 	sonde_say("the newest run: %s", *out);
 	return 0;
 }

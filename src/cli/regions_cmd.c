@@ -5,6 +5,7 @@
 #include "cli/program_look.h"
 #include "cli/option.h"
 #include "cli/messages.h"
+#include "cli/newest_run.h"
 #include "cli/terminal.h"
 #include "export/inventory_out.h"
 
@@ -49,12 +50,20 @@ static bool is_capture(const char *path)
 	return S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && access(path, X_OK) < 0);
 }
 
-static int check_words(const struct request *q, struct sonde_err *err)
+/* Checks what was named; if that is nothing, takes the newest run. */
+static int check_words(struct request *q, struct sonde_err *err)
 {
-	if (!q->program == !q->own.operands.nr)
+	const char *newest;
+
+	if (q->program && q->own.operands.nr)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
-			"regions: %s; `sonde regions [options] -- COMMAND [ARG...]`",
-			q->program ? "give either a command or captures, not both" : "give a command or a capture");
+			"regions: give either a command or captures, not both: `sonde regions [options] -- COMMAND [ARG...]` or "
+			"`sonde regions [options] CAPTURE...`");
+	if (!q->program && !q->own.operands.nr) {
+		int rc = sonde_newest_run(&newest, "regions", &q->own.arena, err);
+
+		return rc || sonde_word_list_add(&q->own.operands, newest) ? rc : sonde_err_nomem(err);
+	}
 	if (q->program && q->keep && sonde_native_is_there(q->keep))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"regions: %s already contains captures: keep these in another directory "
@@ -78,11 +87,12 @@ static const struct sonde_option options[] = {
 };
 
 static const struct sonde_usage usage = {"sonde regions [options] [--] COMMAND [ARG...]\n"
-				  "       sonde regions [options] CAPTURE...",
+				  "       sonde regions [options] [CAPTURE...]",
 	"Lists the NVTX ranges a program really has, and the expression that selects each in\n"
 	"Nsight Compute. The program runs once with sonde's library in it, at nearly its usual\n"
 	"speed; no GPU is needed. A first word that is a folder or a file that cannot be run,\n"
-	"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made before.\n"
+	"or is named like one (.ncu-rep, .csv, .sqlite, .sonde), is a capture made before. Without\n"
+	"a word it is the newest run.\n"
 	"Exit status: the program's; 125 when it could not be started; 1 when it ended well,\n"
 	"or a capture was read, but there is nothing to list.",
 	options, sizeof(options) / sizeof(*options),

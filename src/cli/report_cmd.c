@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LONG_INPUTS 100 /* bytes: findings say RUN for a longer list of inputs */
+
 /* --- the command line -------------------------------------------------------------------------- */
 
 /* The command line: inputs, output and format. Everything else is an override of the configuration. */
@@ -36,6 +38,7 @@ struct request {
 	bool shows_all, entries, flat, full_names, shows_idle, shows_memory, shows_ranks, shows_stalls, is_opened;
 	char made[SONDE_PAGE_PATH]; /* --open without -o: path of the page */
 	struct sonde_buf command; /* the command line as typed, quoted for a shell */
+	struct sonde_buf run;	  /* its inputs; empty when the newest run was taken */
 };
 
 static void release_request(struct request *q)
@@ -44,6 +47,7 @@ static void release_request(struct request *q)
 	sonde_vec_release(&q->inputs);
 	sonde_argv_release(&q->overrides);
 	sonde_buf_release(&q->command);
+	sonde_buf_release(&q->run);
 }
 
 /* Keeps the command line as it was typed, because the report says how it was made. */
@@ -221,6 +225,10 @@ static int check_output(const struct request *q, struct sonde_err *err)
 	if (f && (f->flags & SONDE_FORMAT_FILE) && !may_be_file(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: -f %s needs a file of its own: name one with -o FILE", f->name);
+	if (f && (f->flags & SONDE_FORMAT_NO_TEXT) && !q->output && !q->is_opened)
+		rc = sonde_output_refuse_terminal("report", f->name, err);
+	if (rc)
+		return rc;
 	if (q->output && f && sonde_dir_exists(q->output))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: %s is a directory, and --format writes one file: name it, or "
@@ -263,6 +271,21 @@ static int look_at_page(const struct request *q, struct sonde_err *err)
 	return rc;
 }
 
+/* Keeps the inputs as typed, quoted for a shell: findings name commands that look closer at them. */
+static int name_inputs(struct request *q, struct sonde_err *err)
+{
+	struct sonde_argv words = {0};
+	size_t i;
+
+	for (i = 0; i < q->inputs.nr; i++)
+		sonde_argv_add(&words, q->inputs.at[i]);
+	if (!words.failed)
+		sonde_argv_show(&q->run, words.words.at);
+	q->run.failed |= words.failed;
+	sonde_argv_release(&words);
+	return q->run.failed ? sonde_err_nomem(err) : 0;
+}
+
 /* Operands are inputs or overrides; options become overrides behind them. */
 static int sort_operands(struct request *q, struct sonde_err *err)
 {
@@ -287,7 +310,7 @@ static int sort_operands(struct request *q, struct sonde_err *err)
 	if (rc == 0)
 		rc = place_page(q, err);
 	if (rc || q->inputs.nr)
-		return rc;
+		return rc ? rc : name_inputs(q, err);
 	rc = sonde_newest_run(&newest, "report", &o->arena, err);
 	return rc || sonde_word_list_add(&q->inputs, newest) ? rc : sonde_err_nomem(err);
 }
@@ -375,6 +398,7 @@ static void fit_options(struct sonde_pipeline *p, const struct request *q)
 	o->command = p->run && !q->overrides.words.nr ? sonde_run_command(p)
 		     : q->command.failed			      ? NULL
 								      : q->command.p;
+	o->run = q->run.n > LONG_INPUTS ? NULL : q->run.n ? q->run.p : "";
 	o->by = p->settings.fold.choice.also = q->by;
 	o->lists_kernels = sonde_str_starts(
 		hydra_config_origin(p->config, "report.max_kernels"), "override"); /* the user asked for kernels */

@@ -247,6 +247,14 @@ static void warn_of_unused(const struct sonde_run *r, const struct sonde_run_req
 	}
 }
 
+/* Only Python can get regions of modules. Whatever a launcher starts may be Python, so this is no error. */
+static void warn_of_modules(const struct sonde_run *r)
+{
+	if (r->set.modules && strcmp(r->set.modules, "off") != 0 && !r->attach && !sonde_modules_may_work(r->program))
+		sonde_say("--modules is for PyTorch: %s is no Python program, and gets no regions of modules unless it starts one",
+			r->program[0]);
+}
+
 int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 	const struct sonde_run_request *q, struct sonde_err *err)
 {
@@ -280,6 +288,8 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 		rc = sonde_run_choose_rank(r, err);
 	if (rc == 0)
 		warn_of_unused(r, q);
+	if (rc == 0)
+		warn_of_modules(r);
 	return rc ? rc : sonde_run_check_report(r, err);
 }
 

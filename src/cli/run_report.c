@@ -1,5 +1,6 @@
 #include "attribute/filter.h"
 #include "capture/modules_env.h"
+#include "cli/newest_run.h"
 #include "cli/run_int.h"
 #include "cli/terminal.h"
 #include "export/source_note.h"
@@ -7,6 +8,18 @@
 
 #include <string.h>
 #include <unistd.h>
+
+/* What commands call the run: nothing if it is the newest one, which they take by themselves. */
+static const char *name_run(struct sonde_run *r)
+{
+	char *words[] = {r->dir.path, NULL};
+	struct sonde_buf name = {0};
+
+	if (sonde_str_starts(sonde_str_from(r->dir.path), SONDE_RUNS "/") && !r->job)
+		return "";
+	sonde_argv_show(&name, words);
+	return sonde_arena_take(&r->arena, &name);
+}
 
 static int print_tree(const struct sonde_pipeline *p, struct sonde_err *err)
 {
@@ -70,6 +83,7 @@ static int export_all(struct sonde_run *r, struct sonde_pipeline *p, const char 
 	o->width = sonde_terminal_width();
 	o->is_coloured = sonde_terminal_is_coloured(SONDE_COLOUR_AUTO);
 	o->max_kernels = 0;
+	o->run = name_run(r);
 	rc = print_tree(p, err);
 	if (rc == 0)
 		rc = write_prometheus(r, p, err);

@@ -53,6 +53,15 @@ int sonde_output_open(struct sonde_sink *out, const char *path, struct sonde_err
 	return rc;
 }
 
+int sonde_output_refuse_terminal(const char *command, const char *format, struct sonde_err *err)
+{
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return sonde_err_set(err, SONDE_ERR_USAGE,
+		"%s: -f %s is not for a terminal: name a file with -o FILE, or look at the page with `sonde %s`", command, format,
+		strcmp(command, "diff") == 0 ? "diff --open" : "view");
+}
+
 struct sonde_str sonde_output_stem(const char *path)
 {
 	struct sonde_str name = sonde_str_from(path);

@@ -15,6 +15,8 @@ bool sonde_terminal_is_utf8(void);
  * ends in `.gz`.
  */
 int sonde_output_open(struct sonde_sink *out, const char *path, struct sonde_err *err);
+/* Refuses a format that nobody reads on a terminal (SONDE_FORMAT_NO_TEXT), where standard output is one. */
+int sonde_output_refuse_terminal(const char *command, const char *format, struct sonde_err *err);
 /* The name without `.gz`: its ending says the format. */
 struct sonde_str sonde_output_stem(const char *path);
 /* Refuses a file whose ending is none of `endings` (".txt|.json"): it would get another format than the user meant. */

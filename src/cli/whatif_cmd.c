@@ -4,6 +4,7 @@
 #include "base/wrap.h"
 #include "cli/command.h"
 #include "cli/messages.h"
+#include "cli/newest_run.h"
 #include "cli/option.h"
 #include "cli/terminal.h"
 #include "lib/pipeline.h"
@@ -11,6 +12,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_OFFERS 10u
 #define NOTHING_NS  10 /* a smaller gain is none: two digits of a µs do not show it */
@@ -295,6 +297,30 @@ static int read_counters(struct job *j, const char *const *words, size_t nr, str
 	return sonde_pipeline_run(j->report, err);
 }
 
+/* Whether no capture is named: there are no words, or changes only. */
+static bool is_without_run(const struct sonde_word_list *words)
+{
+	const char *first = words->nr ? words->at[0] : "";
+
+	return !words->nr || (access(first, F_OK) != 0 && (strchr(first, ':') || strcmp(first, "level-ranks") == 0));
+}
+
+/* Puts the newest run in front of the changes if no capture is named. */
+static int take_newest(struct sonde_args *args, struct sonde_err *err)
+{
+	struct sonde_word_list *words = &args->operands;
+	const char *newest;
+	int rc = is_without_run(words) ? sonde_newest_run(&newest, "whatif", &args->arena, err) : 1;
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (!sonde_word_list_add(words, newest))
+		return sonde_err_nomem(err);
+	memmove(words->at + 1, words->at, (words->nr - 1) * sizeof(*words->at));
+	words->at[0] = newest;
+	return 0;
+}
+
 static int run_whatif(struct job *j, const char *const *words, size_t nr, struct sonde_err *err)
 {
 	const struct sonde_read_options read = {.together = j->q->together};
@@ -333,11 +359,12 @@ static const struct sonde_option options[] = {
 	SONDE_OPT_WIDTH(width),
 };
 
-static const struct sonde_usage usage = {"sonde whatif RUN [CHANGE...] [options]",
+static const struct sonde_usage usage = {"sonde whatif [RUN] [CHANGE...] [options]",
 	"Replays a run with changes, and says how much of a step they would save, with a 95 %\n"
-	"interval. RUN is a run directory or any capture with the times of launches. Without\n"
-	"a CHANGE it lists what would gain most; several are made together. REGION and NAME\n"
-	"are globs; `forward` is any region of that name, those in the step first.\n"
+	"interval. RUN is a run directory or any capture with the times of launches; without\n"
+	"RUN it is the newest run. Without a CHANGE it lists what would gain most; several\n"
+	"are made together. REGION and NAME are globs; `forward` is any region of that name,\n"
+	"those in the step first.\n"
 	"  graph:REGION             the launches of an entry become one CUDA graph launch\n"
 	"  fuse:REGION              the kernels of an entry become one\n"
 	"  nosync:REGION            the host does not wait there\n"
@@ -353,7 +380,7 @@ static const struct sonde_usage usage = {"sonde whatif RUN [CHANGE...] [options]
 	"  remove:REGION            all of it is gone: the most that any change can gain\n"
 	"Where the run as it was is replayed with more than 5 % error, nothing is predicted.",
 	options, sizeof(options) / sizeof(*options),
-	{{"what would gain most", "sonde whatif tmp/profile-output/20260131-120000"},
+	{{"what would gain most in the newest run", "sonde whatif"},
 		{"two changes together", "sonde whatif out graph:forward nosync:log"}}};
 
 int sonde_cmd_whatif(int argc, char **argv)
@@ -364,11 +391,9 @@ int sonde_cmd_whatif(int argc, char **argv)
 	struct sonde_err err = {0};
 	int rc = sonde_options_read(&args, &usage, &q, argc, argv, &err);
 
-	if (rc == 0 && !args.operands.nr)
-		rc = sonde_err_set(&err, SONDE_ERR_USAGE,
-			"whatif: name a run directory or a capture; `sonde run -- COMMAND` makes "
-			"one");
-	else if (rc == 0)
+	if (rc == 0)
+		rc = take_newest(&args, &err);
+	if (rc == 0)
 		rc = run_whatif(&j, args.operands.at, args.operands.nr, &err);
 	sonde_whatif_free(j.w);
 	sonde_pipeline_free(j.report);

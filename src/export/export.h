@@ -61,6 +61,8 @@ struct sonde_export_options {
 	const char *config;	  /* the composed report settings as YAML; NULL = leave them out */
 	const char *generated_at; /* NULL = leave it out, for identical bytes */
 	const char *command; /* the command line that made this, ready for a shell; NULL = none */
+	/* Text: what commands in findings have for RUN, ready for a shell; "" = nothing, as for the newest run; NULL = RUN. */
+	const char *run;
 	const char *by;	     /* what widths mean in formats with stacks; NULL = time */
 	bool links_charts; /* Markdown: icicle.svg and, if it exists, roofline.svg are beside it */
 	const struct sonde_folder_list *folders; /* private: the folders that sonde_export_dir wrote before the whole report */

@@ -2,6 +2,8 @@
 
 #include "export/shown_reports.h"
 
+#include <string.h>
+
 #define LONG_NAME 60 /* bytes; longer names are cut, because they are part of a sentence */
 
 #define MOST_ALSO 3  /* most places named after a finding whose cause they share */
@@ -79,6 +81,44 @@ void sonde_finding_say(struct sonde_buf *out, const struct sonde_finding *f)
 	sonde_buf_str(out, f->says);
 	if (!sonde_str_ends(f->says, "."))
 		sonde_buf_putc(out, '.');
+}
+
+/* Whether `text` has the placeholder of a command at `at`: `sonde report RUN`. */
+static bool is_run_word(struct sonde_str text, size_t at)
+{
+	static const char *const commands[] = {"`sonde report ", "`sonde whatif ", "`sonde view "};
+	struct sonde_str before = {text.p, at};
+	size_t i;
+
+	if (text.n - at < 4 || memcmp(text.p + at, "RUN", 3) != 0 || !strchr(" `", text.p[at + 3]))
+		return false;
+	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (sonde_str_ends(before, commands[i]))
+			return true;
+	return false;
+}
+
+void sonde_finding_name_run(struct sonde_buf *line, const char *run)
+{
+	struct sonde_buf out = {0};
+	struct sonde_str text = sonde_buf_view(line);
+	size_t i;
+
+	for (i = 0; i < text.n; i++) {
+		if (!is_run_word(text, i)) {
+			sonde_buf_putc(&out, text.p[i]);
+			continue;
+		}
+		i += 2;
+		if (*run)
+			sonde_buf_puts(&out, run);
+		else /* nor the blank before it */
+			out.n--;
+	}
+	line->failed |= out.failed;
+	sonde_buf_clear(line);
+	sonde_buf_str(line, sonde_buf_view(&out));
+	sonde_buf_release(&out);
 }
 
 void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_finding *f)

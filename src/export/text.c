@@ -224,6 +224,8 @@ static void write_findings(struct sonde_text_export *x)
 		sonde_style_off(x->to, SONDE_STYLE_BOLD, x->options->is_coloured);
 		sonde_buf_clear(&line);
 		sonde_finding_say_next(&line, x->tree->findings, f);
+		if (x->options->run)
+			sonde_finding_name_run(&line, x->options->run);
 		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 		sonde_text__write_wrapped(x, i < 9 ? "   " : "    ", sonde_buf_view(&line));
 		sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);

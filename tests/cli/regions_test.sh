@@ -18,8 +18,14 @@ P
 }
 
 # --- usage, with or without the library
-do_
-ok regions_without_a_command_is_usage [ $rc -eq 2 ]
+in_() { (cd "$TMP/$1" && "$SONDE" regions) >"$TMP/out" 2>"$TMP/err"; rc=$?; }
+mkdir -p "$TMP/bare" "$TMP/some/tmp/profile-output/20260131-120000/ncu" && touch "$TMP/some/tmp/profile-output/20260131-120000/"{config,inputs}.yaml && cp tests/data/ncu/seed_kernel.ncu-rep "$TMP/some/tmp/profile-output/20260131-120000/ncu/"
+in_ bare
+ok regions_without_a_command_or_run_is_usage [ $rc -eq 2 ]
+ok regions_says_that_a_capture_will_do grep -q 'name a capture or a run directory, or a program behind `--`' "$TMP/err"
+in_ some
+ok regions_takes_the_newest_run grep -q '^sonde: the newest run: tmp/profile-output/20260131-120000' "$TMP/err"
+ok regions_lists_the_newest_run grep -q '^  A::A1 ' "$TMP/out"
 do_ --format xml -- true
 ok regions_refuses_other_formats [ $rc -eq 2 ]
 do_ tests/data/ncu/seed_kernel.ncu-rep

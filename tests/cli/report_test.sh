@@ -420,12 +420,33 @@ no_colour_wanted() { NO_COLOR=1 on_terminal >"$TMP/terminal" && absent $'\x1b\\[
 if command -v script >/dev/null; then
 	ok "colour on a terminal" output_has $'\x1b\\[1m' on_terminal
 	ok "NO_COLOR is honoured" no_colour_wanted
+	no_floods() { # of pages, pictures and other programs' data
+		local f
+		for f in html svg pprof speedscope; do
+			script -qec "$SONDE report $DATA/seed_kernel.ncu-rep -f $f" /dev/null >"$TMP/terminal" </dev/null
+			[ $? = 2 ] && grep -q 'not for a terminal: name a file with -o FILE, or look at the page with `sonde view`' "$TMP/terminal" || return
+		done
+		"$SONDE" report $DATA/seed_kernel.ncu-rep -f html | grep -q '<html' && script -qec "$SONDE report $DATA/seed_kernel.ncu-rep -f json" /dev/null </dev/null | grep -q '"schema"'
+	}
+	ok "a page does not flood the terminal" no_floods
 else
 	echo "skip colour on a terminal: no script(1)"
 fi
 
+# Findings name the input as it was typed, and none if the newest run was taken.
+named() {
+	local run="$TMP/na med/tmp/profile-output/20260131-120000"
+	mkdir -p "$run/native" && cp examples/h200_train/* "$run/native/" && : >"$run/config.yaml" && : >"$run/inputs.yaml" && "$SONDE" report "$run" | tr -s '\n ' ' ' | grep -qF "More: \`sonde report '$run' --" &&
+		(cd "$TMP/na med" && "$SONDE" report 2>/dev/null | tr -s '\n ' ' ' | grep -qF 'More: `sonde report --') && "$SONDE" report "$run" -f md | grep -qF 'sonde report RUN'
+}
+ok "findings name the run that was named" named
+fails "a mistyped key" 2 "did you mean 'report.formats'" "$SONDE" report $DATA/seed_kernel.ncu-rep report.form=x
+fails "a short key" 2 "did you mean 'counters'" "$SONDE" run conuters=off -- true
+fails "an unknown key" 2 "'sonde config --help' lists the keys, +zzz=VALUE adds one on purpose" "$SONDE" config zzz=1
+
 # Usage errors and failures: one line each.
-fails "no command" 2 "usage: sonde COMMAND" "$SONDE"
+commands() { "$SONDE" >"$TMP/out" 2>"$TMP/err"; [ $? = 2 ] && [ ! -s "$TMP/out" ] && "$SONDE" --help | cmp - "$TMP/err"; }
+ok "without a word the commands are listed" commands
 fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
 fails "an unknown option before the command" 2 "a command comes first" "$SONDE" --reprot
 fails "no input" 2 "no input" "$SONDE" report

@@ -318,6 +318,10 @@ ok metrics_that_range_replay_lacks_are_left_out says 'op_hfma_pred_on.sum is lef
 ok leaving_them_out_the_ranges_are_replayed [ $rc -eq 0 -a -s "$dir/ncu/range.level0.ncu-rep" ]
 run $NCU pipeline.ncu.strict=true 'pipeline.ncu.ncu_cli.metrics=[flop_count_hp]' -- /bin/true
 ok strict_refuses_metrics_that_ncu_does_not_have [ $rc -eq 2 ]
+run -n pipeline.workload.modules=auto -- /bin/true
+ok modules_of_a_program_that_is_not_python_are_noted says '--modules is for PyTorch: /bin/true is no Python program'
+run -n pipeline.workload.modules=auto -- sh -c 'python3 -c 1'
+ok modules_of_what_a_launcher_starts_are_not absent 'is for PyTorch' "$TMP/err"
 run -n pipeline.torch_profiler.enable=true -- /bin/true
 ok torch_profiler_is_another_word_for_torch grep -q 'torch.profiler, one run' "$TMP/out"
 

@@ -157,5 +157,16 @@ ok whatif__offers_to_fuse_a_graph offers graph_of_tiny fuse:train_step
 ok whatif__offers_to_gather_copies offers small_copies gather:train_step/pack
 ok whatif__offers_a_pool offers allocations noalloc:train_step/forward
 ok whatif__offers_to_work_ahead_between_the_steps offers loader_between ahead:train_step
+in_empty() { mkdir -p "$TMP/empty" && (cd "$TMP/empty" && "$@"); }
+newest() { # also where only changes are named
+	mkdir -p "$TMP/newest/tmp/profile-output/20260131-120000/native" && cp $RESNET "$TMP/newest/tmp/profile-output/20260131-120000/native/" && touch "$TMP/newest/tmp/profile-output/20260131-120000/"{config,inputs}.yaml || return
+	(cd "$TMP/newest" && "$SONDE" whatif >"$TMP/out" 2>"$TMP/err" && grep -q '^sonde: the newest run: tmp/profile-output/20260131-120000' "$TMP/err" &&
+		"$SONDE" whatif 'kernel:conv2d=0.5x' >"$TMP/out" 2>"$TMP/err") && grep -q '^kernel:conv2d=0.5x: saves ' "$TMP/out"
+}
+ok whatif__takes_the_newest_run newest
+ok whatif__a_mistyped_change_has_a_near_one refuses "did you mean 'graph:residual'?" "$SONDE" whatif $RESNET grph:residual
+ok whatif__a_mistyped_region_has_a_near_one refuses "did you mean 'residual'?" "$SONDE" whatif $RESNET graph:resdual
+wrapped() { "$SONDE" whatif $OLD --width 60 >"$TMP/out" 2>&1 && absent -P '.{61}' "$TMP/out"; }
+ok whatif__text_fits_the_width wrapped
 ok whatif__level_ranks_needs_ranks refuses 'needs captures of several ranks' "$SONDE" whatif $RESNET level-ranks
-ok whatif__without_a_run_is_an_error refuses 'name a run directory' "$SONDE" whatif
+ok whatif__without_a_run_is_an_error refuses 'no run in tmp/profile-output to take instead: name a capture or a run directory' in_empty "$SONDE" whatif
