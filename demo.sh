@@ -31,13 +31,15 @@ show() { # ARGS…: the command, then what it prints
 	build/sonde "$@"
 }
 
-say "1. PyTorch training steps on an H200, recorded with 'sonde run -- python3 train.py': each region's share of
-   the GPU's time, and hardware counters that were sampled meanwhile (read here without a GPU or NVIDIA software):"
+say "1. PyTorch training steps on an H200, recorded with 'sonde run -- python3 train.py': each region's
+   share of the GPU's time, and hardware counters that were sampled meanwhile (read here without a
+   GPU or NVIDIA software):"
 show report examples/h200_train --nvtx-exclude warmup
 echo
 build "what captures programs" all
 
-say "2. A capture by Nsight Compute, of a transformer on the same GPU: exact counters of every kernel, rolled up by region:"
+say "2. A capture by Nsight Compute, of a transformer on the same GPU: exact counters of every kernel,
+   rolled up by region:"
 show report examples/h200_transformer.ncu-rep
 
 say "3. Of that only the decode regions, only the matrix kernels:"
@@ -54,15 +56,15 @@ if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU
 	program=build/workloads/three_ranges where="on this machine's GPU"
 fi
 if [ -e build/libsonde_inject.so ]; then
-	say "5. A capture made right now, with sonde's own library ($where):"
-	echo "   \$ sonde run -- $program"
-	echo
+	say "5. A capture made right now, with sonde's own library
+   ($where):"
 	# shellcheck disable=SC2086
-	build/sonde run -q "hydra.run.dir=$out/run" -- $program
+	show run -q -o "$out/run" -- $program
 	say "6. The ranges it has, and the expression that selects each in Nsight Compute:"
 	show regions "$out/run/native" 2>/dev/null
 else
-	say "5. No capture of our own: the NVTX headers (nvtx3/nvToolsExt.h) are not on this machine, so the library was not built."
+	say "5. No capture of our own: the NVTX headers (nvtx3/nvToolsExt.h) are not on this machine, so the
+   library was not built."
 fi
 
 echo
@@ -71,4 +73,5 @@ echo "Read it:     $out/report.md"
 echo "Parse it:    $out/report.json"
 echo "Per region:  $out/*/"
 echo
-echo "The program is build/sonde; 'make install' (PREFIX=$HOME/.local, say) puts it into PATH. Next: build/sonde run -- YOUR PROGRAM"
+echo "The program is build/sonde; 'make install' (PREFIX=$HOME/.local, say) puts it into PATH."
+echo "Next: build/sonde run -- YOUR PROGRAM"

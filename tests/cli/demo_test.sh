@@ -26,6 +26,11 @@ progress() { # on a terminal: a line that is written over
 	env PATH="$demo/bin:$PATH" LOG="$LOG" script -qec "$demo/demo.sh" /dev/null >"$TMP/out" </dev/null && grep -aq 'building sonde: 2 of 2 files' "$TMP/out"
 }
 if command -v script >/dev/null; then ok demo__tells_how_far_it_is progress; else skip demo__tells_how_far_it_is "script (bsdutils) is not installed"; fi
+shown() { # what runs is what is shown, in lines of at most 100 columns
+	: >"$LOG" && : >"$demo/build/libsonde_inject.so" && demo && diff <(sed -n "s/^   \\$ //p" "$TMP/out" | tr -d "'") <(grep '^sonde ' "$LOG") &&
+		grep -v '^   \$ ' "$TMP/out" | absent -P '.{101}'
+}
+ok demo__shows_what_it_runs shown
 fails() { : >"$LOG" && ! FAILS=2 demo && [ "$(wc -l <"$LOG")" = 1 ]; }
 ok demo__ends_where_it_cannot_be_built fails
 screen() { # no row of a warm-up, none that the samples hardly say anything about
