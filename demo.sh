@@ -73,5 +73,5 @@ echo "Read it:     $out/report.md"
 echo "Parse it:    $out/report.json"
 echo "Per region:  $out/*/"
 echo
-echo "The program is build/sonde; 'make install' (PREFIX=$HOME/.local, say) puts it into PATH."
+echo "The program is build/sonde; 'make install' (PREFIX=\$HOME/.local, say) puts it into PATH."
 echo "Next: build/sonde run -- YOUR PROGRAM"

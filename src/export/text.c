@@ -381,27 +381,29 @@ static int write_reports(struct sonde_text_export *x, struct sonde_err *err)
 	return rc;
 }
 
-/* Writes a few notes, whole and in their order; losses have precedence over remarks. */
+/* Writes the notes that report a loss, or all others, whole and in their order, each behind `lead`; not more than a few. */
+static void write_notes_of(struct sonde_text_export *x, bool losses, const char *lead)
+{
+	const struct sonde_notes *notes = &x->tree->notes;
+	size_t max = x->options->shows_all ? notes->texts.nr : MOST_NOTES, nr = 0, i;
+
+	for (i = 0; i < notes->texts.nr; i++)
+		if (sonde_notes_is_loss(notes, i) == losses && nr++ < max)
+			sonde_text__write_wrapped(x, lead, notes->texts.keys[i]);
+	if (nr > max)
+		sonde_sink_printf(x->to, "%s%zu more: --all\n", lead, nr - max);
+}
+
 static void write_notes(struct sonde_text_export *x)
 {
-	const char *bullet = x->options->is_utf8 ? "  \u2022 " : "  * ";
-	const struct sonde_notes *notes = &x->tree->notes;
-	size_t i, nr = notes->texts.nr, max = x->options->shows_all ? nr : MOST_NOTES, left[2] = {0}; /* room for remarks, losses */
+	size_t nr = x->tree->notes.texts.nr, i, nr_losses = 0;
 
 	for (i = 0; i < nr; i++)
-		left[1] += left[1] < max && sonde_notes_is_loss(notes, i);
-	left[0] = max - left[1];
-	if (nr)
-		sonde_sink_puts(x->to, "\nnotes\n");
-	for (i = 0; i < nr; i++) {
-		size_t *of = &left[sonde_notes_is_loss(notes, i)];
-
-		if (*of)
-			sonde_text__write_wrapped(x, bullet, notes->texts.keys[i]);
-		*of -= *of > 0;
-	}
-	if (nr > max)
-		sonde_sink_printf(x->to, "%s%zu more: --all\n", bullet, nr - max);
+		nr_losses += sonde_notes_is_loss(&x->tree->notes, i);
+	if (nr == nr_losses)
+		return;
+	sonde_sink_puts(x->to, "\nnotes\n");
+	write_notes_of(x, false, x->options->is_utf8 ? "  \u2022 " : "  * ");
 }
 
 static void write_legend(struct sonde_text_export *x)
@@ -445,6 +447,7 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 		if (o->baseline)
 			sonde_text__write_wrapped(&x, "Baseline: ", sonde_str_from(o->baseline));
 		write_header(&x);
+		write_notes_of(&x, true, "not whole: "); /* first: all that follows is about the rest */
 		if (sonde_selects_nothing(t))
 			sonde_text__write_wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
 		write_stragglers(&x);

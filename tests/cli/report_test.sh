@@ -444,6 +444,12 @@ fails "a mistyped key" 2 "did you mean 'report.formats'" "$SONDE" report $DATA/s
 fails "a short key" 2 "did you mean 'counters'" "$SONDE" run conuters=off -- true
 fails "an unknown key" 2 "'sonde config --help' lists the keys, +zzz=VALUE adds one on purpose" "$SONDE" config zzz=1
 
+# What is missing comes before what the rest says.
+loss_first() {
+	head -c 40000 examples/h200_train/1411.0.sonde >"$TMP/cut.sonde" && "$SONDE" report "$TMP/cut.sonde" >"$TMP/plain" && sed -n 2p "$TMP/plain" | grep -q '^not whole: .*the capture has no end' && [ "$(grep -c 'the capture has no end' "$TMP/plain")" = 1 ]
+}
+ok "a capture that was cut says so first" loss_first
+
 # Usage errors and failures: one line each.
 commands() { "$SONDE" >"$TMP/out" 2>"$TMP/err"; [ $? = 2 ] && [ ! -s "$TMP/out" ] && "$SONDE" --help | cmp - "$TMP/err"; }
 ok "without a word the commands are listed" commands
