@@ -33,7 +33,7 @@ refused() { # NAME WORD ARGS…
 	fi
 }
 refused unknown_key_suggests_the_nearest "unknown key 'report.metrcs', did you mean 'report.metrics'?" 'report.metrcs=[a]'
-refused unknown_key_without_a_near_one_says_how_to_add_it "unknown key 'report.zzzzzzzz'; +report.zzzzzzzz=VALUE adds one on purpose" 'report.zzzzzzzz=1'
+refused unknown_key_without_a_near_one_says_how_to_add_it "unknown key 'report.zzzzzzzz'; 'sonde config --help' lists the keys, +report.zzzzzzzz=VALUE adds one on purpose" 'report.zzzzzzzz=1'
 refused unknown_key_suggests_the_nearest_before_a_new_key "sonde: unknown key 'pipeline.ncu.enabled', did you mean 'pipeline.ncu.enable'?" pipeline.ncu.enabled=true
 refused unknown_option_lists_the_options 'ncu.default, ncu.h200' profiling/ncu@pipeline.ncu=nosuch
 refused unknown_preset_suggests_the_nearest "override 'counters=fulll': 'fulll' is not one of auto, basic, full, memory, nvlink, off, tensor; did you mean 'full'?" counters=fulll

@@ -71,8 +71,9 @@ if [ -x "$BUILD/tools/ranks_make" ]; then
 	"$BUILD/tools/ranks_make" "$TMP/job" ranks=6
 	job() { # ranks on several hosts, also as partial reports, and one per node; gains need the launches
 		status 0 report "$TMP/job" && mkdir -p "$TMP/cells" && for r in 0 1 2 3 4 5; do report "$TMP/job/rank0000$r.sonde" --partial -o "$TMP/cells/$r.sondecells" || return; done &&
-			cmp <(report "$TMP/cells" report.whatif=off) <(report "$TMP/job" report.whatif=off) && status 0 "$SONDE" regions "$TMP/job"
+			cmp <(named "$TMP/cells") <(named "$TMP/job") && status 0 "$SONDE" regions "$TMP/job"
 	}
+	named() { report "$1" report.whatif=off --width 1000 | sed "s,$1,IN,g"; } # findings name the input
 	ok "ranks of one job are added up unasked" job
 	twice() { # the same job again, later: its ranks are there twice
 		cp -r "$TMP/cells" "$TMP/cells2" && "$BUILD/tools/ranks_make" "$TMP/later" ranks=6 start_s=9000 && report "$TMP"/later/*.sonde --partial -o "$TMP/cells2/later.sondecells" &&
