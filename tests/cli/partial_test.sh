@@ -8,7 +8,8 @@ partial() { # FILE.sondecells INPUT…
 }
 
 same() { # FORMAT PARTIAL CAPTURE
-	diff <(report -f "$1" "$2" --width 1000 | sed "s,$2,IN,g") <(report -f "$1" "$3" --width 1000 | sed "s,$3,IN,g") # findings name the input
+	local in="s,$2,IN,g; s,$3,IN,g" # findings name the input
+	diff <(report -f "$1" "$2" --width 1000 | sed "$in") <(report -f "$1" "$3" --width 1000 | sed "$in")
 }
 ok "a partial report is written" partial a.sondecells "$D/seed_kernel.ncu-rep"
 for f in text json md csv folded speedscope hatchet svg; do
