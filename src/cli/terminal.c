@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "capture/rundir.h"
 
 #include <ctype.h>
 #include <langinfo.h>
@@ -55,7 +56,10 @@ int sonde_output_open(struct sonde_sink *out, const char *path, struct sonde_err
 
 int sonde_output_refuse_terminal(const char *command, const char *format, struct sonde_err *err)
 {
-	if (!isatty(STDOUT_FILENO))
+	struct sonde_rank rank;
+
+	sonde_rank_find(&rank);
+	if (!isatty(STDOUT_FILENO) || rank.is_parallel || rank.size) /* mpirun gives its processes terminals of their own */
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_USAGE,
 		"%s: -f %s is not for a terminal: name a file with -o FILE, or look at the page with `sonde %s`", command, format,
