@@ -16,6 +16,7 @@
 
 #define MOST_OFFERS 10u
 #define NOTHING_NS  10 /* a smaller gain is none: two digits of a µs do not show it */
+#define INDENT	    4    /* of the further lines of a sentence */
 #define LEAST_SHOWN 0.01 /* share of the step's wall time; regions with less are in JSON only */
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
@@ -23,6 +24,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct request {
 	int format;
 	const char *step, *output;
+	size_t width;
 	bool together, shows_all;
 };
 
@@ -43,15 +45,20 @@ struct job {
 
 /* --- text -------------------------------------------------------------------------------- */
 
+/* Appends text as this terminal can show it, on one line. */
+static void put_text(struct sonde_buf *out, struct sonde_str text)
+{
+	sonde_escape_sentence(out, text, sonde_terminal_is_utf8());
+}
+
 static void put_time(struct sonde_buf *out, double ns)
 {
-	size_t from = out->n;
+	struct sonde_buf time = {0};
 
-	sonde_number_human(out, ns, "ns");
-	if (sonde_terminal_is_utf8() && sonde_str_ends((struct sonde_str){out->p + from, out->n - from}, " us")) {
-		out->n -= 2;
-		sonde_buf_puts(out, "µs");
-	}
+	sonde_number_human(&time, ns, "ns");
+	put_text(out, sonde_buf_view(&time));
+	out->failed |= time.failed;
+	sonde_buf_release(&time);
 }
 
 /* Prints an error with its sign, or 0.0 without one. */
@@ -163,6 +170,10 @@ static void write_text(struct job *j, struct sonde_sink *to)
 		sonde_buf_puts(&out, "\nno change that sonde knows would gain 1 % of the step\n");
 	if (!sonde_whatif_refusal(j->w))
 		put_answers(j, &out);
+	to->buf.failed |= out.failed;
+	for (rest = sonde_buf_view(&out); rest.n;)
+		sonde_wrap(to, sonde_str_cut(rest, '\n', &rest), (struct sonde_margins){0, INDENT, width});
+	sonde_buf_clear(&out);
 	if (j->q->shows_all)
 		put_regions(j, &out);
 	sonde_sink_str(to, sonde_buf_view(&out));

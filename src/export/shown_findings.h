@@ -24,6 +24,8 @@ void sonde_finding_say_also(
 void sonde_finding_say(struct sonde_buf *out, const struct sonde_finding *f);
 /* Appends "Do: …. Gain: …. More: …". */
 void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_finding *f);
+/* Replaces the RUN of the commands in such a text with `run`; with "" they name none. */
+void sonde_finding_name_run(struct sonde_buf *line, const char *run);
 /*
  * Appends "step = decode: 12 entries of 3.100 ms", if findings count by a region that is not called a step; else nothing.
  */

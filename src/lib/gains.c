@@ -65,7 +65,7 @@ static void set_gain(struct sonde_findings *f, struct sonde_finding *to, const s
 			sonde_str_from(gain->why));
 }
 
-/* Says why a finding has no gain where `sonde whatif` would not know one either. */
+/* Says why a finding that is not among `asked` has no gain where `sonde whatif` would not know one either. */
 static void explain_rest(struct sonde_findings *f, struct sonde_finding *const *asked, size_t nr_asked, const char *why_none)
 {
 	size_t i, k;
@@ -97,7 +97,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	if (!f || !is_one_run(p))
 		return 0;
 	if (!step) {
-		explain_rest(f, asked, 0, "no region was entered three times or more: mark a step of the program with an NVTX range");
+		explain_rest(f, NULL, 0, "no region was entered three times or more: mark a step of the program with an NVTX range");
 		return 0;
 	}
 	source.step = sonde_arena_z(&p->arena, p->cells->regions.at[step->region].id);
@@ -112,7 +112,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	if (!source.step)
 		return sonde_err_nomem(err);
 	if (!nr) {
-		explain_rest(f, asked, 0, p->cells->has_times && p->cells->entries.nr ? NULL : "the capture does not have the times of launches and ranges");
+		explain_rest(f, NULL, 0, p->cells->has_times && p->cells->entries.nr ? NULL : "the capture does not have the times of launches and ranges");
 		return 0;
 	}
 	rc = find_gains(gains, changes, nr, &source, p->cells, &none);
