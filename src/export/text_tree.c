@@ -90,8 +90,8 @@ static size_t put_columns(
 	}
 	first = t->columns.nr;
 	sonde_text__add_metric_columns(x, t);
-	if (x->has_bounds) /* the judgement that the counters lead to: it stays when they go, unless causes were asked for */
-		sonde_table_column(t, SONDE_STR("bound"), false, x->options->view == SONDE_VIEW_IDLE ? 4 : 1);
+	if (x->has_bounds) /* the judgement that the counters lead to: it stays when they go, unless something else was asked for */
+		sonde_table_column(t, SONDE_STR("bound"), false, x->options->view == SONDE_VIEW_COST ? 1 : 4);
 	return first;
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #define MOST_ASKED    6u      /* findings that are asked about: those that are shown first */
+#define NO_TIMES      "the capture does not have the times of launches and ranges; `sonde run -- COMMAND` captures them"
 #define MOST_LAUNCHES 1000000u /* a report with more launches should not have to wait for a replay */
 
 /*
@@ -40,17 +41,10 @@ static bool is_one_run(const struct sonde_pipeline *p)
 	return nr && (is_one || are_ranks || (nr == 1 && p->inputs.nr == 1)) && c->tally.nr_launches <= MOST_LAUNCHES;
 }
 
-/*
- * Finds the gains of `nr` changes. SONDE_ERR_NOTFOUND: nothing can be replayed, and the error says why. Without times of
- * entries that is known before the capture is read again.
- */
-static int find_gains(struct sonde_gain *out, const char *const *changes, size_t nr, const struct sonde_whatif_source *source,
-	const struct sonde_cells *c, struct sonde_err *err)
+/* Whether the times of entries are known: without them no capture can be replayed, and reading it again is in vain. */
+static bool has_entries(const struct sonde_cells *c)
 {
-	if (!c->has_times || !c->entries.nr)
-		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"the capture does not have the times of launches and ranges; `sonde run -- COMMAND` captures them");
-	return sonde_whatif_gains(out, changes, nr, source, err);
+	return c->has_times && c->entries.nr;
 }
 
 static void set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_gain *gain, const char *why_none)
@@ -94,12 +88,14 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	size_t i, nr = 0;
 	int rc;
 
-	if (!f || !is_one_run(p))
+	if (!f)
 		return 0;
-	if (!step) {
-		explain_rest(f, NULL, 0, "no region was entered three times or more: mark a step of the program with an NVTX range");
+	if (!step || !has_entries(p->cells)) {
+		explain_rest(f, NULL, 0, step ? NO_TIMES : "no region was entered three times or more: mark a step of the program with an NVTX range");
 		return 0;
 	}
+	if (!is_one_run(p))
+		return 0;
 	source.step = sonde_arena_z(&p->arena, p->cells->regions.at[step->region].id);
 	for (i = 0; i < f->at.nr && nr < MOST_ASKED; i++) {
 		if (!f->at.at[i].is_in_step || !f->at.at[i].change.n)
@@ -111,11 +107,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	}
 	if (!source.step)
 		return sonde_err_nomem(err);
-	if (!nr) {
-		explain_rest(f, NULL, 0, p->cells->has_times && p->cells->entries.nr ? NULL : "the capture does not have the times of launches and ranges");
-		return 0;
-	}
-	rc = find_gains(gains, changes, nr, &source, p->cells, &none);
+	rc = nr ? sonde_whatif_gains(gains, changes, nr, &source, &none) : 0;
 	if (rc == SONDE_ERR_NOMEM)
 		return sonde_err_nomem(err);
 	for (i = 0; i < nr; i++)

@@ -302,17 +302,17 @@ static void place_extras(struct choice *c)
 static int refuse_name(struct choice *c, struct sonde_str name)
 {
 	struct sonde_str rest;
-	struct sonde_nearest near = {.word = sonde_str_cut(name, '.', &rest), .below = 8};
-	const char *ending = ".sum";
+	struct sonde_nearest near = {.word = name, .below = 8};
+	const char *ending = "";
 	const struct sonde_role *r;
 	size_t i;
 
-	for (i = 0; i < c->nr_bases; i++)
-		sonde_nearest_offer(&near, sonde_str_from(c->bases[i]));
-	near.word = name;
 	for (r = sonde_roles; r->name; r++)
-		if (sonde_nearest_offer(&near, sonde_str_from(r->name)))
-			ending = "";
+		sonde_nearest_offer(&near, sonde_str_from(r->name));
+	near.word = sonde_str_cut(name, '.', &rest);
+	for (i = 0; i < c->nr_bases; i++)
+		if (sonde_nearest_offer(&near, sonde_str_from(c->bases[i])))
+			ending = ".sum";
 	return sonde_err_set(c->err, SONDE_ERR_USAGE,
 		"%s cannot sample the counter '%.*s'%s%.*s%s%s; sets of counters are %s",
 		c->s->facts.chip, SONDE_STR_ARG(name), near.best.n ? ", did you mean '" : "",

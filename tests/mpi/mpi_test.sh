@@ -46,7 +46,7 @@ same_note() {
 		mpi 3 report "$TMP/bad" --together -f json | cmp - "$TMP/want" && grep -q 'sonde: process [0-2] on .*e\.ncu-rep' "$TMP/err"
 }
 named_goes_on() {
-	mpi 2 report "$TMP/in/seed_kernel.ncu-rep" "$TMP/missing" >"$TMP/out" && grep -q "missing.*it is left out" "$TMP/out" &&
+	mpi 2 report "$TMP/in/seed_kernel.ncu-rep" "$TMP/missing" --width 1000 >"$TMP/out" && grep -q "missing.*it is left out" "$TMP/out" &&
 		grep -q 'process [01] on .*missing' "$TMP/err"
 }
 fails() { # STATUS TEXT ARGS…
