@@ -60,7 +60,7 @@ formats() { # every format says how much was captured, what it was allowed and w
 }
 
 ranges() { # outside windows they cost little, and something
-	loop ranges "20000 1" budget_ppm=10000 && grep -Eo '[0-9.]+ % was lost between windows' "$TMP/ranges.json" | tee /dev/stderr | grep -qv '^0.00 '
+	until_marks 9 loop ranges "1 1" flush_ms=5 budget_ppm=10000 && grep -Eo '[0-9.]+ % was lost between windows' "$TMP/ranges.json" | tee /dev/stderr | grep -qv '^0.00 '
 }
 unset_varies() { unset FAKE_LOOP_VARIES; "$@"; }
 
