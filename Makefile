@@ -65,6 +65,9 @@ all: $(BUILD)/sonde
 help:
 	@sed -n 's/^#   make/make/p' Makefile
 
+# Flags of test builds, which start the program thousands of times.
+AT_START  ?=
+$(BUILD)/sonde: override LDFLAGS += $(AT_START)
 $(BUILD)/sonde: $(CLI_OBJ) $(BUILD)/rooms.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -244,8 +247,9 @@ $(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
 -include $(INJ_OBJ:.o=.d) $(TOOLS:=.d) $(BUILD)/pic/src/inject/empty_hooks.d $(WORKLOADS:=.d)
 # ----------------------------------------------------------------------------------------------
 
-# Less for the debugger (-g1) is less to compile and link; a program at a fixed address has nothing to relocate at each of its starts.
-ASAN := BUILD=build/asan LDFLAGS=-no-pie OPT="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" LIGHT=-O0 WERROR=-Werror
+# Less for the debugger (-g1) is less to compile and link. A program at a fixed address, with the sanitizers' libraries in it,
+# has little to relocate at each of its starts.
+ASAN := BUILD=build/asan LDFLAGS=-no-pie AT_START="-static-libasan -static-libubsan" OPT="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" LIGHT=-O0 WERROR=-Werror
 
 test:
 	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools mpi-programs
