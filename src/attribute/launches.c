@@ -157,7 +157,7 @@ static void init_launch(struct sonde_build *b, uint32_t i, bool *is_known)
 			  rec->origin_kind == SONDE_ORIGIN_BACKWARD;
 
 	*launch = (struct sonde_launch){.open = rec->open, .scope = scope};
-	b->l->tally.nr_launches += rec->when == SONDE_NOW ? sonde_record_launches(rec) : 0;
+	b->l->tally.nr_launches += rec->when == SONDE_NOW && !rec->is_between_windows ? sonde_record_launches(rec) : 0;
 	if (!is_known[name]) {
 		is_known[name] = true;
 		sonde_tally_add_function(&b->l->tally, sonde_records_str(b->r, name));

@@ -140,9 +140,9 @@ static void select_launches(struct sonde_build *b, const bool *takes, struct ver
 	for (i = 0; i < l->launches.nr; i++) {
 		struct sonde_launch *launch = &l->launches.at[i];
 		const struct sonde_record *rec = &b->r->records.at[i];
-		uint64_t nr = rec->when == SONDE_NOW ? sonde_record_launches(rec) : 0;
+		uint64_t nr = rec->when == SONDE_NOW && !rec->is_between_windows ? sonde_record_launches(rec) : 0;
 
-		if (rec->is_unchosen || rec->when == SONDE_AHEAD || !takes[launch->place] ||
+		if (rec->is_unchosen || rec->is_between_windows || rec->when == SONDE_AHEAD || !takes[launch->place] ||
 			(rec->kind != SONDE_RESULT_RANGE && !takes_kernel(b, v, rec))) {
 			launch->state = SONDE_LAUNCH_NOT_SELECTED;
 			l->tally.nr_not_selected += nr;

@@ -318,7 +318,7 @@ static int check_keep(struct sonde_capture_settings *s, struct sonde_err *err)
 			why = "not a number of files, or a size such as 10GB";
 	}
 	if (!why && !s->rotate_text)
-		why = "it needs capture.rotate, which says how long a file is";
+		why = "it needs capture.rotate, which says how long a file is: add capture.rotate=256MB, say";
 	return why ? sonde_err_set(err, SONDE_ERR_USAGE, "capture.keep=%s: %s", text, why) : 0;
 }
 

@@ -7,7 +7,7 @@
 struct sonde_proc {
 	long pid, parent;
 	char state;		  /* `Z`: it has ended, and its parent has not asked for its status yet */
-	unsigned long long start; /* start, in clock ticks since the machine booted */
+	unsigned long long start; /* start, in clock ticks since boot */
 };
 
 /* False when there is no such process. */

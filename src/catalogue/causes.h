@@ -20,8 +20,8 @@ enum sonde_cause {
 	SONDE_CAUSE_OTHER_REGIONS, /* never a finding, because the GPU was busy */
 	SONDE_CAUSE_NOT_TOLD,
 	/* The GPU was idle before or after a region's work, while the host did something else. */
-	SONDE_CAUSE_HEAD,    /* from the begin of an entry to its first GPU work */
-	SONDE_CAUSE_BETWEEN, /* from the end of an entry to the begin of the next one */
+	SONDE_CAUSE_HEAD,    /* from the beginning of an entry to its first GPU work */
+	SONDE_CAUSE_BETWEEN, /* from the end of an entry to the beginning of the next one */
 	SONDE_CAUSE_TAIL,    /* from the last GPU work of an entry to its end */
 	/* The GPU was busy. */
 	SONDE_CAUSE_PAGEABLE,

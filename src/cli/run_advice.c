@@ -94,7 +94,7 @@ static void set_baseline(struct sonde_run *run, const struct sonde_launches *l)
 	run->baseline = sonde_arena_take(&run->arena, &text);
 }
 
-/* Nothing matched: says which ranges the program really has. Makes nothing up. */
+/* Nothing matched: says which ranges the program really has. Never invents a range. */
 void sonde_run_explain_nothing(struct sonde_run *run, struct sonde_pipeline **look)
 {
 	struct sonde_err why = {0};

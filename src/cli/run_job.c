@@ -29,8 +29,8 @@ static int write_facts(const struct sonde_run *r, struct sonde_err *err)
 }
 
 /*
- * env.json takes a second or two, because other programs are asked. So a process of its own makes it while the captures
- * run. Returns 0 when there is no such process.
+ * env.json takes a second or two, because other programs are asked. A separate process writes it while the captures
+ * run. Returns 0 if that process could not be started.
  */
 static pid_t begin_env(const struct sonde_run *r)
 {

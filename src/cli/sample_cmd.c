@@ -42,7 +42,7 @@ struct work {
 
 #define LIVE_NS 250000000u /* time between two updates of the live line */
 
-/* Updates the live line on the terminal, if it is time for that; `now_ns` is of a clock that never jumps. */
+/* Updates the live line on the terminal, if it is time for that; `now_ns` is monotonic. */
 static void show_live(struct work *w, uint64_t now_ns)
 {
 	const struct sonde_tally_figure *f;
@@ -279,7 +279,7 @@ static void show_json(struct work *w)
 	sonde_sink_putc(&w->out, '\n');
 }
 
-/* One column for each counter of each set. A row is of one set, and the columns of the others are empty. */
+/* One column for each counter of each set. Each row belongs to one set; the columns of the others are empty. */
 static void put_csv_head(struct work *w)
 {
 	size_t k;

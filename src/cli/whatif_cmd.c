@@ -139,7 +139,7 @@ static void put_regions(struct job *j, struct sonde_buf *out)
 	for (i = 0; i < nr; i++)
 		if (regions[i].nr_entries && regions[i].wall_ns >= least && width_of(sonde_whatif_region_id(j->w, (uint32_t)i)) > widest)
 			widest = width_of(sonde_whatif_region_id(j->w, (uint32_t)i));
-	sonde_buf_printf(out, "\nthe unchanged replay of each region, from the begin of an entry to the end of its last work:\n%-*s  ms per entry  replay error\n",
+	sonde_buf_printf(out, "\nthe unchanged replay of each region, from the beginning of an entry to the end of its last work:\n%-*s  ms per entry  replay error\n",
 		(int)widest, "region");
 	for (i = 0; i < nr; i++) {
 		const struct sonde_replay_region *r = &regions[i];

@@ -35,7 +35,7 @@ static const struct family {
 } families[NR_VALUES] = {
 	[GPU_SECONDS] = {"sonde_region_gpu_seconds_total", "counter", "Time of the kernels and copies launched in the region."},
 	[WALL_SECONDS] = {"sonde_region_wall_seconds_total", "counter",
-		"Time from the begin of each entry of the region to the end of its last work."},
+		"Time from the beginning of each entry of the region to the end of its last work."},
 	[ENTRIES] = {"sonde_region_entries_total", "counter", "How often the region was entered."},
 	[LAUNCHES] = {"sonde_region_launches_total", "counter", "Kernels and copies launched in the region."},
 	[IDLE_SECONDS] = {"sonde_region_idle_seconds_total", "counter",

@@ -247,6 +247,8 @@ static int add_launch(struct filling *x, const struct sonde_launch *launch, stru
 	is_damaged = sonde_records_values(x->f.r, (uint32_t)(rec - x->f.r->records.at), &x->values, &damage);
 	if (is_damaged && !count_damage(x, &damage))
 		return sonde_err_nomem(err);
+	if (rec->is_between_windows)
+		return 0;
 	t = x->time_metric == SONDE_NONE ? NAN : x->values.num[x->time_metric];
 	x->c->nr_untimed += isnan(t) && sonde_record_launches(rec);
 	x->nr = sonde_record_launches(rec) ? sonde_record_launches(rec) : 1;

@@ -29,7 +29,7 @@
  */
 
 /*
- * A pause of up to NEAR_NS after the end of a call belongs to that call. After a launch, counted from the begin of its
+ * A pause of up to NEAR_NS after the end of a call belongs to that call. After a launch, counted from the beginning of its
  * call, the pause may be up to BETWEEN_NS: a framework needs 10 to 60 µs between two launches, and launch-bound programs
  * consist of such pauses. A longer pause is not the cost of a launch.
  */
@@ -259,7 +259,7 @@ static void explain_backwards(const struct sonde_hosts *h, struct stretch s, uin
 }
 
 /*
- * Finds the call that made a copy. In traces the copy's call_ns equals the begin of that call; in a native capture call_ns is
+ * Finds the call that made a copy. In traces the copy's call_ns equals the beginning of that call; in a native capture call_ns is
  * shortly before it. NULL: not known, for example for a copy in a graph.
  */
 static const struct sonde_act *find_copy_call(
@@ -277,7 +277,7 @@ static const struct sonde_act *find_copy_call(
 
 /*
  * The time at which work had been launched: at the end of a copy's call; a launch call has no end, so there at the next
- * call of its thread. It is never earlier than LATENCY_NS after the begin of the call, as work needs a moment to start.
+ * call of its thread. It is never earlier than LATENCY_NS after the beginning of the call, as work needs a moment to start.
  */
 static uint64_t find_return(const struct sonde_hosts *h, const struct sonde_gap_ends *gap,
 	uint64_t call_ns, bool is_copy)

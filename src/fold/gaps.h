@@ -8,7 +8,7 @@
 /* --- what host threads did in CUDA, thread by thread --------------------------------------------------- */
 
 /*
- * A call of a host thread: a launch, or a call that can wait. Only the begin of a launch call is used: native captures
+ * A call of a host thread: a launch, or a call that can wait. Only the beginning of a launch call is used: native captures
  * do not have its end, and traces are read the same way, so that every source gives the same causes.
  */
 struct sonde_act {

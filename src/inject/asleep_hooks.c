@@ -17,7 +17,7 @@ static inline bool is_awake(void)
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): types, parameters and arguments */
-/* A hook that calls the one of nvtx.c when awake. Asleep it returns `none`, which is what NVTX returns without a tool. */
+/* When awake, this hook calls the one of nvtx.c. Asleep it returns `none`, which is what NVTX returns without a tool. */
 #define SLEEPING(table, id, type, none, params, args)                                              \
 	static type NVTX_API asleep_##id params                                                    \
 	{                                                                                          \

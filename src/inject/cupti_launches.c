@@ -6,7 +6,7 @@
  * work will carry. We write one small event to that thread's own stream, between
  * its pushes and pops. That is the whole attribution: the reader knows the stack
  * at that point, and the open start/end ranges from the event's time. Ranges
- * themselves cost nothing extra. The other way, pushing an external correlation
+ * themselves cost nothing extra. The alternative, pushing an external correlation
  * id at each range, costs a CUPTI call per push and pop and one more activity
  * record per launch, and cannot represent overlapping start/end ranges.
  *

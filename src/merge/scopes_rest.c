@@ -16,7 +16,7 @@ struct kept_entry {
 	struct sonde_entry entry;
 };
 
-/* What a rest has for one region, beside the sum. */
+/* The data that a rest keeps for one region, beside the sum. */
 struct region {
 	struct sonde_str first_path; /* path of the first part (sorted by path) with the region … */
 	uint32_t first_number;	     /* … and its number in that part: these give the order of regions */
@@ -25,7 +25,7 @@ struct region {
 	SONDE_VEC(struct kept_entry) entries;
 };
 
-/* What a rest has for one scope. The numbers in `times` and `collectives` are those of the sum. */
+/* The data that a rest keeps for one scope. The numbers in `times` and `collectives` are those of the sum. */
 struct scope {
 	uint32_t part;
 	uint64_t id; /* identity of its part: gives the order of scopes that are otherwise alike */

@@ -181,7 +181,7 @@ static uint64_t process_key(const void *of, uint32_t i)
 	return ((const struct sonde_sighting *)of)[i].pid;
 }
 
-/* Whether two files are of the same process. */
+/* Whether two files come from the same process. */
 static bool are_one_process(const struct sonde_sighting *a, const struct sonde_sighting *b)
 {
 	return a->pid && a->pid == b->pid && !a->host.n && !b->host.n && sonde_str_eq(a->program, b->program);

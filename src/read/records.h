@@ -132,11 +132,12 @@ struct sonde_record {
 		 */
 		uint32_t lent;
 	};
-	/* There are millions of records: the next six members share four bytes. */
+	/* There are millions of records: the next seven members share four bytes. */
 	uint32_t caller : 21;	  /* number in `callers`, below SONDE_MAX_CALLERS */
 	uint32_t kind : 3;	  /* enum sonde_result */
 	uint32_t origin_kind : 2; /* enum sonde_origin: what `origin` and `lent` mean, if anything */
 	bool is_unchosen : 1;	  /* launched where the capture's own selection (nvtx.include …) left work out */
+	bool is_between_windows : 1; /* launched while no window was open: it only keeps the GPU busy, and counts as nothing */
 	bool is_sum : 1;
 	uint32_t when : 2; /* enum sonde_when */
 };

@@ -54,7 +54,7 @@ struct sonde_starts {
 	uint64_t nr_cut;
 };
 
-/* Of equal times ends come last: a range that begins and ends at once was open. */
+/* At equal times, ends sort last: a range that begins and ends at once was open. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;

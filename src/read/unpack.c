@@ -331,7 +331,7 @@ static int read_directory(struct sonde_records *r, const char *path, struct sond
 		else
 			rc = one;
 	}
-	/* Whether they are of one job is checked when the times of all processes are known. */
+	/* Checked later, when the times of all processes are known: do they belong to one job? */
 	if (rc == 0 && !f.is_run && !f.together) {
 		sonde_put(&r->arena, &r->folders, (struct sonde_read_folder){path, first, r->processes.nr});
 		rc = sonde_arena_status(&r->arena, err);

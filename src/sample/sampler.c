@@ -156,7 +156,7 @@ static void report_to_runner(const struct process *p, const char *kind, const ch
 
 /*
  * Makes the process independent of the terminal: ignores signals, which are meant for the program, and has no standard input
- * and output. Also takes over the program's environment. This process ends when sonde says so or is gone.
+ * and output. Also takes over the program's environment. This process ends when sonde asks it to, or has died.
  */
 static void leave_terminal(const struct process *p)
 {

@@ -1,5 +1,5 @@
 /*
- * Operations are count_of_counter from the surest counters that there are: first instructions by type and operations of the
+ * Operations are counted from the most reliable counters available: first instructions by type and operations of the
  * tensor cores, as counts or as rates; else sampled counters of what the pipes did. Counters of different kinds that
  * count the same work are never added up.
  */
@@ -93,7 +93,7 @@ static double count_of_counter(const struct sonde_tree *t, const struct sonde_fi
 	return isnan(v) ? v : v * elapsed_cycles(t, f, time_ns);
 }
 
-/* Operations outside the tensor cores. Sets `*nr` to the number of kinds of operations that were count_of_counter. */
+/* Operations outside the tensor cores. Sets `*nr` to the number of kinds of operations that were counted. */
 static double scalar_flop(
 	const struct sonde_tree *t, const struct sonde_figures *f, double time_ns, size_t *nr)
 {
@@ -143,7 +143,7 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t)
 	return true;
 }
 
-/* Metrics that count single operations come first. If one of them has a figure_value, coarser metrics are ignored. */
+/* Metrics that count single operations come first. If one of them has a value, coarser metrics are ignored. */
 bool sonde_tree__has_tensor(const struct sonde_tree *t, const struct sonde_cell *cell)
 {
 	const struct sonde_str fine = sonde_str_from(sonde_tensor_patterns[0]);
@@ -298,7 +298,7 @@ static double pipes_flop(const struct sonde_tree *t, const struct sonde_figures 
 	       sampled(t, f, SONDE_COUNTER_FMA ".sum") * 32 * 2;
 }
 
-/* Why the count_of_counter operations are only a lower bound. NULL: nothing is known to be missing. */
+/* Why the counted operations are only a lower bound. NULL: nothing is known to be missing. */
 static const char *uncounted(double scalar, double tensor, bool has_tensor)
 {
 	if (isnan(tensor) && isnan(scalar))
@@ -318,7 +318,7 @@ struct sonde_roofline sonde_roofline_of(
 	sonde_add_known(&r.flop, scalar);
 	sonde_add_known(&r.flop, tensor);
 	if (r.flop == 0 && (nr_counted < NR_OPERATIONS || isnan(tensor)))
-		r.flop = NAN; /* everything that ran may be of a kind that was not count_of_counter */
+		r.flop = NAN; /* everything that ran may be of a kind that was not counted */
 	if (!isnan(r.flop)) {
 		r.at_least = uncounted(scalar, tensor, figures->has_tensor);
 	} else {

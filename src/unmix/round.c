@@ -92,7 +92,7 @@ static void list_unknowns(struct sonde_unmix__round *r)
 }
 
 /*
- * The 97.5 % quantile of Student's t ÷ 1.96, as an error from few clusters is uncertain. If there are more clusters than
+ * The 97.5 % quantile of Student's t ÷ 1.96, because an error estimated from few clusters is itself uncertain. If there are more clusters than
  * sums, the error is computed from the sums, so their number counts.
  */
 static double student_factor(uint32_t nr_clusters)

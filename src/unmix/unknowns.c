@@ -52,7 +52,7 @@ bool sonde_unmix__plan_join(
 	b = sonde_unmix__plan_leader(plan, b);
 	low = a < b ? a : b;
 	high = a < b ? b : a;
-	/* Of two kinds of join, the one that claims less about the parts wins: merged. */
+	/* If two kinds of join meet, `merged` wins: it claims less about the parts. */
 	if (plan->fate[a] != SONDE_UNMIX_OWN && plan->fate[a] != fate)
 		fate = SONDE_UNMIX_MERGED;
 	if (plan->fate[b] != SONDE_UNMIX_OWN && plan->fate[b] != fate)

@@ -224,7 +224,7 @@ static inline uint32_t sonde_unmix__nr_columns(const struct sonde_unmix__unknown
 }
 
 /*
- * The begin of bin `b`, counted from the start of an interval of this length. For b = nr_bins it is the end of the
+ * The beginning of bin `b`, counted from the start of an interval of this length. For b = nr_bins it is the end of the
  * interval.
  */
 double sonde_unmix__bin_begin(double length, uint32_t nr_bins, uint32_t b);

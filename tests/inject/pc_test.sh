@@ -50,7 +50,7 @@ partial() { # a partial report has the same
 windows() { # of six steps two are asked for, and with them what is between the two
 	with_pc window=entries window.label=step window.first=2 window.end=4
 	[ "$(sampled windows)" = done ] && report && [ "$(ask '[.aggregate.regions[] | [.id, .stalls.samples]]')" = '[["step",200]]' ] &&
-		[ "$(ask '.pc_samples[0].samples')" = 300 ]
+		[ "$(ask '[.pc_samples[0].samples, .coverage.launches_not_selected, .coverage.launches_total]')" = '[300,0,3]' ]
 }
 budget() { # it goes on with one, and every sample that is there has its launch
 	with_pc budget_ppm=500000

@@ -14,7 +14,7 @@ const FIELD_WORDS = {
 	comm_wait_ms: "in communication for the last rank",
 	cpu_ms: "CPU time of the threads inside the range", copy_ms: "GPU time of copies", copy_count: "how many", copy_bytes: "by all copies",
 	host_ms: "time the host was inside the range",
-	wall_ms: "from the begin of each entry until it and all that it launched had ended",
+	wall_ms: "from the beginning of each entry until it and all that it launched had ended",
 	memory_allocated_bytes: "bytes of GPU memory allocated inside", memory_freed_bytes: "bytes of GPU memory freed inside",
 	memory_left_bytes: "bytes allocated in entries and not yet freed at their end", memory_peak_bytes: "the most bytes that the process held meanwhile",
 	streams: "how many its work ran in", share_pct: "of all GPU time inside regions",

@@ -119,7 +119,7 @@ function facts(report, node) {
 			"held at most in the " + fieldText(get("allocator_entries"), "count") + " entries that were read; at their ends on average: " +
 			fieldText(get("allocator_allocated_bytes"), "count") + " bytes; above what an entry began with: " +
 			fieldText(get("allocator_rise_bytes"), "count") + " bytes; left by an entry on average: " + fieldText(get("allocator_net_bytes"), "count") + " bytes"),
-		fact("wall", ms(get("wall_ms")), "from the begin of each entry until it and all that it launched had ended"),
+		fact("wall", ms(get("wall_ms")), "from the beginning of each entry until it and all that it launched had ended"),
 		fact("tokens/s", isNumber(get("tokens_per_s")) ? fieldText(get("tokens_per_s"), "ratio") : null, fieldText(get("tokens"), "count") + " tokens, over the time in which at least one entry with tokens was open"),
 		fact("batch", isNumber(get("batch_mean")) ? fieldText(get("batch_mean"), "ratio") : null, "of an entry, on average"),
 		fact("host", ms(get("host_ms")), "time the host was inside the range"),

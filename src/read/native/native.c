@@ -172,8 +172,8 @@ static void note_work(const struct native *n)
 		"pieces of GPU work have no known launch");
 #define UNCHOSEN "left out by the capture's own nvtx.include and nvtx.exclude"
 	note(n, c->unchosen, "launch was " UNCHOSEN, "launches were " UNCHOSEN);
-#define ACROSS "launched just outside a window (before it opened or after it closed) and "
-	note(n, c->out_of_windows, "kernel or copy was " ACROSS "is not counted", "kernels or copies were " ACROSS "are not counted");
+	note(n, c->between_windows, "kernel or copy was launched outside the windows and is not counted",
+		"kernels or copies were launched outside the windows and are not counted");
 	note(n, c->no_time, "piece of GPU work has no times from CUPTI",
 		"pieces of GPU work have no times from CUPTI");
 	sonde_records__note_overhead(n->r, n->src->path, c->overhead_ns);

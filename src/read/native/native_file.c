@@ -553,7 +553,7 @@ int sonde_native__read_blocks(struct native *n, struct sonde_err *err)
 			"with the version that made the capture",
 			n->src->path);
 	if (sonde_native__options(n).looks_ahead && n->ahead == SIZE_MAX)
-		return sonde_err_set(err, SONDE_ERR_USAGE, "%s: it has fewer than %u files", n->src->path,
+		return sonde_err_set(err, SONDE_ERR_USAGE, "%s: the capture has fewer than %u files; are all of them there?", n->src->path,
 			n->r->options.nr_files);
 	if (sonde_native__meta(n, "part").n)
 		return sonde_err_set(err, SONDE_ERR_FORMAT,

@@ -138,7 +138,7 @@ struct native_counts {
 	uint64_t events, orphan_pops, unclosed, orphan_stops, unstopped, bad_blocks,
 		bad_chunks, missing_blocks, no_label, lost, closed_by_loss, no_launch,
 		overhead_ns, sets_cut, no_time, left_out, bad_samples, unchosen,
-		cut_by_windows, out_of_windows, recorded;
+		cut_by_windows, between_windows, recorded;
 };
 
 struct native {

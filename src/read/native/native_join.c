@@ -289,11 +289,12 @@ static void complete_launch(struct native *n, struct sonde_record *rec)
 
 	rec->caller = sonde_records__caller(n->r, n->process, l ? sonde_native__thread(n, l) : 0);
 	rec->open = l ? l->set : 0;
-	rec->is_unchosen = l ? l->is_unchosen : n->is_windowed;
+	rec->is_unchosen = l && l->is_unchosen;
+	rec->is_between_windows = !l && n->is_windowed;
 	rec->call_ns = l ? l->ns : 0;
-	n->current_counts->unchosen += l && rec->is_unchosen;
+	n->current_counts->unchosen += rec->is_unchosen;
 	n->current_counts->no_launch += !l && !n->is_windowed;
-	n->current_counts->out_of_windows += !l && n->is_windowed;
+	n->current_counts->between_windows += rec->is_between_windows;
 }
 
 static void complete_record(struct joining *j, struct sonde_record *rec)
