@@ -76,6 +76,21 @@ bool sonde_tool_find(char *path, const char *name)
 	return is_found;
 }
 
+int sonde_tool_refuse(const char *name, struct sonde_err *err)
+{
+	const char *here = strchr(name, '/') ? "" : "./";
+
+	if (access(name, F_OK))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s: check its %s", name, *here ? " in PATH" : "",
+			*here ? "name, or give its path" : "path");
+	if (sonde_str_ends(sonde_str_from(name), ".py"))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: not a program: name python3 in front of it: `python3 %s`", name, name);
+	if (access(name, X_OK))
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: not executable: `chmod +x %s%s` makes it so", name, here, name);
+	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s: give its path%s%s", name, *here ? " in PATH" : "",
+		*here ? ": ./" : "", *here ? name : "");
+}
+
 int sonde_tool_output(struct sonde_buf *out, int *status, char *const *argv, unsigned timeout_ms,
 	struct sonde_err *err)
 {

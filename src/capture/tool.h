@@ -20,6 +20,8 @@ struct sonde_tool {
  * installers. False when it is nowhere; `path` has room for at least 1024 bytes.
  */
 bool sonde_tool_find(char *path, const char *name);
+/* Says why `name`, which sonde_tool_find() did not find, cannot be started, and what to do. Returns SONDE_ERR_NOTFOUND. */
+int sonde_tool_refuse(const char *name, struct sonde_err *err);
 
 /* Finds the tool and asks for its version (`--version`). SONDE_ERR_NOTFOUND when it is nowhere. */
 int sonde_tool_open(struct sonde_tool *out, const char *name, struct sonde_err *err);

@@ -208,8 +208,7 @@ static int prepare_job(struct job *j)
 	if (rc == 0)
 		rc = read_list(j);
 	if (rc == 0 && !sonde_tool_find(path, j->q->program[0]))
-		rc = sonde_err_set(
-			j->err, SONDE_ERR_NOTFOUND, "%s: no such program: give its path", j->q->program[0]);
+		rc = sonde_tool_refuse(j->q->program[0], j->err);
 	return rc ? rc : open_ncu(j);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/run_int.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct request {
 	struct sonde_args own; /* operands: overrides */
@@ -173,6 +174,7 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 {
 	struct sonde_run_against *a = &q->against;
 	bool is_wanted = a->base.nr || a->base_command;
+	size_t i;
 
 	if (!is_wanted && (a->repeat || a->limits.nr || a->allows_insufficient || a->takes_partial || a->accepts_single))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -183,6 +185,9 @@ static int take_against(struct request *q, const char **out, struct sonde_err *e
 	if (q->run.is_multirun)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"run: --against compares one program: leave out --multirun");
+	for (i = 0; i < a->base.nr; i++)
+		if (access(a->base.at[i], F_OK))
+			return sonde_err_set(err, SONDE_ERR_NOTFOUND, "run: --against %s: there is no such file: nothing was run", a->base.at[i]);
 	a->repeat = a->repeat ? a->repeat : 1;
 	*out = q->out;
 	q->out = NULL;

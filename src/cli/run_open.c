@@ -179,8 +179,7 @@ static int check_program(const struct sonde_run *r, struct sonde_err *err)
 	/* A path below another directory can only be looked up when the program is started there. */
 	if ((r->set.workload_dir && strchr(name, '/')) || sonde_tool_find(path, name))
 		return 0;
-	return sonde_err_set(err, SONDE_ERR_NOTFOUND, "%s: no such program%s", name,
-		strchr(name, '/') ? ", or not executable: check its path" : " in PATH: give its path");
+	return sonde_tool_refuse(name, err);
 }
 
 /* Makes a path absolute from the directory that sonde was started in; NULL when out of memory. */

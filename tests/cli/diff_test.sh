@@ -440,3 +440,5 @@ bad_gate() { # found before the program runs
 	status 2 "$SONDE" run -o "$TMP/never" --against "$TMP/a.json" --fail-above much -- touch "$TMP/ran" && says '[GLOB=]PCT, as 5%' && [ ! -e "$TMP/ran" ]
 }
 ok diff__a_bad_gate_is_refused_before_anything_runs bad_gate
+no_base() { ! "$SONDE" run -o "$TMP/never" --against "$TMP/nowhere" --repeat 3 -- touch "$TMP/ran" >"$TMP/out" 2>"$TMP/err" && grep -q 'nowhere: there is no such file: nothing was run' "$TMP/err" && [ ! -e "$TMP/ran" ]; }
+ok diff__a_missing_base_is_found_before_anything_runs no_base

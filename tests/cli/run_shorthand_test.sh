@@ -31,7 +31,13 @@ no_program() {
 }
 dry() {
 	run -n -- "$TMP/nowhere/prog"
-	[ $rc -eq 125 ] && says "no such program"
+	[ $rc -eq 125 ] && says "no such program" || return
+	echo 'print(1)' >"$TMP/train.py"
+	run -- "$TMP/train.py"
+	[ $rc -eq 125 ] && says "name python3 in front of it" || return
+	echo true >"$TMP/script"
+	run -- "$TMP/script"
+	[ $rc -eq 125 ] && says "chmod +x $TMP/script"
 }
 nothing_ran() {
 	printf '#!/nowhere/shell\n' >"$TMP/broken" && chmod +x "$TMP/broken"
