@@ -318,8 +318,20 @@ static void test_notes__keep_the_same_sentence_once(void **state)
 	sonde_notes_release(&n);
 }
 
+static void check_file(const char *path, const char *want)
+{
+	char text[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, want);
+}
+
 static void test_sink__failed_file_leaves_the_old_one_alone(void **state)
 {
+	char dir[] = "/tmp/sonde_sinkXXXXXX", path[64];
 	struct sonde_sink s;
 	struct sonde_err err = {0};
 
@@ -330,17 +342,19 @@ static void test_sink__failed_file_leaves_the_old_one_alone(void **state)
 	s.fd = 9999; /* a descriptor nobody opened */
 	sonde_sink_puts(&s, "x");
 	assert_int_equal(sonde_sink_close(&s, &err), SONDE_ERR_IO);
-}
 
-static void check_file(const char *path, const char *want)
-{
-	char text[64] = "";
-	FILE *f = fopen(path, "r");
-
-	assert_non_null(f);
-	assert_non_null(fgets(text, sizeof(text), f));
-	fclose(f);
-	assert_string_equal(text, want);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/out", dir);
+	assert_int_equal(sonde_sink_open(&s, path, NULL), 0);
+	sonde_sink_puts(&s, "old");
+	assert_int_equal(sonde_sink_close(&s, NULL), 0);
+	assert_int_equal(sonde_sink_open(&s, path, NULL), 0);
+	sonde_sink_puts(&s, "new");
+	s.buf.failed = true; /* as if memory had been short */
+	assert_int_equal(sonde_sink_close(&s, NULL), SONDE_ERR_NOMEM);
+	check_file(path, "old");
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0); /* nothing of the new one is left */
 }
 
 /* As with two processes that have the same id: in containers, or on nodes that share a file system. */

@@ -368,6 +368,51 @@ static void test_partial__every_failing_allocation_is_an_error(void **state)
 	sonde_buf_release(&file);
 }
 
+/* Counts the launches of all cells, and those of all scopes, beside what was selected. */
+static void check_launches(const struct sonde_cells *c, const char *name)
+{
+	uint64_t nr_in_cells = 0, nr_in_scopes = 0;
+	size_t i;
+
+	for (i = 0; i < c->cells.nr; i++)
+		nr_in_cells += c->cells.at[i].launches;
+	for (i = 0; i < c->sums.nr; i++)
+		nr_in_scopes += c->sums.at[i].launches;
+	if (nr_in_cells != c->tally.nr_taken + c->tally.nr_outside || nr_in_scopes != c->tally.nr_launches)
+		fail_msg("%s: %llu launches in cells", name, (unsigned long long)nr_in_cells);
+}
+
+static void test_cells__every_selected_launch_is_in_one_cell(void **state)
+{
+	const struct sonde_selection all = {0};
+	struct sonde_cells *small;
+	struct inputs in;
+	struct made m;
+	size_t i;
+
+	(void)state;
+	find_inputs(&in);
+	for (i = 0; i < in.paths.nr; i++) {
+		struct sonde_parts parts = {0};
+		struct sonde_cells *c = NULL;
+
+		open_all(&parts, &in.paths.at[i], 1);
+		assert_int_equal(sonde_parts_unite(&c, &parts, NULL), 0);
+		check_launches(c, in.paths.at[i]);
+		sonde_cells_free(c);
+		sonde_parts_release(&parts);
+	}
+	release_inputs(&in);
+
+	make_small(&m); /* one of its launches has no time */
+	small = fold_small(&m, &all);
+	made_release(&m);
+	assert_int_equal(small->nr_untimed, 1);
+	assert_int_equal(small->tally.nr_launches, 8);
+	check_launches(small, "a launch without a time");
+	sonde_cells_free(small);
+}
+
 static void test_cells__different_selections_are_not_united(void **state)
 {
 	const char *words[] = {"A"};
@@ -411,6 +456,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cells__partial_reports_are_as_good_as_their_captures),
+		cmocka_unit_test(test_cells__every_selected_launch_is_in_one_cell),
 		cmocka_unit_test(test_cells__samples_are_named_in_any_order),
 		cmocka_unit_test(test_partial__written_again_it_is_the_same),
 		cmocka_unit_test(test_partial__cut_off_anywhere_is_an_error),
