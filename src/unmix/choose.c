@@ -108,7 +108,7 @@ static uint32_t list_ratios(
 {
 	uint32_t nr = 0, c, i;
 
-	for (c = 0; c < judge->u->nr_counters; c++) {
+	for (c = 0; c < judge->u->state.nr_counters; c++) {
 		double value = 0, error = 0;
 
 		for (i = from; i < to; i++) {

@@ -260,20 +260,20 @@ static void take_fit(const struct worker *w, uint32_t lane)
 {
 	const struct sonde_unmix__set *set = w->fit.set;
 	uint32_t counter = set->counter[lane], k, b;
-	struct sonde_unmix_counter_result *c = &w->u->counters[counter];
+	struct sonde_unmix_counter_result *c = &w->u->state.counters[counter];
 
 	c->misfit = set->misfit[lane];
 	c->deviation = sqrt(set->noise_rate[lane]);
 	c->nr_lost = set->nr_lost[lane];
-	for (k = 0; k < w->u->nr_unknowns; k++) {
+	for (k = 0; k < w->u->state.nr_unknowns; k++) {
 		const struct sonde_unmix__unknown *x = &w->r->plan->unknowns[k];
 		double sum = 0;
 
 		for (b = 0; b < x->nr_bins; b++)
 			sum += set->x[(size_t)(x->column + b) * LANES + lane];
-		w->u->x[(size_t)k * w->u->nr_counters + counter] = sum;
+		w->u->state.x[(size_t)k * w->u->state.nr_counters + counter] = sum;
 		if (x->has_trend)
-			w->u->trend[(size_t)k * w->u->nr_counters + counter] =
+			w->u->trend[(size_t)k * w->u->state.nr_counters + counter] =
 				set->x[(size_t)(x->column + x->nr_bins) * LANES + lane];
 	}
 }
@@ -281,7 +281,7 @@ static void take_fit(const struct worker *w, uint32_t lane)
 static void fit_share(void *arg)
 {
 	struct worker *w = arg;
-	size_t stride = (size_t)w->u->nr_counters * SPREAD_WIDTH;
+	size_t stride = (size_t)w->u->state.nr_counters * SPREAD_WIDTH;
 	uint32_t set, lane;
 
 	for (set = w->first; set < w->nr_sets; set += w->step) {
@@ -293,7 +293,7 @@ static void fit_share(void *arg)
 			continue;
 		}
 		sonde_unmix__fit_counters(&w->fit, w->r);
-		sonde_unmix__spread(w->u->deviations, stride, &w->fit, w->r);
+		sonde_unmix__spread(w->u->state.deviations, stride, &w->fit, w->r);
 		for (lane = 0; lane < w->fit.set->nr; lane++)
 			take_fit(w, lane);
 	}
@@ -339,8 +339,8 @@ static int start_set(struct sonde_unmix__set *set, uint32_t number, const struct
 	size_t lanes = (size_t)r->gram.nr * LANES * sizeof(double);
 	uint32_t c;
 
-	for (c = number * LANES; c < u->nr_counters && c < (number + 1) * LANES; c++) {
-		if (u->counters[c].refused == NULL)
+	for (c = number * LANES; c < u->state.nr_counters && c < (number + 1) * LANES; c++) {
+		if (u->state.counters[c].refused == NULL)
 			set->counter[set->nr++] = c;
 	}
 	set->is_row = set->nr == LANES;
@@ -353,7 +353,7 @@ static int start_set(struct sonde_unmix__set *set, uint32_t number, const struct
 int sonde_unmix__fit_all(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 {
 	struct worker workers[MOST_WORKERS] = {0};
-	uint32_t nr_sets = (u->nr_counters + LANES - 1) / LANES, nr = count_workers(r, nr_sets), k, i;
+	uint32_t nr_sets = (u->state.nr_counters + LANES - 1) / LANES, nr = count_workers(r, nr_sets), k, i;
 	struct sonde_unmix__set *sets = sonde_arena_calloc(&r->arena, nr_sets, sizeof(*sets));
 
 	if (sets == NULL)

@@ -57,23 +57,23 @@ static double sign_of(uint32_t unknown, uint32_t class, int deviation)
  */
 static void add_unknown(const struct joining *j, const struct share *shares, size_t nr, uint32_t counter)
 {
-	size_t from = (size_t)shares->unknown * j->from->nr_counters + counter, largest = 0, i;
-	double left = j->from->unknown_weight[shares->unknown];
-	const float *moved = j->from->deviations + from * SPREAD_WIDTH;
-	double others[SPREAD_WIDTH] = {0}, x = j->from->x[from], *sums;
+	size_t from = (size_t)shares->unknown * j->from->state.nr_counters + counter, largest = 0, i;
+	double left = j->from->state.unknown_weight[shares->unknown];
+	const float *moved = j->from->state.deviations + from * SPREAD_WIDTH;
+	double others[SPREAD_WIDTH] = {0}, x = j->from->state.x[from], *sums;
 	int d;
 
 	for (i = 0; i < nr; i++) {
 		left -= shares[i].weight;
 		largest = shares[i].weight > shares[largest].weight ? i : largest;
 	}
-	if (left > 1e-9 * j->from->unknown_weight[shares->unknown])
+	if (left > 1e-9 * j->from->state.unknown_weight[shares->unknown])
 		largest = nr;
 	for (i = 0; i < nr; i++) {
 		double split = sonde_unmix__split_error(j->from, shares->unknown, shares[i].weight, x) / sqrt(SPREAD_WIDTH);
-		size_t at = (size_t)shares[i].class * j->to->nr_counters + counter;
+		size_t at = (size_t)shares[i].class * j->to->state.nr_counters + counter;
 
-		j->to->x[at] += shares[i].weight * x;
+		j->to->state.x[at] += shares[i].weight * x;
 		sums = j->sums + at * SPREAD_WIDTH;
 		for (d = 0; d < SPREAD_WIDTH; d++) {
 			double error = i == largest ? 0 : split * sign_of(shares->unknown, shares[i].class, d);
@@ -84,7 +84,7 @@ static void add_unknown(const struct joining *j, const struct share *shares, siz
 	}
 	if (largest == nr)
 		return;
-	sums = j->sums + ((size_t)shares[largest].class * j->to->nr_counters + counter) * SPREAD_WIDTH;
+	sums = j->sums + ((size_t)shares[largest].class * j->to->state.nr_counters + counter) * SPREAD_WIDTH;
 	for (d = 0; d < SPREAD_WIDTH; d++)
 		sums[d] -= others[d];
 }
@@ -92,34 +92,34 @@ static void add_unknown(const struct joining *j, const struct share *shares, siz
 static bool add_result(const struct joining *j, const uint32_t *class_of)
 {
 	const struct sonde_unmixed *u = j->from;
-	struct share *shares = sonde_malloc(((size_t)u->nr_classes + 1) * sizeof(*shares));
+	struct share *shares = sonde_malloc(((size_t)u->state.nr_classes + 1) * sizeof(*shares));
 	size_t nr = 0, i, end;
 	uint32_t c;
 
-	for (i = 0; shares && i < u->nr_classes; i++) {
+	for (i = 0; shares && i < u->state.nr_classes; i++) {
 		uint32_t to = class_of[i];
 
 		if (to == SONDE_UNMIX_NONE)
 			continue;
-		if (u->classes[i].fate == SONDE_UNMIX_UNSEEN) {
-			j->to->time[2 * to + 1] += u->time[i];
+		if (u->state.classes[i].fate == SONDE_UNMIX_UNSEEN) {
+			j->to->state.time[2 * to + 1] += u->state.time[i];
 			continue;
 		}
-		j->to->time[2 * to] += u->time[i];
-		j->to->classes[2 * to] = (struct sonde_unmix_class_result){.fate = SONDE_UNMIX_OWN, .unknown = to};
-		shares[nr++] = (struct share){u->classes[i].unknown, to, u->weight[i]};
+		j->to->state.time[2 * to] += u->state.time[i];
+		j->to->state.classes[2 * to] = (struct sonde_unmix_class_result){.fate = SONDE_UNMIX_OWN, .unknown = to};
+		shares[nr++] = (struct share){u->state.classes[i].unknown, to, u->state.weight[i]};
 	}
 	nr = shares ? merge_shares(shares, nr) : 0;
 	for (i = 0; i < nr; i = end) {
 		for (end = i; end < nr && shares[end].unknown == shares[i].unknown; end++)
 			;
-		for (c = 0; c < u->nr_counters; c++)
+		for (c = 0; c < u->state.nr_counters; c++)
 			add_unknown(j, &shares[i], end - i, c);
 	}
-	for (c = 0; c < u->nr_counters; c++) {
-		j->to->limits[c] = fmax(j->to->limits[c], u->limits[c]);
-		if (u->counters[c].refused)
-			j->to->counters[c].refused = u->counters[c].refused;
+	for (c = 0; c < u->state.nr_counters; c++) {
+		j->to->state.limits[c] = fmax(j->to->state.limits[c], u->state.limits[c]);
+		if (u->state.counters[c].refused)
+			j->to->state.counters[c].refused = u->state.counters[c].refused;
 	}
 	sonde_free(shares);
 	return shares != NULL;
@@ -128,32 +128,32 @@ static bool add_result(const struct joining *j, const uint32_t *class_of)
 struct sonde_unmixed *sonde_unmixed_join(
 	const struct sonde_unmixed *const *from, const uint32_t *const *class_of, size_t nr, uint32_t nr_classes)
 {
-	uint32_t nr_counters = from[0]->nr_counters, c;
+	uint32_t nr_counters = from[0]->state.nr_counters, c;
 	size_t nr_rows = (size_t)nr_classes * nr_counters, i, d;
 	struct joining j = {.to = sonde_unmixed_new(2 * nr_classes, nr_counters, nr_classes),
 		.sums = sonde_calloc(nr_rows + 1, SPREAD_WIDTH * sizeof(*j.sums))};
 	bool ok = j.to && j.sums;
 
 	for (i = 0; ok && i < 2 * (size_t)nr_classes; i++)
-		j.to->classes[i] = (struct sonde_unmix_class_result){.fate = SONDE_UNMIX_UNSEEN, .unknown = SONDE_UNMIX_NONE};
+		j.to->state.classes[i] = (struct sonde_unmix_class_result){.fate = SONDE_UNMIX_UNSEEN, .unknown = SONDE_UNMIX_NONE};
 	for (i = 0; ok && i < nr; i++) {
 		j.from = from[i];
 		ok = add_result(&j, class_of[i]);
 	}
 	for (i = 0; ok && i < nr_classes; i++) {
-		j.to->fate[i] = SONDE_UNMIX_OWN;
-		j.to->weight[2 * i] = j.to->unknown_weight[i] = 1;
+		j.to->state.fate[i] = SONDE_UNMIX_OWN;
+		j.to->state.weight[2 * i] = j.to->state.unknown_weight[i] = 1;
 	}
 	for (c = 0; ok && c < nr_counters; c++)
-		if (j.to->counters[c].refused) {
-			struct sonde_str why = sonde_arena_dup(&j.to->arena, sonde_str_from(j.to->counters[c].refused));
+		if (j.to->state.counters[c].refused) {
+			struct sonde_str why = sonde_arena_dup(&j.to->arena, sonde_str_from(j.to->state.counters[c].refused));
 
-			j.to->counters[c].refused = why.p;
+			j.to->state.counters[c].refused = why.p;
 			ok = why.p;
-			j.to->limits[c] = 0;
+			j.to->state.limits[c] = 0;
 		}
 	for (i = 0; ok && i < nr_rows; i++) {
-		float *row = j.to->deviations + i * SPREAD_WIDTH;
+		float *row = j.to->state.deviations + i * SPREAD_WIDTH;
 
 		for (d = 0; d < SPREAD_WIDTH; d++)
 			row[d] = (float)j.sums[i * SPREAD_WIDTH + d];

@@ -66,11 +66,11 @@ static struct sonde_unmixed *start_result(const struct sonde_unmix_input *in)
 		return NULL;
 	for (i = 0; i < in->nr_launches; i++) {
 		k = in->launches[i].class;
-		u->classes[k].nr_launches++;
-		u->time[k] += (double)(in->launches[i].end_ns - in->launches[i].start_ns);
+		u->state.classes[k].nr_launches++;
+		u->state.time[k] += (double)(in->launches[i].end_ns - in->launches[i].start_ns);
 	}
 	if (in->limits_per_ns != NULL)
-		memcpy(u->limits, in->limits_per_ns, in->nr_counters * sizeof(*u->limits));
+		memcpy(u->state.limits, in->limits_per_ns, in->nr_counters * sizeof(*u->state.limits));
 	return u;
 }
 
@@ -109,20 +109,20 @@ static int refuse_counters(struct sonde_unmixed *u, const struct sonde_unmix_inp
 	if (above == NULL)
 		return SONDE_ERR_NOMEM;
 	if (in->limits_per_ns != NULL)
-		find_above(above, u->limits, in);
+		find_above(above, u->state.limits, in);
 	for (c = 0; c < in->nr_counters; c++) {
 		double share = (double)above[c].nr / (double)in->nr_samples;
 
 		if (!(share > SONDE_REFUSED_SHARE))
 			continue;
-		u->counters[c].refused = sonde_arena_printf(&u->arena,
+		u->state.counters[c].refused = sonde_arena_printf(&u->arena,
 			"%.0f %% of its samples are above what the device can count, up to %.1f "
 			"times",
-			100.0 * share, above[c].most / u->limits[c])
+			100.0 * share, above[c].most / u->state.limits[c])
 						 .p;
-		if (u->counters[c].refused == NULL)
+		if (u->state.counters[c].refused == NULL)
 			return SONDE_ERR_NOMEM;
-		u->limits[c] = 0;
+		u->state.limits[c] = 0;
 	}
 	return 0;
 }
@@ -134,31 +134,31 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 	struct sonde_unmix_quality *q = &u->quality;
 	uint32_t k;
 
-	u->nr_unknowns = q->nr_unknowns = plan->nr_unknowns;
-	u->unknown_weight =
-		sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->unknown_weight));
-	u->length = sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->length));
-	u->fate = sonde_arena_alloc(&u->arena, u->nr_unknowns * sizeof(*u->fate));
+	u->state.nr_unknowns = q->nr_unknowns = plan->nr_unknowns;
+	u->state.unknown_weight =
+		sonde_arena_alloc(&u->arena, u->state.nr_unknowns * sizeof(*u->state.unknown_weight));
+	u->length = sonde_arena_alloc(&u->arena, u->state.nr_unknowns * sizeof(*u->length));
+	u->state.fate = sonde_arena_alloc(&u->arena, u->state.nr_unknowns * sizeof(*u->state.fate));
 	if (u->arena.failed)
 		return SONDE_ERR_NOMEM;
-	for (k = 0; k < u->nr_unknowns; k++) {
+	for (k = 0; k < u->state.nr_unknowns; k++) {
 		const struct sonde_unmix__unknown *x = &plan->unknowns[k];
 
-		u->unknown_weight[k] = x->weight;
+		u->state.unknown_weight[k] = x->weight;
 		u->length[k] = x->length;
-		u->fate[k] = x->nr_seen > 0 ? x->fate : SONDE_UNMIX_UNSEEN;
+		u->state.fate[k] = x->nr_seen > 0 ? x->fate : SONDE_UNMIX_UNSEEN;
 	}
 	q->nr_columns = r->gram.nr;
 	q->condition = r->condition;
 	q->nr_merged = q->nr_entry = q->nr_pooled = 0;
-	for (k = 0; k < u->nr_classes; k++) {
-		struct sonde_unmix_class_result *c = &u->classes[k];
+	for (k = 0; k < u->state.nr_classes; k++) {
+		struct sonde_unmix_class_result *c = &u->state.classes[k];
 
 		c->unknown = plan->unknown[k];
-		c->fate = c->unknown == SONDE_UNMIX_NONE ? SONDE_UNMIX_UNSEEN : u->fate[c->unknown];
+		c->fate = c->unknown == SONDE_UNMIX_NONE ? SONDE_UNMIX_UNSEEN : u->state.fate[c->unknown];
 		if (c->fate == SONDE_UNMIX_UNSEEN)
 			c->unknown = SONDE_UNMIX_NONE;
-		u->weight[k] = plan->weight[k];
+		u->state.weight[k] = plan->weight[k];
 		q->nr_merged += c->fate == SONDE_UNMIX_MERGED;
 		q->nr_entry += c->fate == SONDE_UNMIX_ENTRY;
 		q->nr_pooled += c->fate == SONDE_UNMIX_POOLED;
@@ -168,14 +168,14 @@ static int take_plan(struct sonde_unmixed *u, const struct sonde_unmix__round *r
 
 static int fit_counters(struct sonde_unmixed *u, struct sonde_unmix__round *r)
 {
-	size_t cells = (size_t)u->nr_unknowns * u->nr_counters + 1;
+	size_t cells = (size_t)u->state.nr_unknowns * u->state.nr_counters + 1;
 
-	sonde_free(u->x);
-	sonde_free(u->deviations);
-	u->x = sonde_calloc(cells, sizeof(*u->x));
+	sonde_free(u->state.x);
+	sonde_free(u->state.deviations);
+	u->state.x = sonde_calloc(cells, sizeof(*u->state.x));
 	u->trend = sonde_arena_calloc(&u->arena, cells, sizeof(*u->trend));
-	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
-	return u->x == NULL || u->deviations == NULL || u->trend == NULL ? SONDE_ERR_NOMEM
+	u->state.deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->state.deviations));
+	return u->state.x == NULL || u->state.deviations == NULL || u->trend == NULL ? SONDE_ERR_NOMEM
 									  : sonde_unmix__fit_all(u, r);
 }
 
@@ -194,7 +194,7 @@ static void count_seen(struct sonde_unmixed *u, const struct sonde_unmix_input *
 		inside = sonde_unmix__windows_cover(w, start, end);
 		time += end - start;
 		seen += inside;
-		u->classes[l->class].nr_seen += inside > 0;
+		u->state.classes[l->class].nr_seen += inside > 0;
 	}
 	u->quality.seen_time = time > 0 ? seen / time : 0;
 }
@@ -241,7 +241,7 @@ static int solve_input(struct sonde_unmixed *u, const struct sonde_unmix_input *
 	rc = refuse_counters(u, in);
 	if (rc == 0)
 		rc = sonde_unmix__windows_make(
-			&windows, &u->quality, &arena, in, u->limits, opt->offset_ns);
+			&windows, &u->quality, &arena, in, u->state.limits, opt->offset_ns);
 	if (rc == 0)
 		rc = solve_twice(u, &round, &arena, opt);
 	if (rc == 0)

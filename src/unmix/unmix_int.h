@@ -187,18 +187,9 @@ double sonde_unmix__windows_cover(const struct sonde_unmix__windows *w, double s
 
 struct sonde_unmixed {
 	struct sonde_arena arena;
-	uint32_t nr_classes, nr_counters, nr_unknowns;
-	struct sonde_unmix_class_result *classes;
-	struct sonde_unmix_counter_result *counters;
-	double *limits;		     /* by counter, per ns; 0 = none */
-	double *weight;		     /* by class: part of its unknown's weight */
-	double *time;		     /* by class: ns of its launches */
-	double *unknown_weight;	     /* by unknown */
-	enum sonde_unmix_fate *fate; /* by unknown */
-	double *x;		     /* unknown · nr_counters + counter; not in the arena */
-	double *trend;		     /* [unknown · nr_counters + counter]; NULL: the result was read back from a file */
-	double *length;		     /* by unknown: mean length of a launch or entry; NULL likewise */
-	float *deviations; /* (unknown · nr_counters + counter) · SPREAD_WIDTH; not in the arena */
+	struct sonde_unmix_state state; /* `x` and `deviations` are not in the arena */
+	double *trend;			/* [unknown · nr_counters + counter]; NULL: the result was read back from a file */
+	double *length;			/* by unknown: mean length of a launch or entry; NULL likewise */
 	struct sonde_unmix_quality quality;
 };
 

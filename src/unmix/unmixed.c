@@ -26,11 +26,11 @@ static int compare_parts(const void *a, const void *b)
 
 double sonde_unmix__split_error(const struct sonde_unmixed *u, uint32_t unknown, double weight, double x)
 {
-	double all = u->unknown_weight[unknown], share = weight / all;
+	double all = u->state.unknown_weight[unknown], share = weight / all;
 
-	if (u->fate[unknown] == SONDE_UNMIX_OWN || share < 1e-9 || share > 1 - 1e-9)
+	if (u->state.fate[unknown] == SONDE_UNMIX_OWN || share < 1e-9 || share > 1 - 1e-9)
 		return 0;
-	if (u->fate[unknown] == SONDE_UNMIX_POOLED)
+	if (u->state.fate[unknown] == SONDE_UNMIX_POOLED)
 		return POOLED_SPREAD * fmin(share, 1 - share) * all * x;
 	return 0.5 * fmax(share, 1 - share) * all * x;
 }
@@ -58,11 +58,11 @@ static struct sonde_unmix_figure sum_parts(
 	int d;
 
 	for (i = 0; i < nr; i++) {
-		size_t cell = (size_t)parts[i].unknown * u->nr_counters + counter;
-		const float *moved = u->deviations + cell * SPREAD_WIDTH;
-		double split = sonde_unmix__split_error(u, parts[i].unknown, parts[i].weight, u->x[cell]);
+		size_t cell = (size_t)parts[i].unknown * u->state.nr_counters + counter;
+		const float *moved = u->state.deviations + cell * SPREAD_WIDTH;
+		double split = sonde_unmix__split_error(u, parts[i].unknown, parts[i].weight, u->state.x[cell]);
 
-		value += parts[i].weight * u->x[cell];
+		value += parts[i].weight * u->state.x[cell];
 		variance += split * split;
 		for (d = 0; d < SPREAD_WIDTH; d++)
 			deviations[d] += parts[i].weight * (double)moved[d];
@@ -83,22 +83,22 @@ struct sonde_unmix_figure sonde_unmixed_sum(
 	if (parts == NULL)
 		return none;
 	for (i = 0; i < nr; i++) {
-		const struct sonde_unmix_class_result *c = &u->classes[classes[i]];
+		const struct sonde_unmix_class_result *c = &u->state.classes[classes[i]];
 
 		if (c->fate == SONDE_UNMIX_UNSEEN)
 			continue;
-		parts[nr_parts++] = (struct part){c->unknown, u->weight[classes[i]]};
-		time += u->time[classes[i]];
+		parts[nr_parts++] = (struct part){c->unknown, u->state.weight[classes[i]]};
+		time += u->state.time[classes[i]];
 	}
 	nr_parts = fold_parts(parts, nr_parts);
 	f = sum_parts(u, parts, nr_parts, counter);
 	if (parts != &one)
 		sonde_free(parts);
-	if (nr_parts == 0 || u->counters[counter].refused != NULL)
+	if (nr_parts == 0 || u->state.counters[counter].refused != NULL)
 		return none;
 	/* The figure is more than the device can do in that time, by more than its error: no figure. */
-	if (u->limits[counter] > 0 &&
-		f.value - 2 * f.error > SONDE_LIMIT_SLACK * u->limits[counter] * time)
+	if (u->state.limits[counter] > 0 &&
+		f.value - 2 * f.error > SONDE_LIMIT_SLACK * u->state.limits[counter] * time)
 		return none;
 	return f;
 }
@@ -112,13 +112,13 @@ struct sonde_unmix_figure sonde_unmixed_figure(
 struct sonde_unmix_line sonde_unmixed_line(
 	const struct sonde_unmixed *u, uint32_t class, uint32_t counter)
 {
-	const struct sonde_unmix_class_result *c = &u->classes[class];
+	const struct sonde_unmix_class_result *c = &u->state.classes[class];
 	double x, trend;
 
-	if (c->fate == SONDE_UNMIX_UNSEEN || u->counters[counter].refused != NULL || u->trend == NULL)
+	if (c->fate == SONDE_UNMIX_UNSEEN || u->state.counters[counter].refused != NULL || u->trend == NULL)
 		return (struct sonde_unmix_line){0, 0};
-	x = u->x[(size_t)c->unknown * u->nr_counters + counter];
-	trend = u->trend[(size_t)c->unknown * u->nr_counters + counter];
+	x = u->state.x[(size_t)c->unknown * u->state.nr_counters + counter];
+	trend = u->trend[(size_t)c->unknown * u->state.nr_counters + counter];
 	if (c->fate == SONDE_UNMIX_OWN)
 		return (struct sonde_unmix_line){x - trend, trend / u->length[c->unknown]};
 	if (c->fate == SONDE_UNMIX_ENTRY) /* the trend depends on the length of the entry, not of the launch */
@@ -129,13 +129,13 @@ struct sonde_unmix_line sonde_unmixed_line(
 const struct sonde_unmix_class_result *sonde_unmixed_class(
 	const struct sonde_unmixed *u, uint32_t class)
 {
-	return &u->classes[class];
+	return &u->state.classes[class];
 }
 
 const struct sonde_unmix_counter_result *sonde_unmixed_counter(
 	const struct sonde_unmixed *u, uint32_t counter)
 {
-	return &u->counters[counter];
+	return &u->state.counters[counter];
 }
 
 const struct sonde_unmix_quality *sonde_unmixed_quality(const struct sonde_unmixed *u)
@@ -145,18 +145,7 @@ const struct sonde_unmix_quality *sonde_unmixed_quality(const struct sonde_unmix
 
 struct sonde_unmix_state sonde_unmixed_state(struct sonde_unmixed *u)
 {
-	return (struct sonde_unmix_state){.nr_classes = u->nr_classes,
-		.nr_counters = u->nr_counters,
-		.nr_unknowns = u->nr_unknowns,
-		.classes = u->classes,
-		.weight = u->weight,
-		.time = u->time,
-		.counters = u->counters,
-		.limits = u->limits,
-		.fate = u->fate,
-		.unknown_weight = u->unknown_weight,
-		.x = u->x,
-		.deviations = u->deviations};
+	return u->state;
 }
 
 struct sonde_unmixed *sonde_unmixed_new(
@@ -167,20 +156,20 @@ struct sonde_unmixed *sonde_unmixed_new(
 
 	if (u == NULL)
 		return NULL;
-	u->nr_classes = nr_classes;
-	u->nr_counters = nr_counters;
-	u->nr_unknowns = nr_unknowns;
-	u->classes = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->classes));
-	u->counters = sonde_arena_calloc(&u->arena, nr_counters, sizeof(*u->counters));
-	u->limits = sonde_arena_calloc(&u->arena, nr_counters, sizeof(*u->limits));
-	u->weight = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->weight));
-	u->time = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->time));
-	u->unknown_weight =
-		sonde_arena_calloc(&u->arena, nr_unknowns, sizeof(*u->unknown_weight));
-	u->fate = sonde_arena_calloc(&u->arena, nr_unknowns, sizeof(*u->fate));
-	u->x = sonde_calloc(cells, sizeof(*u->x));
-	u->deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->deviations));
-	if (!u->arena.failed && u->x != NULL && u->deviations != NULL)
+	u->state.nr_classes = nr_classes;
+	u->state.nr_counters = nr_counters;
+	u->state.nr_unknowns = nr_unknowns;
+	u->state.classes = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->state.classes));
+	u->state.counters = sonde_arena_calloc(&u->arena, nr_counters, sizeof(*u->state.counters));
+	u->state.limits = sonde_arena_calloc(&u->arena, nr_counters, sizeof(*u->state.limits));
+	u->state.weight = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->state.weight));
+	u->state.time = sonde_arena_calloc(&u->arena, nr_classes, sizeof(*u->state.time));
+	u->state.unknown_weight =
+		sonde_arena_calloc(&u->arena, nr_unknowns, sizeof(*u->state.unknown_weight));
+	u->state.fate = sonde_arena_calloc(&u->arena, nr_unknowns, sizeof(*u->state.fate));
+	u->state.x = sonde_calloc(cells, sizeof(*u->state.x));
+	u->state.deviations = sonde_calloc(cells, SPREAD_WIDTH * sizeof(*u->state.deviations));
+	if (!u->arena.failed && u->state.x != NULL && u->state.deviations != NULL)
 		return u;
 	sonde_unmixed_free(u);
 	return NULL;
@@ -190,8 +179,8 @@ void sonde_unmixed_free(struct sonde_unmixed *u)
 {
 	if (u == NULL)
 		return;
-	sonde_free(u->x);
-	sonde_free(u->deviations);
+	sonde_free(u->state.x);
+	sonde_free(u->state.deviations);
 	sonde_arena_release(&u->arena);
 	sonde_free(u);
 }
