@@ -57,7 +57,7 @@ static bool has_word(struct sonde_str list, struct sonde_str word)
  */
 void sonde_run_attach_env(const struct sonde_run *r, struct sonde_argv *env)
 {
-	const struct sonde_sleepers *s = r->attach->sleepers;
+	const struct sonde_sleepers *s = r->request.attach->sleepers;
 	struct sonde_buf all = {0}, one = {0};
 	struct sonde_str rest, word;
 	bool is_limited = true;
@@ -160,10 +160,10 @@ static struct sleeper_counts poll_sleepers(struct watch *w)
 static void say_awake(const struct watch *w, const struct sleeper_counts *a)
 {
 	const struct sonde_sleeper *first = &w->all->all.at[0];
-	double seconds = (double)w->run->attach->for_ns / 1e9;
+	double seconds = (double)w->run->request.attach->for_ns / 1e9;
 	char who[96];
 
-	if (w->run->is_quiet)
+	if (w->run->request.is_quiet)
 		return;
 	if (w->all->all.nr == 1)
 		snprintf(who, sizeof(who), "%s (%d) is awake", first->name, (int)first->pid);
@@ -190,7 +190,7 @@ static void say_waiting(struct watch *w)
 /* Whether to go on waiting or capturing. */
 static bool goes_on(struct watch *w)
 {
-	const uint64_t for_ns = w->run->attach->for_ns, patience = for_ns > GIVE_UP_NS ? for_ns : GIVE_UP_NS;
+	const uint64_t for_ns = w->run->request.attach->for_ns, patience = for_ns > GIVE_UP_NS ? for_ns : GIVE_UP_NS;
 	struct sleeper_counts a = poll_sleepers(w);
 	uint64_t now = sonde_now_ns();
 
@@ -295,9 +295,9 @@ static void fetch_all(struct watch *w, const struct sonde_native_request *q)
 int sonde_run_attached(struct sonde_child_end *end, struct sonde_run *r, const struct sonde_child_spec *spec,
 	const struct sonde_native_request *q, struct sonde_err *err)
 {
-	size_t nr = r->attach->sleepers->all.nr, i;
+	size_t nr = r->request.attach->sleepers->all.nr, i;
 	bool *flags = sonde_arena_alloc(&r->arena, 3 * nr * sizeof(*flags));
-	struct watch w = {.run = r, .all = r->attach->sleepers, .spec = spec};
+	struct watch w = {.run = r, .all = r->request.attach->sleepers, .spec = spec};
 	struct signals signals;
 	int rc;
 

@@ -54,15 +54,13 @@ struct sonde_run_attach {
 };
 
 struct sonde_run {
+	struct sonde_run_request request;
 	struct sonde_capture_settings set;
 	struct hydra_config *config;
 	struct sonde_rundir dir;
 	const char *job;      /* name of this job of a sweep; NULL = a run of its own */
-	char *const *program; /* ends with NULL */
+	char *const *program; /* what is run: the request's or the configured one; ends with NULL */
 	char *const *env;     /* NAME=VALUE for the program; NULL = none */
-	struct sonde_run_attach *attach; /* programs that run already; NULL = start the program */
-	const char *chip;     /* --chip; NULL = the GPU here */
-	bool is_dry, is_quiet, hides_report, is_bare, is_demo, is_opened;
 	bool is_module; /* the program is pipeline.workload.module */
 	bool is_bundled; /* sonde chose the program: the bundled workload */
 	bool is_bystander; /* this rank is not profiled */

@@ -147,7 +147,7 @@ static int report_stages(struct sonde_run *r, struct sonde_err *err)
 		size_t nr;
 	} stages[] = {{"ncu", r->nr_ncu}, {"native", r->nr_native}, {"nsys", r->nr_nsys},
 		{"torch_profiler", r->nr_torch}, {"ncu", !r->nr_ncu && r->baseline}};
-	bool is_shown = true, is_printed = !r->hides_report;
+	bool is_shown = true, is_printed = !r->request.hides_report;
 	size_t i;
 	int rc = 0;
 
@@ -240,7 +240,7 @@ static void open_page(struct sonde_run *r)
 	struct sonde_err why = {0};
 	struct sonde_look look = {.page = sonde_run_path(r, "report.html")};
 
-	if (r->is_opened && r->has_page && look.page && sonde_look_at(&look, &why))
+	if (r->request.is_opened && r->has_page && look.page && sonde_look_at(&look, &why))
 		sonde_say("%s", why.msg);
 }
 
@@ -256,7 +256,7 @@ int sonde_run_do(struct sonde_run *r, struct sonde_err *err)
 	pid_t env;
 	int rc;
 
-	if (r->is_dry) {
+	if (r->request.is_dry) {
 		snprintf(r->dir.path, sizeof(r->dir.path), "%s", r->set.run_dir);
 		rc = sonde_run_hand_on(r, r->set.run_dir, err);
 		return rc ? rc : run_stages(r, err);

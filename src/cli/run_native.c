@@ -79,8 +79,8 @@ static struct sonde_sampler *start_counters(
 		.lock_dir = local->owner >= 0 ? local->root : NULL,
 		.mark = local->owner >= 0 ? local->mark : mark_of(r, dir),
 		.rotation = {r->set.rotate_bytes, r->set.rotate_ns},
-		.pids = r->attach ? r->attach->pids : NULL,
-		.nr_pids = r->attach ? r->attach->sleepers->all.nr : 0,
+		.pids = r->request.attach ? r->request.attach->pids : NULL,
+		.nr_pids = r->request.attach ? r->request.attach->sleepers->all.nr : 0,
 		.sampling = {.counters = has_names ? r->set.counters_names.at : &set,
 			.nr_counters = has_names ? r->set.counters_names.nr : 1,
 			.interval_ns = r->set.counters_interval_ns,
@@ -107,7 +107,7 @@ static void end_counters(struct sonde_run *r, struct sonde_sampler *sampler)
 	for (i = 0; i < end.nr; i++) {
 		if (end.devices[i].has_failed)
 			say_no_counters(r, end.devices[i].says);
-		else if (!r->is_quiet)
+		else if (!r->request.is_quiet)
 			sonde_say("%s", end.devices[i].says);
 	}
 }
@@ -155,7 +155,7 @@ static int write_command(struct sonde_run *r, const struct sonde_local *l, struc
 	char name[64];
 	int rc;
 
-	sonde_buf_puts(&line, r->attach ? "# woken by sonde attach: "
+	sonde_buf_puts(&line, r->request.attach ? "# woken by sonde attach: "
 					: "CUDA_INJECTION64_PATH=libsonde_inject.so "
 					  "NVTX_INJECTION64_PATH=libsonde_inject.so ");
 	sonde_run_record(r, &line, r->program);
@@ -225,7 +225,7 @@ static int run_captured(struct sonde_child_end *end, struct sonde_run *r,
 	if (rc)
 		return rc;
 	sampler = start_counters(r, q->dir, l);
-	rc = r->attach ? sonde_run_attached(end, r, &spec, q, err) : sonde_native_run(end, &spec, q, err);
+	rc = r->request.attach ? sonde_run_attached(end, r, &spec, q, err) : sonde_native_run(end, &spec, q, err);
 	sonde_run_live_close(&live);
 	end_counters(r, sampler);
 	return rc;
@@ -256,7 +256,7 @@ static void take_captures(struct sonde_run *r, struct sonde_local *l, const stru
 	if (was_there || r->nr_native)
 		return;
 	r->has_failed = true;
-	if (!sonde_dir_exists(r->dir.path) || r->attach)
+	if (!sonde_dir_exists(r->dir.path) || r->request.attach)
 		return; /* the directory was removed, which is reported at the end; or sonde_run_attached said why */
 	if (!has_fault && r->chosen && !r->dir.rank.is_parallel)
 		sonde_say("no process of the program was rank %s (ranks=[%s]): start the program by "
@@ -300,7 +300,7 @@ int sonde_run_native(struct sonde_run *r, struct sonde_err *err)
 	struct sonde_argv options = {0};
 	int rc;
 
-	if (r->is_dry) {
+	if (r->request.is_dry) {
 		sonde_run_show_plan("one native capture, one run of the program", "", r->program);
 		return 0;
 	}

@@ -35,7 +35,7 @@ static int open_ncu(struct stage *s)
 	struct sonde_err why = {0};
 	int rc = sonde_tool_open(&s->ncu, s->run->set.ncu_program, &why);
 
-	if (rc && s->run->is_dry) { /* a plan needs no ncu */
+	if (rc && s->run->request.is_dry) { /* a plan needs no ncu */
 		snprintf(s->ncu.path, sizeof(s->ncu.path), "ncu");
 		s->ncu.major = 2025;
 		sonde_note(&s->plan.notes, "%s", why.msg);
@@ -88,7 +88,7 @@ static void look_first(struct stage *s)
 {
 	struct sonde_err why = {0};
 
-	if (s->run->is_dry || !sonde_replay_is_ranges(s->run->set.ncu.replay_mode))
+	if (s->run->request.is_dry || !sonde_replay_is_ranges(s->run->set.ncu.replay_mode))
 		return;
 	if (sonde_run_look(&s->look, s->run, &why))
 		sonde_note(&s->plan.notes,
@@ -103,11 +103,11 @@ static int build_plan(struct stage *s)
 	struct sonde_plan_request q = {.replay_mode = set->ncu.replay_mode,
 		.include = {s->include.at, s->include.nr},
 		.words = set->nvtx_include,
-		.is_found_later = s->run->is_dry && !s->look,
+		.is_found_later = s->run->request.is_dry && !s->look,
 		.word_of = s->word_of.at,
 		.metrics = set->ncu.metrics,
 		.clock_control = set->ncu.clock_control,
-		.chip = s->run->chip};
+		.chip = s->run->request.chip};
 	struct sonde_notes early = s->plan.notes;
 	SONDE_VEC(struct sonde_plan_range) ranges = {0};
 	struct sonde_levels levels = {0};
@@ -143,7 +143,7 @@ static int include_every(struct stage *s)
 {
 	static const char *const every = "*";
 
-	if (!s->run->is_dry || s->include.nr || !sonde_replay_is_ranges(s->run->set.ncu.replay_mode))
+	if (!s->run->request.is_dry || s->include.nr || !sonde_replay_is_ranges(s->run->set.ncu.replay_mode))
 		return 0;
 	s->run->set.nvtx_include = (struct sonde_words){&every, 1};
 	return translate(s, s->run->set.nvtx_include, &s->include);
@@ -229,7 +229,7 @@ static int check_names(struct stage *s, size_t *metric)
 	bool asks_metrics = s->plan.passes.nr_unknown || !s->plan.passes.nr;
 	int rc;
 
-	if (s->run->is_dry && s->ncu.version[0] == '\0')
+	if (s->run->request.is_dry && s->ncu.version[0] == '\0')
 		return check_passes(s, metric);
 	sonde_ncu_names_open(&names, &s->ncu, &s->run->set.ncu,
 		s->plan.is_chip_assumed ? NULL : s->plan.chip,
@@ -365,7 +365,7 @@ static int capture_one(
 	struct stage *s, const struct sonde_plan_capture *c, bool *is_range_limit)
 {
 	struct sonde_argv argv = {0};
-	struct sonde_progress progress = {.show = s->run->is_quiet ? NULL : sonde_say_progress,
+	struct sonde_progress progress = {.show = s->run->request.is_quiet ? NULL : sonde_say_progress,
 		.expected = sonde_replay_is_ranges(c->mode) ? 0 : s->plan.launches};
 	struct sonde_child_end end = {0};
 	const char *log = NULL, *report = NULL;
@@ -509,7 +509,7 @@ static void say_plan(struct stage *s)
 	struct sonde_str rest;
 
 	sonde_plan_show(&s->plan, &out);
-	for (rest = sonde_buf_view(&out); rest.n && !s->run->is_quiet;) {
+	for (rest = sonde_buf_view(&out); rest.n && !s->run->request.is_quiet;) {
 		struct sonde_str line = sonde_str_cut(rest, '\n', &rest);
 
 		sonde_say("%.*s", SONDE_STR_ARG(line));
@@ -534,9 +534,9 @@ int sonde_run_ncu(struct sonde_run *r, struct sonde_err *err)
 		look_first(&s);
 	if (rc == 0)
 		rc = plan_known(&s);
-	if (rc == 0 && r->is_dry)
+	if (rc == 0 && r->request.is_dry)
 		rc = print_dry(&s);
-	if (rc == 0 && !r->is_dry) {
+	if (rc == 0 && !r->request.is_dry) {
 		say_plan(&s);
 		sonde_note(&r->notes, "clocks: %s", sonde_plan_clocks(&s.plan));
 		rc = capture_stage(&s);

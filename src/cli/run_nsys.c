@@ -18,7 +18,7 @@ static int open_nsys(struct stage *s)
 	struct sonde_err why = {0};
 	int rc = sonde_tool_open(&s->nsys, r->set.nsys_program, &why);
 
-	if (rc && r->is_dry)
+	if (rc && r->request.is_dry)
 		snprintf(s->nsys.path, sizeof(s->nsys.path), "nsys");
 	else if (rc)
 		return sonde_advice_err(s->err, rc, SONDE_WHEN_NSYS_UNUSABLE, why.msg);
@@ -122,11 +122,11 @@ int sonde_run_nsys(struct sonde_run *r, struct sonde_err *err)
 
 	if (rc == 0)
 		rc = build_command(&s, &argv);
-	if (rc == 0 && r->is_dry)
+	if (rc == 0 && r->request.is_dry)
 		sonde_run_show_plan("one nsys capture, one run of the program", "", argv.words.at);
 	else if (rc == 0)
 		rc = write_command(&s, &argv);
-	if (rc == 0 && !r->is_dry)
+	if (rc == 0 && !r->request.is_dry)
 		rc = run_nsys(&s, &argv);
 	sonde_argv_release(&argv);
 	return rc;

@@ -101,7 +101,7 @@ static int find_bundled(struct sonde_run *r, struct sonde_argv *argv, struct son
 		       access("/proc/driver/nvidia/version", F_OK) == 0;
 	char path[2 * PATH_MAX];
 
-	if (r->is_bare)
+	if (r->request.is_bare)
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"run: no program: `sonde run -- COMMAND` profiles yours, `sonde run --demo` the bundled "
 			"workload; `sonde help run` has the rest");
@@ -149,19 +149,19 @@ static int choose_program(struct sonde_run *r, char *const *given, struct sonde_
 	size_t i;
 	int rc = 0;
 
-	if (*given && r->is_demo)
+	if (*given && r->request.is_demo)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "run: --demo runs the bundled workload: leave out %s", *given);
 	if (*given)
 		sonde_argv_all(to, given);
-	else if (r->is_demo)
+	else if (r->request.is_demo)
 		rc = find_bundled(r, to, err);
 	else if (r->set.workload.nr == 0 && r->set.workload_module)
 		add_module(r, to);
 	else if (r->set.workload.nr == 0)
 		rc = find_bundled(r, to, err);
-	for (i = 0; !*given && !r->is_demo && i < r->set.workload.nr; i++)
+	for (i = 0; !*given && !r->request.is_demo && i < r->set.workload.nr; i++)
 		sonde_argv_add(to, r->set.workload.at[i]);
-	if (*given || r->is_demo || r->set.workload.nr == 0)
+	if (*given || r->request.is_demo || r->set.workload.nr == 0)
 		sonde_argv_all(&r->recorded_words, to->words.at ? to->words.at : given);
 	else
 		sonde_run_config_command(r->config, &r->recorded_words);
@@ -204,7 +204,7 @@ static int choose_dir(struct sonde_run *r, struct sonde_err *err)
 	struct stat st;
 	const char *program = NULL;
 
-	if (r->attach)
+	if (r->request.attach)
 		return 0;
 	if (!r->set.workload_dir && !r->set.chdir)
 		return check_program(r, err);
@@ -249,7 +249,7 @@ static void warn_of_unused(const struct sonde_run *r, const struct sonde_run_req
 /* Only Python can get regions of modules. Whatever a launcher starts may be Python, so this is no error. */
 static void warn_of_modules(const struct sonde_run *r)
 {
-	if (r->set.modules && strcmp(r->set.modules, "off") != 0 && !r->attach && !sonde_modules_may_work(r->program))
+	if (r->set.modules && strcmp(r->set.modules, "off") != 0 && !r->request.attach && !sonde_modules_may_work(r->program))
 		sonde_say("--modules is for PyTorch: %s is no Python program, and gets no regions of modules unless it starts one",
 			r->program[0]);
 }
@@ -259,18 +259,10 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 {
 	int rc;
 
-	*r = (struct sonde_run){.config = config,
-		.chip = q->chip,
-		.is_dry = q->is_dry,
-		.is_quiet = q->is_quiet,
-		.is_bare = q->is_bare,
-		.is_demo = q->is_demo,
-		.is_opened = q->is_opened,
-		.hides_report = q->hides_report,
-		.attach = q->attach};
+	*r = (struct sonde_run){.config = config, .request = *q};
 	rc = sonde_capture_settings_read(&r->set, r->config, err);
 	r->set.run_dir = hydra_config_run_dir(config).p;
-	if (rc == 0 && r->attach)
+	if (rc == 0 && r->request.attach)
 		rc = sonde_run_attach_check(r, err);
 	if (rc == 0)
 		rc = choose_program(r, q->program, err);
@@ -278,7 +270,7 @@ int sonde_run_open(struct sonde_run *r, struct hydra_config *config,
 		rc = sonde_run_config_env(r, &r->env_words, false, err);
 	if (rc == 0)
 		rc = sonde_modules_env(&r->env_words, r->set.modules, err);
-	if (rc == 0 && r->attach)
+	if (rc == 0 && r->request.attach)
 		sonde_run_attach_env(r, &r->env_words);
 	r->env = r->env_words.words.at;
 	if (rc == 0)

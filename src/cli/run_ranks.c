@@ -72,6 +72,6 @@ int sonde_run_bystander(struct sonde_run *r, struct sonde_err *err)
 {
 	const struct sonde_child_spec spec = sonde_run_spec(r, r->program);
 
-	return r->job || r->hides_report || r->set.timeout_s ? sonde_run_child(r, &spec, err)
+	return r->job || r->request.hides_report || r->set.timeout_s ? sonde_run_child(r, &spec, err)
 							     : sonde_child_become(&spec, err);
 }

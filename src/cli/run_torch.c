@@ -138,7 +138,7 @@ int sonde_run_torch(struct sonde_run *r, struct sonde_err *err)
 	struct stage s = {.run = r, .err = err};
 	int rc;
 
-	if (r->is_dry) {
+	if (r->request.is_dry) {
 		sonde_run_show_plan("the program profiles itself with torch.profiler, one run of it",
 			VARIABLE "=torch_profiler ", r->program);
 		return 0;
