@@ -179,10 +179,10 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 	return sonde_build__status(b, err);
 }
 
-static int explain_outcome(struct sonde_build *b, struct sonde_err *err)
+static int explain_emptiness(struct sonde_build *b, struct sonde_err *err)
 {
 	struct sonde_launches *l = b->l;
-	const struct sonde_outcome outcome = {.selection = &l->selection,
+	const struct sonde_emptiness e = {.selection = &l->selection,
 		.tally = &l->tally,
 		.regions = l->regions.at,
 		.nr_regions = l->regions.nr,
@@ -192,7 +192,7 @@ static int explain_outcome(struct sonde_build *b, struct sonde_err *err)
 
 	(void)err;
 	l->nr_remarks = l->notes.texts.nr;
-	sonde_outcome_explain(&outcome, &l->notes);
+	sonde_emptiness_explain(&e, &l->notes);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static int build_launches(struct sonde_build *b, struct sonde_err *err)
 		sonde_build__adopt_launches, sonde_build__adopt_memory, sonde_build__regions,
 		sonde_build__known, sonde_build__note_serial, sonde_build__scopes, make_places,
 		sonde_build__select, sonde_build__presences, count_strays, sonde_build__match_words,
-		explain_outcome};
+		explain_emptiness};
 	size_t i;
 	int rc = 0;
 

@@ -9,7 +9,7 @@
  *   presences.c  which region has entries in which scope
  *   selection.c  which launches count, which regions are shown
  *   launches.c   the build itself: places, coverage
- *   outcome.c    why little or nothing is left, in words
+ *   emptiness.c    why little or nothing is left, in words
  */
 #ifndef SONDE_ATTRIBUTE_LAUNCHES_INT_H
 #define SONDE_ATTRIBUTE_LAUNCHES_INT_H

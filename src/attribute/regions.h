@@ -147,7 +147,7 @@ void sonde_tally_add_function(struct sonde_tally *t, struct sonde_str name);
  * Says why a report is empty or thin and what to do about it, and which words of
  * the selection match nothing.
  */
-struct sonde_outcome {
+struct sonde_emptiness {
 	const struct sonde_selection *selection;
 	const struct sonde_tally *tally;
 	const struct sonde_region *regions;
@@ -156,7 +156,7 @@ struct sonde_outcome {
 	size_t nr_scopes;
 	const struct sonde_map *labels; /* by the regions' label numbers */
 };
-void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *notes);
+void sonde_emptiness_explain(const struct sonde_emptiness *e, struct sonde_notes *notes);
 
 /* Sorts scopes by rank, process id, host, input, device, kernels first. */
 void sonde_scopes_sort(

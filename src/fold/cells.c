@@ -357,7 +357,7 @@ static void explain_ranks(const struct sonde_cells *c, struct sonde_notes *notes
 
 void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 {
-	const struct sonde_outcome outcome = {.selection = &c->selection,
+	const struct sonde_emptiness e = {.selection = &c->selection,
 		.tally = &c->tally,
 		.regions = c->regions.at,
 		.nr_regions = c->regions.nr,
@@ -365,7 +365,7 @@ void sonde_cells_explain(const struct sonde_cells *c, struct sonde_notes *notes)
 		.nr_scopes = c->scopes.nr,
 		.labels = &c->strings};
 
-	sonde_outcome_explain(&outcome, notes);
+	sonde_emptiness_explain(&e, notes);
 	explain_ranks(c, notes);
 }
 

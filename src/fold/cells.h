@@ -131,7 +131,7 @@ struct sonde_stall_source {
 
 /*
  * A kit describes the metrics of all inputs that captured the same metrics: which of
- * them are accumulated, and the constituents of throughputs. The plans (plans.h)
+ * them are accumulated, and the constituents of throughputs. The roll-ups (rollups.h)
  * derive the weights of the metrics from it.
  */
 struct sonde_kit {

@@ -8,7 +8,7 @@
 #include "fold/timeline.h"
 
 #include "base/alloc.h"
-#include "fold/plans.h"
+#include "fold/rollups.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 struct filling {
 	struct sonde_folding f;
 	struct sonde_cells *c;
-	struct sonde_plans plans;
+	struct sonde_rollups rollups;
 	struct sonde_values values;
 	uint32_t time_metric;	/* SONDE_NONE: the capture has no times */
 	uint32_t bytes_metric;	/* the bytes of a copy; SONDE_NONE: not captured */
@@ -139,13 +139,13 @@ static int tell_impossible(const struct filling *x, const struct sonde_cell *cel
 static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_err *damage)
 {
 	const struct sonde_kit *kit = sonde_cells_kit(x->c, cell->scope);
-	const struct sonde_planned *planned = &x->plans.kits[kit - x->c->kits.at];
+	const struct sonde_kit_slots *planned = &x->rollups.kits[kit - x->c->kits.at];
 	const struct sonde_values *values = &x->values;
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < planned->list.nr; i++) {
-		const struct sonde_rollup *p = &x->plans.plans.at[planned->list.at[i].slot];
+		const struct sonde_rollup *p = &x->rollups.list.at[planned->list.at[i].slot];
 		double v = values->num[p->metric];
 
 		if (isnan(v))
@@ -158,7 +158,7 @@ static int add_values(struct filling *x, struct sonde_cell *cell, struct sonde_e
 	for (i = 0; i < values->texts.nr; i++) {
 		uint32_t metric = values->texts.at[i].metric, slot = planned->slots[metric], text;
 
-		if (slot == SONDE_NONE || x->plans.plans.at[slot].method < SONDE_METHOD_SAME)
+		if (slot == SONDE_NONE || x->rollups.list.at[slot].method < SONDE_METHOD_SAME)
 			continue; /* a word in place of a number: the value is missing */
 		text = sonde_map_keep(&x->c->texts, &x->c->arena, values->texts.at[i].text, NULL);
 		if (text != SONDE_NONE)
@@ -181,7 +181,7 @@ static int add_cell(struct sonde_cell **out, struct filling *x, const uint32_t *
 			"%zu metrics over %zu combinations of region and kernel need more than "
 			"4 GiB; choose fewer with --metrics",
 			nr, x->c->cells.nr);
-	if (sonde_map_keep(&x->cell_keys, &x->plans.arena, bytes, NULL) != SONDE_NONE)
+	if (sonde_map_keep(&x->cell_keys, &x->rollups.arena, bytes, NULL) != SONDE_NONE)
 		cell = sonde_vec_push(&x->c->cells);
 	if (!cell)
 		return sonde_err_nomem(err);
@@ -283,10 +283,10 @@ static int plan_accumulators(struct filling *x, const struct sonde_choice *choic
 
 	if (rc == 0) {
 		sonde_choice_mark_tensor(&r->metric_names, wanted);
-		ok = sonde_fold__kits(&x->f, &x->values) && sonde_plans_init(&x->plans, x->c);
+		ok = sonde_fold__kits(&x->f, &x->values) && sonde_rollups_init(&x->rollups, x->c);
 		for (i = 0; ok && i < r->metrics.nr; i++)
-			ok = !wanted[i] || sonde_plans_add(&x->plans, i);
-		ok = ok && sonde_plans_complete(&x->plans) && sonde_plans_lay_out(&x->plans, x->c);
+			ok = !wanted[i] || sonde_rollups_add(&x->rollups, i);
+		ok = ok && sonde_rollups_complete(&x->rollups) && sonde_rollups_lay_out(&x->rollups, x->c);
 		rc = ok ? 0 : sonde_err_nomem(err);
 	}
 	return rc;
@@ -344,7 +344,7 @@ int sonde_cells_fold(struct sonde_cells **out, const struct sonde_launches *l,
 		c->read = request->read;
 		rc = add_times(&x, request, err);
 	}
-	sonde_plans_release(&x.plans);
+	sonde_rollups_release(&x.rollups);
 	sonde_map_release(&x.cell_keys);
 	sonde_arena_release(&x.f.scratch);
 	if (rc)

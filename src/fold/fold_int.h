@@ -4,7 +4,7 @@
  *   fold.c               the fold itself: each launch is added to one cell
  *   rule.c               how a metric rolls up
  *   choice_mark.c        which metrics are chosen
- *   plans.c              which metrics are accumulated, with the weights each input has
+ *   rollups.c            which metrics are accumulated, with the weights each input has
  *   tables.c             the tables around the cells, and the constituents of each input's throughputs
  *   times.c              visits: which regions a scope has, busy, idle and host time
  *   gaps.c               … why the device was idle: its gaps, by what the host did meanwhile

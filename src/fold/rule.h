@@ -83,7 +83,7 @@ struct sonde_rollup {
 struct sonde_rollup sonde_rollup_for(
 	const struct sonde_capture *c, uint32_t metric, struct sonde_arena *arena);
 
-/* Whether two plans of a throughput take the maximum over the same constituents. */
+/* Whether two roll-ups of a throughput take the maximum over the same constituents. */
 bool sonde_rollup_same_constituents(const struct sonde_rollup *a, const struct sonde_rollup *b);
 
 #endif

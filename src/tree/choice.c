@@ -18,7 +18,7 @@ static bool add_columns(struct sonde_tree *t, const bool *wanted)
 	uint32_t i;
 
 	for (i = 0; i < names->nr; i++)
-		if (wanted[i] && (!sonde_plans_add(t->plans, i) ||
+		if (wanted[i] && (!sonde_rollups_add(t->rollups, i) ||
 					 !sonde_vec_put(&t->columns,
 						 (struct sonde_column){.metric = i,
 							 .sampled = SONDE_NONE,

@@ -12,14 +12,14 @@
  */
 static struct sonde_cell *new_scratch_cell(const struct sonde_tree *t)
 {
-	const struct sonde_plans *s = t->plans;
-	size_t nr = s->plans.nr, nr_modes = 0, i;
+	const struct sonde_rollups *s = t->rollups;
+	size_t nr = s->list.nr, nr_modes = 0, i;
 	struct sonde_cell *cell;
 	struct sonde_modes *modes;
 	struct sonde_mode *at;
 
 	for (i = 0; i < nr; i++)
-		nr_modes += s->plans.at[i].method >= SONDE_METHOD_SAME;
+		nr_modes += s->list.at[i].method >= SONDE_METHOD_SAME;
 	cell = sonde_calloc(1, sizeof(*cell) + nr * sizeof(*cell->acc) +
 				       nr_modes * (sizeof(*modes) + SONDE_MAX_MODES * sizeof(*at)));
 	if (!cell)
@@ -28,7 +28,7 @@ static struct sonde_cell *new_scratch_cell(const struct sonde_tree *t)
 	modes = (struct sonde_modes *)(cell->acc + nr);
 	at = (struct sonde_mode *)(modes + nr_modes);
 	for (i = 0; i < nr; i++) {
-		if (s->plans.at[i].method < SONDE_METHOD_SAME)
+		if (s->list.at[i].method < SONDE_METHOD_SAME)
 			continue;
 		modes->cap = SONDE_MAX_MODES;
 		modes->at = at;
@@ -41,13 +41,13 @@ static struct sonde_cell *new_scratch_cell(const struct sonde_tree *t)
 /* Empties the scratch cell, so that cells can be merged into it again. */
 static void clear_cell(const struct sonde_tree *t, struct sonde_cell *scratch)
 {
-	const struct sonde_plans *s = t->plans;
+	const struct sonde_rollups *s = t->rollups;
 	size_t i;
 
 	scratch->launches = 0;
 	scratch->time_ns = 0;
-	for (i = 0; i < s->plans.nr; i++) {
-		bool has_modes = s->plans.at[i].method >= SONDE_METHOD_SAME;
+	for (i = 0; i < s->list.nr; i++) {
+		bool has_modes = s->list.at[i].method >= SONDE_METHOD_SAME;
 		struct sonde_modes *modes = has_modes ? scratch->acc[i].modes : NULL;
 
 		scratch->acc[i] = (struct sonde_acc){.modes = modes};
@@ -84,15 +84,15 @@ static void merge_cell(const struct sonde_tree *t, struct sonde_cell *to,
 	const struct sonde_cell *from, double scale)
 {
 	const struct sonde_kit *kit = sonde_cells_kit(t->cells, from->scope);
-	const struct sonde_planned *planned = &t->plans->kits[kit - t->cells->kits.at];
+	const struct sonde_kit_slots *planned = &t->rollups->kits[kit - t->cells->kits.at];
 	size_t i;
 
 	to->launches += from->launches;
 	to->time_ns += from->time_ns;
 	for (i = 0; i < planned->list.nr; i++) {
-		const struct sonde_planned_slot *at = &planned->list.at[i];
+		const struct sonde_kit_slot *at = &planned->list.at[i];
 
-		merge_acc(&t->plans->plans.at[at->slot], &to->acc[at->slot], &from->acc[at->at],
+		merge_acc(&t->rollups->list.at[at->slot], &to->acc[at->slot], &from->acc[at->at],
 			scale);
 	}
 }
@@ -105,13 +105,13 @@ struct merged_metric {
 };
 
 static struct merged_metric merge_metric(
-	const struct sonde_plans *s, const struct sonde_cell *cell, uint32_t metric)
+	const struct sonde_rollups *s, const struct sonde_cell *cell, uint32_t metric)
 {
 	uint32_t slot = s->slot_of[metric];
-	struct merged_metric w = {&s->plans.at[slot], cell->acc[slot], true};
+	struct merged_metric w = {&s->list.at[slot], cell->acc[slot], true};
 
-	while ((slot = s->plans.at[slot].next) != SONDE_NONE) {
-		const struct sonde_rollup *p = &s->plans.at[slot];
+	while ((slot = s->list.at[slot].next) != SONDE_NONE) {
+		const struct sonde_rollup *p = &s->list.at[slot];
 
 		if (!cell->acc[slot].nr)
 			continue;
@@ -149,7 +149,7 @@ static double mean_figure(
  * that cannot reach `floor` with any weights is ignored. Returns `floor` if none is larger; NaN if some launch lacks a
  * constituent, because then the maximum is not known.
  */
-static double largest_constituent(const struct sonde_plans *s, const struct sonde_cell *cell,
+static double largest_constituent(const struct sonde_rollups *s, const struct sonde_cell *cell,
 	const struct merged_metric *throughput, bool exact, double floor, uint8_t *quality)
 {
 	struct sonde_figure part;
@@ -178,7 +178,7 @@ static double largest_constituent(const struct sonde_plans *s, const struct sond
 }
 
 /* A throughput: the largest mean of its constituents; if that is not known, a bound. */
-static double throughput_figure(const struct sonde_plans *s, const struct sonde_cell *cell,
+static double throughput_figure(const struct sonde_rollups *s, const struct sonde_cell *cell,
 	const struct merged_metric *w, struct sonde_figure *out)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;
@@ -262,7 +262,7 @@ static void mark_as_measured(struct sonde_figure *out)
 void sonde_cell__figure(const struct sonde_tree *t, const struct sonde_cell *cell, uint32_t metric,
 	struct sonde_figure *out)
 {
-	const struct sonde_plans *s = t->plans;
+	const struct sonde_rollups *s = t->rollups;
 	const struct merged_metric w = merge_metric(s, cell, metric);
 	const struct sonde_rollup *p = w.plan;
 	const struct sonde_acc *acc = &w.acc;
@@ -315,8 +315,8 @@ int sonde_figures_init(struct sonde_figures *f, const struct sonde_tree *t, stru
 {
 	*f = (struct sonde_figures){.nr = t->columns.nr};
 	f->at = sonde_calloc(f->nr, sizeof(*f->at));
-	f->scratch = t->plans ? new_scratch_cell(t) : NULL;
-	if (f->at && (f->scratch || !t->plans))
+	f->scratch = t->rollups ? new_scratch_cell(t) : NULL;
+	if (f->at && (f->scratch || !t->rollups))
 		return 0;
 	sonde_figures_release(f);
 	return sonde_err_nomem(err);
@@ -421,7 +421,7 @@ void sonde_tree_values(const struct sonde_tree *t, const struct sonde_report *r,
 	uint32_t first = 0, nr = 0, i;
 	size_t c;
 
-	if (!t->plans) {
+	if (!t->rollups) {
 		copy_given(t, r, part, index, out);
 		return;
 	}

@@ -134,9 +134,9 @@ bool sonde_tree__watch_tensor(struct sonde_tree *t)
 			if (!sonde_str_glob(
 				    names->keys[i], sonde_str_from(sonde_tensor_patterns[k])))
 				continue;
-			if (!sonde_plans_add(t->plans, i))
+			if (!sonde_rollups_add(t->rollups, i))
 				return false;
-			if (t->plans->slot_of[i] != SONDE_NONE && /* some cell has it */
+			if (t->rollups->slot_of[i] != SONDE_NONE && /* some cell has it */
 				!sonde_vec_put(&t->tensor_metrics, i))
 				return false;
 		}

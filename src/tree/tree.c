@@ -1,5 +1,5 @@
 /*
- * Cells → a tree. The order of the steps matters: everything that is chosen must be planned before the plans are
+ * Cells → a tree. The order of the steps matters: everything that is chosen must be planned before the roll-ups are
  * complete; ranks are compared before nodes get their times, which include waits for other ranks; aggregates are summed
  * from scopes.
  */
@@ -50,7 +50,7 @@ static bool is_text(const struct sonde_tree *t, uint32_t metric)
 /* Fills in how the figures of each column are made, and whether they are words. */
 static void describe_columns(struct sonde_tree *t)
 {
-	struct sonde_plans *s = t->plans;
+	struct sonde_rollups *s = t->rollups;
 	size_t i;
 
 	for (i = 0; i < t->columns.nr; i++) {
@@ -63,12 +63,12 @@ static void describe_columns(struct sonde_tree *t)
 			c->quality = SONDE_QUALITY_SAMPLED;
 			continue;
 		}
-		p = &s->plans.at[s->slot_of[c->metric]];
+		p = &s->list.at[s->slot_of[c->metric]];
 		c->methods[0] = p->says[0];
 		c->methods[1] = p->says[1];
 		c->quality = p->quality;
-		for (at = p->next; at != SONDE_NONE; at = s->plans.at[at].next)
-			s->plans.at[at].saying = add_method(c, s->plans.at[at].says[0]);
+		for (at = p->next; at != SONDE_NONE; at = s->list.at[at].next)
+			s->list.at[at].saying = add_method(c, s->list.at[at].says[0]);
 		c->is_text = p->method >= SONDE_METHOD_SAME && is_text(t, c->metric);
 		c->sampled_method = c->sampled == SONDE_NONE ? 0 : add_method(c, SAMPLED);
 	}
@@ -400,13 +400,13 @@ static int build_tree(struct sonde_tree *t, const struct sonde_choice *choice, s
 
 	note_cells(t);
 	t->fingerprint = fingerprint(&t->cells->selection, choice);
-	t->plans = sonde_calloc(1, sizeof(*t->plans));
-	if (!t->plans || !sonde_plans_init(t->plans, t->cells))
+	t->rollups = sonde_calloc(1, sizeof(*t->rollups));
+	if (!t->rollups || !sonde_rollups_init(t->rollups, t->cells))
 		return sonde_err_nomem(err);
 	rc = sonde_tree__choose(t, choice, err);
 	if (rc)
 		return rc;
-	if (!sonde_tree__watch_tensor(t) || !sonde_plans_complete(t->plans) || !weigh_devices(t))
+	if (!sonde_tree__watch_tensor(t) || !sonde_rollups_complete(t->rollups) || !weigh_devices(t))
 		return sonde_err_nomem(err);
 	describe_columns(t);
 	note_doubts(t);
@@ -463,9 +463,9 @@ void sonde_tree_free(struct sonde_tree *t)
 	sonde_notes_release(&t->notes);
 	sonde_ranks_free(t->ranks);
 	sonde_findings_free(t->findings);
-	if (t->plans)
-		sonde_plans_release(t->plans);
-	sonde_free(t->plans);
+	if (t->rollups)
+		sonde_rollups_release(t->rollups);
+	sonde_free(t->rollups);
 	sonde_free(t->capacity);
 	sonde_free(t->short_names);
 	sonde_arena_release(&t->names);

@@ -137,7 +137,7 @@ struct sonde_tree {
 	struct sonde_findings *findings; /* see findings.h; NULL = nothing can be said */
 	uint64_t fingerprint;	   /* hash of the selection and the choice: of everything that changes numbers */
 	struct sonde_notes notes;  /* notes of all stages so far */
-	struct sonde_plans *plans; /* private: how figures are made */
+	struct sonde_rollups *rollups; /* private: how figures are made */
 	double *capacity;	   /* private: by scope, the weight of its device in aggregates */
 	bool is_mixed;		   /* private: there are devices of different kinds, whose capacities differ */
 	double tensor_ops;	   /* private: operations of an SM's tensor cores in a clock; NaN = devices differ */

@@ -18,7 +18,7 @@
 #ifndef SONDE_TREE_TREE_INT_H
 #define SONDE_TREE_TREE_INT_H
 
-#include "fold/plans.h"
+#include "fold/rollups.h"
 #include "tree/tree.h"
 
 /* Fills t->columns, t->sections and t->headline, and plans what they need. */

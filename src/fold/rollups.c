@@ -2,14 +2,14 @@
  * Kits that weigh a metric in the same way share a slot, as figures are merged slot by slot. If kits weigh a metric
  * differently, its slots form a chain, in the order of the kits.
  */
-#include "fold/plans.h"
+#include "fold/rollups.h"
 
 #include <string.h>
 
 #define MAX_CONSTITUENTS 512
 
 /* Allocates an array with the slot of each metric, SONDE_NONE at first. NULL: no memory. */
-static uint32_t *make_slots(struct sonde_plans *p)
+static uint32_t *make_slots(struct sonde_rollups *p)
 {
 	size_t size = (p->cells->metric_names.nr + 1) * sizeof(uint32_t);
 	uint32_t *slots = sonde_arena_alloc(&p->arena, size);
@@ -17,11 +17,11 @@ static uint32_t *make_slots(struct sonde_plans *p)
 	return slots ? memset(slots, 0xff, size) : NULL;
 }
 
-bool sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c)
+bool sonde_rollups_init(struct sonde_rollups *p, const struct sonde_cells *c)
 {
 	size_t i;
 
-	*p = (struct sonde_plans){.cells = c};
+	*p = (struct sonde_rollups){.cells = c};
 	p->slot_of = make_slots(p);
 	p->kits = sonde_arena_calloc(&p->arena, c->kits.nr + 1, sizeof(*p->kits));
 	for (i = 0; p->kits && i < c->kits.nr; i++)
@@ -29,20 +29,20 @@ bool sonde_plans_init(struct sonde_plans *p, const struct sonde_cells *c)
 	return !p->arena.failed;
 }
 
-void sonde_plans_release(struct sonde_plans *p)
+void sonde_rollups_release(struct sonde_rollups *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->plans.nr; i++)
-		sonde_vec_release(&p->plans.at[i].constituents);
+	for (i = 0; i < p->list.nr; i++)
+		sonde_vec_release(&p->list.at[i].constituents);
 	for (i = 0; p->kits && i < p->cells->kits.nr; i++)
 		sonde_vec_release(&p->kits[i].list);
-	sonde_vec_release(&p->plans);
+	sonde_vec_release(&p->list);
 	sonde_arena_release(&p->arena);
-	*p = (struct sonde_plans){0};
+	*p = (struct sonde_rollups){0};
 }
 
-static struct sonde_capture capture_of(const struct sonde_plans *p, size_t kit)
+static struct sonde_capture capture_of(const struct sonde_rollups *p, size_t kit)
 {
 	const struct sonde_cells *c = p->cells;
 
@@ -80,42 +80,42 @@ static bool is_same(const struct sonde_rollup *a, const struct sonde_rollup *b)
 	       sonde_rollup_same_constituents(a, b);
 }
 
-/* The slot for a plan: the slot of an equal plan, or a new one at the end of the metric's chain. SONDE_NONE: no memory. */
-static uint32_t find_slot(struct sonde_plans *s, struct sonde_rollup *plan)
+/* The slot for a roll-up: the slot of an equal one, or a new one at the end of the metric's chain. SONDE_NONE: no memory. */
+static uint32_t find_slot(struct sonde_rollups *s, struct sonde_rollup *rollup)
 {
-	uint32_t *link = &s->slot_of[plan->metric], slot = (uint32_t)s->plans.nr;
+	uint32_t *link = &s->slot_of[rollup->metric], slot = (uint32_t)s->list.nr;
 
-	while (*link != SONDE_NONE && !is_same(&s->plans.at[*link], plan))
-		link = &s->plans.at[*link].next;
+	while (*link != SONDE_NONE && !is_same(&s->list.at[*link], rollup))
+		link = &s->list.at[*link].next;
 	if (*link != SONDE_NONE) {
-		sonde_vec_release(&plan->constituents);
+		sonde_vec_release(&rollup->constituents);
 		return *link;
 	}
 	*link = slot; /* before sonde_vec_put, which may move the element that `link` points to */
-	if (sonde_vec_put(&s->plans, *plan))
+	if (sonde_vec_put(&s->list, *rollup))
 		return slot;
-	sonde_vec_release(&plan->constituents);
+	sonde_vec_release(&rollup->constituents);
 	return SONDE_NONE;
 }
 
-static bool add_to_kit(struct sonde_plans *p, size_t number, uint32_t metric)
+static bool add_to_kit(struct sonde_rollups *p, size_t number, uint32_t metric)
 {
 	const struct sonde_kit *kit = &p->cells->kits.at[number];
 	const struct sonde_capture capture = capture_of(p, number);
-	struct sonde_rollup plan = sonde_rollup_for(&capture, metric, &p->arena);
-	struct sonde_planned_slot *item = sonde_vec_push(&p->kits[number].list);
+	struct sonde_rollup rollup = sonde_rollup_for(&capture, metric, &p->arena);
+	struct sonde_kit_slot *item = sonde_vec_push(&p->kits[number].list);
 
-	if (!item || (plan.method == SONDE_METHOD_PEAK &&
-			     !list_constituents(&plan, &capture, kit->breakdowns[metric]))) {
-		sonde_vec_release(&plan.constituents);
+	if (!item || (rollup.method == SONDE_METHOD_PEAK &&
+			     !list_constituents(&rollup, &capture, kit->breakdowns[metric]))) {
+		sonde_vec_release(&rollup.constituents);
 		return false;
 	}
-	item->slot = p->kits[number].slots[metric] = find_slot(p, &plan);
+	item->slot = p->kits[number].slots[metric] = find_slot(p, &rollup);
 	item->at = kit->at ? kit->at[metric] : SONDE_NONE;
 	return item->slot != SONDE_NONE;
 }
 
-bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
+bool sonde_rollups_add(struct sonde_rollups *p, uint32_t metric)
 {
 	const struct sonde_cells *c = p->cells;
 	size_t i;
@@ -137,7 +137,7 @@ bool sonde_plans_add(struct sonde_plans *p, uint32_t metric)
  * Sets the quality of a throughput: the weakest quality among its constituents, as each of them is weighted by the cycles
  * of its own unit. Called when all metrics are planned, as a constituent may be planned after the throughput.
  */
-static void limit_peak_quality(const struct sonde_plans *s, struct sonde_rollup *p)
+static void limit_peak_quality(const struct sonde_rollups *s, struct sonde_rollup *p)
 {
 	uint8_t quality = SONDE_QUALITY_EXACT;
 	size_t i;
@@ -145,36 +145,36 @@ static void limit_peak_quality(const struct sonde_plans *s, struct sonde_rollup 
 	for (i = 0; i < p->constituents.nr; i++) {
 		uint32_t slot = s->slot_of[p->constituents.at[i]];
 
-		if (slot != SONDE_NONE && s->plans.at[slot].quality > quality)
-			quality = s->plans.at[slot].quality;
+		if (slot != SONDE_NONE && s->list.at[slot].quality > quality)
+			quality = s->list.at[slot].quality;
 	}
 	if (p->constituents.nr)
 		p->quality = quality;
 }
 
-bool sonde_plans_complete(struct sonde_plans *s)
+bool sonde_rollups_complete(struct sonde_rollups *s)
 {
 	size_t i, k;
 
-	for (i = 0; i < s->plans.nr; i++) { /* plans.nr grows in this loop */
-		if (s->plans.at[i].sibling != SONDE_NONE &&
-			!sonde_plans_add(s, s->plans.at[i].sibling))
+	for (i = 0; i < s->list.nr; i++) { /* list.nr grows in this loop */
+		if (s->list.at[i].sibling != SONDE_NONE &&
+			!sonde_rollups_add(s, s->list.at[i].sibling))
 			return false;
-		for (k = 0; k < s->plans.at[i].constituents.nr; k++)
-			if (!sonde_plans_add(s, s->plans.at[i].constituents.at[k]))
+		for (k = 0; k < s->list.at[i].constituents.nr; k++)
+			if (!sonde_rollups_add(s, s->list.at[i].constituents.at[k]))
 				return false;
 	}
-	for (i = 0; i < s->plans.nr; i++)
-		limit_peak_quality(s, &s->plans.at[i]);
+	for (i = 0; i < s->list.nr; i++)
+		limit_peak_quality(s, &s->list.at[i]);
 	return true;
 }
 
-bool sonde_plans_lay_out(struct sonde_plans *p, struct sonde_cells *c)
+bool sonde_rollups_lay_out(struct sonde_rollups *p, struct sonde_cells *c)
 {
 	size_t nr = c->metric_names.nr, i, k;
 
 	for (i = 0; i < c->kits.nr; i++) {
-		struct sonde_planned *planned = &p->kits[i];
+		struct sonde_kit_slots *planned = &p->kits[i];
 		struct sonde_kit *kit = &c->kits.at[i];
 
 		kit->at = sonde_arena_alloc(&c->arena, (nr + 1) * sizeof(*kit->at));
@@ -183,9 +183,9 @@ bool sonde_plans_lay_out(struct sonde_plans *p, struct sonde_cells *c)
 		for (k = 0; k < nr; k++)
 			kit->at[k] = planned->slots[k] == SONDE_NONE ? SONDE_NONE : kit->nr++;
 		for (k = 0; k < planned->list.nr; k++) {
-			struct sonde_planned_slot *item = &planned->list.at[k];
+			struct sonde_kit_slot *item = &planned->list.at[k];
 
-			item->at = kit->at[p->plans.at[item->slot].metric];
+			item->at = kit->at[p->list.at[item->slot].metric];
 		}
 	}
 	return true;

@@ -69,16 +69,16 @@ bool sonde_label_is_near(struct sonde_str label, const char *word)
 	return sonde_nearest_is_short_for(want, label) || (want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1));
 }
 
-static void list_regions(const struct sonde_outcome *o, struct sonde_buf *out)
+static void list_regions(const struct sonde_emptiness *e, struct sonde_buf *out)
 {
 	size_t i;
 
-	for (i = 0; i < o->nr_regions && i < 8; i++) {
+	for (i = 0; i < e->nr_regions && i < 8; i++) {
 		sonde_buf_puts(out, i ? ", " : "");
-		sonde_buf_str(out, o->regions[i].id);
+		sonde_buf_str(out, e->regions[i].id);
 	}
-	if (i < o->nr_regions)
-		sonde_buf_printf(out, " and %zu more", o->nr_regions - i);
+	if (i < e->nr_regions)
+		sonde_buf_printf(out, " and %zu more", e->nr_regions - i);
 }
 
 /* Lists function names in the order of the capture: the names that a pattern could have matched. */
@@ -93,15 +93,15 @@ static void list_functions(const struct sonde_tally *t, struct sonde_buf *out)
 }
 
 /* Says why the kernel selection leaves no launch. */
-static void explain_kernels(const struct sonde_outcome *o, struct sonde_notes *notes)
+static void explain_kernels(const struct sonde_emptiness *e, struct sonde_notes *notes)
 {
-	bool has_ranges = o->selection->nvtx_include.nr || o->selection->nvtx_exclude.nr;
+	bool has_ranges = e->selection->nvtx_include.nr || e->selection->nvtx_exclude.nr;
 	struct sonde_buf names = {0};
 
-	list_functions(o->tally, &names);
+	list_functions(e->tally, &names);
 	sonde_note(notes, "%s; the kernels in this capture are: %s",
 		has_ranges ? "no launch matches both the NVTX and the kernel selection"
-		: o->selection->kernel_include.nr
+		: e->selection->kernel_include.nr
 			? "no launch matches the kernel selection (a whole name, one with * and "
 			  "?, or regex:...)"
 			: "the kernel selection excludes every launch",
@@ -109,41 +109,41 @@ static void explain_kernels(const struct sonde_outcome *o, struct sonde_notes *n
 	sonde_buf_release(&names);
 }
 
-static void explain_emptiness(const struct sonde_outcome *o, struct sonde_notes *notes)
+static void explain_emptiness(const struct sonde_emptiness *e, struct sonde_notes *notes)
 {
-	const struct sonde_selection *s = o->selection;
-	const struct sonde_tally *t = o->tally;
+	const struct sonde_selection *s = e->selection;
+	const struct sonde_tally *t = e->tally;
 	struct sonde_buf names = {0};
 
 	if (!t->nr_launches && t->takes_range)
 		; /* host times only: the line of coverage says so */
-	else if (!t->nr_launches && !o->nr_regions)
+	else if (!t->nr_launches && !e->nr_regions)
 		sonde_note(notes, "the capture contains no GPU work and no range");
-	else if (!o->nr_regions)
+	else if (!e->nr_regions)
 		sonde_note(notes,
 			"no NVTX range was open at any launch, so no launch is in a region%s "
 			"(does the program push ranges on the thread that launches, and were "
 			"they captured: ncu --nvtx, nsys --trace=nvtx, record_function?)",
 			t->nr_outside ? "; see the table by kernel instead" : "");
-	list_regions(o, &names);
-	if (o->nr_regions && !t->takes_range && !names.failed)
+	list_regions(e, &names);
+	if (e->nr_regions && !t->takes_range && !names.failed)
 		sonde_note(notes,
 			"no %s matches the NVTX selection; the ranges in this capture are: %s",
 			t->nr_launches ? "launch" : "range", names.p);
 	else if (t->nr_launches && !t->nr_taken && !t->nr_outside &&
 		 (s->kernel_include.nr || s->kernel_exclude.nr))
-		explain_kernels(o, notes);
+		explain_kernels(e, notes);
 	sonde_buf_release(&names);
 }
 
 /* The only label near `word` (sonde_label_is_near); empty if there is none or several. */
-static struct sonde_str near_label(const struct sonde_outcome *o, const char *word)
+static struct sonde_str near_label(const struct sonde_emptiness *e, const char *word)
 {
 	struct sonde_str near = {NULL, 0};
 	size_t i;
 
-	for (i = 0; i < o->nr_regions; i++) {
-		struct sonde_str label = o->labels->keys[o->regions[i].label];
+	for (i = 0; i < e->nr_regions; i++) {
+		struct sonde_str label = e->labels->keys[e->regions[i].label];
 
 		if (!sonde_label_is_near(label, word))
 			continue;
@@ -154,7 +154,7 @@ static struct sonde_str near_label(const struct sonde_outcome *o, const char *wo
 	return near;
 }
 
-static void note_ranges(const struct sonde_outcome *o, const char *what, struct sonde_words words,
+static void note_ranges(const struct sonde_emptiness *e, const char *what, struct sonde_words words,
 	const bool *is_matched, struct sonde_notes *notes)
 {
 	size_t i;
@@ -164,25 +164,25 @@ static void note_ranges(const struct sonde_outcome *o, const char *what, struct 
 
 		if (is_matched[i])
 			continue;
-		near = near_label(o, words.at[i]);
+		near = near_label(e, words.at[i]);
 		sonde_note(notes, "NVTX %s '%s' matches no range%s%.*s%s", what, words.at[i],
 			near.n ? ", did you mean '" : "", SONDE_STR_ARG(near), near.n ? "'?" : "");
 	}
 }
 
-static size_t count_ranges(const struct sonde_outcome *o)
+static size_t count_ranges(const struct sonde_emptiness *e)
 {
 	size_t i, nr = 0;
 
-	for (i = 0; i < o->nr_scopes; i++)
-		nr += o->scopes[i].measured != SONDE_MEASURED_KERNEL;
+	for (i = 0; i < e->nr_scopes; i++)
+		nr += e->scopes[i].measured != SONDE_MEASURED_KERNEL;
 	return nr;
 }
 
-static void note_kernels(const struct sonde_outcome *o, const char *what, struct sonde_words words,
+static void note_kernels(const struct sonde_emptiness *e, const char *what, struct sonde_words words,
 	const bool *is_matched, struct sonde_notes *notes)
 {
-	bool has_kernels = count_ranges(o) < o->nr_scopes;
+	bool has_kernels = count_ranges(e) < e->nr_scopes;
 	size_t i;
 
 	for (i = 0; i < words.nr; i++)
@@ -191,25 +191,25 @@ static void note_kernels(const struct sonde_outcome *o, const char *what, struct
 				notes, "kernel %s '%s' matches no kernel", what, words.at[i]);
 }
 
-void sonde_outcome_explain(const struct sonde_outcome *o, struct sonde_notes *notes)
+void sonde_emptiness_explain(const struct sonde_emptiness *e, struct sonde_notes *notes)
 {
-	const struct sonde_selection *s = o->selection;
-	const struct sonde_tally *t = o->tally;
+	const struct sonde_selection *s = e->selection;
+	const struct sonde_tally *t = e->tally;
 	const bool *is_matched = t->is_matched;
 
-	explain_emptiness(o, notes);
-	if (o->nr_regions)
-		note_ranges(o, "include", s->nvtx_include, is_matched, notes);
+	explain_emptiness(e, notes);
+	if (e->nr_regions)
+		note_ranges(e, "include", s->nvtx_include, is_matched, notes);
 	is_matched += s->nvtx_include.nr;
-	if (o->nr_regions && !s->is_exclude_applied)
-		note_ranges(o, "exclude", s->nvtx_exclude, is_matched, notes);
+	if (e->nr_regions && !s->is_exclude_applied)
+		note_ranges(e, "exclude", s->nvtx_exclude, is_matched, notes);
 	is_matched += s->nvtx_exclude.nr;
 	if (t->nr_taken && !s->is_kernels_applied) /* if no launch is taken at all, explain_emptiness says so */
-		note_kernels(o, "include", s->kernel_include, is_matched, notes);
+		note_kernels(e, "include", s->kernel_include, is_matched, notes);
 	is_matched += s->kernel_include.nr;
 	if (t->nr_launches)
-		note_kernels(o, "exclude", s->kernel_exclude, is_matched, notes);
-	if (s->kernel_include.nr + s->kernel_exclude.nr && count_ranges(o))
+		note_kernels(e, "exclude", s->kernel_exclude, is_matched, notes);
+	if (s->kernel_include.nr + s->kernel_exclude.nr && count_ranges(e))
 		sonde_note(notes,
 			"a replayed range is one result without kernels, so kernel filters do not change it; to filter "
 			"its kernels, set pipeline.ncu.ncu_cli.kernel_name before capturing");
