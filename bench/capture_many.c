@@ -9,7 +9,7 @@
  */
 #include "base/file.h"
 #include "base/vec.h"
-#include "format/check.h"
+#include "format/checksum.h"
 #include "format/event.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "base/sink.h"
 #include "capture/archive.h"
 #include "capture/native_env.h"
-#include "format/check.h"
+#include "format/checksum.h"
 
 #include <dirent.h>
 #include <errno.h>

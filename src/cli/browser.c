@@ -18,7 +18,7 @@
 
 #define START_MS 1000 /* a browser that cannot start has failed after this time */
 
-int sonde_look_place(char path[SONDE_PAGE_PATH], struct sonde_err *err)
+int sonde_page_view_place(char path[SONDE_PAGE_PATH], struct sonde_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[SONDE_PAGE_PATH - 16];
@@ -31,7 +31,7 @@ int sonde_look_place(char path[SONDE_PAGE_PATH], struct sonde_err *err)
 	return 0;
 }
 
-void sonde_look_forget(const struct sonde_look *l)
+void sonde_page_view_forget(const struct sonde_page_view *l)
 {
 	char copy[SONDE_PAGE_PATH];
 
@@ -160,7 +160,7 @@ static void say_how(const struct sonde_page_server *s)
 	sonde_say("Ctrl-C ends it");
 }
 
-static int serve(const struct sonde_look *l, struct sonde_err *err)
+static int serve(const struct sonde_page_view *l, struct sonde_err *err)
 {
 	struct sonde_page_server s;
 	int rc = sonde_page_server_open(&s, l->page, (unsigned)l->port, err);
@@ -170,11 +170,11 @@ static int serve(const struct sonde_look *l, struct sonde_err *err)
 		rc = sonde_page_server_run(&s, err);
 	}
 	sonde_page_server_close(&s);
-	sonde_look_forget(l);
+	sonde_page_view_forget(l);
 	return rc;
 }
 
-int sonde_look_at(const struct sonde_look *l, struct sonde_err *err)
+int sonde_page_view_show(const struct sonde_page_view *l, struct sonde_err *err)
 {
 	if (l->port > 65535)
 		return sonde_err_set(err, SONDE_ERR_USAGE, "--port: %zu is not a port: choose one from 1024 to 65535", l->port);

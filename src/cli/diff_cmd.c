@@ -383,7 +383,7 @@ static int place_page(struct request *q, struct sonde_err *err)
 	if (q->output || q->is_selftest || (q->format && !is_page))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"diff: --open shows the page: leave out --self-test and other formats than html");
-	rc = sonde_look_place(q->made, err);
+	rc = sonde_page_view_place(q->made, err);
 	q->output = q->made;
 	q->format = "html";
 	return rc;
@@ -391,13 +391,13 @@ static int place_page(struct request *q, struct sonde_err *err)
 
 static int look_at_page(const struct request *q, struct sonde_err *err)
 {
-	struct sonde_look look = {.is_made = q->made[0]};
+	struct sonde_page_view look = {.is_made = q->made[0]};
 	struct sonde_buf page = {0};
 	int rc;
 
 	sonde_buf_printf(&page, writes_dir(q) ? "%s/diff.html" : "%s", q->output);
 	look.page = page.p;
-	rc = page.failed ? sonde_err_nomem(err) : sonde_look_at(&look, err);
+	rc = page.failed ? sonde_err_nomem(err) : sonde_page_view_show(&look, err);
 	sonde_buf_release(&page);
 	return rc;
 }

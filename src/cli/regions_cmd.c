@@ -2,7 +2,7 @@
 #include "capture/modules_env.h"
 #include "capture/native_env.h"
 #include "cli/command.h"
-#include "cli/program_look.h"
+#include "cli/program_ranges.h"
 #include "cli/option.h"
 #include "cli/messages.h"
 #include "cli/newest_run.h"
@@ -190,8 +190,8 @@ static int list(struct request *q, const char *dir, struct sonde_err *err)
 {
 	struct sonde_pipeline *look = NULL;
 	struct sonde_inventory inventory = {0};
-	int rc = dir ? sonde_program_look_open_run(&look, dir, err)
-		     : sonde_program_look_open(&look, q->own.operands.at, q->own.operands.nr, q->together, err);
+	int rc = dir ? sonde_program_ranges_open_run(&look, dir, err)
+		     : sonde_program_ranges_open(&look, q->own.operands.at, q->own.operands.nr, q->together, err);
 
 	if (rc == 0)
 		rc = sonde_inventory_build(&inventory, look->launches, err);

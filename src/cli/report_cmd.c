@@ -251,7 +251,7 @@ static int place_page(struct request *q, struct sonde_err *err)
 	if (q->output || q->partial || q->lists_metrics || (q->format && !is_page))
 		return sonde_err_set(err, SONDE_ERR_USAGE,
 			"report: --open shows the page: leave out --partial, --list-metrics and other formats than html");
-	rc = sonde_look_place(q->made, err);
+	rc = sonde_page_view_place(q->made, err);
 	q->output = q->made;
 	q->format = sonde_format_named(SONDE_STR("html"));
 	return rc;
@@ -259,14 +259,14 @@ static int place_page(struct request *q, struct sonde_err *err)
 
 static int look_at_page(const struct request *q, struct sonde_err *err)
 {
-	struct sonde_look look = {.page = q->output, .is_made = q->made[0]};
+	struct sonde_page_view look = {.page = q->output, .is_made = q->made[0]};
 	struct sonde_buf page = {0};
 	int rc;
 
 	if (writes_dir(q))
 		sonde_buf_printf(&page, "%s/report.html", q->output);
 	look.page = page.n ? page.p : q->output;
-	rc = page.failed ? sonde_err_nomem(err) : sonde_look_at(&look, err);
+	rc = page.failed ? sonde_err_nomem(err) : sonde_page_view_show(&look, err);
 	sonde_buf_release(&page);
 	return rc;
 }

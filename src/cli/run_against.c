@@ -130,7 +130,7 @@ static int show_page(struct series *s)
 	if (page.failed)
 		rc = sonde_err_nomem(s->err);
 	else if (access(page.p, R_OK) == 0)
-		rc = sonde_look_at(&(struct sonde_look){.page = page.p}, s->err);
+		rc = sonde_page_view_show(&(struct sonde_page_view){.page = page.p}, s->err);
 	sonde_buf_release(&page);
 	return rc;
 }

@@ -13,7 +13,7 @@
  *   run_nsys.c      the Nsight Systems stage
  *   run_torch.c     the torch.profiler stage
  *   run_attach.c    the native stage of programs that run already (`sonde attach`)
- *   run_native.c    the native stage with its sampler, and the look at a program's ranges (program_look.h)
+ *   run_native.c    the native stage with its sampler, and the look at a program's ranges (program_ranges.h)
  *   run_live.c      meanwhile: `sonde ctl`, the tree so far (--every), old captures folded (capture.keep)
  *   run_report.c    captures → region report
  */
@@ -25,7 +25,7 @@
 #include "capture/child.h"
 #include "capture/rundir.h"
 #include "capture/sleeper.h"
-#include "cli/program_look.h"
+#include "cli/program_ranges.h"
 #include "cli/messages.h"
 #include "capture/capture_settings.h"
 

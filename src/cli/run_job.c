@@ -238,9 +238,9 @@ static void say_where(const struct sonde_run *r, bool is_last)
 static void open_page(struct sonde_run *r)
 {
 	struct sonde_err why = {0};
-	struct sonde_look look = {.page = sonde_run_path(r, "report.html")};
+	struct sonde_page_view look = {.page = sonde_run_path(r, "report.html")};
 
-	if (r->request.is_opened && r->has_page && look.page && sonde_look_at(&look, &why))
+	if (r->request.is_opened && r->has_page && look.page && sonde_page_view_show(&look, &why))
 		sonde_say("%s", why.msg);
 }
 

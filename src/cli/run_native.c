@@ -335,7 +335,7 @@ int sonde_run_look(struct sonde_pipeline **out, struct sonde_run *r, struct sond
 		rc = sonde_err_set(err, SONDE_ERR_STOPPED, "interrupted");
 	}
 	if (rc == 0)
-		rc = sonde_program_look_open_run(out, dir, err);
+		rc = sonde_program_ranges_open_run(out, dir, err);
 	if (rc == 0 && !r->nr_native)
 		r->nr_looks++;
 	sonde_argv_release(&options);

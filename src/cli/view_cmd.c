@@ -86,26 +86,26 @@ int sonde_cmd_view(int argc, char **argv)
 {
 	struct request q = {0};
 	struct sonde_err err = {0};
-	struct sonde_look look = {0};
+	struct sonde_page_view look = {0};
 	char made[SONDE_PAGE_PATH];
 	int rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err), status = 0;
 
 	if (rc == 0 && !q.args.operands.nr)
 		rc = take_newest(&q, &err);
 	if (rc == 0)
-		look = (struct sonde_look){.page = find_page(&q.args.operands, &q.args.arena),
+		look = (struct sonde_page_view){.page = find_page(&q.args.operands, &q.args.arena),
 			.is_served = q.is_served,
 			.port = q.port};
 	if (rc == 0 && !look.page) {
-		rc = sonde_look_place(made, &err);
+		rc = sonde_page_view_place(made, &err);
 		look.page = made;
 		look.is_made = true;
 		status = rc ? 0 : make_page(&q.args.operands, made);
 	}
 	if (rc == 0 && status == 0)
-		rc = sonde_look_at(&look, &err);
+		rc = sonde_page_view_show(&look, &err);
 	else if (rc == 0 && look.is_made)
-		sonde_look_forget(&look);
+		sonde_page_view_forget(&look);
 	sonde_args_release(&q.args);
 	return rc < 0 ? sonde_cmd_fail(&err) : status;
 }

@@ -10,7 +10,7 @@
  * its pipes open, and we do not touch its file locks.
  */
 #include "base/secret.h"
-#include "format/check.h"
+#include "format/checksum.h"
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
 

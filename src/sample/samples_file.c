@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "format/check.h"
+#include "format/checksum.h"
 #include "format/varint.h"
 #include "sample/calibration.h"
 

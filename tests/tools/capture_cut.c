@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/vec.h"
-#include "format/check.h"
+#include "format/checksum.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #define SONDE_TESTS_CAPTURE_MAKE_H
 
 #include "base/str.h"
-#include "format/check.h"
+#include "format/checksum.h"
 #include "format/event.h"
 #include "format/varint.h"
 

@@ -7,7 +7,7 @@
  * disappear while it is being opened. PATH is replaced before files are removed, so a reader that misses a file
  * reads PATH again.
  */
-#include "format/check.h"
+#include "format/checksum.h"
 #include "format/varint.h"
 #include "read/native/native_int.h"
 #include "read/rolled.h"

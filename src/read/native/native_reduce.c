@@ -9,7 +9,7 @@
  */
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "format/check.h"
+#include "format/checksum.h"
 #include "read/native/native_int.h"
 #include "read/rolled.h"
 

@@ -3,8 +3,8 @@
  * header in one .c file of a room only. sonde_rolled_next is here because it
  * checks blocks.
  */
-#ifndef SONDE_FORMAT_CHECK_H
-#define SONDE_FORMAT_CHECK_H
+#ifndef SONDE_FORMAT_CHECKSUM_H
+#define SONDE_FORMAT_CHECKSUM_H
 
 #include "format/capture.h"
 

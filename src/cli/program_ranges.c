@@ -1,8 +1,8 @@
-#include "cli/program_look.h"
+#include "cli/program_ranges.h"
 
 #include "capture/native_env.h"
 
-int sonde_program_look_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths, bool together,
+int sonde_program_ranges_open(struct sonde_pipeline **out, const char *const *paths, size_t nr_paths, bool together,
 	struct sonde_err *err)
 {
 	struct sonde_pipeline *p = sonde_pipeline_new();
@@ -22,9 +22,9 @@ int sonde_program_look_open(struct sonde_pipeline **out, const char *const *path
 	return rc;
 }
 
-int sonde_program_look_open_run(struct sonde_pipeline **out, const char *dir, struct sonde_err *err)
+int sonde_program_ranges_open_run(struct sonde_pipeline **out, const char *dir, struct sonde_err *err)
 {
-	int rc = sonde_program_look_open(out, &dir, 1, true, err);
+	int rc = sonde_program_ranges_open(out, &dir, 1, true, err);
 	char fault[512] = "it uses neither NVTX nor CUDA, or clears its environment";
 
 	if (rc == SONDE_ERR_IO && !sonde_native_is_there(dir)) {
