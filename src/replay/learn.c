@@ -30,6 +30,7 @@ enum sampled {
 	OF_CALL,
 	OF_GRAPH_CALL,
 	OF_NODE_GAP,
+	OF_PAUSE,
 	OF_KERNEL,
 	OF_COPY,
 	NR_SAMPLED
@@ -57,7 +58,8 @@ struct pass {
 	uint32_t *stream_first;	 /* … and where its works begin in `by_stream` */
 	uint32_t *by_stream;	 /* works by stream, in the order in which they were issued */
 	uint64_t device_end;
-	uint32_t *relay_stream; /* by relay: the stream that it last launched to */
+	uint32_t *relay_stream; /* by relay: the stream that it last launched to … */
+	uint64_t *relay_pause;	/* … and when its last launch or wait in this step returned; 0 = there was none yet */
 	uint64_t *event_end; /* by event: the end of the work that its stream had when it was recorded; UINT64_MAX = never */
 };
 
@@ -196,6 +198,8 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 	uint64_t before = end_before(p, stream);
 	int kind = start_kind(op, works);
 
+	if (p->relay_pause[fate->relay])
+		take_sample(&p->samples[OF_PAUSE], since(op->begin_ns, p->relay_pause[fate->relay]));
 	fate->is_idle = before <= op->begin_ns + NEAR_NS;
 	fate->start_lag_ns = (float)since(works->start_ns, fate->is_idle ? op->begin_ns : before);
 	take_sample(&p->samples[(fate->is_idle ? OF_LATENCY : OF_GAP) + kind], fate->start_lag_ns);
@@ -264,6 +268,15 @@ static void learn_wait(struct pass *p, const struct sonde_replay_op *op, struct 
 				    : (float)since(op->end_ns, op->begin_ns);
 	if (waits && fate->wait != WAIT_NOTHING)
 		take_sample(&p->samples[OF_LAG], fate->return_lag_ns);
+}
+
+/* Notes when the host came back from a launch or a wait. Its work before the first launch of a step is no pause. */
+static void note_return(struct pass *p, const struct sonde_replay_op *op, const struct op_fate *fate)
+{
+	if (op->kind > SONDE_REPLAY_LEAVE && op->kind < SONDE_REPLAY_RECORD)
+		p->relay_pause[fate->relay] = op->end_ns;
+	else if (op->kind <= SONDE_REPLAY_LEAVE && p->r->steps[op->entry] != REPLAY_NONE)
+		p->relay_pause[fate->relay] = 0;
 }
 
 static bool learn_op(struct pass *p, size_t i)
@@ -400,6 +413,7 @@ static void summarize_samples(struct pass *p)
 	l->call = spread_of(&p->samples[OF_CALL]);
 	l->graph_call = spread_of(&p->samples[OF_GRAPH_CALL]);
 	l->node_gap = spread_of(&p->samples[OF_NODE_GAP]);
+	l->pause_ns = spread_of(&p->samples[OF_PAUSE]).mid;
 	if (!l->graph_call.nr)
 		l->graph_call =
 			(struct spread){GRAPH_CALL_NS / 2, GRAPH_CALL_NS, GRAPH_CALL_NS * 2, 0};
@@ -428,10 +442,11 @@ static bool open_pass(struct pass *p, struct sonde_arena *a)
 	p->by_stream = sonde_arena_alloc(a, (in->nr_works + 1) * sizeof(*p->by_stream));
 	p->relay_stream = sonde_arena_alloc(
 		a, ((size_t)p->r->summary.nr_relays + 1) * sizeof(*p->relay_stream));
+	p->relay_pause = sonde_arena_calloc(a, (size_t)p->r->summary.nr_relays + 1, sizeof(*p->relay_pause));
 	p->event_end = sonde_arena_alloc(a, ((size_t)in->nr_events + 1) * sizeof(*p->event_end));
 	if (a->failed || !p->samples || !p->stream_end || !p->stream_wait || !p->stream_issued ||
 		!p->stream_done || !p->stream_first || !p->by_stream || !p->relay_stream ||
-		!p->event_end)
+		!p->relay_pause || !p->event_end)
 		return false;
 	for (i = 0; i <= p->r->summary.nr_relays; i++)
 		p->relay_stream[i] = REPLAY_NONE;
@@ -452,7 +467,7 @@ bool sonde_replay__learn(struct sonde_replay *r)
 	for (i = 0; i < r->in.nr_works && ok; i++)
 		r->work_fates[i] = (struct work_fate){REPLAY_NONE, 0};
 	for (i = 0; i < r->in.nr_ops && ok; i++)
-		ok = learn_op(&p, i);
+		ok = learn_op(&p, i), note_return(&p, &r->in.ops[i], &r->fates[i]);
 	if (ok)
 		summarize_samples(&p);
 	if (ok && !r->in.has_events && r->in.nr_streams > 1)

@@ -33,6 +33,7 @@ struct learned {
 	struct spread call;	  /* duration of a launch call … */
 	struct spread graph_call; /* … and of the call that launches a graph */
 	struct spread node_gap;	  /* gap between the nodes of a graph */
+	double pause_ns; /* median of the host's time from one launch call, or call that waits, to the next launch of the step */
 	double least_kernel_ns; /* hardly any kernel is shorter: the cost of a kernel, however small it is */
 	double least_copy_ns;	/* the same for copies */
 	double pinned_rate;	/* bytes per nanosecond of copies that are not pageable */

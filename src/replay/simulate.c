@@ -24,10 +24,11 @@ static const struct range {
 	double gather_host; /* share of the host's work between gathered copies */
 	double comm_waits; /* a collective needs results of the step up to this share of the time before it */
 	double pool_calls; /* time of an allocation from a pool, in launch calls */
+	double long_pause; /* a graph does not replace the host's work between two launches that is this many times as long as usual */
 } ranges[NR_ASSUMES] = {
-	[ASSUME_USUAL] = {0.03, 1, 0.5, 0, 1, 0.1, 0.5, 0},
-	[ASSUME_BEST] = {0, 0.5, 0.1, 0, 1.1, 0, 0, 0},
-	[ASSUME_WORST] = {0.12, 1, 1, 1, 0.5, 0.5, 1, 1},
+	[ASSUME_USUAL] = {0.03, 1, 0.5, 0, 1, 0.1, 0.5, 0, 30},
+	[ASSUME_BEST] = {0, 0.5, 0.1, 0, 1.1, 0, 0, 0, 60},
+	[ASSUME_WORST] = {0.12, 1, 1, 1, 0.5, 0.5, 1, 1, 10},
 };
 
 struct relay {
@@ -38,6 +39,7 @@ struct relay {
 	uint32_t on[SONDE_NR_CHANGES]; /* by change: the number of open entries that the change is about */
 	bool is_grouped;   /* in a region that becomes a graph: the graph was launched … */
 	double group_at;   /* … at this moment */
+	double beside_ns;  /* there: the host's work since the last launch */
 	bool is_fused;	   /* in a region whose kernels become one: the first was launched */
 	double tail_ns;	   /* there: the host's work since the last launch … */
 	double between_ns; /* … and between the launches before that */
@@ -149,6 +151,7 @@ static void advance_host(struct relay *l, double ns)
 	if (!(ns > 0))
 		return;
 	if (l->on[SONDE_CHANGE_REMOVE] || l->on[SONDE_CHANGE_GRAPH]) {
+		l->beside_ns += l->on[SONDE_CHANGE_REMOVE] ? 0 : ns;
 		l->cost_left_ns = 0;
 		return;
 	}
@@ -184,6 +187,19 @@ static void advance_between_calls(const struct sim *m, struct relay *l, double n
 	l->now = later(l->now, l->ahead_done);
 }
 
+/*
+ * Ends a stretch of the host's work in a region that becomes a graph. The graph replaces what the host needs to launch.
+ * What takes many times as long as usual is other work, such as loading, and stays, minus the usual pause.
+ */
+static void end_pause(const struct sim *m, struct relay *l)
+{
+	double usual = m->r->learned.pause_ns;
+
+	if (l->beside_ns > ranges[m->s->assume].long_pause * usual)
+		l->now += l->beside_ns - usual;
+	l->beside_ns = 0;
+}
+
 /* Ends a row of gathered copies: the host's work since the last of them counts in full again. */
 static void end_gathering(struct relay *l)
 {
@@ -212,8 +228,10 @@ static void set_changes(const struct sim *m, struct relay *l, uint32_t entry, bo
 				l->now += range->fuse_ends * l->tail_ns +
 					  range->fuse_host * l->between_ns;
 		}
-		if (kind == SONDE_CHANGE_GRAPH)
+		if (kind == SONDE_CHANGE_GRAPH) {
+			end_pause(m, l);
 			l->is_grouped = false;
+		}
 		if (kind == SONDE_CHANGE_AHEAD)
 			l->after_call_ns = 0;
 		if (kind == SONDE_CHANGE_GATHER && l->on[kind] <= 1) {
@@ -448,6 +466,7 @@ static void simulate_launch(struct sim *m, struct relay *l, const struct sonde_r
 		return;
 	}
 	end_gathering(l);
+	end_pause(m, l);
 	begin = l->now;
 	l->after_call_ns = AFTER_LAUNCH_NS;
 	if (l->on[SONDE_CHANGE_GRAPH] && !(is_host_copy && fate->wait == WAIT_COPY)) {
@@ -497,6 +516,7 @@ static void simulate_wait(struct sim *m, struct relay *l, const struct sonde_rep
 	}
 	if (l->on[SONDE_CHANGE_NOSYNC] || l->on[SONDE_CHANGE_ASYNC_COPY])
 		return;
+	end_pause(m, l);
 	l->is_grouped = false;
 	l->gathering = 0; /* later copies may need the copies so far, so they cannot join them */
 	if (fate->wait == WAIT_STREAM)

@@ -265,6 +265,48 @@ static void test_replay__a_launch_bound_loop_gains_by_a_graph(void **state)
 	end_made(m, r);
 }
 
+static void launch_often(struct made *m, int nr)
+{
+	while (nr--) {
+		launch(m, STREAM_A, SMALL, 5);
+		host(m, 10);
+	}
+}
+
+/* A graph replaces the launches and the 10 µs between them, but no loading before, between or after them. */
+static void test_replay__a_graph_leaves_the_host_its_other_work(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay *r;
+	struct sonde_replay_change graph = in_region(SONDE_CHANGE_GRAPH, WORK);
+	struct sonde_replay_gain gain;
+	struct sonde_err err = {0};
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, WORK);
+		host(m, 2000);
+		launch_often(m, 20);
+		enter(m, LOG);
+		host(m, 1000);
+		leave(m);
+		launch_often(m, 20);
+		sync_stream(m, STREAM_A);
+		host(m, 700);
+		leave(m);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->base_ns / US, 2000 + 1000 + 700 + 40 * 14 + 1, 1);
+	/* Each stretch without what the host usually needs; 9 µs to launch the graph; its end is waited for. */
+	assert_near(step_with(r, &graph, 1), 1990 + 1000 + 690 + 9 + 1, 3);
+	assert_int_equal(sonde_replay_predict(r, &gain, &graph, 1, false, &err), 0);
+	assert_true(gain.low_ns > 0 && gain.high_ns < 700 * US);
+	end_made(m, r);
+}
+
 static void test_replay__fused_kernels_are_one_launch_and_keep_the_hosts_ends(void **state)
 {
 	struct made *m = make_launch_bound();
@@ -1014,6 +1056,7 @@ int main(void)
 		cmocka_unit_test(test_replay__the_profilers_time_is_taken_out),
 		cmocka_unit_test(test_replay__time_that_was_not_captured_is_no_steps),
 		cmocka_unit_test(test_replay__a_launch_bound_loop_gains_by_a_graph),
+		cmocka_unit_test(test_replay__a_graph_leaves_the_host_its_other_work),
 		cmocka_unit_test(test_replay__fused_kernels_are_one_launch_and_keep_the_hosts_ends),
 		cmocka_unit_test(test_replay__what_is_removed_takes_no_time),
 		cmocka_unit_test(test_replay__without_a_wait_host_and_gpu_work_side_by_side),
