@@ -175,6 +175,9 @@ static void note_source(struct sonde_whatif *w)
 			"times of the step and gains are means over %zu processes; regions are those of the process with the most "
 			"launches",
 			w->nr_parts);
+	if (w->summary.nr_odd)
+		sonde_note(&w->notes, "%llu of %llu entries of the step took more than three times the median; figures leave them out",
+			(unsigned long long)w->summary.nr_odd, (unsigned long long)w->summary.nr_steps);
 	if (!a->has_events && a->input.nr_streams > 1)
 		sonde_note(&w->notes, "the capture does not say which events order its streams: the replay "
 				      "guesses from times what one stream waits for in another");

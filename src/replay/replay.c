@@ -11,6 +11,8 @@
 
 #define LEAST_ENTRIES 3	  /* fewer entries make no step */
 #define FAR	      3	  /* after a gap of more than this many periods, a new row of steps begins */
+#define ODD	      3	  /* a step that takes longer than this many usual ones is not like the others … */
+#define MOST_ODD      0.1 /* … unless more than this share of the steps, and more than one, are like that */
 #define NR_RESAMPLES  400 /* resamples of the bootstrap */
 #define COST_RANGE    0.5 /* the profiler's cost is known to ± this share */
 #define PROCESSES     0.08 /* ± share of the gain: two processes of one program differ by that (docs/whatif-internals.md) */
@@ -335,24 +337,68 @@ static double mean_of(const double *at, uint64_t nr)
 	return nr ? sum / (double)nr : NAN;
 }
 
+/*
+ * Finds the steps that are unlike the others: one that compiles, or that begins a run. Figures of a step are means, and a
+ * mean with such a step in it would be that of no step at all.
+ */
+static bool find_odd(struct sonde_replay *r, const double *steps)
+{
+	uint64_t nr = r->summary.nr_steps, nr_odd = 0, i;
+	double *sorted = sonde_malloc((nr + 1) * sizeof(*sorted)), usual;
+
+	r->is_odd = sonde_arena_calloc(&r->arena, nr + 1, sizeof(*r->is_odd));
+	if (!sorted || !r->is_odd) {
+		sonde_free(sorted);
+		return false;
+	}
+	for (i = 0; i < nr; i++)
+		sorted[i] = steps[i];
+	usual = nr ? sonde_median(sorted, nr) : 0;
+	for (i = 0; i < nr; i++)
+		nr_odd += r->is_odd[i] = nr >= LEAST_ENTRIES && steps[i] > ODD * usual;
+	if (nr_odd > 1 && (double)nr_odd > MOST_ODD * (double)nr)
+		for (nr_odd = i = 0; i < nr; i++)
+			r->is_odd[i] = false;
+	r->summary.nr_odd = nr_odd;
+	sonde_free(sorted);
+	return true;
+}
+
+/* Moves the figures of the usual steps to the front. Returns how many there are. */
+static uint64_t keep_usual(const struct sonde_replay *r, double *steps)
+{
+	uint64_t i, nr = 0;
+
+	for (i = 0; i < r->summary.nr_steps; i++)
+		if (!r->is_odd[i])
+			steps[nr++] = steps[i];
+	return nr;
+}
+
+static double mean_of_usual(const struct sonde_replay *r, double *steps)
+{
+	return mean_of(steps, keep_usual(r, steps));
+}
+
 static bool replay_unchanged(struct sonde_replay *r)
 {
 	uint64_t nr = r->summary.nr_steps;
 	double *steps = sonde_calloc(nr + 1, sizeof(*steps)),
 	       *walls = sonde_calloc(r->in.nr_regions + 1, sizeof(*walls));
 	struct simulation as_was = {.steps = steps, .walls = walls}, plain = {.steps = r->base};
-	bool ok = steps && walls && sonde_replay__measure(r, steps);
+	bool ok = steps && walls && sonde_replay__measure(r, steps) && find_odd(r, steps);
 	size_t i;
 
 	if (ok)
-		r->summary.measured_ns = mean_of(steps, nr);
+		r->summary.measured_ns = mean_of_usual(r, steps);
 	ok = ok && sonde_replay__simulate(r, &as_was);
 	plain.launch_cost_ns = r->in.launch_cost_ns;
 	plain.call_cost_ns = r->in.call_cost_ns;
 	ok = ok && sonde_replay__simulate(r, &plain);
 	if (ok) {
-		r->summary.error = mean_of(steps, nr) / r->summary.measured_ns - 1;
-		r->summary.base_ns = mean_of(r->base, nr);
+		r->summary.error = mean_of_usual(r, steps) / r->summary.measured_ns - 1;
+		memcpy(steps, r->base, nr * sizeof(*steps));
+		r->summary.base_ns = mean_of_usual(r, steps);
 		for (i = 0; i < r->in.nr_regions; i++)
 			r->regions[i].replayed_ns = walls[i];
 	}
@@ -449,7 +495,7 @@ static double bootstrap(const double *gains, uint64_t nr)
 	       2;
 }
 
-/* The mean gain per step for one simulation of the changes. Leaves the gain of each step in `s->steps`. */
+/* The mean gain per step for one simulation of the changes. Leaves the gain of each usual step in `s->steps`. */
 static bool find_gain(const struct sonde_replay *r, const struct simulation *s, double *gain)
 {
 	uint64_t i, nr = r->summary.nr_steps;
@@ -458,7 +504,7 @@ static bool find_gain(const struct sonde_replay *r, const struct simulation *s, 
 		return false;
 	for (i = 0; i < nr; i++)
 		s->steps[i] = r->base[i] - s->steps[i];
-	*gain = mean_of(s->steps, nr);
+	*gain = mean_of_usual(r, s->steps);
 	return true;
 }
 
@@ -470,7 +516,6 @@ static bool find_gain_at_cost(
 	const struct sonde_replay *r, struct simulation s, double times, double *gain)
 {
 	struct simulation base = s;
-	uint64_t nr = r->summary.nr_steps;
 	double base_ns;
 
 	base.nr_changes = 0;
@@ -480,10 +525,10 @@ static bool find_gain_at_cost(
 	s.call_cost_ns = base.call_cost_ns;
 	if (!sonde_replay__simulate(r, &base))
 		return false;
-	base_ns = mean_of(s.steps, nr);
+	base_ns = mean_of_usual(r, s.steps);
 	if (!sonde_replay__simulate(r, &s))
 		return false;
-	*gain = base_ns > 0 ? (1 - mean_of(s.steps, nr) / base_ns) * r->summary.base_ns : 0;
+	*gain = base_ns > 0 ? (1 - mean_of_usual(r, s.steps) / base_ns) * r->summary.base_ns : 0;
 	return true;
 }
 
@@ -504,7 +549,7 @@ int sonde_replay_predict(const struct sonde_replay *r, struct sonde_replay_gain 
 	if (ok)
 		out->ns = low = high = gain;
 	if (ok && !is_rough) {
-		half = sonde_hypot(bootstrap(steps, r->summary.nr_steps),
+		half = sonde_hypot(bootstrap(steps, r->summary.nr_steps - r->summary.nr_odd),
 			r->summary.error * r->summary.base_ns);
 		half = sonde_hypot(half, PROCESSES * gain);
 		for (i = 0; i < 4 && ok; i++) {

@@ -19,6 +19,8 @@
  * **The step** is the region that figures are about. A step ends with its last work, and begins when the step before it
  * ends. The first step of a row begins with its own entry.
  *
+ * Figures of a step are means over the usual steps: a single step that took more than three times the median is left out.
+ *
  * **Errors.** `error` compares the replay of the unchanged run, with the profiler's time, to what was measured. A
  * prediction's interval combines the spread of the steps (bootstrap), that error, how much two processes of one program
  * differ, the range of what the change assumes, and how well the profiler's cost is known.
@@ -133,6 +135,7 @@ struct sonde_replay_region {
 struct sonde_replay_summary {
 	uint32_t step; /* the step's region; NONE: no region was entered three times */
 	uint64_t nr_steps;
+	uint64_t nr_odd; /* steps that took far longer than the others, such as a first one that compiles: no figure contains them */
 	double measured_ns; /* time of a step, as captured */
 	double error; /* time of the unchanged replay ÷ measured_ns − 1: 0.01 = 1 % too long */
 	double base_ns; /* time of a step without the profiler: changes are compared with this */

@@ -79,6 +79,7 @@ struct sonde_replay {
 	uint32_t *steps; /* by entry: the number of its step; NONE = no step */
 	bool *is_last;	 /* by step: it is the last of a row */
 	double *base;	 /* by step: its time without the profiler */
+	bool *is_odd;	 /* by step: it takes far longer than the others, and no figure contains it */
 	struct sonde_arena arena;
 };
 

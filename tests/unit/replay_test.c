@@ -250,6 +250,43 @@ static void test_replay__time_that_was_not_captured_is_no_steps(void **state)
 	end_made(m, r);
 }
 
+/* A loop whose entries `from`, `from` + `every` … work 50 ms longer before they launch: they compile. */
+static struct sonde_replay *open_compiling(struct made *m, int from, int every)
+{
+	int i;
+
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		if (i >= from && (i - from) % every == 0)
+			host(m, 50000);
+		launch(m, STREAM_A, SMALL, 10);
+		host(m, 96);
+		leave(m);
+	}
+	return open_made(m);
+}
+
+static void test_replay__a_step_unlike_the_others_is_left_out(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay *r = open_compiling(m, 0, NR);
+	struct sonde_replay_change ahead = in_region(SONDE_CHANGE_AHEAD, STEP);
+
+	(void)state;
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 100, 0.5);
+	assert_near(sonde_replay_summary(r)->base_ns / US, 100, 0.5);
+	assert_int_equal(sonde_replay_summary(r)->nr_odd, 1);
+	assert_int_equal(sonde_replay_summary(r)->nr_steps, NR);
+	assert_near(step_with(r, &ahead, 1), 100, 0.5); /* compiling ahead saves nothing of a usual step */
+	end_made(m, r);
+
+	m = begin_made();
+	r = open_compiling(m, 0, 5); /* every fifth: they belong to the program */
+	assert_int_equal(sonde_replay_summary(r)->nr_odd, 0);
+	assert_near(sonde_replay_summary(r)->measured_ns / US, 10100, 1);
+	end_made(m, r);
+}
+
 /* --- changes --------------------------------------------------------------------------------- */
 
 static void test_replay__a_launch_bound_loop_gains_by_a_graph(void **state)
@@ -1055,6 +1092,7 @@ int main(void)
 		cmocka_unit_test(test_replay__a_run_as_it_was_takes_as_long_as_it_did),
 		cmocka_unit_test(test_replay__the_profilers_time_is_taken_out),
 		cmocka_unit_test(test_replay__time_that_was_not_captured_is_no_steps),
+		cmocka_unit_test(test_replay__a_step_unlike_the_others_is_left_out),
 		cmocka_unit_test(test_replay__a_launch_bound_loop_gains_by_a_graph),
 		cmocka_unit_test(test_replay__a_graph_leaves_the_host_its_other_work),
 		cmocka_unit_test(test_replay__fused_kernels_are_one_launch_and_keep_the_hosts_ends),
