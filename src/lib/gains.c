@@ -10,6 +10,8 @@
 #include <math.h>
 
 #define MOST_ASKED    6u      /* findings that are asked about: those that are shown first */
+#define LEAST_WAIT    0.02    /* share of the step: a wait that gains less is no finding */
+#define CLEARLY	      1.1     /* a gain that is this many times another is clearly larger */
 #define NO_TIMES      "the capture does not have the times of launches and ranges; `sonde run -- COMMAND` captures them"
 #define MOST_LAUNCHES 1000000u /* a report with more launches should not have to wait for a replay */
 
@@ -75,6 +77,61 @@ static void explain_rest(struct sonde_findings *f, struct sonde_finding *const *
 	}
 }
 
+/* The finding of the host's work that counts most; NULL = there is none. */
+static const struct sonde_finding *find_rival(const struct sonde_findings *f)
+{
+	const struct sonde_finding *best = NULL;
+	size_t i;
+
+	for (i = 0; i < f->at.nr; i++)
+		if (sonde_finding_is_of_host(&f->at.at[i]) && (!best || sonde_finding_counts(f, &f->at.at[i]) > sonde_finding_counts(f, best)))
+			best = &f->at.at[i];
+	return best;
+}
+
+/*
+ * Whether the wait is the cause: without it the step gains clearly more than by any finding of the host's work, or it
+ * still gains when that work is done ahead.
+ */
+static int is_cause(struct sonde_whatif *w, const struct sonde_findings *f, const struct sonde_whatif_wait *wait, struct sonde_err *err)
+{
+	const struct sonde_finding *rival = find_rival(f);
+	struct sonde_arena arena = {0};
+	const char *both[2] = {wait->change};
+	struct sonde_gain gain;
+	int rc;
+
+	if (!(wait->gain.ns_per_step > LEAST_WAIT * wait->gain.of_ns && wait->gain.low_ns > 0))
+		return 0;
+	if (!rival || wait->gain.ns_per_step * (double)f->nr_entries > CLEARLY * sonde_finding_counts(f, rival))
+		return 1;
+	if (isnan(rival->gain.ns))
+		return 0;
+	both[1] = sonde_arena_z(&arena, rival->change);
+	rc = both[1] ? sonde_whatif_ask(w, &gain, both, 2, err) : sonde_err_nomem(err);
+	sonde_arena_release(&arena);
+	return rc < 0 ? rc : gain.ns_per_step - rival->gain.ns > wait->gain.ns_per_step / 2;
+}
+
+/* Adds a finding about the step's longest wait if no finding names it, and it is a cause. Fails only if memory is short. */
+static int tell_wait(struct sonde_pipeline *p, struct sonde_whatif *w, struct sonde_err *err)
+{
+	struct sonde_findings *f = p->tree->findings;
+	struct sonde_finding *added = NULL;
+	struct sonde_whatif_wait wait;
+	struct sonde_err own = {0};
+	int rc = sonde_whatif_find_wait(w, &wait, &own);
+	uint32_t node = rc > 0 ? sonde_findings_find_wait(f, p->tree, wait.region) : SONDE_NONE;
+
+	if (node != SONDE_NONE)
+		rc = is_cause(w, f, &wait, &own);
+	if (node != SONDE_NONE && rc > 0 && !sonde_findings_add_wait(&added, f, p->tree, node, wait.ns_per_step))
+		rc = SONDE_ERR_NOMEM;
+	if (added)
+		set_gain(f, added, &wait.gain, NULL);
+	return rc == SONDE_ERR_NOMEM ? sonde_err_nomem(err) : 0;
+}
+
 int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 {
 	struct sonde_findings *f = p->tree->findings;
@@ -84,6 +141,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	struct sonde_gain gains[MOST_ASKED];
 	struct sonde_whatif_source source = {.paths = p->inputs.at, .nr_paths = p->inputs.nr, .read = &p->settings.fold.read,
 		.selection = &p->settings.fold.selection, .report = p->tree};
+	struct sonde_whatif *w = NULL;
 	struct sonde_err none = {0};
 	size_t i, nr = 0;
 	int rc;
@@ -107,12 +165,16 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	}
 	if (!source.step)
 		return sonde_err_nomem(err);
-	rc = nr ? sonde_whatif_gains(gains, changes, nr, &source, &none) : 0;
+	rc = nr ? sonde_whatif_open(&w, &source, &none) : 0;
 	if (rc == SONDE_ERR_NOMEM)
 		return sonde_err_nomem(err);
+	if (w)
+		sonde_whatif_gains(w, gains, changes, nr);
 	for (i = 0; i < nr; i++)
 		set_gain(f, asked[i], &gains[i], rc ? none.msg : NULL);
 	explain_rest(f, asked, nr, rc ? none.msg : NULL);
+	rc = w ? tell_wait(p, w, err) : 0;
+	sonde_whatif_free(w);
 	sonde_findings_rank(f);
-	return 0;
+	return rc;
 }

@@ -28,6 +28,8 @@ static const struct profiler {
 	{"nsys", 2500, 1000},
 };
 
+#define LEAST_PART 0.01 /* share of the step: a smaller gain is not offered, and a smaller cost is not tried */
+#define MOST_OF_WAIT 0.6 /* a region inside with this share of the waits is meant */
 #define MOST_PARTS 64u /* processes that are replayed: the processes of a large job are much alike */
 
 /* A process of the job. Each is replayed by itself; what is predicted of a step is the mean over all. */
@@ -538,6 +540,15 @@ static struct sonde_gain no_gain(const char *why)
 	return (struct sonde_gain){NAN, NAN, NAN, NAN, why, false};
 }
 
+/*
+ * Other threads of the step may wait for this one, or it for them, without CUDA. Work that is done ahead on one of them
+ * saves nothing in the replay, where the others keep their pace, and may save much in the program.
+ */
+static bool depends_on_threads(const struct sonde_whatif *w, const struct sonde_replay_change *c, const struct sonde_replay_gain *gain)
+{
+	return w->summary.nr_relays > 1 && c->kind == SONDE_CHANGE_AHEAD && gain->ns < LEAST_PART * w->summary.base_ns;
+}
+
 static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
 {
@@ -565,6 +576,8 @@ static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const ch
 		*out = (struct sonde_gain){possible_gain(w, gain.ns, can_lose), possible_gain(w, gain.low_ns, can_lose),
 			possible_gain(w, gain.high_ns, can_lose), w->summary.base_ns,
 			!is_most ? HOW : nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? AT_ROOF : AT_MOST, is_most};
+	if (rc == 0 && !w->refusal && nr == 1 && depends_on_threads(w, list, &gain))
+		*out = no_gain("several threads work in the step, and the capture does not show when they wait for each other");
 	sonde_arena_release(&arena);
 	return rc;
 }
@@ -607,33 +620,64 @@ static bool removes_launches(const struct sonde_whatif *w, const char *text)
 	return false;
 }
 
-int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_t nr,
-	const struct sonde_whatif_source *source, struct sonde_err *err)
+static double wait_of(const struct sonde_replay_region *r)
 {
-	struct sonde_whatif *w;
-	int rc = sonde_whatif_open(&w, source, err);
+	return r->waited_ns + r->read_ns;
+}
+
+void sonde_whatif_gains(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes, size_t nr)
+{
 	struct sonde_err own;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		out[i] = no_gain("the capture cannot be replayed");
 		own = (struct sonde_err){0};
-		if (rc == 0 && compute_gain(w, &out[i], &changes[i], 1, false, &own) < 0)
+		if (compute_gain(w, &out[i], &changes[i], 1, false, &own) < 0)
 			out[i] = no_gain(why_not(changes[i]));
-		else if (rc == 0 && removes_launches(w, changes[i]))
+		else if (removes_launches(w, changes[i]))
 			out[i] = no_gain("a fix would keep part of this work, and sonde cannot tell how much");
-		else if (rc == 0 && w->refusal)
+		else if (w->refusal)
 			out[i].why = "the replay of the unchanged run differs from the measured step by more than 5 %";
 	}
-	if (rc == 0)
-		sonde_whatif_free(w);
-	return rc;
+}
+
+/* The innermost region that has most of the waits of the region around it. */
+static uint32_t find_waiting(const struct sonde_whatif *w)
+{
+	const struct sonde_replay_region *regions = sonde_whatif_regions(w);
+	uint32_t at = w->summary.step, i;
+
+	for (i = at + 1; i < w->launches->regions.nr; i++)
+		if (sonde_whatif_parent(w, i) == at && wait_of(&regions[i]) >= MOST_OF_WAIT * wait_of(&regions[at]))
+			at = i;
+	return at;
+}
+
+/* Whether all that the region waits for is the end of the step: programs measure it, or read its results there. */
+static bool waits_for_end(const struct sonde_whatif *w, uint32_t region)
+{
+	const struct sonde_replay_region *r = &sonde_whatif_regions(w)[region];
+
+	return region == w->summary.step && r->nr_waits <= r->nr_entries;
+}
+
+int sonde_whatif_find_wait(struct sonde_whatif *w, struct sonde_whatif_wait *out, struct sonde_err *err)
+{
+	uint32_t at = find_waiting(w);
+	int rc;
+
+	*out = (struct sonde_whatif_wait){.region = sonde_whatif_region_id(w, at),
+		.ns_per_step = wait_of(&sonde_whatif_regions(w)[at]) / (double)sonde_replay_summary(w->parts[0].replay)->nr_steps};
+	if (w->refusal || out->ns_per_step < LEAST_PART * w->summary.measured_ns || waits_for_end(w, at))
+		return 0;
+	out->change = sonde_arena_printf(&w->arena, "nosync:%.*s", SONDE_STR_ARG(out->region)).p;
+	rc = out->change ? compute_gain(w, &out->gain, &out->change, 1, false, err) : sonde_err_nomem(err);
+	return rc == SONDE_ERR_USAGE ? 0 : rc < 0 ? rc : 1;
 }
 
 /* --- offering ---------------------------------------------------------------------------- */
 
 #define MOST_TRIED   40u  /* the most changes that are tried */
-#define LEAST_PART   0.01 /* share of the step: a smaller gain is not offered, and a smaller cost is not tried */
 #define LONG_NS	     20000.0
 #define MANY_COPIES  8	/* copies per entry: with that many it is worth gathering them */
 #define FEW_LAUNCHES 4	  /* per entry: with fewer, it is not worth making a graph or fusing kernels */

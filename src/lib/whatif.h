@@ -79,11 +79,19 @@ int sonde_whatif_offers(
 	struct sonde_whatif *w, struct sonde_whatif_offer *out, size_t most, struct sonde_err *err);
 
 /*
- * Opens a what-if, asks for each change by itself, and closes it: `out[i]` belongs to `changes[i]`. Removing launches is
- * no fix, and so gets no gain here. A change that cannot be answered gets NaN and the reason. Returns an error only if
- * nothing could be asked at all; then the error says why, and `out` is as if no change could be answered.
+ * Asks for each change by itself: `out[i]` belongs to `changes[i]`. Removing launches is no fix, and so gets no gain here.
+ * A change that cannot be answered gets NaN and the reason.
  */
-int sonde_whatif_gains(struct sonde_gain *out, const char *const *changes, size_t nr,
-	const struct sonde_whatif_source *source, struct sonde_err *err);
+void sonde_whatif_gains(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes, size_t nr);
+
+/* Where the host waits most in a step, and what it would gain not to wait there. */
+struct sonde_whatif_wait {
+	struct sonde_str region;
+	const char *change; /* `nosync:` that region */
+	double ns_per_step; /* the host's time in synchronisations that wait, and in copies of few bytes that block */
+	struct sonde_gain gain;
+};
+/* Returns whether there is such a region. Negative: memory is short. */
+int sonde_whatif_find_wait(struct sonde_whatif *w, struct sonde_whatif_wait *out, struct sonde_err *err);
 
 #endif

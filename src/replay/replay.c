@@ -15,6 +15,7 @@
 #define MOST_ODD      0.1 /* … unless more than this share of the steps, and more than one, are like that */
 #define NR_RESAMPLES  400 /* resamples of the bootstrap */
 #define COST_RANGE    0.5 /* the profiler's cost is known to ± this share */
+#define FEW_BYTES     (16 << 10) /* of a copy: what takes long then is the wait for the value */
 #define PROCESSES     0.08 /* ± share of the gain: two processes of one program differ by that (docs/whatif-internals.md) */
 
 /* --- input ------------------------------------------------------------------------------- */
@@ -265,16 +266,19 @@ static void sum_op(struct walk *w, size_t i)
 	if (!region)
 		return;
 	if (op->kind == SONDE_REPLAY_LAUNCH) {
-		bool is_copy = op->nr_works == 1 && r->in.works[op->first_work].kind == SONDE_REPLAY_COPY;
+		const struct sonde_replay_work *first = &r->in.works[op->first_work];
+		bool is_copy = op->nr_works == 1 && first->kind == SONDE_REPLAY_COPY,
+		     blocks = is_copy && first->is_of_host && fate->wait == WAIT_COPY;
 
 		region->nr_launches += op->nr_works && !is_copy;
 		region->nr_graphs += op->nr_works > 1;
 		region->nr_kernels += is_copy ? 0 : op->nr_works;
-		region->nr_copies += is_copy && r->in.works[op->first_work].is_of_host;
-		region->copied_ns +=
-			is_copy && fate->wait == WAIT_COPY && r->in.works[op->first_work].is_of_host
-				? took
-				: 0;
+		region->nr_copies += is_copy && first->is_of_host;
+		region->copied_ns += blocks ? took : 0;
+		if (blocks && first->bytes && first->bytes <= FEW_BYTES) {
+			region->read_ns += took;
+			region->nr_waits++;
+		}
 		for (k = op->first_work; k < op->first_work + op->nr_works; k++) {
 			double ns = (double)(r->in.works[k].end_ns - r->in.works[k].start_ns);
 
@@ -286,6 +290,7 @@ static void sum_op(struct walk *w, size_t i)
 	} else if (op->kind >= SONDE_REPLAY_SYNC_STREAM && op->kind <= SONDE_REPLAY_SYNC_DEVICE &&
 		   !fate->is_idle) {
 		region->waited_ns += took;
+		region->nr_waits++;
 	}
 }
 
@@ -319,6 +324,8 @@ static bool sum_regions(struct sonde_replay *r)
 		up->busy_ns += own->busy_ns;
 		up->waited_ns += own->waited_ns;
 		up->copied_ns += own->copied_ns;
+		up->read_ns += own->read_ns;
+		up->nr_waits += own->nr_waits;
 		up->allocated_ns += own->allocated_ns;
 	}
 	sonde_arena_release(&arena);

@@ -129,6 +129,8 @@ struct sonde_replay_region {
 	double busy_ns;	      /* GPU time of kernels and fills */
 	double waited_ns;     /* host time in synchronisations that had work to wait for */
 	double copied_ns;     /* host time in blocking copies of host memory */
+	double read_ns; /* the part of `copied_ns` in copies of few bytes: the host wants a value */
+	uint64_t nr_waits;    /* the synchronisations of `waited_ns` and the copies of `read_ns` */
 	double allocated_ns;  /* host time in allocations and frees */
 };
 

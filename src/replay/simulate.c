@@ -468,7 +468,7 @@ static void simulate_launch(struct sim *m, struct relay *l, const struct sonde_r
 	end_gathering(l);
 	end_pause(m, l);
 	begin = l->now;
-	l->after_call_ns = AFTER_LAUNCH_NS;
+	l->after_call_ns = fate->wait == WAIT_COPY ? AFTER_CALL_NS : AFTER_LAUNCH_NS;
 	if (l->on[SONDE_CHANGE_GRAPH] && !(is_host_copy && fate->wait == WAIT_COPY)) {
 		put_grouped(m, l, op);
 		return;

@@ -112,7 +112,7 @@ bool sonde_finding_gains_nothing(const struct sonde_finding *of)
 	return of->gain.ns < NOTHING_NS;
 }
 
-static double rank_value(const struct sonde_findings *f, const struct sonde_finding *a)
+double sonde_finding_counts(const struct sonde_findings *f, const struct sonde_finding *a)
 {
 	double gain = a->gain.ns * (double)f->nr_entries;
 
@@ -134,7 +134,7 @@ static double rank_value(const struct sonde_findings *f, const struct sonde_find
 static int compare_findings(const void *pa, const void *pb, void *context)
 {
 	const struct sonde_finding *a = pa, *b = pb;
-	double x = rank_value(context, a), y = rank_value(context, b);
+	double x = sonde_finding_counts(context, a), y = sonde_finding_counts(context, b);
 
 	if (a->is_first != b->is_first)
 		return a->is_first ? -1 : 1;
@@ -170,8 +170,7 @@ void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, 
 
 /* --- which regions are examined ---------------------------------------------------------------------------- */
 
-/* Whether the program uses PyTorch: its kernels and traces have names of their own. */
-static bool is_torch(const struct sonde_cells *c)
+bool sonde_finder__is_torch(const struct sonde_cells *c)
 {
 	size_t i;
 
@@ -442,7 +441,7 @@ int sonde_findings_build(struct sonde_findings **out, const struct sonde_tree *t
 	struct sonde_err *err)
 {
 	const struct sonde_report *r = choose_report(t);
-	struct sonde_finder x = {.t = t, .r = r, .culprit = SONDE_NONE, .is_torch = is_torch(t->cells)};
+	struct sonde_finder x = {.t = t, .r = r, .culprit = SONDE_NONE, .is_torch = sonde_finder__is_torch(t->cells)};
 	int rc;
 
 	*out = NULL;

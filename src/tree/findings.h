@@ -84,6 +84,18 @@ void sonde_findings_free(struct sonde_findings *f);
  */
 void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_finding_gain *gain, struct sonde_str from);
 void sonde_findings_rank(struct sonde_findings *f);
+/* What a finding is ranked by: nanoseconds of the whole run that its fix saves, or may save. */
+double sonde_finding_counts(const struct sonde_findings *f, const struct sonde_finding *of);
+/* Whether it is idle time of the step in which the host did not wait: launch, host, head, between, tail. */
+bool sonde_finding_is_of_host(const struct sonde_finding *of);
+/*
+ * A wait of the host that a replay has found, although the GPU was hardly idle in it. `find` returns the node of the
+ * region; SONDE_NONE: a finding names the wait already. `add` adds a finding without a gain, which may move all others in
+ * memory; `step_ns` is the time of the calls per step, and `*out` is NULL if that is too little. Returns false when memory
+ * is short.
+ */
+uint32_t sonde_findings_find_wait(const struct sonde_findings *f, const struct sonde_tree *t, struct sonde_str region);
+bool sonde_findings_add_wait(struct sonde_finding **out, struct sonde_findings *f, const struct sonde_tree *t, uint32_t node, double step_ns);
 /* Whether a replay has shown that the change saves nothing. */
 bool sonde_finding_gains_nothing(const struct sonde_finding *of);
 /*

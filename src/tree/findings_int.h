@@ -4,6 +4,7 @@
  *   findings.c       the step, which regions are looked at, ranking
  *   finding_words.c  names, what to do, costs and gains in sentences
  *   finding_idle.c   idle time: inside regions, before, between and after their work
+ *   finding_wait.c   waits that only a replay finds
  *   finding_work.c   busy time: copies, tiny kernels, kernels and their limiters, communication, ranks
  */
 #ifndef SONDE_TREE_FINDINGS_INT_H
@@ -59,6 +60,8 @@ static inline double sonde_node__at(const struct sonde_node *n, size_t at)
 
 	return v > 0 ? v : 0; /* a value that is not known counts as 0 */
 }
+/* Whether the program uses PyTorch: its kernels and traces have names of their own. */
+bool sonde_finder__is_torch(const struct sonde_cells *c);
 /* Whether `inner` is `node` or inside it. */
 bool sonde_report__is_inside(const struct sonde_report *r, uint32_t inner, uint32_t node);
 /*

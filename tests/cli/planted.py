@@ -406,6 +406,69 @@ def item_and_copies(p):
     loop(p, step)
 
 
+def read_values(q, nr=10, waits=False):
+    """Each value that the host reads is a blocking copy of 4 bytes; then torch also synchronises, which waits for nothing."""
+    q.push("forward")
+    for _ in range(nr):
+        q.ops(2, 60)
+        q.copy(1.5, 4, "Pageable", blocks=True)
+        if waits:
+            q.sync()
+        q.now += 55
+    q.pop()
+
+
+def values(p):
+    loop(p, read_values)
+
+
+def items(p):
+    loop(p, lambda q: read_values(q, waits=True))
+
+
+def checkpoint_and_values(p):
+    for _ in range(20):
+        p.push("train_step")
+        read_values(p)
+        p.sync()
+        p.push("checkpoint")
+        p.host(3000)
+        p.pop()
+        p.pop()
+
+
+def slow_start(p):
+    """The first step compiles for 400 ms; all others are slowed by a pageable copy."""
+    def step(q):
+        if not q.open[1:] and q.now < 5000:
+            q.host(400000)
+        q.push("to_device")
+        q.copy(2800, 18 << 20, "Pageable", blocks=True)
+        q.pop()
+        q.train()
+    loop(p, step, nr=40)
+
+
+def two_threads(p):
+    """The main thread waits, outside CUDA, for a thread that decodes and copies."""
+    def step(q):
+        begin = q.now
+        q.tid, q.now = 2, begin + 20
+        q.push("decode")
+        q.host(2500)
+        end = q.copy(80, 4 << 20, stream=9)
+        q.pop()
+        q.tid, q.now = 1, q.now + 10
+        q.free[7] = max(q.free.get(7, 0), end)
+        q.train()
+    for _ in range(20):
+        begin = p.now
+        step(p)
+        p.sync()
+        p.event("user_annotation", "train_step", begin, p.now - begin)
+        p.now += 0.4
+
+
 def late_rank(folder):
     ranks = [Program(50 + r, r, 4) for r in range(4)]
     for step in range(20):
@@ -479,11 +542,19 @@ PAIRS = [  # the same of two problems, the larger one first
     (item_and_copies, "sync", "train_step/forward", "small_copies", "train_step/pack"),
 ]
 
+LATER = [  # these were named wrongly until a review made such programs
+    (values, "sync", "train_step/forward"),
+    (items, "sync", "train_step/forward"),
+    (checkpoint_and_values, "tail", "train_step/checkpoint", "sync", "train_step/forward"),
+    (slow_start, "pageable_copies", "train_step/to_device"),
+    (two_threads, "head", "train_step"),
+]
+
 
 def main():
     to = Path(sys.argv[1])
     lines = []
-    for seed, (make, *truth) in enumerate(PLANTED + PAIRS):
+    for seed, (make, *truth) in enumerate(PLANTED + PAIRS + LATER):
         p = Program(seed)
         make(p)
         p.write(to / f"{make.__name__}.json")

@@ -13,6 +13,26 @@ while IFS=$'\t' read -r file causes where second there; do
 	ok "${file%.*}: the first finding is $causes at $where${second:+, then $second at $there}" first "$file" "$causes" "$where" ${second:+"$second" "$there"}
 done <"$TMP/planted/truth.tsv"
 
+threads() { # threads that wait for each other: the gain is not known, rather than none
+	"$SONDE" report "$TMP/planted/two_threads.json" -f json >"$TMP/threads.json" &&
+		python3 - "$TMP/threads.json" <<-'P' &&
+			import json, sys
+			gain = json.load(open(sys.argv[1]))["findings"][0]["gain"]
+			assert gain["step_ms"] is None and "threads" in gain["from"], gain
+		P
+		"$SONDE" whatif "$TMP/planted/two_threads.json" ahead:train_step 2>/dev/null | grep -q 'ahead:train_step: not known; several threads'
+}
+ok "two threads: the gain of work done ahead is not known" threads
+usual() { # gains are of a usual step, and reading no value is what saves most
+	"$SONDE" report "$TMP/planted/slow_start.json" -f json >"$TMP/slow.json" && "$SONDE" report "$TMP/planted/values.json" -f json >"$TMP/values.json" &&
+		python3 - "$TMP/slow.json" "$TMP/values.json" <<-'P'
+			import json, sys
+			slow, values = (json.load(open(p))["findings"][0] for p in sys.argv[1:])
+			assert 5.5 < slow["gain"]["of_ms"] < 7.5 and 2.2 < slow["gain"]["step_ms"] < 2.9, slow["gain"]
+			assert values["change"] == "nosync:train_step/forward" and 0.5 < values["gain"]["step_ms"] < 0.9, values["gain"]
+		P
+}
+ok "gains are of a usual step" usual
 grouped() { # one cause is one finding, its other places are named; all are there when asked for
 	"$SONDE" report --width 300 examples/h200_transformer.ncu-rep >"$TMP/few" && [ "$(grep -c 'limited by latency' "$TMP/few")" -eq 1 ] &&
 		grep -q 'Also: ' "$TMP/few" && ! "$SONDE" report examples/h200_transformer.ncu-rep --findings all | grep -q 'Also: '

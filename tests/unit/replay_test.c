@@ -538,6 +538,35 @@ static void test_replay__what_a_launch_needs_of_the_host_is_not_done_ahead(void 
 	end_made(m, r);
 }
 
+/* A copy that blocks ends like a wait: what the host does then, 60 µs, is work of its own. */
+static void test_replay__what_follows_a_copy_that_blocks_is_done_ahead(void **state)
+{
+	struct made *m = begin_made();
+	struct sonde_replay_change ahead = in_region(SONDE_CHANGE_AHEAD, WORK);
+	const struct sonde_replay_region *work;
+	struct sonde_replay *r;
+	int i;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		enter(m, STEP);
+		enter(m, WORK);
+		launch(m, STREAM_A, LARGE, 100);
+		copy(m, STREAM_A, 2, 4);
+		host(m, 60);
+		leave(m);
+		leave(m);
+	}
+	r = open_made(m);
+	assert_near(sonde_replay_summary(r)->base_ns / US, 168, 1); /* 5 + 100 + 1 + 2, then 60 */
+	assert_near(step_with(r, &ahead, 1), 118, 1);
+	work = &sonde_replay_regions(r)[WORK];
+	assert_int_equal(work->nr_waits, NR);
+	assert_near(work->read_ns / NR / US, 104, 1);
+	assert_near(work->waited_ns, 0, 0.5);
+	end_made(m, r);
+}
+
 static void order(struct made *m, uint32_t stream, uint8_t kind)
 {
 	put(m, (struct sonde_replay_op){m->now, m->now + US, .stream = stream, .kind = kind});
@@ -1104,6 +1133,7 @@ int main(void)
 		cmocka_unit_test(test_replay__memory_from_a_pool_takes_no_time_and_waits_for_nothing),
 		cmocka_unit_test(test_replay__work_of_the_host_that_is_done_ahead_holds_nothing_up),
 		cmocka_unit_test(test_replay__what_a_launch_needs_of_the_host_is_not_done_ahead),
+		cmocka_unit_test(test_replay__what_follows_a_copy_that_blocks_is_done_ahead),
 		cmocka_unit_test(test_replay__the_nodes_of_a_graph_can_be_fused),
 		cmocka_unit_test(test_replay__collectives_may_start_before_all_work_is_done),
 		cmocka_unit_test(test_replay__a_stream_waits_for_an_event_of_another),
