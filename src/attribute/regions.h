@@ -170,5 +170,7 @@ bool sonde_scopes_name(struct sonde_scope *scopes, size_t nr, const struct sonde
  * case or in a letter or two, or the word is the end of the label (`A1` for `A::A1`).
  */
 bool sonde_label_is_near(struct sonde_str label, const char *word);
+/* Whether a label names an operator of PyTorch or a collective: these are parts of a step, and never the step. */
+bool sonde_label_is_operator(struct sonde_str label);
 
 #endif

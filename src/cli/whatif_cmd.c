@@ -73,7 +73,7 @@ static void put_head(struct job *j, struct sonde_buf *out)
 {
 	const struct sonde_replay_summary *s = sonde_whatif_summary(j->w);
 
-	sonde_buf_puts(out, "step ");
+	sonde_buf_puts(out, "step = ");
 	put_text(out, sonde_whatif_region_id(j->w, s->step));
 	sonde_buf_printf(out, ": %llu entries, ", (unsigned long long)s->nr_steps);
 	put_time(out, s->measured_ns);

@@ -319,13 +319,14 @@ static void end_copies(struct building *b)
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static bool find_parents(struct building *b)
+static bool list_regions(struct building *b)
 {
 	const struct sonde_launches *l = b->l;
 	size_t i;
 
 	for (i = 0; i < l->regions.nr; i++)
-		if (!sonde_vec_put(&b->a->parents, l->regions.at[i].parent))
+		if (!sonde_vec_put(&b->a->parents, l->regions.at[i].parent) ||
+			!sonde_vec_put(&b->a->is_part, sonde_label_is_operator(sonde_region_label(l, &l->regions.at[i]))))
 			return false;
 	return true;
 }
@@ -341,7 +342,7 @@ static bool build_arrays(struct building *b)
 	struct sonde_replay_arrays *a = b->a;
 
 	/* Entries come first: if times are equal, a launch is inside the entry. */
-	if (!find_parents(b) || !find_levels(b) || !add_ranges(b) || !add_launches(b) ||
+	if (!list_regions(b) || !find_levels(b) || !add_ranges(b) || !add_launches(b) ||
 		!add_calls(b) || !sonde_keysort(a->ops.at, a->ops.nr))
 		return false;
 	end_copies(b);
@@ -354,6 +355,7 @@ static bool build_arrays(struct building *b)
 	a->input.entry_regions = a->entry_regions.at;
 	a->input.nr_entries = a->entry_regions.nr;
 	a->input.parents = a->parents.at;
+	a->input.is_part = a->is_part.at;
 	a->input.nr_regions = a->parents.nr;
 	a->input.nr_threads = (uint32_t)a->threads.nr;
 	a->input.nr_streams = (uint32_t)b->r->queues.nr;
@@ -390,6 +392,7 @@ void sonde_replay_arrays_release(struct sonde_replay_arrays *a)
 	sonde_vec_release(&a->works);
 	sonde_vec_release(&a->entry_regions);
 	sonde_vec_release(&a->parents);
+	sonde_vec_release(&a->is_part);
 	sonde_map_release(&a->threads);
 	sonde_map_release(&a->events);
 	sonde_arena_release(&a->arena);

@@ -10,6 +10,7 @@ struct sonde_replay_arrays {
 	SONDE_VEC(struct sonde_replay_work) works;
 	SONDE_VEC(uint32_t) entry_regions;
 	SONDE_VEC(uint32_t) parents;
+	SONDE_VEC(bool) is_part;
 	struct sonde_replay_input input; /* points to the arrays */
 	uint32_t process;		 /* the process whose work this is */
 	uint64_t nr_uncalled;		 /* number of works whose launch call is not in the capture */

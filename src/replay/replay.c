@@ -159,6 +159,8 @@ static bool find_step(struct sonde_replay *r)
 	for (first = 0; first < in->nr_entries && ok && in->step == REPLAY_NONE; first = i) {
 		for (i = first; i < in->nr_entries && times[i].region == times[first].region; i++)
 			;
+		if (in->is_part && in->is_part[times[first].region])
+			continue;
 		wall = i - first >= LEAST_ENTRIES ? usual_wall(times + first, i - first, room) : 0;
 		if (wall > most)
 			r->summary.step = (uint32_t)times[first].region, most = wall;

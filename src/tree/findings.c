@@ -214,18 +214,6 @@ static double measure_usual(struct sonde_finder *x, const struct sonde_node *n)
 	return usual;
 }
 
-/* Operators of PyTorch and collectives are parts of a step, and never the step. */
-static bool is_operator(struct sonde_str label)
-{
-	static const char *const begins[] = {"aten::", "c10d::", "nccl", "autograd::", "record_param_comms"};
-	size_t i;
-
-	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (sonde_str_starts(label, begins[i]))
-			return true;
-	return false;
-}
-
 /*
  * The repeated region whose usual entries have the most wall time; of equals the outer one. A step that torch.profiler
  * marks is the step even if it was captured only once.
@@ -246,7 +234,7 @@ static void find_step(struct sonde_finder *x)
 		const struct sonde_node *n = &x->r->nodes.at[i];
 		double sum = sonde_node__wall_ns(n), usual;
 
-		if (n->instances < x->often || !n->launches || is_operator(sonde_node_label(x->t, n)) || sum <= LEAST_STEP * x->run_ns || sum <= most)
+		if (n->instances < x->often || !n->launches || sonde_label_is_operator(sonde_node_label(x->t, n)) || sum <= LEAST_STEP * x->run_ns || sum <= most)
 			continue;
 		usual = measure_usual(x, n);
 		if (usual > most) {
