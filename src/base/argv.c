@@ -59,26 +59,31 @@ void sonde_argv_release(struct sonde_argv *a)
 	a->failed = false;
 }
 
-static bool is_plain(const char *word)
+static bool is_plain(struct sonde_str word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-+=./,:@%";
+	size_t i = 0;
 
-	return *word && word[strspn(word, plain)] == '\0';
+	while (i < word.n && word.p[i] && strchr(plain, word.p[i]))
+		i++;
+	return word.n && i == word.n;
 }
 
-static void show_word(struct sonde_buf *out, const char *word)
+void sonde_argv_show_word(struct sonde_buf *out, struct sonde_str word)
 {
+	size_t i;
+
 	if (is_plain(word)) {
-		sonde_buf_puts(out, word);
+		sonde_buf_str(out, word);
 		return;
 	}
 	sonde_buf_putc(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
+	for (i = 0; i < word.n; i++) {
+		if (word.p[i] == '\'')
 			sonde_buf_puts(out, "'\\''");
 		else
-			sonde_buf_putc(out, *word);
+			sonde_buf_putc(out, word.p[i]);
 	}
 	sonde_buf_putc(out, '\'');
 }
@@ -86,7 +91,7 @@ static void show_word(struct sonde_buf *out, const char *word)
 void sonde_argv_show(struct sonde_buf *out, char *const *words)
 {
 	for (; *words; words++) {
-		show_word(out, *words);
+		sonde_argv_show_word(out, sonde_str_from(*words));
 		if (words[1])
 			sonde_buf_putc(out, ' ');
 	}
@@ -106,7 +111,7 @@ void sonde_argv_record(struct sonde_buf *out, char *const *words)
 
 	for (; *words; words++) {
 		mask_word(&word, *words, &s);
-		show_word(out, word.failed || !word.p ? "" : word.p);
+		sonde_argv_show_word(out, word.failed ? SONDE_STR("") : sonde_buf_view(&word));
 		if (words[1])
 			sonde_buf_putc(out, ' ');
 	}

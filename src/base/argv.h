@@ -33,6 +33,8 @@ void sonde_argv_release(struct sonde_argv *a);
  * character that is special in a shell is quoted. Only for showing.
  */
 void sonde_argv_show(struct sonde_buf *out, char *const *words);
+/* The same for one word of such a line. */
+void sonde_argv_show_word(struct sonde_buf *out, struct sonde_str word);
 
 /* Writes the same line for a file: whatever looks like a secret (base/secret.h) is masked. */
 void sonde_argv_record(struct sonde_buf *out, char *const *words);
