@@ -1,5 +1,9 @@
-/* Findings: the evidence of each must be in the rows of the report that it names, with the same values. */
+/*
+ * Findings: the evidence of each must be in the rows of the report that it names, with the same values, and show its cause.
+ */
 #include "check/validate_int.h"
+
+#include "catalogue/causes.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,13 +78,98 @@ static int check_evidence(struct sonde_validation *v, const json_t *e, const jso
 	return 0;
 }
 
-static int check_cost(struct sonde_validation *v, const json_t *cost, const json_t *step)
+/* What a cost is a share of: the step with the time until the next entry, or the GPU's time. NaN = the report does not tell. */
+static double whole_of(const json_t *cost, const json_t *document)
 {
-	double of_run = sonde_invariant__number(cost, "step_ms") * sonde_invariant__number(step, "entries");
+	const json_t *report = find_report(document);
 
-	if (sonde_invariant__differs(of_run, sonde_invariant__number(cost, "run_ms")))
-		return sonde_invariant__fail(v, "run_ms", "is not step_ms times the entries of the step");
-	return 0;
+	if (sonde_invariant__is_word(cost, "share_of", "step"))
+		return sonde_invariant__term(json_object_get(document, "step"), "entry_ms + between_ms");
+	if (sonde_invariant__is_word(cost, "share_of", "gpu_time"))
+		return sonde_invariant__term(report, "totals.total_ms + unattributed.total_ms");
+	return NAN;
+}
+
+/* A usual entry of the step costs at most what all entries together do. */
+static int check_cost(struct sonde_validation *v, const json_t *cost, const json_t *document)
+{
+	static const struct sonde_relation rows[] = {SONDE_AT_MOST(NULL, "step_ms", "run_ms")};
+	bool is_step = sonde_invariant__is_word(cost, "share_of", "step");
+	double ms = sonde_invariant__number(cost, is_step ? "step_ms" : "run_ms");
+	int rc = SONDE_RELATIONS(v, cost, rows);
+
+	if (rc == 0 && is_step != json_is_number(json_object_get(cost, "step_ms")))
+		return sonde_invariant__fail(v, "step_ms", "must be there when the share is of the step, and only then");
+	if (rc == 0 && sonde_invariant__differs(100 * ms / whole_of(cost, document), sonde_invariant__number(cost, "share_pct")))
+		return sonde_invariant__fail(v, "share_pct", "is not the cost as a share of what share_of names");
+	return rc;
+}
+
+/* The figures that show a cause, one of which is among the evidence. */
+static const struct {
+	const char *cause, *figure, *other;
+} shown_by[] = {
+	{"launch", "idle.launch_ms", NULL},
+	{"sync", "idle.sync_ms", "between_ms"},
+	{"copy", "idle.copy_ms", "between_ms"},
+	{"alloc", "idle.alloc_ms", "between_ms"},
+	{"host", "idle.host_ms", NULL},
+	{"queued", "idle.queued_ms", NULL},
+	{"stream_gaps", "idle.queued_ms", NULL},
+	{"unknown", "idle.unknown_ms", NULL},
+	{"head", "head_ms", NULL},
+	{"between", "between_ms", NULL},
+	{"tail", "tail_ms", NULL},
+	{"pageable_copies", "copy_ms", NULL},
+	{"small_copies", "copy_ms", NULL},
+	{"copies", "copy_ms", NULL},
+	{"device_copies", "copy_ms", NULL},
+	{"tiny_kernels", "kernel_count", NULL},
+	{"exposed_comm", "exposed_comm_ms", NULL},
+	{"late_rank", "comm_wait_ms", NULL},
+	{"imbalance", "imbalance", NULL},
+	{"outside", "unattributed.total_ms", NULL},
+};
+
+static bool has_figure(const json_t *f, const char *figure)
+{
+	const json_t *e;
+	size_t i;
+
+	json_array_foreach(json_object_get(f, "evidence"), i, e)
+	{
+		if (figure && sonde_invariant__is_word(e, "figure", figure))
+			return true;
+	}
+	return false;
+}
+
+/* The limiter that a cause stands for; NULL = it limits no kernel. */
+static const char *limiter_of(const char *cause)
+{
+	size_t i;
+
+	for (i = 0; i < SONDE_NR_CAUSES; i++)
+		if (strcmp(sonde_causes[i].name, cause) == 0)
+			return sonde_causes[i].limiter;
+	return NULL;
+}
+
+/* A limiter is of a kernel, whose row shows it; other causes have a figure of their own. */
+static int check_cause(struct sonde_validation *v, const json_t *f, const json_t *report)
+{
+	const char *cause = json_string_value(json_object_get(f, "cause")), *limiter = limiter_of(cause);
+	bool is_of_kernel = limiter || sonde_invariant__is_word(f, "cause", sonde_causes[SONDE_CAUSE_UNLIMITED].name);
+	const json_t *region = find_named(json_object_get(report, "regions"), "id", json_object_get(f, "region")), *row;
+	size_t i;
+
+	if (is_of_kernel != (json_object_get(f, "kernel") != NULL))
+		return sonde_invariant__fail(v, "cause", is_of_kernel ? "is of a kernel, but none is named" : "is not of a kernel, but one is named");
+	for (i = 0; i < sizeof(shown_by) / sizeof(*shown_by); i++)
+		if (strcmp(shown_by[i].cause, cause) == 0 && !has_figure(f, shown_by[i].figure) && !has_figure(f, shown_by[i].other))
+			return sonde_invariant__fail(v, "cause", "has no figure of it among the evidence");
+	row = find_named(json_object_get(region, "kernels"), "kernel_name", json_object_get(f, "kernel"));
+	return row ? sonde_invariant__check_limiter(v, row, "cause", limiter) : 0;
 }
 
 static int check_gain(struct sonde_validation *v, const json_t *gain, const json_t *with)
@@ -96,7 +185,7 @@ static int check_gain(struct sonde_validation *v, const json_t *gain, const json
 static int check_finding(struct sonde_validation *v, const json_t *f, const json_t *document)
 {
 	const json_t *report = find_report(document), *region = json_object_get(f, "region");
-	int rc = sonde_invariant__in(v, f, "cost", check_cost, json_object_get(document, "step"));
+	int rc = sonde_invariant__in(v, f, "cost", check_cost, document);
 
 	if (rc == 0)
 		rc = sonde_invariant__in(v, f, "gain", check_gain, NULL);
@@ -104,7 +193,8 @@ static int check_finding(struct sonde_validation *v, const json_t *f, const json
 		return rc;
 	if (json_is_string(region) && !find_named(json_object_get(report, "regions"), "id", region))
 		return sonde_invariant__fail(v, "region", "is not in the report");
-	return sonde_invariant__each(v, f, "evidence", check_evidence, report);
+	rc = sonde_invariant__each(v, f, "evidence", check_evidence, report);
+	return rc ? rc : check_cause(v, f, report);
 }
 
 int sonde_invariant__check_findings(struct sonde_validation *v, const json_t *document)

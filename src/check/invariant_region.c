@@ -177,6 +177,17 @@ static int check_tokens(struct sonde_validation *v, const json_t *region)
 	return 0;
 }
 
+/* The bound is the limiter, or a word for what the region waits for instead. */
+static int check_bound(struct sonde_validation *v, const json_t *region)
+{
+	const char *limiter = json_string_value(json_object_get(region, "limiter"));
+	const char *bound = json_string_value(json_object_get(region, "bound"));
+
+	if (sonde_invariant__is_limiter(bound) && (!limiter || strcmp(bound, limiter) != 0))
+		return sonde_invariant__fail(v, "bound", "is a limiter, but not the one in limiter");
+	return sonde_invariant__check_limiter(v, region, "limiter", limiter);
+}
+
 /* Percentiles are in order, and the mean is between the ends. */
 #define DISTRIBUTION(in)                                                                                               \
 	SONDE_AT_MOST(in, "min_ms", "median_ms"), SONDE_AT_MOST(in, "median_ms", "p95_ms"),                            \
@@ -225,6 +236,8 @@ int sonde_invariant__check_region(struct sonde_validation *v, const json_t *regi
 		rc = check_streams(v, region);
 	if (rc == 0)
 		rc = check_tokens(v, region);
+	if (rc == 0)
+		rc = check_bound(v, region);
 	if (rc == 0)
 		rc = sonde_invariant__in(v, region, "entries", check_entries, NULL);
 	return rc ? rc : sonde_invariant__check_kernels(v, region);

@@ -31,6 +31,7 @@ int sonde_schema__check(
  *   invariant_document.c   the whole file: coverage, ranks, scopes and aggregates
  *   invariant_report.c     one report: the order of its regions, and the figures that sum up over them
  *   invariant_region.c     one region: its place in the tree, its kernels, times, entries and figures
+ *   invariant_limiter.c    what limits kernels, against the figures of the row
  *   invariant_findings.c   findings, against the rows that are their evidence
  *   invariant_diff.c       comparisons
  */
@@ -42,6 +43,9 @@ int sonde_invariant__check_kernels(struct sonde_validation *v, const json_t *reg
 int sonde_invariant__check_figures(
 	struct sonde_validation *v, const json_t *region, const json_t *totals);
 int sonde_invariant__check_ranges(struct sonde_validation *v, const json_t *of);
+/* Whether the word is a limiter: "dram". Checks it against the metrics of a row; other words and NULL: 0. */
+bool sonde_invariant__is_limiter(const char *word);
+int sonde_invariant__check_limiter(struct sonde_validation *v, const json_t *of, const char *key, const char *word);
 int sonde_invariant__check_findings(struct sonde_validation *v, const json_t *document);
 int sonde_invariant__check_diff(struct sonde_validation *v, const json_t *document);
 

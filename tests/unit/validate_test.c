@@ -240,11 +240,97 @@ static void test_validate__findings_rest_on_rows(void **state)
 	d = good();
 	json_object_set_new(at(d, "findings", "0", "cost", NULL), "step_ms", json_real(7));
 	json_object_set_new(at(d, "step", NULL), "entries", json_integer(3));
-	rejects(d, "$.findings[0].cost.run_ms: ", "is not step_ms times the entries of the step");
+	rejects(d, "$.findings[0].cost.step_ms: ", "run_ms");
 	d = good();
 	json_object_set_new(at(d, "findings", "0", "gain", NULL), "low_ms", json_real(7));
 	json_object_set_new(at(d, "findings", "0", "gain", NULL), "step_ms", json_real(6));
 	rejects(d, "$.findings[0].gain", "low_ms");
+}
+
+/* A report of one kernel with counters: DRAM is busiest. */
+static json_t *limited(void)
+{
+	json_t *document;
+	struct sonde_buf b;
+	struct made m;
+	uint32_t a;
+	int i;
+
+	made_init(&m);
+	for (i = 0; i < 4; i++) {
+		a = made_push(&m, MADE_ROOT, "step");
+		made_launch(&m, "gemm", 1, &a);
+		made_metric(&m, TIME, 3000);
+		made_metric(&m, "sm__throughput.avg.pct_of_peak_sustained_elapsed", 20);
+		made_metric(&m, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", 90);
+		made_metric(&m, "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 90);
+		made_metric(&m, "lts__throughput.avg.pct_of_peak_sustained_elapsed", 50);
+	}
+	b = exported(&m, sonde_export_json, NULL);
+	document = json_loadb(b.p, b.n, 0, NULL);
+	assert_non_null(document);
+	sonde_buf_release(&b);
+	made_release(&m);
+	assert_true(json_equal(at(document, "findings", "0", "cause", NULL), at(document, "aggregate", "regions", "0", "limiter", NULL)));
+	return document;
+}
+
+/* What a finding says about its kernel follows from the figures of the kernel's row. */
+static void test_validate__causes_agree_with_rows(void **state)
+{
+	static const struct {
+		const char *key, *word, *where, *what;
+	} cases[] = {
+		{"cause", "l2", "$.findings[0].cause: ", "is not the busiest part in the row"},
+		{"cause", "tensor", "$.findings[0].cause: ", "names a limiter without a figure in the row"},
+		{"cause", "copies", "$.findings[0].cause: ", "is not of a kernel, but one is named"},
+	};
+	json_t *d;
+	size_t i;
+
+	(void)state;
+	accepts(limited());
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		d = limited();
+		json_string_set(at(d, "findings", "0", cases[i].key, NULL), cases[i].word);
+		rejects(d, cases[i].where, cases[i].what);
+	}
+	d = limited();
+	json_object_del(at(d, "findings", "0", NULL), "kernel");
+	rejects(d, "$.findings[0].cause: ", "is of a kernel, but none is named");
+	d = limited();
+	json_object_del(at(d, "findings", "0", NULL), "kernel");
+	json_string_set(at(d, "findings", "0", "cause", NULL), "copies");
+	rejects(d, "$.findings[0].cause: ", "has no figure of it among the evidence");
+}
+
+static void test_validate__shares_are_of_the_step(void **state)
+{
+	json_t *d = limited();
+
+	(void)state;
+	json_object_set_new(at(d, "findings", "0", "cost", NULL), "share_pct", json_real(7));
+	rejects(d, "$.findings[0].cost.share_pct: ", "is not the cost as a share of what share_of names");
+	d = limited();
+	json_string_set(at(d, "findings", "0", "cost", "share_of", NULL), "run");
+	rejects(d, "$.findings[0].cost.step_ms: ", "must be there when the share is of the step");
+}
+
+/* A level of the memory or a pipe is known from a figure. */
+static void test_validate__bounds_need_figures(void **state)
+{
+	json_t *d = good();
+
+	(void)state;
+	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "bound", json_string("dram"));
+	rejects(d, "$.aggregate.regions[0].bound: ", "is a limiter, but not the one in limiter");
+	d = good();
+	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "limiter", json_string("dram"));
+	rejects(d, "$.aggregate.regions[0].limiter: ", "names a limiter without a figure in the row");
+	d = limited();
+	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "limiter", json_string("l2"));
+	json_object_set_new(at(d, "aggregate", "regions", "0", NULL), "bound", json_string("l2"));
+	rejects(d, "$.aggregate.regions[0].limiter: ", "is not the busiest part in the row");
 }
 
 int main(void)
@@ -253,6 +339,9 @@ int main(void)
 		cmocka_unit_test(test_validate__accepts_what_the_exporter_writes),
 		cmocka_unit_test(test_validate__accepts_reports_of_hostile_captures),
 		cmocka_unit_test(test_validate__findings_rest_on_rows),
+		cmocka_unit_test(test_validate__causes_agree_with_rows),
+		cmocka_unit_test(test_validate__shares_are_of_the_step),
+		cmocka_unit_test(test_validate__bounds_need_figures),
 		cmocka_unit_test(test_validate__names_a_missing_field),
 		cmocka_unit_test(test_validate__names_a_wrong_type_or_value),
 		cmocka_unit_test(test_validate__inclusive_must_be_exclusive_plus_children),
