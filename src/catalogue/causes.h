@@ -19,6 +19,7 @@ enum sonde_cause {
 	SONDE_CAUSE_QUEUED,
 	SONDE_CAUSE_OTHER_REGIONS, /* never a finding, because the GPU was busy */
 	SONDE_CAUSE_NOT_TOLD,
+	SONDE_CAUSE_STREAM_GAPS, /* launched work of one stream starts late: short pauses that no other stream explains */
 	/* The GPU was idle before or after a region's work, while the host did something else. */
 	SONDE_CAUSE_HEAD,    /* from the beginning of an entry to its first GPU work */
 	SONDE_CAUSE_BETWEEN, /* from the end of an entry to the beginning of the next one */
@@ -70,7 +71,7 @@ extern const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES];
  * SONDE_CAUSE_UNLIMITED.
  */
 enum sonde_cause sonde_cause_of_limiter(const char *limiter);
-/* Appends `words` (a row's `next` or `change`) with the names filled in. */
+/* Appends `words` (a row's `next` or `change`) with the names filled in, as they are: a command needs quotes around them. */
 void sonde_cause_fill(struct sonde_buf *out, const char *words, struct sonde_str region, struct sonde_str kernel);
 
 #endif

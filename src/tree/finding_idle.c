@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SHORT_GAP_NS 5000 /* the next kernel of a stream or graph starts within this time */
+#define LONG_GAP_NS  50000 /* a longer pause between kernels of one stream is a wait for something */
 
 static const char *const idle_figures[SONDE_NR_IDLE_CAUSES] = {"idle.launch_ms", "idle.sync_ms", "idle.copy_ms",
 	"idle.alloc_ms", "idle.host_ms", "idle.queued_ms", "idle.other_stream_ms", "idle.unknown_ms"};
@@ -44,6 +45,8 @@ static void blame_region(struct sonde_finder *x, struct sonde_finding *f)
 {
 	uint32_t culprit = find_culprit(x->r, f->node, f->run_ns);
 
+	if (culprit == SONDE_NONE && f->is_in_step) /* the entries that are left out may not have been in such a region */
+		culprit = find_culprit(x->r, f->node, f->step_ns * (double)x->out->nr_entries);
 	if (culprit == SONDE_NONE)
 		return;
 	f->node = culprit;
@@ -71,47 +74,37 @@ static bool is_between_kernels(const struct sonde_node *n)
 	return n->times.idle_by[SONDE_IDLE_QUEUED] < SHORT_GAP_NS * (double)n->launches;
 }
 
-static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c, double usual)
+/*
+ * Work of the only stream of a region cannot wait for another stream of it. Unless it waits for long, which may be for a
+ * host function or another program, the GPU takes this time to start it.
+ */
+static enum sonde_cause queued_cause(const struct sonde_node *n)
+{
+	bool is_one_stream = n->streams && n->streams <= (n->nr_scopes > 1 ? n->nr_scopes : 1);
+
+	return is_one_stream && n->times.idle_by[SONDE_IDLE_QUEUED] < LONG_GAP_NS * (double)n->launches ? SONDE_CAUSE_STREAM_GAPS
+													: SONDE_CAUSE_QUEUED;
+}
+
+static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c)
 {
 	const struct sonde_node *top = &x->r->nodes.at[x->top];
 	size_t at = offsetof(struct sonde_node, times.idle_by) + c * sizeof(double);
 	uint32_t node = sonde_finder__descend(x, x->top, at);
+	enum sonde_cause cause = c == SONDE_IDLE_QUEUED ? queued_cause(&x->r->nodes.at[node]) : (enum sonde_cause)c;
 	struct sonde_finding *f;
 
 	if (c == SONDE_IDLE_OTHER || (c == SONDE_IDLE_QUEUED && is_between_kernels(top)) || c == SONDE_IDLE_COPY)
 		return; /* finding_work.c handles calls of copies with the copies */
-	f = sonde_finder__add(x, (enum sonde_cause)c, node, sonde_node__at(&x->r->nodes.at[node], at));
+	f = sonde_finder__add(x, cause, node, (struct sonde_finding_cost){sonde_node__at(&x->r->nodes.at[node], at), x->usual.idle[c]});
 	if (!f)
 		return;
-	f->savable_ns *= usual;
 	sonde_finder__prove_ms(f, node, idle_figures[c], f->run_ns, BY_GAPS);
 	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("kernel_count"),
 				       (double)x->r->nodes.at[node].launches, NAN, "", "counted"});
 	if (c == SONDE_IDLE_HOST)
 		blame_region(x, f);
 	say_idle(x, f);
-}
-
-/* How long the entries of `top` were open while nothing ran: before their first and after their last launch. */
-static double measure_around(const struct sonde_finder *x)
-{
-	const struct sonde_node *n = &x->r->nodes.at[x->top];
-	struct sonde_entry_runs runs;
-	double sum = 0, nr = 0;
-	size_t i, k;
-
-	if (!sonde_entry_runs_find(&runs, x->t, x->r, n))
-		return 0;
-	for (i = 0; i < runs.at.nr; i++)
-		for (k = 0; k < runs.at.at[i].nr; k++) {
-			const struct sonde_entry *e = &runs.at.at[i].at[k];
-
-			nr++;
-			if (e->span_ns && e->host_ns > e->span_ns)
-				sum += (double)(e->host_ns - e->span_ns);
-		}
-	sonde_entry_runs_release(&runs);
-	return nr > 0 ? sum * (double)n->instances / nr : 0;
 }
 
 /*
@@ -126,15 +119,15 @@ double sonde_finder__idle_at_most(const struct sonde_finder *x)
 static void add_around(struct sonde_finder *x)
 {
 	double tail = sonde_node__at(&x->r->nodes.at[x->top], offsetof(struct sonde_node, times.tail_ns));
-	double head = fmin(measure_around(x) - tail, sonde_finder__idle_at_most(x));
-	struct sonde_finding *f = sonde_finder__add(x, SONDE_CAUSE_TAIL, x->top, tail);
+	double head = fmin(x->around_ns - tail, sonde_finder__idle_at_most(x));
+	struct sonde_finding *f = sonde_finder__add(x, SONDE_CAUSE_TAIL, x->top, (struct sonde_finding_cost){tail, x->usual.tail});
 
 	if (f) {
 		sonde_finder__prove_ms(f, x->top, "tail_ms", tail, "nothing ran from the last launch of an entry to its end");
 		blame_region(x, f);
 		say_idle(x, f);
 	}
-	f = head < SONDE_LEAST_SHARE * x->run_ns ? NULL : sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, head);
+	f = head < SONDE_LEAST_SHARE * x->run_ns ? NULL : sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, (struct sonde_finding_cost){head, x->usual.head});
 	if (!f)
 		return;
 	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("head_ms"), head / 1e6, NAN, "ms", BY_ENTRIES});
@@ -145,11 +138,10 @@ static void add_around(struct sonde_finder *x)
 
 void sonde_finder__idle(struct sonde_finder *x)
 {
-	double usual = sonde_idle_usual_share(x->t, x->r, &x->r->nodes.at[x->top]);
 	uint32_t c;
 
 	for (c = 0; c < SONDE_NR_IDLE_CAUSES; c++)
-		add_inside(x, (enum sonde_idle_cause)c, usual);
+		add_inside(x, (enum sonde_idle_cause)c);
 	add_around(x);
 }
 
@@ -162,32 +154,34 @@ struct pause {
 
 struct pauses {
 	SONDE_VEC(struct pause) at; /* the pauses of one scope, in order */
-	double total_ns;
+	double total_ns, nr;	    /* nr: how often one entry followed another, with or without a pause */
 	uint32_t step; /* every `step`-th entry is known; `at` is empty unless it is 1 */
 };
 
-static bool find_pauses(struct pauses *p, const struct sonde_entry_run *run)
+/* Those after entries that are left out are left out too. */
+static bool find_pauses(struct pauses *p, const struct sonde_entry_run *run, const bool *is_left_out)
 {
 	uint64_t end = 0;
 	size_t i;
 
 	p->at.nr = 0;
-	p->total_ns = 0;
+	p->total_ns = p->nr = 0;
 	p->step = run->step;
-	for (i = 0; i < run->nr; i++) {
-		const struct sonde_entry *e = &run->at[i];
-		uint64_t wall = sonde_entry__wall_ns(e);
+	for (i = 0; i + 1 < run->nr; i++) {
+		const struct sonde_entry *e = &run->at[i], *next = e + 1;
+		uint64_t wall = sonde_entry__wall_ns(e), pause = 0;
 
-		if (run->step > 1 && i + 1 < run->nr) {
-			uint64_t period = (run->at[i + 1].begin_ns - e->begin_ns) / run->step;
-
-			p->total_ns += period > wall ? (double)(period - wall) * run->step : 0;
-		} else if (run->step == 1 && i && e->begin_ns > end) {
-			if (!sonde_vec_put(&p->at, ((struct pause){end, e->begin_ns})))
-				return false;
-			p->total_ns += (double)(e->begin_ns - end);
-		}
 		end = e->begin_ns + wall > end ? e->begin_ns + wall : end;
+		if (is_left_out && is_left_out[i])
+			continue;
+		if (run->step > 1 && (next->begin_ns - e->begin_ns) / run->step > wall)
+			pause = (next->begin_ns - e->begin_ns) / run->step - wall;
+		else if (run->step == 1 && next->begin_ns > end)
+			pause = next->begin_ns - end;
+		if (run->step == 1 && pause && !sonde_vec_put(&p->at, ((struct pause){end, next->begin_ns})))
+			return false;
+		p->total_ns += (double)pause * run->step;
+		p->nr += run->step;
 	}
 	return true;
 }
@@ -246,64 +240,87 @@ static double time_of_unselected(const struct sonde_report *r)
 	return r->all_time_ns > taken ? r->all_time_ns - taken : 0;
 }
 
-double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
+/* How long a scope's pauses were without work of regions beside the step. Sets x->culprit. */
+static double idle_pauses(struct sonde_finder *x, const struct pauses *p, uint32_t scope, uint32_t step)
 {
 	const struct sonde_report *r = x->r;
-	struct sonde_entry_runs runs;
-	struct sonde_windows windows;
-	struct pauses p = {0};
-	double sum = 0;
-	size_t i;
+	double sum = p->total_ns, most = 0;
 	uint32_t k;
 
-	if (!sonde_entry_runs_find(&runs, x->t, r, &r->nodes.at[step])) {
-		x->failed = true;
-		return 0;
+	for (k = 0; k < r->nodes.nr; k++) {
+		double of = is_beside(r, k, step) ? pauses_in_region(x, p, scope, &r->nodes.at[k]) : 0;
+
+		if (r->nodes.at[k].launches)
+			sum -= of;
+		else if (of > most && of > SONDE_MOST_OF_TIME * p->total_ns)
+			x->culprit = k;
+		most = fmax(most, r->nodes.at[k].launches ? 0 : of);
 	}
-	for (i = 0; i < runs.at.nr && !x->failed; i++) {
-		double most = 0;
+	return sum;
+}
 
-		x->failed = !find_pauses(&p, &runs.at.at[i]);
-		sum += p.total_ns;
-		for (k = 0; k < r->nodes.nr; k++) {
-			double of = is_beside(r, k, step) ? pauses_in_region(x, &p, runs.at.at[i].scope, &r->nodes.at[k]) : 0;
+void sonde_finder__measure_between(struct sonde_finder *x, uint32_t step)
+{
+	const struct sonde_report *r = x->r;
+	const struct sonde_node *n = &r->nodes.at[step];
+	double all = 0, usual = 0, nr = 0, sum;
+	struct sonde_windows windows;
+	struct pauses p = {0};
+	struct sonde_usual u;
+	size_t i, first = 0;
 
-			if (r->nodes.at[k].launches)
-				sum -= of;
-			else if (of > most && of > SONDE_MOST_OF_TIME * p.total_ns)
-				x->culprit = k;
-			most = fmax(most, r->nodes.at[k].launches ? 0 : of);
+	x->failed |= !sonde_usual__find(&u, x, step);
+	for (i = 0; !x->failed && i < u.runs.at.nr; first += u.runs.at.at[i++].nr) {
+		const struct sonde_entry_run *run = &u.runs.at.at[i];
+		double idle;
+
+		x->failed |= !find_pauses(&p, run, NULL);
+		idle = idle_pauses(x, &p, run->scope, step);
+		all += idle;
+		if (u.nr_left_out) {
+			x->failed |= !find_pauses(&p, run, &u.is_left_out[first]);
+			idle = idle_pauses(x, &p, run->scope, step);
 		}
+		usual += idle;
+		nr += p.nr;
 	}
 	sonde_vec_release(&p.at);
-	sonde_entry_runs_release(&runs);
+	sonde_usual__release(&u);
+	sum = all;
 	if (sonde_windows_build(&windows, x->t)) /* between windows nobody knows what the host did */
-		sum = fmin(sum, fmax(0, windows.captured_ns - sonde_node__wall_ns(&r->nodes.at[step])));
+		sum = fmin(sum, fmax(0, windows.captured_ns - sonde_node__wall_ns(n)));
 	sum -= r->outside_time_ns > 0 ? r->outside_time_ns : 0;
 	sum -= time_of_unselected(r); /* it may have run there */
-	return fmax(0, fmin(sum, sonde_finder__idle_at_most(x)));
+	x->all_between_ns = fmax(0, fmin(sum, sonde_finder__idle_at_most(x)));
+	/* There are fewer pauses than entries: the mean is over the pauses. */
+	x->between_ns = all > 0 && nr > 0 ? fmax(0, usual / nr) * x->all_between_ns / all * (double)(n->instances ? n->instances : 1) : 0;
 }
 
 /*
  * The cause that has the most time in the long gaps outside the step, if it is a call that waits; else
  * SONDE_CAUSE_BETWEEN.
  */
-static enum sonde_cause cause_between(const struct sonde_finder *x)
+static enum sonde_cause cause_between(struct sonde_finder *x)
 {
 	const struct sonde_gap *gaps[SONDE_NR_GAPS];
 	size_t nr = sonde_report_gaps(x->t, x->r, gaps), i;
 	double by[SONDE_NR_IDLE_CAUSES] = {0};
 	enum sonde_idle_cause most = SONDE_IDLE_HOST;
+	struct sonde_usual u;
 
+	x->failed |= !sonde_usual__find(&u, x, x->out->step);
 	for (i = 0; i < nr; i++) {
 		uint32_t inner = SONDE_NONE, k;
 
+		if (u.is_left_out && sonde_usual__leaves_out(&u, gaps[i]) && x->between_ns > 0)
+			continue;
 		for (k = 0; k < x->r->nodes.nr && inner == SONDE_NONE; k++)
 			if (x->r->nodes.at[k].region == gaps[i]->region)
 				inner = k;
 		if (inner == SONDE_NONE || !sonde_report__is_inside(x->r, inner, x->out->step))
 			by[gaps[i]->cause] += (double)gaps[i]->ns;
 	}
+	sonde_usual__release(&u);
 	for (i = 0; i < SONDE_NR_IDLE_CAUSES; i++)
 		if (by[i] > by[most])
 			most = (enum sonde_idle_cause)i;
@@ -312,12 +329,13 @@ static enum sonde_cause cause_between(const struct sonde_finder *x)
 
 void sonde_finder__between(struct sonde_finder *x)
 {
-	struct sonde_finding *f = sonde_finder__add(x, cause_between(x), x->top, x->between_ns);
+	struct sonde_finding_cost cost = {x->all_between_ns, x->all_between_ns > 0 ? x->between_ns / x->all_between_ns : 0};
+	struct sonde_finding *f = sonde_finder__add(x, cause_between(x), x->top, cost);
 	struct sonde_buf line = {0};
 
 	if (!f)
 		return;
-	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("between_ms"), x->between_ns / 1e6, NAN, "ms",
+	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("between_ms"), x->all_between_ns / 1e6, NAN, "ms",
 				       BY_ENTRIES ", without work of other regions"});
 	sonde_buf_puts(&line, "the GPU was idle for ");
 	sonde_finder__say_cost(x, &line, f);

@@ -3,6 +3,8 @@
  */
 #include "tree/findings_int.h"
 
+#include "base/argv.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -178,10 +180,13 @@ void sonde_finder__fill_texts(struct sonde_finder *x, struct sonde_finding *f)
 		sonde_cause_fill(&line, row->change, id, kernel);
 		f->change = keep_text(x, &line);
 	}
-	if (f->change.n)
-		sonde_buf_printf(&line, "run `sonde whatif RUN %.*s` to estimate it", SONDE_STR_ARG(f->change));
-	else
+	if (f->change.n) {
+		sonde_buf_puts(&line, "run `sonde whatif RUN ");
+		sonde_argv_show_word(&line, f->change);
+		sonde_buf_puts(&line, "` to estimate it");
+	} else {
 		sonde_buf_puts(&line, f->cause == SONDE_CAUSE_UNLIMITED ? "it depends on what limits the kernel" : "sonde cannot replay such a change");
+	}
 	f->gain_from = keep_text(x, &line);
 	sonde_buf_release(&line);
 }
@@ -195,12 +200,22 @@ void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line
 			x->top_ns / (double)x->out->nr_entries / 1e6, SONDE_STR_ARG(x->out->each), 100 * of->share);
 	else
 		sonde_buf_printf(line, "%.3f ms of the run (%.0f%%)", of->run_ns / 1e6, 100 * of->share);
+	if (x->top == x->out->step && x->top != SONDE_NONE && !of->is_in_step)
+		sonde_buf_printf(line, ", mostly in %llu of %llu entries", (unsigned long long)x->nr_left_out, (unsigned long long)x->out->nr_entries);
 }
 
 /* Rounds to three digits of a ms. `+ 0.0` turns -0 into 0, so that a tiny loss has no sign. */
 static double in_ms(double ns)
 {
 	return round(ns / 1e3) / 1e3 + 0.0;
+}
+
+/* The change as a word of a command. */
+static void put_change(struct sonde_buf *out, const struct sonde_finding *of)
+{
+	sonde_buf_puts(out, " (");
+	sonde_argv_show_word(out, of->change);
+	sonde_buf_putc(out, ')');
 }
 
 void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
@@ -212,13 +227,15 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		return;
 	}
 	if (sonde_finding_gains_nothing(of)) {
-		sonde_buf_printf(out, "this change alone saves nothing (%.3f to %.3f ms of %.*s), which then waits for something else: %.*s (%.*s)",
-			in_ms(g->low_ns), in_ms(g->high_ns), SONDE_STR_ARG(f->each), SONDE_STR_ARG(of->gain_from), SONDE_STR_ARG(of->change));
+		sonde_buf_printf(out, "this change alone saves nothing (%.3f to %.3f ms of %.*s), which then waits for something else: %.*s",
+			in_ms(g->low_ns), in_ms(g->high_ns), SONDE_STR_ARG(f->each), SONDE_STR_ARG(of->gain_from));
+		put_change(out, of);
 		return;
 	}
-	sonde_buf_printf(out, "saves %s%.3f of %.3f ms of %.*s, %.0f%% (%.3f to %.3f): %.*s (%.*s)",
+	sonde_buf_printf(out, "saves %s%.3f of %.3f ms of %.*s, %.0f%% (%.3f to %.3f): %.*s",
 		g->is_most ? "at most " : "", in_ms(g->ns), in_ms(g->of_ns), SONDE_STR_ARG(f->each), 100 * g->ns / g->of_ns, in_ms(g->low_ns),
-		in_ms(g->high_ns), SONDE_STR_ARG(of->gain_from), SONDE_STR_ARG(of->change));
+		in_ms(g->high_ns), SONDE_STR_ARG(of->gain_from));
+	put_change(out, of);
 	if (in_ms(g->ns) > in_ms(of->step_ns))
 		sonde_buf_puts(out, ". The change saves other time, too");
 }

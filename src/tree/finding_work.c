@@ -109,11 +109,13 @@ static void add_copies(struct sonde_finder *x)
 	size_t at = offsetof(struct sonde_node, times.idle_by) + SONDE_IDLE_COPY * sizeof(double);
 	double called = sonde_node__at(top, at), copied = exposed_copies(top);
 	uint32_t node = sonde_finder__descend(x, x->top, copied > called ? offsetof(struct sonde_node, copy_ns) : at);
+	struct sonde_finding_cost cost;
 	struct sonde_buf line = {0};
 	struct sonde_finding *f;
 
 	n = &x->r->nodes.at[node];
-	f = sonde_finder__add(x, copies_cause(x, n, called, called + copied), node, called + copied);
+	cost = (struct sonde_finding_cost){called + copied, (called * x->usual.idle[SONDE_IDLE_COPY] + copied * x->usual.gpu) / (called + copied)};
+	f = sonde_finder__add(x, copies_cause(x, n, called, called + copied), node, cost);
 	if (!f)
 		return;
 	sonde_finder__prove_ms(f, node, "copy_ms", n->copy_ns, TIMES);
@@ -186,14 +188,16 @@ static void add_tiny(struct sonde_finder *x)
 	double calls, ns = sum_tiny(x, n, &calls);
 	struct sonde_buf line = {0};
 	struct sonde_finding *f;
+	double usual;
 
 	if (per_entry(n, calls) < MANY_KERNELS)
 		return;
 	queued = queued < TINY_NS * calls ? queued : 0; /* longer gaps: the kernels wait for something else */
-	f = sonde_finder__add(x, SONDE_CAUSE_TINY_KERNELS, node, ns + queued);
+	usual = (ns * x->usual.gpu + queued * x->usual.idle[SONDE_IDLE_QUEUED]) / (ns + queued);
+	f = sonde_finder__add(x, SONDE_CAUSE_TINY_KERNELS, node, (struct sonde_finding_cost){ns + queued, usual});
 	if (!f)
 		return;
-	f->savable_ns = ns / 2 + queued;
+	f->savable_ns = (ns / 2 + queued) * usual;
 	sonde_finder__prove(f, count_of(node, "kernel_count", n->launches));
 	sonde_finder__prove_ms(f, node, "total_ms", n->time_ns, TIMES);
 	sonde_finder__prove_ms(f, node, "idle.queued_ms", n->times.idle_by[SONDE_IDLE_QUEUED],
@@ -364,11 +368,11 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 		cause = latency_cause(x, x->r->kernels.at[row].calls);
 	if (cause == SONDE_CAUSE_UNLIMITED && (!is_longest || x->r->kernels.at[row].time_ns < LEAST_KERNEL * x->run_ns))
 		return; /* one such sentence is enough: for the longest kernel, if it takes long */
-	f = sonde_finder__add(x, cause, node, x->r->kernels.at[row].time_ns);
+	f = sonde_finder__add(x, cause, node, (struct sonde_finding_cost){x->r->kernels.at[row].time_ns, x->usual.gpu});
 	if (!f)
 		return;
 	f->kernel = k->name;
-	f->savable_ns = limit.word ? f->run_ns * fmax(1 - limit.pct / 100, LEAST_STAKE) : 0;
+	f->savable_ns *= limit.word ? fmax(1 - limit.pct / 100, LEAST_STAKE) : 0;
 	sonde_finder__prove(f, (struct sonde_evidence){node, f->kernel, SONDE_STR("total_ms"), f->run_ns / 1e6, NAN, "ms", TIMES});
 	prove_samples(x, f, row);
 	if (limit.word) {
@@ -410,7 +414,7 @@ static void add_communication(struct sonde_finder *x)
 	struct sonde_finding *f;
 	uint32_t node = sonde_finder__descend(x, x->top, wait_at);
 
-	f = sonde_finder__add(x, SONDE_CAUSE_LATE_RANK, node, waited);
+	f = sonde_finder__add(x, SONDE_CAUSE_LATE_RANK, node, (struct sonde_finding_cost){waited, x->usual.gpu});
 	if (f) {
 		sonde_finder__prove_ms(f, node, "comm_wait_ms", x->r->nodes.at[node].comm_wait_ns, "starts of collectives on all ranks (docs/ranks.md)");
 		sonde_buf_puts(&line, "ranks waited ");
@@ -421,7 +425,7 @@ static void add_communication(struct sonde_finder *x)
 		sonde_finder__keep(x, f, &line);
 	}
 	node = sonde_finder__descend(x, x->top, exposed_at);
-	f = sonde_finder__add(x, SONDE_CAUSE_EXPOSED_COMM, node, exposed - waited);
+	f = sonde_finder__add(x, SONDE_CAUSE_EXPOSED_COMM, node, (struct sonde_finding_cost){exposed - waited, x->usual.gpu});
 	if (!f)
 		return;
 	line = (struct sonde_buf){0};
@@ -436,16 +440,18 @@ static void add_communication(struct sonde_finder *x)
 /* Ranks whose kernels take longer than those of the others, which wait for them at the end. */
 static void add_imbalance(struct sonde_finder *x)
 {
-	const struct sonde_node *n = &x->r->nodes.at[x->top];
+	const struct sonde_node *top = &x->r->nodes.at[x->top], *n;
 	uint32_t node = sonde_finder__descend(x, x->top, offsetof(struct sonde_node, scope_max_ns));
+	struct sonde_finding_cost cost = {0, x->usual.gpu};
 	const struct sonde_ranks *ranks = x->t->ranks;
 	struct sonde_buf line = {0};
 	struct sonde_finding *f;
 
 	n = &x->r->nodes.at[node];
-	if (!ranks || !x->r->is_aggregate || n->nr_scopes < 2 || !(n->imbalance >= EVEN) || n->comm_wait_ns > 0)
-		return; /* captures that are not ranks of one job do not wait for each other */
-	f = sonde_finder__add(x, SONDE_CAUSE_IMBALANCE, node, (double)n->nr_scopes * n->scope_max_ns * (1 - 1 / n->imbalance));
+	if (!ranks || !x->r->is_aggregate || n->nr_scopes < 2 || !(n->imbalance >= EVEN) || top->comm_wait_ns > 0)
+		return; /* captures that are not ranks of one job do not wait for each other; what waits in collectives is a late rank */
+	cost.ns = (double)n->nr_scopes * n->scope_max_ns * (1 - 1 / n->imbalance);
+	f = sonde_finder__add(x, SONDE_CAUSE_IMBALANCE, node, cost);
 	if (!f)
 		return;
 	sonde_finder__prove(f, (struct sonde_evidence){node, SONDE_NONE, SONDE_STR("imbalance"), n->imbalance, NAN, "", "largest ÷ mean of the ranks"});

@@ -5,6 +5,7 @@
 #include "tree/findings_int.h"
 
 #include "base/alloc.h"
+#include "base/argv.h"
 #include "catalogue/attributes.h"
 #include "tree/entries.h"
 #include "tree/judge.h"
@@ -68,12 +69,15 @@ uint32_t sonde_finder__descend(const struct sonde_finder *x, uint32_t node, size
 
 /* --- making a finding --------------------------------------------------------------------------------- */
 
-struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, double cost_ns)
+struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, struct sonde_finding_cost cost)
 {
-	bool is_in_step = x->top == x->out->step && x->top != SONDE_NONE;
+	double usual_ns = cost.ns * cost.usual;
+	bool is_of_step = x->top == x->out->step && x->top != SONDE_NONE, is_in_step = is_of_step && usual_ns >= SONDE_LEAST_SHARE * x->top_ns;
+	bool is_rare = is_of_step && !is_in_step && cost.ns - usual_ns >= SONDE_LEAST_SHARE * x->run_ns;
 	struct sonde_finding *f;
 
-	if (!(cost_ns > 0) || cost_ns < SONDE_LEAST_SHARE * x->top_ns || (!is_in_step && cost_ns < LEAST_PART * x->run_ns))
+	if (!(cost.ns > 0) || (is_of_step ? !is_in_step && !is_rare : cost.ns < SONDE_LEAST_SHARE * x->top_ns) ||
+		(!is_in_step && cost.ns < LEAST_PART * x->run_ns))
 		return NULL;
 	f = sonde_vec_push(&x->out->at);
 	if (!f) {
@@ -85,12 +89,12 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 		.kernel = SONDE_NONE,
 		.entries = node == SONDE_NONE ? 0 : x->r->nodes.at[node].instances,
 		.is_in_step = is_in_step,
-		.run_ns = cost_ns,
-		.step_ns = is_in_step ? cost_ns / (double)x->out->nr_entries : NAN,
-		.share = cost_ns / (is_in_step ? x->top_ns : x->run_ns),
+		.run_ns = cost.ns,
+		.step_ns = is_in_step ? usual_ns / (double)x->out->nr_entries : NAN,
+		.share = is_in_step ? usual_ns / x->top_ns : cost.ns / x->run_ns,
 		.gain = {NAN, NAN, NAN, NAN, false},
-		.savable_ns = cost_ns,
-		.is_startup = x->is_startup};
+		.savable_ns = usual_ns,
+		.is_startup = x->is_startup || is_rare};
 	return f;
 }
 
@@ -151,17 +155,50 @@ static int compare_findings(const void *pa, const void *pb, void *context)
 	return a->cause < b->cause ? -1 : a->cause > b->cause;
 }
 
+/* Whether two findings may stand for each other: their costs are of the same thing, and both have something to gain. */
+static bool is_alike(const struct sonde_finding *a, const struct sonde_finding *b)
+{
+	return a->cause == b->cause && a->is_in_step == b->is_in_step && a->is_startup == b->is_startup &&
+	       sonde_finding_gains_nothing(a) == sonde_finding_gains_nothing(b);
+}
+
+/* Texts show a cause once: of the findings that are like finding `i`, the first with its cause, puts the largest there. */
+static void put_largest_first(struct sonde_findings *f, size_t i)
+{
+	struct sonde_finding *at = f->at.at, largest;
+	size_t k, best = i;
+
+	for (k = 0; k < i; k++)
+		if (at[k].cause == at[i].cause)
+			return;
+	for (k = i + 1; k < f->at.nr; k++)
+		if (is_alike(&at[i], &at[k]) && at[k].run_ns > at[best].run_ns)
+			best = k;
+	largest = at[best];
+	memmove(&at[i + 1], &at[i], (best - i) * sizeof(*at));
+	at[i] = largest;
+}
+
 void sonde_findings_rank(struct sonde_findings *f)
 {
+	size_t i;
+
 	if (f->at.nr)
 		qsort_r(f->at.at, f->at.nr, sizeof(*f->at.at), compare_findings, f);
+	for (i = 0; i < f->at.nr; i++)
+		put_largest_first(f, i);
 }
 
 void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_finding_gain *gain, struct sonde_str from)
 {
 	if (sonde_causes[to->cause].is_change_similar && gain->ns * (double)f->nr_entries < FAR_BELOW * to->savable_ns) {
-		to->gain_from = sonde_arena_printf(&f->arena, "sonde can replay only a change like it, which saves %.3f ms (%.*s)",
-			round(gain->ns / 1e3) / 1e3 + 0.0, SONDE_STR_ARG(to->change));
+		struct sonde_buf line = {0};
+
+		sonde_buf_printf(&line, "sonde can replay only a change like it, which saves %.3f ms (", round(gain->ns / 1e3) / 1e3 + 0.0);
+		sonde_argv_show_word(&line, to->change);
+		sonde_buf_putc(&line, ')');
+		to->gain_from = sonde_arena_dup(&f->arena, sonde_buf_view(&line));
+		sonde_buf_release(&line);
 		return;
 	}
 	to->gain = *gain;
@@ -200,7 +237,7 @@ static int find_chosen(struct sonde_finder *x, struct sonde_str id, struct sonde
  * How long all entries of a region would take if each took as long as the median entry. One slow entry of three (it
  * compiles, it allocates) then says nothing about a step. Without single entries it is their sum.
  */
-static double measure_usual(struct sonde_finder *x, const struct sonde_node *n)
+static double measure_by_median(struct sonde_finder *x, const struct sonde_node *n)
 {
 	struct sonde_distribution wall = {0};
 	struct sonde_entry_runs runs;
@@ -236,12 +273,24 @@ static void find_step(struct sonde_finder *x)
 
 		if (n->instances < x->often || !n->launches || sonde_label_is_operator(sonde_node_label(x->t, n)) || sum <= LEAST_STEP * x->run_ns || sum <= most)
 			continue;
-		usual = measure_usual(x, n);
+		usual = measure_by_median(x, n);
 		if (usual > most) {
 			most = usual;
 			x->out->step = i;
 		}
 	}
+}
+
+/* Sets what the usual entries of a region cost. */
+static void measure_usual(struct sonde_finder *x, uint32_t node)
+{
+	struct sonde_usual u;
+
+	x->failed |= !sonde_usual__find(&u, x, node);
+	x->nr_left_out = u.nr_left_out;
+	x->around_ns = u.is_left_out ? sonde_usual__around(&u, &x->r->nodes.at[node]) : 0;
+	sonde_usual__share(&x->usual, &u, x, node);
+	sonde_usual__release(&u);
 }
 
 /* Finds what is wrong in one region: the step, or one beside it. */
@@ -250,7 +299,8 @@ static void examine_region(struct sonde_finder *x, uint32_t node)
 	uint32_t step = x->out->step;
 
 	x->top = node;
-	x->top_ns = sonde_node__wall_ns(&x->r->nodes.at[node]);
+	measure_usual(x, node);
+	x->top_ns = sonde_node__wall_ns(&x->r->nodes.at[node]) * (node == step ? x->usual.wall : 1);
 	x->is_startup = step != SONDE_NONE && x->r->nodes.at[node].instances < x->often && !sonde_report__is_inside(x->r, step, node);
 	if (node == step) {
 		x->top_ns += x->between_ns;
@@ -268,7 +318,7 @@ static void examine_regions(struct sonde_finder *x)
 {
 	const struct sonde_node *nodes = x->r->nodes.at;
 	uint32_t i, step = x->out->step;
-	double step_ns = step == SONDE_NONE ? 0 : sonde_node__wall_ns(&nodes[step]) + x->between_ns;
+	double step_ns = step == SONDE_NONE ? 0 : sonde_node__wall_ns(&nodes[step]) + x->all_between_ns;
 
 	if (step != SONDE_NONE)
 		examine_region(x, step);
@@ -299,7 +349,7 @@ static void examine_outside(struct sonde_finder *x)
 	x->top_ns = outside + inside;
 	if (outside < MOST_OUTSIDE * x->top_ns)
 		return;
-	f = sonde_finder__add(x, SONDE_CAUSE_OUTSIDE, SONDE_NONE, outside);
+	f = sonde_finder__add(x, SONDE_CAUSE_OUTSIDE, SONDE_NONE, (struct sonde_finding_cost){outside, 1});
 	if (!f)
 		return;
 	f->share = outside / x->top_ns;
@@ -411,8 +461,10 @@ static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_
 		const struct sonde_node *n = &x->r->nodes.at[x->out->step];
 
 		x->out->nr_entries = n->instances ? n->instances : 1;
-		x->between_ns = sonde_finder__measure_between(x, x->out->step);
-		x->out->step_ns = sonde_node__wall_ns(n) / (double)x->out->nr_entries;
+		measure_usual(x, x->out->step);
+		sonde_finder__measure_between(x, x->out->step);
+		x->out->nr_left_out = x->nr_left_out;
+		x->out->step_ns = sonde_node__wall_ns(n) * x->usual.wall / (double)x->out->nr_entries;
 		x->out->between_ns = x->between_ns / (double)x->out->nr_entries;
 	}
 	examine_outside(x);

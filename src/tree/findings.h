@@ -5,11 +5,13 @@
  * region. It rests on figures that rows of the report show too (`evidence`): `sonde validate` compares the two.
  *
  * Costs are times of the *step*: the region that is entered again and again and has the most wall time, with the time
- * until its next entry. Work beside the step, such as a start-up, only costs time of the run.
+ * until its next entry. They are means over its usual entries: slow first ones, and a few others, are left out. Work
+ * beside the step, such as a start-up, and what only entries that are left out do, only costs time of the run.
  *
  * Findings are ranked by their gain if a replay has computed it, else by what is at stake: all of an idle time; of a
  * kernel's time, the part that its limiter leaves unused. A gain counts up to what is at stake. A kernel whose limiter
- * is not known comes last, however long it takes, and behind it only what gains nothing.
+ * is not known comes last, however long it takes, and behind it only what gains nothing. Where several findings have one
+ * cause, the largest takes the place of the first, because it is shown for all of them.
  */
 #ifndef SONDE_TREE_FINDINGS_H
 #define SONDE_TREE_FINDINGS_H
@@ -43,7 +45,7 @@ struct sonde_finding {
 	uint64_t entries;
 	bool is_in_step; /* it costs time of the step, and step_ns and share say how much; else time of the run */
 	double run_ns;	 /* cost over the whole run, all scopes of the report */
-	double step_ns;	 /* cost per entry of the step; NaN = not in the step */
+	double step_ns;	 /* cost of a usual entry of the step; NaN = not in the step */
 	double share;	 /* cost as a share of the step with the time until the next; else as a share of the run */
 	struct sonde_finding_gain gain; /* not known until a replay has computed it */
 	struct sonde_str gain_from; /* how the gain is known, or what would show it */
@@ -63,6 +65,7 @@ struct sonde_findings {
 	const struct sonde_report *report; /* the report that they are about: the aggregate if there is one */
 	uint32_t step;			   /* node number; SONDE_NONE = no region is repeated */
 	uint64_t nr_entries;		   /* entries of the step, all scopes together */
+	uint64_t nr_left_out; /* those that took far longer than usual and are not in these means */
 	double step_ns;			   /* mean wall time of an entry … */
 	double between_ns;		   /* … and mean time from its end to the next one, without work of other regions */
 	struct sonde_str each; /* an entry of it in words: "each step", or "each entry of decode" */

@@ -2,6 +2,7 @@
  * Inside the tree's room: how findings are found.
  *
  *   findings.c       the step, which regions are looked at, ranking
+ *   finding_usual.c  the usual entries: which ones are left out because they are slow, and what the others cost
  *   finding_words.c  names, what to do, costs and gains in sentences
  *   finding_idle.c   idle time: inside regions, before, between and after their work
  *   finding_wait.c   waits that only a replay finds
@@ -10,7 +11,16 @@
 #ifndef SONDE_TREE_FINDINGS_INT_H
 #define SONDE_TREE_FINDINGS_INT_H
 
+#include "tree/entries.h"
 #include "tree/findings.h"
+
+/*
+ * By what to multiply a time of all entries of a region, so that it is as if all entries were usual. 1 = they are. More
+ * than 1: the entries that are left out have less of it.
+ */
+struct sonde_usual_shares {
+	double wall, gpu, head, tail, idle[SONDE_NR_IDLE_CAUSES];
+};
 
 /* State while findings are made. */
 struct sonde_finder {
@@ -24,9 +34,13 @@ struct sonde_finder {
 	uint64_t often;	    /* a region with at least this many entries is repeated */
 	double run_ns;	    /* time of the run: costs outside the step are shares of it */
 	uint32_t top;	    /* the node being examined: the step, or a region beside it; SONDE_NONE = work outside any region */
-	double top_ns;	    /* wall time of `top`; for the step with the time until the next entry */
+	double top_ns;	    /* wall time of `top`; for the step as if all entries were usual, with the time until the next one */
+	struct sonde_usual_shares usual; /* of the entries of `top` */
+	double around_ns;	    /* how long all entries of `top` were open while nothing ran */
+	uint64_t nr_left_out;	    /* entries of `top` that are not usual */
 	bool is_startup;	    /* `top` is hardly ever entered and not around the step: a start-up */
-	double between_ns;  /* total time between the entries of the step … */
+	double all_between_ns; /* total time between the entries of the step */
+	double between_ns;  /* as many times as there are entries: the mean time between usual entries … */
 	uint32_t culprit;   /* … and the region without GPU work that has most of it; SONDE_NONE = none is known */
 };
 
@@ -35,8 +49,16 @@ struct sonde_finder {
 /* A smaller cost, as a share of the time of the examined region, is not worth a sentence. */
 #define SONDE_LEAST_SHARE 0.02
 
-/* Adds a finding in the examined region, ready for evidence and sentence. NULL: it costs too little, or memory is short. */
-struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, double cost_ns);
+/* What something costs: in all entries, and `usual`, by what to multiply that so that it is as if all entries were usual. */
+struct sonde_finding_cost {
+	double ns, usual;
+};
+
+/*
+ * Adds a finding in the examined region, ready for evidence and sentence. NULL: it costs too little, or memory is short.
+ * If only unusual entries of the step have the cost, it is a cost of the run.
+ */
+struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, struct sonde_finding_cost cost);
 /* Adds a figure as evidence, unless it is NaN or there is no room. */
 void sonde_finder__prove(struct sonde_finding *to, struct sonde_evidence e);
 /* Adds a metric of the finding's kernel or region as evidence, from x->figures; never twice. */
@@ -71,11 +93,25 @@ bool sonde_report__is_inside(const struct sonde_report *r, uint32_t inner, uint3
 double sonde_node__wall_ns(const struct sonde_node *n);
 uint64_t sonde_entry__wall_ns(const struct sonde_entry *e);
 
+/* The single entries of a region, and which of them are left out of the costs of the step. */
+struct sonde_usual {
+	struct sonde_entry_runs runs;
+	bool *is_left_out; /* run after run, entry after entry */
+	size_t nr_left_out;
+};
+/* False: memory is short. Release it in any case. */
+bool sonde_usual__find(struct sonde_usual *u, const struct sonde_finder *x, uint32_t node);
+void sonde_usual__release(struct sonde_usual *u);
+/* How long all entries of the region were open while nothing ran: before their first and after their last launch. */
+double sonde_usual__around(const struct sonde_usual *u, const struct sonde_node *n);
+bool sonde_usual__leaves_out(const struct sonde_usual *u, const struct sonde_gap *gap); /* it begins in or after such an entry */
+void sonde_usual__share(struct sonde_usual_shares *s, const struct sonde_usual *u, const struct sonde_finder *x, uint32_t node);
+
 void sonde_finder__idle(struct sonde_finder *x);
 double sonde_finder__idle_at_most(const struct sonde_finder *x);
 void sonde_finder__work(struct sonde_finder *x);
-/* The time between the entries of the step in which no other region has work; sets x->culprit. */
-double sonde_finder__measure_between(struct sonde_finder *x, uint32_t step);
+/* The time between the entries of the step in which no other region has work; sets x->culprit and both x->…between_ns. */
+void sonde_finder__measure_between(struct sonde_finder *x, uint32_t step);
 void sonde_finder__between(struct sonde_finder *x);
 
 #endif

@@ -1,16 +1,8 @@
-/* A start-up is idle time that happens once, so sonde separates it from the idle time of a usual entry. */
 #include "tree/idle.h"
 
-#include "base/alloc.h"
 #include "base/bisect.h"
-#include "base/quantile.h"
-#include "tree/entries.h"
 #include "tree/findings.h"
 #include "tree/tree_int.h"
-
-#include <math.h>
-
-#define OFTEN 3 /* with fewer entries, none is usual */
 
 size_t sonde_report_gaps(const struct sonde_tree *t, const struct sonde_report *r,
 	const struct sonde_gap *out[SONDE_NR_GAPS])
@@ -69,27 +61,4 @@ const char *sonde_gap_words(const struct sonde_tree *t, const struct sonde_gap *
 	if (!sonde_idle_cause_waits(gap->cause) && is_between(t, gap))
 		return sonde_causes[SONDE_CAUSE_BETWEEN].why;
 	return sonde_idle_cause_words(gap->cause);
-}
-
-double sonde_idle_usual_share(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n)
-{
-	struct sonde_entry_runs runs;
-	double *idle = NULL, sum = 0, share = 1;
-	size_t i, k, nr = 0;
-
-	if (!sonde_entry_runs_find(&runs, t, r, n))
-		return 1;
-	idle = sonde_malloc((runs.nr_entries + 1) * sizeof(*idle));
-	for (i = 0; idle && i < runs.at.nr; i++)
-		for (k = 0; k < runs.at.at[i].nr; k++, nr++) {
-			const struct sonde_entry *e = &runs.at.at[i].at[k];
-
-			idle[nr] = e->span_ns > e->gpu_ns ? (double)(e->span_ns - e->gpu_ns) : 0;
-			sum += idle[nr];
-		}
-	if (nr >= OFTEN && sum > 0)
-		share = fmin(1, sonde_median(idle, nr) * (double)nr / sum);
-	sonde_free(idle);
-	sonde_entry_runs_release(&runs);
-	return share;
 }

@@ -1,4 +1,4 @@
-/* Idle time: the longest gaps, and how much of it is usual. */
+/* Idle time: the longest gaps, and why there are any. */
 #ifndef SONDE_TREE_IDLE_H
 #define SONDE_TREE_IDLE_H
 
@@ -15,11 +15,5 @@ bool sonde_idle_cause_waits(enum sonde_idle_cause c);
  * step, the host may have done anything; only a call that waits is a reason of its own.
  */
 const char *sonde_gap_words(const struct sonde_tree *t, const struct sonde_gap *gap);
-
-/*
- * The share of a region's idle time that would be left if every entry had as much as the median. It is small if only the
- * first entry is idle, because it loads libraries. 1 = not known.
- */
-double sonde_idle_usual_share(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_node *n);
 
 #endif

@@ -11,7 +11,7 @@
  *   hot_lines.c   lines and instructions at which warps were found
  *   roofline.c    work per byte, work per second
  *   judge.c       limiter, bound, coverage
- *   idle.c        the longest gaps, and the usual share of idle time
+ *   idle.c        the longest gaps, and why there are any
  *   findings.c    what to change first (findings_int.h has a map)
  *   tree.c        the build itself, its notes, short names of kernels
  */

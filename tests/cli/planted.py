@@ -377,6 +377,28 @@ def loading_and_pageable(p):
     loop(p, step, lambda q: q.host(4500))
 
 
+def compiled_first(p):
+    """Half a second of the first step is not what each step costs."""
+    steps = iter(range(1000))
+
+    def step(q):
+        q.host(500000 if next(steps) == 0 else 0)
+        q.push("to_device")
+        q.copy(2800, 18 << 20, "Pageable", blocks=True)
+        q.pop()
+        q.train()
+    loop(p, step)
+
+
+def started_late(p):
+    """One stream with all its work launched ahead, but the GPU takes 12 us to start a kernel."""
+    def step(q):
+        end = q.kernel("spin", 700)
+        for _ in range(40):
+            end = q.kernel("sm90_xmma_gemm_bf16", 40, 7, end + 12, 3)
+    loop(p, step)
+
+
 def loading_and_pinned(p):
     """Copies that are pinned and asynchronous already, but in the stream of the kernels: async-copy gains nothing."""
     def step(q):
@@ -528,6 +550,8 @@ PLANTED = [  # the program, causes that are right, regions that are right
     (ping_pong, "queued", "train_step"),
     (item, "sync", "train_step/forward"),
     (unfused_optimizer, "launch", "train_step/optimizer"),
+    (compiled_first, "pageable_copies|copy", "train_step/to_device"),
+    (started_late, "stream_gaps", "train_step"),
 ]
 
 PAIRS = [  # the same of two problems, the larger one first

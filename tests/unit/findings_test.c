@@ -5,6 +5,7 @@
 #include "tree/findings.h"
 #include "tree/idle.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define US	 1000u
@@ -22,6 +23,7 @@ struct program {
 	uint64_t free_us[3];	/* when each stream has nothing to do */
 	uint32_t open[8];	/* ranges, outermost first */
 	size_t nr_open;
+	int step; /* number of the step that runs */
 };
 
 static void begin(struct program *p)
@@ -425,6 +427,19 @@ static void waits_for_an_event(struct program *p)
 	wait(p, 0, 0);
 }
 
+/* All is launched ahead, on one stream: the GPU starts each kernel 20 µs after the one before. */
+static void starts_late(struct program *p)
+{
+	int i;
+
+	kernel(p, "gemm", 300);
+	for (i = 0; i < 25; i++) {
+		p->free_us[0] += 20;
+		kernel(p, "gemm", 40);
+	}
+	wait(p, 0, 0);
+}
+
 static void busy(struct program *p)
 {
 	kernel(p, "gemm", 400);
@@ -520,6 +535,7 @@ static const struct planted {
 	{"too few counters", limited_by_nobody_knows, nothing, nothing, "not_known", "step", "main_kernel"},
 	{"communication", communicates, nothing, nothing, "exposed_comm", "step/reduce", NULL},
 	{"an event of another stream", waits_for_an_event, nothing, nothing, "queued", "step", NULL},
+	{"one stream whose kernels start late", starts_late, nothing, nothing, "stream_gaps", "step", NULL},
 	{"work outside any range", busy, nothing, work_outside, "outside", "outside any range", NULL},
 };
 
@@ -530,6 +546,7 @@ static void run_program(struct program *p, const struct planted *of)
 	begin(p);
 	of->before(p);
 	for (i = 0; i < NR_STEPS; i++) {
+		p->step = i;
 		push(p, "step");
 		of->step(p);
 		pop(p);
@@ -555,12 +572,12 @@ static bool is_first(const struct sonde_tree *t, const char *name, const struct 
 		  (!of->kernel || sonde_str_is(sonde_tree_str(t, first->kernel), of->kernel));
 	size_t i;
 
-	for (i = 0; f && f->step != SONDE_NONE && i < f->at.nr; i++) { /* regions of the step cost time of the step */
+	for (i = 0; f && f->step != SONDE_NONE && i < f->at.nr; i++) { /* regions of the step cost time of the step, but for what only slow entries do */
 		uint32_t node = f->at.at[i].node;
 
 		while (node != SONDE_NONE && node != f->step)
 			node = f->report->nodes.at[node].parent;
-		assert_true(node == SONDE_NONE || f->at.at[i].is_in_step);
+		assert_true(node == SONDE_NONE || f->at.at[i].is_in_step || f->nr_left_out);
 	}
 	if (ok)
 		return true;
@@ -663,11 +680,14 @@ static void test_findings__a_late_rank_is_the_one_that_slow_names(void **state)
 	static const struct planted late = {"", NULL, NULL, NULL, "late_rank", "step", NULL};
 	struct sonde_str slow;
 	struct program p;
+	size_t i;
 
 	(void)state;
 	run_ranks(&p, true);
 	assert_non_null(p.run.t->ranks);
 	assert_true(is_first(p.run.t, "a late rank", &late));
+	for (i = 0; i < p.run.t->findings->at.nr; i++) /* the same time is not told twice */
+		assert_int_not_equal(p.run.t->findings->at.at[i].cause, SONDE_CAUSE_IMBALANCE);
 	slow = p.run.t->ranks->stragglers.at[0].sentence;
 	assert_true(sonde_str_ends(p.run.t->findings->at.at[0].says, slow.p));
 	done(&p);
@@ -684,6 +704,12 @@ static void test_findings__ranks_that_do_not_meet_are_uneven(void **state)
 	done(&p);
 }
 
+static void about(double a, double b)
+{
+	if (fabs(a - b) > 0.02 * b)
+		fail_msg("%g is not about %g", a, b);
+}
+
 /* The host works for 1500 µs between the steps: the costs must be the planted ones. */
 static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 {
@@ -697,7 +723,7 @@ static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 	assert_int_equal(p.run.t->findings->nr_entries, NR_STEPS);
 	assert_true(first->is_in_step);
 	near(first->run_ns, (NR_STEPS - 1) * 1501.0 * US); /* there is none after the last step */
-	near(first->step_ns, first->run_ns / NR_STEPS);
+	near(first->step_ns, 1501.0 * US);
 	assert_true(first->share > 0.7 && first->share < 0.8);
 	assert_true(isnan(first->gain.ns) && first->gain_from.n);
 	done(&p);
@@ -941,6 +967,132 @@ static void test_findings__labels_are_as_the_program_wrote_them(void **state)
 	done(&p);
 }
 
+/* --- slow entries --------------------------------------------------------------------------------- */
+
+static void compiles_first(struct program *p)
+{
+	host(p, p->step == 0 ? 300000 : 0);
+	copies_are_pageable(p);
+}
+
+static void compiles_in_the_first(struct program *p)
+{
+	kernel(p, "gemm", 100);
+	host(p, p->step < 2 ? 200000 : 0);
+	syncs(p);
+}
+
+static void writes_once(struct program *p)
+{
+	loads_first(p);
+	host(p, p->step == 7 ? 200000 : 0);
+}
+
+static void loads_after_a_slow_start(struct program *p)
+{
+	host(p, p->step == 0 ? 300000 : 0);
+	loads_first_in_a_range(p);
+}
+
+static void loads_slowly_at_first(struct program *p)
+{
+	host(p, p->step == 0 ? 300000 : 1500);
+}
+
+static void evaluates_now_and_then(struct program *p)
+{
+	busy(p);
+	host(p, p->step % 4 == 3 ? 4000 : 0);
+}
+
+/* Costs are those of the usual entries. What only the slow ones have is a cost of the run, and comes after. */
+static void test_findings__slow_entries_do_not_decide(void **state)
+{
+	static const struct {
+		struct planted of;
+		uint64_t nr_left_out;
+		double cost_us, step_us;
+		const char *rare; /* cause of the finding about the slow entries; NULL = none */
+	} cases[] = {
+		{{"compiles first", compiles_first, nothing, nothing, "pageable_copies", "step/h2d", NULL}, 1, 1500, 1925, "head"},
+		{{"compiles in the first", compiles_in_the_first, nothing, nothing, "sync", "step", NULL}, 2, 750, 1100, "host"},
+		{{"writes once", writes_once, nothing, nothing, "head", "step", NULL}, 1, 1504, 1907, "tail"},
+		{{"loads", loads_after_a_slow_start, nothing, nothing, "head", "step/data", NULL}, 1, 1507, 1913, NULL},
+		{{"between", busy, nothing, loads_slowly_at_first, "between", "step", NULL}, 1, 1501, 1906, NULL},
+		{{"often", evaluates_now_and_then, nothing, nothing, "tail", "step", NULL}, 0, 1000, 1407, NULL},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct sonde_findings *f;
+		const struct sonde_finding *last;
+		struct program p;
+
+		run_program(&p, &cases[i].of);
+		f = p.run.t->findings;
+		assert_true(is_first(p.run.t, cases[i].of.name, &cases[i].of));
+		assert_int_equal(f->nr_left_out, cases[i].nr_left_out);
+		about(f->at.at[0].step_ns, cases[i].cost_us * US);
+		about(f->step_ns + f->between_ns, cases[i].step_us * US);
+		near(f->at.at[0].share, f->at.at[0].step_ns / (f->step_ns + f->between_ns));
+		last = &f->at.at[f->at.nr - 1];
+		assert_true(!cases[i].rare || (!last->is_in_step && strcmp(sonde_causes[last->cause].name, cases[i].rare) == 0 &&
+						      sonde_str_has(last->says, "of 12 entries", NULL)));
+		done(&p);
+	}
+}
+
+/* Two findings of one cause: the largest is first, whatever the stakes are. Texts show only that one. */
+static void test_findings__the_largest_of_a_cause_stands_for_it(void **state)
+{
+	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
+	struct sonde_findings *f;
+	struct program p;
+	size_t i;
+
+	(void)state;
+	run_program(&p, &of);
+	f = p.run.t->findings;
+	assert_true(f->at.nr >= 2);
+	for (i = 0; i < f->at.nr; i++)
+		f->at.at[i].savable_ns = (double)i; /* the last one has the most at stake */
+	f->at.at[0].cause = f->at.at[f->at.nr - 1].cause = SONDE_CAUSE_WAVES;
+	f->at.at[0].run_ns = 9e9;
+	sonde_findings_rank(f);
+	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_WAVES);
+	near(f->at.at[0].run_ns, 9e9);
+	assert_int_equal(f->at.at[1].cause, SONDE_CAUSE_WAVES);
+	done(&p);
+}
+
+/* A label may have signs that mean something to a shell. */
+static void test_findings__commands_can_be_pasted_into_a_shell(void **state)
+{
+	const struct sonde_finding_gain gain = {9e4, 8e4, 10e4, 18e4, false};
+	struct sonde_buf words = {0};
+	struct sonde_finding *first;
+	struct program p;
+	int i;
+
+	(void)state;
+	begin(&p);
+	for (i = 0; i < 4; i++) {
+		push(&p, "load $batch's");
+		launch_bound(&p);
+		pop(&p);
+	}
+	aggregate(&p.run, p.m.r, NULL);
+	first = &p.run.t->findings->at.at[0];
+	assert_true(sonde_str_is(first->change, "graph:load $batch's"));
+	assert_true(sonde_str_is(first->gain_from, "run `sonde whatif RUN 'graph:load $batch'\\''s'` to estimate it"));
+	sonde_finding_set_gain(p.run.t->findings, first, &gain, SONDE_STR("replayed"));
+	sonde_finding_say_gain(&words, p.run.t->findings, first);
+	assert_non_null(strstr(words.p, "replayed ('graph:load $batch'\\''s')"));
+	sonde_buf_release(&words);
+	done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -959,6 +1111,9 @@ int main(void)
 		cmocka_unit_test(test_findings__without_a_limiter_no_gain_is_asked_for),
 		cmocka_unit_test(test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out),
 		cmocka_unit_test(test_findings__labels_are_as_the_program_wrote_them),
+		cmocka_unit_test(test_findings__slow_entries_do_not_decide),
+		cmocka_unit_test(test_findings__the_largest_of_a_cause_stands_for_it),
+		cmocka_unit_test(test_findings__commands_can_be_pasted_into_a_shell),
 	};
 
 	return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
