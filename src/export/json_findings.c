@@ -73,12 +73,18 @@ void sonde_json__write_findings(struct sonde_json_export *x)
 	const struct sonde_findings *f = x->tree->findings;
 	size_t i;
 
+	if (!f) { /* replayed ranges, or no times: nothing was found */
+		sonde_json_open(&x->w, "findings", '[', true);
+		sonde_json_close(&x->w, ']');
+	}
 	if (!f || !sonde_report_is_shown(f->report, x->options))
 		return;
 	sonde_json_open(&x->w, "step", '{', true);
 	sonde_json_str(&x->w, "scope", f->report->name);
 	write_node(x, "region", f->step);
 	sonde_json_u64(&x->w, "entries", f->nr_entries);
+	if (f->nr_left_out)
+		sonde_json_u64(&x->w, "entries_left_out", f->nr_left_out);
 	sonde_json_number(&x->w, "entry_ms", f->step == SONDE_NONE ? NAN : f->step_ns / 1e6);
 	sonde_json_number(&x->w, "between_ms", f->step == SONDE_NONE ? NAN : f->between_ns / 1e6);
 	sonde_json_close(&x->w, '}');

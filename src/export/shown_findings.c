@@ -23,28 +23,6 @@ static bool is_grouped(const struct sonde_export_options *o)
 	return o->max_findings != SONDE_NO_LIMIT;
 }
 
-/* Whether two findings may stand for each other: their costs are of the same thing, and both have something to gain. */
-static bool is_alike(const struct sonde_finding *a, const struct sonde_finding *b)
-{
-	return a->is_in_step == b->is_in_step && a->is_startup == b->is_startup &&
-	       sonde_finding_gains_nothing(a) == sonde_finding_gains_nothing(b);
-}
-
-/* The finding that stands for all with its cause, of which `leader` is the first: the largest. */
-static const struct sonde_finding *head_of(const struct sonde_findings *f, size_t leader)
-{
-	const struct sonde_finding *first = &f->at.at[leader], *head = first;
-	size_t i;
-
-	for (i = leader + 1; i < f->at.nr; i++) {
-		const struct sonde_finding *a = &f->at.at[i];
-
-		if (a->cause == first->cause && is_alike(a, first) && a->run_ns > head->run_ns)
-			head = a;
-	}
-	return head;
-}
-
 size_t sonde_findings_shown(
 	const struct sonde_finding *out[SONDE_MAX_FINDINGS], const struct sonde_tree *t, const struct sonde_export_options *o)
 {
@@ -55,10 +33,8 @@ size_t sonde_findings_shown(
 		o->view == SONDE_VIEW_MEMORY || o->view == SONDE_VIEW_RANKS)
 		return 0;
 	for (i = 0; i < f->at.nr && i < SONDE_MAX_FINDINGS && nr < max; i++)
-		if (!is_grouped(o))
+		if (!is_grouped(o) || leader_of(f, i) == i)
 			out[nr++] = &f->at.at[i];
-		else if (leader_of(f, i) == i)
-			out[nr++] = head_of(f, i);
 	return nr;
 }
 
@@ -207,12 +183,14 @@ void sonde_findings_say_step(struct sonde_buf *out, const struct sonde_tree *t, 
 
 	for (i = 0; i < nr; i++)
 		is_meant |= shown[i]->is_in_step;
-	if (!is_meant || sonde_str_is(f->each, "each step"))
+	if (!is_meant || (sonde_str_is(f->each, "each step") && !f->nr_left_out))
 		return;
 	sonde_buf_puts(out, "step = ");
 	sonde_node_say(out, t, &f->report->nodes.at[f->step]);
-	sonde_buf_printf(out, ": %llu entries of %.3f ms (report.step=ID chooses another)", (unsigned long long)f->nr_entries,
-		(f->step_ns + f->between_ns) / 1e6);
+	sonde_buf_printf(out, ": %llu entries of %.3f ms", (unsigned long long)f->nr_entries, (f->step_ns + f->between_ns) / 1e6);
+	if (f->nr_left_out)
+		sonde_buf_printf(out, ", without %llu that took far longer", (unsigned long long)f->nr_left_out);
+	sonde_buf_puts(out, " (report.step=ID chooses another)");
 }
 
 bool sonde_findings_name(const struct sonde_tree *t, const struct sonde_report *r, const struct sonde_export_options *o, uint32_t node)

@@ -9,8 +9,8 @@
 
 /*
  * Fills in the findings that are shown; returns how many. That is 0 if there are none, if their report is not shown, or
- * if the view is about something else. Unless all are asked for, each cause is shown once, at its largest place; its other
- * places are named after that.
+ * if the view is about something else. Unless all are asked for, each cause is shown once, by its first finding, which is the
+ * largest; its other places are named after that.
  */
 size_t sonde_findings_shown(
 	const struct sonde_finding *out[SONDE_MAX_FINDINGS], const struct sonde_tree *t, const struct sonde_export_options *o);
@@ -27,7 +27,8 @@ void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *
 /* Replaces the RUN of the commands in such a text with `run`; with "" they name none. */
 void sonde_finding_name_run(struct sonde_buf *line, const char *run);
 /*
- * Appends "step = decode: 12 entries of 3.100 ms", if findings count by a region that is not called a step; else nothing.
+ * Appends "step = decode: 12 entries of 3.100 ms", if findings count by a region that is not called a step, or leave out
+ * slow entries of it; else nothing.
  */
 void sonde_findings_say_step(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o);
 /* Appends "4 more: --findings all" if not all are shown or named, and, after several gains, that they do not add up. */

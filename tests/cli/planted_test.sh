@@ -38,3 +38,31 @@ grouped() { # one cause is one finding, its other places are named; all are ther
 		grep -q 'Also: ' "$TMP/few" && ! "$SONDE" report examples/h200_transformer.ncu-rep --findings all | grep -q 'Also: '
 }
 ok "findings of one cause are one finding" grouped
+
+same_order() { # JSON has the findings in the order of text, in which each cause is shown once
+	local f
+	for f in examples/h200_transformer.ncu-rep "$TMP/planted"/{compiled_first,item_and_copies}.json; do
+		"$SONDE" report "$f" -f json | python3 -c 'import json, sys
+seen, n = set(), 0
+for f in json.load(sys.stdin)["findings"]:
+    if f["cause"] not in seen and n < 3:
+        n += 1
+        print("%d. %s: %s" % (n, f["where"], f["says"]))
+    seen.add(f["cause"])' >"$TMP/in_json"
+		"$SONDE" report "$f" --width 5000 | sed -nE 's/\.( Also: .*)?$//; /^[0-9]\. /p' >"$TMP/in_text"
+		[ -s "$TMP/in_text" ] && diff "$TMP/in_text" "$TMP/in_json" || return
+	done
+}
+ok "text and JSON have one order" same_order
+
+usual() { # half a second in the first of 25 steps is a cost of the run, in no mean, and it is told
+	"$SONDE" report "$TMP/planted/compiled_first.json" --width 300 >"$TMP/few" && grep -q ' entries of [0-9.]* ms, without 1 that took far longer' "$TMP/few" &&
+		grep -qE '^2\. train_step: the GPU was idle for [45][0-9.]* ms of the run \([0-9]+%\), mostly in 1 of [0-9]+ entries, because the host' "$TMP/few" &&
+		"$SONDE" report "$TMP/planted/compiled_first.json" -f json | jq -e '.step.entries_left_out == 1 and .step.entry_ms < 12 and .findings[-1].cost.step_ms == null and .findings[-1].cost.share_of == "run"' >/dev/null
+}
+ok "a slow first entry is not in the mean" usual
+
+none() { # what has no times of launches has no findings; the key is there
+	"$SONDE" report tests/data/ncu/seed_apprange.ncu-rep -f json >"$TMP/none.json" && "$SONDE" validate "$TMP/none.json" >/dev/null && jq -e '.findings == []' "$TMP/none.json" >/dev/null
+}
+ok "no findings are an empty list" none
