@@ -54,7 +54,7 @@ bool sonde_findings_add_wait(struct sonde_finding **out, struct sonde_findings *
 	struct sonde_finding *to;
 
 	x.top_ns = (f->step_ns + f->between_ns) * (double)f->nr_entries;
-	*out = to = sonde_finder__add(&x, SONDE_CAUSE_SYNC, node, step_ns * (double)f->nr_entries);
+	*out = to = sonde_finder__add(&x, SONDE_CAUSE_SYNC, node, (struct sonde_finding_cost){step_ns * (double)f->nr_entries, 1});
 	if (!to)
 		return !x.failed;
 	sonde_finder__prove(to, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("wait_ms"), to->run_ns / 1e6, NAN, "ms",
