@@ -326,7 +326,7 @@ static uint32_t name_kernels(struct sonde_buf *b, const struct sonde_diff *d,
 static void add_kernels(
 	struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	if (r->time == SONDE_ENTRY_HOST || r->causes & SONDE_CAUSE_WAITING) /* kernels do not explain host time or waiting */
+	if (r->time == SONDE_ENTRY_HOST || r->causes & (SONDE_CAUSE_WAITING | SONDE_CAUSE_OVERLAP)) /* kernels explain neither these nor host time */
 		return;
 	if (!(r->causes & SONDE_CAUSE_KERNELS))
 		name_kernels(b, d, r, KERNELS_ALL, MOST_NAMED, 0);

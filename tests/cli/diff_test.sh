@@ -136,6 +136,10 @@ graph_lost() { # the host is ahead of the GPU by many steps in the one, and behi
 		status 0 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above gpu:decode/step=5% && status 3 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above host:decode/step=5% --single
 }
 ok diff__a_step_without_its_graph_is_slower graph_lost
+kernels_of_overlap() { # kernels that take as long as before do not explain lost overlap
+	status 0 "$SONDE" diff "$D/conc_same.json.gz" "$D/serial.json.gz" && says 'less overlap' && ! says 'less overlap:'
+}
+ok diff__overlap_names_no_kernels kernels_of_overlap
 minor() { # what is entered once a run never decides, also by name
 	status 4 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above decode=5% --single && says 'is entered only once per run, or takes less than 1 % of the time, so it cannot decide the gate'
 }
