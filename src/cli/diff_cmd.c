@@ -78,8 +78,8 @@ static const struct sonde_option options[] = {
 	SONDE_OPT(0, "min-effect", "PCT", WORD, min_effect, "ignore changes below this (2%)"),
 	SONDE_OPT(0, "fail-above", "[GLOB=]PCT", WORDS, limit_words,
 		"exit with 3 when the step, the repeated region with the most time, is slower by more "
-		"than PCT; with GLOB, when any region is whose path matches; gpu: or host: before it "
-		"compares that time instead of wall time (gpu:decode=5%); may be repeated"),
+		"than PCT; with GLOB, when any region is whose path matches; gpu:, host:, wall: or "
+		"iteration: before it compares that time alone (gpu:decode=5%); may be repeated"),
 	SONDE_OPT(0, "allow-insufficient", NULL, FLAG, options.allows_insufficient,
 		"exit with 0, not 4, when entries are too few or too noisy for the gate, or a region "
 		"of it is gone; not when nothing was compared"),
@@ -147,7 +147,7 @@ static bool read_percent(struct sonde_str s, double *out)
 /* Reads the prefix of "gpu:decode=5%": this limit is about another time than the one that regions are compared by. */
 static void read_time(struct sonde_diff_limit *l, struct sonde_str *word, struct sonde_str *value)
 {
-	static const enum sonde_entry_time times[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
+	static const unsigned times[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST, SONDE_DIFF_ITERATION};
 	size_t i, n;
 
 	for (i = 0; i < sizeof(times) / sizeof(*times); i++) {
@@ -181,7 +181,7 @@ static int read_limits(struct request *q, struct sonde_err *err)
 		}
 		if (!read_percent(value, &l->above) || (sign && !l->glob.n))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"diff: --fail-above is [wall:|gpu:|host:][GLOB=]PCT, as 5%%, 'decode/**=3%%' or "
+				"diff: --fail-above is [wall:|gpu:|host:|iteration:][GLOB=]PCT, as 5%%, 'decode/**=3%%' or "
 				"gpu:decode=5%%, not '%s'",
 				q->limit_words.at[i]);
 	}
@@ -409,11 +409,14 @@ static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 		"diff: the sides are not comparable; --force compares them anyway");
 }
 
-/* A limit whose path no region has is a mistake in the command: unnoticed, the gate would pass for ever. */
+/* A limit or a step that no region has is a mistake in the command: unnoticed, the gate would pass for ever. */
 static int refuse_stray(const struct sonde_diff *d, struct sonde_err *err)
 {
 	const struct sonde_diff_limit *l = sonde_diff_stray_limit(d);
 
+	if (sonde_diff_lacks_step(d))
+		return sonde_err_set(err, SONDE_ERR_USAGE, "diff: report.step: neither side has a region '%.*s'; `sonde regions` lists their ids",
+			SONDE_STR_ARG(d->options.step));
 	if (!l)
 		return 0;
 	return sonde_err_set(err, SONDE_ERR_USAGE,
@@ -485,8 +488,10 @@ static int run_diff(struct request *q, int *status, struct sonde_err *err)
 	struct runs runs = {0};
 	int rc = sonde_settings_compose(&config, &want, false, err);
 
-	if (rc == 0)
+	if (rc == 0) {
+		q->options.step = hydra_config_str(config, "report.step");
 		rc = open_runs(&runs, &q->base, config, err);
+	}
 	if (rc == 0)
 		rc = open_runs(&runs, &q->new_side, config, err);
 	if (rc == 0)

@@ -23,9 +23,9 @@ const char *sonde_verdict_words(enum sonde_verdict v)
 						  : sonde_verdict_name(v);
 }
 
-const char *sonde_diff_time_name(enum sonde_entry_time which)
+const char *sonde_diff_time_name(unsigned which)
 {
-	static const char *const names[SONDE_NR_ENTRY_TIMES] = {"host", "gpu", "span", "wall"};
+	static const char *const names[SONDE_NR_DIFF_TIMES] = {"host", "gpu", "span", "wall", "iteration"};
 
 	return names[which];
 }
@@ -98,6 +98,26 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 			       : "fewer launches, with other durations";
 	}
 	return NULL;
+}
+
+struct sonde_diff_region sonde_diff_iteration(const struct sonde_diff_region *step)
+{
+	const struct sonde_diff_time *t = &step->times[SONDE_DIFF_ITERATION];
+	struct sonde_diff_region r = *step;
+
+	r.verdict = t->verdict;
+	r.causes = 0;
+	r.ratio = t->ratio;
+	r.low = t->low;
+	r.high = t->high;
+	r.p = t->p;
+	r.q = t->q;
+	r.needed = t->needed;
+	r.base.median_ns = t->base_ns;
+	r.base.nr_values = t->nr_values[0];
+	r.new_half.median_ns = t->new_ns;
+	r.new_half.nr_values = t->nr_values[1];
+	return r;
 }
 
 static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
@@ -174,6 +194,10 @@ int sonde_diff_build(struct sonde_diff **out, const struct sonde_diff_side *base
 		rc = sonde_err_nomem(err);
 	if (rc == 0)
 		rc = sonde_diff__sample(d, &m, err);
+	if (rc == 0)
+		sonde_diff__find_steps(d);
+	if (rc == 0 && !sonde_diff__sample_iterations(d, &m))
+		rc = sonde_err_nomem(err);
 	if (rc == 0 && !(sonde_diff__judge(d) && sonde_diff__measure(d, &m) && sonde_diff__explain(d, &m)))
 		rc = sonde_err_nomem(err);
 	if (rc == 0) {

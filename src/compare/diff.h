@@ -32,7 +32,7 @@ struct sonde_diff_limit {
 	struct sonde_str glob; /* matches region ids; empty = the step */
 	double above;	       /* 0.05 = 5 % */
 	bool has_time;	       /* the user chose a time: … */
-	uint8_t time;	       /* … this enum sonde_entry_time; else the limit is about the time that the region is compared by */
+	uint8_t time;	       /* … this one; else the limit is about the time that the region is compared by, and iterations */
 };
 
 #define SONDE_MIN_EFFECT    0.02 /* the default of min_effect */
@@ -40,6 +40,7 @@ struct sonde_diff_limit {
 
 struct sonde_diff_options {
 	double min_effect;		       /* 0.02 = 2 % */
+	struct sonde_str step;		       /* id of the region that is the step; empty = the repeated region with the most time */
 	const struct sonde_diff_limit *limits; /* the last one that matches decides; one with a glob goes before one without */
 	size_t nr_limits;
 	bool per_scope; /* compares each rank or process, not the aggregates */
@@ -47,6 +48,13 @@ struct sonde_diff_options {
 	bool takes_partial;	  /* also compares inputs that are damaged or incomplete */
 	bool accepts_single;	  /* a region that is likely slower fails the gate */
 };
+
+/*
+ * The times that a comparison knows: those of an entry, and of the step the iteration, from the end of an entry to the
+ * end of the next one (iterations.c). It has the time between entries, in which nothing of the step runs.
+ */
+#define SONDE_DIFF_ITERATION SONDE_NR_ENTRY_TIMES
+#define SONDE_NR_DIFF_TIMES  (SONDE_NR_ENTRY_TIMES + 1)
 
 enum sonde_verdict {
 	SONDE_VERDICT_SAME,
@@ -60,7 +68,7 @@ enum sonde_verdict {
 };
 #define SONDE_NR_VERDICTS 8
 const char *sonde_verdict_name(enum sonde_verdict v);  /* "likely_slower", … */
-const char *sonde_diff_time_name(enum sonde_entry_time which); /* "wall", "gpu", "host" */
+const char *sonde_diff_time_name(unsigned which); /* "wall", "gpu", "host", "iteration" */
 const char *sonde_verdict_words(enum sonde_verdict v); /* "likely slower", …, for people */
 
 /* Why the time of a region changed, as bits. */
@@ -163,11 +171,11 @@ struct sonde_diff_region {
 	uint8_t causes; /* bits of enum sonde_cause */
 	uint8_t time;	/* enum sonde_entry_time: which time ratio, verdict and medians are about */
 	bool is_half_gpu; /* host time is compared although one side works on the GPU: a gate must not decide by that */
-	bool is_step;	/* the repeated region with the most time */
+	bool is_step;	/* the region that options.step names, else the repeated region with the most time */
 	bool is_minor;	/* never decides a gate: it is entered once per run, or takes less than 1 % of the time */
 	double limit;	/* limit of the gate; NaN = none */
-	uint8_t limit_time; /* enum sonde_entry_time: which time the limit is about */
-	struct sonde_diff_time times[SONDE_NR_ENTRY_TIMES];
+	uint8_t limit_time; /* which time the limit is about; of the step, the iteration if that is what decides */
+	struct sonde_diff_time times[SONDE_NR_DIFF_TIMES]; /* only the step has iterations */
 	struct sonde_diff_half base, new_half;
 	double ratio, low, high; /* if not known: NaN, 0 and infinity */
 	double p, q;		 /* NaN = not tested */
@@ -216,6 +224,15 @@ void sonde_diff_free(struct sonde_diff *d);
 int sonde_diff_status(const struct sonde_diff *d);
 /* The change of the median per entry, in ns. For an added or removed region, the whole time that came or went. */
 double sonde_diff_region_delta(const struct sonde_diff_region *r);
+/* Whether the region that options.step names is on neither side. */
+bool sonde_diff_lacks_step(const struct sonde_diff *d);
+/* Whether the iterations of the step decide how its gate ended, and not its entries. */
+static inline bool sonde_diff_is_by_iteration(const struct sonde_diff_region *r)
+{
+	return r->gate > SONDE_GATE_PASS && r->limit_time == SONDE_DIFF_ITERATION;
+}
+/* A copy of the step whose verdict, medians, ratio and interval are those of its iterations. */
+struct sonde_diff_region sonde_diff_iteration(const struct sonde_diff_region *step);
 /* A limit with a glob that matches no region of either side; NULL = there is none. */
 const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d);
 /* "more launches", "longer kernels", …; NULL = nothing to say. */

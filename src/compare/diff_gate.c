@@ -56,9 +56,9 @@ static const struct sonde_diff_limit *limit_of(const struct sonde_diff *d, const
 }
 
 /* A new region cannot be slower than before, and a minor one decides nothing. */
-static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_diff_region *r)
+static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_diff_region *r, uint8_t time)
 {
-	const struct sonde_diff_time *t = &r->times[r->limit_time];
+	const struct sonde_diff_time *t = &r->times[time];
 	bool is_slower = t->verdict == SONDE_VERDICT_SLOWER || t->verdict == SONDE_VERDICT_LIKELY_SLOWER, is_beyond;
 
 	if (isnan(r->limit) || r->verdict == SONDE_VERDICT_ADDED || r->is_minor)
@@ -70,88 +70,6 @@ static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_di
 			       r->is_half_gpu
 		       ? SONDE_GATE_INSUFFICIENT
 		       : SONDE_GATE_PASS;
-}
-
-static bool is_on_both(const struct sonde_diff_region *r)
-{
-	return r->base.is_there && r->new_half.is_there;
-}
-
-/* --- the step, and what is too small to decide --------------------------------------------------- */
-
-#define MINOR_SHARE 0.01 /* share of the time of the step; without a step, of the largest region */
-#define REPEATED    1.5	 /* from this many entries per run, a region is repeated */
-
-/* Whether each rank or process enters the region at least this often per run, on all sides that have it. */
-static bool is_entered(const struct sonde_diff_region *r, double least)
-{
-	return (!r->base.is_there || r->base.entries / r->base.scopes >= least) &&
-	       (!r->new_half.is_there || r->new_half.entries / r->new_half.scopes >= least);
-}
-
-static double usual_time(const struct sonde_diff_half *h)
-{
-	return h->is_there && h->median_ns > 0 ? h->median_ns * fmax(h->entries, 1) : 0;
-}
-
-/*
- * The time of a run if every entry took the median time. So a warm-up whose first entry compiles does not become the
- * step.
- */
-static double total_of(const struct sonde_diff_region *r)
-{
-	return fmax(usual_time(&r->base), usual_time(&r->new_half));
-}
-
-/* Whether a region around it is repeated too: all its entries may be inside a single entry of that one. */
-static bool is_inside_repeated(const struct sonde_diff *d, const struct sonde_diff_region *r)
-{
-	uint32_t up;
-
-	for (up = r->parent; up != SONDE_NONE; up = d->regions.at[up].parent)
-		if (is_on_both(&d->regions.at[up]) && is_entered(&d->regions.at[up], REPEATED))
-			return true;
-	return false;
-}
-
-/*
- * A region with enough entries to decide comes first, because a warm-up is entered only twice. Then the one with more
- * time.
- */
-static bool is_rather_step(const struct sonde_diff_region *a, const struct sonde_diff_region *b)
-{
-	bool has_enough = is_entered(a, SONDE_LEAST_ENTRIES);
-
-	if (!b || has_enough != is_entered(b, SONDE_LEAST_ENTRIES))
-		return !b || has_enough;
-	return total_of(a) > total_of(b);
-}
-
-/* Finds the step, which is the repeated region with the most time in each scope, and the regions that never decide. */
-static void find_steps(struct sonde_diff *d)
-{
-	size_t i, first, end;
-
-	for (first = 0; first < d->regions.nr; first = end) {
-		struct sonde_diff_region *step = NULL;
-		double most = 0;
-
-		for (end = first; end < d->regions.nr && d->regions.at[end].scope_nr == d->regions.at[first].scope_nr; end++) {
-			struct sonde_diff_region *r = &d->regions.at[end];
-
-			most = fmax(most, total_of(r));
-			if (is_on_both(r) && is_entered(r, REPEATED) && !is_inside_repeated(d, r) && is_rather_step(r, step))
-				step = r;
-		}
-		most = step ? total_of(step) : most;
-		for (i = first; i < end; i++)
-			d->regions.at[i].is_minor =
-				!is_entered(&d->regions.at[i], REPEATED) || total_of(&d->regions.at[i]) < MINOR_SHARE * most;
-		if (step) {
-			step->is_step = true;
-			step->is_minor = false;
-		}
-	}
 }
 
 /* --- what was not compared -------------------------------------------------------------------- */
@@ -216,6 +134,17 @@ const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d
 	return NULL;
 }
 
+bool sonde_diff_lacks_step(const struct sonde_diff *d)
+{
+	size_t i;
+
+	if (!d->options.step.n || !d->regions.nr)
+		return false;
+	for (i = 0; i < d->regions.nr && !sonde_str_eq(d->regions.at[i].path, d->options.step); i++)
+		;
+	return i == d->regions.nr;
+}
+
 /* Whether a limit belongs to a region of both sides that may decide. If not, adds the reason. */
 static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 {
@@ -228,9 +157,9 @@ static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 
 		if (l->glob.n ? !sonde_str_glob(r->path, l->glob) : !r->is_step)
 			continue;
-		if (is_on_both(r) && !r->is_minor)
+		if (sonde_diff__is_on_both(r) && !r->is_minor)
 			return true;
-		why = is_on_both(r) ? "the matching region is entered only once per run, or takes less than 1 % of the time, so it cannot "
+		why = sonde_diff__is_on_both(r) ? "the matching region is entered only once per run, or takes less than 1 % of the time, so it cannot "
 				      "decide the gate"
 				    : "no matching region is on both sides";
 	}
@@ -260,6 +189,24 @@ static void raise_gate(struct sonde_diff *d, enum sonde_gate g)
 	d->gate = g > d->gate ? g : d->gate;
 }
 
+/*
+ * A limit of the step is also one of its iterations: they decide if their result is worse. Time between entries scatters
+ * a lot, so iterations that are undecided count only if they seem slower than allowed.
+ */
+static void judge_iteration(const struct sonde_diff *d, struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_DIFF_ITERATION];
+	enum sonde_gate g;
+
+	if (!t->is_known || !(t->ratio - 1 > r->limit))
+		return;
+	g = gate_of(d, r, SONDE_DIFF_ITERATION);
+	if (g <= r->gate)
+		return;
+	r->gate = g;
+	r->limit_time = SONDE_DIFF_ITERATION;
+}
+
 /* Fills in the limits and results of all regions. Returns how many regions with a limit were compared. */
 static size_t judge_regions(struct sonde_diff *d)
 {
@@ -272,10 +219,12 @@ static size_t judge_regions(struct sonde_diff *d)
 		l = limit_of(d, r);
 		r->limit = l ? l->above : NAN;
 		r->limit_time = l && l->has_time ? l->time : r->time;
-		r->gate = gate_of(d, r);
+		r->gate = gate_of(d, r, r->limit_time);
+		if (l && !l->has_time)
+			judge_iteration(d, r);
 		nr_likely += r->times[r->limit_time].verdict == SONDE_VERDICT_LIKELY_SLOWER && r->gate == SONDE_GATE_INSUFFICIENT;
 		raise_gate(d, r->gate);
-		nr += is_on_both(r) && !isnan(r->limit);
+		nr += sonde_diff__is_on_both(r) && !isnan(r->limit);
 	}
 	if (nr_likely)
 		sonde_note(&d->gate_reasons,
@@ -290,7 +239,7 @@ static bool is_any_on_both(const struct sonde_diff *d)
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++)
-		if (is_on_both(&d->regions.at[i]))
+		if (sonde_diff__is_on_both(&d->regions.at[i]))
 			return true;
 	return false;
 }
@@ -301,7 +250,6 @@ void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
 	size_t nr_compared, i;
 	bool has_empty, is_sure = !d->gate_reasons.texts.nr;
 
-	find_steps(d);
 	nr_compared = judge_regions(d);
 	if (!d->options.nr_limits)
 		return;

@@ -6,6 +6,8 @@
  *   match.c          which reports and regions belong together
  *   walls.c          the wall time that each entry adds to its run
  *   run_values.c     times of every region in every run
+ *   step.c           the step, and regions too small to decide
+ *   iterations.c     from one entry of the step to the next
  *   stats.c          statistics, which know no regions
  *   sides.c          statistics of two sides
  *   verdict.c        verdicts of every region
@@ -68,7 +70,13 @@ bool sonde_diff__match(struct sonde_diff *d, struct sonde_diff__match *m);
 double *sonde_diff__walls(const struct sonde_cells *c, struct sonde_arena *arena);
 /* Fills in the entry times and sums of every region (run_values.c). */
 int sonde_diff__sample(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err);
+	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err);
+/* Finds the step of each scope, and the regions that never decide (step.c). */
+void sonde_diff__find_steps(struct sonde_diff *d);
+/* Fills in the iterations of the steps (run_values.c). */
+bool sonde_diff__sample_iterations(struct sonde_diff *d, struct sonde_diff__match *m);
+/* Appends the iterations of one run; none if its entries overlap, or it is not known when they ended (iterations.c). */
+bool sonde_diff__push_iterations(struct sonde_diff *d, const struct sonde_entry_runs *runs, struct sonde_arena *arena);
 /* Appends to the comparison's values. */
 bool sonde_diff__push_value(struct sonde_diff *d, double ns);
 /* Compares the metrics of every region (metric_changes.c). */
@@ -92,13 +100,29 @@ static inline uint64_t sonde_diff__mix(uint64_t a, uint64_t b)
 	return sonde_hash(both, sizeof(both));
 }
 
+static inline bool sonde_diff__is_on_both(const struct sonde_diff_region *r)
+{
+	return r->base.is_there && r->new_half.is_there;
+}
 static inline bool sonde_diff__is_lone(const struct sonde_diff_region *r)
 {
 	return r->verdict == SONDE_VERDICT_ADDED || r->verdict == SONDE_VERDICT_REMOVED;
 }
+static inline bool sonde_diff__is_verdict_moved(uint8_t verdict)
+{
+	return verdict >= SONDE_VERDICT_SLOWER && verdict <= SONDE_VERDICT_LIKELY_FASTER;
+}
 static inline bool sonde_diff__is_moved(const struct sonde_diff_region *r)
 {
-	return r->verdict >= SONDE_VERDICT_SLOWER && r->verdict <= SONDE_VERDICT_LIKELY_FASTER;
+	return sonde_diff__is_verdict_moved(r->verdict);
+}
+/* The time between two entries of the step, as the medians have it. */
+static inline double sonde_diff__between(const struct sonde_diff_region *r, bool is_new)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_DIFF_ITERATION];
+	double between = is_new ? t->new_ns - r->new_half.median_ns : t->base_ns - r->base.median_ns;
+
+	return between > 0 ? between : 0;
 }
 /* Whether GPU time changed while another time is the headline. */
 static inline bool sonde_diff__is_gpu_moved(const struct sonde_diff_region *r)

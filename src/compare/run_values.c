@@ -86,14 +86,14 @@ static bool push_entries(struct sonde_diff *d, struct sonde_entry_runs *runs, co
 	return ok;
 }
 
-static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region,
-	size_t run, enum sonde_entry_time which)
+static bool push_run(struct sonde_diff *d, struct sonde_diff__match *m, size_t region,
+	size_t run, unsigned which)
 {
 	const struct sonde_node *n = sonde_diff__node(m, region, run);
 	const struct sonde_report *report = sonde_diff__report(m, region, run);
 	uint32_t *count = sonde_vec_push(&d->values_of_run);
 	size_t before = d->values.nr;
-	const struct source from = {m->trees[run]->cells->entries.at, m->walls[run], which};
+	const struct source from = {m->trees[run]->cells->entries.at, m->walls[run], (enum sonde_entry_time)which};
 	struct sonde_entry_runs runs;
 	double sum;
 	bool ok;
@@ -102,8 +102,11 @@ static bool push_run(struct sonde_diff *d, const struct sonde_diff__match *m, si
 		return count;
 	if (!sonde_entry_runs_find(&runs, m->trees[run], report, n))
 		return false;
-	sum = node_time(n, which);
-	ok = (which == SONDE_ENTRY_WALL && isnan(sum)) || push_entries(d, &runs, &from);
+	sum = which == SONDE_DIFF_ITERATION ? NAN : node_time(n, from.which);
+	if (which == SONDE_DIFF_ITERATION)
+		ok = sonde_diff__push_iterations(d, &runs, &m->arena);
+	else
+		ok = (which == SONDE_ENTRY_WALL && isnan(sum)) || push_entries(d, &runs, &from);
 	if (!runs.nr_entries && sum > 0)
 		ok = sonde_diff__push_value(d, sum / count_entries(report, n));
 	sonde_entry_runs_release(&runs);
@@ -165,8 +168,8 @@ static void fill_half(struct sonde_diff *d, const struct sonde_diff__match *m, s
 }
 
 /* Collects the values of one time of a region on one side. */
-static bool sample_side(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, bool is_new,
-	enum sonde_entry_time which)
+static bool sample_side(struct sonde_diff *d, struct sonde_diff__match *m, size_t region, bool is_new,
+	unsigned which)
 {
 	struct sonde_diff_time *t = &d->regions.at[region].times[which];
 	size_t run = is_new ? m->nr_base : 0, end = is_new ? m->nr_runs : m->nr_base, nr = 0;
@@ -178,19 +181,19 @@ static bool sample_side(struct sonde_diff *d, const struct sonde_diff__match *m,
 
 		if (!push_run(d, m, region, run, which))
 			return false;
-		total += n ? node_time(n, which) : 0;
+		total += n && which != SONDE_DIFF_ITERATION ? node_time(n, (enum sonde_entry_time)which) : 0;
 		entries += n ? (double)n->instances : 0;
 		nr += n != NULL;
 	}
 	t->nr_values[is_new] = (uint32_t)(d->values.nr - t->first_value[is_new]);
 	/* The sum of what each entry adds to the run, which is not the wall time that the regions have. */
-	if (which == SONDE_ENTRY_WALL && t->nr_values[is_new])
+	if ((which == SONDE_ENTRY_WALL || which == SONDE_DIFF_ITERATION) && t->nr_values[is_new])
 		total = sum_values(d, t->first_value[is_new], t->nr_values[is_new]) / t->nr_values[is_new] * entries;
 	*(is_new ? &t->new_total_ns : &t->base_total_ns) = nr ? total / (double)nr : NAN;
 	return find_median(d, is_new ? &t->new_ns : &t->base_ns, t->first_value[is_new], t->nr_values[is_new]);
 }
 
-static bool sample_time(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region, enum sonde_entry_time which)
+static bool sample_time(struct sonde_diff *d, struct sonde_diff__match *m, size_t region, unsigned which)
 {
 	struct sonde_diff_time *t = &d->regions.at[region].times[which];
 
@@ -239,7 +242,7 @@ static void choose_time(struct sonde_diff_region *r)
 	r->new_half.total_ns = t->new_total_ns;
 }
 
-static bool sample_region(struct sonde_diff *d, const struct sonde_diff__match *m, size_t region)
+static bool sample_region(struct sonde_diff *d, struct sonde_diff__match *m, size_t region)
 {
 	static const enum sonde_entry_time order[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
 	struct sonde_diff_region *r = &d->regions.at[region];
@@ -248,7 +251,7 @@ static bool sample_region(struct sonde_diff *d, const struct sonde_diff__match *
 
 	fill_half(d, m, region, false);
 	fill_half(d, m, region, true);
-	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++)
+	for (i = 0; i < SONDE_NR_DIFF_TIMES; i++)
 		r->times[i] = (struct sonde_diff_time){.base_ns = NAN, .new_ns = NAN, .base_total_ns = NAN, .new_total_ns = NAN};
 	for (i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		struct sonde_diff_time *t = &r->times[order[i]];
@@ -269,8 +272,26 @@ static bool sample_region(struct sonde_diff *d, const struct sonde_diff__match *
 	return true;
 }
 
+/* Iterations need the time until all work of an entry has ended: without wall times, only a host's entries have them. */
+bool sonde_diff__sample_iterations(struct sonde_diff *d, struct sonde_diff__match *m)
+{
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++) {
+		struct sonde_diff_region *r = &d->regions.at[i];
+		struct sonde_diff_time *t = &r->times[SONDE_DIFF_ITERATION];
+
+		if (!r->is_step || !sonde_diff__is_on_both(r) || r->time == SONDE_ENTRY_GPU)
+			continue;
+		if (!sample_time(d, m, i, SONDE_DIFF_ITERATION))
+			return false;
+		t->is_known = t->nr_values[0] && t->nr_values[1];
+	}
+	return true;
+}
+
 int sonde_diff__sample(
-	struct sonde_diff *d, const struct sonde_diff__match *m, struct sonde_err *err)
+	struct sonde_diff *d, struct sonde_diff__match *m, struct sonde_err *err)
 {
 	size_t i;
 

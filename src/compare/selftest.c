@@ -86,7 +86,7 @@ static bool try_once(struct sonde_diff *to, const struct sonde_diff *from, uint6
 	to->values.nr = to->values_of_run.nr = 0;
 	for (i = 0; i < from->regions.nr; i++) {
 		to->regions.at[i] = from->regions.at[i];
-		for (k = 0; k < SONDE_NR_ENTRY_TIMES; k++) /* only the time that the region is compared by is split */
+		for (k = 0; k < SONDE_NR_DIFF_TIMES; k++) /* only the time that the region is compared by is split */
 			to->regions.at[i].times[k].is_known = k == from->regions.at[i].time;
 		if (!take_half(to, from, i, seed, true) || !take_half(to, from, i, seed, false))
 			return false;

@@ -482,6 +482,83 @@ static void say_step(struct sonde_buf *b, const struct sonde_diff *d, const stru
 		put_needed(b, r);
 }
 
+/* --- iterations of the step ----------------------------------------------------------------------- */
+
+/* Whether iterations tell more than the entries do: the time between entries makes a good part of a change, or it hides one. */
+static bool has_iteration_news(const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_time *t = &r->times[SONDE_DIFF_ITERATION];
+	double between = fabs(sonde_diff__between(r, true) - sonde_diff__between(r, false)),
+	       most = fmax(fabs(t->new_ns - t->base_ns), fabs(sonde_diff_region_delta(r)));
+
+	if (!t->is_known || sonde_diff_is_by_iteration(r))
+		return t->is_known;
+	return (sonde_diff__is_verdict_moved(t->verdict) || (sonde_diff__is_moved(r) && t->verdict == SONDE_VERDICT_SAME)) &&
+	       between >= d->options.min_effect * t->base_ns && between >= OWN_SHARE * most;
+}
+
+static void put_between(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	double before = sonde_diff__between(r, false), now = sonde_diff__between(r, true);
+
+	if (fabs(now - before) < d->options.min_effect * r->times[SONDE_DIFF_ITERATION].base_ns)
+		return;
+	sonde_buf_printf(b, "; the time between its entries %s from ", now > before ? "grew" : "shrank");
+	put_time(b, before);
+	sonde_buf_puts(b, " to ");
+	put_time(b, now);
+}
+
+static void say_iteration(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
+{
+	const struct sonde_diff_region all = sonde_diff_iteration(r);
+
+	sonde_buf_puts(b, "An iteration of ");
+	sonde_region_say(b, r->id, r->kind);
+	if (sonde_diff__is_moved(&all))
+		sonde_buf_printf(b, "%s takes %.1f %% %s: ", sonde_diff__is_single(r) ? " likely" : "", 100 * fabs(all.ratio - 1),
+			all.ratio > 1 ? "longer" : "less");
+	else if (all.verdict == SONDE_VERDICT_SAME)
+		sonde_buf_puts(b, " takes as long as before: ");
+	else
+		sonde_buf_printf(b, " is undecided, %+.1f %%: ", 100 * (all.ratio - 1));
+	put_time(b, all.base.median_ns);
+	sonde_buf_puts(b, " \u2192 ");
+	put_time(b, all.new_half.median_ns);
+	put_interval(b, &all);
+	put_between(b, d, r);
+	if (all.verdict == SONDE_VERDICT_INSUFFICIENT)
+		put_needed(b, &all);
+}
+
+static void say_iterations(struct sonde_diff *d)
+{
+	size_t i, said = 0;
+
+	for (i = 0; i < d->regions.nr && said < MOST_NAMED; i++) {
+		struct sonde_buf b = {0};
+
+		if (!d->regions.at[i].is_step || !has_iteration_news(d, &d->regions.at[i]))
+			continue;
+		say_iteration(&b, d, &d->regions.at[i]);
+		if (!b.failed)
+			sonde_note(&d->sentences, "%s", b.p);
+		sonde_buf_release(&b);
+		said++;
+	}
+}
+
+/* Whether the iterations of some step changed. */
+static bool is_iteration_moved(const struct sonde_diff *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->regions.nr; i++)
+		if (d->regions.at[i].is_step && has_iteration_news(d, &d->regions.at[i]))
+			return true;
+	return false;
+}
+
 static bool share_fate(const struct sonde_diff *d, const struct news *a, const struct news *b)
 {
 	const struct sonde_diff_region *x = &d->regions.at[a->region],
@@ -521,7 +598,7 @@ static void say_counts(struct sonde_diff *d)
 
 	if (!d->regions.nr)
 		sonde_note(&d->sentences, "Nothing was compared: neither side has a region");
-	else if (!slower && !faster && !nr[SONDE_VERDICT_ADDED] && !nr[SONDE_VERDICT_REMOVED])
+	else if (!slower && !faster && !nr[SONDE_VERDICT_ADDED] && !nr[SONDE_VERDICT_REMOVED] && !is_iteration_moved(d))
 		sonde_note(&d->sentences,
 			"No difference was found: %u regions are the same within %g %%, %u have too "
 			"few or too noisy entries%s",
@@ -664,6 +741,7 @@ void sonde_diff__write_sentences(struct sonde_diff *d)
 
 	say_counts(d);
 	say_scopes(d);
+	say_iterations(d);
 	if (own && changed_around &&
 		news) { /* as with notes, short memory costs only the sentences, not the comparison */
 		find_own(d, own, changed_around);

@@ -74,7 +74,7 @@ static void compare_regions(void *arg)
 
 	w->failed = !runs;
 	for (i = w->first; i < d->regions.nr; i += w->step)
-		for (k = 0; k < SONDE_NR_ENTRY_TIMES && !w->failed; k++)
+		for (k = 0; k < SONDE_NR_DIFF_TIMES && !w->failed; k++)
 			w->failed = !compare_time(d, &d->regions.at[i].times[k],
 				sonde_hash(d->regions.at[i].id.p, d->regions.at[i].id.n), runs);
 	sonde_free(runs);
@@ -153,7 +153,7 @@ static void judge_region(struct sonde_diff_region *r, double min_effect)
 	size_t i;
 
 	r->needs_runs = r->base.nr_runs > 1 && r->new_half.nr_runs > 1;
-	for (i = 0; i < SONDE_NR_ENTRY_TIMES; i++) {
+	for (i = 0; i < SONDE_NR_DIFF_TIMES; i++) {
 		struct sonde_diff_time *t = &r->times[i];
 
 		t->verdict = (uint8_t)verdict_of(r, t, min_effect);
@@ -169,6 +169,30 @@ static void judge_region(struct sonde_diff_region *r, double min_effect)
 	r->needed = head->needed;
 }
 
+/*
+ * The q of iterations. They are tested in addition to the regions, so they count as further regions. The q of the regions
+ * stay as they are: the iteration of a step says much the same as the step.
+ */
+static bool adjust_iterations(struct sonde_diff *d)
+{
+	size_t nr = d->regions.nr, i;
+	double *p = sonde_malloc((2 * nr + 1) * sizeof(*p)), *q = sonde_malloc((2 * nr + 1) * sizeof(*q));
+	bool ok = p && q;
+
+	for (i = 0; ok && i < nr; i++) {
+		const struct sonde_diff_region *r = &d->regions.at[i];
+
+		p[i] = r->times[r->time].p;
+		p[nr + i] = r->times[SONDE_DIFF_ITERATION].p;
+	}
+	ok = ok && sonde_stats_adjust(q, p, 2 * nr, sizeof(*p));
+	for (i = 0; ok && i < nr; i++)
+		d->regions.at[i].times[SONDE_DIFF_ITERATION].q = q[nr + i];
+	sonde_free(p);
+	sonde_free(q);
+	return ok;
+}
+
 bool sonde_diff__judge(struct sonde_diff *d)
 {
 	size_t i;
@@ -178,6 +202,8 @@ bool sonde_diff__judge(struct sonde_diff *d)
 	for (i = 0; i < SONDE_NR_ENTRY_TIMES && d->regions.nr; i++)
 		if (!sonde_stats_adjust(&d->regions.at->times[i].q, &d->regions.at->times[i].p, d->regions.nr, sizeof(*d->regions.at)))
 			return false;
+	if (!adjust_iterations(d))
+		return false;
 	for (i = 0; i < d->regions.nr; i++)
 		judge_region(&d->regions.at[i], d->options.min_effect);
 	return true;

@@ -99,7 +99,7 @@ static void write_interval(struct sonde_json *w, double low, double high)
 /* Writes every time that was compared, the one of the region's own verdict included. */
 static void write_times(struct sonde_json *w, const struct sonde_diff_region *r)
 {
-	static const enum sonde_entry_time order[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST};
+	static const unsigned order[] = {SONDE_ENTRY_WALL, SONDE_ENTRY_GPU, SONDE_ENTRY_HOST, SONDE_DIFF_ITERATION};
 	size_t i;
 
 	sonde_json_open(w, "times", '{', false);

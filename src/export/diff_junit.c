@@ -47,7 +47,7 @@ static void describe_change(
 	sonde_diff_out__ms(b, r->base.median_ns);
 	sonde_buf_puts(b, " ms \u2192 ");
 	sonde_diff_out__ms(b, r->new_half.median_ns);
-	sonde_buf_puts(b, " ms per entry, ");
+	sonde_buf_puts(b, sonde_diff_is_by_iteration(r) ? " ms per iteration, " : " ms per entry, ");
 	sonde_diff_out__percent(b, r->ratio);
 	sonde_buf_puts(b, " (95 %: ");
 	sonde_diff_out__interval(b, r, true);
@@ -76,12 +76,13 @@ static void begin_case(struct sonde_sink *to)
 static void write_case(
 	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
+	const struct sonde_diff_region iteration = sonde_diff_iteration(r);
 	struct sonde_buf b = {0};
 
 	begin_case(to);
 	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
-	describe_change(&b, d, r);
+	describe_change(&b, d, sonde_diff_is_by_iteration(r) ? &iteration : r);
 	write_end(to, outcome_of(d, r), sonde_buf_view(&b));
 	to->buf.failed |= b.failed;
 	sonde_buf_release(&b);

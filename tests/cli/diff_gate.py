@@ -39,10 +39,18 @@ def bound(r, limits):
     named = [l for l in limits if l["glob"] is not None and matches(r["id"], l["glob"])]
     usual = [l for l in limits if l["glob"] is None and r["step"]]
     limit = (named or usual or [dict(above=None, time=None)])[-1]
-    return limit["above"], limit["time"] or r["time"]
+    return limit["above"], limit["time"]
 
 
 def region_gate(r, limit, time, single):
+    """Without a chosen time, the step's iterations count too, if they seem slower than allowed."""
+    gate, i = time_gate(r, limit, time or r["time"], single), r["times"]["iteration"]
+    if gate and not time and i and i["ratio"] - 1 > limit:
+        return max(gate, time_gate(r, limit, "iteration", single), key=["pass", "insufficient", "fail"].index)
+    return gate
+
+
+def time_gate(r, limit, time, single):
     if limit is None or r["verdict"] == "added" or r["minor"]:
         return None
     t = r["times"][time]
@@ -100,6 +108,7 @@ def write_trace(path, kinds, is_new, seed, has_launches=True):
         if (kind == "gone" and is_new) or (kind == "fresh" and not is_new):
             continue
         for _ in range(entries):
+            now += 20 if kind == "bit" and is_new else 0  # between its entries
             begin, us = now, 50 * max(0.1, rng.gauss(1, noise)) * (by if is_new and by else 1)
             if has_launches and not (kind == "moved" and is_new):  # its kernels are launched elsewhere
                 events.append(dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=7, tid=7, ts=now + 1, dur=2, args=dict(correlation=call)))

@@ -136,6 +136,70 @@ graph_lost() { # the host is ahead of the GPU by many steps in the one, and behi
 		status 0 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above gpu:decode/step=5% && status 3 "$SONDE" diff "$GRAPH" "$EAGER" --fail-above host:decode/step=5% --single
 }
 ok diff__a_step_without_its_graph_is_slower graph_lost
+
+# Makes a trace of a loop: EPOCHS of 40 steps. A step has one kernel of KERNEL µs; before it the host needs BETWEEN µs outside of any range.
+# Way `ahead` does not wait for the GPU, and `two` has a second thread that does the same a bit later; `late` varies BETWEEN a lot.
+loop() { # EPOCHS BETWEEN KERNEL SEED [WAY]
+	python3 - "$@" <<'PY'
+import json, random, sys
+epochs, between, kernel, seed, way = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), (sys.argv[5:] or [""])[0]
+rng, events, gpu, call = random.Random(seed), [], 0.0, 1
+def span(name, cat, ts, dur, tid, **args):
+    events.append(dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=ts, dur=dur, args=args))
+for tid in (7, 8) if way == "two" else (7,):
+    now = 1000.0 + 300 * (tid - 7)
+    for epoch in range(epochs):
+        start = now
+        now += 1
+        for step in range(40):
+            now += between * (rng.choice([0.05, 0.2, 1, 3]) if way == "late" else rng.gauss(1, 0.02))
+            begin, us = now, kernel * rng.gauss(1, 0.01)
+            span("cudaLaunchKernel", "cuda_runtime", now + 1, 4, tid, correlation=call)
+            gpu = max(gpu, now + 6)
+            events.append(dict(ph="X", cat="kernel", name="gemm", pid=0, tid=7, ts=gpu, dur=us, args=dict(device=0, context=1, stream=7, correlation=call)))
+            gpu, call, now = gpu + us, call + 1, now + 8
+            now = now if way == "ahead" else max(now, gpu + 2)
+            span("step", "user_annotation", begin, now - begin, tid)
+        if epochs > 1:
+            span("epoch", "user_annotation", start, now + 1 - start, tid)
+            now += 5
+json.dump(dict(deviceProperties=[dict(id=0, name="NVIDIA H200")], traceEvents=events), sys.stdout)
+PY
+}
+epochs() { # too few epochs to be compared: the steps in them are; report.step chooses another region
+	local n
+	for n in 2 3; do
+		loop $n 10 500 1 >"$TMP/epochs.json" && loop $n 10 600 2 >"$TMP/slow.json" && status 3 "$SONDE" diff "$TMP/epochs.json" "$TMP/slow.json" --fail-above 5% --single &&
+			says '1. epoch/step is likely ' || return
+	done
+	status 4 "$SONDE" diff "$TMP/epochs.json" "$TMP/slow.json" --fail-above 5% --single report.step=epoch && says '1. epoch is undecided, ' && says 'at least 8 entries per side are needed; there are 3 and 3' &&
+		loop 9 10 500 1 >"$TMP/many.json" && status 0 "$SONDE" diff "$TMP/many.json" "$TMP/many.json" && says '1. epoch is the same' && status 0 "$SONDE" diff "$TMP/many.json" "$TMP/many.json" report.step=epoch/step && says '1. epoch/step is the same' &&
+		"$SONDE" report "$TMP/many.json" -f json -o "$TMP/many.report.json" && status 2 "$SONDE" diff "$TMP/many.report.json" "$TMP/many.report.json" report.step=nonesuch && says "neither side has a region 'nonesuch'"
+}
+ok diff__the_step_has_enough_entries_or_is_the_chosen_one epochs
+starved() { # the time between steps grows: the step is as before, and an iteration of it is not
+	local s
+	for s in 1 2 3; do loop 1 500 3000 $s >"$TMP/fed$s.json" && loop 1 3000 3000 1$s >"$TMP/starved$s.json" || return; done
+	status 3 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above 5% && ! says 'No difference was found' && says '1. An iteration of step takes 72.4 % longer: 3.50 ms → 6.03 ms' && says '; the time between its entries grew from 496.51 µs to 3.02 ms' &&
+		says '2. step is the same within 2 %' && status 0 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above wall:5% && status 0 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above 90% &&
+		status 3 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above iteration:step=50% && status 0 "$SONDE" diff --base "$TMP"/starved?.json --new "$TMP"/fed?.json --fail-above 5% && says 'An iteration of step takes 42.0 % less: ' &&
+		status 4 "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" --fail-above 5% && says 'An iteration of step likely takes 7' && status 3 "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" --fail-above 5% --single -f junit &&
+		says 'ms per iteration, +7' && status 3 "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" --fail-above 5% --single -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && python3 - "$TMP/d.json" <<-'PY'
+	import json, sys
+	r = json.load(open(sys.argv[1]))["regions"][0]
+	assert (r["verdict"], r["gate"], r["limit_time"], r["step"]) == ("same", "fail", "iteration", True), r
+	i, w = r["times"]["iteration"], r["times"]["wall"]
+	assert i["verdict"] == "likely_slower" and 3.4 < i["base_ms"] < 3.6 and 5.9 < i["new_ms"] < 6.1 and w["verdict"] == "same", r["times"]
+	PY
+}
+ok diff__time_between_steps_is_part_of_an_iteration starved
+paced() { # a host that runs ahead of the GPU may take longer between steps: nobody waits for it. Two threads have no iterations. What scatters and seems slower is undecided
+	loop 1 100 500 1 ahead >"$TMP/ahead.json" && loop 1 300 500 2 ahead >"$TMP/behind.json" && status 0 "$SONDE" diff "$TMP/ahead.json" "$TMP/behind.json" --fail-above 5% --single && says 'No difference was found' &&
+		loop 1 500 100 1 two >"$TMP/two.json" && loop 1 2000 100 2 two >"$TMP/two2.json" && status 0 "$SONDE" diff "$TMP/two.json" "$TMP/two2.json" -f json && grep -q '"iteration": null' "$TMP/out" &&
+		loop 1 500 1000 1 late >"$TMP/late.json" && loop 1 700 1000 2 late >"$TMP/later.json" && status 4 "$SONDE" diff "$TMP/late.json" "$TMP/later.json" --fail-above 5% --single && says 'An iteration of step is undecided, +' &&
+		status 0 "$SONDE" diff "$TMP/later.json" "$TMP/late.json" --fail-above 5% --single
+}
+ok diff__iterations_are_paced_by_who_is_waited_for paced
 kernels_of_overlap() { # kernels that take as long as before do not explain lost overlap
 	status 0 "$SONDE" diff "$D/conc_same.json.gz" "$D/serial.json.gz" && says 'less overlap' && ! says 'less overlap:'
 }

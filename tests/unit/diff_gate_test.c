@@ -161,6 +161,7 @@ static struct sonde_diff *make_diff(const struct scene *s, struct sonde_diff_lim
 		assert_non_null(r);
 		fill_region(r, &s->regions[i], sonde_str_from(paths[i]));
 	}
+	sonde_diff__find_steps(d);
 	sonde_diff__gate(d, &m);
 	return d;
 }
