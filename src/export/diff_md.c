@@ -80,7 +80,7 @@ int sonde_export_diff_md(const struct sonde_diff *d, const struct sonde_diff_out
 		write_table(d, order, o->max_regions ? o->max_regions : MAX_ROWS, to);
 	sonde_diff_out__metrics_md(d, order, to);
 	sonde_sink_puts(to,
-		"\nTimes are medians of an entry: wall time where both sides have it, else GPU time, "
+		"\nTimes are medians of an entry: wall time (from the end of earlier work) where both sides have it, else GPU time, "
 		"else host time.\n");
 	sonde_diff_out__side_notes(
 		to, d, false, (const char *const[]){"\nNote, ", "\n"}, sonde_escape_markdown);

@@ -275,8 +275,8 @@ static int write_table(const struct rows *rows, const struct sonde_diff_out *o, 
 		sonde_sink_printf(&lines, "no room for: %.*s (--width N)\n", SONDE_STR_ARG(sonde_buf_view(&dropped)));
 	write_rest(rows, &lines);
 	sonde_sink_puts(&lines,
-		"times: median of an entry, until it and all that it launched had ended (wall time); GPU time where that is "
-		"not known, else host time\n");
+		"times: median of an entry, from the end of earlier work until it and all that it launched had ended (wall time); "
+		"GPU time where that is not known, else host time\n");
 	if (rc == 0)
 		wrap_lines(&lines, o, to);
 	sonde_sink_abort(&lines);

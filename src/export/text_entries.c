@@ -173,6 +173,30 @@ static void find_scales(struct sonde_text_export *x, const struct slow_entries *
 		sonde_scale_choose(&x->scales[k], x->scales[MAX].most, x->options->is_utf8);
 }
 
+/* Whether entries of a region still have work when the next one begins: their wall times have common time then. */
+static bool is_overlapping(const struct sonde_entry_summary *s)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->runs.at.nr; i++) {
+		const struct sonde_entry_run *run = &s->runs.at.at[i];
+
+		for (k = 1; k < run->nr && run->step == 1; k++)
+			if (run->at[k - 1].wall_ns != SONDE_NO_WALL && run->at[k].begin_ns < run->at[k - 1].begin_ns + run->at[k - 1].wall_ns)
+				return true;
+	}
+	return false;
+}
+
+static bool has_overlap(const struct slow_entries *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr && !is_overlapping(&f->of[i]); i++)
+		;
+	return i < f->nr;
+}
+
 static int print_entries(struct sonde_text_export *x, const struct sonde_report *r,
 	const struct sonde_listing *l, const struct slow_entries *f, struct sonde_err *err)
 {
@@ -182,6 +206,7 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 	static const char *const before[] = {"0region", ">1entries", NULL}, *const judged[] = {"0time", NULL};
 	struct sonde_table t = sonde_text__table(x->options, LEAST_LABEL);
 	size_t i;
+	int rc;
 
 	find_scales(x, f);
 	sonde_table_heads(&t, before);
@@ -198,7 +223,10 @@ static int print_entries(struct sonde_text_export *x, const struct sonde_report 
 		put_entry_row(x, &t, r, l->at[i], &f->of[i]);
 		put_said(&t, r, l, l->at[i]);
 	}
-	return sonde_text__finish(x, &t, err);
+	rc = sonde_text__finish(x, &t, err);
+	if (rc == 0 && has_overlap(f))
+		sonde_sink_puts(x->to, "wall: from the beginning of an entry, waiting for the work of earlier entries included\n");
+	return rc;
 }
 
 static bool has_load(const struct slow_entries *f, size_t metric)

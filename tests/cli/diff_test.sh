@@ -200,6 +200,11 @@ paced() { # a host that runs ahead of the GPU may take longer between steps: nob
 		status 0 "$SONDE" diff "$TMP/later.json" "$TMP/late.json" --fail-above 5% --single
 }
 ok diff__iterations_are_paced_by_who_is_waited_for paced
+two_wall_times() { # that of a report includes waiting for earlier entries, that of a comparison does not: both say so
+	status 0 "$SONDE" report --entries "$TMP/ahead.json" && grep -qx 'wall: from the beginning of an entry, waiting for the work of earlier entries included' "$TMP/out" &&
+		status 0 "$SONDE" report --entries "$TMP/fed1.json" && absent '^wall: from' "$TMP/out" && status 0 "$SONDE" diff "$TMP/ahead.json" "$TMP/ahead.json" && says 'from the end of earlier work until it and all that it launched had ended (wall time)'
+}
+ok diff__wall_times_say_when_they_begin two_wall_times
 kernels_of_overlap() { # kernels that take as long as before do not explain lost overlap
 	status 0 "$SONDE" diff "$D/conc_same.json.gz" "$D/serial.json.gz" && says 'less overlap' && ! says 'less overlap:'
 }
