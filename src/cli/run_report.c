@@ -7,6 +7,7 @@
 #include "lib/run_in.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What commands call the run: nothing if it is the newest one, which they take by themselves. */
@@ -30,10 +31,25 @@ static int print_tree(const struct sonde_pipeline *p, struct sonde_err *err)
 		&out, sonde_export_text(p->tree, &p->settings.options, &out, err), err);
 }
 
-/* Writes the file for dashboards, if the user asks for it; it appears complete. */
+/*
+ * Writes the file for dashboards, if the user asks for it; it appears complete. Unlike the run directory, it is not for the user
+ * alone, since node_exporter runs as another user. It has the mode of the file that it replaces, or 0644.
+ */
 static int write_prometheus(const struct sonde_run *r, struct sonde_pipeline *p, struct sonde_err *err)
 {
-	return r->set.prometheus ? sonde_pipeline_export(p, "prometheus", r->set.prometheus, err) : 0;
+	const char *path = r->set.prometheus;
+	mode_t mode = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH, before;
+	struct stat old;
+	int rc;
+
+	if (!path)
+		return 0;
+	if (stat(path, &old) == 0 && S_ISREG(old.st_mode))
+		mode = old.st_mode;
+	before = umask(~mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+	rc = sonde_pipeline_export(p, "prometheus", path, err);
+	umask(before);
+	return rc;
 }
 
 static int write_markdown(struct sonde_run *r, struct sonde_pipeline *p, struct sonde_err *err)

@@ -7,6 +7,7 @@
  * include those of its callees, as pprof adds them up.
  */
 #include "base/alloc.h"
+#include "base/escape.h"
 #include "base/stream.h"
 #include "export/format.h"
 #include "export/weight.h"
@@ -30,9 +31,11 @@ enum {
 	LOCATION_ID = 1,
 	LOCATION_LINE = 4,
 	LINE_FUNCTION = 1,
+	LINE_LINE = 2,
 	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
 	FUNCTION_FILE = 4,
+	FUNCTION_START_LINE = 5,
 };
 
 enum { GPU_TIME, LAUNCHES, WALL, NR_VALUES };
@@ -42,7 +45,7 @@ struct pprof {
 	const struct sonde_report *r;
 	struct sonde_buf out, part, inner; /* the profile, a message in it, a message inside that */
 	struct sonde_map strings;
-	struct sonde_map functions; /* by name and kind: number + 1 is the id of a function, and of its location */
+	struct sonde_map functions; /* by name, file and line: number + 1 is the id of a function, and of its location */
 	struct sonde_arena arena;
 };
 
@@ -77,20 +80,26 @@ static void put_part(struct pprof *p, unsigned field)
 
 /* --- the profile ------------------------------------------------------------------------------------- */
 
+/* The number of a string. Strings of the format are UTF-8: other bytes become visible escapes. */
 static uint64_t string(struct pprof *p, struct sonde_str text)
 {
-	uint32_t n = sonde_intern_copy(&p->arena, &p->strings, text, NULL);
+	struct sonde_buf seen = {0};
+	uint32_t n;
 
+	sonde_escape_terminal(&seen, text, true);
+	p->arena.failed |= seen.failed;
+	n = sonde_intern_copy(&p->arena, &p->strings, sonde_buf_view(&seen), NULL);
+	sonde_buf_release(&seen);
 	return n == SONDE_NONE ? 0 : n;
 }
 
 /*
- * The id of a function. pprof distinguishes functions by name and file, so a kernel and a region of the same name stay
- * two.
+ * The id of a function. pprof distinguishes functions by name and file, so regions and kernels have their kind as file: a
+ * kernel and a region of the same name stay two. `line` is 0 for these.
  */
-static uint64_t function(struct pprof *p, struct sonde_str name, const char *file)
+static uint64_t function(struct pprof *p, struct sonde_str name, struct sonde_str file, uint32_t line)
 {
-	const uint64_t key[2] = {string(p, name), string(p, sonde_str_from(file))};
+	const uint64_t key[3] = {string(p, name), string(p, file), line};
 	uint32_t n = sonde_intern_copy(&p->arena, &p->functions, SONDE_BYTES(key), NULL);
 
 	return n == SONDE_NONE ? 0 : n + 1u;
@@ -103,19 +112,20 @@ static uint64_t region_function(struct pprof *p, uint32_t node)
 
 	sonde_frame_name(&name, p->t, &p->r->nodes.at[node]);
 	p->arena.failed |= name.failed;
-	id = function(p, sonde_buf_view(&name), "region");
+	id = function(p, sonde_buf_view(&name), SONDE_STR("region"), 0);
 	sonde_buf_release(&name);
 	return id;
 }
 
 static uint64_t line_function(struct pprof *p, uint32_t line)
 {
+	const struct sonde_line *l = &p->t->cells->lines.at[line];
 	struct sonde_buf name = {0};
 	uint64_t id;
 
 	sonde_line_name(&name, p->t, line);
 	p->arena.failed |= name.failed;
-	id = function(p, sonde_buf_view(&name), "line");
+	id = function(p, sonde_buf_view(&name), sonde_cells_str(p->t->cells, l->file), l->line);
 	sonde_buf_release(&name);
 	return id;
 }
@@ -137,7 +147,7 @@ static void put_sample(struct pprof *p, const struct sonde_leaf *leaf, const uin
 	if (leaf->line != SONDE_NONE)
 		put_varint(&p->inner, line_function(p, leaf->line));
 	if (leaf->kernel != SONDE_NONE)
-		put_varint(&p->inner, function(p, sonde_tree_short_name(p->t, leaf->kernel), "kernel"));
+		put_varint(&p->inner, function(p, sonde_tree_short_name(p->t, leaf->kernel), SONDE_STR("kernel"), 0));
 	for (at = leaf->node; at != SONDE_NONE; at = p->r->nodes.at[at].parent)
 		put_varint(&p->inner, region_function(p, at));
 	put_bytes(&p->part, SAMPLE_LOCATIONS, sonde_buf_view(&p->inner));
@@ -212,16 +222,18 @@ static int put_samples(struct pprof *p, struct sonde_err *err)
 
 static void put_functions(struct pprof *p)
 {
-	uint64_t key[2], i;
+	uint64_t key[3], i;
 
 	for (i = 0; i < p->functions.nr; i++) {
 		memcpy(key, p->functions.keys[i].p, sizeof(key));
 		put_number(&p->part, FUNCTION_ID, i + 1);
 		put_number(&p->part, FUNCTION_NAME, key[0]);
 		put_number(&p->part, FUNCTION_FILE, key[1]);
+		put_number(&p->part, FUNCTION_START_LINE, key[2]);
 		put_part(p, PROFILE_FUNCTION);
 		sonde_buf_clear(&p->inner);
 		put_number(&p->inner, LINE_FUNCTION, i + 1);
+		put_number(&p->inner, LINE_LINE, key[2]);
 		put_number(&p->part, LOCATION_ID, i + 1);
 		put_bytes(&p->part, LOCATION_LINE, sonde_buf_view(&p->inner));
 		put_part(p, PROFILE_LOCATION);

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #define FEW_SERIES 200 /* regions of a report with series of their own, unless report.series says otherwise */
+#define OTHER	   SONDE_STR("other") /* the region that has all others */
 
 enum value {
 	GPU_SECONDS,
@@ -188,9 +189,13 @@ static void put_node(struct writer *w, const struct sonde_report *r, uint32_t no
 
 /* --- which regions -------------------------------------------------------------------------------------- */
 
-/* Chooses the longest regions of a report: true by node. NULL when out of memory. */
-static bool *choose(const struct sonde_report *r, size_t most)
+/*
+ * Chooses the longest regions of a report: true by node. A region that is itself called "other" is not chosen if others are left
+ * out, since two series cannot have the same name. NULL when out of memory.
+ */
+static bool *choose(const struct writer *w, const struct sonde_report *r)
 {
+	size_t most = w->o->max_series ? w->o->max_series : FEW_SERIES, nr = 0;
 	bool *is_chosen = sonde_calloc(r->nodes.nr + 1, sizeof(*is_chosen));
 	struct sonde_keyed *order = sonde_calloc(r->nodes.nr + 1, sizeof(*order));
 	size_t i;
@@ -202,8 +207,12 @@ static bool *choose(const struct sonde_report *r, size_t most)
 		order[i] = (struct sonde_keyed){ns > 0 ? UINT64_MAX - (uint64_t)ns : UINT64_MAX, (uint32_t)i};
 	}
 	if (is_chosen && order && sonde_keysort(order, r->nodes.nr)) {
-		for (i = 0; i < r->nodes.nr && i < most; i++)
-			is_chosen[order[i].index] = true;
+		for (i = 0; i < r->nodes.nr && nr < most; i++) {
+			const struct sonde_node *n = &r->nodes.at[order[i].index];
+
+			is_chosen[order[i].index] = r->nodes.nr <= most || !sonde_str_eq(sonde_node_region(w->t, n)->id, OTHER);
+			nr += is_chosen[order[i].index];
+		}
 	} else {
 		sonde_free(is_chosen);
 		is_chosen = NULL;
@@ -214,7 +223,7 @@ static bool *choose(const struct sonde_report *r, size_t most)
 
 static int put_report(struct writer *w, const struct sonde_report *r, enum value value, struct sonde_err *err)
 {
-	bool *is_chosen = choose(r, w->o->max_series ? w->o->max_series : FEW_SERIES);
+	bool *is_chosen = choose(w, r);
 	int cause, nr_causes = value == IDLE_SECONDS ? SONDE_NR_IDLE_CAUSES : 1;
 	double other;
 	uint32_t i;
@@ -227,7 +236,7 @@ static int put_report(struct writer *w, const struct sonde_report *r, enum value
 	for (cause = 0; cause < nr_causes; cause++) {
 		other = other_of(r, is_chosen, value, cause);
 		if (other > 0)
-			put_series(w, r, &families[value], SONDE_STR("other"),
+			put_series(w, r, &families[value], OTHER,
 				value == IDLE_SECONDS ? sonde_idle_cause_name((enum sonde_idle_cause)cause) : NULL, other);
 	}
 	sonde_free(is_chosen);

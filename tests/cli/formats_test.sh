@@ -56,6 +56,9 @@ pprof_opens() { # in pprof itself: the sum over all is that of report.json
 	report -f pprof -o "$TMP/x.pb.gz" examples/h200_train && go tool pprof -top -sample_index=gpu-time -unit=ns "$TMP/x.pb.gz" >"$TMP/o" &&
 		grep -q "of $(report -f json examples/h200_train | jq '.aggregate.totals.total_ms * 1e6 | round')ns total" "$TMP/o"
 }
+pprof_utf8() { # strings of the format are UTF-8, whatever the bytes of a label
+	LC_ALL=C sed 's/:A::A1/:y\xff/g' $DATA/seed_kernel.raw.csv >"$TMP/bytes.csv" && pprof_numbers "$TMP/bytes.csv"
+}
 
 # --- folded stacks
 folded_rules() {
@@ -281,6 +284,7 @@ fi
 for c in examples/h200_train examples/h200_transformer.ncu-rep $DATA/deep_kernel.ncu-rep $DATA/mpi2_kernel.ncu-rep; do
 	ok "pprof has the numbers of report.json: $(basename "$c")" pprof_numbers "$c"
 done
+ok "pprof has UTF-8 for labels of any bytes" pprof_utf8
 if need go "pprof opens it" && need jq "pprof opens it"; then ok "pprof opens it" pprof_opens; fi
 ok "folded stacks are frames and a number, whatever the labels" folded_rules
 ok "folded stacks" golden seed_kernel.folded report -f folded $DATA/seed_kernel.ncu-rep

@@ -129,7 +129,10 @@ lines() { # of code with a line table: nested.lines says what CUPTI finds at the
 			    assert [c["line"] for c in s["lines"][1]["callers"]] == [6, 10, 15], s["lines"]
 		EOF
 }
-stacks() { # the same capture for a foreign tool: the lines have all of the kernel's time
+stacks() { # the same capture for a foreign tool: two lines, each with its file and number
+	"$SONDE" report "$OUT" --format pprof -o "$TMP/x.pb.gz" && python3 tests/cli/pprof_read.py "$TMP/x.pb.gz" "$TMP/report.json" 2
+}
+go_stacks() { # the lines have all of the kernel's time
 	"$SONDE" report "$OUT" --format pprof -o "$TMP/x.pb.gz" &&
 		go tool pprof -top "$TMP/x.pb.gz" 2>/dev/null | awk '/nested.cu:/ {n++; s += $2} END {exit !(n == 2 && s > 99.9)}'
 }
@@ -236,8 +239,9 @@ ok "many instructions are added up and all there" many
 ok "code with line tables is kept once" cubins
 ok "code is kept byte by byte" real_code
 ok "kernels have the lines of their code" lines
+ok "pprof has the lines of the kernel, with file and number" stacks
 if command -v go >/dev/null; then
-	ok "go tool pprof has the lines of the kernel" stacks
+	ok "go tool pprof has the lines of the kernel" go_stacks
 else
 	skip "go tool pprof has the lines of the kernel" "there is no go here"
 fi
