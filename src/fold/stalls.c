@@ -5,7 +5,8 @@
  * split the samples among the cells of the function's launches, by the time that these launches took between the
  * two drains. With one cell nothing is split, and the result is exact. Launches that are not selected get their
  * share too, and it is dropped. CUPTI decodes samples a little later than it takes them: if the function did not run
- * between the two drains, its last launch before them gets the samples.
+ * between the two drains, its last launch before them gets the samples. That is a guess: it is exact only if all launches of the
+ * function are in one cell.
  */
 #include "fold/fold_int.h"
 
@@ -104,12 +105,14 @@ struct shares {
 	struct share at[MAX_SHARES];
 	uint32_t nr;
 	double ns;
+	bool is_exact; /* the samples cannot belong to another cell */
 };
 
 /* The launches of one function on one device, by start: a slice of `launches`. */
 struct group {
 	size_t first, nr;
 	struct shares *all; /* shares of all its launches; NULL = not computed yet */
+	enum { NOT_LOOKED, ONE_CELL, MANY_CELLS } cells;
 };
 
 struct work {
@@ -370,6 +373,23 @@ static bool find_all_shares(struct work *w, struct group *g)
 	return g->all;
 }
 
+/* Whether all launches of a group are in one cell. Looks once. */
+static bool is_in_one_cell(struct work *w, struct group *g)
+{
+	const struct sonde_launch *launches = w->f->l->launches.at;
+	size_t i;
+
+	for (i = g->first; g->cells == NOT_LOOKED && i < g->first + g->nr; i++) {
+		const struct sonde_launch *a = &launches[w->launches.at[g->first].index], *b = &launches[w->launches.at[i].index];
+		bool is_out = a->state == SONDE_LAUNCH_NOT_SELECTED;
+
+		if ((b->state == SONDE_LAUNCH_NOT_SELECTED) != is_out || (!is_out && (a->scope != b->scope || a->place != b->place)))
+			g->cells = MANY_CELLS;
+	}
+	g->cells = g->cells == NOT_LOOKED ? ONE_CELL : g->cells;
+	return g->cells == ONE_CELL;
+}
+
 /*
  * Finds the cells of the group's launches between two drains, with their times. If launches overlap so much that this
  * would take too long (nr_walks is used up), uses the shares of all the group's launches, which is exact only if there
@@ -386,6 +406,7 @@ static bool find_shares(struct work *w, const struct sonde_pc_batch *b, struct s
 		if (!w->nr_walks) {
 			if (find_all_shares(w, g))
 				*s = *g->all;
+			s->is_exact = s->nr == 1;
 			return g->all;
 		}
 		const struct sonde_record_time *t = &w->r->records.at[w->launches.at[i - 1].index].time;
@@ -395,8 +416,11 @@ static bool find_shares(struct work *w, const struct sonde_pc_batch *b, struct s
 		if (to > from)
 			add_share(s, cell_of(w, w->launches.at[i - 1].index), (double)(to - from));
 	}
-	if (!s->nr && g->nr)
+	s->is_exact = s->nr == 1;
+	if (!s->nr && g->nr) {
 		add_share(s, cell_of(w, w->launches.at[low > g->first ? low - 1 : low].index), 1);
+		s->is_exact = is_in_one_cell(w, g);
+	}
 	return true;
 }
 
@@ -454,7 +478,7 @@ static bool add_sample(struct work *w, const struct sonde_pc_sample *p, uint32_t
 			!add_row(w, (struct row){s->at[i].cell,
 					    {symbol, p->pc, reason, line, p->samples * part, p->not_issued * part}}))
 			return false;
-		if (s->nr == 1 && s->at[i].cell != SONDE_NONE)
+		if (s->is_exact && s->at[i].cell != SONDE_NONE)
 			w->c->cells.at[s->at[i].cell].exact_stalls += p->samples;
 	}
 	return reason != SONDE_NONE;

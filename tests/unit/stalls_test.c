@@ -178,6 +178,28 @@ static void test_stalls__of_launches_that_overlap_much_are_split_over_all(void *
 	made_release(&m);
 }
 
+/* Samples that come late go to the launch before. That is exact if the function ran nowhere else, otherwise a guess. */
+static void test_stalls__that_come_late_are_exact_in_one_region_only(void **state)
+{
+	struct sonde_stall_profile p = {0};
+	struct made m;
+	struct run run;
+
+	(void)state;
+	make(&m);
+	batch(&m, "gemm", 3000, 4000); /* gemm ran last in B, and also in A */
+	sample(&m, 0x10, LONG, 50);
+	aggregate(&run, m.r, NULL);
+	profile(&run, &p, SONDE_PART_EXCLUSIVE, "A/B");
+	near(p.samples, 80.0 / 4 + 40 + 50);
+	near(p.exact, 40);
+	profile(&run, &p, SONDE_PART_EXCLUSIVE, "A"); /* copy ran only there */
+	near(p.exact, 20);
+	sonde_stall_profile_release(&p);
+	release(&run);
+	made_release(&m);
+}
+
 /* Kernels that were not selected take their share of the samples with them. */
 static void test_stalls__of_kernels_that_are_not_selected_are_left_out(void **state)
 {
@@ -763,6 +785,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stalls__are_split_by_time_and_exact_in_one_region),
+		cmocka_unit_test(test_stalls__that_come_late_are_exact_in_one_region_only),
 		cmocka_unit_test(test_stalls__of_launches_that_overlap_much_are_split_over_all),
 		cmocka_unit_test(test_stalls__of_many_instructions_are_added_up_without_them),
 		cmocka_unit_test(test_stalls__of_kernels_that_are_not_selected_are_left_out),
