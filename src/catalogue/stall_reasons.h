@@ -11,6 +11,9 @@
 
 #include "base/str.h"
 
+/* A note of the reader has these words if kept code has a line table in which nothing can be read. */
+#define SONDE_HAS_BAD_LINES "have a line table that is damaged or of an unknown kind"
+
 struct sonde_stall_reason {
 	const char *name;  /* "long_scoreboard" */
 	const char *words; /* "waits for memory (long scoreboard)" */

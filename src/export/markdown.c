@@ -303,7 +303,7 @@ static void write_stalls(struct sonde_markdown *m, const struct sonde_report *r,
 	if (m->options->max_lines && has)
 		sonde_line_table_fill(&lines, m->tree, r, m->options);
 	if (m->options->max_lines && has && !lines.cells.nr)
-		sonde_sink_puts(m->to, "\n" SONDE_LACKS_LINES "\n");
+		sonde_sink_printf(m->to, "\n%s\n", sonde_lacks_lines(m->tree).p);
 	sonde_markdown__finish(m, &stalls);
 	sonde_markdown__finish(m, &lines);
 }

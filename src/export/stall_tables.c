@@ -11,6 +11,16 @@
 #define MOST_CALLERS 8
 #define LEAST_LAST   16
 
+struct sonde_str sonde_lacks_lines(const struct sonde_tree *tree)
+{
+	size_t i;
+
+	for (i = 0; i < tree->notes.texts.nr; i++)
+		if (sonde_str_has(tree->notes.texts.keys[i], SONDE_HAS_BAD_LINES, NULL))
+			return SONDE_STR("No sample has a line: the line table of the code cannot be read (see the notes).");
+	return SONDE_STR("No sample has a line: compile with -lineinfo (nvcc), and keep the cubins/ beside the capture.");
+}
+
 static bool is_issue(struct sonde_str reason)
 {
 	const struct sonde_stall_reason *r = sonde_stall_reason_find(reason);

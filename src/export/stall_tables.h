@@ -7,9 +7,8 @@
 
 /* Printed if a table of samples is asked for and there are none. */
 #define SONDE_LACKS_STALLS "Stalls are not in this capture: `sonde run --lines -- COMMAND` takes PC samples of its kernels."
-/* Printed if there are samples, but none has a line. */
-#define SONDE_LACKS_LINES                                                                          \
-	"No sample has a line: compile with -lineinfo (nvcc), and keep the cubins/ beside the capture."
+/* A sentence for samples of which none has a line: why, and what to do. */
+struct sonde_str sonde_lacks_lines(const struct sonde_tree *tree);
 
 /*
  * Fills in the columns and rows of a table; it stays empty if nothing has samples. A row says how much was issued, then

@@ -295,7 +295,7 @@ static int write_lines(struct sonde_text_export *x, const struct sonde_report *r
 	sonde_line_table_fill(&t, x->tree, r, x->options);
 	if (!t.cells.nr && !t.failed) {
 		sonde_table_release(&t);
-		sonde_text__write_wrapped(x, "", SONDE_STR(SONDE_LACKS_LINES));
+		sonde_text__write_wrapped(x, "", sonde_lacks_lines(x->tree));
 		return 0;
 	}
 	sonde_sink_putc(x->to, '\n');

@@ -200,6 +200,23 @@ left_behind() { # code that was kept and is not there is said so; code without a
 		with_pc && [ "$(sampled code tests/data/cubin/nested.cubin first)" = done ] && settle && rm -r "$OUT/cubins" && report &&
 		ask '.notes' | grep -q '1 of 1 cubins with line tables and PC samples cannot be read'
 }
+damaged_lines() { # a line table that nobody can read is said so: -lineinfo would not help
+	python3 - tests/data/cubin/nested.cubin "$TMP/damaged.cubin" <<-'EOF' && with_pc && [ "$(sampled code "$TMP/damaged.cubin" first)" = done ] && report &&
+		import struct, sys
+		code = bytearray(open(sys.argv[1], "rb").read())
+		at, = struct.unpack_from("<Q", code, 0x28)
+		size, nr, names = struct.unpack_from("<3H", code, 0x3a)
+		section = lambda i: struct.unpack_from("<IIQQQQ", code, at + i * size)
+		for i in range(nr):
+		    name = section(names)[4] + section(i)[0]
+		    if code[name : code.index(0, name)] == b".debug_line":
+		        struct.pack_into("<H", code, section(i)[4] + 4, 99)  # its version
+		open(sys.argv[2], "wb").write(code)
+	EOF
+		ask '.notes' | grep -q '1 of 1 cubins with PC samples have a line table that is damaged' &&
+		"$SONDE" report "$OUT" --lines 1 | tr -s '\n ' ' ' >"$TMP/lines" && grep -q 'the line table of the code cannot be read' "$TMP/lines" && ! grep -q lineinfo "$TMP/lines" &&
+		"$SONDE" report "$OUT" --lines 1 -f md | grep -q 'the line table of the code cannot be read'
+}
 source_notes() { # what a file was when the program ended: its text is shown for as long as it is that
 	local dir status=1
 	dir=$(mktemp -d /tmp/XXXX) || return # as long as /opt/demo, which is in the cubin
@@ -254,6 +271,7 @@ ok "sonde run --lines takes PC samples" as_a_run
 ok "code that was captured on the node's own disk is in the run directory" locally
 ok "captures from the node's own disk have their lines" local_lines
 ok "code that was left behind is said to be missing, code without lines is not" left_behind
+ok "a damaged line table is named as such" damaged_lines
 ok "source files are noted, and text is shown while they are what they were" source_notes
 ok "a CUPTI that fails is left alone" broken
 ok "a period that CUPTI does not know is refused" bad_period

@@ -7,6 +7,7 @@
  */
 #include "base/file.h"
 #include "base/keysort.h"
+#include "catalogue/stall_reasons.h"
 #include "read/cubin.h"
 #include "read/native/native_int.h"
 
@@ -109,8 +110,13 @@ static size_t folder_of(const char *path)
 	return at ? (size_t)(at + 1 - path) : 0;
 }
 
-/* Looks up the batches of one cubin. False when it is missing or cannot be read. */
-static bool read_cubin(struct lining *l, const char *path, const struct sonde_keyed *batches, size_t nr)
+/* How many cubins with line tables and PC samples there are, and how many of them give no lines. */
+struct tally {
+	uint64_t all, missing, damaged;
+};
+
+/* Looks up the batches of one cubin. False when it is missing or cannot be read. `*has_rows`: its line table has some. */
+static bool read_cubin(struct lining *l, const char *path, const struct sonde_keyed *batches, size_t nr, bool *has_rows)
 {
 	struct sonde_mapping file = {0};
 	struct sonde_cubin *cubin = NULL;
@@ -120,6 +126,7 @@ static bool read_cubin(struct lining *l, const char *path, const struct sonde_ke
 
 	if (ok) {
 		l->cubin = cubin;
+		*has_rows = sonde_cubin_nr_rows(cubin);
 		l->line_of = sonde_arena_calloc(l->scratch, sonde_cubin_nr_rows(cubin) + 1, sizeof(*l->line_of));
 		for (i = 0; i < nr && l->line_of; i++)
 			find_lines(l, &l->n->r->pc_batches.at[batches[i].index]);
@@ -129,13 +136,16 @@ static bool read_cubin(struct lining *l, const char *path, const struct sonde_ke
 	return ok;
 }
 
-static void note_missing(const struct native *n, uint64_t missing, uint64_t all)
+static void note_tally(const struct native *n, const struct tally *t)
 {
-	if (missing)
+	if (t->missing)
 		sonde_note(&n->r->notes,
 			"%s: %llu of %llu cubins with line tables and PC samples cannot be read in the folder cubins/ beside it: their "
 			"kernels have no source lines; copy that folder with the capture",
-			n->src->path, (unsigned long long)missing, (unsigned long long)all);
+			n->src->path, (unsigned long long)t->missing, (unsigned long long)t->all);
+	if (t->damaged)
+		sonde_note(&n->r->notes, "%s: %llu of %llu cubins with PC samples " SONDE_HAS_BAD_LINES ": their kernels have no source lines",
+			n->src->path, (unsigned long long)t->damaged, (unsigned long long)t->all);
 }
 
 static bool was_kept(const struct sonde_records *r, const struct sonde_keyed *batches, size_t nr)
@@ -147,6 +157,17 @@ static bool was_kept(const struct sonde_records *r, const struct sonde_keyed *ba
 	return i < nr;
 }
 
+static void look_up(struct lining *l, const char *path, const struct sonde_keyed *batches, size_t nr, struct tally *t)
+{
+	bool has_rows = false, is_there = read_cubin(l, path, batches, nr, &has_rows);
+
+	if (!was_kept(l->n->r, batches, nr))
+		return;
+	t->all++;
+	t->missing += !is_there;
+	t->damaged += is_there && !has_rows;
+}
+
 void sonde_native__lines(struct native *n)
 {
 	struct sonde_records *r = n->r;
@@ -155,8 +176,7 @@ void sonde_native__lines(struct native *n)
 	struct sonde_map keys = {0};
 	struct lining l = {.n = n, .keys = &keys, .first_line = (uint32_t)r->pc_lines.nr, .scratch = &scratch};
 	struct sonde_keyed *batches = nr ? sonde_arena_alloc(&scratch, nr * sizeof(*batches)) : NULL;
-	uint64_t missing = 0, all = 0;
-	bool is_there, is_kept;
+	struct tally tally = {0};
 	size_t i, k;
 	char path[4096];
 
@@ -168,12 +188,9 @@ void sonde_native__lines(struct native *n)
 				;
 			snprintf(path, sizeof(path), "%.*scubins/%016llx.cubin", (int)folder_of(n->src->path), n->src->path,
 				(unsigned long long)batches[i].key);
-			is_there = read_cubin(&l, path, &batches[i], k - i);
-			is_kept = was_kept(r, &batches[i], k - i);
-			missing += is_kept && !is_there;
-			all += is_kept;
+			look_up(&l, path, &batches[i], k - i, &tally);
 		}
-	note_missing(n, missing, all);
+	note_tally(n, &tally);
 	r->arena.failed |= scratch.failed;
 	sonde_arena_release(&scratch);
 }
