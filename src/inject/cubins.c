@@ -1,8 +1,12 @@
 /*
  * Cubins: the code of kernels, kept beside the capture so that any machine can find the source lines of PC samples.
- * When a module is loaded, a callback of the driver copies its cubin, if the cubin has a line table. The thread that
- * drains PC samples computes CUPTI's checksum of the copy: samples name their cubin by this checksum. The flusher
- * writes the copy to cubins/CHECKSUM.cubin, once for all processes of a run. cubins_mb limits the size of all copies.
+ * When a module is loaded, a callback of the driver copies its cubin, if the cubin has a line table and was not copied
+ * before. The thread that drains PC samples computes CUPTI's checksum of the copy: samples name their cubin by this
+ * checksum. The flusher writes the copy to cubins/CHECKSUM.cubin, once for all processes of a run, and frees it. cubins_mb
+ * limits the size of all cubins that one process keeps: each process of a run may write as much.
+ *
+ * Cubins are compared by a hash of their bytes. A cubin has its place in the table for life, so that it is known when it is
+ * loaded again.
  */
 #include "inject/inject_int.h"
 #include "inject/raw_int.h"
@@ -11,19 +15,26 @@
 #include <limits.h>
 #include <sys/mman.h>
 
-#define MAX_CUBINS 1024u
+#define MAX_CUBINS 16384
+#define NR_SLOTS   (2u * MAX_CUBINS)
 #define PUT_BYTES  (1u << 20) /* one flush stops writing cubins once it has written this much */
+#define TEXT(of)   #of
+#define TEXT_OF(n) TEXT(n)
+#define NO_LINES   ": their PC samples have no source lines"
 
 enum { CUBIN_NONE, CUBIN_COPIED, CUBIN_CHECKSUMMED, CUBIN_DONE };
 
 static struct cubin {
 	_Atomic uint32_t state;
-	uint8_t *at;
+	uint8_t *at; /* the copy, until it is written */
 	size_t nr_bytes;
-	uint64_t checksum;
+	uint64_t hash, checksum;
 } cubins[MAX_CUBINS];
+static _Atomic uint32_t by_hash[NR_SLOTS]; /* hash table: number of a cubin plus one; 0 = free */
+static uint32_t by_checksum[NR_SLOTS];	   /* the same; only the thread that drains uses it */
 static _Atomic uint32_t nr_cubins;
 static _Atomic uint64_t kept_bytes;
+static uint32_t nr_checksummed, nr_put; /* cubins before these have a checksum, or are done */
 
 /* Whether the ELF file has a section with this name. */
 static bool has_section(const uint8_t *p, size_t n, const char *name)
@@ -56,36 +67,75 @@ static bool take_room(size_t nr_bytes)
 	uint64_t limit = sonde_inject.config.cubin_bytes, kept = atomic_load(&kept_bytes);
 
 	do {
-		if (atomic_load(&nr_cubins) >= MAX_CUBINS || nr_bytes > limit || kept > limit - nr_bytes)
+		if (nr_bytes > limit || kept > limit - nr_bytes)
 			return false;
 	} while (!atomic_compare_exchange_weak(&kept_bytes, &kept, kept + nr_bytes));
 	return true;
 }
 
+/* The slot of the cubin with these bytes, or the free slot where it belongs. There is always a free one. */
+static _Atomic uint32_t *find_slot(uint64_t hash, size_t nr_bytes, bool *is_there)
+{
+	uint32_t at = (uint32_t)hash % NR_SLOTS, number;
+
+	for (; (number = atomic_load(&by_hash[at])); at = (at + 1) % NR_SLOTS)
+		if (cubins[number - 1].hash == hash && cubins[number - 1].nr_bytes == nr_bytes)
+			break;
+	*is_there = number;
+	return &by_hash[at];
+}
+
+/* Enters a copy. False when there is no place, or another thread has just entered the same cubin. */
+static bool enter(void *copy, size_t nr_bytes, uint64_t hash)
+{
+	uint32_t number = atomic_fetch_add(&nr_cubins, 1), none;
+	_Atomic uint32_t *slot;
+	bool is_there;
+	struct cubin *c;
+
+	if (number >= MAX_CUBINS) {
+		atomic_store(&nr_cubins, MAX_CUBINS);
+		sonde_flusher__note("the code of some kernels was not kept (limit: " TEXT_OF(MAX_CUBINS) " cubins of a process)" NO_LINES);
+		return false;
+	}
+	c = &cubins[number];
+	c->at = copy;
+	c->nr_bytes = nr_bytes;
+	c->hash = hash;
+	do {
+		slot = find_slot(hash, nr_bytes, &is_there);
+		none = 0;
+	} while (!is_there && !atomic_compare_exchange_strong(slot, &none, number + 1));
+	atomic_store(&c->state, is_there ? CUBIN_DONE : CUBIN_COPIED);
+	return !is_there;
+}
+
 void sonde_cubins__keep(const void *at, size_t nr_bytes)
 {
-	uint32_t number;
+	bool is_there;
+	uint64_t hash;
 	void *copy;
 
 	if (!sonde_inject.config.cubin_bytes || !has_section(at, nr_bytes, ".debug_line"))
 		return;
+	hash = sonde_label__hash(at, nr_bytes);
+	find_slot(hash, nr_bytes, &is_there);
+	if (is_there)
+		return;
 	if (!take_room(nr_bytes)) {
-		sonde_flusher__note("the code of some kernels was not kept (limit: pipeline.native.cubins_mb): their PC samples have no "
-				    "source lines");
+		sonde_flusher__note("the code of some kernels was not kept (limit: pipeline.native.cubins_mb)" NO_LINES);
 		return;
 	}
 	copy = mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	number = copy == MAP_FAILED ? MAX_CUBINS : atomic_fetch_add(&nr_cubins, 1);
-	if (number >= MAX_CUBINS) {
-		atomic_fetch_sub(&kept_bytes, nr_bytes);
-		if (copy != MAP_FAILED)
-			munmap(copy, nr_bytes);
-		return;
+	if (copy == MAP_FAILED) {
+		sonde_flusher__note("the code of some kernels was not kept (too little memory)" NO_LINES);
+	} else {
+		memcpy(copy, at, nr_bytes);
+		if (enter(copy, nr_bytes, hash))
+			return;
+		munmap(copy, nr_bytes);
 	}
-	memcpy(copy, at, nr_bytes);
-	cubins[number].at = copy;
-	cubins[number].nr_bytes = nr_bytes;
-	atomic_store(&cubins[number].state, CUBIN_COPIED);
+	atomic_fetch_sub(&kept_bytes, nr_bytes);
 }
 
 static uint32_t count_cubins(void)
@@ -95,27 +145,34 @@ static uint32_t count_cubins(void)
 	return nr < MAX_CUBINS ? nr : MAX_CUBINS;
 }
 
+/* The slot of a checksum, or the free slot where it belongs. */
+static uint32_t *slot_of(uint64_t checksum)
+{
+	uint32_t at = (uint32_t)checksum % NR_SLOTS;
+
+	while (by_checksum[at] && cubins[by_checksum[at] - 1].checksum != checksum)
+		at = (at + 1) % NR_SLOTS;
+	return &by_checksum[at];
+}
+
 void sonde_cubins__checksum(uint64_t (*checksum)(const void *, size_t))
 {
-	uint32_t i, nr = count_cubins();
+	uint32_t i, nr = count_cubins(), state;
 
-	for (i = 0; i < nr; i++)
-		if (atomic_load(&cubins[i].state) == CUBIN_COPIED) {
+	for (i = nr_checksummed; i < nr; i++) {
+		state = atomic_load(&cubins[i].state);
+		if (state == CUBIN_COPIED) {
 			cubins[i].checksum = checksum(cubins[i].at, cubins[i].nr_bytes);
+			*slot_of(cubins[i].checksum) = i + 1;
 			atomic_store(&cubins[i].state, CUBIN_CHECKSUMMED);
 		}
+		nr_checksummed += i == nr_checksummed && state != CUBIN_NONE;
+	}
 }
 
 bool sonde_cubins__has(uint64_t checksum)
 {
-	uint32_t i, nr = count_cubins(), state;
-
-	for (i = 0; i < nr; i++) {
-		state = atomic_load(&cubins[i].state);
-		if ((state == CUBIN_CHECKSUMMED || state == CUBIN_DONE) && cubins[i].checksum == checksum)
-			return checksum;
-	}
-	return false;
+	return checksum && *slot_of(checksum);
 }
 
 /* --- the flusher ------------------------------------------------------------------------------------- */
@@ -139,9 +196,9 @@ static void add_path(struct raw_text *t, const char *name, uint64_t checksum)
 
 /*
  * Writes the file under another name first and renames it, so that a file is either complete or missing. If that fails,
- * only source lines are missing.
+ * only source lines are missing. False when this process has written nothing.
  */
-static void write_cubin(const struct cubin *c)
+static bool write_cubin(const struct cubin *c)
 {
 	static char folder[PATH_MAX], path[PATH_MAX], part[PATH_MAX];
 	struct raw_text to = {folder, 0, sizeof(folder)};
@@ -153,14 +210,14 @@ static void write_cubin(const struct cubin *c)
 	to = (struct raw_text){path, 0, sizeof(path)};
 	add_path(&to, ".cubin", c->checksum);
 	if (raw_call(SYS_faccessat, AT_FDCWD, (long)path, 0, 0, 0) == 0)
-		return; /* another process, or another context of this process, has written the same cubin */
+		return false; /* another process has written the same cubin */
 	to = (struct raw_text){part, 0, sizeof(part)};
 	add_path(&to, ".part", c->checksum);
 	sonde_raw__number(&to, (uint64_t)sonde_inject.pid);
 	raw_call(SYS_mkdirat, AT_FDCWD, (long)folder, 0700, 0, 0);
 	fd = raw_open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return;
+		return false;
 	while (done < c->nr_bytes && n > 0) {
 		n = raw_write(fd, c->at + done, c->nr_bytes - done);
 		done += n > 0 ? (size_t)n : 0;
@@ -168,8 +225,10 @@ static void write_cubin(const struct cubin *c)
 	raw_close(fd);
 	if (done < c->nr_bytes || raw_call(SYS_renameat2, AT_FDCWD, (long)part, AT_FDCWD, (long)path, 0) != 0) {
 		raw_call(SYS_unlinkat, AT_FDCWD, (long)part, 0, 0, 0);
-		sonde_flusher__note("the code of some kernels could not be written: their PC samples have no source lines");
+		sonde_flusher__note("the code of some kernels could not be written" NO_LINES);
+		return false;
 	}
+	return true;
 }
 
 void sonde_cubins__put(bool all)
@@ -177,17 +236,16 @@ void sonde_cubins__put(bool all)
 	uint32_t i, nr = count_cubins();
 	size_t done = 0;
 
-	for (i = 0; i < nr; i++) {
+	for (i = nr_put; i < nr && (all || done < PUT_BYTES); i++) { /* the rest waits for the next flush: events must not wait for long */
 		struct cubin *c = &cubins[i];
 
-		if (atomic_load(&c->state) != CUBIN_CHECKSUMMED)
-			continue;
-		if (c->checksum)
-			write_cubin(c);
-		raw_call(SYS_munmap, (long)c->at, (long)c->nr_bytes, 0, 0, 0);
-		atomic_store(&c->state, CUBIN_DONE);
-		done += c->nr_bytes;
-		if (!all && done >= PUT_BYTES)
-			return; /* the rest waits for the next flush: events must not wait for long */
+		if (atomic_load(&c->state) == CUBIN_CHECKSUMMED) {
+			if (!c->checksum || !write_cubin(c))
+				atomic_fetch_sub(&kept_bytes, c->nr_bytes);
+			raw_call(SYS_munmap, (long)c->at, (long)c->nr_bytes, 0, 0, 0);
+			atomic_store(&c->state, CUBIN_DONE);
+			done += c->nr_bytes;
+		}
+		nr_put += i == nr_put && atomic_load(&c->state) == CUBIN_DONE;
 	}
 }

@@ -151,6 +151,8 @@ struct labels {
 };
 
 bool sonde_label__init(struct labels *l);
+/* A 64-bit hash of any bytes. */
+uint64_t sonde_label__hash(const void *p, size_t n);
 /* After a fork, in the child: gives up labels that other threads of the parent were just adding. */
 void sonde_label__forked(struct labels *l);
 /*
@@ -461,14 +463,14 @@ void sonde_outfile__drain(void);
 
 /* --- code of kernels (cubins.c) ------------------------------------------------------------------ */
 
-/* For callbacks of the driver: copies a cubin that was just loaded, if it has a line table and there is room. */
+/* For callbacks of the driver: copies a cubin that was just loaded, if it has a line table, is new and there is room. */
 void sonde_cubins__keep(const void *at, size_t nr_bytes);
 /*
  * For the thread that drains PC samples: computes the checksum of each new cubin. A cubin whose checksum is 0 (none) is
  * not written.
  */
 void sonde_cubins__checksum(uint64_t (*checksum)(const void *, size_t));
-/* Whether a cubin with this checksum is kept; only cubins that sonde_cubins__checksum has seen count. */
+/* For the same thread: whether a cubin with this checksum is kept; only cubins that sonde_cubins__checksum has seen count. */
 bool sonde_cubins__has(uint64_t checksum);
 /* For the flusher: writes some of the cubins that have a checksum, or all of them. */
 void sonde_cubins__put(bool all);

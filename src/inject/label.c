@@ -57,6 +57,11 @@ static uint64_t hash_of(const char *p, size_t n, uint64_t seed)
 	return mix(load_bytes(p, n), h);
 }
 
+uint64_t sonde_label__hash(const void *p, size_t n)
+{
+	return hash_of(p, n, 0);
+}
+
 bool sonde_label__init(struct labels *l)
 {
 	l->slots = sonde_ring__reserve(NR_SLOTS * sizeof(*l->slots));

@@ -11,6 +11,8 @@
  *     fake_pc FAKE_CUPTI loop            launches in A and B, until the file $FAKE_LOOP_STOP exists
  *     fake_pc FAKE_CUPTI fork            a child also launches and ends
  *     fake_pc FAKE_CUPTI cubins COUNT    loads COUNT modules of 1 MiB with line tables, half of them twice, and one without
+ *     fake_pc FAKE_CUPTI reload COUNT    loads one module of 16 KiB COUNT times, another of 1 MiB 300 times, then a third
+ *     fake_pc FAKE_CUPTI small COUNT     loads COUNT different modules of 2 KiB, all with one checksum
  *     fake_pc FAKE_CUPTI big             loads modules of 6, 5 and 1 MiB with line tables
  *     fake_pc FAKE_CUPTI code FILE NAME  loads a cubin and launches one of its kernels in A
  */
@@ -89,9 +91,30 @@ static char *make_cubin(unsigned number, int has_lines, size_t nr_bytes)
 	memcpy(p, &head, sizeof(head));
 	memcpy(p + sizeof(head), sections, sizeof(sections));
 	memcpy(p + 1024, names, sizeof(names));
-	memcpy(p + 4096, &number, sizeof(number));
-	p[8192] = (char)(number >> 8);
+	memcpy(p + 512, &number, sizeof(number));
+	if (nr_bytes > 8192) { /* the checksum is of one byte in 4096 */
+		memcpy(p + 4096, &number, sizeof(number));
+		p[8192] = (char)(number >> 8);
+	}
 	return p;
+}
+
+/* Loads a module several times, each time from other memory. */
+static void reload_cubin(unsigned number, size_t nr_bytes, long count)
+{
+	while (count-- > 0) {
+		char *p = make_cubin(number, 1, nr_bytes);
+
+		module(p, nr_bytes);
+		free(p);
+	}
+}
+
+static void load_small(unsigned nr)
+{
+	while (nr-- > 0)
+		reload_cubin(nr, 2048, 1);
+	await_drain();
 }
 
 static void load_cubins(unsigned nr)
@@ -215,6 +238,13 @@ int main(int argc, char **argv)
 		module(make_cubin(2, 1, 5 * MIB), 5 * MIB);
 		module(make_cubin(3, 1, MIB), MIB);
 		await_drain();
+	} else if (!strcmp(mode, "reload")) {
+		reload_cubin(1, MIB / 64, count);
+		reload_cubin(2, MIB, 300);
+		reload_cubin(3, MIB, 1);
+		await_drain();
+	} else if (!strcmp(mode, "small")) {
+		load_small((unsigned)count);
 	} else if (!strcmp(mode, "cubins")) {
 		load_cubins((unsigned)count);
 	} else if (!strcmp(mode, "code")) {

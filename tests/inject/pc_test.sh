@@ -152,6 +152,15 @@ few_cubins() { # 200 MiB of it, and 8 may be kept
 	[ "$(sampled cubins 200)" = done ] && settle && [ "$(du -sb --apparent-size "$OUT/cubins" | cut -f1)" -le 8400000 ] &&
 		dump | grep -q 'note the code of some kernels was not kept (limit: pipeline.native.cubins_mb)'
 }
+reloaded() { # a module that comes again takes no room: what comes after it is kept
+	with_pc cubin_bytes=8388608
+	[ "$(sampled reload 2000)" = done ] && settle && [ "$(ls "$OUT/cubins" | wc -l)" = 3 ] && ! dump | grep -q 'was not kept'
+}
+many_cubins() { # more than there are places for
+	with_pc
+	[ "$(sampled small 16400)" = done ] && settle && [ "$(ls "$OUT/cubins" | wc -l)" = 1 ] &&
+		dump | grep -q 'note the code of some kernels was not kept (limit: 16384 cubins of a process)'
+}
 no_cubins() {
 	with_pc cubin_bytes=0
 	[ "$(sampled cubins 3)" = done ] && settle && [ ! -e "$OUT/cubins" ]
@@ -265,6 +274,8 @@ fi
 ok "a database has stalls and lines" tables
 ok "how much code is kept is bounded" few_cubins
 ok "code that is too large does not keep out what follows" big_cubin
+ok "code that is loaded again takes no room" reloaded
+ok "too many cubins are noted as such" many_cubins
 ok "no code is kept when none is asked for" no_cubins
 ok "files that are folded keep every sample" rotated
 ok "sonde run --lines takes PC samples" as_a_run
