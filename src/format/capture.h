@@ -167,7 +167,7 @@ struct sonde_status {
 	uint64_t nr_too_deep;	 /* pushes in threads that had SONDE_OPEN_LIMIT ranges open: dropped, with their pops */
 	/* The status blocks of older files end here. */
 	uint64_t nr_owed; /* launches of kernels and graphs for each of which CUPTI should give at least one record */
-	uint64_t nr_pc_dropped; /* PC samples that the hardware dropped */
+	uint64_t nr_pc_dropped; /* PC samples that the hardware dropped, or that there was no room for */
 	uint64_t nr_pc_full;	/* drains that found the hardware's buffer full; CUPTI gives no samples then */
 };
 

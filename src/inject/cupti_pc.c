@@ -7,9 +7,10 @@
  * sampling, since that can hang the program: outside windows it throws away what it drains.
  *
  * The period is set once, when a context is made, since changing it means to begin sampling again. Only the time between
- * two drains follows the load: CUPTI adds up samples of equal instructions meanwhile, so fewer drains cost less. A
- * drain that took long makes the next one wait, so that all drains take 2 % of the time of one core at most
- * (with a budget, half of the budget at most).
+ * two drains follows the load: CUPTI adds up samples of equal instructions meanwhile, so fewer drains cost less. All
+ * drains take 2 % of the time of one core at most (with a budget, half of the budget at most): the thread has a credit, which
+ * earns this share of the passing time and pays for drains. Without credit a drain stops, and a later one goes on with what CUPTI
+ * still has. Only the last drain of a context takes as long as it needs.
  *
  * CUPTI must not leave while it samples (cupti_presence.c), and a forked child never touches any of this.
  */
@@ -23,8 +24,10 @@
 #include <time.h>
 
 #define DRAIN_NS      20000000u /* shortest time between two drains */
-#define SLOWEST_NS    500000000u /* longest time between two drains */
+#define SLOW_NS	      500000000u /* a longer time between two drains is noted */
+#define SLOW_ROUNDS   25u /* the same for unfinished drains in a row */
 #define COST_PPM      20000u /* share of one core's time that drains may take */
+#define CREDIT_MS     1000u /* the credit is never more than what this time earns */
 /*
  * CUPTI's threads take samples from the GPU, and then find their code. They do each step when they wake: every WORKER_MS,
  * which we set, or every 100 ms, which is the default. So we may get a sample LAG_MS after it was taken.
@@ -33,6 +36,7 @@
 #define LAG_MS	      (2 * WORKER_MS + 5)
 #define OLD_LAG_MS    205u /* the same for a CUPTI that keeps its default */
 #define NR_PCS	      2048u /* instructions that CUPTI hands over at once */
+#define NR_LAST_PCS   8192u /* the same when sampling ends: CUPTI throws away what is more */
 #define NR_REASONS    64u
 #define MAX_CONTEXTS  64u
 #define SCRATCH_BYTES ((size_t)64 << 20)
@@ -56,8 +60,8 @@
 /* A buffer that CUPTI fills, with room for its PCs and their reasons. */
 struct filled {
 	CUpti_PCSamplingData data;
-	CUpti_PCSamplingPCData pcs[NR_PCS];
-	CUpti_PCSamplingStallReason reasons[NR_PCS][NR_REASONS];
+	CUpti_PCSamplingPCData pcs[NR_LAST_PCS];
+	CUpti_PCSamplingStallReason reasons[NR_LAST_PCS][NR_REASONS];
 };
 
 /* States of a slot for a context. A slot in the state GONE, whose context was destroyed or refused, can be used again. */
@@ -106,9 +110,16 @@ static struct {
 	struct row *rows;
 	uint32_t *slots; /* hash table of rows: index plus one; 0 = free */
 	uint32_t nr_functions, nr_rows;
-	uint64_t since; /* ticks when the last drain began */
+	uint64_t since; /* ticks when the last finished drain began */
 	_Atomic uint32_t lag_ms;
-	bool counts;	/* samples since the last drain are in a window */
+	bool counts;	/* samples since then are in a window */
+	/* Only the thread that drains uses these. */
+	int64_t credit_ns;   /* how long drains may take; below 0 after one that took longer */
+	uint64_t earned_ns;  /* when time was last added to it */
+	uint64_t stop_ns;    /* time of this thread at which the present drain stops */
+	uint32_t turn;	     /* the context that the next drain begins with */
+	uint32_t nr_stopped; /* unfinished drains since the last finished one */
+	char fast[160];	     /* a note; it names a longer period */
 } pc;
 
 /* --- adding up ------------------------------------------------------------------------------------ */
@@ -224,6 +235,11 @@ static void add_row(struct function *f, uint32_t offset, uint32_t reason, const 
 	*(is_twin ? &r->not_issued : &r->samples) += samples;
 }
 
+static void count_dropped(uint64_t nr)
+{
+	atomic_fetch_add(&sonde_inject.nr_pc_dropped, pc.counts ? nr : 0);
+}
+
 static void take_pc(const CUpti_PCSamplingPCData *p, uint32_t device)
 {
 	struct function *f;
@@ -232,12 +248,21 @@ static void take_pc(const CUpti_PCSamplingPCData *p, uint32_t device)
 	if (pc.nr_rows + NR_REASONS > NR_ROWS || pc.nr_functions == NR_FUNCTIONS)
 		empty_rows();
 	f = p->pcOffset < UINT32_MAX ? find_function(p, device) : NULL;
-	for (i = 0; f && i < p->stallReasonCount && i < NR_REASONS; i++) {
+	for (i = 0; i < p->stallReasonCount && i < NR_REASONS; i++) {
 		const CUpti_PCSamplingStallReason *s = &p->stallReason[i];
+		const uint32_t index = s->pcSamplingStallReasonIndex;
 
-		if (s->samples && s->pcSamplingStallReasonIndex < NR_REASONS && pc.reasons[s->pcSamplingStallReasonIndex])
-			add_row(f, (uint32_t)p->pcOffset, pc.reasons[s->pcSamplingStallReasonIndex], s);
+		if (f && s->samples && index < NR_REASONS && pc.reasons[index])
+			add_row(f, (uint32_t)p->pcOffset, pc.reasons[index], s);
+		else if (index >= NR_REASONS || !pc.is_twin[index]) /* twins count samples that other reasons have */
+			count_dropped(s->samples);
 	}
+}
+
+/* Samples come too fast for the credit, or for CUPTI's buffer. */
+static void note_fast(void)
+{
+	sonde_flusher__note(pc.fast);
 }
 
 /* Takes what CUPTI has put into a buffer. CUPTI's total of samples is wrong if the period was chosen, so we add up the records. */
@@ -245,18 +270,20 @@ static void take_filled(const struct filled *b, uint32_t device)
 {
 	size_t i;
 
-	atomic_fetch_add(&sonde_inject.nr_pc_dropped, pc.counts ? b->data.droppedSamples : 0);
+	count_dropped(b->data.droppedSamples);
 	atomic_fetch_add(&sonde_inject.nr_pc_full, pc.counts && b->data.hardwareBufferFull);
-	for (i = 0; i < b->data.totalNumPcs && i < NR_PCS; i++)
+	if (pc.counts && b->data.hardwareBufferFull)
+		note_fast();
+	for (i = 0; i < b->data.totalNumPcs && i < b->data.collectNumPcs; i++)
 		take_pc(&b->pcs[i], device);
 }
 
-static void empty_filled(struct filled *b)
+static void empty_filled(struct filled *b, size_t nr_pcs)
 {
 	size_t i;
 
-	b->data = (CUpti_PCSamplingData){.size = sizeof(b->data), .collectNumPcs = NR_PCS, .pPcData = b->pcs};
-	for (i = 0; i < NR_PCS; i++) {
+	b->data = (CUpti_PCSamplingData){.size = sizeof(b->data), .collectNumPcs = nr_pcs, .pPcData = b->pcs};
+	for (i = 0; i < nr_pcs; i++) {
 		b->pcs[i].size = sizeof(b->pcs[i]);
 		b->pcs[i].stallReason = b->reasons[i];
 		b->pcs[i].stallReasonCount = 0;
@@ -306,7 +333,13 @@ static void leave_alone(struct context *c)
 				 "ones are missing");
 }
 
-static void drain_context(struct context *c)
+static uint64_t thread_ns(void)
+{
+	return sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Returns whether CUPTI has nothing more. Unless it is the context's last drain, stops when the credit is used up. */
+static bool drain_context(struct context *c, bool is_last)
 {
 	CUpti_PCSamplingGetDataParams get = {
 		.size = CUpti_PCSamplingGetDataParamsSize, .ctx = c->it, .pcSamplingData = &pc.filled->data};
@@ -314,18 +347,21 @@ static void drain_context(struct context *c)
 	CUptiResult rc;
 
 	for (i = 0; i < MAX_ROUNDS; i++) {
-		empty_filled(pc.filled);
+		empty_filled(pc.filled, NR_PCS);
 		rc = pc.cuptiPCSamplingGetData(&get);
 		if (rc == CUPTI_ERROR_OUT_OF_MEMORY) {
 			pc.filled->data.hardwareBufferFull = 1;
 		} else if (rc != CUPTI_SUCCESS) {
 			leave_alone(c);
-			return;
+			return true;
 		}
 		take_filled(pc.filled, c->device);
 		if (rc != CUPTI_SUCCESS || !pc.filled->data.totalNumPcs || !pc.filled->data.remainingNumPcs)
-			return;
+			return true;
+		if (!is_last && (atomic_load(&pc.ending) || thread_ns() >= pc.stop_ns))
+			return false;
 	}
+	return true;
 }
 
 /* Ends the sampling of a context. CUPTI puts its remaining samples into the buffer that it got in configure(). */
@@ -336,61 +372,107 @@ static void end_context(struct context *c)
 
 	if (!atomic_compare_exchange_strong(&c->state, &sampled, CONTEXT_ENDING))
 		return;
-	drain_context(c);
+	drain_context(c, true);
 	if (atomic_load(&c->state) == CONTEXT_LOST)
 		return;
-	empty_filled(c->rest);
-	if (pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS)
+	empty_filled(c->rest, NR_LAST_PCS);
+	if (pc.cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS) {
 		take_filled(c->rest, c->device);
+		count_dropped(c->rest->data.remainingNumPcs); /* each has one sample at least */
+		if (pc.counts && c->rest->data.remainingNumPcs)
+			sonde_flusher__note_loss("the last PC samples of a CUDA context are not complete: there were too many of them");
+	}
 	atomic_store(&c->state, CONTEXT_GONE);
 }
 
 /*
  * Takes the samples since the last drain. They count if a window was open when the last drain began. A sample may be taken while
  * its context is being drained. So the time of a drain's samples reaches from CUPTI's lag before the beginning of the last drain to
- * the end of this drain.
+ * the end of this drain. After a drain that did not finish, CUPTI still has samples of that time: so nothing begins anew.
  */
 static void drain_all(bool is_end)
 {
-	uint32_t i, nr = atomic_load(&pc.nr_contexts);
-	bool is_open = atomic_load(&sonde_inject.windows.gpu_on);
+	uint32_t i = 0, k, nr = atomic_load(&pc.nr_contexts);
+	bool is_open = atomic_load(&sonde_inject.windows.gpu_on), is_finished = true;
 	uint64_t begin = ticks_now();
 
-	for (i = 0; i < nr && i < MAX_CONTEXTS; i++) {
-		struct context *c = &pc.contexts[i];
+	nr = nr < MAX_CONTEXTS ? nr : MAX_CONTEXTS;
+	for (k = 0; k < nr && is_finished; k++) {
+		struct context *c = &pc.contexts[i = (pc.turn + k) % nr];
 
 		if (is_end)
 			end_context(c);
 		else if (atomic_load(&c->state) == CONTEXT_SAMPLED)
-			drain_context(c);
+			is_finished = (!k || thread_ns() < pc.stop_ns) && drain_context(c, false);
 	}
 	empty_rows();
+	if (is_end)
+		return;
+	pc.nr_stopped = is_finished ? 0 : pc.nr_stopped + 1;
+	if (!is_finished) {
+		pc.turn = i;
+		return;
+	}
 	pc.since = begin;
 	pc.counts = is_open;
 }
 
-static uint64_t thread_ns(void)
-{
-	return sonde_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* How long to wait after a drain that took `cost_ns` of this core. */
-static uint64_t pause_ns(uint64_t cost_ns)
+/* The share of one core's time that drains may take. */
+static uint32_t cost_ppm(void)
 {
 	uint32_t budget = sonde_inject.config.budget_ppm / 2;
-	uint32_t ppm = budget && budget < COST_PPM ? budget : COST_PPM;
-	uint64_t ns = cost_ns * 1000000 / ppm;
 
-	return ns < DRAIN_NS ? DRAIN_NS : ns > SLOWEST_NS ? SLOWEST_NS : ns;
+	return budget && budget < COST_PPM ? budget : COST_PPM;
+}
+
+static void earn_credit(void)
+{
+	uint64_t now = sonde_now_ns(), ms = (now - pc.earned_ns) / 1000000;
+	int64_t most = (int64_t)CREDIT_MS * cost_ppm();
+
+	pc.earned_ns += ms * 1000000;
+	ms = ms < CREDIT_MS * 1000 ? ms : CREDIT_MS * 1000;
+	pc.credit_ns += (int64_t)ms * cost_ppm(); /* a millisecond has as many nanoseconds as a share of 1 has ppm */
+	pc.credit_ns = pc.credit_ns < most ? pc.credit_ns : most;
+}
+
+/* How long to wait: until there is credit again, but not so long that the thread misses the end of the program. */
+static uint64_t pause_ns(void)
+{
+	uint64_t ns = pc.credit_ns < 0 ? (uint64_t)-pc.credit_ns / cost_ppm() * 1000000 : 0;
+
+	if (ns > SLOW_NS || pc.nr_stopped > SLOW_ROUNDS)
+		note_fast();
+	return ns < DRAIN_NS ? DRAIN_NS : ns < SLOW_NS ? ns : SLOW_NS;
+}
+
+/* Drains if there is credit, and pays for it. */
+static void drain_on_credit(void)
+{
+	uint64_t before = thread_ns();
+
+	earn_credit();
+	if (pc.credit_ns < 0)
+		return;
+	pc.stop_ns = before + (uint64_t)pc.credit_ns;
+	if (lock_draining()) {
+		if (!atomic_load(&pc.ending)) /* otherwise the last drain was or will be made by another thread */
+			drain_all(false);
+		unlock_draining();
+	}
+	before = thread_ns() - before;
+	pc.credit_ns -= (int64_t)before;
+	sonde_budget__bear(before);
 }
 
 static void *run_drains(void *arg)
 {
-	uint64_t pause = DRAIN_NS, before;
+	uint64_t pause = DRAIN_NS;
 	uint32_t round, seen = atomic_load(&pc.drain_wanted);
 
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-pc");
+	pc.earned_ns = sonde_now_ns();
 	for (round = 1; !atomic_load(&pc.ending) && atomic_load(&sonde_inject.is_active); round++) {
 		sonde_futex__wait(&pc.drain_wanted, seen, (uint32_t)(pause / 1000000));
 		seen = atomic_load(&pc.drain_wanted);
@@ -398,17 +480,11 @@ static void *run_drains(void *arg)
 			break;
 		if (!atomic_load(&pc.nr_contexts) || !sonde_presence__hold())
 			continue;
-		before = thread_ns();
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
-		if (!atomic_load(&pc.ending) && lock_draining()) {
-			drain_all(false);
-			unlock_draining();
-		}
+		drain_on_credit();
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 		sonde_presence__release();
-		before = thread_ns() - before;
-		sonde_budget__bear(before);
-		pause = pause_ns(before);
+		pause = pause_ns();
 	}
 	return NULL;
 }
@@ -564,19 +640,43 @@ static void refuse_context(struct context *c, CUptiResult why)
 	atomic_store(&c->state, CONTEXT_GONE);
 }
 
+/*
+ * A context is about to be destroyed: takes its remaining samples. The program waits here while another thread drains, also at
+ * its end, since that thread may be using the context. It waits for LOCK_NS at most.
+ */
+static void leave_context(CUcontext it)
+{
+	uint32_t i, nr = atomic_load(&pc.nr_contexts);
+	bool is_ours = false;
+
+	if (!lock_draining())
+		return;
+	for (i = 0; i < nr && i < MAX_CONTEXTS; i++)
+		if (atomic_load(&pc.contexts[i].state) == CONTEXT_SAMPLED && pc.contexts[i].it == it) {
+			end_context(&pc.contexts[i]);
+			is_ours = true;
+		}
+	if (is_ours)
+		empty_rows(); /* these rows are of this context only, so `since` does not change */
+	unlock_draining();
+}
+
 static void begin_context(CUcontext it)
 {
 	CUpti_PCSamplingEnableParams enable = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = it};
 	CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = it};
-	struct context *c = find_slot();
+	struct context *c;
 	CUptiResult rc;
 
+	if (atomic_load(&pc.ending))
+		return;
+	c = find_slot();
 	if (!c) {
 		sonde_flusher__note_loss("some CUDA contexts have no PC samples: the program has too many contexts");
 		return;
 	}
 	c->it = it;
-	empty_filled(c->rest);
+	empty_filled(c->rest, NR_LAST_PCS);
 	rc = pc.cuptiGetDeviceId(it, &c->device);
 	if (rc == CUPTI_SUCCESS)
 		rc = pc.cuptiPCSamplingEnable(&enable);
@@ -593,21 +693,9 @@ static void begin_context(CUcontext it)
 		return;
 	}
 	atomic_store(&c->state, CONTEXT_SAMPLED);
+	if (atomic_load(&pc.ending)) /* the last drain may have missed it */
+		leave_context(it);
 	sonde_pc__drain_now();
-}
-
-/* A context is about to be destroyed: takes its remaining samples. The program waits here if a drain is running. */
-static void leave_context(CUcontext it)
-{
-	uint32_t i, nr = atomic_load(&pc.nr_contexts);
-
-	if (atomic_load(&pc.ending) || !lock_draining())
-		return;
-	for (i = 0; i < nr && i < MAX_CONTEXTS; i++)
-		if (atomic_load(&pc.contexts[i].state) == CONTEXT_SAMPLED && pc.contexts[i].it == it)
-			end_context(&pc.contexts[i]);
-	empty_rows(); /* these rows are of this context only, so `since` does not change */
-	unlock_draining();
 }
 
 void sonde_pc__resource(CUpti_CallbackId id, const CUpti_ResourceData *r)
@@ -650,6 +738,7 @@ void sonde_pc__start(void *lib)
 {
 	static const CUpti_CallbackId ids[] = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
 		CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED};
+	uint32_t exponent = sonde_inject.config.pc_exponent + 2;
 	size_t i;
 
 	if (!sonde_inject.config.pc_exponent)
@@ -662,6 +751,8 @@ void sonde_pc__start(void *lib)
 		sonde_flusher__note_loss("no PC samples: another tool uses CUPTI, or there is too little memory");
 		return;
 	}
+	snprintf(pc.fast, sizeof(pc.fast), "there are more PC samples than can be taken in time, so their split over regions is coarse: "
+					   "pipeline.native.pc=%lu takes fewer", 1ul << (exponent < 31 ? exponent : 31));
 	pc.since = ticks_now();
 	atomic_store(&pc.lag_ms, LAG_MS);
 	pc.counts = !sonde_inject.config.has_windows;

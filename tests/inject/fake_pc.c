@@ -4,9 +4,11 @@
  *     fake_pc FAKE_CUPTI regions         A has 3 launches of gemm, B 5 of axpy; fill is outside
  *     fake_pc FAKE_CUPTI windows         steps, each with one launch; waits until samples are drained around each
  *     fake_pc FAKE_CUPTI many COUNT      COUNT launches of gemm in A
+ *     fake_pc FAKE_CUPTI costly MS       launches in A for that time; says how often samples were asked for, and after how many ms
+ *     fake_pc FAKE_CUPTI race            a thread destroys its context while the program's end takes the last samples
  *     fake_pc FAKE_CUPTI slowly          50 functions, one launch each in 5 ms, in A
  *     fake_pc FAKE_CUPTI contexts COUNT  COUNT contexts, one after the other, each with a launch of gemm in A
- *     fake_pc FAKE_CUPTI threads COUNT   COUNT threads, each with contexts and launches of its own
+ *     fake_pc FAKE_CUPTI threads COUNT   COUNT threads, each with contexts and launches of its own; all load the same 20 modules
  *     fake_pc FAKE_CUPTI long            a launch in A of a function whose name is 100,003 bytes
  *     fake_pc FAKE_CUPTI loop            launches in A and B, until the file $FAKE_LOOP_STOP exists
  *     fake_pc FAKE_CUPTI fork            a child also launches and ends
@@ -25,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define GEMM "_Z9gemm_tileILi2EEvPKfS1_Pfi"
@@ -33,7 +36,7 @@
 static void (*launch)(const char *, uint64_t);
 static void (*context)(int);
 static void (*module)(const void *, size_t);
-static uint64_t (*drains)(void);
+static uint64_t (*drains)(void), (*asked)(void);
 
 static void *find(void *lib, const char *name)
 {
@@ -152,6 +155,7 @@ static void *run_thread(void *arg)
 	(void)arg;
 	for (i = 0; i < 20; i++) {
 		context(1);
+		reload_cubin((unsigned)i, MIB / 64, 1); /* all threads load the same */
 		in_region("A", GEMM, 1);
 		context(0);
 	}
@@ -184,6 +188,55 @@ static void launch_slowly(void)
 	}
 }
 
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void launch_costly(long ms)
+{
+	long begin = now_ms();
+
+	do {
+		in_region("A", GEMM, 1);
+		usleep(5000);
+	} while (now_ms() - begin < ms);
+	printf("%lu %ld\n", (unsigned long)asked(), now_ms() - begin);
+}
+
+static _Atomic int phase; /* 1 = the thread has its context; 2 = the program ends */
+
+static void *run_racer(void *arg)
+{
+	uint64_t before;
+
+	(void)arg;
+	context(1);
+	phase = 1;
+	while (phase < 2)
+		usleep(100);
+	before = asked();
+	while (asked() < before + 3) /* only the end asks so often when samples are slow to come */
+		usleep(100);
+	context(0);
+	return NULL;
+}
+
+static void begin_race(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_racer, NULL) || pthread_detach(thread))
+		exit(4);
+	while (phase < 1)
+		usleep(100);
+	in_region("A", GEMM, 1);
+	phase = 2;
+}
+
 static void launch_long(void)
 {
 	static char name[100004];
@@ -205,6 +258,7 @@ int main(int argc, char **argv)
 	*(void **)&context = find(cupti, "fake_context");
 	*(void **)&module = find(cupti, "fake_module");
 	*(void **)&drains = find(cupti, "fake_drains");
+	*(void **)&asked = find(cupti, "fake_asked");
 	if (injected) {
 		*(void **)&initialize = find(injected, "InitializeInjection");
 		initialize();
@@ -220,6 +274,11 @@ int main(int argc, char **argv)
 			in_region("B", "_Z4axpyPfif", 5);
 			usleep(500);
 		}
+	} else if (!strcmp(mode, "costly")) {
+		launch_costly(count);
+		return 0;
+	} else if (!strcmp(mode, "race")) {
+		begin_race();
 	} else if (!strcmp(mode, "slowly")) {
 		launch_slowly();
 	} else if (!strcmp(mode, "threads")) {

@@ -94,5 +94,6 @@ ok "PC samples of two contexts at once under ThreadSanitizer show no race" warps
 ok "PC samples of many modules under ThreadSanitizer show no race" warps -- cubins 40
 ok "PC samples in files that rotate under ThreadSanitizer show no race" warps rotate_ms=20 -- many 3000
 FAKE_PC_MANY=128 ok "drains of many instructions under ThreadSanitizer show no race" warps -- many 300
+FAKE_PC_SLOW=5 FAKE_PC_MANY=10000 ok "a context that goes while the program ends under ThreadSanitizer shows no race" warps -- race
 ok "a program that is woken and sleeps again under ThreadSanitizer shows no race" asleep
 ok "a program that forks while it is woken under ThreadSanitizer shows no race" asleep fork

@@ -105,7 +105,7 @@ static void note_losses(const struct native *n)
 	note(n, s->nr_cut, "label is " CUT, "labels are " CUT);
 #define DEEP "left out: nested deeper than " TEXT(SONDE_OPEN_LIMIT)
 	note(n, s->nr_too_deep, "push was " DEEP, "pushes were " DEEP);
-	note(n, s->nr_pc_dropped, "PC sample was dropped by the hardware", "PC samples were dropped by the hardware");
+	note(n, s->nr_pc_dropped, "PC sample was dropped, by the hardware or for lack of room", "PC samples were dropped, by the hardware or for lack of room");
 #define PC_FULL "the hardware's buffer of PC samples was full: the samples in it are lost; set a longer period in pipeline.native.pc"
 	note_loss(n, s->nr_pc_full, "time " PC_FULL, "times " PC_FULL);
 	note_loss(n, s->nr_gpu_dropped, "activity record was dropped by CUPTI",

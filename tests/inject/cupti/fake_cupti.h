@@ -95,6 +95,8 @@ void pay_behind_call(void);
 void sample_launch(const char *name);
 /* A context is made, or destroyed. */
 void fake_context(int is_made);
+/* How often samples were asked for. */
+uint64_t fake_asked(void);
 /* Code is loaded: samples are in this cubin from now on. */
 void fake_module(const void *code, size_t nr_bytes);
 /* How often the library has drained all samples. */

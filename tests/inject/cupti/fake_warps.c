@@ -2,7 +2,9 @@
  * PC sampling: every launch while a context is sampled leaves known samples of its kernel, which wait here until the
  * library asks for them. $FAKE_PC_REFUSE names an error. The first $FAKE_PC_REFUSALS contexts that are asked for their
  * stall reasons have none. $FAKE_PC_DROP and $FAKE_PC_FULL choose what is lost. With $FAKE_PC_LAG samples come as late as those
- * of the real CUPTI may: they pass through two threads, each of which sleeps for as long as it was told.
+ * of the real CUPTI may: they pass through two threads, each of which sleeps for as long as it was told. With $FAKE_PC_HOLD they
+ * only come when sampling ends. $FAKE_PC_SLOW is how many milliseconds of a processor each handing over takes. $FAKE_PC_REASON
+ * is the index of the barrier's reason, which may be one that was never announced.
  */
 #include "fake_cupti.h"
 
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PREFIX	   "smsp__pcsamp_warps_issue_stalled_"
 #define NR_REASONS 6u
@@ -37,6 +40,8 @@ static int is_broken;
 static uint64_t cubin = 0x1234, drains;
 static uint32_t period, sleep_ms = 100;
 static CUpti_PCSamplingData *rest[64]; /* by context */
+static int is_dead[64];		       /* by context: it was destroyed */
+static _Atomic uint64_t nr_asked_data;
 
 /* Each thread has its own context. */
 static CUcontext own_context(void)
@@ -49,9 +54,38 @@ static CUcontext own_context(void)
 	return (CUcontext)own;
 }
 
+static size_t number_of(CUcontext context)
+{
+	return ((uintptr_t)context - 0xc0) / 16 % 64;
+}
+
 static CUpti_PCSamplingData **rest_of(CUcontext context)
 {
-	return &rest[((uintptr_t)context - 0xc0) / 16 % 64];
+	return &rest[number_of(context)];
+}
+
+/* The real CUPTI would crash. */
+static void must_live(CUcontext context)
+{
+	if (!is_dead[number_of(context)])
+		return;
+	log_line("pc-dead", 0);
+	abort();
+}
+
+/* Uses the processor for as long as $FAKE_PC_SLOW says. */
+static void take_time(void)
+{
+	const char *ms = getenv("FAKE_PC_SLOW");
+	struct timespec t;
+	double begin, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	begin = now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+	while (ms && now - begin < strtod(ms, NULL)) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+	}
 }
 
 static CUptiResult refusal(void)
@@ -118,6 +152,13 @@ void sample_launch(const char *name)
 	pthread_mutex_unlock(&lock);
 }
 
+static uint32_t index_of(size_t reason)
+{
+	const char *barrier = getenv("FAKE_PC_REASON");
+
+	return barrier && reason == 2 ? (uint32_t)strtoul(barrier, NULL, 10) : reasons[reason].index;
+}
+
 /* Hands over as many samples as fit, of those that are ready at `by_ns`, the oldest first. */
 static void hand_over(CUpti_PCSamplingData *to, uint64_t by_ns)
 {
@@ -139,7 +180,7 @@ static void hand_over(CUpti_PCSamplingData *to, uint64_t by_ns)
 		for (k = 0; k < NR_REASONS; k++)
 			if (w[i].counts[k])
 				p->stallReason[p->stallReasonCount++] =
-					(CUpti_PCSamplingStallReason){reasons[k].index, w[i].counts[k]};
+					(CUpti_PCSamplingStallReason){index_of(k), w[i].counts[k]};
 	}
 	to->totalNumPcs = nr;
 	to->totalSamples = 252; /* this is wrong in the real CUPTI too */
@@ -167,6 +208,7 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
 {
 	must_be_there();
 	pthread_mutex_lock(&lock);
+	must_live(p->ctx);
 	if (nr_enabled && *rest_of(p->ctx))
 		hand_over(*rest_of(p->ctx), UINT64_MAX);
 	nr_enabled -= nr_enabled > 0;
@@ -185,7 +227,10 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 	must_be_there();
 	if (p->size != CUpti_PCSamplingGetDataParamsSize || to->size != sizeof(*to))
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	nr_asked_data++;
+	take_time();
 	pthread_mutex_lock(&lock);
+	must_live(p->ctx);
 	if (is_broken) /* the real CUPTI may crash */
 		abort();
 	if (!nr_enabled)
@@ -198,7 +243,7 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
 	} else if (!has_lost && getenv("FAKE_PC_FULL"))
 		rc = CUPTI_ERROR_OUT_OF_MEMORY;
 	else
-		hand_over(to, now_ns());
+		hand_over(to, getenv("FAKE_PC_HOLD") ? 0 : now_ns());
 	if (!has_lost && drop)
 		to->droppedSamples = strtoull(drop, NULL, 10);
 	has_lost = 1;
@@ -283,8 +328,14 @@ EXPORT void fake_context(int is_made)
 
 	memset(&r, 0, sizeof(r));
 	r.context = own_context();
+	pthread_mutex_lock(&lock);
+	is_dead[number_of(r.context)] = 0;
+	pthread_mutex_unlock(&lock);
 	tell(CUPTI_CB_DOMAIN_RESOURCE,
 		is_made ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, &r, 0);
+	pthread_mutex_lock(&lock);
+	is_dead[number_of(r.context)] = !is_made;
+	pthread_mutex_unlock(&lock);
 }
 
 EXPORT void fake_module(const void *code, size_t nr_bytes)
@@ -312,4 +363,9 @@ EXPORT uint64_t fake_drains(void)
 	nr = drains;
 	pthread_mutex_unlock(&lock);
 	return nr;
+}
+
+EXPORT uint64_t fake_asked(void)
+{
+	return nr_asked_data;
 }

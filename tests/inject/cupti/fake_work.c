@@ -100,7 +100,7 @@ EXPORT void fake_launch(const char *name, uint64_t node)
 	if (node)
 		meet_graph();
 	made = call_both(node ? 3 : 2);
-	if (strstr(name, "slow"))
+	if (strstr(name, "slow") || getenv("FAKE_LONG")) /* so that a busy machine finds no gap worth a finding */
 		ns = 5000000;
 	else if (getenv("FAKE_CUPTI_VARIES"))
 		ns = varied(made.id + made.stay, name);
