@@ -27,7 +27,7 @@
 #define SLOW_NS	      500000000u /* a longer time between two drains is noted */
 #define SLOW_ROUNDS   25u /* the same for unfinished drains in a row */
 #define COST_PPM      20000u /* share of one core's time that drains may take */
-#define CREDIT_MS     1000u /* the credit is never more than what this time earns */
+#define CREDIT_MS     1000u /* time that earns the largest credit */
 /*
  * CUPTI's threads take samples from the GPU, and then find their code. They do each step when they wake: every WORKER_MS,
  * which we set, or every 100 ms, which is the default. So we may get a sample LAG_MS after it was taken.
@@ -119,7 +119,7 @@ static struct {
 	uint64_t stop_ns;    /* time of this thread at which the present drain stops */
 	uint32_t turn;	     /* the context that the next drain begins with */
 	uint32_t nr_stopped; /* unfinished drains since the last finished one */
-	char fast[160];	     /* a note; it names a longer period */
+	char fast[200];	     /* a note; it names a longer period */
 } pc;
 
 /* --- adding up ------------------------------------------------------------------------------------ */
@@ -411,6 +411,8 @@ static void drain_all(bool is_end)
 	pc.nr_stopped = is_finished ? 0 : pc.nr_stopped + 1;
 	if (!is_finished) {
 		pc.turn = i;
+		if (is_open != pc.counts) /* samples of both sides of a window's edge are treated alike */
+			note_fast();
 		return;
 	}
 	pc.since = begin;
@@ -425,14 +427,20 @@ static uint32_t cost_ppm(void)
 	return budget && budget < COST_PPM ? budget : COST_PPM;
 }
 
+/* The credit is never more than this; a drain at the edge of a window may go as far below 0. */
+static int64_t most_credit(void)
+{
+	return (int64_t)CREDIT_MS * cost_ppm(); /* a millisecond has as many nanoseconds as a share of 1 has ppm */
+}
+
 static void earn_credit(void)
 {
 	uint64_t now = sonde_now_ns(), ms = (now - pc.earned_ns) / 1000000;
-	int64_t most = (int64_t)CREDIT_MS * cost_ppm();
+	int64_t most = most_credit();
 
 	pc.earned_ns += ms * 1000000;
 	ms = ms < CREDIT_MS * 1000 ? ms : CREDIT_MS * 1000;
-	pc.credit_ns += (int64_t)ms * cost_ppm(); /* a millisecond has as many nanoseconds as a share of 1 has ppm */
+	pc.credit_ns += (int64_t)ms * cost_ppm();
 	pc.credit_ns = pc.credit_ns < most ? pc.credit_ns : most;
 }
 
@@ -446,15 +454,19 @@ static uint64_t pause_ns(void)
 	return ns < DRAIN_NS ? DRAIN_NS : ns < SLOW_NS ? ns : SLOW_NS;
 }
 
-/* Drains if there is credit, and pays for it. */
-static void drain_on_credit(void)
+/* Drains if there is credit, and pays for it. `is_wanted`: a window's edge should not wait for credit. */
+static void drain_on_credit(bool is_wanted)
 {
 	uint64_t before = thread_ns();
+	int64_t least = is_wanted ? -most_credit() : 0;
 
 	earn_credit();
-	if (pc.credit_ns < 0)
+	if (pc.credit_ns < least) {
+		if (is_wanted)
+			note_fast();
 		return;
-	pc.stop_ns = before + (uint64_t)pc.credit_ns;
+	}
+	pc.stop_ns = before + (uint64_t)(pc.credit_ns - least);
 	if (lock_draining()) {
 		if (!atomic_load(&pc.ending)) /* otherwise the last drain was or will be made by another thread */
 			drain_all(false);
@@ -468,20 +480,21 @@ static void drain_on_credit(void)
 static void *run_drains(void *arg)
 {
 	uint64_t pause = DRAIN_NS;
-	uint32_t round, seen = atomic_load(&pc.drain_wanted);
+	uint32_t round, wanted, seen = atomic_load(&pc.drain_wanted);
 
 	(void)arg;
 	prctl(PR_SET_NAME, "sonde-pc");
 	pc.earned_ns = sonde_now_ns();
 	for (round = 1; !atomic_load(&pc.ending) && atomic_load(&sonde_inject.is_active); round++) {
 		sonde_futex__wait(&pc.drain_wanted, seen, (uint32_t)(pause / 1000000));
-		seen = atomic_load(&pc.drain_wanted);
+		wanted = atomic_load(&pc.drain_wanted) - seen;
+		seen += wanted;
 		if (round % LOOK_ROUNDS == 0 && sonde_host__main_has_ended())
 			break;
 		if (!atomic_load(&pc.nr_contexts) || !sonde_presence__hold())
 			continue;
 		atomic_fetch_add(&sonde_inject.nr_collecting, 1);
-		drain_on_credit();
+		drain_on_credit(wanted);
 		atomic_fetch_sub(&sonde_inject.nr_collecting, 1);
 		sonde_presence__release();
 		pause = pause_ns();
@@ -751,8 +764,8 @@ void sonde_pc__start(void *lib)
 		sonde_flusher__note_loss("no PC samples: another tool uses CUPTI, or there is too little memory");
 		return;
 	}
-	snprintf(pc.fast, sizeof(pc.fast), "there are more PC samples than can be taken in time, so their split over regions is coarse: "
-					   "pipeline.native.pc=%lu takes fewer", 1ul << (exponent < 31 ? exponent : 31));
+	snprintf(pc.fast, sizeof(pc.fast), "there are more PC samples than can be taken in time, so their split over regions is coarse, and some near "
+					   "the edges of windows may be missing: pipeline.native.pc=%lu takes fewer", 1ul << (exponent < 31 ? exponent : 31));
 	pc.since = ticks_now();
 	atomic_store(&pc.lag_ms, LAG_MS);
 	pc.counts = !sonde_inject.config.has_windows;
