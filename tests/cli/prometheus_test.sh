@@ -42,7 +42,7 @@ fi
 
 # While a program runs: the file exists before the program ends, is always complete, and has the final numbers afterwards.
 live() {
-	(cd "$TMP" && SONDE_MODEL_CHANNELS=64 exec "$SONDE" run -q --every 1s --prometheus "$TMP/live.prom" hydra.run.dir="$TMP/run" -- "$WORK/resnet_cpu" 60) >"$TMP/o" 2>"$TMP/e" &
+	(cd "$TMP" && SONDE_MODEL_CHANNELS=64 SONDE_MODEL_IMAGE_SIZE=160 exec "$SONDE" run -q --every 1s --prometheus "$TMP/live.prom" hydra.run.dir="$TMP/run" -- "$WORK/resnet_cpu" 60) >"$TMP/o" 2>"$TMP/e" &
 	local pid=$! before
 	wait_for test -s "$TMP/live.prom" || return
 	before=$(sed -n 's/^sonde_region_entries_total{region="step"} //p' "$TMP/live.prom")
