@@ -18,6 +18,8 @@
 
 #define ARROW "=>"
 #define MANY_SIBLINGS 64
+#define MANY_IN_ONE   2
+#define LEAST_ID      8 /* characters of a hexadecimal id */
 #define MANY_REGIONS  256 /* so many or fewer are not worth a note */
 
 /* --- rules -------------------------------------------------------------------------------------- */
@@ -221,21 +223,34 @@ static void count_rules(struct sonde_labels *l)
 		l->rules.at[i].changed += l->rules.at[i].is_used;
 }
 
-/* Writes `label` to `out` with each run of digits replaced by one `*`. False if the label has no digit. */
+/* The length of the hexadecimal id at the start of `text`: a whole word of eight characters or more, with a digit and a letter. */
+static size_t id_length(struct sonde_str text)
+{
+	bool has_digit = false, has_letter = false;
+	size_t n;
+
+	for (n = 0; n < text.n && isxdigit((unsigned char)text.p[n]); n++) {
+		has_digit |= isdigit((unsigned char)text.p[n]);
+		has_letter |= !isdigit((unsigned char)text.p[n]);
+	}
+	return n >= LEAST_ID && has_digit && has_letter && (n == text.n || !isalnum((unsigned char)text.p[n])) ? n : 0;
+}
+
+/* Writes `label` to `out` with one `*` for each run of digits and each hexadecimal id. False if the label has neither. */
 static bool make_shape(struct sonde_buf *out, struct sonde_str label)
 {
 	bool is_serial = false;
-	size_t i;
+	size_t i, n;
 
 	sonde_buf_clear(out);
-	for (i = 0; i < label.n; i++) {
-		bool is_digit = isdigit((unsigned char)label.p[i]);
+	for (i = 0; i < label.n; i += n) {
+		bool begins_word = !i || !isalnum((unsigned char)label.p[i - 1]);
 
-		if (!is_digit)
-			sonde_buf_putc(out, label.p[i]);
-		else if (!i || !isdigit((unsigned char)label.p[i - 1]))
-			sonde_buf_putc(out, '*');
-		is_serial |= is_digit;
+		n = begins_word ? id_length((struct sonde_str){label.p + i, label.n - i}) : 0;
+		while (!n || (i + n < label.n && isdigit((unsigned char)label.p[i]) && isdigit((unsigned char)label.p[i + n])))
+			n++;
+		is_serial |= n > 1 || isdigit((unsigned char)label.p[i]);
+		sonde_buf_putc(out, n > 1 || isdigit((unsigned char)label.p[i]) ? '*' : label.p[i]);
 	}
 	return is_serial;
 }
@@ -345,6 +360,7 @@ uint32_t sonde_build__label(const struct sonde_build *b, uint32_t range)
 
 struct node {
 	uint32_t parent, label;
+	uint32_t around;	 /* range around the first entry, SONDE_NONE = none */
 	uint32_t process;	 /* process of the last entry */
 	uint32_t entered, most; /* number of entries in that process, and the most in any process */
 	uint32_t group;		 /* group of siblings with the same shape, SONDE_NONE = it cannot be serial */
@@ -380,7 +396,7 @@ static void build_trie(struct sonde_build *b, struct trie *t, const uint32_t *of
 		node = sonde_slot(&b->step, &t->nodes, n);
 		*recent = n + 1;
 		if (is_new)
-			*node = (struct node){parent, label, g->process, 0, 0, SONDE_NONE};
+			*node = (struct node){parent, label, g->parent, g->process, 0, 0, SONDE_NONE};
 		node->entered = node->process == g->process ? node->entered + 1 : 1;
 		node->process = g->process;
 		node->most = node->entered > node->most ? node->entered : node->most;
@@ -394,16 +410,17 @@ struct groups {
 	SONDE_VEC(struct group {
 		uint32_t label; /* label number of the shape */
 		uint32_t size;	/* number of siblings with this shape */
+		uint32_t around;    /* the range around the last of them */
+		uint32_t nr_around; /* in how many ranges they are */
 	}) at;
 };
 
-static void group_node(struct sonde_build *b, struct trie *t, struct groups *g, struct node *node,
-	struct sonde_buf *shape)
+static void group_node(struct sonde_build *b, struct groups *g, struct node *node, struct sonde_buf *shape)
 {
-	uint32_t parent = node->parent, key[2] = {parent, 0};
+	uint32_t key[2] = {node->parent, 0};
 	struct group *group;
 
-	if (node->most > 1 || (parent != SONDE_NONE && t->nodes.at[parent].most > 1) ||
+	if (node->most > 1 ||
 		!make_shape(shape, b->l->labels.keys[node->label]) ||
 		is_named(b, b->l->labels.keys[node->label], sonde_buf_view(shape)))
 		return;
@@ -412,6 +429,8 @@ static void group_node(struct sonde_build *b, struct trie *t, struct groups *g, 
 	group = sonde_slot(&b->step, &g->at, node->group);
 	group->label = key[1];
 	group->size++;
+	group->nr_around += group->size == 1 || group->around != node->around;
+	group->around = node->around;
 }
 
 /* Whether more than MANY_SIBLINGS labels differ in digits only. Most captures have no such labels and need no trie. */
@@ -437,7 +456,19 @@ static bool has_many_of_a_shape(struct sonde_build *b)
 	return has_many;
 }
 
-/* Gives the nodes of large groups the label of their group, and returns the number of these nodes. */
+/*
+ * Whether the siblings are serial: there are many. If the range around them was entered again and again, at most
+ * MANY_IN_ONE of them are in each of its entries, as requests are. Layers that a program entered once, while it captured
+ * a graph, are all in one entry: these are names.
+ */
+static bool is_serial(const struct trie *t, const struct node *n, const struct group *g)
+{
+	bool is_repeated = n->parent != SONDE_NONE && t->nodes.at[n->parent].most > 1;
+
+	return g->size > MANY_SIBLINGS && (!is_repeated || g->size <= MANY_IN_ONE * g->nr_around);
+}
+
+/* Gives the nodes of serial groups the label of their group, and returns the number of these nodes. */
 static uint64_t merge_groups(struct trie *t, const struct groups *g)
 {
 	uint64_t nr_merged = 0;
@@ -446,7 +477,7 @@ static uint64_t merge_groups(struct trie *t, const struct groups *g)
 	for (i = 0; i < t->nodes.nr; i++) {
 		struct node *n = &t->nodes.at[i];
 
-		if (n->group == SONDE_NONE || g->at.at[n->group].size <= MANY_SIBLINGS)
+		if (n->group == SONDE_NONE || !is_serial(t, n, &g->at.at[n->group]))
 			continue;
 		n->label = g->at.at[n->group].label;
 		nr_merged++;
@@ -468,7 +499,7 @@ static uint32_t *merge_serial(struct sonde_build *b, const uint32_t *of_string, 
 
 	build_trie(b, &t, of_string, NULL);
 	for (i = 0; i < t.nodes.nr && !sonde_build__failed(b); i++)
-		group_node(b, &t, &g, &t.nodes.at[i], &shape);
+		group_node(b, &g, &t.nodes.at[i], &shape);
 	b->step.failed |= shape.failed;
 	sonde_buf_release(&shape);
 	*nr_merged = sonde_build__failed(b) ? 0 : merge_groups(&t, &g);

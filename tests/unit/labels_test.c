@@ -347,6 +347,32 @@ static void test_labels__known_merges_many_serial_siblings(void **state)
 	made_release(&m);
 }
 
+/* Requests are serial, one in each entry of the range around them; their ids may be hexadecimal. */
+static void test_labels__known_merges_what_each_entry_has_one_of(void **state)
+{
+	struct sonde_launches *l;
+	struct made m;
+	uint32_t i, k, outer = 0;
+	char label[64];
+
+	(void)state;
+	for (k = 0; k < 3; k++) {
+		made_init(&m);
+		for (i = 0; i < 100; i++) {
+			if (k < 2 || i % 50 == 0) /* the third has 50 of them in each of two entries: these may be names */
+				outer = made_push(&m, MADE_ROOT, "serve");
+			snprintf(label, sizeof(label), k == 1 ? "cmpl-%06xa1" : "request %u", i);
+			made_push(&m, outer, label);
+		}
+		l = attribute(&m, "known");
+		assert_int_equal(l->regions.nr, k < 2 ? 2 : 101);
+		if (k < 2)
+			assert_true(sonde_str_is(l->regions.at[1].id, k ? "serve/cmpl-*" : "serve/request *"));
+		sonde_launches_free(l);
+		made_release(&m);
+	}
+}
+
 /* A label that is entered again and again is not a serial number. */
 static void test_labels__auto_leaves_what_comes_again(void **state)
 {
@@ -406,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_labels__what_the_selection_names_keeps_its_name),
 		cmocka_unit_test(test_labels__auto_leaves_what_the_selection_names),
 		cmocka_unit_test(test_labels__known_merges_many_serial_siblings),
+		cmocka_unit_test(test_labels__known_merges_what_each_entry_has_one_of),
 		cmocka_unit_test(test_labels__auto_leaves_what_comes_again),
 		cmocka_unit_test(test_labels__a_note_says_what_would_be_left),
 	};
