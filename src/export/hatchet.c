@@ -13,7 +13,7 @@
 
 /* The numbers of a node: these, then every metric inclusive, then exclusive, then the errors of both. */
 static const char *const fixed[] = {
-	"time (inc)", "time", "launches (inc)", "launches", "host (inc)"};
+	"time (inc)", "time", "launches (inc)", "launches", "host (inc)", "wall (inc)"};
 #define NR_FIXED (sizeof(fixed) / sizeof(*fixed))
 enum { INCLUSIVE, EXCLUSIVE, INCLUSIVE_ERROR, EXCLUSIVE_ERROR, NR_KINDS };
 
@@ -54,6 +54,7 @@ static void read_node(struct literal *x, uint32_t node)
 	x->values[2] = (double)n->launches;
 	x->values[3] = (double)n->own_launches;
 	x->values[4] = n->times.host_ns / 1e6;
+	x->values[5] = n->times.wall_ns / 1e6;
 	read_figures(x, node, SONDE_PART_INCLUSIVE, INCLUSIVE);
 	read_figures(x, node, SONDE_PART_EXCLUSIVE, EXCLUSIVE);
 }

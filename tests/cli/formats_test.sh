@@ -259,7 +259,7 @@ trace_packed() { # the same bytes, compressed: one gzip member
 }
 hatchet_host() {
 	report -f hatchet "$TMP/capture" | jq -e 'all(.. | objects | select(has("frame")) | .metrics;
-		.time >= 0 and .["time (inc)"] >= .time and .["time (inc)"] == .["host (inc)"])' >/dev/null
+		.time >= 0 and .["time (inc)"] >= .time and .["time (inc)"] == .["host (inc)"] and .["wall (inc)"] >= .["host (inc)"])' >/dev/null
 }
 trace_numbers() {
 	report -f json "$TMP/capture" | jq -e --slurpfile t "$TMP/trace.json" '.aggregate.regions | all(. as $r | $r.kind == "start_end" or
