@@ -6,6 +6,7 @@
 #define MINOR_SHARE 0.01 /* share of the time of the step; without a step, of the largest region */
 #define REPEATED    1.5	 /* from this many entries per run, a region is repeated */
 #define MOST_TIME   0.5	 /* a region with this share of the time of the region around it has most of it */
+#define STACKED	    4	 /* a push/pop range is rather the step than a start/end range with up to this many times its time */
 
 /* Whether each rank or process enters the region at least this often per run, on all sides that have it. */
 static bool is_entered(const struct sonde_diff_region *r, double least)
@@ -51,6 +52,15 @@ static bool is_hidden(const struct sonde_diff *d, const struct sonde_diff_region
 }
 
 /*
+ * Start/end ranges may overlap, and often they show who waits: a prefetch on another thread, requests in flight. What the
+ * program does step by step is in push/pop ranges.
+ */
+static double weight_of(const struct sonde_diff_region *r)
+{
+	return total_of(r) / (r->kind == SONDE_REGION_START_END ? STACKED : 1);
+}
+
+/*
  * A region with enough entries to decide comes first, because a warm-up is entered only twice. Then the one with more
  * time.
  */
@@ -60,7 +70,7 @@ static bool is_rather_step(const struct sonde_diff_region *a, const struct sonde
 
 	if (!b || has_enough != is_entered(b, SONDE_LEAST_ENTRIES))
 		return !b || has_enough;
-	return total_of(a) > total_of(b);
+	return weight_of(a) > weight_of(b);
 }
 
 /* Whether a region can be the step: the user chose it, or did not choose one and it is repeated. */

@@ -266,6 +266,26 @@ static void test_diff__a_gate_by_path_wins_over_that_of_all(void **state)
 	done(&c);
 }
 
+static void test_diff__the_step_is_rather_a_push_pop_range(void **state)
+{
+	static const struct {
+		double ahead;
+		const char *step;
+	} cases[] = {{0.5, "step"}, {1.7, "step"}, {3.5, "step"}, {6, "prefetch"}};
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct program a = {.steps = 50, .regions = 2, .launches = 1, .seed = 1, .host_only = true, .ahead = cases[i].ahead};
+		struct compared c;
+
+		compare(&c, &a, &a);
+		for (k = 0; k < c.d->regions.nr; k++)
+			assert_int_equal(c.d->regions.at[k].is_step, sonde_str_is(c.d->regions.at[k].label, cases[i].step));
+		done(&c);
+	}
+}
+
 static void test_diff__several_runs_a_side_are_compared_by_run(void **state)
 {
 	const struct program a = {.steps = 50, .regions = 3, .launches = 1, .seed = 1},
@@ -372,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_diff__metrics_of_several_runs_are_tested),
 		cmocka_unit_test(test_diff__one_entry_a_side_is_always_insufficient),
 		cmocka_unit_test(test_diff__a_gate_by_path_wins_over_that_of_all),
+		cmocka_unit_test(test_diff__the_step_is_rather_a_push_pop_range),
 		cmocka_unit_test(test_diff__several_runs_a_side_are_compared_by_run),
 		cmocka_unit_test(test_diff__another_gpu_is_not_comparable),
 		cmocka_unit_test(test_diff__the_self_test_raises_few_alarms),

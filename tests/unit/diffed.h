@@ -27,6 +27,7 @@ struct program {
 	double occupancy_step; /* more of it in every further run */
 	double occupancy;      /* of `slow`'s launches, %; 0 = not measured */
 	bool host_only;
+	double ahead; /* 0 = none: a start/end range `prefetch` takes this many times as long as its step */
 };
 
 static inline double uniform(uint64_t *seed)
@@ -95,6 +96,11 @@ static inline void make(struct run *run, const struct program *p)
 		for (k = 0; k < p->regions; k++)
 			enter_region(&m, p, step, k, &seed, &now);
 		m.r->ranges.at[step].time = (struct sonde_range_time){begin, now, 0};
+		if (p->ahead > 0) {
+			uint32_t ahead = made_start(&m, "prefetch");
+
+			m.r->ranges.at[ahead].time = (struct sonde_range_time){begin, begin + (uint64_t)(p->ahead * (double)(now - begin)), 0};
+		}
 	}
 	if (p->device) {
 		struct sonde_device *d = sonde_push(&m.r->arena, &m.r->devices);
