@@ -112,6 +112,30 @@ def its_table_has_the_whole_width_and_nothing_is_cut():
             clean(page)
 
 
+def on_a_telephone_the_verdict_can_be_read():
+    cut = "[...document.querySelectorAll('#rows td[data-key=verdict]')].filter((c) => c.clientWidth < 90 || c.getBoundingClientRect().right > innerWidth || c.scrollWidth > c.clientWidth || c.firstChild.scrollHeight > c.firstChild.clientHeight + 1).map((c) => c.textContent)"
+    dots = "[...document.querySelectorAll('.sep')].filter((e) => e.offsetLeft <= e.parentNode.offsetLeft).map((e) => [getComputedStyle(e, '::before').left, getComputedStyle(e.parentNode).overflowX])"
+    for name in ("graph", "fused"):
+        for width in (390, 360):
+            with diff_page(name, width=width, phone=True) as page:
+                assert page.js("byId('scroll').scrollWidth <= byId('scroll').clientWidth + 1"), (name, width)
+                assert page.js("document.querySelectorAll('#rows td[data-key=verdict]').length") > 5 and page.js(cut) == [], (name, width, page.js(cut))
+                assert all(left.startswith("-") and over == "clip" for left, over in page.js(dots)) and page.js(dots), page.js(dots)
+                clean(page)
+
+
+def bars_show_the_step_and_what_is_not_sure_is_hatched():
+    bars = """Object.fromEntries([...document.querySelectorAll('#rows tr[data-region]')].map((r) => { const i = r.querySelector('.change i'); return [regions[r.dataset.region].id, [i.style.width, i.className, regions[r.dataset.region].class]]; }))"""
+    with diff_page("slow_start", width=1440) as page:
+        page.click("#open-all")
+        page.js("grid.isPrinting = true; drawDiffRows(true)")
+        found = page.js(bars)
+        assert found["step"][0] == "50%" and found["step/optimizer"] == [found["step/optimizer"][0], "down", "faster"], found
+        assert float(found["step/optimizer"][0][:-1]) > 25 and found["warmup"][:2] == ["50%", "down open long"], found
+        assert all(("open" in how) == (verdict == "insufficient") for _, how, verdict in found.values()), found
+        clean(page)
+
+
 def a_region_that_went_into_a_graph_says_so():
     with diff_page("graph") as page:
         words = page.js("regions.filter((r) => r.id === 'decode/step/layer1').map((r) => r.verdict)")

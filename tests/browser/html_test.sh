@@ -48,7 +48,7 @@ mkdir -p "$pages/diff"
 compared() { # NAME BASE NEW: two sides, beside the JSON they are compared with
 	"$SONDE" diff "$2" "$3" -f html -o "$pages/diff/$1.html" && "$SONDE" diff "$2" "$3" -f json -o "$pages/diff/$1.json"
 }
-for pair in graph:eager.sonde.gz:graph.sonde.gz fused:eager.sonde.gz:fused.sonde.gz entries:n5_a.json.gz:n5_b.json.gz; do
+for pair in graph:eager.sonde.gz:graph.sonde.gz fused:eager.sonde.gz:fused.sonde.gz slow_start:train.sonde.gz:fused.sonde.gz entries:n5_a.json.gz:n5_b.json.gz; do
 	IFS=: read -r name base new <<<"$pair"
 	compared "$name" "tests/data/diff/$base" "tests/data/diff/$new" || exit 1
 done

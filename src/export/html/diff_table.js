@@ -1,26 +1,29 @@
 /* The table of a comparison: both sides of each region and how it changed. Only rows in view are in the document. */
 
-const DIFF_PX = 27, DIFF_OVERSCAN = 12, DIFF_PRINT_ROWS = 400;
-const grid = {rows: [], open: new Set(), hits: null, first: -1, last: -1, isPrinting: false};
+const DIFF_OVERSCAN = 12, DIFF_PRINT_ROWS = 400, NARROW_PX = 480;
+const grid = {px: 27, rows: [], open: new Set(), hits: null, first: -1, last: -1, isPrinting: false};
 
-const LEAST_VERDICT_PX = 180, LEAST_NAME_PX = 150;
+const LEAST_VERDICT_PX = 180, LEAST_NAME_PX = 150, RATIO_PX = 72;
 const DIFF_COLUMNS = [
 	{key: "base", head: "base ms", title: "median of an entry, base", width: 92, get: (r) => sideOf(r, "base"), text: (r) => msText(sideOf(r, "base"))},
 	{key: "new", head: "new ms", title: "median of an entry, new", width: 92, get: (r) => sideOf(r, "new"), text: (r) => msText(sideOf(r, "new"))},
 	{key: "delta", head: "Δ ms", title: "what changed in an entry", width: 92, get: (r) => r.delta, text: (r) => signed(r.delta)},
 	{key: "ratio", head: "Δ %", title: "what changed in an entry", width: 84, get: (r) => r.ratio, text: (r) => percent(r.ratio)},
 	{key: "verdict", head: "verdict", title: "how sure that is, and why", width: LEAST_VERDICT_PX, get: (r) => r.verdict, text: (r) => seen(r.verdict)},
-	{key: "bar", head: "faster | slower", title: "the change as a bar, the longest one full", width: 116, get: (r) => r.delta, text: () => ""},
+	{key: "bar", head: "faster | slower", title: "the change: full is the largest in the step, pointed is longer, hatched is not sure", width: 116, get: (r) => r.delta, text: () => ""},
 	{key: "interval", head: "95 %", title: "the change lies between these", width: 156, get: (r) => r.low, text: intervalText},
 	{key: "gpu", head: "GPU Δ %", title: "change of GPU time", width: 88, get: (r) => r.times.gpu ? r.times.gpu.ratio : null, text: (r) => percent(r.times.gpu ? r.times.gpu.ratio : null)},
 ].filter((c) => c.key === "verdict" || regions.some((r) => isNumber(c.get(r))));
 /* These are left out first, in this order, if there is no room: the panel has them. */
-const DIFF_LEFT_OUT = ["gpu", "interval", "bar", "base", "new"], MOST_VERDICT_PX = 420;
+const DIFF_LEFT_OUT = ["gpu", "interval", "bar", "base", "new", "delta"], MOST_VERDICT_PX = 420;
 
 /* The columns that there is room for, with their widths; the verdict gets what is left, up to what its longest text takes. */
 function fitDiffColumns() {
-	const longest = regions.reduce((most, r) => Math.max(most, r.verdict.length), 0), room = byId("scroll").clientWidth - LEAST_NAME_PX;
+	const longest = regions.reduce((most, r) => Math.max(most, r.verdict.length), 0), all = byId("scroll").clientWidth, room = all - LEAST_NAME_PX;
 	let list = DIFF_COLUMNS;
+	Object.assign(grid, all < NARROW_PX ? {isNarrow: true, px: 42, name: Math.floor(0.4 * all)} : {isNarrow: false, px: 27, name: LEAST_NAME_PX});
+	if (grid.isNarrow) /* a telephone: people look for the verdict */
+		return list.filter((c) => /ratio|verdict/.test(c.key)).map((c) => ({...c, width: c.key === "ratio" ? RATIO_PX : all - grid.name - RATIO_PX}));
 	const width = () => list.reduce((sum, c) => sum + c.width, 0);
 	for (const key of DIFF_LEFT_OUT)
 		if (width() > room)
@@ -82,9 +85,16 @@ function openLevels() {
 	}
 }
 
+/* The largest change in the step; without one, the largest that is sure, else the largest. A warm-up would hide the others. */
+function mostChange() {
+	const inStep = [], isSure = (r) => r.class !== "insufficient", most = (isTaken) => regions.reduce((sum, r, i) => isTaken(r, i) ? Math.max(sum, Math.abs(r.delta || 0)) : sum, 0);
+	regions.forEach((r, i) => inStep[i] = r.step || inStep[r.parent]);
+	return most((r, i) => r.step || inStep[i] && isSure(r)) || most(isSure) || most(() => true);
+}
+
 function changeBar(r) {
-	const w = grid.most > 0 && isNumber(r.delta) ? 50 * Math.min(1, Math.abs(r.delta) / grid.most) : 0;
-	return el("span.change", {role: "img", "aria-label": signed(r.delta) + " ms"}, el("i", {class: r.delta > 0 ? "up" : "down", style: {left: (r.delta > 0 ? 50 : 50 - w) + "%", width: w + "%"}}));
+	const share = grid.most > 0 ? Math.abs(r.delta || 0) / grid.most : 0, w = 50 * Math.min(1, share), isOpen = r.class === "insufficient", isLong = share > 1.001;
+	return el("span.change", {role: "img", "aria-label": signed(r.delta) + " ms" + (isOpen ? ", not sure" : "")}, el("i", {class: (r.delta > 0 ? "up" : "down") + (isOpen ? " open" : "") + (isLong ? " long" : ""), style: {left: (r.delta > 0 ? 50 : 50 - w) + "%", width: w + "%"}}));
 }
 
 function diffRow(at) {
@@ -92,7 +102,7 @@ function diffRow(at) {
 	const label = labelOf(r.n), text = label.textContent, hit = word ? text.toLowerCase().indexOf(word) : -1;
 	if (hit >= 0)
 		label.replaceChildren(text.slice(0, hit), el("mark", {}, text.slice(hit, hit + word.length)), text.slice(hit + word.length));
-	const name = el("td.name", {title: seen(r.id) + r.mark, style: {paddingLeft: 4 + Math.min(r.depth, 24) * 15 + "px"}},
+	const name = el("td.name", {title: seen(r.id) + r.mark, style: {paddingLeft: 4 + Math.min(r.depth, 24) * (grid.isNarrow ? 7 : 15) + "px"}},
 		el("span.twist", {"aria-hidden": "true"}, r.children.length ? isOpen ? "▾" : "▸" : ""), label, r.mark ? el("span.tag", {}, r.mark.replace(/[ ()]/g, "")) : null, r.step ? el("span.tag", {title: "the repeated region with the most time"}, "step") : null);
 	const row = el("tr", {id: "row" + i, role: "row", "aria-rowindex": String(at + 2), "aria-level": String(r.depth + 1), "aria-selected": String(i === state.region),
 		"aria-expanded": r.children.length ? String(isOpen) : null}, name,
@@ -108,11 +118,11 @@ function diffRow(at) {
 
 function drawDiffRows(isForced) {
 	const box = byId("scroll"), nr = grid.rows.length, all = grid.isPrinting, height = Math.max(box.clientHeight, innerHeight * 0.7);
-	const first = all ? 0 : Math.max(0, Math.floor(box.scrollTop / DIFF_PX) - DIFF_OVERSCAN), last = all ? Math.min(nr, DIFF_PRINT_ROWS) : Math.min(nr, Math.ceil((box.scrollTop + height) / DIFF_PX) + DIFF_OVERSCAN);
+	const first = all ? 0 : Math.max(0, Math.floor(box.scrollTop / grid.px) - DIFF_OVERSCAN), last = all ? Math.min(nr, DIFF_PRINT_ROWS) : Math.min(nr, Math.ceil((box.scrollTop + height) / grid.px) + DIFF_OVERSCAN);
 	if (!isForced && first === grid.first && last === grid.last)
 		return;
 	[grid.first, grid.last] = [first, last];
-	const gap = (rows) => el("tr.gap", {"aria-hidden": "true"}, el("td", {style: {height: rows * DIFF_PX + "px", padding: "0"}}));
+	const gap = (rows) => el("tr.gap", {"aria-hidden": "true"}, el("td", {style: {height: rows * grid.px + "px", padding: "0"}}));
 	byId("rows").replaceChildren(...first > 0 ? [gap(first)] : [], ...Array.from({length: last - first}, (_, k) => diffRow(first + k)), ...last < nr ? [gap(nr - last)] : []);
 }
 
@@ -126,7 +136,7 @@ function sortDiff(key) {
 }
 
 function drawDiffTable() {
-	grid.most = regions.reduce((most, r) => Math.max(most, Math.abs(r.delta || 0)), 0);
+	grid.most = mostChange();
 	listDiff();
 	grid.columns = fitDiffColumns();
 	const head = (key, text, title) => {
@@ -135,10 +145,11 @@ function drawDiffTable() {
 	};
 	byId("heads").replaceChildren(head("name", "region", "label of the range"), ...grid.columns.map((c) => head(c.key, c.head, c.title)));
 	byId("cols").replaceChildren(el("col", {style: {width: "auto"}}), ...grid.columns.map((c) => el("col", {style: {width: c.width + "px"}})));
-	byId("grid").style.minWidth = LEAST_NAME_PX + grid.columns.reduce((sum, c) => sum + c.width, 0) + "px";
+	byId("grid").classList.toggle("narrow", grid.isNarrow);
+	byId("grid").style.minWidth = grid.name + grid.columns.reduce((sum, c) => sum + c.width, 0) + "px";
 	byId("grid").setAttribute("aria-rowcount", String(grid.rows.length + 1));
 	byId("found").textContent = !grid.hits ? "" : grid.hits.hits.size ? grid.hits.hits.size + " found" : "no region and no kernel has “" + seen(state.search.trim()) + "” in its name; Escape leaves the search";
-	fitHeight(byId("scroll"), DIFF_PX);
+	fitHeight(byId("scroll"), grid.px);
 	drawDiffRows(true);
 }
 
@@ -154,8 +165,8 @@ function revealDiff(i) {
 			grid.open.add(up);
 		drawDiffTable();
 	}
-	const box = byId("scroll"), y = grid.rows.indexOf(i) * DIFF_PX;
-	if (y >= 0 && (y < box.scrollTop || y + 2 * DIFF_PX > box.scrollTop + box.clientHeight - DIFF_PX))
+	const box = byId("scroll"), y = grid.rows.indexOf(i) * grid.px;
+	if (y >= 0 && (y < box.scrollTop || y + 2 * grid.px > box.scrollTop + box.clientHeight - grid.px))
 		box.scrollTop = Math.max(0, y - box.clientHeight / 2);
 }
 
