@@ -100,24 +100,26 @@ const char *sonde_diff_cause_words(const struct sonde_diff_region *r)
 	return NULL;
 }
 
-struct sonde_diff_region sonde_diff_iteration(const struct sonde_diff_region *step)
+struct sonde_diff_region sonde_diff_timed(const struct sonde_diff_region *r, unsigned time)
 {
-	const struct sonde_diff_time *t = &step->times[SONDE_DIFF_ITERATION];
-	struct sonde_diff_region r = *step;
+	const struct sonde_diff_time *t = &r->times[time];
+	struct sonde_diff_region timed = *r;
 
-	r.verdict = t->verdict;
-	r.causes = 0;
-	r.ratio = t->ratio;
-	r.low = t->low;
-	r.high = t->high;
-	r.p = t->p;
-	r.q = t->q;
-	r.needed = t->needed;
-	r.base.median_ns = t->base_ns;
-	r.base.nr_values = t->nr_values[0];
-	r.new_half.median_ns = t->new_ns;
-	r.new_half.nr_values = t->nr_values[1];
-	return r;
+	if (time == r->time)
+		return timed;
+	timed.verdict = t->verdict;
+	timed.causes = 0;
+	timed.ratio = t->ratio;
+	timed.low = t->low;
+	timed.high = t->high;
+	timed.p = t->p;
+	timed.q = t->q;
+	timed.needed = t->needed;
+	timed.base.median_ns = t->base_ns;
+	timed.base.nr_values = t->nr_values[0];
+	timed.new_half.median_ns = t->new_ns;
+	timed.new_half.nr_values = t->nr_values[1];
+	return timed;
 }
 
 static int lay_out(struct sonde_diff *d, struct sonde_diff__match *m,
@@ -226,6 +228,7 @@ void sonde_diff_free(struct sonde_diff *d)
 	sonde_notes_release(&d->reasons);
 	sonde_notes_release(&d->warnings);
 	sonde_notes_release(&d->sentences);
+	sonde_notes_release(&d->gate_regions);
 	sonde_notes_release(&d->gate_reasons);
 	sonde_notes_release(&d->base_notes);
 	sonde_notes_release(&d->new_notes);

@@ -208,6 +208,7 @@ struct sonde_diff {
 	bool has_empty_run; /* there is a gate, and a run has nothing to compare */
 	double ratio; /* geometric mean over the regions of both sides; NaN = none */
 	uint8_t gate; /* enum sonde_gate: the worst of all regions, or of the comparison as a whole */
+	struct sonde_notes gate_regions; /* the regions that decide how the gate ended, with their reasons: it failed, or is undecided */
 	struct sonde_notes gate_reasons; /* reasons, other than regions, why the gate could not compare something */
 	struct sonde_arena arena;
 };
@@ -231,10 +232,12 @@ static inline bool sonde_diff_is_by_iteration(const struct sonde_diff_region *r)
 {
 	return r->gate > SONDE_GATE_PASS && r->limit_time == SONDE_DIFF_ITERATION;
 }
-/* A copy of the step whose verdict, medians, ratio and interval are those of its iterations. */
-struct sonde_diff_region sonde_diff_iteration(const struct sonde_diff_region *step);
+/* A copy of a region whose verdict, medians, ratio and interval are those of another time, such as its iterations. */
+struct sonde_diff_region sonde_diff_timed(const struct sonde_diff_region *r, unsigned time);
 /* A limit with a glob that matches no region of either side; NULL = there is none. */
 const struct sonde_diff_limit *sonde_diff_stray_limit(const struct sonde_diff *d);
+/* Appends why a region fails the gate or leaves it undecided: "step is likely 6.1 % slower; the limit is 5 %". */
+void sonde_diff_gate_reason_put(struct sonde_buf *to, const struct sonde_diff *d, const struct sonde_diff_region *r);
 /* "more launches", "longer kernels", …; NULL = nothing to say. */
 const char *sonde_diff_cause_words(const struct sonde_diff_region *r);
 /* Appends how many entries or runs per side an undecided region needs: "8 entries", "more than 1,000 runs". */

@@ -14,6 +14,7 @@
 #define STATUS_DAMAGED	    1
 #define STATUS_SLOWER	    3
 #define STATUS_INSUFFICIENT 4
+#define MOST_NAMED	    5 /* regions that decided */
 
 const char *sonde_gate_name(enum sonde_gate g)
 {
@@ -244,8 +245,27 @@ static bool is_any_on_both(const struct sonde_diff *d)
 	return false;
 }
 
-/* Invariant 20. */
-void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
+/* Names the regions that decided, with the reason of each. */
+static void name_regions(struct sonde_diff *d)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < d->regions.nr && (d->gate == SONDE_GATE_FAIL || d->gate == SONDE_GATE_INSUFFICIENT); i++) {
+		struct sonde_buf b = {0};
+
+		if (d->regions.at[i].gate != d->gate || nr++ >= MOST_NAMED)
+			continue;
+		sonde_diff_gate_reason_put(&b, d, &d->regions.at[i]);
+		if (!b.failed)
+			sonde_note(&d->gate_regions, "%s", b.p);
+		sonde_buf_release(&b);
+	}
+	if (nr > MOST_NAMED)
+		sonde_note(&d->gate_regions, "%zu more regions are %s", nr - MOST_NAMED,
+			d->gate == SONDE_GATE_FAIL ? "slower by more than their limits" : "undecided");
+}
+
+static void judge_all(struct sonde_diff *d, const struct sonde_diff__match *m)
 {
 	size_t nr_compared, i;
 	bool has_empty, is_sure = !d->gate_reasons.texts.nr;
@@ -269,4 +289,11 @@ void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
 	is_sure = check_losses(d, "the base", &d->base_notes);
 	if (!check_losses(d, "the new side", &d->new_notes) || !is_sure)
 		raise_gate(d, SONDE_GATE_DAMAGED);
+}
+
+/* Invariant 20. */
+void sonde_diff__gate(struct sonde_diff *d, const struct sonde_diff__match *m)
+{
+	judge_all(d, m);
+	name_regions(d);
 }

@@ -15,6 +15,7 @@
  *   cause.c          why a region changed
  *   twins.c          regions under another name, moved, split or merged
  *   diff_gate.c      limits, and the result of the gate
+ *   undecided.c      why nothing was decided, in words
  *   sentences.c      all of this in words
  *   selftest.c       a side compared with itself
  */
@@ -147,6 +148,10 @@ static inline bool sonde_diff__is_single(const struct sonde_diff_region *r)
 /* Finds out whether the sides can be compared: fills in reasons and warnings (comparable.c). */
 bool sonde_diff__check_sides(struct sonde_diff *d, const struct sonde_diff__match *m);
 void sonde_diff__write_sentences(struct sonde_diff *d); /* sentences.c */
+/* Appends why a region is undecided, and what would decide it: ": about 8 entries per side would decide it; there are 3 and 4". */
+void sonde_diff__put_open(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r);
+/* Appends " (95 %: -1.0 to +3.2 %)"; nothing if the interval is not worth it. */
+void sonde_diff__put_interval(struct sonde_buf *b, const struct sonde_diff_region *r);
 /* Adds the notes of the runs, and which ranks some of them lack (comparable.c). */
 bool sonde_diff__take_notes(struct sonde_diff *d, const struct sonde_diff__match *m);
 

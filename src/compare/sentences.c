@@ -446,25 +446,6 @@ static void say_moved(
 	add_ancestors(b, d, r);
 }
 
-/* Appends ": 8 entries per side would decide it; there are 3 and 4", or "at least … are needed"; nothing if that is not known. */
-static void put_needed(struct sonde_buf *b, const struct sonde_diff_region *r)
-{
-	bool is_open = !(r->low > 0);
-
-	if (!(r->needed < 1e9))
-		return;
-	sonde_buf_puts(b, is_open ? ": at least " : r->needed > 1000 ? ": " : ": about ");
-	sonde_diff_needed_put(b, r);
-	sonde_buf_printf(b, " per side %s; there are %u and %u", is_open ? "are needed" : "would decide it",
-		r->needs_runs ? r->base.nr_runs : r->base.nr_values, r->needs_runs ? r->new_half.nr_runs : r->new_half.nr_values);
-}
-
-static void put_interval(struct sonde_buf *b, const struct sonde_diff_region *r)
-{
-	if (sonde_diff_interval_matters(r))
-		sonde_buf_printf(b, " (95 %%: %+.1f to %+.1f %%)", 100 * (r->low - 1), 100 * (r->high - 1));
-}
-
 /* The sentence on a step that is the same, or undecided: it is what people ask for. */
 static void say_step(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
@@ -477,9 +458,9 @@ static void say_step(struct sonde_buf *b, const struct sonde_diff *d, const stru
 		sonde_buf_printf(b, " is undecided, %+.1f %%: ", 100 * (r->ratio - 1));
 	put_times(b, r->base.median_ns, r->new_half.median_ns);
 	sonde_buf_puts(b, time_suffix(r));
-	put_interval(b, r);
+	sonde_diff__put_interval(b, r);
 	if (!is_same)
-		put_needed(b, r);
+		sonde_diff__put_open(b, d, r);
 }
 
 /* --- iterations of the step ----------------------------------------------------------------------- */
@@ -511,7 +492,7 @@ static void put_between(struct sonde_buf *b, const struct sonde_diff *d, const s
 
 static void say_iteration(struct sonde_buf *b, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	const struct sonde_diff_region all = sonde_diff_iteration(r);
+	const struct sonde_diff_region all = sonde_diff_timed(r, SONDE_DIFF_ITERATION);
 
 	sonde_buf_puts(b, "An iteration of ");
 	sonde_region_say(b, r->id, r->kind);
@@ -525,10 +506,10 @@ static void say_iteration(struct sonde_buf *b, const struct sonde_diff *d, const
 	put_time(b, all.base.median_ns);
 	sonde_buf_puts(b, " \u2192 ");
 	put_time(b, all.new_half.median_ns);
-	put_interval(b, &all);
+	sonde_diff__put_interval(b, &all);
 	put_between(b, d, r);
 	if (all.verdict == SONDE_VERDICT_INSUFFICIENT)
-		put_needed(b, &all);
+		sonde_diff__put_open(b, d, &all);
 }
 
 static void say_iterations(struct sonde_diff *d)
@@ -600,10 +581,9 @@ static void say_counts(struct sonde_diff *d)
 		sonde_note(&d->sentences, "Nothing was compared: neither side has a region");
 	else if (!slower && !faster && !nr[SONDE_VERDICT_ADDED] && !nr[SONDE_VERDICT_REMOVED] && !is_iteration_moved(d))
 		sonde_note(&d->sentences,
-			"No difference was found: %u regions are the same within %g %%, %u have too "
-			"few or too noisy entries%s",
-			nr[SONDE_VERDICT_SAME], 100 * d->options.min_effect,
-			nr[SONDE_VERDICT_INSUFFICIENT], why);
+			"No difference was found: %u %s the same within %g %%, %u %s too few or too noisy entries%s",
+			nr[SONDE_VERDICT_SAME], nr[SONDE_VERDICT_SAME] == 1 ? "region is" : "regions are", 100 * d->options.min_effect,
+			nr[SONDE_VERDICT_INSUFFICIENT], nr[SONDE_VERDICT_INSUFFICIENT] == 1 ? "has" : "have", why);
 	else
 		sonde_note(&d->sentences,
 			"%zu %s: %u %sslower, %u %sfaster, %u the same within %g %%, %u "
@@ -682,8 +662,8 @@ static void say_insufficient(struct sonde_diff *d)
 		return;
 	sonde_region_say(&b, most->id, most->kind);
 	sonde_buf_puts(&b, " is undecided");
-	put_interval(&b, most);
-	put_needed(&b, most);
+	sonde_diff__put_interval(&b, most);
+	sonde_diff__put_open(&b, d, most);
 	if (!b.failed)
 		sonde_note(&d->sentences, "%s", b.p);
 	sonde_buf_release(&b);

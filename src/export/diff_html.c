@@ -191,6 +191,25 @@ static void write_texts(struct sonde_json *w, const char *key, const struct sond
 	sonde_json_texts(w, key, notes->texts.keys, notes->texts.nr, true);
 }
 
+/* Writes how the gate ended, then the other reasons of that. */
+static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
+{
+	struct sonde_buf words = {0};
+	size_t i;
+
+	if (sonde_diff_out__gate(d))
+		sonde_diff_out__put_gate(&words, d, sonde_buf_str);
+	sonde_json_maybe(w, "gate", sonde_diff_out__gate(d) ? sonde_buf_view(&words) : (struct sonde_str){NULL, 0});
+	w->sink->buf.failed |= words.failed;
+	sonde_buf_release(&words);
+	sonde_json_open(w, "gate_reasons", '[', true);
+	for (i = 1; i < d->gate_regions.texts.nr; i++)
+		sonde_json_str(w, NULL, d->gate_regions.texts.keys[i]);
+	for (i = 0; i < d->gate_reasons.texts.nr; i++)
+		sonde_json_str(w, NULL, d->gate_reasons.texts.keys[i]);
+	sonde_json_close(w, ']');
+}
+
 static int write_data(void *of)
 {
 	struct diff_page *p = of;
@@ -204,9 +223,8 @@ static int write_data(void *of)
 	sonde_json_u64(w, "base_runs", d->nr_base_runs);
 	sonde_json_u64(w, "new_runs", d->nr_new_runs);
 	write_texts(w, "sentences", &d->sentences);
-	sonde_json_z(w, "gate", sonde_diff_out__gate(d));
+	write_gate(w, d);
 	sonde_json_bool(w, "gate_failed", d->gate > SONDE_GATE_INSUFFICIENT);
-	write_texts(w, "gate_reasons", &d->gate_reasons);
 	write_texts(w, "reasons", &d->reasons);
 	write_texts(w, "warnings", &d->warnings);
 	write_notes(p, "losses", true);
@@ -296,9 +314,12 @@ static void write_plain(void *of)
 		sonde_sink_puts(to, i == 0 ? "</b></p>\n" : "</li>\n");
 	}
 	sonde_sink_puts(to, i > 1 ? "</ol>\n" : "");
-	if (sonde_diff_out__gate(d))
-		sonde_sink_printf(to, "<p>Gate %s.</p>\n", sonde_diff_out__gate(d));
-	sonde_diff_out__notes(to, &d->gate_reasons, "<p>Gate: ", "</p>\n", sonde_escape_xml);
+	if (sonde_diff_out__gate(d)) {
+		sonde_sink_puts(to, "<p>Gate ");
+		sonde_diff_out__put_gate(&to->buf, d, sonde_escape_xml);
+		sonde_sink_puts(to, ".</p>\n");
+	}
+	sonde_diff_out__gate_notes(to, d, (const char *const[]){"<p>Gate: ", "</p>\n"}, sonde_escape_xml);
 	sonde_diff_out__side_notes(to, d, true, (const char *const[]){"<p>Not whole: ", "</p>\n"}, sonde_escape_xml);
 	sonde_diff_out__notes(to, &d->reasons, "<p>Not comparable: ", "</p>\n", sonde_escape_xml);
 	sonde_diff_out__notes(to, &d->warnings, "<p>Differs: ", "</p>\n", sonde_escape_xml);

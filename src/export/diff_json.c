@@ -176,6 +176,14 @@ static void write_totals(struct sonde_json *w, const struct sonde_diff *d)
 	sonde_json_close(w, '}');
 }
 
+static void write_texts(struct sonde_json *w, const struct sonde_notes *notes)
+{
+	size_t i;
+
+	for (i = 0; i < notes->texts.nr; i++)
+		sonde_json_str(w, NULL, notes->texts.keys[i]);
+}
+
 /* Writes how the gate ended, and all that decides it besides the regions. */
 static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 {
@@ -188,7 +196,10 @@ static void write_gate(struct sonde_json *w, const struct sonde_diff *d)
 	sonde_json_open(w, "gate", '{', false);
 	sonde_json_z(w, "verdict", sonde_gate_name(d->gate));
 	sonde_json_u64(w, "exit_status", (uint64_t)sonde_diff_status(d));
-	write_notes(w, "reasons", &d->gate_reasons);
+	sonde_json_open(w, "reasons", '[', false);
+	write_texts(w, &d->gate_regions);
+	write_texts(w, &d->gate_reasons);
+	sonde_json_close(w, ']');
 	sonde_json_each(w, "limits", false, i, d->options.nr_limits) {
 		const struct sonde_diff_limit *l = &d->options.limits[i];
 

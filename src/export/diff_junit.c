@@ -76,13 +76,17 @@ static void begin_case(struct sonde_sink *to)
 static void write_case(
 	struct sonde_sink *to, const struct sonde_diff *d, const struct sonde_diff_region *r)
 {
-	const struct sonde_diff_region iteration = sonde_diff_iteration(r);
+	const struct sonde_diff_region iteration = sonde_diff_timed(r, SONDE_DIFF_ITERATION);
 	struct sonde_buf b = {0};
 
 	begin_case(to);
 	sonde_escape_xml(&to->buf, sonde_region_path(r->id, r->kind));
 	sonde_sink_puts(to, sonde_region_kind_mark(r->kind));
 	describe_change(&b, d, sonde_diff_is_by_iteration(r) ? &iteration : r);
+	if (r->gate > SONDE_GATE_PASS) {
+		sonde_buf_puts(&b, "; gate: ");
+		sonde_diff_gate_reason_put(&b, d, r);
+	}
 	write_end(to, outcome_of(d, r), sonde_buf_view(&b));
 	to->buf.failed |= b.failed;
 	sonde_buf_release(&b);

@@ -176,16 +176,27 @@ void sonde_diff_out__put_verdict(struct sonde_buf *to, const struct sonde_diff *
 	sonde_buf_release(&words);
 }
 
-void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *notes,
-	const char *before, const char *after, sonde_diff_escape *escape)
+static void put_notes(struct sonde_sink *to, const struct sonde_notes *notes, size_t first, const char *const around[2], sonde_diff_escape *escape)
 {
 	size_t i;
 
-	for (i = 0; i < notes->texts.nr; i++) {
-		sonde_sink_puts(to, before);
+	for (i = first; i < notes->texts.nr; i++) {
+		sonde_sink_puts(to, around[0]);
 		escape(&to->buf, notes->texts.keys[i]);
-		sonde_sink_puts(to, after);
+		sonde_sink_puts(to, around[1]);
 	}
+}
+
+void sonde_diff_out__notes(struct sonde_sink *to, const struct sonde_notes *notes,
+	const char *before, const char *after, sonde_diff_escape *escape)
+{
+	put_notes(to, notes, 0, (const char *const[]){before, after}, escape);
+}
+
+void sonde_diff_out__gate_notes(struct sonde_sink *to, const struct sonde_diff *d, const char *const around[2], sonde_diff_escape *escape)
+{
+	put_notes(to, &d->gate_regions, 1, around, escape);
+	put_notes(to, &d->gate_reasons, 0, around, escape);
 }
 
 bool sonde_diff_out__next_note(const struct sonde_diff *d, size_t *at, struct sonde_diff_note *out)
@@ -236,14 +247,21 @@ void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *
 const char *sonde_diff_out__gate(const struct sonde_diff *d)
 {
 	static const char *const words[] = {NULL, "passed",
-		"undecided: a gated region is insufficient, gone, not measured or only likely slower",
-		"not passed: the regions it checks were not compared",
-		"failed: a region is slower by more than its limit",
+		"undecided", "not passed: the regions it checks were not compared", "failed",
 		"not passed: an input is damaged or not whole (--partial-inputs compares what is there)"};
 
 	if (d->gate == SONDE_GATE_INSUFFICIENT && d->options.allows_insufficient)
-		return "undecided and let pass: a gated region is insufficient, gone, not measured or only likely slower";
+		return "undecided, and let pass";
 	return words[d->gate];
+}
+
+void sonde_diff_out__put_gate(struct sonde_buf *to, const struct sonde_diff *d, sonde_diff_escape *escape)
+{
+	sonde_buf_puts(to, sonde_diff_out__gate(d));
+	if (!d->gate_regions.texts.nr)
+		return;
+	sonde_buf_puts(to, ": ");
+	escape(to, d->gate_regions.texts.keys[0]);
 }
 
 /* --- metrics ---------------------------------------------------------------------------------- */

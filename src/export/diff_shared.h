@@ -54,6 +54,10 @@ void sonde_diff_out__side_notes(struct sonde_sink *to, const struct sonde_diff *
 
 /* How the gate ended, in words; NULL = there is no gate. */
 const char *sonde_diff_out__gate(const struct sonde_diff *d);
+/* Appends how the gate ended, and the first region that decided that. */
+void sonde_diff_out__put_gate(struct sonde_buf *to, const struct sonde_diff *d, sonde_diff_escape *escape);
+/* Writes the other regions that decided how the gate ended, and reasons that are no regions. */
+void sonde_diff_out__gate_notes(struct sonde_sink *to, const struct sonde_diff *d, const char *const around[2], sonde_diff_escape *escape);
 
 /* Writes the metrics that changed, in this order of regions; nothing if none did. */
 int sonde_diff_out__metrics_text(const struct sonde_diff *d, const struct sonde_diff_out *o,

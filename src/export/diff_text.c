@@ -244,9 +244,9 @@ static void write_rest(const struct rows *rows, struct sonde_sink *to)
 	if (nr)
 		sonde_sink_printf(to, "... and %zu more region%s (--max-regions, -f json)\n", nr, nr == 1 ? "" : "s");
 	if (rows->is_undecided)
-		sonde_sink_puts(to,
-			"too few or too noisy entries to say whether any region changed: compare several runs per side (`sonde run "
-				    "--base-cmd`)\n");
+		sonde_sink_printf(to, "too few or too noisy entries to say whether any region changed: compare %s\n",
+			rows->d->nr_base_runs > 1 && rows->d->nr_new_runs > 1 ? "more runs per side, or longer ones"
+									      : "several runs per side (`sonde run --base-cmd`)");
 	if (rows->nr_undecided)
 		sonde_sink_printf(to, "%zu region%s too few or too noisy entries to be compared (--all)\n",
 			rows->nr_undecided, rows->nr_undecided == 1 ? " has" : "s have");
@@ -351,9 +351,12 @@ int sonde_export_diff_text(const struct sonde_diff *d, const struct sonde_diff_o
 	write_side("new:", o->new_side, o->is_utf8, to);
 	sonde_sink_init_string(&lines);
 	write_sentences(d, escape, &lines);
-	if (sonde_diff_out__gate(d))
-		sonde_sink_printf(&lines, "gate: %s\n", sonde_diff_out__gate(d));
-	sonde_diff_out__notes(&lines, &d->gate_reasons, "gate: ", "\n", escape);
+	if (sonde_diff_out__gate(d)) {
+		sonde_sink_puts(&lines, "gate: ");
+		sonde_diff_out__put_gate(&lines.buf, d, escape);
+		sonde_sink_putc(&lines, '\n');
+	}
+	sonde_diff_out__gate_notes(&lines, d, (const char *const[]){"gate: ", "\n"}, escape);
 	sonde_diff_out__side_notes(&lines, d, true, (const char *const[]){"not whole: ", "\n"}, escape);
 	sonde_diff_out__notes(&lines, &d->reasons, "not comparable: ", "\n", escape);
 	sonde_diff_out__notes(&lines, &d->warnings, "differs: ", "\n", escape);
