@@ -176,6 +176,11 @@ static int init_launches(struct sonde_build *b, struct sonde_err *err)
 		b->l->launches.nr = b->r->records.nr;
 	for (i = 0; i < b->l->launches.nr && !sonde_build__failed(b); i++)
 		init_launch(b, i, is_known);
+	for (i = 0; i < b->r->functions.nr; i++) {
+		const struct sonde_function *f = (const void *)b->r->functions.keys[i].p;
+
+		b->l->tally.has_torch |= sonde_str_has(sonde_records_str(b->r, f->full_name), "at::native", NULL);
+	}
 	return sonde_build__status(b, err);
 }
 

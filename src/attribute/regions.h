@@ -138,6 +138,7 @@ struct sonde_tally {
 	bool *is_matched;
 	struct sonde_str functions[SONDE_MAX_FUNCTIONS]; /* the first distinct function names */
 	size_t nr_functions;
+	bool has_torch; /* a kernel of PyTorch ran, selected or not */
 };
 size_t sonde_selection_nr_words(const struct sonde_selection *s);
 /* Adds a function name unless the tally has it already or is full. The name is borrowed. */

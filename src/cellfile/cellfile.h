@@ -22,7 +22,7 @@ int sonde_cellfile_write(struct sonde_parts *parts, struct sonde_sink *to, struc
 /* --- layout: a head, then sections -------------------------------------------------------------- */
 
 #define SONDE_CELLFILE_MAGIC   "SONDECEL"
-#define SONDE_CELLFILE_VERSION 15
+#define SONDE_CELLFILE_VERSION 16
 #define SONDE_CELLFILE_OLDEST  13 /* the oldest that is read; 14 added wall times of entries; 15 their arguments, modules of inputs */
 
 /* Kinds of sections. A reader skips kinds from SONDE_CELLFILE_OPTIONAL on that it does not know. */

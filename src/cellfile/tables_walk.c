@@ -285,7 +285,7 @@ static void move_notes(struct sonde_walk *w, struct sonde_notes *notes)
 static void move_tally(struct sonde_walk *w, struct sonde_cells *c)
 {
 	struct sonde_tally *t = &c->tally;
-	bool *const flags[] = {&t->takes_range, &c->has_range_times, &c->has_times};
+	bool *const flags[] = {&t->takes_range, &c->has_range_times, &c->has_times, &t->has_torch};
 	size_t words = sonde_selection_nr_words(&c->selection), i;
 
 	MOVE_NUMBER(w, t->nr_launches);
@@ -303,7 +303,7 @@ static void move_tally(struct sonde_walk *w, struct sonde_cells *c)
 	MOVE_INDEX(w, t->nr_functions, SONDE_MAX_FUNCTIONS + 1);
 	for (i = 0; i < t->nr_functions; i++)
 		MOVE_TEXT(w, t->functions[i]);
-	sonde_walk_flags(w, flags, 3);
+	sonde_walk_flags(w, flags, 4);
 	MOVE_NUMBER(w, c->nr_unclosed);
 	MOVE_NUMBER(w, c->nr_untimed);
 	sonde_walk_number(w, 0); /* a count that only older versions of sonde had */

@@ -128,6 +128,7 @@ void sonde_cells_add_counts(struct sonde_cells *to, const struct sonde_cells *fr
 	for (i = 0; i < SONDE_NR_OUTSIDE; i++)
 		sonde_count_add(&t->nr_outside_by[i], f->nr_outside_by[i], sign);
 	t->takes_range |= f->takes_range;
+	t->has_torch |= f->has_torch;
 	for (i = 0; i < sonde_selection_nr_words(&to->selection); i++)
 		t->is_matched[i] |= f->is_matched[i];
 	to->has_range_times |= from->has_range_times;
