@@ -6,6 +6,7 @@
 #include "cli/newest_run.h"
 #include "cli/option.h"
 
+#include <string.h>
 #include <unistd.h>
 
 struct request {
@@ -82,14 +83,27 @@ static int take_newest(struct request *q, struct sonde_err *err)
 	return rc || sonde_word_list_add(&q->args.operands, newest) ? rc : sonde_err_nomem(err);
 }
 
+/* `-o FILE` is an option of `sonde report`, so people try it here. */
+static int refuse_file(int argc, char **argv, struct sonde_err *err)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strncmp(argv[i], "-o", 2) == 0 || strcmp(argv[i], "--output") == 0)
+			return sonde_err_set(err, SONDE_ERR_USAGE, "unknown option '%s'; `sonde report INPUT -o x.html` writes the page to a file", argv[i]);
+	return 0;
+}
+
 int sonde_cmd_view(int argc, char **argv)
 {
 	struct request q = {0};
 	struct sonde_err err = {0};
 	struct sonde_page_view look = {0};
 	char made[SONDE_PAGE_PATH];
-	int rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err), status = 0;
+	int rc = refuse_file(argc, argv, &err), status = 0;
 
+	if (rc == 0)
+		rc = sonde_options_read(&q.args, &usage, &q, argc, argv, &err);
 	if (rc == 0 && !q.args.operands.nr)
 		rc = take_newest(&q, &err);
 	if (rc == 0)

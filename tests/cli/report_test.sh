@@ -456,6 +456,7 @@ ok "without a word the commands are listed" commands
 fails "unknown command" 2 "did you mean 'report'?" "$SONDE" reprot
 fails "an unknown option before the command" 2 "a command comes first" "$SONDE" --reprot
 fails "no input" 2 "no input" "$SONDE" report
+fails "view has no file to write to" 2 '`sonde report INPUT -o x.html` writes the page' "$SONDE" view x.ncu-rep -o x.html
 fails "unknown option" 2 "did you mean '--format'?" "$SONDE" report --fromat x
 fails "unknown format" 2 "'xml' is not one of text|json|md|html|csv|svg" "$SONDE" report --format xml x
 fails "option without value" 2 "--format needs a value" "$SONDE" report --format
