@@ -434,6 +434,8 @@ static void write_gaps(struct sonde_json_export *x, const struct sonde_report *r
 		sonde_json_str(&x->w, "scope", x->tree->reports.at[at[i]->scope].name);
 		sonde_json_z(&x->w, "cause", sonde_idle_cause_name(at[i]->cause));
 		sonde_json_u64(&x->w, "begin_ns", at[i]->begin_ns);
+		if (x->first_ns)
+			sonde_json_number(&x->w, "begin_ms", ((double)at[i]->begin_ns - (double)x->first_ns) / 1e6);
 		sonde_json_number(&x->w, "since_ms", (double)at[i]->since_ns / 1e6);
 		sonde_json_number(&x->w, "ms", (double)at[i]->ns / 1e6);
 	}

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/escape.h"
+#include "tree/entries.h"
 #include "tree/idle.h"
 #include "tree/stall_profile.h"
 #include "export/markdown_int.h"
@@ -269,6 +270,7 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 	struct sonde_table t = {.escape = sonde_escape_markdown};
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	size_t nr = sonde_report_gaps(m->tree, r, at), i;
+	uint64_t first_ns = sonde_tree_first_ns(m->tree);
 
 	sonde_table_heads(&t, heads);
 	for (i = 0; i < nr; i++) {
@@ -282,12 +284,14 @@ static void write_gaps(struct sonde_markdown *m, const struct sonde_report *r)
 			sonde_table_region(&t, m->tree->cells->regions.at[region].id, m->tree->cells->regions.at[region].kind);
 		sonde_table_put(&t, SONDE_STYLE_PLAIN);
 		sonde_table_number(&t, (double)at[i]->ns / 1e6, 4, "");
-		sonde_table_number(&t, (double)at[i]->since_ns / 1e6, 4, "");
+		sonde_table_number(&t, (double)(at[i]->begin_ns - first_ns) / 1e6, 4, "");
 		sonde_table_words(&t, sonde_gap_words(m->tree, at[i]));
 		if (has_scopes)
 			sonde_table_text(&t, m->tree->reports.at[at[i]->scope].name, SONDE_STYLE_PLAIN);
 	}
 	sonde_markdown__finish(m, &t);
+	if (nr)
+		sonde_sink_puts(m->to, "\n" SONDE_AT_SINCE);
 }
 
 /* Writes why warps did not go on, by region and by line, if the options ask for that. */

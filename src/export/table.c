@@ -282,7 +282,7 @@ void sonde_table_put_dim(struct sonde_table *t, uint8_t style, size_t nr_dim)
 	struct sonde_str copy = sonde_arena_dup(&t->arena, sonde_buf_view(&t->cell));
 
 	if (!copy.p || t->cell.failed ||
-		!sonde_vec_put(&t->cells, (struct sonde_cell_text){copy, nr_dim, style}))
+		!sonde_vec_put(&t->cells, (struct sonde_cell_text){copy, nr_dim, style, false}))
 		t->failed = true;
 	sonde_buf_clear(&t->cell);
 }
@@ -521,6 +521,17 @@ static void print_cell(struct sonde_table *t, struct sonde_sink *to, size_t colu
 		sonde_sink_printf(to, "%*s", (int)(c->width - used), "");
 }
 
+/* Whether a row has nothing to show beside its name. */
+static bool is_bare(const struct sonde_table *t, const struct sonde_cell_text *row)
+{
+	size_t k;
+
+	for (k = 1; k < t->columns.nr; k++)
+		if (!t->columns.at[k].is_gone && row[k].text.n)
+			return false;
+	return true;
+}
+
 /* `name` is shown in the first column; NULL = the cell itself. */
 static void print_row(struct sonde_table *t, struct sonde_sink *to, const struct sonde_cell_text *row,
 	const struct shown_name *name)
@@ -555,7 +566,7 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 
 	for (i = 0; i < t->columns.nr; i++)
 		t->failed |= !sonde_vec_put(&heads,
-			(struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM});
+			(struct sonde_cell_text){t->columns.at[i].head, 0, SONDE_STYLE_DIM, false});
 	if (!t->failed) {
 		measure(t);
 		fit_columns(t, width, dropped);
@@ -563,7 +574,8 @@ int sonde_table_print(struct sonde_table *t, struct sonde_sink *to, size_t width
 	if (!t->failed && choose_names(&names)) {
 		print_row(t, to, heads.at, NULL);
 		for (i = 0; i + t->columns.nr <= t->cells.nr; i += t->columns.nr)
-			print_row(t, to, &t->cells.at[i], &names.at.at[i / t->columns.nr]);
+			if (!t->cells.at[i].needs_figures || !is_bare(t, &t->cells.at[i]))
+				print_row(t, to, &t->cells.at[i], &names.at.at[i / t->columns.nr]);
 	}
 	release_names(&names);
 	sonde_vec_release(&heads);

@@ -18,6 +18,9 @@
 #include "base/sink.h"
 #include "base/vec.h"
 
+/* A line below tables that say when something happened (sonde_tree_first_ns). */
+#define SONDE_AT_SINCE "at: since the first range or launch of the capture, where the time line begins\n"
+
 enum sonde_style {
 	SONDE_STYLE_PLAIN,
 	SONDE_STYLE_BOLD,
@@ -42,6 +45,7 @@ struct sonde_cell_text {
 	struct sonde_str text;
 	size_t nr_dim; /* bytes at the start that are dimmed: tree lines */
 	uint8_t style;
+	bool needs_figures; /* in the first cell: the row is not printed if there is no room for a cell of it with text */
 };
 
 struct sonde_table {

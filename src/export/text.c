@@ -7,6 +7,7 @@
 #include "export/shown_findings.h"
 #include "export/stall_tables.h"
 #include "export/text_int.h"
+#include "tree/entries.h"
 #include "tree/idle.h"
 #include "tree/stall_profile.h"
 
@@ -170,14 +171,16 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	const struct sonde_gap *at[SONDE_NR_GAPS];
 	struct sonde_table t = sonde_text__table(x->options, 24);
 	size_t nr = sonde_report_gaps(x->tree, r, at), i;
+	uint64_t first_ns = sonde_tree_first_ns(x->tree);
 	struct sonde_scale took = {0}, since = {0};
 	bool has_scopes = r->nr_scopes > 1;
+	int rc;
 
 	if (!nr)
 		return 0;
 	for (i = 0; i < nr; i++) {
 		sonde_scale_add(&took, (double)at[i]->ns / 1e6);
-		sonde_scale_add(&since, (double)at[i]->since_ns / 1e6);
+		sonde_scale_add(&since, (double)(at[i]->begin_ns - first_ns) / 1e6);
 	}
 	sonde_scale_choose(&took, took.most, x->options->is_utf8);
 	sonde_scale_choose(&since, since.most, x->options->is_utf8);
@@ -190,12 +193,15 @@ static int put_gaps(struct sonde_text_export *x, const struct sonde_report *r, s
 	for (i = 0; i < nr; i++) {
 		put_place(x, &t, at[i]);
 		sonde_scale_put(&t, &took, (double)at[i]->ns / 1e6);
-		sonde_scale_put(&t, &since, (double)at[i]->since_ns / 1e6);
+		sonde_scale_put(&t, &since, (double)(at[i]->begin_ns - first_ns) / 1e6);
 		sonde_table_words(&t, sonde_gap_words(x->tree, at[i]));
 		if (has_scopes)
 			sonde_table_text(&t, x->tree->reports.at[at[i]->scope].name, SONDE_STYLE_PLAIN);
 	}
-	return sonde_text__finish(x, &t, err);
+	rc = sonde_text__finish(x, &t, err);
+	if (rc == 0)
+		sonde_sink_puts(x->to, SONDE_AT_SINCE);
+	return rc;
 }
 
 /* Writes the findings, which come before the tables. */

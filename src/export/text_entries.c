@@ -269,9 +269,10 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 	const struct slow_entries *f, struct sonde_err *err)
 {
 	static const char *const before[] = {"0slowest against their median", ">0at s", "0time", NULL};
-	uint64_t first_ns = sonde_entries_first_ns(x->tree);
+	uint64_t first_ns = sonde_tree_first_ns(x->tree);
 	struct sonde_table t = sonde_text__table(x->options, LEAST_LABEL);
 	size_t i;
+	int rc;
 
 	sonde_table_heads(&t, before);
 	sonde_scale_column(&t, &x->scales[MAX], SONDE_STR("took ms"), 0);
@@ -293,7 +294,10 @@ static int print_slowest(struct sonde_text_export *x, const struct sonde_report 
 		if (have_arguments(f))
 			sonde_table_text(&t, sonde_tree_str(x->tree, s->arguments), SONDE_STYLE_PLAIN);
 	}
-	return sonde_text__finish(x, &t, err);
+	rc = sonde_text__finish(x, &t, err);
+	if (rc == 0)
+		sonde_sink_puts(x->to, SONDE_AT_SINCE);
+	return rc;
 }
 
 int sonde_text__write_entries(

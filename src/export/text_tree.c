@@ -242,6 +242,8 @@ static void put_special_row(struct sonde_text_export *x, struct sonde_table *t, 
 {
 	sonde_buf_puts(&t->cell, name);
 	sonde_table_put(t, SONDE_STYLE_DIM);
+	if (t->cells.nr)
+		t->cells.at[t->cells.nr - 1].needs_figures = true;
 	row.style = SONDE_STYLE_DIM;
 	sonde_tree_values(x->tree, row.report, part, 0, &x->figures);
 	put_cells(x, t, &row);

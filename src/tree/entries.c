@@ -71,6 +71,20 @@ uint64_t sonde_entries_first_ns(const struct sonde_tree *t)
 	return first == UINT64_MAX ? 0 : first;
 }
 
+uint64_t sonde_tree_first_ns(const struct sonde_tree *t)
+{
+	const struct sonde_cells *c = t->cells;
+	uint64_t first = sonde_entries_first_ns(t);
+	size_t i;
+
+	for (i = 0; i < c->gaps.nr; i++) {
+		uint64_t launch = c->gaps.at[i].begin_ns - c->gaps.at[i].since_ns; /* the first one of the scope */
+
+		first = !first || launch < first ? launch : first;
+	}
+	return first;
+}
+
 uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which)
 {
 	const uint64_t times[] = {e->host_ns, e->gpu_ns, e->span_ns, e->wall_ns};

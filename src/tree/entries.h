@@ -41,8 +41,13 @@ bool sonde_entry_runs_find(struct sonde_entry_runs *out, const struct sonde_tree
 	const struct sonde_report *r, const struct sonde_node *n);
 void sonde_entry_runs_release(struct sonde_entry_runs *runs);
 
-/* When the first entry of all began: begins of entries are shown relative to this. 0 = no entries. */
+/* When the first entry of all began: machines get begins of entries relative to this. 0 = no entries. */
 uint64_t sonde_entries_first_ns(const struct sonde_tree *t);
+/*
+ * When the first entry began or the first launch started, whichever was earlier: people get all times relative to this,
+ * because time lines begin there. 0 = not known.
+ */
+uint64_t sonde_tree_first_ns(const struct sonde_tree *t);
 uint64_t sonde_entry_ns(const struct sonde_entry *e, enum sonde_entry_time which); /* a wall time may be SONDE_NO_WALL */
 double sonde_entry_wall_ms(const struct sonde_entry *e); /* NaN = not known */
 
