@@ -78,13 +78,15 @@ static int check_evidence(struct sonde_validation *v, const json_t *e, const jso
 	return 0;
 }
 
-/* What a cost is a share of: the step with the time until the next entry, or the GPU's time. NaN = the report does not tell. */
+/* What a cost is a share of: the step with the time until the next entry, the time in ranges, or the GPU's time. NaN = the report does not tell. */
 static double whole_of(const json_t *cost, const json_t *document)
 {
 	const json_t *report = find_report(document);
 
 	if (sonde_invariant__is_word(cost, "share_of", "step"))
 		return sonde_invariant__term(json_object_get(document, "step"), "entry_ms + between_ms");
+	if (sonde_invariant__is_word(cost, "share_of", "ranges"))
+		return sonde_invariant__number(json_object_get(document, "step"), "ranges_ms");
 	if (sonde_invariant__is_word(cost, "share_of", "gpu_time"))
 		return sonde_invariant__term(report, "totals.total_ms + unattributed.total_ms");
 	return NAN;

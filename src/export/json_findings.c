@@ -55,7 +55,7 @@ static void write_finding(struct sonde_json_export *x, const struct sonde_findin
 	sonde_json_number(w, "step_ms", f->step_ns / 1e6);
 	sonde_json_number(w, "run_ms", f->run_ns / 1e6);
 	sonde_json_number(w, "share_pct", 100 * f->share);
-	sonde_json_z(w, "share_of", f->is_in_step ? "step" : f->cause == SONDE_CAUSE_OUTSIDE ? "gpu_time" : "run");
+	sonde_json_z(w, "share_of", f->is_in_step ? "step" : f->cause == SONDE_CAUSE_OUTSIDE || x->tree->findings->is_gpu_time ? "gpu_time" : "ranges");
 	sonde_json_close(w, '}');
 	sonde_json_open(w, "gain", '{', true);
 	sonde_json_number(w, "step_ms", f->gain.ns / 1e6);
@@ -87,6 +87,8 @@ void sonde_json__write_findings(struct sonde_json_export *x)
 		sonde_json_u64(&x->w, "entries_left_out", f->nr_left_out);
 	sonde_json_number(&x->w, "entry_ms", f->step == SONDE_NONE ? NAN : f->step_ns / 1e6);
 	sonde_json_number(&x->w, "between_ms", f->step == SONDE_NONE ? NAN : f->between_ns / 1e6);
+	if (!f->is_gpu_time)
+		sonde_json_number(&x->w, "ranges_ms", f->run_ns / 1e6);
 	sonde_json_close(&x->w, '}');
 	sonde_json_array(&x->w, "findings", false, i, f->at.nr)
 		write_finding(x, &f->at.at[i]);

@@ -250,7 +250,7 @@ static void write_findings(struct sonde_markdown *m)
 		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
 		sonde_buf_clear(&line);
 		sonde_sink_puts(m->to, "  \n   ");
-		sonde_finding_say_next(&line, m->tree->findings, f);
+		sonde_finding_say_next(&line, m->tree->findings, m->options, f);
 		sonde_escape_markdown(&m->to->buf, sonde_buf_view(&line));
 		sonde_sink_puts(m->to, "\n");
 		sonde_buf_clear(&line);

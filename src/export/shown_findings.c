@@ -97,13 +97,31 @@ void sonde_finding_name_run(struct sonde_buf *line, const char *run)
 	sonde_buf_release(&out);
 }
 
-void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_finding *f)
+/* Whether the report is what the command would show. */
+static bool is_shown_already(struct sonde_str command, const struct sonde_export_options *o)
+{
+	static const struct {
+		const char *option;
+		enum sonde_columns_view view;
+	} views[] = {{" --idle", SONDE_VIEW_IDLE}, {" --memory", SONDE_VIEW_MEMORY}, {" --ranks", SONDE_VIEW_RANKS}, {" --stalls", SONDE_VIEW_STALLS}};
+	size_t i;
+
+	for (i = 0; i < sizeof(views) / sizeof(*views); i++)
+		if (o->view == views[i].view && sonde_str_ends(command, views[i].option))
+			return true;
+	return false;
+}
+
+void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_export_options *o, const struct sonde_finding *f)
 {
 	sonde_buf_puts(out, "Do: ");
 	sonde_buf_str(out, f->action);
 	sonde_buf_puts(out, ". Gain: ");
 	sonde_finding_say_gain(out, all, f);
-	sonde_buf_puts(out, ". More: `");
+	sonde_buf_putc(out, '.');
+	if (is_shown_already(f->next, o))
+		return;
+	sonde_buf_puts(out, " More: `");
 	sonde_buf_str(out, f->next);
 	sonde_buf_puts(out, "`");
 }
@@ -111,6 +129,7 @@ void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *
 /* Appends "step/optimizer (7%)" or "gemv in step/decode (3%)". */
 static void put_other(struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_finding *f, uint32_t leader)
 {
+	const char *whole = f->is_in_step ? "" : t->findings->is_gpu_time ? " of GPU time" : " of the time in ranges";
 	struct sonde_str where = end_of(f->where);
 
 	if (f->kernel != SONDE_NONE)
@@ -121,7 +140,7 @@ static void put_other(struct sonde_buf *out, const struct sonde_tree *t, const s
 		sonde_buf_puts(out, where.n < f->where.n ? "..." : "");
 		sonde_buf_str(out, where);
 	}
-	sonde_buf_printf(out, " (%.0f%%%s)", 100 * f->share, f->is_in_step ? "" : " of the run");
+	sonde_buf_printf(out, " (%.0f%%%s)", 100 * f->share, whole);
 }
 
 void sonde_finding_say_also(
@@ -187,7 +206,8 @@ void sonde_findings_say_step(struct sonde_buf *out, const struct sonde_tree *t, 
 		return;
 	sonde_buf_puts(out, "step = ");
 	sonde_node_say(out, t, &f->report->nodes.at[f->step]);
-	sonde_buf_printf(out, ": %llu entries of %.3f ms", (unsigned long long)f->nr_entries, (f->step_ns + f->between_ns) / 1e6);
+	sonde_buf_printf(out, ": %llu entries of %.3f ms%s", (unsigned long long)f->nr_entries, (f->step_ns + f->between_ns) / 1e6,
+		f->is_selected_time ? " in selected kernels" : "");
 	if (f->nr_left_out)
 		sonde_buf_printf(out, ", without %llu that took far longer", (unsigned long long)f->nr_left_out);
 	sonde_buf_puts(out, " (report.step=ID chooses another)");

@@ -22,8 +22,8 @@ void sonde_finding_say_also(
 	struct sonde_buf *out, const struct sonde_tree *t, const struct sonde_export_options *o, const struct sonde_finding *f);
 /* Appends "step/optimizer: the GPU was idle for …, because …." Of a long path only the end, which says most. */
 void sonde_finding_say(struct sonde_buf *out, const struct sonde_finding *f);
-/* Appends "Do: …. Gain: …. More: …". */
-void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_finding *f);
+/* Appends "Do: …. Gain: …. More: …"; no "More" if the options ask for that view already. */
+void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *all, const struct sonde_export_options *o, const struct sonde_finding *f);
 /* Replaces the RUN of the commands in such a text with `run`; with "" they name none. */
 void sonde_finding_name_run(struct sonde_buf *line, const char *run);
 /*

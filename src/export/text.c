@@ -229,7 +229,7 @@ static void write_findings(struct sonde_text_export *x)
 		sonde_text__write_wrapped(x, number, sonde_str_trim(sonde_buf_view(&line)));
 		sonde_style_off(x->to, SONDE_STYLE_BOLD, x->options->is_coloured);
 		sonde_buf_clear(&line);
-		sonde_finding_say_next(&line, x->tree->findings, f);
+		sonde_finding_say_next(&line, x->tree->findings, x->options, f);
 		if (x->options->run)
 			sonde_finding_name_run(&line, x->options->run);
 		sonde_style_on(x->to, SONDE_STYLE_DIM, x->options->is_coloured);

@@ -27,15 +27,14 @@ static const char *const idle_figures[SONDE_NR_IDLE_CAUSES] = {"idle.launch_ms",
  * The region inside `top` that the host was in during the idle time: one without GPU work that takes about as long.
  * SONDE_NONE: there is none.
  */
-static uint32_t find_culprit(const struct sonde_report *r, uint32_t top, double cost_ns)
+static uint32_t find_culprit(const struct sonde_finder *x, uint32_t top, double cost_ns)
 {
-	const struct sonde_node *nodes = r->nodes.at;
+	const struct sonde_node *nodes = x->r->nodes.at;
 	uint32_t i, best = SONDE_NONE;
 
-	for (i = top + 1; i < r->nodes.nr && nodes[i].depth > nodes[top].depth; i++)
-		if (!nodes[i].launches && nodes[i].times.host_ns >= SONDE_MOST_OF_TIME * cost_ns &&
-			nodes[i].times.host_ns <= cost_ns / SONDE_MOST_OF_TIME &&
-			(best == SONDE_NONE || nodes[i].times.host_ns > nodes[best].times.host_ns))
+	for (i = top + 1; i < x->r->nodes.nr && nodes[i].depth > nodes[top].depth; i++)
+		if (nodes[i].times.host_ns >= SONDE_MOST_OF_TIME * cost_ns && nodes[i].times.host_ns <= cost_ns / SONDE_MOST_OF_TIME &&
+			(best == SONDE_NONE || nodes[i].times.host_ns > nodes[best].times.host_ns) && !sonde_finder__has_work(x, i))
 			best = i;
 	return best;
 }
@@ -43,10 +42,10 @@ static uint32_t find_culprit(const struct sonde_report *r, uint32_t top, double 
 /* Moves the finding to the region that the host was in, if it is known. */
 static void blame_region(struct sonde_finder *x, struct sonde_finding *f)
 {
-	uint32_t culprit = find_culprit(x->r, f->node, f->run_ns);
+	uint32_t culprit = find_culprit(x, f->node, f->run_ns);
 
 	if (culprit == SONDE_NONE && f->is_in_step) /* the entries that are left out may not have been in such a region */
-		culprit = find_culprit(x->r, f->node, f->step_ns * (double)x->out->nr_entries);
+		culprit = find_culprit(x, f->node, f->step_ns * (double)x->out->nr_entries);
 	if (culprit == SONDE_NONE)
 		return;
 	f->node = culprit;
@@ -113,7 +112,7 @@ static void add_inside(struct sonde_finder *x, enum sonde_idle_cause c)
  */
 double sonde_finder__idle_at_most(const struct sonde_finder *x)
 {
-	return x->r->all_time_ns > 0 ? fmax(0, x->run_ns - x->r->all_time_ns) : x->run_ns;
+	return x->r->all_time_ns > 0 ? fmax(0, x->out->run_ns - x->r->all_time_ns) : x->out->run_ns;
 }
 
 static void add_around(struct sonde_finder *x)
@@ -127,7 +126,7 @@ static void add_around(struct sonde_finder *x)
 		blame_region(x, f);
 		say_idle(x, f);
 	}
-	f = head < SONDE_LEAST_SHARE * x->run_ns ? NULL : sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, (struct sonde_finding_cost){head, x->usual.head});
+	f = head < SONDE_LEAST_SHARE * x->out->run_ns ? NULL : sonde_finder__add(x, SONDE_CAUSE_HEAD, x->top, (struct sonde_finding_cost){head, x->usual.head});
 	if (!f)
 		return;
 	sonde_finder__prove(f, (struct sonde_evidence){SONDE_NONE, SONDE_NONE, SONDE_STR("head_ms"), head / 1e6, NAN, "ms", BY_ENTRIES});
@@ -202,8 +201,10 @@ static double overlap_ns(const struct pauses *p, uint64_t from_ns, uint64_t to_n
 }
 
 /* How much of a scope's pauses was spent in a region beside the step. */
-static double pauses_in_region(const struct sonde_finder *x, const struct pauses *p, uint32_t scope, const struct sonde_node *n)
+static double pauses_in_region(const struct sonde_finder *x, const struct pauses *p, uint32_t scope, uint32_t node)
 {
+	const struct sonde_node *n = &x->r->nodes.at[node];
+	bool has_work = sonde_finder__has_work(x, node);
 	const struct sonde_visit *v = sonde_cells_visit(x->t->cells, scope, n->region);
 	double sum = 0;
 	uint32_t i;
@@ -215,7 +216,7 @@ static double pauses_in_region(const struct sonde_finder *x, const struct pauses
 	for (i = 0; i < v->nr_entries; i++) {
 		const struct sonde_entry *e = &x->t->cells->entries.at[v->first_entry + i];
 
-		sum += overlap_ns(p, e->begin_ns, e->begin_ns + (n->launches ? sonde_entry__wall_ns(e) : e->host_ns));
+		sum += overlap_ns(p, e->begin_ns, e->begin_ns + (has_work ? sonde_entry__wall_ns(e) : e->host_ns));
 	}
 	return sum * v->entry_step;
 }
@@ -248,13 +249,14 @@ static double idle_pauses(struct sonde_finder *x, const struct pauses *p, uint32
 	uint32_t k;
 
 	for (k = 0; k < r->nodes.nr; k++) {
-		double of = is_beside(r, k, step) ? pauses_in_region(x, p, scope, &r->nodes.at[k]) : 0;
+		double of = is_beside(r, k, step) ? pauses_in_region(x, p, scope, k) : 0;
+		bool has_work = sonde_finder__has_work(x, k);
 
-		if (r->nodes.at[k].launches)
+		if (has_work)
 			sum -= of;
 		else if (of > most && of > SONDE_MOST_OF_TIME * p->total_ns)
 			x->culprit = k;
-		most = fmax(most, r->nodes.at[k].launches ? 0 : of);
+		most = fmax(most, has_work ? 0 : of);
 	}
 	return sum;
 }

@@ -195,11 +195,15 @@ void sonde_finder__fill_texts(struct sonde_finder *x, struct sonde_finding *f)
 
 void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line, const struct sonde_finding *of)
 {
+	const struct sonde_findings *f = x->out;
+	const char *selected = f->is_selected_time ? "the selected " : "";
+
 	if (of->is_in_step)
-		sonde_buf_printf(line, "%.3f of %.3f ms of %.*s (%.0f%%)", of->step_ns / 1e6,
-			x->top_ns / (double)x->out->nr_entries / 1e6, SONDE_STR_ARG(x->out->each), 100 * of->share);
+		sonde_buf_printf(line, "%.3f of %s%.3f ms of %.*s (%.0f%%)", of->step_ns / 1e6, selected,
+			x->top_ns / (double)f->nr_entries / 1e6, SONDE_STR_ARG(f->each), 100 * of->share);
 	else
-		sonde_buf_printf(line, "%.3f ms of the run (%.0f%%)", of->run_ns / 1e6, 100 * of->share);
+		sonde_buf_printf(line, "%.3f of %s%.3f ms %s (%.0f%%)", of->run_ns / 1e6, selected, f->run_ns / 1e6,
+			f->is_gpu_time ? "of GPU time" : "in ranges", 100 * of->share);
 	if (x->top == x->out->step && x->top != SONDE_NONE && !of->is_in_step)
 		sonde_buf_printf(line, ", mostly in %llu of %llu entries", (unsigned long long)x->nr_left_out, (unsigned long long)x->out->nr_entries);
 }
@@ -216,6 +220,11 @@ static void put_change(struct sonde_buf *out, const struct sonde_finding *of)
 	sonde_buf_puts(out, " (");
 	sonde_argv_show_word(out, of->change);
 	sonde_buf_putc(out, ')');
+}
+
+bool sonde_finding_saves_other(const struct sonde_finding *of)
+{
+	return in_ms(of->gain.ns) > in_ms(of->step_ns);
 }
 
 void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
@@ -236,6 +245,6 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		g->is_most ? "at most " : "", in_ms(g->ns), in_ms(g->of_ns), SONDE_STR_ARG(f->each), 100 * g->ns / g->of_ns, in_ms(g->low_ns),
 		in_ms(g->high_ns), SONDE_STR_ARG(of->gain_from));
 	put_change(out, of);
-	if (in_ms(g->ns) > in_ms(of->step_ns))
+	if (sonde_finding_saves_other(of))
 		sonde_buf_puts(out, ". The change saves other time, too");
 }

@@ -23,6 +23,7 @@
 #define BUSY_PCT      60.0 /* a part that is busier than that limits a kernel, whatever else does */
 #define LEAST_KERNEL  0.1 /* share of the region's time: shorter kernels are not examined */
 #define LEAST_STAKE   0.25 /* at least this share of a kernel's time is at stake: even a busy part can be given less work */
+#define JUST_ABOVE_PEAK 100.5 /* %: this is no rounding any more, and nothing is busier than its peak */
 #define FEW_WARPS_PCT 30
 #define FEW_SMS_PCT   60
 #define LONG_NAME     60 /* bytes; longer names are cut, because they are part of a sentence */
@@ -331,6 +332,7 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 {
 	struct sonde_str name = sonde_tree_short_name(x->t, f->kernel);
 	size_t nr = name.n > LONG_NAME ? LONG_NAME : name.n;
+	double error = limit->word ? x->figures.at[limit->column].error : 0;
 	struct sonde_buf line = {0};
 
 	while (nr < name.n && nr && (name.p[nr] & 0xc0) == 0x80)
@@ -342,6 +344,9 @@ static void say_kernel(struct sonde_finder *x, struct sonde_finding *f, const st
 		sonde_buf_puts(&line, "; what limits it is not known");
 	else if (strcmp(limit->word, "latency") == 0)
 		sonde_buf_printf(&line, ", limited by %s (the busiest part is at %.2g%% of its peak)", sonde_causes[f->cause].why, limit->pct);
+	else if (limit->pct - (error > 0 ? error : 0) >= JUST_ABOVE_PEAK)
+		sonde_buf_printf(&line, ", limited by %s, but at %.0f%% of peak, more than is possible: the counter or the clock is wrong",
+			sonde_causes[f->cause].why, limit->pct);
 	else
 		sonde_buf_printf(&line, ", limited by %s, at %.0f%% of peak", sonde_causes[f->cause].why, limit->pct);
 	if (limit->word && limit->lacks_caches && limit->pct < BUSY_PCT && f->cause != SONDE_CAUSE_WAVES && f->cause != SONDE_CAUSE_OCCUPANCY)
@@ -366,7 +371,7 @@ static void add_kernel(struct sonde_finder *x, uint32_t row, bool is_longest)
 	cause = sonde_cause_of_limiter(limit.word);
 	if (cause == SONDE_CAUSE_LATENCY)
 		cause = latency_cause(x, x->r->kernels.at[row].calls);
-	if (cause == SONDE_CAUSE_UNLIMITED && (!is_longest || x->r->kernels.at[row].time_ns < LEAST_KERNEL * x->run_ns))
+	if (cause == SONDE_CAUSE_UNLIMITED && (!is_longest || x->r->kernels.at[row].time_ns < LEAST_KERNEL * x->out->run_ns))
 		return; /* one such sentence is enough: for the longest kernel, if it takes long */
 	f = sonde_finder__add(x, cause, node, (struct sonde_finding_cost){x->r->kernels.at[row].time_ns, x->usual.gpu});
 	if (!f)

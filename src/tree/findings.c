@@ -55,6 +55,22 @@ bool sonde_report__is_inside(const struct sonde_report *r, uint32_t inner, uint3
 	return inner == node;
 }
 
+bool sonde_finder__has_work(const struct sonde_finder *x, uint32_t node)
+{
+	const struct sonde_cells *c = x->t->cells;
+	const struct sonde_node *n = &x->r->nodes.at[node];
+	uint32_t i;
+
+	for (i = 0; !n->launches && i < c->scopes.nr; i++) {
+		bool is_in_report = x->r->is_aggregate ? c->scopes.at[i].measured == x->r->measured : i == x->r->scope;
+		const struct sonde_visit *v = is_in_report ? sonde_cells_visit(c, i, n->region) : NULL;
+
+		if (v && v->times.span_ns > 0)
+			return true;
+	}
+	return n->launches > 0;
+}
+
 uint32_t sonde_finder__descend(const struct sonde_finder *x, uint32_t node, size_t at)
 {
 	const struct sonde_node *nodes = x->r->nodes.at;
@@ -73,11 +89,11 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 {
 	double usual_ns = cost.ns * cost.usual;
 	bool is_of_step = x->top == x->out->step && x->top != SONDE_NONE, is_in_step = is_of_step && usual_ns >= SONDE_LEAST_SHARE * x->top_ns;
-	bool is_rare = is_of_step && !is_in_step && cost.ns - usual_ns >= SONDE_LEAST_SHARE * x->run_ns;
+	bool is_rare = is_of_step && !is_in_step && cost.ns - usual_ns >= SONDE_LEAST_SHARE * x->out->run_ns;
 	struct sonde_finding *f;
 
 	if (!(cost.ns > 0) || (is_of_step ? !is_in_step && !is_rare : cost.ns < SONDE_LEAST_SHARE * x->top_ns) ||
-		(!is_in_step && cost.ns < LEAST_PART * x->run_ns))
+		(!is_in_step && cost.ns < LEAST_PART * x->out->run_ns))
 		return NULL;
 	f = sonde_vec_push(&x->out->at);
 	if (!f) {
@@ -91,7 +107,7 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 		.is_in_step = is_in_step,
 		.run_ns = cost.ns,
 		.step_ns = is_in_step ? usual_ns / (double)x->out->nr_entries : NAN,
-		.share = is_in_step ? usual_ns / x->top_ns : cost.ns / x->run_ns,
+		.share = is_in_step ? usual_ns / x->top_ns : cost.ns / x->out->run_ns,
 		.gain = {NAN, NAN, NAN, NAN, false},
 		.savable_ns = usual_ns,
 		.is_startup = x->is_startup || is_rare};
@@ -214,7 +230,9 @@ bool sonde_finder__is_torch(const struct sonde_cells *c)
 	for (i = 0; i < c->inputs.nr; i++)
 		if (sonde_str_is(c->inputs.at[i].source, "kineto") || sonde_str_starts(c->inputs.at[i].tool, "torch"))
 			return true;
-	for (i = 0; i < c->cells.nr; i++)
+	if (c->tally.has_torch)
+		return true;
+	for (i = 0; i < c->cells.nr; i++) /* partial reports of an older sonde do not have the flag */
 		if (sonde_str_has(c->strings.keys[c->cells.at[i].kernel], "at::native", NULL))
 			return true;
 	return false;
@@ -271,7 +289,7 @@ static void find_step(struct sonde_finder *x)
 		const struct sonde_node *n = &x->r->nodes.at[i];
 		double sum = sonde_node__wall_ns(n), usual;
 
-		if (n->instances < x->often || !n->launches || sonde_label_is_operator(sonde_node_label(x->t, n)) || sum <= LEAST_STEP * x->run_ns || sum <= most)
+		if (n->instances < x->often || !sonde_finder__has_work(x, i) || sonde_label_is_operator(sonde_node_label(x->t, n)) || sum <= LEAST_STEP * x->out->run_ns || sum <= most)
 			continue;
 		usual = measure_by_median(x, n);
 		if (usual > most) {
@@ -327,7 +345,7 @@ static void examine_regions(struct sonde_finder *x)
 		bool is_around = step != SONDE_NONE && sonde_report__is_inside(x->r, step, i);
 		uint32_t parent = nodes[i].parent;
 
-		if (i == step || wall < LEAST_TOP * x->run_ns || (is_around && step_ns > wall / 2))
+		if (i == step || wall < LEAST_TOP * x->out->run_ns || (is_around && step_ns > wall / 2))
 			continue;
 		if (parent == SONDE_NONE || (step != SONDE_NONE && !is_around && parent != step && sonde_report__is_inside(x->r, step, parent)))
 			examine_region(x, i);
@@ -429,19 +447,22 @@ static bool has_lost_entries(const struct sonde_finder *x)
 	return nr_kept < nr;
 }
 
-/* The time that shares of the run are computed from: the wall time, or without entries the GPU's time. */
+/* The time that shares beside the step are computed from: the time in ranges, or without entries the GPU's time. */
 static void measure_run(struct sonde_finder *x)
 {
 	const struct sonde_cells *c = x->t->cells;
+	const struct sonde_selection *s = &c->selection;
 	uint32_t i;
 
 	for (i = 0; i < c->scopes.nr; i++)
 		if (x->r->is_aggregate ? c->scopes.at[i].measured == x->r->measured : i == x->r->scope)
-			x->run_ns += measure_scope(x, i);
-	if (x->run_ns > 0 && has_lost_entries(x))
-		x->run_ns = fmax(x->run_ns, measure_roots(x));
-	if (!(x->run_ns > 0))
-		x->run_ns = x->r->time_ns + (x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0);
+			x->out->run_ns += measure_scope(x, i);
+	if (x->out->run_ns > 0 && has_lost_entries(x))
+		x->out->run_ns = fmax(x->out->run_ns, measure_roots(x));
+	x->out->is_gpu_time = !(x->out->run_ns > 0);
+	x->out->is_selected_time = x->out->is_gpu_time && s->kernel_include.nr + s->kernel_exclude.nr;
+	if (x->out->is_gpu_time)
+		x->out->run_ns = x->r->time_ns + (x->r->outside_time_ns > 0 ? x->r->outside_time_ns : 0);
 }
 
 static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_err *err)

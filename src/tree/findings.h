@@ -6,7 +6,7 @@
  *
  * Costs are times of the *step*: the region that is entered again and again and has the most wall time, with the time
  * until its next entry. They are means over its usual entries: slow first ones, and a few others, are left out. Work
- * beside the step, such as a start-up, and what only entries that are left out do, only costs time of the run.
+ * beside the step, such as a start-up, and what only entries that are left out do, costs time in ranges.
  *
  * Findings are ranked by their gain if a replay has computed it, else by what is at stake: all of an idle time; of a
  * kernel's time, the part that its limiter leaves unused. A gain counts up to what is at stake. A kernel whose limiter
@@ -43,10 +43,10 @@ struct sonde_finding {
 	uint32_t node;	 /* SONDE_NONE: outside any region */
 	uint32_t kernel; /* string number, SONDE_NONE = none */
 	uint64_t entries;
-	bool is_in_step; /* it costs time of the step, and step_ns and share say how much; else time of the run */
+	bool is_in_step; /* it costs time of the step, and step_ns and share say how much; else time in ranges */
 	double run_ns;	 /* cost over the whole run, all scopes of the report */
 	double step_ns;	 /* cost of a usual entry of the step; NaN = not in the step */
-	double share;	 /* cost as a share of the step with the time until the next; else as a share of the run */
+	double share;	 /* cost as a share of the step with the time until the next; else as a share of run_ns of the findings */
 	struct sonde_finding_gain gain; /* not known until a replay has computed it */
 	struct sonde_str gain_from; /* how the gain is known, or what would show it */
 	struct sonde_str where;	    /* the region's labels, as the program wrote them */
@@ -68,6 +68,13 @@ struct sonde_findings {
 	uint64_t nr_left_out; /* those that took far longer than usual and are not in these means */
 	double step_ns;			   /* mean wall time of an entry … */
 	double between_ns;		   /* … and mean time from its end to the next one, without work of other regions */
+	/*
+	 * What costs outside the step are shares of: the time in ranges, from the begin of the first range to the end of
+	 * the last one, summed over scopes. Without times of ranges it is the GPU's time (`is_gpu_time`), which is
+	 * that of the selected kernels if the selection has words about kernels (`is_selected_time`).
+	 */
+	double run_ns;
+	bool is_gpu_time, is_selected_time;
 	struct sonde_str each; /* an entry of it in words: "each step", or "each entry of decode" */
 	SONDE_VEC(struct sonde_finding) at;
 	struct sonde_arena arena;
@@ -101,6 +108,8 @@ uint32_t sonde_findings_find_wait(const struct sonde_findings *f, const struct s
 bool sonde_findings_add_wait(struct sonde_finding **out, struct sonde_findings *f, const struct sonde_tree *t, uint32_t node, double step_ns);
 /* Whether a replay has shown that the change saves nothing. */
 bool sonde_finding_gains_nothing(const struct sonde_finding *of);
+/* Whether the change saves more than its cause costs in the step. */
+bool sonde_finding_saves_other(const struct sonde_finding *of);
 /*
  * Appends the gain in words: "saves 4.600 of 7.100 ms of each step, 65% (4.300 to 4.900): …", or
  * that this is an upper bound, that the change saves nothing, or that the gain is not known and what would show it.

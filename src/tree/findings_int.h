@@ -32,7 +32,6 @@ struct sonde_finder {
 	double nr_sms; /* SMs of the first device; NaN = not known */
 	bool failed;	    /* memory is short */
 	uint64_t often;	    /* a region with at least this many entries is repeated */
-	double run_ns;	    /* time of the run: costs outside the step are shares of it */
 	uint32_t top;	    /* the node being examined: the step, or a region beside it; SONDE_NONE = work outside any region */
 	double top_ns;	    /* wall time of `top`; for the step as if all entries were usual, with the time until the next one */
 	struct sonde_usual_shares usual; /* of the entries of `top` */
@@ -56,7 +55,7 @@ struct sonde_finding_cost {
 
 /*
  * Adds a finding in the examined region, ready for evidence and sentence. NULL: it costs too little, or memory is short.
- * If only unusual entries of the step have the cost, it is a cost of the run.
+ * If only unusual entries of the step have the cost, it is a cost beside the step.
  */
 struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause cause, uint32_t node, struct sonde_finding_cost cost);
 /* Adds a figure as evidence, unless it is NaN or there is no room. */
@@ -69,7 +68,7 @@ void sonde_finder__prove_ms(struct sonde_finding *to, uint32_t node, const char 
 void sonde_finder__name_entry(struct sonde_finder *x);
 /* Fills in the texts of the cause's row, with names. Commands get ids, because ids are unambiguous. */
 void sonde_finder__fill_texts(struct sonde_finder *x, struct sonde_finding *f);
-/* Appends "2.100 of 3.200 ms of each step (65%)" or "2.100 ms of the run (5%)". */
+/* Appends "2.100 of 3.200 ms of each step (65%)" or "2.100 of 42.000 ms in ranges (5%)". */
 void sonde_finder__say_cost(const struct sonde_finder *x, struct sonde_buf *line, const struct sonde_finding *of);
 /* Makes the text in `line` the finding's sentence, and releases the buffer. */
 void sonde_finder__keep(struct sonde_finder *x, struct sonde_finding *to, struct sonde_buf *line);
@@ -84,6 +83,8 @@ static inline double sonde_node__at(const struct sonde_node *n, size_t at)
 }
 /* Whether the program uses PyTorch: its kernels and traces have names of their own. */
 bool sonde_finder__is_torch(const struct sonde_cells *c);
+/* Whether the GPU worked for a region, with launches that are selected or not. */
+bool sonde_finder__has_work(const struct sonde_finder *x, uint32_t node);
 /* Whether `inner` is `node` or inside it. */
 bool sonde_report__is_inside(const struct sonde_report *r, uint32_t inner, uint32_t node);
 /*

@@ -33,7 +33,7 @@ def evidence_of_a_finding_opens_below_its_card_and_escape_closes_it():
         page.click("#more-findings")
         labels = page.js("[...document.querySelectorAll('#findings .gain')].map((e) => e.textContent)")
         for label, f in zip(labels, report_of("run")["findings"]):
-            gain, of = f["gain"]["step_ms"], {"step": "of each step", "run": "of the run"}[f["cost"]["share_of"]]
+            gain, of = f["gain"]["step_ms"], {"step": "of each step", "ranges": "of the time in ranges"}[f["cost"]["share_of"]]
             assert of in label and (": its cost" in label) == (gain is None or gain < 0.0005), (label, f)
         clean(page)
 
@@ -55,7 +55,7 @@ def a_change_that_saves_nothing_is_not_among_the_first():
 def a_cause_is_shown_once_with_its_other_places():
     with page_of("run") as page:
         causes = page.js("[...document.querySelectorAll('#findings li')].length === new Set(data.findings.filter((f) => !isInVain(f)).map((f) => f.cause)).size || [...document.querySelectorAll('#findings li')].length === 3")
-        assert causes and "Also: warmup/step/forward (3% of the run)." in page.js("document.querySelector('#findings li').textContent"), page.js("document.querySelector('#findings li').textContent")
+        assert causes and "Also: warmup/step/forward (3% of the time in ranges)." in page.js("document.querySelector('#findings li').textContent"), page.js("document.querySelector('#findings li').textContent")
         page.click("#more-findings")
         assert "Also:" not in page.js("byId('findings').textContent")
 

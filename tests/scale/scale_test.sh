@@ -71,7 +71,7 @@ auto_labels() {
 ok scale__auto_labels_do_not_depend_on_grouping auto_labels
 
 # Every figure of the aggregate is what it is with all scopes apart, but for the sums' last bits.
-without_shares() { sed '/^aggregate/,/^total/!d' "$1" | sed -E 's/of the run \([0-9]+%\)/of the run/'; } # the run's length is known by single entries
+without_shares() { sed '/^aggregate/,/^total/!d' "$1" | sed -E 's/of [0-9.]+ ms in ranges \([0-9]+%\)/in ranges/'; } # the run's length is known by single entries
 same_aggregate() {
 	"$SONDE" report --deterministic "$TMP/ranks" report.scopes.keep=8 --width 200 >"$TMP/few" &&
 		"$SONDE" report --deterministic "$TMP/ranks" report.scopes.keep=0 --width 200 >"$TMP/all" &&

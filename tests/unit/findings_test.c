@@ -1066,6 +1066,26 @@ static void test_findings__the_largest_of_a_cause_stands_for_it(void **state)
 	done(&p);
 }
 
+static void busier_than_possible(struct program *p)
+{
+	kernel_with(p, 30, 331, "gpu__dram_throughput", 331);
+}
+
+/* Nothing is busier than its peak: the finding says that the figure is wrong. */
+static void test_findings__more_than_the_peak_is_called_wrong(void **state)
+{
+	static const struct planted of = {"", busier_than_possible, nothing, nothing, "", "", NULL}, possible = {"", limited_by_dram, nothing, nothing, "", "", NULL};
+	struct program p;
+
+	(void)state;
+	run_program(&p, &of);
+	assert_true(sonde_str_has(p.run.t->findings->at.at[0].says, "at 331% of peak, more than is possible", NULL));
+	done(&p);
+	run_program(&p, &possible);
+	assert_true(sonde_str_ends(p.run.t->findings->at.at[0].says, "at 92% of peak"));
+	done(&p);
+}
+
 /* A label may have signs that mean something to a shell. */
 static void test_findings__commands_can_be_pasted_into_a_shell(void **state)
 {
@@ -1113,6 +1133,7 @@ int main(void)
 		cmocka_unit_test(test_findings__labels_are_as_the_program_wrote_them),
 		cmocka_unit_test(test_findings__slow_entries_do_not_decide),
 		cmocka_unit_test(test_findings__the_largest_of_a_cause_stands_for_it),
+		cmocka_unit_test(test_findings__more_than_the_peak_is_called_wrong),
 		cmocka_unit_test(test_findings__commands_can_be_pasted_into_a_shell),
 	};
 

@@ -312,7 +312,7 @@ static void test_validate__shares_are_of_the_step(void **state)
 	json_object_set_new(at(d, "findings", "0", "cost", NULL), "share_pct", json_real(7));
 	rejects(d, "$.findings[0].cost.share_pct: ", "is not the cost as a share of what share_of names");
 	d = limited();
-	json_string_set(at(d, "findings", "0", "cost", "share_of", NULL), "run");
+	json_string_set(at(d, "findings", "0", "cost", "share_of", NULL), "ranges");
 	rejects(d, "$.findings[0].cost.step_ms: ", "must be there when the share is of the step");
 }
 

@@ -45,12 +45,12 @@ function isInVain(f) {
 }
 
 function gainText(f) {
-	const ms = (v) => (Math.abs(v) < 0.005 ? 0 : v).toFixed(Math.abs(v) < 10 ? 2 : 1);
+	const ms = (v) => (Math.abs(v) < 0.0005 ? 0 : v).toFixed(3);
 	if (!isNumber(f.gain_ms))
 		return inPage(f.gain);
 	if (isInVain(f))
 		return "this change gains nothing (" + ms(f.low_ms) + " to " + ms(f.high_ms) + " ms of each step)";
-	return "saves " + (f.is_most ? "at most " : "") + ms(f.gain_ms) + " ms of each step (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")";
+	return "saves " + (f.is_most ? "at most " : "") + ms(f.gain_ms) + " of " + ms(f.of_ms) + " ms of each step without the profiler (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")" + (f.saves_other ? ". The change saves other time, too" : "");
 }
 
 /* Where a finding leads: its kernel, or the longest gap of its cause. */
@@ -66,7 +66,7 @@ function leads(f) {
 
 /* The number of a card and, below it, what it is: what the change saves, or what the cause costs if that is not known or nothing. */
 function cardNumber(f) {
-	const isSaved = isNumber(f.gain_pct) && !isInVain(f), pct = Math.round(isSaved ? f.gain_pct : f.pct), of = f.of_run ? "of the run" : "of each step";
+	const isSaved = isNumber(f.gain_pct) && !isInVain(f), pct = Math.round(isSaved ? f.gain_pct : f.pct), of = f.of || "of each step";
 	return el(isSaved ? "div.gain" : "div.gain.cost", {}, el("b", {}, (pct || "< 1") + " %"), el("span", {}, of + (!isSaved ? ": its cost" : f.is_most ? " saved at most" : " saved")));
 }
 
