@@ -22,7 +22,7 @@ function fitDiffColumns() {
 	const longest = regions.reduce((most, r) => Math.max(most, r.verdict.length), 0), all = byId("scroll").clientWidth, room = all - LEAST_NAME_PX;
 	let list = DIFF_COLUMNS;
 	Object.assign(grid, all < NARROW_PX ? {isNarrow: true, px: 42, name: Math.floor(0.4 * all)} : {isNarrow: false, px: 27, name: LEAST_NAME_PX});
-	if (grid.isNarrow) /* a telephone: people look for the verdict */
+	if (grid.isNarrow) /* a telephone */
 		return list.filter((c) => /ratio|verdict/.test(c.key)).map((c) => ({...c, width: c.key === "ratio" ? RATIO_PX : all - grid.name - RATIO_PX}));
 	const width = () => list.reduce((sum, c) => sum + c.width, 0);
 	for (const key of DIFF_LEFT_OUT)
@@ -85,7 +85,7 @@ function openLevels() {
 	}
 }
 
-/* The largest change in the step; without one, the largest that is sure, else the largest. A warm-up would hide the others. */
+/* The largest change in the step; without one, the largest that is sure, else the largest. */
 function mostChange() {
 	const inStep = [], isSure = (r) => r.class !== "insufficient", most = (isTaken) => regions.reduce((sum, r, i) => isTaken(r, i) ? Math.max(sum, Math.abs(r.delta || 0)) : sum, 0);
 	regions.forEach((r, i) => inStep[i] = r.step || inStep[r.parent]);
