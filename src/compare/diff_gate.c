@@ -150,7 +150,7 @@ bool sonde_diff_lacks_step(const struct sonde_diff *d)
 static bool check_limit(struct sonde_diff *d, const struct sonde_diff_limit *l)
 {
 	const char *why = l->glob.n ? "no region matches"
-				    : "no region is entered more than once per run, so there is no step: name a region (GLOB=PCT)";
+				    : "no region that both sides have is entered more than once per run, so there is no step: name a region (GLOB=PCT)";
 	size_t i;
 
 	for (i = 0; i < d->regions.nr; i++) {
