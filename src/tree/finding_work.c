@@ -115,6 +115,10 @@ static void add_copies(struct sonde_finder *x)
 	struct sonde_finding *f;
 
 	n = &x->r->nodes.at[node];
+	called = sonde_node__at(n, at);
+	copied = exposed_copies(n);
+	if (called + copied <= 0)
+		return;
 	cost = (struct sonde_finding_cost){called + copied, (called * x->usual.idle[SONDE_IDLE_COPY] + copied * x->usual.gpu) / (called + copied)};
 	f = sonde_finder__add(x, copies_cause(x, n, called, called + copied), node, cost);
 	if (!f)

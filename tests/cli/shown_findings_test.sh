@@ -53,3 +53,15 @@ no_more() { "$SONDE" report "$TRAIN" --idle --width 2000 >"$TMP/out" && grep -q 
 ok more__does_not_name_the_view_that_is_shown no_more
 bare() { "$SONDE" report "$TRAIN" --idle --width 100 >"$TMP/out" && absent -e '^total in regions *$' -e '^(outside any range) *$' "$TMP/out"; }
 ok rows__without_figures_are_left_out bare
+
+copies() { # copies cost what the row of their region says, not what one around it has
+	"$SONDE" report tests/data/nsys/h100.sqlite -f json | python3 -c 'import json, sys
+nr = 0
+for f in json.load(sys.stdin)["findings"]:
+    row = {e["figure"]: e["value"] for e in f["evidence"]}
+    if f["cause"] == "copies":
+        nr += 1
+        assert f["cost"]["run_ms"] <= 1.0001 * (row["copy_ms"] + row["idle.copy_ms"]), f
+assert nr > 2'
+}
+ok "copies cost what their row says" copies
