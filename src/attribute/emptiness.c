@@ -69,17 +69,6 @@ bool sonde_label_is_near(struct sonde_str label, const char *word)
 	return sonde_nearest_is_short_for(want, label) || (want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1));
 }
 
-bool sonde_label_is_operator(struct sonde_str label)
-{
-	static const char *const begins[] = {"aten::", "c10d::", "nccl", "autograd::", "record_param_comms"};
-	size_t i;
-
-	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (sonde_str_starts(label, begins[i]))
-			return true;
-	return false;
-}
-
 static void list_regions(const struct sonde_emptiness *e, struct sonde_buf *out)
 {
 	size_t i;

@@ -8,8 +8,8 @@
  * of a rule (`(?<batch>\d+)`) become arguments of the entries with that label.
  *
  * Siblings are serial if their labels differ in digits only, there are more than 64
- * of them, and no process entered one of them or the range around them more than once.
- * They come from a loop that writes its counter into the label.
+ * of them, and no process entered one of them more than once (is_serial). They come
+ * from a loop that writes its counter into the label.
  */
 #include "attribute/launches_int.h"
 
@@ -253,6 +253,17 @@ static bool make_shape(struct sonde_buf *out, struct sonde_str label)
 		sonde_buf_putc(out, n > 1 || isdigit((unsigned char)label.p[i]) ? '*' : label.p[i]);
 	}
 	return is_serial;
+}
+
+bool sonde_label_is_operator(struct sonde_str label)
+{
+	static const char *const begins[] = {"aten::", "c10d::", "nccl", "autograd::", "record_param_comms"};
+	size_t i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (sonde_str_starts(label, begins[i]))
+			return true;
+	return false;
 }
 
 /* --- the labels of a capture -------------------------------------------------------------------- */
