@@ -10,11 +10,18 @@
  * are enabled or disabled, launches wait for $FAKE_CUPTI_SWITCH_US. The first launch that is recorded then takes
  * $FAKE_CUPTI_FIRST_US longer, behind its call, where no callback sees it. The total cost and the length of the run
  * are written to the file $FAKE_CUPTI_COST at each switch and at the end. The cost is given twice: computed from the
- * number of events, and measured by a clock, which shows more if the machine is busy.
+ * number of events, and measured by a clock, which shows more if the machine is busy. `paid` is the cost and the time from
+ * the opening of the window after the first twelve, when a budget has learned what windows cost, to the opening of the last
+ * one, when the pause before it has paid for all others.
  */
+#define LEARNING 12
+
 static struct {
 	uint64_t record_ns, switch_ns, first_ns, late_ns;
 	uint64_t nr_recorded, nr_switches, nr_firsts, begin_ns, spent_ns;
+	struct {
+		uint64_t nr, lost_ns, at_ns;
+	} learned, opened; /* when a window opened: the one after those of learning, and the last one */
 	int is_first;
 } cost;
 static unsigned kinds[4096];
@@ -61,17 +68,33 @@ static void spin(uint64_t ns)
 	__atomic_add_fetch(&cost.spent_ns, now - begin, __ATOMIC_RELAXED);
 }
 
+static uint64_t lost_ns(void)
+{
+	return cost.nr_recorded * cost.record_ns + cost.nr_switches * cost.switch_ns +
+	       cost.nr_firsts * cost.first_ns;
+}
+
+static void note_opening(void)
+{
+	cost.opened.nr++;
+	cost.opened.lost_ns = lost_ns();
+	cost.opened.at_ns = now_ns();
+	if (cost.opened.nr <= LEARNING + 1)
+		cost.learned = cost.opened;
+}
+
 __attribute__((destructor)) static void tell_cost(void)
 {
 	FILE *f = getenv("FAKE_CUPTI_COST") ? fopen(getenv("FAKE_CUPTI_COST"), "w") : NULL;
 
 	if (!f)
 		return;
-	fprintf(f, "lost %llu of %llu switches %llu recorded %llu spent %llu\n",
-		(unsigned long long)(cost.nr_recorded * cost.record_ns + cost.nr_switches * cost.switch_ns +
-				     cost.nr_firsts * cost.first_ns),
-		(unsigned long long)(now_ns() - cost.begin_ns), (unsigned long long)cost.nr_switches,
-		(unsigned long long)cost.nr_recorded, (unsigned long long)cost.spent_ns);
+	fprintf(f, "lost %llu of %llu spent %llu paid %llu of %llu windows %llu\n",
+		(unsigned long long)lost_ns(), (unsigned long long)(now_ns() - cost.begin_ns),
+		(unsigned long long)cost.spent_ns,
+		(unsigned long long)(cost.opened.lost_ns - cost.learned.lost_ns),
+		(unsigned long long)(cost.opened.at_ns - cost.learned.at_ns),
+		(unsigned long long)(cost.opened.nr - cost.learned.nr));
 	fclose(f);
 }
 
@@ -80,6 +103,8 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, unsigned is_on)
 	must_be_there();
 	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
 		pthread_mutex_lock(&switching);
+		if (is_on)
+			note_opening();
 		spin(cost.switch_ns);
 		__atomic_add_fetch(&cost.nr_switches, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&cost.is_first, (int)is_on, __ATOMIC_RELAXED);
