@@ -46,7 +46,7 @@ const struct sonde_cause_row sonde_causes[SONDE_NR_CAUSES] = {
 	[SONDE_CAUSE_HEAD] = {"head", "the host worked before it launched anything",
 		"run this work ahead of time, in another thread or process, while the GPU works on the step before",
 		.torch = "run less Python before the first launch (torch.compile, CUDA graphs), and prepare inputs ahead of time",
-		.next = SHOW_IDLE, .change = "ahead:%r", .loading = LOAD},
+		.next = SHOW_TIME, .change = "ahead:%r", .loading = LOAD},
 	[SONDE_CAUSE_BETWEEN] = {"between", "the host worked between the entries",
 		"run this work ahead of time, in another thread or process, while the GPU works on the step before",
 		.torch = "run this work ahead of time, while the GPU works; if it loads data: DataLoader(num_workers=…, prefetch_factor=…)",

@@ -60,17 +60,17 @@ static const struct sonde_diff_limit *limit_of(const struct sonde_diff *d, const
 static enum sonde_gate gate_of(const struct sonde_diff *d, const struct sonde_diff_region *r, uint8_t time)
 {
 	const struct sonde_diff_time *t = &r->times[time];
-	bool is_slower = t->verdict == SONDE_VERDICT_SLOWER || t->verdict == SONDE_VERDICT_LIKELY_SLOWER, is_beyond;
+	bool is_slower = t->verdict == SONDE_VERDICT_SLOWER || t->verdict == SONDE_VERDICT_LIKELY_SLOWER, is_beyond, is_open;
 
 	if (isnan(r->limit) || r->verdict == SONDE_VERDICT_ADDED || r->is_minor)
 		return SONDE_GATE_NONE;
 	is_beyond = is_slower && t->ratio - 1 > r->limit;
 	if (is_beyond && (t->verdict == SONDE_VERDICT_SLOWER || d->options.accepts_single))
 		return SONDE_GATE_FAIL;
-	return is_beyond || !t->is_known || t->verdict == SONDE_VERDICT_INSUFFICIENT || t->verdict == SONDE_VERDICT_REMOVED ||
-			       r->is_half_gpu
-		       ? SONDE_GATE_INSUFFICIENT
-		       : SONDE_GATE_PASS;
+	/* The verdict may be open although all of the interval is within the limit. With few entries the interval has no end. */
+	is_open = t->verdict == SONDE_VERDICT_INSUFFICIENT && !(t->high - 1 <= r->limit);
+	return is_beyond || is_open || !t->is_known || t->verdict == SONDE_VERDICT_REMOVED || r->is_half_gpu ? SONDE_GATE_INSUFFICIENT
+													      : SONDE_GATE_PASS;
 }
 
 /* --- what was not compared -------------------------------------------------------------------- */

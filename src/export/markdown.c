@@ -493,8 +493,10 @@ int sonde_export_md(const struct sonde_tree *t, const struct sonde_export_option
 		write_title(&m);
 		write_stragglers(&m);
 		sonde_markdown__write_head(&m);
-		if (sonde_selects_nothing(t))
-			sonde_sink_puts(to, "\n**Nothing is selected**: the notes say why.\n");
+		sonde_buf_clear(&m.cell);
+		sonde_say_nothing_selected(&m.cell, t, "**");
+		if (m.cell.n)
+			sonde_sink_printf(to, "\n%.*s\n", SONDE_STR_ARG(sonde_buf_view(&m.cell)));
 		sonde_sink_printf(to,
 			"\n\u2248 approximate \u00b7 %s\u2264 \u2265 a bound \u00b7 "
 			"incl/excl: with and without nested regions\n",

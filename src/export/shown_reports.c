@@ -2,6 +2,7 @@
 #include "export/shown_reports.h"
 
 #include "base/glob.h"
+#include "tree/findings.h"
 #include "tree/judge.h"
 
 #define CAUTION                                                                                     \
@@ -130,6 +131,16 @@ bool sonde_selects_nothing(const struct sonde_tree *t)
 	if (kernels.total + ranges.total == 0) /* there are host times only */
 		return t->cells->regions.nr && !t->cells->tally.takes_range;
 	return kernels.not_selected + ranges.not_selected == kernels.total + ranges.total;
+}
+
+void sonde_say_nothing_selected(struct sonde_buf *out, const struct sonde_tree *t, const char *strong)
+{
+	if (!sonde_selects_nothing(t))
+		return;
+	sonde_buf_printf(out, "%s%s is selected%s: the notes say why.", strong, sonde_has_regions(t) ? "No kernel" : "Nothing",
+		strong);
+	if (t->findings && t->findings->at.nr)
+		sonde_buf_puts(out, " Host times and idle times do not depend on that.");
 }
 
 bool sonde_has_regions(const struct sonde_tree *t)

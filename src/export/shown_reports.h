@@ -31,4 +31,7 @@ bool sonde_report_is_doubled(const struct sonde_tree *t, const struct sonde_repo
 const struct sonde_report *sonde_report_main(
 	const struct sonde_tree *t, const struct sonde_export_options *o);
 
+/* Says that the selections take no kernel, or nothing at all, where that is so. `strong` is put around what is emphasised. */
+void sonde_say_nothing_selected(struct sonde_buf *out, const struct sonde_tree *t, const char *strong);
+
 #endif

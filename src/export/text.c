@@ -442,6 +442,17 @@ static void write_legend(struct sonde_text_export *x)
 	sonde_style_off(x->to, SONDE_STYLE_DIM, x->options->is_coloured);
 }
 
+static void write_selection(struct sonde_text_export *x)
+{
+	struct sonde_buf line = {0};
+
+	sonde_say_nothing_selected(&line, x->tree, "");
+	if (line.n)
+		sonde_text__write_wrapped(x, "", sonde_buf_view(&line));
+	x->cell.failed |= line.failed;
+	sonde_buf_release(&line);
+}
+
 int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_options *o,
 	struct sonde_sink *to, struct sonde_err *err)
 {
@@ -454,8 +465,7 @@ int sonde_export_text(const struct sonde_tree *t, const struct sonde_export_opti
 			sonde_text__write_wrapped(&x, "Baseline: ", sonde_str_from(o->baseline));
 		write_header(&x);
 		write_notes_of(&x, true, "not whole: "); /* first: all that follows is about the rest */
-		if (sonde_selects_nothing(t))
-			sonde_text__write_wrapped(&x, "", SONDE_STR("Nothing is selected: the notes say why."));
+		write_selection(&x);
 		write_stragglers(&x);
 		write_coverage(&x, false);
 		write_coverage(&x, true);

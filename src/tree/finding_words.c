@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #define LONG_LABEL 40 /* bytes; longer labels of the step are cut, because each sentence has them */
+#define MUCH_LONGER 1.05 /* times longer: two times of the step are not one time measured twice */
 
 static struct sonde_str keep_text(struct sonde_finder *x, struct sonde_buf *line)
 {
@@ -227,6 +228,21 @@ bool sonde_finding_saves_other(const struct sonde_finding *of)
 	return in_ms(of->gain.ns) > in_ms(of->step_ns);
 }
 
+/*
+ * A replay counts from the begin of one entry to the begin of the next. Where other regions work between entries, that is
+ * longer than what costs are shares of, and so it is named: "5.566 ms from one step to the next".
+ */
+static void put_replayed_time(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding_gain *g)
+{
+	bool is_apart = g->of_ns > MUCH_LONGER * (f->step_ns + f->between_ns);
+	struct sonde_str one = f->each; /* "each ..." */
+
+	one.p += strlen("each");
+	one.n -= strlen("each");
+	sonde_buf_printf(out, "%.3f ms %s%.*s%s", in_ms(g->of_ns), is_apart ? "from one" : "of each", SONDE_STR_ARG(one),
+		is_apart ? " to the next" : "");
+}
+
 void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
 {
 	const struct sonde_finding_gain *g = &of->gain;
@@ -241,9 +257,10 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 		put_change(out, of);
 		return;
 	}
-	sonde_buf_printf(out, "saves %s%.3f of %.3f ms of %.*s, %.0f%% (%.3f to %.3f): %.*s",
-		g->is_most ? "at most " : "", in_ms(g->ns), in_ms(g->of_ns), SONDE_STR_ARG(f->each), 100 * g->ns / g->of_ns, in_ms(g->low_ns),
-		in_ms(g->high_ns), SONDE_STR_ARG(of->gain_from));
+	sonde_buf_printf(out, "saves %s%.3f of ", g->is_most ? "at most " : "", in_ms(g->ns));
+	put_replayed_time(out, f, g);
+	sonde_buf_printf(out, ", %.0f%% (%.3f to %.3f): %.*s", 100 * g->ns / g->of_ns, in_ms(g->low_ns), in_ms(g->high_ns),
+		SONDE_STR_ARG(of->gain_from));
 	put_change(out, of);
 	if (sonde_finding_saves_other(of))
 		sonde_buf_puts(out, ". The change saves other time, too");

@@ -56,7 +56,8 @@ def time_gate(r, limit, time, single):
     t = r["times"][time]
     if t and t["verdict"] in ("slower", "likely_slower") and t["ratio"] - 1 > limit:
         return "fail" if single or t["verdict"] == "slower" else "insufficient"
-    return "insufficient" if not t or t["verdict"] in ("insufficient", "removed") or r["gpu_on_one_side"] else "pass"
+    is_open = t and t["verdict"] == "insufficient" and not (t["ci"] and t["ci"][1] - 1 <= limit)
+    return "insufficient" if not t or is_open or t["verdict"] == "removed" or r["gpu_on_one_side"] else "pass"
 
 
 def step_and_minor(regions):

@@ -230,9 +230,10 @@ no_zeros() {
 }
 ok "selecting no region is said first, without a table of zeros" no_zeros
 zeros() { # FORMAT HEAD ROW
-	report -f "$1" --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/zeros" && grep -q 'Nothing is selected' "$TMP/zeros" &&
+	report -f "$1" --kernel-include nosuch $DATA/seed_kernel.ncu-rep >"$TMP/zeros" && grep -q 'No kernel is selected' "$TMP/zeros" &&
 		grep -q 'kernels in this capture are: fill, gemm' "$TMP/zeros" && grep -qE "$2" "$TMP/zeros" && grep -qE "$3" "$TMP/zeros"
 }
+ok "idle times do not depend on kernel patterns, and the report says so" output_has 'No kernel is selected: .* idle times do not depend' "$SONDE" report --kernel-include nosuch examples/h200_train
 ok "kernel patterns that match nothing leave the regions, in text" zeros text '^region' '^B +0 +0.000'
 ok "kernel patterns that match nothing leave the regions, in Markdown" zeros md '^### B' '^- no launch of this region was selected'
 ok "kernel patterns leave replayed ranges as they are" output_has '^A +3 +1.100' "$SONDE" report --kernel-include nosuch $DATA/seed_range_A.ncu-rep
