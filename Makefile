@@ -111,6 +111,10 @@ $(BUILD)/%.o: %.c
 LIGHT     ?=
 LIGHT_IN  ?= src/cli tests/unit
 $(foreach d,$(LIGHT_IN),$(BUILD)/$(d)/%.o): override CFLAGS += $(LIGHT)
+# And for folders whose code takes most of the time of such a build.
+HOT       ?=
+HOT_IN    ?=
+$(foreach d,$(HOT_IN),$(BUILD)/$(d)/%.o): override CFLAGS += $(HOT)
 # Flags for the hashes of the HTML page: in a fuzz target they take most of the time, and they do not depend on the input.
 HASH      ?=
 $(BUILD)/src/base/sha256.o: override CFLAGS += $(HASH)
@@ -248,8 +252,10 @@ $(BUILD)/libcupti_parts.so: bench/lib/cupti_parts.c
 # ----------------------------------------------------------------------------------------------
 
 # Less for the debugger (-g1) is less to compile and link. A program at a fixed address, with the sanitizers' libraries in it,
-# has little to relocate at each of its starts.
-ASAN := BUILD=build/asan LDFLAGS=-no-pie AT_START="-static-libasan -static-libubsan" OPT="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" LIGHT=-O0 WERROR=-Werror
+# has little to relocate at each of its starts. Undefined behaviour is a trap, which AddressSanitizer reports with its stack
+# (handle_sigill in tests/run): descriptions of each place that may trap would be most of the program.
+ASAN := BUILD=build/asan LDFLAGS=-no-pie AT_START="-static-libasan -static-libubsan" OPT="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fsanitize-undefined-trap-on-error -DSONDE_ARENA_MALLOC -fsanitize-coverage=trace-pc" WERROR=-Werror \
+	LIGHT=-O0 LIGHT_IN="src/capture src/catalogue src/check src/cli src/config src/lib src/ranks src/sample tests lib/hydra/tests"
 
 test:
 	$(MAKE) --no-print-directory $(ASAN) build/asan/sonde lib unit-programs inject workloads tools mpi-programs
@@ -259,8 +265,8 @@ test:
 unit-programs: $(TESTS) $(BUILD)/tests/hydra_cases
 
 # One libFuzzer program per tests/fuzz/X_fuzz.c; tests/fuzz/fuzz_test.sh runs them. LIGHT_IN: folders whose code no target runs.
-FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
-	HASH="-O2 -fno-sanitize=all" LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
+FUZZ := CC=clang BUILD=build/fuzz WERROR=-Werror OPT="-O0 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DSONDE_ARENA_MALLOC" \
+	HASH="-O2 -fno-sanitize=all" HOT=-O1 HOT_IN="src/base src/cellfile src/read lib/hydra" LIGHT="-O0 -fno-sanitize=all" LIGHT_IN="src/capture src/cli src/compare src/lib src/sample tests/unit lib/hydra/tests/cases"
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*_fuzz.c) $(wildcard lib/hydra/tests/*_fuzz.c))
 
 fuzz:

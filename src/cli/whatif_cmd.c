@@ -93,11 +93,11 @@ static void put_answers(struct job *j, struct sonde_buf *out)
 
 		sonde_buf_puts(out, i ? "" : "\n");
 		put_text(out, a->text);
-		if (isnan(a->gain.ns_per_step)) {
-			sonde_buf_printf(out, ": not known; %s\n", a->gain.why);
+		if (isnan(a->gain.ns)) {
+			sonde_buf_printf(out, ": not known; %.*s\n", SONDE_STR_ARG(a->gain.why));
 			continue;
 		}
-		if (a->gain.ns_per_step < NOTHING_NS) {
+		if (a->gain.ns < NOTHING_NS) {
 			sonde_buf_puts(out, ": gains nothing (95 %: ");
 			put_time(out, a->gain.low_ns);
 			sonde_buf_puts(out, " to ");
@@ -106,14 +106,14 @@ static void put_answers(struct job *j, struct sonde_buf *out)
 			continue;
 		}
 		sonde_buf_puts(out, a->gain.is_most ? ": saves at most " : ": saves ");
-		put_time(out, a->gain.ns_per_step);
+		put_time(out, a->gain.ns);
 		sonde_buf_printf(
-			out, " of a step (%.0f %%; 95 %%: ", 100 * a->gain.ns_per_step / base);
+			out, " of a step (%.0f %%; 95 %%: ", 100 * a->gain.ns / base);
 		put_time(out, a->gain.low_ns);
 		sonde_buf_puts(out, " to ");
 		put_time(out, a->gain.high_ns);
 		sonde_buf_puts(out, "): ");
-		put_time(out, base - a->gain.ns_per_step);
+		put_time(out, base - a->gain.ns);
 		sonde_buf_puts(out, " then\n");
 	}
 }
@@ -214,11 +214,11 @@ static void write_answers(struct job *j, struct sonde_json *w)
 
 		sonde_json_open(w, NULL, '{', true);
 		sonde_json_str(w, "change", a->text);
-		sonde_json_number(w, "gain_ms", a->gain.ns_per_step / 1e6);
+		sonde_json_number(w, "gain_ms", a->gain.ns / 1e6);
 		sonde_json_number(w, "low_ms", a->gain.low_ns / 1e6);
 		sonde_json_number(w, "high_ms", a->gain.high_ns / 1e6);
-		sonde_json_number(w, "step_ms", (base - a->gain.ns_per_step) / 1e6);
-		sonde_json_z(w, "why", a->gain.why);
+		sonde_json_number(w, "step_ms", (base - a->gain.ns) / 1e6);
+		sonde_json_str(w, "why", a->gain.why);
 		sonde_json_close(w, '}');
 	}
 	sonde_json_close(w, ']');

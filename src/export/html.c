@@ -306,21 +306,18 @@ static void write_findings(struct sonde_html *h)
 			sonde_json_u64(w, "kernel", a->kernel);
 		sonde_json_number(w, "gain_pct", 100 * a->gain.ns / a->gain.of_ns);
 		sonde_json_number(w, "gain_ms", a->gain.ns / 1e6);
-		sonde_json_number(w, "low_ms", a->gain.low_ns / 1e6);
-		sonde_json_number(w, "high_ms", a->gain.high_ns / 1e6);
-		sonde_json_number(w, "of_ms", a->gain.of_ns / 1e6);
-		if (sonde_finding_saves_other(a))
-			sonde_json_bool(w, "saves_other", true);
 		if (a->gain.is_most)
 			sonde_json_bool(w, "is_most", true);
 		if (!a->is_in_step)
 			sonde_json_z(w, "of", f->is_gpu_time || a->cause == SONDE_CAUSE_OUTSIDE ? "of GPU time" : "of the time in ranges");
+		else if (sonde_finding_gains_between(f, a))
+			sonde_json_z(w, "of", "of the time to the next");
 		sonde_buf_clear(&line);
 		sonde_finding_say_also(&line, h->x.tree, h->x.options, a);
 		sonde_json_str(w, "also", sonde_buf_view(&line));
 		write_evidence(w, f->report, a);
 		sonde_buf_clear(&line);
-		sonde_finding_say_gain(&line, f, a);
+		sonde_finding_say_gain(&line, f, a, false);
 		sonde_json_str(w, "gain", sonde_buf_view(&line));
 	}
 	h->json.buf.failed |= line.failed;

@@ -62,7 +62,7 @@ static void write_finding(struct sonde_json_export *x, const struct sonde_findin
 	sonde_json_number(w, "low_ms", f->gain.low_ns / 1e6);
 	sonde_json_number(w, "high_ms", f->gain.high_ns / 1e6);
 	sonde_json_number(w, "of_ms", f->gain.of_ns / 1e6);
-	sonde_json_str(w, "from", f->gain_from);
+	sonde_json_str(w, "from", f->gain.why);
 	sonde_json_close(w, '}');
 	write_evidence(x, f);
 	sonde_json_close(w, '}');

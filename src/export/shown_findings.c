@@ -117,7 +117,7 @@ void sonde_finding_say_next(struct sonde_buf *out, const struct sonde_findings *
 	sonde_buf_puts(out, "Do: ");
 	sonde_buf_str(out, f->action);
 	sonde_buf_puts(out, ". Gain: ");
-	sonde_finding_say_gain(out, all, f);
+	sonde_finding_say_gain(out, all, f, true);
 	sonde_buf_putc(out, '.');
 	if (is_shown_already(f->next, o))
 		return;

@@ -51,14 +51,9 @@ static bool has_entries(const struct sonde_cells *c)
 
 static void set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_gain *gain, const char *why_none)
 {
-	const struct sonde_finding_gain none = {NAN, NAN, NAN, NAN, false};
+	const struct sonde_gain none = {NAN, NAN, NAN, NAN, false, sonde_str_from(why_none)};
 
-	if (why_none)
-		sonde_finding_set_gain(f, to, &none, sonde_str_from(why_none));
-	else
-		sonde_finding_set_gain(f, to,
-			&(struct sonde_finding_gain){gain->ns_per_step, gain->low_ns, gain->high_ns, gain->of_ns, gain->is_most},
-			sonde_str_from(gain->why));
+	sonde_finding_set_gain(f, to, why_none ? &none : gain);
 }
 
 /* Says why a finding that is not among `asked` has no gain where `sonde whatif` would not know one either. */
@@ -101,16 +96,16 @@ static int is_cause(struct sonde_whatif *w, const struct sonde_findings *f, cons
 	struct sonde_gain gain;
 	int rc;
 
-	if (!(wait->gain.ns_per_step > LEAST_WAIT * wait->gain.of_ns && wait->gain.low_ns > 0))
+	if (!(wait->gain.ns > LEAST_WAIT * wait->gain.of_ns && wait->gain.low_ns > 0))
 		return 0;
-	if (!rival || wait->gain.ns_per_step * (double)f->nr_entries > CLEARLY * sonde_finding_counts(f, rival))
+	if (!rival || wait->gain.ns * (double)f->nr_entries > CLEARLY * sonde_finding_counts(f, rival))
 		return 1;
 	if (isnan(rival->gain.ns))
 		return 0;
 	both[1] = sonde_arena_z(&arena, rival->change);
 	rc = both[1] ? sonde_whatif_ask(w, &gain, both, 2, err) : sonde_err_nomem(err);
 	sonde_arena_release(&arena);
-	return rc < 0 ? rc : gain.ns_per_step - rival->gain.ns > wait->gain.ns_per_step / 2;
+	return rc < 0 ? rc : gain.ns - rival->gain.ns > wait->gain.ns / 2;
 }
 
 /* Adds a finding about the step's longest wait if no finding names it, and it is a cause. Fails only if memory is short. */

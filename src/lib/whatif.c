@@ -537,7 +537,7 @@ static double possible_gain(const struct sonde_whatif *w, double ns, bool can_lo
 
 static struct sonde_gain no_gain(const char *why)
 {
-	return (struct sonde_gain){NAN, NAN, NAN, NAN, why, false};
+	return (struct sonde_gain){NAN, NAN, NAN, NAN, false, sonde_str_from(why)};
 }
 
 /*
@@ -574,8 +574,8 @@ static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const ch
 		rc = widen_interval(w, &gain, list, errors, nr, err);
 	if (rc == 0 && !w->refusal)
 		*out = (struct sonde_gain){possible_gain(w, gain.ns, can_lose), possible_gain(w, gain.low_ns, can_lose),
-			possible_gain(w, gain.high_ns, can_lose), w->summary.base_ns,
-			!is_most ? HOW : nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? AT_ROOF : AT_MOST, is_most};
+			possible_gain(w, gain.high_ns, can_lose), w->summary.base_ns, is_most,
+			sonde_str_from(!is_most ? HOW : nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? AT_ROOF : AT_MOST)};
 	if (rc == 0 && !w->refusal && nr == 1 && depends_on_threads(w, list, &gain))
 		*out = no_gain("several threads work in the step, and the capture does not show when they wait for each other");
 	sonde_arena_release(&arena);
@@ -637,7 +637,7 @@ void sonde_whatif_gains(struct sonde_whatif *w, struct sonde_gain *out, const ch
 		else if (removes_launches(w, changes[i]))
 			out[i] = no_gain("a fix would keep part of this work, and sonde cannot tell how much");
 		else if (w->refusal)
-			out[i].why = "the replay of the unchanged run differs from the measured step by more than 5 %";
+			out[i] = no_gain("the replay of the unchanged run differs from the measured step by more than 5 %");
 	}
 }
 
@@ -700,7 +700,7 @@ static void try_change(struct offering *o, const char *text)
 		return;
 	t->text = text;
 	o->rc = compute_gain(o->w, &t->gain, &text, 1, true, o->err);
-	if (o->rc == 0 && t->gain.ns_per_step > LEAST_PART * sonde_whatif_summary(o->w)->base_ns)
+	if (o->rc == 0 && t->gain.ns > LEAST_PART * sonde_whatif_summary(o->w)->base_ns)
 		o->nr++;
 }
 
@@ -779,7 +779,7 @@ static void drop_wider(struct offering *o)
 	for (i = 0; i < o->nr; i++)
 		for (k = 0; k < o->nr; k++)
 			if (is_around(o->tried[i].text, o->tried[k].text) &&
-				o->tried[k].gain.ns_per_step > 0.8 * o->tried[i].gain.ns_per_step) {
+				o->tried[k].gain.ns > 0.8 * o->tried[i].gain.ns) {
 				o->tried[i] = o->tried[--o->nr];
 				i--;
 				break;
@@ -790,7 +790,7 @@ static int by_gain(const void *a, const void *b)
 {
 	const struct sonde_whatif_offer *x = a, *y = b;
 
-	return sonde_cmp(y->gain.ns_per_step, x->gain.ns_per_step);
+	return sonde_cmp(y->gain.ns, x->gain.ns);
 }
 
 int sonde_whatif_offers(

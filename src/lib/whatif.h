@@ -12,6 +12,7 @@
 #include "attribute/regions.h"
 #include "read/inputs.h"
 #include "replay/replay.h"
+#include "tree/findings.h"
 #include "tree/tree.h"
 
 /* The capture to replay. Everything but `report` is borrowed only during the call. */
@@ -27,14 +28,6 @@ struct sonde_whatif_source {
 	 */
 	const struct sonde_tree *report;
 	const char *step; /* id of the region that figures are about; NULL = the repeated one with the most wall time */
-};
-
-struct sonde_gain {
-	double ns_per_step, low_ns, high_ns; /* per step, with its 95 % interval; NaN = not known */
-	double of_ns; /* the time of a step without the change, and without the profiler; NaN = the gain is not known */
-	const char
-		*why; /* how the gain is known, or why it is not; lives as long as the what-if, or is static */
-	bool is_most; /* the gain is an upper bound: it is not known how much a fix would leave */
 };
 
 struct sonde_whatif;
@@ -60,7 +53,7 @@ const char *sonde_whatif_refusal(const struct sonde_whatif *w);
 const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w);
 
 /*
- * The gain of all these changes together. SONDE_ERR_USAGE for a change that does not exist, or that matches nothing in
+ * The gain of all these changes together; its `why` lives as long as the what-if. SONDE_ERR_USAGE for a change that does not exist, or that matches nothing in
  * the capture.
  */
 int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,

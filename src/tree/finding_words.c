@@ -188,7 +188,7 @@ void sonde_finder__fill_texts(struct sonde_finder *x, struct sonde_finding *f)
 	} else {
 		sonde_buf_puts(&line, f->cause == SONDE_CAUSE_UNLIMITED ? "it depends on what limits the kernel" : "sonde cannot replay such a change");
 	}
-	f->gain_from = keep_text(x, &line);
+	f->gain.why = keep_text(x, &line);
 	sonde_buf_release(&line);
 }
 
@@ -223,45 +223,50 @@ static void put_change(struct sonde_buf *out, const struct sonde_finding *of)
 	sonde_buf_putc(out, ')');
 }
 
-bool sonde_finding_saves_other(const struct sonde_finding *of)
+/* Whether the change saves more than its cause costs in the step. */
+static bool saves_other(const struct sonde_finding *of)
 {
 	return in_ms(of->gain.ns) > in_ms(of->step_ns);
 }
 
-/*
- * A replay counts from the begin of one entry to the begin of the next. Where other regions work between entries, that is
- * longer than what costs are shares of, and so it is named: "5.566 ms from one step to the next".
- */
-static void put_replayed_time(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding_gain *g)
+bool sonde_finding_gains_between(const struct sonde_findings *f, const struct sonde_finding *of)
 {
-	bool is_apart = g->of_ns > MUCH_LONGER * (f->step_ns + f->between_ns);
+	return of->gain.of_ns > MUCH_LONGER * (f->step_ns + f->between_ns);
+}
+
+/* "5.566 ms of each step", or "5.566 ms from one step to the next". */
+static void put_replayed_time(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
+{
+	bool is_apart = sonde_finding_gains_between(f, of);
 	struct sonde_str one = f->each; /* "each ..." */
 
 	one.p += strlen("each");
 	one.n -= strlen("each");
-	sonde_buf_printf(out, "%.3f ms %s%.*s%s", in_ms(g->of_ns), is_apart ? "from one" : "of each", SONDE_STR_ARG(one),
+	sonde_buf_printf(out, "%.3f ms %s%.*s%s", in_ms(of->gain.of_ns), is_apart ? "from one" : "of each", SONDE_STR_ARG(one),
 		is_apart ? " to the next" : "");
 }
 
-void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of)
+void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of, bool names_change)
 {
-	const struct sonde_finding_gain *g = &of->gain;
+	const struct sonde_gain *g = &of->gain;
 
 	if (isnan(g->ns)) {
-		sonde_buf_printf(out, "not known: %.*s", SONDE_STR_ARG(of->gain_from));
+		sonde_buf_printf(out, "not known: %.*s", SONDE_STR_ARG(of->gain.why));
 		return;
 	}
 	if (sonde_finding_gains_nothing(of)) {
 		sonde_buf_printf(out, "this change alone saves nothing (%.3f to %.3f ms of %.*s), which then waits for something else: %.*s",
-			in_ms(g->low_ns), in_ms(g->high_ns), SONDE_STR_ARG(f->each), SONDE_STR_ARG(of->gain_from));
-		put_change(out, of);
+			in_ms(g->low_ns), in_ms(g->high_ns), SONDE_STR_ARG(f->each), SONDE_STR_ARG(of->gain.why));
+		if (names_change)
+			put_change(out, of);
 		return;
 	}
 	sonde_buf_printf(out, "saves %s%.3f of ", g->is_most ? "at most " : "", in_ms(g->ns));
-	put_replayed_time(out, f, g);
+	put_replayed_time(out, f, of);
 	sonde_buf_printf(out, ", %.0f%% (%.3f to %.3f): %.*s", 100 * g->ns / g->of_ns, in_ms(g->low_ns), in_ms(g->high_ns),
-		SONDE_STR_ARG(of->gain_from));
-	put_change(out, of);
-	if (sonde_finding_saves_other(of))
+		SONDE_STR_ARG(of->gain.why));
+	if (names_change)
+		put_change(out, of);
+	if (saves_other(of))
 		sonde_buf_puts(out, ". The change saves other time, too");
 }

@@ -108,7 +108,7 @@ struct sonde_finding *sonde_finder__add(struct sonde_finder *x, enum sonde_cause
 		.run_ns = cost.ns,
 		.step_ns = is_in_step ? usual_ns / (double)x->out->nr_entries : NAN,
 		.share = is_in_step ? usual_ns / x->top_ns : cost.ns / x->out->run_ns,
-		.gain = {NAN, NAN, NAN, NAN, false},
+		.gain = {.ns = NAN, .low_ns = NAN, .high_ns = NAN, .of_ns = NAN},
 		.savable_ns = usual_ns,
 		.is_startup = x->is_startup || is_rare};
 	return f;
@@ -205,7 +205,7 @@ void sonde_findings_rank(struct sonde_findings *f)
 		put_largest_first(f, i);
 }
 
-void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_finding_gain *gain, struct sonde_str from)
+void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_gain *gain)
 {
 	if (sonde_causes[to->cause].is_change_similar && gain->ns * (double)f->nr_entries < FAR_BELOW * to->savable_ns) {
 		struct sonde_buf line = {0};
@@ -213,12 +213,12 @@ void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, 
 		sonde_buf_printf(&line, "sonde can replay only a change like it, which saves %.3f ms (", round(gain->ns / 1e3) / 1e3 + 0.0);
 		sonde_argv_show_word(&line, to->change);
 		sonde_buf_putc(&line, ')');
-		to->gain_from = sonde_arena_dup(&f->arena, sonde_buf_view(&line));
+		to->gain.why = sonde_arena_dup(&f->arena, sonde_buf_view(&line));
 		sonde_buf_release(&line);
 		return;
 	}
 	to->gain = *gain;
-	to->gain_from = sonde_arena_dup(&f->arena, from);
+	to->gain.why = sonde_arena_dup(&f->arena, gain->why);
 }
 
 /* --- which regions are examined ---------------------------------------------------------------------------- */

@@ -32,10 +32,11 @@ struct sonde_evidence {
 };
 
 /* Time saved per entry of the step, its 95 % interval, and the time of the entry without the change. NaN = not known. */
-struct sonde_finding_gain {
-	double ns, low_ns, high_ns;
-	double of_ns; /* as replayed, without the profiler's own time */
+struct sonde_gain {
+	double ns, low_ns, high_ns; /* per step, with its 95 % interval; NaN = not known */
+	double of_ns; /* the time of a step without the change, and without the profiler; NaN = the gain is not known */
 	bool is_most; /* the gain is an upper bound: it is not known how much a fix would leave */
+	struct sonde_str why; /* how the gain is known, or why it is not, or what would show it */
 };
 
 struct sonde_finding {
@@ -47,8 +48,7 @@ struct sonde_finding {
 	double run_ns;	 /* cost over the whole run, all scopes of the report */
 	double step_ns;	 /* cost of a usual entry of the step; NaN = not in the step */
 	double share;	 /* cost as a share of the step with the time until the next; else as a share of run_ns of the findings */
-	struct sonde_finding_gain gain; /* not known until a replay has computed it */
-	struct sonde_str gain_from; /* how the gain is known, or what would show it */
+	struct sonde_gain gain; /* not known until a replay has computed it */
 	struct sonde_str where;	    /* the region's labels, as the program wrote them */
 	struct sonde_str says;	    /* the sentence about it */
 	struct sonde_str action;    /* what to do */
@@ -92,7 +92,7 @@ void sonde_findings_free(struct sonde_findings *f);
  * Sets the gain; `from` says how it is known, or why it is not. If the change only resembles the advice and gains far
  * less than what is at stake, the gain of the advice is still not known. Rank the findings after that.
  */
-void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_finding_gain *gain, struct sonde_str from);
+void sonde_finding_set_gain(struct sonde_findings *f, struct sonde_finding *to, const struct sonde_gain *gain);
 void sonde_findings_rank(struct sonde_findings *f);
 /* What a finding is ranked by: nanoseconds of the whole run that its fix saves, or may save. */
 double sonde_finding_counts(const struct sonde_findings *f, const struct sonde_finding *of);
@@ -108,13 +108,17 @@ uint32_t sonde_findings_find_wait(const struct sonde_findings *f, const struct s
 bool sonde_findings_add_wait(struct sonde_finding **out, struct sonde_findings *f, const struct sonde_tree *t, uint32_t node, double step_ns);
 /* Whether a replay has shown that the change saves nothing. */
 bool sonde_finding_gains_nothing(const struct sonde_finding *of);
-/* Whether the change saves more than its cause costs in the step. */
-bool sonde_finding_saves_other(const struct sonde_finding *of);
+/*
+ * Whether the gain is a share of more than costs are. A replay counts from the begin of one entry of the step to the begin of
+ * the next, and other regions may work between them.
+ */
+bool sonde_finding_gains_between(const struct sonde_findings *f, const struct sonde_finding *of);
 /*
  * Appends the gain in words: "saves 4.600 of 7.100 ms of each step, 65% (4.300 to 4.900): …", or
  * that this is an upper bound, that the change saves nothing, or that the gain is not known and what would show it.
+ * `names_change`: with the change that was replayed, as a word of a command.
  */
-void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of);
+void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *f, const struct sonde_finding *of, bool names_change);
 
 /*
  * Appends the labels of a region as the program wrote them, after its domain and before the mark of its kind:

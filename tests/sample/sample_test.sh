@@ -234,10 +234,11 @@ off() { run counters=off && dump && lacks series "$TMP/dump" && lacks counters "
 named() { UNTIL="gave 10" run 'counters=[dram.read_bytes,l2.sectors]' counters.interval=1ms && dump && [ "$(number series counters)" = 2 ] && [ "$(number series interval_us)" = 1000 ]; }
 # GPM's percentages are planted: every row has them, and so has the load in the report.
 by_gpm() { # KEYS…
-	LD_LIBRARY_PATH=$PWD/$BUILD/fake/nvml FAKE_GPM="2=50 3=25 5=40 10=12.5" UNTIL="news 6" run counters=basic "$@" && dump
+	LD_LIBRARY_PATH=$PWD/$BUILD/fake/nvml FAKE_GPM="2=50 3=25 5=40 10=12.5" UNTIL=${UNTIL:-news 6} run counters=basic "$@" && dump
 }
 news() { [ "$(grep -c ^news "$TMP/told")" -ge "$1" ]; }
-export -f news
+both_counted() { news 6 && gave 1000; }
+export -f news both_counted
 planted() { # REASON
 	has "4 counters of GPU 0 (NVIDIA Fake) by NVML's GPM every 100000 µs" "$TMP/err" && lacks "no hardware counters" "$TMP/err" &&
 		has "counter gpm.sm_ns GPM_SM_UTIL" "$TMP/dump" && has "counters come from NVML's GPM, one value every 100 ms" "$TMP/dump" && has "$1" "$TMP/dump" &&
@@ -246,7 +247,7 @@ planted() { # REASON
 gpm_instead() { FAKE_PM_ERROR=$1 by_gpm && planted "$2"; }
 gpm_asked() { by_gpm counters.source=gpm && planted "counters.source=gpm asks for them"; }
 gpm_beside() { # in the same file, in a series of its own; PM sampling loses nothing by it
-	by_gpm counters.source=both && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "13 counters of GPU 0" "$TMP/err" && has "counter gpm.sm_ns" "$TMP/dump" &&
+	UNTIL=both_counted by_gpm counters.source=both && [ "$(grep -c ^series "$TMP/dump")" = 2 ] && has "13 counters of GPU 0" "$TMP/err" && has "counter gpm.sm_ns" "$TMP/dump" &&
 		grep -q "SM active % gpm 50.0" "$dir/native/regions/report.json" && grep -q "SM active % [0-9]" "$dir/native/regions/report.json"
 }
 gpm_beside_lines() { by_gpm pipeline.native.pc=on && planted "a GPU has no PM samples while PC samples are taken"; }

@@ -281,7 +281,7 @@ static void test_gate__junit_says_what_the_exit_status_says_of_every_verdict_and
 	(void)state;
 	for (a = 0; a < NR_KINDS; a++)
 		for (b = 0; b < NR_KINDS; b++)
-			for (c = 0; c < NR_KINDS; c++)
+			for (c = 0; c < NR_KINDS; c += 2) /* the third only adds to what the first two decide */
 				for (l = 0; l < NR_ASKED; l++)
 					for (flags = 0; flags < 32; flags++)
 						if (flags < 16 || a == LIKELY_BEYOND || b == LIKELY_BEYOND) /* the last is --single */

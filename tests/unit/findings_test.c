@@ -725,7 +725,7 @@ static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 	near(first->run_ns, (NR_STEPS - 1) * 1501.0 * US); /* there is none after the last step */
 	near(first->step_ns, 1501.0 * US);
 	assert_true(first->share > 0.7 && first->share < 0.8);
-	assert_true(isnan(first->gain.ns) && first->gain_from.n);
+	assert_true(isnan(first->gain.ns) && first->gain.why.n);
 	done(&p);
 }
 
@@ -791,7 +791,7 @@ static void test_findings__the_user_may_choose_the_step(void **state)
 static void test_findings__gains_rank_before_costs(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
-	const struct sonde_finding_gain gain = {9e4, 8e4, 10e4, 18e4, false};
+	const struct sonde_gain gain = {9e4, 8e4, 10e4, 18e4, false, SONDE_STR("replayed")};
 	struct sonde_buf words = {0};
 	struct sonde_findings *f;
 	struct program p;
@@ -801,11 +801,11 @@ static void test_findings__gains_rank_before_costs(void **state)
 	f = p.run.t->findings;
 	assert_true(f->at.nr >= 2);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_BETWEEN);
-	sonde_finding_set_gain(f, &f->at.at[0], &gain, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], &gain);
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_LAUNCH);
 	near(f->at.at[1].gain.ns, 9e4);
-	sonde_finding_say_gain(&words, f, &f->at.at[1]);
+	sonde_finding_say_gain(&words, f, &f->at.at[1], true);
 	assert_non_null(strstr(words.p, "saves 0.090 of 0.180 ms of each step, 50% (0.080 to 0.100)"));
 	sonde_buf_release(&words);
 	done(&p);
@@ -815,7 +815,7 @@ static void test_findings__gains_rank_before_costs(void **state)
 static void test_findings__a_change_that_saves_nothing_comes_last(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
-	const struct sonde_finding_gain none = {-1e2, -2e2, 3e2, 18e5, false};
+	const struct sonde_gain none = {-1e2, -2e2, 3e2, 18e5, false, SONDE_STR("replayed")};
 	struct sonde_buf words = {0};
 	struct sonde_findings *f;
 	struct program p;
@@ -824,10 +824,10 @@ static void test_findings__a_change_that_saves_nothing_comes_last(void **state)
 	run_program(&p, &of);
 	f = p.run.t->findings;
 	assert_true(f->at.nr >= 2);
-	sonde_finding_set_gain(f, &f->at.at[0], &none, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], &none);
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[f->at.nr - 1].cause, SONDE_CAUSE_BETWEEN);
-	sonde_finding_say_gain(&words, f, &f->at.at[f->at.nr - 1]);
+	sonde_finding_say_gain(&words, f, &f->at.at[f->at.nr - 1], true);
 	assert_non_null(strstr(words.p, "saves nothing (0.000 to 0.000 ms of each step)"));
 	sonde_buf_release(&words);
 	done(&p);
@@ -837,7 +837,7 @@ static void test_findings__a_change_that_saves_nothing_comes_last(void **state)
 static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_out(void **state)
 {
 	static const struct planted of = {"", launch_bound_optimizer, nothing, load_in_a_range, "", "", NULL};
-	const struct sonde_finding_gain none = {-22e3, -24e3, -7e3, 18e5, false}, most = {9e4, 8e4, 10e4, 18e5, true};
+	const struct sonde_gain none = {-22e3, -24e3, -7e3, 18e5, false, SONDE_STR("replayed")}, most = {9e4, 8e4, 10e4, 18e5, true, SONDE_STR("replayed")};
 	struct sonde_buf words = {0};
 	struct sonde_findings *f;
 	struct program p;
@@ -846,13 +846,13 @@ static void test_findings__a_change_that_is_only_near_the_advice_cannot_rule_it_
 	run_program(&p, &of);
 	f = p.run.t->findings;
 	f->at.at[0].cause = SONDE_CAUSE_COPIES; /* its change is async-copy, but its advice is another stream */
-	sonde_finding_set_gain(f, &f->at.at[0], &none, SONDE_STR("replayed"));
-	sonde_finding_set_gain(f, &f->at.at[1], &most, SONDE_STR("replayed"));
+	sonde_finding_set_gain(f, &f->at.at[0], &none);
+	sonde_finding_set_gain(f, &f->at.at[1], &most);
 	sonde_findings_rank(f);
 	assert_int_equal(f->at.at[0].cause, SONDE_CAUSE_COPIES);
-	sonde_finding_say_gain(&words, f, &f->at.at[0]);
+	sonde_finding_say_gain(&words, f, &f->at.at[0], true);
 	assert_non_null(strstr(words.p, "not known: sonde can replay only a change like it, which saves -0.022 ms"));
-	sonde_finding_say_gain(&words, f, &f->at.at[1]);
+	sonde_finding_say_gain(&words, f, &f->at.at[1], true);
 	assert_non_null(strstr(words.p, "saves at most 0.090 of 1.800 ms of each step, 5% (0.080 to 0.100)"));
 	sonde_buf_release(&words);
 	done(&p);
@@ -1089,7 +1089,7 @@ static void test_findings__more_than_the_peak_is_called_wrong(void **state)
 /* A label may have signs that mean something to a shell. */
 static void test_findings__commands_can_be_pasted_into_a_shell(void **state)
 {
-	const struct sonde_finding_gain gain = {9e4, 8e4, 10e4, 18e4, false};
+	const struct sonde_gain gain = {9e4, 8e4, 10e4, 18e4, false, SONDE_STR("replayed")};
 	struct sonde_buf words = {0};
 	struct sonde_finding *first;
 	struct program p;
@@ -1105,9 +1105,9 @@ static void test_findings__commands_can_be_pasted_into_a_shell(void **state)
 	aggregate(&p.run, p.m.r, NULL);
 	first = &p.run.t->findings->at.at[0];
 	assert_true(sonde_str_is(first->change, "graph:load $batch's"));
-	assert_true(sonde_str_is(first->gain_from, "run `sonde whatif RUN 'graph:load $batch'\\''s'` to estimate it"));
-	sonde_finding_set_gain(p.run.t->findings, first, &gain, SONDE_STR("replayed"));
-	sonde_finding_say_gain(&words, p.run.t->findings, first);
+	assert_true(sonde_str_is(first->gain.why, "run `sonde whatif RUN 'graph:load $batch'\\''s'` to estimate it"));
+	sonde_finding_set_gain(p.run.t->findings, first, &gain);
+	sonde_finding_say_gain(&words, p.run.t->findings, first, true);
 	assert_non_null(strstr(words.p, "replayed ('graph:load $batch'\\''s')"));
 	sonde_buf_release(&words);
 	done(&p);

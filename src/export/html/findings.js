@@ -4,7 +4,7 @@ const FEW_FINDINGS = 3;
 
 /* Words written for a terminal, for the page: without options of commands. */
 function inPage(text) {
-	return seen(text.replace(/ \([\w-]+ -[^)]*\)/g, "").replace(/`sonde whatif RUN ([^`]*)` may tell/, "a replay of the change “$1” may tell"));
+	return seen(text.replace(/ \([\w-]+ -[^)]*\)/g, "").replace(/run `sonde whatif RUN ([^`]*)` to estimate it/, "a replay of the change “$1” may tell"));
 }
 
 /* Selects a region, zooms the chart into it, and scrolls to its row. */
@@ -44,15 +44,6 @@ function isInVain(f) {
 	return isNumber(f.gain_ms) && f.gain_ms < 0.0005;
 }
 
-function gainText(f) {
-	const ms = (v) => (Math.abs(v) < 0.0005 ? 0 : v).toFixed(3);
-	if (!isNumber(f.gain_ms))
-		return inPage(f.gain);
-	if (isInVain(f))
-		return "this change gains nothing (" + ms(f.low_ms) + " to " + ms(f.high_ms) + " ms of each step)";
-	return "saves " + (f.is_most ? "at most " : "") + ms(f.gain_ms) + " of " + ms(f.of_ms) + " ms of each step without the profiler (" + ms(f.low_ms) + " to " + ms(f.high_ms) + ")" + (f.saves_other ? ". The change saves other time, too" : "");
-}
-
 /* Where a finding leads: its kernel, or the longest gap of its cause. */
 function leads(f) {
 	const box = el("span.leads", {}), report = state.report;
@@ -74,7 +65,7 @@ function findingCard(f, i, isOneOfMany) {
 	const where = f.region >= 0 ? regionLink(f.region, seen(f.where)) : el("b", {}, seen(f.where));
 	return el("li.card", {},
 		el("div.row.between.nowrap", {}, el("h3", {}, i + 1 + ". ", where), cardNumber(f)),
-		el("p", {}, inPage(f.says).replace(/\.$/, "") + "." + (isOneOfMany && f.also ? " " + inPage(f.also) : "")), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {title: seen(f.gain)}, el("b", {}, "Gain: "), gainText(f)), el("div.row.small", {}, leads(f), evidence(f)));
+		el("p", {}, inPage(f.says).replace(/\.$/, "") + "." + (isOneOfMany && f.also ? " " + inPage(f.also) : "")), el("p", {}, el("b", {}, "Do: "), inPage(f.do)), el("p.soft", {}, el("b", {}, "Gain: "), inPage(f.gain)), el("div.row.small", {}, leads(f), evidence(f)));
 }
 
 /* Draws the first findings, each cause once and none that saves nothing; the others on demand, and in print. */

@@ -256,7 +256,7 @@ function sourceRows(k, i) {
 function kernelAdvice(report, i) {
 	const k = report.kernels, own = (data.findings || []).filter((f) => f.kernel === k.name[i]);
 	const word = data.words["abcdefghijklmnopqr".indexOf(k.limiter[i])];
-	const rows = own.map((f) => el("p", {}, inPage(f.says) + ". ", el("b", {}, "Do: "), inPage(f.do) + ".", isNumber(f.gain_ms) ? " " + gainText(f)[0].toUpperCase() + gainText(f).slice(1) + "." : ""));
+	const rows = own.map((f) => el("p", {}, inPage(f.says) + ". ", el("b", {}, "Do: "), inPage(f.do) + ".", isNumber(f.gain_ms) ? " " + inPage(f.gain)[0].toUpperCase() + inPage(f.gain).slice(1) + "." : ""));
 	if (!own.length && word && word.do)
 		rows.push(el("p", {}, "Limited by ", el("b", {}, word.word), ". ", el("b", {}, "Do: "), word.do + "."));
 	return rows.length ? el("div.advice", {style: {borderColor: LETTERS[k.limiter[i]][0]}}, ...rows) : null;
