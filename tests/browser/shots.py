@@ -26,7 +26,7 @@ GAP = "showGap(state.report.gaps.find((g) => g.region >= 0 && data.regions[g.reg
 # Picture, page, dark, what is done first, the part of the page (none: from its top), how high at most.
 SHOTS = (
     ("report", "run", False, "", None, 800),
-    ("dark", "run", True, FORWARD, None, 800),
+    ("dark", "run", True, FORWARD, None, 780),
     ("kernels", "run", False, KERNEL, "kernels", 760),
     ("timeline", "run", False, GAP, "timeline", 700),
     ("roofline", "run", False, FORWARD, "roofline", 700),
