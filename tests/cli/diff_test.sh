@@ -201,14 +201,32 @@ epochs() { # too few epochs to be compared: the steps in them are; report.step c
 		"$SONDE" report "$TMP/many.json" -f json -o "$TMP/many.report.json" && status 2 "$SONDE" diff "$TMP/many.report.json" "$TMP/many.report.json" report.step=nonesuch && says "neither side has a region 'nonesuch'"
 }
 ok diff__the_step_has_enough_entries_or_is_the_chosen_one epochs
-starved() { # the time between steps grows: the step is as before, and an iteration of it is not
+# The time between steps grows: the step is as before, and an iteration of it is not.
+runs_of_loops() {
 	local s
 	for s in 1 2 3; do loop 1 500 3000 $s >"$TMP/fed$s.json" && loop 1 3000 3000 1$s >"$TMP/starved$s.json" || return; done
-	status 3 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above 5% && ! says 'No difference was found' && says '1. An iteration of step takes 72.4 % longer: 3.50 ms → 6.03 ms' && says '; the time between its entries grew from 496.51 µs to 3.02 ms' &&
-		says '2. step is the same within 2 %' && status 0 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json -f md && says '1. An iteration of step takes ' && status 0 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json -f html && says '"An iteration of step takes ' && says '<li>An iteration of step takes ' && status 0 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above wall:5% && status 0 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above 90% &&
-		status 3 "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json --fail-above iteration:step=50% && status 0 "$SONDE" diff --base "$TMP"/starved?.json --new "$TMP"/fed?.json --fail-above 5% && says 'An iteration of step takes 42.0 % less: ' &&
-		status 4 "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" --fail-above 5% && says 'An iteration of step likely takes 7' && status 3 "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" --fail-above 5% --single -f junit &&
-		says 'ms per iteration, +7' && status 3 "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" --fail-above 5% --single -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && python3 - "$TMP/d.json" <<-'PY'
+}
+of_runs() { "$SONDE" diff --base "$TMP"/fed?.json --new "$TMP"/starved?.json "$@"; }
+of_captures() { "$SONDE" diff "$TMP/fed1.json" "$TMP/starved1.json" "$@"; }
+starved() {
+	runs_of_loops && status 3 of_runs --fail-above 5% && ! says 'No difference was found' &&
+		says '1. An iteration of step takes 72.4 % longer: 3.50 ms → 6.03 ms' &&
+		says '; the time between its entries grew from 496.51 µs to 3.02 ms' && says '2. step is the same within 2 %'
+}
+starved_in_other_formats() {
+	status 0 of_runs -f md && says '1. An iteration of step takes ' &&
+		status 0 of_runs -f html && says '"An iteration of step takes ' && says '<li>An iteration of step takes '
+}
+starved_gates() { # only a limit of iterations, or one without a name, is exceeded
+	status 0 of_runs --fail-above wall:5% && status 0 of_runs --fail-above 90% && status 3 of_runs --fail-above iteration:step=50%
+}
+fed_again() {
+	status 0 "$SONDE" diff --base "$TMP"/starved?.json --new "$TMP"/fed?.json --fail-above 5% && says 'An iteration of step takes 42.0 % less: '
+}
+starved_capture() { # one capture per side
+	status 4 of_captures --fail-above 5% && says 'An iteration of step likely takes 7' &&
+		status 3 of_captures --fail-above 5% --single -f junit && says 'ms per iteration, +7' &&
+		status 3 of_captures --fail-above 5% --single -f json -o "$TMP/d.json" && "$SONDE" validate "$TMP/d.json" && python3 - "$TMP/d.json" <<-'PY'
 	import json, sys
 	r = json.load(open(sys.argv[1]))["regions"][0]
 	assert (r["verdict"], r["gate"], r["limit_time"], r["step"]) == ("same", "fail", "iteration", True), r
@@ -217,6 +235,10 @@ starved() { # the time between steps grows: the step is as before, and an iterat
 	PY
 }
 ok diff__time_between_steps_is_part_of_an_iteration starved
+ok diff__iterations_are_in_every_format starved_in_other_formats
+ok diff__limits_of_other_times_leave_iterations_out starved_gates
+ok diff__shorter_iterations_pass fed_again
+ok diff__iterations_of_one_capture_are_likely_longer starved_capture
 paced() { # a host that runs ahead of the GPU may take longer between steps: nobody waits for it. Two threads have no iterations. What scatters and seems slower is undecided
 	loop 1 100 500 1 ahead >"$TMP/ahead.json" && loop 1 300 500 2 ahead >"$TMP/behind.json" && status 0 "$SONDE" diff "$TMP/ahead.json" "$TMP/behind.json" --fail-above 5% --single && says 'No difference was found' &&
 		loop 1 500 100 1 two >"$TMP/two.json" && loop 1 2000 100 2 two >"$TMP/two2.json" && status 0 "$SONDE" diff "$TMP/two.json" "$TMP/two2.json" -f json && grep -q '"iteration": null' "$TMP/out" &&
