@@ -412,29 +412,80 @@ static void add_kernels(struct sonde_finder *x)
 
 /* --- ranks ---------------------------------------------------------------------------------------- */
 
+/* The collectives of a region; NULL = no rank was compared there. */
+static const struct sonde_region_row *find_collectives(const struct sonde_ranks *ranks, uint32_t region)
+{
+	size_t i;
+
+	for (i = 0; i < ranks->regions.nr; i++)
+		if (ranks->regions.at[i].region == region)
+			return &ranks->regions.at[i];
+	return NULL;
+}
+
+/* Whether a straggler is this rank, or its host is. */
+static bool is_straggler(const struct sonde_ranks *ranks, const struct sonde_straggler *s, uint32_t rank)
+{
+	return s->rank == rank || (s->nr_ranks > 1 && sonde_str_eq(ranks->rows.at[s->rank].process->host, ranks->rows.at[rank].process->host));
+}
+
+/*
+ * Says which rank the others waited for: the one that was last at most collectives of this region. If it is slow, the
+ * sentence says why. A rank that is slow elsewhere is not to blame.
+ */
+static void say_last_rank(const struct sonde_finder *x, struct sonde_buf *line, uint32_t node)
+{
+	const struct sonde_ranks *ranks = x->t->ranks;
+	const struct sonde_region_row *row = ranks ? find_collectives(ranks, x->r->nodes.at[node].region) : NULL;
+	size_t i;
+
+	if (!row || row->last == SONDE_NONE)
+		return;
+	if (2 * row->nr_last <= row->nr) {
+		sonde_buf_puts(line, ". It was not always the same one");
+		return;
+	}
+	for (i = 0; i < ranks->stragglers.nr; i++)
+		if (is_straggler(ranks, &ranks->stragglers.at[i], row->last)) {
+			sonde_buf_printf(line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[i].sentence));
+			return;
+		}
+	sonde_buf_printf(line, ". That was %.*s", SONDE_STR_ARG(sonde_rank_name(ranks, row->last)));
+	if (row->nr > 1)
+		sonde_buf_printf(line, ", %llu of %llu times", (unsigned long long)row->nr_last, (unsigned long long)row->nr);
+}
+
+/* How long ranks waited for the last one while nothing else ran. */
+static double exposed_wait_ns(const struct sonde_node *n)
+{
+	return n->comm_wait_ns > 0 && n->times.exposed_ns > 0 ? fmin(n->comm_wait_ns, n->times.exposed_ns) : 0;
+}
+
 /* Communication: the time that ranks wait for the last one, and the rest that no kernel hides. */
 static void add_communication(struct sonde_finder *x)
 {
-	const struct sonde_node *top = &x->r->nodes.at[x->top];
-	size_t exposed_at = offsetof(struct sonde_node, times.exposed_ns), wait_at = offsetof(struct sonde_node, comm_wait_ns);
-	double exposed = sonde_node__at(top, exposed_at), waited = fmin(sonde_node__at(top, wait_at), exposed);
-	const struct sonde_ranks *ranks = x->t->ranks;
+	size_t exposed_at = offsetof(struct sonde_node, times.exposed_ns);
+	uint32_t node = sonde_finder__descend(x, x->top, offsetof(struct sonde_node, comm_wait_ns));
+	const struct sonde_node *n = &x->r->nodes.at[node];
 	struct sonde_buf line = {0};
-	struct sonde_finding *f;
-	uint32_t node = sonde_finder__descend(x, x->top, wait_at);
+	struct sonde_finding *f = sonde_finder__add(x, SONDE_CAUSE_LATE_RANK, node, (struct sonde_finding_cost){exposed_wait_ns(n), x->usual.gpu});
 
-	f = sonde_finder__add(x, SONDE_CAUSE_LATE_RANK, node, (struct sonde_finding_cost){waited, x->usual.gpu});
 	if (f) {
-		sonde_finder__prove_ms(f, node, "comm_wait_ms", x->r->nodes.at[node].comm_wait_ns, "starts of collectives on all ranks (docs/ranks.md)");
+		bool is_hidden = n->times.exposed_ns < n->comm_wait_ns;
+
+		sonde_finder__prove_ms(f, node, "comm_wait_ms", n->comm_wait_ns, "starts of collectives on all ranks (docs/ranks.md)");
+		if (is_hidden)
+			sonde_finder__prove_ms(f, node, "exposed_comm_ms", n->times.exposed_ns, "NCCL kernels ran, and no other kernel");
 		sonde_buf_puts(&line, "ranks waited ");
 		sonde_finder__say_cost(x, &line, f);
-		sonde_buf_puts(&line, " in collectives for the last rank");
-		if (ranks && ranks->stragglers.nr)
-			sonde_buf_printf(&line, ". %.*s", SONDE_STR_ARG(ranks->stragglers.at[0].sentence));
+		sonde_buf_printf(&line, " in collectives for the last rank%s", is_hidden ? " while nothing else ran" : "");
+		say_last_rank(x, &line, node);
 		sonde_finder__keep(x, f, &line);
 	}
 	node = sonde_finder__descend(x, x->top, exposed_at);
-	f = sonde_finder__add(x, SONDE_CAUSE_EXPOSED_COMM, node, (struct sonde_finding_cost){exposed - waited, x->usual.gpu});
+	n = &x->r->nodes.at[node];
+	f = sonde_finder__add(x, SONDE_CAUSE_EXPOSED_COMM, node,
+		(struct sonde_finding_cost){sonde_node__at(n, exposed_at) - exposed_wait_ns(n), x->usual.gpu});
 	if (!f)
 		return;
 	line = (struct sonde_buf){0};

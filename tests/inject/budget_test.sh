@@ -113,7 +113,7 @@ kept() { # LINE…: eight seconds, and as many windows as it takes to tell
 	rm -f "$TMP/cost"
 	FAKE_CUPTI_COST=$TMP/cost FAKE_CUPTI_RECORD_NS=6000 FAKE_CUPTI_SWITCH_US=200 FAKE_CUPTI_FIRST_US=2000 \
 		goes_on_until tells_cost loop kept "1 8 100" budget_ppm=50000 lever.record_ns=500 "$@" &&
-		cat "$TMP/cost" && read_cost && awk "BEGIN { exit !($spent > 0.005 * ($of - $lost) && $paid < 0.06 * ($paid_of - $paid)) }"
+		cat "$TMP/cost" && read_cost && awk "BEGIN { exit !($spent > 0.005 * ($of - $lost) && $paid < 0.075 * ($paid_of - $paid)) }"
 }
 read_cost() { read -r _ lost _ of _ spent _ paid _ paid_of _ windows <"$TMP/cost"; }
 tells_cost() { read_cost && [ "$paid_of" -ge 8000000000 ] && [ "$windows" -ge 8 ]; }

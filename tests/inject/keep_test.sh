@@ -20,6 +20,9 @@ same() { # WHOLE FOLDED: two directories have the same report, but for single en
 		    # A cut takes gaps from a cause, or from the tail, and never adds to one; idle ones go to other_stream (docs/always-on-reference.md).
 		    if path.endswith("other_stream_ms") or path.endswith("tail_ms") or ".idle." in path:
 		        return b >= a - 1e-3 if path.endswith("other_stream_ms") else b <= a + 1e-3
+		    # A thread's processor clock is read once per block, and what passed between two reads is divided by time: a cut is a read.
+		    if path.endswith("cpu_ms"):
+		        return abs(a - b) <= 10e-3 + 1e-9 * abs(a)
 		    if isinstance(a, float) or isinstance(b, float):
 		        return abs(a - b) <= 1e-3 + 1e-9 * abs(a)
 		    return a == b

@@ -34,6 +34,7 @@ all_launches() {
 }
 
 own_advice() { # it is a capture of `sonde run`: the same once more is no advice
+	local -x FAKE_LONG=1
 	fresh cupti="$FAKE"
 	cuda && "$SONDE" report "$OUT" --nvtx-include replay --width 300 | tee "$TMP/advice" && grep -q 'what limits it is not known' "$TMP/advice" &&
 		grep -q 'sonde doctor. says why a run has none' "$TMP/advice" && ! sed 's/sonde run --ncu//' "$TMP/advice" | grep -q 'sonde run'
