@@ -103,9 +103,9 @@ static void put_spread(struct rank_out *o, const struct sonde_rank_spread *s)
 	put_region(o, NULL, "0slowest in", s->region);
 	put_count(o, "count", ">3ranks", s->nr);
 	put_ms(o, "min_ms", ">2min ms", s->min_ns);
-	put_ms(o, "median_ms", ">1median ms", s->median_ns);
+	put_ms(o, "median_ms", NULL, s->median_ns);
 	put_ms(o, "max_ms", ">0max ms", s->max_ns);
-	put_ms(o, "others_ms", NULL, s->others_ns);
+	put_ms(o, "others_ms", ">1others ms", s->others_ns);
 	put_number(o, "slower_pct", ">0slower %", 100 * (s->max_ns / s->others_ns - 1), 1);
 	put_rank(o, "slowest", "0slowest", s->slowest);
 	put_rank(o, "fastest", NULL, s->fastest);

@@ -239,7 +239,10 @@ static bool has_load(const struct slow_entries *f, size_t metric)
 	return false;
 }
 
-/* Puts how busy the device was in the entry: a slow entry may have waited, or done more. */
+/*
+ * Puts how busy the device was in the entry: a slow entry may have waited, or done more. The error of a load is small and
+ * compares entries with each other; what all have in common is only as exact as the figure of the region.
+ */
 static void put_loads(
 	struct sonde_table *t, const struct slow_entries *f, const struct sonde_entry_load *load)
 {
@@ -250,6 +253,7 @@ static void put_loads(
 
 		if (!has_load(f, i))
 			continue;
+		figure.error = NAN;
 		sonde_figure_put(&t->cell, &figure, "%", t->is_utf8); /* "-" without a figure */
 		sonde_table_put(t, SONDE_STYLE_PLAIN);
 	}

@@ -144,7 +144,7 @@ int sonde_pipeline__tell_gains(struct sonde_pipeline *p, struct sonde_err *err)
 	if (!f)
 		return 0;
 	if (!step || !has_entries(p->cells)) {
-		explain_rest(f, NULL, 0, step ? NO_TIMES : "no region was entered three times or more: mark a step of the program with an NVTX range");
+		explain_rest(f, NULL, 0, step ? NO_TIMES : "no region was entered three times or more: mark a step of the program with an NVTX range, or capture more steps");
 		return 0;
 	}
 	if (!is_one_run(p))

@@ -28,6 +28,7 @@ static const struct profiler {
 	{"nsys", 2500, 1000},
 };
 
+#define LEAST_STEPS 3 /* fewer entries of the step are not replayed */
 #define LEAST_PART 0.01 /* share of the step: a smaller gain is not offered, and a smaller cost is not tried */
 #define MOST_OF_WAIT 0.6 /* a region inside with this share of the waits is meant */
 #define MOST_PARTS 64u /* processes that are replayed: the processes of a large job are much alike */
@@ -197,10 +198,13 @@ static int check_error(struct sonde_whatif *w, const struct part *p, struct sond
 		&w->records->inputs.at[w->records->processes.at[p->arrays.process].input];
 	const char *why = "the run depended on something that the capture does not show";
 
-	if (s->step == SONDE_NONE || s->nr_steps < 3)
+	if (s->step != SONDE_NONE && s->nr_steps && s->nr_steps < LEAST_STEPS)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "nothing to replay: the capture has %llu %s of the step '%.*s'; capture at least %d",
+			(unsigned long long)s->nr_steps, s->nr_steps > 1 ? "entries" : "entry", SONDE_STR_ARG(w->launches->regions.at[s->step].id), LEAST_STEPS);
+	if (s->step == SONDE_NONE || s->nr_steps < LEAST_STEPS)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			"nothing to replay: no region was entered three times or more; mark a step "
-			"of the program with an NVTX range");
+			"of the program with an NVTX range, or capture more steps");
 	if (w->refusal || fabs(s->error) <= SONDE_REPLAY_MOST_ERROR)
 		return 0;
 	if (in->budget_ppm || in->is_windowed)

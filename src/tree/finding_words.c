@@ -268,5 +268,6 @@ void sonde_finding_say_gain(struct sonde_buf *out, const struct sonde_findings *
 	if (names_change)
 		put_change(out, of);
 	if (saves_other(of))
-		sonde_buf_puts(out, ". The change saves other time, too");
+		sonde_buf_puts(out, g->ns > 2 * of->step_ns ? ". Most of that is time with other causes, which the change saves, too"
+							     : ". The change saves other time, too");
 }

@@ -108,6 +108,13 @@ torch() {
 }
 ok "torch.profiler's groups and sequence numbers match collectives" torch
 
+last_there() { # the finding names the rank that was last in its region, and costs what was waited there
+	report -f json tests/data/kineto/dlrm_two_ranks.tar.gz >"$TMP/dlrm.json" && jq -e '.findings[] | select(.cause == "late_rank") |
+		(.says | endswith("in collectives for the last rank. That was rank 0 · GPU 0")) and
+		(.cost.run_ms - (.evidence[] | select(.figure == "comm_wait_ms").value) | fabs) < 1e-6' "$TMP/dlrm.json"
+}
+ok "a finding on waits names the rank that was last in its region" last_there
+
 noticed() { # every figure that follows from others
 	local change
 	for change in '.ranks.count += 1' '.ranks.stragglers[0].slower_pct += 1' '.ranks.per_rank[3].last += 1' '.ranks.per_rank[0].clock = 9' \

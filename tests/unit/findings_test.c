@@ -729,16 +729,17 @@ static void test_findings__costs_are_per_step_and_of_the_run(void **state)
 	done(&p);
 }
 
-/* The list of gaps gives the reason that the finding gives: between two steps, only a call that waits is another one. */
+/* The list of gaps gives the reason that the finding gives, at the end of a step, between two steps and at the begin of one. */
 static void test_findings__gaps_between_steps_have_the_words_of_the_finding(void **state)
 {
 	static const struct planted of[] = {{"", busy, nothing, load_outside, "between", "step", NULL},
-		{"", busy, nothing, sync_outside, "sync", "step", NULL}};
+		{"", busy, nothing, sync_outside, "sync", "step", NULL}, {"", works_afterwards, nothing, nothing, "tail", "step", NULL},
+		{"", loads_first, nothing, nothing, "head", "step", NULL}};
 	struct program p;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		run_program(&p, &of[i]);
 		assert_true(is_first(p.run.t, "words", &of[i]));
 		assert_true(p.run.c->gaps.nr > 0);

@@ -86,9 +86,9 @@ function facts(report, node) {
 	const list = el("dl.facts");
 	const ms = (v) => isNumber(v) ? fieldText(v, "ms") + " ms" : null;
 	if (node >= report.nr) {
-		const isOutside = node > report.nr;
-		list.append(...[fact("launches", fieldText(isOutside ? report.outside_launches : report.launches, "count")),
-			fact("GPU time", ms(isOutside ? report.outside_ms : report.ms))].filter(Boolean));
+		const inside = node > report.nr ? 0 : 1, outside = report.outside_ms || 0;
+		list.append(...[fact("launches", fieldText(inside * report.launches + report.outside_launches, "count")),
+			fact("GPU time", ms(inside * report.ms + outside)), inside && outside ? fact("in regions", ms(report.ms)) : null].filter(Boolean));
 		return list;
 	}
 	const get = (key) => field(report, node, key);
