@@ -95,21 +95,24 @@ static void add_number(
 
 #define ROUNDED 0.01 /* relative slack for rounded values: tables in inputs print two decimals, each in a unit of its own */
 
+static double slack_of(double v, double avg)
+{
+	return ROUNDED * fmax(fabs(v), fabs(avg));
+}
+
 /*
  * Whether a launch can have this value. Metrics that add up are counts and cannot be negative (in a sum, values of
  * both signs would cancel). A largest value cannot be below the average, nor a smallest one above it.
  */
 static bool is_possible(const struct sonde_rollup *p, double v, double avg)
 {
-	double slack = ROUNDED * fmax(fabs(v), fabs(avg));
-
 	switch (p->method) {
 	case SONDE_METHOD_SUM:
 		return v >= 0;
 	case SONDE_METHOD_UPPER:
-		return v >= 0 && !(v < avg - slack);
+		return v >= 0 && !(v < avg - slack_of(v, avg));
 	case SONDE_METHOD_LOWER:
-		return v >= 0 && !(v > avg + slack);
+		return v >= 0 && !(v > avg + slack_of(v, avg));
 	default:
 		return true;
 	}

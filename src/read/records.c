@@ -274,6 +274,12 @@ bool sonde_values__text(struct sonde_values *v, uint32_t metric, struct sonde_st
 #define MOST_VALUE   1e60 /* a product of three such values is still finite */
 #define MOST_TIME_NS 1e18  /* 31 years */
 
+/* False for NaN, which means "not known". */
+static bool is_impossible_time(double ns)
+{
+	return ns < 0 || ns > MOST_TIME_NS;
+}
+
 /* Removes impossible numbers; returns the metric of one of them, SONDE_NONE = there was none. */
 static uint32_t drop_impossible(struct sonde_values *v, double *was)
 {
@@ -281,10 +287,7 @@ static uint32_t drop_impossible(struct sonde_values *v, double *was)
 	size_t i;
 
 	for (i = 0; i < v->nr_metrics; i++) {
-		bool is_time = i == v->time_metric;
-
-		if (isnan(v->num[i]) || (fabs(v->num[i]) <= (is_time ? MOST_TIME_NS : MOST_VALUE) &&
-						!(is_time && v->num[i] < 0)))
+		if (!(fabs(v->num[i]) > MOST_VALUE) && !(i == v->time_metric && is_impossible_time(v->num[i])))
 			continue;
 		bad = (uint32_t)i;
 		*was = v->num[i];
