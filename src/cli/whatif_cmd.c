@@ -363,7 +363,7 @@ static const struct sonde_option options[] = {
 	SONDE_OPT('f', "format", "text|json", CHOICE, format, "what to print (text)"),
 	SONDE_OPT('o', "output", "FILE", WORD, output, "write there instead of printing"),
 	SONDE_OPT(0, "step", "ID", WORD, step,
-		"the region whose time the figures are about (the repeated one with the most wall time)"),
+		"the region whose time the figures are about (the repeated one with GPU work and the most wall time)"),
 	SONDE_OPT(0, "all", NULL, FLAG, shows_all, "also show how well each region was replayed as it was"),
 	SONDE_OPT(0, "together", NULL, FLAG, together,
 		"of a folder, take all runs and jobs in it; otherwise its newest run"),

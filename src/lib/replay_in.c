@@ -319,16 +319,38 @@ static void end_copies(struct building *b)
 
 /* --- all of it --------------------------------------------------------------------------- */
 
+/* Marks the regions in which something was launched, and those around them. */
+static void mark_working(bool *works, const struct sonde_launches *l)
+{
+	const uint32_t *members;
+	size_t i, k;
+
+	for (i = 0; i < l->launches.nr; i++) {
+		struct sonde_set open = sonde_launches_set(l, l->launches.at[i].open, &members);
+
+		for (k = 0; k < open.nr; k++) {
+			uint32_t region = l->region_of.at[members[k]];
+
+			for (; region != SONDE_NONE && !works[region]; region = l->regions.at[region].parent)
+				works[region] = true;
+		}
+	}
+}
+
+/* Lists the regions. As in reports, the step is no operator and has work. */
 static bool list_regions(struct building *b)
 {
 	const struct sonde_launches *l = b->l;
+	bool *works = sonde_calloc(l->regions.nr + 1, sizeof(*works)), ok = works;
 	size_t i;
 
-	for (i = 0; i < l->regions.nr; i++)
-		if (!sonde_vec_put(&b->a->parents, l->regions.at[i].parent) ||
-			!sonde_vec_put(&b->a->is_part, sonde_label_is_operator(sonde_region_label(l, &l->regions.at[i]))))
-			return false;
-	return true;
+	if (works)
+		mark_working(works, l);
+	for (i = 0; i < l->regions.nr && ok; i++)
+		ok = sonde_vec_put(&b->a->parents, l->regions.at[i].parent) &&
+		     sonde_vec_put(&b->a->is_part, !works[i] || sonde_label_is_operator(sonde_region_label(l, &l->regions.at[i])));
+	sonde_free(works);
+	return ok;
 }
 
 static void guess_default(struct building *b)

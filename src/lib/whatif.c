@@ -553,6 +553,23 @@ static bool depends_on_threads(const struct sonde_whatif *w, const struct sonde_
 	return w->summary.nr_relays > 1 && c->kind == SONDE_CHANGE_AHEAD && gain->ns < LEAST_PART * w->summary.base_ns;
 }
 
+/* Whether a change is about regions that have nothing to do with the step: none is in it, none around it, and it gains nothing. */
+static bool is_beside(const struct sonde_whatif *w, const struct sonde_replay_change *c, const struct sonde_replay_gain *gain)
+{
+	uint32_t up = sonde_whatif_summary(w)->step;
+	size_t i;
+
+	if (c->kind == SONDE_CHANGE_KERNEL || c->kind == SONDE_CHANGE_LEVEL_RANKS || fabs(gain->ns) >= 1 || gain->high_ns >= 1)
+		return false;
+	for (; up != SONDE_NONE; up = sonde_whatif_parent(w, up))
+		if (c->is_meant[up])
+			return false;
+	for (i = 0; i < w->launches->regions.nr; i++)
+		if (c->is_meant[i] && is_in_step(w, (uint32_t)i))
+			return false;
+	return true;
+}
+
 static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, bool is_rough, struct sonde_err *err)
 {
@@ -582,6 +599,8 @@ static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const ch
 			sonde_str_from(!is_most ? HOW : nr == 1 && list->kind == SONDE_CHANGE_KERNEL ? AT_ROOF : AT_MOST)};
 	if (rc == 0 && !w->refusal && nr == 1 && depends_on_threads(w, list, &gain))
 		*out = no_gain("several threads work in the step, and the capture does not show when they wait for each other");
+	else if (rc == 0 && !w->refusal && nr == 1 && is_beside(w, list, &gain))
+		*out = no_gain("gains are of the step, and this is not in it");
 	sonde_arena_release(&arena);
 	return rc;
 }
@@ -732,8 +751,10 @@ static void try_region(struct offering *o, uint32_t region)
 		try_change(o, write_change(o, "fuse", id, ""));
 	if (r->waited_ns > least)
 		try_change(o, write_change(o, "nosync", id, ""));
-	if (r->copied_ns > least)
+	if (r->copied_ns > least || r->nr_copies >= r->nr_entries)
 		try_change(o, write_change(o, "async-copy", id, ""));
+	if (region == s->step)
+		try_change(o, write_change(o, "overlap-comm", id, ""));
 	if (r->nr_copies >= MANY_COPIES * r->nr_entries)
 		try_change(o, write_change(o, "gather", id, ""));
 	if (r->allocated_ns > least)

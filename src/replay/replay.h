@@ -99,7 +99,7 @@ struct sonde_replay_input {
 	const uint32_t *entry_regions; /* region of each entry */
 	size_t nr_entries;
 	const uint32_t *parents; /* parent of each region, always a smaller number than the region's; NONE = a root */
-	const bool *is_part; /* by region: it is a part of steps, and never the step; NULL = any region may be the step */
+	const bool *is_part; /* by region: it is never the step; NULL = any region may be the step */
 	size_t nr_regions;
 	uint32_t nr_threads, nr_streams, nr_events, nr_kernels;
 	uint32_t default_stream; /* the legacy default stream; NONE = not known */

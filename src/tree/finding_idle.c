@@ -347,7 +347,9 @@ void sonde_finder__between(struct sonde_finder *x)
 		sonde_finder__prove_ms(f, f->node, "host_ms", x->r->nodes.at[f->node].times.host_ns, "how long its entries were open");
 	}
 	sonde_buf_printf(&line, ", because %s", sonde_causes[f->cause].why);
-	if (x->culprit == SONDE_NONE)
-		sonde_buf_puts(&line, f->cause == SONDE_CAUSE_BETWEEN ? ", outside any range" : " between the entries");
+	if (x->culprit == SONDE_NONE && f->cause != SONDE_CAUSE_BETWEEN)
+		sonde_buf_puts(&line, " between the entries");
+	else if (x->culprit == SONDE_NONE && x->r->nodes.at[x->top].parent == SONDE_NONE)
+		sonde_buf_puts(&line, ", outside any range");
 	sonde_finder__keep(x, f, &line);
 }
