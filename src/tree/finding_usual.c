@@ -100,10 +100,10 @@ static double idle_of(const struct sonde_entry *e)
 	return e->span_ns > e->gpu_ns ? (double)(e->span_ns - e->gpu_ns) : 0;
 }
 
-/* How long an entry was open while nothing of it ran: before its first and after its last launch. */
+/* How long an entry was open while nothing of it ran: before its first and after its last launch, if there are any. */
 static double around_of(const struct sonde_entry *e)
 {
-	return e->span_ns && e->host_ns > e->span_ns ? (double)(e->host_ns - e->span_ns) : 0;
+	return e->host_ns > e->span_ns ? (double)(e->host_ns - e->span_ns) : 0;
 }
 
 /*

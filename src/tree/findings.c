@@ -306,7 +306,7 @@ static void measure_usual(struct sonde_finder *x, uint32_t node)
 
 	x->failed |= !sonde_usual__find(&u, x, node);
 	x->nr_left_out = u.nr_left_out;
-	x->around_ns = u.is_left_out ? sonde_usual__around(&u, &x->r->nodes.at[node]) : 0;
+	x->around_ns = u.is_left_out && sonde_finder__has_work(x, node) ? sonde_usual__around(&u, &x->r->nodes.at[node]) : 0;
 	sonde_usual__share(&x->usual, &u, x, node);
 	sonde_usual__release(&u);
 }

@@ -1006,6 +1006,14 @@ static void evaluates_now_and_then(struct program *p)
 	host(p, p->step % 4 == 3 ? 4000 : 0);
 }
 
+static void launches_every_other_time(struct program *p)
+{
+	if (p->step % 2)
+		host(p, 1907);
+	else
+		loads_first(p);
+}
+
 /* Costs are those of the usual entries. What only the slow ones have is a cost of the run, and comes after. */
 static void test_findings__slow_entries_do_not_decide(void **state)
 {
@@ -1020,6 +1028,7 @@ static void test_findings__slow_entries_do_not_decide(void **state)
 		{{"writes once", writes_once, nothing, nothing, "head", "step", NULL}, 1, 1504, 1907, "tail"},
 		{{"loads", loads_after_a_slow_start, nothing, nothing, "head", "step/data", NULL}, 1, 1507, 1913, NULL},
 		{{"between", busy, nothing, loads_slowly_at_first, "between", "step", NULL}, 1, 1501, 1906, NULL},
+		{{"half", launches_every_other_time, nothing, nothing, "head", "step", NULL}, 0, 1706, 1907, NULL},
 		{{"often", evaluates_now_and_then, nothing, nothing, "tail", "step", NULL}, 0, 1000, 1407, NULL},
 	};
 	size_t i;
