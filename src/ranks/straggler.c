@@ -399,6 +399,17 @@ static void say_late(struct sonde_buf *line, const struct sonde_ranks *r, const 
 		waits / 1e6);
 }
 
+/* Says which other rank is last at most collectives, if one is: the slow rank is not the one that others wait for. */
+static void say_who_is_last(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->rows.nr; i++)
+		if (i != s->rank && r->rows.at[i].nr_last * 2 > r->rows.at[i].nr)
+			sonde_buf_printf(line, ". The others wait for %.*s, which is last at %llu of %llu collectives", SONDE_STR_ARG(sonde_rank_name(r, i)),
+				(unsigned long long)r->rows.at[i].nr_last, (unsigned long long)r->rows.at[i].nr);
+}
+
 /* The part of the sentence for a rank that is slow in a region. */
 static void say_slow(struct sonde_buf *line, const struct sonde_ranks *r, const struct sonde_straggler *s)
 {
@@ -423,6 +434,8 @@ static bool say_straggler(struct sonde_straggler *s, struct sonde_ranks *r)
 	else
 		say_slow(&line, r, s);
 	say_cause(&line, s);
+	if (s->region != SONDE_NONE && s->nr_ranks == 1)
+		say_who_is_last(&line, r, s);
 	sonde_buf_putc(&line, '.');
 	s->sentence = sonde_str_from(sonde_arena_take(&r->arena, &line));
 	return s->sentence.p;

@@ -115,6 +115,12 @@ last_there() { # the finding names the rank that was last in its region, and cos
 }
 ok "a finding on waits names the rank that was last in its region" last_there
 
+slow_and_late() { # a slow rank that nobody waits for: its sentence says for whom they do
+	"$MAKE" "$TMP/both" slow_rank=3 late_rank=5 late_us=2000 && report --width 400 "$TMP/both" >"$TMP/out" &&
+		grep -q '^also: rank 3 .*its data or shapes. The others wait for rank 5 · node1 · GPU 1, which is last at 20 of 20 collectives.$' "$TMP/out"
+}
+ok "a slow rank is not the one that others wait for" slow_and_late
+
 noticed() { # every figure that follows from others
 	local change
 	for change in '.ranks.count += 1' '.ranks.stragglers[0].slower_pct += 1' '.ranks.per_rank[3].last += 1' '.ranks.per_rank[0].clock = 9' \
