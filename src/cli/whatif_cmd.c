@@ -77,9 +77,13 @@ static void put_head(struct job *j, struct sonde_buf *out)
 	put_text(out, sonde_whatif_region_id(j->w, s->step));
 	sonde_buf_printf(out, ": %llu entries, ", (unsigned long long)s->nr_steps);
 	put_time(out, s->measured_ns);
-	sonde_buf_puts(out, " each as captured, ");
-	put_time(out, s->base_ns);
-	sonde_buf_puts(out, " without the profiler's own time\nreplayed as it was: ");
+	sonde_buf_puts(out, " each as captured");
+	if (!sonde_whatif_refusal(j->w)) { /* else this figure is no better than the replay */
+		sonde_buf_puts(out, ", ");
+		put_time(out, s->base_ns);
+		sonde_buf_puts(out, " without the profiler's own time");
+	}
+	sonde_buf_puts(out, "\nreplayed as it was: ");
 	put_error(out, s->error, 0);
 }
 

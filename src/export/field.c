@@ -249,8 +249,8 @@ const char *sonde_view_lacks(uint64_t fields, enum sonde_columns_view view)
 	static const struct {
 		const char *prefix, *words; /* prefix of the view's columns; what to say without them */
 	} views[] = {[SONDE_VIEW_IDLE] = {"idle_",
-			     "Idle time is not in this capture: only captures with the times of launches "
-			     "have it (`sonde run`, Nsight Systems, torch.profiler)."},
+			     "No region has idle time: it is known for regions with launches, in captures with their times "
+			     "(`sonde run`, Nsight Systems, torch.profiler)."},
 		[SONDE_VIEW_MEMORY] = {"memory_",
 			"GPU memory is not in this capture: `sonde run pipeline.native.memory=true -- "
 			"COMMAND` records it, and with --modules what PyTorch's allocator has."},

@@ -9,6 +9,7 @@
 #define LEAST_LABEL  24
 #define LEAST_KERNEL 30
 #define MAX_INDENT   24
+#define SMALL_CAUSE  0.1 /* share of the idle time: the column of a smaller cause gives way before others do */
 
 /* A row to be written: what its cells are made from. */
 struct row {
@@ -50,12 +51,24 @@ static void put_bound_cell(
 	sonde_table_put(t, word ? styles[sonde_bound_words[sonde_bound_number(word)].family] : SONDE_STYLE_PLAIN);
 }
 
+/* The longest idle time of a row. */
+static double idle_at_most(const struct sonde_text_export *x)
+{
+	size_t i;
+
+	for (i = 0; i < sonde_nr_fields; i++)
+		if (sonde_field_is(&sonde_fields[i], "idle_ms"))
+			return x->scales[i].most;
+	return 0;
+}
+
 /*
  * Which columns give way first. Busy time is nearly the inclusive time, and host time is no figure of the GPU: beside
  * metrics both go before the metrics do, since people ask for those. So do launches beside sampled metrics.
  */
 static unsigned drop_order(const struct sonde_text_export *x, const struct sonde_field *f)
 {
+	const struct sonde_scale *own = &x->scales[f - sonde_fields];
 	bool is_aside = sonde_field_is(f, "busy_ms") || sonde_field_is(f, "host_ms");
 	bool is_optional = f->flags & SONDE_FIELD_OPTIONAL;
 
@@ -63,8 +76,11 @@ static unsigned drop_order(const struct sonde_text_export *x, const struct sonde
 		return SONDE_DROP_BAR - 1;
 	if (sonde_field_is(f, "launches") && sonde_text__has_sampled(x))
 		return 5;
-	if (x->options->view == SONDE_VIEW_IDLE && is_optional) /* causes stay longest */
-		return sonde_field_is(f, "idle_ms") ? 0 : strncmp(f->csv, "idle_", 5) == 0 ? 2 : 5;
+	if (x->options->view == SONDE_VIEW_IDLE && is_optional) { /* causes stay longest, the large ones among them */
+		if (strncmp(f->csv, "idle_", 5) != 0)
+			return 5;
+		return sonde_field_is(f, "idle_ms") ? 0 : own->most < SMALL_CAUSE * idle_at_most(x) ? 3 : 2;
+	}
 	if (is_optional)
 		return 3;
 	if (f->flags & SONDE_FIELD_EXCLUSIVE)

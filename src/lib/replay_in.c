@@ -160,7 +160,8 @@ static bool add_work(struct building *b, uint32_t record)
 				: rec->kind == SONDE_RESULT_MEMSET ? SONDE_REPLAY_FILL
 								   : SONDE_REPLAY_KERNEL,
 			.is_collective = is_collective(name),
-			.is_of_host = is_copy && has_host(name)});
+			.is_of_host = is_copy && has_host(name),
+			.is_pageable = is_copy && sonde_str_has(name, "pageable", NULL)});
 }
 
 /* --- operations -------------------------------------------------------------------------- */

@@ -210,7 +210,7 @@ static int check_error(struct sonde_whatif *w, const struct part *p, struct sond
 	if (in->budget_ppm || in->is_windowed)
 		why = "the capture has only parts of the run";
 	else if (!p->arrays.has_events && p->arrays.input.nr_streams > 1)
-		why = "its streams depend on each other, and the capture does not say how";
+		why = "its streams may depend on each other, and the capture does not say how";
 	else if (s->nr_relays > 1)
 		why = "its threads wait for each other in ways that no CUDA call shows";
 	w->refusal = sonde_arena_printf(&w->arena,

@@ -223,7 +223,7 @@ static bool learn_launch(struct pass *p, const struct sonde_replay_op *op, struc
 			take_sample(&p->samples[OF_KERNEL], since(w->end_ns, w->start_ns));
 		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host)
 			take_sample(&p->samples[OF_COPY], since(w->end_ns, w->start_ns));
-		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host && fate->wait != WAIT_COPY &&
+		if (w->kind == SONDE_REPLAY_COPY && w->is_of_host && !w->is_pageable && fate->wait != WAIT_COPY &&
 			w->bytes >= LARGE_COPY && w->end_ns > w->start_ns)
 			p->r->learned.pinned_rate = later(p->r->learned.pinned_rate,
 				(double)w->bytes / since(w->end_ns, w->start_ns));

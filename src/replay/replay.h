@@ -87,7 +87,8 @@ struct sonde_replay_work {
 	uint32_t kernel; /* number of the kernel's name */
 	uint8_t kind;	 /* enum sonde_replay_work_kind */
 	bool is_collective;
-	bool is_of_host; /* a copy from or to the host */
+	bool is_of_host; /* a copy from or to the host … */
+	bool is_pageable; /* … and the host's memory is pageable, as far as the capture says */
 };
 
 /* The replay borrows all arrays until it is freed. */

@@ -132,12 +132,31 @@ static bool has_chosen_metrics(const struct sonde_tree *t)
 	return (c->metrics.nr && !c->metrics_by_default) || (c->sections.nr && !c->sections_by_default);
 }
 
+bool sonde_finder__lacks_calls(const struct sonde_finder *x)
+{
+	const struct sonde_tally *t = &x->t->cells->tally;
+
+	return 2 * t->nr_outside_by[SONDE_OUTSIDE_NO_CALL] > t->nr_outside;
+}
+
+static bool has_memory(const struct sonde_finder *x)
+{
+	uint32_t i;
+
+	for (i = 0; i < x->r->nodes.nr; i++)
+		if (!isnan(x->r->nodes.at[i].times.memory.allocated))
+			return true;
+	return false;
+}
+
 static const char *choose_action(const struct sonde_finder *x, const struct sonde_finding *f)
 {
 	const struct sonde_cause_row *row = &sonde_causes[f->cause];
 
 	if (f->cause == SONDE_CAUSE_UNLIMITED && has_chosen_metrics(x->t))
 		return "leave out --metrics and --sections: what limits it is not among the metrics that were chosen";
+	if (f->cause == SONDE_CAUSE_OUTSIDE && sonde_finder__lacks_calls(x))
+		return "begin the recording before the program launches this work: with a warm-up step of the profiler, or `sonde run`";
 	if (!x->is_torch)
 		return row->action;
 	return row->loading && is_loading(x, f->node) ? row->loading : row->torch ? row->torch : row->action;
@@ -153,6 +172,10 @@ static const char *choose_next(const struct sonde_finder *x, const struct sonde_
 		return "sonde report RUN";
 	if (f->cause == SONDE_CAUSE_UNLIMITED || f->cause == SONDE_CAUSE_MEMORY || f->cause == SONDE_CAUSE_COMPUTE)
 		return sonde_causes[f->cause].next;
+	if (f->cause == SONDE_CAUSE_OUTSIDE && sonde_finder__lacks_calls(x))
+		return "sonde report RUN --flat";
+	if (f->cause == SONDE_CAUSE_ALLOC && !has_memory(x))
+		return sonde_causes[SONDE_CAUSE_LAUNCH].next; /* --idle */
 	for (i = 0; f->kernel != SONDE_NONE && i < c->inputs.nr; i++)
 		if (sonde_str_starts(c->inputs.at[i].source, "ncu"))
 			return c->stalls.nr ? "sonde report RUN --stalls" : "sonde report RUN --max-kernels 5";

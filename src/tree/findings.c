@@ -373,7 +373,9 @@ static void examine_outside(struct sonde_finder *x)
 	f->share = outside / x->top_ns;
 	f->is_first = outside >= MOST_OUTSIDE * (outside + wall);
 	sonde_finder__prove_ms(f, SONDE_NONE, "unattributed.total_ms", outside, "sum of the launches outside any range");
-	sonde_buf_printf(&line, "%s: %.3f of %.3f ms of GPU time (%.0f%%)", sonde_causes[f->cause].why, outside / 1e6, x->top_ns / 1e6,
+	sonde_buf_printf(&line, "%s: %.3f of %.3f ms of GPU time (%.0f%%)",
+		sonde_finder__lacks_calls(x) ? "most of the GPU's work has no host call in the capture, so its ranges are not known"
+					     : sonde_causes[f->cause].why, outside / 1e6, x->top_ns / 1e6,
 		100 * f->share);
 	sonde_finder__keep(x, f, &line);
 }

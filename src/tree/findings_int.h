@@ -81,6 +81,8 @@ static inline double sonde_node__at(const struct sonde_node *n, size_t at)
 
 	return v > 0 ? v : 0; /* a value that is not known counts as 0 */
 }
+/* Whether most launches outside any range are there because the capture does not have the calls that made them. */
+bool sonde_finder__lacks_calls(const struct sonde_finder *x);
 /* Whether the program uses PyTorch: its kernels and traces have names of their own. */
 bool sonde_finder__is_torch(const struct sonde_cells *c);
 /* Whether the GPU worked for a region, with launches that are selected or not. */

@@ -196,7 +196,7 @@ ok "a long table folds what is small, --all shows it" everything
 lacking() { # a view of what is not in the capture says so, and how to get it
 	report --memory $DATA/seed_kernel.ncu-rep | grep -q '^GPU memory is not in this capture: .sonde run pipeline.native.memory=true' &&
 		report --memory -f md $DATA/seed_kernel.ncu-rep | grep -q '^GPU memory is not in this capture' &&
-		report --idle $DATA/seed_kernel.ncu-rep | grep -q '^Idle time is not in this capture' &&
+		report --idle $DATA/seed_kernel.ncu-rep | grep -q '^No region has idle time' &&
 		! report --idle $TIMED | grep 'not in this capture' &&
 		report --width 300 tests/data/kineto/inference__vllm_decode_full__graph_execution.json.gz | grep -q '^1. .* what limits it is not known'
 }

@@ -64,4 +64,11 @@ for f in json.load(sys.stdin)["findings"]:
         assert f["cost"]["run_ms"] <= 1.0001 * (row["copy_ms"] + row["idle.copy_ms"]), f
 assert nr > 2'
 }
+no_calls() { # work from before the recording: ranges would not help
+	"$SONDE" report tests/data/nsys/h100.sqlite -f json | jq -e '.findings[0] | .cause == "outside" and (.says | startswith("most of the GPU'"'"'s work has no host call in the capture")) and (.do | startswith("begin the recording before"))'
+}
+ok "work without host calls is not told to have ranges" no_calls
+large_causes() { "$SONDE" report tests/data/kineto/dlrm_two_ranks.tar.gz --idle --width 80 | grep -q '^region .* idle ms .*launch ms .*host ms'; }
+ok "the columns of large causes stay when the table is narrow" large_causes
+
 ok "copies cost what their row says" copies

@@ -169,4 +169,15 @@ ok whatif__a_mistyped_region_has_a_near_one refuses "did you mean 'residual'?" "
 wrapped() { "$SONDE" whatif $OLD --width 60 >"$TMP/out" 2>&1 && absent -P '.{61}' "$TMP/out"; }
 ok whatif__text_fits_the_width wrapped
 ok whatif__level_ranks_needs_ranks refuses 'needs captures of several ranks' "$SONDE" whatif $RESNET level-ranks
+# The only copies are pageable and 62.9 MB long: at 55 GB/s, the rate of pinned memory, they take 1.14 of 3.01 ms.
+pinned() {
+	"$SONDE" whatif tests/data/first/copybusy.json.gz async-copy:step/h2d -f json >"$TMP/pinned.json" 2>"$TMP/err" &&
+		jq -e '.changes[0].gain_ms | . > 1.85 and . < 1.9' "$TMP/pinned.json"
+}
+ok "the rate of pinned memory is not that of pageable copies" pinned
+beside() { "$SONDE" whatif examples/h200_train graph:warmup 2>"$TMP/err" | grep -qx 'graph:warmup: not known; gains are of the step, and this is not in it'; }
+ok "a change beside the step has no gain of the step" beside
+same_step() { "$SONDE" whatif tests/data/first/loaderrange.json.gz ahead:load 2>"$TMP/err" | grep -q '^step = step: 30 entries'; }
+ok "the step has work of the GPU, as in reports" same_step
+
 ok whatif__without_a_run_is_an_error refuses 'no run in tmp/profile-output to take instead: name a capture or a run directory' in_empty "$SONDE" whatif
