@@ -182,8 +182,8 @@ static void note_source(struct sonde_whatif *w)
 		sonde_note(&w->notes, "%llu of %llu entries of the step took more than three times the median; figures leave them out",
 			(unsigned long long)w->summary.nr_odd, (unsigned long long)w->summary.nr_steps);
 	if (!a->has_events && a->input.nr_streams > 1)
-		sonde_note(&w->notes, "the capture does not say which events order its streams: the replay "
-				      "guesses from times what one stream waits for in another");
+		sonde_note(&w->notes, "the capture has no events that order its streams (the program recorded none, or the capture does not tell): "
+				      "the replay guesses from times what one stream waits for in another");
 	if (a->nr_uncalled)
 		sonde_note(&w->notes,
 			"the calls that launched %llu kernels or copies are not known: the replay leaves these out",
