@@ -2,6 +2,7 @@
 #include "cellfile/cellfile.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "cellfile/cell_walks.h"
 
 typedef void (*move_fn)(struct sonde_walk *w, struct sonde_cells *c);
@@ -26,9 +27,19 @@ struct framing {
 	uint32_t expected;	  /* kind of the part's next section */
 };
 
-bool sonde_cellfile_knows(struct sonde_str bytes)
+/* Whether these are the first bytes of a partial report. */
+static bool knows(struct sonde_str bytes)
 {
 	return sonde_str_starts(bytes, SONDE_CELLFILE_MAGIC);
+}
+
+bool sonde_cellfile_is(const char *path)
+{
+	struct sonde_buf head = {0};
+	bool is = sonde_file_head(&head, path) && knows(sonde_buf_view(&head));
+
+	sonde_buf_release(&head);
+	return is;
 }
 
 static int refuse_damaged(struct framing *f, const char *what)
@@ -41,7 +52,7 @@ static int read_head(struct framing *f)
 {
 	struct sonde_cellfile_head head;
 
-	if (f->bytes.n < sizeof(head) || !sonde_cellfile_knows(f->bytes))
+	if (f->bytes.n < sizeof(head) || !knows(f->bytes))
 		return refuse_damaged(f, "the head is cut off");
 	memcpy(&head, f->bytes.p, sizeof(head));
 	if (head.version < SONDE_CELLFILE_OLDEST || head.version > SONDE_CELLFILE_VERSION ||

@@ -11,8 +11,8 @@
 #include "base/sink.h"
 #include "fold/parts.h"
 
-/* Whether these are the first bytes of a partial report. */
-bool sonde_cellfile_knows(struct sonde_str bytes);
+/* Whether the file is a partial report, packed or not. */
+bool sonde_cellfile_is(const char *path);
 /* Appends the parts of a file to `out`; nothing is borrowed from `bytes`. `path` is for messages. */
 int sonde_cellfile_read(struct sonde_parts *out, struct sonde_str bytes, const char *path,
 	struct sonde_err *err);

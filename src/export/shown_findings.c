@@ -206,7 +206,7 @@ void sonde_findings_say_step(struct sonde_buf *out, const struct sonde_tree *t, 
 		return;
 	sonde_buf_puts(out, "step = ");
 	sonde_node_say(out, t, &f->report->nodes.at[f->step]);
-	sonde_buf_printf(out, ": %llu entries of %.3f ms%s", (unsigned long long)f->nr_entries, (f->step_ns + f->between_ns) / 1e6,
+	sonde_buf_printf(out, ": %llu %s of %.3f ms%s", (unsigned long long)f->nr_entries, f->nr_entries == 1 ? "entry" : "entries", (f->step_ns + f->between_ns) / 1e6,
 		f->is_selected_time ? " in selected kernels" : "");
 	if (f->nr_left_out)
 		sonde_buf_printf(out, ", without %llu that took far longer", (unsigned long long)f->nr_left_out);

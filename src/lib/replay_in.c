@@ -33,6 +33,8 @@ static int choose_process(
 		if (nr[i] > most && (process == SONDE_NONE || process == i))
 			most = nr[i], a->process = (uint32_t)i;
 	sonde_free(nr);
+	if (!most && !r->records.nr)
+		return sonde_err_set(err, SONDE_ERR_NOTFOUND, "nothing to replay: the capture has no work of a GPU");
 	return most ? 0
 		    : sonde_err_set(err, SONDE_ERR_NOTFOUND,
 			      "nothing to replay: no launch has both a time on the GPU and the time of its call; "

@@ -5,6 +5,7 @@
 #include "base/hypot.h"
 #include "base/nearest.h"
 #include "base/quantile.h"
+#include "cellfile/cellfile.h"
 #include "lib/replay_in.h"
 #include "lib/roof.h"
 #include "lib/run_in.h"
@@ -268,6 +269,18 @@ static int open_others(struct sonde_whatif *w, struct sonde_err *err)
 	return rc;
 }
 
+/* A partial report has sums, and no launches to replay. */
+static int refuse_partial(const char *const *paths, size_t nr, struct sonde_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (sonde_cellfile_is(paths[i]))
+			return sonde_err_set(err, SONDE_ERR_NOTFOUND,
+				"nothing to replay: %.200s is a partial report, which has no single launches; name the capture", paths[i]);
+	return 0;
+}
+
 /* Makes the summary: means over the processes. */
 static void sum_up(struct sonde_whatif *w)
 {
@@ -294,6 +307,8 @@ static int open_whatif(
 	const char **paths = NULL;
 	int rc = find_paths(w, s, &paths, err);
 
+	if (rc == 0)
+		rc = refuse_partial(s->paths, s->nr_paths, err);
 	w->report = s->report;
 	options.for_replay = true;
 	if (rc == 0)

@@ -39,15 +39,6 @@ static int read_captures(struct sonde_parts *out, const char *const *paths, size
 	return rc;
 }
 
-static bool is_partial(const char *path)
-{
-	struct sonde_buf head = {0};
-	bool is = sonde_file_head(&head, path) && sonde_cellfile_knows(sonde_buf_view(&head));
-
-	sonde_buf_release(&head);
-	return is;
-}
-
 static int read_partial(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
@@ -69,7 +60,7 @@ int sonde_parts_read(struct sonde_parts *out, const char *path,
 	const struct sonde_fold_request *request, struct sonde_err *err)
 {
 	/* The reader of captures reports files that do not exist. */
-	return is_partial(path) ? read_partial(out, path, request, err)
+	return sonde_cellfile_is(path) ? read_partial(out, path, request, err)
 				: read_captures(out, &path, 1, request, err);
 }
 

@@ -240,15 +240,21 @@ bool sonde_finder__is_torch(const struct sonde_cells *c)
 
 static int find_chosen(struct sonde_finder *x, struct sonde_str id, struct sonde_err *err)
 {
+	struct sonde_str near = {NULL, 0};
 	uint32_t i;
 
-	for (i = 0; i < x->r->nodes.nr; i++)
-		if (sonde_str_eq(sonde_node_region(x->t, &x->r->nodes.at[i])->id, id)) {
+	for (i = 0; i < x->r->nodes.nr; i++) {
+		struct sonde_str own = sonde_node_region(x->t, &x->r->nodes.at[i])->id;
+
+		if (sonde_str_eq(own, id)) {
 			x->out->step = i;
 			return 0;
 		}
-	return sonde_err_set(err, SONDE_ERR_USAGE, "report.step: there is no region '%.*s'; `sonde regions` lists their ids",
-		SONDE_STR_ARG(id));
+		if ((!near.n || own.n < near.n) && own.n > id.n && own.p[own.n - id.n - 1] == '/' && memcmp(own.p + own.n - id.n, id.p, id.n) == 0)
+			near = own;
+	}
+	return sonde_err_set(err, SONDE_ERR_USAGE, "report.step: there is no region '%.*s'; %s%.*s%s", SONDE_STR_ARG(id),
+		near.n ? "did you mean '" : "`sonde regions -f json` lists their ids", SONDE_STR_ARG(near), near.n ? "'?" : "");
 }
 
 /*
@@ -319,7 +325,9 @@ static void examine_region(struct sonde_finder *x, uint32_t node)
 	x->top = node;
 	measure_usual(x, node);
 	x->top_ns = sonde_node__wall_ns(&x->r->nodes.at[node]) * (node == step ? x->usual.wall : 1);
-	x->is_startup = step != SONDE_NONE && x->r->nodes.at[node].instances < x->often && !sonde_report__is_inside(x->r, step, node);
+	x->is_startup = x->is_chosen ? node != step
+				     : step != SONDE_NONE && x->r->nodes.at[node].instances < x->often &&
+					       !sonde_report__is_inside(x->r, step, node);
 	if (node == step) {
 		x->top_ns += x->between_ns;
 		sonde_finder__between(x);
@@ -330,7 +338,7 @@ static void examine_region(struct sonde_finder *x, uint32_t node)
 
 /*
  * Examines the step, then the regions beside it. An outermost region around the step is examined too if the step is at
- * most half of it.
+ * most half of it, unless the user chose the step.
  */
 static void examine_regions(struct sonde_finder *x)
 {
@@ -345,7 +353,7 @@ static void examine_regions(struct sonde_finder *x)
 		bool is_around = step != SONDE_NONE && sonde_report__is_inside(x->r, step, i);
 		uint32_t parent = nodes[i].parent;
 
-		if (i == step || wall < LEAST_TOP * x->out->run_ns || (is_around && step_ns > wall / 2))
+		if (i == step || wall < LEAST_TOP * x->out->run_ns || (is_around && (x->is_chosen || step_ns > wall / 2)))
 			continue;
 		if (parent == SONDE_NONE || (step != SONDE_NONE && !is_around && parent != step && sonde_report__is_inside(x->r, step, parent)))
 			examine_region(x, i);
@@ -473,6 +481,7 @@ static int find_all(struct sonde_finder *x, struct sonde_str step, struct sonde_
 	size_t i;
 
 	measure_run(x);
+	x->is_chosen = step.n > 0;
 	if (step.n)
 		rc = find_chosen(x, step, err);
 	else

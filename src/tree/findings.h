@@ -58,7 +58,7 @@ struct sonde_finding {
 	size_t nr_evidence;
 	double savable_ns; /* private: it is ranked by this until a gain is known */
 	bool is_first;	 /* private: it comes before all others */
-	bool is_startup;	 /* private: its region is beside the step and hardly ever entered */
+	bool is_startup;	 /* private: its region is beside the step, and hardly ever entered or not what the user asked about */
 };
 
 struct sonde_findings {

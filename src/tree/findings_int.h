@@ -29,6 +29,7 @@ struct sonde_finder {
 	const struct sonde_report *r;
 	struct sonde_figures figures;
 	bool is_torch;
+	bool is_chosen; /* the user chose the step */
 	double nr_sms; /* SMs of the first device; NaN = not known */
 	bool failed;	    /* memory is short */
 	uint64_t often;	    /* a region with at least this many entries is repeated */
@@ -37,7 +38,7 @@ struct sonde_finder {
 	struct sonde_usual_shares usual; /* of the entries of `top` */
 	double around_ns;	    /* how long all entries of `top` were open while nothing ran */
 	uint64_t nr_left_out;	    /* entries of `top` that are not usual */
-	bool is_startup;	    /* `top` is hardly ever entered and not around the step: a start-up */
+	bool is_startup;	    /* `top` is hardly ever entered and not around the step: a start-up; or the user chose another step */
 	double all_between_ns; /* total time between the entries of the step */
 	double between_ns;  /* as many times as there are entries: the mean time between usual entries … */
 	uint32_t culprit;   /* … and the region without GPU work that has most of it; SONDE_NONE = none is known */

@@ -71,4 +71,11 @@ ok "work without host calls is not told to have ranges" no_calls
 large_causes() { "$SONDE" report tests/data/kineto/dlrm_two_ranks.tar.gz --idle --width 80 | grep -q '^region .* idle ms .*launch ms .*host ms'; }
 ok "the columns of large causes stay when the table is narrow" large_causes
 
+chosen_first() { # the step that the user chose, each finding once
+	"$SONDE" report examples/h200_train report.step=step/optimizer -f json >"$TMP/chosen.json" &&
+		jq -e '(.findings | .[0].region == "step/optimizer" and .[0].cost.share_of == "step") and ([.findings[] | [.cause, .region, .kernel]] | length == (unique | length))' "$TMP/chosen.json" &&
+		! "$SONDE" report examples/h200_train report.step=forward 2>"$TMP/err" && grep -q "did you mean 'step/forward'?" "$TMP/err"
+}
+ok "findings of the step that was chosen come first" chosen_first
+
 ok "copies cost what their row says" copies

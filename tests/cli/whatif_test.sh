@@ -180,4 +180,11 @@ ok "a change beside the step has no gain of the step" beside
 same_step() { "$SONDE" whatif tests/data/first/loaderrange.json.gz ahead:load 2>"$TMP/err" | grep -q '^step = step: 30 entries'; }
 ok "the step has work of the GPU, as in reports" same_step
 
+of_partial() {
+	"$SONDE" report examples/h200_train --partial -o "$TMP/p.sondecells" && ! "$SONDE" whatif "$TMP/p.sondecells" 2>"$TMP/err" &&
+		grep -q 'is a partial report, which has no single launches; name the capture' "$TMP/err" &&
+		"$SONDE" report "$TMP/p.sondecells" -f json | jq -e '.findings[0].gain.from | test("is a partial report")'
+}
+ok "a partial report has nothing to replay" of_partial
+
 ok whatif__without_a_run_is_an_error refuses 'no run in tmp/profile-output to take instead: name a capture or a run directory' in_empty "$SONDE" whatif
