@@ -69,13 +69,17 @@ bool sonde_label_is_near(struct sonde_str label, const char *word)
 	return sonde_nearest_is_short_for(want, label) || (want.n > 2 && sonde_str_distance(want, label, 2) <= (want.n > 3 ? 2 : 1));
 }
 
+/* Lists ids as a selection has them: there, start/end ranges have no mark of their own ("@@" at the end). */
 static void list_regions(const struct sonde_emptiness *e, struct sonde_buf *out)
 {
 	size_t i;
 
 	for (i = 0; i < e->nr_regions && i < 8; i++) {
+		struct sonde_str id = e->regions[i].id;
+
 		sonde_buf_puts(out, i ? ", " : "");
-		sonde_buf_str(out, e->regions[i].id);
+		id.n -= e->regions[i].kind == SONDE_REGION_START_END ? strlen("@@") : 0;
+		sonde_buf_str(out, id);
 	}
 	if (i < e->nr_regions)
 		sonde_buf_printf(out, " and %zu more", e->nr_regions - i);

@@ -53,6 +53,12 @@ bool sonde_str_ends(struct sonde_str s, const char *suffix)
 	return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, suffix, n) == 0);
 }
 
+bool sonde_str_ends_path(struct sonde_str path, struct sonde_str names)
+{
+	return names.n && path.n > names.n && path.p[path.n - names.n - 1] == '/' &&
+	       memcmp(path.p + path.n - names.n, names.p, names.n) == 0;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';

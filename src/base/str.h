@@ -34,6 +34,8 @@ bool sonde_str_is(struct sonde_str a, const char *z);
 int sonde_str_cmp(struct sonde_str a, struct sonde_str b); /* by bytes; a prefix comes before the longer text */
 bool sonde_str_starts(struct sonde_str s, const char *prefix);
 bool sonde_str_ends(struct sonde_str s, const char *suffix);
+/* Whether a path ends with these names: `step/forward` ends with `forward`, and not with itself. */
+bool sonde_str_ends_path(struct sonde_str path, struct sonde_str names);
 struct sonde_str sonde_str_base(struct sonde_str path); /* the part behind the last slash; a slash at the very end is ignored */
 struct sonde_str sonde_str_trim(struct sonde_str s); /* without blanks, tabs and line ends at both sides */
 /* Index of `c` in `s`, or s.n. */

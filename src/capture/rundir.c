@@ -24,7 +24,7 @@
 #define LAUNCH_S       60 /* most seconds between the start on the first host and on the last one, and between their clocks */
 #define BEGUN	       ".begun"
 #define TAKEN                                                                                      \
-	"%s already contains a run: choose another directory (hydra.run.dir=DIR, of a sweep "      \
+	"%s already contains a run: choose another directory (-o DIR or hydra.run.dir=DIR, of a sweep " \
 	"hydra.sweep.dir=DIR) or remove it"
 
 /* --- one process alone ------------------------------------------------------------------------- */

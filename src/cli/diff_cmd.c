@@ -413,15 +413,20 @@ static int refuse_sides(const struct sonde_diff *d, struct sonde_err *err)
 static int refuse_stray(const struct sonde_diff *d, struct sonde_err *err)
 {
 	const struct sonde_diff_limit *l = sonde_diff_stray_limit(d);
+	struct sonde_str near = {NULL, 0};
+	size_t i;
 
 	if (sonde_diff_lacks_step(d))
 		return sonde_err_set(err, SONDE_ERR_USAGE, "diff: report.step: neither side has a region '%.*s'; `sonde regions` lists their ids",
 			SONDE_STR_ARG(d->options.step));
 	if (!l)
 		return 0;
-	return sonde_err_set(err, SONDE_ERR_USAGE,
-		"diff: --fail-above '%.*s=%g%%': no region of either side matches; their paths are those of `sonde report`, such as '%.*s'",
-		SONDE_STR_ARG(l->glob), 100 * l->above, SONDE_STR_ARG(d->regions.at[0].path));
+	for (i = 0; i < d->regions.nr; i++)
+		if ((!near.n || d->regions.at[i].path.n < near.n) && sonde_str_ends_path(d->regions.at[i].path, l->glob))
+			near = d->regions.at[i].path;
+	return sonde_err_set(err, SONDE_ERR_USAGE, "diff: --fail-above '%.*s=%g%%': no region of either side matches; %s '%.*s'%s",
+		SONDE_STR_ARG(l->glob), 100 * l->above, near.n ? "did you mean" : "`sonde regions -f json` lists their paths, such as",
+		SONDE_STR_ARG(near.n ? near : d->regions.at[0].path), near.n ? "?" : "");
 }
 
 /* Says why a gate compared nothing, or only a part, whatever the format shows. */

@@ -4,14 +4,20 @@
 #include "tree/judge.h"
 
 #include <math.h>
+#include <string.h>
 
 #define LEAST_KNOWN 0.9 /* share of the kernels' time */
 
+/* As in a replay, the name of a function stands for all kernels that a template makes of it. */
 static bool matches_kernel(const struct sonde_tree *t, uint32_t string, struct sonde_str name)
 {
-	struct sonde_str brief = sonde_tree_short_name(t, string);
+	struct sonde_str brief = sonde_tree_short_name(t, string), function = brief;
+	const char *arguments = memchr(brief.p, '<', brief.n);
 
-	return sonde_str_eq(brief, name) || sonde_str_glob(brief, name) || sonde_str_glob(sonde_tree_str(t, string), name);
+	if (arguments)
+		function.n = (size_t)(arguments - brief.p);
+	return sonde_str_eq(brief, name) || sonde_str_glob(brief, name) || sonde_str_glob(function, name) ||
+	       sonde_str_glob(sonde_tree_str(t, string), name);
 }
 
 /* The aggregate, or the only scope. Reports of replayed ranges are left out, because they have no kernels. */

@@ -157,16 +157,21 @@ static void set_costs(struct sonde_whatif *w, struct sonde_replay_arrays *a)
 
 static int set_step(struct sonde_whatif *w, const char *step, struct sonde_err *err)
 {
+	struct sonde_str asked = sonde_str_from(step), near = {NULL, 0};
 	size_t i;
 
-	for (i = 0; step && i < w->launches->regions.nr; i++)
-		if (sonde_str_eq(w->launches->regions.at[i].id, sonde_str_from(step)))
+	for (i = 0; step && i < w->launches->regions.nr; i++) {
+		struct sonde_str id = w->launches->regions.at[i].id;
+
+		if (sonde_str_eq(id, asked))
 			w->parts[0].arrays.input.step = (uint32_t)i;
+		if ((!near.n || id.n < near.n) && sonde_str_ends_path(id, asked))
+			near = id;
+	}
 	if (step && w->parts[0].arrays.input.step == SONDE_NONE)
 		return sonde_err_set(err, SONDE_ERR_NOTFOUND,
-			"there is no region '%.200s' that could be the step; `sonde regions` lists the ids of "
-			"regions",
-			step);
+			"there is no region '%.200s' that could be the step; %s%.*s%s", step,
+			near.n ? "did you mean '" : "`sonde regions -f json` lists the ids of regions", SONDE_STR_ARG(near), near.n ? "'?" : "");
 	return 0;
 }
 
@@ -456,7 +461,7 @@ static int read_change(struct sonde_whatif *w, struct sonde_replay_change *out, 
 	if (c.kind == SONDE_CHANGE_KERNEL) {
 		if (!match_kernels(w, c.name, is_meant))
 			return sonde_err_set(err, SONDE_ERR_USAGE,
-				"'%.200s': no kernel has that name; `sonde top` lists them", text);
+				"'%.200s': no kernel has that name; `sonde top --full-names` lists them", text);
 		rc = isnan(c.factor) ? set_roof_factor(w, &c, error, text, err) : 0;
 		out->factor = c.factor;
 		return rc;

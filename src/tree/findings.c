@@ -250,7 +250,7 @@ static int find_chosen(struct sonde_finder *x, struct sonde_str id, struct sonde
 			x->out->step = i;
 			return 0;
 		}
-		if ((!near.n || own.n < near.n) && own.n > id.n && own.p[own.n - id.n - 1] == '/' && memcmp(own.p + own.n - id.n, id.p, id.n) == 0)
+		if ((!near.n || own.n < near.n) && sonde_str_ends_path(own, id))
 			near = own;
 	}
 	return sonde_err_set(err, SONDE_ERR_USAGE, "report.step: there is no region '%.*s'; %s%.*s%s", SONDE_STR_ARG(id),

@@ -560,4 +560,7 @@ bad_gate() { # found before the program runs
 }
 ok diff__a_bad_gate_is_refused_before_anything_runs bad_gate
 no_base() { ! "$SONDE" run -o "$TMP/never" --against "$TMP/nowhere" --repeat 3 -- touch "$TMP/ran" >"$TMP/out" 2>"$TMP/err" && grep -q 'nowhere: there is no such file: nothing was run' "$TMP/err" && [ ! -e "$TMP/ran" ]; }
+limit_meant() { status 2 "$SONDE" diff examples/h200_train examples/h200_train --fail-above 'optimizer=5%' && says "no region of either side matches; did you mean 'step/optimizer'?"; }
+ok diff__the_end_of_a_path_leads_to_the_region_that_is_meant limit_meant
+
 ok diff__a_missing_base_is_found_before_anything_runs no_base

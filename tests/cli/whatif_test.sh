@@ -187,4 +187,13 @@ of_partial() {
 }
 ok "a partial report has nothing to replay" of_partial
 
+by_function() { # the name of a template's function stands for what the template makes, in each change
+	"$SONDE" whatif examples/h200_train kernel:multi_tensor_apply_kernel=roofline -f json >"$TMP/name.json" 2>"$TMP/err" &&
+		"$SONDE" whatif examples/h200_train 'kernel:multi_tensor_apply_kernel*=roofline' -f json >"$TMP/glob.json" 2>"$TMP/err" &&
+		[ "$(jq -c '.changes[0].gain_ms' "$TMP/name.json")" = "$(jq -c '.changes[0].gain_ms' "$TMP/glob.json")" ] && jq -e '.changes[0].gain_ms > 0' "$TMP/name.json"
+}
+ok "a kernel has the same name for its roofline" by_function
+step_meant() { ! "$SONDE" whatif examples/h200_train --step forward 2>"$TMP/err" && grep -q "did you mean 'step/forward'?" "$TMP/err"; }
+ok "the end of an id leads to the step that is meant" step_meant
+
 ok whatif__without_a_run_is_an_error refuses 'no run in tmp/profile-output to take instead: name a capture or a run directory' in_empty "$SONDE" whatif
