@@ -417,7 +417,7 @@ static int refuse_stray(const struct sonde_diff *d, struct sonde_err *err)
 	size_t i;
 
 	if (sonde_diff_lacks_step(d))
-		return sonde_err_set(err, SONDE_ERR_USAGE, "diff: report.step: neither side has a region '%.*s'; `sonde regions` lists their ids",
+		return sonde_err_set(err, SONDE_ERR_USAGE, "diff: report.step: neither side has a region '%.*s'; `sonde regions -f json` lists their ids",
 			SONDE_STR_ARG(d->options.step));
 	if (!l)
 		return 0;

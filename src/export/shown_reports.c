@@ -140,7 +140,7 @@ void sonde_say_nothing_selected(struct sonde_buf *out, const struct sonde_tree *
 	sonde_buf_printf(out, "%s%s is selected%s: the notes say why.", strong, sonde_has_regions(t) ? "No kernel" : "Nothing",
 		strong);
 	if (t->findings && t->findings->at.nr)
-		sonde_buf_puts(out, " Host times and idle times do not depend on that.");
+		sonde_buf_puts(out, " Host times and idle times do not depend on the kernels that are selected.");
 }
 
 bool sonde_has_regions(const struct sonde_tree *t)

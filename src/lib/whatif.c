@@ -573,7 +573,27 @@ static bool depends_on_threads(const struct sonde_whatif *w, const struct sonde_
 	return w->summary.nr_relays > 1 && c->kind == SONDE_CHANGE_AHEAD && gain->ns < LEAST_PART * w->summary.base_ns;
 }
 
-/* Whether a change is about regions that have nothing to do with the step: none is in it, none around it, and it gains nothing. */
+/* Whether a region that is meant is entered between the first step and the last one, in the process with the most launches. */
+static bool is_among_steps(const struct sonde_whatif *w, const bool *is_meant)
+{
+	const struct sonde_replay_input *in = &w->parts[0].arrays.input;
+	uint32_t step = sonde_whatif_summary(w)->step, region;
+	bool has_step = false, is_entered = false;
+	size_t i;
+
+	for (i = 0; i < in->nr_ops; i++) {
+		if (in->ops[i].kind != SONDE_REPLAY_ENTER)
+			continue;
+		region = in->entry_regions[in->ops[i].entry];
+		if (region == step && is_entered)
+			return true;
+		has_step |= region == step;
+		is_entered |= has_step && is_meant[region];
+	}
+	return false;
+}
+
+/* Whether a change is about regions that have nothing to do with the step: none is in, around or between steps, and it gains nothing. */
 static bool is_beside(const struct sonde_whatif *w, const struct sonde_replay_change *c, const struct sonde_replay_gain *gain)
 {
 	uint32_t up = sonde_whatif_summary(w)->step;
@@ -587,7 +607,7 @@ static bool is_beside(const struct sonde_whatif *w, const struct sonde_replay_ch
 	for (i = 0; i < w->launches->regions.nr; i++)
 		if (c->is_meant[i] && is_in_step(w, (uint32_t)i))
 			return false;
-	return true;
+	return !is_among_steps(w, c->is_meant);
 }
 
 static int compute_gain(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,

@@ -27,7 +27,7 @@ struct sonde_whatif_source {
 	 * the what-if. NULL = there is none.
 	 */
 	const struct sonde_tree *report;
-	const char *step; /* id of the region that figures are about; NULL = the repeated one with the most wall time */
+	const char *step; /* id of the region that figures are about; NULL = the repeated one with GPU work and the most wall time */
 };
 
 struct sonde_whatif;
@@ -53,8 +53,8 @@ const char *sonde_whatif_refusal(const struct sonde_whatif *w);
 const struct sonde_notes *sonde_whatif_notes(const struct sonde_whatif *w);
 
 /*
- * The gain of all these changes together; its `why` lives as long as the what-if. SONDE_ERR_USAGE for a change that does not exist, or that matches nothing in
- * the capture.
+ * The gain of all these changes together; its `why` lives as long as the what-if. SONDE_ERR_USAGE for a change that does
+ * not exist, or that matches nothing in the capture.
  */
 int sonde_whatif_ask(struct sonde_whatif *w, struct sonde_gain *out, const char *const *changes,
 	size_t nr, struct sonde_err *err);

@@ -175,7 +175,10 @@ pinned() {
 		jq -e '.changes[0].gain_ms | . > 1.85 and . < 1.9' "$TMP/pinned.json"
 }
 ok "the rate of pinned memory is not that of pageable copies" pinned
-beside() { "$SONDE" whatif examples/h200_train graph:warmup 2>"$TMP/err" | grep -qx 'graph:warmup: not known; gains are of the step, and this is not in it'; }
+beside() { # work between the steps is part of them: there, a change that does nothing gains nothing
+	"$SONDE" whatif examples/h200_train graph:warmup 2>"$TMP/err" | grep -qx 'graph:warmup: not known; gains are of the step, and this is not in it' &&
+		"$SONDE" whatif tests/data/first/loaderrange.json.gz noalloc:load 2>"$TMP/err" | grep -q '^noalloc:load: gains nothing'
+}
 ok "a change beside the step has no gain of the step" beside
 same_step() { "$SONDE" whatif tests/data/first/loaderrange.json.gz ahead:load 2>"$TMP/err" | grep -q '^step = step: 30 entries'; }
 ok "the step has work of the GPU, as in reports" same_step
